@@ -1,0 +1,70 @@
+# shellcheck shell=bash disable=SC2034
+# What every script of the front door shares: messages, paths, versions.
+# SPDX-License-Identifier: LGPL-2.1-or-later
+
+set -eu -o pipefail
+
+# A make that calls us would hand its own flags and variables to FFmpeg's make.
+unset MAKEFLAGS MFLAGS MAKELEVEL
+
+scripts=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(dirname "$scripts")
+build=$root/build
+
+# Supported series, the default first, and libavfilter's major version in each.
+series_table='9.0 12
+8.1 11
+7.1 10'
+
+say() {
+    printf '==> %s\n' "$*" >&2
+}
+
+die() {
+    printf 'error: %s\n' "$1" >&2
+    shift
+    [ $# -eq 0 ] || printf '       %s\n' "$@" >&2
+    exit 1
+}
+
+all_series() {
+    awk '{ print $1 }' <<< "$series_table"
+}
+
+# The series of a source tree, by its libavfilter: RELEASE and VERSION are
+# missing or free-form in a git checkout.
+series_of() { # tree
+    local header=$1/libavfilter/version_major.h major
+    [ -f "$header" ] || die "$1 is not an FFmpeg source tree" \
+        "FFMPEG_SRC must name a tree of one of these releases: $(all_series | xargs)"
+    major=$(awk '$2 == "LIBAVFILTER_VERSION_MAJOR" { print $3 }' "$header")
+    awk -v major="$major" '$2 == major { print $1; found = 1 } END { exit !found }' \
+        <<< "$series_table" ||
+        die "$1 has libavfilter $major, for which there are no patches" \
+            "supported releases: $(all_series | xargs)"
+}
+
+# Runs a command with its output in a log, and shows that it is alive.
+logged() { # title log command...
+    local title=$1 log=$2 ticker status=0
+    shift 2
+    (
+        SECONDS=0
+        while sleep 10; do
+            printf '    %s: %d s, %d steps\n' "$title" $SECONDS "$(wc -l < "$log")" >&2
+        done
+    ) > /dev/null &
+    ticker=$!
+    "$@" > "$log" 2>&1 || status=$?
+    kill $ticker 2> /dev/null
+    wait $ticker 2> /dev/null || true
+    [ $status -eq 0 ] || {
+        tail -n 25 "$log" >&2
+        die "$title failed" "the whole log: $(readlink -f "$log")"
+    }
+}
+
+case $root in
+*[[:space:]]*)
+    die "FFmpeg cannot be built under a path with a space: $root" "move this folder elsewhere" ;;
+esac
