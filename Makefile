@@ -1,0 +1,31 @@
+# The front door. Each target is one script in scripts/; `make help` tells.
+# Variables given on the command line reach the scripts through the environment.
+
+help:
+	@scripts/help.sh
+
+run:
+	@scripts/run.sh
+
+check:
+	@scripts/check.sh
+
+build:
+	@scripts/build.sh
+
+install:
+	@scripts/install.sh
+
+apply:
+	@scripts/overlay.sh apply
+
+unapply:
+	@scripts/overlay.sh unapply
+
+clean:
+	@scripts/clean.sh
+
+distclean:
+	@scripts/clean.sh all
+
+.PHONY: help run check build install apply unapply clean distclean

@@ -1,0 +1,150 @@
+#!/usr/bin/env bash
+# Builds FFmpeg with our filters, in build/SERIES-PROFILE; prints that folder.
+# PROFILE=lean has what people meet and builds fast, PROFILE=full all of FFmpeg.
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck source=scripts/common.sh
+. "$(dirname "$0")/common.sh"
+
+profile=${PROFILE:-lean}
+
+# Our own filters: the one list of them is Makefile.snippet.
+our_filters() {
+    # shellcheck disable=SC2016
+    sed -n 's/^OBJS-\$(CONFIG_\([A-Z0-9_]*\)_FILTER).*/\L\1/p' "$root/Makefile.snippet" | sort -u
+}
+
+# The lean parts, a kind a line.
+lean() {
+    cat << END
+decoder h264 hevc vp8 vp9 av1 libdav1d mpeg1video mpeg2video mpeg4 h263 msmpeg4v2 msmpeg4v3 flv
+decoder vc1 wmv3 prores dnxhd mjpeg png bmp gif pbm pgm pgmyuv ppm tiff ffv1 huffyuv ffvhuff utvideo
+decoder v210 rawvideo wrapped_avframe
+encoder rawvideo wrapped_avframe ffv1 png mjpeg mpeg2video mpeg4 huffyuv prores_ks pgm ppm
+encoder libx264 libx265 h264_nvenc hevc_nvenc
+hwaccel h264_nvdec hevc_nvdec av1_nvdec vp8_nvdec vp9_nvdec mpeg1_nvdec mpeg2_nvdec mpeg4_nvdec
+hwaccel vc1_nvdec wmv3_nvdec mjpeg_nvdec
+parser h264 hevc vp8 vp9 av1 mpegvideo mpeg4video h263 vc1 dnxhd mjpeg png bmp gif pnm ffv1 prores
+parser aac ac3 mpegaudio opus vorbis flac
+bsf h264_mp4toannexb hevc_mp4toannexb extract_extradata vp9_superframe vp9_superframe_split
+bsf av1_frame_merge av1_frame_split mpeg4_unpack_bframes null
+demuxer mov matroska mpegts mpegps mpegvideo avi flv asf mxf nut ivf obu h264 hevc m4v mjpeg vc1
+demuxer yuv4mpegpipe rawvideo image2 image2pipe image_png_pipe image_jpeg_pipe image_pgm_pipe
+demuxer image_ppm_pipe image_pgmyuv_pipe image_bmp_pipe image_tiff_pipe gif concat ffmetadata wav
+muxer null framecrc framemd5 md5 hash crc mov mp4 matroska webm mpegts avi yuv4mpegpipe rawvideo
+muxer image2 image2pipe h264 hevc ivf nut mpeg2video
+protocol file pipe md5
+indev lavfi
+filter testsrc testsrc2 smptebars color nullsrc mandelbrot rgbtestsrc life gradients noise
+filter scale crop pad format noformat null copy split metadata showinfo select sidedata drawgraph
+filter avgblur gblur unsharp geq lut lutyuv negate fillborders drawbox transpose hflip vflip rotate
+filter ssim psnr xpsnr signalstats siti blurdetect blockdetect scdet blackdetect
+filter setpts settb fps trim loop reverse framestep tile hstack vstack xstack concat interleave overlay
+filter setsar setdar setfield setrange setparams yadif bwdif deblock movie buffer buffersink
+filter nullsink sendcmd streamselect thumbnail realtime
+filter hwupload hwdownload hwmap hwupload_cuda scale_cuda bwdif_cuda
+filter $(our_filters | xargs)
+END
+}
+
+# Every compiler that can make PTX, the newest first.
+clang() {
+    local name
+    for name in clang-19 clang clang-18 clang-14; do
+        if command -v $name; then return; fi
+    done
+}
+
+configure_arguments() {
+    local kind names
+    case $profile in
+    lean)
+        printf '%s\n' --disable-everything --disable-autodetect --disable-doc --disable-ffplay \
+            --disable-debug --enable-zlib
+        lean | while read -r kind names; do
+            echo "--enable-$kind=${names// /,}"
+        done ;;
+    full)
+        ! pkg-config --exists SvtAv1Enc || echo --enable-libsvtav1 ;;
+    *)
+        die "PROFILE=$profile is not known" "the profiles are lean and full" ;;
+    esac
+    for names in x264 x265 dav1d; do
+        ! pkg-config --exists $names || echo "--enable-lib$names"
+    done
+    if pkg-config --exists x264 || pkg-config --exists x265; then
+        echo --enable-gpl
+    fi
+    if [ "$PKG_CONFIG_PATH" ] && [ "$(clang)" ]; then
+        printf '%s\n' --enable-ffnvcodec --enable-cuda --enable-cuvid --enable-nvdec \
+            --enable-nvenc --enable-cuda-llvm "--nvcc=$(clang)"
+    fi
+    echo "--prefix=${PREFIX:-/usr/local}"
+}
+
+# Installs the headers of the CUDA loader beside the builds; prints where their
+# pkg-config file is, or nothing when they cannot be had.
+ffnvcodec() {
+    local headers
+    headers=$("$scripts/fetch.sh" nv-codec-headers)
+    if [ -f "$headers/Makefile" ]; then
+        [ -d "$build/ffnvcodec/lib/pkgconfig" ] ||
+            make -s -C "$headers" install PREFIX="$build/ffnvcodec" >&2
+        echo "$build/ffnvcodec/lib/pkgconfig"
+    else
+        say "note: no nv-codec-headers here, so this build has no CUDA filters"
+    fi
+}
+
+# Runs configure when its arguments, or what it reads of the tree, have changed.
+configure() { # tree arguments...
+    local tree=$1 stamp
+    shift
+    stamp=$(printf '%s\n' "$tree" "$@" && cd "$tree" &&
+        sha256sum configure libav*/all*.c libavcodec/parsers.c libavformat/protocols.c \
+            libavcodec/bitstream_filters.c libavcodec/hwaccels.h)
+    [ "$stamp" != "$(cat .configured 2> /dev/null)" ] || return 0
+    say "configuring FFmpeg $series, profile $profile (log: $PWD/configure.log)"
+    rm -f .configured
+    logged "configure" configure.log "$tree/configure" "$@"
+    echo "$stamp" > .configured
+}
+
+if [ "$profile" = full ]; then
+    "$scripts/deps.sh" build full
+else
+    "$scripts/deps.sh" build
+fi
+src=$("$scripts/fetch.sh" ffmpeg)
+series=$(series_of "$src")
+tree=$("$scripts/overlay.sh" tree "$src")
+PKG_CONFIG_PATH=$(ffnvcodec)${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
+export PKG_CONFIG_PATH
+# A tree without .git of its own must not take its version from this project's.
+export GIT_CEILING_DIRECTORIES=$build
+
+dir=$build/$(basename "$tree")-$profile
+mkdir -p "$dir"
+cd "$dir"
+mapfile -t arguments < <(configure_arguments)
+# The user's own come last and are split as a shell would.
+eval "arguments+=(${FFMPEG_CONFIGURE:-})"
+configure "$tree" "${arguments[@]}"
+
+# A filter whose needs are not met is only warned about, and nonfree would make
+# the result one that nobody may pass on.
+for filter in $(our_filters); do
+    grep -qx "CONFIG_${filter^^}_FILTER=yes" ffbuild/config.mak ||
+        case $filter in
+        *_cuda) say "note: this build has no $filter" ;;
+        *)      die "FFmpeg's configure has left $filter out" "see $dir/configure.log" ;;
+        esac
+done
+case " ${FFMPEG_CONFIGURE:-} " in
+*" --enable-nonfree "*) say "note: nonfree by your own flags: this build must not be passed on" ;;
+*) grep -qx 'CONFIG_NONFREE=yes' ffbuild/config.mak && die "this build came out nonfree" ;;
+esac
+
+say "building FFmpeg $series, profile $profile (log: $dir/make.log)"
+logged "make" make.log make -j"$(nproc)"
+say "ready: $dir/ffmpeg"
+echo "$dir"

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Says what the Makefile's targets and variables are.
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck source=scripts/common.sh
+. "$(dirname "$0")/common.sh"
+
+cat << END
+make run [VIDEO=file]       builds what is needed and scores a video: log, report and plot in results/
+make check                  builds and tests on FFmpeg $(all_series | xargs)
+make build                  builds FFmpeg with the filters, in build/
+make install [PREFIX=dir]   builds the full profile and installs it (default /usr/local)
+make apply FFMPEG_SRC=dir   puts the overlay into a source tree of your own
+make unapply FFMPEG_SRC=dir takes it out again
+make clean                  removes what was built; keeps downloads and results
+make distclean              removes all of build/; keeps results
+
+Variables, on the command line or in the environment:
+VIDEO=file            the video that make run scores; without it a clip from a Debian package
+FFMPEG_VERSION=$(all_series | head -n 1)    a series ($(all_series | xargs)) or an exact release of one
+FFMPEG_SRC=dir        an FFmpeg source tree of your own; only make apply changes it
+FFMPEG_CONFIGURE=...  more flags for FFmpeg's configure
+PROFILE=lean|full     what make build builds (default lean)
+PREFIX=dir            where make install installs
+CACHE=dir             where downloads are kept (default build/cache)
+END
