@@ -28,7 +28,7 @@ present() { # entry without "?"
 installable() { # entry without "?"
     local name
     for name in ${1//|/ }; do
-        if apt-cache policy "$name" | grep -q 'Candidate: [^(]'; then
+        if [[ $(apt-cache policy "$name") == *"Candidate: "[!\(]* ]]; then
             echo "$name"
             return
         fi

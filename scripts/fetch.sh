@@ -54,7 +54,10 @@ mirror() {
     apt-get -o Dir::State::Lists="$cache/apt/none" -o Debug::NoLocking=1 update --print-uris |
         sed -n "s,^'\(.*\)/dists/\([^/]*\)/InRelease'.*,\2 \1,p" |
         awk -v own="$(os_release VERSION_CODENAME)" \
-            '$1 == own || $1 ~ /^(oldstable|stable|testing|unstable|sid)$/ { print $2; exit }'
+            '!found && ($1 == own || $1 ~ /^(oldstable|stable|testing|unstable|sid)$/) {
+                print $2
+                found = 1
+            }'
 }
 
 suites() {

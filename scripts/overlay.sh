@@ -39,7 +39,7 @@ patch_copies() { # series src dir
     done < <(patched_files "$series")
     while read -r patch; do
         # Fuzz would let a line land where it does not belong.
-        report=$(patch -d "$dir" -p1 -N -s -F0 --no-backup-if-mismatch -r - < "$patch" 2>&1) ||
+        report=$(patch -d "$dir" -p1 -N -F0 --no-backup-if-mismatch -r - < "$patch" 2>&1) ||
             die "$(basename "$patch") does not apply to $src" "$report" \
                 "supported releases: $(all_series | xargs), this tree was taken for $series"
     done < <(patches "$series")
