@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Scores VIDEO and leaves a per-frame log, a JSON report and a plot in results/.
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck source=scripts/common.sh
+. "$(dirname "$0")/common.sh"
+
+# A real clip from a Debian package, else one that FFmpeg draws.
+sample() {
+    local clip
+    "$scripts/deps.sh" clip
+    clip=$(dpkg -L opencv-doc 2> /dev/null | grep '/vtest\.avi\(\.gz\)\?$') || clip=
+    case $clip in
+    *.gz)
+        gzip -dc "$clip" > "$build/vtest.avi"
+        clip=$build/vtest.avi ;;
+    '')
+        say "note: no opencv-doc package here, so a drawn clip stands in for a real one"
+        clip=$build/testsrc2.mkv
+        [ -f "$clip" ] || "$ffmpeg" -v error -f lavfi -i testsrc2=d=10 -c:v ffv1 "$clip" ;;
+    esac
+    echo "$clip"
+}
+
+# Whether frames can stay on a GPU from the decoder to the filter.
+cuda_works() {
+    grep -qx CONFIG_BLIINDS_CUDA_FILTER=yes "$dir/ffbuild/config.mak" || {
+        say "scoring on the CPU: this build has no bliinds_cuda"
+        return 1
+    }
+    "$ffmpeg" -v error -nostdin -init_hw_device cuda -f lavfi -i color -frames:v 1 -f null - \
+        2> /dev/null || {
+        say "scoring on the CPU: no usable CUDA device"
+        return 1
+    }
+}
+
+# The names of the outputs are plain and the folder is the current one, so that
+# no name of the user's needs an escape in the filter's options. One graph for
+# the whole video keeps its log in one file when the size changes.
+score() { # filter decoder-options...
+    local filter=$1
+    shift
+    "$ffmpeg" -hide_banner -nostdin "$@" -noautorotate -reinit_filter 0 -i "$video" \
+        -map 0:v:0 -an -vf "$filter=stats_file=frames.log:log_path=report.json:log_fmt=json" \
+        -f null - 2>&1 | tee ffmpeg.log >&2
+}
+
+dir=$(PROFILE=lean "$scripts/build.sh")
+ffmpeg=$dir/ffmpeg
+"$scripts/deps.sh" run
+if [ "${VIDEO:-}" ]; then
+    [ -f "$VIDEO" ] || die "VIDEO=$VIDEO is not a file"
+    video=$(realpath "$VIDEO")
+else
+    video=$(sample)
+fi
+
+results=$root/results/$(basename "$video")
+mkdir -p "$results"
+cd "$results"
+rm -f frames.log report.json plot.png
+if cuda_works; then
+    say "scoring $video with bliinds_cuda"
+    score bliinds_cuda -hwaccel cuda -hwaccel_output_format cuda || {
+        say "the GPU cannot decode or score this video: once more on the CPU"
+        score bliinds
+    }
+else
+    say "scoring $video with bliinds"
+    score bliinds || die "scoring failed" "FFmpeg's words are above and in $results/ffmpeg.log"
+fi
+
+if command -v gnuplot > /dev/null; then
+    # Frames that are not valid become gaps.
+    awk '{
+        for (i = 1; i <= NF; i++) {
+            colon = index($i, ":")
+            value[substr($i, 1, colon - 1)] = substr($i, colon + 1)
+        }
+        print value["pts_time"], value["valid"] == 1 ? value["score"] : "NaN"
+    }' frames.log | gnuplot -c "$scripts/plot.gp" plot.png "$(basename "$video")" ||
+        { rm -f plot.png; say "note: no plot, gnuplot found nothing to draw"; }
+else
+    say "note: no plot, gnuplot is missing"
+fi
+
+say "summary"
+tr '\r' '\n' < ffmpeg.log | sed -n 's/^\[Parsed_bliinds[^]]*\] *//p' >&2
+say "in $results: $(ls -m -- *.log *.json *.png 2> /dev/null)"
