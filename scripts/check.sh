@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# Tests the scripts, then builds and tests the filters on every supported series,
+# or only on FFMPEG_VERSION or FFMPEG_SRC. The last line counts.
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck source=scripts/common.sh
+. "$(dirname "$0")/common.sh"
+
+passed=0 failed=0 skipped=0
+
+pass() { # name
+    passed=$((passed + 1))
+    echo "PASS    $1"
+}
+
+fail() { # name [why]
+    failed=$((failed + 1))
+    echo "FAIL    $1"
+    [ -z "${2:-}" ] || printf '%s\n' "$2"
+}
+
+skip() { # name reason
+    skipped=$((skipped + 1))
+    echo "SKIPPED $1: $2"
+}
+
+expect() { # name command...
+    local name=$1 output
+    shift
+    if output=$("$@" 2>&1); then pass "$name"; else fail "$name" "$output"; fi
+}
+
+# Taking the overlay out must leave nothing, and a refusal must change nothing.
+round_trip() { # src
+    local copy=$build/check/ffmpeg report
+    copy_tree() {
+        rm -rf "$build/check"
+        mkdir -p "$copy"
+        tar -C "$1" --exclude=.git -cf - . | tar -C "$copy" -xf -
+    }
+    overlay() {
+        FFMPEG_SRC=$copy "$scripts/overlay.sh" "$1"
+    }
+    unchanged() {
+        diff -rq --exclude=.git "$1" "$copy"
+    }
+    copy_tree "$1"
+    overlay apply && grep -q bliinds "$copy/libavfilter/allfilters.c" || return
+    echo "/* edited */" >> "$copy/libavfilter/vf_bliinds.c"
+    ! overlay unapply || return
+    sed -i '$d' "$copy/libavfilter/vf_bliinds.c"
+    overlay unapply && unchanged "$1" || return
+    sed -i '/ff_vf_blend/d' "$copy/libavfilter/allfilters.c"
+    ! report=$(overlay apply 2>&1) || return
+    grep -q 'allfilters.c' <<< "$report" && grep -qi 'hunk' <<< "$report" &&
+        grep -q 'supported releases' <<< "$report" || return
+    cp "$1/libavfilter/allfilters.c" "$copy/libavfilter/"
+    unchanged "$1"
+    rm -rf "$build/check"
+}
+
+# A build with nothing changed compiles nothing, and an edited file only itself.
+rebuild() { # dir
+    "$scripts/build.sh" > /dev/null || return
+    ! grep -P '^[A-Z0-9]+\t' "$1/make.log" || return
+    [ "$(make -C "$1" -n -W src/libavfilter/vf_bliinds.c | grep -c '^printf "CC')" = 1 ]
+}
+
+# FATE's own reports tell how its tests went; a test that could not run says so
+# in skipped.log.
+fate() { # series dir
+    local series=$1 reports=$2/tests/data/fate report name status difference reason
+    local before=$failed
+    rm -rf "$reports"
+    run_fate() {
+        make -C "$1" -k -j"$(nproc)" fate-quality || echo "make: a test failed, or could not be built"
+    }
+    logged "FATE on $series" "$2/fate.log" run_fate "$2"
+    for report in "$reports"/*.rep; do
+        [ -f "$report" ] || continue
+        IFS=: read -r name status difference _ < "$report" || true
+        if reason=$(grep -s "^$name: " "$reports/skipped.log"); then
+            skip "$series $name" "${reason#*: }"
+        elif [ "$status" = 0 ]; then
+            pass "$series $name"
+        else
+            fail "$series $name" "$(base64 -d <<< "$difference")"
+        fi
+    done
+    if tail -n 1 "$2/fate.log" | grep -q '^make:' && [ $failed = $before ]; then
+        fail "$series fate-quality" "$(tail -n 25 "$2/fate.log")"
+    fi
+}
+
+"$scripts/deps.sh" build check
+if [ "${FFMPEG_SRC:-}" ]; then
+    versions=your-tree
+else
+    versions=${FFMPEG_VERSION:-$(all_series)}
+fi
+
+if command -v shellcheck > /dev/null; then
+    expect "shellcheck" shellcheck -x "$scripts"/*.sh "$root/.ci/run"
+else
+    skip "shellcheck" "not installed"
+fi
+for version in $versions; do
+    [ "${FFMPEG_SRC:-}" ] || export FFMPEG_VERSION=$version
+    src=$("$scripts/fetch.sh" ffmpeg) || { skip "$version" "its source cannot be had"; continue; }
+    say "testing on $src"
+    expect "$version apply and unapply" round_trip "$src"
+    if ! dir=$("$scripts/build.sh"); then
+        fail "$version build"
+        continue
+    fi
+    pass "$version build"
+    expect "$version rebuild" rebuild "$dir"
+    fate "$version" "$dir"
+    expect "$version source untouched" \
+        test -z "$(find "$src" -newer "$dir/.configured" ! -path '*/.git/*' -print -quit)"
+done
+
+[ $passed -gt 0 ] || failed=$((failed + 1))
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed -eq 0 ]
