@@ -1,0 +1,298 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+#include <math.h>
+#include <string.h>
+
+#include "libavutil/buffer.h"
+#include "libavutil/dict.h"
+#include "libavutil/error.h"
+#include "libavutil/intfloat.h"
+#include "libavutil/intreadwrite.h"
+#include "libavutil/log.h"
+#include "libavutil/uuid.h"
+
+#include "bliinds.h"
+#include "filters.h"
+
+/// The reported values of a frame; the features come after them.
+enum {
+    METRIC_SCORE,
+    METRIC_RAW,
+    METRIC_SIGMA,
+    METRIC_DISTANCE,
+    METRIC_VALID,
+    NB_METRICS
+};
+
+/**
+ * A frame is not valid if more than this share of its level 1 blocks is flat
+ * (without a shape of the generalised Gaussian), or if its level 3 has less
+ * blocks than this. What is left says nothing of the picture's quality.
+ */
+#define MAX_FLAT   0.75
+#define MIN_BLOCKS 10
+
+/// @name The side data, see the filter's documentation
+/// @{
+static const AVUUID sei_uuid = {
+    0x3c, 0x0e, 0x4a, 0x9b, 0x6f, 0x52, 0x4d, 0x17,
+    0x9a, 0x41, 0xd8, 0x27, 0x5b, 0xe3, 0x60, 0xf4,
+};
+#define SEI_VERSION 1
+#define SEI_VALID   0x01
+/// @}
+
+void ff_bliinds_gamma_table(float table[BLIINDS_GAMMA_NB])
+{
+    for (int j = 0; j < BLIINDS_GAMMA_NB; j++) {
+        double g = (BLIINDS_GAMMA_MIN + j) / 1000.;
+
+        table[j] = exp(lgamma(1 / g) + lgamma(3 / g) - 2 * lgamma(2 / g));
+    }
+}
+
+static void add_metric(BLIINDSContext *s, const char *name, int digits, int pooled)
+{
+    s->metric[s->nb_metrics++] = (QualityMetric){ name, digits, pooled };
+}
+
+int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
+{
+    int ret = ff_bliinds_model_load(&s->model, ctx, s->model_name);
+
+    if (ret < 0)
+        return ret;
+
+    // what the model does not know is not reported, but keeps its place
+    add_metric(s, "score",    6, 1);
+    add_metric(s, "raw",      6, 1);
+    add_metric(s, "sigma",    6, 1);
+    add_metric(s, "distance", 6, 1);
+    add_metric(s, "valid",    0, 0);
+    if (s->features)
+        for (int i = 0; i < BLIINDS_NB_FEATURES; i++)
+            add_metric(s, ff_bliinds_feature_name[i], 9, 1);
+
+    s->log.filter     = "bliinds";
+    s->log.title      = "BLIINDS";
+    s->log.model      = s->model.name;
+    s->log.direction  = s->model.higher_is_better ? "higher is better" : "lower is better";
+    s->log.min        = s->model.min;
+    s->log.max        = s->model.max;
+    s->log.metric     = s->metric;
+    s->log.nb_metrics = s->nb_metrics;
+    return ff_quality_log_open(&s->log, ctx);
+}
+
+int ff_bliinds_check_size(AVFilterContext *ctx, int width, int height)
+{
+    if (width  < BLIINDS_MIN_SIZE || width  > BLIINDS_MAX_SIZE ||
+        height < BLIINDS_MIN_SIZE || height > BLIINDS_MAX_SIZE) {
+        av_log(ctx, AV_LOG_ERROR, "A frame of %dx%d cannot be scored: width and height "
+               "must be %d to %d; scale it first.\n", width, height,
+               BLIINDS_MIN_SIZE, BLIINDS_MAX_SIZE);
+        return AVERROR(EINVAL);
+    }
+    return 0;
+}
+
+static int is_full_range(const AVPixFmtDescriptor *desc)
+{
+    return desc->nb_components < 3 || !strncmp(desc->name, "yuvj", 4);
+}
+
+int ff_bliinds_black(const BLIINDSContext *s, const AVFrame *frame,
+                     const AVPixFmtDescriptor *desc)
+{
+    int range = s->range;
+
+    if (range == AVCOL_RANGE_UNSPECIFIED)
+        range = frame->color_range;
+    if (range == AVCOL_RANGE_UNSPECIFIED)
+        range = is_full_range(desc) ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
+    return range == AVCOL_RANGE_MPEG ? 16 << (desc->comp[0].depth - 8) : 0;
+}
+
+int ff_bliinds_wanted(BLIINDSContext *s, const AVFilterContext *ctx, uint64_t *n)
+{
+    *n = ff_quality_log_count(&s->log);
+    return !ctx->is_disabled && *n % s->n_subsample == 0;
+}
+
+static double sum_value(BLIINDSSum sum)
+{
+    return sum.whole + sum.fraction * 0x1p-32;
+}
+
+static double class_mean(BLIINDSSum sum, const BLIINDSClassSums *c)
+{
+    return c->nb_blocks ? sum_value(sum) / c->nb_blocks : 0;
+}
+
+/// Number of blocks of a level.
+static uint64_t nb_blocks(const BLIINDSLevelSums *level)
+{
+    return level->class[0].nb_blocks + level->class[1].nb_blocks;
+}
+
+static void compute_statistics(double *dst, const BLIINDSLevelSums *level)
+{
+    static const uint8_t position[BLIINDS_NB_STATISTICS] = {
+        [BLIINDS_ZETA] = 0, [BLIINDS_SUB] = 4, [BLIINDS_ORI] = 6,
+    };
+    const BLIINDSClassSums *c = level->class;
+    const double n = nb_blocks(level);
+    const double k = bliinds_nb_worst(nb_blocks(level));
+
+    for (int i = 0; i < BLIINDS_NB_STATISTICS; i++) {
+        dst[position[i]]     = (sum_value(c[0].statistic[i]) +
+                                sum_value(c[1].statistic[i])) / n;
+        dst[position[i] + 1] = sum_value(level->worst[i]) / k;
+    }
+    dst[2] = (c[0].gamma + c[1].gamma) / (n * 1000);
+    dst[3] = level->worst_gamma / (k * 1000);
+}
+
+static void compute_phases(double *dst, const BLIINDSClassSums c[2])
+{
+    for (int i = 0; i < 5; i++)
+        dst[i] = 0;
+    if (!c[0].nb_blocks || !c[1].nb_blocks)
+        return;
+    dst[0] = class_mean(c[1].statistic[BLIINDS_ZETA], &c[1]) -
+             class_mean(c[0].statistic[BLIINDS_ZETA], &c[0]);
+    dst[1] = c[1].gamma / (c[1].nb_blocks * 1000.) -
+             c[0].gamma / (c[0].nb_blocks * 1000.);
+    dst[2] = class_mean(c[1].statistic[BLIINDS_SUB],  &c[1]) -
+             class_mean(c[0].statistic[BLIINDS_SUB],  &c[0]);
+    dst[3] = class_mean(c[1].statistic[BLIINDS_ORI],  &c[1]) -
+             class_mean(c[0].statistic[BLIINDS_ORI],  &c[0]);
+    dst[4] = log2(class_mean(c[1].energy, &c[1]) + 0.01) -
+             log2(class_mean(c[0].energy, &c[0]) + 0.01);
+}
+
+static void compute_features(double dst[BLIINDS_NB_FEATURES],
+                             const BLIINDSLevelSums sums[BLIINDS_LEVELS])
+{
+    for (int l = 0; l < BLIINDS_LEVELS; l++) {
+        compute_statistics(dst + l * BLIINDS_STATISTIC_FEATURES, &sums[l]);
+        for (int b = 0; b < 3; b++)
+            dst[BLIINDS_FEATURE_BAND + l * 3 + b] =
+                log2(sum_value(sums[l].band[b]) / nb_blocks(&sums[l]) + 0.1);
+    }
+    compute_phases(dst + BLIINDS_FEATURE_PHASE, sums[0].class);
+}
+
+static int is_valid(const BLIINDSLevelSums sums[BLIINDS_LEVELS])
+{
+    return sums[0].nb_flat <= MAX_FLAT * nb_blocks(&sums[0]) &&
+           nb_blocks(&sums[BLIINDS_LEVELS - 1]) >= MIN_BLOCKS;
+}
+
+static int set_metadata(const BLIINDSContext *s, AVFrame *frame, const double *value)
+{
+    char key[64], text[64];
+    int ret;
+
+    for (int i = 0; i < s->nb_metrics; i++) {
+        snprintf(key,  sizeof(key),  "lavfi.bliinds.%s", s->metric[i].name);
+        snprintf(text, sizeof(text), "%.*f", s->metric[i].digits, value[i]);
+        // without a value, one of an earlier filter goes
+        ret = av_dict_set(&frame->metadata, key, isfinite(value[i]) ? text : NULL, 0);
+        if (ret < 0)
+            return ret;
+    }
+    return 0;
+}
+
+/// Side data of ours that the frame has, from an encoder or an earlier filter.
+static AVFrameSideData *find_side_data(const AVFrame *frame)
+{
+    for (int i = 0; i < frame->nb_side_data; i++) {
+        AVFrameSideData *sd = frame->side_data[i];
+
+        if (sd->type == AV_FRAME_DATA_SEI_UNREGISTERED &&
+            sd->size >= sizeof(AVUUID) && av_uuid_equal(sd->data, sei_uuid))
+            return sd;
+    }
+    return NULL;
+}
+
+static int set_side_data(const BLIINDSContext *s, AVFrame *frame, const double *value)
+{
+    const size_t name_size = strlen(s->model.name);
+    AVFrameSideData *old = find_side_data(frame);
+    AVBufferRef *buf = av_buffer_alloc(sizeof(AVUUID) + 2 + 4 * 4 + 1 + name_size);
+    uint8_t *p;
+
+    if (!buf)
+        return AVERROR(ENOMEM);
+    p = buf->data;
+    av_uuid_copy(p, sei_uuid);
+    p += sizeof(AVUUID);
+    *p++ = SEI_VERSION;
+    *p++ = value[METRIC_VALID] ? SEI_VALID : 0;
+    for (int i = METRIC_SCORE; i <= METRIC_DISTANCE; i++, p += 4)
+        AV_WB32(p, av_float2int(value[i]));
+    *p++ = name_size;
+    memcpy(p, s->model.name, name_size);
+
+    if (old) {
+        av_buffer_unref(&old->buf);
+        old->buf  = buf;
+        old->data = buf->data;
+        old->size = buf->size;
+    } else if (!av_frame_new_side_data_from_buf(frame, AV_FRAME_DATA_SEI_UNREGISTERED, buf)) {
+        av_buffer_unref(&buf);
+        return AVERROR(ENOMEM);
+    }
+    return 0;
+}
+
+int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
+                     uint64_t n, const BLIINDSLevelSums sums[BLIINDS_LEVELS])
+{
+    double value[NB_METRICS + BLIINDS_NB_FEATURES];
+    double *feature = value + NB_METRICS;
+    int ret;
+
+    compute_features(feature, sums);
+    value[METRIC_RAW]      = ff_bliinds_model_raw(&s->model, feature);
+    value[METRIC_SCORE]    = ff_bliinds_model_score(&s->model, value[METRIC_RAW]);
+    value[METRIC_SIGMA]    = s->model.sigma;
+    value[METRIC_DISTANCE] = ff_bliinds_model_distance(&s->model, feature);
+    value[METRIC_VALID]    = is_valid(sums);
+
+    if ((ret = set_metadata(s, frame, value)) < 0 ||
+        s->side_data && (ret = set_side_data(s, frame, value)) < 0)
+        return ret;
+    return ff_quality_log_frame(&s->log, ctx, frame, n, ctx->inputs[0]->time_base,
+                                value, value[METRIC_VALID]);
+}
+
+int ff_bliinds_finish(BLIINDSContext *s, AVFilterContext *ctx)
+{
+    return ff_quality_log_close(&s->log, ctx);
+}
+
+void ff_bliinds_uninit(BLIINDSContext *s, AVFilterContext *ctx)
+{
+    ff_bliinds_finish(s, ctx);
+    ff_bliinds_model_free(&s->model);
+}

@@ -1,0 +1,181 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * What the BLIINDS-II filters share: from sums over blocks to features, score,
+ * metadata, side data and logs. They differ only in where the sums are made.
+ */
+
+#ifndef AVFILTER_BLIINDS_H
+#define AVFILTER_BLIINDS_H
+
+#include <stdint.h>
+
+#include "libavutil/frame.h"
+#include "libavutil/opt.h"
+#include "libavutil/pixdesc.h"
+
+#include "avfilter.h"
+#include "bliinds_block.h"
+#include "bliinds_model.h"
+#include "quality_log.h"
+
+#define BLIINDS_MIN_SIZE 4      ///< level 3 has one sample then
+#define BLIINDS_MAX_SIZE 16384
+
+/// The statistics that are floats in a block and are pooled in the same way.
+enum BLIINDSStatistic {
+    BLIINDS_ZETA,
+    BLIINDS_SUB,
+    BLIINDS_ORI,
+    BLIINDS_NB_STATISTICS
+};
+
+/// An exact sum of bliinds_fixed() values, in units of 1 and of 2^-32.
+typedef struct BLIINDSSum {
+    uint64_t whole, fraction;
+} BLIINDSSum;
+
+/// Add up to 2^13 values of bliinds_fixed(), added up.
+static inline void bliinds_sum_add(BLIINDSSum *dst, uint64_t fixed)
+{
+    dst->whole    += fixed >> 32;
+    dst->fraction += fixed & UINT32_MAX;
+}
+
+/// Sums over all blocks of a class.
+typedef struct BLIINDSClassSums {
+    uint64_t nb_blocks;
+    BLIINDSSum statistic[BLIINDS_NB_STATISTICS];
+    uint64_t gamma;         ///< of bliinds_gamma_value(), in thousandths
+    BLIINDSSum energy;      ///< of the AC coefficients
+} BLIINDSClassSums;
+
+/// Sums over all blocks of a level: integers, so in whatever order they are made.
+typedef struct BLIINDSLevelSums {
+    /// blocks clear of the 8x8 grid, and blocks that straddle it; levels
+    /// above the first may have all in one
+    BLIINDSClassSums class[2];
+    BLIINDSSum band[3];     ///< of the variances of the bands
+    uint64_t nb_flat;       ///< blocks without a shape, BLIINDS_GAMMA_NONE
+    /// @name Sums over the ceil(N / 10) blocks of worst quality
+    /// @{
+    BLIINDSSum worst[BLIINDS_NB_STATISTICS];    ///< the largest
+    uint64_t worst_gamma;                       ///< the smallest, in thousandths
+    /// @}
+} BLIINDSLevelSums;
+
+/// Number of blocks along a side of n samples.
+static inline int bliinds_nb_blocks(int n)
+{
+    return (n + BLIINDS_STEP - 1) / BLIINDS_STEP;
+}
+
+/// Number of blocks that the worst 10 % of n are.
+static inline int bliinds_nb_worst(int n)
+{
+    return (n + 9) / 10;
+}
+
+/// The part of a filter's context that does not depend on where it computes.
+typedef struct BLIINDSContext {
+    // options
+    char *model_name;
+    int range;              ///< enum AVColorRange, unspecified: from the frame
+    int features;
+    int side_data;
+    int n_subsample;
+    QualityLog log;
+
+    BLIINDSModel model;
+    int nb_metrics;         ///< values of a frame that are reported
+    QualityMetric metric[5 + BLIINDS_NB_FEATURES];
+} BLIINDSContext;
+
+/**
+ * The options of a BLIINDS-II filter.
+ *
+ * @param member member of type BLIINDSContext of the filter's context
+ */
+#define BLIINDS_OPTIONS(type, member, flags)                                                                    \
+    { "model",       "set the model: a built-in name or a file", offsetof(type, member.model_name), AV_OPT_TYPE_STRING, { .str = "interim" }, 0, 0, flags }, \
+    { "range",       "set the range of the luma samples", offsetof(type, member.range), AV_OPT_TYPE_INT, { .i64 = AVCOL_RANGE_UNSPECIFIED }, 0, AVCOL_RANGE_NB - 1, flags, .unit = "range" }, \
+    {     "auto",    "as the frame says; gray and yuvj are full, others limited", 0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_UNSPECIFIED }, 0, 0, flags, .unit = "range" }, \
+    {     "limited", "black is 16 in 8 bits",  0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_MPEG }, 0, 0, flags, .unit = "range" }, \
+    {     "tv",      "black is 16 in 8 bits",  0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_MPEG }, 0, 0, flags, .unit = "range" }, \
+    {     "full",    "black is 0",             0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_JPEG }, 0, 0, flags, .unit = "range" }, \
+    {     "pc",      "black is 0",             0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_JPEG }, 0, 0, flags, .unit = "range" }, \
+    { "features",    "report the features too", offsetof(type, member.features), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1, flags }, \
+    { "side_data",   "attach the score as user data unregistered SEI", offsetof(type, member.side_data), AV_OPT_TYPE_BOOL, { .i64 = 1 }, 0, 1, flags }, \
+    { "n_subsample", "score every n-th frame", offsetof(type, member.n_subsample), AV_OPT_TYPE_INT, { .i64 = 1 }, 1, INT_MAX, flags }, \
+    QUALITY_LOG_OPTIONS(type, member.log, flags)
+
+/**
+ * Fill the table of the generalised Gaussian's rho for bliinds_gamma():
+ * rho(g) = G(1/g) G(3/g) / G(2/g)^2 with G the gamma function.
+ */
+void ff_bliinds_gamma_table(float table[BLIINDS_GAMMA_NB]);
+
+/**
+ * Load the model and open the logs.
+ *
+ * @return 0, or a negative AVERROR after a message
+ */
+int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx);
+
+/**
+ * Check a frame's size.
+ *
+ * @return 0, or AVERROR(EINVAL) after a message
+ */
+int ff_bliinds_check_size(AVFilterContext *ctx, int width, int height);
+
+/// Luma value of black, in the frame's own depth.
+int ff_bliinds_black(const BLIINDSContext *s, const AVFrame *frame,
+                     const AVPixFmtDescriptor *desc);
+
+/**
+ * Count a frame, and say if it is to be scored.
+ *
+ * @param n set to its number, from 0
+ */
+int ff_bliinds_wanted(BLIINDSContext *s, const AVFilterContext *ctx, uint64_t *n);
+
+/**
+ * Score a frame: to its metadata, its side data and the logs.
+ *
+ * @param frame the frame, whose pixels are not touched
+ * @param n     its number, from ff_bliinds_wanted()
+ * @param sums  of its levels
+ * @return 0, or a negative AVERROR after a message
+ */
+int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
+                     uint64_t n, const BLIINDSLevelSums sums[BLIINDS_LEVELS]);
+
+/**
+ * Finish the logs and print the summary, once no more frames come.
+ *
+ * @return 0, or a negative AVERROR if a log could not be written
+ */
+int ff_bliinds_finish(BLIINDSContext *s, AVFilterContext *ctx);
+
+/// Finish if that has not been done, and free all.
+void ff_bliinds_uninit(BLIINDSContext *s, AVFilterContext *ctx);
+
+#endif /* AVFILTER_BLIINDS_H */

@@ -1,0 +1,348 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * The arithmetic of one BLIINDS-II block: the only copy, included by C and by
+ * CUDA C.
+ *
+ * Michele A. Saad, Alan C. Bovik and Christophe Charrier, "Blind Image Quality
+ * Assessment: A Natural Scene Statistics Approach in the DCT Domain", IEEE
+ * Transactions on Image Processing 21(8), 2012; names are the paper's.
+ *
+ * Every operation is an IEEE single precision add, subtract, multiply, divide
+ * or square root in a written order, so that any compiler and any processor
+ * yields the same bits. The files that include this are therefore compiled
+ * without contraction of a * b + c and without fast-math.
+ *
+ * Many statistics are ratios of sums that are exactly zero on flat, ruled or
+ * letterboxed content, where a rounding error would be divided by 1e-7. What
+ * is zero must therefore come out as zero: level images are integers, and the
+ * DCT is taken in two steps, of which the first has integer factors and is
+ * exact.
+ */
+
+#ifndef AVFILTER_BLIINDS_BLOCK_H
+#define AVFILTER_BLIINDS_BLOCK_H
+
+#if defined(__CUDACC__) || defined(__CUDA__)
+#define BLIINDS_INLINE static __device__ inline
+#define bliinds_absf(x) __builtin_fabsf(x)
+#else
+#include <math.h>
+#include <stdint.h>
+#define BLIINDS_INLINE static inline
+#define bliinds_absf(x) fabsf(x)
+#endif
+
+#define BLIINDS_LEVELS  3   ///< level 1 is the picture, each next one half its size
+#define BLIINDS_BLOCK   5   ///< width and height of a block, in samples
+#define BLIINDS_STEP    3   ///< from one block to the next, in samples
+
+/**
+ * Samples of level images are integers in units of 2^-21 of an 8-bit step:
+ * the most that leaves room in 32 bits for the sum of two.
+ */
+#define BLIINDS_FRAC_BITS 21
+
+/**
+ * To stay exact in single precision through the integer step, a sample is
+ * split into a multiple of 2^-9 and a rest of this many bits; both grow by 6
+ * bits.
+ */
+#define BLIINDS_LOW_BITS 12
+
+/**
+ * Taps of the low-pass filter before decimation, a Gaussian of sigma 0.5 over
+ * 3 samples (0.106506978919200, 0.786986042161605, 0.106506978919200), in
+ * units of 2^-24; their sum is exactly 2^24, so flat stays flat and a ramp
+ * stays a ramp.
+ */
+#define BLIINDS_TAP_BITS 24
+#define BLIINDS_TAP_SIDE 1786891
+#define BLIINDS_TAP_MID  ((1 << BLIINDS_TAP_BITS) - 2 * BLIINDS_TAP_SIDE)
+
+/// @name The table of the generalised Gaussian: shapes 0.030 .. 10.000
+/// @{
+#define BLIINDS_GAMMA_NB    9971                    ///< entries
+#define BLIINDS_GAMMA_MIN   30                      ///< first shape, in thousandths
+#define BLIINDS_GAMMA_NONE  (BLIINDS_GAMMA_NB - 1)  ///< index of "no shape fits"
+#define BLIINDS_GAMMA_FLAT  11000                   ///< its value, in thousandths
+/// @}
+
+/**
+ * The three oriented sets' sums of magnitudes are taken as zero up to this
+ * value: 16 times the rounding unit of level images. Where a picture is the
+ * sum of a row and a column pattern, the set between them is zero in exact
+ * arithmetic, and rounding noise in the levels must not be divided by itself.
+ */
+#define BLIINDS_SET_NOISE (16.f / (1 << BLIINDS_FRAC_BITS))
+
+/// The statistics of one block.
+typedef struct BLIINDSBlock {
+    float zeta;         ///< coefficient of frequency variation, 0 .. 4.9
+    float rho;          ///< variance over squared mean deviation, gives gamma
+    float sub;          ///< energy subband ratio, >= 0
+    float ori;          ///< variance of the three orientations' frequency variation
+    float band[3];      ///< variances of the low, middle and high band
+    float energy;       ///< sum of the squares of the AC coefficients
+} BLIINDSBlock;
+
+/**
+ * One tap of the separable low-pass filter, rounded to nearest.
+ *
+ * @param m,p samples before and after, 0 outside of the image
+ * @param c   the sample itself
+ */
+BLIINDS_INLINE int32_t bliinds_lowpass(int32_t m, int32_t c, int32_t p)
+{
+    return (BLIINDS_TAP_SIDE * (int64_t)(m + p) + BLIINDS_TAP_MID * (int64_t)c +
+            (1 << (BLIINDS_TAP_BITS - 1))) >> BLIINDS_TAP_BITS;
+}
+
+/// Upper part of a level sample, exact in single precision, in 8-bit steps.
+BLIINDS_INLINE float bliinds_high(int32_t x)
+{
+    return (x >> BLIINDS_LOW_BITS) *
+           (1.f / (1 << (BLIINDS_FRAC_BITS - BLIINDS_LOW_BITS)));
+}
+
+/// Lower part of a level sample, exact in single precision, in 8-bit steps.
+BLIINDS_INLINE float bliinds_low(int32_t x)
+{
+    return (x & ((1 << BLIINDS_LOW_BITS) - 1)) * (1.f / (1 << BLIINDS_FRAC_BITS));
+}
+
+/**
+ * The integer step of a 5-point DCT-II. Its rows are (1 1 1 1 1),
+ * (1 1 -4 1 1), (1 -1 0 -1 1), (1 0 0 0 -1) and (0 1 0 -1 0).
+ */
+BLIINDS_INLINE void bliinds_basis(float dst[5], float x0, float x1, float x2,
+                                  float x3, float x4)
+{
+    float s0 = x0 + x4, s1 = x1 + x3;
+    float s  = s0 + s1;
+
+    dst[0] = s + x2;
+    dst[1] = s - 4.f * x2;
+    dst[2] = s0 - s1;
+    dst[3] = x0 - x4;
+    dst[4] = x1 - x3;
+}
+
+/// The rest of a 5-point orthonormal DCT-II after bliinds_basis().
+BLIINDS_INLINE void bliinds_rotate(float dst[5], const float src[5])
+{
+    const float k0 = 0.4472135955f;     // 1 / sqrt(5)
+    const float e  = 0.1581138830f;     // sqrt(10) / 20
+    const float h  = 0.3535533906f;     // 1 / (2 sqrt(2))
+    const float c1 = 0.6015009550f;     // sqrt(2/5) cos(pi/10)
+    const float c3 = 0.3717480345f;     // sqrt(2/5) cos(3 pi/10)
+    float hm = h * src[2], et = e * src[1];
+
+    dst[0] = k0 * src[0];
+    dst[1] = c1 * src[3] + c3 * src[4];
+    dst[2] = hm + et;
+    dst[3] = c3 * src[3] - c1 * src[4];
+    dst[4] = hm - et;
+}
+
+/// Sample variance (divided by n - 1) from sums; rounding never makes it negative.
+BLIINDS_INLINE float bliinds_variance(float sum_sq, float sum, float inv_n,
+                                      float inv_n1)
+{
+    float v = (sum_sq - sum * sum * inv_n) * inv_n1;
+
+    return v > 0.f ? v : 0.f;
+}
+
+/// Standard deviation over mean of n magnitudes, from their sums.
+BLIINDS_INLINE float bliinds_variation(float sum_sq, float sum, float inv_n,
+                                       float inv_n1)
+{
+    return sqrtf(bliinds_variance(sum_sq, sum, inv_n, inv_n1)) /
+           (sum * inv_n + 1e-7f);
+}
+
+/// The same of an oriented set, 0 where it is rounding noise.
+BLIINDS_INLINE float bliinds_set_variation(float sum_sq, float sum)
+{
+    float f = bliinds_variation(sum_sq, sum, 1.f / 8, 1.f / 7);
+
+    return sum > BLIINDS_SET_NOISE ? f : 0.f;
+}
+
+/// Sum of 8 in a fixed order.
+#define BLIINDS_SUM8(a, b, c, d, e, f, g, h) \
+    ((((a) + (b)) + ((c) + (d))) + (((e) + (f)) + ((g) + (h))))
+
+/// F(i, j) summed over the oriented sets: horizontal, diagonal and vertical frequencies.
+#define BLIINDS_SET1(F) BLIINDS_SUM8(F(0,1), F(0,2), F(0,3), F(0,4), \
+                                     F(1,2), F(1,3), F(1,4), F(2,4))
+#define BLIINDS_SET2(F) BLIINDS_SUM8(F(1,1), F(2,2), F(2,3), F(3,2), \
+                                     F(3,3), F(3,4), F(4,3), F(4,4))
+#define BLIINDS_SET3(F) BLIINDS_SUM8(F(1,0), F(2,0), F(3,0), F(4,0), \
+                                     F(2,1), F(3,1), F(4,1), F(4,2))
+
+/**
+ * The four statistics, and the energies, of one block.
+ *
+ * @param high bliinds_basis() of the 5 rows of upper parts, [row][term]
+ * @param low  the same of the lower parts; NULL where they are all 0, as at
+ *             level 1 for up to 16 bits
+ */
+BLIINDS_INLINE void bliinds_block(BLIINDSBlock *dst, const float high[5][5],
+                                  const float (*low)[5])
+{
+    float y[5][5], x[5][5];
+
+    // columns first: y[term][k], then x[i][j], the vertical and horizontal frequency
+    for (int k = 0; k < 5; k++) {
+        float t[5], u[5];
+
+        bliinds_basis(t, high[0][k], high[1][k], high[2][k], high[3][k], high[4][k]);
+        if (low) {
+            bliinds_basis(u, low[0][k], low[1][k], low[2][k], low[3][k], low[4][k]);
+            for (int i = 0; i < 5; i++)
+                t[i] += u[i];
+        }
+        bliinds_rotate(u, t);
+        for (int i = 0; i < 5; i++)
+            y[i][k] = u[i];
+    }
+    for (int i = 0; i < 5; i++)
+        bliinds_rotate(x[i], y[i]);
+
+#define MAG(i, j) bliinds_absf(x[i][j])
+#define SQR(i, j) (x[i][j] * x[i][j])
+#define DEV(i, j) bliinds_absf(x[i][j] - mean)
+    // sums of magnitudes over the oriented sets, which partition the AC
+    float a1 = BLIINDS_SET1(MAG), a2 = BLIINDS_SET2(MAG), a3 = BLIINDS_SET3(MAG);
+    float a  = (a1 + a2) + a3;
+    // sums of squares over set s and band b, q<s><b>: both are partitions
+    float q11 = SQR(0,1) + SQR(0,2);
+    float q12 = ((SQR(0,3) + SQR(0,4)) + (SQR(1,2) + SQR(1,3))) + SQR(1,4);
+    float q13 = SQR(2,4);
+    float q21 = SQR(1,1);
+    float q22 = (SQR(2,2) + SQR(2,3)) + SQR(3,2);
+    float q23 = (SQR(3,3) + SQR(3,4)) + (SQR(4,3) + SQR(4,4));
+    float q31 = SQR(1,0) + SQR(2,0);
+    float q32 = ((SQR(3,0) + SQR(4,0)) + (SQR(2,1) + SQR(3,1))) + SQR(4,1);
+    float q33 = SQR(4,2);
+    float set1 = (q11 + q12) + q13, set2 = (q21 + q22) + q23, set3 = (q31 + q32) + q33;
+    float q    = (set1 + set2) + set3;
+    // sums over the bands
+    float s1 = ((x[0][1] + x[0][2]) + (x[1][0] + x[2][0])) + x[1][1];
+    float s2 = (BLIINDS_SUM8(x[0][3], x[0][4], x[1][2], x[1][3],
+                             x[3][0], x[4][0], x[2][1], x[3][1]) +
+                ((x[1][4] + x[4][1]) + (x[2][3] + x[3][2]))) + x[2][2];
+    float s3 = ((x[2][4] + x[4][2]) + (x[3][4] + x[4][3])) + (x[3][3] + x[4][4]);
+    float s  = (s1 + s2) + s3;
+    // variances of the bands, of 5, 13 and 6 coefficients
+    float v1 = bliinds_variance((q11 + q21) + q31, s1, 1.f /  5, 1.f /  4);
+    float v2 = bliinds_variance((q12 + q22) + q32, s2, 1.f / 13, 1.f / 12);
+    float v3 = bliinds_variance((q13 + q23) + q33, s3, 1.f /  6, 1.f /  5);
+    float v12 = (v1 + v2) * .5f;
+    // frequency variation of the sets
+    float f1 = bliinds_set_variation(set1, a1);
+    float f2 = bliinds_set_variation(set2, a2);
+    float f3 = bliinds_set_variation(set3, a3);
+    float f  = ((f1 + f2) + f3) * (1.f / 3);
+    float d1 = f1 - f, d2 = f2 - f, d3 = f3 - f;
+    // mean absolute deviation of the AC coefficients
+    float mean = s * (1.f / 24);
+    float dev  = ((BLIINDS_SET1(DEV) + BLIINDS_SET2(DEV)) + BLIINDS_SET3(DEV)) * (1.f / 24);
+#undef MAG
+#undef SQR
+#undef DEV
+
+    dst->zeta = bliinds_variation(q, a, 1.f / 24, 1.f / 23);
+    dst->rho  = bliinds_variance(q, s, 1.f / 24, 1.f / 23) / (dev * dev + 1e-7f);
+    // the second ratio divides by v3 + v1, as the published models were trained
+    dst->sub  = (bliinds_absf(v3 - v12) / ((v3 + v12) + 1e-8f) +
+                 bliinds_absf(v2 - v1)  / ((v3 + v1)  + 1e-8f)) * .5f;
+    dst->ori  = ((d1 * d1 + d2 * d2) + d3 * d3) * .5f;
+    dst->band[0] = v1;
+    dst->band[1] = v2;
+    dst->band[2] = v3;
+    dst->energy  = q;
+}
+
+/**
+ * The shape of the generalised Gaussian, as an index into its table.
+ *
+ * gamma is g[j] where table[j + 1] < rho <= table[j], without interpolation.
+ * A rational approximation of the table's inverse finds j within one, two
+ * comparisons make it exact.
+ *
+ * @param table BLIINDS_GAMMA_NB values of rho, strictly decreasing: see
+ *              ff_bliinds_gamma_table()
+ * @return index of the shape, or BLIINDS_GAMMA_NONE where rho is beyond the
+ *         end of the table (flat blocks)
+ */
+BLIINDS_INLINE int bliinds_gamma(const float *table, float rho)
+{
+    float u, p, q;
+    int j;
+
+    if (!(rho > table[BLIINDS_GAMMA_NB - 1]))
+        return BLIINDS_GAMMA_NONE;
+
+    u = 1.f / sqrtf(rho - 1.33333333f);
+    p = ((1.337007827f * u + 1.668365978e-1f) * u + 6.500588432e-1f) * u + 5.727267102e-2f;
+    q =  (9.041299184e-1f * u + 9.825797097e-1f) * u + 1.f;
+    j = (p / q - .03f) * 1000.f;
+    j = j < BLIINDS_GAMMA_NB - 2 ? j : BLIINDS_GAMMA_NB - 2;
+
+    if (rho > table[j])
+        j--;
+    else if (rho <= table[j + 1])
+        j++;
+    return j;
+}
+
+/// Shape of the generalised Gaussian in thousandths, from bliinds_gamma().
+BLIINDS_INLINE int bliinds_gamma_value(int index)
+{
+    return index == BLIINDS_GAMMA_NONE ? BLIINDS_GAMMA_FLAT : BLIINDS_GAMMA_MIN + index;
+}
+
+/**
+ * A statistic as unsigned 32.32 fixed point, so that sums do not depend on
+ * their order. Values are below 2^17 but for sub, which has no bound and is
+ * cut at 2^19; 2^13 values can be added.
+ */
+BLIINDS_INLINE uint64_t bliinds_fixed(float x)
+{
+    return (uint64_t)(int64_t)((x < 524288.f ? x : 524288.f) * 4294967296.f);
+}
+
+/**
+ * Whether any of the BLIINDS_BLOCK samples of a window straddles a line of
+ * the 8x8 grid on which most codecs transform.
+ *
+ * @param b index of the block in its row or column
+ */
+BLIINDS_INLINE int bliinds_straddles(int b)
+{
+    int first = (BLIINDS_STEP * b - 1) & 7;
+
+    return first + BLIINDS_BLOCK > 8;
+}
+
+#endif /* AVFILTER_BLIINDS_BLOCK_H */

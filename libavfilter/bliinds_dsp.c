@@ -1,0 +1,121 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+#include "libavutil/attributes.h"
+
+#include "bliinds_block.h"
+#include "bliinds_dsp.h"
+
+#define EXPAND_ROW(bits)                                                        \
+static void expand_row ## bits(int32_t *dst, const uint8_t *src8, int w,        \
+                               int down, int black, int up)                     \
+{                                                                               \
+    const uint ## bits ## _t *src = (const uint ## bits ## _t *)src8;           \
+                                                                                \
+    for (int x = 0; x < w; x++)                                                 \
+        dst[x] = ((src[x] >> down) - black) * (1 << up);                        \
+}
+
+EXPAND_ROW(8)
+EXPAND_ROW(16)
+
+static void lowpass_row(int32_t *dst, const int32_t *above, const int32_t *middle,
+                        const int32_t *below, int w)
+{
+    int32_t left = bliinds_lowpass(above[0], middle[0], below[0]);
+
+    for (int x = 0; x < w / 2; x++) {
+        int i = 2 * x + 1;
+        int32_t mid   = bliinds_lowpass(above[i],     middle[i],     below[i]);
+        int32_t right = bliinds_lowpass(above[i + 1], middle[i + 1], below[i + 1]);
+
+        dst[x] = bliinds_lowpass(left, mid, right);
+        left   = right;
+    }
+}
+
+static av_always_inline void basis_part(float *restrict dst, ptrdiff_t stride,
+                                        const int32_t *restrict line, int nb_blocks,
+                                        float (*part)(int32_t))
+{
+    for (int b = 0; b < nb_blocks; b++) {
+        const int32_t *x = line + BLIINDS_STEP * b;
+        float t[5];
+
+        bliinds_basis(t, part(x[0]), part(x[1]), part(x[2]), part(x[3]), part(x[4]));
+        for (int k = 0; k < 5; k++)
+            dst[k * stride + b] = t[k];
+    }
+}
+
+static void basis_row(float *high, float *low, ptrdiff_t stride,
+                      const int32_t *line, int nb_blocks)
+{
+    basis_part(high, stride, line, nb_blocks, bliinds_high);
+    if (low)
+        basis_part(low, stride, line, nb_blocks, bliinds_low);
+}
+
+static av_always_inline void load_block(float dst[5][5], const float *const src[5],
+                                        ptrdiff_t stride, int b)
+{
+    for (int y = 0; y < 5; y++)
+        for (int k = 0; k < 5; k++)
+            dst[y][k] = src[y][k * stride + b];
+}
+
+static av_always_inline void blocks(float *restrict dst, const float *const high[5],
+                                    const float *const low[5], ptrdiff_t stride,
+                                    int nb_blocks, int has_low)
+{
+    for (int b = 0; b < nb_blocks; b++) {
+        BLIINDSBlock block;
+        float h[5][5], l[5][5];
+
+        load_block(h, high, stride, b);
+        if (has_low)
+            load_block(l, low, stride, b);
+        bliinds_block(&block, (const float (*)[5])h, has_low ? (const float (*)[5])l : NULL);
+
+        dst[BLIINDS_ROW_ZETA   * stride + b] = block.zeta;
+        dst[BLIINDS_ROW_RHO    * stride + b] = block.rho;
+        dst[BLIINDS_ROW_SUB    * stride + b] = block.sub;
+        dst[BLIINDS_ROW_ORI    * stride + b] = block.ori;
+        for (int i = 0; i < 3; i++)
+            dst[(BLIINDS_ROW_BAND + i) * stride + b] = block.band[i];
+        dst[BLIINDS_ROW_ENERGY * stride + b] = block.energy;
+    }
+}
+
+static void block_row(float *dst, const float *const high[5],
+                      const float *const low[5], ptrdiff_t stride, int nb_blocks)
+{
+    if (low)
+        blocks(dst, high, low, stride, nb_blocks, 1);
+    else
+        blocks(dst, high, NULL, stride, nb_blocks, 0);
+}
+
+av_cold void ff_bliinds_dsp_init(BLIINDSDSPContext *dsp)
+{
+    dsp->expand_row8  = expand_row8;
+    dsp->expand_row16 = expand_row16;
+    dsp->lowpass_row  = lowpass_row;
+    dsp->basis_row    = basis_row;
+    dsp->block_row    = block_row;
+}

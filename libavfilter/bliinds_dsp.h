@@ -1,0 +1,91 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * The per-row work of the BLIINDS-II filter.
+ */
+
+#ifndef AVFILTER_BLIINDS_DSP_H
+#define AVFILTER_BLIINDS_DSP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/// Rows that block_row() writes, in the order of BLIINDSBlock.
+enum {
+    BLIINDS_ROW_ZETA,
+    BLIINDS_ROW_RHO,
+    BLIINDS_ROW_SUB,
+    BLIINDS_ROW_ORI,
+    BLIINDS_ROW_BAND,
+    BLIINDS_ROW_ENERGY = BLIINDS_ROW_BAND + 3,
+    BLIINDS_NB_ROWS
+};
+
+/// Strides are in elements; line, dst and src do not overlap.
+typedef struct BLIINDSDSPContext {
+    /**
+     * Expand a row of luma to level 1 samples.
+     *
+     * @param src   uint8_t, or native uint16_t in row16
+     * @param w     samples
+     * @param down  right shift from src to a sample's value
+     * @param black value of black
+     * @param up    left shift from a value to a level sample
+     */
+    void (*expand_row8)(int32_t *dst, const uint8_t *src, int w,
+                        int down, int black, int up);
+    void (*expand_row16)(int32_t *dst, const uint8_t *src, int w,
+                         int down, int black, int up);
+
+    /**
+     * Low-pass filter and decimate three rows to one of the next level.
+     *
+     * @param dst    w / 2 samples
+     * @param above  row above the middle one; below: row below it
+     * @param middle row whose odd samples stay
+     * @param w      samples of the rows, which one of value 0 follows
+     */
+    void (*lowpass_row)(int32_t *dst, const int32_t *above, const int32_t *middle,
+                        const int32_t *below, int w);
+
+    /**
+     * bliinds_basis() along a row, for each block.
+     *
+     * @param high term k of block b's upper parts at [k * stride + b]
+     * @param low  the same of the lower parts, or NULL if they are all 0
+     * @param line sample -1 of the row, 0 beyond its ends
+     */
+    void (*basis_row)(float *high, float *low, ptrdiff_t stride,
+                      const int32_t *line, int nb_blocks);
+
+    /**
+     * bliinds_block() for each block of a row of blocks.
+     *
+     * @param dst  value r of block b at [r * stride + b]
+     * @param high basis_row() of the 5 rows
+     * @param low  the same of the lower parts, or NULL if they are all 0
+     */
+    void (*block_row)(float *dst, const float *const high[5],
+                      const float *const low[5], ptrdiff_t stride, int nb_blocks);
+} BLIINDSDSPContext;
+
+void ff_bliinds_dsp_init(BLIINDSDSPContext *dsp);
+
+#endif /* AVFILTER_BLIINDS_DSP_H */

@@ -1,0 +1,140 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * Where the scores of a quality filter go besides its frames' metadata: a line
+ * a frame (stats_file), a log in libvmaf's shape (log_path, log_fmt), and a
+ * summary at the end.
+ */
+
+#ifndef AVFILTER_QUALITY_LOG_H
+#define AVFILTER_QUALITY_LOG_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "libavutil/frame.h"
+#include "libavutil/opt.h"
+#include "libavutil/rational.h"
+
+enum QualityLogFormat {
+    QUALITY_LOG_JSON,
+    QUALITY_LOG_CSV,
+    QUALITY_LOG_XML,
+    QUALITY_LOG_NB
+};
+
+/// What a filter reports for each frame, in the order of the values.
+typedef struct QualityMetric {
+    const char *name;
+    /// digits after the point
+    int digits;
+    /// 1 to pool over all frames, 0 to leave it out of the pooled metrics
+    int pooled;
+} QualityMetric;
+
+/// The frames of one size, which are never pooled with those of another.
+typedef struct QualitySize {
+    int width, height;
+    uint64_t nb_scored;     ///< frames with values
+    uint64_t nb_valid;      ///< of these, pooled ones
+    double *value;          ///< [nb_valid][nb_metrics]
+    unsigned value_size;    ///< allocated bytes
+} QualitySize;
+
+typedef struct QualityLog {
+    // set by options, see QUALITY_LOG_OPTIONS
+    char *stats_file;
+    char *log_path;
+    int log_fmt;
+
+    // set by the filter before ff_quality_log_open(); strings live as long as the log
+    const char *filter;             ///< name of the filter, without _cuda
+    const char *title;              ///< first word of the summary
+    const char *model;              ///< name of the model, or NULL
+    const char *direction;          ///< "lower is better" or "higher is better"
+    double min, max;                ///< range of the first metric; max may be INFINITY
+    const QualityMetric *metric;    ///< metric[0] is the score
+    int nb_metrics;
+
+    FILE *stats;
+    FILE *log;
+    char *tmp_path;                 ///< written first, then renamed to log_path
+    QualitySize *size;
+    int nb_sizes;
+    uint64_t nb_frames;             ///< all frames seen, scored or not
+    uint64_t nb_logged;             ///< frames written to the log
+    int64_t start;                  ///< wall clock at the first frame, in us
+    int open;
+    int error;                      ///< first error met in writing
+} QualityLog;
+
+/**
+ * The options of a log.
+ *
+ * @param member member of type QualityLog of the filter's context
+ */
+#define QUALITY_LOG_OPTIONS(type, member, flags)                                                                \
+    { "stats_file", "write a line per frame to this file, - for stdout", offsetof(type, member.stats_file), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags }, \
+    { "f",          "write a line per frame to this file, - for stdout", offsetof(type, member.stats_file), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags }, \
+    { "log_path",   "write a log of all frames to this file, - for stdout", offsetof(type, member.log_path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags }, \
+    { "log_fmt",    "set the format of the log", offsetof(type, member.log_fmt), AV_OPT_TYPE_INT, { .i64 = QUALITY_LOG_JSON }, 0, QUALITY_LOG_NB - 1, flags, .unit = "log_fmt" }, \
+    {     "json",   "libvmaf's JSON", 0, AV_OPT_TYPE_CONST, { .i64 = QUALITY_LOG_JSON }, 0, 0, flags, .unit = "log_fmt" }, \
+    {     "csv",    "libvmaf's CSV",  0, AV_OPT_TYPE_CONST, { .i64 = QUALITY_LOG_CSV },  0, 0, flags, .unit = "log_fmt" }, \
+    {     "xml",    "libvmaf's XML",  0, AV_OPT_TYPE_CONST, { .i64 = QUALITY_LOG_XML },  0, 0, flags, .unit = "log_fmt" }
+
+/**
+ * Open the files that the options name.
+ *
+ * @return 0, or a negative AVERROR after a message
+ */
+int ff_quality_log_open(QualityLog *s, void *logctx);
+
+/**
+ * Count a frame of the input, scored or not.
+ *
+ * @return its number, from 0
+ */
+uint64_t ff_quality_log_count(QualityLog *s);
+
+/**
+ * Write one scored frame.
+ *
+ * @param frame     gives the size and pts
+ * @param n         its number, from ff_quality_log_count()
+ * @param time_base of frame->pts
+ * @param value     nb_metrics values; those that are not finite are written
+ *                  as null or nan by format, and not pooled
+ * @param valid     0 to keep the frame out of the pooled values
+ * @return 0, or a negative AVERROR after a message
+ */
+int ff_quality_log_frame(QualityLog *s, void *logctx, const AVFrame *frame,
+                         uint64_t n, AVRational time_base,
+                         const double *value, int valid);
+
+/**
+ * Pool, finish the files and print the summary; frees all. May be called
+ * again, and on a log that was never opened.
+ *
+ * @return 0, or a negative AVERROR if anything could not be written
+ */
+int ff_quality_log_close(QualityLog *s, void *logctx);
+
+#endif /* AVFILTER_QUALITY_LOG_H */

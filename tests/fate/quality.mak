@@ -1,0 +1,1 @@
+fate-quality:
