@@ -144,7 +144,8 @@ case " ${FFMPEG_CONFIGURE:-} " in
 *) grep -qx 'CONFIG_NONFREE=yes' ffbuild/config.mak && die "this build came out nonfree" ;;
 esac
 
-say "building FFmpeg $series, profile $profile (log: $dir/make.log)"
+steps=$(make -n 2> /dev/null | grep -c '^printf') || true
+say "building FFmpeg $series, profile $profile: $steps steps (log: $dir/make.log)"
 logged "make" make.log make -j"$(nproc)"
 say "ready: $dir/ffmpeg"
 echo "$dir"

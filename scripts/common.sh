@@ -44,14 +44,16 @@ series_of() { # tree
             "supported releases: $(all_series | xargs)"
 }
 
-# Runs a command with its output in a log, and shows that it is alive.
+# Runs a command with its output in a log, and shows every 10 s how far it is;
+# steps is how many lines in the form of FFmpeg's make are to come, where known.
 logged() { # title log command...
     local title=$1 log=$2 ticker status=0
     shift 2
     (
         SECONDS=0
         while sleep 10; do
-            printf '    %s: %d s, %d steps\n' "$title" $SECONDS "$(wc -l < "$log")" >&2
+            printf '    %s: %d s%s\n' "$title" $SECONDS \
+                "${steps:+, $(grep -c $'^[A-Z0-9]*\t' "$log") of $steps steps}" >&2
         done
     ) > /dev/null &
     ticker=$!
