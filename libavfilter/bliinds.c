@@ -148,7 +148,7 @@ static double class_mean(BLIINDSSum sum, const BLIINDSClassSums *c)
 /// Number of blocks of a level.
 static uint64_t nb_blocks(const BLIINDSLevelSums *level)
 {
-    return level->class[0].nb_blocks + level->class[1].nb_blocks;
+    return level->grid[0].nb_blocks + level->grid[1].nb_blocks;
 }
 
 static void compute_statistics(double *dst, const BLIINDSLevelSums *level)
@@ -156,7 +156,7 @@ static void compute_statistics(double *dst, const BLIINDSLevelSums *level)
     static const uint8_t position[BLIINDS_NB_STATISTICS] = {
         [BLIINDS_ZETA] = 0, [BLIINDS_SUB] = 4, [BLIINDS_ORI] = 6,
     };
-    const BLIINDSClassSums *c = level->class;
+    const BLIINDSClassSums *c = level->grid;
     const double n = nb_blocks(level);
     const double k = bliinds_nb_worst(nb_blocks(level));
 
@@ -196,7 +196,7 @@ static void compute_features(double dst[BLIINDS_NB_FEATURES],
             dst[BLIINDS_FEATURE_BAND + l * 3 + b] =
                 log2(sum_value(sums[l].band[b]) / nb_blocks(&sums[l]) + 0.1);
     }
-    compute_phases(dst + BLIINDS_FEATURE_PHASE, sums[0].class);
+    compute_phases(dst + BLIINDS_FEATURE_PHASE, sums[0].grid);
 }
 
 static int is_valid(const BLIINDSLevelSums sums[BLIINDS_LEVELS])

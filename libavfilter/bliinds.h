@@ -32,66 +32,12 @@
 #include "libavutil/pixdesc.h"
 
 #include "avfilter.h"
-#include "bliinds_block.h"
 #include "bliinds_model.h"
+#include "bliinds_sums.h"
 #include "quality_log.h"
 
 #define BLIINDS_MIN_SIZE 4      ///< level 3 has one sample then
 #define BLIINDS_MAX_SIZE 16384
-
-/// The statistics that are floats in a block and are pooled in the same way.
-enum BLIINDSStatistic {
-    BLIINDS_ZETA,
-    BLIINDS_SUB,
-    BLIINDS_ORI,
-    BLIINDS_NB_STATISTICS
-};
-
-/// An exact sum of bliinds_fixed() values, in units of 1 and of 2^-32.
-typedef struct BLIINDSSum {
-    uint64_t whole, fraction;
-} BLIINDSSum;
-
-/// Add up to 2^13 values of bliinds_fixed(), added up.
-static inline void bliinds_sum_add(BLIINDSSum *dst, uint64_t fixed)
-{
-    dst->whole    += fixed >> 32;
-    dst->fraction += fixed & UINT32_MAX;
-}
-
-/// Sums over all blocks of a class.
-typedef struct BLIINDSClassSums {
-    uint64_t nb_blocks;
-    BLIINDSSum statistic[BLIINDS_NB_STATISTICS];
-    uint64_t gamma;         ///< of bliinds_gamma_value(), in thousandths
-    BLIINDSSum energy;      ///< of the AC coefficients
-} BLIINDSClassSums;
-
-/// Sums over all blocks of a level: integers, so in whatever order they are made.
-typedef struct BLIINDSLevelSums {
-    /// blocks clear of the 8x8 grid, and blocks that straddle it; levels
-    /// above the first may have all in one
-    BLIINDSClassSums class[2];
-    BLIINDSSum band[3];     ///< of the variances of the bands
-    uint64_t nb_flat;       ///< blocks without a shape, BLIINDS_GAMMA_NONE
-    /// @name Sums over the ceil(N / 10) blocks of worst quality
-    /// @{
-    BLIINDSSum worst[BLIINDS_NB_STATISTICS];    ///< the largest
-    uint64_t worst_gamma;                       ///< the smallest, in thousandths
-    /// @}
-} BLIINDSLevelSums;
-
-/// Number of blocks along a side of n samples.
-static inline int bliinds_nb_blocks(int n)
-{
-    return (n + BLIINDS_STEP - 1) / BLIINDS_STEP;
-}
-
-/// Number of blocks that the worst 10 % of n are.
-static inline int bliinds_nb_worst(int n)
-{
-    return (n + 9) / 10;
-}
 
 /// The part of a filter's context that does not depend on where it computes.
 typedef struct BLIINDSContext {

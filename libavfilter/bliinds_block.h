@@ -40,14 +40,13 @@
 #ifndef AVFILTER_BLIINDS_BLOCK_H
 #define AVFILTER_BLIINDS_BLOCK_H
 
+#include <stdint.h>
+
 #if defined(__CUDACC__) || defined(__CUDA__)
-#define BLIINDS_INLINE static __device__ inline
-#define bliinds_absf(x) __builtin_fabsf(x)
+#define BLIINDS_INLINE static inline __device__
 #else
 #include <math.h>
-#include <stdint.h>
 #define BLIINDS_INLINE static inline
-#define bliinds_absf(x) fabsf(x)
 #endif
 
 #define BLIINDS_LEVELS  3   ///< level 1 is the picture, each next one half its size
@@ -228,9 +227,9 @@ BLIINDS_INLINE void bliinds_block(BLIINDSBlock *dst, const float high[5][5],
     for (int i = 0; i < 5; i++)
         bliinds_rotate(x[i], y[i]);
 
-#define MAG(i, j) bliinds_absf(x[i][j])
+#define MAG(i, j) fabsf(x[i][j])
 #define SQR(i, j) (x[i][j] * x[i][j])
-#define DEV(i, j) bliinds_absf(x[i][j] - mean)
+#define DEV(i, j) fabsf(x[i][j] - mean)
     // sums of magnitudes over the oriented sets, which partition the AC
     float a1 = BLIINDS_SET1(MAG), a2 = BLIINDS_SET2(MAG), a3 = BLIINDS_SET3(MAG);
     float a  = (a1 + a2) + a3;
@@ -274,8 +273,8 @@ BLIINDS_INLINE void bliinds_block(BLIINDSBlock *dst, const float high[5][5],
     dst->zeta = bliinds_variation(q, a, 1.f / 24, 1.f / 23);
     dst->rho  = bliinds_variance(q, s, 1.f / 24, 1.f / 23) / (dev * dev + 1e-7f);
     // the second ratio divides by v3 + v1, as the published models were trained
-    dst->sub  = (bliinds_absf(v3 - v12) / ((v3 + v12) + 1e-8f) +
-                 bliinds_absf(v2 - v1)  / ((v3 + v1)  + 1e-8f)) * .5f;
+    dst->sub  = (fabsf(v3 - v12) / ((v3 + v12) + 1e-8f) +
+                 fabsf(v2 - v1)  / ((v3 + v1)  + 1e-8f)) * .5f;
     dst->ori  = ((d1 * d1 + d2 * d2) + d3 * d3) * .5f;
     dst->band[0] = v1;
     dst->band[1] = v2;

@@ -183,8 +183,8 @@ static void add_row(const BLIINDSCPUContext *s, const Level *level,
         int c = bliinds_straddles(by) || bliinds_straddles(bx);
 
         gamma[bx] = bliinds_gamma(s->gamma_table, rho[bx]);
-        sums->class[c].gamma += bliinds_gamma_value(gamma[bx]);
-        sums->class[c].nb_blocks++;
+        sums->grid[c].gamma += bliinds_gamma_value(gamma[bx]);
+        sums->grid[c].nb_blocks++;
         for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
             sum_statistic[c][i] += bliinds_fixed(row[i][bx]);
         sum_energy[c] += bliinds_fixed(energy[bx]);
@@ -194,8 +194,8 @@ static void add_row(const BLIINDSCPUContext *s, const Level *level,
 
     for (int c = 0; c < 2; c++) {
         for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
-            bliinds_sum_add(&sums->class[c].statistic[i], sum_statistic[c][i]);
-        bliinds_sum_add(&sums->class[c].energy, sum_energy[c]);
+            bliinds_sum_add(&sums->grid[c].statistic[i], sum_statistic[c][i]);
+        bliinds_sum_add(&sums->grid[c].energy, sum_energy[c]);
     }
     for (int i = 0; i < 3; i++)
         bliinds_sum_add(&sums->band[i], sum_band[i]);
