@@ -7,7 +7,6 @@
 # A real clip from a Debian package, else one that FFmpeg draws.
 sample() {
     local clip
-    "$scripts/deps.sh" clip
     clip=$(dpkg -L opencv-doc 2> /dev/null | grep '/vtest\.avi\(\.gz\)\?$') || clip=
     case $clip in
     *.gz)
@@ -45,15 +44,13 @@ score() { # filter decoder-options...
         -f null - 2>&1 | tee ffmpeg.log >&2
 }
 
+[ -z "${VIDEO:-}" ] || [ -f "$VIDEO" ] || die "VIDEO=$VIDEO is not a file"
+jobs=(build run)
+[ "${VIDEO:-}" ] || jobs+=(clip)
+"$scripts/deps.sh" "${jobs[@]}"
 dir=$(PROFILE=lean "$scripts/build.sh")
 ffmpeg=$dir/ffmpeg
-"$scripts/deps.sh" run
-if [ "${VIDEO:-}" ]; then
-    [ -f "$VIDEO" ] || die "VIDEO=$VIDEO is not a file"
-    video=$(realpath "$VIDEO")
-else
-    video=$(sample)
-fi
+video=$(realpath "${VIDEO:-$(sample)}")
 
 results=$root/results/$(basename "$video")
 mkdir -p "$results"
