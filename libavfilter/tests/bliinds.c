@@ -1,0 +1,363 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * Tests of what the BLIINDS-II filter computes before it pools: the table of
+ * shapes, the search in it, the level images and the statistics of each block.
+ * Usage: bliinds [MAPS...], for the files of tests/oracle, see README.md there.
+ */
+
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libavutil/macros.h"
+#include "libavutil/mem.h"
+
+#include "libavfilter/bliinds.h"
+#include "libavfilter/bliinds_dsp.h"
+
+/// The largest rho of 24 numbers is 24^2 / (2 * 23) = 12.52..
+#define MAX_RHO 12.53f
+
+static int failed;
+
+#define CHECK(condition, ...) do {              \
+    if (!(condition)) {                         \
+        fprintf(stderr, __VA_ARGS__);           \
+        failed = 1;                             \
+    }                                           \
+} while (0)
+
+/// Where the gamma functions of rho(g) are known: 1 / g = n.
+static double rho_of_inverse(int n)
+{
+    double rho = 1;
+
+    // (n - 1)! (3n - 1)! / (2n - 1)!^2
+    for (int i = n; i < 2 * n; i++)
+        rho *= (double)(i + n) / i;
+    return rho;
+}
+
+static void test_table(const float *table)
+{
+    static const int inverse[] = { 1, 2, 4, 5, 8, 10, 20, 25 };
+    const struct { double g, rho; } known[] = {
+        { 2,  M_PI / 2 },
+        { 4,  M_SQRT2 },                        // by G(1/4) G(3/4) = pi sqrt(2)
+        // by G(5/2) = 3/4 sqrt(pi), G(15/2) = 135135/128 sqrt(pi)
+        { .4, 0.75 * 135135 / 128 * M_PI / (24 * 24) },
+        // the release's
+        { .03, 4.3413417e7 }, { 10, 1.3503759 },
+    };
+
+    for (int j = 1; j < BLIINDS_GAMMA_NB; j++)
+        CHECK(table[j] < table[j - 1], "rho does not fall at entry %d\n", j);
+    for (int i = 0; i < FF_ARRAY_ELEMS(inverse); i++) {
+        double expected = rho_of_inverse(inverse[i]);
+        double rho      = table[1000 / inverse[i] - BLIINDS_GAMMA_MIN];
+
+        CHECK(fabs(rho / expected - 1) < 1e-7, "rho(1/%d) is %.9g, not %.9g\n",
+              inverse[i], rho, expected);
+    }
+    for (int i = 0; i < FF_ARRAY_ELEMS(known); i++) {
+        double rho = table[lrint(known[i].g * 1000) - BLIINDS_GAMMA_MIN];
+
+        CHECK(fabs(rho / known[i].rho - 1) < 1e-7, "rho(%g) is %.9g, not %.9g\n",
+              known[i].g, rho, known[i].rho);
+    }
+    printf("table: %d shapes from 0.030 to %.3f\n", BLIINDS_GAMMA_NB,
+           bliinds_gamma_value(BLIINDS_GAMMA_NB - 2) / 1000. + .001);
+}
+
+/// The definition of gamma holds for every float that can occur.
+static void test_gamma(const float *table)
+{
+    static const float none[] = { 0, FLT_MIN, 1, 4.f / 3, 1.35f };
+    const float first = nextafterf(table[BLIINDS_GAMMA_NB - 1], INFINITY);
+    int wrong = 0;
+
+    for (float rho = first; rho <= MAX_RHO; rho = nextafterf(rho, INFINITY)) {
+        int j = bliinds_gamma(table, rho);
+
+        wrong += j < 0 || j > BLIINDS_GAMMA_NB - 2 ||
+                 !(table[j + 1] < rho && rho <= table[j]);
+    }
+    CHECK(!wrong, "%d values of rho get another shape than the table's\n", wrong);
+    for (int i = 0; i < FF_ARRAY_ELEMS(none); i++)
+        CHECK(bliinds_gamma(table, none[i]) == BLIINDS_GAMMA_NONE,
+              "rho %g has a shape\n", none[i]);
+    CHECK(bliinds_gamma(table, table[BLIINDS_GAMMA_NB - 1]) == BLIINDS_GAMMA_NONE,
+          "the last rho of the table has a shape\n");
+    CHECK(bliinds_gamma(table, NAN) == BLIINDS_GAMMA_NONE, "no number has a shape\n");
+    CHECK(bliinds_gamma_value(0) == 30 && bliinds_gamma_value(BLIINDS_GAMMA_NB - 2) == 9999 &&
+          bliinds_gamma_value(BLIINDS_GAMMA_NONE) == 11000, "shapes have other values\n");
+    printf("gamma: every rho from %.7f to %.2f\n", first, MAX_RHO);
+}
+
+static void test_small_ones(void)
+{
+    BLIINDSSum sum = { 0 };
+
+    for (int i = 0; i < 8192; i++)
+        bliinds_sum_add(&sum, bliinds_fixed(i * .25f));
+    CHECK(sum.whole + sum.fraction * 0x1p-32 == 8191 * 8192 / 8, "the sum is not exact\n");
+    CHECK(bliinds_fixed(1e30f) == bliinds_fixed(524288.f), "a huge value is not cut\n");
+    CHECK(bliinds_fixed(0x1p-32f) == 1 && !bliinds_fixed(0x1p-33f), "no 32.32 number\n");
+
+    for (int b = 0; b < 100; b++) {
+        int straddles = 0;
+
+        for (int x = 3 * b; x <= 3 * b + 3; x++)
+            straddles |= x % 8 == 0;
+        CHECK(bliinds_straddles(b) == straddles, "block %d straddles the grid, or not\n", b);
+    }
+    for (int n = 1; n < 1000; n++) {
+        CHECK(bliinds_nb_blocks(n) == n / 3 + !!(n % 3),   "blocks of %d samples\n", n);
+        CHECK(bliinds_nb_worst(n)  == n / 10 + !!(n % 10), "worst of %d blocks\n", n);
+    }
+    printf("sums, grid, counts: ok\n");
+}
+
+typedef struct Map {
+    int h, w;
+    double *value;
+} Map;
+
+/// The next map of the file, which is the one that is asked for.
+static int read_map(FILE *file, int level, const char *name, Map *map)
+{
+    char got[16];
+    int n, l;
+
+    if (fscanf(file, " L%d %15s %d %d", &l, got, &map->h, &map->w) != 4 ||
+        l != level || strcmp(got, name) || map->h < 1 || map->w < 1)
+        return -1;
+    map->value = av_malloc_array(map->h, map->w * sizeof(*map->value));
+    if (!map->value)
+        return -1;
+    for (int y = 0; y < map->h; y += n) {
+        double *row = map->value + y * map->w;
+
+        if (fscanf(file, "%d", &n) != 1 || n < 1 || n > map->h - y)
+            return -1;
+        for (int x = 0; x < map->w; x++)
+            if (fscanf(file, "%lf", &row[x]) != 1)
+                return -1;
+        for (int i = 1; i < n; i++)
+            memcpy(row + i * map->w, row, map->w * sizeof(*row));
+    }
+    return 0;
+}
+
+typedef struct Image {
+    int w, h;
+    ptrdiff_t stride;
+    int32_t *sample;        ///< with the samples around it that are 0
+} Image;
+
+#define AROUND 4            ///< more than a block or a filter reaches out
+
+static int32_t *image_row(const Image *image, int y)
+{
+    return image->sample + (y + AROUND) * image->stride + AROUND;
+}
+
+static int alloc_image(Image *image, int w, int h)
+{
+    image->w = w;
+    image->h = h;
+    image->stride = w + 2 * AROUND;
+    image->sample = av_calloc(h + 2 * AROUND, image->stride * sizeof(*image->sample));
+    return image->sample ? 0 : -1;
+}
+
+/// Level 1, whose map has whole numbers.
+static int fill_image(Image *image, const Map *map)
+{
+    if (alloc_image(image, map->w, map->h) < 0)
+        return -1;
+    for (int y = 0; y < map->h; y++)
+        for (int x = 0; x < map->w; x++)
+            image_row(image, y)[x] = lrint(map->value[y * map->w + x]) *
+                                     (1 << BLIINDS_FRAC_BITS);
+    return 0;
+}
+
+static int halve(const BLIINDSDSPContext *dsp, const Image *src, Image *dst)
+{
+    if (alloc_image(dst, src->w / 2, src->h / 2) < 0)
+        return -1;
+    for (int y = 0; y < dst->h; y++)
+        dsp->lowpass_row(image_row(dst, y), image_row(src, 2 * y),
+                         image_row(src, 2 * y + 1), image_row(src, 2 * y + 2), src->w);
+    return 0;
+}
+
+/// Largest difference, relative where values are above 1.
+static double max_difference(const Map *map, const float *value)
+{
+    double max = 0;
+
+    for (int i = 0; i < map->w * map->h; i++)
+        max = FFMAX(max, fabs(value[i] - map->value[i]) / FFMAX(1, map->value[i]));
+    return max;
+}
+
+enum { ZETA, GAMMA, SUB, ORI1, ORI2, ORI3, NB_MAPS };
+
+static int test_blocks(const BLIINDSDSPContext *dsp, const float *table,
+                       const Image *image, int level, const Map map[NB_MAPS])
+{
+    const int bw = bliinds_nb_blocks(image->w), bh = bliinds_nb_blocks(image->h);
+    const int n  = bw * bh;
+    float *basis = av_malloc_array(2 * 5 * 5 + BLIINDS_NB_ROWS, bw * sizeof(*basis));
+    float *value[BLIINDS_NB_ROWS] = { 0 };
+    const float *high[5], *low[5];
+    float *row = basis + 2 * 5 * 5 * bw;
+    double zeta, sub, ori = 0;
+    int steps = 0, ret = 0;
+
+    for (int i = 0; i < NB_MAPS; i++)
+        if (map[i].w != bw || map[i].h != bh)
+            return -1;
+    for (int i = 0; i < BLIINDS_NB_ROWS; i++)
+        if (!(value[i] = av_malloc_array(n, sizeof(*value[i]))))
+            ret = -1;
+    if (!basis || ret < 0)
+        return -1;
+
+    for (int by = 0; by < bh; by++) {
+        for (int y = 0; y < 5; y++) {
+            float *h = basis + y * 5 * bw, *l = h + 5 * 5 * bw;
+
+            dsp->basis_row(h, l, bw, image_row(image, 3 * by + y - 1) - 1, bw);
+            high[y] = h;
+            low[y]  = l;
+        }
+        dsp->block_row(row, high, level > 1 ? low : NULL, bw, bw);
+        for (int i = 0; i < BLIINDS_NB_ROWS; i++)
+            memcpy(value[i] + by * bw, row + i * bw, bw * sizeof(*row));
+    }
+
+    zeta = max_difference(&map[ZETA], value[BLIINDS_ROW_ZETA]);
+    sub  = max_difference(&map[SUB],  value[BLIINDS_ROW_SUB]);
+    for (int i = 0; i < n; i++) {
+        double f[3] = { map[ORI1].value[i], map[ORI2].value[i], map[ORI3].value[i] };
+        double mean = (f[0] + f[1] + f[2]) / 3, var = 0;
+        int gamma = bliinds_gamma_value(bliinds_gamma(table, value[BLIINDS_ROW_RHO][i]));
+        int step  = abs(gamma - (int)lrint(map[GAMMA].value[i] * 1000));
+
+        for (int j = 0; j < 3; j++)
+            var += (f[j] - mean) * (f[j] - mean) / 2;
+        ori = FFMAX(ori, fabs(value[BLIINDS_ROW_ORI][i] - var));
+        CHECK(step <= 1, "block %d of level %d: gamma is %d and not %f\n",
+              i, level, gamma, map[GAMMA].value[i]);
+        steps += step;
+    }
+    fprintf(stderr, "level %d: zeta %.2g sub %.2g ori %.2g gamma %d\n",
+            level, zeta, sub, ori, steps);
+    /* Some rounding units of single precision, 2^-23; more for sub, which has
+     * a variance in its divisor that may be a small difference. A shape is that
+     * close to an end of its 0.001 wide interval once in some thousand blocks. */
+    CHECK(zeta < 1e-6, "zeta differs by %g\n", zeta);
+    CHECK(sub  < 5e-6, "sub differs by %g\n",  sub);
+    CHECK(ori  < 1e-6, "ori differs by %g\n",  ori);
+    CHECK(steps <= 1 + n / 500, "gamma differs in %d blocks\n", steps);
+
+    for (int i = 0; i < BLIINDS_NB_ROWS; i++)
+        av_free(value[i]);
+    av_free(basis);
+    return 0;
+}
+
+static int test_picture(const BLIINDSDSPContext *dsp, const float *table,
+                        const char *path)
+{
+    static const char *const name[NB_MAPS] = {
+        "zeta", "gamma", "subband", "ori1", "ori2", "ori3",
+    };
+    const char *base = strrchr(path, '/');
+    Image image, half;
+    FILE *file = fopen(path, "r");
+
+    if (!file)
+        return -1;
+    for (int level = 1; level <= BLIINDS_LEVELS; level++) {
+        Map map[NB_MAPS] = { 0 }, pixels;
+        double max = 0;
+
+        if (read_map(file, level, "image", &pixels) < 0)
+            return -1;
+        if (level == 1) {
+            if (fill_image(&image, &pixels) < 0)
+                return -1;
+        } else {
+            if (halve(dsp, &image, &half) < 0)
+                return -1;
+            av_free(image.sample);
+            image = half;
+        }
+        if (pixels.w != image.w || pixels.h != image.h)
+            return -1;
+        for (int y = 0; y < image.h; y++)
+            for (int x = 0; x < image.w; x++)
+                max = FFMAX(max, fabs(image_row(&image, y)[x] * 0x1p-21 -
+                                      pixels.value[y * image.w + x]));
+        fprintf(stderr, "level %d: samples %.2g\n", level, max);
+        /* The outer taps are within 2^-25 of the Gaussian's and meet up to
+         * 2 * 255 in each of two directions; 2^-22 is rounded off in each. */
+        CHECK(max <= (level - 1) * (4 * 255 * 0x1p-25 + 0x1p-21), "samples differ by %g\n", max);
+
+        for (int i = 0; i < NB_MAPS; i++)
+            if (read_map(file, level, name[i], &map[i]) < 0)
+                return -1;
+        if (test_blocks(dsp, table, &image, level, map) < 0)
+            return -1;
+        for (int i = 0; i < NB_MAPS; i++)
+            av_free(map[i].value);
+        av_free(pixels.value);
+        printf("%s level %d: %dx%d samples, %d blocks\n", base ? base + 1 : path,
+               level, image.w, image.h, bliinds_nb_blocks(image.w) * bliinds_nb_blocks(image.h));
+    }
+    av_free(image.sample);
+    fclose(file);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static float table[BLIINDS_GAMMA_NB];
+    BLIINDSDSPContext dsp;
+
+    ff_bliinds_dsp_init(&dsp);
+    ff_bliinds_gamma_table(table);
+
+    test_table(table);
+    test_gamma(table);
+    test_small_ones();
+    for (int i = 1; i < argc; i++)
+        CHECK(!test_picture(&dsp, table, argv[i]), "'%s' cannot be read, or is not "
+              "of the form that README.md says\n", argv[i]);
+    return failed;
+}
