@@ -97,7 +97,14 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
     s->log.max        = s->model.max;
     s->log.metric     = s->metric;
     s->log.nb_metrics = s->nb_metrics;
-    return ff_quality_log_open(&s->log, ctx);
+    return 0;
+}
+
+int ff_bliinds_config(BLIINDSContext *s, AVFilterContext *ctx, int width, int height)
+{
+    int ret = ff_bliinds_check_size(ctx, width, height);
+
+    return ret < 0 ? ret : ff_quality_log_open(&s->log, ctx);
 }
 
 int ff_bliinds_check_size(AVFilterContext *ctx, int width, int height)

@@ -79,11 +79,19 @@ typedef struct BLIINDSContext {
 void ff_bliinds_gamma_table(float table[BLIINDS_GAMMA_NB]);
 
 /**
- * Load the model and open the logs.
+ * Load the model.
  *
  * @return 0, or a negative AVERROR after a message
  */
 int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx);
+
+/**
+ * Check the size of the input and open the logs: not before, since ffmpeg also
+ * creates filters that never see a frame, to learn what a graph consists of.
+ *
+ * @return 0, or a negative AVERROR after a message
+ */
+int ff_bliinds_config(BLIINDSContext *s, AVFilterContext *ctx, int width, int height);
 
 /**
  * Check a frame's size.

@@ -125,6 +125,8 @@ int ff_quality_log_open(QualityLog *s, void *logctx)
 {
     int ret;
 
+    if (s->open)
+        return 0;
     s->open = 1;
     if (s->stats_file) {
         ret = open_file(s, logctx, s->stats_file, &s->stats);

@@ -101,7 +101,7 @@ typedef struct QualityLog {
     {     "xml",    "libvmaf's XML",  0, AV_OPT_TYPE_CONST, { .i64 = QUALITY_LOG_XML },  0, 0, flags, .unit = "log_fmt" }
 
 /**
- * Open the files that the options name.
+ * Open the files that the options name, unless that was done.
  *
  * @return 0, or a negative AVERROR after a message
  */

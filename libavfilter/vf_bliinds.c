@@ -534,7 +534,11 @@ static av_cold void uninit(AVFilterContext *ctx)
 
 static int config_input(AVFilterLink *inlink)
 {
-    return prepare(inlink->dst, inlink->w, inlink->h, inlink->format);
+    AVFilterContext *ctx = inlink->dst;
+    BLIINDSCPUContext *s = ctx->priv;
+    int ret = ff_bliinds_config(&s->common, ctx, inlink->w, inlink->h);
+
+    return ret < 0 ? ret : prepare(ctx, inlink->w, inlink->h, inlink->format);
 }
 
 static const AVFilterPad bliinds_inputs[] = {
