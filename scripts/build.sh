@@ -6,6 +6,10 @@
 . "$(dirname "$0")/common.sh"
 
 profile=${PROFILE:-lean}
+case $profile in
+lean | full) ;;
+*) die "PROFILE=$profile is not known" "the profiles are lean and full" ;;
+esac
 
 # Our own filters: the one list of them is Makefile.snippet.
 our_filters() {
@@ -65,8 +69,6 @@ configure_arguments() {
         done ;;
     full)
         ! pkg-config --exists SvtAv1Enc || echo --enable-libsvtav1 ;;
-    *)
-        die "PROFILE=$profile is not known" "the profiles are lean and full" ;;
     esac
     for names in x264 x265 dav1d; do
         ! pkg-config --exists $names || echo "--enable-lib$names"
@@ -125,7 +127,8 @@ export GIT_CEILING_DIRECTORIES=$build
 dir=$build/$(basename "$tree")-$profile
 mkdir -p "$dir"
 cd "$dir"
-mapfile -t arguments < <(configure_arguments)
+arguments=$(configure_arguments)
+mapfile -t arguments <<< "$arguments"
 # The user's own come last and are split as a shell would.
 eval "arguments+=(${FFMPEG_CONFIGURE:-})"
 configure "$tree" "${arguments[@]}"

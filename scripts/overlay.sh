@@ -143,6 +143,9 @@ unapply() { # src
 }
 
 case $1 in
-tree)            tree "$2" ;;
-apply | unapply) "$1" "$(user_tree)" ;;
+tree)
+    tree "$2" ;;
+apply | unapply)
+    src=$(user_tree)
+    "$1" "$src" ;;
 esac
