@@ -98,14 +98,15 @@ ffnvcodec() {
 }
 
 # Runs configure when its arguments, or what it reads of the tree, have changed.
-configure() { # tree arguments...
-    local tree=$1 stamp
-    shift
-    stamp=$(printf '%s\n' "$tree" "$@" && cd "$tree" &&
+configure() { # arguments...
+    local stamp
+    stamp=$(printf '%s\n' "$src" "$@" && cd "$tree" &&
         sha256sum configure libav*/all*.c libavcodec/parsers.c libavformat/protocols.c \
             libavcodec/bitstream_filters.c libavcodec/hwaccels.h)
     [ "$stamp" != "$(cat .configured 2> /dev/null)" ] || return 0
     say "configuring FFmpeg $series, profile $profile (log: $PWD/configure.log)"
+    # Objects of another tree may be newer than this one's files.
+    [ "$(head -n 1 .configured 2> /dev/null)" = "$src" ] || find . -mindepth 1 -delete
     rm -f .configured
     logged "configure" configure.log "$tree/configure" "$@"
     echo "$stamp" > .configured
@@ -131,7 +132,7 @@ arguments=$(configure_arguments)
 mapfile -t arguments <<< "$arguments"
 # The user's own come last and are split as a shell would.
 eval "arguments+=(${FFMPEG_CONFIGURE:-})"
-configure "$tree" "${arguments[@]}"
+configure "${arguments[@]}"
 
 # A filter whose needs are not met is only warned about, and nonfree would make
 # the result one that nobody may pass on.

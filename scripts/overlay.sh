@@ -15,6 +15,7 @@ files() {
         -printf '%p %p\n' 2> /dev/null || true
     find models -name '*.txt' -printf '%p libavfilter/%p\n' 2> /dev/null || true
     find tests/fate -name '*.mak' -printf '%p %p\n' 2> /dev/null || true
+    echo tests/quality.sh tests/quality.sh
     find tests/checkasm tools -name '*.c' -printf '%p %p\n' 2> /dev/null || true
     find doc -name '*.texi' -printf '%p %p\n' 2> /dev/null || true
 }
@@ -69,6 +70,8 @@ tree() { # src
     patch_copies "$series" "$src" "$copies"
     while read -r file; do
         cmp -s "$copies/$file" "$farm/$file" || {
+            # In a new farm it is as old as its original: nothing needs a rebuild.
+            [ ! -L "$farm/$file" ] || touch -r "$src/$file" "$copies/$file"
             rm -f "$farm/$file"
             mv "$copies/$file" "$farm/$file"
         }
