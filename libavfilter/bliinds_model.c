@@ -394,7 +394,7 @@ static int parse(BLIINDSModel *model, void *logctx, const char *path,
                  const uint8_t *data, size_t size)
 {
     Parser p = { .model = model, .logctx = logctx, .path = path };
-    char *text = av_strndup((const char *)data, size);
+    char *text = av_strndup(size ? (const char *)data : "", size);
     int ret = text ? parse_text(&p, text) : AVERROR(ENOMEM);
 
     av_free(p.precision);
