@@ -1,0 +1,699 @@
+# shellcheck shell=sh disable=SC2086,SC2154
+# Tests of the video quality filters, for CMD in tests/fate/quality.mak: they
+# run inside of fate-run.sh, with its functions and variables.
+# SPDX-License-Identifier: LGPL-2.1-or-later
+
+pictures=${base}/oracle
+tmp=${outdir}/${test}.tmp
+print=metadata=print:file=-
+to_null="-f null /dev/null"
+
+rm -rf ${tmp}
+mkdir -p ${tmp}
+# shellcheck disable=SC2064
+test "${keep}" -gt 0 || trap "rm -rf ${tmp}" EXIT
+
+# What cannot run passes, and is listed: make check counts it.
+skip(){
+    echo "${test}: $*" >> ${outdir}/skipped.log
+    if test -e "${ref}"; then cat "${ref}"; else echo "${ref}"; fi
+}
+
+need(){
+    for tool; do
+        command -v ${tool} > /dev/null || { skip "no ${tool}"; return 1; }
+    done
+}
+
+# What the filter says in the log of a command.
+messages(){
+    sed -n 's/^\[Parsed_bliinds[^]]*\] //p' | grep -v '^Failed to configure'
+}
+
+# The same, of a command that has to fail.
+fails(){
+    ffmpeg "$@" > ${tmp}/out 2> ${tmp}/err
+    status=$?
+    cat ${tmp}/err >&2
+    messages < ${tmp}/err
+    # ffmpeg exits with an error number; signals are in this range, too
+    case ${status} in
+    0)       echo "but no failure" ;;
+    13[2-9]) echo "and a crash: ${status}" ;;
+    esac
+}
+
+same(){ # name file file
+    if cmp -s $2 $3; then
+        echo "$1: same"
+    else
+        echo "$1: differs"
+        diff $2 $3 >&2
+    fi
+}
+
+# The same but for what single precision rounds.
+near(){ # name file file
+    if paste -d' ' $2 $3 | awk -F'[ :]' '{
+            if (NF % 2)
+                exit 1
+            for (i = 1; i <= NF / 2; i++) {
+                a = $i; b = $(i + NF / 2); d = a - b
+                if (a != b && (a !~ /^-?[0-9.]+$/ || (d < 0 ? -d : d) > 2e-7 * (a < 0 ? -a : a) + 1e-6))
+                    exit 1
+            }
+        }' && test -s $2; then
+        echo "$1: same"
+    else
+        echo "$1: differs"
+        diff $2 $3 >&2
+    fi
+}
+
+# Compares metadata on stdin with the 24 features of a picture in a table, whose
+# rows have a filter too if one is given. The tolerance is relative, and absolute
+# for what is a difference of rounding units. In the few blocks of a crop one
+# block may get the next shape, 0.001 away.
+agree(){ # table picture [filter]
+    awk -F, -v table=$1 -v picture=$2 -v filter=$3 '
+        function blocks(n) { return int((n + 2) / 3) }
+        BEGIN {
+            getline line < table
+            fields = split(line, name, ",")
+            while ((getline line < table) > 0) {
+                split(line, value, ",")
+                if (value[1] == picture && (filter == "" || value[2] == filter))
+                    for (i = 3; i <= fields; i++) {
+                        sub(/_/, ".", name[i])
+                        if (name[i] ~ /^L[123]\./)
+                            expected[name[i]] = value[i]
+                    }
+            }
+            split(filter, size, /[=:]/)
+            for (level = 1; level <= 3 && size[1] == "crop"; level++) {
+                n = blocks(int(size[2] / 2 ^ (level - 1))) * blocks(int(size[3] / 2 ^ (level - 1)))
+                slack["L" level ".gamma100"] = .001 / n
+                slack["L" level ".gamma10"]  = .001 / int((n + 9) / 10)
+            }
+        }
+        /^lavfi\.bliinds\.L[123]\.(zeta|gamma|sub|ori)/ {
+            split(substr($0, 15), pair, "=")
+            got[pair[1]] = pair[2]
+        }
+        END {
+            for (i in expected) {
+                difference = got[i] - expected[i]
+                if (difference < 0)
+                    difference = -difference
+                limit = 1e-5 * expected[i] + 1e-8 + slack[i]
+                if (i in got && difference <= limit)
+                    good++
+                else
+                    printf("%s is %s and not %s\n", i, got[i], expected[i])
+            }
+            print good + 0 " features agree"
+        }'
+}
+
+# Samples of a picture as bytes, or shifted up as 16 bits in little endian.
+samples(){ # expression-of-v
+    tail -c 3220 ${pictures}/rose_70x46.pgm | od -An -v -tu1 |
+        awk "{ for (i = 1; i <= NF; i++) { v = \$i; printf(\"\\\\%03o\", $1) } }" > ${tmp}/octal
+    # shellcheck disable=SC2059
+    printf "$(cat ${tmp}/octal)"
+}
+
+samples16(){ # expression-of-v
+    tail -c 3220 ${pictures}/rose_70x46.pgm | od -An -v -tu1 |
+        awk "{ for (i = 1; i <= NF; i++) { v = \$i; v = int($1);
+               printf(\"\\\\%03o\\\\%03o\", v % 256, int(v / 256)) } }" > ${tmp}/octal
+    # shellcheck disable=SC2059
+    printf "$(cat ${tmp}/octal)"
+}
+
+# Metadata of a frame of raw luma in a pixel format; chroma is the same again.
+raw_values(){ # file format width height filters
+    cat $1 $1 $1 > ${tmp}/planes
+    ffmpeg -f rawvideo -pix_fmt $2 -video_size $3x$4 -t 0.04 -i ${tmp}/planes \
+        -vf $5,${print} ${to_null}
+}
+
+# ---- numbers ----
+
+oracle(){ # picture
+    ffmpeg -i ${pictures}/$1.pgm -vf bliinds=features=1,${print} ${to_null} |
+        agree ${pictures}/features.csv $1
+}
+
+# More pictures, where this project is developed: ORACLE, or beside the repository.
+find_oracle(){
+    oracle=${ORACLE:-$(dirname $(readlink -f ${base}/quality.sh))/../../shared/oracle}
+    test -f ${oracle}/bliinds/features.csv || { skip "no more pictures: name a folder of them with ORACLE"; return 1; }
+}
+
+oracle_all(){
+    find_oracle || return 0
+    tail -n +2 ${oracle}/bliinds/features.csv | while IFS=, read -r picture width height rest; do
+        if test ${width} -lt 4 || test ${height} -lt 4; then
+            fails -i ${oracle}/bliinds/${picture}.pgm -vf bliinds ${to_null} | grep -q "cannot be scored" ||
+                echo "${picture} is too small"
+        else
+            ffmpeg -i ${oracle}/bliinds/${picture}.pgm -vf bliinds=features=1,${print} ${to_null} |
+                agree ${oracle}/bliinds/features.csv ${picture} | sed "s/^/${picture}: /"
+        fi
+    done | grep -v ': 24 features agree$'
+    echo "all features agree"
+}
+
+# The parameters of the published release as a model: the mean of 24 features
+# and of the target, which it reports less 1, and the inverse covariance.
+release_model(){ # parameters
+    awk '/^#/ || NF < 25 { next }
+        !n++ {
+            print "bliinds-model 1\nname release\ndirection lower\nrange 0 99\nstep 0.5"
+            split("zeta100 zeta10 gamma100 gamma10 sub100 sub10 ori100 ori10", s, " ")
+            for (i = 0; i < 24; i++)
+                name[i + 1] = "L" int(i / 8) + 1 "." s[i % 8 + 1]
+            name[25] = "target"
+            for (i = 1; i <= 25; i++)
+                printf("mean %s %.17g\n", name[i], i == 25 ? $i - 1 : $i)
+            next
+        }
+        { print "precision", name[n - 1], $0 }
+        END { print "end" }' $1
+}
+
+oracle_scores(){
+    find_oracle || return 0
+    parameters=${oracle}/../model/live-release.txt
+    model=${MODEL:-${tmp}/release}
+    if test -z "${MODEL}"; then
+        test -f ${parameters} || { skip "no parameters of the published release: name a model of them with MODEL"; return 0; }
+        release_model ${parameters} > ${model}
+    fi
+    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "score") column = i; next }
+             $column != "NaN" { print $1, $column }' ${oracle}/bliinds/features.csv |
+        while read -r picture score; do
+            ffmpeg -i ${oracle}/bliinds/${picture}.pgm -vf bliinds=model=${model},${print} ${to_null} |
+                awk -F= -v picture=${picture} -v score=${score} '
+                    $1 == "lavfi.bliinds.score" && $2 == score { good = 1 }
+                    END { if (!good) print picture ": another score" }'
+        done
+    echo "all scores agree"
+}
+
+# ---- content ----
+
+sizes(){
+    tail -n +2 ${pictures}/crops.csv | cut -d, -f1,2 | while IFS=, read -r picture filter; do
+        ffmpeg -i ${pictures}/${picture}.pgm -vf ${filter},bliinds=features=1,${print} ${to_null} |
+            agree ${pictures}/crops.csv ${picture} ${filter} | sed "s/^/${filter} /"
+    done
+    for size in 3:3 3:64 64:3 1:1; do
+        fails -i ${pictures}/chelsea_451x300.pgm -vf crop=${size}:0:0,bliinds ${to_null}
+    done
+    fails -lavfi color=s=16388x4,format=gray,bliinds ${to_null}
+}
+
+formats(){
+    known=" $(run ffmpeg${PROGSUF}${EXECSUF} -v quiet -pix_fmts | awk '{ print $2 }' | xargs) "
+    samples v > ${tmp}/8
+    raw_values ${tmp}/8 gray 70 46 bliinds=features=1:range=full > ${tmp}/expected
+    agree ${pictures}/features.csv rose_70x46 < ${tmp}/expected
+    for format in gray:8 yuv410p:8 yuv411p:8 yuv420p:8 yuv422p:8 yuv440p:8 yuv444p:8 \
+                  yuvj411p:8 yuvj420p:8 yuvj422p:8 yuvj440p:8 yuvj444p:8 \
+                  nv12:8 nv21:8 nv16:8 nv24:8 nv42:8 \
+                  gray9le:1 gray10le:2 gray12le:4 gray14le:6 gray16le:0 \
+                  yuv420p9le:1 yuv422p9le:1 yuv444p9le:1 \
+                  yuv420p10le:2 yuv422p10le:2 yuv440p10le:2 yuv444p10le:2 \
+                  yuv420p12le:4 yuv422p12le:4 yuv440p12le:4 yuv444p12le:4 \
+                  yuv420p14le:6 yuv422p14le:6 yuv444p14le:6 \
+                  yuv420p16le:0 yuv422p16le:0 yuv444p16le:0 \
+                  p010le:0 p012le:0 p016le:0 p210le:0 p212le:0 p216le:0 p410le:0 p412le:0 p416le:0 \
+                  yuv444p10msble:0 yuv444p12msble:0; do
+        shift=${format#*:}
+        format=${format%:*}
+        # not in all releases
+        case "${format}${known}" in
+        *msble*\ ${format}\ *) ;;
+        *msble*) echo "${format}: same"; continue ;;
+        esac
+        # 0 stands for 8: all bits, whatever the depth
+        test ${shift} -gt 0 || shift=8
+        case ${format} in
+        *le) test -f ${tmp}/16.${shift} || samples16 "v * 2 ^ ${shift}" > ${tmp}/16.${shift}
+             raw=${tmp}/16.${shift} ;;
+        *)   raw=${tmp}/8 ;;
+        esac
+        raw_values ${raw} ${format} 70 46 bliinds=features=1:range=full > ${tmp}/got
+        same ${format} ${tmp}/expected ${tmp}/got
+    done
+    for format in rgb24 gbrp monow; do
+        raw_values ${tmp}/8 ${format} 32 32 bliinds || echo "${format}: refused"
+    done
+}
+
+ranges(){
+    samples "int(v / 2)"             > ${tmp}/full
+    samples "int(v / 2) + 16"        > ${tmp}/limited
+    samples16 "int(v / 2) * 4"       > ${tmp}/full.10
+    samples16 "(int(v / 2) + 16) * 4" > ${tmp}/limited.10
+    samples16 "(int(v / 2) + 16) * 256" > ${tmp}/limited.msb
+    raw_values ${tmp}/full gray 70 46 bliinds=features=1 > ${tmp}/expected
+    while read -r file format filters; do
+        raw_values ${tmp}/${file} ${format} 70 46 ${filters} > ${tmp}/got
+        same "${file} ${format} ${filters}" ${tmp}/expected ${tmp}/got
+    done << EOF
+full        gray        bliinds=features=1
+full        yuvj420p    bliinds=features=1
+full        yuv420p     bliinds=features=1:range=full
+full        yuv420p     bliinds=features=1:range=pc
+full        yuv420p     setrange=full,bliinds=features=1
+full.10     gray10le    bliinds=features=1
+full.10     yuv420p10le bliinds=features=1:range=full
+limited     yuv420p     bliinds=features=1
+limited     nv12        bliinds=features=1:range=auto
+limited     yuv420p     setrange=limited,bliinds=features=1
+limited     gray        bliinds=features=1:range=limited
+limited     gray        setrange=limited,bliinds=features=1
+limited     yuv420p     setrange=full,bliinds=features=1:range=tv
+limited.10  yuv420p10le bliinds=features=1
+limited.msb p010le      bliinds=features=1
+limited.msb p016le      bliinds=features=1
+full        yuv420p     bliinds=features=1
+limited     gray        bliinds=features=1
+EOF
+}
+
+# Bars of black change what is measured, but not whether black is 0 or 16.
+letterbox(){
+    samples "int(v / 2)" > ${tmp}/a
+    { head -c 1400 /dev/zero; cat ${tmp}/a; head -c 980 /dev/zero; } > ${tmp}/full
+    samples "int(v / 2) + 16" > ${tmp}/b
+    head -c 1400 /dev/zero | tr '\000' '\020' > ${tmp}/bar
+    { cat ${tmp}/bar ${tmp}/b; head -c 980 ${tmp}/bar; } > ${tmp}/limited
+    raw_values ${tmp}/full gray 70 80 bliinds=features=1 > ${tmp}/expected
+    agree ${pictures}/letterbox.csv rose_70x46 < ${tmp}/expected
+    raw_values ${tmp}/limited yuv420p 70 80 bliinds=features=1 > ${tmp}/got
+    same "limited range" ${tmp}/expected ${tmp}/got
+}
+
+valid(){ # of one frame
+    awk -F= -v name="$1" '$1 == "lavfi.bliinds.valid" { print name ": " $2 }'
+}
+
+validity(){
+    for color in black white gray; do
+        ffmpeg -lavfi color=${color}:s=96x96,format=yuv420p,bliinds,${print} -frames:v 1 ${to_null} | valid ${color}
+    done
+    # level 3 has 3x3 blocks and 4x3 blocks
+    for size in 39:36 40:36; do
+        ffmpeg -i ${pictures}/chelsea_451x300.pgm -vf crop=${size}:100:100,bliinds,${print} ${to_null} | valid ${size}
+    done
+    # 16 rows of blocks have content, of 64 and of 65: up to 3/4 may be flat
+    samples v > ${tmp}/rose
+    for height in 192 193; do
+        { cat ${tmp}/rose; head -c $((70 * (height - 46))) /dev/zero; } > ${tmp}/raw
+        raw_values ${tmp}/raw gray 70 ${height} bliinds | valid "rose and black, ${height} rows"
+    done
+    # a frame that is not valid is logged, but not pooled
+    { cat ${tmp}/rose; head -c 3220 /dev/zero; cat ${tmp}/rose; } > ${tmp}/raw
+    ffmpeg -f rawvideo -pix_fmt gray -video_size 70x46 -i ${tmp}/raw \
+        -vf bliinds=log_path=${tmp}/log:log_fmt=csv:stats_file=${tmp}/stats ${to_null} 2> ${tmp}/err
+    cat ${tmp}/err >&2
+    cut -d, -f1,6 ${tmp}/log
+    grep -c 'valid:0' ${tmp}/stats
+    awk -F, 'NR == 2 { score = $2 } NR == 4 { again = $2 } END { print (score == again ? "same" : "another") " score" }' ${tmp}/log
+    score=$(awk -F, 'NR == 2 { print $2 }' ${tmp}/log)
+    messages < ${tmp}/err | sed "s/${score}/SCORE/g"
+}
+
+threads(){
+    for size in 321x243 70x46 4x4; do
+        for n in 1 2 7 0; do
+            ffmpeg -filter_complex_threads ${n} \
+                -lavfi testsrc2=s=${size}:d=0.12,format=yuv420p,bliinds=features=1:stats_file=${tmp}/stats,${print} \
+                ${to_null} > ${tmp}/${n}
+            cat ${tmp}/stats >> ${tmp}/${n}
+            same "$(grep -c 'score=' ${tmp}/${n}) frames of ${size}, ${n} threads" ${tmp}/1 ${tmp}/${n}
+        done
+    done
+}
+
+# ---- frames ----
+
+scored_frames(){
+    awk '/^frame:/ { n = $1 } /^lavfi.bliinds.score=/ { printf("%s ", n) } END { print "" }'
+}
+
+which_frames(){
+    source=testsrc2=s=64x64:d=0.4,format=yuv420p
+    ffmpeg -lavfi ${source},bliinds=n_subsample=3:stats_file=${tmp}/stats,${print} ${to_null} | scored_frames
+    sed 's/ score:.*//' ${tmp}/stats
+    ffmpeg -lavfi "${source},bliinds=enable='between(n,2,4)':stats_file=${tmp}/stats,${print}" ${to_null} | scored_frames
+    sed 's/ score:.*//' ${tmp}/stats
+    ffmpeg -lavfi "${source},bliinds=n_subsample=3:enable='gte(n,4)',${print}" ${to_null} | scored_frames
+}
+
+# Every frame comes out, in order, with its pixels and time.
+passthrough(){
+    for format in yuv420p gray yuv444p10le; do
+        source=testsrc2=s=175x99:d=0.4,format=yuv420p,scale,format=${format},setpts=PTS*3+7
+        framemd5 -lavfi ${source} > ${tmp}/without
+        framemd5 -filter_complex_threads 3 -lavfi ${source},bliinds=n_subsample=2 > ${tmp}/with
+        same ${format} ${tmp}/without ${tmp}/with
+    done
+    grep -c '^0' ${tmp}/with
+}
+
+resize(){
+    for i in 1:rose_70x46 2:camera_crop_16x9 3:rose_70x46 4:camera_crop_300x240; do
+        cp ${pictures}/${i#*:}.pgm ${tmp}/${i%:*}.pgm
+        ffmpeg -i ${tmp}/${i%:*}.pgm -vf bliinds=features=1,${print} ${to_null} | grep -v '^frame'
+    done > ${tmp}/expected
+    ffmpeg -reinit_filter 0 -i ${tmp}/%d.pgm -vf bliinds=features=1:log_path=${tmp}/log,${print} ${to_null} \
+        > ${tmp}/out 2> ${tmp}/err
+    cat ${tmp}/err >&2
+    grep -v '^frame' ${tmp}/out > ${tmp}/got
+    same "one graph" ${tmp}/expected ${tmp}/got
+    messages < ${tmp}/err | sed 's/[0-9]*\.[0-9]*/N/g'
+    ffmpeg -i ${tmp}/%d.pgm -vf bliinds=features=1,${print} ${to_null} > ${tmp}/out
+    grep -v '^frame' ${tmp}/out > ${tmp}/got
+    same "a graph for each size" ${tmp}/expected ${tmp}/got
+    cp ${pictures}/camera_crop_16x9.pgm ${tmp}/2.pgm
+    printf 'P5\n3 3\n255\n123456789' > ${tmp}/3.pgm
+    fails -reinit_filter 0 -i ${tmp}/%d.pgm -vf bliinds ${to_null} | grep 3x3
+}
+
+# ---- other filters and tools ----
+
+consumers(){
+    picture=${pictures}/rose_70x46.pgm
+    ffmpeg -i ${picture} -vf bliinds,${print} ${to_null} > ${tmp}/plain
+    ffmpeg -i ${picture} -vf bliinds,${print}:direct=1 ${to_null} > ${tmp}/direct
+    same "metadata=print:direct=1" ${tmp}/plain ${tmp}/direct
+
+    run ffprobe${PROGSUF}${EXECSUF} -v error -f lavfi -show_entries frame_tags -of default=nw=1 \
+        movie=${picture},bliinds | sed -n 's/^TAG:lavfi.bliinds/lavfi.bliinds/p' | sort > ${tmp}/probe
+    grep bliinds ${tmp}/plain | sort > ${tmp}/expected
+    same "ffprobe movie=" ${tmp}/expected ${tmp}/probe
+
+    score=$(sed -n 's/^lavfi.bliinds.score=//p' ${tmp}/plain)
+    graph=drawgraph=m1=lavfi.bliinds.score:max=100:size=64x100
+    framemd5 -i ${picture} -vf bliinds,${graph} > ${tmp}/graph
+    framemd5 -i ${picture} -vf metadata=add:key=lavfi.bliinds.score:value=${score},${graph} > ${tmp}/expected
+    framemd5 -i ${picture} -vf ${graph} > ${tmp}/empty
+    same drawgraph ${tmp}/expected ${tmp}/graph
+    same "an empty graph" ${tmp}/empty ${tmp}/graph
+
+    samples v > ${tmp}/rose
+    { cat ${tmp}/rose; head -c 3220 /dev/zero; cat ${tmp}/rose; } > ${tmp}/raw
+    framemd5 -f rawvideo -pix_fmt gray -video_size 70x46 -i ${tmp}/raw \
+        -vf bliinds,metadata=select:key=lavfi.bliinds.valid:value=1:function=equal | grep -c '^0'
+}
+
+# ---- models ----
+
+model_error(){ # name; the model is read from stdin
+    cat > ${tmp}/$1
+    fails -i ${pictures}/rose_70x46.pgm -vf bliinds=model=${tmp}/$1 ${to_null} |
+        sed "s,${tmp}/,,"
+}
+
+head_lines="bliinds-model 1
+name test
+direction lower
+range 0 100"
+
+model_errors(){
+    model_error empty < /dev/null
+    head -c 4000 ${pictures}/rose_70x46.pgm | model_error picture
+    echo "bliinds-model 2"                                          | model_error version
+    echo "${head_lines}"                                            | model_error truncated
+    printf '%s\nconstant 1\nweight L1.zeta100 1\nend' "${head_lines}" | sed '$s/end/en/' | model_error cut
+    printf '%s\nconstant 1\nend\n' "${head_lines}"                  | model_error no-weights
+    printf '%s\nweight L1.zeta100 1\nend\n' "${head_lines}"         | model_error no-constant
+    printf '%s\nconstant one\nend\n' "${head_lines}"                | model_error number
+    printf '%s\nconstant nan\nend\n' "${head_lines}"                | model_error nan
+    printf '%s\nconstant 1e999\nend\n' "${head_lines}"              | model_error huge
+    printf '%s\nconstant\nend\n' "${head_lines}"                    | model_error missing
+    printf '%s\nconstant 1 2\nend\n' "${head_lines}"                | model_error two
+    printf '%s\nweight L1.zeta 1\nend\n' "${head_lines}"            | model_error feature
+    printf '%s\nweight target 1\nend\n' "${head_lines}"             | model_error target
+    printf '%s\nweight\nend\n' "${head_lines}"                      | model_error no-feature
+    printf '%s\nweight L1.ori10 1\nweight L1.ori10 1\nend\n' "${head_lines}" | model_error duplicate
+    printf '%s\nwieght L1.ori10 1\nend\n' "${head_lines}"           | model_error keyword
+    printf '%s\nend\nconstant 1\n' "${head_lines}"                  | model_error after-end
+    printf '%s\nstep 0\n' "${head_lines}"                           | model_error step
+    printf '%s\nsigma -1\n' "${head_lines}"                         | model_error sigma
+    printf '%s\npercentile 200 1\n' "${head_lines}"                 | model_error percentile
+    printf 'bliinds-model 1\nname a/b\n'                            | model_error name
+    printf 'bliinds-model 1\nname\n'                                | model_error no-name-given
+    printf 'bliinds-model 1\nname %065d\n' 0                        | model_error long-name
+    printf 'bliinds-model 1\nrange 1 0\n'                           | model_error range
+    printf 'bliinds-model 1\ndirection up\n'                        | model_error direction
+    printf 'bliinds-model 1\nend\n'                                 | model_error no-name
+    printf 'bliinds-model 1\nname a\nend\n'                         | model_error no-range
+    printf 'bliinds-model 1\nname a\nrange 0 1\nend\n'              | model_error no-direction
+    printf '%s\nmean target 1\nmean L1.ori10 1\n' "${head_lines}"   | model_error mean-order
+    printf '%s\nmean L1.ori10 1\nmean L1.ori10 1\n' "${head_lines}" | model_error mean-twice
+    printf '%s\nprecision L1.ori10 1\n' "${head_lines}"             | model_error no-mean
+    printf '%s\nmean L1.ori10 1\nmean target 1\nprecision L1.ori10 1\n' "${head_lines}" | model_error short-row
+    printf '%s\nmean L1.ori10 1\nprecision L1.ori10 1\nprecision L1.ori10 1\n' "${head_lines}" | model_error row-twice
+    printf '%s\nmean L1.ori10 1\nprecision L1.ori10 1\nmean L1.ori100 1\n' "${head_lines}" | model_error late-mean
+    printf '%s\nmean target 1\nend\n' "${head_lines}"               | model_error no-row
+    printf '%s\nmean target 1\nprecision target 0\nend\n' "${head_lines}" | model_error singular
+    printf '%s\nmean target 1\nprecision target 1\nconstant 1\nend\n' "${head_lines}" | model_error both
+    { echo "${head_lines}"; head -c 1100000 /dev/zero; }            | model_error zeros
+    for name in ${tmp}/none ${tmp} interim2; do
+        fails -i ${pictures}/rose_70x46.pgm -vf bliinds=model=${name} ${to_null} |
+            sed "/^\[FILE/d;s,${tmp},folder,;s/: .*:/: WHY:/"
+    done
+}
+
+model_values(){ # name
+    ffmpeg -i ${pictures}/rose_70x46.pgm -vf bliinds=model=${tmp}/$1,${print} ${to_null} |
+        sed -n "s/^lavfi.bliinds./$1: /p"
+}
+
+# By hand: L1.zeta100 of the picture is 1.4074018091 and L1.zeta10 is 2.4544873.
+models(){
+    printf '%s\nweight L1.zeta100 10 \r\n\t# text\nconstant -4\nsigma 3\nend\n\n' "${head_lines}" > ${tmp}/linear
+    printf '%s\nconstant 7.5\nweight L3.ori10 0\nstep 2\nend' "${head_lines}" > ${tmp}/step
+    printf '%s\nconstant 107\nweight L3.ori10 0\npredicts a b\nlicence c\npercentile 50 1\nend\n' "${head_lines}" > ${tmp}/above
+    printf '%s\nconstant -107\nweight L3.ori10 0\nend\n' "${head_lines}" > ${tmp}/below
+    # 50 + 4 (f - 1); sigma 1 / sqrt(0.25); distance |f - 1| sqrt(5 - 1 / 0.25)
+    { echo "${head_lines}"
+      echo "step 0.5"
+      echo "mean L1.zeta100 1"
+      echo "mean target 50"
+      echo "precision target -1 0.25"
+      echo "precision L1.zeta100 5 -1"
+      echo "end"; } > ${tmp}/joint
+    # sqrt(4 * (2.4544873 - 2)^2), apart from what is predicted
+    { echo "${head_lines}"
+      echo "constant 1"
+      echo "weight L1.zeta100 1"
+      echo "mean L1.zeta10 2"
+      echo "precision L1.zeta10 4"
+      echo "end"; } > ${tmp}/separate
+    for model in linear step above below joint separate; do
+        model_values ${model}
+    done
+}
+
+# ---- logs ----
+
+clip="-lavfi testsrc2=s=96x80:d=0.8,format=yuv420p,drawbox=c=black:t=fill:enable=eq(n\\,5)"
+
+# Counts and pooled values again, from the frames.
+log_json(){
+    need jq || return 0
+    ffmpeg ${clip},bliinds=features=1:log_path=${tmp}/log ${to_null} || return
+    test ! -e ${tmp}/log.tmp || echo "the temporary file is still there"
+    # not strict, so that a nan would be seen
+    grep -i -c 'nan\|inf[^e]' ${tmp}/log
+    jq -r '
+        def near($a; $b): if $a == null or $b == null then $a == $b
+                          else (($a - $b) | fabs) <= 2e-6 * ([1, ($b | fabs)] | max) end;
+        def percentile($v; $p): (($v | length - 1) * $p / 100) as $r | ($r | floor) as $i |
+            $v[$i] + ($v[[$i + 1, ($v | length) - 1] | min] - $v[$i]) * ($r - $i);
+        def pooled($v): if ($v | length) == 0 then {} else ($v | sort) as $s | {
+            min: $s[0], max: $s[-1], mean: (($s | add) / ($s | length)),
+            harmonic_mean: (if $s[0] <= -1 then null
+                            else ($s | length) / ($s | map(1 / (. + 1)) | add) - 1 end),
+            p1: percentile($s; 1), p5: percentile($s; 5), p10: percentile($s; 10), p50: percentile($s; 50),
+            p90: percentile($s; 90), p95: percentile($s; 95), p99: percentile($s; 99) } end;
+        . as $log | [.frames[].metrics | select(.valid == 1)] as $good |
+        "keys: \(keys | join(" "))",
+        "filter \(.filter), model \(.model), \(.direction), range \(.range | tojson)",
+        "frames: \(.frames | length), numbers \([.frames[].frameNum] | tojson)",
+        "metrics of a frame: \(.frames[0].metrics | keys_unsorted | join(" "))",
+        "valid: \($good | length)",
+        "aggregate: \(.aggregate_metrics | tojson)",
+        "sizes: \(.sizes | map(del(.pooled_metrics)) | tojson)",
+        "pooled: \(.pooled_metrics | keys_unsorted | length)",
+        "a pooled metric: \(.pooled_metrics.score | keys_unsorted | join(" "))",
+        (.pooled_metrics | to_entries[] |
+         pooled([$good[][.key] | select(. != null)]) as $expected | . as $metric |
+         .value | to_entries[] | select(near(.value; $expected[.key]) | not) |
+         "\($metric.key).\(.key) is \(.value) and not \($expected[.key])"),
+        "one size: \(.sizes[0].pooled_metrics == .pooled_metrics)"' ${tmp}/log
+}
+
+# The other forms have the same numbers.
+log_forms(){
+    need jq || return 0
+    ffmpeg ${clip},split=3[a][b][c]\;[a]bliinds=features=1:log_path=${tmp}/json[d]\;[b]bliinds=features=1:log_path=${tmp}/csv:log_fmt=csv:f=${tmp}/stats[e]\;[c]bliinds=features=1:log_path=${tmp}/xml:log_fmt=xml[f] \
+        -map [d] ${to_null} -map [e] ${to_null} -map [f] ${to_null} || return
+    jq -r '"Frame,\(.frames[0].metrics | keys_unsorted | join(",")),",
+           (.frames[] | "\(.frameNum),\([.metrics[] | if . == null then "" else tostring end] | join(",")),")' ${tmp}/json |
+        plain > ${tmp}/expected
+    plain < ${tmp}/csv > ${tmp}/got
+    same csv ${tmp}/expected ${tmp}/got
+    jq -r '.frames[] | "frame frameNum=\"\(.frameNum)\" " + ([.metrics | to_entries[] |
+           "\(.key)=\"\(.value | if . == null then "" else tostring end)\""] | join(" ")) + " /"' ${tmp}/json |
+        plain > ${tmp}/expected
+    sed -n 's/^ *<\(frame .*\)>$/\1/p' ${tmp}/xml | plain > ${tmp}/got
+    same xml ${tmp}/expected ${tmp}/got
+    jq -r '.frames[] | "n:\(.frameNum + 1) " + ([.metrics | to_entries[] |
+           "\(.key):\(.value | if . == null then "nan" else tostring end)"] | join(" "))' ${tmp}/json |
+        plain > ${tmp}/expected
+    sed 's/ pts:[0-9]* pts_time:[0-9.]*//' ${tmp}/stats | plain > ${tmp}/got
+    same stats_file ${tmp}/expected ${tmp}/got
+    jq -r '.pooled_metrics | to_entries[] | "metric name=\"\(.key)\" " + ([.value | to_entries[] |
+           "\(.key)=\"\(.value | if . == null then "" else tostring end)\""] | join(" ")) + " /"' ${tmp}/json |
+        plain > ${tmp}/expected
+    sed -n 's/^ *<\(metric .*\)>$/\1/p' ${tmp}/xml | plain > ${tmp}/got
+    same "pooled xml" ${tmp}/expected ${tmp}/got
+    head -n 2 ${tmp}/stats | sed 's/ score.*//'
+}
+
+# Numbers without zeros at their end, as jq writes them.
+plain(){
+    awk '{
+        line = ""
+        while (match($0, /-?[0-9]+\.[0-9]+/)) {
+            number = substr($0, RSTART, RLENGTH)
+            sub(/0+$/, "", number)
+            sub(/\.$/, "", number)
+            if (number == "-0")
+                number = "0"
+            line = line substr($0, 1, RSTART - 1) number
+            $0 = substr($0, RSTART + RLENGTH)
+        }
+        print line $0
+    }'
+}
+
+log_xml(){
+    need xmllint || return 0
+    ffmpeg ${clip},bliinds=log_path=${tmp}/log:log_fmt=xml ${to_null} || return
+    xmllint --xpath 'concat(count(/VMAF/frames/frame), " frames, ", count(/VMAF/frames/frame[@valid=1]),
+        " valid, ", count(/VMAF/pooled_metrics/metric), " metrics, ", /VMAF/aggregate_metrics/@frames,
+        " ", /VMAF/aggregate_metrics/@scored, " ", /VMAF/aggregate_metrics/@valid)' ${tmp}/log
+}
+
+# Nothing else may be on stdout, nor a log of a graph that no frame saw.
+log_stdout(){
+    need jq || return 0
+    ffmpeg -i ${pictures}/rose_70x46.pgm -vf bliinds=log_path=- ${to_null} | jq -c '.frames | length'
+    ffmpeg -i ${pictures}/rose_70x46.pgm -vf bliinds=f=- ${to_null} | sed 's/ score.*//'
+    # without a valid frame there is nothing to pool
+    ffmpeg -i ${pictures}/flat0_64x64.pgm -vf bliinds=log_path=- ${to_null} |
+        jq -c '.aggregate_metrics, .pooled_metrics.score'
+}
+
+# A log is whole when the output has had enough, or the input ends early.
+log_end(){
+    need jq || return 0
+    ffmpeg -lavfi testsrc2=s=64x64,format=yuv420p,bliinds=log_path=${tmp}/log -frames:v 3 ${to_null} || return
+    jq -r 'if (.frames | length) >= 3 then "3 frames" else . end' ${tmp}/log
+    ffmpeg -lavfi testsrc2=s=64x64:d=1,format=yuv420p,bliinds=log_path=${tmp}/log,trim=end_frame=2 ${to_null} || return
+    jq -r 'if (.frames | length) >= 2 then "2 frames" else . end' ${tmp}/log
+    ffmpeg -lavfi testsrc2=s=64x64:d=1,format=yuv420p,trim=end_frame=0,bliinds=log_path=${tmp}/log ${to_null}
+    jq -c '.frames, .aggregate_metrics' ${tmp}/log
+}
+
+log_errors(){
+    test -c /dev/full || { skip "no /dev/full"; return 0; }
+    clip="-lavfi testsrc2=s=64x64:d=0.4,format=yuv420p"
+    echo "an older log" > ${tmp}/log
+    for option in stats_file log_path; do
+        for path in /dev/full ${tmp}/none/log ${tmp}; do
+            fails ${clip},bliinds=${option}=${path} ${to_null} | sed "s,${tmp},folder,"
+        done
+    done
+    # no file may have more than 4 kB here
+    { (trap '' XFSZ; ulimit -f 8; ffmpeg ${clip},bliinds=features=1:log_path=${tmp}/log ${to_null} 2>&1
+       echo "status $?") | cat; } > ${tmp}/err
+    cat ${tmp}/err >&2
+    messages < ${tmp}/err | sed "s,${tmp},folder,"
+    grep -q '^status 0' ${tmp}/err && echo "but no failure"
+    cat ${tmp}/log
+    test ! -e ${tmp}/log.tmp || echo "the temporary file is still there"
+    fails ${clip},bliinds=log_fmt=yaml ${to_null} > /dev/null
+}
+
+summary(){
+    printf '%s\nconstant 7\nweight L3.ori10 0\nend' "${head_lines}" > ${tmp}/seven
+    for filters in "" trim=end_frame=1, drawbox=c=black:t=fill, ; do
+        ffmpeg -lavfi testsrc2=s=64x64:d=0.2,format=yuv420p,${filters}bliinds=model=${tmp}/seven ${to_null} 2>&1 | messages
+    done
+}
+
+# ---- side data ----
+
+# Payloads in hexadecimal, as doc/ has them: from showinfo's output.
+payloads(){
+    sed 's/^\[Parsed_showinfo[^]]*\] *//' | awk '
+        /UUID=/ { ours = /UUID=3c0e4a9b-6f52-4d17-9a41-d8275be360f4/ }
+        ours && /^User Data=/ { print substr($0, 11); ours = 0 }'
+}
+
+# version, flags, score, raw, sigma, distance, model
+decode_payloads(){
+    awk '
+        function digit(i) { return index("0123456789abcdef", substr($0, i, 1)) - 1 }
+        function byte(i)  { return 16 * digit(2 * i + 1) + digit(2 * i + 2) }
+        function single(i,    b, e, m) {
+            b = byte(i) * 256 + byte(i + 1)
+            e = int(b % 32768 / 128)
+            m = (b % 128) * 65536 + byte(i + 2) * 256 + byte(i + 3)
+            if (e == 255)
+                return "nan"
+            m = (1 + m / 8388608) * 2 ^ (e - 127)
+            return sprintf("%.9g", b >= 32768 ? -m : m)
+        }
+        {
+            name = ""
+            for (i = 0; i < byte(18); i++)
+                name = name sprintf("%c", byte(19 + i))
+            print "version:" byte(0), "valid:" byte(1) % 2, "score:" single(2), "raw:" single(6),
+                  "sigma:" single(10), "distance:" single(14), "model:" name,
+                  "bytes:" length($0) / 2 - 19 - byte(18)
+        }'
+}
+
+# Through an encoder that keeps them, and back.
+sei(){ # encoder format options
+    printf '%s\nconstant 1\nweight L1.zeta100 20\nsigma 2.5\nmean L1.zeta10 2\nprecision L1.zeta10 4\nend' \
+        "${head_lines}" > ${tmp}/model
+    source="testsrc2=s=96x80:d=0.4,format=yuv420p,drawbox=c=black:t=fill:enable=eq(n\\,5)"
+    ffmpeg -lavfi ${source},bliinds=model=${tmp}/model:f=${tmp}/stats -c:v $1 $3 -udu_sei 1 -f $2 -y ${tmp}/video || return
+    ffmpeg -i ${tmp}/video -vf showinfo ${to_null} 2>&1 | payloads | decode_payloads > ${tmp}/got
+    awk '{
+        for (i = 1; i <= NF; i++) {
+            n = index($i, ":")
+            v[substr($i, 1, n - 1)] = substr($i, n + 1)
+        }
+        print "version:1 valid:" v["valid"], "score:" v["score"], "raw:" v["raw"],
+              "sigma:" v["sigma"], "distance:" v["distance"], "model:test bytes:0"
+    }' ${tmp}/stats > ${tmp}/expected
+    near "$1" ${tmp}/expected ${tmp}/got
+    wc -l < ${tmp}/got
+    sort -u ${tmp}/got | wc -l
+    # scored again, a frame has one payload, the new one
+    ffmpeg -i ${tmp}/video -vf bliinds,showinfo ${to_null} 2>&1 | payloads | decode_payloads | cut -d' ' -f7 | uniq -c
+    ffmpeg -lavfi ${source},bliinds=side_data=0,showinfo ${to_null} 2>&1 | payloads | wc -l
+}
