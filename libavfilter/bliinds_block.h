@@ -43,10 +43,12 @@
 #include <stdint.h>
 
 #if defined(__CUDACC__) || defined(__CUDA__)
-#define BLIINDS_INLINE static inline __device__
+#define BLIINDS_INLINE static inline __device__ __attribute__((always_inline))
+#define BLIINDS_UNROLL _Pragma("unroll")    ///< keeps arrays in registers
 #else
 #include <math.h>
 #define BLIINDS_INLINE static inline
+#define BLIINDS_UNROLL
 #endif
 
 #define BLIINDS_LEVELS  3   ///< level 1 is the picture, each next one half its size
@@ -211,19 +213,23 @@ BLIINDS_INLINE void bliinds_block(BLIINDSBlock *dst, const float high[5][5],
     float y[5][5], x[5][5];
 
     // columns first: y[term][k], then x[i][j], the vertical and horizontal frequency
+    BLIINDS_UNROLL
     for (int k = 0; k < 5; k++) {
         float t[5], u[5];
 
         bliinds_basis(t, high[0][k], high[1][k], high[2][k], high[3][k], high[4][k]);
         if (low) {
             bliinds_basis(u, low[0][k], low[1][k], low[2][k], low[3][k], low[4][k]);
+            BLIINDS_UNROLL
             for (int i = 0; i < 5; i++)
                 t[i] += u[i];
         }
         bliinds_rotate(u, t);
+        BLIINDS_UNROLL
         for (int i = 0; i < 5; i++)
             y[i][k] = u[i];
     }
+    BLIINDS_UNROLL
     for (int i = 0; i < 5; i++)
         bliinds_rotate(x[i], y[i]);
 

@@ -1,0 +1,119 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * The CUDA C that FFmpeg's own header for clang lacks, so that kernels build
+ * alike with clang, without a CUDA toolkit, and with nvcc. Needs PTX 6.0.
+ */
+
+#ifndef AVFILTER_CUDA_QUALITY_CUDA_CUH
+#define AVFILTER_CUDA_QUALITY_CUDA_CUH
+
+#include <stdint.h>
+
+#ifdef __clang__
+#define __shared__           __attribute__((shared))
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+
+GET(get_grid_dim, nctaid)
+#define gridDim (get_grid_dim())
+#endif
+
+#define WARP_SIZE 32
+
+/// A device function that is always part of its caller.
+#define DEVICE_INLINE inline __device__ __attribute__((always_inline))
+
+/// Add without an order to other memory accesses; returns the old value.
+static DEVICE_INLINE unsigned atomic_add(unsigned *dst, unsigned value)
+{
+#ifdef __clang__
+    return __atomic_fetch_add(dst, value, __ATOMIC_RELAXED);
+#else
+    return atomicAdd(dst, value);
+#endif
+}
+
+/// The same for 64 bits.
+static DEVICE_INLINE void atomic_add64(uint64_t *dst, uint64_t value)
+{
+#ifdef __clang__
+    __atomic_fetch_add(dst, value, __ATOMIC_RELAXED);
+#else
+    atomicAdd((unsigned long long *)dst, (unsigned long long)value);
+#endif
+}
+
+/// Writes before it are seen by the device before writes after it.
+static DEVICE_INLINE void fence_device()
+{
+    asm volatile("membar.gl;" ::: "memory");
+}
+
+/// Writes before it are seen by the host before writes after it.
+static DEVICE_INLINE void fence_system()
+{
+    asm volatile("membar.sys;" ::: "memory");
+}
+
+/// The value of the lane that is delta above, for all lanes of a warp.
+static DEVICE_INLINE unsigned shuffle_down(unsigned value, unsigned delta)
+{
+    unsigned ret;
+
+    asm volatile("shfl.sync.down.b32 %0, %1, %2, 0x1f, 0xffffffff;"
+                 : "=r"(ret) : "r"(value), "r"(delta));
+    return ret;
+}
+
+/// The value of the lane that is delta below; the own one where there is none.
+static DEVICE_INLINE unsigned shuffle_up(unsigned value, unsigned delta)
+{
+    unsigned ret;
+
+    asm volatile("shfl.sync.up.b32 %0, %1, %2, 0, 0xffffffff;"
+                 : "=r"(ret) : "r"(value), "r"(delta));
+    return ret;
+}
+
+/// Sum over a warp, in its first lane.
+static DEVICE_INLINE uint64_t warp_sum(uint64_t value)
+{
+    for (int delta = WARP_SIZE / 2; delta; delta /= 2) {
+        uint64_t low  = shuffle_down((unsigned)value, delta);
+        uint64_t high = shuffle_down((unsigned)(value >> 32), delta);
+
+        value += high << 32 | low;
+    }
+    return value;
+}
+
+/// Inclusive prefix sum over a warp.
+static DEVICE_INLINE unsigned warp_scan(unsigned value, int lane)
+{
+    for (int delta = 1; delta < WARP_SIZE; delta *= 2) {
+        unsigned below = shuffle_up(value, delta);
+
+        if (lane >= delta)
+            value += below;
+    }
+    return value;
+}
+
+#endif /* AVFILTER_CUDA_QUALITY_CUDA_CUH */

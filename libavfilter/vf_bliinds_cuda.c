@@ -1,0 +1,409 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * No-reference quality by natural scene statistics in the DCT domain, on CUDA
+ * frames
+ *
+ * The twin of vf_bliinds.c, which see: the same bits for the same luma. Frames
+ * are not waited for: they leave when their result has come back, in order.
+ */
+
+#include "libavutil/cuda_check.h"
+#include "libavutil/hwcontext.h"
+#include "libavutil/mem.h"
+#include "libavutil/opt.h"
+#include "libavutil/pixdesc.h"
+
+#include "avfilter.h"
+#include "bliinds.h"
+#include "cuda/quality_cuda.h"
+#include "filters.h"
+#include "quality_compat.h"
+#include "vf_bliinds_cuda.h"
+#include "video.h"
+
+#define DIV_UP(a, b) (((a) + (b) - 1) / (b))
+
+#define CHECK_CU(x) FF_CUDA_CHECK_DL(ctx, s->cuda.cu, x)
+
+typedef struct BLIINDSCUDAContext {
+    const AVClass *class;
+    BLIINDSContext common;
+    int queue;
+
+    QualityCUDA cuda;
+    CUfunction blocks_8, blocks_16, pool;
+    CUdeviceptr gamma_table;
+    CUdeviceptr state;                  ///< BLIINDSCUDAState
+    CUdeviceptr block_memory;           ///< statistics of all blocks
+    BLIINDSCUDAParams params;           ///< sizes and addresses for width x height
+    int width, height;
+    int nb_pool_chunks;
+} BLIINDSCUDAContext;
+
+#define OFFSET(x) offsetof(BLIINDSCUDAContext, x)
+#define FLAGS (AV_OPT_FLAG_FILTERING_PARAM | AV_OPT_FLAG_VIDEO_PARAM)
+
+static const AVOption bliinds_cuda_options[] = {
+    BLIINDS_OPTIONS(BLIINDSCUDAContext, common, FLAGS),
+    { "queue", "set the number of frames in flight, 1 to wait for each", OFFSET(queue), AV_OPT_TYPE_INT, { .i64 = 8 }, 1, 64, FLAGS },
+    { NULL }
+};
+
+AVFILTER_DEFINE_CLASS(bliinds_cuda);
+
+extern const unsigned char ff_vf_bliinds_cuda_ptx_data[];
+extern const unsigned int ff_vf_bliinds_cuda_ptx_len;
+
+static int launch(AVFilterContext *ctx, CUfunction function, unsigned grid,
+                  unsigned threads, BLIINDSCUDAParams *params)
+{
+    BLIINDSCUDAContext *s = ctx->priv;
+    void *args[] = { params };
+
+    return CHECK_CU(s->cuda.cu->cuLaunchKernel(function, grid, 1, 1, threads, 1, 1, 0,
+                                               s->cuda.hwctx->stream, args, NULL));
+}
+
+/// Width and height of the picture: cropping of CUDA frames leaves the left and top.
+static int picture_width(const AVFrame *frame)
+{
+    return frame->width - (int)frame->crop_left;
+}
+
+static int picture_height(const AVFrame *frame)
+{
+    return frame->height - (int)frame->crop_top;
+}
+
+/// Enqueue the kernels of one frame.
+static int enqueue(AVFilterContext *ctx, const AVFrame *frame,
+                   const AVPixFmtDescriptor *desc)
+{
+    BLIINDSCUDAContext *s = ctx->priv;
+    const AVComponentDescriptor *luma = &desc->comp[0];
+    const int sixteen = luma->depth > 8;
+    BLIINDSCUDAParams params = s->params;
+    CUcontext dummy;
+    int ret;
+
+    params.src    = (CUdeviceptr)frame->data[0] +
+                    frame->crop_top * frame->linesize[0] + frame->crop_left * luma->step;
+    params.pitch  = frame->linesize[0];
+    params.down   = luma->shift;
+    params.black  = ff_bliinds_black(&s->common, frame, desc);
+    params.scale  = 1.f / (1 << (luma->depth - 8));
+    params.result = ff_quality_cuda_next_result(&s->cuda);
+
+    ret = CHECK_CU(s->cuda.cu->cuCtxPushCurrent(s->cuda.hwctx->cuda_ctx));
+    if (ret < 0)
+        return ret;
+    ret = launch(ctx, sixteen ? s->blocks_16 : s->blocks_8,
+                 FFMIN(params.nb_tiles, s->cuda.nb_multiprocessors * BLIINDS_TILES_PER_SM),
+                 BLIINDS_TILE_THREADS, &params);
+    if (ret >= 0)
+        ret = launch(ctx, s->pool, s->nb_pool_chunks * BLIINDS_NB_POOLED,
+                     BLIINDS_POOL_THREADS, &params);
+    CHECK_CU(s->cuda.cu->cuCtxPopCurrent(&dummy));
+    return ret;
+}
+
+static void free_device_memory(AVFilterContext *ctx)
+{
+    BLIINDSCUDAContext *s = ctx->priv;
+    CUdeviceptr *memory[] = { &s->gamma_table, &s->state, &s->block_memory };
+    CUcontext dummy;
+
+    if (!s->cuda.cu || CHECK_CU(s->cuda.cu->cuCtxPushCurrent(s->cuda.hwctx->cuda_ctx)) < 0)
+        return;
+    for (int i = 0; i < FF_ARRAY_ELEMS(memory); i++) {
+        if (*memory[i])
+            CHECK_CU(s->cuda.cu->cuMemFree(*memory[i]));
+        *memory[i] = 0;
+    }
+    CHECK_CU(s->cuda.cu->cuCtxPopCurrent(&dummy));
+}
+
+/// Functions, table and state: once for a device.
+static int load_functions(AVFilterContext *ctx)
+{
+    BLIINDSCUDAContext *s = ctx->priv;
+    CudaFunctions *cu = s->cuda.cu;
+    float *table;
+    int ret;
+
+    if ((ret = CHECK_CU(cu->cuModuleGetFunction(&s->blocks_8,  s->cuda.module, "bliinds_blocks_8")))  < 0 ||
+        (ret = CHECK_CU(cu->cuModuleGetFunction(&s->blocks_16, s->cuda.module, "bliinds_blocks_16"))) < 0 ||
+        (ret = CHECK_CU(cu->cuModuleGetFunction(&s->pool,      s->cuda.module, "bliinds_pool")))      < 0 ||
+        (ret = CHECK_CU(cu->cuMemAlloc(&s->gamma_table, BLIINDS_GAMMA_NB * sizeof(*table)))) < 0 ||
+        (ret = CHECK_CU(cu->cuMemAlloc(&s->state, sizeof(BLIINDSCUDAState)))) < 0 ||
+        (ret = CHECK_CU(cu->cuMemsetD8Async(s->state, 0, sizeof(BLIINDSCUDAState),
+                                            s->cuda.hwctx->stream))) < 0)
+        return ret;
+
+    table = av_malloc_array(BLIINDS_GAMMA_NB, sizeof(*table));
+    if (!table)
+        return AVERROR(ENOMEM);
+    ff_bliinds_gamma_table(table);
+    ret = CHECK_CU(cu->cuMemcpyHtoD(s->gamma_table, table, BLIINDS_GAMMA_NB * sizeof(*table)));
+    av_free(table);
+    return ret;
+}
+
+/// Memory for the blocks of frames of a size.
+static int alloc_blocks(AVFilterContext *ctx, int width, int height)
+{
+    BLIINDSCUDAContext *s = ctx->priv;
+    BLIINDSCUDAParams *params = &s->params;
+    CUdeviceptr next;
+    size_t nb_blocks = 0;
+    int ret;
+
+    s->width = s->height = 0;
+    if (s->block_memory) {
+        // frees wait for kernels that still use it
+        ret = CHECK_CU(s->cuda.cu->cuMemFree(s->block_memory));
+        s->block_memory = 0;
+        if (ret < 0)
+            return ret;
+    }
+
+    *params = (BLIINDSCUDAParams){ .gamma_table = s->gamma_table, .state = s->state };
+    s->nb_pool_chunks = 0;
+    for (int l = 0; l < BLIINDS_LEVELS; l++) {
+        BLIINDSCUDALevel *level = &params->level[l];
+
+        level->w  = width  >> l;
+        level->h  = height >> l;
+        level->bw = bliinds_nb_blocks(level->w);
+        level->bh = bliinds_nb_blocks(level->h);
+        nb_blocks += level->bw * level->bh;
+        s->nb_pool_chunks += DIV_UP(level->bw * level->bh, BLIINDS_POOL_CHUNK);
+    }
+    params->nb_tiles_x = DIV_UP(params->level[0].bw, BLIINDS_TILE_W);
+    params->nb_tiles   = params->nb_tiles_x * DIV_UP(params->level[0].bh, BLIINDS_TILE_H);
+
+    ret = CHECK_CU(s->cuda.cu->cuMemAlloc(&s->block_memory, nb_blocks *
+                   (2 * BLIINDS_NB_STATISTICS * sizeof(float) + sizeof(uint16_t))));
+    if (ret < 0)
+        return ret;
+    next = s->block_memory;
+    for (int l = 0; l < BLIINDS_LEVELS; l++) {
+        BLIINDSCUDALevel *level = &params->level[l];
+        const size_t size = level->bw * level->bh * sizeof(float);
+
+        for (int i = 0; i < BLIINDS_NB_STATISTICS; i++, next += 2 * size) {
+            level->statistic[i] = next;
+            level->list[i]      = next + size;
+        }
+    }
+    for (int l = 0; l < BLIINDS_LEVELS; l++) {
+        params->level[l].gamma = next;
+        next += params->level[l].bw * params->level[l].bh * sizeof(uint16_t);
+    }
+    s->width  = width;
+    s->height = height;
+    return 0;
+}
+
+static int prepare(AVFilterContext *ctx, AVBufferRef *frames_ref, int width, int height)
+{
+    BLIINDSCUDAContext *s = ctx->priv;
+    CUcontext dummy;
+    int ret = ff_bliinds_check_size(ctx, width, height);
+
+    if (ret < 0)
+        return ret;
+    ret = ff_quality_cuda_open(&s->cuda, ctx, frames_ref, ff_vf_bliinds_cuda_ptx_data,
+                               ff_vf_bliinds_cuda_ptx_len,
+                               BLIINDS_LEVELS * sizeof(BLIINDSLevelSums), s->queue);
+    if (ret < 0)
+        return ret;
+    if (width == s->width && height == s->height)
+        return 0;
+
+    ret = CHECK_CU(s->cuda.cu->cuCtxPushCurrent(s->cuda.hwctx->cuda_ctx));
+    if (ret < 0)
+        return ret;
+    if (!s->state)
+        ret = load_functions(ctx);
+    if (ret >= 0)
+        ret = alloc_blocks(ctx, width, height);
+    CHECK_CU(s->cuda.cu->cuCtxPopCurrent(&dummy));
+    return ret;
+}
+
+/// Enqueue a frame, which is then the ring's.
+static int queue_frame(AVFilterContext *ctx, AVFrame *frame)
+{
+    BLIINDSCUDAContext *s = ctx->priv;
+    const AVPixFmtDescriptor *desc;
+    uint64_t n;
+    int ret, wanted;
+
+    wanted = ff_bliinds_wanted(&s->common, ctx, &n);
+    if (wanted) {
+        ret = ff_quality_cuda_check_frame(&s->cuda, ctx, frame);
+        if (ret < 0)
+            goto fail;
+        desc = ff_quality_cuda_check_format(ctx,
+                   ((AVHWFramesContext *)frame->hw_frames_ctx->data)->sw_format);
+        ret = desc ? 0 : AVERROR(ENOSYS);
+        if (ret < 0)
+            goto fail;
+        ret = prepare(ctx, frame->hw_frames_ctx, picture_width(frame), picture_height(frame));
+        if (ret < 0)
+            goto fail;
+        ret = enqueue(ctx, frame, desc);
+        if (ret < 0)
+            goto fail;
+    }
+    return ff_quality_cuda_push(&s->cuda, ctx, frame, n, wanted);
+
+fail:
+    av_frame_free(&frame);
+    return ret;
+}
+
+/**
+ * Pass on the frames whose results are there.
+ *
+ * @param max_left wait until no more than this many are left
+ */
+static int deliver(AVFilterContext *ctx, int max_left)
+{
+    BLIINDSCUDAContext *s = ctx->priv;
+    AVFrame *frame;
+    const void *result;
+    uint64_t n;
+    int ret;
+
+    while ((ret = ff_quality_cuda_pop(&s->cuda, ctx, s->cuda.nb_queued > max_left,
+                                      &frame, &n, &result)) > 0) {
+        if (result) {
+            ret = ff_bliinds_score(&s->common, ctx, frame, n, result);
+            if (ret < 0) {
+                av_frame_free(&frame);
+                return ret;
+            }
+        }
+        ret = ff_filter_frame(ctx->outputs[0], frame);
+        if (ret < 0)
+            return ret;
+    }
+    return ret;
+}
+
+static int activate(AVFilterContext *ctx)
+{
+    BLIINDSCUDAContext *s = ctx->priv;
+    AVFilterLink *inlink  = ctx->inputs[0];
+    AVFilterLink *outlink = ctx->outputs[0];
+    AVFrame *frame;
+    int64_t pts;
+    int ret, status;
+
+    status = ff_outlink_get_status(outlink);
+    if (status) {
+        ff_inlink_set_status(inlink, status);
+        return ff_bliinds_finish(&s->common, ctx);
+    }
+
+    while ((ret = ff_inlink_consume_frame(inlink, &frame)) > 0) {
+        ret = queue_frame(ctx, frame);
+        if (ret < 0)
+            return ret;
+        ret = deliver(ctx, s->queue - 1);
+        if (ret < 0)
+            return ret;
+    }
+    if (ret < 0)
+        return ret;
+
+    if (ff_inlink_acknowledge_status(inlink, &status, &pts)) {
+        ret = deliver(ctx, 0);
+        if (ret < 0)
+            return ret;
+        ff_outlink_set_status(outlink, status, pts);
+        return ff_bliinds_finish(&s->common, ctx);
+    }
+
+    ret = deliver(ctx, s->queue - 1);
+    if (ret < 0)
+        return ret;
+    FF_FILTER_FORWARD_WANTED(outlink, inlink);
+
+    return FFERROR_NOT_READY;
+}
+
+static av_cold int init(AVFilterContext *ctx)
+{
+    BLIINDSCUDAContext *s = ctx->priv;
+
+    return ff_bliinds_init(&s->common, ctx);
+}
+
+static av_cold void uninit(AVFilterContext *ctx)
+{
+    BLIINDSCUDAContext *s = ctx->priv;
+
+    ff_bliinds_uninit(&s->common, ctx);
+    free_device_memory(ctx);
+    ff_quality_cuda_close(&s->cuda, ctx);
+}
+
+static int config_input(AVFilterLink *inlink)
+{
+    AVFilterContext *ctx  = inlink->dst;
+    BLIINDSCUDAContext *s = ctx->priv;
+    AVBufferRef *frames_ref = ff_filter_link(inlink)->hw_frames_ctx;
+    int ret = ff_bliinds_config(&s->common, ctx, inlink->w, inlink->h);
+
+    if (ret < 0)
+        return ret;
+    ret = prepare(ctx, frames_ref, inlink->w, inlink->h);
+    if (ret < 0)
+        return ret;
+    return ff_quality_cuda_check_format(ctx,
+               ((AVHWFramesContext *)frames_ref->data)->sw_format) ? 0 : AVERROR(ENOSYS);
+}
+
+static const AVFilterPad bliinds_cuda_inputs[] = {
+    {
+        .name         = "default",
+        .type         = AVMEDIA_TYPE_VIDEO,
+        .config_props = config_input,
+    },
+};
+
+const FFFilter ff_vf_bliinds_cuda = {
+    FILTER_PUBLIC(name)        = "bliinds_cuda",
+    FILTER_PUBLIC(description) = NULL_IF_CONFIG_SMALL("Score quality of CUDA frames without a reference (BLIINDS-II)."),
+    FILTER_PUBLIC(priv_class)  = &bliinds_cuda_class,
+    FILTER_PUBLIC(flags)       = AVFILTER_FLAG_METADATA_ONLY | AVFILTER_FLAG_HWDEVICE |
+                                 AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
+    .priv_size                 = sizeof(BLIINDSCUDAContext),
+    .init                      = init,
+    .activate                  = activate,
+    .uninit                    = uninit,
+    FILTER_INPUTS(bliinds_cuda_inputs),
+    FILTER_OUTPUTS(ff_video_default_filterpad),
+    FILTER_SINGLE_PIXFMT(AV_PIX_FMT_CUDA),
+};

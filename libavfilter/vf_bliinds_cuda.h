@@ -1,0 +1,89 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * What crosses between vf_bliinds_cuda.c and vf_bliinds_cuda.cu.
+ */
+
+#ifndef AVFILTER_BLIINDS_CUDA_H
+#define AVFILTER_BLIINDS_CUDA_H
+
+#include <stdint.h>
+
+#include "bliinds_sums.h"
+
+#if defined(__CUDACC__) || defined(__CUDA__)
+#define BLIINDS_DEVICE_PTR(type) type *
+#else
+#include <ffnvcodec/dynlink_cuda.h>
+#define BLIINDS_DEVICE_PTR(type) CUdeviceptr
+#endif
+
+/// @name Blocks of a tile, as many as there are threads
+/// @{
+#define BLIINDS_TILE_W 32
+#define BLIINDS_TILE_H 8
+#define BLIINDS_TILE_THREADS (BLIINDS_TILE_W * BLIINDS_TILE_H)
+/// @}
+#define BLIINDS_TILES_PER_SM 2          ///< tiles worked on at once by a multiprocessor
+
+#define BLIINDS_POOL_THREADS 256
+#define BLIINDS_POOL_CHUNK   4096   ///< blocks that a thread block pools
+
+/// The statistics of BLIINDSStatistic, and gamma.
+#define BLIINDS_GAMMA      BLIINDS_NB_STATISTICS
+#define BLIINDS_NB_POOLED (BLIINDS_NB_STATISTICS + 1)
+
+#define BLIINDS_BINS       512      ///< of a coarse histogram
+#define BLIINDS_GAMMA_FINE 32       ///< shapes in a bin
+
+/// What is left on the device between kernels; all zero between frames.
+typedef struct BLIINDSCUDAState {
+    uint32_t count[BLIINDS_LEVELS][BLIINDS_NB_POOLED][BLIINDS_BINS];
+    uint32_t gamma_fine[BLIINDS_LEVELS][BLIINDS_GAMMA_FINE];
+    uint32_t nb_listed[BLIINDS_LEVELS][BLIINDS_NB_STATISTICS];
+    uint32_t nb_done[BLIINDS_LEVELS][BLIINDS_NB_POOLED];
+    BLIINDSLevelSums sums[BLIINDS_LEVELS];
+} BLIINDSCUDAState;
+
+typedef struct BLIINDSCUDALevel {
+    int w, h;               ///< samples
+    int bw, bh;             ///< blocks
+    /// of each block, with the sign set if it straddles the 8x8 grid
+    BLIINDS_DEVICE_PTR(float) statistic[BLIINDS_NB_STATISTICS];
+    /// index of each block, with the highest bit set if it straddles
+    BLIINDS_DEVICE_PTR(uint16_t) gamma;
+    /// scratch: statistics in the bin of the threshold, as many as blocks
+    BLIINDS_DEVICE_PTR(float) list[BLIINDS_NB_STATISTICS];
+} BLIINDSCUDALevel;
+
+typedef struct BLIINDSCUDAParams {
+    BLIINDS_DEVICE_PTR(const uint8_t) src;      ///< luma
+    int pitch;                                  ///< of src, in bytes
+    int down;                                   ///< right shift from src to a value
+    int black;                                  ///< value of black
+    float scale;                                ///< from a value to 8-bit steps
+    int nb_tiles_x, nb_tiles;
+    BLIINDSCUDALevel level[BLIINDS_LEVELS];
+    BLIINDS_DEVICE_PTR(const float) gamma_table;
+    BLIINDS_DEVICE_PTR(BLIINDSCUDAState) state;
+    BLIINDS_DEVICE_PTR(BLIINDSLevelSums) result;    ///< [BLIINDS_LEVELS]
+} BLIINDSCUDAParams;
+
+#endif /* AVFILTER_BLIINDS_CUDA_H */
