@@ -45,10 +45,39 @@
 #if defined(__CUDACC__) || defined(__CUDA__)
 #define BLIINDS_INLINE static inline __device__ __attribute__((always_inline))
 #define BLIINDS_UNROLL _Pragma("unroll")    ///< keeps arrays in registers
+
+/**
+ * a / b, correctly rounded as the operator is, without its branch for operands
+ * near the limits of the format: the refinement that CUDA uses elsewhere. Here
+ * b is 1e-8 to 2^24, and a is 0 or from 2^-60 to 2^24.
+ */
+BLIINDS_INLINE float bliinds_div(float a, float b)
+{
+    float r, q;
+
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(b));
+    r = __builtin_fmaf(r, __builtin_fmaf(-b, r, 1.f), r);
+    q = a * r;
+    q = __builtin_fmaf(r, __builtin_fmaf(-b, q, a), q);
+    return __builtin_fmaf(r, __builtin_fmaf(-b, q, a), q);
+}
+
+/// The square root in the same way: x is 0 or from 2^-60 to 2^48.
+BLIINDS_INLINE float bliinds_sqrt(float x)
+{
+    float r, s;
+
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    s = x * r;
+    s = __builtin_fmaf(__builtin_fmaf(-s, s, x), r * .5f, s);
+    return x > 0.f ? s : 0.f;
+}
 #else
 #include <math.h>
 #define BLIINDS_INLINE static inline
 #define BLIINDS_UNROLL
+#define bliinds_div(a, b) ((a) / (b))
+#define bliinds_sqrt(x)   sqrtf(x)
 #endif
 
 #define BLIINDS_LEVELS  3   ///< level 1 is the picture, each next one half its size
@@ -176,8 +205,8 @@ BLIINDS_INLINE float bliinds_variance(float sum_sq, float sum, float inv_n,
 BLIINDS_INLINE float bliinds_variation(float sum_sq, float sum, float inv_n,
                                        float inv_n1)
 {
-    return sqrtf(bliinds_variance(sum_sq, sum, inv_n, inv_n1)) /
-           (sum * inv_n + 1e-7f);
+    return bliinds_div(bliinds_sqrt(bliinds_variance(sum_sq, sum, inv_n, inv_n1)),
+                       sum * inv_n + 1e-7f);
 }
 
 /// The same of an oriented set, 0 where it is rounding noise.
@@ -277,10 +306,10 @@ BLIINDS_INLINE void bliinds_block(BLIINDSBlock *dst, const float high[5][5],
 #undef DEV
 
     dst->zeta = bliinds_variation(q, a, 1.f / 24, 1.f / 23);
-    dst->rho  = bliinds_variance(q, s, 1.f / 24, 1.f / 23) / (dev * dev + 1e-7f);
+    dst->rho  = bliinds_div(bliinds_variance(q, s, 1.f / 24, 1.f / 23), dev * dev + 1e-7f);
     // the second ratio divides by v3 + v1, as the published models were trained
-    dst->sub  = (fabsf(v3 - v12) / ((v3 + v12) + 1e-8f) +
-                 fabsf(v2 - v1)  / ((v3 + v1)  + 1e-8f)) * .5f;
+    dst->sub  = (bliinds_div(fabsf(v3 - v12), (v3 + v12) + 1e-8f) +
+                 bliinds_div(fabsf(v2 - v1),  (v3 + v1)  + 1e-8f)) * .5f;
     dst->ori  = ((d1 * d1 + d2 * d2) + d3 * d3) * .5f;
     dst->band[0] = v1;
     dst->band[1] = v2;
@@ -308,10 +337,10 @@ BLIINDS_INLINE int bliinds_gamma(const float *table, float rho)
     if (!(rho > table[BLIINDS_GAMMA_NB - 1]))
         return BLIINDS_GAMMA_NONE;
 
-    u = 1.f / sqrtf(rho - 1.33333333f);
+    u = bliinds_div(1.f, bliinds_sqrt(rho - 1.33333333f));
     p = ((1.337007827f * u + 1.668365978e-1f) * u + 6.500588432e-1f) * u + 5.727267102e-2f;
     q =  (9.041299184e-1f * u + 9.825797097e-1f) * u + 1.f;
-    j = (p / q - .03f) * 1000.f;
+    j = (bliinds_div(p, q) - .03f) * 1000.f;
     j = j < BLIINDS_GAMMA_NB - 2 ? j : BLIINDS_GAMMA_NB - 2;
 
     if (rho > table[j])

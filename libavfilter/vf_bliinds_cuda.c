@@ -233,7 +233,7 @@ static int prepare(AVFilterContext *ctx, AVBufferRef *frames_ref, int width, int
         return ret;
     ret = ff_quality_cuda_open(&s->cuda, ctx, frames_ref, ff_vf_bliinds_cuda_ptx_data,
                                ff_vf_bliinds_cuda_ptx_len,
-                               BLIINDS_LEVELS * sizeof(BLIINDSLevelSums), s->queue);
+                               sizeof(BLIINDSCUDAResult), s->queue);
     if (ret < 0)
         return ret;
     if (width == s->width && height == s->height)
@@ -282,6 +282,28 @@ fail:
     return ret;
 }
 
+static void read_result(BLIINDSLevelSums sums[BLIINDS_LEVELS], const BLIINDSCUDAResult *result)
+{
+    for (int l = 0; l < BLIINDS_LEVELS; l++) {
+        const BLIINDSCUDAPooled *pooled = result->pooled[l];
+
+        for (int i = 0; i < BLIINDS_NB_STATISTICS; i++) {
+            for (int c = 0; c < 2; c++)
+                sums[l].grid[c].statistic[i] = pooled[i].grid[c];
+            sums[l].worst[i] = pooled[i].worst;
+        }
+        for (int c = 0; c < 2; c++) {
+            sums[l].grid[c].nb_blocks = pooled[BLIINDS_GAMMA].grid[c].whole;
+            sums[l].grid[c].gamma     = pooled[BLIINDS_GAMMA].grid[c].fraction;
+            sums[l].grid[c].energy    = result->sums[l].energy[c];
+        }
+        sums[l].worst_gamma = pooled[BLIINDS_GAMMA].worst.whole;
+        sums[l].nb_flat     = pooled[BLIINDS_GAMMA].worst.fraction;
+        for (int i = 0; i < 3; i++)
+            sums[l].band[i] = result->sums[l].band[i];
+    }
+}
+
 /**
  * Pass on the frames whose results are there.
  *
@@ -298,7 +320,10 @@ static int deliver(AVFilterContext *ctx, int max_left)
     while ((ret = ff_quality_cuda_pop(&s->cuda, ctx, s->cuda.nb_queued > max_left,
                                       &frame, &n, &result)) > 0) {
         if (result) {
-            ret = ff_bliinds_score(&s->common, ctx, frame, n, result);
+            BLIINDSLevelSums sums[BLIINDS_LEVELS];
+
+            read_result(sums, result);
+            ret = ff_bliinds_score(&s->common, ctx, frame, n, sums);
             if (ret < 0) {
                 av_frame_free(&frame);
                 return ret;

@@ -47,12 +47,15 @@
 #define S3 (W3 + 1)
 /// @}
 
+#define NB_WARPS (BLIINDS_TILE_THREADS / WARP_SIZE)
+#define ROWS_PER_WARP ((H1 + NB_WARPS - 1) / NB_WARPS)
+
 /// Samples of levels 2 and 3 that a thread makes.
 #define PER_THREAD2 ((W2 * H2 + BLIINDS_TILE_THREADS - 1) / BLIINDS_TILE_THREADS)
 #define PER_THREAD3 ((W3 * H3 + BLIINDS_TILE_THREADS - 1) / BLIINDS_TILE_THREADS)
 
 typedef struct Tile {
-    float level1[H1][W1];
+    float level1[H1][W1] __align__(16);
     /// upper and lower parts; while a level is made, its rows filtered vertically
     union {
         struct { float high[H2][S2], low[H2][S2]; } level2;
@@ -81,38 +84,57 @@ static DEVICE_INLINE int32_t join_parts(float high, float low)
            (int32_t)(low * (1 << BLIINDS_FRAC_BITS));
 }
 
-/// Load four samples with one access where they are aligned and inside.
+/// Four samples of luma from (x, y) on, black where that is outside.
 template<typename T, typename T4>
-static DEVICE_INLINE void load_level1(float dst[H1][W1], const BLIINDSCUDAParams &p,
-                                          int x0, int y0)
+static DEVICE_INLINE T4 load_word(const BLIINDSCUDAParams &p, int x, int y)
 {
     const int w = p.level[0].w, h = p.level[0].h;
+    const T *src = (const T *)(p.src + (int64_t)y * p.pitch) + x;
+    T black = p.black << p.down;
+    T4 v = { black, black, black, black };
 
-    for (int i = threadIdx.x; i < H1 * (W1 / 4); i += BLIINDS_TILE_THREADS) {
-        int row = i / (W1 / 4), col = i % (W1 / 4) * 4;
-        int x = x0 + col, y = y0 + row;
-        const uint8_t *line = p.src + (int64_t)y * p.pitch;
-        const T *src = (const T *)line + x;
-        float v[4] = { 0.f, 0.f, 0.f, 0.f };
+    if (y < 0 || y >= h)
+        return v;
+    if (x >= 0 && x + 3 < w && !((uintptr_t)src % sizeof(T4)))
+        return *(const T4 *)src;
+    if (x     >= 0 && x     < w) v.x = src[0];
+    if (x + 1 >= 0 && x + 1 < w) v.y = src[1];
+    if (x + 2 >= 0 && x + 2 < w) v.z = src[2];
+    if (x + 3 >= 0 && x + 3 < w) v.w = src[3];
+    return v;
+}
 
-        if (y >= 0 && y < h) {
-            if (x >= 0 && x + 3 < w && !((uintptr_t)src % sizeof(T4))) {
-                T4 s = *(const T4 *)src;
+/// A tile's samples, as a thread loads them: a warp takes every 8th row.
+template<typename T, typename T4>
+static DEVICE_INLINE void load_level1(T4 dst[ROWS_PER_WARP], const BLIINDSCUDAParams &p,
+                                      int x0, int y0)
+{
+    const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
 
-                v[0] = (int)(s.x >> p.down) - p.black;
-                v[1] = (int)(s.y >> p.down) - p.black;
-                v[2] = (int)(s.z >> p.down) - p.black;
-                v[3] = (int)(s.w >> p.down) - p.black;
-            } else {
-                BLIINDS_UNROLL
-                for (int j = 0; j < 4; j++)
-                    if (x + j >= 0 && x + j < w)
-                        v[j] = (int)(src[j] >> p.down) - p.black;
-            }
+    BLIINDS_UNROLL
+    for (int i = 0; i < ROWS_PER_WARP; i++)
+        if (lane < W1 / 4 && warp + i * NB_WARPS < H1)
+            dst[i] = load_word<T, T4>(p, x0 + 4 * lane, y0 + warp + i * NB_WARPS);
+}
+
+template<typename T4>
+static DEVICE_INLINE void store_level1(Tile &t, const T4 src[ROWS_PER_WARP],
+                                       const BLIINDSCUDAParams &p)
+{
+    const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
+
+    BLIINDS_UNROLL
+    for (int i = 0; i < ROWS_PER_WARP; i++) {
+        int row = warp + i * NB_WARPS;
+
+        if (lane < W1 / 4 && row < H1) {
+            float4 v = { ((int)(src[i].x >> p.down) - p.black) * p.scale,
+                         ((int)(src[i].y >> p.down) - p.black) * p.scale,
+                         ((int)(src[i].z >> p.down) - p.black) * p.scale,
+                         ((int)(src[i].w >> p.down) - p.black) * p.scale };
+
+            *(float4 *)&t.level1[row][4 * lane] = v;
         }
-        BLIINDS_UNROLL
-        for (int j = 0; j < 4; j++)
-            dst[row][col + j] = v[j] * p.scale;
     }
 }
 
@@ -122,12 +144,24 @@ static DEVICE_INLINE void make_level2(Tile &t, const BLIINDSCUDALevel &level,
 {
     int32_t v[PER_THREAD2];
 
-    for (int i = threadIdx.x; i < H2 * W1; i += BLIINDS_TILE_THREADS) {
-        int y = i / W1, x = i % W1;
+    // two threads walk down a column, one half each
+    if (threadIdx.x < 2 * W1) {
+        const int half = threadIdx.x / W1, x = threadIdx.x % W1;
+        const int first = half * ((H2 + 1) / 2);
+        int32_t above = to_level_sample(t.level1[2 * first][x]);
 
-        t.column2[y][x] = bliinds_lowpass(to_level_sample(t.level1[2 * y][x]),
-                                          to_level_sample(t.level1[2 * y + 1][x]),
-                                          to_level_sample(t.level1[2 * y + 2][x]));
+        BLIINDS_UNROLL
+        for (int i = 0; i < (H2 + 1) / 2; i++) {
+            const int y = first + i;
+
+            if (y < H2) {
+                int32_t below = to_level_sample(t.level1[2 * y + 2][x]);
+
+                t.column2[y][x] = bliinds_lowpass(above, to_level_sample(t.level1[2 * y + 1][x]),
+                                                  below);
+                above = below;
+            }
+        }
     }
     __syncthreads();
     BLIINDS_UNROLL
@@ -228,6 +262,8 @@ typedef struct ThreadSums {
     uint64_t band[BLIINDS_LEVELS][3];
 } ThreadSums;
 
+#define NB_SUMS (2 + 3 * BLIINDS_LEVELS)
+
 /**
  * One block of a tile: its statistics to memory, the histograms and the sums.
  *
@@ -289,47 +325,90 @@ static DEVICE_INLINE void tile_block(const BLIINDSCUDAParams &p,
         sums.band[LEVEL][b] += bliinds_fixed(block.band[b]);
 }
 
-/// Add a value of each thread to a sum in device memory.
-static DEVICE_INLINE void add_sum(BLIINDSSum *dst, uint64_t value)
+/// Add to a sum in device memory.
+static DEVICE_INLINE void add_sum(BLIINDSSum *dst, uint64_t whole, uint64_t fraction)
 {
-    uint64_t whole    = warp_sum(value >> 32);
-    uint64_t fraction = warp_sum((uint32_t)value);
+    atomic_add64(&dst->whole, whole);
+    atomic_add64(&dst->fraction, fraction);
+}
 
-    if (threadIdx.x % WARP_SIZE == 0) {
-        atomic_add64(&dst->whole, whole);
-        atomic_add64(&dst->fraction, fraction);
+/**
+ * Add the threads' sums to those in device memory, by way of shared memory
+ * with room for them all: a warp takes one sum after the other.
+ */
+static DEVICE_INLINE void flush_sums(const BLIINDSCUDAParams &p, const ThreadSums &sums,
+                                     uint64_t shared[NB_SUMS][BLIINDS_TILE_THREADS])
+{
+    const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
+    BLIINDSCUDASums *dst = p.state->result.sums;
+
+    BLIINDS_UNROLL
+    for (int c = 0; c < 2; c++)
+        shared[c][threadIdx.x] = sums.energy[c];
+    BLIINDS_UNROLL
+    for (int i = 0; i < BLIINDS_LEVELS * 3; i++)
+        shared[2 + i][threadIdx.x] = sums.band[i / 3][i % 3];
+    __syncthreads();
+
+    for (int i = warp; i < NB_SUMS; i += NB_WARPS) {
+        uint64_t whole = 0, fraction = 0;
+
+        for (int j = lane; j < BLIINDS_TILE_THREADS; j += WARP_SIZE) {
+            whole    += shared[i][j] >> 32;
+            fraction += (uint32_t)shared[i][j];
+        }
+        whole    = warp_sum(whole);
+        fraction = warp_sum(fraction);
+        if (lane == 0)
+            add_sum(i < 2 ? &dst[0].energy[i] : &dst[(i - 2) / 3].band[(i - 2) % 3],
+                    whole, fraction);
     }
 }
 
 template<typename T, typename T4>
 static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p)
 {
-    __shared__ Tile t;
+    __shared__ union {
+        Tile t;
+        uint64_t sums[NB_SUMS][BLIINDS_TILE_THREADS];
+    } s;
     __shared__ unsigned count[BLIINDS_LEVELS][BLIINDS_NB_POOLED][BLIINDS_BINS];
     const int tid = threadIdx.x;
-    ThreadSums sums = { { 0 } };
     unsigned *counts = &count[0][0][0], *total = &p.state->count[0][0][0];
+    ThreadSums sums = { { 0 } };
+    T4 word[ROWS_PER_WARP];
+    int tile = blockIdx.x, tx = tile % p.nb_tiles_x, ty = tile / p.nb_tiles_x;
 
+    load_level1<T, T4>(word, p, tx * TILE_SAMPLES_X - HALO1, ty * TILE_SAMPLES_Y - HALO1);
     for (int i = tid; i < BLIINDS_LEVELS * BLIINDS_NB_POOLED * BLIINDS_BINS; i += BLIINDS_TILE_THREADS)
         counts[i] = 0;
 
-    for (int tile = blockIdx.x; tile < p.nb_tiles; tile += gridDim.x) {
-        const int tx = tile % p.nb_tiles_x, ty = tile / p.nb_tiles_x;
+    while (tile < p.nb_tiles) {
         const int x0 = tx * TILE_SAMPLES_X - HALO1, y0 = ty * TILE_SAMPLES_Y - HALO1;
+        const int this_tx = tx, this_ty = ty;
 
         __syncthreads();
-        load_level1<T, T4>(t.level1, p, x0, y0);
+        store_level1(s.t, word, p);
         __syncthreads();
-        make_level2(t, p.level[1], x0, y0);
-        make_level3(t, p.level[2], x0 / 2, y0 / 2);
 
-        tile_block<0, W1, HALO1>(p, count[0], sums, &t.level1[0][0], 0, tx, ty, tid);
+        // the next tile's samples come while this one's blocks are worked on
+        tile += gridDim.x;
+        tx = tile % p.nb_tiles_x;
+        ty = tile / p.nb_tiles_x;
+        if (tile < p.nb_tiles)
+            load_level1<T, T4>(word, p, tx * TILE_SAMPLES_X - HALO1, ty * TILE_SAMPLES_Y - HALO1);
+
+        make_level2(s.t, p.level[1], x0, y0);
+        make_level3(s.t, p.level[2], x0 / 2, y0 / 2);
+
+        tile_block<0, W1, HALO1>(p, count[0], sums, &s.t.level1[0][0], 0,
+                                 this_tx, this_ty, tid);
         if (tid < BLIINDS_TILE_THREADS / 4)
-            tile_block<1, S2, HALO2>(p, count[1], sums, &t.level2.high[0][0],
-                                     &t.level2.low[0][0], tx, ty, tid);
+            tile_block<1, S2, HALO2>(p, count[1], sums, &s.t.level2.high[0][0],
+                                     &s.t.level2.low[0][0], this_tx, this_ty, tid);
         else if (tid < BLIINDS_TILE_THREADS / 4 + BLIINDS_TILE_THREADS / 16)
-            tile_block<2, S3, HALO3>(p, count[2], sums, &t.level3.high[0][0],
-                                     &t.level3.low[0][0], tx, ty,
+            tile_block<2, S3, HALO3>(p, count[2], sums, &s.t.level3.high[0][0],
+                                     &s.t.level3.low[0][0], this_tx, this_ty,
                                      tid - BLIINDS_TILE_THREADS / 4);
     }
     __syncthreads();
@@ -337,17 +416,7 @@ static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p)
     for (int i = tid; i < BLIINDS_LEVELS * BLIINDS_NB_POOLED * BLIINDS_BINS; i += BLIINDS_TILE_THREADS)
         if (counts[i])
             atomic_add(&total[i], counts[i]);
-    BLIINDS_UNROLL
-    for (int c = 0; c < 2; c++)
-        add_sum(&p.state->sums[0].grid[c].energy, sums.energy[c]);
-    BLIINDS_UNROLL
-    for (int i = 0; i < 3; i++) {
-        add_sum(&p.state->sums[0].band[i], sums.band[0][i]);
-        if (tid < BLIINDS_TILE_THREADS / 4)
-            add_sum(&p.state->sums[1].band[i], sums.band[1][i]);
-        else if (tid < BLIINDS_TILE_THREADS / 4 + WARP_SIZE)
-            add_sum(&p.state->sums[2].band[i], sums.band[2][i]);
-    }
+    flush_sums(p, sums, s.sums);
 }
 
 /// Bins in the order of quality, the worst first.
@@ -355,6 +424,9 @@ static DEVICE_INLINE int bin_of_rank(int rank, int pooled)
 {
     return pooled == BLIINDS_GAMMA ? rank : BLIINDS_BINS - 1 - rank;
 }
+
+#define POOL_WARPS (BLIINDS_POOL_THREADS / WARP_SIZE)
+#define LIST_SIZE  (2 * BLIINDS_POOL_CHUNK)     ///< of a list in shared memory
 
 /**
  * Find where a sum of counts, taken from the last one down, reaches k.
@@ -388,31 +460,136 @@ static DEVICE_INLINE void find_count(int found[2], unsigned warp_total[],
 /// What a thread block shares while it pools.
 typedef struct Pool {
     unsigned count[BLIINDS_BINS];       ///< of a digit
-    unsigned warp_total[BLIINDS_POOL_THREADS / WARP_SIZE];
+    unsigned warp_total[POOL_WARPS];
+    uint64_t warp_sum[POOL_WARPS][3];
     int threshold[2];                   ///< bin, and how many of it are needed
     unsigned nb_listed, first_listed;
     bool is_last;
-    float list[BLIINDS_POOL_CHUNK];
+    float list[LIST_SIZE];
 } Pool;
 
+/// Sum three values of each thread; the first three threads get one each.
+static DEVICE_INLINE uint64_t pool_sums(Pool &s, uint64_t a, uint64_t b, uint64_t c)
+{
+    const int tid = threadIdx.x, warp = tid / WARP_SIZE;
+    uint64_t sum = 0;
+
+    a = warp_sum(a);
+    b = warp_sum(b);
+    c = warp_sum(c);
+    if (tid % WARP_SIZE == 0) {
+        s.warp_sum[warp][0] = a;
+        s.warp_sum[warp][1] = b;
+        s.warp_sum[warp][2] = c;
+    }
+    __syncthreads();
+    if (tid < 3) {
+        BLIINDS_UNROLL
+        for (int i = 0; i < POOL_WARPS; i++)
+            sum += s.warp_sum[i][tid];
+    }
+    return sum;
+}
+
+/// Sums of one of a level's statistics over a chunk of blocks.
+static DEVICE_INLINE void pool_statistic(Pool &s, const BLIINDSCUDAParams &p,
+                                         int l, int statistic, int start, int n)
+{
+    const float *value = p.level[l].statistic[statistic] + start;
+    BLIINDSCUDAPooled *pooled = &p.state->result.pooled[l][statistic];
+    const int tid = threadIdx.x, bin = s.threshold[0];
+    uint64_t sum[2] = { 0, 0 }, worst = 0;
+    float v[BLIINDS_POOL_EACH];
+
+    BLIINDS_UNROLL
+    for (int i = 0; i < BLIINDS_POOL_EACH; i++)
+        v[i] = tid + i * BLIINDS_POOL_THREADS < n ? value[tid + i * BLIINDS_POOL_THREADS] : -0.f;
+    BLIINDS_UNROLL
+    for (int i = 0; i < BLIINDS_POOL_EACH; i++) {
+        bool straddles = float_bits(v[i]) >> 31;
+        float x = fabsf(v[i]);
+        uint64_t fixed = bliinds_fixed(x);
+        int b = statistic_bin(float_bits(x));
+
+        sum[0] += straddles ? 0 : fixed;
+        sum[1] += straddles ? fixed : 0;
+        if (b > bin)
+            worst += fixed;
+        else if (b == bin && bin > 0)
+            s.list[atomic_add(&s.nb_listed, 1)] = x;
+    }
+
+    sum[0] = pool_sums(s, sum[0], sum[1], worst);
+    if (tid < 3)
+        add_sum(tid < 2 ? &pooled->grid[tid] : &pooled->worst, sum[0] >> 32, (uint32_t)sum[0]);
+    if (tid == WARP_SIZE && s.nb_listed)
+        s.first_listed = atomic_add(&p.state->nb_listed[l][statistic], s.nb_listed);
+    __syncthreads();
+    for (int i = tid; i < s.nb_listed; i += BLIINDS_POOL_THREADS)
+        p.level[l].list[statistic][s.first_listed + i] = s.list[i];
+}
+
+/// The same for gamma, whose bins hold few shapes: no list is needed.
+static DEVICE_INLINE void pool_gamma(Pool &s, const BLIINDSCUDAParams &p,
+                                     int l, int start, int n)
+{
+    const uint16_t *value = p.level[l].gamma + start;
+    BLIINDSCUDAPooled *pooled = &p.state->result.pooled[l][BLIINDS_GAMMA];
+    const int tid = threadIdx.x, bin = s.threshold[0];
+    // number of blocks in the upper, sum of values in the lower half
+    uint64_t sum[2] = { 0, 0 }, worst = 0;
+    int v[BLIINDS_POOL_EACH];
+
+    if (tid < BLIINDS_GAMMA_FINE)
+        s.count[tid] = 0;
+    BLIINDS_UNROLL
+    for (int i = 0; i < BLIINDS_POOL_EACH; i++)
+        v[i] = tid + i * BLIINDS_POOL_THREADS < n ? value[tid + i * BLIINDS_POOL_THREADS] : -1;
+    __syncthreads();
+    BLIINDS_UNROLL
+    for (int i = 0; i < BLIINDS_POOL_EACH; i++) {
+        int straddles = v[i] >> 15, index = v[i] & 0x7fff;
+        int shape = bliinds_gamma_value(index);
+        uint64_t one = (1ULL << 32) + shape;
+
+        if (v[i] < 0)
+            continue;
+        sum[0] += straddles ? 0 : one;
+        sum[1] += straddles ? one : 0;
+        worst  += (uint64_t)(index == BLIINDS_GAMMA_NONE) << 32;
+        if (gamma_bin(index) < bin)
+            worst += shape;
+        else if (gamma_bin(index) == bin)
+            atomic_add(&s.count[index % BLIINDS_GAMMA_FINE], 1);
+    }
+
+    sum[0] = pool_sums(s, sum[0], sum[1], worst);
+    if (tid < 2)
+        add_sum(&pooled->grid[tid], sum[0] >> 32, (uint32_t)sum[0]);
+    else if (tid == 2)
+        add_sum(&pooled->worst, (uint32_t)sum[0], sum[0] >> 32);
+    if (tid < BLIINDS_GAMMA_FINE && s.count[tid])
+        atomic_add(&p.state->gamma_fine[l][tid], s.count[tid]);
+}
+
 /**
- * Add the need largest of n listed values to dst, by the thread block. They
- * share the upper bits but where the bin is one of the two that are open.
+ * Sum of the need largest of n listed values, for the third thread to add.
+ * They share the upper bits but where the bin is one of the two open ones.
  */
-static DEVICE_INLINE void add_largest(BLIINDSSum *dst, Pool &s, const float *list,
-                                          int n, unsigned need, bool open)
+static DEVICE_INLINE uint64_t sum_largest(Pool &s, const float *list, int n,
+                                          unsigned need, bool open)
 {
     const int tid = threadIdx.x;
     uint32_t prefix = float_bits(list[0]) >> BIN_SHIFT << BIN_SHIFT;
     uint32_t mask   = ~0u << BIN_SHIFT;
     uint64_t sum = 0;
+    union { uint32_t i; float f; } threshold;
 
     if (open)
         prefix = mask = 0;
     for (int shift = open ? 24 : 8; shift >= 0; shift -= 8) {
-        // the digits are 24 (7 bits), 16, 8 (9 bits where 17 are left) and 0
-        const int bits = shift == 8 && !open ? 9 : 8;
-        const uint32_t digit = (1 << bits) - 1;
+        // 9 bits where 17 are left, else 8
+        const uint32_t digit = shift == 8 && !open ? 0x1ff : 0xff;
 
         for (int i = tid; i < BLIINDS_BINS; i += BLIINDS_POOL_THREADS)
             s.count[i] = 0;
@@ -428,176 +605,59 @@ static DEVICE_INLINE void add_largest(BLIINDSSum *dst, Pool &s, const float *lis
         prefix |= (uint32_t)s.threshold[0] << shift;
         mask   |= digit << shift;
         need    = s.threshold[1];
-        __syncthreads();
     }
 
     for (int i = tid; i < n; i += BLIINDS_POOL_THREADS)
         if (float_bits(list[i]) > prefix)
             sum += bliinds_fixed(list[i]);
-    add_sum(dst, sum);
-    if (tid == 0) {
-        union { uint32_t i; float f; } u = { prefix };
-        uint64_t fixed = bliinds_fixed(u.f);
-
-        atomic_add64(&dst->whole,    need * (fixed >> 32));
-        atomic_add64(&dst->fraction, need * (uint64_t)(uint32_t)fixed);
-    }
+    threshold.i = prefix;
+    if (tid == 0)
+        sum += need * bliinds_fixed(threshold.f);
+    return pool_sums(s, 0, 0, sum);
 }
 
-/// Move a sum out of the state.
-static DEVICE_INLINE uint64_t take(uint64_t *src)
-{
-    uint64_t value = *(volatile uint64_t *)src;
-
-    *src = 0;
-    return value;
-}
-
-static DEVICE_INLINE void take_sum(BLIINDSSum *dst, BLIINDSSum *src)
-{
-    dst->whole    = take(&src->whole);
-    dst->fraction = take(&src->fraction);
-}
-
-/// Sums of one of a level's statistics over a chunk of blocks.
-static DEVICE_INLINE void pool_statistic(Pool &s, const BLIINDSCUDAParams &p,
-                                             int l, int statistic, int start, int end)
-{
-    const float *value = p.level[l].statistic[statistic];
-    BLIINDSLevelSums *sums = &p.state->sums[l];
-    const int bin = s.threshold[0];
-    uint64_t sum[2] = { 0, 0 }, worst = 0;
-
-    for (int i = start + threadIdx.x; i < end; i += BLIINDS_POOL_THREADS) {
-        float v = value[i];
-        bool straddles = float_bits(v) >> 31;
-        float x = fabsf(v);
-        uint64_t fixed = bliinds_fixed(x);
-        int b = statistic_bin(float_bits(x));
-
-        sum[0] += straddles ? 0 : fixed;
-        sum[1] += straddles ? fixed : 0;
-        if (b > bin)
-            worst += fixed;
-        else if (b == bin && bin > 0)
-            s.list[atomic_add(&s.nb_listed, 1)] = x;
-    }
-    add_sum(&sums->grid[0].statistic[statistic], sum[0]);
-    add_sum(&sums->grid[1].statistic[statistic], sum[1]);
-    add_sum(&sums->worst[statistic], worst);
-
-    __syncthreads();
-    if (threadIdx.x == 0 && s.nb_listed)
-        s.first_listed = atomic_add(&p.state->nb_listed[l][statistic], s.nb_listed);
-    __syncthreads();
-    for (int i = threadIdx.x; i < s.nb_listed; i += BLIINDS_POOL_THREADS)
-        p.level[l].list[statistic][s.first_listed + i] = s.list[i];
-}
-
-/// The rest once all chunks are pooled: what of the threshold's bin is needed.
-static DEVICE_INLINE void finish_statistic(Pool &s, const BLIINDSCUDAParams &p,
+/// Sum of what is needed of the threshold's bin of a statistic.
+static DEVICE_INLINE uint64_t finish_statistic(Pool &s, const BLIINDSCUDAParams &p,
                                                int l, int statistic)
 {
-    const int bin = s.threshold[0], need = s.threshold[1];
-    const int n = *(volatile uint32_t *)&p.state->nb_listed[l][statistic];
-    BLIINDSLevelSums *sums = &p.state->sums[l], *result = &p.result[l];
+    const int tid = threadIdx.x, bin = s.threshold[0], need = s.threshold[1];
+    const int n = load_relaxed(&p.state->nb_listed[l][statistic]);
     const float *list = p.level[l].list[statistic];
 
+    if (bin == 0)
+        return 0;
+    if (n <= LIST_SIZE) {
+        for (int i = tid; i < n; i += BLIINDS_POOL_THREADS)
+            s.list[i] = load_relaxed(&list[i]);
+        list = s.list;
+    }
     __syncthreads();
-    if (bin > 0) {
-        if (n <= BLIINDS_POOL_CHUNK) {
-            for (int i = threadIdx.x; i < n; i += BLIINDS_POOL_THREADS)
-                s.list[i] = ((const volatile float *)list)[i];
-            list = s.list;
-            __syncthreads();
-        }
-        add_largest(&sums->worst[statistic], s, list, n, need,
-                    bin == 1 || bin == BLIINDS_BINS - 1);
-        fence_device();
-        __syncthreads();
-    }
-    if (threadIdx.x == 0) {
-        for (int c = 0; c < 2; c++)
-            take_sum(&result->grid[c].statistic[statistic], &sums->grid[c].statistic[statistic]);
-        take_sum(&result->worst[statistic], &sums->worst[statistic]);
-        p.state->nb_listed[l][statistic] = 0;
-    }
+    return sum_largest(s, list, n, need, bin == 1 || bin == BLIINDS_BINS - 1);
 }
 
-/// The same for gamma, whose bins hold few shapes: no list is needed.
-static DEVICE_INLINE void pool_gamma(Pool &s, const BLIINDSCUDAParams &p,
-                                         int l, int start, int end)
+/// The same for gamma, by the first warp.
+static DEVICE_INLINE uint64_t finish_gamma(Pool &s, const BLIINDSCUDAParams &p, int l)
 {
-    const uint16_t *value = p.level[l].gamma;
-    BLIINDSLevelSums *sums = &p.state->sums[l];
-    const int bin = s.threshold[0];
-    // values in the lower, numbers of blocks in the upper half
-    uint64_t sum[2] = { 0, 0 }, worst = 0, flat = 0;
+    const int tid = threadIdx.x;
+    unsigned count, before, take;
 
-    for (int i = threadIdx.x; i < BLIINDS_GAMMA_FINE; i += BLIINDS_POOL_THREADS)
-        s.count[i] = 0;
-    __syncthreads();
-    for (int i = start + threadIdx.x; i < end; i += BLIINDS_POOL_THREADS) {
-        int v = value[i], straddles = v >> 15, index = v & 0x7fff;
-        int shape = bliinds_gamma_value(index);
-        uint64_t one = (1ULL << 32) + shape;
-
-        sum[0] += straddles ? 0 : one;
-        sum[1] += straddles ? one : 0;
-        flat   += index == BLIINDS_GAMMA_NONE;
-        if (gamma_bin(index) < bin)
-            worst += shape;
-        else if (gamma_bin(index) == bin)
-            atomic_add(&s.count[index % BLIINDS_GAMMA_FINE], 1);
-    }
-    BLIINDS_UNROLL
-    for (int c = 0; c < 2; c++) {
-        uint64_t all = warp_sum(sum[c]);
-
-        if (threadIdx.x % WARP_SIZE == 0) {
-            atomic_add64(&sums->grid[c].nb_blocks, all >> 32);
-            atomic_add64(&sums->grid[c].gamma, (uint32_t)all);
-        }
-    }
-    worst = warp_sum(worst);
-    flat  = warp_sum(flat);
-    if (threadIdx.x % WARP_SIZE == 0) {
-        atomic_add64(&sums->worst_gamma, worst);
-        atomic_add64(&sums->nb_flat, flat);
-    }
-    __syncthreads();
-    for (int i = threadIdx.x; i < BLIINDS_GAMMA_FINE; i += BLIINDS_POOL_THREADS)
-        if (s.count[i])
-            atomic_add(&p.state->gamma_fine[l][i], s.count[i]);
+    if (tid >= WARP_SIZE)
+        return 0;
+    count  = load_relaxed(&p.state->gamma_fine[l][tid]);
+    before = warp_scan(count, tid) - count;
+    take   = before < s.threshold[1] ? s.threshold[1] - before : 0;
+    take   = take < count ? take : count;
+    p.state->gamma_fine[l][tid] = 0;
+    // the third thread is to add the sum
+    return broadcast(warp_sum((uint64_t)take *
+                     bliinds_gamma_value(s.threshold[0] * BLIINDS_GAMMA_FINE + tid)));
 }
 
-static DEVICE_INLINE void finish_gamma(Pool &s, const BLIINDSCUDAParams &p, int l)
+/// Move 64-bit words from the state to the result, a thread each.
+static DEVICE_INLINE void move_words(void *dst, void *src, int i)
 {
-    BLIINDSLevelSums *sums = &p.state->sums[l], *result = &p.result[l];
-
-    if (threadIdx.x == 0) {
-        uint64_t worst = take(&sums->worst_gamma);
-        unsigned need = s.threshold[1];
-
-        for (int i = 0; i < BLIINDS_GAMMA_FINE; i++) {
-            unsigned n = *(volatile uint32_t *)&p.state->gamma_fine[l][i];
-            int shape  = bliinds_gamma_value(s.threshold[0] * BLIINDS_GAMMA_FINE + i);
-
-            n = n < need ? n : need;
-            worst += (uint64_t)n * shape;
-            need  -= n;
-            p.state->gamma_fine[l][i] = 0;
-        }
-        result->worst_gamma = worst;
-        result->nb_flat     = take(&sums->nb_flat);
-        for (int c = 0; c < 2; c++) {
-            result->grid[c].nb_blocks = take(&sums->grid[c].nb_blocks);
-            result->grid[c].gamma     = take(&sums->grid[c].gamma);
-            take_sum(&result->grid[c].energy, &sums->grid[c].energy);
-        }
-        for (int i = 0; i < 3; i++)
-            take_sum(&result->band[i], &sums->band[i]);
-    }
+    ((uint64_t *)dst)[i] = load_relaxed((uint64_t *)src + i);
+    ((uint64_t *)src)[i] = 0;
 }
 
 extern "C" {
@@ -626,9 +686,11 @@ __global__ void __launch_bounds__(BLIINDS_POOL_THREADS)
 bliinds_pool(BLIINDSCUDAParams p)
 {
     __shared__ Pool s;
-    const int pooled = blockIdx.x % BLIINDS_NB_POOLED;
-    int chunk = blockIdx.x / BLIINDS_NB_POOLED, l = 0, n, nb_chunks, start, end;
+    const int tid = threadIdx.x, pooled = blockIdx.x % BLIINDS_NB_POOLED;
+    int chunk = blockIdx.x / BLIINDS_NB_POOLED, l = 0, n, nb_chunks, start;
+    BLIINDSCUDAPooled *state;
     unsigned *count;
+    uint64_t rest;
 
     for (;; l++) {
         n = p.level[l].bw * p.level[l].bh;
@@ -638,36 +700,46 @@ bliinds_pool(BLIINDSCUDAParams p)
         chunk -= nb_chunks;
     }
     start = chunk * BLIINDS_POOL_CHUNK;
-    end   = start + BLIINDS_POOL_CHUNK < n ? start + BLIINDS_POOL_CHUNK : n;
     count = p.state->count[l][pooled];
 
-    if (threadIdx.x == 0)
+    if (tid == 0)
         s.nb_listed = 0;
     find_count(s.threshold, s.warp_total, count, pooled, bliinds_nb_worst(n));
 
     if (pooled == BLIINDS_GAMMA)
-        pool_gamma(s, p, l, start, end);
+        pool_gamma(s, p, l, start, n - start);
     else
-        pool_statistic(s, p, l, pooled, start, end);
+        pool_statistic(s, p, l, pooled, start, n - start);
 
-    fence_device();
     __syncthreads();
-    if (threadIdx.x == 0)
+    if (tid == 0) {
+        fence_device();
         s.is_last = atomic_add(&p.state->nb_done[l][pooled], 1) == nb_chunks - 1;
+        fence_device();
+    }
     __syncthreads();
     if (!s.is_last)
         return;
-    fence_device();
 
-    if (pooled == BLIINDS_GAMMA)
-        finish_gamma(s, p, l);
-    else
-        finish_statistic(s, p, l, pooled);
-    for (int i = threadIdx.x; i < BLIINDS_BINS; i += BLIINDS_POOL_THREADS)
+    rest = pooled == BLIINDS_GAMMA ? finish_gamma(s, p, l) : finish_statistic(s, p, l, pooled);
+    state = &p.state->result.pooled[l][pooled];
+    if (tid == 2) {
+        state->worst.whole    = load_relaxed(&state->worst.whole) +
+                                (pooled == BLIINDS_GAMMA ? rest : rest >> 32);
+        state->worst.fraction = load_relaxed(&state->worst.fraction) +
+                                (pooled == BLIINDS_GAMMA ? 0 : (uint32_t)rest);
+    }
+    __syncthreads();
+    if (tid < sizeof(*state) / sizeof(uint64_t))
+        move_words(&p.result->pooled[l][pooled], state, tid);
+    if (pooled == BLIINDS_GAMMA && tid < sizeof(BLIINDSCUDASums) / sizeof(uint64_t))
+        move_words(&p.result->sums[l], &p.state->result.sums[l], tid);
+    for (int i = tid; i < BLIINDS_BINS; i += BLIINDS_POOL_THREADS)
         count[i] = 0;
-    if (threadIdx.x == 0) {
+    if (tid == 0) {
         p.state->nb_done[l][pooled] = 0;
-        fence_system();
+        if (pooled != BLIINDS_GAMMA)
+            p.state->nb_listed[l][pooled] = 0;
     }
 }
 

@@ -44,7 +44,8 @@
 #define BLIINDS_TILES_PER_SM 2          ///< tiles worked on at once by a multiprocessor
 
 #define BLIINDS_POOL_THREADS 256
-#define BLIINDS_POOL_CHUNK   4096   ///< blocks that a thread block pools
+#define BLIINDS_POOL_EACH    8      ///< blocks that a thread pools
+#define BLIINDS_POOL_CHUNK   (BLIINDS_POOL_THREADS * BLIINDS_POOL_EACH)
 
 /// The statistics of BLIINDSStatistic, and gamma.
 #define BLIINDS_GAMMA      BLIINDS_NB_STATISTICS
@@ -53,13 +54,35 @@
 #define BLIINDS_BINS       512      ///< of a coarse histogram
 #define BLIINDS_GAMMA_FINE 32       ///< shapes in a bin
 
+/**
+ * Sums of a statistic of BLIINDSStatistic. For gamma, in thousandths, grid[c]
+ * has the number of blocks and their sum, worst has the sum and the number of
+ * flat blocks.
+ */
+typedef struct BLIINDSCUDAPooled {
+    BLIINDSSum grid[2];     ///< blocks clear of the 8x8 grid, and straddling
+    BLIINDSSum worst;
+} BLIINDSCUDAPooled;
+
+/// Sums of a level that need no second look at its blocks.
+typedef struct BLIINDSCUDASums {
+    BLIINDSSum energy[2];   ///< level 1, as grid above
+    BLIINDSSum band[3];
+} BLIINDSCUDASums;
+
+/// What comes back for a frame.
+typedef struct BLIINDSCUDAResult {
+    BLIINDSCUDAPooled pooled[BLIINDS_LEVELS][BLIINDS_NB_POOLED];
+    BLIINDSCUDASums sums[BLIINDS_LEVELS];
+} BLIINDSCUDAResult;
+
 /// What is left on the device between kernels; all zero between frames.
 typedef struct BLIINDSCUDAState {
+    BLIINDSCUDAResult result;
     uint32_t count[BLIINDS_LEVELS][BLIINDS_NB_POOLED][BLIINDS_BINS];
     uint32_t gamma_fine[BLIINDS_LEVELS][BLIINDS_GAMMA_FINE];
     uint32_t nb_listed[BLIINDS_LEVELS][BLIINDS_NB_STATISTICS];
     uint32_t nb_done[BLIINDS_LEVELS][BLIINDS_NB_POOLED];
-    BLIINDSLevelSums sums[BLIINDS_LEVELS];
 } BLIINDSCUDAState;
 
 typedef struct BLIINDSCUDALevel {
@@ -83,7 +106,7 @@ typedef struct BLIINDSCUDAParams {
     BLIINDSCUDALevel level[BLIINDS_LEVELS];
     BLIINDS_DEVICE_PTR(const float) gamma_table;
     BLIINDS_DEVICE_PTR(BLIINDSCUDAState) state;
-    BLIINDS_DEVICE_PTR(BLIINDSLevelSums) result;    ///< [BLIINDS_LEVELS]
+    BLIINDS_DEVICE_PTR(BLIINDSCUDAResult) result;
 } BLIINDSCUDAParams;
 
 #endif /* AVFILTER_BLIINDS_CUDA_H */

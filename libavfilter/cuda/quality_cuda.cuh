@@ -66,10 +66,11 @@ static DEVICE_INLINE void fence_device()
     asm volatile("membar.gl;" ::: "memory");
 }
 
-/// Writes before it are seen by the host before writes after it.
-static DEVICE_INLINE void fence_system()
+/// A value that other thread blocks of the same launch have written.
+template<typename T>
+static DEVICE_INLINE T load_relaxed(const T *src)
 {
-    asm volatile("membar.sys;" ::: "memory");
+    return *(const volatile T *)src;
 }
 
 /// The value of the lane that is delta above, for all lanes of a warp.
@@ -102,6 +103,22 @@ static DEVICE_INLINE uint64_t warp_sum(uint64_t value)
         value += high << 32 | low;
     }
     return value;
+}
+
+/// The first lane's value, for all lanes of a warp.
+static DEVICE_INLINE unsigned broadcast32(unsigned value)
+{
+    unsigned ret;
+
+    asm volatile("shfl.sync.idx.b32 %0, %1, 0, 0x1f, 0xffffffff;" : "=r"(ret) : "r"(value));
+    return ret;
+}
+
+static DEVICE_INLINE uint64_t broadcast(uint64_t value)
+{
+    uint64_t high = broadcast32((unsigned)(value >> 32));
+
+    return high << 32 | broadcast32((unsigned)value);
 }
 
 /// Inclusive prefix sum over a warp.
