@@ -13,7 +13,7 @@ packages() { # job
     full)  echo libbz2-dev liblzma-dev libsvtav1enc-dev? texinfo? ;;
     run)   echo gnuplot-nox? ;;
     clip)  echo opencv-doc? ;;
-    check) echo jq valgrind? shellcheck? ;;
+    check) echo jq valgrind? shellcheck? libxml2-utils? ;;
     esac
 }
 
