@@ -697,3 +697,35 @@ sei(){ # encoder format options
     ffmpeg -i ${tmp}/video -vf bliinds,showinfo ${to_null} 2>&1 | payloads | decode_payloads | cut -d' ' -f7 | uniq -c
     ffmpeg -lavfi ${source},bliinds=side_data=0,showinfo ${to_null} 2>&1 | payloads | wc -l
 }
+
+# ---- memory ----
+
+# Odd sizes, 16 bits, threads, a change of size, an early end, and what fails.
+memory(){
+    test -z "${target_exec}" || { skip "runs under ${target_exec} already"; return 0; }
+    need valgrind || return 0
+    grep -q __asan_init ffmpeg${PROGSUF}${EXECSUF} && { skip "built with another checker of memory"; return 0; }
+    target_exec="valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite"
+    cp ${pictures}/camera_crop_16x9.pgm ${tmp}/1.pgm
+    cp ${pictures}/camera_crop_7x64.pgm ${tmp}/2.pgm
+    cp ${pictures}/camera_crop_16x9.pgm ${tmp}/3.pgm
+    printf 'P5\n3 3\n255\n123456789' > ${tmp}/small.pgm
+    while read -r name options; do
+        ffmpeg ${options} ${to_null}
+        status=$?
+        case ${status} in
+        0)  echo "${name}: ok" ;;
+        99) echo "${name}: an error of memory" ;;
+        *)  echo "${name}: failed" ;;
+        esac
+    done << EOF
+sizes    -reinit_filter 0 -i ${tmp}/%d.pgm -filter_threads 2 -vf bliinds=features=1:log_path=${tmp}/log:f=${tmp}/stats
+bits     -f rawvideo -pix_fmt p010le -video_size 33x31 -i ${pictures}/rose_70x46.pgm -filter_threads 3 -vf bliinds=log_path=${tmp}/log:log_fmt=xml
+end      -f rawvideo -pix_fmt gray -video_size 21x23 -i ${pictures}/rose_70x46.pgm -vf bliinds=log_path=${tmp}/log -frames:v 2
+nomodel  -i ${tmp}/1.pgm -vf bliinds=model=${tmp}/none
+badmodel -i ${tmp}/1.pgm -vf bliinds=model=${pictures}/crops.csv
+nolog    -i ${tmp}/1.pgm -vf bliinds=log_path=${tmp}/none/log
+fulllog  -i ${tmp}/1.pgm -vf bliinds=f=/dev/full
+small    -i ${tmp}/small.pgm -vf bliinds
+EOF
+}

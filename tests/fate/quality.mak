@@ -127,6 +127,10 @@ FATE_BLIINDS += fate-bliinds-summary
 fate-bliinds-summary: NEED = $(QUALITY_SOURCE) TRIM_FILTER DRAWBOX_FILTER
 fate-bliinds-summary: RUN  = summary
 
+FATE_BLIINDS += fate-bliinds-memory
+fate-bliinds-memory: NEED = $(QUALITY_PICTURE) $(QUALITY_RAW)
+fate-bliinds-memory: RUN  = memory
+
 FATE_BLIINDS_SEI = fate-bliinds-sei-h264 fate-bliinds-sei-hevc
 $(FATE_BLIINDS_SEI): NEED = $(QUALITY_SOURCE) DRAWBOX_FILTER SHOWINFO_FILTER $(CODEC)
 fate-bliinds-sei-h264: CODEC = LIBX264_ENCODER H264_MUXER H264_DEMUXER H264_PARSER H264_DECODER
