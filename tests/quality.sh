@@ -380,8 +380,18 @@ resize(){
     ffmpeg -i ${tmp}/%d.pgm -vf bliinds=features=1,${print} ${to_null} > ${tmp}/out
     grep -v '^frame' ${tmp}/out > ${tmp}/got
     same "a graph for each size" ${tmp}/expected ${tmp}/got
-    cp ${pictures}/camera_crop_16x9.pgm ${tmp}/2.pgm
-    printf 'P5\n3 3\n255\n123456789' > ${tmp}/3.pgm
+    # the same picture in 16 bits, then in 8
+    printf 'P5\n70 46\n65535\n' > ${tmp}/1.pgm
+    samples16 v >> ${tmp}/1.pgm
+    cp ${pictures}/rose_70x46.pgm ${tmp}/2.pgm
+    for i in 1 2; do
+        ffmpeg -i ${tmp}/2.pgm -vf bliinds=features=1,${print} ${to_null} | grep -v '^frame'
+    done > ${tmp}/expected
+    rm ${tmp}/3.pgm ${tmp}/4.pgm
+    ffmpeg -reinit_filter 0 -i ${tmp}/%d.pgm -vf bliinds=features=1,${print} ${to_null} | grep -v '^frame' > ${tmp}/got
+    same "another depth" ${tmp}/expected ${tmp}/got
+    cp ${pictures}/camera_crop_16x9.pgm ${tmp}/1.pgm
+    printf 'P5\n3 3\n255\n123456789' > ${tmp}/2.pgm
     fails -reinit_filter 0 -i ${tmp}/%d.pgm -vf bliinds ${to_null} | grep 3x3
 }
 
