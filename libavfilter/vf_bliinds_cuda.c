@@ -39,6 +39,9 @@
 #include "vf_bliinds_cuda.h"
 #include "video.h"
 
+/// Frames are scored in batches while their data takes no more bytes than this.
+#define MAX_BATCH_MEMORY (24 << 20)
+
 #define DIV_UP(a, b) (((a) + (b) - 1) / (b))
 
 #define CHECK_CU(x) FF_CUDA_CHECK_DL(ctx, s->cuda.cu, x)
@@ -52,10 +55,13 @@ typedef struct BLIINDSCUDAContext {
     CUfunction blocks_8, blocks_16, pool;
     CUdeviceptr gamma_table;
     CUdeviceptr state;                  ///< BLIINDSCUDAState
-    CUdeviceptr block_memory;           ///< statistics of all blocks
-    BLIINDSCUDAParams params;           ///< sizes and addresses for width x height
-    int width, height;
+    CUdeviceptr block_memory;           ///< statistics of all blocks of a batch
+    int width, height;                  ///< that the memory is made for
     int nb_pool_chunks;
+
+    BLIINDSCUDAParams params;           ///< for width x height, and the batch
+    int max_batch, nb_batch;            ///< frames that one launch may take, and has
+    CUfunction blocks;                  ///< for the batch's format
 } BLIINDSCUDAContext;
 
 #define OFFSET(x) offsetof(BLIINDSCUDAContext, x)
@@ -72,13 +78,12 @@ AVFILTER_DEFINE_CLASS(bliinds_cuda);
 extern const unsigned char ff_vf_bliinds_cuda_ptx_data[];
 extern const unsigned int ff_vf_bliinds_cuda_ptx_len;
 
-static int launch(AVFilterContext *ctx, CUfunction function, unsigned grid,
-                  unsigned threads, BLIINDSCUDAParams *params)
+static int launch(AVFilterContext *ctx, CUfunction function, unsigned grid, unsigned threads)
 {
     BLIINDSCUDAContext *s = ctx->priv;
-    void *args[] = { params };
+    void *args[] = { &s->params };
 
-    return CHECK_CU(s->cuda.cu->cuLaunchKernel(function, grid, 1, 1, threads, 1, 1, 0,
+    return CHECK_CU(s->cuda.cu->cuLaunchKernel(function, grid, s->nb_batch, 1, threads, 1, 1, 0,
                                                s->cuda.hwctx->stream, args, NULL));
 }
 
@@ -93,36 +98,55 @@ static int picture_height(const AVFrame *frame)
     return frame->height - (int)frame->crop_top;
 }
 
-/// Enqueue the kernels of one frame.
-static int enqueue(AVFilterContext *ctx, const AVFrame *frame,
-                   const AVPixFmtDescriptor *desc)
+/// Enqueue the kernels of the batch.
+static int launch_batch(AVFilterContext *ctx)
 {
     BLIINDSCUDAContext *s = ctx->priv;
-    const AVComponentDescriptor *luma = &desc->comp[0];
-    const int sixteen = luma->depth > 8;
-    BLIINDSCUDAParams params = s->params;
+    const int per_frame = DIV_UP(s->cuda.nb_multiprocessors * BLIINDS_TILES_PER_SM,
+                                 FFMAX(s->nb_batch, 1));
     CUcontext dummy;
     int ret;
 
-    params.src    = (CUdeviceptr)frame->data[0] +
-                    frame->crop_top * frame->linesize[0] + frame->crop_left * luma->step;
-    params.pitch  = frame->linesize[0];
-    params.down   = luma->shift;
-    params.black  = ff_bliinds_black(&s->common, frame, desc);
-    params.scale  = 1.f / (1 << (luma->depth - 8));
-    params.result = ff_quality_cuda_next_result(&s->cuda);
-
+    if (!s->nb_batch)
+        return 0;
     ret = CHECK_CU(s->cuda.cu->cuCtxPushCurrent(s->cuda.hwctx->cuda_ctx));
     if (ret < 0)
         return ret;
-    ret = launch(ctx, sixteen ? s->blocks_16 : s->blocks_8,
-                 FFMIN(params.nb_tiles, s->cuda.nb_multiprocessors * BLIINDS_TILES_PER_SM),
-                 BLIINDS_TILE_THREADS, &params);
+    ret = launch(ctx, s->blocks, FFMIN(s->params.nb_tiles, per_frame), BLIINDS_TILE_THREADS);
     if (ret >= 0)
-        ret = launch(ctx, s->pool, s->nb_pool_chunks * BLIINDS_NB_POOLED,
-                     BLIINDS_POOL_THREADS, &params);
+        ret = launch(ctx, s->pool, s->nb_pool_chunks * BLIINDS_NB_POOLED, BLIINDS_POOL_THREADS);
     CHECK_CU(s->cuda.cu->cuCtxPopCurrent(&dummy));
-    return ret;
+    s->nb_batch = 0;
+    return ret < 0 ? ret : ff_quality_cuda_launched(&s->cuda, ctx);
+}
+
+/// Add a frame to the batch, before it is pushed to the ring.
+static int add_to_batch(AVFilterContext *ctx, const AVFrame *frame,
+                        const AVPixFmtDescriptor *desc)
+{
+    BLIINDSCUDAContext *s = ctx->priv;
+    const AVComponentDescriptor *luma = &desc->comp[0];
+    const CUfunction blocks = luma->depth > 8 ? s->blocks_16 : s->blocks_8;
+    const float scale = 1.f / (1 << (luma->depth - 8));
+
+    if (s->nb_batch && (blocks != s->blocks || luma->shift != s->params.down ||
+                        scale != s->params.scale)) {
+        int ret = launch_batch(ctx);
+
+        if (ret < 0)
+            return ret;
+    }
+    s->blocks       = blocks;
+    s->params.down  = luma->shift;
+    s->params.scale = scale;
+    s->params.frame[s->nb_batch++] = (BLIINDSCUDAFrame){
+        .src    = (CUdeviceptr)frame->data[0] +
+                  frame->crop_top * frame->linesize[0] + frame->crop_left * luma->step,
+        .pitch  = frame->linesize[0],
+        .black  = ff_bliinds_black(&s->common, frame, desc),
+        .result = ff_quality_cuda_next_result(&s->cuda),
+    };
+    return 0;
 }
 
 static void free_device_memory(AVFilterContext *ctx)
@@ -146,6 +170,7 @@ static int load_functions(AVFilterContext *ctx)
 {
     BLIINDSCUDAContext *s = ctx->priv;
     CudaFunctions *cu = s->cuda.cu;
+    const size_t state_size = BLIINDS_MAX_BATCH * sizeof(BLIINDSCUDAState);
     float *table;
     int ret;
 
@@ -153,9 +178,8 @@ static int load_functions(AVFilterContext *ctx)
         (ret = CHECK_CU(cu->cuModuleGetFunction(&s->blocks_16, s->cuda.module, "bliinds_blocks_16"))) < 0 ||
         (ret = CHECK_CU(cu->cuModuleGetFunction(&s->pool,      s->cuda.module, "bliinds_pool")))      < 0 ||
         (ret = CHECK_CU(cu->cuMemAlloc(&s->gamma_table, BLIINDS_GAMMA_NB * sizeof(*table)))) < 0 ||
-        (ret = CHECK_CU(cu->cuMemAlloc(&s->state, sizeof(BLIINDSCUDAState)))) < 0 ||
-        (ret = CHECK_CU(cu->cuMemsetD8Async(s->state, 0, sizeof(BLIINDSCUDAState),
-                                            s->cuda.hwctx->stream))) < 0)
+        (ret = CHECK_CU(cu->cuMemAlloc(&s->state, state_size))) < 0 ||
+        (ret = CHECK_CU(cu->cuMemsetD8Async(s->state, 0, state_size, s->cuda.hwctx->stream))) < 0)
         return ret;
 
     table = av_malloc_array(BLIINDS_GAMMA_NB, sizeof(*table));
@@ -200,8 +224,11 @@ static int alloc_blocks(AVFilterContext *ctx, int width, int height)
     params->nb_tiles_x = DIV_UP(params->level[0].bw, BLIINDS_TILE_W);
     params->nb_tiles   = params->nb_tiles_x * DIV_UP(params->level[0].bh, BLIINDS_TILE_H);
 
-    ret = CHECK_CU(s->cuda.cu->cuMemAlloc(&s->block_memory, nb_blocks *
-                   (2 * BLIINDS_NB_STATISTICS * sizeof(float) + sizeof(uint16_t))));
+    params->frame_size = FFALIGN(nb_blocks * (2 * BLIINDS_NB_STATISTICS * sizeof(float) +
+                                              sizeof(uint16_t)), 256);
+    s->max_batch = av_clip(MAX_BATCH_MEMORY / params->frame_size, 1,
+                           FFMIN(s->queue, BLIINDS_MAX_BATCH));
+    ret = CHECK_CU(s->cuda.cu->cuMemAlloc(&s->block_memory, s->max_batch * params->frame_size));
     if (ret < 0)
         return ret;
     next = s->block_memory;
@@ -239,6 +266,9 @@ static int prepare(AVFilterContext *ctx, AVBufferRef *frames_ref, int width, int
     if (width == s->width && height == s->height)
         return 0;
 
+    ret = launch_batch(ctx);
+    if (ret < 0)
+        return ret;
     ret = CHECK_CU(s->cuda.cu->cuCtxPushCurrent(s->cuda.hwctx->cuda_ctx));
     if (ret < 0)
         return ret;
@@ -250,7 +280,7 @@ static int prepare(AVFilterContext *ctx, AVBufferRef *frames_ref, int width, int
     return ret;
 }
 
-/// Enqueue a frame, which is then the ring's.
+/// Take a frame into the ring and, if it is to be scored, into the batch.
 static int queue_frame(AVFilterContext *ctx, AVFrame *frame)
 {
     BLIINDSCUDAContext *s = ctx->priv;
@@ -271,11 +301,12 @@ static int queue_frame(AVFilterContext *ctx, AVFrame *frame)
         ret = prepare(ctx, frame->hw_frames_ctx, picture_width(frame), picture_height(frame));
         if (ret < 0)
             goto fail;
-        ret = enqueue(ctx, frame, desc);
+        ret = add_to_batch(ctx, frame, desc);
         if (ret < 0)
             goto fail;
     }
-    return ff_quality_cuda_push(&s->cuda, ctx, frame, n, wanted);
+    ff_quality_cuda_push(&s->cuda, frame, n, wanted);
+    return s->nb_batch == s->max_batch ? launch_batch(ctx) : 0;
 
 fail:
     av_frame_free(&frame);
@@ -305,7 +336,8 @@ static void read_result(BLIINDSLevelSums sums[BLIINDS_LEVELS], const BLIINDSCUDA
 }
 
 /**
- * Pass on the frames whose results are there.
+ * Pass on the frames whose results are there; if more than max_left are in
+ * flight, enqueue what is not yet.
  *
  * @param max_left wait until no more than this many are left
  */
@@ -317,6 +349,8 @@ static int deliver(AVFilterContext *ctx, int max_left)
     uint64_t n;
     int ret;
 
+    if (s->cuda.nb_queued > max_left && (ret = launch_batch(ctx)) < 0)
+        return ret;
     while ((ret = ff_quality_cuda_pop(&s->cuda, ctx, s->cuda.nb_queued > max_left,
                                       &frame, &n, &result)) > 0) {
         if (result) {

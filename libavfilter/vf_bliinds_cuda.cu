@@ -20,15 +20,22 @@
 #include "vf_bliinds_cuda.h"
 
 /**
- * The statistics of all blocks of all levels, in one launch.
+ * The statistics of all blocks of all levels of a batch of frames, in one
+ * launch; blockIdx.y is the frame.
  *
  * A tile is 96x24 samples of luma: it owns 32x8 blocks of level 1, 16x4 of
- * level 2 and 8x2 of level 3. A thread block takes one tile after the other:
- * it loads the tile's samples with what its blocks reach beyond it, makes the
- * tile's part of levels 2 and 3 in shared memory, and gives each block to a
- * thread. A warp has a row of 32 blocks of level 1. Coarse histograms for the
- * choice of the worst 10 % are kept in shared memory over all tiles.
+ * level 2 and 8x2 of level 3. A thread block takes one tile after the other.
+ * All its warps load the tile's samples, with what its blocks reach beyond it.
+ * Then eight warps have a row of 32 blocks of level 1 each, while four make
+ * levels 2 and 3 of the tile in shared memory and have their blocks: about the
+ * same work. Coarse histograms for the choice of the worst 10 % stay in shared
+ * memory over all tiles.
  */
+#define NB_WARPS       (BLIINDS_TILE_THREADS / WARP_SIZE)
+#define LEVEL1_THREADS (BLIINDS_TILE_W * BLIINDS_TILE_H)
+#define UPPER_THREADS  (BLIINDS_TILE_THREADS - LEVEL1_THREADS)
+#define UPPER_BARRIER  1
+
 #define TILE_SAMPLES_X (BLIINDS_STEP * BLIINDS_TILE_W)
 #define TILE_SAMPLES_Y (BLIINDS_STEP * BLIINDS_TILE_H)
 
@@ -47,25 +54,85 @@
 #define S3 (W3 + 1)
 /// @}
 
-#define NB_WARPS (BLIINDS_TILE_THREADS / WARP_SIZE)
 #define ROWS_PER_WARP ((H1 + NB_WARPS - 1) / NB_WARPS)
-
-/// Samples of levels 2 and 3 that a thread makes.
-#define PER_THREAD2 ((W2 * H2 + BLIINDS_TILE_THREADS - 1) / BLIINDS_TILE_THREADS)
-#define PER_THREAD3 ((W3 * H3 + BLIINDS_TILE_THREADS - 1) / BLIINDS_TILE_THREADS)
 
 typedef struct Tile {
     float level1[H1][W1] __align__(16);
-    /// upper and lower parts; while a level is made, its rows filtered vertically
-    union {
-        struct { float high[H2][S2], low[H2][S2]; } level2;
-        int32_t column2[H2][W1];
-    };
-    union {
-        struct { float high[H3][S3], low[H3][S3]; } level3;
-        int32_t column3[H3][W2];
-    };
+    int32_t column2[H2][W1];            ///< level 1 filtered vertically
+    float high2[H2][S2], low2[H2][S2];  ///< upper and lower parts
+    int32_t column3[H3][W2];
+    float high3[H3][S3], low3[H3][S3];
 } Tile;
+
+/// Four samples as they lie in memory.
+template<typename T> struct Word;
+template<> struct Word<uint8_t>  { typedef uint32_t type; };
+template<> struct Word<uint16_t> { typedef uint64_t type; };
+
+/// The batch's data of this thread block's frame.
+template<typename T>
+static DEVICE_INLINE T *of_frame(const BLIINDSCUDAParams &p, T *first)
+{
+    return (T *)((uint8_t *)first + blockIdx.y * p.frame_size);
+}
+
+/// Four samples of luma from (x, y) on, black where that is outside.
+template<typename T>
+static DEVICE_INLINE typename Word<T>::type load_word(const BLIINDSCUDAParams &p,
+                                                      const BLIINDSCUDAFrame &frame,
+                                                      int x, int y)
+{
+    typedef typename Word<T>::type W;
+    const int w = p.level[0].w, bits = 8 * sizeof(T);
+    const T *src = (const T *)(frame.src + (int64_t)y * frame.pitch) + x;
+    const T black = frame.black << p.down;
+    W word = 0;
+
+    if (y >= 0 && y < p.level[0].h && x >= 0 && x + 3 < w && !((uintptr_t)src % sizeof(W)))
+        return *(const W *)src;
+    BLIINDS_UNROLL
+    for (int i = 0; i < 4; i++) {
+        bool inside = y >= 0 && y < p.level[0].h && x + i >= 0 && x + i < w;
+
+        word |= (W)(inside ? src[i] : black) << (i * bits);
+    }
+    return word;
+}
+
+/// A tile's samples, as a thread loads them: a row for each warp in turn.
+template<typename T>
+static DEVICE_INLINE void load_level1(typename Word<T>::type dst[ROWS_PER_WARP],
+                                      const BLIINDSCUDAParams &p,
+                                      const BLIINDSCUDAFrame &frame, int x0, int y0)
+{
+    const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
+
+    BLIINDS_UNROLL
+    for (int i = 0; i < ROWS_PER_WARP; i++)
+        if (lane < W1 / 4 && warp + i * NB_WARPS < H1)
+            dst[i] = load_word<T>(p, frame, x0 + 4 * lane, y0 + warp + i * NB_WARPS);
+}
+
+template<typename T>
+static DEVICE_INLINE void store_level1(Tile &t, const typename Word<T>::type src[ROWS_PER_WARP],
+                                       const BLIINDSCUDAParams &p, int black)
+{
+    const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
+
+    BLIINDS_UNROLL
+    for (int i = 0; i < ROWS_PER_WARP; i++) {
+        const int row = warp + i * NB_WARPS;
+
+        if (lane < W1 / 4 && row < H1) {
+            float4 v = { ((int)((T)(src[i])                      >> p.down) - black) * p.scale,
+                         ((int)((T)(src[i] >>  8 * sizeof(T))    >> p.down) - black) * p.scale,
+                         ((int)((T)(src[i] >> 16 * sizeof(T))    >> p.down) - black) * p.scale,
+                         ((int)((T)(src[i] >> 24 * sizeof(T))    >> p.down) - black) * p.scale };
+
+            *(float4 *)&t.level1[row][4 * lane] = v;
+        }
+    }
+}
 
 /// A level 1 sample, exact in 8-bit steps, as an integer.
 static DEVICE_INLINE int32_t to_level_sample(float x)
@@ -84,150 +151,60 @@ static DEVICE_INLINE int32_t join_parts(float high, float low)
            (int32_t)(low * (1 << BLIINDS_FRAC_BITS));
 }
 
-/// Four samples of luma from (x, y) on, black where that is outside.
-template<typename T, typename T4>
-static DEVICE_INLINE T4 load_word(const BLIINDSCUDAParams &p, int x, int y)
+/**
+ * The second half of the low-pass filter, along rows.
+ *
+ * @param high,low W x H samples with the given stride; 0 outside of the level
+ * @param x0,y0    the first one's place in the level
+ */
+template<int W, int H, int STRIDE, int COLUMN_STRIDE>
+static DEVICE_INLINE void filter_rows(float *high, float *low, const int32_t *column,
+                                      const BLIINDSCUDALevel &level, int x0, int y0,
+                                      int thread)
 {
-    const int w = p.level[0].w, h = p.level[0].h;
-    const T *src = (const T *)(p.src + (int64_t)y * p.pitch) + x;
-    T black = p.black << p.down;
-    T4 v = { black, black, black, black };
+    for (int i = thread; i < W * H; i += UPPER_THREADS) {
+        const int y = i / W, x = i % W;
+        const int32_t *c = column + y * COLUMN_STRIDE + 2 * x;
+        int32_t v = 0;
 
-    if (y < 0 || y >= h)
-        return v;
-    if (x >= 0 && x + 3 < w && !((uintptr_t)src % sizeof(T4)))
-        return *(const T4 *)src;
-    if (x     >= 0 && x     < w) v.x = src[0];
-    if (x + 1 >= 0 && x + 1 < w) v.y = src[1];
-    if (x + 2 >= 0 && x + 2 < w) v.z = src[2];
-    if (x + 3 >= 0 && x + 3 < w) v.w = src[3];
-    return v;
-}
-
-/// A tile's samples, as a thread loads them: a warp takes every 8th row.
-template<typename T, typename T4>
-static DEVICE_INLINE void load_level1(T4 dst[ROWS_PER_WARP], const BLIINDSCUDAParams &p,
-                                      int x0, int y0)
-{
-    const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
-
-    BLIINDS_UNROLL
-    for (int i = 0; i < ROWS_PER_WARP; i++)
-        if (lane < W1 / 4 && warp + i * NB_WARPS < H1)
-            dst[i] = load_word<T, T4>(p, x0 + 4 * lane, y0 + warp + i * NB_WARPS);
-}
-
-template<typename T4>
-static DEVICE_INLINE void store_level1(Tile &t, const T4 src[ROWS_PER_WARP],
-                                       const BLIINDSCUDAParams &p)
-{
-    const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
-
-    BLIINDS_UNROLL
-    for (int i = 0; i < ROWS_PER_WARP; i++) {
-        int row = warp + i * NB_WARPS;
-
-        if (lane < W1 / 4 && row < H1) {
-            float4 v = { ((int)(src[i].x >> p.down) - p.black) * p.scale,
-                         ((int)(src[i].y >> p.down) - p.black) * p.scale,
-                         ((int)(src[i].z >> p.down) - p.black) * p.scale,
-                         ((int)(src[i].w >> p.down) - p.black) * p.scale };
-
-            *(float4 *)&t.level1[row][4 * lane] = v;
-        }
+        if (x0 + x >= 0 && x0 + x < level.w && y0 + y >= 0 && y0 + y < level.h)
+            v = bliinds_lowpass(c[0], c[1], c[2]);
+        high[y * STRIDE + x] = bliinds_high(v);
+        low[y * STRIDE + x]  = bliinds_low(v);
     }
 }
 
-/// Level 2 of a tile whose first sample of level 1 is (x0, y0).
-static DEVICE_INLINE void make_level2(Tile &t, const BLIINDSCUDALevel &level,
-                                          int x0, int y0)
+/// Levels 2 and 3 of a tile whose first sample of level 1 is (x0, y0).
+static DEVICE_INLINE void make_upper_levels(Tile &t, const BLIINDSCUDAParams &p,
+                                            int x0, int y0, int thread)
 {
-    int32_t v[PER_THREAD2];
-
-    // two threads walk down a column, one half each
-    if (threadIdx.x < 2 * W1) {
-        const int half = threadIdx.x / W1, x = threadIdx.x % W1;
-        const int first = half * ((H2 + 1) / 2);
-        int32_t above = to_level_sample(t.level1[2 * first][x]);
+    if (thread < W1) {
+        int32_t above = to_level_sample(t.level1[0][thread]);
 
         BLIINDS_UNROLL
-        for (int i = 0; i < (H2 + 1) / 2; i++) {
-            const int y = first + i;
+        for (int y = 0; y < H2; y++) {
+            int32_t middle = to_level_sample(t.level1[2 * y + 1][thread]);
+            int32_t below  = to_level_sample(t.level1[2 * y + 2][thread]);
 
-            if (y < H2) {
-                int32_t below = to_level_sample(t.level1[2 * y + 2][x]);
-
-                t.column2[y][x] = bliinds_lowpass(above, to_level_sample(t.level1[2 * y + 1][x]),
-                                                  below);
-                above = below;
-            }
+            t.column2[y][thread] = bliinds_lowpass(above, middle, below);
+            above = below;
         }
     }
-    __syncthreads();
-    BLIINDS_UNROLL
-    for (int n = 0; n < PER_THREAD2; n++) {
-        int i = threadIdx.x + n * BLIINDS_TILE_THREADS;
-        int y = i / W2, x = i % W2;
-        int left = x0 / 2 + x, top = y0 / 2 + y;
+    barrier(UPPER_BARRIER, UPPER_THREADS);
+    filter_rows<W2, H2, S2, W1>(&t.high2[0][0], &t.low2[0][0], &t.column2[0][0],
+                                p.level[1], x0 / 2, y0 / 2, thread);
+    barrier(UPPER_BARRIER, UPPER_THREADS);
+    for (int i = thread; i < H3 * W2; i += UPPER_THREADS) {
+        const int y = i / W2, x = i % W2;
 
-        v[n] = 0;
-        if (y < H2 && left >= 0 && left < level.w && top >= 0 && top < level.h)
-            v[n] = bliinds_lowpass(t.column2[y][2 * x], t.column2[y][2 * x + 1],
-                                   t.column2[y][2 * x + 2]);
+        t.column3[y][x] = bliinds_lowpass(join_parts(t.high2[2 * y][x],     t.low2[2 * y][x]),
+                                          join_parts(t.high2[2 * y + 1][x], t.low2[2 * y + 1][x]),
+                                          join_parts(t.high2[2 * y + 2][x], t.low2[2 * y + 2][x]));
     }
-    __syncthreads();
-    BLIINDS_UNROLL
-    for (int n = 0; n < PER_THREAD2; n++) {
-        int i = threadIdx.x + n * BLIINDS_TILE_THREADS;
-        int y = i / W2, x = i % W2;
-
-        if (y < H2) {
-            t.level2.high[y][x] = bliinds_high(v[n]);
-            t.level2.low[y][x]  = bliinds_low(v[n]);
-        }
-    }
-    __syncthreads();
-}
-
-/// Level 3 of a tile whose first sample of level 2 is (x0, y0).
-static DEVICE_INLINE void make_level3(Tile &t, const BLIINDSCUDALevel &level,
-                                          int x0, int y0)
-{
-    int32_t v[PER_THREAD3];
-
-    for (int i = threadIdx.x; i < H3 * W2; i += BLIINDS_TILE_THREADS) {
-        int y = i / W2, x = i % W2;
-        int32_t s[3];
-
-        BLIINDS_UNROLL
-        for (int j = 0; j < 3; j++)
-            s[j] = join_parts(t.level2.high[2 * y + j][x], t.level2.low[2 * y + j][x]);
-        t.column3[y][x] = bliinds_lowpass(s[0], s[1], s[2]);
-    }
-    __syncthreads();
-    BLIINDS_UNROLL
-    for (int n = 0; n < PER_THREAD3; n++) {
-        int i = threadIdx.x + n * BLIINDS_TILE_THREADS;
-        int y = i / W3, x = i % W3;
-        int left = x0 / 2 + x, top = y0 / 2 + y;
-
-        v[n] = 0;
-        if (y < H3 && left >= 0 && left < level.w && top >= 0 && top < level.h)
-            v[n] = bliinds_lowpass(t.column3[y][2 * x], t.column3[y][2 * x + 1],
-                                   t.column3[y][2 * x + 2]);
-    }
-    __syncthreads();
-    BLIINDS_UNROLL
-    for (int n = 0; n < PER_THREAD3; n++) {
-        int i = threadIdx.x + n * BLIINDS_TILE_THREADS;
-        int y = i / W3, x = i % W3;
-
-        if (y < H3) {
-            t.level3.high[y][x] = bliinds_high(v[n]);
-            t.level3.low[y][x]  = bliinds_low(v[n]);
-        }
-    }
-    __syncthreads();
+    barrier(UPPER_BARRIER, UPPER_THREADS);
+    filter_rows<W3, H3, S3, W2>(&t.high3[0][0], &t.low3[0][0], &t.column3[0][0],
+                                p.level[2], x0 / 4, y0 / 4, thread);
+    barrier(UPPER_BARRIER, UPPER_THREADS);
 }
 
 static DEVICE_INLINE uint32_t float_bits(float x)
@@ -238,13 +215,13 @@ static DEVICE_INLINE uint32_t float_bits(float x)
 }
 
 /**
- * Bin of a statistic that is not negative, growing with it: 0 for 0, else 64
- * bins an octave from 2^-5 to 2^3 with what is beyond in the first and last.
+ * Bin of a statistic that is not negative, growing with it: 0 for 0, else 32
+ * bins an octave from 2^-6 to 2^4 with what is beyond in the first and last.
  */
-#define BIN_SHIFT 17
+#define BIN_SHIFT 18
 static DEVICE_INLINE int statistic_bin(uint32_t bits)
 {
-    int bin = (int)(bits >> BIN_SHIFT) - ((127 - 5) << (23 - BIN_SHIFT));
+    int bin = (int)(bits >> BIN_SHIFT) - ((127 - 6) << (23 - BIN_SHIFT));
 
     bin = bin < 1 ? 1 : bin;
     bin = bin > BLIINDS_BINS - 1 ? BLIINDS_BINS - 1 : bin;
@@ -258,11 +235,9 @@ static DEVICE_INLINE int gamma_bin(int index)
 
 /// A thread's share of the sums that are made with the statistics.
 typedef struct ThreadSums {
-    uint64_t energy[2];                 ///< level 1, clear of the grid and straddling
-    uint64_t band[BLIINDS_LEVELS][3];
+    uint64_t energy[2];         ///< level 1, clear of the grid and straddling
+    uint64_t band[3];           ///< of the level of the thread's blocks
 } ThreadSums;
-
-#define NB_SUMS (2 + 3 * BLIINDS_LEVELS)
 
 /**
  * One block of a tile: its statistics to memory, the histograms and the sums.
@@ -305,10 +280,10 @@ static DEVICE_INLINE void tile_block(const BLIINDSCUDAParams &p,
     bliinds_block(&block, h, LEVEL > 0 ? l : (const float (*)[5])0);
     gamma = bliinds_gamma(p.gamma_table, block.rho);
 
-    level.statistic[BLIINDS_ZETA][i] = straddles ? -block.zeta : block.zeta;
-    level.statistic[BLIINDS_SUB][i]  = straddles ? -block.sub  : block.sub;
-    level.statistic[BLIINDS_ORI][i]  = straddles ? -block.ori  : block.ori;
-    level.gamma[i] = gamma | straddles << 15;
+    of_frame(p, level.statistic[BLIINDS_ZETA])[i] = straddles ? -block.zeta : block.zeta;
+    of_frame(p, level.statistic[BLIINDS_SUB])[i]  = straddles ? -block.sub  : block.sub;
+    of_frame(p, level.statistic[BLIINDS_ORI])[i]  = straddles ? -block.ori  : block.ori;
+    of_frame(p, level.gamma)[i] = gamma | straddles << 15;
     atomic_add(&count[BLIINDS_ZETA][statistic_bin(float_bits(block.zeta))], 1);
     atomic_add(&count[BLIINDS_SUB][statistic_bin(float_bits(block.sub))], 1);
     atomic_add(&count[BLIINDS_ORI][statistic_bin(float_bits(block.ori))], 1);
@@ -322,7 +297,7 @@ static DEVICE_INLINE void tile_block(const BLIINDSCUDAParams &p,
     }
     BLIINDS_UNROLL
     for (int b = 0; b < 3; b++)
-        sums.band[LEVEL][b] += bliinds_fixed(block.band[b]);
+        sums.band[b] += bliinds_fixed(block.band[b]);
 }
 
 /// Add to a sum in device memory.
@@ -333,62 +308,65 @@ static DEVICE_INLINE void add_sum(BLIINDSSum *dst, uint64_t whole, uint64_t frac
 }
 
 /**
- * Add the threads' sums to those in device memory, by way of shared memory
- * with room for them all: a warp takes one sum after the other.
+ * Add the threads' sums to those in device memory, by way of shared memory:
+ * a warp takes one sum of a level.
  */
-static DEVICE_INLINE void flush_sums(const BLIINDSCUDAParams &p, const ThreadSums &sums,
-                                     uint64_t shared[NB_SUMS][BLIINDS_TILE_THREADS])
+#define THREAD_SUMS (sizeof(ThreadSums) / sizeof(uint64_t))
+static DEVICE_INLINE void flush_sums(BLIINDSCUDASums dst[BLIINDS_LEVELS], const ThreadSums &sums,
+                                     uint64_t shared[THREAD_SUMS][BLIINDS_TILE_THREADS])
 {
     const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
-    BLIINDSCUDASums *dst = p.state->result.sums;
+    // warps 0 to 4: level 1, its energies first; 5 to 7: level 2; 8 to 10: level 3
+    const int l     = warp < 5 ? 0 : warp < 8 ? 1 : 2;
+    const int sum   = warp < 5 ? warp : 2 + (warp - 5) % 3;
+    const int first = l == 0 ? 0 : l == 1 ? LEVEL1_THREADS : LEVEL1_THREADS + LEVEL1_THREADS / 4;
+    const int nb    = l == 0 ? LEVEL1_THREADS : l == 1 ? LEVEL1_THREADS / 4 : LEVEL1_THREADS / 16;
+    uint64_t whole = 0, fraction = 0;
 
     BLIINDS_UNROLL
-    for (int c = 0; c < 2; c++)
-        shared[c][threadIdx.x] = sums.energy[c];
+    for (int i = 0; i < 2; i++)
+        shared[i][threadIdx.x] = sums.energy[i];
     BLIINDS_UNROLL
-    for (int i = 0; i < BLIINDS_LEVELS * 3; i++)
-        shared[2 + i][threadIdx.x] = sums.band[i / 3][i % 3];
+    for (int i = 0; i < 3; i++)
+        shared[2 + i][threadIdx.x] = sums.band[i];
     __syncthreads();
-
-    for (int i = warp; i < NB_SUMS; i += NB_WARPS) {
-        uint64_t whole = 0, fraction = 0;
-
-        for (int j = lane; j < BLIINDS_TILE_THREADS; j += WARP_SIZE) {
-            whole    += shared[i][j] >> 32;
-            fraction += (uint32_t)shared[i][j];
-        }
-        whole    = warp_sum(whole);
-        fraction = warp_sum(fraction);
-        if (lane == 0)
-            add_sum(i < 2 ? &dst[0].energy[i] : &dst[(i - 2) / 3].band[(i - 2) % 3],
-                    whole, fraction);
+    if (warp >= 11)
+        return;
+    for (int i = first + lane; i < first + nb; i += WARP_SIZE) {
+        whole    += shared[sum][i] >> 32;
+        fraction += (uint32_t)shared[sum][i];
     }
+    whole    = warp_sum(whole);
+    fraction = warp_sum(fraction);
+    if (lane == 0)
+        add_sum(sum < 2 ? &dst[l].energy[sum] : &dst[l].band[sum - 2], whole, fraction);
 }
 
-template<typename T, typename T4>
+template<typename T>
 static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p)
 {
     __shared__ union {
         Tile t;
-        uint64_t sums[NB_SUMS][BLIINDS_TILE_THREADS];
+        uint64_t sums[THREAD_SUMS][BLIINDS_TILE_THREADS];
     } s;
     __shared__ unsigned count[BLIINDS_LEVELS][BLIINDS_NB_POOLED][BLIINDS_BINS];
-    const int tid = threadIdx.x;
-    unsigned *counts = &count[0][0][0], *total = &p.state->count[0][0][0];
-    ThreadSums sums = { { 0 } };
-    T4 word[ROWS_PER_WARP];
+    const BLIINDSCUDAFrame &frame = p.frame[blockIdx.y];
+    BLIINDSCUDAState *state = p.state + blockIdx.y;
+    const int tid = threadIdx.x, upper = tid - LEVEL1_THREADS;
+    unsigned *counts = &count[0][0][0], *total = &state->count[0][0][0];
+    ThreadSums sums = { { 0, 0 }, { 0, 0, 0 } };
+    typename Word<T>::type word[ROWS_PER_WARP];
     int tile = blockIdx.x, tx = tile % p.nb_tiles_x, ty = tile / p.nb_tiles_x;
 
-    load_level1<T, T4>(word, p, tx * TILE_SAMPLES_X - HALO1, ty * TILE_SAMPLES_Y - HALO1);
+    load_level1<T>(word, p, frame, tx * TILE_SAMPLES_X - HALO1, ty * TILE_SAMPLES_Y - HALO1);
     for (int i = tid; i < BLIINDS_LEVELS * BLIINDS_NB_POOLED * BLIINDS_BINS; i += BLIINDS_TILE_THREADS)
         counts[i] = 0;
 
     while (tile < p.nb_tiles) {
-        const int x0 = tx * TILE_SAMPLES_X - HALO1, y0 = ty * TILE_SAMPLES_Y - HALO1;
         const int this_tx = tx, this_ty = ty;
 
         __syncthreads();
-        store_level1(s.t, word, p);
+        store_level1<T>(s.t, word, p, frame.black);
         __syncthreads();
 
         // the next tile's samples come while this one's blocks are worked on
@@ -396,49 +374,55 @@ static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p)
         tx = tile % p.nb_tiles_x;
         ty = tile / p.nb_tiles_x;
         if (tile < p.nb_tiles)
-            load_level1<T, T4>(word, p, tx * TILE_SAMPLES_X - HALO1, ty * TILE_SAMPLES_Y - HALO1);
+            load_level1<T>(word, p, frame, tx * TILE_SAMPLES_X - HALO1,
+                           ty * TILE_SAMPLES_Y - HALO1);
 
-        make_level2(s.t, p.level[1], x0, y0);
-        make_level3(s.t, p.level[2], x0 / 2, y0 / 2);
-
-        tile_block<0, W1, HALO1>(p, count[0], sums, &s.t.level1[0][0], 0,
-                                 this_tx, this_ty, tid);
-        if (tid < BLIINDS_TILE_THREADS / 4)
-            tile_block<1, S2, HALO2>(p, count[1], sums, &s.t.level2.high[0][0],
-                                     &s.t.level2.low[0][0], this_tx, this_ty, tid);
-        else if (tid < BLIINDS_TILE_THREADS / 4 + BLIINDS_TILE_THREADS / 16)
-            tile_block<2, S3, HALO3>(p, count[2], sums, &s.t.level3.high[0][0],
-                                     &s.t.level3.low[0][0], this_tx, this_ty,
-                                     tid - BLIINDS_TILE_THREADS / 4);
+        if (tid < LEVEL1_THREADS) {
+            tile_block<0, W1, HALO1>(p, count[0], sums, &s.t.level1[0][0], 0,
+                                     this_tx, this_ty, tid);
+            continue;
+        }
+        make_upper_levels(s.t, p, this_tx * TILE_SAMPLES_X - HALO1,
+                          this_ty * TILE_SAMPLES_Y - HALO1, upper);
+        if (upper < LEVEL1_THREADS / 4)
+            tile_block<1, S2, HALO2>(p, count[1], sums, &s.t.high2[0][0], &s.t.low2[0][0],
+                                     this_tx, this_ty, upper);
+        else if (upper < LEVEL1_THREADS / 4 + LEVEL1_THREADS / 16)
+            tile_block<2, S3, HALO3>(p, count[2], sums, &s.t.high3[0][0], &s.t.low3[0][0],
+                                     this_tx, this_ty, upper - LEVEL1_THREADS / 4);
     }
     __syncthreads();
 
     for (int i = tid; i < BLIINDS_LEVELS * BLIINDS_NB_POOLED * BLIINDS_BINS; i += BLIINDS_TILE_THREADS)
         if (counts[i])
             atomic_add(&total[i], counts[i]);
-    flush_sums(p, sums, s.sums);
+    flush_sums(state->result.sums, sums, s.sums);
 }
 
 /// Bins in the order of quality, the worst first.
-static DEVICE_INLINE int bin_of_rank(int rank, int pooled)
+static DEVICE_INLINE int bin_of_rank(int rank, int nb, bool smallest)
 {
-    return pooled == BLIINDS_GAMMA ? rank : BLIINDS_BINS - 1 - rank;
+    return smallest ? rank : nb - 1 - rank;
 }
 
 #define POOL_WARPS (BLIINDS_POOL_THREADS / WARP_SIZE)
+#define DIGIT_BITS (BIN_SHIFT / 2)
+#define NB_DIGITS  (1 << DIGIT_BITS)            ///< two for each thread
 #define LIST_SIZE  (2 * BLIINDS_POOL_CHUNK)     ///< of a list in shared memory
 
 /**
- * Find where a sum of counts, taken from the last one down, reaches k.
+ * Find where the sum of nb counts, taken in the order of quality, reaches k.
  *
  * @param found set to the index, and to how many of its count are needed
  */
-static DEVICE_INLINE void find_count(int found[2], unsigned warp_total[],
-                                         const unsigned *count, int pooled, unsigned k)
+static DEVICE_INLINE void find_count(int found[2], unsigned warp_total[POOL_WARPS],
+                                     const unsigned *count, int nb, bool smallest,
+                                     unsigned k)
 {
     const int tid = threadIdx.x, lane = tid % WARP_SIZE, warp = tid / WARP_SIZE;
-    unsigned c0 = count[bin_of_rank(2 * tid,     pooled)];
-    unsigned c1 = count[bin_of_rank(2 * tid + 1, pooled)];
+    const int first = 2 * tid, second = 2 * tid + 1;
+    unsigned c0 = first  < nb ? count[bin_of_rank(first,  nb, smallest)] : 0;
+    unsigned c1 = second < nb ? count[bin_of_rank(second, nb, smallest)] : 0;
     unsigned end = warp_scan(c0 + c1, lane), begin;
 
     if (lane == WARP_SIZE - 1)
@@ -448,10 +432,10 @@ static DEVICE_INLINE void find_count(int found[2], unsigned warp_total[],
         end += warp_total[i];
     begin = end - c0 - c1;
     if (begin < k && begin + c0 >= k) {
-        found[0] = bin_of_rank(2 * tid, pooled);
+        found[0] = bin_of_rank(first, nb, smallest);
         found[1] = k - begin;
     } else if (begin + c0 < k && end >= k) {
-        found[0] = bin_of_rank(2 * tid + 1, pooled);
+        found[0] = bin_of_rank(second, nb, smallest);
         found[1] = k - begin - c0;
     }
     __syncthreads();
@@ -459,7 +443,7 @@ static DEVICE_INLINE void find_count(int found[2], unsigned warp_total[],
 
 /// What a thread block shares while it pools.
 typedef struct Pool {
-    unsigned count[BLIINDS_BINS];       ///< of a digit
+    unsigned count[NB_DIGITS];
     unsigned warp_total[POOL_WARPS];
     uint64_t warp_sum[POOL_WARPS][3];
     int threshold[2];                   ///< bin, and how many of it are needed
@@ -491,19 +475,62 @@ static DEVICE_INLINE uint64_t pool_sums(Pool &s, uint64_t a, uint64_t b, uint64_
     return sum;
 }
 
-/// Sums of one of a level's statistics over a chunk of blocks.
-static DEVICE_INLINE void pool_statistic(Pool &s, const BLIINDSCUDAParams &p,
-                                         int l, int statistic, int start, int n)
+/// Which chunk of blocks a thread block pools.
+typedef struct Chunk {
+    int level, pooled;
+    int start, end;                     ///< blocks of the chunk
+    int nb_blocks, nb_chunks;           ///< of the level
+} Chunk;
+
+static DEVICE_INLINE Chunk find_chunk(const BLIINDSCUDAParams &p)
 {
-    const float *value = p.level[l].statistic[statistic] + start;
-    BLIINDSCUDAPooled *pooled = &p.state->result.pooled[l][statistic];
-    const int tid = threadIdx.x, bin = s.threshold[0];
+    Chunk c;
+    int chunk = blockIdx.x / BLIINDS_NB_POOLED;
+
+    c.pooled = blockIdx.x % BLIINDS_NB_POOLED;
+    for (c.level = 0; ; c.level++) {
+        c.nb_blocks = p.level[c.level].bw * p.level[c.level].bh;
+        c.nb_chunks = (c.nb_blocks + BLIINDS_POOL_CHUNK - 1) / BLIINDS_POOL_CHUNK;
+        if (chunk < c.nb_chunks)
+            break;
+        chunk -= c.nb_chunks;
+    }
+    c.start = chunk * BLIINDS_POOL_CHUNK;
+    c.end   = c.start + BLIINDS_POOL_CHUNK;
+    if (c.end > c.nb_blocks)
+        c.end = c.nb_blocks;
+    return c;
+}
+
+static DEVICE_INLINE void find_threshold(Pool &s, const BLIINDSCUDAState *state, const Chunk &c)
+{
+    if (threadIdx.x == 0)
+        s.nb_listed = 0;
+    find_count(s.threshold, s.warp_total, state->count[c.level][c.pooled], BLIINDS_BINS,
+               c.pooled == BLIINDS_GAMMA, bliinds_nb_worst(c.nb_blocks));
+}
+
+/// Sums of one of a level's statistics over a chunk of blocks.
+static DEVICE_INLINE void pool_statistic(Pool &s, const BLIINDSCUDAParams &p, const Chunk &c)
+{
+    const BLIINDSCUDALevel &level = p.level[c.level];
+    const float *value = of_frame(p, level.statistic[c.pooled]);
+    float *list = of_frame(p, level.list[c.pooled]);
+    BLIINDSCUDAState *state = p.state + blockIdx.y;
+    BLIINDSCUDAPooled *sums = &state->result.pooled[c.level][c.pooled];
+    const int tid = threadIdx.x;
     uint64_t sum[2] = { 0, 0 }, worst = 0;
     float v[BLIINDS_POOL_EACH];
+    int bin;
 
     BLIINDS_UNROLL
-    for (int i = 0; i < BLIINDS_POOL_EACH; i++)
-        v[i] = tid + i * BLIINDS_POOL_THREADS < n ? value[tid + i * BLIINDS_POOL_THREADS] : -0.f;
+    for (int i = 0; i < BLIINDS_POOL_EACH; i++) {
+        int block = c.start + tid + i * BLIINDS_POOL_THREADS;
+
+        v[i] = block < c.end ? value[block] : 0.f;
+    }
+    find_threshold(s, state, c);
+    bin = s.threshold[0];
     BLIINDS_UNROLL
     for (int i = 0; i < BLIINDS_POOL_EACH; i++) {
         bool straddles = float_bits(v[i]) >> 31;
@@ -521,31 +548,35 @@ static DEVICE_INLINE void pool_statistic(Pool &s, const BLIINDSCUDAParams &p,
 
     sum[0] = pool_sums(s, sum[0], sum[1], worst);
     if (tid < 3)
-        add_sum(tid < 2 ? &pooled->grid[tid] : &pooled->worst, sum[0] >> 32, (uint32_t)sum[0]);
+        add_sum(tid < 2 ? &sums->grid[tid] : &sums->worst, sum[0] >> 32, (uint32_t)sum[0]);
     if (tid == WARP_SIZE && s.nb_listed)
-        s.first_listed = atomic_add(&p.state->nb_listed[l][statistic], s.nb_listed);
+        s.first_listed = atomic_add(&state->nb_listed[c.level][c.pooled], s.nb_listed);
     __syncthreads();
     for (int i = tid; i < s.nb_listed; i += BLIINDS_POOL_THREADS)
-        p.level[l].list[statistic][s.first_listed + i] = s.list[i];
+        list[s.first_listed + i] = s.list[i];
 }
 
 /// The same for gamma, whose bins hold few shapes: no list is needed.
-static DEVICE_INLINE void pool_gamma(Pool &s, const BLIINDSCUDAParams &p,
-                                     int l, int start, int n)
+static DEVICE_INLINE void pool_gamma(Pool &s, const BLIINDSCUDAParams &p, const Chunk &c)
 {
-    const uint16_t *value = p.level[l].gamma + start;
-    BLIINDSCUDAPooled *pooled = &p.state->result.pooled[l][BLIINDS_GAMMA];
-    const int tid = threadIdx.x, bin = s.threshold[0];
+    const uint16_t *value = of_frame(p, p.level[c.level].gamma);
+    BLIINDSCUDAState *state = p.state + blockIdx.y;
+    BLIINDSCUDAPooled *sums = &state->result.pooled[c.level][BLIINDS_GAMMA];
+    const int tid = threadIdx.x;
     // number of blocks in the upper, sum of values in the lower half
     uint64_t sum[2] = { 0, 0 }, worst = 0;
-    int v[BLIINDS_POOL_EACH];
+    int v[BLIINDS_POOL_EACH], bin;
 
     if (tid < BLIINDS_GAMMA_FINE)
         s.count[tid] = 0;
     BLIINDS_UNROLL
-    for (int i = 0; i < BLIINDS_POOL_EACH; i++)
-        v[i] = tid + i * BLIINDS_POOL_THREADS < n ? value[tid + i * BLIINDS_POOL_THREADS] : -1;
-    __syncthreads();
+    for (int i = 0; i < BLIINDS_POOL_EACH; i++) {
+        int block = c.start + tid + i * BLIINDS_POOL_THREADS;
+
+        v[i] = block < c.end ? value[block] : -1;
+    }
+    find_threshold(s, state, c);
+    bin = s.threshold[0];
     BLIINDS_UNROLL
     for (int i = 0; i < BLIINDS_POOL_EACH; i++) {
         int straddles = v[i] >> 15, index = v[i] & 0x7fff;
@@ -565,11 +596,11 @@ static DEVICE_INLINE void pool_gamma(Pool &s, const BLIINDSCUDAParams &p,
 
     sum[0] = pool_sums(s, sum[0], sum[1], worst);
     if (tid < 2)
-        add_sum(&pooled->grid[tid], sum[0] >> 32, (uint32_t)sum[0]);
+        add_sum(&sums->grid[tid], sum[0] >> 32, (uint32_t)sum[0]);
     else if (tid == 2)
-        add_sum(&pooled->worst, (uint32_t)sum[0], sum[0] >> 32);
+        add_sum(&sums->worst, (uint32_t)sum[0], sum[0] >> 32);
     if (tid < BLIINDS_GAMMA_FINE && s.count[tid])
-        atomic_add(&p.state->gamma_fine[l][tid], s.count[tid]);
+        atomic_add(&state->gamma_fine[c.level][tid], s.count[tid]);
 }
 
 /**
@@ -580,30 +611,25 @@ static DEVICE_INLINE uint64_t sum_largest(Pool &s, const float *list, int n,
                                           unsigned need, bool open)
 {
     const int tid = threadIdx.x;
-    uint32_t prefix = float_bits(list[0]) >> BIN_SHIFT << BIN_SHIFT;
-    uint32_t mask   = ~0u << BIN_SHIFT;
+    uint32_t mask   = open ? 0 : ~0u << BIN_SHIFT;
+    uint32_t prefix = float_bits(list[0]) & mask;
     uint64_t sum = 0;
     union { uint32_t i; float f; } threshold;
 
-    if (open)
-        prefix = mask = 0;
-    for (int shift = open ? 24 : 8; shift >= 0; shift -= 8) {
-        // 9 bits where 17 are left, else 8
-        const uint32_t digit = shift == 8 && !open ? 0x1ff : 0xff;
-
-        for (int i = tid; i < BLIINDS_BINS; i += BLIINDS_POOL_THREADS)
+    for (int shift = open ? 3 * DIGIT_BITS : DIGIT_BITS; shift >= 0; shift -= DIGIT_BITS) {
+        for (int i = tid; i < NB_DIGITS; i += BLIINDS_POOL_THREADS)
             s.count[i] = 0;
         __syncthreads();
         for (int i = tid; i < n; i += BLIINDS_POOL_THREADS) {
             uint32_t v = float_bits(list[i]);
 
             if ((v & mask) == prefix)
-                atomic_add(&s.count[v >> shift & digit], 1);
+                atomic_add(&s.count[v >> shift & (NB_DIGITS - 1)], 1);
         }
         __syncthreads();
-        find_count(s.threshold, s.warp_total, s.count, BLIINDS_ZETA, need);
+        find_count(s.threshold, s.warp_total, s.count, NB_DIGITS, false, need);
         prefix |= (uint32_t)s.threshold[0] << shift;
-        mask   |= digit << shift;
+        mask   |= (uint32_t)(NB_DIGITS - 1) << shift;
         need    = s.threshold[1];
     }
 
@@ -617,12 +643,11 @@ static DEVICE_INLINE uint64_t sum_largest(Pool &s, const float *list, int n,
 }
 
 /// Sum of what is needed of the threshold's bin of a statistic.
-static DEVICE_INLINE uint64_t finish_statistic(Pool &s, const BLIINDSCUDAParams &p,
-                                               int l, int statistic)
+static DEVICE_INLINE uint64_t finish_statistic(Pool &s, const BLIINDSCUDAParams &p, const Chunk &c)
 {
     const int tid = threadIdx.x, bin = s.threshold[0], need = s.threshold[1];
-    const int n = load_relaxed(&p.state->nb_listed[l][statistic]);
-    const float *list = p.level[l].list[statistic];
+    const int n = load_relaxed(&p.state[blockIdx.y].nb_listed[c.level][c.pooled]);
+    const float *list = of_frame(p, p.level[c.level].list[c.pooled]);
 
     if (bin == 0)
         return 0;
@@ -636,28 +661,35 @@ static DEVICE_INLINE uint64_t finish_statistic(Pool &s, const BLIINDSCUDAParams 
 }
 
 /// The same for gamma, by the first warp.
-static DEVICE_INLINE uint64_t finish_gamma(Pool &s, const BLIINDSCUDAParams &p, int l)
+static DEVICE_INLINE uint64_t finish_gamma(Pool &s, const BLIINDSCUDAParams &p, const Chunk &c)
 {
+    unsigned *fine = p.state[blockIdx.y].gamma_fine[c.level];
     const int tid = threadIdx.x;
+    const unsigned need = s.threshold[1];
     unsigned count, before, take;
 
     if (tid >= WARP_SIZE)
         return 0;
-    count  = load_relaxed(&p.state->gamma_fine[l][tid]);
+    count  = load_relaxed(&fine[tid]);
     before = warp_scan(count, tid) - count;
-    take   = before < s.threshold[1] ? s.threshold[1] - before : 0;
+    take   = before < need ? need - before : 0;
     take   = take < count ? take : count;
-    p.state->gamma_fine[l][tid] = 0;
+    fine[tid] = 0;
     // the third thread is to add the sum
     return broadcast(warp_sum((uint64_t)take *
                      bliinds_gamma_value(s.threshold[0] * BLIINDS_GAMMA_FINE + tid)));
 }
 
-/// Move 64-bit words from the state to the result, a thread each.
-static DEVICE_INLINE void move_words(void *dst, void *src, int i)
+/// Move the words of a struct from the state to the result, a thread each.
+template<typename T>
+static DEVICE_INLINE void move_words(T *dst, T *src)
 {
-    ((uint64_t *)dst)[i] = load_relaxed((uint64_t *)src + i);
-    ((uint64_t *)src)[i] = 0;
+    const int i = threadIdx.x;
+
+    if (i < sizeof(T) / sizeof(uint64_t)) {
+        ((uint64_t *)dst)[i] = load_relaxed((uint64_t *)src + i);
+        ((uint64_t *)src)[i] = 0;
+    }
 }
 
 extern "C" {
@@ -665,17 +697,18 @@ extern "C" {
 __global__ void __launch_bounds__(BLIINDS_TILE_THREADS, BLIINDS_TILES_PER_SM)
 bliinds_blocks_8(BLIINDSCUDAParams p)
 {
-    level_blocks<uint8_t, uchar4>(p);
+    level_blocks<uint8_t>(p);
 }
 
 __global__ void __launch_bounds__(BLIINDS_TILE_THREADS, BLIINDS_TILES_PER_SM)
 bliinds_blocks_16(BLIINDSCUDAParams p)
 {
-    level_blocks<uint16_t, ushort4>(p);
+    level_blocks<uint16_t>(p);
 }
 
 /**
- * Sums over all blocks, and over the worst 10 % of them, to the result.
+ * Sums over all blocks, and over the worst 10 % of them, to the results of a
+ * batch of frames; blockIdx.y is the frame.
  *
  * A thread block takes a chunk of blocks of one level and statistic. The bin
  * of the coarse histogram in which the threshold lies is known; what is beyond
@@ -686,60 +719,44 @@ __global__ void __launch_bounds__(BLIINDS_POOL_THREADS)
 bliinds_pool(BLIINDSCUDAParams p)
 {
     __shared__ Pool s;
-    const int tid = threadIdx.x, pooled = blockIdx.x % BLIINDS_NB_POOLED;
-    int chunk = blockIdx.x / BLIINDS_NB_POOLED, l = 0, n, nb_chunks, start;
-    BLIINDSCUDAPooled *state;
-    unsigned *count;
+    const Chunk c = find_chunk(p);
+    const bool is_gamma = c.pooled == BLIINDS_GAMMA;
+    const int tid = threadIdx.x;
+    BLIINDSCUDAState *state   = p.state + blockIdx.y;
+    BLIINDSCUDAResult *result = p.frame[blockIdx.y].result;
+    BLIINDSCUDAPooled *sums   = &state->result.pooled[c.level][c.pooled];
     uint64_t rest;
 
-    for (;; l++) {
-        n = p.level[l].bw * p.level[l].bh;
-        nb_chunks = (n + BLIINDS_POOL_CHUNK - 1) / BLIINDS_POOL_CHUNK;
-        if (chunk < nb_chunks)
-            break;
-        chunk -= nb_chunks;
-    }
-    start = chunk * BLIINDS_POOL_CHUNK;
-    count = p.state->count[l][pooled];
-
-    if (tid == 0)
-        s.nb_listed = 0;
-    find_count(s.threshold, s.warp_total, count, pooled, bliinds_nb_worst(n));
-
-    if (pooled == BLIINDS_GAMMA)
-        pool_gamma(s, p, l, start, n - start);
+    if (is_gamma)
+        pool_gamma(s, p, c);
     else
-        pool_statistic(s, p, l, pooled, start, n - start);
+        pool_statistic(s, p, c);
 
     __syncthreads();
     if (tid == 0) {
         fence_device();
-        s.is_last = atomic_add(&p.state->nb_done[l][pooled], 1) == nb_chunks - 1;
+        s.is_last = atomic_add(&state->nb_done[c.level][c.pooled], 1) == c.nb_chunks - 1;
         fence_device();
     }
     __syncthreads();
     if (!s.is_last)
         return;
 
-    rest = pooled == BLIINDS_GAMMA ? finish_gamma(s, p, l) : finish_statistic(s, p, l, pooled);
-    state = &p.state->result.pooled[l][pooled];
+    rest = is_gamma ? finish_gamma(s, p, c) : finish_statistic(s, p, c);
     if (tid == 2) {
-        state->worst.whole    = load_relaxed(&state->worst.whole) +
-                                (pooled == BLIINDS_GAMMA ? rest : rest >> 32);
-        state->worst.fraction = load_relaxed(&state->worst.fraction) +
-                                (pooled == BLIINDS_GAMMA ? 0 : (uint32_t)rest);
+        sums->worst.whole    = load_relaxed(&sums->worst.whole)    + (is_gamma ? rest : rest >> 32);
+        sums->worst.fraction = load_relaxed(&sums->worst.fraction) + (is_gamma ? 0 : (uint32_t)rest);
     }
     __syncthreads();
-    if (tid < sizeof(*state) / sizeof(uint64_t))
-        move_words(&p.result->pooled[l][pooled], state, tid);
-    if (pooled == BLIINDS_GAMMA && tid < sizeof(BLIINDSCUDASums) / sizeof(uint64_t))
-        move_words(&p.result->sums[l], &p.state->result.sums[l], tid);
+    move_words(&result->pooled[c.level][c.pooled], sums);
+    if (is_gamma)
+        move_words(&result->sums[c.level], &state->result.sums[c.level]);
     for (int i = tid; i < BLIINDS_BINS; i += BLIINDS_POOL_THREADS)
-        count[i] = 0;
+        state->count[c.level][c.pooled][i] = 0;
     if (tid == 0) {
-        p.state->nb_done[l][pooled] = 0;
-        if (pooled != BLIINDS_GAMMA)
-            p.state->nb_listed[l][pooled] = 0;
+        state->nb_done[c.level][c.pooled] = 0;
+        if (!is_gamma)
+            state->nb_listed[c.level][c.pooled] = 0;
     }
 }
 

@@ -35,13 +35,13 @@
 #define BLIINDS_DEVICE_PTR(type) CUdeviceptr
 #endif
 
-/// @name Blocks of a tile, as many as there are threads
+/// @name Blocks of level 1 in a tile, and threads: those, and half as many more
 /// @{
 #define BLIINDS_TILE_W 32
 #define BLIINDS_TILE_H 8
-#define BLIINDS_TILE_THREADS (BLIINDS_TILE_W * BLIINDS_TILE_H)
+#define BLIINDS_TILE_THREADS (BLIINDS_TILE_W * BLIINDS_TILE_H * 3 / 2)
 /// @}
-#define BLIINDS_TILES_PER_SM 2          ///< tiles worked on at once by a multiprocessor
+#define BLIINDS_TILES_PER_SM 2      ///< tiles worked on at once by a multiprocessor
 
 #define BLIINDS_POOL_THREADS 256
 #define BLIINDS_POOL_EACH    8      ///< blocks that a thread pools
@@ -51,7 +51,7 @@
 #define BLIINDS_GAMMA      BLIINDS_NB_STATISTICS
 #define BLIINDS_NB_POOLED (BLIINDS_NB_STATISTICS + 1)
 
-#define BLIINDS_BINS       512      ///< of a coarse histogram
+#define BLIINDS_BINS       320      ///< of a coarse histogram
 #define BLIINDS_GAMMA_FINE 32       ///< shapes in a bin
 
 /**
@@ -85,6 +85,16 @@ typedef struct BLIINDSCUDAState {
     uint32_t nb_done[BLIINDS_LEVELS][BLIINDS_NB_POOLED];
 } BLIINDSCUDAState;
 
+#define BLIINDS_MAX_BATCH 4         ///< frames in a launch
+
+typedef struct BLIINDSCUDAFrame {
+    BLIINDS_DEVICE_PTR(const uint8_t) src;      ///< luma
+    BLIINDS_DEVICE_PTR(BLIINDSCUDAResult) result;
+    int pitch;                                  ///< of src, in bytes
+    int black;                                  ///< value of black
+} BLIINDSCUDAFrame;
+
+/// The addresses are the first frame's.
 typedef struct BLIINDSCUDALevel {
     int w, h;               ///< samples
     int bw, bh;             ///< blocks
@@ -97,16 +107,14 @@ typedef struct BLIINDSCUDALevel {
 } BLIINDSCUDALevel;
 
 typedef struct BLIINDSCUDAParams {
-    BLIINDS_DEVICE_PTR(const uint8_t) src;      ///< luma
-    int pitch;                                  ///< of src, in bytes
+    BLIINDSCUDAFrame frame[BLIINDS_MAX_BATCH];
+    BLIINDSCUDALevel level[BLIINDS_LEVELS];
+    uint64_t frame_size;                        ///< from a frame's data to the next's, in bytes
     int down;                                   ///< right shift from src to a value
-    int black;                                  ///< value of black
     float scale;                                ///< from a value to 8-bit steps
     int nb_tiles_x, nb_tiles;
-    BLIINDSCUDALevel level[BLIINDS_LEVELS];
     BLIINDS_DEVICE_PTR(const float) gamma_table;
-    BLIINDS_DEVICE_PTR(BLIINDSCUDAState) state;
-    BLIINDS_DEVICE_PTR(BLIINDSCUDAResult) result;
+    BLIINDS_DEVICE_PTR(BLIINDSCUDAState) state; ///< [BLIINDS_MAX_BATCH]
 } BLIINDSCUDAParams;
 
 #endif /* AVFILTER_BLIINDS_CUDA_H */

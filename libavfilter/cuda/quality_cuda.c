@@ -240,24 +240,33 @@ CUdeviceptr ff_quality_cuda_next_result(const QualityCUDA *s)
     return s->result_device + next_slot(s) * s->result_size;
 }
 
-int ff_quality_cuda_push(QualityCUDA *s, void *logctx, AVFrame *frame,
-                         uint64_t n, int scored)
+void ff_quality_cuda_push(QualityCUDA *s, AVFrame *frame, uint64_t n, int scored)
 {
     QualityCUDASlot *slot = &s->slot[next_slot(s)];
-    CUcontext dummy;
-    int ret = 0;
 
-    slot->frame  = frame;
-    slot->n      = n;
-    slot->scored = scored;
+    slot->frame    = frame;
+    slot->n        = n;
+    slot->scored   = scored;
+    slot->launched = 0;
     s->nb_queued++;
-    if (scored) {
-        ret = CHECK_CU(s->cu->cuCtxPushCurrent(s->hwctx->cuda_ctx));
-        if (ret < 0)
-            return ret;
-        ret = CHECK_CU(s->cu->cuEventRecord(slot->done, s->hwctx->stream));
-        CHECK_CU(s->cu->cuCtxPopCurrent(&dummy));
+}
+
+int ff_quality_cuda_launched(QualityCUDA *s, void *logctx)
+{
+    CUcontext dummy;
+    int ret = CHECK_CU(s->cu->cuCtxPushCurrent(s->hwctx->cuda_ctx));
+
+    if (ret < 0)
+        return ret;
+    for (int i = 0; i < s->nb_queued && ret >= 0; i++) {
+        QualityCUDASlot *slot = &s->slot[(s->first + i) % s->nb_slots];
+
+        if (slot->scored && !slot->launched) {
+            ret = CHECK_CU(s->cu->cuEventRecord(slot->done, s->hwctx->stream));
+            slot->launched = ret >= 0;
+        }
     }
+    CHECK_CU(s->cu->cuCtxPopCurrent(&dummy));
     return ret;
 }
 
@@ -304,7 +313,7 @@ int ff_quality_cuda_pop(QualityCUDA *s, void *logctx, int wait, AVFrame **frame,
     QualityCUDASlot *slot = &s->slot[s->first];
     int ret = 1;
 
-    if (!s->nb_queued)
+    if (!s->nb_queued || slot->scored && !slot->launched)
         return 0;
     if (slot->scored)
         ret = fetch_result(s, logctx, slot, wait);

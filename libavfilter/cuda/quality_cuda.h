@@ -39,6 +39,7 @@ typedef struct QualityCUDASlot {
     AVFrame *frame;
     uint64_t n;                 ///< the frame's number
     int scored;                 ///< 0 if it only passes through in its turn
+    int launched;               ///< its kernels are enqueued
     CUevent done;               ///< after its kernels
 } QualityCUDASlot;
 
@@ -94,23 +95,29 @@ const AVPixFmtDescriptor *ff_quality_cuda_check_format(void *logctx,
  */
 int ff_quality_cuda_check_frame(const QualityCUDA *s, void *logctx, const AVFrame *frame);
 
-/// Where the kernels of the next frame to be pushed write its result.
+/// Where kernels write the result of the next frame to be pushed.
 CUdeviceptr ff_quality_cuda_next_result(const QualityCUDA *s);
 
 /**
- * Queue a frame behind the work enqueued for it. The ring must have room.
+ * Queue a frame. The ring must have room.
  *
- * @param frame  now the ring's, also if this fails
- * @param scored 0 if nothing was enqueued: the frame only keeps its place
+ * @param frame  now the ring's
+ * @param scored 0 if no kernels are to be enqueued for it: it only keeps its
+ *               place
+ */
+void ff_quality_cuda_push(QualityCUDA *s, AVFrame *frame, uint64_t n, int scored);
+
+/**
+ * Say that the kernels of all frames in the ring are enqueued.
+ *
  * @return 0, or a negative AVERROR after a message
  */
-int ff_quality_cuda_push(QualityCUDA *s, void *logctx, AVFrame *frame,
-                         uint64_t n, int scored);
+int ff_quality_cuda_launched(QualityCUDA *s, void *logctx);
 
 /**
  * Take the oldest frame if its result is there.
  *
- * @param wait   1 to wait for it
+ * @param wait   1 to wait for it, if its kernels are enqueued
  * @param frame  set to the frame, now the caller's
  * @param result set to its result, valid until the next push; NULL if it was
  *               not scored
