@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC2086,SC2154
+# shellcheck shell=sh disable=SC2046,SC2086,SC2095,SC2125,SC2154,SC2258
 # Tests of the video quality filters, for CMD in tests/fate/quality.mak: they
 # run inside of fate-run.sh, with its functions and variables.
 # SPDX-License-Identifier: LGPL-2.1-or-later
