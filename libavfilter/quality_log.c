@@ -258,7 +258,8 @@ int ff_quality_log_frame(QualityLog *s, void *logctx, const AVFrame *frame,
     if (s->log) {
         write_log_frame(s, n, value);
         s->nb_logged++;
-        if (ferror(s->log))
+        // at the end, an output that has had enough would not see the error
+        if (fflush(s->log))
             return write_error(s, logctx, s->log_path);
     }
     return 0;
