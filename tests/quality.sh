@@ -380,16 +380,17 @@ resize(){
     ffmpeg -i ${tmp}/%d.pgm -vf bliinds=features=1,${print} ${to_null} > ${tmp}/out
     grep -v '^frame' ${tmp}/out > ${tmp}/got
     same "a graph for each size" ${tmp}/expected ${tmp}/got
-    # the same picture in 16 bits, then in 8
+    # the same picture in 16 bits, then in 8, and with more rows
     printf 'P5\n70 46\n65535\n' > ${tmp}/1.pgm
     samples16 v >> ${tmp}/1.pgm
     cp ${pictures}/rose_70x46.pgm ${tmp}/2.pgm
-    for i in 1 2; do
-        ffmpeg -i ${tmp}/2.pgm -vf bliinds=features=1,${print} ${to_null} | grep -v '^frame'
+    { printf 'P5\n70 246\n255\n'; samples v; head -c 14000 /dev/zero; } > ${tmp}/3.pgm
+    cp ${tmp}/2.pgm ${tmp}/4.pgm
+    for i in 2 2 3 4; do
+        ffmpeg -i ${tmp}/${i}.pgm -vf bliinds=features=1,${print} ${to_null} | grep -v '^frame'
     done > ${tmp}/expected
-    rm ${tmp}/3.pgm ${tmp}/4.pgm
     ffmpeg -reinit_filter 0 -i ${tmp}/%d.pgm -vf bliinds=features=1,${print} ${to_null} | grep -v '^frame' > ${tmp}/got
-    same "another depth" ${tmp}/expected ${tmp}/got
+    same "another depth and height" ${tmp}/expected ${tmp}/got
     cp ${pictures}/camera_crop_16x9.pgm ${tmp}/1.pgm
     printf 'P5\n3 3\n255\n123456789' > ${tmp}/2.pgm
     fails -reinit_filter 0 -i ${tmp}/%d.pgm -vf bliinds ${to_null} | grep 3x3
@@ -634,6 +635,8 @@ log_errors(){
             fails ${clip},bliinds=${option}=${path} ${to_null} | sed "s,${tmp},folder,"
         done
     done
+    # an output that ends early
+    fails -lavfi testsrc2=s=64x64,format=yuv420p,bliinds=log_path=/dev/full -frames:v 2 ${to_null}
     # no file may have more than 4 kB here
     { (trap '' XFSZ; ulimit -f 8; ffmpeg ${clip},bliinds=features=1:log_path=${tmp}/log ${to_null} 2>&1
        echo "status $?") | cat; } > ${tmp}/err
