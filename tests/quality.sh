@@ -657,11 +657,21 @@ summary(){
 
 # ---- side data ----
 
-# Payloads in hexadecimal, as doc/ has them: from showinfo's output.
+# Payloads in hexadecimal, from showinfo's output. libx265 puts a UUID of its
+# own before what it is given.
 payloads(){
     sed 's/^\[Parsed_showinfo[^]]*\] *//' | awk '
-        /UUID=/ { ours = /UUID=3c0e4a9b-6f52-4d17-9a41-d8275be360f4/ }
-        ours && /^User Data=/ { print substr($0, 11); ours = 0 }'
+        /UUID=/ {
+            uuid = $0
+            sub(/.*UUID=/, "", uuid)
+            gsub(/-/, "", uuid)
+        }
+        sub(/^User Data=/, "") {
+            data = uuid $0
+            sub(/^2ca2de09b51747dbbb55a4fe7fc2fc4e/, "", data)
+            if (sub(/^3c0e4a9b6f524d179a41d8275be360f4/, "", data))
+                print data
+        }'
 }
 
 # version, flags, score, raw, sigma, distance, model
@@ -706,8 +716,10 @@ sei(){ # encoder format options
     near "$1" ${tmp}/expected ${tmp}/got
     wc -l < ${tmp}/got
     sort -u ${tmp}/got | wc -l
-    # scored again, a frame has one payload, the new one
-    ffmpeg -i ${tmp}/video -vf bliinds,showinfo ${to_null} 2>&1 | payloads | decode_payloads | cut -d' ' -f7 | uniq -c
+    # scored again, a frame has the new payload, and the old one only where
+    # libx265 has hidden it behind its own UUID
+    ffmpeg -i ${tmp}/video -vf bliinds,showinfo ${to_null} 2>&1 | payloads | decode_payloads |
+        cut -d' ' -f7 | sort | uniq -c
     ffmpeg -lavfi ${source},bliinds=side_data=0,showinfo ${to_null} 2>&1 | payloads | wc -l
 }
 
