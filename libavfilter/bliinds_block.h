@@ -123,11 +123,14 @@ BLIINDS_INLINE float bliinds_sqrt(float x)
  */
 #define BLIINDS_SET_NOISE (16.f / (1 << BLIINDS_FRAC_BITS))
 
+/// The energy subband ratio has no bound; 127 was seen on pictures.
+#define BLIINDS_SUB_MAX 524287.f
+
 /// The statistics of one block.
 typedef struct BLIINDSBlock {
     float zeta;         ///< coefficient of frequency variation, 0 .. 4.9
     float rho;          ///< variance over squared mean deviation, gives gamma
-    float sub;          ///< energy subband ratio, >= 0
+    float sub;          ///< energy subband ratio, 0 .. BLIINDS_SUB_MAX
     float ori;          ///< variance of the three orientations' frequency variation
     float band[3];      ///< variances of the low, middle and high band
     float energy;       ///< sum of the squares of the AC coefficients
@@ -299,7 +302,7 @@ BLIINDS_INLINE void bliinds_block(BLIINDSBlock *dst, const float high[5][5],
     float f  = ((f1 + f2) + f3) * (1.f / 3);
     float d1 = f1 - f, d2 = f2 - f, d3 = f3 - f;
     // mean absolute deviation of the AC coefficients
-    float mean = s * (1.f / 24);
+    float sub, mean = s * (1.f / 24);
     float dev  = ((BLIINDS_SET1(DEV) + BLIINDS_SET2(DEV)) + BLIINDS_SET3(DEV)) * (1.f / 24);
 #undef MAG
 #undef SQR
@@ -308,8 +311,9 @@ BLIINDS_INLINE void bliinds_block(BLIINDSBlock *dst, const float high[5][5],
     dst->zeta = bliinds_variation(q, a, 1.f / 24, 1.f / 23);
     dst->rho  = bliinds_div(bliinds_variance(q, s, 1.f / 24, 1.f / 23), dev * dev + 1e-7f);
     // the second ratio divides by v3 + v1, as the published models were trained
-    dst->sub  = (bliinds_div(fabsf(v3 - v12), (v3 + v12) + 1e-8f) +
-                 bliinds_div(fabsf(v2 - v1),  (v3 + v1)  + 1e-8f)) * .5f;
+    sub = (bliinds_div(fabsf(v3 - v12), (v3 + v12) + 1e-8f) +
+           bliinds_div(fabsf(v2 - v1),  (v3 + v1)  + 1e-8f)) * .5f;
+    dst->sub  = sub < BLIINDS_SUB_MAX ? sub : BLIINDS_SUB_MAX;
     dst->ori  = ((d1 * d1 + d2 * d2) + d3 * d3) * .5f;
     dst->band[0] = v1;
     dst->band[1] = v2;
@@ -331,23 +335,19 @@ BLIINDS_INLINE void bliinds_block(BLIINDSBlock *dst, const float high[5][5],
  */
 BLIINDS_INLINE int bliinds_gamma(const float *table, float rho)
 {
+    const float last = table[BLIINDS_GAMMA_NB - 1];
+    const float r = rho > last ? rho : last;
     float u, p, q;
     int j;
 
-    if (!(rho > table[BLIINDS_GAMMA_NB - 1]))
-        return BLIINDS_GAMMA_NONE;
-
-    u = bliinds_div(1.f, bliinds_sqrt(rho - 1.33333333f));
+    u = bliinds_div(1.f, bliinds_sqrt(r - 1.33333333f));
     p = ((1.337007827f * u + 1.668365978e-1f) * u + 6.500588432e-1f) * u + 5.727267102e-2f;
     q =  (9.041299184e-1f * u + 9.825797097e-1f) * u + 1.f;
     j = (bliinds_div(p, q) - .03f) * 1000.f;
     j = j < BLIINDS_GAMMA_NB - 2 ? j : BLIINDS_GAMMA_NB - 2;
+    j += (r <= table[j + 1]) - (r > table[j]);
 
-    if (rho > table[j])
-        j--;
-    else if (rho <= table[j + 1])
-        j++;
-    return j;
+    return rho > last ? j : BLIINDS_GAMMA_NONE;
 }
 
 /// Shape of the generalised Gaussian in thousandths, from bliinds_gamma().
@@ -357,13 +357,12 @@ BLIINDS_INLINE int bliinds_gamma_value(int index)
 }
 
 /**
- * A statistic as unsigned 32.32 fixed point, so that sums do not depend on
- * their order. Values are below 2^17 but for sub, which has no bound and is
- * cut at 2^19; 2^13 values can be added.
+ * A value of BLIINDSBlock as unsigned 32.32 fixed point, so that sums do not
+ * depend on their order. All are below 2^19: 2^13 can be added.
  */
 BLIINDS_INLINE uint64_t bliinds_fixed(float x)
 {
-    return (uint64_t)(int64_t)((x < 524288.f ? x : 524288.f) * 4294967296.f);
+    return (uint64_t)(int64_t)(x * 4294967296.f);
 }
 
 /**

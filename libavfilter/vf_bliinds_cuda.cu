@@ -23,18 +23,16 @@
  * The statistics of all blocks of all levels of a batch of frames, in one
  * launch; blockIdx.y is the frame.
  *
- * A tile is 96x24 samples of luma: it owns 32x8 blocks of level 1, 16x4 of
- * level 2 and 8x2 of level 3. A thread block takes one tile after the other.
- * All its warps load the tile's samples, with what its blocks reach beyond it.
- * Then eight warps have a row of 32 blocks of level 1 each, while four make
- * levels 2 and 3 of the tile in shared memory and have their blocks: about the
- * same work. Coarse histograms for the choice of the worst 10 % stay in shared
- * memory over all tiles.
+ * A tile is 96x48 samples of luma: it owns 32x16 blocks of level 1, 16x8 of
+ * level 2 and 8x4 of level 3. A thread block takes one tile after the other:
+ * it loads the tile's samples with what its blocks reach beyond it, and makes
+ * the tile's part of levels 2 and 3, in shared memory. Then eight warps have
+ * two rows of 32 blocks of level 1 each, four have the blocks of level 2, and
+ * one of these those of level 3. Coarse histograms for the choice of the worst
+ * 10 % stay in shared memory over all tiles.
  */
 #define NB_WARPS       (BLIINDS_TILE_THREADS / WARP_SIZE)
-#define LEVEL1_THREADS (BLIINDS_TILE_W * BLIINDS_TILE_H)
-#define UPPER_THREADS  (BLIINDS_TILE_THREADS - LEVEL1_THREADS)
-#define UPPER_BARRIER  1
+#define LEVEL1_THREADS (BLIINDS_TILE_W * BLIINDS_TILE_H / 2)
 
 #define TILE_SAMPLES_X (BLIINDS_STEP * BLIINDS_TILE_W)
 #define TILE_SAMPLES_Y (BLIINDS_STEP * BLIINDS_TILE_H)
@@ -47,22 +45,27 @@
 #define HALO2 2
 #define W2 (TILE_SAMPLES_X / 2 + 5)
 #define H2 (TILE_SAMPLES_Y / 2 + 5)
-#define S2 (W2 + 1)                             ///< row stride
 #define HALO3 1
 #define W3 (TILE_SAMPLES_X / 4 + 2)
 #define H3 (TILE_SAMPLES_Y / 4 + 2)
-#define S3 (W3 + 1)
 /// @}
 
 #define ROWS_PER_WARP ((H1 + NB_WARPS - 1) / NB_WARPS)
 
-typedef struct Tile {
-    float level1[H1][W1] __align__(16);
-    int32_t column2[H2][W1];            ///< level 1 filtered vertically
-    float high2[H2][S2], low2[H2][S2];  ///< upper and lower parts
-    int32_t column3[H3][W2];
-    float high3[H3][S3], low3[H3][S3];
-} Tile;
+/// Level 2 is made by two warps side by side, in as many groups of rows.
+#define HALF2  ((W2 + 1) / 2)
+#define ROWS2  ((H2 + NB_WARPS / 2 - 1) / (NB_WARPS / 2))
+
+/// The parts of level 2 or 3 of a tile, split for exact single precision.
+template<int W, int H> struct Split {
+    float high[H][W], low[H][W];
+};
+
+template<typename T> struct Tile {
+    T level1[H1][W1] __align__(8);              ///< as in memory
+    Split<W2 + 1, H2> level2;
+    Split<W3 + 1, H3> level3;
+};
 
 /// Four samples as they lie in memory.
 template<typename T> struct Word;
@@ -76,135 +79,136 @@ static DEVICE_INLINE T *of_frame(const BLIINDSCUDAParams &p, T *first)
     return (T *)((uint8_t *)first + blockIdx.y * p.frame_size);
 }
 
-/// Four samples of luma from (x, y) on, black where that is outside.
-template<typename T>
-static DEVICE_INLINE typename Word<T>::type load_word(const BLIINDSCUDAParams &p,
-                                                      const BLIINDSCUDAFrame &frame,
-                                                      int x, int y)
-{
-    typedef typename Word<T>::type W;
-    const int w = p.level[0].w, bits = 8 * sizeof(T);
-    const T *src = (const T *)(frame.src + (int64_t)y * frame.pitch) + x;
-    const T black = frame.black << p.down;
-    W word = 0;
-
-    if (y >= 0 && y < p.level[0].h && x >= 0 && x + 3 < w && !((uintptr_t)src % sizeof(W)))
-        return *(const W *)src;
-    BLIINDS_UNROLL
-    for (int i = 0; i < 4; i++) {
-        bool inside = y >= 0 && y < p.level[0].h && x + i >= 0 && x + i < w;
-
-        word |= (W)(inside ? src[i] : black) << (i * bits);
-    }
-    return word;
-}
-
-/// A tile's samples, as a thread loads them: a row for each warp in turn.
+/**
+ * A tile's samples, as a thread loads them: a row for each warp in turn, four
+ * samples for each lane, black where that is outside.
+ */
 template<typename T>
 static DEVICE_INLINE void load_level1(typename Word<T>::type dst[ROWS_PER_WARP],
                                       const BLIINDSCUDAParams &p,
-                                      const BLIINDSCUDAFrame &frame, int x0, int y0)
+                                      const BLIINDSCUDAFrame &frame, int tx, int ty)
+{
+    typedef typename Word<T>::type W;
+    const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
+    const int x  = tx * TILE_SAMPLES_X - HALO1 + 4 * lane;
+    const int y0 = ty * TILE_SAMPLES_Y - HALO1 + warp;
+    const int w = p.level[0].w, h = p.level[0].h, bits = 8 * sizeof(T);
+    const uint8_t *src = frame.src + (int64_t)y0 * frame.pitch + x * (int)sizeof(T);
+    const T black = frame.black << p.down;
+    const bool whole = x >= 0 && x + 3 < w && !(((uintptr_t)src | frame.pitch) % sizeof(W));
+
+    if (lane >= W1 / 4)
+        return;
+    BLIINDS_UNROLL
+    for (int i = 0; i < ROWS_PER_WARP; i++, src += NB_WARPS * frame.pitch) {
+        const int y = y0 + i * NB_WARPS;
+
+        if (whole && y >= 0 && y < h) {
+            dst[i] = *(const W *)src;
+        } else {
+            dst[i] = 0;
+            BLIINDS_UNROLL
+            for (int j = 0; j < 4; j++) {
+                bool inside = y >= 0 && y < h && x + j >= 0 && x + j < w;
+
+                dst[i] |= (W)(inside ? ((const T *)src)[j] : black) << (j * bits);
+            }
+        }
+    }
+}
+
+template<typename T>
+static DEVICE_INLINE void store_level1(Tile<T> &t, const typename Word<T>::type src[ROWS_PER_WARP])
 {
     const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
 
     BLIINDS_UNROLL
     for (int i = 0; i < ROWS_PER_WARP; i++)
         if (lane < W1 / 4 && warp + i * NB_WARPS < H1)
-            dst[i] = load_word<T>(p, frame, x0 + 4 * lane, y0 + warp + i * NB_WARPS);
+            *(typename Word<T>::type *)&t.level1[warp + i * NB_WARPS][4 * lane] = src[i];
 }
 
+/// Sample (x, y) of the tile's part of level 1, as bliinds_lowpass() takes it.
 template<typename T>
-static DEVICE_INLINE void store_level1(Tile &t, const typename Word<T>::type src[ROWS_PER_WARP],
-                                       const BLIINDSCUDAParams &p, int black)
+static DEVICE_INLINE int32_t sample1(const Tile<T> &t, const BLIINDSCUDAParams &p,
+                                     int black, int x, int y)
 {
-    const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
-
-    BLIINDS_UNROLL
-    for (int i = 0; i < ROWS_PER_WARP; i++) {
-        const int row = warp + i * NB_WARPS;
-
-        if (lane < W1 / 4 && row < H1) {
-            float4 v = { ((int)((T)(src[i])                      >> p.down) - black) * p.scale,
-                         ((int)((T)(src[i] >>  8 * sizeof(T))    >> p.down) - black) * p.scale,
-                         ((int)((T)(src[i] >> 16 * sizeof(T))    >> p.down) - black) * p.scale,
-                         ((int)((T)(src[i] >> 24 * sizeof(T))    >> p.down) - black) * p.scale };
-
-            *(float4 *)&t.level1[row][4 * lane] = v;
-        }
-    }
+    return ((t.level1[y][x] >> p.down) - black) << p.up;
 }
 
-/// A level 1 sample, exact in 8-bit steps, as an integer.
-static DEVICE_INLINE int32_t to_level_sample(float x)
+/// The same of level 2.
+template<typename T>
+static DEVICE_INLINE int32_t sample2(const Tile<T> &t, int x, int y)
 {
-    union { float f; int32_t i; } u;
+    int32_t high = t.level2.high[y][x] * (1 << (BLIINDS_FRAC_BITS - BLIINDS_LOW_BITS));
+    int32_t low  = t.level2.low[y][x]  * (1 << BLIINDS_FRAC_BITS);
 
-    // adding 1.5 * 2^15 leaves 8 fractional bits at the end of the mantissa
-    u.f = x + 49152.f;
-    return (u.i - 0x47400000) << (BLIINDS_FRAC_BITS - 8);
-}
-
-/// A sample from its parts.
-static DEVICE_INLINE int32_t join_parts(float high, float low)
-{
-    return ((int32_t)(high * (1 << (BLIINDS_FRAC_BITS - BLIINDS_LOW_BITS))) << BLIINDS_LOW_BITS) +
-           (int32_t)(low * (1 << BLIINDS_FRAC_BITS));
+    return (high << BLIINDS_LOW_BITS) + low;
 }
 
 /**
- * The second half of the low-pass filter, along rows.
- *
- * @param high,low W x H samples with the given stride; 0 outside of the level
- * @param x0,y0    the first one's place in the level
+ * The low-pass filter along a row, of columns that are filtered: each lane has
+ * two, and the next lane's first is its third.
  */
-template<int W, int H, int STRIDE, int COLUMN_STRIDE>
-static DEVICE_INLINE void filter_rows(float *high, float *low, const int32_t *column,
-                                      const BLIINDSCUDALevel &level, int x0, int y0,
-                                      int thread)
+template<int W, int H>
+static DEVICE_INLINE void store_sample(Split<W, H> &dst, int x, int y, bool inside,
+                                       bool is_mine, int32_t first, int32_t second)
 {
-    for (int i = thread; i < W * H; i += UPPER_THREADS) {
-        const int y = i / W, x = i % W;
-        const int32_t *c = column + y * COLUMN_STRIDE + 2 * x;
-        int32_t v = 0;
+    int32_t third = shuffle_down(first, 1);
+    int32_t v     = inside ? bliinds_lowpass(first, second, third) : 0;
 
-        if (x0 + x >= 0 && x0 + x < level.w && y0 + y >= 0 && y0 + y < level.h)
-            v = bliinds_lowpass(c[0], c[1], c[2]);
-        high[y * STRIDE + x] = bliinds_high(v);
-        low[y * STRIDE + x]  = bliinds_low(v);
+    if (is_mine) {
+        dst.high[y][x] = bliinds_high(v);
+        dst.low[y][x]  = bliinds_low(v);
     }
 }
 
-/// Levels 2 and 3 of a tile whose first sample of level 1 is (x0, y0).
-static DEVICE_INLINE void make_upper_levels(Tile &t, const BLIINDSCUDAParams &p,
-                                            int x0, int y0, int thread)
+template<typename T>
+static DEVICE_INLINE void make_level2(Tile<T> &t, const BLIINDSCUDAParams &p,
+                                      int black, int tx, int ty)
 {
-    if (thread < W1) {
-        int32_t above = to_level_sample(t.level1[0][thread]);
+    const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
+    const int x  = warp % 2 * HALF2 + lane;
+    const int c0 = 2 * x < W1 - 1 ? 2 * x : W1 - 2, c1 = c0 + 1;
+    const int y0 = warp / 2 * ROWS2;
+    const int left = tx * TILE_SAMPLES_X / 2 - HALO2 + x;
+    const int top  = ty * TILE_SAMPLES_Y / 2 - HALO2;
+    const bool is_mine = lane < HALF2 && x < W2, inside = left >= 0 && left < p.level[1].w;
+    int32_t above0 = sample1(t, p, black, c0, 2 * y0);
+    int32_t above1 = sample1(t, p, black, c1, 2 * y0);
 
-        BLIINDS_UNROLL
-        for (int y = 0; y < H2; y++) {
-            int32_t middle = to_level_sample(t.level1[2 * y + 1][thread]);
-            int32_t below  = to_level_sample(t.level1[2 * y + 2][thread]);
+    BLIINDS_UNROLL
+    for (int i = 0; i < ROWS2; i++) {
+        const int y = y0 + i;
 
-            t.column2[y][thread] = bliinds_lowpass(above, middle, below);
-            above = below;
+        if (y < H2) {
+            int32_t below0 = sample1(t, p, black, c0, 2 * y + 2);
+            int32_t below1 = sample1(t, p, black, c1, 2 * y + 2);
+
+            store_sample(t.level2, x, y, inside && top + y >= 0 && top + y < p.level[1].h, is_mine,
+                         bliinds_lowpass(above0, sample1(t, p, black, c0, 2 * y + 1), below0),
+                         bliinds_lowpass(above1, sample1(t, p, black, c1, 2 * y + 1), below1));
+            above0 = below0;
+            above1 = below1;
         }
     }
-    barrier(UPPER_BARRIER, UPPER_THREADS);
-    filter_rows<W2, H2, S2, W1>(&t.high2[0][0], &t.low2[0][0], &t.column2[0][0],
-                                p.level[1], x0 / 2, y0 / 2, thread);
-    barrier(UPPER_BARRIER, UPPER_THREADS);
-    for (int i = thread; i < H3 * W2; i += UPPER_THREADS) {
-        const int y = i / W2, x = i % W2;
+}
 
-        t.column3[y][x] = bliinds_lowpass(join_parts(t.high2[2 * y][x],     t.low2[2 * y][x]),
-                                          join_parts(t.high2[2 * y + 1][x], t.low2[2 * y + 1][x]),
-                                          join_parts(t.high2[2 * y + 2][x], t.low2[2 * y + 2][x]));
-    }
-    barrier(UPPER_BARRIER, UPPER_THREADS);
-    filter_rows<W3, H3, S3, W2>(&t.high3[0][0], &t.low3[0][0], &t.column3[0][0],
-                                p.level[2], x0 / 4, y0 / 4, thread);
-    barrier(UPPER_BARRIER, UPPER_THREADS);
+template<typename T>
+static DEVICE_INLINE void make_level3(Tile<T> &t, const BLIINDSCUDAParams &p, int tx, int ty)
+{
+    const int x = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
+    const int c0 = 2 * x < W2 ? 2 * x : W2 - 1, c1 = c0 + 1;
+    const int left = tx * TILE_SAMPLES_X / 4 - HALO3 + x;
+    const int top  = ty * TILE_SAMPLES_Y / 4 - HALO3;
+
+    for (int y = warp; y < H3; y += NB_WARPS)
+        store_sample(t.level3, x, y, left >= 0 && left < p.level[2].w &&
+                                     top + y >= 0 && top + y < p.level[2].h, x < W3,
+                     bliinds_lowpass(sample2(t, c0, 2 * y), sample2(t, c0, 2 * y + 1),
+                                     sample2(t, c0, 2 * y + 2)),
+                     bliinds_lowpass(sample2(t, c1, 2 * y), sample2(t, c1, 2 * y + 1),
+                                     sample2(t, c1, 2 * y + 2)));
 }
 
 static DEVICE_INLINE uint32_t float_bits(float x)
@@ -215,17 +219,23 @@ static DEVICE_INLINE uint32_t float_bits(float x)
 }
 
 /**
- * Bin of a statistic that is not negative, growing with it: 0 for 0, else 32
- * bins an octave from 2^-6 to 2^4 with what is beyond in the first and last.
+ * Bin of a statistic that is not negative, growing with it: 32 bins an octave
+ * from 2^-6 to 2^4, with what is beyond in the first and last.
  */
 #define BIN_SHIFT 18
-static DEVICE_INLINE int statistic_bin(uint32_t bits)
+#define BIN_FIRST ((127 - 6) << (23 - BIN_SHIFT))   ///< the same bits of bin 0's end, less 1
+static DEVICE_INLINE int statistic_bin(float x)
 {
-    int bin = (int)(bits >> BIN_SHIFT) - ((127 - 6) << (23 - BIN_SHIFT));
+    int bin = (int)(float_bits(x) >> BIN_SHIFT) - BIN_FIRST;
 
-    bin = bin < 1 ? 1 : bin;
-    bin = bin > BLIINDS_BINS - 1 ? BLIINDS_BINS - 1 : bin;
-    return bits ? bin : 0;
+    bin = bin < 0 ? 0 : bin;
+    return bin > BLIINDS_BINS - 1 ? BLIINDS_BINS - 1 : bin;
+}
+
+/// Bits of the smallest value in a bin.
+static DEVICE_INLINE uint32_t bin_start(int bin)
+{
+    return bin > 0 ? (uint32_t)(bin + BIN_FIRST) << BIN_SHIFT : 0;
 }
 
 static DEVICE_INLINE int gamma_bin(int index)
@@ -233,71 +243,103 @@ static DEVICE_INLINE int gamma_bin(int index)
     return index / BLIINDS_GAMMA_FINE;
 }
 
-/// A thread's share of the sums that are made with the statistics.
-typedef struct ThreadSums {
-    uint64_t energy[2];         ///< level 1, clear of the grid and straddling
-    uint64_t band[3];           ///< of the level of the thread's blocks
-} ThreadSums;
+/**
+ * A thread's share of the sums that are made with the statistics. Threads with
+ * blocks of level 1 have its energy, clear of the grid and straddling, in the
+ * first; others have the bands of level 3. The last have the bands of level 1
+ * or 2.
+ */
+#define NB_SUMS 6
+#define SUM_BAND 3
 
 /**
  * One block of a tile: its statistics to memory, the histograms and the sums.
  *
- * @param high first sample of the tile's part of the level, or its upper parts
- * @param low  its lower parts, NULL at level 1
- * @param tx,ty the tile
- * @param index of the block in the tile
+ * @param high bliinds_basis() of its rows' samples, or of their upper parts
+ * @param low  of their lower parts, NULL at level 1
+ * @param bx,by the block, which may be outside
  */
-template<int LEVEL, int STRIDE, int HALO>
+template<int LEVEL>
 static DEVICE_INLINE void tile_block(const BLIINDSCUDAParams &p,
                                      unsigned count[BLIINDS_NB_POOLED][BLIINDS_BINS],
-                                     ThreadSums &sums, const float *high,
-                                     const float *low, int tx, int ty, int index)
+                                     uint64_t sums[NB_SUMS], const float high[5][5],
+                                     const float (*low)[5], int bx, int by)
 {
     const BLIINDSCUDALevel &level = p.level[LEVEL];
-    const int tile_w = BLIINDS_TILE_W >> LEVEL, tile_h = BLIINDS_TILE_H >> LEVEL;
-    const int cx = index % tile_w, cy = index / tile_w;
-    const int bx = tx * tile_w + cx, by = ty * tile_h + cy;
-    const int window = (BLIINDS_STEP * cy + HALO - 1) * STRIDE + BLIINDS_STEP * cx + HALO - 1;
     const bool straddles = LEVEL == 0 && (bliinds_straddles(bx) || bliinds_straddles(by));
-    const int64_t i = (int64_t)by * level.bw + bx;
-    float h[5][5], l[5][5];
+    const int i = by * level.bw + bx;
     BLIINDSBlock block;
     int gamma;
 
     if (bx >= level.bw || by >= level.bh)
         return;
-
-    BLIINDS_UNROLL
-    for (int y = 0; y < BLIINDS_BLOCK; y++) {
-        const float *s = high + window + y * STRIDE;
-
-        bliinds_basis(h[y], s[0], s[1], s[2], s[3], s[4]);
-        if (LEVEL > 0) {
-            s = low + window + y * STRIDE;
-            bliinds_basis(l[y], s[0], s[1], s[2], s[3], s[4]);
-        }
-    }
-    bliinds_block(&block, h, LEVEL > 0 ? l : (const float (*)[5])0);
+    bliinds_block(&block, high, low);
     gamma = bliinds_gamma(p.gamma_table, block.rho);
 
     of_frame(p, level.statistic[BLIINDS_ZETA])[i] = straddles ? -block.zeta : block.zeta;
     of_frame(p, level.statistic[BLIINDS_SUB])[i]  = straddles ? -block.sub  : block.sub;
     of_frame(p, level.statistic[BLIINDS_ORI])[i]  = straddles ? -block.ori  : block.ori;
     of_frame(p, level.gamma)[i] = gamma | straddles << 15;
-    atomic_add(&count[BLIINDS_ZETA][statistic_bin(float_bits(block.zeta))], 1);
-    atomic_add(&count[BLIINDS_SUB][statistic_bin(float_bits(block.sub))], 1);
-    atomic_add(&count[BLIINDS_ORI][statistic_bin(float_bits(block.ori))], 1);
+    atomic_add(&count[BLIINDS_ZETA][statistic_bin(block.zeta)], 1);
+    atomic_add(&count[BLIINDS_SUB][statistic_bin(block.sub)], 1);
+    atomic_add(&count[BLIINDS_ORI][statistic_bin(block.ori)], 1);
     atomic_add(&count[BLIINDS_GAMMA][gamma_bin(gamma)], 1);
 
     if (LEVEL == 0) {
         uint64_t energy = bliinds_fixed(block.energy);
 
-        sums.energy[0] += straddles ? 0 : energy;
-        sums.energy[1] += straddles ? energy : 0;
+        sums[0] += straddles ? 0 : energy;
+        sums[1] += straddles ? energy : 0;
     }
     BLIINDS_UNROLL
     for (int b = 0; b < 3; b++)
-        sums.band[b] += bliinds_fixed(block.band[b]);
+        sums[(LEVEL < 2 ? SUM_BAND : 0) + b] += bliinds_fixed(block.band[b]);
+}
+
+/// Two blocks of level 1, one above the other: they share two rows.
+template<typename T>
+static DEVICE_INLINE void level1_blocks(const BLIINDSCUDAParams &p, const Tile<T> &t,
+                                        unsigned count[BLIINDS_NB_POOLED][BLIINDS_BINS],
+                                        uint64_t sums[NB_SUMS], int tx, int ty, int thread)
+{
+    const int cx = thread % BLIINDS_TILE_W, cy = thread / BLIINDS_TILE_W * 2;
+    const int bx = tx * BLIINDS_TILE_W + cx, by = ty * BLIINDS_TILE_H + cy;
+    const T *src = &t.level1[BLIINDS_STEP * cy + HALO1 - 1][BLIINDS_STEP * cx + HALO1 - 1];
+    float basis[BLIINDS_STEP + BLIINDS_BLOCK][5];
+
+    // black is not subtracted: it is in the mean only, which is not used
+    BLIINDS_UNROLL
+    for (int y = 0; y < BLIINDS_STEP + BLIINDS_BLOCK; y++) {
+        const T *s = src + y * W1;
+
+        bliinds_basis(basis[y], (s[0] >> p.down) * p.scale, (s[1] >> p.down) * p.scale,
+                      (s[2] >> p.down) * p.scale, (s[3] >> p.down) * p.scale,
+                      (s[4] >> p.down) * p.scale);
+        if (y == BLIINDS_BLOCK - 1)
+            tile_block<0>(p, count, sums, basis, 0, bx, by);
+    }
+    tile_block<0>(p, count, sums, basis + BLIINDS_STEP, 0, bx, by + 1);
+}
+
+/// One block of level 2 or 3.
+template<int LEVEL, int HALO, int W, int H>
+static DEVICE_INLINE void upper_block(const BLIINDSCUDAParams &p, const Split<W, H> &split,
+                                      unsigned count[BLIINDS_NB_POOLED][BLIINDS_BINS],
+                                      uint64_t sums[NB_SUMS], int tx, int ty, int thread)
+{
+    const int tile_w = BLIINDS_TILE_W >> LEVEL, tile_h = BLIINDS_TILE_H >> LEVEL;
+    const int cx = thread % tile_w, cy = thread / tile_w;
+    const int x = BLIINDS_STEP * cx + HALO - 1, y = BLIINDS_STEP * cy + HALO - 1;
+    float high[5][5], low[5][5];
+
+    BLIINDS_UNROLL
+    for (int i = 0; i < BLIINDS_BLOCK; i++) {
+        const float *h = &split.high[y + i][x], *l = &split.low[y + i][x];
+
+        bliinds_basis(high[i], h[0], h[1], h[2], h[3], h[4]);
+        bliinds_basis(low[i],  l[0], l[1], l[2], l[3], l[4]);
+    }
+    tile_block<LEVEL>(p, count, sums, high, low, tx * tile_w + cx, ty * tile_h + cy);
 }
 
 /// Add to a sum in device memory.
@@ -307,58 +349,52 @@ static DEVICE_INLINE void add_sum(BLIINDSSum *dst, uint64_t whole, uint64_t frac
     atomic_add64(&dst->fraction, fraction);
 }
 
-/**
- * Add the threads' sums to those in device memory, by way of shared memory:
- * a warp takes one sum of a level.
- */
-#define THREAD_SUMS (sizeof(ThreadSums) / sizeof(uint64_t))
-static DEVICE_INLINE void flush_sums(BLIINDSCUDASums dst[BLIINDS_LEVELS], const ThreadSums &sums,
-                                     uint64_t shared[THREAD_SUMS][BLIINDS_TILE_THREADS])
+/// Add the threads' sums to those in device memory; a warp has one of a level.
+static DEVICE_INLINE void flush_sums(BLIINDSCUDASums dst[BLIINDS_LEVELS],
+                                     const uint64_t sums[NB_SUMS],
+                                     uint64_t shared[NB_SUMS][BLIINDS_TILE_THREADS])
 {
     const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
-    // warps 0 to 4: level 1, its energies first; 5 to 7: level 2; 8 to 10: level 3
-    const int l     = warp < 5 ? 0 : warp < 8 ? 1 : 2;
-    const int sum   = warp < 5 ? warp : 2 + (warp - 5) % 3;
-    const int first = l == 0 ? 0 : l == 1 ? LEVEL1_THREADS : LEVEL1_THREADS + LEVEL1_THREADS / 4;
-    const int nb    = l == 0 ? LEVEL1_THREADS : l == 1 ? LEVEL1_THREADS / 4 : LEVEL1_THREADS / 16;
+    // warps 0, 1: energy; 2 to 4, 5 to 7, 8 to 10: bands of level 1, 2, 3
+    const int l     = warp < 2 ? 0 : (warp - 2) / 3, band = (warp - 2) % 3;
+    const int sum   = warp < 2 ? warp : l < 2 ? SUM_BAND + band : band;
+    const int first = l == 0 ? 0 : LEVEL1_THREADS;
+    const int end   = l == 0 ? LEVEL1_THREADS : BLIINDS_TILE_THREADS;
     uint64_t whole = 0, fraction = 0;
 
     BLIINDS_UNROLL
-    for (int i = 0; i < 2; i++)
-        shared[i][threadIdx.x] = sums.energy[i];
-    BLIINDS_UNROLL
-    for (int i = 0; i < 3; i++)
-        shared[2 + i][threadIdx.x] = sums.band[i];
+    for (int i = 0; i < NB_SUMS; i++)
+        shared[i][threadIdx.x] = sums[i];
     __syncthreads();
-    if (warp >= 11)
+    if (l >= BLIINDS_LEVELS)
         return;
-    for (int i = first + lane; i < first + nb; i += WARP_SIZE) {
+    for (int i = first + lane; i < end; i += WARP_SIZE) {
         whole    += shared[sum][i] >> 32;
         fraction += (uint32_t)shared[sum][i];
     }
     whole    = warp_sum(whole);
     fraction = warp_sum(fraction);
     if (lane == 0)
-        add_sum(sum < 2 ? &dst[l].energy[sum] : &dst[l].band[sum - 2], whole, fraction);
+        add_sum(warp < 2 ? &dst[l].energy[warp] : &dst[l].band[band], whole, fraction);
 }
 
 template<typename T>
 static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p)
 {
     __shared__ union {
-        Tile t;
-        uint64_t sums[THREAD_SUMS][BLIINDS_TILE_THREADS];
+        Tile<T> t;
+        uint64_t sums[NB_SUMS][BLIINDS_TILE_THREADS];
     } s;
     __shared__ unsigned count[BLIINDS_LEVELS][BLIINDS_NB_POOLED][BLIINDS_BINS];
     const BLIINDSCUDAFrame &frame = p.frame[blockIdx.y];
     BLIINDSCUDAState *state = p.state + blockIdx.y;
-    const int tid = threadIdx.x, upper = tid - LEVEL1_THREADS;
+    const int tid = threadIdx.x, upper = tid - LEVEL1_THREADS, black = frame.black;
     unsigned *counts = &count[0][0][0], *total = &state->count[0][0][0];
-    ThreadSums sums = { { 0, 0 }, { 0, 0, 0 } };
+    uint64_t sums[NB_SUMS] = { 0, 0, 0, 0, 0, 0 };
     typename Word<T>::type word[ROWS_PER_WARP];
     int tile = blockIdx.x, tx = tile % p.nb_tiles_x, ty = tile / p.nb_tiles_x;
 
-    load_level1<T>(word, p, frame, tx * TILE_SAMPLES_X - HALO1, ty * TILE_SAMPLES_Y - HALO1);
+    load_level1<T>(word, p, frame, tx, ty);
     for (int i = tid; i < BLIINDS_LEVELS * BLIINDS_NB_POOLED * BLIINDS_BINS; i += BLIINDS_TILE_THREADS)
         counts[i] = 0;
 
@@ -366,7 +402,7 @@ static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p)
         const int this_tx = tx, this_ty = ty;
 
         __syncthreads();
-        store_level1<T>(s.t, word, p, frame.black);
+        store_level1(s.t, word);
         __syncthreads();
 
         // the next tile's samples come while this one's blocks are worked on
@@ -374,22 +410,20 @@ static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p)
         tx = tile % p.nb_tiles_x;
         ty = tile / p.nb_tiles_x;
         if (tile < p.nb_tiles)
-            load_level1<T>(word, p, frame, tx * TILE_SAMPLES_X - HALO1,
-                           ty * TILE_SAMPLES_Y - HALO1);
+            load_level1<T>(word, p, frame, tx, ty);
 
-        if (tid < LEVEL1_THREADS) {
-            tile_block<0, W1, HALO1>(p, count[0], sums, &s.t.level1[0][0], 0,
-                                     this_tx, this_ty, tid);
-            continue;
+        make_level2(s.t, p, black, this_tx, this_ty);
+        __syncthreads();
+        make_level3(s.t, p, this_tx, this_ty);
+        __syncthreads();
+
+        if (upper < 0) {
+            level1_blocks(p, s.t, count[0], sums, this_tx, this_ty, tid);
+        } else {
+            upper_block<1, HALO2>(p, s.t.level2, count[1], sums, this_tx, this_ty, upper);
+            if (upper < WARP_SIZE)
+                upper_block<2, HALO3>(p, s.t.level3, count[2], sums, this_tx, this_ty, upper);
         }
-        make_upper_levels(s.t, p, this_tx * TILE_SAMPLES_X - HALO1,
-                          this_ty * TILE_SAMPLES_Y - HALO1, upper);
-        if (upper < LEVEL1_THREADS / 4)
-            tile_block<1, S2, HALO2>(p, count[1], sums, &s.t.high2[0][0], &s.t.low2[0][0],
-                                     this_tx, this_ty, upper);
-        else if (upper < LEVEL1_THREADS / 4 + LEVEL1_THREADS / 16)
-            tile_block<2, S3, HALO3>(p, count[2], sums, &s.t.high3[0][0], &s.t.low3[0][0],
-                                     this_tx, this_ty, upper - LEVEL1_THREADS / 4);
     }
     __syncthreads();
 
@@ -408,7 +442,7 @@ static DEVICE_INLINE int bin_of_rank(int rank, int nb, bool smallest)
 #define POOL_WARPS (BLIINDS_POOL_THREADS / WARP_SIZE)
 #define DIGIT_BITS (BIN_SHIFT / 2)
 #define NB_DIGITS  (1 << DIGIT_BITS)            ///< two for each thread
-#define LIST_SIZE  (2 * BLIINDS_POOL_CHUNK)     ///< of a list in shared memory
+#define LIST_SIZE  BLIINDS_POOL_CHUNK           ///< of a list in shared memory
 
 /**
  * Find where the sum of nb counts, taken in the order of quality, reaches k.
@@ -521,7 +555,7 @@ static DEVICE_INLINE void pool_statistic(Pool &s, const BLIINDSCUDAParams &p, co
     const int tid = threadIdx.x;
     uint64_t sum[2] = { 0, 0 }, worst = 0;
     float v[BLIINDS_POOL_EACH];
-    int bin;
+    uint32_t start, end;
 
     BLIINDS_UNROLL
     for (int i = 0; i < BLIINDS_POOL_EACH; i++) {
@@ -530,23 +564,24 @@ static DEVICE_INLINE void pool_statistic(Pool &s, const BLIINDSCUDAParams &p, co
         v[i] = block < c.end ? value[block] : 0.f;
     }
     find_threshold(s, state, c);
-    bin = s.threshold[0];
+    start = bin_start(s.threshold[0]);
+    end   = s.threshold[0] < BLIINDS_BINS - 1 ? bin_start(s.threshold[0] + 1) : ~0u;
+    start = start ? start : 1;      // zeros add nothing
     BLIINDS_UNROLL
     for (int i = 0; i < BLIINDS_POOL_EACH; i++) {
-        bool straddles = float_bits(v[i]) >> 31;
-        float x = fabsf(v[i]);
-        uint64_t fixed = bliinds_fixed(x);
-        int b = statistic_bin(float_bits(x));
+        const float x = fabsf(v[i]);
+        const uint64_t fixed = bliinds_fixed(x);
 
-        sum[0] += straddles ? 0 : fixed;
-        sum[1] += straddles ? fixed : 0;
-        if (b > bin)
+        sum[0] += fixed;
+        if (float_bits(v[i]) >> 31)
+            sum[1] += fixed;
+        if (float_bits(x) >= end)
             worst += fixed;
-        else if (b == bin && bin > 0)
+        else if (float_bits(x) >= start)
             s.list[atomic_add(&s.nb_listed, 1)] = x;
     }
 
-    sum[0] = pool_sums(s, sum[0], sum[1], worst);
+    sum[0] = pool_sums(s, sum[0] - sum[1], sum[1], worst);
     if (tid < 3)
         add_sum(tid < 2 ? &sums->grid[tid] : &sums->worst, sum[0] >> 32, (uint32_t)sum[0]);
     if (tid == WARP_SIZE && s.nb_listed)
@@ -645,11 +680,12 @@ static DEVICE_INLINE uint64_t sum_largest(Pool &s, const float *list, int n,
 /// Sum of what is needed of the threshold's bin of a statistic.
 static DEVICE_INLINE uint64_t finish_statistic(Pool &s, const BLIINDSCUDAParams &p, const Chunk &c)
 {
-    const int tid = threadIdx.x, bin = s.threshold[0], need = s.threshold[1];
+    const int tid = threadIdx.x, bin = s.threshold[0];
     const int n = load_relaxed(&p.state[blockIdx.y].nb_listed[c.level][c.pooled]);
+    const int need = s.threshold[1] < n ? s.threshold[1] : n;
     const float *list = of_frame(p, p.level[c.level].list[c.pooled]);
 
-    if (bin == 0)
+    if (!n)
         return 0;
     if (n <= LIST_SIZE) {
         for (int i = tid; i < n; i += BLIINDS_POOL_THREADS)
@@ -657,7 +693,7 @@ static DEVICE_INLINE uint64_t finish_statistic(Pool &s, const BLIINDSCUDAParams 
         list = s.list;
     }
     __syncthreads();
-    return sum_largest(s, list, n, need, bin == 1 || bin == BLIINDS_BINS - 1);
+    return sum_largest(s, list, n, need, bin == 0 || bin == BLIINDS_BINS - 1);
 }
 
 /// The same for gamma, by the first warp.

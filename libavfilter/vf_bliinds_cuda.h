@@ -35,16 +35,16 @@
 #define BLIINDS_DEVICE_PTR(type) CUdeviceptr
 #endif
 
-/// @name Blocks of level 1 in a tile, and threads: those, and half as many more
+/// @name Blocks of level 1 in a tile, and threads: one for two of them, and half as many more
 /// @{
 #define BLIINDS_TILE_W 32
-#define BLIINDS_TILE_H 8
-#define BLIINDS_TILE_THREADS (BLIINDS_TILE_W * BLIINDS_TILE_H * 3 / 2)
+#define BLIINDS_TILE_H 16
+#define BLIINDS_TILE_THREADS (BLIINDS_TILE_W * BLIINDS_TILE_H * 3 / 4)
 /// @}
 #define BLIINDS_TILES_PER_SM 2      ///< tiles worked on at once by a multiprocessor
 
 #define BLIINDS_POOL_THREADS 256
-#define BLIINDS_POOL_EACH    8      ///< blocks that a thread pools
+#define BLIINDS_POOL_EACH    16     ///< blocks that a thread pools
 #define BLIINDS_POOL_CHUNK   (BLIINDS_POOL_THREADS * BLIINDS_POOL_EACH)
 
 /// The statistics of BLIINDSStatistic, and gamma.
@@ -111,6 +111,7 @@ typedef struct BLIINDSCUDAParams {
     BLIINDSCUDALevel level[BLIINDS_LEVELS];
     uint64_t frame_size;                        ///< from a frame's data to the next's, in bytes
     int down;                                   ///< right shift from src to a value
+    int up;                                     ///< left shift from a value to a level sample
     float scale;                                ///< from a value to 8-bit steps
     int nb_tiles_x, nb_tiles;
     BLIINDS_DEVICE_PTR(const float) gamma_table;
