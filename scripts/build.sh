@@ -23,12 +23,15 @@ lean() {
 decoder h264 hevc vp8 vp9 av1 libdav1d mpeg1video mpeg2video mpeg4 h263 msmpeg4v2 msmpeg4v3 flv
 decoder vc1 wmv3 prores dnxhd mjpeg png bmp gif pbm pgm pgmyuv ppm tiff ffv1 huffyuv ffvhuff utvideo
 decoder v210 rawvideo wrapped_avframe
+decoder aac aac_latm ac3 eac3 dca truehd mp2float mp3float opus vorbis flac alac wmav2 amrnb
+decoder pcm_s16le pcm_s16be pcm_s24le pcm_s24be pcm_s32le pcm_f32le pcm_u8 pcm_alaw pcm_mulaw
+decoder pcm_bluray pcm_dvd adpcm_ms adpcm_ima_wav adpcm_ima_qt
 encoder rawvideo wrapped_avframe ffv1 png mjpeg mpeg2video mpeg4 huffyuv prores_ks pgm ppm
-encoder libx264 libx265 h264_nvenc hevc_nvenc
+encoder libx264 libx265 h264_nvenc hevc_nvenc pcm_s16le aac ac3 mp2
 hwaccel h264_nvdec hevc_nvdec av1_nvdec vp8_nvdec vp9_nvdec mpeg1_nvdec mpeg2_nvdec mpeg4_nvdec
 hwaccel vc1_nvdec wmv3_nvdec mjpeg_nvdec
 parser h264 hevc vp8 vp9 av1 mpegvideo mpeg4video h263 vc1 dnxhd mjpeg png bmp gif pnm ffv1 prores
-parser aac ac3 mpegaudio opus vorbis flac
+parser aac aac_latm ac3 dca mlp mpegaudio opus vorbis flac amr
 bsf h264_mp4toannexb hevc_mp4toannexb extract_extradata vp9_superframe vp9_superframe_split
 bsf av1_frame_merge av1_frame_split mpeg4_unpack_bframes null
 demuxer mov matroska mpegts mpegps mpegvideo avi flv asf mxf nut ivf obu h264 hevc m4v mjpeg vc1
@@ -45,6 +48,7 @@ filter ssim psnr xpsnr signalstats siti blurdetect blockdetect scdet blackdetect
 filter setpts settb fps trim loop reverse framestep tile hstack vstack xstack concat interleave overlay
 filter setsar setdar setfield setrange setparams yadif bwdif deblock movie buffer buffersink
 filter nullsink sendcmd streamselect thumbnail realtime
+filter aresample aformat anull atrim asetpts anullsrc sine
 filter hwupload hwdownload hwmap hwupload_cuda scale_cuda bwdif_cuda
 filter $(our_filters | xargs)
 END
