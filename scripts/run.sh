@@ -14,8 +14,9 @@ sample() {
         clip=$build/vtest.avi ;;
     '')
         say "note: no opencv-doc package here, so a drawn clip stands in for a real one"
-        clip=$build/testsrc2.mkv
-        [ -f "$clip" ] || "$ffmpeg" -v error -f lavfi -i testsrc2=d=10 -c:v ffv1 "$clip" ;;
+        clip=$build/mandelbrot.mkv
+        [ -f "$clip" ] || "$ffmpeg" -v error -t 10 -f lavfi \
+            -i mandelbrot=rate=25,noise=alls=12:allf=t,format=yuv420p -c:v ffv1 "$clip" ;;
     esac
     echo "$clip"
 }
