@@ -98,14 +98,13 @@ BLIINDS_INLINE float bliinds_sqrt(float x)
 #define BLIINDS_LOW_BITS 12
 
 /**
- * Taps of the low-pass filter before decimation, a Gaussian of sigma 0.5 over
- * 3 samples (0.106506978919200, 0.786986042161605, 0.106506978919200), in
- * units of 2^-24; their sum is exactly 2^24, so flat stays flat and a ramp
- * stays a ramp.
+ * Outer tap of the low-pass filter before decimation, a Gaussian of sigma 0.5
+ * over 3 samples (0.106506978919200, 0.786986042161605, 0.106506978919200), in
+ * units of 2^-24. The sum of the taps is exactly 1, so flat stays flat and a
+ * ramp stays a ramp.
  */
 #define BLIINDS_TAP_BITS 24
 #define BLIINDS_TAP_SIDE 1786891
-#define BLIINDS_TAP_MID  ((1 << BLIINDS_TAP_BITS) - 2 * BLIINDS_TAP_SIDE)
 
 /// @name The table of the generalised Gaussian: shapes 0.030 .. 10.000
 /// @{
@@ -124,7 +123,7 @@ BLIINDS_INLINE float bliinds_sqrt(float x)
 #define BLIINDS_SET_NOISE (16.f / (1 << BLIINDS_FRAC_BITS))
 
 /// The energy subband ratio has no bound; 127 was seen on pictures.
-#define BLIINDS_SUB_MAX 524287.f
+#define BLIINDS_SUB_MAX 131071.f
 
 /// The statistics of one block.
 typedef struct BLIINDSBlock {
@@ -137,15 +136,16 @@ typedef struct BLIINDSBlock {
 } BLIINDSBlock;
 
 /**
- * One tap of the separable low-pass filter, rounded to nearest.
+ * One direction of the separable low-pass filter: side * m + mid * c + side * p
+ * with mid = 1 - 2 side, rounded to nearest.
  *
  * @param m,p samples before and after, 0 outside of the image
  * @param c   the sample itself
  */
 BLIINDS_INLINE int32_t bliinds_lowpass(int32_t m, int32_t c, int32_t p)
 {
-    return (BLIINDS_TAP_SIDE * (int64_t)(m + p) + BLIINDS_TAP_MID * (int64_t)c +
-            (1 << (BLIINDS_TAP_BITS - 1))) >> BLIINDS_TAP_BITS;
+    return c + (int32_t)((BLIINDS_TAP_SIDE * (int64_t)(m + p - 2 * c) +
+                          (1 << (BLIINDS_TAP_BITS - 1))) >> BLIINDS_TAP_BITS);
 }
 
 /// Upper part of a level sample, exact in single precision, in 8-bit steps.

@@ -57,7 +57,6 @@ typedef struct BLIINDSCUDAContext {
     CUdeviceptr state;                  ///< BLIINDSCUDAState
     CUdeviceptr block_memory;           ///< statistics of all blocks of a batch
     int width, height;                  ///< that the memory is made for
-    int nb_pool_chunks;
 
     BLIINDSCUDAParams params;           ///< for width x height, and the batch
     int max_batch, nb_batch;            ///< frames that one launch may take, and has
@@ -98,23 +97,47 @@ static int picture_height(const AVFrame *frame)
     return frame->height - (int)frame->crop_top;
 }
 
+/**
+ * Split the blocks to be pooled into chunks, as many as run at once; sums in 64
+ * bits allow for BLIINDS_POOL_MAX of them in each.
+ *
+ * @return number of chunks of a frame and statistic
+ */
+static int split_pool(BLIINDSCUDAContext *s)
+{
+    const int max_chunks = s->cuda.nb_multiprocessors * BLIINDS_POOLS_PER_SM /
+                           (BLIINDS_NB_POOLED * s->nb_batch);
+    int nb_chunks;
+
+    s->params.pool_chunk = 0;
+    do {
+        nb_chunks = 0;
+        s->params.pool_chunk += BLIINDS_POOL_CHUNK;
+        for (int l = 0; l < BLIINDS_LEVELS; l++)
+            nb_chunks += DIV_UP(s->params.level[l].bw * s->params.level[l].bh,
+                                s->params.pool_chunk);
+    } while (nb_chunks > max_chunks && s->params.pool_chunk < BLIINDS_POOL_MAX);
+    return nb_chunks;
+}
+
 /// Enqueue the kernels of the batch.
 static int launch_batch(AVFilterContext *ctx)
 {
     BLIINDSCUDAContext *s = ctx->priv;
     const int per_frame = DIV_UP(s->cuda.nb_multiprocessors * BLIINDS_TILES_PER_SM,
                                  FFMAX(s->nb_batch, 1));
+    int nb_chunks, ret;
     CUcontext dummy;
-    int ret;
 
     if (!s->nb_batch)
         return 0;
+    nb_chunks = split_pool(s);
     ret = CHECK_CU(s->cuda.cu->cuCtxPushCurrent(s->cuda.hwctx->cuda_ctx));
     if (ret < 0)
         return ret;
     ret = launch(ctx, s->blocks, FFMIN(s->params.nb_tiles, per_frame), BLIINDS_TILE_THREADS);
     if (ret >= 0)
-        ret = launch(ctx, s->pool, s->nb_pool_chunks * BLIINDS_NB_POOLED, BLIINDS_POOL_THREADS);
+        ret = launch(ctx, s->pool, nb_chunks * BLIINDS_NB_POOLED, BLIINDS_POOL_THREADS);
     CHECK_CU(s->cuda.cu->cuCtxPopCurrent(&dummy));
     s->nb_batch = 0;
     return ret < 0 ? ret : ff_quality_cuda_launched(&s->cuda, ctx);
@@ -211,7 +234,6 @@ static int alloc_blocks(AVFilterContext *ctx, int width, int height)
     }
 
     *params = (BLIINDSCUDAParams){ .gamma_table = s->gamma_table, .state = s->state };
-    s->nb_pool_chunks = 0;
     for (int l = 0; l < BLIINDS_LEVELS; l++) {
         BLIINDSCUDALevel *level = &params->level[l];
 
@@ -220,7 +242,6 @@ static int alloc_blocks(AVFilterContext *ctx, int width, int height)
         level->bw = bliinds_nb_blocks(level->w);
         level->bh = bliinds_nb_blocks(level->h);
         nb_blocks += level->bw * level->bh;
-        s->nb_pool_chunks += DIV_UP(level->bw * level->bh, BLIINDS_POOL_CHUNK);
     }
     params->nb_tiles_x = DIV_UP(params->level[0].bw, BLIINDS_TILE_W);
     params->nb_tiles   = params->nb_tiles_x * DIV_UP(params->level[0].bh, BLIINDS_TILE_H);
@@ -337,12 +358,13 @@ static void read_result(BLIINDSLevelSums sums[BLIINDS_LEVELS], const BLIINDSCUDA
 }
 
 /**
- * Pass on the frames whose results are there; if more than max_left are in
+ * Score the frames whose results are there; if more than max_left are in
  * flight, enqueue what is not yet.
  *
  * @param max_left wait until no more than this many are left
+ * @param pass_on  0 if nobody takes the frames any more
  */
-static int deliver(AVFilterContext *ctx, int max_left)
+static int deliver(AVFilterContext *ctx, int max_left, int pass_on)
 {
     BLIINDSCUDAContext *s = ctx->priv;
     AVFrame *frame;
@@ -364,6 +386,10 @@ static int deliver(AVFilterContext *ctx, int max_left)
                 return ret;
             }
         }
+        if (!pass_on) {
+            av_frame_free(&frame);
+            continue;
+        }
         ret = ff_filter_frame(ctx->outputs[0], frame);
         if (ret < 0)
             return ret;
@@ -383,14 +409,15 @@ static int activate(AVFilterContext *ctx)
     status = ff_outlink_get_status(outlink);
     if (status) {
         ff_inlink_set_status(inlink, status);
-        return ff_bliinds_finish(&s->common, ctx);
+        ret = deliver(ctx, 0, 0);
+        return ret < 0 ? ret : ff_bliinds_finish(&s->common, ctx);
     }
 
     while ((ret = ff_inlink_consume_frame(inlink, &frame)) > 0) {
         ret = queue_frame(ctx, frame);
         if (ret < 0)
             return ret;
-        ret = deliver(ctx, s->queue - 1);
+        ret = deliver(ctx, s->queue - 1, 1);
         if (ret < 0)
             return ret;
     }
@@ -398,14 +425,14 @@ static int activate(AVFilterContext *ctx)
         return ret;
 
     if (ff_inlink_acknowledge_status(inlink, &status, &pts)) {
-        ret = deliver(ctx, 0);
+        ret = deliver(ctx, 0, 1);
         if (ret < 0)
             return ret;
         ff_outlink_set_status(outlink, status, pts);
         return ff_bliinds_finish(&s->common, ctx);
     }
 
-    ret = deliver(ctx, s->queue - 1);
+    ret = deliver(ctx, s->queue - 1, 1);
     if (ret < 0)
         return ret;
     FF_FILTER_FORWARD_WANTED(outlink, inlink);

@@ -26,13 +26,14 @@
  * A tile is 96x48 samples of luma: it owns 32x16 blocks of level 1, 16x8 of
  * level 2 and 8x4 of level 3. A thread block takes one tile after the other:
  * it loads the tile's samples with what its blocks reach beyond it, and makes
- * the tile's part of levels 2 and 3, in shared memory. Then eight warps have
- * two rows of 32 blocks of level 1 each, four have the blocks of level 2, and
+ * the tile's part of levels 2 and 3, in shared memory. Then four warps have
+ * four rows of 32 blocks of level 1 each, two have the blocks of level 2, and
  * one of these those of level 3. Coarse histograms for the choice of the worst
  * 10 % stay in shared memory over all tiles.
  */
-#define NB_WARPS       (BLIINDS_TILE_THREADS / WARP_SIZE)
-#define LEVEL1_THREADS (BLIINDS_TILE_W * BLIINDS_TILE_H / 2)
+#define NB_WARPS     (BLIINDS_TILE_THREADS / WARP_SIZE)
+#define UPPER_WARPS  2
+#define LEVEL1_WARPS (NB_WARPS - UPPER_WARPS)
 
 #define TILE_SAMPLES_X (BLIINDS_STEP * BLIINDS_TILE_W)
 #define TILE_SAMPLES_Y (BLIINDS_STEP * BLIINDS_TILE_H)
@@ -50,7 +51,8 @@
 #define H3 (TILE_SAMPLES_Y / 4 + 2)
 /// @}
 
-#define ROWS_PER_WARP ((H1 + NB_WARPS - 1) / NB_WARPS)
+/// Rows that a warp loads at once.
+#define LOAD_ROWS 5
 
 /// Level 2 is made by two warps side by side, in as many groups of rows.
 #define HALF2  ((W2 + 1) / 2)
@@ -79,61 +81,81 @@ static DEVICE_INLINE T *of_frame(const BLIINDSCUDAParams &p, T *first)
     return (T *)((uint8_t *)first + blockIdx.y * p.frame_size);
 }
 
-/**
- * A tile's samples, as a thread loads them: a row for each warp in turn, four
- * samples for each lane, black where that is outside.
- */
+/// Four samples of luma from (x, y) on, black where that is outside.
 template<typename T>
-static DEVICE_INLINE void load_level1(typename Word<T>::type dst[ROWS_PER_WARP],
-                                      const BLIINDSCUDAParams &p,
+static DEVICE_INLINE typename Word<T>::type load_outside(const BLIINDSCUDAParams &p,
+                                                         const uint8_t *src, int black,
+                                                         int x, int y)
+{
+    typename Word<T>::type word = 0;
+
+    BLIINDS_UNROLL
+    for (int i = 0; i < 4; i++) {
+        bool inside = y >= 0 && y < p.level[0].h && x + i >= 0 && x + i < p.level[0].w;
+        T v = inside ? ((const T *)src)[i] : (T)(black << p.down);
+
+        word |= (typename Word<T>::type)v << (i * 8 * sizeof(T));
+    }
+    return word;
+}
+
+/// Load a tile's samples: a row for each warp in turn, four samples a lane.
+template<typename T>
+static DEVICE_INLINE void load_level1(Tile<T> &t, const BLIINDSCUDAParams &p,
                                       const BLIINDSCUDAFrame &frame, int tx, int ty)
 {
     typedef typename Word<T>::type W;
     const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
-    const int x  = tx * TILE_SAMPLES_X - HALO1 + 4 * lane;
-    const int y0 = ty * TILE_SAMPLES_Y - HALO1 + warp;
-    const int w = p.level[0].w, h = p.level[0].h, bits = 8 * sizeof(T);
-    const uint8_t *src = frame.src + (int64_t)y0 * frame.pitch + x * (int)sizeof(T);
-    const T black = frame.black << p.down;
-    const bool whole = x >= 0 && x + 3 < w && !(((uintptr_t)src | frame.pitch) % sizeof(W));
+    const int x = tx * TILE_SAMPLES_X - HALO1 + 4 * lane;
+    const int y = ty * TILE_SAMPLES_Y - HALO1;
+    const int pitch = frame.pitch;
+    const uint8_t *src = frame.src + (int64_t)(y + warp) * pitch + x * (int)sizeof(T);
+    W *dst = (W *)&t.level1[warp][4 * lane], word[LOAD_ROWS];
+    // the same for all threads
+    const bool inside = tx > 0 && ty > 0 && y + H1 <= p.level[0].h &&
+                        tx * TILE_SAMPLES_X - HALO1 + W1 <= p.level[0].w &&
+                        !(((uintptr_t)frame.src | pitch) % sizeof(W));
 
     if (lane >= W1 / 4)
         return;
     BLIINDS_UNROLL
-    for (int i = 0; i < ROWS_PER_WARP; i++, src += NB_WARPS * frame.pitch) {
-        const int y = y0 + i * NB_WARPS;
+    for (int row = 0; row < H1; row += LOAD_ROWS * NB_WARPS) {
+        BLIINDS_UNROLL
+        for (int i = 0; i < LOAD_ROWS; i++) {
+            const int r = row + i * NB_WARPS;
+            const uint8_t *s = src + r * pitch;
 
-        if (whole && y >= 0 && y < h) {
-            dst[i] = *(const W *)src;
-        } else {
-            dst[i] = 0;
-            BLIINDS_UNROLL
-            for (int j = 0; j < 4; j++) {
-                bool inside = y >= 0 && y < h && x + j >= 0 && x + j < w;
+            if (r + NB_WARPS <= H1 || r + warp < H1)
+                word[i] = inside ? *(const W *)s
+                                 : load_outside<T>(p, s, frame.black, x, y + warp + r);
+        }
+        BLIINDS_UNROLL
+        for (int i = 0; i < LOAD_ROWS; i++) {
+            const int r = row + i * NB_WARPS;
 
-                dst[i] |= (W)(inside ? ((const T *)src)[j] : black) << (j * bits);
-            }
+            if (r + NB_WARPS <= H1 || r + warp < H1)
+                dst[r * (W1 / 4)] = word[i];
         }
     }
 }
 
+/// bliinds_lowpass() of level 1 samples, given by their values.
 template<typename T>
-static DEVICE_INLINE void store_level1(Tile<T> &t, const typename Word<T>::type src[ROWS_PER_WARP])
+static DEVICE_INLINE int32_t lowpass1(const BLIINDSCUDAParams &p, int black, int m, int c, int q)
 {
-    const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
+    const int d = m + q - 2 * c, shift = BLIINDS_TAP_BITS - BLIINDS_FRAC_BITS;
 
-    BLIINDS_UNROLL
-    for (int i = 0; i < ROWS_PER_WARP; i++)
-        if (lane < W1 / 4 && warp + i * NB_WARPS < H1)
-            *(typename Word<T>::type *)&t.level1[warp + i * NB_WARPS][4 * lane] = src[i];
+    if (sizeof(T) == 1)     // 31 bits are enough, with the factor 2^21 applied last
+        return ((c - black) << BLIINDS_FRAC_BITS) +
+               ((BLIINDS_TAP_SIDE * d + (1 << (shift - 1))) >> shift);
+    return bliinds_lowpass((m - black) << p.up, (c - black) << p.up, (q - black) << p.up);
 }
 
-/// Sample (x, y) of the tile's part of level 1, as bliinds_lowpass() takes it.
+/// Value of sample (x, y) of the tile's part of level 1.
 template<typename T>
-static DEVICE_INLINE int32_t sample1(const Tile<T> &t, const BLIINDSCUDAParams &p,
-                                     int black, int x, int y)
+static DEVICE_INLINE int value1(const Tile<T> &t, const BLIINDSCUDAParams &p, int x, int y)
 {
-    return ((t.level1[y][x] >> p.down) - black) << p.up;
+    return sizeof(T) == 1 ? t.level1[y][x] : t.level1[y][x] >> p.down;
 }
 
 /// The same of level 2.
@@ -174,20 +196,19 @@ static DEVICE_INLINE void make_level2(Tile<T> &t, const BLIINDSCUDAParams &p,
     const int left = tx * TILE_SAMPLES_X / 2 - HALO2 + x;
     const int top  = ty * TILE_SAMPLES_Y / 2 - HALO2;
     const bool is_mine = lane < HALF2 && x < W2, inside = left >= 0 && left < p.level[1].w;
-    int32_t above0 = sample1(t, p, black, c0, 2 * y0);
-    int32_t above1 = sample1(t, p, black, c1, 2 * y0);
+    int above0 = value1(t, p, c0, 2 * y0), above1 = value1(t, p, c1, 2 * y0);
 
     BLIINDS_UNROLL
     for (int i = 0; i < ROWS2; i++) {
         const int y = y0 + i;
 
         if (y < H2) {
-            int32_t below0 = sample1(t, p, black, c0, 2 * y + 2);
-            int32_t below1 = sample1(t, p, black, c1, 2 * y + 2);
+            const int middle0 = value1(t, p, c0, 2 * y + 1), below0 = value1(t, p, c0, 2 * y + 2);
+            const int middle1 = value1(t, p, c1, 2 * y + 1), below1 = value1(t, p, c1, 2 * y + 2);
 
             store_sample(t.level2, x, y, inside && top + y >= 0 && top + y < p.level[1].h, is_mine,
-                         bliinds_lowpass(above0, sample1(t, p, black, c0, 2 * y + 1), below0),
-                         bliinds_lowpass(above1, sample1(t, p, black, c1, 2 * y + 1), below1));
+                         lowpass1<T>(p, black, above0, middle0, below0),
+                         lowpass1<T>(p, black, above1, middle1, below1));
             above0 = below0;
             above1 = below1;
         }
@@ -296,29 +317,48 @@ static DEVICE_INLINE void tile_block(const BLIINDSCUDAParams &p,
         sums[(LEVEL < 2 ? SUM_BAND : 0) + b] += bliinds_fixed(block.band[b]);
 }
 
-/// Two blocks of level 1, one above the other: they share two rows.
+/// bliinds_basis() of a row's samples from src on.
 template<typename T>
-static DEVICE_INLINE void level1_blocks(const BLIINDSCUDAParams &p, const Tile<T> &t,
-                                        unsigned count[BLIINDS_NB_POOLED][BLIINDS_BINS],
-                                        uint64_t sums[NB_SUMS], int tx, int ty, int thread)
+static DEVICE_INLINE void basis1(float dst[5], const BLIINDSCUDAParams &p, const T *src)
 {
-    const int cx = thread % BLIINDS_TILE_W, cy = thread / BLIINDS_TILE_W * 2;
-    const int bx = tx * BLIINDS_TILE_W + cx, by = ty * BLIINDS_TILE_H + cy;
-    const T *src = &t.level1[BLIINDS_STEP * cy + HALO1 - 1][BLIINDS_STEP * cx + HALO1 - 1];
-    float basis[BLIINDS_STEP + BLIINDS_BLOCK][5];
+    float x[5];
 
     // black is not subtracted: it is in the mean only, which is not used
     BLIINDS_UNROLL
-    for (int y = 0; y < BLIINDS_STEP + BLIINDS_BLOCK; y++) {
-        const T *s = src + y * W1;
+    for (int i = 0; i < 5; i++)
+        x[i] = sizeof(T) == 1 ? (float)src[i] : (src[i] >> p.down) * p.scale;
+    bliinds_basis(dst, x[0], x[1], x[2], x[3], x[4]);
+}
 
-        bliinds_basis(basis[y], (s[0] >> p.down) * p.scale, (s[1] >> p.down) * p.scale,
-                      (s[2] >> p.down) * p.scale, (s[3] >> p.down) * p.scale,
-                      (s[4] >> p.down) * p.scale);
-        if (y == BLIINDS_BLOCK - 1)
-            tile_block<0>(p, count, sums, basis, 0, bx, by);
+/// A column of blocks of level 1, each of which shares rows with the one above.
+template<typename T>
+static DEVICE_INLINE void level1_blocks(const BLIINDSCUDAParams &p, const Tile<T> &t,
+                                        unsigned count[BLIINDS_NB_POOLED][BLIINDS_BINS],
+                                        uint64_t sums[NB_SUMS], int tx, int ty)
+{
+    const int rows = BLIINDS_TILE_H / LEVEL1_WARPS;
+    const int cx = threadIdx.x % BLIINDS_TILE_W, cy = threadIdx.x / BLIINDS_TILE_W * rows;
+    const int bx = tx * BLIINDS_TILE_W + cx, by = ty * BLIINDS_TILE_H + cy;
+    const T *src = &t.level1[BLIINDS_STEP * cy + HALO1 - 1][BLIINDS_STEP * cx + HALO1 - 1];
+    float basis[BLIINDS_BLOCK][5];
+
+    BLIINDS_UNROLL
+    for (int y = BLIINDS_STEP; y < BLIINDS_BLOCK; y++)
+        basis1(basis[y], p, src + (y - BLIINDS_STEP) * W1);
+#pragma unroll 1
+    for (int i = 0; i < rows; i++, src += BLIINDS_STEP * W1) {
+        BLIINDS_UNROLL
+        for (int y = 0; y < BLIINDS_BLOCK; y++) {
+            if (y < BLIINDS_BLOCK - BLIINDS_STEP) {
+                BLIINDS_UNROLL
+                for (int k = 0; k < 5; k++)
+                    basis[y][k] = basis[y + BLIINDS_STEP][k];
+            } else {
+                basis1(basis[y], p, src + y * W1);
+            }
+        }
+        tile_block<0>(p, count, sums, basis, 0, bx, by + i);
     }
-    tile_block<0>(p, count, sums, basis + BLIINDS_STEP, 0, bx, by + 1);
 }
 
 /// One block of level 2 or 3.
@@ -355,27 +395,28 @@ static DEVICE_INLINE void flush_sums(BLIINDSCUDASums dst[BLIINDS_LEVELS],
                                      uint64_t shared[NB_SUMS][BLIINDS_TILE_THREADS])
 {
     const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
-    // warps 0, 1: energy; 2 to 4, 5 to 7, 8 to 10: bands of level 1, 2, 3
-    const int l     = warp < 2 ? 0 : (warp - 2) / 3, band = (warp - 2) % 3;
-    const int sum   = warp < 2 ? warp : l < 2 ? SUM_BAND + band : band;
-    const int first = l == 0 ? 0 : LEVEL1_THREADS;
-    const int end   = l == 0 ? LEVEL1_THREADS : BLIINDS_TILE_THREADS;
-    uint64_t whole = 0, fraction = 0;
 
     BLIINDS_UNROLL
     for (int i = 0; i < NB_SUMS; i++)
         shared[i][threadIdx.x] = sums[i];
     __syncthreads();
-    if (l >= BLIINDS_LEVELS)
-        return;
-    for (int i = first + lane; i < end; i += WARP_SIZE) {
-        whole    += shared[sum][i] >> 32;
-        fraction += (uint32_t)shared[sum][i];
+    // 0, 1: energy; 2 to 4, 5 to 7, 8 to 10: bands of level 1, 2, 3
+    for (int i = warp; i < 2 + 3 * BLIINDS_LEVELS; i += NB_WARPS) {
+        const int l   = i < 2 ? 0 : (i - 2) / 3, band = (i - 2) % 3;
+        const int sum = i < 2 ? i : l < 2 ? SUM_BAND + band : band;
+        const int start = l == 0 ? 0 : LEVEL1_WARPS * WARP_SIZE;
+        const int end   = l == 0 ? LEVEL1_WARPS * WARP_SIZE : BLIINDS_TILE_THREADS;
+        uint64_t whole = 0, fraction = 0;
+
+        for (int j = start + lane; j < end; j += WARP_SIZE) {
+            whole    += shared[sum][j] >> 32;
+            fraction += (uint32_t)shared[sum][j];
+        }
+        whole    = warp_sum(whole);
+        fraction = warp_sum(fraction);
+        if (lane == 0)
+            add_sum(i < 2 ? &dst[l].energy[i] : &dst[l].band[band], whole, fraction);
     }
-    whole    = warp_sum(whole);
-    fraction = warp_sum(fraction);
-    if (lane == 0)
-        add_sum(warp < 2 ? &dst[l].energy[warp] : &dst[l].band[band], whole, fraction);
 }
 
 template<typename T>
@@ -385,51 +426,53 @@ static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p)
         Tile<T> t;
         uint64_t sums[NB_SUMS][BLIINDS_TILE_THREADS];
     } s;
-    __shared__ unsigned count[BLIINDS_LEVELS][BLIINDS_NB_POOLED][BLIINDS_BINS];
+    __shared__ unsigned count[BLIINDS_LEVELS][BLIINDS_NB_POOLED][BLIINDS_BINS] __align__(16);
+    const int nb_counts = BLIINDS_LEVELS * BLIINDS_NB_POOLED * BLIINDS_BINS;
     const BLIINDSCUDAFrame &frame = p.frame[blockIdx.y];
     BLIINDSCUDAState *state = p.state + blockIdx.y;
-    const int tid = threadIdx.x, upper = tid - LEVEL1_THREADS, black = frame.black;
-    unsigned *counts = &count[0][0][0], *total = &state->count[0][0][0];
+    const int tid = threadIdx.x, upper = tid - LEVEL1_WARPS * WARP_SIZE;
+    unsigned *total = &state->count[0][0][0];
+    int4 *counts = (int4 *)count;
     uint64_t sums[NB_SUMS] = { 0, 0, 0, 0, 0, 0 };
-    typename Word<T>::type word[ROWS_PER_WARP];
-    int tile = blockIdx.x, tx = tile % p.nb_tiles_x, ty = tile / p.nb_tiles_x;
 
-    load_level1<T>(word, p, frame, tx, ty);
-    for (int i = tid; i < BLIINDS_LEVELS * BLIINDS_NB_POOLED * BLIINDS_BINS; i += BLIINDS_TILE_THREADS)
-        counts[i] = 0;
+    for (int i = tid; i < nb_counts / 4; i += BLIINDS_TILE_THREADS) {
+        int4 zero = { 0, 0, 0, 0 };
 
-    while (tile < p.nb_tiles) {
-        const int this_tx = tx, this_ty = ty;
+        counts[i] = zero;
+    }
+
+    for (int tile = blockIdx.x; tile < p.nb_tiles; tile += gridDim.x) {
+        const int tx = tile % p.nb_tiles_x, ty = tile / p.nb_tiles_x;
 
         __syncthreads();
-        store_level1(s.t, word);
+        load_level1(s.t, p, frame, tx, ty);
         __syncthreads();
-
-        // the next tile's samples come while this one's blocks are worked on
-        tile += gridDim.x;
-        tx = tile % p.nb_tiles_x;
-        ty = tile / p.nb_tiles_x;
-        if (tile < p.nb_tiles)
-            load_level1<T>(word, p, frame, tx, ty);
-
-        make_level2(s.t, p, black, this_tx, this_ty);
+        make_level2(s.t, p, frame.black, tx, ty);
         __syncthreads();
-        make_level3(s.t, p, this_tx, this_ty);
+        make_level3(s.t, p, tx, ty);
         __syncthreads();
 
         if (upper < 0) {
-            level1_blocks(p, s.t, count[0], sums, this_tx, this_ty, tid);
+            level1_blocks(p, s.t, count[0], sums, tx, ty);
         } else {
-            upper_block<1, HALO2>(p, s.t.level2, count[1], sums, this_tx, this_ty, upper);
+#pragma unroll 1
+            for (int i = 0; i < 2; i++)
+                upper_block<1, HALO2>(p, s.t.level2, count[1], sums, tx, ty,
+                                      upper + i * UPPER_WARPS * WARP_SIZE);
             if (upper < WARP_SIZE)
-                upper_block<2, HALO3>(p, s.t.level3, count[2], sums, this_tx, this_ty, upper);
+                upper_block<2, HALO3>(p, s.t.level3, count[2], sums, tx, ty, upper);
         }
     }
     __syncthreads();
 
-    for (int i = tid; i < BLIINDS_LEVELS * BLIINDS_NB_POOLED * BLIINDS_BINS; i += BLIINDS_TILE_THREADS)
-        if (counts[i])
-            atomic_add(&total[i], counts[i]);
+    for (int i = tid; i < nb_counts / 4; i += BLIINDS_TILE_THREADS) {
+        int4 c = counts[i];
+
+        if (c.x) atomic_add(&total[4 * i],     c.x);
+        if (c.y) atomic_add(&total[4 * i + 1], c.y);
+        if (c.z) atomic_add(&total[4 * i + 2], c.z);
+        if (c.w) atomic_add(&total[4 * i + 3], c.w);
+    }
     flush_sums(state->result.sums, sums, s.sums);
 }
 
@@ -442,7 +485,7 @@ static DEVICE_INLINE int bin_of_rank(int rank, int nb, bool smallest)
 #define POOL_WARPS (BLIINDS_POOL_THREADS / WARP_SIZE)
 #define DIGIT_BITS (BIN_SHIFT / 2)
 #define NB_DIGITS  (1 << DIGIT_BITS)            ///< two for each thread
-#define LIST_SIZE  BLIINDS_POOL_CHUNK           ///< of a list in shared memory
+#define LIST_SIZE  4096                         ///< of a list in shared memory
 
 /**
  * Find where the sum of nb counts, taken in the order of quality, reaches k.
@@ -524,13 +567,13 @@ static DEVICE_INLINE Chunk find_chunk(const BLIINDSCUDAParams &p)
     c.pooled = blockIdx.x % BLIINDS_NB_POOLED;
     for (c.level = 0; ; c.level++) {
         c.nb_blocks = p.level[c.level].bw * p.level[c.level].bh;
-        c.nb_chunks = (c.nb_blocks + BLIINDS_POOL_CHUNK - 1) / BLIINDS_POOL_CHUNK;
+        c.nb_chunks = (c.nb_blocks + p.pool_chunk - 1) / p.pool_chunk;
         if (chunk < c.nb_chunks)
             break;
         chunk -= c.nb_chunks;
     }
-    c.start = chunk * BLIINDS_POOL_CHUNK;
-    c.end   = c.start + BLIINDS_POOL_CHUNK;
+    c.start = chunk * p.pool_chunk;
+    c.end   = c.start + p.pool_chunk;
     if (c.end > c.nb_blocks)
         c.end = c.nb_blocks;
     return c;
@@ -544,6 +587,17 @@ static DEVICE_INLINE void find_threshold(Pool &s, const BLIINDSCUDAState *state,
                c.pooled == BLIINDS_GAMMA, bliinds_nb_worst(c.nb_blocks));
 }
 
+/// Add to the list in shared memory or, where that is full, in device memory.
+static DEVICE_INLINE void append(Pool &s, float *list, unsigned *nb_listed, float x)
+{
+    unsigned i = atomic_add(&s.nb_listed, 1);
+
+    if (i < LIST_SIZE)
+        s.list[i] = x;
+    else
+        list[atomic_add(nb_listed, 1)] = x;
+}
+
 /// Sums of one of a level's statistics over a chunk of blocks.
 static DEVICE_INLINE void pool_statistic(Pool &s, const BLIINDSCUDAParams &p, const Chunk &c)
 {
@@ -552,40 +606,48 @@ static DEVICE_INLINE void pool_statistic(Pool &s, const BLIINDSCUDAParams &p, co
     float *list = of_frame(p, level.list[c.pooled]);
     BLIINDSCUDAState *state = p.state + blockIdx.y;
     BLIINDSCUDAPooled *sums = &state->result.pooled[c.level][c.pooled];
+    unsigned *nb_listed = &state->nb_listed[c.level][c.pooled];
     const int tid = threadIdx.x;
     uint64_t sum[2] = { 0, 0 }, worst = 0;
-    float v[BLIINDS_POOL_EACH];
-    uint32_t start, end;
+    uint32_t start = 0, end = 0;
 
-    BLIINDS_UNROLL
-    for (int i = 0; i < BLIINDS_POOL_EACH; i++) {
-        int block = c.start + tid + i * BLIINDS_POOL_THREADS;
+    for (int first = c.start; first < c.end; first += BLIINDS_POOL_CHUNK) {
+        float v[BLIINDS_POOL_EACH];
 
-        v[i] = block < c.end ? value[block] : 0.f;
-    }
-    find_threshold(s, state, c);
-    start = bin_start(s.threshold[0]);
-    end   = s.threshold[0] < BLIINDS_BINS - 1 ? bin_start(s.threshold[0] + 1) : ~0u;
-    start = start ? start : 1;      // zeros add nothing
-    BLIINDS_UNROLL
-    for (int i = 0; i < BLIINDS_POOL_EACH; i++) {
-        const float x = fabsf(v[i]);
-        const uint64_t fixed = bliinds_fixed(x);
+        BLIINDS_UNROLL
+        for (int i = 0; i < BLIINDS_POOL_EACH; i++) {
+            int block = first + tid + i * BLIINDS_POOL_THREADS;
 
-        sum[0] += fixed;
-        if (float_bits(v[i]) >> 31)
-            sum[1] += fixed;
-        if (float_bits(x) >= end)
-            worst += fixed;
-        else if (float_bits(x) >= start)
-            s.list[atomic_add(&s.nb_listed, 1)] = x;
+            v[i] = block < c.end ? value[block] : 0.f;
+        }
+        if (first == c.start) {
+            find_threshold(s, state, c);
+            start = bin_start(s.threshold[0]);
+            end   = s.threshold[0] < BLIINDS_BINS - 1 ? bin_start(s.threshold[0] + 1) : ~0u;
+            start = start ? start : 1;      // zeros add nothing
+        }
+        BLIINDS_UNROLL
+        for (int i = 0; i < BLIINDS_POOL_EACH; i++) {
+            const float x = fabsf(v[i]);
+            const uint64_t fixed = bliinds_fixed(x);
+
+            sum[0] += fixed;
+            if (float_bits(v[i]) >> 31)
+                sum[1] += fixed;
+            if (float_bits(x) >= end)
+                worst += fixed;
+            else if (float_bits(x) >= start)
+                append(s, list, nb_listed, x);
+        }
     }
 
     sum[0] = pool_sums(s, sum[0] - sum[1], sum[1], worst);
     if (tid < 3)
         add_sum(tid < 2 ? &sums->grid[tid] : &sums->worst, sum[0] >> 32, (uint32_t)sum[0]);
-    if (tid == WARP_SIZE && s.nb_listed)
-        s.first_listed = atomic_add(&state->nb_listed[c.level][c.pooled], s.nb_listed);
+    if (tid == WARP_SIZE) {
+        s.nb_listed    = s.nb_listed < LIST_SIZE ? s.nb_listed : LIST_SIZE;
+        s.first_listed = s.nb_listed ? atomic_add(nb_listed, s.nb_listed) : 0;
+    }
     __syncthreads();
     for (int i = tid; i < s.nb_listed; i += BLIINDS_POOL_THREADS)
         list[s.first_listed + i] = s.list[i];
@@ -600,33 +662,39 @@ static DEVICE_INLINE void pool_gamma(Pool &s, const BLIINDSCUDAParams &p, const 
     const int tid = threadIdx.x;
     // number of blocks in the upper, sum of values in the lower half
     uint64_t sum[2] = { 0, 0 }, worst = 0;
-    int v[BLIINDS_POOL_EACH], bin;
+    int bin = 0;
 
     if (tid < BLIINDS_GAMMA_FINE)
         s.count[tid] = 0;
-    BLIINDS_UNROLL
-    for (int i = 0; i < BLIINDS_POOL_EACH; i++) {
-        int block = c.start + tid + i * BLIINDS_POOL_THREADS;
+    for (int first = c.start; first < c.end; first += BLIINDS_POOL_CHUNK) {
+        int v[BLIINDS_POOL_EACH];
 
-        v[i] = block < c.end ? value[block] : -1;
-    }
-    find_threshold(s, state, c);
-    bin = s.threshold[0];
-    BLIINDS_UNROLL
-    for (int i = 0; i < BLIINDS_POOL_EACH; i++) {
-        int straddles = v[i] >> 15, index = v[i] & 0x7fff;
-        int shape = bliinds_gamma_value(index);
-        uint64_t one = (1ULL << 32) + shape;
+        BLIINDS_UNROLL
+        for (int i = 0; i < BLIINDS_POOL_EACH; i++) {
+            int block = first + tid + i * BLIINDS_POOL_THREADS;
 
-        if (v[i] < 0)
-            continue;
-        sum[0] += straddles ? 0 : one;
-        sum[1] += straddles ? one : 0;
-        worst  += (uint64_t)(index == BLIINDS_GAMMA_NONE) << 32;
-        if (gamma_bin(index) < bin)
-            worst += shape;
-        else if (gamma_bin(index) == bin)
-            atomic_add(&s.count[index % BLIINDS_GAMMA_FINE], 1);
+            v[i] = block < c.end ? value[block] : -1;
+        }
+        if (first == c.start) {
+            find_threshold(s, state, c);
+            bin = s.threshold[0];
+        }
+        BLIINDS_UNROLL
+        for (int i = 0; i < BLIINDS_POOL_EACH; i++) {
+            int straddles = v[i] >> 15, index = v[i] & 0x7fff;
+            int shape = bliinds_gamma_value(index);
+            uint64_t one = (1ULL << 32) + shape;
+
+            if (v[i] < 0)
+                continue;
+            sum[0] += straddles ? 0 : one;
+            sum[1] += straddles ? one : 0;
+            worst  += (uint64_t)(index == BLIINDS_GAMMA_NONE) << 32;
+            if (gamma_bin(index) < bin)
+                worst += shape;
+            else if (gamma_bin(index) == bin)
+                atomic_add(&s.count[index % BLIINDS_GAMMA_FINE], 1);
+        }
     }
 
     sum[0] = pool_sums(s, sum[0], sum[1], worst);
@@ -751,7 +819,7 @@ bliinds_blocks_16(BLIINDSCUDAParams p)
  * it is added, what is in it is listed. The last to finish chooses from the
  * list by its digits, writes the result and leaves the state as it was.
  */
-__global__ void __launch_bounds__(BLIINDS_POOL_THREADS)
+__global__ void __launch_bounds__(BLIINDS_POOL_THREADS, BLIINDS_POOLS_PER_SM)
 bliinds_pool(BLIINDSCUDAParams p)
 {
     __shared__ Pool s;

@@ -35,17 +35,19 @@
 #define BLIINDS_DEVICE_PTR(type) CUdeviceptr
 #endif
 
-/// @name Blocks of level 1 in a tile, and threads: one for two of them, and half as many more
+/// @name Blocks of level 1 in a tile, and threads: one for four of them, and half as many more
 /// @{
 #define BLIINDS_TILE_W 32
 #define BLIINDS_TILE_H 16
-#define BLIINDS_TILE_THREADS (BLIINDS_TILE_W * BLIINDS_TILE_H * 3 / 4)
+#define BLIINDS_TILE_THREADS (BLIINDS_TILE_W * BLIINDS_TILE_H * 3 / 8)
 /// @}
-#define BLIINDS_TILES_PER_SM 2      ///< tiles worked on at once by a multiprocessor
+#define BLIINDS_TILES_PER_SM 4      ///< tiles worked on at once by a multiprocessor
 
 #define BLIINDS_POOL_THREADS 256
-#define BLIINDS_POOL_EACH    16     ///< blocks that a thread pools
+#define BLIINDS_POOL_EACH    8      ///< blocks that a thread pools at once
 #define BLIINDS_POOL_CHUNK   (BLIINDS_POOL_THREADS * BLIINDS_POOL_EACH)
+#define BLIINDS_POOL_MAX     (1 << 14)  ///< blocks that it may: statistics are below 2^17
+#define BLIINDS_POOLS_PER_SM 4      ///< thread blocks that pool on a multiprocessor
 
 /// The statistics of BLIINDSStatistic, and gamma.
 #define BLIINDS_GAMMA      BLIINDS_NB_STATISTICS
@@ -114,6 +116,7 @@ typedef struct BLIINDSCUDAParams {
     int up;                                     ///< left shift from a value to a level sample
     float scale;                                ///< from a value to 8-bit steps
     int nb_tiles_x, nb_tiles;
+    int pool_chunk;                             ///< blocks that a thread block pools
     BLIINDS_DEVICE_PTR(const float) gamma_table;
     BLIINDS_DEVICE_PTR(BLIINDSCUDAState) state; ///< [BLIINDS_MAX_BATCH]
 } BLIINDSCUDAParams;
