@@ -31,12 +31,16 @@
 
 #include "bliinds_model.h"
 
-#define MODEL_VERSION  1
+#define MODEL_VERSION  "1"
 #define MODEL_MAX_SIZE (1 << 20)    ///< bytes; a full model of all features has 20 kB
 
 /// In the joint form, one more variable than there are features: the target.
 #define TARGET    BLIINDS_NB_FEATURES
 #define MAX_KNOWN (BLIINDS_NB_FEATURES + 1)
+
+/// How far P_ij may be from P_ji in the precision, relative to sqrt(P_ii P_jj):
+/// what rounding leaves of a symmetric matrix.
+#define MAX_ASYMMETRY 1e-4
 
 #define NAME(name) name,
 const char *const ff_bliinds_feature_name[] = { BLIINDS_FEATURES(NAME) };
@@ -68,7 +72,7 @@ typedef struct Parser {
     int nb_known;
     int joint;                          ///< the last known one is the target
     double *precision;                  ///< [MAX_KNOWN][MAX_KNOWN]
-    int has_row[MAX_KNOWN];
+    int row_line[MAX_KNOWN];            ///< where a row was read, 0 for not yet
     int nb_rows;
 } Parser;
 
@@ -122,6 +126,19 @@ static int parse_end_of_line(Parser *p)
     if (word)
         FAIL("'%s' is too much on this line.\n", word);
     return 0;
+}
+
+static int parse_version(Parser *p, char *line)
+{
+    char *word = av_strtok(line, " \t\r", &p->next);
+
+    if (!word || strcmp(word, "bliinds-model") || !(word = next_word(p)))
+        FAIL("not a model: it should begin with 'bliinds-model " MODEL_VERSION "'. "
+             "tools/bliinds-convert-release makes one of a copy of the "
+             "published release.\n");
+    if (strcmp(word, MODEL_VERSION))
+        FAIL("version %s of the format is not supported, only " MODEL_VERSION ".\n", word);
+    return parse_end_of_line(p);
 }
 
 static int parse_name(Parser *p)
@@ -228,8 +245,9 @@ static int parse_precision(Parser *p)
         ;
     if (row == p->nb_known)
         FAIL("a row of the precision without its mean.\n");
-    if (p->has_row[row]++)
+    if (p->row_line[row])
         FAIL("a second time the same row of the precision.\n");
+    p->row_line[row] = p->line;
     for (int j = 0; j < p->nb_known; j++)
         if ((ret = parse_number(p, &p->precision[row * MAX_KNOWN + j])) < 0)
             return ret;
@@ -293,6 +311,33 @@ static int parse_line(Parser *p, char *line)
     FAIL("unknown keyword '%s'.\n", word);
 }
 
+static const char *known_name(const Parser *p, int i)
+{
+    return p->known[i] == TARGET ? "target" : ff_bliinds_feature_name[p->known[i]];
+}
+
+static int check_symmetry(Parser *p)
+{
+    const double *m = p->precision;
+
+    for (int i = 0; i < p->nb_known; i++) {
+        for (int j = 0; j < i; j++) {
+            const double a = m[i * MAX_KNOWN + j], b = m[j * MAX_KNOWN + i];
+            const double limit = MAX_ASYMMETRY * sqrt(fabs(m[i * MAX_KNOWN + i])) *
+                                                 sqrt(fabs(m[j * MAX_KNOWN + j]));
+
+            if (fabs(a - b) > limit) {
+                p->line = FFMAX(p->row_line[i], p->row_line[j]);
+                FAIL("the precision is not symmetric: the row of %s has %.9g for %s, "
+                     "that of %s has %.9g for %s; they may differ by %.3g.\n",
+                     known_name(p, i), a, known_name(p, j),
+                     known_name(p, j), b, known_name(p, i), limit);
+            }
+        }
+    }
+    return 0;
+}
+
 /**
  * The most probable target given the features, of a joint normal distribution
  * with mean mu and inverse covariance S, is linear in them (algorithm of the
@@ -342,6 +387,8 @@ static int finish(Parser *p)
     if (!p->joint && (!p->got_constant || !p->nb_weights))
         FAIL("neither a constant with weights nor the mean of the target.\n");
 
+    if ((ret = check_symmetry(p)) < 0)
+        return ret;
     if (p->joint && (ret = condition_on_features(p)) < 0)
         return ret;
 
@@ -362,31 +409,26 @@ static int finish(Parser *p)
 
 static int parse_text(Parser *p, char *text)
 {
-    int ret, version;
+    int ret;
 
     *p->model = (BLIINDSModel){ .sigma = NAN };
     p->precision = av_calloc(MAX_KNOWN * MAX_KNOWN, sizeof(*p->precision));
     if (!p->precision)
         return AVERROR(ENOMEM);
 
-    while (text) {
-        char *end = strchr(text, '\n');
+    // editors on Windows begin a file with the mark of UTF-8
+    if (!strncmp(text, "\xef\xbb\xbf", 3))
+        text += 3;
+    do {
+        char *end = text + strcspn(text, "\n");
 
-        if (end)
+        if (*end)
             *end++ = 0;
-        if (p->line++ == 0) {
-            if (sscanf(text, "bliinds-model %d", &version) != 1)
-                FAIL("not a model: it should begin with 'bliinds-model %d'. "
-                     "tools/bliinds-convert-release makes one of a copy of the "
-                     "published release.\n", MODEL_VERSION);
-            if (version != MODEL_VERSION)
-                FAIL("version %d of the format is not supported, only %d.\n",
-                     version, MODEL_VERSION);
-        } else if ((ret = parse_line(p, text)) < 0) {
-            return ret;
-        }
+        ret  = p->line++ ? parse_line(p, text) : parse_version(p, text);
         text = end;
-    }
+        if (ret < 0)
+            return ret;
+    } while (*text);
     return finish(p);
 }
 

@@ -436,10 +436,20 @@ name test
 direction lower
 range 0 100"
 
+# Precision of sqrt(25 * 9) * 1e-4 = 0.0015 and sqrt(9 * 0.25) * 1e-4 = 0.00015.
+symmetric(){ # P_01 P_12
+    printf '%s\nmean L1.zeta100 1\nmean L1.ori10 1\nmean target 50\n' "${head_lines}"
+    printf 'precision target 0 -1 0.25\nprecision L1.zeta100 25 %s 0\nprecision L1.ori10 2 9 %s\nend\n' $1 $2
+}
+
 model_errors(){
     model_error empty < /dev/null
     head -c 4000 ${pictures}/rose_70x46.pgm | model_error picture
     echo "bliinds-model 2"                                          | model_error version
+    echo "bliinds-model 1junk"                                      | model_error junk
+    echo "bliinds-model 1 1"                                        | model_error versions
+    echo "bliinds-model"                                            | model_error no-version
+    printf '\377\376b\000l\000'                                     | model_error utf-16
     echo "${head_lines}"                                            | model_error truncated
     printf '%s\nconstant 1\nweight L1.zeta100 1\nend' "${head_lines}" | sed '$s/end/en/' | model_error cut
     printf '%s\nconstant 1\nend\n' "${head_lines}"                  | model_error no-weights
@@ -475,6 +485,8 @@ model_errors(){
     printf '%s\nmean target 1\nend\n' "${head_lines}"               | model_error no-row
     printf '%s\nmean target 1\nprecision target 0\nend\n' "${head_lines}" | model_error singular
     printf '%s\nmean target 1\nprecision target 1\nconstant 1\nend\n' "${head_lines}" | model_error both
+    symmetric 3 -1     | model_error asymmetric
+    symmetric 2 -1.001 | model_error asymmetric-target
     { echo "${head_lines}"; head -c 1100000 /dev/zero; }            | model_error zeros
     for name in ${tmp}/none ${tmp} interim2; do
         fails -i ${pictures}/rose_70x46.pgm -vf bliinds=model=${name} ${to_null} |
@@ -487,7 +499,8 @@ model_values(){ # name
         sed -n "s/^lavfi.bliinds./$1: /p"
 }
 
-# By hand: L1.zeta100 of the picture is 1.4074018091 and L1.zeta10 is 2.4544873.
+# By hand: L1.zeta100 of the picture is 1.4074018091, L1.zeta10 is 2.4544873 and
+# L1.ori10 is 0.3848570411.
 models(){
     printf '%s\nweight L1.zeta100 10 \r\n\t# text\nconstant -4\nsigma 3\nend\n\n' "${head_lines}" > ${tmp}/linear
     printf '%s\nconstant 7.5\nweight L3.ori10 0\nstep 2\nend' "${head_lines}" > ${tmp}/step
@@ -508,7 +521,12 @@ models(){
       echo "mean L1.zeta10 2"
       echo "precision L1.zeta10 4"
       echo "end"; } > ${tmp}/separate
-    for model in linear step above below joint separate; do
+    # 50 + 4 (o - 1); sqrt(25 z^2 + (2.0014 + 2) z o + (9 - 1 / 0.25) o^2), less the
+    # means, with a precision that is symmetric within the tolerance; then a model behind
+    # the mark of UTF-8, without an end of line
+    symmetric 2.0014 -1.00014 > ${tmp}/rounded
+    printf '\357\273\277%s\nconstant 5\nweight L3.ori10 0\nend' "${head_lines}" > ${tmp}/utf-8
+    for model in linear step above below joint separate rounded utf-8; do
         model_values ${model}
     done
 }
