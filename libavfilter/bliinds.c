@@ -54,6 +54,11 @@ static const AVUUID sei_uuid = {
     0x3c, 0x0e, 0x4a, 0x9b, 0x6f, 0x52, 0x4d, 0x17,
     0x9a, 0x41, 0xd8, 0x27, 0x5b, 0xe3, 0x60, 0xf4,
 };
+/// libx265 3.5 writes this UUID of its own before what it is given, UUID and all.
+static const AVUUID x265_uuid = {
+    0x2c, 0xa2, 0xde, 0x09, 0xb5, 0x17, 0x47, 0xdb,
+    0xbb, 0x55, 0xa4, 0xfe, 0x7f, 0xc2, 0xfc, 0x4e,
+};
 #define SEI_VERSION 1
 #define SEI_VALID   0x01
 /// @}
@@ -234,8 +239,11 @@ static AVFrameSideData *find_side_data(const AVFrame *frame)
     for (int i = 0; i < frame->nb_side_data; i++) {
         AVFrameSideData *sd = frame->side_data[i];
 
-        if (sd->type == AV_FRAME_DATA_SEI_UNREGISTERED &&
-            sd->size >= sizeof(AVUUID) && av_uuid_equal(sd->data, sei_uuid))
+        if (sd->type != AV_FRAME_DATA_SEI_UNREGISTERED || sd->size < sizeof(AVUUID))
+            continue;
+        if (av_uuid_equal(sd->data, sei_uuid) ||
+            sd->size >= 2 * sizeof(AVUUID) && av_uuid_equal(sd->data, x265_uuid) &&
+            av_uuid_equal(sd->data + sizeof(AVUUID), sei_uuid))
             return sd;
     }
     return NULL;

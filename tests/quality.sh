@@ -734,8 +734,7 @@ sei(){ # encoder format options
     near "$1" ${tmp}/expected ${tmp}/got
     wc -l < ${tmp}/got
     sort -u ${tmp}/got | wc -l
-    # scored again, a frame has the new payload, and the old one only where
-    # libx265 has hidden it behind its own UUID
+    # scored again, a frame has the new payload in the place of the old one
     ffmpeg -i ${tmp}/video -vf bliinds,showinfo ${to_null} 2>&1 | payloads | decode_payloads |
         cut -d' ' -f7 | sort | uniq -c
     ffmpeg -lavfi ${source},bliinds=side_data=0,showinfo ${to_null} 2>&1 | payloads | wc -l
