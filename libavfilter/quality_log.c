@@ -420,9 +420,9 @@ static void print_summary(QualityLog *s, void *logctx)
         if (s->nb_sizes > 1)
             av_log(logctx, AV_LOG_INFO, "%dx%d: ", size->width, size->height);
         if (size->nb_valid)
-            av_log(logctx, AV_LOG_INFO, "%s mean:%f harmonic_mean:%f min:%f max:%f "
-                   "p50:%f p95:%f ", s->title, value[POOL_MEAN], value[POOL_HARMONIC],
-                   value[POOL_MIN], value[POOL_MAX], value[POOL_P50], value[POOL_P95]);
+            av_log(logctx, AV_LOG_INFO, "%s mean:%f min:%f max:%f p50:%f p95:%f ",
+                   s->title, value[POOL_MEAN], value[POOL_MIN], value[POOL_MAX],
+                   value[POOL_P50], value[POOL_P95]);
         else
             av_log(logctx, AV_LOG_INFO, "%s no valid frame ", s->title);
         av_log(logctx, AV_LOG_INFO, "frames:%"PRIu64" invalid:%"PRIu64" (%s%s%s%s)\n",
