@@ -484,8 +484,8 @@ static DEVICE_INLINE int bin_of_rank(int rank, int nb, bool smallest)
 
 #define POOL_WARPS (BLIINDS_POOL_THREADS / WARP_SIZE)
 #define DIGIT_BITS (BIN_SHIFT / 2)
-#define NB_DIGITS  (1 << DIGIT_BITS)            ///< two for each thread
-#define LIST_SIZE  4096                         ///< of a list in shared memory
+#define NB_DIGITS  (1 << DIGIT_BITS)
+#define LIST_SIZE  8192                         ///< of a list in shared memory
 
 /**
  * Find where the sum of nb counts, taken in the order of quality, reaches k.

@@ -43,11 +43,11 @@
 /// @}
 #define BLIINDS_TILES_PER_SM 4      ///< tiles worked on at once by a multiprocessor
 
-#define BLIINDS_POOL_THREADS 256
+#define BLIINDS_POOL_THREADS 1024
 #define BLIINDS_POOL_EACH    8      ///< blocks that a thread pools at once
 #define BLIINDS_POOL_CHUNK   (BLIINDS_POOL_THREADS * BLIINDS_POOL_EACH)
 #define BLIINDS_POOL_MAX     (1 << 14)  ///< blocks that it may: statistics are below 2^17
-#define BLIINDS_POOLS_PER_SM 4      ///< thread blocks that pool on a multiprocessor
+#define BLIINDS_POOLS_PER_SM 1      ///< thread blocks that pool on a multiprocessor
 
 /// The statistics of BLIINDSStatistic, and gamma.
 #define BLIINDS_GAMMA      BLIINDS_NB_STATISTICS
