@@ -143,6 +143,7 @@ int ff_bliinds_black(const BLIINDSContext *s, const AVFrame *frame,
 
 int ff_bliinds_wanted(BLIINDSContext *s, const AVFilterContext *ctx, uint64_t *n)
 {
+    s->more_wanted = 0;
     *n = ff_quality_log_count(&s->log);
     return !ctx->is_disabled && *n % s->n_subsample == 0;
 }
@@ -303,11 +304,13 @@ int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
 
 int ff_bliinds_finish(BLIINDSContext *s, AVFilterContext *ctx)
 {
-    return ff_quality_log_close(&s->log, ctx);
+    return ff_quality_log_close(&s->log, ctx, 0);
 }
 
 void ff_bliinds_uninit(BLIINDSContext *s, AVFilterContext *ctx)
 {
-    ff_bliinds_finish(s, ctx);
+    // an output that has had enough wants no more frames, one whose graph is to
+    // be rebuilt still does
+    ff_quality_log_close(&s->log, ctx, s->more_wanted);
     ff_bliinds_model_free(&s->model);
 }

@@ -50,6 +50,7 @@ typedef struct BLIINDSContext {
     QualityLog log;
 
     BLIINDSModel model;
+    int more_wanted;        ///< set by the filter: its output wants a frame
     int nb_metrics;         ///< values of a frame that are reported
     QualityMetric metric[5 + BLIINDS_NB_FEATURES];
 } BLIINDSContext;

@@ -434,7 +434,20 @@ static void print_summary(QualityLog *s, void *logctx)
                "different sizes do not compare, see the size's own line.\n");
 }
 
-int ff_quality_log_close(QualityLog *s, void *logctx)
+/// The filter's successor in a new graph has the same options.
+static void warn_of_replacement(const QualityLog *s, void *logctx)
+{
+    const char *path[] = { s->stats_file, s->log_path };
+
+    for (int i = 0; s->nb_frames && i < FF_ARRAY_ELEMS(path); i++)
+        if (path[i] && is_replaceable(path[i]))
+            av_log(logctx, AV_LOG_WARNING, "The filter is freed, but its input has not "
+                   "ended: if ffmpeg rebuilds the filter graph because the frames changed, "
+                   "'%s' will be REPLACED by that of the rest. For one file of all frames "
+                   "give -reinit_filter 0 before -i.\n", path[i]);
+}
+
+int ff_quality_log_close(QualityLog *s, void *logctx, int unended)
 {
     double fps;
     int ret = 0, err;
@@ -464,6 +477,8 @@ int ff_quality_log_close(QualityLog *s, void *logctx)
         ret = err;
     if (!s->error)
         print_summary(s, logctx);
+    if (!s->error && unended)
+        warn_of_replacement(s, logctx);
     if (!s->error)
         s->error = ret;
 

@@ -133,8 +133,10 @@ int ff_quality_log_frame(QualityLog *s, void *logctx, const AVFrame *frame,
  * Pool, finish the files and print the summary; frees all. May be called
  * again, and on a log that was never opened.
  *
+ * @param unended 1 if more frames are expected, but another filter will get
+ *                them: warns that its files will replace these
  * @return 0, or a negative AVERROR if anything could not be written
  */
-int ff_quality_log_close(QualityLog *s, void *logctx);
+int ff_quality_log_close(QualityLog *s, void *logctx, int unended);
 
 #endif /* AVFILTER_QUALITY_LOG_H */

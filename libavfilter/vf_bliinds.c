@@ -510,6 +510,7 @@ static int activate(AVFilterContext *ctx)
         ff_outlink_set_status(outlink, status, pts);
         return ff_bliinds_finish(&s->common, ctx);
     }
+    s->common.more_wanted = ff_outlink_frame_wanted(outlink);
     FF_FILTER_FORWARD_WANTED(outlink, inlink);
 
     return FFERROR_NOT_READY;

@@ -380,6 +380,9 @@ resize(){
     ffmpeg -i ${tmp}/%d.pgm -vf bliinds=features=1,${print} ${to_null} > ${tmp}/out
     grep -v '^frame' ${tmp}/out > ${tmp}/got
     same "a graph for each size" ${tmp}/expected ${tmp}/got
+    # whose log replaces that of the one before
+    ffmpeg -i ${tmp}/%d.pgm -vf scale=iw:ih,bliinds=log_path=${tmp}/log,scale=32:32 ${to_null} 2>&1 |
+        messages | sed -n "s,${tmp},folder,;/REPLACED/p"
     # the same picture in 16 bits, then in 8, and with more rows
     printf 'P5\n70 46\n65535\n' > ${tmp}/1.pgm
     samples16 v >> ${tmp}/1.pgm

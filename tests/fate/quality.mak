@@ -81,7 +81,7 @@ fate-bliinds-passthrough: NEED = $(QUALITY_SOURCE) SCALE_FILTER SETPTS_FILTER RA
 fate-bliinds-passthrough: RUN  = passthrough
 
 FATE_BLIINDS += fate-bliinds-resize
-fate-bliinds-resize: NEED = $(QUALITY_PICTURE)
+fate-bliinds-resize: NEED = $(QUALITY_PICTURE) SCALE_FILTER
 fate-bliinds-resize: RUN  = resize
 
 FATE_BLIINDS += fate-bliinds-consumers
