@@ -37,7 +37,8 @@ sum_is() { # sum file
 }
 
 # apt as configured here, but with lists, sources and packages of our own: the
-# machine's are neither read nor written.
+# machine's are neither read nor written. A mirror that is kept as it was on some
+# day serves, too: its signatures are good for an old list as for a new one.
 private_apt() { # command arguments...
     local command=$1
     shift
@@ -45,7 +46,7 @@ private_apt() { # command arguments...
         -o Dir::Etc::SourceParts="$cache/apt/sources" \
         -o Dir::State::Lists="$cache/apt/lists" -o Dir::Cache="$cache/apt" \
         -o APT::Sandbox::User="$(id -un)" -o APT::Get::AllowUnauthenticated=false \
-        -o Acquire::AllowInsecureRepositories=false "$@"
+        -o Acquire::AllowInsecureRepositories=false -o Acquire::Check-Valid-Until=false "$@"
 }
 
 # The machine's own mirror, in whatever form its sources are written.
