@@ -123,7 +123,7 @@ BLIINDS_INLINE float bliinds_sqrt(float x)
 #define BLIINDS_SET_NOISE (16.f / (1 << BLIINDS_FRAC_BITS))
 
 /// The energy subband ratio has no bound; 127 was seen on pictures.
-#define BLIINDS_SUB_MAX 131071.f
+#define BLIINDS_SUB_MAX 32767.f
 
 /// The statistics of one block.
 typedef struct BLIINDSBlock {

@@ -46,7 +46,7 @@
 #define BLIINDS_POOL_THREADS 1024
 #define BLIINDS_POOL_EACH    8      ///< blocks that a thread pools at once
 #define BLIINDS_POOL_CHUNK   (BLIINDS_POOL_THREADS * BLIINDS_POOL_EACH)
-#define BLIINDS_POOL_MAX     (1 << 14)  ///< blocks that it may: statistics are below 2^17
+#define BLIINDS_POOL_MAX     (1 << 16)  ///< blocks that it may: statistics are below 2^15
 #define BLIINDS_POOLS_PER_SM 1      ///< thread blocks that pool on a multiprocessor
 
 /// The statistics of BLIINDSStatistic, and gamma.
