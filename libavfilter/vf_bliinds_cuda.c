@@ -435,6 +435,7 @@ static int activate(AVFilterContext *ctx)
     ret = deliver(ctx, s->queue - 1, 1);
     if (ret < 0)
         return ret;
+    s->common.more_wanted = ff_outlink_frame_wanted(outlink);
     FF_FILTER_FORWARD_WANTED(outlink, inlink);
 
     return FFERROR_NOT_READY;
@@ -451,6 +452,8 @@ static av_cold void uninit(AVFilterContext *ctx)
 {
     BLIINDSCUDAContext *s = ctx->priv;
 
+    // nobody takes these frames any more, but the logs have them
+    deliver(ctx, 0, 0);
     ff_bliinds_uninit(&s->common, ctx);
     free_device_memory(ctx);
     ff_quality_cuda_close(&s->cuda, ctx);

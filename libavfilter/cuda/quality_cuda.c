@@ -310,10 +310,13 @@ end:
 int ff_quality_cuda_pop(QualityCUDA *s, void *logctx, int wait, AVFrame **frame,
                         uint64_t *n, const void **result)
 {
-    QualityCUDASlot *slot = &s->slot[s->first];
+    QualityCUDASlot *slot;
     int ret = 1;
 
-    if (!s->nb_queued || slot->scored && !slot->launched)
+    if (!s->nb_queued)
+        return 0;
+    slot = &s->slot[s->first];
+    if (slot->scored && !slot->launched)
         return 0;
     if (slot->scored)
         ret = fetch_result(s, logctx, slot, wait);
