@@ -135,7 +135,8 @@ cd "$dir"
 arguments=$(configure_arguments)
 mapfile -t arguments <<< "$arguments"
 # The user's own come last and are split as a shell would.
-eval "arguments+=(${FFMPEG_CONFIGURE:-})"
+eval "arguments+=(${FFMPEG_CONFIGURE:-})" 2> /dev/null ||
+    die "FFMPEG_CONFIGURE=$FFMPEG_CONFIGURE is not what a shell can split" "see to its quotes"
 configure "${arguments[@]}"
 
 # A filter whose needs are not met is only warned about, and nonfree would make
