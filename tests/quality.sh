@@ -8,6 +8,13 @@ tmp=${outdir}/${test}.tmp
 print=metadata=print:file=-
 to_null="-f null /dev/null"
 
+# What is tested, and what comes before it for gray input and after it for other
+# filters: see on_cuda.
+bliinds=bliinds
+gray=
+download=
+device=
+
 rm -rf ${tmp}
 mkdir -p ${tmp}
 # shellcheck disable=SC2064
@@ -23,6 +30,20 @@ need(){
     for tool; do
         command -v ${tool} > /dev/null || { skip "no ${tool}"; return 1; }
     done
+}
+
+# The same test of the GPU's filter, on a GPU. There are no gray CUDA frames.
+on_cuda(){ # test
+    if ! run ffmpeg${PROGSUF}${EXECSUF} -nostdin -v error -init_hw_device cuda -version \
+            > ${tmp}/probe 2>&1; then
+        skip "no usable CUDA device: $(sed -n '1s/^\[[^]]*\] *//p' ${tmp}/probe)"
+        return 0
+    fi
+    test -n "${target_exec}" || ! command -v timeout > /dev/null || target_exec="timeout 120"
+    bliinds=hwupload_cuda,bliinds_cuda
+    gray=scale=in_range=full:out_range=full,format=yuv444p,
+    download=,hwdownload,format=yuv420p
+    "$@"
 }
 
 # What the filter says in the log of a command.
@@ -134,14 +155,14 @@ samples16(){ # expression-of-v
 # Metadata of a frame of raw luma in a pixel format; chroma is the same again.
 raw_values(){ # file format width height filters
     cat $1 $1 $1 > ${tmp}/planes
-    ffmpeg -f rawvideo -pix_fmt $2 -video_size $3x$4 -t 0.04 -i ${tmp}/planes \
+    ffmpeg ${device} -f rawvideo -pix_fmt $2 -video_size $3x$4 -t 0.04 -i ${tmp}/planes \
         -vf $5,${print} ${to_null}
 }
 
 # ---- numbers ----
 
 oracle(){ # picture
-    ffmpeg -i ${pictures}/$1.pgm -vf bliinds=features=1,${print} ${to_null} |
+    ffmpeg -i ${pictures}/$1.pgm -vf ${gray}${bliinds}=features=1,${print} ${to_null} |
         agree ${pictures}/features.csv $1
 }
 
@@ -206,13 +227,24 @@ oracle_scores(){
 
 sizes(){
     tail -n +2 ${pictures}/crops.csv | cut -d, -f1,2 | while IFS=, read -r picture filter; do
-        ffmpeg -i ${pictures}/${picture}.pgm -vf ${filter},bliinds=features=1,${print} ${to_null} |
+        ffmpeg -i ${pictures}/${picture}.pgm -vf ${filter},${gray}${bliinds}=features=1,${print} ${to_null} |
             agree ${pictures}/crops.csv ${picture} ${filter} | sed "s/^/${filter} /"
     done
     for size in 3:3 3:64 64:3 1:1; do
-        fails -i ${pictures}/chelsea_451x300.pgm -vf crop=${size}:0:0,bliinds ${to_null}
+        fails -i ${pictures}/chelsea_451x300.pgm -vf crop=${size}:0:0,${gray}${bliinds} ${to_null}
     done
-    fails -lavfi color=s=16388x4,format=gray,bliinds ${to_null}
+    fails -lavfi color=s=16388x4,format=gray,${gray}${bliinds} ${to_null}
+}
+
+# The picture as luma of a format, in a file; 0 stands for the highest bits.
+raw_luma(){ # format shift
+    test $2 -gt 0 || set -- $1 8
+    case $1 in
+    *le) test -f ${tmp}/16.$2 || samples16 "v * 2 ^ $2" > ${tmp}/16.$2
+         raw=${tmp}/16.$2 ;;
+    *)   test -f ${tmp}/8 || samples v > ${tmp}/8
+         raw=${tmp}/8 ;;
+    esac
 }
 
 formats(){
@@ -238,13 +270,7 @@ formats(){
         *msble*\ ${format}\ *) ;;
         *msble*) echo "${format}: same"; continue ;;
         esac
-        # 0 stands for 8: all bits, whatever the depth
-        test ${shift} -gt 0 || shift=8
-        case ${format} in
-        *le) test -f ${tmp}/16.${shift} || samples16 "v * 2 ^ ${shift}" > ${tmp}/16.${shift}
-             raw=${tmp}/16.${shift} ;;
-        *)   raw=${tmp}/8 ;;
-        esac
+        raw_luma ${format} ${shift}
         raw_values ${raw} ${format} 70 46 bliinds=features=1:range=full > ${tmp}/got
         same ${format} ${tmp}/expected ${tmp}/got
     done
@@ -253,7 +279,7 @@ formats(){
     done
 }
 
-ranges(){
+compare_ranges(){
     samples "int(v / 2)"             > ${tmp}/full
     samples "int(v / 2) + 16"        > ${tmp}/limited
     samples16 "int(v / 2) * 4"       > ${tmp}/full.10
@@ -263,7 +289,11 @@ ranges(){
     while read -r file format filters; do
         raw_values ${tmp}/${file} ${format} 70 46 ${filters} > ${tmp}/got
         same "${file} ${format} ${filters}" ${tmp}/expected ${tmp}/got
-    done << EOF
+    done
+}
+
+ranges(){
+    compare_ranges << EOF
 full        gray        bliinds=features=1
 full        yuvj420p    bliinds=features=1
 full        yuv420p     bliinds=features=1:range=full
@@ -292,9 +322,9 @@ letterbox(){
     samples "int(v / 2) + 16" > ${tmp}/b
     head -c 1400 /dev/zero | tr '\000' '\020' > ${tmp}/bar
     { cat ${tmp}/bar ${tmp}/b; head -c 980 ${tmp}/bar; } > ${tmp}/limited
-    raw_values ${tmp}/full gray 70 80 bliinds=features=1 > ${tmp}/expected
+    raw_values ${tmp}/full gray 70 80 ${gray}${bliinds}=features=1 > ${tmp}/expected
     agree ${pictures}/letterbox.csv rose_70x46 < ${tmp}/expected
-    raw_values ${tmp}/limited yuv420p 70 80 bliinds=features=1 > ${tmp}/got
+    raw_values ${tmp}/limited yuv420p 70 80 ${bliinds}=features=1 > ${tmp}/got
     same "limited range" ${tmp}/expected ${tmp}/got
 }
 
@@ -304,22 +334,22 @@ valid(){ # of one frame
 
 validity(){
     for color in black white gray; do
-        ffmpeg -lavfi color=${color}:s=96x96:d=0.04,format=yuv420p,bliinds,${print} ${to_null} | valid ${color}
+        ffmpeg -lavfi color=${color}:s=96x96:d=0.04,format=yuv420p,${bliinds},${print} ${to_null} | valid ${color}
     done
     # level 3 has 3x3 blocks and 4x3 blocks
     for size in 39:36 40:36; do
-        ffmpeg -i ${pictures}/chelsea_451x300.pgm -vf crop=${size}:100:100,bliinds,${print} ${to_null} | valid ${size}
+        ffmpeg -i ${pictures}/chelsea_451x300.pgm -vf crop=${size}:100:100,${gray}${bliinds},${print} ${to_null} | valid ${size}
     done
     # 16 rows of blocks have content, of 64 and of 65: up to 3/4 may be flat
     samples v > ${tmp}/rose
     for height in 192 193; do
         { cat ${tmp}/rose; head -c $((70 * (height - 46))) /dev/zero; } > ${tmp}/raw
-        raw_values ${tmp}/raw gray 70 ${height} bliinds | valid "rose and black, ${height} rows"
+        raw_values ${tmp}/raw gray 70 ${height} ${gray}${bliinds} | valid "rose and black, ${height} rows"
     done
     # a frame that is not valid is logged, but not pooled
     { cat ${tmp}/rose; head -c 3220 /dev/zero; cat ${tmp}/rose; } > ${tmp}/raw
     ffmpeg -f rawvideo -pix_fmt gray -video_size 70x46 -i ${tmp}/raw \
-        -vf bliinds=log_path=${tmp}/log:log_fmt=csv:stats_file=${tmp}/stats ${to_null} 2> ${tmp}/err
+        -vf ${gray}${bliinds}=log_path=${tmp}/log:log_fmt=csv:stats_file=${tmp}/stats ${to_null} 2> ${tmp}/err
     cat ${tmp}/err >&2
     cut -d, -f1,6 ${tmp}/log
     grep -c 'valid:0' ${tmp}/stats
@@ -348,11 +378,11 @@ scored_frames(){
 
 which_frames(){
     source=testsrc2=s=64x64:d=0.4,format=yuv420p
-    ffmpeg -lavfi ${source},bliinds=n_subsample=3:stats_file=${tmp}/stats,${print} ${to_null} | scored_frames
+    ffmpeg -lavfi ${source},${bliinds}=n_subsample=3:stats_file=${tmp}/stats,${print} ${to_null} | scored_frames
     sed 's/ score:.*//' ${tmp}/stats
-    ffmpeg -lavfi "${source},bliinds=enable='between(n,2,4)':stats_file=${tmp}/stats,${print}" ${to_null} | scored_frames
+    ffmpeg -lavfi "${source},${bliinds}=enable='between(n,2,4)':stats_file=${tmp}/stats,${print}" ${to_null} | scored_frames
     sed 's/ score:.*//' ${tmp}/stats
-    ffmpeg -lavfi "${source},bliinds=n_subsample=3:enable='gte(n,4)',${print}" ${to_null} | scored_frames
+    ffmpeg -lavfi "${source},${bliinds}=n_subsample=3:enable='gte(n,4)',${print}" ${to_null} | scored_frames
 }
 
 # Every frame comes out, in order, with its pixels and time.
@@ -498,7 +528,7 @@ model_errors(){
 }
 
 model_values(){ # name
-    ffmpeg -i ${pictures}/rose_70x46.pgm -vf bliinds=model=${tmp}/$1,${print} ${to_null} |
+    ffmpeg -i ${pictures}/rose_70x46.pgm -vf ${gray}${bliinds}=model=${tmp}/$1,${print} ${to_null} |
         sed -n "s/^lavfi.bliinds./$1: /p"
 }
 
@@ -541,7 +571,7 @@ clip="-lavfi testsrc2=s=96x80:d=0.8,format=yuv420p,drawbox=c=black:t=fill:enable
 # Counts and pooled values again, from the frames.
 log_json(){
     need jq || return 0
-    ffmpeg ${clip},bliinds=features=1:log_path=${tmp}/log ${to_null} || return
+    ffmpeg ${clip},${bliinds}=features=1:log_path=${tmp}/log ${to_null} || return
     test ! -e ${tmp}/log.tmp || echo "the temporary file is still there"
     # not strict, so that a nan would be seen
     grep -i -c 'nan\|inf[^e]' ${tmp}/log
@@ -576,7 +606,7 @@ log_json(){
 # The other forms have the same numbers.
 log_forms(){
     need jq || return 0
-    ffmpeg ${clip},split=3[a][b][c]\;[a]bliinds=features=1:log_path=${tmp}/json[d]\;[b]bliinds=features=1:log_path=${tmp}/csv:log_fmt=csv:f=${tmp}/stats[e]\;[c]bliinds=features=1:log_path=${tmp}/xml:log_fmt=xml[f] \
+    ffmpeg ${clip},split=3[a][b][c]\;[a]${bliinds}=features=1:log_path=${tmp}/json[d]\;[b]${bliinds}=features=1:log_path=${tmp}/csv:log_fmt=csv:f=${tmp}/stats[e]\;[c]${bliinds}=features=1:log_path=${tmp}/xml:log_fmt=xml[f] \
         -map [d] ${to_null} -map [e] ${to_null} -map [f] ${to_null} || return
     jq -r '"Frame,\(.frames[0].metrics | keys_unsorted | join(",")),",
            (.frames[] | "\(.frameNum),\([.metrics[] | if . == null then "" else tostring end] | join(",")),")' ${tmp}/json |
@@ -620,7 +650,7 @@ plain(){
 
 log_xml(){
     need xmllint || return 0
-    ffmpeg ${clip},bliinds=log_path=${tmp}/log:log_fmt=xml ${to_null} || return
+    ffmpeg ${clip},${bliinds}=log_path=${tmp}/log:log_fmt=xml ${to_null} || return
     xmllint --xpath 'concat(count(/VMAF/frames/frame), " frames, ", count(/VMAF/frames/frame[@valid=1]),
         " valid, ", count(/VMAF/pooled_metrics/metric), " metrics, ", /VMAF/aggregate_metrics/@frames,
         " ", /VMAF/aggregate_metrics/@scored, " ", /VMAF/aggregate_metrics/@valid)' ${tmp}/log
@@ -629,21 +659,21 @@ log_xml(){
 # Nothing else may be on stdout, nor a log of a graph that no frame saw.
 log_stdout(){
     need jq || return 0
-    ffmpeg -i ${pictures}/rose_70x46.pgm -vf bliinds=log_path=- ${to_null} | jq -c '.frames | length'
-    ffmpeg -i ${pictures}/rose_70x46.pgm -vf bliinds=f=- ${to_null} | sed 's/ score.*//'
+    ffmpeg -i ${pictures}/rose_70x46.pgm -vf ${gray}${bliinds}=log_path=- ${to_null} | jq -c '.frames | length'
+    ffmpeg -i ${pictures}/rose_70x46.pgm -vf ${gray}${bliinds}=f=- ${to_null} | sed 's/ score.*//'
     # without a valid frame there is nothing to pool
-    ffmpeg -i ${pictures}/flat0_64x64.pgm -vf bliinds=log_path=- ${to_null} |
+    ffmpeg -i ${pictures}/flat0_64x64.pgm -vf ${gray}${bliinds}=log_path=- ${to_null} |
         jq -c '.aggregate_metrics, .pooled_metrics.score'
 }
 
 # A log is whole when the output has had enough, or the input ends early.
 log_end(){
     need jq || return 0
-    ffmpeg -lavfi testsrc2=s=64x64,format=yuv420p,bliinds=log_path=${tmp}/log -frames:v 3 ${to_null} || return
+    ffmpeg -lavfi testsrc2=s=64x64,format=yuv420p,${bliinds}=log_path=${tmp}/log -frames:v 3 ${to_null} || return
     jq -r 'if (.frames | length) >= 3 then "3 frames" else . end' ${tmp}/log
-    ffmpeg -lavfi testsrc2=s=64x64:d=1,format=yuv420p,bliinds=log_path=${tmp}/log,trim=end_frame=2 ${to_null} || return
+    ffmpeg -lavfi testsrc2=s=64x64:d=1,format=yuv420p,${bliinds}=log_path=${tmp}/log,trim=end_frame=2 ${to_null} || return
     jq -r 'if (.frames | length) >= 2 then "2 frames" else . end' ${tmp}/log
-    ffmpeg -lavfi testsrc2=s=64x64:d=1,format=yuv420p,trim=end_frame=0,bliinds=log_path=${tmp}/log ${to_null}
+    ffmpeg -lavfi testsrc2=s=64x64:d=1,format=yuv420p,trim=end_frame=0,${bliinds}=log_path=${tmp}/log ${to_null}
     jq -c '.frames, .aggregate_metrics' ${tmp}/log
 }
 
@@ -653,26 +683,26 @@ log_errors(){
     echo "an older log" > ${tmp}/log
     for option in stats_file log_path; do
         for path in /dev/full ${tmp}/none/log ${tmp}; do
-            fails ${clip},bliinds=${option}=${path} ${to_null} | sed "s,${tmp},folder,"
+            fails ${clip},${bliinds}=${option}=${path} ${to_null} | sed "s,${tmp},folder,"
         done
     done
     # an output that ends early
-    fails -lavfi testsrc2=s=64x64,format=yuv420p,bliinds=log_path=/dev/full -frames:v 2 ${to_null}
+    fails -lavfi testsrc2=s=64x64,format=yuv420p,${bliinds}=log_path=/dev/full -frames:v 2 ${to_null}
     # no file may have more than 4 kB here
-    { (trap '' XFSZ; ulimit -f 8; ffmpeg ${clip},bliinds=features=1:log_path=${tmp}/log ${to_null} 2>&1
+    { (trap '' XFSZ; ulimit -f 8; ffmpeg ${clip},${bliinds}=features=1:log_path=${tmp}/log ${to_null} 2>&1
        echo "status $?") | cat; } > ${tmp}/err
     cat ${tmp}/err >&2
     messages < ${tmp}/err | sed "s,${tmp},folder,"
     grep -q '^status 0' ${tmp}/err && echo "but no failure"
     cat ${tmp}/log
     test ! -e ${tmp}/log.tmp || echo "the temporary file is still there"
-    fails ${clip},bliinds=log_fmt=yaml ${to_null} > /dev/null
+    fails ${clip},${bliinds}=log_fmt=yaml ${to_null} > /dev/null
 }
 
 summary(){
     printf '%s\nconstant 7\nweight L3.ori10 0\nend' "${head_lines}" > ${tmp}/seven
     for filters in "" trim=end_frame=1, drawbox=c=black:t=fill, ; do
-        ffmpeg -lavfi testsrc2=s=64x64:d=0.2,format=yuv420p,${filters}bliinds=model=${tmp}/seven ${to_null} 2>&1 | messages
+        ffmpeg -lavfi testsrc2=s=64x64:d=0.2,format=yuv420p,${filters}${bliinds}=model=${tmp}/seven ${to_null} 2>&1 | messages
     done
 }
 
@@ -724,7 +754,7 @@ sei(){ # encoder format options
     printf '%s\nconstant 1\nweight L1.zeta100 20\nsigma 2.5\nmean L1.zeta10 2\nprecision L1.zeta10 4\nend' \
         "${head_lines}" > ${tmp}/model
     source="testsrc2=s=96x80:d=0.4,format=yuv420p,drawbox=c=black:t=fill:enable=eq(n\\,5)"
-    ffmpeg -lavfi ${source},bliinds=model=${tmp}/model:f=${tmp}/stats -c:v $1 $3 -udu_sei 1 -f $2 -y ${tmp}/video || return
+    ffmpeg -lavfi ${source},${bliinds}=model=${tmp}/model:f=${tmp}/stats${download} -c:v $1 $3 -udu_sei 1 -f $2 -y ${tmp}/video || return
     ffmpeg -i ${tmp}/video -vf showinfo ${to_null} 2>&1 | payloads | decode_payloads > ${tmp}/got
     awk '{
         for (i = 1; i <= NF; i++) {
@@ -738,9 +768,202 @@ sei(){ # encoder format options
     wc -l < ${tmp}/got
     sort -u ${tmp}/got | wc -l
     # scored again, a frame has the new payload in the place of the old one
-    ffmpeg -i ${tmp}/video -vf bliinds,showinfo ${to_null} 2>&1 | payloads | decode_payloads |
+    ffmpeg -i ${tmp}/video -vf ${bliinds}${download},showinfo ${to_null} 2>&1 | payloads | decode_payloads |
         cut -d' ' -f7 | sort | uniq -c
-    ffmpeg -lavfi ${source},bliinds=side_data=0,showinfo ${to_null} 2>&1 | payloads | wc -l
+    ffmpeg -lavfi ${source},${bliinds}=side_data=0${download},showinfo ${to_null} 2>&1 | payloads | wc -l
+}
+
+# ---- CUDA ----
+
+# What is expected is the CPU filter's, of the same picture.
+cuda_formats(){
+    device="-init_hw_device cuda"
+    samples v > ${tmp}/8
+    raw_values ${tmp}/8 gray 70 46 bliinds=features=1:range=full > ${tmp}/expected
+    for format in yuv420p:8 yuv444p:8 nv12:8 p010le:0 p016le:0 yuv444p16le:0 \
+                  maybe:0 nv16:8 yuv422p:8 p012le:0 p210le:0 p212le:0 p216le:0 \
+                  yuv420p10le:2 yuv422p10le:2 yuv444p10le:2 yuv444p10msble:0 yuv444p12msble:0; do
+        shift=${format#*:}
+        format=${format%:*}
+        # the rest is not in all releases
+        test ${format} != maybe || { maybe=1; continue; }
+        raw_luma ${format} ${shift}
+        if test -n "${maybe}" && ! raw_values ${raw} ${format} 70 46 hwupload > /dev/null; then
+            echo "${format}: same"
+            continue
+        fi
+        raw_values ${raw} ${format} 70 46 hwupload,bliinds_cuda=features=1:range=full > ${tmp}/got
+        same ${format} ${tmp}/expected ${tmp}/got
+    done
+}
+
+cuda_ranges(){
+    device="-init_hw_device cuda"
+    compare_ranges << EOF
+full        yuv420p     hwupload,bliinds_cuda=features=1:range=full
+full        yuv420p     hwupload,bliinds_cuda=features=1:range=pc
+full        yuv420p     setrange=full,hwupload,bliinds_cuda=features=1
+limited     yuv420p     hwupload,bliinds_cuda=features=1
+limited     nv12        hwupload,bliinds_cuda=features=1:range=auto
+limited     yuv444p     setrange=limited,hwupload,bliinds_cuda=features=1
+limited     yuv420p     setrange=full,hwupload,bliinds_cuda=features=1:range=tv
+limited.msb p010le      hwupload,bliinds_cuda=features=1
+limited.msb p016le      hwupload,bliinds_cuda=features=1
+full        yuv420p     hwupload,bliinds_cuda=features=1
+EOF
+}
+
+# The same for any number of frames in flight.
+cuda_queue(){
+    for size in 321x243 70x46 4x4; do
+        for format in nv12 p010le; do
+            source=testsrc2=s=${size}:d=0.72,format=yuv420p,scale,format=${format}
+            ffmpeg -lavfi ${source},bliinds=features=1:stats_file=${tmp}/stats,${print} ${to_null} > ${tmp}/expected
+            cat ${tmp}/stats >> ${tmp}/expected
+            for queue in 1 2 3 8 64; do
+                ffmpeg -lavfi ${source},${bliinds}=features=1:queue=${queue}:stats_file=${tmp}/stats,${print} \
+                    ${to_null} > ${tmp}/got
+                cat ${tmp}/stats >> ${tmp}/got
+                same "$(grep -c 'score=' ${tmp}/got) frames of ${size} ${format}, queue ${queue}" \
+                    ${tmp}/expected ${tmp}/got
+            done
+        done
+    done
+}
+
+cuda_passthrough(){
+    for format in yuv420p p010le yuv444p; do
+        source=testsrc2=s=175x99:d=0.4,format=yuv420p,scale,format=${format},setpts=PTS*3+7
+        framemd5 -lavfi ${source} > ${tmp}/without
+        framemd5 -lavfi ${source},${bliinds}=n_subsample=2,hwdownload,format=${format} > ${tmp}/with
+        same ${format} ${tmp}/without ${tmp}/with
+    done
+    grep -c '^0' ${tmp}/with
+}
+
+# Three in one graph, one after another and side by side, and the CPU filter.
+cuda_instances(){
+    ffmpeg -lavfi testsrc2=s=175x99:d=1,format=yuv420p,hwupload_cuda,split=3[a][b][c]\;[a]bliinds_cuda=f=${tmp}/1,bliinds_cuda=f=${tmp}/2:queue=3[d]\;[b]bliinds_cuda=f=${tmp}/3:queue=1[e]\;[c]hwdownload,format=yuv420p,bliinds=f=${tmp}/cpu[f] \
+        -map [d] ${to_null} -map [e] ${to_null} -map [f] ${to_null} || return
+    for i in 1 2 3; do
+        same "instance ${i}" ${tmp}/cpu ${tmp}/${i}
+    done
+    wc -l < ${tmp}/cpu
+}
+
+# The log has the frames that came in, whoever ended it.
+cuda_end(){
+    source=testsrc2=s=64x64:d=10,format=yuv420p
+    ffmpeg -lavfi ${source},bliinds=f=${tmp}/cpu ${to_null}
+    for queue in 1 8 64; do
+        ffmpeg -lavfi ${source},${bliinds}=queue=${queue}:f=${tmp}/stats -frames:v 5 ${to_null} || return
+        lines=$(wc -l < ${tmp}/stats)
+        test ${lines} -ge 5 || echo "${lines} lines for 5 frames"
+        head -n ${lines} ${tmp}/cpu > ${tmp}/expected
+        same "5 frames, queue ${queue}" ${tmp}/expected ${tmp}/stats
+        ffmpeg -lavfi ${source},${bliinds}=queue=${queue}:f=${tmp}/stats,trim=end_frame=2 ${to_null} || return
+        lines=$(wc -l < ${tmp}/stats)
+        test ${lines} -ge 2 || echo "${lines} lines for 2 frames"
+        head -n ${lines} ${tmp}/cpu > ${tmp}/expected
+        same "trim, queue ${queue}" ${tmp}/expected ${tmp}/stats
+    done
+}
+
+# A new graph for each size.
+cuda_resize(){
+    for i in 1:rose_70x46 2:camera_crop_16x9 3:rose_70x46 4:camera_crop_300x240; do
+        cp ${pictures}/${i#*:}.pgm ${tmp}/${i%:*}.pgm
+    done
+    for filters in bliinds ${gray}${bliinds}; do
+        ffmpeg -i ${tmp}/%d.pgm -vf ${filters}=features=1,${print} ${to_null} | grep -v '^frame' > ${tmp}/${filters%%[=,]*}
+    done
+    same "a graph for each size" ${tmp}/bliinds ${tmp}/scale
+    grep -c score= ${tmp}/scale
+}
+
+cuda_errors(){
+    source=testsrc2=s=64x64:d=0.04,format=yuv420p
+    fails -lavfi ${source},bliinds_cuda ${to_null}
+    grep -q 'Impossible to convert\|not have a common format' ${tmp}/err && echo "frames of the CPU are refused"
+    fails -lavfi ${source},scale,format=bgr0,${bliinds} ${to_null}
+    fails -lavfi ${source},${bliinds}=queue=0 ${to_null} | sed 's/^Error applying.*//;/^$/d'
+    fails -lavfi ${source},${bliinds}=f=/dev/full ${to_null}
+}
+
+# The GPU's filter has the same options, and queue.
+cuda_options(){
+    for filter in bliinds bliinds_cuda; do
+        run ffmpeg${PROGSUF}${EXECSUF} -v quiet -h filter=${filter} | sed '1,/ AVOptions:$/d' > ${tmp}/${filter}
+    done
+    grep -c model ${tmp}/bliinds_cuda
+    diff ${tmp}/bliinds ${tmp}/bliinds_cuda | awk '/^[<>]/ { print $1, $2, $3 }'
+}
+
+# What ptxas makes of the PTX for a GPU goes to the log, what is wrong to stdout.
+ptx_use(){ # compiler gpu
+    if ! ptxas -v -arch=$2 -o /dev/null ${tmp}/ptx > ${tmp}/ptxas 2>&1; then
+        cat ${tmp}/ptxas >&2
+        if grep -q "not defined for option 'gpu-name'" ${tmp}/ptxas; then
+            missing="ptxas does not know $2"
+        else
+            echo "ptxas does not accept it for $2"
+        fi
+        return
+    fi
+    awk -v title="PTX of $1 on $2:" '
+        function before(word,    i) {
+            for (i = 2; i <= NF; i++)
+                if ($i ~ "^" word)
+                    return $(i - 1)
+        }
+        / entry function /  { name = substr($7, 2, length($7) - 2) }
+        / spill stores/     { spilled = $5 }
+        / Used .*registers/ { print title, name, before("registers"), "registers,", spilled, "bytes spilled" }' \
+        ${tmp}/ptxas > ${tmp}/use
+    cat ${tmp}/use >&3
+    # so few are not seen in the time
+    awk '$(NF - 2) > 200 { print "too much: " $0 } END { if (NR != 3) print NR " kernels and not 3" }' ${tmp}/use
+}
+
+# The kernels by one compiler: what it makes of them and, in the log, what they
+# take of a GPU.
+#
+# No float operation may be contracted: PTX says so by .rn, without it ptxas may.
+# Fused ones are where __builtin_fmaf() is written. Without these there are none.
+ptx(){ # compiler flags
+    PATH=${PATH}:/usr/local/cuda/bin
+    need $1 || return 0
+    compiler=$1
+    case ${compiler} in
+    *nvcc*)
+        # the first GPU that it knows, as configure does
+        for gpu in 30 60 75 none; do
+            ! ${compiler} -gencode arch=compute_${gpu},code=sm_${gpu} -ptx -o /dev/null -x cu /dev/null || break
+        done
+        set -- "$@" -gencode arch=compute_${gpu},code=sm_${gpu} -O2 -std=c++11 -m64 -ptx ;;
+    esac
+    kernels=${base}/../libavfilter/vf_bliinds_cuda.cu
+    echo "#define __builtin_fmaf(a, b, c) ((a) * (b) + (c))" > ${tmp}/unfused.h
+    "$@" -o ${tmp}/ptx ${kernels} && "$@" -include ${tmp}/unfused.h -o ${tmp}/unfused ${kernels} || return
+    missing=
+    command -v ptxas > /dev/null || missing="no ptxas"
+    {
+        case ${compiler} in
+        *clang*) grep -q '^\.version 6\.0' ${tmp}/ptx && grep -q '^\.target sm_50' ${tmp}/ptx ||
+                     echo "not PTX 6.0 for sm_50: $(grep -E '^\.(version|target)' ${tmp}/ptx | xargs)" ;;
+        esac
+        ! grep -E '(fma|mad)\.(rn\.)?(ftz\.)?f' ${tmp}/unfused || echo "fused by the compiler"
+        ! grep -E '(add|sub|mul)\.(ftz\.)?f(32|64)' ${tmp}/ptx || echo "may be fused by ptxas"
+        for gpu in sm_75 sm_90 sm_100; do
+            test -n "${missing}" || ptx_use ${compiler} ${gpu}
+        done
+    } > ${tmp}/problems
+    cat ${tmp}/problems
+    if test -n "${missing}" && ! test -s ${tmp}/problems; then
+        skip "${missing}, the PTX itself is good"
+    else
+        echo "good PTX"
+    fi
 }
 
 # ---- memory ----

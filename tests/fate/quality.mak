@@ -6,7 +6,8 @@
 QUALITY_LACKS = $(strip $(foreach C, BLIINDS_FILTER METADATA_FILTER NULL_MUXER WRAPPED_AVFRAME_ENCODER \
                                      FILE_PROTOCOL PIPE_PROTOCOL $(NEED),                              \
                                      $(if $(call CHKCFG,CONFIG_$(C)),,$(C))))
-QUALITY_RUN   = . $(SRC_PATH)/tests/quality.sh; $(if $(QUALITY_LACKS),skip not built with $(QUALITY_LACKS),$(RUN))
+QUALITY_RUN   = . $(SRC_PATH)/tests/quality.sh; \
+                $(if $(QUALITY_LACKS),skip not built with $(QUALITY_LACKS),$(ON) $(RUN))
 
 QUALITY_PICTURE = IMAGE2_DEMUXER PGM_DECODER
 QUALITY_RAW     = RAWVIDEO_DEMUXER RAWVIDEO_DECODER
@@ -17,11 +18,12 @@ BLIINDS_ORACLE = rose_70x46 camera_crop_4x4 camera_crop_5x5 camera_crop_16x9 cam
                  camera_crop_300x240 camera_jpegq10_512x512 chelsea_451x300 chessboard_200x200      \
                  flat0_64x64 flat128_64x64 ramp_h_128x96 stripes_v_128x96
 
-FATE_BLIINDS_ORACLE = $(BLIINDS_ORACLE:%=fate-bliinds-oracle-%)
-$(FATE_BLIINDS_ORACLE): NEED = $(QUALITY_PICTURE)
-$(FATE_BLIINDS_ORACLE): RUN  = oracle $(@:fate-bliinds-oracle-%=%)
-$(FATE_BLIINDS_ORACLE): CMP  = oneline
-$(FATE_BLIINDS_ORACLE): REF  = 24 features agree
+FATE_BLIINDS_ORACLE      = $(BLIINDS_ORACLE:%=fate-bliinds-oracle-%)
+FATE_BLIINDS_CUDA_ORACLE = $(BLIINDS_ORACLE:%=fate-bliinds-cuda-oracle-%)
+$(FATE_BLIINDS_ORACLE) $(FATE_BLIINDS_CUDA_ORACLE): NEED = $(QUALITY_PICTURE)
+$(FATE_BLIINDS_ORACLE) $(FATE_BLIINDS_CUDA_ORACLE): RUN  = oracle $(lastword $(subst oracle-, ,$@))
+$(FATE_BLIINDS_ORACLE) $(FATE_BLIINDS_CUDA_ORACLE): CMP  = oneline
+$(FATE_BLIINDS_ORACLE) $(FATE_BLIINDS_CUDA_ORACLE): REF  = 24 features agree
 
 # More of them, and the scores by the published model, where they are at hand.
 FATE_BLIINDS += fate-bliinds-oracle-all
@@ -49,8 +51,8 @@ fate-bliinds-yuv: NEED = $(QUALITY_SOURCE)
 fate-bliinds-yuv: RUN  = cmp_metadata bliinds=features=1 yuv420p 0.000001
 
 FATE_BLIINDS += fate-bliinds-sizes
-fate-bliinds-sizes: NEED = $(QUALITY_PICTURE) $(QUALITY_SOURCE) CROP_FILTER COLOR_FILTER
-fate-bliinds-sizes: RUN  = sizes
+fate-bliinds-sizes fate-bliinds-cuda-sizes: NEED = $(QUALITY_PICTURE) $(QUALITY_SOURCE) CROP_FILTER COLOR_FILTER
+fate-bliinds-sizes fate-bliinds-cuda-sizes: RUN  = sizes
 
 FATE_BLIINDS += fate-bliinds-formats
 fate-bliinds-formats: NEED = $(QUALITY_RAW) FORMAT_FILTER
@@ -61,20 +63,20 @@ fate-bliinds-ranges: NEED = $(QUALITY_RAW) SETRANGE_FILTER
 fate-bliinds-ranges: RUN  = ranges
 
 FATE_BLIINDS += fate-bliinds-letterbox
-fate-bliinds-letterbox: NEED = $(QUALITY_RAW)
-fate-bliinds-letterbox: RUN  = letterbox
+fate-bliinds-letterbox fate-bliinds-cuda-letterbox: NEED = $(QUALITY_RAW)
+fate-bliinds-letterbox fate-bliinds-cuda-letterbox: RUN  = letterbox
 
 FATE_BLIINDS += fate-bliinds-valid
-fate-bliinds-valid: NEED = $(QUALITY_RAW) $(QUALITY_PICTURE) $(QUALITY_SOURCE) COLOR_FILTER CROP_FILTER
-fate-bliinds-valid: RUN  = validity
+fate-bliinds-valid fate-bliinds-cuda-valid: NEED = $(QUALITY_RAW) $(QUALITY_PICTURE) $(QUALITY_SOURCE) COLOR_FILTER CROP_FILTER
+fate-bliinds-valid fate-bliinds-cuda-valid: RUN  = validity
 
 FATE_BLIINDS += fate-bliinds-threads
 fate-bliinds-threads: NEED = $(QUALITY_SOURCE)
 fate-bliinds-threads: RUN  = threads
 
 FATE_BLIINDS += fate-bliinds-which-frames
-fate-bliinds-which-frames: NEED = $(QUALITY_SOURCE)
-fate-bliinds-which-frames: RUN  = which_frames
+fate-bliinds-which-frames fate-bliinds-cuda-which-frames: NEED = $(QUALITY_SOURCE)
+fate-bliinds-which-frames fate-bliinds-cuda-which-frames: RUN  = which_frames
 
 FATE_BLIINDS += fate-bliinds-passthrough
 fate-bliinds-passthrough: NEED = $(QUALITY_SOURCE) SCALE_FILTER SETPTS_FILTER RAWVIDEO_ENCODER FRAMEMD5_MUXER
@@ -93,58 +95,126 @@ fate-bliinds-consumers: ffprobe$(PROGSSUF)$(EXESUF)
 endif
 
 FATE_BLIINDS += fate-bliinds-models
-fate-bliinds-models: NEED = $(QUALITY_PICTURE)
-fate-bliinds-models: RUN  = models
+fate-bliinds-models fate-bliinds-cuda-models: NEED = $(QUALITY_PICTURE)
+fate-bliinds-models fate-bliinds-cuda-models: RUN  = models
 
 FATE_BLIINDS += fate-bliinds-model-errors
 fate-bliinds-model-errors: NEED = $(QUALITY_PICTURE)
 fate-bliinds-model-errors: RUN  = model_errors
 
 FATE_BLIINDS += fate-bliinds-log-json
-fate-bliinds-log-json: NEED = $(QUALITY_SOURCE) DRAWBOX_FILTER
-fate-bliinds-log-json: RUN  = log_json
+fate-bliinds-log-json fate-bliinds-cuda-log-json: NEED = $(QUALITY_SOURCE) DRAWBOX_FILTER
+fate-bliinds-log-json fate-bliinds-cuda-log-json: RUN  = log_json
 
 FATE_BLIINDS += fate-bliinds-log-forms
-fate-bliinds-log-forms: NEED = $(QUALITY_SOURCE) DRAWBOX_FILTER SPLIT_FILTER
-fate-bliinds-log-forms: RUN  = log_forms
+fate-bliinds-log-forms fate-bliinds-cuda-log-forms: NEED = $(QUALITY_SOURCE) DRAWBOX_FILTER SPLIT_FILTER
+fate-bliinds-log-forms fate-bliinds-cuda-log-forms: RUN  = log_forms
 
 FATE_BLIINDS += fate-bliinds-log-xml
-fate-bliinds-log-xml: NEED = $(QUALITY_SOURCE) DRAWBOX_FILTER
-fate-bliinds-log-xml: RUN  = log_xml
+fate-bliinds-log-xml fate-bliinds-cuda-log-xml: NEED = $(QUALITY_SOURCE) DRAWBOX_FILTER
+fate-bliinds-log-xml fate-bliinds-cuda-log-xml: RUN  = log_xml
 
 FATE_BLIINDS += fate-bliinds-log-stdout
-fate-bliinds-log-stdout: NEED = $(QUALITY_PICTURE)
-fate-bliinds-log-stdout: RUN  = log_stdout
+fate-bliinds-log-stdout fate-bliinds-cuda-log-stdout: NEED = $(QUALITY_PICTURE)
+fate-bliinds-log-stdout fate-bliinds-cuda-log-stdout: RUN  = log_stdout
 
 FATE_BLIINDS += fate-bliinds-log-end
-fate-bliinds-log-end: NEED = $(QUALITY_SOURCE) TRIM_FILTER
-fate-bliinds-log-end: RUN  = log_end
+fate-bliinds-log-end fate-bliinds-cuda-log-end: NEED = $(QUALITY_SOURCE) TRIM_FILTER
+fate-bliinds-log-end fate-bliinds-cuda-log-end: RUN  = log_end
 
 FATE_BLIINDS += fate-bliinds-log-errors
-fate-bliinds-log-errors: NEED = $(QUALITY_SOURCE)
-fate-bliinds-log-errors: RUN  = log_errors
+fate-bliinds-log-errors fate-bliinds-cuda-log-errors: NEED = $(QUALITY_SOURCE)
+fate-bliinds-log-errors fate-bliinds-cuda-log-errors: RUN  = log_errors
 
 FATE_BLIINDS += fate-bliinds-summary
-fate-bliinds-summary: NEED = $(QUALITY_SOURCE) TRIM_FILTER DRAWBOX_FILTER
-fate-bliinds-summary: RUN  = summary
+fate-bliinds-summary fate-bliinds-cuda-summary: NEED = $(QUALITY_SOURCE) TRIM_FILTER DRAWBOX_FILTER
+fate-bliinds-summary fate-bliinds-cuda-summary: RUN  = summary
 
 FATE_BLIINDS += fate-bliinds-memory
 fate-bliinds-memory: NEED = $(QUALITY_PICTURE) $(QUALITY_RAW)
 fate-bliinds-memory: RUN  = memory
 
-FATE_BLIINDS_SEI = fate-bliinds-sei-h264 fate-bliinds-sei-hevc
-$(FATE_BLIINDS_SEI): NEED = $(QUALITY_SOURCE) DRAWBOX_FILTER SHOWINFO_FILTER $(CODEC)
-fate-bliinds-sei-h264: CODEC = LIBX264_ENCODER H264_MUXER H264_DEMUXER H264_PARSER H264_DECODER
-fate-bliinds-sei-h264: RUN   = sei libx264 h264 "-preset ultrafast -bf 2"
-fate-bliinds-sei-hevc: CODEC = LIBX265_ENCODER HEVC_MUXER HEVC_DEMUXER HEVC_PARSER HEVC_DECODER
-fate-bliinds-sei-hevc: RUN   = sei libx265 hevc "-preset ultrafast"
+FATE_BLIINDS_SEI      = $(addprefix fate-bliinds-,sei-h264 sei-hevc)
+FATE_BLIINDS_CUDA_SEI = $(addprefix fate-bliinds-cuda-,sei-h264 sei-hevc)
+$(FATE_BLIINDS_SEI) $(FATE_BLIINDS_CUDA_SEI): NEED = $(QUALITY_SOURCE) DRAWBOX_FILTER SHOWINFO_FILTER $(CODEC)
+fate-bliinds-sei-h264 fate-bliinds-cuda-sei-h264: CODEC = LIBX264_ENCODER H264_MUXER H264_DEMUXER H264_PARSER H264_DECODER
+fate-bliinds-sei-h264 fate-bliinds-cuda-sei-h264: RUN   = sei libx264 h264 "-preset ultrafast -bf 2"
+fate-bliinds-sei-hevc fate-bliinds-cuda-sei-hevc: CODEC = LIBX265_ENCODER HEVC_MUXER HEVC_DEMUXER HEVC_PARSER HEVC_DECODER
+fate-bliinds-sei-hevc fate-bliinds-cuda-sei-hevc: RUN   = sei libx265 hevc "-preset ultrafast"
 
 FATE_BLIINDS += $(FATE_BLIINDS_ORACLE) $(FATE_BLIINDS_SEI)
 $(FATE_BLIINDS): CMD = $(QUALITY_RUN)
 $(FATE_BLIINDS): ffmpeg$(PROGSSUF)$(EXESUF)
 
+# The GPU's filter on a GPU, see on_cuda. Its twins of the tests above have their
+# references: the bits are to be the same.
+FATE_BLIINDS_CUDA_TWINS = $(addprefix fate-bliinds-cuda-,                                              \
+                          yuv sizes letterbox valid which-frames models log-json log-forms log-xml     \
+                          log-stdout log-end log-errors summary)
+$(FATE_BLIINDS_CUDA_TWINS) $(FATE_BLIINDS_CUDA_SEI): \
+    REF = $(SRC_PATH)/tests/ref/fate/$(@:fate-bliinds-cuda-%=bliinds-%)
+
+fate-bliinds-cuda-yuv: NEED = $(QUALITY_SOURCE)
+fate-bliinds-cuda-yuv: RUN  = cmp_metadata hwupload_cuda,bliinds_cuda=features=1 yuv420p 0.000001
+
+FATE_BLIINDS_CUDA += fate-bliinds-cuda-formats
+fate-bliinds-cuda-formats: NEED = $(QUALITY_RAW) HWUPLOAD_FILTER
+fate-bliinds-cuda-formats: RUN  = cuda_formats
+
+FATE_BLIINDS_CUDA += fate-bliinds-cuda-ranges
+fate-bliinds-cuda-ranges: NEED = $(QUALITY_RAW) SETRANGE_FILTER HWUPLOAD_FILTER
+fate-bliinds-cuda-ranges: RUN  = cuda_ranges
+
+FATE_BLIINDS_CUDA += fate-bliinds-cuda-queue
+fate-bliinds-cuda-queue: NEED = $(QUALITY_SOURCE)
+fate-bliinds-cuda-queue: RUN  = cuda_queue
+
+FATE_BLIINDS_CUDA += fate-bliinds-cuda-passthrough
+fate-bliinds-cuda-passthrough: NEED = $(QUALITY_SOURCE) SETPTS_FILTER HWDOWNLOAD_FILTER RAWVIDEO_ENCODER FRAMEMD5_MUXER
+fate-bliinds-cuda-passthrough: RUN  = cuda_passthrough
+
+FATE_BLIINDS_CUDA += fate-bliinds-cuda-instances
+fate-bliinds-cuda-instances: NEED = $(QUALITY_SOURCE) SPLIT_FILTER HWDOWNLOAD_FILTER
+fate-bliinds-cuda-instances: RUN  = cuda_instances
+
+FATE_BLIINDS_CUDA += fate-bliinds-cuda-end
+fate-bliinds-cuda-end: NEED = $(QUALITY_SOURCE) TRIM_FILTER
+fate-bliinds-cuda-end: RUN  = cuda_end
+
+FATE_BLIINDS_CUDA += fate-bliinds-cuda-resize
+fate-bliinds-cuda-resize: NEED = $(QUALITY_PICTURE)
+fate-bliinds-cuda-resize: RUN  = cuda_resize
+
+FATE_BLIINDS_CUDA += fate-bliinds-cuda-errors
+fate-bliinds-cuda-errors: NEED = $(QUALITY_SOURCE)
+fate-bliinds-cuda-errors: RUN  = cuda_errors
+
+FATE_BLIINDS_CUDA += $(FATE_BLIINDS_CUDA_TWINS) $(FATE_BLIINDS_CUDA_ORACLE) $(FATE_BLIINDS_CUDA_SEI)
+$(FATE_BLIINDS_CUDA): NEED += BLIINDS_CUDA_FILTER HWUPLOAD_CUDA_FILTER SCALE_FILTER FORMAT_FILTER
+$(FATE_BLIINDS_CUDA): ON   = on_cuda
+$(FATE_BLIINDS_CUDA): CMD  = $(QUALITY_RUN)
+$(FATE_BLIINDS_CUDA): ffmpeg$(PROGSSUF)$(EXESUF)
+
+# What can be told of it without a GPU.
+FATE_BLIINDS_CUDA_BUILD += fate-bliinds-cuda-options
+fate-bliinds-cuda-options: RUN = cuda_options
+
+FATE_BLIINDS_CUDA_PTX = $(addprefix fate-bliinds-cuda-ptx-,clang-14 clang-19 nvcc)
+$(FATE_BLIINDS_CUDA_PTX): RUN = $(if $(CONFIG_CUDA_LLVM),ptx $(@:fate-bliinds-cuda-ptx-%=%) \
+                                $(NVCCFLAGS) $(QUALITY_CLANGFLAGS),skip built with nvcc)
+fate-bliinds-cuda-ptx-nvcc: RUN = ptx nvcc $(QUALITY_NVCCFLAGS)
+$(FATE_BLIINDS_CUDA_PTX): CMP = oneline
+$(FATE_BLIINDS_CUDA_PTX): REF = good PTX
+
+FATE_BLIINDS_CUDA_BUILD += $(FATE_BLIINDS_CUDA_PTX)
+$(FATE_BLIINDS_CUDA_BUILD): CMD = $(QUALITY_RUN)
+$(FATE_BLIINDS_CUDA_BUILD): ffmpeg$(PROGSSUF)$(EXESUF)
+
 FATE_QUALITY-$(call ALLYES, BLIINDS_FILTER FFMPEG) += $(FATE_BLIINDS)
 FATE_QUALITY-$(CONFIG_BLIINDS_FILTER) += $(filter fate-checkasm-vf_bliinds,$(FATE_CHECKASM))
+FATE_QUALITY-$(call ALLYES, BLIINDS_CUDA_FILTER FFMPEG) += $(FATE_BLIINDS_CUDA_BUILD)
+FATE_HW_QUALITY-$(call ALLYES, BLIINDS_CUDA_FILTER FFMPEG) += $(FATE_BLIINDS_CUDA)
 
+FATE_HW-yes += $(FATE_HW_QUALITY-yes)
 FATE += $(filter-out $(FATE_CHECKASM),$(FATE_QUALITY-yes))
-fate-quality: $(FATE_QUALITY-yes)
+fate-quality: $(FATE_QUALITY-yes) $(FATE_HW_QUALITY-yes)
