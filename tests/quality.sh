@@ -815,9 +815,9 @@ EOF
 
 # The same for any number of frames in flight.
 cuda_queue(){
-    for size in 321x243 70x46 4x4; do
+    for size in 321:243 70:46 5:4; do
         for format in nv12 p010le; do
-            source=testsrc2=s=${size}:d=0.72,format=yuv420p,scale,format=${format}
+            source=testsrc2=s=320x240:d=0.72,format=yuv420p,scale=${size},format=${format}
             ffmpeg -lavfi ${source},bliinds=features=1:stats_file=${tmp}/stats,${print} ${to_null} > ${tmp}/expected
             cat ${tmp}/stats >> ${tmp}/expected
             for queue in 1 2 3 8 64; do
@@ -833,7 +833,7 @@ cuda_queue(){
 
 cuda_passthrough(){
     for format in yuv420p p010le yuv444p; do
-        source=testsrc2=s=175x99:d=0.4,format=yuv420p,scale,format=${format},setpts=PTS*3+7
+        source=testsrc2=s=320x240:d=0.4,format=yuv420p,scale=175:99,format=${format},setpts=PTS*3+7
         framemd5 -lavfi ${source} > ${tmp}/without
         framemd5 -lavfi ${source},${bliinds}=n_subsample=2,hwdownload,format=${format} > ${tmp}/with
         same ${format} ${tmp}/without ${tmp}/with
@@ -843,7 +843,7 @@ cuda_passthrough(){
 
 # Three in one graph, one after another and side by side, and the CPU filter.
 cuda_instances(){
-    ffmpeg -lavfi testsrc2=s=175x99:d=1,format=yuv420p,hwupload_cuda,split=3[a][b][c]\;[a]bliinds_cuda=f=${tmp}/1,bliinds_cuda=f=${tmp}/2:queue=3[d]\;[b]bliinds_cuda=f=${tmp}/3:queue=1[e]\;[c]hwdownload,format=yuv420p,bliinds=f=${tmp}/cpu[f] \
+    ffmpeg -lavfi testsrc2=s=320x240:d=1,format=yuv420p,scale=175:99,format=yuv420p,hwupload_cuda,split=3[a][b][c]\;[a]bliinds_cuda=f=${tmp}/1,bliinds_cuda=f=${tmp}/2:queue=3[d]\;[b]bliinds_cuda=f=${tmp}/3:queue=1[e]\;[c]hwdownload,format=yuv420p,bliinds=f=${tmp}/cpu[f] \
         -map [d] ${to_null} -map [e] ${to_null} -map [f] ${to_null} || return
     for i in 1 2 3; do
         same "instance ${i}" ${tmp}/cpu ${tmp}/${i}

@@ -1,0 +1,631 @@
+#!/bin/sh
+# Checks and times bliinds_cuda where there is a GPU:
+#
+#   tests/gpu.sh FFMPEG CLIP...
+#
+# FFMPEG is any build with the filters; clips are H.264 and HEVC, of 8 and of 10
+# bits, the first HEVC and the first H.264 one are timed. What is done:
+#
+#   CHECKS=1    scores of the GPU are those of the CPU, byte by byte
+#   TIMES=1     frames per second, start-up, memory, and the host's time
+#   NCU=1       time of the GPU per frame, by Nsight Compute
+#   SANITIZE=1  compute-sanitizer's four tools
+#   SOAK=1      100,000 frames, and 200 filters in a row, in constant memory
+#
+# The first three if none is given. More variables:
+#
+#   FRAMES=6000   of each run that is timed, at least 5000 for a result
+#   RUNS=3        of each, medians are printed
+#   LIMIT=300     seconds that a command may take
+#
+# The exit status is 1 if a check failed, and 77 if there is no GPU to use.
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck disable=SC2086
+set -u
+export LC_ALL=C
+
+if [ $# -lt 1 ]; then
+    sed -n '2,/^# SPDX/{/SPDX/d;s/^# \{0,1\}//;p;}' "$0"
+    exit 2
+fi
+ffmpeg=$1
+shift
+if [ -z "${CHECKS:-}${TIMES:-}${NCU:-}${SANITIZE:-}${SOAK:-}" ]; then
+    CHECKS=1 TIMES=1 NCU=1
+fi
+frames=${FRAMES:-6000}
+runs=${RUNS:-3}
+limit=${LIMIT:-300}
+decode="-hwaccel cuda -hwaccel_output_format cuda"
+null="-f null -"
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 130' INT TERM
+passed=0 failed=0 skipped=0
+: > "$tmp/table"
+
+# ---- tools ----
+
+pass() { # name
+    passed=$((passed + 1))
+    echo "PASS    $1"
+}
+
+fail() { # name [file with the reason]
+    failed=$((failed + 1))
+    echo "FAIL    $1"
+    [ -z "${2:-}" ] || tail -n 5 "$2" | sed 's/^/        /'
+}
+
+skip() { # name reason
+    skipped=$((skipped + 1))
+    echo "SKIPPED $1: $2"
+}
+
+row() { # what value
+    printf '%-62s %s\n' "$1" "$2" | tee -a "$tmp/table"
+}
+
+ff() {
+    timeout "$limit" "$ffmpeg" -nostdin -hide_banner -v error -y "$@" 2> "$tmp/err"
+}
+
+now() {
+    date +%s.%N
+}
+
+calc() { # format expression
+    awk "BEGIN { printf(\"$1\", $2) }"
+}
+
+median() { # of lines
+    sort -n | awk '{ v[NR] = $1 } END { if (NR) print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'
+}
+
+same() { # name file file
+    if [ -s "$2" ] && cmp -s "$2" "$3"; then
+        pass "$1, $(wc -l < "$2") lines"
+    else
+        diff "$2" "$3" > "$tmp/diff" 2>&1
+        cat "$tmp/err" >> "$tmp/diff"
+        fail "$1" "$tmp/diff"
+    fi
+}
+
+gpu_memory() { # MiB used
+    nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits -i "${CUDA_VISIBLE_DEVICES:-0}" | head -n 1
+}
+
+# ---- what there is ----
+
+if ! ff -init_hw_device cuda -f lavfi -i nullsrc=s=64x64:d=0.04 \
+        -vf format=nv12,hwupload_cuda,bliinds_cuda -f null -; then
+    echo "no usable CUDA device: $(sed -n '1s/^\[[^]]*\] *//p' "$tmp/err")"
+    exit 77
+fi
+
+has() { # filters|encoders|demuxers|... name
+    "$ffmpeg" -v quiet "-$1" | awk -v name="$2" '$2 == name { found = 1 } END { exit !found }'
+}
+
+# The format of a clip's frames in GPU memory, as hwdownload needs it.
+clip_format() { # clip
+    for format in nv12 p010le p012le p016le yuv444p yuv444p10msble yuv444p12msble yuv444p16le nv16 p210le p216le; do
+        if ff $decode -i "$1" -an -frames:v 1 -vf hwdownload,format=$format $null; then
+            echo $format
+            return
+        fi
+    done
+    return 1
+}
+
+codec_of() { # clip
+    "$ffmpeg" -nostdin -hide_banner -i "$1" 2>&1 | sed -n 's/.*Video: \([a-z0-9]*\).*/\1/p' | head -n 1
+}
+
+head_line() {
+    echo "date        $(date -u +%Y-%m-%d)"
+    echo "GPU         $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2> /dev/null | head -n 1)"
+    echo "host        $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores"
+    "$ffmpeg" -hide_banner -version | head -n 1
+    for clip; do
+        echo "clip        $(basename "$clip"):$("$ffmpeg" -nostdin -hide_banner -i "$clip" 2>&1 | sed -n 's/.*Video://p' | head -n 1)"
+    done
+}
+
+# ---- checks ----
+
+# One graph has the GPU's filter and the CPU's.
+check_clip() { # clip
+    name=$(basename "$1")
+    if ! format=$(clip_format "$1"); then
+        fail "$name cannot be decoded on the GPU" "$tmp/err"
+        return
+    fi
+    both="bliinds_cuda=features=1:f=$tmp/g,hwdownload,format=$format,bliinds=features=1:f=$tmp/c"
+    ff $decode -t 10 -i "$1" -an -vf "$both" $null
+    same "$name as $format: GPU and CPU" "$tmp/g" "$tmp/c"
+    cp "$tmp/c" "$tmp/expected"
+    ff $decode -t 10 -i "$1" -an -vf "$both" $null
+    same "$name: once more" "$tmp/expected" "$tmp/g"
+    ff $decode -t 10 -i "$1" -an -vf "bliinds_cuda=features=1:queue=1:f=$tmp/g" $null
+    same "$name: queue=1" "$tmp/expected" "$tmp/g"
+    ff $decode -t 10 -i "$1" -an -vf "bliinds_cuda=features=1:queue=64:f=$tmp/g" $null
+    same "$name: queue=64" "$tmp/expected" "$tmp/g"
+    ff $decode -extra_hw_frames 16 -hwaccel_flags +unsafe_output -t 10 -i "$1" -an \
+        -vf "bliinds_cuda=features=1:f=$tmp/g" $null
+    same "$name: +unsafe_output" "$tmp/expected" "$tmp/g"
+    if [ "$(nvidia-smi -L | wc -l)" -gt 1 ]; then
+        ff $decode -hwaccel_device 1 -t 10 -i "$1" -an -vf "bliinds_cuda=features=1:f=$tmp/g" $null
+        same "$name: on the second GPU" "$tmp/expected" "$tmp/g"
+        ff $decode -hwaccel_device 0 -t 10 -i "$1" $decode -hwaccel_device 1 -t 10 -i "$1" \
+            -map 0:v -vf "bliinds_cuda=features=1:f=$tmp/g" $null -map 1:v -vf "bliinds_cuda=features=1:f=$tmp/g2" $null
+        same "$name: two GPUs in one process, the first" "$tmp/expected" "$tmp/g"
+        same "$name: two GPUs in one process, the second" "$tmp/expected" "$tmp/g2"
+    fi
+}
+
+check_source() { # lavfi-source size format
+    name="$1 $2 $3"
+    ff -noauto_conversion_filters -init_hw_device cuda -f lavfi -i "$1" \
+        -filter_complex "[0:v]scale=$2,format=$3,split[a][b];[a]hwupload,bliinds_cuda=features=1:f=$tmp/g[c];[b]bliinds=features=1:f=$tmp/c[d]" \
+        -map '[c]' $null -map '[d]' $null
+    case $3 in
+    nv12 | p010le | p016le | yuv420p | yuv444p | yuv444p16le) ;;
+    *)  if grep -q 'Impossible to convert\|not have a common format\|nvalid pixel format\|nknown pixel format' "$tmp/err"; then
+            skip "$name" "no such CUDA frames in this release"
+            return
+        fi ;;
+    esac
+    same "$name" "$tmp/g" "$tmp/c"
+}
+
+check_several() { # clip
+    name=$(basename "$1")
+    ff $decode -t 10 -i "$1" -an -vf "bliinds_cuda=f=$tmp/expected" $null
+    ff $decode -t 10 -i "$1" $decode -t 10 -i "$1" $decode -t 10 -i "$1" \
+        -map 0:v -vf "bliinds_cuda=f=$tmp/g0" $null -map 1:v -vf "bliinds_cuda=f=$tmp/g1" $null \
+        -map 2:v -vf "bliinds_cuda=f=$tmp/g2" $null
+    for i in 0 1 2; do
+        same "$name: input $i of three in one process" "$tmp/expected" "$tmp/g$i"
+    done
+    for i in 0 1; do
+        timeout "$limit" "$ffmpeg" -nostdin -v error $decode -t 10 -i "$1" -an -vf "bliinds_cuda=f=$tmp/g$i" $null &
+    done
+    wait
+    for i in 0 1; do
+        same "$name: process $i of two at once" "$tmp/expected" "$tmp/g$i"
+    done
+    ff $decode -t 10 -i "$1" -an -filter_complex \
+        "[0:v]split[a][b];[a]bliinds_cuda=f=$tmp/g0,bliinds_cuda=f=$tmp/g1[c];[b]bliinds_cuda=f=$tmp/g2[d]" \
+        -map '[c]' $null -map '[d]' $null
+    for i in 0 1 2; do
+        same "$name: instance $i of three in one graph" "$tmp/expected" "$tmp/g$i"
+    done
+}
+
+# Each part has the scores that it has alone.
+check_resize() {
+    if has encoders libx264; then
+        encoder=libx264 form=h264
+    elif has encoders mpeg2video && has muxers mpeg2video; then
+        encoder=mpeg2video form=mpeg2video
+    else
+        skip "size change mid-stream" "this FFmpeg has no encoder libx264 or mpeg2video"
+        return
+    fi
+    : > "$tmp/all"
+    : > "$tmp/expected"
+    for size in 640x480 352x288 1280x720 640x480; do
+        ff -f lavfi -i testsrc2=s=$size:d=0.4 -pix_fmt yuv420p -c:v $encoder -b:v 8M -bf 0 -f $form "$tmp/part" &&
+            cat "$tmp/part" >> "$tmp/all"
+        ff $decode -i "$tmp/part" -vf "bliinds_cuda=f=$tmp/g" $null
+        sed 's/.* score:/score:/' "$tmp/g" >> "$tmp/expected"
+    done
+    ff -reinit_filter 0 $decode -i "$tmp/all" -vf "bliinds_cuda=f=$tmp/g" $null
+    sed 's/.* score:/score:/' "$tmp/g" > "$tmp/got"
+    same "size change mid-stream ($encoder)" "$tmp/expected" "$tmp/got"
+}
+
+check_end() {
+    source=testsrc2=s=640x360:r=25:d=40
+    ff -f lavfi -i $source -vf "format=yuv420p,bliinds=f=$tmp/c" $null
+    for queue in 1 8 64; do
+        start=$(now)
+        ff -f lavfi -i $source -vf "format=yuv420p,hwupload_cuda,bliinds_cuda=queue=$queue:f=$tmp/g" -frames:v 20 $null
+        head -n "$(wc -l < "$tmp/g")" "$tmp/c" > "$tmp/expected"
+        same "end after 20 frames, queue=$queue" "$tmp/expected" "$tmp/g"
+        if [ "$(wc -l < "$tmp/g")" -lt 20 ] || [ "$(calc %d "$(now) - $start")" -gt 20 ]; then
+            fail "end after 20 frames, queue=$queue: too few lines, or too late"
+        fi
+    done
+}
+
+refused() { # name message arguments...
+    name=$1 message=$2
+    shift 2
+    ff "$@" $null
+    status=$?
+    if [ $status != 0 ] && [ $status -lt 256 ] && grep -q -e "$message" "$tmp/err" &&
+       ! grep -qi 'assert\|segmentation' "$tmp/err"; then
+        case $status in
+        124 | 13[2-9]) fail "$name: status $status" "$tmp/err" ;;
+        *)             pass "$name: $(grep -o -e "$message.*" "$tmp/err" | head -n 1 | cut -c 1-70)" ;;
+        esac
+    else
+        fail "$name: status $status" "$tmp/err"
+    fi
+}
+
+checks() {
+    for clip; do
+        check_clip "$clip"
+    done
+    for size in 4:4 5:5 7:64 64:7 16:9 33:31 70:46 99:97 451:300 1279:719 1920:1080 3841:2161; do
+        for format in nv12 p010le; do
+            check_source testsrc2=s=960x540:d=0.24 $size $format
+        done
+    done
+    for format in yuv420p yuv444p p016le yuv444p16le p012le yuv422p nv16 p210le p212le p216le \
+                  yuv420p10le yuv422p10le yuv444p10le yuv444p10msble yuv444p12msble; do
+        check_source mandelbrot=s=320x180,trim=end_frame=10 175:99 $format
+    done
+    for color in black gray white; do
+        check_source color=$color:s=320x180:d=0.4 321:181 nv12
+    done
+    for range in limited full; do
+        check_source mandelbrot=s=320x180,trim=end_frame=5,format=yuv420p,setrange=$range 321:181 p010le
+    done
+    [ $# -eq 0 ] || check_several "$1"
+    check_resize
+    check_end
+    source="-f lavfi -i testsrc2=s=64x64:d=0.2"
+    refused "frames of the CPU" "Impossible to convert\|not have a common format" \
+        $source -vf format=nv12,bliinds_cuda
+    refused "3x3" "A frame of 3x3 cannot be scored" \
+        $source -vf format=yuv444p,crop=3:3,hwupload_cuda,bliinds_cuda
+    refused "RGB" "CUDA frames of bgr0 are not supported" \
+        $source -vf format=bgr0,hwupload_cuda,bliinds_cuda
+    refused "a GPU that is not there" "." \
+        -init_hw_device cuda=c:99 $source -vf format=nv12,hwupload,bliinds_cuda
+    refused "a full disk" "No space left on device" \
+        $source -vf format=nv12,hwupload_cuda,bliinds_cuda=f=/dev/full
+    refused "queue=65" "out of range" \
+        $source -vf format=nv12,hwupload_cuda,bliinds_cuda=queue=65
+}
+
+# ---- times ----
+
+# Runs FFmpeg, and writes down when it had how many frames: lines of "time frames".
+# The last line of all is "cpu" and the seconds of user and system time.
+sample() { # file arguments...
+    sample_file=$1
+    shift
+    timeout "$limit" "$ffmpeg" -nostdin -hide_banner -v info -nostats -benchmark -stats_period 0.2 \
+            -progress pipe:3 "$@" 3>&1 > /dev/null 2> "$sample_file.err" |
+        while IFS= read -r line; do
+            case $line in
+            frame=*) echo "$(now) ${line#frame=}" ;;
+            esac
+        done > "$sample_file"
+    sed -n 's/^.*bench: utime=\([0-9.]*\)s stime=\([0-9.]*\)s rtime.*/cpu \1 \2/p' "$sample_file.err" >> "$sample_file"
+}
+
+# Frames per second of all processes together: the slopes over the time that all
+# of them were running, without their first 300 frames and the end.
+slope() { # files
+    awk '
+        FNR == 1        { file++; n[file] = 0 }
+        $1 == "cpu"     { next }
+        $2 >= 300       { n[file]++; t[file, n[file]] = $1; f[file, n[file]] = $2 }
+        END {
+            for (i = 1; i <= file; i++) {
+                if (n[i] < 4) { print 0; exit }
+                if (i == 1 || t[i, 1] > from) from = t[i, 1]
+                if (i == 1 || t[i, n[i] - 1] < to) to = t[i, n[i] - 1]
+            }
+            for (i = 1; i <= file; i++) {
+                k = st = sf = stt = stf = 0
+                for (j = 1; j < n[i]; j++)
+                    if (t[i, j] >= from && t[i, j] <= to) {
+                        x = t[i, j] - from; y = f[i, j]
+                        k++; st += x; sf += y; stt += x * x; stf += x * y
+                    }
+                if (k < 3) { print 0; exit }
+                sum += (k * stf - st * sf) / (k * stt - st * st)
+            }
+            printf("%.1f\n", sum)
+        }' "$@"
+}
+
+# One run of a kind; fps goes to a file by the kind, host microseconds per frame too.
+timed() { # kind processes frames arguments...
+    run_kind=$1 run_frames=$3
+    files=
+    i=$2
+    shift 3
+    while [ $i -gt 0 ]; do
+        files="$files $tmp/s$i"
+        sample "$tmp/s$i" "$@" &
+        i=$((i - 1))
+    done
+    wait
+    slope $files >> "$tmp/$run_kind.fps"
+    awk -v n="$run_frames" '$1 == "cpu" { print ($2 + $3) / n * 1e6 }' "$tmp/s1" >> "$tmp/$run_kind.cpu"
+    if ! grep -q '^cpu' "$tmp/s1"; then
+        echo "a run did not end well: $*"
+        tail -n 3 "$tmp/s1.err"
+    fi >&2
+}
+
+fps_of() { # kind factor
+    median < "$tmp/$1.fps" | awk -v factor="${2:-1}" '{ printf("%.1f", $1 * factor) }'
+}
+
+# With and without in turn: @ in the arguments is the filter. Progress is the first
+# input's, the others keep step with it.
+compare() { # title kind inputs processes frames arguments...
+    title=$1 kind=$2 inputs=$3 processes=$4 of_each=$5
+    shift 5
+    rm -f "$tmp/$kind".*
+    run=0
+    while [ $run -lt "$runs" ]; do
+        for filter in null bliinds_cuda; do
+            # shellcheck disable=SC2046
+            timed $kind.$filter "$processes" "$of_each" $(printf '%s ' "$@" | sed "s/@/$filter/g")
+        done
+        run=$((run + 1))
+    done
+    without=$(fps_of $kind.null "$inputs") with=$(fps_of $kind.bliinds_cuda "$inputs")
+    cpu=$(calc %.1f "($(median < "$tmp/$kind.bliinds_cuda.cpu") - $(median < "$tmp/$kind.null.cpu")) / $inputs")
+    case " $without $with " in
+    *" 0.0 "*) row "$title" "too short for a slope: more FRAMES" ;;
+    *) row "$title" "$without without, $with with: $(calc %.1f "100 * $with / $without") %; host $cpu us/frame" ;;
+    esac
+}
+
+single() { # title frames arguments...
+    title=$1 of_each=$2
+    shift 2
+    rm -f "$tmp/single".*
+    run=0
+    while [ $run -lt "$runs" ]; do
+        timed single 1 "$of_each" "$@"
+        run=$((run + 1))
+    done
+    row "$title" "$(fps_of single) fps; host $(median < "$tmp/single.cpu") us/frame"
+}
+
+# Until the first frame has left the filter: the end of a process is not in it.
+first_frame() { # arguments...
+    run=0
+    while [ $run -lt 5 ]; do
+        start=$(now)
+        timeout "$limit" "$ffmpeg" -nostdin -v error "$@" 2> /dev/null |
+            { IFS= read -r _; calc '%.3f\n' "$(now) - $start"; cat > /dev/null; }
+        run=$((run + 1))
+    done | median
+}
+
+# GPU memory while frames of 1080p flow, and how much of it an instance has: all
+# instances look at the same frames.
+memory_of() { # instances
+    graph="[0:v]format=nv12,hwupload_cuda,split=4[a][b][c][d]"
+    maps=
+    i=0
+    for pad in a b c d; do
+        filter=null
+        [ $i -ge "$1" ] || filter=bliinds_cuda
+        graph="$graph;[$pad]${filter}[${pad}1]"
+        maps="$maps -map [${pad}1] $null"
+        i=$((i + 1))
+    done
+    timeout 20 "$ffmpeg" -nostdin -v error -re -f lavfi -i testsrc2=s=1920x1080:r=25:d=8 -filter_complex "$graph" $maps &
+    for i in 1 2 3 4 5 6 7 8 9; do
+        sleep 0.5
+        gpu_memory
+    done | sort -n | tail -n 1
+    wait
+}
+
+timings() {
+    hevc='' h264=''
+    for clip; do
+        case $(codec_of "$clip") in
+        hevc) hevc=${hevc:-$clip} ;;
+        h264) h264=${h264:-$clip} ;;
+        esac
+    done
+    loop="$decode -stream_loop -1 -i"
+    end="-an -frames:v $frames $null"
+    fewer=$((frames / 3))
+    for clip in $hevc $h264; do
+        compare "one stream, $(basename "$clip")" one 1 1 "$frames" $loop "$clip" -vf @ $end
+    done
+    for clip in $hevc $h264; do
+        compare "ten processes, $(basename "$clip")" ten 1 10 $fewer $loop "$clip" -vf @ -an -frames:v $fewer $null
+    done
+    for clip in $hevc $h264; do
+        inputs='' outputs=''
+        for i in 0 1 2 3 4 5 6; do
+            inputs="$inputs $loop $clip"
+            outputs="$outputs -map $i:v -vf @ -frames:v $fewer $null"
+        done
+        compare "seven inputs in one process, $(basename "$clip")" seven 7 1 $fewer $inputs $outputs
+    done
+    for clip in ${hevc:-$h264}; do
+        format=$(clip_format "$clip")
+        single "queue=1, one wait per frame" "$frames" $loop "$clip" -vf bliinds_cuda=queue=1 $end
+        end="-an -frames:v $fewer $null"
+        single "CPU filter, CPU decoder, all cores" $fewer -stream_loop -1 -i "$clip" -vf bliinds $end
+        single "CPU filter on NVDEC frames, hwdownload" $fewer $loop "$clip" -vf "hwdownload,format=$format,bliinds" $end
+    done
+
+    for clip in ${hevc:-$h264}; do
+        print=metadata=add:key=a:value=b,metadata=print:file=-:direct=1
+        one="$decode -i $clip -an -frames:v 1"
+        row "first frame, without (seconds)" "$(first_frame $one -vf $print $null)"
+        row "first frame, with, kernels in the JIT cache" "$(first_frame $one -vf bliinds_cuda=queue=1,$print $null)"
+        row "first frame, with, no JIT cache" \
+            "$(CUDA_CACHE_DISABLE=1; export CUDA_CACHE_DISABLE; first_frame $one -vf bliinds_cuda=queue=1,$print $null)"
+    done
+
+    none=$(memory_of 0) one=$(memory_of 1) four=$(memory_of 4)
+    row "GPU memory at 1920x1080, with 0, 1 and 4 instances (MiB)" "$none $one $four"
+    row "of which an instance beyond the frames (MiB)" "$(calc %.1f "($four - $one) / 3") more, $(calc %d "$one - $none") the first"
+}
+
+# ---- time of the GPU ----
+
+# The kernels' y dimension is the number of frames that they work on.
+ncu_sum() { # title
+    awk -F'","' -v title="$1" '
+        /"ID"/ {
+            for (i = 1; i <= NF; i++) {
+                gsub(/"/, "", $i)
+                column[$i] = i
+            }
+            next
+        }
+        "Grid Size" in column && $column["Metric Name"] == "gpu__time_duration.sum" {
+            name = $column["Kernel Name"]
+            sub(/\(.*/, "", name)
+            value = $column["Metric Value"]
+            gsub(/[",]/, "", value)
+            unit = $column["Metric Unit"]
+            size = $column["Grid Size"]
+            gsub(/[()]/, "", size)
+            split(size, grid, /[, ]+/)
+            time[name] += value * (unit ~ /^n/ ? .001 : unit ~ /^m/ ? 1000 : 1)
+            frames[name] += grid[2]
+        }
+        END {
+            for (name in time) {
+                n = frames[name]
+                all += time[name] / n
+                each = each sprintf("%s %.2f, ", name, time[name] / n)
+            }
+            printf("%-62s %.2f us (%s%d frames)\n", title, all, each, n)
+        }'
+}
+
+ncu_times() {
+    if ! command -v ncu > /dev/null; then
+        skip "time of the GPU" "no ncu"
+        return
+    fi
+    for size in 512x512 1920x1080 3840x2160; do
+        for how in nv12:none nv12:all p010le:none; do
+            timeout "$limit" ncu --clock-control none --cache-control ${how#*:} --csv \
+                --metrics gpu__time_duration.sum -k regex:bliinds \
+                "$ffmpeg" -nostdin -v error -f lavfi -i mandelbrot=s=$size -frames:v 24 \
+                -vf format=${how%:*},hwupload_cuda,bliinds_cuda $null > "$tmp/ncu" 2>&1
+            if ! grep -q gpu__time_duration "$tmp/ncu"; then
+                fail "ncu at $size" "$tmp/ncu"
+                return
+            fi
+            case $how in
+            *all) caches=flushed ;;
+            *)    caches=kept ;;
+            esac
+            ncu_sum "GPU time per frame, $size ${how%:*}, caches $caches" < "$tmp/ncu" | tee -a "$tmp/table"
+        done
+    done
+}
+
+# ---- compute-sanitizer ----
+
+sanitize() {
+    if ! command -v compute-sanitizer > /dev/null; then
+        skip "compute-sanitizer" "not installed"
+        return
+    fi
+    for tool in memcheck racecheck initcheck synccheck; do
+        for source in nv12:175x99 p010le:175x99 nv12:4x4 nv12:640x360; do
+            if timeout "$limit" compute-sanitizer --tool $tool --error-exitcode 9 \
+                    "$ffmpeg" -nostdin -v error -f lavfi -i "testsrc2=s=${source#*:}:d=0.48" \
+                    -vf "format=${source%:*},hwupload_cuda,bliinds_cuda=features=1" $null > "$tmp/out" 2>&1; then
+                pass "$tool $source: $(grep -i 'summary' "$tmp/out" | tail -n 1)"
+            else
+                fail "$tool $source" "$tmp/out"
+            fi
+        done
+    done
+}
+
+# ---- soak ----
+
+# Runs FFmpeg and writes down its memory: lines of "GPU-MiB host-KiB".
+watched() { # seconds-between arguments...
+    pause=$1
+    shift
+    "$ffmpeg" -nostdin -v error "$@" 2> "$tmp/err" &
+    child=$!
+    end=$(calc %d "$(now) + 580")
+    while rss=$(sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' /proc/$child/status 2> /dev/null) && [ -n "$rss" ]; do
+        echo "$(gpu_memory) $rss"
+        sleep "$pause"
+        [ "$(date +%s)" -lt "$end" ] || kill $child
+    done > "$tmp/memory"
+    wait $child
+}
+
+# After the first quarter neither may grow, the host's but for the scores that
+# are kept for the pooled values: 40 bytes each, in arrays that grow by steps.
+constant() { # name allowed-KiB
+    if awk -v allowed="$2" '
+        { gpu[NR] = $1; host[NR] = $2 }
+        END {
+            first = int(NR / 4) + 1
+            for (i = first; i <= NR; i++) {
+                if (gpu[i] > gmax) gmax = gpu[i]
+                if (host[i] > hmax) hmax = host[i]
+            }
+            printf("GPU %d to %d MiB, host %d to %d KiB, %d samples\n", gpu[first], gmax, host[first], hmax, NR)
+            exit !(NR >= 8 && gmax <= gpu[first] && hmax <= host[first] + allowed)
+        }' "$tmp/memory" > "$tmp/verdict"; then
+        pass "$1: $(cat "$tmp/verdict")"
+    else
+        fail "$1" "$tmp/verdict"
+    fi
+}
+
+soak() {
+    if watched 1 -f lavfi -i testsrc2=s=320x240:r=25 -vf "format=nv12,hwupload_cuda,bliinds_cuda=f=$tmp/g" \
+            -frames:v 100000 $null && [ "$(wc -l < "$tmp/g")" -ge 100000 ]; then
+        constant "100,000 frames" 8192
+    else
+        fail "100,000 frames: $(wc -l < "$tmp/g") lines" "$tmp/err"
+    fi
+    # pictures of two sizes in turn: each one ends the graph and starts another
+    i=1
+    while [ $i -le 200 ]; do
+        if [ $((i % 2)) = 0 ]; then width=64; else width=96; fi
+        { printf 'P5\n%d 48\n255\n' $width; head -c $((width * 48)) /dev/urandom; } > "$tmp/$i.pgm"
+        i=$((i + 1))
+    done
+    if watched 0.4 -init_hw_device cuda -re -framerate 10 -i "$tmp/%d.pgm" \
+            -vf "format=nv12,hwupload,bliinds_cuda=f=$tmp/g" $null &&
+            [ "$(wc -l < "$tmp/g")" = 1 ]; then
+        constant "200 filters in a row" 4096
+    else
+        fail "200 filters in a row: $(wc -l < "$tmp/g") lines" "$tmp/err"
+    fi
+}
+
+# ---- all ----
+
+head_line "$@"
+[ -z "${CHECKS:-}" ] || checks "$@"
+[ -z "${SANITIZE:-}" ] || sanitize
+[ -z "${SOAK:-}" ] || soak
+[ -z "${TIMES:-}" ] || timings "$@"
+[ -z "${NCU:-}" ] || ncu_times
+echo
+echo "$passed passed, $failed failed, $skipped skipped"
+if [ -s "$tmp/table" ]; then
+    echo
+    cat "$tmp/table"
+fi
+[ $failed -eq 0 ]
