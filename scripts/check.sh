@@ -68,7 +68,7 @@ rebuild() { # dir
 # FATE's own reports tell how its tests went; a test that could not run says so
 # in skipped.log.
 fate() { # series dir
-    local series=$1 reports=$2/tests/data/fate report name status difference reason
+    local series=$1 reports=$2/tests/data/fate report name status difference messages reason
     local before=$failed
     rm -rf "$reports"
     run_fate() {
@@ -77,13 +77,13 @@ fate() { # series dir
     logged "FATE on $series" "$2/fate.log" run_fate "$2"
     for report in "$reports"/*.rep; do
         [ -f "$report" ] || continue
-        IFS=: read -r name status difference _ < "$report" || true
+        IFS=: read -r name status difference messages < "$report" || true
         if reason=$(grep -s "^$name: " "$reports/skipped.log"); then
             skip "$series $name" "${reason#*: }"
         elif [ "$status" = 0 ]; then
             pass "$series $name"
         else
-            fail "$series $name" "$(base64 -d <<< "$difference")"
+            fail "$series $name" "$(base64 -d <<< "${difference:-$messages}" | tail -n 50)"
         fi
     done
     if tail -n 1 "$2/fate.log" | grep -q '^make:' && [ $failed = $before ]; then
