@@ -603,28 +603,29 @@ log_json(){
         "one size: \(.sizes[0].pooled_metrics == .pooled_metrics)"' ${tmp}/log
 }
 
-# The other forms have the same numbers.
+# The other forms have the same numbers. From version 1.7 on, jq writes numbers as it
+# has read them (0E-9), unless it has computed something.
 log_forms(){
     need jq || return 0
     ffmpeg ${clip},split=3[a][b][c]\;[a]${bliinds}=features=1:log_path=${tmp}/json[d]\;[b]${bliinds}=features=1:log_path=${tmp}/csv:log_fmt=csv:f=${tmp}/stats[e]\;[c]${bliinds}=features=1:log_path=${tmp}/xml:log_fmt=xml[f] \
         -map [d] ${to_null} -map [e] ${to_null} -map [f] ${to_null} || return
     jq -r '"Frame,\(.frames[0].metrics | keys_unsorted | join(",")),",
-           (.frames[] | "\(.frameNum),\([.metrics[] | if . == null then "" else tostring end] | join(",")),")' ${tmp}/json |
+           (.frames[] | "\(.frameNum),\([.metrics[] | if . == null then "" else . + 0 | tostring end] | join(",")),")' ${tmp}/json |
         plain > ${tmp}/expected
     plain < ${tmp}/csv > ${tmp}/got
     same csv ${tmp}/expected ${tmp}/got
     jq -r '.frames[] | "frame frameNum=\"\(.frameNum)\" " + ([.metrics | to_entries[] |
-           "\(.key)=\"\(.value | if . == null then "" else tostring end)\""] | join(" ")) + " /"' ${tmp}/json |
+           "\(.key)=\"\(.value | if . == null then "" else . + 0 | tostring end)\""] | join(" ")) + " /"' ${tmp}/json |
         plain > ${tmp}/expected
     sed -n 's/^ *<\(frame .*\)>$/\1/p' ${tmp}/xml | plain > ${tmp}/got
     same xml ${tmp}/expected ${tmp}/got
     jq -r '.frames[] | "n:\(.frameNum + 1) " + ([.metrics | to_entries[] |
-           "\(.key):\(.value | if . == null then "nan" else tostring end)"] | join(" "))' ${tmp}/json |
+           "\(.key):\(.value | if . == null then "nan" else . + 0 | tostring end)"] | join(" "))' ${tmp}/json |
         plain > ${tmp}/expected
     sed 's/ pts:[0-9]* pts_time:[0-9.]*//' ${tmp}/stats | plain > ${tmp}/got
     same stats_file ${tmp}/expected ${tmp}/got
     jq -r '.pooled_metrics | to_entries[] | "metric name=\"\(.key)\" " + ([.value | to_entries[] |
-           "\(.key)=\"\(.value | if . == null then "" else tostring end)\""] | join(" ")) + " /"' ${tmp}/json |
+           "\(.key)=\"\(.value | if . == null then "" else . + 0 | tostring end)\""] | join(" ")) + " /"' ${tmp}/json |
         plain > ${tmp}/expected
     sed -n 's/^ *<\(metric .*\)>$/\1/p' ${tmp}/xml | plain > ${tmp}/got
     same "pooled xml" ${tmp}/expected ${tmp}/got
