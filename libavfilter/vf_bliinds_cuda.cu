@@ -244,7 +244,7 @@ static DEVICE_INLINE uint32_t float_bits(float x)
  * from 2^-6 to 2^4, with what is beyond in the first and last.
  */
 #define BIN_SHIFT 18
-#define BIN_FIRST ((127 - 6) << (23 - BIN_SHIFT))   ///< the same bits of bin 0's end, less 1
+#define BIN_FIRST ((127 - 6) << (23 - BIN_SHIFT))   ///< upper bits of 2^-6
 static DEVICE_INLINE int statistic_bin(float x)
 {
     int bin = (int)(float_bits(x) >> BIN_SHIFT) - BIN_FIRST;
