@@ -49,7 +49,7 @@
 /**
  * a / b, correctly rounded as the operator is, without its branch for operands
  * near the limits of the format: the refinement that CUDA uses elsewhere. Here
- * b is 1e-8 to 2^24, and a is 0 or from 2^-60 to 2^24.
+ * b is 1e-8 to 2^24, and a is 0 or from 2^-100 to 2^24.
  */
 BLIINDS_INLINE float bliinds_div(float a, float b)
 {
@@ -62,7 +62,7 @@ BLIINDS_INLINE float bliinds_div(float a, float b)
     return __builtin_fmaf(r, __builtin_fmaf(-b, q, a), q);
 }
 
-/// The square root in the same way: x is 0 or from 2^-60 to 2^48.
+/// The square root in the same way: x is 0 or from 2^-100 to 2^48.
 BLIINDS_INLINE float bliinds_sqrt(float x)
 {
     float r, s;

@@ -124,18 +124,17 @@ static int split_pool(BLIINDSCUDAContext *s)
 static int launch_batch(AVFilterContext *ctx)
 {
     BLIINDSCUDAContext *s = ctx->priv;
-    const int per_frame = DIV_UP(s->cuda.nb_multiprocessors * BLIINDS_TILES_PER_SM,
-                                 FFMAX(s->nb_batch, 1));
-    int nb_chunks, ret;
+    int nb_tiles, nb_chunks, ret;
     CUcontext dummy;
 
     if (!s->nb_batch)
         return 0;
+    nb_tiles  = DIV_UP(s->cuda.nb_multiprocessors * BLIINDS_TILES_PER_SM, s->nb_batch);
     nb_chunks = split_pool(s);
     ret = CHECK_CU(s->cuda.cu->cuCtxPushCurrent(s->cuda.hwctx->cuda_ctx));
     if (ret < 0)
         return ret;
-    ret = launch(ctx, s->blocks, FFMIN(s->params.nb_tiles, per_frame), BLIINDS_TILE_THREADS);
+    ret = launch(ctx, s->blocks, FFMIN(s->params.nb_tiles, nb_tiles), BLIINDS_TILE_THREADS);
     if (ret >= 0)
         ret = launch(ctx, s->pool, nb_chunks * BLIINDS_NB_POOLED, BLIINDS_POOL_THREADS);
     CHECK_CU(s->cuda.cu->cuCtxPopCurrent(&dummy));

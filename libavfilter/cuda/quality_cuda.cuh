@@ -60,12 +60,6 @@ static DEVICE_INLINE void atomic_add64(uint64_t *dst, uint64_t value)
 #endif
 }
 
-/// __syncthreads() of the threads that use a barrier, 1 to 15.
-static DEVICE_INLINE void barrier(int barrier, int nb_threads)
-{
-    asm volatile("bar.sync %0, %1;" : : "r"(barrier), "r"(nb_threads) : "memory");
-}
-
 /// Writes before it are seen by the device before writes after it.
 static DEVICE_INLINE void fence_device()
 {
