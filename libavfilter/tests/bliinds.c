@@ -121,11 +121,12 @@ static void test_small_ones(void)
     static const float row[5] = { 0, 0, 0, 371.7480345f, -601.5009550f };
     BLIINDSSum sum = { 0 };
     BLIINDSBlock block;
-    float high[5][5];
+    float rows[5][5], terms[5][5];
 
     for (int y = 0; y < 5; y++)
-        memcpy(high[y], row, sizeof(row));
-    bliinds_block(&block, (const float (*)[5])high, NULL);
+        memcpy(rows[y], row, sizeof(row));
+    bliinds_columns(terms, (const float (*)[5])rows);
+    bliinds_block(&block, (const float (*)[5])terms);
     CHECK(block.sub == BLIINDS_SUB_MAX, "a huge ratio is %g\n", block.sub);
 
     for (int i = 0; i < 8192; i++)
