@@ -72,36 +72,37 @@ void ff_bliinds_gamma_table(float table[BLIINDS_GAMMA_NB])
     }
 }
 
-static void add_metric(BLIINDSContext *s, const char *name, int digits, int pooled)
+static void add_metric(BLIINDSContext *s, QualityMetric metric)
 {
-    s->metric[s->nb_metrics++] = (QualityMetric){ name, digits, pooled };
+    s->metric[s->nb_metrics++] = metric;
 }
 
 int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
 {
+    enum QualityDirection direction;
     int ret = ff_bliinds_model_load(&s->model, ctx, s->model_name);
 
     if (ret < 0)
         return ret;
 
+    direction = s->model.higher_is_better ? QUALITY_HIGHER_IS_BETTER : QUALITY_LOWER_IS_BETTER;
     // what the model does not know is not reported, but keeps its place
-    add_metric(s, "score",    6, 1);
-    add_metric(s, "raw",      6, 1);
-    add_metric(s, "sigma",    6, 1);
-    add_metric(s, "distance", 6, 1);
-    add_metric(s, "valid",    0, 0);
+    add_metric(s, (QualityMetric){ "score",    6, QUALITY_POOL_VALID, direction });
+    add_metric(s, (QualityMetric){ "raw",      6, QUALITY_POOL_VALID, direction });
+    add_metric(s, (QualityMetric){ "sigma",    6, QUALITY_POOL_VALID });
+    add_metric(s, (QualityMetric){ "distance", 6, QUALITY_POOL_VALID });
+    add_metric(s, (QualityMetric){ "valid",    0, QUALITY_POOL_NONE });
     if (s->features)
         for (int i = 0; i < BLIINDS_NB_FEATURES; i++)
-            add_metric(s, ff_bliinds_feature_name[i], 9, 1);
+            add_metric(s, (QualityMetric){ ff_bliinds_feature_name[i], 9, QUALITY_POOL_VALID });
 
-    s->log.filter     = "bliinds";
-    s->log.title      = "BLIINDS";
-    s->log.model      = s->model.name;
-    s->log.direction  = s->model.higher_is_better ? "higher is better" : "lower is better";
-    s->log.min        = s->model.min;
-    s->log.max        = s->model.max;
-    s->log.metric     = s->metric;
-    s->log.nb_metrics = s->nb_metrics;
+    s->log.filter      = "bliinds";
+    s->log.title       = "BLIINDS";
+    s->log.model       = s->model.name;
+    s->log.min         = s->model.min;
+    s->log.max         = s->model.max;
+    s->log.metric      = s->metric;
+    s->log.nb_metrics  = s->nb_metrics;
     return 0;
 }
 
@@ -145,7 +146,7 @@ int ff_bliinds_wanted(BLIINDSContext *s, const AVFilterContext *ctx, uint64_t *n
 {
     s->more_wanted = 0;
     *n = ff_quality_log_count(&s->log);
-    return !ctx->is_disabled && *n % s->n_subsample == 0;
+    return !ctx->is_disabled && ff_quality_log_chosen(*n, s->n_subsample);
 }
 
 static double sum_value(BLIINDSSum sum)

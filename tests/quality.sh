@@ -136,10 +136,11 @@ agree(){ # table picture [filter]
         }'
 }
 
-# Samples of a picture as bytes, or shifted up as 16 bits in little endian.
-samples(){ # expression-of-v
+# Samples of a picture as bytes, or shifted up as 16 bits in little endian. p is
+# the sample before, the first itself at the first.
+samples(){ # expression-of-v-and-p
     tail -c 3220 ${pictures}/rose_70x46.pgm | od -An -v -tu1 |
-        awk "{ for (i = 1; i <= NF; i++) { v = \$i; printf(\"\\\\%03o\", $1) } }" > ${tmp}/octal
+        awk "{ for (i = 1; i <= NF; i++) { v = \$i; if (!n++) p = v; printf(\"\\\\%03o\", $1); p = v } }" > ${tmp}/octal
     # shellcheck disable=SC2059
     printf "$(cat ${tmp}/octal)"
 }
@@ -383,6 +384,17 @@ which_frames(){
     ffmpeg -lavfi "${source},${bliinds}=enable='between(n,2,4)':stats_file=${tmp}/stats,${print}" ${to_null} | scored_frames
     sed 's/ score:.*//' ${tmp}/stats
     ffmpeg -lavfi "${source},${bliinds}=n_subsample=3:enable='gte(n,4)',${print}" ${to_null} | scored_frames
+    # of every eight one, and as many at each place
+    ffmpeg -lavfi testsrc2=s=16x16:r=100:d=40,format=yuv420p,${bliinds}=n_subsample=8:f=${tmp}/stats ${to_null}
+    sed 's/n:\([0-9]*\).*/\1/' ${tmp}/stats | awk '
+        { run = int(($1 - 1) / 8); if (run != NR - 1) wrong++; nb[($1 - 1) % 8]++ }
+        END {
+            for (i = 0; i < 8; i++)
+                if (nb[i] < NR / 8 - 4 * sqrt(NR / 8) || nb[i] > NR / 8 + 4 * sqrt(NR / 8))
+                    wrong++
+            print NR " frames of 4000, " wrong + 0 " wrong"
+        }'
+    head -n 8 ${tmp}/stats | sed 's/ .*//' | xargs
 }
 
 # Every frame comes out, in order, with its pixels and time.
@@ -566,9 +578,41 @@ models(){
 
 # ---- logs ----
 
-clip="-lavfi testsrc2=s=96x80:d=0.8,format=yuv420p,drawbox=c=black:t=fill:enable=eq(n\\,5)"
+clip="-lavfi testsrc2=s=96x80:d=2.4,format=yuv420p,drawbox=c=black:t=fill:enable=eq(n\\,5)"
 
-# Counts and pooled values again, from the frames.
+# Pooled values again, from the frames: what differs.
+pool_again(){ # log
+    jq -r '
+        def near($a; $b): if $a == null or $b == null then $a == $b
+                          else (($a - $b) | fabs) <= 2e-6 * ([1, ($b | fabs)] | max) end;
+        def percentile($v; $p): (($v | length - 1) * $p / 100) as $r | ($r | floor) as $i |
+            $v[$i] + ($v[[$i + 1, ($v | length) - 1] | min] - $v[$i]) * ($r - $i);
+        # the largest by batches of 1, 2, 4... frames, while there are four
+        def error_of($v; $size): ($v | length) as $n | ($n / $size | floor) as $nb |
+            [range($nb) | $v[. * $size:(. + 1) * $size] | add / $size] as $means | ($means | add / $nb) as $mean |
+            ($means | map((. - $mean) * (. - $mean)) | add) / ($nb - 1) * $size / $n | sqrt;
+        def standard_error($v):
+            [1, 2, 4, 8, 16, 32, 64 | select(. * 4 <= ($v | length)) | error_of($v; .)] | max;
+        # of windows of 48 frames
+        def worst($v; $key): ([48, ($v | length)] | min) as $size |
+            if ["score", "raw", "loss"] | index($key) then
+                [range(($v | length) - $size + 1) | [($v[.:. + $size] | add / $size), -.]] | max
+            else [null, null] end;
+        def pooled($rows; $key): ($rows | map(.metrics[$key])) as $v |
+            if $v == [] then {} else ($v | sort) as $s | worst($v; $key) as $worst | {
+            min: $s[0], max: $s[-1], mean: (($s | add) / ($s | length)),
+            harmonic_mean: (if $s[0] <= -1 then null
+                            else ($s | length) / ($s | map(1 / (. + 1)) | add) - 1 end),
+            p1: percentile($s; 1), p5: percentile($s; 5), p10: percentile($s; 10), p50: percentile($s; 50),
+            p90: percentile($s; 90), p95: percentile($s; 95), p99: percentile($s; 99),
+            standard_error: standard_error($v), worst_window: $worst[0],
+            worst_window_frame: (if $worst[1] == null then null else $rows[-$worst[1]].frameNum end) } end;
+        .frames as $frames | .pooled_metrics | to_entries[] | .key as $key |
+        pooled([$frames[] | select((.metrics.valid == 1 or $key == "loss") and .metrics[$key] != null)]; $key) as $expected |
+        .value | to_entries[] | select(near(.value; $expected[.key]) | not) |
+        "\($key).\(.key) is \(.value) and not \($expected[.key])"' $1
+}
+
 log_json(){
     need jq || return 0
     ffmpeg ${clip},${bliinds}=features=1:log_path=${tmp}/log ${to_null} || return
@@ -576,31 +620,17 @@ log_json(){
     # not strict, so that a nan would be seen
     grep -i -c 'nan\|inf[^e]' ${tmp}/log
     jq -r '
-        def near($a; $b): if $a == null or $b == null then $a == $b
-                          else (($a - $b) | fabs) <= 2e-6 * ([1, ($b | fabs)] | max) end;
-        def percentile($v; $p): (($v | length - 1) * $p / 100) as $r | ($r | floor) as $i |
-            $v[$i] + ($v[[$i + 1, ($v | length) - 1] | min] - $v[$i]) * ($r - $i);
-        def pooled($v): if ($v | length) == 0 then {} else ($v | sort) as $s | {
-            min: $s[0], max: $s[-1], mean: (($s | add) / ($s | length)),
-            harmonic_mean: (if $s[0] <= -1 then null
-                            else ($s | length) / ($s | map(1 / (. + 1)) | add) - 1 end),
-            p1: percentile($s; 1), p5: percentile($s; 5), p10: percentile($s; 10), p50: percentile($s; 50),
-            p90: percentile($s; 90), p95: percentile($s; 95), p99: percentile($s; 99) } end;
-        . as $log | [.frames[].metrics | select(.valid == 1)] as $good |
         "keys: \(keys | join(" "))",
         "filter \(.filter), model \(.model), \(.direction), range \(.range | tojson)",
-        "frames: \(.frames | length), numbers \([.frames[].frameNum] | tojson)",
+        "frames: \(.frames | length), numbers in order: \([.frames[].frameNum] == [range(60)])",
         "metrics of a frame: \(.frames[0].metrics | keys_unsorted | join(" "))",
-        "valid: \($good | length)",
+        "valid: \([.frames[] | select(.metrics.valid == 1)] | length)",
         "aggregate: \(.aggregate_metrics | tojson)",
         "sizes: \(.sizes | map(del(.pooled_metrics)) | tojson)",
         "pooled: \(.pooled_metrics | keys_unsorted | length)",
         "a pooled metric: \(.pooled_metrics.score | keys_unsorted | join(" "))",
-        (.pooled_metrics | to_entries[] |
-         pooled([$good[][.key] | select(. != null)]) as $expected | . as $metric |
-         .value | to_entries[] | select(near(.value; $expected[.key]) | not) |
-         "\($metric.key).\(.key) is \(.value) and not \($expected[.key])"),
         "one size: \(.sizes[0].pooled_metrics == .pooled_metrics)"' ${tmp}/log
+    pool_again ${tmp}/log
 }
 
 # The other forms have the same numbers. From version 1.7 on, jq writes numbers as it
@@ -704,6 +734,13 @@ summary(){
     printf '%s\nconstant 7\nweight L3.ori10 0\nend' "${head_lines}" > ${tmp}/seven
     for filters in "" trim=end_frame=1, drawbox=c=black:t=fill, ; do
         ffmpeg -lavfi testsrc2=s=64x64:d=0.2,format=yuv420p,${filters}${bliinds}=model=${tmp}/seven ${to_null} 2>&1 | messages
+    done
+    # of blurred frames among others, the best by one model and the worst by the other
+    printf '%s\nconstant 0\nweight L1.band3 10\nend' "${head_lines}" > ${tmp}/lower
+    sed s/lower/higher/ ${tmp}/lower > ${tmp}/higher
+    for model in lower higher; do
+        ffmpeg -lavfi "testsrc2=s=64x64:d=8,format=yuv420p,avgblur=3:enable='between(n,100,147)',${bliinds}=model=${tmp}/${model}" \
+            ${to_null} 2>&1 | messages | sed 's/:\([0-9]*\)\.[0-9]*/:\1.N/g'
     done
 }
 

@@ -127,7 +127,7 @@ fate-bliinds-log-errors fate-bliinds-cuda-log-errors: NEED = $(QUALITY_SOURCE)
 fate-bliinds-log-errors fate-bliinds-cuda-log-errors: RUN  = log_errors
 
 FATE_BLIINDS += fate-bliinds-summary
-fate-bliinds-summary fate-bliinds-cuda-summary: NEED = $(QUALITY_SOURCE) TRIM_FILTER DRAWBOX_FILTER
+fate-bliinds-summary fate-bliinds-cuda-summary: NEED = $(QUALITY_SOURCE) TRIM_FILTER DRAWBOX_FILTER AVGBLUR_FILTER
 fate-bliinds-summary fate-bliinds-cuda-summary: RUN  = summary
 
 FATE_BLIINDS += fate-bliinds-memory
