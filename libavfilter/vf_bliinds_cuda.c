@@ -87,17 +87,6 @@ static int launch(AVFilterContext *ctx, CUfunction function, unsigned grid_x, un
                                                s->cuda.hwctx->stream, args, NULL));
 }
 
-/// Width and height of the picture: cropping of CUDA frames leaves the left and top.
-static int picture_width(const AVFrame *frame)
-{
-    return frame->width - (int)frame->crop_left;
-}
-
-static int picture_height(const AVFrame *frame)
-{
-    return frame->height - (int)frame->crop_top;
-}
-
 /**
  * Split the blocks to be pooled into chunks, as many as run at once; sums in 64
  * bits allow for BLIINDS_POOL_MAX of them in each.
@@ -319,7 +308,7 @@ static int queue_frame(AVFilterContext *ctx, AVFrame *frame)
         ret = desc ? 0 : AVERROR(ENOSYS);
         if (ret < 0)
             goto fail;
-        ret = prepare(ctx, frame->hw_frames_ctx, picture_width(frame), picture_height(frame));
+        ret = prepare(ctx, frame->hw_frames_ctx, ff_bliinds_width(frame), ff_bliinds_height(frame));
         if (ret < 0)
             goto fail;
         ret = add_to_batch(ctx, frame, desc);

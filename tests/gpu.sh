@@ -166,6 +166,30 @@ check_clip() { # clip
     fi
 }
 
+# The reduced reference: files and losses of both filters. Half a second late, the
+# clip is not its own source.
+check_rr() { # clip
+    name="$(basename "$1"), reduced reference"
+    format=$(clip_format "$1") || return
+    late="settb=1/1000,setpts=PTS-STARTPTS+500"
+    ff $decode -t 10 -i "$1" -an \
+        -vf "bliinds_cuda=rr_write=$tmp/g,hwdownload,format=$format,bliinds=rr_write=$tmp/c" $null
+    same "$name: files of the GPU and the CPU" "$tmp/c" "$tmp/g"
+    for queue in 1 8 64; do
+        ff $decode -t 10 -i "$1" -an -vf "bliinds_cuda=rr_write=$tmp/g:queue=$queue" $null
+        same "$name: queue=$queue" "$tmp/c" "$tmp/g"
+    done
+    ff $decode -t 10 -i "$1" -an -vf "$late,bliinds_cuda=rr_read=$tmp/c:f=$tmp/lg" $null
+    ff $decode -t 10 -i "$1" -an -vf "hwdownload,format=$format,$late,bliinds=rr_read=$tmp/c:f=$tmp/lc" $null
+    same "$name: losses, half a second late" "$tmp/lc" "$tmp/lg"
+    ff $decode -t 10 -i "$1" -an -vf "bliinds_cuda=rr_read=$tmp/c:f=$tmp/lg" $null
+    if grep -q 'loss:0\.0' "$tmp/lg" && ! grep -q 'loss:[0-9.]*[1-9]' "$tmp/lg"; then
+        pass "$name: nothing is lost against itself"
+    else
+        fail "$name: a loss against itself" "$tmp/lg"
+    fi
+}
+
 check_source() { # lavfi-source size format
     name="$1 $2 $3"
     ff -noauto_conversion_filters -init_hw_device cuda -f lavfi -i "$1" \
@@ -263,6 +287,7 @@ refused() { # name message arguments...
 checks() {
     for clip; do
         check_clip "$clip"
+        check_rr "$clip"
     done
     for size in 4:4 5:5 7:64 64:7 16:9 33:31 70:46 99:97 451:300 1279:719 1920:1080 3841:2161; do
         for format in nv12 p010le; do
@@ -594,7 +619,7 @@ watched() { # seconds-between arguments...
 }
 
 # After the first quarter neither may grow, the host's but for the scores that
-# are kept for the pooled values: 40 bytes each, in arrays that grow by steps.
+# are kept for the pooled values: 48 bytes each, in arrays that grow by steps.
 constant() { # name allowed-KiB
     if awk -v allowed="$2" '
         { gpu[NR] = $1; host[NR] = $2 }
