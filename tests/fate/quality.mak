@@ -188,6 +188,12 @@ FATE_BLIINDS_CUDA += fate-bliinds-cuda-instances
 fate-bliinds-cuda-instances: NEED = $(QUALITY_SOURCE) SPLIT_FILTER HWDOWNLOAD_FILTER
 fate-bliinds-cuda-instances: RUN  = cuda_instances
 
+FATE_BLIINDS_CUDA += fate-bliinds-cuda-api
+fate-bliinds-cuda-api: libavfilter/tests/bliinds_cuda$(EXESUF)
+fate-bliinds-cuda-api: RUN = run libavfilter/tests/bliinds_cuda$(EXESUF)
+fate-bliinds-cuda-api: CMP = oneline
+fate-bliinds-cuda-api: REF = the same scores
+
 FATE_BLIINDS_CUDA += fate-bliinds-cuda-end
 fate-bliinds-cuda-end: NEED = $(QUALITY_SOURCE) TRIM_FILTER
 fate-bliinds-cuda-end: RUN  = cuda_end
