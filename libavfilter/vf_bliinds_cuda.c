@@ -86,17 +86,6 @@ static int launch(AVFilterContext *ctx, CUfunction function, unsigned grid, unsi
                                                s->cuda.hwctx->stream, args, NULL));
 }
 
-/// Width and height of the picture: cropping of CUDA frames leaves the left and top.
-static int picture_width(const AVFrame *frame)
-{
-    return frame->width - (int)frame->crop_left;
-}
-
-static int picture_height(const AVFrame *frame)
-{
-    return frame->height - (int)frame->crop_top;
-}
-
 /**
  * Split the blocks to be pooled into chunks, as many as run at once; sums in 64
  * bits allow for BLIINDS_POOL_MAX of them in each.
@@ -319,14 +308,15 @@ static int queue_frame(AVFilterContext *ctx, AVFrame *frame)
         ret = desc ? 0 : AVERROR(ENOSYS);
         if (ret < 0)
             goto fail;
-        ret = prepare(ctx, frame->hw_frames_ctx, picture_width(frame), picture_height(frame));
+        ret = prepare(ctx, frame->hw_frames_ctx, ff_quality_cuda_width(frame),
+                      ff_quality_cuda_height(frame));
         if (ret < 0)
             goto fail;
         ret = add_to_batch(ctx, frame, desc);
         if (ret < 0)
             goto fail;
     }
-    ff_quality_cuda_push(&s->cuda, frame, n, wanted);
+    ff_quality_cuda_push(&s->cuda, frame, NULL, n, wanted);
     return s->nb_batch == s->max_batch ? launch_batch(ctx) : 0;
 
 fail:

@@ -37,6 +37,7 @@
 /// A frame in the ring.
 typedef struct QualityCUDASlot {
     AVFrame *frame;
+    AVFrame *ref;               ///< what it is compared with, or NULL
     uint64_t n;                 ///< the frame's number
     int scored;                 ///< 0 if it only passes through in its turn
     int launched;               ///< its kernels are enqueued
@@ -95,6 +96,18 @@ const AVPixFmtDescriptor *ff_quality_cuda_check_format(void *logctx,
  */
 int ff_quality_cuda_check_frame(const QualityCUDA *s, void *logctx, const AVFrame *frame);
 
+/// Width of the picture: cropping of CUDA frames leaves the left and top.
+static inline int ff_quality_cuda_width(const AVFrame *frame)
+{
+    return frame->width - (int)frame->crop_left;
+}
+
+/// The same for the height.
+static inline int ff_quality_cuda_height(const AVFrame *frame)
+{
+    return frame->height - (int)frame->crop_top;
+}
+
 /// Where kernels write the result of the next frame to be pushed.
 CUdeviceptr ff_quality_cuda_next_result(const QualityCUDA *s);
 
@@ -102,10 +115,13 @@ CUdeviceptr ff_quality_cuda_next_result(const QualityCUDA *s);
  * Queue a frame. The ring must have room.
  *
  * @param frame  now the ring's
+ * @param ref    now the ring's, too, until the frame's kernels are done; may be
+ *               NULL
  * @param scored 0 if no kernels are to be enqueued for it: it only keeps its
  *               place
  */
-void ff_quality_cuda_push(QualityCUDA *s, AVFrame *frame, uint64_t n, int scored);
+void ff_quality_cuda_push(QualityCUDA *s, AVFrame *frame, AVFrame *ref,
+                          uint64_t n, int scored);
 
 /**
  * Say that the kernels of all frames in the ring are enqueued.
