@@ -204,7 +204,8 @@ FATE_SSIM_CUDA_PTX    = $(addprefix fate-ssim-cuda-ptx-,clang-14 clang-19 nvcc)
 FATE_CUDA_PTX         = $(FATE_BLIINDS_CUDA_PTX) $(FATE_SSIM_CUDA_PTX)
 
 # The filter and the compiler of a test's name.
-PTX = ptx $(subst -,_,$(patsubst fate-%,%,$(subst -ptx-, ,$@)))
+PTX_TEST = $(subst -ptx-, ,$(@:fate-%=%))
+PTX      = ptx $(subst -,_,$(firstword $(PTX_TEST))) $(lastword $(PTX_TEST))
 $(FATE_CUDA_PTX): RUN = $(if $(CONFIG_CUDA_LLVM),$(PTX) $(NVCCFLAGS) $(QUALITY_CLANGFLAGS),skip built with nvcc)
 $(filter %-nvcc,$(FATE_CUDA_PTX)): RUN = $(PTX) $(QUALITY_NVCCFLAGS)
 $(FATE_CUDA_PTX): CMP = oneline
