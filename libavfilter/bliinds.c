@@ -30,6 +30,7 @@
 
 #include "bliinds.h"
 #include "filters.h"
+#include "quality_frame.h"
 
 /// The reported values of a frame; the loss and the features come after them.
 enum {
@@ -313,8 +314,8 @@ static int compare_with_source(BLIINDSContext *s, AVFilterContext *ctx, const AV
         .time   = ff_bliinds_rr_time(frame->pts, ctx->inputs[0]->time_base),
         .valid  = valid,
         .format = {
-            .width   = ff_bliinds_width(frame),
-            .height  = ff_bliinds_height(frame),
+            .width   = ff_quality_width(frame),
+            .height  = ff_quality_height(frame),
             .limited = ff_bliinds_black(s, frame, desc) > 0,
             .depth   = desc->comp[0].depth,
         },

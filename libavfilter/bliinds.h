@@ -107,17 +107,6 @@ int ff_bliinds_config(BLIINDSContext *s, AVFilterContext *ctx, int width, int he
  */
 int ff_bliinds_check_size(AVFilterContext *ctx, int width, int height);
 
-/// Width of the picture: cropping of frames on a GPU leaves the left and top.
-static inline int ff_bliinds_width(const AVFrame *frame)
-{
-    return frame->width - (frame->hw_frames_ctx ? (int)frame->crop_left : 0);
-}
-
-static inline int ff_bliinds_height(const AVFrame *frame)
-{
-    return frame->height - (frame->hw_frames_ctx ? (int)frame->crop_top : 0);
-}
-
 /// Luma value of black, in the frame's own depth.
 int ff_bliinds_black(const BLIINDSContext *s, const AVFrame *frame,
                      const AVPixFmtDescriptor *desc);

@@ -36,6 +36,7 @@
 #include "cuda/quality_cuda.h"
 #include "filters.h"
 #include "quality_compat.h"
+#include "quality_frame.h"
 #include "vf_bliinds_cuda.h"
 #include "video.h"
 
@@ -308,14 +309,15 @@ static int queue_frame(AVFilterContext *ctx, AVFrame *frame)
         ret = desc ? 0 : AVERROR(ENOSYS);
         if (ret < 0)
             goto fail;
-        ret = prepare(ctx, frame->hw_frames_ctx, ff_bliinds_width(frame), ff_bliinds_height(frame));
+        ret = prepare(ctx, frame->hw_frames_ctx, ff_quality_width(frame),
+                      ff_quality_height(frame));
         if (ret < 0)
             goto fail;
         ret = add_to_batch(ctx, frame, desc);
         if (ret < 0)
             goto fail;
     }
-    ff_quality_cuda_push(&s->cuda, frame, n, wanted);
+    ff_quality_cuda_push(&s->cuda, frame, NULL, n, wanted);
     return s->nb_batch == s->max_batch ? launch_batch(ctx) : 0;
 
 fail:

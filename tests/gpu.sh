@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks and times bliinds_cuda where there is a GPU:
+# Checks and times bliinds_cuda and ssim_cuda where there is a GPU:
 #
 #   tests/gpu.sh FFMPEG CLIP...
 #
@@ -14,6 +14,7 @@
 #
 # The first three if none is given. More variables:
 #
+#   FILTERS="bliinds ssim"   which filters
 #   FRAMES=6000   of each run that is timed, at least 5000 for a result
 #   RUNS=3        of each, medians are printed
 #   LIMIT=300     seconds that a command may take
@@ -33,6 +34,7 @@ shift
 if [ -z "${CHECKS:-}${TIMES:-}${NCU:-}${SANITIZE:-}${SOAK:-}" ]; then
     CHECKS=1 TIMES=1 NCU=1
 fi
+filters=${FILTERS:-bliinds ssim}
 frames=${FRAMES:-6000}
 runs=${RUNS:-3}
 limit=${LIMIT:-300}
@@ -322,6 +324,88 @@ checks() {
         $source -vf format=nv12,hwupload_cuda,bliinds_cuda=queue=65
 }
 
+# ---- checks of ssim_cuda ----
+
+# The planar form that ssim takes of a format.
+planar_of() { # format
+    case $1 in
+    nv12)   echo yuv420p ;;
+    nv16)   echo yuv422p ;;
+    p0*)    echo "$1" | sed 's/^p0/yuv420p/' ;;
+    p2*)    echo "$1" | sed 's/^p2/yuv422p/' ;;
+    *msble) echo "$1" | sed 's/msble/le/' ;;
+    *)      echo "$1" ;;
+    esac
+}
+
+# Lines of the GPU's filter and of FFmpeg's ssim: a clip, and the same five frames later.
+ssim_clip() { # clip
+    name=$(basename "$1")
+    if ! format=$(clip_format "$1"); then
+        fail "$name cannot be decoded on the GPU" "$tmp/err"
+        return
+    fi
+    down="hwdownload,format=$format,format=$(planar_of $format)"
+    later="[1:v]trim=start_frame=5,setpts=PTS-STARTPTS"
+    ff $decode -t 10 -i "$1" $decode -t 10 -i "$1" -filter_complex \
+        "[0:v]split[a][b];$later,split[c][d];[b]${down}[e];[d]${down}[f];[e][f]ssim=f=$tmp/c[g];[a][c]ssim_cuda=f=$tmp/g[h]" \
+        -map '[g]' $null -map '[h]' $null
+    same "$name as $format: ssim_cuda and ssim" "$tmp/c" "$tmp/g"
+    cp "$tmp/c" "$tmp/expected"
+    for options in '' queue=1 queue=64; do
+        ff $decode -t 10 -i "$1" $decode -t 10 -i "$1" \
+            -filter_complex "${later}[r];[0:v][r]ssim_cuda=f=$tmp/g${options:+:$options}" $null
+        same "$name: ssim_cuda alone ${options}" "$tmp/expected" "$tmp/g"
+    done
+    ff $decode -extra_hw_frames 24 -hwaccel_flags +unsafe_output -t 10 -i "$1" \
+        $decode -extra_hw_frames 24 -hwaccel_flags +unsafe_output -t 10 -i "$1" \
+        -filter_complex "${later}[r];[0:v][r]ssim_cuda=f=$tmp/g" $null
+    same "$name: ssim_cuda, +unsafe_output" "$tmp/expected" "$tmp/g"
+}
+
+ssim_source() { # main-filter size format
+    name="ssim_cuda $1 $2 $3"
+    planar=$(planar_of $3)
+    ff -noauto_conversion_filters -init_hw_device cuda -f lavfi -i testsrc2=s=960x540:d=0.4 \
+        -filter_complex "[0:v]scale=$2,format=$planar,split[m][r];[m]$1,split[m1][m2];[r]split[r1][r2];
+                         [m2]scale,format=$3,hwupload[m3];[r2]scale,format=$3,hwupload[r3];
+                         [m1][r1]ssim=f=$tmp/c[c];[m3][r3]ssim_cuda=f=$tmp/g[d]" -map '[c]' $null -map '[d]' $null
+    case $3 in
+    nv12 | p010le | p016le | yuv420p | yuv444p | yuv444p16le) ;;
+    *)  if grep -q 'Impossible to convert\|not have a common format\|nvalid pixel format\|nknown pixel format\|not supported' "$tmp/err"; then
+            skip "$name" "no such CUDA frames in this release"
+            return
+        fi ;;
+    esac
+    same "$name" "$tmp/c" "$tmp/g"
+}
+
+ssim_checks() {
+    for clip; do
+        ssim_clip "$clip"
+    done
+    for size in 16:16 17:19 33:31 70:46 451:300 1000:24 1279:719 1920:1080 3841:2161; do
+        for format in nv12 p010le; do
+            ssim_source gblur=2 $size $format
+        done
+    done
+    for format in yuv420p yuv444p p016le yuv444p16le p012le yuv422p nv16 p210le p212le p216le \
+                  yuv420p10le yuv422p10le yuv444p10le yuv444p10msble yuv444p12msble; do
+        for main in null avgblur=3 hflip negate; do
+            ssim_source $main 175:99 $format
+        done
+    done
+    source="testsrc2=s=64x64:d=0.2,format=nv12"
+    refused "another size of the reference" "insert scale_cuda=64:64:format=nv12" \
+        -init_hw_device cuda -filter_complex "$source,hwupload[m];$source,crop=32:32,hwupload[r];[m][r]ssim_cuda"
+    refused "two devices" "The inputs are on two CUDA devices" \
+        -filter_complex "$source,hwupload_cuda[m];$source,hwupload_cuda[r];[m][r]ssim_cuda"
+    refused "frames of the CPU" "Impossible to convert\|not have a common format" \
+        -init_hw_device cuda -filter_complex "$source,hwupload[m];${source}[r];[m][r]ssim_cuda"
+    refused "a full disk" "No space left on device" \
+        -init_hw_device cuda -filter_complex "$source,hwupload,split[m][r];[m][r]ssim_cuda=f=/dev/full"
+}
+
 # ---- times ----
 
 # Runs FFmpeg, and writes down when it had how many frames: lines of "time frames".
@@ -511,9 +595,36 @@ timings() {
     row "of which an instance beyond the frames (MiB)" "$(calc %.1f "($four - $one) / 3") more, $(calc %d "$one - $none") the first"
 }
 
+# Pairs per second of two decoded streams, and with them compared.
+ssim_timings() {
+    fewer=$((frames / 3))
+    for clip; do
+        name=$(basename "$clip")
+        format=$(clip_format "$clip") || continue
+        two="$decode -stream_loop -1 -i $clip $decode -stream_loop -1 -i $clip"
+        alone="-map 0:v -frames:v $frames $null -map 1:v -frames:v $frames $null"
+        rm -f "$tmp/pair".*
+        run=0
+        while [ $run -lt "$runs" ]; do
+            timed pair.without 1 1 "$frames" $two $alone
+            timed pair.with 1 1 "$frames" $two -filter_complex [0:v][1:v]ssim_cuda -frames:v "$frames" $null
+            run=$((run + 1))
+        done
+        without=$(fps_of pair.without) with=$(fps_of pair.with)
+        cpu=$(calc %.1f "$(median < "$tmp/pair.with.cpu") - $(median < "$tmp/pair.without.cpu")")
+        row "ssim_cuda, two streams in one process, $name" \
+            "$without pairs/s without, $with with: $(calc %.1f "100 * $with / ($without ? $without : 1)") %; host $cpu us/pair"
+        down="hwdownload,format=$format,format=$(planar_of $format)"
+        single "ssim on NVDEC frames, two hwdownloads, $name" $fewer $two \
+            -filter_complex "[0:v]${down}[a];[1:v]${down}[b];[a][b]ssim" -frames:v $fewer $null
+        single "ssim, CPU decoders, all cores, $name" $fewer -stream_loop -1 -i "$clip" -stream_loop -1 -i "$clip" \
+            -filter_complex [0:v][1:v]ssim -frames:v $fewer $null
+    done
+}
+
 # ---- time of the GPU ----
 
-# The y dimension of the kernel for blocks is the number of frames that it works on.
+# The y dimension of most kernels is the number of frames that they work on.
 ncu_sum() { # title
     awk -F'","' -v title="$1" '
         /"ID"/ {
@@ -533,8 +644,8 @@ ncu_sum() { # title
             gsub(/[()]/, "", size)
             split(size, grid, /[, ]+/)
             time[name] += value * (unit ~ /^n/ ? .001 : unit ~ /^m/ ? 1000 : 1)
-            if (name ~ /blocks/)
-                n += grid[2]
+            if (name !~ /_pool$/ && (frames[name] += grid[2]) > n)
+                n = frames[name]
         }
         END {
             for (name in time) {
@@ -545,12 +656,12 @@ ncu_sum() { # title
         }'
 }
 
-# What ncu sees of a run: with caches flushed before each kernel, or kept.
-ncu_time() { # title caches arguments...
-    title=$1 caches=$2
-    shift 2
+# What ncu sees of a filter: with caches flushed before each kernel, or kept.
+ncu_time() { # filter title caches arguments...
+    kernels=$1 title=$2 caches=$3
+    shift 3
     timeout "$limit" ncu --clock-control none --cache-control $caches --csv \
-        --metrics gpu__time_duration.sum -k regex:bliinds \
+        --metrics gpu__time_duration.sum -k regex:"^$kernels" \
         "$ffmpeg" -nostdin -v error "$@" > "$tmp/ncu" 2>&1
     if ! grep -q gpu__time_duration "$tmp/ncu"; then
         fail "$title" "$tmp/ncu"
@@ -570,14 +681,21 @@ ncu_times() {
     fi
     for size in 512x512 1920x1080 3840x2160; do
         for how in nv12:none nv12:all p010le:none; do
-            ncu_time "GPU time per frame, $size ${how%:*}" ${how#*:} -f lavfi -i mandelbrot=s=$size \
-                -frames:v 24 -vf format=${how%:*},hwupload_cuda,bliinds_cuda $null || return
+            for filter in $filters; do
+                case $filter in
+                bliinds) graph="hwupload,bliinds_cuda" each=frame ;;
+                ssim)    graph="split[m][r];[m]gblur,hwupload[m2];[r]hwupload[r2];[m2][r2]ssim_cuda" each=pair ;;
+                esac
+                ncu_time $filter "$filter: GPU time per $each, $size ${how%:*}" ${how#*:} \
+                    -init_hw_device cuda -f lavfi -i mandelbrot=s=$size -frames:v 24 \
+                    -filter_complex "format=${how%:*},$graph" $null || return
+            done
         done
     done
     for clip in $hevc $h264; do
         for size in 1920:1080 3840:2160; do
-            ncu_time "GPU time per frame, $(basename "$clip") at $size" none $decode -i "$clip" -an \
-                -frames:v 24 -vf scale_cuda=$size,bliinds_cuda $null || return
+            ncu_time bliinds "bliinds: GPU time per frame, $(basename "$clip") at $size" none \
+                $decode -i "$clip" -an -frames:v 24 -vf scale_cuda=$size,bliinds_cuda $null || return
         done
     done
 }
@@ -589,14 +707,22 @@ sanitize() {
         return
     fi
     for tool in memcheck racecheck initcheck synccheck; do
-        for source in nv12:175x99 p010le:175x99 nv12:4x4 nv12:640x360; do
-            if timeout "$limit" compute-sanitizer --tool $tool --error-exitcode 9 \
-                    "$ffmpeg" -nostdin -v error -f lavfi -i "testsrc2=s=${source#*:}:d=0.48" \
-                    -vf "format=${source%:*},hwupload_cuda,bliinds_cuda=features=1" $null > "$tmp/out" 2>&1; then
-                pass "$tool $source: $(grep -i 'summary' "$tmp/out" | tail -n 1)"
-            else
-                fail "$tool $source" "$tmp/out"
-            fi
+        for filter in $filters; do
+            case $filter in
+            bliinds) sources="nv12:175x99 p010le:175x99 nv12:4x4 nv12:640x360"
+                     graph="hwupload,bliinds_cuda=features=1" ;;
+            ssim)    sources="nv12:175x99 p010le:175x99 nv12:16x16 yuv444p:1004x24 yuv444p16le:1004x24 p010le:2050x36"
+                     graph="split[m][r];[m]gblur,hwupload[m2];[r]hwupload[r2];[m2][r2]ssim_cuda" ;;
+            esac
+            for source in $sources; do
+                if timeout "$limit" compute-sanitizer --tool $tool --error-exitcode 9 \
+                        "$ffmpeg" -nostdin -v error -init_hw_device cuda -f lavfi -i "testsrc2=s=${source#*:}:d=0.48" \
+                        -filter_complex "format=${source%:*},$graph" $null > "$tmp/out" 2>&1; then
+                    pass "$tool $filter $source: $(grep -i 'summary' "$tmp/out" | tail -n 1)"
+                else
+                    fail "$tool $filter $source" "$tmp/out"
+                fi
+            done
         done
     done
 }
@@ -671,10 +797,17 @@ for clip; do
     h264) h264=${h264:-$clip} ;;
     esac
 done
-[ -z "${CHECKS:-}" ] || checks "$@"
+for filter in $filters; do
+    case $filter in
+    bliinds) [ -z "${CHECKS:-}" ] || checks "$@"
+             [ -z "${SOAK:-}" ]   || soak
+             [ -z "${TIMES:-}" ]  || timings ;;
+    ssim)    [ -z "${CHECKS:-}" ] || ssim_checks "$@"
+             [ -z "${TIMES:-}" ]  || ssim_timings $hevc $h264 ;;
+    *)       fail "no filter $filter" ;;
+    esac
+done
 [ -z "${SANITIZE:-}" ] || sanitize
-[ -z "${SOAK:-}" ] || soak
-[ -z "${TIMES:-}" ] || timings
 [ -z "${NCU:-}" ] || ncu_times
 echo
 echo "$passed passed, $failed failed, $skipped skipped"

@@ -190,8 +190,10 @@ void ff_quality_cuda_close(QualityCUDA *s, void *logctx)
             CHECK_CU(s->cu->cuModuleUnload(s->module));
         CHECK_CU(s->cu->cuCtxPopCurrent(&dummy));
     }
-    for (int i = 0; i < s->nb_slots; i++)
+    for (int i = 0; i < s->nb_slots; i++) {
         av_frame_free(&s->slot[i].frame);
+        av_frame_free(&s->slot[i].ref);
+    }
     av_freep(&s->slot);
     av_buffer_unref(&s->device_ref);
     *s = (QualityCUDA){ 0 };
@@ -240,11 +242,13 @@ CUdeviceptr ff_quality_cuda_next_result(const QualityCUDA *s)
     return s->result_device + next_slot(s) * s->result_size;
 }
 
-void ff_quality_cuda_push(QualityCUDA *s, AVFrame *frame, uint64_t n, int scored)
+void ff_quality_cuda_push(QualityCUDA *s, AVFrame *frame, AVFrame *ref,
+                          uint64_t n, int scored)
 {
     QualityCUDASlot *slot = &s->slot[next_slot(s)];
 
     slot->frame    = frame;
+    slot->ref      = ref;
     slot->n        = n;
     slot->scored   = scored;
     slot->launched = 0;
@@ -327,6 +331,7 @@ int ff_quality_cuda_pop(QualityCUDA *s, void *logctx, int wait, AVFrame **frame,
     *n      = slot->n;
     *result = slot->scored ? s->result + (slot - s->slot) * s->result_size : NULL;
     slot->frame = NULL;
+    av_frame_free(&slot->ref);
     s->first    = (s->first + 1) % s->nb_slots;
     s->nb_queued--;
     if (ret < 0)

@@ -37,6 +37,7 @@
 /// A frame in the ring.
 typedef struct QualityCUDASlot {
     AVFrame *frame;
+    AVFrame *ref;               ///< what it is compared with, or NULL
     uint64_t n;                 ///< the frame's number
     int scored;                 ///< 0 if it only passes through in its turn
     int launched;               ///< its kernels are enqueued
@@ -102,10 +103,13 @@ CUdeviceptr ff_quality_cuda_next_result(const QualityCUDA *s);
  * Queue a frame. The ring must have room.
  *
  * @param frame  now the ring's
+ * @param ref    now the ring's, too, until the frame's kernels are done; may be
+ *               NULL
  * @param scored 0 if no kernels are to be enqueued for it: it only keeps its
  *               place
  */
-void ff_quality_cuda_push(QualityCUDA *s, AVFrame *frame, uint64_t n, int scored);
+void ff_quality_cuda_push(QualityCUDA *s, AVFrame *frame, AVFrame *ref,
+                          uint64_t n, int scored);
 
 /**
  * Say that the kernels of all frames in the ring are enqueued.

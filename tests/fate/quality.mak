@@ -217,20 +217,53 @@ FATE_BLIINDS_CUDA_BUILD += fate-bliinds-cuda-options
 fate-bliinds-cuda-options: RUN = cuda_options
 
 FATE_BLIINDS_CUDA_PTX = $(addprefix fate-bliinds-cuda-ptx-,clang-14 clang-19 nvcc)
-$(FATE_BLIINDS_CUDA_PTX): RUN = $(if $(CONFIG_CUDA_LLVM),ptx $(@:fate-bliinds-cuda-ptx-%=%) \
-                                $(NVCCFLAGS) $(QUALITY_CLANGFLAGS),skip built with nvcc)
-fate-bliinds-cuda-ptx-nvcc: RUN = ptx nvcc $(QUALITY_NVCCFLAGS)
-$(FATE_BLIINDS_CUDA_PTX): CMP = oneline
-$(FATE_BLIINDS_CUDA_PTX): REF = good PTX
+FATE_SSIM_CUDA_PTX    = $(addprefix fate-ssim-cuda-ptx-,clang-14 clang-19 nvcc)
+FATE_CUDA_PTX         = $(FATE_BLIINDS_CUDA_PTX) $(FATE_SSIM_CUDA_PTX)
+
+# The filter and the compiler of a test's name.
+PTX_TEST = $(subst -ptx-, ,$(@:fate-%=%))
+PTX      = ptx $(subst -,_,$(firstword $(PTX_TEST))) $(lastword $(PTX_TEST))
+$(FATE_CUDA_PTX): RUN = $(if $(CONFIG_CUDA_LLVM),$(PTX) $(NVCCFLAGS) $(QUALITY_CLANGFLAGS),skip built with nvcc)
+$(filter %-nvcc,$(FATE_CUDA_PTX)): RUN = $(PTX) $(QUALITY_NVCCFLAGS)
+$(FATE_CUDA_PTX): CMP = oneline
+$(FATE_CUDA_PTX): REF = good PTX
 
 FATE_BLIINDS_CUDA_BUILD += $(FATE_BLIINDS_CUDA_PTX)
 $(FATE_BLIINDS_CUDA_BUILD): CMD = $(QUALITY_RUN)
 $(FATE_BLIINDS_CUDA_BUILD): ffmpeg$(PROGSSUF)$(EXESUF)
 
+# SSIM on a GPU against FFmpeg's ssim, of the same frames.
+FATE_SSIM_CUDA = $(addprefix fate-ssim-cuda-,end errors formats instances passthrough sizes sync)
+fate-ssim-cuda-end:         RUN = ssim_end
+fate-ssim-cuda-errors:      RUN = ssim_errors
+fate-ssim-cuda-formats:     RUN = ssim_formats
+fate-ssim-cuda-instances:   RUN = ssim_instances
+fate-ssim-cuda-passthrough: RUN = ssim_passthrough
+fate-ssim-cuda-sizes:       RUN = ssim_sizes
+fate-ssim-cuda-sync:        RUN = ssim_sync
+
+$(FATE_SSIM_CUDA): NEED = $(QUALITY_SOURCE) SSIM_FILTER SPLIT_FILTER SCALE_FILTER HWUPLOAD_FILTER HWUPLOAD_CUDA_FILTER \
+                          HWDOWNLOAD_FILTER GBLUR_FILTER AVGBLUR_FILTER HFLIP_FILTER NEGATE_FILTER NULL_FILTER      \
+                          TRIM_FILTER FPS_FILTER SETPTS_FILTER RAWVIDEO_ENCODER FRAMEMD5_MUXER
+$(FATE_SSIM_CUDA): ON   = on_cuda
+$(FATE_SSIM_CUDA): CMD  = $(QUALITY_RUN)
+$(FATE_SSIM_CUDA): ffmpeg$(PROGSSUF)$(EXESUF)
+
+FATE_SSIM_CUDA_BUILD += fate-ssim-cuda-options
+fate-ssim-cuda-options: NEED = SSIM_FILTER
+fate-ssim-cuda-options: RUN  = ssim_options
+
+FATE_SSIM_CUDA_BUILD += $(FATE_SSIM_CUDA_PTX)
+$(FATE_SSIM_CUDA_BUILD): CMD = $(QUALITY_RUN)
+$(FATE_SSIM_CUDA_BUILD): ffmpeg$(PROGSSUF)$(EXESUF)
+
 FATE_QUALITY-$(call ALLYES, BLIINDS_FILTER FFMPEG) += $(FATE_BLIINDS)
 FATE_QUALITY-$(CONFIG_BLIINDS_FILTER) += $(filter fate-checkasm-vf_bliinds,$(FATE_CHECKASM))
 FATE_QUALITY-$(call ALLYES, BLIINDS_CUDA_FILTER FFMPEG) += $(FATE_BLIINDS_CUDA_BUILD)
 FATE_HW_QUALITY-$(call ALLYES, BLIINDS_CUDA_FILTER FFMPEG) += $(FATE_BLIINDS_CUDA)
+
+FATE_QUALITY-$(call ALLYES, SSIM_CUDA_FILTER FFMPEG) += $(FATE_SSIM_CUDA_BUILD)
+FATE_HW_QUALITY-$(call ALLYES, SSIM_CUDA_FILTER FFMPEG) += $(FATE_SSIM_CUDA)
 
 FATE_HW-yes += $(FATE_HW_QUALITY-yes)
 FATE += $(filter-out $(FATE_CHECKASM),$(FATE_QUALITY-yes))

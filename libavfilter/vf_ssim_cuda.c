@@ -1,0 +1,459 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+
+/**
+ * @file
+ * Structural similarity of CUDA frames
+ *
+ * What vf_ssim.c computes and prints, to the last digit, of frames that stay on
+ * the GPU: the planes' sums come from vf_ssim_cuda.cu, the rest is done here.
+ * Frames are not waited for: they leave when their result has come back, in
+ * order.
+ *
+ * Z. Wang, A. C. Bovik, H. R. Sheikh and E. P. Simoncelli, "Image Quality
+ * Assessment: From Error Visibility to Structural Similarity", IEEE
+ * Transactions on Image Processing 13(4), 2004.
+ */
+
+#include <math.h>
+#include <string.h>
+
+#include "libavutil/avstring.h"
+#include "libavutil/cuda_check.h"
+#include "libavutil/dict.h"
+#include "libavutil/file_open.h"
+#include "libavutil/hwcontext.h"
+#include "libavutil/opt.h"
+#include "libavutil/pixdesc.h"
+
+#include "avfilter.h"
+#include "cuda/quality_pairs.h"
+#include "filters.h"
+#include "quality_compat.h"
+#include "quality_frame.h"
+#include "vf_ssim_cuda.h"
+
+#define DIV_UP(a, b) (((a) + (b) - 1) / (b))
+
+#define CHECK_CU(x) FF_CUDA_CHECK_DL(ctx, s->pairs.cuda.cu, x)
+
+/// SSIM of the components, and all together, weighted by their sizes.
+typedef struct SSIMScores {
+    double component[SSIM_MAX_PLANES], all;
+} SSIMScores;
+
+typedef struct SSIMCUDAContext {
+    const AVClass *class;
+    QualityPairs pairs;
+    char *stats_path;
+
+    CUfunction ssim_8, ssim_16;
+    CUdeviceptr state;                  ///< [SSIM_MAX_BATCH] of SSIMCUDAState
+
+    int width, height;                  ///< of the batch
+    enum AVPixelFormat sw_format;
+    SSIMCUDAParams params;
+    CUfunction ssim;
+    int nb_thread_blocks, nb_threads;   ///< for a pair
+
+    FILE *stats_file;
+    uint64_t nb_compared;
+    int nb_components;                  ///< of the last pair
+    SSIMScores sum;
+    int range_warned;
+} SSIMCUDAContext;
+
+#define OFFSET(x) offsetof(SSIMCUDAContext, x)
+#define FLAGS (AV_OPT_FLAG_FILTERING_PARAM | AV_OPT_FLAG_VIDEO_PARAM)
+
+static const AVOption ssim_cuda_options[] = {
+    { "stats_file", "Set file where to store per-frame difference information", OFFSET(stats_path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, FLAGS },
+    { "f",          "Set file where to store per-frame difference information", OFFSET(stats_path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, FLAGS },
+    { "queue", "set the number of frames in flight, 1 to wait for each", OFFSET(pairs.queue), AV_OPT_TYPE_INT, { .i64 = 8 }, 1, 64, FLAGS },
+    { NULL }
+};
+
+FRAMESYNC_DEFINE_CLASS(ssim_cuda, SSIMCUDAContext, pairs.fs);
+
+extern const unsigned char ff_vf_ssim_cuda_ptx_data[];
+extern const unsigned int ff_vf_ssim_cuda_ptx_len;
+
+static const char component_name[] = "YUV";
+
+static const AVPixFmtDescriptor *descriptor(const AVFrame *frame)
+{
+    return av_pix_fmt_desc_get(((AVHWFramesContext *)frame->hw_frames_ctx->data)->sw_format);
+}
+
+/// Components that are compared: alpha is not.
+static int count_components(const AVPixFmtDescriptor *desc)
+{
+    return FFMIN(desc->nb_components, SSIM_MAX_PLANES);
+}
+
+static int is_chroma(int component)
+{
+    return component > 0;
+}
+
+static int component_width(const AVPixFmtDescriptor *desc, int component, int width)
+{
+    return is_chroma(component) ? AV_CEIL_RSHIFT(width, desc->log2_chroma_w) : width;
+}
+
+static int component_height(const AVPixFmtDescriptor *desc, int component, int height)
+{
+    return is_chroma(component) ? AV_CEIL_RSHIFT(height, desc->log2_chroma_h) : height;
+}
+
+/// The planes' geometry and all else that pairs of a batch share.
+static int configure_batch(AVFilterContext *ctx, enum AVPixelFormat sw_format,
+                           int width, int height)
+{
+    SSIMCUDAContext *s = ctx->priv;
+    SSIMCUDAParams *params = &s->params;
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(sw_format);
+    const int depth = desc->comp[0].depth, sample_size = DIV_UP(depth, 8);
+    const int nb_warps = sample_size > 1 ? SSIM_WARPS_16 : SSIM_WARPS_8;
+    const int max = (1 << depth) - 1;
+
+    params->nb_planes = 0;
+    for (int i = 0; i < count_components(desc); i++) {
+        const AVComponentDescriptor *comp = &desc->comp[i];
+        SSIMCUDAPlane *plane = &params->plane[comp->plane];
+
+        plane->bw = component_width(desc, i, width)   >> 2;
+        plane->bh = component_height(desc, i, height) >> 2;
+        if (plane->bw < 2 || plane->bh < 2) {
+            av_log(ctx, AV_LOG_ERROR, "Frames of %dx%d %s are too small: SSIM needs 8x8 "
+                   "samples of each component.\n", width, height, desc->name);
+            return AVERROR(EINVAL);
+        }
+        plane->nb_channels = comp->step / sample_size;
+        plane->component[comp->offset / sample_size] = i;
+        params->nb_planes = FFMAX(params->nb_planes, comp->plane + 1);
+    }
+
+    s->nb_thread_blocks = 0;
+    for (int i = 0; i < params->nb_planes; i++) {
+        SSIMCUDAPlane *plane = &params->plane[i];
+
+        // rows of more than 8 bits are added up in order
+        plane->chunks = sample_size > 1 ? 1 : DIV_UP(plane->bw - 1, nb_warps * SSIM_WINDOWS);
+        plane->first  = s->nb_thread_blocks;
+        s->nb_thread_blocks += plane->chunks * DIV_UP(plane->bh - 1, SSIM_STRIP);
+    }
+    s->nb_threads = nb_warps * 32;
+    s->ssim       = sample_size > 1 ? s->ssim_16 : s->ssim_8;
+    params->shift = desc->comp[0].shift;
+    params->c1    = .01 * .01 * max * max * 64 + .5;
+    params->c2    = .03 * .03 * max * max * 64 * 63 + .5;
+
+    s->width     = width;
+    s->height    = height;
+    s->sw_format = sw_format;
+    return 0;
+}
+
+/// Where a component's plane begins: cropping of CUDA frames leaves the left and top.
+static CUdeviceptr plane_start(const AVFrame *frame, const AVPixFmtDescriptor *desc, int component)
+{
+    const AVComponentDescriptor *comp = &desc->comp[component];
+    const int x = frame->crop_left >> (is_chroma(component) ? desc->log2_chroma_w : 0);
+    const int y = frame->crop_top  >> (is_chroma(component) ? desc->log2_chroma_h : 0);
+
+    return (CUdeviceptr)frame->data[comp->plane] + y * frame->linesize[comp->plane] +
+           x * comp->step;
+}
+
+static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *ref)
+{
+    SSIMCUDAContext *s = ctx->priv;
+    const AVPixFmtDescriptor *desc = descriptor(frame);
+    const enum AVPixelFormat sw_format = av_pix_fmt_desc_get_id(desc);
+    const int width = ff_quality_width(frame), height = ff_quality_height(frame);
+    SSIMCUDAPair *pair;
+
+    if (frame->color_range != ref->color_range && !s->range_warned) {
+        av_log(ctx, AV_LOG_WARNING, "The main input has %s range, the reference %s: they are "
+               "compared as if it were the same.\n", av_color_range_name(frame->color_range),
+               av_color_range_name(ref->color_range));
+        s->range_warned = 1;
+    }
+    if (width != s->width || height != s->height || sw_format != s->sw_format) {
+        int ret = ff_quality_pairs_flush(ctx, &s->pairs);
+
+        if (ret < 0)
+            return ret;
+        ret = configure_batch(ctx, sw_format, width, height);
+        if (ret < 0)
+            return ret;
+    }
+
+    pair = &s->params.pair[s->pairs.nb_batch];
+    for (int i = 0; i < count_components(desc); i++) {
+        const int plane = desc->comp[i].plane;
+
+        pair->main[plane]       = plane_start(frame, desc, i);
+        pair->ref[plane]        = plane_start(ref, desc, i);
+        pair->main_pitch[plane] = frame->linesize[plane];
+        pair->ref_pitch[plane]  = ref->linesize[plane];
+    }
+    pair->result = ff_quality_cuda_next_result(&s->pairs.cuda);
+    return 0;
+}
+
+static int launch(AVFilterContext *ctx)
+{
+    SSIMCUDAContext *s = ctx->priv;
+    void *args[] = { &s->params };
+
+    return CHECK_CU(s->pairs.cuda.cu->cuLaunchKernel(s->ssim, s->nb_thread_blocks,
+                                                     s->pairs.nb_batch, 1, s->nb_threads, 1, 1, 0,
+                                                     s->pairs.cuda.hwctx->stream, args, NULL));
+}
+
+static SSIMScores read_scores(const AVFrame *frame, const SSIMCUDAResult *result)
+{
+    const AVPixFmtDescriptor *desc = descriptor(frame);
+    const int nb_components = count_components(desc);
+    SSIMScores scores = { 0 };
+    int w[SSIM_MAX_PLANES], h[SSIM_MAX_PLANES], size = 0;
+
+    for (int i = 0; i < nb_components; i++) {
+        w[i]  = component_width(desc, i, ff_quality_width(frame));
+        h[i]  = component_height(desc, i, ff_quality_height(frame));
+        size += w[i] * h[i];
+    }
+    for (int i = 0; i < nb_components; i++) {
+        const int nb_windows = ((w[i] >> 2) - 1) * ((h[i] >> 2) - 1);
+
+        scores.component[i] = ldexp(result->sum[i], -SSIM_FRAC_BITS) / nb_windows;
+        scores.all += (double)h[i] * w[i] / size * scores.component[i];
+    }
+    return scores;
+}
+
+/// Of a mean over weight frames that was not yet divided by weight.
+static double decibel(double ssim, double weight)
+{
+    return fabs(weight - ssim) > 1e-9 ? 10. * log10(weight / (weight - ssim)) : INFINITY;
+}
+
+static int set_metadata(AVFrame *frame, const char *name, float value)
+{
+    char key[32], text[64];
+
+    snprintf(key,  sizeof(key),  "lavfi.ssim.%s", name);
+    snprintf(text, sizeof(text), "%f", value);
+    return av_dict_set(&frame->metadata, key, text, 0);
+}
+
+static int stats_error(AVFilterContext *ctx)
+{
+    SSIMCUDAContext *s = ctx->priv;
+    int ret = AVERROR(errno);
+
+    av_log(ctx, AV_LOG_ERROR, "Cannot write '%s': %s.\n", s->stats_path, av_err2str(ret));
+    return ret;
+}
+
+static int write_stats(AVFilterContext *ctx, const SSIMScores *scores)
+{
+    SSIMCUDAContext *s = ctx->priv;
+
+    fprintf(s->stats_file, "n:%"PRIu64" ", s->nb_compared);
+    for (int i = 0; i < s->nb_components; i++)
+        fprintf(s->stats_file, "%c:%f ", component_name[i], scores->component[i]);
+    fprintf(s->stats_file, "All:%f (%f)\n", scores->all, decibel(scores->all, 1.));
+    return ferror(s->stats_file) ? stats_error(ctx) : 0;
+}
+
+static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
+{
+    SSIMCUDAContext *s = ctx->priv;
+    SSIMScores scores;
+    int ret;
+
+    if (!result)
+        return 0;
+    scores = read_scores(frame, result);
+    s->nb_compared++;
+    s->nb_components = count_components(descriptor(frame));
+    s->sum.all += scores.all;
+    for (int i = 0; i < s->nb_components; i++) {
+        s->sum.component[i] += scores.component[i];
+        ret = set_metadata(frame, (char[]){ component_name[i], 0 }, scores.component[i]);
+        if (ret < 0)
+            return ret;
+    }
+    if ((ret = set_metadata(frame, "All", scores.all)) < 0 ||
+        (ret = set_metadata(frame, "dB", decibel(scores.all, 1.))) < 0)
+        return ret;
+    return s->stats_file ? write_stats(ctx, &scores) : 0;
+}
+
+static int activate(AVFilterContext *ctx)
+{
+    SSIMCUDAContext *s = ctx->priv;
+    int ret = ff_quality_pairs_activate(ctx, &s->pairs);
+
+    if (s->stats_file && ff_outlink_get_status(ctx->outputs[0]) && fflush(s->stats_file))
+        return stats_error(ctx);
+    return ret;
+}
+
+static av_cold int init(AVFilterContext *ctx)
+{
+    SSIMCUDAContext *s = ctx->priv;
+
+    s->pairs.add       = add_pair;
+    s->pairs.launch    = launch;
+    s->pairs.report    = report;
+    s->pairs.max_batch = FFMIN(s->pairs.queue, SSIM_MAX_BATCH);
+
+    if (!s->stats_path)
+        return 0;
+    s->stats_file = strcmp(s->stats_path, "-") ? avpriv_fopen_utf8(s->stats_path, "w") : stdout;
+    if (!s->stats_file) {
+        int ret = AVERROR(errno);
+
+        av_log(ctx, AV_LOG_ERROR, "Could not open stats file %s: %s\n",
+               s->stats_path, av_err2str(ret));
+        return ret;
+    }
+    return 0;
+}
+
+static void print_summary(AVFilterContext *ctx)
+{
+    SSIMCUDAContext *s = ctx->priv;
+    char text[128] = "";
+
+    for (int i = 0; i < s->nb_components; i++)
+        av_strlcatf(text, sizeof(text), " %c:%f (%f)", component_name[i],
+                    s->sum.component[i] / s->nb_compared,
+                    decibel(s->sum.component[i], s->nb_compared));
+    av_log(ctx, AV_LOG_INFO, "SSIM%s All:%f (%f)\n", text, s->sum.all / s->nb_compared,
+           decibel(s->sum.all, s->nb_compared));
+}
+
+static void free_state(AVFilterContext *ctx)
+{
+    SSIMCUDAContext *s = ctx->priv;
+    CUcontext dummy;
+
+    if (!s->state || CHECK_CU(s->pairs.cuda.cu->cuCtxPushCurrent(s->pairs.cuda.hwctx->cuda_ctx)) < 0)
+        return;
+    CHECK_CU(s->pairs.cuda.cu->cuMemFree(s->state));
+    CHECK_CU(s->pairs.cuda.cu->cuCtxPopCurrent(&dummy));
+}
+
+static av_cold void uninit(AVFilterContext *ctx)
+{
+    SSIMCUDAContext *s = ctx->priv;
+
+    ff_quality_pairs_uninit(ctx, &s->pairs);
+    if (s->nb_compared)
+        print_summary(ctx);
+    if (s->stats_file && s->stats_file != stdout && fclose(s->stats_file))
+        stats_error(ctx);
+    free_state(ctx);
+    ff_quality_cuda_close(&s->pairs.cuda, ctx);
+}
+
+static int load_functions(AVFilterContext *ctx)
+{
+    SSIMCUDAContext *s = ctx->priv;
+    const QualityCUDA *cuda = &s->pairs.cuda;
+    const size_t state_size = SSIM_MAX_BATCH * sizeof(SSIMCUDAState);
+    CudaFunctions *cu = cuda->cu;
+    CUcontext dummy;
+    int ret = CHECK_CU(cu->cuCtxPushCurrent(cuda->hwctx->cuda_ctx));
+
+    if (ret < 0)
+        return ret;
+    if ((ret = CHECK_CU(cu->cuModuleGetFunction(&s->ssim_8,  cuda->module, "ssim_8")))  >= 0 &&
+        (ret = CHECK_CU(cu->cuModuleGetFunction(&s->ssim_16, cuda->module, "ssim_16"))) >= 0 &&
+        (ret = CHECK_CU(cu->cuMemAlloc(&s->state, state_size))) >= 0)
+        ret = CHECK_CU(cu->cuMemsetD8Async(s->state, 0, state_size, cuda->hwctx->stream));
+    CHECK_CU(cu->cuCtxPopCurrent(&dummy));
+    s->params.state = s->state;
+    return ret;
+}
+
+static int config_reference(AVFilterLink *inlink)
+{
+    AVFilterContext *ctx = inlink->dst;
+    SSIMCUDAContext *s   = ctx->priv;
+    const AVHWFramesContext *frames;
+    int ret = ff_quality_pairs_config_inputs(ctx, &s->pairs, ff_vf_ssim_cuda_ptx_data,
+                                             ff_vf_ssim_cuda_ptx_len, sizeof(SSIMCUDAResult));
+
+    if (ret < 0)
+        return ret;
+    ret = load_functions(ctx);
+    if (ret < 0)
+        return ret;
+    frames = (AVHWFramesContext *)ff_filter_link(inlink)->hw_frames_ctx->data;
+    return configure_batch(ctx, frames->sw_format, inlink->w, inlink->h);
+}
+
+static int config_output(AVFilterLink *outlink)
+{
+    SSIMCUDAContext *s = outlink->src->priv;
+
+    return ff_quality_pairs_config_output(outlink, &s->pairs);
+}
+
+static const AVFilterPad ssim_cuda_inputs[] = {
+    {
+        .name         = "main",
+        .type         = AVMEDIA_TYPE_VIDEO,
+    },
+    {
+        .name         = "reference",
+        .type         = AVMEDIA_TYPE_VIDEO,
+        .config_props = config_reference,
+    },
+};
+
+static const AVFilterPad ssim_cuda_outputs[] = {
+    {
+        .name         = "default",
+        .type         = AVMEDIA_TYPE_VIDEO,
+        .config_props = config_output,
+    },
+};
+
+const FFFilter ff_vf_ssim_cuda = {
+    FILTER_PUBLIC(name)        = "ssim_cuda",
+    FILTER_PUBLIC(description) = NULL_IF_CONFIG_SMALL("Calculate the SSIM between two CUDA video streams."),
+    FILTER_PUBLIC(priv_class)  = &ssim_cuda_class,
+    FILTER_PUBLIC(flags)       = AVFILTER_FLAG_METADATA_ONLY | AVFILTER_FLAG_HWDEVICE |
+                                 AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
+    .preinit                   = ssim_cuda_framesync_preinit,
+    .priv_size                 = sizeof(SSIMCUDAContext),
+    .init                      = init,
+    .activate                  = activate,
+    .uninit                    = uninit,
+    FILTER_INPUTS(ssim_cuda_inputs),
+    FILTER_OUTPUTS(ssim_cuda_outputs),
+    FILTER_SINGLE_PIXFMT(AV_PIX_FMT_CUDA),
+};

@@ -1,0 +1,397 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+
+#include "cuda/quality_cuda.cuh"
+#include "vf_ssim_cuda.h"
+
+/**
+ * The sums of SSIM over all windows of all planes of a batch of pairs, in one
+ * launch; blockIdx.y is the pair.
+ *
+ * A window is 8x8 samples, two by two blocks of 4x4, and windows begin at every
+ * block. A thread block takes a strip of SSIM_STRIP rows of windows of one
+ * plane. A thread has the blocks of one column, SSIM_STRIP + 1 of them, of one
+ * component or of the two that are interleaved. It sums each block, each two
+ * that lie on each other, and adds the same of the next lane: a warp has
+ * SSIM_WINDOWS windows in a row.
+ *
+ * A sum over windows of 8-bit samples is one of fixed point numbers, exact and
+ * in any order. FFmpeg's ssim adds up a row of more than 8 bits in single
+ * precision. To give its digits, so does this: a thread block has whole rows,
+ * a chunk of them at a time in shared memory, and a thread adds up a row.
+ *
+ * The last thread block to finish writes the result and leaves the state as it
+ * was.
+ */
+#define BLOCK 4
+
+/// Integers for sums over a block, and over a window with their products.
+template<typename T> struct Integer;
+template<> struct Integer<uint8_t>  { typedef uint32_t sum; typedef int32_t window; };
+template<> struct Integer<uint16_t> { typedef uint64_t sum; typedef int64_t window; };
+
+template<typename T> struct Warps;
+template<> struct Warps<uint8_t>  { enum { NB = SSIM_WARPS_8 }; };
+template<> struct Warps<uint16_t> { enum { NB = SSIM_WARPS_16 }; };
+
+/// What a thread block shares.
+template<typename T> struct Shared {
+    uint64_t warp_sum[Warps<T>::NB][2];
+};
+template<> struct Shared<uint16_t> {
+    uint64_t warp_sum[Warps<uint16_t>::NB][2];
+    /// values of the windows, by channel; 0 beyond the last
+    float row[2 * SSIM_STRIP][Warps<uint16_t>::NB * SSIM_WINDOWS] __align__(16);
+};
+
+/// Sums over the samples of a block or a window.
+template<typename S> struct Sums {
+    uint32_t main, ref;
+    S squares, product;
+};
+
+/// Two planes at a place.
+struct Source {
+    const uint8_t *main, *ref;
+    int main_pitch, ref_pitch;
+};
+
+/// @name Load words as they lie in memory
+/// @{
+static DEVICE_INLINE void load_words(uint32_t (&dst)[1], const uint8_t *src)
+{
+    dst[0] = *(const uint32_t *)src;
+}
+
+static DEVICE_INLINE void load_words(uint32_t (&dst)[2], const uint8_t *src)
+{
+    int2 v = *(const int2 *)src;
+
+    dst[0] = v.x;
+    dst[1] = v.y;
+}
+
+static DEVICE_INLINE void load_words(uint32_t (&dst)[4], const uint8_t *src)
+{
+    int4 v = *(const int4 *)src;
+
+    dst[0] = v.x;
+    dst[1] = v.y;
+    dst[2] = v.z;
+    dst[3] = v.w;
+}
+
+/// The same, where src is not aligned to the words.
+template<typename T, int N>
+static DEVICE_INLINE void load_samples(uint32_t (&dst)[N], const uint8_t *src)
+{
+    const int per_word = 4 / sizeof(T);
+
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        dst[i] = 0;
+#pragma unroll
+        for (int j = 0; j < per_word; j++)
+            dst[i] |= (uint32_t)((const T *)src)[i * per_word + j] << (j * 8 * sizeof(T));
+    }
+}
+/// @}
+
+/// Value number i of words of samples.
+template<typename T, int N>
+static DEVICE_INLINE uint32_t value(const uint32_t (&word)[N], int i, int shift)
+{
+    const int per_word = 4 / sizeof(T);
+    uint32_t v = word[i / per_word] >> (i % per_word * 8 * sizeof(T)) & (T)~0;
+
+    return sizeof(T) == 1 ? v : v >> shift;
+}
+
+/// Sums over the blocks of all channels at a place.
+template<typename T, int C, bool ALIGNED>
+static DEVICE_INLINE void sum_blocks(Sums<typename Integer<T>::sum> (&dst)[C],
+                                     const Source &src, int shift)
+{
+    typedef typename Integer<T>::sum S;
+    const int nb_at_once = ALIGNED ? BLOCK : 1;
+
+#pragma unroll
+    for (int c = 0; c < C; c++)
+        dst[c].main = dst[c].ref = dst[c].squares = dst[c].product = 0;
+#pragma unroll nb_at_once
+    for (int y = 0; y < BLOCK; y++) {
+        const uint8_t *main = src.main + y * (int64_t)src.main_pitch;
+        const uint8_t *ref  = src.ref  + y * (int64_t)src.ref_pitch;
+        uint32_t main_word[C * sizeof(T)], ref_word[C * sizeof(T)];
+
+        if (ALIGNED) {
+            load_words(main_word, main);
+            load_words(ref_word,  ref);
+        } else {
+            load_samples<T>(main_word, main);
+            load_samples<T>(ref_word,  ref);
+        }
+#pragma unroll
+        for (int i = 0; i < C * BLOCK; i++) {
+            const S m = value<T>(main_word, i, shift), r = value<T>(ref_word, i, shift);
+            Sums<S> &sums = dst[i % C];
+
+            sums.main    += (uint32_t)m;
+            sums.ref     += (uint32_t)r;
+            sums.squares += m * m;
+            sums.squares += r * r;
+            sums.product += m * r;
+        }
+    }
+}
+
+static DEVICE_INLINE uint64_t shuffle_down(uint64_t v, unsigned delta)
+{
+    uint64_t high = shuffle_down((unsigned)(v >> 32), delta);
+
+    return high << 32 | shuffle_down((unsigned)v, delta);
+}
+
+template<typename S>
+static DEVICE_INLINE Sums<S> add(const Sums<S> &a, const Sums<S> &b)
+{
+    Sums<S> sum;
+
+    sum.main    = a.main    + b.main;
+    sum.ref     = a.ref     + b.ref;
+    sum.squares = a.squares + b.squares;
+    sum.product = a.product + b.product;
+    return sum;
+}
+
+/// The sums of the next lane.
+template<typename S>
+static DEVICE_INLINE Sums<S> next(const Sums<S> &a)
+{
+    Sums<S> b;
+
+    b.main    = shuffle_down(a.main,    1);
+    b.ref     = shuffle_down(a.ref,     1);
+    b.squares = shuffle_down(a.squares, 1);
+    b.product = shuffle_down(a.product, 1);
+    return b;
+}
+
+/// SSIM of a window: integers up to the quotient, rounded where FFmpeg's ssim does.
+template<typename I, typename S>
+static DEVICE_INLINE float window_ssim(const Sums<S> &sums, I c1, I c2)
+{
+    const I main = sums.main, ref = sums.ref;
+    const I energy     = main * main + ref * ref;
+    const I product    = main * ref;
+    const I variances  = (I)sums.squares * 64 - energy;
+    const I covariance = (I)sums.product * 64 - product;
+
+    return ((float)(2 * product + c1) * (float)(2 * covariance + c2)) /
+           ((float)(energy + c1) * (float)(variances + c2));
+}
+
+static DEVICE_INLINE int64_t fixed_point(float v)
+{
+    return (int64_t)(v * (float)(1ULL << SSIM_FRAC_BITS));
+}
+
+/// Add up, or keep for the sum of its row, a window of channel c in row r of the strip.
+static DEVICE_INLINE void take_window(Shared<uint8_t> &s, int64_t &total, int c, int r, float v)
+{
+    total += fixed_point(v);
+}
+
+static DEVICE_INLINE void take_window(Shared<uint16_t> &s, int64_t &total, int c, int r, float v)
+{
+    const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
+
+    s.row[c * SSIM_STRIP + r][warp * SSIM_WINDOWS + lane] = v;
+}
+
+/// Add n windows to this thread's row, if it has one.
+static DEVICE_INLINE void add_row(const Shared<uint8_t> &s, float &sum, int nb_rows, int n)
+{
+}
+
+static DEVICE_INLINE void add_row(const Shared<uint16_t> &s, float &sum, int nb_rows, int n)
+{
+    // what a row of a chunk is a multiple of
+    const int nb_at_once = Warps<uint16_t>::NB;
+
+    __syncthreads();
+    if (threadIdx.x < nb_rows) {
+        const float *row = s.row[threadIdx.x];
+
+        for (int i = 0; i < n; i += nb_at_once) {
+#pragma unroll
+            for (int j = 0; j < nb_at_once; j += 4) {
+                const float4 v = *(const float4 *)&row[i + j];
+
+                sum += v.x;
+                sum += v.y;
+                sum += v.z;
+                sum += v.w;
+            }
+        }
+    }
+    __syncthreads();
+}
+
+/// Sums over the windows of a thread block's part of a strip, to the first thread.
+template<typename T, int C, bool ALIGNED>
+static DEVICE_INLINE void sum_strip(Shared<T> &s, int64_t (&sum)[2], const SSIMCUDAParams &p,
+                                    const SSIMCUDAPlane &plane, const Source &src,
+                                    int strip, int chunk)
+{
+    typedef typename Integer<T>::window I;
+    typedef typename Integer<T>::sum S;
+    const int nb_windows = Warps<T>::NB * SSIM_WINDOWS;
+    const int tid = threadIdx.x, lane = tid % WARP_SIZE, warp = tid / WARP_SIZE;
+    const int top = strip * SSIM_STRIP;
+    int64_t total[C];
+    float row_sum = 0.f;
+
+#pragma unroll
+    for (int c = 0; c < C; c++)
+        total[c] = 0;
+
+    for (; chunk * nb_windows < plane.bw - 1; chunk += plane.chunks) {
+        const int left = chunk * nb_windows;
+        const int x  = left + warp * SSIM_WINDOWS + lane;
+        const int bx = x < plane.bw ? x : plane.bw - 1;
+        Sums<S> above[C];
+
+#pragma unroll 1
+        for (int r = -1; r < SSIM_STRIP; r++) {
+            const int by = top + r + 1 < plane.bh ? top + r + 1 : plane.bh - 1;
+            const bool is_window = x < plane.bw - 1 && top + r < plane.bh - 1;
+            Source block = src;
+            Sums<S> sums[C];
+
+            block.main += by * BLOCK * (int64_t)src.main_pitch + bx * BLOCK * C * (int)sizeof(T);
+            block.ref  += by * BLOCK * (int64_t)src.ref_pitch  + bx * BLOCK * C * (int)sizeof(T);
+            sum_blocks<T, C, ALIGNED>(sums, block, p.shift);
+#pragma unroll
+            for (int c = 0; c < C; c++) {
+                if (r >= 0) {
+                    const Sums<S> column = add(above[c], sums[c]);
+                    const float v = window_ssim<I>(add(column, next(column)), (I)p.c1, (I)p.c2);
+
+                    if (lane < SSIM_WINDOWS)
+                        take_window(s, total[c], c, r, is_window ? v : 0.f);
+                }
+                above[c] = sums[c];
+            }
+        }
+        add_row(s, row_sum, C * SSIM_STRIP,
+                plane.bw - 1 - left < nb_windows ? plane.bw - 1 - left : nb_windows);
+    }
+
+#pragma unroll
+    for (int c = 0; c < C; c++) {
+        uint64_t of_warp;
+
+        if (tid / SSIM_STRIP == c)
+            total[c] += fixed_point(row_sum);
+        of_warp = warp_sum(total[c]);
+        if (lane == 0)
+            s.warp_sum[warp][c] = of_warp;
+    }
+    __syncthreads();
+    if (tid == 0) {
+#pragma unroll
+        for (int c = 0; c < C; c++)
+            for (int i = 0; i < Warps<T>::NB; i++)
+                sum[c] += s.warp_sum[i][c];
+    }
+}
+
+/// Sums over all windows of a pair.
+template<typename T>
+static DEVICE_INLINE void sum_windows(Shared<T> &s, const SSIMCUDAParams &p)
+{
+    const SSIMCUDAPair &pair = p.pair[blockIdx.y];
+    SSIMCUDAState *state     = p.state + blockIdx.y;
+    int64_t sum[2] = { 0, 0 };
+    int i = 0, strip, chunk;
+    bool is_aligned;
+    Source src;
+
+    while (i + 1 < p.nb_planes && blockIdx.x >= p.plane[i + 1].first)
+        i++;
+    const SSIMCUDAPlane &plane = p.plane[i];
+
+    strip = (blockIdx.x - plane.first) / plane.chunks;
+    chunk = (blockIdx.x - plane.first) % plane.chunks;
+    src.main       = pair.main[i];
+    src.ref        = pair.ref[i];
+    src.main_pitch = pair.main_pitch[i];
+    src.ref_pitch  = pair.ref_pitch[i];
+    is_aligned = !(((uintptr_t)src.main | (uintptr_t)src.ref | src.main_pitch | src.ref_pitch) %
+                   (BLOCK * plane.nb_channels * sizeof(T)));
+
+    if (plane.nb_channels == 1) {
+        if (is_aligned)
+            sum_strip<T, 1, true>(s, sum, p, plane, src, strip, chunk);
+        else
+            sum_strip<T, 1, false>(s, sum, p, plane, src, strip, chunk);
+    } else {
+        if (is_aligned)
+            sum_strip<T, 2, true>(s, sum, p, plane, src, strip, chunk);
+        else
+            sum_strip<T, 2, false>(s, sum, p, plane, src, strip, chunk);
+    }
+
+    if (threadIdx.x)
+        return;
+#pragma unroll
+    for (int c = 0; c < 2; c++)
+        if (c < plane.nb_channels)
+            atomic_add64((uint64_t *)&state->result.sum[plane.component[c]], sum[c]);
+    fence_device();
+    if (atomic_add(&state->nb_done, 1) < gridDim.x - 1)
+        return;
+    fence_device();
+    for (int c = 0; c < SSIM_MAX_PLANES; c++) {
+        pair.result->sum[c] = load_relaxed(&state->result.sum[c]);
+        state->result.sum[c] = 0;
+    }
+    state->nb_done = 0;
+}
+
+extern "C" {
+
+__global__ void __launch_bounds__(SSIM_WARPS_8 * WARP_SIZE, SSIM_BLOCKS_8)
+ssim_8(SSIMCUDAParams p)
+{
+    __shared__ Shared<uint8_t> s;
+
+    sum_windows(s, p);
+}
+
+__global__ void __launch_bounds__(SSIM_WARPS_16 * WARP_SIZE, SSIM_BLOCKS_16)
+ssim_16(SSIMCUDAParams p)
+{
+    __shared__ Shared<uint16_t> s;
+
+    sum_windows(s, p);
+}
+
+}

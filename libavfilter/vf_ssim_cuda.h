@@ -1,0 +1,91 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+
+/**
+ * @file
+ * What crosses between vf_ssim_cuda.c and vf_ssim_cuda.cu.
+ */
+
+#ifndef AVFILTER_SSIM_CUDA_H
+#define AVFILTER_SSIM_CUDA_H
+
+#include <stdint.h>
+
+#if defined(__CUDACC__) || defined(__CUDA__)
+#define SSIM_DEVICE_PTR(type) type *
+#else
+#include <ffnvcodec/dynlink_cuda.h>
+#define SSIM_DEVICE_PTR(type) CUdeviceptr
+#endif
+
+#define SSIM_STRIP    2             ///< rows of windows that a thread block takes
+#define SSIM_WINDOWS  31            ///< of a warp in a row
+
+/// @name Warps of a thread block, side by side, for samples of 8 bits and of more
+/// @{
+#define SSIM_WARPS_8  8
+#define SSIM_WARPS_16 16
+/// @}
+/// @name Thread blocks at once on a multiprocessor
+/// @{
+#define SSIM_BLOCKS_8  4
+#define SSIM_BLOCKS_16 2
+/// @}
+
+#define SSIM_MAX_PLANES 3
+#define SSIM_MAX_BATCH  4           ///< pairs in a launch
+#define SSIM_FRAC_BITS  38          ///< of sums in fixed point: 2^24 windows at most
+
+/// What comes back for a pair: sums over the windows of each component.
+typedef struct SSIMCUDAResult {
+    int64_t sum[SSIM_MAX_PLANES];
+} SSIMCUDAResult;
+
+/// What is left on the device between thread blocks; all zero between pairs.
+typedef struct SSIMCUDAState {
+    SSIMCUDAResult result;
+    uint32_t nb_done;               ///< thread blocks
+} SSIMCUDAState;
+
+typedef struct SSIMCUDAPlane {
+    int bw, bh;                     ///< in blocks of 4x4 samples
+    int nb_channels;                ///< 2 where components are interleaved
+    int component[2];               ///< of each channel
+    int chunks;                     ///< thread blocks side by side
+    int first;                      ///< its first thread block
+} SSIMCUDAPlane;
+
+typedef struct SSIMCUDAPair {
+    SSIM_DEVICE_PTR(const uint8_t) main[SSIM_MAX_PLANES];
+    SSIM_DEVICE_PTR(const uint8_t) ref[SSIM_MAX_PLANES];
+    SSIM_DEVICE_PTR(SSIMCUDAResult) result;
+    int main_pitch[SSIM_MAX_PLANES];        ///< in bytes
+    int ref_pitch[SSIM_MAX_PLANES];
+} SSIMCUDAPair;
+
+typedef struct SSIMCUDAParams {
+    SSIMCUDAPair pair[SSIM_MAX_BATCH];
+    SSIMCUDAPlane plane[SSIM_MAX_PLANES];
+    int nb_planes;
+    int shift;                      ///< right shift from a sample to its value
+    int64_t c1, c2;                 ///< SSIM's constants, for sums over a window
+    SSIM_DEVICE_PTR(SSIMCUDAState) state;   ///< [SSIM_MAX_BATCH]
+} SSIMCUDAParams;
+
+#endif /* AVFILTER_SSIM_CUDA_H */
