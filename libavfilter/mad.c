@@ -123,25 +123,21 @@ double ff_mad_lightness(double value)
     return 0.02874 * pow(value, 2.2 / 3);
 }
 
-/// Place of a frequency where the zero frequency is in the middle.
-static int centred(int i, int size)
-{
-    return (i + size / 2) % size;
-}
-
 double ff_mad_csf(int r, int c, int rows, int columns)
 {
-    double u = (centred(r, rows)    - rows    / 2. + 0.5) / columns * 64;
-    double v = (centred(c, columns) - columns / 2. + 0.5) / columns * 64;
+    // the release has the zero frequency half a step off the middle
+    double u = ((r + rows    / 2) % rows    - rows    / 2. + 0.5) / columns * 64;
+    double v = ((c + columns / 2) % columns - columns / 2. + 0.5) / columns * 64;
     double f = hypot(u, v) / (0.15 * cos(4 * atan2(v, u)) + 0.85);
 
     return f < 7.8909 ? 0.9809 : 2.6 * (0.0192 + 0.114 * f) * exp(-pow(0.114 * f, 1.1));
 }
 
-/// Place of a frequency in units of half the highest one.
+/// A frequency, where 1 is the highest. In odd sizes, too, the release has the
+/// zero frequency half a step off, to the other side.
 static double relative(int i, int size)
 {
-    return (centred(i, size) - size / 2.) / (size / 2.);
+    return ((i + (size + 1) / 2) % size - size / 2.) / (size / 2.);
 }
 
 double ff_mad_radial(int scale, int r, int c, int rows, int columns)
