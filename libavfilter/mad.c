@@ -43,7 +43,8 @@ static const QualityMetric metric[NB_METRICS] = {
     [METRIC_LO]    = { "lo",    9, 1 },
 };
 
-int ff_mad_init(MADContext *s, AVFilterContext *ctx)
+int ff_mad_init(MADContext *s, AVFilterContext *ctx,
+                int (*config_map)(AVFilterLink *outlink))
 {
     static const struct { int map; const char *name; } pad[] = {
         { MAD_MAP_HI, "hi" }, { MAD_MAP_LO, "lo" },
@@ -58,7 +59,11 @@ int ff_mad_init(MADContext *s, AVFilterContext *ctx)
     s->log.nb_metrics = NB_METRICS;
 
     for (int i = 0; i < FF_ARRAY_ELEMS(pad); i++) {
-        AVFilterPad map = { .name = pad[i].name, .type = AVMEDIA_TYPE_VIDEO };
+        AVFilterPad map = {
+            .name         = pad[i].name,
+            .type         = AVMEDIA_TYPE_VIDEO,
+            .config_props = config_map,
+        };
         int ret = s->map & pad[i].map ? ff_append_outpad(ctx, &map) : 0;
 
         if (ret < 0)

@@ -135,9 +135,11 @@ static inline int mad_nb_sub_blocks(int i, int size)
 /**
  * Set up the logs, and append an output pad for each map.
  *
+ * @param config_map configures such a pad's link
  * @return 0, or a negative AVERROR
  */
-int ff_mad_init(MADContext *s, AVFilterContext *ctx);
+int ff_mad_init(MADContext *s, AVFilterContext *ctx,
+                int (*config_map)(AVFilterLink *outlink));
 
 /**
  * Check both inputs' links and open the logs: not before, since ffmpeg also
