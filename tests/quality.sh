@@ -1003,6 +1003,7 @@ mad_oracle(){ # distorted
 mad_oracle_all(){
     find_oracle || return 0
     pictures=${oracle}/mad
+    test -f ${pictures}/mad.csv || { skip "no pairs in ${oracle}"; return 0; }
     tail -n +2 ${pictures}/mad.csv | while IFS=, read -r reference distorted width height score hi lo rest; do
         mad_pair ${distorted} ${reference} | mad_agree ${score} ${hi} ${lo} | sed "s/^/${distorted}: /"
     done | grep -v ': 3 values agree$'
