@@ -1037,6 +1037,10 @@ static int config_sync(AVFilterContext *ctx)
 
     if (ret < 0)
         return ret;
+    if (av_cmp_q(ctx->inputs[0]->time_base, ctx->inputs[1]->time_base))
+        av_log(ctx, AV_LOG_WARNING, "The inputs have different time bases, so frames may be "
+               "compared with their neighbours; insert settb=AVTB,setpts=PTS-STARTPTS before "
+               "both.\n");
     // framesync looks after the first output, serve_maps() after the others
     ctx->nb_outputs = 1;
     ret = ff_framesync_init_dualinput(&s->fs, ctx);
