@@ -145,26 +145,34 @@ static double relative(int i, int size)
     return ((i + (size + 1) / 2) % size - size / 2.) / (size / 2.);
 }
 
-double ff_mad_radial(int scale, int r, int c, int rows, int columns)
+double ff_mad_radial_distance(int scale, int r, int c, int rows, int columns)
 {
     static const double wavelength[MAD_SCALES] = { 3, 9, 27, 81, 243 };
-    double distance;
 
-    if (!r && !c)
-        return 0;
-    distance = log(hypot(relative(r, rows), relative(c, columns)) * wavelength[scale] / 2) /
-               log(0.55);
+    return log(hypot(relative(r, rows), relative(c, columns)) * wavelength[scale] / 2) /
+           log(0.55);
+}
+
+double ff_mad_angle(int r, int c, int rows, int columns)
+{
+    return atan2(-relative(r, rows), relative(c, columns)) / M_PI * (MAD_ANGLE_TURN / 2);
+}
+
+static double gaussian(double distance)
+{
     return exp(-distance * distance / 2);
+}
+
+double ff_mad_radial(int scale, int r, int c, int rows, int columns)
+{
+    return !r && !c ? 0 : gaussian(ff_mad_radial_distance(scale, r, c, rows, columns));
 }
 
 double ff_mad_angular(int orientation, int r, int c, int rows, int columns)
 {
-    const double width = M_PI / MAD_ORIENTATIONS / 1.5;
-    double theta    = atan2(-relative(r, rows), relative(c, columns));
-    double distance = fabs(theta - orientation * M_PI / MAD_ORIENTATIONS);
+    double distance = fabs(ff_mad_angle(r, c, rows, columns) - orientation * MAD_ANGLE_STEP);
 
-    distance = FFMIN(distance, 2 * M_PI - distance) / width;
-    return exp(-distance * distance / 2);
+    return gaussian(FFMIN(distance, MAD_ANGLE_TURN - distance));
 }
 
 double ff_mad_weight(int scale)

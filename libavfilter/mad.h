@@ -40,27 +40,11 @@
 #include "libavutil/pixfmt.h"
 
 #include "avfilter.h"
+#include "mad_blocks.h"
 #include "quality_log.h"
 
 #define MAD_MIN_SIZE 64
 #define MAD_MAX_SIZE 16384
-
-/// Blocks of MAD_BLOCK samples begin every MAD_STEP samples, in both axes.
-#define MAD_BLOCK     16
-#define MAD_SUB_BLOCK 8
-#define MAD_STEP      4
-
-/// Samples at the begin and end of each axis that the scores leave out.
-#define MAD_BORDER_BEGIN 16
-#define MAD_BORDER_END   17
-
-#define MAD_SCALES       5
-#define MAD_ORIENTATIONS 4
-
-/// Contrasts of blocks darker than this are not looked at.
-#define MAD_MIN_MEAN 0.5
-/// Logarithm of the least visible contrast.
-#define MAD_MIN_CONTRAST -5
 
 /// What map a pad shows: bits of the option.
 enum MADMap {
@@ -103,12 +87,15 @@ typedef struct MADRange {
     {     "tv",      "black is 16 in 8 bits",  0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_MPEG }, 0, 0, flags, .unit = "range" }, \
     {     "full",    "black is 0",             0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_JPEG }, 0, 0, flags, .unit = "range" }, \
     {     "pc",      "black is 0",             0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_JPEG }, 0, 0, flags, .unit = "range" }, \
+    QUALITY_LOG_OPTIONS(type, member.log, flags)
+
+/// The option of those that have outputs for maps.
+#define MAD_MAP_OPTIONS(type, member, flags)                                                                    \
     { "map",         "show maps of the distortion on outputs of their own", offsetof(type, member.map), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, MAD_MAP_BOTH, flags, .unit = "map" }, \
     {     "none",    "no map",                 0, AV_OPT_TYPE_CONST, { .i64 = 0 },            0, 0, flags, .unit = "map" }, \
     {     "hi",      "the detection map",      0, AV_OPT_TYPE_CONST, { .i64 = MAD_MAP_HI },   0, 0, flags, .unit = "map" }, \
     {     "lo",      "the appearance map",     0, AV_OPT_TYPE_CONST, { .i64 = MAD_MAP_LO },   0, 0, flags, .unit = "map" }, \
-    {     "both",    "the detection map, then the appearance map", 0, AV_OPT_TYPE_CONST, { .i64 = MAD_MAP_BOTH }, 0, 0, flags, .unit = "map" }, \
-    QUALITY_LOG_OPTIONS(type, member.log, flags)
+    {     "both",    "the detection map, then the appearance map", 0, AV_OPT_TYPE_CONST, { .i64 = MAD_MAP_BOTH }, 0, 0, flags, .unit = "map" }
 
 /// Cells of MAD_STEP samples along an axis; each map has one value per cell.
 static inline int mad_nb_cells(int size)
@@ -177,6 +164,16 @@ double ff_mad_lightness(double value);
 double ff_mad_csf(int r, int c, int rows, int columns);
 double ff_mad_radial(int scale, int r, int c, int rows, int columns);
 double ff_mad_angular(int orientation, int r, int c, int rows, int columns);
+/** @} */
+
+/**
+ * What the latter two are exp(-d * d / 2) of: the distance of the logarithms of
+ * radii, and that of the angle to a multiple of MAD_ANGLE_STEP, each in widths of
+ * the filter. The radius is not that of a filter at 0, 0, which is 0.
+ * @{
+ */
+double ff_mad_radial_distance(int scale, int r, int c, int rows, int columns);
+double ff_mad_angle(int r, int c, int rows, int columns);
 /** @} */
 
 /// Weight of a scale in the appearance map.

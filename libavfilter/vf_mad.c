@@ -132,6 +132,7 @@ typedef struct ThreadData {
 
 static const AVOption mad_options[] = {
     MAD_OPTIONS(MADCPUContext, common, FLAGS),
+    MAD_MAP_OPTIONS(MADCPUContext, common, FLAGS),
     { NULL }
 };
 
@@ -790,26 +791,54 @@ static int alloc_scratch(Scratch *scratch, int width, int height)
     return scratch->padded ? 0 : AVERROR(ENOMEM);
 }
 
-/**
- * Compute the filters, with the factor that transforms there and back need. Only
- * the real part of what the CSF yields is used: that of its symmetric part.
- */
+static double gaussian(double distance)
+{
+    return exp(-distance * distance / 2);
+}
+
+/// Compute the filters, with the factor that transforms there and back need.
 static int filter_columns(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 {
     const MADCPUContext *s = ctx->priv;
     const int w = s->width, h = s->height;
     const double factor = 1. / ((double)w * h);
+    const double step   = ff_mad_radial_distance(1, 1, 1, h, w) - ff_mad_radial_distance(0, 1, 1, h, w);
     const int end = ff_slice_pos(w, jobnr + 1, nb_jobs);
 
     for (int x = ff_slice_pos(w, jobnr, nb_jobs); x < end; x++)
         for (int y = 0; y < h; y++) {
-            const ptrdiff_t i = x * s->column_stride + y;
+            const ptrdiff_t i   = x * s->column_stride + y;
+            const double radial = ff_mad_radial_distance(0, y, x, h, w);
+            const double angle  = ff_mad_angle(y, x, h, w);
 
-            s->csf[i] = (ff_mad_csf(y, x, h, w) + ff_mad_csf((h - y) % h, (w - x) % w, h, w)) / 2 * factor;
+            s->csf[i] = ff_mad_csf(y, x, h, w) * factor;
             for (int j = 0; j < MAD_SCALES; j++)
-                s->radial[j][i] = ff_mad_radial(j, y, x, h, w) * factor;
-            for (int j = 0; j < MAD_ORIENTATIONS; j++)
-                s->angular[j][i] = ff_mad_angular(j, y, x, h, w);
+                s->radial[j][i] = x || y ? gaussian(radial + j * step) * factor : 0;
+            for (int j = 0; j < MAD_ORIENTATIONS; j++) {
+                double distance = fabs(angle - j * MAD_ANGLE_STEP);
+
+                s->angular[j][i] = gaussian(FFMIN(distance, MAD_ANGLE_TURN - distance));
+            }
+        }
+    return 0;
+}
+
+/**
+ * Make the CSF symmetric. Only the real part of what it yields is used, and that
+ * is what its symmetric part yields.
+ */
+static int symmetric_columns(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
+{
+    const MADCPUContext *s = ctx->priv;
+    const int w = s->width, h = s->height;
+    const int end = ff_slice_pos(w / 2 + 1, jobnr + 1, nb_jobs);
+
+    for (int x = ff_slice_pos(w / 2 + 1, jobnr, nb_jobs); x < end; x++)
+        for (int y = 0; y < h; y++) {
+            double *one   = s->csf + x           * s->column_stride + y;
+            double *other = s->csf + (w - x) % w * s->column_stride + (h - y) % h;
+
+            *one = *other = (*one + *other) / 2;
         }
     return 0;
 }
@@ -866,7 +895,8 @@ static int alloc_buffers(AVFilterContext *ctx, int width, int height)
 
     s->width  = width;
     s->height = height;
-    ff_filter_execute(ctx, filter_columns, NULL, NULL, s->nb_jobs);
+    ff_filter_execute(ctx, filter_columns,    NULL, NULL, s->nb_jobs);
+    ff_filter_execute(ctx, symmetric_columns, NULL, NULL, s->nb_jobs);
     return 0;
 }
 
