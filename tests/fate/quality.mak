@@ -215,6 +215,32 @@ FATE_BLIINDS_CUDA_BUILD += $(FATE_BLIINDS_CUDA_PTX)
 $(FATE_BLIINDS_CUDA_BUILD): CMD = $(QUALITY_RUN)
 $(FATE_BLIINDS_CUDA_BUILD): ffmpeg$(PROGSSUF)$(EXESUF)
 
+# MAD. What it compares with is the authors' release, or double precision by numpy,
+# or FFmpeg's ssim for how frames are brought together.
+FATE_MAD_ORACLE = $(addprefix fate-mad-oracle-,camera_crop_300x240_blur camera_crop_300x240_jpeg15    \
+                                               camera_crop_300x240_jpeg60 camera_crop_300x240_noise   \
+                                               chelsea_451x300_blur)
+$(FATE_MAD_ORACLE): RUN = mad_oracle $(lastword $(subst oracle-, ,$@))
+$(FATE_MAD_ORACLE): CMP = oneline
+$(FATE_MAD_ORACLE): REF = 3 values agree
+
+# More of them, where they are at hand.
+FATE_MAD += fate-mad-oracle-all
+fate-mad-oracle-all: RUN = mad_oracle_all
+fate-mad-oracle-all: CMP = oneline
+fate-mad-oracle-all: REF = all values agree
+
+FATE_MAD_RUN = $(addprefix fate-mad-,cases errors formats logs maps memory passthrough ranges sync threads)
+$(FATE_MAD_RUN): RUN = parsed=mad; $(subst -,_,$(@:fate-%=%))
+
+FATE_MAD += $(FATE_MAD_ORACLE) $(FATE_MAD_RUN)
+$(FATE_MAD): NEED = MAD_FILTER $(QUALITY_PICTURE) $(QUALITY_RAW) $(QUALITY_SOURCE) PNG_DECODER RAWVIDEO_ENCODER     \
+                    RAWVIDEO_MUXER FRAMEMD5_MUXER AVGBLUR_FILTER COLOR_FILTER CROP_FILTER FPS_FILTER HFLIP_FILTER   \
+                    HSTACK_FILTER LUT_FILTER NEGATE_FILTER NULL_FILTER NULLSINK_FILTER SCALE_FILTER SETPTS_FILTER   \
+                    SELECT_FILTER SETRANGE_FILTER SPLIT_FILTER SSIM_FILTER TRIM_FILTER
+$(FATE_MAD): CMD = $(QUALITY_RUN)
+$(FATE_MAD): ffmpeg$(PROGSSUF)$(EXESUF)
+
 # SSIM on a GPU against FFmpeg's ssim, of the same frames.
 FATE_SSIM_CUDA = $(addprefix fate-ssim-cuda-,end errors formats instances passthrough sizes sync)
 fate-ssim-cuda-end:         RUN = ssim_end
@@ -244,6 +270,7 @@ FATE_QUALITY-$(call ALLYES, BLIINDS_FILTER FFMPEG) += $(FATE_BLIINDS)
 FATE_QUALITY-$(CONFIG_BLIINDS_FILTER) += $(filter fate-checkasm-vf_bliinds,$(FATE_CHECKASM))
 FATE_QUALITY-$(call ALLYES, BLIINDS_CUDA_FILTER FFMPEG) += $(FATE_BLIINDS_CUDA_BUILD)
 FATE_HW_QUALITY-$(call ALLYES, BLIINDS_CUDA_FILTER FFMPEG) += $(FATE_BLIINDS_CUDA)
+FATE_QUALITY-$(call ALLYES, MAD_FILTER FFMPEG) += $(FATE_MAD)
 
 FATE_QUALITY-$(call ALLYES, SSIM_CUDA_FILTER FFMPEG) += $(FATE_SSIM_CUDA_BUILD)
 FATE_HW_QUALITY-$(call ALLYES, SSIM_CUDA_FILTER FFMPEG) += $(FATE_SSIM_CUDA)
