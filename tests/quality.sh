@@ -1162,14 +1162,14 @@ mad_pair(){ # distorted reference [options [filter-of-distorted filter-of-refere
 
 # Compares metadata on stdin with the three values of one frame, which is relative
 # but for what is not printed.
-mad_agree(){ # score hi lo
-    awk -F= -v expected="$*" '
+mad_agree(){ # score hi lo [tolerance]
+    awk -F= -v expected="$1 $2 $3" -v tolerance=${4:-1e-6} '
         BEGIN { split(expected, value, " ") }
         /^lavfi\.mad\./ {
             difference = $2 - value[++n]
             if (difference < 0)
                 difference = -difference
-            if ($2 ~ /^[0-9.]+$/ && difference <= 1e-6 * value[n] + 1e-9)
+            if ($2 ~ /^[0-9.]+$/ && difference <= tolerance * value[n] + 1e-9)
                 good++
             else
                 printf("%s and not %s\n", $0, value[n])
@@ -1450,18 +1450,240 @@ mad_errors(){
     fails -reinit_filter 0 -i ${tmp}/%d.pgm -lavfi ${turns}mad ${to_null} | sed 's/[0-9][0-9]*\.[0-9]*/N/g'
 }
 
+# ---- MAD on a GPU ----
+
+# The same test where there is cuFFT, too.
+on_cufft(){ # test
+    on_cuda with_cufft "$@"
+}
+
+with_cufft(){ # test
+    if ! ffmpeg -init_hw_device cuda -lavfi "nullsrc=s=64x64:d=0.04,format=nv12,hwupload,split[m][r];[m][r]mad_cuda" \
+            ${to_null} > ${tmp}/probe 2>&1 && grep -q 'cuFFT is not there' ${tmp}/probe; then
+        skip "no cuFFT"
+        return 0
+    fi
+    "$@"
+}
+
+# The CPU's and the GPU's filter on the same frames, in one graph: their lines are
+# in ${tmp}/cpu and ${tmp}/gpu.
+mads(){ # main-source reference-source format [options [cuda-options]]
+    graph="$1,scale,format=$3,split[m][m2];$2,scale,format=$3,split[r][r2]"
+    graph="${graph};[m][r]mad=f=${tmp}/cpu$4[c]"
+    graph="${graph};[m2]hwupload[m3];[r2]hwupload[r3];[m3][r3]mad_cuda=f=${tmp}/gpu${5:-$4}[g]"
+    rm -f ${tmp}/cpu ${tmp}/gpu
+    ffmpeg -init_hw_device cuda -lavfi ${graph} -map [c] ${to_null} -map [g] ${to_null} 2> ${tmp}/err
+    status=$?
+    cat ${tmp}/err >&2
+    return ${status}
+}
+
+# Compares the lines of both: the same frames, values within 1e-4. What is printed
+# of 0 is 0.
+mads_agree(){ # name
+    paste -d ' ' ${tmp}/cpu ${tmp}/gpu | awk -v name="$1" '
+        {
+            if (NF != 12)
+                bad = "another number of frames"
+            for (i = 1; i <= 6; i++) {
+                split($i, cpu, ":")
+                split($(i + 6), gpu, ":")
+                difference = gpu[2] - cpu[2]
+                if (difference < 0)
+                    difference = -difference
+                if (cpu[1] != gpu[1] || gpu[2] !~ /^[0-9.]+$/ || difference > (i > 3 ? 1e-4 * cpu[2] : 0))
+                    bad = $i " and " $(i + 6)
+            }
+        }
+        END { print name ", " NR " pairs: " (bad ? bad : NR ? "agree" : "none") }'
+}
+
+# A drawn clip with some noise, blurred, and as it is.
+mad_main=testsrc2=s=320x240:d=0.12,format=yuv420p,noise=alls=6,avgblur=1
+mad_reference=testsrc2=s=320x240:d=0.12,format=yuv420p,noise=alls=6
+
+# By the authors' release.
+mad_cuda_oracle(){ # distorted
+    gray=scale=in_range=full:out_range=full,format=yuv444p,hwupload
+    grep ",$1," ${pictures}/mad.csv | while IFS=, read -r reference distorted width height score hi lo rest; do
+        ffmpeg -init_hw_device cuda -i ${pictures}/${distorted}.png -i ${pictures}/${reference}.pgm \
+            -lavfi "[0]${gray}[m];[1]${gray}[r];[m][r]mad_cuda=range=full,${print}" ${to_null} |
+            mad_agree ${score} ${hi} ${lo} 1e-5
+    done
+}
+
+# Strips, thread blocks and sub-blocks end at other places in each.
+mad_cuda_sizes(){
+    for size in 64:64 65:67 80:96 131:64 163:243 451:300 640:360 1024:600; do
+        for format in yuv444p yuv444p16le; do
+            mads ${mad_main},scale=${size} ${mad_reference},scale=${size} ${format} || echo failed
+            mads_agree "${size} ${format}"
+        done
+    done
+}
+
+# The first six are CUDA frames in all releases, the others pass where they are not.
+mad_cuda_formats(){
+    not_there="Impossible to convert\|not have a common format\|nvalid pixel format\|nknown pixel format\|not supported"
+    maybe=
+    for format in nv12 yuv420p yuv444p p010le p016le yuv444p16le \
+                  nv16 yuv422p p012le p210le p212le p216le yuv420p10le yuv422p10le yuv444p10le \
+                  yuv444p10msble yuv444p12msble; do
+        test ${format} != nv16 || maybe=1
+        if mads ${mad_main} ${mad_reference} ${format}; then
+            mads_agree ${format}
+        elif test -n "${maybe}" && grep -q "${not_there}" ${tmp}/err; then
+            echo "${format}, 3 pairs: agree"
+        else
+            echo "${format}: failed"
+        fi
+    done
+}
+
+mad_cuda_ranges(){
+    while read -r main reference options; do
+        mads ${mad_main},${main} ${mad_reference},${reference} yuv444p ${options} || echo failed
+        mads_agree "${main} ${reference} ${options}"
+    done << END
+null                null
+null                null                :range=full
+setrange=full       setrange=full
+setrange=full       setrange=full       :range=tv
+setrange=limited    setrange=full
+setrange=full       setrange=limited    :range=limited
+END
+}
+
+# What differs nowhere is 0, also what is flat, black, or differs by a constant.
+mad_cuda_flat(){
+    while read -r main reference; do
+        ffmpeg -init_hw_device cuda -lavfi "${main},scale,format=yuv444p,hwupload[m];${reference},scale,format=yuv444p,hwupload[r];[m][r]mad_cuda,${print}" \
+            ${to_null} | grep mad | sort | uniq -c | sed 's/^ *//'
+    done << END
+${mad_reference} ${mad_reference}
+color=black:s=175x99:d=0.04 color=black:s=175x99:d=0.04
+color=gray:s=175x99:d=0.04 color=gray:s=175x99:d=0.04
+color=black:s=175x99:d=0.04 color=white:s=175x99:d=0.04
+END
+    mads ${mad_main},negate color=black:s=320x240:d=0.12 yuv420p
+    mads_agree "against black"
+}
+
+# Inputs that begin and end at different times, for any number of pairs in flight.
+mad_cuda_sync(){
+    while read -r main reference options; do
+        test ${options} != none || options=
+        for queue in 1 3 64; do
+            mads ${mad_main},crop=96:80,loop=-1:3,trim=end_frame=15,${main} ${mad_reference},crop=96:80,loop=-1:3,trim=end_frame=15,${reference} \
+                nv12 "${options}" "${options}:queue=${queue}" || echo failed
+            mads_agree "${main} ${reference} ${options} queue ${queue}"
+        done
+    done << END
+null                null                none
+null                trim=end_frame=4    none
+null                trim=end_frame=4    :shortest=1
+null                trim=end_frame=4    :repeatlast=0
+null                trim=end_frame=4    :eof_action=pass
+trim=end_frame=4    null                none
+trim=start_frame=5  null                none
+null                null                :enable=lt(mod(n\\,5)\\,2)
+END
+}
+
+# Frames leave unchanged, with their time stamps, in order.
+mad_cuda_passthrough(){
+    for format in yuv420p p010le; do
+        source=testsrc2=s=320x240:d=0.8,scale=174:98,format=${format},setpts=PTS*3+7
+        framemd5 -lavfi ${source} > ${tmp}/without
+        framemd5 -init_hw_device cuda -lavfi ${source},hwupload,split[a][b]\;[a][b]mad_cuda,hwdownload,format=${format} > ${tmp}/with
+        same ${format} ${tmp}/without ${tmp}/with
+    done
+    grep -c '^0' ${tmp}/with
+}
+
+# Run after run, and beside others in a graph, the bits are the same.
+mad_cuda_instances(){
+    upload=scale,format=nv12,hwupload
+    mads ${mad_main} ${mad_reference} nv12 || return
+    mads_agree "one"
+    cp ${tmp}/gpu ${tmp}/expected
+    graph="${mad_main},${upload},split[m][m2];${mad_reference},${upload},split=3[r][r2][r3]"
+    graph="${graph};[m][r]mad_cuda=f=${tmp}/1[x];[x][r2]mad_cuda=f=${tmp}/2:queue=1[c];[m2][r3]mad_cuda=f=${tmp}/3:queue=2[d]"
+    ffmpeg -init_hw_device cuda -lavfi ${graph} -map [c] ${to_null} -map [d] ${to_null} || return
+    for i in 1 2 3; do
+        same "instance ${i}" ${tmp}/expected ${tmp}/${i}
+    done
+}
+
+# An output that has enough ends it: all that came in is in the file.
+mad_cuda_end(){
+    inputs="${mad_main},crop=64:64,loop=-1:3,scale,format=nv12,hwupload[m];${mad_reference},crop=64:64,loop=-1:3,scale,format=nv12,hwupload[r];[m][r]"
+    mads ${mad_main},crop=64:64,loop=-1:3,trim=end_frame=150 ${mad_reference},crop=64:64,loop=-1:3,trim=end_frame=150 nv12
+    cp ${tmp}/gpu ${tmp}/all
+    for queue in 1 8 64; do
+        ffmpeg -init_hw_device cuda -lavfi "${inputs}mad_cuda=queue=${queue}:f=${tmp}/stats" -frames:v 5 ${to_null} || return
+        lines=$(wc -l < ${tmp}/stats)
+        test ${lines} -ge 5 || echo "${lines} lines for 5 frames"
+        head -n ${lines} ${tmp}/all | head -n 150 > ${tmp}/expected
+        head -n 150 ${tmp}/stats > ${tmp}/got
+        same "5 frames, queue ${queue}" ${tmp}/expected ${tmp}/got
+    done
+}
+
+mad_cuda_errors(){
+    parsed=mad_cuda
+    clip=testsrc2=d=0.08
+    while read -r m r options; do
+        fails -init_hw_device cuda -lavfi "${clip}:${m}[m];${clip}:${r}[r];[m][r]mad_cuda${options}" ${to_null} |
+            sed "s,${tmp},folder,;s/0\.000000/0/"
+        ! grep -q 'Impossible to convert\|not have a common format' ${tmp}/err || echo "frames of the CPU are refused"
+    done << END
+s=96x80,scale,format=nv12,hwupload s=80x96,scale,format=nv12,hwupload
+s=96x80,scale,format=nv12,hwupload s=96x80,scale,format=yuv444p,hwupload
+s=96x80,scale=63:64,format=nv12,hwupload s=96x80,scale=63:64,format=nv12,hwupload
+s=96x80,scale=64:63,format=nv12,hwupload s=96x80,scale=64:63,format=nv12,hwupload
+s=96x80,scale,format=nv12,hwupload s=96x80,scale,format=nv12
+s=96x80,scale,format=nv12 s=96x80,scale,format=nv12,hwupload
+s=96x80,scale,format=nv12,hwupload_cuda s=96x80,scale,format=nv12,hwupload_cuda
+s=96x80,scale,format=bgr0,hwupload s=96x80,scale,format=bgr0,hwupload
+s=96x80,scale,format=nv12,hwupload s=96x80,scale,format=nv12,hwupload =f=/dev/full
+s=96x80,scale,format=nv12,hwupload s=96x80,scale,format=nv12,hwupload =log_path=${tmp}/none/log
+s=96x80,scale,format=nv12,hwupload s=96x80,scale,format=nv12,hwupload =queue=0
+END
+}
+
+# Without cuFFT, and with something else of its name: no GPU is needed for that.
+mad_cuda_cufft(){
+    parsed=mad_cuda
+    for version in 12 11 10; do
+        : > ${tmp}/libcufft.so.${version}
+    done
+    LD_LIBRARY_PATH=${tmp}
+    export LD_LIBRARY_PATH
+    fails -lavfi testsrc2=d=0.04,split[a][b]\;[a][b]mad_cuda ${to_null}
+    need cc || return 0
+    echo "int cufftCreate;" | cc -x c -shared -o ${tmp}/libcufft.so.11 -
+    fails -lavfi testsrc2=d=0.04,split[a][b]\;[a][b]mad_cuda ${to_null}
+}
+
+# The GPU's filter has the same options, but maps, and queue.
+mad_cuda_options(){
+    for filter in mad mad_cuda; do
+        run ffmpeg${PROGSUF}${EXECSUF} -v quiet -h filter=${filter} | sed "1,/^${filter} AVOptions:$/d" > ${tmp}/${filter}
+    done
+    grep -c 'stats_file\|eof_action\|shortest' ${tmp}/mad_cuda
+    diff ${tmp}/mad ${tmp}/mad_cuda | awk '/^[<>]/ { print $1, $2, $3 }'
+}
+
 # ---- memory ----
 
-# Odd sizes, 16 bits, threads, a change of size, an early end, and what fails.
-memory(){
+# Runs what stdin has, a name and arguments a line.
+check_memory(){
     test -z "${target_exec}" || { skip "runs under ${target_exec} already"; return 0; }
     need valgrind || return 0
     grep -q __asan_init ffmpeg${PROGSUF}${EXECSUF} && { skip "built with another checker of memory"; return 0; }
     target_exec="valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite"
-    cp ${pictures}/camera_crop_16x9.pgm ${tmp}/1.pgm
-    cp ${pictures}/camera_crop_7x64.pgm ${tmp}/2.pgm
-    cp ${pictures}/camera_crop_16x9.pgm ${tmp}/3.pgm
-    printf 'P5\n3 3\n255\n123456789' > ${tmp}/small.pgm
     while read -r name options; do
         ffmpeg ${options} ${to_null}
         status=$?
@@ -1470,7 +1692,16 @@ memory(){
         99) echo "${name}: an error of memory" ;;
         *)  echo "${name}: failed" ;;
         esac
-    done << EOF
+    done
+}
+
+# Odd sizes, 16 bits, threads, a change of size, an early end, and what fails.
+memory(){
+    cp ${pictures}/camera_crop_16x9.pgm ${tmp}/1.pgm
+    cp ${pictures}/camera_crop_7x64.pgm ${tmp}/2.pgm
+    cp ${pictures}/camera_crop_16x9.pgm ${tmp}/3.pgm
+    printf 'P5\n3 3\n255\n123456789' > ${tmp}/small.pgm
+    check_memory << EOF
 sizes    -reinit_filter 0 -i ${tmp}/%d.pgm -filter_threads 2 -vf bliinds=features=1:log_path=${tmp}/log:f=${tmp}/stats
 bits     -f rawvideo -pix_fmt p010le -video_size 33x31 -i ${pictures}/rose_70x46.pgm -filter_threads 3 -vf bliinds=log_path=${tmp}/log:log_fmt=xml
 end      -f rawvideo -pix_fmt gray -video_size 21x23 -i ${pictures}/rose_70x46.pgm -vf bliinds=log_path=${tmp}/log -frames:v 2
@@ -1479,5 +1710,22 @@ badmodel -i ${tmp}/1.pgm -vf bliinds=model=${pictures}/crops.csv
 nolog    -i ${tmp}/1.pgm -vf bliinds=log_path=${tmp}/none/log
 fulllog  -i ${tmp}/1.pgm -vf bliinds=f=/dev/full
 small    -i ${tmp}/small.pgm -vf bliinds
+EOF
+}
+
+mad_memory(){
+    picture=${pictures}/camera_crop_300x240.pgm
+    for i in 1:64x65 2:71x66 3:64x64; do
+        size=${i#*:}
+        { printf 'P5\n%s\n255\n' "$(echo ${size} | tr x ' ')"; tail -c 5000 ${picture}; } > ${tmp}/${i%:*}.pgm
+    done
+    check_memory << EOF
+maps   -i ${picture} -filter_complex_threads 3 -lavfi crop=67:74,split[a][b];[a]hflip[c];[c][b]mad=map=both:log_path=${tmp}/log:f=${tmp}/stats[d][e][f];[e][f]hstack[g];[d]nullsink -map [g]
+bits   -f rawvideo -pix_fmt p010le -video_size 66x65 -i ${picture} -f rawvideo -pix_fmt yuv420p14le -video_size 66x65 -i ${picture} -lavfi [0][1]mad=log_path=${tmp}/log:log_fmt=xml
+end    -f rawvideo -pix_fmt gray -video_size 71x64 -i ${picture} -f rawvideo -pix_fmt gray -video_size 71x64 -t 0.16 -i ${picture} -lavfi [0][1]mad=repeatlast=0:map=lo[a][b];[b]trim=end_frame=1[c] -map [a] -frames:v 2 ${to_null} -map [c]
+sizes  -reinit_filter 0 -i ${tmp}/%d.pgm -filter_complex_threads 2 -lavfi split[a][b];[a][b]mad
+small  -i ${tmp}/1.pgm -lavfi crop=63:65,split[a][b];[a][b]mad
+nolog  -i ${tmp}/1.pgm -lavfi split[a][b];[a][b]mad=log_path=${tmp}/none/log
+full   -i ${tmp}/1.pgm -lavfi split[a][b];[a][b]mad=f=/dev/full:map=both[c][d][e];[c]nullsink;[d]nullsink -map [e]
 EOF
 }

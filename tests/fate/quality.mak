@@ -201,7 +201,8 @@ fate-bliinds-cuda-options: RUN = cuda_options
 
 FATE_BLIINDS_CUDA_PTX = $(addprefix fate-bliinds-cuda-ptx-,clang-14 clang-19 nvcc)
 FATE_SSIM_CUDA_PTX    = $(addprefix fate-ssim-cuda-ptx-,clang-14 clang-19 nvcc)
-FATE_CUDA_PTX         = $(FATE_BLIINDS_CUDA_PTX) $(FATE_SSIM_CUDA_PTX)
+FATE_MAD_CUDA_PTX     = $(addprefix fate-mad-cuda-ptx-,clang-14 clang-19 nvcc)
+FATE_CUDA_PTX         = $(FATE_BLIINDS_CUDA_PTX) $(FATE_MAD_CUDA_PTX) $(FATE_SSIM_CUDA_PTX)
 
 # The filter and the compiler of a test's name.
 PTX_TEST = $(subst -ptx-, ,$(@:fate-%=%))
@@ -241,6 +242,36 @@ $(FATE_MAD): NEED = MAD_FILTER $(QUALITY_PICTURE) $(QUALITY_RAW) $(QUALITY_SOURC
 $(FATE_MAD): CMD = $(QUALITY_RUN)
 $(FATE_MAD): ffmpeg$(PROGSSUF)$(EXESUF)
 
+# MAD on a GPU against the release, and against the CPU's filter on the same frames.
+FATE_MAD_CUDA_ORACLE = $(FATE_MAD_ORACLE:fate-mad-%=fate-mad-cuda-%)
+$(FATE_MAD_CUDA_ORACLE): RUN = mad_cuda_oracle $(lastword $(subst oracle-, ,$@))
+$(FATE_MAD_CUDA_ORACLE): CMP = oneline
+$(FATE_MAD_CUDA_ORACLE): REF = 3 values agree
+
+FATE_MAD_CUDA_RUN = $(addprefix fate-mad-cuda-,end errors flat formats instances passthrough ranges sizes sync)
+$(FATE_MAD_CUDA_RUN): RUN = $(subst -,_,$(@:fate-%=%))
+
+FATE_MAD_CUDA += $(FATE_MAD_CUDA_ORACLE) $(FATE_MAD_CUDA_RUN)
+$(FATE_MAD_CUDA): NEED = $(QUALITY_PICTURE) $(QUALITY_SOURCE) PNG_DECODER MAD_FILTER HWUPLOAD_FILTER              \
+                         HWUPLOAD_CUDA_FILTER HWDOWNLOAD_FILTER AVGBLUR_FILTER COLOR_FILTER CROP_FILTER LOOP_FILTER   \
+                         NEGATE_FILTER NOISE_FILTER NULL_FILTER SCALE_FILTER SETPTS_FILTER SETRANGE_FILTER            \
+                         SPLIT_FILTER TRIM_FILTER RAWVIDEO_ENCODER FRAMEMD5_MUXER
+$(FATE_MAD_CUDA): ON   = on_cufft
+$(FATE_MAD_CUDA): CMD  = $(QUALITY_RUN)
+$(FATE_MAD_CUDA): ffmpeg$(PROGSSUF)$(EXESUF)
+
+FATE_MAD_CUDA_BUILD += fate-mad-cuda-options
+fate-mad-cuda-options: NEED = MAD_FILTER
+fate-mad-cuda-options: RUN  = mad_cuda_options
+
+FATE_MAD_CUDA_BUILD += fate-mad-cuda-cufft
+fate-mad-cuda-cufft: NEED = $(QUALITY_SOURCE) SPLIT_FILTER
+fate-mad-cuda-cufft: RUN  = mad_cuda_cufft
+
+FATE_MAD_CUDA_BUILD += $(FATE_MAD_CUDA_PTX)
+$(FATE_MAD_CUDA_BUILD): CMD = $(QUALITY_RUN)
+$(FATE_MAD_CUDA_BUILD): ffmpeg$(PROGSSUF)$(EXESUF)
+
 # SSIM on a GPU against FFmpeg's ssim, of the same frames.
 FATE_SSIM_CUDA = $(addprefix fate-ssim-cuda-,end errors formats instances passthrough sizes sync)
 fate-ssim-cuda-end:         RUN = ssim_end
@@ -272,6 +303,8 @@ FATE_QUALITY-$(call ALLYES, BLIINDS_CUDA_FILTER FFMPEG) += $(FATE_BLIINDS_CUDA_B
 FATE_HW_QUALITY-$(call ALLYES, BLIINDS_CUDA_FILTER FFMPEG) += $(FATE_BLIINDS_CUDA)
 FATE_QUALITY-$(call ALLYES, MAD_FILTER FFMPEG) += $(FATE_MAD)
 
+FATE_QUALITY-$(call ALLYES, MAD_CUDA_FILTER FFMPEG) += $(FATE_MAD_CUDA_BUILD)
+FATE_HW_QUALITY-$(call ALLYES, MAD_CUDA_FILTER FFMPEG) += $(FATE_MAD_CUDA)
 FATE_QUALITY-$(call ALLYES, SSIM_CUDA_FILTER FFMPEG) += $(FATE_SSIM_CUDA_BUILD)
 FATE_HW_QUALITY-$(call ALLYES, SSIM_CUDA_FILTER FFMPEG) += $(FATE_SSIM_CUDA)
 
