@@ -198,11 +198,11 @@ static int set_metadata(AVFrame *frame, const double *value)
 }
 
 int ff_mad_score(MADContext *s, AVFilterContext *ctx, AVFrame *frame, uint64_t n,
-                 AVRational time_base, double hi, double lo)
+                 AVRational time_base, int width, int height, double hi, double lo)
 {
     const double b1 = exp(-2.55 / 3.35), b2 = 1 / (M_LN10 * 3.35);
     const int border = MAD_BORDER_BEGIN + MAD_BORDER_END;
-    const double nb  = (double)(frame->width - border) * (frame->height - border);
+    const double nb  = (double)(width - border) * (height - border);
     double value[NB_METRICS], weight;
     int ret;
 

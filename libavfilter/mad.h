@@ -185,12 +185,13 @@ double ff_mad_weight(int scale);
  * @param frame     of the main input, whose pixels are not touched
  * @param n         its number, from ff_quality_log_count()
  * @param time_base of frame->pts
+ * @param width     of the picture, which may be less than the frame's
  * @param hi        sum of (mask * lmse)^2 over the interior
  * @param lo        sum of the appearance map's squares over the interior
  * @return 0, or a negative AVERROR after a message
  */
 int ff_mad_score(MADContext *s, AVFilterContext *ctx, AVFrame *frame, uint64_t n,
-                 AVRational time_base, double hi, double lo);
+                 AVRational time_base, int width, int height, double hi, double lo);
 
 /**
  * Finish the logs and print the summary, once no more frames come.

@@ -972,7 +972,8 @@ static int score_frame(AVFilterContext *ctx, ThreadData *td, AVFrame *frame)
     for (int i = 0; i < 2; i++)
         for (int y = MAD_BORDER_BEGIN; y < s->height - MAD_BORDER_END; y++)
             sum[i] += s->sum[i][y];
-    return ff_mad_score(&s->common, ctx, frame, n, ctx->outputs[0]->time_base, sum[0], sum[1]);
+    return ff_mad_score(&s->common, ctx, frame, n, ctx->outputs[0]->time_base,
+                        s->width, s->height, sum[0], sum[1]);
 }
 
 static int send_maps(AVFilterContext *ctx, AVFrame *map[2])

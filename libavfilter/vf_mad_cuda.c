@@ -234,6 +234,7 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *data)
     if (!result)
         return 0;
     return ff_mad_score(&s->common, ctx, frame, n, ctx->outputs[0]->time_base,
+                        ff_quality_cuda_width(frame), ff_quality_cuda_height(frame),
                         result->hi, result->lo);
 }
 
@@ -471,11 +472,10 @@ static int make_plans(AVFilterContext *ctx)
         plans[3 + i] = &s->rows[i];
     }
 
-    if (work_size) {
-        ret = CHECK_CU(s->pairs.cuda.cu->cuMemAlloc(&s->work, work_size));
-        if (ret < 0)
-            return ret;
-    }
+    // there may be nothing to allocate, but that is no work area
+    ret = CHECK_CU(s->pairs.cuda.cu->cuMemAlloc(&s->work, FFMAX(work_size, 1)));
+    if (ret < 0)
+        return ret;
     for (int i = 0; i < FF_ARRAY_ELEMS(plans); i++) {
         ret = ff_cufft_set_work(&s->fft, ctx, plans[i], s->work);
         if (ret < 0)
