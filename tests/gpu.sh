@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks and times bliinds_cuda and ssim_cuda where there is a GPU:
+# Checks and times bliinds_cuda, mad_cuda and ssim_cuda where there is a GPU:
 #
 #   tests/gpu.sh FFMPEG CLIP...
 #
@@ -14,7 +14,7 @@
 #
 # The first three if none is given. More variables:
 #
-#   FILTERS="bliinds ssim"   which filters
+#   FILTERS="bliinds mad ssim"   which filters
 #   FRAMES=6000   of each run that is timed, at least 5000 for a result
 #   RUNS=3        of each, medians are printed
 #   LIMIT=300     seconds that a command may take
@@ -34,7 +34,7 @@ shift
 if [ -z "${CHECKS:-}${TIMES:-}${NCU:-}${SANITIZE:-}${SOAK:-}" ]; then
     CHECKS=1 TIMES=1 NCU=1
 fi
-filters=${FILTERS:-bliinds ssim}
+filters=${FILTERS:-bliinds mad ssim}
 frames=${FRAMES:-6000}
 runs=${RUNS:-3}
 limit=${LIMIT:-300}
@@ -322,6 +322,108 @@ checks() {
         $source -vf format=nv12,hwupload_cuda,bliinds_cuda=f=/dev/full
     refused "queue=65" "out of range" \
         $source -vf format=nv12,hwupload_cuda,bliinds_cuda=queue=65
+}
+
+# ---- checks of mad_cuda ----
+
+# Lines of the GPU's filter agree with those of mad, within 1e-4.
+mad_agree() { # name
+    if paste -d ' ' "$tmp/c" "$tmp/g" 2>> "$tmp/err" | awk '
+            {
+                if (NF != 12)
+                    exit bad = 1
+                for (i = 1; i <= 6; i++) {
+                    split($i, cpu, ":")
+                    split($(i + 6), gpu, ":")
+                    difference = gpu[2] - cpu[2]
+                    difference = difference < 0 ? -difference : difference
+                    if (cpu[1] != gpu[1] || gpu[2] !~ /^[0-9.]+$/ || difference > (i > 3 ? 1e-4 * cpu[2] : 0)) {
+                        print $i, $(i + 6)
+                        bad = 1
+                    } else if (i > 3 && cpu[2] > 0 && difference / cpu[2] > worst) {
+                        worst = difference / cpu[2]
+                    }
+                }
+            }
+            END {
+                printf("%d pairs, largest difference %.1e\n", NR, worst)
+                exit bad || !NR
+            }' > "$tmp/verdict"; then
+        pass "$1: $(cat "$tmp/verdict")"
+    else
+        cat "$tmp/err" >> "$tmp/verdict"
+        fail "$1" "$tmp/verdict"
+    fi
+}
+
+# A clip, and the same five frames later; then the GPU's filter alone, byte by byte.
+mad_clip() { # clip
+    name=$(basename "$1")
+    if ! format=$(clip_format "$1"); then
+        fail "$name cannot be decoded on the GPU" "$tmp/err"
+        return
+    fi
+    down="hwdownload,format=$format"
+    later="[1:v]trim=start_frame=5,setpts=PTS-STARTPTS"
+    ff $decode -t 2 -i "$1" $decode -t 2 -i "$1" -filter_complex \
+        "[0:v]split[a][b];$later,split[c][d];[b]${down}[e];[d]${down}[f];[e][f]mad=f=$tmp/c[g];[a][c]mad_cuda=f=$tmp/g[h]" \
+        -map '[g]' $null -map '[h]' $null
+    mad_agree "$name as $format: mad_cuda and mad"
+    cp "$tmp/g" "$tmp/expected"
+    for options in '' queue=1 queue=64; do
+        ff $decode -t 2 -i "$1" $decode -t 2 -i "$1" \
+            -filter_complex "${later}[r];[0:v][r]mad_cuda=f=$tmp/g${options:+:$options}" $null
+        same "$name: mad_cuda alone ${options}" "$tmp/expected" "$tmp/g"
+    done
+    ff $decode -extra_hw_frames 24 -hwaccel_flags +unsafe_output -t 2 -i "$1" \
+        $decode -extra_hw_frames 24 -hwaccel_flags +unsafe_output -t 2 -i "$1" \
+        -filter_complex "${later}[r];[0:v][r]mad_cuda=f=$tmp/g" $null
+    same "$name: mad_cuda, +unsafe_output" "$tmp/expected" "$tmp/g"
+    ff $decode -t 2 -i "$1" -filter_complex "[0:v]split[a][b];[a][b]mad_cuda=f=$tmp/g" $null
+    if grep -q score "$tmp/g" && ! grep -v 'score:0.000000000 hi:0.000000000 lo:0.000000000' "$tmp/g" > "$tmp/verdict"; then
+        pass "$name: mad_cuda of itself is 0, $(wc -l < "$tmp/g") lines"
+    else
+        fail "$name: mad_cuda of itself is 0" "$tmp/verdict"
+    fi
+}
+
+mad_source() { # main-filter size format
+    name="mad_cuda $1 $2 $3"
+    ff -noauto_conversion_filters -init_hw_device cuda -f lavfi -i testsrc2=s=960x540:d=0.08 \
+        -filter_complex "[0:v]scale=$2,format=yuv420p,noise=alls=6,split[m][r];[m]$1,scale,format=$3,split[m1][m2];
+                         [r]scale,format=$3,split[r1][r2];[m2]hwupload[m3];[r2]hwupload[r3];
+                         [m1][r1]mad=f=$tmp/c[c];[m3][r3]mad_cuda=f=$tmp/g[d]" -map '[c]' $null -map '[d]' $null
+    case $3 in
+    nv12 | p010le | p016le | yuv420p | yuv444p | yuv444p16le) ;;
+    *)  if grep -q 'Impossible to convert\|not have a common format\|nvalid pixel format\|nknown pixel format\|not supported' "$tmp/err"; then
+            skip "$name" "no such CUDA frames in this release"
+            return
+        fi ;;
+    esac
+    mad_agree "$name"
+}
+
+mad_checks() {
+    for clip; do
+        mad_clip "$clip"
+    done
+    # 1279 and 719, 2161 and 3841 have large prime factors
+    for size in 64:64 65:67 131:64 300:240 451:300 512:512 1279:719 1920:1080 3841:2161; do
+        for format in nv12 p010le; do
+            mad_source avgblur=1 $size $format
+        done
+    done
+    for format in yuv420p yuv444p p016le yuv444p16le p012le yuv422p nv16 p210le p212le p216le \
+                  yuv420p10le yuv422p10le yuv444p10le yuv444p10msble yuv444p12msble; do
+        mad_source negate 175:99 $format
+    done
+    source="testsrc2=s=64x64:d=0.2,format=nv12"
+    refused "another size of the reference" "insert scale_cuda=" \
+        -init_hw_device cuda -filter_complex "$source,hwupload[m];testsrc2=s=96x64:d=0.2,format=nv12,hwupload[r];[m][r]mad_cuda"
+    refused "two devices" "The inputs are on two CUDA devices" \
+        -filter_complex "$source,hwupload_cuda[m];$source,hwupload_cuda[r];[m][r]mad_cuda"
+    refused "a full disk" "No space left on device" \
+        -init_hw_device cuda -filter_complex "$source,hwupload,split[m][r];[m][r]mad_cuda=f=/dev/full"
 }
 
 # ---- checks of ssim_cuda ----
@@ -623,6 +725,29 @@ ssim_timings() {
     done
 }
 
+# The same of mad_cuda, and the memory that it says it takes.
+mad_timings() {
+    few=$((frames / 6))
+    for clip; do
+        name=$(basename "$clip")
+        format=$(clip_format "$clip") || continue
+        two="$decode -stream_loop -1 -i $clip $decode -stream_loop -1 -i $clip"
+        graph="[1:v]trim=start_frame=5,setpts=PTS-STARTPTS[r];[0:v][r]"
+        single "mad_cuda, two streams in one process, $name" $few $two \
+            -filter_complex "${graph}mad_cuda" -frames:v $few $null
+        single "mad_cuda, queue=1, $name" $few $two -filter_complex "${graph}mad_cuda=queue=1" -frames:v $few $null
+        down="hwdownload,format=$format"
+        "$ffmpeg" -nostdin -hide_banner -benchmark $two -filter_complex \
+            "[0:v]${down}[a];[1:v]trim=start_frame=5,setpts=PTS-STARTPTS,${down}[b];[a][b]mad" -frames:v 20 $null 2>&1 |
+            sed -n 's/.*utime=\(.*\)s stime=\(.*\)s rtime=\(.*\)s.*/\1 \2 \3/p' > "$tmp/cpu"
+        row "mad on NVDEC frames, all cores, $name, 20 pairs and start (s)" "$(awk '{ print $3 " by the clock, " $1 + $2 " of CPU" }' "$tmp/cpu")"
+    done
+    for size in 512x512 1920x1080 3840x2160; do
+        row "GPU memory of mad_cuda at $size" "$("$ffmpeg" -nostdin -v verbose -init_hw_device cuda -f lavfi -i nullsrc=s=$size:d=0.04 \
+            -filter_complex format=nv12,hwupload,split,mad_cuda $null 2>&1 | sed -n 's/.* takes \(.*\) of GPU memory, and \(.*\)\.$/\1 and \2/p')"
+    done
+}
+
 # ---- time of the GPU ----
 
 # The y dimension of most kernels is the number of frames that they work on.
@@ -685,6 +810,8 @@ ncu_times() {
             for filter in $filters; do
                 case $filter in
                 bliinds) graph="hwupload,bliinds_cuda" each=frame ;;
+                mad)     ncu_mad $size ${how%:*} ${how#*:} || return
+                         continue ;;
                 ssim)    graph="split[m][r];[m]gblur,format=${how%:*},hwupload[m2];[r]hwupload[r2];[m2][r2]ssim_cuda" each=pair ;;
                 esac
                 ncu_time $filter "$filter: GPU time per $each, $size ${how%:*}" ${how#*:} \
@@ -693,6 +820,10 @@ ncu_times() {
             done
         done
     done
+    case " $filters " in
+    *" bliinds "*) ;;
+    *) return ;;
+    esac
     for clip in $hevc $h264; do
         for size in 1920:1080 3840:2160; do
             ncu_time bliinds "bliinds: GPU time per frame, $(basename "$clip") at $size" none \
@@ -700,6 +831,52 @@ ncu_times() {
         done
     done
 }
+
+# A pair has many kernels of mad_cuda, the rest are cuFFT's.
+ncu_mad() { # size format caches
+    case $1 in
+    3840*) pairs=2 ;;
+    *)     pairs=4 ;;
+    esac
+    for metric in gpu__time_duration.sum dram__bytes.sum; do
+        timeout "$limit" ncu --clock-control none --cache-control $3 --csv --metrics $metric \
+            "$ffmpeg" -nostdin -v error -init_hw_device cuda -f lavfi -i mandelbrot=s=$1 -frames:v $pairs \
+            -filter_complex "format=$2,split[m][r];[m]avgblur,format=$2,hwupload[m2];[r]hwupload[r2];[m2][r2]mad_cuda" $null > "$tmp/ncu" 2>&1
+        if ! grep -q "$metric" "$tmp/ncu"; then
+            fail "ncu of mad at $1" "$tmp/ncu"
+            return 1
+        fi
+        awk -F'","' -v title="mad: $metric per pair, $1 $2, caches $3" -v metric=$metric '
+            /"ID"/ {
+                for (i = 1; i <= NF; i++) {
+                    gsub(/"/, "", $i)
+                    column[$i] = i
+                }
+                next
+            }
+            "Metric Name" in column && $column["Metric Name"] == metric {
+                name = $column["Kernel Name"]
+                sub(/\(.*/, "", name)
+                pairs += name == "mad_pool"
+                if (name !~ /^mad_/)
+                    name = "cuFFT"
+                value = $column["Metric Value"]
+                gsub(/[",]/, "", value)
+                unit = $column["Metric Unit"]
+                # to us or MB
+                value *= unit ~ /^n/ ? .001 : unit ~ /^ms/ ? 1000 : unit == "byte" ? 1e-6 : unit ~ /^K/ ? .001 : unit ~ /^G/ ? 1000 : 1
+                sum[name] += value
+                count[name]++
+                all += value
+            }
+            END {
+                for (name in sum)
+                    each = each sprintf("%s %.1f in %d, ", name, sum[name] / pairs, count[name] / pairs)
+                printf("%-62s %.1f %s (%s%d pairs)\n", title, all / pairs, metric ~ /time/ ? "us" : "MB", each, pairs)
+            }' "$tmp/ncu" | tee -a "$tmp/table"
+    done
+}
+
 # ---- compute-sanitizer ----
 
 sanitize() {
@@ -712,6 +889,8 @@ sanitize() {
             case $filter in
             bliinds) sources="nv12:175x99 p010le:175x99 nv12:4x4 nv12:640x360"
                      graph="hwupload,bliinds_cuda=features=1" ;;
+            mad)     sources="nv12:175x99 p010le:64x67 yuv444p:320x240"
+                     graph="split[m][r];[m]avgblur,format=$2,hwupload[m2];[r]hwupload[r2];[m2][r2]mad_cuda" ;;
             ssim)    sources="nv12:175x99 p010le:175x99 nv12:16x16 yuv444p:1004x24 yuv444p16le:1004x24 p010le:2050x36"
                      graph="split[m][r];[m]gblur,hwupload[m2];[r]hwupload[r2];[m2][r2]ssim_cuda" ;;
             esac
@@ -803,6 +982,8 @@ for filter in $filters; do
     bliinds) [ -z "${CHECKS:-}" ] || checks "$@"
              [ -z "${SOAK:-}" ]   || soak
              [ -z "${TIMES:-}" ]  || timings ;;
+    mad)     [ -z "${CHECKS:-}" ] || mad_checks "$@"
+             [ -z "${TIMES:-}" ]  || mad_timings $hevc ;;
     ssim)    [ -z "${CHECKS:-}" ] || ssim_checks "$@"
              [ -z "${TIMES:-}" ]  || ssim_timings $hevc $h264 ;;
     *)       fail "no filter $filter" ;;

@@ -40,6 +40,36 @@ GET(get_grid_dim, nctaid)
 /// A device function that is always part of its caller.
 #define DEVICE_INLINE inline __device__ __attribute__((always_inline))
 
+/// Before a loop: keeps arrays in registers.
+#define UNROLL _Pragma("unroll")
+
+/// @name Without a library; the relative error is below 2^-22, of the logarithm the absolute one near 1
+/// @{
+static DEVICE_INLINE float approx_sqrt(float x)
+{
+    float ret;
+
+    asm("sqrt.approx.f32 %0, %1;" : "=f"(ret) : "f"(x));
+    return ret;
+}
+
+static DEVICE_INLINE float approx_exp2(float x)
+{
+    float ret;
+
+    asm("ex2.approx.f32 %0, %1;" : "=f"(ret) : "f"(x));
+    return ret;
+}
+
+static DEVICE_INLINE float approx_log2(float x)
+{
+    float ret;
+
+    asm("lg2.approx.f32 %0, %1;" : "=f"(ret) : "f"(x));
+    return ret;
+}
+/// @}
+
 /// Add without an order to other memory accesses; returns the old value.
 static DEVICE_INLINE unsigned atomic_add(unsigned *dst, unsigned value)
 {

@@ -218,7 +218,8 @@ fate-bliinds-cuda-options: RUN = cuda_options
 
 FATE_BLIINDS_CUDA_PTX = $(addprefix fate-bliinds-cuda-ptx-,clang-14 clang-19 nvcc)
 FATE_SSIM_CUDA_PTX    = $(addprefix fate-ssim-cuda-ptx-,clang-14 clang-19 nvcc)
-FATE_CUDA_PTX         = $(FATE_BLIINDS_CUDA_PTX) $(FATE_SSIM_CUDA_PTX)
+FATE_MAD_CUDA_PTX     = $(addprefix fate-mad-cuda-ptx-,clang-14 clang-19 nvcc)
+FATE_CUDA_PTX         = $(FATE_BLIINDS_CUDA_PTX) $(FATE_MAD_CUDA_PTX) $(FATE_SSIM_CUDA_PTX)
 
 # The filter and the compiler of a test's name.
 PTX_TEST = $(subst -ptx-, ,$(@:fate-%=%))
@@ -231,6 +232,62 @@ $(FATE_CUDA_PTX): REF = good PTX
 FATE_BLIINDS_CUDA_BUILD += $(FATE_BLIINDS_CUDA_PTX)
 $(FATE_BLIINDS_CUDA_BUILD): CMD = $(QUALITY_RUN)
 $(FATE_BLIINDS_CUDA_BUILD): ffmpeg$(PROGSSUF)$(EXESUF)
+
+# MAD. What it compares with is the authors' release, or double precision by numpy,
+# or FFmpeg's ssim for how frames are brought together.
+FATE_MAD_ORACLE = $(addprefix fate-mad-oracle-,camera_crop_300x240_blur camera_crop_300x240_jpeg15    \
+                                               camera_crop_300x240_jpeg60 camera_crop_300x240_noise   \
+                                               chelsea_451x300_blur)
+$(FATE_MAD_ORACLE): RUN = mad_oracle $(lastword $(subst oracle-, ,$@))
+$(FATE_MAD_ORACLE): CMP = oneline
+$(FATE_MAD_ORACLE): REF = 3 values agree
+
+# More of them, where they are at hand.
+FATE_MAD += fate-mad-oracle-all
+fate-mad-oracle-all: RUN = mad_oracle_all
+fate-mad-oracle-all: CMP = oneline
+fate-mad-oracle-all: REF = all values agree
+
+FATE_MAD_RUN = $(addprefix fate-mad-,cases errors formats logs maps memory passthrough ranges sync threads)
+$(FATE_MAD_RUN): RUN = parsed=mad; $(subst -,_,$(@:fate-%=%))
+
+FATE_MAD += $(FATE_MAD_ORACLE) $(FATE_MAD_RUN)
+$(FATE_MAD): NEED = MAD_FILTER $(QUALITY_PICTURE) $(QUALITY_RAW) $(QUALITY_SOURCE) PNG_DECODER RAWVIDEO_ENCODER     \
+                    RAWVIDEO_MUXER FRAMEMD5_MUXER AVGBLUR_FILTER COLOR_FILTER CROP_FILTER FPS_FILTER HFLIP_FILTER   \
+                    HSTACK_FILTER LUT_FILTER NEGATE_FILTER NULL_FILTER NULLSINK_FILTER SCALE_FILTER SETPTS_FILTER   \
+                    SELECT_FILTER SETRANGE_FILTER SPLIT_FILTER SSIM_FILTER TRIM_FILTER
+$(FATE_MAD): CMD = $(QUALITY_RUN)
+$(FATE_MAD): ffmpeg$(PROGSSUF)$(EXESUF)
+
+# MAD on a GPU against the release, and against the CPU's filter on the same frames.
+FATE_MAD_CUDA_ORACLE = $(FATE_MAD_ORACLE:fate-mad-%=fate-mad-cuda-%)
+$(FATE_MAD_CUDA_ORACLE): RUN = mad_cuda_oracle $(lastword $(subst oracle-, ,$@))
+$(FATE_MAD_CUDA_ORACLE): CMP = oneline
+$(FATE_MAD_CUDA_ORACLE): REF = 3 values agree
+
+FATE_MAD_CUDA_RUN = $(addprefix fate-mad-cuda-,end errors flat formats instances passthrough ranges sizes sync)
+$(FATE_MAD_CUDA_RUN): RUN = $(subst -,_,$(@:fate-%=%))
+
+FATE_MAD_CUDA += $(FATE_MAD_CUDA_ORACLE) $(FATE_MAD_CUDA_RUN)
+$(FATE_MAD_CUDA): NEED = $(QUALITY_PICTURE) $(QUALITY_SOURCE) PNG_DECODER MAD_FILTER HWUPLOAD_FILTER              \
+                         HWUPLOAD_CUDA_FILTER HWDOWNLOAD_FILTER AVGBLUR_FILTER COLOR_FILTER CROP_FILTER LOOP_FILTER   \
+                         NEGATE_FILTER NOISE_FILTER NULL_FILTER SCALE_FILTER SETPTS_FILTER SETRANGE_FILTER            \
+                         SPLIT_FILTER TRIM_FILTER RAWVIDEO_ENCODER FRAMEMD5_MUXER
+$(FATE_MAD_CUDA): ON   = on_cufft
+$(FATE_MAD_CUDA): CMD  = $(QUALITY_RUN)
+$(FATE_MAD_CUDA): ffmpeg$(PROGSSUF)$(EXESUF)
+
+FATE_MAD_CUDA_BUILD += fate-mad-cuda-options
+fate-mad-cuda-options: NEED = MAD_FILTER
+fate-mad-cuda-options: RUN  = mad_cuda_options
+
+FATE_MAD_CUDA_BUILD += fate-mad-cuda-cufft
+fate-mad-cuda-cufft: NEED = $(QUALITY_SOURCE) SPLIT_FILTER
+fate-mad-cuda-cufft: RUN  = mad_cuda_cufft
+
+FATE_MAD_CUDA_BUILD += $(FATE_MAD_CUDA_PTX)
+$(FATE_MAD_CUDA_BUILD): CMD = $(QUALITY_RUN)
+$(FATE_MAD_CUDA_BUILD): ffmpeg$(PROGSSUF)$(EXESUF)
 
 # SSIM on a GPU against FFmpeg's ssim, of the same frames.
 FATE_SSIM_CUDA = $(addprefix fate-ssim-cuda-,end errors formats instances passthrough sizes sync)
@@ -261,7 +318,10 @@ FATE_QUALITY-$(call ALLYES, BLIINDS_FILTER FFMPEG) += $(FATE_BLIINDS)
 FATE_QUALITY-$(CONFIG_BLIINDS_FILTER) += $(filter fate-checkasm-vf_bliinds,$(FATE_CHECKASM))
 FATE_QUALITY-$(call ALLYES, BLIINDS_CUDA_FILTER FFMPEG) += $(FATE_BLIINDS_CUDA_BUILD)
 FATE_HW_QUALITY-$(call ALLYES, BLIINDS_CUDA_FILTER FFMPEG) += $(FATE_BLIINDS_CUDA)
+FATE_QUALITY-$(call ALLYES, MAD_FILTER FFMPEG) += $(FATE_MAD)
 
+FATE_QUALITY-$(call ALLYES, MAD_CUDA_FILTER FFMPEG) += $(FATE_MAD_CUDA_BUILD)
+FATE_HW_QUALITY-$(call ALLYES, MAD_CUDA_FILTER FFMPEG) += $(FATE_MAD_CUDA)
 FATE_QUALITY-$(call ALLYES, SSIM_CUDA_FILTER FFMPEG) += $(FATE_SSIM_CUDA_BUILD)
 FATE_HW_QUALITY-$(call ALLYES, SSIM_CUDA_FILTER FFMPEG) += $(FATE_SSIM_CUDA)
 

@@ -1,0 +1,230 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+#include <math.h>
+#include <string.h>
+
+#include "libavutil/avutil.h"
+#include "libavutil/dict.h"
+#include "libavutil/error.h"
+#include "libavutil/log.h"
+#include "libavutil/macros.h"
+#include "libavutil/mathematics.h"
+
+#include "filters.h"
+#include "mad.h"
+
+/// The reported values of a frame.
+enum {
+    METRIC_SCORE,
+    METRIC_HI,
+    METRIC_LO,
+    NB_METRICS
+};
+
+static const QualityMetric metric[NB_METRICS] = {
+    [METRIC_SCORE] = { "score", 9, 1 },
+    [METRIC_HI]    = { "hi",    9, 1 },
+    [METRIC_LO]    = { "lo",    9, 1 },
+};
+
+int ff_mad_init(MADContext *s, AVFilterContext *ctx,
+                int (*config_map)(AVFilterLink *outlink))
+{
+    static const struct { int map; const char *name; } pad[] = {
+        { MAD_MAP_HI, "hi" }, { MAD_MAP_LO, "lo" },
+    };
+
+    s->log.filter     = "mad";
+    s->log.title      = "MAD";
+    s->log.direction  = "lower is better";
+    s->log.min        = 0;
+    s->log.max        = INFINITY;
+    s->log.metric     = metric;
+    s->log.nb_metrics = NB_METRICS;
+
+    for (int i = 0; i < FF_ARRAY_ELEMS(pad); i++) {
+        AVFilterPad map = {
+            .name         = pad[i].name,
+            .type         = AVMEDIA_TYPE_VIDEO,
+            .config_props = config_map,
+        };
+        int ret = s->map & pad[i].map ? ff_append_outpad(ctx, &map) : 0;
+
+        if (ret < 0)
+            return ret;
+    }
+    return 0;
+}
+
+int ff_mad_config(MADContext *s, AVFilterContext *ctx, const char *scale)
+{
+    const AVFilterLink *m = ctx->inputs[0], *r = ctx->inputs[1];
+    int ret = ff_mad_check_size(ctx, m->w, m->h, r->w, r->h, scale);
+
+    return ret < 0 ? ret : ff_quality_log_open(&s->log, ctx);
+}
+
+int ff_mad_check_size(AVFilterContext *ctx, int main_width, int main_height,
+                      int reference_width, int reference_height, const char *scale)
+{
+    if (main_width != reference_width || main_height != reference_height) {
+        av_log(ctx, AV_LOG_ERROR, "The main input is %dx%d, the reference %dx%d: "
+               "insert %s=%d:%d before the main input.\n", main_width, main_height,
+               reference_width, reference_height, scale, reference_width, reference_height);
+        return AVERROR(EINVAL);
+    }
+    if (main_width  < MAD_MIN_SIZE || main_width  > MAD_MAX_SIZE ||
+        main_height < MAD_MIN_SIZE || main_height > MAD_MAX_SIZE) {
+        av_log(ctx, AV_LOG_ERROR, "A frame of %dx%d cannot be scored: width and height "
+               "must be %d to %d; %s both inputs first.\n", main_width, main_height,
+               MAD_MIN_SIZE, MAD_MAX_SIZE, scale);
+        return AVERROR(EINVAL);
+    }
+    return 0;
+}
+
+static int is_full_range(const AVPixFmtDescriptor *desc)
+{
+    return desc->nb_components < 3 || !strncmp(desc->name, "yuvj", 4);
+}
+
+MADRange ff_mad_range(const MADContext *s, const AVFrame *frame,
+                      const AVPixFmtDescriptor *desc)
+{
+    const int up = desc->comp[0].depth - 8;
+    int range = s->range;
+
+    if (range == AVCOL_RANGE_UNSPECIFIED)
+        range = frame->color_range;
+    if (range == AVCOL_RANGE_UNSPECIFIED)
+        range = is_full_range(desc) ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
+    return range == AVCOL_RANGE_MPEG ? (MADRange){ 16 << up, 255. / 219 / (1 << up) }
+                                     : (MADRange){ 0, 1. / (1 << up) };
+}
+
+double ff_mad_value(MADRange range, int sample)
+{
+    return av_clipd((sample - range.black) * range.scale, 0, 255);
+}
+
+double ff_mad_lightness(double value)
+{
+    return 0.02874 * pow(value, 2.2 / 3);
+}
+
+double ff_mad_csf(int r, int c, int rows, int columns)
+{
+    // the release has the zero frequency half a step off the middle
+    double u = ((r + rows    / 2) % rows    - rows    / 2. + 0.5) / columns * 64;
+    double v = ((c + columns / 2) % columns - columns / 2. + 0.5) / columns * 64;
+    double f = hypot(u, v) / (0.15 * cos(4 * atan2(v, u)) + 0.85);
+
+    return f < 7.8909 ? 0.9809 : 2.6 * (0.0192 + 0.114 * f) * exp(-pow(0.114 * f, 1.1));
+}
+
+/// A frequency, where 1 is the highest. In odd sizes, too, the release has the
+/// zero frequency half a step off, to the other side.
+static double relative(int i, int size)
+{
+    return ((i + (size + 1) / 2) % size - size / 2.) / (size / 2.);
+}
+
+double ff_mad_radial_distance(int scale, int r, int c, int rows, int columns)
+{
+    static const double wavelength[MAD_SCALES] = { 3, 9, 27, 81, 243 };
+
+    return log(hypot(relative(r, rows), relative(c, columns)) * wavelength[scale] / 2) /
+           log(0.55);
+}
+
+double ff_mad_angle(int r, int c, int rows, int columns)
+{
+    return atan2(-relative(r, rows), relative(c, columns)) / M_PI * (MAD_ANGLE_TURN / 2);
+}
+
+static double gaussian(double distance)
+{
+    return exp(-distance * distance / 2);
+}
+
+double ff_mad_radial(int scale, int r, int c, int rows, int columns)
+{
+    return !r && !c ? 0 : gaussian(ff_mad_radial_distance(scale, r, c, rows, columns));
+}
+
+double ff_mad_angular(int orientation, int r, int c, int rows, int columns)
+{
+    double distance = fabs(ff_mad_angle(r, c, rows, columns) - orientation * MAD_ANGLE_STEP);
+
+    return gaussian(FFMIN(distance, MAD_ANGLE_TURN - distance));
+}
+
+double ff_mad_weight(int scale)
+{
+    static const double weight[MAD_SCALES] = { 0.5, 0.75, 1, 5, 6 };
+
+    return weight[scale] / 13.25;
+}
+
+static int set_metadata(AVFrame *frame, const double *value)
+{
+    char key[64], text[64];
+    int ret;
+
+    for (int i = 0; i < NB_METRICS; i++) {
+        snprintf(key,  sizeof(key),  "lavfi.mad.%s", metric[i].name);
+        snprintf(text, sizeof(text), "%.*f", metric[i].digits, value[i]);
+        ret = av_dict_set(&frame->metadata, key, text, 0);
+        if (ret < 0)
+            return ret;
+    }
+    return 0;
+}
+
+int ff_mad_score(MADContext *s, AVFilterContext *ctx, AVFrame *frame, uint64_t n,
+                 AVRational time_base, int width, int height, double hi, double lo)
+{
+    const double b1 = exp(-2.55 / 3.35), b2 = 1 / (M_LN10 * 3.35);
+    const int border = MAD_BORDER_BEGIN + MAD_BORDER_END;
+    const double nb  = (double)(width - border) * (height - border);
+    double value[NB_METRICS], weight;
+    int ret;
+
+    value[METRIC_HI]    = 200 * sqrt(hi / nb);
+    value[METRIC_LO]    = sqrt(lo / nb);
+    weight              = 1 / (1 + b1 * pow(value[METRIC_HI], b2));
+    value[METRIC_SCORE] = pow(value[METRIC_LO], 1 - weight) * pow(value[METRIC_HI], weight);
+
+    ret = set_metadata(frame, value);
+    if (ret < 0)
+        return ret;
+    return ff_quality_log_frame(&s->log, ctx, frame, n, time_base, value, 1);
+}
+
+int ff_mad_finish(MADContext *s, AVFilterContext *ctx)
+{
+    return ff_quality_log_close(&s->log, ctx, 0);
+}
+
+void ff_mad_uninit(MADContext *s, AVFilterContext *ctx)
+{
+    // an output that has had enough wants no more frames, one whose graph is to
+    // be rebuilt still does
+    ff_quality_log_close(&s->log, ctx, s->more_wanted);
+}

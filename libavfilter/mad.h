@@ -1,0 +1,206 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * What the MAD filters share: options, the range of the samples, the
+ * definitions of the filters in the frequency domain, and the way from the sums
+ * over both maps to score, metadata and logs.
+ *
+ * Eric C. Larson and Damon M. Chandler, "Most apparent distortion:
+ * full-reference image quality assessment and the role of strategy", Journal of
+ * Electronic Imaging 19(1), 2010.
+ *
+ * The arithmetic is that of the authors' release in GNU Octave.
+ */
+
+#ifndef AVFILTER_MAD_H
+#define AVFILTER_MAD_H
+
+#include <stdint.h>
+
+#include "libavutil/frame.h"
+#include "libavutil/opt.h"
+#include "libavutil/pixdesc.h"
+#include "libavutil/pixfmt.h"
+
+#include "avfilter.h"
+#include "mad_blocks.h"
+#include "quality_log.h"
+
+#define MAD_MIN_SIZE 64
+#define MAD_MAX_SIZE 16384
+
+/// What map a pad shows: bits of the option.
+enum MADMap {
+    MAD_MAP_HI   = 1,
+    MAD_MAP_LO   = 2,
+    MAD_MAP_BOTH = MAD_MAP_HI | MAD_MAP_LO,
+};
+
+#define MAD_MAP_FORMAT AV_PIX_FMT_GRAY16
+/// Gray levels per unit of sqrt(mask * lmse), that is per step of luma in 8 bits.
+#define MAD_MAP_HI_SCALE 4096
+/// Gray levels per unit of the appearance map.
+#define MAD_MAP_LO_SCALE 8192
+
+/// The part of a filter's context that does not depend on where it computes.
+typedef struct MADContext {
+    // options
+    int range;              ///< enum AVColorRange, unspecified: from the frame
+    int map;                ///< enum MADMap
+    QualityLog log;
+
+    int more_wanted;        ///< set by the filter: its output wants a frame
+} MADContext;
+
+/// From samples to values of 0..255.
+typedef struct MADRange {
+    int black;
+    double scale;
+} MADRange;
+
+/**
+ * The options of a MAD filter.
+ *
+ * @param member member of type MADContext of the filter's context
+ */
+#define MAD_OPTIONS(type, member, flags)                                                                        \
+    { "range",       "set the range of the luma samples", offsetof(type, member.range), AV_OPT_TYPE_INT, { .i64 = AVCOL_RANGE_UNSPECIFIED }, 0, AVCOL_RANGE_NB - 1, flags, .unit = "range" }, \
+    {     "auto",    "as the frame says; gray and yuvj are full, others limited", 0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_UNSPECIFIED }, 0, 0, flags, .unit = "range" }, \
+    {     "limited", "black is 16 in 8 bits",  0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_MPEG }, 0, 0, flags, .unit = "range" }, \
+    {     "tv",      "black is 16 in 8 bits",  0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_MPEG }, 0, 0, flags, .unit = "range" }, \
+    {     "full",    "black is 0",             0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_JPEG }, 0, 0, flags, .unit = "range" }, \
+    {     "pc",      "black is 0",             0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_JPEG }, 0, 0, flags, .unit = "range" }, \
+    QUALITY_LOG_OPTIONS(type, member.log, flags)
+
+/// The option of those that have outputs for maps.
+#define MAD_MAP_OPTIONS(type, member, flags)                                                                    \
+    { "map",         "show maps of the distortion on outputs of their own", offsetof(type, member.map), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, MAD_MAP_BOTH, flags, .unit = "map" }, \
+    {     "none",    "no map",                 0, AV_OPT_TYPE_CONST, { .i64 = 0 },            0, 0, flags, .unit = "map" }, \
+    {     "hi",      "the detection map",      0, AV_OPT_TYPE_CONST, { .i64 = MAD_MAP_HI },   0, 0, flags, .unit = "map" }, \
+    {     "lo",      "the appearance map",     0, AV_OPT_TYPE_CONST, { .i64 = MAD_MAP_LO },   0, 0, flags, .unit = "map" }, \
+    {     "both",    "the detection map, then the appearance map", 0, AV_OPT_TYPE_CONST, { .i64 = MAD_MAP_BOTH }, 0, 0, flags, .unit = "map" }
+
+/// Cells of MAD_STEP samples along an axis; each map has one value per cell.
+static inline int mad_nb_cells(int size)
+{
+    return (size + MAD_STEP - 1) / MAD_STEP;
+}
+
+/// Blocks wholly inside along an axis; block i begins with cell i. Cells that
+/// begin no block are 0 in the maps.
+static inline int mad_nb_blocks(int size)
+{
+    return (size - MAD_BLOCK) / MAD_STEP + 1;
+}
+
+/**
+ * How many sub-blocks block i has along an axis, 1 or 2, one step apart. The
+ * release asks if a block begins one sample behind the second's begin.
+ */
+static inline int mad_nb_sub_blocks(int i, int size)
+{
+    return MAD_STEP * (i + 1) + 1 <= size - MAD_BLOCK ? 2 : 1;
+}
+
+/**
+ * Set up the logs, and append an output pad for each map.
+ *
+ * @param config_map configures such a pad's link
+ * @return 0, or a negative AVERROR
+ */
+int ff_mad_init(MADContext *s, AVFilterContext *ctx,
+                int (*config_map)(AVFilterLink *outlink));
+
+/**
+ * Check both inputs' links and open the logs: not before, since ffmpeg also
+ * creates filters that never see a frame, to learn what a graph consists of.
+ *
+ * @param scale name of the filter that would mend it
+ * @return 0, or a negative AVERROR after a message
+ */
+int ff_mad_config(MADContext *s, AVFilterContext *ctx, const char *scale);
+
+/**
+ * Check the size of a pair of pictures.
+ *
+ * @param scale name of the filter that would mend it
+ * @return 0, or AVERROR(EINVAL) after a message
+ */
+int ff_mad_check_size(AVFilterContext *ctx, int main_width, int main_height,
+                      int reference_width, int reference_height, const char *scale);
+
+/// The range of a frame's luma, whose software format desc describes.
+MADRange ff_mad_range(const MADContext *s, const AVFrame *frame,
+                      const AVPixFmtDescriptor *desc);
+
+/// Value of a sample, 0..255.
+double ff_mad_value(MADRange range, int sample);
+
+/// Lightness of a value.
+double ff_mad_lightness(double value);
+
+/**
+ * Filters in the frequency domain, at row r and column c of a transform of
+ * rows x columns, whose zero frequency is at 0, 0.
+ * @{
+ */
+double ff_mad_csf(int r, int c, int rows, int columns);
+double ff_mad_radial(int scale, int r, int c, int rows, int columns);
+double ff_mad_angular(int orientation, int r, int c, int rows, int columns);
+/** @} */
+
+/**
+ * What the latter two are exp(-d * d / 2) of: the distance of the logarithms of
+ * radii, and that of the angle to a multiple of MAD_ANGLE_STEP, each in widths of
+ * the filter. The radius is not that of a filter at 0, 0, which is 0.
+ * @{
+ */
+double ff_mad_radial_distance(int scale, int r, int c, int rows, int columns);
+double ff_mad_angle(int r, int c, int rows, int columns);
+/** @} */
+
+/// Weight of a scale in the appearance map.
+double ff_mad_weight(int scale);
+
+/**
+ * Score a frame: to its metadata and the logs.
+ *
+ * @param frame     of the main input, whose pixels are not touched
+ * @param n         its number, from ff_quality_log_count()
+ * @param time_base of frame->pts
+ * @param width     of the picture, which may be less than the frame's
+ * @param hi        sum of (mask * lmse)^2 over the interior
+ * @param lo        sum of the appearance map's squares over the interior
+ * @return 0, or a negative AVERROR after a message
+ */
+int ff_mad_score(MADContext *s, AVFilterContext *ctx, AVFrame *frame, uint64_t n,
+                 AVRational time_base, int width, int height, double hi, double lo);
+
+/**
+ * Finish the logs and print the summary, once no more frames come.
+ *
+ * @return 0, or a negative AVERROR if a log could not be written
+ */
+int ff_mad_finish(MADContext *s, AVFilterContext *ctx);
+
+/// Finish if that has not been done, and free all.
+void ff_mad_uninit(MADContext *s, AVFilterContext *ctx);
+
+#endif /* AVFILTER_MAD_H */

@@ -1,0 +1,712 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * Most Apparent Distortion, on CUDA frames
+ *
+ * The twin of vf_mad.c, which see: the same maps in single precision, with the
+ * transforms of cuFFT. Pairs are not waited for: main frames leave when their
+ * result has come back, in order.
+ *
+ * The lightness of both pictures is filtered by transforms of two dimensions. The
+ * response of a log-Gabor filter is made by rows, then by columns, in strips that
+ * stay in the L2 cache from the kernel before to the one after the transform. Its
+ * phase is not used, so the spectrum may be shifted: rows in which the filters of a
+ * scale let nothing through are put at the end, and left out.
+ */
+
+#include <math.h>
+
+#include "libavutil/cuda_check.h"
+#include "libavutil/hwcontext.h"
+#include "libavutil/macros.h"
+#include "libavutil/mem.h"
+#include "libavutil/opt.h"
+#include "libavutil/pixdesc.h"
+
+#include "avfilter.h"
+#include "cuda/cufft.h"
+#include "cuda/quality_pairs.h"
+#include "filters.h"
+#include "framesync.h"
+#include "mad.h"
+#include "quality_compat.h"
+#include "quality_frame.h"
+#include "vf_mad_cuda.h"
+#include "video.h"
+
+/// Filters of a scale are worked on at once while their response takes no more bytes.
+#define MAX_RESPONSE (40 << 20)
+/// Bytes of a strip.
+#define MAX_STRIP (16 << 20)
+/// Rows are left out where a scale's filters are below this.
+#define MIN_GAIN 1e-6
+
+/// Rows begin at multiples of this many elements.
+#define ALIGN 32
+
+#define DIV_UP(a, b) (((a) + (b) - 1) / (b))
+
+#define CHECK_CU(x) FF_CUDA_CHECK_DL(ctx, s->pairs.cuda.cu, x)
+
+typedef struct MADCUDAContext {
+    const AVClass *class;
+    MADContext common;
+    QualityPairs pairs;
+
+    CUFFT fft;
+    CUfunction load_8, load_16, csf, detect, filter, cells, compare, pool;
+
+    int width, height, depth;           ///< that the memory and the plans are made for
+    CUdeviceptr memory, work;           ///< all of it, and cuFFT's
+    size_t memory_size;
+    CUdeviceptr lightness[MAD_IMAGES];  ///< tables
+    MADRange range[MAD_IMAGES];         ///< that they are for
+    int nb_filters;                     ///< worked on at once
+    int nb_columns;                     ///< of the response
+    int strip_columns;                  ///< of these, ones in a strip
+    int nb_rows[MAD_SCALES];            ///< that are not left out
+    int strip_rows[MAD_SCALES];         ///< of these, ones in a strip
+    size_t appearance_size;
+    CUFFTPlan forward, inverse, columns, rows[MAD_SCALES];
+
+    MADCUDAParams params;
+    CUfunction load;                    ///< for the pair's format
+} MADCUDAContext;
+
+#define OFFSET(x) offsetof(MADCUDAContext, x)
+#define FLAGS (AV_OPT_FLAG_FILTERING_PARAM | AV_OPT_FLAG_VIDEO_PARAM)
+
+static const AVOption mad_cuda_options[] = {
+    MAD_OPTIONS(MADCUDAContext, common, FLAGS),
+    { "queue", "set the number of frames in flight, 1 to wait for each", OFFSET(pairs.queue), AV_OPT_TYPE_INT, { .i64 = 8 }, 1, 64, FLAGS },
+    { NULL }
+};
+
+FRAMESYNC_DEFINE_CLASS(mad_cuda, MADCUDAContext, pairs.fs);
+
+extern const unsigned char ff_vf_mad_cuda_ptx_data[];
+extern const unsigned int ff_vf_mad_cuda_ptx_len;
+
+// ---- one pair ----
+
+/// Launch a kernel over w x h items, in thread blocks of block_w x block_h.
+static int launch_kernel(AVFilterContext *ctx, CUfunction function, int w, int h,
+                         int block_w, int block_h)
+{
+    MADCUDAContext *s = ctx->priv;
+    void *args[] = { &s->params };
+
+    return CHECK_CU(s->pairs.cuda.cu->cuLaunchKernel(function, DIV_UP(w, block_w),
+                                                     DIV_UP(h, block_h), 1, block_w, block_h, 1,
+                                                     0, s->pairs.cuda.hwctx->stream, args, NULL));
+}
+
+static int transform(AVFilterContext *ctx, const CUFFTPlan *plan, CUdeviceptr in, CUdeviceptr out)
+{
+    MADCUDAContext *s = ctx->priv;
+
+    return ff_cufft_exec(&s->fft, ctx, plan, in, out);
+}
+
+static int clear(AVFilterContext *ctx, CUdeviceptr dst, size_t size)
+{
+    MADCUDAContext *s = ctx->priv;
+
+    return size ? CHECK_CU(s->pairs.cuda.cu->cuMemsetD8Async(dst, 0, size,
+                                                             s->pairs.cuda.hwctx->stream)) : 0;
+}
+
+/// The planes, their spectra, and the detection map.
+static int launch_detection(AVFilterContext *ctx)
+{
+    MADCUDAContext *s = ctx->priv;
+    const MADCUDAParams *p = &s->params;
+    const size_t plane_size    = (size_t)p->h * p->pitch * sizeof(float);
+    const size_t spectrum_size = (size_t)p->h * p->half_pitch * 2 * sizeof(float);
+    int ret;
+
+    if ((ret = launch_kernel(ctx, s->load, p->w, p->h, MAD_LOAD_W, MAD_LOAD_H)) < 0 ||
+        (ret = transform(ctx, &s->forward, p->plane, p->spectrum)) < 0 ||
+        (ret = launch_kernel(ctx, s->csf, p->w / 2 + 1, p->h, MAD_FILTER_THREADS, 1)) < 0 ||
+        (ret = transform(ctx, &s->inverse, p->spectrum + MAD_LIGHTNESS * spectrum_size,
+                         p->plane + MAD_LIGHTNESS * plane_size)) < 0)
+        return ret;
+    return launch_kernel(ctx, s->detect, p->nb_x, p->nb_y, MAD_DETECT_W, MAD_DETECT_H);
+}
+
+/// Cells of the responses to nb_filters filters of a scale.
+static int launch_filters(AVFilterContext *ctx)
+{
+    MADCUDAContext *s = ctx->priv;
+    MADCUDAParams *p  = &s->params;
+    const size_t row_size = (size_t)s->nb_columns * 2 * sizeof(float);
+    const int nb_rows     = s->nb_rows[p->scale], strip_rows = s->strip_rows[p->scale];
+    int ret;
+
+    // the last strip begins where it is a whole one
+    for (int row = 0; row < nb_rows; row += strip_rows) {
+        p->row = FFMIN(row, nb_rows - strip_rows);
+        ret = launch_kernel(ctx, s->filter, p->w, strip_rows, MAD_FILTER_THREADS, 1);
+        if (ret < 0)
+            return ret;
+        ret = transform(ctx, &s->rows[p->scale], p->response + p->row * row_size,
+                        p->response + p->row * row_size);
+        if (ret < 0)
+            return ret;
+    }
+    for (int column = 0; column < s->nb_columns; column += s->strip_columns) {
+        p->column = FFMIN(column, s->nb_columns - s->strip_columns);
+        ret = transform(ctx, &s->columns, p->response + p->column * 2 * sizeof(float), p->strip);
+        if (ret < 0)
+            return ret;
+        ret = launch_kernel(ctx, s->cells, s->strip_columns / MAD_STEP,
+                            p->nb_y + MAD_BLOCK_CELLS - 1, MAD_CELLS_W, MAD_CELLS_H);
+        if (ret < 0)
+            return ret;
+    }
+    return 0;
+}
+
+/**
+ * The appearance map. Scales have the more rows the finer they are, so that rows
+ * that are left out stay zero.
+ */
+static int launch_appearance(AVFilterContext *ctx)
+{
+    MADCUDAContext *s = ctx->priv;
+    MADCUDAParams *p  = &s->params;
+    const size_t row_size = (size_t)s->nb_columns * 2 * sizeof(float);
+    const int nb_rows     = s->nb_rows[MAD_SCALES - 1];
+    int ret;
+
+    if ((ret = clear(ctx, p->response + nb_rows * row_size, (p->h - nb_rows) * row_size)) < 0 ||
+        (ret = clear(ctx, p->appearance, s->appearance_size)) < 0)
+        return ret;
+    for (p->scale = MAD_SCALES - 1; p->scale >= 0; p->scale--) {
+        p->first_frequency = (p->h - s->nb_rows[p->scale] / 2) % p->h;
+        for (p->filter = 0; p->filter < MAD_ORIENTATIONS; p->filter += p->nb_filters) {
+            ret = launch_filters(ctx);
+            if (ret < 0)
+                return ret;
+        }
+        ret = launch_kernel(ctx, s->compare, p->nb_x, p->nb_y, MAD_BLOCKS_W, MAD_BLOCKS_H);
+        if (ret < 0)
+            return ret;
+    }
+    return 0;
+}
+
+/// Enqueue the kernels of the pair.
+static int launch(AVFilterContext *ctx)
+{
+    MADCUDAContext *s = ctx->priv;
+    int ret;
+
+    if ((ret = launch_detection(ctx)) < 0 || (ret = launch_appearance(ctx)) < 0)
+        return ret;
+    return launch_kernel(ctx, s->pool, MAD_POOL_BLOCKS * MAD_POOL_THREADS, 1,
+                         MAD_POOL_THREADS, 1);
+}
+
+/// Score a frame whose result is there.
+static int report(AVFilterContext *ctx, AVFrame *frame, const void *data)
+{
+    MADCUDAContext *s = ctx->priv;
+    const MADCUDAResult *result = data;
+    const uint64_t n = ff_quality_log_count(&s->common.log);
+
+    if (!result)
+        return 0;
+    return ff_mad_score(&s->common, ctx, frame, n, ctx->outputs[0]->time_base,
+                        ff_quality_width(frame), ff_quality_height(frame),
+                        result->hi, result->lo);
+}
+
+// ---- memory, plans and tables for a size ----
+
+static void free_device_memory(AVFilterContext *ctx)
+{
+    MADCUDAContext *s = ctx->priv;
+    CUdeviceptr *memory[] = { &s->memory, &s->work };
+
+    for (int i = 0; i < FF_ARRAY_ELEMS(memory); i++) {
+        // frees wait for kernels that still use it
+        if (*memory[i])
+            CHECK_CU(s->pairs.cuda.cu->cuMemFree(*memory[i]));
+        *memory[i] = 0;
+    }
+    ff_cufft_free(&s->fft, ctx, &s->forward);
+    ff_cufft_free(&s->fft, ctx, &s->inverse);
+    ff_cufft_free(&s->fft, ctx, &s->columns);
+    for (int i = 0; i < MAD_SCALES; i++)
+        ff_cufft_free(&s->fft, ctx, &s->rows[i]);
+    s->width = s->height = s->depth = 0;
+}
+
+/// Copy a table to the device, in the order of what is enqueued.
+static int upload(AVFilterContext *ctx, CUdeviceptr dst, const float *table, size_t nb)
+{
+    MADCUDAContext *s = ctx->priv;
+
+    return CHECK_CU(s->pairs.cuda.cu->cuMemcpyHtoDAsync(dst, table, nb * sizeof(*table),
+                                                        s->pairs.cuda.hwctx->stream));
+}
+
+/// Lightness of the samples of one picture.
+static int upload_lightness(AVFilterContext *ctx, int image)
+{
+    MADCUDAContext *s = ctx->priv;
+    const MADRange range = s->range[image];
+    const int nb = s->params.image[image].white + 1;
+    float *table = av_malloc_array(nb, sizeof(*table));
+    int ret;
+
+    if (!table)
+        return AVERROR(ENOMEM);
+    for (int i = 0; i < nb; i++)
+        table[i] = ff_mad_lightness(ff_mad_value(range, range.black + i));
+    ret = upload(ctx, s->lightness[image], table, nb);
+    av_free(table);
+    return ret;
+}
+
+/**
+ * The filter of the lightness. Only the real part of its output is used, which is
+ * the output of the mean of the filter at a frequency and at the opposite one.
+ */
+static int upload_csf(AVFilterContext *ctx)
+{
+    MADCUDAContext *s = ctx->priv;
+    const MADCUDAParams *p = &s->params;
+    const int w = p->w, h = p->h, cw = (w + 1) / 2, ch = (h + 1) / 2;
+    float *quarter = av_malloc_array(cw * ch, sizeof(*quarter));
+    float *table   = av_calloc(h * p->half_pitch, sizeof(*table));
+    int ret = AVERROR(ENOMEM);
+
+    if (!quarter || !table)
+        goto end;
+    // with the zero frequency in the middle it is symmetric in both axes
+    for (int r = 0; r < ch; r++)
+        for (int c = 0; c < cw; c++)
+            quarter[r * cw + c] = ff_mad_csf((r + ch) % h, (c + cw) % w, h, w);
+    for (int r = 0; r < h; r++)
+        for (int c = 0; c <= w / 2; c++) {
+            const int r0 = (r + h / 2) % h, r1 = (h - r + h / 2) % h;
+            const int c0 = (c + w / 2) % w, c1 = (w - c + w / 2) % w;
+
+            table[r * p->half_pitch + c] = p->norm / 2 *
+                (quarter[FFMIN(r0, h - 1 - r0) * cw + FFMIN(c0, w - 1 - c0)] +
+                 quarter[FFMIN(r1, h - 1 - r1) * cw + FFMIN(c1, w - 1 - c1)]);
+        }
+    ret = upload(ctx, p->csf, table, h * p->half_pitch);
+
+end:
+    av_free(quarter);
+    av_free(table);
+    return ret;
+}
+
+/// Where frequencies are for the log-Gabor filters, by the distances from the centre.
+static int upload_polar(AVFilterContext *ctx)
+{
+    MADCUDAContext *s = ctx->priv;
+    const MADCUDAParams *p = &s->params;
+    const int w = p->w / 2 + 1, h = p->h / 2 + 1;
+    float *table = av_malloc_array(w * h, 2 * sizeof(*table));
+    int ret;
+
+    if (!table)
+        return AVERROR(ENOMEM);
+    for (int r = 0; r < h; r++)
+        for (int c = 0; c < w; c++) {
+            float *place = &table[2 * (r * w + c)];
+            const double angle = fabs(ff_mad_angle(r, c, p->h, p->w));
+
+            place[0] = ff_mad_radial_distance(0, r, c, p->h, p->w);
+            place[1] = FFMIN(angle, MAD_ANGLE_TURN / 2 - angle);
+        }
+    ret = upload(ctx, p->polar, table, 2 * w * h);
+    av_free(table);
+    return ret;
+}
+
+/// Rows of the spectrum, around the zero frequency, where a scale's filters matter.
+static int count_rows(int scale, int width, int height)
+{
+    int r = height / 2;
+
+    while (r > 0 && ff_mad_radial(scale, r, 0, height, width) < MIN_GAIN)
+        r--;
+    return FFMIN(2 * r + 2, height);
+}
+
+/// What the kernels know of a size.
+static void set_size(AVFilterContext *ctx, int width, int height)
+{
+    MADCUDAContext *s = ctx->priv;
+    MADCUDAParams *p  = &s->params;
+    const int border  = MAD_BORDER_BEGIN + MAD_BORDER_END;
+    size_t row_size;
+    int nb_strips;
+
+    p->w          = width;
+    p->h          = height;
+    p->pitch      = FFALIGN(width, ALIGN);
+    p->half_pitch = FFALIGN(width / 2 + 1, ALIGN);
+    p->norm       = 1. / ((double)width * height);
+    p->nb_x       = DIV_UP(width  - border, MAD_STEP);
+    p->nb_y       = DIV_UP(height - border, MAD_STEP);
+    for (p->double_x = p->nb_x; mad_nb_sub_blocks(MAD_FIRST_CELL + p->double_x - 1, width) < 2; )
+        p->double_x--;
+    for (p->double_y = p->nb_y; mad_nb_sub_blocks(MAD_FIRST_CELL + p->double_y - 1, height) < 2; )
+        p->double_y--;
+    p->min_variance = exp(2 * MAD_MIN_CONTRAST);
+    for (int i = 0; i < MAD_SCALES; i++) {
+        p->radial_step[i] = ff_mad_radial_distance(i, 1, 1, height, width) -
+                            ff_mad_radial_distance(0, 1, 1, height, width);
+        p->weight[i]      = ff_mad_weight(i);
+    }
+
+    s->appearance_size = (size_t)p->nb_x * p->nb_y * sizeof(float);
+    for (p->nb_filters = MAD_ORIENTATIONS; p->nb_filters > 1; p->nb_filters /= 2)
+        if ((size_t)p->nb_filters * MAD_IMAGES * p->pitch * height * 2 * sizeof(float) <= MAX_RESPONSE)
+            break;
+    s->nb_columns = p->nb_filters * MAD_IMAGES * p->pitch;
+    row_size      = s->nb_columns * 2 * sizeof(float);
+
+    nb_strips        = DIV_UP(height * row_size, MAX_STRIP);
+    s->strip_columns = FFALIGN(DIV_UP(s->nb_columns, nb_strips), ALIGN);
+    p->strip_pitch   = s->strip_columns;
+    for (int i = 0; i < MAD_SCALES; i++) {
+        s->nb_rows[i]    = count_rows(i, width, height);
+        nb_strips        = DIV_UP(s->nb_rows[i] * row_size, MAX_STRIP);
+        s->strip_rows[i] = DIV_UP(s->nb_rows[i], nb_strips);
+    }
+}
+
+static int alloc_memory(AVFilterContext *ctx, int depth)
+{
+    MADCUDAContext *s = ctx->priv;
+    MADCUDAParams *p  = &s->params;
+    const size_t rows = p->h, complex = 2 * sizeof(float);
+    const size_t nb_cells = (size_t)(p->nb_x + MAD_BLOCK_CELLS - 1) * (p->nb_y + MAD_BLOCK_CELLS - 1);
+    const size_t response = rows * s->nb_columns * complex;
+    const size_t planes   = rows * MAD_PLANES * p->pitch * sizeof(float);
+    const struct { CUdeviceptr *ptr; size_t size; } part[] = {
+        { &p->response,                FFMAX(response, planes) },
+        { &p->spectrum,                rows * MAD_PLANES * p->half_pitch * complex },
+        { &p->strip,                   rows * s->strip_columns * complex },
+        { &p->csf,                     rows * p->half_pitch * sizeof(float) },
+        { &p->polar,                   (size_t)(p->w / 2 + 1) * (p->h / 2 + 1) * complex },
+        { &p->cells,                   nb_cells * MAD_ORIENTATIONS * MAD_IMAGES * 4 * sizeof(float) },
+        { &p->detection,               s->appearance_size },
+        { &p->appearance,              s->appearance_size },
+        { &s->lightness[0],            sizeof(float) << depth },
+        { &s->lightness[1],            sizeof(float) << depth },
+        { &p->first,                   MAD_IMAGES * sizeof(float) },
+        { &p->partial,                 MAD_POOL_BLOCKS * sizeof(MADCUDAResult) },
+        { &p->nb_done,                 sizeof(unsigned) },
+    };
+    size_t size = 0;
+    int ret;
+
+    for (int i = 0; i < FF_ARRAY_ELEMS(part); i++)
+        size += FFALIGN(part[i].size, 256);
+    ret = CHECK_CU(s->pairs.cuda.cu->cuMemAlloc(&s->memory, size));
+    if (ret < 0)
+        return ret;
+    s->memory_size = size;
+    for (int i = FF_ARRAY_ELEMS(part) - 1; i >= 0; i--) {
+        size -= FFALIGN(part[i].size, 256);
+        *part[i].ptr = s->memory + size;
+    }
+    // the planes are not needed any more when the first response is made
+    p->plane = p->response;
+    // padding is transformed, too
+    return clear(ctx, s->memory, s->memory_size);
+}
+
+static int make_plans(AVFilterContext *ctx)
+{
+    MADCUDAContext *s = ctx->priv;
+    const MADCUDAParams *p = &s->params;
+    const CUstream stream  = s->pairs.cuda.hwctx->stream;
+    const int w = p->w, h = p->h;
+    const CUFFTLayout plane    = { p->pitch,      1, h * p->pitch      };
+    const CUFFTLayout spectrum = { p->half_pitch, 1, h * p->half_pitch };
+    const CUFFTLayout response = { h, s->nb_columns,    1 };
+    const CUFFTLayout strip    = { h, s->strip_columns, 1 };
+    const CUFFTLayout row      = { w, 1, p->pitch };
+    CUFFTPlan *plans[3 + MAD_SCALES] = { &s->forward, &s->inverse, &s->columns };
+    size_t work_size = 0;
+    int ret;
+
+    if ((ret = ff_cufft_plan(&s->fft, ctx, &s->forward, stream, CUFFT_R2C, h, w, plane, spectrum,
+                             MAD_PLANES, &work_size)) < 0 ||
+        (ret = ff_cufft_plan(&s->fft, ctx, &s->inverse, stream, CUFFT_C2R, h, w, spectrum, plane,
+                             MAD_PLANES - MAD_LIGHTNESS, &work_size)) < 0 ||
+        (ret = ff_cufft_plan(&s->fft, ctx, &s->columns, stream, CUFFT_C2C, 0, h, response, strip,
+                             s->strip_columns, &work_size)) < 0)
+        return ret;
+    for (int i = 0; i < MAD_SCALES; i++) {
+        ret = ff_cufft_plan(&s->fft, ctx, &s->rows[i], stream, CUFFT_C2C, 0, w, row, row,
+                            s->strip_rows[i] * p->nb_filters * MAD_IMAGES, &work_size);
+        if (ret < 0)
+            return ret;
+        plans[3 + i] = &s->rows[i];
+    }
+
+    // there may be nothing to allocate, but that is no work area
+    ret = CHECK_CU(s->pairs.cuda.cu->cuMemAlloc(&s->work, FFMAX(work_size, 1)));
+    if (ret < 0)
+        return ret;
+    for (int i = 0; i < FF_ARRAY_ELEMS(plans); i++) {
+        ret = ff_cufft_set_work(&s->fft, ctx, plans[i], s->work);
+        if (ret < 0)
+            return ret;
+    }
+    av_log(ctx, AV_LOG_VERBOSE, "%dx%d takes %.1f MiB of GPU memory, and %.1f MiB for %s.\n",
+           w, h, s->memory_size / 1048576., work_size / 1048576., s->fft.name);
+    return 0;
+}
+
+static int set_up(AVFilterContext *ctx, int width, int height, int depth)
+{
+    MADCUDAContext *s = ctx->priv;
+    int ret;
+
+    free_device_memory(ctx);
+    set_size(ctx, width, height);
+    if ((ret = alloc_memory(ctx, depth)) < 0 ||
+        (ret = make_plans(ctx))          < 0 ||
+        (ret = upload_csf(ctx))          < 0 ||
+        (ret = upload_polar(ctx))        < 0)
+        return ret;
+    for (int i = 0; i < MAD_IMAGES; i++)
+        s->range[i] = (MADRange){ 0 };
+    s->width  = width;
+    s->height = height;
+    s->depth  = depth;
+    return 0;
+}
+
+/// Be ready for pairs of a size and depth.
+static int prepare(AVFilterContext *ctx, int width, int height, int depth)
+{
+    MADCUDAContext *s = ctx->priv;
+    CUcontext dummy;
+    int ret;
+
+    if (width == s->width && height == s->height && depth == s->depth)
+        return 0;
+    ret = CHECK_CU(s->pairs.cuda.cu->cuCtxPushCurrent(s->pairs.cuda.hwctx->cuda_ctx));
+    if (ret < 0)
+        return ret;
+    ret = set_up(ctx, width, height, depth);
+    CHECK_CU(s->pairs.cuda.cu->cuCtxPopCurrent(&dummy));
+    return ret;
+}
+
+static int load_functions(AVFilterContext *ctx)
+{
+    MADCUDAContext *s = ctx->priv;
+    const struct { CUfunction *function; const char *name; } kernel[] = {
+        { &s->load_8,  "mad_load_8"  },
+        { &s->load_16, "mad_load_16" },
+        { &s->csf,     "mad_csf"     },
+        { &s->detect,  "mad_detect"  },
+        { &s->filter,  "mad_filter"  },
+        { &s->cells,   "mad_cells"   },
+        { &s->compare, "mad_compare" },
+        { &s->pool,    "mad_pool"    },
+    };
+    CUcontext dummy;
+    int ret = CHECK_CU(s->pairs.cuda.cu->cuCtxPushCurrent(s->pairs.cuda.hwctx->cuda_ctx));
+
+    if (ret < 0)
+        return ret;
+    for (int i = 0; i < FF_ARRAY_ELEMS(kernel) && ret >= 0; i++)
+        ret = CHECK_CU(s->pairs.cuda.cu->cuModuleGetFunction(kernel[i].function,
+                                                             s->pairs.cuda.module,
+                                                             kernel[i].name));
+    CHECK_CU(s->pairs.cuda.cu->cuCtxPopCurrent(&dummy));
+    return ret;
+}
+
+// ---- the filter ----
+
+/// Say where a picture is, and what its samples mean.
+static int set_image(AVFilterContext *ctx, int i, const AVFrame *frame,
+                     const AVPixFmtDescriptor *desc)
+{
+    MADCUDAContext *s   = ctx->priv;
+    MADCUDAImage *image = &s->params.image[i];
+    const MADRange range = ff_mad_range(&s->common, frame, desc);
+    const int is_new     = range.scale != s->range[i].scale;
+    CUcontext dummy;
+    int ret;
+
+    image->src       = (CUdeviceptr)frame->data[0] + frame->crop_top * frame->linesize[0] +
+                       frame->crop_left * desc->comp[0].step;
+    image->pitch     = frame->linesize[0];
+    image->black     = range.black;
+    image->white     = lrint(255 / range.scale);
+    image->lightness = s->lightness[i];
+    s->range[i]      = range;
+    if (!is_new)
+        return 0;
+    ret = CHECK_CU(s->pairs.cuda.cu->cuCtxPushCurrent(s->pairs.cuda.hwctx->cuda_ctx));
+    if (ret < 0)
+        return ret;
+    ret = upload_lightness(ctx, i);
+    CHECK_CU(s->pairs.cuda.cu->cuCtxPopCurrent(&dummy));
+    return ret;
+}
+
+static const AVPixFmtDescriptor *descriptor(const AVBufferRef *frames_ref)
+{
+    return av_pix_fmt_desc_get(((AVHWFramesContext *)frames_ref->data)->sw_format);
+}
+
+static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *ref)
+{
+    MADCUDAContext *s = ctx->priv;
+    const AVFrame *frames[MAD_IMAGES] = { [MAD_REFERENCE] = ref, [MAD_DISTORTED] = frame };
+    const AVPixFmtDescriptor *desc    = descriptor(frame->hw_frames_ctx);
+    const int width = ff_quality_width(frame), height = ff_quality_height(frame);
+    MADCUDAParams *p = &s->params;
+    int ret;
+
+    if ((ret = ff_mad_check_size(ctx, width, height, ff_quality_width(ref),
+                                 ff_quality_height(ref), "scale_cuda")) < 0 ||
+        (ret = prepare(ctx, width, height, desc->comp[0].depth)) < 0)
+        return ret;
+    for (int i = 0; i < MAD_IMAGES; i++) {
+        ret = set_image(ctx, i, frames[i], desc);
+        if (ret < 0)
+            return ret;
+        p->image[i].scale = s->range[i].scale / s->range[MAD_REFERENCE].scale;
+    }
+    p->unit      = s->range[MAD_REFERENCE].scale;
+    p->lmse_unit = p->unit * p->unit / (MAD_BLOCK * MAD_BLOCK);
+    p->down      = desc->comp[0].shift;
+    p->result    = ff_quality_cuda_next_result(&s->pairs.cuda);
+    s->load      = desc->comp[0].depth > 8 ? s->load_16 : s->load_8;
+    return 0;
+}
+
+static int activate(AVFilterContext *ctx)
+{
+    MADCUDAContext *s = ctx->priv;
+    int ret = ff_quality_pairs_activate(ctx, &s->pairs), finished = 0;
+
+    s->common.more_wanted = ff_outlink_frame_wanted(ctx->outputs[0]);
+    if (ff_outlink_get_status(ctx->outputs[0]))
+        finished = ff_mad_finish(&s->common, ctx);
+    return finished < 0 ? finished : ret;
+}
+
+static av_cold int init(AVFilterContext *ctx)
+{
+    MADCUDAContext *s = ctx->priv;
+    int ret = ff_cufft_load(&s->fft, ctx);
+
+    if (ret < 0)
+        return ret;
+    s->pairs.add       = add_pair;
+    s->pairs.launch    = launch;
+    s->pairs.report    = report;
+    s->pairs.max_batch = 1;
+    return ff_mad_init(&s->common, ctx, NULL);
+}
+
+static av_cold void uninit(AVFilterContext *ctx)
+{
+    MADCUDAContext *s = ctx->priv;
+    CUcontext dummy;
+
+    ff_quality_pairs_uninit(ctx, &s->pairs);
+    ff_mad_uninit(&s->common, ctx);
+    if (s->pairs.cuda.cu &&
+        CHECK_CU(s->pairs.cuda.cu->cuCtxPushCurrent(s->pairs.cuda.hwctx->cuda_ctx)) >= 0) {
+        free_device_memory(ctx);
+        CHECK_CU(s->pairs.cuda.cu->cuCtxPopCurrent(&dummy));
+    }
+    ff_quality_cuda_close(&s->pairs.cuda, ctx);
+}
+
+static int config_reference(AVFilterLink *inlink)
+{
+    AVFilterContext *ctx = inlink->dst;
+    MADCUDAContext *s    = ctx->priv;
+    int ret;
+
+    if ((ret = ff_mad_config(&s->common, ctx, "scale_cuda")) < 0 ||
+        (ret = ff_quality_pairs_config_inputs(ctx, &s->pairs, ff_vf_mad_cuda_ptx_data,
+                                              ff_vf_mad_cuda_ptx_len,
+                                              sizeof(MADCUDAResult))) < 0 ||
+        (ret = load_functions(ctx)) < 0)
+        return ret;
+    return prepare(ctx, inlink->w, inlink->h,
+                   descriptor(ff_filter_link(inlink)->hw_frames_ctx)->comp[0].depth);
+}
+
+static int config_output(AVFilterLink *outlink)
+{
+    MADCUDAContext *s = outlink->src->priv;
+
+    return ff_quality_pairs_config_output(outlink, &s->pairs);
+}
+
+static const AVFilterPad mad_cuda_inputs[] = {
+    {
+        .name         = "main",
+        .type         = AVMEDIA_TYPE_VIDEO,
+    },
+    {
+        .name         = "reference",
+        .type         = AVMEDIA_TYPE_VIDEO,
+        .config_props = config_reference,
+    },
+};
+
+static const AVFilterPad mad_cuda_outputs[] = {
+    {
+        .name         = "default",
+        .type         = AVMEDIA_TYPE_VIDEO,
+        .config_props = config_output,
+    },
+};
+
+const FFFilter ff_vf_mad_cuda = {
+    FILTER_PUBLIC(name)        = "mad_cuda",
+    FILTER_PUBLIC(description) = NULL_IF_CONFIG_SMALL("Measure the most apparent distortion between two streams of CUDA frames (MAD)."),
+    FILTER_PUBLIC(priv_class)  = &mad_cuda_class,
+    FILTER_PUBLIC(flags)       = AVFILTER_FLAG_METADATA_ONLY | AVFILTER_FLAG_HWDEVICE |
+                                 AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
+    .preinit                   = mad_cuda_framesync_preinit,
+    .priv_size                 = sizeof(MADCUDAContext),
+    .init                      = init,
+    .activate                  = activate,
+    .uninit                    = uninit,
+    FILTER_INPUTS(mad_cuda_inputs),
+    FILTER_OUTPUTS(mad_cuda_outputs),
+    FILTER_SINGLE_PIXFMT(AV_PIX_FMT_CUDA),
+};

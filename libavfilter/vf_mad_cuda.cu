@@ -1,0 +1,549 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * The kernels of MAD between the transforms, which are cuFFT's.
+ *
+ * Planes are transformed in single precision, less their first sample: the
+ * log-Gabor filters have no zero frequency, and the responses of what is flat are
+ * zeros then. Statistics of blocks are made from those of 4x4 cells about the
+ * cells' means: no sum of powers cancels.
+ */
+
+#include "cuda/quality_cuda.cuh"
+#include "vf_mad_cuda.h"
+
+#define CELL_SAMPLES  (MAD_STEP * MAD_STEP)
+#define BLOCK_SAMPLES (MAD_BLOCK * MAD_BLOCK)
+#define SUB_SAMPLES   (MAD_SUB_BLOCK * MAD_SUB_BLOCK)
+#define SUB_CELLS     (MAD_SUB_BLOCK / MAD_STEP)
+
+/// Where plane i begins.
+static DEVICE_INLINE float *plane_of(const MADCUDAParams &p, int i)
+{
+    return p.plane + (int64_t)i * p.h * p.pitch;
+}
+
+static DEVICE_INLINE float2 *spectrum_of(const MADCUDAParams &p, int i)
+{
+    return (float2 *)p.spectrum + (int64_t)i * p.h * p.half_pitch;
+}
+
+static DEVICE_INLINE float square(float x)
+{
+    return x * x;
+}
+
+/// A sample less black, limited to the range.
+template<typename T>
+static DEVICE_INLINE int load_sample(const MADCUDAParams &p, const MADCUDAImage &image,
+                                     int x, int y)
+{
+    int v = ((const T *)(image.src + (int64_t)y * image.pitch))[x] >> p.down;
+
+    v -= image.black;
+    v  = v > 0 ? v : 0;
+    return v < image.white ? v : image.white;
+}
+
+/// Make the planes; a thread has one sample of each.
+template<typename T>
+static DEVICE_INLINE void load(const MADCUDAParams &p)
+{
+    const int x = blockIdx.x * MAD_LOAD_W + threadIdx.x;
+    const int y = blockIdx.y * MAD_LOAD_H + threadIdx.y;
+    const int64_t i = (int64_t)y * p.pitch + x;
+    float lightness[MAD_IMAGES];
+
+    if (x >= p.w || y >= p.h)
+        return;
+    UNROLL
+    for (int n = 0; n < MAD_IMAGES; n++) {
+        const MADCUDAImage &image = p.image[n];
+        const int v       = load_sample<T>(p, image, x, y);
+        const float first = load_sample<T>(p, image, 0, 0) * image.scale;
+
+        if (!x && !y)
+            p.first[n] = first;
+        plane_of(p, n)[i] = v * image.scale - first;
+        lightness[n]      = image.lightness[v];
+    }
+    plane_of(p, MAD_LIGHTNESS)[i]     = lightness[MAD_REFERENCE];
+    plane_of(p, MAD_LIGHTNESS + 1)[i] = lightness[MAD_DISTORTED] - lightness[MAD_REFERENCE];
+}
+
+/// Statistics of samples: their mean, and sums of powers of what is beyond it.
+typedef struct Moments {
+    float mean, m2, m3, m4;
+} Moments;
+
+/// Statistics of a cell of 16 samples.
+static DEVICE_INLINE Moments cell_moments(const float v[CELL_SAMPLES])
+{
+    Moments m = { 0.f, 0.f, 0.f, 0.f };
+
+    UNROLL
+    for (int i = 0; i < CELL_SAMPLES; i++)
+        m.mean += v[i];
+    m.mean *= 1.f / CELL_SAMPLES;
+    UNROLL
+    for (int i = 0; i < CELL_SAMPLES; i++) {
+        const float d = v[i] - m.mean, d2 = d * d;
+
+        m.m2 += d2;
+        m.m3 += d2 * d;
+        m.m4 += d2 * d2;
+    }
+    return m;
+}
+
+/// Mean and 2nd moment of some cells.
+static DEVICE_INLINE Moments join_variances(const Moments *cell, int pitch, int w, int h)
+{
+    Moments m = { 0.f, 0.f, 0.f, 0.f };
+
+    UNROLL
+    for (int y = 0; y < h; y++)
+        UNROLL
+        for (int x = 0; x < w; x++)
+            m.mean += cell[y * pitch + x].mean;
+    m.mean *= 1.f / (w * h);
+    UNROLL
+    for (int y = 0; y < h; y++)
+        UNROLL
+        for (int x = 0; x < w; x++) {
+            const Moments &c = cell[y * pitch + x];
+
+            m.m2 += c.m2 + CELL_SAMPLES * square(c.mean - m.mean);
+        }
+    return m;
+}
+
+/// Mean and moments of the cells of a block.
+static DEVICE_INLINE Moments join_cells(const float4 *cell, int pitch)
+{
+    float4 c[MAD_BLOCK_CELLS * MAD_BLOCK_CELLS];
+    Moments m = { 0.f, 0.f, 0.f, 0.f };
+
+    UNROLL
+    for (int y = 0; y < MAD_BLOCK_CELLS; y++)
+        UNROLL
+        for (int x = 0; x < MAD_BLOCK_CELLS; x++)
+            c[y * MAD_BLOCK_CELLS + x] = cell[y * pitch + x];
+    UNROLL
+    for (int i = 0; i < MAD_BLOCK_CELLS * MAD_BLOCK_CELLS; i++)
+        m.mean += c[i].x;
+    m.mean *= 1.f / (MAD_BLOCK_CELLS * MAD_BLOCK_CELLS);
+    UNROLL
+    for (int i = 0; i < MAD_BLOCK_CELLS * MAD_BLOCK_CELLS; i++) {
+        const float d = c[i].x - m.mean, d2 = d * d;
+
+        m.m2 += c[i].y + CELL_SAMPLES * d2;
+        m.m3 += c[i].z + d * (3 * c[i].y + CELL_SAMPLES * d2);
+        m.m4 += c[i].w + 4 * d * c[i].z + d2 * (6 * c[i].y + CELL_SAMPLES * d2);
+    }
+    return m;
+}
+
+/**
+ * What detection of one tile of blocks shares. Cells reach 3 beyond the last
+ * block's first; lmse of a sample is over those from 7 before it to 8 after it.
+ */
+#define DETECT_CELLS_W (MAD_DETECT_W + MAD_BLOCK_CELLS - 1)
+#define DETECT_CELLS_H (MAD_DETECT_H + MAD_BLOCK_CELLS - 1)
+#define LMSE_BEFORE    (MAD_BLOCK / 2 - 1)
+#define LMSE_W         (MAD_DETECT_W * MAD_STEP + MAD_BLOCK - 1)
+#define LMSE_H         (MAD_DETECT_H * MAD_STEP + MAD_BLOCK - 1)
+#define DETECT_THREADS (MAD_DETECT_W * MAD_DETECT_H)
+
+typedef struct Detect {
+    Moments reference[DETECT_CELLS_H][DETECT_CELLS_W];
+    Moments error[DETECT_CELLS_H][DETECT_CELLS_W];
+    float difference[LMSE_H][LMSE_W + 1];                   ///< squared
+    float row_sum[LMSE_H][MAD_DETECT_W * MAD_STEP];         ///< over MAD_BLOCK of them
+} Detect;
+
+/// Sums of MAD_BLOCK values from each of the first MAD_STEP on.
+static DEVICE_INLINE void box_sums(float dst[MAD_STEP], const float *src, int stride)
+{
+    float v[MAD_STEP + MAD_BLOCK - 1], middle = 0.f;
+
+    UNROLL
+    for (int i = 0; i < MAD_STEP + MAD_BLOCK - 1; i++)
+        v[i] = src[i * stride];
+    UNROLL
+    for (int i = MAD_STEP - 1; i < MAD_BLOCK; i++)
+        middle += v[i];
+    UNROLL
+    for (int i = 0; i < MAD_STEP; i++) {
+        dst[i] = middle;
+        UNROLL
+        for (int j = i; j < MAD_STEP - 1; j++)
+            dst[i] += v[j];
+        UNROLL
+        for (int j = MAD_BLOCK; j < MAD_BLOCK + i; j++)
+            dst[i] += v[j];
+    }
+}
+
+/// Cell moments of the filtered lightness for a tile.
+static DEVICE_INLINE void load_cells(Detect &s, const MADCUDAParams &p, int tx, int ty, int thread)
+{
+    for (int i = thread; i < DETECT_CELLS_W * DETECT_CELLS_H; i += DETECT_THREADS) {
+        const int cx = i % DETECT_CELLS_W, cy = i / DETECT_CELLS_W;
+
+        if (tx + cx >= p.nb_x + MAD_BLOCK_CELLS - 1 || ty + cy >= p.nb_y + MAD_BLOCK_CELLS - 1)
+            continue;
+        UNROLL
+        for (int n = 0; n < 2; n++) {
+            const float4 *src = (const float4 *)(plane_of(p, MAD_LIGHTNESS + n) +
+                                (int64_t)MAD_STEP * (ty + cy + MAD_FIRST_CELL) * p.pitch +
+                                MAD_STEP * (tx + cx + MAD_FIRST_CELL));
+            float v[CELL_SAMPLES];
+
+            UNROLL
+            for (int y = 0; y < MAD_STEP; y++) {
+                const float4 row = src[y * p.pitch / MAD_STEP];
+
+                v[4 * y]     = row.x;
+                v[4 * y + 1] = row.y;
+                v[4 * y + 2] = row.z;
+                v[4 * y + 3] = row.w;
+            }
+            (n ? s.error : s.reference)[cy][cx] = cell_moments(v);
+        }
+    }
+}
+
+/// Squared differences of the samples, those outside the tile's own reach as 0.
+static DEVICE_INLINE void load_differences(Detect &s, const MADCUDAParams &p,
+                                           int tx, int ty, int thread)
+{
+    const float *reference = plane_of(p, MAD_REFERENCE), *distorted = plane_of(p, MAD_DISTORTED);
+
+    for (int i = thread; i < LMSE_W * LMSE_H; i += DETECT_THREADS) {
+        const int x = i % LMSE_W, y = i / LMSE_W;
+        const int sx = MAD_BORDER_BEGIN + MAD_STEP * tx - LMSE_BEFORE + x;
+        const int sy = MAD_BORDER_BEGIN + MAD_STEP * ty - LMSE_BEFORE + y;
+        const int64_t j = (int64_t)sy * p.pitch + sx;
+
+        s.difference[y][x] = sx < p.w && sy < p.h
+                           ? square((distorted[j] + p.first[MAD_DISTORTED]) -
+                                    (reference[j] + p.first[MAD_REFERENCE])) : 0.f;
+    }
+}
+
+/// Square of the mask of a block.
+static DEVICE_INLINE float mask_square(const Detect &s, const MADCUDAParams &p, int bx, int by)
+{
+    const int x = threadIdx.x, y = threadIdx.y;
+    const Moments reference = join_variances(&s.reference[y][x], DETECT_CELLS_W,
+                                             MAD_BLOCK_CELLS, MAD_BLOCK_CELLS);
+    const Moments error     = join_variances(&s.error[y][x], DETECT_CELLS_W,
+                                             MAD_BLOCK_CELLS, MAD_BLOCK_CELLS);
+    const float visible = error.m2 / (BLOCK_SAMPLES - 1);
+    float masking = 0.f;
+
+    UNROLL
+    for (int dy = 0; dy < 2; dy++)
+        UNROLL
+        for (int dx = 0; dx < 2; dx++) {
+            const float m2 = join_variances(&s.reference[y + dy][x + dx], DETECT_CELLS_W,
+                                            SUB_CELLS, SUB_CELLS).m2;
+
+            if ((!dx && !dy) || (m2 < masking && (!dx || bx < p.double_x) &&
+                                                 (!dy || by < p.double_y)))
+                masking = m2;
+        }
+    masking /= SUB_SAMPLES - 1;
+    masking  = masking > p.min_variance * square(reference.mean)
+             ? masking : p.min_variance * square(reference.mean);
+    // ln(a / b) of standard deviations is half of that of variances
+    return reference.mean >= (float)MAD_MIN_MEAN && visible > masking
+         ? square(0.5f * 0.693147181f * approx_log2(visible / masking)) : 0.f;
+}
+
+/// Sum over a block's first cell, as far as it is in the interior.
+static DEVICE_INLINE float lmse_square(const Detect &s, const MADCUDAParams &p, int bx, int by)
+{
+    float sum = 0.f;
+
+    UNROLL
+    for (int x = 0; x < MAD_STEP; x++) {
+        float lmse[MAD_STEP];
+
+        box_sums(lmse, &s.row_sum[MAD_STEP * threadIdx.y][MAD_STEP * threadIdx.x + x],
+                 MAD_DETECT_W * MAD_STEP);
+        UNROLL
+        for (int y = 0; y < MAD_STEP; y++)
+            if (MAD_BORDER_BEGIN + MAD_STEP * bx + x < p.w - MAD_BORDER_END &&
+                MAD_BORDER_BEGIN + MAD_STEP * by + y < p.h - MAD_BORDER_END)
+                sum += square(p.lmse_unit * lmse[y]);
+    }
+    return sum;
+}
+
+/// Twice the place of a frequency from the centre, which in odd sizes is between two.
+static DEVICE_INLINE int twice_from_centre(int i, int size)
+{
+    const int place = i + (size + 1) / 2;
+
+    return 2 * (place < size ? place : place - size) - size;
+}
+
+/// A filter's factor; distances are in widths.
+static DEVICE_INLINE float filter_gain(const MADCUDAParams &p, float radial, float angle,
+                                       int orientation)
+{
+    const float turn = (float)MAD_ANGLE_TURN;
+    float d = fabsf(angle - orientation * (float)MAD_ANGLE_STEP);
+
+    d = d < turn - d ? d : turn - d;
+    // exp(-x / 2)
+    return p.norm * approx_exp2(-0.5f * 1.44269504f * (radial * radial + d * d));
+}
+
+/// Sums of 2nd powers below it are rounding errors of nothing.
+#define MIN_M2 1e-15f
+
+/// Standard deviation, skewness and kurtosis of a block.
+static DEVICE_INLINE void block_statistics(float dst[3], const float4 *cell, int pitch)
+{
+    const Moments m = join_cells(cell, pitch);
+    const bool flat = m.m2 < MIN_M2;
+
+    dst[0] = flat ? 0.f : approx_sqrt(m.m2 / (BLOCK_SAMPLES - 1));
+    dst[1] = flat ? 0.f : MAD_BLOCK * m.m3 / (m.m2 * approx_sqrt(m.m2));
+    dst[2] = flat ? 0.f : BLOCK_SAMPLES * m.m4 / (m.m2 * m.m2);
+}
+
+/// How much of the first cell of a block is in the interior, along an axis.
+static DEVICE_INLINE int nb_inside(int block, int size)
+{
+    const int left = size - MAD_BORDER_END - MAD_BORDER_BEGIN - MAD_STEP * block;
+
+    return left < MAD_STEP ? left : MAD_STEP;
+}
+
+/// Sum over a thread block, for its first thread.
+static DEVICE_INLINE double block_sum(double *shared, double value)
+{
+    const int i = threadIdx.x;
+
+    __syncthreads();
+    shared[i] = value;
+    for (int n = MAD_POOL_THREADS / 2; n; n /= 2) {
+        __syncthreads();
+        if (i < n)
+            shared[i] += shared[i + n];
+    }
+    return shared[0];
+}
+
+extern "C" {
+
+__global__ void mad_load_8(MADCUDAParams p)
+{
+    load<uint8_t>(p);
+}
+
+__global__ void mad_load_16(MADCUDAParams p)
+{
+    load<uint16_t>(p);
+}
+
+/// Filter the lightness; a thread has a frequency of both planes.
+__global__ void mad_csf(MADCUDAParams p)
+{
+    const int c = blockIdx.x * MAD_FILTER_THREADS + threadIdx.x;
+    const int64_t i = (int64_t)blockIdx.y * p.half_pitch + c;
+    float gain;
+
+    if (c > p.w / 2)
+        return;
+    gain = p.csf[i];
+    UNROLL
+    for (int n = 0; n < 2; n++) {
+        float2 *value = spectrum_of(p, MAD_LIGHTNESS + n) + i;
+
+        value->x *= gain;
+        value->y *= gain;
+    }
+}
+
+/// The detection map; a thread has a block.
+__global__ void __launch_bounds__(DETECT_THREADS)
+mad_detect(MADCUDAParams p)
+{
+    __shared__ Detect s;
+    const int tx = blockIdx.x * MAD_DETECT_W, ty = blockIdx.y * MAD_DETECT_H;
+    const int bx = tx + threadIdx.x, by = ty + threadIdx.y;
+    const int thread = threadIdx.y * MAD_DETECT_W + threadIdx.x;
+
+    load_cells(s, p, tx, ty, thread);
+    load_differences(s, p, tx, ty, thread);
+    __syncthreads();
+    for (int i = thread; i < LMSE_H * MAD_DETECT_W; i += DETECT_THREADS) {
+        const int x = i % MAD_DETECT_W * MAD_STEP, y = i / MAD_DETECT_W;
+
+        box_sums(&s.row_sum[y][x], &s.difference[y][x], 1);
+    }
+    __syncthreads();
+    if (bx < p.nb_x && by < p.nb_y)
+        p.detection[by * p.nb_x + bx] = mask_square(s, p, bx, by) * lmse_square(s, p, bx, by);
+}
+
+/**
+ * Filter the spectra of both pictures, by nb_filters filters, for the transform of
+ * rows; a thread has a frequency, blockIdx.y is the row.
+ */
+__global__ void __launch_bounds__(MAD_FILTER_THREADS)
+mad_filter(MADCUDAParams p)
+{
+    const int c = blockIdx.x * MAD_FILTER_THREADS + threadIdx.x, row = p.row + blockIdx.y;
+    const int shifted = p.first_frequency + row, r = shifted < p.h ? shifted : shifted - p.h;
+    const int x = twice_from_centre(c, p.w), y = twice_from_centre(r, p.h);
+    // of the pictures' spectra there is one half, the other one mirrors it
+    const bool mirrored = c > p.w / 2;
+    const int sc = mirrored ? p.w - c : c, sr = mirrored && r ? p.h - r : r;
+    const float2 *polar = (const float2 *)p.polar;
+    float2 place, value[MAD_IMAGES];
+    float angle;
+
+    if (c >= p.w)
+        return;
+    UNROLL
+    for (int n = 0; n < MAD_IMAGES; n++) {
+        value[n] = spectrum_of(p, n)[(int64_t)sr * p.half_pitch + sc];
+        if (mirrored)
+            value[n].y = -value[n].y;
+        if (!r && !c)
+            value[n].x = value[n].y = 0.f;
+    }
+    place = polar[(y < 0 ? -y : y) / 2 * (p.w / 2 + 1) + (x < 0 ? -x : x) / 2];
+    angle = x < 0 ? (float)(MAD_ANGLE_TURN / 2) - place.y : place.y;
+    angle = y > 0 ? -angle : angle;
+
+    for (int f = 0; f < p.nb_filters; f++) {
+        const float gain = filter_gain(p, place.x + p.radial_step[p.scale], angle, p.filter + f);
+        float2 *dst = (float2 *)p.response +
+                      ((int64_t)row * p.nb_filters + f) * MAD_IMAGES * p.pitch + c;
+
+        UNROLL
+        for (int n = 0; n < MAD_IMAGES; n++)
+            dst[n * p.pitch] = make_float2(gain * value[n].x, gain * value[n].y);
+    }
+}
+
+/// Statistics of the response's magnitude over cells; a thread has a cell.
+__global__ void __launch_bounds__(MAD_CELLS_W * MAD_CELLS_H)
+mad_cells(MADCUDAParams p)
+{
+    const int i  = MAD_STEP * (blockIdx.x * MAD_CELLS_W + threadIdx.x);
+    const int cy = blockIdx.y * MAD_CELLS_H + threadIdx.y;
+    const int column = p.column + i, plane = column / p.pitch;
+    const int cx = column % p.pitch / MAD_STEP - MAD_FIRST_CELL;
+    const int nb_x = p.nb_x + MAD_BLOCK_CELLS - 1, nb_y = p.nb_y + MAD_BLOCK_CELLS - 1;
+    const float4 *src;
+    float v[CELL_SAMPLES];
+    Moments m;
+
+    if (i >= p.strip_pitch || cx < 0 || cx >= nb_x || cy >= nb_y)
+        return;
+    src = (const float4 *)(p.strip + 2 * ((int64_t)MAD_STEP * (cy + MAD_FIRST_CELL) *
+                                          p.strip_pitch + i));
+    UNROLL
+    for (int y = 0; y < MAD_STEP; y++) {
+        UNROLL
+        for (int x = 0; x < MAD_STEP / 2; x++) {
+            const float4 two = src[y * p.strip_pitch / 2 + x];
+
+            v[y * MAD_STEP + 2 * x]     = approx_sqrt(two.x * two.x + two.y * two.y);
+            v[y * MAD_STEP + 2 * x + 1] = approx_sqrt(two.z * two.z + two.w * two.w);
+        }
+    }
+    m = cell_moments(v);
+    ((float4 *)p.cells)[(((int64_t)p.filter * MAD_IMAGES + plane) * nb_y + cy) * nb_x + cx] =
+        make_float4(m.mean, m.m2, m.m3, m.m4);
+}
+
+/// Add a scale to the appearance map; a thread has a block.
+__global__ void __launch_bounds__(MAD_BLOCKS_W * MAD_BLOCKS_H)
+mad_compare(MADCUDAParams p)
+{
+    const int bx = blockIdx.x * MAD_BLOCKS_W + threadIdx.x;
+    const int by = blockIdx.y * MAD_BLOCKS_H + threadIdx.y;
+    const int nb_x = p.nb_x + MAD_BLOCK_CELLS - 1, nb_y = p.nb_y + MAD_BLOCK_CELLS - 1;
+    const float4 *cell = (const float4 *)p.cells + (int64_t)by * nb_x + bx;
+    float sum = 0.f;
+
+    if (bx >= p.nb_x || by >= p.nb_y)
+        return;
+    for (int o = 0; o < MAD_ORIENTATIONS; o++) {
+        float of[MAD_IMAGES][3];
+
+        UNROLL
+        for (int n = 0; n < MAD_IMAGES; n++)
+            block_statistics(of[n], cell + ((int64_t)o * MAD_IMAGES + n) * nb_y * nb_x, nb_x);
+        sum += fabsf(of[0][0] - of[1][0]) * p.unit + 2 * fabsf(of[0][1] - of[1][1]) +
+               fabsf(of[0][2] - of[1][2]);
+    }
+    p.appearance[by * p.nb_x + bx] += p.weight[p.scale] * sum;
+}
+
+/**
+ * The sums over both maps. The last thread block to finish adds those of all, in
+ * their order.
+ */
+__global__ void __launch_bounds__(MAD_POOL_THREADS)
+mad_pool(MADCUDAParams p)
+{
+    __shared__ double shared[MAD_POOL_THREADS];
+    __shared__ bool is_last;
+    double hi = 0, lo = 0;
+
+    for (int i = blockIdx.x * MAD_POOL_THREADS + threadIdx.x; i < p.nb_x * p.nb_y;
+         i += MAD_POOL_BLOCKS * MAD_POOL_THREADS) {
+        hi += p.detection[i];
+        lo += (double)square(p.appearance[i]) *
+              (nb_inside(i % p.nb_x, p.w) * nb_inside(i / p.nb_x, p.h));
+    }
+    hi = block_sum(shared, hi);
+    lo = block_sum(shared, lo);
+    if (threadIdx.x == 0) {
+        p.partial[blockIdx.x].hi = hi;
+        p.partial[blockIdx.x].lo = lo;
+        fence_device();
+        is_last = atomic_add(p.nb_done, 1) == MAD_POOL_BLOCKS - 1;
+        fence_device();
+    }
+    __syncthreads();
+    if (!is_last || threadIdx.x)
+        return;
+    hi = lo = 0;
+    for (int i = 0; i < MAD_POOL_BLOCKS; i++) {
+        hi += load_relaxed(&p.partial[i].hi);
+        lo += load_relaxed(&p.partial[i].lo);
+    }
+    p.result->hi = hi;
+    p.result->lo = lo;
+    *p.nb_done   = 0;
+}
+
+}

@@ -1,0 +1,134 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * What crosses between vf_mad_cuda.c and vf_mad_cuda.cu.
+ */
+
+#ifndef AVFILTER_MAD_CUDA_H
+#define AVFILTER_MAD_CUDA_H
+
+#include <stdint.h>
+
+#include "mad_blocks.h"
+
+#if defined(__CUDACC__) || defined(__CUDA__)
+#define MAD_DEVICE_PTR(type) type *
+#else
+#include <ffnvcodec/dynlink_cuda.h>
+#define MAD_DEVICE_PTR(type) CUdeviceptr
+#endif
+
+/// The two pictures of a pair.
+enum MADImage {
+    MAD_REFERENCE,
+    MAD_DISTORTED,
+    MAD_IMAGES
+};
+
+/// Planes that are transformed: the samples of both, the lightness of the
+/// reference, and how far that of the distorted picture is from it.
+#define MAD_PLANES    (2 * MAD_IMAGES)
+#define MAD_LIGHTNESS MAD_IMAGES
+
+/// The first cell of the maps' interior, where the first block begins that counts.
+#define MAD_FIRST_CELL (MAD_BORDER_BEGIN / MAD_STEP)
+#define MAD_BLOCK_CELLS (MAD_BLOCK / MAD_STEP)
+
+/// @name Thread blocks: samples or frequencies, cells, and blocks
+/// @{
+#define MAD_LOAD_W    32
+#define MAD_LOAD_H    8
+#define MAD_FILTER_THREADS 256
+#define MAD_CELLS_W   32
+#define MAD_CELLS_H   4
+#define MAD_BLOCKS_W  32
+#define MAD_BLOCKS_H  4
+#define MAD_DETECT_W  16
+#define MAD_DETECT_H  8
+#define MAD_POOL_THREADS 256
+#define MAD_POOL_BLOCKS  64
+/// @}
+
+/// What comes back for a pair: sums of squares over the interior.
+typedef struct MADCUDAResult {
+    double hi, lo;
+} MADCUDAResult;
+
+typedef struct MADCUDAImage {
+    MAD_DEVICE_PTR(const uint8_t) src;      ///< luma
+    int pitch;                              ///< of src, in bytes
+    int black, white;                       ///< least sample, and how much larger the largest is
+    float scale;                            ///< to steps of the reference's samples
+    MAD_DEVICE_PTR(const float) lightness;  ///< of samples less black
+} MADCUDAImage;
+
+typedef struct MADCUDAParams {
+    MADCUDAImage image[MAD_IMAGES];
+    int down;                               ///< right shift from src to a sample
+    int w, h;                               ///< of the pictures
+
+    MAD_DEVICE_PTR(float) first;            ///< sample of each picture, which is subtracted from all
+    /// [MAD_PLANES][h][pitch] samples
+    MAD_DEVICE_PTR(float) plane;
+    /// [MAD_PLANES][h][half_pitch] their transforms, complex
+    MAD_DEVICE_PTR(float) spectrum;
+    int pitch, half_pitch;
+    /// [h][half_pitch] filter of the lightness
+    MAD_DEVICE_PTR(const float) csf;
+    /// [h / 2 + 1][w / 2 + 1] radial distance at scale 0, and angle, by the
+    /// distances from the centre
+    MAD_DEVICE_PTR(const float) polar;
+
+    int nb_x, nb_y;                         ///< blocks of the interior
+    int double_x, double_y;                 ///< of these, ones with two sub-blocks along an axis
+    float min_variance;                     ///< least visible variance, of mean^2
+    float lmse_unit;                        ///< of a sum of squared steps over a block
+
+    int scale;
+    float radial_step[MAD_SCALES];          ///< radial distance from scale 0
+    float weight[MAD_SCALES];               ///< in the appearance map
+    float norm;                             ///< of the transforms
+    float unit;                             ///< a step of the reference's samples, of 0..255
+    int filter;                             ///< orientation of the first filter
+    int nb_filters;                         ///< that are worked on at once
+    int first_frequency;                    ///< that of row 0 of the response
+    int row;                                ///< first row to be filtered
+
+    /// [h][nb_filters][MAD_IMAGES][pitch] response, complex, before the
+    /// transform of its columns
+    MAD_DEVICE_PTR(float) response;
+    /// [h][strip_pitch] columns of the response from column on, of all filters
+    MAD_DEVICE_PTR(float) strip;
+    int strip_pitch, column;
+    /// [MAD_ORIENTATIONS][MAD_IMAGES][nb_y + 3][nb_x + 3] mean, and sums of the
+    /// 2nd to 4th powers of what is beyond it
+    MAD_DEVICE_PTR(float) cells;
+
+    /// [nb_y][nb_x] detection: square of the mask, times the sum of lmse^2 over the
+    /// cell where the block begins
+    MAD_DEVICE_PTR(float) detection;
+    /// [nb_y][nb_x] appearance
+    MAD_DEVICE_PTR(float) appearance;
+    MAD_DEVICE_PTR(MADCUDAResult) partial;  ///< [MAD_POOL_BLOCKS] sums
+    MAD_DEVICE_PTR(unsigned) nb_done;       ///< thread blocks; 0 between pairs
+    MAD_DEVICE_PTR(MADCUDAResult) result;
+} MADCUDAParams;
+
+#endif /* AVFILTER_MAD_CUDA_H */
