@@ -22,6 +22,7 @@
 #include "libavutil/buffer.h"
 #include "libavutil/dict.h"
 #include "libavutil/error.h"
+#include "libavutil/hwcontext.h"
 #include "libavutil/intfloat.h"
 #include "libavutil/intreadwrite.h"
 #include "libavutil/log.h"
@@ -30,7 +31,7 @@
 #include "bliinds.h"
 #include "filters.h"
 
-/// The reported values of a frame; the features come after them.
+/// The reported values of a frame; the loss and the features come after them.
 enum {
     METRIC_SCORE,
     METRIC_RAW,
@@ -72,44 +73,58 @@ void ff_bliinds_gamma_table(float table[BLIINDS_GAMMA_NB])
     }
 }
 
-static void add_metric(BLIINDSContext *s, const char *name, int digits, int pooled)
+static void add_metric(BLIINDSContext *s, QualityMetric metric)
 {
-    s->metric[s->nb_metrics++] = (QualityMetric){ name, digits, pooled };
+    s->metric[s->nb_metrics++] = metric;
 }
 
 int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
 {
+    enum QualityDirection direction;
     int ret = ff_bliinds_model_load(&s->model, ctx, s->model_name);
 
     if (ret < 0)
         return ret;
 
+    direction = s->model.higher_is_better ? QUALITY_HIGHER_IS_BETTER : QUALITY_LOWER_IS_BETTER;
     // what the model does not know is not reported, but keeps its place
-    add_metric(s, "score",    6, 1);
-    add_metric(s, "raw",      6, 1);
-    add_metric(s, "sigma",    6, 1);
-    add_metric(s, "distance", 6, 1);
-    add_metric(s, "valid",    0, 0);
+    add_metric(s, (QualityMetric){ "score",    6, QUALITY_POOL_VALID, direction });
+    add_metric(s, (QualityMetric){ "raw",      6, QUALITY_POOL_VALID, direction });
+    add_metric(s, (QualityMetric){ "sigma",    6, QUALITY_POOL_VALID });
+    add_metric(s, (QualityMetric){ "distance", 6, QUALITY_POOL_VALID });
+    add_metric(s, (QualityMetric){ "valid",    0, QUALITY_POOL_NONE });
+    if (s->rr.read_path)
+        add_metric(s, (QualityMetric){ "loss", 6, QUALITY_POOL_KNOWN,
+                                       QUALITY_LOWER_IS_BETTER, BLIINDS_LOSS_SCALE });
     if (s->features)
         for (int i = 0; i < BLIINDS_NB_FEATURES; i++)
-            add_metric(s, ff_bliinds_feature_name[i], 9, 1);
+            add_metric(s, (QualityMetric){ ff_bliinds_feature_name[i], 9, QUALITY_POOL_VALID });
 
-    s->log.filter     = "bliinds";
-    s->log.title      = "BLIINDS";
-    s->log.model      = s->model.name;
-    s->log.direction  = s->model.higher_is_better ? "higher is better" : "lower is better";
-    s->log.min        = s->model.min;
-    s->log.max        = s->model.max;
-    s->log.metric     = s->metric;
-    s->log.nb_metrics = s->nb_metrics;
+    s->counter[0] = (QualityCounter){ "matched",   &s->rr.nb_matched };
+    s->counter[1] = (QualityCounter){ "unmatched", &s->rr.nb_unmatched };
+    s->counter[2] = (QualityCounter){ "unused",    &s->rr.nb_unused };
+
+    s->log.filter      = "bliinds";
+    s->log.title       = "BLIINDS";
+    s->log.model       = s->model.name;
+    s->log.min         = s->model.min;
+    s->log.max         = s->model.max;
+    s->log.metric      = s->metric;
+    s->log.nb_metrics  = s->nb_metrics;
+    s->log.counter     = s->counter;
+    s->log.nb_counters = s->rr.read_path ? FF_ARRAY_ELEMS(s->counter) : 0;
+    s->log.other_file  = s->rr.write_path;
     return 0;
 }
 
 int ff_bliinds_config(BLIINDSContext *s, AVFilterContext *ctx, int width, int height)
 {
-    int ret = ff_bliinds_check_size(ctx, width, height);
+    int ret;
 
-    return ret < 0 ? ret : ff_quality_log_open(&s->log, ctx);
+    if ((ret = ff_bliinds_check_size(ctx, width, height)) < 0 ||
+        (ret = ff_bliinds_rr_open(&s->rr, ctx)) < 0)
+        return ret;
+    return ff_quality_log_open(&s->log, ctx);
 }
 
 int ff_bliinds_check_size(AVFilterContext *ctx, int width, int height)
@@ -145,7 +160,7 @@ int ff_bliinds_wanted(BLIINDSContext *s, const AVFilterContext *ctx, uint64_t *n
 {
     s->more_wanted = 0;
     *n = ff_quality_log_count(&s->log);
-    return !ctx->is_disabled && *n % s->n_subsample == 0;
+    return !ctx->is_disabled && ff_quality_log_chosen(*n, s->n_subsample);
 }
 
 static double sum_value(BLIINDSSum sum)
@@ -281,12 +296,47 @@ static int set_side_data(const BLIINDSContext *s, AVFrame *frame, const double *
     return 0;
 }
 
+/**
+ * Write a frame's energies, and compare them with those of its source.
+ *
+ * @param loss set to NAN if nothing can be said: there is no such frame of the
+ *             source, or it has no content to be lost
+ */
+static int compare_with_source(BLIINDSContext *s, AVFilterContext *ctx, const AVFrame *frame,
+                               uint64_t n, const BLIINDSLevelSums sums[BLIINDS_LEVELS],
+                               int valid, double *loss)
+{
+    const AVHWFramesContext *hw = frame->hw_frames_ctx ? (void *)frame->hw_frames_ctx->data : NULL;
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(hw ? hw->sw_format : frame->format);
+    BLIINDSRRFrame rr = {
+        .n      = n,
+        .time   = ff_bliinds_rr_time(frame->pts, ctx->inputs[0]->time_base),
+        .valid  = valid,
+        .format = {
+            .width   = ff_bliinds_width(frame),
+            .height  = ff_bliinds_height(frame),
+            .limited = ff_bliinds_black(s, frame, desc) > 0,
+            .depth   = desc->comp[0].depth,
+        },
+    };
+    const BLIINDSRRFrame *source = NULL;
+    int ret;
+
+    *loss = NAN;
+    ff_bliinds_energies(&rr.energies, sums);
+    if (s->rr.write_path && (ret = ff_bliinds_rr_write(&s->rr, ctx, &rr)) < 0 ||
+        s->rr.read_path  && (ret = ff_bliinds_rr_find(&s->rr, ctx, &rr, &source)) < 0)
+        return ret;
+    if (source && source->valid)
+        *loss = ff_bliinds_loss(&source->energies, &rr.energies);
+    return 0;
+}
+
 int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
                      uint64_t n, const BLIINDSLevelSums sums[BLIINDS_LEVELS])
 {
-    double value[NB_METRICS + BLIINDS_NB_FEATURES];
-    double *feature = value + NB_METRICS;
-    int ret;
+    double value[BLIINDS_MAX_METRICS], feature[BLIINDS_NB_FEATURES];
+    int nb = NB_METRICS, ret;
 
     compute_features(feature, sums);
     value[METRIC_RAW]      = ff_bliinds_model_raw(&s->model, feature);
@@ -294,6 +344,17 @@ int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
     value[METRIC_SIGMA]    = s->model.sigma;
     value[METRIC_DISTANCE] = ff_bliinds_model_distance(&s->model, feature);
     value[METRIC_VALID]    = is_valid(sums);
+    if (s->rr.read_path || s->rr.write_path) {
+        double loss;
+
+        ret = compare_with_source(s, ctx, frame, n, sums, value[METRIC_VALID], &loss);
+        if (ret < 0)
+            return ret;
+        if (s->rr.read_path)
+            value[nb++] = loss;
+    }
+    if (s->features)
+        memcpy(value + nb, feature, sizeof(feature));
 
     if ((ret = set_metadata(s, frame, value)) < 0 ||
         s->side_data && (ret = set_side_data(s, frame, value)) < 0)
@@ -304,11 +365,15 @@ int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
 
 int ff_bliinds_finish(BLIINDSContext *s, AVFilterContext *ctx)
 {
-    return ff_quality_log_close(&s->log, ctx, 0);
+    int ret = ff_bliinds_rr_close(&s->rr, ctx);
+    int err = ff_quality_log_close(&s->log, ctx, 0);
+
+    return ret < 0 ? ret : err;
 }
 
 void ff_bliinds_uninit(BLIINDSContext *s, AVFilterContext *ctx)
 {
+    ff_bliinds_rr_close(&s->rr, ctx);
     // an output that has had enough wants no more frames, one whose graph is to
     // be rebuilt still does
     ff_quality_log_close(&s->log, ctx, s->more_wanted);

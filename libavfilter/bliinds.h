@@ -33,11 +33,14 @@
 
 #include "avfilter.h"
 #include "bliinds_model.h"
+#include "bliinds_rr.h"
 #include "bliinds_sums.h"
 #include "quality_log.h"
 
 #define BLIINDS_MIN_SIZE 4      ///< level 3 has one sample then
 #define BLIINDS_MAX_SIZE 16384
+
+#define BLIINDS_MAX_METRICS (6 + BLIINDS_NB_FEATURES)
 
 /// The part of a filter's context that does not depend on where it computes.
 typedef struct BLIINDSContext {
@@ -47,12 +50,14 @@ typedef struct BLIINDSContext {
     int features;
     int side_data;
     int n_subsample;
+    BLIINDSRR rr;
     QualityLog log;
 
     BLIINDSModel model;
     int more_wanted;        ///< set by the filter: its output wants a frame
     int nb_metrics;         ///< values of a frame that are reported
-    QualityMetric metric[5 + BLIINDS_NB_FEATURES];
+    QualityMetric metric[BLIINDS_MAX_METRICS];
+    QualityCounter counter[3];
 } BLIINDSContext;
 
 /**
@@ -70,7 +75,8 @@ typedef struct BLIINDSContext {
     {     "pc",      "black is 0",             0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_JPEG }, 0, 0, flags, .unit = "range" }, \
     { "features",    "report the features too", offsetof(type, member.features), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1, flags }, \
     { "side_data",   "attach the score as user data unregistered SEI", offsetof(type, member.side_data), AV_OPT_TYPE_BOOL, { .i64 = 1 }, 0, 1, flags }, \
-    { "n_subsample", "score every n-th frame", offsetof(type, member.n_subsample), AV_OPT_TYPE_INT, { .i64 = 1 }, 1, INT_MAX, flags }, \
+    { "n_subsample", "score one of every n frames", offsetof(type, member.n_subsample), AV_OPT_TYPE_INT, { .i64 = 1 }, 1, INT_MAX, flags }, \
+    BLIINDS_RR_OPTIONS(type, member.rr, flags),                                                                 \
     QUALITY_LOG_OPTIONS(type, member.log, flags)
 
 /**
@@ -87,7 +93,7 @@ void ff_bliinds_gamma_table(float table[BLIINDS_GAMMA_NB]);
 int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx);
 
 /**
- * Check the size of the input and open the logs: not before, since ffmpeg also
+ * Check the size of the input and open the files: not before, since ffmpeg also
  * creates filters that never see a frame, to learn what a graph consists of.
  *
  * @return 0, or a negative AVERROR after a message
@@ -101,6 +107,17 @@ int ff_bliinds_config(BLIINDSContext *s, AVFilterContext *ctx, int width, int he
  */
 int ff_bliinds_check_size(AVFilterContext *ctx, int width, int height);
 
+/// Width of the picture: cropping of frames on a GPU leaves the left and top.
+static inline int ff_bliinds_width(const AVFrame *frame)
+{
+    return frame->width - (frame->hw_frames_ctx ? (int)frame->crop_left : 0);
+}
+
+static inline int ff_bliinds_height(const AVFrame *frame)
+{
+    return frame->height - (frame->hw_frames_ctx ? (int)frame->crop_top : 0);
+}
+
 /// Luma value of black, in the frame's own depth.
 int ff_bliinds_black(const BLIINDSContext *s, const AVFrame *frame,
                      const AVPixFmtDescriptor *desc);
@@ -113,7 +130,7 @@ int ff_bliinds_black(const BLIINDSContext *s, const AVFrame *frame,
 int ff_bliinds_wanted(BLIINDSContext *s, const AVFilterContext *ctx, uint64_t *n);
 
 /**
- * Score a frame: to its metadata, its side data and the logs.
+ * Score a frame: to its metadata, its side data and the files.
  *
  * @param frame the frame, whose pixels are not touched
  * @param n     its number, from ff_bliinds_wanted()
@@ -124,9 +141,9 @@ int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
                      uint64_t n, const BLIINDSLevelSums sums[BLIINDS_LEVELS]);
 
 /**
- * Finish the logs and print the summary, once no more frames come.
+ * Finish the files and print the summary, once no more frames come.
  *
- * @return 0, or a negative AVERROR if a log could not be written
+ * @return 0, or a negative AVERROR if a file could not be written
  */
 int ff_bliinds_finish(BLIINDSContext *s, AVFilterContext *ctx);
 

@@ -67,10 +67,27 @@ BLIINDS_INLINE float bliinds_sqrt(float x)
 {
     float r, s;
 
-    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x > 0x1p-100f ? x : 0x1p-100f));
     s = x * r;
-    s = __builtin_fmaf(__builtin_fmaf(-s, s, x), r * .5f, s);
-    return x > 0.f ? s : 0.f;
+    return __builtin_fmaf(__builtin_fmaf(-s, s, x), r * .5f, s);
+}
+
+/// a / b within 1e-6, relative
+BLIINDS_INLINE float bliinds_guess_div(float a, float b)
+{
+    float r;
+
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(b));
+    return a * r;
+}
+
+/// 1 / sqrt(x) within 1e-6, relative
+BLIINDS_INLINE float bliinds_guess_rsqrt(float x)
+{
+    float r;
+
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
 }
 #else
 #include <math.h>
@@ -78,6 +95,8 @@ BLIINDS_INLINE float bliinds_sqrt(float x)
 #define BLIINDS_UNROLL
 #define bliinds_div(a, b) ((a) / (b))
 #define bliinds_sqrt(x)   sqrtf(x)
+#define bliinds_guess_div(a, b) ((a) / (b))
+#define bliinds_guess_rsqrt(x)  (1.f / sqrtf(x))
 #endif
 
 #define BLIINDS_LEVELS  3   ///< level 1 is the picture, each next one half its size
@@ -233,14 +252,31 @@ BLIINDS_INLINE float bliinds_set_variation(float sum_sq, float sum)
                                      F(2,1), F(3,1), F(4,1), F(4,2))
 
 /**
+ * bliinds_basis() of the columns of a block.
+ *
+ * @param dst  [term along the column][term along the row]
+ * @param rows bliinds_basis() of the 5 rows, [row][term]
+ */
+BLIINDS_INLINE void bliinds_columns(float dst[5][5], const float rows[5][5])
+{
+    BLIINDS_UNROLL
+    for (int k = 0; k < 5; k++) {
+        float t[5];
+
+        bliinds_basis(t, rows[0][k], rows[1][k], rows[2][k], rows[3][k], rows[4][k]);
+        BLIINDS_UNROLL
+        for (int i = 0; i < 5; i++)
+            dst[i][k] = t[i];
+    }
+}
+
+/**
  * The four statistics, and the energies, of one block.
  *
- * @param high bliinds_basis() of the 5 rows of upper parts, [row][term]
- * @param low  the same of the lower parts; NULL where they are all 0, as at
- *             level 1 for up to 16 bits
+ * @param terms of bliinds_columns(): where samples are split, those of the
+ *              upper plus those of the lower parts
  */
-BLIINDS_INLINE void bliinds_block(BLIINDSBlock *dst, const float high[5][5],
-                                  const float (*low)[5])
+BLIINDS_INLINE void bliinds_block(BLIINDSBlock *dst, const float terms[5][5])
 {
     float y[5][5], x[5][5];
 
@@ -249,13 +285,9 @@ BLIINDS_INLINE void bliinds_block(BLIINDSBlock *dst, const float high[5][5],
     for (int k = 0; k < 5; k++) {
         float t[5], u[5];
 
-        bliinds_basis(t, high[0][k], high[1][k], high[2][k], high[3][k], high[4][k]);
-        if (low) {
-            bliinds_basis(u, low[0][k], low[1][k], low[2][k], low[3][k], low[4][k]);
-            BLIINDS_UNROLL
-            for (int i = 0; i < 5; i++)
-                t[i] += u[i];
-        }
+        BLIINDS_UNROLL
+        for (int i = 0; i < 5; i++)
+            t[i] = terms[i][k];
         bliinds_rotate(u, t);
         BLIINDS_UNROLL
         for (int i = 0; i < 5; i++)
@@ -340,10 +372,10 @@ BLIINDS_INLINE int bliinds_gamma(const float *table, float rho)
     float u, p, q;
     int j;
 
-    u = bliinds_div(1.f, bliinds_sqrt(r - 1.33333333f));
+    u = bliinds_guess_rsqrt(r - 1.33333333f);
     p = ((1.337007827f * u + 1.668365978e-1f) * u + 6.500588432e-1f) * u + 5.727267102e-2f;
     q =  (9.041299184e-1f * u + 9.825797097e-1f) * u + 1.f;
-    j = (bliinds_div(p, q) - .03f) * 1000.f;
+    j = (bliinds_guess_div(p, q) - .03f) * 1000.f;
     j = j < BLIINDS_GAMMA_NB - 2 ? j : BLIINDS_GAMMA_NB - 2;
     j += (r <= table[j + 1]) - (r > table[j]);
 

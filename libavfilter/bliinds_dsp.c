@@ -85,12 +85,18 @@ static av_always_inline void blocks(float *restrict dst, const float *const high
 {
     for (int b = 0; b < nb_blocks; b++) {
         BLIINDSBlock block;
-        float h[5][5], l[5][5];
+        float rows[5][5], terms[5][5], low_terms[5][5];
 
-        load_block(h, high, stride, b);
-        if (has_low)
-            load_block(l, low, stride, b);
-        bliinds_block(&block, (const float (*)[5])h, has_low ? (const float (*)[5])l : NULL);
+        load_block(rows, high, stride, b);
+        bliinds_columns(terms, (const float (*)[5])rows);
+        if (has_low) {
+            load_block(rows, low, stride, b);
+            bliinds_columns(low_terms, (const float (*)[5])rows);
+            for (int i = 0; i < 5; i++)
+                for (int k = 0; k < 5; k++)
+                    terms[i][k] += low_terms[i][k];
+        }
+        bliinds_block(&block, (const float (*)[5])terms);
 
         dst[BLIINDS_ROW_ZETA   * stride + b] = block.zeta;
         dst[BLIINDS_ROW_RHO    * stride + b] = block.rho;

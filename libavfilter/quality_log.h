@@ -41,22 +41,47 @@ enum QualityLogFormat {
     QUALITY_LOG_NB
 };
 
+/// Frames over which a metric is pooled.
+enum QualityPooled {
+    QUALITY_POOL_NONE,      ///< it is left out of the pooled metrics
+    QUALITY_POOL_VALID,     ///< valid frames
+    QUALITY_POOL_KNOWN,     ///< frames that have a value, valid or not
+};
+
+enum QualityDirection {
+    QUALITY_NO_DIRECTION,
+    QUALITY_LOWER_IS_BETTER,
+    QUALITY_HIGHER_IS_BETTER,
+};
+
 /// What a filter reports for each frame, in the order of the values.
 typedef struct QualityMetric {
     const char *name;
     /// digits after the point
     int digits;
-    /// 1 to pool over all frames, 0 to leave it out of the pooled metrics
-    int pooled;
+    enum QualityPooled pooled;
+    /// tells which window is the worst
+    enum QualityDirection direction;
+    /// unit and range of a metric with a line of its own in the summary, or NULL;
+    /// metric[0] has a line anyway
+    const char *scale;
 } QualityMetric;
+
+/// What a filter counts, for the log.
+typedef struct QualityCounter {
+    const char *name;
+    const uint64_t *value;
+} QualityCounter;
 
 /// The frames of one size, which are never pooled with those of another.
 typedef struct QualitySize {
     int width, height;
     uint64_t nb_scored;     ///< frames with values
-    uint64_t nb_valid;      ///< of these, pooled ones
-    double *value;          ///< [nb_valid][nb_metrics]
+    uint64_t nb_valid;      ///< of these, valid ones
+    double *value;          ///< [nb_scored][nb_metrics], NAN where not to be pooled
     unsigned value_size;    ///< allocated bytes
+    uint64_t *number;       ///< of each frame, [nb_scored]
+    unsigned number_size;   ///< allocated bytes
 } QualitySize;
 
 typedef struct QualityLog {
@@ -69,10 +94,12 @@ typedef struct QualityLog {
     const char *filter;             ///< name of the filter, without _cuda
     const char *title;              ///< first word of the summary
     const char *model;              ///< name of the model, or NULL
-    const char *direction;          ///< "lower is better" or "higher is better"
     double min, max;                ///< range of the first metric; max may be INFINITY
     const QualityMetric *metric;    ///< metric[0] is the score
     int nb_metrics;
+    const QualityCounter *counter;  ///< written at the end of the log
+    int nb_counters;
+    const char *other_file;         ///< a file that the filter itself writes, or NULL
 
     FILE *stats;
     FILE *log;
@@ -115,6 +142,18 @@ int ff_quality_log_open(QualityLog *s, void *logctx);
 uint64_t ff_quality_log_count(QualityLog *s);
 
 /**
+ * Say if n_subsample chooses a frame: one of each run of step frames, at a place
+ * that changes from run to run as if by chance, but is always the same for a
+ * number. A fixed distance would look at some kinds of frames more than at
+ * others, since encoders repeat theirs with a period, of 2, 4 or 8 and of their
+ * distance of I frames.
+ *
+ * @param n    the frame's number, from 0; that one is chosen
+ * @param step 1 chooses all
+ */
+int ff_quality_log_chosen(uint64_t n, int step);
+
+/**
  * Write one scored frame.
  *
  * @param frame     gives the size and pts
@@ -122,7 +161,7 @@ uint64_t ff_quality_log_count(QualityLog *s);
  * @param time_base of frame->pts
  * @param value     nb_metrics values; those that are not finite are written
  *                  as null or nan by format, and not pooled
- * @param valid     0 to keep the frame out of the pooled values
+ * @param valid     0 to keep the frame out of the values pooled over valid frames
  * @return 0, or a negative AVERROR after a message
  */
 int ff_quality_log_frame(QualityLog *s, void *logctx, const AVFrame *frame,

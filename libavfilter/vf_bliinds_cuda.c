@@ -40,7 +40,7 @@
 #include "video.h"
 
 /// Frames are scored in batches while their data takes no more bytes than this.
-#define MAX_BATCH_MEMORY (24 << 20)
+#define MAX_BATCH_MEMORY (96 << 20)
 
 #define DIV_UP(a, b) (((a) + (b) - 1) / (b))
 
@@ -52,7 +52,7 @@ typedef struct BLIINDSCUDAContext {
     int queue;
 
     QualityCUDA cuda;
-    CUfunction blocks_8, blocks_16, pool;
+    CUfunction blocks_8, blocks_16, pool, choose;
     CUdeviceptr gamma_table;
     CUdeviceptr state;                  ///< BLIINDSCUDAState
     CUdeviceptr block_memory;           ///< statistics of all blocks of a batch
@@ -77,36 +77,25 @@ AVFILTER_DEFINE_CLASS(bliinds_cuda);
 extern const unsigned char ff_vf_bliinds_cuda_ptx_data[];
 extern const unsigned int ff_vf_bliinds_cuda_ptx_len;
 
-static int launch(AVFilterContext *ctx, CUfunction function, unsigned grid, unsigned threads)
+static int launch(AVFilterContext *ctx, CUfunction function, unsigned grid_x, unsigned grid_y,
+                  unsigned threads)
 {
     BLIINDSCUDAContext *s = ctx->priv;
     void *args[] = { &s->params };
 
-    return CHECK_CU(s->cuda.cu->cuLaunchKernel(function, grid, s->nb_batch, 1, threads, 1, 1, 0,
+    return CHECK_CU(s->cuda.cu->cuLaunchKernel(function, grid_x, grid_y, 1, threads, 1, 1, 0,
                                                s->cuda.hwctx->stream, args, NULL));
-}
-
-/// Width and height of the picture: cropping of CUDA frames leaves the left and top.
-static int picture_width(const AVFrame *frame)
-{
-    return frame->width - (int)frame->crop_left;
-}
-
-static int picture_height(const AVFrame *frame)
-{
-    return frame->height - (int)frame->crop_top;
 }
 
 /**
  * Split the blocks to be pooled into chunks, as many as run at once; sums in 64
  * bits allow for BLIINDS_POOL_MAX of them in each.
  *
- * @return number of chunks of a frame and statistic
+ * @return number of chunks of a frame
  */
 static int split_pool(BLIINDSCUDAContext *s)
 {
-    const int max_chunks = s->cuda.nb_multiprocessors * BLIINDS_POOLS_PER_SM /
-                           (BLIINDS_NB_POOLED * s->nb_batch);
+    const int max_chunks = s->cuda.nb_multiprocessors * BLIINDS_POOLS_PER_SM / s->nb_batch;
     int nb_chunks;
 
     s->params.pool_chunk = 0;
@@ -134,9 +123,11 @@ static int launch_batch(AVFilterContext *ctx)
     ret = CHECK_CU(s->cuda.cu->cuCtxPushCurrent(s->cuda.hwctx->cuda_ctx));
     if (ret < 0)
         return ret;
-    ret = launch(ctx, s->blocks, FFMIN(s->params.nb_tiles, nb_tiles), BLIINDS_TILE_THREADS);
-    if (ret >= 0)
-        ret = launch(ctx, s->pool, nb_chunks * BLIINDS_NB_POOLED, BLIINDS_POOL_THREADS);
+    if ((ret = launch(ctx, s->blocks, FFMIN(s->params.nb_tiles, nb_tiles), s->nb_batch,
+                      BLIINDS_TILE_THREADS)) >= 0 &&
+        (ret = launch(ctx, s->pool, s->nb_batch, nb_chunks, BLIINDS_POOL_THREADS)) >= 0)
+        ret = launch(ctx, s->choose, BLIINDS_LEVELS * BLIINDS_NB_POOLED, s->nb_batch,
+                     BLIINDS_CHOOSE_THREADS);
     CHECK_CU(s->cuda.cu->cuCtxPopCurrent(&dummy));
     s->nb_batch = 0;
     return ret < 0 ? ret : ff_quality_cuda_launched(&s->cuda, ctx);
@@ -200,6 +191,7 @@ static int load_functions(AVFilterContext *ctx)
     if ((ret = CHECK_CU(cu->cuModuleGetFunction(&s->blocks_8,  s->cuda.module, "bliinds_blocks_8")))  < 0 ||
         (ret = CHECK_CU(cu->cuModuleGetFunction(&s->blocks_16, s->cuda.module, "bliinds_blocks_16"))) < 0 ||
         (ret = CHECK_CU(cu->cuModuleGetFunction(&s->pool,      s->cuda.module, "bliinds_pool")))      < 0 ||
+        (ret = CHECK_CU(cu->cuModuleGetFunction(&s->choose,    s->cuda.module, "bliinds_choose")))    < 0 ||
         (ret = CHECK_CU(cu->cuMemAlloc(&s->gamma_table, BLIINDS_GAMMA_NB * sizeof(*table)))) < 0 ||
         (ret = CHECK_CU(cu->cuMemAlloc(&s->state, state_size))) < 0 ||
         (ret = CHECK_CU(cu->cuMemsetD8Async(s->state, 0, state_size, s->cuda.hwctx->stream))) < 0)
@@ -220,7 +212,7 @@ static int alloc_blocks(AVFilterContext *ctx, int width, int height)
     BLIINDSCUDAContext *s = ctx->priv;
     BLIINDSCUDAParams *params = &s->params;
     CUdeviceptr next;
-    size_t nb_blocks = 0;
+    size_t nb_blocks = 0, nb_listed = 0;
     int ret;
 
     s->width = s->height = 0;
@@ -240,31 +232,28 @@ static int alloc_blocks(AVFilterContext *ctx, int width, int height)
         level->h  = height >> l;
         level->bw = bliinds_nb_blocks(level->w);
         level->bh = bliinds_nb_blocks(level->h);
+        level->first      = nb_blocks;
+        level->max_listed = DIV_UP(level->bw * level->bh, BLIINDS_LISTED);
         nb_blocks += level->bw * level->bh;
+        nb_listed += level->max_listed;
     }
     params->nb_tiles_x = DIV_UP(params->level[0].bw, BLIINDS_TILE_W);
     params->nb_tiles   = params->nb_tiles_x * DIV_UP(params->level[0].bh, BLIINDS_TILE_H);
 
-    params->frame_size = FFALIGN(nb_blocks * (2 * BLIINDS_NB_STATISTICS * sizeof(float) +
-                                              sizeof(uint16_t)), 256);
+    params->frame_size = FFALIGN(nb_blocks * sizeof(BLIINDSCUDABlock) +
+                                 nb_listed * BLIINDS_NB_STATISTICS * sizeof(BLIINDSCUDAListed), 256);
     s->max_batch = av_clip(MAX_BATCH_MEMORY / params->frame_size, 1,
                            FFMIN(s->queue, BLIINDS_MAX_BATCH));
     ret = CHECK_CU(s->cuda.cu->cuMemAlloc(&s->block_memory, s->max_batch * params->frame_size));
     if (ret < 0)
         return ret;
-    next = s->block_memory;
+    params->blocks = s->block_memory;
+    next = s->block_memory + nb_blocks * sizeof(BLIINDSCUDABlock);
     for (int l = 0; l < BLIINDS_LEVELS; l++) {
-        BLIINDSCUDALevel *level = &params->level[l];
-        const size_t size = level->bw * level->bh * sizeof(float);
-
-        for (int i = 0; i < BLIINDS_NB_STATISTICS; i++, next += 2 * size) {
-            level->statistic[i] = next;
-            level->list[i]      = next + size;
+        for (int i = 0; i < BLIINDS_NB_STATISTICS; i++) {
+            params->level[l].list[i] = next;
+            next += params->level[l].max_listed * sizeof(BLIINDSCUDAListed);
         }
-    }
-    for (int l = 0; l < BLIINDS_LEVELS; l++) {
-        params->level[l].gamma = next;
-        next += params->level[l].bw * params->level[l].bh * sizeof(uint16_t);
     }
     s->width  = width;
     s->height = height;
@@ -319,7 +308,7 @@ static int queue_frame(AVFilterContext *ctx, AVFrame *frame)
         ret = desc ? 0 : AVERROR(ENOSYS);
         if (ret < 0)
             goto fail;
-        ret = prepare(ctx, frame->hw_frames_ctx, picture_width(frame), picture_height(frame));
+        ret = prepare(ctx, frame->hw_frames_ctx, ff_bliinds_width(frame), ff_bliinds_height(frame));
         if (ret < 0)
             goto fail;
         ret = add_to_batch(ctx, frame, desc);

@@ -26,14 +26,18 @@
  * A tile is 96x48 samples of luma: it owns 32x16 blocks of level 1, 16x8 of
  * level 2 and 8x4 of level 3. A thread block takes one tile after the other:
  * it loads the tile's samples with what its blocks reach beyond it, and makes
- * the tile's part of levels 2 and 3, in shared memory. Then four warps have
- * four rows of 32 blocks of level 1 each, two have the blocks of level 2, and
- * one of these those of level 3. Coarse histograms for the choice of the worst
- * 10 % stay in shared memory over all tiles.
+ * the tile's part of level 2, in shared memory. Then eight warps have two rows
+ * of 32 blocks of level 1 each, and four warps, the upper ones, have the blocks
+ * of level 2; the first of these goes on to level 3, which the other three have
+ * made before. Coarse histograms for the choice of the worst 10 % stay in
+ * shared memory over all tiles.
  */
 #define NB_WARPS     (BLIINDS_TILE_THREADS / WARP_SIZE)
-#define UPPER_WARPS  2
+#define UPPER_WARPS  4
 #define LEVEL1_WARPS (NB_WARPS - UPPER_WARPS)
+
+/// Times that the upper warps have blocks of level 2.
+#define LEVEL2_TURNS (BLIINDS_TILE_W / 2 * BLIINDS_TILE_H / 2 / (UPPER_WARPS * WARP_SIZE))
 
 #define TILE_SAMPLES_X (BLIINDS_STEP * BLIINDS_TILE_W)
 #define TILE_SAMPLES_Y (BLIINDS_STEP * BLIINDS_TILE_H)
@@ -42,29 +46,29 @@
 /// @{
 #define HALO1 4
 #define W1 (TILE_SAMPLES_X + 12)                ///< 107, and one to load in fours
-#define H1 (TILE_SAMPLES_Y + 11)
+#define H1 (TILE_SAMPLES_Y + 12)                ///< 11, and one so that warps load equally many
 #define HALO2 2
 #define W2 (TILE_SAMPLES_X / 2 + 5)
-#define H2 (TILE_SAMPLES_Y / 2 + 5)
+#define H2 (TILE_SAMPLES_Y / 2 + 6)             ///< 5, and one so that warps make equally many
 #define HALO3 1
 #define W3 (TILE_SAMPLES_X / 4 + 2)
 #define H3 (TILE_SAMPLES_Y / 4 + 2)
 /// @}
 
-/// Rows that a warp loads at once.
-#define LOAD_ROWS 5
+/// Rows of level 1 that a warp loads, one of each NB_WARPS.
+#define ROWS1 (H1 / NB_WARPS)
 
 /// Level 2 is made by two warps side by side, in as many groups of rows.
-#define HALF2  ((W2 + 1) / 2)
-#define ROWS2  ((H2 + NB_WARPS / 2 - 1) / (NB_WARPS / 2))
+#define HALF2 ((W2 + 1) / 2)
+#define ROWS2 (H2 / (NB_WARPS / 2))
 
 /// The parts of level 2 or 3 of a tile, split for exact single precision.
 template<int W, int H> struct Split {
-    float high[H][W], low[H][W];
+    float high[H][W] __align__(8), low[H][W] __align__(8);
 };
 
 template<typename T> struct Tile {
-    T level1[H1][W1] __align__(8);              ///< as in memory
+    T level1[H1 + 1][W1] __align__(8);          ///< as in memory; nothing uses the last row
     Split<W2 + 1, H2> level2;
     Split<W3 + 1, H3> level3;
 };
@@ -74,11 +78,11 @@ template<typename T> struct Word;
 template<> struct Word<uint8_t>  { typedef uint32_t type; };
 template<> struct Word<uint16_t> { typedef uint64_t type; };
 
-/// The batch's data of this thread block's frame.
+/// A frame's data, from the first frame's of the batch.
 template<typename T>
-static DEVICE_INLINE T *of_frame(const BLIINDSCUDAParams &p, T *first)
+static DEVICE_INLINE T *of_frame(const BLIINDSCUDAParams &p, T *first, int frame)
 {
-    return (T *)((uint8_t *)first + blockIdx.y * p.frame_size);
+    return (T *)((uint8_t *)first + frame * p.frame_size);
 }
 
 /// Four samples of luma from (x, y) on, black where that is outside.
@@ -99,138 +103,130 @@ static DEVICE_INLINE typename Word<T>::type load_outside(const BLIINDSCUDAParams
     return word;
 }
 
-/// Load a tile's samples: a row for each warp in turn, four samples a lane.
+/// A lane's samples of a tile: four of each of its warp's rows.
+template<typename T> struct Loaded {
+    typename Word<T>::type word[ROWS1];
+    const uint8_t *src;             ///< of the first row
+    int x, y;
+    bool inside;                    ///< all of the tile: the same for all threads
+};
+
+/**
+ * Load a tile's samples, unless it reaches beyond the picture, which
+ * store_level1() sees to.
+ */
 template<typename T>
-static DEVICE_INLINE void load_level1(Tile<T> &t, const BLIINDSCUDAParams &p,
+static DEVICE_INLINE void load_level1(Loaded<T> &v, const BLIINDSCUDAParams &p,
                                       const BLIINDSCUDAFrame &frame, int tx, int ty)
 {
     typedef typename Word<T>::type W;
     const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
-    const int x = tx * TILE_SAMPLES_X - HALO1 + 4 * lane;
-    const int y = ty * TILE_SAMPLES_Y - HALO1;
-    const int pitch = frame.pitch;
-    const uint8_t *src = frame.src + (int64_t)(y + warp) * pitch + x * (int)sizeof(T);
-    W *dst = (W *)&t.level1[warp][4 * lane], word[LOAD_ROWS];
-    // the same for all threads
-    const bool inside = tx > 0 && ty > 0 && y + H1 <= p.level[0].h &&
-                        tx * TILE_SAMPLES_X - HALO1 + W1 <= p.level[0].w &&
-                        !(((uintptr_t)frame.src | pitch) % sizeof(W));
+    const int left = tx * TILE_SAMPLES_X - HALO1, top = ty * TILE_SAMPLES_Y - HALO1;
+
+    v.x      = left + 4 * lane;
+    v.y      = top + warp;
+    v.src    = frame.src + (int64_t)v.y * frame.pitch + v.x * (int)sizeof(T);
+    v.inside = left >= 0 && top >= 0 && left + W1 <= p.level[0].w && top + H1 <= p.level[0].h &&
+               !(((uintptr_t)frame.src | frame.pitch) % sizeof(W));
+    if (v.inside && lane < W1 / 4) {
+        BLIINDS_UNROLL
+        for (int i = 0; i < ROWS1; i++)
+            v.word[i] = *(const W *)(v.src + i * NB_WARPS * frame.pitch);
+    }
+}
+
+template<typename T>
+static DEVICE_INLINE void store_level1(Tile<T> &t, const Loaded<T> &v, const BLIINDSCUDAParams &p,
+                                       const BLIINDSCUDAFrame &frame)
+{
+    typedef typename Word<T>::type W;
+    const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
+    W *dst = (W *)&t.level1[warp][4 * lane];
 
     if (lane >= W1 / 4)
         return;
-    BLIINDS_UNROLL
-    for (int row = 0; row < H1; row += LOAD_ROWS * NB_WARPS) {
+    if (v.inside) {
         BLIINDS_UNROLL
-        for (int i = 0; i < LOAD_ROWS; i++) {
-            const int r = row + i * NB_WARPS;
-            const uint8_t *s = src + r * pitch;
-
-            if (r + NB_WARPS <= H1 || r + warp < H1)
-                word[i] = inside ? *(const W *)s
-                                 : load_outside<T>(p, s, frame.black, x, y + warp + r);
-        }
-        BLIINDS_UNROLL
-        for (int i = 0; i < LOAD_ROWS; i++) {
-            const int r = row + i * NB_WARPS;
-
-            if (r + NB_WARPS <= H1 || r + warp < H1)
-                dst[r * (W1 / 4)] = word[i];
-        }
+        for (int i = 0; i < ROWS1; i++)
+            dst[i * NB_WARPS * (W1 / 4)] = v.word[i];
+    } else {
+#pragma unroll 1
+        for (int r = 0; r < H1; r += NB_WARPS)
+            dst[r * (W1 / 4)] = load_outside<T>(p, v.src + r * frame.pitch, frame.black,
+                                                v.x, v.y + r);
     }
 }
 
-/// bliinds_lowpass() of level 1 samples, given by their values.
+/// Two samples side by side.
+typedef struct Pair {
+    int32_t first, second;
+} Pair;
+
+/// Value of a sample of level 1, as in memory.
 template<typename T>
-static DEVICE_INLINE int32_t lowpass1(const BLIINDSCUDAParams &p, int black, int m, int c, int q)
+static DEVICE_INLINE int value1(const BLIINDSCUDAParams &p, T v)
 {
-    const int d = m + q - 2 * c, shift = BLIINDS_TAP_BITS - BLIINDS_FRAC_BITS;
-
-    if (sizeof(T) == 1)     // 31 bits are enough, with the factor 2^21 applied last
-        return ((c - black) << BLIINDS_FRAC_BITS) +
-               ((BLIINDS_TAP_SIDE * d + (1 << (shift - 1))) >> shift);
-    return bliinds_lowpass((m - black) << p.up, (c - black) << p.up, (q - black) << p.up);
-}
-
-/// Value of sample (x, y) of the tile's part of level 1.
-template<typename T>
-static DEVICE_INLINE int value1(const Tile<T> &t, const BLIINDSCUDAParams &p, int x, int y)
-{
-    return sizeof(T) == 1 ? t.level1[y][x] : t.level1[y][x] >> p.down;
-}
-
-/// The same of level 2.
-template<typename T>
-static DEVICE_INLINE int32_t sample2(const Tile<T> &t, int x, int y)
-{
-    int32_t high = t.level2.high[y][x] * (1 << (BLIINDS_FRAC_BITS - BLIINDS_LOW_BITS));
-    int32_t low  = t.level2.low[y][x]  * (1 << BLIINDS_FRAC_BITS);
-
-    return (high << BLIINDS_LOW_BITS) + low;
+    return sizeof(T) == 1 ? v : v >> p.down;
 }
 
 /**
- * The low-pass filter along a row, of columns that are filtered: each lane has
- * two, and the next lane's first is its third.
+ * Rows of level 1 as a column of pairs goes down them. For 8 bits the pairs are
+ * sums of the first and 2^16 times the second, which add up as such.
  */
-template<int W, int H>
-static DEVICE_INLINE void store_sample(Split<W, H> &dst, int x, int y, bool inside,
-                                       bool is_mine, int32_t first, int32_t second)
-{
-    int32_t third = shuffle_down(first, 1);
-    int32_t v     = inside ? bliinds_lowpass(first, second, third) : 0;
+template<typename T> struct Column {
+    int above[2];
 
-    if (is_mine) {
-        dst.high[y][x] = bliinds_high(v);
-        dst.low[y][x]  = bliinds_low(v);
+    DEVICE_INLINE void start(const BLIINDSCUDAParams &p, const T *src)
+    {
+        above[0] = value1(p, src[0]);
+        above[1] = value1(p, src[1]);
     }
-}
+    /// bliinds_lowpass() of the last row and the next two; src is the first of these.
+    DEVICE_INLINE Pair next(const BLIINDSCUDAParams &p, const T *src, int black)
+    {
+        const int middle0 = value1(p, src[0]), below0 = value1(p, src[W1]);
+        const int middle1 = value1(p, src[1]), below1 = value1(p, src[W1 + 1]);
+        const Pair ret = {
+            bliinds_lowpass((above[0] - black) << p.up, (middle0 - black) << p.up,
+                            (below0 - black) << p.up),
+            bliinds_lowpass((above[1] - black) << p.up, (middle1 - black) << p.up,
+                            (below1 - black) << p.up)
+        };
 
-template<typename T>
-static DEVICE_INLINE void make_level2(Tile<T> &t, const BLIINDSCUDAParams &p,
-                                      int black, int tx, int ty)
-{
-    const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
-    const int x  = warp % 2 * HALF2 + lane;
-    const int c0 = 2 * x < W1 - 1 ? 2 * x : W1 - 2, c1 = c0 + 1;
-    const int y0 = warp / 2 * ROWS2;
-    const int left = tx * TILE_SAMPLES_X / 2 - HALO2 + x;
-    const int top  = ty * TILE_SAMPLES_Y / 2 - HALO2;
-    const bool is_mine = lane < HALF2 && x < W2, inside = left >= 0 && left < p.level[1].w;
-    int above0 = value1(t, p, c0, 2 * y0), above1 = value1(t, p, c1, 2 * y0);
-
-    BLIINDS_UNROLL
-    for (int i = 0; i < ROWS2; i++) {
-        const int y = y0 + i;
-
-        if (y < H2) {
-            const int middle0 = value1(t, p, c0, 2 * y + 1), below0 = value1(t, p, c0, 2 * y + 2);
-            const int middle1 = value1(t, p, c1, 2 * y + 1), below1 = value1(t, p, c1, 2 * y + 2);
-
-            store_sample(t.level2, x, y, inside && top + y >= 0 && top + y < p.level[1].h, is_mine,
-                         lowpass1<T>(p, black, above0, middle0, below0),
-                         lowpass1<T>(p, black, above1, middle1, below1));
-            above0 = below0;
-            above1 = below1;
-        }
+        above[0] = below0;
+        above[1] = below1;
+        return ret;
     }
-}
+};
 
-template<typename T>
-static DEVICE_INLINE void make_level3(Tile<T> &t, const BLIINDSCUDAParams &p, int tx, int ty)
-{
-    const int x = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
-    const int c0 = 2 * x < W2 ? 2 * x : W2 - 1, c1 = c0 + 1;
-    const int left = tx * TILE_SAMPLES_X / 4 - HALO3 + x;
-    const int top  = ty * TILE_SAMPLES_Y / 4 - HALO3;
+template<> struct Column<uint8_t> {
+    int above;
 
-    for (int y = warp; y < H3; y += NB_WARPS)
-        store_sample(t.level3, x, y, left >= 0 && left < p.level[2].w &&
-                                     top + y >= 0 && top + y < p.level[2].h, x < W3,
-                     bliinds_lowpass(sample2(t, c0, 2 * y), sample2(t, c0, 2 * y + 1),
-                                     sample2(t, c0, 2 * y + 2)),
-                     bliinds_lowpass(sample2(t, c1, 2 * y), sample2(t, c1, 2 * y + 1),
-                                     sample2(t, c1, 2 * y + 2)));
-}
+    static DEVICE_INLINE int load(const uint8_t *src)
+    {
+        return byte_perm(*(const uint16_t *)src, 0, 0x4140);
+    }
+    DEVICE_INLINE void start(const BLIINDSCUDAParams &p, const uint8_t *src)
+    {
+        above = load(src);
+    }
+    DEVICE_INLINE Pair next(const BLIINDSCUDAParams &p, const uint8_t *src, int black)
+    {
+        // 31 bits are enough, with the factor 2^21 applied last
+        const int shift = BLIINDS_TAP_BITS - BLIINDS_FRAC_BITS, round = 1 << (shift - 1);
+        const int middle = load(src), below = load(src + W1);
+        const int d = above + below - 2 * middle, first = (int16_t)d, second = (d - first) >> 16;
+        const Pair ret = {
+            (int)((unsigned)middle << BLIINDS_FRAC_BITS) - (black << BLIINDS_FRAC_BITS) +
+                ((BLIINDS_TAP_SIDE * first + round) >> shift),
+            ((middle >> 16) << BLIINDS_FRAC_BITS) - (black << BLIINDS_FRAC_BITS) +
+                ((BLIINDS_TAP_SIDE * second + round) >> shift)
+        };
+
+        above = below;
+        return ret;
+    }
+};
 
 static DEVICE_INLINE uint32_t float_bits(float x)
 {
@@ -239,27 +235,153 @@ static DEVICE_INLINE uint32_t float_bits(float x)
     return u.i;
 }
 
+static DEVICE_INLINE float bits_float(uint32_t x)
+{
+    union { uint32_t i; float f; } u = { x };
+
+    return u.f;
+}
+
 /**
- * Bin of a statistic that is not negative, growing with it: 32 bins an octave
- * from 2^-6 to 2^4, with what is beyond in the first and last.
+ * A float this large has a last place of 2^-FRAC, so that its bits count in
+ * such steps: an addition converts to and from integers below 2^22.
  */
-#define BIN_SHIFT 18
-#define BIN_FIRST ((127 - 6) << (23 - BIN_SHIFT))   ///< upper bits of 2^-6
+#define STEPS(frac) (3.f * (1 << 22) / (1 << (frac)))
+#define HIGH_FRAC (BLIINDS_FRAC_BITS - BLIINDS_LOW_BITS)
+
+/// bliinds_high() and bliinds_low(), by the lanes that have a sample.
+static DEVICE_INLINE void store_sample(float *high, float *low, bool is_mine, int32_t v)
+{
+    const float h = bits_float(float_bits(STEPS(HIGH_FRAC)) + (v >> BLIINDS_LOW_BITS)) -
+                    STEPS(HIGH_FRAC);
+    const float l = bits_float(float_bits(STEPS(BLIINDS_FRAC_BITS)) +
+                               (v & ((1 << BLIINDS_LOW_BITS) - 1))) - STEPS(BLIINDS_FRAC_BITS);
+
+    if (is_mine) {
+        *high = h;
+        *low  = l;
+    }
+}
+
+/// A pair of samples of level 2, from their parts.
+template<int W, int H>
+static DEVICE_INLINE Pair load_pair(const Split<W, H> &src, int x, int y)
+{
+    const float2 high = *(const float2 *)&src.high[y][x], low = *(const float2 *)&src.low[y][x];
+    const uint32_t zero = (float_bits(STEPS(HIGH_FRAC)) << BLIINDS_LOW_BITS) +
+                          float_bits(STEPS(BLIINDS_FRAC_BITS));
+    const Pair ret = {
+        (int32_t)((float_bits(high.x + STEPS(HIGH_FRAC)) << BLIINDS_LOW_BITS) +
+                  float_bits(low.x + STEPS(BLIINDS_FRAC_BITS)) - zero),
+        (int32_t)((float_bits(high.y + STEPS(HIGH_FRAC)) << BLIINDS_LOW_BITS) +
+                  float_bits(low.y + STEPS(BLIINDS_FRAC_BITS)) - zero)
+    };
+
+    return ret;
+}
+
+/**
+ * bliinds_lowpass() along a row: each lane has two samples, and the next lane's
+ * first is its third.
+ */
+static DEVICE_INLINE int32_t lowpass_row(Pair v)
+{
+    return bliinds_lowpass(v.first, v.second, shuffle_down(v.first, 1));
+}
+
+template<typename T>
+static DEVICE_INLINE void make_level2(Tile<T> &t, const BLIINDSCUDAParams &p,
+                                      int black, int tx, int ty)
+{
+    const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
+    const int x  = warp % 2 * HALF2 + lane;
+    const int y0 = warp / 2 * ROWS2;
+    const int left = tx * TILE_SAMPLES_X / 2 - HALO2 + x;
+    const int top  = ty * TILE_SAMPLES_Y / 2 - HALO2;
+    const bool is_mine = lane < HALF2 && x < W2, inside = left >= 0 && left < p.level[1].w;
+    const T *src = &t.level1[2 * y0][2 * x < W1 - 1 ? 2 * x : W1 - 2];
+    float *high = &t.level2.high[y0][x], *low = &t.level2.low[y0][x];
+    Column<T> column;
+
+    column.start(p, src);
+#pragma unroll 5
+    for (int i = 0; i < ROWS2; i++) {
+        const bool is_inside = inside && (unsigned)(top + y0 + i) < p.level[1].h;
+        int32_t v = lowpass_row(column.next(p, src + (2 * i + 1) * W1, black));
+
+        store_sample(high + i * (W2 + 1), low + i * (W2 + 1), is_mine, is_inside ? v : 0);
+    }
+}
+
+template<typename T>
+static DEVICE_INLINE void make_level3(Tile<T> &t, const BLIINDSCUDAParams &p, int tx, int ty)
+{
+    const int x = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE - LEVEL1_WARPS - 1;
+    const int c = 2 * x < W2 ? 2 * x : W2 - 1;
+    const int left = tx * TILE_SAMPLES_X / 4 - HALO3 + x;
+    const int top  = ty * TILE_SAMPLES_Y / 4 - HALO3;
+    const bool inside = left >= 0 && left < p.level[2].w;
+
+#pragma unroll 1
+    for (int y = warp; y < H3; y += UPPER_WARPS - 1) {
+        const Pair above = load_pair(t.level2, c, 2 * y), middle = load_pair(t.level2, c, 2 * y + 1);
+        const Pair below = load_pair(t.level2, c, 2 * y + 2);
+        const Pair column = {
+            bliinds_lowpass(above.first,  middle.first,  below.first),
+            bliinds_lowpass(above.second, middle.second, below.second)
+        };
+        int32_t v = lowpass_row(column);
+
+        store_sample(&t.level3.high[y][x], &t.level3.low[y][x], x < W3,
+                     inside && (unsigned)(top + y) < p.level[2].h ? v : 0);
+    }
+}
+
+template<typename T> static DEVICE_INLINE T min_of(T a, T b)
+{
+    return a < b ? a : b;
+}
+
+/// Upper bits of x, of which one in (1 << shift) counts, from those of start on.
+static DEVICE_INLINE int upper_bits(float x, float start, int shift)
+{
+    return (int)(float_bits(x) >> shift) - (int)(float_bits(start) >> shift);
+}
+
+/**
+ * Bin of a statistic, growing with it; what is beyond the bins is in the first
+ * and last. Values in one of the others share all but BIN_BITS lower bits.
+ *
+ * Most have 32 bins an octave. The energy subband ratio comes near 1 in many
+ * blocks where a picture is smooth, so from .5 to 1 its bins are 16 for each
+ * octave of the distance to 1.
+ */
+#define BIN_BITS 18
+#define SUB_BINS1 64                            ///< below .5
+#define SUB_BINS2 (SUB_BINS1 + 160)             ///< below 1
+template<int STATISTIC>
 static DEVICE_INLINE int statistic_bin(float x)
 {
-    int bin = (int)(float_bits(x) >> BIN_SHIFT) - BIN_FIRST;
+    int bin;
 
+    if (STATISTIC != BLIINDS_SUB)
+        bin = upper_bits(x, 1.f / 64, 18);
+    else if (x < .5f)
+        bin = upper_bits(x, .125f, 18);
+    else if (x < 1.f)
+        bin = min_of(SUB_BINS1 - upper_bits(1.f - x, .5f, 19), SUB_BINS2 - 1);
+    else
+        bin = SUB_BINS2 + upper_bits(x, 1.f, 18);
     bin = bin < 0 ? 0 : bin;
-    return bin > BLIINDS_BINS - 1 ? BLIINDS_BINS - 1 : bin;
+    return min_of(bin, BLIINDS_BINS - 1);
 }
 
-/// Bits of the smallest value in a bin.
-static DEVICE_INLINE uint32_t bin_start(int bin)
+static DEVICE_INLINE bool is_open(int bin)
 {
-    return bin > 0 ? (uint32_t)(bin + BIN_FIRST) << BIN_SHIFT : 0;
+    return bin == 0 || bin == BLIINDS_BINS - 1;
 }
 
-static DEVICE_INLINE int gamma_bin(int index)
+static DEVICE_INLINE int gamma_bin(unsigned index)
 {
     return index / BLIINDS_GAMMA_FINE;
 }
@@ -276,45 +398,53 @@ static DEVICE_INLINE int gamma_bin(int index)
 /**
  * One block of a tile: its statistics to memory, the histograms and the sums.
  *
- * @param high bliinds_basis() of its rows' samples, or of their upper parts
- * @param low  of their lower parts, NULL at level 1
+ * @param dst   the level's first block in memory
+ * @param count the level's histograms
  * @param bx,by the block, which may be outside
  */
-template<int LEVEL>
-static DEVICE_INLINE void tile_block(const BLIINDSCUDAParams &p,
+static DEVICE_INLINE void tile_block(const BLIINDSCUDAParams &p, BLIINDSCUDABlock *dst,
                                      unsigned count[BLIINDS_NB_POOLED][BLIINDS_BINS],
-                                     uint64_t sums[NB_SUMS], const float high[5][5],
-                                     const float (*low)[5], int bx, int by)
+                                     uint64_t sums[NB_SUMS], const float terms[5][5],
+                                     int level, int bx, int by)
 {
-    const BLIINDSCUDALevel &level = p.level[LEVEL];
-    const bool straddles = LEVEL == 0 && (bliinds_straddles(bx) || bliinds_straddles(by));
-    const int i = by * level.bw + bx;
+    const bool straddles = level == 0 && (bliinds_straddles(bx) || bliinds_straddles(by));
+    const int bw = p.level[level].bw, bh = p.level[level].bh;
+    BLIINDSCUDABlock out;
     BLIINDSBlock block;
     int gamma;
 
-    if (bx >= level.bw || by >= level.bh)
+    if (bx >= bw || by >= bh)
         return;
-    bliinds_block(&block, high, low);
+    bliinds_block(&block, terms);
     gamma = bliinds_gamma(p.gamma_table, block.rho);
 
-    of_frame(p, level.statistic[BLIINDS_ZETA])[i] = straddles ? -block.zeta : block.zeta;
-    of_frame(p, level.statistic[BLIINDS_SUB])[i]  = straddles ? -block.sub  : block.sub;
-    of_frame(p, level.statistic[BLIINDS_ORI])[i]  = straddles ? -block.ori  : block.ori;
-    of_frame(p, level.gamma)[i] = gamma | straddles << 15;
-    atomic_add(&count[BLIINDS_ZETA][statistic_bin(block.zeta)], 1);
-    atomic_add(&count[BLIINDS_SUB][statistic_bin(block.sub)], 1);
-    atomic_add(&count[BLIINDS_ORI][statistic_bin(block.ori)], 1);
+    out.statistic[BLIINDS_ZETA] = block.zeta;
+    out.statistic[BLIINDS_SUB]  = block.sub;
+    out.statistic[BLIINDS_ORI]  = block.ori;
+    out.gamma = gamma | (unsigned)straddles << 31;
+    dst[by * bw + bx] = out;
+    atomic_add(&count[BLIINDS_ZETA][statistic_bin<BLIINDS_ZETA>(block.zeta)], 1);
+    atomic_add(&count[BLIINDS_SUB][statistic_bin<BLIINDS_SUB>(block.sub)], 1);
+    atomic_add(&count[BLIINDS_ORI][statistic_bin<BLIINDS_ORI>(block.ori)], 1);
     atomic_add(&count[BLIINDS_GAMMA][gamma_bin(gamma)], 1);
 
-    if (LEVEL == 0) {
+    if (level == 0) {
         uint64_t energy = bliinds_fixed(block.energy);
 
-        sums[0] += straddles ? 0 : energy;
-        sums[1] += straddles ? energy : 0;
+        if (straddles)
+            sums[1] += energy;
+        else
+            sums[0] += energy;
     }
-    BLIINDS_UNROLL
-    for (int b = 0; b < 3; b++)
-        sums[(LEVEL < 2 ? SUM_BAND : 0) + b] += bliinds_fixed(block.band[b]);
+    if (level == 2) {
+        BLIINDS_UNROLL
+        for (int b = 0; b < 3; b++)
+            sums[b] += bliinds_fixed(block.band[b]);
+    } else {
+        BLIINDS_UNROLL
+        for (int b = 0; b < 3; b++)
+            sums[SUM_BAND + b] += bliinds_fixed(block.band[b]);
+    }
 }
 
 /// bliinds_basis() of a row's samples from src on.
@@ -330,56 +460,77 @@ static DEVICE_INLINE void basis1(float dst[5], const BLIINDSCUDAParams &p, const
     bliinds_basis(dst, x[0], x[1], x[2], x[3], x[4]);
 }
 
-/// A column of blocks of level 1, each of which shares rows with the one above.
-template<typename T>
-static DEVICE_INLINE void level1_blocks(const BLIINDSCUDAParams &p, const Tile<T> &t,
-                                        unsigned count[BLIINDS_NB_POOLED][BLIINDS_BINS],
-                                        uint64_t sums[NB_SUMS], int tx, int ty)
+/// bliinds_columns() of the samples from src on.
+static DEVICE_INLINE void split_columns(float dst[5][5], const float *src, int width)
 {
-    const int rows = BLIINDS_TILE_H / LEVEL1_WARPS;
-    const int cx = threadIdx.x % BLIINDS_TILE_W, cy = threadIdx.x / BLIINDS_TILE_W * rows;
-    const int bx = tx * BLIINDS_TILE_W + cx, by = ty * BLIINDS_TILE_H + cy;
-    const T *src = &t.level1[BLIINDS_STEP * cy + HALO1 - 1][BLIINDS_STEP * cx + HALO1 - 1];
-    float basis[BLIINDS_BLOCK][5];
+    float rows[BLIINDS_BLOCK][5];
 
     BLIINDS_UNROLL
-    for (int y = BLIINDS_STEP; y < BLIINDS_BLOCK; y++)
-        basis1(basis[y], p, src + (y - BLIINDS_STEP) * W1);
-#pragma unroll 1
-    for (int i = 0; i < rows; i++, src += BLIINDS_STEP * W1) {
-        BLIINDS_UNROLL
-        for (int y = 0; y < BLIINDS_BLOCK; y++) {
-            if (y < BLIINDS_BLOCK - BLIINDS_STEP) {
-                BLIINDS_UNROLL
-                for (int k = 0; k < 5; k++)
-                    basis[y][k] = basis[y + BLIINDS_STEP][k];
-            } else {
-                basis1(basis[y], p, src + y * W1);
-            }
-        }
-        tile_block<0>(p, count, sums, basis, 0, bx, by + i);
-    }
+    for (int y = 0; y < BLIINDS_BLOCK; y++, src += width)
+        bliinds_basis(rows[y], src[0], src[1], src[2], src[3], src[4]);
+    bliinds_columns(dst, rows);
 }
 
-/// One block of level 2 or 3.
-template<int LEVEL, int HALO, int W, int H>
-static DEVICE_INLINE void upper_block(const BLIINDSCUDAParams &p, const Split<W, H> &split,
-                                      unsigned count[BLIINDS_NB_POOLED][BLIINDS_BINS],
-                                      uint64_t sums[NB_SUMS], int tx, int ty, int thread)
+/**
+ * All blocks of a tile. A warp's first blocks of level 1 share rows with those
+ * that it does next. The arithmetic is there only once, so that it stays in the
+ * instruction cache whatever level each warp is at.
+ */
+template<typename T>
+static DEVICE_INLINE void tile_blocks(const BLIINDSCUDAParams &p, const Tile<T> &t,
+                                      BLIINDSCUDABlock *blocks,
+                                      unsigned count[BLIINDS_LEVELS][BLIINDS_NB_POOLED][BLIINDS_BINS],
+                                      uint64_t sums[NB_SUMS], int tx, int ty)
 {
-    const int tile_w = BLIINDS_TILE_W >> LEVEL, tile_h = BLIINDS_TILE_H >> LEVEL;
-    const int cx = thread % tile_w, cy = thread / tile_w;
-    const int x = BLIINDS_STEP * cx + HALO - 1, y = BLIINDS_STEP * cy + HALO - 1;
-    float high[5][5], low[5][5];
+    const int tid = threadIdx.x, upper = tid - LEVEL1_WARPS * WARP_SIZE;
+    const int rows = BLIINDS_TILE_H / LEVEL1_WARPS;
+    const int nb = upper < 0 ? rows : LEVEL2_TURNS + (upper < WARP_SIZE);
+    const T *src = &t.level1[BLIINDS_STEP * (tid / BLIINDS_TILE_W * rows) + HALO1 - 1]
+                            [BLIINDS_STEP * (tid % BLIINDS_TILE_W) + HALO1 - 1];
 
-    BLIINDS_UNROLL
-    for (int i = 0; i < BLIINDS_BLOCK; i++) {
-        const float *h = &split.high[y + i][x], *l = &split.low[y + i][x];
+#pragma unroll 1
+    for (int i = 0; i < nb; i++) {
+        const int level = upper < 0 ? 0 : i < LEVEL2_TURNS ? 1 : 2;
+        float terms[5][5];
+        int bx, by;
 
-        bliinds_basis(high[i], h[0], h[1], h[2], h[3], h[4]);
-        bliinds_basis(low[i],  l[0], l[1], l[2], l[3], l[4]);
+        if (level == 0) {
+            float basis[BLIINDS_BLOCK][5];
+
+            bx = tx * BLIINDS_TILE_W + tid % BLIINDS_TILE_W;
+            by = ty * BLIINDS_TILE_H + tid / BLIINDS_TILE_W * rows + i;
+            BLIINDS_UNROLL
+            for (int y = 0; y < BLIINDS_BLOCK; y++) {
+                basis1(basis[y], p, src + y * W1);
+            }
+            bliinds_columns(terms, basis);
+            src += BLIINDS_STEP * W1;
+        } else {
+            const int thread = level == 1 ? upper + i * UPPER_WARPS * WARP_SIZE : upper;
+            const int tile_w = BLIINDS_TILE_W >> level, tile_h = BLIINDS_TILE_H >> level;
+            const int cx = thread & (tile_w - 1), cy = thread / tile_w;
+            const int halo  = level == 1 ? HALO2 : HALO3;
+            const int width = level == 1 ? W2 + 1 : W3 + 1;
+            const int first = (BLIINDS_STEP * cy + halo - 1) * width + BLIINDS_STEP * cx + halo - 1;
+            const float *high = level == 1 ? t.level2.high[0] : t.level3.high[0];
+            const float *low  = level == 1 ? t.level2.low[0]  : t.level3.low[0];
+            float low_terms[5][5];
+
+            if (level == 2)
+                barrier_wait(1, UPPER_WARPS * WARP_SIZE);
+            bx = tx * tile_w + cx;
+            by = ty * tile_h + cy;
+            split_columns(terms,     high + first, width);
+            split_columns(low_terms, low  + first, width);
+            BLIINDS_UNROLL
+            for (int y = 0; y < 5; y++) {
+                BLIINDS_UNROLL
+                for (int k = 0; k < 5; k++)
+                    terms[y][k] += low_terms[y][k];
+            }
+        }
+        tile_block(p, blocks + p.level[level].first, count[level], sums, terms, level, bx, by);
     }
-    tile_block<LEVEL>(p, count, sums, high, low, tx * tile_w + cx, ty * tile_h + cy);
 }
 
 /// Add to a sum in device memory.
@@ -430,7 +581,8 @@ static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p)
     const int nb_counts = BLIINDS_LEVELS * BLIINDS_NB_POOLED * BLIINDS_BINS;
     const BLIINDSCUDAFrame &frame = p.frame[blockIdx.y];
     BLIINDSCUDAState *state = p.state + blockIdx.y;
-    const int tid = threadIdx.x, upper = tid - LEVEL1_WARPS * WARP_SIZE;
+    BLIINDSCUDABlock *blocks = of_frame(p, p.blocks, blockIdx.y);
+    const int tid = threadIdx.x;
     unsigned *total = &state->count[0][0][0];
     int4 *counts = (int4 *)count;
     uint64_t sums[NB_SUMS] = { 0, 0, 0, 0, 0, 0 };
@@ -441,27 +593,31 @@ static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p)
         counts[i] = zero;
     }
 
-    for (int tile = blockIdx.x; tile < p.nb_tiles; tile += gridDim.x) {
-        const int tx = tile % p.nb_tiles_x, ty = tile / p.nb_tiles_x;
+    // where one frame's tiles end the next one's begin: thread blocks have the same share
+    const int start = (blockIdx.x + blockIdx.y * (gridDim.x - p.nb_tiles % gridDim.x)) % gridDim.x;
 
+    const int step_x = gridDim.x % p.nb_tiles_x, step_y = gridDim.x / p.nb_tiles_x;
+    int tx = start % p.nb_tiles_x, ty = start / p.nb_tiles_x;
+
+#pragma unroll 1
+    for (int tile = start; tile < p.nb_tiles; tile += gridDim.x) {
+        Loaded<T> loaded;
+
+        load_level1(loaded, p, frame, tx, ty);
         __syncthreads();
-        load_level1(s.t, p, frame, tx, ty);
+        store_level1(s.t, loaded, p, frame);
         __syncthreads();
         make_level2(s.t, p, frame.black, tx, ty);
         __syncthreads();
-        make_level3(s.t, p, tx, ty);
-        __syncthreads();
-
-        if (upper < 0) {
-            level1_blocks(p, s.t, count[0], sums, tx, ty);
-        } else {
-#pragma unroll 1
-            for (int i = 0; i < 2; i++)
-                upper_block<1, HALO2>(p, s.t.level2, count[1], sums, tx, ty,
-                                      upper + i * UPPER_WARPS * WARP_SIZE);
-            if (upper < WARP_SIZE)
-                upper_block<2, HALO3>(p, s.t.level3, count[2], sums, tx, ty, upper);
+        // made by all upper warps but the first, for the first
+        if (tid >= (LEVEL1_WARPS + 1) * WARP_SIZE) {
+            make_level3(s.t, p, tx, ty);
+            barrier_arrive(1, UPPER_WARPS * WARP_SIZE);
         }
+        tile_blocks(p, s.t, blocks, count, sums, tx, ty);
+        tx += step_x;
+        ty += step_y + (tx >= p.nb_tiles_x);
+        tx -= tx >= p.nb_tiles_x ? p.nb_tiles_x : 0;
     }
     __syncthreads();
 
@@ -476,312 +632,386 @@ static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p)
     flush_sums(state->result.sums, sums, s.sums);
 }
 
-/// Bins in the order of quality, the worst first.
-static DEVICE_INLINE int bin_of_rank(int rank, int nb, bool smallest)
+/**
+ * Where the worst of something end: how many of what is counted there still
+ * belong to them.
+ */
+typedef struct Threshold {
+    int index;
+    unsigned need;
+} Threshold;
+
+/**
+ * Find where the sum of NB counts, taken in the order of quality, reaches k;
+ * by one warp.
+ *
+ * @param smallest 1 if the smallest are the worst, 0 if the largest
+ */
+template<int NB>
+static DEVICE_INLINE void find_threshold(Threshold *found, const uint32_t count[NB],
+                                         bool smallest, unsigned k)
 {
-    return smallest ? rank : nb - 1 - rank;
+    const int each = NB / WARP_SIZE, lane = threadIdx.x % WARP_SIZE;
+    unsigned c[each], sum = 0, before;
+
+    BLIINDS_UNROLL
+    for (int i = 0; i < each; i++) {
+        const int rank = lane * each + i;
+
+        c[i] = count[smallest ? rank : NB - 1 - rank];
+        sum += c[i];
+    }
+    before = warp_scan(sum, lane) - sum;
+    BLIINDS_UNROLL
+    for (int i = 0; i < each; i++) {
+        const int rank = lane * each + i;
+
+        if (before < k && before + c[i] >= k) {
+            found->index = smallest ? rank : NB - 1 - rank;
+            found->need  = k - before;
+        }
+        before += c[i];
+    }
 }
 
 #define POOL_WARPS (BLIINDS_POOL_THREADS / WARP_SIZE)
-#define DIGIT_BITS (BIN_SHIFT / 2)
-#define NB_DIGITS  (1 << DIGIT_BITS)
-#define LIST_SIZE  8192                         ///< of a list in shared memory
+#define TABLE_SIZE  1024
+#define TABLE_TRIES 8
 
-/**
- * Find where the sum of nb counts, taken in the order of quality, reaches k.
- *
- * @param found set to the index, and to how many of its count are needed
- */
-static DEVICE_INLINE void find_count(int found[2], unsigned warp_total[POOL_WARPS],
-                                     const unsigned *count, int nb, bool smallest,
-                                     unsigned k)
-{
-    const int tid = threadIdx.x, lane = tid % WARP_SIZE, warp = tid / WARP_SIZE;
-    const int first = 2 * tid, second = 2 * tid + 1;
-    unsigned c0 = first  < nb ? count[bin_of_rank(first,  nb, smallest)] : 0;
-    unsigned c1 = second < nb ? count[bin_of_rank(second, nb, smallest)] : 0;
-    unsigned end = warp_scan(c0 + c1, lane), begin;
-
-    if (lane == WARP_SIZE - 1)
-        warp_total[warp] = end;
-    __syncthreads();
-    for (int i = 0; i < warp; i++)
-        end += warp_total[i];
-    begin = end - c0 - c1;
-    if (begin < k && begin + c0 >= k) {
-        found[0] = bin_of_rank(first, nb, smallest);
-        found[1] = k - begin;
-    } else if (begin + c0 < k && end >= k) {
-        found[0] = bin_of_rank(second, nb, smallest);
-        found[1] = k - begin - c0;
-    }
-    __syncthreads();
-}
+/// Values and how often they came.
+typedef struct Table {
+    uint32_t bits[TABLE_SIZE];      ///< 0 where there is none
+    unsigned count[TABLE_SIZE];
+} Table;
 
 /// What a thread block shares while it pools.
 typedef struct Pool {
-    unsigned count[NB_DIGITS];
-    unsigned warp_total[POOL_WARPS];
-    uint64_t warp_sum[POOL_WARPS][3];
-    int threshold[2];                   ///< bin, and how many of it are needed
-    unsigned nb_listed, first_listed;
-    bool is_last;
-    float list[LIST_SIZE];
+    Threshold threshold[BLIINDS_NB_POOLED];
+    union {
+        Table table[BLIINDS_NB_STATISTICS];
+        uint64_t sums[BLIINDS_NB_POOLED][3][BLIINDS_POOL_THREADS];
+    };
+    uint32_t gamma_fine[BLIINDS_GAMMA_FINE];
+    unsigned nb_values[BLIINDS_NB_STATISTICS];      ///< in the tables
+    unsigned first_listed[BLIINDS_NB_STATISTICS];   ///< where they go in the lists
 } Pool;
 
-/// Sum three values of each thread; the first three threads get one each.
-static DEVICE_INLINE uint64_t pool_sums(Pool &s, uint64_t a, uint64_t b, uint64_t c)
+/// First bits of a bin of statistic k, or of what comes after the last one.
+static DEVICE_INLINE uint32_t bin_start(int k, int bin)
 {
-    const int tid = threadIdx.x, warp = tid / WARP_SIZE;
-    uint64_t sum = 0;
-
-    a = warp_sum(a);
-    b = warp_sum(b);
-    c = warp_sum(c);
-    if (tid % WARP_SIZE == 0) {
-        s.warp_sum[warp][0] = a;
-        s.warp_sum[warp][1] = b;
-        s.warp_sum[warp][2] = c;
-    }
-    __syncthreads();
-    if (tid < 3) {
-        BLIINDS_UNROLL
-        for (int i = 0; i < POOL_WARPS; i++)
-            sum += s.warp_sum[i][tid];
-    }
-    return sum;
+    if (bin == 0)
+        return 0;
+    if (bin == BLIINDS_BINS)
+        return ~0u;
+    if (k != BLIINDS_SUB)
+        return float_bits(1.f / 64) + ((uint32_t)bin << 18);
+    if (bin <= SUB_BINS1)
+        return float_bits(.125f) + ((uint32_t)bin << 18);
+    if (bin < SUB_BINS2)    // one before 1 minus the upper end of the bin's distances
+        return float_bits(1.f - bits_float(float_bits(.5f) - ((uint32_t)(bin - SUB_BINS1 - 1) << 19))) + 1;
+    return float_bits(1.f) + ((uint32_t)(bin - SUB_BINS2) << 18);
 }
 
-/// Which chunk of blocks a thread block pools.
-typedef struct Chunk {
-    int level, pooled;
-    int start, end;                     ///< blocks of the chunk
-    int nb_blocks, nb_chunks;           ///< of the level
-} Chunk;
-
-static DEVICE_INLINE Chunk find_chunk(const BLIINDSCUDAParams &p)
+/// Put a value in a list in device memory, if there is room.
+static DEVICE_INLINE void put_listed(const BLIINDSCUDAParams &p, int frame, int l, int k,
+                                     unsigned i, uint32_t bits, unsigned count)
 {
-    Chunk c;
-    int chunk = blockIdx.x / BLIINDS_NB_POOLED;
+    const BLIINDSCUDAListed listed = { bits, count };
 
-    c.pooled = blockIdx.x % BLIINDS_NB_POOLED;
-    for (c.level = 0; ; c.level++) {
-        c.nb_blocks = p.level[c.level].bw * p.level[c.level].bh;
-        c.nb_chunks = (c.nb_blocks + p.pool_chunk - 1) / p.pool_chunk;
-        if (chunk < c.nb_chunks)
-            break;
-        chunk -= c.nb_chunks;
-    }
-    c.start = chunk * p.pool_chunk;
-    c.end   = c.start + p.pool_chunk;
-    if (c.end > c.nb_blocks)
-        c.end = c.nb_blocks;
-    return c;
+    if (i < p.level[l].max_listed)
+        of_frame(p, p.level[l].list[k], frame)[i] = listed;
 }
 
-static DEVICE_INLINE void find_threshold(Pool &s, const BLIINDSCUDAState *state, const Chunk &c)
+/// Add a value to a table, or where that is full to a list.
+static DEVICE_INLINE void table_add(Pool &s, const BLIINDSCUDAParams &p, int frame, int l,
+                                    int k, uint32_t bits)
 {
-    if (threadIdx.x == 0)
-        s.nb_listed = 0;
-    find_count(s.threshold, s.warp_total, state->count[c.level][c.pooled], BLIINDS_BINS,
-               c.pooled == BLIINDS_GAMMA, bliinds_nb_worst(c.nb_blocks));
+    Table &t = s.table[k];
+    unsigned i = bits * 2654435769u >> 22;
+
+#pragma unroll 1
+    for (int tries = 0; tries < TABLE_TRIES; tries++) {
+        uint32_t old = load_relaxed(&t.bits[i]);
+
+        if (!old)
+            old = atomic_cas(&t.bits[i], 0, bits);
+        if (!old)
+            atomic_add(&s.nb_values[k], 1);
+        if (!old || old == bits) {
+            atomic_add(&t.count[i], 1);
+            return;
+        }
+        i = (i + 1) % TABLE_SIZE;
+    }
+    put_listed(p, frame, l, k, atomic_add(&p.state[frame].nb_listed[l][k], 1), bits, 1);
 }
 
-/// Add to the list in shared memory or, where that is full, in device memory.
-static DEVICE_INLINE void append(Pool &s, float *list, unsigned *nb_listed, float x)
+/// A thread's next blocks from i on, before end.
+static DEVICE_INLINE void load_blocks(BLIINDSCUDABlock dst[BLIINDS_POOL_EACH],
+                                      const BLIINDSCUDABlock *blocks, int i, int end)
 {
-    unsigned i = atomic_add(&s.nb_listed, 1);
-
-    if (i < LIST_SIZE)
-        s.list[i] = x;
-    else
-        list[atomic_add(nb_listed, 1)] = x;
-}
-
-/// Sums of one of a level's statistics over a chunk of blocks.
-static DEVICE_INLINE void pool_statistic(Pool &s, const BLIINDSCUDAParams &p, const Chunk &c)
-{
-    const BLIINDSCUDALevel &level = p.level[c.level];
-    const float *value = of_frame(p, level.statistic[c.pooled]);
-    float *list = of_frame(p, level.list[c.pooled]);
-    BLIINDSCUDAState *state = p.state + blockIdx.y;
-    BLIINDSCUDAPooled *sums = &state->result.pooled[c.level][c.pooled];
-    unsigned *nb_listed = &state->nb_listed[c.level][c.pooled];
-    const int tid = threadIdx.x;
-    uint64_t sum[2] = { 0, 0 }, worst = 0;
-    uint32_t start = 0, end = 0;
-
-    for (int first = c.start; first < c.end; first += BLIINDS_POOL_CHUNK) {
-        float v[BLIINDS_POOL_EACH];
-
-        BLIINDS_UNROLL
-        for (int i = 0; i < BLIINDS_POOL_EACH; i++) {
-            int block = first + tid + i * BLIINDS_POOL_THREADS;
-
-            v[i] = block < c.end ? value[block] : 0.f;
-        }
-        if (first == c.start) {
-            find_threshold(s, state, c);
-            start = bin_start(s.threshold[0]);
-            end   = s.threshold[0] < BLIINDS_BINS - 1 ? bin_start(s.threshold[0] + 1) : ~0u;
-            start = start ? start : 1;      // zeros add nothing
-        }
-        BLIINDS_UNROLL
-        for (int i = 0; i < BLIINDS_POOL_EACH; i++) {
-            const float x = fabsf(v[i]);
-            const uint64_t fixed = bliinds_fixed(x);
-
-            sum[0] += fixed;
-            if (float_bits(v[i]) >> 31)
-                sum[1] += fixed;
-            if (float_bits(x) >= end)
-                worst += fixed;
-            else if (float_bits(x) >= start)
-                append(s, list, nb_listed, x);
-        }
-    }
-
-    sum[0] = pool_sums(s, sum[0] - sum[1], sum[1], worst);
-    if (tid < 3)
-        add_sum(tid < 2 ? &sums->grid[tid] : &sums->worst, sum[0] >> 32, (uint32_t)sum[0]);
-    if (tid == WARP_SIZE) {
-        s.nb_listed    = s.nb_listed < LIST_SIZE ? s.nb_listed : LIST_SIZE;
-        s.first_listed = s.nb_listed ? atomic_add(nb_listed, s.nb_listed) : 0;
-    }
-    __syncthreads();
-    for (int i = tid; i < s.nb_listed; i += BLIINDS_POOL_THREADS)
-        list[s.first_listed + i] = s.list[i];
-}
-
-/// The same for gamma, whose bins hold few shapes: no list is needed.
-static DEVICE_INLINE void pool_gamma(Pool &s, const BLIINDSCUDAParams &p, const Chunk &c)
-{
-    const uint16_t *value = of_frame(p, p.level[c.level].gamma);
-    BLIINDSCUDAState *state = p.state + blockIdx.y;
-    BLIINDSCUDAPooled *sums = &state->result.pooled[c.level][BLIINDS_GAMMA];
-    const int tid = threadIdx.x;
-    // number of blocks in the upper, sum of values in the lower half
-    uint64_t sum[2] = { 0, 0 }, worst = 0;
-    int bin = 0;
-
-    if (tid < BLIINDS_GAMMA_FINE)
-        s.count[tid] = 0;
-    for (int first = c.start; first < c.end; first += BLIINDS_POOL_CHUNK) {
-        int v[BLIINDS_POOL_EACH];
-
-        BLIINDS_UNROLL
-        for (int i = 0; i < BLIINDS_POOL_EACH; i++) {
-            int block = first + tid + i * BLIINDS_POOL_THREADS;
-
-            v[i] = block < c.end ? value[block] : -1;
-        }
-        if (first == c.start) {
-            find_threshold(s, state, c);
-            bin = s.threshold[0];
-        }
-        BLIINDS_UNROLL
-        for (int i = 0; i < BLIINDS_POOL_EACH; i++) {
-            int straddles = v[i] >> 15, index = v[i] & 0x7fff;
-            int shape = bliinds_gamma_value(index);
-            uint64_t one = (1ULL << 32) + shape;
-
-            if (v[i] < 0)
-                continue;
-            sum[0] += straddles ? 0 : one;
-            sum[1] += straddles ? one : 0;
-            worst  += (uint64_t)(index == BLIINDS_GAMMA_NONE) << 32;
-            if (gamma_bin(index) < bin)
-                worst += shape;
-            else if (gamma_bin(index) == bin)
-                atomic_add(&s.count[index % BLIINDS_GAMMA_FINE], 1);
-        }
-    }
-
-    sum[0] = pool_sums(s, sum[0], sum[1], worst);
-    if (tid < 2)
-        add_sum(&sums->grid[tid], sum[0] >> 32, (uint32_t)sum[0]);
-    else if (tid == 2)
-        add_sum(&sums->worst, (uint32_t)sum[0], sum[0] >> 32);
-    if (tid < BLIINDS_GAMMA_FINE && s.count[tid])
-        atomic_add(&state->gamma_fine[c.level][tid], s.count[tid]);
+    BLIINDS_UNROLL
+    for (int j = 0; j < BLIINDS_POOL_EACH; j++)
+        if (i + j * BLIINDS_POOL_THREADS < end)
+            dst[j] = blocks[i + j * BLIINDS_POOL_THREADS];
 }
 
 /**
- * Sum of the need largest of n listed values, for the third thread to add.
- * They share the upper bits but where the bin is one of the two open ones.
+ * Sums over a chunk of blocks of a level: over those clear of the 8x8 grid,
+ * those straddling it, and those beyond the threshold's bin.
+ *
+ * Those of gamma are the number of blocks in the upper half and the sum of
+ * shapes in the lower; the third has the blocks without a shape in the upper.
  */
-static DEVICE_INLINE uint64_t sum_largest(Pool &s, const float *list, int n,
-                                          unsigned need, bool open)
+static DEVICE_INLINE void pool_chunk(Pool &s, const BLIINDSCUDAParams &p, int frame, int l,
+                                     int start, int end)
 {
-    const int tid = threadIdx.x;
-    uint32_t mask   = open ? 0 : ~0u << BIN_SHIFT;
-    uint32_t prefix = float_bits(list[0]) & mask;
-    uint64_t sum = 0;
-    union { uint32_t i; float f; } threshold;
+    const BLIINDSCUDABlock *blocks = of_frame(p, p.blocks, frame) + p.level[l].first;
+    const int tid = threadIdx.x, worst_gamma = s.threshold[BLIINDS_GAMMA].index;
+    uint64_t sums[BLIINDS_NB_POOLED][3] = { { 0 } };    // all, straddling, worst
+    uint32_t bin[BLIINDS_NB_STATISTICS][2];
+    BLIINDSCUDABlock next[BLIINDS_POOL_EACH];
 
-    for (int shift = open ? 3 * DIGIT_BITS : DIGIT_BITS; shift >= 0; shift -= DIGIT_BITS) {
-        for (int i = tid; i < NB_DIGITS; i += BLIINDS_POOL_THREADS)
-            s.count[i] = 0;
-        __syncthreads();
-        for (int i = tid; i < n; i += BLIINDS_POOL_THREADS) {
-            uint32_t v = float_bits(list[i]);
-
-            if ((v & mask) == prefix)
-                atomic_add(&s.count[v >> shift & (NB_DIGITS - 1)], 1);
-        }
-        __syncthreads();
-        find_count(s.threshold, s.warp_total, s.count, NB_DIGITS, false, need);
-        prefix |= (uint32_t)s.threshold[0] << shift;
-        mask   |= (uint32_t)(NB_DIGITS - 1) << shift;
-        need    = s.threshold[1];
+    BLIINDS_UNROLL
+    for (int k = 0; k < BLIINDS_NB_STATISTICS; k++) {
+        bin[k][0] = bin_start(k, s.threshold[k].index);
+        bin[k][1] = bin_start(k, s.threshold[k].index + 1);
+        bin[k][0] = bin[k][0] ? bin[k][0] : 1;          // zeros add nothing
     }
 
-    for (int i = tid; i < n; i += BLIINDS_POOL_THREADS)
-        if (float_bits(list[i]) > prefix)
-            sum += bliinds_fixed(list[i]);
-    threshold.i = prefix;
-    if (tid == 0)
-        sum += need * bliinds_fixed(threshold.f);
-    return pool_sums(s, 0, 0, sum);
+    load_blocks(next, blocks, start + tid, end);
+#pragma unroll 1
+    for (int first = start + tid; first < end; first += BLIINDS_POOL_CHUNK) {
+        BLIINDSCUDABlock block[BLIINDS_POOL_EACH];
+        unsigned listed = 0;                            // a bit for each statistic
+
+        BLIINDS_UNROLL
+        for (int i = 0; i < BLIINDS_POOL_EACH; i++)
+            block[i] = next[i];
+        load_blocks(next, blocks, first + BLIINDS_POOL_CHUNK, end);
+        BLIINDS_UNROLL
+        for (int i = 0; i < BLIINDS_POOL_EACH; i++) {
+            const bool straddles = block[i].gamma >> 31;
+            const int index = block[i].gamma & 0x7fffffff;
+            const int shape = bliinds_gamma_value(index);
+            const uint64_t one = (1ULL << 32) + shape;
+
+            if (first + i * BLIINDS_POOL_THREADS >= end)
+                break;
+            BLIINDS_UNROLL
+            for (int k = 0; k < BLIINDS_NB_STATISTICS; k++) {
+                const float x = block[i].statistic[k];
+                const uint64_t fixed = bliinds_fixed(x);
+
+                sums[k][0] += fixed;
+                if (straddles)
+                    sums[k][1] += fixed;
+                if (float_bits(x) >= bin[k][1])
+                    sums[k][2] += fixed;
+                else if (float_bits(x) >= bin[k][0])
+                    listed |= 1 << (i * BLIINDS_NB_STATISTICS + k);
+            }
+            sums[BLIINDS_GAMMA][0] += one;
+            if (straddles)
+                sums[BLIINDS_GAMMA][1] += one;
+            sums[BLIINDS_GAMMA][2] += (uint64_t)(index == BLIINDS_GAMMA_NONE) << 32 |
+                                      (gamma_bin(index) < worst_gamma ? shape : 0);
+            if (gamma_bin(index) == worst_gamma)
+                atomic_add(&s.gamma_fine[index % BLIINDS_GAMMA_FINE], 1);
+        }
+#pragma unroll 1
+        for (; listed; listed &= listed - 1) {
+            const int i = 31 - count_leading_zeros(listed & -listed);
+            const int k = i % BLIINDS_NB_STATISTICS;
+
+            table_add(s, p, frame, l, k,
+                      float_bits(blocks[first + i / BLIINDS_NB_STATISTICS * BLIINDS_POOL_THREADS]
+                                 .statistic[k]));
+        }
+    }
+    __syncthreads();
+    if (tid < BLIINDS_NB_STATISTICS && s.nb_values[tid])
+        s.first_listed[tid] = atomic_add(&p.state[frame].nb_listed[l][tid], s.nb_values[tid]);
+    __syncthreads();
+#pragma unroll 1
+    for (int i = tid; i < BLIINDS_NB_STATISTICS * TABLE_SIZE; i += BLIINDS_POOL_THREADS) {
+        const int k = i / TABLE_SIZE;
+        const uint32_t bits = s.table[k].bits[i % TABLE_SIZE];
+
+        if (bits)
+            put_listed(p, frame, l, k, atomic_add(&s.first_listed[k], 1), bits,
+                       s.table[k].count[i % TABLE_SIZE]);
+    }
+    __syncthreads();
+    BLIINDS_UNROLL
+    for (int k = 0; k < BLIINDS_NB_POOLED; k++) {
+        s.sums[k][0][tid] = sums[k][0] - sums[k][1];
+        s.sums[k][1][tid] = sums[k][1];
+        s.sums[k][2][tid] = sums[k][2];
+    }
 }
 
-/// Sum of what is needed of the threshold's bin of a statistic.
-static DEVICE_INLINE uint64_t finish_statistic(Pool &s, const BLIINDSCUDAParams &p, const Chunk &c)
+/// Add what a thread block has pooled to the level's sums.
+static DEVICE_INLINE void flush_pool(const Pool &s, BLIINDSCUDAState *state, int l)
 {
-    const int tid = threadIdx.x, bin = s.threshold[0];
-    const int n = load_relaxed(&p.state[blockIdx.y].nb_listed[c.level][c.pooled]);
-    const int need = s.threshold[1] < n ? s.threshold[1] : n;
-    const float *list = of_frame(p, p.level[c.level].list[c.pooled]);
+    const int tid = threadIdx.x, lane = tid % WARP_SIZE, warp = tid / WARP_SIZE;
+
+    if (tid < BLIINDS_GAMMA_FINE && s.gamma_fine[tid])
+        atomic_add(&state->gamma_fine[l][tid], s.gamma_fine[tid]);
+    for (int i = warp; i < BLIINDS_NB_POOLED * 3; i += POOL_WARPS) {
+        const int k = i / 3, c = i % 3;
+        BLIINDSCUDAPooled *sums = &state->result.pooled[l][k];
+        uint64_t sum = 0;
+
+        BLIINDS_UNROLL
+        for (int j = 0; j < POOL_WARPS; j++)
+            sum += s.sums[k][c][j * WARP_SIZE + lane];
+        sum = warp_sum(sum);
+        if (lane == 0) {
+            if (c == 2 && k == BLIINDS_GAMMA)
+                add_sum(&sums->worst, (uint32_t)sum, sum >> 32);
+            else
+                add_sum(c < 2 ? &sums->grid[c] : &sums->worst, sum >> 32, (uint32_t)sum);
+        }
+    }
+}
+
+#define DIGIT_BITS (BIN_BITS / 2)
+#define NB_DIGITS  (1 << DIGIT_BITS)
+#define CHOOSE_WARPS (BLIINDS_CHOOSE_THREADS / WARP_SIZE)
+#define CHOOSE_EACH  4                          ///< values that a thread has at once
+#define CHOOSE_STEP  (CHOOSE_EACH * BLIINDS_CHOOSE_THREADS)
+
+/// What a thread block shares while it chooses.
+typedef struct Choice {
+    Threshold bin, digit;
+    uint32_t count[NB_DIGITS];
+    uint64_t warp_sum[CHOOSE_WARPS];
+    uint64_t sum;
+} Choice;
+
+/// Where the values in the bin of a threshold are to be found.
+typedef struct Values {
+    const BLIINDSCUDAListed *list;  ///< all of them or, if there was no room,
+    const BLIINDSCUDABlock *blocks; ///< these blocks have them among others
+    int nb;                         ///< number of either
+    int bin;
+} Values;
+
+/// Bits of the next CHOOSE_EACH values of a thread, and how often they come.
+template<int STATISTIC>
+static DEVICE_INLINE void load_values(BLIINDSCUDAListed value[CHOOSE_EACH],
+                                      const Values &v, int first)
+{
+    BLIINDS_UNROLL
+    for (int i = 0; i < CHOOSE_EACH; i++) {
+        const int j = first + i * BLIINDS_CHOOSE_THREADS;
+
+        value[i].bits = value[i].count = 0;
+        if (j < v.nb && v.list) {
+            value[i] = v.list[j];
+        } else if (j < v.nb) {
+            const float x = v.blocks[j].statistic[STATISTIC];
+
+            value[i].bits  = float_bits(x);
+            value[i].count = x > 0.f && statistic_bin<STATISTIC>(x) == v.bin;
+        }
+    }
+}
+
+/**
+ * Sum of the need largest values in the bin of a threshold, by their digits.
+ *
+ * @return each thread's share
+ */
+template<int STATISTIC>
+static DEVICE_INLINE uint64_t sum_largest(Choice &s, const Values &v, unsigned need)
+{
+    const int tid = threadIdx.x;
+    const bool known = v.list && !is_open(v.bin);   // the upper bits
+    uint32_t mask   = known ? ~0u << BIN_BITS : 0;
+    uint32_t prefix = known ? v.list[0].bits & mask : 0;
+    uint64_t sum = 0;
+    BLIINDSCUDAListed value[CHOOSE_EACH];
+
+    load_values<STATISTIC>(value, v, tid);
+#pragma unroll 1
+    for (int shift = known ? DIGIT_BITS : 3 * DIGIT_BITS; shift >= 0; shift -= DIGIT_BITS) {
+        // zeros are not listed, but the first bin has as many as may be needed
+        if (tid < NB_DIGITS)
+            s.count[tid] = tid == 0 && prefix == 0 && v.bin == 0 ? need : 0;
+        __syncthreads();
+        for (int first = tid; first < v.nb; first += CHOOSE_STEP) {
+            if (v.nb > CHOOSE_STEP)
+                load_values<STATISTIC>(value, v, first);
+            BLIINDS_UNROLL
+            for (int i = 0; i < CHOOSE_EACH; i++)
+                if (value[i].count && (value[i].bits & mask) == prefix)
+                    atomic_add(&s.count[value[i].bits >> shift & (NB_DIGITS - 1)],
+                               value[i].count);
+        }
+        __syncthreads();
+        if (tid < WARP_SIZE)
+            find_threshold<NB_DIGITS>(&s.digit, s.count, false, need);
+        __syncthreads();
+        prefix |= (uint32_t)s.digit.index << shift;
+        mask   |= (uint32_t)(NB_DIGITS - 1) << shift;
+        need    = s.digit.need;
+    }
+
+    for (int first = tid; first < v.nb; first += CHOOSE_STEP) {
+        if (v.nb > CHOOSE_STEP)
+            load_values<STATISTIC>(value, v, first);
+        BLIINDS_UNROLL
+        for (int i = 0; i < CHOOSE_EACH; i++)
+            if (value[i].bits > prefix)
+                sum += value[i].count * bliinds_fixed(bits_float(value[i].bits));
+    }
+    return tid ? sum : sum + need * bliinds_fixed(bits_float(prefix));
+}
+
+/// Each thread's share of what is needed of the threshold's bin of a statistic.
+template<int STATISTIC>
+static DEVICE_INLINE uint64_t choose_statistic(Choice &s, const BLIINDSCUDAParams &p, int l)
+{
+    const BLIINDSCUDALevel &level = p.level[l];
+    const unsigned n = p.state[blockIdx.y].nb_listed[l][STATISTIC];
+    const bool listed = n <= level.max_listed;
+    Values v;
 
     if (!n)
         return 0;
-    if (n <= LIST_SIZE) {
-        for (int i = tid; i < n; i += BLIINDS_POOL_THREADS)
-            s.list[i] = load_relaxed(&list[i]);
-        list = s.list;
-    }
-    __syncthreads();
-    return sum_largest(s, list, n, need, bin == 0 || bin == BLIINDS_BINS - 1);
+    v.list   = listed ? of_frame(p, level.list[STATISTIC], blockIdx.y) : 0;
+    v.blocks = of_frame(p, p.blocks, blockIdx.y) + level.first;
+    v.nb     = listed ? n : level.bw * level.bh;
+    v.bin    = s.bin.index;
+    return sum_largest<STATISTIC>(s, v, s.bin.need);
 }
 
-/// The same for gamma, by the first warp.
-static DEVICE_INLINE uint64_t finish_gamma(Pool &s, const BLIINDSCUDAParams &p, const Chunk &c)
+/// The same of gamma, whose bins hold few shapes: they were counted.
+static DEVICE_INLINE uint64_t choose_gamma(const Choice &s, const uint32_t fine[BLIINDS_GAMMA_FINE])
 {
-    unsigned *fine = p.state[blockIdx.y].gamma_fine[c.level];
     const int tid = threadIdx.x;
-    const unsigned need = s.threshold[1];
     unsigned count, before, take;
 
     if (tid >= WARP_SIZE)
         return 0;
-    count  = load_relaxed(&fine[tid]);
+    count  = fine[tid];
     before = warp_scan(count, tid) - count;
-    take   = before < need ? need - before : 0;
-    take   = take < count ? take : count;
-    fine[tid] = 0;
-    // the third thread is to add the sum
-    return broadcast(warp_sum((uint64_t)take *
-                     bliinds_gamma_value(s.threshold[0] * BLIINDS_GAMMA_FINE + tid)));
+    take   = before < s.bin.need ? min_of(s.bin.need - before, count) : 0;
+    return (uint64_t)take * bliinds_gamma_value(s.bin.index * BLIINDS_GAMMA_FINE + tid);
+}
+
+/// Sum over a thread block, in its first thread.
+static DEVICE_INLINE uint64_t choice_sum(Choice &s, uint64_t sum)
+{
+    const int tid = threadIdx.x;
+
+    sum = warp_sum(sum);
+    if (tid % WARP_SIZE == 0)
+        s.warp_sum[tid / WARP_SIZE] = sum;
+    __syncthreads();
+    return tid < WARP_SIZE ? warp_sum(s.warp_sum[tid]) : 0;
 }
 
 /// Move the words of a struct from the state to the result, a thread each.
@@ -791,7 +1021,7 @@ static DEVICE_INLINE void move_words(T *dst, T *src)
     const int i = threadIdx.x;
 
     if (i < sizeof(T) / sizeof(uint64_t)) {
-        ((uint64_t *)dst)[i] = load_relaxed((uint64_t *)src + i);
+        ((uint64_t *)dst)[i] = ((uint64_t *)src)[i];
         ((uint64_t *)src)[i] = 0;
     }
 }
@@ -811,57 +1041,86 @@ bliinds_blocks_16(BLIINDSCUDAParams p)
 }
 
 /**
- * Sums over all blocks, and over the worst 10 % of them, to the results of a
- * batch of frames; blockIdx.y is the frame.
+ * Sums over all blocks, and over most of the worst 10 % of them; blockIdx.x is
+ * the frame, blockIdx.y the chunk of blocks of one level.
  *
- * A thread block takes a chunk of blocks of one level and statistic. The bin
- * of the coarse histogram in which the threshold lies is known; what is beyond
- * it is added, what is in it is listed. The last to finish chooses from the
- * list by its digits, writes the result and leaves the state as it was.
+ * The histogram tells the bin in which the threshold of the worst lies: what is
+ * beyond it is added, what is in it is listed.
  */
 __global__ void __launch_bounds__(BLIINDS_POOL_THREADS, BLIINDS_POOLS_PER_SM)
 bliinds_pool(BLIINDSCUDAParams p)
 {
     __shared__ Pool s;
-    const Chunk c = find_chunk(p);
-    const bool is_gamma = c.pooled == BLIINDS_GAMMA;
-    const int tid = threadIdx.x;
+    const int frame = blockIdx.x, tid = threadIdx.x, warp = tid / WARP_SIZE;
+    // the last written first: those are still in the cache
+    int chunk = gridDim.y - 1 - blockIdx.y, level, nb_blocks;
+    BLIINDSCUDAState *state = p.state + frame;
+
+    for (level = 0; ; level++) {
+        int nb_chunks;
+
+        nb_blocks = p.level[level].bw * p.level[level].bh;
+        nb_chunks = (nb_blocks + p.pool_chunk - 1) / p.pool_chunk;
+        if (chunk < nb_chunks)
+            break;
+        chunk -= nb_chunks;
+    }
+    for (int i = tid; i < BLIINDS_NB_STATISTICS * TABLE_SIZE; i += BLIINDS_POOL_THREADS) {
+        s.table[i / TABLE_SIZE].bits[i % TABLE_SIZE]  = 0;
+        s.table[i / TABLE_SIZE].count[i % TABLE_SIZE] = 0;
+    }
+    if (tid < BLIINDS_NB_STATISTICS)
+        s.nb_values[tid] = 0;
+    if (tid < BLIINDS_GAMMA_FINE)
+        s.gamma_fine[tid] = 0;
+    if (warp < BLIINDS_NB_POOLED)
+        find_threshold<BLIINDS_BINS>(&s.threshold[warp], state->count[level][warp],
+                                     warp == BLIINDS_GAMMA, bliinds_nb_worst(nb_blocks));
+    __syncthreads();
+    pool_chunk(s, p, frame, level, chunk * p.pool_chunk, min_of((chunk + 1) * p.pool_chunk, nb_blocks));
+    __syncthreads();
+    flush_pool(s, state, level);
+}
+
+/**
+ * The rest of the worst 10 %; blockIdx.y is the frame, blockIdx.x the level and
+ * statistic. Writes the result and leaves the state as it was.
+ */
+__global__ void __launch_bounds__(BLIINDS_CHOOSE_THREADS)
+bliinds_choose(BLIINDSCUDAParams p)
+{
+    __shared__ Choice s;
+    const int l = blockIdx.x / BLIINDS_NB_POOLED, k = blockIdx.x % BLIINDS_NB_POOLED;
+    const int nb_blocks = p.level[l].bw * p.level[l].bh, tid = threadIdx.x;
+    const bool is_gamma = k == BLIINDS_GAMMA;
     BLIINDSCUDAState *state   = p.state + blockIdx.y;
     BLIINDSCUDAResult *result = p.frame[blockIdx.y].result;
-    BLIINDSCUDAPooled *sums   = &state->result.pooled[c.level][c.pooled];
+    BLIINDSCUDAPooled *sums   = &state->result.pooled[l][k];
     uint64_t rest;
 
-    if (is_gamma)
-        pool_gamma(s, p, c);
-    else
-        pool_statistic(s, p, c);
-
+    if (tid < WARP_SIZE)
+        find_threshold<BLIINDS_BINS>(&s.bin, state->count[l][k], is_gamma,
+                                     bliinds_nb_worst(nb_blocks));
     __syncthreads();
+    rest = k == BLIINDS_ZETA ? choose_statistic<BLIINDS_ZETA>(s, p, l) :
+           k == BLIINDS_SUB  ? choose_statistic<BLIINDS_SUB>(s, p, l)  :
+           k == BLIINDS_ORI  ? choose_statistic<BLIINDS_ORI>(s, p, l)  :
+                               choose_gamma(s, state->gamma_fine[l]);
+    rest = choice_sum(s, rest);
     if (tid == 0) {
-        fence_device();
-        s.is_last = atomic_add(&state->nb_done[c.level][c.pooled], 1) == c.nb_chunks - 1;
-        fence_device();
+        sums->worst.whole    += is_gamma ? rest : rest >> 32;
+        sums->worst.fraction += is_gamma ? 0 : (uint32_t)rest;
     }
     __syncthreads();
-    if (!s.is_last)
-        return;
-
-    rest = is_gamma ? finish_gamma(s, p, c) : finish_statistic(s, p, c);
-    if (tid == 2) {
-        sums->worst.whole    = load_relaxed(&sums->worst.whole)    + (is_gamma ? rest : rest >> 32);
-        sums->worst.fraction = load_relaxed(&sums->worst.fraction) + (is_gamma ? 0 : (uint32_t)rest);
-    }
-    __syncthreads();
-    move_words(&result->pooled[c.level][c.pooled], sums);
+    move_words(&result->pooled[l][k], sums);
     if (is_gamma)
-        move_words(&result->sums[c.level], &state->result.sums[c.level]);
-    for (int i = tid; i < BLIINDS_BINS; i += BLIINDS_POOL_THREADS)
-        state->count[c.level][c.pooled][i] = 0;
-    if (tid == 0) {
-        state->nb_done[c.level][c.pooled] = 0;
-        if (!is_gamma)
-            state->nb_listed[c.level][c.pooled] = 0;
-    }
+        move_words(&result->sums[l], &state->result.sums[l]);
+    if (tid < BLIINDS_BINS)
+        state->count[l][k][tid] = 0;
+    if (is_gamma && tid < BLIINDS_GAMMA_FINE)
+        state->gamma_fine[l][tid] = 0;
+    if (!is_gamma && tid == 0)
+        state->nb_listed[l][k] = 0;
 }
 
 }

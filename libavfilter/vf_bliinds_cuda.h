@@ -35,19 +35,22 @@
 #define BLIINDS_DEVICE_PTR(type) CUdeviceptr
 #endif
 
-/// @name Blocks of level 1 in a tile, and threads: one for four of them, and half as many more
+/// @name Blocks of level 1 in a tile, and threads: one for two of them, and half as many more
 /// @{
 #define BLIINDS_TILE_W 32
 #define BLIINDS_TILE_H 16
-#define BLIINDS_TILE_THREADS (BLIINDS_TILE_W * BLIINDS_TILE_H * 3 / 8)
+#define BLIINDS_TILE_THREADS (BLIINDS_TILE_W * BLIINDS_TILE_H * 3 / 4)
 /// @}
-#define BLIINDS_TILES_PER_SM 4      ///< tiles worked on at once by a multiprocessor
+#define BLIINDS_TILES_PER_SM 2      ///< tiles worked on at once by a multiprocessor
 
-#define BLIINDS_POOL_THREADS 1024
-#define BLIINDS_POOL_EACH    8      ///< blocks that a thread pools at once
+#define BLIINDS_POOL_THREADS 256
+#define BLIINDS_POOL_EACH    2      ///< blocks that a thread pools at once
 #define BLIINDS_POOL_CHUNK   (BLIINDS_POOL_THREADS * BLIINDS_POOL_EACH)
-#define BLIINDS_POOL_MAX     (1 << 16)  ///< blocks that it may: statistics are below 2^15
-#define BLIINDS_POOLS_PER_SM 1      ///< thread blocks that pool on a multiprocessor
+#define BLIINDS_POOL_MAX     (1 << 16)  ///< blocks that a thread block may pool in 64 bits
+#define BLIINDS_POOLS_PER_SM 3      ///< thread blocks that pool on a multiprocessor
+
+#define BLIINDS_CHOOSE_THREADS 1024
+#define BLIINDS_LISTED 16           ///< blocks for which there is one place in a list
 
 /// The statistics of BLIINDSStatistic, and gamma.
 #define BLIINDS_GAMMA      BLIINDS_NB_STATISTICS
@@ -78,14 +81,24 @@ typedef struct BLIINDSCUDAResult {
     BLIINDSCUDASums sums[BLIINDS_LEVELS];
 } BLIINDSCUDAResult;
 
-/// What is left on the device between kernels; all zero between frames.
+/// What is left on the device between kernels; all zero between batches.
 typedef struct BLIINDSCUDAState {
     BLIINDSCUDAResult result;
     uint32_t count[BLIINDS_LEVELS][BLIINDS_NB_POOLED][BLIINDS_BINS];
     uint32_t gamma_fine[BLIINDS_LEVELS][BLIINDS_GAMMA_FINE];
     uint32_t nb_listed[BLIINDS_LEVELS][BLIINDS_NB_STATISTICS];
-    uint32_t nb_done[BLIINDS_LEVELS][BLIINDS_NB_POOLED];
 } BLIINDSCUDAState;
+
+/// The statistics of a block, which one access reads or writes.
+typedef struct __attribute__((aligned(16))) BLIINDSCUDABlock {
+    float statistic[BLIINDS_NB_STATISTICS];
+    uint32_t gamma;         ///< index, with the highest bit set if the block straddles the 8x8 grid
+} BLIINDSCUDABlock;
+
+/// A value of a statistic, and how many blocks have it.
+typedef struct BLIINDSCUDAListed {
+    uint32_t bits, count;
+} BLIINDSCUDAListed;
 
 #define BLIINDS_MAX_BATCH 4         ///< frames in a launch
 
@@ -100,17 +113,16 @@ typedef struct BLIINDSCUDAFrame {
 typedef struct BLIINDSCUDALevel {
     int w, h;               ///< samples
     int bw, bh;             ///< blocks
-    /// of each block, with the sign set if it straddles the 8x8 grid
-    BLIINDS_DEVICE_PTR(float) statistic[BLIINDS_NB_STATISTICS];
-    /// index of each block, with the highest bit set if it straddles
-    BLIINDS_DEVICE_PTR(uint16_t) gamma;
-    /// scratch: statistics in the bin of the threshold, as many as blocks
-    BLIINDS_DEVICE_PTR(float) list[BLIINDS_NB_STATISTICS];
+    int first;              ///< the level's first block, of all levels'
+    int max_listed;         ///< room in each list
+    /// scratch: statistics in the bin of the threshold
+    BLIINDS_DEVICE_PTR(BLIINDSCUDAListed) list[BLIINDS_NB_STATISTICS];
 } BLIINDSCUDALevel;
 
 typedef struct BLIINDSCUDAParams {
     BLIINDSCUDAFrame frame[BLIINDS_MAX_BATCH];
     BLIINDSCUDALevel level[BLIINDS_LEVELS];
+    BLIINDS_DEVICE_PTR(BLIINDSCUDABlock) blocks;    ///< of all levels, in rows
     uint64_t frame_size;                        ///< from a frame's data to the next's, in bytes
     int down;                                   ///< right shift from src to a value
     int up;                                     ///< left shift from a value to a level sample

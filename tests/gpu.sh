@@ -166,6 +166,30 @@ check_clip() { # clip
     fi
 }
 
+# The reduced reference: files and losses of both filters. Half a second late, the
+# clip is not its own source.
+check_rr() { # clip
+    name="$(basename "$1"), reduced reference"
+    format=$(clip_format "$1") || return
+    late="settb=1/1000,setpts=PTS-STARTPTS+500"
+    ff $decode -t 10 -i "$1" -an \
+        -vf "bliinds_cuda=rr_write=$tmp/g,hwdownload,format=$format,bliinds=rr_write=$tmp/c" $null
+    same "$name: files of the GPU and the CPU" "$tmp/c" "$tmp/g"
+    for queue in 1 8 64; do
+        ff $decode -t 10 -i "$1" -an -vf "bliinds_cuda=rr_write=$tmp/g:queue=$queue" $null
+        same "$name: queue=$queue" "$tmp/c" "$tmp/g"
+    done
+    ff $decode -t 10 -i "$1" -an -vf "$late,bliinds_cuda=rr_read=$tmp/c:f=$tmp/lg" $null
+    ff $decode -t 10 -i "$1" -an -vf "hwdownload,format=$format,$late,bliinds=rr_read=$tmp/c:f=$tmp/lc" $null
+    same "$name: losses, half a second late" "$tmp/lc" "$tmp/lg"
+    ff $decode -t 10 -i "$1" -an -vf "bliinds_cuda=rr_read=$tmp/c:f=$tmp/lg" $null
+    if grep -q 'loss:0\.0' "$tmp/lg" && ! grep -q 'loss:[0-9.]*[1-9]' "$tmp/lg"; then
+        pass "$name: nothing is lost against itself"
+    else
+        fail "$name: a loss against itself" "$tmp/lg"
+    fi
+}
+
 check_source() { # lavfi-source size format
     name="$1 $2 $3"
     ff -noauto_conversion_filters -init_hw_device cuda -f lavfi -i "$1" \
@@ -263,6 +287,7 @@ refused() { # name message arguments...
 checks() {
     for clip; do
         check_clip "$clip"
+        check_rr "$clip"
     done
     for size in 4:4 5:5 7:64 64:7 16:9 33:31 70:46 99:97 451:300 1279:719 1920:1080 3841:2161; do
         for format in nv12 p010le; do
@@ -308,7 +333,8 @@ sample() { # file arguments...
             -progress pipe:3 "$@" 3>&1 > /dev/null 2> "$sample_file.err" |
         while IFS= read -r line; do
             case $line in
-            frame=*) echo "$(now) ${line#frame=}" ;;
+            frame=*)      echo "$(now) ${line#frame=}" ;;
+            progress=end) echo "end $(now)" ;;
             esac
         done > "$sample_file"
     sed -n 's/^.*bench: utime=\([0-9.]*\)s stime=\([0-9.]*\)s rtime.*/cpu \1 \2/p' "$sample_file.err" >> "$sample_file"
@@ -319,7 +345,7 @@ sample() { # file arguments...
 slope() { # files
     awk '
         FNR == 1        { file++; n[file] = 0 }
-        $1 == "cpu"     { next }
+        $1 == "cpu" || $1 == "end" { next }
         $2 >= 300       { n[file]++; t[file, n[file]] = $1; f[file, n[file]] = $2 }
         END {
             for (i = 1; i <= file; i++) {
@@ -341,9 +367,20 @@ slope() { # files
         }' "$@"
 }
 
+# Frames per second of all inputs of one process: those from the first one's 300th
+# on, until all have ended. Progress is of the first only, and the others may be
+# faster or slower.
+rate() { # inputs frames file
+    awk -v inputs="$1" -v frames="$2" '
+        $1 == "end"         { end = $2 }
+        $1 + 0 && $2 >= 300 && !first { start = $1; first = $2 }
+        END { printf("%.1f\n", first && end > start ? inputs * (frames - first) / (end - start) : 0) }' "$3"
+}
+
 # One run of a kind; fps goes to a file by the kind, host microseconds per frame too.
-timed() { # kind processes frames arguments...
-    run_kind=$1 run_frames=$3
+timed() { # kind inputs processes frames arguments...
+    run_kind=$1 run_inputs=$2 run_frames=$4
+    shift
     files=
     i=$2
     shift 3
@@ -353,7 +390,11 @@ timed() { # kind processes frames arguments...
         i=$((i - 1))
     done
     wait
-    slope $files >> "$tmp/$run_kind.fps"
+    if [ "$run_inputs" = 1 ]; then
+        slope $files
+    else
+        rate "$run_inputs" "$run_frames" "$tmp/s1"
+    fi >> "$tmp/$run_kind.fps"
     awk -v n="$run_frames" '$1 == "cpu" { print ($2 + $3) / n * 1e6 }' "$tmp/s1" >> "$tmp/$run_kind.cpu"
     if ! grep -q '^cpu' "$tmp/s1"; then
         echo "a run did not end well: $*"
@@ -361,12 +402,11 @@ timed() { # kind processes frames arguments...
     fi >&2
 }
 
-fps_of() { # kind factor
-    median < "$tmp/$1.fps" | awk -v factor="${2:-1}" '{ printf("%.1f", $1 * factor) }'
+fps_of() { # kind
+    median < "$tmp/$1.fps" | awk '{ printf("%.1f", $1) }'
 }
 
-# With and without in turn: @ in the arguments is the filter. Progress is the first
-# input's, the others keep step with it.
+# With and without in turn: @ in the arguments is the filter.
 compare() { # title kind inputs processes frames arguments...
     title=$1 kind=$2 inputs=$3 processes=$4 of_each=$5
     shift 5
@@ -375,11 +415,11 @@ compare() { # title kind inputs processes frames arguments...
     while [ $run -lt "$runs" ]; do
         for filter in null bliinds_cuda; do
             # shellcheck disable=SC2046
-            timed $kind.$filter "$processes" "$of_each" $(printf '%s ' "$@" | sed "s/@/$filter/g")
+            timed $kind.$filter "$inputs" "$processes" "$of_each" $(printf '%s ' "$@" | sed "s/@/$filter/g")
         done
         run=$((run + 1))
     done
-    without=$(fps_of $kind.null "$inputs") with=$(fps_of $kind.bliinds_cuda "$inputs")
+    without=$(fps_of $kind.null) with=$(fps_of $kind.bliinds_cuda)
     cpu=$(calc %.1f "($(median < "$tmp/$kind.bliinds_cuda.cpu") - $(median < "$tmp/$kind.null.cpu")) / $inputs")
     case " $without $with " in
     *" 0.0 "*) row "$title" "too short for a slope: more FRAMES" ;;
@@ -393,7 +433,7 @@ single() { # title frames arguments...
     rm -f "$tmp/single".*
     run=0
     while [ $run -lt "$runs" ]; do
-        timed single 1 "$of_each" "$@"
+        timed single 1 1 "$of_each" "$@"
         run=$((run + 1))
     done
     row "$title" "$(fps_of single) fps; host $(median < "$tmp/single.cpu") us/frame"
@@ -432,13 +472,6 @@ memory_of() { # instances
 }
 
 timings() {
-    hevc='' h264=''
-    for clip; do
-        case $(codec_of "$clip") in
-        hevc) hevc=${hevc:-$clip} ;;
-        h264) h264=${h264:-$clip} ;;
-        esac
-    done
     loop="$decode -stream_loop -1 -i"
     end="-an -frames:v $frames $null"
     fewer=$((frames / 3))
@@ -480,7 +513,7 @@ timings() {
 
 # ---- time of the GPU ----
 
-# The kernels' y dimension is the number of frames that they work on.
+# The y dimension of the kernel for blocks is the number of frames that it works on.
 ncu_sum() { # title
     awk -F'","' -v title="$1" '
         /"ID"/ {
@@ -500,16 +533,34 @@ ncu_sum() { # title
             gsub(/[()]/, "", size)
             split(size, grid, /[, ]+/)
             time[name] += value * (unit ~ /^n/ ? .001 : unit ~ /^m/ ? 1000 : 1)
-            frames[name] += grid[2]
+            if (name ~ /blocks/)
+                n += grid[2]
         }
         END {
             for (name in time) {
-                n = frames[name]
                 all += time[name] / n
                 each = each sprintf("%s %.2f, ", name, time[name] / n)
             }
             printf("%-62s %.2f us (%s%d frames)\n", title, all, each, n)
         }'
+}
+
+# What ncu sees of a run: with caches flushed before each kernel, or kept.
+ncu_time() { # title caches arguments...
+    title=$1 caches=$2
+    shift 2
+    timeout "$limit" ncu --clock-control none --cache-control $caches --csv \
+        --metrics gpu__time_duration.sum -k regex:bliinds \
+        "$ffmpeg" -nostdin -v error "$@" > "$tmp/ncu" 2>&1
+    if ! grep -q gpu__time_duration "$tmp/ncu"; then
+        fail "$title" "$tmp/ncu"
+        return 1
+    fi
+    case $caches in
+    all) title="$title, caches flushed" ;;
+    *)   title="$title, caches kept" ;;
+    esac
+    ncu_sum "$title" < "$tmp/ncu" | tee -a "$tmp/table"
 }
 
 ncu_times() {
@@ -519,23 +570,17 @@ ncu_times() {
     fi
     for size in 512x512 1920x1080 3840x2160; do
         for how in nv12:none nv12:all p010le:none; do
-            timeout "$limit" ncu --clock-control none --cache-control ${how#*:} --csv \
-                --metrics gpu__time_duration.sum -k regex:bliinds \
-                "$ffmpeg" -nostdin -v error -f lavfi -i mandelbrot=s=$size -frames:v 24 \
-                -vf format=${how%:*},hwupload_cuda,bliinds_cuda $null > "$tmp/ncu" 2>&1
-            if ! grep -q gpu__time_duration "$tmp/ncu"; then
-                fail "ncu at $size" "$tmp/ncu"
-                return
-            fi
-            case $how in
-            *all) caches=flushed ;;
-            *)    caches=kept ;;
-            esac
-            ncu_sum "GPU time per frame, $size ${how%:*}, caches $caches" < "$tmp/ncu" | tee -a "$tmp/table"
+            ncu_time "GPU time per frame, $size ${how%:*}" ${how#*:} -f lavfi -i mandelbrot=s=$size \
+                -frames:v 24 -vf format=${how%:*},hwupload_cuda,bliinds_cuda $null || return
+        done
+    done
+    for clip in $hevc $h264; do
+        for size in 1920:1080 3840:2160; do
+            ncu_time "GPU time per frame, $(basename "$clip") at $size" none $decode -i "$clip" -an \
+                -frames:v 24 -vf scale_cuda=$size,bliinds_cuda $null || return
         done
     done
 }
-
 # ---- compute-sanitizer ----
 
 sanitize() {
@@ -574,7 +619,7 @@ watched() { # seconds-between arguments...
 }
 
 # After the first quarter neither may grow, the host's but for the scores that
-# are kept for the pooled values: 40 bytes each, in arrays that grow by steps.
+# are kept for the pooled values: 48 bytes each, in arrays that grow by steps.
 constant() { # name allowed-KiB
     if awk -v allowed="$2" '
         { gpu[NR] = $1; host[NR] = $2 }
@@ -619,10 +664,17 @@ soak() {
 # ---- all ----
 
 head_line "$@"
+hevc='' h264=''
+for clip; do
+    case $(codec_of "$clip") in
+    hevc) hevc=${hevc:-$clip} ;;
+    h264) h264=${h264:-$clip} ;;
+    esac
+done
 [ -z "${CHECKS:-}" ] || checks "$@"
 [ -z "${SANITIZE:-}" ] || sanitize
 [ -z "${SOAK:-}" ] || soak
-[ -z "${TIMES:-}" ] || timings "$@"
+[ -z "${TIMES:-}" ] || timings
 [ -z "${NCU:-}" ] || ncu_times
 echo
 echo "$passed passed, $failed failed, $skipped skipped"

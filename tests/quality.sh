@@ -137,10 +137,11 @@ agree(){ # table picture [filter]
         }'
 }
 
-# Samples of a picture as bytes, or shifted up as 16 bits in little endian.
-samples(){ # expression-of-v
+# Samples of a picture as bytes, or shifted up as 16 bits in little endian. p is
+# the sample before, the first itself at the first.
+samples(){ # expression-of-v-and-p
     tail -c 3220 ${pictures}/rose_70x46.pgm | od -An -v -tu1 |
-        awk "{ for (i = 1; i <= NF; i++) { v = \$i; printf(\"\\\\%03o\", $1) } }" > ${tmp}/octal
+        awk "{ for (i = 1; i <= NF; i++) { v = \$i; if (!n++) p = v; printf(\"\\\\%03o\", $1); p = v } }" > ${tmp}/octal
     # shellcheck disable=SC2059
     printf "$(cat ${tmp}/octal)"
 }
@@ -384,6 +385,17 @@ which_frames(){
     ffmpeg -lavfi "${source},${bliinds}=enable='between(n,2,4)':stats_file=${tmp}/stats,${print}" ${to_null} | scored_frames
     sed 's/ score:.*//' ${tmp}/stats
     ffmpeg -lavfi "${source},${bliinds}=n_subsample=3:enable='gte(n,4)',${print}" ${to_null} | scored_frames
+    # of every eight one, and as many at each place
+    ffmpeg -lavfi testsrc2=s=16x16:r=100:d=40,format=yuv420p,${bliinds}=n_subsample=8:f=${tmp}/stats ${to_null}
+    sed 's/n:\([0-9]*\).*/\1/' ${tmp}/stats | awk '
+        { run = int(($1 - 1) / 8); if (run != NR - 1) wrong++; nb[($1 - 1) % 8]++ }
+        END {
+            for (i = 0; i < 8; i++)
+                if (nb[i] < NR / 8 - 4 * sqrt(NR / 8) || nb[i] > NR / 8 + 4 * sqrt(NR / 8))
+                    wrong++
+            print NR " frames of 4000, " wrong + 0 " wrong"
+        }'
+    head -n 8 ${tmp}/stats | sed 's/ .*//' | xargs
 }
 
 # Every frame comes out, in order, with its pixels and time.
@@ -567,9 +579,41 @@ models(){
 
 # ---- logs ----
 
-clip="-lavfi testsrc2=s=96x80:d=0.8,format=yuv420p,drawbox=c=black:t=fill:enable=eq(n\\,5)"
+clip="-lavfi testsrc2=s=96x80:d=2.4,format=yuv420p,drawbox=c=black:t=fill:enable=eq(n\\,5)"
 
-# Counts and pooled values again, from the frames.
+# Pooled values again, from the frames: what differs.
+pool_again(){ # log
+    jq -r '
+        def near($a; $b): if $a == null or $b == null then $a == $b
+                          else (($a - $b) | fabs) <= 2e-6 * ([1, ($b | fabs)] | max) end;
+        def percentile($v; $p): (($v | length - 1) * $p / 100) as $r | ($r | floor) as $i |
+            $v[$i] + ($v[[$i + 1, ($v | length) - 1] | min] - $v[$i]) * ($r - $i);
+        # the largest by batches of 1, 2, 4... frames, while there are four
+        def error_of($v; $size): ($v | length) as $n | ($n / $size | floor) as $nb |
+            [range($nb) | $v[. * $size:(. + 1) * $size] | add / $size] as $means | ($means | add / $nb) as $mean |
+            ($means | map((. - $mean) * (. - $mean)) | add) / ($nb - 1) * $size / $n | sqrt;
+        def standard_error($v):
+            [1, 2, 4, 8, 16, 32, 64 | select(. * 4 <= ($v | length)) | error_of($v; .)] | max;
+        # of windows of 48 frames
+        def worst($v; $key): ([48, ($v | length)] | min) as $size |
+            if ["score", "raw", "loss"] | index($key) then
+                [range(($v | length) - $size + 1) | [($v[.:. + $size] | add / $size), -.]] | max
+            else [null, null] end;
+        def pooled($rows; $key): ($rows | map(.metrics[$key])) as $v |
+            if $v == [] then {} else ($v | sort) as $s | worst($v; $key) as $worst | {
+            min: $s[0], max: $s[-1], mean: (($s | add) / ($s | length)),
+            harmonic_mean: (if $s[0] <= -1 then null
+                            else ($s | length) / ($s | map(1 / (. + 1)) | add) - 1 end),
+            p1: percentile($s; 1), p5: percentile($s; 5), p10: percentile($s; 10), p50: percentile($s; 50),
+            p90: percentile($s; 90), p95: percentile($s; 95), p99: percentile($s; 99),
+            standard_error: standard_error($v), worst_window: $worst[0],
+            worst_window_frame: (if $worst[1] == null then null else $rows[-$worst[1]].frameNum end) } end;
+        .frames as $frames | .pooled_metrics | to_entries[] | .key as $key |
+        pooled([$frames[] | select((.metrics.valid == 1 or $key == "loss") and .metrics[$key] != null)]; $key) as $expected |
+        .value | to_entries[] | select(near(.value; $expected[.key]) | not) |
+        "\($key).\(.key) is \(.value) and not \($expected[.key])"' $1
+}
+
 log_json(){
     need jq || return 0
     ffmpeg ${clip},${bliinds}=features=1:log_path=${tmp}/log ${to_null} || return
@@ -577,31 +621,17 @@ log_json(){
     # not strict, so that a nan would be seen
     grep -i -c 'nan\|inf[^e]' ${tmp}/log
     jq -r '
-        def near($a; $b): if $a == null or $b == null then $a == $b
-                          else (($a - $b) | fabs) <= 2e-6 * ([1, ($b | fabs)] | max) end;
-        def percentile($v; $p): (($v | length - 1) * $p / 100) as $r | ($r | floor) as $i |
-            $v[$i] + ($v[[$i + 1, ($v | length) - 1] | min] - $v[$i]) * ($r - $i);
-        def pooled($v): if ($v | length) == 0 then {} else ($v | sort) as $s | {
-            min: $s[0], max: $s[-1], mean: (($s | add) / ($s | length)),
-            harmonic_mean: (if $s[0] <= -1 then null
-                            else ($s | length) / ($s | map(1 / (. + 1)) | add) - 1 end),
-            p1: percentile($s; 1), p5: percentile($s; 5), p10: percentile($s; 10), p50: percentile($s; 50),
-            p90: percentile($s; 90), p95: percentile($s; 95), p99: percentile($s; 99) } end;
-        . as $log | [.frames[].metrics | select(.valid == 1)] as $good |
         "keys: \(keys | join(" "))",
         "filter \(.filter), model \(.model), \(.direction), range \(.range | tojson)",
-        "frames: \(.frames | length), numbers \([.frames[].frameNum] | tojson)",
+        "frames: \(.frames | length), numbers in order: \([.frames[].frameNum] == [range(60)])",
         "metrics of a frame: \(.frames[0].metrics | keys_unsorted | join(" "))",
-        "valid: \($good | length)",
+        "valid: \([.frames[] | select(.metrics.valid == 1)] | length)",
         "aggregate: \(.aggregate_metrics | tojson)",
         "sizes: \(.sizes | map(del(.pooled_metrics)) | tojson)",
         "pooled: \(.pooled_metrics | keys_unsorted | length)",
         "a pooled metric: \(.pooled_metrics.score | keys_unsorted | join(" "))",
-        (.pooled_metrics | to_entries[] |
-         pooled([$good[][.key] | select(. != null)]) as $expected | . as $metric |
-         .value | to_entries[] | select(near(.value; $expected[.key]) | not) |
-         "\($metric.key).\(.key) is \(.value) and not \($expected[.key])"),
         "one size: \(.sizes[0].pooled_metrics == .pooled_metrics)"' ${tmp}/log
+    pool_again ${tmp}/log
 }
 
 # The other forms have the same numbers. From version 1.7 on, jq writes numbers as it
@@ -706,6 +736,13 @@ summary(){
     for filters in "" trim=end_frame=1, drawbox=c=black:t=fill, ; do
         ffmpeg -lavfi testsrc2=s=64x64:d=0.2,format=yuv420p,${filters}${bliinds}=model=${tmp}/seven ${to_null} 2>&1 | messages
     done
+    # of blurred frames among others, the best by one model and the worst by the other
+    printf '%s\nconstant 0\nweight L1.band3 10\nend' "${head_lines}" > ${tmp}/lower
+    sed s/lower/higher/ ${tmp}/lower > ${tmp}/higher
+    for model in lower higher; do
+        ffmpeg -lavfi "testsrc2=s=64x64:d=8,format=yuv420p,avgblur=3:enable='between(n,100,147)',${bliinds}=model=${tmp}/${model}" \
+            ${to_null} 2>&1 | messages | sed 's/:\([0-9]*\)\.[0-9]*/:\1.N/g'
+    done
 }
 
 # ---- side data ----
@@ -773,6 +810,300 @@ sei(){ # encoder format options
     ffmpeg -i ${tmp}/video -vf ${bliinds}${download},showinfo ${to_null} 2>&1 | payloads | decode_payloads |
         cut -d' ' -f7 | sort | uniq -c
     ffmpeg -lavfi ${source},${bliinds}=side_data=0${download},showinfo ${to_null} 2>&1 | payloads | wc -l
+}
+
+# ---- reduced reference ----
+
+# Energies by another implementation, in double precision; the file has four digits.
+rr_energies(){
+    tail -n +2 ${pictures}/energies.csv | while IFS=, read -r picture energies; do
+        ffmpeg -i ${pictures}/${picture}.pgm -vf ${gray}${bliinds}=rr_write=${tmp}/rr ${to_null}
+        tail -n 1 ${tmp}/rr | awk -v picture=${picture} -v energies=${energies} '
+            {
+                split(energies, expected, ",")
+                for (i = 1; i <= 9; i++) {
+                    difference = $(i + 3) / 10000 - expected[i]
+                    if (difference < 6e-5 && difference > -6e-5)
+                        good++
+                    else
+                        printf("energy %d is %d and not %s\n", i, $(i + 3), expected[i])
+                }
+                print picture ": " good + 0 " energies agree"
+            }'
+    done
+}
+
+# The loss of pairs of pictures, by the same.
+rr_known(){
+    while read -r name loss source encode; do
+        samples "int(${source})" > ${tmp}/source
+        samples "int(${encode})" > ${tmp}/encode
+        raw_values ${tmp}/source gray 70 46 ${gray}${bliinds}=rr_write=${tmp}/rr > /dev/null
+        raw_values ${tmp}/encode gray 70 46 ${gray}${bliinds}=rr_read=${tmp}/rr |
+            awk -F= -v name=${name} -v loss=${loss} '
+                $1 == "lavfi.bliinds.loss" {
+                    good = $2 - loss < .02 && loss - $2 < .02
+                    print name ": " (good ? "loss " loss : "loss is " $2 " and not " loss)
+                }'
+    done << EOF
+same      0       v               v
+smooth    19.3097 v               (v+p)/2
+rough     0       (v+p)/2         v
+half      88.6977 v               v/2
+quarter   100     v               v/4
+louder    0       v/2             v
+steps     13.8738 v               int(v/32)*32
+unstepped 4.5374  int(v/32)*32    v
+EOF
+}
+
+losses(){
+    sed 's/.*loss:\([^ ]*\).*/\1/' ${tmp}/stats | awk '
+        $1 == "nan" { unknown++; next }
+                    { lost += $1 > 0; none += $1 == 0 }
+        END { printf("%d without a loss, %d with, %d unknown\n", none, lost, unknown) }'
+}
+
+rr_messages(){
+    messages | sed "s,${tmp},folder,g;/^BLIINDS /d"
+}
+
+# The same bytes for any number of threads, from the GPU as from the CPU; and
+# nothing is lost against itself.
+rr_round(){
+    source=testsrc2=s=176x98:d=0.48,format=yuv420p
+    ffmpeg -lavfi ${source},bliinds=rr_write=${tmp}/expected ${to_null} || return
+    sed 's/^\(. .* 1 \).*/\1.../;4q' ${tmp}/expected
+    awk 'length($0) > 98 { print "too long: " $0 }
+         NR > 2 && NF == 12 { n++ }
+         END { print n " frames of " NR " lines" }' ${tmp}/expected
+    for n in 1 2 7; do
+        ffmpeg -filter_complex_threads ${n} -lavfi ${source},${bliinds}=rr_write=${tmp}/rr ${to_null}
+        same "${n} threads" ${tmp}/expected ${tmp}/rr
+    done
+    for format in yuv420p p010le yuv444p; do
+        ffmpeg -lavfi ${source},scale,format=${format},${bliinds}=rr_read=${tmp}/rr:f=${tmp}/stats ${to_null} 2>&1 | rr_messages
+        echo "${format}: $(losses)"
+    done
+}
+
+# The more blur, the more is lost.
+rr_blur(){
+    source=testsrc2=s=176x98:d=0.48,format=yuv420p
+    ffmpeg -lavfi ${source},${bliinds}=rr_write=${tmp}/rr ${to_null} || return
+    last=0
+    for sigma in 0.5 0.8 1.2 2; do
+        ffmpeg -lavfi ${source},gblur=${sigma}:planes=1,${bliinds}=rr_read=${tmp}/rr:f=${tmp}/stats ${to_null} || return
+        mean=$(sed 's/.*loss:\([^ ]*\).*/\1/' ${tmp}/stats | awk '{ sum += $1 } END { print sum / NR }')
+        echo "${last} ${mean}" | awk -v sigma=${sigma} '
+            { print "sigma " sigma ": " ($2 > $1 + 3 ? "more" : "not more than " $1 ": " $2) }'
+        last=${mean}
+    done
+}
+
+# Twelve frames, of which each differs from those near it by a loss.
+twelve(){
+    for k in 8 3 6 2 7 4 8 5 3 7 2 6; do
+        samples "int(v * ${k} / 8)"
+    done > ${tmp}/raw
+    raw="-f rawvideo -pix_fmt gray -video_size 70x46 -framerate 25 -i ${tmp}/raw"
+}
+
+# What is before the filter where the source is written, - for the file of the
+# test before; and the filters that read, where @ is the one with rr_read.
+rr_match(){
+    twelve
+    while IFS='|' read -r name write read; do
+        test "${write}" = - ||
+            ffmpeg ${raw} -vf "${write}${gray}${bliinds}=rr_write=${tmp}/rr" ${to_null} || return
+        rm -f ${tmp}/stats
+        ffmpeg ${raw} -vf "$(echo "${read}" | sed "s,@,${gray}${bliinds}=rr_read=${tmp}/rr:f=${tmp}/stats,")" \
+            ${to_null} 2> ${tmp}/err
+        cat ${tmp}/err >&2
+        echo "${name}: $(losses)"
+        rr_messages < ${tmp}/err
+    done << 'EOF'
+the same frames||@
+time base of milliseconds|-|settb=1/1000,@
+time base of 90 kHz|-|settb=1/90000,@
+frames 4 to 6 dropped|-|select='not(between(n,4,6))',@
+the first three dropped|-|select='gte(n,3)',@
+every other dropped|-|framestep=2,@
+each twice|-|fps=50,@
+each twice, 10 ms later|-|fps=50,settb=1/1000,setpts='floor(N/2)*40+mod(N,2)*10',@
+0.4 frames late|-|settb=1/1000,setpts=PTS+16,@
+0.6 frames late|-|settb=1/1000,setpts=PTS+24,@
+a frame late|-|setpts=PTS+1,@
+jitter|-|settb=1/1000,setpts='PTS+mod(N*7,19)',@
+begins at 10 s|-|setpts=PTS+250,@
+from 0 again|-|setpts=PTS+250,setpts=PTS-STARTPTS,@
+by number|-|setpts=PTS+250,@:rr_match=number
+by number, the first three dropped|-|select='gte(n,3)',@:rr_match=number
+no timestamps|-|setpts=NAN,@
+no timestamps, by number|-|setpts=NAN,@:rr_match=number
+one of three|-|@:n_subsample=3
+from 0.2 s on|-|@:enable='gte(t,0.2)'
+the source has a pause|setpts='PTS+if(gte(N,6),25,0)',|setpts='PTS+if(gte(N,6),25,0)',@
+that is filled|-|setpts='PTS+if(gte(N,6),25,0)',fps=25,@
+the source begins at 10 s|setpts=PTS+250,|setpts=PTS+250,@
+the source has no timestamps|setpts=NAN,|@
+by number|-|@:rr_match=number
+the source goes back|setpts='mod(N,6)',|@
+by number|-|@:rr_match=number
+EOF
+    # one of three frames of the source, whose distance is that of frames all the same
+    ffmpeg ${raw} -vf ${gray}${bliinds}=rr_write=${tmp}/rr:n_subsample=3 ${to_null}
+    for n in 1 3; do
+        ffmpeg ${raw} -vf ${gray}${bliinds}=rr_read=${tmp}/rr:f=${tmp}/stats:n_subsample=${n} ${to_null} 2>&1 | rr_messages
+        losses
+    done
+}
+
+# Black frames of the source have nothing to lose; black ones of the encode have
+# lost all, valid or not.
+rr_json(){
+    need jq || return 0
+    samples v > ${tmp}/plain
+    samples "int((v + p) / 2)" > ${tmp}/smooth
+    samples 0 > ${tmp}/black
+    for n in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19; do
+        if test ${n} = 3; then cat ${tmp}/black; else cat ${tmp}/plain; fi >&3
+        if test ${n} = 7; then cat ${tmp}/black; else cat ${tmp}/smooth; fi
+    done 3> ${tmp}/source > ${tmp}/encode
+    raw="-f rawvideo -pix_fmt gray -video_size 70x46 -framerate 25"
+    ffmpeg ${raw} -i ${tmp}/source -vf ${gray}${bliinds}=rr_write=${tmp}/rr ${to_null}
+    ffmpeg ${raw} -i ${tmp}/encode -vf ${gray}${bliinds}=rr_read=${tmp}/rr:log_path=${tmp}/log ${to_null} 2> ${tmp}/err
+    cat ${tmp}/err >&2
+    messages < ${tmp}/err | sed "s,${tmp},folder,;s/[0-9]*\.[0-9]\{6\}/N/g"
+    jq -r '"metrics: \(.frames[0].metrics | keys_unsorted | join(" "))",
+        "loss: \(.loss)",
+        "frames 2, 3, 7: \([.frames[2, 3, 7].metrics | [.valid, (.loss | if . then . + .5 | floor else . end)]] | tojson)",
+        "pooled: \([.pooled_metrics.loss | .min, .p50, .max | . + .5 | floor] | tojson)",
+        "aggregate: \(.aggregate_metrics | tojson)"' ${tmp}/log
+    pool_again ${tmp}/log
+    ffmpeg ${raw} -i ${tmp}/encode -vf ${gray}${bliinds}=rr_read=${tmp}/rr:log_path=${tmp}/log:log_fmt=xml ${to_null}
+    sed -n '/<metric name="loss"/s/"[0-9]*\.[0-9]*"/"N"/gp;/<aggregate/p' ${tmp}/log
+}
+
+# A file that was cut off is as good as what is left of it.
+rr_cut(){
+    twelve
+    ffmpeg ${raw} -vf ${gray}${bliinds}=rr_write=${tmp}/whole ${to_null} || return
+    size=$(wc -c < ${tmp}/whole)
+    for less in 0 1 2 9 17 40 60 69 70 71 72 73 74 100 500; do
+        head -c $((size - less)) ${tmp}/whole > ${tmp}/rr
+        ffmpeg ${raw} -vf ${gray}${bliinds}=rr_read=${tmp}/rr:f=${tmp}/stats ${to_null} 2> ${tmp}/err || echo "a failure"
+        cat ${tmp}/err >&2
+        left=$(($(wc -l < ${tmp}/rr) - 2))
+        ends_whole=$(tail -c 1 ${tmp}/rr | wc -l)
+        said=$(grep -c 'ends within a line' ${tmp}/err)
+        grep -q "matched:${left} unmatched:$((12 - left)) " ${tmp}/err && test ${said} = $((1 - ends_whole)) &&
+            losses | grep -q "^${left} without a loss, 0 with," || echo "cut by ${less} bytes: wrong"
+    done
+    rr_messages < ${tmp}/err
+}
+
+rr_errors(){
+    test -c /dev/full || { skip "no /dev/full"; return 0; }
+    twelve
+    ffmpeg ${raw} -vf ${gray}${bliinds}=rr_write=${tmp}/good ${to_null} || return
+    : > ${tmp}/empty
+    sed 's/rr 1/rr 2/' ${tmp}/good                      > ${tmp}/version
+    sed 's/rr 1/rr 1x/' ${tmp}/good                     > ${tmp}/junk
+    head -c 9 ${tmp}/good                               > ${tmp}/magic
+    sed 2d ${tmp}/good                                  > ${tmp}/no-format
+    sed '2s/full/broad/' ${tmp}/good                    > ${tmp}/range
+    sed '2s/70/0/' ${tmp}/good                          > ${tmp}/width
+    sed '9s/1/x/' ${tmp}/good                           > ${tmp}/letter
+    sed '9s/ [^ ]*$//' ${tmp}/good                      > ${tmp}/short
+    sed '9s/$/ 1/' ${tmp}/good                          > ${tmp}/long
+    sed '9s/ [^ ]*$/ 99999999999999999999/' ${tmp}/good > ${tmp}/huge
+    sed '9s/ [^ ]*$/ nan/' ${tmp}/good                  > ${tmp}/nan
+    { cat ${tmp}/good; tail -n 1 ${tmp}/good; }         > ${tmp}/twice
+    { cat ${tmp}/good; head -c 300 /dev/zero; }         > ${tmp}/zeros
+    head -n 2 ${tmp}/good                               > ${tmp}/no-frames
+    sed 's/ 70 46 / 140 46 /' ${tmp}/good               > ${tmp}/wider
+    sed 's/ 70 46 / 70 92 /' ${tmp}/good                > ${tmp}/higher
+    for name in none empty version junk magic no-format range width letter short long huge nan twice zeros no-frames wider higher; do
+        ffmpeg ${raw} -vf ${gray}${bliinds}=rr_read=${tmp}/${name} ${to_null} 2> ${tmp}/err
+        status=$?
+        cat ${tmp}/err >&2
+        rr_messages < ${tmp}/err | grep -v '^Failed to configure' | sed "s/^/${name}: /"
+        case ${status}${name} in
+        0no-frames) ;;
+        0*)         echo "but no failure" ;;
+        13[2-9]*)   echo "and a crash: ${status}" ;;
+        esac
+    done
+    for path in /dev/full ${tmp}/none/rr ${tmp}; do
+        fails ${raw} -vf ${gray}${bliinds}=rr_write=${path} ${to_null} | sed "s,${tmp},folder,"
+    done
+    fails ${raw} -vf ${gray}${bliinds}=rr_write=${tmp}/good:rr_read=${tmp}/good ${to_null} | sed "s,${tmp},folder,g"
+    wc -l < ${tmp}/good
+    # no file may have more than 4 kB here
+    { (trap '' XFSZ; ulimit -f 8
+       ffmpeg -lavfi testsrc2=s=64x64:d=10,format=yuv420p,${bliinds}=rr_write=${tmp}/rr ${to_null} 2>&1
+       echo "status $?") | cat; } > ${tmp}/err
+    cat ${tmp}/err >&2
+    rr_messages < ${tmp}/err
+    grep -q '^status 0' ${tmp}/err && echo "but no failure"
+    # another size in the course of the source, and of the encode
+    cp ${pictures}/rose_70x46.pgm ${tmp}/1.pgm
+    cp ${pictures}/camera_crop_300x240.pgm ${tmp}/2.pgm
+    ffmpeg -reinit_filter 0 -i ${tmp}/%d.pgm -vf bliinds=rr_write=${tmp}/rr ${to_null}
+    cut -d' ' -f1-3 ${tmp}/rr
+    ffmpeg -reinit_filter 0 -i ${tmp}/%d.pgm -vf bliinds=rr_read=${tmp}/rr:f=${tmp}/stats ${to_null} 2>&1 | rr_messages
+    losses
+    fails -i ${tmp}/1.pgm -vf loop=1:1,${gray}${bliinds}=rr_read=${tmp}/rr ${to_null} | sed "s,${tmp},folder,g"
+    # which a new graph would write from its beginning
+    ffmpeg -i ${tmp}/%d.pgm -vf scale=iw:ih,${gray}${bliinds}=rr_write=${tmp}/rr,scale=32:32 ${to_null} 2>&1 | rr_messages |
+        sed -n '/REPLACED/p'
+}
+
+# While the source is encoded, what was encoded of it is compared with it.
+rr_live(){
+    twelve
+    ffmpeg ${raw} -filter_complex "[0:v]${gray}${bliinds}=rr_write=${tmp}/rr${download}[v]" -map "[v]" -c:v ffv1 ${to_null} \
+        -dec 0:0 -filter_complex "[dec:0]${gray}${bliinds}=rr_read=${tmp}/rr:f=${tmp}/stats[e]" -map "[e]" ${to_null} 2> ${tmp}/err
+    cat ${tmp}/err >&2
+    rr_messages < ${tmp}/err
+    losses
+}
+
+# While its source still comes, a file has its frames at once, in whole lines, and
+# who has begun to read it gets those that follow.
+rr_flush(){
+    twelve
+    raw="-f rawvideo -pix_fmt gray -video_size 70x46 -framerate 25"
+    mkfifo ${tmp}/source ${tmp}/encode
+    ffmpeg ${raw} -i ${tmp}/source -vf bliinds=rr_write=${tmp}/rr ${to_null} &
+    exec 4<> ${tmp}/source
+    head -c 19320 ${tmp}/raw >&4
+    wait_for_lines 8 ${tmp}/rr
+    tail -c 1 ${tmp}/rr | wc -l
+    ffmpeg ${raw} -i ${tmp}/encode -vf bliinds=rr_read=${tmp}/rr:f=${tmp}/stats ${to_null} 4>&- 2> ${tmp}/err &
+    exec 5<> ${tmp}/encode
+    head -c 12880 ${tmp}/raw >&5
+    wait_for_lines 4 ${tmp}/stats
+    tail -c 19320 ${tmp}/raw >&4
+    wait_for_lines 14 ${tmp}/rr
+    tail -c 25760 ${tmp}/raw >&5
+    exec 4>&- 5>&-
+    wait
+    cat ${tmp}/err >&2
+    rr_messages < ${tmp}/err
+    losses
+}
+
+wait_for_lines(){ # number file
+    n=0
+    while test ${n} -lt 200; do
+        lines=$(wc -l < $2) || lines=0
+        test ${lines} -lt $1 || break
+        sleep 0.1
+        n=$((n + 1))
+    done 2> /dev/null
+    echo "${lines} lines"
 }
 
 # ---- CUDA ----
@@ -924,7 +1255,7 @@ ptx_use(){ # compiler gpu
         ${tmp}/ptxas > ${tmp}/use
     cat ${tmp}/use >&3
     # so few are not seen in the time
-    awk '$(NF - 2) > 200 { print "too much: " $0 } END { if (NR != 3) print NR " kernels and not 3" }' ${tmp}/use
+    awk '$(NF - 2) > 200 { print "too much: " $0 } END { if (NR != 4) print NR " kernels and not 4" }' ${tmp}/use
 }
 
 # The kernels by one compiler: what it makes of them and, in the log, what they
@@ -1234,6 +1565,10 @@ mad_logs(){
     jq -r '([.frames[].metrics.score] | add / length) - .pooled_metrics.score.mean | fabs < 1e-8' ${tmp}/json
     mean=$(awk '{ sum += $1 } END { printf("%.6f", sum / NR) }' ${tmp}/expected)
     messages < ${tmp}/err | sed "s/mean:${mean}/mean:MEAN/;s/[0-9][0-9]*\.[0-9]*/N/g"
+    # an output that has had enough
+    ffmpeg -lavfi $(mad_source 64x64 10)mad=log_path=${tmp}/json -frames:v 3 ${to_null} 2> ${tmp}/err || return
+    jq -r 'if (.frames | length) >= 3 then "3 frames" else . end' ${tmp}/json
+    messages < ${tmp}/err | grep REPLACED
 }
 
 mad_errors(){
@@ -1299,6 +1634,11 @@ nomodel  -i ${tmp}/1.pgm -vf bliinds=model=${tmp}/none
 badmodel -i ${tmp}/1.pgm -vf bliinds=model=${pictures}/crops.csv
 nolog    -i ${tmp}/1.pgm -vf bliinds=log_path=${tmp}/none/log
 fulllog  -i ${tmp}/1.pgm -vf bliinds=f=/dev/full
+rrwrite  -f rawvideo -pix_fmt gray -video_size 21x23 -i ${pictures}/rose_70x46.pgm -vf bliinds=rr_write=${tmp}/rr
+rrread   -f rawvideo -pix_fmt gray -video_size 21x23 -i ${pictures}/rose_70x46.pgm -vf bliinds=rr_read=${tmp}/rr:log_path=${tmp}/log
+rrsize   -i ${tmp}/1.pgm -vf bliinds=rr_read=${tmp}/rr
+rrbad    -i ${tmp}/1.pgm -vf bliinds=rr_read=${pictures}/crops.csv
+rrfull   -i ${tmp}/1.pgm -vf bliinds=rr_write=/dev/full
 small    -i ${tmp}/small.pgm -vf bliinds
 EOF
 }

@@ -50,7 +50,18 @@ static DEVICE_INLINE unsigned atomic_add(unsigned *dst, unsigned value)
 #endif
 }
 
-/// The same for 64 bits.
+/// Replace a value if it is the expected one; returns the old value.
+static DEVICE_INLINE unsigned atomic_cas(unsigned *dst, unsigned expected, unsigned value)
+{
+#ifdef __clang__
+    __atomic_compare_exchange_n(dst, &expected, value, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return expected;
+#else
+    return atomicCAS(dst, expected, value);
+#endif
+}
+
+/// atomic_add() of 64 bits.
 static DEVICE_INLINE void atomic_add64(uint64_t *dst, uint64_t value)
 {
 #ifdef __clang__
@@ -72,6 +83,36 @@ static DEVICE_INLINE T load_relaxed(const T *src)
 {
     return *(const volatile T *)src;
 }
+
+/// Four bytes of a (numbered from 0) and b (from 4), by the nibbles of selector.
+static DEVICE_INLINE unsigned byte_perm(unsigned a, unsigned b, unsigned selector)
+{
+    unsigned ret;
+
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(ret) : "r"(a), "r"(b), "r"(selector));
+    return ret;
+}
+
+static DEVICE_INLINE int count_leading_zeros(unsigned x)
+{
+    int ret;
+
+    asm("clz.b32 %0, %1;" : "=r"(ret) : "r"(x));
+    return ret;
+}
+
+/// @name A barrier of some of a thread block's warps: to reach it, or to wait as well
+/// @{
+static DEVICE_INLINE void barrier_arrive(int barrier, int nb_threads)
+{
+    asm volatile("barrier.arrive %0, %1;" :: "r"(barrier), "r"(nb_threads) : "memory");
+}
+
+static DEVICE_INLINE void barrier_wait(int barrier, int nb_threads)
+{
+    asm volatile("barrier.sync %0, %1;" :: "r"(barrier), "r"(nb_threads) : "memory");
+}
+/// @}
 
 /// The value of the lane that is delta above, for all lanes of a warp.
 static DEVICE_INLINE unsigned shuffle_down(unsigned value, unsigned delta)

@@ -24,6 +24,7 @@
  */
 
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -35,6 +36,7 @@
 
 #include "libavfilter/bliinds.h"
 #include "libavfilter/bliinds_dsp.h"
+#include "libavfilter/bliinds_loss.h"
 
 /// The largest rho of 24 numbers is 24^2 / (2 * 23) = 12.52..
 #define MAX_RHO 12.53f
@@ -115,17 +117,74 @@ static void test_gamma(const float *table)
     printf("gamma: every rho from %.7f to %.2f\n", first, MAX_RHO);
 }
 
+/// Sums of a level that has nb blocks, whose bands' variances are all v.
+static BLIINDSLevelSums make_sums(uint64_t nb, double v)
+{
+    const double whole = floor(nb * v);
+    BLIINDSLevelSums sums = { .grid[1].nb_blocks = nb };
+
+    for (int b = 0; b < 3; b++)
+        sums.band[b] = (BLIINDSSum){ whole, (nb * v - whole) * 0x1p32 };
+    return sums;
+}
+
+/// Energies of two frames, and the loss between them, without files.
+static void test_loss(void)
+{
+    static const uint64_t nb_blocks[] = { 1, 7, 100, 29822521 };
+    BLIINDSLevelSums sums[BLIINDS_LEVELS];
+    BLIINDSEnergies loud, soft, mixed;
+    double last = 0;
+    int nb = 0;
+
+    for (int i = 0; i < FF_ARRAY_ELEMS(nb_blocks); i++)
+        for (double v = 1e-9; v < 1 << 19; v *= 1.0173, nb++) {
+            const double expected = log2(v + 0.1) * BLIINDS_ENERGY_ONE;
+
+            for (int l = 0; l < BLIINDS_LEVELS; l++)
+                sums[l] = make_sums(nb_blocks[i], v);
+            ff_bliinds_energies(&soft, sums);
+            for (int b = 0; b < BLIINDS_NB_BANDS; b++)
+                CHECK(fabs(soft.band[b] - expected) < .501 &&
+                      soft.band[b] >= BLIINDS_ENERGY_MIN && soft.band[b] <= BLIINDS_ENERGY_MAX,
+                      "the energy of %"PRIu64" blocks of %g is %d and not %f\n",
+                      nb_blocks[i], v, soft.band[b], expected);
+        }
+
+    for (int b = 0; b < BLIINDS_NB_BANDS; b++)
+        loud.band[b] = BLIINDS_ENERGY_MAX;
+    mixed = soft = loud;
+    for (int drop = 0; drop < 4 * BLIINDS_ENERGY_ONE; drop++) {
+        double loss = ff_bliinds_loss(&loud, &soft);
+
+        CHECK(loss >= last && loss <= 100, "a drop of %d is a loss of %f after %f\n",
+              drop, loss, last);
+        CHECK(ff_bliinds_loss(&soft, &loud) == 0, "a rise of %d is a loss\n", drop);
+        last = loss;
+        for (int b = 0; b < BLIINDS_NB_BANDS; b++)
+            soft.band[b]--;
+    }
+    CHECK(last == 100, "a drop by 4 is a loss of %f\n", last);
+    // what one band loses, another one does not make good
+    mixed.band[0] -= BLIINDS_ENERGY_ONE;
+    last = ff_bliinds_loss(&loud, &mixed);
+    mixed.band[4] += 5 * BLIINDS_ENERGY_ONE;
+    CHECK(last > 20 && ff_bliinds_loss(&loud, &mixed) == last, "a band makes up for another\n");
+    printf("loss: %d energies\n", nb);
+}
+
 static void test_small_ones(void)
 {
     // a single coefficient, of the middle band: its ratio to nothing has no bound
     static const float row[5] = { 0, 0, 0, 371.7480345f, -601.5009550f };
     BLIINDSSum sum = { 0 };
     BLIINDSBlock block;
-    float high[5][5];
+    float rows[5][5], terms[5][5];
 
     for (int y = 0; y < 5; y++)
-        memcpy(high[y], row, sizeof(row));
-    bliinds_block(&block, (const float (*)[5])high, NULL);
+        memcpy(rows[y], row, sizeof(row));
+    bliinds_columns(terms, (const float (*)[5])rows);
+    bliinds_block(&block, (const float (*)[5])terms);
     CHECK(block.sub == BLIINDS_SUB_MAX, "a huge ratio is %g\n", block.sub);
 
     for (int i = 0; i < 8192; i++)
@@ -363,6 +422,7 @@ int main(int argc, char **argv)
 
     test_table(table);
     test_gamma(table);
+    test_loss();
     test_small_ones();
     for (int i = 1; i < argc; i++)
         CHECK(!test_picture(&dsp, table, argv[i]), "'%s' cannot be read, or is not "

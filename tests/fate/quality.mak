@@ -127,8 +127,19 @@ fate-bliinds-log-errors fate-bliinds-cuda-log-errors: NEED = $(QUALITY_SOURCE)
 fate-bliinds-log-errors fate-bliinds-cuda-log-errors: RUN  = log_errors
 
 FATE_BLIINDS += fate-bliinds-summary
-fate-bliinds-summary fate-bliinds-cuda-summary: NEED = $(QUALITY_SOURCE) TRIM_FILTER DRAWBOX_FILTER
+fate-bliinds-summary fate-bliinds-cuda-summary: NEED = $(QUALITY_SOURCE) TRIM_FILTER DRAWBOX_FILTER AVGBLUR_FILTER
 fate-bliinds-summary fate-bliinds-cuda-summary: RUN  = summary
+
+# The reduced-reference loss: rr_write and rr_read.
+FATE_BLIINDS_RR = $(addprefix fate-bliinds-rr-,energies known round blur match json cut errors live flush)
+FATE_BLIINDS_CUDA_RR = $(filter-out %-flush,$(FATE_BLIINDS_RR:fate-bliinds-%=fate-bliinds-cuda-%))
+$(FATE_BLIINDS_RR) $(FATE_BLIINDS_CUDA_RR): NEED = $(QUALITY_PICTURE) $(QUALITY_RAW) $(QUALITY_SOURCE) $(RR_NEED)
+fate-bliinds-rr-round fate-bliinds-cuda-rr-round: RR_NEED = SCALE_FILTER
+fate-bliinds-rr-blur fate-bliinds-cuda-rr-blur: RR_NEED = GBLUR_FILTER
+fate-bliinds-rr-match fate-bliinds-cuda-rr-match: RR_NEED = SETTB_FILTER SETPTS_FILTER SELECT_FILTER FPS_FILTER FRAMESTEP_FILTER
+fate-bliinds-rr-errors fate-bliinds-cuda-rr-errors: RR_NEED = LOOP_FILTER SCALE_FILTER
+fate-bliinds-rr-live fate-bliinds-cuda-rr-live: RR_NEED = FFV1_ENCODER FFV1_DECODER
+$(FATE_BLIINDS_RR) $(FATE_BLIINDS_CUDA_RR): RUN = rr_$(lastword $(subst -, ,$@))
 
 FATE_BLIINDS += fate-bliinds-memory
 fate-bliinds-memory: NEED = $(QUALITY_PICTURE) $(QUALITY_RAW)
@@ -142,7 +153,7 @@ fate-bliinds-sei-h264 fate-bliinds-cuda-sei-h264: RUN   = sei libx264 h264 "-pre
 fate-bliinds-sei-hevc fate-bliinds-cuda-sei-hevc: CODEC = LIBX265_ENCODER HEVC_MUXER HEVC_DEMUXER HEVC_PARSER HEVC_DECODER
 fate-bliinds-sei-hevc fate-bliinds-cuda-sei-hevc: RUN   = sei libx265 hevc "-preset ultrafast"
 
-FATE_BLIINDS += $(FATE_BLIINDS_ORACLE) $(FATE_BLIINDS_SEI)
+FATE_BLIINDS += $(FATE_BLIINDS_ORACLE) $(FATE_BLIINDS_RR) $(FATE_BLIINDS_SEI)
 $(FATE_BLIINDS): CMD = $(QUALITY_RUN)
 $(FATE_BLIINDS): ffmpeg$(PROGSSUF)$(EXESUF)
 
@@ -151,7 +162,7 @@ $(FATE_BLIINDS): ffmpeg$(PROGSSUF)$(EXESUF)
 FATE_BLIINDS_CUDA_TWINS = $(addprefix fate-bliinds-cuda-,                                              \
                           yuv sizes letterbox valid which-frames models log-json log-forms log-xml     \
                           log-stdout log-end log-errors summary)
-$(FATE_BLIINDS_CUDA_TWINS) $(FATE_BLIINDS_CUDA_SEI): \
+$(FATE_BLIINDS_CUDA_TWINS) $(FATE_BLIINDS_CUDA_RR) $(FATE_BLIINDS_CUDA_SEI): \
     REF = $(SRC_PATH)/tests/ref/fate/$(@:fate-bliinds-cuda-%=bliinds-%)
 
 fate-bliinds-cuda-yuv: NEED = $(QUALITY_SOURCE)
@@ -189,7 +200,7 @@ FATE_BLIINDS_CUDA += fate-bliinds-cuda-errors
 fate-bliinds-cuda-errors: NEED = $(QUALITY_SOURCE)
 fate-bliinds-cuda-errors: RUN  = cuda_errors
 
-FATE_BLIINDS_CUDA += $(FATE_BLIINDS_CUDA_TWINS) $(FATE_BLIINDS_CUDA_ORACLE) $(FATE_BLIINDS_CUDA_SEI)
+FATE_BLIINDS_CUDA += $(FATE_BLIINDS_CUDA_TWINS) $(FATE_BLIINDS_CUDA_ORACLE) $(FATE_BLIINDS_CUDA_RR) $(FATE_BLIINDS_CUDA_SEI)
 $(FATE_BLIINDS_CUDA): NEED += BLIINDS_CUDA_FILTER HWUPLOAD_CUDA_FILTER SCALE_FILTER FORMAT_FILTER
 $(FATE_BLIINDS_CUDA): ON   = on_cuda
 $(FATE_BLIINDS_CUDA): CMD  = $(QUALITY_RUN)

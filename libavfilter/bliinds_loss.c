@@ -1,0 +1,86 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+#include <math.h>
+
+#include "libavutil/common.h"
+#include "libavutil/macros.h"
+
+#include "bliinds_loss.h"
+
+/// 0.1 as 32.32 fixed point.
+#define FLOOR 429496730
+
+/**
+ * The loss is slope * sqrt(d) + offset, where d is the mean drop of energy of
+ * these bands: the low one at full size, the middle one at half and the high
+ * one at a quarter. What has more energy than in the source has not dropped.
+ */
+static const struct {
+    int band[3];
+    double slope, offset;
+} fit = { { 0 * 3 + 0, 1 * 3 + 1, 2 * 3 + 2 }, 66.9, -6.0 };
+
+/**
+ * log2 of 32.32 fixed point that is not 0, in units of 1 / BLIINDS_ENERGY_ONE:
+ * in integers, since no two libm agree on the last bit of theirs.
+ */
+static int log2_fixed(uint64_t x)
+{
+    const int whole = x >> 32 ? av_log2(x >> 32) : av_log2(x) - 32;
+    uint64_t m = whole < 0 ? x << (-1 - whole) : x >> (whole + 1);  // 1.31, from 1 to 2
+    uint64_t fraction = 0;
+
+    // each squaring doubles the logarithm, whose next bit is then before the point
+    for (int i = 0; i < 24; i++) {
+        int bit;
+
+        m   = m * m >> 31;
+        bit = m >> 32;
+        m >>= bit;
+        fraction = fraction << 1 | bit;
+    }
+    return whole * BLIINDS_ENERGY_ONE +
+           (int)((fraction * BLIINDS_ENERGY_ONE + (1 << 23)) >> 24);
+}
+
+void ff_bliinds_energies(BLIINDSEnergies *dst, const BLIINDSLevelSums sums[BLIINDS_LEVELS])
+{
+    for (int l = 0; l < BLIINDS_LEVELS; l++) {
+        const uint64_t n = sums[l].grid[0].nb_blocks + sums[l].grid[1].nb_blocks;
+
+        for (int b = 0; b < 3; b++) {
+            const BLIINDSSum *sum = &sums[l].band[b];
+
+            // less than 2^25 blocks, so the rest of the whole part has room
+            dst->band[l * 3 + b] =
+                log2_fixed((sum->whole / n << 32) +
+                           ((sum->whole % n << 32) + sum->fraction) / n + FLOOR);
+        }
+    }
+}
+
+double ff_bliinds_loss(const BLIINDSEnergies *source, const BLIINDSEnergies *encode)
+{
+    int drop = 0;
+
+    for (int i = 0; i < FF_ARRAY_ELEMS(fit.band); i++)
+        drop += FFMAX(0, source->band[fit.band[i]] - encode->band[fit.band[i]]);
+    return av_clipd(fit.slope * sqrt(drop / (FF_ARRAY_ELEMS(fit.band) * (double)BLIINDS_ENERGY_ONE)) +
+                    fit.offset, 0, 100);
+}

@@ -1,0 +1,458 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libavutil/avstring.h"
+#include "libavutil/avutil.h"
+#include "libavutil/error.h"
+#include "libavutil/file_open.h"
+#include "libavutil/log.h"
+#include "libavutil/macros.h"
+#include "libavutil/mathematics.h"
+#include "libavutil/mem.h"
+
+#include "bliinds_rr.h"
+
+#define MAGIC   "bliinds-rr"
+#define VERSION 1
+
+/// Timestamps beyond are taken for unknown: 36,000 years, so that differences can be doubled.
+#define MAX_TIME (INT64_MAX / 8)
+
+/// A frame's distance from the next where there is none, in microseconds: what
+/// differs less is the rounding of time bases.
+#define LONE_DISTANCE 2000
+
+#define TIME(time) time_string((char[32]){ 0 }, 32, time)
+
+static const char *const range_name[] = { "full", "limited" };
+
+static const char *time_string(char *text, size_t size, int64_t time)
+{
+    if (time == AV_NOPTS_VALUE)
+        return "an unknown time";
+    snprintf(text, size, "%f s", time / (double)AV_TIME_BASE);
+    return text;
+}
+
+// ---- writing ----
+
+static int write_error(BLIINDSRR *s, void *logctx)
+{
+    if (!s->error) {
+        s->error = errno ? AVERROR(errno) : AVERROR(EIO);
+        av_log(logctx, AV_LOG_ERROR, "Cannot write '%s': %s; free some space or "
+               "name another file.\n", s->write_path, av_err2str(s->error));
+    }
+    return s->error;
+}
+
+/// Hand over whole lines: a reader never sees less, unless the disk is full.
+static int write_lines(BLIINDSRR *s, void *logctx, const char *text)
+{
+    errno = 0;
+    return fputs(text, s->out) < 0 || fflush(s->out) ? write_error(s, logctx) : 0;
+}
+
+int ff_bliinds_rr_write(BLIINDSRR *s, void *logctx, const BLIINDSRRFrame *frame)
+{
+    const BLIINDSRRFormat *f = &frame->format;
+    char text[256], time[24] = "-";
+
+    if (memcmp(f, &s->format, sizeof(*f))) {
+        int ret;
+
+        snprintf(text, sizeof(text), "format %d %d %s %d\n", f->width, f->height,
+                 range_name[f->limited], f->depth);
+        ret = write_lines(s, logctx, text);
+        if (ret < 0)
+            return ret;
+        s->format = *f;
+    }
+    if (frame->time != AV_NOPTS_VALUE)
+        snprintf(time, sizeof(time), "%"PRId64, frame->time);
+    snprintf(text, sizeof(text), "%"PRId64" %s %d", frame->n, time, frame->valid);
+    for (int i = 0; i < BLIINDS_NB_BANDS; i++)
+        av_strlcatf(text, sizeof(text), " %d", frame->energies.band[i]);
+    av_strlcat(text, "\n", sizeof(text));
+    return write_lines(s, logctx, text);
+}
+
+// ---- reading ----
+
+static int damaged(const BLIINDSRR *s, void *logctx, const char *what)
+{
+    av_log(logctx, AV_LOG_ERROR, "Line %"PRIu64" of '%s' is not %s: the file is "
+           "damaged; write it again from the source.\n", s->nb_lines, s->read_path, what);
+    return AVERROR_INVALIDDATA;
+}
+
+/// Take a number and the space before it from a line.
+static int take_number(const char **p, int64_t min, int64_t max, int64_t *number)
+{
+    char *end;
+
+    *p   += **p == ' ';
+    errno = 0;
+    *number = strtoll(*p, &end, 10);
+    if (end == *p || errno || *number < min || *number > max)
+        return 0;
+    *p = end;
+    return 1;
+}
+
+static int read_version(const BLIINDSRR *s, void *logctx, const char *line)
+{
+    const char *p;
+    int64_t version;
+
+    if (!av_strstart(line, MAGIC " ", &p) || !take_number(&p, 1, INT_MAX, &version) || *p) {
+        av_log(logctx, AV_LOG_ERROR, "'%s' is not a file that rr_write has written.\n",
+               s->read_path);
+        return AVERROR_INVALIDDATA;
+    }
+    if (version != VERSION) {
+        av_log(logctx, AV_LOG_ERROR, "'%s' has version %"PRId64" of its format, and this "
+               "filter reads %d: write it again from the source, by this filter.\n",
+               s->read_path, version, VERSION);
+        return AVERROR_INVALIDDATA;
+    }
+    return 0;
+}
+
+static int read_format(BLIINDSRR *s, void *logctx, const char *p)
+{
+    int64_t width, height, depth;
+    int limited;
+
+    if (!take_number(&p, 1, INT16_MAX, &width) || !take_number(&p, 1, INT16_MAX, &height))
+        return damaged(s, logctx, "a format");
+    for (limited = 0; limited < FF_ARRAY_ELEMS(range_name); limited++) {
+        size_t length = strlen(range_name[limited]);
+
+        if (*p == ' ' && !strncmp(p + 1, range_name[limited], length)) {
+            p += 1 + length;
+            break;
+        }
+    }
+    if (limited == FF_ARRAY_ELEMS(range_name) || !take_number(&p, 8, 16, &depth) || *p)
+        return damaged(s, logctx, "a format");
+    s->read_format = (BLIINDSRRFormat){ width, height, limited, depth };
+    return 0;
+}
+
+static int read_frame(BLIINDSRR *s, void *logctx, const char *p)
+{
+    BLIINDSRRFrame frame = { .format = s->read_format, .time = AV_NOPTS_VALUE };
+    BLIINDSRRFrame *frames;
+    int64_t number = 0;
+    int good = take_number(&p, 0, INT64_MAX, &frame.n);
+
+    if (!strncmp(p, " - ", 3))
+        p += 2;
+    else
+        good = good && take_number(&p, -MAX_TIME, MAX_TIME, &frame.time);
+    good = good && take_number(&p, 0, 1, &number);
+    frame.valid = number;
+    for (int i = 0; i < BLIINDS_NB_BANDS; i++) {
+        good = good && take_number(&p, BLIINDS_ENERGY_MIN, BLIINDS_ENERGY_MAX, &number);
+        frame.energies.band[i] = number;
+    }
+    if (!good || *p || !frame.format.width)
+        return damaged(s, logctx, "a frame");
+    if (frame.n <= s->last_n)
+        return damaged(s, logctx, "a frame after the one before");
+    s->last_n = frame.n;
+
+    if (s->match == BLIINDS_RR_TIME &&
+        (frame.time == AV_NOPTS_VALUE ||
+         s->nb_frames && frame.time <= s->frame[s->nb_frames - 1].time)) {
+        s->nb_ignored++;
+        return 0;
+    }
+    if (s->nb_frames + 1 > UINT_MAX / sizeof(frame))
+        return AVERROR(ENOMEM);
+    frames = av_fast_realloc(s->frame, &s->frame_size, (s->nb_frames + 1) * sizeof(frame));
+    if (!frames)
+        return AVERROR(ENOMEM);
+    s->frame = frames;
+    frames[s->nb_frames++] = frame;
+    return 0;
+}
+
+static int read_line(BLIINDSRR *s, void *logctx, const char *line)
+{
+    const char *p;
+
+    if (++s->nb_lines == 1)
+        return read_version(s, logctx, line);
+    if (av_strstart(line, "format", &p))
+        return read_format(s, logctx, p);
+    return read_frame(s, logctx, line);
+}
+
+/// Read what there is, or what has been written since: whole lines of it.
+static int read_lines(BLIINDSRR *s, void *logctx)
+{
+    size_t nb;
+
+    clearerr(s->in);
+    do {
+        char *line = s->text, *end;
+
+        errno = 0;
+        nb    = fread(s->text + s->text_size, 1, sizeof(s->text) - s->text_size, s->in);
+        if (ferror(s->in)) {
+            int ret = errno ? AVERROR(errno) : AVERROR(EIO);
+
+            av_log(logctx, AV_LOG_ERROR, "Cannot read '%s': %s.\n", s->read_path, av_err2str(ret));
+            return ret;
+        }
+        s->text_size += nb;
+        while ((end = memchr(line, '\n', s->text + s->text_size - line))) {
+            int ret;
+
+            *end = 0;
+            ret  = read_line(s, logctx, line);
+            if (ret < 0)
+                return ret;
+            line = end + 1;
+        }
+        s->text_size -= line - s->text;
+        if (s->text_size == sizeof(s->text)) {
+            s->nb_lines++;
+            return s->nb_lines == 1 ? read_version(s, logctx, "") : damaged(s, logctx, "a frame");
+        }
+        memmove(s->text, line, s->text_size);
+    } while (nb);
+    return 0;
+}
+
+// ---- matching ----
+
+/// What frames are matched by.
+static int64_t position(const BLIINDSRR *s, const BLIINDSRRFrame *frame)
+{
+    return s->match == BLIINDS_RR_TIME ? frame->time : frame->n;
+}
+
+/// The index of the nearest frame of the source, the earlier one of two; there must be one.
+static uint64_t find_nearest(const BLIINDSRR *s, int64_t pos)
+{
+    uint64_t low = 0, high = s->nb_frames - 1;
+
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        int64_t before  = position(s, &s->frame[middle]);
+        int64_t after   = position(s, &s->frame[middle + 1]);
+
+        if (pos - before <= after - pos)
+            high = middle;
+        else
+            low  = middle + 1;
+    }
+    return low;
+}
+
+/**
+ * The distance from a frame of the source to the next or from the one before,
+ * the shorter one. Between two that were written there may be others.
+ */
+static int64_t frame_distance(const BLIINDSRR *s, uint64_t i)
+{
+    int64_t distance = INT64_MAX;
+
+    if (s->match == BLIINDS_RR_NUMBER)
+        return 1;
+    for (uint64_t j = FFMAX(i, 1); j <= i + 1 && j < s->nb_frames; j++) {
+        const BLIINDSRRFrame *f = &s->frame[j];
+
+        distance = FFMIN(distance, (f->time - f[-1].time) / (int64_t)(f->n - f[-1].n));
+    }
+    return distance < INT64_MAX ? distance : LONE_DISTANCE;
+}
+
+static int is_within_half(const BLIINDSRR *s, uint64_t i, int64_t pos)
+{
+    return 2 * FFABS(pos - position(s, &s->frame[i])) < frame_distance(s, i);
+}
+
+/// Both may well be right: an encode of a part, or a container that delays.
+static void check_start(const BLIINDSRR *s, void *logctx, const BLIINDSRRFrame *encode)
+{
+    const BLIINDSRRFrame *first = &s->frame[0];
+
+    if (s->match == BLIINDS_RR_TIME && encode->n == first->n &&
+        !is_within_half(s, 0, encode->time))
+        av_log(logctx, AV_LOG_WARNING, "The first frame is at %s, but that of the source in '%s' "
+               "at %s. If both are the same picture, put setpts=PTS-STARTPTS before the filter, "
+               "here and where rr_write is.\n", TIME(encode->time), s->read_path,
+               TIME(first->time));
+}
+
+static BLIINDSRRFrame *find_match(BLIINDSRR *s, void *logctx, const BLIINDSRRFrame *encode)
+{
+    const int64_t pos = position(s, encode);
+    uint64_t i;
+
+    if (!s->nb_frames || pos == AV_NOPTS_VALUE)
+        return NULL;
+    if (!s->nb_matched && !s->nb_unmatched)
+        check_start(s, logctx, encode);
+    i = find_nearest(s, pos);
+    return is_within_half(s, i, pos) ? &s->frame[i] : NULL;
+}
+
+int ff_bliinds_rr_find(BLIINDSRR *s, void *logctx, const BLIINDSRRFrame *encode,
+                       const BLIINDSRRFrame **source)
+{
+    BLIINDSRRFrame *f;
+
+    *source = NULL;
+    if (!s->nb_frames || position(s, encode) > position(s, &s->frame[s->nb_frames - 1])) {
+        s->error = read_lines(s, logctx);
+        if (s->error < 0)
+            return s->error;
+    }
+    f = find_match(s, logctx, encode);
+    if (!f) {
+        if (!s->nb_unmatched++)
+            s->first_unmatched = *encode;
+        return 0;
+    }
+    if (f->format.width != encode->format.width || f->format.height != encode->format.height) {
+        av_log(logctx, AV_LOG_ERROR, "A frame of %dx%d cannot be compared with the source's in "
+               "'%s', which is %dx%d: write the source at the encode's size, with "
+               "scale=%d:%d before the filter that has rr_write.\n",
+               encode->format.width, encode->format.height, s->read_path,
+               f->format.width, f->format.height, encode->format.width, encode->format.height);
+        return s->error = AVERROR(EINVAL);
+    }
+    s->nb_matched++;
+    s->nb_used += !f->used;
+    f->used     = 1;
+    *source     = f;
+    return 0;
+}
+
+// ---- files ----
+
+int64_t ff_bliinds_rr_time(int64_t pts, AVRational time_base)
+{
+    int64_t time = AV_NOPTS_VALUE;
+
+    if (pts != AV_NOPTS_VALUE)
+        time = av_rescale_q(pts, time_base, AV_TIME_BASE_Q);
+    return time >= -MAX_TIME && time <= MAX_TIME ? time : AV_NOPTS_VALUE;
+}
+
+static int open_file(FILE **file, void *logctx, const char *path, const char *mode)
+{
+    int ret;
+
+    *file = avpriv_fopen_utf8(path, mode);
+    if (*file)
+        return 0;
+    ret = AVERROR(errno);
+    av_log(logctx, AV_LOG_ERROR, "Cannot open '%s' for %s: %s.\n", path,
+           *mode == 'r' ? "reading" : "writing", av_err2str(ret));
+    return ret;
+}
+
+static int open_files(BLIINDSRR *s, void *logctx)
+{
+    int ret;
+
+    if (s->read_path) {
+        if (s->write_path && !strcmp(s->read_path, s->write_path)) {
+            av_log(logctx, AV_LOG_ERROR, "rr_write would replace '%s', which rr_read "
+                   "reads: give it another name.\n", s->read_path);
+            return AVERROR(EINVAL);
+        }
+        s->last_n = -1;
+        if ((ret = open_file(&s->in, logctx, s->read_path, "rb")) < 0 ||
+            (ret = read_lines(s, logctx)) < 0)
+            return ret;
+        if (!s->nb_lines)
+            return read_version(s, logctx, "");
+    }
+    if (s->write_path) {
+        if ((ret = open_file(&s->out, logctx, s->write_path, "wb")) < 0)
+            return ret;
+        return write_lines(s, logctx, MAGIC " " AV_STRINGIFY(VERSION) "\n");
+    }
+    return 0;
+}
+
+int ff_bliinds_rr_open(BLIINDSRR *s, void *logctx)
+{
+    if (!s->open) {
+        s->open  = 1;
+        s->error = open_files(s, logctx);
+    }
+    return s->error;
+}
+
+static void report(BLIINDSRR *s, void *logctx)
+{
+    s->nb_unused = s->nb_frames - s->nb_used;
+    av_log(logctx, AV_LOG_INFO, "'%s': matched:%"PRIu64" unmatched:%"PRIu64" unused:%"PRIu64"\n",
+           s->read_path, s->nb_matched, s->nb_unmatched, s->nb_unused);
+    if (s->nb_ignored)
+        av_log(logctx, AV_LOG_WARNING, "'%s' has %"PRIu64" frames whose timestamps do not "
+               "follow: they were not compared. Try rr_match=number.\n",
+               s->read_path, s->nb_ignored);
+    if (s->text_size)
+        av_log(logctx, AV_LOG_WARNING, "'%s' ends within a line, which was not compared: "
+               "was its writing cut off?\n", s->read_path);
+    if (!s->nb_frames)
+        av_log(logctx, AV_LOG_WARNING, "'%s' has no frames to compare with.\n", s->read_path);
+    else if (s->nb_unmatched)
+        av_log(logctx, AV_LOG_WARNING, "No frame of the source was found for %"PRIu64" of "
+               "%"PRIu64" frames, first for number %"PRId64" at %s: they have no loss. '%s' has "
+               "numbers %"PRId64" to %"PRId64", from %s to %s.\n", s->nb_unmatched,
+               s->nb_matched + s->nb_unmatched, s->first_unmatched.n,
+               TIME(s->first_unmatched.time), s->read_path, s->frame[0].n,
+               s->frame[s->nb_frames - 1].n, TIME(s->frame[0].time),
+               TIME(s->frame[s->nb_frames - 1].time));
+}
+
+int ff_bliinds_rr_close(BLIINDSRR *s, void *logctx)
+{
+    if (s->in) {
+        if (!s->error)
+            s->error = read_lines(s, logctx);
+        if (!s->error)
+            report(s, logctx);
+        fclose(s->in);
+        s->in = NULL;
+    }
+    if (s->out) {
+        errno = 0;
+        if (fclose(s->out))
+            write_error(s, logctx);
+        s->out = NULL;
+    }
+    av_freep(&s->frame);
+    s->nb_frames = 0;
+    return s->error;
+}

@@ -1,0 +1,136 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * The energies of a source's frames in a file, documented in doc/rr-format.md:
+ * written while the source is scored, read when an encode of it is, whose frames
+ * are matched with them.
+ */
+
+#ifndef AVFILTER_BLIINDS_RR_H
+#define AVFILTER_BLIINDS_RR_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "libavutil/opt.h"
+#include "libavutil/rational.h"
+
+#include "bliinds_loss.h"
+
+enum BLIINDSRRMatch {
+    BLIINDS_RR_TIME,
+    BLIINDS_RR_NUMBER,
+    BLIINDS_RR_NB
+};
+
+typedef struct BLIINDSRRFormat {
+    int width, height;
+    int limited;            ///< range
+    int depth;
+} BLIINDSRRFormat;
+
+/// A frame, of the source or of the encode.
+typedef struct BLIINDSRRFrame {
+    int64_t n;              ///< its number, from 0
+    int64_t time;           ///< in microseconds, AV_NOPTS_VALUE if it has none
+    BLIINDSRRFormat format;
+    int valid;
+    int used;               ///< an encode's frame was compared with it
+    BLIINDSEnergies energies;
+} BLIINDSRRFrame;
+
+typedef struct BLIINDSRR {
+    // set by options, see BLIINDS_RR_OPTIONS
+    char *write_path, *read_path;
+    int match;
+
+    FILE *out;
+    BLIINDSRRFormat format;         ///< written last
+
+    FILE *in;
+    char text[256];                 ///< what was read of a line
+    int text_size;
+    uint64_t nb_lines;
+    BLIINDSRRFormat read_format;    ///< read last
+    int64_t last_n;                 ///< number read last, -1 at first
+    BLIINDSRRFrame *frame;          ///< of the source, in the order of what is matched
+    uint64_t nb_frames;
+    unsigned frame_size;            ///< allocated bytes
+    uint64_t nb_ignored;            ///< frames that do not follow in time
+
+    uint64_t nb_matched;            ///< frames of the encode that have one of the source
+    uint64_t nb_unmatched;          ///< and that have none
+    uint64_t nb_used;               ///< frames of the source that these are
+    uint64_t nb_unused;             ///< and the others, once it is closed
+    BLIINDSRRFrame first_unmatched;
+    int open;
+    int error;                      ///< first error met
+} BLIINDSRR;
+
+/**
+ * The options of the file.
+ *
+ * @param member member of type BLIINDSRR of the filter's context
+ */
+#define BLIINDS_RR_OPTIONS(type, member, flags)                                                                 \
+    { "rr_write", "write the statistics of a source to this file", offsetof(type, member.write_path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags }, \
+    { "rr_read",  "compare an encode with the statistics of its source in this file", offsetof(type, member.read_path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags }, \
+    { "rr_match", "set what the encode's frames are matched by", offsetof(type, member.match), AV_OPT_TYPE_INT, { .i64 = BLIINDS_RR_TIME }, 0, BLIINDS_RR_NB - 1, flags, .unit = "rr_match" }, \
+    {     "time",   "timestamp, within half a frame",    0, AV_OPT_TYPE_CONST, { .i64 = BLIINDS_RR_TIME },   0, 0, flags, .unit = "rr_match" }, \
+    {     "number", "number in the order of the frames", 0, AV_OPT_TYPE_CONST, { .i64 = BLIINDS_RR_NUMBER }, 0, 0, flags, .unit = "rr_match" }
+
+/**
+ * Open the files that the options name, unless that was done, and read what
+ * there is of the source.
+ *
+ * @return 0, or a negative AVERROR after a message
+ */
+int ff_bliinds_rr_open(BLIINDSRR *s, void *logctx);
+
+/// A timestamp in microseconds; AV_NOPTS_VALUE if it is unknown or out of all bounds.
+int64_t ff_bliinds_rr_time(int64_t pts, AVRational time_base);
+
+/**
+ * Write a frame, whole and at once.
+ *
+ * @return 0, or a negative AVERROR after a message
+ */
+int ff_bliinds_rr_write(BLIINDSRR *s, void *logctx, const BLIINDSRRFrame *frame);
+
+/**
+ * Find the source's frame of a frame of the encode, which may have been written
+ * since the file was opened.
+ *
+ * @param source set to the source's frame, NULL if it has none that matches
+ * @return 0, or a negative AVERROR after a message, as for one of another size
+ */
+int ff_bliinds_rr_find(BLIINDSRR *s, void *logctx, const BLIINDSRRFrame *encode,
+                       const BLIINDSRRFrame **source);
+
+/**
+ * Close the files, tell what did not match, and free all but the counts. May
+ * be called again.
+ *
+ * @return 0, or a negative AVERROR if the file could not be written
+ */
+int ff_bliinds_rr_close(BLIINDSRR *s, void *logctx);
+
+#endif /* AVFILTER_BLIINDS_RR_H */
