@@ -1568,7 +1568,7 @@ mad_logs(){
     # an output that has had enough
     ffmpeg -lavfi $(mad_source 64x64 10)mad=log_path=${tmp}/json -frames:v 3 ${to_null} 2> ${tmp}/err || return
     jq -r 'if (.frames | length) >= 3 then "3 frames" else . end' ${tmp}/json
-    messages < ${tmp}/err | grep REPLACED
+    messages < ${tmp}/err | sed -n /REPLACED/p
 }
 
 mad_errors(){
