@@ -38,9 +38,9 @@ enum {
 };
 
 static const QualityMetric metric[NB_METRICS] = {
-    [METRIC_SCORE] = { "score", 9, 1 },
-    [METRIC_HI]    = { "hi",    9, 1 },
-    [METRIC_LO]    = { "lo",    9, 1 },
+    [METRIC_SCORE] = { "score", 9, QUALITY_POOL_VALID, QUALITY_LOWER_IS_BETTER },
+    [METRIC_HI]    = { "hi",    9, QUALITY_POOL_VALID, QUALITY_LOWER_IS_BETTER },
+    [METRIC_LO]    = { "lo",    9, QUALITY_POOL_VALID, QUALITY_LOWER_IS_BETTER },
 };
 
 int ff_mad_init(MADContext *s, AVFilterContext *ctx,
@@ -52,7 +52,6 @@ int ff_mad_init(MADContext *s, AVFilterContext *ctx,
 
     s->log.filter     = "mad";
     s->log.title      = "MAD";
-    s->log.direction  = "lower is better";
     s->log.min        = 0;
     s->log.max        = INFINITY;
     s->log.metric     = metric;

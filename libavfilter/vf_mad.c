@@ -1044,10 +1044,10 @@ static int activate(AVFilterContext *ctx)
     MADCPUContext *s = ctx->priv;
     int ended, ret;
 
-    s->common.more_wanted = ff_outlink_frame_wanted(ctx->outputs[0]);
     ret = ff_framesync_activate(&s->fs);
     if (ret < 0 && ret != FFERROR_NOT_READY)
         return ret;
+    s->common.more_wanted = ff_outlink_frame_wanted(ctx->outputs[0]);
     ended = !!ff_outlink_get_status(ctx->outputs[0]);
     serve_maps(ctx, ended);
     if (ended) {
