@@ -118,11 +118,13 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
     return 0;
 }
 
-int ff_bliinds_config(BLIINDSContext *s, AVFilterContext *ctx, int width, int height)
+int ff_bliinds_config(BLIINDSContext *s, const AVFilterLink *inlink)
 {
+    AVFilterContext *ctx = inlink->dst;
     int ret;
 
-    if ((ret = ff_bliinds_check_size(ctx, width, height)) < 0 ||
+    s->time_base = inlink->time_base;
+    if ((ret = ff_bliinds_check_size(ctx, inlink->w, inlink->h)) < 0 ||
         (ret = ff_bliinds_rr_open(&s->rr, ctx)) < 0)
         return ret;
     return ff_quality_log_open(&s->log, ctx);
@@ -311,7 +313,7 @@ static int compare_with_source(BLIINDSContext *s, AVFilterContext *ctx, const AV
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(hw ? hw->sw_format : frame->format);
     BLIINDSRRFrame rr = {
         .n      = n,
-        .time   = ff_bliinds_rr_time(frame->pts, ctx->inputs[0]->time_base),
+        .time   = ff_bliinds_rr_time(frame->pts, s->time_base),
         .valid  = valid,
         .format = {
             .width   = ff_quality_width(frame),
@@ -360,7 +362,7 @@ int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
     if ((ret = set_metadata(s, frame, value)) < 0 ||
         s->side_data && (ret = set_side_data(s, frame, value)) < 0)
         return ret;
-    return ff_quality_log_frame(&s->log, ctx, frame, n, ctx->inputs[0]->time_base,
+    return ff_quality_log_frame(&s->log, ctx, frame, n, s->time_base,
                                 value, value[METRIC_VALID]);
 }
 

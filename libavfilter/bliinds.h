@@ -54,6 +54,7 @@ typedef struct BLIINDSContext {
     QualityLog log;
 
     BLIINDSModel model;
+    AVRational time_base;   ///< of the input, which may be gone before its last frames are scored
     int more_wanted;        ///< set by the filter: its output wants a frame
     int nb_metrics;         ///< values of a frame that are reported
     QualityMetric metric[BLIINDS_MAX_METRICS];
@@ -98,7 +99,7 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx);
  *
  * @return 0, or a negative AVERROR after a message
  */
-int ff_bliinds_config(BLIINDSContext *s, AVFilterContext *ctx, int width, int height);
+int ff_bliinds_config(BLIINDSContext *s, const AVFilterLink *inlink);
 
 /**
  * Check a frame's size.

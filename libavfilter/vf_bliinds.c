@@ -537,7 +537,7 @@ static int config_input(AVFilterLink *inlink)
 {
     AVFilterContext *ctx = inlink->dst;
     BLIINDSCPUContext *s = ctx->priv;
-    int ret = ff_bliinds_config(&s->common, ctx, inlink->w, inlink->h);
+    int ret = ff_bliinds_config(&s->common, inlink);
 
     return ret < 0 ? ret : prepare(ctx, inlink->w, inlink->h, inlink->format);
 }

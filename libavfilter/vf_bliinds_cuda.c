@@ -454,7 +454,7 @@ static int config_input(AVFilterLink *inlink)
     AVFilterContext *ctx  = inlink->dst;
     BLIINDSCUDAContext *s = ctx->priv;
     AVBufferRef *frames_ref = ff_filter_link(inlink)->hw_frames_ctx;
-    int ret = ff_bliinds_config(&s->common, ctx, inlink->w, inlink->h);
+    int ret = ff_bliinds_config(&s->common, inlink);
 
     if (ret < 0)
         return ret;

@@ -24,11 +24,8 @@
  * transforms of cuFFT. Pairs are not waited for: main frames leave when their
  * result has come back, in order.
  *
- * The lightness of both pictures is filtered by transforms of two dimensions. The
- * response of a log-Gabor filter is made by rows, then by columns, in strips that
- * stay in the L2 cache from the kernel before to the one after the transform. Its
- * phase is not used, so the spectrum may be shifted: rows in which the filters of a
- * scale let nothing through are put at the end, and left out.
+ * As many filters of a scale are worked on at once as have their responses in the
+ * L2 cache, from the kernel before to the one after their transform.
  */
 
 #include <math.h>
@@ -53,11 +50,6 @@
 
 /// Filters of a scale are worked on at once while their response takes no more bytes.
 #define MAX_RESPONSE (40 << 20)
-/// Bytes of a strip.
-#define MAX_STRIP (16 << 20)
-/// Rows are left out where a scale's filters are below this.
-#define MIN_GAIN 1e-6
-
 /// Rows begin at multiples of this many elements.
 #define ALIGN 32
 
@@ -78,13 +70,8 @@ typedef struct MADCUDAContext {
     size_t memory_size;
     CUdeviceptr lightness[MAD_IMAGES];  ///< tables
     MADRange range[MAD_IMAGES];         ///< that they are for
-    int nb_filters;                     ///< worked on at once
-    int nb_columns;                     ///< of the response
-    int strip_columns;                  ///< of these, ones in a strip
-    int nb_rows[MAD_SCALES];            ///< that are not left out
-    int strip_rows[MAD_SCALES];         ///< of these, ones in a strip
     size_t appearance_size;
-    CUFFTPlan forward, inverse, columns, rows[MAD_SCALES];
+    CUFFTPlan forward, inverse, filtered;
 
     MADCUDAParams params;
     CUfunction load;                    ///< for the pair's format
@@ -155,52 +142,27 @@ static int launch_detection(AVFilterContext *ctx)
 static int launch_filters(AVFilterContext *ctx)
 {
     MADCUDAContext *s = ctx->priv;
-    MADCUDAParams *p  = &s->params;
-    const size_t row_size = (size_t)s->nb_columns * 2 * sizeof(float);
-    const int nb_rows     = s->nb_rows[p->scale], strip_rows = s->strip_rows[p->scale];
+    const MADCUDAParams *p = &s->params;
+    const int nb_x = p->nb_x + MAD_BLOCK_CELLS - 1, nb_y = p->nb_y + MAD_BLOCK_CELLS - 1;
     int ret;
 
-    // the last strip begins where it is a whole one
-    for (int row = 0; row < nb_rows; row += strip_rows) {
-        p->row = FFMIN(row, nb_rows - strip_rows);
-        ret = launch_kernel(ctx, s->filter, p->w, strip_rows, MAD_FILTER_THREADS, 1);
-        if (ret < 0)
-            return ret;
-        ret = transform(ctx, &s->rows[p->scale], p->response + p->row * row_size,
-                        p->response + p->row * row_size);
-        if (ret < 0)
-            return ret;
-    }
-    for (int column = 0; column < s->nb_columns; column += s->strip_columns) {
-        p->column = FFMIN(column, s->nb_columns - s->strip_columns);
-        ret = transform(ctx, &s->columns, p->response + p->column * 2 * sizeof(float), p->strip);
-        if (ret < 0)
-            return ret;
-        ret = launch_kernel(ctx, s->cells, s->strip_columns / MAD_STEP,
-                            p->nb_y + MAD_BLOCK_CELLS - 1, MAD_CELLS_W, MAD_CELLS_H);
-        if (ret < 0)
-            return ret;
-    }
-    return 0;
+    if ((ret = launch_kernel(ctx, s->filter, p->w, p->h, MAD_FILTER_THREADS, 1)) < 0 ||
+        (ret = transform(ctx, &s->filtered, p->response, p->response)) < 0)
+        return ret;
+    return launch_kernel(ctx, s->cells, nb_x, nb_y * p->nb_filters * MAD_IMAGES,
+                         MAD_CELLS_W, MAD_CELLS_H);
 }
 
-/**
- * The appearance map. Scales have the more rows the finer they are, so that rows
- * that are left out stay zero.
- */
 static int launch_appearance(AVFilterContext *ctx)
 {
     MADCUDAContext *s = ctx->priv;
     MADCUDAParams *p  = &s->params;
-    const size_t row_size = (size_t)s->nb_columns * 2 * sizeof(float);
-    const int nb_rows     = s->nb_rows[MAD_SCALES - 1];
     int ret;
 
-    if ((ret = clear(ctx, p->response + nb_rows * row_size, (p->h - nb_rows) * row_size)) < 0 ||
-        (ret = clear(ctx, p->appearance, s->appearance_size)) < 0)
+    ret = clear(ctx, p->appearance, s->appearance_size);
+    if (ret < 0)
         return ret;
-    for (p->scale = MAD_SCALES - 1; p->scale >= 0; p->scale--) {
-        p->first_frequency = (p->h - s->nb_rows[p->scale] / 2) % p->h;
+    for (p->scale = 0; p->scale < MAD_SCALES; p->scale++) {
         for (p->filter = 0; p->filter < MAD_ORIENTATIONS; p->filter += p->nb_filters) {
             ret = launch_filters(ctx);
             if (ret < 0)
@@ -234,7 +196,8 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *data)
 
     if (!result)
         return 0;
-    return ff_mad_score(&s->common, ctx, frame, n, ctx->outputs[0]->time_base,
+    // the output may be gone before its last frames are scored
+    return ff_mad_score(&s->common, ctx, frame, n, s->pairs.fs.time_base,
                         ff_quality_width(frame), ff_quality_height(frame),
                         result->hi, result->lo);
 }
@@ -254,9 +217,7 @@ static void free_device_memory(AVFilterContext *ctx)
     }
     ff_cufft_free(&s->fft, ctx, &s->forward);
     ff_cufft_free(&s->fft, ctx, &s->inverse);
-    ff_cufft_free(&s->fft, ctx, &s->columns);
-    for (int i = 0; i < MAD_SCALES; i++)
-        ff_cufft_free(&s->fft, ctx, &s->rows[i]);
+    ff_cufft_free(&s->fft, ctx, &s->filtered);
     s->width = s->height = s->depth = 0;
 }
 
@@ -347,24 +308,12 @@ static int upload_polar(AVFilterContext *ctx)
     return ret;
 }
 
-/// Rows of the spectrum, around the zero frequency, where a scale's filters matter.
-static int count_rows(int scale, int width, int height)
-{
-    int r = height / 2;
-
-    while (r > 0 && ff_mad_radial(scale, r, 0, height, width) < MIN_GAIN)
-        r--;
-    return FFMIN(2 * r + 2, height);
-}
-
 /// What the kernels know of a size.
 static void set_size(AVFilterContext *ctx, int width, int height)
 {
     MADCUDAContext *s = ctx->priv;
     MADCUDAParams *p  = &s->params;
     const int border  = MAD_BORDER_BEGIN + MAD_BORDER_END;
-    size_t row_size;
-    int nb_strips;
 
     p->w          = width;
     p->h          = height;
@@ -388,17 +337,6 @@ static void set_size(AVFilterContext *ctx, int width, int height)
     for (p->nb_filters = MAD_ORIENTATIONS; p->nb_filters > 1; p->nb_filters /= 2)
         if ((size_t)p->nb_filters * MAD_IMAGES * p->pitch * height * 2 * sizeof(float) <= MAX_RESPONSE)
             break;
-    s->nb_columns = p->nb_filters * MAD_IMAGES * p->pitch;
-    row_size      = s->nb_columns * 2 * sizeof(float);
-
-    nb_strips        = DIV_UP(height * row_size, MAX_STRIP);
-    s->strip_columns = FFALIGN(DIV_UP(s->nb_columns, nb_strips), ALIGN);
-    p->strip_pitch   = s->strip_columns;
-    for (int i = 0; i < MAD_SCALES; i++) {
-        s->nb_rows[i]    = count_rows(i, width, height);
-        nb_strips        = DIV_UP(s->nb_rows[i] * row_size, MAX_STRIP);
-        s->strip_rows[i] = DIV_UP(s->nb_rows[i], nb_strips);
-    }
 }
 
 static int alloc_memory(AVFilterContext *ctx, int depth)
@@ -407,12 +345,11 @@ static int alloc_memory(AVFilterContext *ctx, int depth)
     MADCUDAParams *p  = &s->params;
     const size_t rows = p->h, complex = 2 * sizeof(float);
     const size_t nb_cells = (size_t)(p->nb_x + MAD_BLOCK_CELLS - 1) * (p->nb_y + MAD_BLOCK_CELLS - 1);
-    const size_t response = rows * s->nb_columns * complex;
+    const size_t response = rows * p->nb_filters * MAD_IMAGES * p->pitch * complex;
     const size_t planes   = rows * MAD_PLANES * p->pitch * sizeof(float);
     const struct { CUdeviceptr *ptr; size_t size; } part[] = {
         { &p->response,                FFMAX(response, planes) },
         { &p->spectrum,                rows * MAD_PLANES * p->half_pitch * complex },
-        { &p->strip,                   rows * s->strip_columns * complex },
         { &p->csf,                     rows * p->half_pitch * sizeof(float) },
         { &p->polar,                   (size_t)(p->w / 2 + 1) * (p->h / 2 + 1) * complex },
         { &p->cells,                   nb_cells * MAD_ORIENTATIONS * MAD_IMAGES * 4 * sizeof(float) },
@@ -449,12 +386,9 @@ static int make_plans(AVFilterContext *ctx)
     const MADCUDAParams *p = &s->params;
     const CUstream stream  = s->pairs.cuda.hwctx->stream;
     const int w = p->w, h = p->h;
-    const CUFFTLayout plane    = { p->pitch,      1, h * p->pitch      };
-    const CUFFTLayout spectrum = { p->half_pitch, 1, h * p->half_pitch };
-    const CUFFTLayout response = { h, s->nb_columns,    1 };
-    const CUFFTLayout strip    = { h, s->strip_columns, 1 };
-    const CUFFTLayout row      = { w, 1, p->pitch };
-    CUFFTPlan *plans[3 + MAD_SCALES] = { &s->forward, &s->inverse, &s->columns };
+    const CUFFTLayout plane    = { p->pitch,      h * p->pitch      };
+    const CUFFTLayout spectrum = { p->half_pitch, h * p->half_pitch };
+    CUFFTPlan *plans[] = { &s->forward, &s->inverse, &s->filtered };
     size_t work_size = 0;
     int ret;
 
@@ -462,16 +396,9 @@ static int make_plans(AVFilterContext *ctx)
                              MAD_PLANES, &work_size)) < 0 ||
         (ret = ff_cufft_plan(&s->fft, ctx, &s->inverse, stream, CUFFT_C2R, h, w, spectrum, plane,
                              MAD_PLANES - MAD_LIGHTNESS, &work_size)) < 0 ||
-        (ret = ff_cufft_plan(&s->fft, ctx, &s->columns, stream, CUFFT_C2C, 0, h, response, strip,
-                             s->strip_columns, &work_size)) < 0)
+        (ret = ff_cufft_plan(&s->fft, ctx, &s->filtered, stream, CUFFT_C2C, h, w, plane, plane,
+                             p->nb_filters * MAD_IMAGES, &work_size)) < 0)
         return ret;
-    for (int i = 0; i < MAD_SCALES; i++) {
-        ret = ff_cufft_plan(&s->fft, ctx, &s->rows[i], stream, CUFFT_C2C, 0, w, row, row,
-                            s->strip_rows[i] * p->nb_filters * MAD_IMAGES, &work_size);
-        if (ret < 0)
-            return ret;
-        plans[3 + i] = &s->rows[i];
-    }
 
     // there may be nothing to allocate, but that is no work area
     ret = CHECK_CU(s->pairs.cuda.cu->cuMemAlloc(&s->work, FFMAX(work_size, 1)));

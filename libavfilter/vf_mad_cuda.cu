@@ -45,6 +45,11 @@ static DEVICE_INLINE float2 *spectrum_of(const MADCUDAParams &p, int i)
     return (float2 *)p.spectrum + (int64_t)i * p.h * p.half_pitch;
 }
 
+static DEVICE_INLINE float2 *response_of(const MADCUDAParams &p, int i)
+{
+    return (float2 *)p.response + (int64_t)i * p.h * p.pitch;
+}
+
 static DEVICE_INLINE float square(float x)
 {
     return x * x;
@@ -410,14 +415,13 @@ mad_detect(MADCUDAParams p)
 }
 
 /**
- * Filter the spectra of both pictures, by nb_filters filters, for the transform of
- * rows; a thread has a frequency, blockIdx.y is the row.
+ * Filter the spectra of both pictures, by nb_filters filters; a thread has a
+ * frequency, blockIdx.y is the row.
  */
 __global__ void __launch_bounds__(MAD_FILTER_THREADS)
 mad_filter(MADCUDAParams p)
 {
-    const int c = blockIdx.x * MAD_FILTER_THREADS + threadIdx.x, row = p.row + blockIdx.y;
-    const int shifted = p.first_frequency + row, r = shifted < p.h ? shifted : shifted - p.h;
+    const int c = blockIdx.x * MAD_FILTER_THREADS + threadIdx.x, r = blockIdx.y;
     const int x = twice_from_centre(c, p.w), y = twice_from_centre(r, p.h);
     // of the pictures' spectra there is one half, the other one mirrors it
     const bool mirrored = c > p.w / 2;
@@ -442,12 +446,11 @@ mad_filter(MADCUDAParams p)
 
     for (int f = 0; f < p.nb_filters; f++) {
         const float gain = filter_gain(p, place.x + p.radial_step[p.scale], angle, p.filter + f);
-        float2 *dst = (float2 *)p.response +
-                      ((int64_t)row * p.nb_filters + f) * MAD_IMAGES * p.pitch + c;
 
         UNROLL
         for (int n = 0; n < MAD_IMAGES; n++)
-            dst[n * p.pitch] = make_float2(gain * value[n].x, gain * value[n].y);
+            response_of(p, f * MAD_IMAGES + n)[(int64_t)r * p.pitch + c] =
+                make_float2(gain * value[n].x, gain * value[n].y);
     }
 }
 
@@ -455,24 +458,23 @@ mad_filter(MADCUDAParams p)
 __global__ void __launch_bounds__(MAD_CELLS_W * MAD_CELLS_H)
 mad_cells(MADCUDAParams p)
 {
-    const int i  = MAD_STEP * (blockIdx.x * MAD_CELLS_W + threadIdx.x);
-    const int cy = blockIdx.y * MAD_CELLS_H + threadIdx.y;
-    const int column = p.column + i, plane = column / p.pitch;
-    const int cx = column % p.pitch / MAD_STEP - MAD_FIRST_CELL;
     const int nb_x = p.nb_x + MAD_BLOCK_CELLS - 1, nb_y = p.nb_y + MAD_BLOCK_CELLS - 1;
+    const int cx  = blockIdx.x * MAD_CELLS_W + threadIdx.x;
+    const int row = blockIdx.y * MAD_CELLS_H + threadIdx.y, plane = row / nb_y, cy = row % nb_y;
     const float4 *src;
     float v[CELL_SAMPLES];
     Moments m;
 
-    if (i >= p.strip_pitch || cx < 0 || cx >= nb_x || cy >= nb_y)
+    if (cx >= nb_x || plane >= p.nb_filters * MAD_IMAGES)
         return;
-    src = (const float4 *)(p.strip + 2 * ((int64_t)MAD_STEP * (cy + MAD_FIRST_CELL) *
-                                          p.strip_pitch + i));
+    src = (const float4 *)(response_of(p, plane) +
+                           (int64_t)MAD_STEP * (cy + MAD_FIRST_CELL) * p.pitch +
+                           MAD_STEP * (cx + MAD_FIRST_CELL));
     UNROLL
     for (int y = 0; y < MAD_STEP; y++) {
         UNROLL
         for (int x = 0; x < MAD_STEP / 2; x++) {
-            const float4 two = src[y * p.strip_pitch / 2 + x];
+            const float4 two = src[y * p.pitch / 2 + x];
 
             v[y * MAD_STEP + 2 * x]     = approx_sqrt(two.x * two.x + two.y * two.y);
             v[y * MAD_STEP + 2 * x + 1] = approx_sqrt(two.z * two.z + two.w * two.w);

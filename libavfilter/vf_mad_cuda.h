@@ -108,15 +108,9 @@ typedef struct MADCUDAParams {
     float unit;                             ///< a step of the reference's samples, of 0..255
     int filter;                             ///< orientation of the first filter
     int nb_filters;                         ///< that are worked on at once
-    int first_frequency;                    ///< that of row 0 of the response
-    int row;                                ///< first row to be filtered
 
-    /// [h][nb_filters][MAD_IMAGES][pitch] response, complex, before the
-    /// transform of its columns
+    /// [nb_filters][MAD_IMAGES][h][pitch] response, complex
     MAD_DEVICE_PTR(float) response;
-    /// [h][strip_pitch] columns of the response from column on, of all filters
-    MAD_DEVICE_PTR(float) strip;
-    int strip_pitch, column;
     /// [MAD_ORIENTATIONS][MAD_IMAGES][nb_y + 3][nb_x + 3] mean, and sums of the
     /// 2nd to 4th powers of what is beyond it
     MAD_DEVICE_PTR(float) cells;

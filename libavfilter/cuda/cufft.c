@@ -91,7 +91,6 @@ int ff_cufft_plan(const CUFFT *s, void *logctx, CUFFTPlan *plan, CUstream stream
 {
     int size[]     = { rows, columns };
     int in_size[]  = { rows, in.pitch }, out_size[] = { rows, out.pitch };
-    const int rank = rows ? 2 : 1, skip = 2 - rank;
     size_t work    = 0;
     int ret;
 
@@ -101,10 +100,8 @@ int ff_cufft_plan(const CUFFT *s, void *logctx, CUFFTPlan *plan, CUstream stream
     plan->made = 1;
     plan->type = type;
     if ((ret = CHECK_CUFFT(SetAutoAllocation(plan->handle, 0))) < 0 ||
-        (ret = CHECK_CUFFT(MakePlanMany(plan->handle, rank, size + skip,
-                                        in_size  + skip, in.stride,  in.distance,
-                                        out_size + skip, out.stride, out.distance,
-                                        type, batch, &work))) < 0)
+        (ret = CHECK_CUFFT(MakePlanMany(plan->handle, 2, size, in_size, 1, in.distance,
+                                        out_size, 1, out.distance, type, batch, &work))) < 0)
         return ret;
     *work_size = FFMAX(*work_size, work);
     return CHECK_CUFFT(SetStream(plan->handle, stream));

@@ -60,8 +60,7 @@ typedef struct CUFFTPlan {
 
 /// What of an array is transformed, in elements.
 typedef struct CUFFTLayout {
-    int pitch;                  ///< from row to row, if there are two dimensions
-    int stride;                 ///< from element to element
+    int pitch;                  ///< from row to row
     int distance;               ///< from transform to transform
 } CUFFTLayout;
 
@@ -74,9 +73,9 @@ typedef struct CUFFTLayout {
 int ff_cufft_load(CUFFT *s, void *logctx);
 
 /**
- * Make a plan that works on a stream. The CUDA context is to be current.
+ * Make a plan of transforms of two dimensions, that works on a stream. The CUDA
+ * context is to be current.
  *
- * @param rows      0 if there is one dimension
  * @param batch     number of transforms
  * @param work_size raised to the bytes of the work area that the plan is to be
  *                  given
