@@ -790,7 +790,7 @@ sanitize() {
             case $filter in
             bliinds) sources="nv12:175x99 p010le:175x99 nv12:4x4 nv12:640x360"
                      graph="hwupload,bliinds_cuda=features=1" ;;
-            deblock) sources="nv12:175x99 p010le:175x99 nv12:16x16 yuv444p:133x67 yuv444p16le:133x67 nv12:640x360"
+            deblock) sources="nv12:175x98 p010le:174x98 nv12:16x16 yuv444p:133x67 yuv444p16le:133x67 nv12:640x360"
                      graph="hwupload,split[a][b];[a]deblock_cuda[c];[b]deblock_cuda=planes=2:order=vertical:block=16,nullsink;[c]deblock_cuda" ;;
             ssim)    sources="nv12:175x99 p010le:175x99 nv12:16x16 yuv444p:1004x24 yuv444p16le:1004x24 p010le:2050x36"
                      graph="split[m][r];[m]gblur,hwupload[m2];[r]hwupload[r2];[m2][r2]ssim_cuda" ;;

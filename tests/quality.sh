@@ -1537,37 +1537,39 @@ numbers(){ # depth
 }
 
 blocksmooth_numbers(){
-    while read -r width height depth qf block order; do
+    while read -r width height depth qf block order values; do
         format=gray
         test ${depth} = 8 || format=gray${depth}le
-        ffmpeg -lavfi ${blocks},crop=${width}:${height},scale,format=${format} -frames:v 1 -f rawvideo -y ${tmp}/source
+        ffmpeg -lavfi ${blocks},crop=${width}:${height},scale,format=${format},${values} -frames:v 1 -f rawvideo -y ${tmp}/source || return
         ffmpeg -f rawvideo -pix_fmt ${format} -video_size ${width}x${height} -i ${tmp}/source \
-            -vf blocksmooth=qf=${qf}:block=${block}:order=${order} -f rawvideo -y ${tmp}/smoothed
+            -vf blocksmooth=qf=${qf}:block=${block}:order=${order} -f rawvideo -y ${tmp}/smoothed || return
         numbers ${depth} < ${tmp}/source | smoothed ${width} ${height} ${depth} ${qf} ${block} ${order} > ${tmp}/expected
         numbers ${depth} < ${tmp}/smoothed | awk '{ for (i = 1; i <= NF; i++) print $i }' > ${tmp}/got
         numbers ${depth} < ${tmp}/source   | awk '{ for (i = 1; i <= NF; i++) print $i }' > ${tmp}/before
-        same "${width}x${height} of ${depth} bits, qf ${qf}, block ${block}, ${order}, $(
+        same "${width}x${height} of ${depth} bits, ${values}, qf ${qf}, block ${block}, ${order}, $(
               diff ${tmp}/before ${tmp}/got | grep -c '^>') samples changed" ${tmp}/expected ${tmp}/got
     done << END
-176 144 8  127 8  horizontal
-176 144 8  127 8  vertical
-176 144 8  1   8  horizontal
-176 144 8  20  8  horizontal
-176 144 8  255 8  vertical
-177 141 8  60  16 horizontal
-177 141 8  60  32 vertical
-177 141 8  60  64 horizontal
-175 99  10 127 8  horizontal
-175 99  12 33  8  vertical
-175 99  16 127 8  horizontal
-175 99  16 255 16 vertical
-1   1   8  127 8  horizontal
-10  10  8  127 8  horizontal
-11  10  8  127 8  horizontal
-10  11  8  127 8  horizontal
-11  11  8  127 8  vertical
-3   40  8  127 8  horizontal
-40  3   16 127 8  vertical
+176 144 8  127 8  horizontal  null
+176 144 8  127 8  vertical    null
+176 144 8  1   8  horizontal  null
+176 144 8  20  8  horizontal  null
+176 144 8  255 8  vertical    null
+177 141 8  60  16 horizontal  null
+177 141 8  60  32 vertical    null
+177 141 8  60  64 horizontal  null
+175 99  10 127 8  horizontal  null
+175 99  12 33  8  vertical    null
+175 99  16 127 8  horizontal  null
+175 99  16 255 16 vertical    null
+1   1   8  127 8  horizontal  null
+10  10  8  127 8  horizontal  null
+11  10  8  127 8  horizontal  null
+10  11  8  127 8  horizontal  null
+11  11  8  127 8  vertical    null
+176 144 8  127 8  horizontal  geq=lum=if(eq(mod(X\,8)\,7)\,251\,255)
+176 144 8  127 8  vertical    geq=lum=if(eq(mod(X\,8)\,7)\,4\,0)
+3   40  8  127 8  horizontal  null
+40  3   16 127 8  vertical    null
 END
 }
 
@@ -1587,12 +1589,12 @@ blocksmooth_options(){
     done
     framecrc -lavfi ${blocks},scale,format=yuv420p > ${tmp}/0
     framecrc -lavfi ${blocks},scale,format=yuv420p,blocksmooth=planes=0 > ${tmp}/1
-    same "no plane" ${tmp}/0 ${tmp}/1
+    same "no plane, $(grep -c ^0, ${tmp}/1) frames" ${tmp}/0 ${tmp}/1
     for block in 8 64; do
         framecrc -filter_threads 1 -lavfi ${blocks},scale,format=yuv420p10le,blocksmooth=block=${block} > ${tmp}/1
         for threads in 2 3 16; do
             framecrc -filter_threads ${threads} -lavfi ${blocks},scale,format=yuv420p10le,blocksmooth=block=${block} > ${tmp}/n
-            same "${threads} threads" ${tmp}/1 ${tmp}/n
+            same "${threads} threads, $(grep -c ^0, ${tmp}/n) frames" ${tmp}/1 ${tmp}/n
         done
     done
     framecrc -lavfi ${blocks},scale,format=yuv420p,blocksmooth=qf=30 > ${tmp}/30
@@ -1602,11 +1604,11 @@ blocksmooth_options(){
     framecrc -lavfi ${blocks},scale,format=yuv420p,sendcmd=f=${tmp}/list,blocksmooth=qf=30 > ${tmp}/commands
     { grep '^0, *0,' ${tmp}/30; grep '^0, *[12],' ${tmp}/99; } > ${tmp}/expected
     grep '^0,' ${tmp}/commands > ${tmp}/got
-    same "commands" ${tmp}/expected ${tmp}/got
+    same "commands, $(wc -l < ${tmp}/got) frames" ${tmp}/expected ${tmp}/got
     framecrc -lavfi ${blocks},scale,format=yuv420p,blocksmooth=qf=99:order=vertical:enable=eq\(n\\,1\) > ${tmp}/enable
     { grep '^0, *0,' ${tmp}/0; grep '^0, *1,' ${tmp}/99; grep '^0, *2,' ${tmp}/0; } > ${tmp}/expected
     grep '^0,' ${tmp}/enable > ${tmp}/got
-    same "timeline" ${tmp}/expected ${tmp}/got
+    same "timeline, $(wc -l < ${tmp}/got) frames" ${tmp}/expected ${tmp}/got
 }
 
 blocksmooth_errors(){
