@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks and times bliinds_cuda, mad_cuda and ssim_cuda where there is a GPU:
+# Checks and times the filters for CUDA frames where there is a GPU:
 #
 #   tests/gpu.sh FFMPEG CLIP...
 #
@@ -14,7 +14,7 @@
 #
 # The first three if none is given. More variables:
 #
-#   FILTERS="bliinds mad ssim"   which filters
+#   FILTERS="bliinds deblock mad ssim"   which filters
 #   FRAMES=6000   of each run that is timed, at least 5000 for a result
 #   RUNS=3        of each, medians are printed
 #   LIMIT=300     seconds that a command may take
@@ -34,7 +34,7 @@ shift
 if [ -z "${CHECKS:-}${TIMES:-}${NCU:-}${SANITIZE:-}${SOAK:-}" ]; then
     CHECKS=1 TIMES=1 NCU=1
 fi
-filters=${FILTERS:-bliinds mad ssim}
+filters=${FILTERS:-bliinds deblock mad ssim}
 frames=${FRAMES:-6000}
 runs=${RUNS:-3}
 limit=${LIMIT:-300}
@@ -515,6 +515,71 @@ ssim_checks() {
         -init_hw_device cuda -filter_complex "$source,hwupload,split[m][r];[m][r]ssim_cuda=f=/dev/full"
 }
 
+# ---- checks of deblock_cuda ----
+
+# Pictures of the GPU's filter and of the CPU's.
+deblock_source() { # source format options
+    name="deblock_cuda $1 $2 $3"
+    planar=$(planar_of $2)
+    ff -noauto_conversion_filters -init_hw_device cuda -f lavfi -i "$1" \
+        -filter_complex "[0:v]scale,format=$planar,split[a][b];[a]blocksmooth=$3[c];
+                         [b]scale,format=$2,hwupload,deblock_cuda=$3,hwdownload,format=$2,scale,format=${planar}[d]" \
+        -map '[c]' -f framemd5 "$tmp/c" -map '[d]' -f framemd5 "$tmp/g"
+    case $2 in
+    nv12 | p010le | p016le | yuv420p | yuv444p | yuv444p16le) ;;
+    *)  if grep -q 'Impossible to convert\|not have a common format\|nvalid pixel format\|nknown pixel format\|not supported' "$tmp/err"; then
+            skip "$name" "no such CUDA frames in this release"
+            return
+        fi ;;
+    esac
+    same "$name" "$tmp/c" "$tmp/g"
+}
+
+# What comes out of the decoder, in its writable and in its own frames.
+deblock_clip() { # clip
+    name=$(basename "$1")
+    if ! format=$(clip_format "$1"); then
+        fail "$name cannot be decoded on the GPU" "$tmp/err"
+        return
+    fi
+    down="hwdownload,format=$format,scale,format=$(planar_of $format)"
+    for flags in '' '-hwaccel_flags +unsafe_output'; do
+        ff -noauto_conversion_filters $decode $flags -t 5 -i "$1" -an -filter_complex \
+            "[0:v]split[a][b];[a]deblock_cuda,${down}[c];[b]${down},blocksmooth[d]" \
+            -map '[d]' -f framemd5 "$tmp/c" -map '[c]' -f framemd5 "$tmp/g"
+        same "$name as $format, copied: deblock_cuda and blocksmooth $flags" "$tmp/c" "$tmp/g"
+        ff -noauto_conversion_filters $decode $flags -t 5 -i "$1" -an -vf "deblock_cuda,$down" -f framemd5 "$tmp/g"
+        same "$name as $format: deblock_cuda and blocksmooth $flags" "$tmp/c" "$tmp/g"
+    done
+}
+
+deblock_checks() {
+    blocks="testsrc2=s=120x68:d=0.4,scale=960:544:flags=neighbor,noise=alls=5:allf=t"
+    for clip; do
+        deblock_clip "$clip"
+    done
+    for size in 2:2 10:12 22:22 124:124 126:126 128:130 452:300 1280:720 1920:1080 3842:2162; do
+        for format in nv12 p010le; do
+            deblock_source "$blocks,scale=$size:flags=neighbor" $format qf=127
+        done
+    done
+    for size in 1:1 3:3 11:11 123:125 133:67 1279:719; do
+        for format in yuv444p yuv444p16le; do
+            deblock_source "$blocks,scale=$size:flags=neighbor" $format qf=127
+        done
+    done
+    for format in yuv420p yuv444p p016le yuv444p16le p012le yuv422p nv16 p210le p212le p216le \
+                  yuv420p10le yuv422p10le yuv444p10le yuv444p10msble yuv444p12msble; do
+        for options in qf=40 qf=255:order=vertical block=16 block=64 planes=5; do
+            deblock_source "$blocks,crop=354:226" $format $options
+        done
+    done
+    refused "frames of the CPU" "Impossible to convert\|not have a common format" \
+        -init_hw_device cuda -f lavfi -i "$blocks" -vf deblock_cuda
+    refused "blocks of 12" "Blocks of 12 are not known" \
+        -init_hw_device cuda -f lavfi -i "$blocks" -vf format=nv12,hwupload,deblock_cuda=block=12
+}
+
 # ---- times ----
 
 # Runs FFmpeg, and writes down when it had how many frames: lines of "time frames".
@@ -600,20 +665,21 @@ fps_of() { # kind
 }
 
 # With and without in turn: @ in the arguments is the filter.
+compared=bliinds_cuda
 compare() { # title kind inputs processes frames arguments...
     title=$1 kind=$2 inputs=$3 processes=$4 of_each=$5
     shift 5
     rm -f "$tmp/$kind".*
     run=0
     while [ $run -lt "$runs" ]; do
-        for filter in null bliinds_cuda; do
+        for filter in null $compared; do
             # shellcheck disable=SC2046
             timed $kind.$filter "$inputs" "$processes" "$of_each" $(printf '%s ' "$@" | sed "s/@/$filter/g")
         done
         run=$((run + 1))
     done
-    without=$(fps_of $kind.null) with=$(fps_of $kind.bliinds_cuda)
-    cpu=$(calc %.1f "($(median < "$tmp/$kind.bliinds_cuda.cpu") - $(median < "$tmp/$kind.null.cpu")) / $inputs")
+    without=$(fps_of $kind.null) with=$(fps_of $kind.$compared)
+    cpu=$(calc %.1f "($(median < "$tmp/$kind.$compared.cpu") - $(median < "$tmp/$kind.null.cpu")) / $inputs")
     case " $without $with " in
     *" 0.0 "*) row "$title" "too short for a slope: more FRAMES" ;;
     *) row "$title" "$without without, $with with: $(calc %.1f "100 * $with / $without") %; host $cpu us/frame" ;;
@@ -702,6 +768,16 @@ timings() {
     none=$(memory_of 0) one=$(memory_of 1) four=$(memory_of 4)
     row "GPU memory at 1920x1080, with 0, 1 and 4 instances (MiB)" "$none $one $four"
     row "of which an instance beyond the frames (MiB)" "$(calc %.1f "($four - $one) / 3") more, $(calc %d "$one - $none") the first"
+}
+
+# Frames per second with and without, as above.
+deblock_timings() {
+    compared=deblock_cuda
+    for clip; do
+        compare "deblock_cuda, one stream, $(basename "$clip")" deblock 1 1 "$frames" \
+            $decode -stream_loop -1 -i "$clip" -vf @ -an -frames:v "$frames" $null
+    done
+    compared=bliinds_cuda
 }
 
 # Pairs per second of two decoded streams, and with them compared.
@@ -811,11 +887,12 @@ ncu_times() {
         skip "time of the GPU" "no ncu"
         return
     fi
-    for size in 512x512 1920x1080 3840x2160; do
+    for size in 512x512 1280x720 1920x1080 3840x2160; do
         for how in nv12:none nv12:all p010le:none; do
             for filter in $filters; do
                 case $filter in
                 bliinds) graph="hwupload,bliinds_cuda" each=frame ;;
+                deblock) graph="hwupload,deblock_cuda" each=frame ;;
                 mad)     ncu_mad $size ${how%:*} ${how#*:} || return
                          continue ;;
                 ssim)    graph="split[m][r];[m]gblur,format=${how%:*},hwupload[m2];[r]hwupload[r2];[m2][r2]ssim_cuda" each=pair ;;
@@ -895,15 +972,18 @@ sanitize() {
             case $filter in
             bliinds) sources="nv12:175x99 p010le:175x99 nv12:4x4 nv12:640x360"
                      graph="hwupload,bliinds_cuda=features=1" ;;
+            deblock) sources="nv12:175x98 p010le:174x98 nv12:16x16 yuv444p:133x67 yuv444p16le:133x67 nv12:640x360"
+                     graph="hwupload,split[a][b];[a]deblock_cuda[c];[b]deblock_cuda=planes=2:order=vertical:block=16,nullsink;[c]deblock_cuda" ;;
             mad)     sources="nv12:175x99 p010le:64x67 yuv444p:320x240"
-                     graph="split[m][r];[m]avgblur,format=$2,hwupload[m2];[r]hwupload[r2];[m2][r2]mad_cuda" ;;
+                     graph="split[m][r];[m]avgblur,format=FORMAT,hwupload[m2];[r]hwupload[r2];[m2][r2]mad_cuda" ;;
             ssim)    sources="nv12:175x99 p010le:175x99 nv12:16x16 yuv444p:1004x24 yuv444p16le:1004x24 p010le:2050x36"
-                     graph="split[m][r];[m]gblur,hwupload[m2];[r]hwupload[r2];[m2][r2]ssim_cuda" ;;
+                     graph="split[m][r];[m]gblur,format=FORMAT,hwupload[m2];[r]hwupload[r2];[m2][r2]ssim_cuda" ;;
             esac
             for source in $sources; do
+                each=$(echo "$graph" | sed "s/FORMAT/${source%:*}/")
                 if timeout "$limit" compute-sanitizer --tool $tool --error-exitcode 9 \
                         "$ffmpeg" -nostdin -v error -init_hw_device cuda -f lavfi -i "testsrc2=s=${source#*:}:d=0.48" \
-                        -filter_complex "format=${source%:*},$graph" $null > "$tmp/out" 2>&1; then
+                        -filter_complex "format=${source%:*},$each" $null > "$tmp/out" 2>&1; then
                     pass "$tool $filter $source: $(grep -i 'summary' "$tmp/out" | tail -n 1)"
                 else
                     fail "$tool $filter $source" "$tmp/out"
@@ -988,6 +1068,8 @@ for filter in $filters; do
     bliinds) [ -z "${CHECKS:-}" ] || checks "$@"
              [ -z "${SOAK:-}" ]   || soak
              [ -z "${TIMES:-}" ]  || timings ;;
+    deblock) [ -z "${CHECKS:-}" ] || deblock_checks "$@"
+             [ -z "${TIMES:-}" ]  || deblock_timings $hevc $h264 ;;
     mad)     [ -z "${CHECKS:-}" ] || mad_checks "$@"
              [ -z "${TIMES:-}" ]  || mad_timings $hevc ;;
     ssim)    [ -z "${CHECKS:-}" ] || ssim_checks "$@"

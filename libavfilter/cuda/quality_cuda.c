@@ -118,7 +118,7 @@ static int setup(QualityCUDA *s, void *logctx, const unsigned char *ptx, unsigne
         if (ret < 0)
             return ret;
     }
-    return alloc_results(s, logctx);
+    return s->nb_slots ? alloc_results(s, logctx) : 0;
 }
 
 int ff_quality_cuda_open(QualityCUDA *s, void *logctx, AVBufferRef *frames_ref,
@@ -140,8 +140,8 @@ int ff_quality_cuda_open(QualityCUDA *s, void *logctx, AVBufferRef *frames_ref,
     ff_quality_cuda_close(s, logctx);
 
     s->device_ref = av_buffer_ref(frames_ctx->device_ref);
-    s->slot       = av_calloc(nb_slots, sizeof(*s->slot));
-    if (!s->device_ref || !s->slot) {
+    s->slot       = nb_slots ? av_calloc(nb_slots, sizeof(*s->slot)) : NULL;
+    if (!s->device_ref || (nb_slots && !s->slot)) {
         ff_quality_cuda_close(s, logctx);
         return AVERROR(ENOMEM);
     }

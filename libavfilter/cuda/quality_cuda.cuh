@@ -144,6 +144,12 @@ static DEVICE_INLINE void barrier_wait(int barrier, int nb_threads)
 }
 /// @}
 
+/// All lanes of a warp are here, and see each other's writes to memory.
+static DEVICE_INLINE void sync_warp()
+{
+    asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
+}
+
 /// The value of the lane that is delta above, for all lanes of a warp.
 static DEVICE_INLINE unsigned shuffle_down(unsigned value, unsigned delta)
 {

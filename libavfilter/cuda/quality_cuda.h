@@ -70,7 +70,8 @@ typedef struct QualityCUDA {
  * @param frames_ref  hw_frames_ctx of the input, or NULL if it has none
  * @param ptx         the module, as embedded by FFmpeg's build, and its size
  * @param result_size bytes of a frame's result, a multiple of 8
- * @param nb_slots    frames that may be in flight, at least 1
+ * @param nb_slots    frames that may be in flight; 0 for a filter that has no
+ *                    results, and needs no ring
  * @return 0, or a negative AVERROR after a message
  */
 int ff_quality_cuda_open(QualityCUDA *s, void *logctx, AVBufferRef *frames_ref,

@@ -217,9 +217,10 @@ FATE_BLIINDS_CUDA_BUILD += fate-bliinds-cuda-options
 fate-bliinds-cuda-options: RUN = cuda_options
 
 FATE_BLIINDS_CUDA_PTX = $(addprefix fate-bliinds-cuda-ptx-,clang-14 clang-19 nvcc)
+FATE_DEBLOCK_CUDA_PTX = $(addprefix fate-deblock-cuda-ptx-,clang-14 clang-19 nvcc)
 FATE_SSIM_CUDA_PTX    = $(addprefix fate-ssim-cuda-ptx-,clang-14 clang-19 nvcc)
 FATE_MAD_CUDA_PTX     = $(addprefix fate-mad-cuda-ptx-,clang-14 clang-19 nvcc)
-FATE_CUDA_PTX         = $(FATE_BLIINDS_CUDA_PTX) $(FATE_MAD_CUDA_PTX) $(FATE_SSIM_CUDA_PTX)
+FATE_CUDA_PTX         = $(FATE_BLIINDS_CUDA_PTX) $(FATE_DEBLOCK_CUDA_PTX) $(FATE_MAD_CUDA_PTX) $(FATE_SSIM_CUDA_PTX)
 
 # The filter and the compiler of a test's name.
 PTX_TEST = $(subst -ptx-, ,$(@:fate-%=%))
@@ -289,6 +290,39 @@ FATE_MAD_CUDA_BUILD += $(FATE_MAD_CUDA_PTX)
 $(FATE_MAD_CUDA_BUILD): CMD = $(QUALITY_RUN)
 $(FATE_MAD_CUDA_BUILD): ffmpeg$(PROGSSUF)$(EXESUF)
 
+# The numbers are compared with an independent form of the arithmetic, in awk. The
+# references of formats and options were made by the filter, with GEN=1.
+FATE_BLOCKSMOOTH = $(addprefix fate-blocksmooth-,errors formats numbers options)
+fate-blocksmooth-errors:  RUN = blocksmooth_errors
+fate-blocksmooth-formats: RUN = blocksmooth_formats
+fate-blocksmooth-numbers: RUN = blocksmooth_numbers
+fate-blocksmooth-options: RUN = blocksmooth_options
+
+BLOCKSMOOTH_NEED = $(QUALITY_SOURCE) SCALE_FILTER NOISE_FILTER NULL_FILTER GEQ_FILTER CROP_FILTER SENDCMD_FILTER RAWVIDEO_ENCODER
+$(FATE_BLOCKSMOOTH): NEED = $(BLOCKSMOOTH_NEED) RAWVIDEO_DEMUXER RAWVIDEO_DECODER RAWVIDEO_MUXER FRAMECRC_MUXER
+$(FATE_BLOCKSMOOTH): CMD  = $(QUALITY_RUN)
+$(FATE_BLOCKSMOOTH): ffmpeg$(PROGSSUF)$(EXESUF)
+
+# Blocks on a GPU against blocksmooth, of the same frames.
+FATE_DEBLOCK_CUDA = $(addprefix fate-deblock-cuda-,errors formats options sizes writable)
+fate-deblock-cuda-errors:   RUN = deblock_errors
+fate-deblock-cuda-formats:  RUN = deblock_formats
+fate-deblock-cuda-options:  RUN = deblock_options
+fate-deblock-cuda-sizes:    RUN = deblock_sizes
+fate-deblock-cuda-writable: RUN = deblock_writable
+
+$(FATE_DEBLOCK_CUDA): NEED = $(BLOCKSMOOTH_NEED) BLOCKSMOOTH_FILTER SPLIT_FILTER HWUPLOAD_FILTER \
+                             HWDOWNLOAD_FILTER FRAMEMD5_MUXER
+$(FATE_DEBLOCK_CUDA): ON   = on_cuda
+$(FATE_DEBLOCK_CUDA): CMD  = $(QUALITY_RUN)
+$(FATE_DEBLOCK_CUDA): ffmpeg$(PROGSSUF)$(EXESUF)
+
+FATE_DEBLOCK_CUDA_BUILD += fate-deblock-cuda-same-options $(FATE_DEBLOCK_CUDA_PTX)
+fate-deblock-cuda-same-options: NEED = BLOCKSMOOTH_FILTER
+fate-deblock-cuda-same-options: RUN  = deblock_same_options
+$(FATE_DEBLOCK_CUDA_BUILD): CMD = $(QUALITY_RUN)
+$(FATE_DEBLOCK_CUDA_BUILD): ffmpeg$(PROGSSUF)$(EXESUF)
+
 # SSIM on a GPU against FFmpeg's ssim, of the same frames.
 FATE_SSIM_CUDA = $(addprefix fate-ssim-cuda-,end errors formats instances passthrough sizes sync)
 fate-ssim-cuda-end:         RUN = ssim_end
@@ -322,6 +356,9 @@ FATE_QUALITY-$(call ALLYES, MAD_FILTER FFMPEG) += $(FATE_MAD)
 
 FATE_QUALITY-$(call ALLYES, MAD_CUDA_FILTER FFMPEG) += $(FATE_MAD_CUDA_BUILD)
 FATE_HW_QUALITY-$(call ALLYES, MAD_CUDA_FILTER FFMPEG) += $(FATE_MAD_CUDA)
+FATE_QUALITY-$(call ALLYES, BLOCKSMOOTH_FILTER FFMPEG) += $(FATE_BLOCKSMOOTH)
+FATE_QUALITY-$(call ALLYES, DEBLOCK_CUDA_FILTER FFMPEG) += $(FATE_DEBLOCK_CUDA_BUILD)
+FATE_HW_QUALITY-$(call ALLYES, DEBLOCK_CUDA_FILTER FFMPEG) += $(FATE_DEBLOCK_CUDA)
 FATE_QUALITY-$(call ALLYES, SSIM_CUDA_FILTER FFMPEG) += $(FATE_SSIM_CUDA_BUILD)
 FATE_HW_QUALITY-$(call ALLYES, SSIM_CUDA_FILTER FFMPEG) += $(FATE_SSIM_CUDA)
 

@@ -1,0 +1,90 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+
+/**
+ * @file
+ * The options of the filters that smooth the edges of blocks.
+ */
+
+#ifndef AVFILTER_BLOCKSMOOTH_OPTIONS_H
+#define AVFILTER_BLOCKSMOOTH_OPTIONS_H
+
+#include "libavutil/common.h"
+#include "libavutil/error.h"
+#include "libavutil/log.h"
+#include "libavutil/opt.h"
+
+#include "avfilter.h"
+#include "blocksmooth.h"
+#include "filters.h"
+
+/// What comes first.
+enum BlockSmoothOrder {
+    BLOCKSMOOTH_HORIZONTAL,     ///< across vertical edges
+    BLOCKSMOOTH_VERTICAL,       ///< across horizontal edges
+    BLOCKSMOOTH_ORDER_NB
+};
+
+typedef struct BlockSmoothOptions {
+    int qf;
+    int planes;                 ///< bit mask
+    int block;
+    int order;                  ///< BlockSmoothOrder
+} BlockSmoothOptions;
+
+#define BLOCKSMOOTH_FLAGS (AV_OPT_FLAG_FILTERING_PARAM | AV_OPT_FLAG_VIDEO_PARAM | AV_OPT_FLAG_RUNTIME_PARAM)
+
+/**
+ * @param member member of type BlockSmoothOptions of the filter's context
+ */
+#define BLOCKSMOOTH_OPTIONS(type, member)                                                                       \
+    { "qf",     "set the strength: the steps that are smoothed are lower than twice it", offsetof(type, member.qf), AV_OPT_TYPE_INT, { .i64 = 127 }, 1, 255, BLOCKSMOOTH_FLAGS }, \
+    { "planes", "set which planes to smooth, as a bit mask", offsetof(type, member.planes), AV_OPT_TYPE_INT, { .i64 = 15 }, 0, 15, BLOCKSMOOTH_FLAGS }, \
+    { "block",  "set the size of blocks: 8, 16, 32 or 64", offsetof(type, member.block), AV_OPT_TYPE_INT, { .i64 = BLOCKSMOOTH_MIN_BLOCK }, BLOCKSMOOTH_MIN_BLOCK, BLOCKSMOOTH_MAX_BLOCK, BLOCKSMOOTH_FLAGS }, \
+    { "order",  "set which direction to smooth first", offsetof(type, member.order), AV_OPT_TYPE_INT, { .i64 = BLOCKSMOOTH_HORIZONTAL }, 0, BLOCKSMOOTH_ORDER_NB - 1, BLOCKSMOOTH_FLAGS, .unit = "order" }, \
+    {     "horizontal", "across vertical edges first",   0, AV_OPT_TYPE_CONST, { .i64 = BLOCKSMOOTH_HORIZONTAL }, 0, 0, BLOCKSMOOTH_FLAGS, .unit = "order" }, \
+    {     "vertical",   "across horizontal edges first", 0, AV_OPT_TYPE_CONST, { .i64 = BLOCKSMOOTH_VERTICAL },   0, 0, BLOCKSMOOTH_FLAGS, .unit = "order" }
+
+/// @return 0, or AVERROR(EINVAL) after a message
+static inline int blocksmooth_check_options(void *logctx, const BlockSmoothOptions *opt)
+{
+    if (opt->block & (opt->block - 1)) {
+        av_log(logctx, AV_LOG_ERROR, "Blocks of %d are not known; block can be 8, 16, 32 or "
+               "64.\n", opt->block);
+        return AVERROR(EINVAL);
+    }
+    return 0;
+}
+
+/// A command changes an option from the next frame on, or nothing at all.
+static inline int blocksmooth_command(AVFilterContext *ctx, BlockSmoothOptions *opt,
+                                      const char *cmd, const char *arg,
+                                      char *res, int res_len, int flags)
+{
+    const BlockSmoothOptions before = *opt;
+    int ret = ff_filter_process_command(ctx, cmd, arg, res, res_len, flags);
+
+    if (ret >= 0)
+        ret = blocksmooth_check_options(ctx, opt);
+    if (ret < 0)
+        *opt = before;
+    return ret;
+}
+
+#endif /* AVFILTER_BLOCKSMOOTH_OPTIONS_H */

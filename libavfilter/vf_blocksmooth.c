@@ -1,0 +1,199 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+
+/**
+ * @file
+ * Smooth the edges of the blocks that codecs leave
+ *
+ * Two passes over each plane, on one grid of blocks: across vertical and across
+ * horizontal edges, the second on the result of the first. What an edge
+ * changes lies within half a block of it, so bands of rows from the middle of
+ * one row of blocks to that of the next depend on nothing else, in both passes.
+ *
+ * F. Castello, "N.V.I.D.I.A.", 2023.
+ */
+
+#include "libavutil/intreadwrite.h"
+#include "libavutil/opt.h"
+#include "libavutil/pixdesc.h"
+
+#include "avfilter.h"
+#include "blocksmooth.h"
+#include "blocksmooth_options.h"
+#include "filters.h"
+#include "quality_compat.h"
+#include "video.h"
+
+typedef struct BlockSmoothContext {
+    const AVClass *class;
+    BlockSmoothOptions opt;
+    BlockSmoothLimits limits;           ///< of the frame
+} BlockSmoothContext;
+
+static const AVOption blocksmooth_options[] = {
+    BLOCKSMOOTH_OPTIONS(BlockSmoothContext, opt),
+    { NULL }
+};
+
+AVFILTER_DEFINE_CLASS(blocksmooth);
+
+/// Smooth across an edge that has D at p, of samples that are step bytes apart.
+static av_always_inline void smooth(uint8_t *p, ptrdiff_t step, int sample_size,
+                                    const BlockSmoothLimits *limits)
+{
+    int v[BLOCKSMOOTH_TAPS];
+
+    p -= BLOCKSMOOTH_BEFORE * step;
+    for (int i = 0; i < BLOCKSMOOTH_TAPS; i++)
+        v[i] = sample_size == 1 ? p[i * step] : AV_RN16(p + i * step);
+    blocksmooth_edge(v, limits);
+    for (int i = 0; i < BLOCKSMOOTH_TAPS; i++) {
+        if (sample_size == 1)
+            p[i * step] = v[i];
+        else
+            AV_WN16(p + i * step, v[i]);
+    }
+}
+
+/// Across the vertical edges of rows.
+static av_always_inline void smooth_horizontally(uint8_t *data, ptrdiff_t linesize, int width,
+                                                 int start, int end, int block, int sample_size,
+                                                 const BlockSmoothLimits *limits)
+{
+    for (int y = start; y < end; y++)
+        for (int x = block; blocksmooth_is_edge(x, width, block); x += block)
+            smooth(data + y * linesize + x * sample_size, sample_size, sample_size, limits);
+}
+
+/// Across the horizontal edge at a row.
+static av_always_inline void smooth_vertically(uint8_t *data, ptrdiff_t linesize, int width,
+                                               int y, int sample_size,
+                                               const BlockSmoothLimits *limits)
+{
+    for (int x = 0; x < width; x++)
+        smooth(data + y * linesize + x * sample_size, linesize, sample_size, limits);
+}
+
+static av_always_inline void smooth_band(const BlockSmoothOptions *opt, uint8_t *data,
+                                         ptrdiff_t linesize, int width, int height, int band,
+                                         int sample_size, const BlockSmoothLimits *limits)
+{
+    const int block = opt->block, edge = band * block;
+    const int start = FFMAX(edge - block / 2, 0), end = FFMIN(edge + block / 2, height);
+    const int has_edge = blocksmooth_is_edge(edge, height, block);
+
+    if (has_edge && opt->order == BLOCKSMOOTH_VERTICAL)
+        smooth_vertically(data, linesize, width, edge, sample_size, limits);
+    smooth_horizontally(data, linesize, width, start, end, block, sample_size, limits);
+    if (has_edge && opt->order == BLOCKSMOOTH_HORIZONTAL)
+        smooth_vertically(data, linesize, width, edge, sample_size, limits);
+}
+
+static int smooth_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
+{
+    const BlockSmoothContext *s = ctx->priv;
+    const AVFrame *frame = arg;
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(frame->format);
+
+    for (int p = 0; p < av_pix_fmt_count_planes(frame->format); p++) {
+        const int is_chroma = p == 1 || p == 2;
+        const int width  = AV_CEIL_RSHIFT(frame->width,  is_chroma ? desc->log2_chroma_w : 0);
+        const int height = AV_CEIL_RSHIFT(frame->height, is_chroma ? desc->log2_chroma_h : 0);
+        // from half a block above the picture
+        const int nb_bands = (height + s->opt.block / 2 + s->opt.block - 1) / s->opt.block;
+
+        if (!(s->opt.planes & 1 << p))
+            continue;
+        for (int band = ff_slice_pos(nb_bands, jobnr, nb_jobs);
+             band < ff_slice_pos(nb_bands, jobnr + 1, nb_jobs); band++) {
+            if (desc->comp[0].depth > 8)
+                smooth_band(&s->opt, frame->data[p], frame->linesize[p], width, height, band,
+                            2, &s->limits);
+            else
+                smooth_band(&s->opt, frame->data[p], frame->linesize[p], width, height, band,
+                            1, &s->limits);
+        }
+    }
+    return 0;
+}
+
+static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
+{
+    AVFilterContext *ctx  = inlink->dst;
+    BlockSmoothContext *s = ctx->priv;
+    const int depth = av_pix_fmt_desc_get(frame->format)->comp[0].depth;
+
+    s->limits = blocksmooth_limits(s->opt.qf, depth);
+    ff_filter_execute(ctx, smooth_slice, frame, NULL,
+                      FFMIN(ff_filter_get_nb_threads(ctx),
+                            FFMAX(frame->height / s->opt.block, 1)));
+    return ff_filter_frame(ctx->outputs[0], frame);
+}
+
+static av_cold int init(AVFilterContext *ctx)
+{
+    BlockSmoothContext *s = ctx->priv;
+
+    return blocksmooth_check_options(ctx, &s->opt);
+}
+
+static int process_command(AVFilterContext *ctx, const char *cmd, const char *arg,
+                           char *res, int res_len, int flags)
+{
+    BlockSmoothContext *s = ctx->priv;
+
+    return blocksmooth_command(ctx, &s->opt, cmd, arg, res, res_len, flags);
+}
+
+#define PLANAR(depth) AV_PIX_FMT_YUV420P##depth, AV_PIX_FMT_YUV422P##depth, AV_PIX_FMT_YUV444P##depth
+static const enum AVPixelFormat pix_fmts[] = {
+    AV_PIX_FMT_GRAY8, AV_PIX_FMT_GRAY9, AV_PIX_FMT_GRAY10, AV_PIX_FMT_GRAY12,
+    AV_PIX_FMT_GRAY14, AV_PIX_FMT_GRAY16,
+    AV_PIX_FMT_YUV410P, AV_PIX_FMT_YUV411P, AV_PIX_FMT_YUV440P, PLANAR(),
+    AV_PIX_FMT_YUVJ411P, AV_PIX_FMT_YUVJ420P, AV_PIX_FMT_YUVJ422P, AV_PIX_FMT_YUVJ440P,
+    AV_PIX_FMT_YUVJ444P,
+    AV_PIX_FMT_YUVA420P, AV_PIX_FMT_YUVA422P, AV_PIX_FMT_YUVA444P,
+    PLANAR(9), PLANAR(10), PLANAR(12), PLANAR(14), PLANAR(16),
+    AV_PIX_FMT_GBRP, AV_PIX_FMT_GBRP9, AV_PIX_FMT_GBRP10, AV_PIX_FMT_GBRP12,
+    AV_PIX_FMT_GBRP14, AV_PIX_FMT_GBRP16,
+    AV_PIX_FMT_NONE
+};
+
+static const AVFilterPad blocksmooth_inputs[] = {
+    {
+        .name         = "default",
+        .type         = AVMEDIA_TYPE_VIDEO,
+        .flags        = AVFILTERPAD_FLAG_NEEDS_WRITABLE,
+        .filter_frame = filter_frame,
+    },
+};
+
+const FFFilter ff_vf_blocksmooth = {
+    FILTER_PUBLIC(name)        = "blocksmooth",
+    FILTER_PUBLIC(description) = NULL_IF_CONFIG_SMALL("Smooth the edges of a codec's blocks."),
+    FILTER_PUBLIC(priv_class)  = &blocksmooth_class,
+    FILTER_PUBLIC(flags)       = AVFILTER_FLAG_SLICE_THREADS |
+                                 AVFILTER_FLAG_SUPPORT_TIMELINE_GENERIC,
+    .priv_size                 = sizeof(BlockSmoothContext),
+    .init                      = init,
+    .process_command           = process_command,
+    FILTER_INPUTS(blocksmooth_inputs),
+    FILTER_OUTPUTS(ff_video_default_filterpad),
+    FILTER_PIXFMTS_ARRAY(pix_fmts),
+};
