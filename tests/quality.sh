@@ -1862,7 +1862,6 @@ mad_cuda_sizes(){
 
 # The first six are CUDA frames in all releases, the others pass where they are not.
 mad_cuda_formats(){
-    not_there="Impossible to convert\|not have a common format\|nvalid pixel format\|nknown pixel format\|not supported"
     maybe=
     for format in nv12 yuv420p yuv444p p010le p016le yuv444p16le \
                   nv16 yuv422p p012le p210le p212le p216le yuv420p10le yuv422p10le yuv444p10le \
