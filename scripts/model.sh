@@ -15,10 +15,23 @@ configure_flags() {
     done
 }
 
+# The system's Python has the system's numpy, another one may not.
+python() {
+    local name
+    for name in python3 /usr/bin/python3; do
+        if "$name" -c 'import numpy, scipy' 2> /dev/null; then
+            echo "$name"
+            return
+        fi
+    done
+    die "no Python with numpy and scipy" "on Debian: apt-get install python3-numpy python3-scipy"
+}
+
 for folder in "${PHOTOS:-}" "${VIDEOS:-}"; do
     [ -z "$folder" ] || [ -d "$folder" ] || die "$folder is not a folder"
 done
 "$scripts/deps.sh" model
+python=$(python)
 if [ "${FFMPEG:-}" ]; then
     ffmpeg=$(command -v "$FFMPEG") || die "FFMPEG=$FFMPEG is not a program"
 else
@@ -30,13 +43,13 @@ fi
 [ "${PHOTOS:-}${VIDEOS:-}" ] || PHOTOS=$("$scripts/photos.sh")
 
 work=${WORK:-$build/model}
-results=$root/results/model
+results=${RESULTS:-$root/results/model}
 mkdir -p "$work" "$results"
 arguments=(--ffmpeg "$(realpath "$ffmpeg")" --work "$work" --results "$results")
 [ -z "${PHOTOS:-}" ] || arguments+=(--photos "$PHOTOS")
 [ -z "${VIDEOS:-}" ] || arguments+=(--videos "$VIDEOS")
 [ -z "${NAME:-}" ] || arguments+=(--name "$NAME")
 [ -z "${JOBS:-}" ] || arguments+=(--jobs "$JOBS")
-python3 "$root/tools/train/train.py" "${arguments[@]}"
+"$python" "$root/tools/train/train.py" "${arguments[@]}"
 say "in $results: $(cd "$results" && ls -m)"
 say "use it: ffmpeg -i in.mp4 -an -vf bliinds=model=$results/${NAME:-model}.txt -f null -"

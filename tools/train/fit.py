@@ -80,11 +80,11 @@ def balance(data, of):
 
 
 def srocc(a, b):
-    return stats.spearmanr(a, b)[0] if len(a) > 2 else np.nan
+    return stats.spearmanr(a, b)[0] if len(a) > 2 and np.ptp(a) and np.ptp(b) else np.nan
 
 
 def plcc(a, b):
-    return np.corrcoef(a, b)[0, 1] if len(a) > 2 else np.nan
+    return np.corrcoef(a, b)[0, 1] if len(a) > 2 and np.ptp(a) and np.ptp(b) else np.nan
 
 
 def rmse(a, b):
