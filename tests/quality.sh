@@ -534,7 +534,7 @@ model_errors(){
     symmetric 3 -1     | model_error asymmetric
     symmetric 2 -1.001 | model_error asymmetric-target
     { echo "${head_lines}"; head -c 1100000 /dev/zero; }            | model_error zeros
-    for name in ${tmp}/none ${tmp} interim2; do
+    for name in ${tmp}/none ${tmp} vmaf_est12; do
         fails -i ${pictures}/rose_70x46.pgm -vf bliinds=model=${name} ${to_null} |
             sed "/^\[FILE/d;s,${tmp},folder,;s/: .*:/: WHY:/"
     done
@@ -574,6 +574,19 @@ models(){
     printf '\357\273\277%s\nconstant 5\nweight L3.ori10 0\nend' "${head_lines}" > ${tmp}/utf-8
     for model in linear step above below joint separate rounded utf-8; do
         model_values ${model}
+    done
+}
+
+# The built-in model's score and distance of pictures, by another implementation.
+default_model(){
+    tail -n +2 ${pictures}/scores.csv | while IFS=, read -r picture filter raw distance; do
+        ffmpeg -i ${pictures}/${picture}.pgm -vf ${gray}${bliinds},${print} ${to_null} |
+            awk -F= -v raw=${raw} -v distance=${distance} -v picture=${picture} '
+                function near(a, b) { return (a - b) ^ 2 <= (0.001 + 1e-4 * b) ^ 2 }
+                $1 == "lavfi.bliinds.raw"      { good += near($2, raw) }
+                $1 == "lavfi.bliinds.distance" { good += near($2, distance) }
+                $1 == "lavfi.bliinds.score"    { good += near($2, raw < 0 ? 0 : raw > 100 ? 100 : raw) }
+                END { print picture ": " (good == 3 ? "same" : "another score") }'
     done
 }
 

@@ -21,7 +21,7 @@ SHOT_DISTANCE = 4       # seconds between shots where no cut tells them apart
 
 
 class Content:
-    """A photograph or a shot: name, group and the lossless file of its frames.
+    """A photograph or a shot: name, group and where it comes from.
 
     Contents of one group (the shots of a file, the files of a folder inside of the
     given one) are left out of the fit together.
@@ -87,23 +87,24 @@ def videos(folder):
     return sorted(found, key=lambda c: (int(c.name.rsplit('_', 1)[1]), c.index))
 
 
-def reference(content, folder, ten_bit=False):
-    """Makes the lossless file of a content, unless it is there: (path, key, width, height)."""
-    width, height = ff.size(content.path)
+def frame_size(content, width, height):
+    """Width, height and filter of a content's frames."""
     sides = PHOTO_SIDES if content.kind == 'photo' else VIDEO_SIDES
     long_side = max(width, height)
     target = sides[content.index % len(sides)]
-    if content.kind == 'photo':
-        target = min(target, long_side // SHRINK)
-    elif long_side >= SHRINK * sides[0]:
+    if content.kind == 'photo' or long_side >= SHRINK * sides[0]:
         target = min(target, long_side // SHRINK)
     else:
         target = long_side      # a small clip is taken as it is: choose good ones
-    scale = target / long_side
-    w, h = (max(2, int(side * scale / 2 + 0.5) * 2) for side in (width, height))
-    pix_fmt = 'yuv420p10' if ten_bit else 'yuv420p'
+    w, h = (max(2, int(side * target / long_side / 2 + 0.5) * 2) for side in (width, height))
+    return w, h, 'scale=%d:%d:flags=lanczos+accurate_rnd:out_range=limited' % (w, h)
+
+
+def reference(content, folder, ten_bit=False):
+    """Makes the lossless file of a content, unless it is there: (path, key, width, height)."""
+    width, height, chain = frame_size(content, *ff.size(content.path))
+    chain += ',format=%s,setsar=1' % ('yuv420p10' if ten_bit else 'yuv420p')
     frames = 1 if content.kind == 'photo' else SHOT_FRAMES
-    chain = 'scale=%d:%d:flags=lanczos+accurate_rnd:out_range=limited,format=%s,setsar=1' % (w, h, pix_fmt)
     with open(content.path, 'rb') as file:
         key = hashlib.sha256(file.read())
     key.update(repr((content.start, frames, chain)).encode())
@@ -112,9 +113,9 @@ def reference(content, folder, ten_bit=False):
     stamp = path + '.key'
     if not os.path.exists(path) or not os.path.exists(stamp) or open(stamp).read() != key:
         seek = ['-ss', '%.3f' % content.start] if content.start else []
-        ff.run(seek + ['-i', content.path, '-map', '0:v:0', '-an', '-vf', chain, '-frames:v', str(frames), '-c:v', 'ffv1', '-f', 'matroska',
-                path + '.part'])
+        ff.run(seek + ['-i', content.path, '-map', '0:v:0', '-an', '-vf', chain,
+                       '-frames:v', str(frames), '-c:v', 'ffv1', '-f', 'matroska', path + '.part'])
         os.replace(path + '.part', path)
         with open(stamp, 'w') as file:
             file.write(key)
-    return path, key, w, h
+    return path, key, width, height

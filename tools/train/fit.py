@@ -11,6 +11,13 @@ BANDS = [level + '.band' + str(band) for level in LEVELS for band in (1, 2, 3)]
 PHASES = ['phase.' + name for name in ('zeta', 'gamma', 'sub', 'ori', 'energy')]
 FEATURES = STATISTICS + BANDS + PHASES
 
+# The 38 features to those that the fit sees; symmetric, so it also turns the weights
+# of these into weights of the features.
+CENTRE = np.eye(len(FEATURES))
+for _level in range(len(LEVELS)):
+    _at = len(STATISTICS) + 3 * _level
+    CENTRE[_at:_at + 3, _at:_at + 3] -= 1 / 3
+
 
 class Data:
     """Records in columns: x[n, 38] is the mean over the frames, frames[n] has each of them."""
@@ -31,8 +38,10 @@ class Data:
             setattr(self, name, np.array([r[name] for r in records]))
         self.ten_bit = np.array([f.endswith('_10') for f in self.family])
 
-    def columns(self, names):
-        return self.x[:, [FEATURES.index(name) for name in names]]
+    def design(self):
+        """The features with the bands less the mean of their level: how the energy is spread
+        over frequencies, and not the contrast, which a fade changes."""
+        return self.x @ CENTRE
 
     def is_family(self, *names):
         return np.isin(self.family, names)

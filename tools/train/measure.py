@@ -67,6 +67,9 @@ PHOTO_DISTORTIONS = (
 LABELS = {
     'libvmaf': ('100 - VMAF (v0.6.1)', 'libvmaf=n_threads=1', r'VMAF score: ([0-9.]+)',
                 lambda v: 100 - v),
+    'mad': ('MAD, up to 100', 'mad', r'MAD mean:([0-9.]+)', lambda v: min(v, 100)),
+    'vif': ('100 - 100 VIF (luma, at full size)', 'vif', r'VIF scale=0 average:([0-9.]+)',
+            lambda v: 100 - 100 * v),
     'ssim': ('100 - 100 SSIM (luma)', 'ssim', r'SSIM Y:([0-9.]+)', lambda v: 100 - 100 * v),
 }
 
@@ -87,19 +90,20 @@ class Job:
 
 def jobs(content, encoders, ten_bit):
     """All of a content, and the families that this FFmpeg cannot make."""
-    photo = content.kind == 'photo'
+    encodes, distortions = {
+        'photo': (PHOTO_ENCODES, PHOTO_DISTORTIONS),
+        'video': (VIDEO_ENCODES, VIDEO_DISTORTIONS)}[content.kind]
     todo, missing = [Job(content, 'source', None)], set()
-    wanted = list(PHOTO_ENCODES if photo else VIDEO_ENCODES)
-    if ten_bit and not photo:
+    if ten_bit:
         todo.append(Job(content, 'source_10', None, ten_bit=True))
-        wanted += TEN_BIT_ENCODES
-    for family, codec, options, ladder in wanted:
+        encodes += TEN_BIT_ENCODES
+    for family, codec, options, ladder in encodes:
         if codec in encoders:
             todo += [Job(content, family, v, codec, options.format(v),
                          ten_bit=family.endswith('_10')) for v in ladder]
         else:
             missing.add('%s (%s)' % (family, codec))
-    for family, chain, ladder in PHOTO_DISTORTIONS if photo else VIDEO_DISTORTIONS:
+    for family, chain, ladder in distortions:
         todo += [Job(content, family, v, chain=chain.format(v)) for v in ladder]
     return todo, missing
 

@@ -17,7 +17,7 @@ def number(value):
     return '%.9g' % value
 
 
-def write_model(path, fields, names, constant, weights, sigma, frames, frame_weight):
+def write_model(path, fields, constant, weights, sigma, frames, frame_weight):
     """The file of doc/model-format.md, in the form of weights."""
     frame_weight = frame_weight / frame_weight.sum()
     mean = frame_weight @ frames
@@ -35,11 +35,11 @@ def write_model(path, fields, names, constant, weights, sigma, frames, frame_wei
     lines += ['%-12s %s' % item for item in fields]
     lines += ['direction    lower', 'range        0 100', 'sigma        %.4g' % sigma, '']
     lines += ['constant     ' + number(constant)]
-    lines += ['weight       %-12s %s' % (n, number(w)) for n, w in zip(names, weights)]
+    lines += ['weight       %-12s %s' % (n, number(w)) for n, w in zip(fit.FEATURES, weights)]
     lines += ['', '# Where the training set lies, frame by frame.']
-    lines += ['mean         %-12s %s' % (n, number(m)) for n, m in zip(names, mean)]
+    lines += ['mean         %-12s %s' % (n, number(m)) for n, m in zip(fit.FEATURES, mean)]
     lines += ['precision    %-12s %s' % (n, ' '.join('%.7g' % v for v in row))
-              for n, row in zip(names, precision)]
+              for n, row in zip(fit.FEATURES, precision)]
     lines += ['percentile   %d %.3f' % (p, distance[order[np.searchsorted(share, p / 100)]])
               for p in (50, 90, 95, 99)]
     lines += ['end', '']

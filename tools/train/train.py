@@ -16,9 +16,9 @@ import loss
 import measure
 import report
 
-# What the absolute model is fitted to, and on which features: doc/model.md says why.
+# What the absolute model is fitted to: doc/model.md says why.
 NOT_FITTED = ('sharpen', 'contrast')    # the label takes them for none, or for another damage
-FEATURES = fit.FEATURES
+DISTORTION_WEIGHT = 0.4                 # of blur, noise and rescaling, where an encode has 1
 STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1)
 
 
@@ -68,8 +68,8 @@ def measure_all(options, label):
         contents += corpus.videos(options.videos)
     if not contents:
         sys.exit('error: no pictures and no clips; give folders with PHOTOS= and VIDEOS=')
-    say('%d photographs, %d shots of clips' % (sum(c.kind == 'photo' for c in contents),
-                                               sum(c.kind == 'video' for c in contents)))
+    say('%d photographs, %d shots of clips' %
+        tuple(sum(c.kind == kind for c in contents) for kind in ('photo', 'video')))
     work, missing = [], set()
     for content in contents:
         ten_bit = content.kind == 'video' and content.index % 3 == 2
@@ -94,34 +94,43 @@ def measure_all(options, label):
     return result, missing
 
 
-def choose_strength(data, names, weight, fitted):
-    """The strength of the regularisation whose left-out predictions are best."""
-    def error(strength):
-        p = fit.left_out(data.columns(names), data.y, weight, data.group, strength, fitted)
-        return np.sqrt(np.average((p - data.y)[fitted] ** 2, weights=weight[fitted]))
-    return min(STRENGTHS, key=error)
+def choose_strength(data, x, weight, fitted):
+    """The strongest regularisation whose left-out error is within one standard error, over
+    contents, of the least: what differs by less is not told apart by these contents."""
+    groups = np.unique(data.group)
+    errors = []
+    for strength in STRENGTHS:
+        p = fit.left_out(x, data.y, weight, data.group, strength, fitted)
+        error = np.where(fitted, weight * (np.clip(p, 0, 100) - data.y) ** 2, 0)
+        errors.append([error[data.group == g].sum() for g in groups])
+    errors = np.array(errors)
+    best = errors.sum(1).argmin()
+    spread = (errors - errors[best]).std(1) * np.sqrt(len(groups))
+    near = errors.sum(1) <= errors[best].sum() + spread
+    return max(s for s, good in zip(STRENGTHS, near) if good)
 
 
 def train(data, options, label, missing):
     title = measure.LABELS[label][0]
-    weight = fit.balance(data, data.group)
+    equal = fit.balance(data, data.group)
+    weight = equal * np.where(data.is_family(*report.DISTORTIONS), DISTORTION_WEIGHT, 1)
     fitted = ~data.is_family(*NOT_FITTED)
-    columns = data.columns(FEATURES)
-    strength = choose_strength(data, FEATURES, weight, fitted)
-    held_out = fit.left_out(columns, data.y, weight, data.group, strength, fitted)
+    x = data.design()
+    strength = choose_strength(data, x, weight, fitted)
+    held_out = fit.left_out(x, data.y, weight, data.group, strength, fitted)
     score = np.clip(held_out, 0, 100)
-    constant, weights = fit.ridge(columns[fitted], data.y[fitted], weight[fitted], strength)
+    constant, weights = fit.ridge(x[fitted], data.y[fitted], weight[fitted], strength)
+    weights = fit.CENTRE @ weights
     sigma = np.sqrt(np.average((score - data.y)[fitted] ** 2, weights=weight[fitted]))
 
     drops, has_source = loss.terms(data)
     encodes = has_source & data.is_family(*report.ENCODERS, *report.TEN_BIT)
     noisy = has_source & data.is_family('noise')
-    constants = loss.fit_constants(drops, data.y, weight, encodes, noisy)
-    lost = loss.left_out(drops, data, weight, encodes, noisy)
+    constants = loss.fit_constants(drops, data.y, equal, encodes, noisy)
+    lost = loss.left_out(drops, data, equal, encodes, noisy)
 
     at = np.flatnonzero(fitted)
-    indices = [fit.FEATURES.index(name) for name in FEATURES]
-    frames = np.concatenate([data.frames[i][:, indices] for i in at])
+    frames = np.concatenate([data.frames[i] for i in at])
     frame_weight = np.concatenate([np.full(len(data.frames[i]), weight[i] / len(data.frames[i]))
                                    for i in at])
     kinds = ['%d %s' % (len(np.unique(data.content[data.kind == k])), name)
@@ -136,7 +145,7 @@ def train(data, options, label, missing):
               ('accuracy', 'rank correlation on contents left out: ' + (accuracy or 'too few contents')),
               ('licence', options.licence)]
     model = os.path.join(options.results, options.name + '.txt')
-    report.write_model(model, fields, FEATURES, constant, weights, sigma, frames, frame_weight)
+    report.write_model(model, fields, constant, weights, sigma, frames, frame_weight)
 
     video_loss = 100 - 100 * data.ssim, -data.psnr
     compared = [('absolute score', score), ('loss', lost)]
