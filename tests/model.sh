@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests what makes models: make model on a few drawn pictures, killed on the way and gone
+# Tests what makes models, in under a minute: make model on a few drawn pictures, killed on the way and gone
 # on with, and the converter of the published model. tests/model.sh FFMPEG; prints a line
 # for each test, and fails if one does.
 # SPDX-License-Identifier: LGPL-2.1-or-later
