@@ -18,9 +18,11 @@ def drop(source, encode):
 
 def noise(source, encode):
     """Per frame, the standard deviation of the white noise that was added: noise adds the
-    same variance to all bands of level 1, sharpening and blocks do not."""
+    same variance to the three bands of level 1. What is added unevenly, as by sharpening or
+    contrast, is less by half of what the bands differ, and is none."""
     added = np.exp2(encode[:, :3]) - np.exp2(source[:, :3])
-    return np.sqrt(np.maximum(0, added.min(1)))
+    least, most = added.min(1), added.max(1)
+    return np.sqrt(np.maximum(0, least - (most - least) / 2))
 
 
 def terms(data):
