@@ -860,13 +860,15 @@ rr_known(){
                 }'
     done << EOF
 same      0       v               v
-smooth    19.3097 v               (v+p)/2
+smooth    22.1422 v               (v+p)/2
 rough     0       (v+p)/2         v
-half      88.6977 v               v/2
+half      94.6441 v               v/2
 quarter   100     v               v/4
 louder    0       v/2             v
-steps     13.8738 v               int(v/32)*32
-unstepped 4.5374  int(v/32)*32    v
+steps     16.4632 v               int(v/32)*32
+unstepped 6.7153  int(v/32)*32    v
+noise     10.3785 v/8+100         v/8+84+n*n*7919%65537%32
+no_noise  30.4982 v/8+84+n*n*7919%65537%32 v/8+100
 EOF
 }
 
