@@ -108,7 +108,8 @@ def interval(statistic, group, repeats=500, seed=1):
     for _ in range(repeats):
         drawn = rng.integers(len(members), size=len(members))
         values.append(statistic(np.concatenate([members[i] for i in drawn])))
-    return tuple(np.nanpercentile(values, (2.5, 97.5)))
+    known = [v for v in values if not np.isnan(v)]
+    return tuple(np.percentile(known, (2.5, 97.5))) if known else (np.nan, np.nan)
 
 
 def ladders(data, families, kind='video'):
