@@ -1,6 +1,5 @@
 # What is asked of FFmpeg, the program.
 # SPDX-License-Identifier: LGPL-2.1-or-later
-import os
 import re
 import subprocess
 
