@@ -108,7 +108,7 @@ def jobs(content, encoders, ten_bit):
     return todo, missing
 
 
-def measure(job, reference, label, folder):
+def measure(job, reference, label, folder, scratch_folder):
     """The record of a job: label, features of some frames. Made once, then read."""
     path, key, width, height = reference
     chain = job.chain.format(w=width, h=height)
@@ -127,7 +127,7 @@ def measure(job, reference, label, folder):
         pass
 
     os.makedirs(place, exist_ok=True)
-    scratch = tempfile.mkdtemp(dir=folder, prefix='.job')
+    scratch = tempfile.mkdtemp(dir=scratch_folder)
     try:
         source, bits = path, None
         if job.codec:

@@ -3,7 +3,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 import argparse
 import concurrent.futures
+import fcntl
 import os
+import shutil
 import sys
 import time
 
@@ -36,7 +38,11 @@ def arguments():
     parser.add_argument('--results', required=True, help='folder for model and report')
     parser.add_argument('--name', default='model')
     parser.add_argument('--licence', default='not stated')
-    return parser.parse_args()
+    options = parser.parse_args()
+    for name in 'photos', 'videos', 'work', 'results':
+        if getattr(options, name):
+            setattr(options, name, os.path.abspath(getattr(options, name)))
+    return options
 
 
 class Progress:
@@ -57,10 +63,11 @@ class Progress:
 
 def measure_all(options, label):
     encoders = ff.listed('encoders')
-    references = os.path.join(options.work, 'references')
-    records = os.path.join(options.work, 'records')
-    os.makedirs(references, exist_ok=True)
-    os.makedirs(records, exist_ok=True)
+    references, records, scratch = (os.path.join(options.work, name)
+                                    for name in ('references', 'records', 'scratch'))
+    shutil.rmtree(scratch, ignore_errors=True)      # what a killed run has left
+    for folder in references, records, scratch:
+        os.makedirs(folder, exist_ok=True)
     contents = []
     if options.photos:
         contents += corpus.photos(options.photos)
@@ -84,7 +91,8 @@ def measure_all(options, label):
         for job in todo:
             if job.ten_bit not in made:
                 made[job.ten_bit] = corpus.reference(content, references, job.ten_bit)
-            record, new = measure.measure(job, made[job.ten_bit], label, records)
+            record, new = measure.measure(job, made[job.ten_bit], label, records,
+                                           scratch)
             progress.step(new)
             result.append(record)
 
@@ -180,7 +188,12 @@ def main():
         sys.exit('error: %s has no filter bliinds' % options.ffmpeg)
     label = next(name for name in measure.LABELS if name in filters)
     say('label: ' + measure.LABELS[label][0])
-    records, missing = measure_all(options, label)
+    with open(os.path.join(options.work, 'lock'), 'w') as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            sys.exit('error: another run is at work in %s' % options.work)
+        records, missing = measure_all(options, label)
     for name in sorted(missing):
         say('note: no %s, which this FFmpeg cannot encode' % name)
     data = fit.Data(records)
