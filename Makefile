@@ -16,10 +16,16 @@ build:
 install:
 	@scripts/install.sh
 
+model:
+	@scripts/model.sh
+
 apply:
 	@scripts/overlay.sh apply
 
-unapply:
+unmodel:
+	@scripts/model.sh
+
+apply:
 	@scripts/overlay.sh unapply
 
 clean:
@@ -28,4 +34,4 @@ clean:
 distclean:
 	@scripts/clean.sh all
 
-.PHONY: help run check build install apply unapply clean distclean
+.PHONY: help run check build install model apply unapply clean distclean

@@ -27,14 +27,17 @@
 #define FLOOR 429496730
 
 /**
- * The loss is slope * sqrt(d) + offset, where d is the mean drop of energy of
- * these bands: the low one at full size, the middle one at half and the high
- * one at a quarter. What has more energy than in the source has not dropped.
+ * The loss is slope * sqrt(d) + offset + noise * n. d is the mean drop of energy
+ * of these bands: the low one at full size, the middle one at half and the high
+ * one at a quarter. What has more energy than in the source has not dropped. n
+ * is the standard deviation of the noise that came in, in 8-bit steps.
+ *
+ * tools/train/loss.py is the same in numpy, and makes the constants.
  */
 static const struct {
     int band[3];
-    double slope, offset;
-} fit = { { 0 * 3 + 0, 1 * 3 + 1, 2 * 3 + 2 }, 66.9, -6.0 };
+    double slope, offset, noise;
+} fit = { { 0 * 3 + 0, 1 * 3 + 1, 2 * 3 + 2 }, 69.9, -4.3, 1.74 };
 
 /**
  * log2 of 32.32 fixed point that is not 0, in units of 1 / BLIINDS_ENERGY_ONE:
@@ -75,6 +78,25 @@ void ff_bliinds_energies(BLIINDSEnergies *dst, const BLIINDSLevelSums sums[BLIIN
     }
 }
 
+/**
+ * White noise adds the same variance to the three bands of level 1. What is
+ * added unevenly, as by sharpening or contrast, is less by half of what the
+ * bands differ, and is none.
+ */
+static double added_noise(const BLIINDSEnergies *source, const BLIINDSEnergies *encode)
+{
+    double least = INFINITY, most = -INFINITY;
+
+    for (int b = 0; b < 3; b++) {
+        double added = exp2(encode->band[b] / (double)BLIINDS_ENERGY_ONE) -
+                       exp2(source->band[b] / (double)BLIINDS_ENERGY_ONE);
+
+        least = FFMIN(least, added);
+        most  = FFMAX(most,  added);
+    }
+    return sqrt(FFMAX(least - (most - least) / 2, 0));
+}
+
 double ff_bliinds_loss(const BLIINDSEnergies *source, const BLIINDSEnergies *encode)
 {
     int drop = 0;
@@ -82,5 +104,5 @@ double ff_bliinds_loss(const BLIINDSEnergies *source, const BLIINDSEnergies *enc
     for (int i = 0; i < FF_ARRAY_ELEMS(fit.band); i++)
         drop += FFMAX(0, source->band[fit.band[i]] - encode->band[fit.band[i]]);
     return av_clipd(fit.slope * sqrt(drop / (FF_ARRAY_ELEMS(fit.band) * (double)BLIINDS_ENERGY_ONE)) +
-                    fit.offset, 0, 100);
+                    fit.offset + fit.noise * added_noise(source, encode), 0, 100);
 }

@@ -91,7 +91,20 @@ fate() { # series dir
     fi
 }
 
-"$scripts/deps.sh" build check
+# What make model needs beside FFmpeg: the first build that is tested does for it.
+model() { # dir
+    local output line
+    if ! python3 -c 'import numpy, scipy' 2> /dev/null &&
+       ! /usr/bin/python3 -c 'import numpy, scipy' 2> /dev/null; then
+        skip "make model" "no Python with numpy and scipy"
+    elif output=$("$root/tests/model.sh" "$1/ffmpeg" 2> "$build/model.log"); then
+        while read -r line; do pass "$line"; done <<< "$output"
+    else
+        fail "make model" "$output"$'\n'"$(tail -n 25 "$build/model.log")"
+    fi
+}
+
+"$scripts/deps.sh" build check model
 if [ "${FFMPEG_SRC:-}" ]; then
     versions=your-tree
 else
@@ -99,7 +112,7 @@ else
 fi
 
 if command -v shellcheck > /dev/null; then
-    expect "shellcheck" shellcheck -x "$scripts"/*.sh "$root/.ci/run"
+    expect "shellcheck" shellcheck -x "$scripts"/*.sh "$root/tests/model.sh" "$root/.ci/run"
 else
     skip "shellcheck" "not installed"
 fi
@@ -114,6 +127,7 @@ for version in $versions; do
     fi
     pass "$version build"
     expect "$version rebuild" rebuild "$dir"
+    [ "${model_tested:-}" ] || { model "$dir"; model_tested=1; }
     fate "$version" "$dir"
     expect "$version source untouched" \
         test -z "$(find "$src" -newer "$dir/.configured" ! -path '*/.git/*' -print -quit)"

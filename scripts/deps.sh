@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing of the packages for some jobs: deps.sh build|full|run|check...
+# Installs what is missing of the packages for some jobs: deps.sh build|full|run|model|check...
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
@@ -13,6 +13,7 @@ packages() { # job
     full)  echo libbz2-dev liblzma-dev libsvtav1enc-dev? texinfo? ;;
     run)   echo gnuplot-nox? ;;
     clip)  echo opencv-doc? ;;
+    model) echo python3-numpy python3-scipy gnuplot-nox? libvpx-dev? ;;
     check) echo jq valgrind? shellcheck? libxml2-utils? ;;
     esac
 }

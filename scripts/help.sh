@@ -9,6 +9,8 @@ make run [VIDEO=file]       builds what is needed and scores a video: log, repor
 make check                  builds and tests on FFmpeg $(all_series | xargs)
 make build                  builds FFmpeg with the filters, in build/
 make install [PREFIX=dir]   builds the full profile and installs it (default /usr/local)
+make model [PHOTOS=dir] [VIDEOS=dir]
+                            trains a model on pristine pictures and clips: results/model/
 make apply FFMPEG_SRC=dir   puts the overlay into a source tree of your own
 make unapply FFMPEG_SRC=dir takes it out again
 make clean                  removes what was built; keeps downloads and results
@@ -21,5 +23,8 @@ FFMPEG_SRC=dir        an FFmpeg source tree of your own; only make apply changes
 FFMPEG_CONFIGURE=...  more flags for FFmpeg's configure
 PROFILE=lean|full     what make build builds (default lean)
 PREFIX=dir            where make install installs
+NAME=word             what make model calls its model (default model)
+JOBS=n                how many encodes make model makes at a time (default: one a core)
+FFMPEG=program        an FFmpeg with our filter for make model, instead of a build of its own
 CACHE=dir             where downloads are kept (default build/cache)
 END

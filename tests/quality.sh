@@ -534,7 +534,7 @@ model_errors(){
     symmetric 3 -1     | model_error asymmetric
     symmetric 2 -1.001 | model_error asymmetric-target
     { echo "${head_lines}"; head -c 1100000 /dev/zero; }            | model_error zeros
-    for name in ${tmp}/none ${tmp} interim2; do
+    for name in ${tmp}/none ${tmp} vmaf_est12; do
         fails -i ${pictures}/rose_70x46.pgm -vf bliinds=model=${name} ${to_null} |
             sed "/^\[FILE/d;s,${tmp},folder,;s/: .*:/: WHY:/"
     done
@@ -574,6 +574,19 @@ models(){
     printf '\357\273\277%s\nconstant 5\nweight L3.ori10 0\nend' "${head_lines}" > ${tmp}/utf-8
     for model in linear step above below joint separate rounded utf-8; do
         model_values ${model}
+    done
+}
+
+# The built-in model's score and distance of pictures, by another implementation.
+default_model(){
+    tail -n +2 ${pictures}/scores.csv | while IFS=, read -r picture filter raw distance; do
+        ffmpeg -i ${pictures}/${picture}.pgm -vf ${gray}${bliinds},${print} ${to_null} |
+            awk -F= -v raw=${raw} -v distance=${distance} -v picture=${picture} '
+                function near(a, b) { return (a - b) ^ 2 <= (0.001 + 1e-4 * b) ^ 2 }
+                $1 == "lavfi.bliinds.raw"      { good += near($2, raw) }
+                $1 == "lavfi.bliinds.distance" { good += near($2, distance) }
+                $1 == "lavfi.bliinds.score"    { good += near($2, raw < 0 ? 0 : raw > 100 ? 100 : raw) }
+                END { print picture ": " (good == 3 ? "same" : "another score") }'
     done
 }
 
@@ -847,13 +860,15 @@ rr_known(){
                 }'
     done << EOF
 same      0       v               v
-smooth    19.3097 v               (v+p)/2
+smooth    22.1422 v               (v+p)/2
 rough     0       (v+p)/2         v
-half      88.6977 v               v/2
+half      94.6441 v               v/2
 quarter   100     v               v/4
 louder    0       v/2             v
-steps     13.8738 v               int(v/32)*32
-unstepped 4.5374  int(v/32)*32    v
+steps     16.4632 v               int(v/32)*32
+unstepped 6.7153  int(v/32)*32    v
+noise     10.3785 v/8+100         v/8+84+n*n*7919%65537%32
+no_noise  30.4982 v/8+84+n*n*7919%65537%32 v/8+100
 EOF
 }
 

@@ -151,8 +151,9 @@ static void test_loss(void)
                       nb_blocks[i], v, soft.band[b], expected);
         }
 
+    // more at low frequencies, as in pictures: what is louder by a factor is no noise
     for (int b = 0; b < BLIINDS_NB_BANDS; b++)
-        loud.band[b] = BLIINDS_ENERGY_MAX;
+        loud.band[b] = BLIINDS_ENERGY_MAX - b % 3 * 2 * BLIINDS_ENERGY_ONE;
     mixed = soft = loud;
     for (int drop = 0; drop < 4 * BLIINDS_ENERGY_ONE; drop++) {
         double loss = ff_bliinds_loss(&loud, &soft);
@@ -170,6 +171,15 @@ static void test_loss(void)
     last = ff_bliinds_loss(&loud, &mixed);
     mixed.band[4] += 5 * BLIINDS_ENERGY_ONE;
     CHECK(last > 20 && ff_bliinds_loss(&loud, &mixed) == last, "a band makes up for another\n");
+    // white noise of 10 steps, and more in one band than in the others
+    for (int b = 0; b < BLIINDS_NB_BANDS; b++) {
+        soft.band[b]  = 0;
+        mixed.band[b] = lrint(log2(1 + 10 * 10) * BLIINDS_ENERGY_ONE);
+    }
+    last = ff_bliinds_loss(&soft, &mixed);
+    CHECK(fabs(last - 13.1) < .01, "noise of 10 is a loss of %f\n", last);
+    mixed.band[0] += 2 * BLIINDS_ENERGY_ONE;
+    CHECK(ff_bliinds_loss(&soft, &mixed) == 0, "what came in unevenly is noise\n");
     printf("loss: %d energies\n", nb);
 }
 

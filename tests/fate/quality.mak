@@ -102,6 +102,10 @@ FATE_BLIINDS += fate-bliinds-model-errors
 fate-bliinds-model-errors: NEED = $(QUALITY_PICTURE)
 fate-bliinds-model-errors: RUN  = model_errors
 
+FATE_BLIINDS += fate-bliinds-default-model
+fate-bliinds-default-model fate-bliinds-cuda-default-model: NEED = $(QUALITY_PICTURE)
+fate-bliinds-default-model fate-bliinds-cuda-default-model: RUN  = default_model
+
 FATE_BLIINDS += fate-bliinds-log-json
 fate-bliinds-log-json fate-bliinds-cuda-log-json: NEED = $(QUALITY_SOURCE) DRAWBOX_FILTER
 fate-bliinds-log-json fate-bliinds-cuda-log-json: RUN  = log_json
@@ -160,8 +164,8 @@ $(FATE_BLIINDS): ffmpeg$(PROGSSUF)$(EXESUF)
 # The GPU's filter on a GPU, see on_cuda. Its twins of the tests above have their
 # references: the bits are to be the same.
 FATE_BLIINDS_CUDA_TWINS = $(addprefix fate-bliinds-cuda-,                                              \
-                          yuv sizes letterbox valid which-frames models log-json log-forms log-xml     \
-                          log-stdout log-end log-errors summary)
+                          yuv sizes letterbox valid which-frames models default-model log-json         \
+                          log-forms log-xml log-stdout log-end log-errors summary)
 $(FATE_BLIINDS_CUDA_TWINS) $(FATE_BLIINDS_CUDA_RR) $(FATE_BLIINDS_CUDA_SEI): \
     REF = $(SRC_PATH)/tests/ref/fate/$(@:fate-bliinds-cuda-%=bliinds-%)
 

@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# Tests what makes models, in under a minute: make model on a few drawn pictures, killed on the way and gone
+# on with, and the converter of the published model. tests/model.sh FFMPEG; prints a line
+# for each test, and fails if one does.
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck source=scripts/common.sh
+. "$(dirname "$0")/../scripts/common.sh"
+
+ffmpeg=$(realpath "$1")
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+export FFMPEG=$ffmpeg PHOTOS=$tmp/photos VIDEOS=$tmp/videos WORK=$tmp/work \
+    RESULTS=$tmp/results NAME=tiny
+
+check() { # what command...
+    local what=$1
+    shift
+    "$@" || die "$what"
+    echo "$what"
+}
+
+drawn() {
+    local i
+    mkdir "$tmp/photos" "$tmp/videos"
+    for i in 1 2 3; do
+        "$ffmpeg" -v error -f lavfi -i "mandelbrot=s=384x288:start_scale=$i" -frames:v 1 \
+            "$tmp/photos/$i.png"
+    done
+    "$ffmpeg" -v error -f lavfi -i testsrc2=s=160x120:r=25 -t 1 -c:v ffv1 "$tmp/videos/clip.mkv"
+}
+
+# A run that is killed leaves whole records only, and the next one makes the others.
+resumes() {
+    local group kept total
+    setsid "$scripts/model.sh" > "$tmp/killed.log" 2>&1 &
+    group=$!
+    until [ "$(find "$tmp/work/records" -name '*.json' 2> /dev/null | wc -l)" -ge 5 ]; do
+        kill -0 $group 2> /dev/null || { cat "$tmp/killed.log" >&2; return 1; }
+        sleep 0.2
+    done
+    kill -KILL -- -$group
+    while kill -0 -- -$group 2> /dev/null; do sleep 0.1; done
+    [ ! -e "$tmp/results/tiny.txt" ] || return
+    kept=$(find "$tmp/work/records" -name '*.json' | wc -l)
+    truncate -s 100 "$(find "$tmp/work/records" -name '*.json' | head -n 1)"
+    "$scripts/model.sh" > "$tmp/first.log" 2>&1 || { cat "$tmp/first.log" >&2; return 1; }
+    total=$(find "$tmp/work/records" -name '*.json' | wc -l)
+    grep -q "$total of $total encodes measured, $((total - kept + 1)) of them new" "$tmp/first.log"
+}
+
+# And with all there it makes none, and the same model.
+repeats() {
+    cp "$tmp/results/tiny.txt" "$tmp/once.txt"
+    "$scripts/model.sh" > "$tmp/second.log" 2>&1 || { cat "$tmp/second.log" >&2; return 1; }
+    grep -q 'measured, 0 of them new' "$tmp/second.log" && cmp "$tmp/once.txt" "$tmp/results/tiny.txt"
+}
+
+# Its score by the filter is that by the other implementation.
+scores() { # model
+    local picture=$root/tests/oracle/camera_crop_300x240
+    "$ffmpeg" -v error -i "$picture.pgm" -vf "bliinds=model=$1,metadata=print:file=-" -f null - |
+        sed -n 's/^lavfi.bliinds.\(raw\|distance\)=//p' > "$tmp/filter"
+    "$python" "$root/tools/train/reference.py" "$1" "$picture.pgm" |
+        awk -F, 'NR > 1 { print $3; print $4 }' | paste - "$tmp/filter" |
+        awk '{ d = $1 - $2; if ((d < 0 ? -d : d) > 0.001) bad = 1 } END { exit bad || NR != 2 }'
+}
+
+# A model of the release's form, of made-up numbers: the most probable score of the
+# joint distribution is what the filter gives.
+converts() {
+    awk 'BEGIN {
+        printf "mu_prob_dist = ["
+        for (i = 1; i <= 25; i++) printf " %g", i < 25 ? 1 + i / 10 : 40
+        printf " ];\nsigma_prob_dist = [\n"
+        for (i = 1; i <= 25; i++) {
+            for (j = 1; j <= 25; j++)
+                printf " %g", i == j ? (i < 25 ? 30 : 0.02) : i == 25 || j == 25 ? -0.01 * (i + j - 25) : 0
+            print ";"
+        }
+        print "];"
+    }' > "$tmp/bliinds_prediction.m"
+    "$root/tools/bliinds-convert-release" "$tmp/bliinds_prediction.m" > "$tmp/release.txt" || return
+    "$ffmpeg" -v error -i "$root/tests/oracle/camera_crop_300x240.pgm" \
+        -vf "bliinds=model=$tmp/release.txt:features=1,metadata=print:file=-" -f null - |
+        awk -F= '
+            $1 == "lavfi.bliinds.raw" { raw = $2 }
+            $1 == "lavfi.bliinds.score" { score = $2 }
+            /^lavfi\.bliinds\.L[123]\.(zeta|gamma|sub|ori)/ { i++; expected += 0.01 / 0.02 * i * ($2 - 1 - i / 10) }
+            END {
+                expected += 39
+                d = raw - expected
+                r = raw > 99 ? 99 : raw < 0 ? 0 : int(raw * 2 + 0.5) / 2
+                exit !(i == 24 && (d < 0 ? -d : d) < 0.001 && score == r)
+            }'
+}
+
+python=python3
+"$python" -c 'import numpy, scipy' 2> /dev/null || python=/usr/bin/python3
+drawn
+check "the published model's converter and its score" converts
+check "make model goes on where it was killed" resumes
+check "make model repeats itself" repeats
+check "the filter and numpy agree on the model's score" scores "$tmp/results/tiny.txt"
+check "the filter and numpy agree on the default model's score" scores "$root"/models/*.txt
