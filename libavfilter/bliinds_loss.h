@@ -18,8 +18,8 @@
 
 /**
  * @file
- * The reduced-reference loss: what an encode has lost of its source's energy,
- * told from nine numbers of each frame.
+ * The reduced-reference loss: what an encode has lost of its source's energy, and
+ * what noise it has got, told from nine numbers of each frame.
  *
  * It takes no files: whoever has the sums of both can compute it.
  */

@@ -161,25 +161,38 @@ static void test_loss(void)
         CHECK(loss >= last && loss <= 100, "a drop of %d is a loss of %f after %f\n",
               drop, loss, last);
         CHECK(ff_bliinds_loss(&soft, &loud) == 0, "a rise of %d is a loss\n", drop);
+        // what does not come to one of the bands at full size is no noise
+        mixed = loud;
+        mixed.band[drop % 3] = soft.band[drop % 3];
+        CHECK(ff_bliinds_loss(&soft, &mixed) == 0, "a rise of %d in two bands is a loss\n", drop);
         last = loss;
         for (int b = 0; b < BLIINDS_NB_BANDS; b++)
             soft.band[b]--;
     }
     CHECK(last == 100, "a drop by 4 is a loss of %f\n", last);
     // what one band loses, another one does not make good
+    mixed = loud;
     mixed.band[0] -= BLIINDS_ENERGY_ONE;
     last = ff_bliinds_loss(&loud, &mixed);
     mixed.band[4] += 5 * BLIINDS_ENERGY_ONE;
     CHECK(last > 20 && ff_bliinds_loss(&loud, &mixed) == last, "a band makes up for another\n");
-    // white noise of 10 steps, and more in one band than in the others
-    for (int b = 0; b < BLIINDS_NB_BANDS; b++) {
-        soft.band[b]  = 0;
-        mixed.band[b] = lrint(log2(1 + 10 * 10) * BLIINDS_ENERGY_ONE);
-    }
-    last = ff_bliinds_loss(&soft, &mixed);
-    CHECK(fabs(last - 13.1) < .01, "noise of 10 is a loss of %f\n", last);
-    mixed.band[0] += 2 * BLIINDS_ENERGY_ONE;
-    CHECK(ff_bliinds_loss(&soft, &mixed) == 0, "what came in unevenly is noise\n");
+
+    // noise of whole steps, to a variance of 15.9, and then more of it in one band
+    for (int l = 0; l < BLIINDS_LEVELS; l++)
+        sums[l] = make_sums(100, 15.9);
+    ff_bliinds_energies(&soft, sums);
+    for (int n = 0; n <= 60; n++)
+        for (int more = 0; more <= 3; more++) {
+            const double expected = av_clipd(1.74 * n * sqrt(FFMAX(0, 1 - more / 2.)) - 4.3, 0, 100);
+            double loss;
+
+            sums[0] = make_sums(100, 15.9 + n * n);
+            sums[0].band[n % 3] = make_sums(100, 15.9 + n * n * (1 + more)).band[0];
+            ff_bliinds_energies(&loud, sums);
+            loss = ff_bliinds_loss(&soft, &loud);
+            CHECK(fabs(loss - expected) < .02, "noise of %d, more by %d, is a loss of %f and not %f\n",
+                  n, more, loss, expected);
+        }
     printf("loss: %d energies\n", nb);
 }
 
