@@ -358,7 +358,7 @@ static DEVICE_INLINE double block_sum(double *shared, double value)
         if (i < n)
             shared[i] += shared[i + n];
     }
-    return shared[0];
+    return i ? 0 : shared[0];
 }
 
 extern "C" {
