@@ -229,11 +229,11 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *data)
 {
     MADCUDAContext *s = ctx->priv;
     const MADCUDAResult *result = data;
-    const uint64_t n = ff_quality_log_count(&s->common.log);
 
     if (!result)
         return 0;
-    return ff_mad_score(&s->common, ctx, frame, n, ctx->outputs[0]->time_base,
+    return ff_mad_score(&s->common, ctx, frame, ff_quality_log_count(&s->common.log),
+                        ctx->outputs[0]->time_base,
                         ff_quality_cuda_width(frame), ff_quality_cuda_height(frame),
                         result->hi, result->lo);
 }
