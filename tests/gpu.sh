@@ -771,7 +771,7 @@ ncu_mad() { # size format caches
     for metric in gpu__time_duration.sum dram__bytes.sum; do
         timeout "$limit" ncu --clock-control none --cache-control $3 --csv --metrics $metric \
             "$ffmpeg" -nostdin -v error -init_hw_device cuda -f lavfi -i mandelbrot=s=$1 -frames:v $pairs \
-            -filter_complex "format=$2,split[m][r];[m]avgblur,hwupload[m2];[r]hwupload[r2];[m2][r2]mad_cuda" $null > "$tmp/ncu" 2>&1
+            -filter_complex "format=$2,split[m][r];[m]hflip,hwupload[m2];[r]hwupload[r2];[m2][r2]mad_cuda" $null > "$tmp/ncu" 2>&1
         if ! grep -q "$metric" "$tmp/ncu"; then
             fail "ncu of mad at $1" "$tmp/ncu"
             return 1
@@ -842,7 +842,7 @@ sanitize() {
             bliinds) sources="nv12:175x99 p010le:175x99 nv12:4x4 nv12:640x360"
                      graph="hwupload,bliinds_cuda=features=1" ;;
             mad)     sources="nv12:175x99 p010le:64x67 yuv444p:320x240"
-                     graph="split[m][r];[m]avgblur,hwupload[m2];[r]hwupload[r2];[m2][r2]mad_cuda" ;;
+                     graph="split[m][r];[m]hflip,hwupload[m2];[r]hwupload[r2];[m2][r2]mad_cuda" ;;
             ssim)    sources="nv12:175x99 p010le:175x99 nv12:16x16 yuv444p:1004x24 yuv444p16le:1004x24 p010le:2050x36"
                      graph="split[m][r];[m]gblur,hwupload[m2];[r]hwupload[r2];[m2][r2]ssim_cuda" ;;
             esac
