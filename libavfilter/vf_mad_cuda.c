@@ -192,12 +192,12 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *data)
 {
     MADCUDAContext *s = ctx->priv;
     const MADCUDAResult *result = data;
-    const uint64_t n = ff_quality_log_count(&s->common.log);
 
     if (!result)
         return 0;
     // the output may be gone before its last frames are scored
-    return ff_mad_score(&s->common, ctx, frame, n, s->pairs.fs.time_base,
+    return ff_mad_score(&s->common, ctx, frame, ff_quality_log_count(&s->common.log),
+                        s->pairs.fs.time_base,
                         ff_quality_width(frame), ff_quality_height(frame),
                         result->hi, result->lo);
 }

@@ -924,7 +924,7 @@ ncu_mad() { # size format caches
     for metric in gpu__time_duration.sum dram__bytes.sum; do
         timeout "$limit" ncu --clock-control none --cache-control $3 --csv --metrics $metric \
             "$ffmpeg" -nostdin -v error -init_hw_device cuda -f lavfi -i mandelbrot=s=$1 -frames:v $pairs \
-            -filter_complex "format=$2,split[m][r];[m]avgblur,format=$2,hwupload[m2];[r]hwupload[r2];[m2][r2]mad_cuda" $null > "$tmp/ncu" 2>&1
+            -filter_complex "format=$2,split[m][r];[m]hflip,hwupload[m2];[r]hwupload[r2];[m2][r2]mad_cuda" $null > "$tmp/ncu" 2>&1
         if ! grep -q "$metric" "$tmp/ncu"; then
             fail "ncu of mad at $1" "$tmp/ncu"
             return 1
@@ -975,7 +975,7 @@ sanitize() {
             deblock) sources="nv12:175x98 p010le:174x98 nv12:16x16 yuv444p:133x67 yuv444p16le:133x67 nv12:640x360"
                      graph="hwupload,split[a][b];[a]deblock_cuda[c];[b]deblock_cuda=planes=2:order=vertical:block=16,nullsink;[c]deblock_cuda" ;;
             mad)     sources="nv12:175x99 p010le:64x67 yuv444p:320x240"
-                     graph="split[m][r];[m]avgblur,format=FORMAT,hwupload[m2];[r]hwupload[r2];[m2][r2]mad_cuda" ;;
+                     graph="split[m][r];[m]hflip,hwupload[m2];[r]hwupload[r2];[m2][r2]mad_cuda" ;;
             ssim)    sources="nv12:175x99 p010le:175x99 nv12:16x16 yuv444p:1004x24 yuv444p16le:1004x24 p010le:2050x36"
                      graph="split[m][r];[m]gblur,format=FORMAT,hwupload[m2];[r]hwupload[r2];[m2][r2]ssim_cuda" ;;
             esac

@@ -2014,6 +2014,7 @@ END
 
 # Without cuFFT, and with something else of its name: no GPU is needed for that.
 mad_cuda_cufft(){
+    need cc || return 0
     parsed=mad_cuda
     for version in 12 11 10; do
         : > ${tmp}/libcufft.so.${version}
@@ -2021,7 +2022,6 @@ mad_cuda_cufft(){
     LD_LIBRARY_PATH=${tmp}
     export LD_LIBRARY_PATH
     fails -lavfi testsrc2=d=0.04,split[a][b]\;[a][b]mad_cuda ${to_null}
-    need cc || return 0
     echo "int cufftCreate;" | cc -x c -shared -o ${tmp}/libcufft.so.11 -
     fails -lavfi testsrc2=d=0.04,split[a][b]\;[a][b]mad_cuda ${to_null}
 }
