@@ -336,12 +336,13 @@ mad_agree() { # name
                     split($i, cpu, ":")
                     split($(i + 6), gpu, ":")
                     difference = gpu[2] - cpu[2]
-                    difference = difference < 0 ? -difference : difference
-                    if (cpu[1] != gpu[1] || gpu[2] !~ /^[0-9.]+$/ || difference > (i > 3 ? 1e-4 * cpu[2] + 1e-6 : 0)) {
+                    # relative, but for values near 0
+                    difference = (difference < 0 ? -difference : difference) / (cpu[2] + .01)
+                    if (cpu[1] != gpu[1] || gpu[2] !~ /^[0-9.]+$/ || difference > (i > 3 ? 1e-4 : 0)) {
                         print $i, $(i + 6)
                         bad = 1
-                    } else if (i > 3 && cpu[2] > 0 && difference / cpu[2] > worst) {
-                        worst = difference / cpu[2]
+                    } else if (i > 3 && difference > worst) {
+                        worst = difference
                     }
                 }
             }
