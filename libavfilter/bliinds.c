@@ -30,7 +30,6 @@
 
 #include "bliinds.h"
 #include "filters.h"
-#include "quality_frame.h"
 
 /// The reported values of a frame; the loss and the features come after them.
 enum {
@@ -142,21 +141,10 @@ int ff_bliinds_check_size(AVFilterContext *ctx, int width, int height)
     return 0;
 }
 
-static int is_full_range(const AVPixFmtDescriptor *desc)
-{
-    return desc->nb_components < 3 || !strncmp(desc->name, "yuvj", 4);
-}
-
 int ff_bliinds_black(const BLIINDSContext *s, const AVFrame *frame,
                      const AVPixFmtDescriptor *desc)
 {
-    int range = s->range;
-
-    if (range == AVCOL_RANGE_UNSPECIFIED)
-        range = frame->color_range;
-    if (range == AVCOL_RANGE_UNSPECIFIED)
-        range = is_full_range(desc) ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
-    return range == AVCOL_RANGE_MPEG ? 16 << (desc->comp[0].depth - 8) : 0;
+    return ff_quality_is_limited(s->range, frame, desc) ? 16 << (desc->comp[0].depth - 8) : 0;
 }
 
 int ff_bliinds_wanted(BLIINDSContext *s, const AVFilterContext *ctx, uint64_t *n)

@@ -35,6 +35,7 @@
 #include "bliinds_model.h"
 #include "bliinds_rr.h"
 #include "bliinds_sums.h"
+#include "quality_frame.h"
 #include "quality_log.h"
 
 #define BLIINDS_MIN_SIZE 4      ///< level 3 has one sample then
@@ -68,12 +69,7 @@ typedef struct BLIINDSContext {
  */
 #define BLIINDS_OPTIONS(type, member, flags)                                                                    \
     { "model",       "set the model: a built-in name or a file", offsetof(type, member.model_name), AV_OPT_TYPE_STRING, { .str = "vmaf_est1" }, 0, 0, flags }, \
-    { "range",       "set the range of the luma samples", offsetof(type, member.range), AV_OPT_TYPE_INT, { .i64 = AVCOL_RANGE_UNSPECIFIED }, 0, AVCOL_RANGE_NB - 1, flags, .unit = "range" }, \
-    {     "auto",    "as the frame says; gray and yuvj are full, others limited", 0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_UNSPECIFIED }, 0, 0, flags, .unit = "range" }, \
-    {     "limited", "black is 16 in 8 bits",  0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_MPEG }, 0, 0, flags, .unit = "range" }, \
-    {     "tv",      "black is 16 in 8 bits",  0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_MPEG }, 0, 0, flags, .unit = "range" }, \
-    {     "full",    "black is 0",             0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_JPEG }, 0, 0, flags, .unit = "range" }, \
-    {     "pc",      "black is 0",             0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_JPEG }, 0, 0, flags, .unit = "range" }, \
+    QUALITY_RANGE_OPTION(type, member.range, flags),                                                             \
     { "features",    "report the features too", offsetof(type, member.features), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1, flags }, \
     { "side_data",   "attach the score as user data unregistered SEI", offsetof(type, member.side_data), AV_OPT_TYPE_BOOL, { .i64 = 1 }, 0, 1, flags }, \
     { "n_subsample", "score one of every n frames", offsetof(type, member.n_subsample), AV_OPT_TYPE_INT, { .i64 = 1 }, 1, INT_MAX, flags }, \

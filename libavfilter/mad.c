@@ -17,7 +17,6 @@
  */
 
 #include <math.h>
-#include <string.h>
 
 #include "libavutil/avutil.h"
 #include "libavutil/dict.h"
@@ -98,23 +97,13 @@ int ff_mad_check_size(AVFilterContext *ctx, int main_width, int main_height,
     return 0;
 }
 
-static int is_full_range(const AVPixFmtDescriptor *desc)
-{
-    return desc->nb_components < 3 || !strncmp(desc->name, "yuvj", 4);
-}
-
 MADRange ff_mad_range(const MADContext *s, const AVFrame *frame,
                       const AVPixFmtDescriptor *desc)
 {
     const int up = desc->comp[0].depth - 8;
-    int range = s->range;
 
-    if (range == AVCOL_RANGE_UNSPECIFIED)
-        range = frame->color_range;
-    if (range == AVCOL_RANGE_UNSPECIFIED)
-        range = is_full_range(desc) ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
-    return range == AVCOL_RANGE_MPEG ? (MADRange){ 16 << up, 255. / 219 / (1 << up) }
-                                     : (MADRange){ 0, 1. / (1 << up) };
+    return ff_quality_is_limited(s->range, frame, desc) ? (MADRange){ 16 << up, 255. / 219 / (1 << up) }
+                                                        : (MADRange){ 0, 1. / (1 << up) };
 }
 
 double ff_mad_value(MADRange range, int sample)

@@ -41,6 +41,7 @@
 
 #include "avfilter.h"
 #include "mad_blocks.h"
+#include "quality_frame.h"
 #include "quality_log.h"
 
 #define MAD_MIN_SIZE 64
@@ -81,12 +82,7 @@ typedef struct MADRange {
  * @param member member of type MADContext of the filter's context
  */
 #define MAD_OPTIONS(type, member, flags)                                                                        \
-    { "range",       "set the range of the luma samples", offsetof(type, member.range), AV_OPT_TYPE_INT, { .i64 = AVCOL_RANGE_UNSPECIFIED }, 0, AVCOL_RANGE_NB - 1, flags, .unit = "range" }, \
-    {     "auto",    "as the frame says; gray and yuvj are full, others limited", 0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_UNSPECIFIED }, 0, 0, flags, .unit = "range" }, \
-    {     "limited", "black is 16 in 8 bits",  0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_MPEG }, 0, 0, flags, .unit = "range" }, \
-    {     "tv",      "black is 16 in 8 bits",  0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_MPEG }, 0, 0, flags, .unit = "range" }, \
-    {     "full",    "black is 0",             0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_JPEG }, 0, 0, flags, .unit = "range" }, \
-    {     "pc",      "black is 0",             0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_JPEG }, 0, 0, flags, .unit = "range" }, \
+    QUALITY_RANGE_OPTION(type, member.range, flags),                                                             \
     QUALITY_LOG_OPTIONS(type, member.log, flags)
 
 /// The option of those that have outputs for maps.

@@ -18,13 +18,50 @@
 
 /**
  * @file
- * The size of the picture in a frame.
+ * The size of the picture in a frame, and the range of its luma samples.
  */
 
 #ifndef AVFILTER_QUALITY_FRAME_H
 #define AVFILTER_QUALITY_FRAME_H
 
+#include <stddef.h>
+#include <string.h>
+
 #include "libavutil/frame.h"
+#include "libavutil/opt.h"
+#include "libavutil/pixdesc.h"
+#include "libavutil/pixfmt.h"
+
+/**
+ * The option of the range.
+ *
+ * @param member member of type int of the filter's context
+ */
+#define QUALITY_RANGE_OPTION(type, member, flags)                                                               \
+    { "range",       "set the range of the luma samples", offsetof(type, member), AV_OPT_TYPE_INT, { .i64 = AVCOL_RANGE_UNSPECIFIED }, 0, AVCOL_RANGE_NB - 1, flags, .unit = "range" }, \
+    {     "auto",    "as the frame says; gray and yuvj are full, others limited", 0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_UNSPECIFIED }, 0, 0, flags, .unit = "range" }, \
+    {     "limited", "black is 16 in 8 bits",  0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_MPEG }, 0, 0, flags, .unit = "range" }, \
+    {     "tv",      "black is 16 in 8 bits",  0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_MPEG }, 0, 0, flags, .unit = "range" }, \
+    {     "full",    "black is 0",             0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_JPEG }, 0, 0, flags, .unit = "range" }, \
+    {     "pc",      "black is 0",             0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_JPEG }, 0, 0, flags, .unit = "range" }
+
+/**
+ * Whether a frame's luma is of limited range.
+ *
+ * @param range the option
+ * @param desc  describes the frame's software format
+ */
+static inline int ff_quality_is_limited(int range, const AVFrame *frame,
+                                        const AVPixFmtDescriptor *desc)
+{
+    const int is_full = desc->nb_components < 3 || !strncmp(desc->name, "yuvj", 4);
+
+    if (range == AVCOL_RANGE_UNSPECIFIED)
+        range = frame->color_range;
+    if (range == AVCOL_RANGE_UNSPECIFIED)
+        return !is_full;
+    return range == AVCOL_RANGE_MPEG;
+}
 
 /// Width of the picture: cropping of frames on a GPU leaves the left and top.
 static inline int ff_quality_width(const AVFrame *frame)
