@@ -472,9 +472,10 @@ static DEVICE_INLINE void split_columns(float dst[5][5], const float *src, int w
 }
 
 /**
- * All blocks of a tile. A warp's first blocks of level 1 share rows with those
- * that it does next. The arithmetic is there only once, so that it stays in the
- * instruction cache whatever level each warp is at.
+ * All blocks of a tile. Blocks of level 1 do not share the rows that they have in
+ * common: that takes more registers than it is worth. The arithmetic is there
+ * only once, so that it stays in the instruction cache whatever level each warp
+ * is at.
  */
 template<typename T>
 static DEVICE_INLINE void tile_blocks(const BLIINDSCUDAParams &p, const Tile<T> &t,
@@ -500,9 +501,8 @@ static DEVICE_INLINE void tile_blocks(const BLIINDSCUDAParams &p, const Tile<T> 
             bx = tx * BLIINDS_TILE_W + tid % BLIINDS_TILE_W;
             by = ty * BLIINDS_TILE_H + tid / BLIINDS_TILE_W * rows + i;
             BLIINDS_UNROLL
-            for (int y = 0; y < BLIINDS_BLOCK; y++) {
+            for (int y = 0; y < BLIINDS_BLOCK; y++)
                 basis1(basis[y], p, src + y * W1);
-            }
             bliinds_columns(terms, basis);
             src += BLIINDS_STEP * W1;
         } else {
@@ -586,18 +586,16 @@ static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p)
     unsigned *total = &state->count[0][0][0];
     int4 *counts = (int4 *)count;
     uint64_t sums[NB_SUMS] = { 0, 0, 0, 0, 0, 0 };
+    // where one frame's tiles end the next one's begin: thread blocks have the same share
+    const int start = (blockIdx.x + blockIdx.y * (gridDim.x - p.nb_tiles % gridDim.x)) % gridDim.x;
+    const int step_x = gridDim.x % p.nb_tiles_x, step_y = gridDim.x / p.nb_tiles_x;
+    int tx = start % p.nb_tiles_x, ty = start / p.nb_tiles_x;
 
     for (int i = tid; i < nb_counts / 4; i += BLIINDS_TILE_THREADS) {
         int4 zero = { 0, 0, 0, 0 };
 
         counts[i] = zero;
     }
-
-    // where one frame's tiles end the next one's begin: thread blocks have the same share
-    const int start = (blockIdx.x + blockIdx.y * (gridDim.x - p.nb_tiles % gridDim.x)) % gridDim.x;
-
-    const int step_x = gridDim.x % p.nb_tiles_x, step_y = gridDim.x / p.nb_tiles_x;
-    int tx = start % p.nb_tiles_x, ty = start / p.nb_tiles_x;
 
 #pragma unroll 1
     for (int tile = start; tile < p.nb_tiles; tile += gridDim.x) {
