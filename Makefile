@@ -22,10 +22,7 @@ model:
 apply:
 	@scripts/overlay.sh apply
 
-unmodel:
-	@scripts/model.sh
-
-apply:
+unapply:
 	@scripts/overlay.sh unapply
 
 clean:

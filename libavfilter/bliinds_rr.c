@@ -347,6 +347,14 @@ int ff_bliinds_rr_find(BLIINDSRR *s, void *logctx, const BLIINDSRRFrame *encode,
                f->format.width, f->format.height, encode->format.width, encode->format.height);
         return s->error = AVERROR(EINVAL);
     }
+    if (f->format.limited != encode->format.limited) {
+        av_log(logctx, AV_LOG_ERROR, "A frame of %s range cannot be compared with the source's in "
+               "'%s', which is of %s range: write the source in the encode's range, with "
+               "scale=out_range=%s before the filter that has rr_write.\n",
+               range_name[encode->format.limited], s->read_path,
+               range_name[f->format.limited], range_name[encode->format.limited]);
+        return s->error = AVERROR(EINVAL);
+    }
     s->nb_matched++;
     s->nb_used += !f->used;
     f->used     = 1;

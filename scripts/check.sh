@@ -38,7 +38,7 @@ round_trip() { # src
         tar -C "$1" --exclude=.git -cf - . | tar -C "$copy" -xf -
     }
     overlay() {
-        FFMPEG_SRC=$copy "$scripts/overlay.sh" "$1"
+        make -s -C "$root" "$1" FFMPEG_SRC="$copy"
     }
     unchanged() {
         diff -rq --exclude=.git "$1" "$copy"

@@ -1078,6 +1078,7 @@ rr_errors(){
     ffmpeg -reinit_filter 0 -i ${tmp}/%d.pgm -vf bliinds=rr_read=${tmp}/rr:f=${tmp}/stats ${to_null} 2>&1 | rr_messages
     losses
     fails -i ${tmp}/1.pgm -vf loop=1:1,${gray}${bliinds}=rr_read=${tmp}/rr ${to_null} | sed "s,${tmp},folder,g"
+    fails -i ${tmp}/1.pgm -vf ${gray}${bliinds}=range=limited:rr_read=${tmp}/rr ${to_null} | sed "s,${tmp},folder,g"
     # which a new graph would write from its beginning
     ffmpeg -i ${tmp}/%d.pgm -vf scale=iw:ih,${gray}${bliinds}=rr_write=${tmp}/rr,scale=32:32 ${to_null} 2>&1 | rr_messages |
         sed -n '/REPLACED/p'
