@@ -10,7 +10,7 @@ ffmpeg=$(realpath "$1")
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-export FFMPEG=$ffmpeg PHOTOS=$tmp/photos VIDEOS=$tmp/videos WORK=$tmp/work \
+export FFMPEG=$ffmpeg PHOTOS=$tmp/photos VIDEOS=$tmp/videos WORK=$tmp/training \
     RESULTS=$tmp/results NAME=tiny
 
 check() { # what command...
@@ -35,17 +35,17 @@ resumes() {
     local group kept total
     setsid "$scripts/model.sh" > "$tmp/killed.log" 2>&1 &
     group=$!
-    until [ "$(find "$tmp/work/records" -name '*.json' 2> /dev/null | wc -l)" -ge 5 ]; do
+    until [ "$(find "$tmp/training/records" -name '*.json' 2> /dev/null | wc -l)" -ge 5 ]; do
         kill -0 $group 2> /dev/null || { cat "$tmp/killed.log" >&2; return 1; }
         sleep 0.2
     done
     kill -KILL -- -$group
     while kill -0 -- -$group 2> /dev/null; do sleep 0.1; done
     [ ! -e "$tmp/results/tiny.txt" ] || return
-    kept=$(find "$tmp/work/records" -name '*.json' | wc -l)
-    truncate -s 100 "$(find "$tmp/work/records" -name '*.json' | head -n 1)"
+    kept=$(find "$tmp/training/records" -name '*.json' | wc -l)
+    truncate -s 100 "$(find "$tmp/training/records" -name '*.json' | head -n 1)"
     "$scripts/model.sh" > "$tmp/first.log" 2>&1 || { cat "$tmp/first.log" >&2; return 1; }
-    total=$(find "$tmp/work/records" -name '*.json' | wc -l)
+    total=$(find "$tmp/training/records" -name '*.json' | wc -l)
     grep -q "$total of $total encodes measured, $((total - kept + 1)) of them new" "$tmp/first.log"
 }
 

@@ -1326,6 +1326,30 @@ ptx(){ # filter compiler flags
     fi
 }
 
+# Formats of CUDA frames, and the CPU's with the same samples. The first six are there
+# in all releases, and tests pass where the others are not.
+cuda_formats(){
+    cat << END
+nv12 yuv420p
+yuv420p yuv420p
+yuv444p yuv444p
+p010le yuv420p10le
+p016le yuv420p16le
+yuv444p16le yuv444p16le
+nv16 yuv422p
+yuv422p yuv422p
+p012le yuv420p12le
+p210le yuv422p10le
+p212le yuv422p12le
+p216le yuv422p16le
+yuv420p10le yuv420p10le
+yuv422p10le yuv422p10le
+yuv444p10le yuv444p10le
+yuv444p10msble yuv444p10le
+yuv444p12msble yuv444p12le
+END
+}
+
 # What FFmpeg says of formats that a release does not have as CUDA frames.
 not_there="Impossible to convert\|not have a common format\|nvalid pixel format\|nknown pixel format\|not supported"
 
@@ -1353,10 +1377,9 @@ same_ssims(){ # name
     same "$1, $(grep -c '^n:' ${tmp}/cpu) pairs" ${tmp}/cpu ${tmp}/gpu
 }
 
-# The first six are CUDA frames in all releases, the others pass where they are not.
 ssim_formats(){
     maybe=
-    while read -r format planar; do
+    cuda_formats | while read -r format planar; do
         test ${format} != nv16 || maybe=1
         for main in null avgblur=3 hflip negate; do
             if ssims testsrc2=s=320x240:d=0.2,scale=176:97,format=${planar},${main} \
@@ -1368,25 +1391,7 @@ ssim_formats(){
                 echo "${format} ${main}: failed"
             fi
         done
-    done << END
-nv12            yuv420p
-yuv420p         yuv420p
-yuv444p         yuv444p
-p010le          yuv420p10le
-p016le          yuv420p16le
-yuv444p16le     yuv444p16le
-nv16            yuv422p
-yuv422p         yuv422p
-p012le          yuv420p12le
-p210le          yuv422p10le
-p212le          yuv422p12le
-p216le          yuv422p16le
-yuv420p10le     yuv420p10le
-yuv422p10le     yuv422p10le
-yuv444p10le     yuv444p10le
-yuv444p10msble  yuv444p10le
-yuv444p12msble  yuv444p12le
-END
+    done
 }
 
 # One window, odd sizes, and both sides of what warps and thread blocks take. FFmpeg
@@ -1874,7 +1879,7 @@ mad_cuda_oracle(){ # distorted
     done
 }
 
-# Strips, thread blocks and sub-blocks end at other places in each.
+# Thread blocks and sub-blocks end at other places in each.
 mad_cuda_sizes(){
     for size in 64:64 65:67 80:96 131:64 163:243 451:300 640:360 1024:600; do
         for format in yuv444p yuv444p16le; do
@@ -1884,12 +1889,9 @@ mad_cuda_sizes(){
     done
 }
 
-# The first six are CUDA frames in all releases, the others pass where they are not.
 mad_cuda_formats(){
     maybe=
-    for format in nv12 yuv420p yuv444p p010le p016le yuv444p16le \
-                  nv16 yuv422p p012le p210le p212le p216le yuv420p10le yuv422p10le yuv444p10le \
-                  yuv444p10msble yuv444p12msble; do
+    cuda_formats | while read -r format planar; do
         test ${format} != nv16 || maybe=1
         if mads ${mad_main} ${mad_reference} ${format}; then
             mads_agree ${format}
@@ -2200,10 +2202,9 @@ same_smooths(){ # name
     same "$1, $(grep -c '^0' ${tmp}/cpu) frames" ${tmp}/cpu ${tmp}/gpu
 }
 
-# The first six are CUDA frames in all releases, the others pass where they are not.
 deblock_formats(){
     maybe=
-    while read -r format planar; do
+    { cuda_formats; echo yuva420p yuva420p; } | while read -r format planar; do
         test ${format} != nv16 || maybe=1
         for options in qf=127 qf=40:order=vertical; do
             if smooths 174:98 ${format} ${planar} ${options}; then
@@ -2214,26 +2215,7 @@ deblock_formats(){
                 echo "${format} ${options}: failed"
             fi
         done
-    done << END
-nv12            yuv420p
-yuv420p         yuv420p
-yuv444p         yuv444p
-p010le          yuv420p10le
-p016le          yuv420p16le
-yuv444p16le     yuv444p16le
-nv16            yuv422p
-yuv422p         yuv422p
-p012le          yuv420p12le
-p210le          yuv422p10le
-p212le          yuv422p12le
-p216le          yuv422p16le
-yuv420p10le     yuv420p10le
-yuv422p10le     yuv422p10le
-yuv444p10le     yuv444p10le
-yuv444p10msble  yuv444p10le
-yuv444p12msble  yuv444p12le
-yuva420p        yuva420p
-END
+    done
 }
 
 # Odd and tiny sizes, and both sides of what a warp takes. FFmpeg neither uploads

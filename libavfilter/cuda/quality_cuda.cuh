@@ -182,22 +182,6 @@ static DEVICE_INLINE uint64_t warp_sum(uint64_t value)
     return value;
 }
 
-/// The first lane's value, for all lanes of a warp.
-static DEVICE_INLINE unsigned broadcast32(unsigned value)
-{
-    unsigned ret;
-
-    asm volatile("shfl.sync.idx.b32 %0, %1, 0, 0x1f, 0xffffffff;" : "=r"(ret) : "r"(value));
-    return ret;
-}
-
-static DEVICE_INLINE uint64_t broadcast(uint64_t value)
-{
-    uint64_t high = broadcast32((unsigned)(value >> 32));
-
-    return high << 32 | broadcast32((unsigned)value);
-}
-
 /// Inclusive prefix sum over a warp.
 static DEVICE_INLINE unsigned warp_scan(unsigned value, int lane)
 {
