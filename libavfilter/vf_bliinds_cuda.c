@@ -41,7 +41,7 @@
 #include "video.h"
 
 /// Frames are scored in batches while their data takes no more bytes than this.
-#define MAX_BATCH_MEMORY (96 << 20)
+#define MAX_BATCH_MEMORY (128 << 20)
 
 #define DIV_UP(a, b) (((a) + (b) - 1) / (b))
 
@@ -110,21 +110,48 @@ static int split_pool(BLIINDSCUDAContext *s)
     return nb_chunks;
 }
 
+/// Thread blocks that share the tiles of each frame of a batch: as many as run at once.
+static int tile_thread_blocks(const BLIINDSCUDAContext *s, int nb_batch)
+{
+    return av_clip(s->cuda.nb_multiprocessors * BLIINDS_TILES_PER_SM / nb_batch,
+                   1, s->params.nb_tiles);
+}
+
+/**
+ * The size of a batch for which the thread blocks have the least to do for each
+ * frame: all do as many tiles as the one that does most.
+ *
+ * @param max largest that there is memory for
+ */
+static int best_batch(const BLIINDSCUDAContext *s, int max)
+{
+    int best = 1, least = DIV_UP(s->params.nb_tiles, tile_thread_blocks(s, 1));
+
+    for (int nb = 2; nb <= max; nb++) {
+        const int nb_tiles = DIV_UP(s->params.nb_tiles, tile_thread_blocks(s, nb));
+
+        if (nb_tiles * best < least * nb) {
+            best  = nb;
+            least = nb_tiles;
+        }
+    }
+    return best;
+}
+
 /// Enqueue the kernels of the batch.
 static int launch_batch(AVFilterContext *ctx)
 {
     BLIINDSCUDAContext *s = ctx->priv;
-    int nb_tiles, nb_chunks, ret;
+    int nb_chunks, ret;
     CUcontext dummy;
 
     if (!s->nb_batch)
         return 0;
-    nb_tiles  = DIV_UP(s->cuda.nb_multiprocessors * BLIINDS_TILES_PER_SM, s->nb_batch);
     nb_chunks = split_pool(s);
     ret = CHECK_CU(s->cuda.cu->cuCtxPushCurrent(s->cuda.hwctx->cuda_ctx));
     if (ret < 0)
         return ret;
-    if ((ret = launch(ctx, s->blocks, FFMIN(s->params.nb_tiles, nb_tiles), s->nb_batch,
+    if ((ret = launch(ctx, s->blocks, tile_thread_blocks(s, s->nb_batch), s->nb_batch,
                       BLIINDS_TILE_THREADS)) >= 0 &&
         (ret = launch(ctx, s->pool, s->nb_batch, nb_chunks, BLIINDS_POOL_THREADS)) >= 0)
         ret = launch(ctx, s->choose, BLIINDS_LEVELS * BLIINDS_NB_POOLED, s->nb_batch,
@@ -243,8 +270,8 @@ static int alloc_blocks(AVFilterContext *ctx, int width, int height)
 
     params->frame_size = FFALIGN(nb_blocks * sizeof(BLIINDSCUDABlock) +
                                  nb_listed * BLIINDS_NB_STATISTICS * sizeof(BLIINDSCUDAListed), 256);
-    s->max_batch = av_clip(MAX_BATCH_MEMORY / params->frame_size, 1,
-                           FFMIN(s->queue, BLIINDS_MAX_BATCH));
+    s->max_batch = best_batch(s, av_clip(MAX_BATCH_MEMORY / params->frame_size, 1,
+                                         FFMIN(s->queue, BLIINDS_MAX_BATCH)));
     ret = CHECK_CU(s->cuda.cu->cuMemAlloc(&s->block_memory, s->max_batch * params->frame_size));
     if (ret < 0)
         return ret;

@@ -26,18 +26,19 @@
  * A tile is 96x48 samples of luma: it owns 32x16 blocks of level 1, 16x8 of
  * level 2 and 8x4 of level 3. A thread block takes one tile after the other:
  * it loads the tile's samples with what its blocks reach beyond it, and makes
- * the tile's part of level 2, in shared memory. Then eight warps have two rows
- * of 32 blocks of level 1 each, and four warps, the upper ones, have the blocks
- * of level 2; the first of these goes on to level 3, which the other three have
- * made before. Coarse histograms for the choice of the worst 10 % stay in
- * shared memory over all tiles.
+ * the tile's part of level 2, in shared memory. Then all warps have two turns:
+ * eight have a row of 32 blocks of level 1 in each, and the other four, the upper
+ * ones, the blocks of level 2 in one of them; in the first, three of these make
+ * the tile's part of level 3, whose blocks the fourth has in the second. Coarse
+ * histograms for the choice of the worst 10 % stay in shared memory over all
+ * tiles.
  */
 #define NB_WARPS     (BLIINDS_TILE_THREADS / WARP_SIZE)
 #define UPPER_WARPS  4
 #define LEVEL1_WARPS (NB_WARPS - UPPER_WARPS)
 
-/// Times that the upper warps have blocks of level 2.
-#define LEVEL2_TURNS (BLIINDS_TILE_W / 2 * BLIINDS_TILE_H / 2 / (UPPER_WARPS * WARP_SIZE))
+/// Rows of blocks of level 1 that a warp has, one in each turn; then level 2 takes one.
+#define NB_TURNS (BLIINDS_TILE_H / LEVEL1_WARPS)
 
 #define TILE_SAMPLES_X (BLIINDS_STEP * BLIINDS_TILE_W)
 #define TILE_SAMPLES_Y (BLIINDS_STEP * BLIINDS_TILE_H)
@@ -478,37 +479,40 @@ static DEVICE_INLINE void split_columns(float dst[5][5], const float *src, int w
  * is at.
  */
 template<typename T>
-static DEVICE_INLINE void tile_blocks(const BLIINDSCUDAParams &p, const Tile<T> &t,
+static DEVICE_INLINE void tile_blocks(const BLIINDSCUDAParams &p, Tile<T> &t,
                                       BLIINDSCUDABlock *blocks,
                                       unsigned count[BLIINDS_LEVELS][BLIINDS_NB_POOLED][BLIINDS_BINS],
                                       uint64_t sums[NB_SUMS], int tx, int ty)
 {
     const int tid = threadIdx.x, upper = tid - LEVEL1_WARPS * WARP_SIZE;
-    const int rows = BLIINDS_TILE_H / LEVEL1_WARPS;
-    const int nb = upper < 0 ? rows : LEVEL2_TURNS + (upper < WARP_SIZE);
-    const T *src = &t.level1[BLIINDS_STEP * (tid / BLIINDS_TILE_W * rows) + HALO1 - 1]
+    const T *src = &t.level1[BLIINDS_STEP * (tid / BLIINDS_TILE_W * NB_TURNS) + HALO1 - 1]
                             [BLIINDS_STEP * (tid % BLIINDS_TILE_W) + HALO1 - 1];
 
 #pragma unroll 1
-    for (int i = 0; i < nb; i++) {
-        const int level = upper < 0 ? 0 : i < LEVEL2_TURNS ? 1 : 2;
+    for (int turn = 0; turn < NB_TURNS; turn++) {
+        const int level = upper < 0 ? 0 : turn == 0 || upper >= WARP_SIZE ? 1 : 2;
         float terms[5][5];
         int bx, by;
 
+        if (turn > 0) {
+            __syncthreads();
+        } else if (upper >= WARP_SIZE) {
+            make_level3(t, p, tx, ty);
+            continue;
+        }
         if (level == 0) {
             float basis[BLIINDS_BLOCK][5];
 
             bx = tx * BLIINDS_TILE_W + tid % BLIINDS_TILE_W;
-            by = ty * BLIINDS_TILE_H + tid / BLIINDS_TILE_W * rows + i;
+            by = ty * BLIINDS_TILE_H + tid / BLIINDS_TILE_W * NB_TURNS + turn;
             BLIINDS_UNROLL
             for (int y = 0; y < BLIINDS_BLOCK; y++)
                 basis1(basis[y], p, src + y * W1);
             bliinds_columns(terms, basis);
             src += BLIINDS_STEP * W1;
         } else {
-            const int thread = level == 1 ? upper + i * UPPER_WARPS * WARP_SIZE : upper;
             const int tile_w = BLIINDS_TILE_W >> level, tile_h = BLIINDS_TILE_H >> level;
-            const int cx = thread & (tile_w - 1), cy = thread / tile_w;
+            const int cx = upper & (tile_w - 1), cy = upper / tile_w;
             const int halo  = level == 1 ? HALO2 : HALO3;
             const int width = level == 1 ? W2 + 1 : W3 + 1;
             const int first = (BLIINDS_STEP * cy + halo - 1) * width + BLIINDS_STEP * cx + halo - 1;
@@ -516,8 +520,6 @@ static DEVICE_INLINE void tile_blocks(const BLIINDSCUDAParams &p, const Tile<T> 
             const float *low  = level == 1 ? t.level2.low[0]  : t.level3.low[0];
             float low_terms[5][5];
 
-            if (level == 2)
-                barrier_wait(1, UPPER_WARPS * WARP_SIZE);
             bx = tx * tile_w + cx;
             by = ty * tile_h + cy;
             split_columns(terms,     high + first, width);
@@ -607,11 +609,6 @@ static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p)
         __syncthreads();
         make_level2(s.t, p, frame.black, tx, ty);
         __syncthreads();
-        // made by all upper warps but the first, for the first
-        if (tid >= (LEVEL1_WARPS + 1) * WARP_SIZE) {
-            make_level3(s.t, p, tx, ty);
-            barrier_arrive(1, UPPER_WARPS * WARP_SIZE);
-        }
         tile_blocks(p, s.t, blocks, count, sums, tx, ty);
         tx += step_x;
         ty += step_y + (tx >= p.nb_tiles_x);

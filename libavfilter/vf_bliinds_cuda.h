@@ -100,7 +100,7 @@ typedef struct BLIINDSCUDAListed {
     uint32_t bits, count;
 } BLIINDSCUDAListed;
 
-#define BLIINDS_MAX_BATCH 4         ///< frames in a launch
+#define BLIINDS_MAX_BATCH 6         ///< frames in a launch
 
 typedef struct BLIINDSCUDAFrame {
     BLIINDS_DEVICE_PTR(const uint8_t) src;      ///< luma

@@ -131,19 +131,6 @@ static DEVICE_INLINE int count_leading_zeros(unsigned x)
     return ret;
 }
 
-/// @name A barrier of some of a thread block's warps: to reach it, or to wait as well
-/// @{
-static DEVICE_INLINE void barrier_arrive(int barrier, int nb_threads)
-{
-    asm volatile("barrier.arrive %0, %1;" :: "r"(barrier), "r"(nb_threads) : "memory");
-}
-
-static DEVICE_INLINE void barrier_wait(int barrier, int nb_threads)
-{
-    asm volatile("barrier.sync %0, %1;" :: "r"(barrier), "r"(nb_threads) : "memory");
-}
-/// @}
-
 /// All lanes of a warp are here, and see each other's writes to memory.
 static DEVICE_INLINE void sync_warp()
 {
