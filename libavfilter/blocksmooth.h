@@ -19,8 +19,10 @@
 
 /**
  * @file
- * Smoothing across an edge between blocks: the only copy of the arithmetic,
- * included by C and by CUDA C. Integers throughout, so all get the same bits.
+ * Smoothing across an edge between blocks. Integers throughout, so all get the
+ * same bits. The kernels share the limits and the places of edges, and do the
+ * arithmetic of blocksmooth_edge() for several lines at once, see
+ * vf_deblock_cuda.cu.
  *
  * The six samples across an edge are A B C | D E F, and x = D - C. Where C is
  * near B and D near E, both sides are flat and the step is likely the codec's:
@@ -74,10 +76,14 @@ BLOCKSMOOTH_INLINE BlockSmoothLimits blocksmooth_limits(int qf, int depth)
     return limits;
 }
 
-/// Whether n samples of a line have an edge at a place, and all it is smoothed from.
+/**
+ * Whether n samples of a line have an edge at a place, and all it is smoothed from.
+ *
+ * @param block a power of two
+ */
 BLOCKSMOOTH_INLINE int blocksmooth_is_edge(int at, int n, int block)
 {
-    return at > 0 && at % block == 0 && at + BLOCKSMOOTH_TAPS - BLOCKSMOOTH_BEFORE <= n;
+    return at > 0 && !(at & (block - 1)) && at + BLOCKSMOOTH_TAPS - BLOCKSMOOTH_BEFORE <= n;
 }
 
 /// @param v A B C D E F

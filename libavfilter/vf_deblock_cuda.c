@@ -61,6 +61,21 @@ AVFILTER_DEFINE_CLASS(deblock_cuda);
 extern const unsigned char ff_vf_deblock_cuda_ptx_data[];
 extern const unsigned int ff_vf_deblock_cuda_ptx_len;
 
+static DeblockCUDALimits lane_limits(int qf, int depth)
+{
+    const BlockSmoothLimits limits = blocksmooth_limits(qf, depth);
+    const int size      = DIV_UP(depth, 8);
+    const uint32_t top  = 1U << (32 / DEBLOCK_LANES(size) - 1), bias = 8 << depth;
+
+    return (DeblockCUDALimits){
+        .flat   = DEBLOCK_IN_LANES(size, top + limits.flat - 1),
+        .strong = { DEBLOCK_IN_LANES(size, top + limits.strong - 1 - bias),
+                    DEBLOCK_IN_LANES(size, top + limits.strong - 1 + bias) },
+        .weak   = { DEBLOCK_IN_LANES(size, top + limits.weak - 1 - bias),
+                    DEBLOCK_IN_LANES(size, top + limits.weak - 1 + bias) },
+    };
+}
+
 /// The planes of a frame, and which of their channels are to be smoothed.
 static DeblockCUDAParams describe(const BlockSmoothOptions *opt, const AVPixFmtDescriptor *desc,
                                   const AVFrame *dst, const AVFrame *src)
@@ -69,8 +84,9 @@ static DeblockCUDAParams describe(const BlockSmoothOptions *opt, const AVPixFmtD
     DeblockCUDAParams params = {
         .block          = opt->block,
         .vertical_first = opt->order == BLOCKSMOOTH_VERTICAL,
+        .depth          = depth,
         .shift          = desc->comp[0].shift,
-        .limits         = blocksmooth_limits(opt->qf, depth),
+        .limits         = lane_limits(opt->qf, depth),
     };
 
     for (int i = 0; i < desc->nb_components; i++) {
@@ -86,20 +102,19 @@ static DeblockCUDAParams describe(const BlockSmoothOptions *opt, const AVPixFmtD
         plane->h           = AV_CEIL_RSHIFT(src->height, is_chroma ? desc->log2_chroma_h : 0);
         plane->nb_channels = comp->step / sample_size;
         plane->channels   |= (opt->planes >> i & 1) << comp->offset / sample_size;
-        params.nb_planes   = FFMAX(params.nb_planes, comp->plane + 1);
     }
-    for (int i = 0; i < params.nb_planes; i++) {
+    for (int i = 0; i < DEBLOCK_MAX_PLANES; i++) {
         DeblockCUDAPlane *plane = &params.plane[i];
         // from half a cell outside of the picture
-        const int cells_x   = DIV_UP(plane->w + DEBLOCK_CELL / 2, DEBLOCK_CELL);
-        const int cells_y   = DIV_UP(plane->h + DEBLOCK_CELL / 2, DEBLOCK_CELL);
-        const int row_bytes = cells_x * DEBLOCK_CELL * plane->nb_channels * sample_size;
+        const int width  = (plane->w + DEBLOCK_CELL / 2) * plane->nb_channels * sample_size;
+        const int height = plane->h + DEBLOCK_CELL / 2;
 
-        plane->nb_warps_x = DIV_UP(row_bytes, 32 * 4);
-        plane->first_warp = params.nb_warps;
+        plane->first_row = params.nb_rows;
         // nothing changes in a plane that is left alone in place
-        if (plane->channels || plane->src != plane->dst)
-            params.nb_warps += plane->nb_warps_x * cells_y;
+        if (!plane->channels && plane->src == plane->dst)
+            continue;
+        params.nb_columns = FFMAX(params.nb_columns, DIV_UP(width, DEBLOCK_WORDS * 4));
+        params.nb_rows   += DIV_UP(height, DEBLOCK_WARPS * DEBLOCK_CELL);
     }
     return params;
 }
@@ -111,13 +126,13 @@ static int launch(AVFilterContext *ctx, DeblockCUDAParams *params, int depth)
     CUcontext dummy;
     int ret;
 
-    if (!params->nb_warps)
+    if (!params->nb_rows)
         return 0;
     ret = CHECK_CU(s->cuda.cu->cuCtxPushCurrent(s->cuda.hwctx->cuda_ctx));
     if (ret < 0)
         return ret;
     ret = CHECK_CU(s->cuda.cu->cuLaunchKernel(depth > 8 ? s->deblock_16 : s->deblock_8,
-                                              DIV_UP(params->nb_warps, DEBLOCK_WARPS), 1, 1,
+                                              params->nb_columns, params->nb_rows, 1,
                                               DEBLOCK_WARPS * 32, 1, 1, 0,
                                               s->cuda.hwctx->stream, args, NULL));
     CHECK_CU(s->cuda.cu->cuCtxPopCurrent(&dummy));

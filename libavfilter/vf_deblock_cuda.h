@@ -37,9 +37,26 @@
 #endif
 
 #define DEBLOCK_CELL  8             ///< samples along a side of a cell
-#define DEBLOCK_WARPS 4             ///< of a thread block
+#define DEBLOCK_WARPS 4             ///< of a thread block, one below the other
+#define DEBLOCK_WORDS 32            ///< of four bytes in a row of a warp
 
 #define DEBLOCK_MAX_PLANES 4
+
+/// Samples of 1 or 2 bytes that are worked on in one word, each in a lane of it.
+#define DEBLOCK_LANES(size) (2 / (int)(size))
+
+/// A number in each of them.
+#define DEBLOCK_IN_LANES(size, x) ((size) == 1 ? (x) * 0x00010001u : (x))
+
+/**
+ * Limits of BlockSmoothLimits in all lanes, for the top bit of a lane to tell
+ * whether a value is below: it is where limit - 1 - value is not negative, and
+ * the top bit was added.
+ */
+typedef struct DeblockCUDALimits {
+    uint32_t flat;
+    uint32_t strong[2], weak[2];            ///< for a step with a bias of 8 << depth: added, and subtracted
+} DeblockCUDALimits;
 
 typedef struct DeblockCUDAPlane {
     DEBLOCK_DEVICE_PTR(const uint8_t) src;
@@ -48,17 +65,17 @@ typedef struct DeblockCUDAPlane {
     int w, h;                               ///< samples of a channel
     int nb_channels;                        ///< 2 where components are interleaved
     int channels;                           ///< bit mask of those to smooth
-    int nb_warps_x;                         ///< side by side
-    int first_warp;
+    int first_row;                          ///< of the rows of thread blocks of all planes
 } DeblockCUDAPlane;
 
 typedef struct DeblockCUDAParams {
     DeblockCUDAPlane plane[DEBLOCK_MAX_PLANES];
-    int nb_planes, nb_warps;
+    int nb_columns, nb_rows;                ///< thread blocks that all planes take
     int block;
     int vertical_first;
+    int depth;                              ///< of a value
     int shift;                              ///< right shift from a sample to its value
-    BlockSmoothLimits limits;
+    DeblockCUDALimits limits;
 } DeblockCUDAParams;
 
 #endif /* AVFILTER_DEBLOCK_CUDA_H */
