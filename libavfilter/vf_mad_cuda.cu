@@ -356,9 +356,9 @@ static DEVICE_INLINE double block_sum(double *shared, double value)
     for (int n = MAD_POOL_THREADS / 2; n; n /= 2) {
         __syncthreads();
         if (i < n)
-            shared[i] += shared[i + n];
+            shared[i] = value += shared[i + n];
     }
-    return i ? 0 : shared[0];
+    return value;
 }
 
 extern "C" {
