@@ -62,6 +62,7 @@ typedef struct BLIINDSCUDAContext {
     BLIINDSCUDAParams params;           ///< for width x height, and the batch
     int max_batch, nb_batch;            ///< frames that one launch may take, and has
     CUfunction blocks;                  ///< for the batch's format
+    int failed;                         ///< a frame could not be scored: nor can those behind it
 } BLIINDSCUDAContext;
 
 #define OFFSET(x) offsetof(BLIINDSCUDAContext, x)
@@ -399,6 +400,7 @@ static int deliver(AVFilterContext *ctx, int max_left, int pass_on)
             read_result(sums, result);
             ret = ff_bliinds_score(&s->common, ctx, frame, n, sums);
             if (ret < 0) {
+                s->failed = 1;
                 av_frame_free(&frame);
                 return ret;
             }
@@ -470,7 +472,8 @@ static av_cold void uninit(AVFilterContext *ctx)
     BLIINDSCUDAContext *s = ctx->priv;
 
     // nobody takes these frames any more, but the logs have them
-    deliver(ctx, 0, 0);
+    if (!s->failed)
+        deliver(ctx, 0, 0);
     ff_bliinds_uninit(&s->common, ctx);
     free_device_memory(ctx);
     ff_quality_cuda_close(&s->cuda, ctx);
