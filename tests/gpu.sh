@@ -7,7 +7,8 @@
 # bits, the first HEVC and the first H.264 one are timed. What is done:
 #
 #   CHECKS=1    scores of the GPU are those of the CPU, byte by byte
-#   TIMES=1     frames per second, start-up, memory, and the host's time
+#   TIMES=1     frames per second, start-up, memory, and the host's time; of
+#               bliinds_cuda also parts: TIMES="one ten seven beside start memory"
 #   NCU=1       time of the GPU per frame, by Nsight Compute
 #   SANITIZE=1  compute-sanitizer's four tools
 #   SOAK=1      100,000 frames, and 200 filters in a row, in constant memory
@@ -731,25 +732,33 @@ memory_of() { # instances
     wait
 }
 
+# Whether a part of the timings is asked for.
+part() { # name
+    case " $TIMES " in
+    *" 1 "* | *" $1 "*) ;;
+    *) return 1 ;;
+    esac
+}
+
 timings() {
     loop="$decode -stream_loop -1 -i"
     end="-an -frames:v $frames $null"
     fewer=$((frames / 3))
-    for clip in $hevc $h264; do
+    for clip in $(part one && echo $hevc $h264); do
         compare "one stream, $(basename "$clip")" one 1 1 "$frames" $loop "$clip" -vf @ $end
     done
-    for clip in $hevc $h264; do
+    for clip in $(part ten && echo $hevc $h264); do
         compare "ten processes, $(basename "$clip")" ten 1 10 $fewer $loop "$clip" -vf @ -an -frames:v $fewer $null
     done
-    for clip in $hevc $h264; do
+    for clip in $(part seven && echo $hevc $h264); do
         inputs='' outputs=''
         for i in 0 1 2 3 4 5 6; do
             inputs="$inputs $loop $clip"
-            outputs="$outputs -map $i:v -vf @ -frames:v $fewer $null"
+            outputs="$outputs -map $i:v -vf @ -frames:v $frames $null"
         done
-        compare "seven inputs in one process, $(basename "$clip")" seven 7 1 $fewer $inputs $outputs
+        compare "seven inputs in one process, $(basename "$clip")" seven 7 1 $frames $inputs $outputs
     done
-    for clip in ${hevc:-$h264}; do
+    for clip in $(part beside && echo ${hevc:-$h264}); do
         format=$(clip_format "$clip")
         single "queue=1, one wait per frame" "$frames" $loop "$clip" -vf bliinds_cuda=queue=1 $end
         end="-an -frames:v $fewer $null"
@@ -757,7 +766,7 @@ timings() {
         single "CPU filter on NVDEC frames, hwdownload" $fewer $loop "$clip" -vf "hwdownload,format=$format,bliinds" $end
     done
 
-    for clip in ${hevc:-$h264}; do
+    for clip in $(part start && echo ${hevc:-$h264}); do
         print=metadata=add:key=a:value=b,metadata=print:file=-:direct=1
         one="$decode -i $clip -an -frames:v 1"
         row "first frame, without (seconds)" "$(first_frame $one -vf $print $null)"
@@ -766,6 +775,7 @@ timings() {
             "$(CUDA_CACHE_DISABLE=1; export CUDA_CACHE_DISABLE; first_frame $one -vf bliinds_cuda=queue=1,$print $null)"
     done
 
+    part memory || return 0
     none=$(memory_of 0) one=$(memory_of 1) four=$(memory_of 4)
     row "GPU memory at 1920x1080, with 0, 1 and 4 instances (MiB)" "$none $one $four"
     row "of which an instance beyond the frames (MiB)" "$(calc %.1f "($four - $one) / 3") more, $(calc %d "$one - $none") the first"
@@ -781,7 +791,7 @@ deblock_timings() {
     compared=bliinds_cuda
 }
 
-# Pairs per second of two decoded streams, and with them compared.
+# Frames per second of two streams that are decoded, and with them compared.
 ssim_timings() {
     fewer=$((frames / 3))
     for clip; do
@@ -792,14 +802,14 @@ ssim_timings() {
         rm -f "$tmp/pair".*
         run=0
         while [ $run -lt "$runs" ]; do
-            timed pair.without 1 1 "$frames" $two $alone
-            timed pair.with 1 1 "$frames" $two -filter_complex [0:v][1:v]ssim_cuda -frames:v "$frames" $null
+            timed pair.without 2 1 "$frames" $two $alone
+            timed pair.with 2 1 "$frames" $two -filter_complex [0:v][1:v]ssim_cuda -frames:v "$frames" $null
             run=$((run + 1))
         done
         without=$(fps_of pair.without) with=$(fps_of pair.with)
         cpu=$(calc %.1f "$(median < "$tmp/pair.with.cpu") - $(median < "$tmp/pair.without.cpu")")
         row "ssim_cuda, two streams in one process, $name" \
-            "$without pairs/s without, $with with: $(calc %.1f "100 * $with / ($without ? $without : 1)") %; host $cpu us/pair"
+            "$without frames/s without, $with with: $(calc %.1f "100 * $with / ($without ? $without : 1)") %; host $cpu us/pair"
         down="hwdownload,format=$format,format=$(planar_of $format)"
         single "ssim on NVDEC frames, two hwdownloads, $name" $fewer $two \
             -filter_complex "[0:v]${down}[a];[1:v]${down}[b];[a][b]ssim" -frames:v $fewer $null
@@ -831,6 +841,17 @@ mad_timings() {
     done
 }
 
+# A clip that is read again and again starts the decoder anew each time: a long one
+# of the same frames, which seldom does, is what is timed.
+lengthen() { # clip
+    mkdir -p "$tmp/long"
+    if ff -stream_loop -1 -i "$1" -map 0:v -c copy -frames:v 1500 "$tmp/long/$(basename "$1")"; then
+        echo "$tmp/long/$(basename "$1")"
+    else
+        echo "$1"
+    fi
+}
+
 # ---- time of the GPU ----
 
 # The y dimension of most kernels is the number of frames that they work on.
@@ -853,7 +874,8 @@ ncu_sum() { # title
             gsub(/[()]/, "", size)
             split(size, grid, /[, ]+/)
             time[name] += value * (unit ~ /^n/ ? .001 : unit ~ /^m/ ? 1000 : 1)
-            if (name !~ /_pool$/ && (frames[name] += grid[2]) > n)
+            # a launch of deblock has one frame, others as many as rows of thread blocks
+            if (name !~ /_pool$/ && (frames[name] += name ~ /^deblock/ ? 1 : grid[2]) > n)
                 n = frames[name]
         }
         END {
@@ -911,7 +933,7 @@ ncu_times() {
     for clip in $hevc $h264; do
         for size in 1920:1080 3840:2160; do
             ncu_time bliinds "bliinds: GPU time per frame, $(basename "$clip") at $size" none \
-                $decode -i "$clip" -an -frames:v 24 -vf scale_cuda=$size,bliinds_cuda $null || return
+                $decode -stream_loop -1 -i "$clip" -an -frames:v 95 -vf scale_cuda=$size,bliinds_cuda $null || return
         done
     done
 }
@@ -1034,7 +1056,8 @@ constant() { # name allowed-KiB
 soak() {
     if watched 1 -f lavfi -i testsrc2=s=320x240:r=25 -vf "format=nv12,hwupload_cuda,bliinds_cuda=f=$tmp/g" \
             -frames:v 100000 $null && [ "$(wc -l < "$tmp/g")" -ge 100000 ]; then
-        constant "100,000 frames" 8192
+        # the log's values are 5 MB, and twice that while they are moved
+        constant "100,000 frames" 12288
     else
         fail "100,000 frames: $(wc -l < "$tmp/g") lines" "$tmp/err"
     fi
@@ -1064,6 +1087,10 @@ for clip; do
     h264) h264=${h264:-$clip} ;;
     esac
 done
+if [ -n "${TIMES:-}" ]; then
+    hevc=${hevc:+$(lengthen "$hevc")}
+    h264=${h264:+$(lengthen "$h264")}
+fi
 for filter in $filters; do
     case $filter in
     bliinds) [ -z "${CHECKS:-}" ] || checks "$@"

@@ -142,7 +142,7 @@ fate-bliinds-rr-round fate-bliinds-cuda-rr-round: RR_NEED = SCALE_FILTER
 fate-bliinds-rr-blur fate-bliinds-cuda-rr-blur: RR_NEED = GBLUR_FILTER
 fate-bliinds-rr-match fate-bliinds-cuda-rr-match: RR_NEED = SETTB_FILTER SETPTS_FILTER SELECT_FILTER FPS_FILTER FRAMESTEP_FILTER
 fate-bliinds-rr-errors fate-bliinds-cuda-rr-errors: RR_NEED = LOOP_FILTER SCALE_FILTER
-fate-bliinds-rr-live fate-bliinds-cuda-rr-live: RR_NEED = FFV1_ENCODER FFV1_DECODER
+fate-bliinds-rr-live fate-bliinds-cuda-rr-live: RR_NEED = RAWVIDEO_ENCODER RAWVIDEO_DECODER
 $(FATE_BLIINDS_RR) $(FATE_BLIINDS_CUDA_RR): RUN = rr_$(lastword $(subst -, ,$@))
 
 FATE_BLIINDS += fate-bliinds-memory
