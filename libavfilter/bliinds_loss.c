@@ -27,17 +27,27 @@
 #define FLOOR 429496730
 
 /**
- * The loss is slope * sqrt(d) + offset + noise * n. d is the mean drop of energy
- * of these bands: the low one at full size, the middle one at half and the high
- * one at a quarter. What has more energy than in the source has not dropped. n
- * is the standard deviation of the noise that came in, in 8-bit steps.
+ * The loss is soft * s * r(m) + low * r(l) + high * r(h) + noise * n.
  *
- * tools/train/loss.py is the same in numpy, and makes the constants.
+ * m, l and h are the mean drops of energy of three bands each: the main ones, one
+ * of each level, that lie close to each other in frequency, the lowest and the
+ * highest ones of all levels. What has more energy than in the source has not
+ * dropped. r() is a square root whose slope is finite at 0. s is how soft the
+ * source is: how much its energy falls from the lowest to the highest band of the
+ * last level. n is the standard deviation of the noise that came in, in 8-bit steps.
+ *
+ * tools/train/loss.py is the same in numpy, and makes the factors.
  */
 static const struct {
-    int band[3];
-    double slope, offset, noise;
-} fit = { { 0 * 3 + 0, 1 * 3 + 1, 2 * 3 + 2 }, 69.9, -4.3, 1.74 };
+    double soft, low, high, noise;
+} factor = { 7.19, 54.11, 5.71, 1.72 };
+
+static const uint8_t main_band[] = { 0 * 3 + 0, 1 * 3 + 1, 2 * 3 + 2 };
+static const uint8_t low_band[]  = { 0 * 3 + 0, 1 * 3 + 0, 2 * 3 + 0 };
+static const uint8_t high_band[] = { 0 * 3 + 2, 1 * 3 + 2, 2 * 3 + 2 };
+
+/// Drop of energy, in log2, below which it tells little.
+#define KNEE 0.015
 
 /**
  * log2 of 32.32 fixed point that is not 0, in units of 1 / BLIINDS_ENERGY_ONE:
@@ -97,12 +107,24 @@ static double added_noise(const BLIINDSEnergies *source, const BLIINDSEnergies *
     return sqrt(FFMAX(least - (most - least) / 2, 0));
 }
 
-double ff_bliinds_loss(const BLIINDSEnergies *source, const BLIINDSEnergies *encode)
+/// The root of the mean drop of three bands.
+static double drop_root(const BLIINDSEnergies *source, const BLIINDSEnergies *encode,
+                        const uint8_t band[3])
 {
     int drop = 0;
 
-    for (int i = 0; i < FF_ARRAY_ELEMS(fit.band); i++)
-        drop += FFMAX(0, source->band[fit.band[i]] - encode->band[fit.band[i]]);
-    return av_clipd(fit.slope * sqrt(drop / (FF_ARRAY_ELEMS(fit.band) * (double)BLIINDS_ENERGY_ONE)) +
-                    fit.offset + fit.noise * added_noise(source, encode), 0, 100);
+    for (int i = 0; i < 3; i++)
+        drop += FFMAX(0, source->band[band[i]] - encode->band[band[i]]);
+    return sqrt(drop / (3. * BLIINDS_ENERGY_ONE) + KNEE) - sqrt(KNEE);
+}
+
+double ff_bliinds_loss(const BLIINDSEnergies *source, const BLIINDSEnergies *encode)
+{
+    const int soft = FFMAX(0, source->band[low_band[2]] - source->band[high_band[2]]);
+
+    return av_clipd(factor.soft  * drop_root(source, encode, main_band) *
+                    (soft / (double)BLIINDS_ENERGY_ONE) +
+                    factor.low   * drop_root(source, encode, low_band) +
+                    factor.high  * drop_root(source, encode, high_band) +
+                    factor.noise * added_noise(source, encode), 0, 100);
 }

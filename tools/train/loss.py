@@ -1,19 +1,33 @@
 # The reduced-reference loss, as libavfilter/bliinds_loss.c has it: constants and figures.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 import numpy as np
+from scipy import optimize
 
 import fit
 
 BAND_COLUMNS = [fit.FEATURES.index(name) for name in fit.BANDS]
 
-# Per level one band: low at full size, middle at half, high at a quarter: they lie close
-# to each other in frequency, where what coding takes away tells most.
-DROP = (fit.BANDS.index('L1.band1'), fit.BANDS.index('L2.band2'), fit.BANDS.index('L3.band3'))
+# Bands of the three drops. The main ones, low at full size, middle at half and high at a
+# quarter, lie close to each other in frequency, where what coding takes away tells most.
+MAIN = [fit.BANDS.index(name) for name in ('L1.band1', 'L2.band2', 'L3.band3')]
+LOW = [fit.BANDS.index(level + '.band1') for level in fit.LEVELS]
+HIGH = [fit.BANDS.index(level + '.band3') for level in fit.LEVELS]
+
+KNEE = 0.015    # of log2, below which a drop tells little
 
 
-def drop(source, encode):
-    """Per frame, the mean energy that is gone in the three bands, in log2."""
-    return np.maximum(0, source[:, DROP] - encode[:, DROP]).mean(1)
+def root(drop):
+    """A square root whose slope is finite at 0."""
+    return np.sqrt(drop + KNEE) - np.sqrt(KNEE)
+
+
+def drops(source, encode):
+    """Per frame, what the drops of energy in the bands tell. The main drop counts for more
+    the softer the source is, that is, the steeper its energy falls with frequency."""
+    drop = np.maximum(0, source - encode)
+    soft = np.maximum(0, source[:, LOW[2]] - source[:, HIGH[2]])
+    return np.stack([soft * root(drop[:, MAIN].mean(1)), root(drop[:, LOW].mean(1)),
+                     root(drop[:, HIGH].mean(1))], 1)
 
 
 def noise(source, encode):
@@ -26,32 +40,32 @@ def noise(source, encode):
 
 
 def terms(data):
-    """sqrt(drop) and noise of each record, meaned over its frames, and which have a source."""
-    result = np.zeros((len(data.y), 2))
+    """Drops and noise of each record, meaned over its frames, and which have a source."""
+    result = np.zeros((len(data.y), 4))
     source = data.sources()
     for i, s in enumerate(source):
         if s >= 0:
             n = min(len(data.frames[s]), len(data.frames[i]))
             pair = [data.frames[j][:n][:, BAND_COLUMNS] for j in (s, i)]
-            result[i] = np.sqrt(drop(*pair)).mean(), noise(*pair).mean()
+            result[i] = [*drops(*pair).mean(0), noise(*pair).mean()]
     is_source = data.is_family('source', 'source_10')
     return result, (source >= 0) & ~is_source
 
 
 def fit_constants(x, y, weight, encodes, noisy):
-    """Scale, offset and the factor of the noise. The last is fitted to noise alone, with
-    the others held, so that it does not change what encodes get."""
-    e = encodes
-    offset, w = fit.ridge(x[e, :1], y[e], weight[e], 1e-6)
-    rest = y[noisy] - np.maximum(0, offset + x[noisy, 0] * w[0])
-    factor = (weight[noisy] * x[noisy, 1]) @ rest / ((weight[noisy] * x[noisy, 1]) @ x[noisy, 1]) \
-        if noisy.any() else 0
-    return w[0], offset, factor
+    """Factors of the drops and of the noise. The first are not below 0, so that no loss of
+    energy reads as a gain. The last is fitted to noise alone, with the others held, so that
+    it does not change what encodes get."""
+    root_weight = np.sqrt(weight[encodes])
+    factors, _ = optimize.nnls(x[encodes, :3] * root_weight[:, None], y[encodes] * root_weight)
+    added = x[noisy, 3]
+    rest = y[noisy] - x[noisy, :3] @ factors
+    factor = (weight[noisy] * added) @ rest / ((weight[noisy] * added) @ added) if noisy.any() else 0
+    return np.array([*factors, factor])
 
 
 def predict(x, constants):
-    scale, offset, factor = constants
-    return np.clip(offset + scale * x[:, 0] + factor * x[:, 1], 0, 100)
+    return np.clip(x @ constants, 0, 100)
 
 
 def left_out(x, data, weight, encodes, noisy):
