@@ -24,6 +24,7 @@ FFMPEG_CONFIGURE=...  more flags for FFmpeg's configure
 PROFILE=lean|full     what make build builds (default lean)
 PREFIX=dir            where make install installs
 NAME=word             what make model calls its model (default model)
+LICENCE=text          of what make model makes, for the model file (default not stated)
 JOBS=n                how many encodes make model makes at a time (default: one a core)
 FFMPEG=program        an FFmpeg with our filter for make model, instead of a build of its own
 CACHE=dir             where downloads are kept (default build/cache)

@@ -49,7 +49,9 @@ arguments=(--ffmpeg "$(realpath "$ffmpeg")" --work "$work" --results "$results")
 [ -z "${PHOTOS:-}" ] || arguments+=(--photos "$PHOTOS")
 [ -z "${VIDEOS:-}" ] || arguments+=(--videos "$VIDEOS")
 [ -z "${NAME:-}" ] || arguments+=(--name "$NAME")
+[ -z "${LICENCE:-}" ] || arguments+=(--licence "$LICENCE")
 [ -z "${JOBS:-}" ] || arguments+=(--jobs "$JOBS")
-"$python" "$root/tools/train/train.py" "${arguments[@]}"
+# One thread, so that sums are made in one order and the model has the same bytes each time.
+OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 "$python" "$root/tools/train/train.py" "${arguments[@]}"
 say "in $results: $(cd "$results" && ls -m)"
 say "use it: ffmpeg -i in.mp4 -an -vf bliinds=model=$results/${NAME:-model}.txt -f null -"

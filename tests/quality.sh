@@ -536,7 +536,7 @@ model_errors(){
     symmetric 3 -1     | model_error asymmetric
     symmetric 2 -1.001 | model_error asymmetric-target
     { echo "${head_lines}"; head -c 1100000 /dev/zero; }            | model_error zeros
-    for name in ${tmp}/none ${tmp} vmaf_est12; do
+    for name in ${tmp}/none ${tmp} vmaf_est23; do
         fails -i ${pictures}/rose_70x46.pgm -vf bliinds=model=${name} ${to_null} |
             sed "/^\[FILE/d;s,${tmp},folder,;s/: .*:/: WHY:/"
     done

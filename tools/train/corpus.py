@@ -9,8 +9,9 @@ import ff
 PHOTO_TYPES = ('.jpg', '.jpeg', '.png', '.tif', '.tiff', '.pgm', '.ppm', '.bmp')
 VIDEO_TYPES = ('.mp4', '.mkv', '.mov', '.avi', '.webm', '.y4m', '.ts', '.mpg', '.ogv')
 
-# Long sides in turn, so that the model sees several sizes. Whatever was compressed
-# before loses its traces when it is made smaller by SHRINK or more.
+# Long sides, so that the model sees several sizes: a photograph has all that it is large
+# enough for, shots have one in turn. Whatever was compressed before loses its traces when
+# it is made smaller by SHRINK or more.
 PHOTO_SIDES = (640, 960, 1280)
 VIDEO_SIDES = (640, 854, 1280)
 SHRINK = 2
@@ -21,19 +22,20 @@ SHOT_DISTANCE = 4       # seconds between shots where no cut tells them apart
 
 
 class Content:
-    """A photograph or a shot: name, group and where it comes from.
+    """A photograph in one size or a shot: name, group and where it comes from.
 
-    Contents of one group (the shots of a file, the files of a folder inside of the
-    given one) are left out of the fit together.
+    Contents of one group (the sizes of a photograph, the shots of a file, the files of
+    a folder inside of the given one) are left out of the fit together.
     """
 
-    def __init__(self, name, group, kind, path, start, index):
+    def __init__(self, name, group, kind, path, start, index, size):
         self.name = name
         self.group = group
         self.kind = kind        # 'photo' or 'video'
         self.path = path
         self.start = start      # seconds
         self.index = index      # among its kind
+        self.size = size        # width and height of its frames
 
 
 def files(folder, types):
@@ -51,11 +53,20 @@ def plain(path, folder):
     return name, relative.split(os.sep)[0] if os.sep in relative else name
 
 
+def resized(width, height, long_side):
+    return tuple(max(2, int(side * long_side / max(width, height) / 2 + 0.5) * 2)
+                 for side in (width, height))
+
+
 def photos(folder):
     found = []
     for path in files(folder, PHOTO_TYPES):
         name, _ = plain(path, folder)
-        found.append(Content('photo_' + name, 'photo_' + name, 'photo', path, 0, len(found)))
+        size = ff.size(path)
+        most = max(size) // SHRINK
+        for side in [s for s in PHOTO_SIDES if s <= most] or [most]:
+            found.append(Content('photo_%s_%d' % (name, side), 'photo_' + name, 'photo', path,
+                                 0, len(found), resized(*size, side)))
     return found
 
 
@@ -80,30 +91,22 @@ def videos(folder):
     found = []
     for path in files(folder, VIDEO_TYPES):
         name, group = plain(path, folder)
+        size = ff.size(path)
         for i, start in enumerate(shots(path)):
+            side = max(size)    # a small clip is taken as it is: choose good ones
+            if side >= SHRINK * VIDEO_SIDES[0]:
+                side = min(VIDEO_SIDES[len(found) % len(VIDEO_SIDES)], side // SHRINK)
             found.append(Content('video_%s_%d' % (name, i), 'video_' + group, 'video', path,
-                                 start, len(found)))
+                                 start, len(found), resized(*size, side)))
     # the first shots of all before the second ones: what there is at any time is spread well
     return sorted(found, key=lambda c: (int(c.name.rsplit('_', 1)[1]), c.index))
 
 
-def frame_size(content, width, height):
-    """Width, height and filter of a content's frames."""
-    sides = PHOTO_SIDES if content.kind == 'photo' else VIDEO_SIDES
-    long_side = max(width, height)
-    target = sides[content.index % len(sides)]
-    if content.kind == 'photo' or long_side >= SHRINK * sides[0]:
-        target = min(target, long_side // SHRINK)
-    else:
-        target = long_side      # a small clip is taken as it is: choose good ones
-    w, h = (max(2, int(side * target / long_side / 2 + 0.5) * 2) for side in (width, height))
-    return w, h, 'scale=%d:%d:flags=lanczos+accurate_rnd:out_range=limited' % (w, h)
-
-
 def reference(content, folder, ten_bit=False):
     """Makes the lossless file of a content, unless it is there: (path, key, width, height)."""
-    width, height, chain = frame_size(content, *ff.size(content.path))
-    chain += ',format=%s,setsar=1' % ('yuv420p10' if ten_bit else 'yuv420p')
+    width, height = content.size
+    chain = 'scale=%d:%d:flags=lanczos+accurate_rnd:out_range=limited,format=%s,setsar=1' % (
+        width, height, 'yuv420p10' if ten_bit else 'yuv420p')
     frames = 1 if content.kind == 'photo' else SHOT_FRAMES
     with open(content.path, 'rb') as file:
         key = hashlib.sha256(file.read())

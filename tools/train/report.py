@@ -6,6 +6,7 @@ import subprocess
 
 import numpy as np
 
+import ff
 import fit
 
 ENCODERS = ('x264', 'x265', 'av1', 'vp9', 'mpeg2', 'mjpeg')
@@ -17,7 +18,7 @@ def number(value):
     return '%.9g' % value
 
 
-def write_model(path, fields, constant, weights, sigma, frames, frame_weight):
+def write_model(path, data, fields, constant, weights, sigma, frames, frame_weight):
     """The file of doc/model-format.md, in the form of weights."""
     frame_weight = frame_weight / frame_weight.sum()
     mean = frame_weight @ frames
@@ -31,7 +32,8 @@ def write_model(path, fields, constant, weights, sigma, frames, frame_weight):
     order = np.argsort(distance)
     share = np.cumsum(frame_weight[order])
 
-    lines = ['bliinds-model 1', '# Format: see doc/model-format.md. Made by `make model`.']
+    lines = ['bliinds-model 1', '# Format: see doc/model-format.md. Made by `make model`, of FFmpeg %s,' %
+             ff.version(), '# out of %d records whose SHA-256 is' % len(data.records), '# ' + data.digest()]
     lines += ['%-12s %s' % item for item in fields]
     lines += ['direction    lower', 'range        0 100', 'sigma        %.4g' % sigma, '']
     lines += ['constant     ' + number(constant)]

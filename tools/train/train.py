@@ -21,7 +21,7 @@ import report
 # What the absolute model is fitted to: doc/model.md says why.
 NOT_FITTED = ('sharpen', 'contrast')    # the label takes them for none, or for another damage
 DISTORTION_WEIGHT = 0.4                 # of blur, noise and rescaling, where an encode has 1
-STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1)
+STRENGTHS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 
 
 def say(text):
@@ -75,7 +75,7 @@ def measure_all(options, label):
         contents += corpus.videos(options.videos)
     if not contents:
         sys.exit('error: no pictures and no clips; give folders with PHOTOS= and VIDEOS=')
-    say('%d photographs, %d shots of clips' %
+    say('%d photographs and sizes of them, %d shots of clips' %
         tuple(sum(c.kind == kind for c in contents) for kind in ('photo', 'video')))
     work, missing = [], set()
     for content in contents:
@@ -108,7 +108,7 @@ def choose_strength(data, x, weight, fitted):
     groups = np.unique(data.group)
     errors = []
     for strength in STRENGTHS:
-        p = fit.left_out(x, data.y, weight, data.group, strength, fitted)
+        p = fit.left_out(x, data.y, weight, data.group, strength * fit.PENALTY, fitted)
         error = np.where(fitted, weight * (np.clip(p, 0, 100) - data.y) ** 2, 0)
         errors.append([error[data.group == g].sum() for g in groups])
     errors = np.array(errors)
@@ -125,9 +125,9 @@ def train(data, options, label, missing):
     fitted = ~data.is_family(*NOT_FITTED)
     x = data.design()
     strength = choose_strength(data, x, weight, fitted)
-    held_out = fit.left_out(x, data.y, weight, data.group, strength, fitted)
+    held_out = fit.left_out(x, data.y, weight, data.group, strength * fit.PENALTY, fitted)
     score = np.clip(held_out, 0, 100)
-    constant, weights = fit.ridge(x[fitted], data.y[fitted], weight[fitted], strength)
+    constant, weights = fit.ridge(x[fitted], data.y[fitted], weight[fitted], strength * fit.PENALTY)
     weights = fit.CENTRE @ weights
     sigma = np.sqrt(np.average((score - data.y)[fitted] ** 2, weights=weight[fitted]))
 
@@ -141,8 +141,9 @@ def train(data, options, label, missing):
     frames = np.concatenate([data.frames[i] for i in at])
     frame_weight = np.concatenate([np.full(len(data.frames[i]), weight[i] / len(data.frames[i]))
                                    for i in at])
-    kinds = ['%d %s' % (len(np.unique(data.content[data.kind == k])), name)
-             for k, name in (('photo', 'photographs'), ('video', 'shots of clips'))
+    kinds = ['%d %s in %d %s' % (len(np.unique(data.group[data.kind == k])), of,
+                                 len(np.unique(data.content[data.kind == k])), name)
+             for k, of, name in (('photo', 'photographs', 'sizes'), ('video', 'videos', 'shots'))
              if (data.kind == k).any()]
     parts = [(n, w) for n, w in report.parts(data) if w.any()]
     main_parts = [(n, w) for n, w in parts if n in ('video: x264 and x265', 'photographs: all encodes')]
@@ -153,7 +154,7 @@ def train(data, options, label, missing):
               ('accuracy', 'rank correlation on contents left out: ' + (accuracy or 'too few contents')),
               ('licence', options.licence)]
     model = os.path.join(options.results, options.name + '.txt')
-    report.write_model(model, fields, constant, weights, sigma, frames, frame_weight)
+    report.write_model(model, data, fields, constant, weights, sigma, frames, frame_weight)
 
     video_loss = 100 - 100 * data.ssim, -data.psnr
     compared = [('absolute score', score), ('loss', lost)]
@@ -166,7 +167,8 @@ def train(data, options, label, missing):
              report.figures_table(data, score, parts)]
     if has_source.any():
         text += ['## Loss', '',
-                 'loss = %.1f sqrt(drop) %+.1f %+.2f noise, cut to 0..100.' % constants, '',
+                 'loss = %.2f soft root(main) + %.2f root(low) + %.2f root(high) + %.2f noise, cut to 0..100.' %
+                 tuple(constants), '',
                  report.figures_table(data, lost, [(n, w & has_source) for n, w in parts])]
     if any(True for _ in fit.ladders(data, ['x264'])):
         metrics = [('SSIM, mapped', fit.mapped(data, video_loss[0], encodes)),
