@@ -183,6 +183,11 @@ static void test_loss(void)
     last = ff_bliinds_loss(&loud, &mixed);
     mixed.band[8] -= BLIINDS_ENERGY_ONE;
     CHECK(ff_bliinds_loss(&soft, &mixed) > last + 1, "a drop counts the same in a soft source\n");
+    // and of one that has hardly anything but detail
+    soft.band[8] = mixed.band[8] = loud.band[6];
+    last = ff_bliinds_loss(&soft, &mixed);
+    soft.band[8] = mixed.band[8] = loud.band[6] + BLIINDS_ENERGY_ONE;
+    CHECK(last > 20 && ff_bliinds_loss(&soft, &mixed) == last, "detail makes up for a drop\n");
 
     // noise of whole steps, to a variance of 15.9, and then more of it in one band
     for (int l = 0; l < BLIINDS_LEVELS; l++)
