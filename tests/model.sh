@@ -30,6 +30,22 @@ drawn() {
     "$ffmpeg" -v error -f lavfi -i testsrc2=s=160x120:r=25 -t 1 -c:v ffv1 "$tmp/videos/clip.mkv"
 }
 
+# A photograph is taken at each size that it is large enough for, half its own at most.
+sizes() {
+    mkdir "$tmp/sizes" || return
+    "$ffmpeg" -v error -f lavfi -i color=s=2560x1282 -frames:v 1 "$tmp/sizes/large.png" || return
+    "$ffmpeg" -v error -f lavfi -i color=s=450x1279 -frames:v 1 "$tmp/sizes/small.png" || return
+    (cd "$root/tools/train" && "$python" -B -c '
+import sys, corpus, ff
+ff.program = sys.argv[1]
+for c in corpus.photos(sys.argv[2]):
+    print(c.group, c.name, *c.size)' "$ffmpeg" "$tmp/sizes") | diff - <(
+        echo "photo_large photo_large_640 640 320"
+        echo "photo_large photo_large_960 960 480"
+        echo "photo_large photo_large_1280 1280 642"
+        echo "photo_small photo_small_639 224 640")
+}
+
 # A run that is killed leaves whole records only, and the next one makes the others.
 resumes() {
     local group kept total
@@ -99,6 +115,7 @@ python=python3
 "$python" -c 'import numpy, scipy' 2> /dev/null || python=/usr/bin/python3
 drawn
 check "the published model's converter and its score" converts
+check "a photograph at its sizes" sizes
 check "make model goes on where it was killed" resumes
 check "make model repeats itself" repeats
 check "the filter and numpy agree on the model's score" scores "$tmp/results/tiny.txt"
