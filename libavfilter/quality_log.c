@@ -135,6 +135,17 @@ static void write_header(QualityLog *s)
     case QUALITY_LOG_XML:
         fprintf(s->log, "<VMAF version=\"" LIBAVFILTER_IDENT "\">\n  <frames>\n");
         break;
+    case QUALITY_LOG_RECORD:
+        fprintf(s->log, QUALITY_RECORD_MAGIC "\nversion " LIBAVFILTER_IDENT "\n"
+                "filter %s\ntitle %s\n", s->filter, s->title);
+        if (s->model)
+            fprintf(s->log, "model %s\n", s->model);
+        fprintf(s->log, "range %a %a\n", s->min, s->max);
+        for (int i = 0; i < s->nb_metrics; i++)
+            fprintf(s->log, "metric %s %d %d %d %s\n", s->metric[i].name,
+                    s->metric[i].digits, s->metric[i].pooled, s->metric[i].direction,
+                    s->metric[i].scale ? s->metric[i].scale : "");
+        break;
     }
 }
 
@@ -191,6 +202,17 @@ static void write_value(QualityLog *s, const QualityMetric *metric, double value
         fprintf(s->log, "%.*f", metric->digits, value);
     else if (s->log_fmt == QUALITY_LOG_JSON)
         fprintf(s->log, "null");
+}
+
+/// All that ff_quality_log_frame() was given, and every bit of the values.
+static void write_record_frame(QualityLog *s, const AVFrame *frame, uint64_t n,
+                               AVRational time_base, const double *value, int valid)
+{
+    fprintf(s->log, "frame %"PRIu64" %"PRId64" %d/%d %dx%d %d", n, frame->pts,
+            time_base.num, time_base.den, frame->width, frame->height, !!valid);
+    for (int i = 0; i < s->nb_metrics; i++)
+        fprintf(s->log, " %a", value[i]);
+    fprintf(s->log, "\n");
 }
 
 static void write_log_frame(QualityLog *s, uint64_t n, const double *value)
@@ -301,7 +323,10 @@ int ff_quality_log_frame(QualityLog *s, void *logctx, const AVFrame *frame,
             return write_error(s, logctx, s->stats_file);
     }
     if (s->log) {
-        write_log_frame(s, n, value);
+        if (s->log_fmt == QUALITY_LOG_RECORD)
+            write_record_frame(s, frame, n, time_base, value, valid);
+        else
+            write_log_frame(s, n, value);
         s->nb_logged++;
         // at the end, an output that has had enough would not see the error
         if (fflush(s->log))
@@ -537,6 +562,11 @@ static int write_footer(QualityLog *s, double fps)
         for (int i = 0; i < s->nb_counters; i++)
             fprintf(s->log, " %s=\"%"PRIu64"\"", s->counter[i].name, *s->counter[i].value);
         fprintf(s->log, " />\n  <fyi fps=\"%.2f\" />\n</VMAF>\n", fps);
+        return 0;
+    case QUALITY_LOG_RECORD:
+        for (int i = 0; i < s->nb_counters; i++)
+            fprintf(s->log, "counter %s %"PRIu64"\n", s->counter[i].name, *s->counter[i].value);
+        fprintf(s->log, "end %"PRIu64" %.2f\n", s->nb_frames, fps);
         return 0;
     }
     return 0;

@@ -38,8 +38,20 @@ enum QualityLogFormat {
     QUALITY_LOG_JSON,
     QUALITY_LOG_CSV,
     QUALITY_LOG_XML,
+    QUALITY_LOG_RECORD,
     QUALITY_LOG_NB
 };
+
+/**
+ * First line of a record, which has all that the functions below were given, for
+ * tools/quality_merge.c to give it to them again. The lines are: version, filter,
+ * title, model, range, and metric, a line each, as in QualityLog and
+ * QualityMetric; then
+ *     frame number pts time_base width x height valid value...
+ * and at the end counter, a line each, and the number of all frames with their
+ * rate. Values are hexadecimal floats, with all bits.
+ */
+#define QUALITY_RECORD_MAGIC "quality-record 1"
 
 /// Frames over which a metric is pooled.
 enum QualityPooled {
@@ -125,7 +137,8 @@ typedef struct QualityLog {
     { "log_fmt",    "set the format of the log", offsetof(type, member.log_fmt), AV_OPT_TYPE_INT, { .i64 = QUALITY_LOG_JSON }, 0, QUALITY_LOG_NB - 1, flags, .unit = "log_fmt" }, \
     {     "json",   "libvmaf's JSON", 0, AV_OPT_TYPE_CONST, { .i64 = QUALITY_LOG_JSON }, 0, 0, flags, .unit = "log_fmt" }, \
     {     "csv",    "libvmaf's CSV",  0, AV_OPT_TYPE_CONST, { .i64 = QUALITY_LOG_CSV },  0, 0, flags, .unit = "log_fmt" }, \
-    {     "xml",    "libvmaf's XML",  0, AV_OPT_TYPE_CONST, { .i64 = QUALITY_LOG_XML },  0, 0, flags, .unit = "log_fmt" }
+    {     "xml",    "libvmaf's XML",  0, AV_OPT_TYPE_CONST, { .i64 = QUALITY_LOG_XML },  0, 0, flags, .unit = "log_fmt" }, \
+    {     "record", "all bits, for quality_merge", 0, AV_OPT_TYPE_CONST, { .i64 = QUALITY_LOG_RECORD }, 0, 0, flags, .unit = "log_fmt" }
 
 /**
  * Open the files that the options name, unless that was done.
