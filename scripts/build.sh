@@ -38,7 +38,7 @@ demuxer mov matroska mpegts mpegps mpegvideo avi flv asf mxf nut ivf obu h264 he
 demuxer yuv4mpegpipe rawvideo image2 image2pipe image_png_pipe image_jpeg_pipe image_pgm_pipe
 demuxer image_ppm_pipe image_pgmyuv_pipe image_bmp_pipe image_tiff_pipe gif concat ffmetadata wav
 muxer null framecrc framemd5 md5 hash crc mov mp4 matroska webm mpegts avi yuv4mpegpipe rawvideo
-muxer image2 image2pipe h264 hevc ivf nut mpeg2video
+muxer image2 image2pipe h264 hevc ivf nut mpeg2video mpeg2vob
 protocol file pipe md5
 indev lavfi
 filter testsrc testsrc2 smptebars color nullsrc mandelbrot rgbtestsrc life gradients noise
@@ -153,8 +153,9 @@ case " ${FFMPEG_CONFIGURE:-} " in
 *) grep -qx 'CONFIG_NONFREE=yes' ffbuild/config.mak && die "this build came out nonfree" ;;
 esac
 
-steps=$(make -n 2> /dev/null | grep -c '^printf') || true
+targets=(all tools/quality_merge)
+steps=$(make -n "${targets[@]}" 2> /dev/null | grep -c '^printf') || true
 say "building FFmpeg $series, profile $profile: $steps steps (log: $dir/make.log)"
-logged "make" make.log make -j"$(nproc)"
+logged "make" make.log make -j"$(nproc)" "${targets[@]}"
 say "ready: $dir/ffmpeg"
 echo "$dir"
