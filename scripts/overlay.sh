@@ -11,6 +11,7 @@
 files() {
     cd "$root" || exit
     echo Makefile.snippet libavfilter/Makefile.snippet
+    printf '%s\n' tests/slurm.sh{,} tools/farm/task{,} tools/quality-farm{,} | xargs -n 2
     find libavfilter tests/oracle tests/ref/fate -type f ! -name '.*' ! -name '*~' \
         -printf '%p %p\n' 2> /dev/null || true
     find models -name '*.txt' -printf '%p libavfilter/%p\n' 2> /dev/null || true

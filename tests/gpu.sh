@@ -15,7 +15,7 @@
 #
 # The first three if none is given. More variables:
 #
-#   FILTERS="bliinds deblock mad ssim"   which filters
+#   FILTERS="bliinds deblock mad ssim farm"   which filters; farm is quality-farm
 #   FRAMES=6000   of each run that is timed, at least 5000 for a result
 #   RUNS=3        of each, medians are printed
 #   LIMIT=300     seconds that a command may take
@@ -35,7 +35,7 @@ shift
 if [ -z "${CHECKS:-}${TIMES:-}${NCU:-}${SANITIZE:-}${SOAK:-}" ]; then
     CHECKS=1 TIMES=1 NCU=1
 fi
-filters=${FILTERS:-bliinds deblock mad ssim}
+filters=${FILTERS:-bliinds deblock mad ssim farm}
 frames=${FRAMES:-6000}
 runs=${RUNS:-3}
 limit=${LIMIT:-300}
@@ -1080,6 +1080,37 @@ soak() {
 # ---- all ----
 
 head_line "$@"
+# ---- the farm ----
+
+# Clips in parts of 3 s, by the task script itself, against one ffmpeg.
+farm_checks() { # clip...
+    tools=$(dirname "$0")/../tools
+    command -v python3 > /dev/null || { skip "farm" "no python3"; return; }
+    for clip; do
+        name="farm: $(basename "$clip")"
+        rm -rf "$tmp/farm"
+        "$tools/quality-farm" --ffmpeg "$ffmpeg" -o "$tmp/farm" --filter bliinds_cuda --segment 3s --dry-run "$clip" > "$tmp/out" 2>&1 ||
+            { fail "$name" "$tmp/out"; continue; }
+        for part in "$tmp"/farm/.farm/*/*.gpu; do
+            part=${part%.gpu}
+            CUDA_VISIBLE_DEVICES=${CUDA_VISIBLE_DEVICES:-0} "$tools/farm/task" "$tmp/farm" "${part#"$tmp"/farm/.farm/}" 1 > "$tmp/out" 2>&1
+        done
+        "$tools/quality-farm" --ffmpeg "$ffmpeg" --merge "$tmp/farm" >> "$tmp/out" 2>&1
+        row "$name" "$(cut -d , -f 2,3,14,16- "$tmp/farm/summary.csv" | tail -n 1)"
+        ff $decode -i "$clip" -an -vf "bliinds_cuda=log_path=$tmp/whole.json:f=$tmp/whole.log" $null
+        for log in "$tmp/whole" "$tmp/farm/$(basename "$clip")"; do
+            { grep -v '"fps"' "$log.json"; cat "$log.log"; } > "$log.both"
+        done 2> "$tmp/out"
+        if grep -q 'on the CPU' "$tmp/farm/summary.csv"; then
+            fail "$name" "$tmp/farm/summary.csv"
+        elif cmp "$tmp/whole.both" "$tmp/farm/$(basename "$clip").both" > "$tmp/out" 2>&1; then
+            pass "$name"
+        else
+            fail "$name" "$tmp/out"
+        fi
+    done
+}
+
 hevc='' h264=''
 for clip; do
     case $(codec_of "$clip") in
@@ -1102,6 +1133,7 @@ for filter in $filters; do
              [ -z "${TIMES:-}" ]  || mad_timings $hevc ;;
     ssim)    [ -z "${CHECKS:-}" ] || ssim_checks "$@"
              [ -z "${TIMES:-}" ]  || ssim_timings $hevc $h264 ;;
+    farm)    [ -z "${CHECKS:-}" ] || farm_checks "$@" ;;
     *)       fail "no filter $filter" ;;
     esac
 done
