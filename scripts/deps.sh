@@ -14,7 +14,8 @@ packages() { # job
     run)   echo gnuplot-nox? ;;
     clip)  echo opencv-doc? ;;
     model) echo python3-numpy python3-scipy gnuplot-nox? libvpx-dev? ;;
-    check) echo jq valgrind? shellcheck? libxml2-utils? ;;
+    check) echo jq valgrind? shellcheck? libxml2-utils? python3? parallel? \
+                slurm-wlm? slurm-wlm-basic-plugins? ;;
     esac
 }
 

@@ -238,6 +238,24 @@ FATE_BLIINDS_CUDA_BUILD += $(FATE_BLIINDS_CUDA_PTX)
 $(FATE_BLIINDS_CUDA_BUILD): CMD = $(QUALITY_RUN)
 $(FATE_BLIINDS_CUDA_BUILD): ffmpeg$(PROGSSUF)$(EXESUF)
 
+# The farm: many files, and long ones in parts, against the filter by itself.
+FATE_FARM = $(addprefix fate-quality-farm-,docs failures gpu h264 hevc merge names resume slurm split)
+fate-quality-farm-h264: CODEC = MP2_ENCODER LIBX264_ENCODER H264_DECODER H264_PARSER
+fate-quality-farm-hevc: CODEC = LIBX265_ENCODER HEVC_DECODER HEVC_PARSER
+$(FATE_FARM): RUN  = $(subst -,_,$(@:fate-quality-%=%))
+$(FATE_FARM): NEED = FFPROBE $(QUALITY_SOURCE) NULL_FILTER SCALE_FILTER SELECT_FILTER SINE_FILTER TRIM_FILTER          \
+                     PCM_S16LE_ENCODER PCM_S16LE_DECODER MPEGVIDEO_PARSER MPEG4VIDEO_PARSER                          \
+                     FFV1_ENCODER FFV1_DECODER MJPEG_ENCODER MJPEG_DECODER MPEG2VIDEO_ENCODER MPEG2VIDEO_DECODER     \
+                     MPEG4_ENCODER MPEG4_DECODER AVI_MUXER AVI_DEMUXER MATROSKA_MUXER MATROSKA_DEMUXER MOV_DEMUXER   \
+                     MP4_MUXER MPEG2VOB_MUXER MPEGPS_DEMUXER MPEGTS_MUXER MPEGTS_DEMUXER $(CODEC)
+$(FATE_FARM): CMD  = $(QUALITY_RUN)
+$(FATE_FARM): ffmpeg$(PROGSSUF)$(EXESUF) tools/quality_merge$(EXESUF)
+ifdef CONFIG_FFPROBE
+$(FATE_FARM): ffprobe$(PROGSSUF)$(EXESUF)
+endif
+
+FATE_QUALITY-$(call ALLYES, BLIINDS_FILTER FFMPEG) += $(FATE_FARM)
+
 # MAD. What it compares with is the authors' release, or double precision by numpy,
 # or FFmpeg's ssim for how frames are brought together.
 FATE_MAD_ORACLE = $(addprefix fate-mad-oracle-,camera_crop_300x240_blur camera_crop_300x240_jpeg15    \
