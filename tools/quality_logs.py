@@ -1,0 +1,312 @@
+"""What quality-report and quality-gate share: logs, frame by frame, and what their numbers mean.
+
+A log is one of these, told apart by its first line:
+  - lines of stats_file: `n:1 pts:0 pts_time:0.000000 score:12.9 ... valid:1`, ssim's and psnr's
+  - what the filter metadata prints: `frame:0 pts:0 pts_time:0`, then `lavfi.bliinds.score=12.9`
+  - libvmaf's shape: json, csv or xml
+  - a CRF search: an object of JSON a line, with a `type`
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+
+import collections
+import itertools
+import json
+import math
+import os
+import re
+import select
+import sys
+import xml.etree.ElementTree
+
+# number: from 0. time: in seconds, or None. fields: name -> a number or its text.
+Frame = collections.namedtuple('Frame', 'number time fields')
+
+# What a field means. lowest and highest are None where there is no limit, better is None
+# where neither end is the better one.
+Scale = collections.namedtuple('Scale', 'title lowest highest better')
+
+SCALES = [
+    (r'(bliinds\.)?loss',             Scale('loss against the source, VMAF points', 0, 100, 'lower')),
+    (r'(bliinds\.)?(score|raw)',      Scale('BLIINDS-II score', 0, 100, 'lower')),
+    (r'mad\.(score|hi|lo)',           Scale('MAD', 0, None, 'lower')),
+    (r'vmaf.*',                       Scale('VMAF', 0, 100, 'higher')),
+    (r'(ssim\.)?(All|Y|U|V)|(float_)?ssim', Scale('SSIM', 0, 1, 'higher')),
+    (r'ssim\.dB',                     Scale('SSIM, dB', 0, None, 'higher')),
+    (r'(psnr\.)?psnr[._](avg|y|u|v|r|g|b|a|cb|cr)', Scale('PSNR, dB', 0, None, 'higher')),
+    (r'(psnr\.)?mse[._](avg|y|u|v|r|g|b|a)', Scale('mean squared error', 0, None, 'lower')),
+    (r'xpsnr\.xpsnr\.(y|u|v)',        Scale('XPSNR, dB', 0, None, 'higher')),
+    (r'blur',                         Scale('blur', 0, None, 'lower')),
+    (r'block',                        Scale('blockiness', 0, None, 'lower')),
+]
+
+# What is looked at when nothing else is asked for: the first of these that a log has.
+DEFAULTS = ['loss', 'score', 'vmaf', 'All', 'psnr_avg', 'blur', 'block']
+
+
+METADATA_FRAME = re.compile(r'frame:\s*(\d+)\s+pts:\s*\S+\s+pts_time:\s*(\S+)')
+
+
+class LogError(Exception):
+    """A log that cannot be used, in words for its user."""
+
+
+def number(value):
+    """A field as a float, NaN if it is not known."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def seconds(text):
+    """A timestamp, None if there is none."""
+    value = number(text)
+    return value if math.isfinite(value) else None
+
+
+def clock(time, digits=3):
+    """1:02:03.400"""
+    whole = round(abs(time) * 10 ** digits)
+    minutes, rest = divmod(whole, 60 * 10 ** digits)
+    sign = '-' if time < 0 and whole else ''
+    width = digits + 3 if digits else 2
+    return f'{sign}{minutes // 60}:{minutes % 60:02}:{rest / 10 ** digits:0{width}.{digits}f}'
+
+
+def find(asked, names):
+    """The name that is meant: `score`, `bliinds.score` or `lavfi.bliinds.score`; None without one."""
+    asked = asked.removeprefix('lavfi.')
+    if asked in names:
+        return asked
+    return next((name for name in names if name.endswith('.' + asked)), None)
+
+
+def default(names):
+    return next(filter(None, (find(name, names) for name in DEFAULTS)), None)
+
+
+def validity(name, names):
+    """The field that says whether a frame's `name` means anything, or None."""
+    flag = name.rpartition('.')[0] + '.valid' if '.' in name else 'valid'
+    return flag if flag in names else None
+
+
+class Log:
+    """The frames of a log, as they come in: `for frame in Log(path)`.
+
+    With a timeout, None comes in place of a frame whenever a line has not come for so many
+    seconds. After the first frame `kind` says what the log is, and `header` has what its
+    beginning tells. `notes` has what the reader should know of.
+    """
+
+    def __init__(self, path, timeout=None):
+        self.path = path
+        self.timeout = timeout
+        self.kind = None
+        self.header = {}
+        self.notes = []
+        self.objects = []       # of a CRF search
+        try:
+            self.file = sys.stdin.fileno() if path == '-' else os.open(path, os.O_RDONLY)
+        except OSError as error:
+            raise LogError(f'{path!r} cannot be read: {error.strerror}') from error
+
+    def error(self, text):
+        return LogError(f'{self.path!r}: {text}')
+
+    def scale(self, name, names):
+        """What the field of that name means."""
+        if 'hi' in names and 'lo' in names and name in ('score', 'hi', 'lo'):
+            name = 'mad.' + name
+        scale = next((scale for pattern, scale in SCALES if re.fullmatch(pattern, name)),
+                     Scale(name, None, None, None))
+        better = re.match('lower|higher', str(self.header.get('direction')))
+        if name in ('score', 'mad.score') and better:
+            lowest, highest = self.header.get('range') or (None, None)
+            scale = Scale(scale.title, lowest, highest, better[0])
+        return scale
+
+    def _lines(self):
+        """Whole lines, at once when they are there; a None for each timeout."""
+        pieces = []
+        while True:
+            if self.timeout and not select.select([self.file], [], [], self.timeout)[0]:
+                yield None
+                continue
+            try:
+                data = os.read(self.file, 1 << 20)
+            except OSError as error:
+                raise self.error(f'cannot be read: {error.strerror}') from error
+            if not data:
+                break
+            whole, newline, rest = data.rpartition(b'\n')
+            if newline:
+                pieces.append(whole)
+                yield from b''.join(pieces).decode(errors='replace').split('\n')
+                pieces = []
+            pieces.append(rest)
+        self.rest = b''.join(pieces).decode(errors='replace')
+        if self.path != '-':
+            os.close(self.file)
+
+    def _text(self, first, lines):
+        """All of a log that has its meaning only as a whole."""
+        text = [first, *(line for line in lines if line is not None)]
+        return '\n'.join(text + [self.rest])
+
+    def __iter__(self):
+        lines = self._lines()
+        first = None
+        for line in lines:
+            if line is None:
+                yield None
+                continue
+            first = first or line.strip()
+            reader = self._reader(line)
+            if reader:
+                yield from reader(line, lines)
+                break
+        else:   # nothing yet, or all of it in a line without an end
+            first = first or self.rest.strip()
+            reader = self._reader(self.rest)
+            if not first:
+                raise self.error('is empty')
+            if reader not in (self._json, self._xml):
+                raise self.error(f'is no log that is known here; its first line is {first[:60]!r}')
+            self.rest, line = '', self.rest
+            yield from reader(line, iter(()))
+        if self.kind in ('stats_file', 'metadata', 'csv', 'search') and self.rest:
+            self.notes.append('the last line is not whole and was left out')
+
+    def _reader(self, line):
+        """What reads a log that has this line near its beginning."""
+        start = line.lstrip()
+        if start.startswith('{'):
+            try:
+                return self._search if 'type' in json.loads(line) else self._json
+            except ValueError:
+                return self._json
+        if start.startswith('<'):
+            return self._xml
+        if start.startswith('Frame,'):
+            return self._csv
+        if METADATA_FRAME.search(line):
+            return self._metadata
+        if re.match(r'n:\s*\d+\s|psnr_log_version:', start):
+            return self._stats
+        return None
+
+    def _stats(self, line, lines):
+        self.kind = 'stats_file'
+        for line in itertools.chain([line], lines):
+            if line is None:
+                yield None
+                continue
+            fields = dict(word.split(':', 1) for word in line.split() if ':' in word)
+            try:
+                n = int(fields.pop('n')) - 1
+            except (KeyError, ValueError):
+                continue    # psnr's header, or what else was written to the same place
+            fields.pop('pts', None)
+            yield Frame(n, seconds(fields.pop('pts_time', None)), fields)
+
+    def _metadata(self, line, lines):
+        """A frame is known to be whole when the next one begins."""
+        self.kind = 'metadata'
+        frame = None
+        for line in itertools.chain([line], lines):
+            if line is None:
+                yield None
+                continue
+            if '\r' in line:    # ffmpeg's progress before it
+                line = line.rstrip('\r').rpartition('\r')[2]
+            if line.startswith('['):    # in ffmpeg's log: [Parsed_metadata_1 @ 0x55d0c0] lavfi.bliinds.score=12.9
+                line = line.partition('] ')[2]
+            name, equals, value = line.partition('=')
+            if equals:
+                if frame and name.startswith('lavfi.'):
+                    frame.fields[name[len('lavfi.'):]] = value
+            elif match := METADATA_FRAME.match(line):
+                if frame:
+                    yield frame
+                frame = Frame(int(match[1]), seconds(match[2]), {})
+        if frame:
+            yield frame
+
+    def _csv(self, line, lines):
+        self.kind = 'csv'
+        names = [name.strip() for name in line.strip().rstrip(',').split(',')]
+        for line in lines:
+            if line is None:
+                yield None
+                continue
+            values = line.strip().split(',')
+            if values[0].isdigit():
+                yield Frame(int(values[0]), None, dict(zip(names[1:], values[1:])))
+
+    def _json(self, line, lines):
+        self.kind = 'json'
+        try:
+            log = json.loads(self._text(line, lines))
+        except ValueError as error:
+            raise self.error(f'this JSON is not whole ({error}): was its run stopped, or does it go on? '
+                             'The lines of stats_file can be read at any time') from error
+        self.header = log
+        frames = log.get('frames')
+        if not isinstance(frames, list):
+            raise self.error('this JSON has no "frames", as logs in the shape of libvmaf have')
+        try:
+            for frame in frames:
+                yield Frame(int(frame['frameNum']), None, dict(frame['metrics']))
+        except (KeyError, TypeError, ValueError) as error:
+            raise self.error('these frames are not in the shape of libvmaf: "frameNum" and "metrics"') from error
+
+    def _xml(self, line, lines):
+        self.kind = 'xml'
+        try:
+            tree = xml.etree.ElementTree.fromstring(self._text(line, lines))
+        except xml.etree.ElementTree.ParseError as error:
+            raise self.error(f'this XML is not whole ({error}): was its run stopped, or does it go on? '
+                             'The lines of stats_file can be read at any time') from error
+        for frame in tree.iter('frame'):
+            fields = dict(frame.attrib)
+            number_text = fields.pop('frameNum', '')
+            if number_text.isdigit():
+                yield Frame(int(number_text), None, fields)
+
+    def _search(self, line, lines):
+        self.kind = 'search'
+        for text in [line, *(line for line in lines if line is not None)]:
+            try:
+                value = json.loads(text)
+            except ValueError:
+                if text.strip():
+                    self.notes.append('a line that is no JSON was left out')
+                continue
+            if isinstance(value, dict):
+                self.objects.append(value)
+        yield from ()
+
+
+def write_whole(path, text):
+    """Writes a file so that readers see the old one or the new one, and never a part."""
+    if path == '-':
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    if os.path.exists(path) and not os.path.isfile(path):   # /dev/stdout
+        with open(path, 'w', encoding='utf-8', errors='replace') as file:
+            file.write(text)
+        return
+    temporary = f'{path}.{os.getpid()}.tmp'
+    try:
+        with open(temporary, 'w', encoding='utf-8', errors='replace') as file:
+            file.write(text)
+        os.replace(temporary, path)
+    except BaseException:
+        try:
+            os.unlink(temporary)
+        except OSError:
+            pass
+        raise
