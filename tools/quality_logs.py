@@ -23,21 +23,21 @@ import xml.etree.ElementTree
 Frame = collections.namedtuple('Frame', 'number time fields')
 
 # What a field means. lowest and highest are None where there is no limit, better is None
-# where neither end is the better one.
-Scale = collections.namedtuple('Scale', 'title lowest highest better')
+# where neither end is known to be the better one.
+Scale = collections.namedtuple('Scale', 'filter title lowest highest better')
 
 SCALES = [
-    (r'(bliinds\.)?loss',             Scale('loss against the source, VMAF points', 0, 100, 'lower')),
-    (r'(bliinds\.)?(score|raw)',      Scale('BLIINDS-II score', 0, 100, 'lower')),
-    (r'mad\.(score|hi|lo)',           Scale('MAD', 0, None, 'lower')),
-    (r'vmaf.*',                       Scale('VMAF', 0, 100, 'higher')),
-    (r'(ssim\.)?(All|Y|U|V)|(float_)?ssim', Scale('SSIM', 0, 1, 'higher')),
-    (r'ssim\.dB',                     Scale('SSIM, dB', 0, None, 'higher')),
-    (r'(psnr\.)?psnr[._](avg|y|u|v|r|g|b|a|cb|cr)', Scale('PSNR, dB', 0, None, 'higher')),
-    (r'(psnr\.)?mse[._](avg|y|u|v|r|g|b|a)', Scale('mean squared error', 0, None, 'lower')),
-    (r'xpsnr\.xpsnr\.(y|u|v)',        Scale('XPSNR, dB', 0, None, 'higher')),
-    (r'blur',                         Scale('blur', 0, None, 'lower')),
-    (r'block',                        Scale('blockiness', 0, None, 'lower')),
+    (r'(bliinds\.)?loss',                      Scale('bliinds', 'loss against the source, VMAF points', 0, 100, 'lower')),
+    (r'(bliinds\.)?(score|raw)',               Scale('bliinds', 'BLIINDS-II score', 0, 100, 'lower')),
+    (r'mad\.(score|hi|lo)',                    Scale('mad', 'MAD', 0, None, 'lower')),
+    (r'vmaf.*',                                Scale('libvmaf', 'VMAF', 0, 100, 'higher')),
+    (r'(ssim\.)?(All|Y|U|V)|(float_)?ssim',    Scale('ssim', 'SSIM', 0, 1, 'higher')),
+    (r'ssim\.dB',                              Scale('ssim', 'SSIM, dB', 0, None, 'higher')),
+    (r'(psnr\.)?psnr[._](avg|[yuvrgba]|c[br])', Scale('psnr', 'PSNR, dB', 0, None, 'higher')),
+    (r'(psnr\.)?mse[._](avg|[yuvrgba])',       Scale('psnr', 'mean squared error', 0, None, 'lower')),
+    (r'xpsnr\.xpsnr\.[yuv]',                   Scale('xpsnr', 'XPSNR, dB', 0, None, 'higher')),
+    (r'blur',                                  Scale('blurdetect', 'blur', 0, None, 'lower')),
+    (r'block',                                 Scale('blockdetect', 'blockiness', 0, None, 'lower')),
 ]
 
 # What is looked at when nothing else is asked for: the first of these that a log has.
@@ -120,11 +120,11 @@ class Log:
         if 'hi' in names and 'lo' in names and name in ('score', 'hi', 'lo'):
             name = 'mad.' + name
         scale = next((scale for pattern, scale in SCALES if re.fullmatch(pattern, name)),
-                     Scale(name, None, None, None))
+                     Scale('', name, None, None, None))
         better = re.match('lower|higher', str(self.header.get('direction')))
         if name in ('score', 'mad.score') and better:
             lowest, highest = self.header.get('range') or (None, None)
-            scale = Scale(scale.title, lowest, highest, better[0])
+            scale = scale._replace(lowest=lowest, highest=highest, better=better[0])
         return scale
 
     def _lines(self):
