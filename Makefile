@@ -19,6 +19,9 @@ install:
 model:
 	@scripts/model.sh
 
+report:
+	@scripts/report.sh
+
 apply:
 	@scripts/overlay.sh apply
 
@@ -31,4 +34,4 @@ clean:
 distclean:
 	@scripts/clean.sh all
 
-.PHONY: help run check build install model apply unapply clean distclean
+.PHONY: help run check build install model report apply unapply clean distclean

@@ -91,6 +91,18 @@ fate() { # series dir
     fi
 }
 
+# promtool alone of its package, which would start a server.
+promtool() {
+    local dir=$build/promtool
+    command -v promtool > /dev/null || {
+        [ -x "$dir/usr/bin/promtool" ] || {
+            mkdir -p "$dir"
+            (cd "$dir" && apt-get -q download prometheus && dpkg -x prometheus_*.deb .) > "$dir/log" 2>&1 || true
+        }
+        PATH=$PATH:$dir/usr/bin
+    }
+}
+
 # What make model needs beside FFmpeg: the first build that is tested does for it.
 model() { # dir
     local output line
@@ -105,6 +117,7 @@ model() { # dir
 }
 
 "$scripts/deps.sh" build check model
+promtool
 if [ "${FFMPEG_SRC:-}" ]; then
     versions=your-tree
 else

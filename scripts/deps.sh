@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing of the packages for some jobs: deps.sh build|full|run|model|check...
+# Installs what is missing of the packages for some jobs: deps.sh build|full|run|report|model|check...
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
@@ -11,10 +11,11 @@ packages() { # job
     build) echo gcc libc6-dev make 'nasm' 'pkgconf|pkg-config' patch xz-utils zlib1g-dev \
                 'clang-19|clang|clang-18|clang-14' libx264-dev? libx265-dev? libdav1d-dev? ;;
     full)  echo libbz2-dev liblzma-dev libsvtav1enc-dev? texinfo? ;;
-    run)   echo gnuplot-nox? ;;
+    run)   echo gnuplot-nox? python3? ;;
+    report) echo gnuplot-nox python3 ;;
     clip)  echo opencv-doc? ;;
     model) echo python3-numpy python3-scipy gnuplot-nox? libvpx-dev? ;;
-    check) echo jq valgrind? shellcheck? libxml2-utils? python3? parallel? \
+    check) echo jq gnuplot-nox? valgrind? shellcheck? libxml2-utils? python3? parallel? \
                 slurm-wlm? slurm-wlm-basic-plugins? ;;
     esac
 }

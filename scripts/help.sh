@@ -9,6 +9,8 @@ make run [VIDEO=file]       builds what is needed and scores a video: log, repor
 make check                  builds and tests on FFmpeg $(all_series | xargs)
 make build                  builds FFmpeg with the filters, in build/
 make install [PREFIX=dir]   builds the full profile and installs it (default /usr/local)
+make report [LOG=files] [VIDEO=file] [REPORT=file]
+                            makes a page of quality logs, by default of the last make run's: report.html
 make model [PHOTOS=dir] [VIDEOS=dir]
                             trains a model on pristine pictures and clips: results/model/
 make apply FFMPEG_SRC=dir   puts the overlay into a source tree of your own
@@ -17,7 +19,8 @@ make clean                  removes what was built; keeps downloads and results
 make distclean              removes all of build/; keeps results
 
 Variables, on the command line or in the environment:
-VIDEO=file            the video that make run scores; without it a clip from a Debian package
+VIDEO=file            the video that make run scores, without it a clip from a Debian package; for
+                      make report the video of the log
 FFMPEG_VERSION=$(all_series | head -n 1)    a series ($(all_series | xargs)) or an exact release of one
 FFMPEG_SRC=dir        an FFmpeg source tree of your own; only make apply changes it
 FFMPEG_CONFIGURE=...  more flags for FFmpeg's configure

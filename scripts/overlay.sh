@@ -17,8 +17,10 @@ files() {
     find models -name '*.txt' -printf '%p libavfilter/%p\n' 2> /dev/null || true
     find tests/fate -name '*.mak' -printf '%p %p\n' 2> /dev/null || true
     echo tests/quality.sh tests/quality.sh
+    echo tests/quality_page.py tests/quality_page.py
     find tests/checkasm tools -name '*.c' -printf '%p %p\n' 2> /dev/null || true
-    find doc -name '*.texi' -printf '%p %p\n' 2> /dev/null || true
+    find tools -maxdepth 1 -type f -name 'quality*' ! -name '*~' -printf '%p %p\n' 2> /dev/null || true
+    find doc -name '*.texi' -printf '%p %p\n' -o -name 'quality-*' ! -name '*~' -printf '%p %p\n' 2> /dev/null || true
 }
 
 patches() { # series

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Scores VIDEO and leaves a per-frame log, a JSON report and a plot in results/.
+# Scores VIDEO and leaves a per-frame log, a JSON report, a plot and a page in results/.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
@@ -56,7 +56,7 @@ video=$(realpath "${VIDEO:-$(sample)}")
 results=$root/results/$(basename "$video")
 mkdir -p "$results"
 cd "$results"
-rm -f frames.log report.json plot.png
+rm -f frames.log report.json report.html plot.png
 if cuda_works; then
     say "scoring $video with bliinds_cuda"
     score bliinds_cuda -hwaccel cuda -hwaccel_output_format cuda || {
@@ -81,7 +81,9 @@ if command -v gnuplot > /dev/null; then
 else
     say "note: no plot, gnuplot is missing"
 fi
+"$root/tools/quality-report" frames.log --video "$video" --ffmpeg "$ffmpeg" -o report.html ||
+    say "note: no page, see above"
 
 say "summary"
 tr '\r' '\n' < ffmpeg.log | sed -n 's/^\[Parsed_bliinds[^]]*\] *//p' >&2
-say "in $results: $(ls -m -- *.log *.json *.png 2> /dev/null)"
+say "in $results: $(ls -m -- *.html *.log *.json *.png 2> /dev/null)"

@@ -27,9 +27,9 @@ Frame = collections.namedtuple('Frame', 'number time fields')
 Scale = collections.namedtuple('Scale', 'filter title lowest highest better')
 
 SCALES = [
-    (r'(bliinds\.)?loss',                      Scale('bliinds', 'loss against the source, VMAF points', 0, 100, 'lower')),
+    (r'(bliinds\.)?loss',                      Scale('bliinds', 'loss in VMAF points', 0, 100, 'lower')),
     (r'(bliinds\.)?(score|raw)',               Scale('bliinds', 'BLIINDS-II score', 0, 100, 'lower')),
-    (r'mad\.(score|hi|lo)',                    Scale('mad', 'MAD', 0, None, 'lower')),
+    (r'mad(\.(score|hi|lo))?',                 Scale('mad', 'MAD', 0, None, 'lower')),
     (r'vmaf.*',                                Scale('libvmaf', 'VMAF', 0, 100, 'higher')),
     (r'(ssim\.)?(All|Y|U|V)|(float_)?ssim',    Scale('ssim', 'SSIM', 0, 1, 'higher')),
     (r'ssim\.dB',                              Scale('ssim', 'SSIM, dB', 0, None, 'higher')),

@@ -370,7 +370,26 @@ FATE_SSIM_CUDA_BUILD += $(FATE_SSIM_CUDA_PTX)
 $(FATE_SSIM_CUDA_BUILD): CMD = $(QUALITY_RUN)
 $(FATE_SSIM_CUDA_BUILD): ffmpeg$(PROGSSUF)$(EXESUF)
 
-FATE_QUALITY-$(call ALLYES, BLIINDS_FILTER FFMPEG) += $(FATE_BLIINDS)
+# quality-report and quality-gate: pages and alarms of logs, of which most are made up. The
+# references say what the documentation does, and the numbers of pages are those that the filter
+# pools. Those with examples run what the documentation prints.
+FATE_QUALITY_TOOLS = $(addprefix fate-gate-,alarms errors examples live prometheus) \
+                     $(addprefix fate-report-,errors examples film install logs names readme search video worst)
+$(FATE_QUALITY_TOOLS): RUN = $(subst -,_,$(@:fate-%=%))
+$(FATE_QUALITY_TOOLS): NEED = $(QUALITY_SOURCE) $(TOOL_NEED)
+fate-report-logs: TOOL_NEED = DRAWBOX_FILTER
+fate-report-video: TOOL_NEED = SELECT_FILTER SHOWINFO_FILTER SCALE_FILTER SETTB_FILTER SETPTS_FILTER SINE_FILTER     \
+                               MPEG4_ENCODER MPEG4_DECODER MP2_ENCODER MP4_MUXER MOV_DEMUXER MPEGTS_MUXER         \
+                               MPEGTS_DEMUXER MJPEG_ENCODER IMAGE2PIPE_MUXER FRAMECRC_MUXER
+fate-report-examples fate-report-readme fate-gate-examples: TOOL_NEED =                                              \
+                               AVGBLUR_FILTER SELECT_FILTER SHOWINFO_FILTER SCALE_FILTER SETTB_FILTER SETPTS_FILTER \
+                               SIGNALSTATS_FILTER SSIM_FILTER FFV1_ENCODER FFV1_DECODER LIBX264_ENCODER H264_DECODER \
+                               MP4_MUXER MOV_DEMUXER MATROSKA_MUXER MJPEG_ENCODER PNG_ENCODER IMAGE2_MUXER          \
+                               IMAGE2PIPE_MUXER
+$(FATE_QUALITY_TOOLS): CMD = $(QUALITY_RUN)
+$(FATE_QUALITY_TOOLS): ffmpeg$(PROGSSUF)$(EXESUF)
+
+FATE_QUALITY-$(call ALLYES, BLIINDS_FILTER FFMPEG) += $(FATE_BLIINDS) $(FATE_QUALITY_TOOLS)
 FATE_QUALITY-$(CONFIG_BLIINDS_FILTER) += $(filter fate-checkasm-vf_bliinds,$(FATE_CHECKASM))
 FATE_QUALITY-$(call ALLYES, BLIINDS_CUDA_FILTER FFMPEG) += $(FATE_BLIINDS_CUDA_BUILD)
 FATE_HW_QUALITY-$(call ALLYES, BLIINDS_CUDA_FILTER FFMPEG) += $(FATE_BLIINDS_CUDA)
