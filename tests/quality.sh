@@ -2982,6 +2982,13 @@ report_search(){
     python3 ${report} ${tmp}/found ${tmp}/failed -o ${tmp}/page.html
     page rows ${tmp}/page.html
     page sound ${tmp}/page.html
+    for pool in worst p5; do
+        sed "s/\"pool\": \"mean\"/\"pool\": \"${pool}\"/" ${tmp}/found > ${tmp}/${pool}
+        echo '{"type": "verify-done", "file": "a<b>.mkv", "metric": "loss", "score": 6.5, "frames": 9000}' >> ${tmp}/${pool}
+        python3 ${report} ${tmp}/${pool} -o ${tmp}/page.html
+        page rows ${tmp}/page.html
+        page sound ${tmp}/page.html
+    done
     lines 30 i > ${tmp}/log
     python3 ${report} ${tmp}/log ${tmp}/found -o ${tmp}/page.html
     page rows ${tmp}/page.html | grep -c 'found\|^mean'
