@@ -2782,6 +2782,8 @@ project=$(cd ${base}/.. && pwd)
 report=${project}/tools/quality-report
 gate=${project}/tools/quality-gate
 ffmpeg_path=$(pwd)/ffmpeg${PROGSUF}${EXECSUF}
+# or else output that waits, and files that are left, would not be seen
+unset PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE
 
 # As a user's command, with conversions and its arguments as they are.
 user_ffmpeg(){
@@ -3052,6 +3054,7 @@ EOF
     python3 ${gate} --above 60 --for 1s --recover 1500ms ${tmp}/metadata 2> /dev/null
     echo "# twice"
     cat ${tmp}/log ${tmp}/log | python3 ${gate} --above 60 --for 4s - 2>&1 || echo $?
+    cat ${tmp}/log ${tmp}/log | python3 ${gate} --above 60 --window 4s - 2>&1 || echo $?
 }
 
 # Waits for a line, ten seconds.
@@ -3065,9 +3068,9 @@ await(){ # pattern file
 
 # What is told while the pipe is open.
 gate_live(){
-    need python3 mkfifo || return 0
+    need python3 mkfifo timeout || return 0
     mkfifo ${tmp}/pipe
-    python3 ${gate} --above 60 --for 1s --recover 1s --stale 1s --prometheus ${tmp}/prom - < ${tmp}/pipe > ${tmp}/out 2> ${tmp}/err &
+    timeout 60 python3 ${gate} --above 60 --for 1s --recover 1s --stale 1s --prometheus ${tmp}/prom - < ${tmp}/pipe > ${tmp}/out 2> ${tmp}/err &
     exec 9> ${tmp}/pipe
     gate_log > ${tmp}/log
     head -n 126 ${tmp}/log >&9     # up to 5 s
@@ -3083,7 +3086,7 @@ gate_live(){
     tail -n +2 ${tmp}/out
     echo "# stop"
     : > ${tmp}/out
-    python3 ${gate} --above 60 --stop - < ${tmp}/pipe > ${tmp}/out 2> /dev/null &
+    timeout 60 python3 ${gate} --above 60 --stop - < ${tmp}/pipe > ${tmp}/out 2> /dev/null &
     exec 9> ${tmp}/pipe
     head -n 60 ${tmp}/log >&9
     wait $!     # with the pipe still open
