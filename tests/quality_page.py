@@ -64,9 +64,11 @@ def sound(page):
             assert not name.startswith('on'), (tag, name)
             assert name not in ('src', 'href') or value.startswith('data:image/'), (tag, name)
     assert not re.search(r'(https?:|@import|url\()', page.text)
-    policy = next(element['content'] for tag, element in page.elements if element.get('http-equiv') == 'Content-Security-Policy')
+    policy = next(element['content'] for _, element in page.elements
+                  if element.get('http-equiv') == 'Content-Security-Policy')
     digest = base64.b64encode(hashlib.sha256(page.scripts[1].encode()).digest()).decode()
-    assert len(page.scripts) == 2 and policy.startswith("default-src 'none';") and f"script-src 'sha256-{digest}'" in policy
+    assert len(page.scripts) == 2
+    assert policy.startswith("default-src 'none';") and f"script-src 'sha256-{digest}'" in policy
     print('sound')
 
 
