@@ -92,7 +92,7 @@ fate() { # series dir
 }
 
 # promtool alone of its package, which would start a server.
-promtool() {
+get_promtool() {
     local dir=$build/promtool
     command -v promtool > /dev/null || {
         [ -x "$dir/usr/bin/promtool" ] || {
@@ -117,7 +117,7 @@ model() { # dir
 }
 
 "$scripts/deps.sh" build check model
-promtool
+get_promtool
 if [ "${FFMPEG_SRC:-}" ]; then
     versions=your-tree
 else
