@@ -2943,6 +2943,8 @@ report_errors(){
     lines 3 5 > ${tmp}/log
     tool_fails ${report} ${tmp}/log -o ${tmp}/none/page.html
     tool_fails ${report} ${tmp}/log -o /dev/full
+    python3 ${report} ${tmp}/log -o - > /dev/full 2> ${tmp}/err
+    echo "$? $(cat ${tmp}/err)"
     tool_fails ${report} ${tmp}/log --metric foo -o ${tmp}/page.html
     tool_fails ${report} ${tmp}/log --metric raw --video ${tmp}/none -o ${tmp}/page.html
     tool_fails ${report} ${tmp}/log --video ${tmp}/log --ffmpeg ${tmp}/none -o ${tmp}/page.html

@@ -289,6 +289,11 @@ class Log:
         yield from ()
 
 
+def forget_output():
+    """What could not be written to standard output is not tried once more at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
 def write_whole(path, text):
     """Writes a file so that readers see the old one or the new one, and never a part."""
     if path == '-':
