@@ -66,6 +66,7 @@ if (chart) {
         button('on').disabled  = part === count(level) - 1;
         chart.classList.toggle('can', level < data.parts.length);
         lens.style.display = 'none';
+        status.textContent = '';
     }
 
     function into(x) {
