@@ -3081,7 +3081,6 @@ gate_live(){
     await 'alarm{.*} 1' ${tmp}/prom
     await stale:1 ${tmp}/out
     tail -n +127 ${tmp}/log >&9
-    await stale:0 ${tmp}/out
     exec 9>&-
     wait $!
     echo "$? $(cat ${tmp}/err)"
