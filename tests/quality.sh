@@ -3077,7 +3077,7 @@ gate_live(){
     gate_log > ${tmp}/log
     head -n 126 ${tmp}/log >&9     # up to 5 s
     await alarm_raised ${tmp}/out
-    cat ${tmp}/out
+    head -n 1 ${tmp}/out
     await 'alarm{.*} 1' ${tmp}/prom
     await stale:1 ${tmp}/out
     tail -n +127 ${tmp}/log >&9
