@@ -3149,7 +3149,7 @@ printed(){ # text
     (
         PATH=$(cd ${tmp}/bin && pwd):${PATH}
         cd ${tmp}/examples
-        test -f in.mp4 || ffmpeg -v error -f lavfi -i testsrc2=r=25:d=12 -c:v ffv1 in.mp4 < /dev/null
+        test -f in.mp4 || ffmpeg -v error -f lavfi -i testsrc2=r=25:d=12 -c:v libx264 in.mp4 < /dev/null
         fence=
         while IFS= read -r line; do
             case ${fence}${line} in
