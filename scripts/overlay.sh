@@ -19,8 +19,9 @@ files() {
     echo tests/quality.sh tests/quality.sh
     echo tests/quality_page.py tests/quality_page.py
     find tests/checkasm tools -name '*.c' -printf '%p %p\n' 2> /dev/null || true
-    find tools -maxdepth 1 -type f -name 'quality*' ! -name '*~' -printf '%p %p\n' 2> /dev/null || true
-    find doc -name '*.texi' -printf '%p %p\n' -o -name 'quality-*' ! -name '*~' -printf '%p %p\n' 2> /dev/null || true
+    printf '%s\n' {tools/quality-{gate,report},tools/quality_{logs.py,report.html,report.js}}{,} \
+        doc/quality-{gate.md,report.md,alerts.yml,alerts-test.yml}{,} | xargs -n 2
+    find doc -name '*.texi' -printf '%p %p\n' 2> /dev/null || true
 }
 
 patches() { # series

@@ -3003,9 +3003,9 @@ report_search(){
 # Installed, the tools find what they need and the ffmpeg beside them.
 report_install(){
     need python3 gnuplot || return 0
-    set +f  # fate-run.sh has file name patterns off
     mkdir -p ${tmp}/usr/bin ${tmp}/usr/share/ffmpeg/quality
-    cp ${project}/tools/quality* ${tmp}/usr/share/ffmpeg/quality/
+    cp ${report} ${gate} ${project}/tools/quality_logs.py ${project}/tools/quality_report.html \
+        ${project}/tools/quality_report.js ${tmp}/usr/share/ffmpeg/quality/
     for tool in quality-gate quality-report; do
         ln -s ../share/ffmpeg/quality/${tool} ${tmp}/usr/bin/${tool}
     done
