@@ -25,9 +25,10 @@ decoder vc1 wmv3 prores dnxhd mjpeg png bmp gif pbm pgm pgmyuv ppm tiff ffv1 huf
 decoder v210 rawvideo wrapped_avframe
 decoder aac aac_latm ac3 eac3 dca truehd mp2float mp3float opus vorbis flac alac wmav2 amrnb
 decoder pcm_s16le pcm_s16be pcm_s24le pcm_s24be pcm_s32le pcm_f32le pcm_u8 pcm_alaw pcm_mulaw
-decoder pcm_bluray pcm_dvd adpcm_ms adpcm_ima_wav adpcm_ima_qt
+decoder pcm_bluray pcm_dvd adpcm_ms adpcm_ima_wav adpcm_ima_qt subrip ass movtext webvtt
 encoder rawvideo wrapped_avframe ffv1 png mjpeg mpeg2video mpeg4 huffyuv prores_ks pgm ppm
-encoder libx264 libx265 h264_nvenc hevc_nvenc pcm_s16le aac ac3 mp2
+encoder libx264 libx265 libsvtav1 libaom_av1 h264_nvenc hevc_nvenc av1_nvenc pcm_s16le aac ac3 mp2
+encoder subrip ass movtext webvtt
 hwaccel h264_nvdec hevc_nvdec av1_nvdec vp8_nvdec vp9_nvdec mpeg1_nvdec mpeg2_nvdec mpeg4_nvdec
 hwaccel vc1_nvdec wmv3_nvdec mjpeg_nvdec
 parser h264 hevc vp8 vp9 av1 mpegvideo mpeg4video h263 vc1 dnxhd mjpeg png bmp gif pnm ffv1 prores
@@ -36,7 +37,7 @@ bsf h264_mp4toannexb hevc_mp4toannexb extract_extradata vp9_superframe vp9_super
 bsf av1_frame_merge av1_frame_split mpeg4_unpack_bframes null
 demuxer mov matroska mpegts mpegps mpegvideo avi flv asf mxf nut ivf obu h264 hevc m4v mjpeg vc1
 demuxer yuv4mpegpipe rawvideo image2 image2pipe image_png_pipe image_jpeg_pipe image_pgm_pipe
-demuxer image_ppm_pipe image_pgmyuv_pipe image_bmp_pipe image_tiff_pipe gif concat ffmetadata wav
+demuxer image_ppm_pipe image_pgmyuv_pipe image_bmp_pipe image_tiff_pipe gif concat ffmetadata srt wav
 muxer null framecrc framemd5 md5 hash crc mov mp4 matroska webm mpegts avi yuv4mpegpipe rawvideo
 muxer image2 image2pipe h264 hevc ivf nut mpeg2video mpeg2vob
 protocol file pipe md5
@@ -64,16 +65,15 @@ clang() {
 
 configure_arguments() {
     local kind names
-    case $profile in
-    lean)
+    if [ "$profile" = lean ]; then
         printf '%s\n' --disable-everything --disable-autodetect --disable-doc --disable-ffplay \
             --disable-debug --enable-zlib
         lean | while read -r kind names; do
             echo "--enable-$kind=${names// /,}"
-        done ;;
-    full)
-        ! pkg-config --exists SvtAv1Enc || echo --enable-libsvtav1 ;;
-    esac
+        done
+    fi
+    ! pkg-config --exists SvtAv1Enc || echo --enable-libsvtav1
+    ! pkg-config --exists aom || echo --enable-libaom
     for names in x264 x265 dav1d; do
         ! pkg-config --exists $names || echo "--enable-lib$names"
     done

@@ -125,7 +125,7 @@ else
 fi
 
 if command -v shellcheck > /dev/null; then
-    expect "shellcheck" shellcheck -x "$scripts"/*.sh "$root/tests/model.sh" "$root/tests/slurm.sh" "$root/tools/farm/task" "$root/.ci/run"
+    expect "shellcheck" shellcheck -x "$scripts"/*.sh "$root/tests/ffcrf-scan.sh" "$root/tests/model.sh" "$root/tests/slurm.sh" "$root/tools/farm/task" "$root/.ci/run"
 else
     skip "shellcheck" "not installed"
 fi

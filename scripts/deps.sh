@@ -9,8 +9,8 @@
 packages() { # job
     case $1 in
     build) echo gcc libc6-dev make 'nasm' 'pkgconf|pkg-config' patch xz-utils zlib1g-dev \
-                'clang-19|clang|clang-18|clang-14' libx264-dev? libx265-dev? libdav1d-dev? ;;
-    full)  echo libbz2-dev liblzma-dev libsvtav1enc-dev? texinfo? ;;
+                'clang-19|clang|clang-18|clang-14' libx264-dev? libx265-dev? libsvtav1enc-dev? libdav1d-dev? ;;
+    full)  echo libbz2-dev liblzma-dev texinfo? ;;
     run)   echo gnuplot-nox? python3? ;;
     report) echo gnuplot-nox python3 ;;
     clip)  echo opencv-doc? ;;

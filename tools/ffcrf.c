@@ -1,0 +1,1233 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * ffcrf: find the CRF of an encoder that gives an encode a wanted quality.
+ */
+
+#include <errno.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "libavutil/avstring.h"
+#include "libavutil/avutil.h"
+#include "libavutil/common.h"
+#include "libavutil/hwcontext.h"
+#include "libavutil/macros.h"
+#include "libavutil/mem.h"
+#include "libavutil/opt.h"
+#include "libavutil/parseutils.h"
+#include "libavutil/pixdesc.h"
+#include "libavutil/time.h"
+
+#include "ffcrf.h"
+
+enum {
+    EXIT_FOUND,
+    EXIT_NOT_REACHABLE,
+    EXIT_USAGE,                 ///< or the input is no good
+    EXIT_FAILED,
+    EXIT_VERIFY,                ///< the whole encode misses the target
+    EXIT_SIGNAL = 128
+};
+
+/// After so many encodes, what is within the tolerance does, and so does what is exact.
+#define ENOUGH_ENCODES 5
+
+/// A CRF is not searched for more exactly than this.
+#define CRF_EXACT 0.4
+
+volatile int ffcrf_signal;
+
+// ---- options ----
+
+#define OFFSET(x) offsetof(Options, x)
+
+static const AVOption options[] = {
+    { "i",        "the video to encode", OFFSET(input), AV_OPT_TYPE_STRING },
+    { "c:v",      "the encoder: libx264, libx265, libsvtav1, libaom-av1, h264_nvenc, ...", OFFSET(encoder_name), AV_OPT_TYPE_STRING },
+    { "vf",       "filters before the encoder, as ffmpeg's", OFFSET(filters), AV_OPT_TYPE_STRING },
+    { "pix_fmt",  "pixel format to encode in", OFFSET(pix_fmt), AV_OPT_TYPE_STRING },
+    { "metric",   "what measures: loss, ssim, mad, vmaf (default loss)", OFFSET(metric_name), AV_OPT_TYPE_STRING },
+    { "target",   "the score to reach, in the metric's unit", OFFSET(target[0]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, -INFINITY, INFINITY },
+    { "target-loss", "metric loss and its target: VMAF points lost, lower is better", OFFSET(target[1]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 100 },
+    { "target-ssim", "metric ssim and its target: higher is better", OFFSET(target[2]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 1 },
+    { "target-mad",  "metric mad and its target: lower is better", OFFSET(target[3]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, INFINITY },
+    { "target-vmaf", "metric vmaf and its target: higher is better", OFFSET(target[4]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 100 },
+    { "pool",      "what of the scores has to reach it: mean, p1 to p50 (the worst so many % of frames), worst (sample)", OFFSET(pool_name), AV_OPT_TYPE_STRING, { .str = "mean" } },
+    { "tolerance", "how much better than the target is good enough (default: loss 1, ssim 0.002, mad 1, vmaf 1)", OFFSET(tolerance), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, INFINITY },
+    { "min-crf",   "lowest CRF to try (default: by encoder)", OFFSET(min_crf), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 255 },
+    { "max-crf",   "highest CRF to try (default: by encoder)", OFFSET(max_crf), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 255 },
+    { "crf-increment", "CRFs are multiples of it (default: 0.1, or 1)", OFFSET(increment), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0.01, 50 },
+    { "max-encoded-percent", "largest size in % of the source's video", OFFSET(max_percent), AV_OPT_TYPE_DOUBLE, { .dbl = 100 }, 0, INFINITY },
+    { "samples",      "number of samples, instead of --sample-every", OFFSET(samples), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 1000 },
+    { "sample-every", "one sample for each such part of the video", OFFSET(sample_every), AV_OPT_TYPE_STRING, { .str = "12m" } },
+    { "min-samples",  "least number of samples", OFFSET(min_samples), AV_OPT_TYPE_INT, { .i64 = 1 }, 1, 1000 },
+    { "sample-duration", "length of a sample", OFFSET(sample_duration), AV_OPT_TYPE_STRING, { .str = "20s" } },
+    { "score-every", "score one of so many frames (default: loss 8, ssim 4, mad 24, vmaf 4)", OFFSET(step), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 10000 },
+    { "memory",   "bytes for decoded samples, as 4G (default: half of the memory)", OFFSET(memory), AV_OPT_TYPE_INT64, { .i64 = 0 }, 0, INT64_MAX },
+    { "cache",    "keep results, and take those that were kept", OFFSET(cache), AV_OPT_TYPE_INT, { .i64 = 1 }, 0, 1, 0, .unit = "cache" },
+    {     "true",  NULL, 0, AV_OPT_TYPE_CONST, { .i64 = 1 }, 0, 0, 0, .unit = "cache" },
+    {     "false", NULL, 0, AV_OPT_TYPE_CONST, { .i64 = 0 }, 0, 0, 0, .unit = "cache" },
+    { "gpu",      "score on a GPU: auto, off, or its number", OFFSET(gpu), AV_OPT_TYPE_STRING, { .str = "auto" } },
+    { "encode",   "make the encode, in this file, and score all of it", OFFSET(encode), AV_OPT_TYPE_STRING },
+    { "verify",   "only score this encode of the input, all of it", OFFSET(verify), AV_OPT_TYPE_STRING },
+    { "y",        "replace the file of --encode", OFFSET(overwrite), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
+    { "json",     "write JSON to standard output, an object a line", OFFSET(json), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
+    { "loglevel", "what FFmpeg's libraries tell: quiet, error, warning, info, verbose, debug (default error)", OFFSET(loglevel), AV_OPT_TYPE_INT, { .i64 = AV_LOG_ERROR }, AV_LOG_QUIET, AV_LOG_TRACE, 0, .unit = "loglevel" },
+    {     "quiet",   NULL, 0, AV_OPT_TYPE_CONST, { .i64 = AV_LOG_QUIET },   0, 0, 0, .unit = "loglevel" },
+    {     "error",   NULL, 0, AV_OPT_TYPE_CONST, { .i64 = AV_LOG_ERROR },   0, 0, 0, .unit = "loglevel" },
+    {     "warning", NULL, 0, AV_OPT_TYPE_CONST, { .i64 = AV_LOG_WARNING }, 0, 0, 0, .unit = "loglevel" },
+    {     "info",    NULL, 0, AV_OPT_TYPE_CONST, { .i64 = AV_LOG_INFO },    0, 0, 0, .unit = "loglevel" },
+    {     "verbose", NULL, 0, AV_OPT_TYPE_CONST, { .i64 = AV_LOG_VERBOSE }, 0, 0, 0, .unit = "loglevel" },
+    {     "debug",   NULL, 0, AV_OPT_TYPE_CONST, { .i64 = AV_LOG_DEBUG },   0, 0, 0, .unit = "loglevel" },
+    { "version",  "print the version", OFFSET(version), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
+    { "help",     "print this", OFFSET(help), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
+    { NULL }
+};
+
+static const AVClass class = {
+    .class_name = "ffcrf",
+    .item_name  = av_default_item_name,
+    .option     = options,
+    .version    = LIBAVUTIL_VERSION_INT,
+};
+
+/// Other spellings, of ffmpeg and of ab-av1.
+static const char *const alias[][2] = {
+    { "codec:v", "c:v" }, { "vcodec", "c:v" }, { "filter:v", "vf" }, { "v", "loglevel" }, { "h", "help" },
+    { "input", "i" }, { "encoder", "c:v" }, { "e", "c:v" }, { "vfilter", "vf" }, { "pix-format", "pix_fmt" },
+    { "min-vmaf", "target-vmaf" },
+};
+
+static void print_help(void)
+{
+    printf("usage: ffcrf -i INPUT -c:v ENCODER [encoder's options] --target-loss 8 [options]\n"
+           "Finds the CRF that gives an encode of INPUT the wanted quality.\n\n");
+    for (const AVOption *o = options; o->name; o++)
+        if (o->type != AV_OPT_TYPE_CONST)
+            printf("  %s%-20s %s%s%s%s\n", strlen(o->name) > 1 && o->name[1] != ':' && strcmp(o->name, "vf") &&
+                   strcmp(o->name, "pix_fmt") ? "--" : "-", o->name, o->help,
+                   o->type == AV_OPT_TYPE_STRING && o->default_val.str ? " (default " : "",
+                   o->type == AV_OPT_TYPE_STRING && o->default_val.str ? o->default_val.str : "",
+                   o->type == AV_OPT_TYPE_STRING && o->default_val.str ? ")" : "");
+    printf("\nAll other options go to the encoder: `ffmpeg -h encoder=NAME` lists them.\n"
+           "Exit status: 0 found, 1 not reachable, 2 wrong usage or input, 3 failed,\n"
+           "4 the whole encode misses the target, 128 + n ended by signal n.\n");
+}
+
+/// "12m", "1h30m", "20s", "500ms", seconds, or hh:mm:ss.
+static int parse_duration(const char *name, const char *text, int64_t *duration)
+{
+    static const struct { const char *unit; double seconds; } units[] = {
+        { "ms", 1e-3 }, { "s", 1 }, { "sec", 1 }, { "m", 60 }, { "min", 60 }, { "h", 3600 }, { "", 1 },
+    };
+    double seconds = 0;
+    const char *p = text;
+
+    if (strchr(text, ':') && av_parse_time(duration, text, 1) >= 0 && *duration > 0)
+        return 0;
+    while (*p) {
+        const char *unit = p + strspn(p, "0123456789."), *end = unit + strspn(unit, "hmsecin");
+        size_t i;
+
+        for (i = 0; i < FF_ARRAY_ELEMS(units); i++)
+            if (strlen(units[i].unit) == end - unit && !strncmp(units[i].unit, unit, end - unit))
+                break;
+        if (unit == p || i == FF_ARRAY_ELEMS(units)) {
+            seconds = 0;
+            break;
+        }
+        seconds += strtod(p, NULL) * units[i].seconds;
+        p = end;
+    }
+    if (!(seconds >= 1e-3 && seconds < 1e9)) {
+        av_log(NULL, AV_LOG_ERROR, "--%s %s is no duration: write 20s, 12m or 1h30m.\n", name, text);
+        return AVERROR(EINVAL);
+    }
+    *duration = seconds * 1e6;
+    return 0;
+}
+
+/// An option of the encoder, which is known by name only.
+static int add_encoder_option(Options *o, const char *name, const char *value)
+{
+    size_t size = strcspn(name, ":");
+    char *key;
+    int ret;
+
+    if (name[size] && strcmp(name + size, ":v") && strcmp(name + size, ":v:0")) {
+        av_log(NULL, AV_LOG_ERROR, "-%s is no option of a video encoder.\n", name);
+        return AVERROR(EINVAL);
+    }
+    key = av_strndup(name, size);
+    ret = key ? av_dict_set(&o->encoder_options, key, value, AV_DICT_DONT_STRDUP_KEY) : AVERROR(ENOMEM);
+    return ret;
+}
+
+static int set_option(Options *o, const char *name, const char *value)
+{
+    const AVOption *opt;
+    int ret;
+
+    for (int i = 0; i < FF_ARRAY_ELEMS(alias); i++)
+        if (!strcmp(name, alias[i][0]))
+            name = alias[i][1];
+    opt = av_opt_find(o, name, NULL, 0, 0);
+    if (opt && opt->type == AV_OPT_TYPE_CONST)
+        opt = NULL;
+    if (!opt)
+        return add_encoder_option(o, name, value);
+    ret = av_opt_set(o, name, value, 0);
+    if (ret < 0)
+        av_log(NULL, AV_LOG_ERROR, "'%s' is no value for --%s: %s. `ffcrf --help` lists the options.\n",
+               value, name, opt->help);
+    return ret;
+}
+
+static int is_switch(Options *o, const char *name)
+{
+    const AVOption *opt = av_opt_find(o, !strcmp(name, "h") ? "help" : name, NULL, 0, 0);
+
+    return opt && opt->type == AV_OPT_TYPE_BOOL;
+}
+
+static int parse_arguments(Options *o, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *name = argv[i];
+        int ret;
+
+        if (*name != '-' || !name[1]) {
+            av_log(NULL, AV_LOG_ERROR, "'%s' is no option: give the input with -i and the output with "
+                   "--encode.\n", name);
+            return AVERROR(EINVAL);
+        }
+        name += 1 + (name[1] == '-');
+        if (is_switch(o, name)) {
+            ret = set_option(o, name, "1");
+        } else if (++i == argc) {
+            av_log(NULL, AV_LOG_ERROR, "%s lacks its value.\n", argv[i - 1]);
+            return AVERROR(EINVAL);
+        } else {
+            ret = set_option(o, name, argv[i]);
+        }
+        if (ret < 0)
+            return ret;
+    }
+    return 0;
+}
+
+static int usage(const char *format, ...) av_printf_format(1, 2);
+static int usage(const char *format, ...)
+{
+    va_list va;
+
+    va_start(va, format);
+    av_vlog(NULL, AV_LOG_ERROR, format, va);
+    va_end(va);
+    return AVERROR(EINVAL);
+}
+
+/// By encoder, where the range that it takes is not the one to search.
+static const struct {
+    const char *name;
+    double min, max;
+} crf_ranges[] = {
+    { "libx264",    10, 46 },
+    { "libx265",    10, 46 },
+    { "libsvtav1",   5, 63 },
+    { "libaom-av1",  5, 63 },
+    { "libvpx-vp9", 10, 63 },
+    { "h264_nvenc", 10, 46 },
+    { "hevc_nvenc", 10, 46 },
+    { "av1_nvenc",  10, 63 },
+};
+
+static int check_encoder(Options *o)
+{
+    static const char *const names[] = { "crf", "cq" }, *const rates[] = { "b", "qp", "crf", "cq", "global_quality", "q" };
+    const AVDictionaryEntry *e = NULL;
+    const AVOption *opt = NULL;
+    double min = 0, max = 63;
+
+    if (!o->encoder_name)
+        return usage("Which encoder? Give it with -c:v, as -c:v libx264.\n");
+    o->encoder = avcodec_find_encoder_by_name(o->encoder_name);
+    if (!o->encoder || o->encoder->type != AVMEDIA_TYPE_VIDEO)
+        return usage("This build of FFmpeg has no video encoder '%s': `ffmpeg -encoders` lists those "
+                     "that it has.\n", o->encoder_name);
+    for (int i = 0; i < FF_ARRAY_ELEMS(names) && !opt; i++) {
+        opt = o->encoder->priv_class ? av_opt_find((void *)&o->encoder->priv_class, names[i], NULL, 0,
+                                                   AV_OPT_SEARCH_FAKE_OBJ) : NULL;
+        o->crf_option = names[i];
+    }
+    if (!opt)
+        return usage("%s has no constant quality by -crf or -cq, which is searched: take libx264, libx265, "
+                     "libsvtav1, libaom-av1 or one of NVENC.\n", o->encoder_name);
+    for (int i = 0; i < FF_ARRAY_ELEMS(crf_ranges); i++)
+        if (!strcmp(crf_ranges[i].name, o->encoder_name)) {
+            min = crf_ranges[i].min;
+            max = crf_ranges[i].max;
+        }
+    if (isnan(o->min_crf))
+        o->min_crf = min;
+    if (isnan(o->max_crf))
+        o->max_crf = max;
+    if (isnan(o->increment))
+        o->increment = opt->type == AV_OPT_TYPE_INT ? 1 : 0.1;
+    if (opt->type == AV_OPT_TYPE_INT && o->increment != rint(o->increment))
+        return usage("%s takes whole numbers for -%s: --crf-increment %g is not one.\n",
+                     o->encoder_name, o->crf_option, o->increment);
+    if (o->min_crf > o->max_crf || o->max_crf > opt->max)
+        return usage("No CRF is between --min-crf %g and --max-crf %g, or %s does not go so far.\n",
+                     o->min_crf, o->max_crf, o->encoder_name);
+    while ((e = av_dict_iterate(o->encoder_options, e))) {
+        for (int i = 0; i < FF_ARRAY_ELEMS(rates); i++)
+            if (!strcmp(e->key, rates[i]))
+                return usage("-%s sets what is searched: leave it out.\n", e->key);
+        if (!av_opt_find((void *)&o->encoder->priv_class, e->key, NULL, 0, AV_OPT_SEARCH_FAKE_OBJ) &&
+            !av_opt_find((void *)(const AVClass *[]){ avcodec_get_class() }, e->key, NULL, 0,
+                         AV_OPT_SEARCH_FAKE_OBJ))
+            return usage("-%s is an option of neither ffcrf nor %s: see `ffcrf --help` and "
+                         "`ffmpeg -h encoder=%s`.\n", e->key, o->encoder_name, o->encoder_name);
+    }
+    if (o->pix_fmt && av_get_pix_fmt(o->pix_fmt) == AV_PIX_FMT_NONE)
+        return usage("'%s' is no pixel format: `ffmpeg -pix_fmts` lists them.\n", o->pix_fmt);
+    return 0;
+}
+
+static int check_metric(Options *o)
+{
+    static const char *const names[] = { "loss", "ssim", "mad", "vmaf" };
+    const char *name = o->metric_name;
+    char filter[32];
+
+    o->goal = o->target[0];
+    for (int i = 0; i < FF_ARRAY_ELEMS(names); i++)
+        if (!isnan(o->target[i + 1])) {
+            if (!isnan(o->goal) || name && strcmp(name, names[i]))
+                return usage("One metric and one target: --target-%s is not for the other that is given.\n",
+                             names[i]);
+            name    = names[i];
+            o->goal = o->target[i + 1];
+        }
+    o->metric = ffcrf_metric(name ? name : "loss");
+    if (!o->metric)
+        return usage("'%s' is no metric: there are loss, ssim, mad and vmaf.\n", name);
+    av_strlcpy(filter, o->metric->filter, sizeof(filter));
+    filter[strcspn(filter, "=")] = 0;
+    if (!avfilter_get_by_name(filter))
+        return usage("This build of FFmpeg has no filter %s, which the metric %s needs%s.\n", filter,
+                     o->metric->name, strcmp(filter, "libvmaf") ? "" :
+                     ": configure it with --enable-libvmaf, or use --target-loss");
+    if (isnan(o->goal))
+        return usage("What quality? Give it with --target-loss 8 or the like.\n");
+    if (fabs(o->goal - o->metric->best) > fabs(o->metric->worst - o->metric->best) ||
+        (o->goal > o->metric->best) != (o->metric->worst > o->metric->best) && o->goal != o->metric->best)
+        return usage("%g is no score of %s, which goes from %g (best) to %g.\n", o->goal, o->metric->name,
+                     o->metric->best, o->metric->worst);
+    if (isnan(o->tolerance))
+        o->tolerance = o->metric->tolerance;
+    if (!o->step)
+        o->step = o->metric->step;
+
+    o->pool = !strcmp(o->pool_name, "mean")  ? POOL_MEAN :
+              !strcmp(o->pool_name, "worst") ? POOL_WORST_SAMPLE : POOL_PERCENTILE;
+    o->percent = *o->pool_name == 'p' ? atoi(o->pool_name + 1) : 0;
+    if (o->pool == POOL_PERCENTILE && (o->percent < 1 || o->percent > 50))
+        return usage("'%s' is no --pool: there are mean, worst, and p1 to p50.\n", o->pool_name);
+    return 0;
+}
+
+static int check_output(const Options *o)
+{
+    const char *name = av_basename(o->encode);
+    struct stat input, output;
+    char *folder = av_asprintf("%.*s.", (int)(name - o->encode), o->encode);
+    int ret = folder ? access(folder, W_OK) : AVERROR(ENOMEM);
+
+    if (folder && ret)
+        ret = usage("No file can be written to '%s', where --encode is to go: %s.\n", folder, strerror(errno));
+    av_free(folder);
+    if (ret < 0 || stat(o->encode, &output) < 0)
+        return ret;
+    if (!stat(o->input, &input) && input.st_dev == output.st_dev && input.st_ino == output.st_ino)
+        return usage("'%s' is the input: give another name to --encode.\n", o->encode);
+    if (!o->overwrite)
+        return usage("'%s' is there already: give another name, or -y to replace it.\n", o->encode);
+    return 0;
+}
+
+static int check_options(Options *o)
+{
+    int ret;
+
+    if (!o->input)
+        return usage("Which video? Give it with -i. `ffcrf --help` lists the options.\n");
+    if ((ret = check_metric(o)) < 0 ||
+        (!o->verify || o->encoder_name) && (ret = check_encoder(o)) < 0 ||
+        (ret = parse_duration("sample-every", o->sample_every, &o->every)) < 0 ||
+        (ret = parse_duration("sample-duration", o->sample_duration, &o->duration)) < 0)
+        return ret;
+    if (o->encode && o->verify)
+        return usage("--encode verifies what it makes: leave out --verify.\n");
+    if (o->encode && (ret = check_output(o)) < 0)
+        return ret;
+    if (!o->memory)
+        o->memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / 2;
+    return 0;
+}
+
+// ---- what is told ----
+
+typedef struct Point {
+    double crf;
+    double score;
+    double percent;             ///< of the source's size
+    double bitrate;             ///< bytes a second
+    double encode_seconds;      ///< a second of video takes
+} Point;
+
+typedef struct Search {
+    Options o;
+    Cache cache;
+    Source source;              ///< for what is known of the whole file
+    double seconds;             ///< that it lasts, 0 if that is not known
+    Sample *sample;
+    int nb_samples;
+    int64_t memory;             ///< left for frames
+    Point point[64];            ///< by rising CRF
+    int nb_points;
+
+    // progress
+    const char *doing;
+    int current;                ///< sample
+    int64_t begin, told;
+} Search;
+
+static int is_terminal, has_meter;
+static char last_error[1024];
+
+static void clear_meter(void)
+{
+    if (has_meter)
+        fprintf(stderr, "\r\033[K");
+    has_meter = 0;
+}
+
+/// What the program says itself, which is what comes without a context, is not for
+/// --loglevel to hide, and what av_opt_set() says is said in other words.
+static void log_callback(void *avcl, int level, const char *format, va_list va)
+{
+    if (avcl && *(const AVClass **)avcl == &class)
+        return;
+    if (level <= av_log_get_level() || !avcl)
+        clear_meter();
+    if (!avcl && level <= AV_LOG_ERROR) {
+        va_list copy;
+
+        va_copy(copy, va);
+        vsnprintf(last_error, sizeof(last_error), format, copy);
+        va_end(copy);
+        last_error[strcspn(last_error, "\n")] = 0;
+    }
+    if (avcl)
+        av_log_default_callback(avcl, level, format, va);
+    else if (level <= AV_LOG_WARNING)
+        vfprintf(stderr, format, va);
+}
+
+static void tell(const char *format, ...) av_printf_format(1, 2);
+static void tell(const char *format, ...)
+{
+    va_list va;
+
+    clear_meter();
+    va_start(va, format);
+    vfprintf(stderr, format, va);
+    va_end(va);
+}
+
+static const char *clock_time(char text[16], double seconds)
+{
+    int s = av_clipd(seconds + 0.5, 0, 359999);
+
+    if (s < 3600)
+        snprintf(text, 16, "%d:%02d", s / 60, s % 60);
+    else
+        snprintf(text, 16, "%d:%02d:%02d", s / 3600, s / 60 % 60, s % 60);
+    return text;
+}
+
+#define CLOCK(seconds) clock_time((char[16]){ 0 }, seconds)
+
+/// How many candidates are likely to be made in all.
+static int expected_encodes(const Search *s)
+{
+    return FFMAX(4, s->nb_points + 1);
+}
+
+static int progress(void *opaque, int frames, int nb_frames)
+{
+    Search *s = opaque;
+    const int64_t now = av_gettime_relative();
+    double fps, left;
+
+    if (now - s->told < (is_terminal ? 250000 : 10000000))
+        return 0;
+    s->told = now;
+    fps  = frames * 1e6 / FFMAX(1, now - s->begin);
+    left = nb_frames - frames;
+    if (s->sample)
+        left += nb_frames * ((double)expected_encodes(s) * s->nb_samples - s->nb_points * s->nb_samples -
+                             s->current - 1);
+    clear_meter();
+    fprintf(stderr, "%s, frame %d of %d, %.1f fps, ETA %s%s", s->doing, frames,
+            FFMAX(frames, nb_frames), fps, left >= 0 && fps > 0 ? CLOCK(left / fps) : "?", is_terminal ? "" : "\n");
+    fflush(stderr);
+    has_meter = is_terminal;
+    return 0;
+}
+
+static void start_progress(Search *s, const char *doing)
+{
+    s->doing = doing;
+    s->begin = s->told = av_gettime_relative();
+}
+
+// ---- JSON ----
+
+static void json_string(AVBPrint *b, const char *key, const char *value)
+{
+    av_bprintf(b, ", \"%s\": \"", key);
+    for (; *value; value++)
+        if (*value == '"' || *value == '\\')
+            av_bprintf(b, "\\%c", *value);
+        else if ((uint8_t)*value < 32)
+            av_bprintf(b, "\\u%04x", *value);
+        else
+            av_bprint_chars(b, *value, 1);
+    av_bprint_chars(b, '"', 1);
+}
+
+static void json_number(AVBPrint *b, const char *key, double value)
+{
+    if (isfinite(value))
+        av_bprintf(b, ", \"%s\": %.10g", key, value);
+    else
+        av_bprintf(b, ", \"%s\": null", key);
+}
+
+static void json_begin(AVBPrint *b, const char *type)
+{
+    av_bprint_init(b, 0, AV_BPRINT_SIZE_UNLIMITED);
+    av_bprintf(b, "{\"type\": \"%s\"", type);
+}
+
+static void json_end(AVBPrint *b)
+{
+    printf("%s}\n", b->str);
+    fflush(stdout);
+    av_bprint_finalize(b, NULL);
+}
+
+static void json_error(const char *type)
+{
+    AVBPrint b;
+
+    json_begin(&b, type);
+    json_string(&b, "message", last_error);
+    json_end(&b);
+}
+
+/// What the search predicts of the whole encode.
+static void json_point(AVBPrint *b, const Search *s, const Point *p)
+{
+    const Options *o = &s->o;
+
+    json_number(b, "crf", p->crf);
+    json_string(b, "metric", o->metric->name);
+    json_string(b, "pool", o->pool_name);
+    json_number(b, "score", p->score);
+    json_number(b, "target", o->goal);
+    json_number(b, "predicted_encode_percent", p->percent);
+    json_number(b, "predicted_encode_size", s->seconds > 0 ? rint(p->bitrate * s->seconds) : NAN);
+    json_number(b, "predicted_encode_seconds", s->seconds > 0 ? p->encode_seconds * s->seconds : NAN);
+}
+
+static void json_sample(const Search *s, const Sample *sample, double crf, const Result *r, double score,
+                        int cached)
+{
+    AVBPrint b;
+
+    json_begin(&b, "sample-encode-done");
+    json_number(&b, "sample", sample->number + 1);
+    json_number(&b, "samples", s->nb_samples);
+    json_number(&b, "start", sample->start / 1e6);
+    json_number(&b, "seconds", r->seconds);
+    json_number(&b, "crf", crf);
+    json_string(&b, "metric", s->o.metric->name);
+    json_number(&b, "score", score);
+    json_number(&b, "frames", r->nb_frames);
+    json_number(&b, "scored_frames", r->nb_scores);
+    json_number(&b, "size", r->bytes);
+    json_number(&b, "encode_percent", r->source_bytes ? 100. * r->bytes / r->source_bytes : NAN);
+    json_number(&b, "encode_seconds", r->encode_seconds);
+    av_bprintf(&b, ", \"from_cache\": %s", cached ? "true" : "false");
+    json_end(&b);
+}
+
+// ---- scores ----
+
+static double mean(const double *value, int nb)
+{
+    double sum = 0;
+
+    for (int i = 0; i < nb; i++)
+        sum += value[i];
+    return sum / nb;
+}
+
+/// Whether a is at least as good as b.
+static int is_as_good(const Metric *m, double a, double b)
+{
+    return m->higher_is_better ? a >= b : a <= b;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    return FFDIFFSIGN(*(const double *)a, *(const double *)b);
+}
+
+/// The value that so many percent of all are worse than, linear between ranks.
+static double percentile(const Metric *m, double *value, int nb, double percent)
+{
+    double place;
+    int i;
+
+    qsort(value, nb, sizeof(*value), compare_doubles);
+    place = (m->higher_is_better ? percent : 100 - percent) / 100 * (nb - 1);
+    i     = FFMIN(place, nb - 2);
+    return nb == 1 ? value[0] : value[i] + (value[i + 1] - value[i]) * (place - i);
+}
+
+/// Pool the scores of all samples. Sorts them, for a percentile.
+static int pool(const Options *o, const Result *result, int nb_results, double *score)
+{
+    double *all = NULL;
+    int nb = 0;
+
+    for (int i = 0; i < nb_results; i++)
+        nb += result[i].nb_scores;
+    if (!nb) {
+        av_log(NULL, AV_LOG_ERROR, "No frame could be scored: all are black or flat. Other samples may "
+               "have more in them: see --samples.\n");
+        return AVERROR_INVALIDDATA;
+    }
+    all = av_malloc_array(nb, sizeof(*all));
+    if (!all)
+        return AVERROR(ENOMEM);
+    nb     = 0;
+    *score = o->metric->best;
+    for (int i = 0; i < nb_results; i++) {
+        const Result *r = &result[i];
+
+        if (r->nb_scores) {
+            double sample = mean(r->score, r->nb_scores);
+
+            memcpy(all + nb, r->score, r->nb_scores * sizeof(*all));
+            nb += r->nb_scores;
+            if (is_as_good(o->metric, *score, sample))
+                *score = sample;
+        }
+    }
+    if (o->pool == POOL_MEAN)
+        *score = mean(all, nb);
+    else if (o->pool == POOL_PERCENTILE)
+        *score = percentile(o->metric, all, nb, o->percent);
+    av_free(all);
+    return 0;
+}
+
+// ---- the search ----
+
+/// About linear in the CRF.
+static double distortion(const Metric *m, double score)
+{
+    return log(fabs(m->best - score) + m->offset);
+}
+
+static int try_sample(Search *s, Sample *sample, double crf, Result *result, int *cached)
+{
+    const Options *o = &s->o;
+    char doing[128];
+    int ret;
+
+    *cached = ffcrf_cache_get(&s->cache, o, sample, crf, result);
+    if (*cached)
+        return 0;
+    snprintf(doing, sizeof(doing), "CRF %g, sample %d of %d", crf, sample->number + 1, s->nb_samples);
+    s->current = sample->number;
+    if (!sample->loaded) {
+        if (is_terminal) {
+            tell("%s: decoding the source", doing);
+            has_meter = 1;
+        }
+        if ((ret = ffcrf_sample_load(o, sample, &s->memory)) < 0)
+            return ret;
+    }
+    start_progress(s, doing);
+    ret = ffcrf_candidate(o, sample, crf, result, progress, s);
+    clear_meter();
+    if (ret >= 0)
+        ffcrf_cache_put(&s->cache, o, sample, crf, result);
+    return ret;
+}
+
+/// Encode all samples with a CRF, and note what came out.
+static int try_crf(Search *s, double crf)
+{
+    const Options *o = &s->o;
+    Result *result = av_calloc(s->nb_samples, sizeof(*result)), all = { 0 };
+    Point p = { .crf = crf };
+    int i, nb_cached = 0, ret = result ? 0 : AVERROR(ENOMEM);
+
+    for (i = 0; i < s->nb_samples && ret >= 0; i++) {
+        int cached;
+
+        ret = try_sample(s, &s->sample[i], crf, &result[i], &cached);
+        if (ret < 0)
+            break;
+        nb_cached          += cached;
+        all.bytes          += result[i].bytes;
+        all.source_bytes   += result[i].source_bytes;
+        all.seconds        += result[i].seconds;
+        all.encode_seconds += result[i].encode_seconds;
+        if (o->json)
+            json_sample(s, &s->sample[i], crf, &result[i], result[i].nb_scores ?
+                        mean(result[i].score, result[i].nb_scores) : NAN, cached);
+    }
+    if (ret >= 0)
+        ret = pool(o, result, s->nb_samples, &p.score);
+    for (i = 0; result && i < s->nb_samples; i++)
+        av_freep(&result[i].score);
+    av_free(result);
+    if (ret < 0)
+        return ret;
+
+    p.percent        = all.source_bytes ? 100. * all.bytes / all.source_bytes : NAN;
+    p.bitrate        = all.bytes / all.seconds;
+    p.encode_seconds = all.encode_seconds / all.seconds;
+    tell("CRF %g: %s %.*f, %.1f %% of the source's size%s\n", crf, o->metric->name, o->metric->digits,
+         p.score, p.percent, nb_cached == s->nb_samples ? " (from the cache)" : "");
+
+    for (i = s->nb_points++; i > 0 && s->point[i - 1].crf > crf; i--)
+        s->point[i] = s->point[i - 1];
+    s->point[i] = p;
+    return 0;
+}
+
+static int reaches(const Options *o, const Point *p)
+{
+    return is_as_good(o->metric, p->score, o->goal);
+}
+
+/// The point other than a and b whose distortion is nearest to y, NULL if there is none.
+static const Point *nearest(const Search *s, const Point *a, const Point *b, double y)
+{
+    const Metric *m = s->o.metric;
+    const Point *best = NULL;
+
+    for (const Point *p = s->point; p < s->point + s->nb_points; p++)
+        if (p != a && p != b &&
+            (!best || fabs(distortion(m, p->score) - y) < fabs(distortion(m, best->score) - y)))
+            best = p;
+    return best;
+}
+
+/**
+ * The CRF at which a distortion is expected.
+ *
+ * @param low  the highest that reaches the target, or NULL
+ * @param high the lowest that misses it, or NULL
+ */
+static double expect_crf(const Search *s, const Point *low, const Point *high, double y)
+{
+    const Options *o   = &s->o;
+    const Metric *m    = o->metric;
+    const double prior = 3.6 / FFMAX(o->max_crf - o->min_crf, 1);  // rise with each CRF
+    const Point *one   = low ? low : high, *other = nearest(s, low, high, y);
+    double x[3], d[3], line, curve = 0, slope = prior;
+
+    if (!one)
+        return (o->min_crf + o->max_crf) / 2 + (y - distortion(m, m->typical)) / prior;
+    if (!low || !high) {
+        // beyond all that is known, no slope but a likely one is taken
+        if (other)
+            slope = av_clipd((distortion(m, one->score) - distortion(m, other->score)) /
+                             (one->crf - other->crf), prior / 2, prior * 2);
+        return one->crf + (y - distortion(m, one->score)) / slope;
+    }
+
+    x[0] = low->crf;
+    x[1] = high->crf;
+    d[0] = distortion(m, low->score);
+    d[1] = distortion(m, high->score);
+    line = x[0] + (x[1] - x[0]) * (y - d[0]) / (d[1] - d[0]);
+    if (!other)
+        return line;
+    x[2] = other->crf;
+    d[2] = distortion(m, other->score);
+    // Lagrange's polynomial, the CRF by the distortion, if it goes between the two
+    for (int i = 0; i < 3; i++) {
+        double term = x[i];
+
+        for (int j = 0; j < 3; j++)
+            if (j != i)
+                term *= (y - d[j]) / (d[i] - d[j]);
+        curve += term;
+    }
+    return curve > x[0] && curve < x[1] ? curve : line;
+}
+
+/**
+ * Choose the next CRF, between the highest that reaches the target and the lowest
+ * that misses it.
+ *
+ * @param found set to what was found, once there is nothing to try
+ * @return 1 if there is a CRF to try
+ */
+static int next_crf(const Search *s, double *crf, const Point **found)
+{
+    const Options *o = &s->o;
+    const double step   = o->increment, margin = o->tolerance / 4;
+    const double safer  = o->metric->higher_is_better ? FFMIN(o->goal + margin, o->metric->best)
+                                                      : FFMAX(o->goal - margin, o->metric->best);
+    const Point *low = NULL, *high = NULL;
+    double first = ceil(o->min_crf / step - 1e-6), last = floor(o->max_crf / step + 1e-6);
+    double expected, next;
+
+    for (int i = 0; i < s->nb_points && !high; i++)
+        if (reaches(o, &s->point[i]))
+            low = &s->point[i];
+        else
+            high = &s->point[i];
+    if (low)
+        first = rint(low->crf / step) + 1;
+    if (high)
+        last = rint(high->crf / step) - 1;
+    *found = low;
+    if (first > last)
+        return 0;
+    expected = expect_crf(s, low, high, distortion(o->metric, o->goal));
+    if (low && fabs(o->goal - low->score) <= o->tolerance &&
+        (expected - low->crf <= FFMAX(CRF_EXACT, step) || s->nb_points >= ENOUGH_ENCODES))
+        return 0;
+    if (low && high && s->nb_points >= ENOUGH_ENCODES && high->crf - low->crf <= CRF_EXACT)
+        return 0;
+
+    // a little on the good side, and no longer by curves if these have not led there
+    next = FFMAX(expect_crf(s, low, high, distortion(o->metric, safer)), expected - CRF_EXACT / 2) / step;
+    if (low && high) {
+        const double width = last - first;
+
+        next = s->nb_points > ENOUGH_ENCODES ? (first + last) / 2
+                                             : av_clipd(next, first + width * 0.15, last - width * 0.15);
+    }
+    *crf = av_clipd(floor(next + 1e-6), first, last) * step;
+    return 1;
+}
+
+static int not_reachable(const char *format, ...) av_printf_format(1, 2);
+static int not_reachable(const char *format, ...)
+{
+    va_list va;
+
+    va_start(va, format);
+    av_vlog(NULL, AV_LOG_ERROR, format, va);
+    va_end(va);
+    return 0;
+}
+
+/// @return 1 if a CRF was found, 0 if there is none, or a negative AVERROR
+static int search(Search *s, Point *found)
+{
+    const Options *o = &s->o;
+    const Point *best;
+    double crf;
+
+    while (next_crf(s, &crf, &best)) {
+        const Point *p = s->point;
+        int ret;
+
+        if (s->nb_points == FF_ARRAY_ELEMS(s->point))
+            return AVERROR_BUG;
+        ret = try_crf(s, crf);
+        if (ret < 0)
+            return ret;
+        while (p->crf != crf)
+            p++;
+        if (!reaches(o, p) && p->percent > o->max_percent)
+            return not_reachable("Not reachable: CRF %g has %.1f %% of the source's size already, and "
+                                 "%s %.*f does not reach %g yet. Allow more with --max-encoded-percent.\n",
+                                 crf, p->percent, o->metric->name, o->metric->digits, p->score, o->goal);
+    }
+    if (!best)
+        return not_reachable("Not reachable: even CRF %g gives %s %.*f, which does not reach %g. "
+                             "Allow lower ones with --min-crf, or a lower target.\n", s->point[0].crf,
+                             o->metric->name, o->metric->digits, s->point[0].score, o->goal);
+    if (best->percent > o->max_percent)
+        return not_reachable("Not reachable: CRF %g reaches %g, with %.1f %% of the source's size. "
+                             "Allow more with --max-encoded-percent.\n", best->crf, o->goal, best->percent);
+    *found = *best;
+    return 1;
+}
+
+// ---- set-up ----
+
+static int64_t sample_count(const Options *o, int64_t duration)
+{
+    int64_t nb = o->samples ? o->samples : (duration + o->every - 1) / o->every;
+
+    return av_clip64(nb, o->min_samples, 1000);
+}
+
+/// Lay samples over the file, with equal gaps; the whole file if they are most of it.
+static int plan_samples(Search *s)
+{
+    const Options *o = &s->o;
+    const int64_t duration = s->seconds * 1e6;
+    int64_t nb = sample_count(o, duration), gap;
+    int whole  = !duration || nb * o->duration >= duration * 0.85;
+
+    s->nb_samples = whole ? 1 : nb;
+    s->sample     = av_calloc(s->nb_samples, sizeof(*s->sample));
+    if (!s->sample)
+        return AVERROR(ENOMEM);
+    gap = (duration - nb * o->duration) / (nb + 1);
+    for (int i = 0; i < s->nb_samples && !whole; i++)
+        s->sample[i] = (Sample){ i, gap * (i + 1) + o->duration * i, o->duration };
+    return 0;
+}
+
+/// Score a grey frame, to see if all is there that the GPU needs.
+static int try_gpu(const Options *o)
+{
+    AVFrame *frame = av_frame_alloc();
+    Scorer scorer;
+    int ret = AVERROR(ENOMEM);
+
+    ffcrf_scorer_open(&scorer, o->metric, o->device, NULL, 0);
+    if (frame) {
+        frame->format = AV_PIX_FMT_NV12;
+        frame->width  = frame->height = 256;
+        ret = av_frame_get_buffer(frame, 0);
+        for (int i = 0; ret >= 0 && i < 2; i++)
+            memset(frame->data[i], 128, frame->linesize[i] * (ptrdiff_t)(frame->height >> i));
+        if (ret >= 0)
+            ret = ffcrf_scorer_add(&scorer, frame, o->metric->needs_source ? frame : NULL);
+        if (ret >= 0)
+            ret = ffcrf_scorer_finish(&scorer);
+    }
+    ffcrf_scorer_close(&scorer);
+    av_frame_free(&frame);
+    return ret;
+}
+
+/// Take a GPU if there is one that can score what is encoded.
+static int open_gpu(Search *s)
+{
+    Options *o = &s->o;
+    const int level = av_log_get_level(), wanted = !!strcmp(o->gpu, "auto");
+    const int format = o->pix_fmt ? av_get_pix_fmt(o->pix_fmt) : s->source.stream->codecpar->format;
+    const char *why = NULL;
+    char filter[32];
+
+    if (!strcmp(o->gpu, "off"))
+        return 0;
+    if (wanted && strspn(o->gpu, "0123456789") != strlen(o->gpu))
+        return usage("--gpu is auto, off or the number of a GPU, and not '%s'.\n", o->gpu);
+    av_strlcpy(filter, o->metric->cuda_filter ? o->metric->cuda_filter : "", sizeof(filter));
+    filter[strcspn(filter, "=")] = 0;
+    if (!*filter || !avfilter_get_by_name(filter)) {
+        why = "this build has no filter that scores there";
+    } else if (ffcrf_gpu_format(format) == AV_PIX_FMT_NONE) {
+        why = "it takes 4:2:0 of 8 or 10 bits only; see -pix_fmt";
+    } else {
+        if (!wanted)
+            av_log_set_level(AV_LOG_QUIET);
+        if (av_hwdevice_ctx_create(&o->device, AV_HWDEVICE_TYPE_CUDA, wanted ? o->gpu : NULL, NULL, 0) < 0)
+            why = "there is none that works";
+        else if (try_gpu(o) < 0)
+            why = "it cannot run the filter";
+        av_log_set_level(level);
+    }
+    if (!why)
+        return 0;
+    av_buffer_unref(&o->device);
+    if (wanted)
+        return usage("--gpu %s: %s.\n", o->gpu, why);
+    av_log(NULL, AV_LOG_WARNING, "Scoring on the CPU, not on a GPU: %s.\n", why);
+    return 0;
+}
+
+/// The encode's name, where none was given.
+static char *default_output(const Options *o, double crf)
+{
+    const char *name = av_basename(o->input), *dot = strrchr(name, '.');
+    int size = dot && dot > name ? dot - o->input : strlen(o->input);
+
+    return strstr(o->input, "://") ? av_asprintf("crf%g.mkv", crf)
+                                   : av_asprintf("%.*s.crf%g.mkv", size, o->input, crf);
+}
+
+static int expected_frames(const Search *s)
+{
+    AVRational rate = av_guess_frame_rate(s->source.format, s->source.stream, NULL);
+
+    return rate.den ? s->seconds * av_q2d(rate) : 0;
+}
+
+/// Score a whole encode. @return 1 if it reaches the target, 0 if not, or a negative AVERROR
+static int verify(Search *s, const char *path)
+{
+    const Options *o = &s->o;
+    Point p = { 0 };
+    Result r;
+    int ret;
+
+    start_progress(s, "verifying");
+    ret = ffcrf_verify(o, path, &r, progress, s);
+    clear_meter();
+    if (ret >= 0)
+        ret = pool(&(Options){ .metric = o->metric, .pool = o->pool == POOL_PERCENTILE ? o->pool : POOL_MEAN,
+                               .percent = o->percent }, &r, 1, &p.score);
+    av_freep(&r.score);
+    if (ret < 0)
+        return ret;
+    ret = is_as_good(o->metric, p.score, o->goal + (o->metric->higher_is_better ? -1 : 1) *
+                                         (o->encode ? o->tolerance : 0));
+    if (o->json) {
+        AVBPrint b;
+
+        json_begin(&b, "verify-done");
+        json_string(&b, "file", path);
+        json_string(&b, "metric", o->metric->name);
+        json_number(&b, "score", p.score);
+        json_number(&b, "target", o->goal);
+        json_number(&b, "frames", r.nb_frames);
+        json_number(&b, "scored_frames", r.nb_scores);
+        json_number(&b, "size", r.bytes);
+        json_number(&b, "encode_percent", r.source_bytes ? 100. * r.bytes / r.source_bytes : NAN);
+        av_bprintf(&b, ", \"reached\": %s", ret ? "true" : "false");
+        json_end(&b);
+    } else {
+        printf("%s: %s %.*f (target %g) over %d frames, %.1f %% of the source's size\n", path,
+               o->metric->name, o->metric->digits, p.score, o->goal, r.nb_frames,
+               r.source_bytes ? 100. * r.bytes / r.source_bytes : NAN);
+    }
+    if (!ret)
+        av_log(NULL, AV_LOG_ERROR, "'%s' misses the target%s.\n", path, o->encode ?
+               ": the samples were better than the rest; take more of them" : "");
+    return ret;
+}
+
+static void report(const Search *s, const Point *p, const char *command)
+{
+    const Options *o = &s->o;
+
+    if (o->json) {
+        AVBPrint b;
+
+        json_begin(&b, "crf-search-done");
+        json_point(&b, s, p);
+        json_string(&b, "command", command);
+        json_end(&b);
+        return;
+    }
+    printf("CRF %g: %s %.*f (target %g), %.1f %% of the source's size", p->crf, o->metric->name,
+           o->metric->digits, p->score, o->goal, p->percent);
+    if (s->seconds > 0)
+        printf(", about %.1f MB in %s", p->bitrate * s->seconds / 1e6, CLOCK(p->encode_seconds * s->seconds));
+    printf("\n%s\n", command);
+    fflush(stdout);
+}
+
+static void free_samples(Search *s)
+{
+    for (int i = 0; s->sample && i < s->nb_samples; i++)
+        ffcrf_sample_unload(&s->sample[i]);
+    av_freep(&s->sample);
+}
+
+/// The exit status for a 1 of what was reached, a 0, or an error, which the user's input may be.
+static int status_of(int ret)
+{
+    if (ret < 0 && !*last_error && !ffcrf_signal)
+        av_log(NULL, AV_LOG_ERROR, "It stopped: %s.\n", av_err2str(ret));
+    switch (ret) {
+    case 1:                        return EXIT_FOUND;
+    case 0:                        return EXIT_NOT_REACHABLE;
+    case AVERROR(EINVAL):
+    case AVERROR(ENOENT):
+    case AVERROR_DECODER_NOT_FOUND:
+    case AVERROR_FILTER_NOT_FOUND:
+    case AVERROR_INVALIDDATA:
+    case AVERROR_OPTION_NOT_FOUND:
+    case AVERROR_STREAM_NOT_FOUND: return EXIT_USAGE;
+    }
+    return EXIT_FAILED;
+}
+
+/// Tell what was found, and make the encode if that is wanted. @return the exit status
+static int finish(Search *s, const Point *found)
+{
+    const Options *o = &s->o;
+    char *output = o->encode ? av_strdup(o->encode) : default_output(o, found->crf);
+    Command command = { 0 };
+    AVBPrint text;
+    int status = EXIT_FAILED, ret;
+
+    av_bprint_init(&text, 0, AV_BPRINT_SIZE_UNLIMITED);
+    ret = output ? ffcrf_command_make(&command, o, s->source.format, s->source.stream, found->crf, output)
+                 : AVERROR(ENOMEM);
+    if (ret < 0) {
+        status = status_of(ret);
+        goto end;
+    }
+    ffcrf_command_print(&text, &command);
+    report(s, found, text.str);
+    status = EXIT_FOUND;
+    if (o->encode) {
+        free_samples(s);
+        start_progress(s, "encoding");
+        ret = ffcrf_command_run(&command, expected_frames(s), progress, s);
+        clear_meter();
+        if (ret >= 0)
+            ret = verify(s, o->encode);
+        status = ret < 0 ? EXIT_FAILED : ret ? EXIT_FOUND : EXIT_VERIFY;
+    }
+
+end:
+    ffcrf_command_free(&command);
+    av_bprint_finalize(&text, NULL);
+    av_free(output);
+    return status;
+}
+
+/// @return the exit status
+static int run(Search *s)
+{
+    Options *o = &s->o;
+    Point found;
+    int ret;
+
+    if (check_options(o) < 0 || ffcrf_source_open(&s->source, o->input) < 0)
+        return EXIT_USAGE;
+    s->seconds = s->source.format->duration == AV_NOPTS_VALUE ? 0 :
+                 s->source.format->duration / (double)AV_TIME_BASE;
+    s->memory  = o->memory;
+    if (open_gpu(s) < 0)
+        return EXIT_USAGE;
+    if (o->verify) {
+        return status_of(verify(s, o->verify));
+    }
+    if (o->encode) {
+        // what is wrong with the output is better known before the search than after it
+        Command command = { .is_quiet = 1 };
+
+        ret = ffcrf_command_make(&command, o, s->source.format, s->source.stream, o->min_crf, o->encode);
+        ffcrf_command_free(&command);
+        if (ret < 0)
+            return EXIT_USAGE;
+    }
+    if (ffcrf_cache_open(&s->cache, o) < 0 || plan_samples(s) < 0)
+        return EXIT_FAILED;
+    ret = search(s, &found);
+    return ret > 0 ? finish(s, &found) : status_of(ret);
+}
+
+static void handle_signal(int number)
+{
+    ffcrf_signal = number;
+}
+
+int main(int argc, char **argv)
+{
+    // the second one ends at once
+    const struct sigaction action = { .sa_handler = handle_signal, .sa_flags = SA_RESETHAND };
+    Search s = { .o = { .class = &class } };
+    int status = EXIT_USAGE;
+
+    is_terminal = isatty(STDERR_FILENO);
+    av_log_set_flags(AV_LOG_SKIP_REPEATED);
+    av_log_set_callback(log_callback);
+    sigaction(SIGINT,  &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    // SVT-AV1 has a log of its own: errors only
+    setenv("SVT_LOG", "1", 0);
+#ifdef M_PERTURB
+    // All memory is 0 at first, as it is in a new process: libx264 (core 164) makes
+    // another stream by what it finds in memory that another encoder has freed.
+    mallopt(M_PERTURB, 0xff);
+#endif
+
+    av_opt_set_defaults(&s.o);
+    if (parse_arguments(&s.o, argc, argv) >= 0) {
+        if (s.o.help || argc == 1) {
+            print_help();
+            status = argc == 1 ? EXIT_USAGE : EXIT_FOUND;
+        } else if (s.o.version) {
+            printf("ffcrf %d, FFmpeg %s\n", FFCRF_VERSION, av_version_info());
+            status = EXIT_FOUND;
+        } else {
+            av_log_set_level(s.o.loglevel);
+            status = run(&s);
+        }
+    }
+    if (ffcrf_signal) {
+        tell("Ended by signal %d: what was finished is in the cache, and the same command goes on.\n",
+             ffcrf_signal);
+        status = EXIT_SIGNAL + ffcrf_signal;
+    } else if (s.o.json && status) {
+        json_error(status == EXIT_NOT_REACHABLE && !s.o.verify ? "crf-search-error" : "error");
+    }
+    if (fflush(stdout) || ferror(stdout)) {
+        tell("Standard output cannot be written: %s.\n", strerror(errno));
+        status = status ? status : EXIT_FAILED;
+    }
+
+    free_samples(&s);
+    ffcrf_cache_close(&s.cache);
+    ffcrf_source_close(&s.source);
+    av_buffer_unref(&s.o.device);
+    av_dict_free(&s.o.encoder_options);
+    av_opt_free(&s.o);
+    return status;
+}

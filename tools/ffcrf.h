@@ -1,0 +1,309 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * The search for a CRF: what its parts share.
+ *
+ * A source is decoded (ffcrf_media.c), its candidates are encoded and decoded
+ * there too, and scored by a filter (ffcrf_score.c). What was found is kept in a
+ * cache (ffcrf_cache.c). ffcrf.c searches, ffcrf_command.c makes the encode.
+ */
+
+#ifndef TOOLS_FFCRF_H
+#define TOOLS_FFCRF_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "libavcodec/avcodec.h"
+#include "libavfilter/avfilter.h"
+#include "libavformat/avformat.h"
+#include "libavutil/bprint.h"
+#include "libavutil/dict.h"
+#include "libavutil/frame.h"
+#include "libavutil/log.h"
+
+/// A measure of what an encode has lost, made by a filter.
+typedef struct Metric {
+    const char *name;
+    const char *filter;         ///< and its options
+    const char *cuda_filter;    ///< the same on a GPU, or NULL
+    const char *key;            ///< of the score in a frame's metadata, NULL: it is in a log only
+    int needs_source;           ///< compares with the source's frames, not with statistics of them
+    int higher_is_better;
+    int digits;                 ///< after the point
+    double best, worst;         ///< score of an identical encode, and of the worst
+    double offset;              ///< |best - score| + offset grows about exponentially with the CRF
+    double typical;             ///< score in the middle of an encoder's range
+    double tolerance;           ///< default of --tolerance
+    int step;                   ///< default of --score-every
+} Metric;
+
+/// What --pool makes of the scores.
+enum {
+    POOL_MEAN,
+    POOL_WORST_SAMPLE,
+    POOL_PERCENTILE,
+};
+
+typedef struct Options {
+    const AVClass *class;
+
+    // set from the command line, see the table in ffcrf.c
+    char *input;
+    char *encoder_name;
+    char *filters;
+    char *pix_fmt;
+    char *metric_name;
+    double target[5];           ///< by --target, then of each metric
+    char *pool_name;
+    double tolerance;
+    double min_crf, max_crf, increment;
+    double max_percent;
+    int samples, min_samples;
+    char *sample_every, *sample_duration;
+    int step;
+    int64_t memory;
+    int cache;
+    char *gpu;
+    char *encode, *verify;
+    int overwrite;
+    int json;
+    int loglevel, help, version;
+    AVDictionary *encoder_options;
+
+    // what that means
+    const AVCodec *encoder;
+    const char *crf_option;     ///< of the encoder: crf, cq
+    const Metric *metric;
+    double goal;                ///< the target, in the metric's unit
+    int pool, percent;
+    int64_t every, duration;    ///< of samples, in microseconds
+    AVBufferRef *device;        ///< a GPU that scores, or NULL
+} Options;
+
+/// Filters between frames that are put in and taken out.
+typedef struct Graph {
+    AVFilterGraph *graph;
+    AVFilterContext *in[2], *out;
+} Graph;
+
+/// Frames of a file, as they go to the encoder.
+typedef struct Source {
+    AVFormatContext *format;
+    AVStream *stream;
+    AVCodecContext *decoder;
+    AVPacket *packet;
+    AVFrame *frame;             ///< decoded, and waiting for a graph to be made for it
+    int has_frame, ended;
+
+    const char *filters;
+    AVBufferRef *device;        ///< where their hwupload goes; not owned
+    Graph graph;
+    int width, height, pixel_format;    ///< of its input
+    int out_width, out_height;          ///< of all output
+    AVRational time_base, frame_rate;   ///< of the output
+
+    int64_t start, end;         ///< in the stream's time base
+    int64_t next_pts;           ///< of a frame without a timestamp
+    int64_t last_out;
+    int keeps_all;              ///< frames whose time does not follow, too
+    uint64_t bytes;             ///< of the packets between start and end
+    uint64_t nb_repeated;       ///< frames left out, as their time does not follow
+    uint64_t nb_damaged;        ///< packets that could not be decoded
+} Source;
+
+/// A part of the source that candidates are made of.
+typedef struct Sample {
+    int number;                 ///< from 0
+    int64_t start, duration;    ///< in microseconds from the file's start; duration 0: all
+
+    // once it is loaded
+    int loaded;
+    int step;                   ///< one of so many frames is scored
+    AVFrame **frame;            ///< NULL: they did not fit, and are decoded again
+    AVFrame **reference;        ///< those that are scored, in the memory of the GPU that does
+    int64_t *pts;               ///< of all frames
+    int nb_frames, nb_references;
+    unsigned frame_size, reference_size, pts_size;  ///< allocated bytes
+    AVRational time_base, frame_rate;
+    uint64_t bytes;
+    double seconds;
+    char statistics[32];        ///< file with those of the source, for the loss
+    int statistics_fd;
+} Sample;
+
+/// What a candidate of a sample came out as.
+typedef struct Result {
+    int nb_frames;
+    uint64_t bytes, source_bytes;
+    double seconds;             ///< that the sample lasts
+    double encode_seconds;      ///< that encoding and scoring it took
+    int nb_scores;
+    double *score;
+} Result;
+
+/// Scores frames by a filter.
+typedef struct Scorer {
+    const Metric *metric;
+    AVBufferRef *device;        ///< not owned
+    const char *statistics;
+    int of_source;
+    Graph graph;                ///< made for the first frame
+    int64_t nb_frames;
+    char log[64];               ///< of a metric that has no metadata
+    int log_fd;
+    int nb_scores;
+    unsigned score_size;
+    double *score;
+} Scorer;
+
+/// Called for each frame that was encoded; a negative AVERROR stops.
+typedef int (*ProgressFunc)(void *opaque, int frames, int nb_frames);
+
+/// The number of the signal that asks to end, or 0.
+extern volatile int ffcrf_signal;
+
+#define FFCRF_VERSION 1
+
+// ---- ffcrf_media.c ----
+
+/**
+ * Open a file, at the first video stream that is no picture.
+ *
+ * @return 0, or a negative AVERROR after a message
+ */
+int ffcrf_source_open(Source *s, const char *path);
+
+/// Go to a part of the file: microseconds from its start, duration 0 for all.
+int ffcrf_source_seek(Source *s, int64_t start, int64_t duration);
+
+/// @return 0, AVERROR_EOF, or a negative AVERROR after a message
+int ffcrf_source_next(Source *s, AVFrame *frame);
+
+void ffcrf_source_close(Source *s);
+
+/**
+ * Decode a sample, once: count its frames, keep them if they fit into what is
+ * left of memory, and make the source's statistics.
+ */
+int ffcrf_sample_load(const Options *o, Sample *sample, int64_t *memory);
+
+void ffcrf_sample_unload(Sample *sample);
+
+/// Encode a sample, decode and score that.
+int ffcrf_candidate(const Options *o, Sample *sample, double crf, Result *result,
+                    ProgressFunc progress, void *opaque);
+
+/// Score a whole file that was encoded from the source.
+int ffcrf_verify(const Options *o, const char *path, Result *result,
+                 ProgressFunc progress, void *opaque);
+
+// ---- ffcrf_score.c ----
+
+const Metric *ffcrf_metric(const char *name);
+
+/**
+ * Make a graph.
+ *
+ * @param text   filters; the second input's label is in1
+ * @param frame  what goes into each input looks like these
+ * @param device for hwupload, or NULL
+ */
+int ffcrf_graph_open(Graph *g, const char *text, const AVFrame *const frame[2],
+                     AVRational time_base, AVRational frame_rate, AVBufferRef *device);
+
+/// Put a frame in, which stays the caller's, or NULL to end.
+int ffcrf_graph_put(Graph *g, int in, const AVFrame *frame);
+
+/// @return 0, AVERROR(EAGAIN), AVERROR_EOF or another negative AVERROR
+int ffcrf_graph_get(Graph *g, AVFrame *frame);
+
+/// The form in which a GPU scores frames of that format, NONE if it cannot.
+enum AVPixelFormat ffcrf_gpu_format(enum AVPixelFormat format);
+
+/**
+ * Prepare to score.
+ *
+ * @param device     a GPU that does it, or NULL
+ * @param statistics file of the source's, for the loss
+ * @param of_source  frames are the source's: write that file
+ */
+void ffcrf_scorer_open(Scorer *s, const Metric *metric, AVBufferRef *device,
+                       const char *statistics, int of_source);
+
+/// Score a frame of an encode; source is the source's, where the metric needs it.
+int ffcrf_scorer_add(Scorer *s, const AVFrame *encode, const AVFrame *source);
+
+/// Take what the filter still holds: score[] is complete then.
+int ffcrf_scorer_finish(Scorer *s);
+
+void ffcrf_scorer_close(Scorer *s);
+
+/// A file that goes with the process, whose name is put into path.
+int ffcrf_unnamed_file(char *path, size_t size, int *fd);
+
+// ---- ffcrf_cache.c ----
+
+typedef struct Cache {
+    char *dir;                  ///< NULL: nothing is kept
+    AVBPrint key;               ///< what the key of all entries begins with
+    int failed;                 ///< it was told that nothing can be written
+} Cache;
+
+/// Find the folder, and all that entries depend on but sample and CRF.
+int ffcrf_cache_open(Cache *cache, const Options *o);
+
+/// @return 1 if there was such an entry, 0 if not
+int ffcrf_cache_get(const Cache *cache, const Options *o, const Sample *sample, double crf, Result *result);
+
+/// Keep a result. If that fails it is told once, and the search goes on.
+void ffcrf_cache_put(Cache *cache, const Options *o, const Sample *sample, double crf, const Result *result);
+
+void ffcrf_cache_close(Cache *cache);
+
+// ---- ffcrf_command.c ----
+
+/// The ffmpeg command that makes the encode.
+typedef struct Command {
+    char **argument;            ///< the last, before a NULL, is the output's name
+    int nb;
+    int is_quiet;               ///< set it to hear only of errors
+} Command;
+
+/**
+ * Make the command for a CRF.
+ *
+ * @param command empty
+ * @param format the input, opened
+ * @param video  its stream that is encoded
+ * @return 0, or a negative AVERROR after a message
+ */
+int ffcrf_command_make(Command *command, const Options *o, AVFormatContext *format,
+                       const AVStream *video, double crf, const char *output);
+
+/// Write it as a shell takes it.
+void ffcrf_command_print(AVBPrint *text, const Command *command);
+
+/// Run it. The output gets its name only once it is whole.
+int ffcrf_command_run(const Command *command, int nb_frames, ProgressFunc progress, void *opaque);
+
+void ffcrf_command_free(Command *command);
+
+#endif /* TOOLS_FFCRF_H */

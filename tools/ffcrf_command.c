@@ -1,0 +1,337 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * The ffmpeg command that makes the encode: the one that is printed is run.
+ */
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "libavutil/avstring.h"
+#include "libavutil/error.h"
+#include "libavutil/mem.h"
+#include "libavutil/pixdesc.h"
+
+#include "ffcrf.h"
+
+/// Add an argument, in printf's manner.
+static int add(Command *c, const char *format, ...) av_printf_format(2, 3);
+static int add(Command *c, const char *format, ...)
+{
+    AVBPrint text;
+    va_list va;
+    char **argument = av_realloc_array(c->argument, c->nb + 2, sizeof(*c->argument));
+
+    if (!argument)
+        return AVERROR(ENOMEM);
+    c->argument = argument;
+    argument[c->nb] = NULL;
+    av_bprint_init(&text, 0, AV_BPRINT_SIZE_UNLIMITED);
+    va_start(va, format);
+    av_vbprintf(&text, format, va);
+    va_end(va);
+    if (av_bprint_finalize(&text, &argument[c->nb]) < 0 || !argument[c->nb])
+        return AVERROR(ENOMEM);
+    argument[++c->nb] = NULL;
+    return 0;
+}
+
+/// Add an option of the stream that is encoded.
+static int add_option(Command *c, const char *name, const char *stream, const char *value)
+{
+    int ret = add(c, "-%s%s", name, stream);
+
+    return ret < 0 ? ret : add(c, "%s", value);
+}
+
+/// The ffmpeg beside this program, by its short name if a shell finds it by that.
+static int add_ffmpeg(Command *c)
+{
+    char dir[PATH_MAX], beside[PATH_MAX + 8], found[PATH_MAX], real[PATH_MAX];
+    ssize_t size = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
+    char *path = av_strdup(getenv("PATH") ? getenv("PATH") : ""), *part, *rest = path;
+    int ret = AVERROR(ENOMEM);
+
+    if (!path)
+        return ret;
+    dir[FFMAX(size, 0)] = 0;
+    *strrchr(size > 0 ? dir : strcpy(dir, "/"), '/') = 0;
+    snprintf(beside, sizeof(beside), "%s/ffmpeg", dir);
+    if (access(beside, X_OK) < 0 || !realpath(beside, real))
+        *real = 0;
+    while ((part = av_strtok(rest, ":", &rest))) {
+        av_strlcpy(dir, part, sizeof(dir));
+        av_strlcat(dir, "/ffmpeg", sizeof(dir));
+        if (access(dir, X_OK) >= 0)
+            break;
+    }
+    ret = !*real || part && realpath(dir, found) && !strcmp(found, real) ? add(c, "ffmpeg")
+                                                                        : add(c, "%s", beside);
+    av_free(path);
+    return ret;
+}
+
+/// What becomes of a stream that is not encoded.
+enum { STREAM_COPY, STREAM_CONVERT, STREAM_DROP, STREAM_ERROR };
+
+/// An encoder for text that a format can hold, NULL if there is none.
+static const AVCodec *find_subtitles(const AVOutputFormat *format)
+{
+    static const enum AVCodecID texts[] = { AV_CODEC_ID_SUBRIP, AV_CODEC_ID_MOV_TEXT, AV_CODEC_ID_WEBVTT };
+
+    for (int i = 0; i < FF_ARRAY_ELEMS(texts); i++) {
+        const AVCodec *codec = avcodec_find_encoder(texts[i]);
+
+        if (codec && avformat_query_codec(format, texts[i], FF_COMPLIANCE_NORMAL) == 1)
+            return codec;
+    }
+    return NULL;
+}
+
+static int judge_stream(const AVOutputFormat *format, const AVStream *st, const AVCodec **subtitles)
+{
+    const enum AVCodecID id = st->codecpar->codec_id;
+    const AVCodecDescriptor *desc = avcodec_descriptor_get(id);
+    const int can = avformat_query_codec(format, id, FF_COMPLIANCE_NORMAL);
+
+    switch (st->codecpar->codec_type) {
+    case AVMEDIA_TYPE_AUDIO:
+        return can ? STREAM_COPY : STREAM_ERROR;
+    case AVMEDIA_TYPE_VIDEO:
+        return can ? STREAM_COPY : STREAM_DROP;
+    case AVMEDIA_TYPE_SUBTITLE:
+        if (can)
+            return STREAM_COPY;
+        *subtitles = find_subtitles(format);
+        return *subtitles && desc && desc->props & AV_CODEC_PROP_TEXT_SUB &&
+               avcodec_find_decoder(id) ? STREAM_CONVERT : STREAM_DROP;
+    default:
+        return can == 1 ? STREAM_COPY : STREAM_DROP;
+    }
+}
+
+/// Which streams go where: all that the output's format takes.
+static int add_streams(Command *c, const Options *o, const AVFormatContext *format,
+                       const AVStream *video, const char *output, char encoded[16])
+{
+    const AVOutputFormat *out = av_guess_format(NULL, output, NULL);
+    int nb_videos = 0, place = 0, nb_subtitles = 0, ret;
+    Command conversions = { 0 };
+
+    if (!out || out->video_codec == AV_CODEC_ID_NONE) {
+        av_log(NULL, AV_LOG_ERROR, "The name '%s' tells no format for video: let it end with "
+               ".mkv or .mp4.\n", output);
+        return AVERROR(EINVAL);
+    }
+    if ((ret = add(c, "-map")) < 0 || (ret = add(c, "0")) < 0)
+        return ret;
+    for (unsigned i = 0; ret >= 0 && i < format->nb_streams; i++) {
+        const AVStream *st = format->streams[i];
+        const char *type   = av_get_media_type_string(st->codecpar->codec_type);
+        const AVCodec *subtitles = NULL;
+        const int fate = st == video ? STREAM_COPY : judge_stream(out, st, &subtitles);
+
+        if (fate == STREAM_ERROR) {
+            av_log(NULL, AV_LOG_ERROR, "'%s' cannot hold %s, which stream %u of '%s' is: let the name "
+                   "end with .mkv.\n", output, avcodec_get_name(st->codecpar->codec_id), i, o->input);
+            ret = AVERROR(EINVAL);
+        } else if (fate == STREAM_DROP) {
+            av_log(NULL, c->is_quiet ? AV_LOG_DEBUG : AV_LOG_WARNING, "Stream %u (%s, %s) is left out: '%s' cannot hold it.\n", i,
+                   type ? type : "unknown", avcodec_get_name(st->codecpar->codec_id), output);
+            if ((ret = add(c, "-map")) >= 0)
+                ret = add(c, "-0:%u", i);
+        } else if (st->codecpar->codec_type == AVMEDIA_TYPE_VIDEO) {
+            if (st == video)
+                place = nb_videos;
+            nb_videos++;
+        } else if (st->codecpar->codec_type == AVMEDIA_TYPE_SUBTITLE) {
+            if (fate == STREAM_CONVERT && (ret = add(&conversions, "-c:s:%d", nb_subtitles)) >= 0)
+                ret = add(&conversions, "%s", subtitles->name);
+            nb_subtitles++;
+        }
+    }
+    if (ret >= 0)
+        ret = add_option(c, "c", "", "copy");
+    for (int i = 0; ret >= 0 && i < conversions.nb; i++)
+        ret = add(c, "%s", conversions.argument[i]);
+    ffcrf_command_free(&conversions);
+    snprintf(encoded, 16, nb_videos > 1 ? ":v:%d" : ":v", place);
+    return ret;
+}
+
+int ffcrf_command_make(Command *c, const Options *o, AVFormatContext *format,
+                       const AVStream *video, double crf, const char *output)
+{
+    const AVDictionaryEntry *e = NULL;
+    const int rotated = !!av_packet_side_data_get(video->codecpar->coded_side_data,
+                                                  video->codecpar->nb_coded_side_data,
+                                                  AV_PKT_DATA_DISPLAYMATRIX);
+    char stream[16], value[32];
+    int ret;
+
+    snprintf(value, sizeof(value), "%.6g", crf);
+    if ((ret = add_ffmpeg(c)) < 0 ||
+        (ret = add(c, "-nostdin")) < 0 ||
+        rotated && (ret = add(c, "-noautorotate")) < 0 ||
+        (ret = add_option(c, "i", "", o->input)) < 0 ||
+        (ret = add_streams(c, o, format, video, output, stream)) < 0 ||
+        (ret = add_option(c, "c", stream, o->encoder->name)) < 0 ||
+        (ret = add_option(c, o->crf_option, stream, value)) < 0)
+        return ret;
+    if (!strcmp(o->crf_option, "cq") &&
+        (!av_dict_get(o->encoder_options, "rc", NULL, 0) && (ret = add_option(c, "rc", stream, "vbr")) < 0 ||
+         (ret = add_option(c, "b", stream, "0")) < 0))
+        return ret;
+    while ((e = av_dict_iterate(o->encoder_options, e)))
+        if ((ret = add_option(c, e->key, stream, e->value)) < 0)
+            return ret;
+    if (o->pix_fmt && (ret = add_option(c, "pix_fmt", stream, o->pix_fmt)) < 0 ||
+        o->filters && (ret = add_option(c, "filter", stream, o->filters)) < 0 ||
+        (ret = add_option(c, "fps_mode", stream, "passthrough")) < 0 ||
+        (ret = add_option(c, "enc_time_base", stream, "filter")) < 0)
+        return ret;
+    return add(c, "%s%s", *output == '-' ? "./" : "", output);
+}
+
+void ffcrf_command_print(AVBPrint *text, const Command *c)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                "_-+=:,./@%";
+
+    for (int i = 0; i < c->nb; i++) {
+        const char *a = c->argument[i];
+
+        if (i)
+            av_bprint_chars(text, ' ', 1);
+        if (*a && strspn(a, plain) == strlen(a)) {
+            av_bprintf(text, "%s", a);
+        } else {
+            av_bprint_chars(text, '\'', 1);
+            for (; *a; a++)
+                if (*a == '\'')
+                    av_bprintf(text, "'\\''");
+                else
+                    av_bprint_chars(text, *a, 1);
+            av_bprint_chars(text, '\'', 1);
+        }
+    }
+}
+
+/// Take the lines that -progress writes until it ends, which a signal asks it to.
+static void follow(FILE *f, pid_t child, int nb_frames, ProgressFunc progress, void *opaque)
+{
+    char line[256];
+    int asked = 0;
+
+    for (;;) {
+        const int got = !!fgets(line, sizeof(line), f);
+
+        if (ffcrf_signal && !asked) {
+            kill(child, ffcrf_signal);
+            asked = 1;
+        }
+        if (!got && !(ferror(f) && errno == EINTR))
+            break;
+        clearerr(f);
+        if (got && !strncmp(line, "frame=", 6))
+            progress(opaque, atoi(line + 6), nb_frames);
+    }
+}
+
+static int run(char **argument, int nb_frames, ProgressFunc progress, void *opaque)
+{
+    int fd[2], status;
+    pid_t child;
+    FILE *f;
+
+    if (pipe(fd) < 0)
+        return AVERROR(errno);
+    child = fork();
+    if (!child) {
+        dup2(fd[1], STDOUT_FILENO);
+        close(fd[0]);
+        close(fd[1]);
+        execvp(argument[0], argument);
+        fprintf(stderr, "Cannot run %s: %s. Put the ffmpeg that ffcrf was built with into PATH.\n",
+                argument[0], strerror(errno));
+        _exit(127);
+    }
+    close(fd[1]);
+    f = fdopen(fd[0], "r");
+    if (child > 0 && f)
+        follow(f, child, nb_frames, progress, opaque);
+    if (f)
+        fclose(f);
+    else
+        close(fd[0]);
+    if (child < 0)
+        return AVERROR(EAGAIN);
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return AVERROR(errno);
+    if (ffcrf_signal)
+        return AVERROR_EXIT;
+    return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : AVERROR_EXTERNAL;
+}
+
+int ffcrf_command_run(const Command *command, int nb_frames, ProgressFunc progress, void *opaque)
+{
+    const char *output = command->argument[command->nb - 1];
+    const char *dot    = strrchr(av_basename(output), '.');
+    char *part = av_asprintf("%.*s.part%s", (int)(dot - output), output, dot);
+    Command c  = { 0 };
+    int ret    = part ? 0 : AVERROR(ENOMEM);
+
+    for (int i = 0; ret >= 0 && i < command->nb - 1; i++) {
+        ret = add(&c, "%s", command->argument[i]);
+        if (!i && ret >= 0) {
+            static const char *const more[] = { "-v", "error", "-nostats", "-progress", "-", "-y" };
+
+            for (int j = 0; ret >= 0 && j < FF_ARRAY_ELEMS(more); j++)
+                ret = add(&c, "%s", more[j]);
+        }
+    }
+    if (ret >= 0 && (ret = add(&c, "%s", part)) >= 0)
+        ret = run(c.argument, nb_frames, progress, opaque);
+    if (ret >= 0 && rename(part, output) < 0)
+        ret = AVERROR(errno);
+    if (ret < 0 && part)
+        unlink(part);
+    if (ret < 0 && ret != AVERROR_EXIT)
+        av_log(NULL, AV_LOG_ERROR, "'%s' could not be made%s\n", output,
+               ret == AVERROR_EXTERNAL ? ": see ffmpeg's message above." : ".");
+    ffcrf_command_free(&c);
+    av_free(part);
+    return ret;
+}
+
+void ffcrf_command_free(Command *c)
+{
+    for (int i = 0; i < c->nb; i++)
+        av_freep(&c->argument[i]);
+    av_freep(&c->argument);
+    c->nb = 0;
+}
