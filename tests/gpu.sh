@@ -15,7 +15,8 @@
 #
 # The first three if none is given. More variables:
 #
-#   FILTERS="bliinds deblock mad ssim farm"   which filters; farm is quality-farm
+#   FILTERS="bliinds deblock mad ssim farm ffcrf"   which filters; farm is quality-farm, ffcrf
+#                 the search for a CRF
 #   FRAMES=6000   of each run that is timed, at least 5000 for a result
 #   RUNS=3        of each, medians are printed
 #   LIMIT=300     seconds that a command may take
@@ -35,7 +36,7 @@ shift
 if [ -z "${CHECKS:-}${TIMES:-}${NCU:-}${SANITIZE:-}${SOAK:-}" ]; then
     CHECKS=1 TIMES=1 NCU=1
 fi
-filters=${FILTERS:-bliinds deblock mad ssim farm}
+filters=${FILTERS:-bliinds deblock mad ssim farm ffcrf}
 frames=${FRAMES:-6000}
 runs=${RUNS:-3}
 limit=${LIMIT:-300}
@@ -515,6 +516,81 @@ ssim_checks() {
         -init_hw_device cuda -filter_complex "$source,hwupload[m];${source}[r];[m][r]ssim_cuda"
     refused "a full disk" "No space left on device" \
         -init_hw_device cuda -filter_complex "$source,hwupload,split[m][r];[m][r]ssim_cuda=f=/dev/full"
+}
+
+# ---- ffcrf ----
+
+# Runs the ffcrf beside ffmpeg; its JSON is in $tmp/json.
+crf() { # arguments...
+    timeout "$limit" "$(dirname "$ffmpeg")/ffcrf" "$@" --json --cache false --max-encoded-percent 100000 \
+        > "$tmp/json" 2> "$tmp/err"
+}
+
+# A candidate that is scored on the GPU has the scores of the CPU's, but for what
+# MAD's transforms round.
+ffcrf_same() { # clip metric arguments...
+    clip=$1 metric=$2
+    shift 2
+    for gpu in off 0; do
+        crf -i "$clip" -c:v libx264 -preset veryfast --sample-duration 2s --samples 2 --gpu $gpu \
+            --metric $metric --target 0 --tolerance 0 --min-crf 28 --max-crf 28 "$@"
+        jq -r 'select(.type == "sample-encode-done") | "\(.sample) \(.frames) \(.scored_frames) \(.size) \(.score)"' \
+            "$tmp/json" > "$tmp/ffcrf.$gpu"
+    done
+    if [ -s "$tmp/ffcrf.0" ] && paste -d' ' "$tmp/ffcrf.off" "$tmp/ffcrf.0" | awk '{
+            d = $5 - $10
+            if ($1 != $6 || $2 != $7 || $3 != $8 || $4 != $9 || d * d > 1e-8 * (1 + $5 * $5))
+                exit 1
+        }'; then
+        pass "ffcrf $metric $* $(basename "$clip"): $(cut -d' ' -f5 "$tmp/ffcrf.0" | xargs)"
+    else
+        paste "$tmp/ffcrf.off" "$tmp/ffcrf.0" > "$tmp/diff"
+        cat "$tmp/err" >> "$tmp/diff"
+        fail "ffcrf $metric $* $(basename "$clip")" "$tmp/diff"
+    fi
+}
+
+# A search with NVENC, whose frames stay on the GPU, and what it makes.
+ffcrf_nvenc() { # clip encoder
+    if ! ff -f lavfi -i testsrc2=s=256x256:d=0.1 -c:v $2 $null; then
+        skip "ffcrf $2" "$(tail -n 1 "$tmp/err")"
+    elif crf -i "$1" -c:v $2 -preset p4 --sample-duration 4s --samples 1 --gpu 0 --target-loss 8 --encode "$tmp/$2.mkv"; then
+        pass "ffcrf $2 $(basename "$1"): $(jq -r 'select(.type == "crf-search-done") | "cq \(.crf) loss \(.score)"' "$tmp/json")," \
+             "$(jq -r 'select(.type == "verify-done") | "whole \(.score)"' "$tmp/json")"
+    elif [ $? = 4 ] || [ $? = 1 ]; then
+        pass "ffcrf $2 $(basename "$1"): $(tail -n 1 "$tmp/err")"
+    else
+        fail "ffcrf $2 $(basename "$1")" "$tmp/err"
+    fi
+}
+
+ffcrf_checks() { # clips
+    command -v jq > /dev/null || { skip ffcrf "no jq"; return; }
+    for clip; do
+        for metric in loss ssim mad; do
+            ffcrf_same "$clip" $metric
+        done
+        ffcrf_same "$clip" loss --memory 1
+        ffcrf_same "$clip" ssim --memory 1
+        for encoder in h264_nvenc hevc_nvenc av1_nvenc; do
+            ffcrf_nvenc "$clip" $encoder
+        done
+    done
+}
+
+ffcrf_timings() { # clips
+    for clip; do
+        for gpu in off 0; do
+            start=$(now)
+            crf -i "$clip" -c:v libx264 -preset veryfast --samples 1 --gpu $gpu --target-loss 8
+            row "ffcrf libx264 veryfast $(basename "$clip"), --gpu $gpu, s" \
+                "$(calc %.2f "$(now) - $start"), $(grep -c sample-encode-done "$tmp/json") encodes"
+        done
+        start=$(now)
+        crf -i "$clip" -c:v hevc_nvenc --samples 1 --gpu 0 --target-loss 8
+        row "ffcrf hevc_nvenc $(basename "$clip"), s" \
+            "$(calc %.2f "$(now) - $start"), $(grep -c sample-encode-done "$tmp/json") encodes"
+    done
 }
 
 # ---- checks of deblock_cuda ----
@@ -1131,6 +1207,8 @@ for filter in $filters; do
              [ -z "${TIMES:-}" ]  || deblock_timings $hevc $h264 ;;
     mad)     [ -z "${CHECKS:-}" ] || mad_checks "$@"
              [ -z "${TIMES:-}" ]  || mad_timings $hevc ;;
+    ffcrf)   [ -z "${CHECKS:-}" ] || ffcrf_checks "$@"
+             [ -z "${TIMES:-}" ]  || ffcrf_timings $hevc $h264 ;;
     ssim)    [ -z "${CHECKS:-}" ] || ssim_checks "$@"
              [ -z "${TIMES:-}" ]  || ssim_timings $hevc $h264 ;;
     farm)    [ -z "${CHECKS:-}" ] || farm_checks "$@" ;;

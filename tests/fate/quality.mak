@@ -388,7 +388,31 @@ fate-report-examples fate-report-readme fate-gate-examples: TOOL_NEED =         
 $(FATE_QUALITY_TOOLS): CMD = $(QUALITY_RUN)
 $(FATE_QUALITY_TOOLS): ffmpeg$(PROGSSUF)$(EXESUF)
 
+# The search for a CRF: what is in tests/ffcrf.sh.
+FATE_FFCRF = $(addprefix fate-ffcrf-,cache disk docs encode json leaks libx265 memory resume samples scan search status step svtav1 vfr)
+fate-ffcrf-libx265 fate-ffcrf-search fate-ffcrf-svtav1: RUN = crf_search $(CODEC)
+fate-ffcrf-search:  CODEC = "-c:v libx264 -preset veryfast"
+fate-ffcrf-libx265: CODEC = "-c:v libx265 -preset ultrafast"
+fate-ffcrf-libx265: FFCRF_NEED = LIBX265_ENCODER HEVC_DECODER
+fate-ffcrf-svtav1:  CODEC = "-c:v libsvtav1 -preset 10" 2 8
+fate-ffcrf-svtav1:  FFCRF_NEED = LIBSVTAV1_ENCODER LIBDAV1D_DECODER
+fate-ffcrf-vfr:     FFCRF_NEED = NUT_DEMUXER NUT_MUXER MPEGTS_DEMUXER MPEGTS_MUXER
+fate-ffcrf-docs:    FFCRF_NEED = LIBX265_ENCODER HEVC_DECODER LIBSVTAV1_ENCODER LIBDAV1D_DECODER MP4_MUXER
+fate-ffcrf-encode:  FFCRF_NEED = SRT_DEMUXER SUBRIP_DECODER MOVTEXT_ENCODER FFMETADATA_DEMUXER MP4_MUXER FFPROBE
+$(filter-out %-libx265 %-search %-svtav1,$(FATE_FFCRF)): RUN = crf_$(lastword $(subst -, ,$@))
+$(FATE_FFCRF): NEED = LIBX264_ENCODER H264_DECODER H264_PARSER FFV1_ENCODER FFV1_DECODER MATROSKA_MUXER MATROSKA_DEMUXER \
+                      MOV_DEMUXER FRAMECRC_MUXER LAVFI_INDEV CROP_FILTER FORMAT_FILTER $(QUALITY_PICTURE) SSIM_FILTER MAD_FILTER      \
+                      HFLIP_FILTER SETPTS_FILTER SETTB_FILTER SELECT_FILTER SCALE_FILTER SINE_FILTER COLOR_FILTER      \
+                      PCM_S16LE_ENCODER PCM_S16LE_DECODER AAC_ENCODER $(FFCRF_NEED)
+$(FATE_FFCRF): CMD = . $(SRC_PATH)/tests/quality.sh; . $(SRC_PATH)/tests/ffcrf.sh; \
+                     need jq && { $(if $(QUALITY_LACKS),skip not built with $(QUALITY_LACKS),$(RUN)); }
+$(FATE_FFCRF): ffmpeg$(PROGSSUF)$(EXESUF) $(FFCRF)
+ifdef CONFIG_FFPROBE
+$(FATE_FFCRF): ffprobe$(PROGSSUF)$(EXESUF)
+endif
+
 FATE_QUALITY-$(call ALLYES, BLIINDS_FILTER FFMPEG) += $(FATE_BLIINDS) $(FATE_QUALITY_TOOLS)
+FATE_QUALITY-$(if $(FFCRF),$(CONFIG_FFMPEG)) += $(FATE_FFCRF)
 FATE_QUALITY-$(CONFIG_BLIINDS_FILTER) += $(filter fate-checkasm-vf_bliinds,$(FATE_CHECKASM))
 FATE_QUALITY-$(call ALLYES, BLIINDS_CUDA_FILTER FFMPEG) += $(FATE_BLIINDS_CUDA_BUILD)
 FATE_HW_QUALITY-$(call ALLYES, BLIINDS_CUDA_FILTER FFMPEG) += $(FATE_BLIINDS_CUDA)

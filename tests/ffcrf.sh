@@ -1,0 +1,504 @@
+# shellcheck shell=sh disable=SC2010,SC2012,SC2044,SC2046,SC2086,SC2154
+# Tests of ffcrf, for CMD in tests/fate/quality.mak: they come after tests/quality.sh.
+# What an encoder makes differs from version to version, so the tests compare ffcrf
+# with what ffmpeg makes of the same, and print what must be so for any version.
+# SPDX-License-Identifier: LGPL-2.1-or-later
+
+export FFCRF_CACHE=${tmp}/cache
+unset XDG_CACHE_HOME
+fast="-c:v libx264 -preset ultrafast --max-encoded-percent 1000"
+json=${tmp}/json
+
+# Runs ffcrf, with its standard output in ${tmp}/out and its messages in ${tmp}/err.
+ffcrf(){
+    status=0
+    run ffcrf${PROGSUF}${EXECSUF} "$@" > ${tmp}/out 2> ${tmp}/err || status=$?
+    cat ${tmp}/err >&2
+    return ${status}
+}
+
+# The same with --json, whose lines are all checked to be JSON.
+ffcrf_json(){
+    ffcrf "$@" --json
+    jq -c . ${tmp}/out > ${json} || echo "no JSON"
+    return ${status}
+}
+
+# A camera that goes over a photograph.
+clip(){ # name seconds
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -y -loop 1 -framerate 25 -i ${pictures}/chelsea_451x300.pgm \
+        -t $2 -vf crop=192:144:x=2*n:y=n,format=yuv420p -c:v libx264 -preset ultrafast -qp 4 ${tmp}/$1
+}
+
+# What a filter of jq gives of the lines of a type.
+of_type(){ # type filter
+    jq -r "select(.type == \"$1\") | $2" ${json}
+}
+
+yes_if(){ # what condition-in-awk
+    awk "BEGIN { print \"$1: \" (($2) ? \"yes\" : \"NO, $2\") }"
+}
+
+# Runs the command, as it is but for these options, and moves what it makes.
+run_command(){ # output
+    grep -e ' -nostdin ' ${tmp}/out > ${tmp}/command || { echo "no command"; return; }
+    sed 's/ -nostdin / -nostdin -v error -y /' ${tmp}/command > ${tmp}/command.sh
+    made=$(eval "set -- $(cat ${tmp}/command)"; eval "printf '%s' \"\${$#}\"")
+    ${target_exec} sh ${tmp}/command.sh < /dev/null && mv "${made}" $1
+}
+
+# Whether two files have the same packets.
+same_packets(){ # name file file streams
+    for f in 2 3; do
+        run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i "$(eval "printf '%s' \"\${$f}\"")" -map ${4:-0} -c copy -f framecrc - > ${tmp}/packets.${f}
+    done
+    same "$1" ${tmp}/packets.2 ${tmp}/packets.3
+}
+
+video_bytes(){ # file
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i $1 -map 0:v:0 -c copy -f framecrc - |
+        awk -F', *' '!/^#/ { sum += $5 } END { print sum + 0 }'
+}
+
+# The mean of a metric by ffmpeg's own commands, over all frames.
+measure(){ # metric source encode
+    count="settb=1/25,setpts=N"
+    case $1 in
+    loss)
+        run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i $2 -an -vf bliinds=rr_write=${tmp}/rr ${to_null}
+        run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i $3 -an -vf bliinds=rr_read=${tmp}/rr:rr_match=number,${print}:key=lavfi.bliinds.loss ${to_null} ;;
+    ssim)
+        run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i $3 -i $2 -an -lavfi "[0]${count}[a];[1]${count}[b];[a][b]ssim,${print}:key=lavfi.ssim.All" ${to_null} ;;
+    mad)
+        run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i $3 -i $2 -an -lavfi "[0]${count}[a];[1]${count}[b];[a][b]mad,${print}:key=lavfi.mad.score" ${to_null} ;;
+    esac | awk -F= '/^lavfi/ { sum += $2; n++ } END { print sum / n }'
+}
+
+# The command that is printed makes what was found: as many bytes, and the same score.
+# Scores of so small a clip jump by more than a point from one whole CRF to the next.
+crf_search(){ # encoder options [bytes of a frame that files leave out [encodes]]
+    clip in.mkv 1
+    for target in loss=10=1 ssim=0.95=0.002 mad=20=1; do
+        tolerance=${target##*=}
+        target=${target%=*}
+        metric=${target%%=*}
+        ffcrf_json -i ${tmp}/in.mkv $1 --target-${metric} ${target#*=} --score-every 1 || echo "status $?"
+        of_type crf-search-done .command > ${tmp}/out
+        run_command ${tmp}/out.mkv
+        found=$(of_type crf-search-done .score)
+        crf=$(of_type crf-search-done .crf)
+        sign=1
+        test ${metric} = ssim && sign=-1
+        yes_if "${metric}: reached"        "${sign} * ${found} <= ${sign} * ${target#*=}"
+        test $# -eq 3 || # whole CRFs are too coarse
+        yes_if "${metric}: within the tolerance" "(${found} - ${target#*=}) ^ 2 <= ${tolerance} ^ 2"
+        yes_if "${metric}: at most ${3:-5} encodes" "$(of_type sample-encode-done .crf | wc -l) <= ${3:-5}"
+        measured=$(measure ${metric} ${tmp}/in.mkv ${tmp}/out.mkv)
+        yes_if "${metric}: as measured by ffmpeg" "(${measured} - ${found}) ^ 2 < 1e-8 * (1 + ${found} ^ 2)"
+        yes_if "${metric}: the command has the CRF" "$(grep -c -e "-crf:v ${crf} " ${tmp}/command) == 1"
+        # but for the start codes, of 3 or 4 bytes, which the file has in another form
+        yes_if "${metric}: as many bytes"  "($(video_bytes ${tmp}/out.mkv) - $(of_type sample-encode-done "select(.crf == ${crf}).size")) ^ 2 <= (4 + ${2:-0} * 25) ^ 2"
+    done
+}
+
+# Some frames score about as all do: they are compared with their own.
+crf_step(){
+    clip in.mkv 2.6
+    for metric in loss ssim mad; do
+        for step in 1 3 4; do
+            ffcrf_json -i ${tmp}/in.mkv ${fast} --metric ${metric} --target 0 --min-crf 34 --max-crf 34 --score-every ${step}
+            score=$(of_type sample-encode-done .score)
+            test ${step} -gt 1 || all=${score}
+            echo "${metric}: $(of_type sample-encode-done .scored_frames) frames"
+            yes_if "as all" "(${score} - ${all}) ^ 2 <= (0.15 * ${all}) ^ 2"
+        done
+    done
+}
+
+# All CRFs one by one, against the search.
+crf_scan(){
+    clip in.mkv 1
+    for goal in 5 20; do
+        best=0
+        for crf in $(seq 10 46); do
+            ffcrf -i ${tmp}/in.mkv ${fast} --target-loss ${goal} --min-crf ${crf} --max-crf ${crf} || break
+            best=${crf}
+        done
+        ffcrf_json -i ${tmp}/in.mkv ${fast} --target-loss ${goal} --cache false --crf-increment 0.5
+        found=$(of_type crf-search-done .crf)
+        yes_if "loss ${goal}: within half a CRF" "${found} >= ${best} - 0.5 && ${found} < ${best} + 1"
+        yes_if "loss ${goal}: at most 5 encodes" "$(of_type sample-encode-done .crf | wc -l) <= 5"
+    done
+}
+
+cached(){ # what
+    echo "$1: $(of_type sample-encode-done .from_cache | sort -u | tr '\n' ' ')"
+}
+
+# What was found is found again, unless anything is another.
+crf_cache(){
+    clip in.mkv 1
+    search="-i ${tmp}/in.mkv ${fast} --target-loss 10"
+    ffcrf_json ${search}
+    cached first
+    cp ${json} ${tmp}/first
+    start=$(date +%s%N)
+    ffcrf_json ${search}
+    end=$(date +%s%N)
+    cached again
+    yes_if "within a second" "${end} - ${start} < 1e9"
+    for n in first json; do
+        jq -c 'select(.type == "crf-search-done")' ${tmp}/${n} > ${tmp}/${n}.done
+    done
+    same "found again" ${tmp}/first.done ${tmp}/json.done
+    ffcrf_json ${search} --cache false;            cached "cache false"
+    ffcrf_json ${search} -g 10;                    cached "another option"
+    ffcrf_json ${search} -pix_fmt yuv444p;         cached "another format"
+    ffcrf_json ${search} -vf hflip;                cached "another filter"
+    ffcrf_json ${search} --score-every 2;          cached "other frames"
+    ffcrf_json -i ${tmp}/in.mkv ${fast} --target-ssim 0.9; cached "another metric"
+    cp ${tmp}/in.mkv ${tmp}/kept.mkv
+    cp ${tmp}/kept.mkv ${tmp}/in.mkv
+    ffcrf_json ${search};                          cached "another time of change"
+    clip in.mkv 1.2
+    ffcrf_json ${search};                          cached "another content"
+    # damage: cut off, empty, of another entry
+    for entry in $(find ${tmp}/cache -type f); do
+        head -c $(($(wc -c < ${entry}) - 3)) ${entry} > ${tmp}/cut && cp ${tmp}/cut ${entry}
+    done
+    ffcrf_json ${search};                          cached "cut off"
+    for entry in $(find ${tmp}/cache -type f); do : > ${entry}; done
+    ffcrf_json ${search};                          cached "empty"
+    for entry in $(find ${tmp}/cache -type f); do echo junk > ${entry}; done
+    ffcrf_json ${search};                          cached "junk"
+    ffcrf_json ${search};                          cached "mended"
+    # where nothing can be kept
+    touch ${tmp}/file
+    FFCRF_CACHE=${tmp}/file/cache
+    ffcrf_json ${search} || echo "status $?"
+    cached "no folder"
+    sed "s,${tmp},folder,g" ${tmp}/err | grep cache
+    FFCRF_CACHE=
+    XDG_CACHE_HOME=${PWD}/${tmp}/xdg
+    export XDG_CACHE_HOME
+    ffcrf_json ${search}
+    test -n "$(ls ${tmp}/xdg/ffcrf)" && echo "XDG_CACHE_HOME: kept"
+}
+
+# Killed at any moment, it goes on where it was, and finds the same.
+crf_resume(){
+    clip in.mkv 2
+    search="-i ${tmp}/in.mkv -c:v libx264 -preset medium --max-encoded-percent 1000 --target-loss 10 --samples 2 --sample-duration 700ms --json"
+    ffcrf_json ${search}
+    cp ${json} ${tmp}/first
+    nb=$(ls ${tmp}/cache | wc -l)
+    yes_if "an entry for each sample of each CRF" "${nb} == $(of_type sample-encode-done .crf | wc -l)"
+    rm -r ${tmp}/cache
+    ${target_path}/ffcrf${PROGSUF}${EXECSUF} ${search} > /dev/null 2>&1 &
+    n=0
+    while test ${n} -lt 400 && test "$(ls ${tmp}/cache 2> /dev/null | wc -l)" -lt 2; do
+        sleep 0.05
+        n=$((n + 1))
+    done
+    kill -9 $! && wait $! 2> /dev/null
+    for delay in 0.02 0.05 0.1 0.15; do
+        (${target_path}/ffcrf${PROGSUF}${EXECSUF} ${search} > /dev/null 2>&1 & sleep ${delay}; kill -9 $!) 2> /dev/null
+    done
+    kept=$(ls ${tmp}/cache | grep -vc tmp)
+    yes_if "killed in the midst" "${kept} >= 2"
+    for entry in $(find ${tmp}/cache -type f); do
+        case ${entry} in
+        *.tmp) ;;
+        *)     tail -n 1 ${entry} ;;
+        esac
+    done | sort -u
+    ffcrf_json ${search} || echo "status $?"
+    yes_if "went on" "$(of_type sample-encode-done .from_cache | grep -c true) >= ${kept}"
+    for n in first json; do
+        jq -c 'select(.type == "crf-search-done") | del(.predicted_encode_seconds)' ${tmp}/${n} > ${tmp}/${n}.done
+    done
+    same "found the same" ${tmp}/first.done ${tmp}/json.done
+    # asked to end
+    for signal in INT TERM; do
+        rm -r ${tmp}/cache
+        env --default-signal=INT ${target_path}/ffcrf${PROGSUF}${EXECSUF} ${search} > ${tmp}/out 2> ${tmp}/err &
+        n=0
+        while test ${n} -lt 400 && test "$(ls ${tmp}/cache 2> /dev/null | wc -l)" -lt 1; do
+            sleep 0.05
+            n=$((n + 1))
+        done
+        kill -${signal} $!
+        wait $!
+        echo "${signal}: status $?"
+        tail -n 1 ${tmp}/err
+    done
+}
+
+# The status, and what is said.
+says(){ # name arguments...
+    name=$1
+    shift
+    ffcrf "$@"
+    status=$?
+    echo "${name}: status ${status}"
+    grep -v '^CRF\|^Scoring on\|^\[' ${tmp}/err | sed "s,${tmp},folder,g; s,[0-9.]* %,N %,; s,\(loss\|CRF\) [0-9][0-9.]*,\1 N,g; s,ffcrf-[A-Za-z0-9]\{6\},ffcrf-N,"
+}
+
+crf_status(){
+    clip in.mkv 1
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -f lavfi -i sine=d=1 -c:a pcm_s16le ${tmp}/audio.mkv
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -f lavfi -i color=black:size=160x120:d=1 -c:v ffv1 ${tmp}/black.mkv
+    clip whole.mp4 1
+    head -c 20000 ${tmp}/whole.mp4 > ${tmp}/cut.mp4
+    head -c $(($(wc -c < ${tmp}/in.mkv) / 2)) ${tmp}/in.mkv > ${tmp}/cut.mkv
+    : > ${tmp}/empty.mkv
+    echo "no video" > ${tmp}/text.txt
+    in="-i ${tmp}/in.mkv"
+    good="${in} ${fast} --target-loss 10"
+    says found        ${good}
+    says "not reachable" ${in} ${fast} --target-loss 0 --min-crf 40
+    says "too large"  ${good} --max-encoded-percent 0.5
+    says "no input"   ${fast} --target-loss 10
+    says "no encoder" ${in} --target-loss 10
+    says "no target"  ${in} ${fast}
+    says "two targets" ${good} --target-ssim 0.9
+    says "bad target" ${in} ${fast} --target-ssim 3
+    says "bad metric" ${in} ${fast} --metric psnr --target 40
+    says "bad pool"   ${good} --pool p99
+    says "bad range"  ${good} --min-crf 30 --max-crf 20
+    says "bad duration" ${good} --sample-every 12x
+    says "no value"   ${good} --samples
+    says "bad value"  ${good} --samples many
+    says "a CRF"      ${good} -crf 20
+    says "stray word" ${good} out.mkv
+    says "unknown option" ${good} -frobnicate 1
+    says "audio option"   ${good} -b:a 1
+    says "unknown encoder" ${in} -c:v libx999 --target-loss 10
+    says "audio encoder"   ${in} -c:v aac --target-loss 10
+    says "no CRF encoder"  ${in} -c:v ffv1 --target-loss 10
+    says "bad format" ${good} -pix_fmt yuv999p
+    says "bad filter" ${good} -vf frobnicate
+    says "bad encoder option" ${good} -tune frobnicate
+    says "no file"    -i ${tmp}/none.mkv ${fast} --target-loss 10
+    says "a folder"   -i ${tmp} ${fast} --target-loss 10
+    says "empty file" -i ${tmp}/empty.mkv ${fast} --target-loss 10
+    says "a text"     -i ${tmp}/text.txt ${fast} --target-loss 10
+    says "no video"   -i ${tmp}/audio.mkv ${fast} --target-loss 10
+    says "no index"   -i ${tmp}/cut.mp4 ${fast} --target-loss 10
+    says "black"      -i ${tmp}/black.mkv ${fast} --target-loss 10
+    says "cut off"    -i ${tmp}/cut.mkv ${fast} --target-loss 10
+    says "no GPU 99"  ${good} --gpu 99x
+    says "no format of output" ${good} --encode ${tmp}/encode
+    says "the input"  ${good} --encode ${tmp}/in.mkv -y
+    says "is there"   ${good} --encode ${tmp}/black.mkv
+    TMPDIR=${tmp}/none
+    export TMPDIR
+    says "no TMPDIR"  ${in} ${fast} --target-loss 12 --cache false
+    unset TMPDIR
+    if test -c /dev/full; then
+        run ffcrf${PROGSUF}${EXECSUF} ${good} > /dev/full 2> ${tmp}/err
+        echo "full output: status $?"
+        tail -n 1 ${tmp}/err
+    fi
+}
+
+# All that is written is JSON, whatever the names and however it ends.
+crf_json(){
+    clip in.mkv 1
+    name=$(printf 'a"b\\c d\te\303\244.mkv')
+    mv ${tmp}/in.mkv "${tmp}/${name}"
+    for options in "" "--min-crf 46" "--max-encoded-percent 0.1" "--pool p101" "--encode ${tmp}/out.mkv" "--verify ${tmp}/out.mkv" \
+                   "--verify ${tmp}/none.mkv"; do
+        ffcrf_json -i "${tmp}/${name}" ${fast} --target-loss 10 ${options}
+        echo "${options}: status $?: $(jq -r .type ${json} | uniq | tr '\n' ' ')" | sed "s,${tmp},folder,"
+    done
+    ffcrf_json -i "${tmp}/${name}" ${fast} --target-loss 10
+    of_type crf-search-done .command > ${tmp}/out
+    run_command ${tmp}/again.mkv
+    same_packets "its command" ${tmp}/out.mkv ${tmp}/again.mkv
+    of_type sample-encode-done 'keys_unsorted | join(" ")' | uniq
+    of_type crf-search-done 'keys_unsorted | join(" ")'
+}
+
+# Times that no encoder's clock has, and frames of all durations.
+crf_vfr(){
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -y -loop 1 -framerate 25 -i ${pictures}/chelsea_451x300.pgm -t 3 \
+        -vf "crop=192:144:x=2*n:y=n,format=yuv420p,select='not(mod(n,3))+not(mod(n,7))',settb=1001/90000,setpts=PTS+mod(N*N\,3)" \
+        -fps_mode passthrough -enc_time_base filter -c:v ffv1 ${tmp}/vfr.nut
+    ffcrf_json -i ${tmp}/vfr.nut -c:v libx264 -preset veryfast --max-encoded-percent 1000 --target-loss 10 --score-every 1 || echo "status $?"
+    of_type sample-encode-done .frames | sort -u
+    of_type crf-search-done .command > ${tmp}/out
+    run_command ${tmp}/out.mkv
+    found=$(of_type crf-search-done .score)
+    yes_if "as measured by ffmpeg" "($(measure loss ${tmp}/vfr.nut ${tmp}/out.mkv) - ${found}) ^ 2 < 1e-6"
+    ffcrf_json -i ${tmp}/vfr.nut --verify ${tmp}/out.mkv --target-loss 10 --score-every 1 || echo "status $?"
+    yes_if "as verified" "($(of_type verify-done .score) - ${found}) ^ 2 < 1e-12"
+    # a sample from the middle, and a file that begins late
+    ffcrf_json -i ${tmp}/vfr.nut -c:v libx264 -preset veryfast --max-encoded-percent 1000 --target-loss 10 --samples 1 --sample-duration 1s || echo "status $?"
+    of_type sample-encode-done .frames | sort -u
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -y -i ${tmp}/vfr.nut -fps_mode passthrough -enc_time_base filter -output_ts_offset 100 \
+        -c:v libx264 -preset ultrafast -qp 4 ${tmp}/late.ts
+    ffcrf_json -i ${tmp}/late.ts -c:v libx264 -preset veryfast --max-encoded-percent 1000 --target-loss 10 --samples 1 --sample-duration 1s || echo "status $?"
+    of_type sample-encode-done .frames | sort -u
+    # another number of frames is no encode
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -y -i ${tmp}/out.mkv -frames:v 10 -c copy ${tmp}/short.mkv
+    says "fewer frames" -i ${tmp}/vfr.nut --verify ${tmp}/short.mkv --target-loss 10
+    says "more frames"  -i ${tmp}/short.mkv --verify ${tmp}/out.mkv --target-loss 10
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -y -i ${tmp}/out.mkv -vf scale=80:60 -fps_mode passthrough -c:v ffv1 ${tmp}/small.mkv
+    says "another size" -i ${tmp}/vfr.nut --verify ${tmp}/small.mkv --target-loss 10
+}
+
+# All streams are kept, with what is known of them, and the whole is scored.
+crf_encode(){
+    cat > ${tmp}/meta << END
+;FFMETADATA1
+title=a title
+[CHAPTER]
+TIMEBASE=1/1000
+START=0
+END=1000
+title=one
+[CHAPTER]
+TIMEBASE=1/1000
+START=1000
+END=2000
+title=two
+END
+    printf '1\n00:00:00,100 --> 00:00:01,000\nwords\n\n' > ${tmp}/words.srt
+    clip plain.mkv 2
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -y -i ${tmp}/plain.mkv -f lavfi -i sine=d=2 -f lavfi -i sine=300:d=2 \
+        -i ${tmp}/words.srt -i ${tmp}/meta -map 1 -map 0 -map 2 -map 3 -map_metadata 4 -map_chapters 4 \
+        -metadata:s:a:1 language=deu -disposition:a:1 default -c:v copy -c:a pcm_s16le -c:s copy ${tmp}/in.mkv
+    good="-i ${tmp}/in.mkv ${fast} --target-loss 10 --score-every 1"
+    says encode ${good} --encode ${tmp}/out.mkv
+    sed -n 's/.*: loss [0-9.]* (target 10) over \([0-9]* frames\).*/\1/p' ${tmp}/out
+    run ffprobe${PROGSUF}${EXECSUF} -v error -show_entries stream=codec_type,codec_name:stream_disposition=default:stream_tags=language:format_tags=title:chapter=start_time:chapter_tags=title -of compact ${tmp}/out.mkv | grep -v '^$'
+    for stream in 0:a:0 0:a:1 0:s:0; do
+        same_packets "${stream}" ${tmp}/in.mkv ${tmp}/out.mkv ${stream}
+    done
+    ls ${tmp} | grep part
+    says "is there" ${good} --encode ${tmp}/out.mkv
+    ffcrf_json ${good} --encode ${tmp}/out.mkv -y || echo "status $?"
+    of_type verify-done '"reached: \(.reached), frames: \(.frames)"'
+    yes_if "the whole has the score of the search" "($(of_type verify-done .score) - $(of_type crf-search-done .score)) ^ 2 < 1e-12"
+    # what the output cannot hold is told, or converted
+    says "to MP4" ${good} --encode ${tmp}/out.mp4
+    run ffprobe${PROGSUF}${EXECSUF} -v error -show_entries stream=codec_type,codec_name -of compact=nk=1 ${tmp}/out.mp4 2> /dev/null
+    says "to a folder that is not" ${good} --encode ${tmp}/none/out.mkv
+    says "to an odd name" ${good} --encode "${tmp}/a b'c.mkv"
+    cp "${tmp}/a b'c.mkv" ${tmp}/first.mkv
+    run_command ${tmp}/again.mkv
+    same_packets "names are quoted" ${tmp}/first.mkv ${tmp}/again.mkv
+    says "verify: reached" -i ${tmp}/in.mkv --verify ${tmp}/out.mkv --target-loss 20
+    says "verify: missed"  -i ${tmp}/in.mkv --verify ${tmp}/out.mkv --target-loss 1
+}
+
+# Frames that do not fit are decoded again, and nothing else changes.
+crf_memory(){
+    clip in.mkv 1.5
+    for metric in loss=10 ssim=0.95; do
+        search="-i ${tmp}/in.mkv ${fast} --target-${metric%=*} ${metric#*=} --samples 2 --sample-duration 400ms --cache false"
+        for memory in 1G 500k 1; do
+            ffcrf_json ${search} --memory ${memory} || echo "status $?"
+            echo "${metric%=*}, ${memory}: $(grep -c 'decoded again' ${tmp}/err) again"
+            jq -c 'del(.encode_seconds, .predicted_encode_seconds)' ${json} > ${tmp}/${memory}
+            same "${metric%=*}" ${tmp}/1G ${tmp}/${memory}
+        done
+    done
+}
+
+# Where samples are, how many, and what is made of their scores.
+crf_samples(){
+    clip in.mkv 4
+    for options in "" "--samples 2" "--samples 2 --sample-duration 500ms" "--sample-every 1s --sample-duration 0.2s" \
+                   "--sample-every 00:00:02 --min-samples 3 --sample-duration 200ms" "--samples 4 --sample-duration 1s"; do
+        ffcrf_json -i ${tmp}/in.mkv ${fast} --target-loss 10 ${options} || echo "status $?"
+        echo "${options}: $(of_type sample-encode-done '"\(.start) \(.frames) \(.scored_frames)"' | sort -un | tr '\n' ';')"
+    done
+    for options in "--pool mean" "--pool worst" "--pool p5" "--pool p50"; do
+        ffcrf_json -i ${tmp}/in.mkv ${fast} --target-loss 12 --samples 3 --sample-duration 500ms --score-every 1 ${options} || echo "status $?"
+        crf=$(of_type crf-search-done .crf)
+        score=$(of_type crf-search-done .score)
+        of_type sample-encode-done "select(.crf == ${crf}).score" | sort -n > ${tmp}/samples
+        yes_if "${options}: reached" "${score} <= 12"
+        for entry in $(find ${tmp}/cache -type f); do
+            grep -q "^crf 0*${crf}0*$" ${entry} && grep -q '^sample [0-9]* 500000' ${entry} && grep -qx 'step 1' ${entry} &&
+                sed '1,/^frames/d; /^end/d' ${entry}
+        done | sort -n > ${tmp}/scores
+        # by awk, of the scores that were kept
+        awk -v options="${options}" -v score=${score} -v worst=$(tail -n 1 ${tmp}/samples) '
+            { v[NR] = $1; sum += $1 }
+            END {
+                p = options ~ /p5$/ ? 95 : 50
+                at = p / 100 * (NR - 1)
+                i = int(at)
+                e = options ~ /mean/ ? sum / NR : options ~ /worst/ ? worst : v[i + 1] + (v[i + 2] - v[i + 1]) * (at - i)
+                d = e - score
+                print options ": " (d * d < 1e-10 ? "right" : "WRONG, " e " and not " score) " of " NR
+            }' ${tmp}/scores
+    done
+}
+
+# Disks that are full: of the statistics, of the cache, of the encode.
+crf_disk(){
+    clip in.mkv 2
+    # which is in an entry of the cache
+    filters=null
+    while test ${#filters} -lt 4000; do
+        filters=null,${filters}
+    done
+    for blocks in 1 6 30; do
+        rm -rf ${tmp}/cache
+        # no file may have more than so many times 512 bytes
+        (trap '' XFSZ
+         ulimit -f ${blocks}
+         run ffcrf${PROGSUF}${EXECSUF} -i ${tmp}/in.mkv ${fast} --target-loss 10 -vf ${filters} --encode ${tmp}/out.mkv -y 2>&1
+         echo "status $?") 2>&1 | cat > ${tmp}/messages
+        cat ${tmp}/messages >&2
+        sed -n "s,${tmp},folder,g; s/^\[[^]]*\] //; s,/dev/fd/[0-9]*,statistics,; /annot write\|stopped\|cannot be written\|could not\|status/p" ${tmp}/messages |
+            sed "s/^/${blocks}: /"
+        find ${tmp} -name '*.tmp' -type f -o -name '*.part*'
+        find ${tmp}/cache -type f -exec tail -n 1 {} \; | sort -u
+    done
+}
+
+# What the memory checker says of the ways through the program.
+crf_leaks(){
+    test -z "${target_exec}" || { skip "runs under ${target_exec} already"; return 0; }
+    need valgrind || return 0
+    grep -q __asan_init ffcrf${PROGSUF}${EXECSUF} && { skip "built with another checker of memory"; return 0; }
+    clip in.mkv 0.2
+    head -c $(($(wc -c < ${tmp}/in.mkv) / 2)) ${tmp}/in.mkv > ${tmp}/cut.mkv
+    target_exec="valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite"
+    good="-i ${tmp}/in.mkv ${fast} -threads 1 --min-crf 30 --max-crf 30"
+    while read -r name options; do
+        eval ffcrf ${options}
+        echo "${name}: status $?"
+    done << END
+search ${good} --target-loss 60
+decode ${good} --memory 1 --cache false --target-ssim 0.1 --pool p5
+none   ${good} --target-loss 0
+cut    -i ${tmp}/cut.mkv ${fast} --target-loss 10
+option ${good} --target-loss 60 -tune frobnicate
+encode ${good} --target-loss 60 --encode ${tmp}/out.mkv
+END
+}
+
+# The examples of the documentation, as they are printed. That of a GPU is in tests/gpu.sh.
+crf_docs(){
+    clip plain.mkv 4
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -y -i ${tmp}/plain.mkv -f lavfi -i sine=d=4 -c:v copy -c:a aac ${tmp}/in.mp4
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -y -i ${tmp}/in.mp4 -c:v libx264 -crf 20 -c:a copy ${tmp}/out.mkv
+    sed -n '/^@example/,/^@end example/{/nvenc/d; /^ffcrf /p;}' ${base}/../doc/ffcrf.texi > ${tmp}/examples
+    FFCRF_CACHE=${PWD}/${tmp}/cache
+    PATH=${target_path}:${PATH}
+    while read -r line; do
+        (cd ${tmp} && sh -c "${line}" > log 2> messages < /dev/null
+         echo "status $?: ${line}"
+         cat messages >&2
+         case ${line} in
+         *--json*) grep -c . log ;;
+         *)        head -n 1 log | sed 's/[0-9.]\{1,\}/N/g' ;;
+         esac)
+    done < ${tmp}/examples
+}
