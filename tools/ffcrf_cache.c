@@ -88,15 +88,13 @@ static char *find_folder(void)
     return home && *home ? av_asprintf("%s/.cache/ffcrf", home) : NULL;
 }
 
-static int hash(char text[65], const uint8_t *data, size_t size, struct AVSHA *sha)
+static void end_hash(struct AVSHA *sha, char text[65])
 {
     uint8_t digest[32];
 
-    av_sha_update(sha, data, size);
     av_sha_final(sha, digest);
     for (int i = 0; i < sizeof(digest); i++)
         snprintf(text + 2 * i, 3, "%02x", digest[i]);
-    return 0;
 }
 
 static struct AVSHA *start_hash(void)
@@ -131,7 +129,7 @@ static int describe_source(AVBPrint *key, const char *path)
             if (size > 0)
                 av_sha_update(sha, data, size);
         }
-        hash(text, NULL, 0, sha);
+        end_hash(sha, text);
         av_bprintf(key, "source %"PRId64" %"PRId64".%09ld %s %s\n", (int64_t)st.st_size,
                    (int64_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, text, av_basename(path));
     }
@@ -218,7 +216,8 @@ static int describe_entry(const Cache *cache, const Options *o, const Sample *sa
                sample->start, sample->duration, o->step, crf);
     *path = NULL;
     if (sha && av_bprint_is_complete(key)) {
-        hash(name, key->str, key->len, sha);
+        av_sha_update(sha, (const uint8_t *)key->str, key->len);
+        end_hash(sha, name);
         *path = av_asprintf("%s/%s", cache->dir, name);
     }
     av_free(sha);

@@ -49,8 +49,8 @@ static const Metric metrics[] = {
         .digits      = 2,
         .best        = 0,
         .worst       = 100,
-        .offset      = 4.3,     // what its formula takes off
-        .typical     = 14,
+        .offset      = 4,
+        .typical     = 20,
         .tolerance   = 1,
         .step        = 8,
     }, {
