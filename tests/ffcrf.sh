@@ -422,7 +422,7 @@ crf_samples(){
         of_type sample-encode-done "select(.crf == ${crf}).score" | sort -n > ${tmp}/samples
         yes_if "${options}: reached" "${score} <= 12"
         for entry in $(find ${tmp}/cache -type f); do
-            grep -q "^crf 0*${crf}0*$" ${entry} && grep -q '^sample [0-9]* 500000' ${entry} && grep -qx 'step 1' ${entry} &&
+            grep -qx "crf $(printf %.6f ${crf})" ${entry} && grep -q '^sample [0-9]* 500000' ${entry} && grep -qx 'step 1' ${entry} &&
                 sed '1,/^frames/d; /^end/d' ${entry}
         done | sort -n > ${tmp}/scores
         # by awk, of the scores that were kept
