@@ -129,13 +129,15 @@ static void print_help(void)
 {
     printf("usage: ffcrf -i INPUT -c:v ENCODER [encoder's options] --target-loss 8 [options]\n"
            "Finds the CRF that gives an encode of INPUT the wanted quality.\n\n");
-    for (const AVOption *o = options; o->name; o++)
+    for (const AVOption *o = options; o->name; o++) {
+        // one dash for what ffmpeg has, too
+        const int is_ffmpegs = o->name[strcspn(o->name, ":_")] || strlen(o->name) <= 2;
+        const char *value    = o->type == AV_OPT_TYPE_STRING ? o->default_val.str : NULL;
+
         if (o->type != AV_OPT_TYPE_CONST)
-            printf("  %s%-20s %s%s%s%s\n", strlen(o->name) > 1 && o->name[1] != ':' && strcmp(o->name, "vf") &&
-                   strcmp(o->name, "pix_fmt") ? "--" : "-", o->name, o->help,
-                   o->type == AV_OPT_TYPE_STRING && o->default_val.str ? " (default " : "",
-                   o->type == AV_OPT_TYPE_STRING && o->default_val.str ? o->default_val.str : "",
-                   o->type == AV_OPT_TYPE_STRING && o->default_val.str ? ")" : "");
+            printf("  %s%-*s %s%s%s%s\n", is_ffmpegs ? "-" : "--", is_ffmpegs ? 21 : 20, o->name,
+                   o->help, value ? " (default " : "", value ? value : "", value ? ")" : "");
+    }
     printf("\nAll other options go to the encoder: `ffmpeg -h encoder=NAME` lists them.\n"
            "Exit status: 0 found, 1 not reachable, 2 wrong usage or input, 3 failed,\n"
            "4 the whole encode misses the target, 128 + n ended by signal n.\n");
