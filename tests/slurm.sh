@@ -100,9 +100,7 @@ end_node() { # node
 start() {
     local tries=100
     configure
-    slurmctld
-    SLURMD_NODENAME=n1 slurmd -N n1
-    SLURMD_NODENAME=n2 slurmd -N n2
+    { slurmctld && SLURMD_NODENAME=n1 slurmd -N n1 && SLURMD_NODENAME=n2 slurmd -N n2; } || tries=0
     while [ "$(sinfo -h -o '%D %T' 2> /dev/null)" != "2 idle" ]; do
         tries=$((tries - 1))
         [ $tries -gt 0 ] || { tail -n 20 "$dir"/*.log >&2; stop; return 1; }
