@@ -2470,7 +2470,7 @@ case " $* " in
     echo "$PPID" >> "$tmp/calls"
     if [ -e "$tmp/slow" ]; then
         sleep 0.3
-        [ "$(wc -l < "$tmp/calls")" -lt 4 ] || exec sleep 60
+        [ "$(wc -l < "$tmp/calls")" -lt 4 ] && [ ! -e "$tmp/hang" ] || exec sleep 60
     fi
     # the first to see this file is killed, as by a lack of memory
     ! rm "$tmp/kill" 2> /dev/null || kill -9 $$
@@ -2492,6 +2492,7 @@ END
     wait ${pid}
     echo "killed with $(find ${tmp}/results -name '*.record' | wc -l) of $(find ${tmp}/results -name '*.cpu' | wc -l) parts"
     rm ${tmp}/calls
+    : > ${tmp}/hang
     "${tools}/quality-farm" --ffmpeg ${tmp}/bin/ffmpeg -o ${tmp}/results --jobs 1 --segment 2s --filter bliinds ${tmp}/a.avi < /dev/null 2> ${tmp}/err &
     pid=$!
     tries=100
@@ -2499,7 +2500,7 @@ END
     kill ${pid}
     wait ${pid}
     echo "exit code $? when it is asked to end"
-    rm ${tmp}/slow ${tmp}/calls
+    rm ${tmp}/slow ${tmp}/hang ${tmp}/calls
     : > ${tmp}/kill
     farm -o ${tmp}/results --jobs 1 --segment 2s --filter bliinds ${tmp}/a.avi
     echo "exit code $?, $(wc -l < ${tmp}/calls) more calls, one of them killed"
