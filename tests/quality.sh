@@ -2224,6 +2224,11 @@ deblock_formats(){
             fi
         done
     done
+    # noise of much contrast, of which smoothing goes below black and beyond white
+    for format in nv12:yuv420p yuv444p:yuv444p; do
+        smooths 174:98 ${format%:*} ${format#*:} qf=255 noise=alls=100:allf=t+u,lutyuv=y=2*val-128:u=2*val-128:v=2*val-128
+        same_smooths "${format%:*} noise"
+    done
 }
 
 # Odd and tiny sizes, and both sides of what a warp takes. FFmpeg neither uploads

@@ -334,7 +334,7 @@ fate-deblock-cuda-sizes:    RUN = deblock_sizes
 fate-deblock-cuda-writable: RUN = deblock_writable
 
 $(FATE_DEBLOCK_CUDA): NEED = $(BLOCKSMOOTH_NEED) BLOCKSMOOTH_FILTER SPLIT_FILTER HWUPLOAD_FILTER \
-                             HWDOWNLOAD_FILTER FRAMEMD5_MUXER
+                             HWDOWNLOAD_FILTER FRAMEMD5_MUXER NOISE_FILTER LUTYUV_FILTER
 $(FATE_DEBLOCK_CUDA): ON   = on_cuda
 $(FATE_DEBLOCK_CUDA): CMD  = $(QUALITY_RUN)
 $(FATE_DEBLOCK_CUDA): ffmpeg$(PROGSSUF)$(EXESUF)
