@@ -433,12 +433,20 @@ static int activate(AVFilterContext *ctx)
     }
 
     while ((ret = ff_inlink_consume_frame(inlink, &frame)) > 0) {
+        // kernels that were enqueued with the last frame have had time since
+        ret = deliver(ctx, s->queue, 1);
+        if (ret < 0) {
+            av_frame_free(&frame);
+            return ret;
+        }
         ret = queue_frame(ctx, frame);
         if (ret < 0)
             return ret;
-        ret = deliver(ctx, s->queue - 1, 1);
-        if (ret < 0)
-            return ret;
+        if (s->cuda.nb_queued == s->queue) {
+            ret = deliver(ctx, s->queue - 1, 1);
+            if (ret < 0)
+                return ret;
+        }
     }
     if (ret < 0)
         return ret;
@@ -451,9 +459,6 @@ static int activate(AVFilterContext *ctx)
         return ff_bliinds_finish(&s->common, ctx);
     }
 
-    ret = deliver(ctx, s->queue - 1, 1);
-    if (ret < 0)
-        return ret;
     s->common.more_wanted = ff_outlink_frame_wanted(outlink);
     FF_FILTER_FORWARD_WANTED(outlink, inlink);
 

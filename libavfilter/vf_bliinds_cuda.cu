@@ -360,12 +360,11 @@ static DEVICE_INLINE int upper_bits(float x, float start, int shift)
 #define BIN_BITS 18
 #define SUB_BINS1 64                            ///< below .5
 #define SUB_BINS2 (SUB_BINS1 + 160)             ///< below 1
-template<int STATISTIC>
-static DEVICE_INLINE int statistic_bin(float x)
+static DEVICE_INLINE int statistic_bin(float x, int statistic)
 {
     int bin;
 
-    if (STATISTIC != BLIINDS_SUB)
+    if (statistic != BLIINDS_SUB)
         bin = upper_bits(x, 1.f / 64, 18);
     else if (x < .5f)
         bin = upper_bits(x, .125f, 18);
@@ -424,9 +423,9 @@ static DEVICE_INLINE void tile_block(const BLIINDSCUDAParams &p, BLIINDSCUDABloc
     out.statistic[BLIINDS_ORI]  = block.ori;
     out.gamma = gamma | (unsigned)straddles << 31;
     dst[by * bw + bx] = out;
-    atomic_add(&count[BLIINDS_ZETA][statistic_bin<BLIINDS_ZETA>(block.zeta)], 1);
-    atomic_add(&count[BLIINDS_SUB][statistic_bin<BLIINDS_SUB>(block.sub)], 1);
-    atomic_add(&count[BLIINDS_ORI][statistic_bin<BLIINDS_ORI>(block.ori)], 1);
+    atomic_add(&count[BLIINDS_ZETA][statistic_bin(block.zeta, BLIINDS_ZETA)], 1);
+    atomic_add(&count[BLIINDS_SUB][statistic_bin(block.sub, BLIINDS_SUB)], 1);
+    atomic_add(&count[BLIINDS_ORI][statistic_bin(block.ori, BLIINDS_ORI)], 1);
     atomic_add(&count[BLIINDS_GAMMA][gamma_bin(gamma)], 1);
 
     if (level == 0) {
@@ -890,11 +889,10 @@ typedef struct Values {
     const BLIINDSCUDAListed *list;  ///< all of them or, if there was no room,
     const BLIINDSCUDABlock *blocks; ///< these blocks have them among others
     int nb;                         ///< number of either
-    int bin;
+    int statistic, bin;
 } Values;
 
 /// Bits of the next CHOOSE_EACH values of a thread, and how often they come.
-template<int STATISTIC>
 static DEVICE_INLINE void load_values(BLIINDSCUDAListed value[CHOOSE_EACH],
                                       const Values &v, int first)
 {
@@ -906,10 +904,10 @@ static DEVICE_INLINE void load_values(BLIINDSCUDAListed value[CHOOSE_EACH],
         if (j < v.nb && v.list) {
             value[i] = v.list[j];
         } else if (j < v.nb) {
-            const float x = v.blocks[j].statistic[STATISTIC];
+            const float x = v.blocks[j].statistic[v.statistic];
 
             value[i].bits  = float_bits(x);
-            value[i].count = x > 0.f && statistic_bin<STATISTIC>(x) == v.bin;
+            value[i].count = x > 0.f && statistic_bin(x, v.statistic) == v.bin;
         }
     }
 }
@@ -919,7 +917,6 @@ static DEVICE_INLINE void load_values(BLIINDSCUDAListed value[CHOOSE_EACH],
  *
  * @return each thread's share
  */
-template<int STATISTIC>
 static DEVICE_INLINE uint64_t sum_largest(Choice &s, const Values &v, unsigned need)
 {
     const int tid = threadIdx.x;
@@ -929,7 +926,7 @@ static DEVICE_INLINE uint64_t sum_largest(Choice &s, const Values &v, unsigned n
     uint64_t sum = 0;
     BLIINDSCUDAListed value[CHOOSE_EACH];
 
-    load_values<STATISTIC>(value, v, tid);
+    load_values(value, v, tid);
 #pragma unroll 1
     for (int shift = known ? DIGIT_BITS : 3 * DIGIT_BITS; shift >= 0; shift -= DIGIT_BITS) {
         // zeros are not listed, but the first bin has as many as may be needed
@@ -938,7 +935,7 @@ static DEVICE_INLINE uint64_t sum_largest(Choice &s, const Values &v, unsigned n
         __syncthreads();
         for (int first = tid; first < v.nb; first += CHOOSE_STEP) {
             if (v.nb > CHOOSE_STEP)
-                load_values<STATISTIC>(value, v, first);
+                load_values(value, v, first);
             BLIINDS_UNROLL
             for (int i = 0; i < CHOOSE_EACH; i++)
                 if (value[i].count && (value[i].bits & mask) == prefix)
@@ -956,7 +953,7 @@ static DEVICE_INLINE uint64_t sum_largest(Choice &s, const Values &v, unsigned n
 
     for (int first = tid; first < v.nb; first += CHOOSE_STEP) {
         if (v.nb > CHOOSE_STEP)
-            load_values<STATISTIC>(value, v, first);
+            load_values(value, v, first);
         BLIINDS_UNROLL
         for (int i = 0; i < CHOOSE_EACH; i++)
             if (value[i].bits > prefix)
@@ -966,21 +963,22 @@ static DEVICE_INLINE uint64_t sum_largest(Choice &s, const Values &v, unsigned n
 }
 
 /// Each thread's share of what is needed of the threshold's bin of a statistic.
-template<int STATISTIC>
-static DEVICE_INLINE uint64_t choose_statistic(Choice &s, const BLIINDSCUDAParams &p, int l)
+static DEVICE_INLINE uint64_t choose_statistic(Choice &s, const BLIINDSCUDAParams &p,
+                                               int l, int statistic)
 {
     const BLIINDSCUDALevel &level = p.level[l];
-    const unsigned n = p.state[blockIdx.y].nb_listed[l][STATISTIC];
+    const unsigned n = p.state[blockIdx.y].nb_listed[l][statistic];
     const bool listed = n <= level.max_listed;
     Values v;
 
     if (!n)
         return 0;
-    v.list   = listed ? of_frame(p, level.list[STATISTIC], blockIdx.y) : 0;
-    v.blocks = of_frame(p, p.blocks, blockIdx.y) + level.first;
-    v.nb     = listed ? n : level.bw * level.bh;
-    v.bin    = s.bin.index;
-    return sum_largest<STATISTIC>(s, v, s.bin.need);
+    v.statistic = statistic;
+    v.bin       = s.bin.index;
+    v.list      = listed ? of_frame(p, level.list[statistic], blockIdx.y) : 0;
+    v.blocks    = of_frame(p, p.blocks, blockIdx.y) + level.first;
+    v.nb        = listed ? n : level.bw * level.bh;
+    return sum_largest(s, v, s.bin.need);
 }
 
 /// The same of gamma, whose bins hold few shapes: they were counted.
@@ -1097,10 +1095,7 @@ bliinds_choose(BLIINDSCUDAParams p)
         find_threshold<BLIINDS_BINS>(&s.bin, state->count[l][k], is_gamma,
                                      bliinds_nb_worst(nb_blocks));
     __syncthreads();
-    rest = k == BLIINDS_ZETA ? choose_statistic<BLIINDS_ZETA>(s, p, l) :
-           k == BLIINDS_SUB  ? choose_statistic<BLIINDS_SUB>(s, p, l)  :
-           k == BLIINDS_ORI  ? choose_statistic<BLIINDS_ORI>(s, p, l)  :
-                               choose_gamma(s, state->gamma_fine[l]);
+    rest = is_gamma ? choose_gamma(s, state->gamma_fine[l]) : choose_statistic(s, p, l, k);
     rest = choice_sum(s, rest);
     if (tid == 0) {
         sums->worst.whole    += is_gamma ? rest : rest >> 32;

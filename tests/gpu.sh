@@ -824,7 +824,7 @@ timings() {
         compare "one stream, $(basename "$clip")" one 1 1 "$frames" $loop "$clip" -vf @ $end
     done
     for clip in $(part ten && echo $hevc $h264); do
-        compare "ten processes, $(basename "$clip")" ten 1 10 $fewer $loop "$clip" -vf @ -an -frames:v $fewer $null
+        compare "ten processes, $(basename "$clip")" ten 1 10 "$frames" $loop "$clip" -vf @ $end
     done
     for clip in $(part seven && echo $hevc $h264); do
         inputs='' outputs=''

@@ -113,8 +113,8 @@ static int setup(QualityCUDA *s, void *logctx, const unsigned char *ptx, unsigne
         return ret;
     }
     for (int i = 0; i < s->nb_slots; i++) {
-        ret = CHECK_CU(s->cu->cuEventCreate(&s->slot[i].done, CU_EVENT_DISABLE_TIMING |
-                                                              CU_EVENT_BLOCKING_SYNC));
+        ret = CHECK_CU(s->cu->cuEventCreate(&s->slot[i].event, CU_EVENT_DISABLE_TIMING |
+                                                               CU_EVENT_BLOCKING_SYNC));
         if (ret < 0)
             return ret;
     }
@@ -183,8 +183,8 @@ void ff_quality_cuda_close(QualityCUDA *s, void *logctx)
         // after an error there is nothing left to wait for
         s->cu->cuStreamSynchronize(s->hwctx->stream);
         for (int i = 0; i < s->nb_slots; i++)
-            if (s->slot[i].done)
-                CHECK_CU(s->cu->cuEventDestroy(s->slot[i].done));
+            if (s->slot[i].event)
+                CHECK_CU(s->cu->cuEventDestroy(s->slot[i].event));
         free_results(s, logctx);
         if (s->module)
             CHECK_CU(s->cu->cuModuleUnload(s->module));
@@ -232,81 +232,115 @@ int ff_quality_cuda_check_frame(const QualityCUDA *s, void *logctx, const AVFram
     return 0;
 }
 
-static int next_slot(const QualityCUDA *s)
+/// The slot of a frame in the ring, 0 is the oldest.
+static QualityCUDASlot *queued_slot(const QualityCUDA *s, int i)
 {
-    return (s->first + s->nb_queued) % s->nb_slots;
+    return &s->slot[(s->first + i) % s->nb_slots];
+}
+
+static size_t result_offset(const QualityCUDA *s, const QualityCUDASlot *slot)
+{
+    return (slot - s->slot) * s->result_size;
 }
 
 CUdeviceptr ff_quality_cuda_next_result(const QualityCUDA *s)
 {
-    return s->result_device + next_slot(s) * s->result_size;
+    return s->result_device + result_offset(s, queued_slot(s, s->nb_queued));
 }
 
 void ff_quality_cuda_push(QualityCUDA *s, AVFrame *frame, AVFrame *ref,
                           uint64_t n, int scored)
 {
-    QualityCUDASlot *slot = &s->slot[next_slot(s)];
+    QualityCUDASlot *slot = queued_slot(s, s->nb_queued);
 
-    slot->frame    = frame;
-    slot->ref      = ref;
-    slot->n        = n;
-    slot->scored   = scored;
-    slot->launched = 0;
+    slot->frame  = frame;
+    slot->ref    = ref;
+    slot->n      = n;
+    slot->scored = scored;
+    slot->done   = NULL;
     s->nb_queued++;
 }
 
 int ff_quality_cuda_launched(QualityCUDA *s, void *logctx)
 {
+    CUevent done = NULL;
     CUcontext dummy;
-    int ret = CHECK_CU(s->cu->cuCtxPushCurrent(s->hwctx->cuda_ctx));
+    int ret;
 
+    for (int i = s->nb_done; i < s->nb_queued; i++) {
+        QualityCUDASlot *slot = queued_slot(s, i);
+
+        if (slot->scored && !slot->done)
+            done = slot->event;
+    }
+    if (!done)
+        return 0;
+    ret = CHECK_CU(s->cu->cuCtxPushCurrent(s->hwctx->cuda_ctx));
     if (ret < 0)
         return ret;
-    for (int i = 0; i < s->nb_queued && ret >= 0; i++) {
-        QualityCUDASlot *slot = &s->slot[(s->first + i) % s->nb_slots];
-
-        if (slot->scored && !slot->launched) {
-            ret = CHECK_CU(s->cu->cuEventRecord(slot->done, s->hwctx->stream));
-            slot->launched = ret >= 0;
-        }
-    }
+    ret = CHECK_CU(s->cu->cuEventRecord(done, s->hwctx->stream));
     CHECK_CU(s->cu->cuCtxPopCurrent(&dummy));
+    for (int i = s->nb_done; i < s->nb_queued && ret >= 0; i++) {
+        QualityCUDASlot *slot = queued_slot(s, i);
+
+        if (slot->scored && !slot->done)
+            slot->done = done;
+    }
     return ret;
 }
 
-/// @return 1 if the slot's result is there, 0 if not yet, or a negative AVERROR
-static int fetch_result(QualityCUDA *s, void *logctx, const QualityCUDASlot *slot, int wait)
+/// Read the results of the frames that were launched with the oldest, as those are done.
+static int fetch_results(QualityCUDA *s, void *logctx)
 {
-    const size_t offset = (slot - s->slot) * s->result_size;
+    const CUevent done = queued_slot(s, 0)->done;
+    int ret = 0, copied = 0;
+
+    for (s->nb_done = 0; s->nb_done < s->nb_queued && ret >= 0; s->nb_done++) {
+        const QualityCUDASlot *slot = queued_slot(s, s->nb_done);
+
+        if (slot->scored && slot->done != done)
+            break;
+        if (slot->scored && !s->pinned) {
+            ret = CHECK_CU(s->cu->cuMemcpyDtoHAsync(s->result + result_offset(s, slot),
+                                                    s->result_device + result_offset(s, slot),
+                                                    s->result_size, s->read_stream));
+            copied = 1;
+        }
+    }
+    if (copied && ret >= 0)
+        ret = CHECK_CU(s->cu->cuStreamSynchronize(s->read_stream));
+    if (ret < 0)
+        s->nb_done = 0;
+    return ret;
+}
+
+/// @return 1 if the oldest frame's result is there, 0 if not yet, or a negative AVERROR
+static int check_oldest(QualityCUDA *s, void *logctx, int wait)
+{
+    const QualityCUDASlot *slot = queued_slot(s, 0);
     CUcontext dummy;
     CUresult status;
-    int ret = CHECK_CU(s->cu->cuCtxPushCurrent(s->hwctx->cuda_ctx));
+    int ret;
 
+    if (s->nb_done || !slot->scored)
+        return 1;
+    if (!slot->done)
+        return 0;
+    ret = CHECK_CU(s->cu->cuCtxPushCurrent(s->hwctx->cuda_ctx));
     if (ret < 0)
         return ret;
     status = s->cu->cuEventQuery(slot->done);
     if (status == CUDA_ERROR_NOT_READY && wait)
         status = s->cu->cuEventSynchronize(slot->done);
-    if (status == CUDA_ERROR_NOT_READY)
-        goto end;
-    ret = CHECK_CU(status);
-    if (ret < 0) {
-        av_log(logctx, AV_LOG_ERROR, "The GPU failed while frame %"PRIu64" was scored.\n",
-               slot->n);
-        goto end;
-    }
-    if (!s->pinned) {
-        ret = CHECK_CU(s->cu->cuMemcpyDtoHAsync(s->result + offset, s->result_device + offset,
-                                                s->result_size, s->read_stream));
+    if (status != CUDA_ERROR_NOT_READY) {
+        ret = CHECK_CU(status);
         if (ret < 0)
-            goto end;
-        ret = CHECK_CU(s->cu->cuStreamSynchronize(s->read_stream));
-        if (ret < 0)
-            goto end;
+            av_log(logctx, AV_LOG_ERROR, "The GPU failed while frame %"PRIu64" was scored.\n",
+                   slot->n);
+        else
+            ret = fetch_results(s, logctx);
+        ret = ret < 0 ? ret : 1;
     }
-    ret = 1;
-
-end:
     CHECK_CU(s->cu->cuCtxPopCurrent(&dummy));
     return ret;
 }
@@ -315,25 +349,23 @@ int ff_quality_cuda_pop(QualityCUDA *s, void *logctx, int wait, AVFrame **frame,
                         uint64_t *n, const void **result)
 {
     QualityCUDASlot *slot;
-    int ret = 1;
+    int ret;
 
     if (!s->nb_queued)
         return 0;
-    slot = &s->slot[s->first];
-    if (slot->scored && !slot->launched)
-        return 0;
-    if (slot->scored)
-        ret = fetch_result(s, logctx, slot, wait);
+    ret = check_oldest(s, logctx, wait);
     if (!ret)
         return 0;
 
+    slot    = queued_slot(s, 0);
     *frame  = slot->frame;
     *n      = slot->n;
-    *result = slot->scored ? s->result + (slot - s->slot) * s->result_size : NULL;
+    *result = slot->scored ? s->result + result_offset(s, slot) : NULL;
     slot->frame = NULL;
     av_frame_free(&slot->ref);
     s->first    = (s->first + 1) % s->nb_slots;
     s->nb_queued--;
+    s->nb_done  = FFMAX(s->nb_done - 1, 0);
     if (ret < 0)
         av_frame_free(frame);
     return ret;

@@ -40,8 +40,8 @@ typedef struct QualityCUDASlot {
     AVFrame *ref;               ///< what it is compared with, or NULL
     uint64_t n;                 ///< the frame's number
     int scored;                 ///< 0 if it only passes through in its turn
-    int launched;               ///< its kernels are enqueued
-    CUevent done;               ///< after its kernels
+    CUevent event;              ///< of the slot
+    CUevent done;               ///< after its kernels: the last slot's that were launched with it; NULL before
 } QualityCUDASlot;
 
 typedef struct QualityCUDA {
@@ -55,6 +55,7 @@ typedef struct QualityCUDA {
     int nb_slots;
     int first;                  ///< slot of the oldest frame
     int nb_queued;
+    int nb_done;                ///< oldest frames that are known to be done
 
     size_t result_size;         ///< bytes of a frame's result
     uint8_t *result;            ///< [nb_slots][result_size]
@@ -113,7 +114,8 @@ void ff_quality_cuda_push(QualityCUDA *s, AVFrame *frame, AVFrame *ref,
                           uint64_t n, int scored);
 
 /**
- * Say that the kernels of all frames in the ring are enqueued.
+ * Say that the kernels of all frames in the ring are enqueued. Once for many
+ * frames costs less than once for each.
  *
  * @return 0, or a negative AVERROR after a message
  */

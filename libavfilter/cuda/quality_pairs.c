@@ -87,41 +87,6 @@ int ff_quality_pairs_flush(AVFilterContext *ctx, QualityPairs *p)
     return ret < 0 ? ret : ff_quality_cuda_launched(&p->cuda, ctx);
 }
 
-/// Take a frame into the ring and, if it is to be compared, into the batch.
-static int queue_pair(FFFrameSync *fs)
-{
-    AVFilterContext *ctx = fs->parent;
-    QualityPairs *p      = fs->opaque;
-    AVFrame *frame, *ref, *kept = NULL;
-    int ret = ff_framesync_dualinput_get(fs, &frame, &ref);
-
-    if (ret < 0)
-        return ret;
-    if (ref) {
-        ret = check_frames(ctx, p, frame, ref);
-        if (ret < 0)
-            goto fail;
-        // framesync may let go of it before the kernels are done
-        kept = av_frame_clone(ref);
-        if (!kept) {
-            ret = AVERROR(ENOMEM);
-            goto fail;
-        }
-        ret = p->add(ctx, frame, ref);
-        if (ret < 0)
-            goto fail;
-        p->nb_batch++;
-    }
-    ff_quality_cuda_push(&p->cuda, frame, kept, p->nb_frames++, !!kept);
-    p->advanced = 1;
-    return p->nb_batch == p->max_batch ? ff_quality_pairs_flush(ctx, p) : 0;
-
-fail:
-    av_frame_free(&frame);
-    av_frame_free(&kept);
-    return ret;
-}
-
 /**
  * Report the frames whose results are there; if more than max_left are in
  * flight, enqueue what is not yet.
@@ -148,6 +113,45 @@ static int deliver(AVFilterContext *ctx, QualityPairs *p, int max_left, int pass
         if (ret < 0)
             return ret;
     }
+    return ret;
+}
+
+/// Take a frame into the ring and, if it is to be compared, into the batch.
+static int queue_pair(FFFrameSync *fs)
+{
+    AVFilterContext *ctx = fs->parent;
+    QualityPairs *p      = fs->opaque;
+    AVFrame *frame, *ref, *kept = NULL;
+    int ret = ff_framesync_dualinput_get(fs, &frame, &ref);
+
+    if (ret < 0)
+        return ret;
+    // kernels that were enqueued with the last pair have had time since
+    ret = deliver(ctx, p, p->queue, 1);
+    if (ret < 0)
+        goto fail;
+    if (ref) {
+        ret = check_frames(ctx, p, frame, ref);
+        if (ret < 0)
+            goto fail;
+        // framesync may let go of it before the kernels are done
+        kept = av_frame_clone(ref);
+        if (!kept) {
+            ret = AVERROR(ENOMEM);
+            goto fail;
+        }
+        ret = p->add(ctx, frame, ref);
+        if (ret < 0)
+            goto fail;
+        p->nb_batch++;
+    }
+    ff_quality_cuda_push(&p->cuda, frame, kept, p->nb_frames++, !!kept);
+    p->advanced = 1;
+    return p->nb_batch == p->max_batch ? ff_quality_pairs_flush(ctx, p) : 0;
+
+fail:
+    av_frame_free(&frame);
+    av_frame_free(&kept);
     return ret;
 }
 
@@ -212,9 +216,11 @@ int ff_quality_pairs_activate(AVFilterContext *ctx, QualityPairs *p)
             return status;
         // at the end, framesync has set the output's status: it comes after
         // the frames that are passed on before this function returns
-        ret = deliver(ctx, p, p->fs.eof ? 0 : p->queue - 1, 1);
-        if (ret < 0)
-            return ret;
+        if (p->fs.eof || p->cuda.nb_queued == p->queue) {
+            ret = deliver(ctx, p, p->fs.eof ? 0 : p->queue - 1, 1);
+            if (ret < 0)
+                return ret;
+        }
     } while (p->advanced);
 
     return status;
