@@ -131,50 +131,58 @@ static int open_input(Graph *g, int i, const AVFrame *frame, AVRational time_bas
     return ret;
 }
 
-/// The open end of a graph where a filter of ours goes.
-static int open_end(AVFilterInOut **end, AVFilterContext *filter)
+/// Parse filters; those that need a device have to have it before they are initialized.
+static int parse_filters(AVFilterGraph *graph, const char *text, AVBufferRef *device,
+                         AVFilterInOut **inputs, AVFilterInOut **outputs)
 {
-    *end = avfilter_inout_alloc();
-    if (!*end || !((*end)->name = av_strdup(filter->name)))
-        return AVERROR(ENOMEM);
-    (*end)->filter_ctx = filter;
-    return 0;
+    AVFilterGraphSegment *segment;
+    int ret;
+
+    if ((ret = avfilter_graph_segment_parse(graph, text, 0, &segment)) < 0)
+        return ret;
+    ret = avfilter_graph_segment_create_filters(segment, 0);
+    for (unsigned i = 0; device && ret >= 0 && i < graph->nb_filters; i++) {
+        AVFilterContext *filter = graph->filters[i];
+
+        if (filter->filter->flags & AVFILTER_FLAG_HWDEVICE &&
+            !(filter->hw_device_ctx = av_buffer_ref(device)))
+            ret = AVERROR(ENOMEM);
+    }
+    if (ret >= 0)
+        ret = avfilter_graph_segment_apply(segment, 0, inputs, outputs);
+    avfilter_graph_segment_free(&segment);
+    return ret;
 }
 
 int ffcrf_graph_open(Graph *g, const char *text, const AVFrame *const frame[2],
                      AVRational time_base, AVRational frame_rate, AVBufferRef *device)
 {
-    AVFilterInOut *outputs = NULL, *inputs = NULL;
+    AVFilterInOut *inputs = NULL, *outputs = NULL;
     int ret = AVERROR(ENOMEM);
 
     *g = (Graph){ .graph = avfilter_graph_alloc() };
     if (!g->graph)
         return ret;
-    if ((ret = open_input(g, 0, frame[0], time_base, frame_rate)) < 0 ||
+    if ((ret = parse_filters(g->graph, text, device, &inputs, &outputs)) < 0 ||
+        (ret = open_input(g, 0, frame[0], time_base, frame_rate)) < 0 ||
         frame[1] && (ret = open_input(g, 1, frame[1], time_base, frame_rate)) < 0 ||
         (ret = avfilter_graph_create_filter(&g->out, avfilter_get_by_name("buffersink"),
-                                            "out", NULL, NULL, g->graph)) < 0 ||
-        (ret = open_end(&outputs, g->in[0])) < 0 ||
-        frame[1] && (ret = open_end(&outputs->next, g->in[1])) < 0 ||
-        (ret = open_end(&inputs, g->out)) < 0 ||
-        (ret = avfilter_graph_parse_ptr(g->graph, text, &inputs, &outputs, NULL)) < 0)
+                                            "out", NULL, NULL, g->graph)) < 0)
         goto end;
-    for (unsigned i = 0; device && i < g->graph->nb_filters; i++) {
-        AVFilterContext *filter = g->graph->filters[i];
+    // an end that is linked already is refused
+    for (const AVFilterInOut *in = inputs; in && ret >= 0; in = in->next) {
+        const int i = frame[1] && in->name && !strcmp(in->name, "in1");
 
-        if (filter->filter->flags & AVFILTER_FLAG_HWDEVICE) {
-            filter->hw_device_ctx = av_buffer_ref(device);
-            if (!filter->hw_device_ctx) {
-                ret = AVERROR(ENOMEM);
-                goto end;
-            }
-        }
+        ret = avfilter_link(g->in[i], 0, in->filter_ctx, in->pad_idx);
     }
-    ret = avfilter_graph_config(g->graph, NULL);
+    for (const AVFilterInOut *out = outputs; out && ret >= 0; out = out->next)
+        ret = avfilter_link(out->filter_ctx, out->pad_idx, g->out, 0);
+    if (ret >= 0)
+        ret = avfilter_graph_config(g->graph, NULL);
 
 end:
-    avfilter_inout_free(&outputs);
     avfilter_inout_free(&inputs);
+    avfilter_inout_free(&outputs);
     if (ret < 0)
         avfilter_graph_free(&g->graph);
     return ret;
