@@ -39,6 +39,7 @@
 
 #include "avfilter.h"
 #include "cuda/cufft.h"
+#include "cuda/fft.h"
 #include "cuda/quality_pairs.h"
 #include "filters.h"
 #include "framesync.h"
@@ -49,7 +50,9 @@
 #include "video.h"
 
 /// Filters of a scale are worked on at once while their response takes no more bytes.
-#define MAX_RESPONSE (40 << 20)
+#define MAX_RESPONSE (280 << 20)
+/// Where a filter's factor is below 4e-6: the distance is in widths.
+#define MAX_RADIAL_DISTANCE 5.
 /// Rows begin at multiples of this many elements.
 #define ALIGN 32
 
@@ -63,7 +66,7 @@ typedef struct MADCUDAContext {
     QualityPairs pairs;
 
     CUFFT fft;
-    CUfunction load_8, load_16, csf, detect, filter, cells, compare, pool;
+    CUfunction load_8, load_16, csf, detect, filter, cells, columns, rows, compare, pool;
 
     int width, height, depth;           ///< that the memory and the plans are made for
     CUdeviceptr memory, work;           ///< all of it, and cuFFT's
@@ -71,7 +74,8 @@ typedef struct MADCUDAContext {
     CUdeviceptr lightness[MAD_IMAGES];  ///< tables
     MADRange range[MAD_IMAGES];         ///< that they are for
     size_t appearance_size;
-    CUFFTPlan forward, inverse, filtered;
+    CUFFTPlan forward, inverse;
+    CUFFTPlan filtered;                 ///< for sizes that the kernels do not transform by themselves
 
     MADCUDAParams params;
     CUfunction load;                    ///< for the pair's format
@@ -138,6 +142,18 @@ static int launch_detection(AVFilterContext *ctx)
     return launch_kernel(ctx, s->detect, p->nb_x, p->nb_y, MAD_DETECT_W, MAD_DETECT_H);
 }
 
+/// Launch a kernel that transforms nb x FFT_LANES lines of each response.
+static int launch_lines(AVFilterContext *ctx, CUfunction function, const FFTPlan *plan, int nb)
+{
+    MADCUDAContext *s = ctx->priv;
+    void *args[] = { &s->params };
+
+    return CHECK_CU(s->pairs.cuda.cu->cuLaunchKernel(function, nb,
+                                                     s->params.nb_filters * MAD_IMAGES, 1,
+                                                     plan->threads, 1, 1, ff_fft_shared_size(plan),
+                                                     s->pairs.cuda.hwctx->stream, args, NULL));
+}
+
 /// Cells of the responses to nb_filters filters of a scale.
 static int launch_filters(AVFilterContext *ctx)
 {
@@ -146,6 +162,11 @@ static int launch_filters(AVFilterContext *ctx)
     const int nb_x = p->nb_x + MAD_BLOCK_CELLS - 1, nb_y = p->nb_y + MAD_BLOCK_CELLS - 1;
     int ret;
 
+    if (!s->filtered.made) {
+        ret = launch_lines(ctx, s->columns, &p->column_plan,
+                           DIV_UP(p->w, FFT_LANES) - p->passed[p->scale].skipped);
+        return ret < 0 ? ret : launch_lines(ctx, s->rows, &p->row_plan, nb_y);
+    }
     if ((ret = launch_kernel(ctx, s->filter, p->w, p->h, MAD_FILTER_THREADS, 1)) < 0 ||
         (ret = transform(ctx, &s->filtered, p->response, p->response)) < 0)
         return ret;
@@ -290,22 +311,54 @@ static int upload_polar(AVFilterContext *ctx)
     MADCUDAContext *s = ctx->priv;
     const MADCUDAParams *p = &s->params;
     const int w = p->w / 2 + 1, h = p->h / 2 + 1;
-    float *table = av_malloc_array(w * h, 2 * sizeof(*table));
+    float *table = av_calloc(p->half_pitch * h, 2 * sizeof(*table));
     int ret;
 
     if (!table)
         return AVERROR(ENOMEM);
     for (int r = 0; r < h; r++)
         for (int c = 0; c < w; c++) {
-            float *place = &table[2 * (r * w + c)];
+            float *place = &table[2 * (r * p->half_pitch + c)];
             const double angle = fabs(ff_mad_angle(r, c, p->h, p->w));
 
             place[0] = ff_mad_radial_distance(0, r, c, p->h, p->w);
             place[1] = FFMIN(angle, MAD_ANGLE_TURN / 2 - angle);
         }
-    ret = upload(ctx, p->polar, table, 2 * w * h);
+    ret = upload(ctx, p->polar, table, 2 * p->half_pitch * h);
     av_free(table);
     return ret;
+}
+
+/// The powers of a root of 1.
+static int upload_roots(AVFilterContext *ctx, CUdeviceptr dst, int size)
+{
+    float *table = av_malloc_array(size, 2 * sizeof(*table));
+    int ret;
+
+    if (!table)
+        return AVERROR(ENOMEM);
+    for (int i = 0; i < size; i++) {
+        table[2 * i]     = cos(2 * M_PI * i / size);
+        table[2 * i + 1] = sin(2 * M_PI * i / size);
+    }
+    ret = upload(ctx, dst, table, 2 * size);
+    av_free(table);
+    return ret;
+}
+
+/// What the filters of a scale let through.
+static MADCUDAPassed set_passed(int scale, int width)
+{
+    int columns = width / 2 + 1, blocks;
+
+    // the distance falls to 0 at the filters' middle, and below it beyond
+    while (columns > 1 && ff_mad_radial_distance(scale, 0, columns - 1, 2, width) < -MAX_RADIAL_DISTANCE)
+        columns--;
+    blocks = DIV_UP(columns, FFT_LANES);
+    return (MADCUDAPassed){
+        .blocks  = blocks,
+        .skipped = FFMAX((width - columns) / FFT_LANES - blocks, 0),
+    };
 }
 
 /// What the kernels know of a size.
@@ -331,6 +384,7 @@ static void set_size(AVFilterContext *ctx, int width, int height)
         p->radial_step[i] = ff_mad_radial_distance(i, 1, 1, height, width) -
                             ff_mad_radial_distance(0, 1, 1, height, width);
         p->weight[i]      = ff_mad_weight(i);
+        p->passed[i]      = set_passed(i, width);
     }
 
     s->appearance_size = (size_t)p->nb_x * p->nb_y * sizeof(float);
@@ -351,7 +405,9 @@ static int alloc_memory(AVFilterContext *ctx, int depth)
         { &p->response,                FFMAX(response, planes) },
         { &p->spectrum,                rows * MAD_PLANES * p->half_pitch * complex },
         { &p->csf,                     rows * p->half_pitch * sizeof(float) },
-        { &p->polar,                   (size_t)(p->w / 2 + 1) * (p->h / 2 + 1) * complex },
+        { &p->polar,                   (size_t)p->half_pitch * (p->h / 2 + 1) * complex },
+        { &p->column_roots,            rows * complex },
+        { &p->row_roots,               p->w * complex },
         { &p->cells,                   nb_cells * MAD_ORIENTATIONS * MAD_IMAGES * 4 * sizeof(float) },
         { &p->detection,               s->appearance_size },
         { &p->appearance,              s->appearance_size },
@@ -380,6 +436,16 @@ static int alloc_memory(AVFilterContext *ctx, int depth)
     return clear(ctx, s->memory, s->memory_size);
 }
 
+/// If the kernels can transform the responses by themselves.
+static int transforms_lines(MADCUDAContext *s)
+{
+    MADCUDAParams *p = &s->params;
+
+    return ff_fft_plan(&p->column_plan, p->h) && ff_fft_plan(&p->row_plan, p->w) &&
+           ff_quality_cuda_allow_shared(&s->pairs.cuda, s->columns, ff_fft_shared_size(&p->column_plan)) &&
+           ff_quality_cuda_allow_shared(&s->pairs.cuda, s->rows,    ff_fft_shared_size(&p->row_plan));
+}
+
 static int make_plans(AVFilterContext *ctx)
 {
     MADCUDAContext *s = ctx->priv;
@@ -396,6 +462,7 @@ static int make_plans(AVFilterContext *ctx)
                              MAD_PLANES, &work_size)) < 0 ||
         (ret = ff_cufft_plan(&s->fft, ctx, &s->inverse, stream, CUFFT_C2R, h, w, spectrum, plane,
                              MAD_PLANES - MAD_LIGHTNESS, &work_size)) < 0 ||
+        !transforms_lines(s) &&
         (ret = ff_cufft_plan(&s->fft, ctx, &s->filtered, stream, CUFFT_C2C, h, w, plane, plane,
                              p->nb_filters * MAD_IMAGES, &work_size)) < 0)
         return ret;
@@ -405,7 +472,7 @@ static int make_plans(AVFilterContext *ctx)
     if (ret < 0)
         return ret;
     for (int i = 0; i < FF_ARRAY_ELEMS(plans); i++) {
-        ret = ff_cufft_set_work(&s->fft, ctx, plans[i], s->work);
+        ret = plans[i]->made ? ff_cufft_set_work(&s->fft, ctx, plans[i], s->work) : 0;
         if (ret < 0)
             return ret;
     }
@@ -424,7 +491,9 @@ static int set_up(AVFilterContext *ctx, int width, int height, int depth)
     if ((ret = alloc_memory(ctx, depth)) < 0 ||
         (ret = make_plans(ctx))          < 0 ||
         (ret = upload_csf(ctx))          < 0 ||
-        (ret = upload_polar(ctx))        < 0)
+        (ret = upload_polar(ctx))        < 0 ||
+        (ret = upload_roots(ctx, s->params.column_roots, height)) < 0 ||
+        (ret = upload_roots(ctx, s->params.row_roots,    width))  < 0)
         return ret;
     for (int i = 0; i < MAD_IMAGES; i++)
         s->range[i] = (MADRange){ 0 };
@@ -461,6 +530,8 @@ static int load_functions(AVFilterContext *ctx)
         { &s->detect,  "mad_detect"  },
         { &s->filter,  "mad_filter"  },
         { &s->cells,   "mad_cells"   },
+        { &s->columns, "mad_columns" },
+        { &s->rows,    "mad_rows"    },
         { &s->compare, "mad_compare" },
         { &s->pool,    "mad_pool"    },
     };

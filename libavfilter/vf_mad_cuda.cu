@@ -18,7 +18,10 @@
 
 /**
  * @file
- * The kernels of MAD between the transforms, which are cuFFT's.
+ * The kernels of MAD. The transforms from samples to frequencies and those of the
+ * lightness are cuFFT's; the many that lead to the responses of the log-Gabor
+ * filters are done here where the size allows it, with the filters before and
+ * the statistics after them.
  *
  * Planes are transformed in single precision, less their first sample: the
  * log-Gabor filters have no zero frequency, and the responses of what is flat are
@@ -26,6 +29,7 @@
  * cells' means: no sum of powers cancels.
  */
 
+#include "cuda/fft.cuh"
 #include "cuda/quality_cuda.cuh"
 #include "vf_mad_cuda.h"
 
@@ -140,28 +144,22 @@ static DEVICE_INLINE Moments join_variances(const Moments *cell, int pitch, int 
     return m;
 }
 
-/// Mean and moments of the cells of a block.
-static DEVICE_INLINE Moments join_cells(const float4 *cell, int pitch)
+/// Mean and moments of MAD_BLOCK_CELLS parts of so many samples each.
+static DEVICE_INLINE float4 join_parts(const float4 part[MAD_BLOCK_CELLS], float nb_samples)
 {
-    float4 c[MAD_BLOCK_CELLS * MAD_BLOCK_CELLS];
-    Moments m = { 0.f, 0.f, 0.f, 0.f };
+    float4 m = { 0.f, 0.f, 0.f, 0.f };
 
     UNROLL
-    for (int y = 0; y < MAD_BLOCK_CELLS; y++)
-        UNROLL
-        for (int x = 0; x < MAD_BLOCK_CELLS; x++)
-            c[y * MAD_BLOCK_CELLS + x] = cell[y * pitch + x];
+    for (int i = 0; i < MAD_BLOCK_CELLS; i++)
+        m.x += part[i].x;
+    m.x *= 1.f / MAD_BLOCK_CELLS;
     UNROLL
-    for (int i = 0; i < MAD_BLOCK_CELLS * MAD_BLOCK_CELLS; i++)
-        m.mean += c[i].x;
-    m.mean *= 1.f / (MAD_BLOCK_CELLS * MAD_BLOCK_CELLS);
-    UNROLL
-    for (int i = 0; i < MAD_BLOCK_CELLS * MAD_BLOCK_CELLS; i++) {
-        const float d = c[i].x - m.mean, d2 = d * d;
+    for (int i = 0; i < MAD_BLOCK_CELLS; i++) {
+        const float d = part[i].x - m.x, d2 = d * d;
 
-        m.m2 += c[i].y + CELL_SAMPLES * d2;
-        m.m3 += c[i].z + d * (3 * c[i].y + CELL_SAMPLES * d2);
-        m.m4 += c[i].w + 4 * d * c[i].z + d2 * (6 * c[i].y + CELL_SAMPLES * d2);
+        m.y += part[i].y + nb_samples * d2;
+        m.z += part[i].z + d * (3 * part[i].y + nb_samples * d2);
+        m.w += part[i].w + 4 * d * part[i].z + d2 * (6 * part[i].y + nb_samples * d2);
     }
     return m;
 }
@@ -314,28 +312,152 @@ static DEVICE_INLINE int twice_from_centre(int i, int size)
 
 /// A filter's factor; distances are in widths.
 static DEVICE_INLINE float filter_gain(const MADCUDAParams &p, float radial, float angle,
-                                       int orientation)
+                                       float direction)
 {
     const float turn = (float)MAD_ANGLE_TURN;
-    float d = fabsf(angle - orientation * (float)MAD_ANGLE_STEP);
+    float d = fabsf(angle - direction);
 
     d = d < turn - d ? d : turn - d;
     // exp(-x / 2)
     return p.norm * approx_exp2(-0.5f * 1.44269504f * (radial * radial + d * d));
 }
 
+/// Where a frequency is for the filters: radial distance at scale 0, and angle.
+static DEVICE_INLINE float2 filter_place(const MADCUDAParams &p, int c, int r)
+{
+    const int x = twice_from_centre(c, p.w), y = twice_from_centre(r, p.h);
+    float2 place = ((const float2 *)p.polar)[(y < 0 ? -y : y) / 2 * p.half_pitch +
+                                             (x < 0 ? -x : x) / 2];
+
+    if (x < 0)
+        place.y = (float)(MAD_ANGLE_TURN / 2) - place.y;
+    if (y > 0)
+        place.y = -place.y;
+    return place;
+}
+
+/// A picture's spectrum, of which there is one half: the other one mirrors it.
+static DEVICE_INLINE float2 spectrum_value(const MADCUDAParams &p, int image, int c, int r)
+{
+    const bool mirrored = c > p.w / 2;
+    const int sc = mirrored ? p.w - c : c, sr = mirrored && r ? p.h - r : r;
+    float2 value = spectrum_of(p, image)[(int64_t)sr * p.half_pitch + sc];
+
+    if (mirrored)
+        value.y = -value.y;
+    if (!r && !c)
+        value.x = value.y = 0.f;
+    return value;
+}
+
 /// Sums of 2nd powers below it are rounding errors of nothing.
 #define MIN_M2 1e-15f
 
-/// Standard deviation, skewness and kurtosis of a block.
-static DEVICE_INLINE void block_statistics(float dst[3], const float4 *cell, int pitch)
-{
-    const Moments m = join_cells(cell, pitch);
-    const bool flat = m.m2 < MIN_M2;
+/// A column of a filtered spectrum, which is transformed to one of the response.
+struct FilteredColumn {
+    const MADCUDAParams &p;
+    float2 *dst;
+    const float2 *src;
+    const float2 *place;
+    bool is_inside;
+    int c, half, last;
+    float direction, offset, sign;
 
-    dst[0] = flat ? 0.f : approx_sqrt(m.m2 / (BLOCK_SAMPLES - 1));
-    dst[1] = flat ? 0.f : MAD_BLOCK * m.m3 / (m.m2 * approx_sqrt(m.m2));
-    dst[2] = flat ? 0.f : BLOCK_SAMPLES * m.m4 / (m.m2 * m.m2);
+    DEVICE_INLINE FilteredColumn(const MADCUDAParams &params, int column, int response)
+        : p(params), is_inside(column < p.w), c(is_inside ? column : 0)
+    {
+        const int x = twice_from_centre(c, p.w);
+
+        dst       = response_of(p, response) + c;
+        src       = spectrum_of(p, response % MAD_IMAGES) + (c > p.w / 2 ? p.w - c : c);
+        place     = (const float2 *)p.polar + (x < 0 ? -x : x) / 2;
+        half      = p.h / 2;
+        last      = half * 2;
+        direction = (p.filter + response / MAD_IMAGES) * (float)MAD_ANGLE_STEP;
+        offset    = x < 0 ? (float)(MAD_ANGLE_TURN / 2) : 0.f;
+        sign      = x < 0 ? -1.f : 1.f;
+    }
+
+    /// spectrum_value() times filter_gain() at filter_place().
+    DEVICE_INLINE float2 load(int r) const
+    {
+        const bool mirrored = c > p.w / 2;
+        float2 polar, value;
+        float angle, gain;
+
+        polar = place[(r < half ? r : last - r) * p.half_pitch];
+        value = src[(mirrored && r ? p.h - r : r) * p.half_pitch];
+        angle = fused_add(sign, polar.y, offset);
+        gain  = filter_gain(p, polar.x + p.radial_step[p.scale], r < half ? -angle : angle, direction);
+        if (!r && !c)
+            gain = 0.f;
+        return make_float2(gain * value.x, mirrored ? -gain * value.y : gain * value.y);
+    }
+
+    DEVICE_INLINE void begin_stores() const
+    {
+    }
+
+    DEVICE_INLINE void store(int r, float2 v) const
+    {
+        if (is_inside)
+            dst[r * p.pitch] = v;
+    }
+};
+
+/// A row of a response, whose magnitudes are kept beside those of the other lanes.
+struct MagnitudeRow {
+    float *magnitude;
+    const float2 *src;
+    int skipped_begin, skipped_end;
+
+    DEVICE_INLINE float2 load(int x) const
+    {
+        return x < skipped_begin || x >= skipped_end ? src[x] : make_float2(0.f, 0.f);
+    }
+
+    DEVICE_INLINE void begin_stores() const
+    {
+        __syncthreads();
+    }
+
+    DEVICE_INLINE void store(int x, float2 v) const
+    {
+        magnitude[x * FFT_LANES + threadIdx.x % FFT_LANES] = approx_sqrt(v.x * v.x + v.y * v.y);
+    }
+};
+
+/// Standard deviation, skewness and kurtosis of a block, whose moments are y, z and w.
+static DEVICE_INLINE void block_statistics(float dst[3], float4 m)
+{
+    const bool flat = m.y < MIN_M2;
+
+    dst[0] = flat ? 0.f : approx_sqrt(m.y / (BLOCK_SAMPLES - 1));
+    dst[1] = flat ? 0.f : MAD_BLOCK * m.z / (m.y * approx_sqrt(m.y));
+    dst[2] = flat ? 0.f : BLOCK_SAMPLES * m.w / (m.y * m.y);
+}
+
+/**
+ * Join the cells of a thread block's blocks to strips of a cell's width, each of
+ * which is part of MAD_BLOCK_CELLS blocks.
+ *
+ * @param cell the first of the first block
+ * @param w    number of columns of cells that there are
+ * @param h    number of rows of cells that there are
+ */
+static DEVICE_INLINE void join_strips(float4 strip[MAD_BLOCKS_H][MAD_STRIPS], const float4 *cell,
+                                      int pitch, int w, int h)
+{
+    const int y = threadIdx.y;
+
+    for (int x = threadIdx.x; x < MAD_STRIPS && x < w; x += MAD_BLOCKS_W) {
+        float4 part[MAD_BLOCK_CELLS];
+
+        UNROLL
+        for (int i = 0; i < MAD_BLOCK_CELLS; i++)
+            part[i] = cell[(y + i < h ? y + i : h - 1) * pitch + x];
+        strip[y][x] = join_parts(part, CELL_SAMPLES);
+    }
 }
 
 /// How much of the first cell of a block is in the interior, along an axis.
@@ -422,30 +544,18 @@ __global__ void __launch_bounds__(MAD_FILTER_THREADS)
 mad_filter(MADCUDAParams p)
 {
     const int c = blockIdx.x * MAD_FILTER_THREADS + threadIdx.x, r = blockIdx.y;
-    const int x = twice_from_centre(c, p.w), y = twice_from_centre(r, p.h);
-    // of the pictures' spectra there is one half, the other one mirrors it
-    const bool mirrored = c > p.w / 2;
-    const int sc = mirrored ? p.w - c : c, sr = mirrored && r ? p.h - r : r;
-    const float2 *polar = (const float2 *)p.polar;
     float2 place, value[MAD_IMAGES];
-    float angle;
 
     if (c >= p.w)
         return;
     UNROLL
-    for (int n = 0; n < MAD_IMAGES; n++) {
-        value[n] = spectrum_of(p, n)[(int64_t)sr * p.half_pitch + sc];
-        if (mirrored)
-            value[n].y = -value[n].y;
-        if (!r && !c)
-            value[n].x = value[n].y = 0.f;
-    }
-    place = polar[(y < 0 ? -y : y) / 2 * (p.w / 2 + 1) + (x < 0 ? -x : x) / 2];
-    angle = x < 0 ? (float)(MAD_ANGLE_TURN / 2) - place.y : place.y;
-    angle = y > 0 ? -angle : angle;
+    for (int n = 0; n < MAD_IMAGES; n++)
+        value[n] = spectrum_value(p, n, c, r);
+    place = filter_place(p, c, r);
 
     for (int f = 0; f < p.nb_filters; f++) {
-        const float gain = filter_gain(p, place.x + p.radial_step[p.scale], angle, p.filter + f);
+        const float gain = filter_gain(p, place.x + p.radial_step[p.scale], place.y,
+                                       (p.filter + f) * (float)MAD_ANGLE_STEP);
 
         UNROLL
         for (int n = 0; n < MAD_IMAGES; n++)
@@ -485,28 +595,81 @@ mad_cells(MADCUDAParams p)
         make_float4(m.mean, m.m2, m.m3, m.m4);
 }
 
+/**
+ * Columns of the responses to nb_filters filters, out of both pictures' spectra;
+ * blockIdx.y is the response.
+ */
+__global__ void __launch_bounds__(FFT_MAX_THREADS, 1)
+mad_columns(MADCUDAParams p)
+{
+    extern __shared__ float2 shared[];
+    const MADCUDAPassed &passed = p.passed[p.scale];
+    const int first = blockIdx.x + (blockIdx.x < passed.blocks ? 0 : passed.skipped);
+    FilteredColumn column(p, first * FFT_LANES + threadIdx.x % FFT_LANES, blockIdx.y);
+
+    fft_lines(shared, p.column_plan, (const float2 *)p.column_roots, column);
+}
+
+/// Cells of the responses, by their rows; blockIdx.x is the row of cells, blockIdx.y the response.
+__global__ void __launch_bounds__(FFT_MAX_THREADS, 1)
+mad_rows(MADCUDAParams p)
+{
+    extern __shared__ float2 shared[];
+    const int nb_x = p.nb_x + MAD_BLOCK_CELLS - 1, nb_y = p.nb_y + MAD_BLOCK_CELLS - 1;
+    const int y = (blockIdx.x + MAD_FIRST_CELL) * MAD_STEP + threadIdx.x % FFT_LANES;
+    const MADCUDAPassed &passed = p.passed[p.scale];
+    MagnitudeRow row = { (float *)shared, response_of(p, blockIdx.y) + (int64_t)y * p.pitch,
+                         passed.blocks * FFT_LANES, (passed.blocks + passed.skipped) * FFT_LANES };
+    float4 *cells = (float4 *)p.cells +
+                    (((int64_t)p.filter * MAD_IMAGES + blockIdx.y) * nb_y + blockIdx.x) * nb_x;
+
+    fft_lines(shared, p.row_plan, (const float2 *)p.row_roots, row);
+    __syncthreads();
+    for (int cx = threadIdx.x; cx < nb_x; cx += blockDim.x) {
+        const float4 *src = (const float4 *)shared + (cx + MAD_FIRST_CELL) * MAD_STEP;
+        float v[CELL_SAMPLES];
+        Moments m;
+
+        UNROLL
+        for (int x = 0; x < MAD_STEP; x++) {
+            const float4 samples = src[x];
+
+            v[4 * x]     = samples.x;
+            v[4 * x + 1] = samples.y;
+            v[4 * x + 2] = samples.z;
+            v[4 * x + 3] = samples.w;
+        }
+        m = cell_moments(v);
+        cells[cx] = make_float4(m.mean, m.m2, m.m3, m.m4);
+    }
+}
+
 /// Add a scale to the appearance map; a thread has a block.
 __global__ void __launch_bounds__(MAD_BLOCKS_W * MAD_BLOCKS_H)
 mad_compare(MADCUDAParams p)
 {
-    const int bx = blockIdx.x * MAD_BLOCKS_W + threadIdx.x;
-    const int by = blockIdx.y * MAD_BLOCKS_H + threadIdx.y;
+    __shared__ float4 strip[MAD_ORIENTATIONS][MAD_IMAGES][MAD_BLOCKS_H][MAD_STRIPS];
+    const int first_x = blockIdx.x * MAD_BLOCKS_W, first_y = blockIdx.y * MAD_BLOCKS_H;
+    const int bx = first_x + threadIdx.x, by = first_y + threadIdx.y;
     const int nb_x = p.nb_x + MAD_BLOCK_CELLS - 1, nb_y = p.nb_y + MAD_BLOCK_CELLS - 1;
-    const float4 *cell = (const float4 *)p.cells + (int64_t)by * nb_x + bx;
+    const float4 *cell = (const float4 *)p.cells + (int64_t)first_y * nb_x + first_x;
     float sum = 0.f;
 
-    if (bx >= p.nb_x || by >= p.nb_y)
-        return;
+    for (int i = 0; i < MAD_ORIENTATIONS * MAD_IMAGES; i++, cell += (int64_t)nb_y * nb_x)
+        join_strips(strip[i / MAD_IMAGES][i % MAD_IMAGES], cell, nb_x, nb_x - first_x, nb_y - first_y);
+    __syncthreads();
     for (int o = 0; o < MAD_ORIENTATIONS; o++) {
         float of[MAD_IMAGES][3];
 
         UNROLL
         for (int n = 0; n < MAD_IMAGES; n++)
-            block_statistics(of[n], cell + ((int64_t)o * MAD_IMAGES + n) * nb_y * nb_x, nb_x);
+            block_statistics(of[n], join_parts(&strip[o][n][threadIdx.y][threadIdx.x],
+                                               MAD_BLOCK_CELLS * CELL_SAMPLES));
         sum += fabsf(of[0][0] - of[1][0]) * p.unit + 2 * fabsf(of[0][1] - of[1][1]) +
                fabsf(of[0][2] - of[1][2]);
     }
-    p.appearance[by * p.nb_x + bx] += p.weight[p.scale] * sum;
+    if (bx < p.nb_x && by < p.nb_y)
+        p.appearance[by * p.nb_x + bx] += p.weight[p.scale] * sum;
 }
 
 /**

@@ -26,6 +26,7 @@
 
 #include <stdint.h>
 
+#include "cuda/fft.h"
 #include "mad_blocks.h"
 
 #if defined(__CUDACC__) || defined(__CUDA__)
@@ -60,6 +61,7 @@ enum MADImage {
 #define MAD_CELLS_H   4
 #define MAD_BLOCKS_W  32
 #define MAD_BLOCKS_H  4
+#define MAD_STRIPS    (MAD_BLOCKS_W + MAD_BLOCK_CELLS - 1)  ///< columns of cells of these blocks
 #define MAD_DETECT_W  16
 #define MAD_DETECT_H  8
 #define MAD_POOL_THREADS 256
@@ -79,6 +81,13 @@ typedef struct MADCUDAImage {
     MAD_DEVICE_PTR(const float) lightness;  ///< of samples less black
 } MADCUDAImage;
 
+/// Columns of frequencies that the filters of a scale let through, FFT_LANES in a
+/// block; the others are as good as nothing.
+typedef struct MADCUDAPassed {
+    int blocks;                             ///< from the first on
+    int skipped;                            ///< blocks behind those that are not
+} MADCUDAPassed;
+
 typedef struct MADCUDAParams {
     MADCUDAImage image[MAD_IMAGES];
     int down;                               ///< right shift from src to a sample
@@ -92,7 +101,7 @@ typedef struct MADCUDAParams {
     int pitch, half_pitch;
     /// [h][half_pitch] filter of the lightness
     MAD_DEVICE_PTR(const float) csf;
-    /// [h / 2 + 1][w / 2 + 1] radial distance at scale 0, and angle, by the
+    /// [h / 2 + 1][half_pitch] radial distance at scale 0, and angle, by the
     /// distances from the centre
     MAD_DEVICE_PTR(const float) polar;
 
@@ -104,10 +113,15 @@ typedef struct MADCUDAParams {
     int scale;
     float radial_step[MAD_SCALES];          ///< radial distance from scale 0
     float weight[MAD_SCALES];               ///< in the appearance map
+    MADCUDAPassed passed[MAD_SCALES];
     float norm;                             ///< of the transforms
     float unit;                             ///< a step of the reference's samples, of 0..255
     int filter;                             ///< orientation of the first filter
     int nb_filters;                         ///< that are worked on at once
+    FFTPlan column_plan, row_plan;          ///< for the responses, where the size allows it
+    /// [h], [w] powers of the roots of 1, complex
+    MAD_DEVICE_PTR(const float) column_roots;
+    MAD_DEVICE_PTR(const float) row_roots;
 
     /// [nb_filters][MAD_IMAGES][h][pitch] response, complex
     MAD_DEVICE_PTR(float) response;

@@ -28,6 +28,8 @@
 
 /// What the PTX is made for, see Makefile.snippet.
 #define MIN_COMPUTE_CAPABILITY 5
+/// Bytes of shared memory that a thread block may have without asking.
+#define PLAIN_SHARED_SIZE (48 << 10)
 
 /// @name Not in CudaFunctions
 /// @{
@@ -36,6 +38,8 @@
 typedef CUresult CUDAAPI tHostAlloc(void **ptr, size_t size, unsigned flags);
 typedef CUresult CUDAAPI tHostGetDevicePointer(CUdeviceptr *device, void *ptr, unsigned flags);
 typedef CUresult CUDAAPI tFreeHost(void *ptr);
+#define FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES 8
+typedef CUresult CUDAAPI tFuncSetAttribute(CUfunction function, int attribute, int value);
 /// @}
 
 #define CHECK_CU(x) FF_CUDA_CHECK_DL(logctx, s->cu, x)
@@ -230,6 +234,14 @@ int ff_quality_cuda_check_frame(const QualityCUDA *s, void *logctx, const AVFram
         return AVERROR(EINVAL);
     }
     return 0;
+}
+
+int ff_quality_cuda_allow_shared(const QualityCUDA *s, CUfunction function, size_t size)
+{
+    tFuncSetAttribute *set = (tFuncSetAttribute *)FFNV_SYM_FUNC(s->cu->lib, "cuFuncSetAttribute");
+
+    return size <= PLAIN_SHARED_SIZE ||
+           set && set(function, FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES, size) == CUDA_SUCCESS;
 }
 
 /// The slot of a frame in the ring, 0 is the oldest.

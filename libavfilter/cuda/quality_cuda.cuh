@@ -43,6 +43,15 @@ GET(get_grid_dim, nctaid)
 /// Before a loop: keeps arrays in registers.
 #define UNROLL _Pragma("unroll")
 
+/// a * b + c, rounded once.
+static DEVICE_INLINE float fused_add(float a, float b, float c)
+{
+    float ret;
+
+    asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(ret) : "f"(a), "f"(b), "f"(c));
+    return ret;
+}
+
 /// @name Without a library; the relative error is below 2^-22, of the logarithm the absolute one near 1
 /// @{
 static DEVICE_INLINE float approx_sqrt(float x)
@@ -122,6 +131,25 @@ static DEVICE_INLINE unsigned byte_perm(unsigned a, unsigned b, unsigned selecto
     asm("prmt.b32 %0, %1, %2, %3;" : "=r"(ret) : "r"(a), "r"(b), "r"(selector));
     return ret;
 }
+
+/// @name The absolute differences of the four bytes, or the two halves, of words
+/// @{
+static DEVICE_INLINE unsigned abs_diff_4(unsigned a, unsigned b)
+{
+    unsigned ret;
+
+    asm("vabsdiff4.u32.u32.u32 %0, %1, %2, %3;" : "=r"(ret) : "r"(a), "r"(b), "r"(0));
+    return ret;
+}
+
+static DEVICE_INLINE unsigned abs_diff_2(unsigned a, unsigned b)
+{
+    unsigned ret;
+
+    asm("vabsdiff2.u32.u32.u32 %0, %1, %2, %3;" : "=r"(ret) : "r"(a), "r"(b), "r"(0));
+    return ret;
+}
+/// @}
 
 static DEVICE_INLINE int count_leading_zeros(unsigned x)
 {

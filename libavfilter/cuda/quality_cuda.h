@@ -98,6 +98,14 @@ const AVPixFmtDescriptor *ff_quality_cuda_check_format(void *logctx,
  */
 int ff_quality_cuda_check_frame(const QualityCUDA *s, void *logctx, const AVFrame *frame);
 
+/**
+ * Let a kernel be launched with dynamic shared memory.
+ *
+ * @param size bytes of a thread block
+ * @return 1, or 0 if the GPU does not have as much
+ */
+int ff_quality_cuda_allow_shared(const QualityCUDA *s, CUfunction function, size_t size);
+
 /// Where kernels write the result of the next frame to be pushed.
 CUdeviceptr ff_quality_cuda_next_result(const QualityCUDA *s);
 

@@ -1,0 +1,288 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * Inverse transforms in shared memory, by the method of Stockham: each stage
+ * leaves the values in the order in which the next one takes them.
+ *
+ * C. Van Loan, "Computational Frameworks for the Fast Fourier Transform", 1992,
+ * section 1.7.
+ */
+
+#ifndef AVFILTER_CUDA_FFT_CUH
+#define AVFILTER_CUDA_FFT_CUH
+
+#include "quality_cuda.cuh"
+#include "fft.h"
+
+static DEVICE_INLINE float2 complex_add(float2 a, float2 b)
+{
+    return make_float2(a.x + b.x, a.y + b.y);
+}
+
+static DEVICE_INLINE float2 complex_sub(float2 a, float2 b)
+{
+    return make_float2(a.x - b.x, a.y - b.y);
+}
+
+static DEVICE_INLINE float2 complex_mul(float2 a, float2 b)
+{
+    return make_float2(fused_add(a.x, b.x, -a.y * b.y), fused_add(a.x, b.y, a.y * b.x));
+}
+
+/// a + f * b
+static DEVICE_INLINE float2 complex_fused(float2 a, float f, float2 b)
+{
+    return make_float2(fused_add(f, b.x, a.x), fused_add(f, b.y, a.y));
+}
+
+/// a + i * f * b
+static DEVICE_INLINE float2 complex_fused_i(float2 a, float f, float2 b)
+{
+    return make_float2(fused_add(-f, b.y, a.x), fused_add(f, b.x, a.y));
+}
+
+/// Cosine of a part of a turn, -0.5 to 0.5. For constants: compilers fold it.
+static DEVICE_INLINE double cosine(double turn)
+{
+    const double x = 6.283185307179586477 * turn, y = x * x;
+
+    return 1 - y /   2 * (1 - y /  12 * (1 - y /  30 * (1 - y /  56 * (1 - y /  90 * (1 - y / 132 *
+          (1 - y / 182 * (1 - y / 240 * (1 - y / 306 * (1 - y / 380 * (1 - y / 462 * (1 - y / 552)))))))))));
+}
+
+/// v times the k-th power of the n-th root of 1; k and n are constants.
+static DEVICE_INLINE float2 turn(float2 v, int k, int n)
+{
+    const double part = (double)(k % n) / n, near = part > 0.5 ? part - 1 : part;
+    const double quarter = near < -0.25 ? near + 0.75 : near - 0.25;
+
+    if (near == 0)
+        return v;
+    if (near == 0.25)
+        return make_float2(-v.y, v.x);
+    if (near == 0.5)
+        return make_float2(-v.x, -v.y);
+    return complex_mul(v, make_float2((float)cosine(near), (float)cosine(quarter)));
+}
+
+/// Transforms of N values, 2 to 5.
+template<int N> static DEVICE_INLINE void small_fft(float2 v[N]);
+
+template<> DEVICE_INLINE void small_fft<2>(float2 v[2])
+{
+    const float2 a = v[0];
+
+    v[0] = complex_add(a, v[1]);
+    v[1] = complex_sub(a, v[1]);
+}
+
+template<> DEVICE_INLINE void small_fft<3>(float2 v[3])
+{
+    const float2 sum = complex_add(v[1], v[2]), difference = complex_sub(v[1], v[2]);
+    const float2 middle = complex_fused(v[0], -0.5f, sum);
+
+    v[0] = complex_add(v[0], sum);
+    v[1] = complex_fused_i(middle,  0.866025404f, difference);
+    v[2] = complex_fused_i(middle, -0.866025404f, difference);
+}
+
+template<> DEVICE_INLINE void small_fft<4>(float2 v[4])
+{
+    const float2 a = complex_add(v[0], v[2]), b = complex_sub(v[0], v[2]);
+    const float2 c = complex_add(v[1], v[3]), d = complex_sub(v[1], v[3]);
+
+    v[0] = complex_add(a, c);
+    v[1] = make_float2(b.x - d.y, b.y + d.x);
+    v[2] = complex_sub(a, c);
+    v[3] = make_float2(b.x + d.y, b.y - d.x);
+}
+
+template<> DEVICE_INLINE void small_fft<5>(float2 v[5])
+{
+    const float cos1 = 0.309016994f, cos2 = -0.809016994f;
+    const float sin1 = 0.951056516f, sin2 =  0.587785252f;
+    const float2 sum1 = complex_add(v[1], v[4]), difference1 = complex_sub(v[1], v[4]);
+    const float2 sum2 = complex_add(v[2], v[3]), difference2 = complex_sub(v[2], v[3]);
+    const float2 a = complex_fused(complex_fused(v[0], cos1, sum1), cos2, sum2);
+    const float2 b = complex_fused(complex_fused(v[0], cos2, sum1), cos1, sum2);
+
+    v[0] = complex_add(v[0], complex_add(sum1, sum2));
+    v[1] = complex_fused_i(complex_fused_i(a,  sin1, difference1),  sin2, difference2);
+    v[4] = complex_fused_i(complex_fused_i(a, -sin1, difference1), -sin2, difference2);
+    v[2] = complex_fused_i(complex_fused_i(b,  sin2, difference1), -sin1, difference2);
+    v[3] = complex_fused_i(complex_fused_i(b, -sin2, difference1),  sin1, difference2);
+}
+
+/// A transform of N1 * N2 values, by N2 of N1 and N1 of N2.
+template<int N1, int N2>
+static DEVICE_INLINE void fft_values(float2 v[N1 * N2])
+{
+    float2 of[N1][N2];
+
+    UNROLL
+    for (int n2 = 0; n2 < N2; n2++) {
+        float2 part[N1];
+
+        UNROLL
+        for (int n1 = 0; n1 < N1; n1++)
+            part[n1] = v[n1 * N2 + n2];
+        small_fft<N1>(part);
+        UNROLL
+        for (int k1 = 0; k1 < N1; k1++)
+            of[k1][n2] = turn(part[k1], n2 * k1, N1 * N2);
+    }
+    UNROLL
+    for (int k1 = 0; k1 < N1; k1++) {
+        small_fft<N2>(of[k1]);
+        UNROLL
+        for (int k2 = 0; k2 < N2; k2++)
+            v[k1 + N1 * k2] = of[k1][k2];
+    }
+}
+
+template<> DEVICE_INLINE void fft_values<4, 1>(float2 v[4])
+{
+    small_fft<4>(v);
+}
+
+/// Multiply value i by the i-th power of a root.
+template<int N>
+static DEVICE_INLINE void fft_twiddle(float2 v[N], float2 root)
+{
+    const float2 square = complex_mul(root, root);
+    float2 odd = root, even = square;
+
+    UNROLL
+    for (int i = 1; i < N; i += 2) {
+        v[i] = complex_mul(v[i], odd);
+        odd  = complex_mul(odd, square);
+        if (i + 1 < N) {
+            v[i + 1] = complex_mul(v[i + 1], even);
+            even     = complex_mul(even, square);
+        }
+    }
+}
+
+/// i % n
+static DEVICE_INLINE int remainder(int i, int n, unsigned inverse)
+{
+    return i - (int)((uint64_t)i * inverse >> 32) * n;
+}
+
+/**
+ * A stage of radix N1 * N2: a thread has one butterfly or several of its lane.
+ *
+ * @param before  product of the radices of the stages before
+ * @param inverse of before, in 32 bits of fraction, rounded up
+ */
+template<int N1, int N2, typename IO>
+static DEVICE_INLINE void fft_stage(float2 *shared, int size, const float2 *roots,
+                                    IO &io, int before, unsigned inverse, int first,
+                                    int nb_threads)
+{
+    const int N = N1 * N2, nb_each = FFT_EACH / N, lane = threadIdx.x % FFT_LANES;
+    const int nb = size / N, behind = nb / before;
+    float2 v[nb_each][N];
+
+    UNROLL
+    for (int i = 0; i < nb_each; i++) {
+        const int j = first + i * nb_threads;
+
+        if (j >= nb) {
+            // else compilers keep what was there in the stage before
+            UNROLL
+            for (int k = 0; k < N; k++)
+                v[i][k] = make_float2(0.f, 0.f);
+            continue;
+        }
+        if (before == 1) {
+            UNROLL
+            for (int k = 0; k < N; k++)
+                v[i][k] = io.load(j + k * nb);
+        } else {
+            UNROLL
+            for (int k = 0; k < N; k++)
+                v[i][k] = shared[(j + k * nb) * FFT_LANES + lane];
+            fft_twiddle<N>(v[i], roots[remainder(j, before, inverse) * behind]);
+        }
+        fft_values<N1, N2>(v[i]);
+    }
+    if (behind == 1)
+        io.begin_stores();
+    else if (before > 1)
+        __syncthreads();
+    UNROLL
+    for (int i = 0; i < nb_each; i++) {
+        const int j = first + i * nb_threads;
+        const int low = before == 1 ? 0 : remainder(j, before, inverse);
+
+        if (j >= nb)
+            continue;
+        if (behind == 1) {
+            UNROLL
+            for (int k = 0; k < N; k++)
+                io.store(j + k * nb, v[i][k]);
+        } else {
+            UNROLL
+            for (int k = 0; k < N; k++)
+                shared[((j - low) * N + low + k * before) * FFT_LANES + lane] = v[i][k];
+        }
+    }
+    if (behind > 1)
+        __syncthreads();
+}
+
+/**
+ * Transform FFT_LANES lines of plan.size complex values; by plan.threads threads,
+ * whose lane is threadIdx.x % FFT_LANES.
+ *
+ * @param shared memory for all values
+ * @param roots  powers of the plan.size-th root of 1
+ * @param io     load(i) gives value i of the thread's line, store(i, v) takes
+ *               that of the transform; before the first store is begin_stores(),
+ *               which synchronizes the threads if stores are to shared
+ */
+template<typename IO>
+static DEVICE_INLINE void fft_lines(float2 *shared, const FFTPlan &plan, const float2 *roots, IO &io)
+{
+    const int nb_threads = blockDim.x / FFT_LANES;
+    int before = 1, first = threadIdx.x / FFT_LANES;
+
+#pragma unroll 1
+    for (int i = 0; i < plan.nb_stages; i++) {
+        // nothing of a stage is to be computed before the loop, for all of them
+        const unsigned inverse = plan.inverse[i];
+
+        asm volatile("" : "+r"(first));
+        switch (plan.radix[i]) {
+        case  4: fft_stage<4, 1>(shared, plan.size, roots, io, before, inverse, first, nb_threads); break;
+        case  6: fft_stage<3, 2>(shared, plan.size, roots, io, before, inverse, first, nb_threads); break;
+        case  8: fft_stage<4, 2>(shared, plan.size, roots, io, before, inverse, first, nb_threads); break;
+        case  9: fft_stage<3, 3>(shared, plan.size, roots, io, before, inverse, first, nb_threads); break;
+        case 10: fft_stage<5, 2>(shared, plan.size, roots, io, before, inverse, first, nb_threads); break;
+        case 12: fft_stage<4, 3>(shared, plan.size, roots, io, before, inverse, first, nb_threads); break;
+        case 15: fft_stage<5, 3>(shared, plan.size, roots, io, before, inverse, first, nb_threads); break;
+        case 16: fft_stage<4, 4>(shared, plan.size, roots, io, before, inverse, first, nb_threads); break;
+        }
+        before *= plan.radix[i];
+    }
+}
+
+#endif /* AVFILTER_CUDA_FFT_CUH */
