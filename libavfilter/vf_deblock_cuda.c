@@ -61,18 +61,32 @@ AVFILTER_DEFINE_CLASS(deblock_cuda);
 extern const unsigned char ff_vf_deblock_cuda_ptx_data[];
 extern const unsigned int ff_vf_deblock_cuda_ptx_len;
 
-static DeblockCUDALimits lane_limits(int qf, int depth)
+/// @param limit of values in the high bits of samples of size bytes
+static DeblockCUDALimit lane_limit(int limit, int size)
+{
+    const int top = 0x80 << 8 * (size - 1);
+
+    // no value reaches it
+    if (limit >= 2 * top)
+        return (DeblockCUDALimit){ 0 };
+    return (DeblockCUDALimit){
+        .bias   = DEBLOCK_IN_LANES(size, top - limit % top),
+        .is_low = limit < top ? ~0U : 0,
+    };
+}
+
+static DeblockCUDALimits lane_limits(int qf, int depth, int size)
 {
     const BlockSmoothLimits limits = blocksmooth_limits(qf, depth);
-    const int size      = DIV_UP(depth, 8);
-    const uint32_t top  = 1U << (32 / DEBLOCK_LANES(size) - 1), bias = 8 << depth;
+    const int up = 8 * size - depth;
 
     return (DeblockCUDALimits){
-        .flat   = DEBLOCK_IN_LANES(size, top + limits.flat - 1),
-        .strong = { DEBLOCK_IN_LANES(size, top + limits.strong - 1 - bias),
-                    DEBLOCK_IN_LANES(size, top + limits.strong - 1 + bias) },
-        .weak   = { DEBLOCK_IN_LANES(size, top + limits.weak - 1 - bias),
-                    DEBLOCK_IN_LANES(size, top + limits.weak - 1 + bias) },
+        .flat    = lane_limit(limits.flat   << up, size),
+        .strong  = lane_limit(limits.strong << up, size),
+        .weak    = lane_limit(limits.weak   << up, size),
+        .half    = DEBLOCK_IN_LANES(size, limits.max >> 1 << up),
+        .quarter = DEBLOCK_IN_LANES(size, limits.max >> 2 << up),
+        .eighth  = DEBLOCK_IN_LANES(size, limits.max >> 3 << up),
     };
 }
 
@@ -84,9 +98,9 @@ static DeblockCUDAParams describe(const BlockSmoothOptions *opt, const AVPixFmtD
     DeblockCUDAParams params = {
         .block          = opt->block,
         .vertical_first = opt->order == BLOCKSMOOTH_VERTICAL,
-        .depth          = depth,
-        .shift          = desc->comp[0].shift,
-        .limits         = lane_limits(opt->qf, depth),
+        .value          = DEBLOCK_IN_LANES(sample_size, ((1U << depth) - 1) << desc->comp[0].shift),
+        .shift          = 8 * sample_size - depth - desc->comp[0].shift,
+        .limits         = lane_limits(opt->qf, depth, sample_size),
     };
 
     for (int i = 0; i < desc->nb_components; i++) {
@@ -101,7 +115,9 @@ static DeblockCUDAParams describe(const BlockSmoothOptions *opt, const AVPixFmtD
         plane->w           = AV_CEIL_RSHIFT(src->width,  is_chroma ? desc->log2_chroma_w : 0);
         plane->h           = AV_CEIL_RSHIFT(src->height, is_chroma ? desc->log2_chroma_h : 0);
         plane->nb_channels = comp->step / sample_size;
-        plane->channels   |= (opt->planes >> i & 1) << comp->offset / sample_size;
+        if (opt->planes >> i & 1)
+            plane->mask   |= plane->nb_channels == 1 ? ~0U :
+                             (sample_size == 1 ? 0xff00ffU : 0xffffU) << 8 * comp->offset;
     }
     for (int i = 0; i < DEBLOCK_MAX_PLANES; i++) {
         DeblockCUDAPlane *plane = &params.plane[i];
@@ -111,7 +127,7 @@ static DeblockCUDAParams describe(const BlockSmoothOptions *opt, const AVPixFmtD
 
         plane->first_row = params.nb_rows;
         // nothing changes in a plane that is left alone in place
-        if (!plane->channels && plane->src == plane->dst)
+        if (!plane->mask && plane->src == plane->dst)
             continue;
         params.nb_columns = FFMAX(params.nb_columns, DIV_UP(width, DEBLOCK_WORDS * 4));
         params.nb_rows   += DIV_UP(height, DEBLOCK_WARPS * DEBLOCK_CELL);

@@ -170,16 +170,14 @@ static DEVICE_INLINE void store(const uint32_t (&word)[NB_WORDS], Exchange &x,
 }
 
 /**
- * As many lines of samples side by side as fit in a word: two of 8 bits, each in
- * a half, or one. They are added and subtracted as one number, to which biases
- * are added so that no lane becomes negative.
+ * A word is worked on as it is: its samples are lanes, four of 8 bits or two of
+ * 16, which are added and subtracted as one number. Values are in the high bits
+ * of a lane. What a condition is about is in the top bit.
  */
 template<typename T> struct Lanes {
-    enum {
-        NB   = DEBLOCK_LANES(sizeof(T)),
-        BITS = 32 / NB,
-        ONE  = DEBLOCK_IN_LANES(sizeof(T), 1),
-        SIGN = NB == 2 ? 0xbb99 : 0xbbbb        ///< for byte_perm(): the top bit of each
+    enum : uint32_t {
+        TOP   = sizeof(T) == 1 ? 0x80808080u : 0x80008000u,
+        SIGNS = sizeof(T) == 1 ? 0xba98 : 0xbb99        ///< for byte_perm(): the top bit of each
     };
 };
 
@@ -187,168 +185,135 @@ template<typename T> struct Lanes {
 template<typename T>
 static DEVICE_INLINE uint32_t lane_mask(uint32_t x)
 {
-    return byte_perm(x, 0, Lanes<T>::SIGN);
+    return byte_perm(x, 0, Lanes<T>::SIGNS);
 }
 
-static DEVICE_INLINE uint32_t choose(uint32_t mask, uint32_t a, uint32_t b)
-{
-    return (a & mask) | (b & ~mask);
-}
-
-/// Lanes of a value with a bias of 1 << depth, clipped to depth bits.
 template<typename T>
-static DEVICE_INLINE uint32_t clip_lanes(uint32_t x, int depth)
+static DEVICE_INLINE uint32_t abs_diff(uint32_t a, uint32_t b)
 {
-    const uint32_t above  = lane_mask<T>(x << (Lanes<T>::BITS - 2 - depth));
-    const uint32_t inside = lane_mask<T>(x << (Lanes<T>::BITS - 1 - depth));
+    return sizeof(T) == 1 ? abs_diff_4(a, b) : abs_diff_2(a, b);
+}
 
-    return ((x & inside) | above) & Lanes<T>::ONE * ((1u << depth) - 1);
+/// The top bits of lanes in which a is below b.
+template<typename T>
+static DEVICE_INLINE uint32_t is_below(uint32_t a, uint32_t b)
+{
+    const uint32_t difference = (a | Lanes<T>::TOP) - (b & ~Lanes<T>::TOP);
+
+    return (~a & b) | ((~a | b) & ~difference);
+}
+
+/// The top bits of lanes that are not below a limit.
+template<typename T>
+static DEVICE_INLINE uint32_t is_reached(uint32_t x, const DeblockCUDALimit &limit)
+{
+    const uint32_t sum = (x & ~Lanes<T>::TOP) + limit.bias;
+
+    return (x & sum) | ((x | sum) & limit.is_low);
+}
+
+/// The difference of lanes, which is less than half of their range, added to them or subtracted, clipped.
+template<typename T>
+static DEVICE_INLINE uint32_t move_lanes(uint32_t x, uint32_t by, uint32_t minus)
+{
+    const uint32_t from = x ^ minus, sum = (from & ~Lanes<T>::TOP) + by;
+
+    return (sum | (from & Lanes<T>::TOP) | lane_mask<T>(from & sum)) ^ minus;
 }
 
 /**
- * blocksmooth_edge() of lanes. Its conditions are masks: one is true where the
- * top bit of the sum of the values and of what is in DeblockCUDALimits is set.
+ * blocksmooth_edge() of lanes. Where D is below C, values are negated: steps
+ * are not negative then, their quotients are rounded down, and A to C only rise.
  *
  * @param mask lanes that are to be smoothed
  */
 template<typename T>
-static DEVICE_INLINE void smooth_lanes(uint32_t v[BLOCKSMOOTH_TAPS], uint32_t mask,
-                                       const DeblockCUDALimits &limits, int depth)
+static DEVICE_INLINE void smooth_lanes(uint32_t (&v)[BLOCKSMOOTH_TAPS], uint32_t mask,
+                                       const DeblockCUDALimits &limits)
 {
-    typedef Lanes<T> L;
-    const uint32_t one = L::ONE, unit = one << depth;
-    // D - C and its quotients, rounded towards 0, with biases of 8, 1, 2, and 4 units
-    const uint32_t x  = v[3] - v[2] + 8 * unit, is_less = (x >> (depth + 3) & one) ^ one;
-    const uint32_t x8 = (x + 7 * is_less) >> 3 & one * ((1u << (L::BITS - 3)) - 1);
-    const uint32_t x4 = (x + 3 * is_less) >> 2 & one * ((1u << (L::BITS - 2)) - 1);
-    const uint32_t x2 = (x +     is_less) >> 1 & one * ((1u << (L::BITS - 1)) - 1);
-    const uint32_t minus_x8 = 2 * unit - x8, minus_x4 = 3 * unit - x4, minus_x2 = 4 * unit - x2;
-    const uint32_t is_flat   = (limits.flat + v[1] - v[2]) & (limits.flat + v[2] - v[1]) &
-                               (limits.flat + v[3] - v[4]) & (limits.flat + v[4] - v[3]);
-    const uint32_t is_strong = (limits.strong[0] + x) & (limits.strong[1] - x) & is_flat;
-    const uint32_t is_weak   = (limits.weak[0]   + x) & (limits.weak[1]   - x) & ~is_flat;
-    const uint32_t strongly  = lane_mask<T>(is_strong) & mask;
-    const uint32_t smoothed  = lane_mask<T>(is_strong | is_weak) & mask;
-    const uint32_t v1 = choose(strongly, v[1] + x4 - unit, v[1] + x8);
-    const uint32_t v4 = v[4] + choose(strongly, minus_x4, minus_x8);
+    const uint32_t down  = lane_mask<T>(is_below<T>(v[3], v[2])), up = ~down;
+    const uint32_t step  = (v[3] ^ down) - (v[2] ^ down);
+    const uint32_t steep = is_reached<T>(abs_diff<T>(v[1], v[2]), limits.flat) |
+                           is_reached<T>(abs_diff<T>(v[3], v[4]), limits.flat);
+    const uint32_t strongly = lane_mask<T>(~(steep | is_reached<T>(step, limits.strong))) & mask;
+    const uint32_t weakly   = lane_mask<T>(steep & ~is_reached<T>(step, limits.weak)) & mask;
+    const uint32_t eighth   = step >> 3 & limits.eighth, quarter = step >> 2 & limits.quarter;
+    const uint32_t half     = step >> 1 & limits.half & (strongly | weakly);
+    const uint32_t inner    = (quarter & strongly) | (eighth & weakly);
 
-    v[0] = choose(strongly, clip_lanes<T>(v[0] + x8, depth), v[0]);
-    v[1] = choose(smoothed, clip_lanes<T>(v1, depth), v[1]);
-    v[2] = choose(smoothed, v[2] + x2 - 4 * unit, v[2]);
-    v[3] = choose(smoothed, v[3] + minus_x2, v[3]);
-    v[4] = choose(smoothed, clip_lanes<T>(v4, depth), v[4]);
-    v[5] = choose(strongly, clip_lanes<T>(v[5] + minus_x8, depth), v[5]);
+    v[0] = move_lanes<T>(v[0], eighth & strongly, down);
+    v[1] = move_lanes<T>(v[1], inner, down);
+    v[2] = ((v[2] ^ down) + half) ^ down;
+    v[3] = ((v[3] ^ up) + half) ^ up;
+    v[4] = move_lanes<T>(v[4], inner, up);
+    v[5] = move_lanes<T>(v[5], eighth & strongly, up);
+}
+
+/// Bytes of both words, by selectors of byte_perm().
+static DEVICE_INLINE void exchange_parts(uint32_t &a, uint32_t &b, unsigned first, unsigned second)
+{
+    const uint32_t old = a;
+
+    a = byte_perm(old, b, first);
+    b = byte_perm(old, b, second);
+}
+
+/// Exchange rows and columns of PARTS words that have as many parts.
+template<int PARTS>
+static DEVICE_INLINE void transpose(uint32_t (&word)[NB_WORDS])
+{
+    const int next = NB_WORDS / PARTS;
+
+    UNROLL
+    for (int i = 0; i < next && PARTS > 1; i++) {
+        uint32_t *w = &word[i];
+
+        if (PARTS == 2) {
+            exchange_parts(w[0], w[next], 0x5410, 0x7632);
+            continue;
+        }
+        exchange_parts(w[0],        w[next],     0x5140, 0x7362);
+        exchange_parts(w[2 * next], w[3 * next], 0x5140, 0x7362);
+        exchange_parts(w[0],        w[2 * next], 0x5410, 0x7632);
+        exchange_parts(w[next],     w[3 * next], 0x5410, 0x7632);
+        // columns 1 and 2 are where the other should be
+        const uint32_t other = w[next];
+
+        w[next]     = w[2 * next];
+        w[2 * next] = other;
+    }
 }
 
 /**
- * Smooth across an edge, in as many lines as there are lanes. The six samples
- * of the first are element number first of the words, and each that is stride
- * elements further; those of the second begin with element number second.
+ * Smooth across the edge of a cell, in all lines of the words.
+ *
+ * @param PARTS of a word, each in a column of its own
  */
-template<typename T> struct Smooth;
-
-template<> struct Smooth<uint8_t> {
-    static DEVICE_INLINE void lines(uint32_t (&word)[NB_WORDS], int first, int second, int stride,
-                                    uint32_t mask, const DeblockCUDAParams &p)
-    {
-        uint32_t v[BLOCKSMOOTH_TAPS];
-
-        UNROLL
-        for (int i = 0; i < BLOCKSMOOTH_TAPS; i++) {
-            const int a = first + i * stride, b = second + i * stride;
-
-            if (a / 4 == b / 4)
-                v[i] = byte_perm(word[a / 4], 0, 0x4040 | a % 4 | b % 4 << 8);
-            else
-                v[i] = byte_perm(word[a / 4], word[b / 4], a % 4 | (4 + b % 4) << 8) & 0x00ff00ff;
-        }
-        smooth_lanes<uint8_t>(v, mask, p.limits, 8);
-        UNROLL
-        for (int i = 0; i < BLOCKSMOOTH_TAPS; i++) {
-            const int a = first + i * stride, b = second + i * stride;
-
-            if (a / 4 == b / 4) {
-                word[a / 4] = byte_perm(word[a / 4], v[i], put(put(0x3210, a % 4, 4), b % 4, 6));
-            } else {
-                word[a / 4] = byte_perm(word[a / 4], v[i], put(0x3210, a % 4, 4));
-                word[b / 4] = byte_perm(word[b / 4], v[i], put(0x3210, b % 4, 6));
-            }
-        }
-    }
-    /// A selector of byte_perm() with another byte at a place.
-    static DEVICE_INLINE unsigned put(unsigned selector, int place, unsigned byte)
-    {
-        return (selector & ~(0xf << 4 * place)) | byte << 4 * place;
-    }
-};
-
-template<> struct Smooth<uint16_t> {
-    static DEVICE_INLINE void lines(uint32_t (&word)[NB_WORDS], int first, int, int stride,
-                                    uint32_t mask, const DeblockCUDAParams &p)
-    {
-        uint32_t before[BLOCKSMOOTH_TAPS], v[BLOCKSMOOTH_TAPS];
-
-        UNROLL
-        for (int i = 0; i < BLOCKSMOOTH_TAPS; i++) {
-            const int a = first + i * stride;
-
-            v[i] = before[i] = (word[a / 2] >> a % 2 * 16 & 0xffff) >> p.shift;
-        }
-        smooth_lanes<uint16_t>(v, mask, p.limits, p.depth);
-        UNROLL
-        for (int i = 0; i < BLOCKSMOOTH_TAPS; i++) {
-            const int a = first + i * stride;
-
-            // what is below the value stays
-            word[a / 2] ^= (v[i] ^ before[i]) << p.shift << a % 2 * 16;
-        }
-    }
-};
-
-/// Lanes to smooth, of lines whose channels follow each other; there is one to smooth.
-template<typename T, int C>
-static DEVICE_INLINE uint32_t channel_mask(const DeblockCUDAPlane &plane, int line)
+template<typename T, int PARTS>
+static DEVICE_INLINE void smooth_edge(uint32_t (&word)[NB_WORDS], uint32_t mask,
+                                      const DeblockCUDAParams &p)
 {
-    uint32_t mask = 0;
+    uint32_t v[BLOCKSMOOTH_TAPS];
 
-    if (C == 1)
-        return ~0u;
+    transpose<PARTS>(word);
     UNROLL
-    for (int i = 0; i < Lanes<T>::NB; i++)
-        if (plane.channels >> (line + i) % C & 1)
-            mask |= ~0u >> (32 - Lanes<T>::BITS) << i * Lanes<T>::BITS % 32;
-    return mask;
-}
+    for (int i = 0; i < BLOCKSMOOTH_TAPS; i++) {
+        const int at = DEBLOCK_CELL / 2 - BLOCKSMOOTH_BEFORE + i;
 
-/// Across the vertical edge of a cell, in each of the thread's rows.
-template<typename T, int C>
-static DEVICE_INLINE void smooth_rows(uint32_t (&word)[NB_WORDS], const DeblockCUDAParams &p,
-                                      const DeblockCUDAPlane &plane)
-{
-    const int nb_lines = Layout<T, C>::ROWS * C, nb_lanes = Lanes<T>::NB;
-
-    UNROLL
-    for (int i = 0; i < nb_lines; i += nb_lanes) {
-        const int last = i + nb_lanes - 1, edge = DEBLOCK_CELL / 2 - BLOCKSMOOTH_BEFORE;
-
-        Smooth<T>::lines(word, (i / C * DEBLOCK_CELL + edge) * C + i % C,
-                         (last / C * DEBLOCK_CELL + edge) * C + last % C, C,
-                         channel_mask<T, C>(plane, i), p);
+        v[i] = word[at % PARTS * (NB_WORDS / PARTS) + at / PARTS];
+        if (sizeof(T) > 1)
+            v[i] = v[i] << p.shift & p.value << p.shift;
     }
-}
-
-/// Across the horizontal edge of a cell, in each column of the thread's words.
-template<typename T, int C>
-static DEVICE_INLINE void smooth_columns(uint32_t (&word)[NB_WORDS], const DeblockCUDAParams &p,
-                                         const DeblockCUDAPlane &plane)
-{
-    const int per_word = PER_WORD(T), nb_lanes = Lanes<T>::NB;
-    const int first = (DEBLOCK_CELL / 2 - BLOCKSMOOTH_BEFORE) * per_word;
-
+    smooth_lanes<T>(v, mask, p.limits);
     UNROLL
-    for (int i = 0; i < per_word; i += nb_lanes)
-        Smooth<T>::lines(word, first + i, first + i + nb_lanes - 1, per_word,
-                         channel_mask<T, C>(plane, i), p);
+    for (int i = 0; i < BLOCKSMOOTH_TAPS; i++) {
+        const int at = DEBLOCK_CELL / 2 - BLOCKSMOOTH_BEFORE + i;
+        uint32_t &dst = word[at % PARTS * (NB_WORDS / PARTS) + at / PARTS];
+
+        // what is below the value stays
+        dst = sizeof(T) > 1 ? (v[i] >> p.shift & p.value) | (dst & ~p.value) : v[i];
+    }
+    transpose<PARTS>(word);
 }
 
 template<typename T, int C, bool BY_ROWS>
@@ -361,11 +326,11 @@ static DEVICE_INLINE void smooth_words(uint32_t (&word)[NB_WORDS], const Deblock
     const int y = place.top + DEBLOCK_CELL / 2;
 
     if (BY_ROWS) {
-        if (plane.channels && blocksmooth_is_edge(x, plane.w, p.block))
-            smooth_rows<T, C>(word, p, plane);
+        if (plane.mask && blocksmooth_is_edge(x, plane.w, p.block))
+            smooth_edge<T, (PER_WORD(T) / C)>(word, plane.mask, p);
     } else {
-        if (plane.channels && blocksmooth_is_edge(y, plane.h, p.block))
-            smooth_columns<T, C>(word, p, plane);
+        if (plane.mask && blocksmooth_is_edge(y, plane.h, p.block))
+            smooth_edge<T, 1>(word, plane.mask, p);
     }
 }
 

@@ -42,20 +42,19 @@
 
 #define DEBLOCK_MAX_PLANES 4
 
-/// Samples of 1 or 2 bytes that are worked on in one word, each in a lane of it.
-#define DEBLOCK_LANES(size) (2 / (int)(size))
+/// A number in each of the samples of 1 or 2 bytes that are in a word.
+#define DEBLOCK_IN_LANES(size, x) ((uint32_t)(x) * ((size) == 1 ? 0x01010101u : 0x00010001u))
 
-/// A number in each of them.
-#define DEBLOCK_IN_LANES(size, x) ((size) == 1 ? (x) * 0x00010001u : (x))
+/// For the top bit of a lane to tell whether its value is not below a limit.
+typedef struct DeblockCUDALimit {
+    uint32_t bias;                          ///< added to what is below the top bit, which is set then
+    uint32_t is_low;                        ///< all bits where the limit is below a value's top bit
+} DeblockCUDALimit;
 
-/**
- * Limits of BlockSmoothLimits in all lanes, for the top bit of a lane to tell
- * whether a value is below: it is where limit - 1 - value is not negative, and
- * the top bit was added.
- */
+/// BlockSmoothLimits in all lanes, for values in the high bits of each.
 typedef struct DeblockCUDALimits {
-    uint32_t flat;
-    uint32_t strong[2], weak[2];            ///< for a step with a bias of 8 << depth: added, and subtracted
+    DeblockCUDALimit flat, strong, weak;
+    uint32_t half, quarter, eighth;         ///< the bits of these parts of a value
 } DeblockCUDALimits;
 
 typedef struct DeblockCUDAPlane {
@@ -64,7 +63,7 @@ typedef struct DeblockCUDAPlane {
     int src_pitch, dst_pitch;               ///< in bytes
     int w, h;                               ///< samples of a channel
     int nb_channels;                        ///< 2 where components are interleaved
-    int channels;                           ///< bit mask of those to smooth
+    uint32_t mask;                          ///< of the samples to smooth in a word
     int first_row;                          ///< of the rows of thread blocks of all planes
 } DeblockCUDAPlane;
 
@@ -73,8 +72,8 @@ typedef struct DeblockCUDAParams {
     int nb_columns, nb_rows;                ///< thread blocks that all planes take
     int block;
     int vertical_first;
-    int depth;                              ///< of a value
-    int shift;                              ///< right shift from a sample to its value
+    uint32_t value;                         ///< the bits of the samples in a word that are their values
+    int shift;                              ///< left shift to have these in the high bits
     DeblockCUDALimits limits;
 } DeblockCUDAParams;
 
