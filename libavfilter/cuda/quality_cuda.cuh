@@ -46,10 +46,7 @@ GET(get_grid_dim, nctaid)
 /// a * b + c, rounded once.
 static DEVICE_INLINE float fused_add(float a, float b, float c)
 {
-    float ret;
-
-    asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(ret) : "f"(a), "f"(b), "f"(c));
-    return ret;
+    return __builtin_fmaf(a, b, c);
 }
 
 /// @name Without a library; the relative error is below 2^-22, of the logarithm the absolute one near 1
