@@ -896,7 +896,7 @@ ssim_timings() {
 
 # The same of mad_cuda, and the memory that it says it takes.
 mad_timings() {
-    few=$((frames / 6))
+    few=$((frames / 2))
     for clip; do
         name=$(basename "$clip")
         format=$(clip_format "$clip") || continue
