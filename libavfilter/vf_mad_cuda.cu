@@ -322,73 +322,43 @@ static DEVICE_INLINE float filter_gain(const MADCUDAParams &p, float radial, flo
     return p.norm * approx_exp2(-0.5f * 1.44269504f * (radial * radial + d * d));
 }
 
-/// Where a frequency is for the filters: radial distance at scale 0, and angle.
-static DEVICE_INLINE float2 filter_place(const MADCUDAParams &p, int c, int r)
-{
-    const int x = twice_from_centre(c, p.w), y = twice_from_centre(r, p.h);
-    float2 place = ((const float2 *)p.polar)[(y < 0 ? -y : y) / 2 * p.half_pitch +
-                                             (x < 0 ? -x : x) / 2];
-
-    if (x < 0)
-        place.y = (float)(MAD_ANGLE_TURN / 2) - place.y;
-    if (y > 0)
-        place.y = -place.y;
-    return place;
-}
-
-/// A picture's spectrum, of which there is one half: the other one mirrors it.
-static DEVICE_INLINE float2 spectrum_value(const MADCUDAParams &p, int image, int c, int r)
-{
-    const bool mirrored = c > p.w / 2;
-    const int sc = mirrored ? p.w - c : c, sr = mirrored && r ? p.h - r : r;
-    float2 value = spectrum_of(p, image)[(int64_t)sr * p.half_pitch + sc];
-
-    if (mirrored)
-        value.y = -value.y;
-    if (!r && !c)
-        value.x = value.y = 0.f;
-    return value;
-}
-
 /// Sums of 2nd powers below it are rounding errors of nothing.
 #define MIN_M2 1e-15f
 
 /// A column of a filtered spectrum, which is transformed to one of the response.
 struct FilteredColumn {
     const MADCUDAParams &p;
+    bool is_inside;             ///< the picture; else it is not stored
+    int c;
+    bool mirrored;              ///< the spectrum has one half, which the other one mirrors
+    const float2 *src, *place;  ///< the spectrum, and where its frequencies are for the filters
     float2 *dst;
-    const float2 *src;
-    const float2 *place;
-    bool is_inside;
-    int c, half, last;
+    int half, last;             ///< row in the middle, and behind those that mirror each other
     float direction, offset, sign;
 
     DEVICE_INLINE FilteredColumn(const MADCUDAParams &params, int column, int response)
-        : p(params), is_inside(column < p.w), c(is_inside ? column : 0)
+        : p(params), is_inside(column < p.w), c(is_inside ? column : 0), mirrored(c > p.w / 2)
     {
         const int x = twice_from_centre(c, p.w);
 
-        dst       = response_of(p, response) + c;
-        src       = spectrum_of(p, response % MAD_IMAGES) + (c > p.w / 2 ? p.w - c : c);
+        src       = spectrum_of(p, response % MAD_IMAGES) + (mirrored ? p.w - c : c);
         place     = (const float2 *)p.polar + (x < 0 ? -x : x) / 2;
+        dst       = response_of(p, response) + c;
         half      = p.h / 2;
-        last      = half * 2;
+        last      = 2 * half;
         direction = (p.filter + response / MAD_IMAGES) * (float)MAD_ANGLE_STEP;
         offset    = x < 0 ? (float)(MAD_ANGLE_TURN / 2) : 0.f;
         sign      = x < 0 ? -1.f : 1.f;
     }
 
-    /// spectrum_value() times filter_gain() at filter_place().
     DEVICE_INLINE float2 load(int r) const
     {
-        const bool mirrored = c > p.w / 2;
-        float2 polar, value;
-        float angle, gain;
+        // half of the distance from the centre, as twice_from_centre() of the height is
+        const float2 polar = place[(r < half ? r : last - r) * p.half_pitch];
+        const float2 value = src[(mirrored && r ? p.h - r : r) * p.half_pitch];
+        const float angle  = fused_add(sign, polar.y, offset);
+        float gain = filter_gain(p, polar.x + p.radial_step[p.scale], r < half ? -angle : angle, direction);
 
-        polar = place[(r < half ? r : last - r) * p.half_pitch];
-        value = src[(mirrored && r ? p.h - r : r) * p.half_pitch];
-        angle = fused_add(sign, polar.y, offset);
-        gain  = filter_gain(p, polar.x + p.radial_step[p.scale], r < half ? -angle : angle, direction);
         if (!r && !c)
             gain = 0.f;
         return make_float2(gain * value.x, mirrored ? -gain * value.y : gain * value.y);
@@ -543,24 +513,12 @@ mad_detect(MADCUDAParams p)
 __global__ void __launch_bounds__(MAD_FILTER_THREADS)
 mad_filter(MADCUDAParams p)
 {
-    const int c = blockIdx.x * MAD_FILTER_THREADS + threadIdx.x, r = blockIdx.y;
-    float2 place, value[MAD_IMAGES];
+    const int c = blockIdx.x * MAD_FILTER_THREADS + threadIdx.x;
 
-    if (c >= p.w)
-        return;
-    UNROLL
-    for (int n = 0; n < MAD_IMAGES; n++)
-        value[n] = spectrum_value(p, n, c, r);
-    place = filter_place(p, c, r);
+    for (int i = 0; i < p.nb_filters * MAD_IMAGES; i++) {
+        const FilteredColumn column(p, c, i);
 
-    for (int f = 0; f < p.nb_filters; f++) {
-        const float gain = filter_gain(p, place.x + p.radial_step[p.scale], place.y,
-                                       (p.filter + f) * (float)MAD_ANGLE_STEP);
-
-        UNROLL
-        for (int n = 0; n < MAD_IMAGES; n++)
-            response_of(p, f * MAD_IMAGES + n)[(int64_t)r * p.pitch + c] =
-                make_float2(gain * value[n].x, gain * value[n].y);
+        column.store(blockIdx.y, column.load(blockIdx.y));
     }
 }
 

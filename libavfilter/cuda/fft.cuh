@@ -180,30 +180,33 @@ static DEVICE_INLINE void fft_twiddle(float2 v[N], float2 root)
     }
 }
 
-/// i % n
-static DEVICE_INLINE int remainder(int i, int n, unsigned inverse)
+/// What a thread knows of a stage.
+typedef struct FFTStage {
+    float2 *values;         ///< [size][FFT_LANES] in shared memory, from the thread's lane on
+    const float2 *roots;
+    int size;
+    int before;             ///< product of the radices of the stages before
+    unsigned inverse;       ///< of that, in 32 bits of fraction, rounded up
+    int first, step;        ///< butterflies of the thread
+} FFTStage;
+
+/// i % s.before
+static DEVICE_INLINE int fft_remainder(const FFTStage &s, int i)
 {
-    return i - (int)((uint64_t)i * inverse >> 32) * n;
+    return s.before == 1 ? 0 : i - (int)((uint64_t)i * s.inverse >> 32) * s.before;
 }
 
-/**
- * A stage of radix N1 * N2: a thread has one butterfly or several of its lane.
- *
- * @param before  product of the radices of the stages before
- * @param inverse of before, in 32 bits of fraction, rounded up
- */
+/// A stage of radix N1 * N2.
 template<int N1, int N2, typename IO>
-static DEVICE_INLINE void fft_stage(float2 *shared, int size, const float2 *roots,
-                                    IO &io, int before, unsigned inverse, int first,
-                                    int nb_threads)
+static DEVICE_INLINE void fft_stage(const FFTStage &s, IO &io)
 {
-    const int N = N1 * N2, nb_each = FFT_EACH / N, lane = threadIdx.x % FFT_LANES;
-    const int nb = size / N, behind = nb / before;
+    const int N = N1 * N2, nb_each = FFT_EACH / N;
+    const int nb = s.size / N, behind = nb / s.before;
     float2 v[nb_each][N];
 
     UNROLL
     for (int i = 0; i < nb_each; i++) {
-        const int j = first + i * nb_threads;
+        const int j = s.first + i * s.step;
 
         if (j >= nb) {
             // else compilers keep what was there in the stage before
@@ -212,26 +215,25 @@ static DEVICE_INLINE void fft_stage(float2 *shared, int size, const float2 *root
                 v[i][k] = make_float2(0.f, 0.f);
             continue;
         }
-        if (before == 1) {
+        if (s.before == 1) {
             UNROLL
             for (int k = 0; k < N; k++)
                 v[i][k] = io.load(j + k * nb);
         } else {
             UNROLL
             for (int k = 0; k < N; k++)
-                v[i][k] = shared[(j + k * nb) * FFT_LANES + lane];
-            fft_twiddle<N>(v[i], roots[remainder(j, before, inverse) * behind]);
+                v[i][k] = s.values[(j + k * nb) * FFT_LANES];
+            fft_twiddle<N>(v[i], s.roots[fft_remainder(s, j) * behind]);
         }
         fft_values<N1, N2>(v[i]);
     }
     if (behind == 1)
         io.begin_stores();
-    else if (before > 1)
+    else if (s.before > 1)
         __syncthreads();
     UNROLL
     for (int i = 0; i < nb_each; i++) {
-        const int j = first + i * nb_threads;
-        const int low = before == 1 ? 0 : remainder(j, before, inverse);
+        const int j = s.first + i * s.step, low = fft_remainder(s, j);
 
         if (j >= nb)
             continue;
@@ -242,7 +244,7 @@ static DEVICE_INLINE void fft_stage(float2 *shared, int size, const float2 *root
         } else {
             UNROLL
             for (int k = 0; k < N; k++)
-                shared[((j - low) * N + low + k * before) * FFT_LANES + lane] = v[i][k];
+                s.values[((j - low) * N + low + k * s.before) * FFT_LANES] = v[i][k];
         }
     }
     if (behind > 1)
@@ -262,26 +264,30 @@ static DEVICE_INLINE void fft_stage(float2 *shared, int size, const float2 *root
 template<typename IO>
 static DEVICE_INLINE void fft_lines(float2 *shared, const FFTPlan &plan, const float2 *roots, IO &io)
 {
-    const int nb_threads = blockDim.x / FFT_LANES;
-    int before = 1, first = threadIdx.x / FFT_LANES;
+    FFTStage s;
 
+    s.values = shared + threadIdx.x % FFT_LANES;
+    s.roots  = roots;
+    s.size   = plan.size;
+    s.before = 1;
+    s.first  = threadIdx.x / FFT_LANES;
+    s.step   = blockDim.x / FFT_LANES;
 #pragma unroll 1
     for (int i = 0; i < plan.nb_stages; i++) {
+        s.inverse = plan.inverse[i];
         // nothing of a stage is to be computed before the loop, for all of them
-        const unsigned inverse = plan.inverse[i];
-
-        asm volatile("" : "+r"(first));
+        asm volatile("" : "+r"(s.first));
         switch (plan.radix[i]) {
-        case  4: fft_stage<4, 1>(shared, plan.size, roots, io, before, inverse, first, nb_threads); break;
-        case  6: fft_stage<3, 2>(shared, plan.size, roots, io, before, inverse, first, nb_threads); break;
-        case  8: fft_stage<4, 2>(shared, plan.size, roots, io, before, inverse, first, nb_threads); break;
-        case  9: fft_stage<3, 3>(shared, plan.size, roots, io, before, inverse, first, nb_threads); break;
-        case 10: fft_stage<5, 2>(shared, plan.size, roots, io, before, inverse, first, nb_threads); break;
-        case 12: fft_stage<4, 3>(shared, plan.size, roots, io, before, inverse, first, nb_threads); break;
-        case 15: fft_stage<5, 3>(shared, plan.size, roots, io, before, inverse, first, nb_threads); break;
-        case 16: fft_stage<4, 4>(shared, plan.size, roots, io, before, inverse, first, nb_threads); break;
+        case  4: fft_stage<4, 1>(s, io); break;
+        case  6: fft_stage<3, 2>(s, io); break;
+        case  8: fft_stage<4, 2>(s, io); break;
+        case  9: fft_stage<3, 3>(s, io); break;
+        case 10: fft_stage<5, 2>(s, io); break;
+        case 12: fft_stage<4, 3>(s, io); break;
+        case 15: fft_stage<5, 3>(s, io); break;
+        case 16: fft_stage<4, 4>(s, io); break;
         }
-        before *= plan.radix[i];
+        s.before *= plan.radix[i];
     }
 }
 
