@@ -1890,7 +1890,7 @@ mad_cuda_oracle(){ # distorted
 # Thread blocks and sub-blocks end at other places in each.
 mad_cuda_sizes(){
     # the last ones are of what the kernels transform by themselves, with all radices
-    for size in 64:64 65:67 131:64 163:243 451:300 1024:600 80:96 135:225 108:192 640:360 1920:64 160:1080 2592:64; do
+    for size in 64:64 65:67 131:64 163:243 451:300 1024:600 80:96 135:225 108:192 300:270 640:360 1920:64 160:1080 2592:64; do
         for format in yuv444p yuv444p16le; do
             mads ${mad_main},scale=${size} ${mad_reference},scale=${size} ${format} || echo failed
             mads_agree "${size} ${format}"

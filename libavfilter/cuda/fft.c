@@ -23,7 +23,7 @@
 
 /// Those without a factor of 2 come first: then the first stage's writes to shared
 /// memory meet no others in its banks.
-static const int radices[] = { 9, 15, 16, 12, 10, 8, 6, 4 };
+static const int radices[] = { 9, 15, 5, 16, 12, 10, 8, 6, 4 };
 
 /// Threads of a lane that have something to do in a stage.
 static int nb_active(const FFTPlan *plan, int i)

@@ -82,8 +82,12 @@ static DEVICE_INLINE float2 turn(float2 v, int k, int n)
     return complex_mul(v, make_float2((float)cosine(near), (float)cosine(quarter)));
 }
 
-/// Transforms of N values, 2 to 5.
+/// Transforms of N values, 1 to 5.
 template<int N> static DEVICE_INLINE void small_fft(float2 v[N]);
+
+template<> DEVICE_INLINE void small_fft<1>(float2 v[1])
+{
+}
 
 template<> DEVICE_INLINE void small_fft<2>(float2 v[2])
 {
@@ -155,11 +159,6 @@ static DEVICE_INLINE void fft_values(float2 v[N1 * N2])
         for (int k2 = 0; k2 < N2; k2++)
             v[k1 + N1 * k2] = of[k1][k2];
     }
-}
-
-template<> DEVICE_INLINE void fft_values<4, 1>(float2 v[4])
-{
-    small_fft<4>(v);
 }
 
 /// Multiply value i by the i-th power of a root.
@@ -279,6 +278,7 @@ static DEVICE_INLINE void fft_lines(float2 *shared, const FFTPlan &plan, const f
         asm volatile("" : "+r"(s.first));
         switch (plan.radix[i]) {
         case  4: fft_stage<4, 1>(s, io); break;
+        case  5: fft_stage<5, 1>(s, io); break;
         case  6: fft_stage<3, 2>(s, io); break;
         case  8: fft_stage<4, 2>(s, io); break;
         case  9: fft_stage<3, 3>(s, io); break;

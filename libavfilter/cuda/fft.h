@@ -38,17 +38,17 @@
 /// The way to transform a size.
 typedef struct FFTPlan {
     int size;
-    int nb_stages;                  ///< 0: there is none
-    int radix[FFT_MAX_STAGES];      ///< 4, 6, 8, 9, 10, 12, 15 or 16; their product is the size
+    int nb_stages;                      ///< 0: there is none
+    int radix[FFT_MAX_STAGES];          ///< 4, 5, 6, 8, 9, 10, 12, 15 or 16; their product is the size
     unsigned inverse[FFT_MAX_STAGES];   ///< of the product of the radices before, in 32 bits of fraction
-    int threads;                    ///< of a thread block
+    int threads;                        ///< of a thread block
 } FFTPlan;
 
 /**
  * Find the way to transform a size.
  *
- * @return 1, or 0 if there is none: the size has other prime factors than 2, 3 and
- *         5, or is too large
+ * @return 1, or 0 if there is none: the size is no product of up to FFT_MAX_STAGES
+ *         radices, or needs more than FFT_MAX_THREADS threads
  */
 int ff_fft_plan(FFTPlan *plan, int size);
 
