@@ -436,8 +436,8 @@ static int alloc_memory(AVFilterContext *ctx, int depth)
     return clear(ctx, s->memory, s->memory_size);
 }
 
-/// If the kernels can transform the responses by themselves.
-static int transforms_lines(MADCUDAContext *s)
+/// @return 1 if the kernels can transform the responses by themselves, else 0
+static int plan_lines(MADCUDAContext *s)
 {
     MADCUDAParams *p = &s->params;
 
@@ -462,7 +462,7 @@ static int make_plans(AVFilterContext *ctx)
                              MAD_PLANES, &work_size)) < 0 ||
         (ret = ff_cufft_plan(&s->fft, ctx, &s->inverse, stream, CUFFT_C2R, h, w, spectrum, plane,
                              MAD_PLANES - MAD_LIGHTNESS, &work_size)) < 0 ||
-        !transforms_lines(s) &&
+        !plan_lines(s) &&
         (ret = ff_cufft_plan(&s->fft, ctx, &s->filtered, stream, CUFFT_C2C, h, w, plane, plane,
                              p->nb_filters * MAD_IMAGES, &work_size)) < 0)
         return ret;
