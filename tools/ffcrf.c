@@ -56,7 +56,7 @@ enum {
     EXIT_SIGNAL = 128
 };
 
-/// After so many encodes, what is within the tolerance does, and so does what is exact.
+/// After so many encodes, it does to be within the tolerance, or exact.
 #define ENOUGH_ENCODES 5
 
 /// A CRF is not searched for more exactly than this.
@@ -848,10 +848,9 @@ static int next_crf(const Search *s, double *crf, const Point **found)
     if (first > last)
         return 0;
     expected = expect_crf(s, low, high, distortion(o->metric, o->goal));
-    if (low && fabs(o->goal - low->score) <= o->tolerance &&
-        (expected - low->crf <= FFMAX(CRF_EXACT, step) || s->nb_points >= ENOUGH_ENCODES))
-        return 0;
-    if (low && high && s->nb_points >= ENOUGH_ENCODES && high->crf - low->crf <= CRF_EXACT)
+    if (low && (fabs(o->goal - low->score) <= o->tolerance) +
+               (expected - low->crf <= FFMAX(CRF_EXACT, step)) +
+               (s->nb_points >= ENOUGH_ENCODES) >= 2)
         return 0;
 
     // a little on the good side, and no longer by curves if these have not led there
