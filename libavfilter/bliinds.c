@@ -188,11 +188,38 @@ static void compute_statistics(double *dst, const BLIINDSLevelSums *level)
     dst[3] = level->worst_gamma / (k * 1000);
 }
 
-static void compute_phases(double *dst, const BLIINDSClassSums c[2])
+static int has_phase(const BLIINDSLevelSums *level)
 {
-    for (int i = 0; i < 5; i++)
+    return level->grid[0].nb_blocks && level->grid[1].nb_blocks;
+}
+
+/// Energies, phases and shares of the bands of a level.
+static void compute_bands(double dst[BLIINDS_NB_FEATURES], const BLIINDSLevelSums sums[BLIINDS_LEVELS],
+                          int l)
+{
+    const BLIINDSClassSums *c = sums[l].grid;
+    const double n = nb_blocks(&sums[l]);
+
+    for (int b = 0; b < 3; b++) {
+        const int i = l * 3 + b;
+
+        dst[BLIINDS_FEATURE_BAND + i] =
+            log2((sum_value(c[0].band[b]) + sum_value(c[1].band[b])) / n + 0.1);
+        dst[BLIINDS_FEATURE_BAND_PHASE + i] = has_phase(&sums[l]) ?
+            log2(class_mean(c[1].band[b], &c[1]) + 0.1) -
+            log2(class_mean(c[0].band[b], &c[0]) + 0.1) : 0;
+        dst[BLIINDS_FEATURE_QUIET + i] = sums[l].below[0][b] / n;
+        dst[BLIINDS_FEATURE_EMPTY + i] = sums[l].below[1][b] / n;
+    }
+}
+
+static void compute_phases(double dst[4], const BLIINDSLevelSums *level)
+{
+    const BLIINDSClassSums *c = level->grid;
+
+    for (int i = 0; i < 4; i++)
         dst[i] = 0;
-    if (!c[0].nb_blocks || !c[1].nb_blocks)
+    if (!has_phase(level))
         return;
     dst[0] = class_mean(c[1].statistic[BLIINDS_ZETA], &c[1]) -
              class_mean(c[0].statistic[BLIINDS_ZETA], &c[0]);
@@ -202,8 +229,6 @@ static void compute_phases(double *dst, const BLIINDSClassSums c[2])
              class_mean(c[0].statistic[BLIINDS_SUB],  &c[0]);
     dst[3] = class_mean(c[1].statistic[BLIINDS_ORI],  &c[1]) -
              class_mean(c[0].statistic[BLIINDS_ORI],  &c[0]);
-    dst[4] = log2(class_mean(c[1].energy, &c[1]) + 0.01) -
-             log2(class_mean(c[0].energy, &c[0]) + 0.01);
 }
 
 static void compute_features(double dst[BLIINDS_NB_FEATURES],
@@ -211,11 +236,9 @@ static void compute_features(double dst[BLIINDS_NB_FEATURES],
 {
     for (int l = 0; l < BLIINDS_LEVELS; l++) {
         compute_statistics(dst + l * BLIINDS_STATISTIC_FEATURES, &sums[l]);
-        for (int b = 0; b < 3; b++)
-            dst[BLIINDS_FEATURE_BAND + l * 3 + b] =
-                log2(sum_value(sums[l].band[b]) / nb_blocks(&sums[l]) + 0.1);
+        compute_bands(dst, sums, l);
     }
-    compute_phases(dst + BLIINDS_FEATURE_PHASE, sums[0].grid);
+    compute_phases(dst + BLIINDS_FEATURE_PHASE, &sums[0]);
 }
 
 static int is_valid(const BLIINDSLevelSums sums[BLIINDS_LEVELS])

@@ -68,7 +68,7 @@ typedef struct BLIINDSContext {
  * @param member member of type BLIINDSContext of the filter's context
  */
 #define BLIINDS_OPTIONS(type, member, flags)                                                                    \
-    { "model",       "set the model: a built-in name or a file", offsetof(type, member.model_name), AV_OPT_TYPE_STRING, { .str = "vmaf_est2" }, 0, 0, flags }, \
+    { "model",       "set the model: a built-in name or a file", offsetof(type, member.model_name), AV_OPT_TYPE_STRING, { .str = "vmaf_est3" }, 0, 0, flags }, \
     QUALITY_RANGE_OPTION(type, member.range, flags),                                                             \
     { "features",    "report the features too", offsetof(type, member.features), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1, flags }, \
     { "side_data",   "attach the score as user data unregistered SEI", offsetof(type, member.side_data), AV_OPT_TYPE_BOOL, { .i64 = 1 }, 0, 1, flags }, \

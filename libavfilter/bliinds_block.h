@@ -151,7 +151,6 @@ typedef struct BLIINDSBlock {
     float sub;          ///< energy subband ratio, 0 .. BLIINDS_SUB_MAX
     float ori;          ///< variance of the three orientations' frequency variation
     float band[3];      ///< variances of the low, middle and high band
-    float energy;       ///< sum of the squares of the AC coefficients
 } BLIINDSBlock;
 
 /**
@@ -350,7 +349,6 @@ BLIINDS_INLINE void bliinds_block(BLIINDSBlock *dst, const float terms[5][5])
     dst->band[0] = v1;
     dst->band[1] = v2;
     dst->band[2] = v3;
-    dst->energy  = q;
 }
 
 /**

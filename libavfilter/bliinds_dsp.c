@@ -104,7 +104,6 @@ static av_always_inline void blocks(float *restrict dst, const float *const high
         dst[BLIINDS_ROW_ORI    * stride + b] = block.ori;
         for (int i = 0; i < 3; i++)
             dst[(BLIINDS_ROW_BAND + i) * stride + b] = block.band[i];
-        dst[BLIINDS_ROW_ENERGY * stride + b] = block.energy;
     }
 }
 

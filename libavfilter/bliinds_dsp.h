@@ -34,8 +34,7 @@ enum {
     BLIINDS_ROW_SUB,
     BLIINDS_ROW_ORI,
     BLIINDS_ROW_BAND,
-    BLIINDS_ROW_ENERGY = BLIINDS_ROW_BAND + 3,
-    BLIINDS_NB_ROWS
+    BLIINDS_NB_ROWS = BLIINDS_ROW_BAND + 3
 };
 
 /// Strides are in elements; line, dst and src do not overlap.

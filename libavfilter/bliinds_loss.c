@@ -40,7 +40,7 @@
  */
 static const struct {
     double soft, low, high, noise;
-} factor = { 7.19, 54.11, 5.71, 1.72 };
+} factor = { 4.49, 70.99, 6.58, 1.62 };
 
 static const uint8_t main_band[] = { 0 * 3 + 0, 1 * 3 + 1, 2 * 3 + 2 };
 static const uint8_t low_band[]  = { 0 * 3 + 0, 1 * 3 + 0, 2 * 3 + 0 };
@@ -75,15 +75,20 @@ static int log2_fixed(uint64_t x)
 void ff_bliinds_energies(BLIINDSEnergies *dst, const BLIINDSLevelSums sums[BLIINDS_LEVELS])
 {
     for (int l = 0; l < BLIINDS_LEVELS; l++) {
-        const uint64_t n = sums[l].grid[0].nb_blocks + sums[l].grid[1].nb_blocks;
+        const BLIINDSClassSums *clear = &sums[l].grid[0], *straddling = &sums[l].grid[1];
+        const int all    = l == 0 || !clear->nb_blocks;
+        const uint64_t n = clear->nb_blocks + (all ? straddling->nb_blocks : 0);
 
         for (int b = 0; b < 3; b++) {
-            const BLIINDSSum *sum = &sums[l].band[b];
+            uint64_t whole = clear->band[b].whole, fraction = clear->band[b].fraction;
 
+            if (all) {
+                whole    += straddling->band[b].whole;
+                fraction += straddling->band[b].fraction;
+            }
             // less than 2^25 blocks, so the rest of the whole part has room
             dst->band[l * 3 + b] =
-                log2_fixed((sum->whole / n << 32) +
-                           ((sum->whole % n << 32) + sum->fraction) / n + FLOOR);
+                log2_fixed((whole / n << 32) + ((whole % n << 32) + fraction) / n + FLOOR);
         }
     }
 }

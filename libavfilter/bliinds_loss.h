@@ -37,6 +37,10 @@
 /**
  * Energies of a frame's bands: log2 of 0.1 + the mean variance, in units of
  * 1 / BLIINDS_ENERGY_ONE. The same integers from the CPU and from the GPU.
+ *
+ * Level 1 has all blocks. Levels 2 and 3 have those that are clear of their 8x8
+ * grid, 16 and 32 samples of the picture, where the edges of a codec's blocks lie:
+ * what these add would hide what is lost. All, if there are none.
  */
 typedef struct BLIINDSEnergies {
     int32_t band[BLIINDS_NB_BANDS];     ///< [level * 3 + band]

@@ -45,14 +45,14 @@
 #define NAME(name) name,
 const char *const ff_bliinds_feature_name[] = { BLIINDS_FEATURES(NAME) };
 
-extern const unsigned char ff_bliinds_model_vmaf_est2_data[];
+extern const unsigned char ff_bliinds_model_vmaf_est3_data[];
 
 /// Models compiled in, from models/; the first is the default.
 static const struct {
     const char *name;
     const unsigned char *text;
 } builtin[] = {
-    { "vmaf_est2", ff_bliinds_model_vmaf_est2_data },
+    { "vmaf_est3", ff_bliinds_model_vmaf_est3_data },
 };
 
 typedef struct Parser {

@@ -32,27 +32,37 @@
  * of worst quality ("10": the largest zeta, sub and ori, the smallest gamma).
  * 9 band energies: per level, log2 of 0.1 + the mean variance of the low (1),
  * middle (2) and high (3) band's coefficients.
- * 5 phases: at level 1, the mean over the blocks that straddle a line of the
- * 8x8 grid minus the mean over the others; for energy, the difference of log2
- * of 0.01 + the mean AC energy.
+ * 9 band phases: the energy of the blocks that straddle a line of the grid of
+ * 8x8 samples of their level minus that of the others, 0 if there are none of either.
+ * 18 shares of blocks: those in which the band's variance is below 1 ("quiet")
+ * and below 1/8 ("empty").
+ * 4 phases: the same as of a band, of means at level 1.
  */
 #define BLIINDS_LEVEL_FEATURES(f, l)                                            \
     f(#l ".zeta100") f(#l ".zeta10") f(#l ".gamma100") f(#l ".gamma10")         \
     f(#l ".sub100")  f(#l ".sub10")  f(#l ".ori100")   f(#l ".ori10")
+#define BLIINDS_BAND_FEATURES(f, name)                                          \
+    f("L1." name "1") f("L1." name "2") f("L1." name "3")                       \
+    f("L2." name "1") f("L2." name "2") f("L2." name "3")                       \
+    f("L3." name "1") f("L3." name "2") f("L3." name "3")
 #define BLIINDS_FEATURES(f)                                                     \
     BLIINDS_LEVEL_FEATURES(f, L1)                                               \
     BLIINDS_LEVEL_FEATURES(f, L2)                                               \
     BLIINDS_LEVEL_FEATURES(f, L3)                                               \
-    f("L1.band1") f("L1.band2") f("L1.band3")                                   \
-    f("L2.band1") f("L2.band2") f("L2.band3")                                   \
-    f("L3.band1") f("L3.band2") f("L3.band3")                                   \
-    f("phase.zeta") f("phase.gamma") f("phase.sub") f("phase.ori") f("phase.energy")
+    BLIINDS_BAND_FEATURES(f, "band")                                            \
+    BLIINDS_BAND_FEATURES(f, "phase")                                           \
+    BLIINDS_BAND_FEATURES(f, "quiet")                                           \
+    BLIINDS_BAND_FEATURES(f, "empty")                                           \
+    f("phase.zeta") f("phase.gamma") f("phase.sub") f("phase.ori")
 
 enum {
     BLIINDS_STATISTIC_FEATURES = 8,     ///< per level
     BLIINDS_FEATURE_BAND       = 24,    ///< first of the band energies
-    BLIINDS_FEATURE_PHASE      = 33,    ///< first of the phases
-    BLIINDS_NB_FEATURES        = 38
+    BLIINDS_FEATURE_BAND_PHASE = 33,    ///< first of the band phases
+    BLIINDS_FEATURE_QUIET      = 42,    ///< first of the shares
+    BLIINDS_FEATURE_EMPTY      = 51,    ///< the same of empty blocks
+    BLIINDS_FEATURE_PHASE      = 60,    ///< first of the other phases
+    BLIINDS_NB_FEATURES        = 64
 };
 
 extern const char *const ff_bliinds_feature_name[BLIINDS_NB_FEATURES];

@@ -33,7 +33,7 @@
 #include "bliinds_rr.h"
 
 #define MAGIC   "bliinds-rr"
-#define VERSION 1
+#define VERSION 2
 
 /// Timestamps beyond are taken for unknown: 36,000 years, so that differences can be doubled.
 #define MAX_TIME (INT64_MAX / 8)

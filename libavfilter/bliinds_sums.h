@@ -47,20 +47,26 @@ BLIINDS_INLINE void bliinds_sum_add(BLIINDSSum *dst, uint64_t fixed)
     dst->fraction += (uint32_t)fixed;
 }
 
+/// Thresholds of a band's variance below which a block counts as quiet and as empty.
+#define BLIINDS_QUIET 1.f
+#define BLIINDS_EMPTY .125f
+
 /// Sums over all blocks of a class.
 typedef struct BLIINDSClassSums {
     uint64_t nb_blocks;
+    BLIINDSSum band[3];     ///< of the variances of the bands
+    /// @name Levels above the first may have these of all blocks in one class
+    /// @{
     BLIINDSSum statistic[BLIINDS_NB_STATISTICS];
     uint64_t gamma;         ///< of bliinds_gamma_value(), in thousandths
-    BLIINDSSum energy;      ///< of the AC coefficients
+    /// @}
 } BLIINDSClassSums;
 
 /// Sums over all blocks of a level: integers, so in whatever order they are made.
 typedef struct BLIINDSLevelSums {
-    /// blocks clear of the 8x8 grid, and blocks that straddle it; levels
-    /// above the first may have all in one
+    /// blocks clear of the grid of 8x8 samples of the level, and blocks that straddle it
     BLIINDSClassSums grid[2];
-    BLIINDSSum band[3];     ///< of the variances of the bands
+    uint64_t below[2][3];   ///< blocks whose band is below BLIINDS_QUIET, and BLIINDS_EMPTY
     uint64_t nb_flat;       ///< blocks without a shape, BLIINDS_GAMMA_NONE
     /// @name Sums over the ceil(N / 10) blocks of worst quality
     /// @{
@@ -73,6 +79,16 @@ typedef struct BLIINDSLevelSums {
 BLIINDS_INLINE int bliinds_nb_blocks(int n)
 {
     return (n + BLIINDS_STEP - 1) / BLIINDS_STEP;
+}
+
+/// Number of n blocks along a side that are clear of the 8x8 grid: four of eight.
+BLIINDS_INLINE int bliinds_nb_clear(int n)
+{
+    int nb = n / 8 * 4;
+
+    for (int b = 0; b < n % 8; b++)
+        nb += !bliinds_straddles(b);
+    return nb;
 }
 
 /// Number of blocks that the worst 10 % of n are.

@@ -168,12 +168,11 @@ static void add_row(const BLIINDSCPUContext *s, const Level *level,
         [BLIINDS_SUB]  = value + BLIINDS_ROW_SUB  * stride,
         [BLIINDS_ORI]  = value + BLIINDS_ROW_ORI  * stride,
     };
-    const float *rho    = value + BLIINDS_ROW_RHO    * stride;
-    const float *band   = value + BLIINDS_ROW_BAND   * stride;
-    const float *energy = value + BLIINDS_ROW_ENERGY * stride;
+    const float *rho  = value + BLIINDS_ROW_RHO  * stride;
+    const float *band = value + BLIINDS_ROW_BAND * stride;
     uint16_t *gamma = level->gamma + by * (ptrdiff_t)level->bw;
     uint64_t sum_statistic[2][BLIINDS_NB_STATISTICS] = { 0 };
-    uint64_t sum_energy[2] = { 0 }, sum_band[3] = { 0 };
+    uint64_t sum_band[2][3] = { 0 };
 
     for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
         memcpy(level->statistic[i] + by * (ptrdiff_t)level->bw, row[i],
@@ -187,18 +186,21 @@ static void add_row(const BLIINDSCPUContext *s, const Level *level,
         sums->grid[c].nb_blocks++;
         for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
             sum_statistic[c][i] += bliinds_fixed(row[i][bx]);
-        sum_energy[c] += bliinds_fixed(energy[bx]);
-        for (int i = 0; i < 3; i++)
-            sum_band[i] += bliinds_fixed(band[i * stride + bx]);
+        for (int i = 0; i < 3; i++) {
+            const float v = band[i * stride + bx];
+
+            sum_band[c][i] += bliinds_fixed(v);
+            sums->below[0][i] += v < BLIINDS_QUIET;
+            sums->below[1][i] += v < BLIINDS_EMPTY;
+        }
     }
 
     for (int c = 0; c < 2; c++) {
         for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
             bliinds_sum_add(&sums->grid[c].statistic[i], sum_statistic[c][i]);
-        bliinds_sum_add(&sums->grid[c].energy, sum_energy[c]);
+        for (int i = 0; i < 3; i++)
+            bliinds_sum_add(&sums->grid[c].band[i], sum_band[c][i]);
     }
-    for (int i = 0; i < 3; i++)
-        bliinds_sum_add(&sums->band[i], sum_band[i]);
 }
 
 static void block_rows(const BLIINDSCPUContext *s, const ThreadData *td,

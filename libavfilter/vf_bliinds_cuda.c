@@ -353,10 +353,15 @@ fail:
     return ret;
 }
 
-static void read_result(BLIINDSLevelSums sums[BLIINDS_LEVELS], const BLIINDSCUDAResult *result)
+static void read_result(BLIINDSLevelSums sums[BLIINDS_LEVELS], const BLIINDSCUDAResult *result,
+                        const AVFrame *frame)
 {
     for (int l = 0; l < BLIINDS_LEVELS; l++) {
         const BLIINDSCUDAPooled *pooled = result->pooled[l];
+        const BLIINDSCUDABands *bands   = &result->bands[l];
+        const int bw = bliinds_nb_blocks(ff_quality_width(frame)  >> l);
+        const int bh = bliinds_nb_blocks(ff_quality_height(frame) >> l);
+        const int nb_clear = bliinds_nb_clear(bw) * bliinds_nb_clear(bh);
 
         for (int i = 0; i < BLIINDS_NB_STATISTICS; i++) {
             for (int c = 0; c < 2; c++)
@@ -364,14 +369,15 @@ static void read_result(BLIINDSLevelSums sums[BLIINDS_LEVELS], const BLIINDSCUDA
             sums[l].worst[i] = pooled[i].worst;
         }
         for (int c = 0; c < 2; c++) {
-            sums[l].grid[c].nb_blocks = pooled[BLIINDS_GAMMA].grid[c].whole;
+            sums[l].grid[c].nb_blocks = c ? bw * bh - nb_clear : nb_clear;
             sums[l].grid[c].gamma     = pooled[BLIINDS_GAMMA].grid[c].fraction;
-            sums[l].grid[c].energy    = result->sums[l].energy[c];
+            for (int i = 0; i < 3; i++) {
+                sums[l].grid[c].band[i] = bands->sum[c][i];
+                sums[l].below[c][i]     = bands->below[c][i];
+            }
         }
         sums[l].worst_gamma = pooled[BLIINDS_GAMMA].worst.whole;
         sums[l].nb_flat     = pooled[BLIINDS_GAMMA].worst.fraction;
-        for (int i = 0; i < 3; i++)
-            sums[l].band[i] = result->sums[l].band[i];
     }
 }
 
@@ -397,7 +403,7 @@ static int deliver(AVFilterContext *ctx, int max_left, int pass_on)
         if (result) {
             BLIINDSLevelSums sums[BLIINDS_LEVELS];
 
-            read_result(sums, result);
+            read_result(sums, result, frame);
             ret = ff_bliinds_score(&s->common, ctx, frame, n, sums);
             if (ret < 0) {
                 s->failed = 1;

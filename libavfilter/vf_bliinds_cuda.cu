@@ -387,30 +387,56 @@ static DEVICE_INLINE int gamma_bin(unsigned index)
 }
 
 /**
- * A thread's share of the sums that are made with the statistics. Threads with
- * blocks of level 1 have its energy, clear of the grid and straddling, in the
- * first; others have the bands of level 3. The last have the bands of level 1
- * or 2.
+ * A thread's share of the sums of the bands. Threads with blocks of level 1 have
+ * those clear of the 8x8 grid in the first three, and those that straddle it in
+ * the others. Others have level 3 and level 2: there a thread's blocks are all
+ * clear or all straddle, see upper_block().
  */
 #define NB_SUMS 6
-#define SUM_BAND 3
+
+/**
+ * Blocks are counted by what their bands are below, as one count is cheaper than
+ * six: bit 2 * band is set for BLIINDS_QUIET, the next one for BLIINDS_EMPTY.
+ */
+#define NB_BELOW_BITS 6
+#define NB_BELOW      (1 << NB_BELOW_BITS)
+
+/// Which block of its tile and level 2 or 3 (1 or 2) an upper thread has.
+typedef struct UpperBlock {
+    int x, y;
+} UpperBlock;
+
+/**
+ * A tile's height is not a multiple of the grid at level 3. Every other row of
+ * tiles has its rows of blocks there swapped in pairs, so that a thread's blocks
+ * lie alike to the grid.
+ */
+static DEVICE_INLINE UpperBlock upper_block(int upper, int level, int ty)
+{
+    const int tile_w = BLIINDS_TILE_W >> level;
+    const UpperBlock ret = { upper & (tile_w - 1), upper / tile_w ^ (level == 2 ? ty & 1 : 0) };
+
+    return ret;
+}
 
 /**
  * One block of a tile: its statistics to memory, the histograms and the sums.
  *
  * @param dst   the level's first block in memory
  * @param count the level's histograms
+ * @param below the level's counts
  * @param bx,by the block, which may be outside
  */
 static DEVICE_INLINE void tile_block(const BLIINDSCUDAParams &p, BLIINDSCUDABlock *dst,
                                      unsigned count[BLIINDS_NB_POOLED][BLIINDS_BINS],
-                                     uint64_t sums[NB_SUMS], const float terms[5][5],
-                                     int level, int bx, int by)
+                                     unsigned below[NB_BELOW], uint64_t sums[NB_SUMS],
+                                     const float terms[5][5], int level, int bx, int by)
 {
     const bool straddles = level == 0 && (bliinds_straddles(bx) || bliinds_straddles(by));
     const int bw = p.level[level].bw, bh = p.level[level].bh;
     BLIINDSCUDABlock out;
     BLIINDSBlock block;
+    unsigned is_below = 0;
     int gamma;
 
     if (bx >= bw || by >= bh)
@@ -428,23 +454,18 @@ static DEVICE_INLINE void tile_block(const BLIINDSCUDAParams &p, BLIINDSCUDABloc
     atomic_add(&count[BLIINDS_ORI][statistic_bin(block.ori, BLIINDS_ORI)], 1);
     atomic_add(&count[BLIINDS_GAMMA][gamma_bin(gamma)], 1);
 
-    if (level == 0) {
-        uint64_t energy = bliinds_fixed(block.energy);
+    BLIINDS_UNROLL
+    for (int b = 0; b < 3; b++) {
+        const uint64_t fixed = bliinds_fixed(block.band[b]);
 
-        if (straddles)
-            sums[1] += energy;
+        if (straddles || level == 1)
+            sums[3 + b] += fixed;
         else
-            sums[0] += energy;
+            sums[b] += fixed;
+        is_below |= (unsigned)(block.band[b] < BLIINDS_QUIET) << 2 * b |
+                    (unsigned)(block.band[b] < BLIINDS_EMPTY) << (2 * b + 1);
     }
-    if (level == 2) {
-        BLIINDS_UNROLL
-        for (int b = 0; b < 3; b++)
-            sums[b] += bliinds_fixed(block.band[b]);
-    } else {
-        BLIINDS_UNROLL
-        for (int b = 0; b < 3; b++)
-            sums[SUM_BAND + b] += bliinds_fixed(block.band[b]);
-    }
+    atomic_add(&below[is_below], 1);
 }
 
 /// bliinds_basis() of a row's samples from src on.
@@ -481,7 +502,8 @@ template<typename T>
 static DEVICE_INLINE void tile_blocks(const BLIINDSCUDAParams &p, Tile<T> &t,
                                       BLIINDSCUDABlock *blocks,
                                       unsigned count[BLIINDS_LEVELS][BLIINDS_NB_POOLED][BLIINDS_BINS],
-                                      uint64_t sums[NB_SUMS], int tx, int ty)
+                                      unsigned below[BLIINDS_LEVELS][NB_BELOW], uint64_t sums[NB_SUMS],
+                                      int tx, int ty)
 {
     const int tid = threadIdx.x, upper = tid - LEVEL1_WARPS * WARP_SIZE;
     const T *src = &t.level1[BLIINDS_STEP * (tid / BLIINDS_TILE_W * NB_TURNS) + HALO1 - 1]
@@ -510,17 +532,16 @@ static DEVICE_INLINE void tile_blocks(const BLIINDSCUDAParams &p, Tile<T> &t,
             bliinds_columns(terms, basis);
             src += BLIINDS_STEP * W1;
         } else {
-            const int tile_w = BLIINDS_TILE_W >> level, tile_h = BLIINDS_TILE_H >> level;
-            const int cx = upper & (tile_w - 1), cy = upper / tile_w;
+            const UpperBlock at = upper_block(upper, level, ty);
             const int halo  = level == 1 ? HALO2 : HALO3;
             const int width = level == 1 ? W2 + 1 : W3 + 1;
-            const int first = (BLIINDS_STEP * cy + halo - 1) * width + BLIINDS_STEP * cx + halo - 1;
+            const int first = (BLIINDS_STEP * at.y + halo - 1) * width + BLIINDS_STEP * at.x + halo - 1;
             const float *high = level == 1 ? t.level2.high[0] : t.level3.high[0];
             const float *low  = level == 1 ? t.level2.low[0]  : t.level3.low[0];
             float low_terms[5][5];
 
-            bx = tx * tile_w + cx;
-            by = ty * tile_h + cy;
+            bx = tx * (BLIINDS_TILE_W >> level) + at.x;
+            by = ty * (BLIINDS_TILE_H >> level) + at.y;
             split_columns(terms,     high + first, width);
             split_columns(low_terms, low  + first, width);
             BLIINDS_UNROLL
@@ -530,7 +551,8 @@ static DEVICE_INLINE void tile_blocks(const BLIINDSCUDAParams &p, Tile<T> &t,
                     terms[y][k] += low_terms[y][k];
             }
         }
-        tile_block(p, blocks + p.level[level].first, count[level], sums, terms, level, bx, by);
+        tile_block(p, blocks + p.level[level].first, count[level], below[level], sums, terms,
+                   level, bx, by);
     }
 }
 
@@ -541,33 +563,61 @@ static DEVICE_INLINE void add_sum(BLIINDSSum *dst, uint64_t whole, uint64_t frac
     atomic_add64(&dst->fraction, fraction);
 }
 
-/// Add the threads' sums to those in device memory; a warp has one of a level.
-static DEVICE_INLINE void flush_sums(BLIINDSCUDASums dst[BLIINDS_LEVELS],
+/**
+ * Add the threads' sums to those in device memory; a warp has a band of a level,
+ * and at level 1 of a class.
+ */
+static DEVICE_INLINE void flush_sums(BLIINDSCUDABands dst[BLIINDS_LEVELS],
                                      const uint64_t sums[NB_SUMS],
-                                     uint64_t shared[NB_SUMS][BLIINDS_TILE_THREADS])
+                                     uint64_t shared[NB_SUMS][BLIINDS_TILE_THREADS],
+                                     const unsigned below[BLIINDS_LEVELS][NB_BELOW])
 {
-    const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
+    const int tid = threadIdx.x, lane = tid % WARP_SIZE, warp = tid / WARP_SIZE;
 
     BLIINDS_UNROLL
     for (int i = 0; i < NB_SUMS; i++)
-        shared[i][threadIdx.x] = sums[i];
+        shared[i][tid] = sums[i];
     __syncthreads();
-    // 0, 1: energy; 2 to 4, 5 to 7, 8 to 10: bands of level 1, 2, 3
-    for (int i = warp; i < 2 + 3 * BLIINDS_LEVELS; i += NB_WARPS) {
-        const int l   = i < 2 ? 0 : (i - 2) / 3, band = (i - 2) % 3;
-        const int sum = i < 2 ? i : l < 2 ? SUM_BAND + band : band;
+    for (int i = warp; i < 3 * (BLIINDS_LEVELS + 1); i += NB_WARPS) {
+        const int l     = i < 6 ? 0 : i < 9 ? 1 : 2, band = i % 3;
+        const int sum   = band + 3 * (l == 0 ? i / 3 : l == 1);
         const int start = l == 0 ? 0 : LEVEL1_WARPS * WARP_SIZE;
         const int end   = l == 0 ? LEVEL1_WARPS * WARP_SIZE : BLIINDS_TILE_THREADS;
-        uint64_t whole = 0, fraction = 0;
+        uint64_t whole[2] = { 0, 0 }, fraction[2] = { 0, 0 };
 
         for (int j = start + lane; j < end; j += WARP_SIZE) {
-            whole    += shared[sum][j] >> 32;
-            fraction += (uint32_t)shared[sum][j];
+            const UpperBlock at  = upper_block(j - start, l, 0);
+            const bool straddles = l == 0 ? i >= 3 : bliinds_straddles(at.x) || bliinds_straddles(at.y);
+            const uint64_t value = shared[sum][j];
+
+            if (straddles) {
+                whole[1]    += value >> 32;
+                fraction[1] += (uint32_t)value;
+            } else {
+                whole[0]    += value >> 32;
+                fraction[0] += (uint32_t)value;
+            }
         }
-        whole    = warp_sum(whole);
-        fraction = warp_sum(fraction);
-        if (lane == 0)
-            add_sum(i < 2 ? &dst[l].energy[i] : &dst[l].band[band], whole, fraction);
+        BLIINDS_UNROLL
+        for (int c = 0; c < 2; c++) {
+            if (l == 0 && i / 3 != c)
+                continue;
+            whole[c]    = warp_sum(whole[c]);
+            fraction[c] = warp_sum(fraction[c]);
+            if (lane == 0)
+                add_sum(&dst[l].sum[c][band], whole[c], fraction[c]);
+        }
+    }
+    if (tid < BLIINDS_LEVELS * NB_BELOW) {
+        const unsigned nb = (&below[0][0])[tid];
+
+        BLIINDS_UNROLL
+        for (int i = 0; i < NB_BELOW_BITS; i++) {
+            const uint64_t sum = warp_sum(tid >> i & 1 ? nb : 0);
+
+            if (lane == 0)
+                atomic_add64(&dst[tid / NB_BELOW].below[i % 2][i / 2], sum);
+        }
     }
 }
 
@@ -579,6 +629,7 @@ static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p)
         uint64_t sums[NB_SUMS][BLIINDS_TILE_THREADS];
     } s;
     __shared__ unsigned count[BLIINDS_LEVELS][BLIINDS_NB_POOLED][BLIINDS_BINS] __align__(16);
+    __shared__ unsigned below[BLIINDS_LEVELS][NB_BELOW];
     const int nb_counts = BLIINDS_LEVELS * BLIINDS_NB_POOLED * BLIINDS_BINS;
     const BLIINDSCUDAFrame &frame = p.frame[blockIdx.y];
     BLIINDSCUDAState *state = p.state + blockIdx.y;
@@ -597,6 +648,8 @@ static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p)
 
         counts[i] = zero;
     }
+    if (tid < BLIINDS_LEVELS * NB_BELOW)
+        (&below[0][0])[tid] = 0;
 
 #pragma unroll 1
     for (int tile = start; tile < p.nb_tiles; tile += gridDim.x) {
@@ -608,7 +661,7 @@ static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p)
         __syncthreads();
         make_level2(s.t, p, frame.black, tx, ty);
         __syncthreads();
-        tile_blocks(p, s.t, blocks, count, sums, tx, ty);
+        tile_blocks(p, s.t, blocks, count, below, sums, tx, ty);
         tx += step_x;
         ty += step_y + (tx >= p.nb_tiles_x);
         tx -= tx >= p.nb_tiles_x ? p.nb_tiles_x : 0;
@@ -623,7 +676,7 @@ static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p)
         if (c.z) atomic_add(&total[4 * i + 2], c.z);
         if (c.w) atomic_add(&total[4 * i + 3], c.w);
     }
-    flush_sums(state->result.sums, sums, s.sums);
+    flush_sums(state->result.bands, sums, s.sums, below);
 }
 
 /**
@@ -1104,7 +1157,7 @@ bliinds_choose(BLIINDSCUDAParams p)
     __syncthreads();
     move_words(&result->pooled[l][k], sums);
     if (is_gamma)
-        move_words(&result->sums[l], &state->result.sums[l]);
+        move_words(&result->bands[l], &state->result.bands[l]);
     if (tid < BLIINDS_BINS)
         state->count[l][k][tid] = 0;
     if (is_gamma && tid < BLIINDS_GAMMA_FINE)

@@ -69,16 +69,16 @@ typedef struct BLIINDSCUDAPooled {
     BLIINDSSum worst;
 } BLIINDSCUDAPooled;
 
-/// Sums of a level that need no second look at its blocks.
-typedef struct BLIINDSCUDASums {
-    BLIINDSSum energy[2];   ///< level 1, as grid above
-    BLIINDSSum band[3];
-} BLIINDSCUDASums;
+/// Sums of a level's bands, which need no second look at its blocks: see BLIINDSLevelSums.
+typedef struct BLIINDSCUDABands {
+    BLIINDSSum sum[2][3];   ///< as grid above, at all levels
+    uint64_t below[2][3];
+} BLIINDSCUDABands;
 
 /// What comes back for a frame.
 typedef struct BLIINDSCUDAResult {
     BLIINDSCUDAPooled pooled[BLIINDS_LEVELS][BLIINDS_NB_POOLED];
-    BLIINDSCUDASums sums[BLIINDS_LEVELS];
+    BLIINDSCUDABands bands[BLIINDS_LEVELS];
 } BLIINDSCUDAResult;
 
 /// What is left on the device between kernels; all zero between batches.

@@ -536,7 +536,7 @@ model_errors(){
     symmetric 3 -1     | model_error asymmetric
     symmetric 2 -1.001 | model_error asymmetric-target
     { echo "${head_lines}"; head -c 1100000 /dev/zero; }            | model_error zeros
-    for name in ${tmp}/none ${tmp} vmaf_est23; do
+    for name in ${tmp}/none ${tmp} vmaf_est33; do
         fails -i ${pictures}/rose_70x46.pgm -vf bliinds=model=${name} ${to_null} |
             sed "/^\[FILE/d;s,${tmp},folder,;s/: .*:/: WHY:/"
     done
@@ -678,12 +678,14 @@ log_forms(){
     head -n 2 ${tmp}/stats | sed 's/ score.*//'
 }
 
-# Numbers without zeros at their end, as jq writes them.
+# Numbers without zeros at their end, as jq writes most of them.
 plain(){
     awk '{
         line = ""
-        while (match($0, /-?[0-9]+\.[0-9]+/)) {
+        while (match($0, /-?[0-9]+(\.[0-9]+(e-[0-9]+)?|e-[0-9]+)/)) {
             number = substr($0, RSTART, RLENGTH)
+            if (number ~ /e/)
+                number = sprintf("%.9f", number)
             sub(/0+$/, "", number)
             sub(/\.$/, "", number)
             if (number == "-0")
@@ -864,20 +866,20 @@ rr_known(){
                 }'
     done << EOF
 same      0         v                v
-smooth    20.325367 v                (v+p)/2
+smooth    21.093233 v                (v+p)/2
 rough     0         (v+p)/2          v
-less      80.079007 v                int(v*3/4)
+less      81.141916 v                int(v*3/4)
 quarter   100       v                v/4
 louder    0         v/2              v
-steps     29.487298 v                int(v/32)*32
-unstepped 6.520872  int(v/32)*32     v
-noise16   6.217466  v/4+96           int(v/4)+88+int(n*n*7919%65537/4096)
-noise32   16.499689 v/4+96           int(v/4)+80+int(n*n*7919%65537/2048)
-noise64   30.999688 v/4+96           int(v/4)+64+int(n*n*7919%65537/1024)
-louder64  20.892543 v/4+96           int(v/2)+32+int(n*n*7919%65537/1024)
-grain64   24.436296 v/2+64           int(v/2)+32+int((7*(n*n*7919%65537)+(n-1)*(n-1)*7919%65537)/8192)
-detail16  6.746670  v/2+64           int(v/2)+56+int(n*n*7919%65537/4096)
-denoised  27.836888 int(v/4)+80+int(n*n*7919%65537/2048) v/4+96
+steps     32.536365 v                int(v/32)*32
+unstepped 6.137114  int(v/32)*32     v
+noise16   16.118128 v/4+96           int(v/4)+88+int(n*n*7919%65537/4096)
+noise32   17.003899 v/4+96           int(v/4)+80+int(n*n*7919%65537/2048)
+noise64   31.141736 v/4+96           int(v/4)+64+int(n*n*7919%65537/1024)
+louder64  22.155398 v/4+96           int(v/2)+32+int(n*n*7919%65537/1024)
+grain64   27.607777 v/2+64           int(v/2)+32+int((7*(n*n*7919%65537)+(n-1)*(n-1)*7919%65537)/8192)
+detail16  11.909601 v/2+64           int(v/2)+56+int(n*n*7919%65537/4096)
+denoised  23.262944 int(v/4)+80+int(n*n*7919%65537/2048) v/4+96
 sharp     0         v/2+64           int(v/2)+64+(v-p)/3
 EOF
 }
@@ -1033,8 +1035,8 @@ rr_errors(){
     twelve
     ffmpeg ${raw} -vf ${gray}${bliinds}=rr_write=${tmp}/good ${to_null} || return
     : > ${tmp}/empty
-    sed 's/rr 1/rr 2/' ${tmp}/good                      > ${tmp}/version
-    sed 's/rr 1/rr 1x/' ${tmp}/good                     > ${tmp}/junk
+    sed 's/rr 2/rr 1/' ${tmp}/good                      > ${tmp}/version
+    sed 's/rr 2/rr 2x/' ${tmp}/good                     > ${tmp}/junk
     head -c 9 ${tmp}/good                               > ${tmp}/magic
     sed 2d ${tmp}/good                                  > ${tmp}/no-format
     sed '2s/full/broad/' ${tmp}/good                    > ${tmp}/range

@@ -117,15 +117,44 @@ static void test_gamma(const float *table)
     printf("gamma: every rho from %.7f to %.2f\n", first, MAX_RHO);
 }
 
-/// Sums of a level that has nb blocks, whose bands' variances are all v.
-static BLIINDSLevelSums make_sums(uint64_t nb, double v)
+/// Sums of a level that has nb blocks of a class, whose bands' variances are all v.
+static BLIINDSLevelSums make_sums(int class, uint64_t nb, double v)
 {
     const double whole = floor(nb * v);
-    BLIINDSLevelSums sums = { .grid[1].nb_blocks = nb };
+    BLIINDSLevelSums sums = { 0 };
 
+    sums.grid[class].nb_blocks = nb;
     for (int b = 0; b < 3; b++)
-        sums.band[b] = (BLIINDSSum){ whole, (nb * v - whole) * 0x1p32 };
+        sums.grid[class].band[b] = (BLIINDSSum){ whole, (nb * v - whole) * 0x1p32 };
     return sums;
+}
+
+/// What of two classes of blocks counts: all at level 1, those clear of the grid above.
+static void test_classes(void)
+{
+    BLIINDSLevelSums sums[BLIINDS_LEVELS], straddling = make_sums(1, 300, 5);
+    BLIINDSEnergies both, all, clear;
+
+    for (int l = 0; l < BLIINDS_LEVELS; l++)
+        sums[l] = make_sums(1, 400, 4);
+    ff_bliinds_energies(&all, sums);
+    for (int l = 0; l < BLIINDS_LEVELS; l++)
+        sums[l] = make_sums(0, 100, 1);
+    ff_bliinds_energies(&clear, sums);
+    for (int l = 0; l < BLIINDS_LEVELS; l++)
+        sums[l].grid[1] = straddling.grid[1];
+    ff_bliinds_energies(&both, sums);
+    for (int i = 0; i < BLIINDS_NB_BANDS; i++)
+        CHECK(both.band[i] == (i < 3 ? all : clear).band[i],
+              "energy %d of blocks of both classes is %d\n", i, both.band[i]);
+    for (int n = 0; n < 100; n++) {
+        int nb = 0;
+
+        for (int b = 0; b < n; b++)
+            nb += !bliinds_straddles(b);
+        CHECK(bliinds_nb_clear(n) == nb, "%d of %d blocks are clear, and not %d\n",
+              nb, n, bliinds_nb_clear(n));
+    }
 }
 
 /// Energies of two frames, and the loss between them, without files.
@@ -142,7 +171,7 @@ static void test_loss(void)
             const double expected = log2(v + 0.1) * BLIINDS_ENERGY_ONE;
 
             for (int l = 0; l < BLIINDS_LEVELS; l++)
-                sums[l] = make_sums(nb_blocks[i], v);
+                sums[l] = make_sums(i & 1, nb_blocks[i], v);
             ff_bliinds_energies(&soft, sums);
             for (int b = 0; b < BLIINDS_NB_BANDS; b++)
                 CHECK(fabs(soft.band[b] - expected) < .501 &&
@@ -191,7 +220,7 @@ static void test_loss(void)
 
     // noise of whole steps, to a variance of 15.9, and then more of it in one band
     for (int l = 0; l < BLIINDS_LEVELS; l++)
-        sums[l] = make_sums(100, 15.9);
+        sums[l] = make_sums(1, 100, 15.9);
     ff_bliinds_energies(&soft, sums);
     for (int n = 0; n <= 58; n++)
         for (int more = 0; more <= 3; more++) {
@@ -199,10 +228,10 @@ static void test_loss(void)
             const double expected = n * n * FFMAX(0, 1 - more / 2.);
             double noise;
 
-            sums[0] = make_sums(100, 15.9 + n * n);
-            sums[0].band[n % 3] = make_sums(100, most).band[0];
+            sums[0] = make_sums(1, 100, 15.9 + n * n);
+            sums[0].grid[1].band[n % 3] = make_sums(1, 100, most).grid[1].band[0];
             ff_bliinds_energies(&loud, sums);
-            noise = ff_bliinds_loss(&soft, &loud) / 1.72;
+            noise = ff_bliinds_loss(&soft, &loud) / 1.62;
             // energies are rounded to 1 / 10000, of log2
             CHECK(fabs(noise * noise - expected) < 2e-4 * most,
                   "noise of %d, more by %d, is a variance of %f and not %f\n",
@@ -460,6 +489,7 @@ int main(int argc, char **argv)
 
     test_table(table);
     test_gamma(table);
+    test_classes();
     test_loss();
     test_small_ones();
     for (int i = 1; i < argc; i++)

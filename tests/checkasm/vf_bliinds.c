@@ -374,8 +374,6 @@ static int block_reference(double value[BLIINDS_NB_ROWS], double error[BLIINDS_N
         error[BLIINDS_ROW_ORI] += 2 * fabs(d) * f_error[i] + f_error[i] * f_error[i] + 1e-6 * d * d;
     }
 
-    value[BLIINDS_ROW_ENERGY] = all.sum_sq;
-    error[BLIINDS_ROW_ENERGY] = 2 * all.error * all.sum_abs + 1e-6 * all.sum_sq;
     return defined;
 }
 
@@ -386,7 +384,7 @@ static void check_block(const BLIINDSDSPContext *dsp)
     LOCAL_ALIGNED_32(float,   dst0,  [BLIINDS_NB_ROWS * STRIDE]);
     LOCAL_ALIGNED_32(float,   dst1,  [BLIINDS_NB_ROWS * STRIDE]);
     static const char *const name[BLIINDS_NB_ROWS] = {
-        "zeta", "rho", "sub", "ori", "band 1", "band 2", "band 3", "energy",
+        "zeta", "rho", "sub", "ori", "band 1", "band 2", "band 3",
     };
     const float *high[5], *low[5];
 

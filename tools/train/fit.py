@@ -10,11 +10,13 @@ LEVELS = ('L1', 'L2', 'L3')
 STATISTICS = [level + '.' + name for level in LEVELS
               for name in ('zeta100', 'zeta10', 'gamma100', 'gamma10',
                            'sub100', 'sub10', 'ori100', 'ori10')]
-BANDS = [level + '.band' + str(band) for level in LEVELS for band in (1, 2, 3)]
-PHASES = ['phase.' + name for name in ('zeta', 'gamma', 'sub', 'ori', 'energy')]
-FEATURES = STATISTICS + BANDS + PHASES
+BANDS, BAND_PHASES, QUIET, EMPTY = (
+    ['%s.%s%d' % (level, name, band) for level in LEVELS for band in (1, 2, 3)]
+    for name in ('band', 'phase', 'quiet', 'empty'))
+PHASES = ['phase.' + name for name in ('zeta', 'gamma', 'sub', 'ori')]
+FEATURES = STATISTICS + BANDS + BAND_PHASES + QUIET + EMPTY + PHASES
 
-# The 38 features to those that the fit sees; symmetric, so it also turns the weights
+# The 64 features to those that the fit sees; symmetric, so it also turns the weights
 # of these into weights of the features.
 CENTRE = np.eye(len(FEATURES))
 for _level in range(len(LEVELS)):
@@ -27,7 +29,7 @@ PENALTY = np.where([name in BANDS for name in FEATURES], 10, 1)
 
 
 class Data:
-    """Records in columns: x[n, 38] is the mean over the frames, frames[n] has each of them."""
+    """Records in columns: x[n, 64] is the mean over the frames, frames[n] has each of them."""
 
     def __init__(self, records):
         records = [r for r in records if r['frames'] and all(f['valid'] for f in r['frames'])]
@@ -40,7 +42,7 @@ class Data:
         self.value = np.array([r['value'] or 0 for r in records], float)
         self.ssim = np.array([r['ssim'] for r in records])
         self.psnr = np.array([min(r['psnr'] or 100, 100) for r in records])
-        self.area = np.array([r['width'] * r['height'] for r in records], float)
+        self.size = np.array([(r['width'], r['height']) for r in records])
         for name in ('content', 'group', 'family', 'kind'):
             setattr(self, name, np.array([r[name] for r in records]))
         self.ten_bit = np.array([f.endswith('_10') for f in self.family])

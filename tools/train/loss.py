@@ -6,6 +6,10 @@ from scipy import optimize
 import fit
 
 BAND_COLUMNS = [fit.FEATURES.index(name) for name in fit.BANDS]
+PHASE_COLUMNS = [fit.FEATURES.index(name) for name in fit.BAND_PHASES]
+
+# A still is not what the loss is for, but tells of contents that the clips have not.
+PHOTO_WEIGHT = 0.25
 
 # Bands of the three drops. The main ones, low at full size, middle at half and high at a
 # quarter, lie close to each other in frequency, where what coding takes away tells most.
@@ -14,6 +18,25 @@ LOW = [fit.BANDS.index(level + '.band1') for level in fit.LEVELS]
 HIGH = [fit.BANDS.index(level + '.band3') for level in fit.LEVELS]
 
 KNEE = 0.015    # of log2, below which a drop tells little
+
+
+def share_clear(width, height):
+    """The share of blocks that are clear of the 8x8 grid: along a side, four of eight."""
+    counts = [-(-side // 3) for side in (width, height)]
+    clear = [sum((3 * b - 1) % 8 <= 3 for b in range(count)) for count in counts]
+    return clear[0] * clear[1] / (counts[0] * counts[1])
+
+
+def energies(frames, width, height):
+    """Per frame, the nine energies that are compared: of all blocks of level 1, and of those
+    of levels 2 and 3 that are clear of their grid, which band and phase tell."""
+    result = frames[:, BAND_COLUMNS].copy()
+    for level in (1, 2):
+        clear = share_clear(width >> level, height >> level)
+        at = slice(3 * level, 3 * level + 3)
+        phase = frames[:, PHASE_COLUMNS][:, at]
+        result[:, at] -= np.log2(clear + (1 - clear) * np.exp2(phase))
+    return result
 
 
 def root(drop):
@@ -46,7 +69,7 @@ def terms(data):
     for i, s in enumerate(source):
         if s >= 0:
             n = min(len(data.frames[s]), len(data.frames[i]))
-            pair = [data.frames[j][:n][:, BAND_COLUMNS] for j in (s, i)]
+            pair = [energies(data.frames[j][:n], *data.size[j]) for j in (s, i)]
             result[i] = [*drops(*pair).mean(0), noise(*pair).mean()]
     is_source = data.is_family('source', 'source_10')
     return result, (source >= 0) & ~is_source

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 
 import ff
+import fit
 
 # Frames whose features are taken. An odd step does not fall in with the pyramid of an
 # encoder, and the first frame is left out: an I frame is rare in a real encode.
@@ -109,7 +110,8 @@ def jobs(content, encoders, ten_bit):
 
 
 def measure(job, reference, label, folder, scratch_folder):
-    """The record of a job: label, features of some frames. Made once, then read."""
+    """The record of a job: label, features of some frames. Made once, then read. One
+    that lacks features of today's filter keeps its label."""
     path, key, width, height = reference
     chain = job.chain.format(w=width, h=height)
     title, metric, pattern, damage = LABELS[label]
@@ -118,13 +120,16 @@ def measure(job, reference, label, folder, scratch_folder):
     key = hashlib.sha256(repr((key, job.codec, job.options, chain, metric, pick)).encode()).hexdigest()
     place = os.path.join(folder, job.content.name)
     record = os.path.join(place, job.name + '.json')
+    known = None
     try:
         with open(record) as file:
             known = json.load(file)
-        if known['key'] == key:
+        if known['key'] != key:
+            known = None
+        elif all(set(fit.FEATURES) <= set(frame) for frame in known['frames']):
             return known, False
     except (OSError, ValueError, KeyError):
-        pass
+        known = None
 
     os.makedirs(place, exist_ok=True)
     scratch = tempfile.mkdtemp(dir=scratch_folder)
@@ -135,11 +140,13 @@ def measure(job, reference, label, folder, scratch_folder):
             ff.run(['-i', path, '-c:v', job.codec] + job.options.split() + [source])
             bits = 8 * os.path.getsize(source)
         time = 'settb=1/25,setpts=N'
-        graph = [
-            '[0:v]%s%s,split=4[d1][d2][d3][d4]' % (time, ',' + chain if chain else ''),
+        damaged = '[0:v]%s%s' % (time, ',' + chain if chain else '')
+        scored = '%sbliinds=features=1:side_data=0:log_path=log.json[out]' % pick
+        graph = [damaged + ',' + scored] if known else [
+            damaged + ',split=4[d1][d2][d3][d4]',
             '[1:v]%s,split=3[r1][r2][r3]' % time,
             '[d1][r1]%s,nullsink' % metric, '[d2][r2]ssim,nullsink', '[d3][r3]psnr,nullsink',
-            '[d4]%sbliinds=features=1:side_data=0:log_path=log.json[out]' % pick]
+            '[d4]' + scored]
         said = ff.run(['-i', source, '-i', path, '-filter_complex_threads', '1',
                        '-filter_complex', ';'.join(graph), '-map', '[out]', '-f', 'null', '-'],
                       folder=scratch, quiet=False)
@@ -148,22 +155,25 @@ def measure(job, reference, label, folder, scratch_folder):
             found = re.search(expression, said)
             return float(found[1]) if found else None
 
-        labelled = value(pattern)
-        if labelled is None:
-            raise ff.Error('%s gave no value for %s of %s' % (label, job.name, path))
         with open(os.path.join(scratch, 'log.json')) as file:
             log = json.load(file)
         frames = [frame['metrics'] for frame in log['frames']]
         for frame in frames:
             for name in ('score', 'raw', 'sigma', 'distance'):
                 frame.pop(name, None)
-        made = {
-            'key': key, 'content': job.content.name, 'group': job.content.group,
-            'kind': job.content.kind, 'family': job.family, 'value': job.value,
-            'width': width, 'height': height, 'bits': bits,
-            'label': damage(labelled), 'ssim': value(r'SSIM Y:([0-9.]+)'),
-            'psnr': value(r'PSNR y:([0-9.]+|inf)'), 'frames': frames,
-        }
+        if known:
+            made = dict(known, frames=frames)
+        else:
+            labelled = value(pattern)
+            if labelled is None:
+                raise ff.Error('%s gave no value for %s of %s' % (label, job.name, path))
+            made = {
+                'key': key, 'content': job.content.name, 'group': job.content.group,
+                'kind': job.content.kind, 'family': job.family, 'value': job.value,
+                'width': width, 'height': height, 'bits': bits,
+                'label': damage(labelled), 'ssim': value(r'SSIM Y:([0-9.]+)'),
+                'psnr': value(r'PSNR y:([0-9.]+|inf)'), 'frames': frames,
+            }
         with open(os.path.join(scratch, 'record'), 'w') as file:
             json.dump(made, file)
         os.replace(os.path.join(scratch, 'record'), record)

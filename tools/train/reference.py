@@ -70,7 +70,7 @@ def block_statistics(image):
     sub = (np.abs(v3 - middle) / (v3 + middle + 1e-8) + np.abs(v2 - v1) / (v3 + v1 + 1e-8)) / 2
     ori = np.stack([variation(take(c, o)) for o in (FLAT, DIAGONAL, STEEP)]).var(0, ddof=1)
     return {'zeta': variation(ac), 'gamma': gamma, 'sub': sub, 'ori': ori,
-            'bands': (v1, v2, v3), 'energy': (ac ** 2).sum(-1)}
+            'bands': (v1, v2, v3)}
 
 
 def half(image):
@@ -98,15 +98,18 @@ def features(image):
             result['%s.%s100' % (level, name)] = values.mean()
             result['%s.%s10' % (level, name)] = \
                 (values[:worst] if name == 'gamma' else values[-worst:]).mean()
+        rows, columns = s['zeta'].shape
+        on = straddles(rows)[:, None] | straddles(columns)[None, :]
+        has_phase = on.any() and not on.all()
         for i, band in enumerate(s['bands']):
             result['%s.band%d' % (level, i + 1)] = np.log2(band.mean() + 0.1)
+            result['%s.phase%d' % (level, i + 1)] = np.log2(band[on].mean() + 0.1) - \
+                np.log2(band[~on].mean() + 0.1) if has_phase else 0
+            result['%s.quiet%d' % (level, i + 1)] = (band < 1).mean()
+            result['%s.empty%d' % (level, i + 1)] = (band < 1 / 8).mean()
         if level == 'L1':
-            rows, columns = s['zeta'].shape
-            on = straddles(rows)[:, None] | straddles(columns)[None, :]
             for name in ('zeta', 'gamma', 'sub', 'ori'):
-                result['phase.' + name] = s[name][on].mean() - s[name][~on].mean()
-            result['phase.energy'] = np.log2(s['energy'][on].mean() + 0.01) - \
-                np.log2(s['energy'][~on].mean() + 0.01)
+                result['phase.' + name] = s[name][on].mean() - s[name][~on].mean() if has_phase else 0
         image = half(image)
     return result
 

@@ -134,8 +134,9 @@ def train(data, options, label, missing):
     drops, has_source = loss.terms(data)
     encodes = has_source & data.is_family(*report.ENCODERS, *report.TEN_BIT)
     noisy = has_source & data.is_family('noise')
-    constants = loss.fit_constants(drops, data.y, equal, encodes, noisy)
-    lost = loss.left_out(drops, data, equal, encodes, noisy)
+    weight_of_loss = equal * np.where(data.kind == 'photo', loss.PHOTO_WEIGHT, 1)
+    constants = loss.fit_constants(drops, data.y, weight_of_loss, encodes, noisy)
+    lost = loss.left_out(drops, data, weight_of_loss, encodes, noisy)
 
     at = np.flatnonzero(fitted)
     frames = np.concatenate([data.frames[i] for i in at])
