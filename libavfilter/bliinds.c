@@ -387,9 +387,10 @@ int ff_bliinds_finish(BLIINDSContext *s, AVFilterContext *ctx)
 
 void ff_bliinds_uninit(BLIINDSContext *s, AVFilterContext *ctx)
 {
-    ff_bliinds_rr_close(&s->rr, ctx);
+    int ret = ff_bliinds_rr_close(&s->rr, ctx);
+
     // an output that has had enough wants no more frames, one whose graph is to
-    // be rebuilt still does
-    ff_quality_log_close(&s->log, ctx, s->more_wanted);
+    // be rebuilt still does; not so after an error
+    ff_quality_log_close(&s->log, ctx, s->more_wanted && ret >= 0);
     ff_bliinds_model_free(&s->model);
 }
