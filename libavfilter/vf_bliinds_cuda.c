@@ -25,6 +25,8 @@
  * are not waited for: they leave when their result has come back, in order.
  */
 
+#include <string.h>
+
 #include "libavutil/cuda_check.h"
 #include "libavutil/hwcontext.h"
 #include "libavutil/mem.h"
@@ -371,11 +373,10 @@ static void read_result(BLIINDSLevelSums sums[BLIINDS_LEVELS], const BLIINDSCUDA
         for (int c = 0; c < 2; c++) {
             sums[l].grid[c].nb_blocks = c ? bw * bh - nb_clear : nb_clear;
             sums[l].grid[c].gamma     = pooled[BLIINDS_GAMMA].grid[c].fraction;
-            for (int i = 0; i < 3; i++) {
+            for (int i = 0; i < 3; i++)
                 sums[l].grid[c].band[i] = bands->sum[c][i];
-                sums[l].below[c][i]     = bands->below[c][i];
-            }
         }
+        memcpy(sums[l].below, bands->below, sizeof(bands->below));
         sums[l].worst_gamma = pooled[BLIINDS_GAMMA].worst.whole;
         sums[l].nb_flat     = pooled[BLIINDS_GAMMA].worst.fraction;
     }

@@ -807,8 +807,8 @@ static DEVICE_INLINE void load_blocks(BLIINDSCUDABlock dst[BLIINDS_POOL_EACH],
  * Sums over a chunk of blocks of a level: over those clear of the 8x8 grid,
  * those straddling it, and those beyond the threshold's bin.
  *
- * Those of gamma are the number of blocks in the upper half and the sum of
- * shapes in the lower; the third has the blocks without a shape in the upper.
+ * Those of gamma are sums of shapes; the third has the number of blocks without
+ * a shape in the upper half.
  */
 static DEVICE_INLINE void pool_chunk(Pool &s, const BLIINDSCUDAParams &p, int frame, int l,
                                      int start, int end)
@@ -841,7 +841,6 @@ static DEVICE_INLINE void pool_chunk(Pool &s, const BLIINDSCUDAParams &p, int fr
             const bool straddles = block[i].gamma >> 31;
             const int index = block[i].gamma & 0x7fffffff;
             const int shape = bliinds_gamma_value(index);
-            const uint64_t one = (1ULL << 32) + shape;
 
             if (first + i * BLIINDS_POOL_THREADS >= end)
                 break;
@@ -858,9 +857,9 @@ static DEVICE_INLINE void pool_chunk(Pool &s, const BLIINDSCUDAParams &p, int fr
                 else if (float_bits(x) >= bin[k][0])
                     listed |= 1 << (i * BLIINDS_NB_STATISTICS + k);
             }
-            sums[BLIINDS_GAMMA][0] += one;
+            sums[BLIINDS_GAMMA][0] += shape;
             if (straddles)
-                sums[BLIINDS_GAMMA][1] += one;
+                sums[BLIINDS_GAMMA][1] += shape;
             sums[BLIINDS_GAMMA][2] += (uint64_t)(index == BLIINDS_GAMMA_NONE) << 32 |
                                       (gamma_bin(index) < worst_gamma ? shape : 0);
             if (gamma_bin(index) == worst_gamma)

@@ -60,9 +60,8 @@
 #define BLIINDS_GAMMA_FINE 32       ///< shapes in a bin
 
 /**
- * Sums of a statistic of BLIINDSStatistic. For gamma, in thousandths, grid[c]
- * has the number of blocks and their sum, worst has the sum and the number of
- * flat blocks.
+ * Sums of a statistic of BLIINDSStatistic. For gamma, in thousandths, the fraction
+ * of grid[c] has the sum, worst has the sum and the number of flat blocks.
  */
 typedef struct BLIINDSCUDAPooled {
     BLIINDSSum grid[2];     ///< blocks clear of the 8x8 grid, and straddling
