@@ -72,6 +72,26 @@ repeats() {
     grep -q 'measured, 0 of them new' "$tmp/second.log" && cmp "$tmp/once.txt" "$tmp/results/tiny.txt"
 }
 
+# A record of a filter with other features keeps its label, and only its features are
+# made again: as they were, since it is the same filter here.
+updates() {
+    local record=$tmp/training/records/photo_1_192/mjpeg_10.json
+    cp "$record" "$tmp/whole.json" || return
+    "$python" -c '
+import json, sys
+with open(sys.argv[1]) as file:
+    record = json.load(file)
+for frame in record["frames"]:
+    del frame["L2.phase1"]
+record["label"] = 12.5
+json.dump(record, open(sys.argv[1], "w"))' "$record" || return
+    "$scripts/model.sh" > "$tmp/third.log" 2>&1 || { cat "$tmp/third.log" >&2; return 1; }
+    grep -q 'measured, 1 of them new' "$tmp/third.log" && "$python" -c '
+import json, sys
+old, new = (json.load(open(path)) for path in sys.argv[1:])
+sys.exit(new.pop("label") != 12.5 or not old.pop("label") or old != new)' "$tmp/whole.json" "$record"
+}
+
 # Its score by the filter is that by the other implementation.
 scores() { # model
     local picture=$root/tests/oracle/camera_crop_300x240
@@ -118,5 +138,6 @@ check "the published model's converter and its score" converts
 check "a photograph at its sizes" sizes
 check "make model goes on where it was killed" resumes
 check "make model repeats itself" repeats
+check "make model measures new features of old records" updates
 check "the filter and numpy agree on the model's score" scores "$tmp/results/tiny.txt"
 check "the filter and numpy agree on the default model's score" scores "$root"/models/*.txt
