@@ -527,12 +527,12 @@ crf() { # arguments...
 }
 
 # A candidate that is scored on the GPU has the scores of the CPU's, but for what
-# MAD's transforms round.
-ffcrf_same() { # clip metric arguments...
-    clip=$1 metric=$2
-    shift 2
+# MAD's transforms round. Not all GPUs decode AV1.
+ffcrf_same() { # clip metric encoder arguments...
+    clip=$1 metric=$2 encoder=$3
+    shift 3
     for gpu in off 0; do
-        crf -i "$clip" -c:v libx264 -preset veryfast --sample-duration 2s --samples 2 --gpu $gpu \
+        crf -i "$clip" -c:v $encoder --sample-duration 2s --samples 2 --gpu $gpu \
             --metric $metric --target 0 --tolerance 0 --min-crf 28 --max-crf 28 "$@"
         jq -r 'select(.type == "sample-encode-done") | "\(.sample) \(.frames) \(.scored_frames) \(.size) \(.score)"' \
             "$tmp/json" > "$tmp/ffcrf.$gpu"
@@ -542,11 +542,11 @@ ffcrf_same() { # clip metric arguments...
             if ($1 != $6 || $2 != $7 || $3 != $8 || $4 != $9 || d * d > 1e-8 * (1 + $5 * $5))
                 exit 1
         }'; then
-        pass "ffcrf $metric $* $(basename "$clip"): $(cut -d' ' -f5 "$tmp/ffcrf.0" | xargs)"
+        pass "ffcrf $encoder $metric $* $(basename "$clip"): $(cut -d' ' -f5 "$tmp/ffcrf.0" | xargs)"
     else
         paste "$tmp/ffcrf.off" "$tmp/ffcrf.0" > "$tmp/diff"
         cat "$tmp/err" >> "$tmp/diff"
-        fail "ffcrf $metric $* $(basename "$clip")" "$tmp/diff"
+        fail "ffcrf $encoder $metric $* $(basename "$clip")" "$tmp/diff"
     fi
 }
 
@@ -567,11 +567,16 @@ ffcrf_nvenc() { # clip encoder
 ffcrf_checks() { # clips
     command -v jq > /dev/null || { skip ffcrf "no jq"; return; }
     for clip; do
+        x264="libx264 -preset veryfast"
         for metric in loss ssim mad; do
-            ffcrf_same "$clip" $metric
+            ffcrf_same "$clip" $metric "$x264"
         done
-        ffcrf_same "$clip" loss --memory 1
-        ffcrf_same "$clip" ssim --memory 1
+        ffcrf_same "$clip" loss "$x264" --memory 1
+        ffcrf_same "$clip" ssim "$x264" --memory 1
+        for pix_fmt in yuv420p yuv420p10le; do
+            ! has encoders libsvtav1 ||
+                ffcrf_same "$clip" loss "libsvtav1 -preset 10 -svtav1-params lp=1 -pix_fmt $pix_fmt"
+        done
         for encoder in h264_nvenc hevc_nvenc av1_nvenc; do
             ffcrf_nvenc "$clip" $encoder
         done

@@ -613,6 +613,72 @@ static void free_frame(void *message)
     av_frame_free(message);
 }
 
+/// Frames stay on the GPU if it can decode them.
+static enum AVPixelFormat choose_cuda(AVCodecContext *decoder, const enum AVPixelFormat *formats)
+{
+    for (int i = 0; formats[i] != AV_PIX_FMT_NONE; i++)
+        if (formats[i] == AV_PIX_FMT_CUDA)
+            return formats[i];
+    return avcodec_default_get_format(decoder, formats);
+}
+
+/**
+ * Open the decoder of what the encoder makes, in the place of one that there is.
+ *
+ * @param on_gpu use NVDEC, where there is a decoder that has it
+ */
+static int open_candidate_decoder(Candidate *c, int on_gpu)
+{
+    const AVCodec *software = avcodec_find_decoder(c->encoder->codec_id);
+    const AVCodec *codec = NULL, *other;
+    AVCodecParameters *par = avcodec_parameters_alloc();
+    void *iterator = NULL;
+    int ret = AVERROR(ENOMEM);
+
+    avcodec_free_context(&c->decoder);
+    while (on_gpu && !codec && (other = av_codec_iterate(&iterator))) {
+        const AVCodecHWConfig *config;
+
+        for (int i = 0; av_codec_is_decoder(other) && other->id == c->encoder->codec_id &&
+                        (config = avcodec_get_hw_config(other, i)); i++)
+            if (config->device_type == AV_HWDEVICE_TYPE_CUDA &&
+                config->methods & AV_CODEC_HW_CONFIG_METHOD_HW_DEVICE_CTX &&
+                !strstr(other->name, "_cuvid"))
+                codec = other;
+    }
+    if (!codec)
+        codec = software;
+    if (!codec) {
+        av_log(NULL, AV_LOG_ERROR, "This build of FFmpeg cannot decode what %s makes.\n",
+               c->o->encoder->name);
+        ret = AVERROR_DECODER_NOT_FOUND;
+        goto end;
+    }
+    c->decoder = avcodec_alloc_context3(codec);
+    if (!c->decoder || !par ||
+        (ret = avcodec_parameters_from_context(par, c->encoder)) < 0 ||
+        (ret = avcodec_parameters_to_context(c->decoder, par)) < 0)
+        goto end;
+    c->decoder->pkt_timebase = c->encoder->time_base;
+    c->decoder->thread_count = 0;
+    if (on_gpu) {
+        c->decoder->get_format    = choose_cuda;
+        c->decoder->hw_device_ctx = av_buffer_ref(c->o->device);
+        if (!c->decoder->hw_device_ctx) {
+            ret = AVERROR(ENOMEM);
+            goto end;
+        }
+        // what it fails in, the other one may do
+        if (codec != software)
+            c->decoder->log_level_offset = AV_LOG_VERBOSE - AV_LOG_ERROR;
+    }
+    ret = avcodec_open2(c->decoder, codec, NULL);
+
+end:
+    avcodec_parameters_free(&par);
+    return ret;
+}
+
 static int score_frame(Candidate *c, const AVFrame *frame)
 {
     AVFrame *source = NULL;
@@ -635,6 +701,15 @@ static int score_packet(Candidate *c, const AVPacket *packet, AVFrame *frame)
 {
     const Sample *sample = c->sample;
     int ret = avcodec_send_packet(c->decoder, packet);
+
+    // FFmpeg's own decoder of AV1 has no software in it, and not all GPUs have AV1
+    if (ret == AVERROR(ENOSYS) && !c->nb_frames && c->decoder->hw_device_ctx) {
+        av_log(NULL, AV_LOG_VERBOSE, "The GPU cannot decode what %s makes, the CPU does.\n",
+               c->o->encoder->name);
+        ret = open_candidate_decoder(c, 0);
+        if (ret >= 0)
+            ret = avcodec_send_packet(c->decoder, packet);
+    }
 
     while (ret >= 0 && (ret = avcodec_receive_frame(c->decoder, frame)) >= 0) {
         if (c->nb_frames == sample->nb_frames || frame->pts != sample->pts[c->nb_frames]) {
@@ -676,63 +751,6 @@ static void *score_packets(void *arg)
     if (ret < 0)
         av_thread_message_queue_set_err_send(c->packets, ret);
     return NULL;
-}
-
-/// Frames stay on the GPU if it can decode them.
-static enum AVPixelFormat choose_cuda(AVCodecContext *decoder, const enum AVPixelFormat *formats)
-{
-    for (int i = 0; formats[i] != AV_PIX_FMT_NONE; i++)
-        if (formats[i] == AV_PIX_FMT_CUDA)
-            return formats[i];
-    return avcodec_default_get_format(decoder, formats);
-}
-
-static int open_candidate_decoder(Candidate *c)
-{
-    const AVCodec *codec = NULL, *other;
-    AVCodecParameters *par = avcodec_parameters_alloc();
-    void *iterator = NULL;
-    int ret = AVERROR(ENOMEM);
-
-    // one that has NVDEC, where there is one
-    while (c->o->device && !codec && (other = av_codec_iterate(&iterator))) {
-        const AVCodecHWConfig *config;
-
-        for (int i = 0; av_codec_is_decoder(other) && other->id == c->encoder->codec_id &&
-                        (config = avcodec_get_hw_config(other, i)); i++)
-            if (config->device_type == AV_HWDEVICE_TYPE_CUDA &&
-                config->methods & AV_CODEC_HW_CONFIG_METHOD_HW_DEVICE_CTX &&
-                !strstr(other->name, "_cuvid"))
-                codec = other;
-    }
-    if (!codec)
-        codec = avcodec_find_decoder(c->encoder->codec_id);
-    if (!codec) {
-        av_log(NULL, AV_LOG_ERROR, "This build of FFmpeg cannot decode what %s makes.\n",
-               c->o->encoder->name);
-        ret = AVERROR_DECODER_NOT_FOUND;
-        goto end;
-    }
-    c->decoder = avcodec_alloc_context3(codec);
-    if (!c->decoder || !par ||
-        (ret = avcodec_parameters_from_context(par, c->encoder)) < 0 ||
-        (ret = avcodec_parameters_to_context(c->decoder, par)) < 0)
-        goto end;
-    c->decoder->pkt_timebase = c->encoder->time_base;
-    c->decoder->thread_count = 0;
-    if (c->o->device) {
-        c->decoder->get_format    = choose_cuda;
-        c->decoder->hw_device_ctx = av_buffer_ref(c->o->device);
-        if (!c->decoder->hw_device_ctx) {
-            ret = AVERROR(ENOMEM);
-            goto end;
-        }
-    }
-    ret = avcodec_open2(c->decoder, codec, NULL);
-
-end:
-    avcodec_parameters_free(&par);
-    return ret;
 }
 
 static int set_encoder_options(const Options *o, AVDictionary **options, double crf)
@@ -810,7 +828,7 @@ end:
 
 static int start_thread(Candidate *c)
 {
-    int ret = open_candidate_decoder(c);
+    int ret = open_candidate_decoder(c, !!c->o->device);
 
     if (ret < 0)
         return ret;
