@@ -594,6 +594,7 @@ typedef struct Candidate {
     const Options *o;
     const Sample *sample;
     AVCodecContext *encoder, *decoder;
+    AVCodecParameters *par;             ///< of what the encoder makes
     AVThreadMessageQueue *packets;      ///< from the encoder
     AVThreadMessageQueue *sources;      ///< its frames that are to be scored
     Scorer scorer;
@@ -629,17 +630,16 @@ static enum AVPixelFormat choose_cuda(AVCodecContext *decoder, const enum AVPixe
  */
 static int open_candidate_decoder(Candidate *c, int on_gpu)
 {
-    const AVCodec *software = avcodec_find_decoder(c->encoder->codec_id);
+    const AVCodec *software = avcodec_find_decoder(c->par->codec_id);
     const AVCodec *codec = NULL, *other;
-    AVCodecParameters *par = avcodec_parameters_alloc();
     void *iterator = NULL;
-    int ret = AVERROR(ENOMEM);
+    int ret;
 
     avcodec_free_context(&c->decoder);
     while (on_gpu && !codec && (other = av_codec_iterate(&iterator))) {
         const AVCodecHWConfig *config;
 
-        for (int i = 0; av_codec_is_decoder(other) && other->id == c->encoder->codec_id &&
+        for (int i = 0; av_codec_is_decoder(other) && other->id == c->par->codec_id &&
                         (config = avcodec_get_hw_config(other, i)); i++)
             if (config->device_type == AV_HWDEVICE_TYPE_CUDA &&
                 config->methods & AV_CODEC_HW_CONFIG_METHOD_HW_DEVICE_CTX &&
@@ -651,32 +651,26 @@ static int open_candidate_decoder(Candidate *c, int on_gpu)
     if (!codec) {
         av_log(NULL, AV_LOG_ERROR, "This build of FFmpeg cannot decode what %s makes.\n",
                c->o->encoder->name);
-        ret = AVERROR_DECODER_NOT_FOUND;
-        goto end;
+        return AVERROR_DECODER_NOT_FOUND;
     }
     c->decoder = avcodec_alloc_context3(codec);
-    if (!c->decoder || !par ||
-        (ret = avcodec_parameters_from_context(par, c->encoder)) < 0 ||
-        (ret = avcodec_parameters_to_context(c->decoder, par)) < 0)
-        goto end;
+    if (!c->decoder)
+        return AVERROR(ENOMEM);
+    ret = avcodec_parameters_to_context(c->decoder, c->par);
+    if (ret < 0)
+        return ret;
     c->decoder->pkt_timebase = c->encoder->time_base;
     c->decoder->thread_count = 0;
     if (on_gpu) {
         c->decoder->get_format    = choose_cuda;
         c->decoder->hw_device_ctx = av_buffer_ref(c->o->device);
-        if (!c->decoder->hw_device_ctx) {
-            ret = AVERROR(ENOMEM);
-            goto end;
-        }
+        if (!c->decoder->hw_device_ctx)
+            return AVERROR(ENOMEM);
         // what it fails in, the other one may do
         if (codec != software)
             c->decoder->log_level_offset = AV_LOG_VERBOSE - AV_LOG_ERROR;
     }
-    ret = avcodec_open2(c->decoder, codec, NULL);
-
-end:
-    avcodec_parameters_free(&par);
-    return ret;
+    return avcodec_open2(c->decoder, codec, NULL);
 }
 
 static int score_frame(Candidate *c, const AVFrame *frame)
@@ -828,9 +822,13 @@ end:
 
 static int start_thread(Candidate *c)
 {
-    int ret = open_candidate_decoder(c, !!c->o->device);
+    int ret;
 
-    if (ret < 0)
+    c->par = avcodec_parameters_alloc();
+    if (!c->par)
+        return AVERROR(ENOMEM);
+    if ((ret = avcodec_parameters_from_context(c->par, c->encoder)) < 0 ||
+        (ret = open_candidate_decoder(c, !!c->o->device)) < 0)
         return ret;
     ret = pthread_create(&c->thread, NULL, score_packets, c);
     c->has_thread = !ret;
@@ -952,6 +950,7 @@ end:
     av_thread_message_queue_free(&c.sources);
     avcodec_free_context(&c.encoder);
     avcodec_free_context(&c.decoder);
+    avcodec_parameters_free(&c.par);
     ffcrf_source_close(&s);
     av_bprint_finalize(&filters, NULL);
     return ret;
