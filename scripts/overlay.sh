@@ -55,7 +55,7 @@ patch_copies() { # series src dir
 # ours are links too, so that make sees an edit of either, and only the files
 # that we patch are copies. What was there already is left alone.
 tree() { # src
-    local src=$1 series farm copies file place
+    local src=$1 series farm copies file place is_new=
     series=$(series_of "$src")
     farm=$build/tree/$([ "${FFMPEG_SRC:-}" ] && echo user || echo "$series")
     # A folder newer than the farm tells that a file of FFmpeg's came or went.
@@ -68,6 +68,7 @@ tree() { # src
         (cd "$farm" && find . \( -name '*.[oda]' -o -name '*.so*' \) -delete &&
             rm -f config.h config_components.h config.asm ffbuild/config.mak)
         echo "$src" > "$farm/.overlay"
+        is_new=1
     fi
 
     copies=$build/tree/.patched
@@ -76,7 +77,7 @@ tree() { # src
     while read -r file; do
         cmp -s "$copies/$file" "$farm/$file" || {
             # In a new farm it is as old as its original: nothing needs a rebuild.
-            [ ! -L "$farm/$file" ] || touch -r "$src/$file" "$copies/$file"
+            [ ! "$is_new" ] || touch -r "$src/$file" "$copies/$file"
             rm -f "$farm/$file"
             mv "$copies/$file" "$farm/$file"
         }
