@@ -33,7 +33,6 @@
 
 #include <string.h>
 
-#include "libavutil/intfloat.h"
 #include "libavutil/mem.h"
 #include "libavutil/opt.h"
 #include "libavutil/pixdesc.h"
@@ -41,6 +40,7 @@
 #include "avfilter.h"
 #include "bliinds.h"
 #include "bliinds_dsp.h"
+#include "bliinds_pool.h"
 #include "filters.h"
 #include "quality_compat.h"
 #include "video.h"
@@ -262,59 +262,6 @@ static void merge_sums(BLIINDSLevelSums *sums, int nb_jobs)
             dst[i] += dst[job * nb + i];
 }
 
-/**
- * Add the k largest of n values, by their digits: the bits of a float that is
- * not negative order like the float. Overwrites the values.
- */
-static void add_largest(BLIINDSSum *dst, float *value, int n, int k)
-{
-    static const struct { int shift, bits; } digit[] = { { 21, 11 }, { 10, 11 }, { 0, 10 } };
-    uint64_t fixed;
-
-    for (int d = 0; d < FF_ARRAY_ELEMS(digit); d++) {
-        const unsigned mask = (1 << digit[d].bits) - 1;
-        unsigned count[1 << 11] = { 0 }, bin = mask;
-        int nb_equal = 0;
-
-        for (int i = 0; i < n; i++)
-            count[av_float2int(value[i]) >> digit[d].shift & mask]++;
-        while (count[bin] < k)
-            k -= count[bin--];
-
-        // what is above that digit is in, what has it is looked at further
-        for (int i = 0; i < n; i++) {
-            unsigned v = av_float2int(value[i]) >> digit[d].shift & mask;
-
-            if (v > bin)
-                bliinds_sum_add(dst, bliinds_fixed(value[i]));
-            else if (v == bin)
-                value[nb_equal++] = value[i];
-        }
-        n = nb_equal;
-    }
-
-    fixed = bliinds_fixed(value[0]);
-    dst->whole    += k * (fixed >> 32);
-    dst->fraction += k * (fixed & UINT32_MAX);
-}
-
-/// Add the k smallest of n shapes, and count the blocks that have none.
-static void add_smallest_gamma(BLIINDSLevelSums *sums, const uint16_t *gamma,
-                               int n, int k)
-{
-    unsigned count[BLIINDS_GAMMA_NB] = { 0 };
-
-    for (int i = 0; i < n; i++)
-        count[gamma[i]]++;
-    sums->nb_flat = count[BLIINDS_GAMMA_NONE];
-    for (int j = 0; k > 0; j++) {
-        int nb = FFMIN(k, count[j]);
-
-        sums->worst_gamma += (uint64_t)nb * bliinds_gamma_value(j);
-        k -= nb;
-    }
-}
-
 /// One job for each level and statistic, gamma the last of them.
 static int worst_job(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 {
@@ -324,9 +271,9 @@ static int worst_job(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
     const int n = level->bw * level->bh, k = bliinds_nb_worst(n);
 
     if (statistic < BLIINDS_NB_STATISTICS)
-        add_largest(&level->sums->worst[statistic], level->statistic[statistic], n, k);
+        ff_bliinds_add_largest(&level->sums->worst[statistic], level->statistic[statistic], n, k);
     else
-        add_smallest_gamma(level->sums, level->gamma, n, k);
+        ff_bliinds_add_smallest_gamma(level->sums, level->gamma, n, k);
     return 0;
 }
 

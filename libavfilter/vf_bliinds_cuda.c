@@ -141,24 +141,32 @@ static int best_batch(const BLIINDSCUDAContext *s, int max)
     return best;
 }
 
+/// Enqueue the kernels that pool the blocks of the batch.
+static int launch_pool(AVFilterContext *ctx)
+{
+    BLIINDSCUDAContext *s = ctx->priv;
+    int ret = launch(ctx, s->pool, s->nb_batch, split_pool(s), BLIINDS_POOL_THREADS);
+
+    return ret < 0 ? ret : launch(ctx, s->choose, BLIINDS_LEVELS * BLIINDS_NB_POOLED,
+                                  s->nb_batch, BLIINDS_CHOOSE_THREADS);
+}
+
 /// Enqueue the kernels of the batch.
 static int launch_batch(AVFilterContext *ctx)
 {
     BLIINDSCUDAContext *s = ctx->priv;
-    int nb_chunks, ret;
     CUcontext dummy;
+    int ret;
 
     if (!s->nb_batch)
         return 0;
-    nb_chunks = split_pool(s);
     ret = CHECK_CU(s->cuda.cu->cuCtxPushCurrent(s->cuda.hwctx->cuda_ctx));
     if (ret < 0)
         return ret;
-    if ((ret = launch(ctx, s->blocks, tile_thread_blocks(s, s->nb_batch), s->nb_batch,
-                      BLIINDS_TILE_THREADS)) >= 0 &&
-        (ret = launch(ctx, s->pool, s->nb_batch, nb_chunks, BLIINDS_POOL_THREADS)) >= 0)
-        ret = launch(ctx, s->choose, BLIINDS_LEVELS * BLIINDS_NB_POOLED, s->nb_batch,
-                     BLIINDS_CHOOSE_THREADS);
+    ret = launch(ctx, s->blocks, tile_thread_blocks(s, s->nb_batch), s->nb_batch,
+                 BLIINDS_TILE_THREADS);
+    if (ret >= 0)
+        ret = launch_pool(ctx);
     CHECK_CU(s->cuda.cu->cuCtxPopCurrent(&dummy));
     s->nb_batch = 0;
     return ret < 0 ? ret : ff_quality_cuda_launched(&s->cuda, ctx);
@@ -519,7 +527,7 @@ const FFFilter ff_vf_bliinds_cuda = {
     FILTER_PUBLIC(name)        = "bliinds_cuda",
     FILTER_PUBLIC(description) = NULL_IF_CONFIG_SMALL("Score quality of CUDA frames without a reference (BLIINDS-II)."),
     FILTER_PUBLIC(priv_class)  = &bliinds_cuda_class,
-    FILTER_PUBLIC(flags)       = AVFILTER_FLAG_METADATA_ONLY | AVFILTER_FLAG_HWDEVICE |
+    FILTER_PUBLIC(flags)       = AVFILTER_FLAG_METADATA_ONLY |
                                  AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
     .priv_size                 = sizeof(BLIINDSCUDAContext),
     .init                      = init,

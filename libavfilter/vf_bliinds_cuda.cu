@@ -229,20 +229,6 @@ template<> struct Column<uint8_t> {
     }
 };
 
-static DEVICE_INLINE uint32_t float_bits(float x)
-{
-    union { float f; uint32_t i; } u = { x };
-
-    return u.i;
-}
-
-static DEVICE_INLINE float bits_float(uint32_t x)
-{
-    union { uint32_t i; float f; } u = { x };
-
-    return u.f;
-}
-
 /**
  * A float this large has a last place of 2^-FRAC, so that its bits count in
  * such steps: an addition converts to and from integers below 2^22.
@@ -253,9 +239,9 @@ static DEVICE_INLINE float bits_float(uint32_t x)
 /// bliinds_high() and bliinds_low(), by the lanes that have a sample.
 static DEVICE_INLINE void store_sample(float *high, float *low, bool is_mine, int32_t v)
 {
-    const float h = bits_float(float_bits(STEPS(HIGH_FRAC)) + (v >> BLIINDS_LOW_BITS)) -
+    const float h = bliinds_from_bits(bliinds_bits(STEPS(HIGH_FRAC)) + (v >> BLIINDS_LOW_BITS)) -
                     STEPS(HIGH_FRAC);
-    const float l = bits_float(float_bits(STEPS(BLIINDS_FRAC_BITS)) +
+    const float l = bliinds_from_bits(bliinds_bits(STEPS(BLIINDS_FRAC_BITS)) +
                                (v & ((1 << BLIINDS_LOW_BITS) - 1))) - STEPS(BLIINDS_FRAC_BITS);
 
     if (is_mine) {
@@ -269,13 +255,13 @@ template<int W, int H>
 static DEVICE_INLINE Pair load_pair(const Split<W, H> &src, int x, int y)
 {
     const float2 high = *(const float2 *)&src.high[y][x], low = *(const float2 *)&src.low[y][x];
-    const uint32_t zero = (float_bits(STEPS(HIGH_FRAC)) << BLIINDS_LOW_BITS) +
-                          float_bits(STEPS(BLIINDS_FRAC_BITS));
+    const uint32_t zero = (bliinds_bits(STEPS(HIGH_FRAC)) << BLIINDS_LOW_BITS) +
+                          bliinds_bits(STEPS(BLIINDS_FRAC_BITS));
     const Pair ret = {
-        (int32_t)((float_bits(high.x + STEPS(HIGH_FRAC)) << BLIINDS_LOW_BITS) +
-                  float_bits(low.x + STEPS(BLIINDS_FRAC_BITS)) - zero),
-        (int32_t)((float_bits(high.y + STEPS(HIGH_FRAC)) << BLIINDS_LOW_BITS) +
-                  float_bits(low.y + STEPS(BLIINDS_FRAC_BITS)) - zero)
+        (int32_t)((bliinds_bits(high.x + STEPS(HIGH_FRAC)) << BLIINDS_LOW_BITS) +
+                  bliinds_bits(low.x + STEPS(BLIINDS_FRAC_BITS)) - zero),
+        (int32_t)((bliinds_bits(high.y + STEPS(HIGH_FRAC)) << BLIINDS_LOW_BITS) +
+                  bliinds_bits(low.y + STEPS(BLIINDS_FRAC_BITS)) - zero)
     };
 
     return ret;
@@ -343,49 +329,6 @@ template<typename T> static DEVICE_INLINE T min_of(T a, T b)
     return a < b ? a : b;
 }
 
-/// Upper bits of x, of which one in (1 << shift) counts, from those of start on.
-static DEVICE_INLINE int upper_bits(float x, float start, int shift)
-{
-    return (int)(float_bits(x) >> shift) - (int)(float_bits(start) >> shift);
-}
-
-/**
- * Bin of a statistic, growing with it; what is beyond the bins is in the first
- * and last. Values in one of the others share all but BIN_BITS lower bits.
- *
- * Most have 32 bins an octave. The energy subband ratio comes near 1 in many
- * blocks where a picture is smooth, so from .5 to 1 its bins are 16 for each
- * octave of the distance to 1.
- */
-#define BIN_BITS 18
-#define SUB_BINS1 64                            ///< below .5
-#define SUB_BINS2 (SUB_BINS1 + 160)             ///< below 1
-static DEVICE_INLINE int statistic_bin(float x, int statistic)
-{
-    int bin;
-
-    if (statistic != BLIINDS_SUB)
-        bin = upper_bits(x, 1.f / 64, 18);
-    else if (x < .5f)
-        bin = upper_bits(x, .125f, 18);
-    else if (x < 1.f)
-        bin = min_of(SUB_BINS1 - upper_bits(1.f - x, .5f, 19), SUB_BINS2 - 1);
-    else
-        bin = SUB_BINS2 + upper_bits(x, 1.f, 18);
-    bin = bin < 0 ? 0 : bin;
-    return min_of(bin, BLIINDS_BINS - 1);
-}
-
-static DEVICE_INLINE bool is_open(int bin)
-{
-    return bin == 0 || bin == BLIINDS_BINS - 1;
-}
-
-static DEVICE_INLINE int gamma_bin(unsigned index)
-{
-    return index / BLIINDS_GAMMA_FINE;
-}
-
 /**
  * A thread's share of the sums of the bands. Threads with blocks of level 1 have
  * those clear of the 8x8 grid in the first three, and those that straddle it in
@@ -449,10 +392,10 @@ static DEVICE_INLINE void tile_block(const BLIINDSCUDAParams &p, BLIINDSCUDABloc
     out.statistic[BLIINDS_ORI]  = block.ori;
     out.gamma = gamma | (unsigned)straddles << 31;
     dst[by * bw + bx] = out;
-    atomic_add(&count[BLIINDS_ZETA][statistic_bin(block.zeta, BLIINDS_ZETA)], 1);
-    atomic_add(&count[BLIINDS_SUB][statistic_bin(block.sub, BLIINDS_SUB)], 1);
-    atomic_add(&count[BLIINDS_ORI][statistic_bin(block.ori, BLIINDS_ORI)], 1);
-    atomic_add(&count[BLIINDS_GAMMA][gamma_bin(gamma)], 1);
+    atomic_add(&count[BLIINDS_ZETA][bliinds_bin(block.zeta, BLIINDS_ZETA)], 1);
+    atomic_add(&count[BLIINDS_SUB][bliinds_bin(block.sub, BLIINDS_SUB)], 1);
+    atomic_add(&count[BLIINDS_ORI][bliinds_bin(block.ori, BLIINDS_ORI)], 1);
+    atomic_add(&count[BLIINDS_GAMMA][bliinds_gamma_bin(gamma)], 1);
 
     BLIINDS_UNROLL
     for (int b = 0; b < 3; b++) {
@@ -743,22 +686,6 @@ typedef struct Pool {
     unsigned first_listed[BLIINDS_NB_STATISTICS];   ///< where they go in the lists
 } Pool;
 
-/// First bits of a bin of statistic k, or of what comes after the last one.
-static DEVICE_INLINE uint32_t bin_start(int k, int bin)
-{
-    if (bin == 0)
-        return 0;
-    if (bin == BLIINDS_BINS)
-        return ~0u;
-    if (k != BLIINDS_SUB)
-        return float_bits(1.f / 64) + ((uint32_t)bin << 18);
-    if (bin <= SUB_BINS1)
-        return float_bits(.125f) + ((uint32_t)bin << 18);
-    if (bin < SUB_BINS2)    // one before 1 minus the upper end of the bin's distances
-        return float_bits(1.f - bits_float(float_bits(.5f) - ((uint32_t)(bin - SUB_BINS1 - 1) << 19))) + 1;
-    return float_bits(1.f) + ((uint32_t)(bin - SUB_BINS2) << 18);
-}
-
 /// Put a value in a list in device memory, if there is room.
 static DEVICE_INLINE void put_listed(const BLIINDSCUDAParams &p, int frame, int l, int k,
                                      unsigned i, uint32_t bits, unsigned count)
@@ -821,8 +748,8 @@ static DEVICE_INLINE void pool_chunk(Pool &s, const BLIINDSCUDAParams &p, int fr
 
     BLIINDS_UNROLL
     for (int k = 0; k < BLIINDS_NB_STATISTICS; k++) {
-        bin[k][0] = bin_start(k, s.threshold[k].index);
-        bin[k][1] = bin_start(k, s.threshold[k].index + 1);
+        bin[k][0] = bliinds_bin_start(k, s.threshold[k].index);
+        bin[k][1] = bliinds_bin_start(k, s.threshold[k].index + 1);
         bin[k][0] = bin[k][0] ? bin[k][0] : 1;          // zeros add nothing
     }
 
@@ -852,17 +779,17 @@ static DEVICE_INLINE void pool_chunk(Pool &s, const BLIINDSCUDAParams &p, int fr
                 sums[k][0] += fixed;
                 if (straddles)
                     sums[k][1] += fixed;
-                if (float_bits(x) >= bin[k][1])
+                if (bliinds_bits(x) >= bin[k][1])
                     sums[k][2] += fixed;
-                else if (float_bits(x) >= bin[k][0])
+                else if (bliinds_bits(x) >= bin[k][0])
                     listed |= 1 << (i * BLIINDS_NB_STATISTICS + k);
             }
             sums[BLIINDS_GAMMA][0] += shape;
             if (straddles)
                 sums[BLIINDS_GAMMA][1] += shape;
             sums[BLIINDS_GAMMA][2] += (uint64_t)(index == BLIINDS_GAMMA_NONE) << 32 |
-                                      (gamma_bin(index) < worst_gamma ? shape : 0);
-            if (gamma_bin(index) == worst_gamma)
+                                      (bliinds_gamma_bin(index) < worst_gamma ? shape : 0);
+            if (bliinds_gamma_bin(index) == worst_gamma)
                 atomic_add(&s.gamma_fine[index % BLIINDS_GAMMA_FINE], 1);
         }
 #pragma unroll 1
@@ -871,7 +798,7 @@ static DEVICE_INLINE void pool_chunk(Pool &s, const BLIINDSCUDAParams &p, int fr
             const int k = i % BLIINDS_NB_STATISTICS;
 
             table_add(s, p, frame, l, k,
-                      float_bits(blocks[first + i / BLIINDS_NB_STATISTICS * BLIINDS_POOL_THREADS]
+                      bliinds_bits(blocks[first + i / BLIINDS_NB_STATISTICS * BLIINDS_POOL_THREADS]
                                  .statistic[k]));
         }
     }
@@ -922,7 +849,7 @@ static DEVICE_INLINE void flush_pool(const Pool &s, BLIINDSCUDAState *state, int
     }
 }
 
-#define DIGIT_BITS (BIN_BITS / 2)
+#define DIGIT_BITS (BLIINDS_BIN_BITS / 2)
 #define NB_DIGITS  (1 << DIGIT_BITS)
 #define CHOOSE_WARPS (BLIINDS_CHOOSE_THREADS / WARP_SIZE)
 #define CHOOSE_EACH  4                          ///< values that a thread has at once
@@ -932,8 +859,7 @@ static DEVICE_INLINE void flush_pool(const Pool &s, BLIINDSCUDAState *state, int
 typedef struct Choice {
     Threshold bin, digit;
     uint32_t count[NB_DIGITS];
-    uint64_t warp_sum[CHOOSE_WARPS];
-    uint64_t sum;
+    uint64_t warp_sum[2][CHOOSE_WARPS];
 } Choice;
 
 /// Where the values in the bin of a threshold are to be found.
@@ -958,10 +884,19 @@ static DEVICE_INLINE void load_values(BLIINDSCUDAListed value[CHOOSE_EACH],
         } else if (j < v.nb) {
             const float x = v.blocks[j].statistic[v.statistic];
 
-            value[i].bits  = float_bits(x);
-            value[i].count = x > 0.f && statistic_bin(x, v.statistic) == v.bin;
+            value[i].bits  = bliinds_bits(x);
+            value[i].count = x > 0.f && bliinds_bin(x, v.statistic) == v.bin;
         }
     }
+}
+
+/// Add a value as often as it comes: 64 bits are too few for all the worst of a large frame.
+static DEVICE_INLINE void add_value(BLIINDSSum &sum, uint32_t bits, unsigned count)
+{
+    const uint64_t fixed = bliinds_fixed(bliinds_from_bits(bits));
+
+    sum.whole    += count * (fixed >> 32);
+    sum.fraction += (uint64_t)count * (uint32_t)fixed;
 }
 
 /**
@@ -969,13 +904,13 @@ static DEVICE_INLINE void load_values(BLIINDSCUDAListed value[CHOOSE_EACH],
  *
  * @return each thread's share
  */
-static DEVICE_INLINE uint64_t sum_largest(Choice &s, const Values &v, unsigned need)
+static DEVICE_INLINE BLIINDSSum sum_largest(Choice &s, const Values &v, unsigned need)
 {
     const int tid = threadIdx.x;
-    const bool known = v.list && !is_open(v.bin);   // the upper bits
-    uint32_t mask   = known ? ~0u << BIN_BITS : 0;
+    const bool known = v.list && !bliinds_bin_is_open(v.bin);   // the upper bits
+    uint32_t mask   = known ? ~0u << BLIINDS_BIN_BITS : 0;
     uint32_t prefix = known ? v.list[0].bits & mask : 0;
-    uint64_t sum = 0;
+    BLIINDSSum sum  = { 0, 0 };
     BLIINDSCUDAListed value[CHOOSE_EACH];
 
     load_values(value, v, tid);
@@ -1009,22 +944,25 @@ static DEVICE_INLINE uint64_t sum_largest(Choice &s, const Values &v, unsigned n
         BLIINDS_UNROLL
         for (int i = 0; i < CHOOSE_EACH; i++)
             if (value[i].bits > prefix)
-                sum += value[i].count * bliinds_fixed(bits_float(value[i].bits));
+                add_value(sum, value[i].bits, value[i].count);
     }
-    return tid ? sum : sum + need * bliinds_fixed(bits_float(prefix));
+    if (tid == 0)
+        add_value(sum, prefix, need);
+    return sum;
 }
 
 /// Each thread's share of what is needed of the threshold's bin of a statistic.
-static DEVICE_INLINE uint64_t choose_statistic(Choice &s, const BLIINDSCUDAParams &p,
-                                               int l, int statistic)
+static DEVICE_INLINE BLIINDSSum choose_statistic(Choice &s, const BLIINDSCUDAParams &p,
+                                                 int l, int statistic)
 {
     const BLIINDSCUDALevel &level = p.level[l];
     const unsigned n = p.state[blockIdx.y].nb_listed[l][statistic];
     const bool listed = n <= level.max_listed;
+    const BLIINDSSum none = { 0, 0 };
     Values v;
 
     if (!n)
-        return 0;
+        return none;
     v.statistic = statistic;
     v.bin       = s.bin.index;
     v.list      = listed ? of_frame(p, level.list[statistic], blockIdx.y) : 0;
@@ -1034,29 +972,38 @@ static DEVICE_INLINE uint64_t choose_statistic(Choice &s, const BLIINDSCUDAParam
 }
 
 /// The same of gamma, whose bins hold few shapes: they were counted.
-static DEVICE_INLINE uint64_t choose_gamma(const Choice &s, const uint32_t fine[BLIINDS_GAMMA_FINE])
+static DEVICE_INLINE BLIINDSSum choose_gamma(const Choice &s, const uint32_t fine[BLIINDS_GAMMA_FINE])
 {
     const int tid = threadIdx.x;
+    BLIINDSSum sum = { 0, 0 };
     unsigned count, before, take;
 
     if (tid >= WARP_SIZE)
-        return 0;
+        return sum;
     count  = fine[tid];
     before = warp_scan(count, tid) - count;
     take   = before < s.bin.need ? min_of(s.bin.need - before, count) : 0;
-    return (uint64_t)take * bliinds_gamma_value(s.bin.index * BLIINDS_GAMMA_FINE + tid);
+    sum.whole = (uint64_t)take * bliinds_gamma_value(s.bin.index * BLIINDS_GAMMA_FINE + tid);
+    return sum;
 }
 
 /// Sum over a thread block, in its first thread.
-static DEVICE_INLINE uint64_t choice_sum(Choice &s, uint64_t sum)
+static DEVICE_INLINE BLIINDSSum choice_sum(Choice &s, BLIINDSSum sum)
 {
     const int tid = threadIdx.x;
 
-    sum = warp_sum(sum);
-    if (tid % WARP_SIZE == 0)
-        s.warp_sum[tid / WARP_SIZE] = sum;
+    sum.whole    = warp_sum(sum.whole);
+    sum.fraction = warp_sum(sum.fraction);
+    if (tid % WARP_SIZE == 0) {
+        s.warp_sum[0][tid / WARP_SIZE] = sum.whole;
+        s.warp_sum[1][tid / WARP_SIZE] = sum.fraction;
+    }
     __syncthreads();
-    return tid < WARP_SIZE ? warp_sum(s.warp_sum[tid]) : 0;
+    if (tid < WARP_SIZE) {
+        sum.whole    = warp_sum(s.warp_sum[0][tid]);
+        sum.fraction = warp_sum(s.warp_sum[1][tid]);
+    }
+    return sum;
 }
 
 /// Move the words of a struct from the state to the result, a thread each.
@@ -1141,7 +1088,7 @@ bliinds_choose(BLIINDSCUDAParams p)
     BLIINDSCUDAState *state   = p.state + blockIdx.y;
     BLIINDSCUDAResult *result = p.frame[blockIdx.y].result;
     BLIINDSCUDAPooled *sums   = &state->result.pooled[l][k];
-    uint64_t rest;
+    BLIINDSSum rest;
 
     if (tid < WARP_SIZE)
         find_threshold<BLIINDS_BINS>(&s.bin, state->count[l][k], is_gamma,
@@ -1150,8 +1097,8 @@ bliinds_choose(BLIINDSCUDAParams p)
     rest = is_gamma ? choose_gamma(s, state->gamma_fine[l]) : choose_statistic(s, p, l, k);
     rest = choice_sum(s, rest);
     if (tid == 0) {
-        sums->worst.whole    += is_gamma ? rest : rest >> 32;
-        sums->worst.fraction += is_gamma ? 0 : (uint32_t)rest;
+        sums->worst.whole    += rest.whole;
+        sums->worst.fraction += rest.fraction;
     }
     __syncthreads();
     move_words(&result->pooled[l][k], sums);

@@ -26,6 +26,7 @@
 
 #include <stdint.h>
 
+#include "bliinds_bins.h"
 #include "bliinds_sums.h"
 
 #if defined(__CUDACC__) || defined(__CUDA__)
@@ -55,9 +56,6 @@
 /// The statistics of BLIINDSStatistic, and gamma.
 #define BLIINDS_GAMMA      BLIINDS_NB_STATISTICS
 #define BLIINDS_NB_POOLED (BLIINDS_NB_STATISTICS + 1)
-
-#define BLIINDS_BINS       320      ///< of a coarse histogram
-#define BLIINDS_GAMMA_FINE 32       ///< shapes in a bin
 
 /**
  * Sums of a statistic of BLIINDSStatistic. For gamma, in thousandths, the fraction

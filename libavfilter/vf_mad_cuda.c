@@ -697,7 +697,7 @@ const FFFilter ff_vf_mad_cuda = {
     FILTER_PUBLIC(name)        = "mad_cuda",
     FILTER_PUBLIC(description) = NULL_IF_CONFIG_SMALL("Measure the most apparent distortion between two streams of CUDA frames (MAD)."),
     FILTER_PUBLIC(priv_class)  = &mad_cuda_class,
-    FILTER_PUBLIC(flags)       = AVFILTER_FLAG_METADATA_ONLY | AVFILTER_FLAG_HWDEVICE |
+    FILTER_PUBLIC(flags)       = AVFILTER_FLAG_METADATA_ONLY |
                                  AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
     .preinit                   = mad_cuda_framesync_preinit,
     .priv_size                 = sizeof(MADCUDAContext),

@@ -446,7 +446,7 @@ const FFFilter ff_vf_ssim_cuda = {
     FILTER_PUBLIC(name)        = "ssim_cuda",
     FILTER_PUBLIC(description) = NULL_IF_CONFIG_SMALL("Calculate the SSIM between two CUDA video streams."),
     FILTER_PUBLIC(priv_class)  = &ssim_cuda_class,
-    FILTER_PUBLIC(flags)       = AVFILTER_FLAG_METADATA_ONLY | AVFILTER_FLAG_HWDEVICE |
+    FILTER_PUBLIC(flags)       = AVFILTER_FLAG_METADATA_ONLY |
                                  AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
     .preinit                   = ssim_cuda_framesync_preinit,
     .priv_size                 = sizeof(SSIMCUDAContext),
