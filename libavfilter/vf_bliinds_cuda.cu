@@ -401,10 +401,9 @@ static DEVICE_INLINE void tile_block(const BLIINDSCUDAParams &p, BLIINDSCUDABloc
     for (int b = 0; b < 3; b++) {
         const uint64_t fixed = bliinds_fixed(block.band[b]);
 
-        if (straddles || level == 1)
-            sums[3 + b] += fixed;
-        else
-            sums[b] += fixed;
+        // both, as clang 14 keeps sums in memory that either is added to
+        sums[b]     += straddles || level == 1 ? 0 : fixed;
+        sums[3 + b] += straddles || level == 1 ? fixed : 0;
         is_below |= (unsigned)(block.band[b] < BLIINDS_QUIET) << 2 * b |
                     (unsigned)(block.band[b] < BLIINDS_EMPTY) << (2 * b + 1);
     }
@@ -769,8 +768,9 @@ static DEVICE_INLINE void pool_chunk(Pool &s, const BLIINDSCUDAParams &p, int fr
             const int index = block[i].gamma & 0x7fffffff;
             const int shape = bliinds_gamma_value(index);
 
+            // not a break, for which clang 14 would leave the loop, and the blocks in memory
             if (first + i * BLIINDS_POOL_THREADS >= end)
-                break;
+                continue;
             BLIINDS_UNROLL
             for (int k = 0; k < BLIINDS_NB_STATISTICS; k++) {
                 const float x = block[i].statistic[k];
