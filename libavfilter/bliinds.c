@@ -154,9 +154,10 @@ int ff_bliinds_wanted(BLIINDSContext *s, const AVFilterContext *ctx, uint64_t *n
     return !ctx->is_disabled && ff_quality_log_chosen(*n, s->n_subsample);
 }
 
+/// Rounded once, so that it is the same however the sum is split.
 static double sum_value(BLIINDSSum sum)
 {
-    return sum.whole + sum.fraction * 0x1p-32;
+    return sum.whole + (sum.fraction >> 32) + (uint32_t)sum.fraction * 0x1p-32;
 }
 
 static double class_mean(BLIINDSSum sum, const BLIINDSClassSums *c)
