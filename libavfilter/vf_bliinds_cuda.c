@@ -474,6 +474,13 @@ static int activate(AVFilterContext *ctx)
         return ff_bliinds_finish(&s->common, ctx);
     }
 
+    // what is done leaves; what came since does not wait for a batch unless the GPU is busy
+    ret = deliver(ctx, s->queue, 1);
+    if (ret >= 0 && ff_quality_cuda_idle(&s->cuda))
+        ret = launch_batch(ctx);
+    if (ret < 0)
+        return ret;
+
     s->common.more_wanted = ff_outlink_frame_wanted(outlink);
     FF_FILTER_FORWARD_WANTED(outlink, inlink);
 

@@ -301,6 +301,11 @@ int ff_quality_cuda_launched(QualityCUDA *s, void *logctx)
     return ret;
 }
 
+int ff_quality_cuda_idle(const QualityCUDA *s)
+{
+    return !s->nb_queued || !queued_slot(s, 0)->done;
+}
+
 /// Read the results of the frames that were launched with the oldest, as those are done.
 static int fetch_results(QualityCUDA *s, void *logctx)
 {

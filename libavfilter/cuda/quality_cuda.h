@@ -129,6 +129,9 @@ void ff_quality_cuda_push(QualityCUDA *s, AVFrame *frame, AVFrame *ref,
  */
 int ff_quality_cuda_launched(QualityCUDA *s, void *logctx);
 
+/// Whether all that was enqueued is done, as far as the last ff_quality_cuda_pop() has seen.
+int ff_quality_cuda_idle(const QualityCUDA *s);
+
 /**
  * Take the oldest frame if its result is there.
  *

@@ -40,6 +40,7 @@ static const float max_statistic[BLIINDS_NB_STATISTICS] = { 4.9f, BLIINDS_SUB_MA
 static const char *const kind_name[] = {
     "any", "equal", "but one", "zero", "one edge", "edges", "ties", "one bin",
     "largest", "smallest", "rising", "falling", "near 1", "few", "zero and one bin",
+    "threshold", "threshold", "threshold", "threshold",
 };
 
 static float limited(float x, int statistic)
@@ -57,9 +58,9 @@ static float any_value(AVLFG *lfg, int statistic)
 /// The first value of a bin, or the one before or after it.
 static float edge_value(AVLFG *lfg, int statistic, int bin)
 {
-    const uint32_t bits = bliinds_bin_start(statistic, bin) + av_lfg_get(lfg) % 3 - 1;
+    const uint32_t start = bliinds_bin_start(statistic, bin);
 
-    return limited(bliinds_from_bits(bits == UINT32_MAX ? 0 : bits), statistic);
+    return limited(bliinds_from_bits(start ? start + av_lfg_get(lfg) % 3 - 1 : 0), statistic);
 }
 
 static float value_in_bin(AVLFG *lfg, int statistic, int bin)
@@ -68,6 +69,23 @@ static float value_in_bin(AVLFG *lfg, int statistic, int bin)
 
     return limited(bliinds_from_bits(start + av_lfg_get(lfg) %
                                      (bliinds_bin_start(statistic, bin + 1) - start)), statistic);
+}
+
+/// Values such that the worst end in a bin, of which most are its first and its last ones.
+static float threshold_value(AVLFG *lfg, int statistic, int bin)
+{
+    const uint32_t start = bliinds_bin_start(statistic, bin);
+    const uint32_t end   = bliinds_bin_start(statistic, bin + 1);
+    const unsigned place = av_lfg_get(lfg) % 32;
+    uint32_t bits;
+
+    if (place < 1)
+        return edge_value(lfg, statistic, bin + 1 + av_lfg_get(lfg) % (BLIINDS_BINS - 1 - bin));
+    if (place > 10)
+        return edge_value(lfg, statistic, av_lfg_get(lfg) % bin);
+    bits = place < 5 ? start + place % 2 : place < 9 ? end - 1 - place % 2 :
+           start + av_lfg_get(lfg) % (end - start);
+    return limited(bliinds_from_bits(bits), statistic);
 }
 
 static int compare_floats(const void *a, const void *b)
@@ -102,6 +120,10 @@ static void make_values(AVLFG *lfg, float *value, int n, int statistic, int kind
         case 12: value[i] = limited(1.f + ((int)(av_lfg_get(lfg) % 64) - 48) * 0x1p-24f, statistic); break;
         case 13: value[i] = edge_value(lfg, statistic, 1 + bin * (i % nb_few + 1) % (BLIINDS_BINS - 1)); break;
         case 14: value[i] = av_lfg_get(lfg) % 20 ? 0 : value_in_bin(lfg, statistic, bin); break;
+        case 15:
+        case 16:
+        case 17:
+        case 18: value[i] = threshold_value(lfg, statistic, bin); break;
         }
     if (kind == 2)
         value[av_lfg_get(lfg) % n] = any_value(lfg, statistic);
