@@ -240,7 +240,11 @@ static int load_functions(AVFilterContext *ctx)
     if (!table)
         return AVERROR(ENOMEM);
     ff_bliinds_gamma_table(table);
-    ret = CHECK_CU(cu->cuMemcpyHtoD(s->gamma_table, table, BLIINDS_GAMMA_NB * sizeof(*table)));
+    // in the order of the stream, which may be one that waits for no other
+    ret = CHECK_CU(cu->cuMemcpyHtoDAsync(s->gamma_table, table, BLIINDS_GAMMA_NB * sizeof(*table),
+                                         s->cuda.hwctx->stream));
+    if (ret >= 0)
+        ret = CHECK_CU(cu->cuStreamSynchronize(s->cuda.hwctx->stream));
     av_free(table);
     return ret;
 }

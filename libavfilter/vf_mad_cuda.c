@@ -242,13 +242,15 @@ static void free_device_memory(AVFilterContext *ctx)
     s->width = s->height = s->depth = 0;
 }
 
-/// Copy a table to the device, in the order of what is enqueued.
+/// Copy a table to the device, in the order of what is enqueued; it may be freed then.
 static int upload(AVFilterContext *ctx, CUdeviceptr dst, const float *table, size_t nb)
 {
     MADCUDAContext *s = ctx->priv;
+    const QualityCUDA *cuda = &s->pairs.cuda;
+    int ret = CHECK_CU(cuda->cu->cuMemcpyHtoDAsync(dst, table, nb * sizeof(*table),
+                                                   cuda->hwctx->stream));
 
-    return CHECK_CU(s->pairs.cuda.cu->cuMemcpyHtoDAsync(dst, table, nb * sizeof(*table),
-                                                        s->pairs.cuda.hwctx->stream));
+    return ret < 0 ? ret : CHECK_CU(cuda->cu->cuStreamSynchronize(cuda->hwctx->stream));
 }
 
 /// Lightness of the samples of one picture.
