@@ -444,6 +444,29 @@ resize(){
     fails -reinit_filter 0 -i ${tmp}/%d.pgm -vf bliinds ${to_null} | grep 3x3
 }
 
+# Frames of a stream whose size changes twice, for which ffmpeg rebuilds the graph.
+sizes_of_a_stream(){
+    first=1
+    for i in 70x46:20 96x64:25 64x48:20; do
+        ffmpeg -lavfi testsrc2=s=${i%:*}:r=25 -frames:v ${i#*:} -start_number ${first} ${tmp}/%d.pgm
+        first=$((first + ${i#*:}))
+    done
+}
+
+# What filters hold when the graph is freed comes out, but not what they add at the end.
+rebuild(){
+    sizes_of_a_stream
+    framecrc -i ${tmp}/%d.pgm -vf null > ${tmp}/null
+    for filter in bliinds yadif=deint=interlaced loop=-1:size=100; do
+        framecrc -i ${tmp}/%d.pgm -vf ${filter} -frames:v 65 > ${tmp}/got
+        same "${filter}, $(grep -vc '^#' ${tmp}/got) frames" ${tmp}/null ${tmp}/got
+    done
+    for filter in fps=50 reverse; do
+        framecrc -i ${tmp}/%d.pgm -vf ${filter} |
+            awk -F, -v filter=${filter} '!/^#/ && $3 != n++ { print "gap" } END { print filter ", " n " frames" }'
+    done
+}
+
 # ---- other filters and tools ----
 
 consumers(){

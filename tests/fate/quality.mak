@@ -44,6 +44,16 @@ fate-bliinds-blocks: libavfilter/tests/bliinds$(EXESUF)
 fate-bliinds-blocks: RUN = run libavfilter/tests/bliinds$(EXESUF) \
                            $(addprefix $(SRC_PATH)/tests/oracle/,rose_70x46.maps camera_crop_16x9.maps stripes_v_128x96.maps)
 
+# The choice of the worst blocks, of made-up statistics, against a sort.
+fate-bliinds-pool: libavfilter/tests/bliinds_pool$(EXESUF)
+fate-bliinds-pool: RUN = run libavfilter/tests/bliinds_pool$(EXESUF)
+fate-bliinds-cuda-pool: libavfilter/tests/bliinds_pool_cuda$(EXESUF)
+fate-bliinds-cuda-pool: RUN = run libavfilter/tests/bliinds_pool_cuda$(EXESUF)
+fate-bliinds-pool fate-bliinds-cuda-pool: CMP = oneline
+fate-bliinds-pool fate-bliinds-cuda-pool: REF = all as by a sort
+FATE_BLIINDS      += fate-bliinds-pool
+FATE_BLIINDS_CUDA += fate-bliinds-cuda-pool
+
 # A fixture, made with GEN=1, of all features; double precision (numpy) agrees with
 # it to 5e-7, that is with the band energies and phases, too.
 FATE_BLIINDS += fate-bliinds-yuv
@@ -85,6 +95,11 @@ fate-bliinds-passthrough: RUN  = passthrough
 FATE_BLIINDS += fate-bliinds-resize
 fate-bliinds-resize: NEED = $(QUALITY_PICTURE) SCALE_FILTER
 fate-bliinds-resize: RUN  = resize
+
+FATE_BLIINDS += fate-bliinds-rebuild
+fate-bliinds-rebuild: NEED = $(QUALITY_SOURCE) PGM_ENCODER PGM_DECODER IMAGE2_MUXER IMAGE2_DEMUXER FRAMECRC_MUXER \
+                             FPS_FILTER LOOP_FILTER NULL_FILTER REVERSE_FILTER YADIF_FILTER
+fate-bliinds-rebuild: RUN  = rebuild
 
 FATE_BLIINDS += fate-bliinds-consumers
 fate-bliinds-consumers: NEED = $(QUALITY_PICTURE) $(QUALITY_RAW) LAVFI_INDEV MOVIE_FILTER DRAWGRAPH_FILTER \
