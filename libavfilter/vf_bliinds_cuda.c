@@ -190,6 +190,7 @@ static int add_to_batch(AVFilterContext *ctx, const AVFrame *frame,
     }
     s->blocks       = blocks;
     s->params.down  = luma->shift;
+    s->params.mask  = (1 << luma->depth) - 1;
     s->params.up    = BLIINDS_FRAC_BITS - (luma->depth - 8);
     s->params.scale = scale;
     s->params.frame[s->nb_batch++] = (BLIINDSCUDAFrame){

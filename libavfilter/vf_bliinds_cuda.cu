@@ -163,11 +163,11 @@ typedef struct Pair {
     int32_t first, second;
 } Pair;
 
-/// Value of a sample of level 1, as in memory.
+/// Value of a sample of level 1, as in memory; bits beyond the depth do not count.
 template<typename T>
 static DEVICE_INLINE int value1(const BLIINDSCUDAParams &p, T v)
 {
-    return sizeof(T) == 1 ? v : v >> p.down;
+    return sizeof(T) == 1 ? v : v >> p.down & p.mask;
 }
 
 /**
@@ -419,7 +419,7 @@ static DEVICE_INLINE void basis1(float dst[5], const BLIINDSCUDAParams &p, const
     // black is not subtracted: it is in the mean only, which is not used
     BLIINDS_UNROLL
     for (int i = 0; i < 5; i++)
-        x[i] = sizeof(T) == 1 ? (float)src[i] : (src[i] >> p.down) * p.scale;
+        x[i] = sizeof(T) == 1 ? (float)src[i] : value1(p, src[i]) * p.scale;
     bliinds_basis(dst, x[0], x[1], x[2], x[3], x[4]);
 }
 

@@ -122,6 +122,7 @@ typedef struct BLIINDSCUDAParams {
     BLIINDS_DEVICE_PTR(BLIINDSCUDABlock) blocks;    ///< of all levels, in rows
     uint64_t frame_size;                        ///< from a frame's data to the next's, in bytes
     int down;                                   ///< right shift from src to a value
+    int mask;                                   ///< bits of a value
     int up;                                     ///< left shift from a value to a level sample
     float scale;                                ///< from a value to 8-bit steps
     int nb_tiles_x, nb_tiles;

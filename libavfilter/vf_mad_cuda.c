@@ -607,6 +607,7 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     p->unit      = s->range[MAD_REFERENCE].scale;
     p->lmse_unit = p->unit * p->unit / (MAD_BLOCK * MAD_BLOCK);
     p->down      = desc->comp[0].shift;
+    p->mask      = (1 << desc->comp[0].depth) - 1;
     p->result    = ff_quality_cuda_next_result(&s->pairs.cuda);
     s->load      = desc->comp[0].depth > 8 ? s->load_16 : s->load_8;
     return 0;

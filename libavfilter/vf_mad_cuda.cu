@@ -59,12 +59,12 @@ static DEVICE_INLINE float square(float x)
     return x * x;
 }
 
-/// A sample less black, limited to the range.
+/// A sample less black, limited to the range; bits beyond the depth do not count.
 template<typename T>
 static DEVICE_INLINE int load_sample(const MADCUDAParams &p, const MADCUDAImage &image,
                                      int x, int y)
 {
-    int v = ((const T *)(image.src + (int64_t)y * image.pitch))[x] >> p.down;
+    int v = ((const T *)(image.src + (int64_t)y * image.pitch))[x] >> p.down & p.mask;
 
     v -= image.black;
     v  = v > 0 ? v : 0;

@@ -91,6 +91,7 @@ typedef struct MADCUDAPassed {
 typedef struct MADCUDAParams {
     MADCUDAImage image[MAD_IMAGES];
     int down;                               ///< right shift from src to a sample
+    int mask;                               ///< bits of a sample
     int w, h;                               ///< of the pictures
 
     MAD_DEVICE_PTR(float) first;            ///< sample of each picture, which is subtracted from all
