@@ -1,0 +1,1595 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+
+/**
+ * @file
+ * A stand-in for the CUDA driver and for cuFFT, to test what the CUDA filters do
+ * on the host where there is no GPU
+ *
+ * Built as libcuda.so.1 and libcufft.so.12 and found by LD_LIBRARY_PATH, it keeps
+ * the books: contexts that are pushed and popped, memory, streams, events, modules,
+ * textures and plans. What is left at the end, and each call that a driver would
+ * refuse or that would read or write beyond memory, is an error. Errors are printed,
+ * and the process exits with 99.
+ *
+ * What is enqueued is done as late as may be: when something waits for it. Device
+ * pointers are addresses that nobody may read. Kernels do not run; those of our
+ * filters are stood in for by functions that look whether the memory they are given
+ * is there, and that make a number of the pictures for a result, so that a result
+ * shows whose it is.
+ *
+ * The variable CUDA_STAND_IN holds options, as in "fail=3,delay=5":
+ *
+ *   report=FILE   where to print: "calls N", "failed NAME" and "error: ..."; stderr if not given
+ *   fail=N        the Nth call fails
+ *   code=C        with this error
+ *   broken=1      and so do all behind it, as after a kernel's failure
+ *   delay=K       events are ready after 0 to K queries
+ *   devices=N     how many there are
+ *   major=N       their compute capability
+ */
+
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "libavfilter/vf_bliinds_cuda.h"
+#include "libavfilter/vf_deblock_cuda.h"
+#include "libavfilter/vf_mad_cuda.h"
+#include "libavfilter/vf_ssim_cuda.h"
+
+#include <ffnvcodec/dynlink_loader.h>
+
+#define FFMIN(a, b) ((a) < (b) ? (a) : (b))
+
+/// Errors that <ffnvcodec/dynlink_cuda.h> does not name.
+enum {
+    INVALID_VALUE    = 1,
+    OUT_OF_MEMORY    = 2,
+    NOT_INITIALIZED  = 3,
+    INVALID_DEVICE   = 101,
+    INVALID_CONTEXT  = 201,
+    INVALID_PTX      = 218,
+    INVALID_HANDLE   = 400,
+    NOT_FOUND        = 500,
+    NOT_SUPPORTED    = 801,
+};
+
+#define NB_MULTIPROCESSORS 4
+#define PLAIN_SHARED_SIZE  (48  << 10)
+#define MOST_SHARED_SIZE   (227 << 10)
+#define MAX_DEVICES        8
+#define MAX_PUSHED         16
+#define PAGE               4096
+#define EXIT_STATUS        99
+
+enum Kind { CONTEXT, STREAM, EVENT, MODULE, FUNCTION, TEXTURE, PLAN };
+static const char *const kind_name[] = {
+    "context", "stream", "event", "module", "function", "texture", "cuFFT plan"
+};
+
+/// How many elements a picture of a transform takes, and of what size.
+typedef struct Layout {
+    size_t distance, size;
+} Layout;
+
+/// Whatever the driver hands out but memory; never freed, so that handles stay unique.
+typedef struct Object {
+    struct Object *next;
+    enum Kind kind;
+    int alive;
+    struct Object *context;         ///< of all but contexts
+    // contexts
+    int device, nb_retained;
+    struct Object *default_stream;
+    // streams
+    struct Operation *first, **last;
+    int own_queue;                  ///< 0: in order with the default stream
+    // events
+    struct Operation *record;       ///< that is not done yet
+    struct Object *record_stream;
+    int nb_queries;                 ///< until it is ready
+    // modules and functions
+    char *ptx, *name;
+    const struct Object *module;
+    const struct Kernel *kernel;
+    size_t params_size, max_shared;
+    unsigned max_threads;
+    // plans
+    int handle, batch, is_made;
+    Layout in, out;
+    CUdeviceptr work;
+    struct Object *stream;
+} Object;
+
+/// Device memory, or pinned memory of the host.
+typedef struct Memory {
+    CUdeviceptr address;
+    size_t size;
+    uint8_t *data;
+    Object *context;
+    int pinned, alive;
+} Memory;
+
+enum OperationKind { COPY, SET, LAUNCH, RECORD, TRANSFORM };
+
+/// What is enqueued in a stream.
+typedef struct Operation {
+    struct Operation *next;
+    enum OperationKind kind;
+    const char *function;           ///< that enqueued it
+    CUDA_MEMCPY2D copy;
+    void *staged;                   ///< the source's bytes, where the driver takes them at once
+    unsigned sum;                   ///< of the source's bytes, where it does not
+    CUdeviceptr address, out;
+    size_t size, out_size;
+    int value;
+    Object *event, *launched;
+    unsigned grid_y;
+    void *params;
+} Operation;
+
+typedef struct Kernel {
+    const char *name;
+    size_t params_size;
+    void (*run)(const Operation *op, const void *params, int sample_size);
+    int sample_size;
+} Kernel;
+
+/// The contexts that a thread has pushed.
+typedef struct Pushed {
+    struct Pushed *next;
+    Object *context[MAX_PUSHED];
+    int nb;
+} Pushed;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local Pushed *pushed;
+static Pushed *all_pushed;
+static Object *objects, *primary[MAX_DEVICES];
+static Memory *memory;
+static int nb_memory;
+static CUdeviceptr next_address, end_address;
+static int nb_calls, nb_records, nb_errors, initialized;
+static const char *function = "at the end";
+static FILE *report;
+static int fail_at, fail_code, broken, max_delay, nb_devices = 1, major = 9;
+
+// ---- the books ----
+
+static void error(const char *format, ...)
+{
+    va_list args;
+
+    nb_errors++;
+    fprintf(report, "error: %s: ", function);
+    va_start(args, format);
+    vfprintf(report, format, args);
+    va_end(args);
+    fputc('\n', report);
+}
+
+static void *allocate(size_t size)
+{
+    void *ptr = calloc(1, size);
+
+    if (!ptr)
+        abort();
+    return ptr;
+}
+
+static Object *current(void)
+{
+    return pushed && pushed->nb ? pushed->context[pushed->nb - 1] : NULL;
+}
+
+/// Every function of the driver begins with this: it counts the call, or fails it.
+static int enter(const char *name, int needs_context)
+{
+    pthread_mutex_lock(&mutex);
+    function = name;
+    nb_calls++;
+    if (nb_calls == fail_at)
+        fprintf(report, "failed %s\n", name);
+    if (fail_at && (nb_calls == fail_at || broken && nb_calls > fail_at))
+        return fail_code ? fail_code : strncmp(name, "cufft", 5) ? CUDA_ERROR_UNKNOWN : 5;
+    if (!initialized && strcmp(name, "cuInit")) {
+        error("before cuInit");
+        return NOT_INITIALIZED;
+    }
+    if (needs_context && !current()) {
+        error("no context is current");
+        return INVALID_CONTEXT;
+    }
+    return 0;
+}
+
+static int leave(int res)
+{
+    pthread_mutex_unlock(&mutex);
+    return res;
+}
+
+/// A call that a driver would refuse, too: the caller's fault.
+static int refuse(int res, const char *why)
+{
+    error("%s", why);
+    return res;
+}
+
+static Object *new_object(enum Kind kind)
+{
+    Object *object = allocate(sizeof(*object));
+
+    object->kind    = kind;
+    object->alive   = 1;
+    object->context = kind == CONTEXT ? NULL : current();
+    object->last    = &object->first;
+    object->next    = objects;
+    objects = object;
+    return object;
+}
+
+static Object *find(const void *handle, enum Kind kind)
+{
+    for (Object *object = objects; object; object = object->next)
+        if (object == handle && object->kind == kind) {
+            if (!object->alive) {
+                error("this %s was destroyed before", kind_name[kind]);
+                return NULL;
+            }
+            if (object->context && object->context != current())
+                error("this %s is another context's", kind_name[kind]);
+            return object;
+        }
+    error("%p is no %s", handle, kind_name[kind]);
+    return NULL;
+}
+
+/// The queue that operations of a stream go to.
+static Object *find_stream(CUstream handle)
+{
+    Object *stream = handle ? find(handle, STREAM) : current()->default_stream;
+
+    return !stream || stream->own_queue ? stream : current()->default_stream;
+}
+
+// ---- memory ----
+
+static int new_memory(size_t size, int pinned)
+{
+    uint8_t *data = NULL;
+
+    if (!size) {
+        error("no bytes");
+        return -1;
+    }
+    if (end_address - next_address < size + 2 * PAGE || posix_memalign((void **)&data, PAGE, size))
+        return -1;
+    memset(data, 0, size);
+    memory = realloc(memory, (nb_memory + 1) * sizeof(*memory));
+    if (!memory)
+        abort();
+    memory[nb_memory] = (Memory){
+        .address = next_address, .size = size, .data = data,
+        .context = current(),  .pinned = pinned, .alive = 1,
+    };
+    next_address += (size + 2 * PAGE - 1) / PAGE * PAGE;
+    return nb_memory++;
+}
+
+/// The memory that holds an address; addresses rise and are not used twice.
+static Memory *find_memory(CUdeviceptr address)
+{
+    int low = 0, high = nb_memory;
+
+    while (low < high) {
+        const int middle = (low + high) / 2;
+
+        if (memory[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && address - memory[low - 1].address < memory[low - 1].size ? &memory[low - 1] : NULL;
+}
+
+static Memory *find_pinned(const void *ptr)
+{
+    for (int i = 0; i < nb_memory; i++)
+        if (memory[i].alive && memory[i].pinned && (const uint8_t *)ptr >= memory[i].data &&
+            (const uint8_t *)ptr < memory[i].data + memory[i].size)
+            return &memory[i];
+    return NULL;
+}
+
+/// Where the bytes at a device address are, or NULL if not all of them are there.
+static void *span(CUdeviceptr address, size_t size, const char *what)
+{
+    const Memory *m = find_memory(address);
+
+    if (!m)
+        error("%s: no memory at %#llx", what, address);
+    else if (!m->alive)
+        error("%s: memory of %zu bytes was freed before", what, m->size);
+    else if (address - m->address + size > m->size)
+        error("%s: %zu bytes at %llu of %zu", what, size, address - m->address, m->size);
+    else
+        return m->data + (address - m->address);
+    return NULL;
+}
+
+static void *picture(CUdeviceptr address, int pitch, size_t width, int height, const char *what)
+{
+    if (pitch < 0 || width > pitch || height <= 0) {
+        error("%s: %zu bytes in %d rows of %d", what, width, height, pitch);
+        return NULL;
+    }
+    return span(address, (size_t)(height - 1) * pitch + width, what);
+}
+
+static void free_memory(Memory *m)
+{
+    free(m->data);
+    m->data  = NULL;
+    m->alive = 0;
+}
+
+// ---- kernels ----
+
+/// A number that is another for another picture.
+static uint32_t sum_picture(CUdeviceptr address, int pitch, size_t width, int height,
+                            const char *what)
+{
+    const uint8_t *data = picture(address, pitch, width, height, what);
+    uint32_t sum = 1;
+
+    for (int y = 0; data && y < height; y++)
+        for (size_t x = 0; x < width; x++)
+            sum = sum * 31 + data[(size_t)y * pitch + x];
+    return sum;
+}
+
+static void bliinds_blocks(const Operation *op, const void *data, int sample_size)
+{
+    const BLIINDSCUDAParams *p = data;
+    BLIINDSCUDAState *state = span(p->state, op->grid_y * sizeof(*state), "state");
+
+    span(p->blocks, op->grid_y * p->frame_size, "blocks");
+    span(p->gamma_table, sizeof(float), "gamma_table");
+    for (int i = 0; state && i < op->grid_y; i++)
+        state[i].result.pooled[0][0].worst.whole =
+            sum_picture(p->frame[i].src, p->frame[i].pitch,
+                        (size_t)p->level[0].w * sample_size, p->level[0].h, "src");
+}
+
+static void bliinds_pool(const Operation *op, const void *data, int sample_size)
+{
+    const BLIINDSCUDAParams *p = data;
+
+    span(p->blocks, p->frame_size, "blocks");
+}
+
+static void bliinds_choose(const Operation *op, const void *data, int sample_size)
+{
+    const BLIINDSCUDAParams *p = data;
+    BLIINDSCUDAState *state = span(p->state, op->grid_y * sizeof(*state), "state");
+
+    for (int i = 0; state && i < op->grid_y; i++) {
+        BLIINDSCUDAResult *result = span(p->frame[i].result, sizeof(*result), "result");
+        uint64_t *sum = &state[i].result.pooled[0][0].worst.whole;
+
+        for (int l = 0; result && l < BLIINDS_LEVELS; l++)
+            for (int j = 0; j < BLIINDS_NB_POOLED; j++) {
+                BLIINDSCUDAPooled *pooled = &result->pooled[l][j];
+
+                pooled->grid[0].whole = pooled->grid[1].whole = pooled->worst.whole = *sum % 1000;
+            }
+        *sum = 0;
+    }
+}
+
+static void ssim(const Operation *op, const void *data, int sample_size)
+{
+    const SSIMCUDAParams *p = data;
+
+    span(p->state, op->grid_y * sizeof(SSIMCUDAState), "state");
+    for (int i = 0; i < op->grid_y; i++) {
+        SSIMCUDAResult *result = span(p->pair[i].result, sizeof(*result), "result");
+
+        for (int j = 0; j < p->nb_planes; j++) {
+            const SSIMCUDAPlane *plane = &p->plane[j];
+            const size_t width = (size_t)plane->bw * 4 * plane->nb_channels * sample_size;
+            const uint32_t sum = sum_picture(p->pair[i].main[j], p->pair[i].main_pitch[j], width,
+                                             plane->bh * 4, "main") +
+                             7 * sum_picture(p->pair[i].ref[j], p->pair[i].ref_pitch[j], width,
+                                             plane->bh * 4, "ref");
+
+            for (int k = 0; result && k < plane->nb_channels; k++)
+                result->sum[plane->component[k]] = (int64_t)(sum & 0xffffff) << (SSIM_FRAC_BITS - 24);
+        }
+    }
+}
+
+static void mad_load(const Operation *op, const void *data, int sample_size)
+{
+    const MADCUDAParams *p = data;
+    float *first = span(p->first, MAD_IMAGES * sizeof(*first), "first");
+
+    span(p->plane, (size_t)MAD_PLANES * p->h * p->pitch * sizeof(float), "plane");
+    for (int i = 0; first && i < MAD_IMAGES; i++) {
+        const MADCUDAImage *image = &p->image[i];
+
+        span(image->lightness, (image->white + 1) * sizeof(float), "lightness");
+        first[i] = sum_picture(image->src, image->pitch, (size_t)p->w * sample_size, p->h,
+                               "src") % 1000;
+    }
+}
+
+/// What the kernels between the first and the last one are given.
+static void mad(const Operation *op, const void *data, int sample_size)
+{
+    const MADCUDAParams *p = data;
+    const size_t nb_cells = (size_t)(p->nb_x + MAD_BLOCK_CELLS - 1) * (p->nb_y + MAD_BLOCK_CELLS - 1);
+    const size_t map_size = (size_t)p->nb_x * p->nb_y * sizeof(float);
+
+    span(p->spectrum, (size_t)MAD_PLANES * p->h * p->half_pitch * 2 * sizeof(float), "spectrum");
+    span(p->csf, (size_t)p->h * p->half_pitch * sizeof(float), "csf");
+    span(p->polar, (size_t)(p->h / 2 + 1) * p->half_pitch * 2 * sizeof(float), "polar");
+    span(p->response, (size_t)p->nb_filters * MAD_IMAGES * p->h * p->pitch * 2 * sizeof(float), "response");
+    span(p->cells, (size_t)MAD_ORIENTATIONS * MAD_IMAGES * nb_cells * 4 * sizeof(float), "cells");
+    span(p->detection, map_size, "detection");
+    span(p->appearance, map_size, "appearance");
+    span(p->column_roots, (size_t)p->h * 2 * sizeof(float), "column_roots");
+    span(p->row_roots, (size_t)p->w * 2 * sizeof(float), "row_roots");
+}
+
+static void mad_pool(const Operation *op, const void *data, int sample_size)
+{
+    const MADCUDAParams *p = data;
+    const float *first     = span(p->first, MAD_IMAGES * sizeof(*first), "first");
+    MADCUDAResult *result  = span(p->result, sizeof(*result), "result");
+
+    span(p->partial, MAD_POOL_BLOCKS * sizeof(*result), "partial");
+    span(p->nb_done, sizeof(unsigned), "nb_done");
+    if (first && result)
+        *result = (MADCUDAResult){ first[MAD_REFERENCE], first[MAD_DISTORTED] };
+}
+
+/// Copies, where there is something to copy.
+static void deblock(const Operation *op, const void *data, int sample_size)
+{
+    const DeblockCUDAParams *p = data;
+
+    for (int i = 0; i < DEBLOCK_MAX_PLANES; i++) {
+        const DeblockCUDAPlane *plane = &p->plane[i];
+        const size_t width = (size_t)plane->w * plane->nb_channels * sample_size;
+        const uint8_t *src;
+        uint8_t *dst;
+
+        if (!width)
+            continue;
+        src = picture(plane->src, plane->src_pitch, width, plane->h, "src");
+        dst = picture(plane->dst, plane->dst_pitch, width, plane->h, "dst");
+        for (int y = 0; src && dst && src != dst && y < plane->h; y++)
+            memcpy(dst + (size_t)y * plane->dst_pitch, src + (size_t)y * plane->src_pitch, width);
+    }
+}
+
+static const Kernel kernels[] = {
+    { "bliinds_blocks_8",  sizeof(BLIINDSCUDAParams), bliinds_blocks, 1 },
+    { "bliinds_blocks_16", sizeof(BLIINDSCUDAParams), bliinds_blocks, 2 },
+    { "bliinds_pool",      sizeof(BLIINDSCUDAParams), bliinds_pool },
+    { "bliinds_choose",    sizeof(BLIINDSCUDAParams), bliinds_choose },
+    { "deblock_8",         sizeof(DeblockCUDAParams), deblock, 1 },
+    { "deblock_16",        sizeof(DeblockCUDAParams), deblock, 2 },
+    { "mad_load_8",        sizeof(MADCUDAParams),     mad_load, 1 },
+    { "mad_load_16",       sizeof(MADCUDAParams),     mad_load, 2 },
+    { "mad_csf",           sizeof(MADCUDAParams),     mad },
+    { "mad_detect",        sizeof(MADCUDAParams),     mad },
+    { "mad_filter",        sizeof(MADCUDAParams),     mad },
+    { "mad_cells",         sizeof(MADCUDAParams),     mad },
+    { "mad_columns",       sizeof(MADCUDAParams),     mad },
+    { "mad_rows",          sizeof(MADCUDAParams),     mad },
+    { "mad_compare",       sizeof(MADCUDAParams),     mad },
+    { "mad_pool",          sizeof(MADCUDAParams),     mad_pool },
+    { "ssim_8",            sizeof(SSIMCUDAParams),    ssim, 1 },
+    { "ssim_16",           sizeof(SSIMCUDAParams),    ssim, 2 },
+};
+
+// ---- queues ----
+
+static unsigned sum_host(const CUDA_MEMCPY2D *c)
+{
+    unsigned sum = 0;
+
+    for (size_t y = 0; y < c->Height; y++)
+        for (size_t x = 0; x < c->WidthInBytes; x++)
+            sum = sum * 31 + ((const uint8_t *)c->srcHost)[y * c->srcPitch + x];
+    return sum;
+}
+
+static void run_copy(const Operation *op)
+{
+    const CUDA_MEMCPY2D *c = &op->copy;
+    const size_t src_size = (c->Height - 1) * c->srcPitch + c->WidthInBytes;
+    const size_t dst_size = (c->Height - 1) * c->dstPitch + c->WidthInBytes;
+    const uint8_t *src = c->srcMemoryType == CU_MEMORYTYPE_HOST ? c->srcHost :
+                         span(c->srcDevice, src_size, "source");
+    uint8_t *dst = c->dstMemoryType == CU_MEMORYTYPE_HOST ? c->dstHost :
+                   span(c->dstDevice, dst_size, "destination");
+
+    if (op->staged)
+        src = op->staged;
+    else if (op->sum && op->sum != sum_host(c))
+        error("the source has changed before it was copied");
+    for (size_t y = 0; src && dst && y < c->Height; y++)
+        memmove(dst + y * c->dstPitch, src + y * c->srcPitch, c->WidthInBytes);
+}
+
+static void run(Operation *op)
+{
+    void *data;
+
+    function = op->function;
+    switch (op->kind) {
+    case COPY:
+        run_copy(op);
+        break;
+    case SET:
+        data = span(op->address, op->size, "destination");
+        if (data)
+            memset(data, op->value, op->size);
+        break;
+    case LAUNCH:
+        if (op->launched->kernel) {
+            function = op->launched->name;
+            op->launched->kernel->run(op, op->params, op->launched->kernel->sample_size);
+        }
+        break;
+    case RECORD:
+        if (op->event->record == op)
+            op->event->record = NULL;
+        break;
+    case TRANSFORM:
+        span(op->address, op->size, "input");
+        span(op->out, op->out_size, "output");
+        break;
+    }
+}
+
+/// Do what is enqueued in a stream, up to an operation or, without one, all.
+static void drain(Object *stream, const Operation *until)
+{
+    const char *caller = function;
+    int done = 0;
+
+    while (stream->first && !done) {
+        Operation *op = stream->first;
+
+        stream->first = op->next;
+        if (!stream->first)
+            stream->last = &stream->first;
+        done = op == until;
+        run(op);
+        free(op->staged);
+        free(op->params);
+        free(op);
+    }
+    function = caller;
+}
+
+static void drain_context(Object *context)
+{
+    for (Object *object = objects; object; object = object->next)
+        if (object->kind == STREAM && object->alive && object->context == context)
+            drain(object, NULL);
+}
+
+static Operation *enqueue(Object *stream, Operation op)
+{
+    Operation *new = allocate(sizeof(*new));
+
+    op.function   = function;
+    *new          = op;
+    *stream->last = new;
+    stream->last  = &new->next;
+    return new;
+}
+
+// ---- devices and contexts ----
+
+/// Each function is declared with the type by which FFmpeg calls it.
+#define DRIVER(name, type) type name; __attribute__((visibility("default")))
+
+DRIVER(cuInit, tcuInit) CUresult cuInit(unsigned flags)
+{
+    const int res = enter(__func__, 0);
+
+    initialized |= !res;
+    return leave(res);
+}
+
+DRIVER(cuDriverGetVersion, tcuDriverGetVersion) CUresult cuDriverGetVersion(int *version)
+{
+    *version = 12000;
+    return CUDA_SUCCESS;
+}
+
+DRIVER(cuGetErrorName, tcuGetErrorName) CUresult cuGetErrorName(CUresult res, const char **text)
+{
+    *text = "CUDA_ERROR_OF_THE_STAND_IN";
+    return CUDA_SUCCESS;
+}
+
+DRIVER(cuGetErrorString, tcuGetErrorString) CUresult cuGetErrorString(CUresult res, const char **text)
+{
+    *text = (int)res == OUT_OF_MEMORY ? "out of memory" : "the stand-in for the driver says so";
+    return CUDA_SUCCESS;
+}
+
+DRIVER(cuDeviceGetCount, tcuDeviceGetCount) CUresult cuDeviceGetCount(int *count)
+{
+    *count = nb_devices;
+    return leave(enter(__func__, 0));
+}
+
+DRIVER(cuDeviceGet, tcuDeviceGet) CUresult cuDeviceGet(CUdevice *device, int ordinal)
+{
+    int res = enter(__func__, 0);
+
+    if (!res && (ordinal < 0 || ordinal >= nb_devices))
+        res = INVALID_DEVICE;
+    *device = ordinal;
+    return leave(res);
+}
+
+DRIVER(cuDeviceGetAttribute, tcuDeviceGetAttribute)
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
+{
+    switch (attribute) {
+    case CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT:        *value = 512;                break;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:     *value = NB_MULTIPROCESSORS; break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = major;              break;
+    default:                                           *value = 0;
+    }
+    return leave(enter(__func__, 0));
+}
+
+DRIVER(cuDeviceGetName, tcuDeviceGetName)
+CUresult cuDeviceGetName(char *name, int size, CUdevice device)
+{
+    snprintf(name, size, "stand-in %d", device);
+    return leave(enter(__func__, 0));
+}
+
+DRIVER(cuDeviceComputeCapability, tcuDeviceComputeCapability)
+CUresult cuDeviceComputeCapability(int *cc_major, int *cc_minor, CUdevice device)
+{
+    *cc_major = major;
+    *cc_minor = 0;
+    return leave(enter(__func__, 0));
+}
+
+static int push(Object *context)
+{
+    if (!pushed) {
+        pushed       = allocate(sizeof(*pushed));
+        pushed->next = all_pushed;
+        all_pushed   = pushed;
+    }
+    if (pushed->nb == MAX_PUSHED)
+        return refuse(INVALID_CONTEXT, "contexts are pushed and pushed");
+    pushed->context[pushed->nb++] = context;
+    return 0;
+}
+
+static Object *new_context(int device)
+{
+    Object *context = new_object(CONTEXT);
+
+    context->device = device;
+    context->default_stream = allocate(sizeof(Object));
+    *context->default_stream = (Object){
+        .kind = STREAM, .alive = 1, .context = context, .next = objects,
+    };
+    context->default_stream->last = &context->default_stream->first;
+    objects = context->default_stream;
+    return context;
+}
+
+/// A context takes all with it that is its own.
+static void destroy_context(Object *context)
+{
+    drain_context(context);
+    context->default_stream->alive = 0;
+    for (int i = 0; i < nb_memory; i++)
+        if (memory[i].alive && memory[i].context == context) {
+            error("%zu bytes were not freed before the context", memory[i].size);
+            free_memory(&memory[i]);
+        }
+    for (Object *object = objects; object; object = object->next)
+        if (object->alive && object->context == context && object->kind != FUNCTION) {
+            error("a %s was not destroyed before the context", kind_name[object->kind]);
+            object->alive = 0;
+        }
+    context->alive = 0;
+}
+
+DRIVER(cuCtxCreate_v2, tcuCtxCreate_v2)
+CUresult cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device)
+{
+    int res = enter(__func__, 0);
+
+    if (!res) {
+        Object *object = new_context(device);
+
+        *context = (CUcontext)object;
+        res = push(object);
+    }
+    return leave(res);
+}
+
+DRIVER(cuCtxDestroy_v2, tcuCtxDestroy_v2) CUresult cuCtxDestroy_v2(CUcontext handle)
+{
+    const int res = enter(__func__, 0);
+    Object *context = find(handle, CONTEXT);
+
+    if (context) {
+        if (current() == context)
+            pushed->nb--;
+        destroy_context(context);
+    }
+    return leave(res);
+}
+
+DRIVER(cuCtxPushCurrent_v2, tcuCtxPushCurrent_v2) CUresult cuCtxPushCurrent_v2(CUcontext handle)
+{
+    int res = enter(__func__, 0);
+
+    if (!res) {
+        Object *context = find(handle, CONTEXT);
+
+        res = context ? push(context) : INVALID_CONTEXT;
+    }
+    return leave(res);
+}
+
+DRIVER(cuCtxPopCurrent_v2, tcuCtxPopCurrent_v2) CUresult cuCtxPopCurrent_v2(CUcontext *handle)
+{
+    const int res = enter(__func__, 1);
+
+    if (current()) {
+        *handle = (CUcontext)current();
+        pushed->nb--;
+    }
+    return leave(res);
+}
+
+DRIVER(cuCtxGetCurrent, tcuCtxGetCurrent) CUresult cuCtxGetCurrent(CUcontext *handle)
+{
+    const int res = enter(__func__, 0);
+
+    *handle = (CUcontext)current();
+    return leave(res);
+}
+
+DRIVER(cuCtxGetDevice, tcuCtxGetDevice) CUresult cuCtxGetDevice(CUdevice *device)
+{
+    const int res = enter(__func__, 1);
+
+    if (!res)
+        *device = current()->device;
+    return leave(res);
+}
+
+DRIVER(cuDevicePrimaryCtxRetain, tcuDevicePrimaryCtxRetain)
+CUresult cuDevicePrimaryCtxRetain(CUcontext *handle, CUdevice device)
+{
+    const int res = enter(__func__, 0);
+
+    if (!res) {
+        if (!primary[device])
+            primary[device] = new_context(device);
+        primary[device]->nb_retained++;
+        *handle = (CUcontext)primary[device];
+    }
+    return leave(res);
+}
+
+DRIVER(cuDevicePrimaryCtxRelease, tcuDevicePrimaryCtxRelease)
+CUresult cuDevicePrimaryCtxRelease(CUdevice device)
+{
+    const int res = enter(__func__, 0);
+
+    if (!primary[device])
+        error("it is not retained");
+    else if (!--primary[device]->nb_retained) {
+        destroy_context(primary[device]);
+        primary[device] = NULL;
+    }
+    return leave(res);
+}
+
+DRIVER(cuDevicePrimaryCtxSetFlags, tcuDevicePrimaryCtxSetFlags)
+CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned flags)
+{
+    return leave(enter(__func__, 0));
+}
+
+DRIVER(cuDevicePrimaryCtxGetState, tcuDevicePrimaryCtxGetState)
+CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active)
+{
+    const int res = enter(__func__, 0);
+
+    *flags  = 0;
+    *active = 0;
+    return leave(res);
+}
+
+// ---- memory and copies ----
+
+DRIVER(cuMemAlloc_v2, tcuMemAlloc_v2) CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size)
+{
+    int res = enter(__func__, 1);
+
+    if (!res) {
+        const int i = new_memory(size, 0);
+
+        if (i < 0)
+            res = size ? OUT_OF_MEMORY : INVALID_VALUE;
+        else
+            *address = memory[i].address;
+    }
+    return leave(res);
+}
+
+/// Waits for what is enqueued, as a driver does.
+static void release_memory(Memory *m)
+{
+    if (!m || !m->alive) {
+        error(m ? "it was freed before" : "there is no such memory");
+        return;
+    }
+    drain_context(m->context);
+    free_memory(m);
+}
+
+DRIVER(cuMemFree_v2, tcuMemFree_v2) CUresult cuMemFree_v2(CUdeviceptr address)
+{
+    const int res = enter(__func__, 1);
+    Memory *m = find_memory(address);
+
+    if (m && (m->address != address || m->pinned))
+        error("it is not what cuMemAlloc gave");
+    else
+        release_memory(m);
+    return leave(res);
+}
+
+/// @name Not in CudaFunctions
+/// @{
+typedef CUresult tcuMemHostAlloc(void **ptr, size_t size, unsigned flags);
+typedef CUresult tcuMemFreeHost(void *ptr);
+typedef CUresult tcuMemHostGetDevicePointer(CUdeviceptr *address, void *ptr, unsigned flags);
+typedef CUresult tcuFuncSetAttribute(CUfunction function, int attribute, int value);
+/// @}
+
+DRIVER(cuMemHostAlloc, tcuMemHostAlloc)
+CUresult cuMemHostAlloc(void **ptr, size_t size, unsigned flags)
+{
+    int res = enter(__func__, 1);
+
+    if (!res) {
+        const int i = new_memory(size, 1);
+
+        if (i < 0)
+            res = size ? OUT_OF_MEMORY : INVALID_VALUE;
+        else
+            *ptr = memory[i].data;
+    }
+    return leave(res);
+}
+
+DRIVER(cuMemFreeHost, tcuMemFreeHost) CUresult cuMemFreeHost(void *ptr)
+{
+    const int res = enter(__func__, 1);
+
+    release_memory(find_pinned(ptr));
+    return leave(res);
+}
+
+DRIVER(cuMemHostGetDevicePointer_v2, tcuMemHostGetDevicePointer)
+CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *ptr, unsigned flags)
+{
+    int res = enter(__func__, 1);
+
+    if (!res) {
+        const Memory *m = find_pinned(ptr);
+
+        if (m)
+            *address = m->address;
+        else
+            res = refuse(INVALID_VALUE, "this memory is not pinned");
+    }
+    return leave(res);
+}
+
+DRIVER(cuMemsetD8Async, tcuMemsetD8Async)
+CUresult cuMemsetD8Async(CUdeviceptr address, unsigned char value, size_t size, CUstream handle)
+{
+    int res = enter(__func__, 1);
+
+    if (!res) {
+        Object *stream = find_stream(handle);
+
+        if (!stream || !span(address, size, "destination"))
+            res = INVALID_VALUE;
+        else
+            enqueue(stream, (Operation){ .kind = SET, .address = address, .size = size,
+                                         .value = value });
+    }
+    return leave(res);
+}
+
+static int is_pageable(CUmemorytype type, const void *ptr)
+{
+    return type == CU_MEMORYTYPE_HOST && !find_pinned(ptr);
+}
+
+/**
+ * @param is_async 0 to be done when it returns
+ * @param stage    1 to read the host's memory at once
+ */
+static int copy(CUDA_MEMCPY2D c, CUstream handle, int is_async, int stage)
+{
+    Object *stream = find_stream(handle);
+    Operation op = { .kind = COPY, .copy = c };
+
+    if (!stream)
+        return INVALID_HANDLE;
+    if (!c.WidthInBytes || !c.Height)
+        return 0;
+    if (c.srcMemoryType == CU_MEMORYTYPE_ARRAY || c.dstMemoryType == CU_MEMORYTYPE_ARRAY ||
+        c.srcXInBytes || c.srcY || c.dstXInBytes || c.dstY)
+        return refuse(NOT_SUPPORTED, "not kept by the stand-in");
+    if (c.Height > 1 && (c.srcPitch < c.WidthInBytes || c.dstPitch < c.WidthInBytes))
+        return refuse(INVALID_VALUE, "rows overlap");
+    if (c.srcMemoryType == CU_MEMORYTYPE_DEVICE &&
+        !span(c.srcDevice, (c.Height - 1) * c.srcPitch + c.WidthInBytes, "source") ||
+        c.dstMemoryType == CU_MEMORYTYPE_DEVICE &&
+        !span(c.dstDevice, (c.Height - 1) * c.dstPitch + c.WidthInBytes, "destination"))
+        return INVALID_VALUE;
+    if (is_async && is_pageable(c.srcMemoryType, c.srcHost)) {
+        if (stage) {
+            const size_t size = (c.Height - 1) * c.srcPitch + c.WidthInBytes;
+
+            op.staged = memcpy(allocate(size), c.srcHost, size);
+        } else
+            op.sum = sum_host(&c);
+    }
+    enqueue(stream, op);
+    if (!is_async)
+        drain(stream, NULL);
+    return 0;
+}
+
+static CUDA_MEMCPY2D line(CUmemorytype dst_type, CUmemorytype src_type, size_t size)
+{
+    return (CUDA_MEMCPY2D){
+        .srcMemoryType = src_type, .dstMemoryType = dst_type,
+        .srcPitch = size, .dstPitch = size, .WidthInBytes = size, .Height = 1,
+    };
+}
+
+DRIVER(cuMemcpyHtoD_v2, tcuMemcpyHtoD_v2)
+CUresult cuMemcpyHtoD_v2(CUdeviceptr dst, const void *src, size_t size)
+{
+    CUDA_MEMCPY2D c = line(CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST, size);
+    int res = enter(__func__, 1);
+
+    c.dstDevice = dst;
+    c.srcHost   = src;
+    return leave(res ? res : copy(c, NULL, 0, 0));
+}
+
+DRIVER(cuMemcpyHtoDAsync_v2, tcuMemcpyHtoDAsync_v2)
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dst, const void *src, size_t size, CUstream stream)
+{
+    CUDA_MEMCPY2D c = line(CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST, size);
+    int res = enter(__func__, 1);
+
+    c.dstDevice = dst;
+    c.srcHost   = src;
+    return leave(res ? res : copy(c, stream, 1, 0));
+}
+
+DRIVER(cuMemcpyDtoH_v2, tcuMemcpyDtoH_v2)
+CUresult cuMemcpyDtoH_v2(void *dst, CUdeviceptr src, size_t size)
+{
+    CUDA_MEMCPY2D c = line(CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_DEVICE, size);
+    int res = enter(__func__, 1);
+
+    c.dstHost   = dst;
+    c.srcDevice = src;
+    return leave(res ? res : copy(c, NULL, 0, 0));
+}
+
+DRIVER(cuMemcpyDtoHAsync_v2, tcuMemcpyDtoHAsync_v2)
+CUresult cuMemcpyDtoHAsync_v2(void *dst, CUdeviceptr src, size_t size, CUstream stream)
+{
+    CUDA_MEMCPY2D c = line(CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_DEVICE, size);
+    int res = enter(__func__, 1);
+
+    c.dstHost   = dst;
+    c.srcDevice = src;
+    return leave(res ? res : copy(c, stream, 1, 0));
+}
+
+DRIVER(cuMemcpyDtoD_v2, tcuMemcpyDtoD_v2)
+CUresult cuMemcpyDtoD_v2(CUdeviceptr dst, CUdeviceptr src, size_t size)
+{
+    CUDA_MEMCPY2D c = line(CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_DEVICE, size);
+    int res = enter(__func__, 1);
+
+    c.dstDevice = dst;
+    c.srcDevice = src;
+    return leave(res ? res : copy(c, NULL, 1, 0));
+}
+
+DRIVER(cuMemcpyDtoDAsync_v2, tcuMemcpyDtoDAsync_v2)
+CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream)
+{
+    CUDA_MEMCPY2D c = line(CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_DEVICE, size);
+    int res = enter(__func__, 1);
+
+    c.dstDevice = dst;
+    c.srcDevice = src;
+    return leave(res ? res : copy(c, stream, 1, 0));
+}
+
+DRIVER(cuMemcpy2D_v2, tcuMemcpy2D_v2) CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D *c)
+{
+    int res = enter(__func__, 1);
+
+    return leave(res ? res : copy(*c, NULL, 0, 0));
+}
+
+/// FFmpeg's uploads rely on the driver, which reads pageable memory at once.
+DRIVER(cuMemcpy2DAsync_v2, tcuMemcpy2DAsync_v2)
+CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *c, CUstream stream)
+{
+    int res = enter(__func__, 1);
+
+    return leave(res ? res : copy(*c, stream, 1, 1));
+}
+
+// ---- streams and events ----
+
+DRIVER(cuStreamCreate, tcuStreamCreate) CUresult cuStreamCreate(CUstream *handle, unsigned flags)
+{
+    const int res = enter(__func__, 1);
+
+    if (!res) {
+        Object *stream = new_object(STREAM);
+
+        stream->own_queue = flags & 1;
+        *handle = (CUstream)stream;
+    }
+    return leave(res);
+}
+
+DRIVER(cuStreamDestroy_v2, tcuStreamDestroy_v2) CUresult cuStreamDestroy_v2(CUstream handle)
+{
+    const int res  = enter(__func__, 1);
+    Object *stream = find(handle, STREAM);
+
+    if (stream) {
+        drain(stream, NULL);
+        stream->alive = 0;
+    }
+    return leave(res);
+}
+
+static int wait_for_stream(const char *name, CUstream handle)
+{
+    const int res  = enter(name, 1);
+    Object *stream = current() ? find_stream(handle) : NULL;
+
+    if (stream)
+        drain(stream, NULL);
+    return leave(res);
+}
+
+DRIVER(cuStreamSynchronize, tcuStreamSynchronize) CUresult cuStreamSynchronize(CUstream handle)
+{
+    return wait_for_stream(__func__, handle);
+}
+
+DRIVER(cuStreamQuery, tcuStreamQuery) CUresult cuStreamQuery(CUstream handle)
+{
+    return wait_for_stream(__func__, handle);
+}
+
+DRIVER(cuEventCreate, tcuEventCreate) CUresult cuEventCreate(CUevent *handle, unsigned flags)
+{
+    const int res = enter(__func__, 1);
+
+    if (!res)
+        *handle = (CUevent)new_object(EVENT);
+    return leave(res);
+}
+
+DRIVER(cuEventDestroy_v2, tcuEventDestroy_v2) CUresult cuEventDestroy_v2(CUevent handle)
+{
+    const int res = enter(__func__, 1);
+    Object *event = find(handle, EVENT);
+
+    if (event)
+        event->alive = 0;
+    return leave(res);
+}
+
+DRIVER(cuEventRecord, tcuEventRecord) CUresult cuEventRecord(CUevent handle, CUstream stream)
+{
+    int res = enter(__func__, 1);
+
+    if (!res) {
+        Object *event = find(handle, EVENT), *queue = find_stream(stream);
+
+        if (event && queue) {
+            event->record = enqueue(queue, (Operation){ .kind = RECORD, .event = event });
+            event->record_stream = queue;
+            event->nb_queries = nb_records++ * 7919LL % (max_delay + 1);
+        } else
+            res = INVALID_HANDLE;
+    }
+    return leave(res);
+}
+
+static void wait_for_event(Object *event)
+{
+    if (event->record)
+        drain(event->record_stream, event->record);
+}
+
+DRIVER(cuEventQuery, tcuEventQuery) CUresult cuEventQuery(CUevent handle)
+{
+    int res = enter(__func__, 1);
+    Object *event = find(handle, EVENT);
+
+    if (!event)
+        res = INVALID_HANDLE;
+    else if (!res && event->record && event->nb_queries) {
+        event->nb_queries--;
+        res = CUDA_ERROR_NOT_READY;
+    } else
+        wait_for_event(event);
+    return leave(res);
+}
+
+DRIVER(cuEventSynchronize, tcuEventSynchronize) CUresult cuEventSynchronize(CUevent handle)
+{
+    int res = enter(__func__, 1);
+    Object *event = find(handle, EVENT);
+
+    if (event)
+        wait_for_event(event);
+    else
+        res = INVALID_HANDLE;
+    return leave(res);
+}
+
+DRIVER(cuStreamWaitEvent, tcuStreamWaitEvent)
+CUresult cuStreamWaitEvent(CUstream stream, CUevent handle, unsigned flags)
+{
+    int res = enter(__func__, 1);
+
+    if (!res) {
+        Object *event = find(handle, EVENT);
+
+        if (event && find_stream(stream))
+            wait_for_event(event);
+        else
+            res = INVALID_HANDLE;
+    }
+    return leave(res);
+}
+
+// ---- modules and launches ----
+
+DRIVER(cuModuleLoadData, tcuModuleLoadData)
+CUresult cuModuleLoadData(CUmodule *handle, const void *image)
+{
+    int res = enter(__func__, 1);
+
+    if (!res) {
+        if (strstr(image, ".version")) {
+            Object *module = new_object(MODULE);
+
+            module->ptx = strdup(image);
+            *handle = (CUmodule)module;
+        } else
+            res = refuse(INVALID_PTX, "this is no PTX");
+    }
+    return leave(res);
+}
+
+DRIVER(cuModuleUnload, tcuModuleUnload) CUresult cuModuleUnload(CUmodule handle)
+{
+    const int res  = enter(__func__, 1);
+    Object *module = find(handle, MODULE);
+
+    if (module) {
+        drain_context(module->context);
+        free(module->ptx);
+        for (Object *object = objects; object; object = object->next)
+            if (object->kind == FUNCTION && object->module == module)
+                object->alive = 0;
+        module->alive = 0;
+    }
+    return leave(res);
+}
+
+/// What PTX says of a function: the size of its only parameter, and the threads that it may have.
+static Object *new_function(const Object *module, const char *name)
+{
+    char text[128];
+    Object *new;
+    const char *entry, *body;
+
+    snprintf(text, sizeof(text), ".entry %s(", name);
+    entry = strstr(module->ptx, text);
+    if (!entry)
+        return NULL;
+    body = strchr(entry, '{');
+    new  = new_object(FUNCTION);
+    new->module = module;
+    new->name   = strdup(name);
+    new->max_threads = 1024;
+    new->max_shared  = PLAIN_SHARED_SIZE;
+    snprintf(text, sizeof(text), "%s_param_0[", name);
+    entry = strstr(entry, text);
+    if (entry && entry < body)
+        new->params_size = atoi(entry + strlen(text));
+    if (entry && (entry = strstr(entry, ".maxntid")) && entry < body)
+        sscanf(entry, ".maxntid %u", &new->max_threads);
+    for (int i = 0; i < sizeof(kernels) / sizeof(*kernels); i++)
+        if (!strcmp(kernels[i].name, name))
+            new->kernel = &kernels[i];
+    if (new->kernel && new->kernel->params_size != new->params_size)
+        error("%s takes %zu bytes, not %zu", name, new->params_size, new->kernel->params_size);
+    return new;
+}
+
+DRIVER(cuModuleGetFunction, tcuModuleGetFunction)
+CUresult cuModuleGetFunction(CUfunction *handle, CUmodule module_handle, const char *name)
+{
+    int res = enter(__func__, 1);
+
+    if (!res) {
+        const Object *module = find(module_handle, MODULE);
+        Object *new = module ? new_function(module, name) : NULL;
+
+        if (new)
+            *handle = (CUfunction)new;
+        else
+            res = module ? NOT_FOUND : INVALID_HANDLE;
+    }
+    return leave(res);
+}
+
+DRIVER(cuFuncSetAttribute, tcuFuncSetAttribute)
+CUresult cuFuncSetAttribute(CUfunction handle, int attribute, int value)
+{
+    int res = enter(__func__, 1);
+
+    if (!res) {
+        Object *launched = find(handle, FUNCTION);
+
+        if (!launched)
+            res = INVALID_HANDLE;
+        else if (attribute != 8 || value > MOST_SHARED_SIZE)
+            res = INVALID_VALUE;
+        else
+            launched->max_shared = value;
+    }
+    return leave(res);
+}
+
+static int launch(CUfunction handle, const unsigned grid[3], const unsigned block[3],
+                  unsigned shared, CUstream stream_handle, void **args)
+{
+    Object *launched = find(handle, FUNCTION), *stream = find_stream(stream_handle);
+    const size_t threads = (size_t)block[0] * block[1] * block[2];
+    Operation op = { .kind = LAUNCH, .launched = launched, .grid_y = grid[1] };
+
+    if (!launched || !stream)
+        return INVALID_HANDLE;
+    if (!grid[0] || !grid[1] || !grid[2] || grid[1] > 65535 || grid[2] > 65535 || !threads ||
+        threads > launched->max_threads || shared > launched->max_shared) {
+        error("%s: %u x %u x %u thread blocks of %zu threads, of %u at most, and %u bytes, of %zu",
+              launched->name, grid[0], grid[1], grid[2], threads, launched->max_threads,
+              shared, launched->max_shared);
+        return INVALID_VALUE;
+    }
+    if (launched->kernel)
+        op.params = memcpy(allocate(launched->params_size), args[0], launched->params_size);
+    enqueue(stream, op);
+    return 0;
+}
+
+DRIVER(cuLaunchKernel, tcuLaunchKernel)
+CUresult cuLaunchKernel(CUfunction launched, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                        CUstream stream, void **args, void **extra)
+{
+    const int res = enter(__func__, 1);
+
+    return leave(res ? res : launch(launched, (unsigned[]){ grid_x, grid_y, grid_z },
+                                    (unsigned[]){ block_x, block_y, block_z },
+                                    shared, stream, args));
+}
+
+DRIVER(cuTexObjectCreate, tcuTexObjectCreate)
+CUresult cuTexObjectCreate(CUtexObject *handle, const CUDA_RESOURCE_DESC *resource,
+                           const CUDA_TEXTURE_DESC *texture, const CUDA_RESOURCE_VIEW_DESC *view)
+{
+    const int res = enter(__func__, 1);
+
+    if (!res)
+        *handle = (CUtexObject)(uintptr_t)new_object(TEXTURE);
+    return leave(res);
+}
+
+DRIVER(cuTexObjectDestroy, tcuTexObjectDestroy) CUresult cuTexObjectDestroy(CUtexObject handle)
+{
+    const int res   = enter(__func__, 1);
+    Object *texture = find((void *)(uintptr_t)handle, TEXTURE);
+
+    if (texture)
+        texture->alive = 0;
+    return leave(res);
+}
+
+// ---- cuFFT ----
+
+#define CUFFT(name) __attribute__((visibility("default"))) int name
+
+/// The error that cuFFT has for each of the driver's.
+static int leave_cufft(int res)
+{
+    return leave(res == INVALID_CONTEXT ? 5 : res);
+}
+
+static Object *find_plan(int handle)
+{
+    for (Object *object = objects; object; object = object->next)
+        if (object->kind == PLAN && object->handle == handle)
+            return find(object, PLAN);
+    error("%d is no plan", handle);
+    return NULL;
+}
+
+CUFFT(cufftCreate)(int *handle)
+{
+    static int nb_plans;
+    const int res = enter(__func__, 1);
+
+    if (!res) {
+        Object *plan = new_object(PLAN);
+
+        plan->handle = *handle = nb_plans++;
+        plan->stream = current()->default_stream;
+    }
+    return leave_cufft(res);
+}
+
+CUFFT(cufftDestroy)(int handle)
+{
+    const int res = enter(__func__, 1);
+    Object *plan  = find_plan(handle);
+
+    if (plan)
+        plan->alive = 0;
+    return leave_cufft(res);
+}
+
+CUFFT(cufftSetAutoAllocation)(int handle, int is_on)
+{
+    const int res = enter(__func__, 1);
+
+    if (!res && find_plan(handle) && is_on)
+        error("the stand-in has no work area of its own");
+    return leave_cufft(res);
+}
+
+CUFFT(cufftMakePlanMany)(int handle, int rank, int *n, int *in_embed, int in_stride, int in_distance,
+                         int *out_embed, int out_stride, int out_distance, int type, int batch,
+                         size_t *work_size)
+{
+    enum { R2C = 0x2a, C2R = 0x2c };
+    const int res = enter(__func__, 1);
+    Object *plan  = res ? NULL : find_plan(handle);
+
+    if (plan) {
+        const size_t complex = 2 * sizeof(float);
+
+        plan->in      = (Layout){ in_distance,  type == R2C ? sizeof(float) : complex };
+        plan->out     = (Layout){ out_distance, type == C2R ? sizeof(float) : complex };
+        plan->batch   = batch;
+        plan->is_made = 1;
+        *work_size    = (size_t)n[0] * n[1];
+    }
+    return leave_cufft(res);
+}
+
+CUFFT(cufftSetStream)(int handle, CUstream stream)
+{
+    const int res = enter(__func__, 1);
+    Object *plan  = res ? NULL : find_plan(handle);
+
+    if (plan)
+        plan->stream = find_stream(stream);
+    return leave_cufft(res);
+}
+
+CUFFT(cufftSetWorkArea)(int handle, void *work)
+{
+    const int res = enter(__func__, 1);
+    Object *plan  = res ? NULL : find_plan(handle);
+
+    if (plan)
+        plan->work = (CUdeviceptr)(uintptr_t)work;
+    return leave_cufft(res);
+}
+
+static int transform(const char *name, int handle, const void *in, void *out)
+{
+    int res = enter(name, 1);
+    Object *plan = res ? NULL : find_plan(handle);
+
+    if (plan && (!plan->is_made || !span(plan->work, 1, "work area")))
+        res = refuse(1, "the plan is not made");
+    else if (plan)
+        enqueue(plan->stream, (Operation){
+            .kind     = TRANSFORM,
+            .address  = (CUdeviceptr)(uintptr_t)in,
+            .size     = plan->batch * plan->in.distance * plan->in.size,
+            .out      = (CUdeviceptr)(uintptr_t)out,
+            .out_size = plan->batch * plan->out.distance * plan->out.size,
+        });
+    return leave_cufft(res);
+}
+
+CUFFT(cufftExecR2C)(int plan, void *in, void *out)
+{
+    return transform(__func__, plan, in, out);
+}
+
+CUFFT(cufftExecC2R)(int plan, void *in, void *out)
+{
+    return transform(__func__, plan, in, out);
+}
+
+CUFFT(cufftExecC2C)(int plan, void *in, void *out, int direction)
+{
+    return transform(__func__, plan, in, out);
+}
+
+// ---- what FFmpeg asks for and our tests do not use ----
+
+#define UNUSED(name)                                                    \
+    __attribute__((visibility("default"))) CUresult name(void);         \
+    __attribute__((visibility("default"))) CUresult name(void)          \
+    {                                                                   \
+        enter(__func__, 0);                                             \
+        return leave(refuse(NOT_SUPPORTED, "not kept by the stand-in")); \
+    }
+
+UNUSED(cuCtxSetLimit)
+UNUSED(cuMemAllocPitch_v2)
+UNUSED(cuMemAllocManaged)
+UNUSED(cuMemcpy)
+UNUSED(cuMemcpyAsync)
+UNUSED(cuDevicePrimaryCtxReset)
+UNUSED(cuStreamAddCallback)
+UNUSED(cuLinkCreate)
+UNUSED(cuLinkAddData)
+UNUSED(cuLinkComplete)
+UNUSED(cuLinkDestroy)
+UNUSED(cuModuleGetGlobal)
+UNUSED(cuGLGetDevices_v2)
+UNUSED(cuGraphicsGLRegisterImage)
+UNUSED(cuGraphicsUnregisterResource)
+UNUSED(cuGraphicsMapResources)
+UNUSED(cuGraphicsUnmapResources)
+UNUSED(cuGraphicsSubResourceGetMappedArray)
+UNUSED(cuGraphicsResourceGetMappedPointer_v2)
+UNUSED(cuArrayCreate_v2)
+UNUSED(cuArray3DCreate_v2)
+UNUSED(cuArrayDestroy)
+
+// ---- begin and end ----
+
+static void read_options(void)
+{
+    static char *const names[] = {
+        "report", "fail", "code", "broken", "delay", "devices", "major", NULL
+    };
+    int *const values[] = { NULL, &fail_at, &fail_code, &broken, &max_delay, &nb_devices, &major };
+    const char *given = getenv("CUDA_STAND_IN");
+    char *options = strdup(given ? given : ""), *next = options, *value;
+
+    report = stderr;
+    while (*next) {
+        const int i = getsubopt(&next, names, &value);
+
+        if (i < 0 || !value) {
+            fprintf(stderr, "CUDA_STAND_IN: \"%s\" is not an option\n", value);
+            _exit(EXIT_STATUS);
+        } else if (values[i])
+            *values[i] = atoi(value);
+        else
+            report = fopen(value, "w");
+    }
+    free(options);
+    if (!report || nb_devices > MAX_DEVICES) {
+        fprintf(stderr, "CUDA_STAND_IN: the report cannot be written, or there are too many devices\n");
+        _exit(EXIT_STATUS);
+    }
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    const size_t size = 64ULL << 30;
+    void *addresses;
+
+    read_options();
+    addresses = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (addresses == MAP_FAILED)
+        abort();
+    next_address = (CUdeviceptr)(uintptr_t)addresses;
+    end_address  = next_address + size;
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    for (int i = 0; i < nb_memory; i++)
+        if (memory[i].alive)
+            error("%zu bytes were not freed", memory[i].size);
+    for (const Object *object = objects; object; object = object->next)
+        if (object->alive && object->kind != FUNCTION && (!object->context || object->context->default_stream != object))
+            error("a %s was not destroyed", kind_name[object->kind]);
+    for (const Pushed *p = all_pushed; p; p = p->next)
+        if (p->nb)
+            error("%d contexts were pushed and not popped", p->nb);
+    fprintf(report, "calls %d\n", nb_calls);
+    fflush(report);
+    if (nb_errors) {
+        fprintf(stderr, "stand-in for libcuda: %d errors\n", nb_errors);
+        _exit(EXIT_STATUS);
+    }
+}
