@@ -43,6 +43,8 @@
  *   delay=K       events are ready after 0 to K queries
  *   devices=N     how many there are
  *   major=N       their compute capability
+ *
+ * A program may change fail and broken while it runs, by stand_in_fail().
  */
 
 #define _GNU_SOURCE
@@ -1533,6 +1535,17 @@ UNUSED(cuArray3DCreate_v2)
 UNUSED(cuArrayDestroy)
 
 // ---- begin and end ----
+
+/// The calls of the driver are counted from now on; the one with number at fails, none if that is 0.
+__attribute__((visibility("default"))) void stand_in_fail(int at, int and_more);
+void stand_in_fail(int at, int and_more)
+{
+    pthread_mutex_lock(&mutex);
+    nb_calls = 0;
+    fail_at  = at;
+    broken   = and_more;
+    pthread_mutex_unlock(&mutex);
+}
 
 static void read_options(void)
 {
