@@ -152,24 +152,27 @@ static int is_supported(const AVPixFmtDescriptor *desc)
            (luma->depth == 8 || !(desc->flags & AV_PIX_FMT_FLAG_BE) == !AV_HAVE_BIGENDIAN);
 }
 
+static AVFilterFormats *supported_formats(void)
+{
+    const AVPixFmtDescriptor *desc = NULL;
+    AVFilterFormats *formats = NULL;
+
+    while ((desc = av_pix_fmt_desc_next(desc)))
+        if (is_supported(desc) && ff_add_format(&formats, av_pix_fmt_desc_get_id(desc)) < 0)
+            return NULL;
+    return formats;
+}
+
 static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
                          AVFilterFormatsConfig **cfg_out)
 {
-    const AVPixFmtDescriptor *desc = NULL;
-    AVFilterFormats *formats[NB_PICTURES] = { NULL };
+    AVFilterFormats *formats = supported_formats();
     int ret;
 
-    while ((desc = av_pix_fmt_desc_next(desc)))
-        for (int i = 0; is_supported(desc) && i < NB_PICTURES; i++) {
-            ret = ff_add_format(&formats[i], av_pix_fmt_desc_get_id(desc));
-            if (ret < 0)
-                return ret;
-        }
-
     // nothing of the inputs needs to be the same but their size
-    if ((ret = ff_formats_ref(formats[MAIN],        &cfg_in[0]->formats)) < 0 ||
-        (ret = ff_formats_ref(formats[MAIN],        &cfg_out[0]->formats)) < 0 ||
-        (ret = ff_formats_ref(formats[REFERENCE],   &cfg_in[1]->formats)) < 0 ||
+    if ((ret = ff_formats_ref(formats,               &cfg_in[0]->formats)) < 0 ||
+        (ret = ff_formats_ref(formats,               &cfg_out[0]->formats)) < 0 ||
+        (ret = ff_formats_ref(supported_formats(),   &cfg_in[1]->formats)) < 0 ||
         (ret = ff_formats_ref(ff_all_color_spaces(), &cfg_in[1]->color_spaces)) < 0 ||
         (ret = ff_formats_ref(ff_all_color_ranges(), &cfg_in[1]->color_ranges)) < 0)
         return ret;
