@@ -81,7 +81,8 @@ static void add_metric(BLIINDSContext *s, QualityMetric metric)
 int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
 {
     enum QualityDirection direction;
-    int ret = ff_bliinds_model_load(&s->model, ctx, s->model_name);
+    // without memory for an option's default, FFmpeg goes on without it
+    int ret = s->model_name ? ff_bliinds_model_load(&s->model, ctx, s->model_name) : AVERROR(ENOMEM);
 
     if (ret < 0)
         return ret;
