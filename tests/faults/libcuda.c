@@ -36,7 +36,7 @@
  *
  * The variable CUDA_STAND_IN holds options, as in "fail=3,delay=5":
  *
- *   report=FILE   where to print: "calls N", "failed NAME" and "error: ..."; stderr if not given
+ *   report=FILE   where to print: "calls N", "failed NAME", "error: ..." and "left: ..."; stderr if not given
  *   fail=N        the Nth call fails
  *   code=C        with this error
  *   broken=1      and so do all behind it, as after a kernel's failure
@@ -181,17 +181,22 @@ static int fail_at, fail_code, broken, max_delay, nb_devices = 1, major = 9;
 
 // ---- the books ----
 
-static void error(const char *format, ...)
+__attribute__((format(printf, 2, 3)))
+static void tell(const char *kind, const char *format, ...)
 {
     va_list args;
 
     nb_errors++;
-    fprintf(report, "error: %s: ", function);
+    fprintf(report, "%s: %s: ", kind, function);
     va_start(args, format);
     vfprintf(report, format, args);
     va_end(args);
     fputc('\n', report);
 }
+
+/// What the caller does wrong, and what it leaves.
+#define error(...) tell("error", __VA_ARGS__)
+#define left(...)  tell("left",  __VA_ARGS__)
 
 static void *allocate(size_t size)
 {
@@ -729,12 +734,12 @@ static void destroy_context(Object *context)
     context->default_stream->alive = 0;
     for (int i = 0; i < nb_memory; i++)
         if (memory[i].alive && memory[i].context == context) {
-            error("%zu bytes were not freed before the context", memory[i].size);
+            left("%zu bytes were not freed before the context", memory[i].size);
             free_memory(&memory[i]);
         }
     for (Object *object = objects; object; object = object->next)
         if (object->alive && object->context == context && object->kind != FUNCTION) {
-            error("a %s was not destroyed before the context", kind_name[object->kind]);
+            left("a %s was not destroyed before the context", kind_name[object->kind]);
             object->alive = 0;
         }
     context->alive = 0;
@@ -1592,10 +1597,10 @@ __attribute__((destructor)) static void end(void)
 {
     for (int i = 0; i < nb_memory; i++)
         if (memory[i].alive)
-            error("%zu bytes were not freed", memory[i].size);
+            left("%zu bytes were not freed", memory[i].size);
     for (const Object *object = objects; object; object = object->next)
         if (object->alive && object->kind != FUNCTION && (!object->context || object->context->default_stream != object))
-            error("a %s was not destroyed", kind_name[object->kind]);
+            left("a %s was not destroyed", kind_name[object->kind]);
     for (const Pushed *p = all_pushed; p; p = p->next)
         if (p->nb)
             error("%d contexts were pushed and not popped", p->nb);

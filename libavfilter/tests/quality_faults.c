@@ -20,12 +20,13 @@
  * @file
  * Each allocation, or each call of the CUDA driver, that a filter makes fails in turn
  *
- *   faults alloc|alloc+|driver|driver+ SIZE[,SIZE...] FORMAT FILTER [FILE...]
+ *   quality_faults alloc|driver[+][=N] SIZE[,SIZE...] FORMAT FILTER [FILE...]
  *
  * The filter gets frames that are of the sizes in turn, until the end of the stream,
  * in a process of its own for each fault. It has to end with an error, or with the
  * frames, metadata and FILEs of a run without faults; it must not crash, hang, or
- * leave anything behind. With "+", all that comes after the first fault fails, too.
+ * leave anything behind. With "+", all that comes after the first fault fails, too; with
+ * "=N", only the Nth fault is made, without a process of its own, for a debugger.
  *
  * Allocations are those that go through the functions below, which the linker puts in
  * the place of the C library's; the driver's are those of tests/faults/libcuda.c, which
@@ -34,7 +35,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,7 @@
 #define MAX_INPUTS  2
 #define MAX_SIZES   4
 #define TIMEOUT     20
+#define MAX_PROBLEMS 20
 #define REPORT      "faults.report"
 
 // ---- allocations that fail ----
@@ -158,6 +160,7 @@ typedef struct Run {
     AVFilterGraph *graph;
     AVFilterContext *src[MAX_INPUTS], *sink;
     int nb_inputs;
+    int nb_creating;                ///< allocations that FFmpeg makes to create the filter
     int nb_received;
     uint32_t sum;                   ///< of all that came out
 } Run;
@@ -167,8 +170,10 @@ enum {
     FINISHED, ENDED_WITH_ERROR, SETUP_FAILED, LEFT_MEMORY, NO_MESSAGE, WRONG_ORDER
 };
 static const char *const outcomes[] = {
-    "has finished", "has ended with an error", "could not begin", "has left memory or a file open",
-    "has ended with an error that it did not tell", "has lost frames or their order"
+    [SETUP_FAILED] = "could not begin",
+    [LEFT_MEMORY]  = "has left memory or a file open",
+    [NO_MESSAGE]   = "has ended with an error that it did not tell",
+    [WRONG_ORDER]  = "has lost frames or their order",
 };
 
 static int nb_messages;
@@ -284,13 +289,19 @@ end:
 static int open_graph(Run *r)
 {
     AVFilterInOut *inputs = NULL, *outputs = NULL;
+    AVFilterGraphSegment *segment = NULL;
     int ret;
 
     r->graph = avfilter_graph_alloc();
     if (!r->graph)
         return AVERROR(ENOMEM);
     r->graph->nb_threads = 1;
-    ret = avfilter_graph_parse2(r->graph, r->filter, &inputs, &outputs);
+    ret = avfilter_graph_segment_parse(r->graph, r->filter, 0, &segment);
+    if (ret >= 0)
+        ret = avfilter_graph_segment_create_filters(segment, 0);
+    r->nb_creating = nb_allocs;
+    if (ret >= 0)
+        ret = avfilter_graph_segment_apply(segment, 0, &inputs, &outputs);
     for (const AVFilterInOut *in = inputs; in && ret >= 0; in = in->next)
         ret = r->nb_inputs < MAX_INPUTS ? open_source(r, (AVFilterInOut *)in) : AVERROR(EINVAL);
     if (ret >= 0)
@@ -300,6 +311,7 @@ static int open_graph(Run *r)
         ret = avfilter_link(outputs->filter_ctx, outputs->pad_idx, r->sink, 0);
     if (ret >= 0)
         ret = avfilter_graph_config(r->graph, NULL);
+    avfilter_graph_segment_free(&segment);
     avfilter_inout_free(&inputs);
     avfilter_inout_free(&outputs);
     return ret;
@@ -380,10 +392,25 @@ static int stand_in_fail(int at, int and_more)
     return 0;
 }
 
+static void free_run(Run *r)
+{
+    avfilter_graph_free(&r->graph);
+    fail_at = 0;
+    if (r->in_driver)
+        stand_in_fail(0, 0);
+    for (int i = 0; i < MAX_INPUTS; i++)
+        for (int n = 0; n < NB_FRAMES; n++)
+            av_frame_free(&r->input[i][n]);
+    for (int i = 0; i < r->nb_sizes; i++)
+        av_buffer_unref(&r->frames[i]);
+    av_buffer_unref(&r->device);
+}
+
 /// One run, in a process of its own; its exit status is the outcome.
 static av_noreturn void run_filter(Run *r, int fault, int and_more, int result)
 {
-    int ret, before;
+    const int before = nb_left;
+    int ret;
 
     alarm(TIMEOUT);
     if (r->in_driver || strstr(r->filter, "_cuda")) {
@@ -398,32 +425,23 @@ static av_noreturn void run_filter(Run *r, int fault, int and_more, int result)
     if (ret < 0)
         exit(SETUP_FAILED);
 
-    before    = nb_left;
     nb_allocs = 0;
     fail_at   = r->in_driver ? 0 : fault;
     fail_on   = and_more;
     ret = filter_frames(r);
-    avfilter_graph_free(&r->graph);
-    fail_at = 0;
-    if (r->in_driver)
-        stand_in_fail(0, 0);
+    free_run(r);
+    if (result != STDERR_FILENO &&
+        write(result, &(int[]){ nb_allocs, r->sum }, 2 * sizeof(int)) != 2 * sizeof(int))
+        exit(SETUP_FAILED);
     if (ret >= 0 && r->nb_received != NB_FRAMES)
         exit(WRONG_ORDER);
-    if (nb_left != before) {
+    // FFmpeg drops the defaults of options when it cannot create a filter
+    if (nb_left != before && (r->in_driver || fault > r->nb_creating)) {
         fprintf(stderr, "%d blocks of memory or files left\n", nb_left - before);
         exit(LEFT_MEMORY);
     }
     if (ret < 0 && r->in_driver && !nb_messages)
         exit(NO_MESSAGE);
-
-    for (int i = 0; i < MAX_INPUTS; i++)
-        for (int n = 0; n < NB_FRAMES; n++)
-            av_frame_free(&r->input[i][n]);
-    for (int i = 0; i < r->nb_sizes; i++)
-        av_buffer_unref(&r->frames[i]);
-    av_buffer_unref(&r->device);
-    if (write(result, &(int[]){ nb_allocs, r->sum }, 2 * sizeof(int)) != 2 * sizeof(int))
-        exit(SETUP_FAILED);
     exit(ret < 0 ? ENDED_WITH_ERROR : FINISHED);
 }
 
@@ -444,18 +462,26 @@ static uint32_t add_file(uint32_t sum, const char *path)
     return sum;
 }
 
-/// Which call of the driver was made to fail, if one was.
-static int read_report(char failed[64])
+/// What the stand-in for the driver has told.
+typedef struct Report {
+    char failed[64];                ///< the first call that was made to fail
+    int wrong, left;                ///< calls, and things that were not given back
+} Report;
+
+static Report read_report(void)
 {
+    Report report = { "" };
     char line[256];
     FILE *file = fopen(REPORT, "r");
-    int found = 0;
 
-    while (file && fgets(line, sizeof(line), file))
-        found |= sscanf(line, "failed %63s", failed);
+    while (file && fgets(line, sizeof(line), file)) {
+        sscanf(line, "failed %63s", report.failed);
+        report.wrong += !strncmp(line, "error", 5);
+        report.left  += !strncmp(line, "left",  4);
+    }
     if (file)
         fclose(file);
-    return found;
+    return report;
 }
 
 /// Calls that may fail and nothing be wrong.
@@ -481,6 +507,7 @@ static int may_fail(const char *name)
 int main(int argc, char **argv)
 {
     Run run = { 0 };
+    const char *only;
     uint32_t expected = 0;
     int wrong = 0, nb_failed = 0, more = 1, and_more;
 
@@ -497,11 +524,15 @@ int main(int argc, char **argv)
     run.format = av_get_pix_fmt(argv[3]);
     run.filter = argv[4];
     av_log_set_callback(count_messages);
+    only = strchr(argv[1], '=');
+    if (only)
+        run_filter(&run, atoi(only + 1), and_more, STDERR_FILENO);
 
     for (int fault = 0; more; fault++) {
         int status, result[2] = { 0 }, pipes[2], has_failed;
+        const char *problem = NULL;
+        Report report;
         uint32_t sum;
-        char name[64] = "an allocation";
         pid_t pid;
 
         remove(REPORT);
@@ -522,28 +553,34 @@ int main(int argc, char **argv)
         sum = result[1];
         for (int i = 5; i < argc; i++)
             sum = add_file(sum, argv[i]);
+        report = read_report();
 
-        has_failed = run.in_driver ? read_report(name) : fault && result[0] >= fault;
+        has_failed = run.in_driver ? !!report.failed[0] : fault && result[0] >= fault;
         more       = !fault || has_failed;
         nb_failed += has_failed;
         if (!fault)
             expected = sum;
         if (WIFSIGNALED(status))
-            printf("%d, %s: signal %d\n", fault, name, WTERMSIG(status));
-        else if (WEXITSTATUS(status) == ENDED_WITH_ERROR && has_failed)
+            problem = WTERMSIG(status) == SIGALRM ? "hangs" : "has crashed";
+        else if (WEXITSTATUS(status) == ENDED_WITH_ERROR && !has_failed)
+            problem = "has ended with an error without a fault";
+        else if (WEXITSTATUS(status) > ENDED_WITH_ERROR && WEXITSTATUS(status) < FF_ARRAY_ELEMS(outcomes))
+            problem = outcomes[WEXITSTATUS(status)];
+        else if (report.wrong)
+            problem = "has called the driver in a wrong way";
+        // a context that cannot be made current keeps what is in it
+        else if (report.left && !and_more && strcmp(report.failed, "cuCtxPushCurrent_v2"))
+            problem = "has left something in the driver";
+        else if (WEXITSTATUS(status) == FINISHED && run.in_driver && has_failed && !may_fail(report.failed))
+            problem = "has not noticed";
+        else if (WEXITSTATUS(status) == FINISHED && sum != expected)
+            problem = "has another result";
+        if (!problem)
             continue;
-        else if (WEXITSTATUS(status) != FINISHED)
-            printf("%d, %s: %s\n", fault, name,
-                   WEXITSTATUS(status) < FF_ARRAY_ELEMS(outcomes) ? outcomes[WEXITSTATUS(status)] :
-                   "the books are wrong, see " REPORT);
-        else if (has_failed && run.in_driver && !may_fail(name))
-            printf("%d, %s: nobody has noticed\n", fault, name);
-        else if (sum != expected)
-            printf("%d, %s: another result\n", fault, name);
-        else
-            continue;
+        printf("%s fails, %d: the filter %s\n", run.in_driver ? report.failed : "allocation",
+               fault, problem);
         wrong++;
-        if (wrong >= 20)
+        if (wrong == MAX_PROBLEMS)
             break;
     }
     fprintf(stderr, "%d faults, %d went wrong\n", nb_failed, wrong);
