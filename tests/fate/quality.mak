@@ -381,6 +381,46 @@ FATE_SSIM_CUDA_BUILD += fate-ssim-cuda-options
 fate-ssim-cuda-options: NEED = SSIM_FILTER
 fate-ssim-cuda-options: RUN  = ssim_options
 
+# What the filters do where something fails: tests/faults.sh. The CUDA filters run on
+# a stand-in for the driver and for cuFFT.
+FAULTS_CUDA   = $(addprefix fate-faults-,$(foreach T,in-flight in-parallel changes driver,      \
+                    $(addprefix $(T)-,bliinds_cuda ssim_cuda mad_cuda deblock_cuda)))
+FAULTS_FILTER = $(lastword $(subst -, ,$@))
+$(filter fate-faults-in-flight-%,$(FAULTS_CUDA)):   RUN = in_flight $(FAULTS_FILTER)
+$(filter fate-faults-in-flight-%,$(FAULTS_CUDA)):   REF = 36 runs of 30 and 7 frames
+$(filter fate-faults-in-parallel-%,$(FAULTS_CUDA)): RUN = in_parallel $(FAULTS_FILTER)
+$(filter fate-faults-in-parallel-%,$(FAULTS_CUDA)): REF = 30 frames
+$(filter fate-faults-changes-%,$(FAULTS_CUDA)):     RUN = changes $(FAULTS_FILTER) 20 3
+$(filter fate-faults-changes-%,$(FAULTS_CUDA)):     REF = 63 frames
+$(filter fate-faults-driver-%,$(FAULTS_CUDA)):      RUN = faults_driver $(FAULTS_FILTER)
+$(filter fate-faults-driver-%,$(FAULTS_CUDA)):      REF = nothing went wrong
+FAULTS_CUDA += fate-faults-many-changes fate-faults-devices
+fate-faults-many-changes: RUN = changes bliinds_cuda 200 2
+fate-faults-many-changes: REF = 402 frames
+fate-faults-devices:      RUN = devices
+fate-faults-devices:      REF = 6 errors are told
+
+$(FAULTS_CUDA): NEED = $(QUALITY_SOURCE) $(QUALITY_PICTURE) IMAGE_PGM_PIPE_DEMUXER PGM_ENCODER IMAGE2_MUXER \
+                       RAWVIDEO_ENCODER FRAMECRC_MUXER BLIINDS_CUDA_FILTER SSIM_CUDA_FILTER               \
+                       MAD_CUDA_FILTER DEBLOCK_CUDA_FILTER HWUPLOAD_FILTER HWUPLOAD_CUDA_FILTER           \
+                       HWDOWNLOAD_FILTER SPLIT_FILTER NEGATE_FILTER SCALE_FILTER
+$(FAULTS_CUDA): tests/faults/libcuda.so.1
+
+FAULTS = $(FAULTS_CUDA) fate-faults-alloc
+fate-faults-alloc: NEED = MAD_FILTER BLOCKSMOOTH_FILTER NULLSINK_FILTER
+fate-faults-alloc: RUN  = faults_alloc
+fate-faults-alloc: REF  = nothing went wrong
+$(FAULTS): CMP = oneline
+$(FAULTS): CMD = . $(SRC_PATH)/tests/quality.sh; . $(SRC_PATH)/tests/faults.sh; \
+                 $(if $(QUALITY_LACKS),skip not built with $(QUALITY_LACKS),$(RUN))
+$(FAULTS): ffmpeg$(PROGSSUF)$(EXESUF) libavfilter/tests/quality_faults$(EXESUF)
+
+tests/faults/libcuda.so.1: $(addprefix $(SRC_PATH)/,tests/faults/libcuda.c                      \
+        $(foreach F,bliinds deblock mad ssim,libavfilter/vf_$(F)_cuda.h))
+	$(Q)mkdir -p $(@D)
+	$(M)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -shared -Wl,-z,nodelete -o $@ $<
+	$(Q)ln -sf $(@F) $(@D)/libcufft.so.12
+
 FATE_SSIM_CUDA_BUILD += $(FATE_SSIM_CUDA_PTX)
 $(FATE_SSIM_CUDA_BUILD): CMD = $(QUALITY_RUN)
 $(FATE_SSIM_CUDA_BUILD): ffmpeg$(PROGSSUF)$(EXESUF)
@@ -432,6 +472,9 @@ FATE_QUALITY-$(CONFIG_BLIINDS_FILTER) += $(filter fate-checkasm-vf_bliinds,$(FAT
 FATE_QUALITY-$(call ALLYES, BLIINDS_CUDA_FILTER FFMPEG) += $(FATE_BLIINDS_CUDA_BUILD)
 FATE_HW_QUALITY-$(call ALLYES, BLIINDS_CUDA_FILTER FFMPEG) += $(FATE_BLIINDS_CUDA)
 FATE_QUALITY-$(call ALLYES, MAD_FILTER FFMPEG) += $(FATE_MAD)
+# Allocations can be made to fail where the libraries are linked in.
+FATE_QUALITY-$(call ALLYES, BLIINDS_FILTER FFMPEG STATIC) += fate-faults-alloc
+FATE_QUALITY-$(call ALLYES, BLIINDS_CUDA_FILTER FFMPEG STATIC) += $(FAULTS_CUDA)
 
 FATE_QUALITY-$(call ALLYES, MAD_CUDA_FILTER FFMPEG) += $(FATE_MAD_CUDA_BUILD)
 FATE_HW_QUALITY-$(call ALLYES, MAD_CUDA_FILTER FFMPEG) += $(FATE_MAD_CUDA)
