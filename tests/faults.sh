@@ -25,7 +25,7 @@ books(){ # options command...
 on_stand_in(){ # options arguments...
     options=$1
     shift
-    books ${options} ffmpeg -init_hw_device cuda=gpu -filter_hw_device gpu "$@"
+    books ${options} ffmpeg -y -init_hw_device cuda=gpu -filter_hw_device gpu "$@"
     test ${books_status} = 0 || { echo "status ${books_status}"; cat ${tmp}/err; } >&2
 }
 
@@ -122,6 +122,16 @@ changes(){ # filter changes frames-between
     done > ${tmp}/wrong 2>&1
     head ${tmp}/wrong
     echo "${total} frames"
+}
+
+# With valgrind looking on.
+checked(){
+    source=testsrc2=s=72x64:d=0.4,format=yuv420p
+    export LD_LIBRARY_PATH=${stand_in} CUDA_STAND_IN=delay=5
+    on_gpu="-init_hw_device cuda=gpu -filter_hw_device gpu"
+    for filter in bliinds_cuda ssim_cuda mad_cuda deblock_cuda; do
+        echo "${filter} ${on_gpu} -lavfi ${source},$(chain ${filter} $(queue_option ${filter} 3))"
+    done | check_memory | paste -sd ' '
 }
 
 # What is wrong with the devices is said.

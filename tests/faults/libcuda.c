@@ -1582,11 +1582,15 @@ static void read_options(void)
 
 __attribute__((constructor)) static void begin(void)
 {
-    const size_t size = 64ULL << 30;
+    size_t size = 128ULL << 30;
     void *addresses;
 
     read_options();
-    addresses = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    // valgrind has less room
+    do {
+        size /= 2;
+        addresses = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    } while (addresses == MAP_FAILED && size > 1 << 30);
     if (addresses == MAP_FAILED)
         abort();
     next_address = (CUdeviceptr)(uintptr_t)addresses;
