@@ -26,9 +26,11 @@ static void expand_row ## bits(int32_t *dst, const uint8_t *src8, int w,        
                                int down, int black, int up)                     \
 {                                                                               \
     const uint ## bits ## _t *src = (const uint ## bits ## _t *)src8;           \
+    /* bits beyond the depth, which no valid frame has, would overflow */       \
+    const int mask = (1 << (BLIINDS_FRAC_BITS + 8 - up)) - 1;                   \
                                                                                 \
     for (int x = 0; x < w; x++)                                                 \
-        dst[x] = ((src[x] >> down) - black) * (1 << up);                        \
+        dst[x] = ((src[x] >> down & mask) - black) * (1 << up);                 \
 }
 
 EXPAND_ROW(8)

@@ -278,6 +278,9 @@ formats(){
         raw_values ${raw} ${format} 70 46 bliinds=features=1:range=full > ${tmp}/got
         same ${format} ${tmp}/expected ${tmp}/got
     done
+    samples16 "v * 4 + (v % 60 + 1) * 1024" > ${tmp}/beyond
+    raw_values ${tmp}/beyond gray10le 70 46 bliinds=features=1:range=full > ${tmp}/got
+    same "bits beyond the depth" ${tmp}/expected ${tmp}/got
     for format in rgb24 gbrp monow; do
         raw_values ${tmp}/8 ${format} 32 32 bliinds || echo "${format}: refused"
     done
