@@ -42,6 +42,9 @@
 /// what rounding leaves of a symmetric matrix.
 #define MAX_ASYMMETRY 1e-4
 
+/// No number of a model is larger, so that what is made of it stays finite.
+#define MAX_NUMBER 1e100
+
 #define NAME(name) name,
 const char *const ff_bliinds_feature_name[] = { BLIINDS_FEATURES(NAME) };
 
@@ -366,6 +369,29 @@ static int condition_on_features(Parser *p)
     return 0;
 }
 
+static int is_too_large(const double *number, int nb)
+{
+    for (int i = 0; i < nb; i++)
+        if (!(fabs(number[i]) <= MAX_NUMBER))
+            return 1;
+    return 0;
+}
+
+static int check_numbers(Parser *p)
+{
+    const BLIINDSModel *m = p->model;
+    int too_large = is_too_large(&m->constant, 1) || is_too_large(&m->min, 1) ||
+                    is_too_large(&m->max, 1) || is_too_large(m->weight, BLIINDS_NB_FEATURES) ||
+                    is_too_large(p->mean, p->nb_known);
+
+    for (int i = 0; i < p->nb_known; i++)
+        too_large |= is_too_large(p->precision + i * MAX_KNOWN, p->nb_known);
+    if (too_large)
+        FAIL("numbers of more than %g, or a precision of the target that is too small: "
+             "scores would not be finite.\n", MAX_NUMBER);
+    return 0;
+}
+
 static int finish(Parser *p)
 {
     BLIINDSModel *m = p->model;
@@ -389,7 +415,8 @@ static int finish(Parser *p)
 
     if ((ret = check_symmetry(p)) < 0)
         return ret;
-    if (p->joint && (ret = condition_on_features(p)) < 0)
+    if (p->joint && (ret = condition_on_features(p)) < 0 ||
+        (ret = check_numbers(p)) < 0)
         return ret;
 
     if (p->nb_known) {

@@ -559,6 +559,9 @@ model_errors(){
     printf '%s\nmean target 1\nend\n' "${head_lines}"               | model_error no-row
     printf '%s\nmean target 1\nprecision target 0\nend\n' "${head_lines}" | model_error singular
     printf '%s\nmean target 1\nprecision target 1\nconstant 1\nend\n' "${head_lines}" | model_error both
+    printf '%s\nconstant 0\nweight L1.zeta100 1e308\nend\n' "${head_lines}" | model_error large-weight
+    printf '%s\nmean L1.ori10 1\nmean target 1\nprecision target 1e-10 1e-300\nprecision L1.ori10 1 1e-10\nend\n' \
+        "${head_lines}"                                             | model_error tiny-precision
     symmetric 3 -1     | model_error asymmetric
     symmetric 2 -1.001 | model_error asymmetric-target
     { echo "${head_lines}"; head -c 1100000 /dev/zero; }            | model_error zeros
