@@ -53,6 +53,20 @@ static const AVOption blocksmooth_options[] = {
 
 AVFILTER_DEFINE_CLASS(blocksmooth);
 
+#define PLANAR(depth) AV_PIX_FMT_YUV420P##depth, AV_PIX_FMT_YUV422P##depth, AV_PIX_FMT_YUV444P##depth
+static const enum AVPixelFormat pix_fmts[] = {
+    AV_PIX_FMT_GRAY8, AV_PIX_FMT_GRAY9, AV_PIX_FMT_GRAY10, AV_PIX_FMT_GRAY12,
+    AV_PIX_FMT_GRAY14, AV_PIX_FMT_GRAY16,
+    AV_PIX_FMT_YUV410P, AV_PIX_FMT_YUV411P, AV_PIX_FMT_YUV440P, PLANAR(),
+    AV_PIX_FMT_YUVJ411P, AV_PIX_FMT_YUVJ420P, AV_PIX_FMT_YUVJ422P, AV_PIX_FMT_YUVJ440P,
+    AV_PIX_FMT_YUVJ444P,
+    AV_PIX_FMT_YUVA420P, AV_PIX_FMT_YUVA422P, AV_PIX_FMT_YUVA444P,
+    PLANAR(9), PLANAR(10), PLANAR(12), PLANAR(14), PLANAR(16),
+    AV_PIX_FMT_GBRP, AV_PIX_FMT_GBRP9, AV_PIX_FMT_GBRP10, AV_PIX_FMT_GBRP12,
+    AV_PIX_FMT_GBRP14, AV_PIX_FMT_GBRP16,
+    AV_PIX_FMT_NONE
+};
+
 /// Smooth across an edge that has D at p, of samples that are step bytes apart.
 static av_always_inline void smooth(uint8_t *p, ptrdiff_t step, int sample_size,
                                     const BlockSmoothLimits *limits)
@@ -133,13 +147,36 @@ static int smooth_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
     return 0;
 }
 
+/// Frames may change on the fly, where the user asked not to rebuild the graph.
+static int prepare(AVFilterLink *inlink, AVFrame **frame)
+{
+    const int format = (*frame)->format;
+    int i;
+
+    for (i = 0; pix_fmts[i] != AV_PIX_FMT_NONE && pix_fmts[i] != format; i++)
+        ;
+    if (pix_fmts[i] == AV_PIX_FMT_NONE) {
+        av_log(inlink->dst, AV_LOG_ERROR, "The frame format changed to %s, which is not "
+               "supported; insert format=yuv420p before.\n", av_get_pix_fmt_name(format));
+        return AVERROR(ENOSYS);
+    }
+    // a copy by the link has the link's size and format
+    if (format == inlink->format && (*frame)->width == inlink->w && (*frame)->height == inlink->h)
+        return ff_inlink_make_frame_writable(inlink, frame);
+    return av_frame_make_writable(*frame);
+}
+
 static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
 {
     AVFilterContext *ctx  = inlink->dst;
     BlockSmoothContext *s = ctx->priv;
-    const int depth = av_pix_fmt_desc_get(frame->format)->comp[0].depth;
+    int ret = prepare(inlink, &frame);
 
-    s->limits = blocksmooth_limits(s->opt.qf, depth);
+    if (ret < 0) {
+        av_frame_free(&frame);
+        return ret;
+    }
+    s->limits = blocksmooth_limits(s->opt.qf, av_pix_fmt_desc_get(frame->format)->comp[0].depth);
     ff_filter_execute(ctx, smooth_slice, frame, NULL,
                       FFMIN(ff_filter_get_nb_threads(ctx),
                             FFMAX(frame->height / s->opt.block, 1)));
@@ -161,25 +198,10 @@ static int process_command(AVFilterContext *ctx, const char *cmd, const char *ar
     return blocksmooth_command(ctx, &s->opt, cmd, arg, res, res_len, flags);
 }
 
-#define PLANAR(depth) AV_PIX_FMT_YUV420P##depth, AV_PIX_FMT_YUV422P##depth, AV_PIX_FMT_YUV444P##depth
-static const enum AVPixelFormat pix_fmts[] = {
-    AV_PIX_FMT_GRAY8, AV_PIX_FMT_GRAY9, AV_PIX_FMT_GRAY10, AV_PIX_FMT_GRAY12,
-    AV_PIX_FMT_GRAY14, AV_PIX_FMT_GRAY16,
-    AV_PIX_FMT_YUV410P, AV_PIX_FMT_YUV411P, AV_PIX_FMT_YUV440P, PLANAR(),
-    AV_PIX_FMT_YUVJ411P, AV_PIX_FMT_YUVJ420P, AV_PIX_FMT_YUVJ422P, AV_PIX_FMT_YUVJ440P,
-    AV_PIX_FMT_YUVJ444P,
-    AV_PIX_FMT_YUVA420P, AV_PIX_FMT_YUVA422P, AV_PIX_FMT_YUVA444P,
-    PLANAR(9), PLANAR(10), PLANAR(12), PLANAR(14), PLANAR(16),
-    AV_PIX_FMT_GBRP, AV_PIX_FMT_GBRP9, AV_PIX_FMT_GBRP10, AV_PIX_FMT_GBRP12,
-    AV_PIX_FMT_GBRP14, AV_PIX_FMT_GBRP16,
-    AV_PIX_FMT_NONE
-};
-
 static const AVFilterPad blocksmooth_inputs[] = {
     {
         .name         = "default",
         .type         = AVMEDIA_TYPE_VIDEO,
-        .flags        = AVFILTERPAD_FLAG_NEEDS_WRITABLE,
         .filter_frame = filter_frame,
     },
 };

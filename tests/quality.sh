@@ -2219,6 +2219,22 @@ blocksmooth_options(){
     same "timeline, $(wc -l < ${tmp}/got) frames" ${tmp}/expected ${tmp}/got
 }
 
+# Frames that change on the fly, which another branch of the graph has, too.
+blocksmooth_changes(){
+    smoothed="blocksmooth,bliinds=features=1,${print}"
+    for i in 1:camera_crop_300x240 2:rose_70x46 3:chelsea_451x300 4:rose_70x46; do
+        cp ${pictures}/${i#*:}.pgm ${tmp}/${i%:*}.pgm
+        ffmpeg -i ${tmp}/${i%:*}.pgm -vf ${smoothed} ${to_null} | grep -v '^frame'
+    done > ${tmp}/expected
+    ffmpeg -reinit_filter 0 -i ${tmp}/%d.pgm -lavfi split[a][b]\;[a]${smoothed}[c] \
+        -map [c] ${to_null} -map [b] ${to_null} | grep -v '^frame' > ${tmp}/got
+    same "$(grep -c score ${tmp}/got) frames" ${tmp}/expected ${tmp}/got
+    # one of bits
+    { printf 'P4\n300 240\n'; head -c 9120 /dev/zero; } > ${tmp}/2.pgm
+    parsed=blocksmooth
+    fails -reinit_filter 0 -i ${tmp}/%d.pgm -vf blocksmooth ${to_null}
+}
+
 blocksmooth_errors(){
     parsed=blocksmooth
     for options in block=12 block=48 block=4 block=128 qf=0 qf=256 planes=16; do

@@ -329,7 +329,8 @@ $(FATE_MAD_CUDA_BUILD): ffmpeg$(PROGSSUF)$(EXESUF)
 
 # The numbers are compared with an independent form of the arithmetic, in awk. The
 # references of formats and options were made by the filter, with GEN=1.
-FATE_BLOCKSMOOTH = $(addprefix fate-blocksmooth-,errors formats numbers options)
+FATE_BLOCKSMOOTH = $(addprefix fate-blocksmooth-,changes errors formats numbers options)
+fate-blocksmooth-changes: RUN = blocksmooth_changes
 fate-blocksmooth-errors:  RUN = blocksmooth_errors
 fate-blocksmooth-formats: RUN = blocksmooth_formats
 fate-blocksmooth-numbers: RUN = blocksmooth_numbers
