@@ -2726,6 +2726,10 @@ farm_merge(){
     sed '$d' ${tmp}/b > ${tmp}/cut
     sed 's/^model .*/model other/' ${tmp}/b > ${tmp}/model
     sed 's/^version .*/version Lavfi1.2.3/' ${tmp}/whole > ${tmp}/version
+    sed 's/^metric score [0-9]*/metric score 999999999/' ${tmp}/whole > ${tmp}/digits
+    sed 's/^\(metric score .*\) [0-9]* $/\1 9 /' ${tmp}/whole > ${tmp}/direction
+    sed 's/^frame 99 /frame 18446744073709551615 /' ${tmp}/whole > ${tmp}/number
+    sed '/^frame 7 /s/ [^ ]*$//' ${tmp}/whole > ${tmp}/short
     while read -r parts; do
         set --
         for i in ${parts}; do set -- "$@" ${tmp}/${i}; done
@@ -2752,6 +2756,10 @@ a cut
 a model
 some
 version
+digits
+direction
+number
+short
 none
 EOF
     for fmt in json csv xml record; do

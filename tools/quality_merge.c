@@ -48,6 +48,12 @@ enum {
 /// mends it if it comes by it, but not if it starts behind it.
 #define MAX_GAP 10
 
+/// What doubles have after the point, at most.
+#define MAX_DIGITS 17
+
+/// Seconds that a part takes are no more: a damaged rate makes any number of them.
+#define MAX_SECONDS 1e9
+
 typedef struct Part {
     const char *path;
     char *header;       ///< lines before the first frame; the whole text begins here
@@ -110,6 +116,12 @@ static char *read_file(Merge *m, const char *path)
     return text;
 }
 
+static int damaged(Merge *m, const Part *part)
+{
+    av_log(m, AV_LOG_ERROR, "'%s' is damaged, or is not whole: make it again.\n", part->path);
+    return EXIT_DAMAGED;
+}
+
 /// The line at *next, which is set to the one after it; NULL for what has no end.
 static char *read_line(char **next)
 {
@@ -138,7 +150,7 @@ static int read_part(Merge *m, Part *part)
            !av_strstart(next, "end ", NULL)) {
         next = strchr(next, '\n');
         if (!next)
-            goto damaged;
+            return damaged(m, part);
         next++;
     }
     next[-1] = 0;
@@ -152,11 +164,18 @@ static int read_part(Merge *m, Part *part)
                 return EXIT_ERROR;
             part->frame[part->nb_frames++] = (char *)rest;
         } else if (av_strstart(line, "counter ", &rest)) {
-            uint64_t *number = av_malloc(sizeof(*number));
+            uint64_t *number;
 
-            if (!number || !(value = strchr(rest, ' ')) ||
-                av_reallocp_array(&part->counter, part->nb_counters + 1, sizeof(*part->counter)) < 0)
+            value = strchr(rest, ' ');
+            if (!value)
+                break;
+            number = av_malloc(sizeof(*number));
+            if (!number || av_reallocp_array(&part->counter, part->nb_counters + 1,
+                                             sizeof(*part->counter)) < 0) {
+                av_free(number);
+                part->nb_counters = 0;
                 return EXIT_ERROR;
+            }
             *value  = 0;
             *number = strtoull(value + 1, NULL, 10);
             part->counter[part->nb_counters++] = (QualityCounter){ rest, number };
@@ -168,10 +187,7 @@ static int read_part(Merge *m, Part *part)
             break;
         }
     }
-
-damaged:
-    av_log(m, AV_LOG_ERROR, "'%s' is damaged, or is not whole: make it again.\n", part->path);
-    return EXIT_DAMAGED;
+    return damaged(m, part);
 }
 
 /// What a log is told of its filter.
@@ -211,8 +227,12 @@ static int read_header(Merge *m, Part *part)
             metric  = &m->metric[log->nb_metrics++];
             *metric = (QualityMetric){ .name = value };
             value   = strchr(value, ' ');
-            if (!value || sscanf(value, " %d %d %d%n", &metric->digits, &pooled, &direction, &length) != 3)
-                break;
+            if (!value ||
+                sscanf(value, " %d %d %d%n", &metric->digits, &pooled, &direction, &length) != 3 ||
+                metric->digits < 0 || metric->digits > MAX_DIGITS ||
+                pooled < QUALITY_POOL_NONE || pooled > QUALITY_POOL_KNOWN ||
+                direction < QUALITY_NO_DIRECTION || direction > QUALITY_HIGHER_IS_BETTER)
+                return damaged(m, part);
             *value            = 0;
             metric->pooled    = pooled;
             metric->direction = direction;
@@ -300,16 +320,24 @@ static int replay(Merge *m, const Part *part, AVFrame *frame)
         char *next;
 
         if (sscanf(part->frame[i], "%"SCNu64" %"SCNd64" %d/%d %dx%d %d%n", &number, &frame->pts,
-                   &tb.num, &tb.den, &frame->width, &frame->height, &valid, &length) != 7) {
-            av_log(m, AV_LOG_ERROR, "'%s' is damaged: make it again.\n", part->path);
-            return EXIT_DAMAGED;
-        }
+                   &tb.num, &tb.den, &frame->width, &frame->height, &valid, &length) != 7 ||
+            tb.num <= 0 || tb.den <= 0 || number >= part->nb_seen)
+            return damaged(m, part);
         next = part->frame[i] + length;
-        for (int j = 0; j < m->log.nb_metrics; j++)
-            m->value[j] = strtod(next, &next);
-        do
-            n = ff_quality_log_count(&m->log);
-        while (m->nb_parts == 1 && n < number);
+        for (int j = 0; j < m->log.nb_metrics; j++) {
+            const char *value = next;
+
+            m->value[j] = strtod(value, &next);
+            if (next == value)
+                return damaged(m, part);
+        }
+        if (m->nb_parts == 1) {
+            // frames that were not scored were counted, too
+            if (number < m->log.nb_frames)
+                return damaged(m, part);
+            m->log.nb_frames = number;
+        }
+        n = ff_quality_log_count(&m->log);
         if (ff_quality_log_frame(&m->log, m, frame, n, tb, m->value, valid) < 0)
             return EXIT_ERROR;
     }
@@ -328,7 +356,7 @@ static int merge(Merge *m)
         if (ret)
             return ret;
         if (m->part[i].fps > 0)
-            seconds += m->part[i].nb_seen / m->part[i].fps;
+            seconds += FFMIN(m->part[i].nb_seen / m->part[i].fps, MAX_SECONDS);
     }
     for (int i = 0; i < m->nb_parts && m->nb_parts > 1; i++) {
         ret = check_part(m, &m->part[i]);
@@ -341,10 +369,8 @@ static int merge(Merge *m)
     ret = read_header(m, &m->part[0]);
     if (ret)
         return ret;
-    if (!log->filter || !log->title || !log->nb_metrics || !m->metric[0].direction) {
-        av_log(m, AV_LOG_ERROR, "'%s' is damaged: make it again.\n", m->part[0].path);
-        return EXIT_DAMAGED;
-    }
+    if (!log->filter || !log->title || !log->nb_metrics || !m->metric[0].direction)
+        return damaged(m, &m->part[0]);
     log->metric      = m->metric;
     log->counter     = m->part[0].counter;
     log->nb_counters = m->part[0].nb_counters;
@@ -358,14 +384,14 @@ static int merge(Merge *m)
         if (ret)
             break;
     }
-    while (!ret && m->nb_parts == 1 && log->nb_frames < m->part[0].nb_seen)
-        ff_quality_log_count(log);
+    if (m->nb_parts == 1)
+        log->nb_frames = m->part[0].nb_seen;
     av_frame_free(&frame);
     // the rate is that of the filters
     log->start = av_gettime_relative() - seconds * 1000000;
     if (ret && !log->error)
         log->error = AVERROR_INVALIDDATA;
-    if (ff_quality_log_close(log, m, 0) < 0)
+    if (ff_quality_log_close(log, m, 0) < 0 && !ret)
         ret = EXIT_ERROR;
     return ret;
 }
