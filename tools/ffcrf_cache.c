@@ -30,6 +30,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -227,18 +228,27 @@ static int describe_entry(const Cache *cache, const Options *o, const Sample *sa
 /// Read what follows the key; whatever is not as it was written is no entry.
 static int read_result(FILE *f, Result *r)
 {
+    unsigned size = 0;
     char end[8];
 
     if (fscanf(f, "frames %d bytes %"SCNu64" source_bytes %"SCNu64" seconds %lf encode_seconds %lf "
                "scores %d", &r->nb_frames, &r->bytes, &r->source_bytes, &r->seconds,
                &r->encode_seconds, &r->nb_scores) != 6 ||
-        r->nb_scores < 0 || r->nb_scores > r->nb_frames)
+        r->nb_scores < 0 || r->nb_scores > r->nb_frames ||
+        !isfinite(r->seconds) || r->seconds < 0 ||
+        !isfinite(r->encode_seconds) || r->encode_seconds < 0)
         return 0;
-    r->score = av_malloc_array(FFMAX(r->nb_scores, 1), sizeof(*r->score));
-    for (int i = 0; r->score && i < r->nb_scores; i++)
-        if (fscanf(f, "%lf", &r->score[i]) != 1)
+    // memory for what is there, not for what a damaged number promises
+    for (int i = 0; i < FFMAX(r->nb_scores, 1); i++) {
+        double *score = av_fast_realloc(r->score, &size, (i + 1) * sizeof(*score));
+
+        if (!score)
             return 0;
-    return r->score && fscanf(f, "%7s", end) == 1 && !strcmp(end, "end");
+        r->score = score;
+        if (i < r->nb_scores && (fscanf(f, "%lf", &score[i]) != 1 || !isfinite(score[i])))
+            return 0;
+    }
+    return fscanf(f, "%7s", end) == 1 && !strcmp(end, "end");
 }
 
 int ffcrf_cache_get(const Cache *cache, const Options *o, const Sample *sample, double crf, Result *result)
