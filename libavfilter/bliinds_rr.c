@@ -293,7 +293,10 @@ static int64_t frame_distance(const BLIINDSRR *s, uint64_t i)
 
 static int is_within_half(const BLIINDSRR *s, uint64_t i, int64_t pos)
 {
-    return 2 * FFABS(pos - position(s, &s->frame[i])) < frame_distance(s, i);
+    const int64_t distance = FFABS(pos - position(s, &s->frame[i]));
+
+    // twice the distance of numbers may not fit
+    return distance < frame_distance(s, i) - distance;
 }
 
 /// Both may well be right: an encode of a part, or a container that delays.
