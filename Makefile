@@ -10,6 +10,9 @@ run:
 check:
 	@scripts/check.sh
 
+fuzz:
+	@scripts/fuzz.sh $(SECONDS)
+
 build:
 	@scripts/build.sh
 
@@ -34,4 +37,4 @@ clean:
 distclean:
 	@scripts/clean.sh all
 
-.PHONY: help run check build install model report apply unapply clean distclean
+.PHONY: help run check fuzz build install model report apply unapply clean distclean

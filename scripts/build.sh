@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # Builds FFmpeg with our filters, in build/SERIES-PROFILE; prints that folder.
-# PROFILE=lean has what people meet and builds fast, PROFILE=full all of FFmpeg.
+# PROFILE=lean has what people meet and builds fast, PROFILE=full all of FFmpeg,
+# PROFILE=fuzz the fuzzers and no more, with clang's sanitizers.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
 profile=${PROFILE:-lean}
 case $profile in
-lean | full) ;;
-*) die "PROFILE=$profile is not known" "the profiles are lean and full" ;;
+lean | full | fuzz) ;;
+*) die "PROFILE=$profile is not known" "the profiles are lean, full and fuzz" ;;
 esac
 
 # Our own filters: the one list of them is Makefile.snippet.
@@ -63,8 +64,37 @@ clang() {
     done
 }
 
+# A compiler that has libFuzzer and the sanitizers; they are packages of their own.
+fuzzing_clang() {
+    local name
+    for name in clang-19 clang clang-18 clang-14; do
+        if $name -fsanitize=fuzzer,address,undefined -x c -o /dev/null - 2> /dev/null \
+            <<< 'int LLVMFuzzerTestOneInput(void *data, long size) { return 0; }'; then
+            command -v $name
+            return
+        fi
+    done
+    die "no clang here has libFuzzer" "install libclang-rt-19-dev, or that of your clang"
+}
+
+# Comparisons are not traced: the transforms would take twice as long.
+fuzz_arguments() {
+    local compiler sanitizers=address,undefined,float-cast-overflow
+    compiler=$(fuzzing_clang)
+    printf '%s\n' --disable-everything --disable-autodetect --disable-doc --disable-programs \
+        --disable-avdevice --disable-avformat --disable-swscale --disable-swresample \
+        --disable-x86asm --enable-filter=bliinds,blocksmooth,mad,buffer,buffersink "--cc=$compiler" \
+        --disable-debug --optflags=-O2 "--extra-cflags=-gline-tables-only \
+-fsanitize=fuzzer-no-link,$sanitizers -fno-sanitize=function -fno-sanitize-recover=all \
+-fno-sanitize-coverage=trace-cmp" "--extra-ldflags=-fsanitize=$sanitizers" --libfuzzer=-fsanitize=fuzzer
+}
+
 configure_arguments() {
     local kind names
+    if [ "$profile" = fuzz ]; then
+        fuzz_arguments
+        return
+    fi
     if [ "$profile" = lean ]; then
         printf '%s\n' --disable-everything --disable-autodetect --disable-doc --disable-ffplay \
             --disable-debug --enable-zlib
@@ -144,7 +174,7 @@ configure "${arguments[@]}"
 for filter in $(our_filters); do
     grep -qx "CONFIG_${filter^^}_FILTER=yes" ffbuild/config.mak ||
         case $filter in
-        *_cuda) say "note: this build has no $filter" ;;
+        *_cuda) [ "$profile" = fuzz ] || say "note: this build has no $filter" ;;
         *)      die "FFmpeg's configure has left $filter out" "see $dir/configure.log" ;;
         esac
 done
@@ -154,8 +184,9 @@ case " ${FFMPEG_CONFIGURE:-} " in
 esac
 
 targets=(all tools/quality_merge)
+[ "$profile" != fuzz ] || targets=(fuzzers)
 steps=$(make -n "${targets[@]}" 2> /dev/null | grep -c '^printf') || true
 say "building FFmpeg $series, profile $profile: $steps steps (log: $dir/make.log)"
 logged "make" make.log make -j"$(nproc)" "${targets[@]}"
-say "ready: $dir/ffmpeg"
+say "ready: $dir/$([ "$profile" = fuzz ] && echo tests/fuzz || echo ffmpeg)"
 echo "$dir"

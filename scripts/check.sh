@@ -103,6 +103,17 @@ get_promtool() {
     }
 }
 
+# The fuzzers do not depend on the series either.
+fuzz() {
+    local output
+    output=$("$scripts/fuzz.sh" 2> "$build/fuzz.log") || grep -q '^FAIL ' <<< "$output" ||
+        output="FAIL    fuzz"$'\n'$(tail -n 25 "$build/fuzz.log")
+    echo "$output"
+    passed=$((passed + $(grep -c '^PASS ' <<< "$output" || true)))
+    failed=$((failed + $(grep -c '^FAIL ' <<< "$output" || true)))
+    skipped=$((skipped + $(grep -c '^SKIPPED ' <<< "$output" || true)))
+}
+
 # What make model needs beside FFmpeg: the first build that is tested does for it.
 model() { # dir
     local output line
@@ -140,7 +151,7 @@ for version in $versions; do
     fi
     pass "$version build"
     expect "$version rebuild" rebuild "$dir"
-    [ "${model_tested:-}" ] || { model "$dir"; model_tested=1; }
+    [ "${model_tested:-}" ] || { model "$dir"; fuzz; model_tested=1; }
     fate "$version" "$dir"
     expect "$version source untouched" \
         test -z "$(find "$src" -newer "$dir/.configured" ! -path '*/.git/*' -print -quit)"

@@ -15,12 +15,12 @@ files() {
     find libavfilter tests/oracle tests/ref/fate -type f ! -name '.*' ! -name '*~' \
         -printf '%p %p\n' 2> /dev/null || true
     find models -name '*.txt' -printf '%p libavfilter/%p\n' 2> /dev/null || true
-    find tests/fate tools -name '*.mak' -printf '%p %p\n' 2> /dev/null || true
+    find tests/fate tests/fuzz tools -name '*.mak' -printf '%p %p\n' 2> /dev/null || true
     echo tests/quality.sh tests/quality.sh
     echo tests/faults.sh tests/faults.sh
     echo tests/ffcrf.sh tests/ffcrf.sh
     echo tests/quality_page.py tests/quality_page.py
-    find tests/checkasm tests/faults tools -name '*.[ch]' -printf '%p %p\n' 2> /dev/null || true
+    find tests/{checkasm,faults,fuzz} tools -name '*.[ch]' -printf '%p %p\n' 2> /dev/null || true
     printf '%s\n' {tools/quality-{gate,report},tools/quality_{logs.py,report.html,report.js}}{,} \
         doc/quality-{gate.md,report.md,alerts.yml,alerts-test.yml}{,} | xargs -n 2
     find doc -name '*.texi' -printf '%p %p\n' 2> /dev/null || true

@@ -2,6 +2,8 @@
 # but fate-bliinds-yuv compare with numbers from outside (tests/oracle) or with
 # what the documentation says: their references are not to be made with GEN=1.
 
+include $(SRC_PATH)/tests/fuzz/fuzz.mak
+
 # A test that NEEDs what this build lacks passes as skipped, see there.
 QUALITY_LACKS = $(strip $(foreach C, BLIINDS_FILTER METADATA_FILTER NULL_MUXER WRAPPED_AVFRAME_ENCODER \
                                      FILE_PROTOCOL PIPE_PROTOCOL $(NEED),                              \

@@ -1,0 +1,373 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * Fuzzer of the filters by frames: of any size, format, range and layout in
+ * memory, that change from one to the next. The first byte of the input chooses
+ * the filter, the second how it is run; a Command for each frame follows.
+ *
+ * As many frames must come out as went in, those of filters that only look at
+ * them with the very same samples, and all the same with another number of threads.
+ */
+
+#define _GNU_SOURCE         // for fuzz.h
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libavutil/adler32.h"
+#include "libavutil/bprint.h"
+#include "libavutil/common.h"
+#include "libavutil/dict.h"
+#include "libavutil/frame.h"
+#include "libavutil/imgutils.h"
+#include "libavutil/intreadwrite.h"
+#include "libavutil/mem.h"
+#include "libavutil/pixdesc.h"
+#include "libavfilter/avfilter.h"
+#include "libavfilter/buffersink.h"
+#include "libavfilter/buffersrc.h"
+#include "fuzz.h"
+
+#define MAX_FRAMES 4
+#define MAX_SINKS  3
+
+static const struct {
+    const char *name;
+    int area;                   ///< the most samples, so that one input is done in time
+    int min_size;               ///< below that, one in eight is an error
+    int passes;                 ///< frames go through as they are
+    int nb_inputs;
+} filters[] = {
+    { "bliinds=features=1",                               1 << 14,  4, 1, 1 },
+    { "bliinds=n_subsample=2:range=full:side_data=0",     1 << 14,  4, 1, 1 },
+    { "bliinds=range=limited:enable=mod(n\\,2)",          1 << 14,  4, 1, 1 },
+    { "mad",                                                 4400, 64, 1, 2 },
+    { "mad=map=both:range=limited",                          4400, 64, 1, 2 },
+    { "mad=range=full:enable=mod(n\\,2):shortest=1",         4400, 64, 1, 2 },
+    { "blocksmooth",                                      1 << 14,  1, 0, 1 },
+    { "blocksmooth=qf=255:block=16:order=vertical",       1 << 14,  1, 0, 1 },
+    { "blocksmooth=qf=1:block=64:planes=6",               1 << 14,  1, 0, 1 },
+};
+
+/// The second byte.
+enum {
+    REBUILD = 1,                ///< a new graph where frames change, as ffmpeg does
+    ALONE   = 2,                ///< nobody else has the frames: they may be written to
+    THREADS = 0x1c,             ///< of the second run, less 2
+};
+
+/// A frame, byte by byte.
+typedef struct Command {
+    uint8_t width[2], height[2];
+    uint8_t format[2];          ///< of each input; the upper half has all, the lower those with luma
+    uint8_t range;              ///< two bits for each input
+    uint8_t layout;
+    uint8_t content;
+    uint8_t step;               ///< to the next pts; 0 for a frame without
+} Command;
+
+/// What a run is judged by.
+typedef struct Run {
+    AVBPrint text;              ///< all that can be seen of the frames that came out
+    int nb_in, nb_out;
+    int failed;
+} Run;
+
+static enum AVPixelFormat luma_format[AV_PIX_FMT_NB], any_format[AV_PIX_FMT_NB];
+static int nb_luma_formats, nb_any_formats;
+
+static void list_formats(void)
+{
+    const AVPixFmtDescriptor *desc = NULL;
+
+    while ((desc = av_pix_fmt_desc_next(desc))) {
+        const enum AVPixelFormat format  = av_pix_fmt_desc_get_id(desc);
+        const AVComponentDescriptor *luma = &desc->comp[0];
+
+        if (desc->flags & AV_PIX_FMT_FLAG_HWACCEL || !desc->nb_components)
+            continue;
+        any_format[nb_any_formats++] = format;
+        if (luma->plane == 0 && luma->offset == 0 && luma->depth >= 8 && luma->depth <= 16 &&
+            luma->step == (luma->depth + 7) / 8 && !(desc->flags & AV_PIX_FMT_FLAG_BE))
+            luma_format[nb_luma_formats++] = format;
+    }
+}
+
+static enum AVPixelFormat get_format(int byte)
+{
+    return byte < 128 ? luma_format[byte % nb_luma_formats] : any_format[byte % 128 % nb_any_formats];
+}
+
+static uint8_t sample_byte(int content, int x, int y, unsigned *random)
+{
+    *random = *random * 1664525 + 1013904223;
+    switch (content & 7) {
+    case 0: return content;                             // flat
+    case 1: return *random >> 24;                       // in 16 bits beyond the depth, too
+    case 2: return x + y;
+    case 3: return (x >> 4 ^ y >> 3) & 1 ? 255 : 0;
+    case 4: return (x >> 3) * 16 + (*random >> 30);
+    case 5: return x & 1 ? 3 & content >> 3 : *random >> 24;    // in 16 bits, of 10
+    case 6: return 255;
+    }
+    return (content >> 3) + (*random >> 31);
+}
+
+static void free_plane(void *opaque, uint8_t *data)
+{
+    av_free(opaque);
+}
+
+/// Each plane ends where its memory does, for the sanitizer to see all that is beyond.
+static AVFrame *make_frame(const Command *c, int input, int width, int height)
+{
+    const enum AVPixelFormat format = get_format(c->format[input]);
+    const int more = (c->layout & 31) * 16, upside_down = c->layout >> 5 + input & 1;
+    const int content = c->content ^ (input ? c->layout >> 7 : 0);
+    unsigned random = c->content + input;
+    AVFrame *frame  = av_frame_alloc();
+    ptrdiff_t linesize[4];
+    size_t size[4];
+    int linesizes[4];
+
+    av_assert0(frame);
+    frame->width       = width;
+    frame->height      = height;
+    frame->format      = format;
+    frame->color_range = (c->range >> 2 * input & 3) % AVCOL_RANGE_NB;
+    av_assert0(av_image_fill_linesizes(linesizes, format, width) >= 0);
+    for (int p = 0; p < 4; p++)
+        linesize[p] = linesizes[p];
+    av_assert0(av_image_fill_plane_sizes(size, format, height, linesize) >= 0);
+    for (int p = 0; p < 4 && size[p]; p++) {
+        const int row = linesizes[p], rows = row ? size[p] / row : 1;
+        const size_t stride = row + more;
+        uint8_t *data;
+
+        if (!row) {             // a palette
+            data = av_mallocz(size[p]);
+            av_assert0(data);
+            frame->data[p] = data;
+        } else {
+            data = av_malloc(stride * (rows - 1) + row);
+            av_assert0(data);
+            for (int y = 0; y < rows; y++)
+                for (int x = 0; x < (y < rows - 1 ? stride : row); x++)
+                    data[y * stride + x] = sample_byte(content, x, y, &random);
+            frame->data[p]     = data + (upside_down ? stride * (rows - 1) : 0);
+            frame->linesize[p] = upside_down ? -(int)stride : stride;
+        }
+        frame->buf[p] = av_buffer_create(data, size[p], free_plane, data, 0);
+        av_assert0(frame->buf[p]);
+    }
+    return frame;
+}
+
+static unsigned checksum(const AVFrame *frame)
+{
+    unsigned sum = 1;
+    int linesizes[4];
+    ptrdiff_t linesize[4];
+    size_t size[4];
+
+    av_assert0(av_image_fill_linesizes(linesizes, frame->format, frame->width) >= 0);
+    for (int p = 0; p < 4; p++)
+        linesize[p] = linesizes[p];
+    av_assert0(av_image_fill_plane_sizes(size, frame->format, frame->height, linesize) >= 0);
+    for (int p = 0; p < 4 && linesizes[p]; p++)
+        for (int y = 0; y < size[p] / linesizes[p]; y++)
+            sum = av_adler32_update(sum, frame->data[p] + y * (ptrdiff_t)frame->linesize[p], linesizes[p]);
+    return sum;
+}
+
+static void describe(Run *run, int output, const AVFrame *frame)
+{
+    const AVFrameSideData *sd = av_frame_get_side_data(frame, AV_FRAME_DATA_SEI_UNREGISTERED);
+    const AVDictionaryEntry *e = NULL;
+
+    av_bprintf(&run->text, "%d %d %dx%d %s %lld %08x %08x", output, run->nb_out, frame->width, frame->height,
+               av_get_pix_fmt_name(frame->format), (long long)frame->pts, checksum(frame),
+               sd ? (unsigned)av_adler32_update(1, sd->data, sd->size) : 0);
+    while ((e = av_dict_iterate(frame->metadata, e)))
+        av_bprintf(&run->text, " %s=%s", e->key, e->value);
+    av_bprintf(&run->text, "\n");
+}
+
+typedef struct Graph {
+    AVFilterGraph *graph;
+    AVFilterContext *source[2], *sink[MAX_SINKS];
+    int nb_sources, nb_sinks;
+} Graph;
+
+static int open_graph(Graph *g, const char *text, AVFrame *const *frame, int nb_threads)
+{
+    AVFilterInOut *inputs = NULL, *outputs = NULL;
+    int ret;
+
+    *g = (Graph){ .graph = avfilter_graph_alloc() };
+    av_assert0(g->graph);
+    g->graph->nb_threads = nb_threads;
+    av_assert0(avfilter_graph_parse2(g->graph, text, &inputs, &outputs) >= 0);
+    for (AVFilterInOut *in = inputs; in; in = in->next, g->nb_sources++) {
+        const AVFrame *f = frame[g->nb_sources];
+        AVBufferSrcParameters *par = av_buffersrc_parameters_alloc();
+        AVFilterContext *ctx = avfilter_graph_alloc_filter(g->graph, avfilter_get_by_name("buffer"), NULL);
+
+        av_assert0(par && ctx);
+        par->format      = f->format;
+        par->width       = f->width;
+        par->height      = f->height;
+        par->color_range = f->color_range;
+        par->time_base   = (AVRational){ 1, 25 };
+        av_assert0(av_buffersrc_parameters_set(ctx, par) >= 0 && avfilter_init_dict(ctx, NULL) >= 0);
+        av_assert0(avfilter_link(ctx, 0, in->filter_ctx, in->pad_idx) >= 0);
+        av_free(par);
+        g->source[g->nb_sources] = ctx;
+    }
+    for (AVFilterInOut *out = outputs; out; out = out->next, g->nb_sinks++) {
+        AVFilterContext **sink = &g->sink[g->nb_sinks];
+
+        av_assert0(avfilter_graph_create_filter(sink, avfilter_get_by_name("buffersink"), NULL, NULL,
+                                                NULL, g->graph) >= 0);
+        av_assert0(avfilter_link(out->filter_ctx, out->pad_idx, *sink, 0) >= 0);
+    }
+    avfilter_inout_free(&inputs);
+    avfilter_inout_free(&outputs);
+    ret = avfilter_graph_config(g->graph, NULL);
+    if (ret < 0)
+        avfilter_graph_free(&g->graph);
+    return ret;
+}
+
+/// Take what there is; sums has the checksums of what went in.
+static void take_frames(Graph *g, Run *run, const unsigned *sums, int passes)
+{
+    AVFrame *frame = av_frame_alloc();
+    int ret;
+
+    av_assert0(frame);
+    for (int i = 0; i < g->nb_sinks; i++) {
+        while ((ret = av_buffersink_get_frame(g->sink[i], frame)) >= 0) {
+            describe(run, i, frame);
+            if (!i) {
+                av_assert0(run->nb_out < run->nb_in);
+                av_assert0(!passes || checksum(frame) == sums[run->nb_out]);
+                run->nb_out++;
+            }
+            av_frame_unref(frame);
+        }
+        run->failed |= ret != AVERROR(EAGAIN) && ret != AVERROR_EOF;
+    }
+    av_frame_free(&frame);
+}
+
+static void close_graph(Graph *g, Run *run, const unsigned *sums, int passes)
+{
+    if (!g->graph)
+        return;
+    for (int i = 0; i < g->nb_sources; i++)
+        run->failed |= av_buffersrc_add_frame(g->source[i], NULL) < 0;
+    take_frames(g, run, sums, passes);
+    avfilter_graph_free(&g->graph);
+}
+
+static void get_size(const Command *c, int filter, int *width, int *height)
+{
+    const int min = c->layout >> 5 == 7 ? 1 : filters[filter].min_size;
+    const int w   = AV_RL16(c->width) & 0x7fff, h = AV_RL16(c->height) & 0x7fff;
+
+    *width  = FFMAX(FFMIN(w, filters[filter].area / min), min);
+    *height = FFMAX(FFMIN(h, filters[filter].area / *width), min);
+    // the other way round: long columns, too
+    if (AV_RL16(c->width) & 0x8000)
+        FFSWAP(int, *width, *height);
+}
+
+static int same_form(const Command *a, const Command *b)
+{
+    return !memcmp(a, b, offsetof(Command, layout)) && a->layout >> 5 == b->layout >> 5;
+}
+
+static void run_filter(Run *run, int filter, int flags, const Command *c, int nb_frames, int nb_threads)
+{
+    const int passes = filters[filter].passes;
+    unsigned sums[MAX_FRAMES];
+    Graph g = { NULL };
+    int64_t pts = 0;
+
+    *run = (Run){ .nb_in = 0 };
+    av_bprint_init(&run->text, 0, AV_BPRINT_SIZE_UNLIMITED);
+    for (int i = 0; i < nb_frames && !run->failed; i++) {
+        AVFrame *frame[2] = { NULL }, *ours[2] = { NULL };
+        int width, height;
+
+        get_size(&c[i], filter, &width, &height);
+        for (int j = 0; j < filters[filter].nb_inputs; j++) {
+            frame[j] = make_frame(&c[i], j, width, height);
+            frame[j]->pts = c[i].step ? pts : AV_NOPTS_VALUE;
+        }
+        pts += c[i].step;
+        if (!g.graph || flags & REBUILD && !same_form(&c[i - 1], &c[i])) {
+            close_graph(&g, run, sums, passes);
+            run->failed |= open_graph(&g, filters[filter].name, frame, nb_threads) < 0;
+        }
+        sums[run->nb_in] = checksum(frame[0]);
+        for (int j = filters[filter].nb_inputs - 1; j >= 0; j--) {
+            if (!(flags & ALONE))
+                ours[j] = av_frame_clone(frame[j]);
+            if (!run->failed) {
+                run->nb_in  += !j;
+                run->failed |= av_buffersrc_add_frame(g.source[j], frame[j]) < 0;
+            }
+            av_frame_free(&frame[j]);
+        }
+        if (!run->failed)
+            take_frames(&g, run, sums, passes);
+        for (int j = 0; j < 2; j++) {
+            av_assert0(j || !ours[j] || run->failed || checksum(ours[j]) == sums[run->nb_in - 1]);
+            av_frame_free(&ours[j]);
+        }
+    }
+    if (!run->failed)
+        close_graph(&g, run, sums, passes);
+    avfilter_graph_free(&g.graph);
+    av_assert0(run->failed || run->nb_out == run->nb_in);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    Run run[2];
+    int nb;
+
+    if (!nb_luma_formats) {
+        list_formats();
+        av_log_set_callback(fuzz_log);
+    }
+    if (size < 2 || size > 2 + MAX_FRAMES * sizeof(Command))
+        return 0;
+    nb = (size - 2) / sizeof(Command);
+    for (int i = 0; i < 2; i++)
+        run_filter(&run[i], data[0] % FF_ARRAY_ELEMS(filters), data[1], (const Command *)(data + 2), nb,
+                   i ? 2 + ((data[1] & THREADS) >> 2) : 1);
+    av_assert0(run[0].nb_out == run[1].nb_out && !strcmp(run[0].text.str, run[1].text.str));
+    for (int i = 0; i < 2; i++)
+        av_bprint_finalize(&run[i].text, NULL);
+    return 0;
+}

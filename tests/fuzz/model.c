@@ -1,0 +1,54 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * Fuzzer of the reader of models. The input is a model file. A model that is
+ * taken must score whatever the features are.
+ */
+
+#define _GNU_SOURCE         // for fuzz.h
+
+#include <math.h>
+
+#include "libavfilter/bliinds_model.h"
+#include "fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const double values[] = { 0, 1, -3.3219, 19, 0.1, 1e6, -1e6 };
+    BLIINDSModel model = { 0 };
+    char path[32];
+    const int fd = fuzz_file(path, data, size);
+
+    for (int i = 0; ff_bliinds_model_load(&model, NULL, path) >= 0 && i < FF_ARRAY_ELEMS(values); i++) {
+        double feature[BLIINDS_NB_FEATURES], raw, score;
+
+        for (int j = 0; j < BLIINDS_NB_FEATURES; j++)
+            feature[j] = values[(i + j * (i & 1)) % FF_ARRAY_ELEMS(values)];
+        raw   = ff_bliinds_model_raw(&model, feature);
+        score = ff_bliinds_model_score(&model, raw);
+        av_assert0(isfinite(raw));
+        av_assert0(score >= model.min && score <= model.max);
+        av_assert0(isfinite(ff_bliinds_model_distance(&model, feature)) || !model.nb_known);
+        ff_bliinds_model_free(&model);
+    }
+    ff_bliinds_model_free(&model);
+    close(fd);
+    return 0;
+}
