@@ -65,11 +65,11 @@ rebuild() { # dir
     [ "$(make -C "$1" -n -W src/libavfilter/vf_bliinds.c | grep -c '^printf "CC')" = 1 ]
 }
 
-# FATE's own reports tell how its tests went; a test that could not run says so
-# in skipped.log.
+# FATE's own reports tell how its tests went; a test that could not run, or not all of
+# it, says so in a file beside them.
 fate() { # series dir
-    local series=$1 reports=$2/tests/data/fate report name status difference messages reason
-    local before=$failed
+    local series=$1 reports=$2/tests/data/fate report name status difference messages what why
+    local before=$failed whole
     rm -rf "$reports"
     run_fate() {
         make -C "$1" --no-print-directory -k -j"$(nproc)" fate-quality || echo "make: a test failed, or could not be built"
@@ -78,14 +78,18 @@ fate() { # series dir
     for report in "$reports"/*.rep; do
         [ -f "$report" ] || continue
         IFS=: read -r name status difference messages < "$report" || true
-        if reason=$(grep -s "^$name: " "$reports/skipped.log"); then
-            skip "$series $name" "${reason#*: }"
-        elif [ "$status" = 0 ]; then
-            pass "$series $name"
-        else
+        whole=1
+        while IFS=: read -r what why; do
+            skip "$series $what" "${why# }"
+            [ "$what" != "$name" ] || whole=
+        done < <(cat "$reports/$name.skipped" 2> /dev/null)
+        if [ "$status" != 0 ]; then
             fail "$series $name" "$(base64 -d <<< "${difference:-$messages}" | tail -n 50)"
+        elif [ "$whole" ]; then
+            pass "$series $name"
         fi
     done
+    [ -f "${report:-}" ] || fail "$series fate-quality" "no test has run"
     if tail -n 1 "$2/fate.log" | grep -q '^make:' && [ $failed = $before ]; then
         fail "$series fate-quality" "$(tail -n 25 "$2/fate.log")"
     fi
@@ -127,6 +131,20 @@ model() { # dir
     fi
 }
 
+# Whether the tests see what is broken: of the first build that is tested, too.
+broken() { # dir
+    local what verdict name
+    for what in dead mutants; do
+        while read -r verdict name; do
+            case $verdict in
+            PASS)    pass "$name" ;;
+            SKIPPED) skip "${name%%: *}" "${name#*: }" ;;
+            *)       fail "$name" "$(tail -n 25 "$build/$what.log")" ;;
+            esac
+        done < <("$root/tests/broken.sh" $what "$1" 2> "$build/$what.log" || echo "FAIL tests/broken.sh $what")
+    done
+}
+
 "$scripts/deps.sh" build check model
 get_promtool
 if [ "${FFMPEG_SRC:-}" ]; then
@@ -136,7 +154,7 @@ else
 fi
 
 if command -v shellcheck > /dev/null; then
-    expect "shellcheck" shellcheck -x "$scripts"/*.sh "$root/tests/ffcrf-scan.sh" "$root/tests/model.sh" "$root/tests/slurm.sh" "$root/tools/farm/task" "$root/.ci/run"
+    expect "shellcheck" shellcheck -x "$scripts"/*.sh "$root"/tests/{broken,ffcrf-scan,gpu,model,slurm}.sh "$root/tools/farm/task" "$root/.ci/run"
 else
     skip "shellcheck" "not installed"
 fi
@@ -151,8 +169,8 @@ for version in $versions; do
     fi
     pass "$version build"
     expect "$version rebuild" rebuild "$dir"
-    [ "${model_tested:-}" ] || { model "$dir"; fuzz; model_tested=1; }
     fate "$version" "$dir"
+    [ "${first_tested:-}" ] || { model "$dir"; fuzz; broken "$dir"; first_tested=1; }
     expect "$version source untouched" \
         test -z "$(find "$src" -newer "$dir/.configured" ! -path '*/.git/*' -print -quit)"
 done

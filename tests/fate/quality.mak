@@ -4,7 +4,8 @@
 
 include $(SRC_PATH)/tests/fuzz/fuzz.mak
 
-# A test that NEEDs what this build lacks passes as skipped, see there.
+# A test that NEEDs what this build lacks passes as skipped, see there: fate-quality counts
+# these at its end.
 QUALITY_LACKS = $(strip $(foreach C, BLIINDS_FILTER METADATA_FILTER NULL_MUXER WRAPPED_AVFRAME_ENCODER \
                                      FILE_PROTOCOL PIPE_PROTOCOL $(NEED),                              \
                                      $(if $(call CHKCFG,CONFIG_$(C)),,$(C))))
@@ -492,3 +493,6 @@ FATE_HW_QUALITY-$(call ALLYES, SSIM_CUDA_FILTER FFMPEG) += $(FATE_SSIM_CUDA)
 FATE_HW-yes += $(FATE_HW_QUALITY-yes)
 FATE += $(filter-out $(FATE_CHECKASM),$(FATE_QUALITY-yes))
 fate-quality: $(FATE_QUALITY-yes) $(FATE_HW_QUALITY-yes)
+	@cat $(patsubst fate-%,tests/data/fate/%.skipped,$^) 2> /dev/null | awk '             \
+	    { sub(/^[^:]*: /, ""); n[$$0]++ }                                                   \
+	    END { for (why in n) printf("SKIPPED %d of $(words $^) tests, or parts: %s\n", n[why], why) }'

@@ -1,0 +1,273 @@
+#!/usr/bin/env bash
+# Tests the tests: what is broken must be seen. In a copy of the project and of a build,
+#
+#   tests/broken.sh dead BUILD      no program does anything, and every test has to fail
+#   tests/broken.sh mutants BUILD   a line of the code is wrong, and one of some tests has to fail
+#
+# BUILD is what scripts/build.sh has printed, and FATE has passed in it. Prints lines of PASS,
+# FAIL and SKIPPED. Of the mutants a few are tried; with MUTANTS=all all of them, and with
+# MUTANTS=FILE those of a file.
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck source=scripts/common.sh
+. "$(dirname "$0")/../scripts/common.sh"
+
+# Tests that a dead program is right for, and why.
+may_pass() { # test
+    false
+}
+
+# What is made wrong in which file, and the tests of which one has to see it. Those that begin
+# with a star are always tried.
+mutants() {
+    sed 's/ *@ */@/g' << 'END'
+* libavfilter/bliinds_block.h @ s/c3 = 0.3717480345f/c3 = 0.3717490345f/ @ bliinds-blocks
+  libavfilter/bliinds_block.h @ s/c1 = 0.6015009550f/c1 = 0.6015019550f/ @ bliinds-blocks
+  libavfilter/bliinds_block.h @ s/sum \* inv_n + 1e-7f/sum * inv_n + 1e-6f/ @ bliinds-blocks bliinds-yuv
+  libavfilter/bliinds_block.h @ s/dev \* dev + 1e-7f/dev * dev + 1e-6f/ @ bliinds-blocks bliinds-yuv
+  libavfilter/bliinds_block.h @ s/(v3 + v1)  + 1e-8f/(v3 + v2)  + 1e-8f/ @ bliinds-blocks
+  libavfilter/bliinds_block.h @ s/(v3 + v1)  + 1e-8f/(v3 + v1)  + 1e-7f/ @ bliinds-blocks bliinds-yuv
+  libavfilter/bliinds_block.h @ s/1.f \/ 12/1.f \/ 13/ @ bliinds-blocks
+  libavfilter/bliinds_block.h @ s/SET_NOISE (16.f/SET_NOISE (4.f/ @ bliinds-blocks bliinds-sizes
+  libavfilter/bliinds_block.h @ s/SUB_MAX 32767.f/SUB_MAX 32766.f/ @ bliinds-blocks
+  libavfilter/bliinds_block.h @ s/(r <= table/(r < table/ @ bliinds-blocks bliinds-yuv
+  libavfilter/bliinds_block.h @ s/GAMMA_FLAT  11000/GAMMA_FLAT  11001/ @ bliinds-blocks bliinds-yuv
+  libavfilter/bliinds_block.h @ s/BLOCK > 8/BLOCK >= 8/ @ bliinds-blocks bliinds-yuv
+* libavfilter/bliinds_block.h @ s/(1 << (BLIINDS_TAP_BITS - 1))/0/ @ bliinds-blocks bliinds-yuv
+  libavfilter/bliinds_block.h @ s/TAP_SIDE 1786891/TAP_SIDE 1786892/ @ bliinds-blocks bliinds-yuv
+  libavfilter/bliinds_block.h @ s/x \* 4294967296.f/x * 4294967040.f/ @ bliinds-blocks bliinds-yuv
+* libavfilter/bliinds_sums.h  @ s/(n + 9) \/ 10/(n + 10) \/ 10/ @ bliinds-oracle-rose_70x46 bliinds-sizes
+  libavfilter/bliinds_sums.h  @ s/EMPTY .125f/EMPTY .126f/ @ bliinds-yuv
+  libavfilter/bliinds_sums.h  @ s/QUIET 1.f/QUIET 1.01f/ @ bliinds-yuv
+  libavfilter/bliinds.c       @ s/MAX_FLAT   0.75/MAX_FLAT   0.76/ @ bliinds-valid
+  libavfilter/bliinds.c       @ s/nb_flat <= MAX/nb_flat < MAX/ @ bliinds-valid
+  libavfilter/bliinds.c       @ s/MIN_BLOCKS 10/MIN_BLOCKS 11/ @ bliinds-valid
+* libavfilter/bliinds.c       @ s/? 16 << (desc/? 15 << (desc/ @ bliinds-ranges
+  libavfilter/bliinds.c       @ s/\/ n + 0.1)/\/ n + 0.11)/ @ bliinds-yuv
+  libavfilter/bliinds.c       @ s/\[0\], &c\[0\]) + 0.1/&1/;s/c\[0\].band\[b\], &c\[0\]) + 0.1/&1/ @ bliinds-yuv
+  libavfilter/bliinds.c       @ s/grid\[0\].nb_blocks && /grid[0].nb_blocks || / @ bliinds-sizes
+  libavfilter/bliinds.c       @ s/0x3c, 0x0e/0x3c, 0x0f/ @ bliinds-sei-h264
+  libavfilter/bliinds.c       @ s/? SEI_VALID : 0/? 0 : SEI_VALID/ @ bliinds-sei-h264
+  libavfilter/bliinds_loss.c  @ s/{ 4.49, /{ 4.50, / @ bliinds-rr-known
+* libavfilter/bliinds_loss.c  @ s/70.99/70.98/ @ bliinds-rr-known
+  libavfilter/bliinds_loss.c  @ s/6.58/6.57/ @ bliinds-rr-known
+  libavfilter/bliinds_loss.c  @ s/, 1.62 }/, 1.63 }/ @ bliinds-rr-known
+  libavfilter/bliinds_loss.c  @ s/KNEE 0.015/KNEE 0.0151/ @ bliinds-rr-known
+  libavfilter/bliinds_loss.c  @ s/FLOOR 429496730/FLOOR 429597000/ @ bliinds-rr-energies bliinds-rr-round
+  libavfilter/bliinds_loss.c  @ s/(most - least) \/ 2/(most - least) \/ 2.01/ @ bliinds-rr-known
+  libavfilter/bliinds_loss.c  @ s/ + (1 << 23)) >> 24/) >> 24/ @ bliinds-rr-energies bliinds-rr-round
+  libavfilter/bliinds_loss.c  @ s/all    = l == 0 || /all    = / @ bliinds-rr-energies
+  libavfilter/bliinds_model.c @ s/step + 0.5)/step + 0.4)/ @ bliinds-models
+  libavfilter/bliinds_model.c @ s/raw += model->weight\[i\] \*/raw += 1.001 * model->weight[i] */ @ bliinds-models
+  libavfilter/bliinds_model.c @ s/sqrt(1 \/ row\[t\])/sqrt(2 \/ row[t])/ @ bliinds-models
+  libavfilter/bliinds_model.c @ s/row\[i\] \* row\[j\] \/ row\[t\]/0.99 * &/ @ bliinds-models
+  libavfilter/bliinds_model.c @ s/sqrt(FFMAX(square, 0))/sqrt(FFMAX(square, 1))/ @ bliinds-models bliinds-default-model
+  libavfilter/bliinds_rr.c    @ s/pos - before <= after - pos/pos - before < after - pos/ @ bliinds-rr-match
+  libavfilter/bliinds_rr.c    @ s/frame_distance(s, i);/frame_distance(s, i) + 1;/ @ bliinds-rr-match
+  libavfilter/bliinds_rr.c    @ s/LONE_DISTANCE 2000/LONE_DISTANCE 200/ @ bliinds-rr-match
+  libavfilter/bliinds_rr.c    @ s/(f->n - f\[-1\].n)/1/ @ bliinds-rr-match
+  libavfilter/vf_bliinds.c    @ s/v < BLIINDS_QUIET/v <= BLIINDS_EMPTY/ @ bliinds-yuv
+  libavfilter/vf_bliinds.c    @ s/while (count\[bin\] < k)/while (count[bin] <= k)/ @ bliinds-yuv bliinds-oracle-rose_70x46
+  libavfilter/vf_bliinds.c    @ s/straddles(by) || bliinds_straddles(bx)/straddles(by) \&\& bliinds_straddles(bx)/ @ bliinds-yuv
+  libavfilter/vf_bliinds.c    @ s/job = 1; job < nb_jobs/job = 1; job + 1 < nb_jobs/ @ bliinds-threads
+  libavfilter/quality_frame.h @ s/nb_components < 3/nb_components < 2/ @ bliinds-ranges bliinds-formats
+  libavfilter/quality_log.c   @ s/i\] > -1 ? 1/i] > -1 ? 1.001/ @ bliinds-log-json
+* libavfilter/quality_log.c   @ s/percentile\[\] = { 1, 5,/percentile[] = { 1, 6,/ @ bliinds-log-json
+  libavfilter/quality_log.c   @ s/define WINDOW 48/define WINDOW 47/ @ bliinds-log-json
+  libavfilter/quality_log.c   @ s/MIN_BATCHES 4/MIN_BATCHES 5/ @ bliinds-log-json
+  libavfilter/quality_log.c   @ s/(nb - 1) \* size/nb * size/ @ bliinds-log-json
+  libavfilter/quality_log.c   @ s/== QUALITY_LOWER_IS_BETTER ? sum > worst/!= QUALITY_LOWER_IS_BETTER ? sum > worst/ @ bliinds-log-json bliinds-summary
+  libavfilter/quality_log.c   @ s/n \/ step \* 0x9e3779b9/n \/ step * 0x9e3779b1/ @ bliinds-which-frames
+  libavfilter/quality_log.c   @ s/nb_valid += !!valid/nb_valid += 1/ @ bliinds-log-json
+* libavfilter/mad.c           @ s/exp(-pow(0.114 \* f, 1.1))/exp(-pow(0.1141 * f, 1.1))/ @ mad-oracle-chelsea_451x300_blur
+  libavfilter/mad.c           @ s/f < 7.8909/f < 7.9909/ @ mad-oracle-chelsea_451x300_blur mad-cases
+  libavfilter/mad.c           @ s/2.2 \/ 3/2.2 \/ 3.001/ @ mad-oracle-chelsea_451x300_blur
+  libavfilter/mad.c           @ s/\/ 13.25/\/ 13.26/ @ mad-oracle-chelsea_451x300_blur
+  libavfilter/mad.c           @ s/log(0.55)/log(0.551)/ @ mad-oracle-chelsea_451x300_blur
+  libavfilter/mad.c           @ s/exp(-2.55 /exp(-2.56 / @ mad-oracle-chelsea_451x300_blur
+  libavfilter/mad.c           @ s/M_LN10 \* 3.35/M_LN10 * 3.36/ @ mad-oracle-chelsea_451x300_blur
+  libavfilter/mad.c           @ s/255. \/ 219/255. \/ 220/ @ mad-ranges
+  libavfilter/mad.c           @ s/0.15 \* cos(4/0.14 * cos(4/ @ mad-oracle-chelsea_451x300_blur
+  libavfilter/mad.c           @ s/(i + (size + 1) \/ 2)/(i + size \/ 2)/ @ mad-cases
+  libavfilter/mad_blocks.h    @ s/BORDER_END   17/BORDER_END   16/ @ mad-oracle-chelsea_451x300_blur
+  libavfilter/mad_blocks.h    @ s/MIN_MEAN 0.5/MIN_MEAN 0.6/ @ mad-oracle-chelsea_451x300_blur mad-cases
+  libavfilter/mad_blocks.h    @ s/CONTRAST -5/CONTRAST -5.1/ @ mad-oracle-chelsea_451x300_blur mad-cases
+  libavfilter/mad_tx.c        @ s/int size = 2 \* t->length - 1;/int size = 2 * t->length - 2;/ @ mad-cases
+  libavfilter/mad_tx.c        @ s/inverse ? w.im : -w.im/-w.im/ @ mad-cases mad-oracle-chelsea_451x300_blur
+  libavfilter/vf_mad.c        @ s/1.5 \* d2 \* (a.m2/1.49 * d2 * (a.m2/ @ mad-oracle-chelsea_451x300_blur
+  libavfilter/vf_mad.c        @ s/2 \* size - 1 - i/2 * size - 2 - i/ @ mad-oracle-chelsea_451x300_blur mad-maps
+  libavfilter/blocksmooth.h   @ s/limits.flat   = 5/limits.flat   = 6/ @ blocksmooth-numbers
+* libavfilter/blocksmooth.h   @ s/+ 4) \/ 5/+ 0) \/ 5/ @ blocksmooth-numbers
+  libavfilter/blocksmooth.h   @ s/strong = 2 \* qf/strong = 2 * qf + 1/ @ blocksmooth-numbers
+  libavfilter/blocksmooth.h   @ s/step >= (is_flat/step > (is_flat/ @ blocksmooth-numbers
+  libavfilter/blocksmooth.h   @ s/BEFORE <= n/BEFORE < n/ @ blocksmooth-numbers
+  libavfilter/blocksmooth.h   @ s/x \/ 4, max/x \/ 3, max/ @ blocksmooth-numbers
+  libavfilter/vf_blocksmooth.c @ s/edge + block \/ 2, height/edge + block \/ 2 - 1, height/ @ blocksmooth-numbers
+* tools/quality_merge.c       @ s/part->nb_used = i;/part->nb_used = i + 1;/ @ quality-farm-merge
+  tools/quality_merge.c       @ s/j == next->nb_frames || strcmp/j < next->nb_frames \&\& strcmp/ @ quality-farm-merge
+  tools/quality_merge.c       @ s/MAX_GAP 10/MAX_GAP 100/ @ quality-farm-merge quality-farm-split
+  tools/quality_merge.c       @ s/number != i || // @ quality-farm-merge
+* tools/ffcrf.c               @ s/rint(low->crf \/ step) + 1/rint(low->crf \/ step) + 2/ @ ffcrf-scan
+  tools/ffcrf.c               @ s/floor(next + 1e-6)/ceil(next + 1e-6)/ @ ffcrf-search ffcrf-scan
+  tools/ffcrf.c               @ s/percent : 100 - percent/percent : percent/ @ ffcrf-samples
+  tools/ffcrf.c               @ s/(nb - 1);/nb;/ @ ffcrf-samples
+  tools/ffcrf.c               @ s/is_as_good(o->metric, \*score, sample)/is_as_good(o->metric, sample, *score)/ @ ffcrf-samples
+  tools/ffcrf_score.c         @ s/rr_match=number"/rr_match=time"/ @ ffcrf-step ffcrf-vfr ffcrf-search
+  tools/quality-gate          @ s/value > options.above/value >= options.above/ @ gate-alarms
+  tools/quality-gate          @ s/<= at - self.length/< at - self.length/ @ gate-alarms
+  tools/quality-gate          @ s/if at - self.since < (/if at - self.since <= (/ @ gate-alarms
+END
+}
+
+copy=$build/broken
+
+# The project with the tree that it makes of FFmpeg's, and a build that takes these for its own:
+# nothing has to be built again.
+make_copy() { # build
+    local src tree
+    rm -rf "$copy"
+    mkdir -p "$copy/build/$(basename "$1")"
+    tar -C "$root" --exclude=./build --exclude=./.git -cf - . | tar -C "$copy" -xf -
+    src=$(head -n 1 "$1/src/.overlay")
+    tree=$("$copy/scripts/overlay.sh" tree "$src")
+    dir=$copy/build/$(basename "$1")
+    reports=$dir/tests/data/fate
+    tar -C "$1" --exclude=./tests/data -cf - . | tar -C "$dir" -xf -
+    ln -sfn "$tree" "$dir/src"
+    echo "include $tree/Makefile" > "$dir/Makefile"
+    sed -i "s,^SRC_PATH=.*,SRC_PATH=$tree," "$dir/ffbuild/config.mak"
+    touch -r "$1/ffbuild/config.mak" "$dir/ffbuild/config.mak"
+}
+
+# ---- dead programs ----
+
+# Built programs but FATE's own, what is run of the tools, and compilers of kernels.
+programs() {
+    find "$dir" -type f -perm -u+x ! -path "$dir/ffbuild/*" ! -name '*_g' \
+        \( ! -path "$dir/tests/*" -o -path "$dir/tests/*/*" \)
+    find "$copy/tools" -type f -perm -u+x
+    printf '%s\n' "$copy"/bin/{clang,clang-14,clang-19,nvcc}
+}
+
+# It says that there is a GPU, for all formats: else tests are skipped.
+kill_program() { # file status
+    local python=
+    ! head -n 1 "$1" 2> /dev/null | grep -aq python || python=1
+    rm -f "$1"
+    if [ "$python" ]; then
+        printf '#!/usr/bin/env python3\nimport sys\nsys.exit(%d)\n' "$2"
+    else
+        echo '#!/bin/sh'
+        echo 'case " $* " in *" -init_hw_device cuda -version "* | *nullsrc=s=64x64:d=0.04*) exit 0 ;; esac'
+        echo "exit $2"
+    fi > "$1"
+    chmod +x "$1"
+}
+
+dead() { # build
+    local status report name result program failed
+    for status in 1 0; do
+        make_copy "$1"
+        mkdir "$copy/bin"
+        while read -r program; do kill_program "$program" $status; done < <(programs)
+        failed=0
+        PATH=$copy/bin:$PATH make -C "$dir" -k -j"$(nproc)" fate-quality > "$dir/dead.log" 2>&1 || true
+        ! grep -P '^(CC|LD|STRIP)\t' "$dir/dead.log" >&2 || die "programs were built again"
+        for report in "$reports"/*.rep; do
+            IFS=: read -r name result _ < "$report" || true
+            if [ "$result" != 0 ]; then
+                failed=$((failed + 1))
+            elif grep -qs "^$name: " "$reports/$name.skipped"; then
+                # twice the same tests
+                [ $status = 0 ] || echo "SKIPPED $name with dead programs: $(sed 's/^[^:]*: //' "$reports/$name.skipped")"
+            elif ! may_pass "$name"; then
+                echo "FAIL $name passes where programs do nothing, and exit with $status"
+            fi
+        done
+        echo "PASS $failed tests fail where programs do nothing, and exit with $status"
+        dead_scripts $status
+    done
+}
+
+# The tests that are not FATE's.
+dead_scripts() { # status
+    local output counts
+    output=$(CHECKS=1 SANITIZE=1 SOAK=1 "$copy/tests/gpu.sh" "$dir/ffmpeg" clip.mkv 2>&1) || true
+    counts=$(grep '^[0-9]* passed, ' <<< "$output") || counts="no counts"
+    if [[ $counts == "0 passed, "[1-9]* ]]; then
+        echo "PASS tests/gpu.sh fails where programs do nothing, and exit with $1: $counts"
+    else
+        grep '^PASS' <<< "$output" >&2 || true
+        echo "FAIL tests/gpu.sh where programs do nothing, and exit with $1: $counts"
+    fi
+    if output=$("$copy/tests/model.sh" "$dir/ffmpeg" 2> /dev/null) || [ "$output" ]; then
+        echo "FAIL tests/model.sh passes where programs do nothing, and exit with $1: $output"
+    else
+        echo "PASS tests/model.sh fails where programs do nothing, and exit with $1"
+    fi
+}
+
+# ---- mutants ----
+
+# Whatever was built since then is as in the build that was copied.
+restore() { # build stamp
+    local file
+    while read -r file; do
+        rm -f "$dir/$file"
+        [ ! -e "$1/$file" ] || cp -p "$1/$file" "$dir/$file"
+    done < <(cd "$dir" && find . -path ./tests/data -prune -o -type f -newer "$2" -print)
+}
+
+mutant() { # build file expression tests...
+    local base=$1 file=$2 expression=$3 name="mutant $2 $3" status=0
+    shift 3
+    sed "$expression" "$root/$file" > "$copy/$file"
+    if cmp -s "$root/$file" "$copy/$file"; then
+        echo "FAIL $name: there is no such line any more"
+        return
+    fi
+    rm -rf "$reports"
+    touch "$copy/stamp"
+    make -C "$dir" -j"$(nproc)" "${@/#/fate-}" > "$dir/mutant.log" 2>&1 || status=$?
+    if grep -qs '^[^:]*:[^0]' "$reports"/*.rep; then
+        echo "PASS $name is seen by $(grep -l '^[^:]*:[^0]' "$reports"/*.rep | head -n 1 | xargs basename -s .rep)"
+    elif [ $status = 0 ]; then
+        echo "FAIL $name is not seen by $*"
+    else
+        tail -n 5 "$dir/mutant.log" >&2
+        echo "FAIL $name: cannot be built"
+    fi
+    cp -p "$root/$file" "$copy/$file"
+    restore "$base" "$copy/stamp"
+}
+
+chosen() {
+    mutants | case ${MUTANTS:-} in
+    '')  sed -n 's/^\* //p' ;;
+    all) cut -c3- ;;
+    *)   cut -c3- | grep "^$MUTANTS@" ;;
+    esac
+}
+
+all_mutants() { # build
+    local file expression tests all
+    make_copy "$1"
+    mapfile -t all < <(chosen | cut -d@ -f3 | tr ' ' '\n' | sort -u)
+    if ! make -C "$dir" -j"$(nproc)" "${all[@]/#/fate-}" > "$dir/mutant.log" 2>&1; then
+        tail -n 25 "$dir/mutant.log" >&2
+        echo "FAIL mutants: the tests do not pass without any"
+        return
+    fi
+    while IFS=@ read -r file expression tests; do
+        # shellcheck disable=SC2086
+        mutant "$1" "$file" "$expression" $tests
+    done < <(chosen)
+}
+
+[ $# = 2 ] || die "what, of which build?" "tests/broken.sh dead BUILD, or tests/broken.sh mutants BUILD"
+base=$(readlink -f "$2")
+case $1 in
+dead)    dead "$base" ;;
+mutants) all_mutants "$base" ;;
+*)       die "$1 is not known" "dead and mutants are" ;;
+esac
+rm -rf "$copy"
