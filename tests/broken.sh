@@ -118,7 +118,7 @@ mutants() {
 END
 }
 
-copy=$build/broken
+copy=$build/broken-$1
 
 # The project with the tree that it makes of FFmpeg's, and a build that takes these for its own:
 # nothing has to be built again.
@@ -170,7 +170,7 @@ dead() { # build
         mkdir "$copy/bin"
         while read -r program; do kill_program "$program" $status; done < <(programs)
         failed=0
-        PATH=$copy/bin:$PATH make -C "$dir" -k -j"$(nproc)" fate-quality > "$dir/dead.log" 2>&1 || true
+        PATH=$copy/bin:$PATH ORACLE=${ORACLE:-$root/../shared/oracle} make -C "$dir" -k -j"$(nproc)" fate-quality > "$dir/dead.log" 2>&1 || true
         ! grep -P '^(CC|LD|STRIP)\t' "$dir/dead.log" >&2 || die "programs were built again"
         for report in "$reports"/*.rep; do
             IFS=: read -r name result _ < "$report" || true
