@@ -252,6 +252,9 @@ sizes(){
         ffmpeg -i ${pictures}/${picture}.pgm -vf ${filter},${gray}${bliinds}=features=1,${print} ${to_null} |
             agree ${pictures}/crops.csv ${picture} ${filter} | sed "s/^/${filter} /"
     done
+    # without a block that is clear of the grid there are no phases
+    ffmpeg -i ${pictures}/chelsea_451x300.pgm -vf crop=7:4:100:100,${gray}${bliinds}=features=1,${print} ${to_null} |
+        grep -c 'L[23].phase.=0.000000000$'
     for size in 3:3 3:64 64:3 1:1; do
         fails -i ${pictures}/chelsea_451x300.pgm -vf crop=${size}:0:0,${gray}${bliinds} ${to_null}
     done

@@ -252,7 +252,18 @@ static void test_small_ones(void)
         memcpy(rows[y], row, sizeof(row));
     bliinds_columns(terms, (const float (*)[5])rows);
     bliinds_block(&block, (const float (*)[5])terms);
-    CHECK(block.sub == BLIINDS_SUB_MAX, "a huge ratio is %g\n", block.sub);
+    CHECK(block.sub == 32767, "a huge ratio is %g\n", block.sub);
+
+    // one magnitude of a set alone, of 16 rounding units or a little more
+    CHECK(bliinds_set_variation(0x1p-34f, 0x1p-17f) == 0, "noise has a variation\n");
+    CHECK(bliinds_set_variation(0x1.000004p-34f, 0x1.000002p-17f) > 2, "no variation is left\n");
+
+    // 2^24 times 0.106506978919200 and 0.786986042161605, and what is rounded to nearest
+    CHECK(bliinds_lowpass(1 << 24, 0, 0) == 1786891 && bliinds_lowpass(0, 0, 1 << 24) == 1786891 &&
+          bliinds_lowpass(0, 1 << 24, 0) == 13203434 && bliinds_lowpass(255, 255, 255) == 255 &&
+          bliinds_lowpass(4, 0, 0) == 0 && bliinds_lowpass(5, 0, 0) == 1 &&
+          bliinds_lowpass(-4, 0, 0) == 0 && bliinds_lowpass(0, 0, -5) == -1,
+          "the low-pass filter has other taps\n");
 
     for (int i = 0; i < 8192; i++)
         bliinds_sum_add(&sum, bliinds_fixed(i * .25f));
