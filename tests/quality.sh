@@ -609,6 +609,8 @@ model_values(){ # name
 models(){
     printf '%s\nweight L1.zeta100 10 \r\n\t# text\nconstant -4\nsigma 3\nend\n\n' "${head_lines}" > ${tmp}/linear
     printf '%s\nconstant 7.5\nweight L3.ori10 0\nstep 2\nend' "${head_lines}" > ${tmp}/step
+    printf '%s\nconstant 7\nweight L3.ori10 0\nstep 2\nend' "${head_lines}" > ${tmp}/half
+    printf '%s\nconstant 6.9\nweight L3.ori10 0\nstep 2\nend' "${head_lines}" > ${tmp}/less
     printf '%s\nconstant 107\nweight L3.ori10 0\npredicts a b\nlicence c\npercentile 50 1\nend\n' "${head_lines}" > ${tmp}/above
     printf '%s\nconstant -107\nweight L3.ori10 0\nend\n' "${head_lines}" > ${tmp}/below
     # 50 + 4 (f - 1); sigma 1 / sqrt(0.25); distance |f - 1| sqrt(5 - 1 / 0.25)
@@ -631,7 +633,7 @@ models(){
     # the mark of UTF-8, without an end of line
     symmetric 2.0014 -1.00014 > ${tmp}/rounded
     printf '\357\273\277%s\nconstant 5\nweight L3.ori10 0\nend' "${head_lines}" > ${tmp}/utf-8
-    for model in linear step above below joint separate rounded utf-8; do
+    for model in linear step half less above below joint separate rounded utf-8; do
         model_values ${model}
     done
 }
