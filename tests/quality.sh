@@ -1036,6 +1036,8 @@ the source has no timestamps|setpts=NAN,|@
 by number|-|@:rr_match=number
 the source goes back|setpts='mod(N,6)',|@
 by number|-|@:rr_match=number
+the source is one frame|select='eq(n,0)',|settb=1/10000,setpts=PTS+9,@
+1.1 ms late|-|settb=1/10000,setpts=PTS+11,@
 EOF
     # one of three frames of the source, whose distance is that of frames all the same
     ffmpeg ${raw} -vf ${gray}${bliinds}=rr_write=${tmp}/rr:n_subsample=3 ${to_null}
