@@ -30,6 +30,7 @@
 
 #include "bliinds.h"
 #include "filters.h"
+#include "quality_number.h"
 
 /// The reported values of a frame; the loss and the features come after them.
 enum {
@@ -99,7 +100,7 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
                                        QUALITY_LOWER_IS_BETTER, BLIINDS_LOSS_SCALE });
     if (s->features)
         for (int i = 0; i < BLIINDS_NB_FEATURES; i++)
-            add_metric(s, (QualityMetric){ ff_bliinds_feature_name[i], 9, QUALITY_POOL_VALID });
+            add_metric(s, (QualityMetric){ ff_bliinds_feature_name[i], 9, QUALITY_POOL_FEATURE });
 
     s->counter[0] = (QualityCounter){ "matched",   &s->rr.nb_matched };
     s->counter[1] = (QualityCounter){ "unmatched", &s->rr.nb_unmatched };
@@ -114,7 +115,8 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
     s->log.nb_metrics  = s->nb_metrics;
     s->log.counter     = s->counter;
     s->log.nb_counters = s->rr.read_path ? FF_ARRAY_ELEMS(s->counter) : 0;
-    s->log.other_file  = s->rr.write_path;
+    ff_quality_log_init(&s->log, ctx->priv);
+    ff_bliinds_rr_init(&s->rr, &s->log.outputs);
     return 0;
 }
 
@@ -124,10 +126,8 @@ int ff_bliinds_config(BLIINDSContext *s, const AVFilterLink *inlink)
     int ret;
 
     s->time_base = inlink->time_base;
-    if ((ret = ff_bliinds_check_size(ctx, inlink->w, inlink->h)) < 0 ||
-        (ret = ff_bliinds_rr_open(&s->rr, ctx)) < 0)
-        return ret;
-    return ff_quality_log_open(&s->log, ctx);
+    ret = ff_bliinds_check_size(ctx, inlink->w, inlink->h);
+    return ret < 0 ? ret : ff_bliinds_rr_open(&s->rr, ctx);
 }
 
 int ff_bliinds_check_size(AVFilterContext *ctx, int width, int height)
@@ -148,10 +148,9 @@ int ff_bliinds_black(const BLIINDSContext *s, const AVFrame *frame,
     return ff_quality_is_limited(s->range, frame, desc) ? 16 << (desc->comp[0].depth - 8) : 0;
 }
 
-int ff_bliinds_wanted(BLIINDSContext *s, const AVFilterContext *ctx, uint64_t *n)
+int ff_bliinds_wanted(BLIINDSContext *s, AVFilterContext *ctx, const AVFrame *frame, uint64_t *n)
 {
-    s->more_wanted = 0;
-    *n = ff_quality_log_count(&s->log);
+    *n = ff_quality_log_count(&s->log, ctx, frame, s->time_base);
     return !ctx->is_disabled && ff_quality_log_chosen(*n, s->n_subsample);
 }
 
@@ -251,14 +250,14 @@ static int is_valid(const BLIINDSLevelSums sums[BLIINDS_LEVELS])
 
 static int set_metadata(const BLIINDSContext *s, AVFrame *frame, const double *value)
 {
-    char key[64], text[64];
+    char key[64];
     int ret;
 
     for (int i = 0; i < s->nb_metrics; i++) {
-        snprintf(key,  sizeof(key),  "lavfi.bliinds.%s", s->metric[i].name);
-        snprintf(text, sizeof(text), "%.*f", s->metric[i].digits, value[i]);
+        snprintf(key, sizeof(key), "lavfi.bliinds.%s", s->metric[i].name);
         // without a value, one of an earlier filter goes
-        ret = av_dict_set(&frame->metadata, key, isfinite(value[i]) ? text : NULL, 0);
+        ret = av_dict_set(&frame->metadata, key, isfinite(value[i]) ?
+                          QUALITY_FIXED(s->metric[i].digits, value[i]) : NULL, 0);
         if (ret < 0)
             return ret;
     }
@@ -340,7 +339,8 @@ static int compare_with_source(BLIINDSContext *s, AVFilterContext *ctx, const AV
 
     *loss = NAN;
     ff_bliinds_energies(&rr.energies, sums);
-    if (s->rr.write_path && (ret = ff_bliinds_rr_write(&s->rr, ctx, &rr)) < 0 ||
+    if (s->rr.write_path && ((ret = ff_quality_log_open(&s->log, ctx)) < 0 ||
+                             (ret = ff_bliinds_rr_write(&s->rr, &s->log.outputs, ctx, &rr)) < 0) ||
         s->rr.read_path  && (ret = ff_bliinds_rr_find(&s->rr, ctx, &rr, &source)) < 0)
         return ret;
     if (source && source->valid)
@@ -381,18 +381,17 @@ int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
 
 int ff_bliinds_finish(BLIINDSContext *s, AVFilterContext *ctx)
 {
-    int ret = ff_bliinds_rr_close(&s->rr, ctx);
-    int err = ff_quality_log_close(&s->log, ctx, 0);
+    int ret = ff_bliinds_rr_close(&s->rr, ctx), err;
 
+    if (s->rr.write_path && !s->log.nb_frames && ff_quality_log_open(&s->log, ctx) >= 0)
+        ff_bliinds_rr_write(&s->rr, &s->log.outputs, ctx, NULL);
+    err = ff_quality_log_close(&s->log, ctx, 1);
     return ret < 0 ? ret : err;
 }
 
 void ff_bliinds_uninit(BLIINDSContext *s, AVFilterContext *ctx)
 {
-    int ret = ff_bliinds_rr_close(&s->rr, ctx);
-
-    // an output that has had enough wants no more frames, one whose graph is to
-    // be rebuilt still does; not so after an error
-    ff_quality_log_close(&s->log, ctx, s->more_wanted && ret >= 0);
+    ff_bliinds_rr_close(&s->rr, ctx);
+    ff_quality_log_close(&s->log, ctx, 0);
     ff_bliinds_model_free(&s->model);
 }

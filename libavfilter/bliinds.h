@@ -56,7 +56,6 @@ typedef struct BLIINDSContext {
 
     BLIINDSModel model;
     AVRational time_base;   ///< of the input, which may be gone before its last frames are scored
-    int more_wanted;        ///< set by the filter: its output wants a frame
     int nb_metrics;         ///< values of a frame that are reported
     QualityMetric metric[BLIINDS_MAX_METRICS];
     QualityCounter counter[3];
@@ -90,8 +89,8 @@ void ff_bliinds_gamma_table(float table[BLIINDS_GAMMA_NB]);
 int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx);
 
 /**
- * Check the size of the input and open the files: not before, since ffmpeg also
- * creates filters that never see a frame, to learn what a graph consists of.
+ * Check the size of the input and read what rr_read names: not before, since ffmpeg
+ * also creates filters that never see a frame, to learn what a graph consists of.
  *
  * @return 0, or a negative AVERROR after a message
  */
@@ -113,7 +112,7 @@ int ff_bliinds_black(const BLIINDSContext *s, const AVFrame *frame,
  *
  * @param n set to its number, from 0
  */
-int ff_bliinds_wanted(BLIINDSContext *s, const AVFilterContext *ctx, uint64_t *n);
+int ff_bliinds_wanted(BLIINDSContext *s, AVFilterContext *ctx, const AVFrame *frame, uint64_t *n);
 
 /**
  * Score a frame: to its metadata, its side data and the files.

@@ -28,7 +28,8 @@
  * Every operation is an IEEE single precision add, subtract, multiply, divide
  * or square root in a written order, so that any compiler and any processor
  * yields the same bits. The files that include this are therefore compiled
- * without contraction of a * b + c and without fast-math.
+ * without contraction of a * b + c and without fast-math, and not for processors
+ * that compute in a wider format, as the x87.
  *
  * Many statistics are ratios of sums that are exactly zero on flat, ruled or
  * letterboxed content, where a rounding error would be divided by 1e-7. What
@@ -90,7 +91,12 @@ BLIINDS_INLINE float bliinds_guess_rsqrt(float x)
     return r;
 }
 #else
+#include <float.h>
 #include <math.h>
+// 16 is single precision for float, too
+#if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16
+#error "This compiler computes in a wider format than float, so scores would differ: for 32-bit x86, configure with --extra-cflags='-msse2 -mfpmath=sse'"
+#endif
 #define BLIINDS_INLINE static inline
 #define BLIINDS_UNROLL
 #define bliinds_div(a, b) ((a) / (b))

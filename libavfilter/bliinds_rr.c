@@ -23,6 +23,7 @@
 
 #include "libavutil/avstring.h"
 #include "libavutil/avutil.h"
+#include "libavutil/bprint.h"
 #include "libavutil/error.h"
 #include "libavutil/file_open.h"
 #include "libavutil/log.h"
@@ -56,45 +57,58 @@ static const char *time_string(char *text, size_t size, int64_t time)
 
 // ---- writing ----
 
-static int write_error(BLIINDSRR *s, void *logctx)
+void ff_bliinds_rr_init(BLIINDSRR *s, QualityOutputs *outputs)
 {
-    if (!s->error) {
-        s->error = errno ? AVERROR(errno) : AVERROR(EIO);
-        av_log(logctx, AV_LOG_ERROR, "Cannot write '%s': %s; free some space or "
-               "name another file.\n", s->write_path, av_err2str(s->error));
+    const QualityCarried carried[] = {
+        { &s->format,          sizeof(s->format) },
+        { &s->nb_matched,      sizeof(s->nb_matched) },
+        { &s->nb_unmatched,    sizeof(s->nb_unmatched) },
+        { &s->nb_used,         sizeof(s->nb_used) },
+        { &s->first_unmatched, sizeof(s->first_unmatched) },
+    };
+
+    if (s->write_path) {
+        s->out.path = s->write_path;
+        outputs->output[outputs->nb_outputs++] = &s->out;
     }
-    return s->error;
+    for (int i = 0; i < FF_ARRAY_ELEMS(carried); i++)
+        outputs->carried[outputs->nb_carried++] = carried[i];
 }
 
-/// Hand over whole lines: a reader never sees less, unless the disk is full.
-static int write_lines(BLIINDSRR *s, void *logctx, const char *text)
-{
-    errno = 0;
-    return fputs(text, s->out) < 0 || fflush(s->out) ? write_error(s, logctx) : 0;
-}
-
-int ff_bliinds_rr_write(BLIINDSRR *s, void *logctx, const BLIINDSRRFrame *frame)
+static void print_frame(BLIINDSRR *s, AVBPrint *text, const BLIINDSRRFrame *frame)
 {
     const BLIINDSRRFormat *f = &frame->format;
-    char text[256], time[24] = "-";
 
     if (memcmp(f, &s->format, sizeof(*f))) {
-        int ret;
-
-        snprintf(text, sizeof(text), "format %d %d %s %d\n", f->width, f->height,
-                 range_name[f->limited], f->depth);
-        ret = write_lines(s, logctx, text);
-        if (ret < 0)
-            return ret;
+        av_bprintf(text, "format %d %d %s %d\n", f->width, f->height,
+                   range_name[f->limited], f->depth);
         s->format = *f;
     }
-    if (frame->time != AV_NOPTS_VALUE)
-        snprintf(time, sizeof(time), "%"PRId64, frame->time);
-    snprintf(text, sizeof(text), "%"PRId64" %s %d", frame->n, time, frame->valid);
+    av_bprintf(text, "%"PRId64" ", frame->n);
+    if (frame->time == AV_NOPTS_VALUE)
+        av_bprintf(text, "-");
+    else
+        av_bprintf(text, "%"PRId64, frame->time);
+    av_bprintf(text, " %d", frame->valid);
     for (int i = 0; i < BLIINDS_NB_BANDS; i++)
-        av_strlcatf(text, sizeof(text), " %d", frame->energies.band[i]);
-    av_strlcat(text, "\n", sizeof(text));
-    return write_lines(s, logctx, text);
+        av_bprintf(text, " %d", frame->energies.band[i]);
+    av_bprintf(text, "\n");
+}
+
+int ff_bliinds_rr_write(BLIINDSRR *s, QualityOutputs *outputs, void *logctx,
+                        const BLIINDSRRFrame *frame)
+{
+    AVBPrint text;
+    int ret;
+
+    av_bprint_init(&text, 0, AV_BPRINT_SIZE_AUTOMATIC);
+    if (!s->out.body)
+        av_bprintf(&text, MAGIC " " AV_STRINGIFY(VERSION) "\n");
+    if (frame)
+        print_frame(s, &text, frame);
+    ret = ff_quality_output_write(outputs, logctx, &s->out, &text);
+    av_bprint_finalize(&text, NULL);
+    return ret;
 }
 
 // ---- reading ----
@@ -376,56 +390,42 @@ int64_t ff_bliinds_rr_time(int64_t pts, AVRational time_base)
     return time >= -MAX_TIME && time <= MAX_TIME ? time : AV_NOPTS_VALUE;
 }
 
-static int open_file(FILE **file, void *logctx, const char *path, const char *mode)
+static int open_file(BLIINDSRR *s, void *logctx)
 {
     int ret;
 
-    *file = avpriv_fopen_utf8(path, mode);
-    if (*file)
-        return 0;
-    ret = AVERROR(errno);
-    av_log(logctx, AV_LOG_ERROR, "Cannot open '%s' for %s: %s.\n", path,
-           *mode == 'r' ? "reading" : "writing", av_err2str(ret));
-    return ret;
-}
-
-static int open_files(BLIINDSRR *s, void *logctx)
-{
-    int ret;
-
-    if (s->read_path) {
-        if (s->write_path && !strcmp(s->read_path, s->write_path)) {
-            av_log(logctx, AV_LOG_ERROR, "rr_write would replace '%s', which rr_read "
-                   "reads: give it another name.\n", s->read_path);
-            return AVERROR(EINVAL);
-        }
-        s->last_n = -1;
-        if ((ret = open_file(&s->in, logctx, s->read_path, "rb")) < 0 ||
-            (ret = read_lines(s, logctx)) < 0)
-            return ret;
-        if (!s->nb_lines)
-            return read_version(s, logctx, "");
+    if (s->write_path && !strcmp(s->read_path, s->write_path)) {
+        av_log(logctx, AV_LOG_ERROR, "rr_write would replace '%s', which rr_read "
+               "reads: give it another name.\n", s->read_path);
+        return AVERROR(EINVAL);
     }
-    if (s->write_path) {
-        if ((ret = open_file(&s->out, logctx, s->write_path, "wb")) < 0)
-            return ret;
-        return write_lines(s, logctx, MAGIC " " AV_STRINGIFY(VERSION) "\n");
+    s->in = avpriv_fopen_utf8(s->read_path, "rb");
+    if (!s->in) {
+        ret = AVERROR(errno);
+        av_log(logctx, AV_LOG_ERROR, "Cannot open '%s' for reading: %s.\n",
+               s->read_path, av_err2str(ret));
+        return ret;
     }
-    return 0;
+    s->last_n = -1;
+    ret = read_lines(s, logctx);
+    if (ret < 0)
+        return ret;
+    return s->nb_lines ? 0 : read_version(s, logctx, "");
 }
 
 int ff_bliinds_rr_open(BLIINDSRR *s, void *logctx)
 {
-    if (!s->open) {
+    if (!s->open && s->read_path) {
         s->open  = 1;
-        s->error = open_files(s, logctx);
+        s->error = open_file(s, logctx);
     }
     return s->error;
 }
 
 static void report(BLIINDSRR *s, void *logctx)
 {
-    s->nb_unused = s->nb_frames - s->nb_used;
+    // frames may have been used again where the filter graph was rebuilt
+    s->nb_unused = s->nb_frames - FFMIN(s->nb_used, s->nb_frames);
     av_log(logctx, AV_LOG_INFO, "'%s': matched:%"PRIu64" unmatched:%"PRIu64" unused:%"PRIu64"\n",
            s->read_path, s->nb_matched, s->nb_unmatched, s->nb_unused);
     if (s->nb_ignored)
@@ -456,12 +456,6 @@ int ff_bliinds_rr_close(BLIINDSRR *s, void *logctx)
             report(s, logctx);
         fclose(s->in);
         s->in = NULL;
-    }
-    if (s->out) {
-        errno = 0;
-        if (fclose(s->out))
-            write_error(s, logctx);
-        s->out = NULL;
     }
     av_freep(&s->frame);
     s->nb_frames = 0;

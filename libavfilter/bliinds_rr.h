@@ -34,6 +34,7 @@
 #include "libavutil/rational.h"
 
 #include "bliinds_loss.h"
+#include "quality_output.h"
 
 enum BLIINDSRRMatch {
     BLIINDS_RR_TIME,
@@ -62,7 +63,7 @@ typedef struct BLIINDSRR {
     char *write_path, *read_path;
     int match;
 
-    FILE *out;
+    QualityOutput out;
     BLIINDSRRFormat format;         ///< written last
 
     FILE *in;
@@ -98,8 +99,8 @@ typedef struct BLIINDSRR {
     {     "number", "number in the order of the frames", 0, AV_OPT_TYPE_CONST, { .i64 = BLIINDS_RR_NUMBER }, 0, 0, flags, .unit = "rr_match" }
 
 /**
- * Open the files that the options name, unless that was done, and read what
- * there is of the source.
+ * Open the file that is to be read, unless that was done, and read what there is
+ * of the source.
  *
  * @return 0, or a negative AVERROR after a message
  */
@@ -108,12 +109,18 @@ int ff_bliinds_rr_open(BLIINDSRR *s, void *logctx);
 /// A timestamp in microseconds; AV_NOPTS_VALUE if it is unknown or out of all bounds.
 int64_t ff_bliinds_rr_time(int64_t pts, AVRational time_base);
 
+/// Add the file that is to be written, and what is carried, if the options name any.
+void ff_bliinds_rr_init(BLIINDSRR *s, QualityOutputs *outputs);
+
 /**
- * Write a frame, whole and at once.
+ * Write a frame, whole and at once, or only what comes before the first one.
  *
+ * @param outputs have been opened
+ * @param frame   NULL if there will be none
  * @return 0, or a negative AVERROR after a message
  */
-int ff_bliinds_rr_write(BLIINDSRR *s, void *logctx, const BLIINDSRRFrame *frame);
+int ff_bliinds_rr_write(BLIINDSRR *s, QualityOutputs *outputs, void *logctx,
+                        const BLIINDSRRFrame *frame);
 
 /**
  * Find the source's frame of a frame of the encode, which may have been written
@@ -126,10 +133,10 @@ int ff_bliinds_rr_find(BLIINDSRR *s, void *logctx, const BLIINDSRRFrame *encode,
                        const BLIINDSRRFrame **source);
 
 /**
- * Close the files, tell what did not match, and free all but the counts. May
- * be called again.
+ * Close the file that was read, tell what did not match, and free all but the
+ * counts. May be called again.
  *
- * @return 0, or a negative AVERROR if the file could not be written
+ * @return 0, or a negative AVERROR if the file could not be read
  */
 int ff_bliinds_rr_close(BLIINDSRR *s, void *logctx);
 

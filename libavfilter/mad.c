@@ -27,6 +27,7 @@
 
 #include "filters.h"
 #include "mad.h"
+#include "quality_number.h"
 
 /// The reported values of a frame.
 enum {
@@ -55,6 +56,7 @@ int ff_mad_init(MADContext *s, AVFilterContext *ctx,
     s->log.max        = INFINITY;
     s->log.metric     = metric;
     s->log.nb_metrics = NB_METRICS;
+    ff_quality_log_init(&s->log, ctx->priv);
 
     for (int i = 0; i < FF_ARRAY_ELEMS(pad); i++) {
         AVFilterPad map = {
@@ -73,9 +75,8 @@ int ff_mad_init(MADContext *s, AVFilterContext *ctx,
 int ff_mad_config(MADContext *s, AVFilterContext *ctx, const char *scale)
 {
     const AVFilterLink *m = ctx->inputs[0], *r = ctx->inputs[1];
-    int ret = ff_mad_check_size(ctx, m->w, m->h, r->w, r->h, scale);
 
-    return ret < 0 ? ret : ff_quality_log_open(&s->log, ctx);
+    return ff_mad_check_size(ctx, m->w, m->h, r->w, r->h, scale);
 }
 
 int ff_mad_check_size(AVFilterContext *ctx, int main_width, int main_height,
@@ -172,13 +173,12 @@ double ff_mad_weight(int scale)
 
 static int set_metadata(AVFrame *frame, const double *value)
 {
-    char key[64], text[64];
+    char key[64];
     int ret;
 
     for (int i = 0; i < NB_METRICS; i++) {
-        snprintf(key,  sizeof(key),  "lavfi.mad.%s", metric[i].name);
-        snprintf(text, sizeof(text), "%.*f", metric[i].digits, value[i]);
-        ret = av_dict_set(&frame->metadata, key, text, 0);
+        snprintf(key, sizeof(key), "lavfi.mad.%s", metric[i].name);
+        ret = av_dict_set(&frame->metadata, key, QUALITY_FIXED(metric[i].digits, value[i]), 0);
         if (ret < 0)
             return ret;
     }
@@ -207,12 +207,10 @@ int ff_mad_score(MADContext *s, AVFilterContext *ctx, AVFrame *frame, uint64_t n
 
 int ff_mad_finish(MADContext *s, AVFilterContext *ctx)
 {
-    return ff_quality_log_close(&s->log, ctx, 0);
+    return ff_quality_log_close(&s->log, ctx, 1);
 }
 
 void ff_mad_uninit(MADContext *s, AVFilterContext *ctx)
 {
-    // an output that has had enough wants no more frames, one whose graph is to
-    // be rebuilt still does
-    ff_quality_log_close(&s->log, ctx, s->more_wanted);
+    ff_quality_log_close(&s->log, ctx, 0);
 }

@@ -66,8 +66,6 @@ typedef struct MADContext {
     int range;              ///< enum AVColorRange, unspecified: from the frame
     int map;                ///< enum MADMap
     QualityLog log;
-
-    int more_wanted;        ///< set by the filter: its output wants a frame
 } MADContext;
 
 /// From samples to values of 0..255.

@@ -28,11 +28,13 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "libavutil/frame.h"
 #include "libavutil/opt.h"
 #include "libavutil/rational.h"
+
+#include "quality_output.h"
+#include "quality_pool.h"
 
 enum QualityLogFormat {
     QUALITY_LOG_JSON,
@@ -53,17 +55,16 @@ enum QualityLogFormat {
  */
 #define QUALITY_RECORD_MAGIC "quality-record 1"
 
+/// Sizes that are pooled by themselves; an adaptive stream has less. All others
+/// count for what is pooled over all sizes.
+#define QUALITY_MAX_SIZES 64
+
 /// Frames over which a metric is pooled.
 enum QualityPooled {
     QUALITY_POOL_NONE,      ///< it is left out of the pooled metrics
     QUALITY_POOL_VALID,     ///< valid frames
     QUALITY_POOL_KNOWN,     ///< frames that have a value, valid or not
-};
-
-enum QualityDirection {
-    QUALITY_NO_DIRECTION,
-    QUALITY_LOWER_IS_BETTER,
-    QUALITY_HIGHER_IS_BETTER,
+    QUALITY_POOL_FEATURE,   ///< valid frames, without percentiles: there are many such metrics
 };
 
 /// What a filter reports for each frame, in the order of the values.
@@ -90,11 +91,17 @@ typedef struct QualitySize {
     int width, height;
     uint64_t nb_scored;     ///< frames with values
     uint64_t nb_valid;      ///< of these, valid ones
-    double *value;          ///< [nb_scored][nb_metrics], NAN where not to be pooled
-    unsigned value_size;    ///< allocated bytes
-    uint64_t *number;       ///< of each frame, [nb_scored]
-    unsigned number_size;   ///< allocated bytes
+    QualityPool *pool;      ///< [nb_metrics]
 } QualitySize;
+
+/// All scored frames.
+typedef struct QualityScores {
+    int nb_metrics;
+    QualitySize all;
+    QualitySize size[QUALITY_MAX_SIZES];    ///< the only one has no pools: they are those of all
+    int nb_sizes;
+    uint64_t nb_other;                      ///< frames of sizes that are not here
+} QualityScores;
 
 typedef struct QualityLog {
     // set by options, see QUALITY_LOG_OPTIONS
@@ -102,7 +109,7 @@ typedef struct QualityLog {
     char *log_path;
     int log_fmt;
 
-    // set by the filter before ff_quality_log_open(); strings live as long as the log
+    // set by the filter before its first frame; strings live as long as the log
     const char *filter;             ///< name of the filter, without _cuda
     const char *title;              ///< first word of the summary
     const char *model;              ///< name of the model, or NULL
@@ -111,18 +118,12 @@ typedef struct QualityLog {
     int nb_metrics;
     const QualityCounter *counter;  ///< written at the end of the log
     int nb_counters;
-    const char *other_file;         ///< a file that the filter itself writes, or NULL
 
-    FILE *stats;
-    FILE *log;
-    char *tmp_path;                 ///< written first, then renamed to log_path
-    QualitySize *size;
-    int nb_sizes;
+    QualityOutputs outputs;
+    QualityOutput stats, log;
     uint64_t nb_frames;             ///< all frames seen, scored or not
-    uint64_t nb_logged;             ///< frames written to the log
+    uint64_t nb_logged;             ///< frames in the log
     int64_t start;                  ///< wall clock at the first frame, in us
-    int open;
-    int error;                      ///< first error met in writing
 } QualityLog;
 
 /**
@@ -141,18 +142,31 @@ typedef struct QualityLog {
     {     "record", "all bits, for quality_merge", 0, AV_OPT_TYPE_CONST, { .i64 = QUALITY_LOG_RECORD }, 0, 0, flags, .unit = "log_fmt" }
 
 /**
- * Open the files that the options name, unless that was done.
+ * Set up the outputs that the options name. The filter may add its own, and what it
+ * carries.
+ *
+ * @param options the AVClass context that has the options
+ */
+void ff_quality_log_init(QualityLog *s, void *options);
+
+/**
+ * Count a frame of the input, scored or not, before anything else is done with it.
+ * The first one may go on with the files and the numbers of a filter before, see
+ * quality_output.h.
+ *
+ * @param time_base of frame->pts
+ * @return its number, from 0
+ */
+uint64_t ff_quality_log_count(QualityLog *s, void *logctx, const AVFrame *frame,
+                              AVRational time_base);
+
+/**
+ * Open the files, unless that was done. For who writes another output than those of
+ * the log: this one opens its own itself.
  *
  * @return 0, or a negative AVERROR after a message
  */
 int ff_quality_log_open(QualityLog *s, void *logctx);
-
-/**
- * Count a frame of the input, scored or not.
- *
- * @return its number, from 0
- */
-uint64_t ff_quality_log_count(QualityLog *s);
 
 /**
  * Say if n_subsample chooses a frame: one of each run of step frames, at a place
@@ -182,13 +196,12 @@ int ff_quality_log_frame(QualityLog *s, void *logctx, const AVFrame *frame,
                          const double *value, int valid);
 
 /**
- * Pool, finish the files and print the summary; frees all. May be called
- * again, and on a log that was never opened.
+ * Pool, finish the files and print the summary; frees all. May be called again.
  *
- * @param unended 1 if more frames are expected, but another filter will get
- *                them: warns that its files will replace these
+ * @param ended 0 if the filter goes without the end of its input: without a frame,
+ *              then, nothing is written
  * @return 0, or a negative AVERROR if anything could not be written
  */
-int ff_quality_log_close(QualityLog *s, void *logctx, int unended);
+int ff_quality_log_close(QualityLog *s, void *logctx, int ended);
 
 #endif /* AVFILTER_QUALITY_LOG_H */

@@ -421,7 +421,7 @@ static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
     BLIINDSCPUContext *s = ctx->priv;
     uint64_t n;
 
-    if (ff_bliinds_wanted(&s->common, ctx, &n)) {
+    if (ff_bliinds_wanted(&s->common, ctx, frame, &n)) {
         int ret = prepare(ctx, frame->width, frame->height, frame->format);
 
         if (ret >= 0)
@@ -459,7 +459,6 @@ static int activate(AVFilterContext *ctx)
         ff_outlink_set_status(outlink, status, pts);
         return ff_bliinds_finish(&s->common, ctx);
     }
-    s->common.more_wanted = ff_outlink_frame_wanted(outlink);
     FF_FILTER_FORWARD_WANTED(outlink, inlink);
 
     return FFERROR_NOT_READY;

@@ -342,7 +342,7 @@ static int queue_frame(AVFilterContext *ctx, AVFrame *frame)
     uint64_t n;
     int ret, wanted;
 
-    wanted = ff_bliinds_wanted(&s->common, ctx, &n);
+    wanted = ff_bliinds_wanted(&s->common, ctx, frame, &n);
     if (wanted) {
         ret = ff_quality_cuda_check_frame(&s->cuda, ctx, frame);
         if (ret < 0)
@@ -486,7 +486,6 @@ static int activate(AVFilterContext *ctx)
     if (ret < 0)
         return ret;
 
-    s->common.more_wanted = ff_outlink_frame_wanted(outlink);
     FF_FILTER_FORWARD_WANTED(outlink, inlink);
 
     return FFERROR_NOT_READY;

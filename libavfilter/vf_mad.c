@@ -959,10 +959,9 @@ static int get_maps(AVFilterContext *ctx, AVFrame *map[2], const AVFrame *frame)
     return 0;
 }
 
-static int score_frame(AVFilterContext *ctx, ThreadData *td, AVFrame *frame)
+static int score_frame(AVFilterContext *ctx, ThreadData *td, AVFrame *frame, uint64_t n)
 {
     MADCPUContext *s = ctx->priv;
-    const uint64_t n = ff_quality_log_count(&s->common.log);
     double sum[2] = { 0 };
     int ret;
 
@@ -1001,19 +1000,22 @@ static int send_maps(AVFilterContext *ctx, AVFrame *map[2])
 static int filter_frames(FFFrameSync *fs)
 {
     AVFilterContext *ctx = fs->parent;
+    MADCPUContext *s = ctx->priv;
     ThreadData td = { 0 };
     AVFrame *main, *reference;
+    uint64_t n;
     int ret = ff_framesync_dualinput_get(fs, &main, &reference);
 
     if (ret < 0)
         return ret;
+    n = ff_quality_log_count(&s->common.log, ctx, main, ctx->outputs[0]->time_base);
     // where there is nothing to compare with, the frame passes
     if (!reference)
         return ff_filter_frame(ctx->outputs[0], main);
 
     td.picture[MAIN].frame      = main;
     td.picture[REFERENCE].frame = reference;
-    ret = score_frame(ctx, &td, main);
+    ret = score_frame(ctx, &td, main, n);
     if (ret >= 0)
         ret = send_maps(ctx, td.map);
     if (ret < 0) {
@@ -1050,7 +1052,6 @@ static int activate(AVFilterContext *ctx)
     ret = ff_framesync_activate(&s->fs);
     if (ret < 0 && ret != FFERROR_NOT_READY)
         return ret;
-    s->common.more_wanted = ff_outlink_frame_wanted(ctx->outputs[0]);
     ended = !!ff_outlink_get_status(ctx->outputs[0]);
     serve_maps(ctx, ended);
     if (ended) {

@@ -213,12 +213,13 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *data)
 {
     MADCUDAContext *s = ctx->priv;
     const MADCUDAResult *result = data;
+    // the output may be gone before its last frames are scored
+    const AVRational time_base = s->pairs.fs.time_base;
+    const uint64_t n = ff_quality_log_count(&s->common.log, ctx, frame, time_base);
 
     if (!result)
         return 0;
-    // the output may be gone before its last frames are scored
-    return ff_mad_score(&s->common, ctx, frame, ff_quality_log_count(&s->common.log),
-                        s->pairs.fs.time_base,
+    return ff_mad_score(&s->common, ctx, frame, n, time_base,
                         ff_quality_width(frame), ff_quality_height(frame),
                         result->hi, result->lo);
 }
@@ -618,7 +619,6 @@ static int activate(AVFilterContext *ctx)
     MADCUDAContext *s = ctx->priv;
     int ret = ff_quality_pairs_activate(ctx, &s->pairs), finished = 0;
 
-    s->common.more_wanted = ff_outlink_frame_wanted(ctx->outputs[0]);
     if (ff_outlink_get_status(ctx->outputs[0]))
         finished = ff_mad_finish(&s->common, ctx);
     return finished < 0 ? finished : ret;

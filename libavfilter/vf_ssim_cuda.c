@@ -34,10 +34,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "libavutil/avstring.h"
+#include "libavutil/bprint.h"
 #include "libavutil/cuda_check.h"
 #include "libavutil/dict.h"
-#include "libavutil/file_open.h"
 #include "libavutil/hwcontext.h"
 #include "libavutil/opt.h"
 #include "libavutil/pixdesc.h"
@@ -47,6 +46,8 @@
 #include "filters.h"
 #include "quality_compat.h"
 #include "quality_frame.h"
+#include "quality_number.h"
+#include "quality_output.h"
 #include "vf_ssim_cuda.h"
 
 #define DIV_UP(a, b) (((a) + (b) - 1) / (b))
@@ -72,7 +73,8 @@ typedef struct SSIMCUDAContext {
     CUfunction ssim;
     int nb_thread_blocks, nb_threads;   ///< for a pair
 
-    FILE *stats_file;
+    QualityOutputs outputs;
+    QualityOutput stats;
     uint64_t nb_compared;
     int nb_components;                  ///< of the last pair
     SSIMScores sum;
@@ -258,31 +260,27 @@ static double decibel(double ssim, double weight)
 
 static int set_metadata(AVFrame *frame, const char *name, float value)
 {
-    char key[32], text[64];
+    char key[32];
 
-    snprintf(key,  sizeof(key),  "lavfi.ssim.%s", name);
-    snprintf(text, sizeof(text), "%f", value);
-    return av_dict_set(&frame->metadata, key, text, 0);
-}
-
-static int stats_error(AVFilterContext *ctx)
-{
-    SSIMCUDAContext *s = ctx->priv;
-    int ret = AVERROR(errno);
-
-    av_log(ctx, AV_LOG_ERROR, "Cannot write '%s': %s.\n", s->stats_path, av_err2str(ret));
-    return ret;
+    snprintf(key, sizeof(key), "lavfi.ssim.%s", name);
+    return av_dict_set(&frame->metadata, key, QUALITY_FIXED(6, value), 0);
 }
 
 static int write_stats(AVFilterContext *ctx, const SSIMScores *scores)
 {
     SSIMCUDAContext *s = ctx->priv;
+    AVBPrint text;
+    int ret = ff_quality_outputs_open(&s->outputs, ctx);
 
-    fprintf(s->stats_file, "n:%"PRIu64" ", s->nb_compared);
+    if (ret < 0)
+        return ret;
+    av_bprint_init(&text, 0, AV_BPRINT_SIZE_AUTOMATIC);
+    av_bprintf(&text, "n:%"PRIu64" ", s->nb_compared);
     for (int i = 0; i < s->nb_components; i++)
-        fprintf(s->stats_file, "%c:%f ", component_name[i], scores->component[i]);
-    fprintf(s->stats_file, "All:%f (%f)\n", scores->all, decibel(scores->all, 1.));
-    return ferror(s->stats_file) ? stats_error(ctx) : 0;
+        av_bprintf(&text, "%c:%s ", component_name[i], QUALITY_FIXED(6, scores->component[i]));
+    av_bprintf(&text, "All:%s (%s)\n", QUALITY_FIXED(6, scores->all),
+               QUALITY_FIXED(6, decibel(scores->all, 1.)));
+    return ff_quality_output_write(&s->outputs, ctx, &s->stats, &text);
 }
 
 static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
@@ -291,6 +289,7 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
     SSIMScores scores;
     int ret;
 
+    ff_quality_outputs_note(&s->outputs, ctx, frame, s->pairs.fs.time_base);
     if (!result)
         return 0;
     scores = read_scores(frame, result);
@@ -306,17 +305,27 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
     if ((ret = set_metadata(frame, "All", scores.all)) < 0 ||
         (ret = set_metadata(frame, "dB", decibel(scores.all, 1.))) < 0)
         return ret;
-    return s->stats_file ? write_stats(ctx, &scores) : 0;
+    return s->stats_path ? write_stats(ctx, &scores) : 0;
+}
+
+/// Without a frame, the file is written only where the input has ended.
+static int finish(AVFilterContext *ctx, int ended)
+{
+    SSIMCUDAContext *s = ctx->priv;
+
+    if (ended || s->outputs.noted)
+        ff_quality_outputs_open(&s->outputs, ctx);
+    return ff_quality_outputs_close(&s->outputs, ctx);
 }
 
 static int activate(AVFilterContext *ctx)
 {
     SSIMCUDAContext *s = ctx->priv;
-    int ret = ff_quality_pairs_activate(ctx, &s->pairs);
+    int ret = ff_quality_pairs_activate(ctx, &s->pairs), finished = 0;
 
-    if (s->stats_file && ff_outlink_get_status(ctx->outputs[0]) && fflush(s->stats_file))
-        return stats_error(ctx);
-    return ret;
+    if (ff_outlink_get_status(ctx->outputs[0]))
+        finished = finish(ctx, 1);
+    return finished < 0 ? finished : ret;
 }
 
 static av_cold int init(AVFilterContext *ctx)
@@ -328,30 +337,30 @@ static av_cold int init(AVFilterContext *ctx)
     s->pairs.report    = report;
     s->pairs.max_batch = FFMIN(s->pairs.queue, SSIM_MAX_BATCH);
 
-    if (!s->stats_path)
-        return 0;
-    s->stats_file = strcmp(s->stats_path, "-") ? avpriv_fopen_utf8(s->stats_path, "w") : stdout;
-    if (!s->stats_file) {
-        int ret = AVERROR(errno);
-
-        av_log(ctx, AV_LOG_ERROR, "Could not open stats file %s: %s\n",
-               s->stats_path, av_err2str(ret));
-        return ret;
-    }
+    s->stats.path         = s->stats_path;
+    s->outputs.options    = s;
+    s->outputs.output[0]  = &s->stats;
+    s->outputs.nb_outputs = !!s->stats_path;
+    s->outputs.carried[0] = (QualityCarried){ &s->nb_compared, sizeof(s->nb_compared) };
+    s->outputs.carried[1] = (QualityCarried){ &s->sum,         sizeof(s->sum) };
+    s->outputs.carried[2] = (QualityCarried){ &s->nb_components, sizeof(s->nb_components) };
+    s->outputs.nb_carried = 3;
     return 0;
 }
 
 static void print_summary(AVFilterContext *ctx)
 {
     SSIMCUDAContext *s = ctx->priv;
-    char text[128] = "";
+    AVBPrint text;
 
+    av_bprint_init(&text, 0, AV_BPRINT_SIZE_AUTOMATIC);
     for (int i = 0; i < s->nb_components; i++)
-        av_strlcatf(text, sizeof(text), " %c:%f (%f)", component_name[i],
-                    s->sum.component[i] / s->nb_compared,
-                    decibel(s->sum.component[i], s->nb_compared));
-    av_log(ctx, AV_LOG_INFO, "SSIM%s All:%f (%f)\n", text, s->sum.all / s->nb_compared,
-           decibel(s->sum.all, s->nb_compared));
+        av_bprintf(&text, " %c:%s (%s)", component_name[i],
+                   QUALITY_FIXED(6, s->sum.component[i] / s->nb_compared),
+                   QUALITY_FIXED(6, decibel(s->sum.component[i], s->nb_compared)));
+    av_log(ctx, AV_LOG_INFO, "SSIM%s All:%s (%s)\n", text.str,
+           QUALITY_FIXED(6, s->sum.all / s->nb_compared),
+           QUALITY_FIXED(6, decibel(s->sum.all, s->nb_compared)));
 }
 
 static void free_state(AVFilterContext *ctx)
@@ -372,8 +381,7 @@ static av_cold void uninit(AVFilterContext *ctx)
     ff_quality_pairs_uninit(ctx, &s->pairs);
     if (s->nb_compared)
         print_summary(ctx);
-    if (s->stats_file && s->stats_file != stdout && fclose(s->stats_file))
-        stats_error(ctx);
+    finish(ctx, 0);
     free_state(ctx);
     ff_quality_cuda_close(&s->pairs.cuda, ctx);
 }

@@ -456,9 +456,6 @@ resize(){
     ffmpeg -i ${tmp}/%d.pgm -vf bliinds=features=1,${print} ${to_null} > ${tmp}/out
     grep -v '^frame' ${tmp}/out > ${tmp}/got
     same "a graph for each size" ${tmp}/expected ${tmp}/got
-    # whose log replaces that of the one before
-    ffmpeg -i ${tmp}/%d.pgm -vf scale=iw:ih,bliinds=log_path=${tmp}/log,scale=32:32 ${to_null} 2>&1 |
-        messages | sed -n "s,${tmp},folder,;/REPLACED/p"
     # the same picture in 16 bits, then in 8, and with more rows
     printf 'P5\n70 46\n65535\n' > ${tmp}/1.pgm
     samples16 v >> ${tmp}/1.pgm
@@ -675,11 +672,13 @@ pool_again(){ # log
             else [null, null] end;
         def pooled($rows; $key): ($rows | map(.metrics[$key])) as $v |
             if $v == [] then {} else ($v | sort) as $s | worst($v; $key) as $worst | {
-            min: $s[0], max: $s[-1], mean: (($s | add) / ($s | length)),
+            p1: percentile($s; 1), p5: percentile($s; 5), p10: percentile($s; 10), p50: percentile($s; 50),
+            p90: percentile($s; 90), p95: percentile($s; 95), p99: percentile($s; 99)}
+            # features have none
+            | if $key | test("[.]") then map_values(null) else . end
+            | . + {min: $s[0], max: $s[-1], mean: (($s | add) / ($s | length)),
             harmonic_mean: (if $s[0] <= -1 then null
                             else ($s | length) / ($s | map(1 / (. + 1)) | add) - 1 end),
-            p1: percentile($s; 1), p5: percentile($s; 5), p10: percentile($s; 10), p50: percentile($s; 50),
-            p90: percentile($s; 90), p95: percentile($s; 95), p99: percentile($s; 99),
             standard_error: standard_error($v), worst_window: $worst[0],
             worst_window_frame: (if $worst[1] == null then null else $rows[-$worst[1]].frameNum end) } end;
         .frames as $frames | .pooled_metrics | to_entries[] | .key as $key |
@@ -691,7 +690,7 @@ pool_again(){ # log
 log_json(){
     need jq || return 0
     ffmpeg ${clip},${bliinds}=features=1:log_path=${tmp}/log ${to_null} || return
-    test ! -e ${tmp}/log.tmp || echo "the temporary file is still there"
+    ls ${tmp} | grep 'tmp$' && echo "the temporary file is still there"
     # not strict, so that a nan would be seen
     grep -i -c 'nan\|inf[^e]' ${tmp}/log
     jq -r '
@@ -803,7 +802,7 @@ log_errors(){
     messages < ${tmp}/err | sed "s,${tmp},folder,"
     grep -q '^status 0' ${tmp}/err && echo "but no failure"
     cat ${tmp}/log
-    test ! -e ${tmp}/log.tmp || echo "the temporary file is still there"
+    ls ${tmp} | grep 'tmp$' && echo "the temporary file is still there"
     fails ${clip},${bliinds}=log_fmt=yaml ${to_null} > /dev/null
 }
 
@@ -1144,9 +1143,6 @@ rr_errors(){
     losses
     fails -i ${tmp}/1.pgm -vf loop=1:1,${gray}${bliinds}=rr_read=${tmp}/rr ${to_null} | sed "s,${tmp},folder,g"
     fails -i ${tmp}/1.pgm -vf ${gray}${bliinds}=range=limited:rr_read=${tmp}/rr ${to_null} | sed "s,${tmp},folder,g"
-    # which a new graph would write from its beginning
-    ffmpeg -i ${tmp}/%d.pgm -vf scale=iw:ih,${gray}${bliinds}=rr_write=${tmp}/rr${gray_download},scale=32:32 ${to_null} 2>&1 | rr_messages |
-        sed -n '/REPLACED/p'
 }
 
 # While the source is encoded, what was encoded of it is compared with it.
@@ -1850,9 +1846,8 @@ mad_logs(){
     mean=$(awk '{ sum += $1 } END { printf("%.6f", sum / NR) }' ${tmp}/expected)
     messages < ${tmp}/err | sed "s/mean:${mean}/mean:MEAN/;s/[0-9][0-9]*\.[0-9]*/N/g"
     # an output that has had enough
-    ffmpeg -lavfi $(mad_source 64x64 10)mad=log_path=${tmp}/json -frames:v 3 ${to_null} 2> ${tmp}/err || return
+    ffmpeg -lavfi $(mad_source 64x64 10)mad=log_path=${tmp}/json -frames:v 3 ${to_null} || return
     jq -r 'if (.frames | length) >= 3 then "3 frames" else . end' ${tmp}/json
-    messages < ${tmp}/err | sed -n /REPLACED/p
 }
 
 mad_errors(){

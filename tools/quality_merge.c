@@ -35,6 +35,8 @@
 #include "libavutil/avstring.h"
 #include "libavutil/mathematics.h"
 #include "libavfilter/quality_log.c"
+#include "libavfilter/quality_output.c"
+#include "libavfilter/quality_pool.c"
 
 /// Exit codes beside 0.
 enum {
@@ -157,6 +159,7 @@ static int read_part(Merge *m, Part *part)
 
     while ((line = read_line(&next))) {
         const char *rest;
+        int length = 0;
 
         if (av_strstart(line, "frame ", &rest)) {
             if (!(part->nb_frames % 1024) &&
@@ -180,9 +183,12 @@ static int read_part(Merge *m, Part *part)
             *number = strtoull(value + 1, NULL, 10);
             part->counter[part->nb_counters++] = (QualityCounter){ rest, number };
         } else if (av_strstart(line, "end ", &rest) && !*next &&
-                   sscanf(rest, "%"SCNu64" %lf", &part->nb_seen, &part->fps) == 2) {
+                   sscanf(rest, "%"SCNu64" %n", &part->nb_seen, &length) == 1) {
+            part->fps     = quality_strtod(rest + length, &value);
             part->nb_used = part->nb_frames;
-            return 0;
+            if (value > rest + length)
+                return 0;
+            break;
         } else {
             break;
         }
@@ -216,8 +222,8 @@ static int read_header(Merge *m, Part *part)
         } else if (!strcmp(key, "model")) {
             log->model = value;
         } else if (!strcmp(key, "range")) {
-            log->min = strtod(value, &value);
-            log->max = strtod(value, NULL);
+            log->min = quality_strtod(value, &value);
+            log->max = quality_strtod(value, &value);
         } else if (!strcmp(key, "metric")) {
             QualityMetric *metric;
             int length = 0, pooled, direction;
@@ -327,7 +333,7 @@ static int replay(Merge *m, const Part *part, AVFrame *frame)
         for (int j = 0; j < m->log.nb_metrics; j++) {
             const char *value = next;
 
-            m->value[j] = strtod(value, &next);
+            m->value[j] = quality_strtod(value, &next);
             if (next == value)
                 return damaged(m, part);
         }
@@ -337,7 +343,7 @@ static int replay(Merge *m, const Part *part, AVFrame *frame)
                 return damaged(m, part);
             m->log.nb_frames = number;
         }
-        n = ff_quality_log_count(&m->log);
+        n = ff_quality_log_count(&m->log, m, frame, tb);
         if (ff_quality_log_frame(&m->log, m, frame, n, tb, m->value, valid) < 0)
             return EXIT_ERROR;
     }
@@ -376,8 +382,9 @@ static int merge(Merge *m)
     log->nb_counters = m->part[0].nb_counters;
     m->value = av_calloc(log->nb_metrics, sizeof(*m->value));
     frame    = av_frame_alloc();
-    if (!m->value || !frame || ff_quality_log_open(log, m) < 0)
+    if (!m->value || !frame)
         return EXIT_ERROR;
+    ff_quality_log_init(log, m);
 
     for (int i = 0; i < m->nb_parts; i++) {
         ret = replay(m, &m->part[i], frame);
@@ -389,9 +396,9 @@ static int merge(Merge *m)
     av_frame_free(&frame);
     // the rate is that of the filters
     log->start = av_gettime_relative() - seconds * 1000000;
-    if (ret && !log->error)
-        log->error = AVERROR_INVALIDDATA;
-    if (ff_quality_log_close(log, m, 0) < 0 && !ret)
+    if (ret && !log->outputs.error)
+        log->outputs.error = AVERROR_INVALIDDATA;
+    if (ff_quality_log_close(log, m, 1) < 0 && !ret)
         ret = EXIT_ERROR;
     return ret;
 }

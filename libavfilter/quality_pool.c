@@ -1,0 +1,216 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+#include <math.h>
+#include <string.h>
+
+#include "libavutil/error.h"
+#include "libavutil/macros.h"
+#include "libavutil/mem.h"
+
+#include "quality_pool.h"
+
+#define BINS (1 << QUALITY_BINS_LOG2)
+
+/// Batches that a standard error is told from.
+#define MIN_BATCHES 4
+
+static const int percentile[] = { 1, 5, 10, 50, 90, 95, 99 };
+
+/// The bin of a value among 2 * QUALITY_OCTAVES * BINS, in rising order.
+static int find_bin(double value)
+{
+    int exponent, bin;
+    double fraction = frexp(fabs(value), &exponent) * 2;    // 1 to 2
+
+    exponent--;
+    if (exponent < QUALITY_MIN_OCTAVE || !value)
+        bin = 0;
+    else if (exponent > QUALITY_MAX_OCTAVE)
+        bin = QUALITY_OCTAVES * BINS - 1;
+    else
+        bin = (exponent - QUALITY_MIN_OCTAVE) * BINS + (int)((fraction - 1) * BINS);
+    return value < 0 ? QUALITY_OCTAVES * BINS - 1 - bin : QUALITY_OCTAVES * BINS + bin;
+}
+
+static int add_to_bin(QualityPool *p, double value)
+{
+    const int i = find_bin(value);
+    QualityBin **octave = &p->octave[i / BINS], *bin;
+
+    if (!*octave) {
+        *octave = av_calloc(BINS, sizeof(**octave));
+        if (!*octave)
+            return AVERROR(ENOMEM);
+    }
+    bin = *octave + i % BINS;
+    bin->min = bin->nb ? FFMIN(bin->min, value) : value;
+    bin->max = bin->nb ? FFMAX(bin->max, value) : value;
+    bin->nb++;
+    return 0;
+}
+
+/// Means of batches of values in a row, by length.
+static void add_to_batches(QualityPool *p, double value)
+{
+    for (int i = 0; i < QUALITY_BATCH_LENGTHS; i++) {
+        const uint64_t length = UINT64_C(1) << i;
+        double mean, difference;
+
+        p->batch[i].sum += value;
+        if (p->nb % length)
+            continue;
+        mean       = p->batch[i].sum / length;
+        difference = mean - p->batch[i].mean;
+        p->batch[i].mean    += difference / (p->nb / length);
+        p->batch[i].squares += difference * (mean - p->batch[i].mean);
+        p->batch[i].sum      = 0;
+    }
+}
+
+/// The sum over the last nb values, in their order.
+static double sum_last(const QualityPool *p, uint64_t nb)
+{
+    double sum = 0;
+
+    for (uint64_t i = p->nb - nb; i < p->nb; i++)
+        sum += p->last[i % QUALITY_WINDOW];
+    return sum;
+}
+
+static void add_to_window(QualityPool *p, double value, uint64_t frame)
+{
+    const int i = (p->nb - 1) % QUALITY_WINDOW;
+    double sum;
+
+    p->last[i]       = value;
+    p->last_frame[i] = frame;
+    if (p->nb < QUALITY_WINDOW)
+        return;
+    sum = sum_last(p, QUALITY_WINDOW);
+    if (p->nb == QUALITY_WINDOW ||
+        (p->direction == QUALITY_LOWER_IS_BETTER ? sum > p->worst : sum < p->worst)) {
+        p->worst       = sum;
+        p->worst_frame = p->last_frame[p->nb % QUALITY_WINDOW];
+    }
+}
+
+int ff_quality_pool_add(QualityPool *p, double value, uint64_t frame)
+{
+    int ret = p->percentiles ? add_to_bin(p, value) : 0;
+
+    if (ret < 0)
+        return ret;
+    p->min = p->nb ? FFMIN(p->min, value) : value;
+    p->max = p->nb ? FFMAX(p->max, value) : value;
+    p->nb++;
+    p->sum     += value;
+    p->inverse += value > -1 ? 1 / (value + 1) : NAN;
+    add_to_batches(p, value);
+    if (p->direction)
+        add_to_window(p, value, frame);
+    return 0;
+}
+
+/**
+ * Standard error of the mean of frames. Neighbours are alike, so that it is
+ * larger than that of as many independent values: what batches of frames tell
+ * grows with their length until their means are independent. The largest is
+ * taken, of lengths that double while there are MIN_BATCHES of them.
+ *
+ * H. Flyvbjerg and H. G. Petersen, "Error estimates on averages of correlated
+ * data", The Journal of Chemical Physics 91(1), 1989.
+ */
+static double standard_error(const QualityPool *p)
+{
+    double largest = NAN;
+
+    for (int i = 0; i < QUALITY_BATCH_LENGTHS && p->nb >> i >= MIN_BATCHES; i++)
+        largest = fmax(largest, p->batch[i].squares / ((p->nb >> i) - 1) *
+                                (UINT64_C(1) << i) / p->nb);
+    return sqrt(largest);
+}
+
+/// About the value at a rank, from 0: in a bin, values are taken for evenly spaced.
+static double value_at(const QualityPool *p, uint64_t rank)
+{
+    for (int i = 0; i < 2 * QUALITY_OCTAVES; i++)
+        for (int j = 0; p->octave[i] && j < BINS; j++) {
+            const QualityBin *bin = &p->octave[i][j];
+
+            if (rank >= bin->nb) {
+                rank -= bin->nb;
+                continue;
+            }
+            if (bin->nb == 1)
+                return bin->min;
+            return bin->min + (bin->max - bin->min) * ((double)rank / (bin->nb - 1));
+        }
+    return p->max;
+}
+
+/// Linear between the closest ranks.
+static double find_percentile(const QualityPool *p, int percent)
+{
+    const double rank   = (p->nb - 1) * (percent / 100.);
+    const uint64_t low  = rank;
+    const double before = value_at(p, low), after = value_at(p, FFMIN(low + 1, p->nb - 1));
+
+    return before + (after - before) * (rank - low);
+}
+
+void ff_quality_pool_get(double dst[QUALITY_POOLED_NB], const QualityPool *p)
+{
+    for (int i = 0; i < QUALITY_POOLED_NB; i++)
+        dst[i] = NAN;
+    if (!p->nb)
+        return;
+    dst[QUALITY_MIN]      = p->min;
+    dst[QUALITY_MAX]      = p->max;
+    dst[QUALITY_MEAN]     = p->sum / p->nb;
+    dst[QUALITY_HARMONIC] = p->nb / p->inverse - 1;
+    dst[QUALITY_ERROR]    = standard_error(p);
+    for (int i = 0; p->percentiles && i < FF_ARRAY_ELEMS(percentile); i++)
+        dst[QUALITY_P1 + i] = find_percentile(p, percentile[i]);
+    if (p->direction) {
+        const int is_short = p->nb < QUALITY_WINDOW;
+
+        dst[QUALITY_WORST]       = is_short ? sum_last(p, p->nb) / p->nb : p->worst / QUALITY_WINDOW;
+        dst[QUALITY_WORST_FRAME] = is_short ? p->last_frame[0] : p->worst_frame;
+    }
+}
+
+int ff_quality_pool_copy(QualityPool *dst, const QualityPool *src)
+{
+    *dst = *src;
+    memset(dst->octave, 0, sizeof(dst->octave));
+    for (int i = 0; i < FF_ARRAY_ELEMS(src->octave); i++) {
+        if (!src->octave[i])
+            continue;
+        dst->octave[i] = av_memdup(src->octave[i], BINS * sizeof(*src->octave[i]));
+        if (!dst->octave[i])
+            return AVERROR(ENOMEM);
+    }
+    return 0;
+}
+
+void ff_quality_pool_free(QualityPool *p)
+{
+    for (int i = 0; i < FF_ARRAY_ELEMS(p->octave); i++)
+        av_freep(&p->octave[i]);
+}

@@ -1,0 +1,108 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * Statistics of a row of values that is not kept: memory does not depend on
+ * the number of values.
+ */
+
+#ifndef AVFILTER_QUALITY_POOL_H
+#define AVFILTER_QUALITY_POOL_H
+
+#include <stdint.h>
+
+/// What is computed, in this order.
+enum {
+    QUALITY_MIN, QUALITY_MAX, QUALITY_MEAN, QUALITY_HARMONIC,
+    QUALITY_P1, QUALITY_P5, QUALITY_P10, QUALITY_P50, QUALITY_P90, QUALITY_P95, QUALITY_P99,
+    QUALITY_ERROR, QUALITY_WORST, QUALITY_WORST_FRAME,
+    QUALITY_POOLED_NB
+};
+
+enum QualityDirection {
+    QUALITY_NO_DIRECTION,
+    QUALITY_LOWER_IS_BETTER,
+    QUALITY_HIGHER_IS_BETTER,
+};
+
+/// Frames of a window: of fewer, the noise of single frames would make the worst.
+#define QUALITY_WINDOW 48
+
+/// Lengths of batches, 1, 2, 4...
+#define QUALITY_BATCH_LENGTHS 40
+
+/**
+ * Bins of percentiles: an octave has 2^10 for either sign, so that a bin is not
+ * wider than 2^-10 of its values. Values below the first octave share bins of 0;
+ * beyond the last one only minimum and maximum are right.
+ */
+#define QUALITY_BINS_LOG2     10
+#define QUALITY_MIN_OCTAVE  (-32)
+#define QUALITY_MAX_OCTAVE    31
+#define QUALITY_OCTAVES      (QUALITY_MAX_OCTAVE - QUALITY_MIN_OCTAVE + 1)
+
+/// Values that are closer together than the resolution.
+typedef struct QualityBin {
+    uint64_t nb;
+    double min, max;
+} QualityBin;
+
+typedef struct QualityPool {
+    // set by the user, beside zeros
+    enum QualityDirection direction;    ///< tells which window is the worst, if any
+    int percentiles;                    ///< 0: they are not wanted
+
+    uint64_t nb;
+    double min, max, sum;
+    double inverse;                     ///< sum of 1 / (value + 1), NAN if one is -1 or less
+    struct {
+        double sum;                     ///< of the batch that is not full yet
+        double mean, squares;           ///< of the means of full ones
+    } batch[QUALITY_BATCH_LENGTHS];
+    double last[QUALITY_WINDOW];        ///< value nb is at nb % QUALITY_WINDOW
+    uint64_t last_frame[QUALITY_WINDOW];
+    double worst;                       ///< sum over the worst full window
+    uint64_t worst_frame;               ///< its first frame
+    QualityBin *octave[2 * QUALITY_OCTAVES];    ///< from -2^32 up; NULL without a value
+} QualityPool;
+
+/**
+ * Add a value, which is finite.
+ *
+ * @param frame its number, for QUALITY_WORST_FRAME
+ * @return 0 or AVERROR(ENOMEM)
+ */
+int ff_quality_pool_add(QualityPool *p, double value, uint64_t frame);
+
+/**
+ * Compute the statistics of the values so far. What is not wanted, or not known of so
+ * few, is NAN. The harmonic mean is libvmaf's, N / sum(1 / (v + 1)) - 1.
+ */
+void ff_quality_pool_get(double dst[QUALITY_POOLED_NB], const QualityPool *p);
+
+/**
+ * Copy to a pool of zeros.
+ *
+ * @return 0 or AVERROR(ENOMEM)
+ */
+int ff_quality_pool_copy(QualityPool *dst, const QualityPool *src);
+
+void ff_quality_pool_free(QualityPool *p);
+
+#endif /* AVFILTER_QUALITY_POOL_H */
