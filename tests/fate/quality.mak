@@ -144,6 +144,34 @@ FATE_BLIINDS += fate-bliinds-log-end
 fate-bliinds-log-end fate-bliinds-cuda-log-end: NEED = $(QUALITY_SOURCE) TRIM_FILTER
 fate-bliinds-log-end fate-bliinds-cuda-log-end: RUN  = log_end
 
+FATE_BLIINDS += fate-bliinds-log-rebuild
+fate-bliinds-log-rebuild fate-bliinds-cuda-log-rebuild: NEED = $(QUALITY_PICTURE) SETPTS_FILTER
+fate-bliinds-log-rebuild fate-bliinds-cuda-log-rebuild: RUN  = log_rebuild
+
+FATE_BLIINDS += fate-bliinds-log-writers
+fate-bliinds-log-writers fate-bliinds-cuda-log-writers: NEED = $(QUALITY_SOURCE) SPLIT_FILTER
+fate-bliinds-log-writers fate-bliinds-cuda-log-writers: RUN  = log_writers
+
+FATE_BLIINDS += fate-bliinds-log-hosts fate-bliinds-log-locale
+fate-bliinds-log-hosts fate-bliinds-log-locale: libavfilter/tests/quality_log$(EXESUF)
+fate-bliinds-log-hosts:  RUN = log_hosts
+fate-bliinds-log-locale: RUN = log_locale
+
+FATE_BLIINDS += fate-bliinds-log-memory
+fate-bliinds-log-memory: NEED = $(QUALITY_SOURCE)
+fate-bliinds-log-memory: RUN  = log_memory
+fate-bliinds-log-memory: CMP  = oneline
+fate-bliinds-log-memory: REF  = the same
+
+FATE_BLIINDS += fate-bliinds-log-pool
+fate-bliinds-log-pool: libavfilter/tests/quality_pool$(EXESUF)
+fate-bliinds-log-pool: RUN = run libavfilter/tests/quality_pool$(EXESUF)
+fate-bliinds-log-pool: CMP = oneline
+fate-bliinds-log-pool: REF = 540 rows of values
+
+FATE_BLIINDS += fate-bliinds-log-x87
+fate-bliinds-log-x87: RUN = log_x87
+
 FATE_BLIINDS += fate-bliinds-log-errors
 fate-bliinds-log-errors fate-bliinds-cuda-log-errors: NEED = $(QUALITY_SOURCE)
 fate-bliinds-log-errors fate-bliinds-cuda-log-errors: RUN  = log_errors
@@ -183,7 +211,8 @@ $(FATE_BLIINDS): ffmpeg$(PROGSSUF)$(EXESUF)
 # references: the bits are to be the same.
 FATE_BLIINDS_CUDA_TWINS = $(addprefix fate-bliinds-cuda-,                                              \
                           yuv sizes letterbox valid which-frames models default-model log-json         \
-                          log-forms log-xml log-stdout log-end log-errors summary)
+                          log-forms log-xml log-stdout log-end log-errors log-rebuild     \
+                          log-writers summary)
 $(FATE_BLIINDS_CUDA_TWINS) $(FATE_BLIINDS_CUDA_RR) $(FATE_BLIINDS_CUDA_SEI): \
     REF = $(SRC_PATH)/tests/ref/fate/$(@:fate-bliinds-cuda-%=bliinds-%)
 
