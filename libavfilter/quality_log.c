@@ -528,6 +528,8 @@ int ff_quality_log_frame(QualityLog *s, void *logctx, const AVFrame *frame,
 {
     int ret;
 
+    if (s->outputs.closed)
+        return s->outputs.error;
     if ((ret = ff_quality_log_open(s, logctx)) < 0 ||
         (ret = add_frame(s, logctx, frame, n, value, valid)) < 0)
         return ret;

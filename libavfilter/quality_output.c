@@ -419,7 +419,7 @@ static int write_text(QualityOutputs *s, void *logctx, QualityOutput *output, AV
 
     if (!av_bprint_is_complete(text))
         s->error = AVERROR(ENOMEM);
-    if (s->error)
+    if (s->error || s->closed)
         return s->error;
     errno  = 0;
     // at the end, an output that has had enough would not see the error
