@@ -48,6 +48,7 @@ static double rising(AVLFG *rng, int i)     { return i * .01; }
 static double falling(AVLFG *rng, int i)    { return -i * .01; }
 static double minus_one(AVLFG *rng, int i)  { return i % 9 - 1; }
 static double close(AVLFG *rng, int i)      { return 64 + even(rng) * .01; }
+static double lopsided(AVLFG *rng, int i)   { return i % 10 ? 64 : 64.2; }
 static double octaves(AVLFG *rng, int i)    { return ldexp(even(rng) - .5, (int)(av_lfg_get(rng) % 60) - 29); }
 static double edges(AVLFG *rng, int i)
 {
@@ -66,8 +67,8 @@ static const struct {
 } sources[] = {
     { "scores", scores }, { "steps", steps }, { "equal", equal }, { "one other", one_other },
     { "zeros", zeros }, { "both signs", both_signs }, { "slow", slow }, { "rising", rising },
-    { "falling", falling }, { "minus one", minus_one }, { "close", close }, { "octaves", octaves },
-    { "edges", edges }, { "tiny", tiny }, { "huge", huge, 1 },
+    { "falling", falling }, { "minus one", minus_one }, { "close", close }, { "lopsided", lopsided },
+    { "octaves", octaves }, { "edges", edges }, { "tiny", tiny }, { "huge", huge, 1 },
 };
 
 static int compare(const void *a, const void *b)

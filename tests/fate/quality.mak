@@ -167,7 +167,7 @@ FATE_BLIINDS += fate-bliinds-log-pool
 fate-bliinds-log-pool: libavfilter/tests/quality_pool$(EXESUF)
 fate-bliinds-log-pool: RUN = run libavfilter/tests/quality_pool$(EXESUF)
 fate-bliinds-log-pool: CMP = oneline
-fate-bliinds-log-pool: REF = 540 rows of values
+fate-bliinds-log-pool: REF = 576 rows of values
 
 FATE_BLIINDS += fate-bliinds-log-x87
 fate-bliinds-log-x87: RUN = log_x87
