@@ -50,6 +50,7 @@
 #include "mad.h"
 #include "mad_tx.h"
 #include "quality_compat.h"
+#include "quality_sync.h"
 #include "video.h"
 
 /// Columns that are transformed together, so that whole cache lines are moved.
@@ -91,6 +92,7 @@ typedef struct Scratch {
 typedef struct MADCPUContext {
     const AVClass *class;
     FFFrameSync fs;
+    QualitySync sync;
     MADContext common;
 
     Tables tables[NB_PICTURES];
@@ -1009,6 +1011,7 @@ static int filter_frames(FFFrameSync *fs)
     if (ret < 0)
         return ret;
     n = ff_quality_log_count(&s->common.log, ctx, main, ctx->outputs[0]->time_base);
+    ff_quality_sync_check(&s->sync, ctx, fs, reference);
     // where there is nothing to compare with, the frame passes
     if (!reference)
         return ff_filter_frame(ctx->outputs[0], main);
@@ -1072,10 +1075,6 @@ static int config_sync(AVFilterContext *ctx)
 
     if (ret < 0)
         return ret;
-    if (av_cmp_q(ctx->inputs[0]->time_base, ctx->inputs[1]->time_base))
-        av_log(ctx, AV_LOG_WARNING, "The inputs have different time bases, so frames may be "
-               "compared with their neighbours; insert settb=AVTB,setpts=PTS-STARTPTS before "
-               "both.\n");
     // framesync looks after the first output, serve_maps() after the others
     ctx->nb_outputs = 1;
     ret = ff_framesync_init_dualinput(&s->fs, ctx);
@@ -1116,6 +1115,7 @@ static av_cold void uninit(AVFilterContext *ctx)
     MADCPUContext *s = ctx->priv;
 
     ff_mad_uninit(&s->common, ctx);
+    ff_quality_sync_report(&s->sync, ctx);
     ff_framesync_uninit(&s->fs);
     free_buffers(s);
     for (int i = 0; i < NB_PICTURES; i++) {

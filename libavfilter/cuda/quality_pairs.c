@@ -22,7 +22,6 @@
 #include "libavutil/hwcontext.h"
 #include "libavutil/log.h"
 #include "libavutil/pixdesc.h"
-#include "libavutil/rational.h"
 
 #include "libavfilter/filters.h"
 #include "libavfilter/quality_frame.h"
@@ -126,6 +125,7 @@ static int queue_pair(FFFrameSync *fs)
 
     if (ret < 0)
         return ret;
+    ff_quality_sync_check(&p->sync, ctx, fs, ref);
     // kernels that were enqueued with the last pair have had time since
     ret = deliver(ctx, p, p->queue, 1);
     if (ret < 0)
@@ -173,7 +173,7 @@ int ff_quality_pairs_config_inputs(AVFilterContext *ctx, QualityPairs *p,
 int ff_quality_pairs_config_output(AVFilterLink *outlink, QualityPairs *p)
 {
     AVFilterContext *ctx = outlink->src;
-    AVFilterLink *main   = ctx->inputs[0], *ref = ctx->inputs[1];
+    AVFilterLink *main   = ctx->inputs[0];
     int ret              = ff_framesync_init_dualinput(&p->fs, ctx);
 
     if (ret < 0)
@@ -189,13 +189,6 @@ int ff_quality_pairs_config_output(AVFilterLink *outlink, QualityPairs *p)
     outlink->sample_aspect_ratio         = main->sample_aspect_ratio;
     outlink->time_base                   = p->fs.time_base;
     ff_filter_link(outlink)->frame_rate  = ff_filter_link(main)->frame_rate;
-
-    if (av_cmp_q(main->time_base, ref->time_base))
-        av_log(ctx, AV_LOG_WARNING, "The time bases of the main input, %d/%d, and of the "
-               "reference, %d/%d, differ: frames may be compared with the wrong ones; insert "
-               "settb=AVTB,setpts=PTS-STARTPTS before both.\n",
-               main->time_base.num, main->time_base.den,
-               ref->time_base.num, ref->time_base.den);
     return 0;
 }
 
@@ -238,5 +231,6 @@ void ff_quality_pairs_uninit(AVFilterContext *ctx, QualityPairs *p)
 {
     // nobody takes these frames any more, but the logs have them
     deliver(ctx, p, 0, 0);
+    ff_quality_sync_report(&p->sync, ctx);
     ff_framesync_uninit(&p->fs);
 }

@@ -1,0 +1,76 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+#include <inttypes.h>
+
+#include "libavutil/avutil.h"
+#include "libavutil/common.h"
+#include "libavutil/log.h"
+#include "libavutil/mathematics.h"
+#include "libavutil/rational.h"
+
+#include "quality_sync.h"
+
+/**
+ * Times of one picture may differ by this much, in microseconds. Matroska rounds
+ * to milliseconds: a frame is off by half of one, the first frame, from which
+ * setpts=PTS-STARTPTS counts, by another half, and so it is with both inputs.
+ */
+#define ROUNDING 2000
+
+/// Or by one of so many parts of a frame's duration.
+#define FRAME_PARTS 4
+
+void ff_quality_sync_check(QualitySync *s, AVFilterContext *ctx,
+                           const FFFrameSync *fs, const AVFrame *ref)
+{
+    // framesync has these in one time base, the reference's frame may not
+    const int64_t main_time = fs->in[0].pts, ref_time = fs->in[1].pts;
+    const int64_t apart     = FFABS(main_time - ref_time);
+    // how long frames last is not known before the second
+    const int64_t duration  = s->nb_main ? main_time - s->main_time : INT64_MAX;
+
+    s->main_time = main_time;
+    s->nb_main++;
+    if (!ref) {
+        s->nb_early += !ctx->is_disabled && ref_time == AV_NOPTS_VALUE;
+        return;
+    }
+
+    s->nb_pairs++;
+    if (apart <= duration / FRAME_PARTS ||
+        av_compare_ts(apart, fs->time_base, ROUNDING, AV_TIME_BASE_Q) <= 0)
+        return;
+    if (!s->nb_apart++)
+        av_log(ctx, AV_LOG_WARNING, "The main input's frame at %f s is compared with the "
+               "reference's at %f s, which may be another picture. Set ts_sync_mode=nearest, put "
+               "setpts=PTS-STARTPTS before both inputs, and see that both have the same first "
+               "frame, frame rate and length.\n",
+               main_time * av_q2d(fs->time_base), ref_time * av_q2d(fs->time_base));
+}
+
+void ff_quality_sync_report(const QualitySync *s, AVFilterContext *ctx)
+{
+    if (s->nb_apart)
+        av_log(ctx, AV_LOG_WARNING, "The times of %"PRIu64" of %"PRIu64" pairs differ by more "
+               "than a quarter of a frame: their scores may be of different pictures.\n",
+               s->nb_apart, s->nb_pairs);
+    if (s->nb_early)
+        av_log(ctx, AV_LOG_WARNING, "Frames that came before the reference's first one, and were "
+               "not compared: %"PRIu64". Put setpts=PTS-STARTPTS before both inputs.\n", s->nb_early);
+}
