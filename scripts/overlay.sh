@@ -19,6 +19,7 @@ files() {
     echo tests/quality.sh tests/quality.sh
     echo tests/faults.sh tests/faults.sh
     echo tests/ffcrf.sh tests/ffcrf.sh
+    echo tests/pairs.sh tests/pairs.sh
     echo tests/quality_page.py tests/quality_page.py
     find tests/{checkasm,faults,fuzz} tools -name '*.[ch]' -printf '%p %p\n' 2> /dev/null || true
     printf '%s\n' {tools/quality-{gate,report},tools/quality_{logs.py,report.html,report.js}}{,} \

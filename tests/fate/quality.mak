@@ -329,6 +329,37 @@ $(FATE_MAD): NEED = MAD_FILTER $(QUALITY_PICTURE) $(QUALITY_RAW) $(QUALITY_SOURC
 $(FATE_MAD): CMD = $(QUALITY_RUN)
 $(FATE_MAD): ffmpeg$(PROGSSUF)$(EXESUF)
 
+# How the frames of two files are paired by the README's command: what is in tests/pairs.sh.
+PAIRS_CONTAINERS = mkv mp4 ts
+FATE_PAIRS_OF    = $(foreach E,$(PAIRS_CONTAINERS),$(foreach S,$(PAIRS_CONTAINERS),fate-pairs-$(E)-of-$(S)))
+FATE_PAIRS       = $(FATE_PAIRS_OF) $(addprefix fate-pairs-,docs part rates start vfr warning)
+$(FATE_PAIRS): RUN = pairs_$(lastword $(subst -, ,$@))
+$(FATE_PAIRS_OF): RUN = pairs_of $(subst -of-, ,$(@:fate-pairs-%=%))
+fate-pairs-warning: RUN = pairs_warning mad
+$(filter-out %-warning,$(FATE_PAIRS)): ON = with_readme
+$(FATE_PAIRS): NEED = MAD_FILTER SSIM_FILTER $(QUALITY_SOURCE) $(QUALITY_RAW) RAWVIDEO_ENCODER RAWVIDEO_MUXER       \
+                      FPS_FILTER NOISE_FILTER NULL_FILTER SELECT_FILTER SETPTS_FILTER SETTB_FILTER SINE_FILTER      \
+                      SPLIT_FILTER TRIM_FILTER AAC_ENCODER AAC_DECODER MP2_ENCODER LIBX264_ENCODER H264_DECODER     \
+                      H264_PARSER MATROSKA_MUXER MATROSKA_DEMUXER MP4_MUXER MOV_DEMUXER MPEGTS_MUXER MPEGTS_DEMUXER
+PAIRS_RUN = . $(SRC_PATH)/tests/quality.sh; . $(SRC_PATH)/tests/pairs.sh; \
+            $(if $(QUALITY_LACKS),skip not built with $(QUALITY_LACKS),$(ON) $(RUN))
+
+# The warnings of the GPU's filters are the same.
+FATE_PAIRS_CUDA = fate-pairs-mad-cuda fate-pairs-ssim-cuda
+fate-pairs-mad-cuda:  RUN = pairs_warning mad_cuda ,hwupload
+fate-pairs-mad-cuda:  ON  = on_cufft
+fate-pairs-ssim-cuda: RUN = pairs_warning ssim_cuda ,hwupload
+fate-pairs-ssim-cuda: ON  = on_cuda
+$(FATE_PAIRS_CUDA): REF  = $(SRC_PATH)/tests/ref/fate/pairs-warning
+$(FATE_PAIRS_CUDA): NEED = $(QUALITY_SOURCE) FPS_FILTER NULL_FILTER SETPTS_FILTER SETTB_FILTER TRIM_FILTER HWUPLOAD_FILTER
+
+$(FATE_PAIRS) $(FATE_PAIRS_CUDA): CMD = $(PAIRS_RUN)
+$(FATE_PAIRS) $(FATE_PAIRS_CUDA): ffmpeg$(PROGSSUF)$(EXESUF)
+
+FATE_QUALITY-$(call ALLYES, MAD_FILTER FFMPEG) += $(FATE_PAIRS)
+FATE_HW_QUALITY-$(call ALLYES, MAD_CUDA_FILTER FFMPEG)  += fate-pairs-mad-cuda
+FATE_HW_QUALITY-$(call ALLYES, SSIM_CUDA_FILTER FFMPEG) += fate-pairs-ssim-cuda
+
 # MAD on a GPU against the release, and against the CPU's filter on the same frames.
 FATE_MAD_CUDA_ORACLE = $(FATE_MAD_ORACLE:fate-mad-%=fate-mad-cuda-%)
 $(FATE_MAD_CUDA_ORACLE): RUN = mad_cuda_oracle $(lastword $(subst oracle-, ,$@))
