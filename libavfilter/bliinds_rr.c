@@ -43,6 +43,15 @@
 /// differs less is the rounding of time bases.
 #define LONE_DISTANCE 2000
 
+/**
+ * How far, in log2, coding does not move the energy of large shapes, see
+ * is_other_content(): 1.7 times as much, or less by that.
+ */
+#define MAX_CHANGE (BLIINDS_ENERGY_ONE * 3 / 4)
+
+/// One of so many frames may be moved further, before that is warned of.
+#define OTHER_PARTS 10
+
 #define TIME(time) time_string((char[32]){ 0 }, 32, time)
 
 static const char *const range_name[] = { "full", "limited" };
@@ -339,6 +348,19 @@ static BLIINDSRRFrame *find_match(BLIINDSRR *s, void *logctx, const BLIINDSRRFra
     return is_within_half(s, i, pos) ? &s->frame[i] : NULL;
 }
 
+/**
+ * Tell if a frame is not the source's, however coarse it was coded: the lowest
+ * band of level 3 is the last that coding takes away, and codecs' blocks add to
+ * neither that nor the lowest of level 2.
+ */
+static int is_other_content(const BLIINDSEnergies *source, const BLIINDSEnergies *encode)
+{
+    const int l2 = 1 * 3, l3 = 2 * 3;
+
+    return FFABS(encode->band[l3] - source->band[l3]) > MAX_CHANGE ||
+           encode->band[l2] - source->band[l2] > MAX_CHANGE;
+}
+
 int ff_bliinds_rr_find(BLIINDSRR *s, void *logctx, const BLIINDSRRFrame *encode,
                        const BLIINDSRRFrame **source)
 {
@@ -373,7 +395,8 @@ int ff_bliinds_rr_find(BLIINDSRR *s, void *logctx, const BLIINDSRRFrame *encode,
         return s->error = AVERROR(EINVAL);
     }
     s->nb_matched++;
-    s->nb_used += !f->used;
+    s->nb_other += f->valid && is_other_content(&f->energies, &encode->energies);
+    s->nb_used  += !f->used;
     f->used     = 1;
     *source     = f;
     return 0;
@@ -422,6 +445,32 @@ int ff_bliinds_rr_open(BLIINDSRR *s, void *logctx)
     return s->error;
 }
 
+/**
+ * An encode of a part whose times count from 0 is compared with the begin of its
+ * source, whatever part it is of: from the times alone this cannot be told.
+ */
+static void check_use(const BLIINDSRR *s, void *logctx)
+{
+    uint64_t first = 0, last = s->nb_frames;
+
+    if (!s->nb_used)
+        return;
+    while (!s->frame[first].used)
+        first++;
+    while (!s->frame[--last].used)
+        ;
+    // frames that are missing in between were left out or lost
+    if (2 * (last - first + 1) < s->nb_frames)
+        av_log(logctx, AV_LOG_WARNING, "Most of the source was not compared: '%s' has numbers "
+               "%"PRId64" to %"PRId64", from %s to %s, and those compared are %"PRId64" to "
+               "%"PRId64", from %s to %s. If the encode is of another part, its loss is wrong: "
+               "keep its times, by -copyts before -ss, or write the statistics of that part "
+               "alone.\n", s->read_path, s->frame[0].n, s->frame[s->nb_frames - 1].n,
+               TIME(s->frame[0].time), TIME(s->frame[s->nb_frames - 1].time),
+               s->frame[first].n, s->frame[last].n,
+               TIME(s->frame[first].time), TIME(s->frame[last].time));
+}
+
 static void report(BLIINDSRR *s, void *logctx)
 {
     // frames may have been used again where the filter graph was rebuilt
@@ -445,6 +494,13 @@ static void report(BLIINDSRR *s, void *logctx)
                TIME(s->first_unmatched.time), s->read_path, s->frame[0].n,
                s->frame[s->nb_frames - 1].n, TIME(s->frame[0].time),
                TIME(s->frame[s->nb_frames - 1].time));
+    check_use(s, logctx);
+    if (OTHER_PARTS * s->nb_other > s->nb_matched)
+        av_log(logctx, AV_LOG_WARNING, "In %"PRIu64" of %"PRIu64" frames the large shapes differ "
+               "from the source's by more than coding makes: is '%s' of this film, and of this "
+               "part of it? If it is, something else was done to one of both, as to contrast, "
+               "borders or sharpness, and the loss is not that of the encode.\n",
+               s->nb_other, s->nb_matched, s->read_path);
 }
 
 int ff_bliinds_rr_close(BLIINDSRR *s, void *logctx)

@@ -78,7 +78,8 @@ typedef struct BLIINDSRR {
     uint64_t nb_ignored;            ///< frames that do not follow in time
 
     uint64_t nb_matched;            ///< frames of the encode that have one of the source
-    uint64_t nb_unmatched;          ///< and that have none
+    uint64_t nb_other;              ///< of these, those that no encode of it can be
+    uint64_t nb_unmatched;          ///< frames that have none
     uint64_t nb_used;               ///< frames of the source that these are
     uint64_t nb_unused;             ///< and the others, once it is closed
     BLIINDSRRFrame first_unmatched;

@@ -1162,6 +1162,11 @@ by number|-|setpts=PTS+250,@:rr_match=number
 by number, the first three dropped|-|select='gte(n,3)',@:rr_match=number
 no timestamps|-|setpts=NAN,@
 no timestamps, by number|-|setpts=NAN,@:rr_match=number
+the first half|-|trim=end_frame=6,@
+the first five|-|trim=end_frame=5,@
+the last five|-|select='gte(n,7)',@
+the last five, from 0 on|-|select='gte(n,7)',setpts=PTS-STARTPTS,@
+the last five, by number|-|select='gte(n,7)',setpts=NAN,@:rr_match=number
 one of three|-|@:n_subsample=3
 from 0.2 s on|-|@:enable='gte(t,0.2)'
 the source has a pause|setpts='PTS+if(gte(N,6),25,0)',|setpts='PTS+if(gte(N,6),25,0)',@
@@ -1180,6 +1185,28 @@ EOF
         ffmpeg ${raw} -vf ${gray}${bliinds}=rr_read=${tmp}/rr:f=${tmp}/stats:n_subsample=${n} ${to_null} 2>&1 | rr_messages
         losses
     done
+}
+
+# Coding, and what is like it, leaves large shapes; other pictures have others, and so has
+# what was regraded.
+rr_other(){
+    camera="-i ${pictures}/camera_crop_300x240"
+    ffmpeg ${camera}.pgm -vf ${gray}${bliinds}=rr_write=${tmp}/rr ${to_null}
+    while IFS='|' read -r name input; do
+        echo "${name}:"
+        ffmpeg ${input},${gray}${bliinds}=rr_read=${tmp}/rr ${to_null} 2>&1 | rr_messages
+    done << EOF
+the same|${camera}.pgm -vf null
+coarse coding|${camera}_jpeg15.png -vf null
+blurred|${camera}.pgm -vf gblur=3
+a quarter of its size|${camera}.pgm -vf scale=75:60,scale=300:240
+noise|${camera}_noise.png -vf null
+half the contrast|${camera}.pgm -vf lut=y=val/2
+another picture, which is missed|-i ${pictures}/chelsea_451x300.pgm -vf crop=300:240
+EOF
+    echo "the other way round:"
+    ffmpeg -i ${pictures}/chelsea_451x300.pgm -vf crop=300:240,${gray}${bliinds}=rr_write=${tmp}/rr ${to_null}
+    ffmpeg ${camera}.pgm -vf ${gray}${bliinds}=rr_read=${tmp}/rr ${to_null} 2>&1 | rr_messages
 }
 
 # Black frames of the source have nothing to lose; black ones of the encode have

@@ -181,12 +181,13 @@ fate-bliinds-summary fate-bliinds-cuda-summary: NEED = $(QUALITY_SOURCE) TRIM_FI
 fate-bliinds-summary fate-bliinds-cuda-summary: RUN  = summary
 
 # The reduced-reference loss: rr_write and rr_read.
-FATE_BLIINDS_RR = $(addprefix fate-bliinds-rr-,energies known round blur match json cut errors live flush)
+FATE_BLIINDS_RR = $(addprefix fate-bliinds-rr-,energies known round blur match other json cut errors live flush)
 FATE_BLIINDS_CUDA_RR = $(filter-out %-flush,$(FATE_BLIINDS_RR:fate-bliinds-%=fate-bliinds-cuda-%))
 $(FATE_BLIINDS_RR) $(FATE_BLIINDS_CUDA_RR): NEED = $(QUALITY_PICTURE) $(QUALITY_RAW) $(QUALITY_SOURCE) $(RR_NEED)
 fate-bliinds-rr-round fate-bliinds-cuda-rr-round: RR_NEED = SCALE_FILTER
 fate-bliinds-rr-blur fate-bliinds-cuda-rr-blur: RR_NEED = GBLUR_FILTER
-fate-bliinds-rr-match fate-bliinds-cuda-rr-match: RR_NEED = SETTB_FILTER SETPTS_FILTER SELECT_FILTER FPS_FILTER FRAMESTEP_FILTER
+fate-bliinds-rr-match fate-bliinds-cuda-rr-match: RR_NEED = TRIM_FILTER SETTB_FILTER SETPTS_FILTER SELECT_FILTER FPS_FILTER FRAMESTEP_FILTER
+fate-bliinds-rr-other fate-bliinds-cuda-rr-other: RR_NEED = PNG_DECODER CROP_FILTER GBLUR_FILTER LUT_FILTER NULL_FILTER SCALE_FILTER
 fate-bliinds-rr-errors fate-bliinds-cuda-rr-errors: RR_NEED = LOOP_FILTER SCALE_FILTER
 fate-bliinds-rr-live fate-bliinds-cuda-rr-live: RR_NEED = RAWVIDEO_ENCODER RAWVIDEO_DECODER
 $(FATE_BLIINDS_RR) $(FATE_BLIINDS_CUDA_RR): RUN = rr_$(lastword $(subst -, ,$@))
