@@ -59,10 +59,21 @@ enum {
 /// After so many encodes, it does to be within the tolerance, or exact.
 #define ENOUGH_ENCODES 5
 
+/// Samples are added while the predicted size may be off by more than this part of it.
+#define SIZE_ERROR 0.1
+
+/// So many samples are not exceeded by that.
+#define MOST_SAMPLES 24
+
+/// Samples are not all that differs between two encodes: by so much of what they leave out.
+#define LEAST_ERROR 0.08
+
 /// A CRF is not searched for more exactly than this.
 #define CRF_EXACT 0.4
 
 volatile int ffcrf_signal;
+int ffcrf_demuxer_errors;
+char ffcrf_refused_option[256];
 
 // ---- options ----
 
@@ -85,10 +96,10 @@ static const AVOption options[] = {
     { "max-crf",   "highest CRF to try (default: by encoder)", OFFSET(max_crf), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 255 },
     { "crf-increment", "CRFs are multiples of it (default: 0.1, or 1)", OFFSET(increment), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0.01, 50 },
     { "max-encoded-percent", "largest size in % of the source's video", OFFSET(max_percent), AV_OPT_TYPE_DOUBLE, { .dbl = 100 }, 0, INFINITY },
-    { "samples",      "number of samples, instead of --sample-every", OFFSET(samples), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 1000 },
+    { "samples",      "number of samples (default: by --sample-every, and more where scenes differ)", OFFSET(samples), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 1000 },
     { "sample-every", "one sample for each such part of the video", OFFSET(sample_every), AV_OPT_TYPE_STRING, { .str = "12m" } },
-    { "min-samples",  "least number of samples", OFFSET(min_samples), AV_OPT_TYPE_INT, { .i64 = 1 }, 1, 1000 },
-    { "sample-duration", "length of a sample", OFFSET(sample_duration), AV_OPT_TYPE_STRING, { .str = "20s" } },
+    { "min-samples",  "least number of samples", OFFSET(min_samples), AV_OPT_TYPE_INT, { .i64 = 3 }, 1, 1000 },
+    { "sample-duration", "length of a sample", OFFSET(sample_duration), AV_OPT_TYPE_STRING, { .str = "10s" } },
     { "score-every", "score one of so many frames (default: loss 8, ssim 4, mad 24, vmaf 4)", OFFSET(step), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 10000 },
     { "memory",   "bytes for decoded samples, as 4G (default: half of the memory)", OFFSET(memory), AV_OPT_TYPE_INT64, { .i64 = 0 }, 0, INT64_MAX },
     { "cache",    "keep results, and take those that were kept", OFFSET(cache), AV_OPT_TYPE_INT, { .i64 = 1 }, 0, 1, 0, .unit = "cache" },
@@ -97,6 +108,7 @@ static const AVOption options[] = {
     { "gpu",      "score on a GPU: auto, off, or its number", OFFSET(gpu), AV_OPT_TYPE_STRING, { .str = "auto" } },
     { "encode",   "make the encode, in this file, and score all of it", OFFSET(encode), AV_OPT_TYPE_STRING },
     { "verify",   "only score this encode of the input, all of it", OFFSET(verify), AV_OPT_TYPE_STRING },
+    { "accept-damage", "go on if the input is damaged or cut off, with what can be decoded", OFFSET(accept_damage), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
     { "y",        "replace the file of --encode", OFFSET(overwrite), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
     { "json",     "write JSON to standard output, an object a line", OFFSET(json), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
     { "loglevel", "what FFmpeg's libraries tell: quiet, error, warning, info, verbose, debug (default error)", OFFSET(loglevel), AV_OPT_TYPE_INT, { .i64 = AV_LOG_ERROR }, AV_LOG_QUIET, AV_LOG_TRACE, 0, .unit = "loglevel" },
@@ -176,75 +188,6 @@ static int parse_duration(const char *name, const char *text, int64_t *duration)
     return 0;
 }
 
-/// An option of the encoder, which is known by name only.
-static int add_encoder_option(Options *o, const char *name, const char *value)
-{
-    size_t size = strcspn(name, ":");
-    char *key;
-    int ret;
-
-    if (name[size] && strcmp(name + size, ":v") && strcmp(name + size, ":v:0")) {
-        av_log(NULL, AV_LOG_ERROR, "-%s is no option of a video encoder.\n", name);
-        return AVERROR(EINVAL);
-    }
-    key = av_strndup(name, size);
-    ret = key ? av_dict_set(&o->encoder_options, key, value, AV_DICT_DONT_STRDUP_KEY) : AVERROR(ENOMEM);
-    return ret;
-}
-
-static int set_option(Options *o, const char *name, const char *value)
-{
-    const AVOption *opt;
-    int ret;
-
-    for (int i = 0; i < FF_ARRAY_ELEMS(alias); i++)
-        if (!strcmp(name, alias[i][0]))
-            name = alias[i][1];
-    opt = av_opt_find(o, name, NULL, 0, 0);
-    if (opt && opt->type == AV_OPT_TYPE_CONST)
-        opt = NULL;
-    if (!opt)
-        return add_encoder_option(o, name, value);
-    ret = av_opt_set(o, name, value, 0);
-    if (ret < 0)
-        av_log(NULL, AV_LOG_ERROR, "'%s' is no value for --%s: %s. `ffcrf --help` lists the options.\n",
-               value, name, opt->help);
-    return ret;
-}
-
-static int is_switch(Options *o, const char *name)
-{
-    const AVOption *opt = av_opt_find(o, !strcmp(name, "h") ? "help" : name, NULL, 0, 0);
-
-    return opt && opt->type == AV_OPT_TYPE_BOOL;
-}
-
-static int parse_arguments(Options *o, int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++) {
-        const char *name = argv[i];
-        int ret;
-
-        if (*name != '-' || !name[1]) {
-            av_log(NULL, AV_LOG_ERROR, "'%s' is no option: give the input with -i and the output with "
-                   "--encode.\n", name);
-            return AVERROR(EINVAL);
-        }
-        name += 1 + (name[1] == '-');
-        if (is_switch(o, name)) {
-            ret = set_option(o, name, "1");
-        } else if (++i == argc) {
-            av_log(NULL, AV_LOG_ERROR, "%s lacks its value.\n", argv[i - 1]);
-            return AVERROR(EINVAL);
-        } else {
-            ret = set_option(o, name, argv[i]);
-        }
-        if (ret < 0)
-            return ret;
-    }
-    return 0;
-}
-
 static int usage(const char *format, ...) av_printf_format(1, 2);
 static int usage(const char *format, ...)
 {
@@ -254,6 +197,98 @@ static int usage(const char *format, ...)
     av_vlog(NULL, AV_LOG_ERROR, format, va);
     va_end(va);
     return AVERROR(EINVAL);
+}
+
+/// What an argument is called in the table of options.
+static const char *option_name(const char *argument)
+{
+    const char *name = argument + 1 + (argument[1] == '-');
+
+    for (int i = 0; i < FF_ARRAY_ELEMS(alias); i++)
+        if (!strcmp(name, alias[i][0]))
+            return alias[i][1];
+    return name;
+}
+
+static const AVOption *find_option(const Options *o, const char *name)
+{
+    const AVOption *opt = av_opt_find((void *)o, name, NULL, 0, 0);
+
+    return opt && opt->type != AV_OPT_TYPE_CONST ? opt : NULL;
+}
+
+/// An option of the encoder. What is none is refused before its value is taken, as it may have none.
+static int check_encoder_option(const Options *o, const char *name)
+{
+    static const char *const rates[] = { "b", "qp", "crf", "cq", "global_quality", "q" };
+    const AVClass *const generic = avcodec_get_class();
+    const size_t size = strcspn(name, ":");
+    char key[64];
+
+    if (!o->encoder_name)
+        return usage("-%s is no option of ffcrf, and no encoder is given with -c:v that may have it: "
+                     "`ffcrf --help` lists the options.\n", name);
+    if (!o->encoder)
+        return 0;               // that is told later
+    if (name[size] && strcmp(name + size, ":v") && strcmp(name + size, ":v:0"))
+        return usage("-%s is no option of a video encoder.\n", name);
+    snprintf(key, sizeof(key), "%.*s", (int)size, name);
+    for (int i = 0; i < FF_ARRAY_ELEMS(rates); i++)
+        if (!strcmp(key, rates[i]))
+            return usage("-%s sets what is searched: leave it out.\n", key);
+    if (!av_opt_find((void *)&o->encoder->priv_class, key, NULL, 0, AV_OPT_SEARCH_FAKE_OBJ) &&
+        !av_opt_find((void *)&generic, key, NULL, 0, AV_OPT_SEARCH_FAKE_OBJ))
+        return usage("-%s is an option of neither ffcrf nor %s: see `ffcrf --help` and "
+                     "`ffmpeg -h encoder=%s`.\n", key, o->encoder->name, o->encoder->name);
+    return 0;
+}
+
+static int set_option(Options *o, const AVOption *opt, const char *name, const char *value)
+{
+    int ret;
+
+    if (!opt) {
+        char *key = av_strndup(name, strcspn(name, ":"));
+
+        return key ? av_dict_set(&o->encoder_options, key, value, AV_DICT_DONT_STRDUP_KEY) : AVERROR(ENOMEM);
+    }
+    // 0 is what stands for no number, in those whose default depends on others
+    ret = (opt->type == AV_OPT_TYPE_INT || opt->type == AV_OPT_TYPE_INT64) && !opt->unit &&
+          strtod(value, NULL) <= 0 ? AVERROR(ERANGE) : av_opt_set(o, name, value, 0);
+    if (ret < 0)
+        av_log(NULL, AV_LOG_ERROR, "'%s' is no value for --%s: %s. `ffcrf --help` lists the options.\n",
+               value, name, opt->help);
+    return ret;
+}
+
+static int parse_arguments(Options *o, int argc, char **argv)
+{
+    // what options there are depends on the encoder
+    for (int i = 1; i < argc - 1; i++)
+        if (*argv[i] == '-' && !strcmp(option_name(argv[i]), "c:v")) {
+            av_opt_set(o, "c:v", argv[++i], 0);
+            o->encoder = avcodec_find_encoder_by_name(argv[i]);
+        }
+    for (int i = 1; i < argc; i++) {
+        const char *name = option_name(argv[i]);
+        const AVOption *opt;
+        int ret;
+
+        if (*argv[i] != '-' || !argv[i][1])
+            return usage("'%s' is no option: give the input with -i and the output with --encode.\n", argv[i]);
+        opt = find_option(o, name);
+        if (!opt && (ret = check_encoder_option(o, name)) < 0)
+            return ret;
+        if (opt && opt->type == AV_OPT_TYPE_BOOL)
+            ret = set_option(o, opt, name, "1");
+        else if (++i == argc)
+            return usage("%s lacks its value.\n", argv[i - 1]);
+        else
+            ret = set_option(o, opt, name, argv[i]);
+        if (ret < 0)
+            return ret;
+    }
+    return 0;
 }
 
 /// By encoder, where the range that it takes is not the one to search.
@@ -271,16 +306,25 @@ static const struct {
     { "av1_nvenc",  10, 63 },
 };
 
+/// CRFs are tried from this multiple of the increment to that.
+static double first_step(const Options *o)
+{
+    return ceil(o->min_crf / o->increment - 1e-6);
+}
+
+static double last_step(const Options *o)
+{
+    return floor(o->max_crf / o->increment + 1e-6);
+}
+
 static int check_encoder(Options *o)
 {
-    static const char *const names[] = { "crf", "cq" }, *const rates[] = { "b", "qp", "crf", "cq", "global_quality", "q" };
-    const AVDictionaryEntry *e = NULL;
+    static const char *const names[] = { "crf", "cq" };
     const AVOption *opt = NULL;
     double min = 0, max = 63;
 
     if (!o->encoder_name)
         return usage("Which encoder? Give it with -c:v, as -c:v libx264.\n");
-    o->encoder = avcodec_find_encoder_by_name(o->encoder_name);
     if (!o->encoder || o->encoder->type != AVMEDIA_TYPE_VIDEO)
         return usage("This build of FFmpeg has no video encoder '%s': `ffmpeg -encoders` lists those "
                      "that it has.\n", o->encoder_name);
@@ -309,16 +353,9 @@ static int check_encoder(Options *o)
     if (o->min_crf > o->max_crf || o->max_crf > opt->max)
         return usage("No CRF is between --min-crf %g and --max-crf %g, or %s does not go so far.\n",
                      o->min_crf, o->max_crf, o->encoder_name);
-    while ((e = av_dict_iterate(o->encoder_options, e))) {
-        for (int i = 0; i < FF_ARRAY_ELEMS(rates); i++)
-            if (!strcmp(e->key, rates[i]))
-                return usage("-%s sets what is searched: leave it out.\n", e->key);
-        if (!av_opt_find((void *)&o->encoder->priv_class, e->key, NULL, 0, AV_OPT_SEARCH_FAKE_OBJ) &&
-            !av_opt_find((void *)(const AVClass *[]){ avcodec_get_class() }, e->key, NULL, 0,
-                         AV_OPT_SEARCH_FAKE_OBJ))
-            return usage("-%s is an option of neither ffcrf nor %s: see `ffcrf --help` and "
-                         "`ffmpeg -h encoder=%s`.\n", e->key, o->encoder_name, o->encoder_name);
-    }
+    if (first_step(o) > last_step(o))
+        return usage("No multiple of --crf-increment %g is between CRF %g and %g: give a smaller one.\n",
+                     o->increment, o->min_crf, o->max_crf);
     if (o->pix_fmt && av_get_pix_fmt(o->pix_fmt) == AV_PIX_FMT_NONE)
         return usage("'%s' is no pixel format: `ffmpeg -pix_fmts` lists them.\n", o->pix_fmt);
     return 0;
@@ -401,8 +438,6 @@ static int check_options(Options *o)
         return usage("--encode verifies what it makes: leave out --verify.\n");
     if (o->encode && (ret = check_output(o)) < 0)
         return ret;
-    if (!o->memory)
-        o->memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / 2;
     return 0;
 }
 
@@ -411,19 +446,20 @@ static int check_options(Options *o)
 typedef struct Point {
     double crf;
     double score;
-    double percent;             ///< of the source's size
-    double bitrate;             ///< bytes a second
-    double encode_seconds;      ///< a second of video takes
+    // of the whole encode
+    double size, size_error;    ///< bytes; the error is NAN if one sample does not tell it
+    double percent;             ///< of the size of the source's video
+    double encode_seconds;
 } Point;
 
 typedef struct Search {
     Options o;
     Cache cache;
     Source source;              ///< for what is known of the whole file
-    double seconds;             ///< that it lasts, 0 if that is not known
+    Scan scan;
     Sample *sample;
     int nb_samples;
-    int64_t memory;             ///< left for frames
+    int64_t memory[NB_MEMORIES];
     Point point[64];            ///< by rising CRF
     int nb_points;
 
@@ -443,12 +479,36 @@ static void clear_meter(void)
     has_meter = 0;
 }
 
+/// Take what libraries say nowhere but in their logs.
+static void listen(AVClassCategory category, int level, const char *format, va_list va)
+{
+    static const char *const refusals[] = {
+        "Error parsing option", "Error setting", "Invalid value for", "Unknown option",
+    };
+    va_list copy;
+
+    if (category == AV_CLASS_CATEGORY_DEMUXER && (level <= AV_LOG_ERROR || strstr(format, "truncated")))
+        ffcrf_demuxer_errors++;
+    for (int i = 0; i < FF_ARRAY_ELEMS(refusals); i++)
+        if (category == AV_CLASS_CATEGORY_ENCODER && level <= AV_LOG_WARNING &&
+            av_strstart(format, refusals[i], NULL)) {
+            va_copy(copy, va);
+            vsnprintf(ffcrf_refused_option, sizeof(ffcrf_refused_option), format, copy);
+            va_end(copy);
+            ffcrf_refused_option[strcspn(ffcrf_refused_option, "\n")] = 0;
+        }
+}
+
 /// What the program says itself, which is what comes without a context, is not for
 /// --loglevel to hide, and what av_opt_set() says is said in other words.
 static void log_callback(void *avcl, int level, const char *format, va_list va)
 {
-    if (avcl && *(const AVClass **)avcl == &class)
+    const AVClass *c = avcl ? *(const AVClass **)avcl : NULL;
+
+    if (c == &class)
         return;
+    if (c && c->get_category)
+        listen(c->get_category(avcl), level, format, va);
     if (level <= av_log_get_level() || !avcl)
         clear_meter();
     if (!avcl && level <= AV_LOG_ERROR) {
@@ -525,16 +585,25 @@ static void start_progress(Search *s, const char *doing)
 
 // ---- JSON ----
 
+/// Bytes that are no UTF-8, as names of files may have, become U+FFFD: JSON cannot hold them.
 static void json_string(AVBPrint *b, const char *key, const char *value)
 {
+    const uint8_t *next = value, *end = next + strlen(value);
+
     av_bprintf(b, ", \"%s\": \"", key);
-    for (; *value; value++)
-        if (*value == '"' || *value == '\\')
-            av_bprintf(b, "\\%c", *value);
-        else if ((uint8_t)*value < 32)
-            av_bprintf(b, "\\u%04x", *value);
+    while (next < end) {
+        const uint8_t *begin = next;
+        int32_t code;
+
+        if (av_utf8_decode(&code, &next, end, AV_UTF8_FLAG_ACCEPT_NON_CHARACTERS) < 0)
+            av_bprintf(b, "\xef\xbf\xbd");
+        else if (code == '"' || code == '\\')
+            av_bprintf(b, "\\%c", code);
+        else if (code < 32)
+            av_bprintf(b, "\\u%04x", code);
         else
-            av_bprint_chars(b, *value, 1);
+            av_bprint_append_data(b, begin, next - begin);
+    }
     av_bprint_chars(b, '"', 1);
 }
 
@@ -579,8 +648,10 @@ static void json_point(AVBPrint *b, const Search *s, const Point *p)
     json_number(b, "score", p->score);
     json_number(b, "target", o->goal);
     json_number(b, "predicted_encode_percent", p->percent);
-    json_number(b, "predicted_encode_size", s->seconds > 0 ? rint(p->bitrate * s->seconds) : NAN);
-    json_number(b, "predicted_encode_seconds", s->seconds > 0 ? p->encode_seconds * s->seconds : NAN);
+    json_number(b, "predicted_encode_size", rint(p->size));
+    json_number(b, "predicted_encode_size_min", rint(p->size - p->size_error));
+    json_number(b, "predicted_encode_size_max", rint(p->size + p->size_error));
+    json_number(b, "predicted_encode_seconds", p->encode_seconds);
 }
 
 static void json_sample(const Search *s, const Sample *sample, double crf, const Result *r, double score,
@@ -685,6 +756,51 @@ static double distortion(const Metric *m, double score)
     return log(fabs(m->best - score) + m->offset);
 }
 
+/// How much of the video so many samples may take, before all of it is taken as one.
+static int are_most(const Search *s, int64_t nb_samples)
+{
+    return nb_samples * s->o.duration >= s->scan.seconds * 1e6 * 0.85;
+}
+
+/// Lay samples over the file, with equal gaps; the whole file if they are most of it.
+static int plan_samples(Search *s)
+{
+    const Options *o = &s->o;
+    const int64_t duration = s->scan.seconds * 1e6;
+    const int64_t nb = av_clip64(o->samples ? o->samples : (duration + o->every - 1) / o->every,
+                                 o->samples ? 1 : o->min_samples, 1000);
+    const int whole  = are_most(s, nb);
+    const int64_t gap = (duration - nb * o->duration) / (nb + 1);
+
+    s->nb_samples = whole ? 1 : nb;
+    s->sample     = av_calloc(s->nb_samples, sizeof(*s->sample));
+    if (!s->sample)
+        return AVERROR(ENOMEM);
+    for (int i = 0; i < s->nb_samples && !whole; i++)
+        s->sample[i] = (Sample){ i, gap * (i + 1) + o->duration * i, o->duration };
+    return 0;
+}
+
+/// Put a sample into the middle of each gap. @return whether there was room
+static int add_samples(Search *s)
+{
+    const Options *o = &s->o;
+    const int nb = s->nb_samples, all = 2 * nb + 1;
+    const int64_t gap = (s->scan.seconds * 1e6 - all * o->duration) / (all + 1);
+    Sample *sample;
+
+    if (o->samples || all > MOST_SAMPLES || are_most(s, all))
+        return 0;
+    sample = av_realloc_array(s->sample, all, sizeof(*sample));
+    if (!sample)
+        return AVERROR(ENOMEM);
+    s->sample     = sample;
+    s->nb_samples = all;
+    for (int i = nb; i < all; i++)
+        sample[i] = (Sample){ i, gap + 2 * (gap + o->duration) * (i - nb), o->duration };
+    return 1;
+}
+
 static int try_sample(Search *s, Sample *sample, double crf, Result *result, int *cached)
 {
     const Options *o = &s->o;
@@ -701,7 +817,7 @@ static int try_sample(Search *s, Sample *sample, double crf, Result *result, int
             tell("%s: decoding the source", doing);
             has_meter = 1;
         }
-        if ((ret = ffcrf_sample_load(o, sample, &s->memory)) < 0)
+        if ((ret = ffcrf_sample_load(o, sample, s->memory)) < 0)
             return ret;
     }
     start_progress(s, doing);
@@ -712,41 +828,81 @@ static int try_sample(Search *s, Sample *sample, double crf, Result *result, int
     return ret;
 }
 
-/// Encode all samples with a CRF, and note what came out.
+/**
+ * What the whole encode will be. Scenes that take more of the source's bytes take more of
+ * the encode's, too: its size is to the source's as that of the samples is to theirs. How
+ * far the samples are apart in that tells how far the whole may be from them.
+ */
+static void predict(const Search *s, const Result *result, Point *p)
+{
+    const int nb = s->nb_samples;
+    double bytes = 0, source_bytes = 0, frames = 0, squares = 0, unseen;
+
+    p->encode_seconds = 0;
+    for (int i = 0; i < nb; i++) {
+        bytes             += result[i].bytes;
+        source_bytes      += FFMAX(result[i].source_bytes, 1);
+        frames            += result[i].nb_frames;
+        p->encode_seconds += result[i].encode_seconds;
+    }
+    for (int i = 0; i < nb; i++)
+        squares += pow(result[i].bytes - bytes / source_bytes * result[i].source_bytes, 2);
+    p->encode_seconds *= s->scan.nb_frames / frames;
+    p->percent         = 100 * bytes / source_bytes;
+    p->size            = s->scan.bytes * bytes / source_bytes;
+    // the standard error, times about what Student's t is for 90 %
+    unseen        = 1 - FFMIN(frames / s->scan.nb_frames, 1);
+    p->size_error = unseen < 0.01 ? 0 : nb == 1 ? NAN : p->size *
+                    FFMAX(sqrt(squares * nb / (nb - 1) * unseen) / bytes * (1.65 + 2.5 / (nb - 1)), LEAST_ERROR * unseen);
+}
+
+/// Encode those of the samples that have no result yet.
+static int try_samples(Search *s, double crf, Result *result, int *nb, int *nb_cached)
+{
+    int ret = 0;
+
+    for (; *nb < s->nb_samples && ret >= 0; ++*nb) {
+        Result *r = &result[*nb];
+        int cached;
+
+        ret = try_sample(s, &s->sample[*nb], crf, r, &cached);
+        if (ret < 0)
+            break;
+        *nb_cached += cached;
+        if (s->o.json)
+            json_sample(s, &s->sample[*nb], crf, r, r->nb_scores ? mean(r->score, r->nb_scores) : NAN, cached);
+    }
+    return ret;
+}
+
+/// Encode all samples with a CRF, and note what came out. The first CRF tells how many samples it takes.
 static int try_crf(Search *s, double crf)
 {
     const Options *o = &s->o;
-    Result *result = av_calloc(s->nb_samples, sizeof(*result)), all = { 0 };
+    Result *result = NULL, *new;
     Point p = { .crf = crf };
-    int i, nb_cached = 0, ret = result ? 0 : AVERROR(ENOMEM);
+    int i, nb = 0, nb_cached = 0, ret;
 
-    for (i = 0; i < s->nb_samples && ret >= 0; i++) {
-        int cached;
-
-        ret = try_sample(s, &s->sample[i], crf, &result[i], &cached);
-        if (ret < 0)
+    do {
+        new = av_realloc_array(result, s->nb_samples, sizeof(*result));
+        if (!new) {
+            ret = AVERROR(ENOMEM);
             break;
-        nb_cached          += cached;
-        all.bytes          += result[i].bytes;
-        all.source_bytes   += result[i].source_bytes;
-        all.seconds        += result[i].seconds;
-        all.encode_seconds += result[i].encode_seconds;
-        if (o->json)
-            json_sample(s, &s->sample[i], crf, &result[i], result[i].nb_scores ?
-                        mean(result[i].score, result[i].nb_scores) : NAN, cached);
-    }
+        }
+        result = new;
+        ret = try_samples(s, crf, result, &nb, &nb_cached);
+        if (ret >= 0)
+            predict(s, result, &p);
+    } while (ret >= 0 && !s->nb_points && p.size_error > SIZE_ERROR * p.size && (ret = add_samples(s)) > 0);
     if (ret >= 0)
-        ret = pool(o, result, s->nb_samples, &p.score);
-    for (i = 0; result && i < s->nb_samples; i++)
+        ret = pool(o, result, nb, &p.score);
+    for (i = 0; i < nb; i++)
         av_freep(&result[i].score);
     av_free(result);
     if (ret < 0)
         return ret;
 
-    p.percent        = all.source_bytes ? 100. * all.bytes / all.source_bytes : NAN;
-    p.bitrate        = all.bytes / all.seconds;
-    p.encode_seconds = all.encode_seconds / all.seconds;
-    tell("CRF %g: %s %.*f, %.1f %% of the source's size%s\n", crf, o->metric->name, o->metric->digits,
+    tell("CRF %g: %s %.*f, %.1f %% of the source's video%s\n", crf, o->metric->name, o->metric->digits,
          p.score, p.percent, nb_cached == s->nb_samples ? " (from the cache)" : "");
 
     for (i = s->nb_points++; i > 0 && s->point[i - 1].crf > crf; i--)
@@ -832,7 +988,7 @@ static int next_crf(const Search *s, double *crf, const Point **found)
     const double safer  = o->metric->higher_is_better ? FFMIN(o->goal + margin, o->metric->best)
                                                       : FFMAX(o->goal - margin, o->metric->best);
     const Point *low = NULL, *high = NULL;
-    double first = ceil(o->min_crf / step - 1e-6), last = floor(o->max_crf / step + 1e-6);
+    double first = first_step(o), last = last_step(o);
     double expected, next;
 
     for (int i = 0; i < s->nb_points && !high; i++)
@@ -912,31 +1068,6 @@ static int search(Search *s, Point *found)
 
 // ---- set-up ----
 
-static int64_t sample_count(const Options *o, int64_t duration)
-{
-    int64_t nb = o->samples ? o->samples : (duration + o->every - 1) / o->every;
-
-    return av_clip64(nb, o->min_samples, 1000);
-}
-
-/// Lay samples over the file, with equal gaps; the whole file if they are most of it.
-static int plan_samples(Search *s)
-{
-    const Options *o = &s->o;
-    const int64_t duration = s->seconds * 1e6;
-    int64_t nb = sample_count(o, duration), gap;
-    int whole  = !duration || nb * o->duration >= duration * 0.85;
-
-    s->nb_samples = whole ? 1 : nb;
-    s->sample     = av_calloc(s->nb_samples, sizeof(*s->sample));
-    if (!s->sample)
-        return AVERROR(ENOMEM);
-    gap = (duration - nb * o->duration) / (nb + 1);
-    for (int i = 0; i < s->nb_samples && !whole; i++)
-        s->sample[i] = (Sample){ i, gap * (i + 1) + o->duration * i, o->duration };
-    return 0;
-}
-
 /// Score a grey frame, to see if all is there that the GPU needs.
 static int try_gpu(const Options *o)
 {
@@ -961,12 +1092,10 @@ static int try_gpu(const Options *o)
     return ret;
 }
 
-/// Take a GPU if there is one that can score what is encoded.
-static int open_gpu(Search *s)
+/// Take a GPU if there is one that can score what is encoded, which has that format.
+static int open_gpu(Options *o, enum AVPixelFormat format)
 {
-    Options *o = &s->o;
     const int level = av_log_get_level(), wanted = !!strcmp(o->gpu, "auto");
-    const int format = o->pix_fmt ? av_get_pix_fmt(o->pix_fmt) : s->source.stream->codecpar->format;
     const char *why = NULL;
     char filter[32];
 
@@ -1008,13 +1137,6 @@ static char *default_output(const Options *o, double crf)
                                    : av_asprintf("%.*s.crf%g.mkv", size, o->input, crf);
 }
 
-static int expected_frames(const Search *s)
-{
-    AVRational rate = av_guess_frame_rate(s->source.format, s->source.stream, NULL);
-
-    return rate.den ? s->seconds * av_q2d(rate) : 0;
-}
-
 /// Score a whole encode. @return 1 if it reaches the target, 0 if not, or a negative AVERROR
 static int verify(Search *s, const char *path)
 {
@@ -1049,9 +1171,9 @@ static int verify(Search *s, const char *path)
         av_bprintf(&b, ", \"reached\": %s", ret ? "true" : "false");
         json_end(&b);
     } else {
-        printf("%s: %s %.*f (target %g) over %d frames, %.1f %% of the source's size\n", path,
-               o->metric->name, o->metric->digits, p.score, o->goal, r.nb_frames,
-               r.source_bytes ? 100. * r.bytes / r.source_bytes : NAN);
+        printf("%s: %s %.*f (target %g) over %d of %d frames, %.2f MB, %.1f %% of the %.2f MB of the source's video\n",
+               path, o->metric->name, o->metric->digits, p.score, o->goal, r.nb_scores, r.nb_frames,
+               r.bytes / 1e6, r.source_bytes ? 100. * r.bytes / r.source_bytes : NAN, r.source_bytes / 1e6);
     }
     if (!ret)
         av_log(NULL, AV_LOG_ERROR, "'%s' misses the target%s.\n", path, o->encode ?
@@ -1072,11 +1194,12 @@ static void report(const Search *s, const Point *p, const char *command)
         json_end(&b);
         return;
     }
-    printf("CRF %g: %s %.*f (target %g), %.1f %% of the source's size", p->crf, o->metric->name,
-           o->metric->digits, p->score, o->goal, p->percent);
-    if (s->seconds > 0)
-        printf(", about %.1f MB in %s", p->bitrate * s->seconds / 1e6, CLOCK(p->encode_seconds * s->seconds));
-    printf("\n%s\n", command);
+    printf("CRF %g: %s %.*f (target %g), about %.2f MB", p->crf, o->metric->name, o->metric->digits,
+           p->score, o->goal, p->size / 1e6);
+    if (p->size_error > 0)
+        printf(" (%.2f to %.2f)", FFMAX(p->size - p->size_error, 0) / 1e6, (p->size + p->size_error) / 1e6);
+    printf(", %.1f %% of the %.2f MB of the source's video, in %s\n%s\n", p->percent, s->scan.bytes / 1e6,
+           CLOCK(p->encode_seconds), command);
     fflush(stdout);
 }
 
@@ -1128,11 +1251,11 @@ static int finish(Search *s, const Point *found)
     if (o->encode) {
         free_samples(s);
         start_progress(s, "encoding");
-        ret = ffcrf_command_run(&command, expected_frames(s), progress, s);
+        ret = ffcrf_command_run(&command, s->scan.nb_frames, progress, s);
         clear_meter();
         if (ret >= 0)
             ret = verify(s, o->encode);
-        status = ret < 0 ? EXIT_FAILED : ret ? EXIT_FOUND : EXIT_VERIFY;
+        status = ret < 0 ? status_of(ret) : ret ? EXIT_FOUND : EXIT_VERIFY;
     }
 
 end:
@@ -1140,6 +1263,35 @@ end:
     av_bprint_finalize(&text, NULL);
     av_free(output);
     return status;
+}
+
+/// See what the input is, whether all of it is there, and what there is to work with.
+static int examine(Search *s)
+{
+    Options *o     = &s->o;
+    AVFrame *frame = av_frame_alloc();
+    int64_t *memory = s->memory;
+    int ret = frame ? ffcrf_first_frame(o, frame) : AVERROR(ENOMEM);
+
+    if (ret >= 0)
+        ret = open_gpu(o, frame->format);
+    av_frame_free(&frame);
+    if (ret < 0 || (ret = ffcrf_source_scan(&s->source, &s->scan)) < 0)
+        return ret;
+    if (s->scan.missing > 0) {
+        av_log(NULL, o->accept_damage ? AV_LOG_WARNING : AV_LOG_ERROR, "'%s' is cut off: %.2f s are missing, "
+               "as its video ends at %.2f s.%s\n", o->input, s->scan.missing, s->scan.seconds,
+               o->accept_damage ? "" : " With --accept-damage what is there is taken.");
+        if (!o->accept_damage)
+            return AVERROR_INVALIDDATA;
+    }
+    if ((ret = ffcrf_source_check(&s->source, o)) < 0)
+        return ret;
+    memory[MEMORY_SYSTEM] = o->memory ? o->memory : (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / 2;
+    memory[MEMORY_GPU]    = o->memory ? o->memory : INT64_MAX;
+    if (o->device)
+        memory[MEMORY_GPU] = FFMIN(memory[MEMORY_GPU], ffcrf_gpu_memory(o->device) / 2);
+    return 0;
 }
 
 /// @return the exit status
@@ -1151,14 +1303,10 @@ static int run(Search *s)
 
     if (check_options(o) < 0 || ffcrf_source_open(&s->source, o->input) < 0)
         return EXIT_USAGE;
-    s->seconds = s->source.format->duration == AV_NOPTS_VALUE ? 0 :
-                 s->source.format->duration / (double)AV_TIME_BASE;
-    s->memory  = o->memory;
-    if (open_gpu(s) < 0)
-        return EXIT_USAGE;
-    if (o->verify) {
+    if ((ret = examine(s)) < 0)
+        return status_of(ret);
+    if (o->verify)
         return status_of(verify(s, o->verify));
-    }
     if (o->encode) {
         // what is wrong with the output is better known before the search than after it
         Command command = { .is_quiet = 1 };
@@ -1216,8 +1364,9 @@ int main(int argc, char **argv)
         tell("Ended by signal %d: what was finished is in the cache, and the same command goes on.\n",
              ffcrf_signal);
         status = EXIT_SIGNAL + ffcrf_signal;
-    } else if (s.o.json && status) {
-        json_error(status == EXIT_NOT_REACHABLE && !s.o.verify ? "crf-search-error" : "error");
+    } else if (s.o.json && status && status != EXIT_VERIFY && !(status == EXIT_NOT_REACHABLE && s.o.verify)) {
+        // what a verification found is told by its own object
+        json_error(status == EXIT_NOT_REACHABLE ? "crf-search-error" : "error");
     }
     if (fflush(stdout) || ferror(stdout)) {
         tell("Standard output cannot be written: %s.\n", strerror(errno));

@@ -83,7 +83,7 @@ typedef struct Options {
     int cache;
     char *gpu;
     char *encode, *verify;
-    int overwrite;
+    int overwrite, accept_damage;
     int json;
     int loglevel, help, version;
     AVDictionary *encoder_options;
@@ -113,12 +113,13 @@ typedef struct Source {
     AVFrame *frame;             ///< decoded, and waiting for a graph to be made for it
     int has_frame, ended;
 
-    const char *filters;
-    AVBufferRef *device;        ///< where their hwupload goes; not owned
+    const char *filters;        ///< the user's
+    const char *formats;        ///< that may come out, as the format filter takes them, or NULL
+    AVBufferRef *device;        ///< to which they are uploaded, or NULL; not owned
     Graph graph;
-    int width, height, pixel_format;    ///< of its input
-    int out_width, out_height;          ///< of all output
-    AVRational time_base, frame_rate;   ///< of the output
+    int width, height, pixel_format;                ///< of its input
+    int out_width, out_height, out_pixel_format;    ///< of all output
+    AVRational time_base, frame_rate;               ///< of the output
 
     int64_t start, end;         ///< in the stream's time base
     int64_t next_pts;           ///< of a frame without a timestamp
@@ -126,8 +127,18 @@ typedef struct Source {
     int keeps_all;              ///< frames whose time does not follow, too
     uint64_t bytes;             ///< of the packets between start and end
     uint64_t nb_repeated;       ///< frames left out, as their time does not follow
-    uint64_t nb_damaged;        ///< packets that could not be decoded
+    int64_t position;           ///< of the last packet of the video
+    uint64_t nb_damaged;        ///< packets and frames that are damaged between start and end
+    int64_t damage[2];          ///< position of the first and the last of them
 } Source;
+
+/// What is known of a file's video once all packets were read.
+typedef struct Scan {
+    int nb_frames;
+    uint64_t bytes;
+    double seconds;             ///< to its end
+    double missing;             ///< by which the file says to be longer than any of its streams
+} Scan;
 
 /// A part of the source that candidates are made of.
 typedef struct Sample {
@@ -145,16 +156,19 @@ typedef struct Sample {
     AVRational time_base, frame_rate;
     uint64_t bytes;
     double seconds;
-    char statistics[32];        ///< file with those of the source, for the loss
-    int statistics_fd;
+    double decode_seconds;      ///< that decoding and filtering it took
+    char *statistics;           ///< file with those of the source, for the loss
 } Sample;
+
+/// Bytes that are left for frames: in the machine's memory, and in that of the GPU.
+enum { MEMORY_SYSTEM, MEMORY_GPU, NB_MEMORIES };
 
 /// What a candidate of a sample came out as.
 typedef struct Result {
     int nb_frames;
     uint64_t bytes, source_bytes;
     double seconds;             ///< that the sample lasts
-    double encode_seconds;      ///< that encoding and scoring it took
+    double encode_seconds;      ///< that decoding, filtering and encoding it took, without scoring
     int nb_scores;
     double *score;
 } Result;
@@ -167,8 +181,7 @@ typedef struct Scorer {
     int of_source;
     Graph graph;                ///< made for the first frame
     int64_t nb_frames;
-    char log[64];               ///< of a metric that has no metadata
-    int log_fd;
+    char *log;                  ///< file of a metric that has no metadata
     int nb_scores;
     unsigned score_size;
     double *score;
@@ -179,6 +192,12 @@ typedef int (*ProgressFunc)(void *opaque, int frames, int nb_frames);
 
 /// The number of the signal that asks to end, or 0.
 extern volatile int ffcrf_signal;
+
+/// How many errors demuxers told in their logs: some go on after them as if nothing were missing.
+extern int ffcrf_demuxer_errors;
+
+/// What an encoder told in its log of an option that it opens without, if there was one.
+extern char ffcrf_refused_option[256];
 
 #define FFCRF_VERSION 1
 
@@ -197,13 +216,25 @@ int ffcrf_source_seek(Source *s, int64_t start, int64_t duration);
 /// @return 0, AVERROR_EOF, or a negative AVERROR after a message
 int ffcrf_source_next(Source *s, AVFrame *frame);
 
+/// Read a file that is open, to its end, without decoding it.
+int ffcrf_source_scan(Source *s, Scan *scan);
+
+/// Tell what was found damaged. @return 0 if nothing was, or that is accepted, else AVERROR_INVALIDDATA
+int ffcrf_source_check(const Source *s, const Options *o);
+
 void ffcrf_source_close(Source *s);
+
+/// Make the first frame that an encoder of the input gets.
+int ffcrf_first_frame(const Options *o, AVFrame *frame);
+
+/// So much of the GPU's memory is free, 0 if that is not known.
+int64_t ffcrf_gpu_memory(AVBufferRef *device);
 
 /**
  * Decode a sample, once: count its frames, keep them if they fit into what is
  * left of memory, and make the source's statistics.
  */
-int ffcrf_sample_load(const Options *o, Sample *sample, int64_t *memory);
+int ffcrf_sample_load(const Options *o, Sample *sample, int64_t memory[NB_MEMORIES]);
 
 void ffcrf_sample_unload(Sample *sample);
 
@@ -256,8 +287,11 @@ int ffcrf_scorer_finish(Scorer *s);
 
 void ffcrf_scorer_close(Scorer *s);
 
-/// A file that goes with the process, whose name is put into path.
-int ffcrf_unnamed_file(char *path, size_t size, int *fd);
+/// Make an empty temporary file.
+int ffcrf_temporary_file(char **path);
+
+/// Remove it, and free its name.
+void ffcrf_temporary_remove(char **path);
 
 // ---- ffcrf_cache.c ----
 

@@ -1,7 +1,7 @@
-# ffcrf, the search for a CRF, as a program beside ffmpeg.
+# ffcrf, the search for a CRF, as a program beside ffmpeg, where there is POSIX.
 
 ifdef CONFIG_BLIINDS_FILTER
-ifdef HAVE_PTHREADS
+ifdef HAVE_SYSCONF
 FFCRF      = ffcrf$(PROGSSUF)$(EXESUF)
 OBJS-ffcrf = tools/ffcrf.o tools/ffcrf_cache.o tools/ffcrf_command.o \
              tools/ffcrf_media.o tools/ffcrf_score.o

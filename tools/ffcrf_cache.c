@@ -40,6 +40,10 @@
 #include <link.h>
 #endif
 
+#ifdef __APPLE__
+#define st_mtim st_mtimespec
+#endif
+
 #include "libavutil/avstring.h"
 #include "libavutil/avutil.h"
 #include "libavutil/error.h"
@@ -49,7 +53,7 @@
 
 #include "ffcrf.h"
 
-#define MAGIC "ffcrf-cache 1\n"
+#define MAGIC "ffcrf-cache 2\n"
 
 /// At the beginning, the middle and the end of the source, so much is hashed.
 #define PLACE_SIZE 65536

@@ -117,6 +117,10 @@ static int judge_stream(const AVOutputFormat *format, const AVStream *st, const 
     const AVCodecDescriptor *desc = avcodec_descriptor_get(id);
     const int can = avformat_query_codec(format, id, FF_COMPLIANCE_NORMAL);
 
+    // a file of any kind may be attached, of which it tells nothing
+    if (!strcmp(format->name, "matroska") && (st->codecpar->codec_type == AVMEDIA_TYPE_ATTACHMENT ||
+                                              st->disposition & AV_DISPOSITION_ATTACHED_PIC))
+        return STREAM_COPY;
     switch (st->codecpar->codec_type) {
     case AVMEDIA_TYPE_AUDIO:
         return can ? STREAM_COPY : STREAM_ERROR;
@@ -144,6 +148,11 @@ static int add_streams(Command *c, const Options *o, const AVFormatContext *form
     if (!out || out->video_codec == AV_CODEC_ID_NONE) {
         av_log(NULL, AV_LOG_ERROR, "The name '%s' tells no format for video: let it end with "
                ".mkv or .mp4.\n", output);
+        return AVERROR(EINVAL);
+    }
+    if (!avformat_query_codec(out, o->encoder->id, FF_COMPLIANCE_NORMAL)) {
+        av_log(NULL, AV_LOG_ERROR, "'%s' cannot hold %s, which %s makes: let the name end with .mkv or .mp4.\n",
+               output, avcodec_get_name(o->encoder->id), o->encoder->name);
         return AVERROR(EINVAL);
     }
     if ((ret = add(c, "-map")) < 0 || (ret = add(c, "0")) < 0)

@@ -20,25 +20,28 @@
  * @file
  * From the source to samples of it, and from these to candidates and their scores.
  *
- * A sample is decoded once and kept. Its candidate is encoded in the caller's
- * thread; another one decodes the packets and scores the frames meanwhile. Frames
- * meet their own by number, in the order in which they are shown.
+ * A sample is decoded once and kept. Its candidate is encoded, and then decoded and
+ * scored: in turns, so that the time of the encode is its own. Frames meet their own
+ * by number, in the order in which they are shown.
  */
 
+#include "config.h"
+
 #include <math.h>
-#include <pthread.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "libavfilter/buffersink.h"
 #include "libavutil/avstring.h"
+#include "libavutil/fifo.h"
 #include "libavutil/hwcontext.h"
+#if CONFIG_CUDA
+#include "libavutil/hwcontext_cuda_internal.h"
+#endif
 #include "libavutil/imgutils.h"
 #include "libavutil/mathematics.h"
 #include "libavutil/mem.h"
 #include "libavutil/opt.h"
 #include "libavutil/pixdesc.h"
-#include "libavutil/threadmessage.h"
 #include "libavutil/time.h"
 
 #include "ffcrf.h"
@@ -46,8 +49,11 @@
 /// Fewer are not scored of a sample: --score-every is lowered before.
 #define MIN_SCORED 16
 
-/// Packets between the encoder and the decoder.
-#define QUEUE_SIZE 64
+/// So many packets wait to be scored where what they are compared with is not kept anyway.
+#define MOST_WAITING 128
+
+/// The last of all streams may end so much before the time that the file states.
+#define END_TOLERANCE 0.1
 
 // ---- the source ----
 
@@ -73,6 +79,21 @@ static AVStream *find_video(const AVFormatContext *format)
     return best;
 }
 
+static int is_between(const Source *s, int64_t pts)
+{
+    return s->start == INT64_MIN || pts >= s->start && pts < s->end;
+}
+
+/// What cannot be decoded is left out, as ffmpeg does.
+static void note_damage(Source *s)
+{
+    if (!is_between(s, s->position))
+        return;
+    if (!s->nb_damaged++ || s->damage[0] == AV_NOPTS_VALUE)
+        s->damage[0] = s->position;
+    s->damage[1] = s->position;
+}
+
 static int open_decoder(Source *s, const char *path)
 {
     const AVCodecParameters *par = s->stream->codecpar;
@@ -96,7 +117,7 @@ static int open_decoder(Source *s, const char *path)
 
 int ffcrf_source_open(Source *s, const char *path)
 {
-    int ret;
+    int errors, ret;
 
     *s = (Source){
         .format  = avformat_alloc_context(),
@@ -105,17 +126,20 @@ int ffcrf_source_open(Source *s, const char *path)
         .filters = "null",
         .start   = INT64_MIN,
         .end     = INT64_MAX,
+        .out_pixel_format = AV_PIX_FMT_NONE,
         .next_pts = AV_NOPTS_VALUE,
+        .position = AV_NOPTS_VALUE,
         .last_out = INT64_MIN,
     };
+    errors = ffcrf_demuxer_errors;
     if (!s->format || !s->packet || !s->frame)
         return AVERROR(ENOMEM);
     s->format->interrupt_callback.callback = interrupted;
     if ((ret = avformat_open_input(&s->format, path, NULL, NULL)) < 0 ||
         (ret = avformat_find_stream_info(s->format, NULL)) < 0) {
         if (!ffcrf_signal)
-            av_log(NULL, AV_LOG_ERROR, "Cannot read '%s': %s. Is it a complete video file?\n",
-                   path, av_err2str(ret));
+            av_log(NULL, AV_LOG_ERROR, "Cannot read '%s': %s.%s\n", path, av_err2str(ret),
+                   ret == AVERROR_INVALIDDATA ? " Is it a complete video file?" : "");
         return ret;
     }
     s->stream = find_video(s->format);
@@ -123,9 +147,9 @@ int ffcrf_source_open(Source *s, const char *path)
         av_log(NULL, AV_LOG_ERROR, "'%s' has no video stream.\n", path);
         return AVERROR_STREAM_NOT_FOUND;
     }
-    for (unsigned i = 0; i < s->format->nb_streams; i++)
-        if (s->format->streams[i] != s->stream)
-            s->format->streams[i]->discard = AVDISCARD_ALL;
+    // of a short file all is read by now
+    if (ffcrf_demuxer_errors != errors)
+        note_damage(s);
     ret = open_decoder(s, path);
     if (ret < 0 && ret != AVERROR_DECODER_NOT_FOUND)
         av_log(NULL, AV_LOG_ERROR, "Cannot decode the video of '%s': %s.\n", path, av_err2str(ret));
@@ -159,11 +183,13 @@ int ffcrf_source_seek(Source *s, int64_t start, int64_t duration)
 
     if (!duration)
         return 0;
+    s->nb_damaged = 0;          // that was elsewhere
     s->start = av_rescale_q(origin + start, AV_TIME_BASE_Q, s->stream->time_base);
     s->end   = av_rescale_q(origin + start + duration, AV_TIME_BASE_Q, s->stream->time_base);
-    // formats without an index do not know where key frames are
+    // Formats without an index do not know where key frames are. The first may be decoded before
+    // the file's start, which is that of what is shown.
     do {
-        ret  = try_seek(s, av_rescale_q(origin + FFMAX(start - back, 0), AV_TIME_BASE_Q, s->stream->time_base));
+        ret  = try_seek(s, av_rescale_q(origin + start - back, AV_TIME_BASE_Q, s->stream->time_base));
         back = 4 * back + 2 * AV_TIME_BASE;
     } while (!ret && back < 4 * start + 4 * AV_TIME_BASE);
     if (ret < 0)
@@ -185,17 +211,27 @@ static void set_time(Source *s, AVFrame *frame)
     s->next_pts = frame->pts + FFMAX(1, frame->duration > 0 ? frame->duration : duration);
 }
 
-static int is_between(const Source *s, int64_t pts)
+/// Read a packet, of any stream. @return 0, AVERROR_EOF at an end of any kind, or AVERROR_EXIT
+static int read_packet(Source *s)
 {
-    return s->start == INT64_MIN || pts >= s->start && pts < s->end;
-}
+    const int errors = ffcrf_demuxer_errors;
+    const AVPacket *p = s->packet;
+    int ret = av_read_frame(s->format, s->packet), is_bad;
 
-/// What cannot be decoded is left out, as ffmpeg does.
-static void tell_damage(Source *s, int error)
-{
-    if (!s->nb_damaged++)
-        av_log(NULL, AV_LOG_WARNING, "Part of '%s' cannot be decoded: %s.\n",
-               s->format->url, av_err2str(error));
+    if (ret < 0 && ffcrf_signal)
+        return AVERROR_EXIT;
+    // a file that ends too early ends the video, as it does for ffmpeg
+    is_bad = ret < 0 && ret != AVERROR_EOF || ffcrf_demuxer_errors != errors;
+    if (ret >= 0 && p->stream_index == s->stream->index) {
+        const int64_t time = p->pts == AV_NOPTS_VALUE ? p->dts : p->pts;
+
+        if (time != AV_NOPTS_VALUE)
+            s->position = time;
+        is_bad |= p->flags & AV_PKT_FLAG_CORRUPT;
+    }
+    if (is_bad)
+        note_damage(s);
+    return ret < 0 ? AVERROR_EOF : 0;
 }
 
 /// Decode to s->frame.
@@ -211,30 +247,28 @@ static int decode(Source *s)
                 av_frame_unref(s->frame);
                 return AVERROR_EOF;
             }
-            if (is_between(s, s->frame->pts))
+            if (is_between(s, s->frame->pts)) {
+                if (s->frame->flags & AV_FRAME_FLAG_CORRUPT || s->frame->decode_error_flags)
+                    note_damage(s);
                 return 0;
+            }
             av_frame_unref(s->frame);
             continue;
         }
         if (ret == AVERROR_EOF || ret == AVERROR(ENOMEM))
             return ret;
         if (ret != AVERROR(EAGAIN)) {
-            tell_damage(s, ret);
+            note_damage(s);
             continue;
         }
 
-        ret = av_read_frame(s->format, s->packet);
-        if (ret < 0 && ffcrf_signal)
-            return AVERROR_EXIT;
+        ret = read_packet(s);
+        if (ret == AVERROR_EXIT)
+            return ret;
         if (ret < 0) {
-            // a file that ends too early ends the video, as it does for ffmpeg
-            if (ret != AVERROR_EOF)
-                av_log(NULL, AV_LOG_WARNING, "Reading '%s' stopped: %s.\n", s->format->url, av_err2str(ret));
             ret = avcodec_send_packet(s->decoder, NULL);
         } else if (s->packet->stream_index == s->stream->index) {
-            int64_t pts = s->packet->pts == AV_NOPTS_VALUE ? s->packet->dts : s->packet->pts;
-
-            if (is_between(s, pts))
+            if (is_between(s, s->position))
                 s->bytes += s->packet->size;
             ret = avcodec_send_packet(s->decoder, s->packet);
         }
@@ -242,22 +276,31 @@ static int decode(Source *s)
         if (ret == AVERROR(ENOMEM) || ret == AVERROR_EOF)
             return ret;
         if (ret < 0)
-            tell_damage(s, ret);
+            note_damage(s);
     }
 }
 
-/// All output has the size of the first, if the video changes its own.
+/// All output has the size and the format of the first, as ffmpeg has it, if the video changes its own.
 static int open_filters(Source *s)
 {
     const AVFrame *const frame[2] = { s->frame, NULL };
     AVRational rate = av_guess_frame_rate(s->format, s->stream, NULL);
-    char *text = s->out_width ? av_asprintf("scale=%d:%d,%s", s->out_width, s->out_height, s->filters)
-                              : av_strdup(s->filters);
+    AVBPrint text;
     int ret = AVERROR(ENOMEM);
 
-    if (text)
-        ret = ffcrf_graph_open(&s->graph, text, frame, s->stream->time_base, rate, s->device);
-    av_free(text);
+    av_bprint_init(&text, 0, AV_BPRINT_SIZE_UNLIMITED);
+    av_bprintf(&text, "%s", s->filters);
+    if (s->out_width)
+        av_bprintf(&text, ",scale=%d:%d", s->out_width, s->out_height);
+    if (s->out_pixel_format != AV_PIX_FMT_NONE)
+        av_bprintf(&text, ",format=%s", av_get_pix_fmt_name(s->out_pixel_format));
+    else if (s->formats)
+        av_bprintf(&text, ",format=%s", s->formats);
+    if (s->device)
+        av_bprintf(&text, ",hwupload");
+    if (av_bprint_is_complete(&text))
+        ret = ffcrf_graph_open(&s->graph, text.str, frame, s->stream->time_base, rate, s->device);
+    av_bprint_finalize(&text, NULL);
     if (ret < 0) {
         av_log(NULL, AV_LOG_ERROR, "The filters before the encoder do not work: %s. See to -vf "
                "and -pix_fmt.\n", av_err2str(ret));
@@ -282,8 +325,10 @@ int ffcrf_source_next(Source *s, AVFrame *frame)
                 if (!s->time_base.num) {
                     s->time_base  = av_buffersink_get_time_base(s->graph.out);
                     s->frame_rate = av_buffersink_get_frame_rate(s->graph.out);
-                    s->out_width  = s->width;
-                    s->out_height = s->height;
+                    s->out_width  = frame->width;
+                    s->out_height = frame->height;
+                    s->out_pixel_format = frame->hw_frames_ctx ?
+                        ((AVHWFramesContext *)frame->hw_frames_ctx->data)->sw_format : frame->format;
                 }
                 if (frame->pts > s->last_out || s->keeps_all) {
                     s->last_out = frame->pts;
@@ -327,6 +372,63 @@ int ffcrf_source_next(Source *s, AVFrame *frame)
     }
 }
 
+static double file_seconds(const Source *s)
+{
+    return s->format->duration == AV_NOPTS_VALUE ? 0 : s->format->duration / (double)AV_TIME_BASE;
+}
+
+static double in_seconds(const Source *s, int64_t time)
+{
+    const int64_t origin = s->format->start_time == AV_NOPTS_VALUE ? 0 : s->format->start_time;
+
+    return time * av_q2d(s->stream->time_base) - origin / (double)AV_TIME_BASE;
+}
+
+int ffcrf_source_scan(Source *s, Scan *scan)
+{
+    const int64_t origin = s->format->start_time == AV_NOPTS_VALUE ? 0 : s->format->start_time;
+    double end = 0;             // of all streams
+    int ret;
+
+    *scan = (Scan){ 0 };
+    for (; (ret = read_packet(s)) >= 0; av_packet_unref(s->packet)) {
+        const AVPacket *p  = s->packet;
+        const AVStream *st = s->format->streams[p->stream_index];
+        const int64_t time = p->pts == AV_NOPTS_VALUE ? p->dts : p->pts;
+        const double after = time == AV_NOPTS_VALUE ? 0 :
+            (time + p->duration) * av_q2d(st->time_base) - origin / (double)AV_TIME_BASE;
+
+        end = FFMAX(end, after);
+        if (st == s->stream) {
+            scan->nb_frames++;
+            scan->bytes  += p->size;
+            scan->seconds = FFMAX(scan->seconds, after);
+        }
+    }
+    // other durations are estimates
+    if (s->format->duration_estimation_method == AVFMT_DURATION_FROM_STREAM &&
+        file_seconds(s) - end > END_TOLERANCE)
+        scan->missing = file_seconds(s) - end;
+    return ret == AVERROR_EOF ? 0 : ret;
+}
+
+int ffcrf_source_check(const Source *s, const Options *o)
+{
+    AVBPrint places;
+
+    if (!s->nb_damaged)
+        return 0;
+    av_bprint_init(&places, 0, AV_BPRINT_SIZE_AUTOMATIC);
+    if (s->damage[0] != s->damage[1])
+        av_bprintf(&places, " in %"PRIu64" places, the first at %.2f s and the last at %.2f s",
+                   s->nb_damaged, in_seconds(s, s->damage[0]), in_seconds(s, s->damage[1]));
+    else if (s->damage[0] != AV_NOPTS_VALUE)
+        av_bprintf(&places, " at %.2f s", in_seconds(s, s->damage[0]));
+    av_log(NULL, o->accept_damage ? AV_LOG_WARNING : AV_LOG_ERROR, "'%s' is damaged%s.%s\n", s->format->url,
+           places.str, o->accept_damage ? "" : " With --accept-damage what can be decoded is taken.");
+    return o->accept_damage ? 0 : AVERROR_INVALIDDATA;
+}
+
 void ffcrf_source_close(Source *s)
 {
     avfilter_graph_free(&s->graph.graph);
@@ -341,53 +443,88 @@ static int is_on_gpu(const AVCodec *encoder)
     return encoder && strstr(encoder->name, "_nvenc");
 }
 
-/// Filters that make of a source's frames what the encoder takes.
-static int encoder_filters(const Options *o, AVBPrint *text)
+/// The formats that the encoder takes; nothing if they do not matter.
+static int encoder_formats(const Options *o, AVBPrint *text)
 {
     const int upload = o->device && is_on_gpu(o->encoder);
     const enum AVPixelFormat *formats = NULL;
     int ret;
 
-    if (o->filters)
-        av_bprintf(text, "%s,", o->filters);
     if (o->pix_fmt) {
         enum AVPixelFormat format = av_get_pix_fmt(o->pix_fmt);
 
         if (upload)
             format = ffcrf_gpu_format(format);
-        av_bprintf(text, "format=%s", av_get_pix_fmt_name(format));
+        av_bprintf(text, "%s", av_get_pix_fmt_name(format));
     } else if (upload) {
-        av_bprintf(text, "format=nv12|p010");
-    } else if (!o->encoder) {
-        av_bprintf(text, "null");
-    } else {
+        av_bprintf(text, "nv12|p010");
+    } else if (o->encoder) {
         ret = avcodec_get_supported_config(NULL, o->encoder, AV_CODEC_CONFIG_PIX_FORMAT, 0,
                                            (const void **)&formats, NULL);
         if (ret < 0)
             return ret;
-        av_bprintf(text, formats ? "format=" : "null");
         for (int i = 0; formats && formats[i] != AV_PIX_FMT_NONE; i++)
             if (!(av_pix_fmt_desc_get(formats[i])->flags & AV_PIX_FMT_FLAG_HWACCEL))
                 av_bprintf(text, "%s%s", i ? "|" : "", av_get_pix_fmt_name(formats[i]));
     }
-    if (upload)
-        av_bprintf(text, ",hwupload");
     return av_bprint_is_complete(text) ? 0 : AVERROR(ENOMEM);
 }
 
-/// Open the input as it goes to the encoder; filters lives as long as the source.
-static int open_source(Source *s, const Options *o, AVBPrint *filters)
+/// Open the input as it goes to the encoder; formats lives as long as the source.
+static int open_source(Source *s, const Options *o, AVBPrint *formats)
 {
     int ret;
 
-    av_bprint_init(filters, 0, AV_BPRINT_SIZE_UNLIMITED);
+    av_bprint_init(formats, 0, AV_BPRINT_SIZE_UNLIMITED);
     *s = (Source){ 0 };
-    if ((ret = encoder_filters(o, filters)) < 0 ||
+    if ((ret = encoder_formats(o, formats)) < 0 ||
         (ret = ffcrf_source_open(s, o->input)) < 0)
         return ret;
-    s->filters = filters->str;
-    s->device  = o->device;
+    if (o->filters)
+        s->filters = o->filters;
+    if (formats->len)
+        s->formats = formats->str;
+    if (is_on_gpu(o->encoder))
+        s->device = o->device;
     return 0;
+}
+
+int ffcrf_first_frame(const Options *o, AVFrame *frame)
+{
+    Source s;
+    AVBPrint formats;
+    int ret = open_source(&s, o, &formats);
+
+    if (ret >= 0)
+        ret = ffcrf_source_next(&s, frame);
+    if (ret == AVERROR_EOF) {
+        av_log(NULL, AV_LOG_ERROR, "'%s' has no frames: it may be damaged or cut off.\n", o->input);
+        ret = AVERROR_INVALIDDATA;
+    }
+    ffcrf_source_close(&s);
+    av_bprint_finalize(&formats, NULL);
+    return ret;
+}
+
+int64_t ffcrf_gpu_memory(AVBufferRef *device)
+{
+    size_t available = 0;
+#if CONFIG_CUDA
+    // the loader of FFmpeg's headers lacks this call
+    typedef CUresult CUDAAPI tMemGetInfo(size_t *available, size_t *total);
+    AVCUDADeviceContext *hw = ((AVHWDeviceContext *)device->data)->hwctx;
+    CudaFunctions *cu = hw->internal->cuda_dl;
+    tMemGetInfo *get  = (tMemGetInfo *)FFNV_SYM_FUNC(cu->lib, "cuMemGetInfo_v2");
+    CUcontext popped;
+    size_t total;
+
+    if (get && cu->cuCtxPushCurrent(hw->cuda_ctx) == CUDA_SUCCESS) {
+        if (get(&available, &total) != CUDA_SUCCESS)
+            available = 0;
+        cu->cuCtxPopCurrent(&popped);
+    }
+#endif
+    return available;
 }
 
 // ---- samples ----
@@ -443,26 +580,24 @@ static int64_t frame_bytes(const AVFrame *frame)
     return bytes;
 }
 
-/// Keep a frame, or give up keeping any if they do not fit.
-static int keep_frame(Sample *sample, int64_t *memory, const AVFrame *frame)
+/// Add a frame to those that are kept, or keep none of them if it does not fit into memory.
+static int keep_frame(AVFrame ***array, unsigned *size, int nb, const AVFrame *frame, int64_t *memory)
 {
-    int64_t bytes = frame_bytes(frame);
+    const int64_t bytes = frame_bytes(frame);
 
-    if (bytes > *memory) {
-        for (int i = 0; i < sample->nb_frames; i++)
-            *memory += frame_bytes(sample->frame[i]);
-        free_frames(&sample->frame, sample->nb_frames);
-        sample->frame_size = 0;
-        av_log(NULL, AV_LOG_WARNING, "Sample %d does not fit into --memory: it will be decoded "
-               "again for each candidate.\n", sample->number + 1);
-        return 0;
+    if (bytes <= *memory) {
+        *memory -= bytes;
+        return append_frame(array, size, nb, frame);
     }
-    *memory -= bytes;
-    return append_frame(&sample->frame, &sample->frame_size, sample->nb_frames, frame);
+    for (int i = 0; i < nb; i++)
+        *memory += frame_bytes((*array)[i]);
+    free_frames(array, nb);
+    *size = 0;
+    return 0;
 }
 
 /// A frame of the source in the GPU's memory, for a metric that compares with it.
-static int keep_reference(const Options *o, Sample *sample, Graph *upload, AVFrame *frame)
+static int keep_reference(const Options *o, Sample *sample, Graph *upload, const AVFrame *frame, int64_t *memory)
 {
     const AVFrame *const frames[2] = { frame, NULL };
     AVFrame *uploaded = av_frame_alloc();
@@ -471,20 +606,14 @@ static int keep_reference(const Options *o, Sample *sample, Graph *upload, AVFra
 
     if (!uploaded)
         return AVERROR(ENOMEM);
-    if (frame->format == AV_PIX_FMT_CUDA) {
-        ret = av_frame_ref(uploaded, frame);
-    } else {
-        snprintf(text, sizeof(text), "format=%s,hwupload",
-                 av_get_pix_fmt_name(ffcrf_gpu_format(frame->format)));
-        if (!upload->graph)
-            ret = ffcrf_graph_open(upload, text, frames, sample->time_base, sample->frame_rate, o->device);
-        if (ret >= 0 && (ret = ffcrf_graph_put(upload, 0, frame)) >= 0)
-            ret = ffcrf_graph_get(upload, uploaded);
-    }
-    if (ret >= 0)
-        ret = append_frame(&sample->reference, &sample->reference_size, sample->nb_references, uploaded);
-    if (ret >= 0)
-        sample->nb_references++;
+    snprintf(text, sizeof(text), "format=%s,hwupload",
+             av_get_pix_fmt_name(ffcrf_gpu_format(frame->format)));
+    if (!upload->graph)
+        ret = ffcrf_graph_open(upload, text, frames, sample->time_base, sample->frame_rate, o->device);
+    if (ret >= 0 && (ret = ffcrf_graph_put(upload, 0, frame)) >= 0 &&
+        (ret = ffcrf_graph_get(upload, uploaded)) >= 0)
+        ret = keep_frame(&sample->reference, &sample->reference_size, sample->nb_references, uploaded, memory);
+    sample->nb_references = ret >= 0 && sample->reference ? sample->nb_references + 1 : 0;
     av_frame_free(&uploaded);
     return ret;
 }
@@ -498,47 +627,49 @@ static int choose_step(const Options *o, const Source *s, double seconds)
     return nb > 0 ? av_clip(nb / MIN_SCORED, 1, o->step) : o->step;
 }
 
-static double file_seconds(const Source *s)
-{
-    return s->format->duration == AV_NOPTS_VALUE ? 0 : s->format->duration / (double)AV_TIME_BASE;
-}
-
-int ffcrf_sample_load(const Options *o, Sample *sample, int64_t *memory)
+int ffcrf_sample_load(const Options *o, Sample *sample, int64_t memory[NB_MEMORIES])
 {
     const Metric *m = o->metric;
     AVFrame *frame  = av_frame_alloc();
     Scorer statistics;
     Graph upload = { 0 };
     Source s;
-    AVBPrint filters;
-    int keeps = 1, ret;
+    AVBPrint formats;
+    int64_t begin;
+    int keeps = 1, keeps_references = m->needs_source && o->device, ret;
 
-    sample->statistics_fd = -1;
-    sample->loaded        = 1;
-    ffcrf_scorer_open(&statistics, m, o->device, sample->statistics, 1);
-    ret = open_source(&s, o, &filters);
+    sample->loaded = 1;
+    ret = open_source(&s, o, &formats);
     if (!frame)
         ret = AVERROR(ENOMEM);
-    if (ret < 0 ||
-        (ret = ffcrf_source_seek(&s, sample->start, sample->duration)) < 0 ||
-        !m->needs_source &&
-        (ret = ffcrf_unnamed_file(sample->statistics, sizeof(sample->statistics),
-                                  &sample->statistics_fd)) < 0)
+    if (ret >= 0 && !m->needs_source)
+        ret = ffcrf_temporary_file(&sample->statistics);
+    ffcrf_scorer_open(&statistics, m, o->device, sample->statistics, 1);
+    if (ret < 0 || (ret = ffcrf_source_seek(&s, sample->start, sample->duration)) < 0)
         goto end;
     sample->step = choose_step(o, &s, sample->duration ? sample->duration / 1e6 : file_seconds(&s));
 
-    while ((ret = ffcrf_source_next(&s, frame)) >= 0) {
+    while (begin = av_gettime_relative(), (ret = ffcrf_source_next(&s, frame)) >= 0) {
+        const int is_uploaded = !!frame->hw_frames_ctx;
+
+        sample->decode_seconds += (av_gettime_relative() - begin) / 1e6;
         sample->time_base  = s.time_base;
         sample->frame_rate = s.frame_rate;
-        if (is_scored(sample->nb_frames, sample->step)) {
-            if (!m->needs_source)
-                ret = ffcrf_scorer_add(&statistics, frame, NULL);
-            else if (o->device)
-                ret = keep_reference(o, sample, &upload, frame);
-        }
-        if (ret >= 0 && keeps) {
-            ret   = keep_frame(sample, memory, frame);
+        if (keeps) {
+            ret = keep_frame(&sample->frame, &sample->frame_size, sample->nb_frames, frame,
+                             &memory[is_uploaded ? MEMORY_GPU : MEMORY_SYSTEM]);
+            if (!sample->frame && ret >= 0)
+                av_log(NULL, AV_LOG_WARNING, "Sample %d does not fit into %s: it will be decoded again for "
+                       "each candidate.\n", sample->number + 1, is_uploaded ? "the GPU's memory" : "--memory");
             keeps = !!sample->frame;
+        }
+        if (ret >= 0 && is_scored(sample->nb_frames, sample->step)) {
+            if (!m->needs_source) {
+                ret = ffcrf_scorer_add(&statistics, frame, NULL);
+            } else if (keeps_references && !is_uploaded) {
+                ret = keep_reference(o, sample, &upload, frame, &memory[MEMORY_GPU]);
+                keeps_references = !!sample->reference;
+            }
         }
         if (ret >= 0)
             ret = append(&sample->pts, &sample->pts_size, sample->nb_frames, sizeof(frame->pts), &frame->pts);
@@ -555,7 +686,7 @@ int ffcrf_sample_load(const Options *o, Sample *sample, int64_t *memory)
                o->input, sample->start / 1e6);
         ret = AVERROR_INVALIDDATA;
     }
-    if (ret < 0)
+    if (ret < 0 || (ret = ffcrf_source_check(&s, o)) < 0)
         goto end;
     sample->bytes   = s.bytes;
     sample->seconds = av_q2d(s.time_base) * (sample->pts[sample->nb_frames - 1] - sample->pts[0]);
@@ -570,7 +701,7 @@ end:
     ffcrf_scorer_close(&statistics);
     avfilter_graph_free(&upload.graph);
     ffcrf_source_close(&s);
-    av_bprint_finalize(&filters, NULL);
+    av_bprint_finalize(&formats, NULL);
     av_frame_free(&frame);
     return ret;
 }
@@ -582,37 +713,24 @@ void ffcrf_sample_unload(Sample *sample)
     free_frames(&sample->frame, sample->nb_frames);
     free_frames(&sample->reference, sample->nb_references);
     av_freep(&sample->pts);
-    if (sample->statistics_fd >= 0)
-        close(sample->statistics_fd);
+    ffcrf_temporary_remove(&sample->statistics);
     sample->loaded = 0;
 }
 
 // ---- candidates ----
 
-/// What the thread that decodes and scores shares with the one that encodes.
+/// An encode of a sample.
 typedef struct Candidate {
     const Options *o;
     const Sample *sample;
     AVCodecContext *encoder, *decoder;
-    AVCodecParameters *par;             ///< of what the encoder makes
-    AVThreadMessageQueue *packets;      ///< from the encoder
-    AVThreadMessageQueue *sources;      ///< its frames that are to be scored
+    AVFifo *packets;                    ///< that wait to be decoded and scored
+    AVFifo *sources;                    ///< frames that those are compared with, if they are not kept
     Scorer scorer;
-    int nb_frames, nb_scored;
-    pthread_t thread;
-    int has_thread;
-    int ret;                            ///< of the thread
+    int nb_encoded, nb_frames, nb_scored;
+    ProgressFunc progress;
+    void *opaque;
 } Candidate;
-
-static void free_packet(void *message)
-{
-    av_packet_free(message);
-}
-
-static void free_frame(void *message)
-{
-    av_frame_free(message);
-}
 
 /// Frames stay on the GPU if it can decode them.
 static enum AVPixelFormat choose_cuda(AVCodecContext *decoder, const enum AVPixelFormat *formats)
@@ -630,8 +748,10 @@ static enum AVPixelFormat choose_cuda(AVCodecContext *decoder, const enum AVPixe
  */
 static int open_candidate_decoder(Candidate *c, int on_gpu)
 {
-    const AVCodec *software = avcodec_find_decoder(c->par->codec_id);
+    const enum AVCodecID id = c->encoder->codec_id;
+    const AVCodec *software = avcodec_find_decoder(id);
     const AVCodec *codec = NULL, *other;
+    AVCodecParameters *par;
     void *iterator = NULL;
     int ret;
 
@@ -639,7 +759,7 @@ static int open_candidate_decoder(Candidate *c, int on_gpu)
     while (on_gpu && !codec && (other = av_codec_iterate(&iterator))) {
         const AVCodecHWConfig *config;
 
-        for (int i = 0; av_codec_is_decoder(other) && other->id == c->par->codec_id &&
+        for (int i = 0; av_codec_is_decoder(other) && other->id == id &&
                         (config = avcodec_get_hw_config(other, i)); i++)
             if (config->device_type == AV_HWDEVICE_TYPE_CUDA &&
                 config->methods & AV_CODEC_HW_CONFIG_METHOD_HW_DEVICE_CTX &&
@@ -654,9 +774,11 @@ static int open_candidate_decoder(Candidate *c, int on_gpu)
         return AVERROR_DECODER_NOT_FOUND;
     }
     c->decoder = avcodec_alloc_context3(codec);
-    if (!c->decoder)
-        return AVERROR(ENOMEM);
-    ret = avcodec_parameters_to_context(c->decoder, c->par);
+    par        = avcodec_parameters_alloc();
+    ret        = c->decoder && par ? avcodec_parameters_from_context(par, c->encoder) : AVERROR(ENOMEM);
+    if (ret >= 0)
+        ret = avcodec_parameters_to_context(c->decoder, par);
+    avcodec_parameters_free(&par);
     if (ret < 0)
         return ret;
     c->decoder->pkt_timebase = c->encoder->time_base;
@@ -675,20 +797,28 @@ static int open_candidate_decoder(Candidate *c, int on_gpu)
 
 static int score_frame(Candidate *c, const AVFrame *frame)
 {
-    AVFrame *source = NULL;
+    const Sample *sample = c->sample;
+    AVFrame *waiting = NULL, *source = NULL;
     int ret = 0;
 
-    if (c->o->metric->needs_source) {
-        if (c->sample->reference)
-            source = c->sample->reference[c->nb_scored];
-        else if ((ret = av_thread_message_queue_recv(c->sources, &source, 0)) < 0)
-            return ret;
-    }
-    ret = ffcrf_scorer_add(&c->scorer, frame, source);
-    if (!c->sample->reference)
-        av_frame_free(&source);
+    if (sample->reference)
+        source = sample->reference[c->nb_scored];
+    else if (c->o->metric->needs_source && sample->frame)
+        source = sample->frame[c->nb_frames];
+    else if (c->o->metric->needs_source && (ret = av_fifo_read(c->sources, &waiting, 1)) >= 0)
+        source = waiting;
+    if (ret >= 0)
+        ret = ffcrf_scorer_add(&c->scorer, frame, source);
+    av_frame_free(&waiting);
     c->nb_scored++;
     return ret;
+}
+
+/// Encoding a frame is one half, decoding and scoring it the other.
+static int tell_progress(Candidate *c)
+{
+    return ffcrf_signal ? AVERROR_EXIT :
+           c->progress(c->opaque, (c->nb_encoded + c->nb_frames) / 2, c->sample->nb_frames);
 }
 
 static int score_packet(Candidate *c, const AVPacket *packet, AVFrame *frame)
@@ -716,35 +846,29 @@ static int score_packet(Candidate *c, const AVPacket *packet, AVFrame *frame)
             ret = score_frame(c, frame);
         c->nb_frames++;
         av_frame_unref(frame);
+        if (ret >= 0)
+            ret = tell_progress(c);
+        if (ret < 0)
+            return ret;
     }
     return ret == AVERROR(EAGAIN) || ret == AVERROR_EOF ? 0 : ret;
 }
 
-static void *score_packets(void *arg)
+/// Decode and score what waits, and what the decoder holds if that was all.
+static int score_waiting(Candidate *c, int is_all)
 {
-    Candidate *c   = arg;
     AVFrame *frame = av_frame_alloc();
     AVPacket *packet;
-    int ret = frame ? 0 : AVERROR(ENOMEM);
+    int ret = !frame ? AVERROR(ENOMEM) : c->decoder ? 0 : open_candidate_decoder(c, !!c->o->device);
 
-    while (ret >= 0) {
-        ret = av_thread_message_queue_recv(c->packets, &packet, 0);
-        if (ret == AVERROR_EOF) {
-            ret = score_packet(c, NULL, frame);
-            if (ret >= 0)
-                ret = ffcrf_scorer_finish(&c->scorer);
-            break;
-        }
-        if (ret >= 0) {
-            ret = score_packet(c, packet, frame);
-            av_packet_free(&packet);
-        }
+    while (ret >= 0 && av_fifo_read(c->packets, &packet, 1) >= 0) {
+        ret = score_packet(c, packet, frame);
+        av_packet_free(&packet);
     }
+    if (ret >= 0 && is_all && (ret = score_packet(c, NULL, frame)) >= 0)
+        ret = ffcrf_scorer_finish(&c->scorer);
     av_frame_free(&frame);
-    c->ret = ret;
-    if (ret < 0)
-        av_thread_message_queue_set_err_send(c->packets, ret);
-    return NULL;
+    return ret;
 }
 
 static int set_encoder_options(const Options *o, AVDictionary **options, double crf)
@@ -771,6 +895,7 @@ static int open_encoder(Candidate *c, const AVFrame *frame, double crf)
     AVCodecContext *e = avcodec_alloc_context3(o->encoder);
     AVDictionary *options = NULL;
     const AVDictionaryEntry *left;
+    const AVPixFmtDescriptor *desc;
     int ret = AVERROR(ENOMEM);
 
     c->encoder = e;
@@ -803,13 +928,23 @@ static int open_encoder(Candidate *c, const AVFrame *frame, double crf)
                                             frame->side_data[i], 0)) < 0)
             goto end;
     }
+    *ffcrf_refused_option = 0;
     if ((ret = set_encoder_options(o, &options, crf)) >= 0)
         ret = avcodec_open2(e, o->encoder, &options);
     left = av_dict_iterate(options, NULL);
+    desc = av_pix_fmt_desc_get(e->pix_fmt);
     if (ret < 0) {
-        av_log(NULL, AV_LOG_ERROR, "%s cannot be opened for %s of %dx%d: %s. See to its options.\n",
-               o->encoder->name, av_get_pix_fmt_name(frame->format), frame->width, frame->height,
-               av_err2str(ret));
+        const int is_odd = e->width  & (1 << desc->log2_chroma_w) - 1 ||
+                           e->height & (1 << desc->log2_chroma_h) - 1;
+
+        av_log(NULL, AV_LOG_ERROR, "%s cannot be opened for %s of %dx%d: %s. %s\n",
+               o->encoder->name, desc->name, e->width, e->height,
+               is_odd ? "that format needs even sizes" : av_err2str(ret),
+               is_odd ? "Crop it, as by -vf crop=trunc(iw/2)*2:trunc(ih/2)*2." : "See to its options.");
+    } else if (*ffcrf_refused_option) {
+        av_log(NULL, AV_LOG_ERROR, "%s goes on without an option of yours: %s\n", o->encoder->name,
+               ffcrf_refused_option);
+        ret = AVERROR_OPTION_NOT_FOUND;
     } else if (left) {
         av_log(NULL, AV_LOG_ERROR, "%s does not take the option '%s'.\n", o->encoder->name, left->key);
         ret = AVERROR_OPTION_NOT_FOUND;
@@ -820,22 +955,7 @@ end:
     return ret;
 }
 
-static int start_thread(Candidate *c)
-{
-    int ret;
-
-    c->par = avcodec_parameters_alloc();
-    if (!c->par)
-        return AVERROR(ENOMEM);
-    if ((ret = avcodec_parameters_from_context(c->par, c->encoder)) < 0 ||
-        (ret = open_candidate_decoder(c, !!c->o->device)) < 0)
-        return ret;
-    ret = pthread_create(&c->thread, NULL, score_packets, c);
-    c->has_thread = !ret;
-    return AVERROR(ret);
-}
-
-/// Send a frame to the encoder, NULL to end, and its packets to the other thread.
+/// Send a frame to the encoder, NULL to end, and put its packets where they wait.
 static int encode_frame(Candidate *c, AVFrame *frame, Result *result)
 {
     int ret;
@@ -853,7 +973,7 @@ static int encode_frame(Candidate *c, AVFrame *frame, Result *result)
         ret = avcodec_receive_packet(c->encoder, packet);
         if (ret >= 0) {
             result->bytes += packet->size;
-            ret = av_thread_message_queue_send(c->packets, &packet, 0);
+            ret = av_fifo_write(c->packets, &packet, 1);
         }
         if (ret < 0)
             av_packet_free(&packet);
@@ -869,90 +989,90 @@ static int next_frame(Candidate *c, Source *s, int n, AVFrame *frame)
     return c->sample->frame ? av_frame_ref(frame, c->sample->frame[n]) : ffcrf_source_next(s, frame);
 }
 
-static int encode_sample(Candidate *c, Source *s, double crf, Result *result,
-                         ProgressFunc progress, void *opaque)
+static int encode_sample(Candidate *c, Source *s, double crf, Result *result)
 {
-    const int sends_sources = c->o->metric->needs_source && !c->sample->reference;
+    const Sample *sample = c->sample;
     AVFrame *frame = av_frame_alloc();
-    int n, ret = frame ? 0 : AVERROR(ENOMEM);
+    int ended = 0, ret = frame ? 0 : AVERROR(ENOMEM);
 
-    for (n = 0; ret >= 0 && (ret = next_frame(c, s, n, frame)) >= 0; n++) {
-        if (!n && ((ret = open_encoder(c, frame, crf)) < 0 || (ret = start_thread(c)) < 0))
-            break;
-        if (sends_sources && is_scored(n, c->sample->step)) {
+    while (ret >= 0 && !ended) {
+        // the clock stands while there is scored
+        const int64_t begin = av_gettime_relative();
+
+        ret = next_frame(c, s, c->nb_encoded, frame);
+        if (ret >= 0 && !c->encoder)
+            ret = open_encoder(c, frame, crf);
+        if (ret >= 0 && c->o->metric->needs_source && !sample->frame && !sample->reference &&
+            is_scored(c->nb_encoded, sample->step)) {
             AVFrame *clone = av_frame_clone(frame);
 
-            ret = clone ? av_thread_message_queue_send(c->sources, &clone, 0) : AVERROR(ENOMEM);
+            ret = clone ? av_fifo_write(c->sources, &clone, 1) : AVERROR(ENOMEM);
             if (ret < 0)
                 av_frame_free(&clone);
         }
-        if (ret >= 0)
-            ret = encode_frame(c, frame, result);
-        if (ret >= 0)
-            ret = ffcrf_signal ? AVERROR_EXIT : progress(opaque, n + 1, c->sample->nb_frames);
+        ended = ret == AVERROR_EOF;
+        if (ret >= 0 || ended)
+            ret = encode_frame(c, ended ? NULL : frame, result);
+        c->nb_encoded += !ended;
         av_frame_unref(frame);
+        result->encode_seconds += (av_gettime_relative() - begin) / 1e6;
+        if (ret >= 0 && !sample->frame && av_fifo_can_read(c->packets) >= MOST_WAITING)
+            ret = score_waiting(c, 0);
+        if (ret >= 0)
+            ret = tell_progress(c);
     }
     av_frame_free(&frame);
-    if (ret == AVERROR_EOF)
-        ret = encode_frame(c, NULL, result);
-    result->nb_frames = n;
     return ret;
 }
 
 int ffcrf_candidate(const Options *o, Sample *sample, double crf, Result *result,
                     ProgressFunc progress, void *opaque)
 {
-    const int64_t begin = av_gettime_relative();
-    Candidate c = { .o = o, .sample = sample };
+    Candidate c = { .o = o, .sample = sample, .progress = progress, .opaque = opaque };
     Source s = { 0 };
-    AVBPrint filters;
-    int ret;
+    AVBPrint formats;
+    AVPacket *packet;
+    AVFrame *frame;
+    int ret = AVERROR(ENOMEM);
 
-    *result = (Result){ .source_bytes = sample->bytes, .seconds = sample->seconds };
-    av_bprint_init(&filters, 0, AV_BPRINT_SIZE_UNLIMITED);
-    ffcrf_scorer_open(&c.scorer, o->metric, o->device,
-                      o->metric->needs_source ? NULL : sample->statistics, 0);
-    if ((ret = av_thread_message_queue_alloc(&c.packets, QUEUE_SIZE, sizeof(AVPacket *))) < 0 ||
-        // room for all of them, so that the encoder never waits for who waits for it
-        (ret = av_thread_message_queue_alloc(&c.sources, sample->nb_frames, sizeof(AVFrame *))) < 0)
-        goto end;
-    av_thread_message_queue_set_free_func(c.packets, free_packet);
-    av_thread_message_queue_set_free_func(c.sources, free_frame);
-    if (!sample->frame &&
-        ((ret = open_source(&s, o, &filters)) < 0 ||
+    *result = (Result){ .source_bytes = sample->bytes, .seconds = sample->seconds,
+                        .encode_seconds = sample->frame ? sample->decode_seconds : 0 };
+    av_bprint_init(&formats, 0, AV_BPRINT_SIZE_UNLIMITED);
+    ffcrf_scorer_open(&c.scorer, o->metric, o->device, sample->statistics, 0);
+    c.packets = av_fifo_alloc2(MOST_WAITING, sizeof(packet), AV_FIFO_FLAG_AUTO_GROW);
+    c.sources = av_fifo_alloc2(MOST_WAITING, sizeof(frame),  AV_FIFO_FLAG_AUTO_GROW);
+    if (!c.packets || !c.sources ||
+        !sample->frame &&
+        ((ret = open_source(&s, o, &formats)) < 0 ||
          (ret = ffcrf_source_seek(&s, sample->start, sample->duration)) < 0))
         goto end;
 
-    ret = encode_sample(&c, &s, crf, result, progress, opaque);
-    if (c.has_thread) {
-        if (ret < 0)
-            av_thread_message_flush(c.packets);
-        av_thread_message_queue_set_err_recv(c.packets, ret < 0 ? ret : AVERROR_EOF);
-        av_thread_message_queue_set_err_recv(c.sources, AVERROR_EOF);
-        pthread_join(c.thread, NULL);
-        if (ret >= 0 && c.ret < 0)
-            ret = c.ret;
-    }
-    if (ret >= 0 && (c.nb_frames != sample->nb_frames || result->nb_frames != sample->nb_frames)) {
+    ret = encode_sample(&c, &s, crf, result);
+    if (ret >= 0)
+        ret = score_waiting(&c, 1);
+    if (ret >= 0 && (c.nb_frames != sample->nb_frames || c.nb_encoded != sample->nb_frames)) {
         av_log(NULL, AV_LOG_ERROR, "%s has made %d frames of %d: they cannot be compared. Leave out "
                "options that drop or add frames.\n", o->encoder->name, c.nb_frames, sample->nb_frames);
         ret = AVERROR_INVALIDDATA;
     }
     if (ret >= 0) {
-        result->encode_seconds = (av_gettime_relative() - begin) / 1e6;
-        result->nb_scores      = c.scorer.nb_scores;
+        result->nb_frames = c.nb_frames;
+        result->nb_scores = c.scorer.nb_scores;
         FFSWAP(double *, result->score, c.scorer.score);
     }
 
 end:
     ffcrf_scorer_close(&c.scorer);
-    av_thread_message_queue_free(&c.packets);
-    av_thread_message_queue_free(&c.sources);
+    while (c.packets && av_fifo_read(c.packets, &packet, 1) >= 0)
+        av_packet_free(&packet);
+    while (c.sources && av_fifo_read(c.sources, &frame, 1) >= 0)
+        av_frame_free(&frame);
+    av_fifo_freep2(&c.packets);
+    av_fifo_freep2(&c.sources);
     avcodec_free_context(&c.encoder);
     avcodec_free_context(&c.decoder);
-    avcodec_parameters_free(&c.par);
     ffcrf_source_close(&s);
-    av_bprint_finalize(&filters, NULL);
+    av_bprint_finalize(&formats, NULL);
     return ret;
 }
 
@@ -961,23 +1081,23 @@ end:
 int ffcrf_verify(const Options *o, const char *path, Result *result,
                  ProgressFunc progress, void *opaque)
 {
-    const int64_t begin = av_gettime_relative();
     const Metric *m = o->metric;
     AVFrame *frame[2] = { av_frame_alloc(), av_frame_alloc() };   // encode, source
     Source s[2] = { 0 };
     Scorer scorer, statistics;
-    AVBPrint filters;
-    char file[32] = "";
-    int fd = -1, step, nb_expected, ret;
+    AVBPrint formats;
+    char *file = NULL;
+    int step, nb_expected, ret;
 
     *result = (Result){ 0 };
-    ret = open_source(&s[1], o, &filters);
-    ffcrf_scorer_open(&scorer,     m, o->device, m->needs_source ? NULL : file, 0);
-    ffcrf_scorer_open(&statistics, m, o->device, file, 1);
+    ret = open_source(&s[1], o, &formats);
     if (!frame[0] || !frame[1])
         ret = AVERROR(ENOMEM);
-    if (ret < 0 || (ret = ffcrf_source_open(&s[0], path)) < 0 ||
-        !m->needs_source && (ret = ffcrf_unnamed_file(file, sizeof(file), &fd)) < 0)
+    if (ret >= 0 && !m->needs_source)
+        ret = ffcrf_temporary_file(&file);
+    ffcrf_scorer_open(&scorer,     m, o->device, file, 0);
+    ffcrf_scorer_open(&statistics, m, o->device, file, 1);
+    if (ret < 0 || (ret = ffcrf_source_open(&s[0], path)) < 0)
         goto end;
     s[0].keeps_all = 1;
     step        = choose_step(o, &s[1], file_seconds(&s[1]));
@@ -995,6 +1115,8 @@ int ffcrf_verify(const Options *o, const char *path, Result *result,
         if (end[0] && end[1])
             break;
         if (end[0] || end[1]) {
+            if ((ret = ffcrf_source_check(&s[0], o)) < 0 || (ret = ffcrf_source_check(&s[1], o)) < 0)
+                goto end;
             av_log(NULL, AV_LOG_ERROR, "'%s' has %s frames than '%s', which has %s%d: it is no encode "
                    "of it, frame by frame.\n", path, end[0] ? "less" : "more", o->input,
                    end[0] ? "more than " : "", result->nb_frames);
@@ -1017,24 +1139,23 @@ int ffcrf_verify(const Options *o, const char *path, Result *result,
         if ((ret = progress(opaque, result->nb_frames + 1, nb_expected)) < 0)
             goto end;
     }
-    if ((ret = ffcrf_scorer_finish(&statistics)) < 0 ||
+    if ((ret = ffcrf_source_check(&s[0], o)) < 0 ||
+        (ret = ffcrf_source_check(&s[1], o)) < 0 ||
+        (ret = ffcrf_scorer_finish(&statistics)) < 0 ||
         (ret = ffcrf_scorer_finish(&scorer)) < 0)
         goto end;
     result->bytes          = s[0].bytes;
     result->source_bytes   = s[1].bytes;
-    result->seconds        = file_seconds(&s[1]);
-    result->encode_seconds = (av_gettime_relative() - begin) / 1e6;
     result->nb_scores      = scorer.nb_scores;
     FFSWAP(double *, result->score, scorer.score);
 
 end:
     ffcrf_scorer_close(&scorer);
     ffcrf_scorer_close(&statistics);
-    if (fd >= 0)
-        close(fd);
+    ffcrf_temporary_remove(&file);
     ffcrf_source_close(&s[0]);
     ffcrf_source_close(&s[1]);
-    av_bprint_finalize(&filters, NULL);
+    av_bprint_finalize(&formats, NULL);
     av_frame_free(&frame[0]);
     av_frame_free(&frame[1]);
     return ret;

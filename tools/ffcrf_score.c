@@ -30,6 +30,7 @@
 #include "libavfilter/buffersink.h"
 #include "libavfilter/buffersrc.h"
 #include "libavutil/avstring.h"
+#include "libavutil/cpu.h"
 #include "libavutil/error.h"
 #include "libavutil/macros.h"
 #include "libavutil/mem.h"
@@ -208,25 +209,31 @@ enum AVPixelFormat ffcrf_gpu_format(enum AVPixelFormat format)
            desc->comp[0].depth == 10 ? AV_PIX_FMT_P010 : AV_PIX_FMT_NONE;
 }
 
-// ---- files without a name ----
+// ---- temporary files ----
 
-int ffcrf_unnamed_file(char *path, size_t size, int *fd)
+int ffcrf_temporary_file(char **path)
 {
     const char *dir = getenv("TMPDIR");
-    char name[1024];
+    int fd, ret;
 
-    snprintf(name, sizeof(name), "%s/ffcrf-XXXXXX", dir && *dir ? dir : "/tmp");
-    *fd = mkstemp(name);
-    if (*fd < 0) {
-        int ret = AVERROR(errno);
+    *path = av_asprintf("%s/ffcrf-XXXXXX", dir && *dir ? dir : "/tmp");
+    if (!*path)
+        return AVERROR(ENOMEM);
+    fd = mkstemp(*path);
+    if (fd >= 0)
+        return close(fd);
+    ret = AVERROR(errno);
+    av_log(NULL, AV_LOG_ERROR, "Cannot make a temporary file '%s': %s; set TMPDIR to "
+           "another folder.\n", *path, av_err2str(ret));
+    av_freep(path);
+    return ret;
+}
 
-        av_log(NULL, AV_LOG_ERROR, "Cannot make a temporary file '%s': %s; set TMPDIR to "
-               "another folder.\n", name, av_err2str(ret));
-        return ret;
-    }
-    unlink(name);
-    snprintf(path, size, "/dev/fd/%d", *fd);
-    return 0;
+void ffcrf_temporary_remove(char **path)
+{
+    if (*path)
+        unlink(*path);
+    av_freep(path);
 }
 
 // ---- scoring ----
@@ -239,7 +246,6 @@ void ffcrf_scorer_open(Scorer *s, const Metric *metric, AVBufferRef *device,
         .device     = device,
         .statistics = statistics,
         .of_source  = of_source,
-        .log_fd     = -1,
     };
 }
 
@@ -249,6 +255,18 @@ static void describe_upload(const Scorer *s, AVBPrint *text, const AVFrame *fram
     if (s->device && frame->format != AV_PIX_FMT_CUDA)
         av_bprintf(text, "format=%s,hwupload,",
                    av_get_pix_fmt_name(ffcrf_gpu_format(frame->format)));
+}
+
+/// Write an option whose value may have any character: the graph and the filter each unescape it.
+static void print_option(AVBPrint *text, const char *name, const char *value)
+{
+    AVBPrint escaped;
+
+    av_bprint_init(&escaped, 0, AV_BPRINT_SIZE_UNLIMITED);
+    av_bprint_escape(&escaped, value, ":", AV_ESCAPE_MODE_BACKSLASH, 0);
+    av_bprintf(text, ":%s=", name);
+    av_bprint_escape(text, escaped.str, "[],;", AV_ESCAPE_MODE_BACKSLASH, 0);
+    av_bprint_finalize(&escaped, NULL);
 }
 
 static int open_graph(Scorer *s, const AVFrame *encode, const AVFrame *source)
@@ -269,10 +287,10 @@ static int open_graph(Scorer *s, const AVFrame *encode, const AVFrame *source)
         av_bprintf(&text, "null[encode];[encode][source]");
     av_bprintf(&text, "%s", s->device ? m->cuda_filter : m->filter);
     if (s->statistics)
-        av_bprintf(&text, ":%s=%s", s->of_source ? "rr_write" : "rr_read", s->statistics);
-    if (!m->key) {
-        ret = ffcrf_unnamed_file(s->log, sizeof(s->log), &s->log_fd);
-        av_bprintf(&text, ":n_threads=%ld:log_path=%s", sysconf(_SC_NPROCESSORS_ONLN), s->log);
+        print_option(&text, s->of_source ? "rr_write" : "rr_read", s->statistics);
+    if (!m->key && (ret = ffcrf_temporary_file(&s->log)) >= 0) {
+        av_bprintf(&text, ":n_threads=%d", av_cpu_count());
+        print_option(&text, "log_path", s->log);
     }
     if (ret >= 0)
         ret = av_bprint_is_complete(&text) ?
@@ -383,9 +401,7 @@ int ffcrf_scorer_finish(Scorer *s)
 void ffcrf_scorer_close(Scorer *s)
 {
     avfilter_graph_free(&s->graph.graph);
-    if (s->log_fd >= 0)
-        close(s->log_fd);
-    s->log_fd = -1;
+    ffcrf_temporary_remove(&s->log);
     av_freep(&s->score);
     s->nb_scores = 0;
 }
