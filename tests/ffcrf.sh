@@ -241,7 +241,7 @@ says(){ # name arguments...
     ffcrf "$@"
     status=$?
     echo "${name}: status ${status}"
-    grep -v '^CRF\|^Scoring on\|^\[' ${tmp}/err | sed "s,${tmp},folder,g; s,[0-9.]* %,N %,; s,\(loss\|CRF\) [0-9][0-9.]*,\1 N,g; s,ffcrf-[A-Za-z0-9]\{6\},ffcrf-N,"
+    grep -v '^CRF\|^Scoring on\|^\[' ${tmp}/err | sed "s,${tmp},folder,g; s,[0-9.]* %,N %,; s,\(loss\|CRF\) [0-9][0-9.]*,\1 N,g; s,ffcrf-[A-Za-z0-9]\{6\},ffcrf-N,; s,[0-9.]* s\b,N s,g"
 }
 
 crf_status(){
@@ -272,6 +272,14 @@ crf_status(){
     says "a CRF"      ${good} -crf 20
     says "stray word" ${good} out.mkv
     says "unknown option" ${good} -frobnicate 1
+    says "one without a value" -i ${tmp}/in.mkv -an -c:v libx264 --target-loss 10
+    says "of ab-av1"      ${good} --thorough --samples 1
+    says "no such target" ${in} ${fast} --min-xpsnr 40
+    says "no encoder's"   ${in} --verify ${tmp}/in.mkv -frobnicate 1 --target-loss 10
+    says "no samples"     ${good} --samples 0
+    says "score none"     ${good} --score-every 0
+    says "no CRF between" ${good} --min-crf 21 --max-crf 24 --crf-increment 5
+    says "one CRF between" ${good} --min-crf 21 --max-crf 24 --crf-increment 7 --target-loss 90
     says "audio option"   ${good} -b:a 1
     says "unknown encoder" ${in} -c:v libx999 --target-loss 10
     says "audio encoder"   ${in} -c:v aac --target-loss 10
@@ -279,6 +287,9 @@ crf_status(){
     says "bad format" ${good} -pix_fmt yuv999p
     says "bad filter" ${good} -vf frobnicate
     says "bad encoder option" ${good} -tune frobnicate
+    says "bad parameter"  ${good} -x264-params frobnicate=1
+    says "bad value of a parameter" ${good} -x264-params ref=many
+    says "odd size"       ${good} -vf scale=191:144
     says "no file"    -i ${tmp}/none.mkv ${fast} --target-loss 10
     says "a folder"   -i ${tmp} ${fast} --target-loss 10
     says "empty file" -i ${tmp}/empty.mkv ${fast} --target-loss 10
@@ -289,11 +300,16 @@ crf_status(){
     says "cut off"    -i ${tmp}/cut.mkv ${fast} --target-loss 10
     says "no GPU 99"  ${good} --gpu 99x
     says "no format of output" ${good} --encode ${tmp}/encode
+    says "no format for H.264" ${good} --encode ${tmp}/encode.webm
     says "the input"  ${good} --encode ${tmp}/in.mkv -y
     says "is there"   ${good} --encode ${tmp}/black.mkv
     TMPDIR=${tmp}/none
     export TMPDIR
     says "no TMPDIR"  ${in} ${fast} --target-loss 12 --cache false
+    TMPDIR="${tmp}/a b,c:d;e'[f]"
+    mkdir "${TMPDIR}"
+    says "odd TMPDIR" ${in} ${fast} --target-loss 12 --cache false
+    ls "${TMPDIR}"
     unset TMPDIR
     if test -c /dev/full; then
         run ffcrf${PROGSUF}${EXECSUF} ${good} > /dev/full 2> ${tmp}/err
@@ -308,8 +324,8 @@ crf_json(){
     name=$(printf 'a"b\\c d\te\303\244.mkv')
     mv ${tmp}/in.mkv "${tmp}/${name}"
     for options in "" "--min-crf 46" "--max-encoded-percent 0.1" "--pool p101" "--encode ${tmp}/out.mkv" "--verify ${tmp}/out.mkv" \
-                   "--verify ${tmp}/none.mkv"; do
-        ffcrf_json -i "${tmp}/${name}" ${fast} --target-loss 10 ${options}
+                   "--verify ${tmp}/out.mkv --target-loss 0" "--verify ${tmp}/none.mkv"; do
+        ffcrf_json -i "${tmp}/${name}" ${fast} ${options} $(test "${options##* }" = 0 || echo --target-loss 10)
         echo "${options}: status $?: $(jq -r .type ${json} | uniq | tr '\n' ' ')" | sed "s,${tmp},folder,"
     done
     ffcrf_json -i "${tmp}/${name}" ${fast} --target-loss 10
@@ -318,6 +334,12 @@ crf_json(){
     same_packets "its command" ${tmp}/out.mkv ${tmp}/again.mkv
     of_type sample-encode-done 'keys_unsorted | join(" ")' | uniq
     of_type crf-search-done 'keys_unsorted | join(" ")'
+    # names that are no UTF-8: a byte, one cut off, and one that is too long
+    name=$(printf 'a\377\303\300\257b\342\202.mkv')
+    mv ${tmp}/out.mkv "${tmp}/${name}"
+    ffcrf_json -i "${tmp}/${name}" ${fast} --verify "${tmp}/${name}" --target-loss 10
+    iconv -f UTF-8 -t UTF-8 ${tmp}/out > ${tmp}/utf8 && same "UTF-8" ${tmp}/out ${tmp}/utf8
+    of_type verify-done .file | sed "s,${tmp},folder,"
 }
 
 # Times that no encoder's clock has, and frames of all durations.
@@ -371,7 +393,7 @@ END
         -metadata:s:a:1 language=deu -disposition:a:1 default -c:v copy -c:a pcm_s16le -c:s copy ${tmp}/in.mkv
     good="-i ${tmp}/in.mkv ${fast} --target-loss 10 --score-every 1"
     says encode ${good} --encode ${tmp}/out.mkv
-    sed -n 's/.*: loss [0-9.]* (target 10) over \([0-9]* frames\).*/\1/p' ${tmp}/out
+    sed -n 's/.*: loss [0-9.]* (target 10) over \([0-9]* of [0-9]* frames\).*/\1/p' ${tmp}/out
     run ffprobe${PROGSUF}${EXECSUF} -v error -show_entries stream=codec_type,codec_name:stream_disposition=default:stream_tags=language:format_tags=title:chapter=start_time:chapter_tags=title -of compact ${tmp}/out.mkv | grep -v '^$'
     for stream in 0:a:0 0:a:1 0:s:0; do
         same_packets "${stream}" ${tmp}/in.mkv ${tmp}/out.mkv ${stream}
@@ -381,6 +403,18 @@ END
     ffcrf_json ${good} --encode ${tmp}/out.mkv -y || echo "status $?"
     of_type verify-done '"reached: \(.reached), frames: \(.frames)"'
     yes_if "the whole has the score of the search" "($(of_type verify-done .score) - $(of_type crf-search-done .score)) ^ 2 < 1e-12"
+    # what is attached
+    echo font > ${tmp}/a.ttf
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -y -i ${pictures}/chelsea_451x300.pgm -vf scale=64:48 -c:v png ${tmp}/a.png
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -y -i ${tmp}/plain.mkv -attach ${tmp}/a.ttf -metadata:s:t:0 mimetype=application/x-truetype-font \
+        -attach ${tmp}/a.png -metadata:s:t:1 mimetype=image/png -c copy ${tmp}/attached.mkv
+    says "attachments" -i ${tmp}/attached.mkv ${fast} --target-loss 10 --encode ${tmp}/attached.out.mkv
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -y -i ${tmp}/attached.mkv -map 0 -c copy ${tmp}/attached.copy.mkv
+    for n in out copy; do
+        run ffprobe${PROGSUF}${EXECSUF} -v error -show_entries stream=codec_type,codec_name,extradata_size:stream_tags=filename -of compact ${tmp}/attached.${n}.mkv | grep -v '^$\|h264' > ${tmp}/attached.${n}
+    done
+    grep -c . ${tmp}/attached.copy
+    same "streams as ffmpeg copies them" ${tmp}/attached.copy ${tmp}/attached.out
     # what the output cannot hold is told, or converted
     says "to MP4" ${good} --encode ${tmp}/out.mp4
     run ffprobe${PROGSUF}${EXECSUF} -v error -show_entries stream=codec_type,codec_name -of compact=nk=1 ${tmp}/out.mp4 2> /dev/null
@@ -391,6 +425,99 @@ END
     same_packets "names are quoted" ${tmp}/first.mkv ${tmp}/again.mkv
     says "verify: reached" -i ${tmp}/in.mkv --verify ${tmp}/out.mkv --target-loss 20
     says "verify: missed"  -i ${tmp}/in.mkv --verify ${tmp}/out.mkv --target-loss 1
+}
+
+# Size and format change in the middle: no frame is lost, and all is as ffmpeg encodes it.
+crf_change(){
+    clip in.mkv 2
+    n=0
+    for format in "192:144,format=yuv420p" "320:180,format=yuv420p" "192:144,format=yuv444p" "160:120,format=yuv420p10le"; do
+        n=$((n + 1))
+        run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -y -i ${tmp}/in.mkv -vf scale=${format} -frames:v $((10 * n + 5)) \
+            -c:v libx264 -preset ultrafast -qp 4 -f h264 ${tmp}/${n}.264
+    done
+    for parts in "1 2 1" "1 3 1" "1 4 2 1"; do
+        for n in ${parts}; do cat ${tmp}/${n}.264; done > ${tmp}/parts.264
+        for filters in null crop=iw-6:ih-6 hflip,scale=iw/4*2:-2; do
+            ffcrf_json -i ${tmp}/parts.264 ${fast} --target-loss 10 --min-crf 30 --max-crf 30 --target-loss 100 --score-every 1 -vf ${filters} --encode ${tmp}/out.mkv -y || echo "status $?"
+            echo "${parts}, ${filters}: $(of_type sample-encode-done '"\(.frames) frames encoded"'), $(of_type verify-done '"\(.frames) made, reached: \(.reached)"')"
+            yes_if "as many bytes" "($(video_bytes ${tmp}/out.mkv) - $(of_type sample-encode-done .size)) ^ 2 <= 16"
+            yes_if "the same score" "$(of_type verify-done .score) == $(of_type sample-encode-done .score)"
+        done
+    done
+}
+
+# What is cut off or damaged is told, and what is whole is not.
+crf_damage(){
+    clip in.mkv 4
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i ${tmp}/in.mkv -f lavfi -i sine=d=3 -map 0 -map 1 -c:v copy -c:a aac ${tmp}/av.mkv
+    printf '1\n00:00:00,100 --> 00:00:09,000\nwords\n\n' > ${tmp}/words.srt
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i ${tmp}/av.mkv -i ${tmp}/words.srt -map 0 -map 1 -c copy ${tmp}/words.mkv
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -ss 1 -i ${tmp}/av.mkv -c copy ${tmp}/later.mp4
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i ${tmp}/av.mkv -c copy -movflags faststart ${tmp}/av.mp4
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i ${tmp}/av.mkv -c copy ${tmp}/av.ts
+    one="${fast} --min-crf 30 --max-crf 30 --target-loss 100 --cache false --samples 1"
+    for n in in.mkv av.mkv words.mkv later.mp4 av.mp4 av.ts; do
+        says "whole ${n}" -i ${tmp}/${n} ${one} --sample-duration 1s
+    done
+    for n in av.mkv av.mp4; do
+        for percent in 50 90 98; do
+            head -c $(($(wc -c < ${tmp}/${n}) * percent / 100)) ${tmp}/${n} > ${tmp}/cut.${n}
+            says "${percent} % of ${n}" -i ${tmp}/cut.${n} ${one} --sample-duration 500ms | sed '2s/: .*/: how much/'
+        done
+        head -c $(($(wc -c < ${tmp}/${n}) / 2)) ${tmp}/${n} > ${tmp}/cut.${n}
+        ffcrf -i ${tmp}/cut.${n} ${one} || sed -n 's/.*cut off: \([0-9.]*\) s are missing, as its video ends at \([0-9.]*\) s.*/\1 \2/p' ${tmp}/err > ${tmp}/told
+        yes_if "what is missing" "$(sed 's/ / + /' ${tmp}/told) > 3.9 && $(sed 's/ / + /' ${tmp}/told) < 4.1"
+        for options in "" "--accept-damage"; do
+            says "encode half of ${n} ${options}" -i ${tmp}/cut.${n} ${one} ${options} --encode ${tmp}/out.mkv -y | sed '2s/: .*/: how much/; 3d'
+        done
+    done
+    # a region of junk
+    size=$(wc -c < ${tmp}/in.mkv)
+    { head -c $((size / 2)) ${tmp}/in.mkv; printf %500s ""; tail -c +$((size / 2 + 501)) ${tmp}/in.mkv; } > ${tmp}/junk.mkv
+    says "junk"          -i ${tmp}/junk.mkv ${one} | sed '2s/damaged.*/damaged where/'
+    says "junk, encode"  -i ${tmp}/junk.mkv ${one} --sample-duration 100ms --encode ${tmp}/out.mkv -y | sed '2s/damaged.*/damaged where/'
+    says "junk, accepted" -i ${tmp}/junk.mkv ${one} --accept-damage --encode ${tmp}/out.mkv -y | sed '2,$s/damaged.*/damaged where/'
+    says "junk, verified" -i ${tmp}/in.mkv --verify ${tmp}/junk.mkv --target-loss 100 | sed '2s/damaged.*/damaged where/'
+}
+
+# Size and time that are predicted.
+crf_predict(){
+    # scenes that differ in what they take, and 5 s of each
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -y -loop 1 -framerate 25 -i ${pictures}/chelsea_451x300.pgm -t 60 \
+        -vf "crop=192:144:x='mod(n*(1+3*gt(mod(floor(n/125)*7,11),5)),250)':y='mod(n,150)*lt(mod(floor(n/125)*5,7),4)',format=yuv420p" \
+        -c:v libx264 -preset ultrafast -qp 10 ${tmp}/scenes.mkv
+    search="-i ${tmp}/scenes.mkv ${fast} -g 25 --min-crf 30 --max-crf 30 --target-loss 100 --sample-duration 2s"
+    for options in "" "--samples 1" "--samples 5"; do
+        ffcrf_json ${search} ${options} --encode ${tmp}/out.mkv -y || echo "status $?"
+        of_type crf-search-done '"\(.predicted_encode_size) \(.predicted_encode_percent) \(.predicted_encode_size_min) \(.predicted_encode_size_max)"' > ${tmp}/predicted
+        read -r size percent least most < ${tmp}/predicted
+        whole=$(video_bytes ${tmp}/out.mkv)
+        source=$(video_bytes ${tmp}/scenes.mkv)
+        echo "${options}: of $(of_type sample-encode-done .sample | wc -l) samples"
+        yes_if "the size is the percentage of the source's" "(${size} - ${percent} / 100 * ${source}) ^ 2 < 1"
+        if test ${least} = null; then
+            echo "no range"
+        else
+            yes_if "the whole is in the range" "${least} < ${whole} && ${whole} < ${most}"
+            yes_if "the range is no wide one" "${most} - ${least} < 0.8 * ${size}"
+        fi
+        # and so in the text
+        ffcrf ${search} ${options} || echo "status $?"
+        sed -n 's/^CRF.*about \([0-9.]*\) MB.*, \([0-9.]*\) % of the \([0-9.]*\) MB of.*/\1 \2 \3/p' ${tmp}/out > ${tmp}/told
+        read -r mb told of < ${tmp}/told
+        yes_if "the same in the text" "(${mb} - ${size} / 1e6) ^ 2 <= 0.0051 ^ 2 && (${told} - ${percent}) ^ 2 < 0.051 ^ 2 && (${of} - ${source} / 1e6) ^ 2 < 0.0051 ^ 2"
+    done
+    # all of it
+    ffcrf_json ${search} --sample-duration 60s --encode ${tmp}/out.mkv -y || echo "status $?"
+    yes_if "all of it is exact" "$(of_type crf-search-done '.predicted_encode_size_max - .predicted_encode_size_min') == 0 && ($(of_type crf-search-done .predicted_encode_size) - $(video_bytes ${tmp}/out.mkv)) ^ 2 <= 16"
+    # scoring takes far more time here than encoding
+    clip in.mkv 2
+    for metric in ssim=0.1 mad=100; do
+        ffcrf_json -i ${tmp}/in.mkv ${fast} --target-${metric%=*} ${metric#*=} --min-crf 40 --max-crf 40 --score-every 1 || echo "status $?"
+        of_type crf-search-done .predicted_encode_seconds
+    done > ${tmp}/seconds
+    yes_if "the time is that of the encode" "$(tail -n 1 ${tmp}/seconds) < 0.3 + 4 * $(head -n 1 ${tmp}/seconds)"
 }
 
 # Frames that do not fit are decoded again, and nothing else changes.
@@ -455,7 +582,7 @@ crf_disk(){
          run ffcrf${PROGSUF}${EXECSUF} -i ${tmp}/in.mkv ${fast} --target-loss 10 -vf ${filters} --encode ${tmp}/out.mkv -y 2>&1
          echo "status $?") 2>&1 | cat > ${tmp}/messages
         cat ${tmp}/messages >&2
-        sed -n "s,${tmp},folder,g; s/^\[[^]]*\] //; s,/dev/fd/[0-9]*,statistics,; /annot write\|stopped\|cannot be written\|could not\|status/p" ${tmp}/messages |
+        sed -n "s,${tmp},folder,g; s/^\[[^]]*\] //; s,/[^ ]*/ffcrf-[A-Za-z0-9]\{6\},statistics,; /annot write\|stopped\|cannot be written\|could not\|status/p" ${tmp}/messages |
             sed "s/^/${blocks}: /"
         find ${tmp} -name '*.tmp' -type f -o -name '*.part*'
         find ${tmp}/cache -type f -exec tail -n 1 {} \; | sort -u

@@ -1276,6 +1276,10 @@ static int examine(Search *s)
     if (ret >= 0)
         ret = open_gpu(o, frame->format);
     av_frame_free(&frame);
+    if (is_terminal) {
+        tell("reading '%s'", o->input);
+        has_meter = 1;
+    }
     if (ret < 0 || (ret = ffcrf_source_scan(&s->source, &s->scan)) < 0)
         return ret;
     if (s->scan.missing > 0) {

@@ -941,6 +941,7 @@ static int open_encoder(Candidate *c, const AVFrame *frame, double crf)
                o->encoder->name, desc->name, e->width, e->height,
                is_odd ? "that format needs even sizes" : av_err2str(ret),
                is_odd ? "Crop it, as by -vf crop=trunc(iw/2)*2:trunc(ih/2)*2." : "See to its options.");
+        ret = is_odd ? AVERROR(EINVAL) : ret;
     } else if (*ffcrf_refused_option) {
         av_log(NULL, AV_LOG_ERROR, "%s goes on without an option of yours: %s\n", o->encoder->name,
                ffcrf_refused_option);
