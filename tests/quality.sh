@@ -245,6 +245,14 @@ oracle_scores(){
     test -s ${tmp}/scores && echo "all scores agree"
 }
 
+check_assembly(){ # test
+    run tests/checkasm/checkasm${EXECSUF} --test=$1 2> ${tmp}/err
+    status=$?
+    cat ${tmp}/err >&2
+    ! grep -q 'no tests to perform' ${tmp}/err || skip "there is no assembly for this processor"
+    return ${status}
+}
+
 # ---- content ----
 
 sizes(){
@@ -2350,6 +2358,7 @@ blocksmooth_numbers(){
 176 144 8  127 8  horizontal  null
 176 144 8  127 8  vertical    null
 176 144 8  1   8  horizontal  null
+176 144 8  7   8  horizontal  null
 176 144 8  20  8  horizontal  null
 176 144 8  255 8  vertical    null
 177 141 8  60  16 horizontal  null
