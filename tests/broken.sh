@@ -101,7 +101,6 @@ mutants() {
   tools/quality_merge.c       @ s/MAX_GAP 10/MAX_GAP 100/ @ quality-farm-merge quality-farm-split
   tools/quality_merge.c       @ s/number != i || // @ quality-farm-merge
   tools/ffcrf.c               @ s/rint(low->crf \/ step) + 1/rint(low->crf \/ step) + 2/ @ ffcrf-scan
-  tools/ffcrf.c               @ s/floor(next + 1e-6)/ceil(next + 1e-6)/ @ ffcrf-search ffcrf-scan
 * tools/ffcrf.c               @ s/percent : 100 - percent/percent : percent/ @ ffcrf-samples
   tools/ffcrf.c               @ s/(nb - 1);/nb;/ @ ffcrf-samples
   tools/ffcrf.c               @ s/is_as_good(o->metric, \*score, sample)/is_as_good(o->metric, sample, *score)/ @ ffcrf-samples
