@@ -154,7 +154,7 @@ else
 fi
 
 if command -v shellcheck > /dev/null; then
-    expect "shellcheck" shellcheck -x "$scripts"/*.sh "$root"/tests/{broken,ffcrf-scan,gpu,model,slurm}.sh "$root/tools/farm/task" "$root/.ci/run"
+    expect "shellcheck" shellcheck -x "$scripts"/*.sh "$root"/tests/{broken,ffcrf-scan,gpu,gpu-exact,model,slurm}.sh "$root/tools/farm/task" "$root/.ci/run"
 else
     skip "shellcheck" "not installed"
 fi

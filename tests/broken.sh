@@ -60,7 +60,7 @@ mutants() {
   libavfilter/bliinds_rr.c    @ s/LONE_DISTANCE 2000/LONE_DISTANCE 200/ @ bliinds-rr-match
   libavfilter/bliinds_rr.c    @ s/(f->n - f\[-1\].n)/1/ @ bliinds-rr-match
   libavfilter/vf_bliinds.c    @ s/v < BLIINDS_QUIET/v <= BLIINDS_EMPTY/ @ bliinds-yuv
-  libavfilter/vf_bliinds.c    @ s/while (count\[bin\] < k)/while (count[bin] <= k)/ @ bliinds-yuv bliinds-oracle-rose_70x46
+  libavfilter/bliinds_pool.c  @ s/while (count\[bin\] < k)/while (count[bin] <= k)/ @ bliinds-pool
   libavfilter/vf_bliinds.c    @ s/straddles(by) || bliinds_straddles(bx)/straddles(by) \&\& bliinds_straddles(bx)/ @ bliinds-yuv
   libavfilter/vf_bliinds.c    @ s/job = 1; job < nb_jobs/job = 1; job + 1 < nb_jobs/ @ bliinds-threads
   libavfilter/quality_frame.h @ s/nb_components < 3/nb_components < 2/ @ bliinds-ranges bliinds-formats
