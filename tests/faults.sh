@@ -89,8 +89,8 @@ in_parallel(){ # filter
 
 # Pictures of two sizes, so many of each in turn.
 two_sizes(){ # changes frames
-    ffmpeg -lavfi testsrc2=s=64x64:r=1000:d=0.4,format=gray -frames:v 400 ${tmp}/a%d.pgm
-    ffmpeg -lavfi testsrc2=s=72x64:r=1000:d=0.4,format=gray -frames:v 400 ${tmp}/b%d.pgm
+    ffmpeg -lavfi testsrc2=s=64x64:r=1000,format=gray -frames:v $((($1 + 1) * $2)) ${tmp}/a%d.pgm
+    ffmpeg -lavfi testsrc2=s=72x64:r=1000,format=gray -frames:v $((($1 + 1) * $2)) ${tmp}/b%d.pgm
     n=1
     for i in $(seq 0 $1); do
         for j in $(seq $2); do
@@ -174,7 +174,7 @@ faults_driver(){ # filter
 
 # Files are in the folder where the program runs.
 faults_alloc(){
-    each alloc 72x64 gray bliinds=features=1:stats_file=a:log_path=b a b
+    each alloc 72x64 gray bliinds=features=1:n_subsample=4:stats_file=a:log_path=b a b
     for format in csv xml record; do
         each alloc 72x64 yuv420p10 bliinds=log_path=a:log_fmt=${format} a
     done

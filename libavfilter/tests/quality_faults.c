@@ -51,8 +51,8 @@
 #include "libavutil/log.h"
 #include "libavutil/macros.h"
 #include "libavutil/mem.h"
-#include "libavutil/parseutils.h"
 #include "libavutil/pixdesc.h"
+#include "libavutil/tx.h"
 
 #include "libavfilter/avfilter.h"
 #include "libavfilter/buffersink.h"
@@ -68,10 +68,13 @@
 // ---- allocations that fail ----
 
 static int nb_allocs, nb_left, fail_at, fail_on;
+static int in_tx;                   ///< depth of av_tx_init()
 
 /// @return 1 if this one is to fail
 static int failed(void)
 {
+    if (in_tx)
+        return 0;
     nb_allocs++;
     if (!fail_at || nb_allocs < fail_at || nb_allocs > fail_at && !fail_on)
         return 0;
@@ -92,6 +95,8 @@ int   __real_posix_memalign(void **ptr, size_t align, size_t size);
 void  __real_free(void *ptr);
 FILE *__real_fdopen(int fd, const char *mode);
 int   __real_fclose(FILE *file);
+int   __real_av_tx_init(AVTXContext **ctx, av_tx_fn *tx, enum AVTXType type, int inv, int len,
+                        const void *scale, uint64_t flags);
 
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t nb, size_t size);
@@ -100,6 +105,8 @@ int   __wrap_posix_memalign(void **ptr, size_t align, size_t size);
 void  __wrap_free(void *ptr);
 FILE *__wrap_fdopen(int fd, const char *mode);
 int   __wrap_fclose(FILE *file);
+int   __wrap_av_tx_init(AVTXContext **ctx, av_tx_fn *tx, enum AVTXType type, int inv, int len,
+                        const void *scale, uint64_t flags);
 
 void *__wrap_malloc(size_t size)
 {
@@ -144,6 +151,20 @@ int __wrap_fclose(FILE *file)
 {
     nb_left--;
     return __real_fclose(file);
+}
+
+/// It fails as a whole: FFmpeg leaves memory when it fails half-way, but for powers of two.
+int __wrap_av_tx_init(AVTXContext **ctx, av_tx_fn *tx, enum AVTXType type, int inv, int len,
+                      const void *scale, uint64_t flags)
+{
+    int ret;
+
+    if (failed())
+        return AVERROR(ENOMEM);
+    in_tx++;
+    ret = __real_av_tx_init(ctx, tx, type, inv, len, scale, flags);
+    in_tx--;
+    return ret;
 }
 
 /// Let the allocation, or the driver's call, with this number from now on fail; 0 for none.

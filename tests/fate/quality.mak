@@ -483,7 +483,7 @@ $(FAULTS): CMD = . $(SRC_PATH)/tests/quality.sh; . $(SRC_PATH)/tests/faults.sh; 
 $(FAULTS): ffmpeg$(PROGSSUF)$(EXESUF) libavfilter/tests/quality_faults$(EXESUF)
 
 tests/faults/libcuda.so.1: $(addprefix $(SRC_PATH)/,tests/faults/libcuda.c                      \
-        $(foreach F,bliinds deblock mad ssim,libavfilter/vf_$(F)_cuda.h))
+        libavfilter/cuda/cufft.h $(foreach F,bliinds deblock mad ssim,libavfilter/vf_$(F)_cuda.h))
 	$(Q)mkdir -p $(@D)
 	$(M)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -shared -Wl,-z,nodelete -o $@ $<
 	$(Q)ln -sf $(@F) $(@D)/libcufft.so.12

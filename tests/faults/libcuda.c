@@ -57,14 +57,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "libavfilter/cuda/cufft.h"
 #include "libavfilter/vf_bliinds_cuda.h"
 #include "libavfilter/vf_deblock_cuda.h"
 #include "libavfilter/vf_mad_cuda.h"
 #include "libavfilter/vf_ssim_cuda.h"
 
-#include <ffnvcodec/dynlink_loader.h>
-
-#define FFMIN(a, b) ((a) < (b) ? (a) : (b))
+#include <ffnvcodec/dynlink_cuda.h>
 
 /// Errors that <ffnvcodec/dynlink_cuda.h> does not name.
 enum {
@@ -1383,7 +1382,7 @@ DRIVER(cuTexObjectDestroy, tcuTexObjectDestroy) CUresult cuTexObjectDestroy(CUte
 
 // ---- cuFFT ----
 
-#define CUFFT(name) __attribute__((visibility("default"))) int name
+#define FFT(name, field) __typeof__(*((CUFFT *)0)->field) name; __attribute__((visibility("default")))
 
 /// The error that cuFFT has for each of the driver's.
 static int leave_cufft(int res)
@@ -1400,7 +1399,7 @@ static Object *find_plan(int handle)
     return NULL;
 }
 
-CUFFT(cufftCreate)(int *handle)
+FFT(cufftCreate, Create) int cufftCreate(int *handle)
 {
     static int nb_plans;
     const int res = enter(__func__, 1);
@@ -1414,7 +1413,7 @@ CUFFT(cufftCreate)(int *handle)
     return leave_cufft(res);
 }
 
-CUFFT(cufftDestroy)(int handle)
+FFT(cufftDestroy, Destroy) int cufftDestroy(int handle)
 {
     const int res = enter(__func__, 1);
     Object *plan  = find_plan(handle);
@@ -1424,7 +1423,7 @@ CUFFT(cufftDestroy)(int handle)
     return leave_cufft(res);
 }
 
-CUFFT(cufftSetAutoAllocation)(int handle, int is_on)
+FFT(cufftSetAutoAllocation, SetAutoAllocation) int cufftSetAutoAllocation(int handle, int is_on)
 {
     const int res = enter(__func__, 1);
 
@@ -1433,19 +1432,19 @@ CUFFT(cufftSetAutoAllocation)(int handle, int is_on)
     return leave_cufft(res);
 }
 
-CUFFT(cufftMakePlanMany)(int handle, int rank, int *n, int *in_embed, int in_stride, int in_distance,
-                         int *out_embed, int out_stride, int out_distance, int type, int batch,
-                         size_t *work_size)
+FFT(cufftMakePlanMany, MakePlanMany)
+int cufftMakePlanMany(int handle, int rank, int *n, int *in_embed, int in_stride, int in_distance,
+                      int *out_embed, int out_stride, int out_distance, int type, int batch,
+                      size_t *work_size)
 {
-    enum { R2C = 0x2a, C2R = 0x2c };
     const int res = enter(__func__, 1);
     Object *plan  = res ? NULL : find_plan(handle);
 
     if (plan) {
         const size_t complex = 2 * sizeof(float);
 
-        plan->in      = (Layout){ in_distance,  type == R2C ? sizeof(float) : complex };
-        plan->out     = (Layout){ out_distance, type == C2R ? sizeof(float) : complex };
+        plan->in      = (Layout){ in_distance,  type == CUFFT_R2C ? sizeof(float) : complex };
+        plan->out     = (Layout){ out_distance, type == CUFFT_C2R ? sizeof(float) : complex };
         plan->batch   = batch;
         plan->is_made = 1;
         *work_size    = (size_t)n[0] * n[1];
@@ -1453,7 +1452,7 @@ CUFFT(cufftMakePlanMany)(int handle, int rank, int *n, int *in_embed, int in_str
     return leave_cufft(res);
 }
 
-CUFFT(cufftSetStream)(int handle, CUstream stream)
+FFT(cufftSetStream, SetStream) int cufftSetStream(int handle, CUstream stream)
 {
     const int res = enter(__func__, 1);
     Object *plan  = res ? NULL : find_plan(handle);
@@ -1463,7 +1462,7 @@ CUFFT(cufftSetStream)(int handle, CUstream stream)
     return leave_cufft(res);
 }
 
-CUFFT(cufftSetWorkArea)(int handle, void *work)
+FFT(cufftSetWorkArea, SetWorkArea) int cufftSetWorkArea(int handle, void *work)
 {
     const int res = enter(__func__, 1);
     Object *plan  = res ? NULL : find_plan(handle);
@@ -1491,17 +1490,17 @@ static int transform(const char *name, int handle, const void *in, void *out)
     return leave_cufft(res);
 }
 
-CUFFT(cufftExecR2C)(int plan, void *in, void *out)
+FFT(cufftExecR2C, ExecR2C) int cufftExecR2C(int plan, void *in, void *out)
 {
     return transform(__func__, plan, in, out);
 }
 
-CUFFT(cufftExecC2R)(int plan, void *in, void *out)
+FFT(cufftExecC2R, ExecC2R) int cufftExecC2R(int plan, void *in, void *out)
 {
     return transform(__func__, plan, in, out);
 }
 
-CUFFT(cufftExecC2C)(int plan, void *in, void *out, int direction)
+FFT(cufftExecC2C, ExecC2C) int cufftExecC2C(int plan, void *in, void *out, int direction)
 {
     return transform(__func__, plan, in, out);
 }
@@ -1554,24 +1553,31 @@ void stand_in_fail(int at, int and_more)
 
 static void read_options(void)
 {
-    static char *const names[] = {
-        "report", "fail", "code", "broken", "delay", "devices", "major", NULL
+    static const struct { const char *name; int *value; } numbers[] = {
+        { "fail",  &fail_at   }, { "code",    &fail_code  }, { "broken", &broken },
+        { "delay", &max_delay }, { "devices", &nb_devices }, { "major",  &major  },
     };
-    int *const values[] = { NULL, &fail_at, &fail_code, &broken, &max_delay, &nb_devices, &major };
+    const int nb = sizeof(numbers) / sizeof(*numbers);
     const char *given = getenv("CUDA_STAND_IN");
-    char *options = strdup(given ? given : ""), *next = options, *value;
+    char *options = strdup(given ? given : ""), *rest = NULL;
 
     report = stderr;
-    while (*next) {
-        const int i = getsubopt(&next, names, &value);
+    for (char *name = strtok_r(options, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
+        char *value = strchr(name, '=');
+        int i = 0;
 
-        if (i < 0 || !value) {
-            fprintf(stderr, "CUDA_STAND_IN: \"%s\" is not an option\n", value);
-            _exit(EXIT_STATUS);
-        } else if (values[i])
-            *values[i] = atoi(value);
-        else
+        if (value)
+            *value++ = 0;
+        while (i < nb && strcmp(name, numbers[i].name))
+            i++;
+        if (value && i < nb)
+            *numbers[i].value = atoi(value);
+        else if (value && !strcmp(name, "report"))
             report = fopen(value, "w");
+        else {
+            fprintf(stderr, "CUDA_STAND_IN: %s is no option, or has no value\n", name);
+            _exit(EXIT_STATUS);
+        }
     }
     free(options);
     if (!report || nb_devices > MAX_DEVICES) {
