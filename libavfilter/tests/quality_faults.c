@@ -58,7 +58,7 @@
 #include "libavfilter/buffersink.h"
 #include "libavfilter/buffersrc.h"
 
-#define NB_FRAMES   8
+#define NB_FRAMES   6
 #define MAX_INPUTS  2
 #define MAX_SIZES   4
 #define TIMEOUT     20
