@@ -16,7 +16,7 @@ packages() { # job
     clip)  echo opencv-doc? ;;
     model) echo python3-numpy python3-scipy gnuplot-nox? libvpx-dev? ;;
     fuzz)  echo 'libclang-rt-19-dev|libclang-rt-dev|libclang-rt-14-dev' ;;
-    check) echo jq gnuplot-nox? valgrind? shellcheck? libxml2-utils? python3? parallel? \
+    check) echo jq gnuplot-nox? valgrind? shellcheck? libxml2-utils? python3? python3-hypothesis? parallel? \
                 slurm-wlm? slurm-wlm-basic-plugins? ;;
     esac
 }

@@ -20,7 +20,7 @@ files() {
     echo tests/faults.sh tests/faults.sh
     echo tests/ffcrf.sh tests/ffcrf.sh
     echo tests/pairs.sh tests/pairs.sh
-    echo tests/quality_page.py tests/quality_page.py
+    printf '%s\n' tests/quality_{logs_test,page}.py{,} | xargs -n 2
     find tests/{checkasm,faults,fuzz} tools -name '*.[ch]' -printf '%p %p\n' 2> /dev/null || true
     printf '%s\n' {tools/quality-{gate,report},tools/quality_{logs.py,report.html,report.js}}{,} \
         doc/quality-{gate.md,report.md,alerts.yml,alerts-test.yml}{,} | xargs -n 2

@@ -3366,6 +3366,24 @@ gate_errors(){
     tool_fails ${gate} --above 60 --for 2x ${tmp}/log
     tool_fails ${gate} --above 60 --below 50 ${tmp}/log
     tool_fails ${gate} --above 60 --fps 0 ${tmp}/log
+    # ends in a frame, or has lost the end of a line, and so may have been bad there
+    sed '$d' ${tmp}/log > ${tmp}/shorter
+    tail -n 1 ${tmp}/log | head -c 40 | cat ${tmp}/shorter - > ${tmp}/cut
+    tool_fails ${gate} --above 60 ${tmp}/cut
+    tool_fails ${gate} --above 40 ${tmp}/cut
+    sed 's/^n:\([0-9]*\) pts:\([0-9]*\) pts_time:\([^ ]*\) score:\([^ ]*\).*/frame:\1 pts:\2 pts_time:\3\nlavfi.score=\4\nlavfi.valid=1/' \
+        ${tmp}/log > ${tmp}/metadata
+    for text in 1 "\nlavfi.valid=1" "\nlavfi.score=49\nlavfi.valid=1"; do
+        head -c -$(printf "${text}\n" | wc -c) ${tmp}/metadata > ${tmp}/cut
+        tool_fails ${gate} --above 60 ${tmp}/cut
+    done
+    sed '20{N;s/ score.*\n/ /}' ${tmp}/log > ${tmp}/glued
+    tool_fails ${gate} --above 60 ${tmp}/glued
+    # one without a time is passed over, a hundred are not
+    sed '20s/pts_time:[^ ]*/pts_time:NOPTS/' ${tmp}/log > ${tmp}/untimed
+    tool_fails ${gate} --above 40 --for 100ms ${tmp}/untimed
+    lines 150 0 | sed '20,$s/pts_time:[^ ]* //' > ${tmp}/untimed
+    tool_fails ${gate} --above 60 --for 1s ${tmp}/untimed
     # judged all the same
     tool_fails ${gate} --above 60 --prometheus ${tmp}/none/prom ${tmp}/log
     tool_fails ${gate} --above 40 --prometheus /dev/full ${tmp}/log
@@ -3373,6 +3391,19 @@ gate_errors(){
     echo "$? $(cat ${tmp}/err)"
     lines 20000 'i % 2' | { python3 ${gate} --above 0 - 2> ${tmp}/err; echo $? > ${tmp}/status; } | head -n 1
     cat ${tmp}/status ${tmp}/err
+}
+
+# All forms of logs, whole and damaged: what is in tests/quality_logs_test.py.
+quality_logs(){
+    need python3 || return 0
+    for python in python3 /usr/bin/python3; do
+        if ${python} -c 'import hypothesis' 2> /dev/null; then
+            ${python} ${project}/tests/quality_logs_test.py > ${tmp}/out 2>&1 && echo "all logs are read, or refused in words"
+            cat ${tmp}/out >&2
+            return
+        fi
+    done
+    skip "no Python with hypothesis"
 }
 
 gate_prometheus(){

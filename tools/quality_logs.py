@@ -9,6 +9,7 @@ A log is one of these, told apart by its first line:
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 
+import codecs
 import collections
 import itertools
 import json
@@ -44,7 +45,11 @@ SCALES = [
 DEFAULTS = ['loss', 'score', 'vmaf', 'All', 'psnr_avg', 'blur', 'block']
 
 
-METADATA_FRAME = re.compile(r'frame:\s*(\d+)\s+pts:\s*\S+\s+pts_time:\s*(\S+)')
+METADATA_FRAME = re.compile(r'frame:\s*([0-9]+)\s+pts:\s*\S+\s+pts_time:\s*(\S+)')
+
+LARGEST = 1e15      # what is beyond is no number, time or count of a log's
+LONGEST = 1 << 20   # bytes of a line
+WHOLE   = 1 << 30   # bytes of a log that has its meaning only as a whole
 
 
 class LogError(Exception):
@@ -54,15 +59,26 @@ class LogError(Exception):
 def number(value):
     """A field as a float, NaN if it is not known."""
     try:
-        return float(value)
-    except (TypeError, ValueError):
+        value = float(value)
+    except (TypeError, ValueError, OverflowError):
         return math.nan
+    return value if abs(value) <= LARGEST or math.isinf(value) else math.nan
 
 
 def seconds(text):
     """A timestamp, None if there is none."""
     value = number(text)
     return value if math.isfinite(value) else None
+
+
+def count(value):
+    """A frame's number as an int, None if it is none."""
+    return int(value) if re.fullmatch('[0-9]{1,15}', str(value)) else None
+
+
+def printable(text):
+    """Text with a mark in the place of what is none, as in names of files of another encoding."""
+    return re.sub('[\ud800-\udfff]', '\ufffd', text)
 
 
 def clock(time, digits=3):
@@ -97,7 +113,7 @@ class Log:
 
     With a timeout, None comes in place of a frame whenever a line has not come for so many
     seconds. After the first frame `kind` says what the log is, and `header` has what its
-    beginning tells. `notes` has what the reader should know of.
+    beginning tells. At the end, `notes` has what the reader should know of.
     """
 
     def __init__(self, path, timeout=None):
@@ -106,6 +122,8 @@ class Log:
         self.kind = None
         self.header = {}
         self.notes = []
+        self.cut = False        # ends in the middle of a frame
+        self.damaged = 0        # frames that are left out
         self.objects = []       # of a CRF search
         try:
             self.file = sys.stdin.fileno() if path == '-' else os.open(path, os.O_RDONLY)
@@ -123,29 +141,40 @@ class Log:
                      Scale('', name, None, None, None))
         better = re.match('lower|higher', str(self.header.get('direction')))
         if name in ('score', 'mad.score') and better:
-            lowest, highest = self.header.get('range') or (None, None)
-            scale = scale._replace(lowest=lowest, highest=highest, better=better[0])
+            ends = self.header.get('range')
+            lowest, highest = map(number, ends) if isinstance(ends, list) and len(ends) == 2 else (math.nan, math.nan)
+            scale = scale._replace(lowest=lowest if math.isfinite(lowest) else None,
+                                   highest=highest if math.isfinite(highest) else None, better=better[0])
         return scale
 
     def _lines(self):
         """Whole lines, at once when they are there; a None for each timeout."""
-        pieces = []
+        pieces, size, total = [], 0, 0
         while True:
             if self.timeout and not select.select([self.file], [], [], self.timeout)[0]:
                 yield None
                 continue
             try:
-                data = os.read(self.file, 1 << 20)
+                data = os.read(self.file, 1 << 16)
             except OSError as error:
                 raise self.error(f'cannot be read: {error.strerror}') from error
             if not data:
                 break
+            if not total:
+                data = data.removeprefix(codecs.BOM_UTF8)
             whole, newline, rest = data.rpartition(b'\n')
             if newline:
                 pieces.append(whole)
                 yield from b''.join(pieces).decode(errors='replace').split('\n')
-                pieces = []
+                pieces, size = [], 0
             pieces.append(rest)
+            size += len(rest)
+            total += len(data)
+            if self.kind in ('json', 'xml') or not self.kind and pieces[0].lstrip()[:1] in (b'{', b'<'):
+                if total > WHOLE:
+                    raise self.error(f'has more than {WHOLE >> 30} GiB; the lines of stats_file may have any length')
+            elif size > LONGEST:
+                raise self.error(f'has a line of more than {LONGEST >> 20} MiB: that is no log')
         self.rest = b''.join(pieces).decode(errors='replace')
         if self.path != '-':
             os.close(self.file)
@@ -176,8 +205,12 @@ class Log:
                 raise self.error(f'is no log that is known here; its first line is {first[:60]!r}')
             self.rest, line = '', self.rest
             yield from reader(line, iter(()))
-        if self.kind in ('stats_file', 'metadata', 'csv', 'search') and self.rest:
-            self.notes.append('the last line is not whole and was left out')
+        if self.cut or self.kind in ('stats_file', 'csv', 'search') and self.rest.strip():
+            self.cut = True
+            self.notes.append(f'the last {"frame" if self.kind == "metadata" else "line"} is not whole and was left out')
+        if self.damaged:
+            what = {'metadata': 'frames', 'search': 'lines that are no JSON'}.get(self.kind, 'lines')
+            self.notes.append(f'left out, since they are damaged: {self.damaged} {what}')
 
     def _reader(self, line):
         """What reads a log that has this line near its beginning."""
@@ -185,7 +218,7 @@ class Log:
         if start.startswith('{'):
             try:
                 return self._search if 'type' in json.loads(line) else self._json
-            except ValueError:
+            except (ValueError, RecursionError):
                 return self._json
         if start.startswith('<'):
             return self._xml
@@ -193,7 +226,7 @@ class Log:
             return self._csv
         if METADATA_FRAME.search(line):
             return self._metadata
-        if re.match(r'n:\s*\d+\s|psnr_log_version:', start):
+        if re.match(r'n:\s*[0-9]+\s|psnr_log_version:', start):
             return self._stats
         return None
 
@@ -203,18 +236,22 @@ class Log:
             if line is None:
                 yield None
                 continue
-            fields = dict(word.split(':', 1) for word in line.split() if ':' in word)
-            try:
-                n = int(fields.pop('n')) - 1
-            except (KeyError, ValueError):
+            words = [word.split(':', 1) for word in line.split() if ':' in word]
+            fields = dict(words)
+            n = count(fields.pop('n', None))
+            if not n:
                 continue    # psnr's header, or what else was written to the same place
+            if len(fields) < len(words) - 1:    # the rest of a line that has lost its end
+                self.damaged += 1
+                continue
             fields.pop('pts', None)
-            yield Frame(n, seconds(fields.pop('pts_time', None)), fields)
+            yield Frame(n - 1, seconds(fields.pop('pts_time', None)), fields)
 
     def _metadata(self, line, lines):
         """A frame is known to be whole when the next one begins."""
         self.kind = 'metadata'
         frame = None
+        before, always = 0, None    # names that all frames have so far
         for line in itertools.chain([line], lines):
             if line is None:
                 yield None
@@ -226,41 +263,53 @@ class Log:
             name, equals, value = line.partition('=')
             if equals:
                 if frame and name.startswith('lavfi.'):
-                    frame.fields[name[len('lavfi.'):]] = value
+                    if name[len('lavfi.'):] in frame.fields:    # the next frame has lost its first line
+                        self.damaged += 1
+                        frame = None
+                    else:
+                        frame.fields[name[len('lavfi.'):]] = value
             elif match := METADATA_FRAME.match(line):
                 if frame:
+                    before += 1
+                    always = frame.fields.keys() & (frame.fields if always is None else always)
                     yield frame
-                frame = Frame(int(match[1]), seconds(match[2]), {})
-        if frame:
+                n = count(match[1])
+                frame = None if n is None else Frame(n, seconds(match[2]), {})
+        if frame and (self.rest.strip() or not frame.fields or before > 1 and always - frame.fields.keys()):
+            self.cut = True
+        elif frame:
             yield frame
 
     def _csv(self, line, lines):
         self.kind = 'csv'
-        names = [name.strip() for name in line.strip().rstrip(',').split(',')]
+        names = [name.strip() for name in line.strip().split(',')]
         for line in lines:
             if line is None:
                 yield None
                 continue
             values = line.strip().split(',')
-            if values[0].isdigit():
-                yield Frame(int(values[0]), None, dict(zip(names[1:], values[1:])))
+            n = count(values[0])
+            if n is not None and len(values) == len(names):
+                yield Frame(n, None, {name: value for name, value in zip(names[1:], values[1:]) if name})
+            elif line.strip():
+                self.damaged += 1
 
     def _json(self, line, lines):
         self.kind = 'json'
         try:
             log = json.loads(self._text(line, lines))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise self.error(f'this JSON is not whole ({error}): was its run stopped, or does it go on? '
                              'The lines of stats_file can be read at any time') from error
         self.header = log
         frames = log.get('frames')
         if not isinstance(frames, list):
             raise self.error('this JSON has no "frames", as logs in the shape of libvmaf have')
-        try:
-            for frame in frames:
-                yield Frame(int(frame['frameNum']), None, dict(frame['metrics']))
-        except (KeyError, TypeError, ValueError) as error:
-            raise self.error('these frames are not in the shape of libvmaf: "frameNum" and "metrics"') from error
+        for frame in frames:
+            n = count(frame.get('frameNum')) if isinstance(frame, dict) else None
+            if n is None or not isinstance(frame.get('metrics'), dict):
+                raise self.error('these frames are not in the shape of libvmaf: "frameNum" and "metrics"')
+            yield Frame(n, None, frame['metrics'])
 
     def _xml(self, line, lines):
         self.kind = 'xml'
@@ -271,18 +320,17 @@ class Log:
                              'The lines of stats_file can be read at any time') from error
         for frame in tree.iter('frame'):
             fields = dict(frame.attrib)
-            number_text = fields.pop('frameNum', '')
-            if number_text.isdigit():
-                yield Frame(int(number_text), None, fields)
+            n = count(fields.pop('frameNum', None))
+            if n is not None:
+                yield Frame(n, None, fields)
 
     def _search(self, line, lines):
         self.kind = 'search'
         for text in [line, *(line for line in lines if line is not None)]:
             try:
                 value = json.loads(text)
-            except ValueError:
-                if text.strip():
-                    self.notes.append('a line that is no JSON was left out')
+            except (ValueError, RecursionError):
+                self.damaged += bool(text.strip())
                 continue
             if isinstance(value, dict):
                 self.objects.append(value)

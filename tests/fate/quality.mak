@@ -495,7 +495,7 @@ $(FATE_SSIM_CUDA_BUILD): ffmpeg$(PROGSSUF)$(EXESUF)
 # quality-report and quality-gate: pages and alarms of logs, of which most are made up. The
 # references say what the documentation does, and the numbers of pages are those that the filter
 # pools. Those with examples run what the documentation prints.
-FATE_QUALITY_TOOLS = $(addprefix fate-gate-,alarms errors examples live prometheus) \
+FATE_QUALITY_TOOLS = fate-quality-logs $(addprefix fate-gate-,alarms errors examples live prometheus) \
                      $(addprefix fate-report-,errors examples film install logs names readme search video worst)
 $(FATE_QUALITY_TOOLS): RUN = $(subst -,_,$(@:fate-%=%))
 $(FATE_QUALITY_TOOLS): NEED = $(QUALITY_SOURCE) $(TOOL_NEED)
