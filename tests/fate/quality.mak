@@ -287,7 +287,7 @@ $(FATE_BLIINDS_CUDA_BUILD): CMD = $(QUALITY_RUN)
 $(FATE_BLIINDS_CUDA_BUILD): ffmpeg$(PROGSSUF)$(EXESUF)
 
 # The farm: many files, and long ones in parts, against the filter by itself.
-FATE_FARM = $(addprefix fate-quality-farm-,docs failures gpu h264 hevc merge names resume slurm split)
+FATE_FARM = $(addprefix fate-quality-farm-,damage docs failures gpu h264 hevc merge names resume slurm split)
 fate-quality-farm-h264: CODEC = MP2_ENCODER LIBX264_ENCODER H264_DECODER H264_PARSER
 fate-quality-farm-hevc: CODEC = LIBX265_ENCODER HEVC_DECODER HEVC_PARSER
 $(FATE_FARM): RUN  = $(subst -,_,$(@:fate-quality-%=%))
