@@ -56,21 +56,21 @@ filter $(our_filters | xargs)
 END
 }
 
-# Every compiler that can make PTX, the newest first.
-clang() {
+# The newest compiler that can make PTX.
+newest_clang() {
     local name
-    for name in clang-19 clang clang-18 clang-14; do
-        if command -v $name; then return; fi
-    done
+    for name in $(compgen -c clang | grep -xE 'clang(-[0-9]+)?'); do
+        echo "$("$name" -dumpversion) $(command -v "$name")"
+    done | sort -V | tail -n 1 | cut -d ' ' -f 2
 }
 
 # A compiler that has libFuzzer and the sanitizers; they are packages of their own.
 fuzzing_clang() {
     local name
-    for name in clang-19 clang clang-18 clang-14; do
-        if $name -fsanitize=fuzzer,address,undefined -x c -o /dev/null - 2> /dev/null \
+    for name in $(compgen -c clang | grep -xE 'clang(-[0-9]+)?' | sort -rV); do
+        if "$name" -fsanitize=fuzzer,address,undefined -x c -o /dev/null - 2> /dev/null \
             <<< 'int LLVMFuzzerTestOneInput(void *data, long size) { return 0; }'; then
-            command -v $name
+            command -v "$name"
             return
         fi
     done
@@ -90,7 +90,7 @@ fuzz_arguments() {
 }
 
 configure_arguments() {
-    local kind names
+    local kind names clang
     if [ "$profile" = fuzz ]; then
         fuzz_arguments
         return
@@ -110,9 +110,10 @@ configure_arguments() {
     if pkg-config --exists x264 || pkg-config --exists x265; then
         echo --enable-gpl
     fi
-    if [ "$PKG_CONFIG_PATH" ] && [ "$(clang)" ]; then
+    clang=$(newest_clang)
+    if [ "$PKG_CONFIG_PATH" ] && [ "$clang" ]; then
         printf '%s\n' --enable-ffnvcodec --enable-cuda --enable-cuvid --enable-nvdec \
-            --enable-nvenc --enable-cuda-llvm "--nvcc=$(clang)"
+            --enable-nvenc --enable-cuda-llvm "--nvcc=$clang"
     fi
     echo "--prefix=${PREFIX:-/usr/local}"
 }
@@ -143,9 +144,13 @@ configure() { # arguments...
     [ "$(head -n 1 .configured 2> /dev/null)" = "$src" ] || find . -mindepth 1 -delete
     rm -f .configured
     logged "configure" configure.log "$tree/configure" "$@"
+    # It is left as it is when it would not change, and make takes it for older than
+    # what it is made of: each time, what includes it would be compiled again.
+    touch config_components.h
     echo "$stamp" > .configured
 }
 
+lock
 if [ "$profile" = full ]; then
     "$scripts/deps.sh" build full
 else

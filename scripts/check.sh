@@ -58,8 +58,14 @@ round_trip() { # src
     rm -rf "$build/check"
 }
 
-# A build with nothing changed compiles nothing, and an edited file only itself.
+# A build with nothing changed compiles nothing, also after configure ran again, and an
+# edited file only itself.
 rebuild() { # dir
+    [ "${configured_again:-}" ] || {
+        rm "$1/.configured"
+        "$scripts/build.sh" > /dev/null || return
+        configured_again=1
+    }
     "$scripts/build.sh" > /dev/null || return
     ! grep -P '^[A-Z0-9]+\t' "$1/make.log" || return
     [ "$(make -C "$1" -n -W src/libavfilter/vf_bliinds.c | grep -c '^printf "CC')" = 1 ]
@@ -72,7 +78,7 @@ fate() { # series dir
     local before=$failed whole
     rm -rf "$reports"
     run_fate() {
-        make -C "$1" --no-print-directory -k -j"$(nproc)" fate-quality || echo "make: a test failed, or could not be built"
+        make -C "$1" --no-print-directory -k -j"$(nproc)" fate-quality 9>&- || echo "make: a test failed, or could not be built"
     }
     logged "FATE on $series" "$2/fate.log" run_fate "$2"
     for report in "$reports"/*.rep; do
@@ -145,6 +151,7 @@ broken() { # dir
     done
 }
 
+lock
 "$scripts/deps.sh" build check model
 get_promtool
 if [ "${FFMPEG_SRC:-}" ]; then
@@ -154,10 +161,11 @@ else
 fi
 
 if command -v shellcheck > /dev/null; then
-    expect "shellcheck" shellcheck -x "$scripts"/*.sh "$root"/tests/{broken,ffcrf-scan,gpu,gpu-exact,model,slurm}.sh "$root/tools/farm/task" "$root/.ci/run"
+    expect "shellcheck" shellcheck -x "$scripts"/*.sh "$root"/tests/{broken,ffcrf-scan,gpu,gpu-exact,gpu-faults,model,scripts,slurm}.sh "$root/tools/farm/task" "$root/.ci/run"
 else
     skip "shellcheck" "not installed"
 fi
+expect "scripts" "$root/tests/scripts.sh"
 for version in $versions; do
     [ "${FFMPEG_SRC:-}" ] || export FFMPEG_VERSION=$version
     src=$("$scripts/fetch.sh" ffmpeg) || { skip "$version" "its source cannot be had"; continue; }

@@ -4,6 +4,7 @@
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
+lock
 if [ "${1:-}" = all ]; then
     rm -rf "$build"
 elif [ -d "$build" ]; then

@@ -44,6 +44,18 @@ series_of() { # tree
             "supported releases: $(all_series | xargs)"
 }
 
+# One at a time builds, tests or cleans in a checkout; the others wait. What a script
+# calls is part of it. flock is of util-linux, and without it there is no lock.
+lock() {
+    [ "${QUALITY_LOCKED:-}" != "$root" ] && command -v flock > /dev/null || return 0
+    exec 9<> "$root/Makefile"
+    flock -n 9 || {
+        say "another make works in $root: waiting for its end"
+        flock 9
+    }
+    export QUALITY_LOCKED=$root
+}
+
 # Runs a command with its output in a log, and shows every 10 s how far it is;
 # steps is how many lines in the form of FFmpeg's make are to come, where known.
 logged() { # title log command...
@@ -51,11 +63,11 @@ logged() { # title log command...
     shift 2
     (
         SECONDS=0
-        while sleep 10; do
+        while sleep 10 && kill -0 $$ 2> /dev/null; do
             printf '    %s: %d s%s\n' "$title" $SECONDS \
                 "${steps:+, $(grep -c $'^[A-Z0-9]*\t' "$log") of $steps steps}" >&2
         done
-    ) > /dev/null &
+    ) > /dev/null 9>&- &
     ticker=$!
     "$@" > "$log" 2>&1 || status=$?
     kill $ticker 2> /dev/null

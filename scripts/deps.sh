@@ -4,12 +4,13 @@
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
-# "a|b" is whichever is installed, else the first that can be; "?" after a name
-# marks what we do without, given that it says so in time.
+# "a|b" is whichever is installed, else the first that can be; clang is the newest
+# that there is. "?" after a name marks what we do without, given that it says so in
+# time.
 packages() { # job
     case $1 in
     build) echo gcc libc6-dev make 'nasm' 'pkgconf|pkg-config' patch xz-utils zlib1g-dev \
-                'clang-19|clang|clang-18|clang-14' libx264-dev? libx265-dev? libsvtav1enc-dev? libdav1d-dev? ;;
+                "clang${clang:+?}" libx264-dev? libx265-dev? libsvtav1enc-dev? libdav1d-dev? ;;
     full)  echo libbz2-dev liblzma-dev texinfo? ;;
     run)   echo gnuplot-nox? python3? ;;
     report) echo gnuplot-nox python3 ;;
@@ -21,8 +22,32 @@ packages() { # job
     esac
 }
 
+# Of names of packages, the newest compiler: Debian's clang is an older one.
+newest_clang() {
+    grep -xE 'clang-[0-9]+' | sort -V | tail -n 1
+}
+
+offered_clang() {
+    local name
+    for name in $(apt-cache pkgnames clang- | grep -xE 'clang-[0-9]+' | sort -rV); do
+        if is_offered "$name"; then
+            echo "$name"
+            return
+        fi
+    done
+}
+
+is_offered() { # package
+    [[ $(apt-cache policy "$1") == *"Candidate: "[!\(]* ]]
+}
+
 present() { # entry without "?"
     local name
+    if [ "$1" = clang ]; then
+        name=$(offered_clang)
+        [ "$clang" ] && [ "$(printf '%s\n' "$clang" "$name" | newest_clang)" = "$clang" ]
+        return
+    fi
     for name in ${1//|/ }; do
         if grep -qx "$name" <<< "$installed"; then return; fi
     done
@@ -30,9 +55,10 @@ present() { # entry without "?"
 }
 
 installable() { # entry without "?"
-    local name
-    for name in ${1//|/ }; do
-        if [[ $(apt-cache policy "$name") == *"Candidate: "[!\(]* ]]; then
+    local name=$1
+    [ "$1" != clang ] || name=$(offered_clang)
+    for name in ${name//|/ }; do
+        if is_offered "$name"; then
             echo "$name"
             return
         fi
@@ -40,13 +66,28 @@ installable() { # entry without "?"
     return 1
 }
 
+# Says what we do without, or that there is a newer one of.
+go_on() { # reason entry...
+    local entry names='' reason=$1
+    shift
+    for entry; do
+        if [ "$entry" = "clang?" ]; then
+            say "note: going on with $clang, though there is $(offered_clang) ($reason)"
+        else
+            names="$names ${entry%%[|?]*}"
+        fi
+    done
+    [ ! "$names" ] || say "note: going on without$names ($reason)"
+}
+
 as_root() {
     if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }
 
 set -f # the "?" marks are no patterns
-wanted=$(for job; do packages "$job"; done | xargs -n 1)
+clang=
 if ! command -v apt-get > /dev/null; then
+    wanted=$(for job; do packages "$job"; done | xargs -n 1)
     for tool in gcc make nasm pkg-config patch xz clang; do
         command -v "$tool" > /dev/null || die "$tool is missing, and there is no apt-get here" \
             "install the equivalents of these Debian packages: $(xargs <<< "$wanted")"
@@ -55,6 +96,8 @@ if ! command -v apt-get > /dev/null; then
 fi
 
 installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' | sed -n 's/^installed //p')
+clang=$(newest_clang <<< "$installed" || true)
+wanted=$(for job; do packages "$job"; done | xargs -n 1)
 wanted=$(for entry in $wanted; do
     present "${entry%\?}" || echo "$entry"
 done)
@@ -66,7 +109,8 @@ if [ "$(id -u)" != 0 ] && ! command -v sudo > /dev/null; then
     needed=$(grep -v '?$' <<< "$wanted" || true)
     [ -z "$needed" ] || die "packages are missing, and neither root nor sudo is here" \
         "as root: apt-get install $names"
-    say "note: going on without $names (no root, no sudo)"
+    # shellcheck disable=SC2086
+    go_on "no root, no sudo" $wanted
     exit
 fi
 
@@ -75,18 +119,29 @@ mkdir -p "$build"
 : > "$log"
 say "refreshing the package lists"
 as_root apt-get -q update >> "$log" 2>&1 || say "note: apt-get update failed, see $log"
-names=
+needed='' optional='' entries=''
 for entry in $wanted; do
-    if name=$(installable "${entry%\?}"); then
-        names="$names $name"
+    if ! name=$(installable "${entry%\?}"); then
+        [ "$entry" != "${entry%\?}" ] ||
+            die "no package $entry can be installed here" "see $log, and apt-cache policy ${entry%%|*}"
+        go_on "this system does not offer it" "$entry"
     elif [ "$entry" = "${entry%\?}" ]; then
-        die "no package $entry can be installed here" "see $log, and apt-cache policy ${entry%%|*}"
+        needed="$needed $name"
     else
-        say "note: going on without ${entry%\?}, which this system does not offer"
+        optional="$optional $name" entries="$entries $entry"
     fi
 done
-[ "$names" ] || exit 0
-say "installing$names"
+
+install() { # package...
+    say "installing $*"
+    logged "installing packages" "$log" as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get -q -y -o DPkg::Lock::Timeout=600 install --no-install-recommends "$@"
+}
+
 # shellcheck disable=SC2086
-logged "installing packages" "$log" as_root env DEBIAN_FRONTEND=noninteractive \
-    apt-get -q -y install --no-install-recommends $names
+if [ "$optional" ] && ! (install $needed $optional); then
+    go_on "it cannot be installed, see $log" $entries
+    optional=
+fi
+# shellcheck disable=SC2086
+[ ! "$needed" ] || [ "$optional" ] || install $needed

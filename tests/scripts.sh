@@ -1,0 +1,158 @@
+#!/usr/bin/env bash
+# Tests what make does around a build, without one: what is installed, and the lock. Prints
+# a line for each test.
+# SPDX-License-Identifier: LGPL-2.1-or-later
+set -u
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+failed=0
+
+check() { # what; after what is to be true
+    # shellcheck disable=SC2319
+    if [ $? = 0 ]; then
+        echo "ok: $1"
+    else
+        echo "FAILED: $1"
+        cat "$tmp/out"
+        failed=1
+    fi
+}
+
+said() { # text
+    grep -qF -- "$1" "$tmp/out"
+}
+
+# A checkout of its own, and a system of which only what is here can be run.
+mkdir -p "$tmp/checkout" "$tmp/bin"
+cp -r "$root/scripts" "$root/Makefile" "$root/Makefile.snippet" "$tmp/checkout"
+for tool in awk bash cat cut dirname echo env flock grep kill mkdir printf readlink sed sleep sort tail tr xargs; do
+    ln -s "$(type -P $tool)" "$tmp/bin/$tool"
+done
+
+program() { # name; its text is read from stdin
+    { echo '#!/bin/bash'; cat; } > "$tmp/bin/$1"
+    chmod +x "$tmp/bin/$1"
+}
+
+program id <<< "cat '$tmp/id'"
+program dpkg-query <<< "sed 's/^/installed /' '$tmp/installed'"
+program apt-cache << END2
+case \$1 in
+pkgnames) cat '$tmp/offered' ;;
+policy)   if grep -qx "\$2" '$tmp/offered'; then echo 'Candidate: 1.0'; else echo 'Candidate: (none)'; fi ;;
+esac
+END2
+program apt-get << END2
+while [ \$# -gt 0 ] && [ "\$1" != install ]; do shift; done
+[ \$# -gt 0 ] || exit 0
+shift 2
+echo "\$*" >> '$tmp/asked'
+for name; do ! grep -qx "\$name" '$tmp/broken' || { echo "E: \$name"; exit 100; }; done
+END2
+
+# Runs deps.sh build where these packages are installed and offered, and some cannot be installed.
+needed="gcc libc6-dev make nasm pkgconf patch xz-utils zlib1g-dev"
+others="libx264-dev libx265-dev libsvtav1enc-dev libdav1d-dev"
+deps() { # user installed offered [broken]
+    echo "$1" > "$tmp/id"
+    # shellcheck disable=SC2086
+    printf '%s\n' $2 > "$tmp/installed"
+    # shellcheck disable=SC2086
+    printf '%s\n' $3 > "$tmp/offered"
+    echo "${4:-}" > "$tmp/broken"
+    : > "$tmp/asked"
+    PATH=$tmp/bin "$tmp/checkout/scripts/deps.sh" build > "$tmp/out" 2>&1
+}
+
+asked() { # packages
+    [ "$(cat "$tmp/asked")" = "$1" ]
+}
+
+has="$needed $others"
+offers="clang clang-9 clang-14 clang-19 clang-tools-19 $has"
+deps 0 "$has clang clang-14" "$offers" && asked clang-19
+check "the newest clang comes beside an older one"
+deps 0 "$has clang-14 clang-19" "$offers" && asked ""
+check "the newest clang is not asked for again"
+deps 0 "$has" "$has clang-11 clang-9" && asked clang-11
+check "an older system has an older one"
+deps 0 "$has clang-21" "$offers" && asked ""
+check "what is installed may be newer"
+deps 1000 "$has clang-14" "$offers" && asked "" &&
+    said "going on with clang-14, though there is clang-19 (no root, no sudo)"
+check "without root the older one does"
+! deps 1000 "$has" "$offers" && said "packages are missing"
+check "without root and without any it fails"
+deps 0 "$has clang-14" "$offers" clang-19 &&
+    said "going on with clang-14, though there is clang-19 (it cannot be installed"
+check "where the newest cannot be installed the older one does"
+! deps 0 "$has" "$offers" clang-19
+check "where the only one cannot be installed it fails"
+deps 0 "$others clang-19" "$offers" &&
+    asked "$needed" && deps 0 "$has clang-14" "${offers/libx265-dev/}" && asked clang-19
+check "what is needed is installed without what is not"
+deps 0 "clang-19 libx264-dev" "$offers" libx265-dev && said "going on without libx265-dev" &&
+    [ "$(tail -n 1 "$tmp/asked")" = "$needed" ]
+check "a package that does not come does not keep others away"
+
+# Which clang a build takes.
+for version in 9.0.1 14.0.6 19.1.4; do
+    program "clang-${version%%.*}" <<< "echo $version"
+done
+newest() {
+    PATH=$tmp/bin bash -c "$(sed -n '/^newest_clang()/,/^}/p' "$root/scripts/build.sh"); newest_clang" > "$tmp/out" 2>&1
+}
+program clang <<< "echo 14.0.6"
+newest && [ "$(cat "$tmp/out")" = "$tmp/bin/clang-19" ]
+check "a build takes the newest clang"
+program clang <<< "echo 20.1.0"
+newest && [ "$(cat "$tmp/out")" = "$tmp/bin/clang" ]
+check "whatever its name is"
+rm "$tmp"/bin/clang*
+newest && [ ! -s "$tmp/out" ]
+check "and none where there is none"
+
+# Steps of two makes: each says when it begins and ends, and calls another step.
+program step << END2
+. '$tmp/checkout/scripts/common.sh'
+lock
+echo "begins \$1"
+[ "\$2" = 0 ] || step "\$1, inside" 0
+sleep "\$2"
+echo "ends \$1"
+END2
+await() { # text; ten seconds
+    for _ in {1..200}; do
+        ! said "$1" || return 0
+        sleep 0.05
+    done
+}
+two() {
+    : > "$tmp/out"
+    for i in 1 2; do
+        PATH=$tmp/bin step "$i" 1 >> "$tmp/out" 2>&1 &
+        await begins
+    done
+    wait
+    [ "$(grep -v '^==>' "$tmp/out" | tr -d '\n')" = \
+        "begins 1begins 1, insideends 1, insideends 1begins 2begins 2, insideends 2, insideends 2" ] &&
+        said "another make works in $tmp/checkout: waiting for its end"
+}
+two
+check "of two makes the second waits, and says so"
+
+killed() {
+    : > "$tmp/out"
+    PATH=$tmp/bin step 1 0.5 >> "$tmp/out" 2>&1 &
+    await inside
+    kill -9 $!
+    wait $! 2> /dev/null
+    sleep 0.6   # what it called ends by itself
+    PATH=$tmp/bin step 2 0 > "$tmp/out" 2>&1
+    [ "$(cat "$tmp/out")" = "begins 2"$'\n'"ends 2" ]
+}
+killed
+check "one that was killed leaves no lock"
+exit $failed
