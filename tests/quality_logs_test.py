@@ -217,7 +217,12 @@ class Logs(unittest.TestCase):
         ends = [len(whole) - 1] + [len(whole) - 9] if data is None else [data.draw(st.integers(0, len(whole) - 1))]
         for end in ends:
             got, found = read(whole[:end])
-            self.assertEqual(found, expected(form, log)[:len(found)])
+            complete = expected(form, log)[:len(found)]
+            if form in ('metadata', 'messages') and 0 < len(found) <= 2 and whole[:end].endswith(b'\n'):
+                # a first or second frame may have had more fields than are there yet
+                fields = list(complete[-1].fields.items())[:len(found[-1].fields)]
+                complete[-1] = complete[-1]._replace(fields=dict(fields))
+            self.assertEqual(found, complete)
             between = form in LINES and any(whole[:end] == write(form, log[:n]) for n in range(1, len(log) + 1))
             if got and not got.cut and form in LINES and not between:
                 # what is not there yet cannot be missed: fields of the first two frames, and the frames after a header
