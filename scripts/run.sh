@@ -40,7 +40,7 @@ cuda_works() {
 score() { # filter decoder-options...
     local filter=$1
     shift
-    "$ffmpeg" -hide_banner -nostdin "$@" -noautorotate -reinit_filter 0 -i "$video" \
+    "$ffmpeg" -hide_banner -nostdin -v level+info "$@" -noautorotate -reinit_filter 0 -i "$video" \
         -map 0:v:0 -an -vf "$filter=stats_file=frames.log:log_path=report.json:log_fmt=json" \
         -f null - 2>&1 | tee ffmpeg.log >&2
 }
@@ -85,5 +85,10 @@ fi
     say "note: no page, see above"
 
 say "summary"
-tr '\r' '\n' < ffmpeg.log | sed -n 's/^\[Parsed_bliinds[^]]*\] *//p' >&2
+tr '\r' '\n' < ffmpeg.log | sed -n 's/^\[Parsed_bliinds[^]]*\] \[info\] *//p' >&2
+if damage=$("$root/tools/quality-farm" --ffmpeg "$ffmpeg" --damage "$video" frames.log ffmpeg.log); then
+    [ ! "$damage" ] || say "WARNING: this video is damaged, and its scores are of what can be decoded: $damage"
+else
+    say "note: nobody looked whether this video is damaged, see above"
+fi
 say "in $results: $(ls -m -- *.html *.log *.json *.png 2> /dev/null)"

@@ -2740,6 +2740,12 @@ farm_damage(){
         echo "exit code $? if that is accepted, $(grep -c '^damaged: ' ${tmp}/err) listed, $(grep -c '^==> scoring' ${tmp}/err) scored again"
         rm -r ${tmp}/results
     done
+    echo "# as make run asks"
+    for i in ${tmp}/a.mkv ${tmp}/half.mkv ${tmp}/bad.mp4; do
+        run ffmpeg${PROGSUF}${EXECSUF} -nostdin -v level+info -i ${i} -vf bliinds=f=${tmp}/frames.log ${to_null} 2> ${tmp}/err
+        echo "$(basename ${i}): $(${tools}/quality-farm --ffmpeg ${tmp}/bin/ffmpeg --damage ${i} ${tmp}/frames.log ${tmp}/err |
+            sed 's/[0-9]* errors*: .*/with errors/')"
+    done
 }
 
 # What was done is not done again, whatever has ended the first run.
@@ -3290,25 +3296,35 @@ report_search(){
     tool_fails ${report} ${tmp}/failed -o ${tmp}/none.html
 }
 
-# Installed, the tools find what they need and the ffmpeg beside them.
+# What make install installs works there, without the build and with the ffmpeg beside it.
 report_install(){
-    need python3 gnuplot || return 0
-    mkdir -p ${tmp}/usr/bin ${tmp}/usr/share/ffmpeg/quality
-    cp ${report} ${gate} ${project}/tools/quality_logs.py ${project}/tools/quality_report.html \
-        ${project}/tools/quality_report.js ${tmp}/usr/share/ffmpeg/quality/
-    for tool in quality-gate quality-report; do
-        ln -s ../share/ffmpeg/quality/${tool} ${tmp}/usr/bin/${tool}
-    done
-    printf '#!/bin/sh\n' > ${tmp}/usr/bin/ffmpeg
-    chmod +x ${tmp}/usr/bin/ffmpeg
+    test -z "${target_exec}" || { skip "runs under ${target_exec}"; return 0; }
+    need python3 gnuplot parallel || return 0
+    (unset MAKEFLAGS MFLAGS MAKELEVEL; make install DESTDIR=$(readlink -f ${tmp})/root) > ${tmp}/install.log 2>&1 ||
+        { tail -n 25 ${tmp}/install.log; return; }
+    mv ${tmp}/root$(sed -n 's/^prefix=//p' ffbuild/config.mak) ${tmp}/usr
+    bin=$(readlink -f ${tmp})/usr/bin
+    # another ffmpeg would be seen
+    mkdir ${tmp}/other
+    printf '#!/bin/sh\necho "another ffmpeg" >&2\nexit 1\n' | tee ${tmp}/other/ffmpeg > ${tmp}/other/ffprobe
+    chmod +x ${tmp}/other/*
+    PATH=$(readlink -f ${tmp})/other:${PATH}
+    ${bin}/ffmpeg -v error -f lavfi -i testsrc2=s=96x64:r=25:d=4,format=yuv420p -c:v mjpeg ${tmp}/clip.avi
+    CUDA_VISIBLE_DEVICES= ${bin}/quality-farm -o ${tmp}/results --filter bliinds --segment 2s ${tmp}/clip.avi 2> ${tmp}/err
+    echo "quality-farm: exit code $?, $(farm_row ${tmp}/clip.avi status frames parts)"
+    ${bin}/quality-report ${tmp}/results/clip.avi.log --video ${tmp}/clip.avi --worst 2 -o ${tmp}/page.html
+    echo "quality-report: exit code $?, $(page sound ${tmp}/page.html), $(grep -o 'data:image/jpeg' ${tmp}/page.html | wc -l) pictures"
     lines 50 i > ${tmp}/log
-    ${tmp}/usr/bin/quality-report ${tmp}/log -o ${tmp}/page.html
-    page sound ${tmp}/page.html
-    ${tmp}/usr/bin/quality-gate --above 40 ${tmp}/log 2> /dev/null
-    echo $?
-    # which has no pictures
-    tool_fails ${tmp}/usr/bin/quality-report ${tmp}/log --video ${tmp}/log -o ${tmp}/page.html
+    ${bin}/quality-gate --above 40 ${tmp}/log > /dev/null 2>&1
+    echo "quality-gate: exit code $?"
+    ${bin}/quality_merge ${tmp}/none 2> ${tmp}/err
+    echo "quality_merge: exit code $?"
+    ${bin}/ffcrf -h > ${tmp}/out 2>&1
+    echo "ffcrf: exit code $?"
     find ${tmp}/usr -name '*.pyc' | wc -l
+    mv ${tmp}/usr ${tmp}/root$(sed -n 's/^prefix=//p' ffbuild/config.mak)
+    (unset MAKEFLAGS MFLAGS MAKELEVEL; make uninstall-quality DESTDIR=$(readlink -f ${tmp})/root) > /dev/null
+    find ${tmp}/root -name 'quality*'
 }
 
 # 70 is bad: from 2 to 2.48 s, 4 to 6.96, 8 to 9.96 (not valid from 9 to 9.48), and from 15 to the end at 19.96.

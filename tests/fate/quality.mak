@@ -500,6 +500,10 @@ FATE_QUALITY_TOOLS = fate-quality-logs $(addprefix fate-gate-,alarms errors exam
 $(FATE_QUALITY_TOOLS): RUN = $(subst -,_,$(@:fate-%=%))
 $(FATE_QUALITY_TOOLS): NEED = $(QUALITY_SOURCE) $(TOOL_NEED)
 fate-report-logs: TOOL_NEED = DRAWBOX_FILTER
+fate-report-install: TOOL_NEED = FFPROBE NULL_FILTER SELECT_FILTER SHOWINFO_FILTER SCALE_FILTER SETTB_FILTER TRIM_FILTER \
+                                 MJPEG_ENCODER MJPEG_DECODER AVI_MUXER AVI_DEMUXER IMAGE2PIPE_MUXER
+# or else it would build what others are building
+fate-report-install: all tools/quality_merge$(EXESUF)
 fate-report-video: TOOL_NEED = SELECT_FILTER SHOWINFO_FILTER SCALE_FILTER SETTB_FILTER SETPTS_FILTER SINE_FILTER     \
                                MPEG4_ENCODER MPEG4_DECODER MP2_ENCODER MP4_MUXER MOV_DEMUXER MPEGTS_MUXER         \
                                MPEGTS_DEMUXER MJPEG_ENCODER IMAGE2PIPE_MUXER FRAMECRC_MUXER
