@@ -1609,7 +1609,8 @@ __attribute__((destructor)) static void end(void)
         if (memory[i].alive)
             left("%zu bytes were not freed", memory[i].size);
     for (const Object *object = objects; object; object = object->next)
-        if (object->alive && object->kind != FUNCTION && (!object->context || object->context->default_stream != object))
+        if (object->alive && object->kind != FUNCTION &&
+            (!object->context || object->context->default_stream != object))
             left("a %s was not destroyed", kind_name[object->kind]);
     for (const Pushed *p = all_pushed; p; p = p->next)
         if (p->nb)
