@@ -99,6 +99,12 @@ crf_search(){ # encoder options [bytes of a frame that files leave out [encodes]
         # but for the start codes, of 3 or 4 bytes, which the file has in another form
         yes_if "${metric}: as many bytes"  "($(video_bytes ${tmp}/out.mkv) - $(of_type sample-encode-done "select(.crf == ${crf}).size")) ^ 2 <= (4 + ${2:-0} * 25) ^ 2"
     done
+    # what the encoder's library does not know, and what ffmpeg writes so that nothing can read it
+    params=$(echo "$1" | sed 's/.*lib\(x26.\|svtav1\).*/-\1-params/')
+    says "bad parameter" -i ${tmp}/in.mkv $1 ${params} frobnicate=1 --target-loss 10 --gpu off | head -n 1
+    case $1 in
+    *libx265*) says "to AVI" -i ${tmp}/in.mkv $1 --target-loss 10 --gpu off --encode ${tmp}/out.avi; ls ${tmp} | grep avi ;;
+    esac
 }
 
 # Some frames score about as all do: they are compared with their own.

@@ -915,6 +915,8 @@ static int open_encoder(Candidate *c, const AVFrame *frame, double crf)
     e->field_order            = !(frame->flags & AV_FRAME_FLAG_INTERLACED)     ? AV_FIELD_PROGRESSIVE :
                                 frame->flags & AV_FRAME_FLAG_TOP_FIELD_FIRST ? AV_FIELD_TB : AV_FIELD_BT;
     e->flags                 |= AV_CODEC_FLAG_GLOBAL_HEADER | AV_CODEC_FLAG_FRAME_DURATION;
+    // SVT-AV1 opens without an option that it does not know, and cannot be closed before a frame
+    e->err_recognition       |= AV_EF_EXPLODE;
     if (frame->hw_frames_ctx) {
         e->hw_frames_ctx = av_buffer_ref(frame->hw_frames_ctx);
         if (!e->hw_frames_ctx)
