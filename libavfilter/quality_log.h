@@ -65,6 +65,7 @@ enum QualityPooled {
     QUALITY_POOL_VALID,     ///< valid frames
     QUALITY_POOL_KNOWN,     ///< frames that have a value, valid or not
     QUALITY_POOL_FEATURE,   ///< valid frames, without percentiles: there are many such metrics
+    QUALITY_POOL_NB
 };
 
 /// What a filter reports for each frame, in the order of the values.

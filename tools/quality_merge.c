@@ -236,7 +236,7 @@ static int read_header(Merge *m, Part *part)
             if (!value ||
                 sscanf(value, " %d %d %d%n", &metric->digits, &pooled, &direction, &length) != 3 ||
                 metric->digits < 0 || metric->digits > MAX_DIGITS ||
-                pooled < QUALITY_POOL_NONE || pooled > QUALITY_POOL_KNOWN ||
+                pooled < QUALITY_POOL_NONE || pooled >= QUALITY_POOL_NB ||
                 direction < QUALITY_NO_DIRECTION || direction > QUALITY_HIGHER_IS_BETTER)
                 return damaged(m, part);
             *value            = 0;
