@@ -78,7 +78,7 @@ fate() { # series dir
     local before=$failed whole
     rm -rf "$reports"
     run_fate() {
-        make -C "$1" --no-print-directory -k -j"$(nproc)" fate-quality 9>&- || echo "make: a test failed, or could not be built"
+        make -C "$1" --no-print-directory -k -j"$(nproc)" "fate-quality${first_tested:+-series}" 9>&- || echo "make: a test failed, or could not be built"
     }
     logged "FATE on $series" "$2/fate.log" run_fate "$2"
     for report in "$reports"/*.rep; do

@@ -563,7 +563,13 @@ FATE_HW_QUALITY-$(call ALLYES, SSIM_CUDA_FILTER FFMPEG) += $(FATE_SSIM_CUDA)
 
 FATE_HW-yes += $(FATE_HW_QUALITY-yes)
 FATE += $(filter-out $(FATE_CHECKASM),$(FATE_QUALITY-yes))
+# What hardly depends on the release of FFmpeg: make check runs it on the first one only.
+FATE_QUALITY_ONCE = $(FATE_QUALITY_TOOLS) fate-quality-logs $(FATE_FARM) $(FAULTS_CUDA) fate-faults-alloc \
+                    $(FATE_CUDA_PTX) fate-bliinds-pool fate-checkasm-vf_bliinds fate-ffcrf-scan fate-ffcrf-docs
+
 fate-quality: $(FATE_QUALITY-yes) $(FATE_HW_QUALITY-yes)
+fate-quality-series: $(filter-out $(FATE_QUALITY_ONCE),$(FATE_QUALITY-yes) $(FATE_HW_QUALITY-yes))
+fate-quality fate-quality-series:
 	@cat $(patsubst fate-%,tests/data/fate/%.skipped,$^) 2> /dev/null | awk '             \
 	    { sub(/^[^:]*: /, ""); n[$$0]++ }                                                   \
 	    END { for (why in n) printf("SKIPPED %d of $(words $^) tests, or parts: %s\n", n[why], why) }'
