@@ -479,9 +479,9 @@ static int activate(AVFilterContext *ctx)
         return ff_bliinds_finish(&s->common, ctx);
     }
 
-    // what is done leaves; what came since does not wait for a batch unless the GPU is busy
+    // what is done leaves; what came since does not wait for a batch if it comes slowly
     ret = deliver(ctx, s->queue, 1);
-    if (ret >= 0 && ff_quality_cuda_idle(&s->cuda))
+    if (ret >= 0 && ff_quality_cuda_is_slow(&s->cuda))
         ret = launch_batch(ctx);
     if (ret < 0)
         return ret;

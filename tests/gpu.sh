@@ -1134,12 +1134,13 @@ constant() { # name
 
 soak() { # filter
     case $1 in
-    deblock) graph=hwupload_cuda,deblock_cuda,metadata=add:key=a:value=b,metadata=print:key=a:file=$tmp/g ;;
-    bliinds) graph=hwupload_cuda,bliinds_cuda=f=$tmp/g ;;
-    *)       graph=hwupload_cuda,split,$1_cuda=f=$tmp/g ;;
+    deblock) graph=deblock_cuda,metadata=add:key=a:value=b,metadata=print:key=a:file=$tmp/g ;;
+    bliinds) graph=bliinds_cuda=f=$tmp/g ;;
+    *)       graph=split,$1_cuda=f=$tmp/g ;;
     esac
     rm -f "$tmp/g"
-    if watched 1 -f lavfi -i color=s=64x64:r=25 -filter_complex "format=nv12,$graph" -frames:v "$soaked" $null &&
+    if watched 1 -f lavfi -i color=s=64x64:r=25 \
+            -filter_complex "format=nv12,hwupload_cuda,loop=-1:32,$graph" -frames:v "$soaked" $null &&
             [ "$(grep -c '^n:\|^frame:' "$tmp/g")" -ge "$soaked" ]; then
         constant "$soaked frames through $1_cuda"
     else

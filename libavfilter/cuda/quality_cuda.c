@@ -22,12 +22,15 @@
 #include "libavutil/hwcontext_cuda_internal.h"
 #include "libavutil/log.h"
 #include "libavutil/mem.h"
+#include "libavutil/time.h"
 
 #include "load_helper.h"
 #include "quality_cuda.h"
 
 /// What the PTX is made for, see Makefile.snippet.
 #define MIN_COMPUTE_CAPABILITY 5
+/// Time from frame to frame, in us, that is as long as a frame may wait for others.
+#define SLOW_INTERVAL 5000
 /// Bytes of shared memory that a thread block may have without asking.
 #define PLAIN_SHARED_SIZE (48 << 10)
 
@@ -264,7 +267,10 @@ void ff_quality_cuda_push(QualityCUDA *s, AVFrame *frame, AVFrame *ref,
                           uint64_t n, int scored)
 {
     QualityCUDASlot *slot = queued_slot(s, s->nb_queued);
+    const int64_t now = av_gettime_relative();
 
+    s->interval  = now - s->pushed;
+    s->pushed    = now;
     slot->frame  = frame;
     slot->ref    = ref;
     slot->n      = n;
@@ -301,9 +307,9 @@ int ff_quality_cuda_launched(QualityCUDA *s, void *logctx)
     return ret;
 }
 
-int ff_quality_cuda_idle(const QualityCUDA *s)
+int ff_quality_cuda_is_slow(const QualityCUDA *s)
 {
-    return !s->nb_queued || !queued_slot(s, 0)->done;
+    return s->interval > SLOW_INTERVAL;
 }
 
 /// Read the results of the frames that were launched with the oldest, as those are done.

@@ -56,6 +56,7 @@ typedef struct QualityCUDA {
     int first;                  ///< slot of the oldest frame
     int nb_queued;
     int nb_done;                ///< oldest frames that are known to be done
+    int64_t pushed, interval;   ///< when the last frame came, and how long after the one before, in us
 
     size_t result_size;         ///< bytes of a frame's result
     uint8_t *result;            ///< [nb_slots][result_size]
@@ -129,8 +130,12 @@ void ff_quality_cuda_push(QualityCUDA *s, AVFrame *frame, AVFrame *ref,
  */
 int ff_quality_cuda_launched(QualityCUDA *s, void *logctx);
 
-/// Whether all that was enqueued is done, as far as the last ff_quality_cuda_pop() has seen.
-int ff_quality_cuda_idle(const QualityCUDA *s);
+/**
+ * Whether frames come slowly: then they are launched one by one, as none should
+ * wait for the next. A batch takes half of the GPU's time, which counts where
+ * many frames come.
+ */
+int ff_quality_cuda_is_slow(const QualityCUDA *s);
 
 /**
  * Take the oldest frame if its result is there.

@@ -216,10 +216,10 @@ int ff_quality_pairs_activate(AVFilterContext *ctx, QualityPairs *p)
         }
     } while (p->advanced);
 
-    // what is done leaves; what came since does not wait for a batch unless the GPU is busy
+    // what is done leaves; what came since does not wait for a batch if it comes slowly
     if (!p->fs.eof) {
         ret = deliver(ctx, p, p->queue, 1);
-        if (ret >= 0 && ff_quality_cuda_idle(&p->cuda))
+        if (ret >= 0 && ff_quality_cuda_is_slow(&p->cuda))
             ret = ff_quality_pairs_flush(ctx, p);
         if (ret < 0)
             return ret;
