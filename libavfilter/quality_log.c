@@ -80,13 +80,17 @@ static QualityPool *alloc_pools(const QualityLog *s)
 static int alloc_scores(QualityLog *s)
 {
     QualityScores *scores = av_mallocz(sizeof(*scores));
+    QualityPool *pool     = alloc_pools(s);
 
-    if (!scores)
+    if (!scores || !pool) {
+        av_free(scores);
+        av_free(pool);
         return AVERROR(ENOMEM);
-    s->outputs.owned   = scores;
+    }
     scores->nb_metrics = s->nb_metrics;
-    scores->all.pool   = alloc_pools(s);
-    return scores->all.pool ? 0 : AVERROR(ENOMEM);
+    scores->all.pool   = pool;
+    s->outputs.owned   = scores;
+    return 0;
 }
 
 /// The first size was alone, and all that was pooled is its own.

@@ -267,6 +267,14 @@ static int leave(QualityOutputs *s)
     return 0;
 }
 
+void ff_quality_outputs_forget(void)
+{
+    ff_mutex_lock(&mutex);
+    while (nb_finished)
+        free_finished(&finished[--nb_finished]);
+    ff_mutex_unlock(&mutex);
+}
+
 void ff_quality_outputs_note(QualityOutputs *s, void *logctx, const AVFrame *frame,
                              AVRational time_base)
 {

@@ -118,4 +118,7 @@ int ff_quality_output_end(QualityOutputs *s, void *logctx, QualityOutput *output
  */
 int ff_quality_outputs_close(QualityOutputs *s, void *logctx);
 
+/// Free what filters have left to others: for tests, which look for leaks.
+void ff_quality_outputs_forget(void);
+
 #endif /* AVFILTER_QUALITY_OUTPUT_H */
