@@ -41,9 +41,9 @@ void ff_quality_sync_check(QualitySync *s, AVFilterContext *ctx,
 {
     // framesync has these in one time base, the reference's frame may not
     const int64_t main_time = fs->in[0].pts, ref_time = fs->in[1].pts;
-    const int64_t apart     = FFABS(main_time - ref_time);
+    const int64_t apart     = av_sat_sub64(FFMAX(main_time, ref_time), FFMIN(main_time, ref_time));
     // how long frames last is not known before the second
-    const int64_t duration  = s->nb_main ? main_time - s->main_time : INT64_MAX;
+    const int64_t duration  = s->nb_main ? av_sat_sub64(main_time, s->main_time) : INT64_MAX;
 
     s->main_time = main_time;
     s->nb_main++;

@@ -158,8 +158,10 @@ each(){ # alloc|driver sizes format filter [file...]
     shift
     program=$(cd ${target_path} && pwd)/libavfilter/tests/quality_faults${EXECSUF}
     for and_more in "" +; do
-        (cd ${tmp} && LD_LIBRARY_PATH=${stand_in} ${program} ${kind}${and_more} "$@") ||
+        (cd ${tmp} && LD_LIBRARY_PATH=${stand_in} ${program} ${kind}${and_more} "$@") 2> ${tmp}/faults ||
             echo "$3, ${kind}${and_more}: status $?"
+        cat ${tmp}/faults >&2
+        grep -q '^[1-9][0-9]* faults, 0 went wrong' ${tmp}/faults || echo "$3, ${kind}${and_more}: no faults"
     done
 }
 

@@ -3022,8 +3022,10 @@ check_memory(){
     grep -q __asan_init ffmpeg${PROGSUF}${EXECSUF} && { skip "built with another checker of memory"; return 0; }
     target_exec="valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite"
     while read -r name options; do
-        ffmpeg ${options} ${to_null}
+        rm -f ${tmp}/progress
+        ffmpeg -progress ${tmp}/progress ${options} ${to_null}
         status=$?
+        test ${status} != 0 || grep -qs 'progress=end' ${tmp}/progress || status="no end"
         case ${status} in
         0)  echo "${name}: ok" ;;
         99) echo "${name}: an error of memory" ;;
@@ -3445,7 +3447,8 @@ quality_logs(){
     need python3 || return 0
     for python in python3 /usr/bin/python3; do
         if ${python} -c 'import hypothesis' 2> /dev/null; then
-            ${python} ${project}/tests/quality_logs_test.py > ${tmp}/out 2>&1 && echo "all logs are read, or refused in words"
+            ${python} ${project}/tests/quality_logs_test.py > ${tmp}/out 2>&1 && grep -q '^OK' ${tmp}/out &&
+                echo "all logs are read, or refused in words"
             cat ${tmp}/out >&2
             return
         fi

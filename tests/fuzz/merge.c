@@ -55,6 +55,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             p = next ? next + 1 : NULL;
         } while (p && m.nb_parts < MAX_PARTS);
         merge(&m);
+        // the next one is another process
+        ff_quality_outputs_forget();
         for (int i = 0; i < m.nb_parts; i++)
             close(fd[i]);
     }
