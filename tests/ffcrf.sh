@@ -103,7 +103,8 @@ crf_search(){ # encoder options [bytes of a frame that files leave out [encodes]
     params=$(echo "$1" | sed 's/.*lib\(x26.\|svtav1\).*/-\1-params/')
     says "bad parameter" -i ${tmp}/in.mkv $1 ${params} frobnicate=1 --target-loss 10 --gpu off | head -n 1
     case $1 in
-    *libx265*) says "to AVI" -i ${tmp}/in.mkv $1 --target-loss 10 --gpu off --encode ${tmp}/out.avi; ls ${tmp} | grep avi ;;
+    *libx265*) says "to AVI" -i ${tmp}/in.mkv $1 --target-loss 10 --gpu off --encode ${tmp}/out.avi
+                test ! -e ${tmp}/out.avi || echo "a file is left" ;;
     esac
 }
 
