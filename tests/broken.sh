@@ -65,7 +65,7 @@ mutants() {
   libavfilter/bliinds_model.c @ s/sqrt(1 \/ row\[t\])/sqrt(2 \/ row[t])/ @ bliinds-models
   libavfilter/bliinds_model.c @ s/row\[i\] \* row\[j\] \/ row\[t\]/0.99 * &/ @ bliinds-models
   libavfilter/bliinds_model.c @ s/sqrt(FFMAX(square, 0))/sqrt(FFMAX(square, 1))/ @ bliinds-models bliinds-default-model
-  libavfilter/bliinds_rr.c    @ s/frame_distance(s, i);/frame_distance(s, i) + 1;/ @ bliinds-rr-match
+  libavfilter/bliinds_rr.c    @ s/frame_distance(s, i) - distance/frame_distance(s, i) - distance + 1/ @ bliinds-rr-match
   libavfilter/bliinds_rr.c    @ s/LONE_DISTANCE 2000/LONE_DISTANCE 200/ @ bliinds-rr-match
   libavfilter/bliinds_rr.c    @ s/(f->n - f\[-1\].n)/1/ @ bliinds-rr-match
   libavfilter/vf_bliinds.c    @ s/v < BLIINDS_QUIET/v <= BLIINDS_EMPTY/ @ bliinds-yuv
