@@ -36,8 +36,8 @@
 #define MAGIC   "bliinds-rr"
 #define VERSION 2
 
-/// Timestamps beyond are taken for unknown: 36,000 years, so that differences can be doubled.
-#define MAX_TIME (INT64_MAX / 8)
+/// Numbers and times (36,000 years) of frames are not beyond, so that differences can be doubled.
+#define MAX_POSITION (INT64_MAX / 8)
 
 /// A frame's distance from the next where there is none, in microseconds: what
 /// differs less is the rounding of time bases.
@@ -188,12 +188,12 @@ static int read_frame(BLIINDSRR *s, void *logctx, const char *p)
     BLIINDSRRFrame frame = { .format = s->read_format, .time = AV_NOPTS_VALUE };
     BLIINDSRRFrame *frames;
     int64_t number = 0;
-    int good = take_number(&p, 0, INT64_MAX, &frame.n);
+    int good = take_number(&p, 0, MAX_POSITION, &frame.n);
 
     if (!strncmp(p, " - ", 3))
         p += 2;
     else
-        good = good && take_number(&p, -MAX_TIME, MAX_TIME, &frame.time);
+        good = good && take_number(&p, -MAX_POSITION, MAX_POSITION, &frame.time);
     good = good && take_number(&p, 0, 1, &number);
     frame.valid = number;
     for (int i = 0; i < BLIINDS_NB_BANDS; i++) {
@@ -410,7 +410,7 @@ int64_t ff_bliinds_rr_time(int64_t pts, AVRational time_base)
 
     if (pts != AV_NOPTS_VALUE)
         time = av_rescale_q(pts, time_base, AV_TIME_BASE_Q);
-    return time >= -MAX_TIME && time <= MAX_TIME ? time : AV_NOPTS_VALUE;
+    return time >= -MAX_POSITION && time <= MAX_POSITION ? time : AV_NOPTS_VALUE;
 }
 
 static int open_file(BLIINDSRR *s, void *logctx)

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Runs each fuzzer for some seconds, as many at once as there are processors:
-#   fuzz.sh [SECONDS]
+#   fuzz.sh [SECONDS [SEED]]
 # It begins with the seeds in tests/fuzz/seeds, and with what earlier runs have
-# found in build/fuzz. An input that fails is kept in results/fuzz.
+# found in build/fuzz. An input that fails is kept in results/fuzz. With a SEED
+# other than 0 the inputs are the same each time.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
 seconds=${1:-60}
+seed=${2:-0}
 kept=$root/results/fuzz
 tests=$root/tests/fuzz
 
@@ -15,8 +17,8 @@ fuzz() { # name
     local name=$1 found=$build/fuzz/$1 log=$build/fuzz/$1.log dictionary=() report
     mkdir -p "$found"
     [ ! -f "$tests/$name.dict" ] || dictionary=("-dict=$tests/$name.dict")
-    if "$dir/tests/fuzz/$name" -max_total_time="$seconds" -timeout=100 -rss_limit_mb=2048 \
-        -print_final_stats=1 -artifact_prefix="$kept/$name-" "${dictionary[@]}" \
+    if "$dir/tests/fuzz/$name" -max_total_time="$seconds" -seed="$seed" -timeout=100 \
+        -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="$kept/$name-" "${dictionary[@]}" \
         "$found" "$tests/seeds/$name" > /dev/null 2> "$log"; then
         report=$(awk '/number_of_executed_units/ { print $2 }' "$log")
         echo "PASS    fuzz $name, $report inputs"
