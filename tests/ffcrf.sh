@@ -366,11 +366,11 @@ crf_vfr(){
     ffcrf_json -i ${tmp}/vfr.nut --verify ${tmp}/out.mkv --target-loss 10 --score-every 1 || echo "status $?"
     yes_if "as verified" "($(of_type verify-done .score) - ${found}) ^ 2 < 1e-12"
     # a sample from the middle, and a file that begins late
-    ffcrf_json -i ${tmp}/vfr.nut -c:v libx264 -preset veryfast --max-encoded-percent 1000 --target-loss 10 --samples 1 --sample-duration 1s || echo "status $?"
+    ffcrf_json -i ${tmp}/vfr.nut -c:v libx264 -preset veryfast --max-encoded-percent 1000 --target-loss 10 --samples 1 --sample-duration 1200ms || echo "status $?"
     of_type sample-encode-done .frames | sort -u
     run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -y -i ${tmp}/vfr.nut -fps_mode passthrough -enc_time_base filter -output_ts_offset 100 \
         -c:v libx264 -preset ultrafast -qp 4 ${tmp}/late.ts
-    ffcrf_json -i ${tmp}/late.ts -c:v libx264 -preset veryfast --max-encoded-percent 1000 --target-loss 10 --samples 1 --sample-duration 1s || echo "status $?"
+    ffcrf_json -i ${tmp}/late.ts -c:v libx264 -preset veryfast --max-encoded-percent 1000 --target-loss 10 --samples 1 --sample-duration 1200ms || echo "status $?"
     of_type sample-encode-done .frames | sort -u
     # another number of frames is no encode
     run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -y -i ${tmp}/out.mkv -frames:v 10 -c copy ${tmp}/short.mkv
