@@ -27,7 +27,7 @@ decoder v210 rawvideo wrapped_avframe
 decoder aac aac_latm ac3 eac3 dca truehd mp2float mp3float opus vorbis flac alac wmav2 amrnb
 decoder pcm_s16le pcm_s16be pcm_s24le pcm_s24be pcm_s32le pcm_f32le pcm_u8 pcm_alaw pcm_mulaw
 decoder pcm_bluray pcm_dvd adpcm_ms adpcm_ima_wav adpcm_ima_qt subrip ass movtext webvtt
-encoder rawvideo wrapped_avframe ffv1 png mjpeg mpeg2video mpeg4 huffyuv prores_ks pgm ppm
+encoder rawvideo wrapped_avframe ffv1 png mjpeg mpeg1video mpeg2video mpeg4 huffyuv prores_ks pgm ppm
 encoder libx264 libx265 libsvtav1 libaom_av1 h264_nvenc hevc_nvenc av1_nvenc pcm_s16le aac ac3 mp2
 encoder subrip ass movtext webvtt
 hwaccel h264_nvdec hevc_nvdec av1_nvdec vp8_nvdec vp9_nvdec mpeg1_nvdec mpeg2_nvdec mpeg4_nvdec
@@ -35,7 +35,7 @@ hwaccel vc1_nvdec wmv3_nvdec mjpeg_nvdec
 parser h264 hevc vp8 vp9 av1 mpegvideo mpeg4video h263 vc1 dnxhd mjpeg png bmp gif pnm ffv1 prores
 parser aac aac_latm ac3 dca mlp mpegaudio opus vorbis flac amr
 bsf h264_mp4toannexb hevc_mp4toannexb extract_extradata vp9_superframe vp9_superframe_split
-bsf av1_frame_merge av1_frame_split mpeg4_unpack_bframes null
+bsf av1_frame_merge av1_frame_split mpeg4_unpack_bframes noise null quantizer_metadata trace_headers
 demuxer mov matroska mpegts mpegps mpegvideo avi flv asf mxf nut ivf obu h264 hevc m4v mjpeg vc1
 demuxer yuv4mpegpipe rawvideo image2 image2pipe image_png_pipe image_jpeg_pipe image_pgm_pipe
 demuxer image_ppm_pipe image_pgmyuv_pipe image_bmp_pipe image_tiff_pipe gif concat ffmetadata srt wav
@@ -48,7 +48,7 @@ filter scale crop pad format noformat null copy split metadata showinfo select s
 filter avgblur gblur unsharp geq lut lutyuv negate fillborders drawbox transpose hflip vflip rotate
 filter ssim psnr xpsnr signalstats siti blurdetect blockdetect scdet blackdetect
 filter setpts settb fps trim loop reverse framestep tile hstack vstack xstack concat interleave overlay
-filter setsar setdar setfield setrange setparams yadif bwdif deblock movie buffer buffersink
+filter setsar setdar setfield setrange setparams yadif bwdif codecview deblock movie buffer buffersink
 filter nullsink sendcmd streamselect thumbnail realtime
 filter aresample aformat anull atrim asetpts anullsrc sine
 filter hwupload hwdownload hwmap hwupload_cuda scale_cuda bwdif_cuda
@@ -83,7 +83,8 @@ fuzz_arguments() {
     compiler=$(fuzzing_clang)
     printf '%s\n' --disable-everything --disable-autodetect --disable-doc --disable-programs \
         --disable-avdevice --disable-avformat --disable-swscale --disable-swresample \
-        --disable-x86asm --enable-filter=bliinds,blocksmooth,mad,buffer,buffersink "--cc=$compiler" \
+        --disable-x86asm --enable-filter=bliinds,blocksmooth,mad,buffer,buffersink \
+        --enable-bsf=quantizer_metadata "--cc=$compiler" \
         --disable-debug --optflags=-O2 "--extra-cflags=-gline-tables-only \
 -fsanitize=fuzzer-no-link,$sanitizers -fno-sanitize=function -fno-sanitize-recover=all \
 -fno-sanitize-coverage=trace-cmp" "--extra-ldflags=-fsanitize=$sanitizers" --libfuzzer=-fsanitize=fuzzer

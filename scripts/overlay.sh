@@ -12,7 +12,7 @@ files() {
     cd "$root" || exit
     echo Makefile.snippet libavfilter/Makefile.snippet
     printf '%s\n' tests/slurm.sh{,} tools/farm/task{,} tools/quality-farm{,} | xargs -n 2
-    find libavfilter tests/oracle tests/ref/fate -type f ! -name '.*' ! -name '*~' \
+    find libavcodec libavfilter tests/oracle tests/ref/fate -type f ! -name '.*' ! -name '*~' \
         -printf '%p %p\n' 2> /dev/null || true
     find models -name '*.txt' -printf '%p libavfilter/%p\n' 2> /dev/null || true
     find tests/fate tests/fuzz tools -name '*.mak' -printf '%p %p\n' 2> /dev/null || true
@@ -20,6 +20,7 @@ files() {
     echo tests/faults.sh tests/faults.sh
     echo tests/ffcrf.sh tests/ffcrf.sh
     echo tests/pairs.sh tests/pairs.sh
+    echo tests/quantizer.sh tests/quantizer.sh
     printf '%s\n' tests/quality_{logs_test,page}.py{,} | xargs -n 2
     find tests/{checkasm,faults,fuzz} tools -name '*.[ch]' -printf '%p %p\n' 2> /dev/null || true
     printf '%s\n' {tools/quality-{gate,report},tools/quality_{logs.py,report.html,report.js}}{,} \

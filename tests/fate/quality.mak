@@ -514,6 +514,31 @@ fate-report-examples fate-report-readme fate-gate-examples: TOOL_NEED =         
 $(FATE_QUALITY_TOOLS): CMD = $(QUALITY_RUN)
 $(FATE_QUALITY_TOOLS): ffmpeg$(PROGSSUF)$(EXESUF)
 
+# What frames were coded with: what is in tests/quantizer.sh.
+FATE_QUANTIZER = $(addprefix fate-quantizer-,av1 h264 hevc mjpeg mpeg pass strings)
+fate-quantizer-av1:  QUANTIZER_NEED = LIBSVTAV1_ENCODER LIBDAV1D_DECODER AV1_FRAME_SPLIT_BSF TRACE_HEADERS_BSF \
+                                      IVF_MUXER IVF_DEMUXER
+fate-quantizer-h264: QUANTIZER_NEED = LIBX264_ENCODER H264_DECODER H264_PARSER H264_MUXER H264_DEMUXER \
+                                      CODECVIEW_FILTER SIGNALSTATS_FILTER SCALE_FILTER
+fate-quantizer-hevc: QUANTIZER_NEED = LIBX265_ENCODER HEVC_DECODER HEVC_PARSER HEVC_MUXER HEVC_DEMUXER SCALE_FILTER
+fate-quantizer-mjpeg: QUANTIZER_NEED = MJPEG_ENCODER MJPEG_DECODER RAWVIDEO_MUXER
+fate-quantizer-mpeg: QUANTIZER_NEED = MPEG1VIDEO_ENCODER MPEG1VIDEO_DECODER MPEG2VIDEO_ENCODER MPEG2VIDEO_DECODER \
+                                      MPEG4_ENCODER MPEG4_DECODER MPEGVIDEO_PARSER MPEG4VIDEO_PARSER           \
+                                      CODECVIEW_FILTER SIGNALSTATS_FILTER SHOWINFO_FILTER
+fate-quantizer-pass fate-quantizer-strings: QUANTIZER_NEED = LIBX264_ENCODER LIBX265_ENCODER LIBSVTAV1_ENCODER         \
+                                      MPEG2VIDEO_ENCODER MPEG4_ENCODER MJPEG_ENCODER FFV1_ENCODER H264_DECODER    \
+                                      HEVC_DECODER LIBDAV1D_DECODER MPEG2VIDEO_DECODER MPEG4_DECODER MJPEG_DECODER \
+                                      FFV1_DECODER H264_PARSER HEVC_PARSER AV1_PARSER MPEGVIDEO_PARSER            \
+                                      FRAMEMD5_MUXER NOISE_BSF
+$(FATE_QUANTIZER): NEED = QUANTIZER_METADATA_BSF $(QUALITY_SOURCE) MATROSKA_MUXER MATROSKA_DEMUXER MP4_MUXER MOV_DEMUXER \
+                          MPEGTS_MUXER MPEGTS_DEMUXER AVI_MUXER AVI_DEMUXER $(QUANTIZER_NEED)
+$(FATE_QUANTIZER): RUN = quantizer_$(lastword $(subst -, ,$@))
+$(FATE_QUANTIZER): CMD = . $(SRC_PATH)/tests/quality.sh; . $(SRC_PATH)/tests/quantizer.sh; \
+                         $(if $(QUALITY_LACKS),skip not built with $(QUALITY_LACKS),$(RUN))
+$(FATE_QUANTIZER): ffmpeg$(PROGSSUF)$(EXESUF)
+
+FATE_QUALITY-$(call ALLYES, QUANTIZER_METADATA_BSF FFMPEG) += $(FATE_QUANTIZER)
+
 # The search for a CRF: what is in tests/ffcrf.sh.
 FATE_FFCRF = $(addprefix fate-ffcrf-,cache change damage disk docs encode json leaks libx265 memory predict resume samples scan search status step svtav1 vfr)
 fate-ffcrf-libx265 fate-ffcrf-search fate-ffcrf-svtav1: RUN = crf_search $(CODEC)
