@@ -105,6 +105,13 @@ mutants() {
   libavfilter/blocksmooth.h   @ s/BEFORE <= n/BEFORE < n/ @ blocksmooth-numbers
   libavfilter/blocksmooth.h   @ s/x \/ 4, max/x \/ 3, max/ @ blocksmooth-numbers
   libavfilter/vf_blocksmooth.c @ s/edge + block \/ 2, height/edge + block \/ 2 - 1, height/ @ blocksmooth-numbers
+* libavcodec/bsf/quantizer_metadata.c @ s/slice_qp_delta - 4) /slice_qp_delta - 5) / @ quantizer-h264 quantizer-hevc
+  libavcodec/bsf/quantizer_metadata.c @ s/slot\[header->frame_to_show_map_idx\];/slot[0];/ @ quantizer-av1
+  libavcodec/bsf/quantizer_metadata.c @ s/refresh \& 1 << i/refresh \& 2 << i/ @ quantizer-av1
+  libavcodec/bsf/quantizer_metadata.c @ s/\[index\] \/ 8.) - (depth - 8)/[index] \/ 8.)/ @ quantizer-av1
+  libavcodec/bsf/quantizer_metadata.c @ s/matrix\[type != AV_PICTURE_TYPE_I\]/matrix[0]/ @ quantizer-mpeg
+  libavcodec/bsf/quantizer_metadata.c @ s/vertical_size > 2800 ? 0 : 3/vertical_size > 28 ? 0 : 3/ @ quantizer-mpeg
+  libavcodec/bsf/quantizer_metadata.c @ s/sum += i ? log2(step) : 0/sum += log2(step)/ @ quantizer-mjpeg
 * tools/quality_merge.c       @ s/part->nb_used = i;/part->nb_used = i + 1;/ @ quality-farm-merge
   tools/quality_merge.c       @ s/j == next->nb_frames || strcmp/j < next->nb_frames \&\& strcmp/ @ quality-farm-merge
   tools/quality_merge.c       @ s/MAX_GAP 10/MAX_GAP 100/ @ quality-farm-merge quality-farm-split

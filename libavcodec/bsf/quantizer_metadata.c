@@ -41,7 +41,6 @@
 #include "libavutil/macros.h"
 #include "libavutil/mem.h"
 
-#include "libavcodec/avcodec.h"
 #include "libavcodec/bsf.h"
 #include "libavcodec/bsf_internal.h"
 #include "libavcodec/bytestream.h"
