@@ -184,6 +184,11 @@ quantizer_av1(){
         with=av1_frame_split,quantizer_metadata
         keys ${tmp}/in.mkv > ${tmp}/other
         same "split" ${tmp}/keys ${tmp}/other
+        # after a broken packet all is right again from the next key frame on
+        with="noise=amount=3*not(n-5),quantizer_metadata"
+        keys ${tmp}/in.mkv 2> /dev/null | tail -n 24 > ${tmp}/other
+        tail -n 24 ${tmp}/keys > ${tmp}/tail
+        same "second GOP" ${tmp}/tail ${tmp}/other
         with=quantizer_metadata
         keys ${tmp}/in.mkv -stream_loop 1 > ${tmp}/other
         cat ${tmp}/keys ${tmp}/keys > ${tmp}/twice

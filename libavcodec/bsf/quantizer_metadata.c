@@ -25,8 +25,9 @@
  * the coefficients of an orthonormal transform of 8-bit samples, as log2.
  * A sample of more bits counts as the fraction of an 8-bit one that it is.
  *
- * Only headers are read. A broken one costs the keys of its packet: its errors
- * are the decoder's to tell, and are logged here for debugging only.
+ * Only headers are read. A broken one costs the keys of its packet, and in AV1
+ * and VP9 of those up to the next key frame. Its errors are the decoder's to
+ * tell, and are logged here for debugging only.
  */
 
 #include <inttypes.h>
@@ -324,18 +325,17 @@ static void read_headers(AVBSFContext *bsf, const AVPacket *pkt)
         s->codec->read(bsf, NULL, data, size, &none);
 }
 
-/// Forget what came before, as after a seek.
+/// Forget the frames that came before. Parameter sets stay, as in decoders.
 static void quantizer_metadata_flush(AVBSFContext *bsf)
 {
     QuantizerMetadataContext *s = bsf->priv_data;
 
     memset(s->slot, 0, sizeof(s->slot));
-    if (s->cbc) {
-        ff_cbs_fragment_reset(&s->fragment);
+    if (s->codec && s->codec->id == AV_CODEC_ID_AV1) {
+        // CBS knows of frames, too.
         ff_cbs_flush(s->cbc);
+        read_records(bsf, NULL);
     }
-    if (s->codec && s->codec->read_extradata)
-        s->codec->read_extradata(bsf, NULL);
 }
 
 /**
@@ -364,6 +364,7 @@ static void read_av1(AVBSFContext *bsf, const AVPacket *pkt, const uint8_t *data
 
     if (ff_cbs_read_packet(s->cbc, &s->fragment, pkt) < 0) {
         // Refer to no frame that is missing, nor take the next one for the rest of this one.
+        ff_cbs_fragment_reset(&s->fragment);
         quantizer_metadata_flush(bsf);
         return;
     }
@@ -410,6 +411,7 @@ static void read_vp9(AVBSFContext *bsf, const AVPacket *pkt, const uint8_t *data
     int shown = 0;
 
     if (ff_cbs_read_packet(s->cbc, &s->fragment, pkt) < 0) {
+        ff_cbs_fragment_reset(&s->fragment);
         quantizer_metadata_flush(bsf);
         return;
     }
