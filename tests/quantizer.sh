@@ -201,6 +201,26 @@ coarsest 63 -pix_fmt yuv420p
 END
 }
 
+# The base_q_idx of each frame as FFmpeg's decoder exports it, with hidden frames in the packets of
+# others, and in packets of their own.
+quantizer_vp9(){
+    for depth in 8 10; do
+        format=yuv420p
+        test ${depth} = 8 || format=yuv420p10le
+        quantizer_ffmpeg ${film}3 -pix_fmt ${format} -c:v libvpx-vp9 -cpu-used 8 -b:v 100k -g 40 -auto-alt-ref 1 -lag-in-frames 16 ${tmp}/in.mkv
+        run ffmpeg${PROGSUF}${EXECSUF} -nostdin -nostats -v info -threads 1 -export_side_data venc_params -i ${tmp}/in.mkv -vf showinfo ${to_null} 2>&1 |
+            sed -n 's/.* qp=\([0-9]*\).*/\1/p' > ${tmp}/known
+        keys ${tmp}/in.mkv -threads 4 > ${tmp}/keys
+        awk '!seen[$1]++ { n++ } END { print (n >= 8 ? "many indices" : "few indices") }' ${tmp}/known
+        compare "${depth} bits" ${tmp}/known ${tmp}/keys \
+            "$(echo "${av1_step}" | sed s/depth/${depth}/)"' && k[4] == "320x192" && k[5] == '${depth}' && k[8] == "vp9"'
+        with=vp9_superframe_split,quantizer_metadata
+        keys ${tmp}/in.mkv > ${tmp}/other
+        with=quantizer_metadata
+        same "split" ${tmp}/keys ${tmp}/other
+    done
+}
+
 # The types of pictures, as the decoder says.
 types(){ # file
     run ffmpeg${PROGSUF}${EXECSUF} -nostdin -nostats -v info -i $1 -vf showinfo ${to_null} 2>&1 |
