@@ -168,7 +168,8 @@ static const uint8_t *next_unit(const uint8_t **pos, const uint8_t *end, int nal
 }
 
 /// Read one unit by CBS.
-static int read_unit(QuantizerMetadataContext *s, const uint8_t *data, size_t size)
+static int read_unit(QuantizerMetadataContext *s, CodedBitstreamUnitType type,
+                     const uint8_t *data, size_t size)
 {
     const int prefix = s->nal_length_size ? s->nal_length_size : 3;
     int ret;
@@ -187,7 +188,10 @@ static int read_unit(QuantizerMetadataContext *s, const uint8_t *data, size_t si
     ret = ff_cbs_read_packet(s->cbc, &s->fragment, s->unit);
     if (ret < 0)
         return ret;
-    return s->fragment.nb_units && s->fragment.units[0].content ? 0 : AVERROR_INVALIDDATA;
+    // A start code where none may be makes other units, also behind that one, of which a
+    // parameter set may replace that of a slice.
+    return s->fragment.nb_units == 1 && s->fragment.units[0].type == type &&
+           s->fragment.units[0].content ? 0 : AVERROR_INVALIDDATA;
 }
 
 static int is_read(const Codec *codec, CodedBitstreamUnitType type)
@@ -264,9 +268,9 @@ static void read_nal(QuantizerMetadataContext *s, const uint8_t *unit, size_t si
     // Another layer may use the same numbers for its parameter sets.
     if (!is_read(s->codec, type) || !is_h264 && (unit[0] & 1 || unit[1] >> 3))
         return;
-    ret = read_unit(s, unit, head);
+    ret = read_unit(s, type, unit, head);
     if (ret < 0 && head < size)
-        ret = read_unit(s, unit, size);
+        ret = read_unit(s, type, unit, size);
     if (ret < 0 || !is_slice)
         return;
     if (is_h264)
@@ -506,7 +510,7 @@ static void read_mpeg12(AVBSFContext *bsf, const AVPacket *pkt, const uint8_t *d
             // The decoder multiplies by scale * weight / 16.
             if (type && scale)
                 add_slice(frame, type, log2(scale) + s->matrix[type != AV_PICTURE_TYPE_I] - 4, size);
-        } else if (size && is_read(s->codec, unit[0]) && read_unit(s, unit, size) >= 0) {
+        } else if (size && is_read(s->codec, unit[0]) && read_unit(s, unit[0], unit, size) >= 0) {
             const CodedBitstreamUnit *header = &s->fragment.units[0];
 
             if (unit[0] == MPEG2_START_PICTURE) {
