@@ -46,6 +46,41 @@ for c in corpus.photos(sys.argv[2]):
         echo "photo_small photo_small_639 224 640")
 }
 
+# The split of the video contents is that of its rule, and one that was edited is found.
+splits() {
+    cp -r "$root/tools/train" "$tmp/train" || return
+    "$python" -B "$tmp/train/contents.py" check || return
+    sed -i '/^bunny /s/ choose / held /' "$tmp/train/contents.txt"
+    ! "$python" -B "$tmp/train/contents.py" check 2> "$tmp/split.log" &&
+        grep -q 'does not follow its rule' "$tmp/split.log" || return
+    "$python" -B "$tmp/train/contents.py" split && cmp "$tmp/train/contents.txt" "$root/tools/train/contents.txt"
+}
+
+# No two encodes of a shot have one name: one would take the place of the other.
+names() {
+    (cd "$root/tools/train" && "$python" -B -c '
+import encodes
+for index in range(12):
+    for size in (640, 360), (360, 640), (400, 200), (3840, 2160):
+        names = [job.name for jobs in encodes.rounds(index, size) for job in jobs]
+        assert names and len(names) == len(set(names)), names')
+}
+
+# A source that shows its coding is refused, until it is made small enough.
+pristine() {
+    local clip=$tmp/pristine
+    judged() { "$python" -B "$root/tools/train/pristine.py" "$ffmpeg" "$@" > "$tmp/judged" 2>&1; }
+    "$ffmpeg" -v error -f lavfi -i mandelbrot=s=320x240:r=25 -frames:v 5 -c:v ffv1 "$clip.mkv" || return
+    "$ffmpeg" -v error -i "$clip.mkv" -pix_fmt yuv420p -c:v libx264 -qp 16 "$clip-fine.mkv" || return
+    "$ffmpeg" -v error -i "$clip.mkv" -pix_fmt yuv420p -c:v libx264 -qp 27 "$clip-coarse.mkv" || return
+    "$ffmpeg" -v error -i "$clip.mkv" -c:v prores_ks "$clip.mov" || return
+    judged 1 "$clip.mkv" "$clip-fine.mkv" || return
+    ! judged 1 "$clip.mkv" "$clip-coarse.mkv" && grep -q 'coarse.*REFUSED' "$tmp/judged" || return
+    judged 2 "$clip-coarse.mkv" || return
+    ! judged 1.9 "$clip.mov" && judged 2 "$clip.mov" || return
+    ! judged 2 "$tmp/none.mkv" && grep -q '^error: .*none.mkv' "$tmp/judged"
+}
+
 # A run that is killed leaves whole records only, and the next one makes the others.
 resumes() {
     local group kept total
@@ -136,6 +171,9 @@ python=python3
 drawn
 check "the published model's converter and its score" converts
 check "a photograph at its sizes" sizes
+check "the split of the video contents" splits
+check "names of encodes" names
+check "sources that show their coding are refused" pristine
 check "make model goes on where it was killed" resumes
 check "make model repeats itself" repeats
 check "make model measures new features of old records" updates

@@ -76,7 +76,7 @@ def reference(content, media, folder, variant='', ten_bit=False):
                  ':flags=lanczos+accurate_rnd:out_range=limited,format={1},setsar=1{2}').format(
                      content.factor, 'yuv420p10' if ten_bit else 'yuv420p', VARIANTS[variant])
         ff.run(content.input(media) + [
-            '-map', '0:v:0', '-an', '-vf', chain, '-fps_mode', 'passthrough',
+            '-map', '0:v:0', '-an', '-vf', chain, '-r', '25',
             '-frames:v', str(content.frames), '-c:v', 'ffv1', '-f', 'matroska', path + '.part'])
         os.replace(path + '.part', path)
     return path

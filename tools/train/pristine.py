@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# Says which sources are good enough to be taken for pristine: those of contents.txt, or
+# pristine.py FFMPEG FACTOR FILE... by what factor each must be made smaller at least.
+# SPDX-License-Identifier: LGPL-2.1-or-later
+import math
+import re
+import subprocess
+import sys
+
+import contents
+
+# The rule: the mean of log2 of the quantizer step may be LOG2_STEP at full size, and SLOPE
+# more for each halving. Pristine shots coded by x264 at such a step, then scaled with their
+# source, have a VMAF v1 of 90 or more even where there is much noise, which goes first; and
+# of 95 and more on clean ones.
+LOG2_STEP, SLOPE = 2.4, 1.6
+
+# Of some codecs the step is not known. Those are halved at least, and must have had
+# these bits for each sample of luma that is kept. A rule of thumb.
+BITS, HALVED = 0.5, 2
+
+FRAMES = 40
+
+
+def coded(ffmpeg, arguments):
+    """The codec, the mean of log2 of the step, and bits per sample; None where not known."""
+    command = [ffmpeg, '-hide_banner', '-nostdin', '-bsf:v', 'quantizer_metadata'] + arguments
+    command += ['-map', '0:v:0', '-frames:v', str(FRAMES)]
+    said = subprocess.run(command + ['-vf', 'metadata=print', '-f', 'null', '-'],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace')
+    stream = re.search(r'Stream #0:.*?: Video: (\w+).*?, (\d\d+)x(\d+)', said.stdout)
+    if said.returncode or not stream:
+        raise SystemExit('error: %s: %s' % (arguments[-1], said.stdout.strip().splitlines()[-1]))
+    steps = [float(s) for s in re.findall(r'lavc\.quantizer\.step=([-0-9.]+)', said.stdout)]
+    if steps:
+        return stream[1], sum(steps) / len(steps), None
+    copied = subprocess.run(command[:3] + arguments + [
+        '-map', '0:v:0', '-frames:v', str(FRAMES), '-c', 'copy', '-f', 'framecrc', '-'],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors='replace')
+    sizes = [int(line.split(',')[4]) for line in copied.stdout.splitlines() if line[:1].isdigit()]
+    samples = len(sizes) * int(stream[2]) * int(stream[3])
+    return stream[1], None, 8 * sum(sizes) / samples if samples else 0
+
+
+LOSSLESS = ('rawvideo', 'png', 'ffv1', 'huffyuv', 'ffvhuff', 'utvideo')
+
+
+def least_factor(codec, step, bits):
+    """By which factor it must be made smaller; infinity if none is known to do."""
+    if codec in LOSSLESS:
+        return 1
+    if step is not None:
+        return max(1, 2 ** ((step - LOG2_STEP) / SLOPE))
+    return max(HALVED, math.sqrt(BITS / bits)) if bits else math.inf
+
+
+def judge(ffmpeg, name, arguments, factor):
+    codec, step, bits = coded(ffmpeg, arguments)
+    least = least_factor(codec, step, bits)
+    good = factor >= least * 0.999
+    how = 'lossless' if codec in LOSSLESS else 'step 2^%.2f' % step if step is not None else \
+        '%.3f bits per sample, no step' % bits
+    print('%s: %s, %s: at least %.2f, is %.2f%s' % (name, codec, how, least, factor,
+                                                   '' if good else ': REFUSED'))
+    return good
+
+
+def main(arguments):
+    if len(arguments) == 2:
+        work = [(c.name, c.input(arguments[1]), c.factor) for c in contents.contents()]
+    elif len(arguments) > 2:
+        work = [(file, ['-i', file], float(arguments[1])) for file in arguments[2:]]
+    else:
+        sys.exit('usage: pristine.py FFMPEG MEDIA | pristine.py FFMPEG FACTOR FILE...')
+    # all are judged, also after one was refused
+    if not all([judge(arguments[0], *item) for item in work]):
+        sys.exit('error: some show their coding: make them smaller, or leave them out')
+
+
+if __name__ == '__main__':
+    main(sys.argv[1:])
