@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+# Makes the encodes of all shots of contents.txt, labels them by VMAF v1 (and v0.6.1 beside
+# it), and takes features and quantizers. A record is one JSON file; those that are there
+# are not made again, so a run that was stopped goes on where it was.
+# SPDX-License-Identifier: LGPL-2.1-or-later
+import argparse
+import concurrent.futures
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import contents
+import encodes
+import ff
+
+# Frames whose features are taken. The first one is left out: an I frame is rare.
+FIRST_FRAME, FRAME_STEP = 1, 3
+PICK = "select='gte(n,%d)*not(mod(n-%d,%d))'" % (FIRST_FRAME, FIRST_FRAME, FRAME_STEP)
+TIME = 'settb=1/25,setpts=N'
+
+# The judges: VMAF v1 for a display of 1080 lines, and of 2160 for shots of as many.
+V1, V1_4K = 'vmaf_v1.0.16_3d0h.json', 'vmaf_v1.0.16_3d0h_2160.json'
+V0, V0_4K = 'vmaf_v0.6.1.json', 'vmaf_4k_v0.6.1.json'
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description='Encodes and labels the shots of contents.txt.')
+    parser.add_argument('--ffmpeg', required=True, help='with bliinds, libvmaf and all encoders')
+    parser.add_argument('--quantizer', help='an FFmpeg with quantizer_metadata')
+    parser.add_argument('--models', required=True, help='folder of the models of libvmaf')
+    parser.add_argument('--media', required=True, help='folder with OWNER/REPOSITORY/PATH of the sources')
+    parser.add_argument('--work', required=True, help='where shots, encodes and records are kept')
+    parser.add_argument('--jobs', type=int, default=os.cpu_count())
+    parser.add_argument('--only', nargs='*', help='names of shots')
+    return parser.parse_args()
+
+
+def still_images(source, quality, out, scratch):
+    """JPEGs by libjpeg's own program, as one stream."""
+    ff.run(['-i', source, '-vf', 'scale=flags=bicubic+accurate_rnd+full_chroma_int,format=rgb24',
+            os.path.join(scratch, '%03d.ppm')])
+    for name in sorted(os.listdir(scratch)):
+        if name.endswith('.ppm'):
+            path = os.path.join(scratch, name)
+            subprocess.run(['cjpeg', '-quality', quality, '-optimize', '-outfile', path[:-3] + 'jpg', path],
+                           check=True, stderr=subprocess.DEVNULL)   # it warns of coarse tables
+            os.remove(path)
+    ff.run(['-framerate', '25', '-i', os.path.join(scratch, '%03d.jpg'), '-c', 'copy', out])
+
+
+def encode(job, source, out, scratch):
+    for number, (codec, options) in enumerate(job.generations):
+        last = number + 1 == len(job.generations)
+        to = out if last else os.path.join(scratch, 'generation%d.mkv' % number)
+        chain = ['-vf', job.chain] if job.chain and number == 0 else []
+        if codec == 'cjpeg':
+            still_images(source, options, to, scratch)
+        elif '{pass}' in options:
+            for turn in 1, 2:
+                ff.run(['-i', os.path.abspath(source)] + chain + ['-c:v', codec] +
+                       options.replace('{pass}', str(turn)).split() +
+                       (['-f', 'null', '-'] if turn == 1 else [os.path.abspath(to)]), folder=scratch)
+        else:
+            ff.run(['-i', source] + chain + ['-c:v', codec] + options.split() + [to])
+        source = to
+
+
+def features(path):
+    with open(path) as file:
+        frames = json.load(file)['frames']
+    return [{name: value for name, value in frame['metrics'].items()
+             if name not in ('score', 'raw', 'sigma', 'distance')} for frame in frames]
+
+
+def judge(job, encoded, reference, size, models, scratch):
+    """Labels of all frames, and features of some: as coded, and as shown where that differs."""
+    large = min(size) >= 2160
+    coded = job.coded or size
+    told = ''.join('\\:cambi.enc_%s=%d' % item for item in
+                   zip(('width', 'height', 'bitdepth'), coded + ((10 if job.ten_bit else 8),)))
+    names = [("path=%s\\:name=v1%s" % (os.path.join(models, V1_4K if large else V1), told)),
+             ("path=%s\\:name=v0" % os.path.join(models, V0_4K if large else V0))]
+    vmaf = "libvmaf=n_threads=1:log_fmt=json:log_path=vmaf.json:model='%s'" % '|'.join(names)
+    scored = PICK + ',bliinds=features=1:side_data=0:log_path=%s,nullsink'
+    graph = ['[0:v]%s,split[c][d]' % TIME, '[c]' + scored % 'coded.json',
+             '[d]scale=%d:%d:flags=bicubic:out_range=limited,split[s][e]' % size,
+             '[e]format=yuv420p10,split[e1][e2]', '[s]' + (scored % 'shown.json' if job.coded else 'nullsink'),
+             '[1:v]%s,format=yuv420p10,split[r1][r2]' % TIME,
+             '[e1][r1]%s[out]' % vmaf, '[e2][r2]psnr,nullsink']
+    said = ff.run(['-i', os.path.abspath(encoded), '-i', os.path.abspath(reference),
+                   '-filter_complex_threads', '1', '-filter_complex', ';'.join(graph),
+                   '-map', '[out]', '-f', 'null', '-'], folder=scratch, quiet=False)
+    with open(os.path.join(scratch, 'vmaf.json')) as file:
+        frames = [frame['metrics'] for frame in json.load(file)['frames']]
+    found = re.search(r'PSNR y:([0-9.]+)', said)
+    return {
+        'v1': [frame['v1'] for frame in frames], 'v0': [frame['v0'] for frame in frames],
+        'psnr': float(found[1]) if found else None,
+        'features': features(os.path.join(scratch, 'coded.json')),
+        'shown': features(os.path.join(scratch, 'shown.json')) if job.coded else None,
+    }
+
+
+def quantizers(program, path):
+    """What quantizer_metadata says of each frame."""
+    filters = 'vp9_superframe_split,' if 'vp9' in os.path.basename(path) else ''
+    said = subprocess.run([program, '-v', 'error', '-nostdin', '-bsf:v', filters + 'quantizer_metadata',
+                           '-i', path, '-vf', 'metadata=print:file=-', '-f', 'null', '-'],
+                          stdout=subprocess.PIPE, text=True, check=True).stdout
+    frames = []
+    for line in said.splitlines():
+        if line.startswith('frame:'):
+            frames.append({})
+        elif line.startswith('lavc.quantizer.'):
+            name, value = line[len('lavc.quantizer.'):].split('=', 1)
+            frames[-1][name] = value if name in ('codec', 'pict_type') else float(value)
+    return frames
+
+
+def write(record, path):
+    with open(path + '.part', 'w') as file:
+        json.dump(record, file)
+    os.replace(path + '.part', path)
+
+
+def made(job, content, size, options):
+    """The record of one encode, made if it is not there; and whether it was made."""
+    key = hashlib.sha256(repr((content.repository, content.path, content.start, content.factor,
+                               content.frames, contents.VARIANTS[job.variant], job.ten_bit, job.chain,
+                               job.generations, V1, V0, PICK)).encode()).hexdigest()
+    path = os.path.join(options.work, 'records', content.name, job.name + '.json')
+    try:
+        with open(path) as file:
+            record = json.load(file)
+    except (OSError, ValueError):
+        record = {}
+    new = record.get('key') != key
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    file = os.path.join('encodes', content.name, job.name + '.mkv')
+    out = os.path.join(options.work, file)
+    os.makedirs(os.path.dirname(out), exist_ok=True)
+    if new:
+        began = time.time()
+        reference = contents.reference(content, options.media, os.path.join(options.work, 'clips'),
+                                       job.variant, job.ten_bit)
+        scratch = tempfile.mkdtemp(dir=os.path.join(options.work, 'scratch'))
+        try:
+            if job.generations:
+                encode(job, reference, out, scratch)
+            judged = judge(job, out if job.generations else reference, reference, size, options.models, scratch)
+        finally:
+            shutil.rmtree(scratch)
+        if len(judged['v1']) != content.frames:
+            raise ff.Error('%d frames, not %d: %s' % (len(judged['v1']), content.frames, out))
+        record = {
+            'key': key, 'content': content.name, 'group': content.group, 'use': content.use,
+            'variant': job.variant, 'family': job.family, 'value': job.value,
+            'generations': job.generations, 'file': file if job.generations else None,
+            'bytes': os.path.getsize(out) if job.generations else None,
+            'width': size[0], 'height': size[1], 'coded': job.coded or size,
+            'depth': 10 if job.ten_bit else 8, **judged, 'seconds': round(time.time() - began, 2),
+        }
+    if options.quantizer and job.generations and not record.get('quantizer'):
+        record['quantizer'] = quantizers(options.quantizer, out)
+    elif not new:
+        return False
+    write(record, path)
+    return True
+
+
+def main():
+    options = arguments()
+    ff.program = options.ffmpeg
+    for folder in 'clips', 'records', 'encodes', 'scratch':
+        os.makedirs(os.path.join(options.work, folder), exist_ok=True)
+    work = [[], [], []]
+    for index, content in enumerate(contents.contents()):
+        if options.only and content.name not in options.only:
+            continue
+        size = ff.size(contents.reference(content, options.media, os.path.join(options.work, 'clips')))
+        for number, jobs in enumerate(encodes.rounds(index, size)):
+            work[number].append([(job, content, size, options) for job in jobs])
+    # one encode of each shot, then the next of each: what there is at any time is spread well
+    order = [jobs[i] for part in work for i in range(max(map(len, part), default=0))
+             for jobs in part if i < len(jobs)]
+    # the two files of a shot that several encodes share are made by one of them
+    for variant, ten_bit in sorted({(item[0].variant, item[0].ten_bit) for item in order}):
+        for content in {item[1].name: item[1] for item in order
+                        if (item[0].variant, item[0].ten_bit) == (variant, ten_bit)}.values():
+            contents.reference(content, options.media, os.path.join(options.work, 'clips'), variant, ten_bit)
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        waiting = {pool.submit(made, *item): item for item in order}
+        for number, future in enumerate(concurrent.futures.as_completed(waiting), 1):
+            job, content = waiting[future][:2]
+            try:
+                new = future.result()
+            except (ff.Error, subprocess.CalledProcessError, OSError, KeyError) as error:
+                failed += 1
+                print('failed: %s %s: %s' % (content.name, job.name, str(error)[-300:]), flush=True)
+                continue
+            if new and number % 20 == 0:
+                print('%d of %d encodes' % (number, len(order)), flush=True)
+    print('%d encodes, %d of them failed' % (len(order), failed))
+    if failed:
+        sys.exit('error: run it again, after the cause was mended')
+
+
+if __name__ == '__main__':
+    main()
