@@ -18,6 +18,10 @@ VARIANTS = {
     'letterbox': ',drawbox=h=ih/8:t=fill:c=black,drawbox=y=ih*7/8:h=ih/8:t=fill:c=black',
 }
 
+# Colours are not named: where a decoder names others (MJPEG's says BT.601), FFmpeg would
+# convert one to the other before it compares them.
+UNTAGGED = 'setparams=range=limited:colorspace=unknown:color_primaries=unknown:color_trc=unknown'
+
 
 class Content:
     """A line of contents.txt."""
@@ -73,8 +77,8 @@ def reference(content, media, folder, variant='', ten_bit=False):
     if not os.path.exists(path):
         # without the frame rate of the source: one that changes would repeat frames
         chain = ("settb=1/25,setpts=N,scale='trunc(iw/{0}/2+0.5)*2':'trunc(ih/{0}/2+0.5)*2'"
-                 ':flags=lanczos+accurate_rnd:out_range=limited,format={1},setsar=1{2}').format(
-                     content.factor, 'yuv420p10' if ten_bit else 'yuv420p', VARIANTS[variant])
+                 ':flags=lanczos+accurate_rnd:out_range=limited,format={1},setsar=1,{3}{2}').format(
+                     content.factor, 'yuv420p10' if ten_bit else 'yuv420p', VARIANTS[variant], UNTAGGED)
         ff.run(content.input(media) + [
             '-map', '0:v:0', '-an', '-vf', chain, '-r', '25',
             '-frames:v', str(content.frames), '-c:v', 'ffv1', '-f', 'matroska', path + '.part'])

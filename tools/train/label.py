@@ -89,7 +89,7 @@ def judge(job, encoded, reference, size, models, scratch):
     vmaf = "libvmaf=n_threads=1:log_fmt=json:log_path=vmaf.json:model='%s'" % '|'.join(names)
     scored = PICK + ',bliinds=features=1:side_data=0:log_path=%s,nullsink'
     graph = ['[0:v]%s,split[c][d]' % TIME, '[c]' + scored % 'coded.json',
-             '[d]scale=%d:%d:flags=bicubic:out_range=limited,split[s][e]' % size,
+             '[d]scale=%d:%d:flags=bicubic:out_range=limited,%s,split[s][e]' % (size + (contents.UNTAGGED,)),
              '[e]format=yuv420p10,split[e1][e2]', '[s]' + (scored % 'shown.json' if job.coded else 'nullsink'),
              '[1:v]%s,format=yuv420p10,split[r1][r2]' % TIME,
              '[e1][r1]%s[out]' % vmaf, '[e2][r2]psnr,nullsink']
