@@ -94,11 +94,16 @@ quantizer_h264(){
     cat ${tmp}/keys ${tmp}/keys > ${tmp}/twice
     same "in a loop" ${tmp}/twice ${tmp}/other
 
-    # the QP of macroblocks, drawn as chroma by the decoder's export
+    # the QP of macroblocks, drawn as chroma by the decoder's export; 7.1 draws it of MPEG-2 only
     quantizer_ffmpeg -threads 1 -export_side_data venc_params -bsf:v ${with} -i ${tmp}/in.mkv \
-        -vf "codecview=qp=1,signalstats,metadata=print:file=${tmp}/drawn:key=lavfi.signalstats.UAVG" ${to_null}
-    sed -n 's/.*UAVG=//p' ${tmp}/drawn > ${tmp}/blocks
-    compare "as the decoder exports" ${tmp}/blocks ${tmp}/keys 'near(w[1], int(int(k[1] * 6 + 4.5) * 128 / 31))'
+        -vf "codecview=qp=1,signalstats,metadata=print:file=${tmp}/drawn:key=lavfi.signalstats.UAVG" \
+        ${to_null} 2> ${tmp}/said
+    if grep -q "Function not implemented" ${tmp}/said; then
+        leave_out "as the decoder exports"
+    else
+        sed -n 's/.*UAVG=//p' ${tmp}/drawn > ${tmp}/blocks
+        compare "as the decoder exports" ${tmp}/blocks ${tmp}/keys 'near(w[1], int(int(k[1] * 6 + 4.5) * 128 / 31))'
+    fi
 
     x264 ${tmp}/in.mkv slices=1 -qp 36 -pix_fmt yuv420p10le
     keys ${tmp}/in.mkv > ${tmp}/keys
