@@ -586,7 +586,7 @@ static void read_mpeg4_vol(QuantizerMetadataContext *s, GetBitContext *gb)
         return;
     s->vol.mpeg_quant = get_bits1(gb);
     if (s->vol.mpeg_quant) {
-        // those of the default matrices
+        // mean_log2() of the default matrices (ISO/IEC 14496-2, 6.3.3)
         s->matrix[0] = read_mpeg4_matrix(gb, 4.7305);
         s->matrix[1] = read_mpeg4_matrix(gb, 4.5391);
     }
