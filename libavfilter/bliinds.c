@@ -39,7 +39,12 @@ enum {
     METRIC_SIGMA,
     METRIC_DISTANCE,
     METRIC_VALID,
+    METRIC_BASIS,
+    METRIC_OUTSIDE,
     NB_METRICS
+};
+static const char *const basis_name[] = {
+    [BLIINDS_PIXELS] = "pixels", [BLIINDS_BITSTREAM] = "bitstream",
 };
 
 /**
@@ -82,19 +87,25 @@ static void add_metric(BLIINDSContext *s, QualityMetric metric)
 int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
 {
     enum QualityDirection direction;
+    const BLIINDSModel *model;
     // without memory for an option's default, FFmpeg goes on without it
-    int ret = s->model_name ? ff_bliinds_model_load(&s->model, ctx, s->model_name) : AVERROR(ENOMEM);
+    int ret = s->model_name ? ff_bliinds_model_load(s->model, ctx, s->model_name) : AVERROR(ENOMEM);
 
     if (ret < 0)
         return ret;
 
-    direction = s->model.higher_is_better ? QUALITY_HIGHER_IS_BETTER : QUALITY_LOWER_IS_BETTER;
+    // both have the same name and scale
+    model     = &s->model[s->model[BLIINDS_PIXELS].name[0] ? BLIINDS_PIXELS : BLIINDS_BITSTREAM];
+    direction = model->higher_is_better ? QUALITY_HIGHER_IS_BETTER : QUALITY_LOWER_IS_BETTER;
     // what the model does not know is not reported, but keeps its place
     add_metric(s, (QualityMetric){ "score",    6, QUALITY_POOL_VALID, direction });
     add_metric(s, (QualityMetric){ "raw",      6, QUALITY_POOL_VALID, direction });
     add_metric(s, (QualityMetric){ "sigma",    6, QUALITY_POOL_VALID });
     add_metric(s, (QualityMetric){ "distance", 6, QUALITY_POOL_VALID });
     add_metric(s, (QualityMetric){ "valid",    0, QUALITY_POOL_NONE });
+    add_metric(s, (QualityMetric){ "basis",    0, QUALITY_POOL_COUNT, .scale = basis_name[BLIINDS_BITSTREAM] });
+    add_metric(s, (QualityMetric){ "outside",  0, QUALITY_POOL_COUNT, .scale = "outside",
+                                   .warning = "outside of what the model knows: do not rely on the score" });
     if (s->rr.read_path)
         add_metric(s, (QualityMetric){ "loss", 6, QUALITY_POOL_KNOWN,
                                        QUALITY_LOWER_IS_BETTER, BLIINDS_LOSS_SCALE });
@@ -108,9 +119,9 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
 
     s->log.filter      = "bliinds";
     s->log.title       = "BLIINDS";
-    s->log.model       = s->model.name;
-    s->log.min         = s->model.min;
-    s->log.max         = s->model.max;
+    s->log.model       = model->name;
+    s->log.min         = model->min;
+    s->log.max         = model->max;
     s->log.metric      = s->metric;
     s->log.nb_metrics  = s->nb_metrics;
     s->log.counter     = s->counter;
@@ -148,9 +159,74 @@ int ff_bliinds_black(const BLIINDSContext *s, const AVFrame *frame,
     return ff_quality_is_limited(s->range, frame, desc) ? 16 << (desc->comp[0].depth - 8) : 0;
 }
 
+/// A number of quantizer_metadata's, NAN if there is none.
+static double coded_number(const AVFrame *frame, const char *key)
+{
+    const AVDictionaryEntry *entry = av_dict_get(frame->metadata, key, NULL, 0);
+    double value = NAN;
+    char *end;
+
+    if (entry) {
+        value = quality_strtod(entry->value, &end);
+        if (*end)
+            value = NAN;
+    }
+    return value;
+}
+
+static int coded_is(const AVFrame *frame, const char *key, const char *value)
+{
+    const AVDictionaryEntry *entry = av_dict_get(frame->metadata, key, NULL, 0);
+
+    return entry && !strcmp(entry->value, value);
+}
+
+/**
+ * How the frame was coded: not finite where it is not known. What it was predicted from
+ * counts by its bytes: a frame of few is as good as those before. It may have been scaled,
+ * turned or cropped since.
+ */
+static void note_coding(BLIINDSContext *s, const AVFrame *frame, double dst[BLIINDS_NB_CODED])
+{
+    static const struct {
+        const char *name;
+        int feature;
+    } codec[] = {
+        { "hevc", 3 }, { "av1", 4 }, { "vp9", 5 }, { "mpeg2video", 6 }, { "mpeg1video", 6 },
+        { "mpeg4", 7 }, { "mjpeg", 8 },
+    };
+    const double step   = coded_number(frame, "lavc.quantizer.step");
+    const double bytes  = coded_number(frame, "lavc.quantizer.bytes");
+    const double width  = coded_number(frame, "lavc.quantizer.width");
+    const double height = coded_number(frame, "lavc.quantizer.height");
+    const int w = ff_quality_width(frame), h = ff_quality_height(frame);
+    const double scale  = FFMAX(FFMAX(w, h) / FFMAX(width, height), FFMIN(w, h) / FFMIN(width, height));
+    const double shown  = s->shown_height ? s->shown_height / (double)h : 1;
+
+    for (int i = 0; i < BLIINDS_NB_CODED; i++)
+        dst[i] = NAN;
+    if (!isfinite(step) || !(bytes > 0) || !isfinite(bytes))
+        return;
+    if (coded_is(frame, "lavc.quantizer.pict_type", "I")) {
+        s->intra     = bytes;
+        s->gop_bytes = s->gop_step = 0;
+    }
+    s->gop_bytes += bytes;
+    s->gop_step  += step * bytes;
+    dst[0] = s->gop_step / s->gop_bytes;
+    dst[1] = log2(8 * s->intra / (width * height));
+    dst[2] = log2(scale * shown);
+    for (int i = 3; i < BLIINDS_NB_CODED; i++)
+        dst[i] = 0;
+    for (int i = 0; i < FF_ARRAY_ELEMS(codec); i++)
+        if (coded_is(frame, "lavc.quantizer.codec", codec[i].name))
+            dst[codec[i].feature] = 1;
+}
+
 int ff_bliinds_wanted(BLIINDSContext *s, AVFilterContext *ctx, const AVFrame *frame, uint64_t *n)
 {
     *n = ff_quality_log_count(&s->log, ctx, frame, s->time_base);
+    note_coding(s, frame, s->coded[*n % BLIINDS_MAX_IN_FLIGHT]);
     return !ctx->is_disabled && ff_quality_log_chosen(*n, s->n_subsample);
 }
 
@@ -158,11 +234,6 @@ int ff_bliinds_wanted(BLIINDSContext *s, AVFilterContext *ctx, const AVFrame *fr
 static double sum_value(BLIINDSSum sum)
 {
     return sum.whole + (sum.fraction >> 32) + (uint32_t)sum.fraction * 0x1p-32;
-}
-
-static double class_mean(BLIINDSSum sum, const BLIINDSClassSums *c)
-{
-    return c->nb_blocks ? sum_value(sum) / c->nb_blocks : 0;
 }
 
 /// Number of blocks of a level.
@@ -189,46 +260,39 @@ static void compute_statistics(double *dst, const BLIINDSLevelSums *level)
     dst[3] = level->worst_gamma / (k * 1000);
 }
 
-static int has_phase(const BLIINDSLevelSums *level)
+/// Energies of the bands of a level.
+static void compute_bands(double dst[3], const BLIINDSLevelSums *level)
 {
-    return level->grid[0].nb_blocks && level->grid[1].nb_blocks;
+    const BLIINDSClassSums *c = level->grid;
+    const double n = nb_blocks(level);
+
+    for (int b = 0; b < 3; b++)
+        dst[b] = log2((sum_value(c[0].band[b]) + sum_value(c[1].band[b])) / n + 0.1);
 }
 
-/// Energies, phases and shares of the bands of a level.
-static void compute_bands(double dst[BLIINDS_NB_FEATURES], const BLIINDSLevelSums sums[BLIINDS_LEVELS],
-                          int l)
+static double class_mean(BLIINDSSum sum, const BLIINDSClassSums *c)
 {
-    const BLIINDSClassSums *c = sums[l].grid;
-    const double n = nb_blocks(&sums[l]);
-
-    for (int b = 0; b < 3; b++) {
-        const int i = l * 3 + b;
-
-        dst[BLIINDS_FEATURE_BAND + i] =
-            log2((sum_value(c[0].band[b]) + sum_value(c[1].band[b])) / n + 0.1);
-        dst[BLIINDS_FEATURE_BAND_PHASE + i] = has_phase(&sums[l]) ?
-            log2(class_mean(c[1].band[b], &c[1]) + 0.1) -
-            log2(class_mean(c[0].band[b], &c[0]) + 0.1) : 0;
-        dst[BLIINDS_FEATURE_QUIET + i] = sums[l].below[0][b] / n;
-        dst[BLIINDS_FEATURE_EMPTY + i] = sums[l].below[1][b] / n;
-    }
+    return sum_value(sum) / c->nb_blocks;
 }
 
-static void compute_phases(double dst[4], const BLIINDSLevelSums *level)
+/**
+ * What the blocks of level 1 that straddle the grid have more than the others. There are
+ * both in the smallest frame: the first block of a row straddles it, the second is clear.
+ */
+static void compute_phases(double dst[7], const BLIINDSLevelSums *level)
 {
     const BLIINDSClassSums *c = level->grid;
 
-    for (int i = 0; i < 4; i++)
-        dst[i] = 0;
-    if (!has_phase(level))
-        return;
-    dst[0] = class_mean(c[1].statistic[BLIINDS_ZETA], &c[1]) -
+    for (int b = 0; b < 3; b++)
+        dst[b] = log2(class_mean(c[1].band[b], &c[1]) + 0.1) -
+                 log2(class_mean(c[0].band[b], &c[0]) + 0.1);
+    dst[3] = class_mean(c[1].statistic[BLIINDS_ZETA], &c[1]) -
              class_mean(c[0].statistic[BLIINDS_ZETA], &c[0]);
-    dst[1] = c[1].gamma / (c[1].nb_blocks * 1000.) -
+    dst[4] = c[1].gamma / (c[1].nb_blocks * 1000.) -
              c[0].gamma / (c[0].nb_blocks * 1000.);
-    dst[2] = class_mean(c[1].statistic[BLIINDS_SUB],  &c[1]) -
+    dst[5] = class_mean(c[1].statistic[BLIINDS_SUB],  &c[1]) -
              class_mean(c[0].statistic[BLIINDS_SUB],  &c[0]);
-    dst[3] = class_mean(c[1].statistic[BLIINDS_ORI],  &c[1]) -
+    dst[6] = class_mean(c[1].statistic[BLIINDS_ORI],  &c[1]) -
              class_mean(c[0].statistic[BLIINDS_ORI],  &c[0]);
 }
 
@@ -237,9 +301,38 @@ static void compute_features(double dst[BLIINDS_NB_FEATURES],
 {
     for (int l = 0; l < BLIINDS_LEVELS; l++) {
         compute_statistics(dst + l * BLIINDS_STATISTIC_FEATURES, &sums[l]);
-        compute_bands(dst, sums, l);
+        compute_bands(dst + BLIINDS_FEATURE_BAND + l * 3, &sums[l]);
     }
     compute_phases(dst + BLIINDS_FEATURE_PHASE, &sums[0]);
+}
+
+/// The model for what is known of a frame, or the one that needs less; there may be none.
+static enum BLIINDSBasis choose_basis(const BLIINDSContext *s,
+                                      const double feature[BLIINDS_NB_FEATURES])
+{
+    for (int i = BLIINDS_FEATURE_CODED; i < BLIINDS_NB_FEATURES; i++)
+        if (!isfinite(feature[i]))
+            return BLIINDS_PIXELS;
+    return s->model[BLIINDS_BITSTREAM].name[0] ? BLIINDS_BITSTREAM : BLIINDS_PIXELS;
+}
+
+static void predict(double value[NB_METRICS], const BLIINDSContext *s,
+                    const double feature[BLIINDS_NB_FEATURES])
+{
+    const enum BLIINDSBasis basis = choose_basis(s, feature);
+    const BLIINDSModel *model     = &s->model[basis];
+
+    value[METRIC_BASIS]    = basis;
+    value[METRIC_RAW]      = ff_bliinds_model_raw(model, feature);
+    value[METRIC_SCORE]    = ff_bliinds_model_score(model, value[METRIC_RAW]);
+    value[METRIC_DISTANCE] = ff_bliinds_model_distance(model, feature);
+    value[METRIC_SIGMA]    = ff_bliinds_model_sigma(model, feature, value[METRIC_SCORE],
+                                                    value[METRIC_DISTANCE]);
+    value[METRIC_OUTSIDE]  = isfinite(value[METRIC_DISTANCE]) && isfinite(model->outside) ?
+                             value[METRIC_DISTANCE] > model->outside : NAN;
+    if (!model->name[0])
+        for (int i = 0; i < NB_METRICS; i++)
+            value[i] = NAN;
 }
 
 static int is_valid(const BLIINDSLevelSums sums[BLIINDS_LEVELS])
@@ -250,14 +343,16 @@ static int is_valid(const BLIINDSLevelSums sums[BLIINDS_LEVELS])
 
 static int set_metadata(const BLIINDSContext *s, AVFrame *frame, const double *value)
 {
+    const char *text;
     char key[64];
     int ret;
 
     for (int i = 0; i < s->nb_metrics; i++) {
         snprintf(key, sizeof(key), "lavfi.bliinds.%s", s->metric[i].name);
         // without a value, one of an earlier filter goes
-        ret = av_dict_set(&frame->metadata, key, isfinite(value[i]) ?
-                          QUALITY_FIXED(s->metric[i].digits, value[i]) : NULL, 0);
+        text = !isfinite(value[i]) ? NULL : i == METRIC_BASIS ? basis_name[(int)value[i]] :
+               QUALITY_FIXED(s->metric[i].digits, value[i]);
+        ret  = av_dict_set(&frame->metadata, key, text, 0);
         if (ret < 0)
             return ret;
     }
@@ -282,7 +377,7 @@ static AVFrameSideData *find_side_data(const AVFrame *frame)
 
 static int set_side_data(const BLIINDSContext *s, AVFrame *frame, const double *value)
 {
-    const size_t name_size = strlen(s->model.name);
+    const size_t name_size = strlen(s->log.model);
     AVFrameSideData *old = find_side_data(frame);
     AVBufferRef *buf = av_buffer_alloc(sizeof(AVUUID) + 2 + 4 * 4 + 1 + name_size);
     uint8_t *p;
@@ -297,7 +392,7 @@ static int set_side_data(const BLIINDSContext *s, AVFrame *frame, const double *
     for (int i = METRIC_SCORE; i <= METRIC_DISTANCE; i++, p += 4)
         AV_WB32(p, av_float2int(value[i]));
     *p++ = name_size;
-    memcpy(p, s->model.name, name_size);
+    memcpy(p, s->log.model, name_size);
 
     if (old) {
         av_buffer_unref(&old->buf);
@@ -355,11 +450,9 @@ int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
     int nb = NB_METRICS, ret;
 
     compute_features(feature, sums);
-    value[METRIC_RAW]      = ff_bliinds_model_raw(&s->model, feature);
-    value[METRIC_SCORE]    = ff_bliinds_model_score(&s->model, value[METRIC_RAW]);
-    value[METRIC_SIGMA]    = s->model.sigma;
-    value[METRIC_DISTANCE] = ff_bliinds_model_distance(&s->model, feature);
-    value[METRIC_VALID]    = is_valid(sums);
+    memcpy(feature + BLIINDS_FEATURE_CODED, s->coded[n % BLIINDS_MAX_IN_FLIGHT], sizeof(s->coded[0]));
+    predict(value, s, feature);
+    value[METRIC_VALID] = is_valid(sums);
     if (s->rr.read_path || s->rr.write_path) {
         double loss;
 
@@ -393,5 +486,5 @@ void ff_bliinds_uninit(BLIINDSContext *s, AVFilterContext *ctx)
 {
     ff_bliinds_rr_close(&s->rr, ctx);
     ff_quality_log_close(&s->log, ctx, 0);
-    ff_bliinds_model_free(&s->model);
+    ff_bliinds_model_free(s->model);
 }

@@ -41,20 +41,27 @@
 #define BLIINDS_MIN_SIZE 4      ///< level 3 has one sample then
 #define BLIINDS_MAX_SIZE 16384
 
-#define BLIINDS_MAX_METRICS (6 + BLIINDS_NB_FEATURES)
+/// More than any queue holds.
+#define BLIINDS_MAX_IN_FLIGHT 128
+
+#define BLIINDS_MAX_METRICS (8 + BLIINDS_NB_FEATURES)
 
 /// The part of a filter's context that does not depend on where it computes.
 typedef struct BLIINDSContext {
     // options
     char *model_name;
     int range;              ///< enum AVColorRange, unspecified: from the frame
+    int shown_height;       ///< rows at which people see the video, 0: those of the frame
     int features;
     int side_data;
     int n_subsample;
     BLIINDSRR rr;
     QualityLog log;
 
-    BLIINDSModel model;
+    BLIINDSModel model[BLIINDS_NB_BASES];
+    double intra;           ///< bytes of the last I frame, 0 for none
+    double gop_bytes, gop_step;     ///< since then: bytes, steps times bytes
+    double coded[BLIINDS_MAX_IN_FLIGHT][BLIINDS_NB_CODED];  ///< features of frame n at n % that
     AVRational time_base;   ///< of the input, which may be gone before its last frames are scored
     int nb_metrics;         ///< values of a frame that are reported
     QualityMetric metric[BLIINDS_MAX_METRICS];
@@ -67,7 +74,8 @@ typedef struct BLIINDSContext {
  * @param member member of type BLIINDSContext of the filter's context
  */
 #define BLIINDS_OPTIONS(type, member, flags)                                                                    \
-    { "model",       "set the model: a built-in name or a file", offsetof(type, member.model_name), AV_OPT_TYPE_STRING, { .str = "vmaf_est3" }, 0, 0, flags }, \
+    { "model",       "set the model: a built-in name or a file", offsetof(type, member.model_name), AV_OPT_TYPE_STRING, { .str = "vmaf1_est1" }, 0, 0, flags }, \
+    { "shown_height", "set the height at which people see the video, 0 for the frame's", offsetof(type, member.shown_height), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, BLIINDS_MAX_SIZE, flags }, \
     QUALITY_RANGE_OPTION(type, member.range, flags),                                                             \
     { "features",    "report the features too", offsetof(type, member.features), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1, flags }, \
     { "side_data",   "attach the score as user data unregistered SEI", offsetof(type, member.side_data), AV_OPT_TYPE_BOOL, { .i64 = 1 }, 0, 1, flags }, \
@@ -108,7 +116,7 @@ int ff_bliinds_black(const BLIINDSContext *s, const AVFrame *frame,
                      const AVPixFmtDescriptor *desc);
 
 /**
- * Count a frame, and say if it is to be scored.
+ * Count a frame, note how it was coded, and say if it is to be scored.
  *
  * @param n set to its number, from 0
  */

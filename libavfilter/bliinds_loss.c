@@ -36,7 +36,7 @@
  * source is: how much its energy falls from the lowest to the highest band of the
  * last level. n is the standard deviation of the noise that came in, in 8-bit steps.
  *
- * tools/train/loss.py is the same in numpy, and makes the factors.
+ * doc/rr-format.md says how the factors were fitted.
  */
 static const struct {
     double soft, low, high, noise;

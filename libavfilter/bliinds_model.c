@@ -35,9 +35,21 @@
 #define MODEL_VERSION  "1"
 #define MODEL_MAX_SIZE (1 << 20)    ///< bytes; a full model of all features has 20 kB
 
-/// In the joint form, one more variable than there are features: the target.
-#define TARGET    BLIINDS_NB_FEATURES
+/// What a line may name besides a feature: in the joint form, the variable to be
+/// predicted, and what sigma may depend on.
+enum {
+    TARGET = BLIINDS_NB_FEATURES,
+    SCORE  = BLIINDS_NB_FEATURES,
+    DISTANCE,
+};
+static const char *const target_name[]   = { "target", NULL };
+static const char *const estimate_name[] = { "score", "distance", NULL };
+
 #define MAX_KNOWN (BLIINDS_NB_FEATURES + 1)
+
+/// Sigma is not less and not more than these times that of the model.
+#define MIN_SIGMA 0.25
+#define MAX_SIGMA 4
 
 /// How far P_ij may be from P_ji in the precision, relative to sqrt(P_ii P_jj):
 /// what rounding leaves of a symmetric matrix.
@@ -49,23 +61,24 @@
 #define NAME(name) name,
 const char *const ff_bliinds_feature_name[] = { BLIINDS_FEATURES(NAME) };
 
-extern const unsigned char ff_bliinds_model_vmaf_est3_data[];
+extern const unsigned char ff_bliinds_model_vmaf1_est1_data[];
 
 /// Models compiled in, from models/; the first is the default.
 static const struct {
     const char *name;
     const unsigned char *text;
 } builtin[] = {
-    { "vmaf_est3", ff_bliinds_model_vmaf_est3_data },
+    { "vmaf1_est1", ff_bliinds_model_vmaf1_est1_data },
 };
 
 typedef struct Parser {
-    BLIINDSModel *model;
     void *logctx;
     const char *path;
     int line;
+    char *text;                         ///< rest of the file
     char *next;                         ///< rest of the line
 
+    BLIINDSModel *model;
     int got_constant, got_range, got_direction, got_end;
     int has_weight[BLIINDS_NB_FEATURES];
     int nb_weights;
@@ -103,8 +116,12 @@ static int parse_number(Parser *p, double *dst)
     return 0;
 }
 
-/// Index of a feature in all features, or TARGET if that is allowed.
-static int parse_feature(Parser *p, int allow_target, int *dst)
+/**
+ * Index of a feature in all features, or after them of one of other names.
+ *
+ * @param other ends with NULL; NULL for none
+ */
+static int parse_feature(Parser *p, const char *const *other, int *dst)
 {
     char *word = next_word(p);
 
@@ -116,9 +133,11 @@ static int parse_feature(Parser *p, int allow_target, int *dst)
             return 0;
         }
     }
-    if (allow_target && !strcmp(word, "target")) {
-        *dst = TARGET;
-        return 0;
+    for (int i = 0; other && other[i]; i++) {
+        if (!strcmp(word, other[i])) {
+            *dst = BLIINDS_NB_FEATURES + i;
+            return 0;
+        }
     }
     FAIL("there is no feature '%s'.\n", word);
 }
@@ -171,6 +190,16 @@ static int parse_direction(Parser *p)
     return parse_end_of_line(p);
 }
 
+static int parse_link(Parser *p)
+{
+    char *word = next_word(p);
+
+    if (!word || strcmp(word, "linear") && strcmp(word, "logistic"))
+        FAIL("the link is 'linear' or 'logistic'.\n");
+    p->model->logistic = !strcmp(word, "logistic");
+    return parse_end_of_line(p);
+}
+
 static int parse_range(Parser *p)
 {
     int ret;
@@ -209,13 +238,23 @@ static int parse_weight(Parser *p)
 {
     int i, ret;
 
-    if ((ret = parse_feature(p, 0, &i)) < 0)
+    if ((ret = parse_feature(p, NULL, &i)) < 0)
         return ret;
     if (p->has_weight[i]++)
         FAIL("a second weight of %s.\n", ff_bliinds_feature_name[i]);
     if ((ret = parse_number(p, &p->model->weight[i])) < 0)
         return ret;
     p->nb_weights++;
+    return parse_end_of_line(p);
+}
+
+static int parse_sigma_weight(Parser *p)
+{
+    int i, ret;
+
+    if ((ret = parse_feature(p, estimate_name, &i)) < 0 ||
+        (ret = parse_number(p, &p->model->sigma_weight[i])) < 0)
+        return ret;
     return parse_end_of_line(p);
 }
 
@@ -227,7 +266,7 @@ static int parse_mean(Parser *p)
         FAIL("all means come before the first row of the precision.\n");
     if (p->joint)
         FAIL("the mean of the target is the last one.\n");
-    if ((ret = parse_feature(p, 1, &i)) < 0)
+    if ((ret = parse_feature(p, target_name, &i)) < 0)
         return ret;
     for (int j = 0; j < p->nb_known; j++)
         if (p->known[j] == i)
@@ -243,7 +282,7 @@ static int parse_precision(Parser *p)
 {
     int i, row, ret;
 
-    if ((ret = parse_feature(p, 1, &i)) < 0)
+    if ((ret = parse_feature(p, target_name, &i)) < 0)
         return ret;
     for (row = 0; row < p->nb_known && p->known[row] != i; row++)
         ;
@@ -259,7 +298,7 @@ static int parse_precision(Parser *p)
     return parse_end_of_line(p);
 }
 
-/// Percentiles of the training set's own distances: for the reader.
+/// Percentiles of the training set's own distances; beyond the highest, a frame is outside.
 static int parse_percentile(Parser *p)
 {
     double percent, distance;
@@ -270,6 +309,8 @@ static int parse_percentile(Parser *p)
         return ret;
     if (percent <= 0 || percent > 100 || distance < 0)
         FAIL("a percentile is a percentage up to 100 and a distance.\n");
+    if (p->model->outside < distance || isinf(p->model->outside))
+        p->model->outside = distance;
     av_log(p->logctx, AV_LOG_VERBOSE, "%g %% of the training set are within "
            "a distance of %g.\n", percent, distance);
     return parse_end_of_line(p);
@@ -281,9 +322,6 @@ static int parse_line(Parser *p, char *line)
 
     if (!word || *word == '#')
         return 0;
-    if (p->got_end)
-        FAIL("nothing may follow 'end'.\n");
-
     if (!strcmp(word, "name"))
         return parse_name(p);
     // free text, for the reader
@@ -292,12 +330,16 @@ static int parse_line(Parser *p, char *line)
         return 0;
     if (!strcmp(word, "direction"))
         return parse_direction(p);
+    if (!strcmp(word, "link"))
+        return parse_link(p);
     if (!strcmp(word, "range"))
         return parse_range(p);
     if (!strcmp(word, "step"))
         return parse_positive(p, &p->model->step);
     if (!strcmp(word, "sigma"))
         return parse_positive(p, &p->model->sigma);
+    if (!strcmp(word, "sigma_weight"))
+        return parse_sigma_weight(p);
     if (!strcmp(word, "constant"))
         return parse_constant(p);
     if (!strcmp(word, "weight"))
@@ -383,7 +425,7 @@ static int check_numbers(Parser *p)
     const BLIINDSModel *m = p->model;
     int too_large = is_too_large(&m->constant, 1) || is_too_large(&m->min, 1) ||
                     is_too_large(&m->max, 1) || is_too_large(m->weight, BLIINDS_NB_FEATURES) ||
-                    is_too_large(p->mean, p->nb_known);
+                    is_too_large(m->sigma_weight, FF_ARRAY_ELEMS(m->sigma_weight)) || is_too_large(p->mean, p->nb_known);
 
     for (int i = 0; i < p->nb_known; i++)
         too_large |= is_too_large(p->precision + i * MAX_KNOWN, p->nb_known);
@@ -398,8 +440,6 @@ static int finish(Parser *p)
     BLIINDSModel *m = p->model;
     int ret;
 
-    if (!p->got_end)
-        FAIL("the file ends before its 'end' line: it is cut off.\n");
     if (!m->name[0])
         FAIL("there is no 'name'.\n");
     if (!p->got_range)
@@ -413,6 +453,11 @@ static int finish(Parser *p)
              "must go.\n");
     if (!p->joint && (!p->got_constant || !p->nb_weights))
         FAIL("neither a constant with weights nor the mean of the target.\n");
+
+    if (p->joint && m->logistic)
+        FAIL("a logistic link, and the mean of the target: one of them must go.\n");
+    if (m->sigma_weight[DISTANCE] && !p->nb_known)
+        FAIL("sigma depends on the distance, but there is no 'mean'.\n");
 
     if ((ret = check_symmetry(p)) < 0)
         return ret;
@@ -435,49 +480,128 @@ static int finish(Parser *p)
     return 0;
 }
 
-static int parse_text(Parser *p, char *text)
+/// The next line, empty at the end of the file.
+static char *next_line(Parser *p)
 {
-    int ret;
+    char *line = p->text;
 
-    *p->model = (BLIINDSModel){ .sigma = NAN };
-    p->precision = av_calloc(MAX_KNOWN * MAX_KNOWN, sizeof(*p->precision));
-    if (!p->precision)
-        return AVERROR(ENOMEM);
-
-    // editors on Windows begin a file with the mark of UTF-8
-    if (!strncmp(text, "\xef\xbb\xbf", 3))
-        text += 3;
-    do {
-        char *end = text + strcspn(text, "\n");
-
-        if (*end)
-            *end++ = 0;
-        ret  = p->line++ ? parse_line(p, text) : parse_version(p, text);
-        text = end;
-        if (ret < 0)
-            return ret;
-    } while (*text);
-    return finish(p);
+    p->text += strcspn(line, "\n");
+    if (*p->text)
+        *p->text++ = 0;
+    p->line++;
+    return line;
 }
 
-static int parse(BLIINDSModel *model, void *logctx, const char *path,
+/// Skip empty lines and comments.
+static void skip_lines(Parser *p)
+{
+    while (*p->text) {
+        char first = p->text[strspn(p->text, " \t\r")];
+
+        if (first && first != '\n' && first != '#')
+            return;
+        next_line(p);
+    }
+}
+
+/// A model, from its first line to its 'end'.
+static int parse_model(Parser *p, char *line)
+{
+    int ret = parse_version(p, line);
+
+    while (ret >= 0 && !p->got_end) {
+        if (!*p->text)
+            FAIL("the file ends before its 'end' line: it is cut off.\n");
+        ret = parse_line(p, next_line(p));
+    }
+    return ret < 0 ? ret : finish(p);
+}
+
+static enum BLIINDSBasis find_basis(const BLIINDSModel *m)
+{
+    for (int i = BLIINDS_FEATURE_CODED; i < BLIINDS_NB_FEATURES; i++)
+        if (m->weight[i] || m->sigma_weight[i])
+            return BLIINDS_BITSTREAM;
+    for (int i = 0; i < m->nb_known; i++)
+        if (m->known[i] >= BLIINDS_FEATURE_CODED)
+            return BLIINDS_BITSTREAM;
+    return BLIINDS_PIXELS;
+}
+
+/// One score has one name and one scale, whatever it was made from.
+static int check_others(Parser *p, const BLIINDSModel model[BLIINDS_NB_BASES])
+{
+    const BLIINDSModel *m = p->model;
+    const enum BLIINDSBasis basis = find_basis(m);
+
+    if (model[basis].name[0])
+        FAIL("a second model for frames %s the numbers of the bitstream.\n",
+             basis == BLIINDS_BITSTREAM ? "with" : "without");
+    for (int i = 0; i < BLIINDS_NB_BASES; i++)
+        if (model[i].name[0] &&
+            (strcmp(model[i].name, m->name) || model[i].min != m->min || model[i].max != m->max ||
+             model[i].higher_is_better != m->higher_is_better))
+            FAIL("name, range and direction must be those of the model before.\n");
+    return 0;
+}
+
+static int parse_file(Parser *p, BLIINDSModel model[BLIINDS_NB_BASES])
+{
+    // editors on Windows begin a file with the mark of UTF-8
+    if (!strncmp(p->text, "\xef\xbb\xbf", 3))
+        p->text += 3;
+    do {
+        BLIINDSModel m  = { .sigma = NAN, .outside = INFINITY };
+        Parser one      = *p;
+        int ret;
+
+        one.model = &m;
+        ret = parse_model(&one, next_line(&one));
+        if (ret >= 0)
+            ret = check_others(&one, model);
+        if (ret < 0) {
+            av_free(m.precision);
+            return ret;
+        }
+        model[find_basis(&m)] = m;
+
+        p->line = one.line;
+        p->text = one.text;
+        skip_lines(p);
+        if (*p->text && !av_strstart(p->text, "bliinds-model", NULL)) {
+            p->line++;
+            FAIL("nothing but another model may follow 'end'.\n");
+        }
+    } while (*p->text);
+    return 0;
+}
+
+static int parse(BLIINDSModel model[BLIINDS_NB_BASES], void *logctx, const char *path,
                  const uint8_t *data, size_t size)
 {
-    Parser p = { .model = model, .logctx = logctx, .path = path };
+    Parser p   = { .logctx = logctx, .path = path };
     char *text = av_strndup(size ? (const char *)data : "", size);
-    int ret = text ? parse_text(&p, text) : AVERROR(ENOMEM);
+    int ret    = AVERROR(ENOMEM);
 
+    p.text      = text;
+    p.precision = av_calloc(MAX_KNOWN * MAX_KNOWN, sizeof(*p.precision));
+    if (p.text && p.precision)
+        ret = parse_file(&p, model);
+    if (ret < 0)
+        ff_bliinds_model_free(model);
     av_free(p.precision);
     av_free(text);
     return ret;
 }
 
-int ff_bliinds_model_load(BLIINDSModel *model, void *logctx, const char *name)
+int ff_bliinds_model_load(BLIINDSModel model[BLIINDS_NB_BASES], void *logctx, const char *name)
 {
     uint8_t *data;
     size_t size;
     int ret;
 
+    for (int i = 0; i < BLIINDS_NB_BASES; i++)
+        model[i] = (BLIINDSModel){ 0 };
     for (int i = 0; i < FF_ARRAY_ELEMS(builtin); i++)
         if (!strcmp(name, builtin[i].name))
             return parse(model, logctx, name, builtin[i].text,
@@ -503,9 +627,10 @@ int ff_bliinds_model_load(BLIINDSModel *model, void *logctx, const char *name)
     return ret;
 }
 
-void ff_bliinds_model_free(BLIINDSModel *model)
+void ff_bliinds_model_free(BLIINDSModel model[BLIINDS_NB_BASES])
 {
-    av_freep(&model->precision);
+    for (int i = 0; i < BLIINDS_NB_BASES; i++)
+        av_freep(&model[i].precision);
 }
 
 double ff_bliinds_model_raw(const BLIINDSModel *model,
@@ -513,9 +638,11 @@ double ff_bliinds_model_raw(const BLIINDSModel *model,
 {
     double raw = model->constant;
 
+    // without a weight, a feature need not be known
     for (int i = 0; i < BLIINDS_NB_FEATURES; i++)
-        raw += model->weight[i] * feature[i];
-    return raw;
+        if (model->weight[i])
+            raw += model->weight[i] * feature[i];
+    return model->logistic ? model->min + (model->max - model->min) / (1 + exp(-raw)) : raw;
 }
 
 double ff_bliinds_model_score(const BLIINDSModel *model, double raw)
@@ -523,6 +650,23 @@ double ff_bliinds_model_score(const BLIINDSModel *model, double raw)
     if (model->step)
         raw = floor(raw / model->step + 0.5) * model->step;
     return av_clipd(raw, model->min, model->max);
+}
+
+double ff_bliinds_model_sigma(const BLIINDSModel *model,
+                              const double feature[BLIINDS_NB_FEATURES],
+                              double score, double distance)
+{
+    const double *w = model->sigma_weight;
+    double sum = 0;
+
+    for (int i = 0; i < BLIINDS_NB_FEATURES; i++)
+        if (w[i])
+            sum += w[i] * feature[i];
+    if (w[SCORE])
+        sum += w[SCORE] * score;
+    if (w[DISTANCE])
+        sum += w[DISTANCE] * distance;
+    return model->sigma * av_clipd(exp(sum), MIN_SIGMA, MAX_SIGMA);
 }
 
 double ff_bliinds_model_distance(const BLIINDSModel *model,

@@ -47,10 +47,6 @@ BLIINDS_INLINE void bliinds_sum_add(BLIINDSSum *dst, uint64_t fixed)
     dst->fraction += (uint32_t)fixed;
 }
 
-/// Thresholds of a band's variance below which a block counts as quiet and as empty.
-#define BLIINDS_QUIET 1.f
-#define BLIINDS_EMPTY .125f
-
 /// Sums over all blocks of a class.
 typedef struct BLIINDSClassSums {
     uint64_t nb_blocks;
@@ -66,7 +62,6 @@ typedef struct BLIINDSClassSums {
 typedef struct BLIINDSLevelSums {
     /// blocks clear of the grid of 8x8 samples of the level, and blocks that straddle it
     BLIINDSClassSums grid[2];
-    uint64_t below[2][3];   ///< blocks whose band is below BLIINDS_QUIET, and BLIINDS_EMPTY
     uint64_t nb_flat;       ///< blocks without a shape, BLIINDS_GAMMA_NONE
     /// @name Sums over the ceil(N / 10) blocks of worst quality
     /// @{

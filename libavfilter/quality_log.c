@@ -156,7 +156,7 @@ static int add_to_pools(const QualityLog *s, QualitySize *size, uint64_t n,
         const enum QualityPooled pooled = s->metric[i].pooled;
         int ret;
 
-        if (!pooled || !valid && pooled != QUALITY_POOL_KNOWN || !isfinite(value[i]))
+        if (!pooled || !valid && pooled != QUALITY_POOL_KNOWN && pooled != QUALITY_POOL_COUNT || !isfinite(value[i]))
             continue;
         ret = ff_quality_pool_add(&size->pool[i], value[i], n);
         if (ret < 0)
@@ -281,7 +281,9 @@ static void print_log_frame(const QualityLog *s, AVBPrint *text, uint64_t n, con
 static void print_pooled_value(const QualityLog *s, AVBPrint *text, const QualityMetric *metric,
                                int i, double value)
 {
-    print_value(s, text, i == QUALITY_WORST_FRAME ? 0 : metric->digits, value);
+    const int digits = metric->pooled == QUALITY_POOL_COUNT ? 6 : metric->digits;
+
+    print_value(s, text, i == QUALITY_WORST_FRAME ? 0 : digits, value);
 }
 
 static void print_pooled_json(const QualityLog *s, AVBPrint *text, const QualitySize *size,
@@ -411,6 +413,14 @@ static void print_pooled(AVBPrint *text, const QualityMetric *metric, const doub
                QUALITY_FIXED(0, value[QUALITY_WORST_FRAME]));
 }
 
+static void print_counts(const QualityLog *s, AVBPrint *text, const QualitySize *size)
+{
+    for (int i = 0; i < s->nb_metrics; i++)
+        if (s->metric[i].pooled == QUALITY_POOL_COUNT && pools_of(s, size)[i].nb)
+            av_bprintf(text, "%s:%s ", s->metric[i].scale,
+                       QUALITY_FIXED(0, pools_of(s, size)[i].sum));
+}
+
 static void print_summary_line(const QualityLog *s, void *logctx, const QualitySize *size, int i)
 {
     const QualityMetric *metric = &s->metric[i];
@@ -428,8 +438,10 @@ static void print_summary_line(const QualityLog *s, void *logctx, const QualityS
     if (i) {
         av_bprintf(&text, "(%s, %s)", metric->scale, direction_of(metric));
     } else {
-        av_bprintf(&text, "frames:%"PRIu64" invalid:%"PRIu64" (", size->nb_scored,
+        av_bprintf(&text, "frames:%"PRIu64" invalid:%"PRIu64" ", size->nb_scored,
                    size->nb_scored - size->nb_valid);
+        print_counts(s, &text, size);
+        av_bprintf(&text, "(");
         if (isfinite(s->max))
             av_bprintf(&text, "%s..%s, ", QUALITY_SHORT(s->min), QUALITY_SHORT(s->max));
         av_bprintf(&text, "%s%s%s)", direction_of(metric), s->model ? ", model " : "",
@@ -438,15 +450,26 @@ static void print_summary_line(const QualityLog *s, void *logctx, const QualityS
     av_log(logctx, AV_LOG_INFO, "%s\n", text.str);
 }
 
+static void print_warnings(const QualityLog *s, void *logctx)
+{
+    const QualitySize *all = &get_scores(s)->all;
+
+    for (int i = 0; i < s->nb_metrics; i++)
+        if (s->metric[i].warning && 2 * all->pool[i].sum > all->nb_scored)
+            av_log(logctx, AV_LOG_WARNING, "%s of %"PRIu64" frames are %s.\n",
+                   QUALITY_FIXED(0, all->pool[i].sum), all->nb_scored, s->metric[i].warning);
+}
+
 static void print_summary(const QualityLog *s, void *logctx)
 {
     for (int i = 0; i < get_scores(s)->nb_sizes; i++)
         for (int j = 0; j < s->nb_metrics; j++)
-            if (!j || s->metric[j].scale)
+            if (!j || s->metric[j].scale && s->metric[j].pooled != QUALITY_POOL_COUNT)
                 print_summary_line(s, logctx, &get_scores(s)->size[i], j);
     if (get_scores(s)->nb_sizes > 1)
         av_log(logctx, AV_LOG_WARNING, "The frame size changed: scores at "
                "different sizes do not compare, see the size's own line.\n");
+    print_warnings(s, logctx);
 }
 
 // ---- in the order of their calls ----

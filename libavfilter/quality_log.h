@@ -65,6 +65,7 @@ enum QualityPooled {
     QUALITY_POOL_VALID,     ///< valid frames
     QUALITY_POOL_KNOWN,     ///< frames that have a value, valid or not
     QUALITY_POOL_FEATURE,   ///< valid frames, without percentiles: there are many such metrics
+    QUALITY_POOL_COUNT,     ///< all scored frames; the summary counts those that are not 0
     QUALITY_POOL_NB
 };
 
@@ -77,8 +78,10 @@ typedef struct QualityMetric {
     /// tells which window is the worst
     enum QualityDirection direction;
     /// unit and range of a metric with a line of its own in the summary, or NULL;
-    /// metric[0] has a line anyway
+    /// metric[0] has a line anyway. What the summary calls the frames that it counts
     const char *scale;
+    /// for the summary, if it counts more than half of the frames, or NULL: what they are
+    const char *warning;
 } QualityMetric;
 
 /// What a filter counts, for the log.

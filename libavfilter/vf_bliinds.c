@@ -186,13 +186,8 @@ static void add_row(const BLIINDSCPUContext *s, const Level *level,
         sums->grid[c].nb_blocks++;
         for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
             sum_statistic[c][i] += bliinds_fixed(row[i][bx]);
-        for (int i = 0; i < 3; i++) {
-            const float v = band[i * stride + bx];
-
-            sum_band[c][i] += bliinds_fixed(v);
-            sums->below[0][i] += v < BLIINDS_QUIET;
-            sums->below[1][i] += v < BLIINDS_EMPTY;
-        }
+        for (int i = 0; i < 3; i++)
+            sum_band[c][i] += bliinds_fixed(band[i * stride + bx]);
     }
 
     for (int c = 0; c < 2; c++) {

@@ -25,8 +25,6 @@
  * are not waited for: they leave when their result has come back, in order.
  */
 
-#include <string.h>
-
 #include "libavutil/cuda_check.h"
 #include "libavutil/hwcontext.h"
 #include "libavutil/mem.h"
@@ -373,7 +371,6 @@ static void read_result(BLIINDSLevelSums sums[BLIINDS_LEVELS], const BLIINDSCUDA
 {
     for (int l = 0; l < BLIINDS_LEVELS; l++) {
         const BLIINDSCUDAPooled *pooled = result->pooled[l];
-        const BLIINDSCUDABands *bands   = &result->bands[l];
         const int bw = bliinds_nb_blocks(ff_quality_width(frame)  >> l);
         const int bh = bliinds_nb_blocks(ff_quality_height(frame) >> l);
         const int nb_clear = bliinds_nb_clear(bw) * bliinds_nb_clear(bh);
@@ -387,9 +384,8 @@ static void read_result(BLIINDSLevelSums sums[BLIINDS_LEVELS], const BLIINDSCUDA
             sums[l].grid[c].nb_blocks = c ? bw * bh - nb_clear : nb_clear;
             sums[l].grid[c].gamma     = pooled[BLIINDS_GAMMA].grid[c].fraction;
             for (int i = 0; i < 3; i++)
-                sums[l].grid[c].band[i] = bands->sum[c][i];
+                sums[l].grid[c].band[i] = result->bands[l][c][i];
         }
-        memcpy(sums[l].below, bands->below, sizeof(bands->below));
         sums[l].worst_gamma = pooled[BLIINDS_GAMMA].worst.whole;
         sums[l].nb_flat     = pooled[BLIINDS_GAMMA].worst.fraction;
     }

@@ -337,13 +337,6 @@ template<typename T> static DEVICE_INLINE T min_of(T a, T b)
  */
 #define NB_SUMS 6
 
-/**
- * Blocks are counted by what their bands are below, as one count is cheaper than
- * six: bit 2 * band is set for BLIINDS_QUIET, the next one for BLIINDS_EMPTY.
- */
-#define NB_BELOW_BITS 6
-#define NB_BELOW      (1 << NB_BELOW_BITS)
-
 /// Which block of its tile and level 2 or 3 (1 or 2) an upper thread has.
 typedef struct UpperBlock {
     int x, y;
@@ -367,19 +360,17 @@ static DEVICE_INLINE UpperBlock upper_block(int upper, int level, int ty)
  *
  * @param dst   the level's first block in memory
  * @param count the level's histograms
- * @param below the level's counts
  * @param bx,by the block, which may be outside
  */
 static DEVICE_INLINE void tile_block(const BLIINDSCUDAParams &p, BLIINDSCUDABlock *dst,
                                      unsigned count[BLIINDS_NB_POOLED][BLIINDS_BINS],
-                                     unsigned below[NB_BELOW], uint64_t sums[NB_SUMS],
-                                     const float terms[5][5], int level, int bx, int by)
+                                     uint64_t sums[NB_SUMS], const float terms[5][5],
+                                     int level, int bx, int by)
 {
     const bool straddles = level == 0 && (bliinds_straddles(bx) || bliinds_straddles(by));
     const int bw = p.level[level].bw, bh = p.level[level].bh;
     BLIINDSCUDABlock out;
     BLIINDSBlock block;
-    unsigned is_below = 0;
     int gamma;
 
     if (bx >= bw || by >= bh)
@@ -404,10 +395,7 @@ static DEVICE_INLINE void tile_block(const BLIINDSCUDAParams &p, BLIINDSCUDABloc
         // both, as clang 14 keeps sums in memory that either is added to
         sums[b]     += straddles || level == 1 ? 0 : fixed;
         sums[3 + b] += straddles || level == 1 ? fixed : 0;
-        is_below |= (unsigned)(block.band[b] < BLIINDS_QUIET) << 2 * b |
-                    (unsigned)(block.band[b] < BLIINDS_EMPTY) << (2 * b + 1);
     }
-    atomic_add(&below[is_below], 1);
 }
 
 /// bliinds_basis() of a row's samples from src on.
@@ -444,8 +432,7 @@ template<typename T>
 static DEVICE_INLINE void tile_blocks(const BLIINDSCUDAParams &p, Tile<T> &t,
                                       BLIINDSCUDABlock *blocks,
                                       unsigned count[BLIINDS_LEVELS][BLIINDS_NB_POOLED][BLIINDS_BINS],
-                                      unsigned below[BLIINDS_LEVELS][NB_BELOW], uint64_t sums[NB_SUMS],
-                                      int tx, int ty)
+                                      uint64_t sums[NB_SUMS], int tx, int ty)
 {
     const int tid = threadIdx.x, upper = tid - LEVEL1_WARPS * WARP_SIZE;
     const T *src = &t.level1[BLIINDS_STEP * (tid / BLIINDS_TILE_W * NB_TURNS) + HALO1 - 1]
@@ -493,8 +480,7 @@ static DEVICE_INLINE void tile_blocks(const BLIINDSCUDAParams &p, Tile<T> &t,
                     terms[y][k] += low_terms[y][k];
             }
         }
-        tile_block(p, blocks + p.level[level].first, count[level], below[level], sums, terms,
-                   level, bx, by);
+        tile_block(p, blocks + p.level[level].first, count[level], sums, terms, level, bx, by);
     }
 }
 
@@ -509,10 +495,9 @@ static DEVICE_INLINE void add_sum(BLIINDSSum *dst, uint64_t whole, uint64_t frac
  * Add the threads' sums to those in device memory; a warp has a band of a level,
  * and at level 1 of a class.
  */
-static DEVICE_INLINE void flush_sums(BLIINDSCUDABands dst[BLIINDS_LEVELS],
+static DEVICE_INLINE void flush_sums(BLIINDSSum dst[BLIINDS_LEVELS][2][3],
                                      const uint64_t sums[NB_SUMS],
-                                     uint64_t shared[NB_SUMS][BLIINDS_TILE_THREADS],
-                                     const unsigned below[BLIINDS_LEVELS][NB_BELOW])
+                                     uint64_t shared[NB_SUMS][BLIINDS_TILE_THREADS])
 {
     const int tid = threadIdx.x, lane = tid % WARP_SIZE, warp = tid / WARP_SIZE;
 
@@ -547,18 +532,7 @@ static DEVICE_INLINE void flush_sums(BLIINDSCUDABands dst[BLIINDS_LEVELS],
             whole[c]    = warp_sum(whole[c]);
             fraction[c] = warp_sum(fraction[c]);
             if (lane == 0)
-                add_sum(&dst[l].sum[c][band], whole[c], fraction[c]);
-        }
-    }
-    if (tid < BLIINDS_LEVELS * NB_BELOW) {
-        const unsigned nb = (&below[0][0])[tid];
-
-        BLIINDS_UNROLL
-        for (int i = 0; i < NB_BELOW_BITS; i++) {
-            const uint64_t sum = warp_sum(tid >> i & 1 ? nb : 0);
-
-            if (lane == 0)
-                atomic_add64(&dst[tid / NB_BELOW].below[i % 2][i / 2], sum);
+                add_sum(&dst[l][c][band], whole[c], fraction[c]);
         }
     }
 }
@@ -571,7 +545,6 @@ static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p)
         uint64_t sums[NB_SUMS][BLIINDS_TILE_THREADS];
     } s;
     __shared__ unsigned count[BLIINDS_LEVELS][BLIINDS_NB_POOLED][BLIINDS_BINS] __align__(16);
-    __shared__ unsigned below[BLIINDS_LEVELS][NB_BELOW];
     const int nb_counts = BLIINDS_LEVELS * BLIINDS_NB_POOLED * BLIINDS_BINS;
     const BLIINDSCUDAFrame &frame = p.frame[blockIdx.y];
     BLIINDSCUDAState *state = p.state + blockIdx.y;
@@ -590,8 +563,6 @@ static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p)
 
         counts[i] = zero;
     }
-    if (tid < BLIINDS_LEVELS * NB_BELOW)
-        (&below[0][0])[tid] = 0;
 
 #pragma unroll 1
     for (int tile = start; tile < p.nb_tiles; tile += gridDim.x) {
@@ -603,7 +574,7 @@ static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p)
         __syncthreads();
         make_level2(s.t, p, frame.black, tx, ty);
         __syncthreads();
-        tile_blocks(p, s.t, blocks, count, below, sums, tx, ty);
+        tile_blocks(p, s.t, blocks, count, sums, tx, ty);
         tx += step_x;
         ty += step_y + (tx >= p.nb_tiles_x);
         tx -= tx >= p.nb_tiles_x ? p.nb_tiles_x : 0;
@@ -618,7 +589,7 @@ static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p)
         if (c.z) atomic_add(&total[4 * i + 2], c.z);
         if (c.w) atomic_add(&total[4 * i + 3], c.w);
     }
-    flush_sums(state->result.bands, sums, s.sums, below);
+    flush_sums(state->result.bands, sums, s.sums);
 }
 
 /**

@@ -66,16 +66,10 @@ typedef struct BLIINDSCUDAPooled {
     BLIINDSSum worst;
 } BLIINDSCUDAPooled;
 
-/// Sums of a level's bands, which need no second look at its blocks: see BLIINDSLevelSums.
-typedef struct BLIINDSCUDABands {
-    BLIINDSSum sum[2][3];   ///< as grid above, at all levels
-    uint64_t below[2][3];
-} BLIINDSCUDABands;
-
 /// What comes back for a frame.
 typedef struct BLIINDSCUDAResult {
     BLIINDSCUDAPooled pooled[BLIINDS_LEVELS][BLIINDS_NB_POOLED];
-    BLIINDSCUDABands bands[BLIINDS_LEVELS];
+    BLIINDSSum bands[BLIINDS_LEVELS][2][3];     ///< as grid above, at all levels
 } BLIINDSCUDAResult;
 
 /// What is left on the device between kernels; all zero between batches.

@@ -126,7 +126,12 @@ model() { # dir
        ! /usr/bin/python3 -c 'import numpy, scipy' 2> /dev/null; then
         skip "make model" "no Python with numpy and scipy"
     elif output=$("$root/tests/model.sh" "$1/ffmpeg" 2> "$build/model.log"); then
-        while read -r line; do pass "$line"; done <<< "$output"
+        while read -r line; do
+            case $line in
+            "SKIPPED "*) line=${line#* }; skip "${line%%: *}" "${line#*: }" ;;
+            *)           pass "$line" ;;
+            esac
+        done <<< "$output"
     else
         fail "make model" "$output"$'\n'"$(tail -n 25 "$build/model.log")"
     fi

@@ -15,7 +15,7 @@ packages() { # job
     run)   echo gnuplot-nox? python3? ;;
     report) echo gnuplot-nox python3 ;;
     clip)  echo opencv-doc? ;;
-    model) echo python3-numpy python3-scipy gnuplot-nox? libvpx-dev? ;;
+    model) echo python3-numpy python3-scipy libaom-dev? libvpx-dev? libjpeg-turbo-progs? ;;
     fuzz)  echo 'libclang-rt-19-dev|libclang-rt-dev|libclang-rt-14-dev' ;;
     check) echo jq gnuplot-nox? valgrind? shellcheck? libxml2-utils? python3? python3-hypothesis? parallel? \
                 slurm-wlm? slurm-wlm-basic-plugins? ;;

@@ -12,8 +12,8 @@ make build                  builds FFmpeg with the filters, in build/
 make install [PREFIX=dir]   builds the full profile and installs it (default /usr/local)
 make report [LOG=files] [VIDEO=file] [REPORT=file]
                             makes a page of quality logs, by default of the last make run's: report.html
-make model [PHOTOS=dir] [VIDEOS=dir]
-                            trains a model on pristine pictures and clips: results/model/
+make model MEDIA=dir VMAF_MODELS=dir
+                            trains a model on encodes of pristine shots: results/model/
 make apply FFMPEG_SRC=dir   puts the overlay into a source tree of your own
 make unapply FFMPEG_SRC=dir takes it out again
 make clean                  removes what was built; keeps downloads and results
@@ -27,9 +27,15 @@ FFMPEG_SRC=dir        an FFmpeg source tree of your own; only make apply changes
 FFMPEG_CONFIGURE=...  more flags for FFmpeg's configure
 PROFILE=lean|full     what make build builds (default lean)
 PREFIX=dir            where make install installs
+MEDIA=dir             the sources of make model: OWNER/REPOSITORY/PATH, as its list names them
+VMAF_MODELS=dir       the models of libvmaf for make model, in it or in folders of it
+CONTENTS=file         a list of shots for make model (default tools/train/contents.txt)
+FAMILIES="name..."    the families of encodes that make model makes (default all of tools/train/encodes.py)
 NAME=word             what make model calls its model (default model)
 LICENCE=text          of what make model makes, for the model file (default not stated)
 JOBS=n                how many encodes make model makes at a time (default: one a core)
-FFMPEG=program        an FFmpeg with our filter for make model, instead of a build of its own
+WORK=dir              where make model keeps shots, encodes and records (default build/model)
+RESULTS=dir           where make model writes the model and its report (default results/model)
+FFMPEG=program        an FFmpeg with our filters and libvmaf for make model, instead of a build of its own
 CACHE=dir             where downloads are kept (default build/cache)
 END

@@ -40,6 +40,7 @@ cuda_works() {
 score() { # filter decoder-options...
     local filter=$1
     shift
+    [ ! "$filters" ] || set -- "$@" -bsf:V:0 "$filters"
     "$ffmpeg" -hide_banner -nostdin -v level+info "$@" -noautorotate -reinit_filter 0 -i "$video" \
         -map 0:v:0 -an -vf "$filter=stats_file=frames.log:log_path=report.json:log_fmt=json" \
         -f null - 2>&1 | tee ffmpeg.log >&2
@@ -57,6 +58,8 @@ results=$root/results/$(basename "$video")
 mkdir -p "$results"
 cd "$results"
 rm -f frames.log report.json report.html plot.png
+filters=$("$root/tools/quality-farm" --ffmpeg "$ffmpeg" --bitstream-filters "$video") ||
+    say "note: frames are scored by their pixels alone, see above"
 if cuda_works; then
     say "scoring $video with bliinds_cuda"
     score bliinds_cuda -hwaccel cuda -hwaccel_output_format cuda || {
@@ -85,7 +88,7 @@ fi
     say "note: no page, see above"
 
 say "summary"
-tr '\r' '\n' < ffmpeg.log | sed -n 's/^\[Parsed_bliinds[^]]*\] \[info\] *//p' >&2
+tr '\r' '\n' < ffmpeg.log | sed -n 's/^\[Parsed_bliinds[^]]*\] \[\(info\|warning\)\] *//p' >&2
 if damage=$("$root/tools/quality-farm" --ffmpeg "$ffmpeg" --damage "$video" frames.log ffmpeg.log); then
     [ ! "$damage" ] || say "WARNING: this video is damaged, and its scores are of what can be decoded: $damage"
 else

@@ -40,15 +40,13 @@ mutants() {
   libavfilter/bliinds_block.h @ s/TAP_SIDE 1786891/TAP_SIDE 1786892/ @ bliinds-blocks bliinds-yuv
   libavfilter/bliinds_block.h @ s/x \* 4294967296.f/x * 4294967040.f/ @ bliinds-blocks bliinds-yuv
 * libavfilter/bliinds_sums.h  @ s/(n + 9) \/ 10/(n + 10) \/ 10/ @ bliinds-oracle-rose_70x46 bliinds-sizes
-  libavfilter/bliinds_sums.h  @ s/EMPTY .125f/EMPTY .126f/ @ bliinds-yuv
-  libavfilter/bliinds_sums.h  @ s/QUIET 1.f/QUIET 1.01f/ @ bliinds-yuv
   libavfilter/bliinds.c       @ s/MAX_FLAT   0.75/MAX_FLAT   0.76/ @ bliinds-valid
   libavfilter/bliinds.c       @ s/nb_flat <= MAX/nb_flat < MAX/ @ bliinds-valid
   libavfilter/bliinds.c       @ s/MIN_BLOCKS 10/MIN_BLOCKS 11/ @ bliinds-valid
 * libavfilter/bliinds.c       @ s/? 16 << (desc/? 15 << (desc/ @ bliinds-ranges
   libavfilter/bliinds.c       @ s/\/ n + 0.1)/\/ n + 0.11)/ @ bliinds-yuv
   libavfilter/bliinds.c       @ s/\[0\], &c\[0\]) + 0.1/&1/;s/c\[0\].band\[b\], &c\[0\]) + 0.1/&1/ @ bliinds-yuv
-  libavfilter/bliinds.c       @ s/grid\[0\].nb_blocks && /grid[0].nb_blocks || / @ bliinds-sizes
+  libavfilter/bliinds.c       @ s/c\[1\].statistic\[BLIINDS_SUB\]/c[1].statistic[BLIINDS_ORI]/ @ bliinds-yuv
   libavfilter/bliinds.c       @ s/0x3c, 0x0e/0x3c, 0x0f/ @ bliinds-sei-h264
   libavfilter/bliinds.c       @ s/? SEI_VALID : 0/? 0 : SEI_VALID/ @ bliinds-sei-h264
   libavfilter/bliinds_loss.c  @ s/{ 4.49, /{ 4.50, / @ bliinds-rr-known
@@ -68,7 +66,6 @@ mutants() {
   libavfilter/bliinds_rr.c    @ s/frame_distance(s, i) - distance/frame_distance(s, i) - distance + 1/ @ bliinds-rr-match
   libavfilter/bliinds_rr.c    @ s/LONE_DISTANCE 2000/LONE_DISTANCE 200/ @ bliinds-rr-match
   libavfilter/bliinds_rr.c    @ s/(f->n - f\[-1\].n)/1/ @ bliinds-rr-match
-  libavfilter/vf_bliinds.c    @ s/v < BLIINDS_QUIET/v <= BLIINDS_EMPTY/ @ bliinds-yuv
   libavfilter/bliinds_pool.c  @ s/while (count\[bin\] < k)/while (count[bin] <= k)/ @ bliinds-pool
   libavfilter/vf_bliinds.c    @ s/straddles(by) || bliinds_straddles(bx)/straddles(by) \&\& bliinds_straddles(bx)/ @ bliinds-yuv
   libavfilter/vf_bliinds.c    @ s/job = 1; job < nb_jobs/job = 1; job + 1 < nb_jobs/ @ bliinds-threads

@@ -260,9 +260,9 @@ sizes(){
         ffmpeg -i ${pictures}/${picture}.pgm -vf ${filter},${gray}${bliinds}=features=1,${print} ${to_null} |
             agree ${pictures}/crops.csv ${picture} ${filter} | sed "s/^/${filter} /"
     done
-    # without a block that is clear of the grid there are no phases
-    ffmpeg -i ${pictures}/chelsea_451x300.pgm -vf crop=7:4:100:100,${gray}${bliinds}=features=1,${print} ${to_null} |
-        grep -c 'L[23].phase.=0.000000000$'
+    # the smallest picture has blocks that are clear of the grid, and others
+    ffmpeg -i ${pictures}/chelsea_451x300.pgm -vf crop=4:4:100:100,${gray}${bliinds}=features=1,${print} ${to_null} |
+        grep -c 'phase.*=-*[0-9]'
     for size in 3:3 3:64 64:3 1:1; do
         fails -i ${pictures}/chelsea_451x300.pgm -vf crop=${size}:0:0,${gray}${bliinds} ${to_null}
     done
@@ -571,9 +571,22 @@ model_errors(){
     printf '%s\nweight\nend\n' "${head_lines}"                      | model_error no-feature
     printf '%s\nweight L1.ori10 1\nweight L1.ori10 1\nend\n' "${head_lines}" | model_error duplicate
     printf '%s\nwieght L1.ori10 1\nend\n' "${head_lines}"           | model_error keyword
-    printf '%s\nend\nconstant 1\n' "${head_lines}"                  | model_error after-end
+    printf '%s\nconstant 1\nweight L1.ori10 1\nend\nconstant 1\n' "${head_lines}" | model_error after-end
     printf '%s\nstep 0\n' "${head_lines}"                           | model_error step
     printf '%s\nsigma -1\n' "${head_lines}"                         | model_error sigma
+    printf '%s\nlink probit\n' "${head_lines}"                      | model_error link
+    printf '%s\nlink logistic\nmean target 1\nprecision target 1\nend\n' "${head_lines}" | model_error joint-link
+    printf '%s\nsigma_weight target 1\n' "${head_lines}"            | model_error sigma-of
+    printf '%s\nconstant 1\nweight L1.ori10 1\nsigma 1\nsigma_weight distance 1\nend\n' \
+        "${head_lines}"                                             | model_error no-distance
+    printf '%s\nconstant 1\nweight L1.ori10 1\nend\n%s\nconstant 1\nweight L1.ori10 1\nend\n' \
+        "${head_lines}" "${head_lines}"                             | model_error second
+    printf '%s\nconstant 1\nweight coded.step 1\nend\n%s\nconstant 1\nweight coded.step 1\nend\n' \
+        "${head_lines}" "${head_lines}"                             | model_error second-coded
+    printf '%s\nconstant 1\nweight coded.step 1\nend\n%s\nconstant 1\nweight L1.ori10 1\nend\n' \
+        "${head_lines}" "${head_lines}" | sed '0,/range/s/100/99/'  | model_error other-range
+    printf '%s\nconstant 1\nweight coded.step 1\nend\n%s\n' \
+        "${head_lines}" "${head_lines}"                             | model_error cut-second
     printf '%s\npercentile 200 1\n' "${head_lines}"                 | model_error percentile
     printf 'bliinds-model 1\nname a/b\n'                            | model_error name
     printf 'bliinds-model 1\nname\n'                                | model_error no-name-given
@@ -598,7 +611,7 @@ model_errors(){
     symmetric 3 -1     | model_error asymmetric
     symmetric 2 -1.001 | model_error asymmetric-target
     { echo "${head_lines}"; head -c 1100000 /dev/zero; }            | model_error zeros
-    for name in ${tmp}/none ${tmp} vmaf_est33; do
+    for name in ${tmp}/none ${tmp} vmaf1_est13; do
         fails -i ${pictures}/rose_70x46.pgm -vf bliinds=model=${name} ${to_null} |
             sed "/^\[FILE/d;s,${tmp},folder,;s/: .*:/: WHY:/"
     done
@@ -643,6 +656,88 @@ models(){
     done
 }
 
+keys(){ # key=value...
+    for pair; do
+        printf 'metadata=add:key=lavc.quantizer.%s:value=%s,' ${pair%=*} ${pair#*=}
+    done
+}
+
+basis_of(){ # name model options keys...
+    name=$1 model=$2 options=$3
+    shift 3
+    ffmpeg -i ${pictures}/rose_70x46.pgm \
+        -vf ${gray}$(keys $*)${bliinds}=model=${tmp}/${model}${options},${print} ${to_null} |
+        sed -n "s/^lavfi.bliinds./${name}: /p"
+}
+
+# The frame is twice as wide and high as what was coded, of 8 bits a sample: coded.intra is 3,
+# coded.scale is 1. By hand: 1 + 4 * 1.5 - 2 * 3 + 5 = 6, sigma 5 * exp(0.1 * 1.5 + 0.01 * 6).
+basis(){
+    all="step=1.5 bytes=805 width=35 height=23 pict_type=I"
+    printf '%s\nconstant 10\nweight L3.ori10 0\nsigma 3\nend\n' "${head_lines}" > ${tmp}/pixels
+    { echo "${head_lines}"
+      echo "constant 1"
+      echo "weight coded.step 4"
+      echo "weight coded.intra -2"
+      echo "weight coded.scale 5"
+      echo "sigma 5"
+      echo "sigma_weight coded.step 0.1"
+      echo "sigma_weight score 0.01"
+      echo "end"; } > ${tmp}/bitstream
+    { cat ${tmp}/pixels; printf '\n# both\n'; cat ${tmp}/bitstream; echo; } > ${tmp}/both
+    basis_of known     both      ""               ${all}
+    basis_of turned    both      ""               step=1.5 bytes=805 width=23 height=35 pict_type=I
+    basis_of cropped   both      ""               step=1.5 bytes=1610 width=35 height=46 pict_type=I
+    basis_of shown     both      :shown_height=92 ${all}
+    basis_of none      both      ""
+    basis_of no-step   both      ""               bytes=805 width=35 height=23 pict_type=I
+    basis_of no-number both      ""               step=1.5x bytes=805 width=35 height=23 pict_type=I
+    basis_of nan       both      ""               step=nan bytes=805 width=35 height=23 pict_type=I
+    basis_of no-bytes  both      ""               step=1.5 bytes=0 width=35 height=23 pict_type=I
+    basis_of no-height both      ""               step=1.5 bytes=805 width=35 height=0 pict_type=I
+    basis_of no-intra  both      ""               step=1.5 bytes=805 width=35 height=23 pict_type=P
+    basis_of pixels    pixels    ""               ${all}
+    basis_of bitstream bitstream ""               ${all}
+    basis_of unknown   bitstream ""
+    # 100 / (1 + exp(-6))
+    sed 's/^direction/link logistic\n&/' ${tmp}/bitstream > ${tmp}/logistic
+    basis_of logistic  logistic  ""               ${all}
+    for codec in h264 hevc av1 vp9 mpeg2video mpeg1video mpeg4 mjpeg; do
+        { echo "${head_lines}"
+          echo "constant 1"
+          i=1
+          for name in hevc av1 vp9 mpeg2 mpeg4 mjpeg; do
+              echo "weight coded.${name} $((i += 1))"
+          done
+          echo "end"; } > ${tmp}/codecs
+        basis_of ${codec} codecs "" ${all} codec=${codec} | grep score
+    done
+    # an I frame of step 1.5, and P frames of step 3 and as many bytes: means 1.5, 2.25, 2.5
+    ffmpeg -i ${pictures}/rose_70x46.pgm -vf "${gray}loop=2:1,$(keys ${all})metadata=modify:key=lavc.quantizer.step:value=3:enable='gte(n,1)',metadata=modify:key=lavc.quantizer.pict_type:value=P:enable='gte(n,1)',${bliinds}=model=${tmp}/bitstream,${print}" \
+        ${to_null} | sed -n 's/^lavfi.bliinds.score/gop: score/p'
+    ffmpeg -v info -i ${pictures}/rose_70x46.pgm \
+        -vf ${gray}loop=4:1,$(keys ${all} | sed "s/,/:enable='gte(n,2)',/g")${bliinds}=model=${tmp}/both ${to_null} 2>&1 |
+        sed -n 's/.*BLIINDS mean/BLIINDS mean/p'
+}
+
+# Where more than half of the frames are outside, a warning says so. By hand: L1.zeta10 of the
+# picture is 2.4544873, and so its distance from 2 is 0.9089746.
+basis_outside(){
+    for i in near:1 far:0.9; do
+        printf '%s\nconstant 1\nweight %s 1\nmean L1.zeta10 2\nprecision L1.zeta10 4\npercentile 99 %s\nend\n' \
+            "${head_lines}" L3.ori10 ${i#*:} > ${tmp}/${i%:*}
+        sed 's/L3.ori10/coded.step/' ${tmp}/${i%:*} > ${tmp}/${i%:*}.coded
+    done
+    # 3 of the frames, of 5 or of 6, have keys
+    for i in far:near:5 far:near:6 far:near:7 near:far:5 near:far:6 near:near:5; do
+        pixels=${i%%:*} frames=${i##*:} bitstream=${i#*:}
+        cat ${tmp}/${pixels} ${tmp}/${bitstream%:*}.coded > ${tmp}/both
+        ffmpeg -v info -i ${pictures}/rose_70x46.pgm -vf "${gray}loop=$((frames - 1)):1,$(keys step=1.5 bytes=805 width=35 \
+            height=23 pict_type=I | sed "s/,/:enable='lt(n,3)',/g")${bliinds}=model=${tmp}/both" ${to_null} 2>&1 |
+            sed -n "s/.*] BLIINDS.*\(bitstream:.*\) (.*/${i}: \1/p;s/.*] \([0-9]* of .*\)/${i}: \1/p"
+    done
+}
+
 # The built-in model's score and distance of pictures, by another implementation.
 default_model(){
     tail -n +2 ${pictures}/scores.csv | while IFS=, read -r picture filter raw distance; do
@@ -682,15 +777,15 @@ pool_again(){ # log
             if $v == [] then {} else ($v | sort) as $s | worst($v; $key) as $worst | {
             p1: percentile($s; 1), p5: percentile($s; 5), p10: percentile($s; 10), p50: percentile($s; 50),
             p90: percentile($s; 90), p95: percentile($s; 95), p99: percentile($s; 99)}
-            # features have none
-            | if $key | test("[.]") then map_values(null) else . end
+            # features and what is counted have none
+            | if $key | test("[.]|^(basis|outside)$") then map_values(null) else . end
             | . + {min: $s[0], max: $s[-1], mean: (($s | add) / ($s | length)),
             harmonic_mean: (if $s[0] <= -1 then null
                             else ($s | length) / ($s | map(1 / (. + 1)) | add) - 1 end),
             standard_error: standard_error($v), worst_window: $worst[0],
             worst_window_frame: (if $worst[1] == null then null else $rows[-$worst[1]].frameNum end) } end;
         .frames as $frames | .pooled_metrics | to_entries[] | .key as $key |
-        pooled([$frames[] | select((.metrics.valid == 1 or $key == "loss") and .metrics[$key] != null)]; $key) as $expected |
+        pooled([$frames[] | select((.metrics.valid == 1 or ($key | test("^(loss|basis|outside)$"))) and .metrics[$key] != null)]; $key) as $expected |
         .value | to_entries[] | select(near(.value; $expected[.key]) | not) |
         "\($key).\(.key) is \(.value) and not \($expected[.key])"' $1
 }
@@ -860,10 +955,10 @@ log_writers(){
     done
     for path in - ${tmp}/log ${tmp}/new; do
         fails ${clip},split[a][b]\;[a]${bliinds}=f=${path}[c]\;[b]${bliinds}=log_path=${path}[d] \
-            -map [c] ${to_null} -map [d] ${to_null} | sed "/BLIINDS/d;s,${tmp},folder,"
+            -map [c] ${to_null} -map [d] ${to_null} | sed "/BLIINDS\|are outside/d;s,${tmp},folder,"
     done
     ln -s log ${tmp}/link
-    fails ${clip},${bliinds}=f=${tmp}/log,${bliinds}=f=${tmp}/link ${to_null} | sed "/BLIINDS/d;s,${tmp},folder,"
+    fails ${clip},${bliinds}=f=${tmp}/log,${bliinds}=f=${tmp}/link ${to_null} | sed "/BLIINDS\|are outside/d;s,${tmp},folder,"
     ffmpeg ${clip},${bliinds}=f=/dev/null,${bliinds}=f=/dev/null:log_path=/dev/null ${to_null} || echo "a failure"
     ffmpeg ${clip},${bliinds}=log_path=${tmp}/log ${to_null} || echo "a failure"
     cat ${tmp}/log.tmp
@@ -2575,7 +2670,12 @@ farm_video(){ # seconds filters options-and-file...
 
 # The logs of a file by the farm, against those of one ffmpeg with the filter.
 farm_same(){ # file [name-of-the-log]
-    ffmpeg -threads 1 -i "file:$1" -an -vf bliinds=log_path=${tmp}/whole.json:stats_file=${tmp}/whole.log ${to_null}
+    case $1 in
+    *.av1.*) filters=av1_frame_split,quantizer_metadata ;;
+    *.vp9.*) filters=vp9_superframe_split,quantizer_metadata ;;
+    *)       filters=quantizer_metadata ;;
+    esac
+    ffmpeg -threads 1 -bsf:V:0 ${filters} -i "file:$1" -an -vf bliinds=log_path=${tmp}/whole.json:stats_file=${tmp}/whole.log ${to_null}
     for i in whole:${tmp}/whole "split:${tmp}/results/${2:-$(basename "$1")}"; do
         { grep -v '"fps"' "${i#*:}.json"; cat "${i#*:}.log"; } > ${tmp}/${i%%:*}.both
     done
@@ -2622,7 +2722,7 @@ farm_split(){
     farm_row ${tmp}/i.avi frames parts message
     cp $(find ${base}/../libavfilter/models/ -name '*.txt' | head -n 1) ${tmp}/model
     farm -o ${tmp}/results --filter bliinds=features=1:range=full:model=${tmp}/model --segment 2s ${tmp}/i.avi || echo "failed"
-    ffmpeg -i ${tmp}/i.avi -vf bliinds=features=1:range=full:model=${tmp}/model:log_path=${tmp}/whole.json ${to_null}
+    ffmpeg -bsf:v quantizer_metadata -i ${tmp}/i.avi -vf bliinds=features=1:range=full:model=${tmp}/model:log_path=${tmp}/whole.json ${to_null}
     for i in ${tmp}/whole.json ${tmp}/results/i.avi.json; do grep -v '"fps"' ${i} > ${i}.nofps; done
     same "features of $(farm_row ${tmp}/i.avi frames parts)" ${tmp}/whole.json.nofps ${tmp}/results/i.avi.json.nofps
 }
@@ -2655,6 +2755,82 @@ farm_hevc(){
     farm -o ${tmp}/results --segment 2s --filter bliinds "$@"
     echo "exit code $?"
     for i; do farm_same ${i}; done
+}
+
+# Packets of several frames, which are split before they are read.
+farm_codec(){ # name options...
+    farm_needs || return 0
+    name=$1
+    shift
+    farm_video 9 null "$@" ${tmp}/clip.${name}.mkv || return
+    ffmpeg -i ${tmp}/clip.${name}.mkv -c copy ${tmp}/clip.${name}.mp4
+    set -- ${tmp}/clip.${name}.mkv ${tmp}/clip.${name}.mp4
+    farm -o ${tmp}/results --segment 2s --filter bliinds "$@"
+    echo "exit code $?"
+    for i; do farm_row ${i} bitstream; farm_same ${i}; done
+}
+
+farm_av1(){
+    farm_codec av1 -c:v libsvtav1 -preset 8 -g 25 -svtav1-params lp=1
+}
+
+farm_vp9(){
+    farm_codec vp9 -c:v libvpx-vp9 -g 25 -auto-alt-ref 1 -lag-in-frames 16 -cpu-used 8 -threads 1
+}
+
+# By what frames are scored: by the bitstream where its codec is known and ffmpeg can read it, else
+# by the pixels. The model's score is 10 for the one, and 70 for the other.
+farm_basis(){
+    farm_programs << 'END'
+case " $* " in
+*" -bsfs "*) [ ! -e "$tmp/old" ] || { "$real" "$@" | grep -v quantizer_metadata; exit; } ;;
+*" -bsf:"*)  [ ! -e "$tmp/old" ] || exit 1 ;;
+esac
+exec "$real" "$@"
+END
+    farm_needs || return 0
+    farm_video 9 null -c:v mpeg4 -g 20 -bf 2 ${tmp}/known.mkv
+    farm_video 9 null -c:v ffv1 -g 1 ${tmp}/unknown.mkv
+    for weights in "70 L3.ori10 0" "0 coded.mpeg4 10"; do
+        printf '%s\nconstant %s\nweight %s %s\nmean L1.zeta10 2\nprecision L1.zeta10 4\npercentile 99 1.9\nend\n' \
+            "${head_lines}" ${weights}
+    done > ${tmp}/model
+    options=model=${tmp}/model:shown_height=1080
+    for i in new old; do
+        echo "# ${i} ffmpeg"
+        : > ${tmp}/${i}
+        farm -o ${tmp}/results --segment 2s --filter bliinds=${options} ${tmp}/known.mkv ${tmp}/unknown.mkv
+        echo "exit code $?"
+        sed -n 's,/.*/,,;/^note/p' ${tmp}/err
+        for file in known unknown; do
+            ffmpeg -v info -threads 1 $(test ${i} = old || echo -bsf:v quantizer_metadata) -i ${tmp}/${file}.mkv \
+                -vf bliinds=${options}:f=${tmp}/lines ${to_null} 2>&1 |
+                sed -n 's/.*] BLIINDS.* outside:\([0-9]*\).*/\1/p' > ${tmp}/outside
+            same "$(farm_row ${tmp}/${file}.mkv frames parts mean bitstream)" ${tmp}/lines ${tmp}/results/${file}.mkv.log
+            test "$(cat ${tmp}/outside) outside" = "$(farm_row ${tmp}/${file}.mkv outside)" &&
+                test "$(cat ${tmp}/outside)" -gt 0 && test "$(cat ${tmp}/outside)" -lt 225 || echo "another number is outside"
+        done
+    done
+}
+
+# make run, with what was built: the frames are those of ffmpeg with the bitstream filter.
+run_script(){
+    farm_needs gnuplot || return 0
+    root=$(dirname $(readlink -f ${base}/quality.sh))/..
+    test -e ${root}/scripts/run.sh || { skip "no scripts/run.sh beside the tests"; return 0; }
+    mkdir ${tmp}/checkout
+    cp -r ${root}/scripts ${root}/tools ${tmp}/checkout
+    printf '#!/bin/sh\n' > ${tmp}/checkout/scripts/deps.sh
+    printf '#!/bin/sh\necho %s\n' ${PWD} > ${tmp}/checkout/scripts/build.sh
+    farm_video 2 null -c:v mpeg4 -g 20 -bf 2 ${tmp}/known.mkv
+    farm_video 2 null -c:v ffv1 ${tmp}/unknown.mkv
+    for i in known unknown; do
+        VIDEO=${tmp}/${i}.mkv ${tmp}/checkout/scripts/run.sh 2> ${tmp}/err
+        echo "${i}: exit code $?, $(sed -n '/^BLIINDS mean/s/.*\(frames:[0-9]*\).*\(bitstream:[0-9]*\).*/\1 \2/p' ${tmp}/err)"
+        ffmpeg -bsf:v quantizer_metadata -i ${tmp}/${i}.mkv -vf bliinds=f=${tmp}/lines ${to_null}
+        same "lines" ${tmp}/lines ${tmp}/checkout/results/${i}.mkv/frames.log
+        sed -n 's/<[^>]*>//g;/scored by the bitstream/s/;.*//p' ${tmp}/checkout/results/${i}.mkv/report.html
+    done
 }
 
 # Names that a shell, FFmpeg or a table would take for something else.
@@ -2821,9 +2997,9 @@ farm_docs(){
     farm_needs || return 0
     test -e $(dirname $(readlink -f ${base}/quality.sh))/../doc/farm.md || { skip "no doc/farm.md beside the tests"; return 0; }
     farm_examples -v
-    sed "s,$(readlink -f ${tmp})/,,;s/,[0-9][^/]*,/,...,/" ${tmp}/out | grep -v '^/' | cut -c1-60
+    sed "s,$(readlink -f ${tmp})/,,;s/,[0-9][^/]*,/,...,/" ${tmp}/out | grep -v '^/' | cut -c1-60 | LC_ALL=C sort
     find ${tmp}/here/results ${tmp}/here/film.* -not -path '*/.farm*' -type f | sed "s,${tmp}/,," | LC_ALL=C sort
-    ffmpeg -threads 1 -i ${tmp}/here/film.mkv -an -vf bliinds=log_path=${tmp}/whole.json:f=${tmp}/whole.log ${to_null}
+    ffmpeg -threads 1 -bsf:v quantizer_metadata -i ${tmp}/here/film.mkv -an -vf bliinds=log_path=${tmp}/whole.json:f=${tmp}/whole.log ${to_null}
     for i in ${tmp}/whole ${tmp}/here/film; do { grep -v '"fps"' ${i}.json; cat ${i}.log; } > ${i}.both; done
     same "by hand" ${tmp}/whole.both ${tmp}/here/film.both
 }
@@ -3147,6 +3323,51 @@ report_worst(){
     python3 ${report} ${tmp}/a ${tmp}/b --worst 1 -o ${tmp}/page.html
     page rows ${tmp}/page.html | sed -n '/frames/,$p'
     page sound ${tmp}/page.html
+}
+
+# What scores were made from is said, and is no score: in all forms of logs, of one and of several.
+report_basis(){
+    need python3 gnuplot || return 0
+    { echo "${head_lines}"
+      echo "constant 70"
+      echo "weight L3.ori10 0"
+      echo "end"
+      echo "${head_lines}"
+      echo "constant 10"
+      echo "weight coded.step 0"
+      echo "mean coded.step 0"
+      echo "precision coded.step 1"
+      echo "percentile 99 2"
+      echo "end"; } > ${tmp}/model
+    # 40 of 50 frames have keys, 30 or 20 of them a distance of 3, the others one of 1
+    for outside in 30 20; do
+        graph="testsrc2=s=64x48:r=25:d=2,$(keys step=1 bytes=99 width=64 height=48 pict_type=I | sed "s/,/:enable='lt(n,40)',/g")"
+        graph="${graph}metadata=modify:key=lavc.quantizer.step:value=3:enable='lt(n,${outside})',bliinds=model=${tmp}/model"
+        ffmpeg -lavfi "${graph}:f=${tmp}/lines:log_path=${tmp}/json,metadata=print:file=${tmp}/metadata" ${to_null}
+        for log_fmt in csv xml; do
+            ffmpeg -lavfi "${graph}:log_path=${tmp}/${log_fmt}:log_fmt=${log_fmt}" ${to_null}
+        done
+        for log in lines json metadata csv xml; do
+            echo "# ${log}"
+            python3 ${report} ${tmp}/${log} --fps 25 -o ${tmp}/page.html
+            page sound ${tmp}/page.html
+            page basis ${tmp}/page.html
+        done
+        cp ${tmp}/lines ${tmp}/log.${outside}
+    done
+    echo "# several"
+    lines 50 i > ${tmp}/plain
+    python3 ${report} ${tmp}/log.30 ${tmp}/log.20 ${tmp}/plain -o ${tmp}/page.html
+    page basis ${tmp}/page.html
+    echo "# no scores"
+    for metric in basis outside lavfi.bliinds.basis none; do
+        tool_fails ${report} ${tmp}/metadata --metric ${metric} --better lower -o ${tmp}/none.html
+    done
+    tool_fails ${report} ${tmp}/lines --metric basis --better lower -o ${tmp}/none.html
+    # the gate looks at the scores alone: 10, and 70 at the end
+    for log in lines metadata; do
+        python3 ${gate} --above 60 --for 200ms ${tmp}/${log} 2>&1 || echo $?
+    done
 }
 
 # Pictures are those of the frames, to the byte, also where sound begins before the picture.

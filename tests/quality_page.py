@@ -55,6 +55,12 @@ def rows(page):
         print('note:', note)
 
 
+def basis(page):
+    """What is said of what scores were made from."""
+    for warning, text in re.findall('<p( class="warning")?>([^<]*(?:bitstream|outside)[^<]*)', page.text):
+        print('WARNING:' if warning else 'text:', text)
+
+
 def sound(page):
     """Needs nothing else, and runs nothing but its own script."""
     assert not page.open, page.open

@@ -44,6 +44,8 @@ SCALES = [
 # What is looked at when nothing else is asked for: the first of these that a log has.
 DEFAULTS = ['loss', 'score', 'vmaf', 'All', 'psnr_avg', 'blur', 'block']
 
+# What says of a frame how its score came about, and is none itself.
+MARKS = re.compile(r'(bliinds\.)?(basis|outside)')
 
 METADATA_FRAME = re.compile(r'frame:\s*([0-9]+)\s+pts:\s*\S+\s+pts_time:\s*(\S+)')
 
@@ -102,10 +104,15 @@ def default(names):
     return next(filter(None, (find(name, names) for name in DEFAULTS)), None)
 
 
+def beside(name, other, names):
+    """The field `other` of the filter that a field is of, or None."""
+    other = name.rpartition('.')[0] + '.' + other if '.' in name else other
+    return other if other in names else None
+
+
 def validity(name, names):
     """The field that says whether a frame's `name` means anything, or None."""
-    flag = name.rpartition('.')[0] + '.valid' if '.' in name else 'valid'
-    return flag if flag in names else None
+    return beside(name, 'valid', names)
 
 
 class Log:

@@ -26,6 +26,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "libavfilter/vf_bliinds_cuda.c"
 #include "bliinds_pool.h"

@@ -116,6 +116,14 @@ FATE_BLIINDS += fate-bliinds-models
 fate-bliinds-models fate-bliinds-cuda-models: NEED = $(QUALITY_PICTURE)
 fate-bliinds-models fate-bliinds-cuda-models: RUN  = models
 
+FATE_BLIINDS += fate-bliinds-basis
+fate-bliinds-basis fate-bliinds-cuda-basis: NEED = $(QUALITY_PICTURE) LOOP_FILTER
+fate-bliinds-basis fate-bliinds-cuda-basis: RUN  = basis
+
+FATE_BLIINDS += fate-bliinds-basis-outside
+fate-bliinds-basis-outside: NEED = $(QUALITY_PICTURE) LOOP_FILTER
+fate-bliinds-basis-outside: RUN  = basis_outside
+
 FATE_BLIINDS += fate-bliinds-model-errors
 fate-bliinds-model-errors: NEED = $(QUALITY_PICTURE)
 fate-bliinds-model-errors: RUN  = model_errors
@@ -211,7 +219,7 @@ $(FATE_BLIINDS): ffmpeg$(PROGSSUF)$(EXESUF)
 # The GPU's filter on a GPU, see on_cuda. Its twins of the tests above have their
 # references: the bits are to be the same.
 FATE_BLIINDS_CUDA_TWINS = $(addprefix fate-bliinds-cuda-,                                              \
-                          yuv sizes letterbox valid which-frames models default-model log-json         \
+                          yuv sizes letterbox valid which-frames models basis default-model log-json         \
                           log-forms log-xml log-stdout log-end log-errors log-rebuild     \
                           log-writers summary)
 $(FATE_BLIINDS_CUDA_TWINS) $(FATE_BLIINDS_CUDA_RR) $(FATE_BLIINDS_CUDA_SEI): \
@@ -287,15 +295,18 @@ $(FATE_BLIINDS_CUDA_BUILD): CMD = $(QUALITY_RUN)
 $(FATE_BLIINDS_CUDA_BUILD): ffmpeg$(PROGSSUF)$(EXESUF)
 
 # The farm: many files, and long ones in parts, against the filter by itself.
-FATE_FARM = $(addprefix fate-quality-farm-,damage docs failures gpu h264 hevc merge names resume slurm split)
+FATE_FARM = $(addprefix fate-quality-farm-,av1 basis damage docs failures gpu h264 hevc merge names resume slurm split vp9)
+fate-quality-farm-av1:  CODEC = LIBSVTAV1_ENCODER LIBDAV1D_DECODER AV1_FRAME_SPLIT_BSF
+fate-quality-farm-vp9:  CODEC = LIBVPX_VP9_ENCODER VP9_DECODER VP9_SUPERFRAME_SPLIT_BSF
 fate-quality-farm-h264: CODEC = MP2_ENCODER LIBX264_ENCODER H264_DECODER H264_PARSER
 fate-quality-farm-hevc: CODEC = LIBX265_ENCODER HEVC_DECODER HEVC_PARSER
+FATE_FARM += fate-quality-run-script
 $(FATE_FARM): RUN  = $(subst -,_,$(@:fate-quality-%=%))
 $(FATE_FARM): NEED = FFPROBE $(QUALITY_SOURCE) NULL_FILTER SCALE_FILTER SELECT_FILTER SINE_FILTER TRIM_FILTER          \
                      PCM_S16LE_ENCODER PCM_S16LE_DECODER MPEGVIDEO_PARSER MPEG4VIDEO_PARSER                          \
                      FFV1_ENCODER FFV1_DECODER MJPEG_ENCODER MJPEG_DECODER MPEG2VIDEO_ENCODER MPEG2VIDEO_DECODER     \
                      MPEG4_ENCODER MPEG4_DECODER AVI_MUXER AVI_DEMUXER MATROSKA_MUXER MATROSKA_DEMUXER MOV_DEMUXER   \
-                     MP4_MUXER MPEG2VOB_MUXER MPEGPS_DEMUXER MPEGTS_MUXER MPEGTS_DEMUXER $(CODEC)
+                     QUANTIZER_METADATA_BSF MP4_MUXER MPEG2VOB_MUXER MPEGPS_DEMUXER MPEGTS_MUXER MPEGTS_DEMUXER $(CODEC)
 $(FATE_FARM): CMD  = $(QUALITY_RUN)
 $(FATE_FARM): ffmpeg$(PROGSSUF)$(EXESUF) tools/quality_merge$(EXESUF)
 ifdef CONFIG_FFPROBE
@@ -496,7 +507,7 @@ $(FATE_SSIM_CUDA_BUILD): ffmpeg$(PROGSSUF)$(EXESUF)
 # references say what the documentation does, and the numbers of pages are those that the filter
 # pools. Those with examples run what the documentation prints.
 FATE_QUALITY_TOOLS = fate-quality-logs $(addprefix fate-gate-,alarms errors examples live prometheus) \
-                     $(addprefix fate-report-,errors examples film install logs names readme search video worst)
+                     $(addprefix fate-report-,basis errors examples film install logs names readme search video worst)
 $(FATE_QUALITY_TOOLS): RUN = $(subst -,_,$(@:fate-%=%))
 $(FATE_QUALITY_TOOLS): NEED = $(QUALITY_SOURCE) $(TOOL_NEED)
 fate-report-logs: TOOL_NEED = DRAWBOX_FILTER

@@ -29,26 +29,36 @@
 #include "libavfilter/bliinds_model.h"
 #include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void check_model(const BLIINDSModel *model, int n)
 {
     static const double values[] = { 0, 1, -3.3219, 19, 0.1, 1e6, -1e6 };
-    BLIINDSModel model = { 0 };
+    double feature[BLIINDS_NB_FEATURES], raw, score, distance, sigma;
+
+    for (int i = 0; i < BLIINDS_NB_FEATURES; i++)
+        feature[i] = values[(n + i * (n & 1)) % FF_ARRAY_ELEMS(values)];
+    raw      = ff_bliinds_model_raw(model, feature);
+    score    = ff_bliinds_model_score(model, raw);
+    distance = ff_bliinds_model_distance(model, feature);
+    sigma    = ff_bliinds_model_sigma(model, feature, score, distance);
+    av_assert0(isfinite(raw));
+    av_assert0(score >= model->min && score <= model->max);
+    av_assert0(isfinite(distance) || !model->nb_known);
+    av_assert0(sigma > 0 || isnan(model->sigma));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    BLIINDSModel model[BLIINDS_NB_BASES];
     char path[32];
     const int fd = fuzz_file(path, data, size);
 
-    for (int i = 0; ff_bliinds_model_load(&model, NULL, path) >= 0 && i < FF_ARRAY_ELEMS(values); i++) {
-        double feature[BLIINDS_NB_FEATURES], raw, score;
-
-        for (int j = 0; j < BLIINDS_NB_FEATURES; j++)
-            feature[j] = values[(i + j * (i & 1)) % FF_ARRAY_ELEMS(values)];
-        raw   = ff_bliinds_model_raw(&model, feature);
-        score = ff_bliinds_model_score(&model, raw);
-        av_assert0(isfinite(raw));
-        av_assert0(score >= model.min && score <= model.max);
-        av_assert0(isfinite(ff_bliinds_model_distance(&model, feature)) || !model.nb_known);
-        ff_bliinds_model_free(&model);
+    if (ff_bliinds_model_load(model, NULL, path) >= 0) {
+        av_assert0(model[BLIINDS_PIXELS].name[0] || model[BLIINDS_BITSTREAM].name[0]);
+        for (int i = 0; i < BLIINDS_NB_BASES; i++)
+            for (int j = 0; model[i].name[0] && j < 8; j++)
+                check_model(&model[i], j);
+        ff_bliinds_model_free(model);
     }
-    ff_bliinds_model_free(&model);
     close(fd);
     return 0;
 }

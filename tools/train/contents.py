@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-# The video contents of contents.txt: their split, and their shots as short lossless files.
+# The video contents of contents.txt, or of a list like it: their split, and their shots as
+# short lossless files.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 import hashlib
 import os
@@ -36,6 +37,10 @@ class Content:
     def source(self, media):
         return os.path.join(media, self.repository, self.path)
 
+    def there(self, media):
+        source = self.source(media)
+        return os.path.exists(source % int(self.start) if self.pictures else source)
+
     def input(self, media):
         """What FFmpeg is told to read the shot."""
         start = ['-start_number' if self.pictures else '-ss', self.start]
@@ -43,13 +48,18 @@ class Content:
         return (start if self.start != '0' else []) + ['-i', self.source(media)]
 
 
-def lines():
-    with open(LIST) as file:
+def lines(path):
+    with open(path) as file:
         return file.read().splitlines()
 
 
-def contents():
-    return [Content(line) for line in lines() if not line.startswith('#')]
+def contents(path=LIST):
+    return [Content(line) for line in lines(path) if line and not line.startswith('#')]
+
+
+def missing(path, media):
+    """The repositories of sources that the folder has not."""
+    return sorted({content.repository for content in contents(path) if not content.there(media)})
 
 
 def uses(groups):
@@ -58,12 +68,12 @@ def uses(groups):
     return {group: 'held' if i < len(ranked) // 3 else 'choose' for i, group in enumerate(ranked)}
 
 
-def split():
+def split(path):
     """The lines with the column that the rule asks for."""
-    of = uses(content.group for content in contents())
+    of = uses(content.group for content in contents(path))
     result = []
-    for line in lines():
-        if not line.startswith('#'):
+    for line in lines(path):
+        if line and not line.startswith('#'):
             parts = line.split(None, 3)
             line = ' '.join([parts[0], parts[1], of[parts[1]], parts[3]])
         result.append(line)
@@ -87,12 +97,17 @@ def reference(content, media, folder, variant='', ten_bit=False):
 
 
 if __name__ == '__main__':
-    if sys.argv[1:] == ['split']:
-        text = '\n'.join(split()) + '\n'
-        with open(LIST, 'w') as file:
+    action, *rest = sys.argv[1:] or ['']
+    media = rest.pop(0) if action == 'missing' and rest else None
+    chosen = rest.pop(0) if rest else LIST
+    if action == 'split' and not rest:
+        text = '\n'.join(split(chosen)) + '\n'
+        with open(chosen, 'w') as file:
             file.write(text)
-    elif sys.argv[1:] == ['check']:
-        if split() != lines():
-            sys.exit('error: contents.txt does not follow its rule: run contents.py split')
+    elif action == 'check' and not rest:
+        if split(chosen) != lines(chosen):
+            sys.exit('error: %s does not follow its rule: run contents.py split' % chosen)
+    elif action == 'missing' and media and not rest:
+        print('\n'.join(missing(chosen, media)))
     else:
-        sys.exit('usage: contents.py split|check')
+        sys.exit('usage: contents.py split|check [LIST] | contents.py missing MEDIA [LIST]')

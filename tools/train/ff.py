@@ -4,7 +4,6 @@ import re
 import subprocess
 
 program = 'ffmpeg'
-SHOT_SECONDS = 1.0
 
 
 class Error(Exception):
@@ -29,11 +28,6 @@ def listed(kind):
     return {line.split()[1] for line in lines if len(line.split()) > 2}
 
 
-def version():
-    out = subprocess.run([program, '-version'], stdout=subprocess.PIPE, text=True, check=True).stdout
-    return out.split()[2]
-
-
 def size(path):
     """Width and height of a file's first frame."""
     out = run(['-i', path, '-map', '0:v:0', '-vf', 'showinfo', '-frames:v', '1', '-f', 'null', '-'],
@@ -42,17 +36,3 @@ def size(path):
     if not found:
         raise Error('no picture in ' + path)
     return int(found[1]), int(found[2])
-
-
-def cuts(path):
-    """Duration in seconds, and when the scene changes."""
-    def times(chain):
-        out = run(['-i', path, '-map', '0:v:0', '-an', '-vf', chain, '-f', 'null', '-'], quiet=False)
-        return [float(t) for t in re.findall(r'showinfo.* pts_time:([0-9.]+)', out)]
-
-    all_frames = times('scale=160:-2,showinfo')
-    if not all_frames:
-        raise Error('no picture in ' + path)
-    first = all_frames[0]
-    return (all_frames[-1] - first,
-            [t - first for t in times("scale=320:-2,select='gt(scene,0.3)',showinfo")])

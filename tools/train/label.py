@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-# Makes the encodes of all shots of contents.txt, labels them by VMAF v1 (and v0.6.1 beside
-# it), and takes features and quantizers. A record is one JSON file; those that are there
+# Makes the encodes of all shots of a list, labels them by VMAF v1 (and v0.6.1 beside it), and
+# takes features and quantizers. A record is one JSON file; those that are there
 # are not made again, so a run that was stopped goes on where it was.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 import argparse
 import concurrent.futures
+import glob
 import hashlib
 import json
 import os
@@ -30,14 +31,15 @@ V0, V0_4K = 'vmaf_v0.6.1.json', 'vmaf_4k_v0.6.1.json'
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description='Encodes and labels the shots of contents.txt.')
-    parser.add_argument('--ffmpeg', required=True, help='with bliinds, libvmaf and all encoders')
-    parser.add_argument('--quantizer', help='an FFmpeg with quantizer_metadata')
-    parser.add_argument('--models', required=True, help='folder of the models of libvmaf')
+    parser = argparse.ArgumentParser(description='Encodes and labels the shots of a list.')
+    parser.add_argument('--ffmpeg', required=True, help='with bliinds, quantizer_metadata, libvmaf and all encoders')
+    parser.add_argument('--models', required=True, help='folder with the models of libvmaf')
     parser.add_argument('--media', required=True, help='folder with OWNER/REPOSITORY/PATH of the sources')
     parser.add_argument('--work', required=True, help='where shots, encodes and records are kept')
     parser.add_argument('--jobs', type=int, default=os.cpu_count())
+    parser.add_argument('--contents', default=contents.LIST, help='list of the shots')
     parser.add_argument('--only', nargs='*', help='names of shots')
+    parser.add_argument('--families', nargs='*', help='families of encodes.py')
     return parser.parse_args()
 
 
@@ -78,14 +80,24 @@ def features(path):
              if name not in ('score', 'raw', 'sigma', 'distance')} for frame in frames]
 
 
+def vmaf_model(folder, name):
+    found = sorted(glob.glob(os.path.join(glob.escape(os.path.abspath(folder)), '**', name), recursive=True))
+    if not found:
+        sys.exit('error: there is no %s in %s: libvmaf has it in its folder model' % (name, folder))
+    return found[0]
+
+
+def judges(size):
+    return (V1_4K, V0_4K) if min(size) >= 2160 else (V1, V0)
+
+
 def judge(job, encoded, reference, size, models, scratch):
     """Labels of all frames, and features of some: as coded, and as shown where that differs."""
-    large = min(size) >= 2160
     coded = job.coded or size
     told = ''.join('\\:cambi.enc_%s=%d' % item for item in
                    zip(('width', 'height', 'bitdepth'), coded + ((10 if job.ten_bit else 8),)))
-    names = [("path=%s\\:name=v1%s" % (os.path.join(models, V1_4K if large else V1), told)),
-             ("path=%s\\:name=v0" % os.path.join(models, V0_4K if large else V0))]
+    v1, v0 = (vmaf_model(models, name) for name in judges(size))
+    names = ['path=%s\\:name=v1%s' % (v1, told), 'path=%s\\:name=v0' % v0]
     vmaf = "libvmaf=n_threads=1:log_fmt=json:log_path=vmaf.json:model='%s'" % '|'.join(names)
     scored = PICK + ',bliinds=features=1:side_data=0:log_path=%s,nullsink'
     graph = ['[0:v]%s,split[c][d]' % TIME, '[c]' + scored % 'coded.json',
@@ -107,12 +119,11 @@ def judge(job, encoded, reference, size, models, scratch):
     }
 
 
-def quantizers(program, path):
+def quantizers(path):
     """What quantizer_metadata says of each frame."""
     filters = 'vp9_superframe_split,' if 'vp9' in os.path.basename(path) else ''
-    said = subprocess.run([program, '-v', 'error', '-nostdin', '-bsf:v', filters + 'quantizer_metadata',
-                           '-i', path, '-vf', 'metadata=print:file=-', '-f', 'null', '-'],
-                          stdout=subprocess.PIPE, text=True, check=True).stdout
+    said = ff.run(['-bsf:v', filters + 'quantizer_metadata', '-i', path,
+                   '-vf', 'metadata=print:file=-', '-f', 'null', '-'])
     frames = []
     for line in said.splitlines():
         if line.startswith('frame:'):
@@ -120,6 +131,8 @@ def quantizers(program, path):
         elif line.startswith('lavc.quantizer.'):
             name, value = line[len('lavc.quantizer.'):].split('=', 1)
             frames[-1][name] = value if name in ('codec', 'pict_type') else float(value)
+    if not frames or not all('step' in frame for frame in frames):
+        raise ff.Error('no quantizers in ' + path)
     return frames
 
 
@@ -159,19 +172,38 @@ def made(job, content, size, options):
         if len(judged['v1']) != content.frames:
             raise ff.Error('%d frames, not %d: %s' % (len(judged['v1']), content.frames, out))
         record = {
-            'key': key, 'content': content.name, 'group': content.group, 'use': content.use,
+            'key': key, 'content': content.name,
             'variant': job.variant, 'family': job.family, 'value': job.value,
             'generations': job.generations, 'file': file if job.generations else None,
             'bytes': os.path.getsize(out) if job.generations else None,
             'width': size[0], 'height': size[1], 'coded': job.coded or size,
             'depth': 10 if job.ten_bit else 8, **judged, 'seconds': round(time.time() - began, 2),
         }
-    if options.quantizer and job.generations and not record.get('quantizer'):
-        record['quantizer'] = quantizers(options.quantizer, out)
-    elif not new:
-        return False
-    write(record, path)
-    return True
+        # before the quantizers, so that what they fail of does not cost the label
+        write(record, path)
+    if job.generations and not record.get('quantizer'):
+        record['quantizer'] = quantizers(out)
+        write(record, path)
+        new = True
+    return new
+
+
+def complain(order, options):
+    """Says what is missing for all of it, before any of it is done."""
+    for size in {item[2] for item in order}:
+        for name in judges(size):
+            vmaf_model(options.models, name)
+    asked = {codec for item in order for codec, _ in item[0].generations}
+    lacking = [name for name in sorted(asked - {'cjpeg'}) if name not in ff.listed('encoders')]
+    lacking += [name for name in ('bliinds', 'libvmaf') if name not in ff.listed('filters')]
+    if 'cjpeg' in asked and not shutil.which('cjpeg'):
+        lacking.append('cjpeg')
+    if lacking:
+        sys.exit('error: this FFmpeg, or this system, has no %s: take another, or name the families '
+                 'that it can make by --families' % ', '.join(lacking))
+    unknown = set(options.families or ()) - {item[0].family for item in order}
+    if unknown or not order:
+        sys.exit('error: no encode is of the family %s' % ', '.join(sorted(unknown)))
 
 
 def main():
@@ -180,21 +212,23 @@ def main():
     for folder in 'clips', 'records', 'encodes', 'scratch':
         os.makedirs(os.path.join(options.work, folder), exist_ok=True)
     work = [[], [], []]
-    for index, content in enumerate(contents.contents()):
+    for index, content in enumerate(contents.contents(options.contents)):
         if options.only and content.name not in options.only:
             continue
         size = ff.size(contents.reference(content, options.media, os.path.join(options.work, 'clips')))
         for number, jobs in enumerate(encodes.rounds(index, size)):
-            work[number].append([(job, content, size, options) for job in jobs])
+            work[number].append([(job, content, size, options) for job in jobs
+                                 if not options.families or job.family in options.families])
     # one encode of each shot, then the next of each: what there is at any time is spread well
     order = [jobs[i] for part in work for i in range(max(map(len, part), default=0))
              for jobs in part if i < len(jobs)]
+    complain(order, options)
     # the two files of a shot that several encodes share are made by one of them
     for variant, ten_bit in sorted({(item[0].variant, item[0].ten_bit) for item in order}):
         for content in {item[1].name: item[1] for item in order
                         if (item[0].variant, item[0].ten_bit) == (variant, ten_bit)}.values():
             contents.reference(content, options.media, os.path.join(options.work, 'clips'), variant, ten_bit)
-    failed = 0
+    made_now = failed = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         waiting = {pool.submit(made, *item): item for item in order}
         for number, future in enumerate(concurrent.futures.as_completed(waiting), 1):
@@ -205,9 +239,10 @@ def main():
                 failed += 1
                 print('failed: %s %s: %s' % (content.name, job.name, str(error)[-300:]), flush=True)
                 continue
+            made_now += new
             if new and number % 20 == 0:
                 print('%d of %d encodes' % (number, len(order)), flush=True)
-    print('%d encodes, %d of them failed' % (len(order), failed))
+    print('%d encodes, %d of them new, %d failed' % (len(order), made_now, failed))
     if failed:
         sys.exit('error: run it again, after the cause was mended')
 

@@ -1,22 +1,19 @@
-# Draws the predictions of encodes, contents left out:
-#   gnuplot -c plot.gp predictions.csv predictions.png
+# The scores of contents held back, from held-bitstream.txt and held-pixels.txt of score.py.
 # SPDX-License-Identifier: LGPL-2.1-or-later
-set terminal pngcairo size 1000,500 font ",10"
-set output ARG2
-set datafile separator ","
-set xrange [0:100]
-set yrange [-5:105]
-set xlabel "label: 0 is best"
-set key top left reverse Left samplen 1 opaque
-
-encoders = " x264 x265 av1 vp9 mpeg2 mjpeg x264_10 x265_10 av1_10 "
-encode(kind, value) = strcol(1) eq kind && strstrt(encoders, " ".strcol(4)." ") ? value : NaN
-
+set terminal pngcairo size 1000,520 font 'DejaVu Sans,11'
+set output 'model.png'
 set multiplot layout 1,2
-do for [c = 7:8] {
-    set ylabel (c == 7 ? "absolute score" : "loss")
-    plot ARG1 skip 1 using 6:(encode("photo", column(c))) with points pt 7 ps 0.3 lc rgb "#bbbbbb" title "photographs", \
-         "" skip 1 using 6:(encode("video", column(c))) with points pt 7 ps 0.4 lc rgb "#1f77b4" title "video", \
-         x with lines lc rgb "black" notitle
+set size square
+set key off
+set grid lc rgb '#dddddd'
+set xrange [0:100]
+set yrange [0:100]
+set xlabel '100 - VMAF v1'
+set ylabel 'score'
+set style data points
+set pointsize 0.4
+do for [basis in 'bitstream pixels'] {
+    set title basis
+    plot 'held-'.basis.'.txt' pt 7 lc rgb '#4078b0', x lc rgb '#444444'
 }
 unset multiplot

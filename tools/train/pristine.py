@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-# Says which sources are good enough to be taken for pristine: those of contents.txt, or
-# pristine.py FFMPEG FACTOR FILE... by what factor each must be made smaller at least.
+# Says which sources are good enough to be taken for pristine: those of contents.txt, or of
+# any files, by what factor each must be made smaller at least.
 # SPDX-License-Identifier: LGPL-2.1-or-later
+import argparse
 import math
 import re
 import subprocess
@@ -65,17 +66,21 @@ def judge(ffmpeg, name, arguments, factor):
     return good
 
 
-def main(arguments):
-    if len(arguments) == 2:
-        work = [(c.name, c.input(arguments[1]), c.factor) for c in contents.contents()]
-    elif len(arguments) > 2:
-        work = [(file, ['-i', file], float(arguments[1])) for file in arguments[2:]]
-    else:
-        sys.exit('usage: pristine.py FFMPEG MEDIA | pristine.py FFMPEG FACTOR FILE...')
+def main():
+    parser = argparse.ArgumentParser(description='Says which sources show their coding.')
+    parser.add_argument('--ffmpeg', required=True, help='with quantizer_metadata')
+    parser.add_argument('--media', help='folder with OWNER/REPOSITORY/PATH of the sources')
+    parser.add_argument('--contents', default=contents.LIST, help='list of the shots')
+    parser.add_argument('--factor', type=float, default=1, help='by which the files are made smaller')
+    parser.add_argument('files', nargs='*')
+    options = parser.parse_args()
+    work = [(file, ['-i', file], options.factor) for file in options.files]
+    if options.media:
+        work += [(c.name, c.input(options.media), c.factor) for c in contents.contents(options.contents)]
     # all are judged, also after one was refused
-    if not all([judge(arguments[0], *item) for item in work]):
+    if not all([judge(options.ffmpeg, *item) for item in work]):
         sys.exit('error: some show their coding: make them smaller, or leave them out')
 
 
 if __name__ == '__main__':
-    main(sys.argv[1:])
+    main()

@@ -9,8 +9,7 @@ import sys
 import numpy as np
 from scipy.special import gammaln
 
-import fit
-
+LEVELS = ('L1', 'L2', 'L3')
 SIZE, STEP, EPSILON = 5, 3, 1e-7
 
 # Positions in the 5x5 coefficients, row by row: bands of frequency and orientations.
@@ -90,7 +89,7 @@ def straddles(count):
 
 def features(image):
     result = {}
-    for level in fit.LEVELS:
+    for level in LEVELS:
         s = block_statistics(image)
         for name in ('zeta', 'gamma', 'sub', 'ori'):
             values = np.sort(s[name].ravel())
@@ -98,38 +97,55 @@ def features(image):
             result['%s.%s100' % (level, name)] = values.mean()
             result['%s.%s10' % (level, name)] = \
                 (values[:worst] if name == 'gamma' else values[-worst:]).mean()
-        rows, columns = s['zeta'].shape
-        on = straddles(rows)[:, None] | straddles(columns)[None, :]
-        has_phase = on.any() and not on.all()
         for i, band in enumerate(s['bands']):
             result['%s.band%d' % (level, i + 1)] = np.log2(band.mean() + 0.1)
-            result['%s.phase%d' % (level, i + 1)] = np.log2(band[on].mean() + 0.1) - \
-                np.log2(band[~on].mean() + 0.1) if has_phase else 0
-            result['%s.quiet%d' % (level, i + 1)] = (band < 1).mean()
-            result['%s.empty%d' % (level, i + 1)] = (band < 1 / 8).mean()
         if level == 'L1':
+            rows, columns = s['zeta'].shape
+            on = straddles(rows)[:, None] | straddles(columns)[None, :]
+            for i, band in enumerate(s['bands']):
+                result['L1.phase%d' % (i + 1)] = np.log2(band[on].mean() + 0.1) - \
+                    np.log2(band[~on].mean() + 0.1)
             for name in ('zeta', 'gamma', 'sub', 'ori'):
-                result['phase.' + name] = s[name][on].mean() - s[name][~on].mean() if has_phase else 0
+                result['phase.' + name] = s[name][on].mean() - s[name][~on].mean()
         image = half(image)
     return result
 
 
-def read_model(path):
-    model = {'weight': {}, 'mean': {}, 'precision': {}}
+def read_models(path):
+    """The models of a file, each as its lines: numbers by keyword, or by keyword and feature."""
+    models = []
     with open(path) as file:
         for line in file:
             words = line.split()
-            if words and words[0] in ('weight', 'mean', 'precision'):
+            if not words or words[0].startswith('#'):
+                continue
+            if words[0] == 'bliinds-model':
+                models.append({'link': 'linear', 'weight': {}, 'mean': {}, 'precision': {}, 'sigma_weight': {}})
+            elif words[0] == 'link':
+                models[-1]['link'] = words[1]
+            elif words[0] in ('constant', 'range'):
+                models[-1][words[0]] = [float(w) for w in words[1:]]
+            elif words[0] in models[-1]:
                 numbers = [float(w) for w in words[2:]]
-                model[words[0]][words[1]] = numbers if words[0] == 'precision' else numbers[0]
-            elif words and words[0] == 'constant':
-                model['constant'] = float(words[1])
-    return model
+                models[-1][words[0]][words[1]] = numbers if words[0] == 'precision' else numbers[0]
+    return models
+
+
+def of_pixels(models):
+    """That for frames of which nothing of the bitstream is known."""
+    for model in models:
+        used = {**model['weight'], **model['mean'], **model['sigma_weight']}
+        if not any(name.startswith('coded.') for name in used):
+            return model
+    sys.exit('error: each model in this file needs the numbers of a bitstream')
 
 
 def evaluate(model, values):
     """The raw score, and the distance from the training set."""
-    raw = model['constant'] + sum(w * values[name] for name, w in model['weight'].items())
+    raw = model['constant'][0] + sum(w * values[name] for name, w in model['weight'].items())
+    if model['link'] == 'logistic':
+        low, high = model['range']
+        raw = low + (high - low) / (1 + np.exp(-raw))
     d = np.array([values[name] - mean for name, mean in model['mean'].items()])
     precision = np.array([model['precision'][name] for name in model['mean']])
     return raw, np.sqrt(d @ precision @ d)
@@ -138,7 +154,7 @@ def evaluate(model, values):
 def main():
     if len(sys.argv) < 3:
         sys.exit('usage: reference.py model.txt picture.pgm...')
-    model = read_model(sys.argv[1])
+    model = of_pixels(read_models(sys.argv[1]))
     print('image,filter,raw,distance')
     for path in sys.argv[2:]:
         raw, distance = evaluate(model, features(read_pgm(path)))

@@ -1,0 +1,294 @@
+#!/usr/bin/env python3
+# Fits the score to the records of label.py: writes a model file with two models, one for
+# frames whose bitstream is known and one for all others, and says what they are worth.
+# SPDX-License-Identifier: LGPL-2.1-or-later
+import argparse
+import glob
+import hashlib
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+from scipy import optimize
+
+import contents
+import fit
+import label
+
+CODECS = {'coded.hevc': ['hevc'], 'coded.av1': ['av1'], 'coded.vp9': ['vp9'],
+          'coded.mpeg2': ['mpeg2video', 'mpeg1video'], 'coded.mpeg4': ['mpeg4'], 'coded.mjpeg': ['mjpeg']}
+CODED = ['coded.step', 'coded.intra', 'coded.scale'] + list(CODECS)
+TWICE, NOISE = 'second generations', 'noise that was added'
+FORMS = {'bitstream': CODED + fit.BANDS + fit.PHASES, 'pixels': fit.STATISTICS + fit.PHASES}
+# Presets and tunes, and the usual one of their encoder.
+PRESETS = {**{'x264_' + name: 'x264' for name in ('ultrafast', 'veryfast', 'slow', 'veryslow', 'film', 'grain', 'animation',
+                                                  'baseline')},
+           'av1_4': 'av1', 'av1_12': 'av1', 'aom': 'av1', 'vp9_realtime': 'vp9_good'}
+MEASURED = sorted(set().union(*FORMS.values()) - set(CODED))
+STRENGTHS = (0.01, 0.03, 0.1, 0.3)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description='Fits the score to the records of label.py.')
+    parser.add_argument('--work', required=True, help='the folder of label.py')
+    parser.add_argument('--results', required=True, help='folder for the model and the report')
+    parser.add_argument('--contents', default=contents.LIST, help='list of the shots')
+    parser.add_argument('--name', default='model')
+    parser.add_argument('--licence', default='not stated')
+    parser.add_argument('--held', action='store_true',
+                        help='report on the contents that were held back: once, at the end')
+    return parser.parse_args()
+
+
+# ---- records ----
+
+def coding(record, scale):
+    """What the filter makes of quantizer_metadata's keys, mean over the frames that are scored."""
+    found, intra, steps, size = [], np.nan, 0, 0
+    for frame in record['quantizer']:
+        if frame['pict_type'] == 'I':
+            intra, steps, size = frame['bytes'], 0, 0
+        steps += frame['step'] * frame['bytes']
+        size += frame['bytes']
+        found.append((steps / size, np.log2(8 * intra / (frame['width'] * frame['height']))))
+    step, intra = np.mean(found[label.FIRST_FRAME::label.FRAME_STEP], 0)
+    codec = record['quantizer'][0]['codec']
+    return {'coded.step': step, 'coded.intra': intra, 'coded.scale': scale,
+            **{name: float(codec in names) for name, names in CODECS.items()}}
+
+
+class Data:
+    """Encodes in rows; one that was scaled has two, with features of the picture as it was
+    coded and as it is shown."""
+
+    def __init__(self, folder, listed, use):
+        groups = {content.name: content.group for content in listed if content.use == use}
+        self.rows, digest, without = [], hashlib.sha256(), 0
+        for path in sorted(glob.glob(os.path.join(folder, 'records', '*', '*.json'))):
+            with open(path) as file:
+                record = json.load(file)
+            if record['content'] not in groups or not record['generations']:
+                continue
+            if not record.get('quantizer'):
+                without += 1
+                continue
+            digest.update(json.dumps(record, sort_keys=True).encode())
+            scale = np.log2(record['height'] / record['coded'][1])
+            for frames in record['features'], record['shown']:
+                if frames and all(frame['valid'] for frame in frames):
+                    self.add(record, groups[record['content']], frames, scale)
+        if without:
+            print('note: left out %d encodes without quantizers: run label.py again' % without, file=sys.stderr)
+        self.digest = digest.hexdigest()
+        for name in 'group', 'family', 'content', 'y', 'value':
+            setattr(self, name, np.array([row[name] for row in self.rows]))
+        self.ladder = np.array(['%s %s' % (row['content'], row['family']) for row in self.rows])
+        # each group of contents counts the same, and so does each encode of one
+        self.encode = np.array([row['encode'] for row in self.rows])
+        self.weight = np.array([1 / len(np.unique(self.encode[self.group == g])) / (self.encode == e).sum()
+                                for g, e in zip(self.group, self.encode)])
+
+    def add(self, record, group, frames, scale):
+        content = '_'.join(part for part in (record['content'], record['variant']) if part)
+        row = {'group': group, 'content': content, 'family': record['family'],
+               'value': float(record['value'] or 0),
+               'encode': '%s %s %s' % (content, record['family'], record['value']),
+               'y': 100 - np.mean(record['v1'])}
+        for name in MEASURED:
+            row[name] = np.mean([frame[name] for frame in frames])
+        row.update(coding(record, scale))
+        self.rows.append(row)
+
+    def x(self, names):
+        return np.array([[row[name] for name in names] for row in self.rows])
+
+
+# ---- fit ----
+
+def taught(names, data):
+    """Weights in a fit. Of what was coded twice the bitstream tells the last time only: to
+    have it in the fit makes all finely coded frames bad."""
+    twice = np.array([part_of(family) == TWICE for family in data.family])
+    return np.where(twice & ('coded.step' in names), 0, data.weight)
+
+
+class Model:
+    """A ridge regression, its training set, and the standard deviation of its errors."""
+
+    def __init__(self, names, data, strength, rows=slice(None)):
+        x, weight = data.x(names)[rows], taught(names, data)[rows]
+        self.names = names
+        self.constant, self.weights = fit.logistic(x, data.y[rows], weight, strength)
+        self.learn(x, weight)
+
+    def learn(self, x, weight):
+        weight = weight / weight.sum()
+        self.mean = weight @ x
+        centred = x - self.mean
+        covariance = (centred * weight[:, None]).T @ centred
+        # a little more variance than there is, so that the inverse is no matter of rounding
+        covariance += 1e-3 * np.diag(np.diag(covariance)) + 1e-6 * np.eye(len(covariance))
+        self.precision = np.linalg.inv(covariance)
+        self.precision = (self.precision + self.precision.T) / 2
+        self.far = np.sort(self.distance(x))
+
+    def raw(self, x):
+        return 100 / (1 + np.exp(-self.constant - x @ self.weights))
+
+    def distance(self, x):
+        d = x - self.mean
+        return np.sqrt(np.einsum('ni,ij,nj->n', d, self.precision, d))
+
+
+def left_out(names, data, strength):
+    """Scores and distances of each group by a model of the others."""
+    x = data.x(names)
+    score, distance = np.empty(len(x)), np.empty(len(x))
+    for g in np.unique(data.group):
+        here = data.group == g
+        model = Model(names, data, strength, ~here)
+        score[here], distance[here] = model.raw(x[here]), model.distance(x[here])
+    return score, distance
+
+
+def choose_strength(names, data):
+    errors = [np.average((left_out(names, data, s)[0] - data.y) ** 2, weights=data.weight)
+              for s in STRENGTHS]
+    return STRENGTHS[int(np.argmin(errors))]
+
+
+def fit_sigma(score, distance, error, weight):
+    """log sigma = a + b score + c distance, of the most likely normal errors."""
+    weight = weight / weight.sum()
+
+    def cost(p):
+        log = np.clip(p[0] + p[1] * score + p[2] * distance, -3, 6)
+        return weight @ (log + error ** 2 * np.exp(-2 * log) / 2)
+
+    best = optimize.minimize(cost, (np.log(np.sqrt(weight @ error ** 2)), 0, 0), method='Nelder-Mead',
+                             options={'maxiter': 4000, 'xatol': 1e-6, 'fatol': 1e-9})
+    return best.x
+
+
+def sigma_of(p, score, distance):
+    """As the filter does: doc/model-format.md."""
+    return np.exp(p[0]) * np.clip(np.exp(p[1] * score + p[2] * distance), 0.25, 4)
+
+
+# ---- what it is worth ----
+
+def figures(data, score, sigma, where):
+    p, y = score[where], data.y[where]
+    weight = data.weight[where] / data.weight[where].sum()
+    error = p - y
+    return (len(np.unique(data.encode[where])), len(np.unique(data.group[where])), fit.srocc(p, y),
+            np.sqrt(weight @ error ** 2), weight @ error, weight @ (np.abs(error) <= sigma[where]))
+
+
+def part_of(family):
+    if family.startswith('second'):
+        return TWICE
+    if family.endswith(('_1_2', '_2_3')):
+        return 'scaled'
+    if family == 'noise':
+        return NOISE
+    return {'x264': 'H.264', 'x265': 'HEVC', 'av1': 'AV1', 'aom': 'AV1', 'vp9': 'VP9', 'mpeg2': 'MPEG-2',
+            'mpeg4': 'MPEG-4', 'mjpeg': 'MJPEG', 'cjpeg': 'MJPEG'}[family.split('_')[0]]
+
+
+def table(data, score, sigma):
+    part = np.array([part_of(f) for f in data.family])
+    once = ~np.isin(part, (TWICE, NOISE))
+    rows = [('coded once', once), ('all', once | True)] + [(p, part == p) for p in sorted(set(part))]
+    lines = ['| | encodes | contents | SROCC | RMSE | bias | within sigma |', '|---|---|---|---|---|---|---|']
+    lines += ['| %s | %d | %d | %.3f | %.1f | %+.1f | %.0f %% |' %
+              (name, *figures(data, score, sigma, where)[:5], 100 * figures(data, score, sigma, where)[5])
+              for name, where in rows]
+    kept = sigma <= np.quantile(sigma, 0.8)
+    ranks = [fit.srocc(score[at], data.y[at]) for at in
+             (np.flatnonzero(data.ladder == name) for name in np.unique(data.ladder))
+             if len(at) >= 3 and part_of(data.family[at[0]]) in ('H.264', 'HEVC', 'AV1', 'VP9')]
+    at = np.flatnonzero(once)
+    spread = [fit.interval(lambda i, f=f: f(at[i]), data.group[at]) for f in
+              (lambda i: fit.srocc(score[i], data.y[i]), lambda i: fit.rmse(score[i], data.y[i]))]
+    lines += ['', 'Coded once, 95 %% intervals over contents: SROCC %.2f to %.2f, RMSE %.1f to %.1f.' % (*spread[0], *spread[1])]
+    lines += ['', 'Of the 80 %% with the lowest sigma, RMSE %.1f.' % figures(data, score, sigma, kept)[3]]
+    if ranks:
+        lines[-1] += (' Ladders: %d, median rank %.2f, worst %.2f.' % (len(ranks), np.median(ranks), min(ranks)))
+    return '\n'.join(lines + [''])
+
+
+def unseen_presets(names, data, judged, strength):
+    """Bias on encodes by presets and tunes that were not in the fit, and by how much it is
+    another one than that of the usual preset on the same contents."""
+    lines = ['| left out of the fit | encodes | bias | beside | RMSE |', '|---|---|---|---|---|']
+    x = judged.x(names)
+    for family, usual in PRESETS.items():
+        score = Model(names, data, strength, data.family != family).raw(x)
+        where = judged.family == family
+        beside = (judged.family == usual) & np.isin(judged.content, judged.content[where])
+        if not where.any() or not beside.any():
+            continue
+        (rmse, bias), (_, other) = [figures(judged, score, score, rows)[3:5] for rows in (where, beside)]
+        lines.append('| %s | %d | %+.1f | %+.1f | %.1f |' % (family, where.sum(), bias, bias - other, rmse))
+    return '\n'.join(lines + [''])
+
+
+# ---- the model file ----
+
+def lines_of(model, sigma, fields):
+    number = '%.9g'
+    lines = ['bliinds-model 1'] + ['%-12s %s' % item for item in fields]
+    lines += ['direction    lower', 'range        0 100', 'link         logistic']
+    lines += ['sigma        ' + number % np.exp(sigma[0])]
+    lines += ['sigma_weight %-12s %s' % (name, number % value)
+              for name, value in zip(('score', 'distance'), sigma[1:])]
+    lines += ['constant     ' + number % model.constant]
+    lines += ['weight       %-12s %s' % (n, number % w) for n, w in zip(model.names, model.weights)]
+    lines += ['mean         %-12s %s' % (n, number % m) for n, m in zip(model.names, model.mean)]
+    lines += ['precision    %-12s %s' % (n, ' '.join('%.7g' % v for v in row))
+              for n, row in zip(model.names, model.precision)]
+    lines += ['percentile   %d %.3f' % (p, np.percentile(model.far, p)) for p in (50, 90, 99)]
+    return lines + ['end']
+
+
+def main():
+    options = arguments()
+    listed = contents.contents(options.contents)
+    data = Data(options.work, listed, 'choose')
+    held = Data(options.work, listed, 'held') if options.held else None
+    if len(set(data.group)) < 2:
+        sys.exit('error: the records are of %d groups for choosing, and one is left out at a time: '
+                 'label more contents' % len(set(data.group)))
+    os.makedirs(options.results, exist_ok=True)
+    text, report = [], []
+    for basis, names in FORMS.items():
+        strength = choose_strength(names, data)
+        score, distance = left_out(names, data, strength)
+        sigma = fit_sigma(score, distance, score - data.y, data.weight)
+        model = Model(names, data, strength)
+        report += ['## %s, strength %g: contents left out one at a time' % (basis, strength), '',
+                   table(data, score, sigma_of(sigma, score, distance))]
+        if held:
+            x = held.x(names)
+            score, distance = model.raw(x), model.distance(x)
+            report += ['## %s: contents held back' % basis, '', table(held, score, sigma_of(sigma, score, distance)),
+                       unseen_presets(names, data, held, strength)]
+            np.savetxt(os.path.join(options.results, 'held-%s.txt' % basis), np.stack([held.y, score], 1), '%.2f')
+        text += lines_of(model, sigma, [
+            ('name', options.name), ('predicts', '100 - VMAF (v1.0.16, display of 1080 lines)'),
+            ('training', 'ridge regression (strength %g) on %d encodes of %d contents, records %s' %
+             (strength, len(np.unique(data.encode)), len(np.unique(data.group)), data.digest[:16])),
+            ('licence', options.licence)]) + ['']
+    for name, lines in ('%s.txt' % options.name, text), ('report.md', report):
+        with open(os.path.join(options.results, name), 'w') as file:
+            file.write('\n'.join(lines))
+    if held:
+        subprocess.run(['gnuplot', os.path.join(os.path.dirname(os.path.abspath(__file__)), 'plot.gp')],
+                       cwd=options.results, check=True)
+
+
+if __name__ == '__main__':
+    main()
