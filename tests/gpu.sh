@@ -1183,7 +1183,8 @@ farm_checks() { # clip...
         done
         "$tools/quality-farm" --ffmpeg "$ffmpeg" --merge "$tmp/farm" >> "$tmp/out" 2>&1
         row "$name" "$(cut -d , -f 2,3,14,16- "$tmp/farm/summary.csv" | tail -n 1)"
-        ff $decode -i "$clip" -an -vf "bliinds_cuda=log_path=$tmp/whole.json:f=$tmp/whole.log" $null
+        bsf=$("$tools/quality-farm" --ffmpeg "$ffmpeg" --bitstream-filters "$clip")
+        ff $decode ${bsf:+-bsf:v "$bsf"} -i "$clip" -an -vf "bliinds_cuda=log_path=$tmp/whole.json:f=$tmp/whole.log" $null
         for log in "$tmp/whole" "$tmp/farm/$(basename "$clip")"; do
             { grep -v '"fps"' "$log.json"; cat "$log.log"; } > "$log.both"
         done 2> "$tmp/out"
