@@ -38,6 +38,11 @@ static const char *const pooled_name[QUALITY_POOLED_NB] = {
     "standard_error", "worst_window", "worst_window_frame",
 };
 
+static int has_own_line(const QualityMetric *metric)
+{
+    return metric->scale && metric->pooled != QUALITY_POOL_COUNT;
+}
+
 static const char *direction_of(const QualityMetric *metric)
 {
     return metric->direction == QUALITY_LOWER_IS_BETTER ? "lower is better" : "higher is better";
@@ -197,7 +202,7 @@ static void print_header(const QualityLog *s, AVBPrint *text)
                    direction_of(&s->metric[0]), QUALITY_SHORT(s->min),
                    isfinite(s->max) ? QUALITY_SHORT(s->max) : "null");
         for (int i = 1; i < s->nb_metrics; i++)
-            if (s->metric[i].scale)
+            if (has_own_line(&s->metric[i]))
                 av_bprintf(text, "  \"%s\": \"%s, %s\",\n", s->metric[i].name,
                            s->metric[i].scale, direction_of(&s->metric[i]));
         av_bprintf(text, "  \"frames\": [");
@@ -464,7 +469,7 @@ static void print_summary(const QualityLog *s, void *logctx)
 {
     for (int i = 0; i < get_scores(s)->nb_sizes; i++)
         for (int j = 0; j < s->nb_metrics; j++)
-            if (!j || s->metric[j].scale && s->metric[j].pooled != QUALITY_POOL_COUNT)
+            if (!j || has_own_line(&s->metric[j]))
                 print_summary_line(s, logctx, &get_scores(s)->size[i], j);
     if (get_scores(s)->nb_sizes > 1)
         av_log(logctx, AV_LOG_WARNING, "The frame size changed: scores at "

@@ -7,11 +7,11 @@
 # A real clip from a Debian package, else one that FFmpeg draws.
 sample() {
     local clip
-    clip=$(dpkg -L opencv-doc 2> /dev/null | grep '/vtest\.avi\(\.gz\)\?$') || clip=
+    clip=$(dpkg -L opencv-doc 2> /dev/null | grep '/Megamind\.avi\(\.gz\)\?$') || clip=
     case $clip in
     *.gz)
-        gzip -dc "$clip" > "$build/vtest.avi"
-        clip=$build/vtest.avi ;;
+        gzip -dc "$clip" > "$build/Megamind.avi"
+        clip=$build/Megamind.avi ;;
     '')
         say "note: no opencv-doc package here, so a drawn clip stands in for a real one"
         clip=$build/mandelbrot.mkv

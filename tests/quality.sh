@@ -958,11 +958,11 @@ log_writers(){
             -map [c] ${to_null} -map [d] ${to_null} | sed "/BLIINDS\|are outside/d;s,${tmp},folder,"
     done
     ln -s log ${tmp}/link
-    fails ${clip},${bliinds}=f=${tmp}/log,${bliinds}=f=${tmp}/link ${to_null} | sed "/BLIINDS\|are outside/d;s,${tmp},folder,"
-    ffmpeg ${clip},${bliinds}=f=/dev/null,${bliinds}=f=/dev/null:log_path=/dev/null ${to_null} || echo "a failure"
+    fails ${clip},${bliinds}=f=${tmp}/log${download},${bliinds}=f=${tmp}/link ${to_null} | sed "/BLIINDS\|are outside/d;s,${tmp},folder,"
+    ffmpeg ${clip},${bliinds}=f=/dev/null${download},${bliinds}=f=/dev/null:log_path=/dev/null ${to_null} || echo "a failure"
     ffmpeg ${clip},${bliinds}=log_path=${tmp}/log ${to_null} || echo "a failure"
     cat ${tmp}/log.tmp
-    ls ${tmp} | xargs
+    ls ${tmp} | grep -vx probe | xargs
     # as the user's other files
     umask 022
     ffmpeg ${clip},${bliinds}=log_path=${tmp}/mode ${to_null}
