@@ -3749,7 +3749,7 @@ gate_examples(){
             bliinds,metadata=print:key=lavfi.bliinds.score:value=${score}:function=${function}:file=- - | grep -c ^frame > ${tmp}/${function}
     done
     tr ' ' '\n' < ${tmp}/examples/frames.log | awk -F: -v score=${score} -v got="$(cat ${tmp}/greater ${tmp}/less ${tmp}/equal | xargs)" '
-        $1 == "score" { greater += $2 > 60; less += $2 <= score; equal += $2 == score }
+        $1 == "score" { greater += $2 > 30; less += $2 <= score; equal += $2 == score }
         END { print (got == greater " " less " " equal) ? "greater, less or equal, equal" : "other frames: " got " and not " greater " " less " " equal }'
 }
 
