@@ -69,11 +69,11 @@ mutants() {
   libavfilter/bliinds_pool.c  @ s/while (count\[bin\] < k)/while (count[bin] <= k)/ @ bliinds-pool
   libavfilter/vf_bliinds.c    @ s/straddles(by) || bliinds_straddles(bx)/straddles(by) \&\& bliinds_straddles(bx)/ @ bliinds-yuv
   libavfilter/vf_bliinds.c    @ s/job = 1; job < nb_jobs/job = 1; job + 1 < nb_jobs/ @ bliinds-threads
-  libavfilter/quality_frame.h @ s/nb_components < 3/nb_components < 2/ @ bliinds-ranges bliinds-formats
+  libavfilter/quality_frame.h @ s/range == AVCOL_RANGE_MPEG;/range == AVCOL_RANGE_JPEG;/ @ bliinds-ranges bliinds-formats
   libavfilter/quality_pool.c  @ s/value > -1 ? 1/value > -1 ? 1.001/ @ bliinds-log-json
 * libavfilter/quality_pool.c  @ s/percentile\[\] = { 1, 5,/percentile[] = { 1, 6,/ @ bliinds-log-json
   libavfilter/quality_pool.h  @ s/define QUALITY_WINDOW 48/define QUALITY_WINDOW 47/ @ bliinds-log-json
-  libavfilter/quality_pool.c  @ s/MIN_BATCHES 4/MIN_BATCHES 5/ @ bliinds-log-json
+  libavfilter/quality_pool.c  @ s/MIN_BATCHES 4/MIN_BATCHES 5/ @ bliinds-log-json bliinds-log-pool
   libavfilter/quality_pool.c  @ s/((p->nb >> i) - 1)/(p->nb >> i)/ @ bliinds-log-json
   libavfilter/quality_pool.c  @ s/== QUALITY_LOWER_IS_BETTER ? sum > p->worst/!= QUALITY_LOWER_IS_BETTER ? sum > p->worst/ @ bliinds-log-json bliinds-summary
   libavfilter/quality_log.c   @ s/n \/ step \* 0x9e3779b9/n \/ step * 0x9e3779b1/ @ bliinds-which-frames
@@ -91,10 +91,10 @@ mutants() {
   libavfilter/mad_blocks.h    @ s/BORDER_END   17/BORDER_END   16/ @ mad-oracle-chelsea_451x300_blur
   libavfilter/mad_blocks.h    @ s/MIN_MEAN 0.5/MIN_MEAN 0.6/ @ mad-oracle-chelsea_451x300_blur mad-cases
   libavfilter/mad_blocks.h    @ s/CONTRAST -5/CONTRAST -5.1/ @ mad-oracle-chelsea_451x300_blur mad-cases
-  libavfilter/mad_tx.c        @ s/int size = 2 \* t->length - 1;/int size = 2 * t->length - 2;/ @ mad-cases
+  libavfilter/mad_tx.c        @ s/int size = 2 \* t->length - 1;/int size = 2 * t->length - 4;/ @ mad-tx
   libavfilter/mad_tx.c        @ s/inverse ? w.im : -w.im/-w.im/ @ mad-cases mad-oracle-chelsea_451x300_blur
   libavfilter/vf_mad.c        @ s/1.5 \* d2 \* (a.m2/1.49 * d2 * (a.m2/ @ mad-oracle-chelsea_451x300_blur
-  libavfilter/vf_mad.c        @ s/2 \* size - 1 - i/2 * size - 2 - i/ @ mad-oracle-chelsea_451x300_blur mad-maps
+  libavfilter/vf_mad.c        @ s/i < 0 ? -1 - i/i < 0 ? -i/ @ mad-maps
   libavfilter/blocksmooth.h   @ s/limits.flat   = 5/limits.flat   = 6/ @ blocksmooth-numbers
 * libavfilter/blocksmooth.h   @ s/+ 4) \/ 5/+ 0) \/ 5/ @ blocksmooth-numbers
   libavfilter/blocksmooth.h   @ s/strong = 2 \* qf/strong = 2 * qf + 1/ @ blocksmooth-numbers
@@ -112,12 +112,10 @@ mutants() {
 * tools/quality_merge.c       @ s/part->nb_used = i;/part->nb_used = i + 1;/ @ quality-farm-merge
   tools/quality_merge.c       @ s/j == next->nb_frames || strcmp/j < next->nb_frames \&\& strcmp/ @ quality-farm-merge
   tools/quality_merge.c       @ s/MAX_GAP 10/MAX_GAP 100/ @ quality-farm-merge quality-farm-split
-  tools/quality_merge.c       @ s/number != i || // @ quality-farm-merge
   tools/ffcrf.c               @ s/rint(low->crf \/ step) + 1/rint(low->crf \/ step) + 2/ @ ffcrf-scan
 * tools/ffcrf.c               @ s/percent : 100 - percent/percent : percent/ @ ffcrf-samples
   tools/ffcrf.c               @ s/(nb - 1);/nb;/ @ ffcrf-samples
   tools/ffcrf.c               @ s/is_as_good(o->metric, \*score, sample)/is_as_good(o->metric, sample, *score)/ @ ffcrf-samples
-  tools/ffcrf_score.c         @ s/rr_match=number"/rr_match=time"/ @ ffcrf-step ffcrf-vfr ffcrf-search
   tools/quality-gate          @ s/value > options.above/value >= options.above/ @ gate-alarms
   tools/quality-gate          @ s/<= at - self.length/< at - self.length/ @ gate-alarms
   tools/quality-gate          @ s/if at - self.since < (/if at - self.since <= (/ @ gate-alarms

@@ -3139,6 +3139,7 @@ farm_merge(){
     sed 's/^metric score [0-9]*/metric score 999999999/' ${tmp}/whole > ${tmp}/digits
     sed 's/^\(metric score .*\) [0-9]* $/\1 9 /' ${tmp}/whole > ${tmp}/direction
     sed 's/^frame 99 /frame 18446744073709551615 /' ${tmp}/whole > ${tmp}/number
+    sed 's/^frame 7 /frame 8 /' ${tmp}/whole > ${tmp}/twice
     sed '/^frame 7 /s/ [^ ]*$//' ${tmp}/whole > ${tmp}/short
     while read -r parts; do
         set --
@@ -3169,6 +3170,7 @@ version
 digits
 direction
 number
+twice
 short
 none
 EOF

@@ -333,7 +333,12 @@ fate-mad-oracle-all: REF = all values agree
 FATE_MAD_RUN = $(addprefix fate-mad-,cases errors formats logs maps memory passthrough ranges sync threads)
 $(FATE_MAD_RUN): RUN = parsed=mad; $(subst -,_,$(@:fate-%=%))
 
-FATE_MAD += $(FATE_MAD_ORACLE) $(FATE_MAD_RUN)
+fate-mad-tx: libavfilter/tests/mad_tx$(EXESUF)
+fate-mad-tx: RUN = run libavfilter/tests/mad_tx$(EXESUF)
+fate-mad-tx: CMP = oneline
+fate-mad-tx: REF = 682 transforms
+
+FATE_MAD += $(FATE_MAD_ORACLE) $(FATE_MAD_RUN) fate-mad-tx
 $(FATE_MAD): NEED = MAD_FILTER $(QUALITY_PICTURE) $(QUALITY_RAW) $(QUALITY_SOURCE) PNG_DECODER RAWVIDEO_ENCODER     \
                     RAWVIDEO_MUXER FRAMEMD5_MUXER AVGBLUR_FILTER COLOR_FILTER CROP_FILTER FPS_FILTER HFLIP_FILTER   \
                     HSTACK_FILTER LUT_FILTER NEGATE_FILTER NULL_FILTER NULLSINK_FILTER SCALE_FILTER SETPTS_FILTER   \
