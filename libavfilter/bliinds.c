@@ -159,6 +159,19 @@ int ff_bliinds_black(const BLIINDSContext *s, const AVFrame *frame,
     return ff_quality_is_limited(s->range, frame, desc) ? 16 << (desc->comp[0].depth - 8) : 0;
 }
 
+/// Places in BLIINDS_CODED_FEATURES.
+enum {
+    CODED_STEP,
+    CODED_INTRA,
+    CODED_SCALE,
+    CODED_HEVC,
+    CODED_AV1,
+    CODED_VP9,
+    CODED_MPEG2,
+    CODED_MPEG4,
+    CODED_MJPEG,
+};
+
 /// A number of quantizer_metadata's, NAN if there is none.
 static double coded_number(const AVFrame *frame, const char *key)
 {
@@ -192,8 +205,9 @@ static void note_coding(BLIINDSContext *s, const AVFrame *frame, double dst[BLII
         const char *name;
         int feature;
     } codec[] = {
-        { "hevc", 3 }, { "av1", 4 }, { "vp9", 5 }, { "mpeg2video", 6 }, { "mpeg1video", 6 },
-        { "mpeg4", 7 }, { "mjpeg", 8 },
+        { "hevc",  CODED_HEVC  }, { "av1",   CODED_AV1   }, { "vp9",        CODED_VP9   },
+        { "mpeg4", CODED_MPEG4 }, { "mjpeg", CODED_MJPEG }, { "mpeg2video", CODED_MPEG2 },
+        { "mpeg1video", CODED_MPEG2 },
     };
     const double step   = coded_number(frame, "lavc.quantizer.step");
     const double bytes  = coded_number(frame, "lavc.quantizer.bytes");
@@ -213,10 +227,10 @@ static void note_coding(BLIINDSContext *s, const AVFrame *frame, double dst[BLII
     }
     s->gop_bytes += bytes;
     s->gop_step  += step * bytes;
-    dst[0] = s->gop_step / s->gop_bytes;
-    dst[1] = log2(8 * s->intra / (width * height));
-    dst[2] = log2(scale * shown);
-    for (int i = 3; i < BLIINDS_NB_CODED; i++)
+    dst[CODED_STEP]  = s->gop_step / s->gop_bytes;
+    dst[CODED_INTRA] = log2(8 * s->intra / (width * height));
+    dst[CODED_SCALE] = log2(scale * shown);
+    for (int i = CODED_HEVC; i < BLIINDS_NB_CODED; i++)
         dst[i] = 0;
     for (int i = 0; i < FF_ARRAY_ELEMS(codec); i++)
         if (coded_is(frame, "lavc.quantizer.codec", codec[i].name))

@@ -43,6 +43,11 @@ mutants() {
   libavfilter/bliinds.c       @ s/MAX_FLAT   0.75/MAX_FLAT   0.76/ @ bliinds-valid
   libavfilter/bliinds.c       @ s/nb_flat <= MAX/nb_flat < MAX/ @ bliinds-valid
   libavfilter/bliinds.c       @ s/MIN_BLOCKS 10/MIN_BLOCKS 11/ @ bliinds-valid
+  libavfilter/bliinds.c       @ s/gop_step  += step \* bytes/gop_step  += step/ @ bliinds-basis
+  libavfilter/bliinds.c       @ s/8 \* s->intra/4 * s->intra/ @ bliinds-basis
+* libavfilter/bliinds.c       @ s/log2(scale \* shown)/log2(scale)/ @ bliinds-basis
+  libavfilter/bliinds.c       @ s/s->gop_bytes = s->gop_step = 0;/;/ @ bliinds-basis
+  libavfilter/bliinds.c       @ s/CODED_AV1   }/CODED_HEVC  }/ @ bliinds-basis
 * libavfilter/bliinds.c       @ s/? 16 << (desc/? 15 << (desc/ @ bliinds-ranges
   libavfilter/bliinds.c       @ s/\/ n + 0.1)/\/ n + 0.11)/ @ bliinds-yuv
   libavfilter/bliinds.c       @ s/\[0\], &c\[0\]) + 0.1/&1/;s/c\[0\].band\[b\], &c\[0\]) + 0.1/&1/ @ bliinds-yuv
@@ -63,6 +68,7 @@ mutants() {
   libavfilter/bliinds_model.c @ s/sqrt(1 \/ row\[t\])/sqrt(2 \/ row[t])/ @ bliinds-models
   libavfilter/bliinds_model.c @ s/row\[i\] \* row\[j\] \/ row\[t\]/0.99 * &/ @ bliinds-models
   libavfilter/bliinds_model.c @ s/sqrt(FFMAX(square, 0))/sqrt(FFMAX(square, 1))/ @ bliinds-models bliinds-default-model
+  libavfilter/bliinds_model.c @ s/outside < distance/outside > distance/ @ bliinds-basis bliinds-basis-outside
   libavfilter/bliinds_rr.c    @ s/frame_distance(s, i) - distance/frame_distance(s, i) - distance + 1/ @ bliinds-rr-match
   libavfilter/bliinds_rr.c    @ s/LONE_DISTANCE 2000/LONE_DISTANCE 200/ @ bliinds-rr-match
   libavfilter/bliinds_rr.c    @ s/(f->n - f\[-1\].n)/1/ @ bliinds-rr-match

@@ -712,8 +712,8 @@ basis(){
           echo "end"; } > ${tmp}/codecs
         basis_of ${codec} codecs "" ${all} codec=${codec} | grep score
     done
-    # an I frame of step 1.5, and P frames of step 3 and as many bytes: means 1.5, 2.25, 2.5
-    ffmpeg -i ${pictures}/rose_70x46.pgm -vf "${gray}loop=2:1,$(keys ${all})metadata=modify:key=lavc.quantizer.step:value=3:enable='gte(n,1)',metadata=modify:key=lavc.quantizer.pict_type:value=P:enable='gte(n,1)',${bliinds}=model=${tmp}/bitstream,${print}" \
+    # an I frame of step 1.5, P frames of step 3 and as many bytes, such an I frame: means 1.5, 2.25, 2.5, 3
+    ffmpeg -i ${pictures}/rose_70x46.pgm -vf "${gray}loop=3:1,$(keys ${all})metadata=modify:key=lavc.quantizer.step:value=3:enable='gte(n,1)',metadata=modify:key=lavc.quantizer.pict_type:value=P:enable='between(n,1,2)',${bliinds}=model=${tmp}/bitstream,${print}" \
         ${to_null} | sed -n 's/^lavfi.bliinds.score/gop: score/p'
     ffmpeg -v info -i ${pictures}/rose_70x46.pgm \
         -vf ${gray}loop=4:1,$(keys ${all} | sed "s/,/:enable='gte(n,2)',/g")${bliinds}=model=${tmp}/both ${to_null} 2>&1 |
@@ -724,7 +724,7 @@ basis(){
 # picture is 2.4544873, and so its distance from 2 is 0.9089746.
 basis_outside(){
     for i in near:1 far:0.9; do
-        printf '%s\nconstant 1\nweight %s 1\nmean L1.zeta10 2\nprecision L1.zeta10 4\npercentile 99 %s\nend\n' \
+        printf '%s\nconstant 1\nweight %s 1\nmean L1.zeta10 2\nprecision L1.zeta10 4\npercentile 50 0.1\npercentile 99 %s\npercentile 90 0.2\nend\n' \
             "${head_lines}" L3.ori10 ${i#*:} > ${tmp}/${i%:*}
         sed 's/L3.ori10/coded.step/' ${tmp}/${i%:*} > ${tmp}/${i%:*}.coded
     done
