@@ -58,7 +58,7 @@ static const struct {
 } factor = { 3.500, -4.545, 0.644, 7.956, 0.55, 0.706 };
 
 /// A picture of this many lines fills a display of 2160, a smaller one is seen on one of 1080.
-#define DETAIL_LARGE 2160
+#define LARGE 2160
 
 /// Motion beyond this hides no more, in 8-bit steps from one frame to the next.
 #define MAX_MOTION 18
@@ -103,11 +103,12 @@ DetailPicture ff_detailloss_picture(const DetailLossContext *s, const AVFrame *m
                                     const AVPixFmtDescriptor *desc)
 {
     const int is_limited = ff_quality_is_limited(s->range, main, desc);
+    const int is_large   = FFMIN(ff_quality_width(main), ff_quality_height(main)) >= LARGE;
     const float unit     = 1.f / (1 << (desc->comp[0].depth - 8));
     DetailPicture p = {
         .width      = ff_quality_width(main),
         .height     = ff_quality_height(main),
-        .octave     = FFMIN(ff_quality_width(main), ff_quality_height(main)) < DETAIL_LARGE,
+        .octave     = !is_large,
         .depth      = desc->comp[0].depth,
         .has_chroma = desc->nb_components > 2,
         .luma_unit  = is_limited ? unit : unit * (219.f / 255),
@@ -116,8 +117,8 @@ DetailPicture ff_detailloss_picture(const DetailLossContext *s, const AVFrame *m
     if (p.has_chroma) {
         p.chroma_w    = AV_CEIL_RSHIFT(p.width,  desc->log2_chroma_w);
         p.chroma_h    = AV_CEIL_RSHIFT(p.height, desc->log2_chroma_h);
-        p.cell_w      = DETAIL_CHROMA_CELL >> desc->log2_chroma_w;
-        p.cell_h      = DETAIL_CHROMA_CELL >> desc->log2_chroma_h;
+        p.cell_w      = DETAIL_CHROMA_CELL << is_large >> desc->log2_chroma_w;
+        p.cell_h      = DETAIL_CHROMA_CELL << is_large >> desc->log2_chroma_h;
         p.cells_x     = p.chroma_w / p.cell_w;
         p.cells_y     = p.chroma_h / p.cell_h;
         p.chroma_unit = (is_limited ? unit : unit * (224.f / 255)) / (p.cell_w * p.cell_h);

@@ -230,28 +230,31 @@ static DEVICE_INLINE void split(const DetailCUDAParams &p)
     }
 }
 
-/// Sums over the cells of chroma: a row of one for each of DETAIL_CHROMA_LANES lanes.
+/// Sums over the cells of chroma, each by DETAIL_CHROMA_LANES lanes.
 template<typename T>
 static DEVICE_INLINE void sum_chroma_cells(const DetailCUDAParams &p)
 {
     const DetailCUDAPair &pair = p.pair[blockIdx.y];
-    const int nb_cells = p.cells_x * p.cells_y, row = threadIdx.x % DETAIL_CHROMA_LANES;
+    const int nb_cells = p.cells_x * p.cells_y, lane = threadIdx.x % DETAIL_CHROMA_LANES;
     const int nb_lanes = gridDim.x * DETAIL_CELL_THREADS;
 
+    // all lanes of a warp stay to the end
     for (int i = blockIdx.x * DETAIL_CELL_THREADS + threadIdx.x;
-         i - row < nb_cells * 2 * DETAIL_NB_IMAGES * DETAIL_CHROMA_LANES; i += nb_lanes) {
+         i - (int)threadIdx.x % WARP_SIZE < nb_cells * 2 * DETAIL_NB_IMAGES * DETAIL_CHROMA_LANES;
+         i += nb_lanes) {
         const int cell = i / DETAIL_CHROMA_LANES % nb_cells;
         const int image = i / DETAIL_CHROMA_LANES / nb_cells % DETAIL_NB_IMAGES;
         const int component = i / DETAIL_CHROMA_LANES / nb_cells / DETAIL_NB_IMAGES;
-        const bool is_mine = component < 2 && row < p.cell_h;
+        const bool is_mine = component < 2;
         unsigned sum = 0;
 
-        for (int x = 0; is_mine && x < p.cell_w; x++)
-            sum += sample_value<T>(p, pair.plane[image][1 + component], p.step[1 + component],
-                                   cell % p.cells_x * p.cell_w + x, cell / p.cells_x * p.cell_h + row);
+        for (int y = lane; is_mine && y < p.cell_h; y += DETAIL_CHROMA_LANES)
+            for (int x = 0; x < p.cell_w; x++)
+                sum += sample_value<T>(p, pair.plane[image][1 + component], p.step[1 + component],
+                                       cell % p.cells_x * p.cell_w + x, cell / p.cells_x * p.cell_h + y);
         for (int delta = DETAIL_CHROMA_LANES / 2; delta; delta /= 2)
             sum += shuffle_down(sum, delta);
-        if (is_mine && row == 0)
+        if (is_mine && lane == 0)
             p.cells[((component * DETAIL_NB_IMAGES + image) * DETAIL_MAX_BATCH + blockIdx.y) * nb_cells + cell] = sum;
     }
 }
