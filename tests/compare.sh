@@ -154,7 +154,7 @@ compare_page(){
     compared source.mkv a.mkv b.mp4 -m ssim,psnr,bliinds
     page sound ${tmp}/out/report.html
     page rows ${tmp}/out/report.html > ${tmp}/rows
-    grep -c '^[ab]\.\(mkv\|mp4\).json|' ${tmp}/rows
+    grep -c '^[ab]\.\(mkv\|mp4\)|' ${tmp}/rows
     grep 'is better' ${tmp}/rows
     # the frame that is red is in both files' time that of the source
     sed -n 's/^1|//p' ${tmp}/rows
