@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC2046,SC2086,SC2154
+# shellcheck shell=sh disable=SC2012,SC2046,SC2086,SC2154,SC2231
 # Tests of quality-compare, for CMD in tests/fate/quality.mak: they come after tests/quality.sh.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
@@ -16,7 +16,7 @@ copy(){ # source file filter [options]
 # Of what it says, the way of the files and the page are left out.
 compared(){ # arguments...
     (
-        cd ${tmp}
+        cd ${tmp} || exit
         python3 ${compare} --no-gpu --ffmpeg ${ffmpeg_path} -o out "$@" > table 2> said
         status=$?
         grep -v 'page is' said
@@ -123,6 +123,15 @@ compare_values(){
         column ${try} bliinds.score > ${tmp}/got
         same "${try}, bliinds" ${tmp}/wanted ${tmp}/got
     done
+    if ffmpeg -v quiet -filters | grep -q ' libvmaf '; then
+        (cd ${tmp} && python3 ${compare} --no-gpu --ffmpeg ${ffmpeg_path} -o vmaf source.mkv a.mkv -m vmaf) > ${tmp}/with_vmaf
+        user_ffmpeg ${size} yuv420p -i ${tmp}/a.encode ${size} yuv420p -i ${tmp}/a.source -lavfi libvmaf=log_path=${tmp}/vmaf.json:log_fmt=json -f null -
+        jq -r '.frames[].metrics.vmaf' ${tmp}/vmaf.json | awk '{ printf("%.6f\n", $1) }' > ${tmp}/wanted
+        tail -n +2 ${tmp}/vmaf/a.mkv.csv | awk -F, '{ printf("%.6f\n", $NF) }' > ${tmp}/got
+        same vmaf ${tmp}/wanted ${tmp}/got
+    else
+        leave_out vmaf
+    fi
     echo "# JSON has what CSV has, and the table its numbers"
     for try in a.mkv b.mp4; do
         jq -r '.frames[] | "\(.frameNum) \(.pts_time) \(.metrics["psnr.psnr_avg"])"' ${tmp}/out/${try}.json > ${tmp}/wanted
@@ -178,7 +187,7 @@ compare_names(){
     odd="a 'b\",c:d;e[f]%d\\g=é
 h.mkv"
     (
-        cd ${tmp}/names
+        cd ${tmp}/names || exit
         cp ../source.mkv ":s'rc,.mkv"
         cp ../source.mkv "${odd}"
         cp ../source.mkv "a:b'c/${odd}"

@@ -623,7 +623,8 @@ FATE_HW-yes += $(FATE_HW_QUALITY-yes)
 FATE += $(filter-out $(FATE_CHECKASM),$(FATE_QUALITY-yes))
 # What hardly depends on the release of FFmpeg: make check runs it on the first one only.
 FATE_QUALITY_ONCE = $(FATE_QUALITY_TOOLS) fate-quality-logs $(FATE_FARM) $(FAULTS_CUDA) fate-faults-alloc \
-                    $(FATE_CUDA_PTX) fate-bliinds-pool fate-checkasm-vf_bliinds fate-ffcrf-scan fate-ffcrf-docs
+                    $(FATE_CUDA_PTX) fate-bliinds-pool fate-checkasm-vf_bliinds fate-ffcrf-scan fate-ffcrf-docs \
+                    $(FATE_COMPARE)
 
 fate-quality: $(FATE_QUALITY-yes) $(FATE_HW_QUALITY-yes)
 fate-quality-series: $(filter-out $(FATE_QUALITY_ONCE),$(FATE_QUALITY-yes) $(FATE_HW_QUALITY-yes))
