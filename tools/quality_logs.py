@@ -28,7 +28,7 @@ Frame = collections.namedtuple('Frame', 'number time fields')
 Scale = collections.namedtuple('Scale', 'filter title lowest highest better')
 
 SCALES = [
-    (r'((bliinds|dctloss)\.)?loss',            Scale('bliinds', 'loss in VMAF points', 0, 100, 'lower')),
+    (r'((bliinds|detailloss)\.)?loss',         Scale('bliinds', 'loss in VMAF points', 0, 100, 'lower')),
     (r'(bliinds\.)?(score|raw)',               Scale('bliinds', 'BLIINDS-II score', 0, 100, 'lower')),
     (r'mad(\.(score|hi|lo))?',                 Scale('mad', 'MAD', 0, None, 'lower')),
     (r'vmaf.*',                                Scale('libvmaf', 'VMAF', 0, 100, 'higher')),
