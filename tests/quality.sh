@@ -3329,6 +3329,8 @@ report_worst(){
     { echo "Frame,score,"; awk 'BEGIN { for (i = 0; i < 100; i++) print i "," (i == 40 ? 90 : i == 50 ? 80 : i == 64 ? 70 : 1) "," }'; } > ${tmp}/csv
     python3 ${report} ${tmp}/csv --worst 2 -o ${tmp}/page.html
     page rows ${tmp}/page.html | grep '^[1-9]|'
+    python3 ${report} ${tmp}/csv --worst 0 -o ${tmp}/page.html
+    page rows ${tmp}/page.html | grep '^[1-9]|' || echo "none"
     echo "# several"
     lines 10 i > ${tmp}/a; lines 20 i*2 > ${tmp}/b
     python3 ${report} ${tmp}/a ${tmp}/b --worst 1 -o ${tmp}/page.html
@@ -3548,6 +3550,8 @@ report_install(){
     echo "quality-farm: exit code $?, $(farm_row ${tmp}/clip.avi status frames parts)"
     ${bin}/quality-report ${tmp}/results/clip.avi.log --video ${tmp}/clip.avi --worst 2 -o ${tmp}/page.html
     echo "quality-report: exit code $?, $(page sound ${tmp}/page.html), $(grep -o 'data:image/jpeg' ${tmp}/page.html | wc -l) pictures"
+    ${bin}/quality-compare -m ssim,bliinds -o ${tmp}/results ${tmp}/clip.avi ${tmp}/clip.avi > ${tmp}/table 2> ${tmp}/err
+    echo "quality-compare: exit code $?, $(wc -l < ${tmp}/results/clip.avi.csv) lines, $(page sound ${tmp}/results/report.html)"
     lines 50 i > ${tmp}/log
     ${bin}/quality-gate --above 40 ${tmp}/log > /dev/null 2>&1
     echo "quality-gate: exit code $?"
