@@ -529,17 +529,6 @@ int64_t ffcrf_gpu_memory(AVBufferRef *device)
 
 // ---- samples ----
 
-/**
- * One frame of each run of step frames, at a place that changes from run to run,
- * as encoders repeat their kinds of frames with a period. The first is one.
- */
-static int is_scored(int64_t n, int step)
-{
-    const uint32_t golden = 2654435769u;    // 2^32 by the golden ratio
-
-    return n % step == (uint64_t)(uint32_t)(n / step * golden) * step >> 32;
-}
-
 static int append(void *array, unsigned *size, int nb, size_t element_size, const void *element)
 {
     void *new = av_fast_realloc(*(void **)array, size, (nb + 1) * element_size);
@@ -644,7 +633,7 @@ int ffcrf_sample_load(const Options *o, Sample *sample, int64_t memory[NB_MEMORI
         ret = AVERROR(ENOMEM);
     if (ret >= 0 && !m->needs_source)
         ret = ffcrf_temporary_file(&sample->statistics);
-    ffcrf_scorer_open(&statistics, m, o->device, sample->statistics, 1);
+    ffcrf_scorer_open(&statistics, o, 1, sample->statistics, 1);
     if (ret < 0 || (ret = ffcrf_source_seek(&s, sample->start, sample->duration)) < 0)
         goto end;
     sample->step = choose_step(o, &s, sample->duration ? sample->duration / 1e6 : file_seconds(&s));
@@ -663,7 +652,7 @@ int ffcrf_sample_load(const Options *o, Sample *sample, int64_t memory[NB_MEMORI
                        "each candidate.\n", sample->number + 1, is_uploaded ? "the GPU's memory" : "--memory");
             keeps = !!sample->frame;
         }
-        if (ret >= 0 && is_scored(sample->nb_frames, sample->step)) {
+        if (ret >= 0 && ffcrf_is_scored(m, sample->nb_frames, sample->step)) {
             if (!m->needs_source) {
                 ret = ffcrf_scorer_add(&statistics, frame, NULL);
             } else if (keeps_references && !is_uploaded) {
@@ -842,7 +831,7 @@ static int score_packet(Candidate *c, const AVPacket *packet, AVFrame *frame)
                    c->o->encoder->name, c->nb_frames);
             return AVERROR_INVALIDDATA;
         }
-        if (is_scored(c->nb_frames, sample->step))
+        if (ffcrf_is_scored(c->o->metric, c->nb_frames, sample->step))
             ret = score_frame(c, frame);
         c->nb_frames++;
         av_frame_unref(frame);
@@ -1006,7 +995,7 @@ static int encode_sample(Candidate *c, Source *s, double crf, Result *result)
         if (ret >= 0 && !c->encoder)
             ret = open_encoder(c, frame, crf);
         if (ret >= 0 && c->o->metric->needs_source && !sample->frame && !sample->reference &&
-            is_scored(c->nb_encoded, sample->step)) {
+            ffcrf_is_scored(c->o->metric, c->nb_encoded, sample->step)) {
             AVFrame *clone = av_frame_clone(frame);
 
             ret = clone ? av_fifo_write(c->sources, &clone, 1) : AVERROR(ENOMEM);
@@ -1041,7 +1030,7 @@ int ffcrf_candidate(const Options *o, Sample *sample, double crf, Result *result
     *result = (Result){ .source_bytes = sample->bytes, .seconds = sample->seconds,
                         .encode_seconds = sample->frame ? sample->decode_seconds : 0 };
     av_bprint_init(&formats, 0, AV_BPRINT_SIZE_UNLIMITED);
-    ffcrf_scorer_open(&c.scorer, o->metric, o->device, sample->statistics, 0);
+    ffcrf_scorer_open(&c.scorer, o, sample->step, sample->statistics, 0);
     c.packets = av_fifo_alloc2(MOST_WAITING, sizeof(packet), AV_FIFO_FLAG_AUTO_GROW);
     c.sources = av_fifo_alloc2(MOST_WAITING, sizeof(frame),  AV_FIFO_FLAG_AUTO_GROW);
     if (!c.packets || !c.sources ||
@@ -1061,6 +1050,7 @@ int ffcrf_candidate(const Options *o, Sample *sample, double crf, Result *result
     if (ret >= 0) {
         result->nb_frames = c.nb_frames;
         result->nb_scores = c.scorer.nb_scores;
+        result->score_seconds = c.scorer.time / 1e6;
         FFSWAP(double *, result->score, c.scorer.score);
     }
 
@@ -1098,12 +1088,12 @@ int ffcrf_verify(const Options *o, const char *path, Result *result,
         ret = AVERROR(ENOMEM);
     if (ret >= 0 && !m->needs_source)
         ret = ffcrf_temporary_file(&file);
-    ffcrf_scorer_open(&scorer,     m, o->device, file, 0);
-    ffcrf_scorer_open(&statistics, m, o->device, file, 1);
+    step = ret < 0 ? 1 : choose_step(o, &s[1], file_seconds(&s[1]));
+    ffcrf_scorer_open(&scorer,     o, step, file, 0);
+    ffcrf_scorer_open(&statistics, o, step, file, 1);
     if (ret < 0 || (ret = ffcrf_source_open(&s[0], path)) < 0)
         goto end;
     s[0].keeps_all = 1;
-    step        = choose_step(o, &s[1], file_seconds(&s[1]));
     nb_expected = file_seconds(&s[1]) * av_q2d(av_guess_frame_rate(s[1].format, s[1].stream, NULL));
 
     for (;; result->nb_frames++) {
@@ -1133,7 +1123,7 @@ int ffcrf_verify(const Options *o, const char *path, Result *result,
             ret = AVERROR(EINVAL);
             goto end;
         }
-        if (is_scored(result->nb_frames, step) &&
+        if (ffcrf_is_scored(m, result->nb_frames, step) &&
             (!m->needs_source && (ret = ffcrf_scorer_add(&statistics, frame[1], NULL)) < 0 ||
              (ret = ffcrf_scorer_add(&scorer, frame[0], m->needs_source ? frame[1] : NULL)) < 0))
             goto end;

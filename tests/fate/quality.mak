@@ -557,7 +557,7 @@ $(FATE_QUANTIZER): ffmpeg$(PROGSSUF)$(EXESUF)
 FATE_QUALITY-$(call ALLYES, QUANTIZER_METADATA_BSF FFMPEG) += $(FATE_QUANTIZER)
 
 # The search for a CRF: what is in tests/ffcrf.sh.
-FATE_FFCRF = $(addprefix fate-ffcrf-,cache change damage disk docs encode json leaks libx265 memory predict resume samples scan search status step svtav1 vfr)
+FATE_FFCRF = $(addprefix fate-ffcrf-,cache change damage disk docs encode json leaks libx265 memory metrics predict resume samples scan search status step svtav1 vfr vmaf xpsnr)
 fate-ffcrf-libx265 fate-ffcrf-search fate-ffcrf-svtav1: RUN = crf_search $(CODEC)
 fate-ffcrf-search:  CODEC = "-c:v libx264 -preset veryfast"
 fate-ffcrf-libx265: CODEC = "-c:v libx265 -preset ultrafast"
@@ -565,6 +565,8 @@ fate-ffcrf-libx265: FFCRF_NEED = LIBX265_ENCODER HEVC_DECODER
 fate-ffcrf-svtav1:  CODEC = "-c:v libsvtav1 -preset 10" 2 8
 fate-ffcrf-svtav1:  FFCRF_NEED = LIBSVTAV1_ENCODER LIBDAV1D_DECODER
 fate-ffcrf-vfr:     FFCRF_NEED = NUT_DEMUXER NUT_MUXER MPEGTS_DEMUXER MPEGTS_MUXER
+fate-ffcrf-metrics fate-ffcrf-xpsnr: FFCRF_NEED = XPSNR_FILTER LUTYUV_FILTER
+fate-ffcrf-vmaf:    FFCRF_NEED = LIBVMAF_FILTER
 fate-ffcrf-change:  FFCRF_NEED = H264_DEMUXER H264_MUXER
 fate-ffcrf-damage:  FFCRF_NEED = SRT_DEMUXER SUBRIP_DECODER MP4_MUXER MPEGTS_DEMUXER MPEGTS_MUXER
 fate-ffcrf-docs:    FFCRF_NEED = LIBX265_ENCODER HEVC_DECODER LIBSVTAV1_ENCODER LIBDAV1D_DECODER MP4_MUXER
