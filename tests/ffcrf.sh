@@ -25,9 +25,9 @@ ffcrf_json(){
 }
 
 # A camera that goes over a photograph.
-clip(){ # name seconds
+clip(){ # name seconds [size]
     run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -y -loop 1 -framerate 25 -i ${pictures}/chelsea_451x300.pgm \
-        -t $2 -vf crop=192:144:x=2*n:y=n,format=yuv420p -c:v libx264 -preset ultrafast -qp 4 ${tmp}/$1
+        -t $2 -vf crop=${3:-192:144}:x=2*n:y=n,format=yuv420p -c:v libx264 -preset ultrafast -qp 4 ${tmp}/$1
 }
 
 # What a filter of jq gives of the lines of a type.
@@ -79,7 +79,8 @@ summary(){ # filter source encode [model [options]]
     case $1 in
     libvmaf) bits="format=yuv420p10,"
              test "${4#*v0.}" = "$4" || bits=
-             run ffmpeg${PROGSUF}${EXECSUF} -v info -nostdin -i $3 -i $2 -an -lavfi "[0]${bits}settb=1/25,setpts=N[a];[1]${bits}settb=1/25,setpts=N[b];[a][b]libvmaf=model='$4'$5" ${to_null} 2>&1 |
+             model=$(printf '%s' "$4" | sed 's/:/\\:/g')
+             run ffmpeg${PROGSUF}${EXECSUF} -v info -nostdin -i $3 -i $2 -an -lavfi "[0]${bits}settb=1/25,setpts=N[a];[1]${bits}settb=1/25,setpts=N[b];[a][b]libvmaf=model='${model}'$5" ${to_null} 2>&1 |
                  sed -n 's/.*VMAF score: //p' ;;
     xpsnr)   run ffmpeg${PROGSUF}${EXECSUF} -v info -nostdin -i $3 -i $2 -an -lavfi "[0]settb=1/25,setpts=N[a];[1]settb=1/25,setpts=N[b];[b][a]xpsnr" ${to_null} 2>&1 |
                  sed -n 's/.*minimum: \([0-9.]*\)).*/\1/p' ;;
@@ -100,7 +101,7 @@ is_score(){ # name ffcrf's other's
 
 # VMAF by all of its models, as libvmaf has it of the same pair.
 crf_vmaf(){
-    clip in.mkv 2
+    clip in.mkv 2 384:288
     run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i ${tmp}/in.mkv -c:v libx264 -preset ultrafast -crf 33 ${tmp}/out.mkv
     run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i ${tmp}/in.mkv -c:v ffv1 -pix_fmt yuv420p10 ${tmp}/out10.mkv
     bands=:cambi.enc_bitdepth=8
@@ -114,7 +115,7 @@ phone                   version=vmaf_v1.0.16_5d0h${bands}
 v0.6.1                  version=vmaf_v0.6.1
 v0.6.1-4k               version=vmaf_4k_v0.6.1
 v0.6.1-phone            version=vmaf_v0.6.1:enable_transform=true
-vmaf_v1.0.16_3d0h_2160  version=vmaf_v1.0.16_3d0h_2160${bands}
+vmaf_v1.0.16_hfr_3d0h   version=vmaf_v1.0.16_hfr_3d0h${bands}
 vmaf_v0.6.1neg          version=vmaf_v0.6.1neg
 END
     is_score "of 10 bits" "$(verified vmaf ${tmp}/in.mkv ${tmp}/out10.mkv --score-every 1)" \
@@ -152,6 +153,10 @@ END
     says "no such file"  ${good} ${tmp}/none.json
     says "no model"      ${good} ${tmp}/junk.json
     says "no score"      ${good} v1 --target-vmaf 101
+    clip small.mkv 0.2
+    says "too small"     -i ${tmp}/small.mkv ${fast} --target-vmaf 90 | grep -v '^libvmaf ERROR'
+    verified vmaf ${tmp}/small.mkv ${tmp}/small.mkv --vmaf-model v0.6.1 > ${tmp}/score
+    yes_if "not for v0.6.1" "$(cat ${tmp}/score) > 90"
 }
 
 # XPSNR as its filter has it: the worst plane of all frames.
@@ -175,7 +180,7 @@ crf_xpsnr(){
 
 # Which metrics there are depends on the filters that are built in.
 crf_metrics(){
-    clip in.mkv 1
+    clip in.mkv 1 320:240
     run ffmpeg${PROGSUF}${EXECSUF} -v quiet -filters > ${tmp}/filters
     there= first= lacks=
     for pair in vmaf=libvmaf dctloss=dctloss loss=bliinds ssim=ssim xpsnr=xpsnr mad=mad; do

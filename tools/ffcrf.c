@@ -1271,7 +1271,13 @@ static int probe(Search *s)
             continue;
         o->step = o->metric->step;
         av_buffer_unref(&o->device);
-        if ((ret = open_gpu(o, s->format)) < 0 || (ret = plan_samples(s)) < 0)
+        if (ffcrf_has_filter(o->metric->cuda_filter)) {
+            if ((ret = open_gpu(o, s->format)) < 0)
+                return ret;
+            if (!o->device)
+                av_opt_set(o, "gpu", "off", 0);     // which is told once
+        }
+        if ((ret = plan_samples(s)) < 0)
             return ret;
         for (int j = 0; ret >= 0 && j < nb; j++) {
             Result r;
@@ -1383,7 +1389,8 @@ static int examine(Search *s)
 
     if (ret >= 0) {
         s->format = frame->format;
-        ret = open_gpu(o, s->format);
+        if (!o->probe)
+            ret = open_gpu(o, s->format);
     }
     av_frame_free(&frame);
     if (is_terminal) {

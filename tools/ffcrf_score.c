@@ -562,6 +562,11 @@ static int read_log(Scorer *s)
             ret = add_score(s, strtod(score + strlen(" vmaf=\""), NULL));
     }
     fclose(f);
+    if (ret >= 0 && !s->nb_scores) {
+        av_log(NULL, AV_LOG_ERROR, "libvmaf has scored no frame: models of VMAF v1 do not take small pictures. "
+               "Take --vmaf-model v0.6.1, or another metric.\n");
+        ret = AVERROR(EINVAL);
+    }
     return ret;
 }
 
