@@ -344,53 +344,59 @@ crf_cache(){
     test -n "$(ls ${tmp}/xdg/ffcrf)" && echo "XDG_CACHE_HOME: kept"
 }
 
-# Killed at any moment, it goes on where it was, and finds the same.
+# Interrupted at any moment, it goes on where it was, measures nothing twice, and finds the same.
 crf_resume(){
-    clip in.mkv 2
-    search="-i ${tmp}/in.mkv -c:v libx264 -preset medium --max-encoded-percent 1000 --target-loss 10 --samples 2 --sample-duration 700ms --json"
+    clip in.mkv 3
+    search="-i ${tmp}/in.mkv -c:v libx264 -preset medium --max-encoded-percent 1000 --target-loss 10 --samples 3 --sample-duration 700ms --tolerance 0 --json"
+    begin=$(date +%s%N)
     ffcrf_json ${search}
+    end=$(date +%s%N)
     cp ${json} ${tmp}/first
-    nb=$(ls ${tmp}/cache | wc -l)
-    yes_if "an entry for each sample of each CRF" "${nb} == $(of_type sample-encode-done .crf | wc -l)"
-    rm -r ${tmp}/cache
-    ${target_path}/ffcrf${PROGSUF}${EXECSUF} ${search} > /dev/null 2>&1 &
+    nb=$(of_type sample-encode-done .crf | wc -l)
+    yes_if "an entry for each sample of each CRF" "${nb} == $(ls ${tmp}/cache | wc -l)"
+    ffcrf_json ${search}
+    from_cache=$(($(date +%s%N) - end))
     n=0
-    while test ${n} -lt 400 && test "$(ls ${tmp}/cache 2> /dev/null | wc -l)" -lt 2; do
-        sleep 0.05
-        n=$((n + 1))
-    done
-    kill -9 $! && wait $! 2> /dev/null
-    for delay in 0.02 0.05 0.1 0.15; do
-        (${target_path}/ffcrf${PROGSUF}${EXECSUF} ${search} > /dev/null 2>&1 & sleep ${delay}; kill -9 $!) 2> /dev/null
-    done
-    kept=$(ls ${tmp}/cache | grep -vc tmp)
-    yes_if "killed in the midst" "${kept} >= 2"
-    for entry in $(find ${tmp}/cache -type f); do
-        case ${entry} in
-        *.tmp) ;;
-        *)     tail -n 1 ${entry} ;;
-        esac
-    done | sort -u
-    ffcrf_json ${search} || echo "status $?"
-    yes_if "went on" "$(of_type sample-encode-done .from_cache | grep -c true) >= ${kept}"
-    for n in first json; do
-        jq -c 'select(.type == "crf-search-done") | del(.predicted_encode_seconds)' ${tmp}/${n} > ${tmp}/${n}.done
-    done
-    same "found the same" ${tmp}/first.done ${tmp}/json.done
-    # asked to end
-    for signal in INT TERM; do
-        rm -r ${tmp}/cache
-        env --default-signal=INT ${target_path}/ffcrf${PROGSUF}${EXECSUF} ${search} > ${tmp}/out 2> ${tmp}/err &
-        n=0
-        while test ${n} -lt 400 && test "$(ls ${tmp}/cache 2> /dev/null | wc -l)" -lt 1; do
-            sleep 0.05
-            n=$((n + 1))
+    seed=1
+    : > ${tmp}/twice
+    while test ${n} -lt 20; do
+        rm -rf ${tmp}/cache
+        : > ${tmp}/runs
+        status=1
+        # to the end, with 20 interruptions in all
+        while test ${status} -ne 0; do
+            seed=$(((seed * 1103515245 + 12345) % 2147483648))
+            signal=KILL
+            test $((seed / 65536 % 2)) = 0 || signal=INT
+            env --default-signal=INT ${target_path}/ffcrf${PROGSUF}${EXECSUF} ${search} >> ${tmp}/runs 2> ${tmp}/err &
+            if test ${n} -lt 20; then
+                # until about as long as two encodes have taken
+                sleep $(awk "BEGIN { print (${from_cache} + ${seed} / 2147483648 * 2 * (${end} - ${begin}) / ${nb}) / 1e9 }")
+                kill -${signal} $! 2> /dev/null
+            fi
+            status=0
+            wait $! 2> /dev/null || status=$?
+            case ${status} in
+            130) tail -n 1 ${tmp}/err >> ${tmp}/told ;;
+            esac
+            test ${status} = 0 || n=$((n + 1))
         done
-        kill -${signal} $!
-        wait $!
-        echo "${signal}: status $?"
-        tail -n 1 ${tmp}/err
-    done
+        jq -Rc 'fromjson? | select(.type == "sample-encode-done" and (.from_cache | not)) | [.sample, .crf]' ${tmp}/runs | sort | uniq -d >> ${tmp}/twice
+        for entry in $(find ${tmp}/cache -type f ! -name '*.tmp'); do tail -n 1 ${entry}; done | sort -u
+        jq -Rc 'fromjson? | select(.type == "crf-search-done") | del(.predicted_encode_seconds)' ${tmp}/runs > ${tmp}/json.done
+        jq -c 'select(.type == "crf-search-done") | del(.predicted_encode_seconds)' ${tmp}/first > ${tmp}/first.done
+        same "found the same" ${tmp}/first.done ${tmp}/json.done
+        test "$(find ${tmp}/cache -type f ! -name '*.tmp' | wc -l)" = ${nb} || echo "other encodes were made"
+    done > ${tmp}/rounds
+    sort -u ${tmp}/rounds
+    sort -u ${tmp}/told
+    echo "interrupted ${n} times, measured twice: $(wc -l < ${tmp}/twice)"
+    rm -r ${tmp}/cache
+    env --default-signal=INT ${target_path}/ffcrf${PROGSUF}${EXECSUF} ${search} > ${tmp}/out 2> ${tmp}/err &
+    sleep 0.2
+    kill -TERM $!
+    wait $!
+    echo "TERM: status $?"
 }
 
 # The status, and what is said.

@@ -56,9 +56,6 @@ enum {
     EXIT_SIGNAL = 128
 };
 
-/// After so many encodes, it does to be within the tolerance, or exact.
-#define ENOUGH_ENCODES 5
-
 /// Samples are added while the predicted size may be off by more than this part of it.
 #define SIZE_ERROR 0.1
 
@@ -97,11 +94,11 @@ static const AVOption options[] = {
     { "target-xpsnr", "metric xpsnr and its target: decibels, higher is better", OFFSET(target[5]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 100 },
     { "target-mad",   "metric mad and its target: lower is better", OFFSET(target[6]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, INFINITY },
     { "pool",      "what of the scores has to reach it: mean, p1 to p50 (the worst so many % of frames), worst (sample)", OFFSET(pool_name), AV_OPT_TYPE_STRING, { .str = "mean" } },
-    { "tolerance", "how much better than the target is good enough (default: ssim 0.002, xpsnr 0.3, others 1)", OFFSET(tolerance), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, INFINITY },
-    { "min-crf",   "lowest CRF to try (default: by encoder)", OFFSET(min_crf), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 255 },
-    { "max-crf",   "highest CRF to try (default: by encoder)", OFFSET(max_crf), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 255 },
-    { "crf-increment", "CRFs are multiples of it (default: 0.1, or 1)", OFFSET(increment), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0.01, 50 },
-    { "max-encoded-percent", "largest size in % of the source's video", OFFSET(max_percent), AV_OPT_TYPE_DOUBLE, { .dbl = 100 }, 0, INFINITY },
+    { "tolerance", "how much better than the target is good enough (default: ssim 0.002, xpsnr 0.3, others 1)", OFFSET(plan.tolerance), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, INFINITY },
+    { "min-crf",   "lowest CRF to try (default: by encoder)", OFFSET(plan.min_crf), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 255 },
+    { "max-crf",   "highest CRF to try (default: by encoder)", OFFSET(plan.max_crf), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 255 },
+    { "crf-increment", "CRFs are multiples of it (default: 0.1, or 1)", OFFSET(plan.increment), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0.01, 50 },
+    { "max-encoded-percent", "largest size in % of the source's video", OFFSET(plan.max_percent), AV_OPT_TYPE_DOUBLE, { .dbl = 100 }, 0, INFINITY },
     { "samples",      "number of samples (default: by --sample-every, and more where scenes differ)", OFFSET(samples), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 1000 },
     { "sample-every", "one sample for each such part of the video", OFFSET(sample_every), AV_OPT_TYPE_STRING, { .str = "12m" } },
     { "min-samples",  "least number of samples", OFFSET(min_samples), AV_OPT_TYPE_INT, { .i64 = 3 }, 1, 1000 },
@@ -313,17 +310,6 @@ static const struct {
     { "av1_nvenc",  10, 63 },
 };
 
-/// CRFs are tried from this multiple of the increment to that.
-static double first_step(const Options *o)
-{
-    return ceil(o->min_crf / o->increment - 1e-6);
-}
-
-static double last_step(const Options *o)
-{
-    return floor(o->max_crf / o->increment + 1e-6);
-}
-
 static int check_encoder(Options *o)
 {
     static const char *const names[] = { "crf", "cq" };
@@ -348,21 +334,21 @@ static int check_encoder(Options *o)
             min = crf_ranges[i].min;
             max = crf_ranges[i].max;
         }
-    if (isnan(o->min_crf))
-        o->min_crf = min;
-    if (isnan(o->max_crf))
-        o->max_crf = max;
-    if (isnan(o->increment))
-        o->increment = opt->type == AV_OPT_TYPE_INT ? 1 : 0.1;
-    if (opt->type == AV_OPT_TYPE_INT && o->increment != rint(o->increment))
+    if (isnan(o->plan.min_crf))
+        o->plan.min_crf = min;
+    if (isnan(o->plan.max_crf))
+        o->plan.max_crf = max;
+    if (isnan(o->plan.increment))
+        o->plan.increment = opt->type == AV_OPT_TYPE_INT ? 1 : 0.1;
+    if (opt->type == AV_OPT_TYPE_INT && o->plan.increment != rint(o->plan.increment))
         return usage("%s takes whole numbers for -%s: --crf-increment %g is not one.\n",
-                     o->encoder_name, o->crf_option, o->increment);
-    if (o->min_crf > o->max_crf || o->max_crf > opt->max)
+                     o->encoder_name, o->crf_option, o->plan.increment);
+    if (o->plan.min_crf > o->plan.max_crf || o->plan.max_crf > opt->max)
         return usage("No CRF is between --min-crf %g and --max-crf %g, or %s does not go so far.\n",
-                     o->min_crf, o->max_crf, o->encoder_name);
-    if (first_step(o) > last_step(o))
+                     o->plan.min_crf, o->plan.max_crf, o->encoder_name);
+    if (ffcrf_search_first(&o->plan) > ffcrf_search_last(&o->plan))
         return usage("No multiple of --crf-increment %g is between CRF %g and %g: give a smaller one.\n",
-                     o->increment, o->min_crf, o->max_crf);
+                     o->plan.increment, o->plan.min_crf, o->plan.max_crf);
     if (o->pix_fmt && av_get_pix_fmt(o->pix_fmt) == AV_PIX_FMT_NONE)
         return usage("'%s' is no pixel format: `ffmpeg -pix_fmts` lists them.\n", o->pix_fmt);
     return 0;
@@ -374,35 +360,37 @@ static int choose_metric(Options *o)
     const Metric *m;
     const char *name = o->metric_name;
     double target;
-    AVBPrint there;
+    AVBPrint all, there;
     int ret = 0;
 
-    o->goal = o->target[0];
+    o->plan.target = o->target[0];
+    av_bprint_init(&all,   0, AV_BPRINT_SIZE_AUTOMATIC);
     av_bprint_init(&there, 0, AV_BPRINT_SIZE_AUTOMATIC);
     for (int i = 0; (m = ffcrf_metric_number(i)); i++) {
         char option[32];
 
+        av_bprintf(&all, "%s%s", i ? ", " : "", m->name);
         if (ffcrf_has_filter(m->filter))
             av_bprintf(&there, "%s%s", there.len ? ", " : "", m->name);
         snprintf(option, sizeof(option), "target-%s", m->name);
         if (av_opt_get_double(o, option, 0, &target) < 0 || isnan(target))
             continue;
-        if (!isnan(o->goal) || name && strcmp(name, m->name))
+        if (!isnan(o->plan.target) || name && strcmp(name, m->name))
             return usage("One metric and one target: --%s is not for the other that is given.\n", option);
         name    = m->name;
-        o->goal = target;
+        o->plan.target = target;
     }
     o->metric = name ? ffcrf_metric(name) : ffcrf_default_metric(&target);
-    if (!name && isnan(o->goal))
-        o->goal = target;
+    if (!name && isnan(o->plan.target))
+        o->plan.target = target;
     if (!o->metric)
-        ret = usage("'%s' is no metric: there are %s.\n", name, there.str);
+        ret = usage("'%s' is no metric: there are %s.\n", name, all.str);
     else if (!ffcrf_has_filter(o->metric->filter))
         ret = usage("This FFmpeg has no filter %.*s, which the metric %s needs. It has those of %s: take one "
                     "of them, or another FFmpeg.%s\n", (int)strcspn(o->metric->filter, "="), o->metric->filter,
                     o->metric->name, there.str, strcmp(o->metric->name, "vmaf") ? "" :
                     " To have VMAF, configure it with --enable-libvmaf.");
-    else if (isnan(o->goal))
+    else if (isnan(o->plan.target))
         ret = usage("What quality? Give it with --target-%s.\n", o->metric->name);
     return ret;
 }
@@ -413,16 +401,22 @@ static int check_metric(Options *o)
 
     if (ret < 0)
         return ret;
-    if (fabs(o->goal - o->metric->best) > fabs(o->metric->worst - o->metric->best) ||
-        (o->goal > o->metric->best) != (o->metric->worst > o->metric->best) && o->goal != o->metric->best)
-        return usage("%g is no score of %s, which goes from %g (best) to %g.\n", o->goal, o->metric->name,
+    if (fabs(o->plan.target - o->metric->best) > fabs(o->metric->worst - o->metric->best) ||
+        (o->plan.target > o->metric->best) != (o->metric->worst > o->metric->best) && o->plan.target != o->metric->best)
+        return usage("%g is no score of %s, which goes from %g (best) to %g.\n", o->plan.target, o->metric->name,
                      o->metric->best, o->metric->worst);
     if (o->step > 1 && o->metric->gets_all && !o->metric->step_option)
         return usage("%s looks at the frames before, and scores all: leave out --score-every.\n", o->metric->name);
     if (!strcmp(o->metric->name, "vmaf") && (ret = ffcrf_check_vmaf_model(o)) < 0)
         return ret;
-    if (isnan(o->tolerance))
-        o->tolerance = o->metric->tolerance;
+    if (isnan(o->plan.tolerance))
+        o->plan.tolerance = o->metric->tolerance;
+    o->plan.exact            = CRF_EXACT;
+    o->plan.higher_is_better = o->metric->higher_is_better;
+    o->plan.best             = o->metric->best;
+    o->plan.offset           = o->metric->offset;
+    o->plan.typical          = o->metric->typical;
+    o->plan.is_in_decibels   = o->metric->is_in_decibels;
     if (!o->step)
         o->step = o->metric->step;
 
@@ -475,15 +469,6 @@ static int check_options(Options *o)
 
 // ---- what is told ----
 
-typedef struct Point {
-    double crf;
-    double score;
-    // of the whole encode
-    double size, size_error;    ///< bytes; the error is NAN if one sample does not tell it
-    double percent;             ///< of the size of the source's video
-    double encode_seconds;
-} Point;
-
 typedef struct Search {
     Options o;
     Cache cache;
@@ -493,7 +478,7 @@ typedef struct Search {
     int nb_samples;
     int64_t memory[NB_MEMORIES];
     enum AVPixelFormat format;  ///< that is encoded
-    Point point[64];            ///< by rising CRF
+    Point point[SEARCH_MOST];   ///< by rising CRF
     int nb_points;
 
     // progress
@@ -679,7 +664,7 @@ static void json_point(AVBPrint *b, const Search *s, const Point *p)
     json_string(b, "metric", o->metric->name);
     json_string(b, "pool", o->pool_name);
     json_number(b, "score", p->score);
-    json_number(b, "target", o->goal);
+    json_number(b, "target", o->plan.target);
     json_number(b, "predicted_encode_percent", p->percent);
     json_number(b, "predicted_encode_size", rint(p->size));
     json_number(b, "predicted_encode_size_min", rint(p->size - p->size_error));
@@ -773,12 +758,6 @@ static int pool(const Options *o, const Result *result, int nb_results, double *
 }
 
 // ---- the search ----
-
-/// About linear in the CRF.
-static double distortion(const Metric *m, double score)
-{
-    return m->is_in_decibels ? -score * M_LN10 / 20 : log(fabs(m->best - score) + m->offset);
-}
 
 /// How much of the video so many samples may take, before all of it is taken as one.
 static int are_most(const Search *s, int64_t nb_samples)
@@ -936,116 +915,6 @@ static int try_crf(Search *s, double crf)
     return 0;
 }
 
-static int reaches(const Options *o, const Point *p)
-{
-    return is_as_good(o->metric, p->score, o->goal);
-}
-
-/// The point other than a and b whose distortion is nearest to y, NULL if there is none.
-static const Point *nearest(const Search *s, const Point *a, const Point *b, double y)
-{
-    const Metric *m = s->o.metric;
-    const Point *best = NULL;
-
-    for (const Point *p = s->point; p < s->point + s->nb_points; p++)
-        if (p != a && p != b &&
-            (!best || fabs(distortion(m, p->score) - y) < fabs(distortion(m, best->score) - y)))
-            best = p;
-    return best;
-}
-
-/**
- * The CRF at which a distortion is expected.
- *
- * @param low  the highest that reaches the target, or NULL
- * @param high the lowest that misses it, or NULL
- */
-static double expect_crf(const Search *s, const Point *low, const Point *high, double y)
-{
-    const Options *o   = &s->o;
-    const Metric *m    = o->metric;
-    const double prior = 3.6 / FFMAX(o->max_crf - o->min_crf, 1);  // rise with each CRF
-    const Point *one   = low ? low : high, *other = nearest(s, low, high, y);
-    double x[3], d[3], line, curve = 0, slope = prior;
-
-    if (!one)
-        return (o->min_crf + o->max_crf) / 2 + (y - distortion(m, m->typical)) / prior;
-    if (!low || !high) {
-        // beyond all that is known, no slope but a likely one is taken
-        if (other)
-            slope = av_clipd((distortion(m, one->score) - distortion(m, other->score)) /
-                             (one->crf - other->crf), prior / 2, prior * 2);
-        return one->crf + (y - distortion(m, one->score)) / slope;
-    }
-
-    x[0] = low->crf;
-    x[1] = high->crf;
-    d[0] = distortion(m, low->score);
-    d[1] = distortion(m, high->score);
-    line = x[0] + (x[1] - x[0]) * (y - d[0]) / (d[1] - d[0]);
-    if (!other)
-        return line;
-    x[2] = other->crf;
-    d[2] = distortion(m, other->score);
-    // Lagrange's polynomial, the CRF by the distortion, if it goes between the two
-    for (int i = 0; i < 3; i++) {
-        double term = x[i];
-
-        for (int j = 0; j < 3; j++)
-            if (j != i)
-                term *= (y - d[j]) / (d[i] - d[j]);
-        curve += term;
-    }
-    return curve > x[0] && curve < x[1] ? curve : line;
-}
-
-/**
- * Choose the next CRF, between the highest that reaches the target and the lowest
- * that misses it.
- *
- * @param found set to what was found, once there is nothing to try
- * @return 1 if there is a CRF to try
- */
-static int next_crf(const Search *s, double *crf, const Point **found)
-{
-    const Options *o = &s->o;
-    const double step   = o->increment, margin = o->tolerance / 4;
-    const double safer  = o->metric->higher_is_better ? FFMIN(o->goal + margin, o->metric->best)
-                                                      : FFMAX(o->goal - margin, o->metric->best);
-    const Point *low = NULL, *high = NULL;
-    double first = first_step(o), last = last_step(o);
-    double expected, next;
-
-    for (int i = 0; i < s->nb_points && !high; i++)
-        if (reaches(o, &s->point[i]))
-            low = &s->point[i];
-        else
-            high = &s->point[i];
-    if (low)
-        first = rint(low->crf / step) + 1;
-    if (high)
-        last = rint(high->crf / step) - 1;
-    *found = low;
-    if (first > last)
-        return 0;
-    expected = expect_crf(s, low, high, distortion(o->metric, o->goal));
-    if (low && (fabs(o->goal - low->score) <= o->tolerance) +
-               (expected - low->crf <= FFMAX(CRF_EXACT, step)) +
-               (s->nb_points >= ENOUGH_ENCODES) >= 2)
-        return 0;
-
-    // a little on the good side, and no longer by curves if these have not led there
-    next = FFMAX(expect_crf(s, low, high, distortion(o->metric, safer)), expected - CRF_EXACT / 2) / step;
-    if (low && high) {
-        const double width = last - first;
-
-        next = s->nb_points > ENOUGH_ENCODES ? (first + last) / 2
-                                             : av_clipd(next, first + width * 0.15, last - width * 0.15);
-    }
-    *crf = av_clipd(floor(next + 1e-6), first, last) * step;
-    return 1;
-}
-
 static int not_reachable(const char *format, ...) av_printf_format(1, 2);
 static int not_reachable(const char *format, ...)
 {
@@ -1058,36 +927,37 @@ static int not_reachable(const char *format, ...)
 }
 
 /// @return 1 if a CRF was found, 0 if there is none, or a negative AVERROR
-static int search(Search *s, Point *found)
+static int search(Search *s, const Point **found)
 {
+    static const char *const why[] = {
+        [SEARCH_TOLERANCE] = "is within the tolerance",
+        [SEARCH_EXACT]     = "is the highest that reaches the target",
+        [SEARCH_NEAR]      = "is at most 0.4 below the highest that reaches the target",
+        [SEARCH_LAST]      = "is the highest that may be tried",
+    };
     const Options *o = &s->o;
-    const Point *best;
+    const Metric *m  = o->metric;
+    const Point *p;
+    SearchState state;
     double crf;
 
-    while (next_crf(s, &crf, &best)) {
-        const Point *p = s->point;
-        int ret;
+    while ((state = ffcrf_search_next(&o->plan, s->point, s->nb_points, &crf, found)) == SEARCH_TRY) {
+        int ret = try_crf(s, crf);
 
-        if (s->nb_points == FF_ARRAY_ELEMS(s->point))
-            return AVERROR_BUG;
-        ret = try_crf(s, crf);
         if (ret < 0)
             return ret;
-        while (p->crf != crf)
-            p++;
-        if (!reaches(o, p) && p->percent > o->max_percent)
-            return not_reachable("Not reachable: CRF %g has %.1f %% of the source's size already, and "
-                                 "%s %.*f does not reach %g yet. Allow more with --max-encoded-percent.\n",
-                                 crf, p->percent, o->metric->name, o->metric->digits, p->score, o->goal);
     }
-    if (!best)
+    p = *found;
+    if (state == SEARCH_MISSED)
         return not_reachable("Not reachable: even CRF %g gives %s %.*f, which does not reach %g. "
-                             "Allow lower ones with --min-crf, or a lower target.\n", s->point[0].crf,
-                             o->metric->name, o->metric->digits, s->point[0].score, o->goal);
-    if (best->percent > o->max_percent)
-        return not_reachable("Not reachable: CRF %g reaches %g, with %.1f %% of the source's size. "
-                             "Allow more with --max-encoded-percent.\n", best->crf, o->goal, best->percent);
-    *found = *best;
+                             "Allow lower ones with --min-crf, or a lower target.\n", p->crf,
+                             m->name, m->digits, p->score, o->plan.target);
+    if (state == SEARCH_TOO_LARGE)
+        return not_reachable("Not reachable: CRF %g has %.1f %% of the source's size%s, and gives %s %.*f "
+                             "for a target of %g. Allow more with --max-encoded-percent.\n",
+                             p->crf, p->percent, is_as_good(m, p->score, o->plan.target) ? "" : " already",
+                             m->name, m->digits, p->score, o->plan.target);
+    tell("CRFs tried: %d. CRF %g %s.\n", s->nb_points, p->crf, why[state]);
     return 1;
 }
 
@@ -1178,8 +1048,8 @@ static int verify(Search *s, const char *path)
     av_freep(&r.score);
     if (ret < 0)
         return ret;
-    ret = is_as_good(o->metric, p.score, o->goal + (o->metric->higher_is_better ? -1 : 1) *
-                                         (o->encode ? o->tolerance : 0));
+    ret = is_as_good(o->metric, p.score, o->plan.target + (o->metric->higher_is_better ? -1 : 1) *
+                                         (o->encode ? o->plan.tolerance : 0));
     if (o->json) {
         AVBPrint b;
 
@@ -1187,7 +1057,7 @@ static int verify(Search *s, const char *path)
         json_string(&b, "file", path);
         json_string(&b, "metric", o->metric->name);
         json_number(&b, "score", p.score);
-        json_number(&b, "target", o->goal);
+        json_number(&b, "target", o->plan.target);
         json_number(&b, "frames", r.nb_frames);
         json_number(&b, "scored_frames", r.nb_scores);
         json_number(&b, "size", r.bytes);
@@ -1196,7 +1066,7 @@ static int verify(Search *s, const char *path)
         json_end(&b);
     } else {
         printf("%s: %s %.*f (target %g) over %d of %d frames, %.2f MB, %.1f %% of the %.2f MB of the source's video\n",
-               path, o->metric->name, o->metric->digits, p.score, o->goal, r.nb_scores, r.nb_frames,
+               path, o->metric->name, o->metric->digits, p.score, o->plan.target, r.nb_scores, r.nb_frames,
                r.bytes / 1e6, r.source_bytes ? 100. * r.bytes / r.source_bytes : NAN, r.source_bytes / 1e6);
     }
     if (!ret)
@@ -1253,14 +1123,16 @@ static void print_row(const char *name, const double *value, int nb, int digits,
 static int probe(Search *s)
 {
     Options *o = &s->o;
+    const SearchPlan *plan = &o->plan;
     double crf[NB_PROBES], percent[NB_PROBES], score[NB_PROBES];
     int nb = 0, has_sizes = 0, ret = 0;
 
     for (int i = 0; i < NB_PROBES; i++) {
-        const double wanted = o->min_crf + (o->max_crf - o->min_crf) * (i + 0.5) / NB_PROBES;
-        const double step   = FFMAX(o->increment, 1);
+        const double wanted = plan->min_crf + (plan->max_crf - plan->min_crf) * (i + 0.5) / NB_PROBES;
+        const double step   = FFMAX(plan->increment, 1);
 
-        crf[nb] = av_clipd(rint(wanted / step) * step, first_step(o) * o->increment, last_step(o) * o->increment);
+        crf[nb] = av_clipd(rint(wanted / step) * step, ffcrf_search_first(plan) * plan->increment,
+                           ffcrf_search_last(plan) * plan->increment);
         nb     += !nb || crf[nb] != crf[nb - 1];
     }
     o->samples = 1;
@@ -1316,7 +1188,7 @@ static void report(const Search *s, const Point *p, const char *command)
         return;
     }
     printf("CRF %g: %s %.*f (target %g), about %.2f MB", p->crf, o->metric->name, o->metric->digits,
-           p->score, o->goal, p->size / 1e6);
+           p->score, o->plan.target, p->size / 1e6);
     if (p->size_error > 0)
         printf(" (%.2f to %.2f)", FFMAX(p->size - p->size_error, 0) / 1e6, (p->size + p->size_error) / 1e6);
     printf(", %.1f %% of the %.2f MB of the source's video, in %s\n%s\n", p->percent, s->scan.bytes / 1e6,
@@ -1419,7 +1291,7 @@ static int examine(Search *s)
 static int run(Search *s)
 {
     Options *o = &s->o;
-    Point found;
+    const Point *found;
     int ret;
 
     if (check_options(o) < 0 || ffcrf_source_open(&s->source, o->input) < 0)
@@ -1434,7 +1306,7 @@ static int run(Search *s)
         // what is wrong with the output is better known before the search than after it
         Command command = { .is_quiet = 1 };
 
-        ret = ffcrf_command_make(&command, o, s->source.format, s->source.stream, o->min_crf, o->encode);
+        ret = ffcrf_command_make(&command, o, s->source.format, s->source.stream, o->plan.min_crf, o->encode);
         ffcrf_command_free(&command);
         if (ret < 0)
             return EXIT_USAGE;
@@ -1442,7 +1314,7 @@ static int run(Search *s)
     if (ffcrf_cache_open(&s->cache, o) < 0 || plan_samples(s) < 0)
         return EXIT_FAILED;
     ret = search(s, &found);
-    return ret > 0 ? finish(s, &found) : status_of(ret);
+    return ret > 0 ? finish(s, found) : status_of(ret);
 }
 
 static void handle_signal(int number)

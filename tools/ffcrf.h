@@ -22,7 +22,8 @@
  *
  * A source is decoded (ffcrf_media.c), its candidates are encoded and decoded
  * there too, and scored by a filter (ffcrf_score.c). What was found is kept in a
- * cache (ffcrf_cache.c). ffcrf.c searches, ffcrf_command.c makes the encode.
+ * cache (ffcrf_cache.c). ffcrf_search.c says which CRF is next, ffcrf_command.c makes
+ * the encode.
  */
 
 #ifndef TOOLS_FFCRF_H
@@ -38,6 +39,8 @@
 #include "libavutil/dict.h"
 #include "libavutil/frame.h"
 #include "libavutil/log.h"
+
+#include "ffcrf_search.h"
 
 /// A measure of what an encode has lost, made by a filter.
 typedef struct Metric {
@@ -79,9 +82,7 @@ typedef struct Options {
     double target[7];           ///< by --target, and of each metric
     char *vmaf_model;
     char *pool_name;
-    double tolerance;
-    double min_crf, max_crf, increment;
-    double max_percent;
+    SearchPlan plan;
     int samples, min_samples;
     char *sample_every, *sample_duration;
     int step;
@@ -99,7 +100,6 @@ typedef struct Options {
     const AVCodec *encoder;
     const char *crf_option;     ///< of the encoder: crf, cq
     const Metric *metric;
-    double goal;                ///< the target, in the metric's unit
     int pool, percent;
     int64_t every, duration;    ///< of samples, in microseconds
     AVBufferRef *device;        ///< a GPU that scores, or NULL

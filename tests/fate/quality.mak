@@ -556,7 +556,12 @@ $(FATE_QUANTIZER): ffmpeg$(PROGSSUF)$(EXESUF)
 
 FATE_QUALITY-$(call ALLYES, QUANTIZER_METADATA_BSF FFMPEG) += $(FATE_QUANTIZER)
 
-# The search for a CRF: what is in tests/ffcrf.sh.
+# The search for a CRF: its choice of CRFs, and what is in tests/ffcrf.sh.
+fate-ffcrf-choice: libavfilter/tests/ffcrf_search$(EXESUF)
+fate-ffcrf-choice: CMD = . $(SRC_PATH)/tests/quality.sh; run libavfilter/tests/ffcrf_search$(EXESUF)
+fate-ffcrf-choice: CMP = oneline
+fate-ffcrf-choice: REF = all end at the best CRF
+FATE_QUALITY-$(CONFIG_BLIINDS_FILTER) += fate-ffcrf-choice
 FATE_FFCRF = $(addprefix fate-ffcrf-,cache change damage disk docs encode json leaks libx265 memory metrics predict resume samples scan search status step svtav1 vfr vmaf xpsnr)
 fate-ffcrf-libx265 fate-ffcrf-search fate-ffcrf-svtav1: RUN = crf_search $(CODEC)
 fate-ffcrf-search:  CODEC = "-c:v libx264 -preset veryfast"
@@ -609,7 +614,7 @@ FATE_HW-yes += $(FATE_HW_QUALITY-yes)
 FATE += $(filter-out $(FATE_CHECKASM),$(FATE_QUALITY-yes))
 # What hardly depends on the release of FFmpeg: make check runs it on the first one only.
 FATE_QUALITY_ONCE = $(FATE_QUALITY_TOOLS) fate-quality-logs $(FATE_FARM) $(FAULTS_CUDA) fate-faults-alloc \
-                    $(FATE_CUDA_PTX) fate-bliinds-pool fate-checkasm-vf_bliinds fate-ffcrf-scan fate-ffcrf-docs
+                    $(FATE_CUDA_PTX) fate-bliinds-pool fate-checkasm-vf_bliinds fate-ffcrf-choice fate-ffcrf-scan fate-ffcrf-docs
 
 fate-quality: $(FATE_QUALITY-yes) $(FATE_HW_QUALITY-yes)
 fate-quality-series: $(filter-out $(FATE_QUALITY_ONCE),$(FATE_QUALITY-yes) $(FATE_HW_QUALITY-yes))
