@@ -781,7 +781,7 @@ END
 
 # The examples of the documentation, as they are printed. That of a GPU is in tests/gpu.sh.
 crf_docs(){
-    clip plain.mkv 4
+    clip plain.mkv 4 320:240
     run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -y -i ${tmp}/plain.mkv -f lavfi -i sine=d=4 -c:v copy -c:a aac ${tmp}/in.mp4
     run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -y -i ${tmp}/in.mp4 -c:v libx264 -crf 20 -c:a copy ${tmp}/out.mkv
     sed -n '/^@example/,/^@end example/{/nvenc/d; /^ffcrf /p;}' ${base}/../doc/ffcrf.texi > ${tmp}/examples
