@@ -78,8 +78,18 @@ char ffcrf_refused_option[256];
 
 static const AVOption options[] = {
     { "i",        "the video to encode", OFFSET(input), AV_OPT_TYPE_STRING },
-    { "c:v",      "the encoder: libx264, libx265, libsvtav1, libaom-av1, h264_nvenc, ...", OFFSET(encoder_name), AV_OPT_TYPE_STRING },
+    { "ss",       "begin there in the input", OFFSET(start), AV_OPT_TYPE_DURATION, { .i64 = 0 }, 0, INT64_MAX },
+    { "to",       "end there in the input", OFFSET(end), AV_OPT_TYPE_DURATION, { .i64 = 0 }, 0, INT64_MAX },
+    { "t",        "take so much of the input", OFFSET(length), AV_OPT_TYPE_DURATION, { .i64 = 0 }, 0, INT64_MAX },
+    { "hwaccel",  "decode the input by it: auto, cuda, vaapi, qsv, ... (default: the CPU)", OFFSET(hwaccel), AV_OPT_TYPE_STRING },
+    { "c:v",      "the encoder (default: the first that is there of libsvtav1, libx265, libx264; libsvtav1 has -preset 8)", OFFSET(encoder_name), AV_OPT_TYPE_STRING },
     { "vf",       "filters before the encoder, as ffmpeg's", OFFSET(filters), AV_OPT_TYPE_STRING },
+    { "reference-vfilter", "filters of what the encode is compared with (default: -vf)", OFFSET(reference_filters), AV_OPT_TYPE_STRING },
+    { "keyint",   "most frames from one key frame to the next, or their time, as 10s", OFFSET(keyint), AV_OPT_TYPE_STRING },
+    { "enc",      "name=value, an option of the encoder", OFFSET(ignored), AV_OPT_TYPE_STRING },
+    { "enc-input", "name=value, an option of the input: ss, to, t, hwaccel", OFFSET(ignored), AV_OPT_TYPE_STRING },
+    { "svt",      "name=value, a parameter of libsvtav1", OFFSET(ignored), AV_OPT_TYPE_STRING },
+    { "scd",      "key frames where scenes change, for libsvtav1: true, false", OFFSET(ignored), AV_OPT_TYPE_STRING },
     { "pix_fmt",  "pixel format to encode in", OFFSET(pix_fmt), AV_OPT_TYPE_STRING },
     { "metric",   "what measures: loss, ssim, mad, vmaf (default loss)", OFFSET(metric_name), AV_OPT_TYPE_STRING },
     { "target",   "the score to reach, in the metric's unit", OFFSET(target[0]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, -INFINITY, INFINITY },
@@ -92,11 +102,13 @@ static const AVOption options[] = {
     { "min-crf",   "lowest CRF to try (default: by encoder)", OFFSET(plan.min_crf), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 255 },
     { "max-crf",   "highest CRF to try (default: by encoder)", OFFSET(plan.max_crf), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 255 },
     { "crf-increment", "CRFs are multiples of it (default: 0.1, or 1)", OFFSET(plan.increment), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0.01, 50 },
+    { "crf",       "try this one only; no target is needed", OFFSET(crf), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 255 },
+    { "thorough",  "find the best CRF of all, whatever the tolerance", OFFSET(thorough), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
     { "max-encoded-percent", "largest size in % of the source's video", OFFSET(plan.max_percent), AV_OPT_TYPE_DOUBLE, { .dbl = 100 }, 0, INFINITY },
     { "samples",      "number of samples (default: by --sample-every, and more where scenes differ)", OFFSET(samples), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 1000 },
-    { "sample-every", "one sample for each such part of the video", OFFSET(sample_every), AV_OPT_TYPE_STRING, { .str = "12m" } },
+    { "sample-every", "one sample for each such part of the video (default 12m)", OFFSET(every), AV_OPT_TYPE_DURATION, { .i64 = 720000000 }, 1000, INT64_MAX },
     { "min-samples",  "least number of samples", OFFSET(min_samples), AV_OPT_TYPE_INT, { .i64 = 3 }, 1, 1000 },
-    { "sample-duration", "length of a sample", OFFSET(sample_duration), AV_OPT_TYPE_STRING, { .str = "10s" } },
+    { "sample-duration", "length of a sample (default 10s)", OFFSET(duration), AV_OPT_TYPE_DURATION, { .i64 = 10000000 }, 1000, INT64_MAX },
     { "score-every", "score one of so many frames (default: loss 8, ssim 4, mad 24, vmaf 4)", OFFSET(step), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 10000 },
     { "memory",   "bytes for decoded samples, as 4G (default: half of the memory)", OFFSET(memory), AV_OPT_TYPE_INT64, { .i64 = 0 }, 0, INT64_MAX },
     { "cache",    "keep results, and take those that were kept", OFFSET(cache), AV_OPT_TYPE_INT, { .i64 = 1 }, 0, 1, 0, .unit = "cache" },
@@ -106,8 +118,15 @@ static const AVOption options[] = {
     { "encode",   "make the encode, in this file, and score all of it", OFFSET(encode), AV_OPT_TYPE_STRING },
     { "verify",   "only score this encode of the input, all of it", OFFSET(verify), AV_OPT_TYPE_STRING },
     { "accept-damage", "go on if the input is damaged or cut off, with what can be decoded", OFFSET(accept_damage), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
+    { "c:a",      "encode audio by it, or copy (default copy)", OFFSET(audio_codec), AV_OPT_TYPE_STRING },
+    { "b:a",      "bit rate of audio that is encoded, as 128k", OFFSET(audio_rate), AV_OPT_TYPE_STRING },
+    { "downmix-to-stereo", "make stereo of audio with more than 3 channels", OFFSET(downmix), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
+    { "video-only", "leave out all but the video", OFFSET(video_only), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
     { "y",        "replace the file of --encode", OFFSET(overwrite), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
     { "json",     "write JSON to standard output, an object a line", OFFSET(json), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
+    { "stdout-format", "json or human", OFFSET(json), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 1, 0, .unit = "stdout-format" },
+    {     "json",  NULL, 0, AV_OPT_TYPE_CONST, { .i64 = 1 }, 0, 0, 0, .unit = "stdout-format" },
+    {     "human", NULL, 0, AV_OPT_TYPE_CONST, { .i64 = 0 }, 0, 0, 0, .unit = "stdout-format" },
     { "loglevel", "what FFmpeg's libraries tell: quiet, error, warning, info, verbose, debug (default error)", OFFSET(loglevel), AV_OPT_TYPE_INT, { .i64 = AV_LOG_ERROR }, AV_LOG_QUIET, AV_LOG_TRACE, 0, .unit = "loglevel" },
     {     "quiet",   NULL, 0, AV_OPT_TYPE_CONST, { .i64 = AV_LOG_QUIET },   0, 0, 0, .unit = "loglevel" },
     {     "error",   NULL, 0, AV_OPT_TYPE_CONST, { .i64 = AV_LOG_ERROR },   0, 0, 0, .unit = "loglevel" },
@@ -131,12 +150,13 @@ static const AVClass class = {
 static const char *const alias[][2] = {
     { "codec:v", "c:v" }, { "vcodec", "c:v" }, { "filter:v", "vf" }, { "v", "loglevel" }, { "h", "help" },
     { "input", "i" }, { "encoder", "c:v" }, { "e", "c:v" }, { "vfilter", "vf" }, { "pix-format", "pix_fmt" },
-    { "min-vmaf", "target-vmaf" },
+    { "min-vmaf", "target-vmaf" }, { "o", "encode" }, { "output", "encode" }, { "acodec", "c:a" },
+    { "codec:a", "c:a" },
 };
 
 static void print_help(void)
 {
-    printf("usage: ffcrf -i INPUT -c:v ENCODER [encoder's options] --target-loss 8 [options]\n"
+    printf("usage: ffcrf -i INPUT [-c:v ENCODER] [encoder's options] --target-loss 8 [options]\n"
            "Finds the CRF that gives an encode of INPUT the wanted quality.\n\n");
     for (const AVOption *o = options; o->name; o++) {
         // one dash for what ffmpeg has, too
@@ -152,39 +172,6 @@ static void print_help(void)
            "4 the whole encode misses the target, 128 + n ended by signal n.\n");
 }
 
-/// "12m", "1h30m", "20s", "500ms", seconds, or hh:mm:ss.
-static int parse_duration(const char *name, const char *text, int64_t *duration)
-{
-    static const struct { const char *unit; double seconds; } units[] = {
-        { "ms", 1e-3 }, { "s", 1 }, { "sec", 1 }, { "m", 60 }, { "min", 60 }, { "h", 3600 }, { "", 1 },
-    };
-    double seconds = 0;
-    const char *p = text;
-
-    if (strchr(text, ':') && av_parse_time(duration, text, 1) >= 0 && *duration > 0)
-        return 0;
-    while (*p) {
-        const char *unit = p + strspn(p, "0123456789."), *end = unit + strspn(unit, "hmsecin");
-        size_t i;
-
-        for (i = 0; i < FF_ARRAY_ELEMS(units); i++)
-            if (strlen(units[i].unit) == end - unit && !strncmp(units[i].unit, unit, end - unit))
-                break;
-        if (unit == p || i == FF_ARRAY_ELEMS(units)) {
-            seconds = 0;
-            break;
-        }
-        seconds += strtod(p, NULL) * units[i].seconds;
-        p = end;
-    }
-    if (!(seconds >= 1e-3 && seconds < 1e9)) {
-        av_log(NULL, AV_LOG_ERROR, "--%s %s is no duration: write 20s, 12m or 1h30m.\n", name, text);
-        return AVERROR(EINVAL);
-    }
-    *duration = seconds * 1e6;
-    return 0;
-}
-
 static int usage(const char *format, ...) av_printf_format(1, 2);
 static int usage(const char *format, ...)
 {
@@ -194,6 +181,32 @@ static int usage(const char *format, ...)
     av_vlog(NULL, AV_LOG_ERROR, format, va);
     va_end(va);
     return AVERROR(EINVAL);
+}
+
+/// "12m", "1h30m", "20s", "500ms", seconds, or hh:mm:ss. @return microseconds, negative if it is none
+static int64_t parse_duration(const char *text)
+{
+    static const struct { const char *unit; double seconds; } units[] = {
+        { "ms", 1e-3 }, { "s", 1 }, { "sec", 1 }, { "m", 60 }, { "min", 60 }, { "h", 3600 }, { "", 1 },
+    };
+    double seconds = 0;
+    int64_t duration;
+
+    if (strchr(text, ':'))
+        return av_parse_time(&duration, text, 1) < 0 ? -1 : duration;
+    for (const char *p = text, *end; *p || p == text; p = end) {
+        const char *unit = p + strspn(p, "0123456789.");
+        size_t i;
+
+        end = unit + strspn(unit, "hmsecin");
+        for (i = 0; i < FF_ARRAY_ELEMS(units); i++)
+            if (strlen(units[i].unit) == end - unit && !strncmp(units[i].unit, unit, end - unit))
+                break;
+        if (unit == p || i == FF_ARRAY_ELEMS(units))
+            return -1;
+        seconds += strtod(p, NULL) * units[i].seconds;
+    }
+    return seconds < 1e9 ? seconds * 1e6 : -1;
 }
 
 /// What an argument is called in the table of options.
@@ -214,6 +227,12 @@ static const AVOption *find_option(const Options *o, const char *name)
     return opt && opt->type != AV_OPT_TYPE_CONST ? opt : NULL;
 }
 
+/// An option that no other encoder need have.
+static const AVOption *encoder_option(const AVCodec *encoder, const char *name)
+{
+    return encoder->priv_class ? av_opt_find((void *)&encoder->priv_class, name, NULL, 0, AV_OPT_SEARCH_FAKE_OBJ) : NULL;
+}
+
 /// An option of the encoder. What is none is refused before its value is taken, as it may have none.
 static int check_encoder_option(const Options *o, const char *name)
 {
@@ -222,9 +241,6 @@ static int check_encoder_option(const Options *o, const char *name)
     const size_t size = strcspn(name, ":");
     char key[64];
 
-    if (!o->encoder_name)
-        return usage("-%s is no option of ffcrf, and no encoder is given with -c:v that may have it: "
-                     "`ffcrf --help` lists the options.\n", name);
     if (!o->encoder)
         return 0;               // that is told later
     if (name[size] && strcmp(name + size, ":v") && strcmp(name + size, ":v:0"))
@@ -233,7 +249,7 @@ static int check_encoder_option(const Options *o, const char *name)
     for (int i = 0; i < FF_ARRAY_ELEMS(rates); i++)
         if (!strcmp(key, rates[i]))
             return usage("-%s sets what is searched: leave it out.\n", key);
-    if (!av_opt_find((void *)&o->encoder->priv_class, key, NULL, 0, AV_OPT_SEARCH_FAKE_OBJ) &&
+    if (!encoder_option(o->encoder, key) &&
         !av_opt_find((void *)&generic, key, NULL, 0, AV_OPT_SEARCH_FAKE_OBJ))
         return usage("-%s is an option of neither ffcrf nor %s: see `ffcrf --help` and "
                      "`ffmpeg -h encoder=%s`.\n", key, o->encoder->name, o->encoder->name);
@@ -242,12 +258,14 @@ static int check_encoder_option(const Options *o, const char *name)
 
 static int set_option(Options *o, const AVOption *opt, const char *name, const char *value)
 {
+    int64_t duration = 0;
     int ret;
 
-    if (!opt) {
-        char *key = av_strndup(name, strcspn(name, ":"));
-
-        return key ? av_dict_set(&o->encoder_options, key, value, AV_DICT_DONT_STRDUP_KEY) : AVERROR(ENOMEM);
+    if (opt->type == AV_OPT_TYPE_DURATION) {
+        duration = parse_duration(value);
+        if (duration < opt->min)
+            return usage("--%s %s is no duration: write 20s, 12m or 1h30m.\n", name, value);
+        return av_opt_set_int(o, name, duration, 0);
     }
     // 0 is what stands for no number, in those whose default depends on others
     ret = (opt->type == AV_OPT_TYPE_INT || opt->type == AV_OPT_TYPE_INT64) && !opt->unit &&
@@ -258,37 +276,121 @@ static int set_option(Options *o, const AVOption *opt, const char *name, const c
     return ret;
 }
 
+static int set_encoder_option(Options *o, const char *name, const char *value, int flags)
+{
+    char *key = av_strndup(name, strcspn(name, ":"));
+
+    return key ? av_dict_set(&o->encoder_options, key, value, AV_DICT_DONT_STRDUP_KEY | flags) : AVERROR(ENOMEM);
+}
+
+/// A parameter of libsvtav1, after those that there are.
+static int add_svt(Options *o, const char *parameter)
+{
+    int ret = check_encoder_option(o, "svtav1-params");
+
+    if (ret >= 0 && av_dict_get(o->encoder_options, "svtav1-params", NULL, 0))
+        ret = set_encoder_option(o, "svtav1-params", ":", AV_DICT_APPEND);
+    return ret < 0 ? ret : set_encoder_option(o, "svtav1-params", parameter, AV_DICT_APPEND);
+}
+
+/**
+ * Take an option of ffcrf's or of the encoder's.
+ *
+ * @param value what follows it, or NULL
+ * @return 0 or a negative AVERROR after a message, or 1 if the value was taken
+ */
+static int take_option(Options *o, const char *argument, const char *value)
+{
+    static const char *const of_input[] = { "ss", "to", "t", "hwaccel" };
+    const char *name = option_name(argument);
+    const AVOption *opt = find_option(o, name);
+    char *pair;
+    int ret = 0, is_known = 0;
+
+    // as ab-av1 has it, whatever the encoder calls it
+    if (!strcmp(name, "preset") && o->encoder && !encoder_option(o->encoder, name))
+        name = encoder_option(o->encoder, "cpu-used") ? "cpu-used" : "speed";
+    if (!opt && (ret = check_encoder_option(o, name)) < 0)
+        return ret;
+    if (opt && opt->type == AV_OPT_TYPE_BOOL) {
+        ret = set_option(o, opt, name, "1");
+        return FFMIN(ret, 0);
+    }
+    if (!value)
+        return usage("%s lacks its value.\n", argument);
+    if (!opt)
+        ret = set_encoder_option(o, name, value, 0);
+    else if (!strcmp(name, "svt"))
+        ret = add_svt(o, value);
+    else if (!strcmp(name, "scd"))
+        ret = add_svt(o, strcmp(value, "true") ? "scd=0" : "scd=1");
+    else if (!strcmp(name, "keyint") && strspn(value, "0123456789") == strlen(value))
+        ret = set_encoder_option(o, "g", value, 0);
+    else if (!strcmp(name, "enc") || !strcmp(name, "enc-input")) {
+        pair = av_asprintf("-%s", value + strspn(value, "-"));
+        if (!pair)
+            return AVERROR(ENOMEM);
+        value = strchr(pair, '=');
+        if (value)
+            pair[value++ - pair] = 0;
+        for (int i = 0; i < FF_ARRAY_ELEMS(of_input); i++)
+            is_known |= !strcmp(pair + 1, of_input[i]);
+        ret = !strcmp(name, "enc") || is_known ? take_option(o, pair, value) :
+              usage("%s is no option of the input that ffcrf has: those are ss, to, t and hwaccel.\n", pair);
+        av_free(pair);
+    } else {
+        ret = set_option(o, opt, name, value);
+    }
+    return ret < 0 ? ret : 1;
+}
+
+/// The encode's name, where none was given.
+static char *default_output(const Options *o, const char *kind)
+{
+    const char *name = av_basename(o->input), *dot = strrchr(name, '.');
+    int size = dot && dot > name ? dot - o->input : strlen(o->input);
+
+    return strstr(o->input, "://") ? av_asprintf("%s.mkv", kind)
+                                   : av_asprintf("%.*s.%s.mkv", size, o->input, kind);
+}
+
 static int parse_arguments(Options *o, int argc, char **argv)
 {
+    static const char *const defaults[] = { "libsvtav1", "libx265", "libx264" };
+    // words of ab-av1
+    const int is_auto = argc > 1 && !strcmp(argv[1], "auto-encode");
+    const int first   = is_auto || argc > 1 && (!strcmp(argv[1], "crf-search") ||
+                                                !strcmp(argv[1], "sample-encode")) ? 2 : 1;
+
+    for (int i = 0; i < FF_ARRAY_ELEMS(defaults) && !o->encoder; i++)
+        o->encoder = avcodec_find_encoder_by_name(defaults[i]);
     // what options there are depends on the encoder
-    for (int i = 1; i < argc - 1; i++)
+    for (int i = first; i < argc - 1; i++)
         if (*argv[i] == '-' && !strcmp(option_name(argv[i]), "c:v")) {
-            av_opt_set(o, "c:v", argv[++i], 0);
-            o->encoder = avcodec_find_encoder_by_name(argv[i]);
+            i++;
+            o->encoder = avcodec_find_encoder_by_name(strcmp(argv[i], "svt-av1") ? argv[i] : "libsvtav1");
         }
-    for (int i = 1; i < argc; i++) {
-        const char *name = option_name(argv[i]);
-        const AVOption *opt;
+    for (int i = first; i < argc; i++) {
         int ret;
 
         if (*argv[i] != '-' || !argv[i][1])
             return usage("'%s' is no option: give the input with -i and the output with --encode.\n", argv[i]);
-        opt = find_option(o, name);
-        if (!opt && (ret = check_encoder_option(o, name)) < 0)
-            return ret;
-        if (opt && opt->type == AV_OPT_TYPE_BOOL)
-            ret = set_option(o, opt, name, "1");
-        else if (++i == argc)
-            return usage("%s lacks its value.\n", argv[i - 1]);
-        else
-            ret = set_option(o, opt, name, argv[i]);
+        ret = take_option(o, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
         if (ret < 0)
             return ret;
+        i += ret;
+    }
+    if (o->verify && !o->encoder_name)
+        o->encoder = NULL;
+    if (is_auto && !o->encode && o->input && o->encoder) {
+        o->encode = default_output(o, avcodec_get_name(o->encoder->id));
+        if (!o->encode)
+            return AVERROR(ENOMEM);
     }
     return 0;
 }
 
-/// By encoder, where the range that it takes is not the one to search.
+/// By the end of their names, encoders whose range is not the one to search.
 static const struct {
     const char *name;
     double min, max;
@@ -298,52 +400,63 @@ static const struct {
     { "libsvtav1",   5, 63 },
     { "libaom-av1",  5, 63 },
     { "libvpx-vp9", 10, 63 },
-    { "h264_nvenc", 10, 46 },
-    { "hevc_nvenc", 10, 46 },
+    { "librav1e",   10, 255 },
     { "av1_nvenc",  10, 63 },
+    { "av1_vaapi",  10, 255 },
+    { "_nvenc",     10, 46 },
+    { "_qsv",       10, 46 },
+    { "_vaapi",     10, 46 },
 };
 
 static int check_encoder(Options *o)
 {
-    static const char *const names[] = { "crf", "cq" };
+    static const char *const names[] = { "crf", "cq", "qp" };
+    const char *name = o->encoder ? o->encoder->name : o->encoder_name ? o->encoder_name : "libsvtav1";
     const AVOption *opt = NULL;
-    double min = 0, max = 63;
+    double min = 0, max = 63, most;
+    int whole;
 
-    if (!o->encoder_name)
-        return usage("Which encoder? Give it with -c:v, as -c:v libx264.\n");
     if (!o->encoder || o->encoder->type != AVMEDIA_TYPE_VIDEO)
         return usage("This build of FFmpeg has no video encoder '%s': `ffmpeg -encoders` lists those "
-                     "that it has.\n", o->encoder_name);
+                     "that it has.\n", name);
     for (int i = 0; i < FF_ARRAY_ELEMS(names) && !opt; i++) {
-        opt = o->encoder->priv_class ? av_opt_find((void *)&o->encoder->priv_class, names[i], NULL, 0,
-                                                   AV_OPT_SEARCH_FAKE_OBJ) : NULL;
+        opt = encoder_option(o->encoder, names[i]);
         o->crf_option = names[i];
     }
-    if (!opt)
-        return usage("%s has no constant quality by -crf or -cq, which is searched: take libx264, libx265, "
-                     "libsvtav1, libaom-av1 or one of NVENC.\n", o->encoder_name);
-    for (int i = 0; i < FF_ARRAY_ELEMS(crf_ranges); i++)
-        if (!strcmp(crf_ranges[i].name, o->encoder_name)) {
+    if (!opt && (strstr(name, "_qsv") || strstr(name, "_vaapi")))
+        o->crf_option = "global_quality";
+    else if (!opt)
+        return usage("%s has no constant quality by -crf, -cq or -qp, which is searched: take libx264, libx265, "
+                     "libsvtav1, libaom-av1 or one of NVENC, QSV or VAAPI.\n", name);
+    for (int i = FF_ARRAY_ELEMS(crf_ranges) - 1; i >= 0; i--)
+        if (strlen(name) >= strlen(crf_ranges[i].name) &&
+            !strcmp(name + strlen(name) - strlen(crf_ranges[i].name), crf_ranges[i].name)) {
             min = crf_ranges[i].min;
             max = crf_ranges[i].max;
         }
+    most  = opt ? opt->max : 255;
+    whole = !opt || opt->type == AV_OPT_TYPE_INT;
+    if (!isnan(o->crf))
+        o->plan.min_crf = o->plan.max_crf = o->crf;
     if (isnan(o->plan.min_crf))
         o->plan.min_crf = min;
     if (isnan(o->plan.max_crf))
         o->plan.max_crf = max;
     if (isnan(o->plan.increment))
-        o->plan.increment = opt->type == AV_OPT_TYPE_INT ? 1 : 0.1;
-    if (opt->type == AV_OPT_TYPE_INT && o->plan.increment != rint(o->plan.increment))
+        o->plan.increment = whole ? 1 : isnan(o->crf) ? 0.1 : 0.01;
+    if (whole && o->plan.increment != rint(o->plan.increment))
         return usage("%s takes whole numbers for -%s: --crf-increment %g is not one.\n",
-                     o->encoder_name, o->crf_option, o->plan.increment);
-    if (o->plan.min_crf > o->plan.max_crf || o->plan.max_crf > opt->max)
+                     name, o->crf_option, o->plan.increment);
+    if (o->plan.min_crf > o->plan.max_crf || o->plan.max_crf > most)
         return usage("No CRF is between --min-crf %g and --max-crf %g, or %s does not go so far.\n",
-                     o->plan.min_crf, o->plan.max_crf, o->encoder_name);
+                     o->plan.min_crf, o->plan.max_crf, name);
     if (ffcrf_search_first(&o->plan) > ffcrf_search_last(&o->plan))
         return usage("No multiple of --crf-increment %g is between CRF %g and %g: give a smaller one.\n",
                      o->plan.increment, o->plan.min_crf, o->plan.max_crf);
     if (o->pix_fmt && av_get_pix_fmt(o->pix_fmt) == AV_PIX_FMT_NONE)
         return usage("'%s' is no pixel format: `ffmpeg -pix_fmts` lists them.\n", o->pix_fmt);
+    if (!strcmp(name, "libsvtav1"))
+        return av_dict_set(&o->encoder_options, "preset", "8", AV_DICT_DONT_OVERWRITE);
     return 0;
 }
 
@@ -371,6 +484,8 @@ static int check_metric(Options *o)
         return usage("This build of FFmpeg has no filter %s, which the metric %s needs%s.\n", filter,
                      o->metric->name, strcmp(filter, "libvmaf") ? "" :
                      ": configure it with --enable-libvmaf, or use --target-loss");
+    if (isnan(o->plan.target) && !isnan(o->crf))
+        o->plan.target = o->metric->worst;
     if (isnan(o->plan.target))
         return usage("What quality? Give it with --target-loss 8 or the like.\n");
     if (fabs(o->plan.target - o->metric->best) > fabs(o->metric->worst - o->metric->best) ||
@@ -379,7 +494,9 @@ static int check_metric(Options *o)
                      o->metric->best, o->metric->worst);
     if (isnan(o->plan.tolerance))
         o->plan.tolerance = o->metric->tolerance;
-    o->plan.exact            = CRF_EXACT;
+    if (o->thorough)
+        o->plan.tolerance = 0;
+    o->plan.exact            = o->thorough ? 0 : CRF_EXACT;
     o->plan.higher_is_better = o->metric->higher_is_better;
     o->plan.best             = o->metric->best;
     o->plan.offset           = o->metric->offset;
@@ -414,6 +531,21 @@ static int check_output(const Options *o)
     return 0;
 }
 
+static int check_audio(const Options *o)
+{
+    const AVCodec *codec = o->audio_codec ? avcodec_find_encoder_by_name(o->audio_codec) : NULL;
+    const int copies     = !o->audio_codec || !strcmp(o->audio_codec, "copy");
+
+    if (!copies && (!codec || codec->type != AVMEDIA_TYPE_AUDIO))
+        return usage("This build of FFmpeg has no audio encoder '%s': `ffmpeg -encoders` lists those "
+                     "that it has.\n", o->audio_codec);
+    if (copies && o->audio_codec && o->downmix)
+        return usage("--downmix-to-stereo encodes audio: leave out -c:a copy.\n");
+    if (copies && o->audio_rate && !o->downmix)
+        return usage("-b:a is for audio that is encoded: give -c:a, as -c:a libopus.\n");
+    return 0;
+}
+
 static int check_options(Options *o)
 {
     int ret;
@@ -422,9 +554,14 @@ static int check_options(Options *o)
         return usage("Which video? Give it with -i. `ffcrf --help` lists the options.\n");
     if ((ret = check_metric(o)) < 0 ||
         (!o->verify || o->encoder_name) && (ret = check_encoder(o)) < 0 ||
-        (ret = parse_duration("sample-every", o->sample_every, &o->every)) < 0 ||
-        (ret = parse_duration("sample-duration", o->sample_duration, &o->duration)) < 0)
+        (ret = check_audio(o)) < 0)
         return ret;
+    if (o->end && o->length)
+        return usage("-to and -t both tell where to end: leave one out.\n");
+    if (o->end && o->end <= o->start)
+        return usage("-to is before -ss: nothing is between them.\n");
+    if (o->end)
+        o->length = o->end - o->start;
     if (o->encode && o->verify)
         return usage("--encode verifies what it makes: leave out --verify.\n");
     if (o->encode && (ret = check_output(o)) < 0)
@@ -994,16 +1131,6 @@ static int open_gpu(Options *o, enum AVPixelFormat format)
     return 0;
 }
 
-/// The encode's name, where none was given.
-static char *default_output(const Options *o, double crf)
-{
-    const char *name = av_basename(o->input), *dot = strrchr(name, '.');
-    int size = dot && dot > name ? dot - o->input : strlen(o->input);
-
-    return strstr(o->input, "://") ? av_asprintf("crf%g.mkv", crf)
-                                   : av_asprintf("%.*s.crf%g.mkv", size, o->input, crf);
-}
-
 /// Score a whole encode. @return 1 if it reaches the target, 0 if not, or a negative AVERROR
 static int verify(Search *s, const char *path)
 {
@@ -1061,8 +1188,10 @@ static void report(const Search *s, const Point *p, const char *command)
         json_end(&b);
         return;
     }
-    printf("CRF %g: %s %.*f (target %g), about %.2f MB", p->crf, o->metric->name, o->metric->digits,
-           p->score, o->plan.target, p->size / 1e6);
+    printf("CRF %g: %s %.*f", p->crf, o->metric->name, o->metric->digits, p->score);
+    if (o->plan.target != o->metric->worst)
+        printf(" (target %g)", o->plan.target);
+    printf(", about %.2f MB", p->size / 1e6);
     if (p->size_error > 0)
         printf(" (%.2f to %.2f)", FFMAX(p->size - p->size_error, 0) / 1e6, (p->size + p->size_error) / 1e6);
     printf(", %.1f %% of the %.2f MB of the source's video, in %s\n%s\n", p->percent, s->scan.bytes / 1e6,
@@ -1100,10 +1229,13 @@ static int status_of(int ret)
 static int finish(Search *s, const Point *found)
 {
     const Options *o = &s->o;
-    char *output = o->encode ? av_strdup(o->encode) : default_output(o, found->crf);
+    char *output, kind[32];
     Command command = { 0 };
     AVBPrint text;
     int status = EXIT_FAILED, ret;
+
+    snprintf(kind, sizeof(kind), "crf%g", found->crf);
+    output = o->encode ? av_strdup(o->encode) : default_output(o, kind);
 
     av_bprint_init(&text, 0, AV_BPRINT_SIZE_UNLIMITED);
     ret = output ? ffcrf_command_make(&command, o, s->source.format, s->source.stream, found->crf, output)
@@ -1130,6 +1262,53 @@ end:
     av_bprint_finalize(&text, NULL);
     av_free(output);
     return status;
+}
+
+/// Devices that were asked for, by --hwaccel and by the encoder.
+static int open_devices(Options *o)
+{
+    const AVCodecHWConfig *config = o->encoder && !ffcrf_is_on_gpu(o->encoder) && !ffcrf_has_software_format(o->encoder) ?
+                                    avcodec_get_hw_config(o->encoder, 0) : NULL;
+    enum AVHWDeviceType type = AV_HWDEVICE_TYPE_NONE;
+    const int level = av_log_get_level();
+
+    if (config && av_hwdevice_ctx_create(&o->encode_device, config->device_type, NULL, NULL, 0) < 0)
+        return usage("%s needs a device of the type %s, and there is none that works.\n", o->encoder->name,
+                     av_hwdevice_get_type_name(config->device_type));
+    if (!o->hwaccel || !strcmp(o->hwaccel, "none"))
+        return 0;
+    if (strcmp(o->hwaccel, "auto")) {
+        type = av_hwdevice_find_type_by_name(o->hwaccel);
+        if (type == AV_HWDEVICE_TYPE_NONE)
+            return usage("This build of FFmpeg has no -hwaccel '%s': `ffmpeg -hwaccels` lists those that it has.\n",
+                         o->hwaccel);
+        if (av_hwdevice_ctx_create(&o->decode_device, type, NULL, NULL, 0) < 0)
+            return usage("-hwaccel %s: there is no such device that works. Leave it out, or take auto.\n",
+                         o->hwaccel);
+        return 0;
+    }
+    av_log_set_level(AV_LOG_QUIET);
+    while (!o->decode_device && (type = av_hwdevice_iterate_types(type)) != AV_HWDEVICE_TYPE_NONE)
+        av_hwdevice_ctx_create(&o->decode_device, type, NULL, NULL, 0);
+    av_log_set_level(level);
+    if (!o->decode_device)
+        av_log(NULL, AV_LOG_WARNING, "Decoding the input on the CPU: no device that -hwaccel may take works.\n");
+    return 0;
+}
+
+/// The distance of key frames, if it is told as a time.
+static int set_keyint(Options *o, const Source *s)
+{
+    const AVRational rate  = av_guess_frame_rate(s->format, s->stream, NULL);
+    const int64_t duration = o->keyint ? parse_duration(o->keyint) : 0;
+
+    if (!duration)
+        return 0;
+    if (duration < 0)
+        return usage("--keyint is a number of frames or a time, as 10s, and not '%s'.\n", o->keyint);
+    if (!rate.num || !rate.den)
+        return usage("'%s' has no frame rate: give --keyint as a number of frames.\n", o->input);
+    return av_dict_set_int(&o->encoder_options, "g", FFMAX(1, lrint(duration / 1e6 * av_q2d(rate))), 0);
 }
 
 /// See what the input is, whether all of it is there, and what there is to work with.
@@ -1172,7 +1351,8 @@ static int run(Search *s)
     const Point *found;
     int ret;
 
-    if (check_options(o) < 0 || ffcrf_source_open(&s->source, o->input) < 0)
+    if (check_options(o) < 0 || open_devices(o) < 0 ||
+        ffcrf_source_open(&s->source, o->input, o) < 0 || set_keyint(o, &s->source) < 0)
         return EXIT_USAGE;
     if ((ret = examine(s)) < 0)
         return status_of(ret);
@@ -1248,6 +1428,8 @@ int main(int argc, char **argv)
     ffcrf_cache_close(&s.cache);
     ffcrf_source_close(&s.source);
     av_buffer_unref(&s.o.device);
+    av_buffer_unref(&s.o.decode_device);
+    av_buffer_unref(&s.o.encode_device);
     av_dict_free(&s.o.encoder_options);
     av_opt_free(&s.o);
     return status;

@@ -194,6 +194,8 @@ int ffcrf_cache_open(Cache *cache, const Options *o)
     av_bprintf(&cache->key, "metric %s%s\n", o->metric->filter, o->device ? " cuda" : "");
     av_bprintf(&cache->key, "filters %s\npix_fmt %s\nencoder %s\n", o->filters ? o->filters : "",
                o->pix_fmt ? o->pix_fmt : "", o->encoder->name);
+    av_bprintf(&cache->key, "part %"PRId64" %"PRId64" %s\nreference %s\n", o->start, o->length,
+               o->hwaccel ? o->hwaccel : "", o->reference_filters ? o->reference_filters : "");
     while ((e = av_dict_iterate(o->encoder_options, e)))
         av_bprintf(&cache->key, "option %s=%s\n", e->key, e->value);
     if (!av_bprint_is_complete(&cache->key))
