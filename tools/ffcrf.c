@@ -134,6 +134,7 @@ static const AVOption options[] = {
     {     "info",    NULL, 0, AV_OPT_TYPE_CONST, { .i64 = AV_LOG_INFO },    0, 0, 0, .unit = "loglevel" },
     {     "verbose", NULL, 0, AV_OPT_TYPE_CONST, { .i64 = AV_LOG_VERBOSE }, 0, 0, 0, .unit = "loglevel" },
     {     "debug",   NULL, 0, AV_OPT_TYPE_CONST, { .i64 = AV_LOG_DEBUG },   0, 0, 0, .unit = "loglevel" },
+    { "completion", "print what a shell completes command lines by: bash, zsh, fish", OFFSET(completion), AV_OPT_TYPE_STRING },
     { "version",  "print the version", OFFSET(version), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
     { "help",     "print this", OFFSET(help), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
     { NULL }
@@ -154,24 +155,6 @@ static const char *const alias[][2] = {
     { "codec:a", "c:a" },
 };
 
-static void print_help(void)
-{
-    printf("usage: ffcrf -i INPUT [-c:v ENCODER] [encoder's options] --target-loss 8 [options]\n"
-           "Finds the CRF that gives an encode of INPUT the wanted quality.\n\n");
-    for (const AVOption *o = options; o->name; o++) {
-        // one dash for what ffmpeg has, too
-        const int is_ffmpegs = o->name[strcspn(o->name, ":_")] || strlen(o->name) <= 2;
-        const char *value    = o->type == AV_OPT_TYPE_STRING ? o->default_val.str : NULL;
-
-        if (o->type != AV_OPT_TYPE_CONST)
-            printf("  %s%-*s %s%s%s%s\n", is_ffmpegs ? "-" : "--", is_ffmpegs ? 21 : 20, o->name,
-                   o->help, value ? " (default " : "", value ? value : "", value ? ")" : "");
-    }
-    printf("\nAll other options go to the encoder: `ffmpeg -h encoder=NAME` lists them.\n"
-           "Exit status: 0 found, 1 not reachable, 2 wrong usage or input, 3 failed,\n"
-           "4 the whole encode misses the target, 128 + n ended by signal n.\n");
-}
-
 static int usage(const char *format, ...) av_printf_format(1, 2);
 static int usage(const char *format, ...)
 {
@@ -181,6 +164,119 @@ static int usage(const char *format, ...)
     av_vlog(NULL, AV_LOG_ERROR, format, va);
     va_end(va);
     return AVERROR(EINVAL);
+}
+
+/// What ffmpeg has, too, has one dash.
+static int is_ffmpegs(const char *name)
+{
+    return name[strcspn(name, ":_")] || strlen(name) <= 2 || !strcmp(name, "hwaccel");
+}
+
+static void print_help(void)
+{
+    printf("usage: ffcrf -i INPUT [-c:v ENCODER] [encoder's options] --target-loss 8 [options]\n"
+           "Finds the CRF that gives an encode of INPUT the wanted quality.\n\n");
+    for (const AVOption *o = options; o->name; o++) {
+        const char *value = o->type == AV_OPT_TYPE_STRING ? o->default_val.str : NULL;
+
+        if (o->type != AV_OPT_TYPE_CONST)
+            printf("  %s%-*s %s%s%s%s\n", is_ffmpegs(o->name) ? "-" : "--", is_ffmpegs(o->name) ? 21 : 20, o->name,
+                   o->help, value ? " (default " : "", value ? value : "", value ? ")" : "");
+    }
+    printf("\nAll other options go to the encoder: `ffmpeg -h encoder=NAME` lists them.\n"
+           "Exit status: 0 found, 1 not reachable, 2 wrong usage or input, 3 failed,\n"
+           "4 the whole encode misses the target, 128 + n ended by signal n.\n");
+}
+
+/// An option that no other encoder need have.
+static const AVOption *encoder_option(const AVCodec *encoder, const char *name)
+{
+    return encoder->priv_class ? av_opt_find((void *)&encoder->priv_class, name, NULL, 0, AV_OPT_SEARCH_FAKE_OBJ) : NULL;
+}
+
+/// The option of an encoder that is searched, NULL if it has none.
+static const char *find_crf(const AVCodec *encoder)
+{
+    static const char *const names[] = { "crf", "cq", "qp" };
+
+    for (int i = 0; i < FF_ARRAY_ELEMS(names); i++)
+        if (encoder_option(encoder, names[i]))
+            return names[i];
+    return strstr(encoder->name, "_qsv") || strstr(encoder->name, "_vaapi") ? "global_quality" : NULL;
+}
+
+/// What an option's value may be, where there are but some.
+static void print_values(AVBPrint *b, const AVOption *opt)
+{
+    static const char *const others[][2] = {
+        { "gpu", "auto off " }, { "pool", "mean worst p1 p5 " }, { "completion", "bash zsh fish " }, { "scd", "true false " },
+        { "hwaccel", "auto " },
+    };
+    enum AVHWDeviceType type = AV_HWDEVICE_TYPE_NONE;
+    void *iterator = NULL;
+    const AVCodec *codec;
+
+    av_bprint_clear(b);
+    for (int i = 0; i < FF_ARRAY_ELEMS(others); i++)
+        if (!strcmp(opt->name, others[i][0]))
+            av_bprintf(b, "%s", others[i][1]);
+    for (const AVOption *o = options; opt->unit && o->name; o++)
+        if (o->type == AV_OPT_TYPE_CONST && !strcmp(o->unit, opt->unit))
+            av_bprintf(b, "%s ", o->name);
+    while (!strcmp(opt->name, "c:v") && (codec = av_codec_iterate(&iterator)))
+        if (av_codec_is_encoder(codec) && codec->type == AVMEDIA_TYPE_VIDEO && find_crf(codec))
+            av_bprintf(b, "%s ", codec->name);
+    while (!strcmp(opt->name, "hwaccel") && (type = av_hwdevice_iterate_types(type)) != AV_HWDEVICE_TYPE_NONE)
+        av_bprintf(b, "%s ", av_hwdevice_get_type_name(type));
+    if (!strcmp(opt->name, "metric"))
+        for (const AVOption *o = options; o->name; o++)
+            if (av_strstart(o->name, "target-", NULL))
+                av_bprintf(b, "%s ", o->name + 7);
+}
+
+/// What a shell completes command lines by. Where nothing is known of a value, it is a file's name.
+static int print_completion(const char *shell)
+{
+    const int is_bash = !strcmp(shell, "bash"), is_fish = !strcmp(shell, "fish");
+    AVBPrint values, names;
+
+    if (!is_bash && !is_fish && strcmp(shell, "zsh"))
+        return usage("--completion is for bash, zsh or fish, and not for '%s'.\n", shell);
+    av_bprint_init(&values, 0, AV_BPRINT_SIZE_UNLIMITED);
+    av_bprint_init(&names,  0, AV_BPRINT_SIZE_UNLIMITED);
+    if (!is_fish)
+        printf("_ffcrf() {\n    case %s in\n", is_bash ? "${COMP_WORDS[COMP_CWORD-1]}" : "${words[CURRENT-1]}");
+    for (const AVOption *o = options; o->name; o++) {
+        const char *dash = is_ffmpegs(o->name) ? "-" : "--", *colon = strchr(o->name, ':');
+
+        if (o->type == AV_OPT_TYPE_CONST)
+            continue;
+        print_values(&values, o);
+        av_bprintf(&names, "%s%s ", dash, o->name);
+        if (is_fish) {
+            printf("complete -c ffcrf -%s %s%s -d \"%s\"%s%s%s\n", dash[1] ? "l" : o->name[1] ? "o" : "s", o->name,
+                   o->type == AV_OPT_TYPE_BOOL ? "" : " -r", o->help, values.len ? " -f -a \"" : "", values.str,
+                   values.len ? "\"" : "");
+        } else if (values.len) {
+            printf("    %s%s", dash, o->name);
+            for (int i = 0; i < FF_ARRAY_ELEMS(alias); i++)
+                if (!strcmp(alias[i][1], o->name))
+                    printf("|-%s|--%s", alias[i][0], alias[i][0]);
+            // bash takes the colon for the end of a word
+            printf("%s%s) ", is_bash && colon ? "|" : "", is_bash && colon ? colon + 1 : "");
+            printf(is_bash ? "COMPREPLY=($(compgen -W \"%s\" -- \"${COMP_WORDS[COMP_CWORD]}\")) ;;\n"
+                           : "compadd -- %s;;\n", values.str);
+        }
+    }
+    if (is_bash)
+        printf("    *) COMPREPLY=($(compgen -W \"%s\" -- \"${COMP_WORDS[COMP_CWORD]}\")) ;;\n    esac\n}\n"
+               "complete -o default -F _ffcrf ffcrf\n", names.str);
+    else if (!is_fish)
+        printf("    *) if [[ $PREFIX = -* ]]; then compadd -- %s; else _files; fi ;;\n    esac\n}\n"
+               "compdef _ffcrf ffcrf\n", names.str);
+    av_bprint_finalize(&values, NULL);
+    av_bprint_finalize(&names, NULL);
+    return 0;
 }
 
 /// "12m", "1h30m", "20s", "500ms", seconds, or hh:mm:ss. @return microseconds, negative if it is none
@@ -227,16 +323,10 @@ static const AVOption *find_option(const Options *o, const char *name)
     return opt && opt->type != AV_OPT_TYPE_CONST ? opt : NULL;
 }
 
-/// An option that no other encoder need have.
-static const AVOption *encoder_option(const AVCodec *encoder, const char *name)
-{
-    return encoder->priv_class ? av_opt_find((void *)&encoder->priv_class, name, NULL, 0, AV_OPT_SEARCH_FAKE_OBJ) : NULL;
-}
-
 /// An option of the encoder. What is none is refused before its value is taken, as it may have none.
 static int check_encoder_option(const Options *o, const char *name)
 {
-    static const char *const rates[] = { "b", "qp", "crf", "cq", "global_quality", "q" };
+    static const char *const rates[] = { "b", "qp", "cq", "global_quality", "q" };
     const AVClass *const generic = avcodec_get_class();
     const size_t size = strcspn(name, ":");
     char key[64];
@@ -410,24 +500,19 @@ static const struct {
 
 static int check_encoder(Options *o)
 {
-    static const char *const names[] = { "crf", "cq", "qp" };
     const char *name = o->encoder ? o->encoder->name : o->encoder_name ? o->encoder_name : "libsvtav1";
-    const AVOption *opt = NULL;
+    const AVOption *opt;
     double min = 0, max = 63, most;
     int whole;
 
     if (!o->encoder || o->encoder->type != AVMEDIA_TYPE_VIDEO)
         return usage("This build of FFmpeg has no video encoder '%s': `ffmpeg -encoders` lists those "
                      "that it has.\n", name);
-    for (int i = 0; i < FF_ARRAY_ELEMS(names) && !opt; i++) {
-        opt = encoder_option(o->encoder, names[i]);
-        o->crf_option = names[i];
-    }
-    if (!opt && (strstr(name, "_qsv") || strstr(name, "_vaapi")))
-        o->crf_option = "global_quality";
-    else if (!opt)
+    o->crf_option = find_crf(o->encoder);
+    if (!o->crf_option)
         return usage("%s has no constant quality by -crf, -cq or -qp, which is searched: take libx264, libx265, "
                      "libsvtav1, libaom-av1 or one of NVENC, QSV or VAAPI.\n", name);
+    opt = encoder_option(o->encoder, o->crf_option);
     for (int i = FF_ARRAY_ELEMS(crf_ranges) - 1; i >= 0; i--)
         if (strlen(name) >= strlen(crf_ranges[i].name) &&
             !strcmp(name + strlen(name) - strlen(crf_ranges[i].name), crf_ranges[i].name)) {
@@ -583,9 +668,10 @@ typedef struct Search {
     int nb_points;
 
     // progress
-    const char *doing;
+    const char *doing, *what;
     int current;                ///< sample
-    int64_t begin, told;
+    int what_frames;            ///< before it was begun
+    int64_t begin, what_begin, told;
 } Search;
 
 static int is_terminal, has_meter;
@@ -674,23 +760,26 @@ static int expected_encodes(const Search *s)
     return FFMAX(4, s->nb_points + 1);
 }
 
-static int progress(void *opaque, int frames, int nb_frames)
+static int progress(void *opaque, const char *what, int frames, int nb_frames, double part)
 {
     Search *s = opaque;
     const int64_t now = av_gettime_relative();
+    double jobs = s->sample ? (double)expected_encodes(s) * s->nb_samples - s->nb_points * s->nb_samples - s->current : 1;
     double fps, left;
 
+    if (s->what != what) {
+        s->what        = what;
+        s->what_begin  = now;
+        s->what_frames = frames;
+    }
     if (now - s->told < (is_terminal ? 250000 : 10000000))
         return 0;
     s->told = now;
-    fps  = frames * 1e6 / FFMAX(1, now - s->begin);
-    left = nb_frames - frames;
-    if (s->sample)
-        left += nb_frames * ((double)expected_encodes(s) * s->nb_samples - s->nb_points * s->nb_samples -
-                             s->current - 1);
+    fps  = (frames - s->what_frames) * 1e6 / FFMAX(1, now - s->what_begin);
+    left = (now - s->begin) / 1e6 * (jobs / part - 1);
     clear_meter();
-    fprintf(stderr, "%s, frame %d of %d, %.1f fps, ETA %s%s", s->doing, frames,
-            FFMAX(frames, nb_frames), fps, left >= 0 && fps > 0 ? CLOCK(left / fps) : "?", is_terminal ? "" : "\n");
+    fprintf(stderr, "%s%s, frame %d of %d, %.1f fps, ETA %s%s", s->doing, what, frames,
+            FFMAX(frames, nb_frames), fps, part > 0 ? CLOCK(left) : "?", is_terminal ? "" : "\n");
     fflush(stderr);
     has_meter = is_terminal;
     return 0;
@@ -699,6 +788,7 @@ static int progress(void *opaque, int frames, int nb_frames)
 static void start_progress(Search *s, const char *doing)
 {
     s->doing = doing;
+    s->what  = NULL;
     s->begin = s->told = av_gettime_relative();
 }
 
@@ -781,7 +871,7 @@ static void json_sample(const Search *s, const Sample *sample, double crf, const
     json_begin(&b, "sample-encode-done");
     json_number(&b, "sample", sample->number + 1);
     json_number(&b, "samples", s->nb_samples);
-    json_number(&b, "start", sample->start / 1e6);
+    json_number(&b, "start", (s->o.start + sample->start) / 1e6);
     json_number(&b, "seconds", r->seconds);
     json_number(&b, "crf", crf);
     json_string(&b, "metric", s->o.metric->name);
@@ -923,11 +1013,11 @@ static int try_sample(Search *s, Sample *sample, double crf, Result *result, int
     *cached = ffcrf_cache_get(&s->cache, o, sample, crf, result);
     if (*cached)
         return 0;
-    snprintf(doing, sizeof(doing), "CRF %g, sample %d of %d", crf, sample->number + 1, s->nb_samples);
+    snprintf(doing, sizeof(doing), "CRF %g, sample %d of %d, ", crf, sample->number + 1, s->nb_samples);
     s->current = sample->number;
     if (!sample->loaded) {
         if (is_terminal) {
-            tell("%s: decoding the source", doing);
+            tell("%sdecoding the source", doing);
             has_meter = 1;
         }
         if ((ret = ffcrf_sample_load(o, sample, s->memory)) < 0)
@@ -1139,7 +1229,7 @@ static int verify(Search *s, const char *path)
     Result r;
     int ret;
 
-    start_progress(s, "verifying");
+    start_progress(s, "the whole encode, ");
     ret = ffcrf_verify(o, path, &r, progress, s);
     clear_meter();
     if (ret >= 0)
@@ -1249,7 +1339,7 @@ static int finish(Search *s, const Point *found)
     status = EXIT_FOUND;
     if (o->encode) {
         free_samples(s);
-        start_progress(s, "encoding");
+        start_progress(s, "the whole encode, ");
         ret = ffcrf_command_run(&command, s->scan.nb_frames, progress, s);
         clear_meter();
         if (ret >= 0)
@@ -1403,6 +1493,8 @@ int main(int argc, char **argv)
         if (s.o.help || argc == 1) {
             print_help();
             status = argc == 1 ? EXIT_USAGE : EXIT_FOUND;
+        } else if (s.o.completion) {
+            status = print_completion(s.o.completion) < 0 ? EXIT_USAGE : EXIT_FOUND;
         } else if (s.o.version) {
             printf("ffcrf %d, FFmpeg %s\n", FFCRF_VERSION, av_version_info());
             status = EXIT_FOUND;

@@ -94,6 +94,7 @@ typedef struct Options {
     char *encode, *verify;
     int overwrite, accept_damage;
     int json;
+    char *completion;
     int loglevel, help, version;
     AVDictionary *encoder_options;
 
@@ -199,8 +200,13 @@ typedef struct Scorer {
     double *score;
 } Scorer;
 
-/// Called for each frame that was encoded; a negative AVERROR stops.
-typedef int (*ProgressFunc)(void *opaque, int frames, int nb_frames);
+/**
+ * Called for each frame; a negative AVERROR stops.
+ *
+ * @param what is done to it: always the same string
+ * @param part of all the work that is done
+ */
+typedef int (*ProgressFunc)(void *opaque, const char *what, int frames, int nb_frames, double part);
 
 /// The number of the signal that asks to end, or 0.
 extern volatile int ffcrf_signal;

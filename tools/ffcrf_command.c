@@ -339,7 +339,7 @@ static void follow(FILE *f, pid_t child, int nb_frames, ProgressFunc progress, v
             break;
         clearerr(f);
         if (got && !strncmp(line, "frame=", 6))
-            progress(opaque, atoi(line + 6), nb_frames);
+            progress(opaque, "encoding", atoi(line + 6), nb_frames, atoi(line + 6) / (double)FFMAX(nb_frames, 1));
     }
 }
 

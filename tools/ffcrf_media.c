@@ -933,10 +933,11 @@ static int score_frame(Candidate *c, const AVFrame *frame)
 }
 
 /// Encoding a frame is one half, decoding and scoring it the other.
-static int tell_progress(Candidate *c)
+static int tell_progress(Candidate *c, const char *what, int frames)
 {
     return ffcrf_signal ? AVERROR_EXIT :
-           c->progress(c->opaque, (c->nb_encoded + c->nb_frames) / 2, c->sample->nb_frames);
+           c->progress(c->opaque, what, frames, c->sample->nb_frames,
+                       (c->nb_encoded + c->nb_frames) / 2. / c->sample->nb_frames);
 }
 
 static int score_packet(Candidate *c, const AVPacket *packet, AVFrame *frame)
@@ -956,7 +957,7 @@ static int score_packet(Candidate *c, const AVPacket *packet, AVFrame *frame)
         c->nb_frames++;
         av_frame_unref(frame);
         if (ret >= 0)
-            ret = tell_progress(c);
+            ret = tell_progress(c, "scoring", c->nb_frames);
         if (ret < 0)
             return ret;
     }
@@ -1148,7 +1149,7 @@ static int encode_sample(Candidate *c, double crf, Result *result)
         if (ret >= 0 && !sample->frame && av_fifo_can_read(c->packets) >= MOST_WAITING)
             ret = score_waiting(c, 0);
         if (ret >= 0)
-            ret = tell_progress(c);
+            ret = tell_progress(c, "encoding", c->nb_encoded);
     }
     av_frame_free(&frame);
     av_frame_free(&uploaded);
@@ -1273,7 +1274,8 @@ int ffcrf_verify(const Options *o, const char *path, Result *result,
             goto end;
         av_frame_unref(frame[0]);
         av_frame_unref(frame[1]);
-        if ((ret = progress(opaque, result->nb_frames + 1, nb_expected)) < 0)
+        if ((ret = progress(opaque, "scoring", result->nb_frames + 1, nb_expected,
+                            (result->nb_frames + 1.) / FFMAX(result->nb_frames + 1, nb_expected))) < 0)
             goto end;
     }
     if ((ret = ffcrf_source_check(&s[0], o)) < 0 ||
