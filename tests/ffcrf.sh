@@ -186,7 +186,7 @@ crf_metrics(){
     clip in.mkv 1 320:240
     run ffmpeg${PROGSUF}${EXECSUF} -v quiet -filters > ${tmp}/filters
     there= first= lacks=
-    for pair in vmaf=libvmaf dctloss=dctloss loss=bliinds ssim=ssim xpsnr=xpsnr mad=mad; do
+    for pair in vmaf=libvmaf detailloss=detailloss loss=bliinds ssim=ssim xpsnr=xpsnr mad=mad; do
         if grep -q " ${pair#*=} " ${tmp}/filters; then
             there="${there}${there:+, }${pair%=*}"
             first=${first:-${pair%=*}}

@@ -81,14 +81,24 @@ char ffcrf_refused_option[256];
 
 static const AVOption options[] = {
     { "i",        "the video to encode", OFFSET(input), AV_OPT_TYPE_STRING },
-    { "c:v",      "the encoder: libx264, libx265, libsvtav1, libaom-av1, h264_nvenc, ...", OFFSET(encoder_name), AV_OPT_TYPE_STRING },
+    { "ss",       "begin there in the input", OFFSET(start), AV_OPT_TYPE_DURATION, { .i64 = 0 }, 0, INT64_MAX },
+    { "to",       "end there in the input", OFFSET(end), AV_OPT_TYPE_DURATION, { .i64 = 0 }, 0, INT64_MAX },
+    { "t",        "take so much of the input", OFFSET(length), AV_OPT_TYPE_DURATION, { .i64 = 0 }, 0, INT64_MAX },
+    { "hwaccel",  "decode the input by it: auto, cuda, vaapi, qsv, ... (default: the CPU)", OFFSET(hwaccel), AV_OPT_TYPE_STRING },
+    { "c:v",      "the encoder (default: the first that is there of libsvtav1, libx265, libx264; libsvtav1 has -preset 8)", OFFSET(encoder_name), AV_OPT_TYPE_STRING },
     { "vf",       "filters before the encoder, as ffmpeg's", OFFSET(filters), AV_OPT_TYPE_STRING },
+    { "reference-vfilter", "filters of what the encode is compared with (default: -vf)", OFFSET(reference_filters), AV_OPT_TYPE_STRING },
+    { "keyint",   "most frames from one key frame to the next, or their time, as 10s", OFFSET(keyint), AV_OPT_TYPE_STRING },
+    { "enc",      "name=value, an option of the encoder", OFFSET(ignored), AV_OPT_TYPE_STRING },
+    { "enc-input", "name=value, an option of the input: ss, to, t, hwaccel", OFFSET(ignored), AV_OPT_TYPE_STRING },
+    { "svt",      "name=value, a parameter of libsvtav1", OFFSET(ignored), AV_OPT_TYPE_STRING },
+    { "scd",      "key frames where scenes change, for libsvtav1: true, false", OFFSET(ignored), AV_OPT_TYPE_STRING },
     { "pix_fmt",  "pixel format to encode in", OFFSET(pix_fmt), AV_OPT_TYPE_STRING },
-    { "metric",   "what measures: vmaf, dctloss, loss, ssim, xpsnr, mad (default: the first of vmaf, dctloss and loss that this FFmpeg has)", OFFSET(metric_name), AV_OPT_TYPE_STRING },
-    { "target",   "the score to reach, in the metric's unit (default: vmaf 95, dctloss 5, loss 5)", OFFSET(target[0]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, -INFINITY, INFINITY },
+    { "metric",   "what measures: vmaf, detailloss, loss, ssim, xpsnr, mad (default: the first of vmaf, detailloss and loss that this FFmpeg has)", OFFSET(metric_name), AV_OPT_TYPE_STRING },
+    { "target",   "the score to reach, in the metric's unit (default: vmaf 95, detailloss 5, loss 5)", OFFSET(target[0]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, -INFINITY, INFINITY },
     { "target-vmaf", "metric vmaf and its target: higher is better", OFFSET(target[1]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 100 },
     { "vmaf-model",  "v1, 4k, phone, v0.6.1, v0.6.1-4k, v0.6.1-phone, a name that libvmaf knows, or a file", OFFSET(vmaf_model), AV_OPT_TYPE_STRING, { .str = "v1" } },
-    { "target-dctloss", "metric dctloss and its target: VMAF points lost, lower is better", OFFSET(target[2]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 100 },
+    { "target-detailloss", "metric detailloss and its target: VMAF points lost, lower is better", OFFSET(target[2]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 100 },
     { "target-loss",  "metric loss and its target: VMAF points lost, lower is better", OFFSET(target[3]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 100 },
     { "target-ssim",  "metric ssim and its target: higher is better", OFFSET(target[4]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 1 },
     { "target-xpsnr", "metric xpsnr and its target: decibels, higher is better", OFFSET(target[5]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 100 },
@@ -98,12 +108,14 @@ static const AVOption options[] = {
     { "min-crf",   "lowest CRF to try (default: by encoder)", OFFSET(plan.min_crf), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 255 },
     { "max-crf",   "highest CRF to try (default: by encoder)", OFFSET(plan.max_crf), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 255 },
     { "crf-increment", "CRFs are multiples of it (default: 0.1, or 1)", OFFSET(plan.increment), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0.01, 50 },
+    { "crf",       "try this one only; no target is needed", OFFSET(crf), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 255 },
+    { "thorough",  "find the best CRF of all, whatever the tolerance", OFFSET(thorough), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
     { "max-encoded-percent", "largest size in % of the source's video", OFFSET(plan.max_percent), AV_OPT_TYPE_DOUBLE, { .dbl = 100 }, 0, INFINITY },
     { "samples",      "number of samples (default: by --sample-every, and more where scenes differ)", OFFSET(samples), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 1000 },
-    { "sample-every", "one sample for each such part of the video", OFFSET(sample_every), AV_OPT_TYPE_STRING, { .str = "12m" } },
+    { "sample-every", "one sample for each such part of the video (default 12m)", OFFSET(every), AV_OPT_TYPE_DURATION, { .i64 = 720000000 }, 1000, INT64_MAX },
     { "min-samples",  "least number of samples", OFFSET(min_samples), AV_OPT_TYPE_INT, { .i64 = 3 }, 1, 1000 },
-    { "sample-duration", "length of a sample", OFFSET(sample_duration), AV_OPT_TYPE_STRING, { .str = "10s" } },
-    { "score-every", "score one of so many frames (default: vmaf 5, dctloss 4, loss 8, ssim 4, mad 24)", OFFSET(step), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 10000 },
+    { "sample-duration", "length of a sample (default 10s)", OFFSET(duration), AV_OPT_TYPE_DURATION, { .i64 = 10000000 }, 1000, INT64_MAX },
+    { "score-every", "score one of so many frames (default: vmaf and detailloss 5, loss 8, ssim 4, mad 24)", OFFSET(step), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 10000 },
     { "memory",   "bytes for decoded samples, as 4G (default: half of the memory)", OFFSET(memory), AV_OPT_TYPE_INT64, { .i64 = 0 }, 0, INT64_MAX },
     { "cache",    "keep results, and take those that were kept", OFFSET(cache), AV_OPT_TYPE_INT, { .i64 = 1 }, 0, 1, 0, .unit = "cache" },
     {     "true",  NULL, 0, AV_OPT_TYPE_CONST, { .i64 = 1 }, 0, 0, 0, .unit = "cache" },
@@ -113,8 +125,15 @@ static const AVOption options[] = {
     { "verify",   "only score this encode of the input, all of it", OFFSET(verify), AV_OPT_TYPE_STRING },
     { "probe",    "do not search: score one sample at some CRFs by all metrics, and compare them", OFFSET(probe), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
     { "accept-damage", "go on if the input is damaged or cut off, with what can be decoded", OFFSET(accept_damage), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
+    { "c:a",      "encode audio by it, or copy (default copy)", OFFSET(audio_codec), AV_OPT_TYPE_STRING },
+    { "b:a",      "bit rate of audio that is encoded, as 128k", OFFSET(audio_rate), AV_OPT_TYPE_STRING },
+    { "downmix-to-stereo", "make stereo of audio with more than 3 channels", OFFSET(downmix), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
+    { "video-only", "leave out all but the video", OFFSET(video_only), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
     { "y",        "replace the file of --encode", OFFSET(overwrite), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
     { "json",     "write JSON to standard output, an object a line", OFFSET(json), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
+    { "stdout-format", "json or human", OFFSET(json), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 1, 0, .unit = "stdout-format" },
+    {     "json",  NULL, 0, AV_OPT_TYPE_CONST, { .i64 = 1 }, 0, 0, 0, .unit = "stdout-format" },
+    {     "human", NULL, 0, AV_OPT_TYPE_CONST, { .i64 = 0 }, 0, 0, 0, .unit = "stdout-format" },
     { "loglevel", "what FFmpeg's libraries tell: quiet, error, warning, info, verbose, debug (default error)", OFFSET(loglevel), AV_OPT_TYPE_INT, { .i64 = AV_LOG_ERROR }, AV_LOG_QUIET, AV_LOG_TRACE, 0, .unit = "loglevel" },
     {     "quiet",   NULL, 0, AV_OPT_TYPE_CONST, { .i64 = AV_LOG_QUIET },   0, 0, 0, .unit = "loglevel" },
     {     "error",   NULL, 0, AV_OPT_TYPE_CONST, { .i64 = AV_LOG_ERROR },   0, 0, 0, .unit = "loglevel" },
@@ -122,6 +141,7 @@ static const AVOption options[] = {
     {     "info",    NULL, 0, AV_OPT_TYPE_CONST, { .i64 = AV_LOG_INFO },    0, 0, 0, .unit = "loglevel" },
     {     "verbose", NULL, 0, AV_OPT_TYPE_CONST, { .i64 = AV_LOG_VERBOSE }, 0, 0, 0, .unit = "loglevel" },
     {     "debug",   NULL, 0, AV_OPT_TYPE_CONST, { .i64 = AV_LOG_DEBUG },   0, 0, 0, .unit = "loglevel" },
+    { "completion", "print what a shell completes command lines by: bash, zsh, fish", OFFSET(completion), AV_OPT_TYPE_STRING },
     { "version",  "print the version", OFFSET(version), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
     { "help",     "print this", OFFSET(help), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
     { NULL }
@@ -138,59 +158,9 @@ static const AVClass class = {
 static const char *const alias[][2] = {
     { "codec:v", "c:v" }, { "vcodec", "c:v" }, { "filter:v", "vf" }, { "v", "loglevel" }, { "h", "help" },
     { "input", "i" }, { "encoder", "c:v" }, { "e", "c:v" }, { "vfilter", "vf" }, { "pix-format", "pix_fmt" },
-    { "min-vmaf", "target-vmaf" }, { "min-xpsnr", "target-xpsnr" },
+    { "min-vmaf", "target-vmaf" }, { "min-xpsnr", "target-xpsnr" }, { "o", "encode" }, { "output", "encode" }, { "acodec", "c:a" },
+    { "codec:a", "c:a" },
 };
-
-static void print_help(void)
-{
-    printf("usage: ffcrf -i INPUT -c:v ENCODER [encoder's options] --target-vmaf 95 [options]\n"
-           "Finds the CRF that gives an encode of INPUT the wanted quality.\n\n");
-    for (const AVOption *o = options; o->name; o++) {
-        // one dash for what ffmpeg has, too
-        const int is_ffmpegs = o->name[strcspn(o->name, ":_")] || strlen(o->name) <= 2;
-        const char *value    = o->type == AV_OPT_TYPE_STRING ? o->default_val.str : NULL;
-
-        if (o->type != AV_OPT_TYPE_CONST)
-            printf("  %s%-*s %s%s%s%s\n", is_ffmpegs ? "-" : "--", is_ffmpegs ? 21 : 20, o->name,
-                   o->help, value ? " (default " : "", value ? value : "", value ? ")" : "");
-    }
-    printf("\nAll other options go to the encoder: `ffmpeg -h encoder=NAME` lists them.\n"
-           "Exit status: 0 found, 1 not reachable, 2 wrong usage or input, 3 failed,\n"
-           "4 the whole encode misses the target, 128 + n ended by signal n.\n");
-}
-
-/// "12m", "1h30m", "20s", "500ms", seconds, or hh:mm:ss.
-static int parse_duration(const char *name, const char *text, int64_t *duration)
-{
-    static const struct { const char *unit; double seconds; } units[] = {
-        { "ms", 1e-3 }, { "s", 1 }, { "sec", 1 }, { "m", 60 }, { "min", 60 }, { "h", 3600 }, { "", 1 },
-    };
-    double seconds = 0;
-    const char *p = text;
-
-    if (strchr(text, ':') && av_parse_time(duration, text, 1) >= 0 && *duration > 0)
-        return 0;
-    while (*p) {
-        const char *unit = p + strspn(p, "0123456789."), *end = unit + strspn(unit, "hmsecin");
-        size_t i;
-
-        for (i = 0; i < FF_ARRAY_ELEMS(units); i++)
-            if (strlen(units[i].unit) == end - unit && !strncmp(units[i].unit, unit, end - unit))
-                break;
-        if (unit == p || i == FF_ARRAY_ELEMS(units)) {
-            seconds = 0;
-            break;
-        }
-        seconds += strtod(p, NULL) * units[i].seconds;
-        p = end;
-    }
-    if (!(seconds >= 1e-3 && seconds < 1e9)) {
-        av_log(NULL, AV_LOG_ERROR, "--%s %s is no duration: write 20s, 12m or 1h30m.\n", name, text);
-        return AVERROR(EINVAL);
-    }
-    *duration = seconds * 1e6;
-    return 0;
-}
 
 static int usage(const char *format, ...) av_printf_format(1, 2);
 static int usage(const char *format, ...)
@@ -201,6 +171,145 @@ static int usage(const char *format, ...)
     av_vlog(NULL, AV_LOG_ERROR, format, va);
     va_end(va);
     return AVERROR(EINVAL);
+}
+
+/// What ffmpeg has, too, has one dash.
+static int is_ffmpegs(const char *name)
+{
+    return name[strcspn(name, ":_")] || strlen(name) <= 2 || !strcmp(name, "hwaccel");
+}
+
+static void print_help(void)
+{
+    printf("usage: ffcrf -i INPUT [-c:v ENCODER] [encoder's options] [--target-vmaf 95] [options]\n"
+           "Finds the CRF that gives an encode of INPUT the wanted quality.\n\n");
+    for (const AVOption *o = options; o->name; o++) {
+        const char *value = o->type == AV_OPT_TYPE_STRING ? o->default_val.str : NULL;
+
+        if (o->type != AV_OPT_TYPE_CONST)
+            printf("  %s%-*s %s%s%s%s\n", is_ffmpegs(o->name) ? "-" : "--", is_ffmpegs(o->name) ? 21 : 20, o->name,
+                   o->help, value ? " (default " : "", value ? value : "", value ? ")" : "");
+    }
+    printf("\nAll other options go to the encoder: `ffmpeg -h encoder=NAME` lists them.\n"
+           "Exit status: 0 found, 1 not reachable, 2 wrong usage or input, 3 failed,\n"
+           "4 the whole encode misses the target, 128 + n ended by signal n.\n");
+}
+
+/// An option that no other encoder need have.
+static const AVOption *encoder_option(const AVCodec *encoder, const char *name)
+{
+    return encoder->priv_class ? av_opt_find((void *)&encoder->priv_class, name, NULL, 0, AV_OPT_SEARCH_FAKE_OBJ) : NULL;
+}
+
+/// The option of an encoder that is searched, NULL if it has none.
+static const char *find_crf(const AVCodec *encoder)
+{
+    static const char *const names[] = { "crf", "cq", "qp" };
+
+    for (int i = 0; i < FF_ARRAY_ELEMS(names); i++)
+        if (encoder_option(encoder, names[i]))
+            return names[i];
+    return strstr(encoder->name, "_qsv") || strstr(encoder->name, "_vaapi") ? "global_quality" : NULL;
+}
+
+/// What an option's value may be, where there are but some.
+static void print_values(AVBPrint *b, const AVOption *opt)
+{
+    static const char *const others[][2] = {
+        { "gpu", "auto off " }, { "pool", "mean worst p1 p5 " }, { "completion", "bash zsh fish " }, { "scd", "true false " },
+        { "hwaccel", "auto " },
+    };
+    enum AVHWDeviceType type = AV_HWDEVICE_TYPE_NONE;
+    void *iterator = NULL;
+    const AVCodec *codec;
+
+    av_bprint_clear(b);
+    for (int i = 0; i < FF_ARRAY_ELEMS(others); i++)
+        if (!strcmp(opt->name, others[i][0]))
+            av_bprintf(b, "%s", others[i][1]);
+    for (const AVOption *o = options; opt->unit && o->name; o++)
+        if (o->type == AV_OPT_TYPE_CONST && !strcmp(o->unit, opt->unit))
+            av_bprintf(b, "%s ", o->name);
+    while (!strcmp(opt->name, "c:v") && (codec = av_codec_iterate(&iterator)))
+        if (av_codec_is_encoder(codec) && codec->type == AVMEDIA_TYPE_VIDEO && find_crf(codec))
+            av_bprintf(b, "%s ", codec->name);
+    while (!strcmp(opt->name, "hwaccel") && (type = av_hwdevice_iterate_types(type)) != AV_HWDEVICE_TYPE_NONE)
+        av_bprintf(b, "%s ", av_hwdevice_get_type_name(type));
+    if (!strcmp(opt->name, "metric"))
+        for (const AVOption *o = options; o->name; o++)
+            if (av_strstart(o->name, "target-", NULL))
+                av_bprintf(b, "%s ", o->name + 7);
+}
+
+/// What a shell completes command lines by. Where nothing is known of a value, it is a file's name.
+static int print_completion(const char *shell)
+{
+    const int is_bash = !strcmp(shell, "bash"), is_fish = !strcmp(shell, "fish");
+    AVBPrint values, names;
+
+    if (!is_bash && !is_fish && strcmp(shell, "zsh"))
+        return usage("--completion is for bash, zsh or fish, and not for '%s'.\n", shell);
+    av_bprint_init(&values, 0, AV_BPRINT_SIZE_UNLIMITED);
+    av_bprint_init(&names,  0, AV_BPRINT_SIZE_UNLIMITED);
+    if (!is_fish)
+        printf("_ffcrf() {\n    case %s in\n", is_bash ? "${COMP_WORDS[COMP_CWORD-1]}" : "${words[CURRENT-1]}");
+    for (const AVOption *o = options; o->name; o++) {
+        const char *dash = is_ffmpegs(o->name) ? "-" : "--", *colon = strchr(o->name, ':');
+
+        if (o->type == AV_OPT_TYPE_CONST)
+            continue;
+        print_values(&values, o);
+        av_bprintf(&names, "%s%s ", dash, o->name);
+        if (is_fish) {
+            printf("complete -c ffcrf -%s %s%s -d \"%s\"%s%s%s\n", dash[1] ? "l" : o->name[1] ? "o" : "s", o->name,
+                   o->type == AV_OPT_TYPE_BOOL ? "" : " -r", o->help, values.len ? " -f -a \"" : "", values.str,
+                   values.len ? "\"" : "");
+        } else if (values.len) {
+            printf("    %s%s", dash, o->name);
+            for (int i = 0; i < FF_ARRAY_ELEMS(alias); i++)
+                if (!strcmp(alias[i][1], o->name))
+                    printf("|-%s|--%s", alias[i][0], alias[i][0]);
+            // bash takes the colon for the end of a word
+            printf("%s%s) ", is_bash && colon ? "|" : "", is_bash && colon ? colon + 1 : "");
+            printf(is_bash ? "COMPREPLY=($(compgen -W \"%s\" -- \"${COMP_WORDS[COMP_CWORD]}\")) ;;\n"
+                           : "compadd -- %s;;\n", values.str);
+        }
+    }
+    if (is_bash)
+        printf("    *) COMPREPLY=($(compgen -W \"%s\" -- \"${COMP_WORDS[COMP_CWORD]}\")) ;;\n    esac\n}\n"
+               "complete -o default -F _ffcrf ffcrf\n", names.str);
+    else if (!is_fish)
+        printf("    *) if [[ $PREFIX = -* ]]; then compadd -- %s; else _files; fi ;;\n    esac\n}\n"
+               "compdef _ffcrf ffcrf\n", names.str);
+    av_bprint_finalize(&values, NULL);
+    av_bprint_finalize(&names, NULL);
+    return 0;
+}
+
+/// "12m", "1h30m", "20s", "500ms", seconds, or hh:mm:ss. @return microseconds, negative if it is none
+static int64_t parse_duration(const char *text)
+{
+    static const struct { const char *unit; double seconds; } units[] = {
+        { "ms", 1e-3 }, { "s", 1 }, { "sec", 1 }, { "m", 60 }, { "min", 60 }, { "h", 3600 }, { "", 1 },
+    };
+    double seconds = 0;
+    int64_t duration;
+
+    if (strchr(text, ':'))
+        return av_parse_time(&duration, text, 1) < 0 ? -1 : duration;
+    for (const char *p = text, *end; *p || p == text; p = end) {
+        const char *unit = p + strspn(p, "0123456789.");
+        size_t i;
+
+        end = unit + strspn(unit, "hmsecin");
+        for (i = 0; i < FF_ARRAY_ELEMS(units); i++)
+            if (strlen(units[i].unit) == end - unit && !strncmp(units[i].unit, unit, end - unit))
+                break;
+        if (unit == p || i == FF_ARRAY_ELEMS(units))
+            return -1;
+        seconds += strtod(p, NULL) * units[i].seconds;
+    }
+    return seconds < 1e9 ? seconds * 1e6 : -1;
 }
 
 /// What an argument is called in the table of options.
@@ -224,14 +333,11 @@ static const AVOption *find_option(const Options *o, const char *name)
 /// An option of the encoder. What is none is refused before its value is taken, as it may have none.
 static int check_encoder_option(const Options *o, const char *name)
 {
-    static const char *const rates[] = { "b", "qp", "crf", "cq", "global_quality", "q" };
+    static const char *const rates[] = { "b", "qp", "cq", "global_quality", "q" };
     const AVClass *const generic = avcodec_get_class();
     const size_t size = strcspn(name, ":");
     char key[64];
 
-    if (!o->encoder_name)
-        return usage("-%s is no option of ffcrf, and no encoder is given with -c:v that may have it: "
-                     "`ffcrf --help` lists the options.\n", name);
     if (!o->encoder)
         return 0;               // that is told later
     if (name[size] && strcmp(name + size, ":v") && strcmp(name + size, ":v:0"))
@@ -240,7 +346,7 @@ static int check_encoder_option(const Options *o, const char *name)
     for (int i = 0; i < FF_ARRAY_ELEMS(rates); i++)
         if (!strcmp(key, rates[i]))
             return usage("-%s sets what is searched: leave it out.\n", key);
-    if (!av_opt_find((void *)&o->encoder->priv_class, key, NULL, 0, AV_OPT_SEARCH_FAKE_OBJ) &&
+    if (!encoder_option(o->encoder, key) &&
         !av_opt_find((void *)&generic, key, NULL, 0, AV_OPT_SEARCH_FAKE_OBJ))
         return usage("-%s is an option of neither ffcrf nor %s: see `ffcrf --help` and "
                      "`ffmpeg -h encoder=%s`.\n", key, o->encoder->name, o->encoder->name);
@@ -249,12 +355,14 @@ static int check_encoder_option(const Options *o, const char *name)
 
 static int set_option(Options *o, const AVOption *opt, const char *name, const char *value)
 {
+    int64_t duration = 0;
     int ret;
 
-    if (!opt) {
-        char *key = av_strndup(name, strcspn(name, ":"));
-
-        return key ? av_dict_set(&o->encoder_options, key, value, AV_DICT_DONT_STRDUP_KEY) : AVERROR(ENOMEM);
+    if (opt->type == AV_OPT_TYPE_DURATION) {
+        duration = parse_duration(value);
+        if (duration < opt->min)
+            return usage("--%s %s is no duration: write 20s, 12m or 1h30m.\n", name, value);
+        return av_opt_set_int(o, name, duration, 0);
     }
     // 0 is what stands for no number, in those whose default depends on others
     ret = (opt->type == AV_OPT_TYPE_INT || opt->type == AV_OPT_TYPE_INT64) && !opt->unit &&
@@ -265,37 +373,121 @@ static int set_option(Options *o, const AVOption *opt, const char *name, const c
     return ret;
 }
 
+static int set_encoder_option(Options *o, const char *name, const char *value, int flags)
+{
+    char *key = av_strndup(name, strcspn(name, ":"));
+
+    return key ? av_dict_set(&o->encoder_options, key, value, AV_DICT_DONT_STRDUP_KEY | flags) : AVERROR(ENOMEM);
+}
+
+/// A parameter of libsvtav1, after those that there are.
+static int add_svt(Options *o, const char *parameter)
+{
+    int ret = check_encoder_option(o, "svtav1-params");
+
+    if (ret >= 0 && av_dict_get(o->encoder_options, "svtav1-params", NULL, 0))
+        ret = set_encoder_option(o, "svtav1-params", ":", AV_DICT_APPEND);
+    return ret < 0 ? ret : set_encoder_option(o, "svtav1-params", parameter, AV_DICT_APPEND);
+}
+
+/**
+ * Take an option of ffcrf's or of the encoder's.
+ *
+ * @param value what follows it, or NULL
+ * @return 0 or a negative AVERROR after a message, or 1 if the value was taken
+ */
+static int take_option(Options *o, const char *argument, const char *value)
+{
+    static const char *const of_input[] = { "ss", "to", "t", "hwaccel" };
+    const char *name = option_name(argument);
+    const AVOption *opt = find_option(o, name);
+    char *pair;
+    int ret = 0, is_known = 0;
+
+    // as ab-av1 has it, whatever the encoder calls it
+    if (!strcmp(name, "preset") && o->encoder && !encoder_option(o->encoder, name))
+        name = encoder_option(o->encoder, "cpu-used") ? "cpu-used" : "speed";
+    if (!opt && (ret = check_encoder_option(o, name)) < 0)
+        return ret;
+    if (opt && opt->type == AV_OPT_TYPE_BOOL) {
+        ret = set_option(o, opt, name, "1");
+        return FFMIN(ret, 0);
+    }
+    if (!value)
+        return usage("%s lacks its value.\n", argument);
+    if (!opt)
+        ret = set_encoder_option(o, name, value, 0);
+    else if (!strcmp(name, "svt"))
+        ret = add_svt(o, value);
+    else if (!strcmp(name, "scd"))
+        ret = add_svt(o, strcmp(value, "true") ? "scd=0" : "scd=1");
+    else if (!strcmp(name, "keyint") && strspn(value, "0123456789") == strlen(value))
+        ret = set_encoder_option(o, "g", value, 0);
+    else if (!strcmp(name, "enc") || !strcmp(name, "enc-input")) {
+        pair = av_asprintf("-%s", value + strspn(value, "-"));
+        if (!pair)
+            return AVERROR(ENOMEM);
+        value = strchr(pair, '=');
+        if (value)
+            pair[value++ - pair] = 0;
+        for (int i = 0; i < FF_ARRAY_ELEMS(of_input); i++)
+            is_known |= !strcmp(pair + 1, of_input[i]);
+        ret = !strcmp(name, "enc") || is_known ? take_option(o, pair, value) :
+              usage("%s is no option of the input that ffcrf has: those are ss, to, t and hwaccel.\n", pair);
+        av_free(pair);
+    } else {
+        ret = set_option(o, opt, name, value);
+    }
+    return ret < 0 ? ret : 1;
+}
+
+/// The encode's name, where none was given.
+static char *default_output(const Options *o, const char *kind)
+{
+    const char *name = av_basename(o->input), *dot = strrchr(name, '.');
+    int size = dot && dot > name ? dot - o->input : strlen(o->input);
+
+    return strstr(o->input, "://") ? av_asprintf("%s.mkv", kind)
+                                   : av_asprintf("%.*s.%s.mkv", size, o->input, kind);
+}
+
 static int parse_arguments(Options *o, int argc, char **argv)
 {
+    static const char *const defaults[] = { "libsvtav1", "libx265", "libx264" };
+    // words of ab-av1
+    const int is_auto = argc > 1 && !strcmp(argv[1], "auto-encode");
+    const int first   = is_auto || argc > 1 && (!strcmp(argv[1], "crf-search") ||
+                                                !strcmp(argv[1], "sample-encode")) ? 2 : 1;
+
+    for (int i = 0; i < FF_ARRAY_ELEMS(defaults) && !o->encoder; i++)
+        o->encoder = avcodec_find_encoder_by_name(defaults[i]);
     // what options there are depends on the encoder
-    for (int i = 1; i < argc - 1; i++)
+    for (int i = first; i < argc - 1; i++)
         if (*argv[i] == '-' && !strcmp(option_name(argv[i]), "c:v")) {
-            av_opt_set(o, "c:v", argv[++i], 0);
-            o->encoder = avcodec_find_encoder_by_name(argv[i]);
+            i++;
+            o->encoder = avcodec_find_encoder_by_name(strcmp(argv[i], "svt-av1") ? argv[i] : "libsvtav1");
         }
-    for (int i = 1; i < argc; i++) {
-        const char *name = option_name(argv[i]);
-        const AVOption *opt;
+    for (int i = first; i < argc; i++) {
         int ret;
 
         if (*argv[i] != '-' || !argv[i][1])
             return usage("'%s' is no option: give the input with -i and the output with --encode.\n", argv[i]);
-        opt = find_option(o, name);
-        if (!opt && (ret = check_encoder_option(o, name)) < 0)
-            return ret;
-        if (opt && opt->type == AV_OPT_TYPE_BOOL)
-            ret = set_option(o, opt, name, "1");
-        else if (++i == argc)
-            return usage("%s lacks its value.\n", argv[i - 1]);
-        else
-            ret = set_option(o, opt, name, argv[i]);
+        ret = take_option(o, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
         if (ret < 0)
             return ret;
+        i += ret;
+    }
+    if (o->verify && !o->encoder_name)
+        o->encoder = NULL;
+    if (is_auto && !o->encode && o->input && o->encoder) {
+        o->encode = default_output(o, avcodec_get_name(o->encoder->id));
+        if (!o->encode)
+            return AVERROR(ENOMEM);
     }
     return 0;
 }
 
-/// By encoder, where the range that it takes is not the one to search.
+/// By the end of their names, encoders whose range is not the one to search.
 static const struct {
     const char *name;
     double min, max;
@@ -305,52 +497,58 @@ static const struct {
     { "libsvtav1",   5, 63 },
     { "libaom-av1",  5, 63 },
     { "libvpx-vp9", 10, 63 },
-    { "h264_nvenc", 10, 46 },
-    { "hevc_nvenc", 10, 46 },
+    { "librav1e",   10, 255 },
     { "av1_nvenc",  10, 63 },
+    { "av1_vaapi",  10, 255 },
+    { "_nvenc",     10, 46 },
+    { "_qsv",       10, 46 },
+    { "_vaapi",     10, 46 },
 };
 
 static int check_encoder(Options *o)
 {
-    static const char *const names[] = { "crf", "cq" };
-    const AVOption *opt = NULL;
-    double min = 0, max = 63;
+    const char *name = o->encoder ? o->encoder->name : o->encoder_name ? o->encoder_name : "libsvtav1";
+    const AVOption *opt;
+    double min = 0, max = 63, most;
+    int whole;
 
-    if (!o->encoder_name)
-        return usage("Which encoder? Give it with -c:v, as -c:v libx264.\n");
     if (!o->encoder || o->encoder->type != AVMEDIA_TYPE_VIDEO)
         return usage("This build of FFmpeg has no video encoder '%s': `ffmpeg -encoders` lists those "
-                     "that it has.\n", o->encoder_name);
-    for (int i = 0; i < FF_ARRAY_ELEMS(names) && !opt; i++) {
-        opt = o->encoder->priv_class ? av_opt_find((void *)&o->encoder->priv_class, names[i], NULL, 0,
-                                                   AV_OPT_SEARCH_FAKE_OBJ) : NULL;
-        o->crf_option = names[i];
-    }
-    if (!opt)
-        return usage("%s has no constant quality by -crf or -cq, which is searched: take libx264, libx265, "
-                     "libsvtav1, libaom-av1 or one of NVENC.\n", o->encoder_name);
-    for (int i = 0; i < FF_ARRAY_ELEMS(crf_ranges); i++)
-        if (!strcmp(crf_ranges[i].name, o->encoder_name)) {
+                     "that it has.\n", name);
+    o->crf_option = find_crf(o->encoder);
+    if (!o->crf_option)
+        return usage("%s has no constant quality by -crf, -cq or -qp, which is searched: take libx264, libx265, "
+                     "libsvtav1, libaom-av1 or one of NVENC, QSV or VAAPI.\n", name);
+    opt = encoder_option(o->encoder, o->crf_option);
+    for (int i = FF_ARRAY_ELEMS(crf_ranges) - 1; i >= 0; i--)
+        if (strlen(name) >= strlen(crf_ranges[i].name) &&
+            !strcmp(name + strlen(name) - strlen(crf_ranges[i].name), crf_ranges[i].name)) {
             min = crf_ranges[i].min;
             max = crf_ranges[i].max;
         }
+    most  = opt ? opt->max : 255;
+    whole = !opt || opt->type == AV_OPT_TYPE_INT;
+    if (!isnan(o->crf))
+        o->plan.min_crf = o->plan.max_crf = o->crf;
     if (isnan(o->plan.min_crf))
         o->plan.min_crf = min;
     if (isnan(o->plan.max_crf))
         o->plan.max_crf = max;
     if (isnan(o->plan.increment))
-        o->plan.increment = opt->type == AV_OPT_TYPE_INT ? 1 : 0.1;
-    if (opt->type == AV_OPT_TYPE_INT && o->plan.increment != rint(o->plan.increment))
+        o->plan.increment = whole ? 1 : isnan(o->crf) ? 0.1 : 0.01;
+    if (whole && o->plan.increment != rint(o->plan.increment))
         return usage("%s takes whole numbers for -%s: --crf-increment %g is not one.\n",
-                     o->encoder_name, o->crf_option, o->plan.increment);
-    if (o->plan.min_crf > o->plan.max_crf || o->plan.max_crf > opt->max)
+                     name, o->crf_option, o->plan.increment);
+    if (o->plan.min_crf > o->plan.max_crf || o->plan.max_crf > most)
         return usage("No CRF is between --min-crf %g and --max-crf %g, or %s does not go so far.\n",
-                     o->plan.min_crf, o->plan.max_crf, o->encoder_name);
+                     o->plan.min_crf, o->plan.max_crf, name);
     if (ffcrf_search_first(&o->plan) > ffcrf_search_last(&o->plan))
         return usage("No multiple of --crf-increment %g is between CRF %g and %g: give a smaller one.\n",
                      o->plan.increment, o->plan.min_crf, o->plan.max_crf);
     if (o->pix_fmt && av_get_pix_fmt(o->pix_fmt) == AV_PIX_FMT_NONE)
         return usage("'%s' is no pixel format: `ffmpeg -pix_fmts` lists them.\n", o->pix_fmt);
+    if (!strcmp(name, "libsvtav1"))
+        return av_dict_set(&o->encoder_options, "preset", "8", AV_DICT_DONT_OVERWRITE);
     return 0;
 }
 
@@ -381,6 +579,8 @@ static int choose_metric(Options *o)
         o->plan.target = target;
     }
     o->metric = name ? ffcrf_metric(name) : ffcrf_default_metric(&target);
+    if (o->metric && isnan(o->plan.target) && (!isnan(o->crf) || o->probe))
+        o->plan.target = o->metric->worst;
     if (!name && isnan(o->plan.target))
         o->plan.target = target;
     if (!o->metric)
@@ -411,7 +611,9 @@ static int check_metric(Options *o)
         return ret;
     if (isnan(o->plan.tolerance))
         o->plan.tolerance = o->metric->tolerance;
-    o->plan.exact            = CRF_EXACT;
+    if (o->thorough)
+        o->plan.tolerance = 0;
+    o->plan.exact            = o->thorough ? 0 : CRF_EXACT;
     o->plan.higher_is_better = o->metric->higher_is_better;
     o->plan.best             = o->metric->best;
     o->plan.offset           = o->metric->offset;
@@ -447,6 +649,21 @@ static int check_output(const Options *o)
     return 0;
 }
 
+static int check_audio(const Options *o)
+{
+    const AVCodec *codec = o->audio_codec ? avcodec_find_encoder_by_name(o->audio_codec) : NULL;
+    const int copies     = !o->audio_codec || !strcmp(o->audio_codec, "copy");
+
+    if (!copies && (!codec || codec->type != AVMEDIA_TYPE_AUDIO))
+        return usage("This build of FFmpeg has no audio encoder '%s': `ffmpeg -encoders` lists those "
+                     "that it has.\n", o->audio_codec);
+    if (copies && o->audio_codec && o->downmix)
+        return usage("--downmix-to-stereo encodes audio: leave out -c:a copy.\n");
+    if (copies && o->audio_rate && !o->downmix)
+        return usage("-b:a is for audio that is encoded: give -c:a, as -c:a libopus.\n");
+    return 0;
+}
+
 static int check_options(Options *o)
 {
     int ret;
@@ -455,9 +672,14 @@ static int check_options(Options *o)
         return usage("Which video? Give it with -i. `ffcrf --help` lists the options.\n");
     if ((ret = check_metric(o)) < 0 ||
         (!o->verify || o->encoder_name) && (ret = check_encoder(o)) < 0 ||
-        (ret = parse_duration("sample-every", o->sample_every, &o->every)) < 0 ||
-        (ret = parse_duration("sample-duration", o->sample_duration, &o->duration)) < 0)
+        (ret = check_audio(o)) < 0)
         return ret;
+    if (o->end && o->length)
+        return usage("-to and -t both tell where to end: leave one out.\n");
+    if (o->end && o->end <= o->start)
+        return usage("-to is before -ss: nothing is between them.\n");
+    if (o->end)
+        o->length = o->end - o->start;
     if (o->encode && o->verify)
         return usage("--encode verifies what it makes: leave out --verify.\n");
     if (o->probe && (o->encode || o->verify))
@@ -482,9 +704,10 @@ typedef struct Search {
     int nb_points;
 
     // progress
-    const char *doing;
+    const char *doing, *what;
     int current;                ///< sample
-    int64_t begin, told;
+    int what_frames;            ///< before it was begun
+    int64_t begin, what_begin, told;
 } Search;
 
 static int is_terminal, has_meter;
@@ -573,23 +796,26 @@ static int expected_encodes(const Search *s)
     return FFMAX(4, s->nb_points + 1);
 }
 
-static int progress(void *opaque, int frames, int nb_frames)
+static int progress(void *opaque, const char *what, int frames, int nb_frames, double part)
 {
     Search *s = opaque;
     const int64_t now = av_gettime_relative();
+    double jobs = s->sample ? (double)expected_encodes(s) * s->nb_samples - s->nb_points * s->nb_samples - s->current : 1;
     double fps, left;
 
+    if (s->what != what) {
+        s->what        = what;
+        s->what_begin  = now;
+        s->what_frames = frames;
+    }
     if (now - s->told < (is_terminal ? 250000 : 10000000))
         return 0;
     s->told = now;
-    fps  = frames * 1e6 / FFMAX(1, now - s->begin);
-    left = nb_frames - frames;
-    if (s->sample)
-        left += nb_frames * ((double)expected_encodes(s) * s->nb_samples - s->nb_points * s->nb_samples -
-                             s->current - 1);
+    fps  = (frames - s->what_frames) * 1e6 / FFMAX(1, now - s->what_begin);
+    left = (now - s->begin) / 1e6 * (jobs / part - 1);
     clear_meter();
-    fprintf(stderr, "%s, frame %d of %d, %.1f fps, ETA %s%s", s->doing, frames,
-            FFMAX(frames, nb_frames), fps, left >= 0 && fps > 0 ? CLOCK(left / fps) : "?", is_terminal ? "" : "\n");
+    fprintf(stderr, "%s%s, frame %d of %d, %.1f fps, ETA %s%s", s->doing, what, frames,
+            FFMAX(frames, nb_frames), fps, part > 0 ? CLOCK(left) : "?", is_terminal ? "" : "\n");
     fflush(stderr);
     has_meter = is_terminal;
     return 0;
@@ -598,6 +824,7 @@ static int progress(void *opaque, int frames, int nb_frames)
 static void start_progress(Search *s, const char *doing)
 {
     s->doing = doing;
+    s->what  = NULL;
     s->begin = s->told = av_gettime_relative();
 }
 
@@ -680,7 +907,7 @@ static void json_sample(const Search *s, const Sample *sample, double crf, const
     json_begin(&b, "sample-encode-done");
     json_number(&b, "sample", sample->number + 1);
     json_number(&b, "samples", s->nb_samples);
-    json_number(&b, "start", sample->start / 1e6);
+    json_number(&b, "start", (s->o.start + sample->start) / 1e6);
     json_number(&b, "seconds", r->seconds);
     json_number(&b, "crf", crf);
     json_string(&b, "metric", s->o.metric->name);
@@ -813,11 +1040,11 @@ static int try_sample(Search *s, Sample *sample, double crf, Result *result, int
     *cached = ffcrf_cache_get(&s->cache, o, sample, crf, result);
     if (*cached)
         return 0;
-    snprintf(doing, sizeof(doing), "CRF %g, sample %d of %d", crf, sample->number + 1, s->nb_samples);
+    snprintf(doing, sizeof(doing), "CRF %g, sample %d of %d, ", crf, sample->number + 1, s->nb_samples);
     s->current = sample->number;
     if (!sample->loaded) {
         if (is_terminal) {
-            tell("%s: decoding the source", doing);
+            tell("%sdecoding the source", doing);
             has_meter = 1;
         }
         if ((ret = ffcrf_sample_load(o, sample, s->memory)) < 0)
@@ -1021,16 +1248,6 @@ static int open_gpu(Options *o, enum AVPixelFormat format)
     return 0;
 }
 
-/// The encode's name, where none was given.
-static char *default_output(const Options *o, double crf)
-{
-    const char *name = av_basename(o->input), *dot = strrchr(name, '.');
-    int size = dot && dot > name ? dot - o->input : strlen(o->input);
-
-    return strstr(o->input, "://") ? av_asprintf("crf%g.mkv", crf)
-                                   : av_asprintf("%.*s.crf%g.mkv", size, o->input, crf);
-}
-
 /// Score a whole encode. @return 1 if it reaches the target, 0 if not, or a negative AVERROR
 static int verify(Search *s, const char *path)
 {
@@ -1039,7 +1256,7 @@ static int verify(Search *s, const char *path)
     Result r;
     int ret;
 
-    start_progress(s, "verifying");
+    start_progress(s, "the whole encode, ");
     ret = ffcrf_verify(o, path, &r, progress, s);
     clear_meter();
     if (ret >= 0)
@@ -1187,8 +1404,10 @@ static void report(const Search *s, const Point *p, const char *command)
         json_end(&b);
         return;
     }
-    printf("CRF %g: %s %.*f (target %g), about %.2f MB", p->crf, o->metric->name, o->metric->digits,
-           p->score, o->plan.target, p->size / 1e6);
+    printf("CRF %g: %s %.*f", p->crf, o->metric->name, o->metric->digits, p->score);
+    if (o->plan.target != o->metric->worst)
+        printf(" (target %g)", o->plan.target);
+    printf(", about %.2f MB", p->size / 1e6);
     if (p->size_error > 0)
         printf(" (%.2f to %.2f)", FFMAX(p->size - p->size_error, 0) / 1e6, (p->size + p->size_error) / 1e6);
     printf(", %.1f %% of the %.2f MB of the source's video, in %s\n%s\n", p->percent, s->scan.bytes / 1e6,
@@ -1219,10 +1438,13 @@ static int status_of(int ret)
 static int finish(Search *s, const Point *found)
 {
     const Options *o = &s->o;
-    char *output = o->encode ? av_strdup(o->encode) : default_output(o, found->crf);
+    char *output, kind[32];
     Command command = { 0 };
     AVBPrint text;
     int status = EXIT_FAILED, ret;
+
+    snprintf(kind, sizeof(kind), "crf%g", found->crf);
+    output = o->encode ? av_strdup(o->encode) : default_output(o, kind);
 
     av_bprint_init(&text, 0, AV_BPRINT_SIZE_UNLIMITED);
     ret = output ? ffcrf_command_make(&command, o, s->source.format, s->source.stream, found->crf, output)
@@ -1236,7 +1458,7 @@ static int finish(Search *s, const Point *found)
     status = EXIT_FOUND;
     if (o->encode) {
         free_samples(s);
-        start_progress(s, "encoding");
+        start_progress(s, "the whole encode, ");
         ret = ffcrf_command_run(&command, s->scan.nb_frames, progress, s);
         clear_meter();
         if (ret >= 0)
@@ -1249,6 +1471,53 @@ end:
     av_bprint_finalize(&text, NULL);
     av_free(output);
     return status;
+}
+
+/// Devices that were asked for, by --hwaccel and by the encoder.
+static int open_devices(Options *o)
+{
+    const AVCodecHWConfig *config = o->encoder && !ffcrf_is_on_gpu(o->encoder) && !ffcrf_has_software_format(o->encoder) ?
+                                    avcodec_get_hw_config(o->encoder, 0) : NULL;
+    enum AVHWDeviceType type = AV_HWDEVICE_TYPE_NONE;
+    const int level = av_log_get_level();
+
+    if (config && av_hwdevice_ctx_create(&o->encode_device, config->device_type, NULL, NULL, 0) < 0)
+        return usage("%s needs a device of the type %s, and there is none that works.\n", o->encoder->name,
+                     av_hwdevice_get_type_name(config->device_type));
+    if (!o->hwaccel || !strcmp(o->hwaccel, "none"))
+        return 0;
+    if (strcmp(o->hwaccel, "auto")) {
+        type = av_hwdevice_find_type_by_name(o->hwaccel);
+        if (type == AV_HWDEVICE_TYPE_NONE)
+            return usage("This build of FFmpeg has no -hwaccel '%s': `ffmpeg -hwaccels` lists those that it has.\n",
+                         o->hwaccel);
+        if (av_hwdevice_ctx_create(&o->decode_device, type, NULL, NULL, 0) < 0)
+            return usage("-hwaccel %s: there is no such device that works. Leave it out, or take auto.\n",
+                         o->hwaccel);
+        return 0;
+    }
+    av_log_set_level(AV_LOG_QUIET);
+    while (!o->decode_device && (type = av_hwdevice_iterate_types(type)) != AV_HWDEVICE_TYPE_NONE)
+        av_hwdevice_ctx_create(&o->decode_device, type, NULL, NULL, 0);
+    av_log_set_level(level);
+    if (!o->decode_device)
+        av_log(NULL, AV_LOG_WARNING, "Decoding the input on the CPU: no device that -hwaccel may take works.\n");
+    return 0;
+}
+
+/// The distance of key frames, if it is told as a time.
+static int set_keyint(Options *o, const Source *s)
+{
+    const AVRational rate  = av_guess_frame_rate(s->format, s->stream, NULL);
+    const int64_t duration = o->keyint ? parse_duration(o->keyint) : 0;
+
+    if (!duration)
+        return 0;
+    if (duration < 0)
+        return usage("--keyint is a number of frames or a time, as 10s, and not '%s'.\n", o->keyint);
+    if (!rate.num || !rate.den)
+        return usage("'%s' has no frame rate: give --keyint as a number of frames.\n", o->input);
+    return av_dict_set_int(&o->encoder_options, "g", FFMAX(1, lrint(duration / 1e6 * av_q2d(rate))), 0);
 }
 
 /// See what the input is, whether all of it is there, and what there is to work with.
@@ -1294,7 +1563,8 @@ static int run(Search *s)
     const Point *found;
     int ret;
 
-    if (check_options(o) < 0 || ffcrf_source_open(&s->source, o->input) < 0)
+    if (check_options(o) < 0 || open_devices(o) < 0 ||
+        ffcrf_source_open(&s->source, o->input, o) < 0 || set_keyint(o, &s->source) < 0)
         return EXIT_USAGE;
     if ((ret = examine(s)) < 0)
         return status_of(ret);
@@ -1347,6 +1617,8 @@ int main(int argc, char **argv)
         if (s.o.help || argc == 1) {
             print_help();
             status = argc == 1 ? EXIT_USAGE : EXIT_FOUND;
+        } else if (s.o.completion) {
+            status = print_completion(s.o.completion) < 0 ? EXIT_USAGE : EXIT_FOUND;
         } else if (s.o.version) {
             printf("ffcrf %d, FFmpeg %s\n", FFCRF_VERSION, av_version_info());
             status = EXIT_FOUND;
@@ -1372,6 +1644,8 @@ int main(int argc, char **argv)
     ffcrf_cache_close(&s.cache);
     ffcrf_source_close(&s.source);
     av_buffer_unref(&s.o.device);
+    av_buffer_unref(&s.o.decode_device);
+    av_buffer_unref(&s.o.encode_device);
     av_dict_free(&s.o.encoder_options);
     av_opt_free(&s.o);
     return status;

@@ -75,16 +75,24 @@ typedef struct Options {
 
     // set from the command line, see the table in ffcrf.c
     char *input;
+    int64_t start, end, length; ///< of what is taken of it, in microseconds; length 0: to its end
+    char *hwaccel;
     char *encoder_name;
-    char *filters;
+    char *filters, *reference_filters;
+    char *keyint;
+    char *audio_codec, *audio_rate;
+    int downmix, video_only;
+    char *ignored;              ///< for options that set others
     char *pix_fmt;
     char *metric_name;
     double target[7];           ///< by --target, and of each metric
     char *vmaf_model;
     char *pool_name;
     SearchPlan plan;
+    double crf;
+    int thorough;
     int samples, min_samples;
-    char *sample_every, *sample_duration;
+    int64_t every, duration;    ///< of samples, in microseconds
     int step;
     int64_t memory;
     int cache;
@@ -93,16 +101,18 @@ typedef struct Options {
     int probe;
     int overwrite, accept_damage;
     int json;
+    char *completion;
     int loglevel, help, version;
     AVDictionary *encoder_options;
 
     // what that means
     const AVCodec *encoder;
-    const char *crf_option;     ///< of the encoder: crf, cq
+    const char *crf_option;     ///< of the encoder: crf, cq, qp, global_quality
     const Metric *metric;
     int pool, percent;
-    int64_t every, duration;    ///< of samples, in microseconds
     AVBufferRef *device;        ///< a GPU that scores, or NULL
+    AVBufferRef *decode_device; ///< that decodes the input, or NULL
+    AVBufferRef *encode_device; ///< of an encoder that takes its frames only, or NULL
 } Options;
 
 /// Filters between frames that are put in and taken out.
@@ -119,6 +129,7 @@ typedef struct Source {
     AVPacket *packet;
     AVFrame *frame;             ///< decoded, and waiting for a graph to be made for it
     int has_frame, ended;
+    int is_downloaded;          ///< a device has decoded it
 
     const char *filters;        ///< the user's
     const char *formats;        ///< that may come out, as the format filter takes them, or NULL
@@ -128,7 +139,9 @@ typedef struct Source {
     int out_width, out_height, out_pixel_format;    ///< of all output
     AVRational time_base, frame_rate;               ///< of the output
 
+    const Options *options;     ///< whose part of the file is taken and that say how, or NULL: all
     int64_t start, end;         ///< in the stream's time base
+    int64_t shift;              ///< taken off all times
     int64_t next_pts;           ///< of a frame without a timestamp
     int64_t last_out;
     int keeps_all;              ///< frames whose time does not follow, too
@@ -200,8 +213,13 @@ typedef struct Scorer {
     double distance[4];         ///< sum of each plane's
 } Scorer;
 
-/// Called for each frame that was encoded; a negative AVERROR stops.
-typedef int (*ProgressFunc)(void *opaque, int frames, int nb_frames);
+/**
+ * Called for each frame; a negative AVERROR stops.
+ *
+ * @param what is done to it: always the same string
+ * @param part of all the work that is done
+ */
+typedef int (*ProgressFunc)(void *opaque, const char *what, int frames, int nb_frames, double part);
 
 /// The number of the signal that asks to end, or 0.
 extern volatile int ffcrf_signal;
@@ -219,11 +237,12 @@ extern char ffcrf_refused_option[256];
 /**
  * Open a file, at the first video stream that is no picture.
  *
+ * @param o what is taken of it, and how it is decoded, or NULL
  * @return 0, or a negative AVERROR after a message
  */
-int ffcrf_source_open(Source *s, const char *path);
+int ffcrf_source_open(Source *s, const char *path, const Options *o);
 
-/// Go to a part of the file: microseconds from its start, duration 0 for all.
+/// Go to a part of what is taken: microseconds from its start, duration 0 for all.
 int ffcrf_source_seek(Source *s, int64_t start, int64_t duration);
 
 /// @return 0, AVERROR_EOF, or a negative AVERROR after a message
@@ -236,6 +255,18 @@ int ffcrf_source_scan(Source *s, Scan *scan);
 int ffcrf_source_check(const Source *s, const Options *o);
 
 void ffcrf_source_close(Source *s);
+
+/// Whether it takes frames of the GPU that scores.
+int ffcrf_is_on_gpu(const AVCodec *encoder);
+
+/// Whether it takes frames in memory.
+int ffcrf_has_software_format(const AVCodec *encoder);
+
+/// Those in which frames are uploaded to the device of an encoder, as the format filter takes them.
+const char *ffcrf_upload_formats(const Options *o);
+
+/// All options that the encoder gets.
+int ffcrf_encoder_options(const Options *o, double crf, AVDictionary **options);
 
 /// Make the first frame that an encoder of the input gets.
 int ffcrf_first_frame(const Options *o, AVFrame *frame);

@@ -196,6 +196,8 @@ int ffcrf_cache_open(Cache *cache, const Options *o)
     describe_file(&cache->key, o->vmaf_model);
     av_bprintf(&cache->key, "filters %s\npix_fmt %s\nencoder %s\n", o->filters ? o->filters : "",
                o->pix_fmt ? o->pix_fmt : "", o->encoder->name);
+    av_bprintf(&cache->key, "part %"PRId64" %"PRId64" %s\nreference %s\n", o->start, o->length,
+               o->hwaccel ? o->hwaccel : "", o->reference_filters ? o->reference_filters : "");
     while ((e = av_dict_iterate(o->encoder_options, e)))
         av_bprintf(&cache->key, "option %s=%s\n", e->key, e->value);
     if (!av_bprint_is_complete(&cache->key))

@@ -61,10 +61,12 @@ static const Metric metrics[] = {
         .tolerance        = 1,
         .step             = 5,
     }, {
-        .name         = "dctloss",
-        .filter       = "dctloss",
-        .cuda_filter  = "dctloss_cuda",
-        .key          = "lavfi.dctloss.loss",
+        .name         = "detailloss",
+        .filter       = "detailloss",
+        .cuda_filter  = "detailloss_cuda",
+        .key          = "lavfi.detailloss.loss",
+        .step_option  = "n_subsample",
+        .gets_all     = 1,
         .needs_source = 1,
         .digits       = 2,
         .best         = 0,
@@ -72,7 +74,7 @@ static const Metric metrics[] = {
         .offset       = 4,
         .typical      = 20,
         .tolerance    = 1,
-        .step         = 4,
+        .step         = 5,
     }, {
         .name        = "loss",
         .filter      = "bliinds"      LOSS_OPTIONS,
@@ -136,7 +138,7 @@ static const struct {
     const char *metric;
     double target;
 } defaults[] = {
-    { "vmaf", 95 }, { "dctloss", 5 }, { "loss", 5 },
+    { "vmaf", 95 }, { "detailloss", 5 }, { "loss", 5 },
 };
 
 /// The models that have names here: for pictures of less than 2160 lines, and of more.
@@ -444,7 +446,7 @@ static int open_graph(Scorer *s, const AVFrame *encode, const AVFrame *source)
     if (s->statistics)
         print_option(&text, s->of_source ? "rr_write" : "rr_read", s->statistics);
     if (m->step_option)
-        av_bprintf(&text, ":%s=%d", m->step_option, s->step);
+        av_bprintf(&text, "%c%s=%d", strchr(m->filter, '=') ? ':' : '=', m->step_option, s->step);
     if (!m->key && (ret = ffcrf_temporary_file(&s->log)) >= 0) {
         AVBPrint model;
 
