@@ -358,7 +358,7 @@ static int queue_frame(AVFilterContext *ctx, AVFrame *frame)
         if (ret < 0)
             goto fail;
     }
-    ff_quality_cuda_push(&s->cuda, frame, NULL, n, wanted);
+    ff_quality_cuda_push(&s->cuda, frame, NULL, NULL, n, wanted);
     return s->nb_batch == s->max_batch ? launch_batch(ctx) : 0;
 
 fail:

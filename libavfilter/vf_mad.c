@@ -50,6 +50,7 @@
 #include "mad.h"
 #include "mad_tx.h"
 #include "quality_compat.h"
+#include "quality_formats.h"
 #include "quality_sync.h"
 #include "video.h"
 
@@ -140,41 +141,16 @@ static const AVOption mad_options[] = {
 
 FRAMESYNC_DEFINE_CLASS(mad, MADCPUContext, fs);
 
-/// Planes of luma alone, of 8 to 16 bits.
-static int is_supported(const AVPixFmtDescriptor *desc)
-{
-    const AVComponentDescriptor *luma = &desc->comp[0];
-    const uint64_t refused = AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_BITSTREAM |
-                             AV_PIX_FMT_FLAG_HWACCEL | AV_PIX_FMT_FLAG_ALPHA | AV_PIX_FMT_FLAG_FLOAT |
-                             AV_PIX_FMT_FLAG_BAYER | AV_PIX_FMT_FLAG_XYZ;
-
-    return desc->nb_components && !(desc->flags & refused) &&
-           luma->depth >= 8 && luma->depth <= 16 &&
-           luma->plane == 0 && luma->offset == 0 && luma->step == (luma->depth + 7) / 8 &&
-           (luma->depth == 8 || !(desc->flags & AV_PIX_FMT_FLAG_BE) == !AV_HAVE_BIGENDIAN);
-}
-
-static AVFilterFormats *supported_formats(void)
-{
-    const AVPixFmtDescriptor *desc = NULL;
-    AVFilterFormats *formats = NULL;
-
-    while ((desc = av_pix_fmt_desc_next(desc)))
-        if (is_supported(desc) && ff_add_format(&formats, av_pix_fmt_desc_get_id(desc)) < 0)
-            return NULL;
-    return formats;
-}
-
 static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
                          AVFilterFormatsConfig **cfg_out)
 {
-    AVFilterFormats *formats = supported_formats();
+    AVFilterFormats *formats = ff_quality_formats();
     int ret;
 
     // nothing of the inputs needs to be the same but their size
     if ((ret = ff_formats_ref(formats,               &cfg_in[0]->formats)) < 0 ||
         (ret = ff_formats_ref(formats,               &cfg_out[0]->formats)) < 0 ||
-        (ret = ff_formats_ref(supported_formats(),   &cfg_in[1]->formats)) < 0 ||
+        (ret = ff_formats_ref(ff_quality_formats(),  &cfg_in[1]->formats)) < 0 ||
         (ret = ff_formats_ref(ff_all_color_spaces(), &cfg_in[1]->color_spaces)) < 0 ||
         (ret = ff_formats_ref(ff_all_color_ranges(), &cfg_in[1]->color_ranges)) < 0)
         return ret;
@@ -919,7 +895,7 @@ static int prepare(AVFilterContext *ctx, ThreadData *td)
         Picture *picture = &td->picture[i];
         const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(picture->frame->format);
 
-        if (!is_supported(desc)) {
+        if (!ff_quality_is_supported(desc)) {
             av_log(ctx, AV_LOG_ERROR, "The frame format changed to %s, which is not "
                    "supported; insert format=yuv420p before.\n", desc->name);
             return AVERROR(ENOSYS);

@@ -611,7 +611,7 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     p->mask      = (1 << desc->comp[0].depth) - 1;
     p->result    = ff_quality_cuda_next_result(&s->pairs.cuda);
     s->load      = desc->comp[0].depth > 8 ? s->load_16 : s->load_8;
-    return 0;
+    return 1;
 }
 
 static int activate(AVFilterContext *ctx)

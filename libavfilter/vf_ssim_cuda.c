@@ -218,7 +218,7 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
         pair->ref_pitch[plane]  = ref->linesize[plane];
     }
     pair->result = ff_quality_cuda_next_result(&s->pairs.cuda);
-    return 0;
+    return 1;
 }
 
 static int launch(AVFilterContext *ctx)

@@ -25,9 +25,9 @@ ffcrf_json(){
 }
 
 # A camera that goes over a photograph.
-clip(){ # name seconds
+clip(){ # name seconds [size]
     run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -y -loop 1 -framerate 25 -i ${pictures}/chelsea_451x300.pgm \
-        -t $2 -vf crop=192:144:x=2*n:y=n,format=yuv420p -c:v libx264 -preset ultrafast -qp 4 ${tmp}/$1
+        -t $2 -vf crop=${3:-192:144}:x=2*n:y=n,format=yuv420p -c:v libx264 -preset ultrafast -qp 4 ${tmp}/$1
 }
 
 # What a filter of jq gives of the lines of a type.
@@ -72,6 +72,158 @@ measure(){ # metric source encode
     mad)
         run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i $3 -i $2 -an -lavfi "[0]${count}[a];[1]${count}[b];[a][b]mad,${print}:key=lavfi.mad.score" ${to_null} ;;
     esac | awk -F= '/^lavfi/ { sum += $2; n++ } END { print sum / n }'
+}
+
+# What a filter says at its end of all frames: libvmaf with a model, or the worst plane of xpsnr.
+summary(){ # filter source encode [model [options]]
+    case $1 in
+    libvmaf) bits="format=yuv420p10,"
+             test "${4#*v0.}" = "$4" || bits=
+             model=$(printf '%s' "$4" | sed 's/:/\\:/g')
+             run ffmpeg${PROGSUF}${EXECSUF} -v info -nostdin -i $3 -i $2 -an -lavfi "[0]${bits}settb=1/25,setpts=N[a];[1]${bits}settb=1/25,setpts=N[b];[a][b]libvmaf=model='${model}'$5" ${to_null} 2>&1 |
+                 sed -n 's/.*VMAF score: //p' ;;
+    xpsnr)   run ffmpeg${PROGSUF}${EXECSUF} -v info -nostdin -i $3 -i $2 -an -lavfi "[0]settb=1/25,setpts=N[a];[1]settb=1/25,setpts=N[b];[b][a]xpsnr" ${to_null} 2>&1 |
+                 sed -n 's/.*minimum: \([0-9.]*\)).*/\1/p' ;;
+    esac
+}
+
+# The score of a whole encode, all frames if nothing else is said.
+verified(){ # metric source encode options
+    metric=$1 in=$2 out=$3
+    shift 3
+    ffcrf_json -i ${in} --verify ${out} --metric ${metric} --target 1 "$@" > /dev/null
+    of_type verify-done .score
+}
+
+is_score(){ # name ffcrf's other's
+    yes_if "$1" "${2:-0} > 0 && (${2:-0} - ${3:-1}) ^ 2 < 1e-8"
+}
+
+# VMAF by all of its models, as libvmaf has it of the same pair.
+crf_vmaf(){
+    clip in.mkv 2 384:288
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i ${tmp}/in.mkv -c:v libx264 -preset ultrafast -crf 33 ${tmp}/out.mkv
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i ${tmp}/in.mkv -c:v ffv1 -pix_fmt yuv420p10 ${tmp}/out10.mkv
+    bands=:cambi.enc_bitdepth=8
+    while read -r name model; do
+        is_score "${name}" "$(verified vmaf ${tmp}/in.mkv ${tmp}/out.mkv --vmaf-model ${name} --score-every 1)" \
+                           "$(summary libvmaf ${tmp}/in.mkv ${tmp}/out.mkv "${model}")"
+    done << END
+v1                      version=vmaf_v1.0.16_3d0h${bands}
+4k                      version=vmaf_v1.0.16_1d5h_2160${bands}
+phone                   version=vmaf_v1.0.16_5d0h${bands}
+v0.6.1                  version=vmaf_v0.6.1
+v0.6.1-4k               version=vmaf_4k_v0.6.1
+v0.6.1-phone            version=vmaf_v0.6.1:enable_transform=true
+vmaf_v1.0.16_hfr_3d0h   version=vmaf_v1.0.16_hfr_3d0h${bands}
+vmaf_v0.6.1neg          version=vmaf_v0.6.1neg
+END
+    is_score "of 10 bits" "$(verified vmaf ${tmp}/in.mkv ${tmp}/out10.mkv --score-every 1)" \
+                          "$(summary libvmaf ${tmp}/in.mkv ${tmp}/out10.mkv version=vmaf_v1.0.16_3d0h)"
+    # some frames: motion is that from one frame to the next nevertheless
+    is_score "one of 3" "$(verified vmaf ${tmp}/in.mkv ${tmp}/out.mkv --score-every 3)" \
+                        "$(summary libvmaf ${tmp}/in.mkv ${tmp}/out.mkv version=vmaf_v1.0.16_3d0h${bands} :n_subsample=3)"
+    of_type verify-done .scored_frames
+    # of 2160 lines, the model that is made for them
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i ${tmp}/in.mkv -vf scale=2880:2160 -frames:v 1 -c:v libx264 -preset ultrafast -qp 4 ${tmp}/large.mkv
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i ${tmp}/large.mkv -c:v libx264 -preset ultrafast -crf 33 ${tmp}/large.out.mkv
+    large=$(verified vmaf ${tmp}/large.mkv ${tmp}/large.out.mkv)
+    is_score "of 2160 lines" "${large}" "$(verified vmaf ${tmp}/large.mkv ${tmp}/large.out.mkv --vmaf-model 4k)"
+    yes_if "which is another" "(${large} - $(verified vmaf ${tmp}/large.mkv ${tmp}/large.out.mkv --vmaf-model vmaf_v1.0.16_3d0h)) ^ 2 > 0.01"
+    # a file, whose name needs all quotes that there are
+    name="${tmp}/a b:c'd,e;[f]=%.json"
+    cat > "${name}" << 'END'
+{"param_dict": {"norm_type": "none", "score_clip": [0, 100]},
+ "model_dict": {"model_type": "LIBSVMNUSVR", "norm_type": "none", "score_clip": [0, 100],
+  "feature_names": ["VMAF_integer_feature_adm2_score"], "feature_opts_dicts": [{}],
+  "model": "svm_type nu_svr\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho -3\nSV\n50 1:1\n"}}
+END
+    cp "${name}" ${tmp}/plain.json
+    is_score "a file" "$(verified vmaf ${tmp}/in.mkv ${tmp}/out.mkv --score-every 1 --vmaf-model "${name}")" \
+                      "$(summary libvmaf ${tmp}/in.mkv ${tmp}/out.mkv path=${tmp}/plain.json)"
+    # it is searched as by any other metric
+    ffcrf_json -i ${tmp}/in.mkv ${fast} --target-vmaf 90 --score-every 1 --encode ${tmp}/found.mkv || echo "status $?"
+    found=$(of_type verify-done .score)
+    yes_if "reached, within the tolerance" "${found} >= 90 && ${found} <= 91"
+    yes_if "as searched" "(${found} - $(of_type crf-search-done .score)) ^ 2 < 1e-10"
+    yes_if "at most 5 encodes" "$(of_type sample-encode-done .crf | wc -l) <= 5"
+    ffcrf_json -i ${tmp}/in.mkv ${fast} --target-vmaf 90 --score-every 1;                       cached "again"
+    ffcrf_json -i ${tmp}/in.mkv ${fast} --target-vmaf 90 --score-every 1 --vmaf-model v0.6.1;   cached "another model"
+    # what is no model
+    echo junk > ${tmp}/junk.json
+    good="-i ${tmp}/in.mkv ${fast} --target-vmaf 90 --vmaf-model"
+    says "no such model" ${good} v9
+    says "no such file"  ${good} ${tmp}/none.json
+    says "no model"      ${good} ${tmp}/junk.json
+    says "no score"      ${good} v1 --target-vmaf 101
+    clip small.mkv 0.2
+    says "too small"     -i ${tmp}/small.mkv ${fast} --target-vmaf 90 | grep -v '^libvmaf ERROR'
+    verified vmaf ${tmp}/small.mkv ${tmp}/small.mkv --vmaf-model v0.6.1 > ${tmp}/score
+    yes_if "not for v0.6.1" "$(cat ${tmp}/score) > 90"
+}
+
+# XPSNR as its filter has it: the worst plane of all frames.
+crf_xpsnr(){
+    clip in.mkv 2
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i ${tmp}/in.mkv -c:v libx264 -preset ultrafast -crf 33 ${tmp}/y.mkv
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i ${tmp}/in.mkv -vf "lutyuv=v=val+mod(val\,5)*4" -c:v libx264 -preset ultrafast -crf 23 ${tmp}/v.mkv
+    for n in y v; do
+        # to the four digits that it prints
+        score=$(verified xpsnr ${tmp}/in.mkv ${tmp}/${n}.mkv)
+        yes_if "worst in ${n}" "${score} > 20 && (${score} - $(summary xpsnr ${tmp}/in.mkv ${tmp}/${n}.mkv)) ^ 2 < 1e-8"
+    done
+    echo "identical: $(verified xpsnr ${tmp}/in.mkv ${tmp}/in.mkv)"
+    ffcrf_json -i ${tmp}/in.mkv ${fast} --target-xpsnr 36 --encode ${tmp}/found.mkv || echo "status $?"
+    found=$(of_type verify-done .score)
+    yes_if "reached, within the tolerance" "${found} >= 36 && ${found} <= 36.3"
+    yes_if "as searched" "(${found} - $(of_type crf-search-done .score)) ^ 2 < 1e-10"
+    yes_if "at most 5 encodes" "$(of_type sample-encode-done .crf | wc -l) <= 5"
+    says "all frames" -i ${tmp}/in.mkv ${fast} --target-xpsnr 36 --score-every 2
+}
+
+# Which metrics there are depends on the filters that are built in.
+crf_metrics(){
+    clip in.mkv 1 320:240
+    run ffmpeg${PROGSUF}${EXECSUF} -v quiet -filters > ${tmp}/filters
+    there= first= lacks=
+    for pair in vmaf=libvmaf detailloss=detailloss loss=bliinds ssim=ssim xpsnr=xpsnr mad=mad; do
+        if grep -q " ${pair#*=} " ${tmp}/filters; then
+            there="${there}${there:+, }${pair%=*}"
+            first=${first:-${pair%=*}}
+        else
+            lacks="${lacks} ${pair%=*}"
+        fi
+    done
+    ffcrf_json -i ${tmp}/in.mkv ${fast}
+    of_type crf-search-done '"\(.metric) \(.target)"' > ${tmp}/default
+    case ${first} in
+    vmaf) echo "vmaf 95" ;;
+    *)    echo "${first} 5" ;;
+    esac > ${tmp}/first
+    same "the default is the first that is there" ${tmp}/first ${tmp}/default
+    test -n "${lacks}" || skipped "${test}, a filter that is lacking" "all are there"
+    for metric in ${lacks}; do
+        says lacking -i ${tmp}/in.mkv ${fast} --metric ${metric} --target 1 > ${tmp}/said
+        grep -q "This FFmpeg has no filter .*, which the metric ${metric} needs. It has those of ${there}: " ${tmp}/said &&
+            grep -q "lacking: status 2" ${tmp}/said || cat ${tmp}/said
+    done
+    # all of them on one sample
+    ffcrf_json -i ${tmp}/in.mkv ${fast} --probe --sample-duration 400ms || echo "status $?"
+    of_type probe-done .metric | uniq | paste -sd, | sed 's/,/, /g' > ${tmp}/probed
+    echo "${there}" > ${tmp}/there
+    same "all are probed" ${tmp}/there ${tmp}/probed
+    of_type probe-done 'keys_unsorted | join(" ")' | uniq
+    of_type probe-done 'select(.metric == "ssim") | "\(.crf): \(.frames) \(.scored_frames)"'
+    yes_if "by falling quality" "$(of_type probe-done 'select(.metric == "ssim") | .score' | sort -cgr 2>&1 | wc -l) == 0"
+    yes_if "time is told" "$(of_type probe-done 'select(.score_seconds > 0 and .score_seconds < 60).crf' | wc -l) == 5 * $(of_type probe-done .metric | uniq | wc -l)"
+    probed=$(of_type probe-done 'select(.metric == "ssim" and .crf == 28).score')
+    ffcrf_json -i ${tmp}/in.mkv ${fast} --target-ssim 0 --min-crf 28 --max-crf 28 --samples 1 --sample-duration 400ms
+    is_score "as in a search" ${probed} $(of_type sample-encode-done .score)
+    ffcrf -i ${tmp}/in.mkv ${fast} --probe --sample-duration 400ms || echo "status $?"
+    awk 'NR < 3 || /^ssim/ { $NF = NR > 2 && $NF > 0 ? "time" : $NF; print $1, NF }' ${tmp}/out
+    wc -l < ${tmp}/out > ${tmp}/lines
+    yes_if "a line for each" "$(cat ${tmp}/lines) == 2 + $(tr ' ' '\n' < ${tmp}/there | wc -l)"
+    says "probe alone" -i ${tmp}/in.mkv ${fast} --probe --encode ${tmp}/out.mkv
 }
 
 # The command that is printed makes what was found: as many bytes, and the same score.
@@ -276,7 +428,7 @@ crf_status(){
     says "too large"  ${good} --max-encoded-percent 0.5
     says "no input"   ${fast} --target-loss 10
     says "no encoder" ${in} --target-loss 10
-    says "no target"  ${in} ${fast}
+    says "no target"  ${in} ${fast} --metric ssim
     says "two targets" ${good} --target-ssim 0.9
     says "bad target" ${in} ${fast} --target-ssim 3
     says "bad metric" ${in} ${fast} --metric psnr --target 40
@@ -290,7 +442,7 @@ crf_status(){
     says "unknown option" ${good} -frobnicate 1
     says "one without a value" -i ${tmp}/in.mkv -an -c:v libx264 --target-loss 10
     says "of ab-av1"      ${good} --thorough --samples 1
-    says "no such target" ${in} ${fast} --min-xpsnr 40
+    says "no such target" ${in} ${fast} --min-psnr 40
     says "no encoder's"   ${in} --verify ${tmp}/in.mkv -frobnicate 1 --target-loss 10
     says "no samples"     ${good} --samples 0
     says "score none"     ${good} --score-every 0
@@ -831,7 +983,7 @@ END
 
 # The examples of the documentation, as they are printed. That of a GPU is in tests/gpu.sh.
 crf_docs(){
-    clip plain.mkv 4
+    clip plain.mkv 4 320:240
     run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -y -i ${tmp}/plain.mkv -f lavfi -i sine=d=4 -c:v copy -c:a aac ${tmp}/in.mp4
     run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -y -i ${tmp}/in.mp4 -c:v libx264 -crf 20 -c:a copy ${tmp}/out.mkv
     sed -n '/^@example/,/^@end example/{/nvenc/d; /^ffcrf /p;}' ${base}/../doc/ffcrf.texi > ${tmp}/examples

@@ -65,6 +65,9 @@ enum {
 /// Samples are not all that differs between two encodes: by so much of what they leave out.
 #define LEAST_ERROR 0.08
 
+/// So many CRFs --probe tries.
+#define NB_PROBES 5
+
 /// A CRF is not searched for more exactly than this.
 #define CRF_EXACT 0.4
 
@@ -91,14 +94,17 @@ static const AVOption options[] = {
     { "svt",      "name=value, a parameter of libsvtav1", OFFSET(ignored), AV_OPT_TYPE_STRING },
     { "scd",      "key frames where scenes change, for libsvtav1: true, false", OFFSET(ignored), AV_OPT_TYPE_STRING },
     { "pix_fmt",  "pixel format to encode in", OFFSET(pix_fmt), AV_OPT_TYPE_STRING },
-    { "metric",   "what measures: loss, ssim, mad, vmaf (default loss)", OFFSET(metric_name), AV_OPT_TYPE_STRING },
-    { "target",   "the score to reach, in the metric's unit", OFFSET(target[0]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, -INFINITY, INFINITY },
-    { "target-loss", "metric loss and its target: VMAF points lost, lower is better", OFFSET(target[1]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 100 },
-    { "target-ssim", "metric ssim and its target: higher is better", OFFSET(target[2]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 1 },
-    { "target-mad",  "metric mad and its target: lower is better", OFFSET(target[3]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, INFINITY },
-    { "target-vmaf", "metric vmaf and its target: higher is better", OFFSET(target[4]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 100 },
+    { "metric",   "what measures: vmaf, detailloss, loss, ssim, xpsnr, mad (default: the first of vmaf, detailloss and loss that this FFmpeg has)", OFFSET(metric_name), AV_OPT_TYPE_STRING },
+    { "target",   "the score to reach, in the metric's unit (default: vmaf 95, detailloss 5, loss 5)", OFFSET(target[0]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, -INFINITY, INFINITY },
+    { "target-vmaf", "metric vmaf and its target: higher is better", OFFSET(target[1]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 100 },
+    { "vmaf-model",  "v1, 4k, phone, v0.6.1, v0.6.1-4k, v0.6.1-phone, a name that libvmaf knows, or a file", OFFSET(vmaf_model), AV_OPT_TYPE_STRING, { .str = "v1" } },
+    { "target-detailloss", "metric detailloss and its target: VMAF points lost, lower is better", OFFSET(target[2]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 100 },
+    { "target-loss",  "metric loss and its target: VMAF points lost, lower is better", OFFSET(target[3]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 100 },
+    { "target-ssim",  "metric ssim and its target: higher is better", OFFSET(target[4]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 1 },
+    { "target-xpsnr", "metric xpsnr and its target: decibels, higher is better", OFFSET(target[5]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 100 },
+    { "target-mad",   "metric mad and its target: lower is better", OFFSET(target[6]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, INFINITY },
     { "pool",      "what of the scores has to reach it: mean, p1 to p50 (the worst so many % of frames), worst (sample)", OFFSET(pool_name), AV_OPT_TYPE_STRING, { .str = "mean" } },
-    { "tolerance", "how much better than the target is good enough (default: loss 1, ssim 0.002, mad 1, vmaf 1)", OFFSET(plan.tolerance), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, INFINITY },
+    { "tolerance", "how much better than the target is good enough (default: ssim 0.002, xpsnr 0.3, others 1)", OFFSET(plan.tolerance), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, INFINITY },
     { "min-crf",   "lowest CRF to try (default: by encoder)", OFFSET(plan.min_crf), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 255 },
     { "max-crf",   "highest CRF to try (default: by encoder)", OFFSET(plan.max_crf), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 255 },
     { "crf-increment", "CRFs are multiples of it (default: 0.1, or 1)", OFFSET(plan.increment), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0.01, 50 },
@@ -109,7 +115,7 @@ static const AVOption options[] = {
     { "sample-every", "one sample for each such part of the video (default 12m)", OFFSET(every), AV_OPT_TYPE_DURATION, { .i64 = 720000000 }, 1000, INT64_MAX },
     { "min-samples",  "least number of samples", OFFSET(min_samples), AV_OPT_TYPE_INT, { .i64 = 3 }, 1, 1000 },
     { "sample-duration", "length of a sample (default 10s)", OFFSET(duration), AV_OPT_TYPE_DURATION, { .i64 = 10000000 }, 1000, INT64_MAX },
-    { "score-every", "score one of so many frames (default: loss 8, ssim 4, mad 24, vmaf 4)", OFFSET(step), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 10000 },
+    { "score-every", "score one of so many frames (default: vmaf and detailloss 5, loss 8, ssim 4, mad 24)", OFFSET(step), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 10000 },
     { "memory",   "bytes for decoded samples, as 4G (default: half of the memory)", OFFSET(memory), AV_OPT_TYPE_INT64, { .i64 = 0 }, 0, INT64_MAX },
     { "cache",    "keep results, and take those that were kept", OFFSET(cache), AV_OPT_TYPE_INT, { .i64 = 1 }, 0, 1, 0, .unit = "cache" },
     {     "true",  NULL, 0, AV_OPT_TYPE_CONST, { .i64 = 1 }, 0, 0, 0, .unit = "cache" },
@@ -117,6 +123,7 @@ static const AVOption options[] = {
     { "gpu",      "score on a GPU: auto, off, or its number", OFFSET(gpu), AV_OPT_TYPE_STRING, { .str = "auto" } },
     { "encode",   "make the encode, in this file, and score all of it", OFFSET(encode), AV_OPT_TYPE_STRING },
     { "verify",   "only score this encode of the input, all of it", OFFSET(verify), AV_OPT_TYPE_STRING },
+    { "probe",    "do not search: score one sample at some CRFs by all metrics, and compare them", OFFSET(probe), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
     { "accept-damage", "go on if the input is damaged or cut off, with what can be decoded", OFFSET(accept_damage), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
     { "c:a",      "encode audio by it, or copy (default copy)", OFFSET(audio_codec), AV_OPT_TYPE_STRING },
     { "b:a",      "bit rate of audio that is encoded, as 128k", OFFSET(audio_rate), AV_OPT_TYPE_STRING },
@@ -151,7 +158,7 @@ static const AVClass class = {
 static const char *const alias[][2] = {
     { "codec:v", "c:v" }, { "vcodec", "c:v" }, { "filter:v", "vf" }, { "v", "loglevel" }, { "h", "help" },
     { "input", "i" }, { "encoder", "c:v" }, { "e", "c:v" }, { "vfilter", "vf" }, { "pix-format", "pix_fmt" },
-    { "min-vmaf", "target-vmaf" }, { "o", "encode" }, { "output", "encode" }, { "acodec", "c:a" },
+    { "min-vmaf", "target-vmaf" }, { "min-xpsnr", "target-xpsnr" }, { "o", "encode" }, { "output", "encode" }, { "acodec", "c:a" },
     { "codec:a", "c:a" },
 };
 
@@ -174,7 +181,7 @@ static int is_ffmpegs(const char *name)
 
 static void print_help(void)
 {
-    printf("usage: ffcrf -i INPUT [-c:v ENCODER] [encoder's options] --target-loss 8 [options]\n"
+    printf("usage: ffcrf -i INPUT [-c:v ENCODER] [encoder's options] [--target-vmaf 95] [options]\n"
            "Finds the CRF that gives an encode of INPUT the wanted quality.\n\n");
     for (const AVOption *o = options; o->name; o++) {
         const char *value = o->type == AV_OPT_TYPE_STRING ? o->default_val.str : NULL;
@@ -545,38 +552,63 @@ static int check_encoder(Options *o)
     return 0;
 }
 
-static int check_metric(Options *o)
+/// The metric that is asked for, and its target.
+static int choose_metric(Options *o)
 {
-    static const char *const names[] = { "loss", "ssim", "mad", "vmaf" };
+    const Metric *m;
     const char *name = o->metric_name;
-    char filter[32];
+    double target;
+    AVBPrint all, there;
+    int ret = 0;
 
     o->plan.target = o->target[0];
-    for (int i = 0; i < FF_ARRAY_ELEMS(names); i++)
-        if (!isnan(o->target[i + 1])) {
-            if (!isnan(o->plan.target) || name && strcmp(name, names[i]))
-                return usage("One metric and one target: --target-%s is not for the other that is given.\n",
-                             names[i]);
-            name    = names[i];
-            o->plan.target = o->target[i + 1];
-        }
-    o->metric = ffcrf_metric(name ? name : "loss");
-    if (!o->metric)
-        return usage("'%s' is no metric: there are loss, ssim, mad and vmaf.\n", name);
-    av_strlcpy(filter, o->metric->filter, sizeof(filter));
-    filter[strcspn(filter, "=")] = 0;
-    if (!avfilter_get_by_name(filter))
-        return usage("This build of FFmpeg has no filter %s, which the metric %s needs%s.\n", filter,
-                     o->metric->name, strcmp(filter, "libvmaf") ? "" :
-                     ": configure it with --enable-libvmaf, or use --target-loss");
-    if (isnan(o->plan.target) && !isnan(o->crf))
+    av_bprint_init(&all,   0, AV_BPRINT_SIZE_AUTOMATIC);
+    av_bprint_init(&there, 0, AV_BPRINT_SIZE_AUTOMATIC);
+    for (int i = 0; (m = ffcrf_metric_number(i)); i++) {
+        char option[32];
+
+        av_bprintf(&all, "%s%s", i ? ", " : "", m->name);
+        if (ffcrf_has_filter(m->filter))
+            av_bprintf(&there, "%s%s", there.len ? ", " : "", m->name);
+        snprintf(option, sizeof(option), "target-%s", m->name);
+        if (av_opt_get_double(o, option, 0, &target) < 0 || isnan(target))
+            continue;
+        if (!isnan(o->plan.target) || name && strcmp(name, m->name))
+            return usage("One metric and one target: --%s is not for the other that is given.\n", option);
+        name    = m->name;
+        o->plan.target = target;
+    }
+    o->metric = name ? ffcrf_metric(name) : ffcrf_default_metric(&target);
+    if (o->metric && isnan(o->plan.target) && (!isnan(o->crf) || o->probe))
         o->plan.target = o->metric->worst;
-    if (isnan(o->plan.target))
-        return usage("What quality? Give it with --target-loss 8 or the like.\n");
+    if (!name && isnan(o->plan.target))
+        o->plan.target = target;
+    if (!o->metric)
+        ret = usage("'%s' is no metric: there are %s.\n", name, all.str);
+    else if (!ffcrf_has_filter(o->metric->filter))
+        ret = usage("This FFmpeg has no filter %.*s, which the metric %s needs. It has those of %s: take one "
+                    "of them, or another FFmpeg.%s\n", (int)strcspn(o->metric->filter, "="), o->metric->filter,
+                    o->metric->name, there.str, strcmp(o->metric->name, "vmaf") ? "" :
+                    " To have VMAF, configure it with --enable-libvmaf.");
+    else if (isnan(o->plan.target))
+        ret = usage("What quality? Give it with --target-%s.\n", o->metric->name);
+    return ret;
+}
+
+static int check_metric(Options *o)
+{
+    int ret = choose_metric(o);
+
+    if (ret < 0)
+        return ret;
     if (fabs(o->plan.target - o->metric->best) > fabs(o->metric->worst - o->metric->best) ||
         (o->plan.target > o->metric->best) != (o->metric->worst > o->metric->best) && o->plan.target != o->metric->best)
         return usage("%g is no score of %s, which goes from %g (best) to %g.\n", o->plan.target, o->metric->name,
                      o->metric->best, o->metric->worst);
+    if (o->step > 1 && o->metric->gets_all && !o->metric->step_option)
+        return usage("%s looks at the frames before, and scores all: leave out --score-every.\n", o->metric->name);
+    if (!strcmp(o->metric->name, "vmaf") && (ret = ffcrf_check_vmaf_model(o)) < 0)
+        return ret;
     if (isnan(o->plan.tolerance))
         o->plan.tolerance = o->metric->tolerance;
     if (o->thorough)
@@ -586,6 +618,7 @@ static int check_metric(Options *o)
     o->plan.best             = o->metric->best;
     o->plan.offset           = o->metric->offset;
     o->plan.typical          = o->metric->typical;
+    o->plan.is_in_decibels   = o->metric->is_in_decibels;
     if (!o->step)
         o->step = o->metric->step;
 
@@ -649,6 +682,8 @@ static int check_options(Options *o)
         o->length = o->end - o->start;
     if (o->encode && o->verify)
         return usage("--encode verifies what it makes: leave out --verify.\n");
+    if (o->probe && (o->encode || o->verify))
+        return usage("--probe only compares metrics: leave out --encode and --verify.\n");
     if (o->encode && (ret = check_output(o)) < 0)
         return ret;
     return 0;
@@ -664,6 +699,7 @@ typedef struct Search {
     Sample *sample;
     int nb_samples;
     int64_t memory[NB_MEMORIES];
+    enum AVPixelFormat format;  ///< that is encoded
     Point point[SEARCH_MOST];   ///< by rising CRF
     int nb_points;
 
@@ -887,15 +923,6 @@ static void json_sample(const Search *s, const Sample *sample, double crf, const
 
 // ---- scores ----
 
-static double mean(const double *value, int nb)
-{
-    double sum = 0;
-
-    for (int i = 0; i < nb; i++)
-        sum += value[i];
-    return sum / nb;
-}
-
 /// Whether a is at least as good as b.
 static int is_as_good(const Metric *m, double a, double b)
 {
@@ -941,7 +968,7 @@ static int pool(const Options *o, const Result *result, int nb_results, double *
         const Result *r = &result[i];
 
         if (r->nb_scores) {
-            double sample = mean(r->score, r->nb_scores);
+            double sample = ffcrf_mean(o->metric, r->score, r->nb_scores);
 
             memcpy(all + nb, r->score, r->nb_scores * sizeof(*all));
             nb += r->nb_scores;
@@ -950,7 +977,7 @@ static int pool(const Options *o, const Result *result, int nb_results, double *
         }
     }
     if (o->pool == POOL_MEAN)
-        *score = mean(all, nb);
+        *score = ffcrf_mean(o->metric, all, nb);
     else if (o->pool == POOL_PERCENTILE)
         *score = percentile(o->metric, all, nb, o->percent);
     av_free(all);
@@ -1073,7 +1100,8 @@ static int try_samples(Search *s, double crf, Result *result, int *nb, int *nb_c
             break;
         *nb_cached += cached;
         if (s->o.json)
-            json_sample(s, &s->sample[*nb], crf, r, r->nb_scores ? mean(r->score, r->nb_scores) : NAN, cached);
+            json_sample(s, &s->sample[*nb], crf, r,
+                        r->nb_scores ? ffcrf_mean(s->o.metric, r->score, r->nb_scores) : NAN, cached);
     }
     return ret;
 }
@@ -1169,7 +1197,7 @@ static int try_gpu(const Options *o)
     Scorer scorer;
     int ret = AVERROR(ENOMEM);
 
-    ffcrf_scorer_open(&scorer, o->metric, o->device, NULL, 0);
+    ffcrf_scorer_open(&scorer, o, 1, NULL, 0);
     if (frame) {
         frame->format = AV_PIX_FMT_NV12;
         frame->width  = frame->height = 256;
@@ -1191,15 +1219,14 @@ static int open_gpu(Options *o, enum AVPixelFormat format)
 {
     const int level = av_log_get_level(), wanted = !!strcmp(o->gpu, "auto");
     const char *why = NULL;
-    char filter[32];
 
     if (!strcmp(o->gpu, "off"))
         return 0;
     if (wanted && strspn(o->gpu, "0123456789") != strlen(o->gpu))
         return usage("--gpu is auto, off or the number of a GPU, and not '%s'.\n", o->gpu);
-    av_strlcpy(filter, o->metric->cuda_filter ? o->metric->cuda_filter : "", sizeof(filter));
-    filter[strcspn(filter, "=")] = 0;
-    if (!*filter || !avfilter_get_by_name(filter)) {
+    if (!wanted && !o->metric->cuda_filter)
+        return 0;               // no GPU and no build has it
+    if (!ffcrf_has_filter(o->metric->cuda_filter)) {
         why = "this build has no filter that scores there";
     } else if (ffcrf_gpu_format(format) == AV_PIX_FMT_NONE) {
         why = "it takes 4:2:0 of 8 or 10 bits only; see -pix_fmt";
@@ -1265,6 +1292,105 @@ static int verify(Search *s, const char *path)
     return ret;
 }
 
+static void free_samples(Search *s)
+{
+    for (int i = 0; s->sample && i < s->nb_samples; i++)
+        ffcrf_sample_unload(&s->sample[i]);
+    av_freep(&s->sample);
+}
+
+/// Score the sample at a CRF by the metric that is set.
+static int probe_crf(Search *s, double crf, Result *r, double *score)
+{
+    int cached, ret = try_sample(s, s->sample, crf, r, &cached);
+
+    if (ret >= 0)
+        ret = pool(&s->o, r, 1, score);
+    if (ret >= 0 && s->o.json) {
+        AVBPrint b;
+
+        json_begin(&b, "probe-done");
+        json_string(&b, "metric", s->o.metric->name);
+        json_number(&b, "crf", crf);
+        json_number(&b, "score", *score);
+        json_number(&b, "frames", r->nb_frames);
+        json_number(&b, "scored_frames", r->nb_scores);
+        json_number(&b, "size", r->bytes);
+        json_number(&b, "encode_percent", r->source_bytes ? 100. * r->bytes / r->source_bytes : NAN);
+        json_number(&b, "encode_seconds", r->encode_seconds);
+        json_number(&b, "score_seconds", r->score_seconds);
+        json_end(&b);
+    }
+    av_freep(&r->score);
+    return ret;
+}
+
+static void print_row(const char *name, const double *value, int nb, int digits, double milliseconds)
+{
+    printf("%-10s", name);
+    for (int i = 0; i < nb; i++)
+        printf(" %9.*f", digits, value[i]);
+    if (milliseconds >= 0)
+        printf(" %9.2f", milliseconds);
+    printf("\n");
+    fflush(stdout);
+}
+
+/// Compare all metrics by the middle of the video. @return 1, or a negative AVERROR
+static int probe(Search *s)
+{
+    Options *o = &s->o;
+    const SearchPlan *plan = &o->plan;
+    double crf[NB_PROBES], percent[NB_PROBES], score[NB_PROBES];
+    int nb = 0, has_sizes = 0, ret = 0;
+
+    for (int i = 0; i < NB_PROBES; i++) {
+        const double wanted = plan->min_crf + (plan->max_crf - plan->min_crf) * (i + 0.5) / NB_PROBES;
+        const double step   = FFMAX(plan->increment, 1);
+
+        crf[nb] = av_clipd(rint(wanted / step) * step, ffcrf_search_first(plan) * plan->increment,
+                           ffcrf_search_last(plan) * plan->increment);
+        nb     += !nb || crf[nb] != crf[nb - 1];
+    }
+    o->samples = 1;
+    for (int i = 0; ret >= 0 && (o->metric = ffcrf_metric_number(i)); i++) {
+        double seconds = 0, frames = 0;
+
+        if (!ffcrf_has_filter(o->metric->filter))
+            continue;
+        o->step = o->metric->step;
+        av_buffer_unref(&o->device);
+        if (ffcrf_has_filter(o->metric->cuda_filter)) {
+            if ((ret = open_gpu(o, s->format)) < 0)
+                return ret;
+            if (!o->device)
+                av_opt_set(o, "gpu", "off", 0);     // which is told once
+        }
+        if ((ret = plan_samples(s)) < 0)
+            return ret;
+        for (int j = 0; ret >= 0 && j < nb; j++) {
+            Result r;
+
+            ret        = probe_crf(s, crf[j], &r, &score[j]);
+            percent[j] = 100. * r.bytes / FFMAX(r.source_bytes, 1);
+            seconds   += r.score_seconds;
+            frames    += r.nb_frames;
+        }
+        free_samples(s);
+        if (ret < 0 || o->json)
+            continue;
+        if (!has_sizes++) {
+            printf("%-10s", "CRF");
+            for (int j = 0; j < nb; j++)
+                printf(" %9g", crf[j]);
+            printf("  ms/frame\n");
+            print_row("size in %", percent, nb, 1, -1);
+        }
+        print_row(o->metric->name, score, nb, o->metric->digits, 1e3 * seconds / frames);
+    }
+    return ret < 0 ? ret : 1;
+}
+
 static void report(const Search *s, const Point *p, const char *command)
 {
     const Options *o = &s->o;
@@ -1287,13 +1413,6 @@ static void report(const Search *s, const Point *p, const char *command)
     printf(", %.1f %% of the %.2f MB of the source's video, in %s\n%s\n", p->percent, s->scan.bytes / 1e6,
            CLOCK(p->encode_seconds), command);
     fflush(stdout);
-}
-
-static void free_samples(Search *s)
-{
-    for (int i = 0; s->sample && i < s->nb_samples; i++)
-        ffcrf_sample_unload(&s->sample[i]);
-    av_freep(&s->sample);
 }
 
 /// The exit status for a 1 of what was reached, a 0, or an error, which the user's input may be.
@@ -1409,8 +1528,11 @@ static int examine(Search *s)
     int64_t *memory = s->memory;
     int ret = frame ? ffcrf_first_frame(o, frame) : AVERROR(ENOMEM);
 
-    if (ret >= 0)
-        ret = open_gpu(o, frame->format);
+    if (ret >= 0) {
+        s->format = frame->format;
+        if (!o->probe)
+            ret = open_gpu(o, s->format);
+    }
     av_frame_free(&frame);
     if (is_terminal) {
         tell("reading '%s'", o->input);
@@ -1448,6 +1570,8 @@ static int run(Search *s)
         return status_of(ret);
     if (o->verify)
         return status_of(verify(s, o->verify));
+    if (o->probe)
+        return status_of(probe(s));
     if (o->encode) {
         // what is wrong with the output is better known before the search than after it
         Command command = { .is_quiet = 1 };

@@ -48,11 +48,16 @@ typedef struct Metric {
     const char *filter;         ///< and its options
     const char *cuda_filter;    ///< the same on a GPU, or NULL
     const char *key;            ///< of the score in a frame's metadata, NULL: it is in a log only
+    const char *step_option;    ///< of the filter, which scores one of so many frames itself, or NULL
+    int gets_all;               ///< its filter looks at the frames before, too: none may be left out
     int needs_source;           ///< compares with the source's frames, not with statistics of them
+    int source_is_first;        ///< of the two inputs
+    int is_of_planes;           ///< a frame has as many scores, whose keys begin with the key
+    int is_in_decibels;
     int higher_is_better;
     int digits;                 ///< after the point
     double best, worst;         ///< score of an identical encode, and of the worst
-    double offset;              ///< |best - score| + offset grows about exponentially with the CRF
+    double offset;              ///< |best - score| + offset grows about exponentially with the CRF, if not decibels
     double typical;             ///< score in the middle of an encoder's range
     double tolerance;           ///< default of --tolerance
     int step;                   ///< default of --score-every
@@ -80,7 +85,8 @@ typedef struct Options {
     char *ignored;              ///< for options that set others
     char *pix_fmt;
     char *metric_name;
-    double target[5];           ///< by --target, then of each metric
+    double target[7];           ///< by --target, and of each metric
+    char *vmaf_model;
     char *pool_name;
     SearchPlan plan;
     double crf;
@@ -92,6 +98,7 @@ typedef struct Options {
     int cache;
     char *gpu;
     char *encode, *verify;
+    int probe;
     int overwrite, accept_damage;
     int json;
     char *completion;
@@ -184,22 +191,28 @@ typedef struct Result {
     uint64_t bytes, source_bytes;
     double seconds;             ///< that the sample lasts
     double encode_seconds;      ///< that decoding, filtering and encoding it took, without scoring
+    double score_seconds;       ///< that scoring it took; the cache does not know it
     int nb_scores;
     double *score;
 } Result;
 
 /// Scores frames by a filter.
 typedef struct Scorer {
+    const Options *options;
     const Metric *metric;
     AVBufferRef *device;        ///< not owned
+    int step;                   ///< one of so many frames is scored
     const char *statistics;
     int of_source;
     Graph graph;                ///< made for the first frame
     int64_t nb_frames;
+    int64_t time;               ///< in microseconds, that its filter took
     char *log;                  ///< file of a metric that has no metadata
     int nb_scores;
     unsigned score_size;
     double *score;
+    int nb_planes;              ///< score[] has as many of each frame, until it is complete
+    double distance[4];         ///< sum of each plane's
 } Scorer;
 
 /**
@@ -281,7 +294,28 @@ int ffcrf_verify(const Options *o, const char *path, Result *result,
 
 // ---- ffcrf_score.c ----
 
+/// @return the metric, or NULL if there is none of that number or name
+const Metric *ffcrf_metric_number(int i);
 const Metric *ffcrf_metric(const char *name);
+
+/// The best metric that this FFmpeg has a filter for, and what to aim at by it.
+const Metric *ffcrf_default_metric(double *target);
+
+/// @param filter with options, or NULL
+int ffcrf_has_filter(const char *filter);
+
+/// The mean of scores: of decibels, it is made of the distances that they stand for.
+double ffcrf_mean(const Metric *m, const double *value, int nb);
+
+/**
+ * One frame of each run of step frames, at a place that changes from run to run,
+ * as encoders repeat their kinds of frames with a period. The first is one.
+ * A filter that looks at the frames before gets all.
+ */
+int ffcrf_is_scored(const Metric *m, int64_t n, int step);
+
+/// @return 0, or AVERROR(EINVAL) after a message
+int ffcrf_check_vmaf_model(const Options *o);
 
 /**
  * Make a graph.
@@ -305,12 +339,11 @@ enum AVPixelFormat ffcrf_gpu_format(enum AVPixelFormat format);
 /**
  * Prepare to score.
  *
- * @param device     a GPU that does it, or NULL
+ * @param step       of the frames of which ffcrf_is_scored(), one of so many is scored
  * @param statistics file of the source's, for the loss
  * @param of_source  frames are the source's: write that file
  */
-void ffcrf_scorer_open(Scorer *s, const Metric *metric, AVBufferRef *device,
-                       const char *statistics, int of_source);
+void ffcrf_scorer_open(Scorer *s, const Options *o, int step, const char *statistics, int of_source);
 
 /// Score a frame of an encode; source is the source's, where the metric needs it.
 int ffcrf_scorer_add(Scorer *s, const AVFrame *encode, const AVFrame *source);

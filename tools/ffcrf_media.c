@@ -662,17 +662,6 @@ int64_t ffcrf_gpu_memory(AVBufferRef *device)
 
 // ---- samples ----
 
-/**
- * One frame of each run of step frames, at a place that changes from run to run,
- * as encoders repeat their kinds of frames with a period. The first is one.
- */
-static int is_scored(int64_t n, int step)
-{
-    const uint32_t golden = 2654435769u;    // 2^32 by the golden ratio
-
-    return n % step == (uint64_t)(uint32_t)(n / step * golden) * step >> 32;
-}
-
 static int append(void *array, unsigned *size, int nb, size_t element_size, const void *element)
 {
     void *new = av_fast_realloc(*(void **)array, size, (nb + 1) * element_size);
@@ -814,7 +803,7 @@ int ffcrf_sample_load(const Options *o, Sample *sample, int64_t memory[NB_MEMORI
         ret = AVERROR(ENOMEM);
     if (ret >= 0 && !m->needs_source)
         ret = ffcrf_temporary_file(&sample->statistics);
-    ffcrf_scorer_open(&statistics, m, o->device, sample->statistics, 1);
+    ffcrf_scorer_open(&statistics, o, 1, sample->statistics, 1);
     if (ret < 0 || (ret = ffcrf_source_seek(&s, sample->start, sample->duration)) < 0)
         goto end;
     sample->step = choose_step(o, &s, sample->duration ? sample->duration / 1e6 : part_seconds(&s));
@@ -835,7 +824,7 @@ int ffcrf_sample_load(const Options *o, Sample *sample, int64_t memory[NB_MEMORI
         }
         if (ret >= 0)
             ret = next_reference(&r, frame, reference);
-        if (ret >= 0 && is_scored(sample->nb_frames, sample->step)) {
+        if (ret >= 0 && ffcrf_is_scored(m, sample->nb_frames, sample->step)) {
             if (!m->needs_source) {
                 ret = ffcrf_scorer_add(&statistics, reference, NULL);
             } else if (keeps_references && (!is_uploaded || o->reference_filters)) {
@@ -954,7 +943,7 @@ static int score_packet(Candidate *c, const AVPacket *packet, AVFrame *frame)
                    c->o->encoder->name, c->nb_frames);
             return AVERROR_INVALIDDATA;
         }
-        if (is_scored(c->nb_frames, sample->step))
+        if (ffcrf_is_scored(c->o->metric, c->nb_frames, sample->step))
             ret = score_frame(c, frame);
         c->nb_frames++;
         av_frame_unref(frame);
@@ -1117,7 +1106,7 @@ static int next_frame(Candidate *c, AVFrame *frame)
         return ret;
     reference = av_frame_alloc();
     ret = reference ? next_reference(&c->r, frame, reference) : AVERROR(ENOMEM);
-    if (ret >= 0 && is_scored(c->nb_encoded, sample->step) && (ret = av_fifo_write(c->sources, &reference, 1)) >= 0)
+    if (ret >= 0 && ffcrf_is_scored(c->o->metric, c->nb_encoded, sample->step) && (ret = av_fifo_write(c->sources, &reference, 1)) >= 0)
         return 0;
     av_frame_free(&reference);
     return ret;
@@ -1171,7 +1160,7 @@ int ffcrf_candidate(const Options *o, Sample *sample, double crf, Result *result
                         .encode_seconds = sample->frame ? sample->decode_seconds : 0 };
     av_bprint_init(&formats, 0, 1);
     av_bprint_init(&other, 0, 1);
-    ffcrf_scorer_open(&c.scorer, o->metric, o->device, sample->statistics, 0);
+    ffcrf_scorer_open(&c.scorer, o, sample->step, sample->statistics, 0);
     c.packets = av_fifo_alloc2(MOST_WAITING, sizeof(packet), AV_FIFO_FLAG_AUTO_GROW);
     c.sources = av_fifo_alloc2(MOST_WAITING, sizeof(frame),  AV_FIFO_FLAG_AUTO_GROW);
     if (!c.packets || !c.sources ||
@@ -1194,6 +1183,7 @@ int ffcrf_candidate(const Options *o, Sample *sample, double crf, Result *result
     if (ret >= 0) {
         result->nb_frames = c.nb_frames;
         result->nb_scores = c.scorer.nb_scores;
+        result->score_seconds = c.scorer.time / 1e6;
         FFSWAP(double *, result->score, c.scorer.score);
     }
 
@@ -1235,12 +1225,12 @@ int ffcrf_verify(const Options *o, const char *path, Result *result,
         ret = AVERROR(ENOMEM);
     if (ret >= 0 && !m->needs_source)
         ret = ffcrf_temporary_file(&file);
-    ffcrf_scorer_open(&scorer,     m, o->device, file, 0);
-    ffcrf_scorer_open(&statistics, m, o->device, file, 1);
+    step = ret < 0 ? 1 : choose_step(o, &s[1], part_seconds(&s[1]));
+    ffcrf_scorer_open(&scorer,     o, step, file, 0);
+    ffcrf_scorer_open(&statistics, o, step, file, 1);
     if (ret < 0 || (ret = ffcrf_source_open(&s[0], path, NULL)) < 0)
         goto end;
     s[0].keeps_all = 1;
-    step        = choose_step(o, &s[1], part_seconds(&s[1]));
     nb_expected = part_seconds(&s[1]) * av_q2d(av_guess_frame_rate(s[1].format, s[1].stream, NULL));
 
     for (;; result->nb_frames++) {
@@ -1270,7 +1260,7 @@ int ffcrf_verify(const Options *o, const char *path, Result *result,
             ret = AVERROR(EINVAL);
             goto end;
         }
-        if (is_scored(result->nb_frames, step) &&
+        if (ffcrf_is_scored(m, result->nb_frames, step) &&
             (!m->needs_source && (ret = ffcrf_scorer_add(&statistics, frame[1], NULL)) < 0 ||
              (ret = ffcrf_scorer_add(&scorer, frame[0], m->needs_source ? frame[1] : NULL)) < 0))
             goto end;

@@ -51,7 +51,10 @@ static int reaches(const SearchPlan *s, const Point *p)
 /// About linear in the CRF.
 static double distortion(const SearchPlan *s, double score)
 {
-    return log(fabs(s->best - score) + s->offset);
+    if (s->is_in_decibels)
+        return -score * M_LN10 / 20;
+    // some models of VMAF go beyond the best
+    return log(FFMAX(s->higher_is_better ? s->best - score : score - s->best, 0) + s->offset);
 }
 
 /// The point other than low and high whose distortion is nearest to y, NULL if there is none.

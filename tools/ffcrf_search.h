@@ -46,8 +46,9 @@ typedef struct SearchPlan {
     double exact;               ///< the CRF need not be found more exactly than this
     // of the metric
     int higher_is_better;
+    int is_in_decibels;
     double best;                ///< score of an identical encode
-    double offset;              ///< |best - score| + offset grows about exponentially with the CRF
+    double offset;              ///< |best - score| + offset grows about exponentially with the CRF, if not decibels
     double typical;             ///< score in the middle of the encoder's range
 } SearchPlan;
 

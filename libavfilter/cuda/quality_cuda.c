@@ -200,6 +200,7 @@ void ff_quality_cuda_close(QualityCUDA *s, void *logctx)
     for (int i = 0; i < s->nb_slots; i++) {
         av_frame_free(&s->slot[i].frame);
         av_frame_free(&s->slot[i].ref);
+        av_frame_free(&s->slot[i].previous);
     }
     av_freep(&s->slot);
     av_buffer_unref(&s->device_ref);
@@ -263,19 +264,20 @@ CUdeviceptr ff_quality_cuda_next_result(const QualityCUDA *s)
     return s->result_device + result_offset(s, queued_slot(s, s->nb_queued));
 }
 
-void ff_quality_cuda_push(QualityCUDA *s, AVFrame *frame, AVFrame *ref,
+void ff_quality_cuda_push(QualityCUDA *s, AVFrame *frame, AVFrame *ref, AVFrame *previous,
                           uint64_t n, int scored)
 {
     QualityCUDASlot *slot = queued_slot(s, s->nb_queued);
     const int64_t now = av_gettime_relative();
 
-    s->interval  = now - s->pushed;
-    s->pushed    = now;
-    slot->frame  = frame;
-    slot->ref    = ref;
-    slot->n      = n;
-    slot->scored = scored;
-    slot->done   = NULL;
+    s->interval    = now - s->pushed;
+    s->pushed      = now;
+    slot->frame    = frame;
+    slot->ref      = ref;
+    slot->previous = previous;
+    slot->n        = n;
+    slot->scored   = scored;
+    slot->done     = NULL;
     s->nb_queued++;
 }
 
@@ -386,6 +388,7 @@ int ff_quality_cuda_pop(QualityCUDA *s, void *logctx, int wait, AVFrame **frame,
     *result = slot->scored ? s->result + result_offset(s, slot) : NULL;
     slot->frame = NULL;
     av_frame_free(&slot->ref);
+    av_frame_free(&slot->previous);
     s->first    = (s->first + 1) % s->nb_slots;
     s->nb_queued--;
     s->nb_done  = FFMAX(s->nb_done - 1, 0);

@@ -38,6 +38,7 @@
 typedef struct QualityCUDASlot {
     AVFrame *frame;
     AVFrame *ref;               ///< what it is compared with, or NULL
+    AVFrame *previous;          ///< the reference's frame before, or NULL
     uint64_t n;                 ///< the frame's number
     int scored;                 ///< 0 if it only passes through in its turn
     CUevent event;              ///< of the slot
@@ -114,12 +115,12 @@ CUdeviceptr ff_quality_cuda_next_result(const QualityCUDA *s);
  * Queue a frame. The ring must have room.
  *
  * @param frame  now the ring's
- * @param ref    now the ring's, too, until the frame's kernels are done; may be
+ * @param ref,previous now the ring's, too, until the frame's kernels are done; may be
  *               NULL
  * @param scored 0 if no kernels are to be enqueued for it: it only keeps its
  *               place
  */
-void ff_quality_cuda_push(QualityCUDA *s, AVFrame *frame, AVFrame *ref,
+void ff_quality_cuda_push(QualityCUDA *s, AVFrame *frame, AVFrame *ref, AVFrame *previous,
                           uint64_t n, int scored);
 
 /**

@@ -115,12 +115,40 @@ static int deliver(AVFilterContext *ctx, QualityPairs *p, int max_left, int pass
     return ret;
 }
 
+/**
+ * Add a pair to the batch, if the filter takes it.
+ *
+ * @param kept set to references to what its kernels read besides the frame: framesync
+ *             may let go of them before they are done
+ * @return 1 if it was added, 0 if not, or a negative AVERROR
+ */
+static int add_pair(AVFilterContext *ctx, QualityPairs *p, const AVFrame *frame,
+                    const AVFrame *ref, AVFrame *kept[2])
+{
+    int ret = check_frames(ctx, p, frame, ref);
+
+    if (ret < 0)
+        return ret;
+    kept[0] = av_frame_clone(ref);
+    if (!kept[0])
+        return AVERROR(ENOMEM);
+    ret = p->add(ctx, frame, ref);
+    if (p->keeps_previous && ret >= 0) {
+        kept[1]     = p->previous;
+        p->previous = av_frame_clone(ref);
+        if (!p->previous)
+            return AVERROR(ENOMEM);
+    }
+    return ret;
+}
+
 /// Take a frame into the ring and, if it is to be compared, into the batch.
 static int queue_pair(FFFrameSync *fs)
 {
     AVFilterContext *ctx = fs->parent;
     QualityPairs *p      = fs->opaque;
-    AVFrame *frame, *ref, *kept = NULL;
+    AVFrame *frame, *ref, *kept[2] = { NULL };
+    int added = 0;
     int ret = ff_framesync_dualinput_get(fs, &frame, &ref);
 
     if (ret < 0)
@@ -131,27 +159,19 @@ static int queue_pair(FFFrameSync *fs)
     if (ret < 0)
         goto fail;
     if (ref) {
-        ret = check_frames(ctx, p, frame, ref);
+        added = ret = add_pair(ctx, p, frame, ref, kept);
         if (ret < 0)
             goto fail;
-        // framesync may let go of it before the kernels are done
-        kept = av_frame_clone(ref);
-        if (!kept) {
-            ret = AVERROR(ENOMEM);
-            goto fail;
-        }
-        ret = p->add(ctx, frame, ref);
-        if (ret < 0)
-            goto fail;
-        p->nb_batch++;
+        p->nb_batch += added;
     }
-    ff_quality_cuda_push(&p->cuda, frame, kept, p->nb_frames++, !!kept);
+    ff_quality_cuda_push(&p->cuda, frame, kept[0], kept[1], p->nb_frames++, added);
     p->advanced = 1;
     return p->nb_batch == p->max_batch ? ff_quality_pairs_flush(ctx, p) : 0;
 
 fail:
     av_frame_free(&frame);
-    av_frame_free(&kept);
+    av_frame_free(&kept[0]);
+    av_frame_free(&kept[1]);
     return ret;
 }
 
@@ -233,4 +253,5 @@ void ff_quality_pairs_uninit(AVFilterContext *ctx, QualityPairs *p)
     deliver(ctx, p, 0, 0);
     ff_quality_sync_report(&p->sync, ctx);
     ff_framesync_uninit(&p->fs);
+    av_frame_free(&p->previous);
 }

@@ -58,6 +58,8 @@ typedef struct QualityPairs {
      * the opened device and have one size and format, which may be another one
      * than that of the pair before. Kernels are to write the result to
      * ff_quality_cuda_next_result().
+     *
+     * @return 1, or 0 for a pair that only passes, or a negative AVERROR
      */
     int (*add)(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *ref);
     /// Enqueue the kernels of the nb_batch pairs; the CUDA context is pushed.
@@ -70,6 +72,8 @@ typedef struct QualityPairs {
     int (*report)(AVFilterContext *ctx, AVFrame *frame, const void *result);
 
     int max_batch;          ///< pairs that one launch may take, set by the filter
+    int keeps_previous;     ///< set by a filter whose kernels read the reference's frame before
+    AVFrame *previous;      ///< that frame, NULL if there is none; the same as ref where that repeats
     int nb_batch;           ///< pairs added since the last launch
     uint64_t nb_frames;     ///< main frames
     int advanced;           ///< framesync had a pair

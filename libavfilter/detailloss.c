@@ -1,0 +1,198 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+#include <math.h>
+#include <stdio.h>
+
+#include "libavutil/common.h"
+#include "libavutil/dict.h"
+#include "libavutil/error.h"
+#include "libavutil/log.h"
+
+#include "detailloss.h"
+#include "quality_number.h"
+
+/// The reported values of a frame.
+enum {
+    METRIC_LOSS,
+    METRIC_SIGMA,
+    METRIC_DETAIL,
+    METRIC_ADDED,
+    METRIC_CHROMA,
+    METRIC_MOTION,
+    NB_METRICS
+};
+
+static const QualityMetric metric[NB_METRICS] = {
+    [METRIC_LOSS]   = { "loss",   6, QUALITY_POOL_VALID, QUALITY_LOWER_IS_BETTER },
+    [METRIC_SIGMA]  = { "sigma",  6, QUALITY_POOL_VALID },
+    [METRIC_DETAIL] = { "detail", 6, QUALITY_POOL_VALID, QUALITY_LOWER_IS_BETTER },
+    [METRIC_ADDED]  = { "added",  6, QUALITY_POOL_VALID, QUALITY_LOWER_IS_BETTER },
+    [METRIC_CHROMA] = { "chroma", 6, QUALITY_POOL_VALID, QUALITY_LOWER_IS_BETTER },
+    [METRIC_MOTION] = { "motion", 6, QUALITY_POOL_VALID },
+};
+
+/**
+ * The loss is the sum of these times detail lost, its square / 100, detail added and
+ * the change of chroma, less motion times its own, which hides it. Without chroma,
+ * its change is taken for that much of the detail lost. Fitted to 100 - VMAF v1: see
+ * doc/benchmarks.md.
+ */
+static const struct {
+    double detail, square, added, chroma, gray, motion;
+} factor = { 3.500, -4.545, 0.644, 7.956, 0.55, 0.706 };
+
+/// A picture of this many lines fills a display of 2160, a smaller one is seen on one of 1080.
+#define DETAIL_LARGE 2160
+
+/// Motion beyond this hides no more, in 8-bit steps from one frame to the next.
+#define MAX_MOTION 18
+
+/// The standard deviation of the error, for clips that nothing was fitted to: from no loss on, and growing with it.
+static const double sigma[2] = { 1.37, 0.109 };
+
+/// What the eye does not see, in each band: the cube root of 0.02.
+#define NOISE 0.2714417616594907
+
+void ff_detailloss_init(DetailLossContext *s, AVFilterContext *ctx)
+{
+    s->log.filter     = "detailloss";
+    s->log.title      = "Detail loss";
+    s->log.min        = 0;
+    s->log.max        = 100;
+    s->log.metric     = metric;
+    s->log.nb_metrics = NB_METRICS;
+    ff_quality_log_init(&s->log, ctx->priv);
+}
+
+int ff_detailloss_check_size(AVFilterContext *ctx, int main_width, int main_height,
+                             int reference_width, int reference_height, const char *scale)
+{
+    if (main_width != reference_width || main_height != reference_height) {
+        av_log(ctx, AV_LOG_ERROR, "The main input is %dx%d, the reference %dx%d: "
+               "insert %s=%d:%d before the main input.\n", main_width, main_height,
+               reference_width, reference_height, scale, reference_width, reference_height);
+        return AVERROR(EINVAL);
+    }
+    if (main_width  < DETAIL_MIN_SIZE || main_width  > DETAIL_MAX_SIZE ||
+        main_height < DETAIL_MIN_SIZE || main_height > DETAIL_MAX_SIZE) {
+        av_log(ctx, AV_LOG_ERROR, "A frame of %dx%d cannot be compared: width and height "
+               "must be %d to %d; %s both inputs first.\n", main_width, main_height,
+               DETAIL_MIN_SIZE, DETAIL_MAX_SIZE, scale);
+        return AVERROR(EINVAL);
+    }
+    return 0;
+}
+
+DetailPicture ff_detailloss_picture(const DetailLossContext *s, const AVFrame *main,
+                                    const AVPixFmtDescriptor *desc)
+{
+    const int is_limited = ff_quality_is_limited(s->range, main, desc);
+    const float unit     = 1.f / (1 << (desc->comp[0].depth - 8));
+    DetailPicture p = {
+        .width      = ff_quality_width(main),
+        .height     = ff_quality_height(main),
+        .octave     = FFMIN(ff_quality_width(main), ff_quality_height(main)) < DETAIL_LARGE,
+        .depth      = desc->comp[0].depth,
+        .has_chroma = desc->nb_components > 2,
+        .luma_unit  = is_limited ? unit : unit * (219.f / 255),
+    };
+
+    if (p.has_chroma) {
+        p.chroma_w    = AV_CEIL_RSHIFT(p.width,  desc->log2_chroma_w);
+        p.chroma_h    = AV_CEIL_RSHIFT(p.height, desc->log2_chroma_h);
+        p.cell_w      = DETAIL_CHROMA_CELL >> desc->log2_chroma_w;
+        p.cell_h      = DETAIL_CHROMA_CELL >> desc->log2_chroma_h;
+        p.cells_x     = p.chroma_w / p.cell_w;
+        p.cells_y     = p.chroma_h / p.cell_h;
+        p.chroma_unit = (is_limited ? unit : unit * (224.f / 255)) / (p.cell_w * p.cell_h);
+    }
+    return p;
+}
+
+/// The strength of a part in all bands of all scales: the cube roots of the means, and what is not seen.
+static double strength(const DetailPicture *picture, const DetailSums *sums,
+                       enum DetailPart part, double noise)
+{
+    double sum = 0;
+    int w = picture->width, h = picture->height;
+
+    for (int s = 0; s < DETAIL_SCALES; s++) {
+        w = detail_half(w);
+        h = detail_half(h);
+        for (int b = 0; b < DETAIL_NB_BANDS; b++) {
+            const int nb = b == DETAIL_STRAIGHT ? 2 : 1;
+
+            sum += nb * (cbrt(sums->cube[s][b][part] * 0x1p-16 / ((double)nb * w * h)) + noise);
+        }
+    }
+    return sum;
+}
+
+static void measure(double value[NB_METRICS], const DetailPicture *picture, const DetailSums *sums)
+{
+    const double source    = strength(picture, sums, DETAIL_SOURCE, NOISE);
+    const double nb_blocks = (double)detail_nb_chroma_blocks(picture->cells_x) *
+                             detail_nb_chroma_blocks(picture->cells_y) * 2;
+    const int nb_cells     = (picture->width / DETAIL_MOTION_CELL) * (picture->height / DETAIL_MOTION_CELL);
+    double loss;
+
+    value[METRIC_DETAIL] = 100 * (1 - strength(picture, sums, DETAIL_KEPT, NOISE) / source);
+    value[METRIC_ADDED]  = 100 * strength(picture, sums, DETAIL_ADDED, 0) / source;
+    value[METRIC_CHROMA] = nb_blocks ? sums->chroma * 0x1p-24 / nb_blocks : NAN;
+    value[METRIC_MOTION] = (double)sums->motion * picture->luma_unit /
+                           ((double)nb_cells * DETAIL_MOTION_CELL * DETAIL_MOTION_CELL);
+
+    loss  = value[METRIC_DETAIL] * (factor.detail + factor.square * value[METRIC_DETAIL] / 100) +
+            value[METRIC_ADDED] * factor.added;
+    loss += isfinite(value[METRIC_CHROMA]) ? value[METRIC_CHROMA] * factor.chroma
+                                           : value[METRIC_DETAIL] * factor.gray;
+    loss -= FFMIN(value[METRIC_MOTION], MAX_MOTION) * factor.motion;
+    value[METRIC_LOSS]  = av_clipd(loss, 0, 100);
+    value[METRIC_SIGMA] = sigma[0] + sigma[1] * value[METRIC_LOSS];
+}
+
+static int set_metadata(AVFrame *frame, const double value[NB_METRICS])
+{
+    char key[64];
+    int ret;
+
+    for (int i = 0; i < NB_METRICS; i++) {
+        snprintf(key, sizeof(key), "lavfi.detailloss.%s", metric[i].name);
+        // without a value, one of an earlier filter goes
+        ret = av_dict_set(&frame->metadata, key, isfinite(value[i]) ?
+                          QUALITY_FIXED(metric[i].digits, value[i]) : NULL, 0);
+        if (ret < 0)
+            return ret;
+    }
+    return 0;
+}
+
+int ff_detailloss_score(DetailLossContext *s, AVFilterContext *ctx, AVFrame *frame,
+                        uint64_t n, AVRational time_base, const DetailPicture *picture,
+                        const DetailSums *sums)
+{
+    double value[NB_METRICS];
+    int ret;
+
+    measure(value, picture, sums);
+    ret = set_metadata(frame, value);
+    if (ret < 0)
+        return ret;
+    return ff_quality_log_frame(&s->log, ctx, frame, n, time_base, value, 1);
+}

@@ -1,0 +1,107 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * What the detail loss filters share: options, the description of a picture, and
+ * the way from the sums over a pair of pictures to loss, metadata and logs.
+ */
+
+#ifndef AVFILTER_DETAILLOSS_H
+#define AVFILTER_DETAILLOSS_H
+
+#include <stdint.h>
+
+#include "libavutil/frame.h"
+#include "libavutil/opt.h"
+#include "libavutil/pixdesc.h"
+
+#include "avfilter.h"
+#include "detailloss_wavelet.h"
+#include "quality_frame.h"
+#include "quality_log.h"
+
+#define DETAIL_MIN_SIZE 16
+#define DETAIL_MAX_SIZE 16384
+
+/// The part of a filter's context that does not depend on where it computes.
+typedef struct DetailLossContext {
+    // options
+    int range;              ///< enum AVColorRange, unspecified: from the frame
+    int n_subsample;
+    QualityLog log;
+} DetailLossContext;
+
+/// What the samples of a picture are.
+typedef struct DetailPicture {
+    int width, height;
+    int octave;                     ///< of the first scale, see detail_weight()
+    int depth;
+    int has_chroma;
+    int chroma_w, chroma_h;         ///< size of a chroma plane
+    int cell_w, cell_h;             ///< samples of chroma in a cell
+    int cells_x, cells_y;           ///< whole cells of chroma
+    float luma_unit;                ///< from a sample to steps of 8 bits, limited range
+    float chroma_unit;              ///< from the sum over a cell to such steps
+} DetailPicture;
+
+/**
+ * The options of a detail loss filter.
+ *
+ * @param member member of type DetailLossContext of the filter's context
+ */
+#define DETAIL_OPTIONS(type, member, flags)                                                                     \
+    QUALITY_RANGE_OPTION(type, member.range, flags),                                                             \
+    { "n_subsample", "compare one of every n frames", offsetof(type, member.n_subsample), AV_OPT_TYPE_INT, { .i64 = 1 }, 1, INT_MAX, flags }, \
+    QUALITY_LOG_OPTIONS(type, member.log, flags)
+
+/// Set up the logs.
+void ff_detailloss_init(DetailLossContext *s, AVFilterContext *ctx);
+
+/**
+ * Check the size of a pair of pictures.
+ *
+ * @param scale name of the filter that would mend it
+ * @return 0, or AVERROR(EINVAL) after a message
+ */
+int ff_detailloss_check_size(AVFilterContext *ctx, int main_width, int main_height,
+                             int reference_width, int reference_height, const char *scale);
+
+/**
+ * Describe a pair of pictures.
+ *
+ * @param main the main one, whose range counts
+ * @param desc describes the software format of both
+ */
+DetailPicture ff_detailloss_picture(const DetailLossContext *s, const AVFrame *main,
+                                    const AVPixFmtDescriptor *desc);
+
+/**
+ * Score a frame: to its metadata and the logs.
+ *
+ * @param frame     of the main input, whose pixels are not touched
+ * @param n         its number, from ff_quality_log_count()
+ * @param time_base of frame->pts
+ * @param sums      of the pair
+ * @return 0, or a negative AVERROR after a message
+ */
+int ff_detailloss_score(DetailLossContext *s, AVFilterContext *ctx, AVFrame *frame,
+                        uint64_t n, AVRational time_base, const DetailPicture *picture,
+                        const DetailSums *sums);
+
+#endif /* AVFILTER_DETAILLOSS_H */

@@ -1,0 +1,220 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * The arithmetic of the detail loss: the only copy, included by C and by CUDA C.
+ *
+ * Songnan Li, Fan Zhang, Lin Ma and King Ngi Ngan, "Image Quality Assessment by
+ * Separately Evaluating Detail Losses and Additive Impairments", IEEE
+ * Transactions on Multimedia 13(5), 2011.
+ *
+ * Source and encode are split into wavelet bands. Each coefficient of the encode
+ * is what was kept of the source's and what was added to it. Both are weighted by
+ * how well the eye sees their frequency, and each hides a part of the other.
+ *
+ * Every operation is an IEEE single precision one in a written order, so that any
+ * compiler and any processor yields the same bits. The files that include this are
+ * compiled without contraction of a * b + c. All sums are integers.
+ */
+
+#ifndef AVFILTER_DETAILLOSS_WAVELET_H
+#define AVFILTER_DETAILLOSS_WAVELET_H
+
+#include <stdint.h>
+
+#if defined(__CUDACC__) || defined(__CUDA__)
+#define DETAIL_INLINE static inline __device__ __attribute__((always_inline))
+#else
+#include <math.h>
+#define DETAIL_INLINE static inline
+#endif
+
+#define DETAIL_SCALES       4   ///< the first is of the picture, each next one of a picture half its size
+#define DETAIL_ORIENTATIONS 3   ///< horizontal, vertical and diagonal detail
+
+/// Bands of a scale whose coefficients are pooled together.
+enum DetailBand {
+    DETAIL_STRAIGHT,            ///< horizontal and vertical detail
+    DETAIL_DIAGONAL,
+    DETAIL_NB_BANDS
+};
+
+/// What the cubes of coefficients are summed up of.
+enum DetailPart {
+    DETAIL_SOURCE,              ///< all of the source's
+    DETAIL_KEPT,                ///< what the encode has kept of it and is not hidden by what was added
+    DETAIL_ADDED,               ///< what was added and is not hidden by what was kept
+    DETAIL_NB_PARTS
+};
+
+/// Cells of luma for the motion, and of chroma: their side in samples of luma.
+#define DETAIL_MOTION_CELL 4
+#define DETAIL_CHROMA_CELL 16
+/// Blocks of chroma cells: their side, and from one to the next.
+#define DETAIL_CHROMA_BLOCK 5
+#define DETAIL_CHROMA_STEP  3
+
+/// What a filter's CPU or GPU part hands to the shared part for each pair of frames.
+typedef struct DetailSums {
+    /// sums of detail_cube()
+    uint64_t cube[DETAIL_SCALES][DETAIL_NB_BANDS][DETAIL_NB_PARTS];
+    uint64_t chroma;            ///< of detail_chroma() over the blocks of both planes
+    uint64_t motion;            ///< of the absolute differences of the source's cells to those of the frame before
+} DetailSums;
+
+/**
+ * How well the eye sees a coefficient, as a factor, at a distance of three times the
+ * height of the display. From libvmaf 3, whose detail loss has a blend of the models
+ * of Barten and of Watson.
+ *
+ * @param octave the scale, and one more for a display of 1080 lines than for one of 2160
+ */
+DETAIL_INLINE float detail_weight(int octave, int band)
+{
+    const float straight[DETAIL_SCALES + 1] = { .00226f,  .01183f,  .025026f, .04295f,  .058621f };
+    const float diagonal[DETAIL_SCALES + 1] = { .000479f, .004302f, .011778f, .023918f, .035901f };
+
+    return band == DETAIL_STRAIGHT ? straight[octave] : diagonal[octave];
+}
+
+/// Size of a band, and of the next scale's picture, from a picture's.
+DETAIL_INLINE int detail_half(int size)
+{
+    return (size + 1) / 2;
+}
+
+/// Sample i of n, where those outside are a mirror image; i is from -1 to n + 2.
+DETAIL_INLINE int detail_mirror(int i, int n)
+{
+    i = i < 0 ? -i : i;
+    i = i < n ? i : 2 * (n - 1) - i;
+    return i < 0 ? 0 : i;
+}
+
+/// @name The wavelet of Daubechies with four taps; sample 0 is the one before the coefficient's first
+/// @{
+DETAIL_INLINE float detail_low(float x0, float x1, float x2, float x3)
+{
+    return (.4829629131f * x0 + .8365163037f * x1) + (.2241438680f * x2 - .1294095226f * x3);
+}
+
+DETAIL_INLINE float detail_high(float x0, float x1, float x2, float x3)
+{
+    return (.8365163037f * x2 - .2241438680f * x1) - (.1294095226f * x0 + .4829629131f * x3);
+}
+/// @}
+
+/// A coefficient, weighted: magnitudes.
+typedef struct DetailCoefficient {
+    float source, kept, added;
+} DetailCoefficient;
+
+DETAIL_INLINE DetailCoefficient detail_coefficient(float source, float encode, float weight)
+{
+    const float s = fabsf(source) * weight, e = fabsf(encode) * weight;
+    const int alike = (source < 0) == (encode < 0);
+    DetailCoefficient ret;
+
+    ret.source = s;
+    ret.kept   = !alike ? 0.f : e < s ? e : s;
+    ret.added  = !alike ? e   : e > s ? e - s : 0.f;
+    return ret;
+}
+
+/**
+ * What hides at a place: a mean over it and its neighbours.
+ *
+ * @param above,middle,below sums over the orientations in three rows, each with
+ *                           the neighbours at [-1] and [1]
+ */
+DETAIL_INLINE float detail_mask(const float *above, const float *middle, const float *below)
+{
+    const float left  = (above[-1] + middle[-1]) + below[-1];
+    const float here  = (above[0]  + middle[0])  + below[0];
+    const float right = (above[1]  + middle[1])  + below[1];
+
+    return (((left + right) + here) + middle[0]) * (1.f / 30);
+}
+
+/// The cube of what is left of a magnitude, in units of 2^-16.
+DETAIL_INLINE uint64_t detail_cube(float x, float hidden)
+{
+    const float left = x > hidden ? x - hidden : 0.f;
+
+    return (uint64_t)(int64_t)(left * left * left * 65536.f);
+}
+
+DETAIL_INLINE float detail_log2(float x)
+{
+    union { float f; uint32_t i; } m = { x };
+    int exponent = (int)(m.i >> 23) - 127;
+    float t, u;
+
+    m.i = (m.i & 0x7fffff) | 0x3f800000;
+    if (m.f > 1.41421356f) {
+        m.f *= .5f;
+        exponent++;
+    }
+    t = (m.f - 1.f) / (m.f + 1.f);
+    u = t * t;
+    return exponent + t * (2.88539008f + u * (.961796694f + u * (.577078016f + u * .412198583f)));
+}
+
+/**
+ * Variance of a block of cells.
+ *
+ * @param stride of the cells, in cells
+ * @param unit   from a cell to 8-bit steps
+ */
+DETAIL_INLINE float detail_variance(const uint32_t *cell, int stride, float unit)
+{
+    float value[DETAIL_CHROMA_BLOCK][DETAIL_CHROMA_BLOCK], sum = 0.f, mean;
+
+    for (int y = 0; y < DETAIL_CHROMA_BLOCK; y++)
+        for (int x = 0; x < DETAIL_CHROMA_BLOCK; x++) {
+            value[y][x] = (int)cell[y * stride + x] * unit;
+            sum += value[y][x];
+        }
+    mean = sum * (1.f / (DETAIL_CHROMA_BLOCK * DETAIL_CHROMA_BLOCK));
+    sum  = 0.f;
+    for (int y = 0; y < DETAIL_CHROMA_BLOCK; y++)
+        for (int x = 0; x < DETAIL_CHROMA_BLOCK; x++) {
+            const float d = value[y][x] - mean;
+
+            sum += d * d;
+        }
+    return sum * (1.f / (DETAIL_CHROMA_BLOCK * DETAIL_CHROMA_BLOCK - 1));
+}
+
+/// By how many octaves the variance of a block of chroma has changed, in units of 2^-24.
+DETAIL_INLINE uint64_t detail_chroma(float source, float encode)
+{
+    const float noise = .05f;
+
+    return (uint64_t)(int64_t)(fabsf(detail_log2(source + noise) -
+                                     detail_log2(encode + noise)) * 16777216.f);
+}
+
+/// Number of blocks along n cells.
+DETAIL_INLINE int detail_nb_chroma_blocks(int n)
+{
+    return n < DETAIL_CHROMA_BLOCK ? 0 : (n - DETAIL_CHROMA_BLOCK) / DETAIL_CHROMA_STEP + 1;
+}
+
+#endif /* AVFILTER_DETAILLOSS_WAVELET_H */

@@ -1,0 +1,620 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+
+/**
+ * @file
+ * What an encode has lost of its source, in points of VMAF v1
+ *
+ * Songnan Li, Fan Zhang, Lin Ma and King Ngi Ngan, "Image Quality Assessment by
+ * Separately Evaluating Detail Losses and Additive Impairments", IEEE
+ * Transactions on Multimedia 13(5), 2011.
+ *
+ * The luma of both pictures is split into wavelet bands of four scales: see
+ * detailloss_wavelet.h. The change of chroma, and the motion of the source, come
+ * from sums over small cells. All sums are integers: the result is the same for
+ * any number of threads.
+ */
+
+#include <string.h>
+
+#include "libavutil/mem.h"
+#include "libavutil/opt.h"
+#include "libavutil/pixdesc.h"
+
+#include "avfilter.h"
+#include "detailloss.h"
+#include "filters.h"
+#include "framesync.h"
+#include "quality_compat.h"
+#include "quality_formats.h"
+#include "quality_sync.h"
+#include "video.h"
+
+enum { SOURCE, ENCODE, NB_PICTURES };
+
+/// Rows that a row of coefficients is made of.
+#define TAPS 4
+
+/// Samples before and after a row, a mirror image.
+#define PAD_LEFT  1
+#define PAD_RIGHT 3
+
+/// A row of coefficients.
+typedef struct Row {
+    float *part[DETAIL_NB_PARTS][DETAIL_ORIENTATIONS];
+    float *hidden[DETAIL_NB_PARTS];     ///< sums of the parts over the orientations, one more at each end
+} Row;
+
+/// What one job works in.
+typedef struct Scratch {
+    float *line[TAPS];                  ///< rows of the picture
+    float *low, *high;                  ///< of the columns, padded
+    float *band[NB_PICTURES][DETAIL_ORIENTATIONS];
+    Row row[3];                         ///< row y is in y % 3
+    DetailSums sums;
+} Scratch;
+
+typedef struct DetailLossCPUContext {
+    const AVClass *class;
+    FFFrameSync fs;
+    QualitySync sync;
+    DetailLossContext common;
+
+    AVFrame *previous;                  ///< the source's last frame
+    uint64_t nb_frames;
+    int width, height;                  ///< that the buffers are made for
+    int nb_jobs;
+    Scratch *scratch;                   ///< of each job
+    float *image[DETAIL_SCALES][NB_PICTURES];   ///< of the scales after the first, without padding
+    uint32_t *cell[2][NB_PICTURES];     ///< sums over the cells of both planes of chroma
+    unsigned cell_size[2][NB_PICTURES];
+} DetailLossCPUContext;
+
+typedef struct ThreadData {
+    const AVFrame *frame[NB_PICTURES];
+    const AVFrame *previous;            ///< of the source, NULL if there is none like it
+    const AVPixFmtDescriptor *desc;
+    DetailPicture picture;
+    int scale, width, height;           ///< of the picture that is split
+} ThreadData;
+
+#define OFFSET(x) offsetof(DetailLossCPUContext, x)
+#define FLAGS (AV_OPT_FLAG_FILTERING_PARAM | AV_OPT_FLAG_VIDEO_PARAM)
+
+static const AVOption detailloss_options[] = {
+    DETAIL_OPTIONS(DetailLossCPUContext, common, FLAGS),
+    { NULL }
+};
+
+FRAMESYNC_DEFINE_CLASS(detailloss, DetailLossCPUContext, fs);
+
+static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
+                         AVFilterFormatsConfig **cfg_out)
+{
+    return ff_set_common_formats2(ctx, cfg_in, cfg_out, ff_quality_formats());
+}
+
+// ---- detail ----
+
+/// Samples of a row of a plane, of component i.
+static const uint8_t *plane_row(const ThreadData *td, const AVFrame *frame, int i, int y)
+{
+    const AVComponentDescriptor *comp = &td->desc->comp[i];
+
+    return frame->data[comp->plane] + y * (ptrdiff_t)frame->linesize[comp->plane] + comp->offset;
+}
+
+static void load_row(float *dst, const ThreadData *td, int picture, int y)
+{
+    const uint8_t *src = plane_row(td, td->frame[picture], 0, y);
+    const AVComponentDescriptor *luma = &td->desc->comp[0];
+    const float unit = td->picture.luma_unit;
+
+    if (luma->depth == 8) {
+        for (int x = 0; x < td->width; x++)
+            dst[x] = src[x] * unit;
+    } else {
+        const uint16_t *src16 = (const uint16_t *)src;
+        const int mask = (1 << luma->depth) - 1;
+
+        for (int x = 0; x < td->width; x++)
+            dst[x] = (src16[x] >> luma->shift & mask) * unit;
+    }
+}
+
+static void pad_row(float *row, int w)
+{
+    for (int i = -PAD_LEFT; i < 0; i++)
+        row[i] = row[detail_mirror(i, w)];
+    for (int i = w; i < w + PAD_RIGHT; i++)
+        row[i] = row[detail_mirror(i, w)];
+}
+
+static void split_columns(float *restrict low, float *restrict high,
+                          const float *const line[TAPS], int w)
+{
+    const float *a = line[0], *b = line[1], *c = line[2], *d = line[3];
+
+    for (int x = 0; x < w; x++) {
+        low[x]  = detail_low(a[x], b[x], c[x], d[x]);
+        high[x] = detail_high(a[x], b[x], c[x], d[x]);
+    }
+    pad_row(low, w);
+    pad_row(high, w);
+}
+
+/// Split a row, from low and high.
+static void split_row(const Scratch *scratch, float *const band[DETAIL_ORIENTATIONS],
+                      float *restrict next, int w)
+{
+    for (int x = 0; x < w; x++) {
+        const float *low = scratch->low + 2 * x - 1, *high = scratch->high + 2 * x - 1;
+
+        if (next)
+            next[x] = detail_low(low[0], low[1], low[2], low[3]);
+        band[0][x] = detail_low(high[0], high[1], high[2], high[3]);
+        band[1][x] = detail_high(low[0], low[1], low[2], low[3]);
+        band[2][x] = detail_high(high[0], high[1], high[2], high[3]);
+    }
+}
+
+/**
+ * The coefficients of a row of both pictures.
+ *
+ * @param is_own also make a row of the next scale's pictures
+ */
+static void make_row(const DetailLossCPUContext *s, const ThreadData *td, Scratch *scratch,
+                     int y, int is_own)
+{
+    const int w = detail_half(td->width), scale = td->scale;
+    const Row *row = &scratch->row[y % 3];
+
+    for (int p = 0; p < NB_PICTURES; p++) {
+        const float *line[TAPS];
+        float *next = is_own && scale + 1 < DETAIL_SCALES ?
+                      s->image[scale + 1][p] + y * (size_t)w : NULL;
+
+        for (int i = 0; i < TAPS; i++) {
+            const int from = detail_mirror(2 * y - 1 + i, td->height);
+
+            line[i] = scale ? s->image[scale][p] + from * (size_t)td->width : scratch->line[i];
+            if (!scale)
+                load_row(scratch->line[i], td, p, from);
+        }
+        split_columns(scratch->low, scratch->high, line, td->width);
+        split_row(scratch, scratch->band[p], next, w);
+    }
+    for (int o = 0; o < DETAIL_ORIENTATIONS; o++) {
+        const float weight = detail_weight(td->picture.octave + scale, o == 2 ? DETAIL_DIAGONAL : DETAIL_STRAIGHT);
+
+        for (int x = 0; x < w; x++) {
+            const DetailCoefficient c = detail_coefficient(scratch->band[SOURCE][o][x],
+                                                           scratch->band[ENCODE][o][x], weight);
+
+            row->part[DETAIL_SOURCE][o][x] = c.source;
+            row->part[DETAIL_KEPT][o][x]   = c.kept;
+            row->part[DETAIL_ADDED][o][x]  = c.added;
+        }
+    }
+    for (int part = DETAIL_KEPT; part < DETAIL_NB_PARTS; part++) {
+        float *sum = row->hidden[part], *const *of = row->part[part];
+
+        for (int x = 0; x < w; x++)
+            sum[x] = (of[0][x] + of[1][x]) + of[2][x];
+        sum[-1] = sum[0];
+        sum[w]  = sum[w - 1];
+    }
+}
+
+/// Add the cubes of a row.
+static void add_row(Scratch *scratch, const ThreadData *td, const Row *above, const Row *row,
+                    const Row *below)
+{
+    const int w = detail_half(td->width);
+
+    for (int x = 0; x < w; x++) {
+        const float added = detail_mask(&above->hidden[DETAIL_ADDED][x], &row->hidden[DETAIL_ADDED][x],
+                                        &below->hidden[DETAIL_ADDED][x]);
+        const float kept  = detail_mask(&above->hidden[DETAIL_KEPT][x], &row->hidden[DETAIL_KEPT][x],
+                                        &below->hidden[DETAIL_KEPT][x]);
+
+        for (int o = 0; o < DETAIL_ORIENTATIONS; o++) {
+            uint64_t *cube = scratch->sums.cube[td->scale][o == 2 ? DETAIL_DIAGONAL : DETAIL_STRAIGHT];
+
+            cube[DETAIL_SOURCE] += detail_cube(row->part[DETAIL_SOURCE][o][x], 0.f);
+            cube[DETAIL_KEPT]   += detail_cube(row->part[DETAIL_KEPT][o][x],   added);
+            cube[DETAIL_ADDED]  += detail_cube(row->part[DETAIL_ADDED][o][x],  kept);
+        }
+    }
+}
+
+static int split_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
+{
+    const DetailLossCPUContext *s = ctx->priv;
+    const ThreadData *td = arg;
+    Scratch *scratch = &s->scratch[jobnr];
+    const int h = detail_half(td->height);
+    const int start = ff_slice_pos(h, jobnr, nb_jobs), end = ff_slice_pos(h, jobnr + 1, nb_jobs);
+
+    // each row needs its neighbours, which are other jobs' at the ends
+    for (int y = FFMAX(start - 1, 0); y <= end; y++) {
+        if (y < h)
+            make_row(s, td, scratch, y, y >= start && y < end);
+        if (y > start)
+            add_row(scratch, td, &scratch->row[FFMAX(y - 2, 0) % 3], &scratch->row[(y - 1) % 3],
+                    &scratch->row[FFMIN(y, h - 1) % 3]);
+    }
+    return 0;
+}
+
+// ---- cells ----
+
+/// Sum over a cell.
+static uint32_t sum_cell(const ThreadData *td, const AVFrame *frame, int i, int x, int y, int w, int h)
+{
+    const AVComponentDescriptor *comp = &td->desc->comp[i];
+    uint32_t sum = 0;
+
+    for (int row = y; row < y + h; row++) {
+        const uint8_t *src = plane_row(td, frame, i, row) + x * comp->step;
+
+        for (int column = 0; column < w; column++, src += comp->step)
+            sum += comp->depth == 8 ? *src
+                                    : *(const uint16_t *)src >> comp->shift & ((1 << comp->depth) - 1);
+    }
+    return sum;
+}
+
+static int cell_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
+{
+    const DetailLossCPUContext *s = ctx->priv;
+    const ThreadData *td = arg;
+    const DetailPicture *picture = &td->picture;
+    const int w = picture->width / DETAIL_MOTION_CELL, h = picture->height / DETAIL_MOTION_CELL;
+    uint64_t motion = 0;
+
+    for (int y = ff_slice_pos(h, jobnr, nb_jobs); td->previous && y < ff_slice_pos(h, jobnr + 1, nb_jobs); y++)
+        for (int x = 0; x < w; x++) {
+            uint32_t sum[2];
+
+            for (int i = 0; i < 2; i++)
+                sum[i] = sum_cell(td, i ? td->previous : td->frame[SOURCE], 0, x * DETAIL_MOTION_CELL,
+                                  y * DETAIL_MOTION_CELL, DETAIL_MOTION_CELL, DETAIL_MOTION_CELL);
+            motion += sum[0] > sum[1] ? sum[0] - sum[1] : sum[1] - sum[0];
+        }
+    s->scratch[jobnr].sums.motion = motion;
+
+    for (int y = ff_slice_pos(picture->cells_y, jobnr, nb_jobs);
+         y < ff_slice_pos(picture->cells_y, jobnr + 1, nb_jobs); y++)
+        for (int x = 0; x < picture->cells_x; x++)
+            for (int i = 0; i < 2; i++)
+                for (int p = 0; p < NB_PICTURES; p++)
+                    s->cell[i][p][y * picture->cells_x + x] =
+                        sum_cell(td, td->frame[p], 1 + i, x * picture->cell_w, y * picture->cell_h,
+                                 picture->cell_w, picture->cell_h);
+    return 0;
+}
+
+static uint64_t sum_chroma(const DetailLossCPUContext *s, const DetailPicture *picture)
+{
+    uint64_t sum = 0;
+
+    for (int y = 0; y < detail_nb_chroma_blocks(picture->cells_y); y++)
+        for (int x = 0; x < detail_nb_chroma_blocks(picture->cells_x); x++) {
+            const int first = DETAIL_CHROMA_STEP * (y * picture->cells_x + x);
+
+            for (int i = 0; i < 2; i++) {
+                float variance[NB_PICTURES];
+
+                for (int p = 0; p < NB_PICTURES; p++)
+                    variance[p] = detail_variance(s->cell[i][p] + first, picture->cells_x,
+                                                  picture->chroma_unit);
+                sum += detail_chroma(variance[SOURCE], variance[ENCODE]);
+            }
+        }
+    return sum;
+}
+
+// ---- a pair ----
+
+static DetailSums compare(AVFilterContext *ctx, ThreadData *td)
+{
+    const DetailLossCPUContext *s = ctx->priv;
+    DetailSums sums = { 0 };
+
+    for (int job = 0; job < s->nb_jobs; job++)
+        s->scratch[job].sums = (DetailSums){ 0 };
+    td->width  = td->picture.width;
+    td->height = td->picture.height;
+    for (td->scale = 0; td->scale < DETAIL_SCALES; td->scale++) {
+        ff_filter_execute(ctx, split_slice, td, NULL, FFMIN(s->nb_jobs, detail_half(td->height)));
+        td->width  = detail_half(td->width);
+        td->height = detail_half(td->height);
+    }
+    ff_filter_execute(ctx, cell_slice, td, NULL, s->nb_jobs);
+
+    for (int job = 0; job < s->nb_jobs; job++) {
+        const DetailSums *from = &s->scratch[job].sums;
+
+        for (int i = 0; i < sizeof(sums.cube) / sizeof(uint64_t); i++)
+            ((uint64_t *)sums.cube)[i] += ((const uint64_t *)from->cube)[i];
+        sums.motion += from->motion;
+    }
+    sums.chroma = sum_chroma(s, &td->picture);
+    return sums;
+}
+
+static void free_buffers(DetailLossCPUContext *s)
+{
+    for (int job = 0; s->scratch && job < s->nb_jobs; job++)
+        av_freep(&s->scratch[job].line[0]);
+    av_freep(&s->scratch);
+    for (int p = 0; p < NB_PICTURES; p++)
+        for (int i = 0; i < DETAIL_SCALES; i++)
+            av_freep(&s->image[i][p]);
+    s->width = s->height = 0;
+}
+
+/// Take n floats of a job's memory, or only count them where it is NULL.
+static float *take(float *memory, size_t *taken, size_t n)
+{
+    float *ret = memory ? memory + *taken : NULL;
+
+    *taken += n;
+    return ret;
+}
+
+/// Lay out a job's rows. @return number of floats
+static size_t lay_out(Scratch *scratch, float *memory, int width)
+{
+    const int w = detail_half(width);
+    size_t taken = 0;
+
+    for (int i = 0; i < TAPS; i++)
+        scratch->line[i] = take(memory, &taken, width);
+    scratch->low  = take(memory, &taken, PAD_LEFT + width + PAD_RIGHT);
+    scratch->high = take(memory, &taken, PAD_LEFT + width + PAD_RIGHT);
+    for (int p = 0; p < NB_PICTURES; p++)
+        for (int o = 0; o < DETAIL_ORIENTATIONS; o++)
+            scratch->band[p][o] = take(memory, &taken, w);
+    for (int i = 0; i < FF_ARRAY_ELEMS(scratch->row); i++)
+        for (int part = 0; part < DETAIL_NB_PARTS; part++) {
+            scratch->row[i].hidden[part] = take(memory, &taken, w + 2);
+            for (int o = 0; o < DETAIL_ORIENTATIONS; o++)
+                scratch->row[i].part[part][o] = take(memory, &taken, w);
+        }
+    if (memory) {
+        scratch->low  += PAD_LEFT;
+        scratch->high += PAD_LEFT;
+        for (int i = 0; i < FF_ARRAY_ELEMS(scratch->row); i++)
+            for (int part = 0; part < DETAIL_NB_PARTS; part++)
+                scratch->row[i].hidden[part]++;
+    }
+    return taken;
+}
+
+static int alloc_buffers(AVFilterContext *ctx, int width, int height)
+{
+    DetailLossCPUContext *s = ctx->priv;
+    int w = width, h = height;
+
+    free_buffers(s);
+    s->nb_jobs = ff_filter_get_nb_threads(ctx);
+    s->scratch = av_calloc(s->nb_jobs, sizeof(*s->scratch));
+    if (!s->scratch)
+        return AVERROR(ENOMEM);
+    for (int job = 0; job < s->nb_jobs; job++) {
+        Scratch *scratch = &s->scratch[job];
+        float *memory = av_malloc_array(lay_out(scratch, NULL, width), sizeof(*memory));
+
+        if (!memory)
+            return AVERROR(ENOMEM);
+        lay_out(scratch, memory, width);
+    }
+    for (int i = 1; i < DETAIL_SCALES; i++) {
+        w = detail_half(w);
+        h = detail_half(h);
+        for (int p = 0; p < NB_PICTURES; p++) {
+            s->image[i][p] = av_malloc_array(h, w * sizeof(*s->image[i][p]));
+            if (!s->image[i][p])
+                return AVERROR(ENOMEM);
+        }
+    }
+    s->width  = width;
+    s->height = height;
+    return 0;
+}
+
+static int alloc_cells(DetailLossCPUContext *s, const DetailPicture *picture)
+{
+    const size_t size = (size_t)picture->cells_x * picture->cells_y * sizeof(uint32_t);
+
+    for (int i = 0; i < 2; i++)
+        for (int p = 0; p < NB_PICTURES; p++) {
+            av_fast_malloc(&s->cell[i][p], &s->cell_size[i][p], FFMAX(size, 1));
+            if (!s->cell[i][p])
+                return AVERROR(ENOMEM);
+        }
+    return 0;
+}
+
+/// Frames may change on the fly, where the user asked not to rebuild the graph.
+static int prepare(AVFilterContext *ctx, ThreadData *td)
+{
+    DetailLossCPUContext *s = ctx->priv;
+    const AVFrame *encode = td->frame[ENCODE], *source = td->frame[SOURCE];
+    int ret = ff_detailloss_check_size(ctx, encode->width, encode->height,
+                                       source->width, source->height, "scale");
+
+    if (ret < 0)
+        return ret;
+    if (encode->format != source->format || !ff_quality_is_supported(td->desc)) {
+        av_log(ctx, AV_LOG_ERROR, "The formats of the frames changed to %s and %s, which cannot be "
+               "compared; insert format=yuv420p before both inputs.\n",
+               av_get_pix_fmt_name(encode->format), td->desc->name);
+        return AVERROR(ENOSYS);
+    }
+    td->picture = ff_detailloss_picture(&s->common, encode, td->desc);
+    if (source->width != s->width || source->height != s->height) {
+        ret = alloc_buffers(ctx, source->width, source->height);
+        if (ret < 0)
+            return ret;
+    }
+    return alloc_cells(s, &td->picture);
+}
+
+static int score_frame(AVFilterContext *ctx, AVFrame *main, const AVFrame *reference, uint64_t n)
+{
+    DetailLossCPUContext *s = ctx->priv;
+    ThreadData td = {
+        .frame = { [SOURCE] = reference, [ENCODE] = main },
+        .desc  = av_pix_fmt_desc_get(reference->format),
+    };
+    const AVFrame *previous = s->previous;
+    DetailSums sums;
+    int ret = prepare(ctx, &td);
+
+    if (ret < 0)
+        return ret;
+    if (previous->data[0] && previous->format == reference->format &&
+        previous->width == reference->width && previous->height == reference->height)
+        td.previous = previous;
+    sums = compare(ctx, &td);
+    return ff_detailloss_score(&s->common, ctx, main, n, ctx->outputs[0]->time_base,
+                               &td.picture, &sums);
+}
+
+static int filter_frames(FFFrameSync *fs)
+{
+    AVFilterContext *ctx = fs->parent;
+    DetailLossCPUContext *s = ctx->priv;
+    AVFrame *main, *reference;
+    uint64_t n;
+    int ret = ff_framesync_dualinput_get(fs, &main, &reference);
+
+    if (ret < 0)
+        return ret;
+    n = ff_quality_log_count(&s->common.log, ctx, main, ctx->outputs[0]->time_base);
+    ff_quality_sync_check(&s->sync, ctx, fs, reference);
+    s->nb_frames++;
+    // where there is nothing to compare with, the frame passes
+    if (reference) {
+        if (ff_quality_log_chosen(s->nb_frames - 1, s->common.n_subsample))
+            ret = score_frame(ctx, main, reference, n);
+        if (ret >= 0)
+            ret = av_frame_replace(s->previous, reference);
+        if (ret < 0) {
+            av_frame_free(&main);
+            return ret;
+        }
+    }
+    return ff_filter_frame(ctx->outputs[0], main);
+}
+
+static int activate(AVFilterContext *ctx)
+{
+    DetailLossCPUContext *s = ctx->priv;
+    int ret = ff_framesync_activate(&s->fs);
+
+    if (ff_outlink_get_status(ctx->outputs[0])) {
+        int err = ff_quality_log_close(&s->common.log, ctx, 1);
+
+        if (err < 0)
+            return err;
+    }
+    return ret;
+}
+
+static av_cold int init(AVFilterContext *ctx)
+{
+    DetailLossCPUContext *s = ctx->priv;
+
+    s->fs.on_event = filter_frames;
+    s->previous    = av_frame_alloc();
+    ff_detailloss_init(&s->common, ctx);
+    return s->previous ? 0 : AVERROR(ENOMEM);
+}
+
+static av_cold void uninit(AVFilterContext *ctx)
+{
+    DetailLossCPUContext *s = ctx->priv;
+
+    ff_quality_log_close(&s->common.log, ctx, 0);
+    ff_quality_sync_report(&s->sync, ctx);
+    ff_framesync_uninit(&s->fs);
+    av_frame_free(&s->previous);
+    free_buffers(s);
+    for (int i = 0; i < 2; i++)
+        for (int p = 0; p < NB_PICTURES; p++)
+            av_freep(&s->cell[i][p]);
+}
+
+static int config_output(AVFilterLink *outlink)
+{
+    AVFilterContext *ctx = outlink->src;
+    DetailLossCPUContext *s = ctx->priv;
+    const AVFilterLink *main = ctx->inputs[0], *reference = ctx->inputs[1];
+    int ret;
+
+    if ((ret = ff_detailloss_check_size(ctx, main->w, main->h, reference->w, reference->h, "scale")) < 0 ||
+        (ret = ff_framesync_init_dualinput(&s->fs, ctx)) < 0 ||
+        (ret = ff_framesync_configure(&s->fs)) < 0)
+        return ret;
+    outlink->w = main->w;
+    outlink->h = main->h;
+    outlink->sample_aspect_ratio = main->sample_aspect_ratio;
+    outlink->time_base = s->fs.time_base;
+    ff_filter_link(outlink)->frame_rate = ff_filter_link(ctx->inputs[0])->frame_rate;
+    return 0;
+}
+
+static const AVFilterPad detailloss_inputs[] = {
+    {
+        .name         = "main",
+        .type         = AVMEDIA_TYPE_VIDEO,
+    },
+    {
+        .name         = "reference",
+        .type         = AVMEDIA_TYPE_VIDEO,
+    },
+};
+
+static const AVFilterPad detailloss_outputs[] = {
+    {
+        .name         = "default",
+        .type         = AVMEDIA_TYPE_VIDEO,
+        .config_props = config_output,
+    },
+};
+
+const FFFilter ff_vf_detailloss = {
+    FILTER_PUBLIC(name)        = "detailloss",
+    FILTER_PUBLIC(description) = NULL_IF_CONFIG_SMALL("Measure what an encode has lost of its source."),
+    FILTER_PUBLIC(priv_class)  = &detailloss_class,
+    FILTER_PUBLIC(flags)       = AVFILTER_FLAG_METADATA_ONLY | AVFILTER_FLAG_SLICE_THREADS |
+                                 AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
+    .priv_size                 = sizeof(DetailLossCPUContext),
+    .preinit                   = detailloss_framesync_preinit,
+    .init                      = init,
+    .activate                  = activate,
+    .uninit                    = uninit,
+    FILTER_INPUTS(detailloss_inputs),
+    FILTER_OUTPUTS(detailloss_outputs),
+    FILTER_QUERY_FUNC2(query_formats),
+};

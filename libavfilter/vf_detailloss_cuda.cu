@@ -1,0 +1,345 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+
+#include "cuda/quality_cuda.cuh"
+#include "vf_detailloss_cuda.h"
+
+/**
+ * The sums of vf_detailloss.c, which see, for a batch of pairs; blockIdx.y is the
+ * pair. A kernel splits the pictures of one scale: a thread block takes one tile of
+ * coefficients after the other, with those around it, which hide a part of them.
+ */
+#define TILE_THREADS (DETAIL_TILE_W * DETAIL_TILE_H)
+
+/// @name Coefficients of a tile with those around it, and the samples that they are made of
+/// @{
+#define AROUND_W (DETAIL_TILE_W + 2)
+#define AROUND_H (DETAIL_TILE_H + 2)
+#define SAMPLES_W (2 * AROUND_W + 2)
+#define SAMPLES_H (2 * AROUND_H + 2)
+/// @}
+
+/// What a thread block shares: an image's samples, then its columns split.
+typedef struct Shared {
+    float sample[DETAIL_NB_IMAGES][SAMPLES_H][SAMPLES_W];
+    float low[DETAIL_NB_IMAGES][AROUND_H][SAMPLES_W];
+    float high[DETAIL_NB_IMAGES][AROUND_H][SAMPLES_W];
+    float kept[AROUND_H][AROUND_W], added[AROUND_H][AROUND_W];  ///< sums over the orientations
+} Shared;
+
+/// Add a warp's values to a sum in device memory.
+static DEVICE_INLINE void add_sum(uint64_t *dst, uint64_t value)
+{
+    value = warp_sum(value);
+    if (threadIdx.x % WARP_SIZE == 0 && value)
+        atomic_add64(dst, value);
+}
+
+/// Value of a sample; bits beyond the depth do not count.
+template<typename T>
+static DEVICE_INLINE int sample_value(const DetailCUDAParams &p, const DetailCUDAPlane &plane,
+                                      int step, int x, int y)
+{
+    const T v = ((const T *)(plane.data + (int64_t)y * plane.pitch))[x * step];
+
+    return sizeof(T) == 1 ? v : v >> p.down & p.mask;
+}
+
+/// A sample of the picture that is split: of luma, if T is not float.
+template<typename T> struct Image {
+    const DetailCUDAPlane &plane;
+
+    DEVICE_INLINE Image(const DetailCUDAParams &p, int image) : plane(p.pair[blockIdx.y].plane[image][0]) { }
+    DEVICE_INLINE float get(const DetailCUDAParams &p, int x, int y) const
+    {
+        return sample_value<T>(p, plane, 1, x, y) * p.luma_unit;
+    }
+};
+
+template<> struct Image<float> {
+    const float *data;
+
+    DEVICE_INLINE Image(const DetailCUDAParams &p, int image) :
+        data(p.image + (int64_t)(image * DETAIL_MAX_BATCH + blockIdx.y) * p.w * p.h) { }
+    DEVICE_INLINE float get(const DetailCUDAParams &p, int x, int y) const
+    {
+        return data[y * p.w + x];
+    }
+};
+
+/// The samples of a tile whose first coefficient is that at (left, top).
+template<typename T>
+static DEVICE_INLINE void load_samples(Shared &s, const DetailCUDAParams &p, int left, int top)
+{
+    for (int i = 0; i < DETAIL_NB_IMAGES; i++) {
+        const Image<T> image(p, i);
+
+        for (int j = threadIdx.x; j < SAMPLES_W * SAMPLES_H; j += TILE_THREADS) {
+            const int x = 2 * (left - 1) - 1 + j % SAMPLES_W, y = 2 * (top - 1) - 1 + j / SAMPLES_W;
+
+            // what is far outside is of no coefficient that counts
+            s.sample[i][0][j] = image.get(p, detail_mirror(min(max(x, -1), p.w + 2), p.w),
+                                          detail_mirror(min(max(y, -1), p.h + 2), p.h));
+        }
+    }
+}
+
+static DEVICE_INLINE void split_columns(Shared &s)
+{
+    for (int i = 0; i < DETAIL_NB_IMAGES; i++)
+        for (int j = threadIdx.x; j < SAMPLES_W * AROUND_H; j += TILE_THREADS) {
+            const float *x = &s.sample[i][2 * (j / SAMPLES_W)][j % SAMPLES_W];
+
+            s.low[i][0][j]  = detail_low(x[0], x[SAMPLES_W], x[2 * SAMPLES_W], x[3 * SAMPLES_W]);
+            s.high[i][0][j] = detail_high(x[0], x[SAMPLES_W], x[2 * SAMPLES_W], x[3 * SAMPLES_W]);
+        }
+}
+
+/// The coefficients at column x and row y of a tile with those around it.
+static DEVICE_INLINE void make_coefficients(DetailCoefficient dst[DETAIL_ORIENTATIONS], Shared &s,
+                                            int octave, int x, int y)
+{
+    const float straight = detail_weight(octave, DETAIL_STRAIGHT);
+    const float diagonal = detail_weight(octave, DETAIL_DIAGONAL);
+    float c[DETAIL_NB_IMAGES][DETAIL_ORIENTATIONS];
+
+    UNROLL
+    for (int i = 0; i < DETAIL_NB_IMAGES; i++) {
+        const float *low = &s.low[i][y][2 * x], *high = &s.high[i][y][2 * x];
+
+        c[i][0] = detail_low(high[0], high[1], high[2], high[3]);
+        c[i][1] = detail_high(low[0], low[1], low[2], low[3]);
+        c[i][2] = detail_high(high[0], high[1], high[2], high[3]);
+    }
+    UNROLL
+    for (int o = 0; o < DETAIL_ORIENTATIONS; o++)
+        dst[o] = detail_coefficient(c[DETAIL_IMAGE_SOURCE][o], c[DETAIL_IMAGE_ENCODE][o],
+                                    o == 2 ? diagonal : straight);
+    s.kept[y][x]  = (dst[0].kept  + dst[1].kept)  + dst[2].kept;
+    s.added[y][x] = (dst[0].added + dst[1].added) + dst[2].added;
+}
+
+/// Where what is around a picture's coefficients is taken from: the nearest one.
+static DEVICE_INLINE int clamp(int i, int first, int last)
+{
+    return min(max(i, first), last);
+}
+
+/**
+ * Add the cubes of a coefficient; those around are there. Outside of the picture the
+ * nearest ones count.
+ */
+static DEVICE_INLINE void add_cubes(uint64_t sums[DETAIL_NB_BANDS][DETAIL_NB_PARTS], const Shared &s,
+                                    const DetailCoefficient c[DETAIL_ORIENTATIONS],
+                                    int x, int y, int left, int top, int bw, int bh)
+{
+    float around[2][3][3], added, kept;
+
+    UNROLL
+    for (int j = 0; j < 3; j++) {
+        const int row = clamp(y + j - 1, 1 - top, bh - top);
+
+        UNROLL
+        for (int i = 0; i < 3; i++) {
+            const int column = clamp(x + i - 1, 1 - left, bw - left);
+
+            around[0][j][i] = s.added[row][column];
+            around[1][j][i] = s.kept[row][column];
+        }
+    }
+    added = detail_mask(&around[0][0][1], &around[0][1][1], &around[0][2][1]);
+    kept  = detail_mask(&around[1][0][1], &around[1][1][1], &around[1][2][1]);
+    UNROLL
+    for (int o = 0; o < DETAIL_ORIENTATIONS; o++) {
+        uint64_t *cube = sums[o == 2 ? DETAIL_DIAGONAL : DETAIL_STRAIGHT];
+
+        cube[DETAIL_SOURCE] += detail_cube(c[o].source, 0.f);
+        cube[DETAIL_KEPT]   += detail_cube(c[o].kept,   added);
+        cube[DETAIL_ADDED]  += detail_cube(c[o].added,  kept);
+    }
+}
+
+/// Samples of the next scale's pictures.
+static DEVICE_INLINE void store_next(const Shared &s, const DetailCUDAParams &p, int x, int y,
+                                     int left, int top, int bw, int bh)
+{
+    UNROLL
+    for (int i = 0; i < DETAIL_NB_IMAGES; i++) {
+        const float *low = &s.low[i][y][2 * x];
+
+        p.next[(int64_t)(i * DETAIL_MAX_BATCH + blockIdx.y) * bw * bh + (top + y - 1) * bw + left + x - 1] =
+            detail_low(low[0], low[1], low[2], low[3]);
+    }
+}
+
+template<typename T>
+static DEVICE_INLINE void split(const DetailCUDAParams &p)
+{
+    __shared__ Shared s;
+    const int bw = detail_half(p.w), bh = detail_half(p.h), tid = threadIdx.x;
+    const int x = tid % DETAIL_TILE_W + 1, y = tid / DETAIL_TILE_W + 1;
+    uint64_t sums[DETAIL_NB_BANDS][DETAIL_NB_PARTS] = { { 0, 0, 0 }, { 0, 0, 0 } };
+
+#pragma unroll 1
+    for (int tile = blockIdx.x; tile < p.nb_tiles; tile += gridDim.x) {
+        const int left = tile % p.nb_tiles_x * DETAIL_TILE_W, top = tile / p.nb_tiles_x * DETAIL_TILE_H;
+        const bool inside = left + x - 1 < bw && top + y - 1 < bh;
+        DetailCoefficient c[DETAIL_ORIENTATIONS];
+
+        load_samples<T>(s, p, left, top);
+        __syncthreads();
+        split_columns(s);
+        __syncthreads();
+        // the frame around the tile: above and below, then the sides
+        if (tid < 2 * AROUND_W + 2 * DETAIL_TILE_H) {
+            const int i = tid - 2 * AROUND_W;
+
+            if (i < 0)
+                make_coefficients(c, s, p.octave + p.scale, tid % AROUND_W, tid / AROUND_W * (AROUND_H - 1));
+            else
+                make_coefficients(c, s, p.octave + p.scale, i % 2 * (AROUND_W - 1), i / 2 + 1);
+        }
+        make_coefficients(c, s, p.octave + p.scale, x, y);
+        if (inside && p.scale + 1 < DETAIL_SCALES)
+            store_next(s, p, x, y, left, top, bw, bh);
+        __syncthreads();
+        if (inside)
+            add_cubes(sums, s, c, x, y, left, top, bw, bh);
+    }
+    UNROLL
+    for (int b = 0; b < DETAIL_NB_BANDS; b++) {
+        UNROLL
+        for (int i = 0; i < DETAIL_NB_PARTS; i++)
+            add_sum(&p.sums[blockIdx.y].cube[p.scale][b][i], sums[b][i]);
+    }
+}
+
+/// Sums over the cells of chroma: a row of one for each of DETAIL_CHROMA_LANES lanes.
+template<typename T>
+static DEVICE_INLINE void sum_chroma_cells(const DetailCUDAParams &p)
+{
+    const DetailCUDAPair &pair = p.pair[blockIdx.y];
+    const int nb_cells = p.cells_x * p.cells_y, row = threadIdx.x % DETAIL_CHROMA_LANES;
+    const int nb_lanes = gridDim.x * DETAIL_CELL_THREADS;
+
+    for (int i = blockIdx.x * DETAIL_CELL_THREADS + threadIdx.x;
+         i - row < nb_cells * 2 * DETAIL_NB_IMAGES * DETAIL_CHROMA_LANES; i += nb_lanes) {
+        const int cell = i / DETAIL_CHROMA_LANES % nb_cells;
+        const int image = i / DETAIL_CHROMA_LANES / nb_cells % DETAIL_NB_IMAGES;
+        const int component = i / DETAIL_CHROMA_LANES / nb_cells / DETAIL_NB_IMAGES;
+        const bool is_mine = component < 2 && row < p.cell_h;
+        unsigned sum = 0;
+
+        for (int x = 0; is_mine && x < p.cell_w; x++)
+            sum += sample_value<T>(p, pair.plane[image][1 + component], p.step[1 + component],
+                                   cell % p.cells_x * p.cell_w + x, cell / p.cells_x * p.cell_h + row);
+        for (int delta = DETAIL_CHROMA_LANES / 2; delta; delta /= 2)
+            sum += shuffle_down(sum, delta);
+        if (is_mine && row == 0)
+            p.cells[((component * DETAIL_NB_IMAGES + image) * DETAIL_MAX_BATCH + blockIdx.y) * nb_cells + cell] = sum;
+    }
+}
+
+template<typename T>
+static DEVICE_INLINE void sum_motion(const DetailCUDAParams &p)
+{
+    const DetailCUDAPair &pair = p.pair[blockIdx.y];
+    const int w = p.width / DETAIL_MOTION_CELL, h = p.height / DETAIL_MOTION_CELL;
+    uint64_t motion = 0;
+
+    if (!pair.previous.data)
+        return;
+    for (int i = blockIdx.x * DETAIL_CELL_THREADS + threadIdx.x; i < w * h;
+         i += gridDim.x * DETAIL_CELL_THREADS) {
+        const int x0 = i % w * DETAIL_MOTION_CELL, y0 = i / w * DETAIL_MOTION_CELL;
+        int difference = 0;
+
+        UNROLL
+        for (int y = 0; y < DETAIL_MOTION_CELL; y++) {
+            UNROLL
+            for (int x = 0; x < DETAIL_MOTION_CELL; x++)
+                difference += sample_value<T>(p, pair.plane[DETAIL_IMAGE_SOURCE][0], 1, x0 + x, y0 + y) -
+                              sample_value<T>(p, pair.previous, 1, x0 + x, y0 + y);
+        }
+        motion += abs(difference);
+    }
+    add_sum(&p.sums[blockIdx.y].motion, motion);
+}
+
+extern "C" {
+
+__global__ void __launch_bounds__(TILE_THREADS, DETAIL_TILES_PER_SM) detail_split_8(DetailCUDAParams p)
+{
+    split<uint8_t>(p);
+}
+
+__global__ void __launch_bounds__(TILE_THREADS, DETAIL_TILES_PER_SM) detail_split_16(DetailCUDAParams p)
+{
+    split<uint16_t>(p);
+}
+
+__global__ void __launch_bounds__(TILE_THREADS, DETAIL_TILES_PER_SM) detail_split(DetailCUDAParams p)
+{
+    split<float>(p);
+}
+
+__global__ void __launch_bounds__(DETAIL_CELL_THREADS) detail_cells_8(DetailCUDAParams p)
+{
+    sum_chroma_cells<uint8_t>(p);
+    sum_motion<uint8_t>(p);
+}
+
+__global__ void __launch_bounds__(DETAIL_CELL_THREADS) detail_cells_16(DetailCUDAParams p)
+{
+    sum_chroma_cells<uint16_t>(p);
+    sum_motion<uint16_t>(p);
+}
+
+/// The change of chroma; then all sums are there. By one thread block.
+__global__ void __launch_bounds__(DETAIL_FINISH_THREADS) detail_finish(DetailCUDAParams p)
+{
+    const int w = detail_nb_chroma_blocks(p.cells_x), h = detail_nb_chroma_blocks(p.cells_y);
+    const int nb_words = sizeof(DetailSums) / sizeof(uint64_t), tid = threadIdx.x;
+    uint64_t *sums = (uint64_t *)(p.sums + blockIdx.y), *result = (uint64_t *)p.pair[blockIdx.y].result;
+    uint64_t chroma = 0;
+
+    for (int i = tid; i < w * h * 2; i += DETAIL_FINISH_THREADS) {
+        const int component = i / (w * h), x = i % (w * h) % w, y = i % (w * h) / w;
+        float variance[DETAIL_NB_IMAGES];
+
+        UNROLL
+        for (int j = 0; j < DETAIL_NB_IMAGES; j++) {
+            const uint32_t *cells = p.cells +
+                ((component * DETAIL_NB_IMAGES + j) * DETAIL_MAX_BATCH + blockIdx.y) * p.cells_x * p.cells_y;
+
+            variance[j] = detail_variance(cells + DETAIL_CHROMA_STEP * (y * p.cells_x + x),
+                                          p.cells_x, p.chroma_unit);
+        }
+        chroma += detail_chroma(variance[DETAIL_IMAGE_SOURCE], variance[DETAIL_IMAGE_ENCODE]);
+    }
+    add_sum(&p.sums[blockIdx.y].chroma, chroma);
+    fence_device();
+    __syncthreads();
+    if (tid < nb_words) {
+        result[tid] = load_relaxed(sums + tid);
+        sums[tid]   = 0;
+    }
+}
+
+}

@@ -1,0 +1,89 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+
+/**
+ * @file
+ * What crosses between vf_detailloss_cuda.c and vf_detailloss_cuda.cu.
+ */
+
+#ifndef AVFILTER_DETAILLOSS_CUDA_H
+#define AVFILTER_DETAILLOSS_CUDA_H
+
+#include <stdint.h>
+
+#include "detailloss_wavelet.h"
+
+#if defined(__CUDACC__) || defined(__CUDA__)
+#define DETAIL_DEVICE_PTR(type) type *
+#else
+#include <ffnvcodec/dynlink_cuda.h>
+#define DETAIL_DEVICE_PTR(type) CUdeviceptr
+#endif
+
+enum { DETAIL_IMAGE_SOURCE, DETAIL_IMAGE_ENCODE, DETAIL_NB_IMAGES };
+
+/// @name Coefficients of a tile, and thread blocks at once on a multiprocessor
+/// @{
+#define DETAIL_TILE_W 32
+#define DETAIL_TILE_H 16
+#define DETAIL_TILES_PER_SM 2
+/// @}
+
+#define DETAIL_CELL_THREADS  256
+#define DETAIL_CHROMA_LANES   16    ///< of a cell of chroma: one for each of its rows, at most
+#define DETAIL_FINISH_THREADS 512
+
+#define DETAIL_MAX_BATCH 4          ///< pairs in a launch
+
+/// A plane of chroma, or luma.
+typedef struct DetailCUDAPlane {
+    DETAIL_DEVICE_PTR(const uint8_t) data;
+    int pitch;                      ///< in bytes
+} DetailCUDAPlane;
+
+typedef struct DetailCUDAPair {
+    DetailCUDAPlane plane[DETAIL_NB_IMAGES][3];
+    DetailCUDAPlane previous;       ///< luma of the source's frame before, NULL if there is none like it
+    DETAIL_DEVICE_PTR(DetailSums) result;
+} DetailCUDAPair;
+
+typedef struct DetailCUDAParams {
+    DetailCUDAPair pair[DETAIL_MAX_BATCH];
+    int width, height;              ///< of the picture
+    int octave;                     ///< of the first scale, see detail_weight()
+    int step[3];                    ///< from a component's sample to the next, in samples
+    int down;                       ///< right shift from a sample to its value
+    int mask;                       ///< bits of a value
+    float luma_unit, chroma_unit;   ///< see DetailPicture
+    int cell_w, cell_h;             ///< samples in a cell of chroma
+    int cells_x, cells_y;
+
+    // of one launch
+    int scale, w, h;                ///< of the picture that is split
+    int nb_tiles_x, nb_tiles;
+    /// [DETAIL_NB_IMAGES][DETAIL_MAX_BATCH]: planes of this scale's pictures, and of the next's
+    DETAIL_DEVICE_PTR(const float) image;
+    DETAIL_DEVICE_PTR(float) next;
+
+    /// [2][DETAIL_NB_IMAGES][DETAIL_MAX_BATCH]: planes of sums over cells of chroma
+    DETAIL_DEVICE_PTR(uint32_t) cells;
+    DETAIL_DEVICE_PTR(DetailSums) sums;     ///< [DETAIL_MAX_BATCH], all zero between batches
+} DetailCUDAParams;
+
+#endif /* AVFILTER_DETAILLOSS_CUDA_H */
