@@ -595,6 +595,208 @@ END
     says "verify: missed"  -i ${tmp}/in.mkv --verify ${tmp}/out.mkv --target-loss 1
 }
 
+# A part of the input: what ffmpeg takes by the same options is what is searched, made and scored.
+crf_part(){
+    clip in.mkv 4
+    # in which ffmpeg goes to places where decoding cannot begin
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i ${tmp}/in.mkv -c copy ${tmp}/in.ts
+    for n in in.mkv in.ts; do
+        for part in "-ss 1.2 --to 3" "-ss 1.2 -t 1.8" "--enc-input ss=00:00:01.2 --enc-input to=3" "-ss 2.5" "--to 1500ms"; do
+            search="-i ${tmp}/${n} ${fast} --crf 30 --target-loss 100 --score-every 1 ${part}"
+            ffcrf_json ${search} --encode ${tmp}/out.mkv -y || echo "status $?"
+            echo "${n} ${part}: $(of_type sample-encode-done '"\(.start) \(.frames)"'), $(of_type verify-done .frames) frames made"
+            run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -y $(echo "${part}" | sed 's/--enc-input \([a-z]*\)=/-\1 /g; s/--to/-to/') -i ${tmp}/in.mkv \
+                -map 0:v -fps_mode passthrough -enc_time_base filter -c:v libx264 -preset ultrafast -crf 30 ${tmp}/again.mkv
+            # the clock is another one in MPEG-TS
+            test ${n} = in.ts || same_packets "as by ffmpeg" ${tmp}/again.mkv ${tmp}/out.mkv 0:v
+            yes_if "the score of the whole" "$(of_type verify-done .score) == $(of_type crf-search-done .score)"
+            yes_if "the size of the whole" "($(of_type crf-search-done .predicted_encode_size) - $(of_type verify-done .size)) ^ 2 <= 16"
+            ffcrf_json ${search}
+            cached "again"
+        done
+    done
+    ffcrf_json ${search} --to 1400ms
+    cached "another part"
+    ffcrf_json -i ${tmp}/in.mkv ${fast} --crf 30 -ss 1 --to 3.5 --samples 2 --sample-duration 400ms
+    echo "samples of a part: $(of_type sample-encode-done '"\(.start) \(.frames)"' | tr '\n' ' ')"
+    good="-i ${tmp}/in.mkv ${fast} --target-loss 10"
+    says "after the end"  ${good} -ss 9
+    says "nothing"        ${good} -ss 3 --to 2
+    says "-to and -t"     ${good} -t 1 --to 2
+    says "no such option" ${good} --enc-input r=25
+}
+
+# The device that decodes changes nothing but the time, or is told not to be there.
+crf_hwaccel(){
+    clip in.mkv 1
+    search="-i ${tmp}/in.mkv ${fast} --target-loss 10"
+    ffcrf_json ${search}
+    jq -c 'select(.type == "crf-search-done") | del(.predicted_encode_seconds, .command)' ${json} > ${tmp}/cpu
+    ffcrf_json ${search} -hwaccel auto || echo "status $?"
+    jq -c 'select(.type == "crf-search-done") | del(.predicted_encode_seconds, .command)' ${json} > ${tmp}/auto
+    same "auto" ${tmp}/cpu ${tmp}/auto
+    says "no such" ${search} -hwaccel frobnicate
+    device=$(run ffmpeg${PROGSUF}${EXECSUF} -v error -hwaccels | sed 1d | head -n 1)
+    if test -z "${device}"; then
+        leave_out told
+    elif run ffmpeg${PROGSUF}${EXECSUF} -nostdin -v error -init_hw_device ${device} -version > /dev/null 2>&1; then
+        ffcrf_json ${search} -hwaccel ${device}
+        yes_if "told" "$(of_type crf-search-done .command | grep -c -e "-hwaccel ${device}") == 1"
+    else
+        ffcrf ${search} -hwaccel ${device} 2> /dev/null
+        yes_if "told" "$? == 2 && $(grep -c "^-hwaccel ${device}: there is no such device" ${tmp}/err) == 1"
+        ffcrf ${search} -hwaccel auto 2> /dev/null
+        yes_if "told" "$? == 0 && $(grep -c "^Decoding the input on the CPU" ${tmp}/err) == 1"
+    fi | sort -u
+}
+
+# What is compared with has filters of its own, and the encode has those of -vf.
+crf_reference(){
+    clip in.mkv 1
+    for filters in "scale=96:72 scale=96:72:flags=neighbor" "hflip,scale=128:-2 hflip,scale=128:96:flags=area"; do
+        encode=${filters% *}
+        reference=${filters#* }
+        run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -y -i ${tmp}/in.mkv -vf ${reference} -c:v ffv1 ${tmp}/reference.mkv
+        for metric in loss ssim; do
+            search="-i ${tmp}/in.mkv ${fast} --crf 25 --metric ${metric} --score-every 1 -vf ${encode} --cache false"
+            ffcrf_json ${search}
+            plain=$(of_type crf-search-done .score)
+            for memory in 1G 1; do
+                ffcrf_json ${search} --reference-vfilter ${reference} --memory ${memory} --encode ${tmp}/out.mkv -y || echo "status $?"
+                found=$(of_type crf-search-done .score)
+                measured=$(measure ${metric} ${tmp}/reference.mkv ${tmp}/out.mkv)
+                echo "${encode}, ${reference}, ${metric}, memory ${memory}"
+                yes_if "as measured by ffmpeg" "(${measured} - ${found}) ^ 2 < 1e-8 * (1 + ${found} ^ 2) && ${found} != ${plain}"
+                yes_if "as the whole" "$(of_type verify-done .score) == ${found}"
+            done
+        done
+    done
+    ffcrf_json ${search} --reference-vfilter ${encode}
+    yes_if "the same filters" "$(of_type crf-search-done .score) == ${plain}"
+    says "another size"   -i ${tmp}/in.mkv ${fast} --target-loss 10 -vf scale=96:72 --reference-vfilter null
+    says "fewer frames"   -i ${tmp}/in.mkv ${fast} --target-loss 10 --reference-vfilter "select=lt(n\,9)"
+}
+
+# Audio is copied, encoded, mixed down or left out.
+crf_audio(){
+    clip plain.mkv 1
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -y -i ${tmp}/plain.mkv -f lavfi -i sine=d=1 -f lavfi -i sine=300:d=1 \
+        -map 0 -map 1 -map 2 -c:v copy -c:a pcm_s16le -ac:a:0 6 -ac:a:1 2 ${tmp}/in.mkv
+    good="-i ${tmp}/in.mkv ${fast} --target-loss 20 -y --encode"
+    while read -r output options; do
+        says "${output} ${options}" ${good} ${tmp}/${output} ${options} < /dev/null
+        test ! -e ${tmp}/${output} ||
+            run ffprobe${PROGSUF}${EXECSUF} -v error -show_entries stream=codec_type,codec_name,channels -of compact=nk=1:p=0 ${tmp}/${output} | grep -v '^$'
+        rm -f ${tmp}/${output}
+    done << END
+out.mkv -c:a copy
+out.mkv --acodec aac -b:a 64k
+out.mkv --acodec aac --downmix-to-stereo
+out.mkv --enc codec:a=aac --enc b:a=64k
+out.mkv --video-only
+out.mp4 --acodec aac
+out.mkv --acodec libx264
+out.mkv -b:a 64k
+out.mkv -c:a copy --downmix-to-stereo
+END
+    says "downmix" ${good} ${tmp}/out.mkv --downmix-to-stereo
+    run ffprobe${PROGSUF}${EXECSUF} -v error -select_streams a -show_entries stream=codec_name,channels -of compact=nk=1:p=0 ${tmp}/out.mkv |
+        sed '1s/^\(opus\|aac\)/encoded/'
+}
+
+# Encoders of devices and others that are rarely built, where there are: the command makes what was found.
+crf_encoders(){
+    clip in.mkv 1
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -encoders > ${tmp}/encoders
+    for encoder in librav1e h264_nvenc hevc_nvenc h264_qsv hevc_qsv h264_vaapi hevc_vaapi av1_vaapi; do
+        case ${encoder} in
+        *_vaapi) upload="-init_hw_device vaapi -vf format=nv12,hwupload" ;;
+        *)       upload="-pix_fmt yuv420p" ;;
+        esac
+        if ! grep -q " ${encoder} " ${tmp}/encoders ||
+           ! run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i ${tmp}/in.mkv ${upload} -frames:v 3 -c:v ${encoder} ${to_null} 2> /dev/null; then
+            leave_out ${encoder}
+            continue
+        fi
+        ffcrf_json -i ${tmp}/in.mkv -c:v ${encoder} --max-encoded-percent 1000 --target-loss 20 --encode ${tmp}/out.mkv -y
+        echo "${encoder}: status $?"
+        yes_if "${encoder}, the whole" "($(of_type verify-done .score) - $(of_type crf-search-done .score)) ^ 2 < 0.01"
+    done
+}
+
+# Command lines of ab-av1.
+crf_abav1(){
+    clip in.mkv 2
+    ffcrf auto-encode --input ${tmp}/in.mkv -e svt-av1 --preset 12 --keyint 1s --scd true --svt tune=0 --svt enable-overlays=1 --pix-format yuv420p10le \
+        --vfilter scale=96:72 --min-crf 50 --max-crf 50 --target-loss 100 --samples 1 --max-encoded-percent 500 --stdout-format json -o ${tmp}/out.mkv || echo "status $?"
+    jq -r 'select(.type == "crf-search-done").command' ${tmp}/out | sed "s,.*-c:v,-c:v,; s,${tmp},folder,"
+    run ffprobe${PROGSUF}${EXECSUF} -v error -show_entries stream=codec_name,width,height,pix_fmt -of compact=nk=1:p=0 ${tmp}/out.mkv | grep -v '^$'
+    ffcrf auto-encode -i ${tmp}/in.mkv --encoder libx264 --enc tune=film --enc x264-params=ref=2 --crf 35 --max-encoded-percent 500 || echo "status $?"
+    sed -n "s,.* -c:v,-c:v,; s,${tmp},folder,; /^-c:v/p" ${tmp}/out
+    test -s ${tmp}/in.h264.mkv && echo "named by itself"
+    # what nothing tells: the encoder and its preset
+    ffcrf crf-search -i ${tmp}/in.mkv --target-loss 100 --min-crf 60 --max-crf 60 --max-encoded-percent 500 || echo "status $?"
+    sed -n 's/.* \(-c:v libsvtav1\) .*\(-preset:v 8\) .*/\1 \2/p' ${tmp}/out
+    # one CRF, and no target
+    ffcrf_json sample-encode -i ${tmp}/in.mkv -e libx264 --preset ultrafast --crf 31.5 --max-encoded-percent 500 || echo "status $?"
+    of_type crf-search-done .crf
+    ffcrf -i ${tmp}/in.mkv ${fast} --crf 31.5
+    sed -n 's/^CRF 31.5: loss [0-9.]*, about.*/one CRF/p' ${tmp}/out
+    # other names of presets
+    ffcrf -i ${tmp}/in.mkv -e libaom-av1 --preset 8 --crf 60 --samples 1 -t 0.2 --max-encoded-percent 500 || echo "status $?"
+    grep -o -e '-cpu-used:v 8' ${tmp}/out
+    # thorough: the best of all CRFs
+    ffcrf_json -i ${tmp}/in.mkv ${fast} --target-loss 12 --thorough --crf-increment 0.5 --samples 1 --sample-duration 300ms
+    found=$(of_type crf-search-done .crf)
+    next=$(awk "BEGIN { print ${found} + 0.5 }")
+    ffcrf_json -i ${tmp}/in.mkv ${fast} --target-loss 12 --crf ${next} --samples 1 --sample-duration 300ms
+    echo "thorough: the next CRF has status $?"
+}
+
+# What is told while it works, on a terminal, and why it ended.
+crf_told(){
+    need script || return 0
+    clip in.mkv 2
+    search="-i ${tmp}/in.mkv -c:v libx264 -preset placebo -threads 1 --crf 30 --metric mad --score-every 3 --samples 2 --sample-duration 800ms"
+    script -qec "${target_path}/ffcrf${PROGSUF}${EXECSUF} ${search} --max-encoded-percent 2000 --encode ${tmp}/out.mkv" ${tmp}/typescript < /dev/null > /dev/null
+    tr '\r' '\n' < ${tmp}/typescript | sed -n 's/\x1b\[K//g; s/frame [0-9]* of [0-9]*, [0-9.]* fps, ETA [0-9:?]*$/frame, fps, ETA/p' | sort -u
+    for options in "--target-loss 10" "--target-loss 10 --thorough --crf-increment 1" "--target-loss 90" "--target-loss 10 --tolerance 0"; do
+        ffcrf -i ${tmp}/in.mkv ${fast} ${options} --samples 1 --sample-duration 500ms
+        sed -n "s/^CRFs tried: [0-9]*. CRF [0-9.]* /${options}: /p" ${tmp}/err
+    done
+}
+
+# What the shells complete.
+crf_completion(){
+    for shell in bash zsh fish; do
+        ffcrf --completion ${shell} > /dev/null || echo "status $?"
+        cp ${tmp}/out ${tmp}/complete.${shell}
+        if ! command -v ${shell} > /dev/null; then
+            leave_out ${shell} "no ${shell}"
+            continue
+        fi
+        ${shell} -n ${tmp}/complete.${shell} && echo "${shell}: good syntax"
+    done
+    says "no such" --completion tcsh
+    command -v bash > /dev/null || return 0
+    cat > ${tmp}/try.bash << 'END'
+. "$1"
+shift
+COMP_WORDS=(ffcrf "$@")
+COMP_CWORD=$#
+_ffcrf
+echo "${COMPREPLY[@]}"
+END
+    for words in "--sample" "--metric ''" "--encoder libx26" "-c : v libx264" "-e h264_nv" "--loglevel v" "--cache ''"; do
+        echo "bash: ${words}: $(eval "bash ${tmp}/try.bash ${tmp}/complete.bash ${words}")"
+    done
+    # every option of the help
+    ffcrf --help
+    sed -n 's/^  \(-[^ ]*\) .*/\1/p' ${tmp}/out | sort > ${tmp}/help
+    bash ${tmp}/try.bash ${tmp}/complete.bash - | tr ' ' '\n' | sort > ${tmp}/completed
+    same "bash: all options" ${tmp}/help ${tmp}/completed
+}
+
 # Size and format change in the middle: no frame is lost, and all is as ffmpeg encodes it.
 crf_change(){
     clip in.mkv 2

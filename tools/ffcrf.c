@@ -793,7 +793,7 @@ static const char *clock_time(char text[16], double seconds)
 /// How many candidates are likely to be made in all.
 static int expected_encodes(const Search *s)
 {
-    return FFMAX(4, s->nb_points + 1);
+    return s->o.plan.min_crf == s->o.plan.max_crf ? 1 : FFMAX(4, s->nb_points + 1);
 }
 
 static int progress(void *opaque, const char *what, int frames, int nb_frames, double part)

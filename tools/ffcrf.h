@@ -112,6 +112,7 @@ typedef struct Options {
     int pool, percent;
     AVBufferRef *device;        ///< a GPU that scores, or NULL
     AVBufferRef *decode_device; ///< that decodes the input, or NULL
+    int seeks_late;             ///< where ffmpeg would go to, decoding cannot begin
     AVBufferRef *encode_device; ///< of an encoder that takes its frames only, or NULL
 } Options;
 
@@ -130,6 +131,7 @@ typedef struct Source {
     AVFrame *frame;             ///< decoded, and waiting for a graph to be made for it
     int has_frame, ended;
     int is_downloaded;          ///< a device has decoded it
+    int seeks_late;             ///< decoding had to begin before where the file was asked to go
 
     const char *filters;        ///< the user's
     const char *formats;        ///< that may come out, as the format filter takes them, or NULL
@@ -268,8 +270,8 @@ const char *ffcrf_upload_formats(const Options *o);
 /// All options that the encoder gets.
 int ffcrf_encoder_options(const Options *o, double crf, AVDictionary **options);
 
-/// Make the first frame that an encoder of the input gets.
-int ffcrf_first_frame(const Options *o, AVFrame *frame);
+/// Make the first frame that an encoder of the input gets, and see how the input can be decoded.
+int ffcrf_first_frame(Options *o, AVFrame *frame);
 
 /// So much of the GPU's memory is free, 0 if that is not known.
 int64_t ffcrf_gpu_memory(AVBufferRef *device);

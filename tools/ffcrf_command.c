@@ -249,9 +249,16 @@ static const char *type_name(const AVBufferRef *device)
     return device ? av_hwdevice_get_type_name(((AVHWDeviceContext *)device->data)->type) : NULL;
 }
 
-static int add_seconds(Command *c, const char *name, int64_t time)
+/// Which part of the input is taken.
+static int add_part(Command *c, const Options *o)
 {
-    return !time ? 0 : add(c, "%s", name) < 0 ? AVERROR(ENOMEM) : add(c, "%.12g", time / 1e6);
+    const int64_t time[2] = { o->start, o->length };
+    int ret = 0;
+
+    for (int i = 0; i < 2 && ret >= 0; i++)
+        if (time[i] && (ret = add(c, i ? "-t" : "-ss")) >= 0)
+            ret = add(c, "%.12g", time[i] / 1e6);
+    return ret;
 }
 
 int ffcrf_command_make(Command *c, const Options *o, AVFormatContext *format,
@@ -270,10 +277,10 @@ int ffcrf_command_make(Command *c, const Options *o, AVFormatContext *format,
         (ret = add(c, "-nostdin")) < 0 ||
         uploads && (ret = add_option(c, "init_hw_device", "", uploads)) < 0 ||
         hwaccel && (ret = add_option(c, "hwaccel", "", hwaccel)) < 0 ||
-        (ret = add_seconds(c, "-ss", o->start)) < 0 ||
-        (ret = add_seconds(c, "-t",  o->length)) < 0 ||
+        !o->seeks_late && (ret = add_part(c, o)) < 0 ||
         rotated && (ret = add(c, "-noautorotate")) < 0 ||
         (ret = add_option(c, "i", "", o->input)) < 0 ||
+        o->seeks_late && (ret = add_part(c, o)) < 0 ||
         (ret = add_streams(c, o, format, video, output, stream)) < 0 ||
         (ret = add_option(c, "c", stream, o->encoder->name)) < 0)
         return ret;

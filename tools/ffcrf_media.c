@@ -260,6 +260,7 @@ int ffcrf_source_seek(Source *s, int64_t start, int64_t duration)
     // the file's start, which is that of what is shown.
     do {
         ret  = try_seek(s, av_rescale_q(origin + start - back, AV_TIME_BASE_Q, s->stream->time_base));
+        s->seeks_late |= !ret;
         back = 4 * back + 2 * AV_TIME_BASE;
     } while (!ret && back < 4 * start + 4 * AV_TIME_BASE);
     if (ret < 0)
@@ -617,7 +618,7 @@ static int open_source(Source *s, const Options *o, int is_reference, AVBPrint *
     return ffcrf_source_seek(s, 0, 0);
 }
 
-int ffcrf_first_frame(const Options *o, AVFrame *frame)
+int ffcrf_first_frame(Options *o, AVFrame *frame)
 {
     Source s;
     AVBPrint formats;
@@ -630,6 +631,7 @@ int ffcrf_first_frame(const Options *o, AVFrame *frame)
                o->start || o->length ? " between -ss and -to" : "");
         ret = AVERROR_INVALIDDATA;
     }
+    o->seeks_late = s.seeks_late;
     if (ret >= 0 && o->decode_device && !s.is_downloaded)
         av_log(NULL, AV_LOG_WARNING, "The CPU decodes '%s', as the device of -hwaccel cannot.\n", o->input);
     ffcrf_source_close(&s);

@@ -165,6 +165,9 @@ SearchState ffcrf_search_next(const SearchPlan *s, const Point *point, int nb, d
                nb > ENOUGH ? (from + to) / 2 : av_clipd(next, from + 1 + edge, to - 1 - edge);
     } else if (!low && to - from <= near) {
         next = from + 1;        // no CRF is found before it was tried
+    } else if (nb > 2) {
+        // steps that grow, where all are on one side of the target
+        next = low ? FFMAX(next, from + ldexp(near, nb - 2)) : FFMIN(next, to - ldexp(near, nb - 2));
     }
     // no farther than halvings may still lead back; one is kept for the lowest CRF
     most   = ldexp(near, FFMAX(SEARCH_MOST - 1 - nb - !low, 0));

@@ -562,7 +562,9 @@ fate-ffcrf-choice: CMD = . $(SRC_PATH)/tests/quality.sh; run libavfilter/tests/f
 fate-ffcrf-choice: CMP = oneline
 fate-ffcrf-choice: REF = all end at the best CRF
 FATE_QUALITY-$(CONFIG_BLIINDS_FILTER) += fate-ffcrf-choice
-FATE_FFCRF = $(addprefix fate-ffcrf-,cache change damage disk docs encode json leaks libx265 memory metrics predict resume samples scan search status step svtav1 vfr vmaf xpsnr)
+FATE_FFCRF = $(addprefix fate-ffcrf-,abav1 audio cache change completion damage disk docs encode encoders hwaccel json leaks \
+                                     libx265 memory metrics part predict reference resume samples scan search status step \
+                                     svtav1 told vfr vmaf xpsnr)
 fate-ffcrf-libx265 fate-ffcrf-search fate-ffcrf-svtav1: RUN = crf_search $(CODEC)
 fate-ffcrf-search:  CODEC = "-c:v libx264 -preset veryfast"
 fate-ffcrf-libx265: CODEC = "-c:v libx265 -preset ultrafast"
@@ -570,6 +572,9 @@ fate-ffcrf-libx265: FFCRF_NEED = LIBX265_ENCODER HEVC_DECODER
 fate-ffcrf-svtav1:  CODEC = "-c:v libsvtav1 -preset 10" 2 8
 fate-ffcrf-svtav1:  FFCRF_NEED = LIBSVTAV1_ENCODER LIBDAV1D_DECODER
 fate-ffcrf-vfr:     FFCRF_NEED = NUT_DEMUXER NUT_MUXER MPEGTS_DEMUXER MPEGTS_MUXER
+fate-ffcrf-abav1:   FFCRF_NEED = LIBSVTAV1_ENCODER LIBAOM_AV1_ENCODER LIBDAV1D_DECODER FFPROBE
+fate-ffcrf-audio:   FFCRF_NEED = AAC_ENCODER MP4_MUXER FFPROBE
+fate-ffcrf-part:    FFCRF_NEED = MPEGTS_DEMUXER MPEGTS_MUXER
 fate-ffcrf-metrics fate-ffcrf-xpsnr: FFCRF_NEED = XPSNR_FILTER LUTYUV_FILTER
 fate-ffcrf-vmaf:    FFCRF_NEED = LIBVMAF_FILTER
 fate-ffcrf-change:  FFCRF_NEED = H264_DEMUXER H264_MUXER
