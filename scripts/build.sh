@@ -49,7 +49,7 @@ filter avgblur gblur unsharp geq lut lutyuv negate fillborders drawbox transpose
 filter ssim psnr xpsnr signalstats siti blurdetect blockdetect scdet blackdetect
 filter setpts settb fps trim loop reverse framestep tile hstack vstack xstack concat interleave overlay
 filter setsar setdar setfield setrange setparams yadif bwdif codecview deblock movie buffer buffersink
-filter nullsink sendcmd streamselect thumbnail realtime
+filter nullsink sendcmd streamselect thumbnail realtime libvmaf
 filter aresample aformat anull atrim asetpts anullsrc sine
 filter hwupload hwdownload hwmap hwupload_cuda scale_cuda bwdif_cuda
 filter $(our_filters | xargs)
@@ -90,6 +90,11 @@ fuzz_arguments() {
 -fno-sanitize-coverage=trace-cmp" "--extra-ldflags=-fsanitize=$sanitizers" --libfuzzer=-fsanitize=fuzzer
 }
 
+# The models of VMAF v1 are in the library from this version on.
+has_libvmaf() {
+    pkg-config --exists 'libvmaf >= 3.2'
+}
+
 configure_arguments() {
     local kind names clang
     if [ "$profile" = fuzz ]; then
@@ -108,11 +113,13 @@ configure_arguments() {
     for names in x264 x265 dav1d; do
         ! pkg-config --exists $names || echo "--enable-lib$names"
     done
+    # It is C++ in part, which the pkg-config file of a static one does not say.
+    ! has_libvmaf || printf '%s\n' --enable-libvmaf --extra-libs=-lstdc++
     if pkg-config --exists x264 || pkg-config --exists x265; then
         echo --enable-gpl
     fi
     clang=$(newest_clang)
-    if [ "$PKG_CONFIG_PATH" ] && [ "$clang" ]; then
+    if pkg-config --exists ffnvcodec && [ "$clang" ]; then
         printf '%s\n' --enable-ffnvcodec --enable-cuda --enable-cuvid --enable-nvdec \
             --enable-nvenc --enable-cuda-llvm "--nvcc=$clang"
     fi
@@ -184,6 +191,9 @@ for filter in $(our_filters); do
         *)      die "FFmpeg's configure has left $filter out" "see $dir/configure.log" ;;
         esac
 done
+[ "$profile" = fuzz ] || has_libvmaf ||
+    say "note: no libvmaf of 3.2 or newer here, so this build has no VMAF;" \
+        "PKG_CONFIG_PATH names the folder of one that is installed elsewhere"
 case " ${FFMPEG_CONFIGURE:-} " in
 *" --enable-nonfree "*) say "note: nonfree by your own flags: this build must not be passed on" ;;
 *) grep -qx 'CONFIG_NONFREE=yes' ffbuild/config.mak && die "this build came out nonfree" ;;

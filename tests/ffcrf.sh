@@ -25,9 +25,9 @@ ffcrf_json(){
 }
 
 # A camera that goes over a photograph.
-clip(){ # name seconds
+clip(){ # name seconds [size]
     run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -y -loop 1 -framerate 25 -i ${pictures}/chelsea_451x300.pgm \
-        -t $2 -vf crop=192:144:x=2*n:y=n,format=yuv420p -c:v libx264 -preset ultrafast -qp 4 ${tmp}/$1
+        -t $2 -vf crop=${3:-192:144}:x=2*n:y=n,format=yuv420p -c:v libx264 -preset ultrafast -qp 4 ${tmp}/$1
 }
 
 # What a filter of jq gives of the lines of a type.
@@ -72,6 +72,158 @@ measure(){ # metric source encode
     mad)
         run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i $3 -i $2 -an -lavfi "[0]${count}[a];[1]${count}[b];[a][b]mad,${print}:key=lavfi.mad.score" ${to_null} ;;
     esac | awk -F= '/^lavfi/ { sum += $2; n++ } END { print sum / n }'
+}
+
+# What a filter says at its end of all frames: libvmaf with a model, or the worst plane of xpsnr.
+summary(){ # filter source encode [model [options]]
+    case $1 in
+    libvmaf) bits="format=yuv420p10,"
+             test "${4#*v0.}" = "$4" || bits=
+             model=$(printf '%s' "$4" | sed 's/:/\\:/g')
+             run ffmpeg${PROGSUF}${EXECSUF} -v info -nostdin -i $3 -i $2 -an -lavfi "[0]${bits}settb=1/25,setpts=N[a];[1]${bits}settb=1/25,setpts=N[b];[a][b]libvmaf=model='${model}'$5" ${to_null} 2>&1 |
+                 sed -n 's/.*VMAF score: //p' ;;
+    xpsnr)   run ffmpeg${PROGSUF}${EXECSUF} -v info -nostdin -i $3 -i $2 -an -lavfi "[0]settb=1/25,setpts=N[a];[1]settb=1/25,setpts=N[b];[b][a]xpsnr" ${to_null} 2>&1 |
+                 sed -n 's/.*minimum: \([0-9.]*\)).*/\1/p' ;;
+    esac
+}
+
+# The score of a whole encode, all frames if nothing else is said.
+verified(){ # metric source encode options
+    metric=$1 in=$2 out=$3
+    shift 3
+    ffcrf_json -i ${in} --verify ${out} --metric ${metric} --target 1 "$@" > /dev/null
+    of_type verify-done .score
+}
+
+is_score(){ # name ffcrf's other's
+    yes_if "$1" "${2:-0} > 0 && (${2:-0} - ${3:-1}) ^ 2 < 1e-8"
+}
+
+# VMAF by all of its models, as libvmaf has it of the same pair.
+crf_vmaf(){
+    clip in.mkv 2 384:288
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i ${tmp}/in.mkv -c:v libx264 -preset ultrafast -crf 33 ${tmp}/out.mkv
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i ${tmp}/in.mkv -c:v ffv1 -pix_fmt yuv420p10 ${tmp}/out10.mkv
+    bands=:cambi.enc_bitdepth=8
+    while read -r name model; do
+        is_score "${name}" "$(verified vmaf ${tmp}/in.mkv ${tmp}/out.mkv --vmaf-model ${name} --score-every 1)" \
+                           "$(summary libvmaf ${tmp}/in.mkv ${tmp}/out.mkv "${model}")"
+    done << END
+v1                      version=vmaf_v1.0.16_3d0h${bands}
+4k                      version=vmaf_v1.0.16_1d5h_2160${bands}
+phone                   version=vmaf_v1.0.16_5d0h${bands}
+v0.6.1                  version=vmaf_v0.6.1
+v0.6.1-4k               version=vmaf_4k_v0.6.1
+v0.6.1-phone            version=vmaf_v0.6.1:enable_transform=true
+vmaf_v1.0.16_hfr_3d0h   version=vmaf_v1.0.16_hfr_3d0h${bands}
+vmaf_v0.6.1neg          version=vmaf_v0.6.1neg
+END
+    is_score "of 10 bits" "$(verified vmaf ${tmp}/in.mkv ${tmp}/out10.mkv --score-every 1)" \
+                          "$(summary libvmaf ${tmp}/in.mkv ${tmp}/out10.mkv version=vmaf_v1.0.16_3d0h)"
+    # some frames: motion is that from one frame to the next nevertheless
+    is_score "one of 3" "$(verified vmaf ${tmp}/in.mkv ${tmp}/out.mkv --score-every 3)" \
+                        "$(summary libvmaf ${tmp}/in.mkv ${tmp}/out.mkv version=vmaf_v1.0.16_3d0h${bands} :n_subsample=3)"
+    of_type verify-done .scored_frames
+    # of 2160 lines, the model that is made for them
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i ${tmp}/in.mkv -vf scale=2880:2160 -frames:v 1 -c:v libx264 -preset ultrafast -qp 4 ${tmp}/large.mkv
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i ${tmp}/large.mkv -c:v libx264 -preset ultrafast -crf 33 ${tmp}/large.out.mkv
+    large=$(verified vmaf ${tmp}/large.mkv ${tmp}/large.out.mkv)
+    is_score "of 2160 lines" "${large}" "$(verified vmaf ${tmp}/large.mkv ${tmp}/large.out.mkv --vmaf-model 4k)"
+    yes_if "which is another" "(${large} - $(verified vmaf ${tmp}/large.mkv ${tmp}/large.out.mkv --vmaf-model vmaf_v1.0.16_3d0h)) ^ 2 > 0.01"
+    # a file, whose name needs all quotes that there are
+    name="${tmp}/a b:c'd,e;[f]=%.json"
+    cat > "${name}" << 'END'
+{"param_dict": {"norm_type": "none", "score_clip": [0, 100]},
+ "model_dict": {"model_type": "LIBSVMNUSVR", "norm_type": "none", "score_clip": [0, 100],
+  "feature_names": ["VMAF_integer_feature_adm2_score"], "feature_opts_dicts": [{}],
+  "model": "svm_type nu_svr\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho -3\nSV\n50 1:1\n"}}
+END
+    cp "${name}" ${tmp}/plain.json
+    is_score "a file" "$(verified vmaf ${tmp}/in.mkv ${tmp}/out.mkv --score-every 1 --vmaf-model "${name}")" \
+                      "$(summary libvmaf ${tmp}/in.mkv ${tmp}/out.mkv path=${tmp}/plain.json)"
+    # it is searched as by any other metric
+    ffcrf_json -i ${tmp}/in.mkv ${fast} --target-vmaf 90 --score-every 1 --encode ${tmp}/found.mkv || echo "status $?"
+    found=$(of_type verify-done .score)
+    yes_if "reached, within the tolerance" "${found} >= 90 && ${found} <= 91"
+    yes_if "as searched" "(${found} - $(of_type crf-search-done .score)) ^ 2 < 1e-10"
+    yes_if "at most 5 encodes" "$(of_type sample-encode-done .crf | wc -l) <= 5"
+    ffcrf_json -i ${tmp}/in.mkv ${fast} --target-vmaf 90 --score-every 1;                       cached "again"
+    ffcrf_json -i ${tmp}/in.mkv ${fast} --target-vmaf 90 --score-every 1 --vmaf-model v0.6.1;   cached "another model"
+    # what is no model
+    echo junk > ${tmp}/junk.json
+    good="-i ${tmp}/in.mkv ${fast} --target-vmaf 90 --vmaf-model"
+    says "no such model" ${good} v9
+    says "no such file"  ${good} ${tmp}/none.json
+    says "no model"      ${good} ${tmp}/junk.json
+    says "no score"      ${good} v1 --target-vmaf 101
+    clip small.mkv 0.2
+    says "too small"     -i ${tmp}/small.mkv ${fast} --target-vmaf 90 | grep -v '^libvmaf ERROR'
+    verified vmaf ${tmp}/small.mkv ${tmp}/small.mkv --vmaf-model v0.6.1 > ${tmp}/score
+    yes_if "not for v0.6.1" "$(cat ${tmp}/score) > 90"
+}
+
+# XPSNR as its filter has it: the worst plane of all frames.
+crf_xpsnr(){
+    clip in.mkv 2
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i ${tmp}/in.mkv -c:v libx264 -preset ultrafast -crf 33 ${tmp}/y.mkv
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i ${tmp}/in.mkv -vf "lutyuv=v=val+mod(val\,5)*4" -c:v libx264 -preset ultrafast -crf 23 ${tmp}/v.mkv
+    for n in y v; do
+        # to the four digits that it prints
+        score=$(verified xpsnr ${tmp}/in.mkv ${tmp}/${n}.mkv)
+        yes_if "worst in ${n}" "${score} > 20 && (${score} - $(summary xpsnr ${tmp}/in.mkv ${tmp}/${n}.mkv)) ^ 2 < 1e-8"
+    done
+    echo "identical: $(verified xpsnr ${tmp}/in.mkv ${tmp}/in.mkv)"
+    ffcrf_json -i ${tmp}/in.mkv ${fast} --target-xpsnr 36 --encode ${tmp}/found.mkv || echo "status $?"
+    found=$(of_type verify-done .score)
+    yes_if "reached, within the tolerance" "${found} >= 36 && ${found} <= 36.3"
+    yes_if "as searched" "(${found} - $(of_type crf-search-done .score)) ^ 2 < 1e-10"
+    yes_if "at most 5 encodes" "$(of_type sample-encode-done .crf | wc -l) <= 5"
+    says "all frames" -i ${tmp}/in.mkv ${fast} --target-xpsnr 36 --score-every 2
+}
+
+# Which metrics there are depends on the filters that are built in.
+crf_metrics(){
+    clip in.mkv 1 320:240
+    run ffmpeg${PROGSUF}${EXECSUF} -v quiet -filters > ${tmp}/filters
+    there='' first='' lacks=''
+    for pair in vmaf=libvmaf detailloss=detailloss loss=bliinds ssim=ssim xpsnr=xpsnr mad=mad; do
+        if grep -q " ${pair#*=} " ${tmp}/filters; then
+            there="${there}${there:+, }${pair%=*}"
+            first=${first:-${pair%=*}}
+        else
+            lacks="${lacks} ${pair%=*}"
+        fi
+    done
+    ffcrf_json -i ${tmp}/in.mkv ${fast}
+    of_type crf-search-done '"\(.metric) \(.target)"' > ${tmp}/default
+    case ${first} in
+    vmaf) echo "vmaf 95" ;;
+    *)    echo "${first} 5" ;;
+    esac > ${tmp}/first
+    same "the default is the first that is there" ${tmp}/first ${tmp}/default
+    test -n "${lacks}" || skipped "${test}, a filter that is lacking" "all are there"
+    for metric in ${lacks}; do
+        says lacking -i ${tmp}/in.mkv ${fast} --metric ${metric} --target 1 > ${tmp}/said
+        test "$(sed 's/no filter .*, which/no filter, which/; s/: take .*//' ${tmp}/said | paste -sd' ')" = \
+            "lacking: status 2 This FFmpeg has no filter, which the metric ${metric} needs. It has those of ${there}" || cat ${tmp}/said
+    done
+    # all of them on one sample
+    ffcrf_json -i ${tmp}/in.mkv ${fast} --probe --sample-duration 400ms || echo "status $?"
+    of_type probe-done .metric | uniq | paste -sd, | sed 's/,/, /g' > ${tmp}/probed
+    echo "${there}" > ${tmp}/there
+    same "all are probed" ${tmp}/there ${tmp}/probed
+    of_type probe-done 'keys_unsorted | join(" ")' | uniq
+    of_type probe-done 'select(.metric == "ssim") | "\(.crf): \(.frames) \(.scored_frames)"'
+    yes_if "by falling quality" "$(of_type probe-done 'select(.metric == "ssim") | .score' | sort -cgr 2>&1 | wc -l) == 0"
+    yes_if "time is told" "$(of_type probe-done 'select(.score_seconds > 0 and .score_seconds < 60).crf' | wc -l) == 5 * $(of_type probe-done .metric | uniq | wc -l)"
+    probed=$(of_type probe-done 'select(.metric == "ssim" and .crf == 28).score')
+    ffcrf_json -i ${tmp}/in.mkv ${fast} --target-ssim 0 --min-crf 28 --max-crf 28 --samples 1 --sample-duration 400ms
+    is_score "as in a search" ${probed} $(of_type sample-encode-done .score)
+    ffcrf -i ${tmp}/in.mkv ${fast} --probe --sample-duration 400ms || echo "status $?"
+    awk 'NR < 3 || /^ssim/ { $NF = NR > 2 && $NF > 0 ? "time" : $NF; print $1, NF }' ${tmp}/out
+    wc -l < ${tmp}/out > ${tmp}/lines
+    yes_if "a line for each" "$(cat ${tmp}/lines) == 2 + $(tr ' ' '\n' < ${tmp}/there | wc -l)"
+    says "probe alone" -i ${tmp}/in.mkv ${fast} --probe --encode ${tmp}/out.mkv
 }
 
 # The command that is printed makes what was found: as many bytes, and the same score.
@@ -195,53 +347,59 @@ crf_cache(){
     test -n "$(ls ${tmp}/xdg/ffcrf)" && echo "XDG_CACHE_HOME: kept"
 }
 
-# Killed at any moment, it goes on where it was, and finds the same.
+# Interrupted at any moment, it goes on where it was, measures nothing twice, and finds the same.
 crf_resume(){
-    clip in.mkv 2
-    search="-i ${tmp}/in.mkv -c:v libx264 -preset medium --max-encoded-percent 1000 --target-loss 10 --samples 2 --sample-duration 700ms --json"
+    clip in.mkv 3
+    search="-i ${tmp}/in.mkv -c:v libx264 -preset medium --max-encoded-percent 1000 --target-loss 10 --samples 3 --sample-duration 700ms --tolerance 0 --json"
+    begin=$(date +%s%N)
     ffcrf_json ${search}
+    end=$(date +%s%N)
     cp ${json} ${tmp}/first
-    nb=$(ls ${tmp}/cache | wc -l)
-    yes_if "an entry for each sample of each CRF" "${nb} == $(of_type sample-encode-done .crf | wc -l)"
-    rm -r ${tmp}/cache
-    ${target_path}/ffcrf${PROGSUF}${EXECSUF} ${search} > /dev/null 2>&1 &
+    nb=$(of_type sample-encode-done .crf | wc -l)
+    yes_if "an entry for each sample of each CRF" "${nb} == $(ls ${tmp}/cache | wc -l)"
+    ffcrf_json ${search}
+    from_cache=$(($(date +%s%N) - end))
     n=0
-    while test ${n} -lt 400 && test "$(ls ${tmp}/cache 2> /dev/null | wc -l)" -lt 2; do
-        sleep 0.05
-        n=$((n + 1))
-    done
-    kill -9 $! && wait $! 2> /dev/null
-    for delay in 0.02 0.05 0.1 0.15; do
-        (${target_path}/ffcrf${PROGSUF}${EXECSUF} ${search} > /dev/null 2>&1 & sleep ${delay}; kill -9 $!) 2> /dev/null
-    done
-    kept=$(ls ${tmp}/cache | grep -vc tmp)
-    yes_if "killed in the midst" "${kept} >= 2"
-    for entry in $(find ${tmp}/cache -type f); do
-        case ${entry} in
-        *.tmp) ;;
-        *)     tail -n 1 ${entry} ;;
-        esac
-    done | sort -u
-    ffcrf_json ${search} || echo "status $?"
-    yes_if "went on" "$(of_type sample-encode-done .from_cache | grep -c true) >= ${kept}"
-    for n in first json; do
-        jq -c 'select(.type == "crf-search-done") | del(.predicted_encode_seconds)' ${tmp}/${n} > ${tmp}/${n}.done
-    done
-    same "found the same" ${tmp}/first.done ${tmp}/json.done
-    # asked to end
-    for signal in INT TERM; do
-        rm -r ${tmp}/cache
-        env --default-signal=INT ${target_path}/ffcrf${PROGSUF}${EXECSUF} ${search} > ${tmp}/out 2> ${tmp}/err &
-        n=0
-        while test ${n} -lt 400 && test "$(ls ${tmp}/cache 2> /dev/null | wc -l)" -lt 1; do
-            sleep 0.05
-            n=$((n + 1))
+    seed=1
+    : > ${tmp}/twice
+    while test ${n} -lt 20; do
+        rm -rf ${tmp}/cache
+        : > ${tmp}/runs
+        status=1
+        # to the end, with 20 interruptions in all
+        while test ${status} -ne 0; do
+            seed=$(((seed * 1103515245 + 12345) % 2147483648))
+            signal=KILL
+            test $((seed / 65536 % 2)) = 0 || signal=INT
+            env --default-signal=INT ${target_path}/ffcrf${PROGSUF}${EXECSUF} ${search} >> ${tmp}/runs 2> ${tmp}/err &
+            if test ${n} -lt 20; then
+                # until about as long as two encodes have taken
+                sleep $(awk "BEGIN { print (${from_cache} + ${seed} / 2147483648 * 2 * (${end} - ${begin}) / ${nb}) / 1e9 }")
+                kill -${signal} $! 2> /dev/null
+            fi
+            status=0
+            wait $! 2> /dev/null || status=$?
+            case ${status} in
+            130) tail -n 1 ${tmp}/err >> ${tmp}/told ;;
+            esac
+            test ${status} = 0 || n=$((n + 1))
         done
-        kill -${signal} $!
-        wait $!
-        echo "${signal}: status $?"
-        tail -n 1 ${tmp}/err
-    done
+        jq -Rc 'fromjson? | select(.type == "sample-encode-done" and (.from_cache | not)) | [.sample, .crf]' ${tmp}/runs | sort | uniq -d >> ${tmp}/twice
+        for entry in $(find ${tmp}/cache -type f ! -name '*.tmp'); do tail -n 1 ${entry}; done | sort -u
+        jq -Rc 'fromjson? | select(.type == "crf-search-done") | del(.predicted_encode_seconds)' ${tmp}/runs > ${tmp}/json.done
+        jq -c 'select(.type == "crf-search-done") | del(.predicted_encode_seconds)' ${tmp}/first > ${tmp}/first.done
+        same "found the same" ${tmp}/first.done ${tmp}/json.done
+        test "$(find ${tmp}/cache -type f ! -name '*.tmp' | wc -l)" = ${nb} || echo "other encodes were made"
+    done > ${tmp}/rounds
+    sort -u ${tmp}/rounds
+    sort -u ${tmp}/told
+    echo "interrupted ${n} times, measured twice: $(wc -l < ${tmp}/twice)"
+    rm -r ${tmp}/cache
+    env --default-signal=INT ${target_path}/ffcrf${PROGSUF}${EXECSUF} ${search} > ${tmp}/out 2> ${tmp}/err &
+    sleep 0.2
+    kill -TERM $!
+    wait $!
+    echo "TERM: status $?"
 }
 
 # The status, and what is said.
@@ -270,7 +428,7 @@ crf_status(){
     says "too large"  ${good} --max-encoded-percent 0.5
     says "no input"   ${fast} --target-loss 10
     says "no encoder" ${in} --target-loss 10
-    says "no target"  ${in} ${fast}
+    says "no target"  ${in} ${fast} --metric ssim
     says "two targets" ${good} --target-ssim 0.9
     says "bad target" ${in} ${fast} --target-ssim 3
     says "bad metric" ${in} ${fast} --metric psnr --target 40
@@ -284,7 +442,7 @@ crf_status(){
     says "unknown option" ${good} -frobnicate 1
     says "one without a value" -i ${tmp}/in.mkv -an -c:v libx264 --target-loss 10
     says "of ab-av1"      ${good} --thorough --samples 1
-    says "no such target" ${in} ${fast} --min-xpsnr 40
+    says "no such target" ${in} ${fast} --min-psnr 40
     says "no encoder's"   ${in} --verify ${tmp}/in.mkv -frobnicate 1 --target-loss 10
     says "no samples"     ${good} --samples 0
     says "score none"     ${good} --score-every 0
@@ -435,6 +593,208 @@ END
     same_packets "names are quoted" ${tmp}/first.mkv ${tmp}/again.mkv
     says "verify: reached" -i ${tmp}/in.mkv --verify ${tmp}/out.mkv --target-loss 20
     says "verify: missed"  -i ${tmp}/in.mkv --verify ${tmp}/out.mkv --target-loss 1
+}
+
+# A part of the input: what ffmpeg takes by the same options is what is searched, made and scored.
+crf_part(){
+    clip in.mkv 4
+    # in which ffmpeg goes to places where decoding cannot begin
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i ${tmp}/in.mkv -c copy ${tmp}/in.ts
+    for n in in.mkv in.ts; do
+        for part in "-ss 1.2 --to 3" "-ss 1.2 -t 1.8" "--enc-input ss=00:00:01.2 --enc-input to=3" "-ss 2.5" "--to 1500ms"; do
+            search="-i ${tmp}/${n} ${fast} --crf 30 --target-loss 100 --score-every 1 ${part}"
+            ffcrf_json ${search} --encode ${tmp}/out.mkv -y || echo "status $?"
+            echo "${n} ${part}: $(of_type sample-encode-done '"\(.start) \(.frames)"'), $(of_type verify-done .frames) frames made"
+            run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -y $(echo "${part}" | sed 's/--enc-input \([a-z]*\)=/-\1 /g; s/--to/-to/') -i ${tmp}/in.mkv \
+                -map 0:v -fps_mode passthrough -enc_time_base filter -c:v libx264 -preset ultrafast -crf 30 ${tmp}/again.mkv
+            # the clock is another one in MPEG-TS
+            test ${n} = in.ts || same_packets "as by ffmpeg" ${tmp}/again.mkv ${tmp}/out.mkv 0:v
+            yes_if "the score of the whole" "$(of_type verify-done .score) == $(of_type crf-search-done .score)"
+            yes_if "the size of the whole" "($(of_type crf-search-done .predicted_encode_size) - $(of_type verify-done .size)) ^ 2 <= 16"
+            ffcrf_json ${search}
+            cached "again"
+        done
+    done
+    ffcrf_json ${search} --to 1400ms
+    cached "another part"
+    ffcrf_json -i ${tmp}/in.mkv ${fast} --crf 30 -ss 1 --to 3.5 --samples 2 --sample-duration 400ms
+    echo "samples of a part: $(of_type sample-encode-done '"\(.start) \(.frames)"' | tr '\n' ' ')"
+    good="-i ${tmp}/in.mkv ${fast} --target-loss 10"
+    says "after the end"  ${good} -ss 9
+    says "nothing"        ${good} -ss 3 --to 2
+    says "-to and -t"     ${good} -t 1 --to 2
+    says "no such option" ${good} --enc-input r=25
+}
+
+# The device that decodes changes nothing but the time, or is told not to be there.
+crf_hwaccel(){
+    clip in.mkv 1
+    search="-i ${tmp}/in.mkv ${fast} --target-loss 10"
+    ffcrf_json ${search}
+    jq -c 'select(.type == "crf-search-done") | del(.predicted_encode_seconds, .command)' ${json} > ${tmp}/cpu
+    ffcrf_json ${search} -hwaccel auto || echo "status $?"
+    jq -c 'select(.type == "crf-search-done") | del(.predicted_encode_seconds, .command)' ${json} > ${tmp}/auto
+    same "auto" ${tmp}/cpu ${tmp}/auto
+    says "no such" ${search} -hwaccel frobnicate
+    device=$(run ffmpeg${PROGSUF}${EXECSUF} -v error -hwaccels | sed 1d | head -n 1)
+    if test -z "${device}"; then
+        leave_out told
+    elif run ffmpeg${PROGSUF}${EXECSUF} -nostdin -v error -init_hw_device ${device} -version > /dev/null 2>&1; then
+        ffcrf_json ${search} -hwaccel ${device}
+        yes_if "told" "$(of_type crf-search-done .command | grep -c -e "-hwaccel ${device}") == 1"
+    else
+        ffcrf ${search} -hwaccel ${device} 2> /dev/null
+        yes_if "told" "$? == 2 && $(grep -c "^-hwaccel ${device}: there is no such device" ${tmp}/err) == 1"
+        ffcrf ${search} -hwaccel auto 2> /dev/null
+        yes_if "told" "$? == 0 && $(grep -c "^Decoding the input on the CPU" ${tmp}/err) == 1"
+    fi | sort -u
+}
+
+# What is compared with has filters of its own, and the encode has those of -vf.
+crf_reference(){
+    clip in.mkv 1
+    for filters in "scale=96:72 scale=96:72:flags=neighbor" "hflip,scale=128:-2 hflip,scale=128:96:flags=area"; do
+        encode=${filters% *}
+        reference=${filters#* }
+        run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -y -i ${tmp}/in.mkv -vf ${reference} -c:v ffv1 ${tmp}/reference.mkv
+        for metric in loss ssim; do
+            search="-i ${tmp}/in.mkv ${fast} --crf 25 --metric ${metric} --score-every 1 -vf ${encode} --cache false"
+            ffcrf_json ${search}
+            plain=$(of_type crf-search-done .score)
+            for memory in 1G 1; do
+                ffcrf_json ${search} --reference-vfilter ${reference} --memory ${memory} --encode ${tmp}/out.mkv -y || echo "status $?"
+                found=$(of_type crf-search-done .score)
+                measured=$(measure ${metric} ${tmp}/reference.mkv ${tmp}/out.mkv)
+                echo "${encode}, ${reference}, ${metric}, memory ${memory}"
+                yes_if "as measured by ffmpeg" "(${measured} - ${found}) ^ 2 < 1e-8 * (1 + ${found} ^ 2) && ${found} != ${plain}"
+                yes_if "as the whole" "$(of_type verify-done .score) == ${found}"
+            done
+        done
+    done
+    ffcrf_json ${search} --reference-vfilter ${encode}
+    yes_if "the same filters" "$(of_type crf-search-done .score) == ${plain}"
+    says "another size"   -i ${tmp}/in.mkv ${fast} --target-loss 10 -vf scale=96:72 --reference-vfilter null
+    says "fewer frames"   -i ${tmp}/in.mkv ${fast} --target-loss 10 --reference-vfilter "select=lt(n\,9)"
+}
+
+# Audio is copied, encoded, mixed down or left out.
+crf_audio(){
+    clip plain.mkv 1
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -y -i ${tmp}/plain.mkv -f lavfi -i sine=d=1 -f lavfi -i sine=300:d=1 \
+        -map 0 -map 1 -map 2 -c:v copy -c:a pcm_s16le -ac:a:0 6 -ac:a:1 2 ${tmp}/in.mkv
+    good="-i ${tmp}/in.mkv ${fast} --target-loss 20 -y --encode"
+    while read -r output options; do
+        says "${output} ${options}" ${good} ${tmp}/${output} ${options} < /dev/null
+        test ! -e ${tmp}/${output} ||
+            run ffprobe${PROGSUF}${EXECSUF} -v error -show_entries stream=codec_type,codec_name,channels -of compact=nk=1:p=0 ${tmp}/${output} | grep -v '^$'
+        rm -f ${tmp}/${output}
+    done << END
+out.mkv -c:a copy
+out.mkv --acodec aac -b:a 64k
+out.mkv --acodec aac --downmix-to-stereo
+out.mkv --enc codec:a=aac --enc b:a=64k
+out.mkv --video-only
+out.mp4 --acodec aac
+out.mkv --acodec libx264
+out.mkv -b:a 64k
+out.mkv -c:a copy --downmix-to-stereo
+END
+    says "downmix" ${good} ${tmp}/out.mkv --downmix-to-stereo
+    run ffprobe${PROGSUF}${EXECSUF} -v error -select_streams a -show_entries stream=codec_name,channels -of compact=nk=1:p=0 ${tmp}/out.mkv |
+        sed '1s/^\(opus\|aac\)/encoded/'
+}
+
+# Encoders of devices and others that are rarely built, where there are: the command makes what was found.
+crf_encoders(){
+    clip in.mkv 1
+    run ffmpeg${PROGSUF}${EXECSUF} -v error -encoders > ${tmp}/encoders
+    for encoder in librav1e h264_nvenc hevc_nvenc h264_qsv hevc_qsv h264_vaapi hevc_vaapi av1_vaapi; do
+        case ${encoder} in
+        *_vaapi) upload="-init_hw_device vaapi -vf format=nv12,hwupload" ;;
+        *)       upload="-pix_fmt yuv420p" ;;
+        esac
+        if ! grep -q " ${encoder} " ${tmp}/encoders ||
+           ! run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i ${tmp}/in.mkv ${upload} -frames:v 3 -c:v ${encoder} ${to_null} 2> /dev/null; then
+            leave_out ${encoder}
+            continue
+        fi
+        ffcrf_json -i ${tmp}/in.mkv -c:v ${encoder} --max-encoded-percent 1000 --target-loss 20 --encode ${tmp}/out.mkv -y
+        echo "${encoder}: status $?"
+        yes_if "${encoder}, the whole" "($(of_type verify-done .score) - $(of_type crf-search-done .score)) ^ 2 < 0.01"
+    done
+}
+
+# Command lines of ab-av1.
+crf_abav1(){
+    clip in.mkv 2
+    ffcrf auto-encode --input ${tmp}/in.mkv -e svt-av1 --preset 12 --keyint 1s --scd true --svt tune=0 --svt enable-overlays=1 --pix-format yuv420p10le \
+        --vfilter scale=96:72 --min-crf 50 --max-crf 50 --target-loss 100 --samples 1 --max-encoded-percent 500 --stdout-format json -o ${tmp}/out.mkv || echo "status $?"
+    jq -r 'select(.type == "crf-search-done").command' ${tmp}/out | sed "s,.*-c:v,-c:v,; s,${tmp},folder,"
+    run ffprobe${PROGSUF}${EXECSUF} -v error -show_entries stream=codec_name,width,height,pix_fmt -of compact=nk=1:p=0 ${tmp}/out.mkv | grep -v '^$'
+    ffcrf auto-encode -i ${tmp}/in.mkv --encoder libx264 --enc tune=film --enc x264-params=ref=2 --crf 35 --max-encoded-percent 500 || echo "status $?"
+    sed -n "s,.* -c:v,-c:v,; s,${tmp},folder,; /^-c:v/p" ${tmp}/out
+    test -s ${tmp}/in.h264.mkv && echo "named by itself"
+    # what nothing tells: the encoder and its preset
+    ffcrf crf-search -i ${tmp}/in.mkv --target-loss 100 --min-crf 60 --max-crf 60 --max-encoded-percent 500 || echo "status $?"
+    sed -n 's/.* \(-c:v libsvtav1\) .*\(-preset:v 8\) .*/\1 \2/p' ${tmp}/out
+    # one CRF, and no target
+    ffcrf_json sample-encode -i ${tmp}/in.mkv -e libx264 --preset ultrafast --crf 31.5 --max-encoded-percent 500 || echo "status $?"
+    of_type crf-search-done .crf
+    ffcrf -i ${tmp}/in.mkv ${fast} --crf 31.5
+    sed -n 's/^CRF 31.5: loss [0-9.]*, about.*/one CRF/p' ${tmp}/out
+    # other names of presets
+    ffcrf -i ${tmp}/in.mkv -e libaom-av1 --preset 8 --crf 60 --samples 1 -t 0.2 --max-encoded-percent 500 || echo "status $?"
+    grep -o -e '-cpu-used:v 8' ${tmp}/out
+    # thorough: the best of all CRFs
+    ffcrf_json -i ${tmp}/in.mkv ${fast} --target-loss 12 --thorough --crf-increment 0.5 --samples 1 --sample-duration 300ms
+    found=$(of_type crf-search-done .crf)
+    next=$(awk "BEGIN { print ${found} + 0.5 }")
+    ffcrf_json -i ${tmp}/in.mkv ${fast} --target-loss 12 --crf ${next} --samples 1 --sample-duration 300ms
+    echo "thorough: the next CRF has status $?"
+}
+
+# What is told while it works, on a terminal, and why it ended.
+crf_told(){
+    need script || return 0
+    clip in.mkv 2
+    search="-i ${tmp}/in.mkv -c:v libx264 -preset placebo -threads 1 --crf 30 --metric mad --score-every 3 --samples 2 --sample-duration 800ms"
+    script -qec "${target_path}/ffcrf${PROGSUF}${EXECSUF} ${search} --max-encoded-percent 2000 --encode ${tmp}/out.mkv" ${tmp}/typescript < /dev/null > /dev/null
+    tr '\r' '\n' < ${tmp}/typescript | sed -n 's/\x1b\[K//g; s/frame [0-9]* of [0-9]*, [0-9.]* fps, ETA [0-9:?]*$/frame, fps, ETA/p' | sort -u
+    for options in "--target-loss 10" "--target-loss 10 --thorough --crf-increment 1" "--target-loss 90" "--target-loss 10 --tolerance 0"; do
+        ffcrf -i ${tmp}/in.mkv ${fast} ${options} --samples 1 --sample-duration 500ms
+        sed -n "s/^CRFs tried: [0-9]*. CRF [0-9.]* /${options}: /p" ${tmp}/err
+    done
+}
+
+# What the shells complete.
+crf_completion(){
+    for shell in bash zsh fish; do
+        ffcrf --completion ${shell} > /dev/null || echo "status $?"
+        cp ${tmp}/out ${tmp}/complete.${shell}
+        if ! command -v ${shell} > /dev/null; then
+            leave_out ${shell} "no ${shell}"
+            continue
+        fi
+        ${shell} -n ${tmp}/complete.${shell} && echo "${shell}: good syntax"
+    done
+    says "no such" --completion tcsh
+    command -v bash > /dev/null || return 0
+    cat > ${tmp}/try.bash << 'END'
+. "$1"
+shift
+COMP_WORDS=(ffcrf "$@")
+COMP_CWORD=$#
+_ffcrf
+echo "${COMPREPLY[@]}"
+END
+    for words in "--sample" "--metric ''" "--encoder libx26" "-c : v libx264" "-e h264_nv" "--loglevel v" "--cache ''"; do
+        echo "bash: ${words}: $(eval "bash ${tmp}/try.bash ${tmp}/complete.bash ${words}")"
+    done
+    # every option of the help
+    ffcrf --help
+    sed -n 's/^  \(-[^ ]*\) .*/\1/p' ${tmp}/out | sort > ${tmp}/help
+    bash ${tmp}/try.bash ${tmp}/complete.bash - | tr ' ' '\n' | sort > ${tmp}/completed
+    same "bash: all options" ${tmp}/help ${tmp}/completed
 }
 
 # Size and format change in the middle: no frame is lost, and all is as ffmpeg encodes it.
@@ -623,7 +983,7 @@ END
 
 # The examples of the documentation, as they are printed. That of a GPU is in tests/gpu.sh.
 crf_docs(){
-    clip plain.mkv 4
+    clip plain.mkv 4 320:240
     run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -y -i ${tmp}/plain.mkv -f lavfi -i sine=d=4 -c:v copy -c:a aac ${tmp}/in.mp4
     run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -y -i ${tmp}/in.mp4 -c:v libx264 -crf 20 -c:a copy ${tmp}/out.mkv
     sed -n '/^@example/,/^@end example/{/nvenc/d; /^ffcrf /p;}' ${base}/../doc/ffcrf.texi > ${tmp}/examples

@@ -30,8 +30,8 @@ skip(){
 }
 
 # What this FFmpeg does not have is left out of a test, and of its reference.
-leave_out(){ # format
-    skipped "${test}, $1" "not in this FFmpeg"
+leave_out(){ # format [why]
+    skipped "${test}, $1" "${2:-not in this FFmpeg}"
     sed "/^$1[:, ]/d" ${ref} > ${tmp}/left
     mv ${tmp}/left ${tmp}/ref
     ref=${tmp}/ref

@@ -56,9 +56,6 @@ enum {
     EXIT_SIGNAL = 128
 };
 
-/// After so many encodes, it does to be within the tolerance, or exact.
-#define ENOUGH_ENCODES 5
-
 /// Samples are added while the predicted size may be off by more than this part of it.
 #define SIZE_ERROR 0.1
 
@@ -67,6 +64,9 @@ enum {
 
 /// Samples are not all that differs between two encodes: by so much of what they leave out.
 #define LEAST_ERROR 0.08
+
+/// So many CRFs --probe tries.
+#define NB_PROBES 5
 
 /// A CRF is not searched for more exactly than this.
 #define CRF_EXACT 0.4
@@ -81,26 +81,41 @@ char ffcrf_refused_option[256];
 
 static const AVOption options[] = {
     { "i",        "the video to encode", OFFSET(input), AV_OPT_TYPE_STRING },
-    { "c:v",      "the encoder: libx264, libx265, libsvtav1, libaom-av1, h264_nvenc, ...", OFFSET(encoder_name), AV_OPT_TYPE_STRING },
+    { "ss",       "begin there in the input", OFFSET(start), AV_OPT_TYPE_DURATION, { .i64 = 0 }, 0, INT64_MAX },
+    { "to",       "end there in the input", OFFSET(end), AV_OPT_TYPE_DURATION, { .i64 = 0 }, 0, INT64_MAX },
+    { "t",        "take so much of the input", OFFSET(length), AV_OPT_TYPE_DURATION, { .i64 = 0 }, 0, INT64_MAX },
+    { "hwaccel",  "decode the input by it: auto, cuda, vaapi, qsv, ... (default: the CPU)", OFFSET(hwaccel), AV_OPT_TYPE_STRING },
+    { "c:v",      "the encoder (default: the first that is there of libsvtav1, libx265, libx264; libsvtav1 has -preset 8)", OFFSET(encoder_name), AV_OPT_TYPE_STRING },
     { "vf",       "filters before the encoder, as ffmpeg's", OFFSET(filters), AV_OPT_TYPE_STRING },
+    { "reference-vfilter", "filters of what the encode is compared with (default: -vf)", OFFSET(reference_filters), AV_OPT_TYPE_STRING },
+    { "keyint",   "most frames from one key frame to the next, or their time, as 10s", OFFSET(keyint), AV_OPT_TYPE_STRING },
+    { "enc",      "name=value, an option of the encoder", OFFSET(ignored), AV_OPT_TYPE_STRING },
+    { "enc-input", "name=value, an option of the input: ss, to, t, hwaccel", OFFSET(ignored), AV_OPT_TYPE_STRING },
+    { "svt",      "name=value, a parameter of libsvtav1", OFFSET(ignored), AV_OPT_TYPE_STRING },
+    { "scd",      "key frames where scenes change, for libsvtav1: true, false", OFFSET(ignored), AV_OPT_TYPE_STRING },
     { "pix_fmt",  "pixel format to encode in", OFFSET(pix_fmt), AV_OPT_TYPE_STRING },
-    { "metric",   "what measures: loss, ssim, mad, vmaf (default loss)", OFFSET(metric_name), AV_OPT_TYPE_STRING },
-    { "target",   "the score to reach, in the metric's unit", OFFSET(target[0]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, -INFINITY, INFINITY },
-    { "target-loss", "metric loss and its target: VMAF points lost, lower is better", OFFSET(target[1]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 100 },
-    { "target-ssim", "metric ssim and its target: higher is better", OFFSET(target[2]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 1 },
-    { "target-mad",  "metric mad and its target: lower is better", OFFSET(target[3]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, INFINITY },
-    { "target-vmaf", "metric vmaf and its target: higher is better", OFFSET(target[4]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 100 },
+    { "metric",   "what measures: vmaf, detailloss, loss, ssim, xpsnr, mad (default: the first of vmaf, detailloss and loss that this FFmpeg has)", OFFSET(metric_name), AV_OPT_TYPE_STRING },
+    { "target",   "the score to reach, in the metric's unit (default: vmaf 95, detailloss 5, loss 5)", OFFSET(target[0]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, -INFINITY, INFINITY },
+    { "target-vmaf", "metric vmaf and its target: higher is better", OFFSET(target[1]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 100 },
+    { "vmaf-model",  "v1, 4k, phone, v0.6.1, v0.6.1-4k, v0.6.1-phone, a name that libvmaf knows, or a file", OFFSET(vmaf_model), AV_OPT_TYPE_STRING, { .str = "v1" } },
+    { "target-detailloss", "metric detailloss and its target: VMAF points lost, lower is better", OFFSET(target[2]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 100 },
+    { "target-loss",  "metric loss and its target: VMAF points lost, lower is better", OFFSET(target[3]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 100 },
+    { "target-ssim",  "metric ssim and its target: higher is better", OFFSET(target[4]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 1 },
+    { "target-xpsnr", "metric xpsnr and its target: decibels, higher is better", OFFSET(target[5]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 100 },
+    { "target-mad",   "metric mad and its target: lower is better", OFFSET(target[6]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, INFINITY },
     { "pool",      "what of the scores has to reach it: mean, p1 to p50 (the worst so many % of frames), worst (sample)", OFFSET(pool_name), AV_OPT_TYPE_STRING, { .str = "mean" } },
-    { "tolerance", "how much better than the target is good enough (default: loss 1, ssim 0.002, mad 1, vmaf 1)", OFFSET(tolerance), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, INFINITY },
-    { "min-crf",   "lowest CRF to try (default: by encoder)", OFFSET(min_crf), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 255 },
-    { "max-crf",   "highest CRF to try (default: by encoder)", OFFSET(max_crf), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 255 },
-    { "crf-increment", "CRFs are multiples of it (default: 0.1, or 1)", OFFSET(increment), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0.01, 50 },
-    { "max-encoded-percent", "largest size in % of the source's video", OFFSET(max_percent), AV_OPT_TYPE_DOUBLE, { .dbl = 100 }, 0, INFINITY },
+    { "tolerance", "how much better than the target is good enough (default: ssim 0.002, xpsnr 0.3, others 1)", OFFSET(plan.tolerance), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, INFINITY },
+    { "min-crf",   "lowest CRF to try (default: by encoder)", OFFSET(plan.min_crf), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 255 },
+    { "max-crf",   "highest CRF to try (default: by encoder)", OFFSET(plan.max_crf), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 255 },
+    { "crf-increment", "CRFs are multiples of it (default: 0.1, or 1)", OFFSET(plan.increment), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0.01, 50 },
+    { "crf",       "try this one only; no target is needed", OFFSET(crf), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 255 },
+    { "thorough",  "find the best CRF of all, whatever the tolerance", OFFSET(thorough), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
+    { "max-encoded-percent", "largest size in % of the source's video", OFFSET(plan.max_percent), AV_OPT_TYPE_DOUBLE, { .dbl = 100 }, 0, INFINITY },
     { "samples",      "number of samples (default: by --sample-every, and more where scenes differ)", OFFSET(samples), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 1000 },
-    { "sample-every", "one sample for each such part of the video", OFFSET(sample_every), AV_OPT_TYPE_STRING, { .str = "12m" } },
+    { "sample-every", "one sample for each such part of the video (default 12m)", OFFSET(every), AV_OPT_TYPE_DURATION, { .i64 = 720000000 }, 1000, INT64_MAX },
     { "min-samples",  "least number of samples", OFFSET(min_samples), AV_OPT_TYPE_INT, { .i64 = 3 }, 1, 1000 },
-    { "sample-duration", "length of a sample", OFFSET(sample_duration), AV_OPT_TYPE_STRING, { .str = "10s" } },
-    { "score-every", "score one of so many frames (default: loss 8, ssim 4, mad 24, vmaf 4)", OFFSET(step), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 10000 },
+    { "sample-duration", "length of a sample (default 10s)", OFFSET(duration), AV_OPT_TYPE_DURATION, { .i64 = 10000000 }, 1000, INT64_MAX },
+    { "score-every", "score one of so many frames (default: vmaf and detailloss 5, loss 8, ssim 4, mad 24)", OFFSET(step), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 10000 },
     { "memory",   "bytes for decoded samples, as 4G (default: half of the memory)", OFFSET(memory), AV_OPT_TYPE_INT64, { .i64 = 0 }, 0, INT64_MAX },
     { "cache",    "keep results, and take those that were kept", OFFSET(cache), AV_OPT_TYPE_INT, { .i64 = 1 }, 0, 1, 0, .unit = "cache" },
     {     "true",  NULL, 0, AV_OPT_TYPE_CONST, { .i64 = 1 }, 0, 0, 0, .unit = "cache" },
@@ -108,9 +123,17 @@ static const AVOption options[] = {
     { "gpu",      "score on a GPU: auto, off, or its number", OFFSET(gpu), AV_OPT_TYPE_STRING, { .str = "auto" } },
     { "encode",   "make the encode, in this file, and score all of it", OFFSET(encode), AV_OPT_TYPE_STRING },
     { "verify",   "only score this encode of the input, all of it", OFFSET(verify), AV_OPT_TYPE_STRING },
+    { "probe",    "do not search: score one sample at some CRFs by all metrics, and compare them", OFFSET(probe), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
     { "accept-damage", "go on if the input is damaged or cut off, with what can be decoded", OFFSET(accept_damage), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
+    { "c:a",      "encode audio by it, or copy (default copy)", OFFSET(audio_codec), AV_OPT_TYPE_STRING },
+    { "b:a",      "bit rate of audio that is encoded, as 128k", OFFSET(audio_rate), AV_OPT_TYPE_STRING },
+    { "downmix-to-stereo", "make stereo of audio with more than 3 channels", OFFSET(downmix), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
+    { "video-only", "leave out all but the video", OFFSET(video_only), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
     { "y",        "replace the file of --encode", OFFSET(overwrite), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
     { "json",     "write JSON to standard output, an object a line", OFFSET(json), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
+    { "stdout-format", "json or human", OFFSET(json), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 1, 0, .unit = "stdout-format" },
+    {     "json",  NULL, 0, AV_OPT_TYPE_CONST, { .i64 = 1 }, 0, 0, 0, .unit = "stdout-format" },
+    {     "human", NULL, 0, AV_OPT_TYPE_CONST, { .i64 = 0 }, 0, 0, 0, .unit = "stdout-format" },
     { "loglevel", "what FFmpeg's libraries tell: quiet, error, warning, info, verbose, debug (default error)", OFFSET(loglevel), AV_OPT_TYPE_INT, { .i64 = AV_LOG_ERROR }, AV_LOG_QUIET, AV_LOG_TRACE, 0, .unit = "loglevel" },
     {     "quiet",   NULL, 0, AV_OPT_TYPE_CONST, { .i64 = AV_LOG_QUIET },   0, 0, 0, .unit = "loglevel" },
     {     "error",   NULL, 0, AV_OPT_TYPE_CONST, { .i64 = AV_LOG_ERROR },   0, 0, 0, .unit = "loglevel" },
@@ -118,6 +141,7 @@ static const AVOption options[] = {
     {     "info",    NULL, 0, AV_OPT_TYPE_CONST, { .i64 = AV_LOG_INFO },    0, 0, 0, .unit = "loglevel" },
     {     "verbose", NULL, 0, AV_OPT_TYPE_CONST, { .i64 = AV_LOG_VERBOSE }, 0, 0, 0, .unit = "loglevel" },
     {     "debug",   NULL, 0, AV_OPT_TYPE_CONST, { .i64 = AV_LOG_DEBUG },   0, 0, 0, .unit = "loglevel" },
+    { "completion", "print what a shell completes command lines by: bash, zsh, fish", OFFSET(completion), AV_OPT_TYPE_STRING },
     { "version",  "print the version", OFFSET(version), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
     { "help",     "print this", OFFSET(help), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
     { NULL }
@@ -134,59 +158,9 @@ static const AVClass class = {
 static const char *const alias[][2] = {
     { "codec:v", "c:v" }, { "vcodec", "c:v" }, { "filter:v", "vf" }, { "v", "loglevel" }, { "h", "help" },
     { "input", "i" }, { "encoder", "c:v" }, { "e", "c:v" }, { "vfilter", "vf" }, { "pix-format", "pix_fmt" },
-    { "min-vmaf", "target-vmaf" },
+    { "min-vmaf", "target-vmaf" }, { "min-xpsnr", "target-xpsnr" }, { "o", "encode" }, { "output", "encode" }, { "acodec", "c:a" },
+    { "codec:a", "c:a" },
 };
-
-static void print_help(void)
-{
-    printf("usage: ffcrf -i INPUT -c:v ENCODER [encoder's options] --target-loss 8 [options]\n"
-           "Finds the CRF that gives an encode of INPUT the wanted quality.\n\n");
-    for (const AVOption *o = options; o->name; o++) {
-        // one dash for what ffmpeg has, too
-        const int is_ffmpegs = o->name[strcspn(o->name, ":_")] || strlen(o->name) <= 2;
-        const char *value    = o->type == AV_OPT_TYPE_STRING ? o->default_val.str : NULL;
-
-        if (o->type != AV_OPT_TYPE_CONST)
-            printf("  %s%-*s %s%s%s%s\n", is_ffmpegs ? "-" : "--", is_ffmpegs ? 21 : 20, o->name,
-                   o->help, value ? " (default " : "", value ? value : "", value ? ")" : "");
-    }
-    printf("\nAll other options go to the encoder: `ffmpeg -h encoder=NAME` lists them.\n"
-           "Exit status: 0 found, 1 not reachable, 2 wrong usage or input, 3 failed,\n"
-           "4 the whole encode misses the target, 128 + n ended by signal n.\n");
-}
-
-/// "12m", "1h30m", "20s", "500ms", seconds, or hh:mm:ss.
-static int parse_duration(const char *name, const char *text, int64_t *duration)
-{
-    static const struct { const char *unit; double seconds; } units[] = {
-        { "ms", 1e-3 }, { "s", 1 }, { "sec", 1 }, { "m", 60 }, { "min", 60 }, { "h", 3600 }, { "", 1 },
-    };
-    double seconds = 0;
-    const char *p = text;
-
-    if (strchr(text, ':') && av_parse_time(duration, text, 1) >= 0 && *duration > 0)
-        return 0;
-    while (*p) {
-        const char *unit = p + strspn(p, "0123456789."), *end = unit + strspn(unit, "hmsecin");
-        size_t i;
-
-        for (i = 0; i < FF_ARRAY_ELEMS(units); i++)
-            if (strlen(units[i].unit) == end - unit && !strncmp(units[i].unit, unit, end - unit))
-                break;
-        if (unit == p || i == FF_ARRAY_ELEMS(units)) {
-            seconds = 0;
-            break;
-        }
-        seconds += strtod(p, NULL) * units[i].seconds;
-        p = end;
-    }
-    if (!(seconds >= 1e-3 && seconds < 1e9)) {
-        av_log(NULL, AV_LOG_ERROR, "--%s %s is no duration: write 20s, 12m or 1h30m.\n", name, text);
-        return AVERROR(EINVAL);
-    }
-    *duration = seconds * 1e6;
-    return 0;
-}
 
 static int usage(const char *format, ...) av_printf_format(1, 2);
 static int usage(const char *format, ...)
@@ -197,6 +171,145 @@ static int usage(const char *format, ...)
     av_vlog(NULL, AV_LOG_ERROR, format, va);
     va_end(va);
     return AVERROR(EINVAL);
+}
+
+/// What ffmpeg has, too, has one dash.
+static int is_ffmpegs(const char *name)
+{
+    return name[strcspn(name, ":_")] || strlen(name) <= 2 || !strcmp(name, "hwaccel");
+}
+
+static void print_help(void)
+{
+    printf("usage: ffcrf -i INPUT [-c:v ENCODER] [encoder's options] [--target-vmaf 95] [options]\n"
+           "Finds the CRF that gives an encode of INPUT the wanted quality.\n\n");
+    for (const AVOption *o = options; o->name; o++) {
+        const char *value = o->type == AV_OPT_TYPE_STRING ? o->default_val.str : NULL;
+
+        if (o->type != AV_OPT_TYPE_CONST)
+            printf("  %s%-*s %s%s%s%s\n", is_ffmpegs(o->name) ? "-" : "--", is_ffmpegs(o->name) ? 21 : 20, o->name,
+                   o->help, value ? " (default " : "", value ? value : "", value ? ")" : "");
+    }
+    printf("\nAll other options go to the encoder: `ffmpeg -h encoder=NAME` lists them.\n"
+           "Exit status: 0 found, 1 not reachable, 2 wrong usage or input, 3 failed,\n"
+           "4 the whole encode misses the target, 128 + n ended by signal n.\n");
+}
+
+/// An option that no other encoder need have.
+static const AVOption *encoder_option(const AVCodec *encoder, const char *name)
+{
+    return encoder->priv_class ? av_opt_find((void *)&encoder->priv_class, name, NULL, 0, AV_OPT_SEARCH_FAKE_OBJ) : NULL;
+}
+
+/// The option of an encoder that is searched, NULL if it has none.
+static const char *find_crf(const AVCodec *encoder)
+{
+    static const char *const names[] = { "crf", "cq", "qp" };
+
+    for (int i = 0; i < FF_ARRAY_ELEMS(names); i++)
+        if (encoder_option(encoder, names[i]))
+            return names[i];
+    return strstr(encoder->name, "_qsv") || strstr(encoder->name, "_vaapi") ? "global_quality" : NULL;
+}
+
+/// What an option's value may be, where there are but some.
+static void print_values(AVBPrint *b, const AVOption *opt)
+{
+    static const char *const others[][2] = {
+        { "gpu", "auto off " }, { "pool", "mean worst p1 p5 " }, { "completion", "bash zsh fish " }, { "scd", "true false " },
+        { "hwaccel", "auto " }, { "vmaf-model", "v1 4k phone v0.6.1 v0.6.1-4k v0.6.1-phone " },
+    };
+    enum AVHWDeviceType type = AV_HWDEVICE_TYPE_NONE;
+    void *iterator = NULL;
+    const AVCodec *codec;
+
+    av_bprint_clear(b);
+    for (int i = 0; i < FF_ARRAY_ELEMS(others); i++)
+        if (!strcmp(opt->name, others[i][0]))
+            av_bprintf(b, "%s", others[i][1]);
+    for (const AVOption *o = options; opt->unit && o->name; o++)
+        if (o->type == AV_OPT_TYPE_CONST && !strcmp(o->unit, opt->unit))
+            av_bprintf(b, "%s ", o->name);
+    while (!strcmp(opt->name, "c:v") && (codec = av_codec_iterate(&iterator)))
+        if (av_codec_is_encoder(codec) && codec->type == AVMEDIA_TYPE_VIDEO && find_crf(codec))
+            av_bprintf(b, "%s ", codec->name);
+    while (!strcmp(opt->name, "hwaccel") && (type = av_hwdevice_iterate_types(type)) != AV_HWDEVICE_TYPE_NONE)
+        av_bprintf(b, "%s ", av_hwdevice_get_type_name(type));
+    if (!strcmp(opt->name, "metric"))
+        for (const AVOption *o = options; o->name; o++)
+            if (av_strstart(o->name, "target-", NULL))
+                av_bprintf(b, "%s ", o->name + 7);
+}
+
+/// What a shell completes command lines by. Where nothing is known of a value, it is a file's name.
+static int print_completion(const char *shell)
+{
+    const int is_bash = !strcmp(shell, "bash"), is_fish = !strcmp(shell, "fish");
+    AVBPrint values, names;
+
+    if (!is_bash && !is_fish && strcmp(shell, "zsh"))
+        return usage("--completion is for bash, zsh or fish, and not for '%s'.\n", shell);
+    av_bprint_init(&values, 0, AV_BPRINT_SIZE_UNLIMITED);
+    av_bprint_init(&names,  0, AV_BPRINT_SIZE_UNLIMITED);
+    if (!is_fish)
+        printf("_ffcrf() {\n    case %s in\n", is_bash ? "${COMP_WORDS[COMP_CWORD-1]}" : "${words[CURRENT-1]}");
+    for (const AVOption *o = options; o->name; o++) {
+        const char *dash = is_ffmpegs(o->name) ? "-" : "--", *colon = strchr(o->name, ':');
+
+        if (o->type == AV_OPT_TYPE_CONST)
+            continue;
+        print_values(&values, o);
+        av_bprintf(&names, "%s%s ", dash, o->name);
+        if (is_fish) {
+            printf("complete -c ffcrf -%s %s%s -d \"%s\"%s%s%s\n", dash[1] ? "l" : o->name[1] ? "o" : "s", o->name,
+                   o->type == AV_OPT_TYPE_BOOL ? "" : " -r", o->help, values.len ? " -f -a \"" : "", values.str,
+                   values.len ? "\"" : "");
+        } else if (values.len) {
+            printf("    %s%s", dash, o->name);
+            for (int i = 0; i < FF_ARRAY_ELEMS(alias); i++)
+                if (!strcmp(alias[i][1], o->name))
+                    printf("|-%s|--%s", alias[i][0], alias[i][0]);
+            // bash takes the colon for the end of a word
+            printf("%s%s) ", is_bash && colon ? "|" : "", is_bash && colon ? colon + 1 : "");
+            printf(is_bash ? "COMPREPLY=($(compgen -W \"%s\" -- \"${COMP_WORDS[COMP_CWORD]}\")) ;;\n"
+                           : "compadd -- %s;;\n", values.str);
+        }
+    }
+    if (is_bash)
+        printf("    *) COMPREPLY=($(compgen -W \"%s\" -- \"${COMP_WORDS[COMP_CWORD]}\")) ;;\n    esac\n}\n"
+               "complete -o default -F _ffcrf ffcrf\n", names.str);
+    else if (!is_fish)
+        printf("    *) if [[ $PREFIX = -* ]]; then compadd -- %s; else _files; fi ;;\n    esac\n}\n"
+               "compdef _ffcrf ffcrf\n", names.str);
+    av_bprint_finalize(&values, NULL);
+    av_bprint_finalize(&names, NULL);
+    return 0;
+}
+
+/// "12m", "1h30m", "20s", "500ms", seconds, or hh:mm:ss. @return microseconds, negative if it is none
+static int64_t parse_duration(const char *text)
+{
+    static const struct { const char *unit; double seconds; } units[] = {
+        { "ms", 1e-3 }, { "s", 1 }, { "sec", 1 }, { "m", 60 }, { "min", 60 }, { "h", 3600 }, { "", 1 },
+    };
+    double seconds = 0;
+    int64_t duration;
+
+    if (strchr(text, ':'))
+        return av_parse_time(&duration, text, 1) < 0 ? -1 : duration;
+    for (const char *p = text, *end; *p || p == text; p = end) {
+        const char *unit = p + strspn(p, "0123456789.");
+        size_t i;
+
+        end = unit + strspn(unit, "hmsecin");
+        for (i = 0; i < FF_ARRAY_ELEMS(units); i++)
+            if (strlen(units[i].unit) == end - unit && !strncmp(units[i].unit, unit, end - unit))
+                break;
+        if (unit == p || i == FF_ARRAY_ELEMS(units))
+            return -1;
+        seconds += strtod(p, NULL) * units[i].seconds;
+    }
+    return seconds < 1e9 ? seconds * 1e6 : -1;
 }
 
 /// What an argument is called in the table of options.
@@ -220,14 +333,11 @@ static const AVOption *find_option(const Options *o, const char *name)
 /// An option of the encoder. What is none is refused before its value is taken, as it may have none.
 static int check_encoder_option(const Options *o, const char *name)
 {
-    static const char *const rates[] = { "b", "qp", "crf", "cq", "global_quality", "q" };
+    static const char *const rates[] = { "b", "qp", "cq", "global_quality", "q" };
     const AVClass *const generic = avcodec_get_class();
     const size_t size = strcspn(name, ":");
     char key[64];
 
-    if (!o->encoder_name)
-        return usage("-%s is no option of ffcrf, and no encoder is given with -c:v that may have it: "
-                     "`ffcrf --help` lists the options.\n", name);
     if (!o->encoder)
         return 0;               // that is told later
     if (name[size] && strcmp(name + size, ":v") && strcmp(name + size, ":v:0"))
@@ -236,7 +346,7 @@ static int check_encoder_option(const Options *o, const char *name)
     for (int i = 0; i < FF_ARRAY_ELEMS(rates); i++)
         if (!strcmp(key, rates[i]))
             return usage("-%s sets what is searched: leave it out.\n", key);
-    if (!av_opt_find((void *)&o->encoder->priv_class, key, NULL, 0, AV_OPT_SEARCH_FAKE_OBJ) &&
+    if (!encoder_option(o->encoder, key) &&
         !av_opt_find((void *)&generic, key, NULL, 0, AV_OPT_SEARCH_FAKE_OBJ))
         return usage("-%s is an option of neither ffcrf nor %s: see `ffcrf --help` and "
                      "`ffmpeg -h encoder=%s`.\n", key, o->encoder->name, o->encoder->name);
@@ -245,12 +355,14 @@ static int check_encoder_option(const Options *o, const char *name)
 
 static int set_option(Options *o, const AVOption *opt, const char *name, const char *value)
 {
+    int64_t duration = 0;
     int ret;
 
-    if (!opt) {
-        char *key = av_strndup(name, strcspn(name, ":"));
-
-        return key ? av_dict_set(&o->encoder_options, key, value, AV_DICT_DONT_STRDUP_KEY) : AVERROR(ENOMEM);
+    if (opt->type == AV_OPT_TYPE_DURATION) {
+        duration = parse_duration(value);
+        if (duration < opt->min)
+            return usage("--%s %s is no duration: write 20s, 12m or 1h30m.\n", name, value);
+        return av_opt_set_int(o, name, duration, 0);
     }
     // 0 is what stands for no number, in those whose default depends on others
     ret = (opt->type == AV_OPT_TYPE_INT || opt->type == AV_OPT_TYPE_INT64) && !opt->unit &&
@@ -261,37 +373,121 @@ static int set_option(Options *o, const AVOption *opt, const char *name, const c
     return ret;
 }
 
+static int set_encoder_option(Options *o, const char *name, const char *value, int flags)
+{
+    char *key = av_strndup(name, strcspn(name, ":"));
+
+    return key ? av_dict_set(&o->encoder_options, key, value, AV_DICT_DONT_STRDUP_KEY | flags) : AVERROR(ENOMEM);
+}
+
+/// A parameter of libsvtav1, after those that there are.
+static int add_svt(Options *o, const char *parameter)
+{
+    int ret = check_encoder_option(o, "svtav1-params");
+
+    if (ret >= 0 && av_dict_get(o->encoder_options, "svtav1-params", NULL, 0))
+        ret = set_encoder_option(o, "svtav1-params", ":", AV_DICT_APPEND);
+    return ret < 0 ? ret : set_encoder_option(o, "svtav1-params", parameter, AV_DICT_APPEND);
+}
+
+/**
+ * Take an option of ffcrf's or of the encoder's.
+ *
+ * @param value what follows it, or NULL
+ * @return 0 or a negative AVERROR after a message, or 1 if the value was taken
+ */
+static int take_option(Options *o, const char *argument, const char *value)
+{
+    static const char *const of_input[] = { "ss", "to", "t", "hwaccel" };
+    const char *name = option_name(argument);
+    const AVOption *opt = find_option(o, name);
+    char *pair;
+    int ret = 0, is_known = 0;
+
+    // as ab-av1 has it, whatever the encoder calls it
+    if (!strcmp(name, "preset") && o->encoder && !encoder_option(o->encoder, name))
+        name = encoder_option(o->encoder, "cpu-used") ? "cpu-used" : "speed";
+    if (!opt && (ret = check_encoder_option(o, name)) < 0)
+        return ret;
+    if (opt && opt->type == AV_OPT_TYPE_BOOL) {
+        ret = set_option(o, opt, name, "1");
+        return FFMIN(ret, 0);
+    }
+    if (!value)
+        return usage("%s lacks its value.\n", argument);
+    if (!opt)
+        ret = set_encoder_option(o, name, value, 0);
+    else if (!strcmp(name, "svt"))
+        ret = add_svt(o, value);
+    else if (!strcmp(name, "scd"))
+        ret = add_svt(o, strcmp(value, "true") ? "scd=0" : "scd=1");
+    else if (!strcmp(name, "keyint") && strspn(value, "0123456789") == strlen(value))
+        ret = set_encoder_option(o, "g", value, 0);
+    else if (!strcmp(name, "enc") || !strcmp(name, "enc-input")) {
+        pair = av_asprintf("-%s", value + strspn(value, "-"));
+        if (!pair)
+            return AVERROR(ENOMEM);
+        value = strchr(pair, '=');
+        if (value)
+            pair[value++ - pair] = 0;
+        for (int i = 0; i < FF_ARRAY_ELEMS(of_input); i++)
+            is_known |= !strcmp(pair + 1, of_input[i]);
+        ret = !strcmp(name, "enc") || is_known ? take_option(o, pair, value) :
+              usage("%s is no option of the input that ffcrf has: those are ss, to, t and hwaccel.\n", pair);
+        av_free(pair);
+    } else {
+        ret = set_option(o, opt, name, value);
+    }
+    return ret < 0 ? ret : 1;
+}
+
+/// The encode's name, where none was given.
+static char *default_output(const Options *o, const char *kind)
+{
+    const char *name = av_basename(o->input), *dot = strrchr(name, '.');
+    int size = dot && dot > name ? dot - o->input : strlen(o->input);
+
+    return strstr(o->input, "://") ? av_asprintf("%s.mkv", kind)
+                                   : av_asprintf("%.*s.%s.mkv", size, o->input, kind);
+}
+
 static int parse_arguments(Options *o, int argc, char **argv)
 {
+    static const char *const defaults[] = { "libsvtav1", "libx265", "libx264" };
+    // words of ab-av1
+    const int is_auto = argc > 1 && !strcmp(argv[1], "auto-encode");
+    const int first   = is_auto || argc > 1 && (!strcmp(argv[1], "crf-search") ||
+                                                !strcmp(argv[1], "sample-encode")) ? 2 : 1;
+
+    for (int i = 0; i < FF_ARRAY_ELEMS(defaults) && !o->encoder; i++)
+        o->encoder = avcodec_find_encoder_by_name(defaults[i]);
     // what options there are depends on the encoder
-    for (int i = 1; i < argc - 1; i++)
+    for (int i = first; i < argc - 1; i++)
         if (*argv[i] == '-' && !strcmp(option_name(argv[i]), "c:v")) {
-            av_opt_set(o, "c:v", argv[++i], 0);
-            o->encoder = avcodec_find_encoder_by_name(argv[i]);
+            i++;
+            o->encoder = avcodec_find_encoder_by_name(strcmp(argv[i], "svt-av1") ? argv[i] : "libsvtav1");
         }
-    for (int i = 1; i < argc; i++) {
-        const char *name = option_name(argv[i]);
-        const AVOption *opt;
+    for (int i = first; i < argc; i++) {
         int ret;
 
         if (*argv[i] != '-' || !argv[i][1])
             return usage("'%s' is no option: give the input with -i and the output with --encode.\n", argv[i]);
-        opt = find_option(o, name);
-        if (!opt && (ret = check_encoder_option(o, name)) < 0)
-            return ret;
-        if (opt && opt->type == AV_OPT_TYPE_BOOL)
-            ret = set_option(o, opt, name, "1");
-        else if (++i == argc)
-            return usage("%s lacks its value.\n", argv[i - 1]);
-        else
-            ret = set_option(o, opt, name, argv[i]);
+        ret = take_option(o, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
         if (ret < 0)
             return ret;
+        i += ret;
+    }
+    if (o->verify && !o->encoder_name)
+        o->encoder = NULL;
+    if (is_auto && !o->encode && o->input && o->encoder) {
+        o->encode = default_output(o, avcodec_get_name(o->encoder->id));
+        if (!o->encode)
+            return AVERROR(ENOMEM);
     }
     return 0;
 }
 
-/// By encoder, where the range that it takes is not the one to search.
+/// By the end of their names, encoders whose range is not the one to search.
 static const struct {
     const char *name;
     double min, max;
@@ -301,98 +497,128 @@ static const struct {
     { "libsvtav1",   5, 63 },
     { "libaom-av1",  5, 63 },
     { "libvpx-vp9", 10, 63 },
-    { "h264_nvenc", 10, 46 },
-    { "hevc_nvenc", 10, 46 },
+    { "librav1e",   10, 255 },
     { "av1_nvenc",  10, 63 },
+    { "av1_vaapi",  10, 255 },
+    { "_nvenc",     10, 46 },
+    { "_qsv",       10, 46 },
+    { "_vaapi",     10, 46 },
 };
-
-/// CRFs are tried from this multiple of the increment to that.
-static double first_step(const Options *o)
-{
-    return ceil(o->min_crf / o->increment - 1e-6);
-}
-
-static double last_step(const Options *o)
-{
-    return floor(o->max_crf / o->increment + 1e-6);
-}
 
 static int check_encoder(Options *o)
 {
-    static const char *const names[] = { "crf", "cq" };
-    const AVOption *opt = NULL;
-    double min = 0, max = 63;
+    const char *name = o->encoder ? o->encoder->name : o->encoder_name ? o->encoder_name : "libsvtav1";
+    const AVOption *opt;
+    double min = 0, max = 63, most;
+    int whole;
 
-    if (!o->encoder_name)
-        return usage("Which encoder? Give it with -c:v, as -c:v libx264.\n");
     if (!o->encoder || o->encoder->type != AVMEDIA_TYPE_VIDEO)
         return usage("This build of FFmpeg has no video encoder '%s': `ffmpeg -encoders` lists those "
-                     "that it has.\n", o->encoder_name);
-    for (int i = 0; i < FF_ARRAY_ELEMS(names) && !opt; i++) {
-        opt = o->encoder->priv_class ? av_opt_find((void *)&o->encoder->priv_class, names[i], NULL, 0,
-                                                   AV_OPT_SEARCH_FAKE_OBJ) : NULL;
-        o->crf_option = names[i];
-    }
-    if (!opt)
-        return usage("%s has no constant quality by -crf or -cq, which is searched: take libx264, libx265, "
-                     "libsvtav1, libaom-av1 or one of NVENC.\n", o->encoder_name);
-    for (int i = 0; i < FF_ARRAY_ELEMS(crf_ranges); i++)
-        if (!strcmp(crf_ranges[i].name, o->encoder_name)) {
+                     "that it has.\n", name);
+    o->crf_option = find_crf(o->encoder);
+    if (!o->crf_option)
+        return usage("%s has no constant quality by -crf, -cq or -qp, which is searched: take libx264, libx265, "
+                     "libsvtav1, libaom-av1 or one of NVENC, QSV or VAAPI.\n", name);
+    opt = encoder_option(o->encoder, o->crf_option);
+    for (int i = FF_ARRAY_ELEMS(crf_ranges) - 1; i >= 0; i--)
+        if (strlen(name) >= strlen(crf_ranges[i].name) &&
+            !strcmp(name + strlen(name) - strlen(crf_ranges[i].name), crf_ranges[i].name)) {
             min = crf_ranges[i].min;
             max = crf_ranges[i].max;
         }
-    if (isnan(o->min_crf))
-        o->min_crf = min;
-    if (isnan(o->max_crf))
-        o->max_crf = max;
-    if (isnan(o->increment))
-        o->increment = opt->type == AV_OPT_TYPE_INT ? 1 : 0.1;
-    if (opt->type == AV_OPT_TYPE_INT && o->increment != rint(o->increment))
+    most  = opt ? opt->max : 255;
+    whole = !opt || opt->type == AV_OPT_TYPE_INT;
+    if (!isnan(o->crf))
+        o->plan.min_crf = o->plan.max_crf = o->crf;
+    if (isnan(o->plan.min_crf))
+        o->plan.min_crf = min;
+    if (isnan(o->plan.max_crf))
+        o->plan.max_crf = max;
+    if (isnan(o->plan.increment))
+        o->plan.increment = whole ? 1 : isnan(o->crf) ? 0.1 : 0.01;
+    if (whole && o->plan.increment != rint(o->plan.increment))
         return usage("%s takes whole numbers for -%s: --crf-increment %g is not one.\n",
-                     o->encoder_name, o->crf_option, o->increment);
-    if (o->min_crf > o->max_crf || o->max_crf > opt->max)
+                     name, o->crf_option, o->plan.increment);
+    if (o->plan.min_crf > o->plan.max_crf || o->plan.max_crf > most)
         return usage("No CRF is between --min-crf %g and --max-crf %g, or %s does not go so far.\n",
-                     o->min_crf, o->max_crf, o->encoder_name);
-    if (first_step(o) > last_step(o))
+                     o->plan.min_crf, o->plan.max_crf, name);
+    if (ffcrf_search_first(&o->plan) > ffcrf_search_last(&o->plan))
         return usage("No multiple of --crf-increment %g is between CRF %g and %g: give a smaller one.\n",
-                     o->increment, o->min_crf, o->max_crf);
+                     o->plan.increment, o->plan.min_crf, o->plan.max_crf);
     if (o->pix_fmt && av_get_pix_fmt(o->pix_fmt) == AV_PIX_FMT_NONE)
         return usage("'%s' is no pixel format: `ffmpeg -pix_fmts` lists them.\n", o->pix_fmt);
+    if (!strcmp(name, "libsvtav1"))
+        return av_dict_set(&o->encoder_options, "preset", "8", AV_DICT_DONT_OVERWRITE);
     return 0;
+}
+
+/// The metric that is asked for, and its target.
+static int choose_metric(Options *o)
+{
+    const Metric *m;
+    const char *name = o->metric_name;
+    double target;
+    AVBPrint all, there;
+    int ret = 0;
+
+    o->plan.target = o->target[0];
+    av_bprint_init(&all,   0, AV_BPRINT_SIZE_AUTOMATIC);
+    av_bprint_init(&there, 0, AV_BPRINT_SIZE_AUTOMATIC);
+    for (int i = 0; (m = ffcrf_metric_number(i)); i++) {
+        char option[32];
+
+        av_bprintf(&all, "%s%s", i ? ", " : "", m->name);
+        if (ffcrf_has_filter(m->filter))
+            av_bprintf(&there, "%s%s", there.len ? ", " : "", m->name);
+        snprintf(option, sizeof(option), "target-%s", m->name);
+        if (av_opt_get_double(o, option, 0, &target) < 0 || isnan(target))
+            continue;
+        if (!isnan(o->plan.target) || name && strcmp(name, m->name))
+            return usage("One metric and one target: --%s is not for the other that is given.\n", option);
+        name    = m->name;
+        o->plan.target = target;
+    }
+    o->metric = name ? ffcrf_metric(name) : ffcrf_default_metric(&target);
+    if (o->metric && isnan(o->plan.target) && (!isnan(o->crf) || o->probe))
+        o->plan.target = o->metric->worst;
+    if (!name && isnan(o->plan.target))
+        o->plan.target = target;
+    if (!o->metric)
+        ret = usage("'%s' is no metric: there are %s.\n", name, all.str);
+    else if (!ffcrf_has_filter(o->metric->filter))
+        ret = usage("This FFmpeg has no filter %.*s, which the metric %s needs. It has those of %s: take one "
+                    "of them, or another FFmpeg.%s\n", (int)strcspn(o->metric->filter, "="), o->metric->filter,
+                    o->metric->name, there.str, strcmp(o->metric->name, "vmaf") ? "" :
+                    " To have VMAF, configure it with --enable-libvmaf.");
+    else if (isnan(o->plan.target))
+        ret = usage("What quality? Give it with --target-%s.\n", o->metric->name);
+    return ret;
 }
 
 static int check_metric(Options *o)
 {
-    static const char *const names[] = { "loss", "ssim", "mad", "vmaf" };
-    const char *name = o->metric_name;
-    char filter[32];
+    int ret = choose_metric(o);
 
-    o->goal = o->target[0];
-    for (int i = 0; i < FF_ARRAY_ELEMS(names); i++)
-        if (!isnan(o->target[i + 1])) {
-            if (!isnan(o->goal) || name && strcmp(name, names[i]))
-                return usage("One metric and one target: --target-%s is not for the other that is given.\n",
-                             names[i]);
-            name    = names[i];
-            o->goal = o->target[i + 1];
-        }
-    o->metric = ffcrf_metric(name ? name : "loss");
-    if (!o->metric)
-        return usage("'%s' is no metric: there are loss, ssim, mad and vmaf.\n", name);
-    av_strlcpy(filter, o->metric->filter, sizeof(filter));
-    filter[strcspn(filter, "=")] = 0;
-    if (!avfilter_get_by_name(filter))
-        return usage("This build of FFmpeg has no filter %s, which the metric %s needs%s.\n", filter,
-                     o->metric->name, strcmp(filter, "libvmaf") ? "" :
-                     ": configure it with --enable-libvmaf, or use --target-loss");
-    if (isnan(o->goal))
-        return usage("What quality? Give it with --target-loss 8 or the like.\n");
-    if (fabs(o->goal - o->metric->best) > fabs(o->metric->worst - o->metric->best) ||
-        (o->goal > o->metric->best) != (o->metric->worst > o->metric->best) && o->goal != o->metric->best)
-        return usage("%g is no score of %s, which goes from %g (best) to %g.\n", o->goal, o->metric->name,
+    if (ret < 0)
+        return ret;
+    if (fabs(o->plan.target - o->metric->best) > fabs(o->metric->worst - o->metric->best) ||
+        (o->plan.target > o->metric->best) != (o->metric->worst > o->metric->best) && o->plan.target != o->metric->best)
+        return usage("%g is no score of %s, which goes from %g (best) to %g.\n", o->plan.target, o->metric->name,
                      o->metric->best, o->metric->worst);
-    if (isnan(o->tolerance))
-        o->tolerance = o->metric->tolerance;
+    if (o->step > 1 && o->metric->gets_all && !o->metric->step_option)
+        return usage("%s looks at the frames before, and scores all: leave out --score-every.\n", o->metric->name);
+    if (!strcmp(o->metric->name, "vmaf") && (ret = ffcrf_check_vmaf_model(o)) < 0)
+        return ret;
+    if (isnan(o->plan.tolerance))
+        o->plan.tolerance = o->metric->tolerance;
+    if (o->thorough)
+        o->plan.tolerance = 0;
+    o->plan.exact            = o->thorough ? 0 : CRF_EXACT;
+    o->plan.higher_is_better = o->metric->higher_is_better;
+    o->plan.best             = o->metric->best;
+    o->plan.offset           = o->metric->offset;
+    o->plan.typical          = o->metric->typical;
+    o->plan.is_in_decibels   = o->metric->is_in_decibels;
     if (!o->step)
         o->step = o->metric->step;
 
@@ -423,6 +649,21 @@ static int check_output(const Options *o)
     return 0;
 }
 
+static int check_audio(const Options *o)
+{
+    const AVCodec *codec = o->audio_codec ? avcodec_find_encoder_by_name(o->audio_codec) : NULL;
+    const int copies     = !o->audio_codec || !strcmp(o->audio_codec, "copy");
+
+    if (!copies && (!codec || codec->type != AVMEDIA_TYPE_AUDIO))
+        return usage("This build of FFmpeg has no audio encoder '%s': `ffmpeg -encoders` lists those "
+                     "that it has.\n", o->audio_codec);
+    if (copies && o->audio_codec && o->downmix)
+        return usage("--downmix-to-stereo encodes audio: leave out -c:a copy.\n");
+    if (copies && o->audio_rate && !o->downmix)
+        return usage("-b:a is for audio that is encoded: give -c:a, as -c:a libopus.\n");
+    return 0;
+}
+
 static int check_options(Options *o)
 {
     int ret;
@@ -431,26 +672,24 @@ static int check_options(Options *o)
         return usage("Which video? Give it with -i. `ffcrf --help` lists the options.\n");
     if ((ret = check_metric(o)) < 0 ||
         (!o->verify || o->encoder_name) && (ret = check_encoder(o)) < 0 ||
-        (ret = parse_duration("sample-every", o->sample_every, &o->every)) < 0 ||
-        (ret = parse_duration("sample-duration", o->sample_duration, &o->duration)) < 0)
+        (ret = check_audio(o)) < 0)
         return ret;
+    if (o->end && o->length)
+        return usage("-to and -t both tell where to end: leave one out.\n");
+    if (o->end && o->end <= o->start)
+        return usage("-to is before -ss: nothing is between them.\n");
+    if (o->end)
+        o->length = o->end - o->start;
     if (o->encode && o->verify)
         return usage("--encode verifies what it makes: leave out --verify.\n");
+    if (o->probe && (o->encode || o->verify))
+        return usage("--probe only compares metrics: leave out --encode and --verify.\n");
     if (o->encode && (ret = check_output(o)) < 0)
         return ret;
     return 0;
 }
 
 // ---- what is told ----
-
-typedef struct Point {
-    double crf;
-    double score;
-    // of the whole encode
-    double size, size_error;    ///< bytes; the error is NAN if one sample does not tell it
-    double percent;             ///< of the size of the source's video
-    double encode_seconds;
-} Point;
 
 typedef struct Search {
     Options o;
@@ -460,13 +699,15 @@ typedef struct Search {
     Sample *sample;
     int nb_samples;
     int64_t memory[NB_MEMORIES];
-    Point point[64];            ///< by rising CRF
+    enum AVPixelFormat format;  ///< that is encoded
+    Point point[SEARCH_MOST];   ///< by rising CRF
     int nb_points;
 
     // progress
-    const char *doing;
+    const char *doing, *what;
     int current;                ///< sample
-    int64_t begin, told;
+    int what_frames;            ///< before it was begun
+    int64_t begin, what_begin, told;
 } Search;
 
 static int is_terminal, has_meter;
@@ -552,26 +793,29 @@ static const char *clock_time(char text[16], double seconds)
 /// How many candidates are likely to be made in all.
 static int expected_encodes(const Search *s)
 {
-    return FFMAX(4, s->nb_points + 1);
+    return s->o.plan.min_crf == s->o.plan.max_crf ? 1 : FFMAX(4, s->nb_points + 1);
 }
 
-static int progress(void *opaque, int frames, int nb_frames)
+static int progress(void *opaque, const char *what, int frames, int nb_frames, double part)
 {
     Search *s = opaque;
     const int64_t now = av_gettime_relative();
+    double jobs = s->sample ? (double)expected_encodes(s) * s->nb_samples - s->nb_points * s->nb_samples - s->current : 1;
     double fps, left;
 
+    if (s->what != what) {
+        s->what        = what;
+        s->what_begin  = now;
+        s->what_frames = frames;
+    }
     if (now - s->told < (is_terminal ? 250000 : 10000000))
         return 0;
     s->told = now;
-    fps  = frames * 1e6 / FFMAX(1, now - s->begin);
-    left = nb_frames - frames;
-    if (s->sample)
-        left += nb_frames * ((double)expected_encodes(s) * s->nb_samples - s->nb_points * s->nb_samples -
-                             s->current - 1);
+    fps  = (frames - s->what_frames) * 1e6 / FFMAX(1, now - s->what_begin);
+    left = (now - s->begin) / 1e6 * (jobs / part - 1);
     clear_meter();
-    fprintf(stderr, "%s, frame %d of %d, %.1f fps, ETA %s%s", s->doing, frames,
-            FFMAX(frames, nb_frames), fps, left >= 0 && fps > 0 ? CLOCK(left / fps) : "?", is_terminal ? "" : "\n");
+    fprintf(stderr, "%s%s, frame %d of %d, %.1f fps, ETA %s%s", s->doing, what, frames,
+            FFMAX(frames, nb_frames), fps, part > 0 ? CLOCK(left) : "?", is_terminal ? "" : "\n");
     fflush(stderr);
     has_meter = is_terminal;
     return 0;
@@ -580,6 +824,7 @@ static int progress(void *opaque, int frames, int nb_frames)
 static void start_progress(Search *s, const char *doing)
 {
     s->doing = doing;
+    s->what  = NULL;
     s->begin = s->told = av_gettime_relative();
 }
 
@@ -646,7 +891,7 @@ static void json_point(AVBPrint *b, const Search *s, const Point *p)
     json_string(b, "metric", o->metric->name);
     json_string(b, "pool", o->pool_name);
     json_number(b, "score", p->score);
-    json_number(b, "target", o->goal);
+    json_number(b, "target", o->plan.target);
     json_number(b, "predicted_encode_percent", p->percent);
     json_number(b, "predicted_encode_size", rint(p->size));
     json_number(b, "predicted_encode_size_min", rint(p->size - p->size_error));
@@ -662,7 +907,7 @@ static void json_sample(const Search *s, const Sample *sample, double crf, const
     json_begin(&b, "sample-encode-done");
     json_number(&b, "sample", sample->number + 1);
     json_number(&b, "samples", s->nb_samples);
-    json_number(&b, "start", sample->start / 1e6);
+    json_number(&b, "start", (s->o.start + sample->start) / 1e6);
     json_number(&b, "seconds", r->seconds);
     json_number(&b, "crf", crf);
     json_string(&b, "metric", s->o.metric->name);
@@ -677,15 +922,6 @@ static void json_sample(const Search *s, const Sample *sample, double crf, const
 }
 
 // ---- scores ----
-
-static double mean(const double *value, int nb)
-{
-    double sum = 0;
-
-    for (int i = 0; i < nb; i++)
-        sum += value[i];
-    return sum / nb;
-}
 
 /// Whether a is at least as good as b.
 static int is_as_good(const Metric *m, double a, double b)
@@ -732,7 +968,7 @@ static int pool(const Options *o, const Result *result, int nb_results, double *
         const Result *r = &result[i];
 
         if (r->nb_scores) {
-            double sample = mean(r->score, r->nb_scores);
+            double sample = ffcrf_mean(o->metric, r->score, r->nb_scores);
 
             memcpy(all + nb, r->score, r->nb_scores * sizeof(*all));
             nb += r->nb_scores;
@@ -741,7 +977,7 @@ static int pool(const Options *o, const Result *result, int nb_results, double *
         }
     }
     if (o->pool == POOL_MEAN)
-        *score = mean(all, nb);
+        *score = ffcrf_mean(o->metric, all, nb);
     else if (o->pool == POOL_PERCENTILE)
         *score = percentile(o->metric, all, nb, o->percent);
     av_free(all);
@@ -749,12 +985,6 @@ static int pool(const Options *o, const Result *result, int nb_results, double *
 }
 
 // ---- the search ----
-
-/// About linear in the CRF.
-static double distortion(const Metric *m, double score)
-{
-    return log(fabs(m->best - score) + m->offset);
-}
 
 /// How much of the video so many samples may take, before all of it is taken as one.
 static int are_most(const Search *s, int64_t nb_samples)
@@ -810,11 +1040,11 @@ static int try_sample(Search *s, Sample *sample, double crf, Result *result, int
     *cached = ffcrf_cache_get(&s->cache, o, sample, crf, result);
     if (*cached)
         return 0;
-    snprintf(doing, sizeof(doing), "CRF %g, sample %d of %d", crf, sample->number + 1, s->nb_samples);
+    snprintf(doing, sizeof(doing), "CRF %g, sample %d of %d, ", crf, sample->number + 1, s->nb_samples);
     s->current = sample->number;
     if (!sample->loaded) {
         if (is_terminal) {
-            tell("%s: decoding the source", doing);
+            tell("%sdecoding the source", doing);
             has_meter = 1;
         }
         if ((ret = ffcrf_sample_load(o, sample, s->memory)) < 0)
@@ -870,7 +1100,8 @@ static int try_samples(Search *s, double crf, Result *result, int *nb, int *nb_c
             break;
         *nb_cached += cached;
         if (s->o.json)
-            json_sample(s, &s->sample[*nb], crf, r, r->nb_scores ? mean(r->score, r->nb_scores) : NAN, cached);
+            json_sample(s, &s->sample[*nb], crf, r,
+                        r->nb_scores ? ffcrf_mean(s->o.metric, r->score, r->nb_scores) : NAN, cached);
     }
     return ret;
 }
@@ -911,116 +1142,6 @@ static int try_crf(Search *s, double crf)
     return 0;
 }
 
-static int reaches(const Options *o, const Point *p)
-{
-    return is_as_good(o->metric, p->score, o->goal);
-}
-
-/// The point other than a and b whose distortion is nearest to y, NULL if there is none.
-static const Point *nearest(const Search *s, const Point *a, const Point *b, double y)
-{
-    const Metric *m = s->o.metric;
-    const Point *best = NULL;
-
-    for (const Point *p = s->point; p < s->point + s->nb_points; p++)
-        if (p != a && p != b &&
-            (!best || fabs(distortion(m, p->score) - y) < fabs(distortion(m, best->score) - y)))
-            best = p;
-    return best;
-}
-
-/**
- * The CRF at which a distortion is expected.
- *
- * @param low  the highest that reaches the target, or NULL
- * @param high the lowest that misses it, or NULL
- */
-static double expect_crf(const Search *s, const Point *low, const Point *high, double y)
-{
-    const Options *o   = &s->o;
-    const Metric *m    = o->metric;
-    const double prior = 3.6 / FFMAX(o->max_crf - o->min_crf, 1);  // rise with each CRF
-    const Point *one   = low ? low : high, *other = nearest(s, low, high, y);
-    double x[3], d[3], line, curve = 0, slope = prior;
-
-    if (!one)
-        return (o->min_crf + o->max_crf) / 2 + (y - distortion(m, m->typical)) / prior;
-    if (!low || !high) {
-        // beyond all that is known, no slope but a likely one is taken
-        if (other)
-            slope = av_clipd((distortion(m, one->score) - distortion(m, other->score)) /
-                             (one->crf - other->crf), prior / 2, prior * 2);
-        return one->crf + (y - distortion(m, one->score)) / slope;
-    }
-
-    x[0] = low->crf;
-    x[1] = high->crf;
-    d[0] = distortion(m, low->score);
-    d[1] = distortion(m, high->score);
-    line = x[0] + (x[1] - x[0]) * (y - d[0]) / (d[1] - d[0]);
-    if (!other)
-        return line;
-    x[2] = other->crf;
-    d[2] = distortion(m, other->score);
-    // Lagrange's polynomial, the CRF by the distortion, if it goes between the two
-    for (int i = 0; i < 3; i++) {
-        double term = x[i];
-
-        for (int j = 0; j < 3; j++)
-            if (j != i)
-                term *= (y - d[j]) / (d[i] - d[j]);
-        curve += term;
-    }
-    return curve > x[0] && curve < x[1] ? curve : line;
-}
-
-/**
- * Choose the next CRF, between the highest that reaches the target and the lowest
- * that misses it.
- *
- * @param found set to what was found, once there is nothing to try
- * @return 1 if there is a CRF to try
- */
-static int next_crf(const Search *s, double *crf, const Point **found)
-{
-    const Options *o = &s->o;
-    const double step   = o->increment, margin = o->tolerance / 4;
-    const double safer  = o->metric->higher_is_better ? FFMIN(o->goal + margin, o->metric->best)
-                                                      : FFMAX(o->goal - margin, o->metric->best);
-    const Point *low = NULL, *high = NULL;
-    double first = first_step(o), last = last_step(o);
-    double expected, next;
-
-    for (int i = 0; i < s->nb_points && !high; i++)
-        if (reaches(o, &s->point[i]))
-            low = &s->point[i];
-        else
-            high = &s->point[i];
-    if (low)
-        first = rint(low->crf / step) + 1;
-    if (high)
-        last = rint(high->crf / step) - 1;
-    *found = low;
-    if (first > last)
-        return 0;
-    expected = expect_crf(s, low, high, distortion(o->metric, o->goal));
-    if (low && (fabs(o->goal - low->score) <= o->tolerance) +
-               (expected - low->crf <= FFMAX(CRF_EXACT, step)) +
-               (s->nb_points >= ENOUGH_ENCODES) >= 2)
-        return 0;
-
-    // a little on the good side, and no longer by curves if these have not led there
-    next = FFMAX(expect_crf(s, low, high, distortion(o->metric, safer)), expected - CRF_EXACT / 2) / step;
-    if (low && high) {
-        const double width = last - first;
-
-        next = s->nb_points > ENOUGH_ENCODES ? (first + last) / 2
-                                             : av_clipd(next, first + width * 0.15, last - width * 0.15);
-    }
-    *crf = av_clipd(floor(next + 1e-6), first, last) * step;
-    return 1;
-}
-
 static int not_reachable(const char *format, ...) av_printf_format(1, 2);
 static int not_reachable(const char *format, ...)
 {
@@ -1033,36 +1154,37 @@ static int not_reachable(const char *format, ...)
 }
 
 /// @return 1 if a CRF was found, 0 if there is none, or a negative AVERROR
-static int search(Search *s, Point *found)
+static int search(Search *s, const Point **found)
 {
+    static const char *const why[] = {
+        [SEARCH_TOLERANCE] = "is within the tolerance",
+        [SEARCH_EXACT]     = "is the highest that reaches the target",
+        [SEARCH_NEAR]      = "is at most 0.4 below the highest that reaches the target",
+        [SEARCH_LAST]      = "is the highest that may be tried",
+    };
     const Options *o = &s->o;
-    const Point *best;
+    const Metric *m  = o->metric;
+    const Point *p;
+    SearchState state;
     double crf;
 
-    while (next_crf(s, &crf, &best)) {
-        const Point *p = s->point;
-        int ret;
+    while ((state = ffcrf_search_next(&o->plan, s->point, s->nb_points, &crf, found)) == SEARCH_TRY) {
+        int ret = try_crf(s, crf);
 
-        if (s->nb_points == FF_ARRAY_ELEMS(s->point))
-            return AVERROR_BUG;
-        ret = try_crf(s, crf);
         if (ret < 0)
             return ret;
-        while (p->crf != crf)
-            p++;
-        if (!reaches(o, p) && p->percent > o->max_percent)
-            return not_reachable("Not reachable: CRF %g has %.1f %% of the source's size already, and "
-                                 "%s %.*f does not reach %g yet. Allow more with --max-encoded-percent.\n",
-                                 crf, p->percent, o->metric->name, o->metric->digits, p->score, o->goal);
     }
-    if (!best)
+    p = *found;
+    if (state == SEARCH_MISSED)
         return not_reachable("Not reachable: even CRF %g gives %s %.*f, which does not reach %g. "
-                             "Allow lower ones with --min-crf, or a lower target.\n", s->point[0].crf,
-                             o->metric->name, o->metric->digits, s->point[0].score, o->goal);
-    if (best->percent > o->max_percent)
-        return not_reachable("Not reachable: CRF %g reaches %g, with %.1f %% of the source's size. "
-                             "Allow more with --max-encoded-percent.\n", best->crf, o->goal, best->percent);
-    *found = *best;
+                             "Allow lower ones with --min-crf, or a lower target.\n", p->crf,
+                             m->name, m->digits, p->score, o->plan.target);
+    if (state == SEARCH_TOO_LARGE)
+        return not_reachable("Not reachable: CRF %g has %.1f %% of the source's size%s, and gives %s %.*f "
+                             "for a target of %g. Allow more with --max-encoded-percent.\n",
+                             p->crf, p->percent, is_as_good(m, p->score, o->plan.target) ? "" : " already",
+                             m->name, m->digits, p->score, o->plan.target);
+    tell("CRFs tried: %d. CRF %g %s.\n", s->nb_points, p->crf, why[state]);
     return 1;
 }
 
@@ -1075,7 +1197,7 @@ static int try_gpu(const Options *o)
     Scorer scorer;
     int ret = AVERROR(ENOMEM);
 
-    ffcrf_scorer_open(&scorer, o->metric, o->device, NULL, 0);
+    ffcrf_scorer_open(&scorer, o, 1, NULL, 0);
     if (frame) {
         frame->format = AV_PIX_FMT_NV12;
         frame->width  = frame->height = 256;
@@ -1097,15 +1219,14 @@ static int open_gpu(Options *o, enum AVPixelFormat format)
 {
     const int level = av_log_get_level(), wanted = !!strcmp(o->gpu, "auto");
     const char *why = NULL;
-    char filter[32];
 
     if (!strcmp(o->gpu, "off"))
         return 0;
     if (wanted && strspn(o->gpu, "0123456789") != strlen(o->gpu))
         return usage("--gpu is auto, off or the number of a GPU, and not '%s'.\n", o->gpu);
-    av_strlcpy(filter, o->metric->cuda_filter ? o->metric->cuda_filter : "", sizeof(filter));
-    filter[strcspn(filter, "=")] = 0;
-    if (!*filter || !avfilter_get_by_name(filter)) {
+    if (!wanted && !o->metric->cuda_filter)
+        return 0;               // no GPU and no build has it
+    if (!ffcrf_has_filter(o->metric->cuda_filter)) {
         why = "this build has no filter that scores there";
     } else if (ffcrf_gpu_format(format) == AV_PIX_FMT_NONE) {
         why = "it takes 4:2:0 of 8 or 10 bits only; see -pix_fmt";
@@ -1127,16 +1248,6 @@ static int open_gpu(Options *o, enum AVPixelFormat format)
     return 0;
 }
 
-/// The encode's name, where none was given.
-static char *default_output(const Options *o, double crf)
-{
-    const char *name = av_basename(o->input), *dot = strrchr(name, '.');
-    int size = dot && dot > name ? dot - o->input : strlen(o->input);
-
-    return strstr(o->input, "://") ? av_asprintf("crf%g.mkv", crf)
-                                   : av_asprintf("%.*s.crf%g.mkv", size, o->input, crf);
-}
-
 /// Score a whole encode. @return 1 if it reaches the target, 0 if not, or a negative AVERROR
 static int verify(Search *s, const char *path)
 {
@@ -1145,7 +1256,7 @@ static int verify(Search *s, const char *path)
     Result r;
     int ret;
 
-    start_progress(s, "verifying");
+    start_progress(s, "the whole encode, ");
     ret = ffcrf_verify(o, path, &r, progress, s);
     clear_meter();
     if (ret >= 0)
@@ -1154,8 +1265,8 @@ static int verify(Search *s, const char *path)
     av_freep(&r.score);
     if (ret < 0)
         return ret;
-    ret = is_as_good(o->metric, p.score, o->goal + (o->metric->higher_is_better ? -1 : 1) *
-                                         (o->encode ? o->tolerance : 0));
+    ret = is_as_good(o->metric, p.score, o->plan.target + (o->metric->higher_is_better ? -1 : 1) *
+                                         (o->encode ? o->plan.tolerance : 0));
     if (o->json) {
         AVBPrint b;
 
@@ -1163,7 +1274,7 @@ static int verify(Search *s, const char *path)
         json_string(&b, "file", path);
         json_string(&b, "metric", o->metric->name);
         json_number(&b, "score", p.score);
-        json_number(&b, "target", o->goal);
+        json_number(&b, "target", o->plan.target);
         json_number(&b, "frames", r.nb_frames);
         json_number(&b, "scored_frames", r.nb_scores);
         json_number(&b, "size", r.bytes);
@@ -1172,13 +1283,112 @@ static int verify(Search *s, const char *path)
         json_end(&b);
     } else {
         printf("%s: %s %.*f (target %g) over %d of %d frames, %.2f MB, %.1f %% of the %.2f MB of the source's video\n",
-               path, o->metric->name, o->metric->digits, p.score, o->goal, r.nb_scores, r.nb_frames,
+               path, o->metric->name, o->metric->digits, p.score, o->plan.target, r.nb_scores, r.nb_frames,
                r.bytes / 1e6, r.source_bytes ? 100. * r.bytes / r.source_bytes : NAN, r.source_bytes / 1e6);
     }
     if (!ret)
         av_log(NULL, AV_LOG_ERROR, "'%s' misses the target%s.\n", path, o->encode ?
                ": the samples were better than the rest; take more of them" : "");
     return ret;
+}
+
+static void free_samples(Search *s)
+{
+    for (int i = 0; s->sample && i < s->nb_samples; i++)
+        ffcrf_sample_unload(&s->sample[i]);
+    av_freep(&s->sample);
+}
+
+/// Score the sample at a CRF by the metric that is set.
+static int probe_crf(Search *s, double crf, Result *r, double *score)
+{
+    int cached, ret = try_sample(s, s->sample, crf, r, &cached);
+
+    if (ret >= 0)
+        ret = pool(&s->o, r, 1, score);
+    if (ret >= 0 && s->o.json) {
+        AVBPrint b;
+
+        json_begin(&b, "probe-done");
+        json_string(&b, "metric", s->o.metric->name);
+        json_number(&b, "crf", crf);
+        json_number(&b, "score", *score);
+        json_number(&b, "frames", r->nb_frames);
+        json_number(&b, "scored_frames", r->nb_scores);
+        json_number(&b, "size", r->bytes);
+        json_number(&b, "encode_percent", r->source_bytes ? 100. * r->bytes / r->source_bytes : NAN);
+        json_number(&b, "encode_seconds", r->encode_seconds);
+        json_number(&b, "score_seconds", r->score_seconds);
+        json_end(&b);
+    }
+    av_freep(&r->score);
+    return ret;
+}
+
+static void print_row(const char *name, const double *value, int nb, int digits, double milliseconds)
+{
+    printf("%-10s", name);
+    for (int i = 0; i < nb; i++)
+        printf(" %9.*f", digits, value[i]);
+    if (milliseconds >= 0)
+        printf(" %9.2f", milliseconds);
+    printf("\n");
+    fflush(stdout);
+}
+
+/// Compare all metrics by the middle of the video. @return 1, or a negative AVERROR
+static int probe(Search *s)
+{
+    Options *o = &s->o;
+    const SearchPlan *plan = &o->plan;
+    double crf[NB_PROBES], percent[NB_PROBES], score[NB_PROBES];
+    int nb = 0, has_sizes = 0, ret = 0;
+
+    for (int i = 0; i < NB_PROBES; i++) {
+        const double wanted = plan->min_crf + (plan->max_crf - plan->min_crf) * (i + 0.5) / NB_PROBES;
+        const double step   = FFMAX(plan->increment, 1);
+
+        crf[nb] = av_clipd(rint(wanted / step) * step, ffcrf_search_first(plan) * plan->increment,
+                           ffcrf_search_last(plan) * plan->increment);
+        nb     += !nb || crf[nb] != crf[nb - 1];
+    }
+    o->samples = 1;
+    for (int i = 0; ret >= 0 && (o->metric = ffcrf_metric_number(i)); i++) {
+        double seconds = 0, frames = 0;
+
+        if (!ffcrf_has_filter(o->metric->filter))
+            continue;
+        o->step = o->metric->step;
+        av_buffer_unref(&o->device);
+        if (ffcrf_has_filter(o->metric->cuda_filter)) {
+            if ((ret = open_gpu(o, s->format)) < 0)
+                return ret;
+            if (!o->device)
+                av_opt_set(o, "gpu", "off", 0);     // which is told once
+        }
+        if ((ret = plan_samples(s)) < 0)
+            return ret;
+        for (int j = 0; ret >= 0 && j < nb; j++) {
+            Result r;
+
+            ret        = probe_crf(s, crf[j], &r, &score[j]);
+            percent[j] = 100. * r.bytes / FFMAX(r.source_bytes, 1);
+            seconds   += r.score_seconds;
+            frames    += r.nb_frames;
+        }
+        free_samples(s);
+        if (ret < 0 || o->json)
+            continue;
+        if (!has_sizes++) {
+            printf("%-10s", "CRF");
+            for (int j = 0; j < nb; j++)
+                printf(" %9g", crf[j]);
+            printf("  ms/frame\n");
+            print_row("size in %", percent, nb, 1, -1);
+        }
+        print_row(o->metric->name, score, nb, o->metric->digits, 1e3 * seconds / frames);
+    }
+    return ret < 0 ? ret : 1;
 }
 
 static void report(const Search *s, const Point *p, const char *command)
@@ -1194,20 +1404,15 @@ static void report(const Search *s, const Point *p, const char *command)
         json_end(&b);
         return;
     }
-    printf("CRF %g: %s %.*f (target %g), about %.2f MB", p->crf, o->metric->name, o->metric->digits,
-           p->score, o->goal, p->size / 1e6);
+    printf("CRF %g: %s %.*f", p->crf, o->metric->name, o->metric->digits, p->score);
+    if (o->plan.target != o->metric->worst)
+        printf(" (target %g)", o->plan.target);
+    printf(", about %.2f MB", p->size / 1e6);
     if (p->size_error > 0)
         printf(" (%.2f to %.2f)", FFMAX(p->size - p->size_error, 0) / 1e6, (p->size + p->size_error) / 1e6);
     printf(", %.1f %% of the %.2f MB of the source's video, in %s\n%s\n", p->percent, s->scan.bytes / 1e6,
            CLOCK(p->encode_seconds), command);
     fflush(stdout);
-}
-
-static void free_samples(Search *s)
-{
-    for (int i = 0; s->sample && i < s->nb_samples; i++)
-        ffcrf_sample_unload(&s->sample[i]);
-    av_freep(&s->sample);
 }
 
 /// The exit status for a 1 of what was reached, a 0, or an error, which the user's input may be.
@@ -1233,10 +1438,13 @@ static int status_of(int ret)
 static int finish(Search *s, const Point *found)
 {
     const Options *o = &s->o;
-    char *output = o->encode ? av_strdup(o->encode) : default_output(o, found->crf);
+    char *output, kind[32];
     Command command = { 0 };
     AVBPrint text;
     int status = EXIT_FAILED, ret;
+
+    snprintf(kind, sizeof(kind), "crf%g", found->crf);
+    output = o->encode ? av_strdup(o->encode) : default_output(o, kind);
 
     av_bprint_init(&text, 0, AV_BPRINT_SIZE_UNLIMITED);
     ret = output ? ffcrf_command_make(&command, o, s->source.format, s->source.stream, found->crf, output)
@@ -1250,7 +1458,7 @@ static int finish(Search *s, const Point *found)
     status = EXIT_FOUND;
     if (o->encode) {
         free_samples(s);
-        start_progress(s, "encoding");
+        start_progress(s, "the whole encode, ");
         ret = ffcrf_command_run(&command, s->scan.nb_frames, progress, s);
         clear_meter();
         if (ret >= 0)
@@ -1265,6 +1473,53 @@ end:
     return status;
 }
 
+/// Devices that were asked for, by --hwaccel and by the encoder.
+static int open_devices(Options *o)
+{
+    const AVCodecHWConfig *config = o->encoder && !ffcrf_is_on_gpu(o->encoder) && !ffcrf_has_software_format(o->encoder) ?
+                                    avcodec_get_hw_config(o->encoder, 0) : NULL;
+    enum AVHWDeviceType type = AV_HWDEVICE_TYPE_NONE;
+    const int level = av_log_get_level();
+
+    if (config && av_hwdevice_ctx_create(&o->encode_device, config->device_type, NULL, NULL, 0) < 0)
+        return usage("%s needs a device of the type %s, and there is none that works.\n", o->encoder->name,
+                     av_hwdevice_get_type_name(config->device_type));
+    if (!o->hwaccel || !strcmp(o->hwaccel, "none"))
+        return 0;
+    if (strcmp(o->hwaccel, "auto")) {
+        type = av_hwdevice_find_type_by_name(o->hwaccel);
+        if (type == AV_HWDEVICE_TYPE_NONE)
+            return usage("This build of FFmpeg has no -hwaccel '%s': `ffmpeg -hwaccels` lists those that it has.\n",
+                         o->hwaccel);
+        if (av_hwdevice_ctx_create(&o->decode_device, type, NULL, NULL, 0) < 0)
+            return usage("-hwaccel %s: there is no such device that works. Leave it out, or take auto.\n",
+                         o->hwaccel);
+        return 0;
+    }
+    av_log_set_level(AV_LOG_QUIET);
+    while (!o->decode_device && (type = av_hwdevice_iterate_types(type)) != AV_HWDEVICE_TYPE_NONE)
+        av_hwdevice_ctx_create(&o->decode_device, type, NULL, NULL, 0);
+    av_log_set_level(level);
+    if (!o->decode_device)
+        av_log(NULL, AV_LOG_WARNING, "Decoding the input on the CPU: no device that -hwaccel may take works.\n");
+    return 0;
+}
+
+/// The distance of key frames, if it is told as a time.
+static int set_keyint(Options *o, const Source *s)
+{
+    const AVRational rate  = av_guess_frame_rate(s->format, s->stream, NULL);
+    const int64_t duration = o->keyint ? parse_duration(o->keyint) : 0;
+
+    if (!duration)
+        return 0;
+    if (duration < 0)
+        return usage("--keyint is a number of frames or a time, as 10s, and not '%s'.\n", o->keyint);
+    if (!rate.num || !rate.den)
+        return usage("'%s' has no frame rate: give --keyint as a number of frames.\n", o->input);
+    return av_dict_set_int(&o->encoder_options, "g", FFMAX(1, lrint(duration / 1e6 * av_q2d(rate))), 0);
+}
+
 /// See what the input is, whether all of it is there, and what there is to work with.
 static int examine(Search *s)
 {
@@ -1273,8 +1528,11 @@ static int examine(Search *s)
     int64_t *memory = s->memory;
     int ret = frame ? ffcrf_first_frame(o, frame) : AVERROR(ENOMEM);
 
-    if (ret >= 0)
-        ret = open_gpu(o, frame->format);
+    if (ret >= 0) {
+        s->format = frame->format;
+        if (!o->probe)
+            ret = open_gpu(o, s->format);
+    }
     av_frame_free(&frame);
     if (is_terminal) {
         tell("reading '%s'", o->input);
@@ -1302,20 +1560,23 @@ static int examine(Search *s)
 static int run(Search *s)
 {
     Options *o = &s->o;
-    Point found;
+    const Point *found;
     int ret;
 
-    if (check_options(o) < 0 || ffcrf_source_open(&s->source, o->input) < 0)
+    if (check_options(o) < 0 || open_devices(o) < 0 ||
+        ffcrf_source_open(&s->source, o->input, o) < 0 || set_keyint(o, &s->source) < 0)
         return EXIT_USAGE;
     if ((ret = examine(s)) < 0)
         return status_of(ret);
     if (o->verify)
         return status_of(verify(s, o->verify));
+    if (o->probe)
+        return status_of(probe(s));
     if (o->encode) {
         // what is wrong with the output is better known before the search than after it
         Command command = { .is_quiet = 1 };
 
-        ret = ffcrf_command_make(&command, o, s->source.format, s->source.stream, o->min_crf, o->encode);
+        ret = ffcrf_command_make(&command, o, s->source.format, s->source.stream, o->plan.min_crf, o->encode);
         ffcrf_command_free(&command);
         if (ret < 0)
             return EXIT_USAGE;
@@ -1323,7 +1584,7 @@ static int run(Search *s)
     if (ffcrf_cache_open(&s->cache, o) < 0 || plan_samples(s) < 0)
         return EXIT_FAILED;
     ret = search(s, &found);
-    return ret > 0 ? finish(s, &found) : status_of(ret);
+    return ret > 0 ? finish(s, found) : status_of(ret);
 }
 
 static void handle_signal(int number)
@@ -1356,6 +1617,8 @@ int main(int argc, char **argv)
         if (s.o.help || argc == 1) {
             print_help();
             status = argc == 1 ? EXIT_USAGE : EXIT_FOUND;
+        } else if (s.o.completion) {
+            status = print_completion(s.o.completion) < 0 ? EXIT_USAGE : EXIT_FOUND;
         } else if (s.o.version) {
             printf("ffcrf %d, FFmpeg %s\n", FFCRF_VERSION, av_version_info());
             status = EXIT_FOUND;
@@ -1381,6 +1644,8 @@ int main(int argc, char **argv)
     ffcrf_cache_close(&s.cache);
     ffcrf_source_close(&s.source);
     av_buffer_unref(&s.o.device);
+    av_buffer_unref(&s.o.decode_device);
+    av_buffer_unref(&s.o.encode_device);
     av_dict_free(&s.o.encoder_options);
     av_opt_free(&s.o);
     return status;

@@ -22,7 +22,8 @@
  *
  * A source is decoded (ffcrf_media.c), its candidates are encoded and decoded
  * there too, and scored by a filter (ffcrf_score.c). What was found is kept in a
- * cache (ffcrf_cache.c). ffcrf.c searches, ffcrf_command.c makes the encode.
+ * cache (ffcrf_cache.c). ffcrf_search.c says which CRF is next, ffcrf_command.c makes
+ * the encode.
  */
 
 #ifndef TOOLS_FFCRF_H
@@ -39,17 +40,24 @@
 #include "libavutil/frame.h"
 #include "libavutil/log.h"
 
+#include "ffcrf_search.h"
+
 /// A measure of what an encode has lost, made by a filter.
 typedef struct Metric {
     const char *name;
     const char *filter;         ///< and its options
     const char *cuda_filter;    ///< the same on a GPU, or NULL
     const char *key;            ///< of the score in a frame's metadata, NULL: it is in a log only
+    const char *step_option;    ///< of the filter, which scores one of so many frames itself, or NULL
+    int gets_all;               ///< its filter looks at the frames before, too: none may be left out
     int needs_source;           ///< compares with the source's frames, not with statistics of them
+    int source_is_first;        ///< of the two inputs
+    int is_of_planes;           ///< a frame has as many scores, whose keys begin with the key
+    int is_in_decibels;
     int higher_is_better;
     int digits;                 ///< after the point
     double best, worst;         ///< score of an identical encode, and of the worst
-    double offset;              ///< |best - score| + offset grows about exponentially with the CRF
+    double offset;              ///< |best - score| + offset grows about exponentially with the CRF, if not decibels
     double typical;             ///< score in the middle of an encoder's range
     double tolerance;           ///< default of --tolerance
     int step;                   ///< default of --score-every
@@ -67,35 +75,45 @@ typedef struct Options {
 
     // set from the command line, see the table in ffcrf.c
     char *input;
+    int64_t start, end, length; ///< of what is taken of it, in microseconds; length 0: to its end
+    char *hwaccel;
     char *encoder_name;
-    char *filters;
+    char *filters, *reference_filters;
+    char *keyint;
+    char *audio_codec, *audio_rate;
+    int downmix, video_only;
+    char *ignored;              ///< for options that set others
     char *pix_fmt;
     char *metric_name;
-    double target[5];           ///< by --target, then of each metric
+    double target[7];           ///< by --target, and of each metric
+    char *vmaf_model;
     char *pool_name;
-    double tolerance;
-    double min_crf, max_crf, increment;
-    double max_percent;
+    SearchPlan plan;
+    double crf;
+    int thorough;
     int samples, min_samples;
-    char *sample_every, *sample_duration;
+    int64_t every, duration;    ///< of samples, in microseconds
     int step;
     int64_t memory;
     int cache;
     char *gpu;
     char *encode, *verify;
+    int probe;
     int overwrite, accept_damage;
     int json;
+    char *completion;
     int loglevel, help, version;
     AVDictionary *encoder_options;
 
     // what that means
     const AVCodec *encoder;
-    const char *crf_option;     ///< of the encoder: crf, cq
+    const char *crf_option;     ///< of the encoder: crf, cq, qp, global_quality
     const Metric *metric;
-    double goal;                ///< the target, in the metric's unit
     int pool, percent;
-    int64_t every, duration;    ///< of samples, in microseconds
     AVBufferRef *device;        ///< a GPU that scores, or NULL
+    AVBufferRef *decode_device; ///< that decodes the input, or NULL
+    int seeks_late;             ///< where ffmpeg would go to, decoding cannot begin
+    AVBufferRef *encode_device; ///< of an encoder that takes its frames only, or NULL
 } Options;
 
 /// Filters between frames that are put in and taken out.
@@ -112,6 +130,8 @@ typedef struct Source {
     AVPacket *packet;
     AVFrame *frame;             ///< decoded, and waiting for a graph to be made for it
     int has_frame, ended;
+    int is_downloaded;          ///< a device has decoded it
+    int seeks_late;             ///< decoding had to begin before where the file was asked to go
 
     const char *filters;        ///< the user's
     const char *formats;        ///< that may come out, as the format filter takes them, or NULL
@@ -121,7 +141,9 @@ typedef struct Source {
     int out_width, out_height, out_pixel_format;    ///< of all output
     AVRational time_base, frame_rate;               ///< of the output
 
+    const Options *options;     ///< whose part of the file is taken and that say how, or NULL: all
     int64_t start, end;         ///< in the stream's time base
+    int64_t shift;              ///< taken off all times
     int64_t next_pts;           ///< of a frame without a timestamp
     int64_t last_out;
     int keeps_all;              ///< frames whose time does not follow, too
@@ -169,26 +191,37 @@ typedef struct Result {
     uint64_t bytes, source_bytes;
     double seconds;             ///< that the sample lasts
     double encode_seconds;      ///< that decoding, filtering and encoding it took, without scoring
+    double score_seconds;       ///< that scoring it took; the cache does not know it
     int nb_scores;
     double *score;
 } Result;
 
 /// Scores frames by a filter.
 typedef struct Scorer {
+    const Options *options;
     const Metric *metric;
     AVBufferRef *device;        ///< not owned
+    int step;                   ///< one of so many frames is scored
     const char *statistics;
     int of_source;
     Graph graph;                ///< made for the first frame
     int64_t nb_frames;
+    int64_t time;               ///< in microseconds, that its filter took
     char *log;                  ///< file of a metric that has no metadata
     int nb_scores;
     unsigned score_size;
     double *score;
+    int nb_planes;              ///< score[] has as many of each frame, until it is complete
+    double distance[4];         ///< sum of each plane's
 } Scorer;
 
-/// Called for each frame that was encoded; a negative AVERROR stops.
-typedef int (*ProgressFunc)(void *opaque, int frames, int nb_frames);
+/**
+ * Called for each frame; a negative AVERROR stops.
+ *
+ * @param what is done to it: always the same string
+ * @param part of all the work that is done
+ */
+typedef int (*ProgressFunc)(void *opaque, const char *what, int frames, int nb_frames, double part);
 
 /// The number of the signal that asks to end, or 0.
 extern volatile int ffcrf_signal;
@@ -206,11 +239,12 @@ extern char ffcrf_refused_option[256];
 /**
  * Open a file, at the first video stream that is no picture.
  *
+ * @param o what is taken of it, and how it is decoded, or NULL
  * @return 0, or a negative AVERROR after a message
  */
-int ffcrf_source_open(Source *s, const char *path);
+int ffcrf_source_open(Source *s, const char *path, const Options *o);
 
-/// Go to a part of the file: microseconds from its start, duration 0 for all.
+/// Go to a part of what is taken: microseconds from its start, duration 0 for all.
 int ffcrf_source_seek(Source *s, int64_t start, int64_t duration);
 
 /// @return 0, AVERROR_EOF, or a negative AVERROR after a message
@@ -224,8 +258,20 @@ int ffcrf_source_check(const Source *s, const Options *o);
 
 void ffcrf_source_close(Source *s);
 
-/// Make the first frame that an encoder of the input gets.
-int ffcrf_first_frame(const Options *o, AVFrame *frame);
+/// Whether it takes frames of the GPU that scores.
+int ffcrf_is_on_gpu(const AVCodec *encoder);
+
+/// Whether it takes frames in memory.
+int ffcrf_has_software_format(const AVCodec *encoder);
+
+/// Those in which frames are uploaded to the device of an encoder, as the format filter takes them.
+const char *ffcrf_upload_formats(const Options *o);
+
+/// All options that the encoder gets.
+int ffcrf_encoder_options(const Options *o, double crf, AVDictionary **options);
+
+/// Make the first frame that an encoder of the input gets, and see how the input can be decoded.
+int ffcrf_first_frame(Options *o, AVFrame *frame);
 
 /// So much of the GPU's memory is free, 0 if that is not known.
 int64_t ffcrf_gpu_memory(AVBufferRef *device);
@@ -248,7 +294,28 @@ int ffcrf_verify(const Options *o, const char *path, Result *result,
 
 // ---- ffcrf_score.c ----
 
+/// @return the metric, or NULL if there is none of that number or name
+const Metric *ffcrf_metric_number(int i);
 const Metric *ffcrf_metric(const char *name);
+
+/// The best metric that this FFmpeg has a filter for, and what to aim at by it.
+const Metric *ffcrf_default_metric(double *target);
+
+/// @param filter with options, or NULL
+int ffcrf_has_filter(const char *filter);
+
+/// The mean of scores: of decibels, it is made of the distances that they stand for.
+double ffcrf_mean(const Metric *m, const double *value, int nb);
+
+/**
+ * One frame of each run of step frames, at a place that changes from run to run,
+ * as encoders repeat their kinds of frames with a period. The first is one.
+ * A filter that looks at the frames before gets all.
+ */
+int ffcrf_is_scored(const Metric *m, int64_t n, int step);
+
+/// @return 0, or AVERROR(EINVAL) after a message
+int ffcrf_check_vmaf_model(const Options *o);
 
 /**
  * Make a graph.
@@ -272,12 +339,11 @@ enum AVPixelFormat ffcrf_gpu_format(enum AVPixelFormat format);
 /**
  * Prepare to score.
  *
- * @param device     a GPU that does it, or NULL
+ * @param step       of the frames of which ffcrf_is_scored(), one of so many is scored
  * @param statistics file of the source's, for the loss
  * @param of_source  frames are the source's: write that file
  */
-void ffcrf_scorer_open(Scorer *s, const Metric *metric, AVBufferRef *device,
-                       const char *statistics, int of_source);
+void ffcrf_scorer_open(Scorer *s, const Options *o, int step, const char *statistics, int of_source);
 
 /// Score a frame of an encode; source is the source's, where the metric needs it.
 int ffcrf_scorer_add(Scorer *s, const AVFrame *encode, const AVFrame *source);

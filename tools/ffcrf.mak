@@ -4,7 +4,7 @@ ifdef CONFIG_BLIINDS_FILTER
 ifdef HAVE_SYSCONF
 FFCRF      = ffcrf$(PROGSSUF)$(EXESUF)
 OBJS-ffcrf = tools/ffcrf.o tools/ffcrf_cache.o tools/ffcrf_command.o \
-             tools/ffcrf_media.o tools/ffcrf_score.o
+             tools/ffcrf_media.o tools/ffcrf_score.o tools/ffcrf_search.o
 
 PROGS          += $(FFCRF)
 COMPONENTS-yes += ffcrf

@@ -150,7 +150,7 @@ static void describe_file(AVBPrint *key, const char *path)
     struct stat st;
 
     if (!stat(path, &st))
-        av_bprintf(key, "program %s %"PRId64" %"PRId64"\n", av_basename(path),
+        av_bprintf(key, "file %s %"PRId64" %"PRId64"\n", av_basename(path),
                    (int64_t)st.st_size, (int64_t)st.st_mtim.tv_sec);
 }
 
@@ -192,8 +192,12 @@ int ffcrf_cache_open(Cache *cache, const Options *o)
     }
     describe_programs(&cache->key);
     av_bprintf(&cache->key, "metric %s%s\n", o->metric->filter, o->device ? " cuda" : "");
+    av_bprintf(&cache->key, "vmaf_model %s\n", o->vmaf_model);
+    describe_file(&cache->key, o->vmaf_model);
     av_bprintf(&cache->key, "filters %s\npix_fmt %s\nencoder %s\n", o->filters ? o->filters : "",
                o->pix_fmt ? o->pix_fmt : "", o->encoder->name);
+    av_bprintf(&cache->key, "part %"PRId64" %"PRId64" %s\nreference %s\n", o->start, o->length,
+               o->hwaccel ? o->hwaccel : "", o->reference_filters ? o->reference_filters : "");
     while ((e = av_dict_iterate(o->encoder_options, e)))
         av_bprintf(&cache->key, "option %s=%s\n", e->key, e->value);
     if (!av_bprint_is_complete(&cache->key))

@@ -32,6 +32,7 @@
 
 #include "libavutil/avstring.h"
 #include "libavutil/error.h"
+#include "libavutil/hwcontext.h"
 #include "libavutil/mem.h"
 #include "libavutil/pixdesc.h"
 
@@ -111,7 +112,7 @@ static const AVCodec *find_subtitles(const AVOutputFormat *format)
     return NULL;
 }
 
-static int judge_stream(const AVOutputFormat *format, const AVStream *st, const AVCodec **subtitles)
+static int judge_stream(const AVOutputFormat *format, const AVStream *st, const AVCodec **converter)
 {
     const enum AVCodecID id = st->codecpar->codec_id;
     const AVCodecDescriptor *desc = avcodec_descriptor_get(id);
@@ -123,18 +124,57 @@ static int judge_stream(const AVOutputFormat *format, const AVStream *st, const 
         return STREAM_COPY;
     switch (st->codecpar->codec_type) {
     case AVMEDIA_TYPE_AUDIO:
+        if (*converter)
+            return avformat_query_codec(format, (*converter)->id, FF_COMPLIANCE_NORMAL) ? STREAM_CONVERT : STREAM_ERROR;
         return can ? STREAM_COPY : STREAM_ERROR;
     case AVMEDIA_TYPE_VIDEO:
         return can ? STREAM_COPY : STREAM_DROP;
     case AVMEDIA_TYPE_SUBTITLE:
         if (can)
             return STREAM_COPY;
-        *subtitles = find_subtitles(format);
-        return *subtitles && desc && desc->props & AV_CODEC_PROP_TEXT_SUB &&
+        *converter = find_subtitles(format);
+        return *converter && desc && desc->props & AV_CODEC_PROP_TEXT_SUB &&
                avcodec_find_decoder(id) ? STREAM_CONVERT : STREAM_DROP;
     default:
         return can == 1 ? STREAM_COPY : STREAM_DROP;
     }
+}
+
+static int needs_downmix(const Options *o, const AVStream *st)
+{
+    return o->downmix && st->codecpar->codec_type == AVMEDIA_TYPE_AUDIO && st->codecpar->ch_layout.nb_channels > 3;
+}
+
+/// What encodes a stream of audio, NULL if it is copied.
+static const AVCodec *find_audio(const Options *o, const AVOutputFormat *format, const AVStream *st)
+{
+    static const char *const names[] = { "libopus", "aac" };
+
+    if (st->codecpar->codec_type != AVMEDIA_TYPE_AUDIO)
+        return NULL;
+    if (o->audio_codec)
+        return avcodec_find_encoder_by_name(o->audio_codec);
+    for (int i = 0; needs_downmix(o, st) && i < FF_ARRAY_ELEMS(names); i++) {
+        const AVCodec *codec = avcodec_find_encoder_by_name(names[i]);
+
+        if (codec && avformat_query_codec(format, codec->id, FF_COMPLIANCE_NORMAL))
+            return codec;
+    }
+    return NULL;
+}
+
+/// How the audio stream of that number is encoded.
+static int add_audio(Command *c, const Options *o, int number, const AVCodec *codec, int is_stereo)
+{
+    int ret = add(c, "-c:a:%d", number);
+
+    if (ret >= 0)
+        ret = add(c, "%s", codec->name);
+    if (ret >= 0 && o->audio_rate && (ret = add(c, "-b:a:%d", number)) >= 0)
+        ret = add(c, "%s", o->audio_rate);
+    if (ret >= 0 && is_stereo && (ret = add(c, "-ac:a:%d", number)) >= 0)
+        ret = add(c, "2");
+    return ret;
 }
 
 /// Which streams go where: all that the output's format takes.
@@ -142,7 +182,7 @@ static int add_streams(Command *c, const Options *o, const AVFormatContext *form
                        const AVStream *video, const char *output, char encoded[16])
 {
     const AVOutputFormat *out = av_guess_format(NULL, output, NULL);
-    int nb_videos = 0, place = 0, nb_subtitles = 0, ret;
+    int nb_videos = 0, place = 0, nb_subtitles = 0, nb_audios = 0, ret;
     Command conversions = { 0 };
 
     if (!out || out->video_codec == AV_CODEC_ID_NONE) {
@@ -155,17 +195,25 @@ static int add_streams(Command *c, const Options *o, const AVFormatContext *form
                output, avcodec_get_name(o->encoder->id), o->encoder->name);
         return AVERROR(EINVAL);
     }
-    if ((ret = add(c, "-map")) < 0 || (ret = add(c, "0")) < 0)
+    if ((ret = add(c, "-map")) < 0)
+        return ret;
+    if (o->video_only) {
+        snprintf(encoded, 16, ":v");
+        return add(c, "0:%d", video->index);
+    }
+    if ((ret = add(c, "0")) < 0)
         return ret;
     for (unsigned i = 0; ret >= 0 && i < format->nb_streams; i++) {
         const AVStream *st = format->streams[i];
         const char *type   = av_get_media_type_string(st->codecpar->codec_type);
-        const AVCodec *subtitles = NULL;
-        const int fate = st == video ? STREAM_COPY : judge_stream(out, st, &subtitles);
+        const AVCodec *converter = find_audio(o, out, st);
+        const int fate = st == video ? STREAM_COPY : judge_stream(out, st, &converter);
 
         if (fate == STREAM_ERROR) {
-            av_log(NULL, AV_LOG_ERROR, "'%s' cannot hold %s, which stream %u of '%s' is: let the name "
-                   "end with .mkv.\n", output, avcodec_get_name(st->codecpar->codec_id), i, o->input);
+            av_log(NULL, AV_LOG_ERROR, "'%s' cannot hold %s, which stream %u of '%s' %s: let the name "
+                   "end with .mkv, or choose by -c:a what audio is encoded by.\n", output,
+                   avcodec_get_name(converter ? converter->id : st->codecpar->codec_id), i, o->input,
+                   converter ? "would be" : "is");
             ret = AVERROR(EINVAL);
         } else if (fate == STREAM_DROP) {
             av_log(NULL, c->is_quiet ? AV_LOG_DEBUG : AV_LOG_WARNING, "Stream %u (%s, %s) is left out: '%s' cannot hold it.\n", i,
@@ -178,8 +226,12 @@ static int add_streams(Command *c, const Options *o, const AVFormatContext *form
             nb_videos++;
         } else if (st->codecpar->codec_type == AVMEDIA_TYPE_SUBTITLE) {
             if (fate == STREAM_CONVERT && (ret = add(&conversions, "-c:s:%d", nb_subtitles)) >= 0)
-                ret = add(&conversions, "%s", subtitles->name);
+                ret = add(&conversions, "%s", converter->name);
             nb_subtitles++;
+        } else if (st->codecpar->codec_type == AVMEDIA_TYPE_AUDIO) {
+            if (fate == STREAM_CONVERT)
+                ret = add_audio(&conversions, o, nb_audios, converter, needs_downmix(o, st));
+            nb_audios++;
         }
     }
     if (ret >= 0)
@@ -191,6 +243,24 @@ static int add_streams(Command *c, const Options *o, const AVFormatContext *form
     return ret;
 }
 
+/// The name of a device's type, NULL if there is none.
+static const char *type_name(const AVBufferRef *device)
+{
+    return device ? av_hwdevice_get_type_name(((AVHWDeviceContext *)device->data)->type) : NULL;
+}
+
+/// Which part of the input is taken.
+static int add_part(Command *c, const Options *o)
+{
+    const int64_t time[2] = { o->start, o->length };
+    int ret = 0;
+
+    for (int i = 0; i < 2 && ret >= 0; i++)
+        if (time[i] && (ret = add(c, i ? "-t" : "-ss")) >= 0)
+            ret = add(c, "%.12g", time[i] / 1e6);
+    return ret;
+}
+
 int ffcrf_command_make(Command *c, const Options *o, AVFormatContext *format,
                        const AVStream *video, double crf, const char *output)
 {
@@ -198,28 +268,38 @@ int ffcrf_command_make(Command *c, const Options *o, AVFormatContext *format,
     const int rotated = !!av_packet_side_data_get(video->codecpar->coded_side_data,
                                                   video->codecpar->nb_coded_side_data,
                                                   AV_PKT_DATA_DISPLAYMATRIX);
-    char stream[16], value[32];
+    const char *const hwaccel = type_name(o->decode_device), *const uploads = type_name(o->encode_device);
+    AVDictionary *options = NULL;
+    char stream[16];
     int ret;
 
-    snprintf(value, sizeof(value), "%.6g", crf);
     if ((ret = add_ffmpeg(c)) < 0 ||
         (ret = add(c, "-nostdin")) < 0 ||
+        uploads && (ret = add_option(c, "init_hw_device", "", uploads)) < 0 ||
+        hwaccel && (ret = add_option(c, "hwaccel", "", hwaccel)) < 0 ||
+        !o->seeks_late && (ret = add_part(c, o)) < 0 ||
         rotated && (ret = add(c, "-noautorotate")) < 0 ||
         (ret = add_option(c, "i", "", o->input)) < 0 ||
+        o->seeks_late && (ret = add_part(c, o)) < 0 ||
         (ret = add_streams(c, o, format, video, output, stream)) < 0 ||
-        (ret = add_option(c, "c", stream, o->encoder->name)) < 0 ||
-        (ret = add_option(c, o->crf_option, stream, value)) < 0)
+        (ret = add_option(c, "c", stream, o->encoder->name)) < 0)
         return ret;
-    if (!strcmp(o->crf_option, "cq") &&
-        (!av_dict_get(o->encoder_options, "rc", NULL, 0) && (ret = add_option(c, "rc", stream, "vbr")) < 0 ||
-         (ret = add_option(c, "b", stream, "0")) < 0))
+    ret = ffcrf_encoder_options(o, crf, &options);
+    while (ret >= 0 && (e = av_dict_iterate(options, e)))
+        ret = add_option(c, e->key, stream, e->value);
+    av_dict_free(&options);
+    if (ret < 0)
         return ret;
-    while ((e = av_dict_iterate(o->encoder_options, e)))
-        if ((ret = add_option(c, e->key, stream, e->value)) < 0)
+    if (uploads) {
+        if ((ret = add(c, "-filter%s", stream)) < 0 ||
+            (ret = add(c, "%s%sformat=%s,hwupload", o->filters ? o->filters : "", o->filters ? "," : "",
+                       ffcrf_upload_formats(o))) < 0)
             return ret;
-    if (o->pix_fmt && (ret = add_option(c, "pix_fmt", stream, o->pix_fmt)) < 0 ||
-        o->filters && (ret = add_option(c, "filter", stream, o->filters)) < 0 ||
-        (ret = add_option(c, "fps_mode", stream, "passthrough")) < 0 ||
+    } else if (o->pix_fmt && (ret = add_option(c, "pix_fmt", stream, o->pix_fmt)) < 0 ||
+               o->filters && (ret = add_option(c, "filter", stream, o->filters)) < 0) {
+        return ret;
+    }
+    if ((ret = add_option(c, "fps_mode", stream, "passthrough")) < 0 ||
         (ret = add_option(c, "enc_time_base", stream, "filter")) < 0)
         return ret;
     return add(c, "%s%s", *output == '-' ? "./" : "", output);
@@ -266,7 +346,7 @@ static void follow(FILE *f, pid_t child, int nb_frames, ProgressFunc progress, v
             break;
         clearerr(f);
         if (got && !strncmp(line, "frame=", 6))
-            progress(opaque, atoi(line + 6), nb_frames);
+            progress(opaque, "encoding", atoi(line + 6), nb_frames, atoi(line + 6) / (double)FFMAX(nb_frames, 1));
     }
 }
 

@@ -81,7 +81,7 @@ static AVStream *find_video(const AVFormatContext *format)
 
 static int is_between(const Source *s, int64_t pts)
 {
-    return s->start == INT64_MIN || pts >= s->start && pts < s->end;
+    return pts >= s->start && pts < s->end;
 }
 
 /// What cannot be decoded is left out, as ffmpeg does.
@@ -94,29 +94,95 @@ static void note_damage(Source *s)
     s->damage[1] = s->position;
 }
 
-static int open_decoder(Source *s, const char *path)
+/// A decoder that a device does the work for, NULL if there is none.
+static const AVCodec *find_hardware(enum AVCodecID id, enum AVHWDeviceType type)
 {
-    const AVCodecParameters *par = s->stream->codecpar;
-    const AVCodec *codec = avcodec_find_decoder(par->codec_id);
-    int ret;
+    const AVCodec *codec;
+    void *iterator = NULL;
 
-    if (!codec) {
-        av_log(NULL, AV_LOG_ERROR, "This build of FFmpeg cannot decode %s, which the video of "
-               "'%s' is.\n", avcodec_get_name(par->codec_id), path);
-        return AVERROR_DECODER_NOT_FOUND;
+    while ((codec = av_codec_iterate(&iterator))) {
+        const AVCodecHWConfig *config;
+
+        for (int i = 0; av_codec_is_decoder(codec) && codec->id == id && (config = avcodec_get_hw_config(codec, i)); i++)
+            if (config->device_type == type && config->methods & AV_CODEC_HW_CONFIG_METHOD_HW_DEVICE_CTX &&
+                !strstr(codec->name, "_cuvid") && !strstr(codec->name, "_qsv"))
+                return codec;
     }
-    s->decoder = avcodec_alloc_context3(codec);
-    if (!s->decoder)
-        return AVERROR(ENOMEM);
-    if ((ret = avcodec_parameters_to_context(s->decoder, par)) < 0)
-        return ret;
-    s->decoder->pkt_timebase = s->stream->time_base;
-    s->decoder->thread_count = 0;
-    return avcodec_open2(s->decoder, codec, NULL);
+    return NULL;
 }
 
-int ffcrf_source_open(Source *s, const char *path)
+/// Take the format of the device, if it can decode that stream.
+static enum AVPixelFormat choose_format(AVCodecContext *decoder, const enum AVPixelFormat *formats)
 {
+    const enum AVHWDeviceType type = ((AVHWDeviceContext *)decoder->hw_device_ctx->data)->type;
+    const AVCodecHWConfig *config;
+
+    for (int i = 0; formats[i] != AV_PIX_FMT_NONE; i++)
+        for (int j = 0; (config = avcodec_get_hw_config(decoder->codec, j)); j++)
+            if (config->pix_fmt == formats[i] && config->device_type == type)
+                return formats[i];
+    return avcodec_default_get_format(decoder, formats);
+}
+
+/**
+ * Open a decoder, in the place of one that there is.
+ *
+ * @param device that decodes, or NULL
+ */
+static int open_decoder(AVCodecContext **decoder, const AVCodecParameters *par, AVRational time_base,
+                        AVBufferRef *device)
+{
+    const AVCodec *software = avcodec_find_decoder(par->codec_id);
+    const AVCodec *codec    = device ? find_hardware(par->codec_id, ((AVHWDeviceContext *)device->data)->type) : NULL;
+    AVCodecContext *c;
+    int ret;
+
+    avcodec_free_context(decoder);
+    if (!codec && !software) {
+        av_log(NULL, AV_LOG_ERROR, "This build of FFmpeg cannot decode %s.\n", avcodec_get_name(par->codec_id));
+        return AVERROR_DECODER_NOT_FOUND;
+    }
+    *decoder = c = avcodec_alloc_context3(codec ? codec : software);
+    if (!c)
+        return AVERROR(ENOMEM);
+    if ((ret = avcodec_parameters_to_context(c, par)) < 0)
+        return ret;
+    c->pkt_timebase = time_base;
+    c->thread_count = 0;
+    if (codec) {
+        c->get_format    = choose_format;
+        c->hw_device_ctx = av_buffer_ref(device);
+        if (!c->hw_device_ctx)
+            return AVERROR(ENOMEM);
+        // what it fails in, the other one may do
+        if (codec != software)
+            c->log_level_offset = AV_LOG_VERBOSE - AV_LOG_ERROR;
+    }
+    return avcodec_open2(c, c->codec, NULL);
+}
+
+static int64_t file_start(const Source *s)
+{
+    return s->format->start_time == AV_NOPTS_VALUE ? 0 : s->format->start_time;
+}
+
+/// What of the file is decoded, see ffcrf_source_seek().
+static void set_part(Source *s, int64_t start, int64_t duration)
+{
+    const Options *o = s->options;
+    const int64_t from = file_start(s) + start + (o ? o->start : 0);
+
+    if (o && o->start)
+        s->shift = av_rescale_q(file_start(s) + o->start, AV_TIME_BASE_Q, s->stream->time_base);
+    s->start = start || duration || s->shift ? av_rescale_q(from, AV_TIME_BASE_Q, s->stream->time_base) : INT64_MIN;
+    if (!duration && o && o->length)
+        duration = o->length - start;
+    s->end   = duration ? av_rescale_q(from + duration, AV_TIME_BASE_Q, s->stream->time_base) : INT64_MAX;
+}
+
+int ffcrf_source_open(Source *s, const char *path, const Options *o)
+{
+    AVBufferRef *device = o ? o->decode_device : NULL;
     int errors, ret;
 
     *s = (Source){
@@ -124,6 +190,7 @@ int ffcrf_source_open(Source *s, const char *path)
         .packet  = av_packet_alloc(),
         .frame   = av_frame_alloc(),
         .filters = "null",
+        .options = o,
         .start   = INT64_MIN,
         .end     = INT64_MAX,
         .out_pixel_format = AV_PIX_FMT_NONE,
@@ -150,7 +217,10 @@ int ffcrf_source_open(Source *s, const char *path)
     // of a short file all is read by now
     if (ffcrf_demuxer_errors != errors)
         note_damage(s);
-    ret = open_decoder(s, path);
+    if (device && !find_hardware(s->stream->codecpar->codec_id, ((AVHWDeviceContext *)device->data)->type))
+        device = NULL;
+    set_part(s, 0, 0);
+    ret = open_decoder(&s->decoder, s->stream->codecpar, s->stream->time_base, device);
     if (ret < 0 && ret != AVERROR_DECODER_NOT_FOUND)
         av_log(NULL, AV_LOG_ERROR, "Cannot decode the video of '%s': %s.\n", path, av_err2str(ret));
     return ret;
@@ -177,19 +247,20 @@ static int try_seek(Source *s, int64_t pts)
 
 int ffcrf_source_seek(Source *s, int64_t start, int64_t duration)
 {
-    const int64_t origin = s->format->start_time == AV_NOPTS_VALUE ? 0 : s->format->start_time;
+    const int64_t origin = file_start(s);
     int64_t back = 0;
     int ret;
 
-    if (!duration)
+    if (!start && !duration && !s->shift)
         return 0;
     s->nb_damaged = 0;          // that was elsewhere
-    s->start = av_rescale_q(origin + start, AV_TIME_BASE_Q, s->stream->time_base);
-    s->end   = av_rescale_q(origin + start + duration, AV_TIME_BASE_Q, s->stream->time_base);
+    set_part(s, start, duration);
+    start += s->options->start;
     // Formats without an index do not know where key frames are. The first may be decoded before
     // the file's start, which is that of what is shown.
     do {
         ret  = try_seek(s, av_rescale_q(origin + start - back, AV_TIME_BASE_Q, s->stream->time_base));
+        s->seeks_late |= !ret;
         back = 4 * back + 2 * AV_TIME_BASE;
     } while (!ret && back < 4 * start + 4 * AV_TIME_BASE);
     if (ret < 0)
@@ -234,6 +305,37 @@ static int read_packet(Source *s)
     return ret < 0 ? AVERROR_EOF : 0;
 }
 
+/// FFmpeg's own decoder of AV1 has no software in it, and not all GPUs have AV1.
+static int send_packet(AVCodecContext **decoder, const AVCodecParameters *par, const AVPacket *packet)
+{
+    int ret = avcodec_send_packet(*decoder, packet);
+
+    if (ret == AVERROR(ENOSYS) && (*decoder)->hw_device_ctx && !(*decoder)->frame_num) {
+        av_log(NULL, AV_LOG_VERBOSE, "The GPU cannot decode %s, the CPU does.\n", avcodec_get_name(par->codec_id));
+        ret = open_decoder(decoder, par, (*decoder)->pkt_timebase, NULL);
+        if (ret >= 0)
+            ret = avcodec_send_packet(*decoder, packet);
+    }
+    return ret;
+}
+
+/// Bring what a device has decoded to memory.
+static int download(Source *s)
+{
+    AVFrame *frame = av_frame_alloc();
+    int ret = frame ? av_hwframe_transfer_data(frame, s->frame, 0) : AVERROR(ENOMEM);
+
+    if (ret >= 0)
+        ret = av_frame_copy_props(frame, s->frame);
+    if (ret >= 0) {
+        av_frame_unref(s->frame);
+        av_frame_move_ref(s->frame, frame);
+        s->is_downloaded = 1;
+    }
+    av_frame_free(&frame);
+    return ret;
+}
+
 /// Decode to s->frame.
 static int decode(Source *s)
 {
@@ -250,7 +352,8 @@ static int decode(Source *s)
             if (is_between(s, s->frame->pts)) {
                 if (s->frame->flags & AV_FRAME_FLAG_CORRUPT || s->frame->decode_error_flags)
                     note_damage(s);
-                return 0;
+                s->frame->pts -= s->shift;
+                return s->frame->hw_frames_ctx ? download(s) : 0;
             }
             av_frame_unref(s->frame);
             continue;
@@ -270,7 +373,7 @@ static int decode(Source *s)
         } else if (s->packet->stream_index == s->stream->index) {
             if (is_between(s, s->position))
                 s->bytes += s->packet->size;
-            ret = avcodec_send_packet(s->decoder, s->packet);
+            ret = send_packet(&s->decoder, s->stream->codecpar, s->packet);
         }
         av_packet_unref(s->packet);
         if (ret == AVERROR(ENOMEM) || ret == AVERROR_EOF)
@@ -377,16 +480,22 @@ static double file_seconds(const Source *s)
     return s->format->duration == AV_NOPTS_VALUE ? 0 : s->format->duration / (double)AV_TIME_BASE;
 }
 
+/// Of what is taken of it.
+static double part_seconds(const Source *s)
+{
+    const double rest = FFMAX(file_seconds(s) - s->options->start / 1e6, 0);
+
+    return s->options->length ? FFMIN(rest, s->options->length / 1e6) : rest;
+}
+
 static double in_seconds(const Source *s, int64_t time)
 {
-    const int64_t origin = s->format->start_time == AV_NOPTS_VALUE ? 0 : s->format->start_time;
-
-    return time * av_q2d(s->stream->time_base) - origin / (double)AV_TIME_BASE;
+    return time * av_q2d(s->stream->time_base) - file_start(s) / (double)AV_TIME_BASE;
 }
 
 int ffcrf_source_scan(Source *s, Scan *scan)
 {
-    const int64_t origin = s->format->start_time == AV_NOPTS_VALUE ? 0 : s->format->start_time;
+    const double from = s->options->start / (double)AV_TIME_BASE;
     double end = 0;             // of all streams
     int ret;
 
@@ -396,13 +505,13 @@ int ffcrf_source_scan(Source *s, Scan *scan)
         const AVStream *st = s->format->streams[p->stream_index];
         const int64_t time = p->pts == AV_NOPTS_VALUE ? p->dts : p->pts;
         const double after = time == AV_NOPTS_VALUE ? 0 :
-            (time + p->duration) * av_q2d(st->time_base) - origin / (double)AV_TIME_BASE;
+            (time + p->duration) * av_q2d(st->time_base) - file_start(s) / (double)AV_TIME_BASE;
 
         end = FFMAX(end, after);
-        if (st == s->stream) {
+        if (st == s->stream && is_between(s, time)) {
             scan->nb_frames++;
             scan->bytes  += p->size;
-            scan->seconds = FFMAX(scan->seconds, after);
+            scan->seconds = FFMAX(scan->seconds, after - from);
         }
     }
     // other durations are estimates
@@ -438,31 +547,49 @@ void ffcrf_source_close(Source *s)
     av_frame_free(&s->frame);
 }
 
-static int is_on_gpu(const AVCodec *encoder)
+int ffcrf_is_on_gpu(const AVCodec *encoder)
 {
     return encoder && strstr(encoder->name, "_nvenc");
+}
+
+/// NULL if it does not tell.
+static const enum AVPixelFormat *supported_formats(const AVCodec *encoder)
+{
+    const enum AVPixelFormat *formats = NULL;
+
+    avcodec_get_supported_config(NULL, encoder, AV_CODEC_CONFIG_PIX_FORMAT, 0, (const void **)&formats, NULL);
+    return formats;
+}
+
+int ffcrf_has_software_format(const AVCodec *encoder)
+{
+    const enum AVPixelFormat *formats = supported_formats(encoder);
+
+    for (int i = 0; formats && formats[i] != AV_PIX_FMT_NONE; i++)
+        if (!(av_pix_fmt_desc_get(formats[i])->flags & AV_PIX_FMT_FLAG_HWACCEL))
+            return 1;
+    return !formats;
+}
+
+const char *ffcrf_upload_formats(const Options *o)
+{
+    // of encoders with frames of their own only, those of H.264 have 8 bits
+    return o->pix_fmt ? av_get_pix_fmt_name(ffcrf_gpu_format(av_get_pix_fmt(o->pix_fmt))) :
+           o->encode_device && o->encoder->id == AV_CODEC_ID_H264 ? "nv12" : "nv12|p010";
 }
 
 /// The formats that the encoder takes; nothing if they do not matter.
 static int encoder_formats(const Options *o, AVBPrint *text)
 {
-    const int upload = o->device && is_on_gpu(o->encoder);
-    const enum AVPixelFormat *formats = NULL;
-    int ret;
+    const int upload = o->device && ffcrf_is_on_gpu(o->encoder) || o->encode_device;
+    const enum AVPixelFormat *formats;
 
-    if (o->pix_fmt) {
-        enum AVPixelFormat format = av_get_pix_fmt(o->pix_fmt);
-
-        if (upload)
-            format = ffcrf_gpu_format(format);
-        av_bprintf(text, "%s", av_get_pix_fmt_name(format));
-    } else if (upload) {
-        av_bprintf(text, "nv12|p010");
+    if (upload) {
+        av_bprintf(text, "%s", ffcrf_upload_formats(o));
+    } else if (o->pix_fmt) {
+        av_bprintf(text, "%s", av_get_pix_fmt_name(av_get_pix_fmt(o->pix_fmt)));
     } else if (o->encoder) {
-        ret = avcodec_get_supported_config(NULL, o->encoder, AV_CODEC_CONFIG_PIX_FORMAT, 0,
-                                           (const void **)&formats, NULL);
-        if (ret < 0)
-            return ret;
+        formats = supported_formats(o->encoder);
         for (int i = 0; formats && formats[i] != AV_PIX_FMT_NONE; i++)
             if (!(av_pix_fmt_desc_get(formats[i])->flags & AV_PIX_FMT_FLAG_HWACCEL))
                 av_bprintf(text, "%s%s", i ? "|" : "", av_get_pix_fmt_name(formats[i]));
@@ -470,37 +597,43 @@ static int encoder_formats(const Options *o, AVBPrint *text)
     return av_bprint_is_complete(text) ? 0 : AVERROR(ENOMEM);
 }
 
-/// Open the input as it goes to the encoder; formats lives as long as the source.
-static int open_source(Source *s, const Options *o, AVBPrint *formats)
+/// Open the input as it goes to the encoder, or as it is compared with; formats lives as long as the source.
+static int open_source(Source *s, const Options *o, int is_reference, AVBPrint *formats)
 {
     int ret;
 
     av_bprint_init(formats, 0, AV_BPRINT_SIZE_UNLIMITED);
     *s = (Source){ 0 };
     if ((ret = encoder_formats(o, formats)) < 0 ||
-        (ret = ffcrf_source_open(s, o->input)) < 0)
+        (ret = ffcrf_source_open(s, o->input, o)) < 0)
         return ret;
-    if (o->filters)
+    if (is_reference && o->reference_filters)
+        s->filters = o->reference_filters;
+    else if (o->filters)
         s->filters = o->filters;
     if (formats->len)
         s->formats = formats->str;
-    if (is_on_gpu(o->encoder))
+    if (ffcrf_is_on_gpu(o->encoder))
         s->device = o->device;
-    return 0;
+    return ffcrf_source_seek(s, 0, 0);
 }
 
-int ffcrf_first_frame(const Options *o, AVFrame *frame)
+int ffcrf_first_frame(Options *o, AVFrame *frame)
 {
     Source s;
     AVBPrint formats;
-    int ret = open_source(&s, o, &formats);
+    int ret = open_source(&s, o, 0, &formats);
 
     if (ret >= 0)
         ret = ffcrf_source_next(&s, frame);
     if (ret == AVERROR_EOF) {
-        av_log(NULL, AV_LOG_ERROR, "'%s' has no frames: it may be damaged or cut off.\n", o->input);
+        av_log(NULL, AV_LOG_ERROR, "'%s' has no frames%s: it may be damaged or cut off.\n", o->input,
+               o->start || o->length ? " between -ss and -to" : "");
         ret = AVERROR_INVALIDDATA;
     }
+    o->seeks_late = s.seeks_late;
+    if (ret >= 0 && o->decode_device && !s.is_downloaded)
+        av_log(NULL, AV_LOG_WARNING, "The CPU decodes '%s', as the device of -hwaccel cannot.\n", o->input);
     ffcrf_source_close(&s);
     av_bprint_finalize(&formats, NULL);
     return ret;
@@ -528,17 +661,6 @@ int64_t ffcrf_gpu_memory(AVBufferRef *device)
 }
 
 // ---- samples ----
-
-/**
- * One frame of each run of step frames, at a place that changes from run to run,
- * as encoders repeat their kinds of frames with a period. The first is one.
- */
-static int is_scored(int64_t n, int step)
-{
-    const uint32_t golden = 2654435769u;    // 2^32 by the golden ratio
-
-    return n % step == (uint64_t)(uint32_t)(n / step * golden) * step >> 32;
-}
 
 static int append(void *array, unsigned *size, int nb, size_t element_size, const void *element)
 {
@@ -596,25 +718,59 @@ static int keep_frame(AVFrame ***array, unsigned *size, int nb, const AVFrame *f
     return 0;
 }
 
-/// A frame of the source in the GPU's memory, for a metric that compares with it.
-static int keep_reference(const Options *o, Sample *sample, Graph *upload, const AVFrame *frame, int64_t *memory)
+/// Bring a frame to where a device has it, by a graph that is made for the first.
+static int upload_frame(Graph *g, const char *filters, const AVFrame *frame, AVRational time_base,
+                        AVRational frame_rate, AVBufferRef *device, AVFrame *uploaded)
 {
     const AVFrame *const frames[2] = { frame, NULL };
-    AVFrame *uploaded = av_frame_alloc();
-    char text[64];
-    int ret = 0;
+    int ret = g->graph ? 0 : ffcrf_graph_open(g, filters, frames, time_base, frame_rate, device);
 
-    if (!uploaded)
-        return AVERROR(ENOMEM);
-    snprintf(text, sizeof(text), "format=%s,hwupload",
-             av_get_pix_fmt_name(ffcrf_gpu_format(frame->format)));
-    if (!upload->graph)
-        ret = ffcrf_graph_open(upload, text, frames, sample->time_base, sample->frame_rate, o->device);
-    if (ret >= 0 && (ret = ffcrf_graph_put(upload, 0, frame)) >= 0 &&
-        (ret = ffcrf_graph_get(upload, uploaded)) >= 0)
-        ret = keep_frame(&sample->reference, &sample->reference_size, sample->nb_references, uploaded, memory);
+    if (ret >= 0 && (ret = ffcrf_graph_put(g, 0, frame)) >= 0)
+        ret = ffcrf_graph_get(g, uploaded);
+    return ret;
+}
+
+/// Keep a frame that is compared with, in the memory of the GPU if one scores.
+static int keep_reference(const Options *o, Sample *sample, Graph *upload, const AVFrame *frame,
+                          int64_t memory[NB_MEMORIES])
+{
+    AVFrame *kept = frame->hw_frames_ctx || !o->device ? av_frame_clone(frame) : av_frame_alloc();
+    char text[64];
+    int ret = kept ? 0 : AVERROR(ENOMEM);
+
+    if (kept && !kept->buf[0]) {
+        snprintf(text, sizeof(text), "format=%s,hwupload", av_get_pix_fmt_name(ffcrf_gpu_format(frame->format)));
+        ret = upload_frame(upload, text, frame, sample->time_base, sample->frame_rate, o->device, kept);
+    }
+    if (ret >= 0)
+        ret = keep_frame(&sample->reference, &sample->reference_size, sample->nb_references, kept,
+                         &memory[o->device ? MEMORY_GPU : MEMORY_SYSTEM]);
     sample->nb_references = ret >= 0 && sample->reference ? sample->nb_references + 1 : 0;
-    av_frame_free(&uploaded);
+    av_frame_free(&kept);
+    return ret;
+}
+
+/**
+ * The next frame that is compared with: that of the encode's source, or where the reference has
+ * filters of its own, of another source.
+ */
+static int next_reference(Source *s, const AVFrame *frame, AVFrame *reference)
+{
+    int ret;
+
+    av_frame_unref(reference);
+    if (!s->format)
+        return av_frame_ref(reference, frame);
+    ret = ffcrf_source_next(s, reference);
+    if (ret == AVERROR_EOF) {
+        av_log(NULL, AV_LOG_ERROR, "--reference-vfilter makes fewer frames than -vf: they cannot be compared.\n");
+        return AVERROR(EINVAL);
+    }
+    if (ret >= 0 && (reference->width != frame->width || reference->height != frame->height)) {
+        av_log(NULL, AV_LOG_ERROR, "-vf makes %dx%d, and --reference-vfilter %dx%d: end one of them with a scale "
+               "to the size of the other.\n", frame->width, frame->height, reference->width, reference->height);
+        return AVERROR(EINVAL);
+    }
     return ret;
 }
 
@@ -630,24 +786,27 @@ static int choose_step(const Options *o, const Source *s, double seconds)
 int ffcrf_sample_load(const Options *o, Sample *sample, int64_t memory[NB_MEMORIES])
 {
     const Metric *m = o->metric;
-    AVFrame *frame  = av_frame_alloc();
+    AVFrame *frame  = av_frame_alloc(), *reference = av_frame_alloc();
     Scorer statistics;
     Graph upload = { 0 };
-    Source s;
-    AVBPrint formats;
+    Source s, r = { 0 };
+    AVBPrint formats, other;
     int64_t begin;
-    int keeps = 1, keeps_references = m->needs_source && o->device, ret;
+    int keeps = 1, keeps_references = m->needs_source && (o->device || o->reference_filters), ret;
 
     sample->loaded = 1;
-    ret = open_source(&s, o, &formats);
-    if (!frame)
+    av_bprint_init(&other, 0, 1);
+    ret = open_source(&s, o, 0, &formats);
+    if (ret >= 0 && o->reference_filters && (ret = open_source(&r, o, 1, &other)) >= 0)
+        ret = ffcrf_source_seek(&r, sample->start, sample->duration);
+    if (!frame || !reference)
         ret = AVERROR(ENOMEM);
     if (ret >= 0 && !m->needs_source)
         ret = ffcrf_temporary_file(&sample->statistics);
-    ffcrf_scorer_open(&statistics, m, o->device, sample->statistics, 1);
+    ffcrf_scorer_open(&statistics, o, 1, sample->statistics, 1);
     if (ret < 0 || (ret = ffcrf_source_seek(&s, sample->start, sample->duration)) < 0)
         goto end;
-    sample->step = choose_step(o, &s, sample->duration ? sample->duration / 1e6 : file_seconds(&s));
+    sample->step = choose_step(o, &s, sample->duration ? sample->duration / 1e6 : part_seconds(&s));
 
     while (begin = av_gettime_relative(), (ret = ffcrf_source_next(&s, frame)) >= 0) {
         const int is_uploaded = !!frame->hw_frames_ctx;
@@ -663,11 +822,13 @@ int ffcrf_sample_load(const Options *o, Sample *sample, int64_t memory[NB_MEMORI
                        "each candidate.\n", sample->number + 1, is_uploaded ? "the GPU's memory" : "--memory");
             keeps = !!sample->frame;
         }
-        if (ret >= 0 && is_scored(sample->nb_frames, sample->step)) {
+        if (ret >= 0)
+            ret = next_reference(&r, frame, reference);
+        if (ret >= 0 && ffcrf_is_scored(m, sample->nb_frames, sample->step)) {
             if (!m->needs_source) {
-                ret = ffcrf_scorer_add(&statistics, frame, NULL);
-            } else if (keeps_references && !is_uploaded) {
-                ret = keep_reference(o, sample, &upload, frame, &memory[MEMORY_GPU]);
+                ret = ffcrf_scorer_add(&statistics, reference, NULL);
+            } else if (keeps_references && (!is_uploaded || o->reference_filters)) {
+                ret = keep_reference(o, sample, &upload, reference, memory);
                 keeps_references = !!sample->reference;
             }
         }
@@ -677,6 +838,11 @@ int ffcrf_sample_load(const Options *o, Sample *sample, int64_t memory[NB_MEMORI
             goto end;
         sample->nb_frames++;
         av_frame_unref(frame);
+    }
+    // those of another source are kept or decoded again with the frames
+    if (o->reference_filters && m->needs_source && !(sample->frame && sample->reference)) {
+        free_frames(&sample->frame, sample->nb_frames);
+        free_frames(&sample->reference, sample->nb_references);
     }
     if (ret != AVERROR_EOF)
         goto end;
@@ -701,8 +867,11 @@ end:
     ffcrf_scorer_close(&statistics);
     avfilter_graph_free(&upload.graph);
     ffcrf_source_close(&s);
+    ffcrf_source_close(&r);
     av_bprint_finalize(&formats, NULL);
+    av_bprint_finalize(&other, NULL);
     av_frame_free(&frame);
+    av_frame_free(&reference);
     return ret;
 }
 
@@ -724,6 +893,9 @@ typedef struct Candidate {
     const Options *o;
     const Sample *sample;
     AVCodecContext *encoder, *decoder;
+    AVCodecParameters *par;             ///< of what it makes
+    Graph upload;                       ///< to the device of the encoder
+    Source s, r;                        ///< of the frames that are not kept: to encode, and to compare with
     AVFifo *packets;                    ///< that wait to be decoded and scored
     AVFifo *sources;                    ///< frames that those are compared with, if they are not kept
     Scorer scorer;
@@ -731,69 +903,6 @@ typedef struct Candidate {
     ProgressFunc progress;
     void *opaque;
 } Candidate;
-
-/// Frames stay on the GPU if it can decode them.
-static enum AVPixelFormat choose_cuda(AVCodecContext *decoder, const enum AVPixelFormat *formats)
-{
-    for (int i = 0; formats[i] != AV_PIX_FMT_NONE; i++)
-        if (formats[i] == AV_PIX_FMT_CUDA)
-            return formats[i];
-    return avcodec_default_get_format(decoder, formats);
-}
-
-/**
- * Open the decoder of what the encoder makes, in the place of one that there is.
- *
- * @param on_gpu use NVDEC, where there is a decoder that has it
- */
-static int open_candidate_decoder(Candidate *c, int on_gpu)
-{
-    const enum AVCodecID id = c->encoder->codec_id;
-    const AVCodec *software = avcodec_find_decoder(id);
-    const AVCodec *codec = NULL, *other;
-    AVCodecParameters *par;
-    void *iterator = NULL;
-    int ret;
-
-    avcodec_free_context(&c->decoder);
-    while (on_gpu && !codec && (other = av_codec_iterate(&iterator))) {
-        const AVCodecHWConfig *config;
-
-        for (int i = 0; av_codec_is_decoder(other) && other->id == id &&
-                        (config = avcodec_get_hw_config(other, i)); i++)
-            if (config->device_type == AV_HWDEVICE_TYPE_CUDA &&
-                config->methods & AV_CODEC_HW_CONFIG_METHOD_HW_DEVICE_CTX &&
-                !strstr(other->name, "_cuvid"))
-                codec = other;
-    }
-    if (!codec)
-        codec = software;
-    if (!codec) {
-        av_log(NULL, AV_LOG_ERROR, "This build of FFmpeg cannot decode what %s makes.\n",
-               c->o->encoder->name);
-        return AVERROR_DECODER_NOT_FOUND;
-    }
-    c->decoder = avcodec_alloc_context3(codec);
-    par        = avcodec_parameters_alloc();
-    ret        = c->decoder && par ? avcodec_parameters_from_context(par, c->encoder) : AVERROR(ENOMEM);
-    if (ret >= 0)
-        ret = avcodec_parameters_to_context(c->decoder, par);
-    avcodec_parameters_free(&par);
-    if (ret < 0)
-        return ret;
-    c->decoder->pkt_timebase = c->encoder->time_base;
-    c->decoder->thread_count = 0;
-    if (on_gpu) {
-        c->decoder->get_format    = choose_cuda;
-        c->decoder->hw_device_ctx = av_buffer_ref(c->o->device);
-        if (!c->decoder->hw_device_ctx)
-            return AVERROR(ENOMEM);
-        // what it fails in, the other one may do
-        if (codec != software)
-            c->decoder->log_level_offset = AV_LOG_VERBOSE - AV_LOG_ERROR;
-    }
-    return avcodec_open2(c->decoder, codec, NULL);
-}
 
 static int score_frame(Candidate *c, const AVFrame *frame)
 {
@@ -815,25 +924,17 @@ static int score_frame(Candidate *c, const AVFrame *frame)
 }
 
 /// Encoding a frame is one half, decoding and scoring it the other.
-static int tell_progress(Candidate *c)
+static int tell_progress(Candidate *c, const char *what, int frames)
 {
     return ffcrf_signal ? AVERROR_EXIT :
-           c->progress(c->opaque, (c->nb_encoded + c->nb_frames) / 2, c->sample->nb_frames);
+           c->progress(c->opaque, what, frames, c->sample->nb_frames,
+                       (c->nb_encoded + c->nb_frames) / 2. / c->sample->nb_frames);
 }
 
 static int score_packet(Candidate *c, const AVPacket *packet, AVFrame *frame)
 {
     const Sample *sample = c->sample;
-    int ret = avcodec_send_packet(c->decoder, packet);
-
-    // FFmpeg's own decoder of AV1 has no software in it, and not all GPUs have AV1
-    if (ret == AVERROR(ENOSYS) && !c->nb_frames && c->decoder->hw_device_ctx) {
-        av_log(NULL, AV_LOG_VERBOSE, "The GPU cannot decode what %s makes, the CPU does.\n",
-               c->o->encoder->name);
-        ret = open_candidate_decoder(c, 0);
-        if (ret >= 0)
-            ret = avcodec_send_packet(c->decoder, packet);
-    }
+    int ret = send_packet(&c->decoder, c->par, packet);
 
     while (ret >= 0 && (ret = avcodec_receive_frame(c->decoder, frame)) >= 0) {
         if (c->nb_frames == sample->nb_frames || frame->pts != sample->pts[c->nb_frames]) {
@@ -842,12 +943,12 @@ static int score_packet(Candidate *c, const AVPacket *packet, AVFrame *frame)
                    c->o->encoder->name, c->nb_frames);
             return AVERROR_INVALIDDATA;
         }
-        if (is_scored(c->nb_frames, sample->step))
+        if (ffcrf_is_scored(c->o->metric, c->nb_frames, sample->step))
             ret = score_frame(c, frame);
         c->nb_frames++;
         av_frame_unref(frame);
         if (ret >= 0)
-            ret = tell_progress(c);
+            ret = tell_progress(c, "scoring", c->nb_frames);
         if (ret < 0)
             return ret;
     }
@@ -859,7 +960,14 @@ static int score_waiting(Candidate *c, int is_all)
 {
     AVFrame *frame = av_frame_alloc();
     AVPacket *packet;
-    int ret = !frame ? AVERROR(ENOMEM) : c->decoder ? 0 : open_candidate_decoder(c, !!c->o->device);
+    int ret = !frame ? AVERROR(ENOMEM) : 0;
+
+    if (ret >= 0 && !c->decoder) {
+        c->par = avcodec_parameters_alloc();
+        ret    = c->par ? avcodec_parameters_from_context(c->par, c->encoder) : AVERROR(ENOMEM);
+        if (ret >= 0)
+            ret = open_decoder(&c->decoder, c->par, c->encoder->time_base, c->o->device);
+    }
 
     while (ret >= 0 && av_fifo_read(c->packets, &packet, 1) >= 0) {
         ret = score_packet(c, packet, frame);
@@ -871,21 +979,18 @@ static int score_waiting(Candidate *c, int is_all)
     return ret;
 }
 
-static int set_encoder_options(const Options *o, AVDictionary **options, double crf)
+int ffcrf_encoder_options(const Options *o, double crf, AVDictionary **options)
 {
     char value[32];
     int ret;
 
     snprintf(value, sizeof(value), "%.6g", crf);
-    if ((ret = av_dict_copy(options, o->encoder_options, 0)) < 0 ||
-        (ret = av_dict_set(options, o->crf_option, value, 0)) < 0 ||
-        (ret = av_dict_set(options, "threads", "auto", AV_DICT_DONT_OVERWRITE)) < 0)
-        return ret;
-    if (is_on_gpu(o->encoder) &&
-        ((ret = av_dict_set(options, "rc", "vbr", AV_DICT_DONT_OVERWRITE)) < 0 ||
-         (ret = av_dict_set(options, "b",  "0",   AV_DICT_DONT_OVERWRITE)) < 0))
-        return ret;
-    return 0;
+    ret = av_dict_set(options, o->crf_option, value, 0);
+    if (ret >= 0 && strstr(o->encoder->name, "_vaapi"))
+        ret = av_dict_set(options, "rc_mode", "CQP", 0);
+    if (ret >= 0 && ffcrf_is_on_gpu(o->encoder) && (ret = av_dict_set(options, "rc", "vbr", 0)) >= 0)
+        ret = av_dict_set(options, "b", "0", 0);
+    return ret < 0 ? ret : av_dict_copy(options, o->encoder_options, 0);
 }
 
 /// As ffmpeg opens it.
@@ -931,7 +1036,8 @@ static int open_encoder(Candidate *c, const AVFrame *frame, double crf)
             goto end;
     }
     *ffcrf_refused_option = 0;
-    if ((ret = set_encoder_options(o, &options, crf)) >= 0)
+    if ((ret = ffcrf_encoder_options(o, crf, &options)) >= 0 &&
+        (ret = av_dict_set(&options, "threads", "auto", AV_DICT_DONT_OVERWRITE)) >= 0)
         ret = avcodec_open2(e, o->encoder, &options);
     left = av_dict_iterate(options, NULL);
     desc = av_pix_fmt_desc_get(e->pix_fmt);
@@ -985,35 +1091,47 @@ static int encode_frame(Candidate *c, AVFrame *frame, Result *result)
 }
 
 /// The frames of a sample, from memory or from the file.
-static int next_frame(Candidate *c, Source *s, int n, AVFrame *frame)
-{
-    if (n == c->sample->nb_frames)
-        return AVERROR_EOF;
-    return c->sample->frame ? av_frame_ref(frame, c->sample->frame[n]) : ffcrf_source_next(s, frame);
-}
-
-static int encode_sample(Candidate *c, Source *s, double crf, Result *result)
+static int next_frame(Candidate *c, AVFrame *frame)
 {
     const Sample *sample = c->sample;
-    AVFrame *frame = av_frame_alloc();
-    int ended = 0, ret = frame ? 0 : AVERROR(ENOMEM);
+    AVFrame *reference;
+    int ret;
+
+    if (c->nb_encoded == sample->nb_frames)
+        return AVERROR_EOF;
+    if (sample->frame)
+        return av_frame_ref(frame, sample->frame[c->nb_encoded]);
+    ret = ffcrf_source_next(&c->s, frame);
+    if (ret < 0 || sample->reference || !c->o->metric->needs_source)
+        return ret;
+    reference = av_frame_alloc();
+    ret = reference ? next_reference(&c->r, frame, reference) : AVERROR(ENOMEM);
+    if (ret >= 0 && ffcrf_is_scored(c->o->metric, c->nb_encoded, sample->step) && (ret = av_fifo_write(c->sources, &reference, 1)) >= 0)
+        return 0;
+    av_frame_free(&reference);
+    return ret;
+}
+
+static int encode_sample(Candidate *c, double crf, Result *result)
+{
+    const Sample *sample = c->sample;
+    AVFrame *frame = av_frame_alloc(), *uploaded = av_frame_alloc();
+    AVBufferRef *device = c->o->encode_device;
+    int ended = 0, ret = frame && uploaded ? 0 : AVERROR(ENOMEM);
 
     while (ret >= 0 && !ended) {
         // the clock stands while there is scored
         const int64_t begin = av_gettime_relative();
 
-        ret = next_frame(c, s, c->nb_encoded, frame);
+        ret   = next_frame(c, frame);
+        ended = ret == AVERROR_EOF;
+        if (ret >= 0 && device &&
+            (ret = upload_frame(&c->upload, "hwupload", frame, sample->time_base, sample->frame_rate, device, uploaded)) >= 0) {
+            av_frame_unref(frame);
+            av_frame_move_ref(frame, uploaded);
+        }
         if (ret >= 0 && !c->encoder)
             ret = open_encoder(c, frame, crf);
-        if (ret >= 0 && c->o->metric->needs_source && !sample->frame && !sample->reference &&
-            is_scored(c->nb_encoded, sample->step)) {
-            AVFrame *clone = av_frame_clone(frame);
-
-            ret = clone ? av_fifo_write(c->sources, &clone, 1) : AVERROR(ENOMEM);
-            if (ret < 0)
-                av_frame_free(&clone);
-        }
-        ended = ret == AVERROR_EOF;
         if (ret >= 0 || ended)
             ret = encode_frame(c, ended ? NULL : frame, result);
         c->nb_encoded += !ended;
@@ -1022,9 +1140,10 @@ static int encode_sample(Candidate *c, Source *s, double crf, Result *result)
         if (ret >= 0 && !sample->frame && av_fifo_can_read(c->packets) >= MOST_WAITING)
             ret = score_waiting(c, 0);
         if (ret >= 0)
-            ret = tell_progress(c);
+            ret = tell_progress(c, "encoding", c->nb_encoded);
     }
     av_frame_free(&frame);
+    av_frame_free(&uploaded);
     return ret;
 }
 
@@ -1032,25 +1151,28 @@ int ffcrf_candidate(const Options *o, Sample *sample, double crf, Result *result
                     ProgressFunc progress, void *opaque)
 {
     Candidate c = { .o = o, .sample = sample, .progress = progress, .opaque = opaque };
-    Source s = { 0 };
-    AVBPrint formats;
+    AVBPrint formats, other;
     AVPacket *packet;
     AVFrame *frame;
     int ret = AVERROR(ENOMEM);
 
     *result = (Result){ .source_bytes = sample->bytes, .seconds = sample->seconds,
                         .encode_seconds = sample->frame ? sample->decode_seconds : 0 };
-    av_bprint_init(&formats, 0, AV_BPRINT_SIZE_UNLIMITED);
-    ffcrf_scorer_open(&c.scorer, o->metric, o->device, sample->statistics, 0);
+    av_bprint_init(&formats, 0, 1);
+    av_bprint_init(&other, 0, 1);
+    ffcrf_scorer_open(&c.scorer, o, sample->step, sample->statistics, 0);
     c.packets = av_fifo_alloc2(MOST_WAITING, sizeof(packet), AV_FIFO_FLAG_AUTO_GROW);
     c.sources = av_fifo_alloc2(MOST_WAITING, sizeof(frame),  AV_FIFO_FLAG_AUTO_GROW);
     if (!c.packets || !c.sources ||
         !sample->frame &&
-        ((ret = open_source(&s, o, &formats)) < 0 ||
-         (ret = ffcrf_source_seek(&s, sample->start, sample->duration)) < 0))
+        ((ret = open_source(&c.s, o, 0, &formats)) < 0 ||
+         (ret = ffcrf_source_seek(&c.s, sample->start, sample->duration)) < 0) ||
+        !sample->frame && o->reference_filters &&
+        ((ret = open_source(&c.r, o, 1, &other)) < 0 ||
+         (ret = ffcrf_source_seek(&c.r, sample->start, sample->duration)) < 0))
         goto end;
 
-    ret = encode_sample(&c, &s, crf, result);
+    ret = encode_sample(&c, crf, result);
     if (ret >= 0)
         ret = score_waiting(&c, 1);
     if (ret >= 0 && (c.nb_frames != sample->nb_frames || c.nb_encoded != sample->nb_frames)) {
@@ -1061,6 +1183,7 @@ int ffcrf_candidate(const Options *o, Sample *sample, double crf, Result *result
     if (ret >= 0) {
         result->nb_frames = c.nb_frames;
         result->nb_scores = c.scorer.nb_scores;
+        result->score_seconds = c.scorer.time / 1e6;
         FFSWAP(double *, result->score, c.scorer.score);
     }
 
@@ -1074,8 +1197,12 @@ end:
     av_fifo_freep2(&c.sources);
     avcodec_free_context(&c.encoder);
     avcodec_free_context(&c.decoder);
-    ffcrf_source_close(&s);
+    avcodec_parameters_free(&c.par);
+    avfilter_graph_free(&c.upload.graph);
+    ffcrf_source_close(&c.s);
+    ffcrf_source_close(&c.r);
     av_bprint_finalize(&formats, NULL);
+    av_bprint_finalize(&other, NULL);
     return ret;
 }
 
@@ -1093,18 +1220,18 @@ int ffcrf_verify(const Options *o, const char *path, Result *result,
     int step, nb_expected, ret;
 
     *result = (Result){ 0 };
-    ret = open_source(&s[1], o, &formats);
+    ret = open_source(&s[1], o, 1, &formats);
     if (!frame[0] || !frame[1])
         ret = AVERROR(ENOMEM);
     if (ret >= 0 && !m->needs_source)
         ret = ffcrf_temporary_file(&file);
-    ffcrf_scorer_open(&scorer,     m, o->device, file, 0);
-    ffcrf_scorer_open(&statistics, m, o->device, file, 1);
-    if (ret < 0 || (ret = ffcrf_source_open(&s[0], path)) < 0)
+    step = ret < 0 ? 1 : choose_step(o, &s[1], part_seconds(&s[1]));
+    ffcrf_scorer_open(&scorer,     o, step, file, 0);
+    ffcrf_scorer_open(&statistics, o, step, file, 1);
+    if (ret < 0 || (ret = ffcrf_source_open(&s[0], path, NULL)) < 0)
         goto end;
     s[0].keeps_all = 1;
-    step        = choose_step(o, &s[1], file_seconds(&s[1]));
-    nb_expected = file_seconds(&s[1]) * av_q2d(av_guess_frame_rate(s[1].format, s[1].stream, NULL));
+    nb_expected = part_seconds(&s[1]) * av_q2d(av_guess_frame_rate(s[1].format, s[1].stream, NULL));
 
     for (;; result->nb_frames++) {
         int end[2];
@@ -1133,13 +1260,14 @@ int ffcrf_verify(const Options *o, const char *path, Result *result,
             ret = AVERROR(EINVAL);
             goto end;
         }
-        if (is_scored(result->nb_frames, step) &&
+        if (ffcrf_is_scored(m, result->nb_frames, step) &&
             (!m->needs_source && (ret = ffcrf_scorer_add(&statistics, frame[1], NULL)) < 0 ||
              (ret = ffcrf_scorer_add(&scorer, frame[0], m->needs_source ? frame[1] : NULL)) < 0))
             goto end;
         av_frame_unref(frame[0]);
         av_frame_unref(frame[1]);
-        if ((ret = progress(opaque, result->nb_frames + 1, nb_expected)) < 0)
+        if ((ret = progress(opaque, "scoring", result->nb_frames + 1, nb_expected,
+                            (result->nb_frames + 1.) / FFMAX(result->nb_frames + 1, nb_expected))) < 0)
             goto end;
     }
     if ((ret = ffcrf_source_check(&s[0], o)) < 0 ||

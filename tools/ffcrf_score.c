@@ -36,13 +36,46 @@
 #include "libavutil/mem.h"
 #include "libavutil/opt.h"
 #include "libavutil/pixdesc.h"
+#include "libavutil/time.h"
 
 #include "ffcrf.h"
 
 #define LOSS_OPTIONS "=side_data=0:rr_match=number"
 
+/// Decibels are no thing to take the mean of.
+#define DISTANCE(decibels) pow(10, -(decibels) / 20)
+
 static const Metric metrics[] = {
     {
+        .name             = "vmaf",
+        .filter           = "libvmaf=log_fmt=xml",
+        .step_option      = "n_subsample",
+        .gets_all         = 1,
+        .needs_source     = 1,
+        .higher_is_better = 1,
+        .digits           = 2,
+        .best             = 100,
+        .worst            = 0,
+        .offset           = 1,
+        .typical          = 85,
+        .tolerance        = 1,
+        .step             = 5,
+    }, {
+        .name         = "detailloss",
+        .filter       = "detailloss",
+        .cuda_filter  = "detailloss_cuda",
+        .key          = "lavfi.detailloss.loss",
+        .step_option  = "n_subsample",
+        .gets_all     = 1,
+        .needs_source = 1,
+        .digits       = 2,
+        .best         = 0,
+        .worst        = 100,
+        .offset       = 4,
+        .typical      = 20,
+        .tolerance    = 1,
+        .step         = 5,
+    }, {
         .name        = "loss",
         .filter      = "bliinds"      LOSS_OPTIONS,
         .cuda_filter = "bliinds_cuda" LOSS_OPTIONS,
@@ -69,6 +102,22 @@ static const Metric metrics[] = {
         .tolerance        = 0.002,
         .step             = 4,
     }, {
+        .name             = "xpsnr",
+        .filter           = "xpsnr",
+        .key              = "lavfi.xpsnr.xpsnr.",
+        .gets_all         = 1,
+        .needs_source     = 1,
+        .source_is_first  = 1,
+        .is_of_planes     = 1,
+        .is_in_decibels   = 1,
+        .higher_is_better = 1,
+        .digits           = 3,
+        .best             = 100,
+        .worst            = 0,
+        .typical          = 38,
+        .tolerance        = 0.3,
+        .step             = 1,
+    }, {
         .name         = "mad",
         .filter       = "mad",
         .cuda_filter  = "mad_cuda",
@@ -81,20 +130,31 @@ static const Metric metrics[] = {
         .typical      = 15,
         .tolerance    = 1,
         .step         = 24,
-    }, {
-        .name             = "vmaf",
-        .filter           = "libvmaf=log_fmt=csv",
-        .needs_source     = 1,
-        .higher_is_better = 1,
-        .digits           = 2,
-        .best             = 100,
-        .worst            = 0,
-        .offset           = 1,
-        .typical          = 85,
-        .tolerance        = 1,
-        .step             = 4,
     },
 };
+
+/// What is aimed at by default: by the first of these that this FFmpeg has a filter for.
+static const struct {
+    const char *metric;
+    double target;
+} defaults[] = {
+    { "vmaf", 95 }, { "detailloss", 5 }, { "loss", 5 },
+};
+
+/// The models that have names here: for pictures of less than 2160 lines, and of more.
+static const char *const vmaf_models[][3] = {
+    { "v1",           "vmaf_v1.0.16_3d0h",      "vmaf_v1.0.16_1d5h_2160" },
+    { "4k",           "vmaf_v1.0.16_1d5h_2160", "vmaf_v1.0.16_1d5h_2160" },
+    { "phone",        "vmaf_v1.0.16_5d0h",      "vmaf_v1.0.16_5d0h" },
+    { "v0.6.1",       "vmaf_v0.6.1",            "vmaf_4k_v0.6.1" },
+    { "v0.6.1-4k",    "vmaf_4k_v0.6.1",         "vmaf_4k_v0.6.1" },
+    { "v0.6.1-phone", "vmaf_v0.6.1:enable_transform=true", "vmaf_v0.6.1:enable_transform=true" },
+};
+
+const Metric *ffcrf_metric_number(int i)
+{
+    return i < FF_ARRAY_ELEMS(metrics) ? &metrics[i] : NULL;
+}
 
 const Metric *ffcrf_metric(const char *name)
 {
@@ -102,6 +162,44 @@ const Metric *ffcrf_metric(const char *name)
         if (!strcmp(metrics[i].name, name))
             return &metrics[i];
     return NULL;
+}
+
+const Metric *ffcrf_default_metric(double *target)
+{
+    const Metric *m = NULL;
+
+    for (int i = 0; i < FF_ARRAY_ELEMS(defaults); i++) {
+        m       = ffcrf_metric(defaults[i].metric);
+        *target = defaults[i].target;
+        if (ffcrf_has_filter(m->filter))
+            break;
+    }
+    return m;
+}
+
+int ffcrf_has_filter(const char *filter)
+{
+    char name[32];
+
+    av_strlcpy(name, filter ? filter : "", sizeof(name));
+    name[strcspn(name, "=")] = 0;
+    return !!avfilter_get_by_name(name);
+}
+
+double ffcrf_mean(const Metric *m, const double *value, int nb)
+{
+    double sum = 0;
+
+    for (int i = 0; i < nb; i++)
+        sum += m->is_in_decibels ? DISTANCE(value[i]) : value[i];
+    return m->is_in_decibels ? -20 * log10(sum / nb) : sum / nb;
+}
+
+int ffcrf_is_scored(const Metric *m, int64_t n, int step)
+{
+    const uint32_t golden = 2654435769u;    // 2^32 by the golden ratio
+
+    return m->gets_all || n % step == (uint64_t)(uint32_t)(n / step * golden) * step >> 32;
 }
 
 // ---- graphs ----
@@ -238,20 +336,79 @@ void ffcrf_temporary_remove(char **path)
 
 // ---- scoring ----
 
-void ffcrf_scorer_open(Scorer *s, const Metric *metric, AVBufferRef *device,
-                       const char *statistics, int of_source)
+void ffcrf_scorer_open(Scorer *s, const Options *o, int step, const char *statistics, int of_source)
 {
     *s = (Scorer){
-        .metric     = metric,
-        .device     = device,
+        .options    = o,
+        .metric     = o->metric,
+        .device     = o->device,
+        .step       = step,
         .statistics = statistics,
         .of_source  = of_source,
     };
 }
 
-/// What brings a frame to where it is scored.
-static void describe_upload(const Scorer *s, AVBPrint *text, const AVFrame *frame)
+/// Of the files, those are v1's whose name does not say that they are not.
+static int is_vmaf_v1(const Options *o)
 {
+    return !strcmp(o->metric->name, "vmaf") && !strstr(o->vmaf_model, "v0.");
+}
+
+/// The model as libvmaf takes it.
+static void describe_vmaf_model(AVBPrint *text, const Options *o, int width, int height, int depth)
+{
+    const char *name = o->vmaf_model;
+    const int is_file = !access(name, R_OK);
+
+    for (int i = 0; i < FF_ARRAY_ELEMS(vmaf_models); i++)
+        if (!strcmp(name, vmaf_models[i][0])) {
+            name = vmaf_models[i][1 + (FFMIN(width, height) >= 2160)];
+            break;
+        }
+    if (name == o->vmaf_model && is_file) {
+        av_bprintf(text, "path=");
+        av_bprint_escape(text, name, ":", AV_ESCAPE_MODE_BACKSLASH, 0);
+    } else {
+        av_bprintf(text, "version=%s", name);
+    }
+    // what it was encoded with: the frames come with 10
+    if (is_vmaf_v1(o) && depth < 10)
+        av_bprintf(text, ":cambi.enc_bitdepth=%d", depth);
+}
+
+int ffcrf_check_vmaf_model(const Options *o)
+{
+    const int level = av_log_get_level();
+    AVFilterGraph *graph = avfilter_graph_alloc();
+    AVFilterContext *filter = graph ? avfilter_graph_alloc_filter(graph, avfilter_get_by_name("libvmaf"), NULL)
+                                    : NULL;
+    AVBPrint text;
+    int ret = AVERROR(ENOMEM);
+
+    av_bprint_init(&text, 0, AV_BPRINT_SIZE_UNLIMITED);
+    describe_vmaf_model(&text, o, 0, 0, 10);
+    av_log_set_level(AV_LOG_QUIET);
+    if (filter && (ret = av_opt_set(filter, "model", text.str, AV_OPT_SEARCH_CHILDREN)) >= 0)
+        ret = avfilter_init_dict(filter, NULL);
+    av_log_set_level(level);
+    avfilter_graph_free(&graph);
+    if (ret < 0) {
+        av_log(NULL, AV_LOG_ERROR, "VMAF has no model '%s': libvmaf does not take %s. --vmaf-model takes ",
+               o->vmaf_model, text.str);
+        for (int i = 0; i < FF_ARRAY_ELEMS(vmaf_models); i++)
+            av_log(NULL, AV_LOG_ERROR, "%s, ", vmaf_models[i][0]);
+        av_log(NULL, AV_LOG_ERROR, "a file, and a name that libvmaf knows; v1 is in libvmaf 3.2 and newer.\n");
+    }
+    av_bprint_finalize(&text, NULL);
+    return ret < 0 ? AVERROR(EINVAL) : 0;
+}
+
+/// What brings a frame to where it is scored.
+static void describe_input(const Scorer *s, AVBPrint *text, const AVFrame *frame)
+{
+    if (is_vmaf_v1(s->options))
+        // it sees bands, and is made for as many bits
+        av_bprintf(text, "format=yuv420p10|yuv422p10|yuv444p10,");
     if (s->device && frame->format != AV_PIX_FMT_CUDA)
         av_bprintf(text, "format=%s,hwupload,",
                    av_get_pix_fmt_name(ffcrf_gpu_format(frame->format)));
@@ -279,18 +436,27 @@ static int open_graph(Scorer *s, const AVFrame *encode, const AVFrame *source)
     av_bprint_init(&text, 0, AV_BPRINT_SIZE_UNLIMITED);
     if (source) {
         av_bprintf(&text, "[in1]");
-        describe_upload(s, &text, source);
+        describe_input(s, &text, source);
         av_bprintf(&text, "null[source];[in]");
     }
-    describe_upload(s, &text, encode);
+    describe_input(s, &text, encode);
     if (source)
-        av_bprintf(&text, "null[encode];[encode][source]");
+        av_bprintf(&text, "null[encode];%s", m->source_is_first ? "[source][encode]" : "[encode][source]");
     av_bprintf(&text, "%s", s->device ? m->cuda_filter : m->filter);
     if (s->statistics)
         print_option(&text, s->of_source ? "rr_write" : "rr_read", s->statistics);
+    if (m->step_option)
+        av_bprintf(&text, "%c%s=%d", strchr(m->filter, '=') ? ':' : '=', m->step_option, s->step);
     if (!m->key && (ret = ffcrf_temporary_file(&s->log)) >= 0) {
+        AVBPrint model;
+
+        av_bprint_init(&model, 0, AV_BPRINT_SIZE_UNLIMITED);
+        describe_vmaf_model(&model, s->options, encode->width, encode->height,
+                            av_pix_fmt_desc_get(encode->format)->comp[0].depth);
         av_bprintf(&text, ":n_threads=%d", av_cpu_count());
         print_option(&text, "log_path", s->log);
+        print_option(&text, "model", model.str);
+        av_bprint_finalize(&model, NULL);
     }
     if (ret >= 0)
         ret = av_bprint_is_complete(&text) ?
@@ -314,19 +480,41 @@ static int add_score(Scorer *s, double score)
 /// Frames that have no score are black or flat: nothing can be lost of them.
 static int take_scores(Scorer *s)
 {
-    AVFrame *frame = av_frame_alloc();
+    const Metric *m = s->metric;
+    AVFrame *frame  = av_frame_alloc();
     int ret = frame ? 0 : AVERROR(ENOMEM);
 
     while (ret >= 0 && (ret = ffcrf_graph_get(&s->graph, frame)) >= 0) {
-        const char *key = s->metric->key;
-        const AVDictionaryEntry *e = key ? av_dict_get(frame->metadata, key, NULL, 0) : NULL;
+        const AVDictionaryEntry *e = NULL;
 
-        if (e && !s->of_source)
-            ret = add_score(s, strtod(e->value, NULL));
+        s->nb_planes = 0;
+        while (ret >= 0 && m->key && !s->of_source &&
+               (e = av_dict_get(frame->metadata, m->key, e, m->is_of_planes ? AV_DICT_IGNORE_SUFFIX : 0))) {
+            double score = strtod(e->value, NULL);
+
+            if (m->is_of_planes) {
+                score = FFMIN(score, m->best);  // infinite if they are identical
+                s->distance[s->nb_planes++] += DISTANCE(score);
+            }
+            ret = add_score(s, score);
+        }
         av_frame_unref(frame);
     }
     av_frame_free(&frame);
     return ret == AVERROR(EAGAIN) || ret == AVERROR_EOF ? 0 : ret;
+}
+
+/// Of planes, the one that is the worst in all tells, as in the filter's own summary.
+static void take_worst_plane(Scorer *s)
+{
+    int worst = 0;
+
+    for (int i = 1; i < s->nb_planes; i++)
+        if (s->distance[i] > s->distance[worst])
+            worst = i;
+    s->nb_scores /= s->nb_planes;
+    for (int i = 0; i < s->nb_scores; i++)
+        s->score[i] = s->score[i * s->nb_planes + worst];
 }
 
 /// Put a frame in, under a time that it shares with its counterpart only.
@@ -347,6 +535,7 @@ static int put(Scorer *s, int in, const AVFrame *src)
 
 int ffcrf_scorer_add(Scorer *s, const AVFrame *encode, const AVFrame *source)
 {
+    const int64_t begin = av_gettime_relative();
     int ret;
 
     if (!s->graph.graph && (ret = open_graph(s, encode, source)) < 0 ||
@@ -354,36 +543,38 @@ int ffcrf_scorer_add(Scorer *s, const AVFrame *encode, const AVFrame *source)
         source && (ret = put(s, 1, source)) < 0)
         return ret;
     s->nb_frames++;
-    return take_scores(s);
+    ret = take_scores(s);
+    s->time += av_gettime_relative() - begin;
+    return ret;
 }
 
-/// Read the column of the scores in libvmaf's CSV.
+/// Read libvmaf's log, which has a line for each frame.
 static int read_log(Scorer *s)
 {
     FILE *f = fopen(s->log, "r");
-    char line[4096], *field, *rest;
-    int column = -1, i, ret = 0;
+    char line[4096];
+    int ret = 0;
 
     if (!f)
         return AVERROR(errno);
     while (ret >= 0 && fgets(line, sizeof(line), f)) {
-        const int is_header = column < 0;
+        const char *score = strstr(line, " vmaf=\"");
 
-        rest = line;
-        for (i = 0; (field = av_strtok(rest, ",\n", &rest)); i++)
-            if (is_header && !strcmp(field, s->metric->name))
-                column = i;
-            else if (!is_header && i == column)
-                ret = add_score(s, strtod(field, NULL));
-        if (column < 0)
-            break;
+        if (score && strstr(line, "<frame "))
+            ret = add_score(s, strtod(score + strlen(" vmaf=\""), NULL));
     }
     fclose(f);
+    if (ret >= 0 && !s->nb_scores) {
+        av_log(NULL, AV_LOG_ERROR, "libvmaf has scored no frame: models of VMAF v1 do not take small pictures. "
+               "Take --vmaf-model v0.6.1, or another metric.\n");
+        ret = AVERROR(EINVAL);
+    }
     return ret;
 }
 
 int ffcrf_scorer_finish(Scorer *s)
 {
+    const int64_t begin = av_gettime_relative();
     int ret = 0;
 
     if (s->graph.graph) {
@@ -392,8 +583,11 @@ int ffcrf_scorer_finish(Scorer *s)
         if (ret >= 0)
             ret = take_scores(s);
         avfilter_graph_free(&s->graph.graph);
-        if (ret >= 0 && !s->metric->key)
+        if (ret >= 0 && s->log)
             ret = read_log(s);
+        if (ret >= 0 && s->metric->is_of_planes && s->nb_scores)
+            take_worst_plane(s);
+        s->time += av_gettime_relative() - begin;
     }
     return ret;
 }

@@ -36,7 +36,7 @@ SCALES = [
     (r'ssim\.dB',                              Scale('ssim', 'SSIM, dB', 0, None, 'higher')),
     (r'(psnr\.)?psnr[._](avg|[yuvrgba]|c[br])', Scale('psnr', 'PSNR, dB', 0, None, 'higher')),
     (r'(psnr\.)?mse[._](avg|[yuvrgba])',       Scale('psnr', 'mean squared error', 0, None, 'lower')),
-    (r'xpsnr\.xpsnr\.[yuv]',                   Scale('xpsnr', 'XPSNR, dB', 0, None, 'higher')),
+    (r'xpsnr(\.xpsnr\.[yuv])?',                Scale('xpsnr', 'XPSNR, dB', 0, None, 'higher')),
     (r'blur',                                  Scale('blurdetect', 'blur', 0, None, 'lower')),
     (r'block',                                 Scale('blockdetect', 'blockiness', 0, None, 'lower')),
 ]

@@ -572,8 +572,15 @@ $(FATE_QUANTIZER): ffmpeg$(PROGSSUF)$(EXESUF)
 
 FATE_QUALITY-$(call ALLYES, QUANTIZER_METADATA_BSF FFMPEG) += $(FATE_QUANTIZER)
 
-# The search for a CRF: what is in tests/ffcrf.sh.
-FATE_FFCRF = $(addprefix fate-ffcrf-,cache change damage disk docs encode json leaks libx265 memory predict resume samples scan search status step svtav1 vfr)
+# The search for a CRF: its choice of CRFs, and what is in tests/ffcrf.sh.
+fate-ffcrf-choice: libavfilter/tests/ffcrf_search$(EXESUF)
+fate-ffcrf-choice: CMD = . $(SRC_PATH)/tests/quality.sh; run libavfilter/tests/ffcrf_search$(EXESUF)
+fate-ffcrf-choice: CMP = oneline
+fate-ffcrf-choice: REF = all end at the best CRF
+FATE_QUALITY-$(CONFIG_BLIINDS_FILTER) += fate-ffcrf-choice
+FATE_FFCRF = $(addprefix fate-ffcrf-,abav1 audio cache change completion damage disk docs encode encoders hwaccel json leaks \
+                                     libx265 memory metrics part predict reference resume samples scan search status step \
+                                     svtav1 told vfr vmaf xpsnr)
 fate-ffcrf-libx265 fate-ffcrf-search fate-ffcrf-svtav1: RUN = crf_search $(CODEC)
 fate-ffcrf-search:  CODEC = "-c:v libx264 -preset veryfast"
 fate-ffcrf-libx265: CODEC = "-c:v libx265 -preset ultrafast"
@@ -581,6 +588,11 @@ fate-ffcrf-libx265: FFCRF_NEED = LIBX265_ENCODER HEVC_DECODER
 fate-ffcrf-svtav1:  CODEC = "-c:v libsvtav1 -preset 10" 2 8
 fate-ffcrf-svtav1:  FFCRF_NEED = LIBSVTAV1_ENCODER LIBDAV1D_DECODER
 fate-ffcrf-vfr:     FFCRF_NEED = NUT_DEMUXER NUT_MUXER MPEGTS_DEMUXER MPEGTS_MUXER
+fate-ffcrf-abav1:   FFCRF_NEED = LIBSVTAV1_ENCODER LIBAOM_AV1_ENCODER LIBDAV1D_DECODER FFPROBE
+fate-ffcrf-audio:   FFCRF_NEED = AAC_ENCODER MP4_MUXER FFPROBE
+fate-ffcrf-part:    FFCRF_NEED = MPEGTS_DEMUXER MPEGTS_MUXER
+fate-ffcrf-metrics fate-ffcrf-xpsnr: FFCRF_NEED = XPSNR_FILTER LUTYUV_FILTER
+fate-ffcrf-vmaf:    FFCRF_NEED = LIBVMAF_FILTER
 fate-ffcrf-change:  FFCRF_NEED = H264_DEMUXER H264_MUXER
 fate-ffcrf-damage:  FFCRF_NEED = SRT_DEMUXER SUBRIP_DECODER MP4_MUXER MPEGTS_DEMUXER MPEGTS_MUXER
 fate-ffcrf-docs:    FFCRF_NEED = LIBX265_ENCODER HEVC_DECODER LIBSVTAV1_ENCODER LIBDAV1D_DECODER MP4_MUXER
@@ -623,8 +635,8 @@ FATE_HW-yes += $(FATE_HW_QUALITY-yes)
 FATE += $(filter-out $(FATE_CHECKASM),$(FATE_QUALITY-yes))
 # What hardly depends on the release of FFmpeg: make check runs it on the first one only.
 FATE_QUALITY_ONCE = $(FATE_QUALITY_TOOLS) fate-quality-logs $(FATE_FARM) $(FAULTS_CUDA) fate-faults-alloc \
-                    $(FATE_CUDA_PTX) fate-bliinds-pool fate-checkasm-vf_bliinds fate-ffcrf-scan fate-ffcrf-docs \
-                    $(FATE_COMPARE)
+                    $(FATE_CUDA_PTX) fate-bliinds-pool fate-checkasm-vf_bliinds fate-ffcrf-choice fate-ffcrf-scan \
+                    fate-ffcrf-docs $(FATE_COMPARE)
 
 fate-quality: $(FATE_QUALITY-yes) $(FATE_HW_QUALITY-yes)
 fate-quality-series: $(filter-out $(FATE_QUALITY_ONCE),$(FATE_QUALITY-yes) $(FATE_HW_QUALITY-yes))

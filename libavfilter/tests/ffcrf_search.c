@@ -1,0 +1,198 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+
+/**
+ * @file
+ * The search for a CRF, on made-up curves of all kinds, against a scan of all CRFs.
+ */
+
+#include "tools/ffcrf_search.c"
+
+#include <stdint.h>
+#include <stdio.h>
+
+#define NB_CURVES 20000
+
+/// All CRFs from 0 to 255 by 0.01.
+#define MOST_CRFS 25501
+
+enum { SMOOTH, PLATEAUS, STEPS, NB_MONOTONE, NOISE = NB_MONOTONE, BUMPS, RANDOM, NB_KINDS };
+
+static double distortions[MOST_CRFS];
+static int failed;
+
+#define CHECK(condition, ...) do {              \
+    if (!(condition)) {                         \
+        printf("curve %d: ", n);                \
+        printf(__VA_ARGS__);                    \
+        failed++;                               \
+    }                                           \
+} while (0)
+
+/// From 0 to 1: the same numbers on every machine.
+static double number(void)
+{
+    static uint64_t state = 1;
+
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (state >> 11) / 9007199254740992.;
+}
+
+static double between(double low, double high)
+{
+    return low + (high - low) * number();
+}
+
+/// Make a curve of that kind, of distortions of up to about the worst.
+static void make_curve(int kind, int nb, double offset, double worst)
+{
+    const double typical = worst * between(0.02, 0.6), middle = nb * between(0.2, 0.8);
+    const double rise    = between(1, 7) / nb, level = worst * between(0.01, 0.2);
+    double last = 0;
+
+    for (int i = 0; i < nb; i++) {
+        double d = FFMAX((typical + offset) * exp((i - middle) * rise) - offset, 0);
+
+        switch (kind) {
+        case PLATEAUS: d = floor(d / level) * level; break;
+        case STEPS:    d = number() < 12. / nb ? last + worst * number() * 0.3 : last; break;
+        case NOISE:    d += level * between(-0.5, 0.5); break;
+        case BUMPS:    d += level * sin(i * 40. / nb); break;
+        case RANDOM:   d = worst * number(); break;
+        }
+        last = d = kind == RANDOM && number() < 0.01 ? INFINITY : d;
+        distortions[i] = av_clipd(d, 0, kind == RANDOM ? INFINITY : worst);
+    }
+}
+
+/// Size of an encode, in percent of the source's.
+static double percent(int i, int nb)
+{
+    return 150 * exp(-4. * i / nb);
+}
+
+/// @return the number of tries
+static int test_curve(int n)
+{
+    static const double increments[] = { 0.01, 0.05, 0.1, 0.1, 0.25, 0.3, 0.5, 1, 1, 2, 7, 50 };
+    static const double ranges[][2]  = { { 10, 46 }, { 10, 46 }, { 5, 63 }, { 0, 255 }, { 20, 20.6 }, { 22, 22 } };
+    const int kind = n % NB_KINDS;
+    const int is_thorough = number() < 0.3, higher = number() < 0.5;
+    const double worst = number() < 0.5 ? 100 : 1, sign = higher ? -1 : 1;
+    SearchPlan plan = {
+        .tolerance   = is_thorough ? 0 : worst * between(0, 0.02),
+        .max_percent = number() < 0.8 ? INFINITY : between(1, 200),
+        .exact       = is_thorough ? 0 : 0.4,
+        .higher_is_better = higher,
+        .best        = higher ? worst : 0,
+        .offset      = worst * 0.02,
+    };
+    double first, last, crf = 0;
+    Point point[SEARCH_MOST] = { { 0 } };
+    const Point *found;
+    SearchState state;
+    int best = -1, nb = 0, all, near;
+
+    plan.typical = plan.best + sign * worst * 0.2;
+    do {
+        const int range = number() * FF_ARRAY_ELEMS(ranges);
+
+        plan.increment = increments[(int)(number() * FF_ARRAY_ELEMS(increments))];
+        plan.min_crf   = ranges[range][0];
+        plan.max_crf   = ranges[range][1];
+        first = ffcrf_search_first(&plan);
+        last  = ffcrf_search_last(&plan);
+    } while (first > last);
+    all = last - first + 1;
+    make_curve(kind, all, plan.offset, worst);
+    // one of the scores, or any: better than the best, or worse than the worst, too
+    plan.target = plan.best + sign * (number() < 0.2 ? FFMIN(distortions[(int)(number() * all)], worst)
+                                                     : worst * between(-0.05, 0.7));
+    for (int i = 0; i < all && (higher ? plan.best - distortions[i] >= plan.target
+                                       : distortions[i] <= plan.target); i++)
+        best = i;
+    near = FFMAX3(1, (int)(plan.exact / plan.increment + 1e-6), (all + 1024) / 1024);
+
+    while ((state = ffcrf_search_next(&plan, point, nb, &crf, &found)) == SEARCH_TRY) {
+        const int at = rint(crf / plan.increment) - first;
+        int i;
+
+        CHECK(at >= 0 && at < all && fabs(crf - (first + at) * plan.increment) < 1e-9, "CRF %g is no choice\n", crf);
+        CHECK(nb < SEARCH_MOST, "kind %d: more than %d tries of %d CRFs\n", kind, SEARCH_MOST, all);
+        if (at < 0 || at >= all || nb == SEARCH_MOST)
+            return 0;
+        for (i = nb++; i > 0 && point[i - 1].crf > crf; i--)
+            point[i] = point[i - 1];
+        CHECK(!i || point[i - 1].crf < crf, "CRF %g is tried again\n", crf);
+        point[i] = (Point){
+            .crf     = crf,
+            .score   = plan.best + sign * distortions[at],
+            .percent = percent(at, all),
+        };
+    }
+
+    CHECK(found >= point && found < point + nb, "nothing that was tried is found\n");
+    if (found >= point && found < point + nb) {
+        const int at      = rint(found->crf / plan.increment) - first;
+        const int reached = higher ? found->score >= plan.target : found->score <= plan.target;
+        const int misses  = found + 1 < point + nb ? rint(found[1].crf / plan.increment) - first : all;
+        const int close   = fabs(found->score - plan.target) <= plan.tolerance;
+
+        switch (state) {
+        case SEARCH_TRY:       break;
+        case SEARCH_TOLERANCE: CHECK(close, "it is not within the tolerance\n"); break;
+        case SEARCH_EXACT:     CHECK(misses == at + 1 && misses < all, "the next CRF was not tried\n"); break;
+        case SEARCH_NEAR:      CHECK(misses <= at + near, "no near CRF misses the target\n"); break;
+        case SEARCH_LAST:      CHECK(at == all - 1, "it is not the last CRF\n"); break;
+        case SEARCH_MISSED:    CHECK(at == 0, "it is not the first CRF\n"); break;
+        case SEARCH_TOO_LARGE: CHECK(found->percent > plan.max_percent, "it is not too large\n"); break;
+        }
+        if (state == SEARCH_MISSED)
+            CHECK(!reached, "CRF %g reaches the target\n", found->crf);
+        else if (state != SEARCH_TOO_LARGE)
+            CHECK(reached && found->percent <= plan.max_percent, "CRF %g misses the target\n", found->crf);
+
+        // against the scan
+        if (kind < NB_MONOTONE && state == SEARCH_MISSED)
+            CHECK(best < 0, "CRF %g reaches the target\n", (first + best) * plan.increment);
+        else if (kind < NB_MONOTONE && state == SEARCH_TOO_LARGE)
+            CHECK(best < 0 || percent(best, all) > plan.max_percent || reached && at > best - near,
+                  "CRF %g is not too large\n", (first + best) * plan.increment);
+        else if (kind < NB_MONOTONE)
+            CHECK(at <= best && (at > best - near || close), "CRF %g was found, the best is %g\n",
+                  found->crf, (first + best) * plan.increment);
+    }
+    return nb;
+}
+
+int main(void)
+{
+    // as many tries as it takes; rounding may differ from machine to machine
+    static const int most[NB_KINDS] = { 10042, 12501, 14921, 12042, 12706, 11181 };
+    int tries[NB_KINDS] = { 0 }, n;
+
+    for (n = 0; n < NB_CURVES; n++)
+        tries[n % NB_KINDS] += test_curve(n);
+    for (int i = 0; i < NB_KINDS; i++)
+        CHECK(tries[i] <= most[i] + 5, "kind %d takes %d tries\n", i, tries[i]);
+    printf(failed ? "%d failed\n" : "all end at the best CRF\n", failed);
+    return !!failed;
+}

@@ -1,0 +1,177 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+
+/**
+ * @file
+ * The search for a CRF: interpolation of what was measured, and bisection where that
+ * does not lead on.
+ */
+
+#include <math.h>
+#include <stddef.h>
+
+#include "libavutil/common.h"
+
+#include "ffcrf_search.h"
+
+/// After so many encodes, it does to be within the tolerance, or exact.
+#define ENOUGH 5
+
+double ffcrf_search_first(const SearchPlan *s)
+{
+    return ceil(s->min_crf / s->increment - 1e-6);
+}
+
+double ffcrf_search_last(const SearchPlan *s)
+{
+    return floor(s->max_crf / s->increment + 1e-6);
+}
+
+static int reaches(const SearchPlan *s, const Point *p)
+{
+    return s->higher_is_better ? p->score >= s->target : p->score <= s->target;
+}
+
+/// About linear in the CRF.
+static double distortion(const SearchPlan *s, double score)
+{
+    if (s->is_in_decibels)
+        return -score * M_LN10 / 20;
+    // some models of VMAF go beyond the best
+    return log(FFMAX(s->higher_is_better ? s->best - score : score - s->best, 0) + s->offset);
+}
+
+/// The point other than low and high whose distortion is nearest to y, NULL if there is none.
+static const Point *third(const SearchPlan *s, const Point *point, int nb,
+                          const Point *low, const Point *high, double y)
+{
+    const Point *best = NULL;
+
+    for (const Point *p = point; p < point + nb; p++)
+        if (p != low && p != high &&
+            (!best || fabs(distortion(s, p->score) - y) < fabs(distortion(s, best->score) - y)))
+            best = p;
+    return best;
+}
+
+/**
+ * The CRF at which a score is expected.
+ *
+ * @param low  the highest that reaches the target, or NULL
+ * @param high the lowest that misses it, or NULL
+ */
+static double expect(const SearchPlan *s, const Point *point, int nb,
+                     const Point *low, const Point *high, double score)
+{
+    const double y     = distortion(s, score);
+    const double prior = 3.6 / FFMAX(s->max_crf - s->min_crf, 1);  // rise with each CRF
+    const Point *one   = low ? low : high, *other = third(s, point, nb, low, high, y);
+    double x[3], d[3], line, curve = 0, slope = prior;
+
+    if (!one)
+        return (s->min_crf + s->max_crf) / 2 + (y - distortion(s, s->typical)) / prior;
+    if (!low || !high) {
+        // beyond all that is known, no slope but a likely one is taken
+        if (other)
+            slope = av_clipd((distortion(s, one->score) - distortion(s, other->score)) /
+                             (one->crf - other->crf), prior / 2, prior * 2);
+        return one->crf + (y - distortion(s, one->score)) / slope;
+    }
+
+    x[0] = low->crf;
+    x[1] = high->crf;
+    d[0] = distortion(s, low->score);
+    d[1] = distortion(s, high->score);
+    line = x[0] + (x[1] - x[0]) * (y - d[0]) / (d[1] - d[0]);
+    if (!other)
+        return line;
+    x[2] = other->crf;
+    d[2] = distortion(s, other->score);
+    // Lagrange's polynomial, the CRF by the distortion, if it goes between the two
+    for (int i = 0; i < 3; i++) {
+        double term = x[i];
+
+        for (int j = 0; j < 3; j++)
+            if (j != i)
+                term *= (y - d[j]) / (d[i] - d[j]);
+        curve += term;
+    }
+    return curve > x[0] && curve < x[1] ? curve : line;
+}
+
+SearchState ffcrf_search_next(const SearchPlan *s, const Point *point, int nb, double *crf,
+                              const Point **found)
+{
+    const double step = s->increment, exact = FFMAX(s->exact, step), margin = s->tolerance / 4;
+    const double safer = s->higher_is_better ? FFMIN(s->target + margin, s->best)
+                                             : FFMAX(s->target - margin, s->best);
+    const Point *low = NULL, *high = NULL;
+    // all in steps of the CRF: what is sought is from one on, and before the other
+    double from = ffcrf_search_first(s) - 1, to = ffcrf_search_last(s) + 1;
+    // they need not be nearer than this, and that many halvings lead there
+    const double near = FFMAX3(1, floor(exact / step + 1e-6), ceil((to - from) / (1 << (SEARCH_MOST - 1))));
+    double expected, next, most;
+
+    for (int i = 0; i < nb && !high; i++)
+        if (reaches(s, &point[i]))
+            low = &point[i];
+        else
+            high = &point[i];
+    if (low)
+        from = rint(low->crf / step);
+    if (high)
+        to = rint(high->crf / step);
+
+    *found = high;
+    if (high && high->percent > s->max_percent)
+        return SEARCH_TOO_LARGE;
+    if (!low && to - from <= 1)
+        return SEARCH_MISSED;
+    expected = expect(s, point, nb, low, high, s->target);
+    *found   = low;
+    if (low) {
+        const int is_close = fabs(s->target - low->score) <= s->tolerance && low->percent <= s->max_percent;
+        const SearchState state =
+            to - from <= 1 ? high ? SEARCH_EXACT : SEARCH_LAST :
+            is_close && (nb >= ENOUGH || expected - low->crf <= exact) ? SEARCH_TOLERANCE :
+            nb >= ENOUGH && to - from <= near                          ? SEARCH_NEAR : SEARCH_TRY;
+
+        if (state != SEARCH_TRY)
+            return low->percent > s->max_percent ? SEARCH_TOO_LARGE : state;
+    }
+
+    // a little on the good side, and no longer by curves if these have not led there
+    next = FFMAX(expect(s, point, nb, low, high, safer), expected - 0.2) / step;
+    if (low && high) {
+        const double edge = (to - from - 2) * 0.15;
+
+        next = nb >= ENOUGH && expected - low->crf <= exact ? from + near :
+               nb > ENOUGH ? (from + to) / 2 : av_clipd(next, from + 1 + edge, to - 1 - edge);
+    } else if (!low && to - from <= near) {
+        next = from + 1;        // no CRF is found before it was tried
+    } else if (nb > 2) {
+        // steps that grow, where all are on one side of the target
+        next = low ? FFMAX(next, from + ldexp(near, nb - 2)) : FFMIN(next, to - ldexp(near, nb - 2));
+    }
+    // no farther than halvings may still lead back; one is kept for the lowest CRF
+    most   = ldexp(near, FFMAX(SEARCH_MOST - 1 - nb - !low, 0));
+    *crf   = step * av_clipd(floor(next + 1e-6), FFMAX(from + 1, to - most), FFMIN(to - 1, from + most));
+    *found = NULL;
+    return SEARCH_TRY;
+}
