@@ -109,6 +109,8 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
     if (s->rr.read_path)
         add_metric(s, (QualityMetric){ "loss", 6, QUALITY_POOL_KNOWN,
                                        QUALITY_LOWER_IS_BETTER, BLIINDS_LOSS_SCALE });
+    if (s->rr.read_path)
+        add_metric(s, (QualityMetric){ "loss_sigma", 6, QUALITY_POOL_KNOWN });
     if (s->features)
         for (int i = 0; i < BLIINDS_NB_FEATURES; i++)
             add_metric(s, (QualityMetric){ ff_bliinds_feature_name[i], 9, QUALITY_POOL_FEATURE });
@@ -423,12 +425,13 @@ static int set_side_data(const BLIINDSContext *s, AVFrame *frame, const double *
 /**
  * Write a frame's energies, and compare them with those of its source.
  *
- * @param loss set to NAN if nothing can be said: there is no such frame of the
- *             source, or it has no content to be lost
+ * @param coded how the frame was coded
+ * @param loss  set to NAN if nothing can be said: there is no such frame of the
+ *              source, or it has no content to be lost
  */
 static int compare_with_source(BLIINDSContext *s, AVFilterContext *ctx, const AVFrame *frame,
                                uint64_t n, const BLIINDSLevelSums sums[BLIINDS_LEVELS],
-                               int valid, double *loss)
+                               int valid, const double coded[BLIINDS_NB_CODED], BLIINDSLoss *loss)
 {
     const AVHWFramesContext *hw = frame->hw_frames_ctx ? (void *)frame->hw_frames_ctx->data : NULL;
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(hw ? hw->sw_format : frame->format);
@@ -446,14 +449,14 @@ static int compare_with_source(BLIINDSContext *s, AVFilterContext *ctx, const AV
     const BLIINDSRRFrame *source = NULL;
     int ret;
 
-    *loss = NAN;
+    *loss = (BLIINDSLoss){ NAN, NAN };
     ff_bliinds_energies(&rr.energies, sums);
     if (s->rr.write_path && ((ret = ff_quality_log_open(&s->log, ctx)) < 0 ||
                              (ret = ff_bliinds_rr_write(&s->rr, &s->log.outputs, ctx, &rr)) < 0) ||
         s->rr.read_path  && (ret = ff_bliinds_rr_find(&s->rr, ctx, &rr, &source)) < 0)
         return ret;
     if (source && source->valid)
-        *loss = ff_bliinds_loss(&source->energies, &rr.energies);
+        *loss = ff_bliinds_loss(&source->energies, &rr.energies, coded);
     return 0;
 }
 
@@ -468,13 +471,16 @@ int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
     predict(value, s, feature);
     value[METRIC_VALID] = is_valid(sums);
     if (s->rr.read_path || s->rr.write_path) {
-        double loss;
+        BLIINDSLoss loss;
 
-        ret = compare_with_source(s, ctx, frame, n, sums, value[METRIC_VALID], &loss);
+        ret = compare_with_source(s, ctx, frame, n, sums, value[METRIC_VALID],
+                                  feature + BLIINDS_FEATURE_CODED, &loss);
         if (ret < 0)
             return ret;
-        if (s->rr.read_path)
-            value[nb++] = loss;
+        if (s->rr.read_path) {
+            value[nb++] = loss.loss;
+            value[nb++] = loss.sigma;
+        }
     }
     if (s->features)
         memcpy(value + nb, feature, sizeof(feature));

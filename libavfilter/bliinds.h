@@ -44,7 +44,7 @@
 /// More than any queue holds.
 #define BLIINDS_MAX_IN_FLIGHT 128
 
-#define BLIINDS_MAX_METRICS (8 + BLIINDS_NB_FEATURES)
+#define BLIINDS_MAX_METRICS (9 + BLIINDS_NB_FEATURES)
 
 /// The part of a filter's context that does not depend on where it computes.
 typedef struct BLIINDSContext {

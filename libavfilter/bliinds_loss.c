@@ -27,27 +27,39 @@
 #define FLOOR 429496730
 
 /**
- * The loss is soft * s * r(m) + low * r(l) + high * r(h) + noise * n.
+ * The loss is 100 (1 - exp(-d c)). d is the sum over the bands of drop r(x), where the
+ * encode has x less energy than its source, in log2, or of rise r(x), where it has x
+ * more. r() is a square root whose slope is finite at 0. c is 1, or where it is known
+ * how the encode was coded, exp(constant + the sum of coded times that).
  *
- * m, l and h are the mean drops of energy of three bands each: the main ones, one
- * of each level, that lie close to each other in frequency, the lowest and the
- * highest ones of all levels. What has more energy than in the source has not
- * dropped. r() is a square root whose slope is finite at 0. s is how soft the
- * source is: how much its energy falls from the lowest to the highest band of the
- * last level. n is the standard deviation of the noise that came in, in 8-bit steps.
- *
- * doc/rr-format.md says how the factors were fitted.
+ * The standard deviation of the error is sigma[0] + sigma[1] times the loss.
+ * Fitted to 100 - VMAF v1 by tools/train/loss.py: see doc/rr-format.md.
  */
 static const struct {
-    double soft, low, high, noise;
-} factor = { 4.49, 70.99, 6.58, 1.62 };
-
-static const uint8_t main_band[] = { 0 * 3 + 0, 1 * 3 + 1, 2 * 3 + 2 };
-static const uint8_t low_band[]  = { 0 * 3 + 0, 1 * 3 + 0, 2 * 3 + 0 };
-static const uint8_t high_band[] = { 0 * 3 + 2, 1 * 3 + 2, 2 * 3 + 2 };
+    double drop[BLIINDS_NB_BANDS], rise[BLIINDS_NB_BANDS];
+    double constant, coded[BLIINDS_NB_CODED];
+    double sigma[2];
+} table[BLIINDS_NB_BASES] = {
+    [BLIINDS_PIXELS] = {
+        .drop     = { 0, 0, 0, 0.50492, 0, 0.026241, 0.77501, 0, 0.27992 },
+        .rise     = { 0, 0, 0.017065, 0, 0, 0, 0, 0, 0.16956 },
+        .sigma    = { 4.7414, 0.10484 },
+    },
+    [BLIINDS_BITSTREAM] = {
+        .drop     = { 0, 0, 0, 0.39705, 0, 0.096717, 0.41163, 0, 0.16324 },
+        .rise     = { 0, 0, 0.043947, 0, 0, 0, 0, 0.10302, 0.091574 },
+        .constant = -0.4611,
+        .coded    = { 0.1217, -0.017049, -0.07105, -0.10855,
+                      -0.18616, -0.075718, -0.30257, -0.25704, -0.38265 },
+        .sigma    = { 3.7039, 0.12367 },
+    },
+};
 
 /// Drop of energy, in log2, below which it tells little.
 #define KNEE 0.015
+
+/// c is not beyond the exponentials of this and of its negative.
+#define MAX_CODED 3
 
 /**
  * log2 of 32.32 fixed point that is not 0, in units of 1 / BLIINDS_ENERGY_ONE:
@@ -75,17 +87,13 @@ static int log2_fixed(uint64_t x)
 void ff_bliinds_energies(BLIINDSEnergies *dst, const BLIINDSLevelSums sums[BLIINDS_LEVELS])
 {
     for (int l = 0; l < BLIINDS_LEVELS; l++) {
-        const BLIINDSClassSums *clear = &sums[l].grid[0], *straddling = &sums[l].grid[1];
-        const int all    = l == 0 || !clear->nb_blocks;
-        const uint64_t n = clear->nb_blocks + (all ? straddling->nb_blocks : 0);
+        const BLIINDSClassSums *c = sums[l].grid;
+        const uint64_t n = c[0].nb_blocks + c[1].nb_blocks;
 
         for (int b = 0; b < 3; b++) {
-            uint64_t whole = clear->band[b].whole, fraction = clear->band[b].fraction;
+            const uint64_t whole    = c[0].band[b].whole    + c[1].band[b].whole;
+            const uint64_t fraction = c[0].band[b].fraction + c[1].band[b].fraction;
 
-            if (all) {
-                whole    += straddling->band[b].whole;
-                fraction += straddling->band[b].fraction;
-            }
             // less than 2^25 blocks, so the rest of the whole part has room
             dst->band[l * 3 + b] =
                 log2_fixed((whole / n << 32) + ((whole % n << 32) + fraction) / n + FLOOR);
@@ -93,43 +101,34 @@ void ff_bliinds_energies(BLIINDSEnergies *dst, const BLIINDSLevelSums sums[BLIIN
     }
 }
 
-/**
- * White noise adds the same variance to the three bands of level 1. What is
- * added unevenly, as by sharpening or contrast, is less by half of what the
- * bands differ, and is none.
- */
-static double added_noise(const BLIINDSEnergies *source, const BLIINDSEnergies *encode)
+/// The root of a change of energy.
+static double root(int change)
 {
-    double least = INFINITY, most = -INFINITY;
+    return sqrt(change / (double)BLIINDS_ENERGY_ONE + KNEE) - sqrt(KNEE);
+}
 
-    for (int b = 0; b < 3; b++) {
-        double added = exp2(encode->band[b] / (double)BLIINDS_ENERGY_ONE) -
-                       exp2(source->band[b] / (double)BLIINDS_ENERGY_ONE);
+BLIINDSLoss ff_bliinds_loss(const BLIINDSEnergies *source, const BLIINDSEnergies *encode,
+                            const double coded[BLIINDS_NB_CODED])
+{
+    enum BLIINDSBasis basis = BLIINDS_BITSTREAM;
+    double distance = 0, told = 0;
+    BLIINDSLoss ret;
 
-        least = FFMIN(least, added);
-        most  = FFMAX(most,  added);
+    for (int i = 0; i < BLIINDS_NB_CODED; i++)
+        if (!isfinite(coded[i]))
+            basis = BLIINDS_PIXELS;
+    if (basis == BLIINDS_BITSTREAM) {
+        told = table[basis].constant;
+        for (int i = 0; i < BLIINDS_NB_CODED; i++)
+            told += table[basis].coded[i] * coded[i];
     }
-    return sqrt(FFMAX(least - (most - least) / 2, 0));
-}
+    for (int i = 0; i < BLIINDS_NB_BANDS; i++) {
+        const int drop = source->band[i] - encode->band[i];
 
-/// The root of the mean drop of three bands.
-static double drop_root(const BLIINDSEnergies *source, const BLIINDSEnergies *encode,
-                        const uint8_t band[3])
-{
-    int drop = 0;
-
-    for (int i = 0; i < 3; i++)
-        drop += FFMAX(0, source->band[band[i]] - encode->band[band[i]]);
-    return sqrt(drop / (3. * BLIINDS_ENERGY_ONE) + KNEE) - sqrt(KNEE);
-}
-
-double ff_bliinds_loss(const BLIINDSEnergies *source, const BLIINDSEnergies *encode)
-{
-    const int soft = FFMAX(0, source->band[low_band[2]] - source->band[high_band[2]]);
-
-    return av_clipd(factor.soft  * drop_root(source, encode, main_band) *
-                    (soft / (double)BLIINDS_ENERGY_ONE) +
-                    factor.low   * drop_root(source, encode, low_band) +
-                    factor.high  * drop_root(source, encode, high_band) +
-                    factor.noise * added_noise(source, encode), 0, 100);
+        distance += table[basis].drop[i] * root(FFMAX(drop, 0)) +
+                    table[basis].rise[i] * root(FFMAX(-drop, 0));
+    }
+    ret.loss  = 100 * (1 - exp(-distance * exp(av_clipd(told, -MAX_CODED, MAX_CODED))));
+    ret.sigma = table[basis].sigma[0] + table[basis].sigma[1] * ret.loss;
+    return ret;
 }

@@ -18,8 +18,8 @@
 
 /**
  * @file
- * The reduced-reference loss: what an encode has lost of its source's energy, and
- * what noise it has got, told from nine numbers of each frame.
+ * The reduced-reference loss: what an encode has lost of its source, told from the
+ * energies of both, nine numbers of each frame, and from how it was coded.
  *
  * It takes no files: whoever has the sums of both can compute it.
  */
@@ -29,18 +29,15 @@
 
 #include <stdint.h>
 
+#include "bliinds_model.h"
 #include "bliinds_sums.h"
 
 /// Low, middle and high band of each level.
 #define BLIINDS_NB_BANDS (3 * BLIINDS_LEVELS)
 
 /**
- * Energies of a frame's bands: log2 of 0.1 + the mean variance, in units of
- * 1 / BLIINDS_ENERGY_ONE. The same integers from the CPU and from the GPU.
- *
- * Level 1 has all blocks. Levels 2 and 3 have those that are clear of their 8x8
- * grid, 16 and 32 samples of the picture, where the edges of a codec's blocks lie:
- * what these add would hide what is lost. All, if there are none.
+ * Energies of a frame's bands: log2 of 0.1 + the mean variance of all blocks, in units
+ * of 1 / BLIINDS_ENERGY_ONE. The same integers from the CPU and from the GPU.
  */
 typedef struct BLIINDSEnergies {
     int32_t band[BLIINDS_NB_BANDS];     ///< [level * 3 + band]
@@ -57,13 +54,19 @@ typedef struct BLIINDSEnergies {
 /// What the loss is, for logs and summaries.
 #define BLIINDS_LOSS_SCALE "VMAF points lost, 0..100"
 
+typedef struct BLIINDSLoss {
+    double loss;            ///< VMAF points below the source: 0 where no loss is seen, up to 100; higher is worse
+    double sigma;           ///< standard deviation of its error
+} BLIINDSLoss;
+
 void ff_bliinds_energies(BLIINDSEnergies *dst, const BLIINDSLevelSums sums[BLIINDS_LEVELS]);
 
 /**
  * Predict how many VMAF points an encode is below its source.
  *
- * @return 0 where no loss is seen, up to 100: higher is worse
+ * @param coded how the encode was coded, not finite where it is not known
  */
-double ff_bliinds_loss(const BLIINDSEnergies *source, const BLIINDSEnergies *encode);
+BLIINDSLoss ff_bliinds_loss(const BLIINDSEnergies *source, const BLIINDSEnergies *encode,
+                            const double coded[BLIINDS_NB_CODED]);
 
 #endif /* AVFILTER_BLIINDS_LOSS_H */

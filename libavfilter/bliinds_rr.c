@@ -34,7 +34,7 @@
 #include "bliinds_rr.h"
 
 #define MAGIC   "bliinds-rr"
-#define VERSION 2
+#define VERSION 3
 
 /// Numbers and times (36,000 years) of frames are not beyond, so that differences can be doubled.
 #define MAX_POSITION (INT64_MAX / 8)

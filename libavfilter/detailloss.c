@@ -49,22 +49,22 @@ static const QualityMetric metric[NB_METRICS] = {
 
 /**
  * The loss is the sum of these times detail lost, its square / 100, detail added and
- * the change of chroma, less motion times its own, which hides it. Without chroma,
- * its change is taken for that much of the detail lost. Fitted to 100 - VMAF v1: see
- * doc/benchmarks.md.
+ * the change of chroma, less motion times its own, which hides it. A gray picture has
+ * no chroma: its detail lost counts that much more. Fitted to 100 - VMAF v1 by
+ * tools/train/loss.py.
  */
 static const struct {
     double detail, square, added, chroma, gray, motion;
-} factor = { 3.500, -4.545, 0.644, 7.956, 0.55, 0.706 };
+} factor = { 3.492, -4.594, 0.6392, 8.183, 0.55, 0.6339 };
 
 /// A picture of this many lines fills a display of 2160, a smaller one is seen on one of 1080.
-#define DETAIL_LARGE 2160
+#define LARGE 2160
 
 /// Motion beyond this hides no more, in 8-bit steps from one frame to the next.
 #define MAX_MOTION 18
 
-/// The standard deviation of the error, for clips that nothing was fitted to: from no loss on, and growing with it.
-static const double sigma[2] = { 1.37, 0.109 };
+/// The standard deviation of the error is the first, and the second times the loss.
+static const double sigma[2] = { 2.23, 0.094 };
 
 /// What the eye does not see, in each band: the cube root of 0.02.
 #define NOISE 0.2714417616594907
@@ -103,11 +103,12 @@ DetailPicture ff_detailloss_picture(const DetailLossContext *s, const AVFrame *m
                                     const AVPixFmtDescriptor *desc)
 {
     const int is_limited = ff_quality_is_limited(s->range, main, desc);
+    const int is_large   = FFMIN(ff_quality_width(main), ff_quality_height(main)) >= LARGE;
     const float unit     = 1.f / (1 << (desc->comp[0].depth - 8));
     DetailPicture p = {
         .width      = ff_quality_width(main),
         .height     = ff_quality_height(main),
-        .octave     = FFMIN(ff_quality_width(main), ff_quality_height(main)) < DETAIL_LARGE,
+        .octave     = !is_large,
         .depth      = desc->comp[0].depth,
         .has_chroma = desc->nb_components > 2,
         .luma_unit  = is_limited ? unit : unit * (219.f / 255),
@@ -116,8 +117,8 @@ DetailPicture ff_detailloss_picture(const DetailLossContext *s, const AVFrame *m
     if (p.has_chroma) {
         p.chroma_w    = AV_CEIL_RSHIFT(p.width,  desc->log2_chroma_w);
         p.chroma_h    = AV_CEIL_RSHIFT(p.height, desc->log2_chroma_h);
-        p.cell_w      = DETAIL_CHROMA_CELL >> desc->log2_chroma_w;
-        p.cell_h      = DETAIL_CHROMA_CELL >> desc->log2_chroma_h;
+        p.cell_w      = DETAIL_CHROMA_CELL << is_large >> desc->log2_chroma_w;
+        p.cell_h      = DETAIL_CHROMA_CELL << is_large >> desc->log2_chroma_h;
         p.cells_x     = p.chroma_w / p.cell_w;
         p.cells_y     = p.chroma_h / p.cell_h;
         p.chroma_unit = (is_limited ? unit : unit * (224.f / 255)) / (p.cell_w * p.cell_h);

@@ -63,7 +63,8 @@ enum DetailPart {
     DETAIL_NB_PARTS
 };
 
-/// Cells of luma for the motion, and of chroma: their side in samples of luma.
+/// Cells of luma for the motion, and of chroma: their side in samples of luma, twice
+/// as many of chroma for a display of 2160 lines.
 #define DETAIL_MOTION_CELL 4
 #define DETAIL_CHROMA_CELL 16
 /// Blocks of chroma cells: their side, and from one to the next.

@@ -31,13 +31,17 @@
 /// @{
 #define AROUND_W (DETAIL_TILE_W + 2)
 #define AROUND_H (DETAIL_TILE_H + 2)
-#define SAMPLES_W (2 * AROUND_W + 2)
+#define SAMPLES_W (2 * AROUND_W + 4)            ///< one more before and after, to load in fours
 #define SAMPLES_H (2 * AROUND_H + 2)
 /// @}
 
+/// Rows of samples of both images that a warp loads.
+#define NB_WARPS (TILE_THREADS / WARP_SIZE)
+#define ROWS     ((DETAIL_NB_IMAGES * SAMPLES_H + NB_WARPS - 1) / NB_WARPS)
+
 /// What a thread block shares: an image's samples, then its columns split.
 typedef struct Shared {
-    float sample[DETAIL_NB_IMAGES][SAMPLES_H][SAMPLES_W];
+    float sample[DETAIL_NB_IMAGES][SAMPLES_H][SAMPLES_W] __align__(16);
     float low[DETAIL_NB_IMAGES][AROUND_H][SAMPLES_W];
     float high[DETAIL_NB_IMAGES][AROUND_H][SAMPLES_W];
     float kept[AROUND_H][AROUND_W], added[AROUND_H][AROUND_W];  ///< sums over the orientations
@@ -53,49 +57,106 @@ static DEVICE_INLINE void add_sum(uint64_t *dst, uint64_t value)
 
 /// Value of a sample; bits beyond the depth do not count.
 template<typename T>
-static DEVICE_INLINE int sample_value(const DetailCUDAParams &p, const DetailCUDAPlane &plane,
-                                      int step, int x, int y)
+static DEVICE_INLINE int value_of(const DetailCUDAParams &p, T v)
 {
-    const T v = ((const T *)(plane.data + (int64_t)y * plane.pitch))[x * step];
-
     return sizeof(T) == 1 ? v : v >> p.down & p.mask;
 }
 
-/// A sample of the picture that is split: of luma, if T is not float.
-template<typename T> struct Image {
-    const DetailCUDAPlane &plane;
+template<typename T>
+static DEVICE_INLINE int sample_value(const DetailCUDAParams &p, const DetailCUDAPlane &plane,
+                                      int step, int x, int y)
+{
+    return value_of(p, ((const T *)(plane.data + (int64_t)y * plane.pitch))[x * step]);
+}
 
-    DEVICE_INLINE Image(const DetailCUDAParams &p, int image) : plane(p.pair[blockIdx.y].plane[image][0]) { }
-    DEVICE_INLINE float get(const DetailCUDAParams &p, int x, int y) const
-    {
-        return sample_value<T>(p, plane, 1, x, y) * p.luma_unit;
-    }
+/// Four samples as they lie in memory.
+template<typename T> struct __align__(4 * sizeof(T)) Four {
+    T v[4];
 };
 
-template<> struct Image<float> {
-    const float *data;
+/// The picture that is split: luma, if T is not float.
+template<typename T>
+static DEVICE_INLINE DetailCUDAPlane get_image(const DetailCUDAParams &p, int image)
+{
+    return p.pair[blockIdx.y].plane[image][0];
+}
 
-    DEVICE_INLINE Image(const DetailCUDAParams &p, int image) :
-        data(p.image + (int64_t)(image * DETAIL_MAX_BATCH + blockIdx.y) * p.w * p.h) { }
-    DEVICE_INLINE float get(const DetailCUDAParams &p, int x, int y) const
-    {
-        return data[y * p.w + x];
+template<>
+DEVICE_INLINE DetailCUDAPlane get_image<float>(const DetailCUDAParams &p, int image)
+{
+    const DetailCUDAPlane ret = {
+        (const uint8_t *)(p.image + (int64_t)(image * DETAIL_MAX_BATCH + blockIdx.y) * p.w * p.h),
+        p.w * (int)sizeof(float)
+    };
+
+    return ret;
+}
+
+/// A sample of it, in steps of 8 bits.
+template<typename T>
+static DEVICE_INLINE float image_value(const DetailCUDAParams &p, T v)
+{
+    return value_of(p, v) * p.luma_unit;
+}
+
+template<>
+DEVICE_INLINE float image_value<float>(const DetailCUDAParams &p, float v)
+{
+    return v;
+}
+
+/// The samples of a tile that reaches beyond the picture.
+template<typename T>
+static DEVICE_INLINE void load_outside(Shared &s, const DetailCUDAParams &p, int left, int top)
+{
+    for (int i = 0; i < DETAIL_NB_IMAGES; i++) {
+        const DetailCUDAPlane image = get_image<T>(p, i);
+
+#pragma unroll 1
+        for (int j = threadIdx.x; j < SAMPLES_W * SAMPLES_H; j += TILE_THREADS) {
+            const int x = left + j % SAMPLES_W, y = top + j / SAMPLES_W;
+            // what is far outside is of no coefficient that counts
+            const int column = detail_mirror(min(max(x, -1), p.w + 2), p.w);
+            const int row    = detail_mirror(min(max(y, -1), p.h + 2), p.h);
+
+            s.sample[i][0][j] = image_value(p, ((const T *)(image.data + (int64_t)row * image.pitch))[column]);
+        }
     }
-};
+}
 
-/// The samples of a tile whose first coefficient is that at (left, top).
+/// The samples of a tile, from (left, top) on: a row is loaded by a warp.
 template<typename T>
 static DEVICE_INLINE void load_samples(Shared &s, const DetailCUDAParams &p, int left, int top)
 {
-    for (int i = 0; i < DETAIL_NB_IMAGES; i++) {
-        const Image<T> image(p, i);
+    const DetailCUDAPlane source = get_image<T>(p, DETAIL_IMAGE_SOURCE);
+    const DetailCUDAPlane encode = get_image<T>(p, DETAIL_IMAGE_ENCODE);
+    const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
+    Four<T> loaded[ROWS];
 
-        for (int j = threadIdx.x; j < SAMPLES_W * SAMPLES_H; j += TILE_THREADS) {
-            const int x = 2 * (left - 1) - 1 + j % SAMPLES_W, y = 2 * (top - 1) - 1 + j / SAMPLES_W;
+    if (left < 0 || top < 0 || left + SAMPLES_W > p.w || top + SAMPLES_H > p.h ||
+        ((uintptr_t)source.data | source.pitch | (uintptr_t)encode.data | encode.pitch) % sizeof(Four<T>)) {
+        load_outside<T>(s, p, left, top);
+        return;
+    }
+    if (lane >= SAMPLES_W / 4)
+        return;
+    UNROLL
+    for (int i = 0; i < ROWS; i++) {
+        const int row = warp + i * NB_WARPS, y = row % SAMPLES_H;
+        const uint8_t *data = row < SAMPLES_H ? source.data : encode.data;
+        const int pitch     = row < SAMPLES_H ? source.pitch : encode.pitch;
 
-            // what is far outside is of no coefficient that counts
-            s.sample[i][0][j] = image.get(p, detail_mirror(min(max(x, -1), p.w + 2), p.w),
-                                          detail_mirror(min(max(y, -1), p.h + 2), p.h));
+        if (row < DETAIL_NB_IMAGES * SAMPLES_H)
+            loaded[i] = ((const Four<T> *)(data + (int64_t)(top + y) * pitch + left * (int)sizeof(T)))[lane];
+    }
+    UNROLL
+    for (int i = 0; i < ROWS; i++) {
+        const int row = warp + i * NB_WARPS;
+
+        if (row < DETAIL_NB_IMAGES * SAMPLES_H) {
+            UNROLL
+            for (int j = 0; j < 4; j++)
+                s.sample[0][row][4 * lane + j] = image_value(p, loaded[i].v[j]);
         }
     }
 }
@@ -121,7 +182,7 @@ static DEVICE_INLINE void make_coefficients(DetailCoefficient dst[DETAIL_ORIENTA
 
     UNROLL
     for (int i = 0; i < DETAIL_NB_IMAGES; i++) {
-        const float *low = &s.low[i][y][2 * x], *high = &s.high[i][y][2 * x];
+        const float *low = &s.low[i][y][2 * x + 1], *high = &s.high[i][y][2 * x + 1];
 
         c[i][0] = detail_low(high[0], high[1], high[2], high[3]);
         c[i][1] = detail_high(low[0], low[1], low[2], low[3]);
@@ -181,7 +242,7 @@ static DEVICE_INLINE void store_next(const Shared &s, const DetailCUDAParams &p,
 {
     UNROLL
     for (int i = 0; i < DETAIL_NB_IMAGES; i++) {
-        const float *low = &s.low[i][y][2 * x];
+        const float *low = &s.low[i][y][2 * x + 1];
 
         p.next[(int64_t)(i * DETAIL_MAX_BATCH + blockIdx.y) * bw * bh + (top + y - 1) * bw + left + x - 1] =
             detail_low(low[0], low[1], low[2], low[3]);
@@ -202,7 +263,7 @@ static DEVICE_INLINE void split(const DetailCUDAParams &p)
         const bool inside = left + x - 1 < bw && top + y - 1 < bh;
         DetailCoefficient c[DETAIL_ORIENTATIONS];
 
-        load_samples<T>(s, p, left, top);
+        load_samples<T>(s, p, 2 * left - 4, 2 * top - 3);
         __syncthreads();
         split_columns(s);
         __syncthreads();
@@ -230,30 +291,48 @@ static DEVICE_INLINE void split(const DetailCUDAParams &p)
     }
 }
 
-/// Sums over the cells of chroma: a row of one for each of DETAIL_CHROMA_LANES lanes.
+/// Sums over the cells of chroma, each by DETAIL_CHROMA_LANES lanes.
 template<typename T>
 static DEVICE_INLINE void sum_chroma_cells(const DetailCUDAParams &p)
 {
     const DetailCUDAPair &pair = p.pair[blockIdx.y];
-    const int nb_cells = p.cells_x * p.cells_y, row = threadIdx.x % DETAIL_CHROMA_LANES;
+    const int nb_cells = p.cells_x * p.cells_y, lane = threadIdx.x % DETAIL_CHROMA_LANES;
     const int nb_lanes = gridDim.x * DETAIL_CELL_THREADS;
 
+    // all lanes of a warp stay to the end
     for (int i = blockIdx.x * DETAIL_CELL_THREADS + threadIdx.x;
-         i - row < nb_cells * 2 * DETAIL_NB_IMAGES * DETAIL_CHROMA_LANES; i += nb_lanes) {
+         i - (int)threadIdx.x % WARP_SIZE < nb_cells * 2 * DETAIL_NB_IMAGES * DETAIL_CHROMA_LANES;
+         i += nb_lanes) {
         const int cell = i / DETAIL_CHROMA_LANES % nb_cells;
         const int image = i / DETAIL_CHROMA_LANES / nb_cells % DETAIL_NB_IMAGES;
         const int component = i / DETAIL_CHROMA_LANES / nb_cells / DETAIL_NB_IMAGES;
-        const bool is_mine = component < 2 && row < p.cell_h;
+        const bool is_mine = component < 2;
         unsigned sum = 0;
 
-        for (int x = 0; is_mine && x < p.cell_w; x++)
-            sum += sample_value<T>(p, pair.plane[image][1 + component], p.step[1 + component],
-                                   cell % p.cells_x * p.cell_w + x, cell / p.cells_x * p.cell_h + row);
+        for (int y = lane; is_mine && y < p.cell_h; y += DETAIL_CHROMA_LANES)
+            for (int x = 0; x < p.cell_w; x++)
+                sum += sample_value<T>(p, pair.plane[image][1 + component], p.step[1 + component],
+                                       cell % p.cells_x * p.cell_w + x, cell / p.cells_x * p.cell_h + y);
         for (int delta = DETAIL_CHROMA_LANES / 2; delta; delta /= 2)
             sum += shuffle_down(sum, delta);
-        if (is_mine && row == 0)
+        if (is_mine && lane == 0)
             p.cells[((component * DETAIL_NB_IMAGES + image) * DETAIL_MAX_BATCH + blockIdx.y) * nb_cells + cell] = sum;
     }
+}
+
+/// Four samples of a row.
+template<typename T>
+static DEVICE_INLINE Four<T> load_four(const DetailCUDAPlane &plane, bool is_aligned, int x, int y)
+{
+    const T *src = (const T *)(plane.data + (int64_t)y * plane.pitch) + x;
+    Four<T> ret;
+
+    if (is_aligned)
+        return *(const Four<T> *)src;
+    UNROLL
+    for (int i = 0; i < 4; i++)
+        ret.v[i] = src[i];
+    return ret;
 }
 
 template<typename T>
@@ -261,6 +340,9 @@ static DEVICE_INLINE void sum_motion(const DetailCUDAParams &p)
 {
     const DetailCUDAPair &pair = p.pair[blockIdx.y];
     const int w = p.width / DETAIL_MOTION_CELL, h = p.height / DETAIL_MOTION_CELL;
+    const DetailCUDAPlane &source = pair.plane[DETAIL_IMAGE_SOURCE][0];
+    const bool is_aligned = !(((uintptr_t)source.data | source.pitch |
+                               (uintptr_t)pair.previous.data | pair.previous.pitch) % sizeof(Four<T>));
     uint64_t motion = 0;
 
     if (!pair.previous.data)
@@ -272,10 +354,12 @@ static DEVICE_INLINE void sum_motion(const DetailCUDAParams &p)
 
         UNROLL
         for (int y = 0; y < DETAIL_MOTION_CELL; y++) {
+            const Four<T> now    = load_four<T>(source, is_aligned, x0, y0 + y);
+            const Four<T> before = load_four<T>(pair.previous, is_aligned, x0, y0 + y);
+
             UNROLL
             for (int x = 0; x < DETAIL_MOTION_CELL; x++)
-                difference += sample_value<T>(p, pair.plane[DETAIL_IMAGE_SOURCE][0], 1, x0 + x, y0 + y) -
-                              sample_value<T>(p, pair.previous, 1, x0 + x, y0 + y);
+                difference += value_of(p, now.v[x]) - value_of(p, before.v[x]);
         }
         motion += abs(difference);
     }

@@ -46,7 +46,7 @@ enum { DETAIL_IMAGE_SOURCE, DETAIL_IMAGE_ENCODE, DETAIL_NB_IMAGES };
 /// @}
 
 #define DETAIL_CELL_THREADS  256
-#define DETAIL_CHROMA_LANES   16    ///< of a cell of chroma: one for each of its rows, at most
+#define DETAIL_CHROMA_LANES   16    ///< that share the rows of a cell of chroma
 #define DETAIL_FINISH_THREADS 512
 
 #define DETAIL_MAX_BATCH 4          ///< pairs in a launch

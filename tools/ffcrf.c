@@ -217,7 +217,7 @@ static void print_values(AVBPrint *b, const AVOption *opt)
 {
     static const char *const others[][2] = {
         { "gpu", "auto off " }, { "pool", "mean worst p1 p5 " }, { "completion", "bash zsh fish " }, { "scd", "true false " },
-        { "hwaccel", "auto " },
+        { "hwaccel", "auto " }, { "vmaf-model", "v1 4k phone v0.6.1 v0.6.1-4k v0.6.1-phone " },
     };
     enum AVHWDeviceType type = AV_HWDEVICE_TYPE_NONE;
     void *iterator = NULL;

@@ -32,7 +32,7 @@ V0, V0_4K = 'vmaf_v0.6.1.json', 'vmaf_4k_v0.6.1.json'
 
 def arguments():
     parser = argparse.ArgumentParser(description='Encodes and labels the shots of a list.')
-    parser.add_argument('--ffmpeg', required=True, help='with bliinds, quantizer_metadata, libvmaf and all encoders')
+    parser.add_argument('--ffmpeg', required=True, help='with bliinds, detailloss, quantizer_metadata, libvmaf and all encoders')
     parser.add_argument('--models', required=True, help='folder with the models of libvmaf')
     parser.add_argument('--media', required=True, help='folder with OWNER/REPOSITORY/PATH of the sources')
     parser.add_argument('--work', required=True, help='where shots, encodes and records are kept')
@@ -102,9 +102,10 @@ def judge(job, encoded, reference, size, models, scratch):
     scored = PICK + ',bliinds=features=1:side_data=0:log_path=%s,nullsink'
     graph = ['[0:v]%s,split[c][d]' % TIME, '[c]' + scored % 'coded.json',
              '[d]scale=%d:%d:flags=bicubic:out_range=limited,%s,split[s][e]' % (size + (contents.UNTAGGED,)),
-             '[e]format=yuv420p10,split[e1][e2]', '[s]' + (scored % 'shown.json' if job.coded else 'nullsink'),
-             '[1:v]%s,format=yuv420p10,split[r1][r2]' % TIME,
-             '[e1][r1]%s[out]' % vmaf, '[e2][r2]psnr,nullsink']
+             '[e]format=yuv420p10,split=3[e1][e2][e3]', '[s]' + (scored % 'shown.json' if job.coded else 'nullsink'),
+             '[1:v]%s,format=yuv420p10,split=3[r1][r2][r3]' % TIME,
+             '[e1][r1]%s[out]' % vmaf, '[e2][r2]psnr,nullsink',
+             '[e3][r3]detailloss=log_path=detail.json,nullsink']
     said = ff.run(['-i', os.path.abspath(encoded), '-i', os.path.abspath(reference),
                    '-filter_complex_threads', '1', '-filter_complex', ';'.join(graph),
                    '-map', '[out]', '-f', 'null', '-'], folder=scratch, quiet=False)
@@ -116,6 +117,7 @@ def judge(job, encoded, reference, size, models, scratch):
         'psnr': float(found[1]) if found else None,
         'features': features(os.path.join(scratch, 'coded.json')),
         'shown': features(os.path.join(scratch, 'shown.json')) if job.coded else None,
+        'detail': features(os.path.join(scratch, 'detail.json')),
     }
 
 
@@ -195,7 +197,7 @@ def complain(order, options):
             vmaf_model(options.models, name)
     asked = {codec for item in order for codec, _ in item[0].generations}
     lacking = [name for name in sorted(asked - {'cjpeg'}) if name not in ff.listed('encoders')]
-    lacking += [name for name in ('bliinds', 'libvmaf') if name not in ff.listed('filters')]
+    lacking += [name for name in ('bliinds', 'detailloss', 'libvmaf') if name not in ff.listed('filters')]
     if 'cjpeg' in asked and not shutil.which('cjpeg'):
         lacking.append('cjpeg')
     if lacking:
