@@ -624,6 +624,7 @@ crf_part(){
     says "nothing"        ${good} -ss 3 --to 2
     says "-to and -t"     ${good} -t 1 --to 2
     says "no such option" ${good} --enc-input r=25
+    says "not the encoder's" ${good} --enc c:v=libx265
 }
 
 # The device that decodes changes nothing but the time, or is told not to be there.
@@ -738,9 +739,9 @@ crf_abav1(){
     ffcrf crf-search -i ${tmp}/in.mkv --target-loss 100 --min-crf 60 --max-crf 60 --max-encoded-percent 500 || echo "status $?"
     sed -n 's/.* \(-c:v libsvtav1\) .*\(-preset:v 8\) .*/\1 \2/p' ${tmp}/out
     # one CRF, and no target
-    ffcrf_json sample-encode -i ${tmp}/in.mkv -e libx264 --preset ultrafast --crf 31.5 --max-encoded-percent 500 || echo "status $?"
+    ffcrf_json sample-encode -i ${tmp}/in.mkv -e libx264 --preset ultrafast --metric loss --crf 31.5 --max-encoded-percent 500 || echo "status $?"
     of_type crf-search-done .crf
-    ffcrf -i ${tmp}/in.mkv ${fast} --crf 31.5
+    ffcrf -i ${tmp}/in.mkv ${fast} --metric loss --crf 31.5
     sed -n 's/^CRF 31.5: loss [0-9.]*, about.*/one CRF/p' ${tmp}/out
     # other names of presets
     ffcrf -i ${tmp}/in.mkv -e libaom-av1 --preset 8 --crf 60 --samples 1 -t 0.2 --max-encoded-percent 500 || echo "status $?"
@@ -787,7 +788,7 @@ COMP_CWORD=$#
 _ffcrf
 echo "${COMPREPLY[@]}"
 END
-    for words in "--sample" "--metric ''" "--encoder libx26" "-c : v libx264" "-e h264_nv" "--loglevel v" "--cache ''"; do
+    for words in "--sample" "--metric ss" "--encoder libx26" "-c : v libx264" "-e h264_nv" "--loglevel v" "--cache ''"; do
         echo "bash: ${words}: $(eval "bash ${tmp}/try.bash ${tmp}/complete.bash ${words}")"
     done
     # every option of the help
@@ -974,6 +975,8 @@ crf_leaks(){
     done << END
 search ${good} --target-loss 60
 decode ${good} --memory 1 --cache false --target-ssim 0.1 --pool p5
+apart  ${good} --memory 1 --cache false --target-ssim 0.1 -vf hflip --reference-vfilter hflip
+part   ${good} --cache false --target-ssim 0.1 -ss 0.04 --to 0.16 --reference-vfilter null --keyint 1s --enc tune=film
 none   ${good} --target-loss 0
 cut    -i ${tmp}/cut.mkv ${fast} --target-loss 10
 option ${good} --target-loss 60 -tune frobnicate

@@ -398,7 +398,7 @@ static int add_svt(Options *o, const char *parameter)
  */
 static int take_option(Options *o, const char *argument, const char *value)
 {
-    static const char *const of_input[] = { "ss", "to", "t", "hwaccel" };
+    static const char *const of_pairs[2][4] = { { "c:a", "b:a", "", "" }, { "ss", "to", "t", "hwaccel" } };
     const char *name = option_name(argument);
     const AVOption *opt = find_option(o, name);
     char *pair;
@@ -430,10 +430,12 @@ static int take_option(Options *o, const char *argument, const char *value)
         value = strchr(pair, '=');
         if (value)
             pair[value++ - pair] = 0;
-        for (int i = 0; i < FF_ARRAY_ELEMS(of_input); i++)
-            is_known |= !strcmp(pair + 1, of_input[i]);
-        ret = !strcmp(name, "enc") || is_known ? take_option(o, pair, value) :
-              usage("%s is no option of the input that ffcrf has: those are ss, to, t and hwaccel.\n", pair);
+        is_known = !name[3] && !find_option(o, option_name(pair));
+        for (int i = 0; i < FF_ARRAY_ELEMS(of_pairs[0]); i++)
+            is_known |= !strcmp(option_name(pair), of_pairs[!!name[3]][i]);
+        ret = is_known ? take_option(o, pair, value) : usage(
+              name[3] ? "%s is no option of the input that ffcrf has: those are ss, to, t and hwaccel.\n"
+                      : "%s is none of the encoder's options: give it by itself.\n", pair);
         av_free(pair);
     } else {
         ret = set_option(o, opt, name, value);
