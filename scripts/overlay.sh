@@ -17,14 +17,15 @@ files() {
     find models -name '*.txt' -printf '%p libavfilter/%p\n' 2> /dev/null || true
     find tests/fate tests/fuzz tools -name '*.mak' -printf '%p %p\n' 2> /dev/null || true
     echo tests/quality.sh tests/quality.sh
+    echo tests/compare.sh tests/compare.sh
     echo tests/faults.sh tests/faults.sh
     echo tests/ffcrf.sh tests/ffcrf.sh
     echo tests/pairs.sh tests/pairs.sh
     echo tests/quantizer.sh tests/quantizer.sh
     printf '%s\n' tests/quality_{logs_test,page}.py{,} | xargs -n 2
     find tests/{checkasm,faults,fuzz} tools -name '*.[ch]' -printf '%p %p\n' 2> /dev/null || true
-    printf '%s\n' {tools/quality-{gate,report},tools/quality_{logs.py,report.html,report.js}}{,} \
-        doc/quality-{gate.md,report.md,alerts.yml,alerts-test.yml}{,} | xargs -n 2
+    printf '%s\n' {tools/quality-{compare,gate,report},tools/quality_{logs.py,report.html,report.js}}{,} \
+        doc/quality-{compare.md,gate.md,report.md,alerts.yml,alerts-test.yml}{,} | xargs -n 2
     find doc -name '*.texi' -printf '%p %p\n' 2> /dev/null || true
 }
 

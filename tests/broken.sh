@@ -54,15 +54,14 @@ mutants() {
   libavfilter/bliinds.c       @ s/c\[1\].statistic\[BLIINDS_SUB\]/c[1].statistic[BLIINDS_ORI]/ @ bliinds-yuv
   libavfilter/bliinds.c       @ s/0x3c, 0x0e/0x3c, 0x0f/ @ bliinds-sei-h264
   libavfilter/bliinds.c       @ s/? SEI_VALID : 0/? 0 : SEI_VALID/ @ bliinds-sei-h264
-  libavfilter/bliinds_loss.c  @ s/{ 4.49, /{ 4.50, / @ bliinds-rr-known
-* libavfilter/bliinds_loss.c  @ s/70.99/70.98/ @ bliinds-rr-known
-  libavfilter/bliinds_loss.c  @ s/6.58/6.57/ @ bliinds-rr-known
-  libavfilter/bliinds_loss.c  @ s/, 1.62 }/, 1.63 }/ @ bliinds-rr-known
+  libavfilter/bliinds_loss.c  @ s/0.50492/0.50493/ @ bliinds-rr-known
+* libavfilter/bliinds_loss.c  @ s/0.10302/0.10303/ @ bliinds-rr-known
+  libavfilter/bliinds_loss.c  @ s/-0.10855/-0.10856/ @ bliinds-rr-known
+  libavfilter/bliinds_loss.c  @ s/3.7039/3.7040/ @ bliinds-rr-known
   libavfilter/bliinds_loss.c  @ s/KNEE 0.015/KNEE 0.0151/ @ bliinds-rr-known
   libavfilter/bliinds_loss.c  @ s/FLOOR 429496730/FLOOR 429597000/ @ bliinds-rr-energies bliinds-rr-round
-  libavfilter/bliinds_loss.c  @ s/(most - least) \/ 2/(most - least) \/ 2.01/ @ bliinds-rr-known
   libavfilter/bliinds_loss.c  @ s/ + (1 << 23)) >> 24/) >> 24/ @ bliinds-rr-energies bliinds-rr-round
-  libavfilter/bliinds_loss.c  @ s/all    = l == 0 || /all    = / @ bliinds-rr-energies
+  libavfilter/bliinds_loss.c  @ s/c\[0\].band\[b\].whole    + c\[1\].band\[b\].whole/c[0].band[b].whole/ @ bliinds-rr-energies
   libavfilter/bliinds_model.c @ s/step + 0.5)/step + 0.4)/ @ bliinds-models
   libavfilter/bliinds_model.c @ s/raw += model->weight\[i\] \*/raw += 1.001 * model->weight[i] */ @ bliinds-models
   libavfilter/bliinds_model.c @ s/sqrt(1 \/ row\[t\])/sqrt(2 \/ row[t])/ @ bliinds-models

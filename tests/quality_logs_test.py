@@ -318,6 +318,17 @@ class Logs(unittest.TestCase):
         self.assertEqual(list(log), [])
         self.assertTrue(log.cut and len(log.objects) == 2)
 
+    def test_times(self):
+        """Of quality-compare, in the shape of libvmaf."""
+        log = [Frame(n, n / 25 + 0.28, {'ssim.All': '0.5', 'psnr.psnr_avg': 'inf'}) for n in range(3)]
+        document = {'frames': [{'frameNum': f.number, 'pts_time': f.time, 'metrics': f.fields} for f in log]}
+        lines = ['Frame,pts_time,' + ','.join(log[0].fields)]
+        lines += [f'{f.number},{f.time!r},' + ','.join(f.fields.values()) for f in log]
+        for data in json.dumps(document), '\n'.join(lines) + '\n':
+            got, found = read(data.encode())
+            self.assertEqual(found, log)
+            self.assertEqual(got.notes, [])
+
     def test_number_of_frames(self):
         """A page of every form; the gate gives the same answer to all of them."""
         log = [Frame(n, None, {'score': '70' if 20 <= n < 30 else '40', 'valid': '1'}) for n in range(100)]

@@ -2,7 +2,7 @@
 # names beside ffmpeg are links.
 
 ifdef CONFIG_BLIINDS_FILTER
-QUALITY_TOOLS = quality-farm quality-gate quality-report
+QUALITY_TOOLS = quality-compare quality-farm quality-gate quality-report
 QUALITY_DATA  = tools/quality_logs.py tools/quality_report.html tools/quality_report.js \
                 doc/quality-alerts.yml doc/quality-alerts-test.yml
 QUALITY_DIR   = $(DATADIR)/quality

@@ -1,9 +1,9 @@
-"""What quality-report and quality-gate share: logs, frame by frame, and what their numbers mean.
+"""What quality-report, quality-gate and quality-compare share: logs, frame by frame, and what their numbers mean.
 
 A log is one of these, told apart by its first line:
   - lines of stats_file: `n:1 pts:0 pts_time:0.000000 score:12.9 ... valid:1`, ssim's and psnr's
   - what the filter metadata prints: `frame:0 pts:0 pts_time:0`, then `lavfi.bliinds.score=12.9`
-  - libvmaf's shape: json, csv or xml
+  - libvmaf's shape: json, csv or xml; those of quality-compare have times, too
   - a CRF search: an object of JSON a line, with a `type`
 
 SPDX-License-Identifier: LGPL-2.1-or-later
@@ -28,7 +28,7 @@ Frame = collections.namedtuple('Frame', 'number time fields')
 Scale = collections.namedtuple('Scale', 'filter title lowest highest better')
 
 SCALES = [
-    (r'(bliinds\.)?loss',                      Scale('bliinds', 'loss in VMAF points', 0, 100, 'lower')),
+    (r'((bliinds|detailloss)\.)?loss',         Scale('bliinds', 'loss in VMAF points', 0, 100, 'lower')),
     (r'(bliinds\.)?(score|raw)',               Scale('bliinds', 'BLIINDS-II score', 0, 100, 'lower')),
     (r'mad(\.(score|hi|lo))?',                 Scale('mad', 'MAD', 0, None, 'lower')),
     (r'vmaf.*',                                Scale('libvmaf', 'VMAF', 0, 100, 'higher')),
@@ -48,6 +48,8 @@ DEFAULTS = ['loss', 'score', 'vmaf', 'All', 'psnr_avg', 'blur', 'block']
 MARKS = re.compile(r'(bliinds\.)?(basis|outside)')
 
 METADATA_FRAME = re.compile(r'frame:\s*([0-9]+)\s+pts:\s*\S+\s+pts_time:\s*(\S+)')
+
+PERCENTILES = [1, 5, 10, 50, 90, 95, 99]
 
 LARGEST = 1e15      # what is beyond is no number, time or count of a log's
 LONGEST = 1 << 20   # bytes of a line
@@ -113,6 +115,25 @@ def beside(name, other, names):
 def validity(name, names):
     """The field that says whether a frame's `name` means anything, or None."""
     return beside(name, 'valid', names)
+
+
+def direction(scale):
+    """0..100, higher is better"""
+    limits = f'{scale.lowest:g}..{scale.highest:g}, ' if scale.highest is not None and scale.lowest is not None else \
+             f'{scale.lowest:g} and up, ' if scale.lowest is not None else ''
+    return f'{limits}{scale.better} is better'
+
+
+def pooled(values):
+    """As the filters pool, see quality_log.c."""
+    values = sorted(values)
+    pool = {'min': values[0], 'max': values[-1], 'mean': math.fsum(values) / len(values)}
+    for p in PERCENTILES:
+        rank = (len(values) - 1) * p / 100
+        low, high = values[int(rank)], values[math.ceil(rank)]
+        # infinite ones have no difference
+        pool[f'p{p}'] = low if low == high else low + (high - low) * (rank - int(rank))
+    return pool
 
 
 class Log:
@@ -297,7 +318,8 @@ class Log:
             values = line.strip().split(',')
             n = count(values[0])
             if n is not None and len(values) == len(names):
-                yield Frame(n, None, {name: value for name, value in zip(names[1:], values[1:]) if name})
+                fields = {name: value for name, value in zip(names[1:], values[1:]) if name}
+                yield Frame(n, seconds(fields.pop('pts_time', None)), fields)
             elif line.strip():
                 self.damaged += 1
 
@@ -316,7 +338,7 @@ class Log:
             n = count(frame.get('frameNum')) if isinstance(frame, dict) else None
             if n is None or not isinstance(frame.get('metrics'), dict):
                 raise self.error('these frames are not in the shape of libvmaf: "frameNum" and "metrics"')
-            yield Frame(n, None, frame['metrics'])
+            yield Frame(n, seconds(frame.get('pts_time')), frame['metrics'])
 
     def _xml(self, line, lines):
         self.kind = 'xml'

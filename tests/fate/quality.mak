@@ -530,6 +530,22 @@ fate-report-examples fate-report-readme fate-gate-examples: TOOL_NEED =         
 $(FATE_QUALITY_TOOLS): CMD = $(QUALITY_RUN)
 $(FATE_QUALITY_TOOLS): ffmpeg$(PROGSSUF)$(EXESUF)
 
+# Encodes against their source: what is in tests/compare.sh.
+FATE_COMPARE = $(addprefix fate-compare-,errors names offsets page values)
+$(FATE_COMPARE): NEED = $(QUALITY_SOURCE) $(QUALITY_RAW) SSIM_FILTER PSNR_FILTER XPSNR_FILTER MAD_FILTER SCALE_FILTER SHOWINFO_FILTER \
+                        SPLIT_FILTER TRIM_FILTER SETPTS_FILTER FPS_FILTER FRAMESTEP_FILTER LOOP_FILTER MANDELBROT_FILTER        \
+                        DRAWBOX_FILTER SINE_FILTER LIBX264_ENCODER H264_DECODER FFV1_ENCODER FFV1_DECODER      \
+                        MJPEG_ENCODER MJPEG_DECODER PCM_S16LE_ENCODER RAWVIDEO_ENCODER              \
+                        RAWVIDEO_MUXER MATROSKA_MUXER MATROSKA_DEMUXER MP4_MUXER MOV_DEMUXER MPEGTS_MUXER MPEGTS_DEMUXER IMAGE2PIPE_MUXER       \
+                        QUANTIZER_METADATA_BSF FFPROBE
+$(FATE_COMPARE): RUN = compare_$(lastword $(subst -, ,$@))
+$(FATE_COMPARE): CMD = . $(SRC_PATH)/tests/quality.sh; . $(SRC_PATH)/tests/compare.sh; \
+                       $(if $(QUALITY_LACKS),skip not built with $(QUALITY_LACKS),$(RUN))
+$(FATE_COMPARE): ffmpeg$(PROGSSUF)$(EXESUF)
+ifdef CONFIG_FFPROBE
+$(FATE_COMPARE): ffprobe$(PROGSSUF)$(EXESUF)
+endif
+
 # What frames were coded with: what is in tests/quantizer.sh.
 FATE_QUANTIZER = $(addprefix fate-quantizer-,av1 h264 hevc mjpeg mpeg pass strings vp9)
 fate-quantizer-av1:  QUANTIZER_NEED = LIBSVTAV1_ENCODER LIBDAV1D_DECODER AV1_FRAME_SPLIT_BSF TRACE_HEADERS_BSF \
@@ -593,7 +609,7 @@ ifdef CONFIG_FFPROBE
 $(FATE_FFCRF): ffprobe$(PROGSSUF)$(EXESUF)
 endif
 
-FATE_QUALITY-$(call ALLYES, BLIINDS_FILTER FFMPEG) += $(FATE_BLIINDS) $(FATE_QUALITY_TOOLS)
+FATE_QUALITY-$(call ALLYES, BLIINDS_FILTER FFMPEG) += $(FATE_BLIINDS) $(FATE_QUALITY_TOOLS) $(FATE_COMPARE)
 FATE_QUALITY-$(if $(FFCRF),$(CONFIG_FFMPEG)) += $(FATE_FFCRF)
 # FFmpeg asks for the exit status alone, which is that of a program that does nothing, too.
 fate-checkasm-vf_bliinds: CMD = . $(SRC_PATH)/tests/quality.sh; check_assembly vf_bliinds
@@ -619,7 +635,8 @@ FATE_HW-yes += $(FATE_HW_QUALITY-yes)
 FATE += $(filter-out $(FATE_CHECKASM),$(FATE_QUALITY-yes))
 # What hardly depends on the release of FFmpeg: make check runs it on the first one only.
 FATE_QUALITY_ONCE = $(FATE_QUALITY_TOOLS) fate-quality-logs $(FATE_FARM) $(FAULTS_CUDA) fate-faults-alloc \
-                    $(FATE_CUDA_PTX) fate-bliinds-pool fate-checkasm-vf_bliinds fate-ffcrf-choice fate-ffcrf-scan fate-ffcrf-docs
+                    $(FATE_CUDA_PTX) fate-bliinds-pool fate-checkasm-vf_bliinds fate-ffcrf-choice fate-ffcrf-scan \
+                    fate-ffcrf-docs $(FATE_COMPARE)
 
 fate-quality: $(FATE_QUALITY-yes) $(FATE_HW_QUALITY-yes)
 fate-quality-series: $(filter-out $(FATE_QUALITY_ONCE),$(FATE_QUALITY-yes) $(FATE_HW_QUALITY-yes))
