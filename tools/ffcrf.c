@@ -809,6 +809,7 @@ static int progress(void *opaque, const char *what, int frames, int nb_frames, d
         s->what        = what;
         s->what_begin  = now;
         s->what_frames = frames;
+        s->told        = is_terminal ? 0 : s->told;
     }
     if (now - s->told < (is_terminal ? 250000 : 10000000))
         return 0;
