@@ -18,6 +18,8 @@ import score
 TARGETS = (95, 90, 80)
 FOLDS = 11
 MAX_MOTION = 18
+# Beyond this, detail lost counts by the straight line that its square ends in.
+MAX_SQUARE = 25
 # A drop of energy, in log2, below which it tells little.
 KNEE = 0.015
 
@@ -67,7 +69,8 @@ class Detail:
             # the first frame has no motion
             for frame, v1 in list(zip(record['detail'], record['v1']))[1:]:
                 lost = frame['detail']
-                rows.append([lost, lost * lost / 100, frame['added'], frame.get('chroma') or 0,
+                d = min(lost, MAX_SQUARE)
+                rows.append([lost, d * (2 * lost - d) / 100, frame['added'], frame.get('chroma') or 0,
                              -min(frame['motion'], MAX_MOTION)])
                 self.at.append(i)
                 self.y.append(100 - v1)
