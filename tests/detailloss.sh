@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC2046,SC2086,SC2095,SC2154
+# shellcheck shell=sh disable=SC2034,SC2046,SC2086,SC2095,SC2125,SC2154
 # Tests of detailloss and detailloss_cuda, for CMD in tests/fate/quality.mak: they come after
 # tests/quality.sh.
 # SPDX-License-Identifier: LGPL-2.1-or-later
@@ -89,7 +89,7 @@ END
 detailloss_limits(){
     for format in gray gray12le yuv420p nv12 yuvj422p yuv444p16le p010le; do
         ffmpeg -lavfi testsrc2=s=175x99:d=0.2,format=yuv420p,scale,format=${format},split,detailloss=f=- ${to_null} |
-            sed 's/^n:[^l]*//;s/ motion:0.000000/ none/;s/ motion:.*/ some/' | sort | uniq -c | sed "s/^ */${format}: /"
+            sed 's/^n:[^l]*//;s/ sigma:[^ ]*//;s/ motion:0.000000/ none/;s/ motion:.*/ some/' | sort | uniq -c | sed "s/^ */${format}: /"
     done
     # the more is lost, the larger the loss; without anything left it is all
     for clip in camera chelsea drawn; do
@@ -205,7 +205,7 @@ detailloss_subsample(){
     ffmpeg -lavfi "${clip}detailloss,${print}" ${to_null} | grep detailloss | sed 's/=.*//' | sort | uniq -c | sed 's/^ *//'
     # without chroma there is no value of it, neither that of another filter before
     ffmpeg -lavfi "testsrc2=s=96x80:d=0.04,format=gray,metadata=add:key=lavfi.detailloss.chroma:value=1,split,detailloss,${print}" ${to_null} |
-        grep detailloss | sort
+        sed '/detailloss/!d;s/\(sigma=\).*/\1/' | sort
 }
 
 detailloss_errors(){

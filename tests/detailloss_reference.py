@@ -10,6 +10,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 import array
 import math
+import pathlib
 import re
 import sys
 
@@ -23,6 +24,10 @@ HIGH = [LOW[3], -LOW[2], LOW[1], -LOW[0]]
 SEEN = [(.00226, .000479), (.01183, .004302), (.025026, .011778), (.04295, .023918), (.058621, .035901)]
 UNSEEN = .02 ** (1 / 3)
 CHROMA_NOISE = .05
+
+# What was fitted last: of detail, its square / 100, added, chroma, detail without chroma, motion.
+SOURCE = pathlib.Path(__file__).resolve().parents[1] / 'libavfilter/detailloss.c'
+FACTORS = [float(f) for f in re.search(r'} factor = {(.*)}', SOURCE.read_text()).group(1).split(',')]
 
 
 class Format:
@@ -174,8 +179,11 @@ def compare(source, encode, previous, form, width, height):
     motion = source_motion(source, previous, form, width, height) if previous else 0
     # a parabola, then the straight line that it ends in
     curved = min(detail, 25)
-    loss = 3.492 * curved - .04594 * curved ** 2 + (detail - curved) * (3.492 - 2 * .04594 * 25)
-    loss += .6392 * added + (.55 * detail if math.isnan(chroma) else 8.183 * chroma) - .6339 * min(motion, 18)
+    linear, square, of_added, of_chroma, of_gray, of_motion = FACTORS
+    square /= 100
+    loss = linear * curved + square * curved ** 2 + (detail - curved) * (linear + 2 * square * 25)
+    loss += of_added * added + (of_gray * detail if math.isnan(chroma) else of_chroma * chroma)
+    loss -= of_motion * min(motion, 18)
     return min(max(loss, 0), 100), detail, added, chroma, motion
 
 
