@@ -57,6 +57,9 @@ static const struct {
     double detail, square, added, chroma, gray, motion;
 } factor = { 3.517, -4.873, 0.662, 8.078, 0.55, 0.6404 };
 
+/// Beyond this much detail lost, the loss goes on along a straight line: by the square alone it would fall again.
+#define MAX_SQUARE 25
+
 /// A picture of this many lines fills a display of 2160, a smaller one is seen on one of 1080.
 #define LARGE 2160
 
@@ -151,7 +154,7 @@ static void measure(double value[NB_METRICS], const DetailPicture *picture, cons
     const double nb_blocks = (double)detail_nb_chroma_blocks(picture->cells_x) *
                              detail_nb_chroma_blocks(picture->cells_y) * 2;
     const int nb_cells     = (picture->width / DETAIL_MOTION_CELL) * (picture->height / DETAIL_MOTION_CELL);
-    double loss;
+    double curved, loss;
 
     value[METRIC_DETAIL] = 100 * (1 - strength(picture, sums, DETAIL_KEPT, NOISE) / source);
     value[METRIC_ADDED]  = 100 * strength(picture, sums, DETAIL_ADDED, 0) / source;
@@ -159,11 +162,13 @@ static void measure(double value[NB_METRICS], const DetailPicture *picture, cons
     value[METRIC_MOTION] = (double)sums->motion * picture->luma_unit /
                            ((double)nb_cells * DETAIL_MOTION_CELL * DETAIL_MOTION_CELL);
 
-    loss  = value[METRIC_DETAIL] * (factor.detail + factor.square * value[METRIC_DETAIL] / 100) +
-            value[METRIC_ADDED] * factor.added;
-    loss += isfinite(value[METRIC_CHROMA]) ? value[METRIC_CHROMA] * factor.chroma
-                                           : value[METRIC_DETAIL] * factor.gray;
-    loss -= FFMIN(value[METRIC_MOTION], MAX_MOTION) * factor.motion;
+    curved = FFMIN(value[METRIC_DETAIL], MAX_SQUARE);
+    loss   = value[METRIC_DETAIL] * factor.detail +
+             curved * (2 * value[METRIC_DETAIL] - curved) / 100 * factor.square +
+             value[METRIC_ADDED] * factor.added;
+    loss  += isfinite(value[METRIC_CHROMA]) ? value[METRIC_CHROMA] * factor.chroma
+                                            : value[METRIC_DETAIL] * factor.gray;
+    loss  -= FFMIN(value[METRIC_MOTION], MAX_MOTION) * factor.motion;
     value[METRIC_LOSS]  = av_clipd(loss, 0, 100);
     value[METRIC_SIGMA] = sigma[0] + sigma[1] * value[METRIC_LOSS];
 }

@@ -41,7 +41,12 @@
 #if defined(__CUDACC__) || defined(__CUDA__)
 #define DETAIL_INLINE static inline __device__ __attribute__((always_inline))
 #else
+#include <float.h>
 #include <math.h>
+// 16 is single precision for float, too
+#if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16
+#error "This compiler computes in a wider format than float, so scores would differ: for 32-bit x86, configure with --extra-cflags='-msse2 -mfpmath=sse'"
+#endif
 #define DETAIL_INLINE static inline
 #endif
 

@@ -63,16 +63,16 @@ static inline int ff_quality_is_limited(int range, const AVFrame *frame,
     return range == AVCOL_RANGE_MPEG;
 }
 
-/// Width of the picture: cropping of frames on a GPU leaves the left and top.
+/// Width of the picture: cropping of frames on a GPU leaves what is cut, by a decoder at the left and top alone.
 static inline int ff_quality_width(const AVFrame *frame)
 {
-    return frame->width - (frame->hw_frames_ctx ? (int)frame->crop_left : 0);
+    return frame->width - (frame->hw_frames_ctx ? (int)(frame->crop_left + frame->crop_right) : 0);
 }
 
 /// The same for the height.
 static inline int ff_quality_height(const AVFrame *frame)
 {
-    return frame->height - (frame->hw_frames_ctx ? (int)frame->crop_top : 0);
+    return frame->height - (frame->hw_frames_ctx ? (int)(frame->crop_top + frame->crop_bottom) : 0);
 }
 
 #endif /* AVFILTER_QUALITY_FRAME_H */

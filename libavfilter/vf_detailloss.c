@@ -504,7 +504,7 @@ static int filter_frames(FFFrameSync *fs)
 {
     AVFilterContext *ctx = fs->parent;
     DetailLossCPUContext *s = ctx->priv;
-    AVFrame *main, *reference;
+    AVFrame *main, *reference, *source;
     uint64_t n;
     int ret = ff_framesync_dualinput_get(fs, &main, &reference);
 
@@ -514,15 +514,16 @@ static int filter_frames(FFFrameSync *fs)
     ff_quality_sync_check(&s->sync, ctx, fs, reference);
     s->nb_frames++;
     // where there is nothing to compare with, the frame passes
-    if (reference) {
-        if (ff_quality_log_chosen(s->nb_frames - 1, s->common.n_subsample))
-            ret = score_frame(ctx, main, reference, n);
-        if (ret >= 0)
-            ret = av_frame_replace(s->previous, reference);
-        if (ret < 0) {
-            av_frame_free(&main);
-            return ret;
-        }
+    if (reference && ff_quality_log_chosen(s->nb_frames - 1, s->common.n_subsample))
+        ret = score_frame(ctx, main, reference, n);
+    // the next frame's motion is from this one, which may have no reference for the timeline alone
+    if (ret >= 0)
+        ret = ff_framesync_get_frame(fs, 1, &source, 0);
+    if (ret >= 0 && source)
+        ret = av_frame_replace(s->previous, source);
+    if (ret < 0) {
+        av_frame_free(&main);
+        return ret;
     }
     return ff_filter_frame(ctx->outputs[0], main);
 }

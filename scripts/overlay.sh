@@ -18,6 +18,8 @@ files() {
     find tests/fate tests/fuzz tools -name '*.mak' -printf '%p %p\n' 2> /dev/null || true
     echo tests/quality.sh tests/quality.sh
     echo tests/compare.sh tests/compare.sh
+    echo tests/detailloss.sh tests/detailloss.sh
+    echo tests/detailloss_reference.py tests/detailloss_reference.py
     echo tests/faults.sh tests/faults.sh
     echo tests/ffcrf.sh tests/ffcrf.sh
     echo tests/pairs.sh tests/pairs.sh

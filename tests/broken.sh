@@ -83,6 +83,19 @@ mutants() {
   libavfilter/quality_pool.c  @ s/== QUALITY_LOWER_IS_BETTER ? sum > p->worst/!= QUALITY_LOWER_IS_BETTER ? sum > p->worst/ @ bliinds-log-json bliinds-summary
   libavfilter/quality_log.c   @ s/n \/ step \* 0x9e3779b9/n \/ step * 0x9e3779b1/ @ bliinds-which-frames
   libavfilter/quality_log.c   @ s/nb_valid += !!valid/nb_valid += 1/ @ bliinds-log-json
+* libavfilter/detailloss_wavelet.h @ s/.8365163037f \* x1/.8366163037f * x1/ @ detailloss-numbers
+  libavfilter/detailloss_wavelet.h @ s/(1.f \/ 30)/(1.f \/ 31)/ @ detailloss-numbers
+  libavfilter/detailloss_wavelet.h @ s/(source < 0) == (encode < 0)/1/ @ detailloss-numbers
+  libavfilter/detailloss_wavelet.h @ s/noise = .05f/noise = .06f/ @ detailloss-numbers
+  libavfilter/detailloss_wavelet.h @ s/CHROMA_STEP  3/CHROMA_STEP  2/ @ detailloss-numbers
+  libavfilter/detailloss_wavelet.h @ s/i < n ? i : 2 \* (n - 1) - i/i < n ? i : n - 1/ @ detailloss-numbers
+  libavfilter/detailloss.c    @ s/LARGE 2160/LARGE 2161/ @ detailloss-numbers
+  libavfilter/detailloss.c    @ s/224.f \/ 255/219.f \/ 255/ @ detailloss-numbers
+  libavfilter/detailloss.c    @ s/MAX_SQUARE 25/MAX_SQUARE 100/ @ detailloss-limits
+  libavfilter/vf_detailloss.c @ s/FFMAX(start - 1, 0)/start/ @ detailloss-threads
+* libavfilter/vf_detailloss.c @ s/>= 0 \&\& source)/>= 0 \&\& reference)/ @ detailloss-subsample
+  libavfilter/cuda/quality_pairs.c @ s/\*previous   = p->previous;/av_frame_free(\&p->previous);/ @ faults-in-flight-detailloss_cuda
+  libavfilter/quality_frame.h @ s/(int)(frame->crop_left + frame->crop_right)/(int)frame->crop_left/ @ faults-cropped
 * libavfilter/mad.c           @ s/exp(-pow(0.114 \* f, 1.1))/exp(-pow(0.1141 * f, 1.1))/ @ mad-oracle-chelsea_451x300_blur
   libavfilter/mad.c           @ s/f < 7.8909/f < 7.9909/ @ mad-oracle-chelsea_451x300_blur mad-cases
   libavfilter/mad.c           @ s/2.2 \/ 3/2.2 \/ 3.001/ @ mad-oracle-chelsea_451x300_blur

@@ -32,7 +32,7 @@ on_stand_in(){ # options arguments...
 # A filter with options between what it needs.
 chain(){ # filter options
     case $1 in
-    ssim_cuda | mad_cuda)
+    ssim_cuda | detailloss_cuda | mad_cuda)
         echo "split[a][b];[a]${up}[c];[b]negate,${up}[d];[c][d]$1=$2,${down}" ;;
     *)
         echo "${up},$1=$2,${down}" ;;
@@ -129,21 +129,33 @@ checked(){
     source=testsrc2=s=72x64:d=0.4,format=yuv420p
     export LD_LIBRARY_PATH=${stand_in} CUDA_STAND_IN=delay=5
     on_gpu="-init_hw_device cuda=gpu -filter_hw_device gpu"
-    for filter in bliinds_cuda ssim_cuda mad_cuda deblock_cuda; do
+    for filter in bliinds_cuda ssim_cuda detailloss_cuda mad_cuda deblock_cuda; do
         echo "${filter} ${on_gpu} -lavfi ${source},$(chain ${filter} $(queue_option ${filter} 3))"
     done | check_memory | paste -sd ' '
+}
+
+# It is the same whether frames are cropped before they are on the GPU, or there.
+cropped(){
+    down=null
+    for filter in bliinds_cuda ssim_cuda detailloss_cuda mad_cuda; do
+        for up in crop=72:64:8:4,hwupload hwupload,crop=72:64:8:4; do
+            on_stand_in delay=5 -lavfi "testsrc2=s=96x80:d=0.4,format=yuv420p,$(chain ${filter} queue=3),${print}" ${to_null} |
+                grep '^lavfi' > ${tmp}/${up%%[=,]*}
+        done
+        same ${filter} ${tmp}/crop ${tmp}/hwupload
+    done | paste -sd ' '
 }
 
 # What is wrong with the devices is said.
 devices(){
     source=testsrc2=s=72x64:d=0.2,format=yuv420p
     told=0
-    for filter in ssim_cuda mad_cuda; do
+    for filter in ssim_cuda detailloss_cuda mad_cuda; do
         books devices=2 ffmpeg -init_hw_device cuda=one:0 -init_hw_device cuda=two:1 \
             -lavfi "${source},split[a][b];[a]hwupload_cuda=device=0[c];[b]hwupload_cuda=device=1[d];[c][d]${filter}" ${to_null} 2>&1
         grep -q 'two CUDA devices' ${tmp}/err && test ${books_status} != 0 && told=$((told + 1))
     done
-    for filter in bliinds_cuda ssim_cuda mad_cuda deblock_cuda; do
+    for filter in bliinds_cuda ssim_cuda detailloss_cuda mad_cuda deblock_cuda; do
         books major=3 ffmpeg -init_hw_device cuda=gpu -filter_hw_device gpu \
             -lavfi "${source},$(chain ${filter} $(queue_option ${filter} 2))" ${to_null} 2>&1
         grep -q 'compute capability 3' ${tmp}/err && test ${books_status} != 0 && told=$((told + 1))
@@ -185,6 +197,8 @@ faults_alloc(){
     each alloc 72x64 yuv420p bliinds=rr_read=rr:log_path=a a
     each alloc 72x64 yuv420p mad=stats_file=a:log_path=b a b
     each alloc 72x64 yuv420p "mad=map=both[o][h][l];[h]nullsink;[l]nullsink"
+    each alloc 72x64 yuv420p detailloss=stats_file=a:log_path=b a b
+    each alloc 72x64,96x80,72x64 gray detailloss
     each alloc 72x64 yuv420p blocksmooth
     echo "nothing went wrong"
 }

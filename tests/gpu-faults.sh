@@ -56,7 +56,7 @@ is_error() { # status
 graph() { # filter size
     source=testsrc2=s=$2:r=25:d=1,format=yuv420p
     case $1 in
-    ssim_cuda | mad_cuda) echo "$source,split[a][b];[a]hwupload[c];[b]negate,hwupload[d];[c][d]$1" ;;
+    ssim_cuda | detailloss_cuda | mad_cuda) echo "$source,split[a][b];[a]hwupload[c];[b]negate,hwupload[d];[c][d]$1" ;;
     *)                    echo "$source,hwupload,$1" ;;
     esac
 }
@@ -141,7 +141,7 @@ full_disk() { # filter option
 }
 
 two_gpus() {
-    for filter in ssim_cuda mad_cuda; do
+    for filter in ssim_cuda detailloss_cuda mad_cuda; do
         timeout 120 "$ffmpeg" -nostdin -v error -lavfi "testsrc2=s=320x240:d=1,format=yuv420p,split[a][b];[a]hwupload_cuda=device=0[c];[b]hwupload_cuda=device=1[d];[c][d]$filter" \
             $null > /dev/null 2> "$tmp/err"
         status=$?
@@ -161,7 +161,7 @@ two_gpus() {
 }
 
 ff -version || { cat "$tmp/err"; echo "no usable CUDA device"; exit 77; }
-filters="bliinds_cuda ssim_cuda deblock_cuda"
+filters="bliinds_cuda ssim_cuda detailloss_cuda deblock_cuda"
 if ff -lavfi "$(graph mad_cuda 320x240)" $null; then
     filters="$filters mad_cuda"
 else
@@ -177,7 +177,7 @@ else
 fi
 for filter in $filters; do
     case $filter in
-    bliinds_cuda | mad_cuda)
+    bliinds_cuda | detailloss_cuda | mad_cuda)
         killed $filter
         full_disk $filter log_path
         full_disk $filter stats_file ;;

@@ -15,7 +15,7 @@
 #
 # The first three if none is given. More variables:
 #
-#   FILTERS="bliinds deblock mad ssim farm ffcrf"   which filters; farm is quality-farm, ffcrf
+#   FILTERS="bliinds deblock detailloss mad ssim farm ffcrf"   which filters; farm is quality-farm, ffcrf
 #                 the search for a CRF
 #   FRAMES=6000   of each run that is timed, at least 5000 for a result
 #   RUNS=3        of each, medians are printed
@@ -37,7 +37,7 @@ shift
 if [ -z "${CHECKS:-}${TIMES:-}${NCU:-}${SANITIZE:-}${SOAK:-}" ]; then
     CHECKS=1 TIMES=1 NCU=1
 fi
-filters=${FILTERS:-bliinds deblock mad ssim farm ffcrf}
+filters=${FILTERS:-bliinds deblock detailloss mad ssim farm ffcrf}
 frames=${FRAMES:-6000}
 runs=${RUNS:-3}
 limit=${LIMIT:-300}
@@ -432,6 +432,75 @@ mad_checks() {
         -filter_complex "$source,hwupload_cuda[m];$source,hwupload_cuda[r];[m][r]mad_cuda"
     refused "a full disk" "No space left on device" \
         -init_hw_device cuda -filter_complex "$source,hwupload,split[m][r];[m][r]mad_cuda=f=/dev/full"
+}
+
+# ---- checks of detailloss_cuda ----
+
+# A clip, and the same five frames later; the lines are those of detailloss, byte by byte.
+detailloss_clip() { # clip
+    name=$(basename "$1")
+    if ! format=$(clip_format "$1"); then
+        fail "$name cannot be decoded on the GPU" "$tmp/err"
+        return
+    fi
+    down="hwdownload,format=$format"
+    later="[1:v]trim=start_frame=5,setpts=PTS-STARTPTS"
+    for options in n_subsample=1 n_subsample=3; do
+        ff $decode -t 4 -i "$1" $decode -t 4 -i "$1" -filter_complex \
+            "[0:v]split[a][b];$later,split[c][d];[b]${down}[e];[d]${down}[f];
+             [e][f]detailloss=f=$tmp/expected:${options}[g];[a][c]detailloss_cuda=f=$tmp/g:${options}[h]" \
+            -map '[g]' $null -map '[h]' $null
+        same "$name as $format: detailloss_cuda and detailloss $options" "$tmp/expected" "$tmp/g"
+    done
+    for options in queue=1 queue=3 queue=64; do
+        ff $decode -t 4 -i "$1" $decode -t 4 -i "$1" \
+            -filter_complex "${later}[r];[0:v][r]detailloss_cuda=n_subsample=3:f=$tmp/g:$options" $null
+        same "$name: detailloss_cuda alone $options" "$tmp/expected" "$tmp/g"
+    done
+    ff $decode -extra_hw_frames 24 -hwaccel_flags +unsafe_output -t 4 -i "$1" \
+        $decode -extra_hw_frames 24 -hwaccel_flags +unsafe_output -t 4 -i "$1" \
+        -filter_complex "${later}[r];[0:v][r]detailloss_cuda=n_subsample=3:f=$tmp/g" $null
+    same "$name: detailloss_cuda, +unsafe_output" "$tmp/expected" "$tmp/g"
+    ff $decode -t 4 -i "$1" -filter_complex "[0:v]split[a][b];[a][b]detailloss_cuda=f=$tmp/g" $null
+    if [ "$ff_status" = 0 ] && grep -q loss "$tmp/g" &&
+       ! grep -v 'loss:0.000000 .* detail:0.000000 added:0.000000 chroma:0.000000' "$tmp/g" > "$tmp/verdict"; then
+        pass "$name: detailloss_cuda of itself is 0, $(wc -l < "$tmp/g") lines"
+    else
+        fail "$name: detailloss_cuda of itself is 0" "$tmp/verdict"
+    fi
+}
+
+detailloss_source() { # main-filter size format
+    name="detailloss_cuda $1 $2 $3"
+    uploads $3 "$name" || return
+    ff -noauto_conversion_filters -init_hw_device cuda -f lavfi -i testsrc2=s=960x540:d=0.2 \
+        -filter_complex "[0:v]scale=$2,format=yuv420p,noise=alls=6,split[m][r];[m]$1,scale,format=$3,split[m1][m2];
+                         [r]scale,format=$3,split[r1][r2];[m2]hwupload[m3];[r2]hwupload[r3];
+                         [m1][r1]detailloss=f=$tmp/c[c];[m3][r3]detailloss_cuda=f=$tmp/g[d]" -map '[c]' $null -map '[d]' $null
+    same "$name" "$tmp/c" "$tmp/g"
+}
+
+detailloss_checks() {
+    for clip; do
+        detailloss_clip "$clip"
+    done
+    # FFmpeg does not upload the last row of chroma of an odd height: it is in no cell here
+    for size in 16:16 18:19 64:33 66:34 130:65 300:241 1280:719 1920:1080 2160:2160 3840:2161; do
+        for format in nv12 p010le; do
+            detailloss_source avgblur=1 $size $format
+        done
+    done
+    for format in yuv420p yuv444p p016le yuv444p16le p012le yuv422p nv16 p210le p212le p216le \
+                  yuv420p10le yuv422p10le yuv444p10le yuv444p10msble yuv444p12msble; do
+        detailloss_source negate 176:99 $format
+    done
+    source="testsrc2=s=64x64:d=0.2,format=nv12"
+    refused "another size of the reference" "insert scale_cuda=" \
+        -init_hw_device cuda -filter_complex "$source,hwupload[m];testsrc2=s=96x64:d=0.2,format=nv12,hwupload[r];[m][r]detailloss_cuda"
+    refused "two devices" "The inputs are on two CUDA devices" \
+        -filter_complex "$source,hwupload_cuda[m];$source,hwupload_cuda[r];[m][r]detailloss_cuda"
+    refused "a full disk" "No space left on device" \
+        -init_hw_device cuda -filter_complex "$source,hwupload,split[m][r];[m][r]detailloss_cuda=f=/dev/full"
 }
 
 # ---- checks of ssim_cuda ----
@@ -872,7 +941,9 @@ deblock_timings() {
 }
 
 # Frames per second of two streams that are decoded, and with them compared.
-ssim_timings() {
+pair_timings() { # filter clip...
+    filter=$1
+    shift
     fewer=$((frames / 3))
     for clip; do
         name=$(basename "$clip")
@@ -883,18 +954,18 @@ ssim_timings() {
         run=0
         while [ $run -lt "$runs" ]; do
             timed pair.without 2 1 "$frames" $two $alone
-            timed pair.with 2 1 "$frames" $two -filter_complex [0:v][1:v]ssim_cuda -frames:v "$frames" $null
+            timed pair.with 2 1 "$frames" $two -filter_complex [0:v][1:v]${filter}_cuda -frames:v "$frames" $null
             run=$((run + 1))
         done
         without=$(fps_of pair.without) with=$(fps_of pair.with)
         cpu=$(calc %.1f "$(median < "$tmp/pair.with.cpu") - $(median < "$tmp/pair.without.cpu")")
-        row "ssim_cuda, two streams in one process, $name" \
+        row "${filter}_cuda, two streams in one process, $name" \
             "$without frames/s without, $with with: $(calc %.1f "100 * $with / ($without ? $without : 1)") %; host $cpu us/pair"
         down="hwdownload,format=$format,format=$(planar_of $format)"
-        single "ssim on NVDEC frames, two hwdownloads, $name" $fewer $two \
-            -filter_complex "[0:v]${down}[a];[1:v]${down}[b];[a][b]ssim" -frames:v $fewer $null
-        single "ssim, CPU decoders, all cores, $name" $fewer -stream_loop -1 -i "$clip" -stream_loop -1 -i "$clip" \
-            -filter_complex [0:v][1:v]ssim -frames:v $fewer $null
+        single "$filter on NVDEC frames, two hwdownloads, $name" $fewer $two \
+            -filter_complex "[0:v]${down}[a];[1:v]${down}[b];[a][b]$filter" -frames:v $fewer $null
+        single "$filter, CPU decoders, all cores, $name" $fewer -stream_loop -1 -i "$clip" -stream_loop -1 -i "$clip" \
+            -filter_complex [0:v][1:v]$filter -frames:v $fewer $null
     done
 }
 
@@ -954,8 +1025,9 @@ ncu_sum() { # title
             gsub(/[()]/, "", size)
             split(size, grid, /[, ]+/)
             time[name] += value * (unit ~ /^n/ ? .001 : unit ~ /^m/ ? 1000 : 1)
-            # a launch of deblock has one frame, others as many as rows of thread blocks
-            if (name !~ /_pool$/ && (frames[name] += name ~ /^deblock/ ? 1 : grid[2]) > n)
+            # a launch of deblock has one frame, others as many as rows of thread blocks; some
+            # kernels have several launches
+            if (name !~ /_(pool|split)$/ && (frames[name] += name ~ /^deblock/ ? 1 : grid[2]) > n)
                 n = frames[name]
         }
         END {
@@ -996,11 +1068,12 @@ ncu_times() {
                 case $filter in
                 bliinds) graph="hwupload,bliinds_cuda" each=frame ;;
                 deblock) graph="hwupload,deblock_cuda" each=frame ;;
+                detailloss) graph="split[m][r];[m]gblur,format=${how%:*},hwupload[m2];[r]hwupload[r2];[m2][r2]detailloss_cuda" each=pair ;;
                 mad)     ncu_mad $size ${how%:*} ${how#*:} || return
                          continue ;;
                 ssim)    graph="split[m][r];[m]gblur,format=${how%:*},hwupload[m2];[r]hwupload[r2];[m2][r2]ssim_cuda" each=pair ;;
                 esac
-                ncu_time $filter "$filter: GPU time per $each, $size ${how%:*}" ${how#*:} \
+                ncu_time "${filter%loss}" "$filter: GPU time per $each, $size ${how%:*}" ${how#*:} \
                     -init_hw_device cuda -f lavfi -i mandelbrot=s=$size -frames:v 24 \
                     -filter_complex "format=${how%:*},$graph" $null || return
             done
@@ -1077,6 +1150,8 @@ sanitize() {
                      graph="hwupload,bliinds_cuda=features=1" ;;
             deblock) sources="nv12:175x98 p010le:174x98 nv12:16x16 yuv444p:133x67 yuv444p16le:133x67 nv12:640x360"
                      graph="hwupload,split[a][b];[a]deblock_cuda[c];[b]deblock_cuda=planes=2:order=vertical:block=16,nullsink;[c]deblock_cuda" ;;
+            detailloss) sources="nv12:175x99 p010le:174x99 nv12:16x16 yuv444p:133x67 yuv444p16le:133x67 nv12:640x360"
+                     graph="split[m][r];[m]gblur,format=FORMAT,hwupload[m2];[r]hwupload[r2];[m2][r2]detailloss_cuda" ;;
             mad)     sources="nv12:175x99 p010le:64x67 yuv444p:320x240"
                      graph="split[m][r];[m]hflip,hwupload[m2];[r]hwupload[r2];[m2][r2]mad_cuda" ;;
             ssim)    sources="nv12:175x99 p010le:175x99 nv12:16x16 yuv444p:1004x24 yuv444p16le:1004x24 p010le:2050x36"
@@ -1209,19 +1284,21 @@ if [ -n "${TIMES:-}" ]; then
 fi
 for filter in $filters; do
     case $filter in
-    bliinds | deblock | mad | ssim) [ -z "${SOAK:-}" ] || soak "$filter" ;;
+    bliinds | deblock | detailloss | mad | ssim) [ -z "${SOAK:-}" ] || soak "$filter" ;;
     esac
     case $filter in
     bliinds) [ -z "${CHECKS:-}" ] || checks "$@"
              [ -z "${TIMES:-}" ]  || timings ;;
     deblock) [ -z "${CHECKS:-}" ] || deblock_checks "$@"
              [ -z "${TIMES:-}" ]  || deblock_timings $hevc $h264 ;;
+    detailloss) [ -z "${CHECKS:-}" ] || detailloss_checks "$@"
+                [ -z "${TIMES:-}" ]  || pair_timings detailloss $hevc $h264 ;;
     mad)     [ -z "${CHECKS:-}" ] || mad_checks "$@"
              [ -z "${TIMES:-}" ]  || mad_timings $hevc ;;
     ffcrf)   [ -z "${CHECKS:-}" ] || ffcrf_checks "$@"
              [ -z "${TIMES:-}" ]  || ffcrf_timings $hevc $h264 ;;
     ssim)    [ -z "${CHECKS:-}" ] || ssim_checks "$@"
-             [ -z "${TIMES:-}" ]  || ssim_timings $hevc $h264 ;;
+             [ -z "${TIMES:-}" ]  || pair_timings ssim $hevc $h264 ;;
     farm)    [ -z "${CHECKS:-}" ] || farm_checks "$@" ;;
     *)       fail "no filter $filter" ;;
     esac

@@ -999,10 +999,10 @@ log_locale(){
 }
 
 # Memory does not grow with the frames.
-log_memory(){
+log_memory(){ # [filter]
     test -z "${target_exec}" || { skip "runs under ${target_exec}"; return 0; }
     for frames in 1000 10000; do
-        ffmpeg -benchmark -v info -lavfi testsrc2=s=44x44:d=$((frames / 25)),format=gray,bliinds=features=1 ${to_null} \
+        ffmpeg -benchmark -v info -lavfi testsrc2=s=44x44:d=$((frames / 25)),format=gray,${1:-bliinds=features=1} ${to_null} \
             2> ${tmp}/err || return
         cat ${tmp}/err >&2
         sed -n 's/.*maxrss=\([0-9]*\)Ki*B.*/\1/p' ${tmp}/err
@@ -1016,10 +1016,12 @@ log_x87(){
     1" "__clang__) ;;
     *) skip "not built with gcc for x86_64"; return 0 ;;
     esac
-    for math in sse 387; do
-        echo '#include "bliinds_block.h"' |
-            ${cc} -mfpmath=${math} -fsyntax-only -I${project}/libavfilter -x c - 2>&1 | sed -n 's/.*error: #error/refused:/p'
-        echo "${math}"
+    for header in bliinds_block detailloss_wavelet; do
+        for math in sse 387; do
+            echo "#include \"${header}.h\"" |
+                ${cc} -mfpmath=${math} -fsyntax-only -I${project}/libavfilter -x c - 2>&1 | sed -n 's/.*error: #error/refused:/p'
+            echo "${header}, ${math}"
+        done
     done
 }
 
@@ -2030,13 +2032,13 @@ mad_threads(){
 mad_sync(){
     source=testsrc2=s=64x64:d=0.4,format=yuv420p
     while read -r main reference options; do
-        for filter in ssim mad; do
+        for filter in ssim ${parsed}; do
             ffmpeg -lavfi ${source},${main}[m]\;${source},negate,${reference}[r]\;[m][r]${filter}=${options},${print} \
                 -bitexact -f framemd5 -y ${tmp}/md5 | grep '^frame' > ${tmp}/${filter}
             cat ${tmp}/md5 >> ${tmp}/${filter}
         done
         same "$(grep -c ^frame ${tmp}/ssim) scored of $(grep -c '^0' ${tmp}/ssim): ${main} ${reference} ${options}" \
-            ${tmp}/ssim ${tmp}/mad
+            ${tmp}/ssim ${tmp}/${parsed}
     done << EOF
 null null shortest=0
 null trim=end_frame=4 shortest=0
@@ -2091,41 +2093,41 @@ mad_passthrough(){
     for format in yuv420p gray yuv444p10le; do
         source=testsrc2=s=175x99:d=0.4,format=yuv420p,scale,format=${format},setpts=PTS*3+7
         framemd5 -lavfi ${source} > ${tmp}/without
-        framemd5 -filter_complex_threads 3 -lavfi ${source},split[a][b]\;[b]hflip[c]\;[a][c]mad > ${tmp}/with
+        framemd5 -filter_complex_threads 3 -lavfi ${source},split[a][b]\;[b]hflip[c]\;[a][c]${parsed} > ${tmp}/with
         same ${format} ${tmp}/without ${tmp}/with
     done
     grep -c '^0' ${tmp}/with
 }
 
 # All forms have the same numbers, and pooled values are those of the frames.
-mad_logs(){
+mad_logs(){ # name-of-a-value...
     need jq || return 0
     for form in json csv xml; do
-        ffmpeg -lavfi $(mad_source 96x80 0.4)mad=log_path=${tmp}/${form}:log_fmt=${form}:f=${tmp}/stats,${print} \
+        ffmpeg -lavfi $(mad_source 96x80 0.4)${parsed}=log_path=${tmp}/${form}:log_fmt=${form}:f=${tmp}/stats,${print} \
             ${to_null} > ${tmp}/out 2> ${tmp}/err || return
     done
-    sed -n 's/^lavfi.mad.[a-z]*=//p' ${tmp}/out | xargs -n 3 | plain > ${tmp}/expected
+    sed -n "s/^lavfi.${parsed}.[a-z]*=//p" ${tmp}/out | xargs -n $# | plain > ${tmp}/expected
     grep -c '^[1-9].* [1-9].* ' ${tmp}/expected
-    jq -r '.frames[].metrics | "\(.score) \(.hi) \(.lo)"' ${tmp}/json | plain > ${tmp}/got
+    jq -r '.frames[].metrics | map(tostring) | join(" ")' ${tmp}/json | plain > ${tmp}/got
     same json ${tmp}/expected ${tmp}/got
     head -n 1 ${tmp}/csv
     sed '1d;s/^[0-9]*,//;s/,$//;s/,/ /g' ${tmp}/csv | plain > ${tmp}/got
     same csv ${tmp}/expected ${tmp}/got
-    sed -n 's/^ *<frame frameNum="[0-9]*" score="\(.*\)" hi="\(.*\)" lo="\(.*\)" .*/\1 \2 \3/p' ${tmp}/xml | plain > ${tmp}/got
+    sed -n '/^ *<frame /{s/.* frameNum="[0-9]*" //;s/[a-zA-Z]*="\([^"]*\)"/\1/g;p}' ${tmp}/xml | cut -d' ' -f 1-$# | plain > ${tmp}/got
     same xml ${tmp}/expected ${tmp}/got
-    sed 's/.*score:\(.*\) hi:\(.*\) lo:\(.*\)/\1 \2 \3/' ${tmp}/stats | plain > ${tmp}/got
+    sed "s/.*\( $1:\)/\1/;s/[a-z]*://g;s/^ //" ${tmp}/stats | plain > ${tmp}/got
     same stats_file ${tmp}/expected ${tmp}/got
-    sed 's/ score.*//' ${tmp}/stats | head -n 2
+    sed "s/ $1.*//" ${tmp}/stats | head -n 2
     jq -c '.filter, .direction, .range, .aggregate_metrics, (.pooled_metrics | keys_unsorted)' ${tmp}/json
-    jq -r '([.frames[].metrics.score] | add / length) - .pooled_metrics.score.mean | fabs < 1e-8' ${tmp}/json
+    jq -r "([.frames[].metrics.$1] | add / length) - .pooled_metrics.$1.mean | fabs < 1e-8" ${tmp}/json
     mean=$(awk '{ sum += $1 } END { printf("%.6f", sum / NR) }' ${tmp}/expected)
     messages < ${tmp}/err | sed "s/mean:${mean}/mean:MEAN/;s/[0-9][0-9]*\.[0-9]*/N/g"
     # frames that are not compared have numbers, too
-    ffmpeg -lavfi "$(mad_source 64x64 0.8)mad=enable='not(mod(n,4))':log_path=${tmp}/json:f=${tmp}/stats" ${to_null} || return
+    ffmpeg -lavfi "$(mad_source 64x64 0.8)${parsed}=enable='not(mod(n,4))':log_path=${tmp}/json:f=${tmp}/stats" ${to_null} || return
     cut -d' ' -f1,2 ${tmp}/stats | xargs
     jq -c '[.frames[].frameNum], .aggregate_metrics' ${tmp}/json
     # an output that has had enough
-    ffmpeg -lavfi $(mad_source 64x64 10)mad=log_path=${tmp}/json -frames:v 3 ${to_null} || return
+    ffmpeg -lavfi $(mad_source 64x64 10)${parsed}=log_path=${tmp}/json -frames:v 3 ${to_null} || return
     jq -r 'if (.frames | length) >= 3 then "3 frames" else . end' ${tmp}/json
 }
 
@@ -2177,10 +2179,11 @@ with_cufft(){ # test
 
 # The CPU's and the GPU's filter on the same frames, in one graph: their lines are
 # in ${tmp}/cpu and ${tmp}/gpu.
+mad=mad
 mads(){ # main-source reference-source format [options [cuda-options]]
     graph="$1,scale,format=$3,split[m][m2];$2,scale,format=$3,split[r][r2]"
-    graph="${graph};[m][r]mad=f=${tmp}/cpu$4[c]"
-    graph="${graph};[m2]hwupload[m3];[r2]hwupload[r3];[m3][r3]mad_cuda=f=${tmp}/gpu${5:-$4}[g]"
+    graph="${graph};[m][r]${mad}=f=${tmp}/cpu$4[c]"
+    graph="${graph};[m2]hwupload[m3];[r2]hwupload[r3];[m3][r3]${mad}_cuda=f=${tmp}/gpu${5:-$4}[g]"
     rm -f ${tmp}/cpu ${tmp}/gpu
     ffmpeg -init_hw_device cuda -lavfi ${graph} -map [c] ${to_null} -map [g] ${to_null} 2> ${tmp}/err
     status=$?
@@ -2300,7 +2303,7 @@ mad_cuda_passthrough(){
     for format in yuv420p p010le; do
         source=testsrc2=s=320x240:d=0.8,scale=174:98,format=${format},setpts=PTS*3+7
         framemd5 -lavfi ${source} > ${tmp}/without
-        framemd5 -init_hw_device cuda -lavfi ${source},hwupload,split[a][b]\;[a][b]mad_cuda,hwdownload,format=${format} > ${tmp}/with
+        framemd5 -init_hw_device cuda -lavfi ${source},hwupload,split[a][b]\;[a][b]${mad}_cuda,hwdownload,format=${format} > ${tmp}/with
         same ${format} ${tmp}/without ${tmp}/with
     done
     grep -c '^0' ${tmp}/with
@@ -2313,7 +2316,7 @@ mad_cuda_instances(){
     mads_agree "one"
     cp ${tmp}/gpu ${tmp}/expected
     graph="${mad_main},${upload},split[m][m2];${mad_reference},${upload},split=3[r][r2][r3]"
-    graph="${graph};[m][r]mad_cuda=f=${tmp}/1[x];[x][r2]mad_cuda=f=${tmp}/2:queue=1[c];[m2][r3]mad_cuda=f=${tmp}/3:queue=2[d]"
+    graph="${graph};[m][r]${mad}_cuda=f=${tmp}/1[x];[x][r2]${mad}_cuda=f=${tmp}/2:queue=1[c];[m2][r3]${mad}_cuda=f=${tmp}/3:queue=2[d]"
     ffmpeg -init_hw_device cuda -lavfi ${graph} -map [c] ${to_null} -map [d] ${to_null} || return
     for i in 1 2 3; do
         same "instance ${i}" ${tmp}/expected ${tmp}/${i}
@@ -2326,7 +2329,7 @@ mad_cuda_end(){
     mads ${mad_main},crop=64:64,loop=-1:3,trim=end_frame=150 ${mad_reference},crop=64:64,loop=-1:3,trim=end_frame=150 nv12
     cp ${tmp}/gpu ${tmp}/all
     for queue in 1 8 64; do
-        ffmpeg -init_hw_device cuda -lavfi "${inputs}mad_cuda=queue=${queue}:f=${tmp}/stats" -frames:v 5 ${to_null} || return
+        ffmpeg -init_hw_device cuda -lavfi "${inputs}${mad}_cuda=queue=${queue}:f=${tmp}/stats" -frames:v 5 ${to_null} || return
         lines=$(wc -l < ${tmp}/stats)
         test ${lines} -ge 5 || echo "${lines} lines for 5 frames"
         head -n ${lines} ${tmp}/all | head -n 150 > ${tmp}/expected
@@ -2335,18 +2338,19 @@ mad_cuda_end(){
     done
 }
 
-mad_cuda_errors(){
-    parsed=mad_cuda
+mad_cuda_errors(){ # least-size
+    least=$1
+    parsed=${mad}_cuda
     clip=testsrc2=d=0.08
     while read -r m r options; do
-        fails -init_hw_device cuda -lavfi "${clip}:${m}[m];${clip}:${r}[r];[m][r]mad_cuda${options}" ${to_null} |
+        fails -init_hw_device cuda -lavfi "${clip}:${m}[m];${clip}:${r}[r];[m][r]${parsed}${options}" ${to_null} |
             sed "s,${tmp},folder,;s/0\.000000/0/"
         ! grep -q 'Impossible to convert\|not have a common format' ${tmp}/err || echo "frames of the CPU are refused"
     done << END
 s=96x80,scale,format=nv12,hwupload s=80x96,scale,format=nv12,hwupload
 s=96x80,scale,format=nv12,hwupload s=96x80,scale,format=yuv444p,hwupload
-s=96x80,scale=63:64,format=nv12,hwupload s=96x80,scale=63:64,format=nv12,hwupload
-s=96x80,scale=64:63,format=nv12,hwupload s=96x80,scale=64:63,format=nv12,hwupload
+s=96x80,scale=$((least - 1)):64,format=nv12,hwupload s=96x80,scale=$((least - 1)):64,format=nv12,hwupload
+s=96x80,scale=64:$((least - 1)),format=nv12,hwupload s=96x80,scale=64:$((least - 1)),format=nv12,hwupload
 s=96x80,scale,format=nv12,hwupload s=96x80,scale,format=nv12
 s=96x80,scale,format=nv12 s=96x80,scale,format=nv12,hwupload
 s=96x80,scale,format=nv12,hwupload_cuda s=96x80,scale,format=nv12,hwupload_cuda
@@ -2373,11 +2377,11 @@ mad_cuda_cufft(){
 
 # The GPU's filter has the same options, but maps, and queue.
 mad_cuda_options(){
-    for filter in mad mad_cuda; do
+    for filter in ${mad} ${mad}_cuda; do
         run ffmpeg${PROGSUF}${EXECSUF} -v quiet -h filter=${filter} | sed "1,/^${filter} AVOptions:$/d" > ${tmp}/${filter}
     done
-    grep -c 'stats_file\|eof_action\|shortest' ${tmp}/mad_cuda
-    diff ${tmp}/mad ${tmp}/mad_cuda | awk '/^[<>]/ { print $1, $2, $3 }'
+    grep -c 'stats_file\|eof_action\|shortest' ${tmp}/${mad}_cuda
+    diff ${tmp}/${mad} ${tmp}/${mad}_cuda | awk '/^[<>]/ { print $1, $2, $3 }'
 }
 
 # ---- blocks ----

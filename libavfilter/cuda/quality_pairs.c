@@ -115,31 +115,34 @@ static int deliver(AVFilterContext *ctx, QualityPairs *p, int max_left, int pass
     return ret;
 }
 
+/// Keep the reference's frame for the next pair, also where the timeline has switched the filter off.
+static int keep_previous(AVFilterContext *ctx, QualityPairs *p, FFFrameSync *fs, AVFrame **previous)
+{
+    AVFrame *ref;
+    int ret = ff_framesync_get_frame(fs, 1, &ref, 0);
+
+    if (ret < 0 || !ref || (ret = ff_quality_cuda_check_frame(&p->cuda, ctx, ref)) < 0)
+        return ret;
+    *previous   = p->previous;
+    p->previous = av_frame_clone(ref);
+    return p->previous ? 0 : AVERROR(ENOMEM);
+}
+
 /**
  * Add a pair to the batch, if the filter takes it.
  *
- * @param kept set to references to what its kernels read besides the frame: framesync
- *             may let go of them before they are done
+ * @param kept set to a reference to ref: framesync may let go of it before the kernels are done
  * @return 1 if it was added, 0 if not, or a negative AVERROR
  */
 static int add_pair(AVFilterContext *ctx, QualityPairs *p, const AVFrame *frame,
-                    const AVFrame *ref, AVFrame *kept[2])
+                    const AVFrame *ref, AVFrame **kept)
 {
     int ret = check_frames(ctx, p, frame, ref);
 
     if (ret < 0)
         return ret;
-    kept[0] = av_frame_clone(ref);
-    if (!kept[0])
-        return AVERROR(ENOMEM);
-    ret = p->add(ctx, frame, ref);
-    if (p->keeps_previous && ret >= 0) {
-        kept[1]     = p->previous;
-        p->previous = av_frame_clone(ref);
-        if (!p->previous)
-            return AVERROR(ENOMEM);
-    }
-    return ret;
+    *kept = av_frame_clone(ref);
+    return *kept ? p->add(ctx, frame, ref) : AVERROR(ENOMEM);
 }
 
 /// Take a frame into the ring and, if it is to be compared, into the batch.
@@ -159,11 +162,13 @@ static int queue_pair(FFFrameSync *fs)
     if (ret < 0)
         goto fail;
     if (ref) {
-        added = ret = add_pair(ctx, p, frame, ref, kept);
+        added = ret = add_pair(ctx, p, frame, ref, &kept[0]);
         if (ret < 0)
             goto fail;
-        p->nb_batch += added;
     }
+    if (p->keeps_previous && (ret = keep_previous(ctx, p, fs, &kept[1])) < 0)
+        goto fail;
+    p->nb_batch += added;
     ff_quality_cuda_push(&p->cuda, frame, kept[0], kept[1], p->nb_frames++, added);
     p->advanced = 1;
     return p->nb_batch == p->max_batch ? ff_quality_pairs_flush(ctx, p) : 0;

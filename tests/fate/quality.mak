@@ -278,9 +278,10 @@ fate-bliinds-cuda-options: RUN = cuda_options
 
 FATE_BLIINDS_CUDA_PTX = $(addprefix fate-bliinds-cuda-ptx-,clang-14 clang-19 nvcc)
 FATE_DEBLOCK_CUDA_PTX = $(addprefix fate-deblock-cuda-ptx-,clang-14 clang-19 nvcc)
+FATE_DETAILLOSS_CUDA_PTX = $(addprefix fate-detailloss-cuda-ptx-,clang-14 clang-19 nvcc)
 FATE_SSIM_CUDA_PTX    = $(addprefix fate-ssim-cuda-ptx-,clang-14 clang-19 nvcc)
 FATE_MAD_CUDA_PTX     = $(addprefix fate-mad-cuda-ptx-,clang-14 clang-19 nvcc)
-FATE_CUDA_PTX         = $(FATE_BLIINDS_CUDA_PTX) $(FATE_DEBLOCK_CUDA_PTX) $(FATE_MAD_CUDA_PTX) $(FATE_SSIM_CUDA_PTX)
+FATE_CUDA_PTX         = $(FATE_BLIINDS_CUDA_PTX) $(FATE_DEBLOCK_CUDA_PTX) $(FATE_DETAILLOSS_CUDA_PTX) $(FATE_MAD_CUDA_PTX) $(FATE_SSIM_CUDA_PTX)
 
 # The filter and the compiler of a test's name.
 PTX_TEST = $(subst -ptx-, ,$(@:fate-%=%))
@@ -332,6 +333,7 @@ fate-mad-oracle-all: REF = all values agree
 
 FATE_MAD_RUN = $(addprefix fate-mad-,cases errors formats logs maps memory passthrough ranges sync threads)
 $(FATE_MAD_RUN): RUN = parsed=mad; $(subst -,_,$(@:fate-%=%))
+fate-mad-logs:   RUN = parsed=mad; mad_logs score hi lo
 
 fate-mad-tx: libavfilter/tests/mad_tx$(EXESUF)
 fate-mad-tx: RUN = run libavfilter/tests/mad_tx$(EXESUF)
@@ -346,15 +348,39 @@ $(FATE_MAD): NEED = MAD_FILTER $(QUALITY_PICTURE) $(QUALITY_RAW) $(QUALITY_SOURC
 $(FATE_MAD): CMD = $(QUALITY_RUN)
 $(FATE_MAD): ffmpeg$(PROGSSUF)$(EXESUF)
 
+# The detail loss: what is in tests/detailloss.sh. Its numbers are compared with those of a program
+# in double precision; how frames are brought together, with FFmpeg's ssim.
+FATE_DETAILLOSS_RUN = $(addprefix fate-detailloss-,errors formats limits memory numbers ranges subsample threads)
+$(FATE_DETAILLOSS_RUN): RUN = parsed=detailloss; $(subst -,_,$(@:fate-%=%))
+fate-detailloss-logs:        RUN = parsed=detailloss; mad_logs loss sigma detail added chroma motion
+fate-detailloss-passthrough: RUN = parsed=detailloss; mad_passthrough
+fate-detailloss-sync:        RUN = parsed=detailloss; mad_sync
+fate-detailloss-passthrough fate-detailloss-sync: REF = $(SRC_PATH)/tests/ref/fate/$(@:fate-detailloss-%=mad-%)
+
+FATE_DETAILLOSS = $(FATE_DETAILLOSS_RUN) $(addprefix fate-detailloss-,logs passthrough sync)
+$(FATE_DETAILLOSS): NEED = DETAILLOSS_FILTER $(QUALITY_PICTURE) $(QUALITY_RAW) $(QUALITY_SOURCE) IMAGE_PPM_PIPE_DEMUXER \
+                           PNG_DECODER PPM_DECODER PPM_ENCODER PGM_ENCODER MPEG4_ENCODER MPEG4_DECODER MJPEG_ENCODER \
+                           MJPEG_DECODER AVI_MUXER AVI_DEMUXER IMAGE2_MUXER RAWVIDEO_ENCODER RAWVIDEO_MUXER          \
+                           FRAMEMD5_MUXER AVGBLUR_FILTER COLOR_FILTER CROP_FILTER FPS_FILTER GBLUR_FILTER            \
+                           HFLIP_FILTER LOOP_FILTER LUT_FILTER LUTYUV_FILTER NEGATE_FILTER NOISE_FILTER NULL_FILTER  \
+                           PAD_FILTER SCALE_FILTER SELECT_FILTER SETPTS_FILTER SETRANGE_FILTER SPLIT_FILTER          \
+                           SSIM_FILTER TRIM_FILTER
+DETAILLOSS_RUN = . $(SRC_PATH)/tests/quality.sh; . $(SRC_PATH)/tests/detailloss.sh; \
+                 $(if $(QUALITY_LACKS),skip not built with $(QUALITY_LACKS),$(ON) $(RUN))
+$(FATE_DETAILLOSS): CMD = $(DETAILLOSS_RUN)
+$(FATE_DETAILLOSS): ffmpeg$(PROGSSUF)$(EXESUF)
+
 # How the frames of two files are paired by the README's command: what is in tests/pairs.sh.
 PAIRS_CONTAINERS = mkv mp4 ts
 FATE_PAIRS_OF    = $(foreach E,$(PAIRS_CONTAINERS),$(foreach S,$(PAIRS_CONTAINERS),fate-pairs-$(E)-of-$(S)))
-FATE_PAIRS       = $(FATE_PAIRS_OF) $(addprefix fate-pairs-,docs part rates start vfr warning)
+FATE_PAIRS       = $(FATE_PAIRS_OF) $(addprefix fate-pairs-,docs part rates start vfr warning warning-detailloss)
 $(FATE_PAIRS): RUN = pairs_$(lastword $(subst -, ,$@))
 $(FATE_PAIRS_OF): RUN = pairs_of $(subst -of-, ,$(@:fate-pairs-%=%))
 fate-pairs-warning: RUN = pairs_warning mad
-$(filter-out %-warning,$(FATE_PAIRS)): ON = with_readme
-$(FATE_PAIRS): NEED = MAD_FILTER SSIM_FILTER $(QUALITY_SOURCE) $(QUALITY_RAW) RAWVIDEO_ENCODER RAWVIDEO_MUXER       \
+fate-pairs-warning-detailloss: RUN  = pairs_warning detailloss
+fate-pairs-warning-detailloss: REF  = $(SRC_PATH)/tests/ref/fate/pairs-warning
+$(filter-out fate-pairs-warning%,$(FATE_PAIRS)): ON = with_readme
+$(FATE_PAIRS): NEED = DETAILLOSS_FILTER MAD_FILTER SSIM_FILTER $(QUALITY_SOURCE) $(QUALITY_RAW) RAWVIDEO_ENCODER RAWVIDEO_MUXER       \
                       FPS_FILTER NOISE_FILTER NULL_FILTER SELECT_FILTER SETPTS_FILTER SETTB_FILTER SINE_FILTER      \
                       SPLIT_FILTER TRIM_FILTER AAC_ENCODER AAC_DECODER MP2_ENCODER LIBX264_ENCODER H264_DECODER     \
                       H264_PARSER MATROSKA_MUXER MATROSKA_DEMUXER MP4_MUXER MOV_DEMUXER MPEGTS_MUXER MPEGTS_DEMUXER
@@ -362,7 +388,9 @@ PAIRS_RUN = . $(SRC_PATH)/tests/quality.sh; . $(SRC_PATH)/tests/pairs.sh; \
             $(if $(QUALITY_LACKS),skip not built with $(QUALITY_LACKS),$(ON) $(RUN))
 
 # The warnings of the GPU's filters are the same.
-FATE_PAIRS_CUDA = fate-pairs-mad-cuda fate-pairs-ssim-cuda
+FATE_PAIRS_CUDA = $(addprefix fate-pairs-,detailloss-cuda mad-cuda ssim-cuda)
+fate-pairs-detailloss-cuda: RUN = pairs_warning detailloss_cuda ,hwupload
+fate-pairs-detailloss-cuda: ON  = on_cuda
 fate-pairs-mad-cuda:  RUN = pairs_warning mad_cuda ,hwupload
 fate-pairs-mad-cuda:  ON  = on_cufft
 fate-pairs-ssim-cuda: RUN = pairs_warning ssim_cuda ,hwupload
@@ -374,6 +402,7 @@ $(FATE_PAIRS) $(FATE_PAIRS_CUDA): CMD = $(PAIRS_RUN)
 $(FATE_PAIRS) $(FATE_PAIRS_CUDA): ffmpeg$(PROGSSUF)$(EXESUF)
 
 FATE_QUALITY-$(call ALLYES, MAD_FILTER FFMPEG) += $(FATE_PAIRS)
+FATE_HW_QUALITY-$(call ALLYES, DETAILLOSS_CUDA_FILTER FFMPEG) += fate-pairs-detailloss-cuda
 FATE_HW_QUALITY-$(call ALLYES, MAD_CUDA_FILTER FFMPEG)  += fate-pairs-mad-cuda
 FATE_HW_QUALITY-$(call ALLYES, SSIM_CUDA_FILTER FFMPEG) += fate-pairs-ssim-cuda
 
@@ -385,6 +414,7 @@ $(FATE_MAD_CUDA_ORACLE): REF = 3 values agree
 
 FATE_MAD_CUDA_RUN = $(addprefix fate-mad-cuda-,end errors flat formats instances passthrough ranges sizes sync)
 $(FATE_MAD_CUDA_RUN): RUN = $(subst -,_,$(@:fate-%=%))
+fate-mad-cuda-errors: RUN = mad_cuda_errors 64
 
 FATE_MAD_CUDA += $(FATE_MAD_CUDA_ORACLE) $(FATE_MAD_CUDA_RUN)
 $(FATE_MAD_CUDA): NEED = $(QUALITY_PICTURE) $(QUALITY_SOURCE) PNG_DECODER MAD_FILTER HWUPLOAD_FILTER              \
@@ -406,6 +436,30 @@ fate-mad-cuda-cufft: RUN  = mad_cuda_cufft
 FATE_MAD_CUDA_BUILD += $(FATE_MAD_CUDA_PTX)
 $(FATE_MAD_CUDA_BUILD): CMD = $(QUALITY_RUN)
 $(FATE_MAD_CUDA_BUILD): ffmpeg$(PROGSSUF)$(EXESUF)
+
+# The detail loss on a GPU against the CPU's filter on the same frames, byte by byte. Those of
+# mad_cuda's tests that compare so have its references.
+FATE_DETAILLOSS_CUDA_MAD = $(addprefix fate-detailloss-cuda-,end formats instances passthrough ranges sync)
+FATE_DETAILLOSS_CUDA_RUN = $(addprefix fate-detailloss-cuda-,crop queue resize sizes)
+$(FATE_DETAILLOSS_CUDA_MAD): RUN = mad_cuda_$(lastword $(subst -, ,$@))
+$(FATE_DETAILLOSS_CUDA_MAD): REF = $(SRC_PATH)/tests/ref/fate/$(@:fate-detailloss-%=mad-%)
+$(FATE_DETAILLOSS_CUDA_RUN): RUN = $(subst -,_,$(@:fate-%=%))
+fate-detailloss-cuda-errors: RUN = mad_cuda_errors 16
+
+FATE_DETAILLOSS_CUDA = $(FATE_DETAILLOSS_CUDA_MAD) $(FATE_DETAILLOSS_CUDA_RUN) fate-detailloss-cuda-errors
+$(FATE_DETAILLOSS_CUDA): NEED = $(QUALITY_PICTURE) $(QUALITY_SOURCE) DETAILLOSS_FILTER HWUPLOAD_FILTER             \
+                                HWUPLOAD_CUDA_FILTER HWDOWNLOAD_FILTER AVGBLUR_FILTER CROP_FILTER LOOP_FILTER      \
+                                NOISE_FILTER NULL_FILTER SCALE_FILTER SETPTS_FILTER SETRANGE_FILTER SPLIT_FILTER   \
+                                TRIM_FILTER PGM_ENCODER IMAGE2_MUXER RAWVIDEO_ENCODER FRAMEMD5_MUXER
+$(FATE_DETAILLOSS_CUDA): ON   = on_cuda_exactly
+$(FATE_DETAILLOSS_CUDA): CMD  = $(DETAILLOSS_RUN)
+$(FATE_DETAILLOSS_CUDA): ffmpeg$(PROGSSUF)$(EXESUF)
+
+FATE_DETAILLOSS_CUDA_BUILD += fate-detailloss-cuda-options $(FATE_DETAILLOSS_CUDA_PTX)
+fate-detailloss-cuda-options: NEED = DETAILLOSS_FILTER
+fate-detailloss-cuda-options: RUN  = mad=detailloss; mad_cuda_options
+$(FATE_DETAILLOSS_CUDA_BUILD): CMD = $(QUALITY_RUN)
+$(FATE_DETAILLOSS_CUDA_BUILD): ffmpeg$(PROGSSUF)$(EXESUF)
 
 # The numbers are compared with an independent form of the arithmetic, in awk. The
 # references of formats and options were made by the filter, with GEN=1.
@@ -465,7 +519,7 @@ fate-ssim-cuda-options: RUN  = ssim_options
 # What the filters do where something fails: tests/faults.sh. The CUDA filters run on
 # a stand-in for the driver and for cuFFT.
 FAULTS_CUDA   = $(addprefix fate-faults-,$(foreach T,in-flight in-parallel changes driver,      \
-                    $(addprefix $(T)-,bliinds_cuda ssim_cuda mad_cuda deblock_cuda)))
+                    $(addprefix $(T)-,bliinds_cuda ssim_cuda detailloss_cuda mad_cuda deblock_cuda)))
 FAULTS_FILTER = $(lastword $(subst -, ,$@))
 $(filter fate-faults-in-flight-%,$(FAULTS_CUDA)):   RUN = in_flight $(FAULTS_FILTER)
 $(filter fate-faults-in-flight-%,$(FAULTS_CUDA)):   REF = 36 runs of 30 and 7 frames
@@ -475,22 +529,24 @@ $(filter fate-faults-changes-%,$(FAULTS_CUDA)):     RUN = changes $(FAULTS_FILTE
 $(filter fate-faults-changes-%,$(FAULTS_CUDA)):     REF = 63 frames
 $(filter fate-faults-driver-%,$(FAULTS_CUDA)):      RUN = faults_driver $(FAULTS_FILTER)
 $(filter fate-faults-driver-%,$(FAULTS_CUDA)):      REF = nothing went wrong
-FAULTS_CUDA += $(addprefix fate-faults-,checked devices many-changes)
+FAULTS_CUDA += $(addprefix fate-faults-,checked cropped devices many-changes)
+fate-faults-cropped:      RUN = cropped
+fate-faults-cropped:      REF = bliinds_cuda: same ssim_cuda: same detailloss_cuda: same mad_cuda: same
 fate-faults-checked:      RUN = checked
-fate-faults-checked:      REF = bliinds_cuda: ok ssim_cuda: ok mad_cuda: ok deblock_cuda: ok
+fate-faults-checked:      REF = bliinds_cuda: ok ssim_cuda: ok detailloss_cuda: ok mad_cuda: ok deblock_cuda: ok
 fate-faults-many-changes: RUN = changes bliinds_cuda 200 2
 fate-faults-many-changes: REF = 402 frames
 fate-faults-devices:      RUN = devices
-fate-faults-devices:      REF = 6 errors are told
+fate-faults-devices:      REF = 8 errors are told
 
 $(FAULTS_CUDA): NEED = $(QUALITY_SOURCE) $(QUALITY_PICTURE) IMAGE_PGM_PIPE_DEMUXER PGM_ENCODER IMAGE2_MUXER \
                        RAWVIDEO_ENCODER FRAMECRC_MUXER BLIINDS_CUDA_FILTER SSIM_CUDA_FILTER               \
-                       MAD_CUDA_FILTER DEBLOCK_CUDA_FILTER HWUPLOAD_FILTER HWUPLOAD_CUDA_FILTER           \
-                       HWDOWNLOAD_FILTER SPLIT_FILTER NEGATE_FILTER SCALE_FILTER
+                       DETAILLOSS_CUDA_FILTER MAD_CUDA_FILTER DEBLOCK_CUDA_FILTER HWUPLOAD_FILTER HWUPLOAD_CUDA_FILTER \
+                       HWDOWNLOAD_FILTER SPLIT_FILTER NEGATE_FILTER SCALE_FILTER CROP_FILTER
 $(FAULTS_CUDA): tests/faults/libcuda.so.1
 
 FAULTS = $(FAULTS_CUDA) fate-faults-alloc
-fate-faults-alloc: NEED = MAD_FILTER BLOCKSMOOTH_FILTER NULLSINK_FILTER
+fate-faults-alloc: NEED = DETAILLOSS_FILTER MAD_FILTER BLOCKSMOOTH_FILTER NULLSINK_FILTER
 fate-faults-alloc: RUN  = faults_alloc
 fate-faults-alloc: REF  = nothing went wrong
 $(FAULTS): CMP = oneline
@@ -499,7 +555,8 @@ $(FAULTS): CMD = . $(SRC_PATH)/tests/quality.sh; . $(SRC_PATH)/tests/faults.sh; 
 $(FAULTS): ffmpeg$(PROGSSUF)$(EXESUF) libavfilter/tests/quality_faults$(EXESUF)
 
 tests/faults/libcuda.so.1: $(addprefix $(SRC_PATH)/,tests/faults/libcuda.c                      \
-        libavfilter/cuda/cufft.h $(foreach F,bliinds deblock mad ssim,libavfilter/vf_$(F)_cuda.h))
+        libavfilter/cuda/cufft.h libavfilter/detailloss_wavelet.h                                     \
+        $(foreach F,bliinds deblock detailloss mad ssim,libavfilter/vf_$(F)_cuda.h))
 	$(Q)mkdir -p $(@D)
 	$(M)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -shared -Wl,-z,nodelete -o $@ $<
 	$(Q)ln -sf $(@F) $(@D)/libcufft.so.12
@@ -618,11 +675,14 @@ fate-checkasm-vf_bliinds: REF = ^checkasm: \(all [0-9]* tests passed\|no tests t
 FATE_QUALITY-$(CONFIG_BLIINDS_FILTER) += $(filter fate-checkasm-vf_bliinds,$(FATE_CHECKASM))
 FATE_QUALITY-$(call ALLYES, BLIINDS_CUDA_FILTER FFMPEG) += $(FATE_BLIINDS_CUDA_BUILD)
 FATE_HW_QUALITY-$(call ALLYES, BLIINDS_CUDA_FILTER FFMPEG) += $(FATE_BLIINDS_CUDA)
+FATE_QUALITY-$(call ALLYES, DETAILLOSS_FILTER FFMPEG) += $(FATE_DETAILLOSS)
 FATE_QUALITY-$(call ALLYES, MAD_FILTER FFMPEG) += $(FATE_MAD)
 # Allocations can be made to fail where the libraries are linked in.
 FATE_QUALITY-$(call ALLYES, BLIINDS_FILTER FFMPEG STATIC) += fate-faults-alloc
 FATE_QUALITY-$(call ALLYES, BLIINDS_CUDA_FILTER FFMPEG STATIC) += $(FAULTS_CUDA)
 
+FATE_QUALITY-$(call ALLYES, DETAILLOSS_CUDA_FILTER FFMPEG) += $(FATE_DETAILLOSS_CUDA_BUILD)
+FATE_HW_QUALITY-$(call ALLYES, DETAILLOSS_CUDA_FILTER FFMPEG) += $(FATE_DETAILLOSS_CUDA)
 FATE_QUALITY-$(call ALLYES, MAD_CUDA_FILTER FFMPEG) += $(FATE_MAD_CUDA_BUILD)
 FATE_HW_QUALITY-$(call ALLYES, MAD_CUDA_FILTER FFMPEG) += $(FATE_MAD_CUDA)
 FATE_QUALITY-$(call ALLYES, BLOCKSMOOTH_FILTER FFMPEG) += $(FATE_BLOCKSMOOTH)

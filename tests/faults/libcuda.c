@@ -60,6 +60,7 @@
 #include "libavfilter/cuda/cufft.h"
 #include "libavfilter/vf_bliinds_cuda.h"
 #include "libavfilter/vf_deblock_cuda.h"
+#include "libavfilter/vf_detailloss_cuda.h"
 #include "libavfilter/vf_mad_cuda.h"
 #include "libavfilter/vf_ssim_cuda.h"
 
@@ -504,6 +505,63 @@ static void deblock(const Operation *op, const void *data, int sample_size)
     }
 }
 
+/// The samples of luma make the sums of the first scale; the others have none.
+static void detail_split(const Operation *op, const void *data, int sample_size)
+{
+    const DetailCUDAParams *p = data;
+    const size_t nb_planes = DETAIL_NB_IMAGES * DETAIL_MAX_BATCH;
+    DetailSums *sums = span(p->sums, op->grid_y * sizeof(*sums), "sums");
+
+    if (!sample_size)
+        span(p->image, nb_planes * p->w * p->h * sizeof(float), "image");
+    if (p->scale + 1 < DETAIL_SCALES)
+        span(p->next, nb_planes * detail_half(p->w) * detail_half(p->h) * sizeof(float), "next");
+    for (int i = 0; sums && sample_size && i < op->grid_y; i++)
+        for (int j = 0; j < DETAIL_NB_IMAGES; j++) {
+            const DetailCUDAPlane *plane = &p->pair[i].plane[j][0];
+
+            sums[i].cube[0][0][j == DETAIL_IMAGE_SOURCE ? DETAIL_SOURCE : DETAIL_ADDED] +=
+                sum_picture(plane->data, plane->pitch, (size_t)p->w * sample_size, p->h, "luma") & 0xffffff;
+        }
+}
+
+static void detail_cells(const Operation *op, const void *data, int sample_size)
+{
+    const DetailCUDAParams *p = data;
+    DetailSums *sums = span(p->sums, op->grid_y * sizeof(*sums), "sums");
+
+    span(p->cells, 2 * DETAIL_NB_IMAGES * DETAIL_MAX_BATCH * (size_t)p->cells_x * p->cells_y * sizeof(uint32_t), "cells");
+    for (int i = 0; sums && i < op->grid_y; i++) {
+        const DetailCUDAPlane *previous = &p->pair[i].previous;
+
+        for (int j = 0; j < DETAIL_NB_IMAGES; j++)
+            for (int c = 1; c < 3; c++) {
+                const DetailCUDAPlane *plane = &p->pair[i].plane[j][c];
+                const size_t width = (p->cells_x * p->cell_w - 1) * (size_t)p->step[c] + 1;
+
+                sums[i].chroma += sum_picture(plane->data, plane->pitch, width * sample_size,
+                                              p->cells_y * p->cell_h, "chroma") & 0xffffff;
+            }
+        if (previous->data)
+            sums[i].motion += sum_picture(previous->data, previous->pitch, (size_t)p->width * sample_size,
+                                          p->height, "previous") & 0xffff;
+    }
+}
+
+static void detail_finish(const Operation *op, const void *data, int sample_size)
+{
+    const DetailCUDAParams *p = data;
+    DetailSums *sums = span(p->sums, op->grid_y * sizeof(*sums), "sums");
+
+    for (int i = 0; sums && i < op->grid_y; i++) {
+        DetailSums *result = span(p->pair[i].result, sizeof(*result), "result");
+
+        if (result)
+            *result = sums[i];
+        sums[i] = (DetailSums){ 0 };
+    }
+}
+
 static const Kernel kernels[] = {
     { "bliinds_blocks_8",  sizeof(BLIINDSCUDAParams), bliinds_blocks, 1 },
     { "bliinds_blocks_16", sizeof(BLIINDSCUDAParams), bliinds_blocks, 2 },
@@ -511,6 +569,12 @@ static const Kernel kernels[] = {
     { "bliinds_choose",    sizeof(BLIINDSCUDAParams), bliinds_choose },
     { "deblock_8",         sizeof(DeblockCUDAParams), deblock, 1 },
     { "deblock_16",        sizeof(DeblockCUDAParams), deblock, 2 },
+    { "detail_split_8",    sizeof(DetailCUDAParams),  detail_split, 1 },
+    { "detail_split_16",   sizeof(DetailCUDAParams),  detail_split, 2 },
+    { "detail_split",      sizeof(DetailCUDAParams),  detail_split },
+    { "detail_cells_8",    sizeof(DetailCUDAParams),  detail_cells, 1 },
+    { "detail_cells_16",   sizeof(DetailCUDAParams),  detail_cells, 2 },
+    { "detail_finish",     sizeof(DetailCUDAParams),  detail_finish },
     { "mad_load_8",        sizeof(MADCUDAParams),     mad_load, 1 },
     { "mad_load_16",       sizeof(MADCUDAParams),     mad_load, 2 },
     { "mad_csf",           sizeof(MADCUDAParams),     mad },

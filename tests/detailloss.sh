@@ -1,0 +1,336 @@
+# shellcheck shell=sh disable=SC2034,SC2046,SC2086,SC2095,SC2125,SC2154
+# Tests of detailloss and detailloss_cuda, for CMD in tests/fate/quality.mak: they come after
+# tests/quality.sh.
+# SPDX-License-Identifier: LGPL-2.1-or-later
+
+# Real pictures that move, and a drawn clip with colours.
+clip_of(){ # name width height
+    case $1 in
+    camera)  echo "-i ${pictures}/camera_crop_300x240.pgm -vf loop=2:1,crop=$2:$3:n*5:n*3" ;;
+    chelsea) echo "-i ${pictures}/chelsea_451x300.pgm -vf loop=2:1,crop=$2:$3:100-n*3:n*2" ;;
+    drawn)   echo "-lavfi testsrc2=s=320x240:d=0.12,noise=alls=6:allf=t,scale=$2:$3:flags=neighbor" ;;
+    esac
+}
+
+# Raw frames of a clip and of what a filter makes of it: ${tmp}/source and ${tmp}/encode.
+make_raw(){ # clip format size filter
+    graph=$(clip_of $1 ${3%x*} ${3#*x}),scale,format=$2
+    ffmpeg ${graph} -f rawvideo -y ${tmp}/source && ffmpeg ${graph},$4,format=$2 -f rawvideo -y ${tmp}/encode
+}
+
+# The filter on raw frames, and its lines.
+on_raw(){ # format size [options [filter-of-both]]
+    raw="-f rawvideo -pix_fmt $1 -video_size $2"
+    ffmpeg ${raw} -i ${tmp}/encode ${raw} -i ${tmp}/source \
+        -lavfi [0]${4:-null}[m]\;[1]${4:-null}[r]\;[m][r]detailloss=f=-$3 ${to_null}
+}
+
+# The filter's lines on stdin against the reference's in a file: within 1e-4, of what is larger
+# than 1 relatively.
+agree_with(){ # name file
+    sed 's/^n:.* loss:/loss:/; s/ sigma:[^ ]*//; s/[a-z]*://g' | paste -d' ' - $2 | awk -v name="$1" '
+        function far(a, b,    d) {
+            d = a > b ? a - b : b - a
+            return a ~ /^[0-9.]+$/ ? b !~ /^[0-9.]+$/ || d > 1e-4 * (b > 1 ? b : 1) : a != "nan" || b != "nan"
+        }
+        {
+            bad = bad || NF != 10
+            for (i = 1; i <= 5; i++)
+                bad = bad || far($i, $(i + 5))
+            if (bad)
+                print
+            lost += $1 > 0
+        }
+        END { print name ": " (bad ? "differ" : NR " frames agree, " lost " have lost something") }'
+}
+
+# Against double precision, by a program of its own.
+detailloss_numbers(){
+    need python3 || return 0
+    reference=${project}/tests/detailloss_reference.py
+    while read -r clip format size range filter; do
+        make_raw ${clip} ${format} ${size} ${filter} || echo failed
+        python3 ${reference} ${tmp}/encode ${tmp}/source ${format} ${size} ${range} > ${tmp}/expected
+        on_raw ${format} ${size} :range=${range} | agree_with "${clip} ${format} ${size} ${range} ${filter}" ${tmp}/expected
+    done << END
+camera  gray         96x80   full    avgblur=1
+camera  gray16le     17x31   full    avgblur=1
+camera  gray10le     19x16   limited negate
+chelsea gray         16x16   limited avgblur=1
+chelsea gray         131x97  limited lut=c0=bitand(val\\,240)
+chelsea gray         96x80   full    scale=24:20,scale=96:80
+chelsea gray         96x80   full    lut=c0=128
+chelsea gray         96x80   full    lut=c0=255-val/4
+drawn   yuv420p      176x113 limited avgblur=1
+drawn   yuv420p      96x80   limited negate
+drawn   yuv420p      16x16   limited avgblur=1
+drawn   yuv420p      79x160  limited avgblur=1
+drawn   yuv422p10le  165x83  limited scale=80:40,scale=165:83
+drawn   yuv444p      97x99   full    gblur=2
+drawn   yuv410p      99x101  limited avgblur=2
+drawn   yuv411p      99x101  limited avgblur=2
+drawn   yuv440p      97x99   full    avgblur=1
+drawn   yuv420p16le  113x81  full    avgblur=1
+drawn   yuv444p12le  97x81   limited lutyuv=u=1024+val/2
+END
+    # what goes on without detail can be large; from 2160 lines on the display is another one
+    for whole in 2159x2304 2160x2304; do
+        make_raw drawn yuv420p 96x96 avgblur=1
+        for i in source encode; do
+            ffmpeg -f rawvideo -pix_fmt yuv420p -video_size 96x96 -i ${tmp}/${i} -vf pad=192:192:color=gray -f rawvideo -y ${tmp}/padded
+            mv ${tmp}/padded ${tmp}/${i}
+        done
+        python3 ${reference} ${tmp}/encode ${tmp}/source yuv420p 192x192 limited ${whole} > ${tmp}/expected
+        on_raw yuv420p 192x192 "" pad=$(echo ${whole} | tr x :):color=gray | agree_with "padded to ${whole}" ${tmp}/expected
+    done
+}
+
+# A picture has lost nothing of itself, however it moves; nothing is of more worth than a blank one.
+detailloss_limits(){
+    for format in gray gray12le yuv420p nv12 yuvj422p yuv444p16le p010le; do
+        ffmpeg -lavfi testsrc2=s=175x99:d=0.2,format=yuv420p,scale,format=${format},split,detailloss=f=- ${to_null} |
+            sed 's/^n:[^l]*//;s/ sigma:[^ ]*//;s/ motion:0.000000/ none/;s/ motion:.*/ some/' | sort | uniq -c | sed "s/^ */${format}: /"
+    done
+    # the more is lost, the larger the loss; without anything left it is all
+    for clip in camera chelsea drawn; do
+        for filter in null avgblur=1 avgblur=2 avgblur=4 avgblur=8 avgblur=16 avgblur=32 lut=c0=128; do
+            make_raw ${clip} yuv420p 192x160 ${filter} || echo failed
+            on_raw yuv420p 192x160 | head -n 1 | sed 's/.* loss:\([^ ]*\).*/\1/'
+        done | awk -v name=${clip} '
+            NR > 1 && ($1 < last || $1 == last && last < 100) { print name ": " last ", then " $1 }
+            { last = $1 }
+            END { print name ": " NR " steps up to " last }'
+    done
+    for encoder in mpeg4 mjpeg; do
+        for q in 2 3 5 8 12 18 26 31; do
+            clip=testsrc2=s=320x240:d=0.2,noise=alls=8,scale,format=yuv420p
+            test ${encoder} = mpeg4 || clip=${clip},scale,format=yuvj420p
+            ffmpeg -lavfi ${clip} -c:v ${encoder} -q:v ${q} -flags +bitexact -y ${tmp}/encode.avi || echo failed
+            ffmpeg -i ${tmp}/encode.avi -lavfi "[0]null[m];${clip}[r];[m][r]detailloss=log_path=${tmp}/csv:log_fmt=csv" ${to_null} || echo failed
+            awk -F, 'NR > 1 { sum += $2 } END { print sum / (NR - 1) }' ${tmp}/csv
+        done | awk -v name=${encoder} '
+            $1 <= last { print name ": " last ", then " $1 }
+            { last = $1 }
+            END { print name ": " NR " steps" (last > 10 && last < 100 ? "" : " up to " last) }'
+    done
+}
+
+detailloss_threads(){
+    for size in 321x243 16x16 17x48 131x64; do
+        for n in 1 2 3 7 16 0; do
+            ffmpeg -filter_complex_threads ${n} -lavfi $(mad_source ${size} 0.12)detailloss=f=- ${to_null} > ${tmp}/${n}
+            same "$(grep -c 'loss:[0-9.]*[1-9]' ${tmp}/${n}) frames of ${size}, ${n} threads" ${tmp}/1 ${tmp}/${n}
+        done
+    done
+}
+
+# Formats of the same samples have the same lines.
+detailloss_formats(){
+    while read -r format others; do
+        for other in ${format} ${others}; do
+            knows ${other} || continue
+            # from 8 bits all go up by a shift
+            ffmpeg -lavfi "testsrc2=s=176x98:d=0.2,scale,format=${format},split[a][b];[a]avgblur=1,scale,format=${other}[m];[b]scale,format=${other}[r];[m][r]detailloss=range=limited:f=-" \
+                ${to_null} > ${tmp}/${other}
+            same "${other}, $(grep -c 'loss:[1-9]' ${tmp}/${other}) frames" ${tmp}/${format} ${tmp}/${other}
+        done
+    done << END
+yuv420p nv12 nv21 yuv420p9le yuv420p10le yuv420p12le yuv420p14le yuv420p16le p010le p012le p016le
+yuv422p nv16 yuv422p10le yuv422p16le p210le p216le
+yuv444p nv24 nv42 yuv444p10le yuv444p16le p410le p416le yuv444p10msble yuv444p12msble
+END
+    # gray goes up by more, and high bits may not be the sample's
+    mad_luma camera_crop_300x240_jpeg15.png ${tmp}/main      null
+    mad_luma camera_crop_300x240.pgm        ${tmp}/reference null
+    raw="-f rawvideo -video_size 96x80 -t 0.04 -pix_fmt"
+    while read -r format shift more expected; do
+        for picture in main reference; do
+            mad_shift ${tmp}/${picture} ${shift} ${more} > ${tmp}/${picture}.16
+        done
+        ffmpeg ${raw} ${format} -i ${tmp}/main.16 ${raw} ${format} -i ${tmp}/reference.16 -lavfi detailloss=f=- \
+            ${to_null} > ${tmp}/${format}.${more}
+        same "${format} ${more}" ${tmp}/${expected} ${tmp}/${format}.${more}
+    done << END
+gray9le     1 0     gray9le.0
+gray10le    2 0     gray9le.0
+gray12le    4 0     gray9le.0
+gray14le    6 0     gray9le.0
+gray16le    8 0     gray9le.0
+gray10le    2 64512 gray9le.0
+yuv420p10le 2 0     yuv420p10le.0
+yuv420p10le 2 64512 yuv420p10le.0
+END
+    for format in rgb24 gbrp yuva420p ya8 yuyv422 grayf32le; do
+        ffmpeg ${raw} ${format} -i ${tmp}/main ${raw} ${format} -i ${tmp}/main -lavfi detailloss ${to_null} || echo "${format}: refused"
+    done
+}
+
+# The range is the option's, or the first input's, or the format's.
+detailloss_ranges(){
+    for range in limited full; do
+        ffmpeg -lavfi $(mad_source 96x80 0.12)detailloss=f=-:range=${range} ${to_null} > ${tmp}/${range}
+    done
+    cmp -s ${tmp}/limited ${tmp}/full && echo "the range does not matter"
+    while read -r expected format tag options; do
+        ffmpeg -lavfi "testsrc2=s=96x80:d=0.12,format=yuv420p,split[r][d];[d]avgblur=1,${tag}[m];[r]${tag}[s];[m][s]detailloss=f=-${options}" \
+            ${to_null} > ${tmp}/got
+        same "${tag} ${options} is ${expected}" ${tmp}/${expected} ${tmp}/got
+    done << END
+limited yuv420p null
+limited yuv420p setrange=limited
+full    yuv420p setrange=full
+full    yuv420p setrange=full    :range=auto
+limited yuv420p setrange=full    :range=tv
+full    yuv420p setrange=limited :range=pc
+END
+}
+
+# With n_subsample those frames are compared that bliinds would score; the motion is from the frame
+# directly before, also where the timeline has left that one alone.
+detailloss_subsample(){
+    clip=$(mad_source 96x80 1.6)
+    ffmpeg -lavfi "${clip}detailloss=f=-" ${to_null} > ${tmp}/all
+    for n in 1 2 3 7 100; do
+        ffmpeg -lavfi "testsrc2=s=96x80:d=1.6,format=yuv420p,bliinds=n_subsample=${n}:f=-" ${to_null} | sed 's/ .*/ /' > ${tmp}/chosen
+        ffmpeg -lavfi "${clip}detailloss=n_subsample=${n}:f=-" ${to_null} > ${tmp}/got
+        grep -f ${tmp}/chosen ${tmp}/all > ${tmp}/expected
+        same "$(wc -l < ${tmp}/got) of $(wc -l < ${tmp}/all)" ${tmp}/expected ${tmp}/got
+    done
+    ffmpeg -lavfi "${clip}detailloss=enable='not(mod(n,5))':f=-" ${to_null} > ${tmp}/got
+    sed -n '1p;6~5p' ${tmp}/all > ${tmp}/expected
+    same "each fifth by the timeline" ${tmp}/expected ${tmp}/got
+    # a frame of the source that comes twice has not moved
+    ffmpeg -lavfi "testsrc2=s=96x80:d=0.4,format=yuv420p,split[a][b];[b]fps=12.5[c];[a][c]detailloss=f=-" ${to_null} |
+        sed 's/.*motion:0.000000/still/;s/.*motion.*/moves/' | xargs
+    ffmpeg -lavfi "${clip}detailloss,${print}" ${to_null} | grep detailloss | sed 's/=.*//' | sort | uniq -c | sed 's/^ *//'
+    # without chroma there is no value of it, neither that of another filter before
+    ffmpeg -lavfi "testsrc2=s=96x80:d=0.04,format=gray,metadata=add:key=lavfi.detailloss.chroma:value=1,split,detailloss,${print}" ${to_null} |
+        sed '/detailloss/!d;s/\(sigma=\).*/\1/' | sort
+}
+
+detailloss_errors(){
+    for size in 15x16 16x15 1x1 16385x16; do
+        fails -lavfi color=s=${size}:d=0.04,format=gray,split,detailloss ${to_null}
+    done
+    fails -lavfi testsrc2=s=96x80:d=0.04,format=yuv420p[a]\;testsrc2=s=80x96:d=0.04,format=yuv420p[b]\;[a][b]detailloss ${to_null}
+    fails -lavfi $(mad_source 64x64 0.4)detailloss=log_path=${tmp}/none/log ${to_null} | sed "s,${tmp},folder,"
+    if test -c /dev/full; then
+        fails -lavfi $(mad_source 64x64 0.4)detailloss=f=/dev/full ${to_null}
+    fi
+    # what changes on the way: the frames take turns, so that none is early
+    i=0
+    for size in 96x80 96x80 65x33 65x33 16x16 16x16 96x80; do
+        i=$((i + 1))
+        ffmpeg -lavfi testsrc2=s=${size}:r=50,format=gray,avgblur=$((1 + i % 2 * 3)) -frames:v 1 -y ${tmp}/${i}.pgm
+    done
+    for i in 1 3 5; do
+        ffmpeg -i ${tmp}/${i}.pgm -i ${tmp}/$((i + 1)).pgm -lavfi [0][1]detailloss,${print} ${to_null} | grep detailloss
+    done > ${tmp}/expected
+    turns=split[a][b]\;[a]select=not\(mod\(n\\,2\)\),setpts=N[c]\;[b]select=mod\(n\\,2\),setpts=N[d]\;[c][d]
+    ffmpeg -reinit_filter 0 -i ${tmp}/%d.pgm -lavfi ${turns}detailloss=eof_action=endall,${print} ${to_null} |
+        grep detailloss > ${tmp}/got
+    same "$(grep -c 'loss=[1-9]' ${tmp}/expected) sizes in one graph" ${tmp}/expected ${tmp}/got
+    ffmpeg -i ${tmp}/%d.pgm -lavfi split,detailloss=f=${tmp}/stats ${to_null}
+    sed 's/ loss.*//' ${tmp}/stats | xargs
+    mv ${tmp}/7.pgm ${tmp}/6.pgm
+    fails -reinit_filter 0 -i ${tmp}/%d.pgm -lavfi ${turns}detailloss ${to_null} | grep insert
+    # and the format
+    ffmpeg -lavfi testsrc2=s=96x80:r=50,format=rgb24 -frames:v 1 -y ${tmp}/1.ppm
+    ffmpeg -lavfi testsrc2=s=96x80:r=50,format=gray  -frames:v 1 -y ${tmp}/2.ppm
+    cat ${tmp}/1.pgm ${tmp}/1.pgm ${tmp}/1.ppm ${tmp}/1.ppm > ${tmp}/turns.ppm
+    fails -reinit_filter 0 -f image2pipe -c:v ppm -i ${tmp}/turns.ppm -lavfi ${turns}detailloss ${to_null} | grep insert
+}
+
+detailloss_memory(){
+    log_memory split,detailloss
+    for i in 1:64x65 2:71x66 3:16x16; do
+        size=${i#*:}
+        ffmpeg -lavfi testsrc2=s=${size}:r=50,format=gray -frames:v 1 -y ${tmp}/${i%:*}.pgm
+    done
+    picture=${pictures}/camera_crop_300x240.pgm
+    check_memory << EOF
+frames -filter_complex_threads 3 -lavfi testsrc2=s=67x74:d=0.2,format=yuv420p,split[a][b];[a]hflip[c];[c][b]detailloss=log_path=${tmp}/log:f=${tmp}/stats
+rows   -filter_complex_threads 16 -lavfi testsrc2=s=97x17:d=0.2,format=yuv410p,split,detailloss
+bits   -f rawvideo -pix_fmt p010le -video_size 66x65 -i ${picture} -f rawvideo -pix_fmt p010le -video_size 66x65 -i ${picture} -lavfi [0][1]detailloss=log_path=${tmp}/log:log_fmt=xml
+end    -f rawvideo -pix_fmt gray -video_size 71x64 -i ${picture} -f rawvideo -pix_fmt gray -video_size 71x64 -t 0.16 -i ${picture} -lavfi [0][1]detailloss=repeatlast=0 -frames:v 2
+sizes  -reinit_filter 0 -i ${tmp}/%d.pgm -filter_complex_threads 2 -lavfi split,detailloss
+small  -i ${tmp}/1.pgm -lavfi crop=15:65,split,detailloss
+nolog  -i ${tmp}/1.pgm -lavfi split,detailloss=log_path=${tmp}/none/log
+full   -i ${tmp}/1.pgm -lavfi split,detailloss=f=/dev/full
+EOF
+}
+
+# ---- on a GPU ----
+
+# The tests of mad_cuda that ask for the CPU's numbers demand more of this one: the same bytes.
+on_cuda_exactly(){ # test
+    mad=detailloss
+    on_cuda "$@"
+}
+
+mads_agree(){ # name
+    lines=$(wc -l < ${tmp}/cpu)
+    if test ${lines} -gt 0 && cmp ${tmp}/cpu ${tmp}/gpu >&2; then
+        echo "$1, ${lines} pairs: agree"
+    else
+        echo "$1: differs"
+    fi
+}
+
+# Thread blocks end at other places in each. Of an odd height FFmpeg does not upload the last row
+# of chroma, which is in no cell here.
+detailloss_cuda_sizes(){
+    while read -r format sizes; do
+        for size in ${sizes}; do
+            mads ${mad_main},scale=${size} ${mad_reference},scale=${size} ${format} || echo failed
+            mads_agree "${size} ${format}"
+        done
+    done << END
+nv12        16:16 17:19 64:32 65:33 66:34 129:65 161:99 451:305 1921:101 2162:2161
+p010le      16:16 18:19 66:33 162:99 2160:161
+yuv420p     79:161 96:80
+yuv444p     17:31 63:33 161:99 2161:2161
+yuv444p16le 17:31 161:99 333:201
+END
+}
+
+# Any number of pairs in a batch, of frames that are left out, and of those in flight.
+detailloss_cuda_queue(){
+    more=loop=-1:3,trim=end_frame=23
+    for options in "" :n_subsample=3 ":enable=lt(mod(n\\,7)\\,3)" :range=full; do
+        for queue in 1 2 3 4 5 8 64; do
+            mads ${mad_main},${more} ${mad_reference},${more} nv12 "${options}" "${options}:queue=${queue}" || echo failed
+            mads_agree "queue ${queue} ${options}"
+        done
+    done
+}
+
+# Frames that are cropped on the GPU, where that moves no sample.
+detailloss_cuda_crop(){
+    while read -r format main reference; do
+        graph="${mad_main},scale,format=${format},split[m][m2];${mad_reference},scale,format=${format},split[r][r2]"
+        graph="${graph};[m]crop=${main}[m3];[r]crop=${reference}[r3];[m3][r3]detailloss=f=${tmp}/cpu[c]"
+        graph="${graph};[m2]hwupload,crop=${main}[m4];[r2]hwupload,crop=${reference}[r4];[m4][r4]detailloss_cuda=f=${tmp}/gpu[g]"
+        ffmpeg -init_hw_device cuda -lavfi ${graph} -map [c] ${to_null} -map [g] ${to_null} || echo failed
+        mads_agree "${format} ${main} ${reference}"
+    done << END
+nv12    160:96:32:16 160:96:32:16
+p010le  160:96:32:16 160:96:30:18
+yuv444p 161:97:33:17 161:97:0:143
+END
+}
+
+# A new graph for each size; the log goes on.
+detailloss_cuda_resize(){
+    i=0
+    for size in 96x80 96x80 66x34 66x34 66x34 96x80; do
+        i=$((i + 1))
+        ffmpeg -lavfi testsrc2=s=${size}:r=50,format=gray -frames:v 1 -y ${tmp}/${i}.pgm
+    done
+    pair="scale,format=yuv420p,split[a][b];[b]avgblur=1[c]"
+    ffmpeg -i ${tmp}/%d.pgm -lavfi "${pair};[c][a]detailloss=f=${tmp}/cpu" ${to_null}
+    for queue in 1 3 8; do
+        ffmpeg -init_hw_device cuda -i ${tmp}/%d.pgm -lavfi "${pair};[a]hwupload[d];[c]hwupload[e];[e][d]detailloss_cuda=f=${tmp}/gpu:queue=${queue}" ${to_null}
+        mads_agree "queue ${queue}"
+    done
+}
