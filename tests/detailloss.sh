@@ -39,7 +39,7 @@ agree_with(){ # name file
                 bad = bad || far($i, $(i + 5))
             if (bad)
                 print
-            lost += $1 > 0
+            lost += $2 > 0 || $4 ~ /[1-9]/
         }
         END { print name ": " (bad ? "differ" : NR " frames agree, " lost " have lost something") }'
 }
