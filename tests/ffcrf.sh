@@ -65,8 +65,7 @@ measure(){ # metric source encode
     count="settb=1/25,setpts=N"
     case $1 in
     loss)
-        run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i $2 -an -vf bliinds=rr_write=${tmp}/rr ${to_null}
-        run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i $3 -an -vf bliinds=rr_read=${tmp}/rr:rr_match=number,${print}:key=lavfi.bliinds.loss ${to_null} ;;
+        run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i $3 -i $2 -an -lavfi "[0]${count}[a];[1]${count}[b];[a][b]detailloss,${print}:key=lavfi.detailloss.loss" ${to_null} ;;
     ssim)
         run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -i $3 -i $2 -an -lavfi "[0]${count}[a];[1]${count}[b];[a][b]ssim,${print}:key=lavfi.ssim.All" ${to_null} ;;
     mad)
@@ -156,6 +155,15 @@ END
     says "no such file"  ${good} ${tmp}/none.json
     says "no model"      ${good} ${tmp}/junk.json
     says "no score"      ${good} v1 --target-vmaf 101
+    # libvmaf's log is a temporary file
+    TMPDIR=${tmp}/none
+    export TMPDIR
+    says "no TMPDIR"  ${good} v1 --cache false
+    TMPDIR="${tmp}/a b,c:d;e'[f]"
+    mkdir "${TMPDIR}"
+    says "odd TMPDIR" ${good} v1 --cache false --crf 30 --target-vmaf 1
+    ls "${TMPDIR}"
+    unset TMPDIR
     clip small.mkv 0.2
     says "too small"     -i ${tmp}/small.mkv ${fast} --target-vmaf 90 | grep -v '^libvmaf ERROR'
     verified vmaf ${tmp}/small.mkv ${tmp}/small.mkv --vmaf-model v0.6.1 > ${tmp}/score
@@ -186,7 +194,7 @@ crf_metrics(){
     clip in.mkv 1 320:240
     run ffmpeg${PROGSUF}${EXECSUF} -v quiet -filters > ${tmp}/filters
     there='' first='' lacks=''
-    for pair in vmaf=libvmaf detailloss=detailloss loss=bliinds ssim=ssim xpsnr=xpsnr mad=mad; do
+    for pair in vmaf=libvmaf loss=detailloss ssim=ssim xpsnr=xpsnr mad=mad; do
         if grep -q " ${pair#*=} " ${tmp}/filters; then
             there="${there}${there:+, }${pair%=*}"
             first=${first:-${pair%=*}}
@@ -476,14 +484,6 @@ crf_status(){
     says "no format for H.264" ${good} --encode ${tmp}/encode.webm
     says "the input"  ${good} --encode ${tmp}/in.mkv -y
     says "is there"   ${good} --encode ${tmp}/black.mkv
-    TMPDIR=${tmp}/none
-    export TMPDIR
-    says "no TMPDIR"  ${in} ${fast} --target-loss 12 --cache false
-    TMPDIR="${tmp}/a b,c:d;e'[f]"
-    mkdir "${TMPDIR}"
-    says "odd TMPDIR" ${in} ${fast} --target-loss 12 --cache false
-    ls "${TMPDIR}"
-    unset TMPDIR
     if test -c /dev/full; then
         run ffcrf${PROGSUF}${EXECSUF} ${good} > /dev/full 2> ${tmp}/err
         echo "full output: status $?"
@@ -622,7 +622,7 @@ crf_part(){
     done
     ffcrf_json ${search} --to 1400ms
     cached "another part"
-    ffcrf_json -i ${tmp}/in.mkv ${fast} --crf 30 -ss 1 --to 3.5 --samples 2 --sample-duration 400ms
+    ffcrf_json -i ${tmp}/in.mkv ${fast} --metric loss --crf 30 -ss 1 --to 3.5 --samples 2 --sample-duration 400ms
     echo "samples of a part: $(of_type sample-encode-done '"\(.start) \(.frames)"' | tr '\n' ' ')"
     good="-i ${tmp}/in.mkv ${fast} --target-loss 10"
     says "after the end"  ${good} -ss 9
@@ -737,7 +737,7 @@ crf_abav1(){
         --vfilter scale=96:72 --min-crf 50 --max-crf 50 --target-loss 100 --samples 1 --max-encoded-percent 500 --stdout-format json -o ${tmp}/out.mkv || echo "status $?"
     jq -r 'select(.type == "crf-search-done").command' ${tmp}/out | sed "s,.*-c:v,-c:v,; s,${tmp},folder,"
     run ffprobe${PROGSUF}${EXECSUF} -v error -show_entries stream=codec_name,width,height,pix_fmt -of compact=nk=1:p=0 ${tmp}/out.mkv | grep -v '^$'
-    ffcrf auto-encode -i ${tmp}/in.mkv --encoder libx264 --enc tune=film --enc x264-params=ref=2 --crf 35 --max-encoded-percent 500 || echo "status $?"
+    ffcrf auto-encode -i ${tmp}/in.mkv --encoder libx264 --enc tune=film --enc x264-params=ref=2 --metric loss --crf 35 --max-encoded-percent 500 || echo "status $?"
     sed -n "s,.* -c:v,-c:v,; s,${tmp},folder,; /^-c:v/p" ${tmp}/out
     test -s ${tmp}/in.h264.mkv && echo "named by itself"
     # what nothing tells: the encoder and its preset
@@ -749,7 +749,7 @@ crf_abav1(){
     ffcrf -i ${tmp}/in.mkv ${fast} --metric loss --crf 31.5
     sed -n 's/^CRF 31.5: loss [0-9.]*, about.*/one CRF/p' ${tmp}/out
     # other names of presets
-    ffcrf -i ${tmp}/in.mkv -e libaom-av1 --preset 8 --crf 60 --samples 1 -t 0.2 --max-encoded-percent 500 || echo "status $?"
+    ffcrf -i ${tmp}/in.mkv -e libaom-av1 --preset 8 --metric loss --crf 60 --samples 1 -t 0.2 --max-encoded-percent 500 || echo "status $?"
     grep -o -e '-cpu-used:v 8' ${tmp}/out
     # thorough: the best of all CRFs
     ffcrf_json -i ${tmp}/in.mkv ${fast} --target-loss 12 --thorough --crf-increment 0.5 --samples 1 --sample-duration 300ms
@@ -763,7 +763,7 @@ crf_abav1(){
 crf_told(){
     need script || return 0
     clip in.mkv 2
-    script -qec "${target_path}/ffcrf${PROGSUF}${EXECSUF} -i ${tmp}/in.mkv ${fast} --crf 30 --samples 2 --sample-duration 400ms --encode ${tmp}/out.mkv" ${tmp}/typescript < /dev/null > /dev/null
+    script -qec "${target_path}/ffcrf${PROGSUF}${EXECSUF} -i ${tmp}/in.mkv ${fast} --metric loss --crf 30 --samples 2 --sample-duration 400ms --encode ${tmp}/out.mkv" ${tmp}/typescript < /dev/null > /dev/null
     tr '\r' '\n' < ${tmp}/typescript | sed -n 's/\x1b\[K//g; s/frame [0-9]* of [0-9]*, [0-9.]* fps, ETA [0-9:?]*$/frame, fps, ETA/p' | sort -u
     for options in "--target-loss 10" "--target-loss 10 --thorough --crf-increment 1" "--target-loss 90" "--target-loss 10 --tolerance 0"; do
         ffcrf -i ${tmp}/in.mkv ${fast} ${options} --samples 1 --sample-duration 500ms
@@ -941,7 +941,7 @@ crf_samples(){
     done
 }
 
-# Disks that are full: of the statistics, of the cache, of the encode.
+# Disks that are full: of the cache, of the encode.
 crf_disk(){
     clip in.mkv 2
     # which is in an entry of the cache
@@ -949,15 +949,15 @@ crf_disk(){
     while test ${#filters} -lt 4000; do
         filters=null,${filters}
     done
-    for blocks in 1 6 30; do
+    for blocks in 6 40; do
         rm -rf ${tmp}/cache
         # no file may have more than so many times 512 bytes
         (trap '' XFSZ
          ulimit -f ${blocks}
-         run ffcrf${PROGSUF}${EXECSUF} -i ${tmp}/in.mkv ${fast} --target-loss 10 -vf ${filters} --encode ${tmp}/out.mkv -y 2>&1
+         run ffcrf${PROGSUF}${EXECSUF} -i ${tmp}/in.mkv ${fast} --metric loss --crf 15 -vf ${filters} --encode ${tmp}/out.mkv -y 2>&1
          echo "status $?") 2>&1 | cat > ${tmp}/messages
         cat ${tmp}/messages >&2
-        sed -n "s,${tmp},folder,g; s/^\[[^]]*\] //; s,/[^ ]*/ffcrf-[A-Za-z0-9]\{6\},statistics,; /annot write\|stopped\|cannot be written\|could not\|status/p" ${tmp}/messages |
+        sed -n "s,${tmp},folder,g; s/^\[[^]]*\] //; /annot write\|stopped\|cannot be written\|could not\|status/p" ${tmp}/messages |
             sed "s/^/${blocks}: /"
         find ${tmp} -name '*.tmp' -type f -o -name '*.part*'
         find ${tmp}/cache -type f -exec tail -n 1 {} \; | sort -u

@@ -94,15 +94,14 @@ static const AVOption options[] = {
     { "svt",      "name=value, a parameter of libsvtav1", OFFSET(ignored), AV_OPT_TYPE_STRING },
     { "scd",      "key frames where scenes change, for libsvtav1: true, false", OFFSET(ignored), AV_OPT_TYPE_STRING },
     { "pix_fmt",  "pixel format to encode in", OFFSET(pix_fmt), AV_OPT_TYPE_STRING },
-    { "metric",   "what measures: vmaf, detailloss, loss, ssim, xpsnr, mad (default: the first of vmaf, detailloss and loss that this FFmpeg has)", OFFSET(metric_name), AV_OPT_TYPE_STRING },
-    { "target",   "the score to reach, in the metric's unit (default: vmaf 95, detailloss 5, loss 5)", OFFSET(target[0]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, -INFINITY, INFINITY },
+    { "metric",   "what measures: vmaf, loss, ssim, xpsnr, mad (default: vmaf, or loss if this FFmpeg lacks libvmaf)", OFFSET(metric_name), AV_OPT_TYPE_STRING },
+    { "target",   "the score to reach, in the metric's unit (default: vmaf 95, loss 5)", OFFSET(target[0]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, -INFINITY, INFINITY },
     { "target-vmaf", "metric vmaf and its target: higher is better", OFFSET(target[1]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 100 },
     { "vmaf-model",  "v1, 4k, phone, v0.6.1, v0.6.1-4k, v0.6.1-phone, a name that libvmaf knows, or a file", OFFSET(vmaf_model), AV_OPT_TYPE_STRING, { .str = "v1" } },
-    { "target-detailloss", "metric detailloss and its target: VMAF points lost, lower is better", OFFSET(target[2]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 100 },
-    { "target-loss",  "metric loss and its target: VMAF points lost, lower is better", OFFSET(target[3]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 100 },
-    { "target-ssim",  "metric ssim and its target: higher is better", OFFSET(target[4]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 1 },
-    { "target-xpsnr", "metric xpsnr and its target: decibels, higher is better", OFFSET(target[5]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 100 },
-    { "target-mad",   "metric mad and its target: lower is better", OFFSET(target[6]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, INFINITY },
+    { "target-loss",  "metric loss and its target: VMAF points lost, lower is better", OFFSET(target[2]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 100 },
+    { "target-ssim",  "metric ssim and its target: higher is better", OFFSET(target[3]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 1 },
+    { "target-xpsnr", "metric xpsnr and its target: decibels, higher is better", OFFSET(target[4]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 100 },
+    { "target-mad",   "metric mad and its target: lower is better", OFFSET(target[5]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, INFINITY },
     { "pool",      "what of the scores has to reach it: mean, p1 to p50 (the worst so many % of frames), worst (sample)", OFFSET(pool_name), AV_OPT_TYPE_STRING, { .str = "mean" } },
     { "tolerance", "how much better than the target is good enough (default: ssim 0.002, xpsnr 0.3, others 1)", OFFSET(plan.tolerance), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, INFINITY },
     { "min-crf",   "lowest CRF to try (default: by encoder)", OFFSET(plan.min_crf), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 255 },
@@ -115,7 +114,7 @@ static const AVOption options[] = {
     { "sample-every", "one sample for each such part of the video (default 12m)", OFFSET(every), AV_OPT_TYPE_DURATION, { .i64 = 720000000 }, 1000, INT64_MAX },
     { "min-samples",  "least number of samples", OFFSET(min_samples), AV_OPT_TYPE_INT, { .i64 = 3 }, 1, 1000 },
     { "sample-duration", "length of a sample (default 10s)", OFFSET(duration), AV_OPT_TYPE_DURATION, { .i64 = 10000000 }, 1000, INT64_MAX },
-    { "score-every", "score one of so many frames (default: vmaf and detailloss 5, loss 8, ssim 4, mad 24)", OFFSET(step), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 10000 },
+    { "score-every", "score one of so many frames (default: vmaf and loss 5, ssim 4, mad 24)", OFFSET(step), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 10000 },
     { "memory",   "bytes for decoded samples, as 4G (default: half of the memory)", OFFSET(memory), AV_OPT_TYPE_INT64, { .i64 = 0 }, 0, INT64_MAX },
     { "cache",    "keep results, and take those that were kept", OFFSET(cache), AV_OPT_TYPE_INT, { .i64 = 1 }, 0, 1, 0, .unit = "cache" },
     {     "true",  NULL, 0, AV_OPT_TYPE_CONST, { .i64 = 1 }, 0, 0, 0, .unit = "cache" },
@@ -162,16 +161,28 @@ static const char *const alias[][2] = {
     { "codec:a", "c:a" },
 };
 
-static int usage(const char *format, ...) av_printf_format(1, 2);
-static int usage(const char *format, ...)
+int ffcrf_append(void *array, unsigned *size, int nb, size_t element_size, const void *element)
+{
+    void *new = av_fast_realloc(*(void **)array, size, (nb + 1) * element_size);
+
+    if (!new)
+        return AVERROR(ENOMEM);
+    memcpy((char *)new + nb * element_size, element, element_size);
+    memcpy(array, &new, sizeof(new));
+    return 0;
+}
+
+int ffcrf_fail(int ret, const char *format, ...)
 {
     va_list va;
 
     va_start(va, format);
     av_vlog(NULL, AV_LOG_ERROR, format, va);
     va_end(va);
-    return AVERROR(EINVAL);
+    return ret;
 }
+
+#define usage(...) ffcrf_fail(AVERROR(EINVAL), __VA_ARGS__)
 
 /// What ffmpeg has, too, has one dash.
 static int is_ffmpegs(const char *name)
@@ -367,10 +378,8 @@ static int set_option(Options *o, const AVOption *opt, const char *name, const c
     // 0 is what stands for no number, in those whose default depends on others
     ret = (opt->type == AV_OPT_TYPE_INT || opt->type == AV_OPT_TYPE_INT64) && !opt->unit &&
           strtod(value, NULL) <= 0 ? AVERROR(ERANGE) : av_opt_set(o, name, value, 0);
-    if (ret < 0)
-        av_log(NULL, AV_LOG_ERROR, "'%s' is no value for --%s: %s. `ffcrf --help` lists the options.\n",
-               value, name, opt->help);
-    return ret;
+    return ret >= 0 ? ret : ffcrf_fail(ret, "'%s' is no value for --%s: %s. `ffcrf --help` lists the options.\n",
+                                       value, name, opt->help);
 }
 
 static int set_encoder_option(Options *o, const char *name, const char *value, int flags)
@@ -557,44 +566,43 @@ static int check_encoder(Options *o)
 /// The metric that is asked for, and its target.
 static int choose_metric(Options *o)
 {
-    const Metric *m;
     const char *name = o->metric_name;
-    double target;
     AVBPrint all, there;
-    int ret = 0;
 
     o->plan.target = o->target[0];
+    for (int i = 0; ffcrf_metrics[i].name; i++)
+        if (!isnan(o->target[i + 1])) {
+            if (!isnan(o->plan.target) || name && strcmp(name, ffcrf_metrics[i].name))
+                return usage("One metric and one target: --target-%s is not for the other that is given.\n",
+                             ffcrf_metrics[i].name);
+            name           = ffcrf_metrics[i].name;
+            o->plan.target = o->target[i + 1];
+        }
     av_bprint_init(&all,   0, AV_BPRINT_SIZE_AUTOMATIC);
     av_bprint_init(&there, 0, AV_BPRINT_SIZE_AUTOMATIC);
-    for (int i = 0; (m = ffcrf_metric_number(i)); i++) {
-        char option[32];
+    for (const Metric *m = ffcrf_metrics; m->name; m++) {
+        const int has_filter = ffcrf_has_filter(m->filter);
 
-        av_bprintf(&all, "%s%s", i ? ", " : "", m->name);
-        if (ffcrf_has_filter(m->filter))
+        av_bprintf(&all, "%s%s", all.len ? ", " : "", m->name);
+        if (has_filter)
             av_bprintf(&there, "%s%s", there.len ? ", " : "", m->name);
-        snprintf(option, sizeof(option), "target-%s", m->name);
-        if (av_opt_get_double(o, option, 0, &target) < 0 || isnan(target))
-            continue;
-        if (!isnan(o->plan.target) || name && strcmp(name, m->name))
-            return usage("One metric and one target: --%s is not for the other that is given.\n", option);
-        name    = m->name;
-        o->plan.target = target;
+        if (name ? !strcmp(name, m->name) : !o->metric && has_filter && m->target)
+            o->metric = m;
     }
-    o->metric = name ? ffcrf_metric(name) : ffcrf_default_metric(&target);
-    if (o->metric && isnan(o->plan.target) && (!isnan(o->crf) || o->probe))
-        o->plan.target = o->metric->worst;
-    if (!name && isnan(o->plan.target))
-        o->plan.target = target;
     if (!o->metric)
-        ret = usage("'%s' is no metric: there are %s.\n", name, all.str);
-    else if (!ffcrf_has_filter(o->metric->filter))
-        ret = usage("This FFmpeg has no filter %.*s, which the metric %s needs. It has those of %s: take one "
-                    "of them, or another FFmpeg.%s\n", (int)strcspn(o->metric->filter, "="), o->metric->filter,
-                    o->metric->name, there.str, strcmp(o->metric->name, "vmaf") ? "" :
-                    " To have VMAF, configure it with --enable-libvmaf.");
-    else if (isnan(o->plan.target))
-        ret = usage("What quality? Give it with --target-%s.\n", o->metric->name);
-    return ret;
+        return usage("'%s' is no metric: there are %s.\n", name, all.str);
+    if (!ffcrf_has_filter(o->metric->filter))
+        return usage("This FFmpeg has no filter %.*s, which the metric %s needs. It has those of %s: take one "
+                     "of them, or another FFmpeg.%s\n", (int)strcspn(o->metric->filter, "="), o->metric->filter,
+                     o->metric->name, there.str, strcmp(o->metric->name, "vmaf") ? "" :
+                     " To have VMAF, configure it with --enable-libvmaf.");
+    if (isnan(o->plan.target) && (!isnan(o->crf) || o->probe))
+        o->plan.target = o->metric->worst;
+    if (isnan(o->plan.target) && (name || !o->metric->target))
+        return usage("What quality? Give it with --target-%s.\n", o->metric->name);
+    if (isnan(o->plan.target))
+        o->plan.target = o->metric->target;
+    return 0;
 }
 
 static int check_metric(Options *o)
@@ -722,24 +730,28 @@ static void clear_meter(void)
     has_meter = 0;
 }
 
+static void keep_line(char *line, size_t size, const char *format, va_list va)
+{
+    va_list copy;
+
+    va_copy(copy, va);
+    vsnprintf(line, size, format, copy);
+    va_end(copy);
+    line[strcspn(line, "\n")] = 0;
+}
+
 /// Take what libraries say nowhere but in their logs.
 static void listen(AVClassCategory category, int level, const char *format, va_list va)
 {
     static const char *const refusals[] = {
         "Error parsing option", "Error setting", "Invalid value for", "Unknown option",
     };
-    va_list copy;
 
     if (category == AV_CLASS_CATEGORY_DEMUXER && (level <= AV_LOG_ERROR || strstr(format, "truncated")))
         ffcrf_demuxer_errors++;
     for (int i = 0; i < FF_ARRAY_ELEMS(refusals); i++)
-        if (category == AV_CLASS_CATEGORY_ENCODER && level <= AV_LOG_WARNING &&
-            av_strstart(format, refusals[i], NULL)) {
-            va_copy(copy, va);
-            vsnprintf(ffcrf_refused_option, sizeof(ffcrf_refused_option), format, copy);
-            va_end(copy);
-            ffcrf_refused_option[strcspn(ffcrf_refused_option, "\n")] = 0;
-        }
+        if (category == AV_CLASS_CATEGORY_ENCODER && level <= AV_LOG_WARNING && av_strstart(format, refusals[i], NULL))
+            keep_line(ffcrf_refused_option, sizeof(ffcrf_refused_option), format, va);
 }
 
 /// What the program says itself, which is what comes without a context, is not for
@@ -754,14 +766,8 @@ static void log_callback(void *avcl, int level, const char *format, va_list va)
         listen(c->get_category(avcl), level, format, va);
     if (level <= av_log_get_level() || !avcl)
         clear_meter();
-    if (!avcl && level <= AV_LOG_ERROR) {
-        va_list copy;
-
-        va_copy(copy, va);
-        vsnprintf(last_error, sizeof(last_error), format, copy);
-        va_end(copy);
-        last_error[strcspn(last_error, "\n")] = 0;
-    }
+    if (!avcl && level <= AV_LOG_ERROR)
+        keep_line(last_error, sizeof(last_error), format, va);
     if (avcl)
         av_log_default_callback(avcl, level, format, va);
     else if (level <= AV_LOG_WARNING)
@@ -792,17 +798,13 @@ static const char *clock_time(char text[16], double seconds)
 
 #define CLOCK(seconds) clock_time((char[16]){ 0 }, seconds)
 
-/// How many candidates are likely to be made in all.
-static int expected_encodes(const Search *s)
-{
-    return s->o.plan.min_crf == s->o.plan.max_crf ? 1 : FFMAX(4, s->nb_points + 1);
-}
-
 static int progress(void *opaque, const char *what, int frames, int nb_frames, double part)
 {
     Search *s = opaque;
     const int64_t now = av_gettime_relative();
-    double jobs = s->sample ? (double)expected_encodes(s) * s->nb_samples - s->nb_points * s->nb_samples - s->current : 1;
+    // so many CRFs are likely to be tried in all
+    const int nb_crfs = s->o.plan.min_crf == s->o.plan.max_crf ? 1 : FFMAX(4, s->nb_points + 1);
+    const double jobs = s->sample ? (nb_crfs - s->nb_points) * (double)s->nb_samples - s->current : 1;
     double fps, left;
 
     if (s->what != what) {
@@ -863,6 +865,19 @@ static void json_number(AVBPrint *b, const char *key, double value)
         av_bprintf(b, ", \"%s\": null", key);
 }
 
+static double percent(const Result *r)
+{
+    return r->source_bytes ? 100. * r->bytes / r->source_bytes : NAN;
+}
+
+static void json_result(AVBPrint *b, const Result *r)
+{
+    json_number(b, "frames", r->nb_frames);
+    json_number(b, "scored_frames", r->nb_scores);
+    json_number(b, "size", r->bytes);
+    json_number(b, "encode_percent", percent(r));
+}
+
 static void json_begin(AVBPrint *b, const char *type)
 {
     av_bprint_init(b, 0, AV_BPRINT_SIZE_UNLIMITED);
@@ -874,15 +889,6 @@ static void json_end(AVBPrint *b)
     printf("%s}\n", b->str);
     fflush(stdout);
     av_bprint_finalize(b, NULL);
-}
-
-static void json_error(const char *type)
-{
-    AVBPrint b;
-
-    json_begin(&b, type);
-    json_string(&b, "message", last_error);
-    json_end(&b);
 }
 
 /// What the search predicts of the whole encode.
@@ -902,8 +908,7 @@ static void json_point(AVBPrint *b, const Search *s, const Point *p)
     json_number(b, "predicted_encode_seconds", p->encode_seconds);
 }
 
-static void json_sample(const Search *s, const Sample *sample, double crf, const Result *r, double score,
-                        int cached)
+static void json_sample(const Search *s, const Sample *sample, double crf, const Result *r)
 {
     AVBPrint b;
 
@@ -914,13 +919,10 @@ static void json_sample(const Search *s, const Sample *sample, double crf, const
     json_number(&b, "seconds", r->seconds);
     json_number(&b, "crf", crf);
     json_string(&b, "metric", s->o.metric->name);
-    json_number(&b, "score", score);
-    json_number(&b, "frames", r->nb_frames);
-    json_number(&b, "scored_frames", r->nb_scores);
-    json_number(&b, "size", r->bytes);
-    json_number(&b, "encode_percent", r->source_bytes ? 100. * r->bytes / r->source_bytes : NAN);
+    json_number(&b, "score", ffcrf_mean(s->o.metric, r->score, r->nb_scores));
+    json_result(&b, r);
     json_number(&b, "encode_seconds", r->encode_seconds);
-    av_bprintf(&b, ", \"from_cache\": %s", cached ? "true" : "false");
+    av_bprintf(&b, ", \"from_cache\": %s", r->is_cached ? "true" : "false");
     json_end(&b);
 }
 
@@ -957,27 +959,19 @@ static int pool(const Options *o, const Result *result, int nb_results, double *
 
     for (int i = 0; i < nb_results; i++)
         nb += result[i].nb_scores;
-    if (!nb) {
-        av_log(NULL, AV_LOG_ERROR, "No frame could be scored: all are black or flat. Other samples may "
-               "have more in them: see --samples.\n");
-        return AVERROR_INVALIDDATA;
-    }
     all = av_malloc_array(nb, sizeof(*all));
     if (!all)
         return AVERROR(ENOMEM);
     nb     = 0;
     *score = o->metric->best;
     for (int i = 0; i < nb_results; i++) {
-        const Result *r = &result[i];
+        const Result *r     = &result[i];
+        const double sample = ffcrf_mean(o->metric, r->score, r->nb_scores);
 
-        if (r->nb_scores) {
-            double sample = ffcrf_mean(o->metric, r->score, r->nb_scores);
-
-            memcpy(all + nb, r->score, r->nb_scores * sizeof(*all));
-            nb += r->nb_scores;
-            if (is_as_good(o->metric, *score, sample))
-                *score = sample;
-        }
+        memcpy(all + nb, r->score, r->nb_scores * sizeof(*all));
+        nb += r->nb_scores;
+        if (is_as_good(o->metric, *score, sample))
+            *score = sample;
     }
     if (o->pool == POOL_MEAN)
         *score = ffcrf_mean(o->metric, all, nb);
@@ -1034,14 +1028,13 @@ static int add_samples(Search *s)
     return 1;
 }
 
-static int try_sample(Search *s, Sample *sample, double crf, Result *result, int *cached)
+static int try_sample(Search *s, Sample *sample, double crf, Result *result)
 {
     const Options *o = &s->o;
     char doing[128];
     int ret;
 
-    *cached = ffcrf_cache_get(&s->cache, o, sample, crf, result);
-    if (*cached)
+    if (ffcrf_cache_get(&s->cache, o, sample, crf, result))
         return 0;
     snprintf(doing, sizeof(doing), "CRF %g, sample %d of %d, ", crf, sample->number + 1, s->nb_samples);
     s->current = sample->number;
@@ -1089,26 +1082,6 @@ static void predict(const Search *s, const Result *result, Point *p)
                     FFMAX(sqrt(squares * nb / (nb - 1) * unseen) / bytes * (1.65 + 2.5 / (nb - 1)), LEAST_ERROR * unseen);
 }
 
-/// Encode those of the samples that have no result yet.
-static int try_samples(Search *s, double crf, Result *result, int *nb, int *nb_cached)
-{
-    int ret = 0;
-
-    for (; *nb < s->nb_samples && ret >= 0; ++*nb) {
-        Result *r = &result[*nb];
-        int cached;
-
-        ret = try_sample(s, &s->sample[*nb], crf, r, &cached);
-        if (ret < 0)
-            break;
-        *nb_cached += cached;
-        if (s->o.json)
-            json_sample(s, &s->sample[*nb], crf, r,
-                        r->nb_scores ? ffcrf_mean(s->o.metric, r->score, r->nb_scores) : NAN, cached);
-    }
-    return ret;
-}
-
 /// Encode all samples with a CRF, and note what came out. The first CRF tells how many samples it takes.
 static int try_crf(Search *s, double crf)
 {
@@ -1119,12 +1092,13 @@ static int try_crf(Search *s, double crf)
 
     do {
         new = av_realloc_array(result, s->nb_samples, sizeof(*result));
-        if (!new) {
-            ret = AVERROR(ENOMEM);
-            break;
+        ret = new ? 0 : AVERROR(ENOMEM);
+        result = new ? new : result;
+        for (; nb < s->nb_samples && ret >= 0 && (ret = try_sample(s, &s->sample[nb], crf, &result[nb])) >= 0; nb++) {
+            nb_cached += result[nb].is_cached;
+            if (o->json)
+                json_sample(s, &s->sample[nb], crf, &result[nb]);
         }
-        result = new;
-        ret = try_samples(s, crf, result, &nb, &nb_cached);
         if (ret >= 0)
             predict(s, result, &p);
     } while (ret >= 0 && !s->nb_points && p.size_error > SIZE_ERROR * p.size && (ret = add_samples(s)) > 0);
@@ -1142,17 +1116,6 @@ static int try_crf(Search *s, double crf)
     for (i = s->nb_points++; i > 0 && s->point[i - 1].crf > crf; i--)
         s->point[i] = s->point[i - 1];
     s->point[i] = p;
-    return 0;
-}
-
-static int not_reachable(const char *format, ...) av_printf_format(1, 2);
-static int not_reachable(const char *format, ...)
-{
-    va_list va;
-
-    va_start(va, format);
-    av_vlog(NULL, AV_LOG_ERROR, format, va);
-    va_end(va);
     return 0;
 }
 
@@ -1179,11 +1142,11 @@ static int search(Search *s, const Point **found)
     }
     p = *found;
     if (state == SEARCH_MISSED)
-        return not_reachable("Not reachable: even CRF %g gives %s %.*f, which does not reach %g. "
+        return ffcrf_fail(0, "Not reachable: even CRF %g gives %s %.*f, which does not reach %g. "
                              "Allow lower ones with --min-crf, or a lower target.\n", p->crf,
                              m->name, m->digits, p->score, o->plan.target);
     if (state == SEARCH_TOO_LARGE)
-        return not_reachable("Not reachable: CRF %g has %.1f %% of the source's size%s, and gives %s %.*f "
+        return ffcrf_fail(0, "Not reachable: CRF %g has %.1f %% of the source's size%s, and gives %s %.*f "
                              "for a target of %g. Allow more with --max-encoded-percent.\n",
                              p->crf, p->percent, is_as_good(m, p->score, o->plan.target) ? "" : " already",
                              m->name, m->digits, p->score, o->plan.target);
@@ -1200,7 +1163,7 @@ static int try_gpu(const Options *o)
     Scorer scorer;
     int ret = AVERROR(ENOMEM);
 
-    ffcrf_scorer_open(&scorer, o, 1, NULL, 0);
+    ffcrf_scorer_open(&scorer, o, 1);
     if (frame) {
         frame->format = AV_PIX_FMT_NV12;
         frame->width  = frame->height = 256;
@@ -1208,7 +1171,7 @@ static int try_gpu(const Options *o)
         for (int i = 0; ret >= 0 && i < 2; i++)
             memset(frame->data[i], 128, frame->linesize[i] * (ptrdiff_t)(frame->height >> i));
         if (ret >= 0)
-            ret = ffcrf_scorer_add(&scorer, frame, o->metric->needs_source ? frame : NULL);
+            ret = ffcrf_scorer_add(&scorer, frame, frame);
         if (ret >= 0)
             ret = ffcrf_scorer_finish(&scorer);
     }
@@ -1255,7 +1218,7 @@ static int open_gpu(Options *o, enum AVPixelFormat format)
 static int verify(Search *s, const char *path)
 {
     const Options *o = &s->o;
-    Point p = { 0 };
+    double score;
     Result r;
     int ret;
 
@@ -1264,11 +1227,11 @@ static int verify(Search *s, const char *path)
     clear_meter();
     if (ret >= 0)
         ret = pool(&(Options){ .metric = o->metric, .pool = o->pool == POOL_PERCENTILE ? o->pool : POOL_MEAN,
-                               .percent = o->percent }, &r, 1, &p.score);
+                               .percent = o->percent }, &r, 1, &score);
     av_freep(&r.score);
     if (ret < 0)
         return ret;
-    ret = is_as_good(o->metric, p.score, o->plan.target + (o->metric->higher_is_better ? -1 : 1) *
+    ret = is_as_good(o->metric, score, o->plan.target + (o->metric->higher_is_better ? -1 : 1) *
                                          (o->encode ? o->plan.tolerance : 0));
     if (o->json) {
         AVBPrint b;
@@ -1276,23 +1239,18 @@ static int verify(Search *s, const char *path)
         json_begin(&b, "verify-done");
         json_string(&b, "file", path);
         json_string(&b, "metric", o->metric->name);
-        json_number(&b, "score", p.score);
+        json_number(&b, "score", score);
         json_number(&b, "target", o->plan.target);
-        json_number(&b, "frames", r.nb_frames);
-        json_number(&b, "scored_frames", r.nb_scores);
-        json_number(&b, "size", r.bytes);
-        json_number(&b, "encode_percent", r.source_bytes ? 100. * r.bytes / r.source_bytes : NAN);
+        json_result(&b, &r);
         av_bprintf(&b, ", \"reached\": %s", ret ? "true" : "false");
         json_end(&b);
     } else {
         printf("%s: %s %.*f (target %g) over %d of %d frames, %.2f MB, %.1f %% of the %.2f MB of the source's video\n",
-               path, o->metric->name, o->metric->digits, p.score, o->plan.target, r.nb_scores, r.nb_frames,
-               r.bytes / 1e6, r.source_bytes ? 100. * r.bytes / r.source_bytes : NAN, r.source_bytes / 1e6);
+               path, o->metric->name, o->metric->digits, score, o->plan.target, r.nb_scores, r.nb_frames,
+               r.bytes / 1e6, percent(&r), r.source_bytes / 1e6);
     }
-    if (!ret)
-        av_log(NULL, AV_LOG_ERROR, "'%s' misses the target%s.\n", path, o->encode ?
-               ": the samples were better than the rest; take more of them" : "");
-    return ret;
+    return ret ? ret : ffcrf_fail(0, "'%s' misses the target%s.\n", path, o->encode ?
+                                  ": the samples were better than the rest; take more of them" : "");
 }
 
 static void free_samples(Search *s)
@@ -1305,7 +1263,7 @@ static void free_samples(Search *s)
 /// Score the sample at a CRF by the metric that is set.
 static int probe_crf(Search *s, double crf, Result *r, double *score)
 {
-    int cached, ret = try_sample(s, s->sample, crf, r, &cached);
+    int ret = try_sample(s, s->sample, crf, r);
 
     if (ret >= 0)
         ret = pool(&s->o, r, 1, score);
@@ -1316,10 +1274,7 @@ static int probe_crf(Search *s, double crf, Result *r, double *score)
         json_string(&b, "metric", s->o.metric->name);
         json_number(&b, "crf", crf);
         json_number(&b, "score", *score);
-        json_number(&b, "frames", r->nb_frames);
-        json_number(&b, "scored_frames", r->nb_scores);
-        json_number(&b, "size", r->bytes);
-        json_number(&b, "encode_percent", r->source_bytes ? 100. * r->bytes / r->source_bytes : NAN);
+        json_result(&b, r);
         json_number(&b, "encode_seconds", r->encode_seconds);
         json_number(&b, "score_seconds", r->score_seconds);
         json_end(&b);
@@ -1344,7 +1299,7 @@ static int probe(Search *s)
 {
     Options *o = &s->o;
     const SearchPlan *plan = &o->plan;
-    double crf[NB_PROBES], percent[NB_PROBES], score[NB_PROBES];
+    double crf[NB_PROBES], size[NB_PROBES], score[NB_PROBES];
     int nb = 0, has_sizes = 0, ret = 0;
 
     for (int i = 0; i < NB_PROBES; i++) {
@@ -1356,9 +1311,10 @@ static int probe(Search *s)
         nb     += !nb || crf[nb] != crf[nb - 1];
     }
     o->samples = 1;
-    for (int i = 0; ret >= 0 && (o->metric = ffcrf_metric_number(i)); i++) {
+    for (int i = 0; ret >= 0 && ffcrf_metrics[i].name; i++) {
         double seconds = 0, frames = 0;
 
+        o->metric = &ffcrf_metrics[i];
         if (!ffcrf_has_filter(o->metric->filter))
             continue;
         o->step = o->metric->step;
@@ -1375,7 +1331,7 @@ static int probe(Search *s)
             Result r;
 
             ret        = probe_crf(s, crf[j], &r, &score[j]);
-            percent[j] = 100. * r.bytes / FFMAX(r.source_bytes, 1);
+            size[j]    = percent(&r);
             seconds   += r.score_seconds;
             frames    += r.nb_frames;
         }
@@ -1387,7 +1343,7 @@ static int probe(Search *s)
             for (int j = 0; j < nb; j++)
                 printf(" %9g", crf[j]);
             printf("  ms/frame\n");
-            print_row("size in %", percent, nb, 1, -1);
+            print_row("size in %", size, nb, 1, -1);
         }
         print_row(o->metric->name, score, nb, o->metric->digits, 1e3 * seconds / frames);
     }
@@ -1636,7 +1592,11 @@ int main(int argc, char **argv)
         status = EXIT_SIGNAL + ffcrf_signal;
     } else if (s.o.json && status && status != EXIT_VERIFY && !(status == EXIT_NOT_REACHABLE && s.o.verify)) {
         // what a verification found is told by its own object
-        json_error(status == EXIT_NOT_REACHABLE ? "crf-search-error" : "error");
+        AVBPrint b;
+
+        json_begin(&b, status == EXIT_NOT_REACHABLE ? "crf-search-error" : "error");
+        json_string(&b, "message", last_error);
+        json_end(&b);
     }
     if (fflush(stdout) || ferror(stdout)) {
         tell("Standard output cannot be written: %s.\n", strerror(errno));

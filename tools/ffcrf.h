@@ -50,7 +50,6 @@ typedef struct Metric {
     const char *key;            ///< of the score in a frame's metadata, NULL: it is in a log only
     const char *step_option;    ///< of the filter, which scores one of so many frames itself, or NULL
     int gets_all;               ///< its filter looks at the frames before, too: none may be left out
-    int needs_source;           ///< compares with the source's frames, not with statistics of them
     int source_is_first;        ///< of the two inputs
     int is_of_planes;           ///< a frame has as many scores, whose keys begin with the key
     int is_in_decibels;
@@ -61,6 +60,7 @@ typedef struct Metric {
     double typical;             ///< score in the middle of an encoder's range
     double tolerance;           ///< default of --tolerance
     int step;                   ///< default of --score-every
+    double target;              ///< that it is searched by where none is given, 0 if it has to be
 } Metric;
 
 /// What --pool makes of the scores.
@@ -85,7 +85,7 @@ typedef struct Options {
     char *ignored;              ///< for options that set others
     char *pix_fmt;
     char *metric_name;
-    double target[7];           ///< by --target, and of each metric
+    double target[6];           ///< by --target, and of each metric
     char *vmaf_model;
     char *pool_name;
     SearchPlan plan;
@@ -134,7 +134,7 @@ typedef struct Source {
     int seeks_late;             ///< decoding had to begin before where the file was asked to go
 
     const char *filters;        ///< the user's
-    const char *formats;        ///< that may come out, as the format filter takes them, or NULL
+    AVBPrint formats;           ///< that may come out, as the format filter takes them; empty: all
     AVBufferRef *device;        ///< to which they are uploaded, or NULL; not owned
     Graph graph;
     int width, height, pixel_format;                ///< of its input
@@ -179,7 +179,6 @@ typedef struct Sample {
     uint64_t bytes;
     double seconds;
     double decode_seconds;      ///< that decoding and filtering it took
-    char *statistics;           ///< file with those of the source, for the loss
 } Sample;
 
 /// Bytes that are left for frames: in the machine's memory, and in that of the GPU.
@@ -192,7 +191,8 @@ typedef struct Result {
     double seconds;             ///< that the sample lasts
     double encode_seconds;      ///< that decoding, filtering and encoding it took, without scoring
     double score_seconds;       ///< that scoring it took; the cache does not know it
-    int nb_scores;
+    int is_cached;              ///< it was in the cache
+    int nb_scores;              ///< 1 at least
     double *score;
 } Result;
 
@@ -202,8 +202,6 @@ typedef struct Scorer {
     const Metric *metric;
     AVBufferRef *device;        ///< not owned
     int step;                   ///< one of so many frames is scored
-    const char *statistics;
-    int of_source;
     Graph graph;                ///< made for the first frame
     int64_t nb_frames;
     int64_t time;               ///< in microseconds, that its filter took
@@ -231,6 +229,12 @@ extern int ffcrf_demuxer_errors;
 
 /// What an encoder told in its log of an option that it opens without, if there was one.
 extern char ffcrf_refused_option[256];
+
+/// Append an element to an array that is allocated in size bytes.
+int ffcrf_append(void *array, unsigned *size, int nb, size_t element_size, const void *element);
+
+/// Tell what is wrong. @return the given status
+int ffcrf_fail(int ret, const char *format, ...) av_printf_format(2, 3);
 
 #define FFCRF_VERSION 1
 
@@ -276,10 +280,7 @@ int ffcrf_first_frame(Options *o, AVFrame *frame);
 /// So much of the GPU's memory is free, 0 if that is not known.
 int64_t ffcrf_gpu_memory(AVBufferRef *device);
 
-/**
- * Decode a sample, once: count its frames, keep them if they fit into what is
- * left of memory, and make the source's statistics.
- */
+/// Decode a sample, once: count its frames, and keep them if they fit into what is left of memory.
 int ffcrf_sample_load(const Options *o, Sample *sample, int64_t memory[NB_MEMORIES]);
 
 void ffcrf_sample_unload(Sample *sample);
@@ -294,12 +295,8 @@ int ffcrf_verify(const Options *o, const char *path, Result *result,
 
 // ---- ffcrf_score.c ----
 
-/// @return the metric, or NULL if there is none of that number or name
-const Metric *ffcrf_metric_number(int i);
-const Metric *ffcrf_metric(const char *name);
-
-/// The best metric that this FFmpeg has a filter for, and what to aim at by it.
-const Metric *ffcrf_default_metric(double *target);
+/// Those that there are; the last has no name.
+extern const Metric ffcrf_metrics[];
 
 /// @param filter with options, or NULL
 int ffcrf_has_filter(const char *filter);
@@ -327,37 +324,23 @@ int ffcrf_check_vmaf_model(const Options *o);
 int ffcrf_graph_open(Graph *g, const char *text, const AVFrame *const frame[2],
                      AVRational time_base, AVRational frame_rate, AVBufferRef *device);
 
-/// Put a frame in, which stays the caller's, or NULL to end.
-int ffcrf_graph_put(Graph *g, int in, const AVFrame *frame);
-
-/// @return 0, AVERROR(EAGAIN), AVERROR_EOF or another negative AVERROR
-int ffcrf_graph_get(Graph *g, AVFrame *frame);
-
 /// The form in which a GPU scores frames of that format, NONE if it cannot.
 enum AVPixelFormat ffcrf_gpu_format(enum AVPixelFormat format);
 
 /**
  * Prepare to score.
  *
- * @param step       of the frames of which ffcrf_is_scored(), one of so many is scored
- * @param statistics file of the source's, for the loss
- * @param of_source  frames are the source's: write that file
+ * @param step of the frames of which ffcrf_is_scored(), one of so many is scored
  */
-void ffcrf_scorer_open(Scorer *s, const Options *o, int step, const char *statistics, int of_source);
+void ffcrf_scorer_open(Scorer *s, const Options *o, int step);
 
-/// Score a frame of an encode; source is the source's, where the metric needs it.
+/// Score a frame of an encode by that of the source.
 int ffcrf_scorer_add(Scorer *s, const AVFrame *encode, const AVFrame *source);
 
 /// Take what the filter still holds: score[] is complete then.
 int ffcrf_scorer_finish(Scorer *s);
 
 void ffcrf_scorer_close(Scorer *s);
-
-/// Make an empty temporary file.
-int ffcrf_temporary_file(char **path);
-
-/// Remove it, and free its name.
-void ffcrf_temporary_remove(char **path);
 
 // ---- ffcrf_cache.c ----
 
@@ -384,6 +367,7 @@ void ffcrf_cache_close(Cache *cache);
 typedef struct Command {
     char **argument;            ///< the last, before a NULL, is the output's name
     int nb;
+    int error;                  ///< of what was added, or 0
     int is_quiet;               ///< set it to hear only of errors
 } Command;
 

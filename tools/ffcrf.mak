@@ -1,6 +1,6 @@
 # ffcrf, the search for a CRF, as a program beside ffmpeg, where there is POSIX.
 
-ifdef CONFIG_BLIINDS_FILTER
+ifdef CONFIG_DETAILLOSS_FILTER
 ifdef HAVE_SYSCONF
 FFCRF      = ffcrf$(PROGSSUF)$(EXESUF)
 OBJS-ffcrf = tools/ffcrf.o tools/ffcrf_cache.o tools/ffcrf_command.o \

@@ -47,9 +47,9 @@
 #include "libavutil/avstring.h"
 #include "libavutil/avutil.h"
 #include "libavutil/error.h"
+#include "libavutil/hash.h"
 #include "libavutil/macros.h"
 #include "libavutil/mem.h"
-#include "libavutil/sha.h"
 
 #include "ffcrf.h"
 
@@ -60,25 +60,16 @@
 
 static int make_folders(const char *path)
 {
-    char *dir = av_strdup(path);
+    int ret = 0;
 
-    if (!dir)
-        return AVERROR(ENOMEM);
-    for (char *p = dir + 1; ; p++)
-        if (!*p || *p == '/') {
-            char end = *p;
+    for (const char *p = path + 1; ret >= 0 && *p; p++)
+        if (!p[1] || p[1] == '/') {
+            char *dir = av_strndup(path, p + 1 - path);
 
-            *p = 0;
-            if (mkdir(dir, 0777) < 0 && errno != EEXIST) {
-                av_free(dir);
-                return AVERROR(errno);
-            }
-            *p = end;
-            if (!end)
-                break;
+            ret = !dir ? AVERROR(ENOMEM) : mkdir(dir, 0777) < 0 && errno != EEXIST ? AVERROR(errno) : 0;
+            av_free(dir);
         }
-    av_free(dir);
-    return 0;
+    return ret;
 }
 
 static char *find_folder(void)
@@ -93,35 +84,26 @@ static char *find_folder(void)
     return home && *home ? av_asprintf("%s/.cache/ffcrf", home) : NULL;
 }
 
-static void end_hash(struct AVSHA *sha, char text[65])
+static struct AVHashContext *start_hash(void)
 {
-    uint8_t digest[32];
+    struct AVHashContext *hash = NULL;
 
-    av_sha_final(sha, digest);
-    for (int i = 0; i < sizeof(digest); i++)
-        snprintf(text + 2 * i, 3, "%02x", digest[i]);
-}
-
-static struct AVSHA *start_hash(void)
-{
-    struct AVSHA *sha = av_sha_alloc();
-
-    if (sha)
-        av_sha_init(sha, 256);
-    return sha;
+    if (av_hash_alloc(&hash, "SHA256") >= 0)
+        av_hash_init(hash);
+    return hash;
 }
 
 /// Name, size, time of the last change, and contents at three places.
 static int describe_source(AVBPrint *key, const char *path)
 {
     const int fd = open(path, O_RDONLY);
-    struct AVSHA *sha = start_hash();
+    struct AVHashContext *hash = start_hash();
     uint8_t *data = av_malloc(PLACE_SIZE);
     struct stat st;
     char text[65];
     int ret = 0;
 
-    if (!sha || !data)
+    if (!hash || !data)
         ret = AVERROR(ENOMEM);
     else if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
         ret = AVERROR(EINVAL);
@@ -132,16 +114,16 @@ static int describe_source(AVBPrint *key, const char *path)
             ssize_t size = pread(fd, data, PLACE_SIZE, last * i / 2);
 
             if (size > 0)
-                av_sha_update(sha, data, size);
+                av_hash_update(hash, data, size);
         }
-        end_hash(sha, text);
+        av_hash_final_hex(hash, text, sizeof(text));
         av_bprintf(key, "source %"PRId64" %"PRId64".%09ld %s %s\n", (int64_t)st.st_size,
                    (int64_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, text, av_basename(path));
     }
     if (fd >= 0)
         close(fd);
     av_free(data);
-    av_free(sha);
+    av_hash_freep(&hash);
     return ret;
 }
 
@@ -217,19 +199,19 @@ int ffcrf_cache_open(Cache *cache, const Options *o)
 static int describe_entry(const Cache *cache, const Options *o, const Sample *sample, double crf,
                           AVBPrint *key, char **path)
 {
-    struct AVSHA *sha = start_hash();
+    struct AVHashContext *hash = start_hash();
     char name[65];
 
     av_bprint_init(key, 0, AV_BPRINT_SIZE_UNLIMITED);
     av_bprintf(key, "%ssample %"PRId64" %"PRId64"\nstep %d\ncrf %.6f\n", cache->key.str,
                sample->start, sample->duration, o->step, crf);
     *path = NULL;
-    if (sha && av_bprint_is_complete(key)) {
-        av_sha_update(sha, (const uint8_t *)key->str, key->len);
-        end_hash(sha, name);
+    if (hash && av_bprint_is_complete(key)) {
+        av_hash_update(hash, (const uint8_t *)key->str, key->len);
+        av_hash_final_hex(hash, name, sizeof(name));
         *path = av_asprintf("%s/%s", cache->dir, name);
     }
-    av_free(sha);
+    av_hash_freep(&hash);
     return *path ? 0 : AVERROR(ENOMEM);
 }
 
@@ -237,25 +219,21 @@ static int describe_entry(const Cache *cache, const Options *o, const Sample *sa
 static int read_result(FILE *f, Result *r)
 {
     unsigned size = 0;
+    double score;
     char end[8];
 
     if (fscanf(f, "frames %d bytes %"SCNu64" source_bytes %"SCNu64" seconds %lf encode_seconds %lf "
                "scores %d", &r->nb_frames, &r->bytes, &r->source_bytes, &r->seconds,
                &r->encode_seconds, &r->nb_scores) != 6 ||
-        r->nb_scores < 0 || r->nb_scores > r->nb_frames ||
+        r->nb_scores < 1 || r->nb_scores > r->nb_frames ||
         !isfinite(r->seconds) || r->seconds < 0 ||
         !isfinite(r->encode_seconds) || r->encode_seconds < 0)
         return 0;
     // memory for what is there, not for what a damaged number promises
-    for (int i = 0; i < FFMAX(r->nb_scores, 1); i++) {
-        double *score = av_fast_realloc(r->score, &size, (i + 1) * sizeof(*score));
-
-        if (!score)
+    for (int i = 0; i < r->nb_scores; i++)
+        if (fscanf(f, "%lf", &score) != 1 || !isfinite(score) ||
+            ffcrf_append(&r->score, &size, i, sizeof(score), &score) < 0)
             return 0;
-        r->score = score;
-        if (i < r->nb_scores && (fscanf(f, "%lf", &score[i]) != 1 || !isfinite(score[i])))
-            return 0;
-    }
     return fscanf(f, "%7s", end) == 1 && !strcmp(end, "end");
 }
 
@@ -275,6 +253,7 @@ int ffcrf_cache_get(const Cache *cache, const Options *o, const Sample *sample, 
         text = av_malloc(size);
         found = text && fread(text, 1, size, f) == size && !memcmp(text, MAGIC, magic) &&
                 !memcmp(text + magic, key.str, key.len) && read_result(f, result);
+        result->is_cached = found;
         if (!found)
             av_freep(&result->score);
         fclose(f);

@@ -38,46 +38,47 @@
 
 #include "ffcrf.h"
 
-/// Add an argument, in printf's manner.
-static int add(Command *c, const char *format, ...) av_printf_format(2, 3);
-static int add(Command *c, const char *format, ...)
+/// Add an argument, in printf's manner. What fails is kept in the command: nothing is added from then on.
+static void add(Command *c, const char *format, ...) av_printf_format(2, 3);
+static void add(Command *c, const char *format, ...)
 {
     AVBPrint text;
     va_list va;
-    char **argument = av_realloc_array(c->argument, c->nb + 2, sizeof(*c->argument));
+    char **argument = c->error < 0 ? NULL : av_realloc_array(c->argument, c->nb + 2, sizeof(*c->argument));
 
-    if (!argument)
-        return AVERROR(ENOMEM);
+    if (!argument) {
+        c->error = AVERROR(ENOMEM);
+        return;
+    }
     c->argument = argument;
     argument[c->nb] = NULL;
     av_bprint_init(&text, 0, AV_BPRINT_SIZE_UNLIMITED);
     va_start(va, format);
     av_vbprintf(&text, format, va);
     va_end(va);
-    if (av_bprint_finalize(&text, &argument[c->nb]) < 0 || !argument[c->nb])
-        return AVERROR(ENOMEM);
-    argument[++c->nb] = NULL;
-    return 0;
+    c->error = av_bprint_finalize(&text, &argument[c->nb]);
+    if (c->error >= 0)
+        argument[++c->nb] = NULL;
 }
 
 /// Add an option of the stream that is encoded.
-static int add_option(Command *c, const char *name, const char *stream, const char *value)
+static void add_option(Command *c, const char *name, const char *stream, const char *value)
 {
-    int ret = add(c, "-%s%s", name, stream);
-
-    return ret < 0 ? ret : add(c, "%s", value);
+    add(c, "-%s%s", name, stream);
+    add(c, "%s", value);
 }
 
 /// The ffmpeg beside this program, by its short name if a shell finds it by that.
-static int add_ffmpeg(Command *c)
+static void add_ffmpeg(Command *c)
 {
     char dir[PATH_MAX], beside[PATH_MAX + 8], found[PATH_MAX], real[PATH_MAX];
     ssize_t size = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
     char *path = av_strdup(getenv("PATH") ? getenv("PATH") : ""), *part, *rest = path;
-    int ret = AVERROR(ENOMEM);
 
-    if (!path)
-        return ret;
+    if (!path) {
+        c->error = AVERROR(ENOMEM);
+        return;
+    }
     dir[FFMAX(size, 0)] = 0;
     *strrchr(size > 0 ? dir : strcpy(dir, "/"), '/') = 0;
     snprintf(beside, sizeof(beside), "%s/ffmpeg", dir);
@@ -89,10 +90,8 @@ static int add_ffmpeg(Command *c)
         if (access(dir, X_OK) >= 0)
             break;
     }
-    ret = !*real || part && realpath(dir, found) && !strcmp(found, real) ? add(c, "ffmpeg")
-                                                                        : add(c, "%s", beside);
+    add(c, "%s", !*real || part && realpath(dir, found) && !strcmp(found, real) ? "ffmpeg" : beside);
     av_free(path);
-    return ret;
 }
 
 /// What becomes of a stream that is not encoded.
@@ -164,17 +163,16 @@ static const AVCodec *find_audio(const Options *o, const AVOutputFormat *format,
 }
 
 /// How the audio stream of that number is encoded.
-static int add_audio(Command *c, const Options *o, int number, const AVCodec *codec, int is_stereo)
+static void add_audio(Command *c, const Options *o, int number, const AVCodec *codec, int is_stereo)
 {
-    int ret = add(c, "-c:a:%d", number);
+    char stream[16];
 
-    if (ret >= 0)
-        ret = add(c, "%s", codec->name);
-    if (ret >= 0 && o->audio_rate && (ret = add(c, "-b:a:%d", number)) >= 0)
-        ret = add(c, "%s", o->audio_rate);
-    if (ret >= 0 && is_stereo && (ret = add(c, "-ac:a:%d", number)) >= 0)
-        ret = add(c, "2");
-    return ret;
+    snprintf(stream, sizeof(stream), ":a:%d", number);
+    add_option(c, "c", stream, codec->name);
+    if (o->audio_rate)
+        add_option(c, "b", stream, o->audio_rate);
+    if (is_stereo)
+        add_option(c, "ac", stream, "2");
 }
 
 /// Which streams go where: all that the output's format takes.
@@ -182,27 +180,22 @@ static int add_streams(Command *c, const Options *o, const AVFormatContext *form
                        const AVStream *video, const char *output, char encoded[16])
 {
     const AVOutputFormat *out = av_guess_format(NULL, output, NULL);
-    int nb_videos = 0, place = 0, nb_subtitles = 0, nb_audios = 0, ret;
+    int nb_videos = 0, place = 0, nb_subtitles = 0, nb_audios = 0, ret = 0;
     Command conversions = { 0 };
 
-    if (!out || out->video_codec == AV_CODEC_ID_NONE) {
-        av_log(NULL, AV_LOG_ERROR, "The name '%s' tells no format for video: let it end with "
-               ".mkv or .mp4.\n", output);
-        return AVERROR(EINVAL);
-    }
-    if (!avformat_query_codec(out, o->encoder->id, FF_COMPLIANCE_NORMAL)) {
-        av_log(NULL, AV_LOG_ERROR, "'%s' cannot hold %s, which %s makes: let the name end with .mkv or .mp4.\n",
-               output, avcodec_get_name(o->encoder->id), o->encoder->name);
-        return AVERROR(EINVAL);
-    }
-    if ((ret = add(c, "-map")) < 0)
-        return ret;
+    if (!out || out->video_codec == AV_CODEC_ID_NONE)
+        return ffcrf_fail(AVERROR(EINVAL), "The name '%s' tells no format for video: let it end with .mkv or "
+                          ".mp4.\n", output);
+    if (!avformat_query_codec(out, o->encoder->id, FF_COMPLIANCE_NORMAL))
+        return ffcrf_fail(AVERROR(EINVAL), "'%s' cannot hold %s, which %s makes: let the name end with .mkv or "
+                          ".mp4.\n", output, avcodec_get_name(o->encoder->id), o->encoder->name);
+    add(c, "-map");
     if (o->video_only) {
         snprintf(encoded, 16, ":v");
-        return add(c, "0:%d", video->index);
+        add(c, "0:%d", video->index);
+        return 0;
     }
-    if ((ret = add(c, "0")) < 0)
-        return ret;
+    add(c, "0");
     for (unsigned i = 0; ret >= 0 && i < format->nb_streams; i++) {
         const AVStream *st = format->streams[i];
         const char *type   = av_get_media_type_string(st->codecpar->codec_type);
@@ -210,34 +203,35 @@ static int add_streams(Command *c, const Options *o, const AVFormatContext *form
         const int fate = st == video ? STREAM_COPY : judge_stream(out, st, &converter);
 
         if (fate == STREAM_ERROR) {
-            av_log(NULL, AV_LOG_ERROR, "'%s' cannot hold %s, which stream %u of '%s' %s: let the name "
-                   "end with .mkv, or choose by -c:a what audio is encoded by.\n", output,
-                   avcodec_get_name(converter ? converter->id : st->codecpar->codec_id), i, o->input,
-                   converter ? "would be" : "is");
-            ret = AVERROR(EINVAL);
+            ret = ffcrf_fail(AVERROR(EINVAL), "'%s' cannot hold %s, which stream %u of '%s' %s: let the name "
+                             "end with .mkv, or choose by -c:a what audio is encoded by.\n", output,
+                             avcodec_get_name(converter ? converter->id : st->codecpar->codec_id), i,
+                             o->input, converter ? "would be" : "is");
         } else if (fate == STREAM_DROP) {
-            av_log(NULL, c->is_quiet ? AV_LOG_DEBUG : AV_LOG_WARNING, "Stream %u (%s, %s) is left out: '%s' cannot hold it.\n", i,
-                   type ? type : "unknown", avcodec_get_name(st->codecpar->codec_id), output);
-            if ((ret = add(c, "-map")) >= 0)
-                ret = add(c, "-0:%u", i);
+            av_log(NULL, c->is_quiet ? AV_LOG_DEBUG : AV_LOG_WARNING, "Stream %u (%s, %s) is left out: '%s' "
+                   "cannot hold it.\n", i, type ? type : "unknown", avcodec_get_name(st->codecpar->codec_id), output);
+            add(c, "-map");
+            add(c, "-0:%u", i);
         } else if (st->codecpar->codec_type == AVMEDIA_TYPE_VIDEO) {
             if (st == video)
                 place = nb_videos;
             nb_videos++;
         } else if (st->codecpar->codec_type == AVMEDIA_TYPE_SUBTITLE) {
-            if (fate == STREAM_CONVERT && (ret = add(&conversions, "-c:s:%d", nb_subtitles)) >= 0)
-                ret = add(&conversions, "%s", converter->name);
+            if (fate == STREAM_CONVERT) {
+                add(&conversions, "-c:s:%d", nb_subtitles);
+                add(&conversions, "%s", converter->name);
+            }
             nb_subtitles++;
         } else if (st->codecpar->codec_type == AVMEDIA_TYPE_AUDIO) {
             if (fate == STREAM_CONVERT)
-                ret = add_audio(&conversions, o, nb_audios, converter, needs_downmix(o, st));
+                add_audio(&conversions, o, nb_audios, converter, needs_downmix(o, st));
             nb_audios++;
         }
     }
-    if (ret >= 0)
-        ret = add_option(c, "c", "", "copy");
-    for (int i = 0; ret >= 0 && i < conversions.nb; i++)
-        ret = add(c, "%s", conversions.argument[i]);
+    add_option(c, "c", "", "copy");
+    for (int i = 0; i < conversions.nb; i++)
+        add(c, "%s", conversions.argument[i]);
+    c->error = FFMIN(c->error, conversions.error);
     ffcrf_command_free(&conversions);
     snprintf(encoded, 16, nb_videos > 1 ? ":v:%d" : ":v", place);
     return ret;
@@ -250,59 +244,60 @@ static const char *type_name(const AVBufferRef *device)
 }
 
 /// Which part of the input is taken.
-static int add_part(Command *c, const Options *o)
+static void add_part(Command *c, const Options *o)
 {
     const int64_t time[2] = { o->start, o->length };
-    int ret = 0;
 
-    for (int i = 0; i < 2 && ret >= 0; i++)
-        if (time[i] && (ret = add(c, i ? "-t" : "-ss")) >= 0)
-            ret = add(c, "%.12g", time[i] / 1e6);
-    return ret;
+    for (int i = 0; i < 2; i++)
+        if (time[i]) {
+            add(c, i ? "-t" : "-ss");
+            add(c, "%.12g", time[i] / 1e6);
+        }
 }
 
 int ffcrf_command_make(Command *c, const Options *o, AVFormatContext *format,
                        const AVStream *video, double crf, const char *output)
 {
     const AVDictionaryEntry *e = NULL;
-    const int rotated = !!av_packet_side_data_get(video->codecpar->coded_side_data,
-                                                  video->codecpar->nb_coded_side_data,
-                                                  AV_PKT_DATA_DISPLAYMATRIX);
     const char *const hwaccel = type_name(o->decode_device), *const uploads = type_name(o->encode_device);
     AVDictionary *options = NULL;
     char stream[16];
     int ret;
 
-    if ((ret = add_ffmpeg(c)) < 0 ||
-        (ret = add(c, "-nostdin")) < 0 ||
-        uploads && (ret = add_option(c, "init_hw_device", "", uploads)) < 0 ||
-        hwaccel && (ret = add_option(c, "hwaccel", "", hwaccel)) < 0 ||
-        !o->seeks_late && (ret = add_part(c, o)) < 0 ||
-        rotated && (ret = add(c, "-noautorotate")) < 0 ||
-        (ret = add_option(c, "i", "", o->input)) < 0 ||
-        o->seeks_late && (ret = add_part(c, o)) < 0 ||
-        (ret = add_streams(c, o, format, video, output, stream)) < 0 ||
-        (ret = add_option(c, "c", stream, o->encoder->name)) < 0)
+    add_ffmpeg(c);
+    add(c, "-nostdin");
+    if (uploads)
+        add_option(c, "init_hw_device", "", uploads);
+    if (hwaccel)
+        add_option(c, "hwaccel", "", hwaccel);
+    if (!o->seeks_late)
+        add_part(c, o);
+    if (av_packet_side_data_get(video->codecpar->coded_side_data, video->codecpar->nb_coded_side_data,
+                                AV_PKT_DATA_DISPLAYMATRIX))
+        add(c, "-noautorotate");
+    add_option(c, "i", "", o->input);
+    if (o->seeks_late)
+        add_part(c, o);
+    if ((ret = add_streams(c, o, format, video, output, stream)) < 0)
         return ret;
+    add_option(c, "c", stream, o->encoder->name);
     ret = ffcrf_encoder_options(o, crf, &options);
     while (ret >= 0 && (e = av_dict_iterate(options, e)))
-        ret = add_option(c, e->key, stream, e->value);
+        add_option(c, e->key, stream, e->value);
     av_dict_free(&options);
-    if (ret < 0)
-        return ret;
     if (uploads) {
-        if ((ret = add(c, "-filter%s", stream)) < 0 ||
-            (ret = add(c, "%s%sformat=%s,hwupload", o->filters ? o->filters : "", o->filters ? "," : "",
-                       ffcrf_upload_formats(o))) < 0)
-            return ret;
-    } else if (o->pix_fmt && (ret = add_option(c, "pix_fmt", stream, o->pix_fmt)) < 0 ||
-               o->filters && (ret = add_option(c, "filter", stream, o->filters)) < 0) {
-        return ret;
+        add(c, "-filter%s", stream);
+        add(c, "%s%sformat=%s,hwupload", o->filters ? o->filters : "", o->filters ? "," : "", ffcrf_upload_formats(o));
+    } else {
+        if (o->pix_fmt)
+            add_option(c, "pix_fmt", stream, o->pix_fmt);
+        if (o->filters)
+            add_option(c, "filter", stream, o->filters);
     }
-    if ((ret = add_option(c, "fps_mode", stream, "passthrough")) < 0 ||
-        (ret = add_option(c, "enc_time_base", stream, "filter")) < 0)
-        return ret;
-    return add(c, "%s%s", *output == '-' ? "./" : "", output);
+    add_option(c, "fps_mode", stream, "passthrough");
+    add_option(c, "enc_time_base", stream, "filter");
+    add(c, "%s%s", *output == '-' ? "./" : "", output);
+    return FFMIN(ret, c->error);
 }
 
 void ffcrf_command_print(AVBPrint *text, const Command *c)
@@ -388,22 +383,22 @@ static int run(char **argument, int nb_frames, ProgressFunc progress, void *opaq
 
 int ffcrf_command_run(const Command *command, int nb_frames, ProgressFunc progress, void *opaque)
 {
+    static const char *const more[] = { "-v", "error", "-nostats", "-progress", "-", "-y" };
     const char *output = command->argument[command->nb - 1];
     const char *dot    = strrchr(av_basename(output), '.');
     char *part = av_asprintf("%.*s.part%s", (int)(dot - output), output, dot);
     Command c  = { 0 };
     int ret    = part ? 0 : AVERROR(ENOMEM);
 
-    for (int i = 0; ret >= 0 && i < command->nb - 1; i++) {
-        ret = add(&c, "%s", command->argument[i]);
-        if (!i && ret >= 0) {
-            static const char *const more[] = { "-v", "error", "-nostats", "-progress", "-", "-y" };
-
-            for (int j = 0; ret >= 0 && j < FF_ARRAY_ELEMS(more); j++)
-                ret = add(&c, "%s", more[j]);
-        }
+    for (int i = 0; i < command->nb - 1; i++) {
+        add(&c, "%s", command->argument[i]);
+        for (int j = 0; !i && j < FF_ARRAY_ELEMS(more); j++)
+            add(&c, "%s", more[j]);
     }
-    if (ret >= 0 && (ret = add(&c, "%s", part)) >= 0)
+    if (part)
+        add(&c, "%s", part);
+    ret = FFMIN(ret, c.error);
+    if (ret >= 0)
         ret = run(c.argument, nb_frames, progress, opaque);
     if (ret >= 0 && rename(part, output) < 0)
         ret = AVERROR(errno);

@@ -31,6 +31,7 @@
 #include <string.h>
 
 #include "libavfilter/buffersink.h"
+#include "libavfilter/buffersrc.h"
 #include "libavutil/avstring.h"
 #include "libavutil/fifo.h"
 #include "libavutil/hwcontext.h"
@@ -138,10 +139,9 @@ static int open_decoder(AVCodecContext **decoder, const AVCodecParameters *par, 
     int ret;
 
     avcodec_free_context(decoder);
-    if (!codec && !software) {
-        av_log(NULL, AV_LOG_ERROR, "This build of FFmpeg cannot decode %s.\n", avcodec_get_name(par->codec_id));
-        return AVERROR_DECODER_NOT_FOUND;
-    }
+    if (!codec && !software)
+        return ffcrf_fail(AVERROR_DECODER_NOT_FOUND, "This build of FFmpeg cannot decode %s.\n",
+                          avcodec_get_name(par->codec_id));
     *decoder = c = avcodec_alloc_context3(codec ? codec : software);
     if (!c)
         return AVERROR(ENOMEM);
@@ -198,22 +198,18 @@ int ffcrf_source_open(Source *s, const char *path, const Options *o)
         .position = AV_NOPTS_VALUE,
         .last_out = INT64_MIN,
     };
+    av_bprint_init(&s->formats, 0, AV_BPRINT_SIZE_UNLIMITED);
     errors = ffcrf_demuxer_errors;
     if (!s->format || !s->packet || !s->frame)
         return AVERROR(ENOMEM);
     s->format->interrupt_callback.callback = interrupted;
     if ((ret = avformat_open_input(&s->format, path, NULL, NULL)) < 0 ||
-        (ret = avformat_find_stream_info(s->format, NULL)) < 0) {
-        if (!ffcrf_signal)
-            av_log(NULL, AV_LOG_ERROR, "Cannot read '%s': %s.%s\n", path, av_err2str(ret),
-                   ret == AVERROR_INVALIDDATA ? " Is it a complete video file?" : "");
-        return ret;
-    }
+        (ret = avformat_find_stream_info(s->format, NULL)) < 0)
+        return ffcrf_signal ? ret : ffcrf_fail(ret, "Cannot read '%s': %s.%s\n", path, av_err2str(ret),
+                                               ret == AVERROR_INVALIDDATA ? " Is it a complete video file?" : "");
     s->stream = find_video(s->format);
-    if (!s->stream) {
-        av_log(NULL, AV_LOG_ERROR, "'%s' has no video stream.\n", path);
-        return AVERROR_STREAM_NOT_FOUND;
-    }
+    if (!s->stream)
+        return ffcrf_fail(AVERROR_STREAM_NOT_FOUND, "'%s' has no video stream.\n", path);
     // of a short file all is read by now
     if (ffcrf_demuxer_errors != errors)
         note_damage(s);
@@ -397,18 +393,16 @@ static int open_filters(Source *s)
         av_bprintf(&text, ",scale=%d:%d", s->out_width, s->out_height);
     if (s->out_pixel_format != AV_PIX_FMT_NONE)
         av_bprintf(&text, ",format=%s", av_get_pix_fmt_name(s->out_pixel_format));
-    else if (s->formats)
-        av_bprintf(&text, ",format=%s", s->formats);
+    else if (s->formats.len)
+        av_bprintf(&text, ",format=%s", s->formats.str);
     if (s->device)
         av_bprintf(&text, ",hwupload");
     if (av_bprint_is_complete(&text))
         ret = ffcrf_graph_open(&s->graph, text.str, frame, s->stream->time_base, rate, s->device);
     av_bprint_finalize(&text, NULL);
-    if (ret < 0) {
-        av_log(NULL, AV_LOG_ERROR, "The filters before the encoder do not work: %s. See to -vf "
-               "and -pix_fmt.\n", av_err2str(ret));
-        return ret;
-    }
+    if (ret < 0)
+        return ffcrf_fail(ret, "The filters before the encoder do not work: %s. See to -vf and -pix_fmt.\n",
+                          av_err2str(ret));
     s->width        = s->frame->width;
     s->height       = s->frame->height;
     s->pixel_format = s->frame->format;
@@ -423,7 +417,7 @@ int ffcrf_source_next(Source *s, AVFrame *frame)
         if (ffcrf_signal)
             return AVERROR_EXIT;
         if (s->graph.graph) {
-            ret = ffcrf_graph_get(&s->graph, frame);
+            ret = av_buffersink_get_frame(s->graph.out, frame);
             if (ret >= 0) {
                 if (!s->time_base.num) {
                     s->time_base  = av_buffersink_get_time_base(s->graph.out);
@@ -464,9 +458,9 @@ int ffcrf_source_next(Source *s, AVFrame *frame)
             (s->frame->width != s->width || s->frame->height != s->height ||
              s->frame->format != s->pixel_format)) {
             // what the graph still holds comes first
-            ret = ffcrf_graph_put(&s->graph, 0, NULL);
+            ret = av_buffersrc_add_frame(s->graph.in[0], NULL);
         } else if (s->graph.graph) {
-            ret = ffcrf_graph_put(&s->graph, 0, s->frame);
+            ret = av_buffersrc_add_frame(s->graph.in[0], s->frame);
             av_frame_unref(s->frame);
             s->has_frame = 0;
         }
@@ -545,6 +539,8 @@ void ffcrf_source_close(Source *s)
     avformat_close_input(&s->format);
     av_packet_free(&s->packet);
     av_frame_free(&s->frame);
+    if (s->formats.size)
+        av_bprint_finalize(&s->formats, NULL);
 }
 
 int ffcrf_is_on_gpu(const AVCodec *encoder)
@@ -597,45 +593,36 @@ static int encoder_formats(const Options *o, AVBPrint *text)
     return av_bprint_is_complete(text) ? 0 : AVERROR(ENOMEM);
 }
 
-/// Open the input as it goes to the encoder, or as it is compared with; formats lives as long as the source.
-static int open_source(Source *s, const Options *o, int is_reference, AVBPrint *formats)
+/// Open a part of the input as it goes to the encoder, or as it is compared with.
+static int open_source(Source *s, const Options *o, int is_reference, int64_t start, int64_t duration)
 {
-    int ret;
+    int ret = ffcrf_source_open(s, o->input, o);
 
-    av_bprint_init(formats, 0, AV_BPRINT_SIZE_UNLIMITED);
-    *s = (Source){ 0 };
-    if ((ret = encoder_formats(o, formats)) < 0 ||
-        (ret = ffcrf_source_open(s, o->input, o)) < 0)
+    if (ret < 0 || (ret = encoder_formats(o, &s->formats)) < 0)
         return ret;
     if (is_reference && o->reference_filters)
         s->filters = o->reference_filters;
     else if (o->filters)
         s->filters = o->filters;
-    if (formats->len)
-        s->formats = formats->str;
     if (ffcrf_is_on_gpu(o->encoder))
         s->device = o->device;
-    return ffcrf_source_seek(s, 0, 0);
+    return ffcrf_source_seek(s, start, duration);
 }
 
 int ffcrf_first_frame(Options *o, AVFrame *frame)
 {
     Source s;
-    AVBPrint formats;
-    int ret = open_source(&s, o, 0, &formats);
+    int ret = open_source(&s, o, 0, 0, 0);
 
     if (ret >= 0)
         ret = ffcrf_source_next(&s, frame);
-    if (ret == AVERROR_EOF) {
-        av_log(NULL, AV_LOG_ERROR, "'%s' has no frames%s: it may be damaged or cut off.\n", o->input,
-               o->start || o->length ? " between -ss and -to" : "");
-        ret = AVERROR_INVALIDDATA;
-    }
+    if (ret == AVERROR_EOF)
+        ret = ffcrf_fail(AVERROR_INVALIDDATA, "'%s' has no frames%s: it may be damaged or cut off.\n", o->input,
+                         o->start || o->length ? " between -ss and -to" : "");
     o->seeks_late = s.seeks_late;
     if (ret >= 0 && o->decode_device && !s.is_downloaded)
         av_log(NULL, AV_LOG_WARNING, "The CPU decodes '%s', as the device of -hwaccel cannot.\n", o->input);
     ffcrf_source_close(&s);
-    av_bprint_finalize(&formats, NULL);
     return ret;
 }
 
@@ -662,27 +649,6 @@ int64_t ffcrf_gpu_memory(AVBufferRef *device)
 
 // ---- samples ----
 
-static int append(void *array, unsigned *size, int nb, size_t element_size, const void *element)
-{
-    void *new = av_fast_realloc(*(void **)array, size, (nb + 1) * element_size);
-
-    if (!new)
-        return AVERROR(ENOMEM);
-    memcpy((char *)new + nb * element_size, element, element_size);
-    memcpy(array, &new, sizeof(new));
-    return 0;
-}
-
-static int append_frame(AVFrame ***array, unsigned *size, int nb, const AVFrame *frame)
-{
-    AVFrame *clone = av_frame_clone(frame);
-    int ret = clone ? append(array, size, nb, sizeof(clone), &clone) : AVERROR(ENOMEM);
-
-    if (ret < 0)
-        av_frame_free(&clone);
-    return ret;
-}
-
 static void free_frames(AVFrame ***frame, int nb)
 {
     for (int i = 0; *frame && i < nb; i++)
@@ -708,8 +674,13 @@ static int keep_frame(AVFrame ***array, unsigned *size, int nb, const AVFrame *f
     const int64_t bytes = frame_bytes(frame);
 
     if (bytes <= *memory) {
+        AVFrame *clone = av_frame_clone(frame);
+        int ret = clone ? ffcrf_append(array, size, nb, sizeof(clone), &clone) : AVERROR(ENOMEM);
+
+        if (ret < 0)
+            av_frame_free(&clone);
         *memory -= bytes;
-        return append_frame(array, size, nb, frame);
+        return ret;
     }
     for (int i = 0; i < nb; i++)
         *memory += frame_bytes((*array)[i]);
@@ -725,8 +696,8 @@ static int upload_frame(Graph *g, const char *filters, const AVFrame *frame, AVR
     const AVFrame *const frames[2] = { frame, NULL };
     int ret = g->graph ? 0 : ffcrf_graph_open(g, filters, frames, time_base, frame_rate, device);
 
-    if (ret >= 0 && (ret = ffcrf_graph_put(g, 0, frame)) >= 0)
-        ret = ffcrf_graph_get(g, uploaded);
+    if (ret >= 0 && (ret = av_buffersrc_write_frame(g->in[0], frame)) >= 0)
+        ret = av_buffersink_get_frame(g->out, uploaded);
     return ret;
 }
 
@@ -762,15 +733,13 @@ static int next_reference(Source *s, const AVFrame *frame, AVFrame *reference)
     if (!s->format)
         return av_frame_ref(reference, frame);
     ret = ffcrf_source_next(s, reference);
-    if (ret == AVERROR_EOF) {
-        av_log(NULL, AV_LOG_ERROR, "--reference-vfilter makes fewer frames than -vf: they cannot be compared.\n");
-        return AVERROR(EINVAL);
-    }
-    if (ret >= 0 && (reference->width != frame->width || reference->height != frame->height)) {
-        av_log(NULL, AV_LOG_ERROR, "-vf makes %dx%d, and --reference-vfilter %dx%d: end one of them with a scale "
-               "to the size of the other.\n", frame->width, frame->height, reference->width, reference->height);
-        return AVERROR(EINVAL);
-    }
+    if (ret == AVERROR_EOF)
+        return ffcrf_fail(AVERROR(EINVAL), "--reference-vfilter makes fewer frames than -vf: they cannot be "
+                          "compared.\n");
+    if (ret >= 0 && (reference->width != frame->width || reference->height != frame->height))
+        return ffcrf_fail(AVERROR(EINVAL), "-vf makes %dx%d, and --reference-vfilter %dx%d: end one of them "
+                          "with a scale to the size of the other.\n", frame->width, frame->height,
+                          reference->width, reference->height);
     return ret;
 }
 
@@ -785,26 +754,19 @@ static int choose_step(const Options *o, const Source *s, double seconds)
 
 int ffcrf_sample_load(const Options *o, Sample *sample, int64_t memory[NB_MEMORIES])
 {
-    const Metric *m = o->metric;
-    AVFrame *frame  = av_frame_alloc(), *reference = av_frame_alloc();
-    Scorer statistics;
+    AVFrame *frame = av_frame_alloc(), *reference = av_frame_alloc();
     Graph upload = { 0 };
     Source s, r = { 0 };
-    AVBPrint formats, other;
     int64_t begin;
-    int keeps = 1, keeps_references = m->needs_source && (o->device || o->reference_filters), ret;
+    int keeps = 1, keeps_references = o->device || o->reference_filters, ret;
 
     sample->loaded = 1;
-    av_bprint_init(&other, 0, 1);
-    ret = open_source(&s, o, 0, &formats);
-    if (ret >= 0 && o->reference_filters && (ret = open_source(&r, o, 1, &other)) >= 0)
-        ret = ffcrf_source_seek(&r, sample->start, sample->duration);
+    ret = open_source(&s, o, 0, sample->start, sample->duration);
+    if (ret >= 0 && o->reference_filters)
+        ret = open_source(&r, o, 1, sample->start, sample->duration);
     if (!frame || !reference)
         ret = AVERROR(ENOMEM);
-    if (ret >= 0 && !m->needs_source)
-        ret = ffcrf_temporary_file(&sample->statistics);
-    ffcrf_scorer_open(&statistics, o, 1, sample->statistics, 1);
-    if (ret < 0 || (ret = ffcrf_source_seek(&s, sample->start, sample->duration)) < 0)
+    if (ret < 0)
         goto end;
     sample->step = choose_step(o, &s, sample->duration ? sample->duration / 1e6 : part_seconds(&s));
 
@@ -824,34 +786,29 @@ int ffcrf_sample_load(const Options *o, Sample *sample, int64_t memory[NB_MEMORI
         }
         if (ret >= 0)
             ret = next_reference(&r, frame, reference);
-        if (ret >= 0 && ffcrf_is_scored(m, sample->nb_frames, sample->step)) {
-            if (!m->needs_source) {
-                ret = ffcrf_scorer_add(&statistics, reference, NULL);
-            } else if (keeps_references && (!is_uploaded || o->reference_filters)) {
-                ret = keep_reference(o, sample, &upload, reference, memory);
-                keeps_references = !!sample->reference;
-            }
+        if (ret >= 0 && keeps_references && (!is_uploaded || o->reference_filters) &&
+            ffcrf_is_scored(o->metric, sample->nb_frames, sample->step)) {
+            ret = keep_reference(o, sample, &upload, reference, memory);
+            keeps_references = !!sample->reference;
         }
         if (ret >= 0)
-            ret = append(&sample->pts, &sample->pts_size, sample->nb_frames, sizeof(frame->pts), &frame->pts);
+            ret = ffcrf_append(&sample->pts, &sample->pts_size, sample->nb_frames, sizeof(frame->pts), &frame->pts);
         if (ret < 0)
             goto end;
         sample->nb_frames++;
         av_frame_unref(frame);
     }
     // those of another source are kept or decoded again with the frames
-    if (o->reference_filters && m->needs_source && !(sample->frame && sample->reference)) {
+    if (o->reference_filters && !(sample->frame && sample->reference)) {
         free_frames(&sample->frame, sample->nb_frames);
         free_frames(&sample->reference, sample->nb_references);
     }
     if (ret != AVERROR_EOF)
         goto end;
-    ret = ffcrf_scorer_finish(&statistics);
-    if (ret >= 0 && !sample->nb_frames) {
-        av_log(NULL, AV_LOG_ERROR, "'%s' has no frames at %.1f s: it may be damaged or cut off.\n",
-               o->input, sample->start / 1e6);
-        ret = AVERROR_INVALIDDATA;
-    }
+    ret = 0;
+    if (!sample->nb_frames)
+        ret = ffcrf_fail(AVERROR_INVALIDDATA, "'%s' has no frames at %.1f s: it may be damaged or cut off.\n",
+                         o->input, sample->start / 1e6);
     if (ret < 0 || (ret = ffcrf_source_check(&s, o)) < 0)
         goto end;
     sample->bytes   = s.bytes;
@@ -864,12 +821,9 @@ int ffcrf_sample_load(const Options *o, Sample *sample, int64_t memory[NB_MEMORI
                "left out.\n", s.nb_repeated, sample->number + 1);
 
 end:
-    ffcrf_scorer_close(&statistics);
     avfilter_graph_free(&upload.graph);
     ffcrf_source_close(&s);
     ffcrf_source_close(&r);
-    av_bprint_finalize(&formats, NULL);
-    av_bprint_finalize(&other, NULL);
     av_frame_free(&frame);
     av_frame_free(&reference);
     return ret;
@@ -882,7 +836,6 @@ void ffcrf_sample_unload(Sample *sample)
     free_frames(&sample->frame, sample->nb_frames);
     free_frames(&sample->reference, sample->nb_references);
     av_freep(&sample->pts);
-    ffcrf_temporary_remove(&sample->statistics);
     sample->loaded = 0;
 }
 
@@ -912,9 +865,9 @@ static int score_frame(Candidate *c, const AVFrame *frame)
 
     if (sample->reference)
         source = sample->reference[c->nb_scored];
-    else if (c->o->metric->needs_source && sample->frame)
+    else if (sample->frame)
         source = sample->frame[c->nb_frames];
-    else if (c->o->metric->needs_source && (ret = av_fifo_read(c->sources, &waiting, 1)) >= 0)
+    else if ((ret = av_fifo_read(c->sources, &waiting, 1)) >= 0)
         source = waiting;
     if (ret >= 0)
         ret = ffcrf_scorer_add(&c->scorer, frame, source);
@@ -937,12 +890,10 @@ static int score_packet(Candidate *c, const AVPacket *packet, AVFrame *frame)
     int ret = send_packet(&c->decoder, c->par, packet);
 
     while (ret >= 0 && (ret = avcodec_receive_frame(c->decoder, frame)) >= 0) {
-        if (c->nb_frames == sample->nb_frames || frame->pts != sample->pts[c->nb_frames]) {
-            av_log(NULL, AV_LOG_ERROR, "%s has made other frames of the source's, from number %d on: "
-                   "they cannot be compared. Leave out options that drop or add frames.\n",
-                   c->o->encoder->name, c->nb_frames);
-            return AVERROR_INVALIDDATA;
-        }
+        if (c->nb_frames == sample->nb_frames || frame->pts != sample->pts[c->nb_frames])
+            return ffcrf_fail(AVERROR_INVALIDDATA, "%s has made other frames of the source's, from number %d "
+                              "on: they cannot be compared. Leave out options that drop or add frames.\n",
+                              c->o->encoder->name, c->nb_frames);
         if (ffcrf_is_scored(c->o->metric, c->nb_frames, sample->step))
             ret = score_frame(c, frame);
         c->nb_frames++;
@@ -1051,12 +1002,11 @@ static int open_encoder(Candidate *c, const AVFrame *frame, double crf)
                is_odd ? "Crop it, as by -vf crop=trunc(iw/2)*2:trunc(ih/2)*2." : "See to its options.");
         ret = is_odd ? AVERROR(EINVAL) : ret;
     } else if (*ffcrf_refused_option) {
-        av_log(NULL, AV_LOG_ERROR, "%s goes on without an option of yours: %s\n", o->encoder->name,
-               ffcrf_refused_option);
-        ret = AVERROR_OPTION_NOT_FOUND;
+        ret = ffcrf_fail(AVERROR_OPTION_NOT_FOUND, "%s goes on without an option of yours: %s\n",
+                         o->encoder->name, ffcrf_refused_option);
     } else if (left) {
-        av_log(NULL, AV_LOG_ERROR, "%s does not take the option '%s'.\n", o->encoder->name, left->key);
-        ret = AVERROR_OPTION_NOT_FOUND;
+        ret = ffcrf_fail(AVERROR_OPTION_NOT_FOUND, "%s does not take the option '%s'.\n", o->encoder->name,
+                         left->key);
     }
 
 end:
@@ -1102,7 +1052,7 @@ static int next_frame(Candidate *c, AVFrame *frame)
     if (sample->frame)
         return av_frame_ref(frame, sample->frame[c->nb_encoded]);
     ret = ffcrf_source_next(&c->s, frame);
-    if (ret < 0 || sample->reference || !c->o->metric->needs_source)
+    if (ret < 0 || sample->reference)
         return ret;
     reference = av_frame_alloc();
     ret = reference ? next_reference(&c->r, frame, reference) : AVERROR(ENOMEM);
@@ -1151,35 +1101,27 @@ int ffcrf_candidate(const Options *o, Sample *sample, double crf, Result *result
                     ProgressFunc progress, void *opaque)
 {
     Candidate c = { .o = o, .sample = sample, .progress = progress, .opaque = opaque };
-    AVBPrint formats, other;
     AVPacket *packet;
     AVFrame *frame;
     int ret = AVERROR(ENOMEM);
 
     *result = (Result){ .source_bytes = sample->bytes, .seconds = sample->seconds,
                         .encode_seconds = sample->frame ? sample->decode_seconds : 0 };
-    av_bprint_init(&formats, 0, 1);
-    av_bprint_init(&other, 0, 1);
-    ffcrf_scorer_open(&c.scorer, o, sample->step, sample->statistics, 0);
+    ffcrf_scorer_open(&c.scorer, o, sample->step);
     c.packets = av_fifo_alloc2(MOST_WAITING, sizeof(packet), AV_FIFO_FLAG_AUTO_GROW);
     c.sources = av_fifo_alloc2(MOST_WAITING, sizeof(frame),  AV_FIFO_FLAG_AUTO_GROW);
     if (!c.packets || !c.sources ||
-        !sample->frame &&
-        ((ret = open_source(&c.s, o, 0, &formats)) < 0 ||
-         (ret = ffcrf_source_seek(&c.s, sample->start, sample->duration)) < 0) ||
-        !sample->frame && o->reference_filters &&
-        ((ret = open_source(&c.r, o, 1, &other)) < 0 ||
-         (ret = ffcrf_source_seek(&c.r, sample->start, sample->duration)) < 0))
+        !sample->frame && (ret = open_source(&c.s, o, 0, sample->start, sample->duration)) < 0 ||
+        !sample->frame && o->reference_filters && (ret = open_source(&c.r, o, 1, sample->start, sample->duration)) < 0)
         goto end;
 
     ret = encode_sample(&c, crf, result);
     if (ret >= 0)
         ret = score_waiting(&c, 1);
-    if (ret >= 0 && (c.nb_frames != sample->nb_frames || c.nb_encoded != sample->nb_frames)) {
-        av_log(NULL, AV_LOG_ERROR, "%s has made %d frames of %d: they cannot be compared. Leave out "
-               "options that drop or add frames.\n", o->encoder->name, c.nb_frames, sample->nb_frames);
-        ret = AVERROR_INVALIDDATA;
-    }
+    if (ret >= 0 && (c.nb_frames != sample->nb_frames || c.nb_encoded != sample->nb_frames))
+        ret = ffcrf_fail(AVERROR_INVALIDDATA, "%s has made %d frames of %d: they cannot be compared. Leave out "
+                         "options that drop or add frames.\n", o->encoder->name, c.nb_frames,
+                         sample->nb_frames);
     if (ret >= 0) {
         result->nb_frames = c.nb_frames;
         result->nb_scores = c.scorer.nb_scores;
@@ -1201,8 +1143,6 @@ end:
     avfilter_graph_free(&c.upload.graph);
     ffcrf_source_close(&c.s);
     ffcrf_source_close(&c.r);
-    av_bprint_finalize(&formats, NULL);
-    av_bprint_finalize(&other, NULL);
     return ret;
 }
 
@@ -1211,23 +1151,17 @@ end:
 int ffcrf_verify(const Options *o, const char *path, Result *result,
                  ProgressFunc progress, void *opaque)
 {
-    const Metric *m = o->metric;
     AVFrame *frame[2] = { av_frame_alloc(), av_frame_alloc() };   // encode, source
     Source s[2] = { 0 };
-    Scorer scorer, statistics;
-    AVBPrint formats;
-    char *file = NULL;
+    Scorer scorer;
     int step, nb_expected, ret;
 
     *result = (Result){ 0 };
-    ret = open_source(&s[1], o, 1, &formats);
+    ret = open_source(&s[1], o, 1, 0, 0);
     if (!frame[0] || !frame[1])
         ret = AVERROR(ENOMEM);
-    if (ret >= 0 && !m->needs_source)
-        ret = ffcrf_temporary_file(&file);
     step = ret < 0 ? 1 : choose_step(o, &s[1], part_seconds(&s[1]));
-    ffcrf_scorer_open(&scorer,     o, step, file, 0);
-    ffcrf_scorer_open(&statistics, o, step, file, 1);
+    ffcrf_scorer_open(&scorer, o, step);
     if (ret < 0 || (ret = ffcrf_source_open(&s[0], path, NULL)) < 0)
         goto end;
     s[0].keeps_all = 1;
@@ -1247,22 +1181,19 @@ int ffcrf_verify(const Options *o, const char *path, Result *result,
         if (end[0] || end[1]) {
             if ((ret = ffcrf_source_check(&s[0], o)) < 0 || (ret = ffcrf_source_check(&s[1], o)) < 0)
                 goto end;
-            av_log(NULL, AV_LOG_ERROR, "'%s' has %s frames than '%s', which has %s%d: it is no encode "
-                   "of it, frame by frame.\n", path, end[0] ? "less" : "more", o->input,
-                   end[0] ? "more than " : "", result->nb_frames);
-            ret = AVERROR_INVALIDDATA;
+            ret = ffcrf_fail(AVERROR_INVALIDDATA, "'%s' has %s frames than '%s', which has %s%d: it is no "
+                             "encode of it, frame by frame.\n", path, end[0] ? "less" : "more", o->input, end[0]
+                             ? "more than " : "", result->nb_frames);
             goto end;
         }
         if (frame[0]->width != frame[1]->width || frame[0]->height != frame[1]->height) {
-            av_log(NULL, AV_LOG_ERROR, "'%s' is %dx%d, and '%s' is %dx%d with its filters: give the "
-                   "-vf that the encode was made with.\n", path, frame[0]->width, frame[0]->height,
-                   o->input, frame[1]->width, frame[1]->height);
-            ret = AVERROR(EINVAL);
+            ret = ffcrf_fail(AVERROR(EINVAL), "'%s' is %dx%d, and '%s' is %dx%d with its filters: give the -vf "
+                             "that the encode was made with.\n", path, frame[0]->width, frame[0]->height,
+                             o->input, frame[1]->width, frame[1]->height);
             goto end;
         }
-        if (ffcrf_is_scored(m, result->nb_frames, step) &&
-            (!m->needs_source && (ret = ffcrf_scorer_add(&statistics, frame[1], NULL)) < 0 ||
-             (ret = ffcrf_scorer_add(&scorer, frame[0], m->needs_source ? frame[1] : NULL)) < 0))
+        if (ffcrf_is_scored(o->metric, result->nb_frames, step) &&
+            (ret = ffcrf_scorer_add(&scorer, frame[0], frame[1])) < 0)
             goto end;
         av_frame_unref(frame[0]);
         av_frame_unref(frame[1]);
@@ -1272,7 +1203,6 @@ int ffcrf_verify(const Options *o, const char *path, Result *result,
     }
     if ((ret = ffcrf_source_check(&s[0], o)) < 0 ||
         (ret = ffcrf_source_check(&s[1], o)) < 0 ||
-        (ret = ffcrf_scorer_finish(&statistics)) < 0 ||
         (ret = ffcrf_scorer_finish(&scorer)) < 0)
         goto end;
     result->bytes          = s[0].bytes;
@@ -1282,11 +1212,8 @@ int ffcrf_verify(const Options *o, const char *path, Result *result,
 
 end:
     ffcrf_scorer_close(&scorer);
-    ffcrf_scorer_close(&statistics);
-    ffcrf_temporary_remove(&file);
     ffcrf_source_close(&s[0]);
     ffcrf_source_close(&s[1]);
-    av_bprint_finalize(&formats, NULL);
     av_frame_free(&frame[0]);
     av_frame_free(&frame[1]);
     return ret;

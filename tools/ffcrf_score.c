@@ -40,105 +40,33 @@
 
 #include "ffcrf.h"
 
-#define LOSS_OPTIONS "=side_data=0:rr_match=number"
-
 /// Decibels are no thing to take the mean of.
 #define DISTANCE(decibels) pow(10, -(decibels) / 20)
 
-static const Metric metrics[] = {
+const Metric ffcrf_metrics[] = {
     {
-        .name             = "vmaf",
-        .filter           = "libvmaf=log_fmt=xml",
-        .step_option      = "n_subsample",
-        .gets_all         = 1,
-        .needs_source     = 1,
-        .higher_is_better = 1,
-        .digits           = 2,
-        .best             = 100,
-        .worst            = 0,
-        .offset           = 1,
-        .typical          = 85,
-        .tolerance        = 1,
-        .step             = 5,
+        .name = "vmaf", .filter = "libvmaf=log_fmt=xml", .step_option = "n_subsample", .gets_all = 1,
+        .higher_is_better = 1, .best = 100, .worst = 0, .offset = 1, .typical = 85,
+        .digits = 2, .tolerance = 1, .step = 5, .target = 95,
     }, {
-        .name         = "detailloss",
-        .filter       = "detailloss",
-        .cuda_filter  = "detailloss_cuda",
-        .key          = "lavfi.detailloss.loss",
-        .step_option  = "n_subsample",
-        .gets_all     = 1,
-        .needs_source = 1,
-        .digits       = 2,
-        .best         = 0,
-        .worst        = 100,
-        .offset       = 4,
-        .typical      = 20,
-        .tolerance    = 1,
-        .step         = 5,
+        .name = "loss", .filter = "detailloss", .cuda_filter = "detailloss_cuda", .key = "lavfi.detailloss.loss",
+        .step_option = "n_subsample", .gets_all = 1,
+        .best = 0, .worst = 100, .offset = 4, .typical = 20,
+        .digits = 2, .tolerance = 1, .step = 5, .target = 5,
     }, {
-        .name        = "loss",
-        .filter      = "bliinds"      LOSS_OPTIONS,
-        .cuda_filter = "bliinds_cuda" LOSS_OPTIONS,
-        .key         = "lavfi.bliinds.loss",
-        .digits      = 2,
-        .best        = 0,
-        .worst       = 100,
-        .offset      = 4,
-        .typical     = 20,
-        .tolerance   = 1,
-        .step        = 8,
+        .name = "ssim", .filter = "ssim", .cuda_filter = "ssim_cuda", .key = "lavfi.ssim.All",
+        .higher_is_better = 1, .best = 1, .worst = 0, .offset = 1e-4, .typical = 0.96,
+        .digits = 5, .tolerance = 0.002, .step = 4,
     }, {
-        .name             = "ssim",
-        .filter           = "ssim",
-        .cuda_filter      = "ssim_cuda",
-        .key              = "lavfi.ssim.All",
-        .needs_source     = 1,
-        .higher_is_better = 1,
-        .digits           = 5,
-        .best             = 1,
-        .worst            = 0,
-        .offset           = 1e-4,
-        .typical          = 0.96,
-        .tolerance        = 0.002,
-        .step             = 4,
+        .name = "xpsnr", .filter = "xpsnr", .key = "lavfi.xpsnr.xpsnr.", .gets_all = 1, .source_is_first = 1,
+        .is_of_planes = 1, .is_in_decibels = 1, .higher_is_better = 1, .best = 100, .worst = 0, .typical = 38,
+        .digits = 3, .tolerance = 0.3, .step = 1,
     }, {
-        .name             = "xpsnr",
-        .filter           = "xpsnr",
-        .key              = "lavfi.xpsnr.xpsnr.",
-        .gets_all         = 1,
-        .needs_source     = 1,
-        .source_is_first  = 1,
-        .is_of_planes     = 1,
-        .is_in_decibels   = 1,
-        .higher_is_better = 1,
-        .digits           = 3,
-        .best             = 100,
-        .worst            = 0,
-        .typical          = 38,
-        .tolerance        = 0.3,
-        .step             = 1,
-    }, {
-        .name         = "mad",
-        .filter       = "mad",
-        .cuda_filter  = "mad_cuda",
-        .key          = "lavfi.mad.score",
-        .needs_source = 1,
-        .digits       = 3,
-        .best         = 0,
-        .worst        = INFINITY,
-        .offset       = 0.1,
-        .typical      = 15,
-        .tolerance    = 1,
-        .step         = 24,
+        .name = "mad", .filter = "mad", .cuda_filter = "mad_cuda", .key = "lavfi.mad.score",
+        .best = 0, .worst = INFINITY, .offset = 0.1, .typical = 15,
+        .digits = 3, .tolerance = 1, .step = 24,
     },
-};
-
-/// What is aimed at by default: by the first of these that this FFmpeg has a filter for.
-static const struct {
-    const char *metric;
-    double target;
-} defaults[] = {
-    { "vmaf", 95 }, { "detailloss", 5 }, { "loss", 5 },
+    { NULL }
 };
 
 /// The models that have names here: for pictures of less than 2160 lines, and of more.
@@ -150,32 +78,6 @@ static const char *const vmaf_models[][3] = {
     { "v0.6.1-4k",    "vmaf_4k_v0.6.1",         "vmaf_4k_v0.6.1" },
     { "v0.6.1-phone", "vmaf_v0.6.1:enable_transform=true", "vmaf_v0.6.1:enable_transform=true" },
 };
-
-const Metric *ffcrf_metric_number(int i)
-{
-    return i < FF_ARRAY_ELEMS(metrics) ? &metrics[i] : NULL;
-}
-
-const Metric *ffcrf_metric(const char *name)
-{
-    for (int i = 0; i < FF_ARRAY_ELEMS(metrics); i++)
-        if (!strcmp(metrics[i].name, name))
-            return &metrics[i];
-    return NULL;
-}
-
-const Metric *ffcrf_default_metric(double *target)
-{
-    const Metric *m = NULL;
-
-    for (int i = 0; i < FF_ARRAY_ELEMS(defaults); i++) {
-        m       = ffcrf_metric(defaults[i].metric);
-        *target = defaults[i].target;
-        if (ffcrf_has_filter(m->filter))
-            break;
-    }
-    return m;
-}
 
 int ffcrf_has_filter(const char *filter)
 {
@@ -287,16 +189,6 @@ end:
     return ret;
 }
 
-int ffcrf_graph_put(Graph *g, int in, const AVFrame *frame)
-{
-    return av_buffersrc_add_frame_flags(g->in[in], (AVFrame *)frame, AV_BUFFERSRC_FLAG_KEEP_REF);
-}
-
-int ffcrf_graph_get(Graph *g, AVFrame *frame)
-{
-    return av_buffersink_get_frame(g->out, frame);
-}
-
 enum AVPixelFormat ffcrf_gpu_format(enum AVPixelFormat format)
 {
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(format);
@@ -309,7 +201,7 @@ enum AVPixelFormat ffcrf_gpu_format(enum AVPixelFormat format)
 
 // ---- temporary files ----
 
-int ffcrf_temporary_file(char **path)
+static int temporary_file(char **path)
 {
     const char *dir = getenv("TMPDIR");
     int fd, ret;
@@ -327,25 +219,11 @@ int ffcrf_temporary_file(char **path)
     return ret;
 }
 
-void ffcrf_temporary_remove(char **path)
-{
-    if (*path)
-        unlink(*path);
-    av_freep(path);
-}
-
 // ---- scoring ----
 
-void ffcrf_scorer_open(Scorer *s, const Options *o, int step, const char *statistics, int of_source)
+void ffcrf_scorer_open(Scorer *s, const Options *o, int step)
 {
-    *s = (Scorer){
-        .options    = o,
-        .metric     = o->metric,
-        .device     = o->device,
-        .step       = step,
-        .statistics = statistics,
-        .of_source  = of_source,
-    };
+    *s = (Scorer){ .options = o, .metric = o->metric, .device = o->device, .step = step };
 }
 
 /// Of the files, those are v1's whose name does not say that they are not.
@@ -434,20 +312,15 @@ static int open_graph(Scorer *s, const AVFrame *encode, const AVFrame *source)
     int ret = 0;
 
     av_bprint_init(&text, 0, AV_BPRINT_SIZE_UNLIMITED);
-    if (source) {
-        av_bprintf(&text, "[in1]");
-        describe_input(s, &text, source);
-        av_bprintf(&text, "null[source];[in]");
-    }
+    av_bprintf(&text, "[in1]");
+    describe_input(s, &text, source);
+    av_bprintf(&text, "null[source];[in]");
     describe_input(s, &text, encode);
-    if (source)
-        av_bprintf(&text, "null[encode];%s", m->source_is_first ? "[source][encode]" : "[encode][source]");
-    av_bprintf(&text, "%s", s->device ? m->cuda_filter : m->filter);
-    if (s->statistics)
-        print_option(&text, s->of_source ? "rr_write" : "rr_read", s->statistics);
+    av_bprintf(&text, "null[encode];%s%s", m->source_is_first ? "[source][encode]" : "[encode][source]",
+               s->device ? m->cuda_filter : m->filter);
     if (m->step_option)
         av_bprintf(&text, "%c%s=%d", strchr(m->filter, '=') ? ':' : '=', m->step_option, s->step);
-    if (!m->key && (ret = ffcrf_temporary_file(&s->log)) >= 0) {
+    if (!m->key && (ret = temporary_file(&s->log)) >= 0) {
         AVBPrint model;
 
         av_bprint_init(&model, 0, AV_BPRINT_SIZE_UNLIMITED);
@@ -468,27 +341,20 @@ static int open_graph(Scorer *s, const AVFrame *encode, const AVFrame *source)
 
 static int add_score(Scorer *s, double score)
 {
-    double *scores = av_fast_realloc(s->score, &s->score_size, (s->nb_scores + 1) * sizeof(*scores));
-
-    if (!scores)
-        return AVERROR(ENOMEM);
-    s->score = scores;
-    scores[s->nb_scores++] = score;
-    return 0;
+    return ffcrf_append(&s->score, &s->score_size, s->nb_scores++, sizeof(score), &score);
 }
 
-/// Frames that have no score are black or flat: nothing can be lost of them.
 static int take_scores(Scorer *s)
 {
     const Metric *m = s->metric;
     AVFrame *frame  = av_frame_alloc();
     int ret = frame ? 0 : AVERROR(ENOMEM);
 
-    while (ret >= 0 && (ret = ffcrf_graph_get(&s->graph, frame)) >= 0) {
+    while (ret >= 0 && (ret = av_buffersink_get_frame(s->graph.out, frame)) >= 0) {
         const AVDictionaryEntry *e = NULL;
 
         s->nb_planes = 0;
-        while (ret >= 0 && m->key && !s->of_source &&
+        while (ret >= 0 && m->key &&
                (e = av_dict_get(frame->metadata, m->key, e, m->is_of_planes ? AV_DICT_IGNORE_SUFFIX : 0))) {
             double score = strtod(e->value, NULL);
 
@@ -528,7 +394,7 @@ static int put(Scorer *s, int in, const AVFrame *src)
     frame->pts      = s->nb_frames;
     frame->duration = 1;
     av_dict_free(&frame->metadata);
-    ret = ffcrf_graph_put(&s->graph, in, frame);
+    ret = av_buffersrc_add_frame(s->graph.in[in], frame);
     av_frame_free(&frame);
     return ret;
 }
@@ -540,7 +406,7 @@ int ffcrf_scorer_add(Scorer *s, const AVFrame *encode, const AVFrame *source)
 
     if (!s->graph.graph && (ret = open_graph(s, encode, source)) < 0 ||
         (ret = put(s, 0, encode)) < 0 ||
-        source && (ret = put(s, 1, source)) < 0)
+        (ret = put(s, 1, source)) < 0)
         return ret;
     s->nb_frames++;
     ret = take_scores(s);
@@ -564,11 +430,6 @@ static int read_log(Scorer *s)
             ret = add_score(s, strtod(score + strlen(" vmaf=\""), NULL));
     }
     fclose(f);
-    if (ret >= 0 && !s->nb_scores) {
-        av_log(NULL, AV_LOG_ERROR, "libvmaf has scored no frame: models of VMAF v1 do not take small pictures. "
-               "Take --vmaf-model v0.6.1, or another metric.\n");
-        ret = AVERROR(EINVAL);
-    }
     return ret;
 }
 
@@ -578,14 +439,17 @@ int ffcrf_scorer_finish(Scorer *s)
     int ret = 0;
 
     if (s->graph.graph) {
-        for (int i = 0; i < 2 && s->graph.in[i] && ret >= 0; i++)
-            ret = ffcrf_graph_put(&s->graph, i, NULL);
+        for (int i = 0; i < 2 && ret >= 0; i++)
+            ret = av_buffersrc_add_frame(s->graph.in[i], NULL);
         if (ret >= 0)
             ret = take_scores(s);
         avfilter_graph_free(&s->graph.graph);
         if (ret >= 0 && s->log)
             ret = read_log(s);
-        if (ret >= 0 && s->metric->is_of_planes && s->nb_scores)
+        if (ret >= 0 && !s->nb_scores)
+            ret = ffcrf_fail(AVERROR(EINVAL), "%s has scored no frame: models of VMAF v1 do not take small pictures. "
+                             "Take --vmaf-model v0.6.1, or another metric.\n", s->metric->name);
+        else if (ret >= 0 && s->metric->is_of_planes)
             take_worst_plane(s);
         s->time += av_gettime_relative() - begin;
     }
@@ -595,7 +459,9 @@ int ffcrf_scorer_finish(Scorer *s)
 void ffcrf_scorer_close(Scorer *s)
 {
     avfilter_graph_free(&s->graph.graph);
-    ffcrf_temporary_remove(&s->log);
+    if (s->log)
+        unlink(s->log);
+    av_freep(&s->log);
     av_freep(&s->score);
     s->nb_scores = 0;
 }
