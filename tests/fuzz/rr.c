@@ -41,7 +41,10 @@ static int find_frames(BLIINDSRR *s)
     for (uint64_t i = 0; ret >= 0 && i < 8; i++) {
         BLIINDSRRFrame encode = { .n = i, .time = i * 40000, .format = s->read_format };
         const BLIINDSRRFrame *source;
+        double coded[BLIINDS_NB_CODED];
 
+        for (int k = 0; k < BLIINDS_NB_CODED; k++)
+            coded[k] = i & 1 ? (double)k : NAN;
         if (i < s->nb_frames) {
             encode = s->frame[s->nb_frames - 1 - i];
             encode.n    -= i & 1;
@@ -49,7 +52,7 @@ static int find_frames(BLIINDSRR *s)
         }
         ret = ff_bliinds_rr_find(s, NULL, &encode, &source);
         if (ret >= 0 && source)
-            av_assert0(isfinite(ff_bliinds_loss(&source->energies, &encode.energies)));
+            av_assert0(isfinite(ff_bliinds_loss(&source->energies, &encode.energies, coded).loss));
     }
     return ret;
 }
