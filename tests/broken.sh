@@ -141,6 +141,7 @@ mutants() {
   tools/ffcrf_search.c        @ s/is_close \&\& (nb >= ENOUGH/is_close \&\& (nb >= 2 * ENOUGH/ @ ffcrf-choice
   tools/ffcrf_search.c        @ s/ \&\& low->percent <= s->max_percent;/;/ @ ffcrf-choice
   tools/ffcrf_search.c        @ s/? curve : line/? line : line/ @ ffcrf-choice
+* tools/ffcrf_score.c         @ s/: "\[encode\]\[source\]"/: "[source][encode]"/ @ ffcrf-search
   tools/ffcrf.c               @ s/ffcrf_cache_put(&s->cache/if (sample->number) &/ @ ffcrf-resume
 * tools/ffcrf.c               @ s/percent : 100 - percent/percent : percent/ @ ffcrf-samples
   tools/ffcrf.c               @ s/(nb - 1);/nb;/ @ ffcrf-samples

@@ -246,10 +246,8 @@ static void print_values(AVBPrint *b, const AVOption *opt)
             av_bprintf(b, "%s ", codec->name);
     while (!strcmp(opt->name, "hwaccel") && (type = av_hwdevice_iterate_types(type)) != AV_HWDEVICE_TYPE_NONE)
         av_bprintf(b, "%s ", av_hwdevice_get_type_name(type));
-    if (!strcmp(opt->name, "metric"))
-        for (const AVOption *o = options; o->name; o++)
-            if (av_strstart(o->name, "target-", NULL))
-                av_bprintf(b, "%s ", o->name + 7);
+    for (const Metric *m = ffcrf_metrics; !strcmp(opt->name, "metric") && m->name; m++)
+        av_bprintf(b, "%s ", m->name);
 }
 
 /// What a shell completes command lines by. Where nothing is known of a value, it is a file's name.
@@ -1400,7 +1398,7 @@ static int finish(Search *s, const Point *found)
     char *output, kind[32];
     Command command = { 0 };
     AVBPrint text;
-    int status = EXIT_FAILED, ret;
+    int status, ret;
 
     snprintf(kind, sizeof(kind), "crf%g", found->crf);
     output = o->encode ? av_strdup(o->encode) : default_output(o, kind);

@@ -85,7 +85,7 @@ typedef struct Options {
     char *ignored;              ///< for options that set others
     char *pix_fmt;
     char *metric_name;
-    double target[6];           ///< by --target, and of each metric
+    double target[6];           ///< by --target, and of each metric in their order
     char *vmaf_model;
     char *pool_name;
     SearchPlan plan;

@@ -287,7 +287,8 @@ int ffcrf_command_make(Command *c, const Options *o, AVFormatContext *format,
     av_dict_free(&options);
     if (uploads) {
         add(c, "-filter%s", stream);
-        add(c, "%s%sformat=%s,hwupload", o->filters ? o->filters : "", o->filters ? "," : "", ffcrf_upload_formats(o));
+        add(c, "%s%sformat=%s,hwupload", o->filters ? o->filters : "", o->filters ? "," : "",
+            ffcrf_upload_formats(o));
     } else {
         if (o->pix_fmt)
             add_option(c, "pix_fmt", stream, o->pix_fmt);

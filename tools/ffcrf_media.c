@@ -182,7 +182,6 @@ static void set_part(Source *s, int64_t start, int64_t duration)
 
 int ffcrf_source_open(Source *s, const char *path, const Options *o)
 {
-    AVBufferRef *device = o ? o->decode_device : NULL;
     int errors, ret;
 
     *s = (Source){
@@ -213,10 +212,8 @@ int ffcrf_source_open(Source *s, const char *path, const Options *o)
     // of a short file all is read by now
     if (ffcrf_demuxer_errors != errors)
         note_damage(s);
-    if (device && !find_hardware(s->stream->codecpar->codec_id, ((AVHWDeviceContext *)device->data)->type))
-        device = NULL;
     set_part(s, 0, 0);
-    ret = open_decoder(&s->decoder, s->stream->codecpar, s->stream->time_base, device);
+    ret = open_decoder(&s->decoder, s->stream->codecpar, s->stream->time_base, o ? o->decode_device : NULL);
     if (ret < 0 && ret != AVERROR_DECODER_NOT_FOUND)
         av_log(NULL, AV_LOG_ERROR, "Cannot decode the video of '%s': %s.\n", path, av_err2str(ret));
     return ret;
@@ -1112,7 +1109,8 @@ int ffcrf_candidate(const Options *o, Sample *sample, double crf, Result *result
     c.sources = av_fifo_alloc2(MOST_WAITING, sizeof(frame),  AV_FIFO_FLAG_AUTO_GROW);
     if (!c.packets || !c.sources ||
         !sample->frame && (ret = open_source(&c.s, o, 0, sample->start, sample->duration)) < 0 ||
-        !sample->frame && o->reference_filters && (ret = open_source(&c.r, o, 1, sample->start, sample->duration)) < 0)
+        !sample->frame && o->reference_filters &&
+        (ret = open_source(&c.r, o, 1, sample->start, sample->duration)) < 0)
         goto end;
 
     ret = encode_sample(&c, crf, result);
