@@ -9,6 +9,7 @@ clip_of(){ # name width height
     camera)  echo "-i ${pictures}/camera_crop_300x240.pgm -vf loop=2:1,crop=$2:$3:n*5:n*3" ;;
     chelsea) echo "-i ${pictures}/chelsea_451x300.pgm -vf loop=2:1,crop=$2:$3:100-n*3:n*2" ;;
     drawn)   echo "-lavfi testsrc2=s=320x240:d=0.12,noise=alls=6:allf=t,scale=$2:$3:flags=neighbor" ;;
+    pale)    echo "$(clip_of drawn $2 $3),scale,format=yuv444p,lutyuv=u=124+val/32:v=124+val/32" ;;
     esac
 }
 
@@ -72,6 +73,7 @@ drawn   yuv411p      99x101  limited avgblur=2
 drawn   yuv440p      97x99   full    avgblur=1
 drawn   yuv420p16le  113x81  full    avgblur=1
 drawn   yuv444p12le  97x81   limited lutyuv=u=1024+val/2
+pale    yuv444p      96x80   limited avgblur=5
 END
     # what goes on without detail can be large; from 2160 lines on the display is another one
     for whole in 2159x2304 2160x2304; do
