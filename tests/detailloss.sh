@@ -73,7 +73,7 @@ drawn   yuv411p      99x101  limited avgblur=2
 drawn   yuv440p      97x99   full    avgblur=1
 drawn   yuv420p16le  113x81  full    avgblur=1
 drawn   yuv444p12le  97x81   limited lutyuv=u=1024+val/2
-pale    yuv444p      96x80   limited avgblur=5
+pale    yuv444p      96x80   full    avgblur=5
 END
     # what goes on without detail can be large; from 2160 lines on the display is another one
     for whole in 2159x2304 2160x2304; do
