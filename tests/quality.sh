@@ -948,7 +948,8 @@ log_hosts(){
 
 # A file has one writer, and nobody's file is taken for a temporary one.
 log_writers(){
-    clip="-lavfi testsrc2=s=64x64:d=0.2,format=yuv420p"
+    # more frames than are in flight: the first filter has not closed its file when the second opens its own
+    clip="-lavfi testsrc2=s=64x64:d=0.8,format=yuv420p"
     echo mine > ${tmp}/log.tmp
     for files in f=-:log_path=- f=${tmp}/log:log_path=${tmp}/log f=${tmp}/log:rr_write=${tmp}/log; do
         fails ${clip},${bliinds}=${files} ${to_null} | sed "s,${tmp},folder,"
