@@ -261,6 +261,6 @@ compare_errors(){
         kill -${i} ${pid}
         wait ${pid}
         echo "${i}: exit code $?, $(ls ${tmp}/out), $(cat ${tmp}/out/a.mkv.json)"
-        kill -0 $(cat ${tmp}/slow.pid) 2> /dev/null && echo "its ffmpeg goes on"
+        ! kill -0 $(cat ${tmp}/slow.pid) 2> /dev/null || echo "its ffmpeg goes on"
     done
 }

@@ -70,7 +70,7 @@ def measure(encode, source, scratch):
             'loss by rr_read': pooled(log['bliinds'], 'loss'),
             'SSIM': -10 * np.log10(1 - float(re.search(r'SSIM .*All:([0-9.]+)', said)[1]) + 1e-9),
             'PSNR': float(re.search(r'PSNR .*average:([0-9.]+)', said)[1]),
-            'XPSNR': min(float(v) for v in re.search(r'XPSNR *y: *([0-9.]+) *u: *([0-9.]+) *v: *([0-9.]+)', said).groups())}
+            'XPSNR': min(float(v) for v in re.findall(r' [yuv]: *([0-9.]+)', re.search(r'XPSNR .*', said)[0]))}
 
 
 def point(item):

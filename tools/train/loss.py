@@ -4,9 +4,11 @@
 # energies of both. Writes C tables, and says what they are worth.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 import argparse
+import copy
 import glob
 import json
 import os
+import sys
 
 import numpy as np
 from scipy import optimize
@@ -231,16 +233,21 @@ def main():
     tables += ['detailloss: detail, its square, added, chroma, motion: ' + ', '.join('%.4g' % f for f in factors),
                'sigma: %.3g, %.3g' % tuple(sigma), '']
 
-    plain = Encodes(options.work, listed, 'choose')
+    # a source that was changed first has no record of its own
+    plain = without_variants(chosen)
+    if held:
+        held = without_variants(held)
     for name, coded in ('pixels', False), ('bitstream', True):
-        # a source that was changed first has no record of its own
-        energies = Energies(without_variants(plain), coded)
+        if len(set(plain.group)) < 2:
+            print('note: no loss by energies: there are no encodes with detail of two groups', file=sys.stderr)
+            break
+        energies = Energies(plain, coded)
         out = left_out(energies.encodes.group, energies.encodes.group, energies.fit, energies.predict)
         sigma = sigma_of(out, out - energies.encodes.y)
         p = energies.fit(np.arange(len(energies.x)))
         judge('rr_read, %s: contents left out' % name, energies.encodes, out, sigma)
         if held:
-            other = Energies(without_variants(held), coded)
+            other = Energies(held, coded)
             other.mean, other.std = energies.mean, energies.std
             judge('rr_read, %s: contents held back' % name, other.encodes, other.predict(p), sigma)
         tables += ['    [BLIINDS_%s] = {' % name.upper()] + energies.table(p, sigma) + ['    },']
@@ -250,14 +257,16 @@ def main():
 
 
 def without_variants(encodes):
+    """Those whose source has a record, and whose frames are all valid."""
     keep = [i for i, (record, source) in enumerate(zip(encodes.records, encodes.source))
             if source and not record['variant'] and
             all(f['valid'] for f in record['shown'] or record['features'])]
+    result = copy.copy(encodes)
     for name in 'group', 'content', 'family', 'value', 'y', 'weight':
-        setattr(encodes, name, getattr(encodes, name)[keep])
-    encodes.records = [encodes.records[i] for i in keep]
-    encodes.source = [encodes.source[i] for i in keep]
-    return encodes
+        setattr(result, name, getattr(encodes, name)[keep])
+    result.records = [encodes.records[i] for i in keep]
+    result.source = [encodes.source[i] for i in keep]
+    return result
 
 
 if __name__ == '__main__':
