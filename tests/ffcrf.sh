@@ -370,6 +370,7 @@ crf_resume(){
     cp ${json} ${tmp}/first
     nb=$(of_type sample-encode-done .crf | wc -l)
     yes_if "an entry for each sample of each CRF" "${nb} == $(ls ${tmp}/cache | wc -l)"
+    test ${nb} -gt 0 || { echo "the search found nothing"; return; }
     ffcrf_json ${search}
     from_cache=$(($(date +%s%N) - end))
     n=0
@@ -380,7 +381,7 @@ crf_resume(){
         : > ${tmp}/runs
         status=1
         # to the end, with 20 interruptions in all
-        while test ${status} -ne 0; do
+        while test ${status} -ne 0 && test ${n} -lt 60; do
             seed=$(((seed * 1103515245 + 12345) % 2147483648))
             signal=KILL
             test $((seed / 65536 % 2)) = 0 || signal=INT
