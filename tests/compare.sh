@@ -129,8 +129,21 @@ compare_values(){
         jq -r '.frames[].metrics.vmaf' ${tmp}/vmaf.json | awk '{ printf("%.6f\n", $1) }' > ${tmp}/wanted
         tail -n +2 ${tmp}/vmaf/a.mkv.csv | awk -F, '{ printf("%.6f\n", $NF) }' > ${tmp}/got
         same vmaf ${tmp}/wanted ${tmp}/got
+        user_ffmpeg ${size} yuv420p -i ${tmp}/a.encode -vf scale=320:192 -c:v ffv1 ${tmp}/large.mkv
+        user_ffmpeg ${size} yuv420p -i ${tmp}/a.source -vf scale=320:192 -c:v ffv1 ${tmp}/large_source.mkv
+        (cd ${tmp} && python3 ${compare} --no-gpu --ffmpeg ${ffmpeg_path} -o vmaf large_source.mkv large.mkv -m vmaf) >> ${tmp}/with_vmaf
+        if user_ffmpeg -i ${tmp}/large.mkv -i ${tmp}/large_source.mkv -lavfi \
+            "[0:v]format=yuv420p10[a];[1:v]format=yuv420p10[b];[a][b]libvmaf=model=version=vmaf_v1.0.16_3d0h\\\\:cambi.enc_bitdepth=8:log_path=${tmp}/v1.json:log_fmt=json" -f null -
+        then
+            jq -r '.frames[].metrics.vmaf' ${tmp}/v1.json | awk '{ printf("%.6f\n", $1) }' > ${tmp}/wanted
+            tail -n +2 ${tmp}/vmaf/large.mkv.csv | awk -F, '{ printf("%.6f\n", $NF) }' > ${tmp}/got
+            same "vmaf v1" ${tmp}/wanted ${tmp}/got
+        else
+            leave_out "vmaf v1"
+        fi
     else
         leave_out vmaf
+        leave_out "vmaf v1"
     fi
     echo "# JSON has what CSV has, and the table its numbers"
     for try in a.mkv b.mp4; do
