@@ -26,6 +26,7 @@
 
 #include "detailloss.h"
 #include "quality_number.h"
+#include "quality_sync.h"
 
 /// The reported values of a frame.
 enum {
@@ -86,20 +87,8 @@ void ff_detailloss_init(DetailLossContext *s, AVFilterContext *ctx)
 int ff_detailloss_check_size(AVFilterContext *ctx, int main_width, int main_height,
                              int reference_width, int reference_height, const char *scale)
 {
-    if (main_width != reference_width || main_height != reference_height) {
-        av_log(ctx, AV_LOG_ERROR, "The main input is %dx%d, the reference %dx%d: "
-               "insert %s=%d:%d before the main input.\n", main_width, main_height,
-               reference_width, reference_height, scale, reference_width, reference_height);
-        return AVERROR(EINVAL);
-    }
-    if (main_width  < DETAIL_MIN_SIZE || main_width  > DETAIL_MAX_SIZE ||
-        main_height < DETAIL_MIN_SIZE || main_height > DETAIL_MAX_SIZE) {
-        av_log(ctx, AV_LOG_ERROR, "A frame of %dx%d cannot be compared: width and height "
-               "must be %d to %d; %s both inputs first.\n", main_width, main_height,
-               DETAIL_MIN_SIZE, DETAIL_MAX_SIZE, scale);
-        return AVERROR(EINVAL);
-    }
-    return 0;
+    return ff_quality_sync_check_size(ctx, main_width, main_height, reference_width,
+                                      reference_height, DETAIL_MIN_SIZE, DETAIL_MAX_SIZE, scale);
 }
 
 DetailPicture ff_detailloss_picture(const DetailLossContext *s, const AVFrame *main,

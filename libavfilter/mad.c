@@ -28,6 +28,7 @@
 #include "filters.h"
 #include "mad.h"
 #include "quality_number.h"
+#include "quality_sync.h"
 
 /// The reported values of a frame.
 enum {
@@ -82,20 +83,8 @@ int ff_mad_config(MADContext *s, AVFilterContext *ctx, const char *scale)
 int ff_mad_check_size(AVFilterContext *ctx, int main_width, int main_height,
                       int reference_width, int reference_height, const char *scale)
 {
-    if (main_width != reference_width || main_height != reference_height) {
-        av_log(ctx, AV_LOG_ERROR, "The main input is %dx%d, the reference %dx%d: "
-               "insert %s=%d:%d before the main input.\n", main_width, main_height,
-               reference_width, reference_height, scale, reference_width, reference_height);
-        return AVERROR(EINVAL);
-    }
-    if (main_width  < MAD_MIN_SIZE || main_width  > MAD_MAX_SIZE ||
-        main_height < MAD_MIN_SIZE || main_height > MAD_MAX_SIZE) {
-        av_log(ctx, AV_LOG_ERROR, "A frame of %dx%d cannot be scored: width and height "
-               "must be %d to %d; %s both inputs first.\n", main_width, main_height,
-               MAD_MIN_SIZE, MAD_MAX_SIZE, scale);
-        return AVERROR(EINVAL);
-    }
-    return 0;
+    return ff_quality_sync_check_size(ctx, main_width, main_height, reference_width,
+                                      reference_height, MAD_MIN_SIZE, MAD_MAX_SIZE, scale);
 }
 
 MADRange ff_mad_range(const MADContext *s, const AVFrame *frame,

@@ -20,6 +20,7 @@
 
 #include "libavutil/avutil.h"
 #include "libavutil/common.h"
+#include "libavutil/error.h"
 #include "libavutil/log.h"
 #include "libavutil/mathematics.h"
 #include "libavutil/rational.h"
@@ -73,4 +74,22 @@ void ff_quality_sync_report(const QualitySync *s, AVFilterContext *ctx)
     if (s->nb_early)
         av_log(ctx, AV_LOG_WARNING, "Frames that came before the reference's first one, and were "
                "not compared: %"PRIu64". Put setpts=PTS-STARTPTS before both inputs.\n", s->nb_early);
+}
+
+int ff_quality_sync_check_size(AVFilterContext *ctx, int main_width, int main_height,
+                               int reference_width, int reference_height, int min, int max,
+                               const char *scale)
+{
+    if (main_width != reference_width || main_height != reference_height) {
+        av_log(ctx, AV_LOG_ERROR, "The main input is %dx%d, the reference %dx%d: "
+               "insert %s=%d:%d before the main input.\n", main_width, main_height,
+               reference_width, reference_height, scale, reference_width, reference_height);
+        return AVERROR(EINVAL);
+    }
+    if (main_width < min || main_width > max || main_height < min || main_height > max) {
+        av_log(ctx, AV_LOG_ERROR, "A frame of %dx%d cannot be scored: width and height must be "
+               "%d to %d; %s both inputs first.\n", main_width, main_height, min, max, scale);
+        return AVERROR(EINVAL);
+    }
+    return 0;
 }

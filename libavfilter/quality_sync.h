@@ -49,6 +49,17 @@ typedef struct QualitySync {
 void ff_quality_sync_check(QualitySync *s, AVFilterContext *ctx,
                            const FFFrameSync *fs, const AVFrame *ref);
 
+/**
+ * Check the size of a pair of pictures.
+ *
+ * @param min,max   of width and height
+ * @param scale     name of the filter that would mend it
+ * @return 0, or AVERROR(EINVAL) after a message
+ */
+int ff_quality_sync_check_size(AVFilterContext *ctx, int main_width, int main_height,
+                               int reference_width, int reference_height, int min, int max,
+                               const char *scale);
+
 /// Say how many frames were not compared as they should be, once no more come.
 void ff_quality_sync_report(const QualitySync *s, AVFilterContext *ctx);
 
