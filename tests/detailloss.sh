@@ -130,7 +130,7 @@ detailloss_threads(){
 detailloss_formats(){
     while read -r format others; do
         for other in ${format} ${others}; do
-            knows ${other} || continue
+            knows ${other} && made_by_a_shift ${other} || continue
             # from 8 bits all go up by a shift
             ffmpeg -lavfi "testsrc2=s=176x98:d=0.2,scale,format=${format},split[a][b];[a]avgblur=1,scale,format=${other}[m];[b]scale,format=${other}[r];[m][r]detailloss=range=limited:f=-" \
                 ${to_null} > ${tmp}/${other}

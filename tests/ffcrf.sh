@@ -81,7 +81,7 @@ summary(){ # filter source encode [model [options]]
              model=$(printf '%s' "$4" | sed 's/:/\\:/g')
              run ffmpeg${PROGSUF}${EXECSUF} -v info -nostdin -i $3 -i $2 -an -lavfi "[0]${bits}settb=1/25,setpts=N[a];[1]${bits}settb=1/25,setpts=N[b];[a][b]libvmaf=model='${model}'$5" ${to_null} 2>&1 |
                  sed -n 's/.*VMAF score: //p' ;;
-    xpsnr)   run ffmpeg${PROGSUF}${EXECSUF} -v info -nostdin -i $3 -i $2 -an -lavfi "[0]settb=1/25,setpts=N[a];[1]settb=1/25,setpts=N[b];[b][a]xpsnr" ${to_null} 2>&1 |
+    xpsnr)   run ffmpeg${PROGSUF}${EXECSUF} -v info -nostdin -i $3 -i $2 -an -lavfi "[1][0]xpsnr" ${to_null} 2>&1 |
                  sed -n 's/.*minimum: \([0-9.]*\)).*/\1/p' ;;
     esac
 }

@@ -1204,6 +1204,19 @@ rr_messages(){
     messages | sed "s,${tmp},folder,g;/^BLIINDS /d"
 }
 
+# Whether this FFmpeg makes samples of more bits by a shift: the one of 7.1 does not for P010 and
+# its kin.
+made_by_a_shift(){ # format
+    case $1 in
+    p01*) ;;
+    *)    return 0 ;;
+    esac
+    sum="-lavfi testsrc2=s=176x98:d=0.04,format=yuv420p,scale"
+    test "$(ffmpeg ${sum},format=$1,scale,format=yuv420p16le -f md5 -)" = "$(ffmpeg ${sum},format=yuv420p16le -f md5 -)" && return
+    leave_out $1 "P010 is not made by a shift in this FFmpeg"
+    return 1
+}
+
 # The same bytes for any number of threads, from the GPU as from the CPU; and
 # nothing is lost against itself.
 rr_round(){
@@ -1219,7 +1232,7 @@ rr_round(){
     done
     for format in yuv420p p010le yuv444p; do
         ffmpeg -lavfi ${source},scale,format=${format},${bliinds}=rr_read=${tmp}/rr:f=${tmp}/stats ${to_null} 2>&1 | rr_messages
-        echo "${format}: $(losses)"
+        ! made_by_a_shift ${format} || echo "${format}: $(losses)"
     done
 }
 

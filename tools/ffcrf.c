@@ -161,17 +161,6 @@ static const char *const alias[][2] = {
     { "codec:a", "c:a" },
 };
 
-int ffcrf_append(void *array, unsigned *size, int nb, size_t element_size, const void *element)
-{
-    void *new = av_fast_realloc(*(void **)array, size, (nb + 1) * element_size);
-
-    if (!new)
-        return AVERROR(ENOMEM);
-    memcpy((char *)new + nb * element_size, element, element_size);
-    memcpy(array, &new, sizeof(new));
-    return 0;
-}
-
 int ffcrf_fail(int ret, const char *format, ...)
 {
     va_list va;

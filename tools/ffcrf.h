@@ -31,6 +31,7 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "libavcodec/avcodec.h"
 #include "libavfilter/avfilter.h"
@@ -39,6 +40,7 @@
 #include "libavutil/dict.h"
 #include "libavutil/frame.h"
 #include "libavutil/log.h"
+#include "libavutil/mem.h"
 
 #include "ffcrf_search.h"
 
@@ -231,7 +233,16 @@ extern int ffcrf_demuxer_errors;
 extern char ffcrf_refused_option[256];
 
 /// Append an element to an array that is allocated in size bytes.
-int ffcrf_append(void *array, unsigned *size, int nb, size_t element_size, const void *element);
+static inline int ffcrf_append(void *array, unsigned *size, int nb, size_t element_size, const void *element)
+{
+    void *new = av_fast_realloc(*(void **)array, size, (nb + 1) * element_size);
+
+    if (!new)
+        return AVERROR(ENOMEM);
+    memcpy((char *)new + nb * element_size, element, element_size);
+    memcpy(array, &new, sizeof(new));
+    return 0;
+}
 
 /// Tell what is wrong. @return the given status
 int ffcrf_fail(int ret, const char *format, ...) av_printf_format(2, 3);
