@@ -714,6 +714,7 @@ END
 # Encoders of devices and others that are rarely built, where there are: the command makes what was found.
 crf_encoders(){
     clip in.mkv 1
+    says "none of FFmpeg's" -i ${tmp}/in.mkv -c:v h264_none --target-loss 20
     run ffmpeg${PROGSUF}${EXECSUF} -v error -encoders > ${tmp}/encoders
     for encoder in librav1e h264_nvenc hevc_nvenc h264_qsv hevc_qsv h264_vaapi hevc_vaapi av1_vaapi; do
         case ${encoder} in
