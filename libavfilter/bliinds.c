@@ -30,7 +30,7 @@
 
 #include "bliinds.h"
 #include "filters.h"
-#include "quality_number.h"
+#include "score_number.h"
 
 /// The reported values of a frame; the loss and the features come after them.
 enum {
@@ -79,14 +79,14 @@ void ff_bliinds_gamma_table(float table[BLIINDS_GAMMA_NB])
     }
 }
 
-static void add_metric(BLIINDSContext *s, QualityMetric metric)
+static void add_metric(BLIINDSContext *s, ScoreMetric metric)
 {
     s->metric[s->nb_metrics++] = metric;
 }
 
 int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
 {
-    enum QualityDirection direction;
+    enum ScoreDirection direction;
     const BLIINDSModel *model;
     // without memory for an option's default, FFmpeg goes on without it
     int ret = s->model_name ? ff_bliinds_model_load(s->model, ctx, s->model_name) : AVERROR(ENOMEM);
@@ -96,28 +96,28 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
 
     // both have the same name and scale
     model     = &s->model[s->model[BLIINDS_PIXELS].name[0] ? BLIINDS_PIXELS : BLIINDS_BITSTREAM];
-    direction = model->higher_is_better ? QUALITY_HIGHER_IS_BETTER : QUALITY_LOWER_IS_BETTER;
+    direction = model->higher_is_better ? SCORE_HIGHER_IS_BETTER : SCORE_LOWER_IS_BETTER;
     // what the model does not know is not reported, but keeps its place
-    add_metric(s, (QualityMetric){ "score",    6, QUALITY_POOL_VALID, direction });
-    add_metric(s, (QualityMetric){ "raw",      6, QUALITY_POOL_VALID, direction });
-    add_metric(s, (QualityMetric){ "sigma",    6, QUALITY_POOL_VALID });
-    add_metric(s, (QualityMetric){ "distance", 6, QUALITY_POOL_VALID });
-    add_metric(s, (QualityMetric){ "valid",    0, QUALITY_POOL_NONE });
-    add_metric(s, (QualityMetric){ "basis",    0, QUALITY_POOL_COUNT, .scale = basis_name[BLIINDS_BITSTREAM] });
-    add_metric(s, (QualityMetric){ "outside",  0, QUALITY_POOL_COUNT, .scale = "outside",
+    add_metric(s, (ScoreMetric){ "score",    6, SCORE_POOL_VALID, direction });
+    add_metric(s, (ScoreMetric){ "raw",      6, SCORE_POOL_VALID, direction });
+    add_metric(s, (ScoreMetric){ "sigma",    6, SCORE_POOL_VALID });
+    add_metric(s, (ScoreMetric){ "distance", 6, SCORE_POOL_VALID });
+    add_metric(s, (ScoreMetric){ "valid",    0, SCORE_POOL_NONE });
+    add_metric(s, (ScoreMetric){ "basis",    0, SCORE_POOL_COUNT, .scale = basis_name[BLIINDS_BITSTREAM] });
+    add_metric(s, (ScoreMetric){ "outside",  0, SCORE_POOL_COUNT, .scale = "outside",
                                    .warning = "outside of what the model knows: do not rely on the score" });
     if (s->rr.read_path)
-        add_metric(s, (QualityMetric){ "loss", 6, QUALITY_POOL_KNOWN,
-                                       QUALITY_LOWER_IS_BETTER, BLIINDS_LOSS_SCALE });
+        add_metric(s, (ScoreMetric){ "loss", 6, SCORE_POOL_KNOWN,
+                                       SCORE_LOWER_IS_BETTER, BLIINDS_LOSS_SCALE });
     if (s->rr.read_path)
-        add_metric(s, (QualityMetric){ "loss_sigma", 6, QUALITY_POOL_KNOWN });
+        add_metric(s, (ScoreMetric){ "loss_sigma", 6, SCORE_POOL_KNOWN });
     if (s->features)
         for (int i = 0; i < BLIINDS_NB_FEATURES; i++)
-            add_metric(s, (QualityMetric){ ff_bliinds_feature_name[i], 9, QUALITY_POOL_FEATURE });
+            add_metric(s, (ScoreMetric){ ff_bliinds_feature_name[i], 9, SCORE_POOL_FEATURE });
 
-    s->counter[0] = (QualityCounter){ "matched",   &s->rr.nb_matched };
-    s->counter[1] = (QualityCounter){ "unmatched", &s->rr.nb_unmatched };
-    s->counter[2] = (QualityCounter){ "unused",    &s->rr.nb_unused };
+    s->counter[0] = (ScoreCounter){ "matched",   &s->rr.nb_matched };
+    s->counter[1] = (ScoreCounter){ "unmatched", &s->rr.nb_unmatched };
+    s->counter[2] = (ScoreCounter){ "unused",    &s->rr.nb_unused };
 
     s->log.filter      = "bliinds";
     s->log.title       = "BLIINDS";
@@ -128,7 +128,7 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
     s->log.nb_metrics  = s->nb_metrics;
     s->log.counter     = s->counter;
     s->log.nb_counters = s->rr.read_path ? FF_ARRAY_ELEMS(s->counter) : 0;
-    ff_quality_log_init(&s->log, ctx->priv);
+    ff_score_log_init(&s->log, ctx->priv);
     ff_bliinds_rr_init(&s->rr, &s->log.outputs);
     return 0;
 }
@@ -158,7 +158,7 @@ int ff_bliinds_check_size(AVFilterContext *ctx, int width, int height)
 int ff_bliinds_black(const BLIINDSContext *s, const AVFrame *frame,
                      const AVPixFmtDescriptor *desc)
 {
-    return ff_quality_is_limited(s->range, frame, desc) ? 16 << (desc->comp[0].depth - 8) : 0;
+    return ff_luma_is_limited(s->range, frame, desc) ? 16 << (desc->comp[0].depth - 8) : 0;
 }
 
 /// Places in BLIINDS_CODED_FEATURES.
@@ -182,7 +182,7 @@ static double coded_number(const AVFrame *frame, const char *key)
     char *end;
 
     if (entry) {
-        value = quality_strtod(entry->value, &end);
+        value = score_strtod(entry->value, &end);
         if (*end)
             value = NAN;
     }
@@ -215,7 +215,7 @@ static void note_coding(BLIINDSContext *s, const AVFrame *frame, double dst[BLII
     const double bytes  = coded_number(frame, "lavc.quantizer.bytes");
     const double width  = coded_number(frame, "lavc.quantizer.width");
     const double height = coded_number(frame, "lavc.quantizer.height");
-    const int w = ff_quality_width(frame), h = ff_quality_height(frame);
+    const int w = ff_picture_width(frame), h = ff_picture_height(frame);
     const double scale  = FFMAX(FFMAX(w, h) / FFMAX(width, height), FFMIN(w, h) / FFMIN(width, height));
     const double shown  = s->shown_height ? s->shown_height / (double)h : 1;
 
@@ -241,9 +241,9 @@ static void note_coding(BLIINDSContext *s, const AVFrame *frame, double dst[BLII
 
 int ff_bliinds_wanted(BLIINDSContext *s, AVFilterContext *ctx, const AVFrame *frame, uint64_t *n)
 {
-    *n = ff_quality_log_count(&s->log, ctx, frame, s->time_base);
+    *n = ff_score_log_count(&s->log, ctx, frame, s->time_base);
     note_coding(s, frame, s->coded[*n % BLIINDS_MAX_IN_FLIGHT]);
-    return !ctx->is_disabled && ff_quality_log_chosen(*n, s->n_subsample);
+    return !ctx->is_disabled && ff_score_log_chosen(*n, s->n_subsample);
 }
 
 /// Rounded once, so that it is the same however the sum is split.
@@ -367,7 +367,7 @@ static int set_metadata(const BLIINDSContext *s, AVFrame *frame, const double *v
         snprintf(key, sizeof(key), "lavfi.bliinds.%s", s->metric[i].name);
         // without a value, one of an earlier filter goes
         text = !isfinite(value[i]) ? NULL : i == METRIC_BASIS ? basis_name[(int)value[i]] :
-               QUALITY_FIXED(s->metric[i].digits, value[i]);
+               SCORE_FIXED(s->metric[i].digits, value[i]);
         ret  = av_dict_set(&frame->metadata, key, text, 0);
         if (ret < 0)
             return ret;
@@ -440,8 +440,8 @@ static int compare_with_source(BLIINDSContext *s, AVFilterContext *ctx, const AV
         .time   = ff_bliinds_rr_time(frame->pts, s->time_base),
         .valid  = valid,
         .format = {
-            .width   = ff_quality_width(frame),
-            .height  = ff_quality_height(frame),
+            .width   = ff_picture_width(frame),
+            .height  = ff_picture_height(frame),
             .limited = ff_bliinds_black(s, frame, desc) > 0,
             .depth   = desc->comp[0].depth,
         },
@@ -451,7 +451,7 @@ static int compare_with_source(BLIINDSContext *s, AVFilterContext *ctx, const AV
 
     *loss = (BLIINDSLoss){ NAN, NAN };
     ff_bliinds_energies(&rr.energies, sums);
-    if (s->rr.write_path && ((ret = ff_quality_log_open(&s->log, ctx)) < 0 ||
+    if (s->rr.write_path && ((ret = ff_score_log_open(&s->log, ctx)) < 0 ||
                              (ret = ff_bliinds_rr_write(&s->rr, &s->log.outputs, ctx, &rr)) < 0) ||
         s->rr.read_path  && (ret = ff_bliinds_rr_find(&s->rr, ctx, &rr, &source)) < 0)
         return ret;
@@ -488,7 +488,7 @@ int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
     if ((ret = set_metadata(s, frame, value)) < 0 ||
         s->side_data && (ret = set_side_data(s, frame, value)) < 0)
         return ret;
-    return ff_quality_log_frame(&s->log, ctx, frame, n, s->time_base,
+    return ff_score_log_frame(&s->log, ctx, frame, n, s->time_base,
                                 value, value[METRIC_VALID]);
 }
 
@@ -496,15 +496,15 @@ int ff_bliinds_finish(BLIINDSContext *s, AVFilterContext *ctx)
 {
     int ret = ff_bliinds_rr_close(&s->rr, ctx), err;
 
-    if (s->rr.write_path && !s->log.nb_frames && ff_quality_log_open(&s->log, ctx) >= 0)
+    if (s->rr.write_path && !s->log.nb_frames && ff_score_log_open(&s->log, ctx) >= 0)
         ff_bliinds_rr_write(&s->rr, &s->log.outputs, ctx, NULL);
-    err = ff_quality_log_close(&s->log, ctx, 1);
+    err = ff_score_log_close(&s->log, ctx, 1);
     return ret < 0 ? ret : err;
 }
 
 void ff_bliinds_uninit(BLIINDSContext *s, AVFilterContext *ctx)
 {
     ff_bliinds_rr_close(&s->rr, ctx);
-    ff_quality_log_close(&s->log, ctx, 0);
+    ff_score_log_close(&s->log, ctx, 0);
     ff_bliinds_model_free(s->model);
 }

@@ -35,8 +35,8 @@
 #include "bliinds_model.h"
 #include "bliinds_rr.h"
 #include "bliinds_sums.h"
-#include "quality_frame.h"
-#include "quality_log.h"
+#include "luma_frame.h"
+#include "score_log.h"
 
 #define BLIINDS_MIN_SIZE 4      ///< level 3 has one sample then
 #define BLIINDS_MAX_SIZE 16384
@@ -56,7 +56,7 @@ typedef struct BLIINDSContext {
     int side_data;
     int n_subsample;
     BLIINDSRR rr;
-    QualityLog log;
+    ScoreLog log;
 
     BLIINDSModel model[BLIINDS_NB_BASES];
     double intra;           ///< bytes of the last I frame, 0 for none
@@ -64,8 +64,8 @@ typedef struct BLIINDSContext {
     double coded[BLIINDS_MAX_IN_FLIGHT][BLIINDS_NB_CODED];  ///< features of frame n at n % that
     AVRational time_base;   ///< of the input, which may be gone before its last frames are scored
     int nb_metrics;         ///< values of a frame that are reported
-    QualityMetric metric[BLIINDS_MAX_METRICS];
-    QualityCounter counter[3];
+    ScoreMetric metric[BLIINDS_MAX_METRICS];
+    ScoreCounter counter[3];
 } BLIINDSContext;
 
 /**
@@ -76,12 +76,12 @@ typedef struct BLIINDSContext {
 #define BLIINDS_OPTIONS(type, member, flags)                                                                    \
     { "model",       "set the model: a built-in name or a file", offsetof(type, member.model_name), AV_OPT_TYPE_STRING, { .str = "vmaf1_est1" }, 0, 0, flags }, \
     { "shown_height", "set the height at which people see the video, 0 for the frame's", offsetof(type, member.shown_height), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, BLIINDS_MAX_SIZE, flags }, \
-    QUALITY_RANGE_OPTION(type, member.range, flags),                                                             \
+    LUMA_RANGE_OPTION(type, member.range, flags),                                                             \
     { "features",    "report the features too", offsetof(type, member.features), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1, flags }, \
     { "side_data",   "attach the score as user data unregistered SEI", offsetof(type, member.side_data), AV_OPT_TYPE_BOOL, { .i64 = 1 }, 0, 1, flags }, \
     { "n_subsample", "score one of every n frames", offsetof(type, member.n_subsample), AV_OPT_TYPE_INT, { .i64 = 1 }, 1, INT_MAX, flags }, \
     BLIINDS_RR_OPTIONS(type, member.rr, flags),                                                                 \
-    QUALITY_LOG_OPTIONS(type, member.log, flags)
+    SCORE_LOG_OPTIONS(type, member.log, flags)
 
 /**
  * Fill the table of the generalised Gaussian's rho for bliinds_gamma():

@@ -30,7 +30,7 @@
 #include "libavutil/mem.h"
 
 #include "bliinds_model.h"
-#include "quality_number.h"
+#include "score_number.h"
 
 #define MODEL_VERSION  "1"
 #define MODEL_MAX_SIZE (1 << 20)    ///< bytes; a full model of all features has 20 kB
@@ -110,7 +110,7 @@ static int parse_number(Parser *p, double *dst)
 
     if (!word)
         FAIL("a number is missing.\n");
-    *dst = quality_strtod(word, &end);
+    *dst = score_strtod(word, &end);
     if (*end || !isfinite(*dst))
         FAIL("'%s' is not a finite number.\n", word);
     return 0;

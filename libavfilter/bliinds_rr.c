@@ -66,9 +66,9 @@ static const char *time_string(char *text, size_t size, int64_t time)
 
 // ---- writing ----
 
-void ff_bliinds_rr_init(BLIINDSRR *s, QualityOutputs *outputs)
+void ff_bliinds_rr_init(BLIINDSRR *s, ScoreOutputs *outputs)
 {
-    const QualityCarried carried[] = {
+    const ScoreCarried carried[] = {
         { &s->format,          sizeof(s->format) },
         { &s->nb_matched,      sizeof(s->nb_matched) },
         { &s->nb_unmatched,    sizeof(s->nb_unmatched) },
@@ -104,7 +104,7 @@ static void print_frame(BLIINDSRR *s, AVBPrint *text, const BLIINDSRRFrame *fram
     av_bprintf(text, "\n");
 }
 
-int ff_bliinds_rr_write(BLIINDSRR *s, QualityOutputs *outputs, void *logctx,
+int ff_bliinds_rr_write(BLIINDSRR *s, ScoreOutputs *outputs, void *logctx,
                         const BLIINDSRRFrame *frame)
 {
     AVBPrint text;
@@ -115,7 +115,7 @@ int ff_bliinds_rr_write(BLIINDSRR *s, QualityOutputs *outputs, void *logctx,
         av_bprintf(&text, MAGIC " " AV_STRINGIFY(VERSION) "\n");
     if (frame)
         print_frame(s, &text, frame);
-    ret = ff_quality_output_write(outputs, logctx, &s->out, &text);
+    ret = ff_score_output_write(outputs, logctx, &s->out, &text);
     av_bprint_finalize(&text, NULL);
     return ret;
 }

@@ -34,7 +34,7 @@
 #include "libavutil/rational.h"
 
 #include "bliinds_loss.h"
-#include "quality_output.h"
+#include "score_output.h"
 
 enum BLIINDSRRMatch {
     BLIINDS_RR_TIME,
@@ -63,7 +63,7 @@ typedef struct BLIINDSRR {
     char *write_path, *read_path;
     int match;
 
-    QualityOutput out;
+    ScoreOutput out;
     BLIINDSRRFormat format;         ///< written last
 
     FILE *in;
@@ -111,7 +111,7 @@ int ff_bliinds_rr_open(BLIINDSRR *s, void *logctx);
 int64_t ff_bliinds_rr_time(int64_t pts, AVRational time_base);
 
 /// Add the file that is to be written, and what is carried, if the options name any.
-void ff_bliinds_rr_init(BLIINDSRR *s, QualityOutputs *outputs);
+void ff_bliinds_rr_init(BLIINDSRR *s, ScoreOutputs *outputs);
 
 /**
  * Write a frame, whole and at once, or only what comes before the first one.
@@ -120,7 +120,7 @@ void ff_bliinds_rr_init(BLIINDSRR *s, QualityOutputs *outputs);
  * @param frame   NULL if there will be none
  * @return 0, or a negative AVERROR after a message
  */
-int ff_bliinds_rr_write(BLIINDSRR *s, QualityOutputs *outputs, void *logctx,
+int ff_bliinds_rr_write(BLIINDSRR *s, ScoreOutputs *outputs, void *logctx,
                         const BLIINDSRRFrame *frame);
 
 /**

@@ -25,8 +25,8 @@
 #include "libavutil/log.h"
 
 #include "detailloss.h"
-#include "quality_number.h"
-#include "quality_sync.h"
+#include "score_number.h"
+#include "pair_sync.h"
 
 /// The reported values of a frame.
 enum {
@@ -39,13 +39,13 @@ enum {
     NB_METRICS
 };
 
-static const QualityMetric metric[NB_METRICS] = {
-    [METRIC_LOSS]   = { "loss",   6, QUALITY_POOL_VALID, QUALITY_LOWER_IS_BETTER },
-    [METRIC_SIGMA]  = { "sigma",  6, QUALITY_POOL_VALID },
-    [METRIC_DETAIL] = { "detail", 6, QUALITY_POOL_VALID, QUALITY_LOWER_IS_BETTER },
-    [METRIC_ADDED]  = { "added",  6, QUALITY_POOL_VALID, QUALITY_LOWER_IS_BETTER },
-    [METRIC_CHROMA] = { "chroma", 6, QUALITY_POOL_VALID, QUALITY_LOWER_IS_BETTER },
-    [METRIC_MOTION] = { "motion", 6, QUALITY_POOL_VALID },
+static const ScoreMetric metric[NB_METRICS] = {
+    [METRIC_LOSS]   = { "loss",   6, SCORE_POOL_VALID, SCORE_LOWER_IS_BETTER },
+    [METRIC_SIGMA]  = { "sigma",  6, SCORE_POOL_VALID },
+    [METRIC_DETAIL] = { "detail", 6, SCORE_POOL_VALID, SCORE_LOWER_IS_BETTER },
+    [METRIC_ADDED]  = { "added",  6, SCORE_POOL_VALID, SCORE_LOWER_IS_BETTER },
+    [METRIC_CHROMA] = { "chroma", 6, SCORE_POOL_VALID, SCORE_LOWER_IS_BETTER },
+    [METRIC_MOTION] = { "motion", 6, SCORE_POOL_VALID },
 };
 
 /**
@@ -81,25 +81,25 @@ void ff_detailloss_init(DetailLossContext *s, AVFilterContext *ctx)
     s->log.max        = 100;
     s->log.metric     = metric;
     s->log.nb_metrics = NB_METRICS;
-    ff_quality_log_init(&s->log, ctx->priv);
+    ff_score_log_init(&s->log, ctx->priv);
 }
 
 int ff_detailloss_check_size(AVFilterContext *ctx, int main_width, int main_height,
                              int reference_width, int reference_height, const char *scale)
 {
-    return ff_quality_sync_check_size(ctx, main_width, main_height, reference_width,
+    return ff_pair_sync_check_size(ctx, main_width, main_height, reference_width,
                                       reference_height, DETAIL_MIN_SIZE, DETAIL_MAX_SIZE, scale);
 }
 
 DetailPicture ff_detailloss_picture(const DetailLossContext *s, const AVFrame *main,
                                     const AVPixFmtDescriptor *desc)
 {
-    const int is_limited = ff_quality_is_limited(s->range, main, desc);
-    const int is_large   = FFMIN(ff_quality_width(main), ff_quality_height(main)) >= LARGE;
+    const int is_limited = ff_luma_is_limited(s->range, main, desc);
+    const int is_large   = FFMIN(ff_picture_width(main), ff_picture_height(main)) >= LARGE;
     const float unit     = 1.f / (1 << (desc->comp[0].depth - 8));
     DetailPicture p = {
-        .width      = ff_quality_width(main),
-        .height     = ff_quality_height(main),
+        .width      = ff_picture_width(main),
+        .height     = ff_picture_height(main),
         .octave     = !is_large,
         .depth      = desc->comp[0].depth,
         .has_chroma = desc->nb_components > 2,
@@ -171,7 +171,7 @@ static int set_metadata(AVFrame *frame, const double value[NB_METRICS])
         snprintf(key, sizeof(key), "lavfi.detailloss.%s", metric[i].name);
         // without a value, one of an earlier filter goes
         ret = av_dict_set(&frame->metadata, key, isfinite(value[i]) ?
-                          QUALITY_FIXED(metric[i].digits, value[i]) : NULL, 0);
+                          SCORE_FIXED(metric[i].digits, value[i]) : NULL, 0);
         if (ret < 0)
             return ret;
     }
@@ -189,5 +189,5 @@ int ff_detailloss_score(DetailLossContext *s, AVFilterContext *ctx, AVFrame *fra
     ret = set_metadata(frame, value);
     if (ret < 0)
         return ret;
-    return ff_quality_log_frame(&s->log, ctx, frame, n, time_base, value, 1);
+    return ff_score_log_frame(&s->log, ctx, frame, n, time_base, value, 1);
 }

@@ -33,8 +33,8 @@
 
 #include "avfilter.h"
 #include "detailloss_wavelet.h"
-#include "quality_frame.h"
-#include "quality_log.h"
+#include "luma_frame.h"
+#include "score_log.h"
 
 #define DETAIL_MIN_SIZE 16
 #define DETAIL_MAX_SIZE 16384
@@ -44,7 +44,7 @@ typedef struct DetailLossContext {
     // options
     int range;              ///< enum AVColorRange, unspecified: from the frame
     int n_subsample;
-    QualityLog log;
+    ScoreLog log;
 } DetailLossContext;
 
 /// What the samples of a picture are.
@@ -66,9 +66,9 @@ typedef struct DetailPicture {
  * @param member member of type DetailLossContext of the filter's context
  */
 #define DETAIL_OPTIONS(type, member, flags)                                                                     \
-    QUALITY_RANGE_OPTION(type, member.range, flags),                                                             \
+    LUMA_RANGE_OPTION(type, member.range, flags),                                                             \
     { "n_subsample", "compare one of every n frames", offsetof(type, member.n_subsample), AV_OPT_TYPE_INT, { .i64 = 1 }, 1, INT_MAX, flags }, \
-    QUALITY_LOG_OPTIONS(type, member.log, flags)
+    SCORE_LOG_OPTIONS(type, member.log, flags)
 
 /// Set up the logs.
 void ff_detailloss_init(DetailLossContext *s, AVFilterContext *ctx);
@@ -95,7 +95,7 @@ DetailPicture ff_detailloss_picture(const DetailLossContext *s, const AVFrame *m
  * Score a frame: to its metadata and the logs.
  *
  * @param frame     of the main input, whose pixels are not touched
- * @param n         its number, from ff_quality_log_count()
+ * @param n         its number, from ff_score_log_count()
  * @param time_base of frame->pts
  * @param sums      of the pair
  * @return 0, or a negative AVERROR after a message

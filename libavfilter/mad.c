@@ -27,8 +27,8 @@
 
 #include "filters.h"
 #include "mad.h"
-#include "quality_number.h"
-#include "quality_sync.h"
+#include "score_number.h"
+#include "pair_sync.h"
 
 /// The reported values of a frame.
 enum {
@@ -38,10 +38,10 @@ enum {
     NB_METRICS
 };
 
-static const QualityMetric metric[NB_METRICS] = {
-    [METRIC_SCORE] = { "score", 9, QUALITY_POOL_VALID, QUALITY_LOWER_IS_BETTER },
-    [METRIC_HI]    = { "hi",    9, QUALITY_POOL_VALID, QUALITY_LOWER_IS_BETTER },
-    [METRIC_LO]    = { "lo",    9, QUALITY_POOL_VALID, QUALITY_LOWER_IS_BETTER },
+static const ScoreMetric metric[NB_METRICS] = {
+    [METRIC_SCORE] = { "score", 9, SCORE_POOL_VALID, SCORE_LOWER_IS_BETTER },
+    [METRIC_HI]    = { "hi",    9, SCORE_POOL_VALID, SCORE_LOWER_IS_BETTER },
+    [METRIC_LO]    = { "lo",    9, SCORE_POOL_VALID, SCORE_LOWER_IS_BETTER },
 };
 
 int ff_mad_init(MADContext *s, AVFilterContext *ctx,
@@ -57,7 +57,7 @@ int ff_mad_init(MADContext *s, AVFilterContext *ctx,
     s->log.max        = INFINITY;
     s->log.metric     = metric;
     s->log.nb_metrics = NB_METRICS;
-    ff_quality_log_init(&s->log, ctx->priv);
+    ff_score_log_init(&s->log, ctx->priv);
 
     for (int i = 0; i < FF_ARRAY_ELEMS(pad); i++) {
         AVFilterPad map = {
@@ -83,7 +83,7 @@ int ff_mad_config(MADContext *s, AVFilterContext *ctx, const char *scale)
 int ff_mad_check_size(AVFilterContext *ctx, int main_width, int main_height,
                       int reference_width, int reference_height, const char *scale)
 {
-    return ff_quality_sync_check_size(ctx, main_width, main_height, reference_width,
+    return ff_pair_sync_check_size(ctx, main_width, main_height, reference_width,
                                       reference_height, MAD_MIN_SIZE, MAD_MAX_SIZE, scale);
 }
 
@@ -92,7 +92,7 @@ MADRange ff_mad_range(const MADContext *s, const AVFrame *frame,
 {
     const int up = desc->comp[0].depth - 8;
 
-    return ff_quality_is_limited(s->range, frame, desc) ? (MADRange){ 16 << up, 255. / 219 / (1 << up) }
+    return ff_luma_is_limited(s->range, frame, desc) ? (MADRange){ 16 << up, 255. / 219 / (1 << up) }
                                                         : (MADRange){ 0, 1. / (1 << up) };
 }
 
@@ -167,7 +167,7 @@ static int set_metadata(AVFrame *frame, const double *value)
 
     for (int i = 0; i < NB_METRICS; i++) {
         snprintf(key, sizeof(key), "lavfi.mad.%s", metric[i].name);
-        ret = av_dict_set(&frame->metadata, key, QUALITY_FIXED(metric[i].digits, value[i]), 0);
+        ret = av_dict_set(&frame->metadata, key, SCORE_FIXED(metric[i].digits, value[i]), 0);
         if (ret < 0)
             return ret;
     }
@@ -191,15 +191,15 @@ int ff_mad_score(MADContext *s, AVFilterContext *ctx, AVFrame *frame, uint64_t n
     ret = set_metadata(frame, value);
     if (ret < 0)
         return ret;
-    return ff_quality_log_frame(&s->log, ctx, frame, n, time_base, value, 1);
+    return ff_score_log_frame(&s->log, ctx, frame, n, time_base, value, 1);
 }
 
 int ff_mad_finish(MADContext *s, AVFilterContext *ctx)
 {
-    return ff_quality_log_close(&s->log, ctx, 1);
+    return ff_score_log_close(&s->log, ctx, 1);
 }
 
 void ff_mad_uninit(MADContext *s, AVFilterContext *ctx)
 {
-    ff_quality_log_close(&s->log, ctx, 0);
+    ff_score_log_close(&s->log, ctx, 0);
 }

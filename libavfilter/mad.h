@@ -41,8 +41,8 @@
 
 #include "avfilter.h"
 #include "mad_blocks.h"
-#include "quality_frame.h"
-#include "quality_log.h"
+#include "luma_frame.h"
+#include "score_log.h"
 
 #define MAD_MIN_SIZE 64
 #define MAD_MAX_SIZE 16384
@@ -65,7 +65,7 @@ typedef struct MADContext {
     // options
     int range;              ///< enum AVColorRange, unspecified: from the frame
     int map;                ///< enum MADMap
-    QualityLog log;
+    ScoreLog log;
 } MADContext;
 
 /// From samples to values of 0..255.
@@ -80,8 +80,8 @@ typedef struct MADRange {
  * @param member member of type MADContext of the filter's context
  */
 #define MAD_OPTIONS(type, member, flags)                                                                        \
-    QUALITY_RANGE_OPTION(type, member.range, flags),                                                             \
-    QUALITY_LOG_OPTIONS(type, member.log, flags)
+    LUMA_RANGE_OPTION(type, member.range, flags),                                                             \
+    SCORE_LOG_OPTIONS(type, member.log, flags)
 
 /// The option of those that have outputs for maps.
 #define MAD_MAP_OPTIONS(type, member, flags)                                                                    \
@@ -177,7 +177,7 @@ double ff_mad_weight(int scale);
  * Score a frame: to its metadata and the logs.
  *
  * @param frame     of the main input, whose pixels are not touched
- * @param n         its number, from ff_quality_log_count()
+ * @param n         its number, from ff_score_log_count()
  * @param time_base of frame->pts
  * @param width     of the picture, which may be less than the frame's
  * @param hi        sum of (mask * lmse)^2 over the interior

@@ -42,7 +42,7 @@
 #include "bliinds_dsp.h"
 #include "bliinds_pool.h"
 #include "filters.h"
-#include "quality_compat.h"
+#include "release_compat.h"
 #include "video.h"
 
 /// Zeros around a level's rows: one sample before, three after.

@@ -35,8 +35,8 @@
 #include "bliinds.h"
 #include "cuda/quality_cuda.h"
 #include "filters.h"
-#include "quality_compat.h"
-#include "quality_frame.h"
+#include "release_compat.h"
+#include "luma_frame.h"
 #include "vf_bliinds_cuda.h"
 #include "video.h"
 
@@ -350,8 +350,8 @@ static int queue_frame(AVFilterContext *ctx, AVFrame *frame)
         ret = desc ? 0 : AVERROR(ENOSYS);
         if (ret < 0)
             goto fail;
-        ret = prepare(ctx, frame->hw_frames_ctx, ff_quality_width(frame),
-                      ff_quality_height(frame));
+        ret = prepare(ctx, frame->hw_frames_ctx, ff_picture_width(frame),
+                      ff_picture_height(frame));
         if (ret < 0)
             goto fail;
         ret = add_to_batch(ctx, frame, desc);
@@ -371,8 +371,8 @@ static void read_result(BLIINDSLevelSums sums[BLIINDS_LEVELS], const BLIINDSCUDA
 {
     for (int l = 0; l < BLIINDS_LEVELS; l++) {
         const BLIINDSCUDAPooled *pooled = result->pooled[l];
-        const int bw = bliinds_nb_blocks(ff_quality_width(frame)  >> l);
-        const int bh = bliinds_nb_blocks(ff_quality_height(frame) >> l);
+        const int bw = bliinds_nb_blocks(ff_picture_width(frame)  >> l);
+        const int bh = bliinds_nb_blocks(ff_picture_height(frame) >> l);
         const int nb_clear = bliinds_nb_clear(bw) * bliinds_nb_clear(bh);
 
         for (int i = 0; i < BLIINDS_NB_STATISTICS; i++) {

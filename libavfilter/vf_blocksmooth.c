@@ -37,7 +37,7 @@
 #include "blocksmooth.h"
 #include "blocksmooth_options.h"
 #include "filters.h"
-#include "quality_compat.h"
+#include "release_compat.h"
 #include "video.h"
 
 typedef struct BlockSmoothContext {

@@ -35,7 +35,7 @@
 #include "blocksmooth_options.h"
 #include "cuda/quality_cuda.h"
 #include "filters.h"
-#include "quality_compat.h"
+#include "release_compat.h"
 #include "vf_deblock_cuda.h"
 #include "video.h"
 

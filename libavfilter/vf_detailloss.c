@@ -41,9 +41,9 @@
 #include "detailloss.h"
 #include "filters.h"
 #include "framesync.h"
-#include "quality_compat.h"
-#include "quality_formats.h"
-#include "quality_sync.h"
+#include "release_compat.h"
+#include "luma_formats.h"
+#include "pair_sync.h"
 #include "video.h"
 
 enum { SOURCE, ENCODE, NB_PICTURES };
@@ -73,7 +73,7 @@ typedef struct Scratch {
 typedef struct DetailLossCPUContext {
     const AVClass *class;
     FFFrameSync fs;
-    QualitySync sync;
+    PairSync sync;
     DetailLossContext common;
 
     AVFrame *previous;                  ///< the source's last frame
@@ -107,7 +107,7 @@ FRAMESYNC_DEFINE_CLASS(detailloss, DetailLossCPUContext, fs);
 static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
                          AVFilterFormatsConfig **cfg_out)
 {
-    return ff_set_common_formats2(ctx, cfg_in, cfg_out, ff_quality_formats());
+    return ff_set_common_formats2(ctx, cfg_in, cfg_out, ff_luma_formats());
 }
 
 // ---- detail ----
@@ -464,7 +464,7 @@ static int prepare(AVFilterContext *ctx, ThreadData *td)
 
     if (ret < 0)
         return ret;
-    if (encode->format != source->format || !ff_quality_is_supported(td->desc)) {
+    if (encode->format != source->format || !ff_luma_is_supported(td->desc)) {
         av_log(ctx, AV_LOG_ERROR, "The formats of the frames changed to %s and %s, which cannot be "
                "compared; insert format=yuv420p before both inputs.\n",
                av_get_pix_fmt_name(encode->format), td->desc->name);
@@ -510,11 +510,11 @@ static int filter_frames(FFFrameSync *fs)
 
     if (ret < 0)
         return ret;
-    n = ff_quality_log_count(&s->common.log, ctx, main, ctx->outputs[0]->time_base);
-    ff_quality_sync_check(&s->sync, ctx, fs, reference);
+    n = ff_score_log_count(&s->common.log, ctx, main, ctx->outputs[0]->time_base);
+    ff_pair_sync_check(&s->sync, ctx, fs, reference);
     s->nb_frames++;
     // where there is nothing to compare with, the frame passes
-    if (reference && ff_quality_log_chosen(s->nb_frames - 1, s->common.n_subsample))
+    if (reference && ff_score_log_chosen(s->nb_frames - 1, s->common.n_subsample))
         ret = score_frame(ctx, main, reference, n);
     // the next frame's motion is from this one, which may have no reference for the timeline alone
     if (ret >= 0)
@@ -534,7 +534,7 @@ static int activate(AVFilterContext *ctx)
     int ret = ff_framesync_activate(&s->fs);
 
     if (ff_outlink_get_status(ctx->outputs[0])) {
-        int err = ff_quality_log_close(&s->common.log, ctx, 1);
+        int err = ff_score_log_close(&s->common.log, ctx, 1);
 
         if (err < 0)
             return err;
@@ -556,8 +556,8 @@ static av_cold void uninit(AVFilterContext *ctx)
 {
     DetailLossCPUContext *s = ctx->priv;
 
-    ff_quality_log_close(&s->common.log, ctx, 0);
-    ff_quality_sync_report(&s->sync, ctx);
+    ff_score_log_close(&s->common.log, ctx, 0);
+    ff_pair_sync_report(&s->sync, ctx);
     ff_framesync_uninit(&s->fs);
     av_frame_free(&s->previous);
     free_buffers(s);

@@ -38,7 +38,7 @@
 #include "detailloss.h"
 #include "filters.h"
 #include "framesync.h"
-#include "quality_compat.h"
+#include "release_compat.h"
 #include "vf_detailloss_cuda.h"
 #include "video.h"
 
@@ -212,8 +212,8 @@ static const AVPixFmtDescriptor *descriptor(const AVFrame *frame)
 static int is_alike(const AVFrame *previous, const AVFrame *reference)
 {
     return previous && descriptor(previous) == descriptor(reference) &&
-           ff_quality_width(previous)  == ff_quality_width(reference) &&
-           ff_quality_height(previous) == ff_quality_height(reference);
+           ff_picture_width(previous)  == ff_picture_width(reference) &&
+           ff_picture_height(previous) == ff_picture_height(reference);
 }
 
 static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *reference)
@@ -225,10 +225,10 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     DetailCUDAPair *pair;
     int ret;
 
-    if (!ff_quality_log_chosen(s->pairs.nb_frames, s->common.n_subsample))
+    if (!ff_score_log_chosen(s->pairs.nb_frames, s->common.n_subsample))
         return 0;
     picture = ff_detailloss_picture(&s->common, frame, desc);
-    ret = ff_detailloss_check_size(ctx, ff_quality_width(frame), ff_quality_height(frame),
+    ret = ff_detailloss_check_size(ctx, ff_picture_width(frame), ff_picture_height(frame),
                                    picture.width, picture.height, "scale_cuda");
     if (ret < 0)
         return ret;
@@ -255,7 +255,7 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
     DetailLossCUDAContext *s = ctx->priv;
     // the output may be gone before its last frames are scored
     const AVRational time_base = s->pairs.fs.time_base;
-    const uint64_t n = ff_quality_log_count(&s->common.log, ctx, frame, time_base);
+    const uint64_t n = ff_score_log_count(&s->common.log, ctx, frame, time_base);
     DetailPicture picture;
 
     if (!result)
@@ -270,7 +270,7 @@ static int activate(AVFilterContext *ctx)
     int ret = ff_quality_pairs_activate(ctx, &s->pairs), finished = 0;
 
     if (ff_outlink_get_status(ctx->outputs[0]))
-        finished = ff_quality_log_close(&s->common.log, ctx, 1);
+        finished = ff_score_log_close(&s->common.log, ctx, 1);
     return finished < 0 ? finished : ret;
 }
 
@@ -308,7 +308,7 @@ static av_cold void uninit(AVFilterContext *ctx)
     DetailLossCUDAContext *s = ctx->priv;
 
     ff_quality_pairs_uninit(ctx, &s->pairs);
-    ff_quality_log_close(&s->common.log, ctx, 0);
+    ff_score_log_close(&s->common.log, ctx, 0);
     free_device_memory(ctx);
     ff_quality_cuda_close(&s->pairs.cuda, ctx);
 }

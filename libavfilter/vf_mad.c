@@ -49,9 +49,9 @@
 #include "framesync.h"
 #include "mad.h"
 #include "mad_tx.h"
-#include "quality_compat.h"
-#include "quality_formats.h"
-#include "quality_sync.h"
+#include "release_compat.h"
+#include "luma_formats.h"
+#include "pair_sync.h"
 #include "video.h"
 
 /// Columns that are transformed together, so that whole cache lines are moved.
@@ -93,7 +93,7 @@ typedef struct Scratch {
 typedef struct MADCPUContext {
     const AVClass *class;
     FFFrameSync fs;
-    QualitySync sync;
+    PairSync sync;
     MADContext common;
 
     Tables tables[NB_PICTURES];
@@ -144,13 +144,13 @@ FRAMESYNC_DEFINE_CLASS(mad, MADCPUContext, fs);
 static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
                          AVFilterFormatsConfig **cfg_out)
 {
-    AVFilterFormats *formats = ff_quality_formats();
+    AVFilterFormats *formats = ff_luma_formats();
     int ret;
 
     // nothing of the inputs needs to be the same but their size
     if ((ret = ff_formats_ref(formats,               &cfg_in[0]->formats)) < 0 ||
         (ret = ff_formats_ref(formats,               &cfg_out[0]->formats)) < 0 ||
-        (ret = ff_formats_ref(ff_quality_formats(),  &cfg_in[1]->formats)) < 0 ||
+        (ret = ff_formats_ref(ff_luma_formats(),  &cfg_in[1]->formats)) < 0 ||
         (ret = ff_formats_ref(ff_all_color_spaces(), &cfg_in[1]->color_spaces)) < 0 ||
         (ret = ff_formats_ref(ff_all_color_ranges(), &cfg_in[1]->color_ranges)) < 0)
         return ret;
@@ -895,7 +895,7 @@ static int prepare(AVFilterContext *ctx, ThreadData *td)
         Picture *picture = &td->picture[i];
         const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(picture->frame->format);
 
-        if (!ff_quality_is_supported(desc)) {
+        if (!ff_luma_is_supported(desc)) {
             av_log(ctx, AV_LOG_ERROR, "The frame format changed to %s, which is not "
                    "supported; insert format=yuv420p before.\n", desc->name);
             return AVERROR(ENOSYS);
@@ -986,8 +986,8 @@ static int filter_frames(FFFrameSync *fs)
 
     if (ret < 0)
         return ret;
-    n = ff_quality_log_count(&s->common.log, ctx, main, ctx->outputs[0]->time_base);
-    ff_quality_sync_check(&s->sync, ctx, fs, reference);
+    n = ff_score_log_count(&s->common.log, ctx, main, ctx->outputs[0]->time_base);
+    ff_pair_sync_check(&s->sync, ctx, fs, reference);
     // where there is nothing to compare with, the frame passes
     if (!reference)
         return ff_filter_frame(ctx->outputs[0], main);
@@ -1091,7 +1091,7 @@ static av_cold void uninit(AVFilterContext *ctx)
     MADCPUContext *s = ctx->priv;
 
     ff_mad_uninit(&s->common, ctx);
-    ff_quality_sync_report(&s->sync, ctx);
+    ff_pair_sync_report(&s->sync, ctx);
     ff_framesync_uninit(&s->fs);
     free_buffers(s);
     for (int i = 0; i < NB_PICTURES; i++) {

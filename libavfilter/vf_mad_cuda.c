@@ -44,8 +44,8 @@
 #include "filters.h"
 #include "framesync.h"
 #include "mad.h"
-#include "quality_compat.h"
-#include "quality_frame.h"
+#include "release_compat.h"
+#include "luma_frame.h"
 #include "vf_mad_cuda.h"
 #include "video.h"
 
@@ -215,12 +215,12 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *data)
     const MADCUDAResult *result = data;
     // the output may be gone before its last frames are scored
     const AVRational time_base = s->pairs.fs.time_base;
-    const uint64_t n = ff_quality_log_count(&s->common.log, ctx, frame, time_base);
+    const uint64_t n = ff_score_log_count(&s->common.log, ctx, frame, time_base);
 
     if (!result)
         return 0;
     return ff_mad_score(&s->common, ctx, frame, n, time_base,
-                        ff_quality_width(frame), ff_quality_height(frame),
+                        ff_picture_width(frame), ff_picture_height(frame),
                         result->hi, result->lo);
 }
 
@@ -591,12 +591,12 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     MADCUDAContext *s = ctx->priv;
     const AVFrame *frames[MAD_IMAGES] = { [MAD_REFERENCE] = ref, [MAD_DISTORTED] = frame };
     const AVPixFmtDescriptor *desc    = descriptor(frame->hw_frames_ctx);
-    const int width = ff_quality_width(frame), height = ff_quality_height(frame);
+    const int width = ff_picture_width(frame), height = ff_picture_height(frame);
     MADCUDAParams *p = &s->params;
     int ret;
 
-    if ((ret = ff_mad_check_size(ctx, width, height, ff_quality_width(ref),
-                                 ff_quality_height(ref), "scale_cuda")) < 0 ||
+    if ((ret = ff_mad_check_size(ctx, width, height, ff_picture_width(ref),
+                                 ff_picture_height(ref), "scale_cuda")) < 0 ||
         (ret = prepare(ctx, width, height, desc->comp[0].depth)) < 0)
         return ret;
     for (int i = 0; i < MAD_IMAGES; i++) {

@@ -44,10 +44,10 @@
 #include "avfilter.h"
 #include "cuda/quality_pairs.h"
 #include "filters.h"
-#include "quality_compat.h"
-#include "quality_frame.h"
-#include "quality_number.h"
-#include "quality_output.h"
+#include "release_compat.h"
+#include "luma_frame.h"
+#include "score_number.h"
+#include "score_output.h"
 #include "vf_ssim_cuda.h"
 
 #define DIV_UP(a, b) (((a) + (b) - 1) / (b))
@@ -73,8 +73,8 @@ typedef struct SSIMCUDAContext {
     CUfunction ssim;
     int nb_thread_blocks, nb_threads;   ///< for a pair
 
-    QualityOutputs outputs;
-    QualityOutput stats;
+    ScoreOutputs outputs;
+    ScoreOutput stats;
     uint64_t nb_compared;
     int nb_components;                  ///< of the last pair
     SSIMScores sum;
@@ -189,7 +189,7 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     SSIMCUDAContext *s = ctx->priv;
     const AVPixFmtDescriptor *desc = descriptor(frame);
     const enum AVPixelFormat sw_format = av_pix_fmt_desc_get_id(desc);
-    const int width = ff_quality_width(frame), height = ff_quality_height(frame);
+    const int width = ff_picture_width(frame), height = ff_picture_height(frame);
     SSIMCUDAPair *pair;
 
     if (frame->color_range != ref->color_range && !s->range_warned) {
@@ -239,8 +239,8 @@ static SSIMScores read_scores(const AVFrame *frame, const SSIMCUDAResult *result
     int w[SSIM_MAX_PLANES], h[SSIM_MAX_PLANES], size = 0;
 
     for (int i = 0; i < nb_components; i++) {
-        w[i]  = component_width(desc, i, ff_quality_width(frame));
-        h[i]  = component_height(desc, i, ff_quality_height(frame));
+        w[i]  = component_width(desc, i, ff_picture_width(frame));
+        h[i]  = component_height(desc, i, ff_picture_height(frame));
         size += w[i] * h[i];
     }
     for (int i = 0; i < nb_components; i++) {
@@ -263,24 +263,24 @@ static int set_metadata(AVFrame *frame, const char *name, float value)
     char key[32];
 
     snprintf(key, sizeof(key), "lavfi.ssim.%s", name);
-    return av_dict_set(&frame->metadata, key, QUALITY_FIXED(6, value), 0);
+    return av_dict_set(&frame->metadata, key, SCORE_FIXED(6, value), 0);
 }
 
 static int write_stats(AVFilterContext *ctx, const SSIMScores *scores)
 {
     SSIMCUDAContext *s = ctx->priv;
     AVBPrint text;
-    int ret = ff_quality_outputs_open(&s->outputs, ctx);
+    int ret = ff_score_outputs_open(&s->outputs, ctx);
 
     if (ret < 0)
         return ret;
     av_bprint_init(&text, 0, AV_BPRINT_SIZE_AUTOMATIC);
     av_bprintf(&text, "n:%"PRIu64" ", s->nb_compared);
     for (int i = 0; i < s->nb_components; i++)
-        av_bprintf(&text, "%c:%s ", component_name[i], QUALITY_FIXED(6, scores->component[i]));
-    av_bprintf(&text, "All:%s (%s)\n", QUALITY_FIXED(6, scores->all),
-               QUALITY_FIXED(6, decibel(scores->all, 1.)));
-    return ff_quality_output_write(&s->outputs, ctx, &s->stats, &text);
+        av_bprintf(&text, "%c:%s ", component_name[i], SCORE_FIXED(6, scores->component[i]));
+    av_bprintf(&text, "All:%s (%s)\n", SCORE_FIXED(6, scores->all),
+               SCORE_FIXED(6, decibel(scores->all, 1.)));
+    return ff_score_output_write(&s->outputs, ctx, &s->stats, &text);
 }
 
 static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
@@ -289,7 +289,7 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
     SSIMScores scores;
     int ret;
 
-    ff_quality_outputs_note(&s->outputs, ctx, frame, s->pairs.fs.time_base);
+    ff_score_outputs_note(&s->outputs, ctx, frame, s->pairs.fs.time_base);
     if (!result)
         return 0;
     scores = read_scores(frame, result);
@@ -314,8 +314,8 @@ static int finish(AVFilterContext *ctx, int ended)
     SSIMCUDAContext *s = ctx->priv;
 
     if (ended || s->outputs.noted)
-        ff_quality_outputs_open(&s->outputs, ctx);
-    return ff_quality_outputs_close(&s->outputs, ctx);
+        ff_score_outputs_open(&s->outputs, ctx);
+    return ff_score_outputs_close(&s->outputs, ctx);
 }
 
 static int activate(AVFilterContext *ctx)
@@ -341,9 +341,9 @@ static av_cold int init(AVFilterContext *ctx)
     s->outputs.options    = s;
     s->outputs.output[0]  = &s->stats;
     s->outputs.nb_outputs = !!s->stats_path;
-    s->outputs.carried[0] = (QualityCarried){ &s->nb_compared, sizeof(s->nb_compared) };
-    s->outputs.carried[1] = (QualityCarried){ &s->sum,         sizeof(s->sum) };
-    s->outputs.carried[2] = (QualityCarried){ &s->nb_components, sizeof(s->nb_components) };
+    s->outputs.carried[0] = (ScoreCarried){ &s->nb_compared, sizeof(s->nb_compared) };
+    s->outputs.carried[1] = (ScoreCarried){ &s->sum,         sizeof(s->sum) };
+    s->outputs.carried[2] = (ScoreCarried){ &s->nb_components, sizeof(s->nb_components) };
     s->outputs.nb_carried = 3;
     return 0;
 }
@@ -356,11 +356,11 @@ static void print_summary(AVFilterContext *ctx)
     av_bprint_init(&text, 0, AV_BPRINT_SIZE_AUTOMATIC);
     for (int i = 0; i < s->nb_components; i++)
         av_bprintf(&text, " %c:%s (%s)", component_name[i],
-                   QUALITY_FIXED(6, s->sum.component[i] / s->nb_compared),
-                   QUALITY_FIXED(6, decibel(s->sum.component[i], s->nb_compared)));
+                   SCORE_FIXED(6, s->sum.component[i] / s->nb_compared),
+                   SCORE_FIXED(6, decibel(s->sum.component[i], s->nb_compared)));
     av_log(ctx, AV_LOG_INFO, "SSIM%s All:%s (%s)\n", text.str,
-           QUALITY_FIXED(6, s->sum.all / s->nb_compared),
-           QUALITY_FIXED(6, decibel(s->sum.all, s->nb_compared)));
+           SCORE_FIXED(6, s->sum.all / s->nb_compared),
+           SCORE_FIXED(6, decibel(s->sum.all, s->nb_compared)));
 }
 
 static void free_state(AVFilterContext *ctx)

@@ -74,15 +74,15 @@ mutants() {
   libavfilter/bliinds_pool.c  @ s/while (count\[bin\] < k)/while (count[bin] <= k)/ @ bliinds-pool
   libavfilter/vf_bliinds.c    @ s/straddles(by) || bliinds_straddles(bx)/straddles(by) \&\& bliinds_straddles(bx)/ @ bliinds-yuv
   libavfilter/vf_bliinds.c    @ s/job = 1; job < nb_jobs/job = 1; job + 1 < nb_jobs/ @ bliinds-threads
-  libavfilter/quality_frame.h @ s/range == AVCOL_RANGE_MPEG;/range == AVCOL_RANGE_JPEG;/ @ bliinds-ranges bliinds-formats
-  libavfilter/quality_pool.c  @ s/value > -1 ? 1/value > -1 ? 1.001/ @ bliinds-log-json
-* libavfilter/quality_pool.c  @ s/percentile\[\] = { 1, 5,/percentile[] = { 1, 6,/ @ bliinds-log-json
-  libavfilter/quality_pool.h  @ s/define QUALITY_WINDOW 48/define QUALITY_WINDOW 47/ @ bliinds-log-json
-  libavfilter/quality_pool.c  @ s/MIN_BATCHES 4/MIN_BATCHES 5/ @ bliinds-log-json bliinds-log-pool
-  libavfilter/quality_pool.c  @ s/((p->nb >> i) - 1)/(p->nb >> i)/ @ bliinds-log-json
-  libavfilter/quality_pool.c  @ s/== QUALITY_LOWER_IS_BETTER ? sum > p->worst/!= QUALITY_LOWER_IS_BETTER ? sum > p->worst/ @ bliinds-log-json bliinds-summary
-  libavfilter/quality_log.c   @ s/n \/ step \* 0x9e3779b9/n \/ step * 0x9e3779b1/ @ bliinds-which-frames
-  libavfilter/quality_log.c   @ s/nb_valid += !!valid/nb_valid += 1/ @ bliinds-log-json
+  libavfilter/luma_frame.h @ s/range == AVCOL_RANGE_MPEG;/range == AVCOL_RANGE_JPEG;/ @ bliinds-ranges bliinds-formats
+  libavfilter/score_pool.c  @ s/value > -1 ? 1/value > -1 ? 1.001/ @ bliinds-log-json
+* libavfilter/score_pool.c  @ s/percentile\[\] = { 1, 5,/percentile[] = { 1, 6,/ @ bliinds-log-json
+  libavfilter/score_pool.h  @ s/define SCORE_WINDOW 48/define SCORE_WINDOW 47/ @ bliinds-log-json
+  libavfilter/score_pool.c  @ s/MIN_BATCHES 4/MIN_BATCHES 5/ @ bliinds-log-json bliinds-log-pool
+  libavfilter/score_pool.c  @ s/((p->nb >> i) - 1)/(p->nb >> i)/ @ bliinds-log-json
+  libavfilter/score_pool.c  @ s/== SCORE_LOWER_IS_BETTER ? sum > p->worst/!= SCORE_LOWER_IS_BETTER ? sum > p->worst/ @ bliinds-log-json bliinds-summary
+  libavfilter/score_log.c   @ s/n \/ step \* 0x9e3779b9/n \/ step * 0x9e3779b1/ @ bliinds-which-frames
+  libavfilter/score_log.c   @ s/nb_valid += !!valid/nb_valid += 1/ @ bliinds-log-json
 * libavfilter/detailloss_wavelet.h @ s/.8365163037f \* x1/.8366163037f * x1/ @ detailloss-numbers
   libavfilter/detailloss_wavelet.h @ s/(1.f \/ 30)/(1.f \/ 31)/ @ detailloss-numbers
   libavfilter/detailloss_wavelet.h @ s/(source < 0) == (encode < 0)/1/ @ detailloss-numbers
@@ -95,7 +95,7 @@ mutants() {
   libavfilter/vf_detailloss.c @ s/FFMAX(start - 1, 0)/start/ @ detailloss-threads
 * libavfilter/vf_detailloss.c @ s/>= 0 \&\& source)/>= 0 \&\& reference)/ @ detailloss-subsample
   libavfilter/cuda/quality_pairs.c @ s/\*previous   = p->previous;/av_frame_free(\&p->previous);/ @ faults-in-flight-detailloss_cuda
-  libavfilter/quality_frame.h @ s/(int)(frame->crop_left + frame->crop_right)/(int)frame->crop_left/ @ faults-cropped
+  libavfilter/luma_frame.h @ s/(int)(frame->crop_left + frame->crop_right)/(int)frame->crop_left/ @ faults-cropped
 * libavfilter/mad.c           @ s/exp(-pow(0.114 \* f, 1.1))/exp(-pow(0.1141 * f, 1.1))/ @ mad-oracle-chelsea_451x300_blur
   libavfilter/mad.c           @ s/f < 7.8909/f < 7.9909/ @ mad-oracle-chelsea_451x300_blur mad-cases
   libavfilter/mad.c           @ s/2.2 \/ 3/2.2 \/ 3.001/ @ mad-oracle-chelsea_451x300_blur

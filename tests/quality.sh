@@ -920,7 +920,7 @@ log_rebuild(){
 # In a host, graphs that come one after the other.
 log_hosts(){
     need jq || return 0
-    host="run libavfilter/tests/quality_log${EXECSUF}"
+    host="run libavfilter/tests/score_log${EXECSUF}"
     for jobs in "0:5:64x64:1 5:5:64x64:1" "0:5:64x64:0 5:5:80x64:0" "0:5:64x64:0 9:5:64x64:1 14:1:64x64:1" \
                 "0:5:64x64:1 5:0:64x64:1" "0:5:64x64:1 5:0:64x64:0" \
                 "0:5:64x64:1 4:3:64x64:1" "0:5:64x64:1 0:5:64x64:1" "0:0:64x64:1" "0:0:64x64:0"; do
@@ -975,7 +975,7 @@ log_writers(){
 log_locale(){
     need localedef || return 0
     mkdir ${tmp}/locales
-    host="run libavfilter/tests/quality_log${EXECSUF}"
+    host="run libavfilter/tests/score_log${EXECSUF}"
     printf '%s\nconstant 17.25\nweight L1.band3 1.5\nend' "${head_lines}" > ${tmp}/model
     for locale in C de_DE.UTF-8 ps_AF.UTF-8; do
         if test ${locale} != C && ! localedef -i ${locale%.*} -f UTF-8 ${tmp}/locales/${locale} > ${tmp}/localedef 2>&1 &&

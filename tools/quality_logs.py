@@ -125,7 +125,7 @@ def direction(scale):
 
 
 def pooled(values):
-    """As the filters pool, see quality_log.c."""
+    """As the filters pool, see score_log.c."""
     values = sorted(values)
     pool = {'min': values[0], 'max': values[-1], 'mean': math.fsum(values) / len(values)}
     for p in PERCENTILES:

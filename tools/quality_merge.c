@@ -34,9 +34,9 @@
 
 #include "libavutil/avstring.h"
 #include "libavutil/mathematics.h"
-#include "libavfilter/quality_log.c"
-#include "libavfilter/quality_output.c"
-#include "libavfilter/quality_pool.c"
+#include "libavfilter/score_log.c"
+#include "libavfilter/score_output.c"
+#include "libavfilter/score_pool.c"
 
 /// Exit codes beside 0.
 enum {
@@ -62,7 +62,7 @@ typedef struct Part {
     char **frame;       ///< lines of frames, from the number on
     int nb_frames;
     int nb_used;        ///< frames that no later part has
-    QualityCounter *counter;
+    ScoreCounter *counter;
     int nb_counters;
     uint64_t nb_seen;   ///< frames, scored or not
     double fps;
@@ -70,9 +70,9 @@ typedef struct Part {
 
 typedef struct Merge {
     const AVClass *class;
-    QualityLog log;
+    ScoreLog log;
     char *header;       ///< strings of the log
-    QualityMetric *metric;
+    ScoreMetric *metric;
     double *value;
     Part *part;
     int nb_parts;
@@ -81,7 +81,7 @@ typedef struct Merge {
 #define OFFSET(x) offsetof(Merge, x)
 
 static const AVOption merge_options[] = {
-    QUALITY_LOG_OPTIONS(Merge, log, 0),
+    SCORE_LOG_OPTIONS(Merge, log, 0),
     { NULL }
 };
 
@@ -144,7 +144,7 @@ static int read_part(Merge *m, Part *part)
     part->header = next;
     if (!next)
         return EXIT_ERROR;
-    if (!av_strstart(next, QUALITY_RECORD_MAGIC "\n", NULL)) {
+    if (!av_strstart(next, SCORE_RECORD_MAGIC "\n", NULL)) {
         av_log(m, AV_LOG_ERROR, "'%s' is not a record: make it with log_fmt=record.\n", part->path);
         return EXIT_DAMAGED;
     }
@@ -181,10 +181,10 @@ static int read_part(Merge *m, Part *part)
             }
             *value  = 0;
             *number = strtoull(value + 1, NULL, 10);
-            part->counter[part->nb_counters++] = (QualityCounter){ rest, number };
+            part->counter[part->nb_counters++] = (ScoreCounter){ rest, number };
         } else if (av_strstart(line, "end ", &rest) && !*next &&
                    sscanf(rest, "%"SCNu64" %n", &part->nb_seen, &length) == 1) {
-            part->fps     = quality_strtod(rest + length, &value);
+            part->fps     = score_strtod(rest + length, &value);
             part->nb_used = part->nb_frames;
             if (value > rest + length)
                 return 0;
@@ -199,7 +199,7 @@ static int read_part(Merge *m, Part *part)
 /// What a log is told of its filter.
 static int read_header(Merge *m, Part *part)
 {
-    QualityLog *log = &m->log;
+    ScoreLog *log = &m->log;
     char *next, *line;
 
     m->header = next = av_asprintf("%s\n", part->header);
@@ -222,22 +222,22 @@ static int read_header(Merge *m, Part *part)
         } else if (!strcmp(key, "model")) {
             log->model = value;
         } else if (!strcmp(key, "range")) {
-            log->min = quality_strtod(value, &value);
-            log->max = quality_strtod(value, &value);
+            log->min = score_strtod(value, &value);
+            log->max = score_strtod(value, &value);
         } else if (!strcmp(key, "metric")) {
-            QualityMetric *metric;
+            ScoreMetric *metric;
             int length = 0, pooled, direction;
 
             if (av_reallocp_array(&m->metric, log->nb_metrics + 1, sizeof(*m->metric)) < 0)
                 return EXIT_ERROR;
             metric  = &m->metric[log->nb_metrics++];
-            *metric = (QualityMetric){ .name = value };
+            *metric = (ScoreMetric){ .name = value };
             value   = strchr(value, ' ');
             if (!value ||
                 sscanf(value, " %d %d %d%n", &metric->digits, &pooled, &direction, &length) != 3 ||
                 metric->digits < 0 || metric->digits > MAX_DIGITS ||
-                pooled < QUALITY_POOL_NONE || pooled >= QUALITY_POOL_NB ||
-                direction < QUALITY_NO_DIRECTION || direction > QUALITY_HIGHER_IS_BETTER)
+                pooled < SCORE_POOL_NONE || pooled >= SCORE_POOL_NB ||
+                direction < SCORE_NO_DIRECTION || direction > SCORE_HIGHER_IS_BETTER)
                 return damaged(m, part);
             *value            = 0;
             metric->pooled    = pooled;
@@ -333,7 +333,7 @@ static int replay(Merge *m, const Part *part, AVFrame *frame)
         for (int j = 0; j < m->log.nb_metrics; j++) {
             const char *value = next;
 
-            m->value[j] = quality_strtod(value, &next);
+            m->value[j] = score_strtod(value, &next);
             if (next == value)
                 return damaged(m, part);
         }
@@ -343,8 +343,8 @@ static int replay(Merge *m, const Part *part, AVFrame *frame)
                 return damaged(m, part);
             m->log.nb_frames = number;
         }
-        n = ff_quality_log_count(&m->log, m, frame, tb);
-        if (ff_quality_log_frame(&m->log, m, frame, n, tb, m->value, valid) < 0)
+        n = ff_score_log_count(&m->log, m, frame, tb);
+        if (ff_score_log_frame(&m->log, m, frame, n, tb, m->value, valid) < 0)
             return EXIT_ERROR;
     }
     return 0;
@@ -352,7 +352,7 @@ static int replay(Merge *m, const Part *part, AVFrame *frame)
 
 static int merge(Merge *m)
 {
-    QualityLog *log = &m->log;
+    ScoreLog *log = &m->log;
     AVFrame *frame;
     double seconds = 0;
     int ret;
@@ -384,7 +384,7 @@ static int merge(Merge *m)
     frame    = av_frame_alloc();
     if (!m->value || !frame)
         return EXIT_ERROR;
-    ff_quality_log_init(log, m);
+    ff_score_log_init(log, m);
 
     for (int i = 0; i < m->nb_parts; i++) {
         ret = replay(m, &m->part[i], frame);
@@ -398,7 +398,7 @@ static int merge(Merge *m)
     log->start = av_gettime_relative() - seconds * 1000000;
     if (ret && !log->outputs.error)
         log->outputs.error = AVERROR_INVALIDDATA;
-    if (ff_quality_log_close(log, m, 1) < 0 && !ret)
+    if (ff_score_log_close(log, m, 1) < 0 && !ret)
         ret = EXIT_ERROR;
     return ret;
 }

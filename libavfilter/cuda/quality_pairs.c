@@ -24,7 +24,7 @@
 #include "libavutil/pixdesc.h"
 
 #include "libavfilter/filters.h"
-#include "libavfilter/quality_frame.h"
+#include "libavfilter/luma_frame.h"
 
 #include "quality_pairs.h"
 
@@ -65,9 +65,9 @@ static int check_frames(AVFilterContext *ctx, QualityPairs *p,
         (ret = ff_quality_cuda_check_frame(&p->cuda, ctx, ref))   < 0)
         return ret;
     return check_pair(ctx, frame->hw_frames_ctx,
-                      ff_quality_width(frame), ff_quality_height(frame),
+                      ff_picture_width(frame), ff_picture_height(frame),
                       ref->hw_frames_ctx,
-                      ff_quality_width(ref), ff_quality_height(ref));
+                      ff_picture_width(ref), ff_picture_height(ref));
 }
 
 int ff_quality_pairs_flush(AVFilterContext *ctx, QualityPairs *p)
@@ -156,7 +156,7 @@ static int queue_pair(FFFrameSync *fs)
 
     if (ret < 0)
         return ret;
-    ff_quality_sync_check(&p->sync, ctx, fs, ref);
+    ff_pair_sync_check(&p->sync, ctx, fs, ref);
     // kernels that were enqueued with the last pair have had time since
     ret = deliver(ctx, p, p->queue, 1);
     if (ret < 0)
@@ -256,7 +256,7 @@ void ff_quality_pairs_uninit(AVFilterContext *ctx, QualityPairs *p)
 {
     // nobody takes these frames any more, but the logs have them
     deliver(ctx, p, 0, 0);
-    ff_quality_sync_report(&p->sync, ctx);
+    ff_pair_sync_report(&p->sync, ctx);
     ff_framesync_uninit(&p->fs);
     av_frame_free(&p->previous);
 }

@@ -43,13 +43,13 @@
 
 #include "libavfilter/avfilter.h"
 #include "libavfilter/framesync.h"
-#include "libavfilter/quality_sync.h"
+#include "libavfilter/pair_sync.h"
 
 #include "quality_cuda.h"
 
 typedef struct QualityPairs {
     FFFrameSync fs;
-    QualitySync sync;
+    PairSync sync;
     QualityCUDA cuda;
     int queue;              ///< option: number of frames in flight, 1 to wait for each
 

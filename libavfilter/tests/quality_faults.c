@@ -57,7 +57,7 @@
 #include "libavfilter/avfilter.h"
 #include "libavfilter/buffersink.h"
 #include "libavfilter/buffersrc.h"
-#include "libavfilter/quality_output.h"
+#include "libavfilter/score_output.h"
 
 #define NB_FRAMES   6
 #define MAX_INPUTS  2
@@ -429,7 +429,7 @@ static int filter_frames(Run *r)
 static void free_run(Run *r)
 {
     avfilter_graph_free(&r->graph);
-    ff_quality_outputs_forget();
+    ff_score_outputs_forget();
     r->nb_allocs = nb_allocs;
     set_faults(r->in_driver, 0, 0);
     for (int i = 0; i < MAX_INPUTS; i++)

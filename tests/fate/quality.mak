@@ -161,7 +161,7 @@ fate-bliinds-log-writers fate-bliinds-cuda-log-writers: NEED = $(QUALITY_SOURCE)
 fate-bliinds-log-writers fate-bliinds-cuda-log-writers: RUN  = log_writers
 
 FATE_BLIINDS += fate-bliinds-log-hosts fate-bliinds-log-locale
-fate-bliinds-log-hosts fate-bliinds-log-locale: libavfilter/tests/quality_log$(EXESUF)
+fate-bliinds-log-hosts fate-bliinds-log-locale: libavfilter/tests/score_log$(EXESUF)
 fate-bliinds-log-hosts:  RUN = log_hosts
 fate-bliinds-log-locale: RUN = log_locale
 
@@ -172,8 +172,8 @@ fate-bliinds-log-memory: CMP  = oneline
 fate-bliinds-log-memory: REF  = the same
 
 FATE_BLIINDS += fate-bliinds-log-pool
-fate-bliinds-log-pool: libavfilter/tests/quality_pool$(EXESUF)
-fate-bliinds-log-pool: RUN = run libavfilter/tests/quality_pool$(EXESUF)
+fate-bliinds-log-pool: libavfilter/tests/score_pool$(EXESUF)
+fate-bliinds-log-pool: RUN = run libavfilter/tests/score_pool$(EXESUF)
 fate-bliinds-log-pool: CMP = oneline
 fate-bliinds-log-pool: REF = 576 rows of values
 

@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
         av_assert0(m.part);
         av_opt_set_defaults(&m);
-        av_assert0(av_opt_set_int(&m, "log_fmt", *data % QUALITY_LOG_NB, 0) >= 0);
+        av_assert0(av_opt_set_int(&m, "log_fmt", *data % SCORE_LOG_NB, 0) >= 0);
         av_assert0(av_opt_set(&m, *data < 128 ? "log_path" : "stats_file", "/dev/null", 0) >= 0);
         do {
             const int i = m.nb_parts++;
@@ -56,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         } while (p && m.nb_parts < MAX_PARTS);
         merge(&m);
         // the next one is another process
-        ff_quality_outputs_forget();
+        ff_score_outputs_forget();
         for (int i = 0; i < m.nb_parts; i++)
             close(fd[i]);
     }

@@ -22,8 +22,8 @@
  * framesync has paired: a warning where their times tell of two pictures.
  */
 
-#ifndef AVFILTER_QUALITY_SYNC_H
-#define AVFILTER_QUALITY_SYNC_H
+#ifndef AVFILTER_PAIR_SYNC_H
+#define AVFILTER_PAIR_SYNC_H
 
 #include <stdint.h>
 
@@ -32,13 +32,13 @@
 #include "avfilter.h"
 #include "framesync.h"
 
-typedef struct QualitySync {
+typedef struct PairSync {
     int64_t main_time;      ///< of the last main frame, if there was one
     uint64_t nb_main;       ///< main frames
     uint64_t nb_pairs;
     uint64_t nb_apart;      ///< pairs whose times differ by more than a rounding
     uint64_t nb_early;      ///< main frames before the first one of the reference
-} QualitySync;
+} PairSync;
 
 /**
  * Look at what ff_framesync_dualinput_get() has just given, and warn of the
@@ -46,7 +46,7 @@ typedef struct QualitySync {
  *
  * @param ref the reference's frame, NULL if there is none
  */
-void ff_quality_sync_check(QualitySync *s, AVFilterContext *ctx,
+void ff_pair_sync_check(PairSync *s, AVFilterContext *ctx,
                            const FFFrameSync *fs, const AVFrame *ref);
 
 /**
@@ -56,11 +56,11 @@ void ff_quality_sync_check(QualitySync *s, AVFilterContext *ctx,
  * @param scale     name of the filter that would mend it
  * @return 0, or AVERROR(EINVAL) after a message
  */
-int ff_quality_sync_check_size(AVFilterContext *ctx, int main_width, int main_height,
+int ff_pair_sync_check_size(AVFilterContext *ctx, int main_width, int main_height,
                                int reference_width, int reference_height, int min, int max,
                                const char *scale);
 
 /// Say how many frames were not compared as they should be, once no more come.
-void ff_quality_sync_report(const QualitySync *s, AVFilterContext *ctx);
+void ff_pair_sync_report(const PairSync *s, AVFilterContext *ctx);
 
-#endif /* AVFILTER_QUALITY_SYNC_H */
+#endif /* AVFILTER_PAIR_SYNC_H */

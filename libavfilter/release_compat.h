@@ -22,8 +22,8 @@
  * 7.1 (libavfilter 10), 8.1 (11) and 9.0 (12).
  */
 
-#ifndef AVFILTER_QUALITY_COMPAT_H
-#define AVFILTER_QUALITY_COMPAT_H
+#ifndef AVFILTER_RELEASE_COMPAT_H
+#define AVFILTER_RELEASE_COMPAT_H
 
 #include "version_major.h"
 #include "filters.h"
@@ -36,4 +36,4 @@ typedef AVFilter FFFilter;
 #define FILTER_PUBLIC(field) .p.field
 #endif
 
-#endif /* AVFILTER_QUALITY_COMPAT_H */
+#endif /* AVFILTER_RELEASE_COMPAT_H */

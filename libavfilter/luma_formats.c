@@ -17,9 +17,9 @@
  */
 
 #include "config.h"
-#include "quality_formats.h"
+#include "luma_formats.h"
 
-int ff_quality_is_supported(const AVPixFmtDescriptor *desc)
+int ff_luma_is_supported(const AVPixFmtDescriptor *desc)
 {
     const AVComponentDescriptor *luma = &desc->comp[0];
     const uint64_t refused = AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_BITSTREAM |
@@ -32,13 +32,13 @@ int ff_quality_is_supported(const AVPixFmtDescriptor *desc)
            (luma->depth == 8 || !(desc->flags & AV_PIX_FMT_FLAG_BE) == !AV_HAVE_BIGENDIAN);
 }
 
-AVFilterFormats *ff_quality_formats(void)
+AVFilterFormats *ff_luma_formats(void)
 {
     const AVPixFmtDescriptor *desc = NULL;
     AVFilterFormats *formats = NULL;
 
     while ((desc = av_pix_fmt_desc_next(desc)))
-        if (ff_quality_is_supported(desc) && ff_add_format(&formats, av_pix_fmt_desc_get_id(desc)) < 0)
+        if (ff_luma_is_supported(desc) && ff_add_format(&formats, av_pix_fmt_desc_get_id(desc)) < 0)
             return NULL;
     return formats;
 }

@@ -21,8 +21,8 @@
  * The size of the picture in a frame, and the range of its luma samples.
  */
 
-#ifndef AVFILTER_QUALITY_FRAME_H
-#define AVFILTER_QUALITY_FRAME_H
+#ifndef AVFILTER_LUMA_FRAME_H
+#define AVFILTER_LUMA_FRAME_H
 
 #include <stddef.h>
 #include <string.h>
@@ -37,7 +37,7 @@
  *
  * @param member member of type int of the filter's context
  */
-#define QUALITY_RANGE_OPTION(type, member, flags)                                                               \
+#define LUMA_RANGE_OPTION(type, member, flags)                                                               \
     { "range",       "set the range of the luma samples", offsetof(type, member), AV_OPT_TYPE_INT, { .i64 = AVCOL_RANGE_UNSPECIFIED }, 0, AVCOL_RANGE_NB - 1, flags, .unit = "range" }, \
     {     "auto",    "as the frame says; gray and yuvj are full, others limited", 0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_UNSPECIFIED }, 0, 0, flags, .unit = "range" }, \
     {     "limited", "black is 16 in 8 bits",  0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_MPEG }, 0, 0, flags, .unit = "range" }, \
@@ -51,7 +51,7 @@
  * @param range the option
  * @param desc  describes the frame's software format
  */
-static inline int ff_quality_is_limited(int range, const AVFrame *frame,
+static inline int ff_luma_is_limited(int range, const AVFrame *frame,
                                         const AVPixFmtDescriptor *desc)
 {
     const int is_full = desc->nb_components < 3 || !strncmp(desc->name, "yuvj", 4);
@@ -64,15 +64,15 @@ static inline int ff_quality_is_limited(int range, const AVFrame *frame,
 }
 
 /// Width of the picture: cropping of frames on a GPU leaves what is cut, by a decoder at the left and top alone.
-static inline int ff_quality_width(const AVFrame *frame)
+static inline int ff_picture_width(const AVFrame *frame)
 {
     return frame->width - (frame->hw_frames_ctx ? (int)(frame->crop_left + frame->crop_right) : 0);
 }
 
 /// The same for the height.
-static inline int ff_quality_height(const AVFrame *frame)
+static inline int ff_picture_height(const AVFrame *frame)
 {
     return frame->height - (frame->hw_frames_ctx ? (int)(frame->crop_top + frame->crop_bottom) : 0);
 }
 
-#endif /* AVFILTER_QUALITY_FRAME_H */
+#endif /* AVFILTER_LUMA_FRAME_H */

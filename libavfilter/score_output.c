@@ -40,7 +40,7 @@
 #include "libavutil/random_seed.h"
 #include "libavutil/thread.h"
 
-#include "quality_output.h"
+#include "score_output.h"
 
 #ifndef O_BINARY
 #define O_BINARY 0
@@ -66,13 +66,13 @@ typedef struct Finished {
     void (*free_owned)(void *owned);
     int64_t pts;
     AVRational time_base;
-    Left left[QUALITY_MAX_OUTPUTS];
+    Left left[SCORE_MAX_OUTPUTS];
 } Finished;
 
 static AVMutex mutex = AV_MUTEX_INITIALIZER;    ///< of what follows
 static Finished finished[MAX_FINISHED];         ///< the oldest first
 static int nb_finished;
-static QualityOutputs *writers;
+static ScoreOutputs *writers;
 
 static int is_stdout(const char *path)
 {
@@ -106,7 +106,7 @@ static int is_same_file(const char *a, const char *b)
     return !has_type(&st_a, S_IFCHR) && (!strcmp(a, b) || is_same_inode(&st_a, &st_b));
 }
 
-static int write_error(QualityOutputs *s, void *logctx, const char *path)
+static int write_error(ScoreOutputs *s, void *logctx, const char *path)
 {
     if (!s->error) {
         s->error = errno ? AVERROR(errno) : AVERROR(EIO);
@@ -116,7 +116,7 @@ static int write_error(QualityOutputs *s, void *logctx, const char *path)
     return s->error;
 }
 
-static int open_error(QualityOutputs *s, void *logctx, const char *path)
+static int open_error(ScoreOutputs *s, void *logctx, const char *path)
 {
     s->error = errno ? AVERROR(errno) : AVERROR(EIO);
     av_log(logctx, AV_LOG_ERROR, "Cannot open '%s' for writing: %s.\n",
@@ -149,7 +149,7 @@ static Finished take_finished(const char *key)
 }
 
 /// Name and options of the filter.
-static const char *get_key(QualityOutputs *s)
+static const char *get_key(ScoreOutputs *s)
 {
     char *options = NULL;
 
@@ -159,7 +159,7 @@ static const char *get_key(QualityOutputs *s)
     return s->key;
 }
 
-static int is_as_left(const QualityOutputs *s, const Finished *f)
+static int is_as_left(const ScoreOutputs *s, const Finished *f)
 {
     for (int i = 0; i < s->nb_outputs; i++) {
         const Left *left = &f->left[i];
@@ -179,7 +179,7 @@ static int is_later(const AVFrame *frame, AVRational time_base, const Finished *
            av_compare_ts(frame->pts, time_base, f->pts, f->time_base) > 0;
 }
 
-static void warn_of_replacement(const QualityOutputs *s, void *logctx, const Finished *f)
+static void warn_of_replacement(const ScoreOutputs *s, void *logctx, const Finished *f)
 {
     for (int i = 0; i < s->nb_outputs; i++)
         if (f->left[i].is_file)
@@ -191,7 +191,7 @@ static void warn_of_replacement(const QualityOutputs *s, void *logctx, const Fin
 }
 
 /// Get what a filter of the same options has left, if that is where this one goes on.
-static void succeed(QualityOutputs *s, void *logctx, const AVFrame *frame, AVRational time_base)
+static void succeed(ScoreOutputs *s, void *logctx, const AVFrame *frame, AVRational time_base)
 {
     const char *key = s->nb_outputs ? get_key(s) : NULL;
     Finished f;
@@ -229,7 +229,7 @@ static void succeed(QualityOutputs *s, void *logctx, const AVFrame *frame, AVRat
 }
 
 /// Leave everything to a successor.
-static int leave(QualityOutputs *s)
+static int leave(ScoreOutputs *s)
 {
     Finished f = { .pts = s->pts, .time_base = s->time_base, .free_owned = s->free_owned };
     Finished old = { 0 };
@@ -267,7 +267,7 @@ static int leave(QualityOutputs *s)
     return 0;
 }
 
-void ff_quality_outputs_forget(void)
+void ff_score_outputs_forget(void)
 {
     ff_mutex_lock(&mutex);
     while (nb_finished)
@@ -275,7 +275,7 @@ void ff_quality_outputs_forget(void)
     ff_mutex_unlock(&mutex);
 }
 
-void ff_quality_outputs_note(QualityOutputs *s, void *logctx, const AVFrame *frame,
+void ff_score_outputs_note(ScoreOutputs *s, void *logctx, const AVFrame *frame,
                              AVRational time_base)
 {
     if (!s->noted)
@@ -288,7 +288,7 @@ void ff_quality_outputs_note(QualityOutputs *s, void *logctx, const AVFrame *fra
 // ---- files ----
 
 /// Enter the list of writers, if nobody in it writes one of the files.
-static int claim(QualityOutputs *s, void *logctx)
+static int claim(ScoreOutputs *s, void *logctx)
 {
     const char *taken = NULL;
 
@@ -299,7 +299,7 @@ static int claim(QualityOutputs *s, void *logctx)
         for (int j = 0; j < i; j++)
             if (is_same_file(path, s->output[j]->path))
                 taken = path;
-        for (const QualityOutputs *w = writers; w; w = w->next)
+        for (const ScoreOutputs *w = writers; w; w = w->next)
             for (int j = 0; j < w->nb_outputs; j++)
                 if (is_same_file(path, w->output[j]->path))
                     taken = path;
@@ -319,10 +319,10 @@ static int claim(QualityOutputs *s, void *logctx)
     return s->error;
 }
 
-static void release(QualityOutputs *s)
+static void release(ScoreOutputs *s)
 {
     ff_mutex_lock(&mutex);
-    for (QualityOutputs **w = &writers; *w; w = &(*w)->next)
+    for (ScoreOutputs **w = &writers; *w; w = &(*w)->next)
         if (*w == s) {
             *w = s->next;
             break;
@@ -331,7 +331,7 @@ static void release(QualityOutputs *s)
 }
 
 /// Create a file that nobody has, beside the one that it will become.
-static int create_tmp(QualityOutputs *s, void *logctx, QualityOutput *output)
+static int create_tmp(ScoreOutputs *s, void *logctx, ScoreOutput *output)
 {
     int fd = -1;
 
@@ -360,7 +360,7 @@ static int create_tmp(QualityOutputs *s, void *logctx, QualityOutput *output)
 }
 
 /// Copy the frames that a finished file has.
-static int copy_body(QualityOutputs *s, void *logctx, QualityOutput *output)
+static int copy_body(ScoreOutputs *s, void *logctx, ScoreOutput *output)
 {
     FILE *from = avpriv_fopen_utf8(output->path, "rb");
     int64_t left = output->body;
@@ -380,7 +380,7 @@ static int copy_body(QualityOutputs *s, void *logctx, QualityOutput *output)
     return s->error;
 }
 
-static int open_output(QualityOutputs *s, void *logctx, QualityOutput *output)
+static int open_output(ScoreOutputs *s, void *logctx, ScoreOutput *output)
 {
     struct stat st;
 
@@ -401,7 +401,7 @@ static int open_output(QualityOutputs *s, void *logctx, QualityOutput *output)
     return output->file ? 0 : open_error(s, logctx, output->path);
 }
 
-int ff_quality_outputs_open(QualityOutputs *s, void *logctx)
+int ff_score_outputs_open(ScoreOutputs *s, void *logctx)
 {
     int ret;
 
@@ -421,7 +421,7 @@ int ff_quality_outputs_open(QualityOutputs *s, void *logctx)
     return 1;
 }
 
-static int write_text(QualityOutputs *s, void *logctx, QualityOutput *output, AVBPrint *text)
+static int write_text(ScoreOutputs *s, void *logctx, ScoreOutput *output, AVBPrint *text)
 {
     int failed;
 
@@ -436,7 +436,7 @@ static int write_text(QualityOutputs *s, void *logctx, QualityOutput *output, AV
     return failed ? write_error(s, logctx, output->path) : 0;
 }
 
-int ff_quality_output_write(QualityOutputs *s, void *logctx, QualityOutput *output, AVBPrint *text)
+int ff_score_output_write(ScoreOutputs *s, void *logctx, ScoreOutput *output, AVBPrint *text)
 {
     const unsigned size = text->len;
     int ret = write_text(s, logctx, output, text);
@@ -446,12 +446,12 @@ int ff_quality_output_write(QualityOutputs *s, void *logctx, QualityOutput *outp
     return ret;
 }
 
-int ff_quality_output_end(QualityOutputs *s, void *logctx, QualityOutput *output, AVBPrint *text)
+int ff_score_output_end(ScoreOutputs *s, void *logctx, ScoreOutput *output, AVBPrint *text)
 {
     return write_text(s, logctx, output, text);
 }
 
-static void close_output(QualityOutputs *s, void *logctx, QualityOutput *output)
+static void close_output(ScoreOutputs *s, void *logctx, ScoreOutput *output)
 {
     errno = 0;
     if (output->file && output->file != stdout && fclose(output->file))
@@ -466,7 +466,7 @@ static void close_output(QualityOutputs *s, void *logctx, QualityOutput *output)
     av_freep(&output->tmp_path);
 }
 
-int ff_quality_outputs_close(QualityOutputs *s, void *logctx)
+int ff_score_outputs_close(ScoreOutputs *s, void *logctx)
 {
     if (s->open) {
         for (int i = 0; i < s->nb_outputs; i++)

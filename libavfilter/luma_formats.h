@@ -21,17 +21,17 @@
  * The pixel formats of the filters that compare two inputs in memory.
  */
 
-#ifndef AVFILTER_QUALITY_FORMATS_H
-#define AVFILTER_QUALITY_FORMATS_H
+#ifndef AVFILTER_LUMA_FORMATS_H
+#define AVFILTER_LUMA_FORMATS_H
 
 #include "libavutil/pixdesc.h"
 
 #include "formats.h"
 
 /// Whether a format has luma in a plane of its own, of 8 to 16 bits.
-int ff_quality_is_supported(const AVPixFmtDescriptor *desc);
+int ff_luma_is_supported(const AVPixFmtDescriptor *desc);
 
 /// All such formats, NULL if memory is short.
-AVFilterFormats *ff_quality_formats(void);
+AVFilterFormats *ff_luma_formats(void);
 
-#endif /* AVFILTER_QUALITY_FORMATS_H */
+#endif /* AVFILTER_LUMA_FORMATS_H */

@@ -25,7 +25,7 @@
 #include "libavutil/mathematics.h"
 #include "libavutil/rational.h"
 
-#include "quality_sync.h"
+#include "pair_sync.h"
 
 /**
  * Times of one picture may differ by this much, in microseconds. Matroska rounds
@@ -37,7 +37,7 @@
 /// Or by one of so many parts of a frame's duration.
 #define FRAME_PARTS 4
 
-void ff_quality_sync_check(QualitySync *s, AVFilterContext *ctx,
+void ff_pair_sync_check(PairSync *s, AVFilterContext *ctx,
                            const FFFrameSync *fs, const AVFrame *ref)
 {
     // framesync has these in one time base, the reference's frame may not
@@ -65,7 +65,7 @@ void ff_quality_sync_check(QualitySync *s, AVFilterContext *ctx,
                main_time * av_q2d(fs->time_base), ref_time * av_q2d(fs->time_base));
 }
 
-void ff_quality_sync_report(const QualitySync *s, AVFilterContext *ctx)
+void ff_pair_sync_report(const PairSync *s, AVFilterContext *ctx)
 {
     if (s->nb_apart)
         av_log(ctx, AV_LOG_WARNING, "The times of %"PRIu64" of %"PRIu64" pairs differ by more "
@@ -76,7 +76,7 @@ void ff_quality_sync_report(const QualitySync *s, AVFilterContext *ctx)
                "not compared: %"PRIu64". Put setpts=PTS-STARTPTS before both inputs.\n", s->nb_early);
 }
 
-int ff_quality_sync_check_size(AVFilterContext *ctx, int main_width, int main_height,
+int ff_pair_sync_check_size(AVFilterContext *ctx, int main_width, int main_height,
                                int reference_width, int reference_height, int min, int max,
                                const char *scale)
 {

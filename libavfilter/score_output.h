@@ -30,8 +30,8 @@
  * in a new process.
  */
 
-#ifndef AVFILTER_QUALITY_OUTPUT_H
-#define AVFILTER_QUALITY_OUTPUT_H
+#ifndef AVFILTER_SCORE_OUTPUT_H
+#define AVFILTER_SCORE_OUTPUT_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,33 +41,33 @@
 #include "libavutil/frame.h"
 #include "libavutil/rational.h"
 
-#define QUALITY_MAX_OUTPUTS 3
-#define QUALITY_MAX_CARRIED 8
+#define SCORE_MAX_OUTPUTS 3
+#define SCORE_MAX_CARRIED 8
 
-typedef struct QualityOutput {
+typedef struct ScoreOutput {
     // set by the filter
     const char *path;       ///< "-" is standard output; NULL or "": there is none
-    int has_end;            ///< it is not valid without its end: see ff_quality_output_end()
+    int has_end;            ///< it is not valid without its end: see ff_score_output_end()
 
     FILE *file;
     char *tmp_path;         ///< written first, then renamed to path
     int64_t body;           ///< bytes before the end
     int continued;          ///< it has frames already
-} QualityOutput;
+} ScoreOutput;
 
-typedef struct QualityCarried {
+typedef struct ScoreCarried {
     void *data;
     size_t size;
-} QualityCarried;
+} ScoreCarried;
 
 /// What one filter writes.
-typedef struct QualityOutputs {
+typedef struct ScoreOutputs {
     // set by the filter
     void *options;          ///< an AVClass context: a successor's are the same
-    QualityOutput *output[QUALITY_MAX_OUTPUTS];
+    ScoreOutput *output[SCORE_MAX_OUTPUTS];
     int nb_outputs;
     /// what a successor gets
-    QualityCarried carried[QUALITY_MAX_CARRIED];
+    ScoreCarried carried[SCORE_MAX_CARRIED];
     int nb_carried;
     /// and memory
     void *owned;
@@ -79,14 +79,14 @@ typedef struct QualityOutputs {
     AVRational time_base;
     int open, closed;
     int error;              ///< first error met
-    struct QualityOutputs *next;    ///< of those that are open
-} QualityOutputs;
+    struct ScoreOutputs *next;    ///< of those that are open
+} ScoreOutputs;
 
 /**
  * Note a frame, before anything else is done with it: the first one tells if there
  * is something to go on with. What is carried is set then.
  */
-void ff_quality_outputs_note(QualityOutputs *s, void *logctx, const AVFrame *frame,
+void ff_score_outputs_note(ScoreOutputs *s, void *logctx, const AVFrame *frame,
                              AVRational time_base);
 
 /**
@@ -96,7 +96,7 @@ void ff_quality_outputs_note(QualityOutputs *s, void *logctx, const AVFrame *fra
  * @return 1 if they were opened by this call, 0 if not, or a negative AVERROR
  *         after a message
  */
-int ff_quality_outputs_open(QualityOutputs *s, void *logctx);
+int ff_score_outputs_open(ScoreOutputs *s, void *logctx);
 
 /**
  * Write text, whole and at once.
@@ -104,21 +104,21 @@ int ff_quality_outputs_open(QualityOutputs *s, void *logctx);
  * @param text of an unlimited buffer, which is cleared
  * @return 0, or a negative AVERROR after a message
  */
-int ff_quality_output_write(QualityOutputs *s, void *logctx, QualityOutput *output, AVBPrint *text);
+int ff_score_output_write(ScoreOutputs *s, void *logctx, ScoreOutput *output, AVBPrint *text);
 
 /// Write the end of an output, which a successor will put behind its own frames.
-int ff_quality_output_end(QualityOutputs *s, void *logctx, QualityOutput *output, AVBPrint *text);
+int ff_score_output_end(ScoreOutputs *s, void *logctx, ScoreOutput *output, AVBPrint *text);
 
 /**
  * Close all, and keep what a successor needs. What has no name yet gets it, unless
  * there was an error: then it is removed. owned is NULL afterwards. May be called
- * again, and without ff_quality_outputs_open().
+ * again, and without ff_score_outputs_open().
  *
  * @return 0, or the first error
  */
-int ff_quality_outputs_close(QualityOutputs *s, void *logctx);
+int ff_score_outputs_close(ScoreOutputs *s, void *logctx);
 
 /// Free what filters have left to others: for tests, which look for leaks.
-void ff_quality_outputs_forget(void);
+void ff_score_outputs_forget(void);
 
-#endif /* AVFILTER_QUALITY_OUTPUT_H */
+#endif /* AVFILTER_SCORE_OUTPUT_H */

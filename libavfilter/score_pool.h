@@ -22,50 +22,50 @@
  * the number of values.
  */
 
-#ifndef AVFILTER_QUALITY_POOL_H
-#define AVFILTER_QUALITY_POOL_H
+#ifndef AVFILTER_SCORE_POOL_H
+#define AVFILTER_SCORE_POOL_H
 
 #include <stdint.h>
 
 /// What is computed, in this order.
 enum {
-    QUALITY_MIN, QUALITY_MAX, QUALITY_MEAN, QUALITY_HARMONIC,
-    QUALITY_P1, QUALITY_P5, QUALITY_P10, QUALITY_P50, QUALITY_P90, QUALITY_P95, QUALITY_P99,
-    QUALITY_ERROR, QUALITY_WORST, QUALITY_WORST_FRAME,
-    QUALITY_POOLED_NB
+    SCORE_MIN, SCORE_MAX, SCORE_MEAN, SCORE_HARMONIC,
+    SCORE_P1, SCORE_P5, SCORE_P10, SCORE_P50, SCORE_P90, SCORE_P95, SCORE_P99,
+    SCORE_ERROR, SCORE_WORST, SCORE_WORST_FRAME,
+    SCORE_POOLED_NB
 };
 
-enum QualityDirection {
-    QUALITY_NO_DIRECTION,
-    QUALITY_LOWER_IS_BETTER,
-    QUALITY_HIGHER_IS_BETTER,
+enum ScoreDirection {
+    SCORE_NO_DIRECTION,
+    SCORE_LOWER_IS_BETTER,
+    SCORE_HIGHER_IS_BETTER,
 };
 
 /// Frames of a window: of fewer, the noise of single frames would make the worst.
-#define QUALITY_WINDOW 48
+#define SCORE_WINDOW 48
 
 /// Lengths of batches, 1, 2, 4...
-#define QUALITY_BATCH_LENGTHS 40
+#define SCORE_BATCH_LENGTHS 40
 
 /**
  * Bins of percentiles: an octave has 2^10 for either sign, so that a bin is not
  * wider than 2^-10 of its values. Values below the first octave share bins of 0;
  * beyond the last one only minimum and maximum are right.
  */
-#define QUALITY_BINS_LOG2     10
-#define QUALITY_MIN_OCTAVE  (-32)
-#define QUALITY_MAX_OCTAVE    31
-#define QUALITY_OCTAVES      (QUALITY_MAX_OCTAVE - QUALITY_MIN_OCTAVE + 1)
+#define SCORE_BINS_LOG2     10
+#define SCORE_MIN_OCTAVE  (-32)
+#define SCORE_MAX_OCTAVE    31
+#define SCORE_OCTAVES      (SCORE_MAX_OCTAVE - SCORE_MIN_OCTAVE + 1)
 
 /// Values that are closer together than the resolution.
-typedef struct QualityBin {
+typedef struct ScoreBin {
     uint64_t nb;
     double min, max;
-} QualityBin;
+} ScoreBin;
 
-typedef struct QualityPool {
+typedef struct ScorePool {
     // set by the user, beside zeros
-    enum QualityDirection direction;    ///< tells which window is the worst, if any
+    enum ScoreDirection direction;    ///< tells which window is the worst, if any
     int percentiles;                    ///< 0: they are not wanted
 
     uint64_t nb;
@@ -74,35 +74,35 @@ typedef struct QualityPool {
     struct {
         double sum;                     ///< of the batch that is not full yet
         double mean, squares;           ///< of the means of full ones
-    } batch[QUALITY_BATCH_LENGTHS];
-    double last[QUALITY_WINDOW];        ///< value nb is at nb % QUALITY_WINDOW
-    uint64_t last_frame[QUALITY_WINDOW];
+    } batch[SCORE_BATCH_LENGTHS];
+    double last[SCORE_WINDOW];        ///< value nb is at nb % SCORE_WINDOW
+    uint64_t last_frame[SCORE_WINDOW];
     double worst;                       ///< sum over the worst full window
     uint64_t worst_frame;               ///< its first frame
-    QualityBin *octave[2 * QUALITY_OCTAVES];    ///< from -2^32 up; NULL without a value
-} QualityPool;
+    ScoreBin *octave[2 * SCORE_OCTAVES];    ///< from -2^32 up; NULL without a value
+} ScorePool;
 
 /**
  * Add a value, which is finite.
  *
- * @param frame its number, for QUALITY_WORST_FRAME
+ * @param frame its number, for SCORE_WORST_FRAME
  * @return 0 or AVERROR(ENOMEM)
  */
-int ff_quality_pool_add(QualityPool *p, double value, uint64_t frame);
+int ff_score_pool_add(ScorePool *p, double value, uint64_t frame);
 
 /**
  * Compute the statistics of the values so far. What is not wanted, or not known of so
  * few, is NAN. The harmonic mean is libvmaf's, N / sum(1 / (v + 1)) - 1.
  */
-void ff_quality_pool_get(double dst[QUALITY_POOLED_NB], const QualityPool *p);
+void ff_score_pool_get(double dst[SCORE_POOLED_NB], const ScorePool *p);
 
 /**
  * Copy to a pool of zeros.
  *
  * @return 0 or AVERROR(ENOMEM)
  */
-int ff_quality_pool_copy(QualityPool *dst, const QualityPool *src);
+int ff_score_pool_copy(ScorePool *dst, const ScorePool *src);
 
-void ff_quality_pool_free(QualityPool *p);
+void ff_score_pool_free(ScorePool *p);
 
-#endif /* AVFILTER_QUALITY_POOL_H */
+#endif /* AVFILTER_SCORE_POOL_H */

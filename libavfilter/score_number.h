@@ -22,8 +22,8 @@
  * setlocale(), and logs, metadata and models are not for one country.
  */
 
-#ifndef AVFILTER_QUALITY_NUMBER_H
-#define AVFILTER_QUALITY_NUMBER_H
+#ifndef AVFILTER_SCORE_NUMBER_H
+#define AVFILTER_SCORE_NUMBER_H
 
 #include <stddef.h>
 #include <stdio.h>
@@ -34,17 +34,17 @@
 #include "libavutil/mem.h"
 
 /// Bytes that any double takes with up to 20 digits after the point.
-#define QUALITY_NUMBER_SIZE 336
+#define SCORE_NUMBER_SIZE 336
 
 /// What a number consists of, beside the point.
-#define QUALITY_NUMBER_CHARACTERS "+-0123456789" \
+#define SCORE_NUMBER_CHARACTERS "+-0123456789" \
                                   "abcdefghijklmnopqrstuvwxyz" "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 /// Put a point in the place of the locale's, which may have several bytes.
-static inline char *quality_set_point(char *text)
+static inline char *score_set_point(char *text)
 {
-    char *point = text + strspn(text, QUALITY_NUMBER_CHARACTERS);
-    char *rest  = point + strcspn(point, QUALITY_NUMBER_CHARACTERS);
+    char *point = text + strspn(text, SCORE_NUMBER_CHARACTERS);
+    char *rest  = point + strcspn(point, SCORE_NUMBER_CHARACTERS);
 
     if (rest > point) {
         *point = '.';
@@ -54,41 +54,41 @@ static inline char *quality_set_point(char *text)
 }
 
 /// A number with so many digits after the point, as %.*f prints it.
-static inline char *quality_fixed(char text[QUALITY_NUMBER_SIZE], int digits, double value)
+static inline char *score_fixed(char text[SCORE_NUMBER_SIZE], int digits, double value)
 {
-    snprintf(text, QUALITY_NUMBER_SIZE, "%.*f", digits, value);
-    return quality_set_point(text);
+    snprintf(text, SCORE_NUMBER_SIZE, "%.*f", digits, value);
+    return score_set_point(text);
 }
 
 /// A number with six digits or less, as %g prints it.
-static inline char *quality_short(char text[QUALITY_NUMBER_SIZE], double value)
+static inline char *score_short(char text[SCORE_NUMBER_SIZE], double value)
 {
-    snprintf(text, QUALITY_NUMBER_SIZE, "%g", value);
-    return quality_set_point(text);
+    snprintf(text, SCORE_NUMBER_SIZE, "%g", value);
+    return score_set_point(text);
 }
 
 /// All bits of a number, as %a prints them.
-static inline char *quality_exact(char text[QUALITY_NUMBER_SIZE], double value)
+static inline char *score_exact(char text[SCORE_NUMBER_SIZE], double value)
 {
-    snprintf(text, QUALITY_NUMBER_SIZE, "%a", value);
-    return quality_set_point(text);
+    snprintf(text, SCORE_NUMBER_SIZE, "%a", value);
+    return score_set_point(text);
 }
 
-#define QUALITY_FIXED(digits, value) quality_fixed((char[QUALITY_NUMBER_SIZE]){ 0 }, digits, value)
-#define QUALITY_SHORT(value)         quality_short((char[QUALITY_NUMBER_SIZE]){ 0 }, value)
-#define QUALITY_EXACT(value)         quality_exact((char[QUALITY_NUMBER_SIZE]){ 0 }, value)
+#define SCORE_FIXED(digits, value) score_fixed((char[SCORE_NUMBER_SIZE]){ 0 }, digits, value)
+#define SCORE_SHORT(value)         score_short((char[SCORE_NUMBER_SIZE]){ 0 }, value)
+#define SCORE_EXACT(value)         score_exact((char[SCORE_NUMBER_SIZE]){ 0 }, value)
 
 /**
  * What strtod() does where the point is a point.
  *
  * @param end set to what follows the number, to text if there is none
  */
-static inline double quality_strtod(const char *text, char **end)
+static inline double score_strtod(const char *text, char **end)
 {
     const size_t space  = strspn(text, " \t\r\n");
-    const size_t before = space + strspn(text + space, QUALITY_NUMBER_CHARACTERS);
+    const size_t before = space + strspn(text + space, SCORE_NUMBER_CHARACTERS);
     const size_t after  = before + (text[before] == '.');
-    const size_t all    = after + strspn(text + after, QUALITY_NUMBER_CHARACTERS);
+    const size_t all    = after + strspn(text + after, SCORE_NUMBER_CHARACTERS);
     char half[16], *copy, *stop;
     double value;
 
@@ -109,4 +109,4 @@ static inline double quality_strtod(const char *text, char **end)
     return value;
 }
 
-#endif /* AVFILTER_QUALITY_NUMBER_H */
+#endif /* AVFILTER_SCORE_NUMBER_H */

@@ -23,8 +23,8 @@
  * summary at the end.
  */
 
-#ifndef AVFILTER_QUALITY_LOG_H
-#define AVFILTER_QUALITY_LOG_H
+#ifndef AVFILTER_SCORE_LOG_H
+#define AVFILTER_SCORE_LOG_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,82 +33,82 @@
 #include "libavutil/opt.h"
 #include "libavutil/rational.h"
 
-#include "quality_output.h"
-#include "quality_pool.h"
+#include "score_output.h"
+#include "score_pool.h"
 
-enum QualityLogFormat {
-    QUALITY_LOG_JSON,
-    QUALITY_LOG_CSV,
-    QUALITY_LOG_XML,
-    QUALITY_LOG_RECORD,
-    QUALITY_LOG_NB
+enum ScoreLogFormat {
+    SCORE_LOG_JSON,
+    SCORE_LOG_CSV,
+    SCORE_LOG_XML,
+    SCORE_LOG_RECORD,
+    SCORE_LOG_NB
 };
 
 /**
  * First line of a record, which has all that the functions below were given, for
  * tools/quality_merge.c to give it to them again. The lines are: version, filter,
- * title, model, range, and metric, a line each, as in QualityLog and
- * QualityMetric; then
+ * title, model, range, and metric, a line each, as in ScoreLog and
+ * ScoreMetric; then
  *     frame number pts time_base width x height valid value...
  * and at the end counter, a line each, and the number of all frames with their
  * rate. Values are hexadecimal floats, with all bits.
  */
-#define QUALITY_RECORD_MAGIC "quality-record 1"
+#define SCORE_RECORD_MAGIC "quality-record 1"
 
 /// Sizes that are pooled by themselves; an adaptive stream has less. All others
 /// count for what is pooled over all sizes.
-#define QUALITY_MAX_SIZES 64
+#define SCORE_MAX_SIZES 64
 
 /// Frames over which a metric is pooled.
-enum QualityPooled {
-    QUALITY_POOL_NONE,      ///< it is left out of the pooled metrics
-    QUALITY_POOL_VALID,     ///< valid frames
-    QUALITY_POOL_KNOWN,     ///< frames that have a value, valid or not
-    QUALITY_POOL_FEATURE,   ///< valid frames, without percentiles: there are many such metrics
-    QUALITY_POOL_COUNT,     ///< all scored frames; the summary counts those that are not 0
-    QUALITY_POOL_NB
+enum ScorePooled {
+    SCORE_POOL_NONE,      ///< it is left out of the pooled metrics
+    SCORE_POOL_VALID,     ///< valid frames
+    SCORE_POOL_KNOWN,     ///< frames that have a value, valid or not
+    SCORE_POOL_FEATURE,   ///< valid frames, without percentiles: there are many such metrics
+    SCORE_POOL_COUNT,     ///< all scored frames; the summary counts those that are not 0
+    SCORE_POOL_NB
 };
 
 /// What a filter reports for each frame, in the order of the values.
-typedef struct QualityMetric {
+typedef struct ScoreMetric {
     const char *name;
     /// digits after the point
     int digits;
-    enum QualityPooled pooled;
+    enum ScorePooled pooled;
     /// tells which window is the worst
-    enum QualityDirection direction;
+    enum ScoreDirection direction;
     /// unit and range of a metric with a line of its own in the summary, or NULL;
     /// metric[0] has a line anyway. What the summary calls the frames that it counts
     const char *scale;
     /// for the summary, if it counts more than half of the frames, or NULL: what they are
     const char *warning;
-} QualityMetric;
+} ScoreMetric;
 
 /// What a filter counts, for the log.
-typedef struct QualityCounter {
+typedef struct ScoreCounter {
     const char *name;
     const uint64_t *value;
-} QualityCounter;
+} ScoreCounter;
 
 /// The frames of one size, which are never pooled with those of another.
-typedef struct QualitySize {
+typedef struct ScoreSize {
     int width, height;
     uint64_t nb_scored;     ///< frames with values
     uint64_t nb_valid;      ///< of these, valid ones
-    QualityPool *pool;      ///< [nb_metrics]
-} QualitySize;
+    ScorePool *pool;      ///< [nb_metrics]
+} ScoreSize;
 
 /// All scored frames.
-typedef struct QualityScores {
+typedef struct ScoreTotals {
     int nb_metrics;
-    QualitySize all;
-    QualitySize size[QUALITY_MAX_SIZES];    ///< the only one has no pools: they are those of all
+    ScoreSize all;
+    ScoreSize size[SCORE_MAX_SIZES];    ///< the only one has no pools: they are those of all
     int nb_sizes;
     uint64_t nb_other;                      ///< frames of sizes that are not here
-} QualityScores;
+} ScoreTotals;
 
-typedef struct QualityLog {
-    // set by options, see QUALITY_LOG_OPTIONS
+typedef struct ScoreLog {
+    // set by options, see SCORE_LOG_OPTIONS
     char *stats_file;
     char *log_path;
     int log_fmt;
@@ -118,32 +118,32 @@ typedef struct QualityLog {
     const char *title;              ///< first word of the summary
     const char *model;              ///< name of the model, or NULL
     double min, max;                ///< range of the first metric; max may be INFINITY
-    const QualityMetric *metric;    ///< metric[0] is the score
+    const ScoreMetric *metric;    ///< metric[0] is the score
     int nb_metrics;
-    const QualityCounter *counter;  ///< written at the end of the log
+    const ScoreCounter *counter;  ///< written at the end of the log
     int nb_counters;
 
-    QualityOutputs outputs;
-    QualityOutput stats, log;
+    ScoreOutputs outputs;
+    ScoreOutput stats, log;
     uint64_t nb_frames;             ///< all frames seen, scored or not
     uint64_t nb_logged;             ///< frames in the log
     int64_t start;                  ///< wall clock at the first frame, in us
-} QualityLog;
+} ScoreLog;
 
 /**
  * The options of a log.
  *
- * @param member member of type QualityLog of the filter's context
+ * @param member member of type ScoreLog of the filter's context
  */
-#define QUALITY_LOG_OPTIONS(type, member, flags)                                                                \
+#define SCORE_LOG_OPTIONS(type, member, flags)                                                                \
     { "stats_file", "write a line per frame to this file, - for stdout", offsetof(type, member.stats_file), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags }, \
     { "f",          "write a line per frame to this file, - for stdout", offsetof(type, member.stats_file), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags }, \
     { "log_path",   "write a log of all frames to this file, - for stdout", offsetof(type, member.log_path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags }, \
-    { "log_fmt",    "set the format of the log", offsetof(type, member.log_fmt), AV_OPT_TYPE_INT, { .i64 = QUALITY_LOG_JSON }, 0, QUALITY_LOG_NB - 1, flags, .unit = "log_fmt" }, \
-    {     "json",   "libvmaf's JSON", 0, AV_OPT_TYPE_CONST, { .i64 = QUALITY_LOG_JSON }, 0, 0, flags, .unit = "log_fmt" }, \
-    {     "csv",    "libvmaf's CSV",  0, AV_OPT_TYPE_CONST, { .i64 = QUALITY_LOG_CSV },  0, 0, flags, .unit = "log_fmt" }, \
-    {     "xml",    "libvmaf's XML",  0, AV_OPT_TYPE_CONST, { .i64 = QUALITY_LOG_XML },  0, 0, flags, .unit = "log_fmt" }, \
-    {     "record", "all bits, for quality_merge", 0, AV_OPT_TYPE_CONST, { .i64 = QUALITY_LOG_RECORD }, 0, 0, flags, .unit = "log_fmt" }
+    { "log_fmt",    "set the format of the log", offsetof(type, member.log_fmt), AV_OPT_TYPE_INT, { .i64 = SCORE_LOG_JSON }, 0, SCORE_LOG_NB - 1, flags, .unit = "log_fmt" }, \
+    {     "json",   "libvmaf's JSON", 0, AV_OPT_TYPE_CONST, { .i64 = SCORE_LOG_JSON }, 0, 0, flags, .unit = "log_fmt" }, \
+    {     "csv",    "libvmaf's CSV",  0, AV_OPT_TYPE_CONST, { .i64 = SCORE_LOG_CSV },  0, 0, flags, .unit = "log_fmt" }, \
+    {     "xml",    "libvmaf's XML",  0, AV_OPT_TYPE_CONST, { .i64 = SCORE_LOG_XML },  0, 0, flags, .unit = "log_fmt" }, \
+    {     "record", "all bits, for quality_merge", 0, AV_OPT_TYPE_CONST, { .i64 = SCORE_LOG_RECORD }, 0, 0, flags, .unit = "log_fmt" }
 
 /**
  * Set up the outputs that the options name. The filter may add its own, and what it
@@ -151,17 +151,17 @@ typedef struct QualityLog {
  *
  * @param options the AVClass context that has the options
  */
-void ff_quality_log_init(QualityLog *s, void *options);
+void ff_score_log_init(ScoreLog *s, void *options);
 
 /**
  * Count a frame of the input, scored or not, before anything else is done with it.
  * The first one may go on with the files and the numbers of a filter before, see
- * quality_output.h.
+ * score_output.h.
  *
  * @param time_base of frame->pts
  * @return its number, from 0
  */
-uint64_t ff_quality_log_count(QualityLog *s, void *logctx, const AVFrame *frame,
+uint64_t ff_score_log_count(ScoreLog *s, void *logctx, const AVFrame *frame,
                               AVRational time_base);
 
 /**
@@ -170,7 +170,7 @@ uint64_t ff_quality_log_count(QualityLog *s, void *logctx, const AVFrame *frame,
  *
  * @return 0, or a negative AVERROR after a message
  */
-int ff_quality_log_open(QualityLog *s, void *logctx);
+int ff_score_log_open(ScoreLog *s, void *logctx);
 
 /**
  * Say if n_subsample chooses a frame: one of each run of step frames, at a place
@@ -182,20 +182,20 @@ int ff_quality_log_open(QualityLog *s, void *logctx);
  * @param n    the frame's number, from 0; that one is chosen
  * @param step 1 chooses all
  */
-int ff_quality_log_chosen(uint64_t n, int step);
+int ff_score_log_chosen(uint64_t n, int step);
 
 /**
  * Write one scored frame.
  *
  * @param frame     gives the size and pts
- * @param n         its number, from ff_quality_log_count()
+ * @param n         its number, from ff_score_log_count()
  * @param time_base of frame->pts
  * @param value     nb_metrics values; those that are not finite are written
  *                  as null or nan by format, and not pooled
  * @param valid     0 to keep the frame out of the values pooled over valid frames
  * @return 0, or a negative AVERROR after a message
  */
-int ff_quality_log_frame(QualityLog *s, void *logctx, const AVFrame *frame,
+int ff_score_log_frame(ScoreLog *s, void *logctx, const AVFrame *frame,
                          uint64_t n, AVRational time_base,
                          const double *value, int valid);
 
@@ -206,6 +206,6 @@ int ff_quality_log_frame(QualityLog *s, void *logctx, const AVFrame *frame,
  *              then, nothing is written
  * @return 0, or a negative AVERROR if anything could not be written
  */
-int ff_quality_log_close(QualityLog *s, void *logctx, int ended);
+int ff_score_log_close(ScoreLog *s, void *logctx, int ended);
 
-#endif /* AVFILTER_QUALITY_LOG_H */
+#endif /* AVFILTER_SCORE_LOG_H */

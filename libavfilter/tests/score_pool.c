@@ -26,7 +26,7 @@
 #include <stdlib.h>
 
 #include "libavutil/lfg.h"
-#include "libavfilter/quality_pool.c"
+#include "libavfilter/score_pool.c"
 
 #define MAX_VALUES 5000
 
@@ -112,14 +112,14 @@ static void expect(const char *name, int n, const char *what, double got, double
 
 /// @param frame the first frame's number; the others have every second
 static void check(const char *name, const double *v, int n, uint64_t frame,
-                  enum QualityDirection direction, int any_percentile, const QualityPool *p)
+                  enum ScoreDirection direction, int any_percentile, const ScorePool *p)
 {
     static double sorted[MAX_VALUES];
-    const int window = FFMIN(n, QUALITY_WINDOW);
-    double got[QUALITY_POOLED_NB], sum = 0, inverse = 0, largest = NAN, worst = 0;
+    const int window = FFMIN(n, SCORE_WINDOW);
+    double got[SCORE_POOLED_NB], sum = 0, inverse = 0, largest = NAN, worst = 0;
     int first = 0;
 
-    ff_quality_pool_get(got, p);
+    ff_score_pool_get(got, p);
     memcpy(sorted, v, n * sizeof(*v));
     qsort(sorted, n, sizeof(*sorted), compare);
     for (int i = 0; i < n; i++) {
@@ -133,29 +133,29 @@ static void check(const char *name, const double *v, int n, uint64_t frame,
 
         for (int j = i; j < i + window; j++)
             total += v[j];
-        if (!i || (direction == QUALITY_LOWER_IS_BETTER ? total > worst : total < worst)) {
+        if (!i || (direction == SCORE_LOWER_IS_BETTER ? total > worst : total < worst)) {
             worst = total;
             first = i;
         }
     }
 
-    expect(name, n, "minimum", got[QUALITY_MIN], sorted[0], got[QUALITY_MIN] == sorted[0]);
-    expect(name, n, "maximum", got[QUALITY_MAX], sorted[n - 1], got[QUALITY_MAX] == sorted[n - 1]);
-    expect(name, n, "mean", got[QUALITY_MEAN], sum / n, same(got[QUALITY_MEAN], sum / n));
-    expect(name, n, "harmonic mean", got[QUALITY_HARMONIC], n / inverse - 1,
-           same(got[QUALITY_HARMONIC], n / inverse - 1));
-    expect(name, n, "standard error", got[QUALITY_ERROR], sqrt(largest), same(got[QUALITY_ERROR], sqrt(largest)));
-    expect(name, n, "worst window", got[QUALITY_WORST], worst / window,
-           direction ? same(got[QUALITY_WORST], worst / window) : isnan(got[QUALITY_WORST]));
-    expect(name, n, "worst window's frame", got[QUALITY_WORST_FRAME], frame + 2. * first,
-           direction ? got[QUALITY_WORST_FRAME] == frame + 2. * first : isnan(got[QUALITY_WORST_FRAME]));
+    expect(name, n, "minimum", got[SCORE_MIN], sorted[0], got[SCORE_MIN] == sorted[0]);
+    expect(name, n, "maximum", got[SCORE_MAX], sorted[n - 1], got[SCORE_MAX] == sorted[n - 1]);
+    expect(name, n, "mean", got[SCORE_MEAN], sum / n, same(got[SCORE_MEAN], sum / n));
+    expect(name, n, "harmonic mean", got[SCORE_HARMONIC], n / inverse - 1,
+           same(got[SCORE_HARMONIC], n / inverse - 1));
+    expect(name, n, "standard error", got[SCORE_ERROR], sqrt(largest), same(got[SCORE_ERROR], sqrt(largest)));
+    expect(name, n, "worst window", got[SCORE_WORST], worst / window,
+           direction ? same(got[SCORE_WORST], worst / window) : isnan(got[SCORE_WORST]));
+    expect(name, n, "worst window's frame", got[SCORE_WORST_FRAME], frame + 2. * first,
+           direction ? got[SCORE_WORST_FRAME] == frame + 2. * first : isnan(got[SCORE_WORST_FRAME]));
     for (int i = 0; i < FF_ARRAY_ELEMS(percentile); i++) {
         const double rank     = (n - 1) * (percentile[i] / 100.);
         const int low         = rank, high = FFMIN(low + 1, n - 1);
         const double expected = sorted[low] + (sorted[high] - sorted[low]) * (rank - low);
         const double size     = FFMAX(fabs(sorted[low]), fabs(sorted[high]));
-        const double limit    = FFMAX(size * ldexp(1, -QUALITY_BINS_LOG2), ldexp(1, QUALITY_MIN_OCTAVE));
-        const double value    = got[QUALITY_P1 + i];
+        const double limit    = FFMAX(size * ldexp(1, -SCORE_BINS_LOG2), ldexp(1, SCORE_MIN_OCTAVE));
+        const double value    = got[SCORE_P1 + i];
 
         expect(name, n, "a percentile", value, expected,
                value >= sorted[0] && value <= sorted[n - 1] &&
@@ -169,34 +169,34 @@ int main(void)
 {
     static const int lengths[] = { 1, 2, 3, 4, 5, 16, 47, 48, 49, 96, 1000, MAX_VALUES };
     static double v[MAX_VALUES];
-    double got[QUALITY_POOLED_NB];
-    QualityPool nothing = { .direction = QUALITY_LOWER_IS_BETTER, .percentiles = 1 };
+    double got[SCORE_POOLED_NB];
+    ScorePool nothing = { .direction = SCORE_LOWER_IS_BETTER, .percentiles = 1 };
     AVLFG rng;
     int nb = 0;
 
     av_lfg_init(&rng, 1);
-    ff_quality_pool_get(got, &nothing);
-    for (int i = 0; i < QUALITY_POOLED_NB; i++)
+    ff_score_pool_get(got, &nothing);
+    for (int i = 0; i < SCORE_POOLED_NB; i++)
         expect("nothing", 0, "a result", got[i], NAN, isnan(got[i]));
 
     for (int s = 0; s < FF_ARRAY_ELEMS(sources); s++)
         for (int l = 0; l < FF_ARRAY_ELEMS(lengths); l++)
             for (int direction = 0; direction < 3; direction++) {
-                QualityPool pool = { .direction = direction, .percentiles = 1 }, copy = { 0 };
+                ScorePool pool = { .direction = direction, .percentiles = 1 }, copy = { 0 };
                 const int n = lengths[l], middle = n / 2;
 
                 for (int i = 0; i < n; i++) {
                     v[i] = sources[s].source(&rng, i);
                     // a copy goes on as the first would
-                    if (i == middle && ff_quality_pool_copy(&copy, &pool) < 0 ||
-                        ff_quality_pool_add(&pool, v[i], 7 + 2 * i) < 0 ||
-                        i >= middle && ff_quality_pool_add(&copy, v[i], 7 + 2 * i) < 0)
+                    if (i == middle && ff_score_pool_copy(&copy, &pool) < 0 ||
+                        ff_score_pool_add(&pool, v[i], 7 + 2 * i) < 0 ||
+                        i >= middle && ff_score_pool_add(&copy, v[i], 7 + 2 * i) < 0)
                         return 1;
                 }
                 check(sources[s].name, v, n, 7, direction, sources[s].any_percentile, &pool);
                 check(sources[s].name, v, n, 7, direction, sources[s].any_percentile, &copy);
-                ff_quality_pool_free(&pool);
-                ff_quality_pool_free(&copy);
+                ff_score_pool_free(&pool);
+                ff_score_pool_free(&copy);
                 nb++;
             }
     printf("%d rows of values\n", nb);

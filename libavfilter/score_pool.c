@@ -23,35 +23,35 @@
 #include "libavutil/macros.h"
 #include "libavutil/mem.h"
 
-#include "quality_pool.h"
+#include "score_pool.h"
 
-#define BINS (1 << QUALITY_BINS_LOG2)
+#define BINS (1 << SCORE_BINS_LOG2)
 
 /// Batches that a standard error is told from.
 #define MIN_BATCHES 4
 
 static const int percentile[] = { 1, 5, 10, 50, 90, 95, 99 };
 
-/// The bin of a value among 2 * QUALITY_OCTAVES * BINS, in rising order.
+/// The bin of a value among 2 * SCORE_OCTAVES * BINS, in rising order.
 static int find_bin(double value)
 {
     int exponent, bin;
     double fraction = frexp(fabs(value), &exponent) * 2;    // 1 to 2
 
     exponent--;
-    if (exponent < QUALITY_MIN_OCTAVE || !value)
+    if (exponent < SCORE_MIN_OCTAVE || !value)
         bin = 0;
-    else if (exponent > QUALITY_MAX_OCTAVE)
-        bin = QUALITY_OCTAVES * BINS - 1;
+    else if (exponent > SCORE_MAX_OCTAVE)
+        bin = SCORE_OCTAVES * BINS - 1;
     else
-        bin = (exponent - QUALITY_MIN_OCTAVE) * BINS + (int)((fraction - 1) * BINS);
-    return value < 0 ? QUALITY_OCTAVES * BINS - 1 - bin : QUALITY_OCTAVES * BINS + bin;
+        bin = (exponent - SCORE_MIN_OCTAVE) * BINS + (int)((fraction - 1) * BINS);
+    return value < 0 ? SCORE_OCTAVES * BINS - 1 - bin : SCORE_OCTAVES * BINS + bin;
 }
 
-static int add_to_bin(QualityPool *p, double value)
+static int add_to_bin(ScorePool *p, double value)
 {
     const int i = find_bin(value);
-    QualityBin **octave = &p->octave[i / BINS], *bin;
+    ScoreBin **octave = &p->octave[i / BINS], *bin;
 
     if (!*octave) {
         *octave = av_calloc(BINS, sizeof(**octave));
@@ -66,9 +66,9 @@ static int add_to_bin(QualityPool *p, double value)
 }
 
 /// Means of batches of values in a row, by length.
-static void add_to_batches(QualityPool *p, double value)
+static void add_to_batches(ScorePool *p, double value)
 {
-    for (int i = 0; i < QUALITY_BATCH_LENGTHS; i++) {
+    for (int i = 0; i < SCORE_BATCH_LENGTHS; i++) {
         const uint64_t length = UINT64_C(1) << i;
         double mean, difference;
 
@@ -84,33 +84,33 @@ static void add_to_batches(QualityPool *p, double value)
 }
 
 /// The sum over the last nb values, in their order.
-static double sum_last(const QualityPool *p, uint64_t nb)
+static double sum_last(const ScorePool *p, uint64_t nb)
 {
     double sum = 0;
 
     for (uint64_t i = p->nb - nb; i < p->nb; i++)
-        sum += p->last[i % QUALITY_WINDOW];
+        sum += p->last[i % SCORE_WINDOW];
     return sum;
 }
 
-static void add_to_window(QualityPool *p, double value, uint64_t frame)
+static void add_to_window(ScorePool *p, double value, uint64_t frame)
 {
-    const int i = (p->nb - 1) % QUALITY_WINDOW;
+    const int i = (p->nb - 1) % SCORE_WINDOW;
     double sum;
 
     p->last[i]       = value;
     p->last_frame[i] = frame;
-    if (p->nb < QUALITY_WINDOW)
+    if (p->nb < SCORE_WINDOW)
         return;
-    sum = sum_last(p, QUALITY_WINDOW);
-    if (p->nb == QUALITY_WINDOW ||
-        (p->direction == QUALITY_LOWER_IS_BETTER ? sum > p->worst : sum < p->worst)) {
+    sum = sum_last(p, SCORE_WINDOW);
+    if (p->nb == SCORE_WINDOW ||
+        (p->direction == SCORE_LOWER_IS_BETTER ? sum > p->worst : sum < p->worst)) {
         p->worst       = sum;
-        p->worst_frame = p->last_frame[p->nb % QUALITY_WINDOW];
+        p->worst_frame = p->last_frame[p->nb % SCORE_WINDOW];
     }
 }
 
-int ff_quality_pool_add(QualityPool *p, double value, uint64_t frame)
+int ff_score_pool_add(ScorePool *p, double value, uint64_t frame)
 {
     int ret = p->percentiles ? add_to_bin(p, value) : 0;
 
@@ -136,22 +136,22 @@ int ff_quality_pool_add(QualityPool *p, double value, uint64_t frame)
  * H. Flyvbjerg and H. G. Petersen, "Error estimates on averages of correlated
  * data", The Journal of Chemical Physics 91(1), 1989.
  */
-static double standard_error(const QualityPool *p)
+static double standard_error(const ScorePool *p)
 {
     double largest = NAN;
 
-    for (int i = 0; i < QUALITY_BATCH_LENGTHS && p->nb >> i >= MIN_BATCHES; i++)
+    for (int i = 0; i < SCORE_BATCH_LENGTHS && p->nb >> i >= MIN_BATCHES; i++)
         largest = fmax(largest, p->batch[i].squares / ((p->nb >> i) - 1) *
                                 (UINT64_C(1) << i) / p->nb);
     return sqrt(largest);
 }
 
 /// About the value at a rank, from 0: in a bin, values are taken for evenly spaced.
-static double value_at(const QualityPool *p, uint64_t rank)
+static double value_at(const ScorePool *p, uint64_t rank)
 {
-    for (int i = 0; i < 2 * QUALITY_OCTAVES; i++)
+    for (int i = 0; i < 2 * SCORE_OCTAVES; i++)
         for (int j = 0; p->octave[i] && j < BINS; j++) {
-            const QualityBin *bin = &p->octave[i][j];
+            const ScoreBin *bin = &p->octave[i][j];
 
             if (rank >= bin->nb) {
                 rank -= bin->nb;
@@ -165,7 +165,7 @@ static double value_at(const QualityPool *p, uint64_t rank)
 }
 
 /// Linear between the closest ranks.
-static double find_percentile(const QualityPool *p, int percent)
+static double find_percentile(const ScorePool *p, int percent)
 {
     const double rank   = (p->nb - 1) * (percent / 100.);
     const uint64_t low  = rank;
@@ -174,28 +174,28 @@ static double find_percentile(const QualityPool *p, int percent)
     return before + (after - before) * (rank - low);
 }
 
-void ff_quality_pool_get(double dst[QUALITY_POOLED_NB], const QualityPool *p)
+void ff_score_pool_get(double dst[SCORE_POOLED_NB], const ScorePool *p)
 {
-    for (int i = 0; i < QUALITY_POOLED_NB; i++)
+    for (int i = 0; i < SCORE_POOLED_NB; i++)
         dst[i] = NAN;
     if (!p->nb)
         return;
-    dst[QUALITY_MIN]      = p->min;
-    dst[QUALITY_MAX]      = p->max;
-    dst[QUALITY_MEAN]     = p->sum / p->nb;
-    dst[QUALITY_HARMONIC] = p->nb / p->inverse - 1;
-    dst[QUALITY_ERROR]    = standard_error(p);
+    dst[SCORE_MIN]      = p->min;
+    dst[SCORE_MAX]      = p->max;
+    dst[SCORE_MEAN]     = p->sum / p->nb;
+    dst[SCORE_HARMONIC] = p->nb / p->inverse - 1;
+    dst[SCORE_ERROR]    = standard_error(p);
     for (int i = 0; p->percentiles && i < FF_ARRAY_ELEMS(percentile); i++)
-        dst[QUALITY_P1 + i] = find_percentile(p, percentile[i]);
+        dst[SCORE_P1 + i] = find_percentile(p, percentile[i]);
     if (p->direction) {
-        const int is_short = p->nb < QUALITY_WINDOW;
+        const int is_short = p->nb < SCORE_WINDOW;
 
-        dst[QUALITY_WORST]       = is_short ? sum_last(p, p->nb) / p->nb : p->worst / QUALITY_WINDOW;
-        dst[QUALITY_WORST_FRAME] = is_short ? p->last_frame[0] : p->worst_frame;
+        dst[SCORE_WORST]       = is_short ? sum_last(p, p->nb) / p->nb : p->worst / SCORE_WINDOW;
+        dst[SCORE_WORST_FRAME] = is_short ? p->last_frame[0] : p->worst_frame;
     }
 }
 
-int ff_quality_pool_copy(QualityPool *dst, const QualityPool *src)
+int ff_score_pool_copy(ScorePool *dst, const ScorePool *src)
 {
     *dst = *src;
     memset(dst->octave, 0, sizeof(dst->octave));
@@ -209,7 +209,7 @@ int ff_quality_pool_copy(QualityPool *dst, const QualityPool *src)
     return 0;
 }
 
-void ff_quality_pool_free(QualityPool *p)
+void ff_score_pool_free(ScorePool *p)
 {
     for (int i = 0; i < FF_ARRAY_ELEMS(p->octave); i++)
         av_freep(&p->octave[i]);
