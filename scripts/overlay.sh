@@ -11,24 +11,9 @@
 files() {
     cd "$root" || exit
     echo Makefile.snippet libavfilter/Makefile.snippet
-    printf '%s\n' tests/slurm.sh{,} tools/farm/task{,} tools/quality-farm{,} | xargs -n 2
-    find libavcodec libavfilter tests/oracle tests/ref/fate -type f ! -name '.*' ! -name '*~' \
-        -printf '%p %p\n' 2> /dev/null || true
-    find models -name '*.txt' -printf '%p libavfilter/%p\n' 2> /dev/null || true
-    find tests/fate tests/fuzz tools -name '*.mak' -printf '%p %p\n' 2> /dev/null || true
-    echo tests/quality.sh tests/quality.sh
-    echo tests/compare.sh tests/compare.sh
-    echo tests/detailloss.sh tests/detailloss.sh
-    echo tests/detailloss_reference.py tests/detailloss_reference.py
-    echo tests/faults.sh tests/faults.sh
-    echo tests/ffcrf.sh tests/ffcrf.sh
-    echo tests/pairs.sh tests/pairs.sh
-    echo tests/quantizer.sh tests/quantizer.sh
-    printf '%s\n' tests/quality_{logs_test,page}.py{,} | xargs -n 2
-    find tests/{checkasm,faults,fuzz} tools -name '*.[ch]' -printf '%p %p\n' 2> /dev/null || true
-    printf '%s\n' {tools/quality-{compare,gate,report},tools/quality_{logs.py,report.html,report.js}}{,} \
-        doc/quality-{compare.md,gate.md,report.md,alerts.yml,alerts-test.yml}{,} | xargs -n 2
-    find doc -name '*.texi' -printf '%p %p\n' 2> /dev/null || true
+    find models -name '*.txt' -printf '%p libavfilter/%p\n'
+    find libavcodec libavfilter tests tools doc -type f ! -name '.*' ! -name '*~' \
+        ! -path '*/__pycache__/*' -printf '%p %p\n'
 }
 
 patches() { # series
