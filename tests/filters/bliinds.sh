@@ -1,0 +1,641 @@
+# shellcheck shell=sh disable=SC2046,SC2086,SC2095,SC2125,SC2154,SC2258
+# Tests of bliinds: numbers, content, frames, models, side data.
+# SPDX-License-Identifier: LGPL-2.1-or-later
+
+# ---- numbers ----
+
+oracle(){ # picture
+    ffmpeg -i ${pictures}/$1.pgm -vf ${gray}${bliinds}=features=1,${print} ${to_null} |
+        agree ${pictures}/features.csv $1
+}
+
+# More pictures, where this project is developed: ORACLE, or beside the repository.
+find_oracle(){
+    oracle=${ORACLE:-$(dirname $(readlink -f ${base}/quality.sh))/../../shared/oracle}
+    test -f ${oracle}/bliinds/features.csv || { skip "no more pictures: name a folder of them with ORACLE"; return 1; }
+}
+
+oracle_all(){
+    find_oracle || return 0
+    tail -n +2 ${oracle}/bliinds/features.csv | while IFS=, read -r picture width height rest; do
+        if test ${width} -lt 4 || test ${height} -lt 4; then
+            fails -i ${oracle}/bliinds/${picture}.pgm -vf bliinds ${to_null} | grep -q "cannot be scored" ||
+                echo "${picture} is too small"
+        else
+            ffmpeg -i ${oracle}/bliinds/${picture}.pgm -vf bliinds=features=1,${print} ${to_null} |
+                agree ${oracle}/bliinds/features.csv ${picture} | sed "s/^/${picture}: /"
+        fi
+    done > ${tmp}/agree
+    grep -v ': 24 features agree$' ${tmp}/agree
+    grep -q agree ${tmp}/agree && echo "all features agree"
+}
+
+# The parameters of the published release as a model: the mean of 24 features
+# and of the target, which it reports less 1, and the inverse covariance.
+release_model(){ # parameters
+    awk '/^#/ || NF < 25 { next }
+        !n++ {
+            print "bliinds-model 1\nname release\ndirection lower\nrange 0 99\nstep 0.5"
+            split("zeta100 zeta10 gamma100 gamma10 sub100 sub10 ori100 ori10", s, " ")
+            for (i = 0; i < 24; i++)
+                name[i + 1] = "L" int(i / 8) + 1 "." s[i % 8 + 1]
+            name[25] = "target"
+            for (i = 1; i <= 25; i++)
+                printf("mean %s %.17g\n", name[i], i == 25 ? $i - 1 : $i)
+            next
+        }
+        { print "precision", name[n - 1], $0 }
+        END { print "end" }' $1
+}
+
+oracle_scores(){
+    find_oracle || return 0
+    parameters=${oracle}/../model/live-release.txt
+    model=${MODEL:-${tmp}/release}
+    if test -z "${MODEL}"; then
+        test -f ${parameters} || { skip "no parameters of the published release: name a model of them with MODEL"; return 0; }
+        release_model ${parameters} > ${model}
+    fi
+    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "score") column = i; next }
+             $column != "NaN" { print $1, $column }' ${oracle}/bliinds/features.csv > ${tmp}/scores
+    while read -r picture score; do
+        ffmpeg -i ${oracle}/bliinds/${picture}.pgm -vf bliinds=model=${model},${print} ${to_null} |
+            awk -F= -v picture=${picture} -v score=${score} '
+                $1 == "lavfi.bliinds.score" && $2 == score { good = 1 }
+                END { if (!good) print picture ": another score" }'
+    done < ${tmp}/scores
+    test -s ${tmp}/scores && echo "all scores agree"
+}
+
+check_assembly(){ # test
+    run tests/checkasm/checkasm${EXECSUF} --test=$1 2> ${tmp}/err
+    status=$?
+    cat ${tmp}/err >&2
+    ! grep -q 'no tests to perform' ${tmp}/err || skip "there is no assembly for this processor"
+    return ${status}
+}
+
+# ---- content ----
+
+sizes(){
+    tail -n +2 ${pictures}/crops.csv | cut -d, -f1,2 | while IFS=, read -r picture filter; do
+        ffmpeg -i ${pictures}/${picture}.pgm -vf ${filter},${gray}${bliinds}=features=1,${print} ${to_null} |
+            agree ${pictures}/crops.csv ${picture} ${filter} | sed "s/^/${filter} /"
+    done
+    # the smallest picture has blocks that are clear of the grid, and others
+    ffmpeg -i ${pictures}/chelsea_451x300.pgm -vf crop=4:4:100:100,${gray}${bliinds}=features=1,${print} ${to_null} |
+        grep -c 'phase.*=-*[0-9]'
+    for size in 3:3 3:64 64:3 1:1; do
+        fails -i ${pictures}/chelsea_451x300.pgm -vf crop=${size}:0:0,${gray}${bliinds} ${to_null}
+    done
+    fails -lavfi color=s=16388x4,format=gray,${gray}${bliinds} ${to_null}
+}
+
+# The picture as luma of a format, in a file; 0 stands for the highest bits.
+raw_luma(){ # format shift
+    test $2 -gt 0 || set -- $1 8
+    case $1 in
+    *le) test -f ${tmp}/16.$2 || samples16 "v * 2 ^ $2" > ${tmp}/16.$2
+         raw=${tmp}/16.$2 ;;
+    *)   test -f ${tmp}/8 || samples v > ${tmp}/8
+         raw=${tmp}/8 ;;
+    esac
+}
+
+# Whether FFmpeg has a pixel format: these are not in all releases.
+knows(){ # format
+    case $1 in
+    *msble) ;;
+    *)      return 0 ;;
+    esac
+    run ffmpeg${PROGSUF}${EXECSUF} -v quiet -pix_fmts | grep -q " $1 " || {
+        leave_out $1
+        return 1
+    }
+}
+
+formats(){
+    samples v > ${tmp}/8
+    raw_values ${tmp}/8 gray 70 46 bliinds=features=1:range=full > ${tmp}/expected
+    agree ${pictures}/features.csv rose_70x46 < ${tmp}/expected
+    for format in gray:8 yuv410p:8 yuv411p:8 yuv420p:8 yuv422p:8 yuv440p:8 yuv444p:8 \
+                  yuvj411p:8 yuvj420p:8 yuvj422p:8 yuvj440p:8 yuvj444p:8 \
+                  nv12:8 nv21:8 nv16:8 nv24:8 nv42:8 \
+                  gray9le:1 gray10le:2 gray12le:4 gray14le:6 gray16le:0 \
+                  yuv420p9le:1 yuv422p9le:1 yuv444p9le:1 \
+                  yuv420p10le:2 yuv422p10le:2 yuv440p10le:2 yuv444p10le:2 \
+                  yuv420p12le:4 yuv422p12le:4 yuv440p12le:4 yuv444p12le:4 \
+                  yuv420p14le:6 yuv422p14le:6 yuv444p14le:6 \
+                  yuv420p16le:0 yuv422p16le:0 yuv444p16le:0 \
+                  p010le:0 p012le:0 p016le:0 p210le:0 p212le:0 p216le:0 p410le:0 p412le:0 p416le:0 \
+                  yuv444p10msble:0 yuv444p12msble:0; do
+        shift=${format#*:}
+        format=${format%:*}
+        knows ${format} || continue
+        raw_luma ${format} ${shift}
+        raw_values ${raw} ${format} 70 46 bliinds=features=1:range=full > ${tmp}/got
+        same ${format} ${tmp}/expected ${tmp}/got
+    done
+    samples16 "v * 4 + (v % 60 + 1) * 1024" > ${tmp}/beyond
+    raw_values ${tmp}/beyond gray10le 70 46 bliinds=features=1:range=full > ${tmp}/got
+    same "bits beyond the depth" ${tmp}/expected ${tmp}/got
+    for format in rgb24 gbrp monow; do
+        raw_values ${tmp}/8 ${format} 32 32 bliinds || echo "${format}: refused"
+    done
+}
+
+compare_ranges(){
+    samples "int(v / 2)"             > ${tmp}/full
+    samples "int(v / 2) + 16"        > ${tmp}/limited
+    samples16 "int(v / 2) * 4"       > ${tmp}/full.10
+    samples16 "(int(v / 2) + 16) * 4" > ${tmp}/limited.10
+    samples16 "(int(v / 2) + 16) * 256" > ${tmp}/limited.msb
+    raw_values ${tmp}/full gray 70 46 bliinds=features=1 > ${tmp}/expected
+    while read -r file format filters; do
+        raw_values ${tmp}/${file} ${format} 70 46 ${filters} > ${tmp}/got
+        same "${file} ${format} ${filters}" ${tmp}/expected ${tmp}/got
+    done
+}
+
+ranges(){
+    compare_ranges << EOF
+full        gray        bliinds=features=1
+full        yuvj420p    bliinds=features=1
+full        yuv420p     bliinds=features=1:range=full
+full        yuv420p     bliinds=features=1:range=pc
+full        yuv420p     setrange=full,bliinds=features=1
+full.10     gray10le    bliinds=features=1
+full.10     yuv420p10le bliinds=features=1:range=full
+limited     yuv420p     bliinds=features=1
+limited     nv12        bliinds=features=1:range=auto
+limited     yuv420p     setrange=limited,bliinds=features=1
+limited     gray        bliinds=features=1:range=limited
+limited     gray        setrange=limited,bliinds=features=1
+limited     yuv420p     setrange=full,bliinds=features=1:range=tv
+limited.10  yuv420p10le bliinds=features=1
+limited.msb p010le      bliinds=features=1
+limited.msb p016le      bliinds=features=1
+full        yuv420p     bliinds=features=1
+limited     gray        bliinds=features=1
+EOF
+}
+
+# Bars of black change what is measured, but not whether black is 0 or 16.
+letterbox(){
+    samples "int(v / 2)" > ${tmp}/a
+    { head -c 1400 /dev/zero; cat ${tmp}/a; head -c 980 /dev/zero; } > ${tmp}/full
+    samples "int(v / 2) + 16" > ${tmp}/b
+    head -c 1400 /dev/zero | tr '\000' '\020' > ${tmp}/bar
+    { cat ${tmp}/bar ${tmp}/b; head -c 980 ${tmp}/bar; } > ${tmp}/limited
+    raw_values ${tmp}/full gray 70 80 ${gray}${bliinds}=features=1 > ${tmp}/expected
+    agree ${pictures}/letterbox.csv rose_70x46 < ${tmp}/expected
+    raw_values ${tmp}/limited yuv420p 70 80 ${bliinds}=features=1 > ${tmp}/got
+    same "limited range" ${tmp}/expected ${tmp}/got
+}
+
+valid(){ # of one frame
+    awk -F= -v name="$1" '$1 == "lavfi.bliinds.valid" { print name ": " $2 }'
+}
+
+validity(){
+    for color in black white gray; do
+        ffmpeg -lavfi color=${color}:s=96x96:d=0.04,format=yuv420p,${bliinds},${print} ${to_null} | valid ${color}
+    done
+    # level 3 has 3x3 blocks, 5x2 blocks and 4x3 blocks
+    for size in 39:36 52:24 40:36; do
+        ffmpeg -i ${pictures}/chelsea_451x300.pgm -vf crop=${size}:100:100,${gray}${bliinds},${print} ${to_null} | valid ${size}
+    done
+    # 16 rows of blocks have content, of 64 and of 65: up to 3/4 may be flat
+    samples v > ${tmp}/rose
+    for height in 192 193; do
+        { cat ${tmp}/rose; head -c $((70 * (height - 46))) /dev/zero; } > ${tmp}/raw
+        raw_values ${tmp}/raw gray 70 ${height} ${gray}${bliinds} | valid "rose and black, ${height} rows"
+    done
+    # a frame that is not valid is logged, but not pooled
+    { cat ${tmp}/rose; head -c 3220 /dev/zero; cat ${tmp}/rose; } > ${tmp}/raw
+    ffmpeg -f rawvideo -pix_fmt gray -video_size 70x46 -i ${tmp}/raw \
+        -vf ${gray}${bliinds}=log_path=${tmp}/log:log_fmt=csv:stats_file=${tmp}/stats ${to_null} 2> ${tmp}/err
+    cat ${tmp}/err >&2
+    cut -d, -f1,6 ${tmp}/log
+    grep -c 'valid:0' ${tmp}/stats
+    awk -F, 'NR == 2 { score = $2 } NR == 4 { again = $2 } END { print (score == again ? "same" : "another") " score" }' ${tmp}/log
+    score=$(awk -F, 'NR == 2 { print $2 }' ${tmp}/log)
+    messages < ${tmp}/err | sed "s/${score}/SCORE/g"
+}
+
+threads(){
+    for size in 321x243 70x46 4x4; do
+        for n in 1 2 7 0; do
+            ffmpeg -filter_complex_threads ${n} \
+                -lavfi testsrc2=s=${size}:d=0.12,format=yuv420p,bliinds=features=1:stats_file=${tmp}/stats,${print} \
+                ${to_null} > ${tmp}/${n}
+            cat ${tmp}/stats >> ${tmp}/${n}
+            same "$(grep -c 'score=' ${tmp}/${n}) frames of ${size}, ${n} threads" ${tmp}/1 ${tmp}/${n}
+        done
+    done
+}
+
+# ---- frames ----
+
+scored_frames(){
+    awk '/^frame:/ { n = $1 } /^lavfi.bliinds.score=/ { printf("%s ", n) } END { print "" }'
+}
+
+which_frames(){
+    source=testsrc2=s=64x64:d=0.4,format=yuv420p
+    ffmpeg -lavfi ${source},${bliinds}=n_subsample=3:stats_file=${tmp}/stats,${print} ${to_null} | scored_frames
+    sed 's/ score:.*//' ${tmp}/stats
+    ffmpeg -lavfi "${source},${bliinds}=enable='between(n,2,4)':stats_file=${tmp}/stats,${print}" ${to_null} | scored_frames
+    sed 's/ score:.*//' ${tmp}/stats
+    ffmpeg -lavfi "${source},${bliinds}=n_subsample=3:enable='gte(n,4)',${print}" ${to_null} | scored_frames
+    # of every eight one, and as many at each place
+    ffmpeg -lavfi testsrc2=s=16x16:r=100:d=40,format=yuv420p,${bliinds}=n_subsample=8:f=${tmp}/stats ${to_null}
+    sed 's/n:\([0-9]*\).*/\1/' ${tmp}/stats | awk '
+        { run = int(($1 - 1) / 8); if (run != NR - 1) wrong++; nb[($1 - 1) % 8]++ }
+        END {
+            for (i = 0; i < 8; i++)
+                if (nb[i] < NR / 8 - 4 * sqrt(NR / 8) || nb[i] > NR / 8 + 4 * sqrt(NR / 8))
+                    wrong++
+            print NR " frames of 4000, " wrong + 0 " wrong"
+        }'
+    head -n 8 ${tmp}/stats | sed 's/ .*//' | xargs
+}
+
+# Every frame comes out, in order, with its pixels and time.
+passthrough(){
+    for format in yuv420p gray yuv444p10le; do
+        source=testsrc2=s=175x99:d=0.4,format=yuv420p,scale,format=${format},setpts=PTS*3+7
+        framemd5 -lavfi ${source} > ${tmp}/without
+        framemd5 -filter_complex_threads 3 -lavfi ${source},bliinds=n_subsample=2 > ${tmp}/with
+        same ${format} ${tmp}/without ${tmp}/with
+    done
+    grep -c '^0' ${tmp}/with
+}
+
+resize(){
+    for i in 1:rose_70x46 2:camera_crop_16x9 3:rose_70x46 4:camera_crop_300x240; do
+        cp ${pictures}/${i#*:}.pgm ${tmp}/${i%:*}.pgm
+        ffmpeg -i ${tmp}/${i%:*}.pgm -vf bliinds=features=1,${print} ${to_null} | grep -v '^frame'
+    done > ${tmp}/expected
+    ffmpeg -reinit_filter 0 -i ${tmp}/%d.pgm -vf bliinds=features=1:log_path=${tmp}/log,${print} ${to_null} \
+        > ${tmp}/out 2> ${tmp}/err
+    cat ${tmp}/err >&2
+    grep -v '^frame' ${tmp}/out > ${tmp}/got
+    same "one graph" ${tmp}/expected ${tmp}/got
+    messages < ${tmp}/err | sed 's/[0-9]*\.[0-9]*/N/g'
+    ffmpeg -i ${tmp}/%d.pgm -vf bliinds=features=1,${print} ${to_null} > ${tmp}/out
+    grep -v '^frame' ${tmp}/out > ${tmp}/got
+    same "a graph for each size" ${tmp}/expected ${tmp}/got
+    # the same picture in 16 bits, then in 8, and with more rows
+    printf 'P5\n70 46\n65535\n' > ${tmp}/1.pgm
+    samples16 v >> ${tmp}/1.pgm
+    cp ${pictures}/rose_70x46.pgm ${tmp}/2.pgm
+    { printf 'P5\n70 246\n255\n'; samples v; head -c 14000 /dev/zero; } > ${tmp}/3.pgm
+    cp ${tmp}/2.pgm ${tmp}/4.pgm
+    for i in 2 2 3 4; do
+        ffmpeg -i ${tmp}/${i}.pgm -vf bliinds=features=1,${print} ${to_null} | grep -v '^frame'
+    done > ${tmp}/expected
+    ffmpeg -reinit_filter 0 -i ${tmp}/%d.pgm -vf bliinds=features=1,${print} ${to_null} | grep -v '^frame' > ${tmp}/got
+    same "another depth and height" ${tmp}/expected ${tmp}/got
+    cp ${pictures}/camera_crop_16x9.pgm ${tmp}/1.pgm
+    printf 'P5\n3 3\n255\n123456789' > ${tmp}/2.pgm
+    fails -reinit_filter 0 -i ${tmp}/%d.pgm -vf bliinds ${to_null} | grep 3x3
+}
+
+# Frames of a stream whose size changes twice, for which ffmpeg rebuilds the graph.
+sizes_of_a_stream(){
+    first=1
+    for i in 70x46:20 96x64:25 64x48:20; do
+        ffmpeg -lavfi testsrc2=s=${i%:*}:r=25 -frames:v ${i#*:} -start_number ${first} ${tmp}/%d.pgm
+        first=$((first + ${i#*:}))
+    done
+}
+
+# What filters hold when the graph is freed comes out, but not what they add at the end.
+rebuild(){
+    sizes_of_a_stream
+    framecrc -i ${tmp}/%d.pgm -vf null > ${tmp}/null
+    for filter in bliinds yadif=deint=interlaced loop=-1:size=100; do
+        framecrc -i ${tmp}/%d.pgm -vf ${filter} -frames:v 65 > ${tmp}/got
+        same "${filter}, $(grep -vc '^#' ${tmp}/got) frames" ${tmp}/null ${tmp}/got
+    done
+    for filter in fps=50 reverse; do
+        framecrc -i ${tmp}/%d.pgm -vf ${filter} |
+            awk -F, -v filter=${filter} '!/^#/ && $3 != n++ { print "gap" } END { print filter ", " n " frames" }'
+    done
+}
+
+# ---- other filters and tools ----
+
+consumers(){
+    picture=${pictures}/rose_70x46.pgm
+    ffmpeg -i ${picture} -vf bliinds,${print} ${to_null} > ${tmp}/plain
+    ffmpeg -i ${picture} -vf bliinds,${print}:direct=1 ${to_null} > ${tmp}/direct
+    same "metadata=print:direct=1" ${tmp}/plain ${tmp}/direct
+
+    run ffprobe${PROGSUF}${EXECSUF} -v error -f lavfi -show_entries frame_tags -of default=nw=1 \
+        movie=${picture},bliinds | sed -n 's/^TAG:lavfi.bliinds/lavfi.bliinds/p' | sort > ${tmp}/probe
+    grep bliinds ${tmp}/plain | sort > ${tmp}/expected
+    same "ffprobe movie=" ${tmp}/expected ${tmp}/probe
+
+    score=$(sed -n 's/^lavfi.bliinds.score=//p' ${tmp}/plain)
+    graph=drawgraph=m1=lavfi.bliinds.score:max=100:size=64x100
+    framemd5 -i ${picture} -vf bliinds,${graph} > ${tmp}/graph
+    framemd5 -i ${picture} -vf metadata=add:key=lavfi.bliinds.score:value=${score},${graph} > ${tmp}/expected
+    framemd5 -i ${picture} -vf ${graph} > ${tmp}/empty
+    same drawgraph ${tmp}/expected ${tmp}/graph
+    same "an empty graph" ${tmp}/empty ${tmp}/graph
+
+    samples v > ${tmp}/rose
+    { cat ${tmp}/rose; head -c 3220 /dev/zero; cat ${tmp}/rose; } > ${tmp}/raw
+    framemd5 -f rawvideo -pix_fmt gray -video_size 70x46 -i ${tmp}/raw \
+        -vf bliinds,metadata=select:key=lavfi.bliinds.valid:value=1:function=equal | grep -c '^0'
+}
+
+# ---- models ----
+
+model_error(){ # name; the model is read from stdin
+    cat > ${tmp}/$1
+    fails -i ${pictures}/rose_70x46.pgm -vf bliinds=model=${tmp}/$1 ${to_null} |
+        sed "s,${tmp}/,,"
+}
+
+head_lines="bliinds-model 1
+name test
+direction lower
+range 0 100"
+
+# Precision of sqrt(25 * 9) * 1e-4 = 0.0015 and sqrt(9 * 0.25) * 1e-4 = 0.00015.
+symmetric(){ # P_01 P_12
+    printf '%s\nmean L1.zeta100 1\nmean L1.ori10 1\nmean target 50\n' "${head_lines}"
+    printf 'precision target 0 -1 0.25\nprecision L1.zeta100 25 %s 0\nprecision L1.ori10 2 9 %s\nend\n' $1 $2
+}
+
+model_errors(){
+    model_error empty < /dev/null
+    head -c 4000 ${pictures}/rose_70x46.pgm | model_error picture
+    echo "bliinds-model 2"                                          | model_error version
+    echo "bliinds-model 1junk"                                      | model_error junk
+    echo "bliinds-model 1 1"                                        | model_error versions
+    echo "bliinds-model"                                            | model_error no-version
+    printf '\377\376b\000l\000'                                     | model_error utf-16
+    echo "${head_lines}"                                            | model_error truncated
+    printf '%s\nconstant 1\nweight L1.zeta100 1\nend' "${head_lines}" | sed '$s/end/en/' | model_error cut
+    printf '%s\nconstant 1\nend\n' "${head_lines}"                  | model_error no-weights
+    printf '%s\nweight L1.zeta100 1\nend\n' "${head_lines}"         | model_error no-constant
+    printf '%s\nconstant one\nend\n' "${head_lines}"                | model_error number
+    printf '%s\nconstant nan\nend\n' "${head_lines}"                | model_error nan
+    printf '%s\nconstant 1e999\nend\n' "${head_lines}"              | model_error huge
+    printf '%s\nconstant\nend\n' "${head_lines}"                    | model_error missing
+    printf '%s\nconstant 1 2\nend\n' "${head_lines}"                | model_error two
+    printf '%s\nweight L1.zeta 1\nend\n' "${head_lines}"            | model_error feature
+    printf '%s\nweight target 1\nend\n' "${head_lines}"             | model_error target
+    printf '%s\nweight\nend\n' "${head_lines}"                      | model_error no-feature
+    printf '%s\nweight L1.ori10 1\nweight L1.ori10 1\nend\n' "${head_lines}" | model_error duplicate
+    printf '%s\nwieght L1.ori10 1\nend\n' "${head_lines}"           | model_error keyword
+    printf '%s\nconstant 1\nweight L1.ori10 1\nend\nconstant 1\n' "${head_lines}" | model_error after-end
+    printf '%s\nstep 0\n' "${head_lines}"                           | model_error step
+    printf '%s\nsigma -1\n' "${head_lines}"                         | model_error sigma
+    printf '%s\nlink probit\n' "${head_lines}"                      | model_error link
+    printf '%s\nlink logistic\nmean target 1\nprecision target 1\nend\n' "${head_lines}" | model_error joint-link
+    printf '%s\nsigma_weight target 1\n' "${head_lines}"            | model_error sigma-of
+    printf '%s\nconstant 1\nweight L1.ori10 1\nsigma 1\nsigma_weight distance 1\nend\n' \
+        "${head_lines}"                                             | model_error no-distance
+    printf '%s\nconstant 1\nweight L1.ori10 1\nend\n%s\nconstant 1\nweight L1.ori10 1\nend\n' \
+        "${head_lines}" "${head_lines}"                             | model_error second
+    printf '%s\nconstant 1\nweight coded.step 1\nend\n%s\nconstant 1\nweight coded.step 1\nend\n' \
+        "${head_lines}" "${head_lines}"                             | model_error second-coded
+    printf '%s\nconstant 1\nweight coded.step 1\nend\n%s\nconstant 1\nweight L1.ori10 1\nend\n' \
+        "${head_lines}" "${head_lines}" | sed '0,/range/s/100/99/'  | model_error other-range
+    printf '%s\nconstant 1\nweight coded.step 1\nend\n%s\n' \
+        "${head_lines}" "${head_lines}"                             | model_error cut-second
+    printf '%s\npercentile 200 1\n' "${head_lines}"                 | model_error percentile
+    printf 'bliinds-model 1\nname a/b\n'                            | model_error name
+    printf 'bliinds-model 1\nname\n'                                | model_error no-name-given
+    printf 'bliinds-model 1\nname %065d\n' 0                        | model_error long-name
+    printf 'bliinds-model 1\nrange 1 0\n'                           | model_error range
+    printf 'bliinds-model 1\ndirection up\n'                        | model_error direction
+    printf 'bliinds-model 1\nend\n'                                 | model_error no-name
+    printf 'bliinds-model 1\nname a\nend\n'                         | model_error no-range
+    printf 'bliinds-model 1\nname a\nrange 0 1\nend\n'              | model_error no-direction
+    printf '%s\nmean target 1\nmean L1.ori10 1\n' "${head_lines}"   | model_error mean-order
+    printf '%s\nmean L1.ori10 1\nmean L1.ori10 1\n' "${head_lines}" | model_error mean-twice
+    printf '%s\nprecision L1.ori10 1\n' "${head_lines}"             | model_error no-mean
+    printf '%s\nmean L1.ori10 1\nmean target 1\nprecision L1.ori10 1\n' "${head_lines}" | model_error short-row
+    printf '%s\nmean L1.ori10 1\nprecision L1.ori10 1\nprecision L1.ori10 1\n' "${head_lines}" | model_error row-twice
+    printf '%s\nmean L1.ori10 1\nprecision L1.ori10 1\nmean L1.ori100 1\n' "${head_lines}" | model_error late-mean
+    printf '%s\nmean target 1\nend\n' "${head_lines}"               | model_error no-row
+    printf '%s\nmean target 1\nprecision target 0\nend\n' "${head_lines}" | model_error singular
+    printf '%s\nmean target 1\nprecision target 1\nconstant 1\nend\n' "${head_lines}" | model_error both
+    printf '%s\nconstant 0\nweight L1.zeta100 1e308\nend\n' "${head_lines}" | model_error large-weight
+    printf '%s\nmean L1.ori10 1\nmean target 1\nprecision target 1e-10 1e-300\nprecision L1.ori10 1 1e-10\nend\n' \
+        "${head_lines}"                                             | model_error tiny-precision
+    symmetric 3 -1     | model_error asymmetric
+    symmetric 2 -1.001 | model_error asymmetric-target
+    { echo "${head_lines}"; head -c 1100000 /dev/zero; }            | model_error zeros
+    for name in ${tmp}/none ${tmp} vmaf1_est13; do
+        fails -i ${pictures}/rose_70x46.pgm -vf bliinds=model=${name} ${to_null} |
+            sed "/^\[FILE/d;s,${tmp},folder,;s/: .*:/: WHY:/"
+    done
+}
+
+model_values(){ # name
+    ffmpeg -i ${pictures}/rose_70x46.pgm -vf ${gray}${bliinds}=model=${tmp}/$1,${print} ${to_null} |
+        sed -n "s/^lavfi.bliinds./$1: /p"
+}
+
+# By hand: L1.zeta100 of the picture is 1.4074018091, L1.zeta10 is 2.4544873 and
+# L1.ori10 is 0.3848570411.
+models(){
+    printf '%s\nweight L1.zeta100 10 \r\n\t# text\nconstant -4\nsigma 3\nend\n\n' "${head_lines}" > ${tmp}/linear
+    printf '%s\nconstant 7.5\nweight L3.ori10 0\nstep 2\nend' "${head_lines}" > ${tmp}/step
+    printf '%s\nconstant 7\nweight L3.ori10 0\nstep 2\nend' "${head_lines}" > ${tmp}/half
+    printf '%s\nconstant 6.9\nweight L3.ori10 0\nstep 2\nend' "${head_lines}" > ${tmp}/less
+    printf '%s\nconstant 107\nweight L3.ori10 0\npredicts a b\nlicence c\npercentile 50 1\nend\n' "${head_lines}" > ${tmp}/above
+    printf '%s\nconstant -107\nweight L3.ori10 0\nend\n' "${head_lines}" > ${tmp}/below
+    # 50 + 4 (f - 1); sigma 1 / sqrt(0.25); distance |f - 1| sqrt(5 - 1 / 0.25)
+    { echo "${head_lines}"
+      echo "step 0.5"
+      echo "mean L1.zeta100 1"
+      echo "mean target 50"
+      echo "precision target -1 0.25"
+      echo "precision L1.zeta100 5 -1"
+      echo "end"; } > ${tmp}/joint
+    # sqrt(4 * (2.4544873 - 2)^2), apart from what is predicted
+    { echo "${head_lines}"
+      echo "constant 1"
+      echo "weight L1.zeta100 1"
+      echo "mean L1.zeta10 2"
+      echo "precision L1.zeta10 4"
+      echo "end"; } > ${tmp}/separate
+    # 50 + 4 (o - 1); sqrt(25 z^2 + (2.0014 + 2) z o + (9 - 1 / 0.25) o^2), less the
+    # means, with a precision that is symmetric within the tolerance; then a model behind
+    # the mark of UTF-8, without an end of line
+    symmetric 2.0014 -1.00014 > ${tmp}/rounded
+    printf '\357\273\277%s\nconstant 5\nweight L3.ori10 0\nend' "${head_lines}" > ${tmp}/utf-8
+    for model in linear step half less above below joint separate rounded utf-8; do
+        model_values ${model}
+    done
+}
+
+keys(){ # key=value...
+    for pair; do
+        printf 'metadata=add:key=lavc.quantizer.%s:value=%s,' ${pair%=*} ${pair#*=}
+    done
+}
+
+basis_of(){ # name model options keys...
+    name=$1 model=$2 options=$3
+    shift 3
+    ffmpeg -i ${pictures}/rose_70x46.pgm \
+        -vf ${gray}$(keys $*)${bliinds}=model=${tmp}/${model}${options},${print} ${to_null} |
+        sed -n "s/^lavfi.bliinds./${name}: /p"
+}
+
+# The frame is twice as wide and high as what was coded, of 8 bits a sample: coded.intra is 3,
+# coded.scale is 1. By hand: 1 + 4 * 1.5 - 2 * 3 + 5 = 6, sigma 5 * exp(0.1 * 1.5 + 0.01 * 6).
+basis(){
+    all="step=1.5 bytes=805 width=35 height=23 pict_type=I"
+    printf '%s\nconstant 10\nweight L3.ori10 0\nsigma 3\nend\n' "${head_lines}" > ${tmp}/pixels
+    { echo "${head_lines}"
+      echo "constant 1"
+      echo "weight coded.step 4"
+      echo "weight coded.intra -2"
+      echo "weight coded.scale 5"
+      echo "sigma 5"
+      echo "sigma_weight coded.step 0.1"
+      echo "sigma_weight score 0.01"
+      echo "end"; } > ${tmp}/bitstream
+    { cat ${tmp}/pixels; printf '\n# both\n'; cat ${tmp}/bitstream; echo; } > ${tmp}/both
+    basis_of known     both      ""               ${all}
+    basis_of turned    both      ""               step=1.5 bytes=805 width=23 height=35 pict_type=I
+    basis_of cropped   both      ""               step=1.5 bytes=1610 width=35 height=46 pict_type=I
+    basis_of shown     both      :shown_height=92 ${all}
+    basis_of none      both      ""
+    basis_of no-step   both      ""               bytes=805 width=35 height=23 pict_type=I
+    basis_of no-number both      ""               step=1.5x bytes=805 width=35 height=23 pict_type=I
+    basis_of nan       both      ""               step=nan bytes=805 width=35 height=23 pict_type=I
+    basis_of no-bytes  both      ""               step=1.5 bytes=0 width=35 height=23 pict_type=I
+    basis_of no-height both      ""               step=1.5 bytes=805 width=35 height=0 pict_type=I
+    basis_of no-intra  both      ""               step=1.5 bytes=805 width=35 height=23 pict_type=P
+    basis_of pixels    pixels    ""               ${all}
+    basis_of bitstream bitstream ""               ${all}
+    basis_of unknown   bitstream ""
+    # 100 / (1 + exp(-6))
+    sed 's/^direction/link logistic\n&/' ${tmp}/bitstream > ${tmp}/logistic
+    basis_of logistic  logistic  ""               ${all}
+    for codec in h264 hevc av1 vp9 mpeg2video mpeg1video mpeg4 mjpeg; do
+        { echo "${head_lines}"
+          echo "constant 1"
+          i=1
+          for name in hevc av1 vp9 mpeg2 mpeg4 mjpeg; do
+              echo "weight coded.${name} $((i += 1))"
+          done
+          echo "end"; } > ${tmp}/codecs
+        basis_of ${codec} codecs "" ${all} codec=${codec} | grep score
+    done
+    # an I frame of step 1.5, P frames of step 3 and as many bytes, such an I frame: means 1.5, 2.25, 2.5, 3
+    ffmpeg -i ${pictures}/rose_70x46.pgm -vf "${gray}loop=3:1,$(keys ${all})metadata=modify:key=lavc.quantizer.step:value=3:enable='gte(n,1)',metadata=modify:key=lavc.quantizer.pict_type:value=P:enable='between(n,1,2)',${bliinds}=model=${tmp}/bitstream,${print}" \
+        ${to_null} | sed -n 's/^lavfi.bliinds.score/gop: score/p'
+    ffmpeg -v info -i ${pictures}/rose_70x46.pgm \
+        -vf ${gray}loop=4:1,$(keys ${all} | sed "s/,/:enable='gte(n,2)',/g")${bliinds}=model=${tmp}/both ${to_null} 2>&1 |
+        sed -n 's/.*BLIINDS mean/BLIINDS mean/p'
+}
+
+# Where more than half of the frames are outside, a warning says so. By hand: L1.zeta10 of the
+# picture is 2.4544873, and so its distance from 2 is 0.9089746.
+basis_outside(){
+    for i in near:1 far:0.9; do
+        printf '%s\nconstant 1\nweight %s 1\nmean L1.zeta10 2\nprecision L1.zeta10 4\npercentile 50 0.1\npercentile 99 %s\npercentile 90 0.2\nend\n' \
+            "${head_lines}" L3.ori10 ${i#*:} > ${tmp}/${i%:*}
+        sed 's/L3.ori10/coded.step/' ${tmp}/${i%:*} > ${tmp}/${i%:*}.coded
+    done
+    # 3 of the frames, of 5 or of 6, have keys
+    for i in far:near:5 far:near:6 far:near:7 near:far:5 near:far:6 near:near:5; do
+        pixels=${i%%:*} frames=${i##*:} bitstream=${i#*:}
+        cat ${tmp}/${pixels} ${tmp}/${bitstream%:*}.coded > ${tmp}/both
+        ffmpeg -v info -i ${pictures}/rose_70x46.pgm -vf "${gray}loop=$((frames - 1)):1,$(keys step=1.5 bytes=805 width=35 \
+            height=23 pict_type=I | sed "s/,/:enable='lt(n,3)',/g")${bliinds}=model=${tmp}/both" ${to_null} 2>&1 |
+            sed -n "s/.*] BLIINDS.*\(bitstream:.*\) (.*/${i}: \1/p;s/.*] \([0-9]* of .*\)/${i}: \1/p"
+    done
+}
+
+# The built-in model's score and distance of pictures, by another implementation.
+default_model(){
+    tail -n +2 ${pictures}/scores.csv | while IFS=, read -r picture filter raw distance; do
+        ffmpeg -i ${pictures}/${picture}.pgm -vf ${gray}${bliinds},${print} ${to_null} |
+            awk -F= -v raw=${raw} -v distance=${distance} -v picture=${picture} '
+                function near(a, b) { return (a - b) ^ 2 <= (0.001 + 1e-4 * b) ^ 2 }
+                $1 == "lavfi.bliinds.raw"      { good += near($2, raw) }
+                $1 == "lavfi.bliinds.distance" { good += near($2, distance) }
+                $1 == "lavfi.bliinds.score"    { good += near($2, raw < 0 ? 0 : raw > 100 ? 100 : raw) }
+                END { print picture ": " (good == 3 ? "same" : "another score") }'
+    done
+}
+
+# ---- side data ----
+
+# Payloads in hexadecimal, from showinfo's output. libx265 puts a UUID of its
+# own before what it is given.
+payloads(){
+    sed 's/^\[Parsed_showinfo[^]]*\] *//' | awk '
+        /UUID=/ {
+            uuid = $0
+            sub(/.*UUID=/, "", uuid)
+            gsub(/-/, "", uuid)
+        }
+        sub(/^User Data=/, "") {
+            data = uuid $0
+            sub(/^2ca2de09b51747dbbb55a4fe7fc2fc4e/, "", data)
+            if (sub(/^3c0e4a9b6f524d179a41d8275be360f4/, "", data))
+                print data
+        }'
+}
+
+# version, flags, score, raw, sigma, distance, model
+decode_payloads(){
+    awk '
+        function digit(i) { return index("0123456789abcdef", substr($0, i, 1)) - 1 }
+        function byte(i)  { return 16 * digit(2 * i + 1) + digit(2 * i + 2) }
+        function single(i,    b, e, m) {
+            b = byte(i) * 256 + byte(i + 1)
+            e = int(b % 32768 / 128)
+            m = (b % 128) * 65536 + byte(i + 2) * 256 + byte(i + 3)
+            if (e == 255)
+                return "nan"
+            m = (1 + m / 8388608) * 2 ^ (e - 127)
+            return sprintf("%.9g", b >= 32768 ? -m : m)
+        }
+        {
+            name = ""
+            for (i = 0; i < byte(18); i++)
+                name = name sprintf("%c", byte(19 + i))
+            print "version:" byte(0), "valid:" byte(1) % 2, "score:" single(2), "raw:" single(6),
+                  "sigma:" single(10), "distance:" single(14), "model:" name,
+                  "bytes:" length($0) / 2 - 19 - byte(18)
+        }'
+}
+
+# Through an encoder that keeps them, and back.
+sei(){ # encoder format options
+    printf '%s\nconstant 1\nweight L1.zeta100 20\nsigma 2.5\nmean L1.zeta10 2\nprecision L1.zeta10 4\nend' \
+        "${head_lines}" > ${tmp}/model
+    source="testsrc2=s=96x80:d=0.4,format=yuv420p,drawbox=c=black:t=fill:enable=eq(n\\,5)"
+    ffmpeg -lavfi ${source},${bliinds}=model=${tmp}/model:f=${tmp}/stats${download} -c:v $1 $3 -udu_sei 1 -f $2 -y ${tmp}/video || return
+    ffmpeg -i ${tmp}/video -vf showinfo ${to_null} 2>&1 | payloads | decode_payloads > ${tmp}/got
+    awk '{
+        for (i = 1; i <= NF; i++) {
+            n = index($i, ":")
+            v[substr($i, 1, n - 1)] = substr($i, n + 1)
+        }
+        print "version:1 valid:" v["valid"], "score:" v["score"], "raw:" v["raw"],
+              "sigma:" v["sigma"], "distance:" v["distance"], "model:test bytes:0"
+    }' ${tmp}/stats > ${tmp}/expected
+    near "$1" ${tmp}/expected ${tmp}/got
+    wc -l < ${tmp}/got
+    sort -u ${tmp}/got | wc -l
+    # scored again, a frame has the new payload in the place of the old one
+    ffmpeg -i ${tmp}/video -vf ${bliinds}${download},showinfo ${to_null} 2>&1 | payloads | decode_payloads |
+        cut -d' ' -f7 | sort | uniq -c
+    ffmpeg -lavfi ${source},${bliinds}=side_data=0${download},showinfo ${to_null} 2>&1 | payloads | wc -l
+}

@@ -1,0 +1,262 @@
+# shellcheck shell=sh disable=SC2046,SC2086,SC2095,SC2125,SC2154,SC2258
+# Tests of blocksmooth and its CUDA twin.
+# SPDX-License-Identifier: LGPL-2.1-or-later
+
+# ---- blocks ----
+
+# 8x8 blocks with steps of all heights, some noise on them, and a few hard edges.
+blocks=testsrc2=s=44x32:d=0.12,scale=352:256:flags=neighbor,scale,format=yuv444p,noise=alls=5:allf=t:all_seed=7
+
+# Smoothing as the papers say it, of numbers on stdin, a sample each.
+smoothed(){ # width height depth qf block order
+    awk -v w=$1 -v h=$2 -v depth=$3 -v qf=$4 -v size=$5 -v order=$6 '
+        function at(line, i)      { return across ? i * w + line : line * w + i }
+        function put(line, i, n)  { v[at(line, i)] = n < 0 ? 0 : n > 2 ^ depth - 1 ? 2 ^ depth - 1 : n }
+        function get(line, i)     { return v[at(line, i)] }
+        function apart(a, b)      { return a < b ? b - a : a - b }
+        function pass(lines, n,    line, e, x, unit) {
+            unit = 2 ^ (depth - 8)
+            for (line = 0; line < lines; line++)
+                for (e = size; e + 2 < n; e += size) {
+                    x = get(line, e) - get(line, e - 1)
+                    if (apart(get(line, e - 2), get(line, e - 1)) < 5 * unit &&
+                        apart(get(line, e), get(line, e + 1)) < 5 * unit) {
+                        if (apart(x, 0) >= 2.0 * qf * unit)
+                            continue
+                        put(line, e - 3, get(line, e - 3) + int(x / 8))
+                        put(line, e - 2, get(line, e - 2) + int(x / 4))
+                        put(line, e - 1, get(line, e - 1) + int(x / 2))
+                        put(line, e,     get(line, e)     - int(x / 2))
+                        put(line, e + 1, get(line, e + 1) - int(x / 4))
+                        put(line, e + 2, get(line, e + 2) - int(x / 8))
+                    } else if (apart(x, 0) < 0.8 * qf * unit) {
+                        put(line, e - 2, get(line, e - 2) + int(x / 8))
+                        put(line, e - 1, get(line, e - 1) + int(x / 2))
+                        put(line, e,     get(line, e)     - int(x / 2))
+                        put(line, e + 1, get(line, e + 1) - int(x / 8))
+                    }
+                }
+        }
+        { for (i = 1; i <= NF; i++) v[n++] = $i }
+        END {
+            for (i = 0; i < 2; i++) {
+                across = (order == "vertical") != i
+                if (across) pass(w, h)
+                else        pass(h, w)
+            }
+            for (i = 0; i < n; i++)
+                print v[i]
+        }'
+}
+
+# The same kind of picture in any format, with no scaler, which differs from release
+# to release: blocks with steps of up to 115, and a texture that is not always flat.
+pattern(){ # size format
+    case $2 in
+    *16le) unit=256 ;; *14le) unit=64 ;; *12le) unit=16 ;; *10le) unit=4 ;; *9le) unit=2 ;; *) unit=1 ;;
+    esac
+    values="100+mod(floor(X/8)*5+floor(Y/8)*7+N*3\\,24)*mod(floor(X/32)+floor(Y/32)\\,6)+mod(X*X*3+Y*7+X*Y\\,7)-3"
+    values="(${values})*${unit}+mod(X*5+Y*3\\,${unit})"
+    case $2 in
+    gbr*) values="g=${values}:b=${values}:r=${values}" ;;
+    *)    values="lum=${values}" ;;
+    esac
+    echo "nullsrc=s=$1:d=0.12,format=$2,geq=${values}"
+}
+
+numbers(){ # depth
+    if test $1 -gt 8; then od -A n -v -t u2; else od -A n -v -t u1; fi
+}
+
+blocksmooth_numbers(){
+    while read -r width height depth qf block order filter; do
+        format=gray
+        test ${depth} = 8 || format=gray${depth}le
+        ffmpeg -lavfi $(pattern ${width}x${height} ${format}),${filter} -frames:v 1 -f rawvideo -y ${tmp}/source || return
+        ffmpeg -f rawvideo -pix_fmt ${format} -video_size ${width}x${height} -i ${tmp}/source \
+            -vf blocksmooth=qf=${qf}:block=${block}:order=${order} -f rawvideo -y ${tmp}/smoothed || return
+        numbers ${depth} < ${tmp}/source | smoothed ${width} ${height} ${depth} ${qf} ${block} ${order} > ${tmp}/expected
+        numbers ${depth} < ${tmp}/smoothed | awk '{ for (i = 1; i <= NF; i++) print $i }' > ${tmp}/got
+        numbers ${depth} < ${tmp}/source   | awk '{ for (i = 1; i <= NF; i++) print $i }' > ${tmp}/before
+        same "${width}x${height} of ${depth} bits, ${filter}, qf ${qf}, block ${block}, ${order}, $(
+              diff ${tmp}/before ${tmp}/got | grep -c '^>') samples changed" ${tmp}/expected ${tmp}/got
+    done << END
+176 144 8  127 8  horizontal  null
+176 144 8  127 8  vertical    null
+176 144 8  1   8  horizontal  null
+176 144 8  7   8  horizontal  null
+176 144 8  20  8  horizontal  null
+176 144 8  255 8  vertical    null
+177 141 8  60  16 horizontal  null
+177 141 8  60  32 vertical    null
+177 141 8  60  64 horizontal  null
+175 99  10 127 8  horizontal  null
+175 99  12 33  8  vertical    null
+175 99  16 127 8  horizontal  null
+175 99  16 255 16 vertical    null
+1   1   8  127 8  horizontal  null
+10  10  8  127 8  horizontal  null
+11  10  8  127 8  horizontal  null
+10  11  8  127 8  horizontal  null
+11  11  8  127 8  vertical    null
+176 144 8  127 8  horizontal  geq=lum=if(eq(mod(X\,8)\,7)\,251\,255)
+176 144 8  127 8  vertical    geq=lum=if(eq(mod(X\,8)\,7)\,4\,0)
+3   40  8  127 8  horizontal  null
+40  3   16 127 8  vertical    null
+END
+}
+
+blocksmooth_formats(){
+    for format in gray gray10le gray16le yuv420p yuv422p yuv444p yuv440p yuv410p yuva420p yuv420p9le yuv420p10le \
+                  yuv422p12le yuv444p14le yuv420p16le gbrp gbrp10le; do
+        echo "#format ${format}"
+        framecrc -lavfi $(pattern 175x99 ${format}),blocksmooth | grep -v '^#'
+    done
+}
+
+# Planes, threads, timeline and commands.
+blocksmooth_options(){
+    for planes in 0 1 2 4 5; do
+        echo "#planes ${planes}"
+        framecrc -lavfi ${blocks},scale,format=yuv420p,blocksmooth=planes=${planes} | grep -v '^#'
+    done
+    framecrc -lavfi ${blocks},scale,format=yuv420p > ${tmp}/0
+    framecrc -lavfi ${blocks},scale,format=yuv420p,blocksmooth=planes=0 > ${tmp}/1
+    same "no plane, $(grep -c ^0, ${tmp}/1) frames" ${tmp}/0 ${tmp}/1
+    for block in 8 64; do
+        framecrc -filter_threads 1 -lavfi ${blocks},scale,format=yuv420p10le,blocksmooth=block=${block} > ${tmp}/1
+        for threads in 2 3 16; do
+            framecrc -filter_threads ${threads} -lavfi ${blocks},scale,format=yuv420p10le,blocksmooth=block=${block} > ${tmp}/n
+            same "${threads} threads, $(grep -c ^0, ${tmp}/n) frames" ${tmp}/1 ${tmp}/n
+        done
+    done
+    framecrc -lavfi ${blocks},scale,format=yuv420p,blocksmooth=qf=30 > ${tmp}/30
+    framecrc -lavfi ${blocks},scale,format=yuv420p,blocksmooth=qf=99:order=vertical > ${tmp}/99
+    # the last one is refused
+    echo "0.04 blocksmooth qf 99, blocksmooth order vertical; 0.08 blocksmooth block 12;" > ${tmp}/list
+    framecrc -lavfi ${blocks},scale,format=yuv420p,sendcmd=f=${tmp}/list,blocksmooth=qf=30 > ${tmp}/commands
+    { grep '^0, *0,' ${tmp}/30; grep '^0, *[12],' ${tmp}/99; } > ${tmp}/expected
+    grep '^0,' ${tmp}/commands > ${tmp}/got
+    same "commands, $(wc -l < ${tmp}/got) frames" ${tmp}/expected ${tmp}/got
+    framecrc -lavfi ${blocks},scale,format=yuv420p,blocksmooth=qf=99:order=vertical:enable=eq\(n\\,1\) > ${tmp}/enable
+    { grep '^0, *0,' ${tmp}/0; grep '^0, *1,' ${tmp}/99; grep '^0, *2,' ${tmp}/0; } > ${tmp}/expected
+    grep '^0,' ${tmp}/enable > ${tmp}/got
+    same "timeline, $(wc -l < ${tmp}/got) frames" ${tmp}/expected ${tmp}/got
+}
+
+# Frames that change on the fly, which another branch of the graph has, too.
+blocksmooth_changes(){
+    smoothed="blocksmooth,bliinds=features=1,${print}"
+    for i in 1:camera_crop_300x240 2:rose_70x46 3:chelsea_451x300 4:rose_70x46; do
+        cp ${pictures}/${i#*:}.pgm ${tmp}/${i%:*}.pgm
+        ffmpeg -i ${tmp}/${i%:*}.pgm -vf ${smoothed} ${to_null} | grep -v '^frame'
+    done > ${tmp}/expected
+    ffmpeg -reinit_filter 0 -i ${tmp}/%d.pgm -lavfi split[a][b]\;[a]${smoothed}[c] \
+        -map [c] ${to_null} -map [b] ${to_null} | grep -v '^frame' > ${tmp}/got
+    same "$(grep -c score ${tmp}/got) frames" ${tmp}/expected ${tmp}/got
+    # one of bits
+    { printf 'P4\n300 240\n'; head -c 9120 /dev/zero; } > ${tmp}/2.pgm
+    parsed=blocksmooth
+    fails -reinit_filter 0 -i ${tmp}/%d.pgm -vf blocksmooth ${to_null}
+}
+
+blocksmooth_errors(){
+    parsed=blocksmooth
+    for options in block=12 block=48 block=4 block=128 qf=0 qf=256 planes=16; do
+        fails -lavfi ${blocks},blocksmooth=${options} ${to_null}
+    done
+}
+
+# ---- blocks on a GPU ----
+
+# Pictures of the GPU's filter and of the CPU's, in ${tmp}/gpu and ${tmp}/cpu.
+smooths(){ # size cuda-format planar-format options [filter]
+    graph="${blocks},crop=$1,scale,format=$3,${5:-null},split[a][b];[a]blocksmooth=$4[c]"
+    graph="${graph};[b]scale,format=$2,hwupload,deblock_cuda=$4,hwdownload,format=$2,scale,format=$3[d]"
+    ffmpeg -init_hw_device cuda -lavfi ${graph} -map [c] -f framemd5 -y ${tmp}/cpu -map [d] -f framemd5 -y ${tmp}/gpu 2> ${tmp}/err
+    status=$?
+    cat ${tmp}/err >&2
+    return ${status}
+}
+
+same_smooths(){ # name
+    same "$1, $(grep -c '^0' ${tmp}/cpu) frames" ${tmp}/cpu ${tmp}/gpu
+}
+
+deblock_formats(){
+    { list_cuda_formats; echo yuva420p yuva420p; } > ${tmp}/formats
+    while read -r format planar; do
+        uploads ${format} || continue
+        for options in qf=127 qf=40:order=vertical; do
+            if smooths 174:98 ${format} ${planar} ${options}; then
+                same_smooths "${format} ${options}"
+            else
+                echo "${format} ${options}: failed"
+            fi
+        done
+    done < ${tmp}/formats
+    # noise of much contrast, of which smoothing goes below black and beyond white
+    for format in nv12:yuv420p yuv444p:yuv444p; do
+        smooths 174:98 ${format%:*} ${format#*:} qf=255 noise=alls=100:allf=t+u,lutyuv=y=2*val-128:u=2*val-128:v=2*val-128
+        same_smooths "${format%:*} noise"
+    done
+}
+
+# Odd and tiny sizes, and both sides of what a warp takes. FFmpeg neither uploads
+# the last row of chroma of an odd height nor makes the last column of p010 of an
+# odd width.
+deblock_sizes(){
+    while read -r format planar sizes; do
+        for size in ${sizes}; do
+            smooths ${size} ${format} ${planar} qf=127 || echo "${size} ${format} failed"
+            same_smooths "${size} ${format}"
+        done
+    done << END
+nv12        yuv420p     2:2 10:12 22:22 23:22 123:124 124:124 125:126 128:130 252:68 253:70 256:72
+p010le      yuv420p10le 2:2 10:12 22:22 24:22 60:64 62:64 124:130 126:132 128:134
+yuv444p     yuv444p     1:1 3:3 10:10 11:11 123:125 124:123 125:4 133:5 256:131
+yuv444p16le yuv444p16le 1:1 3:3 10:10 11:11 59:61 60:63 61:65 62:4 133:5
+END
+}
+
+deblock_options(){
+    for options in planes=0 planes=1 planes=2 planes=4 planes=5 qf=1 qf=255 block=16 block=32:order=vertical block=64; do
+        for format in nv12:yuv420p p010le:yuv420p10le yuv444p:yuv444p; do
+            smooths 256:194 ${format%:*} ${format#*:} ${options} || echo "failed"
+            same_smooths "${format%:*} ${options}"
+        done
+    done
+    echo "0.04 blocksmooth qf 99, deblock_cuda qf 99; 0.08 blocksmooth order vertical, deblock_cuda order vertical;" > ${tmp}/list
+    smooths 256:194 nv12 yuv420p qf=30 sendcmd=f=${tmp}/list || echo "failed"
+    same_smooths "commands"
+}
+
+# What is also somewhere else is not changed there.
+deblock_writable(){
+    for options in qf=127 planes=1 planes=4 planes=0; do
+        graph="${blocks},scale,format=yuv420p,split=3[a][b][c];[a]blocksmooth=${options}[d];[b]scale,format=nv12,hwupload,split[e][f]"
+        graph="${graph};[e]deblock_cuda=${options},hwdownload,format=nv12,scale,format=yuv420p[g];[f]hwdownload,format=nv12,scale,format=yuv420p[h]"
+        ffmpeg -init_hw_device cuda -lavfi ${graph} -map [c] -f framemd5 -y ${tmp}/before -map [d] -f framemd5 -y ${tmp}/cpu \
+            -map [g] -f framemd5 -y ${tmp}/gpu -map [h] -f framemd5 -y ${tmp}/other || echo "${options}: failed"
+        same "${options}: smoothed, $(grep -c '^0' ${tmp}/gpu) frames" ${tmp}/cpu ${tmp}/gpu
+        same "${options}: not smoothed, $(grep -c '^0' ${tmp}/other) frames" ${tmp}/before ${tmp}/other
+    done
+}
+
+deblock_errors(){
+    parsed=deblock_cuda
+    device="-init_hw_device cuda"
+    fails ${device} -lavfi ${blocks},deblock_cuda ${to_null}
+    ! grep -q 'Impossible to convert\|not have a common format' ${tmp}/err || echo "frames of the CPU are refused"
+    fails ${device} -lavfi ${blocks},scale,format=bgr0,hwupload,deblock_cuda ${to_null}
+    fails ${device} -lavfi ${blocks},scale,format=nv12,hwupload,deblock_cuda=block=12 ${to_null}
+}
+
+# Both filters have the same options.
+deblock_same_options(){
+    for filter in blocksmooth deblock_cuda; do
+        run ffmpeg${PROGSUF}${EXECSUF} -v quiet -h filter=${filter} | sed '1,/ AVOptions:$/d' > ${tmp}/${filter}
+    done
+    grep -c qf ${tmp}/deblock_cuda
+    same options ${tmp}/blocksmooth ${tmp}/deblock_cuda
+}

@@ -1,0 +1,529 @@
+# shellcheck shell=sh disable=SC2046,SC2086,SC2095,SC2125,SC2154,SC2258
+# Tests of mad and mad_cuda.
+# SPDX-License-Identifier: LGPL-2.1-or-later
+
+# ---- MAD ----
+
+# Metadata of a pair of pictures.
+mad_pair(){ # distorted reference [options [filter-of-distorted filter-of-reference]]
+    ffmpeg -i ${pictures}/$1 -i ${pictures}/$2 \
+        -lavfi [0]${4:-null}[m]\;[1]${5:-null}[r]\;[m][r]mad$3,${print} ${to_null}
+}
+
+# Compares metadata on stdin with the three values of one frame, which is relative
+# but for what is not printed.
+mad_agree(){ # score hi lo [tolerance]
+    awk -F= -v expected="$1 $2 $3" -v tolerance=${4:-1e-6} '
+        BEGIN { split(expected, value, " ") }
+        /^lavfi\.mad\./ {
+            difference = $2 - value[++n]
+            if (difference < 0)
+                difference = -difference
+            if ($2 ~ /^[0-9.]+$/ && difference <= tolerance * value[n] + 1e-9)
+                good++
+            else
+                printf("%s and not %s\n", $0, value[n])
+        }
+        END { print good + 0 " values agree" }'
+}
+
+# By the authors' release.
+mad_oracle(){ # distorted
+    grep ",$1," ${pictures}/mad.csv | while IFS=, read -r reference distorted width height score hi lo rest; do
+        mad_pair ${distorted}.png ${reference}.pgm | mad_agree ${score} ${hi} ${lo}
+    done
+}
+
+mad_oracle_all(){
+    find_oracle || return 0
+    pictures=${oracle}/mad
+    test -f ${pictures}/mad.csv || { skip "no pairs in ${oracle}"; return 0; }
+    tail -n +2 ${pictures}/mad.csv | while IFS=, read -r reference distorted width height score hi lo rest; do
+        mad_pair ${distorted} ${reference} | mad_agree ${score} ${hi} ${lo} | sed "s/^/${distorted}: /"
+    done > ${tmp}/agree
+    grep -v ': 3 values agree$' ${tmp}/agree
+    grep -q agree ${tmp}/agree && echo "all values agree"
+}
+
+# Odd sizes, black and flat pictures, large errors that are not seen, none at all.
+mad_cases(){
+    tail -n +2 ${pictures}/mad_cases.csv |
+        while IFS=, read -r reference distorted reference_filter main_filter score hi lo; do
+            mad_pair ${distorted}.png ${reference}.pgm "" ${main_filter} ${reference_filter} |
+                mad_agree ${score} ${hi} ${lo} | sed "s|^|${reference_filter} ${main_filter}: |"
+        done
+    echo "identical pictures"
+    mad_pair chelsea_451x300.pgm chelsea_451x300.pgm | grep mad
+    ffmpeg -lavfi testsrc2=s=175x99:d=0.2,format=yuv420p,split[a][b]\;[a][b]mad,${print} ${to_null} |
+        grep mad | sort | uniq -c | sed 's/^ *//'
+}
+
+# The luma of a picture as bytes in a file, three times: planes or frames.
+mad_luma(){ # picture file filter
+    ffmpeg -i ${pictures}/$1 -vf crop=96:80:100:60,$3 -f rawvideo -y ${tmp}/luma
+    cat ${tmp}/luma ${tmp}/luma ${tmp}/luma > $2
+}
+
+# The same as 16 bits in little endian, shifted up, with more bits added.
+mad_shift(){ # file shift [more]
+    od -An -v -tu1 $1 | awk -v shift=$2 -v more=${3:-0} '{
+        for (i = 1; i <= NF; i++) {
+            v = $i * 2 ^ shift + more
+            printf("\\%03o\\%03o", v % 256, int(v / 256))
+        } }' > ${tmp}/octal
+    # shellcheck disable=SC2059
+    printf "$(cat ${tmp}/octal)"
+}
+
+mad_raw(){ # main format reference format [options]
+    ffmpeg -f rawvideo -pix_fmt $2 -video_size 96x80 -t 0.04 -i $1 \
+        -f rawvideo -pix_fmt $4 -video_size 96x80 -t 0.04 -i $3 -lavfi [0][1]mad$5,${print} ${to_null}
+}
+
+# Each with itself, and with the reference in 8 bits.
+mad_formats(){
+    mad_luma camera_crop_300x240_jpeg15.png ${tmp}/main.8      null
+    mad_luma camera_crop_300x240.pgm        ${tmp}/reference.8 null
+    mad_raw ${tmp}/main.8 gray ${tmp}/reference.8 gray > ${tmp}/expected
+    grep -c 'mad.*=[1-9]' ${tmp}/expected
+    for format in gray:0 yuv410p:0 yuv411p:0 yuv420p:0 yuv422p:0 yuv440p:0 yuv444p:0 yuvj420p:0 \
+                  nv12:0 nv21:0 nv16:0 nv24:0 nv42:0 \
+                  gray9le:1 gray10le:2 gray12le:4 gray14le:6 gray16le:8 \
+                  yuv420p9le:1 yuv420p10le:2 yuv422p10le:2 yuv440p10le:2 yuv444p10le:2 \
+                  yuv420p12le:4 yuv420p14le:6 yuv420p16le:8 p010le:8 p012le:8 p016le:8 p210le:8 p416le:8 \
+                  yuv444p10msble:8; do
+        shift=${format#*:}
+        format=${format%:*}
+        knows ${format} || continue
+        for picture in main reference; do
+            if test ${shift} -gt 0; then
+                mad_shift ${tmp}/${picture}.8 ${shift} > ${tmp}/${picture}
+            else
+                cp ${tmp}/${picture}.8 ${tmp}/${picture}
+            fi
+        done
+        mad_raw ${tmp}/main ${format} ${tmp}/reference ${format} =range=full > ${tmp}/got
+        same ${format} ${tmp}/expected ${tmp}/got
+        mad_raw ${tmp}/main ${format} ${tmp}/reference.8 gray =range=full > ${tmp}/got
+        same "${format} and gray" ${tmp}/expected ${tmp}/got
+    done
+    # high bits that are not the sample's
+    mad_shift ${tmp}/main.8 2 64512 > ${tmp}/main
+    mad_raw ${tmp}/main yuv420p10le ${tmp}/reference.8 gray =range=full > ${tmp}/got
+    same "stray bits" ${tmp}/expected ${tmp}/got
+    for format in rgb24 gbrp yuva420p ya8 yuyv422 grayf32le; do
+        mad_raw ${tmp}/main.8 ${format} ${tmp}/reference.8 gray || echo "${format}: refused"
+    done
+}
+
+# The numbers are double precision's of (v - 16) * 255 / 219.
+mad_ranges(){
+    limited=lut=c0=16+floor\(val*219/255\)
+    while read -r score hi lo main reference options; do
+        mad_pair camera_crop_300x240_jpeg15.png camera_crop_300x240.pgm "${options}" ${main} ${reference} |
+            mad_agree ${score} ${hi} ${lo} | sed "s|^|${main} ${reference} ${options}: |"
+    done << EOF
+54.8169887968 4118.15392679 2.36506789685 null null
+54.8169887968 4118.15392679 2.36506789685 setrange=limited setrange=limited =range=full
+54.8169887968 4118.15392679 2.36506789685 setrange=limited setrange=limited =range=pc
+57.342825071 5523.27986643 2.33760870491 null null =range=limited
+57.342825071 5523.27986643 2.33760870491 setrange=full setrange=full =range=tv
+57.342825071 5523.27986643 2.33760870491 setrange=limited setrange=limited =range=auto
+54.5543035907 4134.40895515 2.34257023917 ${limited} ${limited} =range=limited
+54.5543035907 4134.40895515 2.34257023917 ${limited},setrange=limited ${limited},setrange=limited
+54.6761984318 4137.32833612 2.35108874703 ${limited},setrange=limited null
+EOF
+    # formats whose frames say nothing
+    mad_luma camera_crop_300x240_jpeg15.png ${tmp}/main      ${limited}
+    mad_luma camera_crop_300x240.pgm        ${tmp}/reference ${limited}
+    mad_shift ${tmp}/main 2      > ${tmp}/main.10
+    mad_shift ${tmp}/reference 2 > ${tmp}/reference.10
+    mad_raw ${tmp}/main gray ${tmp}/reference gray =range=limited > ${tmp}/expected
+    mad_raw ${tmp}/main gray ${tmp}/reference gray > ${tmp}/full
+    cmp -s ${tmp}/full ${tmp}/expected && echo "gray is limited"
+    while read -r file format options; do
+        mad_raw ${tmp}/main${file#-} ${format} ${tmp}/reference${file#-} ${format} ${options} > ${tmp}/got
+        same "${format} ${options}" ${tmp}/expected ${tmp}/got
+    done << EOF
+-    yuv420p
+-    nv12        =range=auto
+.10  yuv420p10le
+.10  gray10le    =range=tv
+EOF
+}
+
+# The luma of a drawn clip, blurred, and as it is.
+mad_source(){ # size duration
+    echo "testsrc2=s=$1:d=$2,format=yuv420p,split[r][d];[d]avgblur=1[m];[m][r]"
+}
+
+mad_threads(){
+    for size in 321x243 64x64 131x64; do
+        for n in 1 2 7 0; do
+            ffmpeg -filter_complex_threads ${n} \
+                -lavfi $(mad_source ${size} 0.12)mad=map=both:stats_file=${tmp}/stats[a][b][c]\;[a]${print}[d] \
+                -map [d] ${to_null} -map [b] -f framemd5 -y ${tmp}/hi -map [c] -f framemd5 -y ${tmp}/lo > ${tmp}/${n}
+            cat ${tmp}/stats ${tmp}/hi ${tmp}/lo >> ${tmp}/${n}
+            same "$(grep -c 'score=[1-9]' ${tmp}/${n}) frames of ${size}, ${n} threads" ${tmp}/1 ${tmp}/${n}
+        done
+    done
+}
+
+# What is scored, and what comes out, is what FFmpeg's ssim makes of the same
+# streams and options.
+mad_sync(){
+    source=testsrc2=s=64x64:d=0.4,format=yuv420p
+    while read -r main reference options; do
+        for filter in ssim ${parsed}; do
+            ffmpeg -lavfi ${source},${main}[m]\;${source},negate,${reference}[r]\;[m][r]${filter}=${options},${print} \
+                -bitexact -f framemd5 -y ${tmp}/md5 | grep '^frame' > ${tmp}/${filter}
+            cat ${tmp}/md5 >> ${tmp}/${filter}
+        done
+        same "$(grep -c ^frame ${tmp}/ssim) scored of $(grep -c '^0' ${tmp}/ssim): ${main} ${reference} ${options}" \
+            ${tmp}/ssim ${tmp}/${parsed}
+    done << EOF
+null null shortest=0
+null trim=end_frame=4 shortest=0
+null trim=end_frame=4 shortest=1
+null trim=end_frame=4 repeatlast=0
+null trim=end_frame=4 eof_action=endall
+null trim=end_frame=4 eof_action=pass
+trim=end_frame=4 null shortest=0
+trim=end_frame=4 null shortest=1
+fps=10 null ts_sync_mode=nearest
+null fps=10 ts_sync_mode=nearest
+null setpts=PTS+3/25/TB shortest=0
+null trim=end_frame=0 shortest=0
+trim=end_frame=0 null shortest=0
+null null enable='between(n,2,4)'
+EOF
+}
+
+# How many frames a file of framecrc or framemd5 has.
+frames(){
+    for file; do
+        grep -c '^0' ${file}
+    done | xargs
+}
+
+# The maps are double precision's, sample by sample.
+mad_maps(){
+    set -- -i ${pictures}/camera_crop_300x240_jpeg15.png -i ${pictures}/camera_crop_300x240.pgm
+    md5="-bitexact -f framemd5 -y"
+    ffmpeg "$@" -lavfi [0][1]mad=map=both[a][b][c] -map [a] ${to_null} -map [b] ${md5} ${tmp}/hi -map [c] ${md5} ${tmp}/lo || return
+    cat ${tmp}/hi ${tmp}/lo
+    ffmpeg "$@" -lavfi [0][1]mad=map=hi[a][b] -map [a] ${to_null} -map [b] ${md5} ${tmp}/one
+    same "hi alone" ${tmp}/hi ${tmp}/one
+    ffmpeg "$@" -lavfi [0][1]mad=map=lo[a][b] -map [a] ${to_null} -map [b] ${md5} ${tmp}/one
+    same "lo alone" ${tmp}/lo ${tmp}/one
+    # a map's frame for each scored one, at its time, whoever asks first or stops
+    source="$(mad_source 64x64 0.4)mad=map=both:enable=gte(n\\,3)[a][b][c]"
+    ffmpeg -lavfi ${source} -map [c] ${md5} ${tmp}/2 -map [b] ${md5} ${tmp}/1 -map [a] ${md5} ${tmp}/0
+    frames ${tmp}/0 ${tmp}/1 ${tmp}/2
+    sed -n 's/^0, *[0-9]*, *\([0-9]*\),.*/\1/p' ${tmp}/2 | xargs
+    ffmpeg -lavfi ${source}\;[b][c]hstack[d] -map [d] ${md5} ${tmp}/1 -map [a] ${md5} ${tmp}/0
+    frames ${tmp}/0 ${tmp}/1
+    ffmpeg -lavfi ${source}\;[c]trim=end_frame=2[d] -map [d] ${md5} ${tmp}/2 -map [b] ${md5} ${tmp}/1 -map [a] ${md5} ${tmp}/0
+    frames ${tmp}/0 ${tmp}/1 ${tmp}/2
+    ffmpeg -lavfi ${source}\;[a]nullsink -map [c] ${md5} ${tmp}/2 -map [b] ${md5} ${tmp}/1
+    frames ${tmp}/1 ${tmp}/2
+    ffmpeg -lavfi ${source}\;[a]trim=end_frame=6[d] -map [c] ${md5} ${tmp}/2 -map [b] ${md5} ${tmp}/1 -map [d] ${md5} ${tmp}/0
+    frames ${tmp}/0 ${tmp}/1 ${tmp}/2
+}
+
+mad_passthrough(){
+    for format in yuv420p gray yuv444p10le; do
+        source=testsrc2=s=175x99:d=0.4,format=yuv420p,scale,format=${format},setpts=PTS*3+7
+        framemd5 -lavfi ${source} > ${tmp}/without
+        framemd5 -filter_complex_threads 3 -lavfi ${source},split[a][b]\;[b]hflip[c]\;[a][c]${parsed} > ${tmp}/with
+        same ${format} ${tmp}/without ${tmp}/with
+    done
+    grep -c '^0' ${tmp}/with
+}
+
+# All forms have the same numbers, and pooled values are those of the frames.
+mad_logs(){ # name-of-a-value...
+    need jq || return 0
+    for form in json csv xml; do
+        ffmpeg -lavfi $(mad_source 96x80 0.4)${parsed}=log_path=${tmp}/${form}:log_fmt=${form}:f=${tmp}/stats,${print} \
+            ${to_null} > ${tmp}/out 2> ${tmp}/err || return
+    done
+    sed -n "s/^lavfi.${parsed}.[a-z]*=//p" ${tmp}/out | xargs -n $# | plain > ${tmp}/expected
+    grep -c '^[1-9].* [1-9].* ' ${tmp}/expected
+    jq -r '.frames[].metrics | map(tostring) | join(" ")' ${tmp}/json | plain > ${tmp}/got
+    same json ${tmp}/expected ${tmp}/got
+    head -n 1 ${tmp}/csv
+    sed '1d;s/^[0-9]*,//;s/,$//;s/,/ /g' ${tmp}/csv | plain > ${tmp}/got
+    same csv ${tmp}/expected ${tmp}/got
+    sed -n '/^ *<frame /{s/.* frameNum="[0-9]*" //;s/[a-zA-Z]*="\([^"]*\)"/\1/g;p}' ${tmp}/xml | cut -d' ' -f 1-$# | plain > ${tmp}/got
+    same xml ${tmp}/expected ${tmp}/got
+    sed "s/.*\( $1:\)/\1/;s/[a-z]*://g;s/^ //" ${tmp}/stats | plain > ${tmp}/got
+    same stats_file ${tmp}/expected ${tmp}/got
+    sed "s/ $1.*//" ${tmp}/stats | head -n 2
+    jq -c '.filter, .direction, .range, .aggregate_metrics, (.pooled_metrics | keys_unsorted)' ${tmp}/json
+    # but for what is rounded away
+    digits=$(sed -n "1s/.* $1:[0-9]*\.\([0-9]*\).*/\1/p" ${tmp}/stats)
+    jq -r "([.frames[].metrics.$1] | add / length) - .pooled_metrics.$1.mean | fabs < 2e-${#digits}" ${tmp}/json
+    mean=$(awk '{ sum += $1 } END { printf("%.6f", sum / NR) }' ${tmp}/expected)
+    messages < ${tmp}/err | sed "s/mean:${mean}/mean:MEAN/;s/[0-9][0-9]*\.[0-9]*/N/g"
+    # frames that are not compared have numbers, too
+    ffmpeg -lavfi "$(mad_source 64x64 0.8)${parsed}=enable='not(mod(n,4))':log_path=${tmp}/json:f=${tmp}/stats" ${to_null} || return
+    cut -d' ' -f1,2 ${tmp}/stats | xargs
+    jq -c '[.frames[].frameNum], .aggregate_metrics' ${tmp}/json
+    # an output that has had enough
+    ffmpeg -lavfi $(mad_source 64x64 10)${parsed}=log_path=${tmp}/json -frames:v 3 ${to_null} || return
+    jq -r 'if (.frames | length) >= 3 then "3 frames" else . end' ${tmp}/json
+}
+
+mad_errors(){
+    for size in 63x64 64x63 1x1 16385x64; do
+        fails -lavfi color=s=${size}:d=0.04,format=gray,split[a][b]\;[a][b]mad ${to_null}
+    done
+    fails -lavfi testsrc2=s=96x80:d=0.04,format=yuv420p[a]\;testsrc2=s=80x96:d=0.04,format=yuv420p[b]\;[a][b]mad ${to_null}
+    fails -lavfi $(mad_source 64x64 0.4)mad=log_path=${tmp}/none/log ${to_null} | sed "s,${tmp},folder,"
+    if test -c /dev/full; then
+        fails -lavfi $(mad_source 64x64 0.4)mad=f=/dev/full ${to_null}
+    fi
+    fails -lavfi $(mad_source 64x64 0.4)mad=map=all ${to_null} > /dev/null
+    # what changes on the way: the frames take turns, so that none is early
+    i=0
+    for picture in camera_crop_300x240_jpeg15.png camera_crop_300x240.pgm chelsea_451x300_blur.png chelsea_451x300.pgm \
+                   camera_crop_300x240_blur.png camera_crop_300x240.pgm chelsea_451x300.pgm; do
+        i=$((i + 1))
+        size=${picture#*_}
+        size=${size#crop_}
+        size=${size%%[_.]*}
+        { printf 'P5\n%s\n255\n' "$(echo ${size} | tr x ' ')"; ffmpeg -i ${pictures}/${picture} -f rawvideo -; } > ${tmp}/${i}.pgm
+    done
+    for i in 1 3 5; do
+        ffmpeg -i ${tmp}/${i}.pgm -i ${tmp}/$((i + 1)).pgm -lavfi [0][1]mad,${print} ${to_null} | grep mad
+    done > ${tmp}/expected
+    turns=split[a][b]\;[a]select=not\(mod\(n\\,2\)\),setpts=N[c]\;[b]select=mod\(n\\,2\),setpts=N[d]\;[c][d]
+    ffmpeg -reinit_filter 0 -i ${tmp}/%d.pgm -lavfi ${turns}mad=eof_action=endall,${print} ${to_null} | grep mad > ${tmp}/got
+    same "$(grep -c 'score=[1-9]' ${tmp}/expected) sizes in one graph" ${tmp}/expected ${tmp}/got
+    mv ${tmp}/7.pgm ${tmp}/6.pgm
+    fails -reinit_filter 0 -i ${tmp}/%d.pgm -lavfi ${turns}mad ${to_null} | sed 's/[0-9][0-9]*\.[0-9]*/N/g'
+}
+
+# ---- MAD on a GPU ----
+
+# The same test where there is cuFFT, too.
+on_cufft(){ # test
+    on_cuda with_cufft "$@"
+}
+
+with_cufft(){ # test
+    if ! ffmpeg -init_hw_device cuda -lavfi "nullsrc=s=64x64:d=0.04,format=nv12,hwupload,split[m][r];[m][r]mad_cuda" \
+            ${to_null} > ${tmp}/probe 2>&1 && grep -q 'cuFFT is not there' ${tmp}/probe; then
+        skip "no cuFFT"
+        return 0
+    fi
+    "$@"
+}
+
+# The CPU's and the GPU's filter on the same frames, in one graph: their lines are
+# in ${tmp}/cpu and ${tmp}/gpu.
+mad=mad
+mads(){ # main-source reference-source format [options [cuda-options]]
+    graph="$1,scale,format=$3,split[m][m2];$2,scale,format=$3,split[r][r2]"
+    graph="${graph};[m][r]${mad}=f=${tmp}/cpu$4[c]"
+    graph="${graph};[m2]hwupload[m3];[r2]hwupload[r3];[m3][r3]${mad}_cuda=f=${tmp}/gpu${5:-$4}[g]"
+    rm -f ${tmp}/cpu ${tmp}/gpu
+    ffmpeg -init_hw_device cuda -lavfi ${graph} -map [c] ${to_null} -map [g] ${to_null} 2> ${tmp}/err
+    status=$?
+    cat ${tmp}/err >&2
+    return ${status}
+}
+
+# Compares the lines of both: the same frames, values within 1e-4. What is printed
+# of 0 is 0.
+mads_agree(){ # name
+    paste -d ' ' ${tmp}/cpu ${tmp}/gpu | awk -v name="$1" '
+        {
+            if (NF != 12)
+                bad = "another number of frames"
+            for (i = 1; i <= 6; i++) {
+                split($i, cpu, ":")
+                split($(i + 6), gpu, ":")
+                difference = gpu[2] - cpu[2]
+                if (difference < 0)
+                    difference = -difference
+                if (cpu[1] != gpu[1] || gpu[2] !~ /^[0-9.]+$/ || difference > (i > 3 ? 1e-4 * cpu[2] : 0))
+                    bad = $i " and " $(i + 6)
+            }
+        }
+        END { print name ", " NR " pairs: " (bad ? bad : NR ? "agree" : "none") }'
+}
+
+# A drawn clip with some noise, blurred, and as it is.
+mad_main=testsrc2=s=320x240:d=0.12,format=yuv420p,noise=alls=6,avgblur=1
+mad_reference=testsrc2=s=320x240:d=0.12,format=yuv420p,noise=alls=6
+
+# By the authors' release.
+mad_cuda_oracle(){ # distorted
+    gray=scale=in_range=full:out_range=full,format=yuv444p,hwupload
+    grep ",$1," ${pictures}/mad.csv | while IFS=, read -r reference distorted width height score hi lo rest; do
+        ffmpeg -init_hw_device cuda -i ${pictures}/${distorted}.png -i ${pictures}/${reference}.pgm \
+            -lavfi "[0]${gray}[m];[1]${gray}[r];[m][r]mad_cuda=range=full,${print}" ${to_null} |
+            mad_agree ${score} ${hi} ${lo} 1e-5
+    done
+}
+
+# Thread blocks and sub-blocks end at other places in each.
+mad_cuda_sizes(){
+    # the last ones are of what the kernels transform by themselves, with all radices
+    for size in 64:64 65:67 131:64 163:243 451:300 1024:600 80:96 135:225 108:192 300:270 640:360 1920:64 160:1080 2592:64; do
+        for format in yuv444p yuv444p16le; do
+            mads ${mad_main},scale=${size} ${mad_reference},scale=${size} ${format} || echo failed
+            mads_agree "${size} ${format}"
+        done
+    done
+}
+
+mad_cuda_formats(){
+    list_cuda_formats > ${tmp}/formats
+    while read -r format planar; do
+        uploads ${format} || continue
+        if mads ${mad_main} ${mad_reference} ${format}; then
+            mads_agree ${format}
+        else
+            echo "${format}: failed"
+        fi
+    done < ${tmp}/formats
+}
+
+mad_cuda_ranges(){
+    while read -r main reference options; do
+        mads ${mad_main},${main} ${mad_reference},${reference} yuv444p ${options} || echo failed
+        mads_agree "${main} ${reference} ${options}"
+    done << END
+null                null
+null                null                :range=full
+setrange=full       setrange=full
+setrange=full       setrange=full       :range=tv
+setrange=limited    setrange=full
+setrange=full       setrange=limited    :range=limited
+END
+}
+
+# What differs nowhere is 0, also what is flat, black, or differs by a constant.
+mad_cuda_flat(){
+    while read -r main reference; do
+        ffmpeg -init_hw_device cuda -lavfi "${main},scale,format=yuv444p,hwupload[m];${reference},scale,format=yuv444p,hwupload[r];[m][r]mad_cuda,${print}" \
+            ${to_null} | grep mad | sort | uniq -c | sed 's/^ *//'
+    done << END
+${mad_reference} ${mad_reference}
+color=black:s=175x99:d=0.04 color=black:s=175x99:d=0.04
+color=gray:s=175x99:d=0.04 color=gray:s=175x99:d=0.04
+color=black:s=175x99:d=0.04 color=white:s=175x99:d=0.04
+END
+    mads ${mad_main},negate color=black:s=320x240:d=0.12 yuv420p
+    mads_agree "against black"
+}
+
+# Inputs that begin and end at different times, for any number of pairs in flight.
+mad_cuda_sync(){
+    while read -r main reference options; do
+        test ${options} != none || options=
+        for queue in 1 3 64; do
+            mads ${mad_main},crop=96:80,loop=-1:3,trim=end_frame=15,${main} ${mad_reference},crop=96:80,loop=-1:3,trim=end_frame=15,${reference} \
+                nv12 "${options}" "${options}:queue=${queue}" || echo failed
+            mads_agree "${main} ${reference} ${options} queue ${queue}"
+        done
+    done << END
+null                null                none
+null                trim=end_frame=4    none
+null                trim=end_frame=4    :shortest=1
+null                trim=end_frame=4    :repeatlast=0
+null                trim=end_frame=4    :eof_action=pass
+trim=end_frame=4    null                none
+trim=start_frame=5  null                none
+null                null                :enable=lt(mod(n\\,5)\\,2)
+END
+}
+
+# Frames leave unchanged, with their time stamps, in order.
+mad_cuda_passthrough(){
+    for format in yuv420p p010le; do
+        source=testsrc2=s=320x240:d=0.8,scale=174:98,format=${format},setpts=PTS*3+7
+        framemd5 -lavfi ${source} > ${tmp}/without
+        framemd5 -init_hw_device cuda -lavfi ${source},hwupload,split[a][b]\;[a][b]${mad}_cuda,hwdownload,format=${format} > ${tmp}/with
+        same ${format} ${tmp}/without ${tmp}/with
+    done
+    grep -c '^0' ${tmp}/with
+}
+
+# Run after run, and beside others in a graph, the bits are the same.
+mad_cuda_instances(){
+    upload=scale,format=nv12,hwupload
+    mads ${mad_main} ${mad_reference} nv12 || return
+    mads_agree "one"
+    cp ${tmp}/gpu ${tmp}/expected
+    graph="${mad_main},${upload},split[m][m2];${mad_reference},${upload},split=3[r][r2][r3]"
+    graph="${graph};[m][r]${mad}_cuda=f=${tmp}/1[x];[x][r2]${mad}_cuda=f=${tmp}/2:queue=1[c];[m2][r3]${mad}_cuda=f=${tmp}/3:queue=2[d]"
+    ffmpeg -init_hw_device cuda -lavfi ${graph} -map [c] ${to_null} -map [d] ${to_null} || return
+    for i in 1 2 3; do
+        same "instance ${i}" ${tmp}/expected ${tmp}/${i}
+    done
+}
+
+# An output that has enough ends it: all that came in is in the file.
+mad_cuda_end(){
+    inputs="${mad_main},crop=64:64,loop=-1:3,scale,format=nv12,hwupload[m];${mad_reference},crop=64:64,loop=-1:3,scale,format=nv12,hwupload[r];[m][r]"
+    mads ${mad_main},crop=64:64,loop=-1:3,trim=end_frame=150 ${mad_reference},crop=64:64,loop=-1:3,trim=end_frame=150 nv12
+    cp ${tmp}/gpu ${tmp}/all
+    for queue in 1 8 64; do
+        ffmpeg -init_hw_device cuda -lavfi "${inputs}${mad}_cuda=queue=${queue}:f=${tmp}/stats" -frames:v 5 ${to_null} || return
+        lines=$(wc -l < ${tmp}/stats)
+        test ${lines} -ge 5 || echo "${lines} lines for 5 frames"
+        head -n ${lines} ${tmp}/all | head -n 150 > ${tmp}/expected
+        head -n 150 ${tmp}/stats > ${tmp}/got
+        same "5 frames, queue ${queue}" ${tmp}/expected ${tmp}/got
+    done
+}
+
+mad_cuda_errors(){ # least-size
+    least=$1
+    parsed=${mad}_cuda
+    clip=testsrc2=d=0.08
+    while read -r m r options; do
+        fails -init_hw_device cuda -lavfi "${clip}:${m}[m];${clip}:${r}[r];[m][r]${parsed}${options}" ${to_null} |
+            sed "s,${tmp},folder,;s/0\.000000/0/"
+        ! grep -q 'Impossible to convert\|not have a common format' ${tmp}/err || echo "frames of the CPU are refused"
+    done << END
+s=96x80,scale,format=nv12,hwupload s=80x96,scale,format=nv12,hwupload
+s=96x80,scale,format=nv12,hwupload s=96x80,scale,format=yuv444p,hwupload
+s=96x80,scale=$((least - 1)):64,format=nv12,hwupload s=96x80,scale=$((least - 1)):64,format=nv12,hwupload
+s=96x80,scale=64:$((least - 1)),format=nv12,hwupload s=96x80,scale=64:$((least - 1)),format=nv12,hwupload
+s=96x80,scale,format=nv12,hwupload s=96x80,scale,format=nv12
+s=96x80,scale,format=nv12 s=96x80,scale,format=nv12,hwupload
+s=96x80,scale,format=nv12,hwupload_cuda s=96x80,scale,format=nv12,hwupload_cuda
+s=96x80,scale,format=bgr0,hwupload s=96x80,scale,format=bgr0,hwupload
+s=96x80,scale,format=nv12,hwupload s=96x80,scale,format=nv12,hwupload =f=/dev/full
+s=96x80,scale,format=nv12,hwupload s=96x80,scale,format=nv12,hwupload =log_path=${tmp}/none/log
+s=96x80,scale,format=nv12,hwupload s=96x80,scale,format=nv12,hwupload =queue=0
+END
+}
+
+# Without cuFFT, and with something else of its name: no GPU is needed for that.
+mad_cuda_cufft(){
+    need cc || return 0
+    parsed=mad_cuda
+    for version in 12 11 10; do
+        : > ${tmp}/libcufft.so.${version}
+    done
+    LD_LIBRARY_PATH=${tmp}
+    export LD_LIBRARY_PATH
+    fails -lavfi testsrc2=d=0.04,split[a][b]\;[a][b]mad_cuda ${to_null}
+    echo "int cufftCreate;" | cc -x c -shared -o ${tmp}/libcufft.so.11 -
+    fails -lavfi testsrc2=d=0.04,split[a][b]\;[a][b]mad_cuda ${to_null}
+}
+
+# The GPU's filter has the same options, but maps, and queue.
+mad_cuda_options(){
+    for filter in ${mad} ${mad}_cuda; do
+        run ffmpeg${PROGSUF}${EXECSUF} -v quiet -h filter=${filter} | sed "1,/^${filter} AVOptions:$/d" > ${tmp}/${filter}
+    done
+    grep -c 'stats_file\|eof_action\|shortest' ${tmp}/${mad}_cuda
+    diff ${tmp}/${mad} ${tmp}/${mad}_cuda | awk '/^[<>]/ { print $1, $2, $3 }'
+}
