@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2012,SC2046,SC2086,SC2154,SC2231
-# Tests of quality-compare, for CMD in tests/fate/quality.mak: they come after tests/quality.sh.
+# Tests of quality-compare, for CMD in tests/fate/quality.mak: they come after tests/filters/common.sh.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
 compare=${project}/tools/quality-compare

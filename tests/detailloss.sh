@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2034,SC2046,SC2086,SC2095,SC2125,SC2154
 # Tests of detailloss and detailloss_cuda, for CMD in tests/fate/quality.mak: they come after
-# tests/quality.sh.
+# tests/filters/common.sh.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
 # Real pictures that move, and a drawn clip with colours.

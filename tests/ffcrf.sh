@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2010,SC2012,SC2044,SC2046,SC2086,SC2154
-# Tests of ffcrf, for CMD in tests/fate/quality.mak: they come after tests/quality.sh.
+# Tests of ffcrf, for CMD in tests/fate/quality.mak: they come after tests/filters/common.sh.
 # What an encoder makes differs from version to version, so the tests compare ffcrf
 # with what ffmpeg makes of the same, and print what must be so for any version.
 # SPDX-License-Identifier: LGPL-2.1-or-later

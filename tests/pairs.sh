@@ -1,9 +1,9 @@
 # shellcheck shell=sh disable=SC2046,SC2086,SC2154
 # Tests of how the frames of two files are paired, for CMD in tests/fate/quality.mak: they
-# come after tests/quality.sh. What is to be right is what the README prints.
+# come after tests/filters/common.sh. What is to be right is what the README prints.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
-doc=$(dirname $(readlink -f ${base}/quality.sh))/..
+doc=${project}
 encoder="-fps_mode passthrough -c:v libx264 -preset ultrafast -bf 2 -g 12 -y"
 audio="-f lavfi -i sine=d=1"
 

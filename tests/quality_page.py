@@ -1,4 +1,4 @@
-"""What is on a page of quality-report: quality_page.py WHAT PAGE, for tests/quality.sh.
+"""What is on a page of quality-report: quality_page.py WHAT PAGE, for tests/filters/report.sh.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """

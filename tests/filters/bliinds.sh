@@ -11,7 +11,7 @@ oracle(){ # picture
 
 # More pictures, where this project is developed: ORACLE, or beside the repository.
 find_oracle(){
-    oracle=${ORACLE:-$(dirname $(readlink -f ${base}/quality.sh))/../../shared/oracle}
+    oracle=${ORACLE:-${project}/../shared/oracle}
     test -f ${oracle}/bliinds/features.csv || { skip "no more pictures: name a folder of them with ORACLE"; return 1; }
 }
 
@@ -193,23 +193,23 @@ letterbox(){
     same "limited range" ${tmp}/expected ${tmp}/got
 }
 
-valid(){ # of one frame
+valid_of(){ # of one frame
     awk -F= -v name="$1" '$1 == "lavfi.bliinds.valid" { print name ": " $2 }'
 }
 
-validity(){
+valid(){
     for color in black white gray; do
-        ffmpeg -lavfi color=${color}:s=96x96:d=0.04,format=yuv420p,${bliinds},${print} ${to_null} | valid ${color}
+        ffmpeg -lavfi color=${color}:s=96x96:d=0.04,format=yuv420p,${bliinds},${print} ${to_null} | valid_of ${color}
     done
     # level 3 has 3x3 blocks, 5x2 blocks and 4x3 blocks
     for size in 39:36 52:24 40:36; do
-        ffmpeg -i ${pictures}/chelsea_451x300.pgm -vf crop=${size}:100:100,${gray}${bliinds},${print} ${to_null} | valid ${size}
+        ffmpeg -i ${pictures}/chelsea_451x300.pgm -vf crop=${size}:100:100,${gray}${bliinds},${print} ${to_null} | valid_of ${size}
     done
     # 16 rows of blocks have content, of 64 and of 65: up to 3/4 may be flat
     samples v > ${tmp}/rose
     for height in 192 193; do
         { cat ${tmp}/rose; head -c $((70 * (height - 46))) /dev/zero; } > ${tmp}/raw
-        raw_values ${tmp}/raw gray 70 ${height} ${gray}${bliinds} | valid "rose and black, ${height} rows"
+        raw_values ${tmp}/raw gray 70 ${height} ${gray}${bliinds} | valid_of "rose and black, ${height} rows"
     done
     # a frame that is not valid is logged, but not pooled
     { cat ${tmp}/rose; head -c 3220 /dev/zero; cat ${tmp}/rose; } > ${tmp}/raw

@@ -188,7 +188,7 @@ END
 # make run, with what was built: the frames are those of ffmpeg with the bitstream filter.
 run_script(){
     farm_needs gnuplot || return 0
-    root=$(dirname $(readlink -f ${base}/quality.sh))/..
+    root=${project}
     test -e ${root}/scripts/run.sh || { skip "no scripts/run.sh beside the tests"; return 0; }
     mkdir ${tmp}/checkout
     cp -r ${root}/scripts ${root}/tools ${tmp}/checkout
@@ -355,7 +355,6 @@ END
 
 # The commands that the documentation prints, without those that Slurm runs or with them.
 farm_examples(){ # v-option-of-grep
-    project=$(dirname $(readlink -f ${base}/quality.sh))/..
     sed -n 's/^    //p' ${project}/doc/farm.md ${project}/README.md | grep -E '^(quality-farm|quality_merge|find|tail|ffmpeg .*record) ?' | grep $1 -e ' --slurm' > ${tmp}/examples
     mkdir -p ${tmp}/here/archive
     test -e ${tmp}/here/film.mkv || farm_video 10 null -c:v mpeg4 -g 25 ${tmp}/here/film.mkv
@@ -367,7 +366,7 @@ farm_examples(){ # v-option-of-grep
 
 farm_docs(){
     farm_needs || return 0
-    test -e $(dirname $(readlink -f ${base}/quality.sh))/../doc/farm.md || { skip "no doc/farm.md beside the tests"; return 0; }
+    test -e ${project}/doc/farm.md || { skip "no doc/farm.md beside the tests"; return 0; }
     farm_examples -v
     sed "s,$(readlink -f ${tmp})/,,;s/,[0-9][^/]*,/,...,/" ${tmp}/out | grep -v '^/' | cut -c1-60 | LC_ALL=C sort
     find ${tmp}/here/results ${tmp}/here/film.* -not -path '*/.farm*' -type f | sed "s,${tmp}/,," | LC_ALL=C sort
@@ -444,7 +443,7 @@ farm_slurm(){
     echo "exit code $?"
     sed -n 's/^failed: .*noise.mp4: //p' ${tmp}/err
     grep -c . ${tmp}/calls
-    test ! -e $(dirname $(readlink -f ${base}/quality.sh))/../doc/farm.md || farm_examples -i
+    test ! -e ${project}/doc/farm.md || farm_examples -i
 }
 
 # The GPU's filter by its command line, and what is done where a GPU fails.

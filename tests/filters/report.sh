@@ -4,7 +4,6 @@
 
 # ---- report and gate ----
 
-project=$(cd ${base}/.. && pwd)
 report=${project}/tools/quality-report
 gate=${project}/tools/quality-gate
 ffmpeg_path=$(pwd)/ffmpeg${PROGSUF}${EXECSUF}
@@ -512,7 +511,7 @@ gate_examples(){
 # Those of the README, where it is at hand.
 report_readme(){
     need python3 gnuplot || return 0
-    readme=$(dirname $(readlink -f ${base}/quality.sh))/../README.md
+    readme=${project}/README.md
     test -f ${readme} && grep -q '^## The page and the gate' ${readme} || { skip "no README here"; return 0; }
     sed -n '/^## The page and the gate/,/^## /p' ${readme} | sed '$d' > ${tmp}/readme
     printed ${tmp}/readme

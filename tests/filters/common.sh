@@ -1,8 +1,10 @@
 # shellcheck shell=sh disable=SC2046,SC2086,SC2095,SC2125,SC2154,SC2258
-# Tests of the video quality filters, for CMD in tests/fate/quality.mak: they
+# What the tests of the filters and tools share, for CMD in tests/fate/quality.mak: they
 # run inside of fate-run.sh, with its functions and variables.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
+# the repository, or the tree that has the overlay
+project=$(cd $(dirname $(readlink -f ${base}/filters/common.sh))/../.. && pwd)
 pictures=${base}/oracle
 tmp=${outdir}/${test}.tmp
 print=metadata=print:file=-

@@ -1,0 +1,80 @@
+# bliinds and bliinds_cuda.
+
+# The 24 features of pictures, by the authors' release.
+BLIINDS_ORACLE = rose_70x46 camera_crop_4x4 camera_crop_5x5 camera_crop_16x9 camera_crop_7x64       \
+                 camera_crop_300x240 camera_jpegq10_512x512 chelsea_451x300 chessboard_200x200      \
+                 flat0_64x64 flat128_64x64 ramp_h_128x96 stripes_v_128x96
+FATE_BLIINDS_ORACLE      = $(BLIINDS_ORACLE:%=fate-bliinds-oracle-%)
+FATE_BLIINDS_CUDA_ORACLE = $(BLIINDS_ORACLE:%=fate-bliinds-cuda-oracle-%)
+$(FATE_BLIINDS_ORACLE) $(FATE_BLIINDS_CUDA_ORACLE): RUN = oracle $(lastword $(subst oracle-, ,$@))
+$(FATE_BLIINDS_ORACLE) $(FATE_BLIINDS_CUDA_ORACLE): REF = 24 features agree
+
+# These also run on a GPU, with the same references: the bits are the same.
+BLIINDS_TWINS = yuv sizes letterbox valid which-frames models basis default-model log-json log-forms log-xml \
+                log-stdout log-end log-errors log-rebuild log-writers summary sei-h264 sei-hevc              \
+                $(addprefix rr-,energies known round blur match other json cut errors live)
+FATE_BLIINDS  = $(addprefix fate-bliinds-,$(BLIINDS_TWINS) formats ranges threads passthrough resize rebuild \
+                consumers basis-outside model-errors memory rr-flush log-hosts log-locale log-x87)
+FATE_BLIINDS_TWINS = $(BLIINDS_TWINS:%=fate-bliinds-cuda-%)
+$(FATE_BLIINDS):       RUN = $(subst -,_,$(@:fate-bliinds-%=%))
+$(FATE_BLIINDS_TWINS): RUN = $(subst -,_,$(@:fate-bliinds-cuda-%=%))
+$(FATE_BLIINDS_TWINS): REF = $(call REF_OF,bliinds-cuda-%,bliinds-%)
+
+# A fixture, made with GEN=1, of all features; double precision (numpy) agrees with
+# it to 5e-7, that is with the band energies and phases, too.
+fate-bliinds-yuv:      RUN = cmp_metadata bliinds=features=1 yuv420p 0.000001
+fate-bliinds-cuda-yuv: RUN = cmp_metadata hwupload_cuda,bliinds_cuda=features=1 yuv420p 0.000001
+
+# Shapes, level images and the statistics of each block.
+fate-bliinds-blocks: libavfilter/tests/bliinds$(EXESUF)
+fate-bliinds-blocks: RUN = run libavfilter/tests/bliinds$(EXESUF) \
+                           $(addprefix $(SRC_PATH)/tests/oracle/,rose_70x46.maps camera_crop_16x9.maps stripes_v_128x96.maps)
+
+fate-bliinds-log-hosts fate-bliinds-log-locale: libavfilter/tests/score_log$(EXESUF)
+
+fate-bliinds-sei-h264 fate-bliinds-cuda-sei-h264: NEED_CODEC = LIBX264_ENCODER H264_MUXER H264_DEMUXER H264_PARSER H264_DECODER
+fate-bliinds-sei-h264 fate-bliinds-cuda-sei-h264: RUN        = sei libx264 h264 "-preset ultrafast -bf 2"
+fate-bliinds-sei-hevc fate-bliinds-cuda-sei-hevc: NEED_CODEC = LIBX265_ENCODER HEVC_MUXER HEVC_DEMUXER HEVC_PARSER HEVC_DECODER
+fate-bliinds-sei-hevc fate-bliinds-cuda-sei-hevc: RUN        = sei libx265 hevc "-preset ultrafast"
+
+# More pictures, and the scores by the published model, where they are at hand.
+fate-bliinds-oracle-all:    RUN = oracle_all
+fate-bliinds-oracle-all:    REF = all features agree
+fate-bliinds-oracle-scores: RUN = oracle_scores
+fate-bliinds-oracle-scores: REF = all scores agree
+fate-bliinds-log-memory:    RUN = log_memory
+fate-bliinds-log-memory:    REF = the same
+
+BLIINDS_ONELINE = $(FATE_BLIINDS_ORACLE) $(addprefix fate-bliinds-,oracle-all oracle-scores log-memory)
+$(BLIINDS_ONELINE) $(FATE_BLIINDS_CUDA_ORACLE): CMP = oneline
+
+# The choice of the worst blocks, of made-up statistics, against a sort; pooled values.
+$(eval $(call PROGRAM_TEST,bliinds-pool,bliinds_pool,all as by a sort))
+$(eval $(call PROGRAM_TEST,bliinds-log-pool,score_pool,576 rows of values))
+$(eval $(call PROGRAM_TEST,bliinds-cuda-pool,bliinds_pool_cuda,all as by a sort))
+$(eval $(call PROGRAM_TEST,bliinds-cuda-api,bliinds_cuda,the same scores))
+
+# FFmpeg asks for the exit status alone, which is that of a program that does nothing, too.
+fate-checkasm-vf_bliinds: RUN = check_assembly vf_bliinds
+fate-checkasm-vf_bliinds: CMP = grep
+fate-checkasm-vf_bliinds: REF = ^checkasm: \(all [0-9]* tests passed\|no tests to perform\)
+
+FATE_BLIINDS += $(BLIINDS_ONELINE) $(addprefix fate-bliinds-,blocks pool log-pool)
+FATE_BLIINDS_CUDA_RUN = $(addprefix fate-bliinds-cuda-,formats ranges queue passthrough instances end resize errors)
+$(FATE_BLIINDS_CUDA_RUN) fate-bliinds-cuda-options: RUN = $(subst -,_,$(@:fate-bliinds-%=%))
+FATE_BLIINDS_CUDA = $(FATE_BLIINDS_TWINS) $(FATE_BLIINDS_CUDA_ORACLE) $(FATE_BLIINDS_CUDA_RUN) \
+                    $(addprefix fate-bliinds-cuda-,api pool)
+
+NEED_BLIINDS = $(NEED_FRAMES) PNG_DECODER PGM_ENCODER RAWVIDEO_ENCODER FRAMECRC_MUXER FRAMEMD5_MUXER IMAGE2_MUXER        \
+               AVGBLUR_FILTER COLOR_FILTER CROP_FILTER DRAWBOX_FILTER DRAWGRAPH_FILTER FPS_FILTER FRAMESTEP_FILTER       \
+               GBLUR_FILTER LOOP_FILTER LUT_FILTER MOVIE_FILTER NULL_FILTER REVERSE_FILTER SCALE_FILTER SELECT_FILTER    \
+               SETPTS_FILTER SETRANGE_FILTER SETTB_FILTER SHOWINFO_FILTER SPLIT_FILTER TRIM_FILTER YADIF_FILTER FFPROBE  \
+               $(NEED_CODEC)
+$(FATE_BLIINDS):      NEED = $(NEED_BLIINDS)
+$(FATE_BLIINDS_CUDA): NEED = $(NEED_BLIINDS) BLIINDS_CUDA_FILTER HWUPLOAD_FILTER HWUPLOAD_CUDA_FILTER HWDOWNLOAD_FILTER
+$(FATE_BLIINDS_CUDA): ON   = on_cuda
+
+FATE_QUALITY-$(call ALLYES, BLIINDS_FILTER FFMPEG) += $(FATE_BLIINDS)
+FATE_QUALITY-$(CONFIG_BLIINDS_FILTER)              += $(filter fate-checkasm-vf_bliinds,$(FATE_CHECKASM))
+FATE_QUALITY-$(call ALLYES, BLIINDS_CUDA_FILTER FFMPEG) += fate-bliinds-cuda-options $(call PTX_TESTS,bliinds)
+FATE_HW_QUALITY-$(call ALLYES, BLIINDS_CUDA_FILTER FFMPEG) += $(FATE_BLIINDS_CUDA)

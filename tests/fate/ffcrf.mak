@@ -1,0 +1,31 @@
+# The search for a CRF: its choice of CRFs, and tests/ffcrf.sh.
+
+$(eval $(call PROGRAM_TEST,ffcrf-choice,ffcrf_search,all end at the best CRF))
+
+FATE_FFCRF_SEARCH = $(addprefix fate-ffcrf-,libx265 search svtav1)
+$(FATE_FFCRF_SEARCH): RUN = crf_search $(CODEC)
+fate-ffcrf-search:  CODEC = "-c:v libx264 -preset veryfast"
+fate-ffcrf-libx265: CODEC = "-c:v libx265 -preset ultrafast"
+fate-ffcrf-svtav1:  CODEC = "-c:v libsvtav1 -preset 10" 2 8
+FATE_FFCRF_RUN = $(addprefix fate-ffcrf-,abav1 audio cache change completion damage disk docs encode encoders hwaccel json leaks \
+                                         memory metrics part predict reference resume samples scan status step told vfr vmaf xpsnr)
+$(FATE_FFCRF_RUN): RUN = crf_$(LAST)
+FATE_FFCRF = $(FATE_FFCRF_SEARCH) $(FATE_FFCRF_RUN)
+
+fate-ffcrf-libx265: NEED_CODEC = LIBX265_ENCODER HEVC_DECODER
+fate-ffcrf-svtav1:  NEED_CODEC = LIBSVTAV1_ENCODER LIBDAV1D_DECODER
+fate-ffcrf-abav1:   NEED_CODEC = LIBSVTAV1_ENCODER LIBAOM_AV1_ENCODER LIBDAV1D_DECODER
+fate-ffcrf-docs:    NEED_CODEC = LIBX265_ENCODER HEVC_DECODER LIBSVTAV1_ENCODER LIBDAV1D_DECODER
+fate-ffcrf-vmaf:    NEED_CODEC = LIBVMAF_FILTER
+$(FATE_FFCRF): NEED = $(NEED_PICTURE) LIBX264_ENCODER H264_DECODER H264_PARSER H264_DEMUXER H264_MUXER FFV1_ENCODER FFV1_DECODER \
+                      AAC_ENCODER PCM_S16LE_ENCODER PCM_S16LE_DECODER SRT_DEMUXER SUBRIP_DECODER MOVTEXT_ENCODER             \
+                      FFMETADATA_DEMUXER FRAMECRC_MUXER LAVFI_INDEV MATROSKA_MUXER MATROSKA_DEMUXER MOV_DEMUXER MP4_MUXER    \
+                      MPEGTS_DEMUXER MPEGTS_MUXER NUT_DEMUXER NUT_MUXER COLOR_FILTER CROP_FILTER FORMAT_FILTER HFLIP_FILTER  \
+                      LUTYUV_FILTER MAD_FILTER SCALE_FILTER SELECT_FILTER SETPTS_FILTER SETTB_FILTER SINE_FILTER SSIM_FILTER \
+                      XPSNR_FILTER FFPROBE $(NEED_CODEC)
+$(FATE_FFCRF): FROM = ffcrf
+$(FATE_FFCRF): ON   = need jq &&
+$(FATE_FFCRF): $(FFCRF)
+
+FATE_QUALITY-$(CONFIG_BLIINDS_FILTER)          += fate-ffcrf-choice
+FATE_QUALITY-$(if $(FFCRF),$(CONFIG_FFMPEG)) += $(FATE_FFCRF)

@@ -1,0 +1,29 @@
+# How the frames of two files are paired by the README's command: tests/pairs.sh.
+
+PAIRS_CONTAINERS = mkv mp4 ts
+FATE_PAIRS_OF    = $(foreach E,$(PAIRS_CONTAINERS),$(foreach S,$(PAIRS_CONTAINERS),fate-pairs-$(E)-of-$(S)))
+FATE_PAIRS_WITH  = $(FATE_PAIRS_OF) $(addprefix fate-pairs-,docs part rates start vfr)
+$(FATE_PAIRS_WITH): ON  = with_readme
+$(FATE_PAIRS_OF):   RUN = pairs_of $(subst -of-, ,$(@:fate-pairs-%=%))
+
+# The warnings of the GPU's filters are the same.
+FATE_PAIRS_CUDA = $(addprefix fate-pairs-,detailloss-cuda mad-cuda ssim-cuda)
+$(FATE_PAIRS_CUDA): RUN = pairs_warning $(subst -,_,$(@:fate-pairs-%=%)) ,hwupload
+$(FATE_PAIRS_CUDA): ON  = on_cuda
+fate-pairs-mad-cuda: ON = on_cufft
+fate-pairs-warning: RUN = pairs_warning mad
+fate-pairs-warning-detailloss: RUN = pairs_warning detailloss
+$(FATE_PAIRS_CUDA) fate-pairs-warning-detailloss: REF = $(SRC_PATH)/tests/ref/fate/pairs-warning
+
+FATE_PAIRS = $(FATE_PAIRS_WITH) $(addprefix fate-pairs-,warning warning-detailloss)
+$(FATE_PAIRS): NEED = DETAILLOSS_FILTER MAD_FILTER SSIM_FILTER $(NEED_SOURCE) $(NEED_RAW) RAWVIDEO_ENCODER RAWVIDEO_MUXER \
+                      FPS_FILTER NOISE_FILTER NULL_FILTER SELECT_FILTER SETPTS_FILTER SETTB_FILTER SINE_FILTER      \
+                      SPLIT_FILTER TRIM_FILTER AAC_ENCODER AAC_DECODER MP2_ENCODER LIBX264_ENCODER H264_DECODER     \
+                      H264_PARSER MATROSKA_MUXER MATROSKA_DEMUXER MP4_MUXER MOV_DEMUXER MPEGTS_MUXER MPEGTS_DEMUXER
+$(FATE_PAIRS_CUDA): NEED = $(NEED_SOURCE) FPS_FILTER NULL_FILTER SETPTS_FILTER SETTB_FILTER TRIM_FILTER HWUPLOAD_FILTER
+$(FATE_PAIRS) $(FATE_PAIRS_CUDA): FROM = pairs
+
+FATE_QUALITY-$(call ALLYES, MAD_FILTER FFMPEG) += $(FATE_PAIRS)
+FATE_HW_QUALITY-$(call ALLYES, DETAILLOSS_CUDA_FILTER FFMPEG) += fate-pairs-detailloss-cuda
+FATE_HW_QUALITY-$(call ALLYES, MAD_CUDA_FILTER FFMPEG)        += fate-pairs-mad-cuda
+FATE_HW_QUALITY-$(call ALLYES, SSIM_CUDA_FILTER FFMPEG)       += fate-pairs-ssim-cuda
