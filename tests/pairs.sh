@@ -16,14 +16,14 @@ pairs_ffmpeg(){
 
 # In FFmpeg's own tree there is no README of ours.
 with_readme(){ # test
-    grep -q '^## Against a reference' ${doc}/README.md || { skip "no README here"; return 0; }
+    grep -q '^## Against a source' ${doc}/README.md || { skip "no README here"; return 0; }
     "$@"
 }
 
 # The graph of the README's command, with a log of lines.
 readme_graph(){ # filter
-    sed -n '/^## Against a reference/,/^## /s/^    //p' ${doc}/README.md | tr -d '\n' |
-        sed "s,.*-lavfi \"\([^\"]*\)\".*,\1,; s,mad=,$1=,; s,log_path=mad.json,stats_file=${tmp}/recipe.$1,"
+    sed -n '/^## Against a source/,/^## /s/^    //p' ${doc}/README.md | tr -d '\n' |
+        sed "s,.*-lavfi \"\([^\"]*\)\".*,\1,; s,detailloss=,$1=,; s,log_path=loss.json,stats_file=${tmp}/recipe.$1,"
 }
 
 # A film of noise, in which no frame is like another.
