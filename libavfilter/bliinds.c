@@ -22,7 +22,6 @@
 #include "libavutil/buffer.h"
 #include "libavutil/dict.h"
 #include "libavutil/error.h"
-#include "libavutil/hwcontext.h"
 #include "libavutil/intfloat.h"
 #include "libavutil/intreadwrite.h"
 #include "libavutil/log.h"
@@ -69,15 +68,6 @@ static const AVUUID x265_uuid = {
 #define SEI_VERSION 1
 #define SEI_VALID   0x01
 /// @}
-
-void ff_bliinds_gamma_table(float table[BLIINDS_GAMMA_NB])
-{
-    for (int j = 0; j < BLIINDS_GAMMA_NB; j++) {
-        double g = (BLIINDS_GAMMA_MIN + j) / 1000.;
-
-        table[j] = exp(lgamma(1 / g) + lgamma(3 / g) - 2 * lgamma(2 / g));
-    }
-}
 
 static void add_metric(BLIINDSContext *s, ScoreMetric metric)
 {
@@ -133,193 +123,39 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
     return 0;
 }
 
+static int check_size(AVFilterContext *ctx, int width, int height)
+{
+    if (width  >= BLIINDS_MIN_SIZE && width  <= BLIINDS_MAX_SIZE &&
+        height >= BLIINDS_MIN_SIZE && height <= BLIINDS_MAX_SIZE)
+        return 0;
+    av_log(ctx, AV_LOG_ERROR, "A frame of %dx%d cannot be scored: width and height "
+           "must be %d to %d; scale it first.\n", width, height,
+           BLIINDS_MIN_SIZE, BLIINDS_MAX_SIZE);
+    return AVERROR(EINVAL);
+}
+
 int ff_bliinds_config(BLIINDSContext *s, const AVFilterLink *inlink)
 {
     AVFilterContext *ctx = inlink->dst;
     int ret;
 
     s->time_base = inlink->time_base;
-    ret = ff_bliinds_check_size(ctx, inlink->w, inlink->h);
+    ret = check_size(ctx, inlink->w, inlink->h);
     return ret < 0 ? ret : ff_bliinds_rr_open(&s->rr, ctx);
 }
 
-int ff_bliinds_check_size(AVFilterContext *ctx, int width, int height)
+int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, const AVFrame *frame,
+                        uint64_t *n, const LumaFrame **luma)
 {
-    if (width  < BLIINDS_MIN_SIZE || width  > BLIINDS_MAX_SIZE ||
-        height < BLIINDS_MIN_SIZE || height > BLIINDS_MAX_SIZE) {
-        av_log(ctx, AV_LOG_ERROR, "A frame of %dx%d cannot be scored: width and height "
-               "must be %d to %d; scale it first.\n", width, height,
-               BLIINDS_MIN_SIZE, BLIINDS_MAX_SIZE);
-        return AVERROR(EINVAL);
-    }
-    return 0;
-}
+    BLIINDSFrame *f;
 
-int ff_bliinds_black(const BLIINDSContext *s, const AVFrame *frame,
-                     const AVPixFmtDescriptor *desc)
-{
-    return ff_luma_is_limited(s->range, frame, desc) ? 16 << (desc->comp[0].depth - 8) : 0;
-}
-
-/// Places in BLIINDS_CODED_FEATURES.
-enum {
-    CODED_STEP,
-    CODED_INTRA,
-    CODED_SCALE,
-    CODED_HEVC,
-    CODED_AV1,
-    CODED_VP9,
-    CODED_MPEG2,
-    CODED_MPEG4,
-    CODED_MJPEG,
-};
-
-/// A number of quantizer_metadata's, NAN if there is none.
-static double coded_number(const AVFrame *frame, const char *key)
-{
-    const AVDictionaryEntry *entry = av_dict_get(frame->metadata, key, NULL, 0);
-    double value = NAN;
-    char *end;
-
-    if (entry) {
-        value = score_strtod(entry->value, &end);
-        if (*end)
-            value = NAN;
-    }
-    return value;
-}
-
-static int coded_is(const AVFrame *frame, const char *key, const char *value)
-{
-    const AVDictionaryEntry *entry = av_dict_get(frame->metadata, key, NULL, 0);
-
-    return entry && !strcmp(entry->value, value);
-}
-
-/**
- * How the frame was coded: not finite where it is not known. What it was predicted from
- * counts by its bytes: a frame of few is as good as those before. It may have been scaled,
- * turned or cropped since.
- */
-static void note_coding(BLIINDSContext *s, const AVFrame *frame, double dst[BLIINDS_NB_CODED])
-{
-    static const struct {
-        const char *name;
-        int feature;
-    } codec[] = {
-        { "hevc",  CODED_HEVC  }, { "av1",   CODED_AV1   }, { "vp9",        CODED_VP9   },
-        { "mpeg4", CODED_MPEG4 }, { "mjpeg", CODED_MJPEG }, { "mpeg2video", CODED_MPEG2 },
-        { "mpeg1video", CODED_MPEG2 },
-    };
-    const double step   = coded_number(frame, "lavc.quantizer.step");
-    const double bytes  = coded_number(frame, "lavc.quantizer.bytes");
-    const double width  = coded_number(frame, "lavc.quantizer.width");
-    const double height = coded_number(frame, "lavc.quantizer.height");
-    const int w = ff_picture_width(frame), h = ff_picture_height(frame);
-    const double scale  = FFMAX(FFMAX(w, h) / FFMAX(width, height), FFMIN(w, h) / FFMIN(width, height));
-    const double shown  = s->shown_height ? s->shown_height / (double)h : 1;
-
-    for (int i = 0; i < BLIINDS_NB_CODED; i++)
-        dst[i] = NAN;
-    if (!isfinite(step) || !(bytes > 0) || !isfinite(bytes))
-        return;
-    if (coded_is(frame, "lavc.quantizer.pict_type", "I")) {
-        s->intra     = bytes;
-        s->gop_bytes = s->gop_step = 0;
-    }
-    s->gop_bytes += bytes;
-    s->gop_step  += step * bytes;
-    dst[CODED_STEP]  = s->gop_step / s->gop_bytes;
-    dst[CODED_INTRA] = log2(8 * s->intra / (width * height));
-    dst[CODED_SCALE] = log2(scale * shown);
-    for (int i = CODED_HEVC; i < BLIINDS_NB_CODED; i++)
-        dst[i] = 0;
-    for (int i = 0; i < FF_ARRAY_ELEMS(codec); i++)
-        if (coded_is(frame, "lavc.quantizer.codec", codec[i].name))
-            dst[codec[i].feature] = 1;
-}
-
-int ff_bliinds_wanted(BLIINDSContext *s, AVFilterContext *ctx, const AVFrame *frame, uint64_t *n)
-{
     *n = ff_score_log_count(&s->log, ctx, frame, s->time_base);
-    note_coding(s, frame, s->coded[*n % BLIINDS_MAX_IN_FLIGHT]);
-    return !ctx->is_disabled && ff_score_log_chosen(*n, s->n_subsample);
-}
-
-/// Rounded once, so that it is the same however the sum is split.
-static double sum_value(BLIINDSSum sum)
-{
-    return sum.whole + (sum.fraction >> 32) + (uint32_t)sum.fraction * 0x1p-32;
-}
-
-/// Number of blocks of a level.
-static uint64_t nb_blocks(const BLIINDSLevelSums *level)
-{
-    return level->grid[0].nb_blocks + level->grid[1].nb_blocks;
-}
-
-static void compute_statistics(double *dst, const BLIINDSLevelSums *level)
-{
-    static const uint8_t position[BLIINDS_NB_STATISTICS] = {
-        [BLIINDS_ZETA] = 0, [BLIINDS_SUB] = 4, [BLIINDS_ORI] = 6,
-    };
-    const BLIINDSClassSums *c = level->grid;
-    const double n = nb_blocks(level);
-    const double k = bliinds_nb_worst(nb_blocks(level));
-
-    for (int i = 0; i < BLIINDS_NB_STATISTICS; i++) {
-        dst[position[i]]     = (sum_value(c[0].statistic[i]) +
-                                sum_value(c[1].statistic[i])) / n;
-        dst[position[i] + 1] = sum_value(level->worst[i]) / k;
-    }
-    dst[2] = (c[0].gamma + c[1].gamma) / (n * 1000);
-    dst[3] = level->worst_gamma / (k * 1000);
-}
-
-/// Energies of the bands of a level.
-static void compute_bands(double dst[3], const BLIINDSLevelSums *level)
-{
-    const BLIINDSClassSums *c = level->grid;
-    const double n = nb_blocks(level);
-
-    for (int b = 0; b < 3; b++)
-        dst[b] = log2((sum_value(c[0].band[b]) + sum_value(c[1].band[b])) / n + 0.1);
-}
-
-static double class_mean(BLIINDSSum sum, const BLIINDSClassSums *c)
-{
-    return sum_value(sum) / c->nb_blocks;
-}
-
-/**
- * What the blocks of level 1 that straddle the grid have more than the others. There are
- * both in the smallest frame: the first block of a row straddles it, the second is clear.
- */
-static void compute_phases(double dst[7], const BLIINDSLevelSums *level)
-{
-    const BLIINDSClassSums *c = level->grid;
-
-    for (int b = 0; b < 3; b++)
-        dst[b] = log2(class_mean(c[1].band[b], &c[1]) + 0.1) -
-                 log2(class_mean(c[0].band[b], &c[0]) + 0.1);
-    dst[3] = class_mean(c[1].statistic[BLIINDS_ZETA], &c[1]) -
-             class_mean(c[0].statistic[BLIINDS_ZETA], &c[0]);
-    dst[4] = c[1].gamma / (c[1].nb_blocks * 1000.) -
-             c[0].gamma / (c[0].nb_blocks * 1000.);
-    dst[5] = class_mean(c[1].statistic[BLIINDS_SUB],  &c[1]) -
-             class_mean(c[0].statistic[BLIINDS_SUB],  &c[0]);
-    dst[6] = class_mean(c[1].statistic[BLIINDS_ORI],  &c[1]) -
-             class_mean(c[0].statistic[BLIINDS_ORI],  &c[0]);
-}
-
-static void compute_features(double dst[BLIINDS_NB_FEATURES],
-                             const BLIINDSLevelSums sums[BLIINDS_LEVELS])
-{
-    for (int l = 0; l < BLIINDS_LEVELS; l++) {
-        compute_statistics(dst + l * BLIINDS_STATISTIC_FEATURES, &sums[l]);
-        compute_bands(dst + BLIINDS_FEATURE_BAND + l * 3, &sums[l]);
-    }
-    compute_phases(dst + BLIINDS_FEATURE_PHASE, &sums[0]);
+    f  = &s->frame[*n % BLIINDS_MAX_IN_FLIGHT];
+    f->luma = ff_luma_frame(frame, s->range);
+    ff_bliinds_coded_features(f->coded, &s->coding, frame, f->luma.width, f->luma.height,
+                              s->shown_height);
+    *luma = !ctx->is_disabled && ff_frame_is_chosen(*n, s->n_subsample) ? &f->luma : NULL;
+    return *luma ? check_size(ctx, f->luma.width, f->luma.height) : 0;
 }
 
 /// The model for what is known of a frame, or the one that needs less; there may be none.
@@ -353,8 +189,8 @@ static void predict(double value[NB_METRICS], const BLIINDSContext *s,
 
 static int is_valid(const BLIINDSLevelSums sums[BLIINDS_LEVELS])
 {
-    return sums[0].nb_flat <= MAX_FLAT * nb_blocks(&sums[0]) &&
-           nb_blocks(&sums[BLIINDS_LEVELS - 1]) >= MIN_BLOCKS;
+    return sums[0].nb_flat <= MAX_FLAT * bliinds_level_blocks(&sums[0]) &&
+           bliinds_level_blocks(&sums[BLIINDS_LEVELS - 1]) >= MIN_BLOCKS;
 }
 
 static int set_metadata(const BLIINDSContext *s, AVFrame *frame, const double *value)
@@ -425,26 +261,19 @@ static int set_side_data(const BLIINDSContext *s, AVFrame *frame, const double *
 /**
  * Write a frame's energies, and compare them with those of its source.
  *
- * @param coded how the frame was coded
- * @param loss  set to NAN if nothing can be said: there is no such frame of the
- *              source, or it has no content to be lost
+ * @param loss set to NAN if nothing can be said: there is no such frame of the
+ *             source, or it has no content to be lost
  */
 static int compare_with_source(BLIINDSContext *s, AVFilterContext *ctx, const AVFrame *frame,
                                uint64_t n, const BLIINDSLevelSums sums[BLIINDS_LEVELS],
-                               int valid, const double coded[BLIINDS_NB_CODED], BLIINDSLoss *loss)
+                               int valid, BLIINDSLoss *loss)
 {
-    const AVHWFramesContext *hw = frame->hw_frames_ctx ? (void *)frame->hw_frames_ctx->data : NULL;
-    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(hw ? hw->sw_format : frame->format);
+    const BLIINDSFrame *f = &s->frame[n % BLIINDS_MAX_IN_FLIGHT];
     BLIINDSRRFrame rr = {
         .n      = n,
         .time   = ff_bliinds_rr_time(frame->pts, s->time_base),
         .valid  = valid,
-        .format = {
-            .width   = ff_picture_width(frame),
-            .height  = ff_picture_height(frame),
-            .limited = ff_bliinds_black(s, frame, desc) > 0,
-            .depth   = desc->comp[0].depth,
-        },
+        .format = { f->luma.width, f->luma.height, f->luma.limited, f->luma.depth },
     };
     const BLIINDSRRFrame *source = NULL;
     int ret;
@@ -456,31 +285,28 @@ static int compare_with_source(BLIINDSContext *s, AVFilterContext *ctx, const AV
         s->rr.read_path  && (ret = ff_bliinds_rr_find(&s->rr, ctx, &rr, &source)) < 0)
         return ret;
     if (source && source->valid)
-        *loss = ff_bliinds_loss(&source->energies, &rr.energies, coded);
+        *loss = ff_bliinds_loss(&source->energies, &rr.energies, f->coded);
     return 0;
 }
 
 int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
                      uint64_t n, const BLIINDSLevelSums sums[BLIINDS_LEVELS])
 {
+    const double *coded = s->frame[n % BLIINDS_MAX_IN_FLIGHT].coded;
     double value[BLIINDS_MAX_METRICS], feature[BLIINDS_NB_FEATURES];
+    BLIINDSLoss loss;
     int nb = NB_METRICS, ret;
 
-    compute_features(feature, sums);
-    memcpy(feature + BLIINDS_FEATURE_CODED, s->coded[n % BLIINDS_MAX_IN_FLIGHT], sizeof(s->coded[0]));
+    ff_bliinds_features(feature, sums);
+    memcpy(feature + BLIINDS_FEATURE_CODED, coded, BLIINDS_NB_CODED * sizeof(*coded));
     predict(value, s, feature);
     value[METRIC_VALID] = is_valid(sums);
-    if (s->rr.read_path || s->rr.write_path) {
-        BLIINDSLoss loss;
-
-        ret = compare_with_source(s, ctx, frame, n, sums, value[METRIC_VALID],
-                                  feature + BLIINDS_FEATURE_CODED, &loss);
-        if (ret < 0)
-            return ret;
-        if (s->rr.read_path) {
-            value[nb++] = loss.loss;
-            value[nb++] = loss.sigma;
-        }
+    if ((s->rr.read_path || s->rr.write_path) &&
+        (ret = compare_with_source(s, ctx, frame, n, sums, value[METRIC_VALID], &loss)) < 0)
+        return ret;
+    if (s->rr.read_path) {
+        value[nb++] = loss.loss;
+        value[nb++] = loss.sigma;
     }
     if (s->features)
         memcpy(value + nb, feature, sizeof(feature));
@@ -489,7 +315,7 @@ int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
         s->side_data && (ret = set_side_data(s, frame, value)) < 0)
         return ret;
     return ff_score_log_frame(&s->log, ctx, frame, n, s->time_base,
-                                value, value[METRIC_VALID]);
+                              value, value[METRIC_VALID]);
 }
 
 int ff_bliinds_finish(BLIINDSContext *s, AVFilterContext *ctx)
@@ -506,5 +332,4 @@ void ff_bliinds_uninit(BLIINDSContext *s, AVFilterContext *ctx)
 {
     ff_bliinds_rr_close(&s->rr, ctx);
     ff_score_log_close(&s->log, ctx, 0);
-    ff_bliinds_model_free(s->model);
 }

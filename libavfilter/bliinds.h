@@ -29,7 +29,6 @@
 
 #include "libavutil/frame.h"
 #include "libavutil/opt.h"
-#include "libavutil/pixdesc.h"
 
 #include "avfilter.h"
 #include "bliinds_model.h"
@@ -46,6 +45,12 @@
 
 #define BLIINDS_MAX_METRICS (9 + BLIINDS_NB_FEATURES)
 
+/// What is known of a frame before its samples are looked at.
+typedef struct BLIINDSFrame {
+    LumaFrame luma;
+    double coded[BLIINDS_NB_CODED];     ///< features
+} BLIINDSFrame;
+
 /// The part of a filter's context that does not depend on where it computes.
 typedef struct BLIINDSContext {
     // options
@@ -59,9 +64,8 @@ typedef struct BLIINDSContext {
     ScoreLog log;
 
     BLIINDSModel model[BLIINDS_NB_BASES];
-    double intra;           ///< bytes of the last I frame, 0 for none
-    double gop_bytes, gop_step;     ///< since then: bytes, steps times bytes
-    double coded[BLIINDS_MAX_IN_FLIGHT][BLIINDS_NB_CODED];  ///< features of frame n at n % that
+    BLIINDSCoding coding;
+    BLIINDSFrame frame[BLIINDS_MAX_IN_FLIGHT];      ///< frame n at n % that
     AVRational time_base;   ///< of the input, which may be gone before its last frames are scored
     int nb_metrics;         ///< values of a frame that are reported
     ScoreMetric metric[BLIINDS_MAX_METRICS];
@@ -84,12 +88,6 @@ typedef struct BLIINDSContext {
     SCORE_LOG_OPTIONS(type, member.log, flags)
 
 /**
- * Fill the table of the generalised Gaussian's rho for bliinds_gamma():
- * rho(g) = G(1/g) G(3/g) / G(2/g)^2 with G the gamma function.
- */
-void ff_bliinds_gamma_table(float table[BLIINDS_GAMMA_NB]);
-
-/**
  * Load the model.
  *
  * @return 0, or a negative AVERROR after a message
@@ -105,28 +103,20 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx);
 int ff_bliinds_config(BLIINDSContext *s, const AVFilterLink *inlink);
 
 /**
- * Check a frame's size.
+ * Count a frame, describe it, and say if it is to be scored.
  *
- * @return 0, or AVERROR(EINVAL) after a message
+ * @param n    set to its number, from 0
+ * @param luma set to its luma, NULL if it is not to be scored
+ * @return 0, or AVERROR(EINVAL) after a message if it has a size that cannot be scored
  */
-int ff_bliinds_check_size(AVFilterContext *ctx, int width, int height);
-
-/// Luma value of black, in the frame's own depth.
-int ff_bliinds_black(const BLIINDSContext *s, const AVFrame *frame,
-                     const AVPixFmtDescriptor *desc);
-
-/**
- * Count a frame, note how it was coded, and say if it is to be scored.
- *
- * @param n set to its number, from 0
- */
-int ff_bliinds_wanted(BLIINDSContext *s, AVFilterContext *ctx, const AVFrame *frame, uint64_t *n);
+int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, const AVFrame *frame,
+                        uint64_t *n, const LumaFrame **luma);
 
 /**
  * Score a frame: to its metadata, its side data and the files.
  *
  * @param frame the frame, whose pixels are not touched
- * @param n     its number, from ff_bliinds_wanted()
+ * @param n     its number, from ff_bliinds_describe()
  * @param sums  of its levels
  * @return 0, or a negative AVERROR after a message
  */

@@ -88,7 +88,7 @@ void ff_bliinds_energies(BLIINDSEnergies *dst, const BLIINDSLevelSums sums[BLIIN
 {
     for (int l = 0; l < BLIINDS_LEVELS; l++) {
         const BLIINDSClassSums *c = sums[l].grid;
-        const uint64_t n = c[0].nb_blocks + c[1].nb_blocks;
+        const uint64_t n = bliinds_level_blocks(&sums[l]);
 
         for (int b = 0; b < 3; b++) {
             const uint64_t whole    = c[0].band[b].whole    + c[1].band[b].whole;

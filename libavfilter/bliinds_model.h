@@ -25,51 +25,7 @@
 #ifndef AVFILTER_BLIINDS_MODEL_H
 #define AVFILTER_BLIINDS_MODEL_H
 
-/**
- * The features, in the order of their values.
- *
- * 24 of the paper: per level, mean over all blocks ("100") and over the 10 %
- * of worst quality ("10": the largest zeta, sub and ori, the smallest gamma).
- * 9 band energies: per level, log2 of 0.1 + the mean variance of the low (1),
- * middle (2) and high (3) band's coefficients.
- * 7 phases, of level 1: the bands' energies, and the means, of the blocks that straddle a
- * line of the grid of 8x8 samples minus those of the others.
- * 9 of how the frame was coded, from the keys of quantizer_metadata, NAN without them: log2
- * of the quantizer step in units of an 8-bit sample, the mean weighted by bytes over the
- * frames since the last I frame, on which it may depend; log2 of that I frame's bits per
- * sample of luma; log2 of the size that is shown over the coded one; and 1 for its codec, 0
- * for the others: all are 0 for H.264.
- */
-#define BLIINDS_LEVEL_FEATURES(f, l)                                            \
-    f(#l ".zeta100") f(#l ".zeta10") f(#l ".gamma100") f(#l ".gamma10")         \
-    f(#l ".sub100")  f(#l ".sub10")  f(#l ".ori100")   f(#l ".ori10")
-#define BLIINDS_PHASE_FEATURES(f)                                               \
-    f("L1.phase1")  f("L1.phase2")   f("L1.phase3")                             \
-    f("phase.zeta") f("phase.gamma") f("phase.sub") f("phase.ori")
-#define BLIINDS_CODED_FEATURES(f)                                               \
-    f("coded.step")  f("coded.intra") f("coded.scale")                          \
-    f("coded.hevc")  f("coded.av1")   f("coded.vp9")                            \
-    f("coded.mpeg2") f("coded.mpeg4") f("coded.mjpeg")
-#define BLIINDS_FEATURES(f)                                                     \
-    BLIINDS_LEVEL_FEATURES(f, L1)                                               \
-    BLIINDS_LEVEL_FEATURES(f, L2)                                               \
-    BLIINDS_LEVEL_FEATURES(f, L3)                                               \
-    f("L1.band1") f("L1.band2") f("L1.band3")                                   \
-    f("L2.band1") f("L2.band2") f("L2.band3")                                   \
-    f("L3.band1") f("L3.band2") f("L3.band3")                                   \
-    BLIINDS_PHASE_FEATURES(f)                                                   \
-    BLIINDS_CODED_FEATURES(f)
-
-enum {
-    BLIINDS_STATISTIC_FEATURES = 8,     ///< per level
-    BLIINDS_FEATURE_BAND       = 24,    ///< first of the band energies
-    BLIINDS_FEATURE_PHASE      = 33,    ///< first of the phases
-    BLIINDS_FEATURE_CODED      = 40,    ///< first of the coding's
-    BLIINDS_NB_CODED           = 9,
-    BLIINDS_NB_FEATURES        = 49
-};
-
-extern const char *const ff_bliinds_feature_name[BLIINDS_NB_FEATURES];
+#include "bliinds_features.h"
 
 /// What is known of a frame.
 enum BLIINDSBasis {
@@ -78,14 +34,17 @@ enum BLIINDSBasis {
     BLIINDS_NB_BASES
 };
 
+/// What a precision may have: all features, and in a file's joint form what is predicted.
+#define BLIINDS_MAX_KNOWN (BLIINDS_NB_FEATURES + 1)
+
 typedef struct BLIINDSModel {
     char name[64];          ///< empty if there is no model
     double weight[BLIINDS_NB_FEATURES];
     double constant;
     int logistic;           ///< the sum is the logarithm of (score - min) / (max - score)
+    int higher_is_better;
     double min, max;        ///< range of the score
     double step;            ///< the score is rounded to multiples of it; 0 for none
-    int higher_is_better;
     double sigma;           ///< standard deviation of the prediction, NAN if unknown
     /// its logarithm rises by these, of the features, the score and the distance
     double sigma_weight[BLIINDS_NB_FEATURES + 2];
@@ -94,11 +53,14 @@ typedef struct BLIINDSModel {
     /// @{
     double outside;                     ///< distance beyond which a frame is unlike it
     int nb_known;                       ///< features it is given for, 0 if unknown
-    int known[BLIINDS_NB_FEATURES];     ///< which
-    double mean[BLIINDS_NB_FEATURES];   ///< of the known ones
-    double *precision;                  ///< inverse covariance, [nb_known][nb_known]
+    int known[BLIINDS_MAX_KNOWN];       ///< which
+    double mean[BLIINDS_MAX_KNOWN];     ///< of the known ones
+    double precision[BLIINDS_MAX_KNOWN][BLIINDS_MAX_KNOWN];     ///< their inverse covariance
     /// @}
 } BLIINDSModel;
+
+/// The built-in model, of models/vmaf1_est1.txt.
+extern const BLIINDSModel ff_bliinds_model_vmaf1_est1[BLIINDS_NB_BASES];
 
 /**
  * Load the model for each basis; there may be none for one of them.
@@ -108,8 +70,8 @@ typedef struct BLIINDSModel {
  */
 int ff_bliinds_model_load(BLIINDSModel model[BLIINDS_NB_BASES], void *logctx, const char *name);
 
-/// Free what ff_bliinds_model_load() allocated.
-void ff_bliinds_model_free(BLIINDSModel model[BLIINDS_NB_BASES]);
+/// The same for the path of a file alone.
+int ff_bliinds_model_read(BLIINDSModel model[BLIINDS_NB_BASES], void *logctx, const char *path);
 
 /// The prediction before it is rounded and clipped to the model's range.
 double ff_bliinds_model_raw(const BLIINDSModel *model,

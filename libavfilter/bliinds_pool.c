@@ -18,10 +18,61 @@
 
 #include <stdint.h>
 
+#include <math.h>
+#include <string.h>
+
 #include "libavutil/intfloat.h"
 #include "libavutil/macros.h"
 
+#include "bliinds_dsp.h"
 #include "bliinds_pool.h"
+
+void ff_bliinds_gamma_table(float table[BLIINDS_GAMMA_NB])
+{
+    for (int j = 0; j < BLIINDS_GAMMA_NB; j++) {
+        double g = (BLIINDS_GAMMA_MIN + j) / 1000.;
+
+        table[j] = exp(lgamma(1 / g) + lgamma(3 / g) - 2 * lgamma(2 / g));
+    }
+}
+
+void ff_bliinds_add_row(BLIINDSLevelSums *sums, const BLIINDSBlocks *blocks, int y,
+                        const float *value, ptrdiff_t stride, const float *table)
+{
+    const float *row[BLIINDS_NB_STATISTICS] = {
+        [BLIINDS_ZETA] = value + BLIINDS_ROW_ZETA * stride,
+        [BLIINDS_SUB]  = value + BLIINDS_ROW_SUB  * stride,
+        [BLIINDS_ORI]  = value + BLIINDS_ROW_ORI  * stride,
+    };
+    const float *rho  = value + BLIINDS_ROW_RHO  * stride;
+    const float *band = value + BLIINDS_ROW_BAND * stride;
+    const ptrdiff_t first = y * (ptrdiff_t)blocks->w;
+    uint16_t *gamma = blocks->gamma + first;
+    uint64_t sum_statistic[2][BLIINDS_NB_STATISTICS] = { 0 };
+    uint64_t sum_band[2][3] = { 0 };
+
+    for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
+        memcpy(blocks->statistic[i] + first, row[i], blocks->w * sizeof(*row[i]));
+
+    for (int x = 0; x < blocks->w; x++) {
+        int c = bliinds_straddles(y) || bliinds_straddles(x);
+
+        gamma[x] = bliinds_gamma(table, rho[x]);
+        sums->grid[c].gamma += bliinds_gamma_value(gamma[x]);
+        sums->grid[c].nb_blocks++;
+        for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
+            sum_statistic[c][i] += bliinds_fixed(row[i][x]);
+        for (int i = 0; i < 3; i++)
+            sum_band[c][i] += bliinds_fixed(band[i * stride + x]);
+    }
+
+    for (int c = 0; c < 2; c++) {
+        for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
+            bliinds_sum_add(&sums->grid[c].statistic[i], sum_statistic[c][i]);
+        for (int i = 0; i < 3; i++)
+            bliinds_sum_add(&sums->grid[c].band[i], sum_band[c][i]);
+    }
+}
 
 void ff_bliinds_add_largest(BLIINDSSum *dst, float *value, int n, int k)
 {

@@ -18,15 +18,39 @@
 
 /**
  * @file
- * Sums over the blocks of worst quality of a level.
+ * Sums over the blocks of a level, on the CPU.
  */
 
 #ifndef AVFILTER_BLIINDS_POOL_H
 #define AVFILTER_BLIINDS_POOL_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "bliinds_sums.h"
+
+/// The blocks of a level, from which the worst are chosen.
+typedef struct BLIINDSBlocks {
+    int w, h;
+    float *statistic[BLIINDS_NB_STATISTICS];    ///< of each block, [h][w]
+    uint16_t *gamma;                            ///< index of each block, [h][w]
+} BLIINDSBlocks;
+
+/**
+ * Fill the table of the generalised Gaussian's rho for bliinds_gamma():
+ * rho(g) = G(1/g) G(3/g) / G(2/g)^2 with G the gamma function.
+ */
+void ff_bliinds_gamma_table(float table[BLIINDS_GAMMA_NB]);
+
+/**
+ * Add a row of blocks to the sums of its level, and store it.
+ *
+ * @param y     of the row
+ * @param value of block_row(), see bliinds_dsp.h
+ * @param table of ff_bliinds_gamma_table()
+ */
+void ff_bliinds_add_row(BLIINDSLevelSums *sums, const BLIINDSBlocks *blocks, int y,
+                        const float *value, ptrdiff_t stride, const float *table);
 
 /**
  * Add the k largest of n values to a sum, by their digits: the bits of a float

@@ -70,6 +70,12 @@ typedef struct BLIINDSLevelSums {
     /// @}
 } BLIINDSLevelSums;
 
+/// Number of blocks of a level.
+BLIINDS_INLINE uint64_t bliinds_level_blocks(const BLIINDSLevelSums *level)
+{
+    return level->grid[0].nb_blocks + level->grid[1].nb_blocks;
+}
+
 /// Number of blocks along a side of n samples.
 BLIINDS_INLINE int bliinds_nb_blocks(int n)
 {

@@ -18,16 +18,19 @@
 
 /**
  * @file
- * The size of the picture in a frame, and the range of its luma samples.
+ * What is known of a frame before its luma is computed on: if it is scored at all, the
+ * size of its picture, and the depth and range of its samples.
  */
 
 #ifndef AVFILTER_LUMA_FRAME_H
 #define AVFILTER_LUMA_FRAME_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "libavutil/frame.h"
+#include "libavutil/hwcontext.h"
 #include "libavutil/opt.h"
 #include "libavutil/pixdesc.h"
 #include "libavutil/pixfmt.h"
@@ -73,6 +76,55 @@ static inline int ff_picture_width(const AVFrame *frame)
 static inline int ff_picture_height(const AVFrame *frame)
 {
     return frame->height - (frame->hw_frames_ctx ? (int)(frame->crop_top + frame->crop_bottom) : 0);
+}
+
+/// The luma of a frame.
+typedef struct LumaFrame {
+    int width, height;      ///< of the picture
+    int depth;              ///< bits of a sample
+    int shift;              ///< that a sample has to the left in its 16 bits
+    int limited;            ///< range
+    int black;              ///< value of black
+} LumaFrame;
+
+/**
+ * Describe a frame, in memory or on a GPU.
+ *
+ * @param range the option
+ */
+static inline LumaFrame ff_luma_frame(const AVFrame *frame, int range)
+{
+    const AVHWFramesContext *hw = frame->hw_frames_ctx ? (void *)frame->hw_frames_ctx->data : NULL;
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(hw ? hw->sw_format : frame->format);
+    const AVComponentDescriptor *luma = &desc->comp[0];
+    const int limited = ff_luma_is_limited(range, frame, desc);
+
+    return (LumaFrame){
+        .width   = ff_picture_width(frame),
+        .height  = ff_picture_height(frame),
+        .depth   = luma->depth,
+        .shift   = luma->shift,
+        .limited = limited,
+        .black   = limited && luma->depth >= 8 ? 16 << (luma->depth - 8) : 0,
+    };
+}
+
+/**
+ * Whether n_subsample chooses a frame: one of each run of step frames, at a place that
+ * changes from run to run as if by chance, but is always the same for a number. A fixed
+ * distance would meet some kinds of frames more than others, since encoders repeat theirs.
+ *
+ * @param n    the frame's number, from 0; that one is chosen
+ * @param step 1 chooses all
+ */
+static inline int ff_frame_is_chosen(uint64_t n, int step)
+{
+    // a multiplicative hash, twice, of which run of step frames it is
+    uint32_t hash = n / step * 0x9e3779b9;
+
+    for (int i = 0; i < 2; i++)
+        hash = (hash ^ hash >> 16) * 0x9e3779b9;
+    return n % step == (uint64_t)hash * step >> 32;
 }
 
 #endif /* AVFILTER_LUMA_FRAME_H */

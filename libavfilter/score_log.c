@@ -505,16 +505,6 @@ uint64_t ff_score_log_count(ScoreLog *s, void *logctx, const AVFrame *frame,
     return s->nb_frames++;
 }
 
-int ff_score_log_chosen(uint64_t n, int step)
-{
-    // a multiplicative hash, twice, of which run of step frames it is
-    uint32_t hash = n / step * 0x9e3779b9;
-
-    for (int i = 0; i < 2; i++)
-        hash = (hash ^ hash >> 16) * 0x9e3779b9;
-    return n % step == (uint64_t)hash * step >> 32;
-}
-
 int ff_score_log_open(ScoreLog *s, void *logctx)
 {
     AVBPrint text;

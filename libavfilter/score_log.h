@@ -173,18 +173,6 @@ uint64_t ff_score_log_count(ScoreLog *s, void *logctx, const AVFrame *frame,
 int ff_score_log_open(ScoreLog *s, void *logctx);
 
 /**
- * Say if n_subsample chooses a frame: one of each run of step frames, at a place
- * that changes from run to run as if by chance, but is always the same for a
- * number. A fixed distance would look at some kinds of frames more than at
- * others, since encoders repeat theirs with a period, of 2, 4 or 8 and of their
- * distance of I frames.
- *
- * @param n    the frame's number, from 0; that one is chosen
- * @param step 1 chooses all
- */
-int ff_score_log_chosen(uint64_t n, int step);
-
-/**
  * Write one scored frame.
  *
  * @param frame     gives the size and pts

@@ -31,8 +31,6 @@
  * for any number of threads.
  */
 
-#include <string.h>
-
 #include "libavutil/mem.h"
 #include "libavutil/opt.h"
 #include "libavutil/pixdesc.h"
@@ -42,6 +40,7 @@
 #include "bliinds_dsp.h"
 #include "bliinds_pool.h"
 #include "filters.h"
+#include "luma_formats.h"
 #include "release_compat.h"
 #include "video.h"
 
@@ -51,11 +50,9 @@
 
 typedef struct Level {
     int w, h;                           ///< samples
-    int bw, bh;                         ///< blocks
     int32_t *sample;                    ///< padded rows, NULL at level 1
     ptrdiff_t stride;                   ///< of sample, in samples
-    float *statistic[BLIINDS_NB_STATISTICS];    ///< of each block, [bh][bw]
-    uint16_t *gamma;                    ///< index of each block, [bh][bw]
+    BLIINDSBlocks blocks;
     BLIINDSLevelSums *sums;             ///< of each job, the total in the first
 } Level;
 
@@ -73,9 +70,10 @@ typedef struct BLIINDSCPUContext {
 
     BLIINDSDSPContext dsp;
     float gamma_table[BLIINDS_GAMMA_NB];
-    int width, height;                  ///< that the buffers are made for
-    ptrdiff_t block_stride;             ///< of basis and value rows
+    int width, height;                  ///< that the memory is made for
     int nb_jobs;
+    uint8_t *memory;                    ///< all that is below
+    ptrdiff_t block_stride;             ///< of basis and value rows
     Level level[BLIINDS_LEVELS];
     int32_t *zero_line;                 ///< a padded row outside of the frame
     Scratch *scratch;                   ///< of each job
@@ -83,8 +81,7 @@ typedef struct BLIINDSCPUContext {
 
 typedef struct ThreadData {
     const AVFrame *frame;
-    const AVPixFmtDescriptor *desc;
-    int black;
+    const LumaFrame *luma;
     int level;
 } ThreadData;
 
@@ -98,29 +95,11 @@ static const AVOption bliinds_options[] = {
 
 AVFILTER_DEFINE_CLASS(bliinds);
 
-static const enum AVPixelFormat pix_fmts[] = {
-    AV_PIX_FMT_GRAY8, AV_PIX_FMT_GRAY9, AV_PIX_FMT_GRAY10,
-    AV_PIX_FMT_GRAY12, AV_PIX_FMT_GRAY14, AV_PIX_FMT_GRAY16,
-    AV_PIX_FMT_YUV410P, AV_PIX_FMT_YUV411P, AV_PIX_FMT_YUV420P,
-    AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV440P, AV_PIX_FMT_YUV444P,
-    AV_PIX_FMT_YUVJ411P, AV_PIX_FMT_YUVJ420P, AV_PIX_FMT_YUVJ422P,
-    AV_PIX_FMT_YUVJ440P, AV_PIX_FMT_YUVJ444P,
-    AV_PIX_FMT_YUV420P9, AV_PIX_FMT_YUV422P9, AV_PIX_FMT_YUV444P9,
-    AV_PIX_FMT_YUV420P10, AV_PIX_FMT_YUV422P10, AV_PIX_FMT_YUV440P10,
-    AV_PIX_FMT_YUV444P10,
-    AV_PIX_FMT_YUV420P12, AV_PIX_FMT_YUV422P12, AV_PIX_FMT_YUV440P12,
-    AV_PIX_FMT_YUV444P12,
-    AV_PIX_FMT_YUV420P14, AV_PIX_FMT_YUV422P14, AV_PIX_FMT_YUV444P14,
-    AV_PIX_FMT_YUV420P16, AV_PIX_FMT_YUV422P16, AV_PIX_FMT_YUV444P16,
-#ifdef AV_PIX_FMT_YUV444P10MSB
-    AV_PIX_FMT_YUV444P10MSB, AV_PIX_FMT_YUV444P12MSB,
-#endif
-    AV_PIX_FMT_NV12, AV_PIX_FMT_NV21, AV_PIX_FMT_NV16, AV_PIX_FMT_NV24, AV_PIX_FMT_NV42,
-    AV_PIX_FMT_P010, AV_PIX_FMT_P012, AV_PIX_FMT_P016,
-    AV_PIX_FMT_P210, AV_PIX_FMT_P212, AV_PIX_FMT_P216,
-    AV_PIX_FMT_P410, AV_PIX_FMT_P412, AV_PIX_FMT_P416,
-    AV_PIX_FMT_NONE
-};
+static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
+                         AVFilterFormatsConfig **cfg_out)
+{
+    return ff_set_common_formats2(ctx, cfg_in, cfg_out, ff_luma_formats());
+}
 
 /// Row y of a level, padded: [0] is the sample before the first.
 static const int32_t *get_line(const BLIINDSCPUContext *s, const ThreadData *td,
@@ -131,12 +110,12 @@ static const int32_t *get_line(const BLIINDSCPUContext *s, const ThreadData *td,
     if (y < 0 || y >= level->h)
         return s->zero_line;
     if (td->level == 0) {
-        const AVComponentDescriptor *luma = &td->desc->comp[0];
+        const LumaFrame *luma = td->luma;
         const uint8_t *src = td->frame->data[0] + y * (ptrdiff_t)td->frame->linesize[0];
         int up = BLIINDS_FRAC_BITS - (luma->depth - 8);
 
         (luma->depth > 8 ? s->dsp.expand_row16 : s->dsp.expand_row8)
-            (scratch + PAD_LEFT, src, level->w, luma->shift, td->black, up);
+            (scratch + PAD_LEFT, src, level->w, luma->shift, luma->black, up);
         return scratch;
     }
     return level->sample + y * level->stride;
@@ -158,46 +137,6 @@ static void lowpass_rows(const BLIINDSCPUContext *s, const ThreadData *td,
     }
 }
 
-/// Store a row of blocks for the choice of the worst, and add it to the sums.
-static void add_row(const BLIINDSCPUContext *s, const Level *level,
-                    BLIINDSLevelSums *sums, int by, const float *value)
-{
-    const ptrdiff_t stride = s->block_stride;
-    const float *row[BLIINDS_NB_STATISTICS] = {
-        [BLIINDS_ZETA] = value + BLIINDS_ROW_ZETA * stride,
-        [BLIINDS_SUB]  = value + BLIINDS_ROW_SUB  * stride,
-        [BLIINDS_ORI]  = value + BLIINDS_ROW_ORI  * stride,
-    };
-    const float *rho  = value + BLIINDS_ROW_RHO  * stride;
-    const float *band = value + BLIINDS_ROW_BAND * stride;
-    uint16_t *gamma = level->gamma + by * (ptrdiff_t)level->bw;
-    uint64_t sum_statistic[2][BLIINDS_NB_STATISTICS] = { 0 };
-    uint64_t sum_band[2][3] = { 0 };
-
-    for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
-        memcpy(level->statistic[i] + by * (ptrdiff_t)level->bw, row[i],
-               level->bw * sizeof(*row[i]));
-
-    for (int bx = 0; bx < level->bw; bx++) {
-        int c = bliinds_straddles(by) || bliinds_straddles(bx);
-
-        gamma[bx] = bliinds_gamma(s->gamma_table, rho[bx]);
-        sums->grid[c].gamma += bliinds_gamma_value(gamma[bx]);
-        sums->grid[c].nb_blocks++;
-        for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
-            sum_statistic[c][i] += bliinds_fixed(row[i][bx]);
-        for (int i = 0; i < 3; i++)
-            sum_band[c][i] += bliinds_fixed(band[i * stride + bx]);
-    }
-
-    for (int c = 0; c < 2; c++) {
-        for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
-            bliinds_sum_add(&sums->grid[c].statistic[i], sum_statistic[c][i]);
-        for (int i = 0; i < 3; i++)
-            bliinds_sum_add(&sums->grid[c].band[i], sum_band[c][i]);
-    }
-}
-
 static void block_rows(const BLIINDSCPUContext *s, const ThreadData *td,
                        const Scratch *scratch, BLIINDSLevelSums *sums,
                        int start, int end)
@@ -215,7 +154,7 @@ static void block_rows(const BLIINDSCPUContext *s, const ThreadData *td,
 
             s->dsp.basis_row(scratch->high[slot], has_low ? scratch->low[slot] : NULL,
                              s->block_stride, get_line(s, td, y, scratch->line[0]),
-                             level->bw);
+                             level->blocks.w);
         }
         for (int i = 0; i < BLIINDS_BLOCK; i++) {
             int slot = (first + i + 1) % BLIINDS_BLOCK;
@@ -224,8 +163,9 @@ static void block_rows(const BLIINDSCPUContext *s, const ThreadData *td,
             low[i]  = scratch->low[slot];
         }
         s->dsp.block_row(scratch->value, high, has_low ? low : NULL,
-                         s->block_stride, level->bw);
-        add_row(s, level, sums, by, scratch->value);
+                         s->block_stride, level->blocks.w);
+        ff_bliinds_add_row(sums, &level->blocks, by, scratch->value, s->block_stride,
+                           s->gamma_table);
     }
 }
 
@@ -238,8 +178,8 @@ static int level_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 
     level->sums[jobnr] = (BLIINDSLevelSums){ 0 };
     block_rows(s, td, scratch, &level->sums[jobnr],
-               ff_slice_pos(level->bh, jobnr, nb_jobs),
-               ff_slice_pos(level->bh, jobnr + 1, nb_jobs));
+               ff_slice_pos(level->blocks.h, jobnr, nb_jobs),
+               ff_slice_pos(level->blocks.h, jobnr + 1, nb_jobs));
     if (td->level < BLIINDS_LEVELS - 1)
         lowpass_rows(s, td, scratch, ff_slice_pos(level[1].h, jobnr, nb_jobs),
                      ff_slice_pos(level[1].h, jobnr + 1, nb_jobs));
@@ -262,26 +202,26 @@ static int worst_job(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 {
     const BLIINDSCPUContext *s = ctx->priv;
     const Level *level  = &s->level[jobnr / (BLIINDS_NB_STATISTICS + 1)];
+    const BLIINDSBlocks *blocks = &level->blocks;
     const int statistic = jobnr % (BLIINDS_NB_STATISTICS + 1);
-    const int n = level->bw * level->bh, k = bliinds_nb_worst(n);
+    const int n = blocks->w * blocks->h, k = bliinds_nb_worst(n);
 
     if (statistic < BLIINDS_NB_STATISTICS)
-        ff_bliinds_add_largest(&level->sums->worst[statistic], level->statistic[statistic], n, k);
+        ff_bliinds_add_largest(&level->sums->worst[statistic], blocks->statistic[statistic], n, k);
     else
-        ff_bliinds_add_smallest_gamma(level->sums, level->gamma, n, k);
+        ff_bliinds_add_smallest_gamma(level->sums, blocks->gamma, n, k);
     return 0;
 }
 
-static int score_frame(AVFilterContext *ctx, AVFrame *frame, uint64_t n)
+static int score_frame(AVFilterContext *ctx, AVFrame *frame, const LumaFrame *luma, uint64_t n)
 {
     BLIINDSCPUContext *s = ctx->priv;
     BLIINDSLevelSums sums[BLIINDS_LEVELS];
-    ThreadData td = { .frame = frame, .desc = av_pix_fmt_desc_get(frame->format) };
+    ThreadData td = { .frame = frame, .luma = luma };
 
-    td.black = ff_bliinds_black(&s->common, frame, td.desc);
     for (td.level = 0; td.level < BLIINDS_LEVELS; td.level++) {
         Level *level = &s->level[td.level];
-        int nb_jobs  = FFMIN(level->bh, s->nb_jobs);
+        int nb_jobs  = FFMIN(level->blocks.h, s->nb_jobs);
 
         ff_filter_execute(ctx, level_slice, &td, NULL, nb_jobs);
         merge_sums(level->sums, nb_jobs);
@@ -294,137 +234,97 @@ static int score_frame(AVFilterContext *ctx, AVFrame *frame, uint64_t n)
     return ff_bliinds_score(&s->common, ctx, frame, n, sums);
 }
 
-static void free_buffers(BLIINDSCPUContext *s)
+/// The next part of the memory; while there is none, only its size counts.
+static void *take(const BLIINDSCPUContext *s, size_t *used, size_t nb, size_t size)
 {
-    for (int l = 0; l < BLIINDS_LEVELS; l++) {
-        Level *level = &s->level[l];
+    void *part = s->memory ? s->memory + *used : NULL;
 
-        av_freep(&level->sample);
-        for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
-            av_freep(&level->statistic[i]);
-        av_freep(&level->gamma);
-        av_freep(&level->sums);
-    }
-    for (int job = 0; s->scratch && job < s->nb_jobs; job++) {
-        Scratch *scratch = &s->scratch[job];
-
-        for (int i = 0; i < FF_ARRAY_ELEMS(scratch->line); i++)
-            av_freep(&scratch->line[i]);
-        for (int i = 0; i < BLIINDS_BLOCK; i++) {
-            av_freep(&scratch->high[i]);
-            av_freep(&scratch->low[i]);
-        }
-        av_freep(&scratch->value);
-    }
-    av_freep(&s->scratch);
-    av_freep(&s->zero_line);
-    s->width = s->height = 0;
+    *used += FFALIGN(nb * size, 64);
+    return part;
 }
 
-static int alloc_level(Level *level, int w, int h, int is_first, int nb_jobs)
+/// Lay out the memory for a size of frames, and return how much it is.
+static size_t lay_out(BLIINDSCPUContext *s, int width, int height)
 {
-    level->w  = w;
-    level->h  = h;
-    level->bw = bliinds_nb_blocks(w);
-    level->bh = bliinds_nb_blocks(h);
+    const size_t line = PAD_LEFT + width + PAD_RIGHT;
+    size_t used = 0;
 
-    if (!is_first) {
-        level->stride = PAD_LEFT + w + PAD_RIGHT;
-        level->sample = av_calloc(h, level->stride * sizeof(*level->sample));
-        if (!level->sample)
-            return AVERROR(ENOMEM);
-    }
-    for (int i = 0; i < BLIINDS_NB_STATISTICS; i++) {
-        level->statistic[i] = av_malloc_array(level->bh, level->bw * sizeof(float));
-        if (!level->statistic[i])
-            return AVERROR(ENOMEM);
-    }
-    level->gamma = av_malloc_array(level->bh, level->bw * sizeof(*level->gamma));
-    level->sums  = av_calloc(nb_jobs, sizeof(*level->sums));
-    return level->gamma && level->sums ? 0 : AVERROR(ENOMEM);
-}
-
-static int alloc_scratch(Scratch *scratch, size_t line_size, size_t block_stride)
-{
-    for (int i = 0; i < FF_ARRAY_ELEMS(scratch->line); i++) {
-        scratch->line[i] = av_calloc(line_size, sizeof(*scratch->line[i]));
-        if (!scratch->line[i])
-            return AVERROR(ENOMEM);
-    }
-    for (int i = 0; i < BLIINDS_BLOCK; i++) {
-        scratch->high[i] = av_malloc_array(5 * block_stride, sizeof(*scratch->high[i]));
-        scratch->low[i]  = av_malloc_array(5 * block_stride, sizeof(*scratch->low[i]));
-        if (!scratch->high[i] || !scratch->low[i])
-            return AVERROR(ENOMEM);
-    }
-    scratch->value = av_malloc_array(BLIINDS_NB_ROWS * block_stride, sizeof(*scratch->value));
-    return scratch->value ? 0 : AVERROR(ENOMEM);
-}
-
-static int alloc_buffers(AVFilterContext *ctx, int width, int height)
-{
-    BLIINDSCPUContext *s = ctx->priv;
-    const size_t line_size = PAD_LEFT + width + PAD_RIGHT;
-    int ret;
-
-    free_buffers(s);
-    s->nb_jobs      = ff_filter_get_nb_threads(ctx);
     s->block_stride = bliinds_nb_blocks(width);
     for (int l = 0; l < BLIINDS_LEVELS; l++) {
-        ret = alloc_level(&s->level[l], width >> l, height >> l, l == 0, s->nb_jobs);
-        if (ret < 0)
-            return ret;
+        Level *level = &s->level[l];
+        const int w  = bliinds_nb_blocks(width >> l), h = bliinds_nb_blocks(height >> l);
+        const size_t nb = (size_t)w * h;
+
+        *level = (Level){ .w = width >> l, .h = height >> l, .blocks = { .w = w, .h = h } };
+        level->stride = PAD_LEFT + level->w + PAD_RIGHT;
+        if (l)
+            level->sample = take(s, &used, level->h * level->stride, sizeof(*level->sample));
+        for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
+            level->blocks.statistic[i] = take(s, &used, nb, sizeof(float));
+        level->blocks.gamma = take(s, &used, nb, sizeof(*level->blocks.gamma));
+        level->sums = take(s, &used, s->nb_jobs, sizeof(*level->sums));
     }
-    s->zero_line = av_calloc(line_size, sizeof(*s->zero_line));
-    s->scratch   = av_calloc(s->nb_jobs, sizeof(*s->scratch));
-    if (!s->zero_line || !s->scratch)
-        return AVERROR(ENOMEM);
+    s->zero_line = take(s, &used, line, sizeof(*s->zero_line));
+    s->scratch   = take(s, &used, s->nb_jobs, sizeof(*s->scratch));
     for (int job = 0; job < s->nb_jobs; job++) {
-        ret = alloc_scratch(&s->scratch[job], line_size, s->block_stride);
-        if (ret < 0)
-            return ret;
+        Scratch scratch;
+
+        for (int i = 0; i < FF_ARRAY_ELEMS(scratch.line); i++)
+            scratch.line[i] = take(s, &used, line, sizeof(*scratch.line[i]));
+        for (int i = 0; i < BLIINDS_BLOCK; i++) {
+            scratch.high[i] = take(s, &used, 5 * s->block_stride, sizeof(float));
+            scratch.low[i]  = take(s, &used, 5 * s->block_stride, sizeof(float));
+        }
+        scratch.value = take(s, &used, BLIINDS_NB_ROWS * s->block_stride, sizeof(float));
+        if (s->scratch)
+            s->scratch[job] = scratch;
     }
+    return used;
+}
+
+/// Make the memory for a size, which may change on the fly.
+static int prepare(AVFilterContext *ctx, int width, int height)
+{
+    BLIINDSCPUContext *s = ctx->priv;
+
+    if (width == s->width && height == s->height)
+        return 0;
+    s->width   = s->height = 0;
+    s->nb_jobs = ff_filter_get_nb_threads(ctx);
+    av_freep(&s->memory);
+    s->memory = av_mallocz(lay_out(s, width, height));
+    if (!s->memory)
+        return AVERROR(ENOMEM);
+    lay_out(s, width, height);
     s->width  = width;
     s->height = height;
     return 0;
 }
 
-/// Frames may change on the fly, where the user asked not to rebuild the graph.
-static int prepare(AVFilterContext *ctx, int width, int height, int format)
+static int check_format(AVFilterContext *ctx, enum AVPixelFormat format)
 {
-    const BLIINDSCPUContext *s = ctx->priv;
-    int i, ret = ff_bliinds_check_size(ctx, width, height);
-
-    if (ret < 0)
-        return ret;
-    for (i = 0; pix_fmts[i] != AV_PIX_FMT_NONE && pix_fmts[i] != format; i++)
-        ;
-    if (pix_fmts[i] == AV_PIX_FMT_NONE) {
-        av_log(ctx, AV_LOG_ERROR, "The frame format changed to %s, which is not "
-               "supported; insert format=yuv420p before.\n",
-               av_get_pix_fmt_name(format));
-        return AVERROR(ENOSYS);
-    }
-    if (width != s->width || height != s->height)
-        return alloc_buffers(ctx, width, height);
-    return 0;
+    if (ff_luma_is_supported(av_pix_fmt_desc_get(format)))
+        return 0;
+    av_log(ctx, AV_LOG_ERROR, "The frame format changed to %s, which is not supported; "
+           "insert format=yuv420p before.\n", av_get_pix_fmt_name(format));
+    return AVERROR(ENOSYS);
 }
 
 static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
 {
     AVFilterContext *ctx = inlink->dst;
     BLIINDSCPUContext *s = ctx->priv;
+    const LumaFrame *luma;
     uint64_t n;
+    int ret = ff_bliinds_describe(&s->common, ctx, frame, &n, &luma);
 
-    if (ff_bliinds_wanted(&s->common, ctx, frame, &n)) {
-        int ret = prepare(ctx, frame->width, frame->height, frame->format);
-
-        if (ret >= 0)
-            ret = score_frame(ctx, frame, n);
-        if (ret < 0) {
-            av_frame_free(&frame);
-            return ret;
-        }
+    if (ret >= 0 && luma &&
+        ((ret = check_format(ctx, frame->format)) < 0 ||
+         (ret = prepare(ctx, luma->width, luma->height)) < 0 ||
+         (ret = score_frame(ctx, frame, luma, n)) < 0) ||
+        ret < 0) {
+        av_frame_free(&frame);
+        return ret;
     }
     return ff_filter_frame(ctx->outputs[0], frame);
 }
@@ -473,7 +373,7 @@ static av_cold void uninit(AVFilterContext *ctx)
     BLIINDSCPUContext *s = ctx->priv;
 
     ff_bliinds_uninit(&s->common, ctx);
-    free_buffers(s);
+    av_freep(&s->memory);
 }
 
 static int config_input(AVFilterLink *inlink)
@@ -482,7 +382,7 @@ static int config_input(AVFilterLink *inlink)
     BLIINDSCPUContext *s = ctx->priv;
     int ret = ff_bliinds_config(&s->common, inlink);
 
-    return ret < 0 ? ret : prepare(ctx, inlink->w, inlink->h, inlink->format);
+    return ret < 0 ? ret : prepare(ctx, inlink->w, inlink->h);
 }
 
 static const AVFilterPad bliinds_inputs[] = {
@@ -503,7 +403,7 @@ const FFFilter ff_vf_bliinds = {
     .init                      = init,
     .activate                  = activate,
     .uninit                    = uninit,
-    FILTER_PIXFMTS_ARRAY(pix_fmts),
     FILTER_INPUTS(bliinds_inputs),
     FILTER_OUTPUTS(ff_video_default_filterpad),
+    FILTER_QUERY_FUNC2(query_formats),
 };

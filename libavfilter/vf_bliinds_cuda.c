@@ -33,6 +33,7 @@
 
 #include "avfilter.h"
 #include "bliinds.h"
+#include "bliinds_pool.h"
 #include "cuda/quality_cuda.h"
 #include "filters.h"
 #include "release_compat.h"
@@ -171,12 +172,11 @@ static int launch_batch(AVFilterContext *ctx)
 }
 
 /// Add a frame to the batch, before it is pushed to the ring.
-static int add_to_batch(AVFilterContext *ctx, const AVFrame *frame,
-                        const AVPixFmtDescriptor *desc)
+static int add_to_batch(AVFilterContext *ctx, const AVFrame *frame, const LumaFrame *luma)
 {
     BLIINDSCUDAContext *s = ctx->priv;
-    const AVComponentDescriptor *luma = &desc->comp[0];
     const CUfunction blocks = luma->depth > 8 ? s->blocks_16 : s->blocks_8;
+    const int bytes   = luma->depth > 8 ? 2 : 1;
     const float scale = 1.f / (1 << (luma->depth - 8));
 
     if (s->nb_batch && (blocks != s->blocks || luma->shift != s->params.down ||
@@ -193,9 +193,9 @@ static int add_to_batch(AVFilterContext *ctx, const AVFrame *frame,
     s->params.scale = scale;
     s->params.frame[s->nb_batch++] = (BLIINDSCUDAFrame){
         .src    = (CUdeviceptr)frame->data[0] +
-                  frame->crop_top * frame->linesize[0] + frame->crop_left * luma->step,
+                  frame->crop_top * frame->linesize[0] + frame->crop_left * bytes,
         .pitch  = frame->linesize[0],
-        .black  = ff_bliinds_black(&s->common, frame, desc),
+        .black  = luma->black,
         .result = ff_quality_cuda_next_result(&s->cuda),
     };
     return 0;
@@ -306,10 +306,8 @@ static int prepare(AVFilterContext *ctx, AVBufferRef *frames_ref, int width, int
 {
     BLIINDSCUDAContext *s = ctx->priv;
     CUcontext dummy;
-    int ret = ff_bliinds_check_size(ctx, width, height);
+    int ret;
 
-    if (ret < 0)
-        return ret;
     ret = ff_quality_cuda_open(&s->cuda, ctx, frames_ref, ff_vf_bliinds_cuda_ptx_data,
                                ff_vf_bliinds_cuda_ptx_len,
                                sizeof(BLIINDSCUDAResult), s->queue);
@@ -336,29 +334,29 @@ static int prepare(AVFilterContext *ctx, AVBufferRef *frames_ref, int width, int
 static int queue_frame(AVFilterContext *ctx, AVFrame *frame)
 {
     BLIINDSCUDAContext *s = ctx->priv;
-    const AVPixFmtDescriptor *desc;
+    const LumaFrame *luma;
     uint64_t n;
-    int ret, wanted;
+    int ret = ff_bliinds_describe(&s->common, ctx, frame, &n, &luma);
 
-    wanted = ff_bliinds_wanted(&s->common, ctx, frame, &n);
-    if (wanted) {
+    if (ret < 0)
+        goto fail;
+    if (luma) {
         ret = ff_quality_cuda_check_frame(&s->cuda, ctx, frame);
         if (ret < 0)
             goto fail;
-        desc = ff_quality_cuda_check_format(ctx,
-                   ((AVHWFramesContext *)frame->hw_frames_ctx->data)->sw_format);
-        ret = desc ? 0 : AVERROR(ENOSYS);
+        if (!ff_quality_cuda_check_format(ctx,
+                ((AVHWFramesContext *)frame->hw_frames_ctx->data)->sw_format)) {
+            ret = AVERROR(ENOSYS);
+            goto fail;
+        }
+        ret = prepare(ctx, frame->hw_frames_ctx, luma->width, luma->height);
         if (ret < 0)
             goto fail;
-        ret = prepare(ctx, frame->hw_frames_ctx, ff_picture_width(frame),
-                      ff_picture_height(frame));
-        if (ret < 0)
-            goto fail;
-        ret = add_to_batch(ctx, frame, desc);
+        ret = add_to_batch(ctx, frame, luma);
         if (ret < 0)
             goto fail;
     }
-    ff_quality_cuda_push(&s->cuda, frame, NULL, NULL, n, wanted);
+    ff_quality_cuda_push(&s->cuda, frame, NULL, NULL, n, !!luma);
     return s->nb_batch == s->max_batch ? launch_batch(ctx) : 0;
 
 fail:

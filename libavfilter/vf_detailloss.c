@@ -514,7 +514,7 @@ static int filter_frames(FFFrameSync *fs)
     ff_pair_sync_check(&s->sync, ctx, fs, reference);
     s->nb_frames++;
     // where there is nothing to compare with, the frame passes
-    if (reference && ff_score_log_chosen(s->nb_frames - 1, s->common.n_subsample))
+    if (reference && ff_frame_is_chosen(s->nb_frames - 1, s->common.n_subsample))
         ret = score_frame(ctx, main, reference, n);
     // the next frame's motion is from this one, which may have no reference for the timeline alone
     if (ret >= 0)

@@ -225,7 +225,7 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     DetailCUDAPair *pair;
     int ret;
 
-    if (!ff_score_log_chosen(s->pairs.nb_frames, s->common.n_subsample))
+    if (!ff_frame_is_chosen(s->pairs.nb_frames, s->common.n_subsample))
         return 0;
     picture = ff_detailloss_picture(&s->common, frame, desc);
     ret = ff_detailloss_check_size(ctx, ff_picture_width(frame), ff_picture_height(frame),

@@ -43,15 +43,16 @@ mutants() {
   libavfilter/bliinds.c       @ s/MAX_FLAT   0.75/MAX_FLAT   0.76/ @ bliinds-valid
   libavfilter/bliinds.c       @ s/nb_flat <= MAX/nb_flat < MAX/ @ bliinds-valid
   libavfilter/bliinds.c       @ s/MIN_BLOCKS 10/MIN_BLOCKS 11/ @ bliinds-valid
-  libavfilter/bliinds.c       @ s/gop_step  += step \* bytes/gop_step  += step/ @ bliinds-basis
-  libavfilter/bliinds.c       @ s/8 \* s->intra/4 * s->intra/ @ bliinds-basis
-* libavfilter/bliinds.c       @ s/log2(scale \* shown)/log2(scale)/ @ bliinds-basis
-  libavfilter/bliinds.c       @ s/s->gop_bytes = s->gop_step = 0;/;/ @ bliinds-basis
-  libavfilter/bliinds.c       @ s/CODED_AV1   }/CODED_HEVC  }/ @ bliinds-basis
-* libavfilter/bliinds.c       @ s/? 16 << (desc/? 15 << (desc/ @ bliinds-ranges
-  libavfilter/bliinds.c       @ s/\/ n + 0.1)/\/ n + 0.11)/ @ bliinds-yuv
-  libavfilter/bliinds.c       @ s/\[0\], &c\[0\]) + 0.1/&1/;s/c\[0\].band\[b\], &c\[0\]) + 0.1/&1/ @ bliinds-yuv
-  libavfilter/bliinds.c       @ s/c\[1\].statistic\[BLIINDS_SUB\]/c[1].statistic[BLIINDS_ORI]/ @ bliinds-yuv
+  libavfilter/bliinds_features.c @ s/gop_step  += step \* bytes/gop_step  += step/ @ bliinds-basis
+  libavfilter/bliinds_features.c @ s/8 \* coding->intra/4 * coding->intra/ @ bliinds-basis
+* libavfilter/bliinds_features.c @ s/log2(scale \* shown)/log2(scale)/ @ bliinds-basis
+  libavfilter/bliinds_features.c @ s/\*coding = (BLIINDSCoding){ .intra = bytes }/coding->intra = bytes/ @ bliinds-basis
+  libavfilter/bliinds_model_data.c @ s/constant = -2.4/constant = -2.5/ @ bliinds-blocks
+  libavfilter/bliinds_features.c @ s/CODED_AV1   }/CODED_HEVC  }/ @ bliinds-basis
+* libavfilter/luma_frame.h    @ s/? 16 << (luma/? 15 << (luma/ @ bliinds-ranges
+  libavfilter/bliinds_features.c @ s/blocks(level) + 0.1)/blocks(level) + 0.11)/ @ bliinds-yuv
+  libavfilter/bliinds_features.c @ s/c->nb_blocks + 0.1/&1/ @ bliinds-yuv
+  libavfilter/bliinds_features.c @ s/c->statistic\[BLIINDS_SUB\]/c->statistic[BLIINDS_ORI]/ @ bliinds-yuv
   libavfilter/bliinds.c       @ s/0x3c, 0x0e/0x3c, 0x0f/ @ bliinds-sei-h264
   libavfilter/bliinds.c       @ s/? SEI_VALID : 0/? 0 : SEI_VALID/ @ bliinds-sei-h264
   libavfilter/bliinds_loss.c  @ s/0.50492/0.50493/ @ bliinds-rr-known
@@ -63,16 +64,16 @@ mutants() {
   libavfilter/bliinds_loss.c  @ s/ + (1 << 23)) >> 24/) >> 24/ @ bliinds-rr-energies bliinds-rr-round
   libavfilter/bliinds_loss.c  @ s/c\[0\].band\[b\].whole    + c\[1\].band\[b\].whole/c[0].band[b].whole/ @ bliinds-rr-energies
   libavfilter/bliinds_model.c @ s/step + 0.5)/step + 0.4)/ @ bliinds-models
-  libavfilter/bliinds_model.c @ s/raw += model->weight\[i\] \*/raw += 1.001 * model->weight[i] */ @ bliinds-models
-  libavfilter/bliinds_model.c @ s/sqrt(1 \/ row\[t\])/sqrt(2 \/ row[t])/ @ bliinds-models
-  libavfilter/bliinds_model.c @ s/row\[i\] \* row\[j\] \/ row\[t\]/0.99 * &/ @ bliinds-models
+  libavfilter/bliinds_model.c @ s/sum += weight\[i\] \*/sum += 1.001 * weight[i] */ @ bliinds-models
+  libavfilter/bliinds_model_file.c @ s/sqrt(1 \/ row\[t\])/sqrt(2 \/ row[t])/ @ bliinds-models
+  libavfilter/bliinds_model_file.c @ s/row\[i\] \* row\[j\] \/ row\[t\]/0.99 * &/ @ bliinds-models
   libavfilter/bliinds_model.c @ s/sqrt(FFMAX(square, 0))/sqrt(FFMAX(square, 1))/ @ bliinds-models bliinds-default-model
-  libavfilter/bliinds_model.c @ s/outside < distance/outside > distance/ @ bliinds-basis bliinds-basis-outside
+  libavfilter/bliinds_model_file.c @ s/outside < distance/outside > distance/ @ bliinds-basis bliinds-basis-outside
   libavfilter/bliinds_rr.c    @ s/frame_distance(s, i) - distance/frame_distance(s, i) - distance + 1/ @ bliinds-rr-match
   libavfilter/bliinds_rr.c    @ s/LONE_DISTANCE 2000/LONE_DISTANCE 200/ @ bliinds-rr-match
   libavfilter/bliinds_rr.c    @ s/(f->n - f\[-1\].n)/1/ @ bliinds-rr-match
   libavfilter/bliinds_pool.c  @ s/while (count\[bin\] < k)/while (count[bin] <= k)/ @ bliinds-pool
-  libavfilter/vf_bliinds.c    @ s/straddles(by) || bliinds_straddles(bx)/straddles(by) \&\& bliinds_straddles(bx)/ @ bliinds-yuv
+  libavfilter/bliinds_pool.c  @ s/straddles(y) || bliinds_straddles(x)/straddles(y) \&\& bliinds_straddles(x)/ @ bliinds-yuv
   libavfilter/vf_bliinds.c    @ s/job = 1; job < nb_jobs/job = 1; job + 1 < nb_jobs/ @ bliinds-threads
   libavfilter/luma_frame.h @ s/range == AVCOL_RANGE_MPEG;/range == AVCOL_RANGE_JPEG;/ @ bliinds-ranges bliinds-formats
   libavfilter/score_pool.c  @ s/value > -1 ? 1/value > -1 ? 1.001/ @ bliinds-log-json
@@ -81,7 +82,7 @@ mutants() {
   libavfilter/score_pool.c  @ s/MIN_BATCHES 4/MIN_BATCHES 5/ @ bliinds-log-json bliinds-log-pool
   libavfilter/score_pool.c  @ s/((p->nb >> i) - 1)/(p->nb >> i)/ @ bliinds-log-json
   libavfilter/score_pool.c  @ s/== SCORE_LOWER_IS_BETTER ? sum > p->worst/!= SCORE_LOWER_IS_BETTER ? sum > p->worst/ @ bliinds-log-json bliinds-summary
-  libavfilter/score_log.c   @ s/n \/ step \* 0x9e3779b9/n \/ step * 0x9e3779b1/ @ bliinds-which-frames
+  libavfilter/luma_frame.h    @ s/n \/ step \* 0x9e3779b9/n \/ step * 0x9e3779b1/ @ bliinds-which-frames
   libavfilter/score_log.c   @ s/nb_valid += !!valid/nb_valid += 1/ @ bliinds-log-json
 * libavfilter/detailloss_wavelet.h @ s/.8365163037f \* x1/.8366163037f * x1/ @ detailloss-numbers
   libavfilter/detailloss_wavelet.h @ s/(1.f \/ 30)/(1.f \/ 31)/ @ detailloss-numbers

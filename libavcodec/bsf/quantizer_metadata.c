@@ -37,6 +37,7 @@
 
 #include "libavutil/avutil.h"
 #include "libavutil/bprint.h"
+#include "libavutil/dict.h"
 #include "libavutil/intreadwrite.h"
 #include "libavutil/log.h"
 #include "libavutil/macros.h"
@@ -59,6 +60,8 @@
 #include "libavcodec/mpeg4videodefs.h"
 #include "libavcodec/mpegvideodata.h"
 #include "libavcodec/vp9data.h"
+
+#define KEY "lavc.quantizer."
 
 /// More than all but the strangest slice headers of H.264 and HEVC have.
 #define SLICE_HEAD 4096
@@ -107,8 +110,6 @@ typedef struct QuantizerMetadataContext {
 typedef struct Codec {
     enum AVCodecID id;
     enum AVCodecID cbs_id;
-    const CodedBitstreamUnitType *units;    ///< those that are read
-    int nb_units;
     /// Read the data of a packet, or of extradata in the same form.
     void (*read)(AVBSFContext *bsf, const AVPacket *pkt, const uint8_t *data, size_t size,
                  CodedFrame *frame);
@@ -194,12 +195,21 @@ static int read_unit(QuantizerMetadataContext *s, CodedBitstreamUnitType type,
            s->fragment.units[0].content ? 0 : AVERROR_INVALIDDATA;
 }
 
-static int is_read(const Codec *codec, CodedBitstreamUnitType type)
+/// Samples of luma that one of chroma, in units of which is cropped, is wide and high.
+static int luma_width(int chroma_format_idc)
 {
-    for (int i = 0; i < codec->nb_units; i++)
-        if (codec->units[i] == type)
-            return 1;
-    return 0;
+    return chroma_format_idc == 1 || chroma_format_idc == 2 ? 2 : 1;
+}
+
+static int luma_height(int chroma_format_idc)
+{
+    return chroma_format_idc == 1 ? 2 : 1;
+}
+
+/// More bits lower the least QP by 6 each and the sample's unit by as much.
+static double step_of_qp(int qp)
+{
+    return (qp - 4) / 6.;
 }
 
 static void read_h264_slice(const QuantizerMetadataContext *s, size_t size, CodedFrame *frame)
@@ -212,19 +222,16 @@ static void read_h264_slice(const QuantizerMetadataContext *s, size_t size, Code
     const H264RawSlice *slice = s->fragment.units[0].content;
     const H264RawSPS *sps = h264->active_sps;
     const H264RawPPS *pps = h264->active_pps;
-    const int shift_x = sps->chroma_format_idc == 1 || sps->chroma_format_idc == 2;
-    const int shift_y = sps->chroma_format_idc == 1;
-    const int fields  = 2 - sps->frame_mbs_only_flag;
+    const int fields = 2 - sps->frame_mbs_only_flag;
 
     if (slice->header.redundant_pic_cnt)
         return;
-    // More bits lower the least QP by 6 each and the sample's unit by as much.
     add_slice(frame, types[slice->header.slice_type % 5],
-              (26 + pps->pic_init_qp_minus26 + slice->header.slice_qp_delta - 4) / 6., size);
-    frame->width  = (sps->pic_width_in_mbs_minus1 + 1) * 16 -
-                    ((sps->frame_crop_left_offset + sps->frame_crop_right_offset) << shift_x);
-    frame->height = ((sps->pic_height_in_map_units_minus1 + 1) * 16 -
-                     ((sps->frame_crop_top_offset + sps->frame_crop_bottom_offset) << shift_y)) * fields;
+              step_of_qp(26 + pps->pic_init_qp_minus26 + slice->header.slice_qp_delta), size);
+    frame->width  = (sps->pic_width_in_mbs_minus1 + 1) * 16 - luma_width(sps->chroma_format_idc) *
+                    (sps->frame_crop_left_offset + sps->frame_crop_right_offset);
+    frame->height = ((sps->pic_height_in_map_units_minus1 + 1) * 16 - luma_height(sps->chroma_format_idc) *
+                     (sps->frame_crop_top_offset + sps->frame_crop_bottom_offset)) * fields;
     frame->depth  = sps->bit_depth_luma_minus8 + 8;
 }
 
@@ -237,8 +244,6 @@ static void read_hevc_slice(const QuantizerMetadataContext *s, size_t size, Code
     const H265RawSliceHeader *header = &((H265RawSlice *)s->fragment.units[0].content)->header;
     const H265RawSPS *sps = h265->active_sps;
     const H265RawPPS *pps = h265->active_pps;
-    const int shift_x = sps->chroma_format_idc == 1 || sps->chroma_format_idc == 2;
-    const int shift_y = sps->chroma_format_idc == 1;
 
     if (header->dependent_slice_segment_flag) {
         // It goes on with the slice before, of which the mean so far will do.
@@ -247,11 +252,11 @@ static void read_hevc_slice(const QuantizerMetadataContext *s, size_t size, Code
         return;
     }
     add_slice(frame, types[header->slice_type],
-              (26 + pps->init_qp_minus26 + header->slice_qp_delta - 4) / 6., size);
-    frame->width  = sps->pic_width_in_luma_samples -
-                    ((sps->conf_win_left_offset + sps->conf_win_right_offset) << shift_x);
-    frame->height = sps->pic_height_in_luma_samples -
-                    ((sps->conf_win_top_offset + sps->conf_win_bottom_offset) << shift_y);
+              step_of_qp(26 + pps->init_qp_minus26 + header->slice_qp_delta), size);
+    frame->width  = sps->pic_width_in_luma_samples - luma_width(sps->chroma_format_idc) *
+                    (sps->conf_win_left_offset + sps->conf_win_right_offset);
+    frame->height = sps->pic_height_in_luma_samples - luma_height(sps->chroma_format_idc) *
+                    (sps->conf_win_top_offset + sps->conf_win_bottom_offset);
     frame->depth  = sps->bit_depth_luma_minus8 + 8;
 }
 
@@ -260,13 +265,16 @@ static void read_nal(QuantizerMetadataContext *s, const uint8_t *unit, size_t si
 {
     const int is_h264  = s->codec->id == AV_CODEC_ID_H264;
     const int type     = is_h264 ? unit[0] & 31 : unit[0] >> 1 & 63;
-    const int is_slice = type < (is_h264 ? H264_NAL_SPS : HEVC_NAL_VPS);
+    const int is_slice = is_h264 ? type == H264_NAL_SLICE || type == H264_NAL_IDR_SLICE :
+                         type <= HEVC_NAL_RASL_R || type >= HEVC_NAL_BLA_W_LP && type <= HEVC_NAL_CRA_NUT;
+    const int is_set   = is_h264 ? type == H264_NAL_SPS || type == H264_NAL_PPS :
+                         type >= HEVC_NAL_VPS && type <= HEVC_NAL_PPS;
     // CBS copies and unescapes what it gets, and all but the beginning of a slice is data.
     const size_t head  = is_slice ? FFMIN(size, SLICE_HEAD) : size;
     int ret;
 
     // Another layer may use the same numbers for its parameter sets.
-    if (!is_read(s->codec, type) || !is_h264 && (unit[0] & 1 || unit[1] >> 3))
+    if (!is_slice && !is_set || !is_h264 && (unit[0] & 1 || unit[1] >> 3))
         return;
     ret = read_unit(s, type, unit, head);
     if (ret < 0 && head < size)
@@ -342,6 +350,19 @@ static void quantizer_metadata_flush(AVBSFContext *bsf)
     }
 }
 
+/// Read a packet of AV1 or VP9 by CBS; of a broken one, no frame is referred to later.
+static int read_packet(AVBSFContext *bsf, const AVPacket *pkt)
+{
+    QuantizerMetadataContext *s = bsf->priv_data;
+    const int ret = ff_cbs_read_packet(s->cbc, &s->fragment, pkt);
+
+    if (ret < 0) {
+        ff_cbs_fragment_reset(&s->fragment);
+        quantizer_metadata_flush(bsf);
+    }
+    return ret;
+}
+
 /**
  * A coded frame of AV1 or VP9 is complete: keep it where it may be shown from,
  * and take it for the packet's if it is shown, or if no other is.
@@ -357,54 +378,49 @@ static void put_frame(QuantizerMetadataContext *s, const CodedFrame *coded, int 
     *shown |= show;
 }
 
+static void begin_av1_frame(const QuantizerMetadataContext *s, const AV1RawFrameHeader *header,
+                            CodedFrame *coded)
+{
+    const CodedBitstreamAV1Context *av1 = s->cbc->priv_data;
+
+    *coded = header->show_existing_frame ? s->slot[header->frame_to_show_map_idx] : (CodedFrame) {
+        .width      = header->frame_width_minus_1  + 1,
+        .height     = header->frame_height_minus_1 + 1,
+        .depth      = av1->bit_depth,
+        .film_grain = header->film_grain.apply_grain,
+    };
+}
+
 static void read_av1(AVBSFContext *bsf, const AVPacket *pkt, const uint8_t *data, size_t size,
                      CodedFrame *frame)
 {
     QuantizerMetadataContext *s = bsf->priv_data;
-    const CodedBitstreamAV1Context *av1 = s->cbc->priv_data;
     const AV1RawFrameHeader *header = NULL;
     CodedFrame coded = { 0 };
     int shown = 0;
 
-    if (ff_cbs_read_packet(s->cbc, &s->fragment, pkt) < 0) {
-        // Refer to no frame that is missing, nor take the next one for the rest of this one.
-        ff_cbs_fragment_reset(&s->fragment);
-        quantizer_metadata_flush(bsf);
+    if (read_packet(bsf, pkt) < 0)
         return;
-    }
-    for (int i = 0; i < s->fragment.nb_units; i++) {
-        const CodedBitstreamUnit *unit = &s->fragment.units[i];
-        const AV1RawOBU *obu = unit->content;
+    for (int i = 0; i <= s->fragment.nb_units; i++) {
+        const int is_end = i == s->fragment.nb_units;
+        const CodedBitstreamUnit *unit = is_end ? NULL : &s->fragment.units[i];
+        const AV1RawOBU *obu = is_end ? NULL : unit->content;
+        const int is_new = obu && (unit->type == AV1_OBU_FRAME_HEADER || unit->type == AV1_OBU_FRAME);
 
-        if (!obu)
-            continue;
-        if (unit->type == AV1_OBU_FRAME_HEADER || unit->type == AV1_OBU_FRAME) {
-            if (header)
-                put_frame(s, &coded, header->refresh_frame_flags,
-                          header->show_frame || header->show_existing_frame, &shown, frame);
-            header = unit->type == AV1_OBU_FRAME ? &obu->obu.frame.header
-                                                 : &obu->obu.frame_header;
-            if (header->show_existing_frame) {
-                coded = s->slot[header->frame_to_show_map_idx];
-                continue;
-            }
-            coded = (CodedFrame) {
-                .width      = header->frame_width_minus_1  + 1,
-                .height     = header->frame_height_minus_1 + 1,
-                .depth      = av1->bit_depth,
-                .film_grain = header->film_grain.apply_grain,
-            };
+        if (header && (is_new || is_end))
+            put_frame(s, &coded, header->refresh_frame_flags,
+                      header->show_frame || header->show_existing_frame, &shown, frame);
+        if (is_new) {
+            header = unit->type == AV1_OBU_FRAME ? &obu->obu.frame.header : &obu->obu.frame_header;
+            begin_av1_frame(s, header, &coded);
         }
-        if (header && !header->show_existing_frame &&
+        if (obu && header && !header->show_existing_frame &&
             (unit->type == AV1_OBU_TILE_GROUP || unit->type == AV1_OBU_FRAME))
             add_slice(&coded, header->frame_type == AV1_FRAME_KEY ||
                               header->frame_type == AV1_FRAME_INTRA_ONLY ? AV_PICTURE_TYPE_I
                                                                          : AV_PICTURE_TYPE_P,
                       step_of_index(header->base_q_idx, coded.depth), unit->data_size);
     }
-    if (header)
-        put_frame(s, &coded, header->refresh_frame_flags,
-                  header->show_frame || header->show_existing_frame, &shown, frame);
     ff_cbs_fragment_reset(&s->fragment);
 }
 
@@ -414,11 +430,8 @@ static void read_vp9(AVBSFContext *bsf, const AVPacket *pkt, const uint8_t *data
     QuantizerMetadataContext *s = bsf->priv_data;
     int shown = 0;
 
-    if (ff_cbs_read_packet(s->cbc, &s->fragment, pkt) < 0) {
-        ff_cbs_fragment_reset(&s->fragment);
-        quantizer_metadata_flush(bsf);
+    if (read_packet(bsf, pkt) < 0)
         return;
-    }
     for (int i = 0; i < s->fragment.nb_units; i++) {
         const CodedBitstreamUnit *unit = &s->fragment.units[i];
         const VP9RawFrameHeader *header = &((VP9RawFrame *)unit->content)->header;
@@ -431,16 +444,13 @@ static void read_vp9(AVBSFContext *bsf, const AVPacket *pkt, const uint8_t *data
         }
         coded.width  = header->frame_width_minus_1  + 1;
         coded.height = header->frame_height_minus_1 + 1;
-        if (intra) {
-            coded.depth = header->profile_high_bit ? 10 + 2 * header->ten_or_twelve_bit : 8;
-        } else {
-            coded.depth = s->slot[header->ref_frame_idx[0]].depth;
-            for (int j = 0; j < VP9_REFS_PER_FRAME; j++) {
-                if (header->found_ref[j]) {
-                    coded.width  = s->slot[header->ref_frame_idx[j]].width;
-                    coded.height = s->slot[header->ref_frame_idx[j]].height;
-                    break;
-                }
+        coded.depth  = intra ? header->profile_high_bit ? 10 + 2 * header->ten_or_twelve_bit : 8
+                             : s->slot[header->ref_frame_idx[0]].depth;
+        for (int j = 0; !intra && j < VP9_REFS_PER_FRAME; j++) {
+            if (header->found_ref[j]) {
+                coded.width  = s->slot[header->ref_frame_idx[j]].width;
+                coded.height = s->slot[header->ref_frame_idx[j]].height;
+                break;
             }
         }
         if (coded.depth)
@@ -510,7 +520,9 @@ static void read_mpeg12(AVBSFContext *bsf, const AVPacket *pkt, const uint8_t *d
             // The decoder multiplies by scale * weight / 16.
             if (type && scale)
                 add_slice(frame, type, log2(scale) + s->matrix[type != AV_PICTURE_TYPE_I] - 4, size);
-        } else if (size && is_read(s->codec, unit[0]) && read_unit(s, unit[0], unit, size) >= 0) {
+        } else if (size && (unit[0] == MPEG2_START_PICTURE || unit[0] == MPEG2_START_EXTENSION ||
+                            unit[0] == MPEG2_START_SEQUENCE_HEADER) &&
+                   read_unit(s, unit[0], unit, size) >= 0) {
             const CodedBitstreamUnit *header = &s->fragment.units[0];
 
             if (unit[0] == MPEG2_START_PICTURE) {
@@ -707,8 +719,7 @@ static void print_fixed(AVBPrint *bp, const char *key, double value)
 {
     const int fixed = lrint(value * 10000);
 
-    av_bprintf(bp, "lavc.quantizer.%s=%s%d.%04d\n", key, fixed < 0 ? "-" : "",
-               abs(fixed) / 10000, abs(fixed) % 10000);
+    av_bprintf(bp, "%s=%s%d.%04d\n", key, fixed < 0 ? "-" : "", abs(fixed) / 10000, abs(fixed) % 10000);
 }
 
 /// Attach what is known of the frame, behind the strings that are there already.
@@ -716,46 +727,35 @@ static int attach(AVPacket *pkt, const CodedFrame *frame, const char *codec)
 {
     const double mean     = frame->step / frame->bytes;
     const double variance = frame->square / frame->bytes - mean * mean;
+    AVDictionary *strings = NULL;
     const uint8_t *old;
-    uint8_t *strings;
-    size_t old_size = 0;
+    uint8_t *packed;
+    size_t size = 0;
     AVBPrint bp;
     int ret;
 
     av_bprint_init(&bp, 0, AV_BPRINT_SIZE_AUTOMATIC);
-    av_bprintf(&bp, "lavc.quantizer.codec=%s\n", codec);
-    print_fixed(&bp, "step", mean);
-    av_bprintf(&bp,
-               "lavc.quantizer.pict_type=%c\n"
-               "lavc.quantizer.bytes=%"PRId64"\n"
-               "lavc.quantizer.width=%d\n"
-               "lavc.quantizer.height=%d\n"
-               "lavc.quantizer.depth=%d\n",
-               av_get_picture_type_char(frame->type), frame->bytes,
-               frame->width, frame->height, frame->depth);
+    av_bprintf(&bp, KEY "codec=%s\n", codec);
+    print_fixed(&bp, KEY "step", mean);
+    av_bprintf(&bp, KEY "pict_type=%c\n" KEY "bytes=%"PRId64"\n" KEY "width=%d\n"
+               KEY "height=%d\n" KEY "depth=%d\n", av_get_picture_type_char(frame->type),
+               frame->bytes, frame->width, frame->height, frame->depth);
     // Each reference of a frame copies its metadata: what is mostly 0 is left out then.
     if (variance > 1e-8)
-        print_fixed(&bp, "spread", sqrt(variance));
+        print_fixed(&bp, KEY "spread", sqrt(variance));
     if (frame->film_grain)
-        av_bprintf(&bp, "lavc.quantizer.film_grain=1\n");
-    // Keys and values of such strings end with a zero each. Of a key that is there twice,
-    // the last one counts.
-    for (int i = 0; i < bp.len; i++)
-        if (bp.str[i] == '=' || bp.str[i] == '\n')
-            bp.str[i] = 0;
+        av_bprintf(&bp, KEY "film_grain=1\n");
 
-    old = av_packet_get_side_data(pkt, AV_PKT_DATA_STRINGS_METADATA, &old_size);
-    if (old_size && old[old_size - 1])
-        return AVERROR_INVALIDDATA;
-    strings = av_mallocz(old_size + bp.len + AV_INPUT_BUFFER_PADDING_SIZE);
-    if (!strings)
-        return AVERROR(ENOMEM);
-    if (old_size)
-        memcpy(strings, old, old_size);
-    memcpy(strings + old_size, bp.str, bp.len);
-    ret = av_packet_add_side_data(pkt, AV_PKT_DATA_STRINGS_METADATA, strings, old_size + bp.len);
-    if (ret < 0)
-        av_free(strings);
+    old = av_packet_get_side_data(pkt, AV_PKT_DATA_STRINGS_METADATA, &size);
+    if ((ret = av_packet_unpack_dictionary(old, size, &strings)) >= 0 &&
+        (ret = av_dict_parse_string(&strings, bp.str, "=", "\n", 0)) >= 0) {
+        packed = av_packet_pack_dictionary(strings, &size);
+        ret    = packed ? av_packet_add_side_data(pkt, AV_PKT_DATA_STRINGS_METADATA, packed, size)
+                        : AVERROR(ENOMEM);
+        if (packed && ret < 0)
+            av_free(packed);
+    }
+    av_dict_free(&strings);
     return ret;
 }
 
@@ -780,72 +780,20 @@ static int quantizer_metadata_filter(AVBSFContext *bsf, AVPacket *pkt)
     return 0;
 }
 
-static const CodedBitstreamUnitType h264_units[] = {
-    H264_NAL_SLICE, H264_NAL_IDR_SLICE, H264_NAL_SPS, H264_NAL_PPS,
-};
-
-static const CodedBitstreamUnitType hevc_units[] = {
-    HEVC_NAL_TRAIL_N,    HEVC_NAL_TRAIL_R,    HEVC_NAL_TSA_N,    HEVC_NAL_TSA_R,
-    HEVC_NAL_STSA_N,     HEVC_NAL_STSA_R,     HEVC_NAL_RADL_N,   HEVC_NAL_RADL_R,
-    HEVC_NAL_RASL_N,     HEVC_NAL_RASL_R,     HEVC_NAL_BLA_W_LP, HEVC_NAL_BLA_W_RADL,
-    HEVC_NAL_BLA_N_LP,   HEVC_NAL_IDR_W_RADL, HEVC_NAL_IDR_N_LP, HEVC_NAL_CRA_NUT,
-    HEVC_NAL_VPS,        HEVC_NAL_SPS,        HEVC_NAL_PPS,
-};
-
 static const CodedBitstreamUnitType av1_units[] = {
     AV1_OBU_SEQUENCE_HEADER, AV1_OBU_TEMPORAL_DELIMITER,
     AV1_OBU_FRAME_HEADER,    AV1_OBU_TILE_GROUP,         AV1_OBU_FRAME,
 };
 
-static const CodedBitstreamUnitType mpeg2_units[] = {
-    MPEG2_START_PICTURE, MPEG2_START_SEQUENCE_HEADER, MPEG2_START_EXTENSION,
-};
-
-#define UNITS(types) .units = types, .nb_units = FF_ARRAY_ELEMS(types)
-
 static const Codec codecs[] = {
-    {
-        .id             = AV_CODEC_ID_H264,
-        .cbs_id         = AV_CODEC_ID_H264,
-        .read           = read_h2645,
-        .read_extradata = read_records,
-        UNITS(h264_units),
-    }, {
-        .id             = AV_CODEC_ID_HEVC,
-        .cbs_id         = AV_CODEC_ID_HEVC,
-        .read           = read_h2645,
-        .read_extradata = read_records,
-        UNITS(hevc_units),
-    }, {
-        .id             = AV_CODEC_ID_AV1,
-        .cbs_id         = AV_CODEC_ID_AV1,
-        .read           = read_av1,
-        .read_extradata = read_records,
-        UNITS(av1_units),
-    }, {
-        .id             = AV_CODEC_ID_VP9,
-        .cbs_id         = AV_CODEC_ID_VP9,
-        .read           = read_vp9,
-    }, {
-        .id             = AV_CODEC_ID_MPEG2VIDEO,
-        .cbs_id         = AV_CODEC_ID_MPEG2VIDEO,
-        .read           = read_mpeg12,
-        .read_extradata = read_headers,
-        UNITS(mpeg2_units),
-    }, {
-        .id             = AV_CODEC_ID_MPEG1VIDEO,
-        .cbs_id         = AV_CODEC_ID_MPEG2VIDEO,
-        .read           = read_mpeg12,
-        .read_extradata = read_headers,
-        UNITS(mpeg2_units),
-    }, {
-        .id             = AV_CODEC_ID_MPEG4,
-        .read           = read_mpeg4,
-        .read_extradata = read_headers,
-    }, {
-        .id             = AV_CODEC_ID_MJPEG,
-        .read           = read_mjpeg,
-    },
+    { AV_CODEC_ID_H264,       AV_CODEC_ID_H264,       read_h2645,  read_records },
+    { AV_CODEC_ID_HEVC,       AV_CODEC_ID_HEVC,       read_h2645,  read_records },
+    { AV_CODEC_ID_AV1,        AV_CODEC_ID_AV1,        read_av1,    read_records },
+    { AV_CODEC_ID_VP9,        AV_CODEC_ID_VP9,        read_vp9,    NULL         },
+    { AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, read_mpeg12, read_headers },
+    { AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG2VIDEO, read_mpeg12, read_headers },
+    { AV_CODEC_ID_MPEG4,      AV_CODEC_ID_NONE,       read_mpeg4,  read_headers },
+    { AV_CODEC_ID_MJPEG,      AV_CODEC_ID_NONE,       read_mjpeg,  NULL         },
 };
 
 static av_cold int quantizer_metadata_init(AVBSFContext *bsf)
@@ -872,8 +820,10 @@ static av_cold int quantizer_metadata_init(AVBSFContext *bsf)
         ret = ff_cbs_init(&s->cbc, s->codec->cbs_id, s);
         if (ret < 0)
             return ret;
-        s->cbc->decompose_unit_types    = s->codec->units;
-        s->cbc->nb_decompose_unit_types = s->codec->nb_units;
+        if (s->codec->id == AV_CODEC_ID_AV1) {
+            s->cbc->decompose_unit_types    = av1_units;
+            s->cbc->nb_decompose_unit_types = FF_ARRAY_ELEMS(av1_units);
+        }
     }
     if (s->codec->read_extradata)
         s->codec->read_extradata(bsf, NULL);

@@ -31,12 +31,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libavutil/lfg.h"
 #include "libavutil/macros.h"
 #include "libavutil/mem.h"
 
 #include "libavfilter/bliinds.h"
 #include "libavfilter/bliinds_dsp.h"
 #include "libavfilter/bliinds_loss.h"
+#include "libavfilter/bliinds_pool.h"
 
 /// The largest rho of 24 numbers is 24^2 / (2 * 23) = 12.52..
 #define MAX_RHO 12.53f
@@ -259,6 +261,78 @@ static void test_small_ones(void)
     printf("sums, grid, counts: ok\n");
 }
 
+/// Level 1 is in units of 2^-21 of an 8-bit step, whatever the depth.
+static void test_expand(const BLIINDSDSPContext *dsp)
+{
+    static const struct { int depth, shift; } format[] = {
+        { 8, 0 }, { 9, 0 }, { 10, 0 }, { 12, 0 }, { 14, 0 }, { 16, 0 }, { 10, 6 }, { 12, 4 },
+    };
+
+    for (int f = 0; f < FF_ARRAY_ELEMS(format); f++) {
+        const int depth = format[f].depth, black = 16 << (depth - 8);
+
+        for (int value = 0; value < 1 << depth; value++) {
+            const uint8_t  src8  = value;
+            const uint16_t src16 = value << format[f].shift;
+            int32_t got;
+
+            (depth > 8 ? dsp->expand_row16 : dsp->expand_row8)
+                (&got, depth > 8 ? (const uint8_t *)&src16 : &src8, 1, format[f].shift, black,
+                 BLIINDS_FRAC_BITS - (depth - 8));
+            CHECK(got == ldexp(value - black, 21 + 8 - depth), "%d of %d bits is %d\n", value, depth, got);
+        }
+    }
+}
+
+/// The integer step is exact for level samples of any depth.
+static void test_basis(const BLIINDSDSPContext *dsp)
+{
+    AVLFG lfg;
+
+    av_lfg_init(&lfg, 1);
+    for (int i = 0; i < 100000; i++) {
+        float high[5], low[5];
+        int32_t x[5];
+
+        for (int j = 0; j < 5; j++)
+            x[j] = i & 1 ? av_lfg_get(&lfg) >> 3 : (int)(av_lfg_get(&lfg) >> 3) - (1 << 28);
+        dsp->basis_row(high, low, 1, x, 1);
+        for (int k = 0; k < 5; k++) {
+            static const int8_t factor[5][5] = {
+                { 1, 1, 1, 1, 1 }, { 1, 1, -4, 1, 1 }, { 1, -1, 0, -1, 1 }, { 1, 0, 0, 0, -1 }, { 0, 1, 0, -1, 0 },
+            };
+            const double got = ldexp(high[k] + (double)low[k], BLIINDS_FRAC_BITS);
+            int64_t expected = 0;
+
+            for (int j = 0; j < 5; j++)
+                expected += factor[k][j] * (int64_t)x[j];
+            CHECK(got == expected, "term %d is %.0f and not %"PRId64"\n", k, got, expected);
+        }
+    }
+}
+
+/// A built-in model is what its text says.
+static void test_model(const char *path)
+{
+    static BLIINDSModel table[BLIINDS_NB_BASES], text[BLIINDS_NB_BASES];
+
+    if (ff_bliinds_model_read(text, NULL, path) < 0 ||
+        ff_bliinds_model_load(table, NULL, text[BLIINDS_PIXELS].name) < 0) {
+        failed = 1;
+        return;
+    }
+#define SAME(field) (!memcmp(&table[i].field, &text[i].field, sizeof(text[i].field)))
+    for (int i = 0; i < BLIINDS_NB_BASES; i++) {
+        const int same = SAME(name) && SAME(weight) && SAME(constant) && SAME(logistic) &&
+                         SAME(higher_is_better) && SAME(min) && SAME(max) && SAME(step) &&
+                         SAME(sigma) && SAME(sigma_weight) && SAME(outside) && SAME(nb_known) &&
+                         SAME(known) && SAME(mean) && SAME(precision);
+
+        CHECK(same, "the table of model %d is not what '%s' says\n", i, path);
+    }
+    printf("model: %s\n", table[BLIINDS_PIXELS].name);
+}
+
 typedef struct Map {
     int h, w;
     double *value;
@@ -478,8 +552,13 @@ int main(int argc, char **argv)
     test_classes();
     test_loss();
     test_small_ones();
+    test_expand(&dsp);
+    test_basis(&dsp);
     for (int i = 1; i < argc; i++)
-        CHECK(!test_picture(&dsp, table, argv[i]), "'%s' cannot be read, or is not "
-              "of the form that README.md says\n", argv[i]);
+        if (strstr(argv[i], "/models/"))
+            test_model(argv[i]);
+        else
+            CHECK(!test_picture(&dsp, table, argv[i]), "'%s' cannot be read, or is not "
+                  "of the form that README.md says\n", argv[i]);
     return failed;
 }

@@ -57,7 +57,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         for (int i = 0; i < BLIINDS_NB_BASES; i++)
             for (int j = 0; model[i].name[0] && j < 8; j++)
                 check_model(&model[i], j);
-        ff_bliinds_model_free(model);
     }
     close(fd);
     return 0;

@@ -1,0 +1,97 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * The features of a frame: of its sums over blocks, and of how it was coded.
+ */
+
+#ifndef AVFILTER_BLIINDS_FEATURES_H
+#define AVFILTER_BLIINDS_FEATURES_H
+
+#include "libavutil/frame.h"
+
+#include "bliinds_sums.h"
+
+/**
+ * The features, in the order of their values.
+ *
+ * 24 of the paper: per level, mean over all blocks ("100") and over the 10 %
+ * of worst quality ("10": the largest zeta, sub and ori, the smallest gamma).
+ * 9 band energies: per level, log2 of 0.1 + the mean variance of the low (1),
+ * middle (2) and high (3) band's coefficients.
+ * 7 phases, of level 1: the bands' energies, and the means, of the blocks that straddle a
+ * line of the grid of 8x8 samples minus those of the others.
+ * 9 of how the frame was coded, from the keys of quantizer_metadata, NAN without them: log2
+ * of the quantizer step in units of an 8-bit sample, the mean weighted by bytes over the
+ * frames since the last I frame, on which it may depend; log2 of that I frame's bits per
+ * sample of luma; log2 of the size that is shown over the coded one; and 1 for its codec, 0
+ * for the others: all are 0 for H.264.
+ */
+#define BLIINDS_LEVEL_FEATURES(f, l)                                            \
+    f(#l ".zeta100") f(#l ".zeta10") f(#l ".gamma100") f(#l ".gamma10")         \
+    f(#l ".sub100")  f(#l ".sub10")  f(#l ".ori100")   f(#l ".ori10")
+#define BLIINDS_PHASE_FEATURES(f)                                               \
+    f("L1.phase1")  f("L1.phase2")   f("L1.phase3")                             \
+    f("phase.zeta") f("phase.gamma") f("phase.sub") f("phase.ori")
+#define BLIINDS_CODED_FEATURES(f)                                               \
+    f("coded.step")  f("coded.intra") f("coded.scale")                          \
+    f("coded.hevc")  f("coded.av1")   f("coded.vp9")                            \
+    f("coded.mpeg2") f("coded.mpeg4") f("coded.mjpeg")
+#define BLIINDS_FEATURES(f)                                                     \
+    BLIINDS_LEVEL_FEATURES(f, L1)                                               \
+    BLIINDS_LEVEL_FEATURES(f, L2)                                               \
+    BLIINDS_LEVEL_FEATURES(f, L3)                                               \
+    f("L1.band1") f("L1.band2") f("L1.band3")                                   \
+    f("L2.band1") f("L2.band2") f("L2.band3")                                   \
+    f("L3.band1") f("L3.band2") f("L3.band3")                                   \
+    BLIINDS_PHASE_FEATURES(f)                                                   \
+    BLIINDS_CODED_FEATURES(f)
+
+enum {
+    BLIINDS_STATISTIC_FEATURES = 8,     ///< per level
+    BLIINDS_FEATURE_BAND       = 24,    ///< first of the band energies
+    BLIINDS_FEATURE_PHASE      = 33,    ///< first of the phases
+    BLIINDS_FEATURE_CODED      = 40,    ///< first of the coding's
+    BLIINDS_NB_CODED           = 9,
+    BLIINDS_NB_FEATURES        = 49
+};
+
+extern const char *const ff_bliinds_feature_name[BLIINDS_NB_FEATURES];
+
+/// The bitstream of the frames so far, as far as quantizer_metadata told of it.
+typedef struct BLIINDSCoding {
+    double intra;                   ///< bytes of the last I frame, 0 for none
+    double gop_bytes, gop_step;     ///< since then: bytes, steps times bytes
+} BLIINDSCoding;
+
+/**
+ * The features of how a frame was coded; each frame counts for those after it.
+ *
+ * @param dst          not finite where it is not known
+ * @param w,h          of the picture, which may have been scaled, turned or cropped
+ * @param shown_height rows at which people see it, 0: h
+ */
+void ff_bliinds_coded_features(double dst[BLIINDS_NB_CODED], BLIINDSCoding *coding,
+                               const AVFrame *frame, int w, int h, int shown_height);
+
+/// The features of a frame's levels, which are all but those of its coding.
+void ff_bliinds_features(double dst[BLIINDS_FEATURE_CODED],
+                         const BLIINDSLevelSums sums[BLIINDS_LEVELS]);
+
+#endif /* AVFILTER_BLIINDS_FEATURES_H */

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+# Model files (doc/model-format.md), and C tables of them for the filter's built-in models:
+#   tools/train/models.py models/NAME.txt > libavfilter/bliinds_model_data.c
+# SPDX-License-Identifier: LGPL-2.1-or-later
+import os
+import sys
+import textwrap
+
+LEVELS = ('L1', 'L2', 'L3')
+STATISTICS = [level + '.' + name for level in LEVELS
+              for name in ('zeta100', 'zeta10', 'gamma100', 'gamma10', 'sub100', 'sub10', 'ori100', 'ori10')]
+BANDS = ['%s.band%d' % (level, band) for level in LEVELS for band in (1, 2, 3)]
+PHASES = ['L1.phase1', 'L1.phase2', 'L1.phase3', 'phase.zeta', 'phase.gamma', 'phase.sub', 'phase.ori']
+CODECS = {'coded.hevc': ['hevc'], 'coded.av1': ['av1'], 'coded.vp9': ['vp9'],
+          'coded.mpeg2': ['mpeg2video', 'mpeg1video'], 'coded.mpeg4': ['mpeg4'], 'coded.mjpeg': ['mjpeg']}
+CODED = ['coded.step', 'coded.intra', 'coded.scale'] + list(CODECS)
+FEATURES = STATISTICS + BANDS + PHASES + CODED      # the filter's order
+
+HEAD = '''
+/**
+ * @file
+ * The built-in models. Made by tools/train/models.py of models/%s: do not edit.
+ */
+
+#include <math.h>
+
+#include "bliinds_model.h"
+'''
+
+
+def read(path):
+    """The models of a file, each as its lines: words by keyword, or numbers by keyword and feature."""
+    models = []
+    with open(path) as file:
+        for line in file:
+            key, *words = line.split() or '#'
+            if key == 'bliinds-model':
+                models.append({'link': ['linear'], 'weight': {}, 'mean': {}, 'precision': {}, 'sigma_weight': {},
+                               'percentile': {}})
+            elif not key.startswith('#') and isinstance(models[-1].get(key), dict):
+                models[-1][key][words[0]] = words[1:]
+            elif not key.startswith('#'):
+                models[-1][key] = words
+    return models
+
+
+def numbers(words):
+    return [float(word) for word in words]
+
+
+def is_coded(model):
+    """Whether it is for frames of which the numbers of the bitstream are known."""
+    used = {**model['weight'], **model['mean'], **model['sigma_weight']}
+    return any(name.startswith('coded.') for name in used)
+
+
+def array(words):
+    """All but zeros."""
+    items = [word if i and words[i - 1] != '0' else '[%d] = %s' % (i, word)
+             for i, word in enumerate(words) if word != '0']
+    return '{ %s }' % ', '.join(items)
+
+
+def c_table(model):
+    """A BLIINDSModel of one that has weights."""
+    known = list(model['mean'])
+
+    def values(key, names):
+        return array([model[key].get(name, ['0'])[0] for name in names])
+    fields = {
+        'name': '"%s"' % model['name'][0],
+        'weight': values('weight', FEATURES),
+        'constant': model['constant'][0],
+        'logistic': int(model['link'] == ['logistic']),
+        'higher_is_better': int(model['direction'] == ['higher']),
+        'min': model['range'][0],
+        'max': model['range'][1],
+        'step': model.get('step', ['0'])[0],
+        'sigma': model.get('sigma', ['NAN'])[0],
+        'sigma_weight': values('sigma_weight', FEATURES + ['score', 'distance']),
+        'outside': max((p[0] for p in model['percentile'].values()), key=float, default='INFINITY'),
+        'nb_known': len(known),
+        'known': '{ %s }' % ', '.join(str(FEATURES.index(name)) for name in known),
+        'mean': values('mean', known),
+    }
+    lines = [textwrap.fill('.%s = %s,' % field, 100, initial_indent=8 * ' ', subsequent_indent=12 * ' ',
+                           break_on_hyphens=False) for field in fields.items()]
+    rows = ['            { %s },' % ', '.join(model['precision'][name]) for name in known]
+    return ['    [BLIINDS_%s] = {' % ('BITSTREAM' if is_coded(model) else 'PIXELS')] + lines + \
+        ['        .precision = {'] + rows + ['        },', '    },']
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit('usage: models.py model.txt')
+    models = read(sys.argv[1])
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../libavfilter/bliinds_model.c')) as file:
+        licence = file.read().split('*/')[0] + '*/\n'
+    print(licence + HEAD % os.path.basename(sys.argv[1]))
+    print('const BLIINDSModel ff_bliinds_model_%s[BLIINDS_NB_BASES] = {' % models[0]['name'][0])
+    print('\n'.join(line for model in models for line in c_table(model)) + '\n};')
+
+
+if __name__ == '__main__':
+    main()
