@@ -161,7 +161,7 @@ else
 fi
 
 if command -v shellcheck > /dev/null; then
-    expect "shellcheck" shellcheck -x "$scripts"/*.sh "$root"/tests/{broken,ffcrf-scan,gpu,gpu-exact,gpu-faults,model,scripts,slurm}.sh "$root/tools/farm/task" "$root/.ci/run"
+    expect "shellcheck" shellcheck -x "$scripts"/*.sh "$root"/tests/{broken,gpu,gpu-exact,gpu-faults,model,scripts,slurm}.sh "$root"/bench/*.sh "$root/tools/farm/task" "$root/.ci/run"
 else
     skip "shellcheck" "not installed"
 fi

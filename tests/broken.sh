@@ -131,22 +131,22 @@ mutants() {
 * tools/quality_merge.c       @ s/part->nb_used = i;/part->nb_used = i + 1;/ @ quality-farm-merge
   tools/quality_merge.c       @ s/j == next->nb_frames || strcmp/j < next->nb_frames \&\& strcmp/ @ quality-farm-merge
   tools/quality_merge.c       @ s/MAX_GAP 10/MAX_GAP 100/ @ quality-farm-merge quality-farm-split
-* tools/ffcrf_search.c        @ s/SEARCH_MOST - 1 - nb/SEARCH_MOST + 1 - nb/ @ ffcrf-choice
-  tools/ffcrf_search.c        @ s/rint(low->crf \/ step)/rint(low->crf \/ step) + 1/ @ ffcrf-choice
-  tools/ffcrf_search.c        @ s/rint(high->crf \/ step)/rint(high->crf \/ step) - 1/ @ ffcrf-choice
-  tools/ffcrf_search.c        @ s/next = from + 1;/next = to - 1;/ @ ffcrf-choice
-  tools/ffcrf_search.c        @ s/score >= s->target/score > s->target/ @ ffcrf-choice
-  tools/ffcrf_search.c        @ s/near = FFMAX3(1, /near = 1 + FFMAX3(1, / @ ffcrf-choice
-  tools/ffcrf_search.c        @ s/ENOUGH \&\& to - from <= near/ENOUGH \&\& to - from <= 2 * near/ @ ffcrf-choice
-  tools/ffcrf_search.c        @ s/i < nb \&\& !high/i < nb/ @ ffcrf-choice
-  tools/ffcrf_search.c        @ s/is_close \&\& (nb >= ENOUGH/is_close \&\& (nb >= 2 * ENOUGH/ @ ffcrf-choice
-  tools/ffcrf_search.c        @ s/ \&\& low->percent <= s->max_percent;/;/ @ ffcrf-choice
-  tools/ffcrf_search.c        @ s/? curve : line/? line : line/ @ ffcrf-choice
-* tools/ffcrf_score.c         @ s/: "\[encode\]\[source\]"/: "[source][encode]"/ @ ffcrf-search
-  tools/ffcrf.c               @ s/ffcrf_cache_put(&s->cache/if (sample->number) &/ @ ffcrf-resume
-* tools/ffcrf.c               @ s/percent : 100 - percent/percent : percent/ @ ffcrf-samples
-  tools/ffcrf.c               @ s/(nb - 1);/nb;/ @ ffcrf-samples
-  tools/ffcrf.c               @ s/is_as_good(o->metric, \*score, sample)/is_as_good(o->metric, sample, *score)/ @ ffcrf-samples
+* tools/crf/search.c          @ s/SEARCH_MOST - 1 - nb/SEARCH_MOST + 1 - nb/ @ ffcrf-choice
+  tools/crf/search.c          @ s/rint(low->crf \/ step)/rint(low->crf \/ step) + 1/ @ ffcrf-choice
+  tools/crf/search.c          @ s/rint(high->crf \/ step)/rint(high->crf \/ step) - 1/ @ ffcrf-choice
+  tools/crf/search.c          @ s/next = from + 1;/next = to - 1;/ @ ffcrf-choice
+  tools/crf/search.c          @ s/score >= s->target/score > s->target/ @ ffcrf-choice
+  tools/crf/search.c          @ s/near = FFMAX3(1, /near = 1 + FFMAX3(1, / @ ffcrf-choice
+  tools/crf/search.c          @ s/ENOUGH \&\& to - from <= near/ENOUGH \&\& to - from <= 2 * near/ @ ffcrf-choice
+  tools/crf/search.c          @ s/i < nb \&\& !high/i < nb/ @ ffcrf-choice
+  tools/crf/search.c          @ s/is_close \&\& (nb >= ENOUGH/is_close \&\& (nb >= 2 * ENOUGH/ @ ffcrf-choice
+  tools/crf/search.c          @ s/ \&\& low->percent <= s->max_percent;/;/ @ ffcrf-choice
+  tools/crf/search.c          @ s/? curve : line/? line : line/ @ ffcrf-choice
+* tools/crf/score.c           @ s/: "\[encode\]\[source\]"/: "[source][encode]"/ @ ffcrf-search
+  tools/crf/ffcrf.c                 @ s/ffcrf_cache_put(&s->cache/if (sample->number) &/ @ ffcrf-resume
+* tools/crf/ffcrf.c                 @ s/percent : 100 - percent/percent : percent/ @ ffcrf-samples
+  tools/crf/ffcrf.c                 @ s/(nb - 1);/nb;/ @ ffcrf-samples
+  tools/crf/ffcrf.c                 @ s/is_as_good(o->metric, \*score, sample)/is_as_good(o->metric, sample, *score)/ @ ffcrf-samples
   tools/quality-gate          @ s/value > options.above/value >= options.above/ @ gate-alarms
   tools/quality-gate          @ s/<= at - self.length/< at - self.length/ @ gate-alarms
   tools/quality-gate          @ s/if at - self.since < (/if at - self.since <= (/ @ gate-alarms

@@ -1,6 +1,9 @@
 # The search for a CRF: its choice of CRFs, and tests/ffcrf.sh.
 
-$(eval $(call PROGRAM_TEST,ffcrf-choice,ffcrf_search,all end at the best CRF))
+fate-ffcrf-choice: tools/crf/tests/search$(EXESUF)
+fate-ffcrf-choice: RUN = run tools/crf/tests/search$(EXESUF)
+fate-ffcrf-choice: CMP = oneline
+fate-ffcrf-choice: REF = all end at the best CRF
 
 FATE_FFCRF_SEARCH = $(addprefix fate-ffcrf-,libx265 search svtav1)
 $(FATE_FFCRF_SEARCH): RUN = crf_search $(CODEC)

@@ -26,7 +26,7 @@
 
 #define _GNU_SOURCE         // for fuzz.h
 
-#include "tools/ffcrf_cache.c"
+#include "tools/crf/cache.c"
 
 #include <math.h>
 

@@ -28,7 +28,7 @@
 
 #include "libavutil/common.h"
 
-#include "ffcrf_search.h"
+#include "search.h"
 
 /// After so many encodes, it does to be within the tolerance, or exact.
 #define ENOUGH 5

@@ -20,14 +20,14 @@
  * @file
  * The search for a CRF: what its parts share.
  *
- * A source is decoded (ffcrf_media.c), its candidates are encoded and decoded
- * there too, and scored by a filter (ffcrf_score.c). What was found is kept in a
- * cache (ffcrf_cache.c). ffcrf_search.c says which CRF is next, ffcrf_command.c makes
+ * A source is decoded (media.c), its candidates are encoded and decoded
+ * there too, and scored by a filter (score.c). What was found is kept in a
+ * cache (cache.c). search.c says which CRF is next, command.c makes
  * the encode.
  */
 
-#ifndef TOOLS_FFCRF_H
-#define TOOLS_FFCRF_H
+#ifndef TOOLS_CRF_FFCRF_H
+#define TOOLS_CRF_FFCRF_H
 
 #include <stdint.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@
 #include "libavutil/log.h"
 #include "libavutil/mem.h"
 
-#include "ffcrf_search.h"
+#include "search.h"
 
 /// A measure of what an encode has lost, made by a filter.
 typedef struct Metric {
@@ -249,7 +249,7 @@ int ffcrf_fail(int ret, const char *format, ...) av_printf_format(2, 3);
 
 #define FFCRF_VERSION 1
 
-// ---- ffcrf_media.c ----
+// ---- media.c ----
 
 /**
  * Open a file, at the first video stream that is no picture.
@@ -304,7 +304,7 @@ int ffcrf_candidate(const Options *o, Sample *sample, double crf, Result *result
 int ffcrf_verify(const Options *o, const char *path, Result *result,
                  ProgressFunc progress, void *opaque);
 
-// ---- ffcrf_score.c ----
+// ---- score.c ----
 
 /// Those that there are; the last has no name.
 extern const Metric ffcrf_metrics[];
@@ -353,7 +353,7 @@ int ffcrf_scorer_finish(Scorer *s);
 
 void ffcrf_scorer_close(Scorer *s);
 
-// ---- ffcrf_cache.c ----
+// ---- cache.c ----
 
 typedef struct Cache {
     char *dir;                  ///< NULL: nothing is kept
@@ -372,7 +372,7 @@ void ffcrf_cache_put(Cache *cache, const Options *o, const Sample *sample, doubl
 
 void ffcrf_cache_close(Cache *cache);
 
-// ---- ffcrf_command.c ----
+// ---- command.c ----
 
 /// The ffmpeg command that makes the encode.
 typedef struct Command {
@@ -401,4 +401,4 @@ int ffcrf_command_run(const Command *command, int nb_frames, ProgressFunc progre
 
 void ffcrf_command_free(Command *command);
 
-#endif /* TOOLS_FFCRF_H */
+#endif /* TOOLS_CRF_FFCRF_H */

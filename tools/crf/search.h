@@ -22,8 +22,8 @@
  * Which CRF to try next, by what was measured so far.
  */
 
-#ifndef TOOLS_FFCRF_SEARCH_H
-#define TOOLS_FFCRF_SEARCH_H
+#ifndef TOOLS_CRF_SEARCH_H
+#define TOOLS_CRF_SEARCH_H
 
 /// No search takes more encodes of each sample.
 #define SEARCH_MOST 11
@@ -79,4 +79,4 @@ double ffcrf_search_last(const SearchPlan *plan);
 SearchState ffcrf_search_next(const SearchPlan *plan, const Point *point, int nb_points,
                               double *crf, const Point **found);
 
-#endif /* TOOLS_FFCRF_SEARCH_H */
+#endif /* TOOLS_CRF_SEARCH_H */

@@ -22,7 +22,7 @@
  * The search for a CRF, on made-up curves of all kinds, against a scan of all CRFs.
  */
 
-#include "tools/ffcrf_search.c"
+#include "tools/crf/search.c"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,0 +1,38 @@
+# ffcrf, the search for a CRF, as a program beside ffmpeg, where there is POSIX.
+
+ifdef CONFIG_DETAILLOSS_FILTER
+ifdef HAVE_SYSCONF
+FFCRF      = ffcrf$(PROGSSUF)$(EXESUF)
+OBJS-ffcrf = $(addprefix tools/crf/,cache.o command.o ffcrf.o media.o score.o search.o)
+
+PROGS          += $(FFCRF)
+COMPONENTS-yes += ffcrf
+
+ffcrf$(PROGSSUF)_g$(EXESUF): $(OBJS-ffcrf)
+
+all: $(FFCRF)
+
+install: install-ffcrf
+install-ffcrf: $(FFCRF)
+	$(Q)mkdir -p "$(BINDIR)"
+	$(INSTALL) -c -m 755 $(FFCRF) "$(BINDIR)"
+
+uninstall: uninstall-ffcrf
+uninstall-ffcrf:
+	$(RM) "$(BINDIR)/$(FFCRF)"
+endif
+endif
+
+FFCRF_TEST = tools/crf/tests/search$(EXESUF)
+OUTDIRS   += tools/crf tools/crf/tests
+
+$(OBJS-ffcrf): | tools/crf
+$(FFCRF_TEST:%$(EXESUF)=%.o): | tools/crf/tests
+$(FFCRF_TEST): %$(EXESUF): %.o
+	$(LD) $(LDFLAGS) $(LDEXEFLAGS) $(LD_O) $^ $(ELIBS) -lm
+
+clean::
+	$(RM) ffcrf$(PROGSSUF)$(EXESUF) ffcrf$(PROGSSUF)_g$(EXESUF) $(FFCRF_TEST)
+	$(RM) $(CLEANSUFFIXES:%=tools/crf/%) $(CLEANSUFFIXES:%=tools/crf/tests/%)
+
+-include $(wildcard tools/crf/*.d tools/crf/tests/*.d)
