@@ -789,11 +789,12 @@ crf_completion(){
     cat > ${tmp}/try.bash << 'END'
 . "$1"
 shift
-COMP_WORDS=(ffcrf "$@")
+COMP_WORDS=("$ffcrf" "$@")
 COMP_CWORD=$#
 _ffcrf
 echo "${COMPREPLY[@]}"
 END
+    export ffcrf=${target_path}/ffcrf${PROGSUF}${EXECSUF}
     for words in "--sample" "--metric ss" "--encoder libx26" "-c : v libx264" "-e h264_nv" "--loglevel v" "--cache ''"; do
         echo "bash: ${words}: $(eval "bash ${tmp}/try.bash ${tmp}/complete.bash ${words}")"
     done
@@ -925,10 +926,12 @@ crf_samples(){
         score=$(of_type crf-search-done .score)
         of_type sample-encode-done "select(.crf == ${crf}).score" | sort -n > ${tmp}/samples
         yes_if "${options}: reached" "${score} <= 12"
-        for entry in $(find ${tmp}/cache -type f); do
-            grep -qx "crf $(printf %.6f ${crf})" ${entry} && grep -q '^sample [0-9]* 500000' ${entry} && grep -qx 'step 1' ${entry} &&
-                sed '1,/^frames/d; /^end/d' ${entry}
-        done | sort -n > ${tmp}/scores
+        # a cache of that CRF alone has the scores of all frames
+        FFCRF_CACHE=${tmp}/one
+        ffcrf -i ${tmp}/in.mkv ${fast} --metric loss --samples 3 --sample-duration 500ms --score-every 1 --crf ${crf}
+        for entry in ${tmp}/one/*; do sed '1,/^frames/d; /^end/d' ${entry}; done | sort -n > ${tmp}/scores
+        rm -r ${tmp}/one
+        FFCRF_CACHE=${tmp}/cache
         # by awk, of the scores that were kept
         awk -v options="${options}" -v score=${score} -v worst=$(tail -n 1 ${tmp}/samples) '
             { v[NR] = $1; sum += $1 }
@@ -945,18 +948,13 @@ crf_samples(){
 
 # Disks that are full: of the cache, of the encode.
 crf_disk(){
-    clip in.mkv 2
-    # which is in an entry of the cache
-    filters=null
-    while test ${#filters} -lt 4000; do
-        filters=null,${filters}
-    done
-    for blocks in 6 40; do
+    clip in.mkv 4
+    for blocks in 1 40; do
         rm -rf ${tmp}/cache
         # no file may have more than so many times 512 bytes
         (trap '' XFSZ
          ulimit -f ${blocks}
-         run ffcrf${PROGSUF}${EXECSUF} -i ${tmp}/in.mkv ${fast} --metric loss --crf 15 -vf ${filters} --encode ${tmp}/out.mkv -y 2>&1
+         run ffcrf${PROGSUF}${EXECSUF} -i ${tmp}/in.mkv ${fast} --metric loss --crf 15 --score-every 1 --encode ${tmp}/out.mkv -y 2>&1
          echo "status $?") 2>&1 | cat > ${tmp}/messages
         cat ${tmp}/messages >&2
         sed -n "s,${tmp},folder,g; s/^\[[^]]*\] //; /annot write\|stopped\|cannot be written\|could not\|status/p" ${tmp}/messages |

@@ -18,8 +18,8 @@
 
 /**
  * @file
- * Fuzzer of ffcrf's reader of its cache. The input is what follows the key in
- * an entry's file. What is taken of it must be a result that could have been
+ * Fuzzer of ffcrf's reader of its cache. The input is an entry's file without its
+ * first line. What is taken of it must be a result that could have been
  * found, and must come back as the same once it is kept. The file is in a new
  * folder in the current one.
  */
@@ -46,7 +46,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static char dir[] = "cache-XXXXXX";
     static Cache cache;
     static char *path;
-    static AVBPrint key;
     const Options o = { .step = 1 };
     const Sample sample = { .duration = 4000000 };
     Result result, again;
@@ -56,16 +55,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         cache.dir = mkdtemp(dir);
         av_assert0(cache.dir);
         av_bprint_init(&cache.key, 0, AV_BPRINT_SIZE_UNLIMITED);
-        av_bprintf(&cache.key, "key\n");
-        av_assert0(describe_entry(&cache, &o, &sample, 23, &key, &path) >= 0);
+        path = entry_path(&cache, &o, &sample, 23);
+        av_assert0(path);
     }
     f = fopen(path, "w");
-    av_assert0(f && fputs(MAGIC, f) >= 0 && fputs(key.str, f) >= 0);
+    av_assert0(f && fputs(MAGIC, f) >= 0);
     av_assert0(fwrite(data, 1, size, f) == size && !fclose(f));
-    if (ffcrf_cache_get(&cache, &o, &sample, 23, &result)) {
+    if (cache_get(&cache, &o, &sample, 23, &result)) {
         check(&result);
-        ffcrf_cache_put(&cache, &o, &sample, 23, &result);
-        av_assert0(!cache.failed && ffcrf_cache_get(&cache, &o, &sample, 23, &again));
+        cache_put(&cache, &o, &sample, 23, &result);
+        av_assert0(!cache.failed && cache_get(&cache, &o, &sample, 23, &again));
         av_assert0(again.nb_frames == result.nb_frames && again.bytes == result.bytes &&
                    again.source_bytes == result.source_bytes && again.nb_scores == result.nb_scores);
         av_free(again.score);

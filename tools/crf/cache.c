@@ -18,11 +18,8 @@
 
 /**
  * @file
- * The cache: a file for each candidate of each sample, of its key and its result.
- *
- * An entry is named by the SHA-256 of its key, which is all that the result
- * depends on, and has that key in it. It is written under another name and
- * renamed when it is whole: whoever is killed leaves no half of one.
+ * An entry is named by the SHA-256 of its key, which is all that the result depends on. It is
+ * written under another name and renamed when it is whole: whoever is killed leaves no half of one.
  */
 
 #define _GNU_SOURCE         // for dl_iterate_phdr()
@@ -31,6 +28,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -44,16 +42,16 @@
 #define st_mtim st_mtimespec
 #endif
 
+#include "libavcodec/avcodec.h"
 #include "libavutil/avstring.h"
 #include "libavutil/avutil.h"
-#include "libavutil/error.h"
 #include "libavutil/hash.h"
 #include "libavutil/macros.h"
 #include "libavutil/mem.h"
 
-#include "ffcrf.h"
+#include "cache.h"
 
-#define MAGIC "ffcrf-cache 2\n"
+#define MAGIC "ffcrf-cache 3\n"
 
 /// At the beginning, the middle and the end of the source, so much is hashed.
 #define PLACE_SIZE 65536
@@ -84,46 +82,49 @@ static char *find_folder(void)
     return home && *home ? av_asprintf("%s/.cache/ffcrf", home) : NULL;
 }
 
-static struct AVHashContext *start_hash(void)
+/// @param text set to the hash in hexadecimal digits
+static int hash(const void *data, size_t size, char text[65])
 {
-    struct AVHashContext *hash = NULL;
+    struct AVHashContext *context;
+    int ret = av_hash_alloc(&context, "SHA256");
 
-    if (av_hash_alloc(&hash, "SHA256") >= 0)
-        av_hash_init(hash);
-    return hash;
+    if (ret < 0)
+        return ret;
+    av_hash_init(context);
+    av_hash_update(context, data, size);
+    av_hash_final_hex(context, text, 65);
+    av_hash_freep(&context);
+    return 0;
 }
 
 /// Name, size, time of the last change, and contents at three places.
 static int describe_source(AVBPrint *key, const char *path)
 {
-    const int fd = open(path, O_RDONLY);
-    struct AVHashContext *hash = start_hash();
-    uint8_t *data = av_malloc(PLACE_SIZE);
+    const int fd  = open(path, O_RDONLY);
+    uint8_t *data = av_malloc(3 * PLACE_SIZE);
     struct stat st;
     char text[65];
-    int ret = 0;
+    int ret = data ? 0 : AVERROR(ENOMEM);
 
-    if (!hash || !data)
-        ret = AVERROR(ENOMEM);
-    else if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
         ret = AVERROR(EINVAL);
     if (ret >= 0) {
         const int64_t last = FFMAX(st.st_size - PLACE_SIZE, 0);
+        size_t size = 0;
 
         for (int i = 0; i < 3; i++) {
-            ssize_t size = pread(fd, data, PLACE_SIZE, last * i / 2);
+            const ssize_t got = pread(fd, data + size, PLACE_SIZE, last * i / 2);
 
-            if (size > 0)
-                av_hash_update(hash, data, size);
+            size += FFMAX(got, 0);
         }
-        av_hash_final_hex(hash, text, sizeof(text));
+        ret = hash(data, size, text);
+    }
+    if (ret >= 0)
         av_bprintf(key, "source %"PRId64" %"PRId64".%09ld %s %s\n", (int64_t)st.st_size,
                    (int64_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, text, av_basename(path));
-    }
     if (fd >= 0)
         close(fd);
     av_free(data);
-    av_hash_freep(&hash);
     return ret;
 }
 
@@ -158,133 +159,121 @@ static void describe_programs(AVBPrint *key)
 #endif
 }
 
-int ffcrf_cache_open(Cache *cache, const Options *o)
+static const char *or_nothing(const char *text)
+{
+    return text ? text : "";
+}
+
+int cache_open(Cache *cache, const Options *o)
 {
     const AVDictionaryEntry *e = NULL;
+    AVBPrint *key = &cache->key;
     int ret;
 
     *cache = (Cache){ 0 };
-    av_bprint_init(&cache->key, 0, AV_BPRINT_SIZE_UNLIMITED);
+    av_bprint_init(key, 0, AV_BPRINT_SIZE_UNLIMITED);
     if (!o->cache)
         return 0;
-    if (describe_source(&cache->key, o->input) < 0) {
+    if (describe_source(key, o->input) < 0) {
         av_log(NULL, AV_LOG_WARNING, "'%s' is no file that can be told from others: nothing is "
                "kept in the cache.\n", o->input);
         return 0;
     }
-    describe_programs(&cache->key);
-    av_bprintf(&cache->key, "metric %s%s\n", o->metric->filter, o->device ? " cuda" : "");
-    av_bprintf(&cache->key, "vmaf_model %s\n", o->vmaf_model);
-    describe_file(&cache->key, o->vmaf_model);
-    av_bprintf(&cache->key, "filters %s\npix_fmt %s\nencoder %s\n", o->filters ? o->filters : "",
-               o->pix_fmt ? o->pix_fmt : "", o->encoder->name);
-    av_bprintf(&cache->key, "part %"PRId64" %"PRId64" %s\nreference %s\n", o->start, o->length,
-               o->hwaccel ? o->hwaccel : "", o->reference_filters ? o->reference_filters : "");
+    describe_programs(key);
+    av_bprintf(key, "metric %s%s\nvmaf_model %s\n", o->metric->filter, o->device ? " cuda" : "", o->vmaf_model);
+    describe_file(key, o->vmaf_model);
+    av_bprintf(key, "filters %s\nreference %s\npix_fmt %s\n", or_nothing(o->filters),
+               or_nothing(o->reference_filters), or_nothing(o->pix_fmt));
+    av_bprintf(key, "part %"PRId64" %"PRId64" %s\n", o->start, o->length, or_nothing(o->hwaccel));
+    av_bprintf(key, "encoder %s\n", o->encoder->name);
     while ((e = av_dict_iterate(o->encoder_options, e)))
-        av_bprintf(&cache->key, "option %s=%s\n", e->key, e->value);
-    if (!av_bprint_is_complete(&cache->key))
+        av_bprintf(key, "option %s=%s\n", e->key, e->value);
+    if (!av_bprint_is_complete(key))
         return AVERROR(ENOMEM);
 
     cache->dir = find_folder();
     ret = cache->dir ? make_folders(cache->dir) : AVERROR(ENOENT);
     if (ret < 0) {
         av_log(NULL, AV_LOG_WARNING, "Nothing is kept, the cache '%s' cannot be made: %s. "
-               "Set FFCRF_CACHE to a folder.\n", cache->dir ? cache->dir : "", av_err2str(ret));
+               "Set FFCRF_CACHE to a folder.\n", or_nothing(cache->dir), av_err2str(ret));
         av_freep(&cache->dir);
     }
     return 0;
 }
 
-/// The key of an entry, and the path of its file.
-static int describe_entry(const Cache *cache, const Options *o, const Sample *sample, double crf,
-                          AVBPrint *key, char **path)
+/// The path of an entry's file, NULL if there is none.
+static char *entry_path(const Cache *cache, const Options *o, const Sample *sample, double crf)
 {
-    struct AVHashContext *hash = start_hash();
-    char name[65];
+    AVBPrint key;
+    char name[65], *path = NULL;
 
-    av_bprint_init(key, 0, AV_BPRINT_SIZE_UNLIMITED);
-    av_bprintf(key, "%ssample %"PRId64" %"PRId64"\nstep %d\ncrf %.6f\n", cache->key.str,
+    if (!cache->dir)
+        return NULL;
+    av_bprint_init(&key, 0, AV_BPRINT_SIZE_UNLIMITED);
+    av_bprintf(&key, "%ssample %"PRId64" %"PRId64"\nstep %d\ncrf %.6f\n", cache->key.str,
                sample->start, sample->duration, o->step, crf);
-    *path = NULL;
-    if (hash && av_bprint_is_complete(key)) {
-        av_hash_update(hash, (const uint8_t *)key->str, key->len);
-        av_hash_final_hex(hash, name, sizeof(name));
-        *path = av_asprintf("%s/%s", cache->dir, name);
-    }
-    av_hash_freep(&hash);
-    return *path ? 0 : AVERROR(ENOMEM);
+    if (av_bprint_is_complete(&key) && hash(key.str, key.len, name) >= 0)
+        path = av_asprintf("%s/%s", cache->dir, name);
+    av_bprint_finalize(&key, NULL);
+    return path;
 }
 
-/// Read what follows the key; whatever is not as it was written is no entry.
-static int read_result(FILE *f, Result *r)
+/// Read an entry; whatever is not as it was written is none.
+static int read_entry(FILE *f, Result *r)
 {
-    unsigned size = 0;
-    double score;
-    char end[8];
+    char magic[sizeof(MAGIC)] = "", end[8];
+    int nb;
 
-    if (fscanf(f, "frames %d bytes %"SCNu64" source_bytes %"SCNu64" seconds %lf encode_seconds %lf "
+    if (!fgets(magic, sizeof(magic), f) || strcmp(magic, MAGIC) ||
+        fscanf(f, "frames %d bytes %"SCNu64" source_bytes %"SCNu64" seconds %lf encode_seconds %lf "
                "scores %d", &r->nb_frames, &r->bytes, &r->source_bytes, &r->seconds,
-               &r->encode_seconds, &r->nb_scores) != 6 ||
-        r->nb_scores < 1 || r->nb_scores > r->nb_frames ||
-        !isfinite(r->seconds) || r->seconds < 0 ||
+               &r->encode_seconds, &nb) != 6 ||
+        nb < 1 || nb > r->nb_frames || !isfinite(r->seconds) || r->seconds < 0 ||
         !isfinite(r->encode_seconds) || r->encode_seconds < 0)
         return 0;
     // memory for what is there, not for what a damaged number promises
-    for (int i = 0; i < r->nb_scores; i++)
+    while (r->nb_scores < nb) {
+        double score;
+
         if (fscanf(f, "%lf", &score) != 1 || !isfinite(score) ||
-            ffcrf_append(&r->score, &size, i, sizeof(score), &score) < 0)
+            !av_dynarray2_add((void **)&r->score, &r->nb_scores, sizeof(score), (const uint8_t *)&score))
             return 0;
+    }
     return fscanf(f, "%7s", end) == 1 && !strcmp(end, "end");
 }
 
-int ffcrf_cache_get(const Cache *cache, const Options *o, const Sample *sample, double crf, Result *result)
+int cache_get(const Cache *cache, const Options *o, const Sample *sample, double crf, Result *result)
 {
-    AVBPrint key;
-    char *path = NULL, *text = NULL;
-    FILE *f = NULL;
-    int found = 0;
+    char *path = entry_path(cache, o, sample, crf);
+    FILE *f    = path ? fopen(path, "r") : NULL;
 
     *result = (Result){ 0 };
-    if (!cache->dir)
-        return 0;
-    if (describe_entry(cache, o, sample, crf, &key, &path) >= 0 && (f = fopen(path, "r"))) {
-        const size_t magic = strlen(MAGIC), size = magic + key.len;
-
-        text = av_malloc(size);
-        found = text && fread(text, 1, size, f) == size && !memcmp(text, MAGIC, magic) &&
-                !memcmp(text + magic, key.str, key.len) && read_result(f, result);
-        result->is_cached = found;
-        if (!found)
+    if (f) {
+        result->is_cached = read_entry(f, result);
+        if (!result->is_cached)
             av_freep(&result->score);
         fclose(f);
     }
-    av_free(text);
     av_free(path);
-    av_bprint_finalize(&key, NULL);
-    return found;
+    return result->is_cached;
 }
 
-static int write_entry(const char *path, const AVBPrint *key, const Result *r)
+static int write_entry(const char *path, const Result *r)
 {
     char *name = av_asprintf("%s.%d.tmp", path, getpid());
     FILE *f    = name ? fopen(name, "w") : NULL;
     int ret    = name ? AVERROR(errno) : AVERROR(ENOMEM);
 
     if (f) {
-        int good;
-
         errno = 0;
-        good  = fprintf(f, MAGIC "%sframes %d bytes %"PRIu64" source_bytes %"PRIu64" seconds %.6f "
-                        "encode_seconds %.6f scores %d\n", key->str, r->nb_frames, r->bytes,
-                        r->source_bytes, r->seconds, r->encode_seconds, r->nb_scores) > 0;
-
+        fprintf(f, MAGIC "frames %d bytes %"PRIu64" source_bytes %"PRIu64" seconds %.6f "
+                "encode_seconds %.6f scores %d\n", r->nb_frames, r->bytes,
+                r->source_bytes, r->seconds, r->encode_seconds, r->nb_scores);
         for (int i = 0; i < r->nb_scores; i++)
-            good = good && fprintf(f, "%.9g\n", r->score[i]) > 0;
-        good = good && fputs("end\n", f) >= 0 && !fflush(f);
-        ret  = good ? 0 : errno ? AVERROR(errno) : AVERROR(EIO);
-        if (fclose(f) && good)
-            ret = AVERROR(errno);
-        if (ret >= 0 && rename(name, path) < 0)
+            fprintf(f, "%.9g\n", r->score[i]);
+        fputs("end\n", f);
+        ret = fflush(f) || ferror(f) ? AVERROR(errno ? errno : EIO) : 0;
+        if ((fclose(f) || ret >= 0 && rename(name, path) < 0) && ret >= 0)
             ret = AVERROR(errno);
         if (ret < 0)
             unlink(name);
@@ -293,27 +282,20 @@ static int write_entry(const char *path, const AVBPrint *key, const Result *r)
     return ret;
 }
 
-void ffcrf_cache_put(Cache *cache, const Options *o, const Sample *sample, double crf, const Result *result)
+void cache_put(Cache *cache, const Options *o, const Sample *sample, double crf, const Result *result)
 {
-    AVBPrint key;
-    char *path;
-    int ret;
+    char *path = entry_path(cache, o, sample, crf);
+    int ret    = path ? write_entry(path, result) : AVERROR(ENOMEM);
 
-    if (!cache->dir)
-        return;
-    ret = describe_entry(cache, o, sample, crf, &key, &path);
-    if (ret >= 0)
-        ret = write_entry(path, &key, result);
-    if (ret < 0 && !cache->failed) {
+    if (cache->dir && ret < 0 && !cache->failed) {
         av_log(NULL, AV_LOG_WARNING, "The cache '%s' cannot be written: %s. The search goes on, and "
                "what it finds is not kept.\n", cache->dir, av_err2str(ret));
         cache->failed = 1;
     }
     av_free(path);
-    av_bprint_finalize(&key, NULL);
 }
 
-void ffcrf_cache_close(Cache *cache)
+void cache_close(Cache *cache)
 {
     av_freep(&cache->dir);
     if (cache->key.size)

@@ -3,7 +3,8 @@
 ifdef CONFIG_DETAILLOSS_FILTER
 ifdef HAVE_SYSCONF
 FFCRF      = ffcrf$(PROGSSUF)$(EXESUF)
-OBJS-ffcrf = $(addprefix tools/crf/,cache.o command.o ffcrf.o media.o score.o search.o)
+OBJS-ffcrf = $(addprefix tools/crf/,cache.o command.o ffcrf.o options.o output.o sample.o \
+                                   score.o search.o source.o)
 
 PROGS          += $(FFCRF)
 COMPONENTS-yes += ffcrf

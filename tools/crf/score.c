@@ -16,13 +16,9 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
-/**
- * @file
- * Filter graphs, and the metrics that they compute.
- */
-
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,20 +26,21 @@
 #include "libavfilter/buffersink.h"
 #include "libavfilter/buffersrc.h"
 #include "libavutil/avstring.h"
+#include "libavutil/bprint.h"
 #include "libavutil/cpu.h"
-#include "libavutil/error.h"
 #include "libavutil/macros.h"
 #include "libavutil/mem.h"
 #include "libavutil/opt.h"
 #include "libavutil/pixdesc.h"
 #include "libavutil/time.h"
 
-#include "ffcrf.h"
+#include "output.h"
+#include "score.h"
 
 /// Decibels are no thing to take the mean of.
 #define DISTANCE(decibels) pow(10, -(decibels) / 20)
 
-const Metric ffcrf_metrics[] = {
+const Metric metrics[] = {
     {
         .name = "vmaf", .filter = "libvmaf=log_fmt=xml", .step_option = "n_subsample", .gets_all = 1,
         .higher_is_better = 1, .best = 100, .worst = 0, .offset = 1, .typical = 85,
@@ -79,7 +76,7 @@ static const char *const vmaf_models[][3] = {
     { "v0.6.1-phone", "vmaf_v0.6.1:enable_transform=true", "vmaf_v0.6.1:enable_transform=true" },
 };
 
-int ffcrf_has_filter(const char *filter)
+int has_filter(const char *filter)
 {
     char name[32];
 
@@ -88,7 +85,7 @@ int ffcrf_has_filter(const char *filter)
     return !!avfilter_get_by_name(name);
 }
 
-double ffcrf_mean(const Metric *m, const double *value, int nb)
+double metric_mean(const Metric *m, const double *value, int nb)
 {
     double sum = 0;
 
@@ -97,7 +94,12 @@ double ffcrf_mean(const Metric *m, const double *value, int nb)
     return m->is_in_decibels ? -20 * log10(sum / nb) : sum / nb;
 }
 
-int ffcrf_is_scored(const Metric *m, int64_t n, int step)
+int metric_reaches(const Metric *m, double a, double b)
+{
+    return m->higher_is_better ? a >= b : a <= b;
+}
+
+int is_scored(const Metric *m, int64_t n, int step)
 {
     const uint32_t golden = 2654435769u;    // 2^32 by the golden ratio
 
@@ -124,8 +126,7 @@ static int open_input(Graph *g, int i, const AVFrame *frame, AVRational time_bas
         par->hw_frames_ctx       = frame->hw_frames_ctx;
         par->time_base           = time_base;
         par->frame_rate          = frame_rate;
-        ret = av_buffersrc_parameters_set(g->in[i], par);
-        if (ret >= 0)
+        if ((ret = av_buffersrc_parameters_set(g->in[i], par)) >= 0)
             ret = avfilter_init_dict(g->in[i], NULL);
     }
     av_free(par);
@@ -155,33 +156,29 @@ static int parse_filters(AVFilterGraph *graph, const char *text, AVBufferRef *de
     return ret;
 }
 
-int ffcrf_graph_open(Graph *g, const char *text, const AVFrame *const frame[2],
-                     AVRational time_base, AVRational frame_rate, AVBufferRef *device)
+int graph_open(Graph *g, const char *text, const AVFrame *const frame[2],
+               AVRational time_base, AVRational frame_rate, AVBufferRef *device)
 {
     AVFilterInOut *inputs = NULL, *outputs = NULL;
-    int ret = AVERROR(ENOMEM);
+    int ret;
 
     *g = (Graph){ .graph = avfilter_graph_alloc() };
     if (!g->graph)
-        return ret;
-    if ((ret = parse_filters(g->graph, text, device, &inputs, &outputs)) < 0 ||
-        (ret = open_input(g, 0, frame[0], time_base, frame_rate)) < 0 ||
-        frame[1] && (ret = open_input(g, 1, frame[1], time_base, frame_rate)) < 0 ||
-        (ret = avfilter_graph_create_filter(&g->out, avfilter_get_by_name("buffersink"),
-                                            "out", NULL, NULL, g->graph)) < 0)
-        goto end;
+        return AVERROR(ENOMEM);
+    ret = parse_filters(g->graph, text, device, &inputs, &outputs);
+    for (int i = 0; i < 2 && ret >= 0 && frame[i]; i++)
+        ret = open_input(g, i, frame[i], time_base, frame_rate);
+    if (ret >= 0)
+        ret = avfilter_graph_create_filter(&g->out, avfilter_get_by_name("buffersink"),
+                                           "out", NULL, NULL, g->graph);
     // an end that is linked already is refused
-    for (const AVFilterInOut *in = inputs; in && ret >= 0; in = in->next) {
-        const int i = frame[1] && in->name && !strcmp(in->name, "in1");
-
-        ret = avfilter_link(g->in[i], 0, in->filter_ctx, in->pad_idx);
-    }
+    for (const AVFilterInOut *in = inputs; in && ret >= 0; in = in->next)
+        ret = avfilter_link(g->in[frame[1] && in->name && !strcmp(in->name, "in1")], 0,
+                            in->filter_ctx, in->pad_idx);
     for (const AVFilterInOut *out = outputs; out && ret >= 0; out = out->next)
         ret = avfilter_link(out->filter_ctx, out->pad_idx, g->out, 0);
     if (ret >= 0)
         ret = avfilter_graph_config(g->graph, NULL);
-
-end:
     avfilter_inout_free(&inputs);
     avfilter_inout_free(&outputs);
     if (ret < 0)
@@ -189,7 +186,7 @@ end:
     return ret;
 }
 
-enum AVPixelFormat ffcrf_gpu_format(enum AVPixelFormat format)
+enum AVPixelFormat gpu_format(enum AVPixelFormat format)
 {
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(format);
 
@@ -199,100 +196,62 @@ enum AVPixelFormat ffcrf_gpu_format(enum AVPixelFormat format)
            desc->comp[0].depth == 10 ? AV_PIX_FMT_P010 : AV_PIX_FMT_NONE;
 }
 
-// ---- temporary files ----
-
-static int temporary_file(char **path)
-{
-    const char *dir = getenv("TMPDIR");
-    int fd, ret;
-
-    *path = av_asprintf("%s/ffcrf-XXXXXX", dir && *dir ? dir : "/tmp");
-    if (!*path)
-        return AVERROR(ENOMEM);
-    fd = mkstemp(*path);
-    if (fd >= 0)
-        return close(fd);
-    ret = AVERROR(errno);
-    av_log(NULL, AV_LOG_ERROR, "Cannot make a temporary file '%s': %s; set TMPDIR to "
-           "another folder.\n", *path, av_err2str(ret));
-    av_freep(path);
-    return ret;
-}
-
-// ---- scoring ----
-
-void ffcrf_scorer_open(Scorer *s, const Options *o, int step)
-{
-    *s = (Scorer){ .options = o, .metric = o->metric, .device = o->device, .step = step };
-}
+// ---- VMAF ----
 
 /// Of the files, those are v1's whose name does not say that they are not.
-static int is_vmaf_v1(const Options *o)
+static int is_vmaf_v1(const char *model)
 {
-    return !strcmp(o->metric->name, "vmaf") && !strstr(o->vmaf_model, "v0.");
+    return !strstr(model, "v0.");
 }
 
 /// The model as libvmaf takes it.
-static void describe_vmaf_model(AVBPrint *text, const Options *o, int width, int height, int depth)
+static void describe_model(AVBPrint *text, const char *model, int width, int height, int depth)
 {
-    const char *name = o->vmaf_model;
-    const int is_file = !access(name, R_OK);
+    const char *name = NULL;
 
     for (int i = 0; i < FF_ARRAY_ELEMS(vmaf_models); i++)
-        if (!strcmp(name, vmaf_models[i][0])) {
+        if (!strcmp(model, vmaf_models[i][0]))
             name = vmaf_models[i][1 + (FFMIN(width, height) >= 2160)];
-            break;
-        }
-    if (name == o->vmaf_model && is_file) {
+    if (!name && !access(model, R_OK)) {
         av_bprintf(text, "path=");
-        av_bprint_escape(text, name, ":", AV_ESCAPE_MODE_BACKSLASH, 0);
+        av_bprint_escape(text, model, ":", AV_ESCAPE_MODE_BACKSLASH, 0);
     } else {
-        av_bprintf(text, "version=%s", name);
+        av_bprintf(text, "version=%s", name ? name : model);
     }
     // what it was encoded with: the frames come with 10
-    if (is_vmaf_v1(o) && depth < 10)
+    if (is_vmaf_v1(model) && depth < 10)
         av_bprintf(text, ":cambi.enc_bitdepth=%d", depth);
 }
 
-int ffcrf_check_vmaf_model(const Options *o)
+int check_vmaf_model(const char *model)
 {
-    const int level = av_log_get_level();
-    AVFilterGraph *graph = avfilter_graph_alloc();
-    AVFilterContext *filter = graph ? avfilter_graph_alloc_filter(graph, avfilter_get_by_name("libvmaf"), NULL)
-                                    : NULL;
-    AVBPrint text;
+    const int level        = av_log_get_level();
+    AVFilterGraph *graph   = avfilter_graph_alloc();
+    AVFilterContext *filter = graph ? avfilter_graph_alloc_filter(graph,
+                                      avfilter_get_by_name("libvmaf"), NULL) : NULL;
+    AVBPrint text, names;
     int ret = AVERROR(ENOMEM);
 
-    av_bprint_init(&text, 0, AV_BPRINT_SIZE_UNLIMITED);
-    describe_vmaf_model(&text, o, 0, 0, 10);
+    av_bprint_init(&text,  0, AV_BPRINT_SIZE_UNLIMITED);
+    av_bprint_init(&names, 0, AV_BPRINT_SIZE_UNLIMITED);
+    describe_model(&text, model, 0, 0, 10);
     av_log_set_level(AV_LOG_QUIET);
     if (filter && (ret = av_opt_set(filter, "model", text.str, AV_OPT_SEARCH_CHILDREN)) >= 0)
         ret = avfilter_init_dict(filter, NULL);
     av_log_set_level(level);
     avfilter_graph_free(&graph);
-    if (ret < 0) {
-        av_log(NULL, AV_LOG_ERROR, "VMAF has no model '%s': libvmaf does not take %s. --vmaf-model takes ",
-               o->vmaf_model, text.str);
-        for (int i = 0; i < FF_ARRAY_ELEMS(vmaf_models); i++)
-            av_log(NULL, AV_LOG_ERROR, "%s, ", vmaf_models[i][0]);
-        av_log(NULL, AV_LOG_ERROR, "a file, and a name that libvmaf knows; v1 is in libvmaf 3.2 and newer.\n");
-    }
+    for (int i = 0; i < FF_ARRAY_ELEMS(vmaf_models); i++)
+        av_bprintf(&names, "%s, ", vmaf_models[i][0]);
+    if (ret < 0)
+        ret = usage("VMAF has no model '%s': libvmaf does not take %s. --vmaf-model takes %sa file, "
+                    "and a name that libvmaf knows; v1 is in libvmaf 3.2 and newer.\n",
+                    model, text.str, names.str);
     av_bprint_finalize(&text, NULL);
-    return ret < 0 ? AVERROR(EINVAL) : 0;
+    av_bprint_finalize(&names, NULL);
+    return FFMIN(ret, 0);
 }
 
-/// What brings a frame to where it is scored.
-static void describe_input(const Scorer *s, AVBPrint *text, const AVFrame *frame)
-{
-    if (is_vmaf_v1(s->options))
-        // it sees bands, and is made for as many bits
-        av_bprintf(text, "format=yuv420p10|yuv422p10|yuv444p10,");
-    if (s->device && frame->format != AV_PIX_FMT_CUDA)
-        av_bprintf(text, "format=%s,hwupload,",
-                   av_get_pix_fmt_name(ffcrf_gpu_format(frame->format)));
-}
-
-/// Write an option whose value may have any character: the graph and the filter each unescape it.
+/// Add an option whose value may have any character: the graph and the filter each unescape it.
 static void print_option(AVBPrint *text, const char *name, const char *value)
 {
     AVBPrint escaped;
@@ -304,6 +263,73 @@ static void print_option(AVBPrint *text, const char *name, const char *value)
     av_bprint_finalize(&escaped, NULL);
 }
 
+/// The options of libvmaf, which writes its scores to a temporary file only.
+static int print_vmaf_options(Scorer *s, AVBPrint *text, const AVFrame *encode)
+{
+    const char *dir = getenv("TMPDIR");
+    AVBPrint model;
+    int fd;
+
+    s->log = av_asprintf("%s/ffcrf-XXXXXX", dir && *dir ? dir : "/tmp");
+    if (!s->log)
+        return AVERROR(ENOMEM);
+    fd = mkstemp(s->log);
+    if (fd < 0) {
+        const int ret = AVERROR(errno);
+
+        fail(ret, "Cannot make a temporary file '%s': %s; set TMPDIR to another folder.\n",
+             s->log, av_err2str(ret));
+        av_freep(&s->log);
+        return ret;
+    }
+    close(fd);
+    av_bprint_init(&model, 0, AV_BPRINT_SIZE_UNLIMITED);
+    describe_model(&model, s->model, encode->width, encode->height,
+                   av_pix_fmt_desc_get(encode->format)->comp[0].depth);
+    av_bprintf(text, ":n_threads=%d", av_cpu_count());
+    print_option(text, "log_path", s->log);
+    print_option(text, "model", model.str);
+    av_bprint_finalize(&model, NULL);
+    return 0;
+}
+
+static int add_score(Scorer *s, double score)
+{
+    return av_dynarray2_add((void **)&s->score, &s->nb_scores, sizeof(score),
+                            (const uint8_t *)&score) ? 0 : AVERROR(ENOMEM);
+}
+
+/// Read libvmaf's log, which has a line for each frame.
+static int read_log(Scorer *s)
+{
+    FILE *f = fopen(s->log, "r");
+    char line[4096];
+    int ret = 0;
+
+    if (!f)
+        return AVERROR(errno);
+    while (ret >= 0 && fgets(line, sizeof(line), f)) {
+        const char *score = strstr(line, " vmaf=\"");
+
+        if (score && strstr(line, "<frame "))
+            ret = add_score(s, strtod(score + strlen(" vmaf=\""), NULL));
+    }
+    fclose(f);
+    return ret;
+}
+
+// ---- scoring ----
+
+/// What brings a frame to where it is scored.
+static void print_input(const Scorer *s, AVBPrint *text, const AVFrame *frame)
+{
+    if (!s->metric->key && is_vmaf_v1(s->model))
+        // it sees bands, and is made for as many bits
+        av_bprintf(text, "format=yuv420p10|yuv422p10|yuv444p10,");
+    if (s->device && frame->format != AV_PIX_FMT_CUDA)
+        av_bprintf(text, "format=%s,hwupload,", av_get_pix_fmt_name(gpu_format(frame->format)));
+}
+
 static int open_graph(Scorer *s, const AVFrame *encode, const AVFrame *source)
 {
     const Metric *m = s->metric;
@@ -313,35 +339,21 @@ static int open_graph(Scorer *s, const AVFrame *encode, const AVFrame *source)
 
     av_bprint_init(&text, 0, AV_BPRINT_SIZE_UNLIMITED);
     av_bprintf(&text, "[in1]");
-    describe_input(s, &text, source);
+    print_input(s, &text, source);
     av_bprintf(&text, "null[source];[in]");
-    describe_input(s, &text, encode);
+    print_input(s, &text, encode);
     av_bprintf(&text, "null[encode];%s%s", m->source_is_first ? "[source][encode]" : "[encode][source]",
                s->device ? m->cuda_filter : m->filter);
     if (m->step_option)
         av_bprintf(&text, "%c%s=%d", strchr(m->filter, '=') ? ':' : '=', m->step_option, s->step);
-    if (!m->key && (ret = temporary_file(&s->log)) >= 0) {
-        AVBPrint model;
-
-        av_bprint_init(&model, 0, AV_BPRINT_SIZE_UNLIMITED);
-        describe_vmaf_model(&model, s->options, encode->width, encode->height,
-                            av_pix_fmt_desc_get(encode->format)->comp[0].depth);
-        av_bprintf(&text, ":n_threads=%d", av_cpu_count());
-        print_option(&text, "log_path", s->log);
-        print_option(&text, "model", model.str);
-        av_bprint_finalize(&model, NULL);
-    }
+    if (!m->key)
+        ret = print_vmaf_options(s, &text, encode);
     if (ret >= 0)
         ret = av_bprint_is_complete(&text) ?
-              ffcrf_graph_open(&s->graph, text.str, frame, (AVRational){ 1, 25 },
-                               (AVRational){ 25, 1 }, s->device) : AVERROR(ENOMEM);
+              graph_open(&s->graph, text.str, frame, (AVRational){ 1, 25 },
+                         (AVRational){ 25, 1 }, s->device) : AVERROR(ENOMEM);
     av_bprint_finalize(&text, NULL);
     return ret;
-}
-
-static int add_score(Scorer *s, double score)
-{
-    return ffcrf_append(&s->score, &s->score_size, s->nb_scores++, sizeof(score), &score);
 }
 
 static int take_scores(Scorer *s)
@@ -354,8 +366,8 @@ static int take_scores(Scorer *s)
         const AVDictionaryEntry *e = NULL;
 
         s->nb_planes = 0;
-        while (ret >= 0 && m->key &&
-               (e = av_dict_get(frame->metadata, m->key, e, m->is_of_planes ? AV_DICT_IGNORE_SUFFIX : 0))) {
+        while (ret >= 0 && m->key && (e = av_dict_get(frame->metadata, m->key, e,
+                                      m->is_of_planes ? AV_DICT_IGNORE_SUFFIX : 0))) {
             double score = strtod(e->value, NULL);
 
             if (m->is_of_planes) {
@@ -399,7 +411,7 @@ static int put(Scorer *s, int in, const AVFrame *src)
     return ret;
 }
 
-int ffcrf_scorer_add(Scorer *s, const AVFrame *encode, const AVFrame *source)
+int scorer_add(Scorer *s, const AVFrame *encode, const AVFrame *source)
 {
     const int64_t begin = av_gettime_relative();
     int ret;
@@ -414,54 +426,34 @@ int ffcrf_scorer_add(Scorer *s, const AVFrame *encode, const AVFrame *source)
     return ret;
 }
 
-/// Read libvmaf's log, which has a line for each frame.
-static int read_log(Scorer *s)
-{
-    FILE *f = fopen(s->log, "r");
-    char line[4096];
-    int ret = 0;
-
-    if (!f)
-        return AVERROR(errno);
-    while (ret >= 0 && fgets(line, sizeof(line), f)) {
-        const char *score = strstr(line, " vmaf=\"");
-
-        if (score && strstr(line, "<frame "))
-            ret = add_score(s, strtod(score + strlen(" vmaf=\""), NULL));
-    }
-    fclose(f);
-    return ret;
-}
-
-int ffcrf_scorer_finish(Scorer *s)
+int scorer_finish(Scorer *s)
 {
     const int64_t begin = av_gettime_relative();
     int ret = 0;
 
-    if (s->graph.graph) {
-        for (int i = 0; i < 2 && ret >= 0; i++)
-            ret = av_buffersrc_add_frame(s->graph.in[i], NULL);
-        if (ret >= 0)
-            ret = take_scores(s);
-        avfilter_graph_free(&s->graph.graph);
-        if (ret >= 0 && s->log)
-            ret = read_log(s);
-        if (ret >= 0 && !s->nb_scores)
-            ret = ffcrf_fail(AVERROR(EINVAL), "%s has scored no frame: models of VMAF v1 do not take small pictures. "
-                             "Take --vmaf-model v0.6.1, or another metric.\n", s->metric->name);
-        else if (ret >= 0 && s->metric->is_of_planes)
-            take_worst_plane(s);
-        s->time += av_gettime_relative() - begin;
-    }
+    if (!s->graph.graph)
+        return 0;
+    for (int i = 0; i < 2 && ret >= 0; i++)
+        ret = av_buffersrc_add_frame(s->graph.in[i], NULL);
+    if (ret >= 0)
+        ret = take_scores(s);
+    avfilter_graph_free(&s->graph.graph);
+    if (ret >= 0 && s->log)
+        ret = read_log(s);
+    if (ret >= 0 && !s->nb_scores)
+        ret = usage("%s has scored no frame: models of VMAF v1 do not take small pictures. "
+                    "Take --vmaf-model v0.6.1, or another metric.\n", s->metric->name);
+    else if (ret >= 0 && s->metric->is_of_planes)
+        take_worst_plane(s);
+    s->time += av_gettime_relative() - begin;
     return ret;
 }
 
-void ffcrf_scorer_close(Scorer *s)
+void scorer_close(Scorer *s)
 {
     avfilter_graph_free(&s->graph.graph);
     if (s->log)
         unlink(s->log);
     av_freep(&s->log);
     av_freep(&s->score);
-    s->nb_scores = 0;
 }

@@ -33,12 +33,12 @@
 /// After so many encodes, it does to be within the tolerance, or exact.
 #define ENOUGH 5
 
-double ffcrf_search_first(const SearchPlan *s)
+double search_first(const SearchPlan *s)
 {
     return ceil(s->min_crf / s->increment - 1e-6);
 }
 
-double ffcrf_search_last(const SearchPlan *s)
+double search_last(const SearchPlan *s)
 {
     return floor(s->max_crf / s->increment + 1e-6);
 }
@@ -115,7 +115,7 @@ static double expect(const SearchPlan *s, const Point *point, int nb,
     return curve > x[0] && curve < x[1] ? curve : line;
 }
 
-SearchState ffcrf_search_next(const SearchPlan *s, const Point *point, int nb, double *crf,
+SearchState search_next(const SearchPlan *s, const Point *point, int nb, double *crf,
                               const Point **found)
 {
     const double step = s->increment, exact = FFMAX(s->exact, step), margin = s->tolerance / 4;
@@ -123,7 +123,7 @@ SearchState ffcrf_search_next(const SearchPlan *s, const Point *point, int nb, d
                                              : FFMAX(s->target - margin, s->best);
     const Point *low = NULL, *high = NULL;
     // all in steps of the CRF: what is sought is from one on, and before the other
-    double from = ffcrf_search_first(s) - 1, to = ffcrf_search_last(s) + 1;
+    double from = search_first(s) - 1, to = search_last(s) + 1;
     // they need not be nearer than this, and that many halvings lead there
     const double near = FFMAX3(1, floor(exact / step + 1e-6), ceil((to - from) / (1 << (SEARCH_MOST - 1))));
     double expected, next, most;

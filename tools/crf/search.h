@@ -63,8 +63,8 @@ typedef enum SearchState {
 } SearchState;
 
 /// CRFs are tried from this multiple of the increment to that.
-double ffcrf_search_first(const SearchPlan *plan);
-double ffcrf_search_last(const SearchPlan *plan);
+double search_first(const SearchPlan *plan);
+double search_last(const SearchPlan *plan);
 
 /**
  * Choose the next CRF.
@@ -76,7 +76,7 @@ double ffcrf_search_last(const SearchPlan *plan);
  * @param crf   set to the one to try
  * @param found set to the point that ended the search, NULL while there is a CRF to try
  */
-SearchState ffcrf_search_next(const SearchPlan *plan, const Point *point, int nb_points,
+SearchState search_next(const SearchPlan *plan, const Point *point, int nb_points,
                               double *crf, const Point **found);
 
 #endif /* TOOLS_CRF_SEARCH_H */

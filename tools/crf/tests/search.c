@@ -118,8 +118,8 @@ static int test_curve(int n)
         plan.increment = increments[(int)(number() * FF_ARRAY_ELEMS(increments))];
         plan.min_crf   = ranges[range][0];
         plan.max_crf   = ranges[range][1];
-        first = ffcrf_search_first(&plan);
-        last  = ffcrf_search_last(&plan);
+        first = search_first(&plan);
+        last  = search_last(&plan);
     } while (first > last);
     all = last - first + 1;
     make_curve(kind, all, plan.offset, worst);
@@ -131,7 +131,7 @@ static int test_curve(int n)
         best = i;
     near = FFMAX3(1, (int)(plan.exact / plan.increment + 1e-6), (all + 1024) / 1024);
 
-    while ((state = ffcrf_search_next(&plan, point, nb, &crf, &found)) == SEARCH_TRY) {
+    while ((state = search_next(&plan, point, nb, &crf, &found)) == SEARCH_TRY) {
         const int at = rint(crf / plan.increment) - first;
         int i;
 
