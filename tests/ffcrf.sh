@@ -929,7 +929,7 @@ crf_samples(){
         # a cache of that CRF alone has the scores of all frames
         FFCRF_CACHE=${tmp}/one
         ffcrf -i ${tmp}/in.mkv ${fast} --metric loss --samples 3 --sample-duration 500ms --score-every 1 --crf ${crf}
-        for entry in ${tmp}/one/*; do sed '1,/^frames/d; /^end/d' ${entry}; done | sort -n > ${tmp}/scores
+        for entry in $(find ${tmp}/one -type f); do sed '1,/^frames/d; /^end/d' ${entry}; done | sort -n > ${tmp}/scores
         rm -r ${tmp}/one
         FFCRF_CACHE=${tmp}/cache
         # by awk, of the scores that were kept
@@ -954,7 +954,7 @@ crf_disk(){
         # no file may have more than so many times 512 bytes
         (trap '' XFSZ
          ulimit -f ${blocks}
-         run ffcrf${PROGSUF}${EXECSUF} -i ${tmp}/in.mkv ${fast} --metric loss --crf 15 --score-every 1 --encode ${tmp}/out.mkv -y 2>&1
+         run ffcrf${PROGSUF}${EXECSUF} -i ${tmp}/in.mkv ${fast} --metric ssim --crf 15 --score-every 1 --encode ${tmp}/out.mkv -y 2>&1
          echo "status $?") 2>&1 | cat > ${tmp}/messages
         cat ${tmp}/messages >&2
         sed -n "s,${tmp},folder,g; s/^\[[^]]*\] //; /annot write\|stopped\|cannot be written\|could not\|status/p" ${tmp}/messages |

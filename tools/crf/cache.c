@@ -60,7 +60,7 @@ static int make_folders(const char *path)
 {
     int ret = 0;
 
-    for (const char *p = path + 1; ret >= 0 && *p; p++)
+    for (const char *p = path; ret >= 0 && *p; p++)
         if (!p[1] || p[1] == '/') {
             char *dir = av_strndup(path, p + 1 - path);
 
