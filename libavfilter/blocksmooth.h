@@ -22,7 +22,7 @@
  * Smoothing across an edge between blocks. Integers throughout, so all get the
  * same bits. The kernels share the limits and the places of edges, and do the
  * arithmetic of blocksmooth_edge() for several lines at once, see
- * vf_deblock_cuda.cu.
+ * vf_blocksmooth_cuda.cu.
  *
  * The six samples across an edge are A B C | D E F, and x = D - C. Where C is
  * near B and D near E, both sides are flat and the step is likely the codec's:

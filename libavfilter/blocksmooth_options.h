@@ -34,18 +34,10 @@
 #include "blocksmooth.h"
 #include "filters.h"
 
-/// What comes first.
-enum BlockSmoothOrder {
-    BLOCKSMOOTH_HORIZONTAL,     ///< across vertical edges
-    BLOCKSMOOTH_VERTICAL,       ///< across horizontal edges
-    BLOCKSMOOTH_ORDER_NB
-};
-
 typedef struct BlockSmoothOptions {
     int qf;
     int planes;                 ///< bit mask
     int block;
-    int order;                  ///< BlockSmoothOrder
 } BlockSmoothOptions;
 
 #define BLOCKSMOOTH_FLAGS (AV_OPT_FLAG_FILTERING_PARAM | AV_OPT_FLAG_VIDEO_PARAM | AV_OPT_FLAG_RUNTIME_PARAM)
@@ -56,10 +48,7 @@ typedef struct BlockSmoothOptions {
 #define BLOCKSMOOTH_OPTIONS(type, member)                                                                       \
     { "qf",     "set the strength: the steps that are smoothed are lower than twice it", offsetof(type, member.qf), AV_OPT_TYPE_INT, { .i64 = 127 }, 1, 255, BLOCKSMOOTH_FLAGS }, \
     { "planes", "set which planes to smooth, as a bit mask", offsetof(type, member.planes), AV_OPT_TYPE_INT, { .i64 = 15 }, 0, 15, BLOCKSMOOTH_FLAGS }, \
-    { "block",  "set the size of blocks: 8, 16, 32 or 64", offsetof(type, member.block), AV_OPT_TYPE_INT, { .i64 = BLOCKSMOOTH_MIN_BLOCK }, BLOCKSMOOTH_MIN_BLOCK, BLOCKSMOOTH_MAX_BLOCK, BLOCKSMOOTH_FLAGS }, \
-    { "order",  "set which direction to smooth first", offsetof(type, member.order), AV_OPT_TYPE_INT, { .i64 = BLOCKSMOOTH_HORIZONTAL }, 0, BLOCKSMOOTH_ORDER_NB - 1, BLOCKSMOOTH_FLAGS, .unit = "order" }, \
-    {     "horizontal", "across vertical edges first",   0, AV_OPT_TYPE_CONST, { .i64 = BLOCKSMOOTH_HORIZONTAL }, 0, 0, BLOCKSMOOTH_FLAGS, .unit = "order" }, \
-    {     "vertical",   "across horizontal edges first", 0, AV_OPT_TYPE_CONST, { .i64 = BLOCKSMOOTH_VERTICAL },   0, 0, BLOCKSMOOTH_FLAGS, .unit = "order" }
+    { "block",  "set the size of blocks: 8, 16, 32 or 64", offsetof(type, member.block), AV_OPT_TYPE_INT, { .i64 = BLOCKSMOOTH_MIN_BLOCK }, BLOCKSMOOTH_MIN_BLOCK, BLOCKSMOOTH_MAX_BLOCK, BLOCKSMOOTH_FLAGS }
 
 /// @return 0, or AVERROR(EINVAL) after a message
 static inline int blocksmooth_check_options(void *logctx, const BlockSmoothOptions *opt)

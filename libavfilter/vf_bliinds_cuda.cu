@@ -16,7 +16,7 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
-#include "cuda/quality_cuda.cuh"
+#include "cuda/kernel.cuh"
 #include "vf_bliinds_cuda.h"
 
 /**

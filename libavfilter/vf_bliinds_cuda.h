@@ -28,12 +28,10 @@
 
 #include "bliinds_bins.h"
 #include "bliinds_sums.h"
+#include "cuda/shared.h"
 
-#if defined(__CUDACC__) || defined(__CUDA__)
-#define BLIINDS_DEVICE_PTR(type) type *
-#else
+#if !defined(__CUDACC__) && !defined(__CUDA__)
 #include <ffnvcodec/dynlink_cuda.h>
-#define BLIINDS_DEVICE_PTR(type) CUdeviceptr
 #endif
 
 /// @name Blocks of level 1 in a tile, and threads: one for two of them, and half as many more
@@ -94,8 +92,8 @@ typedef struct BLIINDSCUDAListed {
 #define BLIINDS_MAX_BATCH 6         ///< frames in a launch
 
 typedef struct BLIINDSCUDAFrame {
-    BLIINDS_DEVICE_PTR(const uint8_t) src;      ///< luma
-    BLIINDS_DEVICE_PTR(BLIINDSCUDAResult) result;
+    DEVICE_PTR(const uint8_t) src;      ///< luma
+    DEVICE_PTR(BLIINDSCUDAResult) result;
     int pitch;                                  ///< of src, in bytes
     int black;                                  ///< value of black
 } BLIINDSCUDAFrame;
@@ -107,13 +105,13 @@ typedef struct BLIINDSCUDALevel {
     int first;              ///< the level's first block, of all levels'
     int max_listed;         ///< room in each list
     /// scratch: statistics in the bin of the threshold
-    BLIINDS_DEVICE_PTR(BLIINDSCUDAListed) list[BLIINDS_NB_STATISTICS];
+    DEVICE_PTR(BLIINDSCUDAListed) list[BLIINDS_NB_STATISTICS];
 } BLIINDSCUDALevel;
 
 typedef struct BLIINDSCUDAParams {
     BLIINDSCUDAFrame frame[BLIINDS_MAX_BATCH];
     BLIINDSCUDALevel level[BLIINDS_LEVELS];
-    BLIINDS_DEVICE_PTR(BLIINDSCUDABlock) blocks;    ///< of all levels, in rows
+    DEVICE_PTR(BLIINDSCUDABlock) blocks;    ///< of all levels, in rows
     uint64_t frame_size;                        ///< from a frame's data to the next's, in bytes
     int down;                                   ///< right shift from src to a value
     int mask;                                   ///< bits of a value
@@ -121,8 +119,8 @@ typedef struct BLIINDSCUDAParams {
     float scale;                                ///< from a value to 8-bit steps
     int nb_tiles_x, nb_tiles;
     int pool_chunk;                             ///< blocks that a thread block pools
-    BLIINDS_DEVICE_PTR(const float) gamma_table;
-    BLIINDS_DEVICE_PTR(BLIINDSCUDAState) state; ///< [BLIINDS_MAX_BATCH]
+    DEVICE_PTR(const float) gamma_table;
+    DEVICE_PTR(BLIINDSCUDAState) state; ///< [BLIINDS_MAX_BATCH]
 } BLIINDSCUDAParams;
 
 #endif /* AVFILTER_BLIINDS_CUDA_H */

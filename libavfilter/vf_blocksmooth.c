@@ -110,12 +110,9 @@ static av_always_inline void smooth_band(const BlockSmoothOptions *opt, uint8_t 
 {
     const int block = opt->block, edge = band * block;
     const int start = FFMAX(edge - block / 2, 0), end = FFMIN(edge + block / 2, height);
-    const int has_edge = blocksmooth_is_edge(edge, height, block);
 
-    if (has_edge && opt->order == BLOCKSMOOTH_VERTICAL)
-        smooth_vertically(data, linesize, width, edge, sample_size, limits);
     smooth_horizontally(data, linesize, width, start, end, block, sample_size, limits);
-    if (has_edge && opt->order == BLOCKSMOOTH_HORIZONTAL)
+    if (blocksmooth_is_edge(edge, height, block))
         smooth_vertically(data, linesize, width, edge, sample_size, limits);
 }
 

@@ -27,13 +27,11 @@
 
 #include <stdint.h>
 
+#include "cuda/shared.h"
 #include "detailloss_wavelet.h"
 
-#if defined(__CUDACC__) || defined(__CUDA__)
-#define DETAIL_DEVICE_PTR(type) type *
-#else
+#if !defined(__CUDACC__) && !defined(__CUDA__)
 #include <ffnvcodec/dynlink_cuda.h>
-#define DETAIL_DEVICE_PTR(type) CUdeviceptr
 #endif
 
 enum { DETAIL_IMAGE_SOURCE, DETAIL_IMAGE_ENCODE, DETAIL_NB_IMAGES };
@@ -53,14 +51,14 @@ enum { DETAIL_IMAGE_SOURCE, DETAIL_IMAGE_ENCODE, DETAIL_NB_IMAGES };
 
 /// A plane of chroma, or luma.
 typedef struct DetailCUDAPlane {
-    DETAIL_DEVICE_PTR(const uint8_t) data;
+    DEVICE_PTR(const uint8_t) data;
     int pitch;                      ///< in bytes
 } DetailCUDAPlane;
 
 typedef struct DetailCUDAPair {
     DetailCUDAPlane plane[DETAIL_NB_IMAGES][3];
     DetailCUDAPlane previous;       ///< luma of the source's frame before, NULL if there is none like it
-    DETAIL_DEVICE_PTR(DetailSums) result;
+    DEVICE_PTR(DetailSums) result;
 } DetailCUDAPair;
 
 typedef struct DetailCUDAParams {
@@ -78,12 +76,12 @@ typedef struct DetailCUDAParams {
     int scale, w, h;                ///< of the picture that is split
     int nb_tiles_x, nb_tiles;
     /// [DETAIL_NB_IMAGES][DETAIL_MAX_BATCH]: planes of this scale's pictures, and of the next's
-    DETAIL_DEVICE_PTR(const float) image;
-    DETAIL_DEVICE_PTR(float) next;
+    DEVICE_PTR(const float) image;
+    DEVICE_PTR(float) next;
 
     /// [2][DETAIL_NB_IMAGES][DETAIL_MAX_BATCH]: planes of sums over cells of chroma
-    DETAIL_DEVICE_PTR(uint32_t) cells;
-    DETAIL_DEVICE_PTR(DetailSums) sums;     ///< [DETAIL_MAX_BATCH], all zero between batches
+    DEVICE_PTR(uint32_t) cells;
+    DEVICE_PTR(DetailSums) sums;     ///< [DETAIL_MAX_BATCH], all zero between batches
 } DetailCUDAParams;
 
 #endif /* AVFILTER_DETAILLOSS_CUDA_H */

@@ -40,7 +40,7 @@
 #include "avfilter.h"
 #include "cuda/cufft.h"
 #include "cuda/fft.h"
-#include "cuda/quality_pairs.h"
+#include "cuda/queue.h"
 #include "filters.h"
 #include "framesync.h"
 #include "mad.h"
@@ -56,14 +56,11 @@
 /// Rows begin at multiples of this many elements.
 #define ALIGN 32
 
-#define DIV_UP(a, b) (((a) + (b) - 1) / (b))
-
-#define CHECK_CU(x) FF_CUDA_CHECK_DL(ctx, s->pairs.cuda.cu, x)
+#define CHECK_CU(x) FF_CUDA_CHECK_DL(ctx, s->queue.cu, x)
 
 typedef struct MADCUDAContext {
-    const AVClass *class;
+    CUDAQueue queue;
     MADContext common;
-    QualityPairs pairs;
 
     CUFFT fft;
     CUfunction load_8, load_16, csf, detect, filter, cells, columns, rows, compare, pool;
@@ -81,16 +78,15 @@ typedef struct MADCUDAContext {
     CUfunction load;                    ///< for the pair's format
 } MADCUDAContext;
 
-#define OFFSET(x) offsetof(MADCUDAContext, x)
 #define FLAGS (AV_OPT_FLAG_FILTERING_PARAM | AV_OPT_FLAG_VIDEO_PARAM)
 
 static const AVOption mad_cuda_options[] = {
     MAD_OPTIONS(MADCUDAContext, common, FLAGS),
-    { "queue", "set the number of frames in flight, 1 to wait for each", OFFSET(pairs.queue), AV_OPT_TYPE_INT, { .i64 = 8 }, 1, 64, FLAGS },
+    CUDA_QUEUE_OPTION(MADCUDAContext, FLAGS),
     { NULL }
 };
 
-FRAMESYNC_DEFINE_CLASS(mad_cuda, MADCUDAContext, pairs.fs);
+FRAMESYNC_DEFINE_CLASS(mad_cuda, MADCUDAContext, queue.fs);
 
 extern const unsigned char ff_vf_mad_cuda_ptx_data[];
 extern const unsigned int ff_vf_mad_cuda_ptx_len;
@@ -104,9 +100,9 @@ static int launch_kernel(AVFilterContext *ctx, CUfunction function, int w, int h
     MADCUDAContext *s = ctx->priv;
     void *args[] = { &s->params };
 
-    return CHECK_CU(s->pairs.cuda.cu->cuLaunchKernel(function, DIV_UP(w, block_w),
+    return CHECK_CU(s->queue.cu->cuLaunchKernel(function, DIV_UP(w, block_w),
                                                      DIV_UP(h, block_h), 1, block_w, block_h, 1,
-                                                     0, s->pairs.cuda.hwctx->stream, args, NULL));
+                                                     0, s->queue.hwctx->stream, args, NULL));
 }
 
 static int transform(AVFilterContext *ctx, const CUFFTPlan *plan, CUdeviceptr in, CUdeviceptr out)
@@ -120,8 +116,8 @@ static int clear(AVFilterContext *ctx, CUdeviceptr dst, size_t size)
 {
     MADCUDAContext *s = ctx->priv;
 
-    return size ? CHECK_CU(s->pairs.cuda.cu->cuMemsetD8Async(dst, 0, size,
-                                                             s->pairs.cuda.hwctx->stream)) : 0;
+    return size ? CHECK_CU(s->queue.cu->cuMemsetD8Async(dst, 0, size,
+                                                             s->queue.hwctx->stream)) : 0;
 }
 
 /// The planes, their spectra, and the detection map.
@@ -148,10 +144,10 @@ static int launch_lines(AVFilterContext *ctx, CUfunction function, const FFTPlan
     MADCUDAContext *s = ctx->priv;
     void *args[] = { &s->params };
 
-    return CHECK_CU(s->pairs.cuda.cu->cuLaunchKernel(function, nb,
+    return CHECK_CU(s->queue.cu->cuLaunchKernel(function, nb,
                                                      s->params.nb_filters * MAD_IMAGES, 1,
                                                      plan->threads, 1, 1, ff_fft_shared_size(plan),
-                                                     s->pairs.cuda.hwctx->stream, args, NULL));
+                                                     s->queue.hwctx->stream, args, NULL));
 }
 
 /// Cells of the responses to nb_filters filters of a scale.
@@ -214,7 +210,7 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *data)
     MADCUDAContext *s = ctx->priv;
     const MADCUDAResult *result = data;
     // the output may be gone before its last frames are scored
-    const AVRational time_base = s->pairs.fs.time_base;
+    const AVRational time_base = s->queue.fs.time_base;
     const uint64_t n = ff_score_log_count(&s->common.log, ctx, frame, time_base);
 
     if (!result)
@@ -234,7 +230,7 @@ static void free_device_memory(AVFilterContext *ctx)
     for (int i = 0; i < FF_ARRAY_ELEMS(memory); i++) {
         // frees wait for kernels that still use it
         if (*memory[i])
-            CHECK_CU(s->pairs.cuda.cu->cuMemFree(*memory[i]));
+            CHECK_CU(s->queue.cu->cuMemFree(*memory[i]));
         *memory[i] = 0;
     }
     ff_cufft_free(&s->fft, ctx, &s->forward);
@@ -247,7 +243,7 @@ static void free_device_memory(AVFilterContext *ctx)
 static int upload(AVFilterContext *ctx, CUdeviceptr dst, const float *table, size_t nb)
 {
     MADCUDAContext *s = ctx->priv;
-    const QualityCUDA *cuda = &s->pairs.cuda;
+    const CUDAQueue *cuda = &s->queue;
     int ret = CHECK_CU(cuda->cu->cuMemcpyHtoDAsync(dst, table, nb * sizeof(*table),
                                                    cuda->hwctx->stream));
 
@@ -425,7 +421,7 @@ static int alloc_memory(AVFilterContext *ctx, int depth)
 
     for (int i = 0; i < FF_ARRAY_ELEMS(part); i++)
         size += FFALIGN(part[i].size, 256);
-    ret = CHECK_CU(s->pairs.cuda.cu->cuMemAlloc(&s->memory, size));
+    ret = CHECK_CU(s->queue.cu->cuMemAlloc(&s->memory, size));
     if (ret < 0)
         return ret;
     s->memory_size = size;
@@ -440,20 +436,21 @@ static int alloc_memory(AVFilterContext *ctx, int depth)
 }
 
 /// @return 1 if the kernels can transform the responses by themselves, else 0
-static int plan_lines(MADCUDAContext *s)
+static int plan_lines(AVFilterContext *ctx)
 {
+    MADCUDAContext *s = ctx->priv;
     MADCUDAParams *p = &s->params;
 
     return ff_fft_plan(&p->column_plan, p->h) && ff_fft_plan(&p->row_plan, p->w) &&
-           ff_quality_cuda_allow_shared(&s->pairs.cuda, s->columns, ff_fft_shared_size(&p->column_plan)) &&
-           ff_quality_cuda_allow_shared(&s->pairs.cuda, s->rows,    ff_fft_shared_size(&p->row_plan));
+           ff_cuda_queue_allow_shared(ctx, s->columns, ff_fft_shared_size(&p->column_plan)) &&
+           ff_cuda_queue_allow_shared(ctx, s->rows,    ff_fft_shared_size(&p->row_plan));
 }
 
 static int make_plans(AVFilterContext *ctx)
 {
     MADCUDAContext *s = ctx->priv;
     const MADCUDAParams *p = &s->params;
-    const CUstream stream  = s->pairs.cuda.hwctx->stream;
+    const CUstream stream  = s->queue.hwctx->stream;
     const int w = p->w, h = p->h;
     const CUFFTLayout plane    = { p->pitch,      h * p->pitch      };
     const CUFFTLayout spectrum = { p->half_pitch, h * p->half_pitch };
@@ -465,13 +462,13 @@ static int make_plans(AVFilterContext *ctx)
                              MAD_PLANES, &work_size)) < 0 ||
         (ret = ff_cufft_plan(&s->fft, ctx, &s->inverse, stream, CUFFT_C2R, h, w, spectrum, plane,
                              MAD_PLANES - MAD_LIGHTNESS, &work_size)) < 0 ||
-        !plan_lines(s) &&
+        !plan_lines(ctx) &&
         (ret = ff_cufft_plan(&s->fft, ctx, &s->filtered, stream, CUFFT_C2C, h, w, plane, plane,
                              p->nb_filters * MAD_IMAGES, &work_size)) < 0)
         return ret;
 
     // there may be nothing to allocate, but that is no work area
-    ret = CHECK_CU(s->pairs.cuda.cu->cuMemAlloc(&s->work, FFMAX(work_size, 1)));
+    ret = CHECK_CU(s->queue.cu->cuMemAlloc(&s->work, FFMAX(work_size, 1)));
     if (ret < 0)
         return ret;
     for (int i = 0; i < FF_ARRAY_ELEMS(plans); i++) {
@@ -510,45 +507,10 @@ static int set_up(AVFilterContext *ctx, int width, int height, int depth)
 static int prepare(AVFilterContext *ctx, int width, int height, int depth)
 {
     MADCUDAContext *s = ctx->priv;
-    CUcontext dummy;
-    int ret;
 
     if (width == s->width && height == s->height && depth == s->depth)
         return 0;
-    ret = CHECK_CU(s->pairs.cuda.cu->cuCtxPushCurrent(s->pairs.cuda.hwctx->cuda_ctx));
-    if (ret < 0)
-        return ret;
-    ret = set_up(ctx, width, height, depth);
-    CHECK_CU(s->pairs.cuda.cu->cuCtxPopCurrent(&dummy));
-    return ret;
-}
-
-static int load_functions(AVFilterContext *ctx)
-{
-    MADCUDAContext *s = ctx->priv;
-    const struct { CUfunction *function; const char *name; } kernel[] = {
-        { &s->load_8,  "mad_load_8"  },
-        { &s->load_16, "mad_load_16" },
-        { &s->csf,     "mad_csf"     },
-        { &s->detect,  "mad_detect"  },
-        { &s->filter,  "mad_filter"  },
-        { &s->cells,   "mad_cells"   },
-        { &s->columns, "mad_columns" },
-        { &s->rows,    "mad_rows"    },
-        { &s->compare, "mad_compare" },
-        { &s->pool,    "mad_pool"    },
-    };
-    CUcontext dummy;
-    int ret = CHECK_CU(s->pairs.cuda.cu->cuCtxPushCurrent(s->pairs.cuda.hwctx->cuda_ctx));
-
-    if (ret < 0)
-        return ret;
-    for (int i = 0; i < FF_ARRAY_ELEMS(kernel) && ret >= 0; i++)
-        ret = CHECK_CU(s->pairs.cuda.cu->cuModuleGetFunction(kernel[i].function,
-                                                             s->pairs.cuda.module,
-                                                             kernel[i].name));
-    CHECK_CU(s->pairs.cuda.cu->cuCtxPopCurrent(&dummy));
-    return ret;
+    return set_up(ctx, width, height, depth);
 }
 
 // ---- the filter ----
@@ -561,36 +523,21 @@ static int set_image(AVFilterContext *ctx, int i, const AVFrame *frame,
     MADCUDAImage *image = &s->params.image[i];
     const MADRange range = ff_mad_range(&s->common, frame, desc);
     const int is_new     = range.scale != s->range[i].scale;
-    CUcontext dummy;
-    int ret;
 
-    image->src       = (CUdeviceptr)frame->data[0] + frame->crop_top * frame->linesize[0] +
-                       frame->crop_left * desc->comp[0].step;
+    image->src       = ff_cuda_queue_plane(frame, 0);
     image->pitch     = frame->linesize[0];
     image->black     = range.black;
     image->white     = lrint(255 / range.scale);
     image->lightness = s->lightness[i];
     s->range[i]      = range;
-    if (!is_new)
-        return 0;
-    ret = CHECK_CU(s->pairs.cuda.cu->cuCtxPushCurrent(s->pairs.cuda.hwctx->cuda_ctx));
-    if (ret < 0)
-        return ret;
-    ret = upload_lightness(ctx, i);
-    CHECK_CU(s->pairs.cuda.cu->cuCtxPopCurrent(&dummy));
-    return ret;
-}
-
-static const AVPixFmtDescriptor *descriptor(const AVBufferRef *frames_ref)
-{
-    return av_pix_fmt_desc_get(((AVHWFramesContext *)frames_ref->data)->sw_format);
+    return is_new ? upload_lightness(ctx, i) : 0;
 }
 
 static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *ref)
 {
     MADCUDAContext *s = ctx->priv;
     const AVFrame *frames[MAD_IMAGES] = { [MAD_REFERENCE] = ref, [MAD_DISTORTED] = frame };
-    const AVPixFmtDescriptor *desc    = descriptor(frame->hw_frames_ctx);
+    const AVPixFmtDescriptor *desc    = ff_cuda_queue_format(frame->hw_frames_ctx);
     const int width = ff_picture_width(frame), height = ff_picture_height(frame);
     MADCUDAParams *p = &s->params;
     int ret;
@@ -609,19 +556,16 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     p->lmse_unit = p->unit * p->unit / (MAD_BLOCK * MAD_BLOCK);
     p->down      = desc->comp[0].shift;
     p->mask      = (1 << desc->comp[0].depth) - 1;
-    p->result    = ff_quality_cuda_next_result(&s->pairs.cuda);
+    p->result    = ff_cuda_queue_next_result(ctx);
     s->load      = desc->comp[0].depth > 8 ? s->load_16 : s->load_8;
     return 1;
 }
 
-static int activate(AVFilterContext *ctx)
+static int finish(AVFilterContext *ctx)
 {
     MADCUDAContext *s = ctx->priv;
-    int ret = ff_quality_pairs_activate(ctx, &s->pairs), finished = 0;
 
-    if (ff_outlink_get_status(ctx->outputs[0]))
-        finished = ff_mad_finish(&s->common, ctx);
-    return finished < 0 ? finished : ret;
+    return ff_mad_finish(&s->common, ctx);
 }
 
 static av_cold int init(AVFilterContext *ctx)
@@ -631,68 +575,63 @@ static av_cold int init(AVFilterContext *ctx)
 
     if (ret < 0)
         return ret;
-    s->pairs.add       = add_pair;
-    s->pairs.launch    = launch;
-    s->pairs.report    = report;
-    s->pairs.max_batch = 1;
+    s->queue.add       = add_pair;
+    s->queue.launch    = launch;
+    s->queue.report    = report;
+    s->queue.finish    = finish;
+    s->queue.release   = free_device_memory;
+    s->queue.max_batch = 1;
     return ff_mad_init(&s->common, ctx, NULL);
 }
 
 static av_cold void uninit(AVFilterContext *ctx)
 {
     MADCUDAContext *s = ctx->priv;
-    CUcontext dummy;
 
-    ff_quality_pairs_uninit(ctx, &s->pairs);
+    ff_cuda_queue_uninit(ctx);
     ff_mad_uninit(&s->common, ctx);
-    if (s->pairs.cuda.cu &&
-        CHECK_CU(s->pairs.cuda.cu->cuCtxPushCurrent(s->pairs.cuda.hwctx->cuda_ctx)) >= 0) {
-        free_device_memory(ctx);
-        CHECK_CU(s->pairs.cuda.cu->cuCtxPopCurrent(&dummy));
-    }
-    ff_quality_cuda_close(&s->pairs.cuda, ctx);
+}
+
+static int setup(AVFilterContext *ctx)
+{
+    AVFilterLink *main = ctx->inputs[0];
+
+    return set_up(ctx, main->w, main->h,
+                  ff_cuda_queue_format(ff_filter_link(main)->hw_frames_ctx)->comp[0].depth);
 }
 
 static int config_reference(AVFilterLink *inlink)
 {
     AVFilterContext *ctx = inlink->dst;
     MADCUDAContext *s    = ctx->priv;
-    int ret;
+    const CUDAQueueKernel kernels[] = {
+        { &s->load_8,  "mad_load_8"  },
+        { &s->load_16, "mad_load_16" },
+        { &s->csf,     "mad_csf"     },
+        { &s->detect,  "mad_detect"  },
+        { &s->filter,  "mad_filter"  },
+        { &s->cells,   "mad_cells"   },
+        { &s->columns, "mad_columns" },
+        { &s->rows,    "mad_rows"    },
+        { &s->compare, "mad_compare" },
+        { &s->pool,    "mad_pool"    },
+        { NULL }
+    };
+    int ret = ff_mad_config(&s->common, ctx, "scale_cuda");
 
-    if ((ret = ff_mad_config(&s->common, ctx, "scale_cuda")) < 0 ||
-        (ret = ff_quality_pairs_config_inputs(ctx, &s->pairs, ff_vf_mad_cuda_ptx_data,
-                                              ff_vf_mad_cuda_ptx_len,
-                                              sizeof(MADCUDAResult))) < 0 ||
-        (ret = load_functions(ctx)) < 0)
+    if (ret < 0)
         return ret;
-    return prepare(ctx, inlink->w, inlink->h,
-                   descriptor(ff_filter_link(inlink)->hw_frames_ctx)->comp[0].depth);
+    return ff_cuda_queue_open(ctx, ff_vf_mad_cuda_ptx_data, ff_vf_mad_cuda_ptx_len, kernels,
+                              sizeof(MADCUDAResult), setup);
 }
 
-static int config_output(AVFilterLink *outlink)
-{
-    MADCUDAContext *s = outlink->src->priv;
-
-    return ff_quality_pairs_config_output(outlink, &s->pairs);
-}
-
-static const AVFilterPad mad_cuda_inputs[] = {
-    {
-        .name         = "main",
-        .type         = AVMEDIA_TYPE_VIDEO,
-    },
-    {
-        .name         = "reference",
-        .type         = AVMEDIA_TYPE_VIDEO,
-        .config_props = config_reference,
-    },
-};
+static const AVFilterPad mad_cuda_inputs[] = { CUDA_QUEUE_PAIR_INPUTS(config_reference) };
 
 static const AVFilterPad mad_cuda_outputs[] = {
     {
         .name         = "default",
         .type         = AVMEDIA_TYPE_VIDEO,
-        .config_props = config_output,
+        .config_props = ff_cuda_queue_config_output,
     },
 };
 
@@ -705,7 +644,7 @@ const FFFilter ff_vf_mad_cuda = {
     .preinit                   = mad_cuda_framesync_preinit,
     .priv_size                 = sizeof(MADCUDAContext),
     .init                      = init,
-    .activate                  = activate,
+    .activate                  = ff_cuda_queue_activate,
     .uninit                    = uninit,
     FILTER_INPUTS(mad_cuda_inputs),
     FILTER_OUTPUTS(mad_cuda_outputs),

@@ -30,7 +30,7 @@
  */
 
 #include "cuda/fft.cuh"
-#include "cuda/quality_cuda.cuh"
+#include "cuda/kernel.cuh"
 #include "vf_mad_cuda.h"
 
 #define CELL_SAMPLES  (MAD_STEP * MAD_STEP)

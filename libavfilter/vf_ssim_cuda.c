@@ -35,14 +35,12 @@
 #include <string.h>
 
 #include "libavutil/bprint.h"
-#include "libavutil/cuda_check.h"
 #include "libavutil/dict.h"
-#include "libavutil/hwcontext.h"
 #include "libavutil/opt.h"
 #include "libavutil/pixdesc.h"
 
 #include "avfilter.h"
-#include "cuda/quality_pairs.h"
+#include "cuda/queue.h"
 #include "filters.h"
 #include "release_compat.h"
 #include "luma_frame.h"
@@ -50,25 +48,20 @@
 #include "score_output.h"
 #include "vf_ssim_cuda.h"
 
-#define DIV_UP(a, b) (((a) + (b) - 1) / (b))
-
-#define CHECK_CU(x) FF_CUDA_CHECK_DL(ctx, s->pairs.cuda.cu, x)
-
 /// SSIM of the components, and all together, weighted by their sizes.
 typedef struct SSIMScores {
     double component[SSIM_MAX_PLANES], all;
 } SSIMScores;
 
 typedef struct SSIMCUDAContext {
-    const AVClass *class;
-    QualityPairs pairs;
+    CUDAQueue queue;
     char *stats_path;
 
     CUfunction ssim_8, ssim_16;
     CUdeviceptr state;                  ///< [SSIM_MAX_BATCH] of SSIMCUDAState
 
     int width, height;                  ///< of the batch
-    enum AVPixelFormat sw_format;
+    const AVPixFmtDescriptor *desc;
     SSIMCUDAParams params;
     CUfunction ssim;
     int nb_thread_blocks, nb_threads;   ///< for a pair
@@ -87,21 +80,16 @@ typedef struct SSIMCUDAContext {
 static const AVOption ssim_cuda_options[] = {
     { "stats_file", "Set file where to store per-frame difference information", OFFSET(stats_path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, FLAGS },
     { "f",          "Set file where to store per-frame difference information", OFFSET(stats_path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, FLAGS },
-    { "queue", "set the number of frames in flight, 1 to wait for each", OFFSET(pairs.queue), AV_OPT_TYPE_INT, { .i64 = 8 }, 1, 64, FLAGS },
+    CUDA_QUEUE_OPTION(SSIMCUDAContext, FLAGS),
     { NULL }
 };
 
-FRAMESYNC_DEFINE_CLASS(ssim_cuda, SSIMCUDAContext, pairs.fs);
+FRAMESYNC_DEFINE_CLASS(ssim_cuda, SSIMCUDAContext, queue.fs);
 
 extern const unsigned char ff_vf_ssim_cuda_ptx_data[];
 extern const unsigned int ff_vf_ssim_cuda_ptx_len;
 
 static const char component_name[] = "YUV";
-
-static const AVPixFmtDescriptor *descriptor(const AVFrame *frame)
-{
-    return av_pix_fmt_desc_get(((AVHWFramesContext *)frame->hw_frames_ctx->data)->sw_format);
-}
 
 /// Components that are compared: alpha is not.
 static int count_components(const AVPixFmtDescriptor *desc)
@@ -125,12 +113,11 @@ static int component_height(const AVPixFmtDescriptor *desc, int component, int h
 }
 
 /// The planes' geometry and all else that pairs of a batch share.
-static int configure_batch(AVFilterContext *ctx, enum AVPixelFormat sw_format,
+static int configure_batch(AVFilterContext *ctx, const AVPixFmtDescriptor *desc,
                            int width, int height)
 {
     SSIMCUDAContext *s = ctx->priv;
     SSIMCUDAParams *params = &s->params;
-    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(sw_format);
     const int depth = desc->comp[0].depth, sample_size = DIV_UP(depth, 8);
     const int nb_warps = sample_size > 1 ? SSIM_WARPS_16 : SSIM_WARPS_8;
     const int max = (1 << depth) - 1;
@@ -167,28 +154,16 @@ static int configure_batch(AVFilterContext *ctx, enum AVPixelFormat sw_format,
     params->c1    = .01 * .01 * max * max * 64 + .5;
     params->c2    = .03 * .03 * max * max * 64 * 63 + .5;
 
-    s->width     = width;
-    s->height    = height;
-    s->sw_format = sw_format;
+    s->width  = width;
+    s->height = height;
+    s->desc   = desc;
     return 0;
-}
-
-/// Where a component's plane begins: cropping of CUDA frames leaves the left and top.
-static CUdeviceptr plane_start(const AVFrame *frame, const AVPixFmtDescriptor *desc, int component)
-{
-    const AVComponentDescriptor *comp = &desc->comp[component];
-    const int x = frame->crop_left >> (is_chroma(component) ? desc->log2_chroma_w : 0);
-    const int y = frame->crop_top  >> (is_chroma(component) ? desc->log2_chroma_h : 0);
-
-    return (CUdeviceptr)frame->data[comp->plane] + y * frame->linesize[comp->plane] +
-           x * comp->step;
 }
 
 static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *ref)
 {
     SSIMCUDAContext *s = ctx->priv;
-    const AVPixFmtDescriptor *desc = descriptor(frame);
-    const enum AVPixelFormat sw_format = av_pix_fmt_desc_get_id(desc);
+    const AVPixFmtDescriptor *desc = ff_cuda_queue_format(frame->hw_frames_ctx);
     const int width = ff_picture_width(frame), height = ff_picture_height(frame);
     SSIMCUDAPair *pair;
 
@@ -198,42 +173,40 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
                av_color_range_name(ref->color_range));
         s->range_warned = 1;
     }
-    if (width != s->width || height != s->height || sw_format != s->sw_format) {
-        int ret = ff_quality_pairs_flush(ctx, &s->pairs);
+    if (width != s->width || height != s->height || desc != s->desc) {
+        int ret = ff_cuda_queue_flush(ctx);
 
         if (ret < 0)
             return ret;
-        ret = configure_batch(ctx, sw_format, width, height);
+        ret = configure_batch(ctx, desc, width, height);
         if (ret < 0)
             return ret;
     }
 
-    pair = &s->params.pair[s->pairs.nb_batch];
+    pair = &s->params.pair[s->queue.nb_batch];
     for (int i = 0; i < count_components(desc); i++) {
         const int plane = desc->comp[i].plane;
 
-        pair->main[plane]       = plane_start(frame, desc, i);
-        pair->ref[plane]        = plane_start(ref, desc, i);
+        pair->main[plane]       = ff_cuda_queue_plane(frame, i);
+        pair->ref[plane]        = ff_cuda_queue_plane(ref, i);
         pair->main_pitch[plane] = frame->linesize[plane];
         pair->ref_pitch[plane]  = ref->linesize[plane];
     }
-    pair->result = ff_quality_cuda_next_result(&s->pairs.cuda);
+    pair->result = ff_cuda_queue_next_result(ctx);
     return 1;
 }
 
 static int launch(AVFilterContext *ctx)
 {
     SSIMCUDAContext *s = ctx->priv;
-    void *args[] = { &s->params };
 
-    return CHECK_CU(s->pairs.cuda.cu->cuLaunchKernel(s->ssim, s->nb_thread_blocks,
-                                                     s->pairs.nb_batch, 1, s->nb_threads, 1, 1, 0,
-                                                     s->pairs.cuda.hwctx->stream, args, NULL));
+    return ff_cuda_queue_launch(ctx, s->ssim, s->nb_thread_blocks, s->queue.nb_batch,
+                                s->nb_threads, 1, 0, &s->params);
 }
 
 static SSIMScores read_scores(const AVFrame *frame, const SSIMCUDAResult *result)
 {
-    const AVPixFmtDescriptor *desc = descriptor(frame);
+    const AVPixFmtDescriptor *desc = ff_cuda_queue_format(frame->hw_frames_ctx);
     const int nb_components = count_components(desc);
     SSIMScores scores = { 0 };
     int w[SSIM_MAX_PLANES], h[SSIM_MAX_PLANES], size = 0;
@@ -289,12 +262,12 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
     SSIMScores scores;
     int ret;
 
-    ff_score_outputs_note(&s->outputs, ctx, frame, s->pairs.fs.time_base);
+    ff_score_outputs_note(&s->outputs, ctx, frame, s->queue.fs.time_base);
     if (!result)
         return 0;
     scores = read_scores(frame, result);
     s->nb_compared++;
-    s->nb_components = count_components(descriptor(frame));
+    s->nb_components = count_components(ff_cuda_queue_format(frame->hw_frames_ctx));
     s->sum.all += scores.all;
     for (int i = 0; i < s->nb_components; i++) {
         s->sum.component[i] += scores.component[i];
@@ -308,34 +281,23 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
     return s->stats_path ? write_stats(ctx, &scores) : 0;
 }
 
-/// Without a frame, the file is written only where the input has ended.
-static int finish(AVFilterContext *ctx, int ended)
+static int finish(AVFilterContext *ctx)
 {
     SSIMCUDAContext *s = ctx->priv;
 
-    if (ended || s->outputs.noted)
-        ff_score_outputs_open(&s->outputs, ctx);
+    ff_score_outputs_open(&s->outputs, ctx);
     return ff_score_outputs_close(&s->outputs, ctx);
-}
-
-static int activate(AVFilterContext *ctx)
-{
-    SSIMCUDAContext *s = ctx->priv;
-    int ret = ff_quality_pairs_activate(ctx, &s->pairs), finished = 0;
-
-    if (ff_outlink_get_status(ctx->outputs[0]))
-        finished = finish(ctx, 1);
-    return finished < 0 ? finished : ret;
 }
 
 static av_cold int init(AVFilterContext *ctx)
 {
     SSIMCUDAContext *s = ctx->priv;
 
-    s->pairs.add       = add_pair;
-    s->pairs.launch    = launch;
-    s->pairs.report    = report;
-    s->pairs.max_batch = FFMIN(s->pairs.queue, SSIM_MAX_BATCH);
+    s->queue.add       = add_pair;
+    s->queue.launch    = launch;
+    s->queue.report    = report;
+    s->queue.finish    = finish;
+    s->queue.max_batch = FFMIN(s->queue.size, SSIM_MAX_BATCH);
 
     s->stats.path         = s->stats_path;
     s->outputs.options    = s;
@@ -363,90 +325,51 @@ static void print_summary(AVFilterContext *ctx)
            SCORE_FIXED(6, decibel(s->sum.all, s->nb_compared)));
 }
 
-static void free_state(AVFilterContext *ctx)
-{
-    SSIMCUDAContext *s = ctx->priv;
-    CUcontext dummy;
-
-    if (!s->state || CHECK_CU(s->pairs.cuda.cu->cuCtxPushCurrent(s->pairs.cuda.hwctx->cuda_ctx)) < 0)
-        return;
-    CHECK_CU(s->pairs.cuda.cu->cuMemFree(s->state));
-    CHECK_CU(s->pairs.cuda.cu->cuCtxPopCurrent(&dummy));
-}
-
 static av_cold void uninit(AVFilterContext *ctx)
 {
     SSIMCUDAContext *s = ctx->priv;
 
-    ff_quality_pairs_uninit(ctx, &s->pairs);
+    ff_cuda_queue_uninit(ctx);
     if (s->nb_compared)
         print_summary(ctx);
-    finish(ctx, 0);
-    free_state(ctx);
-    ff_quality_cuda_close(&s->pairs.cuda, ctx);
+    // without a frame, the file is written only where the input has ended
+    if (s->outputs.noted)
+        ff_score_outputs_open(&s->outputs, ctx);
+    ff_score_outputs_close(&s->outputs, ctx);
 }
 
-static int load_functions(AVFilterContext *ctx)
+static int setup(AVFilterContext *ctx)
 {
     SSIMCUDAContext *s = ctx->priv;
-    const QualityCUDA *cuda = &s->pairs.cuda;
-    const size_t state_size = SSIM_MAX_BATCH * sizeof(SSIMCUDAState);
-    CudaFunctions *cu = cuda->cu;
-    CUcontext dummy;
-    int ret = CHECK_CU(cu->cuCtxPushCurrent(cuda->hwctx->cuda_ctx));
+    AVFilterLink *main = ctx->inputs[0];
+    const AVPixFmtDescriptor *desc = ff_cuda_queue_format(ff_filter_link(main)->hw_frames_ctx);
+    int ret = ff_cuda_queue_alloc(ctx, &s->state, SSIM_MAX_BATCH * sizeof(SSIMCUDAState));
 
-    if (ret < 0)
-        return ret;
-    if ((ret = CHECK_CU(cu->cuModuleGetFunction(&s->ssim_8,  cuda->module, "ssim_8")))  >= 0 &&
-        (ret = CHECK_CU(cu->cuModuleGetFunction(&s->ssim_16, cuda->module, "ssim_16"))) >= 0 &&
-        (ret = CHECK_CU(cu->cuMemAlloc(&s->state, state_size))) >= 0)
-        ret = CHECK_CU(cu->cuMemsetD8Async(s->state, 0, state_size, cuda->hwctx->stream));
-    CHECK_CU(cu->cuCtxPopCurrent(&dummy));
     s->params.state = s->state;
-    return ret;
+    return ret < 0 ? ret : configure_batch(ctx, desc, main->w, main->h);
 }
 
 static int config_reference(AVFilterLink *inlink)
 {
     AVFilterContext *ctx = inlink->dst;
     SSIMCUDAContext *s   = ctx->priv;
-    const AVHWFramesContext *frames;
-    int ret = ff_quality_pairs_config_inputs(ctx, &s->pairs, ff_vf_ssim_cuda_ptx_data,
-                                             ff_vf_ssim_cuda_ptx_len, sizeof(SSIMCUDAResult));
+    const CUDAQueueKernel kernels[] = {
+        { &s->ssim_8,  "ssim_8"  },
+        { &s->ssim_16, "ssim_16" },
+        { NULL }
+    };
 
-    if (ret < 0)
-        return ret;
-    ret = load_functions(ctx);
-    if (ret < 0)
-        return ret;
-    frames = (AVHWFramesContext *)ff_filter_link(inlink)->hw_frames_ctx->data;
-    return configure_batch(ctx, frames->sw_format, inlink->w, inlink->h);
+    return ff_cuda_queue_open(ctx, ff_vf_ssim_cuda_ptx_data, ff_vf_ssim_cuda_ptx_len, kernels,
+                              sizeof(SSIMCUDAResult), setup);
 }
 
-static int config_output(AVFilterLink *outlink)
-{
-    SSIMCUDAContext *s = outlink->src->priv;
-
-    return ff_quality_pairs_config_output(outlink, &s->pairs);
-}
-
-static const AVFilterPad ssim_cuda_inputs[] = {
-    {
-        .name         = "main",
-        .type         = AVMEDIA_TYPE_VIDEO,
-    },
-    {
-        .name         = "reference",
-        .type         = AVMEDIA_TYPE_VIDEO,
-        .config_props = config_reference,
-    },
-};
+static const AVFilterPad ssim_cuda_inputs[] = { CUDA_QUEUE_PAIR_INPUTS(config_reference) };
 
 static const AVFilterPad ssim_cuda_outputs[] = {
     {
         .name         = "default",
         .type         = AVMEDIA_TYPE_VIDEO,
-        .config_props = config_output,
+        .config_props = ff_cuda_queue_config_output,
     },
 };
 
@@ -459,7 +382,7 @@ const FFFilter ff_vf_ssim_cuda = {
     .preinit                   = ssim_cuda_framesync_preinit,
     .priv_size                 = sizeof(SSIMCUDAContext),
     .init                      = init,
-    .activate                  = activate,
+    .activate                  = ff_cuda_queue_activate,
     .uninit                    = uninit,
     FILTER_INPUTS(ssim_cuda_inputs),
     FILTER_OUTPUTS(ssim_cuda_outputs),

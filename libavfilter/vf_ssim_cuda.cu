@@ -17,7 +17,7 @@
  */
 
 
-#include "cuda/quality_cuda.cuh"
+#include "cuda/kernel.cuh"
 #include "vf_ssim_cuda.h"
 
 /**

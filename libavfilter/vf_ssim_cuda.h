@@ -27,11 +27,10 @@
 
 #include <stdint.h>
 
-#if defined(__CUDACC__) || defined(__CUDA__)
-#define SSIM_DEVICE_PTR(type) type *
-#else
+#include "cuda/shared.h"
+
+#if !defined(__CUDACC__) && !defined(__CUDA__)
 #include <ffnvcodec/dynlink_cuda.h>
-#define SSIM_DEVICE_PTR(type) CUdeviceptr
 #endif
 
 #define SSIM_STRIP    2             ///< rows of windows that a thread block takes
@@ -72,9 +71,9 @@ typedef struct SSIMCUDAPlane {
 } SSIMCUDAPlane;
 
 typedef struct SSIMCUDAPair {
-    SSIM_DEVICE_PTR(const uint8_t) main[SSIM_MAX_PLANES];
-    SSIM_DEVICE_PTR(const uint8_t) ref[SSIM_MAX_PLANES];
-    SSIM_DEVICE_PTR(SSIMCUDAResult) result;
+    DEVICE_PTR(const uint8_t) main[SSIM_MAX_PLANES];
+    DEVICE_PTR(const uint8_t) ref[SSIM_MAX_PLANES];
+    DEVICE_PTR(SSIMCUDAResult) result;
     int main_pitch[SSIM_MAX_PLANES];        ///< in bytes
     int ref_pitch[SSIM_MAX_PLANES];
 } SSIMCUDAPair;
@@ -85,7 +84,7 @@ typedef struct SSIMCUDAParams {
     int nb_planes;
     int shift;                      ///< right shift from a sample to its value
     int64_t c1, c2;                 ///< SSIM's constants, for sums over a window
-    SSIM_DEVICE_PTR(SSIMCUDAState) state;   ///< [SSIM_MAX_BATCH]
+    DEVICE_PTR(SSIMCUDAState) state;   ///< [SSIM_MAX_BATCH]
 } SSIMCUDAParams;
 
 #endif /* AVFILTER_SSIM_CUDA_H */

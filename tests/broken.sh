@@ -95,7 +95,7 @@ mutants() {
   libavfilter/detailloss.c    @ s/MAX_SQUARE 25/MAX_SQUARE 100/ @ detailloss-limits
   libavfilter/vf_detailloss.c @ s/FFMAX(start - 1, 0)/start/ @ detailloss-threads
 * libavfilter/vf_detailloss.c @ s/>= 0 \&\& source)/>= 0 \&\& reference)/ @ detailloss-subsample
-  libavfilter/cuda/quality_pairs.c @ s/\*previous   = p->previous;/av_frame_free(\&p->previous);/ @ faults-in-flight-detailloss_cuda
+  libavfilter/cuda/queue.c @ s/\*previous   = q->previous;/av_frame_free(\&q->previous);/ @ faults-in-flight-detailloss_cuda
   libavfilter/luma_frame.h @ s/(int)(frame->crop_left + frame->crop_right)/(int)frame->crop_left/ @ faults-cropped
 * libavfilter/mad.c           @ s/exp(-pow(0.114 \* f, 1.1))/exp(-pow(0.1141 * f, 1.1))/ @ mad-oracle-chelsea_451x300_blur
   libavfilter/mad.c           @ s/f < 7.8909/f < 7.9909/ @ mad-oracle-chelsea_451x300_blur mad-cases

@@ -40,7 +40,7 @@ chain(){ # filter options
 }
 
 queue_option(){ # filter number
-    test $1 = deblock_cuda && echo "qf=5" || echo "queue=$2"
+    test $1 = blocksmooth_cuda && echo "qf=5" || echo "queue=$2"
 }
 
 # All frames, in order, with the same metadata, for each queue and each delay: to the
@@ -129,7 +129,7 @@ checked(){
     source=testsrc2=s=72x64:d=0.4,format=yuv420p
     export LD_LIBRARY_PATH=${stand_in} CUDA_STAND_IN=delay=5
     on_gpu="-init_hw_device cuda=gpu -filter_hw_device gpu"
-    for filter in bliinds_cuda ssim_cuda detailloss_cuda mad_cuda deblock_cuda; do
+    for filter in bliinds_cuda ssim_cuda detailloss_cuda mad_cuda blocksmooth_cuda; do
         echo "${filter} ${on_gpu} -lavfi ${source},$(chain ${filter} $(queue_option ${filter} 3))"
     done | check_memory | paste -sd ' '
 }
@@ -155,7 +155,7 @@ devices(){
             -lavfi "${source},split[a][b];[a]hwupload_cuda=device=0[c];[b]hwupload_cuda=device=1[d];[c][d]${filter}" ${to_null} 2>&1
         grep -q 'two CUDA devices' ${tmp}/err && test ${books_status} != 0 && told=$((told + 1))
     done
-    for filter in bliinds_cuda ssim_cuda detailloss_cuda mad_cuda deblock_cuda; do
+    for filter in bliinds_cuda ssim_cuda detailloss_cuda mad_cuda blocksmooth_cuda; do
         books major=3 ffmpeg -init_hw_device cuda=gpu -filter_hw_device gpu \
             -lavfi "${source},$(chain ${filter} $(queue_option ${filter} 2))" ${to_null} 2>&1
         grep -q 'compute capability 3' ${tmp}/err && test ${books_status} != 0 && told=$((told + 1))

@@ -161,7 +161,7 @@ two_gpus() {
 }
 
 ff -version || { cat "$tmp/err"; echo "no usable CUDA device"; exit 77; }
-filters="bliinds_cuda ssim_cuda detailloss_cuda deblock_cuda"
+filters="bliinds_cuda ssim_cuda detailloss_cuda blocksmooth_cuda"
 if ff -lavfi "$(graph mad_cuda 320x240)" $null; then
     filters="$filters mad_cuda"
 else

@@ -15,7 +15,7 @@
 #
 # The first three if none is given. More variables:
 #
-#   FILTERS="bliinds deblock detailloss mad ssim farm ffcrf"   which filters; farm is quality-farm, ffcrf
+#   FILTERS="bliinds blocksmooth detailloss mad ssim farm ffcrf"   which filters; farm is quality-farm, ffcrf
 #                 the search for a CRF
 #   FRAMES=6000   of each run that is timed, at least 5000 for a result
 #   RUNS=3        of each, medians are printed
@@ -37,7 +37,7 @@ shift
 if [ -z "${CHECKS:-}${TIMES:-}${NCU:-}${SANITIZE:-}${SOAK:-}" ]; then
     CHECKS=1 TIMES=1 NCU=1
 fi
-filters=${FILTERS:-bliinds deblock detailloss mad ssim farm ffcrf}
+filters=${FILTERS:-bliinds blocksmooth detailloss mad ssim farm ffcrf}
 frames=${FRAMES:-6000}
 runs=${RUNS:-3}
 limit=${LIMIT:-300}
@@ -672,22 +672,22 @@ ffcrf_timings() { # clips
     done
 }
 
-# ---- checks of deblock_cuda ----
+# ---- checks of blocksmooth_cuda ----
 
 # Pictures of the GPU's filter and of the CPU's.
-deblock_source() { # source format options
-    name="deblock_cuda $1 $2 $3"
+blocksmooth_source() { # source format options
+    name="blocksmooth_cuda $1 $2 $3"
     uploads $2 "$name" || return
     planar=$(planar_of $2)
     ff -noauto_conversion_filters -init_hw_device cuda -f lavfi -i "$1" \
         -filter_complex "[0:v]scale,format=$planar,split[a][b];[a]blocksmooth=$3[c];
-                         [b]scale,format=$2,hwupload,deblock_cuda=$3,hwdownload,format=$2,scale,format=${planar}[d]" \
+                         [b]scale,format=$2,hwupload,blocksmooth_cuda=$3,hwdownload,format=$2,scale,format=${planar}[d]" \
         -map '[c]' -f framemd5 "$tmp/c" -map '[d]' -f framemd5 "$tmp/g"
     same "$name" "$tmp/c" "$tmp/g"
 }
 
 # What comes out of the decoder, in its writable and in its own frames.
-deblock_clip() { # clip
+blocksmooth_clip() { # clip
     name=$(basename "$1")
     if ! format=$(clip_format "$1"); then
         fail "$name cannot be decoded on the GPU" "$tmp/err"
@@ -696,39 +696,39 @@ deblock_clip() { # clip
     down="hwdownload,format=$format,scale,format=$(planar_of $format)"
     for flags in '' '-hwaccel_flags +unsafe_output'; do
         ff -noauto_conversion_filters $decode $flags -t 5 -i "$1" -an -filter_complex \
-            "[0:v]split[a][b];[a]deblock_cuda,${down}[c];[b]${down},blocksmooth[d]" \
+            "[0:v]split[a][b];[a]blocksmooth_cuda,${down}[c];[b]${down},blocksmooth[d]" \
             -map '[d]' -f framemd5 "$tmp/c" -map '[c]' -f framemd5 "$tmp/g"
-        same "$name as $format, copied: deblock_cuda and blocksmooth $flags" "$tmp/c" "$tmp/g"
-        ff -noauto_conversion_filters $decode $flags -t 5 -i "$1" -an -vf "deblock_cuda,$down" -f framemd5 "$tmp/g"
-        same "$name as $format: deblock_cuda and blocksmooth $flags" "$tmp/c" "$tmp/g"
+        same "$name as $format, copied: blocksmooth_cuda and blocksmooth $flags" "$tmp/c" "$tmp/g"
+        ff -noauto_conversion_filters $decode $flags -t 5 -i "$1" -an -vf "blocksmooth_cuda,$down" -f framemd5 "$tmp/g"
+        same "$name as $format: blocksmooth_cuda and blocksmooth $flags" "$tmp/c" "$tmp/g"
     done
 }
 
-deblock_checks() {
+blocksmooth_checks() {
     blocks="testsrc2=s=120x68:d=0.4,scale=960:544:flags=neighbor,noise=alls=5:allf=t"
     for clip; do
-        deblock_clip "$clip"
+        blocksmooth_clip "$clip"
     done
     for size in 2:2 10:12 22:22 124:124 126:126 128:130 452:300 1280:720 1920:1080 3842:2162; do
         for format in nv12 p010le; do
-            deblock_source "$blocks,scale=$size:flags=neighbor" $format qf=127
+            blocksmooth_source "$blocks,scale=$size:flags=neighbor" $format qf=127
         done
     done
     for size in 1:1 3:3 11:11 123:125 133:67 1279:719; do
         for format in yuv444p yuv444p16le; do
-            deblock_source "$blocks,scale=$size:flags=neighbor" $format qf=127
+            blocksmooth_source "$blocks,scale=$size:flags=neighbor" $format qf=127
         done
     done
     for format in yuv420p yuv444p p016le yuv444p16le p012le yuv422p nv16 p210le p212le p216le \
                   yuv420p10le yuv422p10le yuv444p10le yuv444p10msble yuv444p12msble; do
-        for options in qf=40 qf=255:order=vertical block=16 block=64 planes=5; do
-            deblock_source "$blocks,crop=354:226" $format $options
+        for options in qf=40 qf=255 block=16 block=64 planes=5; do
+            blocksmooth_source "$blocks,crop=354:226" $format $options
         done
     done
     refused "frames of the CPU" "Impossible to convert\|not have a common format" \
-        -init_hw_device cuda -f lavfi -i "$blocks" -vf deblock_cuda
+        -init_hw_device cuda -f lavfi -i "$blocks" -vf blocksmooth_cuda
     refused "blocks of 12" "Blocks of 12 are not known" \
-        -init_hw_device cuda -f lavfi -i "$blocks" -vf format=nv12,hwupload,deblock_cuda=block=12
+        -init_hw_device cuda -f lavfi -i "$blocks" -vf format=nv12,hwupload,blocksmooth_cuda=block=12
 }
 
 # ---- times ----
@@ -931,10 +931,10 @@ timings() {
 }
 
 # Frames per second with and without, as above.
-deblock_timings() {
-    compared=deblock_cuda
+blocksmooth_timings() {
+    compared=blocksmooth_cuda
     for clip; do
-        compare "deblock_cuda, one stream, $(basename "$clip")" deblock 1 1 "$frames" \
+        compare "blocksmooth_cuda, one stream, $(basename "$clip")" blocksmooth 1 1 "$frames" \
             $decode -stream_loop -1 -i "$clip" -vf @ -an -frames:v "$frames" $null
     done
     compared=bliinds_cuda
@@ -1025,9 +1025,9 @@ ncu_sum() { # title
             gsub(/[()]/, "", size)
             split(size, grid, /[, ]+/)
             time[name] += value * (unit ~ /^n/ ? .001 : unit ~ /^m/ ? 1000 : 1)
-            # a launch of deblock has one frame, others as many as rows of thread blocks; some
+            # a launch of blocksmooth has one frame, others as many as rows of thread blocks; some
             # kernels have several launches
-            if (name !~ /_(pool|split)$/ && (frames[name] += name ~ /^deblock/ ? 1 : grid[2]) > n)
+            if (name !~ /_(pool|split)$/ && (frames[name] += name ~ /^blocksmooth/ ? 1 : grid[2]) > n)
                 n = frames[name]
         }
         END {
@@ -1067,7 +1067,7 @@ ncu_times() {
             for filter in $filters; do
                 case $filter in
                 bliinds) graph="hwupload,bliinds_cuda" each=frame ;;
-                deblock) graph="hwupload,deblock_cuda" each=frame ;;
+                blocksmooth) graph="hwupload,blocksmooth_cuda" each=frame ;;
                 detailloss) graph="split[m][r];[m]gblur,format=${how%:*},hwupload[m2];[r]hwupload[r2];[m2][r2]detailloss_cuda" each=pair ;;
                 mad)     ncu_mad $size ${how%:*} ${how#*:} || return
                          continue ;;
@@ -1148,8 +1148,8 @@ sanitize() {
             case $filter in
             bliinds) sources="nv12:175x99 p010le:175x99 nv12:4x4 nv12:640x360"
                      graph="hwupload,bliinds_cuda=features=1" ;;
-            deblock) sources="nv12:175x98 p010le:174x98 nv12:16x16 yuv444p:133x67 yuv444p16le:133x67 nv12:640x360"
-                     graph="hwupload,split[a][b];[a]deblock_cuda[c];[b]deblock_cuda=planes=2:order=vertical:block=16,nullsink;[c]deblock_cuda" ;;
+            blocksmooth) sources="nv12:175x98 p010le:174x98 nv12:16x16 yuv444p:133x67 yuv444p16le:133x67 nv12:640x360"
+                     graph="hwupload,split[a][b];[a]blocksmooth_cuda[c];[b]blocksmooth_cuda=planes=2:block=16,nullsink;[c]blocksmooth_cuda" ;;
             detailloss) sources="nv12:175x99 p010le:174x99 nv12:16x16 yuv444p:133x67 yuv444p16le:133x67 nv12:640x360"
                      graph="split[m][r];[m]gblur,format=FORMAT,hwupload[m2];[r]hwupload[r2];[m2][r2]detailloss_cuda" ;;
             mad)     sources="nv12:175x99 p010le:64x67 yuv444p:320x240"
@@ -1209,7 +1209,7 @@ constant() { # name
 
 soak() { # filter
     case $1 in
-    deblock) graph=deblock_cuda,metadata=add:key=a:value=b,metadata=print:key=a:file=$tmp/g ;;
+    blocksmooth) graph=blocksmooth_cuda,metadata=add:key=a:value=b,metadata=print:key=a:file=$tmp/g ;;
     bliinds) graph=bliinds_cuda=f=$tmp/g ;;
     *)       graph=split,$1_cuda=f=$tmp/g ;;
     esac
@@ -1284,13 +1284,13 @@ if [ -n "${TIMES:-}" ]; then
 fi
 for filter in $filters; do
     case $filter in
-    bliinds | deblock | detailloss | mad | ssim) [ -z "${SOAK:-}" ] || soak "$filter" ;;
+    bliinds | blocksmooth | detailloss | mad | ssim) [ -z "${SOAK:-}" ] || soak "$filter" ;;
     esac
     case $filter in
     bliinds) [ -z "${CHECKS:-}" ] || checks "$@"
              [ -z "${TIMES:-}" ]  || timings ;;
-    deblock) [ -z "${CHECKS:-}" ] || deblock_checks "$@"
-             [ -z "${TIMES:-}" ]  || deblock_timings $hevc $h264 ;;
+    blocksmooth) [ -z "${CHECKS:-}" ] || blocksmooth_checks "$@"
+             [ -z "${TIMES:-}" ]  || blocksmooth_timings $hevc $h264 ;;
     detailloss) [ -z "${CHECKS:-}" ] || detailloss_checks "$@"
                 [ -z "${TIMES:-}" ]  || pair_timings detailloss $hevc $h264 ;;
     mad)     [ -z "${CHECKS:-}" ] || mad_checks "$@"

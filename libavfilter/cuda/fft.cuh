@@ -28,7 +28,7 @@
 #ifndef AVFILTER_CUDA_FFT_CUH
 #define AVFILTER_CUDA_FFT_CUH
 
-#include "quality_cuda.cuh"
+#include "kernel.cuh"
 #include "fft.h"
 
 static DEVICE_INLINE float2 complex_add(float2 a, float2 b)

@@ -2,7 +2,7 @@
 # a stand-in for the driver and for cuFFT.
 
 FAULTS_CUDA   = $(addprefix fate-faults-,$(foreach T,in-flight in-parallel changes driver,      \
-                    $(addprefix $(T)-,bliinds_cuda ssim_cuda detailloss_cuda mad_cuda deblock_cuda)))
+                    $(addprefix $(T)-,bliinds_cuda ssim_cuda detailloss_cuda mad_cuda blocksmooth_cuda)))
 FAULTS_FILTER = $(LAST)
 $(filter fate-faults-in-flight-%,$(FAULTS_CUDA)):   RUN = in_flight $(FAULTS_FILTER)
 $(filter fate-faults-in-flight-%,$(FAULTS_CUDA)):   REF = 36 runs of 30 and 7 frames
@@ -16,14 +16,14 @@ FAULTS_CUDA += $(addprefix fate-faults-,checked cropped devices many-changes)
 fate-faults-cropped:      RUN = cropped
 fate-faults-cropped:      REF = bliinds_cuda: same ssim_cuda: same detailloss_cuda: same mad_cuda: same
 fate-faults-checked:      RUN = checked
-fate-faults-checked:      REF = bliinds_cuda: ok ssim_cuda: ok detailloss_cuda: ok mad_cuda: ok deblock_cuda: ok
+fate-faults-checked:      REF = bliinds_cuda: ok ssim_cuda: ok detailloss_cuda: ok mad_cuda: ok blocksmooth_cuda: ok
 fate-faults-many-changes: RUN = changes bliinds_cuda 200 2
 fate-faults-many-changes: REF = 402 frames
 fate-faults-devices:      RUN = devices
 fate-faults-devices:      REF = 8 errors are told
 $(FAULTS_CUDA): NEED = $(NEED_SOURCE) $(NEED_PICTURE) IMAGE_PGM_PIPE_DEMUXER PGM_ENCODER IMAGE2_MUXER    \
                        RAWVIDEO_ENCODER FRAMECRC_MUXER BLIINDS_CUDA_FILTER SSIM_CUDA_FILTER               \
-                       DETAILLOSS_CUDA_FILTER MAD_CUDA_FILTER DEBLOCK_CUDA_FILTER HWUPLOAD_FILTER HWUPLOAD_CUDA_FILTER \
+                       DETAILLOSS_CUDA_FILTER MAD_CUDA_FILTER BLOCKSMOOTH_CUDA_FILTER HWUPLOAD_FILTER HWUPLOAD_CUDA_FILTER \
                        HWDOWNLOAD_FILTER SPLIT_FILTER NEGATE_FILTER SCALE_FILTER CROP_FILTER
 $(FAULTS_CUDA): tests/faults/libcuda.so.1
 
@@ -38,7 +38,7 @@ $(FAULTS): libavfilter/tests/quality_faults$(EXESUF)
 
 tests/faults/libcuda.so.1: $(addprefix $(SRC_PATH)/,tests/faults/libcuda.c                      \
         libavfilter/cuda/cufft.h libavfilter/detailloss_wavelet.h                                     \
-        $(foreach F,bliinds deblock detailloss mad ssim,libavfilter/vf_$(F)_cuda.h))
+        $(foreach F,bliinds blocksmooth detailloss mad ssim,libavfilter/vf_$(F)_cuda.h))
 	$(Q)mkdir -p $(@D)
 	$(M)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -shared -Wl,-z,nodelete -o $@ $<
 	$(Q)ln -sf $(@F) $(@D)/libcufft.so.12

@@ -38,9 +38,9 @@ PTX       = ptx $(subst -cuda-ptx-,_cuda ,$(@:fate-%=%))
 include $(addprefix $(SRC_PATH)/tests/fate/,bliinds.mak blocksmooth.mak detailloss.mak faults.mak ffcrf.mak \
                                             mad.mak pairs.mak quantizer.mak score_tools.mak ssim_cuda.mak)
 
-FATE_PTX = $(foreach F,bliinds deblock detailloss mad ssim,$(call PTX_TESTS,$(F)))
-$(FATE_PTX): RUN = $(if $(CONFIG_CUDA_LLVM),$(PTX) $(NVCCFLAGS) $(QUALITY_CLANGFLAGS),skip built with nvcc)
-$(filter %-nvcc,$(FATE_PTX)): RUN = $(PTX) $(QUALITY_NVCCFLAGS)
+FATE_PTX = $(foreach F,bliinds blocksmooth detailloss mad ssim,$(call PTX_TESTS,$(F)))
+$(FATE_PTX): RUN = $(if $(CONFIG_CUDA_LLVM),$(PTX) $(NVCCFLAGS) $(KERNEL_CLANGFLAGS),skip built with nvcc)
+$(filter %-nvcc,$(FATE_PTX)): RUN = $(PTX) $(KERNEL_NVCCFLAGS)
 $(FATE_PTX): CMP = oneline
 $(FATE_PTX): REF = good PTX
 

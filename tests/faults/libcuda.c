@@ -59,7 +59,7 @@
 
 #include "libavfilter/cuda/cufft.h"
 #include "libavfilter/vf_bliinds_cuda.h"
-#include "libavfilter/vf_deblock_cuda.h"
+#include "libavfilter/vf_blocksmooth_cuda.h"
 #include "libavfilter/vf_detailloss_cuda.h"
 #include "libavfilter/vf_mad_cuda.h"
 #include "libavfilter/vf_ssim_cuda.h"
@@ -486,12 +486,12 @@ static void mad_pool(const Operation *op, const void *data, int sample_size)
 }
 
 /// Copies, where there is something to copy.
-static void deblock(const Operation *op, const void *data, int sample_size)
+static void blocksmooth(const Operation *op, const void *data, int sample_size)
 {
-    const DeblockCUDAParams *p = data;
+    const BlockSmoothCUDAParams *p = data;
 
-    for (int i = 0; i < DEBLOCK_MAX_PLANES; i++) {
-        const DeblockCUDAPlane *plane = &p->plane[i];
+    for (int i = 0; i < BLOCKSMOOTH_MAX_PLANES; i++) {
+        const BlockSmoothCUDAPlane *plane = &p->plane[i];
         const size_t width = (size_t)plane->w * plane->nb_channels * sample_size;
         const uint8_t *src;
         uint8_t *dst;
@@ -567,8 +567,8 @@ static const Kernel kernels[] = {
     { "bliinds_blocks_16", sizeof(BLIINDSCUDAParams), bliinds_blocks, 2 },
     { "bliinds_pool",      sizeof(BLIINDSCUDAParams), bliinds_pool },
     { "bliinds_choose",    sizeof(BLIINDSCUDAParams), bliinds_choose },
-    { "deblock_8",         sizeof(DeblockCUDAParams), deblock, 1 },
-    { "deblock_16",        sizeof(DeblockCUDAParams), deblock, 2 },
+    { "blocksmooth_8",         sizeof(BlockSmoothCUDAParams), blocksmooth, 1 },
+    { "blocksmooth_16",        sizeof(BlockSmoothCUDAParams), blocksmooth, 2 },
     { "detail_split_8",    sizeof(DetailCUDAParams),  detail_split, 1 },
     { "detail_split_16",   sizeof(DetailCUDAParams),  detail_split, 2 },
     { "detail_split",      sizeof(DetailCUDAParams),  detail_split },

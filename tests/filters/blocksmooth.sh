@@ -8,8 +8,8 @@
 blocks=testsrc2=s=44x32:d=0.12,scale=352:256:flags=neighbor,scale,format=yuv444p,noise=alls=5:allf=t:all_seed=7
 
 # Smoothing as the papers say it, of numbers on stdin, a sample each.
-smoothed(){ # width height depth qf block order
-    awk -v w=$1 -v h=$2 -v depth=$3 -v qf=$4 -v size=$5 -v order=$6 '
+smoothed(){ # width height depth qf block
+    awk -v w=$1 -v h=$2 -v depth=$3 -v qf=$4 -v size=$5 '
         function at(line, i)      { return across ? i * w + line : line * w + i }
         function put(line, i, n)  { v[at(line, i)] = n < 0 ? 0 : n > 2 ^ depth - 1 ? 2 ^ depth - 1 : n }
         function get(line, i)     { return v[at(line, i)] }
@@ -39,11 +39,9 @@ smoothed(){ # width height depth qf block order
         }
         { for (i = 1; i <= NF; i++) v[n++] = $i }
         END {
-            for (i = 0; i < 2; i++) {
-                across = (order == "vertical") != i
-                if (across) pass(w, h)
-                else        pass(h, w)
-            }
+            pass(h, w)
+            across = 1
+            pass(w, h)
             for (i = 0; i < n; i++)
                 print v[i]
         }'
@@ -69,40 +67,39 @@ numbers(){ # depth
 }
 
 blocksmooth_numbers(){
-    while read -r width height depth qf block order filter; do
+    while read -r width height depth qf block filter; do
         format=gray
         test ${depth} = 8 || format=gray${depth}le
         ffmpeg -lavfi $(pattern ${width}x${height} ${format}),${filter} -frames:v 1 -f rawvideo -y ${tmp}/source || return
         ffmpeg -f rawvideo -pix_fmt ${format} -video_size ${width}x${height} -i ${tmp}/source \
-            -vf blocksmooth=qf=${qf}:block=${block}:order=${order} -f rawvideo -y ${tmp}/smoothed || return
-        numbers ${depth} < ${tmp}/source | smoothed ${width} ${height} ${depth} ${qf} ${block} ${order} > ${tmp}/expected
+            -vf blocksmooth=qf=${qf}:block=${block} -f rawvideo -y ${tmp}/smoothed || return
+        numbers ${depth} < ${tmp}/source | smoothed ${width} ${height} ${depth} ${qf} ${block} > ${tmp}/expected
         numbers ${depth} < ${tmp}/smoothed | awk '{ for (i = 1; i <= NF; i++) print $i }' > ${tmp}/got
         numbers ${depth} < ${tmp}/source   | awk '{ for (i = 1; i <= NF; i++) print $i }' > ${tmp}/before
-        same "${width}x${height} of ${depth} bits, ${filter}, qf ${qf}, block ${block}, ${order}, $(
+        same "${width}x${height} of ${depth} bits, ${filter}, qf ${qf}, block ${block}, $(
               diff ${tmp}/before ${tmp}/got | grep -c '^>') samples changed" ${tmp}/expected ${tmp}/got
     done << END
-176 144 8  127 8  horizontal  null
-176 144 8  127 8  vertical    null
-176 144 8  1   8  horizontal  null
-176 144 8  7   8  horizontal  null
-176 144 8  20  8  horizontal  null
-176 144 8  255 8  vertical    null
-177 141 8  60  16 horizontal  null
-177 141 8  60  32 vertical    null
-177 141 8  60  64 horizontal  null
-175 99  10 127 8  horizontal  null
-175 99  12 33  8  vertical    null
-175 99  16 127 8  horizontal  null
-175 99  16 255 16 vertical    null
-1   1   8  127 8  horizontal  null
-10  10  8  127 8  horizontal  null
-11  10  8  127 8  horizontal  null
-10  11  8  127 8  horizontal  null
-11  11  8  127 8  vertical    null
-176 144 8  127 8  horizontal  geq=lum=if(eq(mod(X\,8)\,7)\,251\,255)
-176 144 8  127 8  vertical    geq=lum=if(eq(mod(X\,8)\,7)\,4\,0)
-3   40  8  127 8  horizontal  null
-40  3   16 127 8  vertical    null
+176 144 8  127 8 null
+176 144 8  1   8 null
+176 144 8  7   8 null
+176 144 8  20  8 null
+176 144 8  255 8 null
+177 141 8  60  16 null
+177 141 8  60  32 null
+177 141 8  60  64 null
+175 99  10 127 8 null
+175 99  12 33  8 null
+175 99  16 127 8 null
+175 99  16 255 16 null
+1   1   8  127 8 null
+10  10  8  127 8 null
+11  10  8  127 8 null
+10  11  8  127 8 null
+11  11  8  127 8 null
+176 144 8  127 8 geq=lum=if(eq(mod(X\,8)\,7)\,251\,255)
+176 144 8  127 8 geq=lum=if(eq(mod(X\,8)\,7)\,4\,0)
+3   40  8  127 8 null
+40  3   16 127 8 null
 END
 }
 
@@ -131,14 +128,14 @@ blocksmooth_options(){
         done
     done
     framecrc -lavfi ${blocks},scale,format=yuv420p,blocksmooth=qf=30 > ${tmp}/30
-    framecrc -lavfi ${blocks},scale,format=yuv420p,blocksmooth=qf=99:order=vertical > ${tmp}/99
+    framecrc -lavfi ${blocks},scale,format=yuv420p,blocksmooth=qf=99:block=16 > ${tmp}/99
     # the last one is refused
-    echo "0.04 blocksmooth qf 99, blocksmooth order vertical; 0.08 blocksmooth block 12;" > ${tmp}/list
+    echo "0.04 blocksmooth qf 99, blocksmooth block 16; 0.08 blocksmooth block 12;" > ${tmp}/list
     framecrc -lavfi ${blocks},scale,format=yuv420p,sendcmd=f=${tmp}/list,blocksmooth=qf=30 > ${tmp}/commands
     { grep '^0, *0,' ${tmp}/30; grep '^0, *[12],' ${tmp}/99; } > ${tmp}/expected
     grep '^0,' ${tmp}/commands > ${tmp}/got
     same "commands, $(wc -l < ${tmp}/got) frames" ${tmp}/expected ${tmp}/got
-    framecrc -lavfi ${blocks},scale,format=yuv420p,blocksmooth=qf=99:order=vertical:enable=eq\(n\\,1\) > ${tmp}/enable
+    framecrc -lavfi ${blocks},scale,format=yuv420p,blocksmooth=qf=99:block=16:enable=eq\(n\\,1\) > ${tmp}/enable
     { grep '^0, *0,' ${tmp}/0; grep '^0, *1,' ${tmp}/99; grep '^0, *2,' ${tmp}/0; } > ${tmp}/expected
     grep '^0,' ${tmp}/enable > ${tmp}/got
     same "timeline, $(wc -l < ${tmp}/got) frames" ${tmp}/expected ${tmp}/got
@@ -172,7 +169,7 @@ blocksmooth_errors(){
 # Pictures of the GPU's filter and of the CPU's, in ${tmp}/gpu and ${tmp}/cpu.
 smooths(){ # size cuda-format planar-format options [filter]
     graph="${blocks},crop=$1,scale,format=$3,${5:-null},split[a][b];[a]blocksmooth=$4[c]"
-    graph="${graph};[b]scale,format=$2,hwupload,deblock_cuda=$4,hwdownload,format=$2,scale,format=$3[d]"
+    graph="${graph};[b]scale,format=$2,hwupload,blocksmooth_cuda=$4,hwdownload,format=$2,scale,format=$3[d]"
     ffmpeg -init_hw_device cuda -lavfi ${graph} -map [c] -f framemd5 -y ${tmp}/cpu -map [d] -f framemd5 -y ${tmp}/gpu 2> ${tmp}/err
     status=$?
     cat ${tmp}/err >&2
@@ -183,11 +180,11 @@ same_smooths(){ # name
     same "$1, $(grep -c '^0' ${tmp}/cpu) frames" ${tmp}/cpu ${tmp}/gpu
 }
 
-deblock_formats(){
+blocksmooth_cuda_formats(){
     { list_cuda_formats; echo yuva420p yuva420p; } > ${tmp}/formats
     while read -r format planar; do
         uploads ${format} || continue
-        for options in qf=127 qf=40:order=vertical; do
+        for options in qf=127 qf=40:block=16; do
             if smooths 174:98 ${format} ${planar} ${options}; then
                 same_smooths "${format} ${options}"
             else
@@ -205,7 +202,7 @@ deblock_formats(){
 # Odd and tiny sizes, and both sides of what a warp takes. FFmpeg neither uploads
 # the last row of chroma of an odd height nor makes the last column of p010 of an
 # odd width.
-deblock_sizes(){
+blocksmooth_cuda_sizes(){
     while read -r format planar sizes; do
         for size in ${sizes}; do
             smooths ${size} ${format} ${planar} qf=127 || echo "${size} ${format} failed"
@@ -219,23 +216,23 @@ yuv444p16le yuv444p16le 1:1 3:3 10:10 11:11 59:61 60:63 61:65 62:4 133:5
 END
 }
 
-deblock_options(){
-    for options in planes=0 planes=1 planes=2 planes=4 planes=5 qf=1 qf=255 block=16 block=32:order=vertical block=64; do
+blocksmooth_cuda_options(){
+    for options in planes=0 planes=1 planes=2 planes=4 planes=5 qf=1 qf=255 block=16 block=32 block=64; do
         for format in nv12:yuv420p p010le:yuv420p10le yuv444p:yuv444p; do
             smooths 256:194 ${format%:*} ${format#*:} ${options} || echo "failed"
             same_smooths "${format%:*} ${options}"
         done
     done
-    echo "0.04 blocksmooth qf 99, deblock_cuda qf 99; 0.08 blocksmooth order vertical, deblock_cuda order vertical;" > ${tmp}/list
+    echo "0.04 blocksmooth qf 99, blocksmooth_cuda qf 99; 0.08 blocksmooth block 16, blocksmooth_cuda block 16;" > ${tmp}/list
     smooths 256:194 nv12 yuv420p qf=30 sendcmd=f=${tmp}/list || echo "failed"
     same_smooths "commands"
 }
 
 # What is also somewhere else is not changed there.
-deblock_writable(){
+blocksmooth_cuda_writable(){
     for options in qf=127 planes=1 planes=4 planes=0; do
         graph="${blocks},scale,format=yuv420p,split=3[a][b][c];[a]blocksmooth=${options}[d];[b]scale,format=nv12,hwupload,split[e][f]"
-        graph="${graph};[e]deblock_cuda=${options},hwdownload,format=nv12,scale,format=yuv420p[g];[f]hwdownload,format=nv12,scale,format=yuv420p[h]"
+        graph="${graph};[e]blocksmooth_cuda=${options},hwdownload,format=nv12,scale,format=yuv420p[g];[f]hwdownload,format=nv12,scale,format=yuv420p[h]"
         ffmpeg -init_hw_device cuda -lavfi ${graph} -map [c] -f framemd5 -y ${tmp}/before -map [d] -f framemd5 -y ${tmp}/cpu \
             -map [g] -f framemd5 -y ${tmp}/gpu -map [h] -f framemd5 -y ${tmp}/other || echo "${options}: failed"
         same "${options}: smoothed, $(grep -c '^0' ${tmp}/gpu) frames" ${tmp}/cpu ${tmp}/gpu
@@ -243,20 +240,20 @@ deblock_writable(){
     done
 }
 
-deblock_errors(){
-    parsed=deblock_cuda
+blocksmooth_cuda_errors(){
+    parsed=blocksmooth_cuda
     device="-init_hw_device cuda"
-    fails ${device} -lavfi ${blocks},deblock_cuda ${to_null}
+    fails ${device} -lavfi ${blocks},blocksmooth_cuda ${to_null}
     ! grep -q 'Impossible to convert\|not have a common format' ${tmp}/err || echo "frames of the CPU are refused"
-    fails ${device} -lavfi ${blocks},scale,format=bgr0,hwupload,deblock_cuda ${to_null}
-    fails ${device} -lavfi ${blocks},scale,format=nv12,hwupload,deblock_cuda=block=12 ${to_null}
+    fails ${device} -lavfi ${blocks},scale,format=bgr0,hwupload,blocksmooth_cuda ${to_null}
+    fails ${device} -lavfi ${blocks},scale,format=nv12,hwupload,blocksmooth_cuda=block=12 ${to_null}
 }
 
 # Both filters have the same options.
-deblock_same_options(){
-    for filter in blocksmooth deblock_cuda; do
+blocksmooth_cuda_same_options(){
+    for filter in blocksmooth blocksmooth_cuda; do
         run ffmpeg${PROGSUF}${EXECSUF} -v quiet -h filter=${filter} | sed '1,/ AVOptions:$/d' > ${tmp}/${filter}
     done
-    grep -c qf ${tmp}/deblock_cuda
-    same options ${tmp}/blocksmooth ${tmp}/deblock_cuda
+    grep -c qf ${tmp}/blocksmooth_cuda
+    same options ${tmp}/blocksmooth ${tmp}/blocksmooth_cuda
 }

@@ -62,7 +62,7 @@ static const struct {
     { "mad=map=both:range=limited",                          4400, 64, 1, 2 },
     { "mad=range=full:enable=mod(n\\,2):shortest=1",         4400, 64, 1, 2 },
     { "blocksmooth",                                      1 << 14,  1, 0, 1 },
-    { "blocksmooth=qf=255:block=16:order=vertical",       1 << 14,  1, 0, 1 },
+    { "blocksmooth=qf=255:block=16",       1 << 14,  1, 0, 1 },
     { "blocksmooth=qf=1:block=64:planes=6",               1 << 14,  1, 0, 1 },
 };
 

@@ -19,62 +19,59 @@
 
 /**
  * @file
- * What crosses between vf_deblock_cuda.c and vf_deblock_cuda.cu.
+ * What crosses between vf_blocksmooth_cuda.c and vf_blocksmooth_cuda.cu.
  */
 
-#ifndef AVFILTER_DEBLOCK_CUDA_H
-#define AVFILTER_DEBLOCK_CUDA_H
+#ifndef AVFILTER_BLOCKSMOOTH_CUDA_H
+#define AVFILTER_BLOCKSMOOTH_CUDA_H
 
 #include <stdint.h>
 
 #include "blocksmooth.h"
+#include "cuda/shared.h"
 
-#if defined(__CUDACC__) || defined(__CUDA__)
-#define DEBLOCK_DEVICE_PTR(type) type *
-#else
+#if !defined(__CUDACC__) && !defined(__CUDA__)
 #include <ffnvcodec/dynlink_cuda.h>
-#define DEBLOCK_DEVICE_PTR(type) CUdeviceptr
 #endif
 
-#define DEBLOCK_CELL  8             ///< samples along a side of a cell
-#define DEBLOCK_WARPS 4             ///< of a thread block, one below the other
-#define DEBLOCK_WORDS 32            ///< of four bytes in a row of a warp
+#define BLOCKSMOOTH_CELL  8             ///< samples along a side of a cell
+#define BLOCKSMOOTH_WARPS 4             ///< of a thread block, one below the other
+#define BLOCKSMOOTH_WORDS 32            ///< of four bytes in a row of a warp
 
-#define DEBLOCK_MAX_PLANES 4
+#define BLOCKSMOOTH_MAX_PLANES 4
 
 /// A number in each of the samples of 1 or 2 bytes that are in a word.
-#define DEBLOCK_IN_LANES(size, x) ((uint32_t)(x) * ((size) == 1 ? 0x01010101u : 0x00010001u))
+#define BLOCKSMOOTH_IN_LANES(size, x) ((uint32_t)(x) * ((size) == 1 ? 0x01010101u : 0x00010001u))
 
 /// For the top bit of a lane to tell whether its value is not below a limit.
-typedef struct DeblockCUDALimit {
+typedef struct BlockSmoothCUDALimit {
     uint32_t bias;                          ///< added to what is below the top bit, which is set then
     uint32_t is_low;                        ///< all bits where the limit is below a value's top bit
-} DeblockCUDALimit;
+} BlockSmoothCUDALimit;
 
 /// BlockSmoothLimits in all lanes, for values in the high bits of each.
-typedef struct DeblockCUDALimits {
-    DeblockCUDALimit flat, strong, weak;
+typedef struct BlockSmoothCUDALimits {
+    BlockSmoothCUDALimit flat, strong, weak;
     uint32_t half, quarter, eighth;         ///< the bits of these parts of a value
-} DeblockCUDALimits;
+} BlockSmoothCUDALimits;
 
-typedef struct DeblockCUDAPlane {
-    DEBLOCK_DEVICE_PTR(const uint8_t) src;
-    DEBLOCK_DEVICE_PTR(uint8_t) dst;        ///< src, or another picture
+typedef struct BlockSmoothCUDAPlane {
+    DEVICE_PTR(const uint8_t) src;
+    DEVICE_PTR(uint8_t) dst;        ///< src, or another picture
     int src_pitch, dst_pitch;               ///< in bytes
     int w, h;                               ///< samples of a channel
     int nb_channels;                        ///< 2 where components are interleaved
     uint32_t mask;                          ///< of the samples to smooth in a word
     int first_row;                          ///< of the rows of thread blocks of all planes
-} DeblockCUDAPlane;
+} BlockSmoothCUDAPlane;
 
-typedef struct DeblockCUDAParams {
-    DeblockCUDAPlane plane[DEBLOCK_MAX_PLANES];
+typedef struct BlockSmoothCUDAParams {
+    BlockSmoothCUDAPlane plane[BLOCKSMOOTH_MAX_PLANES];
     int nb_columns, nb_rows;                ///< thread blocks that all planes take
     int block;
-    int vertical_first;
     uint32_t value;                         ///< the bits of the samples in a word that are their values
     int shift;                              ///< left shift to have these in the high bits
-    DeblockCUDALimits limits;
-} DeblockCUDAParams;
+    BlockSmoothCUDALimits limits;
+} BlockSmoothCUDAParams;
 
-#endif /* AVFILTER_DEBLOCK_CUDA_H */
+#endif /* AVFILTER_BLOCKSMOOTH_CUDA_H */

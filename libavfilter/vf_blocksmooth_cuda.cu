@@ -17,8 +17,8 @@
  */
 
 
-#include "cuda/quality_cuda.cuh"
-#include "vf_deblock_cuda.h"
+#include "cuda/kernel.cuh"
+#include "vf_blocksmooth_cuda.h"
 
 /**
  * Both passes over all planes of a frame, in one launch.
@@ -38,7 +38,7 @@
 
 /// Of a warp; the odd pitch keeps accesses of rows and of columns free of conflicts.
 #define EXCHANGE_PITCH (WARP_SIZE + 1)
-typedef uint32_t Exchange[DEBLOCK_CELL][EXCHANGE_PITCH];
+typedef uint32_t Exchange[BLOCKSMOOTH_CELL][EXCHANGE_PITCH];
 
 /// Elements, which are samples of any channel, in a word and in a row of a warp.
 #define PER_WORD(T) (4 / (int)sizeof(T))
@@ -46,7 +46,7 @@ typedef uint32_t Exchange[DEBLOCK_CELL][EXCHANGE_PITCH];
 
 template<typename T, int C> struct Layout {
     enum {
-        WORDS = DEBLOCK_CELL * C / PER_WORD(T),         ///< of a row of a cell
+        WORDS = BLOCKSMOOTH_CELL * C / PER_WORD(T),         ///< of a row of a cell
         ROWS  = NB_WORDS / WORDS                        ///< of a thread
     };
 };
@@ -111,7 +111,7 @@ static DEVICE_INLINE void put_words(Exchange &x, const uint32_t (&word)[NB_WORDS
 
 template<typename T, int C, bool BY_ROWS>
 static DEVICE_INLINE void load(uint32_t (&word)[NB_WORDS], Exchange &x,
-                               const DeblockCUDAPlane &plane, const Place &place)
+                               const BlockSmoothCUDAPlane &plane, const Place &place)
 {
     typedef Words<T, C, BY_ROWS> W;
     const int pitch = plane.src_pitch;
@@ -128,7 +128,7 @@ static DEVICE_INLINE void load(uint32_t (&word)[NB_WORDS], Exchange &x,
         return;
     }
 #pragma unroll 8
-    for (int i = threadIdx.x % WARP_SIZE; i < DEBLOCK_CELL * ELEMENTS(T); i += WARP_SIZE) {
+    for (int i = threadIdx.x % WARP_SIZE; i < BLOCKSMOOTH_CELL * ELEMENTS(T); i += WARP_SIZE) {
         const int column = i % ELEMENTS(T), row = i / ELEMENTS(T);
 
         ((T *)x[row])[column] = place.is_inside(column, row) ?
@@ -141,7 +141,7 @@ static DEVICE_INLINE void load(uint32_t (&word)[NB_WORDS], Exchange &x,
 
 template<typename T, int C, bool BY_ROWS>
 static DEVICE_INLINE void store(const uint32_t (&word)[NB_WORDS], Exchange &x,
-                                const DeblockCUDAPlane &plane, const Place &place)
+                                const BlockSmoothCUDAPlane &plane, const Place &place)
 {
     typedef Words<T, C, BY_ROWS> W;
     const int pitch = plane.dst_pitch;
@@ -161,7 +161,7 @@ static DEVICE_INLINE void store(const uint32_t (&word)[NB_WORDS], Exchange &x,
     put_words<T, C, BY_ROWS>(x, word);
     sync_warp();
 #pragma unroll 1
-    for (int i = threadIdx.x % WARP_SIZE; i < DEBLOCK_CELL * ELEMENTS(T); i += WARP_SIZE) {
+    for (int i = threadIdx.x % WARP_SIZE; i < BLOCKSMOOTH_CELL * ELEMENTS(T); i += WARP_SIZE) {
         const int column = i % ELEMENTS(T), row = i / ELEMENTS(T);
 
         if (place.is_inside(column, row))
@@ -205,7 +205,7 @@ static DEVICE_INLINE uint32_t is_below(uint32_t a, uint32_t b)
 
 /// The top bits of lanes that are not below a limit.
 template<typename T>
-static DEVICE_INLINE uint32_t is_reached(uint32_t x, const DeblockCUDALimit &limit)
+static DEVICE_INLINE uint32_t is_reached(uint32_t x, const BlockSmoothCUDALimit &limit)
 {
     const uint32_t sum = (x & ~Lanes<T>::TOP) + limit.bias;
 
@@ -229,7 +229,7 @@ static DEVICE_INLINE uint32_t move_lanes(uint32_t x, uint32_t by, uint32_t minus
  */
 template<typename T>
 static DEVICE_INLINE void smooth_lanes(uint32_t (&v)[BLOCKSMOOTH_TAPS], uint32_t mask,
-                                       const DeblockCUDALimits &limits)
+                                       const BlockSmoothCUDALimits &limits)
 {
     const uint32_t down  = lane_mask<T>(is_below<T>(v[3], v[2])), up = ~down;
     const uint32_t step  = (v[3] ^ down) - (v[2] ^ down);
@@ -291,14 +291,14 @@ static DEVICE_INLINE void transpose(uint32_t (&word)[NB_WORDS])
  */
 template<typename T, int PARTS>
 static DEVICE_INLINE void smooth_edge(uint32_t (&word)[NB_WORDS], uint32_t mask,
-                                      const DeblockCUDAParams &p)
+                                      const BlockSmoothCUDAParams &p)
 {
     uint32_t v[BLOCKSMOOTH_TAPS];
 
     transpose<PARTS>(word);
     UNROLL
     for (int i = 0; i < BLOCKSMOOTH_TAPS; i++) {
-        const int at = DEBLOCK_CELL / 2 - BLOCKSMOOTH_BEFORE + i;
+        const int at = BLOCKSMOOTH_CELL / 2 - BLOCKSMOOTH_BEFORE + i;
 
         v[i] = word[at % PARTS * (NB_WORDS / PARTS) + at / PARTS];
         if (sizeof(T) > 1)
@@ -307,7 +307,7 @@ static DEVICE_INLINE void smooth_edge(uint32_t (&word)[NB_WORDS], uint32_t mask,
     smooth_lanes<T>(v, mask, p.limits);
     UNROLL
     for (int i = 0; i < BLOCKSMOOTH_TAPS; i++) {
-        const int at = DEBLOCK_CELL / 2 - BLOCKSMOOTH_BEFORE + i;
+        const int at = BLOCKSMOOTH_CELL / 2 - BLOCKSMOOTH_BEFORE + i;
         uint32_t &dst = word[at % PARTS * (NB_WORDS / PARTS) + at / PARTS];
 
         // what is below the value stays
@@ -317,13 +317,13 @@ static DEVICE_INLINE void smooth_edge(uint32_t (&word)[NB_WORDS], uint32_t mask,
 }
 
 template<typename T, int C, bool BY_ROWS>
-static DEVICE_INLINE void smooth_words(uint32_t (&word)[NB_WORDS], const DeblockCUDAParams &p,
-                                       const DeblockCUDAPlane &plane, const Place &place)
+static DEVICE_INLINE void smooth_words(uint32_t (&word)[NB_WORDS], const BlockSmoothCUDAParams &p,
+                                       const BlockSmoothCUDAPlane &plane, const Place &place)
 {
     const int cell = threadIdx.x % WARP_SIZE / Layout<T, C>::WORDS;
     // the edge is in the middle of the cell
-    const int x = place.left / C + cell * DEBLOCK_CELL + DEBLOCK_CELL / 2;
-    const int y = place.top + DEBLOCK_CELL / 2;
+    const int x = place.left / C + cell * BLOCKSMOOTH_CELL + BLOCKSMOOTH_CELL / 2;
+    const int y = place.top + BLOCKSMOOTH_CELL / 2;
 
     if (BY_ROWS) {
         if (plane.mask && blocksmooth_is_edge(x, plane.w, p.block))
@@ -334,31 +334,17 @@ static DEVICE_INLINE void smooth_words(uint32_t (&word)[NB_WORDS], const Deblock
     }
 }
 
-template<typename T, int C, bool BY_ROWS>
-static DEVICE_INLINE void smooth_both(Exchange &x, const DeblockCUDAParams &p,
-                                      const DeblockCUDAPlane &plane, const Place &place)
-{
-    uint32_t word[NB_WORDS];
-
-    load<T, C, BY_ROWS>(word, x, plane, place);
-    smooth_words<T, C, BY_ROWS>(word, p, plane, place);
-    put_words<T, C, BY_ROWS>(x, word);
-    sync_warp();
-    get_words<T, C, !BY_ROWS>(word, x);
-    smooth_words<T, C, !BY_ROWS>(word, p, plane, place);
-    store<T, C, !BY_ROWS>(word, x, plane, place);
-}
-
 template<typename T, int C>
-static DEVICE_INLINE void smooth_cells(Exchange &x, const DeblockCUDAParams &p,
-                                       const DeblockCUDAPlane &plane)
+static DEVICE_INLINE void smooth_cells(Exchange &x, const BlockSmoothCUDAParams &p,
+                                       const BlockSmoothCUDAPlane &plane)
 {
-    const int row = (blockIdx.y - plane.first_row) * DEBLOCK_WARPS + threadIdx.x / WARP_SIZE;
+    const int row = (blockIdx.y - plane.first_row) * BLOCKSMOOTH_WARPS + threadIdx.x / WARP_SIZE;
+    uint32_t word[NB_WORDS];
     Place place;
 
     // cells begin half a cell before the picture
-    place.left        = blockIdx.x * ELEMENTS(T) - DEBLOCK_CELL / 2 * C;
-    place.top         = row * DEBLOCK_CELL - DEBLOCK_CELL / 2;
+    place.left        = blockIdx.x * ELEMENTS(T) - BLOCKSMOOTH_CELL / 2 * C;
+    place.top         = row * BLOCKSMOOTH_CELL - BLOCKSMOOTH_CELL / 2;
     place.nb_elements = plane.w * C;
     place.h           = plane.h;
     place.has_words   = (place.left + ELEMENTS(T) <= place.nb_elements ||
@@ -367,21 +353,24 @@ static DEVICE_INLINE void smooth_cells(Exchange &x, const DeblockCUDAParams &p,
                            plane.src_pitch | plane.dst_pitch) % 4);
     if (place.left >= place.nb_elements || place.top >= plane.h)
         return;
-    if (p.vertical_first)
-        smooth_both<T, C, false>(x, p, plane, place);
-    else
-        smooth_both<T, C, true>(x, p, plane, place);
+    load<T, C, true>(word, x, plane, place);
+    smooth_words<T, C, true>(word, p, plane, place);
+    put_words<T, C, true>(x, word);
+    sync_warp();
+    get_words<T, C, false>(word, x);
+    smooth_words<T, C, false>(word, p, plane, place);
+    store<T, C, false>(word, x, plane, place);
 }
 
 template<typename T>
-static DEVICE_INLINE void smooth_planes(const DeblockCUDAParams &p)
+static DEVICE_INLINE void smooth_planes(const BlockSmoothCUDAParams &p)
 {
-    __shared__ Exchange exchange[DEBLOCK_WARPS];
+    __shared__ Exchange exchange[BLOCKSMOOTH_WARPS];
     Exchange &x = exchange[threadIdx.x / WARP_SIZE];
     int nb_before = 0;
 
     UNROLL
-    for (int i = 1; i < DEBLOCK_MAX_PLANES; i++)
+    for (int i = 1; i < BLOCKSMOOTH_MAX_PLANES; i++)
         nb_before += blockIdx.y >= p.plane[i].first_row;
     if (p.plane[nb_before].nb_channels == 1)
         smooth_cells<T, 1>(x, p, p.plane[nb_before]);
@@ -391,14 +380,14 @@ static DEVICE_INLINE void smooth_planes(const DeblockCUDAParams &p)
 
 extern "C" {
 
-__global__ void __launch_bounds__(DEBLOCK_WARPS * WARP_SIZE)
-deblock_8(DeblockCUDAParams p)
+__global__ void __launch_bounds__(BLOCKSMOOTH_WARPS * WARP_SIZE)
+blocksmooth_8(BlockSmoothCUDAParams p)
 {
     smooth_planes<uint8_t>(p);
 }
 
-__global__ void __launch_bounds__(DEBLOCK_WARPS * WARP_SIZE)
-deblock_16(DeblockCUDAParams p)
+__global__ void __launch_bounds__(BLOCKSMOOTH_WARPS * WARP_SIZE)
+blocksmooth_16(BlockSmoothCUDAParams p)
 {
     smooth_planes<uint16_t>(p);
 }

@@ -22,10 +22,12 @@
  * alike with clang, without a CUDA toolkit, and with nvcc. Needs PTX 6.0.
  */
 
-#ifndef AVFILTER_CUDA_QUALITY_CUDA_CUH
-#define AVFILTER_CUDA_QUALITY_CUDA_CUH
+#ifndef AVFILTER_CUDA_KERNEL_CUH
+#define AVFILTER_CUDA_KERNEL_CUH
 
 #include <stdint.h>
+
+#include "shared.h"
 
 #ifdef __clang__
 #define __shared__           __attribute__((shared))
@@ -39,9 +41,6 @@ GET(get_grid_dim, nctaid)
 
 /// A device function that is always part of its caller.
 #define DEVICE_INLINE inline __device__ __attribute__((always_inline))
-
-/// Before a loop: keeps arrays in registers.
-#define UNROLL _Pragma("unroll")
 
 /// a * b + c, rounded once.
 static DEVICE_INLINE float fused_add(float a, float b, float c)
@@ -206,4 +205,4 @@ static DEVICE_INLINE unsigned warp_scan(unsigned value, int lane)
     return value;
 }
 
-#endif /* AVFILTER_CUDA_QUALITY_CUDA_CUH */
+#endif /* AVFILTER_CUDA_KERNEL_CUH */

@@ -1,0 +1,735 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+#include "libavutil/avassert.h"
+#include "libavutil/cuda_check.h"
+#include "libavutil/error.h"
+#include "libavutil/hwcontext.h"
+#include "libavutil/mem.h"
+#include "libavutil/time.h"
+
+#include "libavfilter/filters.h"
+#include "libavfilter/luma_frame.h"
+
+#include "queue.h"
+#include "load_helper.h"        // needs what queue.h includes
+
+/// What the PTX is made for, see Makefile.snippet.
+#define MIN_COMPUTE_CAPABILITY 5
+/// Time from frame to frame, in us, that is as long as a frame may wait for others.
+#define SLOW_INTERVAL 5000
+/// Bytes of shared memory that a thread block may have without asking.
+#define PLAIN_SHARED_SIZE (48 << 10)
+
+/// @name Not in CudaFunctions
+/// @{
+#define HOST_ALLOC_PORTABLE  1
+#define HOST_ALLOC_DEVICEMAP 2
+typedef CUresult CUDAAPI tHostAlloc(void **ptr, size_t size, unsigned flags);
+typedef CUresult CUDAAPI tHostGetDevicePointer(CUdeviceptr *device, void *ptr, unsigned flags);
+typedef CUresult CUDAAPI tFreeHost(void *ptr);
+#define FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES 8
+typedef CUresult CUDAAPI tFuncSetAttribute(CUfunction function, int attribute, int value);
+
+#define DRIVER_FUNCTION(type, name) ((type *)FFNV_SYM_FUNC(q->cu->lib, name))
+/// @}
+
+#define CHECK_CU(x) FF_CUDA_CHECK_DL(ctx, q->cu, x)
+
+// ---- the device ----
+
+int ff_cuda_queue_enter(AVFilterContext *ctx)
+{
+    CUDAQueue *q = ctx->priv;
+
+    return CHECK_CU(q->cu->cuCtxPushCurrent(q->hwctx->cuda_ctx));
+}
+
+void ff_cuda_queue_leave(AVFilterContext *ctx)
+{
+    CUDAQueue *q = ctx->priv;
+    CUcontext dummy;
+
+    CHECK_CU(q->cu->cuCtxPopCurrent(&dummy));
+}
+
+int ff_cuda_queue_alloc(AVFilterContext *ctx, CUdeviceptr *memory, size_t size)
+{
+    CUDAQueue *q = ctx->priv;
+    int i, ret;
+
+    for (i = 0; q->memory[i] && q->memory[i] != memory; i++)
+        av_assert0(i + 1 < CUDA_QUEUE_MAX_MEMORY);
+    q->memory[i] = memory;
+    if (*memory) {
+        // this waits for kernels that still use it
+        ret = CHECK_CU(q->cu->cuMemFree(*memory));
+        *memory = 0;
+        if (ret < 0)
+            return ret;
+    }
+    ret = CHECK_CU(q->cu->cuMemAlloc(memory, size));
+    if (ret < 0)
+        return ret;
+    return CHECK_CU(q->cu->cuMemsetD8Async(*memory, 0, size, q->hwctx->stream));
+}
+
+int ff_cuda_queue_launch(AVFilterContext *ctx, CUfunction function, int grid_x, int grid_y,
+                         int block_x, int block_y, unsigned shared_size, void *params)
+{
+    CUDAQueue *q = ctx->priv;
+
+    return CHECK_CU(q->cu->cuLaunchKernel(function, grid_x, grid_y, 1, block_x, block_y, 1,
+                                          shared_size, q->hwctx->stream,
+                                          (void *[]){ params }, NULL));
+}
+
+int ff_cuda_queue_allow_shared(AVFilterContext *ctx, CUfunction function, size_t size)
+{
+    CUDAQueue *q = ctx->priv;
+    tFuncSetAttribute *set = DRIVER_FUNCTION(tFuncSetAttribute, "cuFuncSetAttribute");
+
+    return size <= PLAIN_SHARED_SIZE ||
+           set && set(function, FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES, size) == CUDA_SUCCESS;
+}
+
+// ---- frames ----
+
+static int check_format(AVFilterContext *ctx, const AVHWFramesContext *frames)
+{
+    const AVPixFmtDescriptor *desc    = av_pix_fmt_desc_get(frames->sw_format);
+    const AVComponentDescriptor *luma = &desc->comp[0];
+
+    if (desc->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_FLOAT | AV_PIX_FMT_FLAG_PAL) ||
+        luma->plane || luma->offset || luma->depth < 8 || luma->depth > 16 ||
+        luma->step != (luma->depth + 7) / 8) {
+        av_log(ctx, AV_LOG_ERROR, "CUDA frames of %s are not supported; insert "
+               "scale_cuda=format=nv12.\n", desc->name);
+        return AVERROR(ENOSYS);
+    }
+    return 0;
+}
+
+/// Check that two frames, or those of two links, can be compared.
+static int check_pair(AVFilterContext *ctx, const AVHWFramesContext *main, int main_w, int main_h,
+                      const AVHWFramesContext *ref, int ref_w, int ref_h)
+{
+    const char *name = av_get_pix_fmt_name(main->sw_format);
+
+    if (main->device_ref->data != ref->device_ref->data) {
+        av_log(ctx, AV_LOG_ERROR, "The inputs are on two CUDA devices; use one for both, by "
+               "-init_hw_device cuda=gpu with -hwaccel_device gpu before each input, or with "
+               "-filter_hw_device gpu and hwupload.\n");
+        return AVERROR(EINVAL);
+    }
+    if (main_w != ref_w || main_h != ref_h || main->sw_format != ref->sw_format) {
+        av_log(ctx, AV_LOG_ERROR, "The main input is %dx%d %s, but the reference %dx%d %s; "
+               "insert scale_cuda=%d:%d:format=%s before the reference.\n",
+               main_w, main_h, name, ref_w, ref_h, av_get_pix_fmt_name(ref->sw_format),
+               main_w, main_h, name);
+        return AVERROR(EINVAL);
+    }
+    return 0;
+}
+
+int ff_cuda_queue_check_frame(AVFilterContext *ctx, const AVFrame *frame)
+{
+    const CUDAQueue *q = ctx->priv;
+    const AVHWFramesContext *frames;
+
+    if (!frame->hw_frames_ctx) {
+        av_log(ctx, AV_LOG_ERROR, "A frame is not on the GPU.\n");
+        return AVERROR(EINVAL);
+    }
+    frames = (AVHWFramesContext *)frame->hw_frames_ctx->data;
+    if (frames->device_ref->data != q->device_ref->data) {
+        av_log(ctx, AV_LOG_ERROR, "A frame is on another CUDA device than the filter's "
+               "input was configured with; use one device for both.\n");
+        return AVERROR(EINVAL);
+    }
+    return check_format(ctx, frames);
+}
+
+const AVPixFmtDescriptor *ff_cuda_queue_format(const AVBufferRef *frames_ref)
+{
+    return av_pix_fmt_desc_get(((AVHWFramesContext *)frames_ref->data)->sw_format);
+}
+
+CUdeviceptr ff_cuda_queue_plane(const AVFrame *frame, int component)
+{
+    const AVPixFmtDescriptor *desc    = ff_cuda_queue_format(frame->hw_frames_ctx);
+    const AVComponentDescriptor *comp = &desc->comp[component];
+    const int x = frame->crop_left >> (component ? desc->log2_chroma_w : 0);
+    const int y = frame->crop_top  >> (component ? desc->log2_chroma_h : 0);
+
+    return (CUdeviceptr)frame->data[comp->plane] + y * frame->linesize[comp->plane] +
+           x * comp->step;
+}
+
+// ---- opening and closing ----
+
+/// Memory of the host that kernels write to, where the driver offers it.
+static int alloc_pinned(CUDAQueue *q, size_t size)
+{
+    tHostAlloc *alloc  = DRIVER_FUNCTION(tHostAlloc, "cuMemHostAlloc");
+    tFreeHost *release = DRIVER_FUNCTION(tFreeHost, "cuMemFreeHost");
+    tHostGetDevicePointer *get_device =
+        DRIVER_FUNCTION(tHostGetDevicePointer, "cuMemHostGetDevicePointer_v2");
+    void *ptr;
+
+    if (!alloc || !release || !get_device ||
+        alloc(&ptr, size, HOST_ALLOC_PORTABLE | HOST_ALLOC_DEVICEMAP) != CUDA_SUCCESS)
+        return 0;
+    if (get_device(&q->result_device, ptr, 0) != CUDA_SUCCESS) {
+        release(ptr);
+        return 0;
+    }
+    q->result = ptr;
+    return 1;
+}
+
+static int alloc_ring(AVFilterContext *ctx, size_t result_size)
+{
+    CUDAQueue *q = ctx->priv;
+    const size_t size = q->size * result_size;
+    int ret;
+
+    q->result_size = result_size;
+    q->slot        = av_calloc(q->size, sizeof(*q->slot));
+    if (!q->slot)
+        return AVERROR(ENOMEM);
+    for (int i = 0; i < q->size; i++) {
+        ret = CHECK_CU(q->cu->cuEventCreate(&q->slot[i].event, CU_EVENT_DISABLE_TIMING |
+                                                               CU_EVENT_BLOCKING_SYNC));
+        if (ret < 0)
+            return ret;
+    }
+
+    q->pinned = alloc_pinned(q, size);
+    if (q->pinned)
+        return 0;
+    av_log(ctx, AV_LOG_VERBOSE, "No pinned memory: results are copied.\n");
+    q->result = av_malloc(size);
+    if (!q->result)
+        return AVERROR(ENOMEM);
+    // on a stream of its own, a copy does not wait for the frames behind it
+    ret = CHECK_CU(q->cu->cuStreamCreate(&q->read_stream, CU_STREAM_NON_BLOCKING));
+    return ret < 0 ? ret : ff_cuda_queue_alloc(ctx, &q->result_device, size);
+}
+
+static int check_device(AVFilterContext *ctx)
+{
+    CUDAQueue *q = ctx->priv;
+    CUdevice device;
+    int major, ret;
+
+    if ((ret = CHECK_CU(q->cu->cuCtxGetDevice(&device))) < 0 ||
+        (ret = CHECK_CU(q->cu->cuDeviceGetAttribute(&major,
+                        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device))) < 0)
+        return ret;
+    if (major < MIN_COMPUTE_CAPABILITY) {
+        av_log(ctx, AV_LOG_ERROR, "The GPU has compute capability %d, but %d.0 (Maxwell) "
+               "is needed; use the filter's CPU form.\n", major, MIN_COMPUTE_CAPABILITY);
+        return AVERROR(ENOSYS);
+    }
+    return CHECK_CU(q->cu->cuDeviceGetAttribute(&q->nb_multiprocessors,
+                    CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device));
+}
+
+static int load_kernels(AVFilterContext *ctx, const unsigned char *ptx, unsigned ptx_size,
+                        const CUDAQueueKernel *kernels)
+{
+    CUDAQueue *q = ctx->priv;
+    int ret = ff_cuda_load_module(ctx, q->hwctx, &q->module, ptx, ptx_size);
+
+    if (ret < 0) {
+        av_log(ctx, AV_LOG_ERROR, "The driver cannot load the kernels; update it.\n");
+        return ret;
+    }
+    for (; kernels->name && ret >= 0; kernels++)
+        ret = CHECK_CU(q->cu->cuModuleGetFunction(kernels->function, q->module, kernels->name));
+    return ret;
+}
+
+static int check_inputs(AVFilterContext *ctx)
+{
+    CUDAQueue *q = ctx->priv;
+    const AVHWFramesContext *frames[2];
+    int ret;
+
+    for (int i = 0; i < ctx->nb_inputs; i++) {
+        const AVBufferRef *ref = ff_filter_link(ctx->inputs[i])->hw_frames_ctx;
+
+        if (!ref) {
+            av_log(ctx, AV_LOG_ERROR, "The input has no CUDA frames; decode with "
+                   "-hwaccel cuda -hwaccel_output_format cuda, or insert hwupload_cuda.\n");
+            return AVERROR(EINVAL);
+        }
+        frames[i] = (AVHWFramesContext *)ref->data;
+    }
+    if (ctx->nb_inputs > 1) {
+        ret = check_pair(ctx, frames[0], ctx->inputs[0]->w, ctx->inputs[0]->h,
+                         frames[1], ctx->inputs[1]->w, ctx->inputs[1]->h);
+        if (ret < 0)
+            return ret;
+    }
+    ret = check_format(ctx, frames[0]);
+    if (ret < 0)
+        return ret;
+
+    q->device_ref = av_buffer_ref(frames[0]->device_ref);
+    if (!q->device_ref)
+        return AVERROR(ENOMEM);
+    q->hwctx = frames[0]->device_ctx->hwctx;
+    q->cu    = q->hwctx->internal->cuda_dl;
+    return 0;
+}
+
+int ff_cuda_queue_open(AVFilterContext *ctx, const unsigned char *ptx, unsigned ptx_size,
+                       const CUDAQueueKernel *kernels, size_t result_size,
+                       int (*setup)(AVFilterContext *ctx))
+{
+    int ret;
+
+    if ((ret = check_inputs(ctx))        < 0 ||
+        (ret = ff_cuda_queue_enter(ctx)) < 0)
+        return ret;
+    if ((ret = check_device(ctx))                          >= 0 &&
+        (ret = load_kernels(ctx, ptx, ptx_size, kernels))  >= 0 &&
+        (ret = result_size ? alloc_ring(ctx, result_size) : 0) >= 0)
+        ret = setup ? setup(ctx) : 0;
+    ff_cuda_queue_leave(ctx);
+    return ret;
+}
+
+static void free_device(AVFilterContext *ctx)
+{
+    CUDAQueue *q = ctx->priv;
+
+    // after an error there is nothing left to wait for
+    q->cu->cuStreamSynchronize(q->hwctx->stream);
+    if (q->release)
+        q->release(ctx);
+    for (int i = 0; q->slot && i < q->size; i++)
+        if (q->slot[i].event)
+            CHECK_CU(q->cu->cuEventDestroy(q->slot[i].event));
+    for (int i = 0; i < CUDA_QUEUE_MAX_MEMORY && q->memory[i]; i++)
+        if (*q->memory[i])
+            CHECK_CU(q->cu->cuMemFree(*q->memory[i]));
+    if (q->pinned)
+        DRIVER_FUNCTION(tFreeHost, "cuMemFreeHost")(q->result);
+    else
+        av_free(q->result);
+    if (q->read_stream)
+        CHECK_CU(q->cu->cuStreamDestroy(q->read_stream));
+    if (q->module)
+        CHECK_CU(q->cu->cuModuleUnload(q->module));
+}
+
+// ---- the ring ----
+
+/// The slot of a frame in the ring, 0 is the oldest.
+static CUDAQueueSlot *queued_slot(const CUDAQueue *q, int i)
+{
+    return &q->slot[(q->first + i) % q->size];
+}
+
+static size_t result_offset(const CUDAQueue *q, const CUDAQueueSlot *slot)
+{
+    return (slot - q->slot) * q->result_size;
+}
+
+CUdeviceptr ff_cuda_queue_next_result(AVFilterContext *ctx)
+{
+    const CUDAQueue *q = ctx->priv;
+
+    return q->result_device + result_offset(q, queued_slot(q, q->nb_queued));
+}
+
+/// Say that the kernels of all frames in the ring are enqueued: an event for many costs less.
+static int mark_launched(AVFilterContext *ctx)
+{
+    CUDAQueue *q = ctx->priv;
+    CUevent done = NULL;
+    int ret;
+
+    for (int i = q->nb_done; i < q->nb_queued; i++) {
+        const CUDAQueueSlot *slot = queued_slot(q, i);
+
+        if (slot->scored && !slot->done)
+            done = slot->event;
+    }
+    if (!done)
+        return 0;
+    ret = CHECK_CU(q->cu->cuEventRecord(done, q->hwctx->stream));
+    for (int i = q->nb_done; i < q->nb_queued && ret >= 0; i++) {
+        CUDAQueueSlot *slot = queued_slot(q, i);
+
+        if (slot->scored && !slot->done)
+            slot->done = done;
+    }
+    return ret;
+}
+
+/// Read the results of the frames that were launched with the oldest, as those are done.
+static int fetch_results(AVFilterContext *ctx)
+{
+    CUDAQueue *q = ctx->priv;
+    const CUevent done = queued_slot(q, 0)->done;
+    int ret = 0, copied = 0;
+
+    for (q->nb_done = 0; q->nb_done < q->nb_queued && ret >= 0; q->nb_done++) {
+        const CUDAQueueSlot *slot = queued_slot(q, q->nb_done);
+        const size_t offset       = result_offset(q, slot);
+
+        if (slot->scored && slot->done != done)
+            break;
+        if (slot->scored && !q->pinned) {
+            ret = CHECK_CU(q->cu->cuMemcpyDtoHAsync(q->result + offset, q->result_device + offset,
+                                                    q->result_size, q->read_stream));
+            copied = 1;
+        }
+    }
+    if (copied && ret >= 0)
+        ret = CHECK_CU(q->cu->cuStreamSynchronize(q->read_stream));
+    if (ret < 0)
+        q->nb_done = 0;
+    return ret;
+}
+
+/// @return 1 if the oldest frame's result is there, 0 if not yet, or a negative AVERROR
+static int check_oldest(AVFilterContext *ctx, int wait)
+{
+    CUDAQueue *q = ctx->priv;
+    const CUDAQueueSlot *slot = queued_slot(q, 0);
+    CUresult status;
+    int ret;
+
+    if (q->nb_done || !slot->scored)
+        return 1;
+    if (!slot->done)
+        return 0;
+    status = q->cu->cuEventQuery(slot->done);
+    if (status == CUDA_ERROR_NOT_READY && wait)
+        status = q->cu->cuEventSynchronize(slot->done);
+    if (status == CUDA_ERROR_NOT_READY)
+        return 0;
+    ret = CHECK_CU(status);
+    if (ret < 0) {
+        av_log(ctx, AV_LOG_ERROR, "The GPU failed while frame %"PRIu64" was scored.\n", slot->n);
+        return ret;
+    }
+    ret = fetch_results(ctx);
+    return ret < 0 ? ret : 1;
+}
+
+/**
+ * Take the oldest frame if its result is there.
+ *
+ * @param wait   1 to wait for it, if its kernels are enqueued
+ * @param result set to its result, valid until the next frame is queued
+ * @return 1 if there is one, 0 if not yet, or a negative AVERROR after a message, and
+ *         then the frame is gone
+ */
+static int pop(AVFilterContext *ctx, int wait, AVFrame **frame, const void **result)
+{
+    CUDAQueue *q = ctx->priv;
+    CUDAQueueSlot *slot;
+    int ret = q->nb_queued ? check_oldest(ctx, wait) : 0;
+
+    if (!ret)
+        return 0;
+    slot    = queued_slot(q, 0);
+    q->n    = slot->n;
+    *frame  = slot->frame;
+    *result = slot->scored ? q->result + result_offset(q, slot) : NULL;
+    slot->frame = NULL;
+    av_frame_free(&slot->ref);
+    av_frame_free(&slot->previous);
+    q->first    = (q->first + 1) % q->size;
+    q->nb_queued--;
+    q->nb_done  = FFMAX(q->nb_done - 1, 0);
+    if (ret < 0)
+        av_frame_free(frame);
+    return ret;
+}
+
+// ---- frames come and go ----
+
+int ff_cuda_queue_flush(AVFilterContext *ctx)
+{
+    CUDAQueue *q = ctx->priv;
+    int ret;
+
+    if (!q->nb_batch)
+        return 0;
+    ret = q->launch(ctx);
+    q->nb_batch = 0;
+    return ret < 0 ? ret : mark_launched(ctx);
+}
+
+/**
+ * Report the frames whose results are there; if more than max_left are in
+ * flight, enqueue what is not yet.
+ *
+ * @param max_left wait until no more than this many are left
+ * @param pass_on  0 if nobody takes the frames any more
+ */
+static int deliver(AVFilterContext *ctx, int max_left, int pass_on)
+{
+    CUDAQueue *q = ctx->priv;
+    AVFrame *frame;
+    const void *result;
+    int ret;
+
+    if (q->nb_queued > max_left && (ret = ff_cuda_queue_flush(ctx)) < 0)
+        return ret;
+    while ((ret = pop(ctx, q->nb_queued > max_left, &frame, &result)) > 0) {
+        ret = q->report(ctx, frame, result);
+        // nor are the frames behind it reported
+        q->failed = ret < 0;
+        if (ret < 0 || !pass_on)
+            av_frame_free(&frame);
+        else
+            ret = ff_filter_frame(ctx->outputs[0], frame);
+        if (ret < 0)
+            return ret;
+    }
+    return ret;
+}
+
+/// Keep the reference's frame for the next pair, also where the timeline has switched the filter off.
+static int keep_previous(AVFilterContext *ctx, AVFrame **previous)
+{
+    CUDAQueue *q = ctx->priv;
+    AVFrame *ref;
+    int ret = ff_framesync_get_frame(&q->fs, 1, &ref, 0);
+
+    if (ret < 0 || !ref || (ret = ff_cuda_queue_check_frame(ctx, ref)) < 0)
+        return ret;
+    *previous   = q->previous;
+    q->previous = av_frame_clone(ref);
+    return q->previous ? 0 : AVERROR(ENOMEM);
+}
+
+/**
+ * Add a frame to the batch, if the filter takes it.
+ *
+ * @param kept set to a reference to ref: framesync may let go of it before the kernels are done
+ * @return 1 if it was added, 0 if not, or a negative AVERROR
+ */
+static int add_to_batch(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *ref,
+                        AVFrame **kept)
+{
+    CUDAQueue *q = ctx->priv;
+    int ret = ff_cuda_queue_check_frame(ctx, frame);
+
+    if (ret < 0)
+        return ret;
+    if (ref) {
+        if ((ret = ff_cuda_queue_check_frame(ctx, ref)) < 0 ||
+            (ret = check_pair(ctx, (AVHWFramesContext *)frame->hw_frames_ctx->data,
+                              ff_picture_width(frame), ff_picture_height(frame),
+                              (AVHWFramesContext *)ref->hw_frames_ctx->data,
+                              ff_picture_width(ref), ff_picture_height(ref))) < 0)
+            return ret;
+        *kept = av_frame_clone(ref);
+        if (!*kept)
+            return AVERROR(ENOMEM);
+    }
+    return q->add(ctx, frame, ref);
+}
+
+/// Take a frame into the ring, which has room, and into the batch if there is something to compute.
+static int queue_frame(AVFilterContext *ctx, AVFrame *frame, const AVFrame *ref)
+{
+    CUDAQueue *q = ctx->priv;
+    AVFrame *kept = NULL, *previous = NULL;
+    const int64_t now = av_gettime_relative();
+    CUDAQueueSlot *slot;
+    int added = 0;
+    // kernels that were enqueued with the last frame have had time since
+    int ret = deliver(ctx, q->size, 1);
+
+    if (ret < 0)
+        goto fail;
+    q->n = q->nb_frames;
+    if (ref || ctx->nb_inputs == 1) {
+        added = ret = add_to_batch(ctx, frame, ref, &kept);
+        if (ret < 0)
+            goto fail;
+    }
+    if (q->keeps_previous && (ret = keep_previous(ctx, &previous)) < 0)
+        goto fail;
+
+    slot  = queued_slot(q, q->nb_queued);
+    *slot = (CUDAQueueSlot){
+        .frame    = frame,
+        .ref      = kept,
+        .previous = previous,
+        .n        = q->n,
+        .scored   = added,
+        .event    = slot->event,
+    };
+    q->interval  = now - q->pushed;
+    q->pushed    = now;
+    q->nb_batch += added;
+    q->nb_queued++;
+    q->nb_frames++;
+    q->advanced = 1;
+    return q->nb_batch == q->max_batch ? ff_cuda_queue_flush(ctx) : 0;
+
+fail:
+    av_frame_free(&frame);
+    av_frame_free(&kept);
+    av_frame_free(&previous);
+    return ret;
+}
+
+static int queue_pair(FFFrameSync *fs)
+{
+    AVFilterContext *ctx = fs->parent;
+    CUDAQueue *q = ctx->priv;
+    AVFrame *frame, *ref;
+    int ret = ff_framesync_dualinput_get(fs, &frame, &ref);
+
+    if (ret < 0)
+        return ret;
+    ff_pair_sync_check(&q->sync, ctx, fs, ref);
+    return queue_frame(ctx, frame, ref);
+}
+
+int ff_cuda_queue_config_output(AVFilterLink *outlink)
+{
+    AVFilterContext *ctx = outlink->src;
+    CUDAQueue *q         = ctx->priv;
+    AVFilterLink *main   = ctx->inputs[0];
+    int ret              = ff_framesync_init_dualinput(&q->fs, ctx);
+
+    if (ret < 0)
+        return ret;
+    q->fs.on_event = queue_pair;
+    ret = ff_framesync_configure(&q->fs);
+    if (ret < 0)
+        return ret;
+
+    outlink->w                          = main->w;
+    outlink->h                          = main->h;
+    outlink->sample_aspect_ratio        = main->sample_aspect_ratio;
+    outlink->time_base                  = q->fs.time_base;
+    ff_filter_link(outlink)->frame_rate = ff_filter_link(main)->frame_rate;
+    return 0;
+}
+
+/// What ff_framesync_activate() does, for one input.
+static int take_frame(AVFilterContext *ctx)
+{
+    CUDAQueue *q = ctx->priv;
+    AVFrame *frame;
+    int64_t pts;
+    int status, ret = ff_inlink_consume_frame(ctx->inputs[0], &frame);
+
+    if (ret < 0)
+        return ret;
+    if (ret)
+        return queue_frame(ctx, frame, NULL);
+    if (ff_inlink_acknowledge_status(ctx->inputs[0], &status, &pts)) {
+        ff_outlink_set_status(ctx->outputs[0], status, pts);
+        q->eof = 1;
+    }
+    return 0;
+}
+
+static int activate(AVFilterContext *ctx)
+{
+    CUDAQueue *q = ctx->priv;
+    AVFilterLink *inlink = ctx->inputs[0], *outlink = ctx->outputs[0];
+    int ret, status = ff_outlink_get_status(outlink);
+
+    if (status) {
+        // nobody takes the frames any more
+        for (int i = 0; i < ctx->nb_inputs; i++)
+            ff_inlink_set_status(ctx->inputs[i], status);
+        return deliver(ctx, 0, 0);
+    }
+
+    do {
+        q->advanced = 0;
+        status = ctx->nb_inputs > 1 ? ff_framesync_activate(&q->fs) : take_frame(ctx);
+        if (status < 0 && status != FFERROR_NOT_READY)
+            return status;
+        // at the end the output has its status already, which comes after the frames
+        // that are passed on before this function returns
+        q->eof |= q->fs.eof;
+        if (q->eof || q->nb_queued == q->size) {
+            ret = deliver(ctx, q->eof ? 0 : q->size - 1, 1);
+            if (ret < 0)
+                return ret;
+        }
+    } while (q->advanced);
+    if (q->eof)
+        return status;
+
+    // What is done leaves. What came since does not wait for a batch if frames come slowly; if
+    // many come, a batch takes half of the GPU's time.
+    ret = deliver(ctx, q->size, 1);
+    if (ret >= 0 && q->interval > SLOW_INTERVAL)
+        ret = ff_cuda_queue_flush(ctx);
+    if (ret < 0 || ctx->nb_inputs > 1)
+        return ret < 0 ? ret : status;
+
+    FF_FILTER_FORWARD_WANTED(outlink, inlink);
+    return FFERROR_NOT_READY;
+}
+
+int ff_cuda_queue_activate(AVFilterContext *ctx)
+{
+    CUDAQueue *q = ctx->priv;
+    int finished = 0, ret = ff_cuda_queue_enter(ctx);
+
+    if (ret >= 0) {
+        ret = activate(ctx);
+        ff_cuda_queue_leave(ctx);
+    }
+    if (ff_outlink_get_status(ctx->outputs[0]))
+        finished = q->finish(ctx);
+    return finished < 0 ? finished : ret;
+}
+
+void ff_cuda_queue_uninit(AVFilterContext *ctx)
+{
+    CUDAQueue *q = ctx->priv;
+
+    if (q->cu && ff_cuda_queue_enter(ctx) >= 0) {
+        // nobody takes these frames any more, but the logs have them
+        if (!q->failed)
+            deliver(ctx, 0, 0);
+        free_device(ctx);
+        ff_cuda_queue_leave(ctx);
+    }
+    for (int i = 0; q->slot && i < q->size; i++) {
+        av_frame_free(&q->slot[i].frame);
+        av_frame_free(&q->slot[i].ref);
+        av_frame_free(&q->slot[i].previous);
+    }
+    av_freep(&q->slot);
+    av_frame_free(&q->previous);
+    ff_pair_sync_report(&q->sync, ctx);
+    ff_framesync_uninit(&q->fs);
+    av_buffer_unref(&q->device_ref);
+}

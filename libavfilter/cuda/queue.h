@@ -1,0 +1,227 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * The host side of the CUDA filters: device and kernels, and a queue of frames
+ * whose results are still being computed, so that no frame is waited for.
+ *
+ * Frames of one input, or the pairs of two that framesync finds, are collected to
+ * batches. The kernels of a batch are launched when it is full, when frames come
+ * slowly, and when the queue is full or ends. The frames of the first input leave in
+ * order with their results.
+ *
+ * A filter's private context begins with a CUDAQueue named queue. The filter
+ * - has CUDA_QUEUE_OPTION among its options and, for two inputs, defines its
+ *   class with FRAMESYNC_DEFINE_CLASS(name, context, queue.fs),
+ * - sets the functions and max_batch in init(),
+ * - calls ff_cuda_queue_open() where its last input is configured,
+ * - has ff_cuda_queue_activate() and, for two inputs,
+ *   ff_cuda_queue_config_output(), and
+ * - calls ff_cuda_queue_uninit() in uninit().
+ *
+ * A filter that has no results opens the device only, and calls no more than
+ * the functions down to ff_cuda_queue_uninit().
+ */
+
+#ifndef AVFILTER_CUDA_QUEUE_H
+#define AVFILTER_CUDA_QUEUE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libavutil/buffer.h"
+#include "libavutil/frame.h"
+#include "libavutil/hwcontext_cuda_internal.h"
+#include "libavutil/opt.h"
+#include "libavutil/pixdesc.h"
+
+#include "libavfilter/avfilter.h"
+#include "libavfilter/framesync.h"
+#include "libavfilter/pair_sync.h"
+
+#include "shared.h"
+
+#define CUDA_QUEUE_MAX_MEMORY 8
+
+/// A kernel of a filter's module, and where its address goes.
+typedef struct CUDAQueueKernel {
+    CUfunction *function;
+    const char *name;
+} CUDAQueueKernel;
+
+/// A frame in the queue.
+typedef struct CUDAQueueSlot {
+    AVFrame *frame;
+    AVFrame *ref;               ///< what it is compared with, or NULL
+    AVFrame *previous;          ///< the reference's frame before, or NULL
+    uint64_t n;                 ///< the frame's number
+    int scored;                 ///< 0 if it only passes through in its turn
+    CUevent event;              ///< of the slot
+    CUevent done;               ///< after its kernels: the last slot's that were launched with it; NULL before
+} CUDAQueueSlot;
+
+typedef struct CUDAQueue {
+    const AVClass *class;
+    int size;                   ///< option: number of frames in flight, 1 to wait for each
+
+    // set by the filter; the CUDA context is pushed when these are called
+    /**
+     * Add a frame to the batch, as its frame number nb_batch. It is on the opened
+     * device and in a format that ff_cuda_queue_check_format() takes. Size and format
+     * may be others than those of the frame before; ref, if there are two inputs, has
+     * the same. Kernels are to write the result to ff_cuda_queue_next_result(). Of
+     * one input, it is called for every frame.
+     *
+     * @param ref NULL if there is one input
+     * @return 1, or 0 for a frame that only passes, or a negative AVERROR
+     */
+    int (*add)(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *ref);
+    /// Enqueue the kernels of the nb_batch frames.
+    int (*launch)(AVFilterContext *ctx);
+    /**
+     * Report a frame, before it leaves: called for every one, in order.
+     *
+     * @param result NULL if there are no kernels for it
+     */
+    int (*report)(AVFilterContext *ctx, AVFrame *frame, const void *result);
+    /// Called once the output has a status and all frames are reported, perhaps again.
+    int (*finish)(AVFilterContext *ctx);
+    /// Free what the filter has on the device by itself; may be NULL.
+    void (*release)(AVFilterContext *ctx);
+    int max_batch;              ///< frames that one launch may take
+    int keeps_previous;         ///< kernels read the reference's frame before
+
+    // for the filter's use
+    AVCUDADeviceContext *hwctx;
+    CudaFunctions *cu;
+    int nb_multiprocessors;
+    int nb_batch;               ///< frames added since the last launch
+    uint64_t n;                 ///< number of the frame that is added, which add() may change, or reported
+    AVFrame *previous;          ///< the reference's frame before; NULL if there is none; the same as ref where that repeats
+    FFFrameSync fs;
+
+    PairSync sync;
+    AVBufferRef *device_ref;
+    CUmodule module;
+    CUdeviceptr *memory[CUDA_QUEUE_MAX_MEMORY];
+    uint64_t nb_frames;
+    int advanced;               ///< the inputs had a frame
+    int eof, failed;
+
+    CUDAQueueSlot *slot;        ///< [size], a ring
+    int first;                  ///< slot of the oldest frame
+    int nb_queued;
+    int nb_done;                ///< oldest frames that are known to be done
+    int64_t pushed, interval;   ///< when the last frame came, and how long after the one before, in us
+
+    size_t result_size;         ///< bytes of a frame's result
+    uint8_t *result;            ///< [size][result_size]
+    CUdeviceptr result_device;  ///< where kernels write the same
+    int pinned;                 ///< result is memory that the GPU writes to
+    CUstream read_stream;       ///< reads results back where it is not
+} CUDAQueue;
+
+#define CUDA_QUEUE_OPTION(type, flags)                                          \
+    { "queue", "set the number of frames in flight, 1 to wait for each",        \
+      offsetof(type, queue.size), AV_OPT_TYPE_INT, { .i64 = 8 }, 1, 64, flags }
+
+/// For filters of two inputs, of which the second one's config_props is config.
+#define CUDA_QUEUE_PAIR_INPUTS(config)                                          \
+    { .name = "main",      .type = AVMEDIA_TYPE_VIDEO },                        \
+    { .name = "reference", .type = AVMEDIA_TYPE_VIDEO, .config_props = config }
+
+/**
+ * Take the device of the inputs, check that frames are such as the kernels can read
+ * and those of two inputs alike, load the kernels, and make the queue.
+ *
+ * @param ptx         the module, as embedded by FFmpeg's build, and its size
+ * @param kernels     of the module, up to one that has no name
+ * @param result_size bytes of a frame's result, a multiple of 8; 0 for a filter that
+ *                    has no results
+ * @param setup       called at the end with the CUDA context pushed; may be NULL
+ * @return 0, or a negative AVERROR after a message
+ */
+int ff_cuda_queue_open(AVFilterContext *ctx, const unsigned char *ptx, unsigned ptx_size,
+                       const CUDAQueueKernel *kernels, size_t result_size,
+                       int (*setup)(AVFilterContext *ctx));
+
+/// Push the CUDA context. Where that succeeds, ff_cuda_queue_leave() is to be called.
+int ff_cuda_queue_enter(AVFilterContext *ctx);
+
+/// Pop the CUDA context.
+void ff_cuda_queue_leave(AVFilterContext *ctx);
+
+/**
+ * Allocate memory on the device that is all zero, in place of what was there. It is
+ * freed with the queue. The CUDA context has to be pushed.
+ *
+ * @return 0, or a negative AVERROR after a message
+ */
+int ff_cuda_queue_alloc(AVFilterContext *ctx, CUdeviceptr *memory, size_t size);
+
+/**
+ * Launch a kernel that takes the address of a struct of parameters alone. The
+ * CUDA context has to be pushed.
+ *
+ * @param shared_size bytes of dynamic shared memory of a thread block
+ */
+int ff_cuda_queue_launch(AVFilterContext *ctx, CUfunction function, int grid_x, int grid_y,
+                         int block_x, int block_y, unsigned shared_size, void *params);
+
+/**
+ * Let a kernel be launched with dynamic shared memory.
+ *
+ * @param size bytes of a thread block
+ * @return 1, or 0 if the GPU does not have as much
+ */
+int ff_cuda_queue_allow_shared(AVFilterContext *ctx, CUfunction function, size_t size);
+
+/**
+ * Check that a frame is on the device that was opened, and its luma as the kernels read
+ * it: the first component of the first plane, 8 to 16 bits in one or two bytes.
+ *
+ * @return 0, or a negative AVERROR after a message
+ */
+int ff_cuda_queue_check_frame(AVFilterContext *ctx, const AVFrame *frame);
+
+/// The format of the samples of frames with this hw_frames_ctx.
+const AVPixFmtDescriptor *ff_cuda_queue_format(const AVBufferRef *frames_ref);
+
+/// Where the plane of a component begins: cropping of CUDA frames leaves the left and top.
+CUdeviceptr ff_cuda_queue_plane(const AVFrame *frame, int component);
+
+/// Report what is in flight, and free all.
+void ff_cuda_queue_uninit(AVFilterContext *ctx);
+
+/// Where kernels write the result of the frame that is added.
+CUdeviceptr ff_cuda_queue_next_result(AVFilterContext *ctx);
+
+/**
+ * Launch the batch, if there is one. add() does so before it changes what all
+ * frames of a batch share.
+ */
+int ff_cuda_queue_flush(AVFilterContext *ctx);
+
+/// config_props of the output of a filter of two inputs: like the main input.
+int ff_cuda_queue_config_output(AVFilterLink *outlink);
+
+/// Take frames, report and pass on what is done.
+int ff_cuda_queue_activate(AVFilterContext *ctx);
+
+#endif /* AVFILTER_CUDA_QUEUE_H */
