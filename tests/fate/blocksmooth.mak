@@ -1,7 +1,7 @@
 # blocksmooth, and blocksmooth_cuda against it. The numbers are compared with an independent form of
 # the arithmetic, in awk. The references of formats and options were made by the filter, with GEN=1.
 
-FATE_BLOCKSMOOTH  = $(addprefix fate-blocksmooth-,changes errors formats numbers options)
+FATE_BLOCKSMOOTH      = $(addprefix fate-blocksmooth-,changes errors formats numbers options)
 FATE_BLOCKSMOOTH_CUDA = $(addprefix fate-blocksmooth-cuda-,errors formats options sizes writable)
 $(FATE_BLOCKSMOOTH_CUDA) fate-blocksmooth-cuda-same-options: RUN = $(subst -,_,$(@:fate-blocksmooth-cuda-%=blocksmooth_cuda_%))
 
