@@ -84,26 +84,6 @@ void ff_bliinds_rr_init(BLIINDSRR *s, ScoreOutputs *outputs)
         outputs->carried[outputs->nb_carried++] = carried[i];
 }
 
-static void print_frame(BLIINDSRR *s, AVBPrint *text, const BLIINDSRRFrame *frame)
-{
-    const BLIINDSRRFormat *f = &frame->format;
-
-    if (memcmp(f, &s->format, sizeof(*f))) {
-        av_bprintf(text, "format %d %d %s %d\n", f->width, f->height,
-                   range_name[f->limited], f->depth);
-        s->format = *f;
-    }
-    av_bprintf(text, "%"PRId64" ", frame->n);
-    if (frame->time == AV_NOPTS_VALUE)
-        av_bprintf(text, "-");
-    else
-        av_bprintf(text, "%"PRId64, frame->time);
-    av_bprintf(text, " %d", frame->valid);
-    for (int i = 0; i < BLIINDS_NB_BANDS; i++)
-        av_bprintf(text, " %d", frame->energies.band[i]);
-    av_bprintf(text, "\n");
-}
-
 int ff_bliinds_rr_write(BLIINDSRR *s, ScoreOutputs *outputs, void *logctx,
                         const BLIINDSRRFrame *frame)
 {
@@ -113,8 +93,21 @@ int ff_bliinds_rr_write(BLIINDSRR *s, ScoreOutputs *outputs, void *logctx,
     av_bprint_init(&text, 0, AV_BPRINT_SIZE_AUTOMATIC);
     if (!s->out.body)
         av_bprintf(&text, MAGIC " " AV_STRINGIFY(VERSION) "\n");
-    if (frame)
-        print_frame(s, &text, frame);
+    if (frame && memcmp(&frame->format, &s->format, sizeof(s->format))) {
+        s->format = frame->format;
+        av_bprintf(&text, "format %d %d %s %d\n", s->format.width, s->format.height,
+                   range_name[s->format.limited], s->format.depth);
+    }
+    if (frame) {
+        av_bprintf(&text, "%"PRId64" ", frame->n);
+        if (frame->time == AV_NOPTS_VALUE)
+            av_bprintf(&text, "- %d", frame->valid);
+        else
+            av_bprintf(&text, "%"PRId64" %d", frame->time, frame->valid);
+        for (int i = 0; i < BLIINDS_NB_BANDS; i++)
+            av_bprintf(&text, " %d", frame->energies.band[i]);
+        av_bprintf(&text, "\n");
+    }
     ret = ff_score_output_write(outputs, logctx, &s->out, &text);
     av_bprint_finalize(&text, NULL);
     return ret;
@@ -162,25 +155,17 @@ static int read_version(const BLIINDSRR *s, void *logctx, const char *line)
     return 0;
 }
 
-static int read_format(BLIINDSRR *s, void *logctx, const char *p)
+static int read_format(BLIINDSRR *s, void *logctx, const char *line)
 {
-    int64_t width, height, depth;
-    int limited;
+    BLIINDSRRFormat *f = &s->read_format;
+    char range[8];
+    int end = 0;
 
-    if (!take_number(&p, 1, INT16_MAX, &width) || !take_number(&p, 1, INT16_MAX, &height))
+    if (sscanf(line, "format %5d %5d %7s %2d%n", &f->width, &f->height, range, &f->depth, &end) < 4 ||
+        line[end] || f->width < 1 || f->height < 1 || f->depth < 8 || f->depth > 16)
         return damaged(s, logctx, "a format");
-    for (limited = 0; limited < FF_ARRAY_ELEMS(range_name); limited++) {
-        size_t length = strlen(range_name[limited]);
-
-        if (*p == ' ' && !strncmp(p + 1, range_name[limited], length)) {
-            p += 1 + length;
-            break;
-        }
-    }
-    if (limited == FF_ARRAY_ELEMS(range_name) || !take_number(&p, 8, 16, &depth) || *p)
-        return damaged(s, logctx, "a format");
-    s->read_format = (BLIINDSRRFormat){ width, height, limited, depth };
-    return 0;
+    f->limited = !strcmp(range, range_name[1]);
+    return strcmp(range, range_name[f->limited]) ? damaged(s, logctx, "a format") : 0;
 }
 
 static int read_frame(BLIINDSRR *s, void *logctx, const char *p)
@@ -222,52 +207,37 @@ static int read_frame(BLIINDSRR *s, void *logctx, const char *p)
     return 0;
 }
 
-static int read_line(BLIINDSRR *s, void *logctx, const char *line)
+static int read_line(BLIINDSRR *s, void *logctx)
 {
-    const char *p;
-
-    if (++s->nb_lines == 1)
-        return read_version(s, logctx, line);
-    if (av_strstart(line, "format", &p))
-        return read_format(s, logctx, p);
-    return read_frame(s, logctx, line);
+    s->nb_lines++;
+    return s->nb_lines == 1 ? read_version(s, logctx, s->text) :
+           av_strstart(s->text, "format", NULL) ? read_format(s, logctx, s->text) :
+           read_frame(s, logctx, s->text);
 }
 
 /// Read what there is, or what has been written since: whole lines of it.
 static int read_lines(BLIINDSRR *s, void *logctx)
 {
-    size_t nb;
+    int ret = 0;
 
     clearerr(s->in);
-    do {
-        char *line = s->text, *end;
+    errno = 0;
+    while (ret >= 0 && fgets(s->text + s->text_size, sizeof(s->text) - s->text_size, s->in)) {
+        const size_t nb = strlen(s->text + s->text_size);
 
-        errno = 0;
-        nb    = fread(s->text + s->text_size, 1, sizeof(s->text) - s->text_size, s->in);
-        if (ferror(s->in)) {
-            int ret = errno ? AVERROR(errno) : AVERROR(EIO);
-
-            av_log(logctx, AV_LOG_ERROR, "Cannot read '%s': %s.\n", s->read_path, av_err2str(ret));
-            return ret;
-        }
         s->text_size += nb;
-        while ((end = memchr(line, '\n', s->text + s->text_size - line))) {
-            int ret;
-
-            *end = 0;
-            ret  = read_line(s, logctx, line);
-            if (ret < 0)
-                return ret;
-            line = end + 1;
-        }
-        s->text_size -= line - s->text;
-        if (s->text_size == sizeof(s->text)) {
-            s->nb_lines++;
-            return s->nb_lines == 1 ? read_version(s, logctx, "") : damaged(s, logctx, "a frame");
-        }
-        memmove(s->text, line, s->text_size);
-    } while (nb);
-    return 0;
+        if (nb && s->text[s->text_size - 1] != '\n' && s->text_size < sizeof(s->text) - 1)
+            continue;
+        // one that is too long, or has a zero, is no line of such a file
+        s->text[nb && s->text[s->text_size - 1] == '\n' ? s->text_size - 1 : 0] = 0;
+        s->text_size = 0;
+        ret = read_line(s, logctx);
+    }
+    if (ret >= 0 && ferror(s->in)) {
+        ret = errno ? AVERROR(errno) : AVERROR(EIO);
+        av_log(logctx, AV_LOG_ERROR, "Cannot read '%s': %s.\n", s->read_path, av_err2str(ret));
+    }
+    return ret;
 }
 
 // ---- matching ----
@@ -378,20 +348,16 @@ int ff_bliinds_rr_find(BLIINDSRR *s, void *logctx, const BLIINDSRRFrame *encode,
             s->first_unmatched = *encode;
         return 0;
     }
-    if (f->format.width != encode->format.width || f->format.height != encode->format.height) {
-        av_log(logctx, AV_LOG_ERROR, "A frame of %dx%d cannot be compared with the source's in "
-               "'%s', which is %dx%d: write the source at the encode's size, with "
-               "scale=%d:%d before the filter that has rr_write.\n",
-               encode->format.width, encode->format.height, s->read_path,
-               f->format.width, f->format.height, encode->format.width, encode->format.height);
-        return s->error = AVERROR(EINVAL);
-    }
-    if (f->format.limited != encode->format.limited) {
-        av_log(logctx, AV_LOG_ERROR, "A frame of %s range cannot be compared with the source's in "
-               "'%s', which is of %s range: write the source in the encode's range, with "
-               "scale=out_range=%s before the filter that has rr_write.\n",
-               range_name[encode->format.limited], s->read_path,
-               range_name[f->format.limited], range_name[encode->format.limited]);
+    if (f->format.width != encode->format.width || f->format.height != encode->format.height ||
+        f->format.limited != encode->format.limited) {
+        const BLIINDSRRFormat *e = &encode->format;
+
+        av_log(logctx, AV_LOG_ERROR, "A frame of %dx%d and %s range cannot be compared with the "
+               "source's in '%s', which is %dx%d and of %s range: write the source in the encode's "
+               "form, with scale=%d:%d:out_range=%s before the filter that has rr_write.\n",
+               e->width, e->height, range_name[e->limited], s->read_path,
+               f->format.width, f->format.height, range_name[f->format.limited],
+               e->width, e->height, range_name[e->limited]);
         return s->error = AVERROR(EINVAL);
     }
     s->nb_matched++;
@@ -431,16 +397,14 @@ static int open_file(BLIINDSRR *s, void *logctx)
     }
     s->last_n = -1;
     ret = read_lines(s, logctx);
-    if (ret < 0)
-        return ret;
-    return s->nb_lines ? 0 : read_version(s, logctx, "");
+    return ret < 0 || s->nb_lines ? ret : read_version(s, logctx, "");
 }
 
 int ff_bliinds_rr_open(BLIINDSRR *s, void *logctx)
 {
-    if (!s->open && s->read_path) {
-        s->open  = 1;
-        s->error = open_file(s, logctx);
+    if (!s->is_open && s->read_path) {
+        s->is_open = 1;
+        s->error   = open_file(s, logctx);
     }
     return s->error;
 }

@@ -83,7 +83,7 @@ typedef struct BLIINDSRR {
     uint64_t nb_used;               ///< frames of the source that these are
     uint64_t nb_unused;             ///< and the others, once it is closed
     BLIINDSRRFrame first_unmatched;
-    int open;
+    int is_open;                    ///< or it was tried
     int error;                      ///< first error met
 } BLIINDSRR;
 

@@ -18,9 +18,10 @@
 
 /**
  * @file
- * Tests of what the BLIINDS-II filter computes before it pools: the table of
- * shapes, the search in it, the level images and the statistics of each block.
- * Usage: bliinds [MAPS...], for the files of tests/oracle, see README.md there.
+ * Tests of what the BLIINDS-II filters compute: the table of shapes, the search in it,
+ * the level images, the statistics of each block, the worst of them, the loss, and the
+ * built-in model. Usage: bliinds [FILE...], for maps of tests/oracle, see README.md
+ * there, and texts of models.
  */
 
 #include <float.h>
@@ -31,14 +32,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libavutil/lfg.h"
-#include "libavutil/macros.h"
 #include "libavutil/mem.h"
 
 #include "libavfilter/bliinds.h"
 #include "libavfilter/bliinds_dsp.h"
 #include "libavfilter/bliinds_loss.h"
 #include "libavfilter/bliinds_pool.h"
+#include "bliinds_pool.h"
 
 /// The largest rho of 24 numbers is 24^2 / (2 * 23) = 12.52..
 #define MAX_RHO 12.53f
@@ -311,6 +311,89 @@ static void test_basis(const BLIINDSDSPContext *dsp)
     }
 }
 
+/// Bins follow each other without a gap, have their first value and no other's.
+static void test_bins(int statistic)
+{
+    const uint32_t last = bliinds_bits(BLIINDS_SUB_MAX);
+
+    for (int bin = 0; bin < BLIINDS_BINS; bin++) {
+        const uint32_t start = bliinds_bin_start(statistic, bin);
+        const uint32_t end   = bliinds_bin_start(statistic, bin + 1);
+        uint32_t step = 1;
+
+        CHECK(start < end, "statistic %d: bin %d is empty\n", statistic, bin);
+        if (!bliinds_bin_is_open(bin))
+            CHECK(start >> BLIINDS_BIN_BITS == (end - 1) >> BLIINDS_BIN_BITS,
+                  "statistic %d: bin %d has %08"PRIx32" to %08"PRIx32"\n",
+                  statistic, bin, start, end - 1);
+        // the ends one by one, the rest in steps that meet all kinds of lower bits
+        for (uint32_t bits = start; bits < end && bits <= last; bits += step) {
+            int got = bliinds_bin(bliinds_from_bits(bits), statistic);
+
+            CHECK(got == bin, "statistic %d: %08"PRIx32" is in bin %d, not %d\n",
+                  statistic, bits, got, bin);
+            step = bits - start < 4 || end - bits < 1024 ? 1 : end - bits < 2000 ? 7 : 997;
+        }
+    }
+}
+
+static void test_largest(AVLFG *lfg, int n, int statistic, int kind)
+{
+    float *value = av_malloc_array(n, 2 * sizeof(*value));
+    BLIINDSSum got = { 0 }, wanted;
+
+    if (!value) {
+        failed = 1;
+        return;
+    }
+    make_values(lfg, value, n, statistic, kind);
+    memcpy(value + n, value, n * sizeof(*value));
+    wanted = sorted_worst(value + n, n);
+    ff_bliinds_add_largest(&got, value, n, bliinds_nb_worst(n));
+    CHECK(got.whole == wanted.whole && got.fraction == wanted.fraction,
+          "statistic %d, %s, %d blocks: %"PRIu64" + %"PRIu64" / 2^32, not %"PRIu64" + %"PRIu64"\n",
+          statistic, kind_name[kind], n, got.whole, got.fraction, wanted.whole, wanted.fraction);
+    av_free(value);
+}
+
+static void test_smallest_gamma(AVLFG *lfg, int n)
+{
+    uint16_t *gamma = av_malloc_array(n, sizeof(*gamma));
+    BLIINDSLevelSums sums = { 0 };
+    uint64_t nb_flat = 0;
+
+    if (!gamma) {
+        failed = 1;
+        return;
+    }
+    make_gammas(lfg, gamma, n);
+    for (int i = 0; i < n; i++)
+        nb_flat += gamma[i] == BLIINDS_GAMMA_NONE;
+    ff_bliinds_add_smallest_gamma(&sums, gamma, n, bliinds_nb_worst(n));
+    CHECK(sums.worst_gamma == sorted_worst_gamma(gamma, n) && sums.nb_flat == nb_flat,
+          "gamma, %d blocks: %"PRIu64", %"PRIu64" flat\n", n, sums.worst_gamma, sums.nb_flat);
+    av_free(gamma);
+}
+
+/// The choice of the worst blocks is as by a sort.
+static void test_pool(void)
+{
+    AVLFG lfg;
+
+    av_lfg_init(&lfg, 1);
+    for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
+        test_bins(i);
+    for (int i = 0; i < 10000; i++) {
+        const int n = 1 + av_lfg_get(&lfg) % (i % 100 ? 300 : 50000);
+
+        test_largest(&lfg, n, i % BLIINDS_NB_STATISTICS, i / 3 % FF_ARRAY_ELEMS(kind_name));
+        test_smallest_gamma(&lfg, n);
+    }
+    // as many as a frame of 16384x5500 has, with the largest sum
+    test_largest(&lfg, 10000000, BLIINDS_SUB, 8);
+    printf("worst blocks: ok\n");
+}
+
 /// A built-in model is what its text says.
 static void test_model(const char *path)
 {
@@ -554,6 +637,7 @@ int main(int argc, char **argv)
     test_small_ones();
     test_expand(&dsp);
     test_basis(&dsp);
+    test_pool();
     for (int i = 1; i < argc; i++)
         if (strstr(argv[i], "/models/"))
             test_model(argv[i]);
