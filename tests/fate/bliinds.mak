@@ -60,9 +60,7 @@ fate-checkasm-vf_bliinds: CMP = grep
 fate-checkasm-vf_bliinds: REF = ^checkasm: \(all [0-9]* tests passed\|no tests to perform\)
 
 FATE_BLIINDS += $(BLIINDS_ONELINE) $(addprefix fate-bliinds-,blocks pool log-pool)
-FATE_BLIINDS_CUDA_RUN = $(addprefix fate-bliinds-cuda-,formats ranges queue passthrough instances end resize errors)
-$(FATE_BLIINDS_CUDA_RUN) fate-bliinds-cuda-options: RUN = $(subst -,_,$(@:fate-bliinds-%=%))
-FATE_BLIINDS_CUDA = $(FATE_BLIINDS_TWINS) $(FATE_BLIINDS_CUDA_ORACLE) $(FATE_BLIINDS_CUDA_RUN) \
+FATE_BLIINDS_CUDA = $(FATE_BLIINDS_TWINS) $(FATE_BLIINDS_CUDA_ORACLE) \
                     $(addprefix fate-bliinds-cuda-,api pool)
 
 NEED_BLIINDS = $(NEED_FRAMES) PNG_DECODER PGM_ENCODER RAWVIDEO_ENCODER FRAMECRC_MUXER FRAMEMD5_MUXER IMAGE2_MUXER        \
@@ -76,5 +74,4 @@ $(FATE_BLIINDS_CUDA): ON   = on_cuda
 
 FATE_QUALITY-$(call ALLYES, BLIINDS_FILTER FFMPEG) += $(FATE_BLIINDS)
 FATE_QUALITY-$(CONFIG_BLIINDS_FILTER)              += $(filter fate-checkasm-vf_bliinds,$(FATE_CHECKASM))
-FATE_QUALITY-$(call ALLYES, BLIINDS_CUDA_FILTER FFMPEG) += fate-bliinds-cuda-options $(call PTX_TESTS,bliinds)
 FATE_HW_QUALITY-$(call ALLYES, BLIINDS_CUDA_FILTER FFMPEG) += $(FATE_BLIINDS_CUDA)

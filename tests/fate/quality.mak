@@ -36,7 +36,7 @@ PTX_TESTS = $(addprefix fate-$(1)-cuda-ptx-,clang-14 clang-19 nvcc)
 PTX       = ptx $(subst -cuda-ptx-,_cuda ,$(@:fate-%=%))
 
 include $(addprefix $(SRC_PATH)/tests/fate/,bliinds.mak blocksmooth.mak detailloss.mak faults.mak ffcrf.mak \
-                                            mad.mak pairs.mak quantizer.mak score_tools.mak ssim_cuda.mak)
+                                            mad.mak cuda.mak pairs.mak quantizer.mak score_tools.mak)
 
 FATE_PTX = $(foreach F,bliinds blocksmooth detailloss mad ssim,$(call PTX_TESTS,$(F)))
 $(FATE_PTX): RUN = $(if $(CONFIG_CUDA_LLVM),$(PTX) $(NVCCFLAGS) $(KERNEL_CLANGFLAGS),skip built with nvcc)

@@ -1,8 +1,6 @@
 # shellcheck shell=sh disable=SC2046,SC2086,SC2095,SC2125,SC2154,SC2258
-# Tests of blocksmooth and its CUDA twin.
+# Tests of blocksmooth.
 # SPDX-License-Identifier: LGPL-2.1-or-later
-
-# ---- blocks ----
 
 # 8x8 blocks with steps of all heights, some noise on them, and a few hard edges.
 blocks=testsrc2=s=44x32:d=0.12,scale=352:256:flags=neighbor,scale,format=yuv444p,noise=alls=5:allf=t:all_seed=7
@@ -162,98 +160,4 @@ blocksmooth_errors(){
     for options in block=12 block=48 block=4 block=128 qf=0 qf=256 planes=16; do
         fails -lavfi ${blocks},blocksmooth=${options} ${to_null}
     done
-}
-
-# ---- blocks on a GPU ----
-
-# Pictures of the GPU's filter and of the CPU's, in ${tmp}/gpu and ${tmp}/cpu.
-smooths(){ # size cuda-format planar-format options [filter]
-    graph="${blocks},crop=$1,scale,format=$3,${5:-null},split[a][b];[a]blocksmooth=$4[c]"
-    graph="${graph};[b]scale,format=$2,hwupload,blocksmooth_cuda=$4,hwdownload,format=$2,scale,format=$3[d]"
-    ffmpeg -init_hw_device cuda -lavfi ${graph} -map [c] -f framemd5 -y ${tmp}/cpu -map [d] -f framemd5 -y ${tmp}/gpu 2> ${tmp}/err
-    status=$?
-    cat ${tmp}/err >&2
-    return ${status}
-}
-
-same_smooths(){ # name
-    same "$1, $(grep -c '^0' ${tmp}/cpu) frames" ${tmp}/cpu ${tmp}/gpu
-}
-
-blocksmooth_cuda_formats(){
-    { list_cuda_formats; echo yuva420p yuva420p; } > ${tmp}/formats
-    while read -r format planar; do
-        uploads ${format} || continue
-        for options in qf=127 qf=40:block=16; do
-            if smooths 174:98 ${format} ${planar} ${options}; then
-                same_smooths "${format} ${options}"
-            else
-                echo "${format} ${options}: failed"
-            fi
-        done
-    done < ${tmp}/formats
-    # noise of much contrast, of which smoothing goes below black and beyond white
-    for format in nv12:yuv420p yuv444p:yuv444p; do
-        smooths 174:98 ${format%:*} ${format#*:} qf=255 noise=alls=100:allf=t+u,lutyuv=y=2*val-128:u=2*val-128:v=2*val-128
-        same_smooths "${format%:*} noise"
-    done
-}
-
-# Odd and tiny sizes, and both sides of what a warp takes. FFmpeg neither uploads
-# the last row of chroma of an odd height nor makes the last column of p010 of an
-# odd width.
-blocksmooth_cuda_sizes(){
-    while read -r format planar sizes; do
-        for size in ${sizes}; do
-            smooths ${size} ${format} ${planar} qf=127 || echo "${size} ${format} failed"
-            same_smooths "${size} ${format}"
-        done
-    done << END
-nv12        yuv420p     2:2 10:12 22:22 23:22 123:124 124:124 125:126 128:130 252:68 253:70 256:72
-p010le      yuv420p10le 2:2 10:12 22:22 24:22 60:64 62:64 124:130 126:132 128:134
-yuv444p     yuv444p     1:1 3:3 10:10 11:11 123:125 124:123 125:4 133:5 256:131
-yuv444p16le yuv444p16le 1:1 3:3 10:10 11:11 59:61 60:63 61:65 62:4 133:5
-END
-}
-
-blocksmooth_cuda_options(){
-    for options in planes=0 planes=1 planes=2 planes=4 planes=5 qf=1 qf=255 block=16 block=32 block=64; do
-        for format in nv12:yuv420p p010le:yuv420p10le yuv444p:yuv444p; do
-            smooths 256:194 ${format%:*} ${format#*:} ${options} || echo "failed"
-            same_smooths "${format%:*} ${options}"
-        done
-    done
-    echo "0.04 blocksmooth qf 99, blocksmooth_cuda qf 99; 0.08 blocksmooth block 16, blocksmooth_cuda block 16;" > ${tmp}/list
-    smooths 256:194 nv12 yuv420p qf=30 sendcmd=f=${tmp}/list || echo "failed"
-    same_smooths "commands"
-}
-
-# What is also somewhere else is not changed there.
-blocksmooth_cuda_writable(){
-    for options in qf=127 planes=1 planes=4 planes=0; do
-        graph="${blocks},scale,format=yuv420p,split=3[a][b][c];[a]blocksmooth=${options}[d];[b]scale,format=nv12,hwupload,split[e][f]"
-        graph="${graph};[e]blocksmooth_cuda=${options},hwdownload,format=nv12,scale,format=yuv420p[g];[f]hwdownload,format=nv12,scale,format=yuv420p[h]"
-        ffmpeg -init_hw_device cuda -lavfi ${graph} -map [c] -f framemd5 -y ${tmp}/before -map [d] -f framemd5 -y ${tmp}/cpu \
-            -map [g] -f framemd5 -y ${tmp}/gpu -map [h] -f framemd5 -y ${tmp}/other || echo "${options}: failed"
-        same "${options}: smoothed, $(grep -c '^0' ${tmp}/gpu) frames" ${tmp}/cpu ${tmp}/gpu
-        same "${options}: not smoothed, $(grep -c '^0' ${tmp}/other) frames" ${tmp}/before ${tmp}/other
-    done
-}
-
-blocksmooth_cuda_errors(){
-    parsed=blocksmooth_cuda
-    device="-init_hw_device cuda"
-    fails ${device} -lavfi ${blocks},blocksmooth_cuda ${to_null}
-    ! grep -q 'Impossible to convert\|not have a common format' ${tmp}/err || echo "frames of the CPU are refused"
-    fails ${device} -lavfi ${blocks},scale,format=bgr0,hwupload,blocksmooth_cuda ${to_null}
-    fails ${device} -lavfi ${blocks},scale,format=nv12,hwupload,blocksmooth_cuda=block=12 ${to_null}
-}
-
-# Both filters have the same options.
-blocksmooth_cuda_same_options(){
-    for filter in blocksmooth blocksmooth_cuda; do
-        run ffmpeg${PROGSUF}${EXECSUF} -v quiet -h filter=${filter} | sed '1,/ AVOptions:$/d' > ${tmp}/${filter}
-    done
-    grep -c qf ${tmp}/blocksmooth_cuda
-    same options ${tmp}/blocksmooth ${tmp}/blocksmooth_cuda
 }

@@ -1,145 +1,419 @@
-# shellcheck shell=sh disable=SC2046,SC2086,SC2095,SC2125,SC2154,SC2258
-# Tests of the CUDA filters, and of what compilers make of their kernels.
+# shellcheck shell=sh disable=SC2015,SC2034,SC2046,SC2086,SC2095,SC2125,SC2154,SC2258
+# The CUDA filters and their twins on the CPU, of the same frames; and what compilers make of
+# their kernels.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
-# ---- CUDA ----
+# ---- twins ----
 
-# Whether there are CUDA frames of a format: the first of these are in all releases, and
-# FFmpeg by itself tells of the others.
+on_gpu="-init_hw_device cuda"
+clip=testsrc2=s=320x240:d=0.12,format=yuv420p,noise=alls=6
+cases=0
+
+has_reference(){ # filter
+    case $1 in
+    bliinds | blocksmooth) return 1 ;;
+    esac
+}
+
+# What a filter and its twin make of the same frames, in one graph: lines, metadata and, if
+# ${pictures} is set, frames, in ${tmp}/cpu.* and ${tmp}/gpu.*. CUDA frames have another format
+# where the CPU's filter takes planes only. ${main_crop} and ${reference_crop} are done on the
+# CPU for the one, and on the GPU for the other.
+run_twins(){ # filter main reference cuda-format cpu-format [options [cuda-options]]
+    r='' r3='' graph=''
+    if has_reference $1; then
+        r=[r1] r3=[r3]
+        graph="$3,scale,format=$5,split[r][r2];[r]${reference_crop:-null}[r1]"
+        graph="${graph};[r2]scale,format=$4,hwupload,${reference_crop:-null}[r3];"
+    fi
+    cpu_log='' gpu_log='' download=null to_cpu=${to_null} to_gpu=${to_null}
+    if test $1 != blocksmooth; then
+        cpu_log=f=${tmp}/cpu.stats: gpu_log=f=${tmp}/gpu.stats:
+    fi
+    if test -n "${pictures}"; then
+        download=hwdownload,format=$4,scale,format=$5
+        to_cpu="-f framemd5 -y ${tmp}/cpu.frames" to_gpu="-f framemd5 -y ${tmp}/gpu.frames"
+    fi
+    graph="${graph}$2,scale,format=$5,split[m][m2];[m]${main_crop:-null}[m1]"
+    graph="${graph};[m1]${r}$1=${cpu_log}$6,metadata=print:file=${tmp}/cpu.metadata[c]"
+    graph="${graph};[m2]scale,format=$4,hwupload,${main_crop:-null}[m3]"
+    graph="${graph};[m3]${r3}$1_cuda=${gpu_log}${7:-$6},metadata=print:file=${tmp}/gpu.metadata,${download}[g]"
+    rm -f ${tmp}/cpu.* ${tmp}/gpu.*
+    ffmpeg ${on_gpu} -lavfi ${graph} -map [c] ${to_cpu} -map [g] ${to_gpu} 2> ${tmp}/err
+    status=$?
+    cat ${tmp}/err >&2
+    sed -n "s/^\[Parsed_$1_[0-9][^]]*\] SSIM/SSIM/p"      ${tmp}/err > ${tmp}/cpu.summary
+    sed -n "s/^\[Parsed_$1_cuda_[0-9][^]]*\] SSIM/SSIM/p" ${tmp}/err > ${tmp}/gpu.summary
+    return ${status}
+}
+
+# Lines of mad: the same frames, values within 1e-4. What is printed of 0 is 0.
+mads_agree(){
+    paste -d ' ' ${tmp}/cpu.stats ${tmp}/gpu.stats | awk '
+        {
+            if (NF != 12)
+                exit bad = 1
+            for (i = 1; i <= 6; i++) {
+                split($i, cpu, ":")
+                split($(i + 6), gpu, ":")
+                difference = gpu[2] - cpu[2]
+                if (difference < 0)
+                    difference = -difference
+                if (cpu[1] != gpu[1] || gpu[2] !~ /^[0-9.]+$/ || difference > (i > 3 ? 1e-4 * cpu[2] : 0))
+                    exit bad = 1
+            }
+        }
+        END { exit bad || !NR }'
+}
+
+twins_agree(){ # filter
+    test -s ${tmp}/cpu.stats || test -s ${tmp}/cpu.frames || return
+    for kind in stats metadata summary frames; do
+        case $1.${kind} in
+        mad.stats) mads_agree || return ;;
+        mad.*a)    ;;
+        *)         ! test -e ${tmp}/cpu.${kind} || cmp ${tmp}/cpu.${kind} ${tmp}/gpu.${kind} >&2 || return ;;
+        esac
+    done
+}
+
+# Says what fails, and counts.
+twins(){ # name, arguments of run_twins
+    name=$1
+    shift
+    cases=$((cases + 1))
+    if ! run_twins "$@"; then
+        echo "${name}: failed"
+    elif ! twins_agree $1; then
+        echo "${name}: differs"
+    fi
+}
+
+# The last line of a test.
+all_the_same(){ # least number of cases
+    if test ${cases} -ge $1; then echo "all the same"; else echo "${cases} cases of $1"; fi
+}
+
+# Formats of CUDA frames, and the CPU's with the same samples. The first six are in all releases,
+# and FFmpeg by itself tells of the others.
+list_cuda_formats(){
+    cat << END
+nv12 yuv420p
+yuv420p yuv420p
+yuv444p yuv444p
+p010le yuv420p10le
+p016le yuv420p16le
+yuv444p16le yuv444p16le
+nv16 yuv422p
+yuv422p yuv422p
+p012le yuv420p12le
+p210le yuv422p10le
+p212le yuv422p12le
+p216le yuv422p16le
+yuv420p10le yuv420p10le
+yuv422p10le yuv422p10le
+yuv444p10le yuv444p10le
+yuv444p10msble yuv444p10le
+yuv444p12msble yuv444p12le
+END
+}
+
+# Whether there are CUDA frames of a format.
 uploads(){ # format
     case $1 in
     nv12 | yuv420p | yuv444p | p010le | p016le | yuv444p16le) return 0 ;;
     esac
-    ffmpeg -init_hw_device cuda -lavfi nullsrc=s=64x64:d=0.04,format=$1,hwupload ${to_null} || {
-        leave_out $1
+    ffmpeg ${on_gpu} -lavfi nullsrc=s=64x64:d=0.04,format=$1,hwupload ${to_null} || {
+        skipped "${test}, $1" "not in this FFmpeg"
         return 1
     }
 }
 
-# What is expected is the CPU filter's, of the same picture.
-cuda_formats(){
-    device="-init_hw_device cuda"
-    samples v > ${tmp}/8
-    raw_values ${tmp}/8 gray 70 46 bliinds=features=1:range=full > ${tmp}/expected
-    for format in yuv420p:8 yuv444p:8 nv12:8 p010le:0 p016le:0 yuv444p16le:0 \
-                  nv16:8 yuv422p:8 p012le:0 p210le:0 p212le:0 p216le:0 \
-                  yuv420p10le:2 yuv422p10le:2 yuv444p10le:2 yuv444p10msble:0 yuv444p12msble:0; do
-        shift=${format#*:}
-        format=${format%:*}
+# Frames as they come, what is done to the main ones in their format, and the options.
+variants(){ # filter
+    case $1 in
+    bliinds)     echo ${clip}@avgblur=1@features=1 ;;
+    blocksmooth) echo ${blocks}@null@qf=127 ${blocks}@null@qf=40:block=16
+                 # of much contrast: smoothing goes below black and beyond white
+                 echo "${blocks},noise=alls=100:allf=t+u,lutyuv=y=2*val-128:u=2*val-128:v=2*val-128@null@qf=255" ;;
+    ssim)        for main in null avgblur=3 hflip negate; do echo ${clip}@${main}@; done ;;
+    *)           echo ${clip}@avgblur=1@ ;;
+    esac
+}
+
+cuda_formats(){ # filter
+    pictures=yes
+    list_cuda_formats > ${tmp}/formats
+    test $1 != blocksmooth || echo yuva420p yuva420p >> ${tmp}/formats
+    while read -r format planar; do
         uploads ${format} || continue
-        raw_luma ${format} ${shift}
-        raw_values ${raw} ${format} 70 46 hwupload,bliinds_cuda=features=1:range=full > ${tmp}/got
-        same ${format} ${tmp}/expected ${tmp}/got
+        for variant in $(variants $1); do
+            rest=${variant#*@}
+            frames=${variant%%@*},scale=174:98
+            twins "${format} ${rest}" $1 ${frames},scale,format=${planar},${rest%@*} ${frames} ${format} ${planar} ${rest#*@}
+        done
+    done < ${tmp}/formats
+    all_the_same 6
+}
+
+# Sizes on both sides of what warps, thread blocks and tiles take, tiny ones, and for mad all that its
+# kernels transform in another way. FFmpeg does not upload the last row of chroma of an odd height,
+# nor make the last column of p010 of an odd width: no window or cell of a metric has these here.
+tiles(){ # filter
+    case $1 in
+    bliinds) cat << END
+nv12        yuv420p     321:243 70:46 5:4
+p010le      yuv420p10le 321:243 70:46 5:4
+END
+    ;;
+    blocksmooth) cat << END
+nv12        yuv420p     2:2 10:12 22:22 23:22 123:124 124:124 125:126 128:130 252:68 253:70 256:72
+p010le      yuv420p10le 2:2 10:12 22:22 24:22 60:64 62:64 124:130 126:132 128:134
+yuv444p     yuv444p     1:1 3:3 10:10 11:11 123:125 124:123 125:4 133:5 256:131
+yuv444p16le yuv444p16le 1:1 3:3 10:10 11:11 59:61 60:63 61:65 62:4 133:5
+END
+    ;;
+    detailloss) cat << END
+nv12        yuv420p     16:16 17:19 64:32 65:33 66:34 129:65 161:99 451:305 1921:101 2162:2161
+p010le      yuv420p10le 16:16 18:19 66:33 162:99 2160:161
+yuv420p     yuv420p     79:161 96:80
+yuv444p     yuv444p     17:31 63:33 161:99 2161:2161
+yuv444p16le yuv444p16le 17:31 161:99 333:201
+END
+    ;;
+    mad) for format in yuv444p yuv444p16le; do
+             echo ${format} ${format} 64:64 65:67 131:64 163:243 451:300 1024:600 80:96 135:225 108:192 300:270 640:360 \
+                  1920:64 160:1080 2592:64
+         done ;;
+    ssim) cat << END
+nv12        yuv420p     16:16 17:19 33:33 70:46 126:30 128:30 132:30 254:62 257:41 992:20 998:22 1004:24 2003:51 3841:37
+p010le      yuv420p10le 16:16 18:19 34:33 70:46 126:30 128:30 132:30 254:62 258:41 992:20 998:22 1004:24 2004:51 3842:37
+yuv444p     yuv444p     8:8 9:11 17:15 63:23 127:27 128:28 133:31 1000:9 1003:10
+yuv444p16le yuv444p16le 8:8 9:11 17:15 63:23 127:27 128:28 133:31 1987:9 1991:13 3977:8
+END
+    esac
+}
+
+cuda_tiles(){ # filter
+    frames=${clip} change=gblur=1
+    if test $1 = blocksmooth; then
+        pictures=yes frames=${blocks} change=null
+    fi
+    tiles $1 > ${tmp}/tiles
+    while read -r format planar sizes; do
+        for size in ${sizes}; do
+            crop=scale=${size}
+            test $1 != blocksmooth || crop=crop=${size}
+            twins "${size} ${format}" $1 ${frames},${crop},scale,format=${planar},${change} ${frames},${crop} ${format} ${planar}
+        done
+    done < ${tmp}/tiles
+    all_the_same 6
+}
+
+# Inputs that begin and end at different times, in framesync's ways, frames that are left out, and
+# any number of frames in flight.
+cuda_queue(){ # filter
+    pictures=yes
+    frames=${clip},crop=96:80,loop=-1:3,trim=end_frame=23
+    while read -r main reference options; do
+        if ! has_reference $1; then
+            test ${reference} = null || continue
+        fi
+        case $1.${options} in
+        *.none)                   options= ;;
+        mad.n_sub* | ssim.n_sub* | bliinds.shortest*) continue ;;
+        esac
+        for queue in 1 2 3 8 64; do
+            twins "${main} ${reference} ${options} queue ${queue}" $1 ${frames},avgblur=1,${main} ${frames},${reference} \
+                nv12 yuv420p "${options}" "${options:+${options}:}queue=${queue}"
+        done
+    done << END
+null                null                none
+null                null                n_subsample=3
+null                null                enable=lt(mod(n\\,7)\\,3)
+trim=end_frame=1    null                none
+trim=start_frame=5  null                none
+trim=end_frame=9    null                none
+trim=end_frame=9    null                shortest=1
+null                trim=end_frame=1    none
+null                trim=end_frame=9    none
+null                trim=end_frame=9    shortest=1
+null                trim=end_frame=9    repeatlast=0
+null                trim=end_frame=9    eof_action=pass
+null                trim=end_frame=9    eof_action=endall
+null                trim=start_frame=5  none
+null                fps=7               none
+fps=10              null                none
+fps=30              fps=7               ts_sync_mode=nearest
+END
+    all_the_same 25
+}
+
+cuda_ranges(){ # filter
+    for format in nv12:yuv420p p010le:yuv420p10le yuv444p:yuv444p; do
+        while read -r main reference options; do
+            test ${options} != none || options=
+            twins "${format} ${main} ${reference} ${options}" $1 ${clip},avgblur=1,${main} ${clip},${reference} \
+                ${format%:*} ${format#*:} ${options}
+        done << END
+null                null                none
+null                null                range=full
+null                null                range=auto
+setrange=full       setrange=full       none
+setrange=full       setrange=full       range=tv
+setrange=limited    setrange=limited    range=pc
+setrange=limited    setrange=full       none
+setrange=full       setrange=limited    range=limited
+END
     done
+    all_the_same 24
 }
 
-cuda_ranges(){
-    device="-init_hw_device cuda"
-    compare_ranges << EOF
-full        yuv420p     hwupload,bliinds_cuda=features=1:range=full
-full        yuv420p     hwupload,bliinds_cuda=features=1:range=pc
-full        yuv420p     setrange=full,hwupload,bliinds_cuda=features=1
-limited     yuv420p     hwupload,bliinds_cuda=features=1
-limited     nv12        hwupload,bliinds_cuda=features=1:range=auto
-limited     yuv444p     setrange=limited,hwupload,bliinds_cuda=features=1
-limited     yuv420p     setrange=full,hwupload,bliinds_cuda=features=1:range=tv
-limited.msb p010le      hwupload,bliinds_cuda=features=1
-limited.msb p016le      hwupload,bliinds_cuda=features=1
-full        yuv420p     hwupload,bliinds_cuda=features=1
-EOF
+# Frames that are cropped on the GPU, where that moves no sample.
+cuda_crop(){ # filter
+    while read -r format planar main_crop reference_crop; do
+        twins "${format} ${main_crop} ${reference_crop}" $1 ${clip},avgblur=1 ${clip} ${format} ${planar}
+    done << END
+nv12    yuv420p     crop=160:96:32:16 crop=160:96:32:16
+p010le  yuv420p10le crop=160:96:32:16 crop=160:96:30:18
+yuv444p yuv444p     crop=162:98:34:18 crop=162:98:0:142
+END
+    all_the_same 3
 }
 
-# The same for any number of frames in flight.
-cuda_queue(){
-    for size in 321:243 70:46 5:4; do
-        for format in nv12 p010le; do
-            source=testsrc2=s=320x240:d=0.72,format=yuv420p,scale=${size},format=${format}
-            ffmpeg -lavfi ${source},bliinds=features=1:stats_file=${tmp}/stats,${print} ${to_null} > ${tmp}/expected
-            cat ${tmp}/stats >> ${tmp}/expected
-            for queue in 1 2 3 8 64; do
-                ffmpeg -lavfi ${source},${bliinds}=features=1:queue=${queue}:stats_file=${tmp}/stats,${print} \
-                    ${to_null} > ${tmp}/got
-                cat ${tmp}/stats >> ${tmp}/got
-                same "$(grep -c 'score=' ${tmp}/got) frames of ${size} ${format}, queue ${queue}" \
-                    ${tmp}/expected ${tmp}/got
-            done
+# A graph of CUDA filters alone, of frames that run_twins has had before.
+gpu_frames(){ # filter pads-of-main pads-of-reference
+    echo "${frames},avgblur=1,scale,format=nv12,hwupload$2"
+    ! has_reference $1 || echo ";${frames},scale,format=nv12,hwupload$3"
+}
+
+# Three in one graph, one after another and side by side: the bits are the same.
+cuda_instances(){ # filter
+    frames=${clip},crop=96:80,loop=-1:3,trim=end_frame=23
+    twins "one" $1 ${frames},avgblur=1 ${frames} nv12 yuv420p
+    r1='' r2='' r3=''
+    if has_reference $1; then r1=[r1] r2=[r2] r3=[r3]; fi
+    graph="$(gpu_frames $1 ,split[m][m2] ,split=3[r1][r2][r3] | tr -d '\n');[m]${r1}$1_cuda=f=${tmp}/1[x]"
+    graph="${graph};[x]${r2}$1_cuda=f=${tmp}/2:queue=1[c];[m2]${r3}$1_cuda=f=${tmp}/3:queue=3[d]"
+    ffmpeg ${on_gpu} -lavfi ${graph} -map [c] ${to_null} -map [d] ${to_null} || echo failed
+    for i in 1 2 3; do
+        cmp ${tmp}/gpu.stats ${tmp}/${i} && cases=$((cases + 1))
+    done
+    all_the_same 4
+}
+
+# Who has enough ends it: all that came in is in the file.
+cuda_end(){ # filter
+    frames=${clip},crop=96:80,loop=-1:3,trim=end_frame=150
+    twins "all" $1 ${frames},avgblur=1 ${frames} nv12 yuv420p
+    r=''
+    if has_reference $1; then r=[r]; fi
+    graph="$(gpu_frames $1 [m] [r] | tr -d '\n');[m]${r}$1_cuda=f=${tmp}/stats"
+    for queue in 1 8 64; do
+        for least in 2 5; do
+            case ${least} in
+            2) ffmpeg ${on_gpu} -lavfi "${graph}:queue=${queue},trim=end_frame=2" ${to_null} ;;
+            5) ffmpeg ${on_gpu} -lavfi "${graph}:queue=${queue}" -frames:v 5 ${to_null} ;;
+            esac || echo failed
+            lines=$(wc -l < ${tmp}/stats)
+            test ${lines} -ge ${least} || echo "queue ${queue}: ${lines} lines for ${least} frames"
+            head -n ${lines} ${tmp}/gpu.stats | cmp - ${tmp}/stats && cases=$((cases + 1))
         done
     done
+    all_the_same 7
 }
 
-cuda_passthrough(){
-    # FFmpeg does not upload the last row of chroma of an odd height
-    for format in yuv420p p010le yuv444p; do
-        source=testsrc2=s=320x240:d=0.4,format=yuv420p,scale=174:98,format=${format},setpts=PTS*3+7
-        framemd5 -lavfi ${source} > ${tmp}/without
-        framemd5 -lavfi ${source},${bliinds}=n_subsample=2,hwdownload,format=${format} > ${tmp}/with
-        same ${format} ${tmp}/without ${tmp}/with
+# A new graph for each size: the log goes on, with what was in flight.
+cuda_resize(){ # filter
+    i=0
+    for size in 96x80 96x80 66x70 66x70 66x70 96x80; do
+        i=$((i + 1))
+        ffmpeg -lavfi testsrc2=s=${size}:r=50,format=gray -frames:v 1 -y ${tmp}/${i}.pgm
     done
-    grep -c '^0' ${tmp}/with
-}
-
-# Three in one graph, one after another and side by side, and the CPU filter.
-cuda_instances(){
-    ffmpeg -lavfi testsrc2=s=320x240:d=1,format=yuv420p,scale=175:99,format=yuv420p,hwupload_cuda,split=3[a][b][c]\;[a]bliinds_cuda=f=${tmp}/1,bliinds_cuda=f=${tmp}/2:queue=3[d]\;[b]bliinds_cuda=f=${tmp}/3:queue=1[e]\;[c]hwdownload,format=yuv420p,bliinds=f=${tmp}/cpu[f] \
-        -map [d] ${to_null} -map [e] ${to_null} -map [f] ${to_null} || return
-    for i in 1 2 3; do
-        same "instance ${i}" ${tmp}/cpu ${tmp}/${i}
+    cpu="scale,format=yuv420p[m];[m]"
+    gpu="scale,format=yuv420p,hwupload[m];[m]"
+    if has_reference $1; then
+        cpu="scale,format=yuv420p,split[r][a];[a]avgblur=1[m];[m][r]"
+        gpu="scale,format=yuv420p,split[b][a];[a]avgblur=1,hwupload[m];[b]hwupload[r];[m][r]"
+    fi
+    for queue in 1 3 8; do
+        ffmpeg -i ${tmp}/%d.pgm -lavfi "${cpu}$1=f=${tmp}/cpu.stats" ${to_null}
+        ffmpeg ${on_gpu} -i ${tmp}/%d.pgm -lavfi "${gpu}$1_cuda=f=${tmp}/gpu.stats:queue=${queue}" ${to_null}
+        twins_agree $1 && cases=$((cases + 1))
     done
-    wc -l < ${tmp}/cpu
+    all_the_same 3
 }
 
-# The log has the frames that came in, whoever ended it.
-cuda_end(){
-    source=testsrc2=s=64x64:d=10,format=yuv420p
-    ffmpeg -lavfi ${source},bliinds=f=${tmp}/cpu ${to_null}
-    for queue in 1 8 64; do
-        ffmpeg -lavfi ${source},${bliinds}=queue=${queue}:f=${tmp}/stats -frames:v 5 ${to_null} || return
-        lines=$(wc -l < ${tmp}/stats)
-        test ${lines} -ge 5 || echo "${lines} lines for 5 frames"
-        head -n ${lines} ${tmp}/cpu > ${tmp}/expected
-        same "5 frames, queue ${queue}" ${tmp}/expected ${tmp}/stats
-        ffmpeg -lavfi ${source},${bliinds}=queue=${queue}:f=${tmp}/stats,trim=end_frame=2 ${to_null} || return
-        lines=$(wc -l < ${tmp}/stats)
-        test ${lines} -ge 2 || echo "${lines} lines for 2 frames"
-        head -n ${lines} ${tmp}/cpu > ${tmp}/expected
-        same "trim, queue ${queue}" ${tmp}/expected ${tmp}/stats
+# What each setting does, and each command.
+cuda_settings(){ # filter
+    pictures=yes
+    echo "0.04 $1 qf 99, $1_cuda qf 99; 0.08 $1 block 16, $1_cuda block 16;" > ${tmp}/commands
+    for format in nv12:yuv420p p010le:yuv420p10le yuv444p:yuv444p; do
+        frames=${blocks},crop=256:194
+        for options in planes=0 planes=1 planes=2 planes=4 planes=5 qf=1 qf=255 block=16 block=32 block=64; do
+            twins "${format} ${options}" $1 ${frames} "" ${format%:*} ${format#*:} ${options}
+        done
+        twins "${format} commands" $1 ${frames},sendcmd=f=${tmp}/commands "" ${format%:*} ${format#*:} qf=30
     done
+    all_the_same 33
 }
 
-# A new graph for each size.
-cuda_resize(){
-    for i in 1:rose_70x46 2:camera_crop_16x9 3:rose_70x46 4:camera_crop_300x240; do
-        cp ${pictures}/${i#*:}.pgm ${tmp}/${i%:*}.pgm
+# What is also somewhere else is not changed there.
+cuda_writable(){ # filter
+    for options in qf=127 planes=1 planes=4 planes=0; do
+        graph="${blocks},scale,format=yuv420p,split=3[a][b][c];[a]$1=${options}[d];[b]scale,format=nv12,hwupload,split[e][f]"
+        graph="${graph};[e]$1_cuda=${options},hwdownload,format=nv12,scale,format=yuv420p[g];[f]hwdownload,format=nv12,scale,format=yuv420p[h]"
+        ffmpeg ${on_gpu} -lavfi ${graph} -map [c] -f framemd5 -y ${tmp}/before -map [d] -f framemd5 -y ${tmp}/cpu \
+            -map [g] -f framemd5 -y ${tmp}/gpu -map [h] -f framemd5 -y ${tmp}/other || echo "${options}: failed"
+        cmp ${tmp}/cpu ${tmp}/gpu && cmp ${tmp}/before ${tmp}/other && cases=$((cases + 1))
     done
-    ffmpeg -i ${tmp}/%d.pgm -vf bliinds=features=1,${print} ${to_null} | grep -v '^frame' > ${tmp}/expected
-    ffmpeg -i ${tmp}/%d.pgm -vf ${gray}${bliinds}=features=1:queue=1,${print} ${to_null} | grep -v '^frame' > ${tmp}/got
-    same "a graph for each size" ${tmp}/expected ${tmp}/got
-    grep -c score= ${tmp}/got
-    # ffmpeg does not take the frames in flight of a graph that it replaces, but they are logged
-    for filters in bliinds ${gray}${bliinds}; do
-        ffmpeg -i ${tmp}/%d.pgm -vf ${filters}=f=- ${to_null} > ${tmp}/${filters%%[=,]*}
-    done
-    same "their lines" ${tmp}/bliinds ${tmp}/scale
-    grep -c score ${tmp}/scale
+    all_the_same 4
 }
 
-cuda_errors(){
-    source=testsrc2=s=64x64:d=0.04,format=yuv420p
-    fails -lavfi ${source},bliinds_cuda ${to_null}
-    grep -q 'Impossible to convert\|not have a common format' ${tmp}/err && echo "frames of the CPU are refused"
-    fails -lavfi ${source},scale,format=bgr0,${bliinds} ${to_null}
-    fails -lavfi ${source},${bliinds}=queue=0 ${to_null} | sed 's/^Error applying.*//;/^$/d'
-    fails -lavfi ${source},${bliinds}=f=/dev/full ${to_null}
+# What cannot be is said.
+cuda_errors(){ # filter too-small
+    parsed=$1_cuda
+    still=testsrc2=d=0.08
+    gpu=format=nv12,hwupload
+    while read -r m r options; do
+        graph="${still}:${m},$1_cuda${options}"
+        if has_reference $1; then
+            graph="${still}:${m}[m];${still}:${r}[r];[m][r]$1_cuda${options}"
+        else
+            test "${m}" = "${r}" || continue
+        fi
+        # no size is too small
+        case ${m} in
+        *=0:64,* | *=64:0,*) continue ;;
+        esac
+        fails ${on_gpu} -lavfi "${graph}" ${to_null} | sed "s,${tmp},folder,;s/^Error applying.*//;/^$/d;s/0\.000000/0/"
+        ! grep -q 'Impossible to convert\|not have a common format' ${tmp}/err || echo "frames of the CPU are refused"
+    done << END
+s=96x80,scale,format=nv12 s=96x80,scale,format=nv12
+s=96x80,scale,${gpu} s=80x96,scale,${gpu}
+s=96x80,scale,${gpu} s=96x80,scale,format=yuv444p,hwupload
+s=96x80,scale,${gpu} s=96x80,scale,format=nv12
+s=96x80,scale,${gpu}_cuda s=96x80,scale,${gpu}
+s=96x80,scale=$2:64,${gpu} s=96x80,scale=$2:64,${gpu}
+s=96x80,scale=64:$2,${gpu} s=96x80,scale=64:$2,${gpu}
+s=96x80,scale,format=bgr0,hwupload s=96x80,scale,format=bgr0,hwupload
+s=96x80,scale,${gpu} s=96x80,scale,${gpu} =f=/dev/full
+s=96x80,scale,${gpu} s=96x80,scale,${gpu} =f=${tmp}/none/stats
+s=96x80,scale,${gpu} s=96x80,scale,${gpu} =queue=0
+s=96x80,scale,${gpu} s=96x80,scale,${gpu} =block=12
+END
 }
 
-# The GPU's filter has the same options, and queue.
-cuda_options(){
-    for filter in bliinds bliinds_cuda; do
+# The GPU's filter has the same options, and queue if it has results; mad_cuda has no maps.
+cuda_options(){ # filter
+    for filter in $1 $1_cuda; do
         run ffmpeg${PROGSUF}${EXECSUF} -v quiet -h filter=${filter} | sed '1,/ AVOptions:$/d' > ${tmp}/${filter}
     done
-    grep -c model ${tmp}/bliinds_cuda
-    diff ${tmp}/bliinds ${tmp}/bliinds_cuda | awk '/^[<>]/ { print $1, $2, $3 }'
+    test -s ${tmp}/$1 || echo "no options"
+    diff ${tmp}/$1 ${tmp}/$1_cuda | awk '/^[<>]/ { print $1, $2, $3 } END { if (!NR) print "the same" }'
 }
+
+# ---- kernels ----
 
 # What ptxas makes of the PTX for a GPU goes to the log, what is wrong to stdout.
 ptx_use(){ # compiler gpu
@@ -210,27 +484,4 @@ ptx(){ # filter compiler flags
     else
         echo "good PTX"
     fi
-}
-
-# Formats of CUDA frames, and the CPU's with the same samples.
-list_cuda_formats(){
-    cat << END
-nv12 yuv420p
-yuv420p yuv420p
-yuv444p yuv444p
-p010le yuv420p10le
-p016le yuv420p16le
-yuv444p16le yuv444p16le
-nv16 yuv422p
-yuv422p yuv422p
-p012le yuv420p12le
-p210le yuv422p10le
-p212le yuv422p12le
-p216le yuv422p16le
-yuv420p10le yuv420p10le
-yuv422p10le yuv422p10le
-yuv444p10le yuv444p10le
-yuv444p10msble yuv444p10le
-yuv444p12msble yuv444p12le
-END
 }

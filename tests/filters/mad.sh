@@ -321,44 +321,6 @@ with_cufft(){ # test
     "$@"
 }
 
-# The CPU's and the GPU's filter on the same frames, in one graph: their lines are
-# in ${tmp}/cpu and ${tmp}/gpu.
-mad=mad
-mads(){ # main-source reference-source format [options [cuda-options]]
-    graph="$1,scale,format=$3,split[m][m2];$2,scale,format=$3,split[r][r2]"
-    graph="${graph};[m][r]${mad}=f=${tmp}/cpu$4[c]"
-    graph="${graph};[m2]hwupload[m3];[r2]hwupload[r3];[m3][r3]${mad}_cuda=f=${tmp}/gpu${5:-$4}[g]"
-    rm -f ${tmp}/cpu ${tmp}/gpu
-    ffmpeg -init_hw_device cuda -lavfi ${graph} -map [c] ${to_null} -map [g] ${to_null} 2> ${tmp}/err
-    status=$?
-    cat ${tmp}/err >&2
-    return ${status}
-}
-
-# Compares the lines of both: the same frames, values within 1e-4. What is printed
-# of 0 is 0.
-mads_agree(){ # name
-    paste -d ' ' ${tmp}/cpu ${tmp}/gpu | awk -v name="$1" '
-        {
-            if (NF != 12)
-                bad = "another number of frames"
-            for (i = 1; i <= 6; i++) {
-                split($i, cpu, ":")
-                split($(i + 6), gpu, ":")
-                difference = gpu[2] - cpu[2]
-                if (difference < 0)
-                    difference = -difference
-                if (cpu[1] != gpu[1] || gpu[2] !~ /^[0-9.]+$/ || difference > (i > 3 ? 1e-4 * cpu[2] : 0))
-                    bad = $i " and " $(i + 6)
-            }
-        }
-        END { print name ", " NR " pairs: " (bad ? bad : NR ? "agree" : "none") }'
-}
-
-# A drawn clip with some noise, blurred, and as it is.
-mad_main=testsrc2=s=320x240:d=0.12,format=yuv420p,noise=alls=6,avgblur=1
-mad_reference=testsrc2=s=320x240:d=0.12,format=yuv420p,noise=alls=6
-
 # By the authors' release.
 mad_cuda_oracle(){ # distorted
     gray=scale=in_range=full:out_range=full,format=yuv444p,hwupload
@@ -369,140 +331,19 @@ mad_cuda_oracle(){ # distorted
     done
 }
 
-# Thread blocks and sub-blocks end at other places in each.
-mad_cuda_sizes(){
-    # the last ones are of what the kernels transform by themselves, with all radices
-    for size in 64:64 65:67 131:64 163:243 451:300 1024:600 80:96 135:225 108:192 300:270 640:360 1920:64 160:1080 2592:64; do
-        for format in yuv444p yuv444p16le; do
-            mads ${mad_main},scale=${size} ${mad_reference},scale=${size} ${format} || echo failed
-            mads_agree "${size} ${format}"
-        done
-    done
-}
-
-mad_cuda_formats(){
-    list_cuda_formats > ${tmp}/formats
-    while read -r format planar; do
-        uploads ${format} || continue
-        if mads ${mad_main} ${mad_reference} ${format}; then
-            mads_agree ${format}
-        else
-            echo "${format}: failed"
-        fi
-    done < ${tmp}/formats
-}
-
-mad_cuda_ranges(){
-    while read -r main reference options; do
-        mads ${mad_main},${main} ${mad_reference},${reference} yuv444p ${options} || echo failed
-        mads_agree "${main} ${reference} ${options}"
-    done << END
-null                null
-null                null                :range=full
-setrange=full       setrange=full
-setrange=full       setrange=full       :range=tv
-setrange=limited    setrange=full
-setrange=full       setrange=limited    :range=limited
-END
-}
-
 # What differs nowhere is 0, also what is flat, black, or differs by a constant.
 mad_cuda_flat(){
     while read -r main reference; do
         ffmpeg -init_hw_device cuda -lavfi "${main},scale,format=yuv444p,hwupload[m];${reference},scale,format=yuv444p,hwupload[r];[m][r]mad_cuda,${print}" \
             ${to_null} | grep mad | sort | uniq -c | sed 's/^ *//'
     done << END
-${mad_reference} ${mad_reference}
+${clip} ${clip}
 color=black:s=175x99:d=0.04 color=black:s=175x99:d=0.04
 color=gray:s=175x99:d=0.04 color=gray:s=175x99:d=0.04
 color=black:s=175x99:d=0.04 color=white:s=175x99:d=0.04
 END
-    mads ${mad_main},negate color=black:s=320x240:d=0.12 yuv420p
-    mads_agree "against black"
-}
-
-# Inputs that begin and end at different times, for any number of pairs in flight.
-mad_cuda_sync(){
-    while read -r main reference options; do
-        test ${options} != none || options=
-        for queue in 1 3 64; do
-            mads ${mad_main},crop=96:80,loop=-1:3,trim=end_frame=15,${main} ${mad_reference},crop=96:80,loop=-1:3,trim=end_frame=15,${reference} \
-                nv12 "${options}" "${options}:queue=${queue}" || echo failed
-            mads_agree "${main} ${reference} ${options} queue ${queue}"
-        done
-    done << END
-null                null                none
-null                trim=end_frame=4    none
-null                trim=end_frame=4    :shortest=1
-null                trim=end_frame=4    :repeatlast=0
-null                trim=end_frame=4    :eof_action=pass
-trim=end_frame=4    null                none
-trim=start_frame=5  null                none
-null                null                :enable=lt(mod(n\\,5)\\,2)
-END
-}
-
-# Frames leave unchanged, with their time stamps, in order.
-mad_cuda_passthrough(){
-    for format in yuv420p p010le; do
-        source=testsrc2=s=320x240:d=0.8,scale=174:98,format=${format},setpts=PTS*3+7
-        framemd5 -lavfi ${source} > ${tmp}/without
-        framemd5 -init_hw_device cuda -lavfi ${source},hwupload,split[a][b]\;[a][b]${mad}_cuda,hwdownload,format=${format} > ${tmp}/with
-        same ${format} ${tmp}/without ${tmp}/with
-    done
-    grep -c '^0' ${tmp}/with
-}
-
-# Run after run, and beside others in a graph, the bits are the same.
-mad_cuda_instances(){
-    upload=scale,format=nv12,hwupload
-    mads ${mad_main} ${mad_reference} nv12 || return
-    mads_agree "one"
-    cp ${tmp}/gpu ${tmp}/expected
-    graph="${mad_main},${upload},split[m][m2];${mad_reference},${upload},split=3[r][r2][r3]"
-    graph="${graph};[m][r]${mad}_cuda=f=${tmp}/1[x];[x][r2]${mad}_cuda=f=${tmp}/2:queue=1[c];[m2][r3]${mad}_cuda=f=${tmp}/3:queue=2[d]"
-    ffmpeg -init_hw_device cuda -lavfi ${graph} -map [c] ${to_null} -map [d] ${to_null} || return
-    for i in 1 2 3; do
-        same "instance ${i}" ${tmp}/expected ${tmp}/${i}
-    done
-}
-
-# An output that has enough ends it: all that came in is in the file.
-mad_cuda_end(){
-    inputs="${mad_main},crop=64:64,loop=-1:3,scale,format=nv12,hwupload[m];${mad_reference},crop=64:64,loop=-1:3,scale,format=nv12,hwupload[r];[m][r]"
-    mads ${mad_main},crop=64:64,loop=-1:3,trim=end_frame=150 ${mad_reference},crop=64:64,loop=-1:3,trim=end_frame=150 nv12
-    cp ${tmp}/gpu ${tmp}/all
-    for queue in 1 8 64; do
-        ffmpeg -init_hw_device cuda -lavfi "${inputs}${mad}_cuda=queue=${queue}:f=${tmp}/stats" -frames:v 5 ${to_null} || return
-        lines=$(wc -l < ${tmp}/stats)
-        test ${lines} -ge 5 || echo "${lines} lines for 5 frames"
-        head -n ${lines} ${tmp}/all | head -n 150 > ${tmp}/expected
-        head -n 150 ${tmp}/stats > ${tmp}/got
-        same "5 frames, queue ${queue}" ${tmp}/expected ${tmp}/got
-    done
-}
-
-mad_cuda_errors(){ # least-size
-    least=$1
-    parsed=${mad}_cuda
-    clip=testsrc2=d=0.08
-    while read -r m r options; do
-        fails -init_hw_device cuda -lavfi "${clip}:${m}[m];${clip}:${r}[r];[m][r]${parsed}${options}" ${to_null} |
-            sed "s,${tmp},folder,;s/0\.000000/0/"
-        ! grep -q 'Impossible to convert\|not have a common format' ${tmp}/err || echo "frames of the CPU are refused"
-    done << END
-s=96x80,scale,format=nv12,hwupload s=80x96,scale,format=nv12,hwupload
-s=96x80,scale,format=nv12,hwupload s=96x80,scale,format=yuv444p,hwupload
-s=96x80,scale=$((least - 1)):64,format=nv12,hwupload s=96x80,scale=$((least - 1)):64,format=nv12,hwupload
-s=96x80,scale=64:$((least - 1)),format=nv12,hwupload s=96x80,scale=64:$((least - 1)),format=nv12,hwupload
-s=96x80,scale,format=nv12,hwupload s=96x80,scale,format=nv12
-s=96x80,scale,format=nv12 s=96x80,scale,format=nv12,hwupload
-s=96x80,scale,format=nv12,hwupload_cuda s=96x80,scale,format=nv12,hwupload_cuda
-s=96x80,scale,format=bgr0,hwupload s=96x80,scale,format=bgr0,hwupload
-s=96x80,scale,format=nv12,hwupload s=96x80,scale,format=nv12,hwupload =f=/dev/full
-s=96x80,scale,format=nv12,hwupload s=96x80,scale,format=nv12,hwupload =log_path=${tmp}/none/log
-s=96x80,scale,format=nv12,hwupload s=96x80,scale,format=nv12,hwupload =queue=0
-END
+    twins "against black" mad ${clip},negate color=black:s=320x240:d=0.12 yuv420p yuv420p
+    all_the_same 1
 }
 
 # Without cuFFT, and with something else of its name: no GPU is needed for that.
@@ -517,13 +358,4 @@ mad_cuda_cufft(){
     fails -lavfi testsrc2=d=0.04,split[a][b]\;[a][b]mad_cuda ${to_null}
     echo "int cufftCreate;" | cc -x c -shared -o ${tmp}/libcufft.so.11 -
     fails -lavfi testsrc2=d=0.04,split[a][b]\;[a][b]mad_cuda ${to_null}
-}
-
-# The GPU's filter has the same options, but maps, and queue.
-mad_cuda_options(){
-    for filter in ${mad} ${mad}_cuda; do
-        run ffmpeg${PROGSUF}${EXECSUF} -v quiet -h filter=${filter} | sed "1,/^${filter} AVOptions:$/d" > ${tmp}/${filter}
-    done
-    grep -c 'stats_file\|eof_action\|shortest' ${tmp}/${mad}_cuda
-    diff ${tmp}/${mad} ${tmp}/${mad}_cuda | awk '/^[<>]/ { print $1, $2, $3 }'
 }
