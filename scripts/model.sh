@@ -71,6 +71,7 @@ media=(--ffmpeg "$ffmpeg" --media "$MEDIA" "${list[@]}")
 # One thread, so that sums are made in one order and the model has the same bytes each time.
 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 "$python" "$train/score.py" --work "$work" --results "$results" \
     "${list[@]}" --name "$name" ${LICENCE:+--licence "$LICENCE"}
+"$python" "$train/models.py" "$results/$name.txt" > "$results/$name.c"
 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 "$python" "$train/loss.py" --work "$work" --results "$results" "${list[@]}"
 say "in $results: $(cd "$results" && ls -m)"
 say "use it: ffmpeg -bsf:v quantizer_metadata -i in.mp4 -an -vf bliinds=model=$results/$name.txt -f null -"

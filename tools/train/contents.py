@@ -6,9 +6,8 @@ import hashlib
 import os
 import sys
 
-import ff
+import common
 
-LIST = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'contents.txt')
 FIELDS = ('name', 'group', 'use', 'repository', 'path', 'licence', 'start', 'factor', 'frames', 'author')
 
 # What stands in for contents that are hard to find: made of others, judged against themselves.
@@ -53,7 +52,7 @@ def lines(path):
         return file.read().splitlines()
 
 
-def contents(path=LIST):
+def contents(path=common.LIST):
     return [Content(line) for line in lines(path) if line and not line.startswith('#')]
 
 
@@ -89,7 +88,7 @@ def reference(content, media, folder, variant='', ten_bit=False):
         chain = ("settb=1/25,setpts=N,scale='trunc(iw/{0}/2+0.5)*2':'trunc(ih/{0}/2+0.5)*2'"
                  ':flags=lanczos+accurate_rnd:out_range=limited,format={1},setsar=1,{3}{2}').format(
                      content.factor, 'yuv420p10' if ten_bit else 'yuv420p', VARIANTS[variant], UNTAGGED)
-        ff.run(content.input(media) + [
+        common.run(content.input(media) + [
             '-map', '0:v:0', '-an', '-vf', chain, '-r', '25',
             '-frames:v', str(content.frames), '-c:v', 'ffv1', '-f', 'matroska', path + '.part'])
         os.replace(path + '.part', path)
@@ -99,7 +98,7 @@ def reference(content, media, folder, variant='', ten_bit=False):
 if __name__ == '__main__':
     action, *rest = sys.argv[1:] or ['']
     media = rest.pop(0) if action == 'missing' and rest else None
-    chosen = rest.pop(0) if rest else LIST
+    chosen = rest.pop(0) if rest else common.LIST
     if action == 'split' and not rest:
         text = '\n'.join(split(chosen)) + '\n'
         with open(chosen, 'w') as file:

@@ -1,16 +1,7 @@
-# Names of features, ridge regression of a logistic curve, and what is judged by.
+# Ridge regression of a logistic curve, and what is judged by.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 import numpy as np
 from scipy import stats
-
-LEVELS = ('L1', 'L2', 'L3')
-STATISTICS = [level + '.' + name for level in LEVELS
-              for name in ('zeta100', 'zeta10', 'gamma100', 'gamma10',
-                           'sub100', 'sub10', 'ori100', 'ori10')]
-BANDS = ['%s.band%d' % (level, band) for level in LEVELS for band in (1, 2, 3)]
-PHASES = ['L1.phase1', 'L1.phase2', 'L1.phase3'] + \
-         ['phase.' + name for name in ('zeta', 'gamma', 'sub', 'ori')]
-
 
 def spread(x, weight):
     """Mean and standard deviation; 1 for a feature that is the same everywhere."""

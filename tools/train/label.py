@@ -3,7 +3,6 @@
 # takes features and quantizers. A record is one JSON file; those that are there
 # are not made again, so a run that was stopped goes on where it was.
 # SPDX-License-Identifier: LGPL-2.1-or-later
-import argparse
 import concurrent.futures
 import glob
 import hashlib
@@ -16,9 +15,9 @@ import sys
 import tempfile
 import time
 
+import common
 import contents
 import encodes
-import ff
 
 # Frames whose features are taken. The first one is left out: an I frame is rare.
 FIRST_FRAME, FRAME_STEP = 1, 3
@@ -31,13 +30,7 @@ V0, V0_4K = 'vmaf_v0.6.1.json', 'vmaf_4k_v0.6.1.json'
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description='Encodes and labels the shots of a list.')
-    parser.add_argument('--ffmpeg', required=True, help='with bliinds, detailloss, quantizer_metadata, libvmaf and all encoders')
-    parser.add_argument('--models', required=True, help='folder with the models of libvmaf')
-    parser.add_argument('--media', required=True, help='folder with OWNER/REPOSITORY/PATH of the sources')
-    parser.add_argument('--work', required=True, help='where shots, encodes and records are kept')
-    parser.add_argument('--jobs', type=int, default=os.cpu_count())
-    parser.add_argument('--contents', default=contents.LIST, help='list of the shots')
+    parser = common.options('Encodes and labels the shots of a list.', 'ffmpeg', 'models', 'media', 'work', 'jobs', 'contents')
     parser.add_argument('--only', nargs='*', help='names of shots')
     parser.add_argument('--families', nargs='*', help='families of encodes.py')
     return parser.parse_args()
@@ -45,7 +38,7 @@ def arguments():
 
 def still_images(source, quality, out, scratch):
     """JPEGs by libjpeg's own program, as one stream."""
-    ff.run(['-i', source, '-vf', 'scale=flags=bicubic+accurate_rnd+full_chroma_int,format=rgb24',
+    common.run(['-i', source, '-vf', 'scale=flags=bicubic+accurate_rnd+full_chroma_int,format=rgb24',
             os.path.join(scratch, '%03d.ppm')])
     for name in sorted(os.listdir(scratch)):
         if name.endswith('.ppm'):
@@ -53,7 +46,7 @@ def still_images(source, quality, out, scratch):
             subprocess.run(['cjpeg', '-quality', quality, '-optimize', '-outfile', path[:-3] + 'jpg', path],
                            check=True, stderr=subprocess.DEVNULL)   # it warns of coarse tables
             os.remove(path)
-    ff.run(['-framerate', '25', '-i', os.path.join(scratch, '%03d.jpg'), '-c', 'copy', out])
+    common.run(['-framerate', '25', '-i', os.path.join(scratch, '%03d.jpg'), '-c', 'copy', out])
 
 
 def encode(job, source, out, scratch):
@@ -65,11 +58,11 @@ def encode(job, source, out, scratch):
             still_images(source, options, to, scratch)
         elif '{pass}' in options:
             for turn in 1, 2:
-                ff.run(['-i', os.path.abspath(source)] + chain + ['-c:v', codec] +
+                common.run(['-i', os.path.abspath(source)] + chain + ['-c:v', codec] +
                        options.replace('{pass}', str(turn)).split() +
                        (['-f', 'null', '-'] if turn == 1 else [os.path.abspath(to)]), folder=scratch)
         else:
-            ff.run(['-i', source] + chain + ['-c:v', codec] + options.split() + [to])
+            common.run(['-i', source] + chain + ['-c:v', codec] + options.split() + [to])
         source = to
 
 
@@ -106,7 +99,7 @@ def judge(job, encoded, reference, size, models, scratch):
              '[1:v]%s,format=yuv420p10,split=3[r1][r2][r3]' % TIME,
              '[e1][r1]%s[out]' % vmaf, '[e2][r2]psnr,nullsink',
              '[e3][r3]detailloss=log_path=detail.json,nullsink']
-    said = ff.run(['-i', os.path.abspath(encoded), '-i', os.path.abspath(reference),
+    said = common.run(['-i', os.path.abspath(encoded), '-i', os.path.abspath(reference),
                    '-filter_complex_threads', '1', '-filter_complex', ';'.join(graph),
                    '-map', '[out]', '-f', 'null', '-'], folder=scratch, quiet=False)
     with open(os.path.join(scratch, 'vmaf.json')) as file:
@@ -124,7 +117,7 @@ def judge(job, encoded, reference, size, models, scratch):
 def quantizers(path):
     """What quantizer_metadata says of each frame."""
     filters = 'vp9_superframe_split,' if 'vp9' in os.path.basename(path) else ''
-    said = ff.run(['-bsf:v', filters + 'quantizer_metadata', '-i', path,
+    said = common.run(['-bsf:v', filters + 'quantizer_metadata', '-i', path,
                    '-vf', 'metadata=print:file=-', '-f', 'null', '-'])
     frames = []
     for line in said.splitlines():
@@ -134,7 +127,7 @@ def quantizers(path):
             name, value = line[len('lavc.quantizer.'):].split('=', 1)
             frames[-1][name] = value if name in ('codec', 'pict_type') else float(value)
     if not frames or not all('step' in frame for frame in frames):
-        raise ff.Error('no quantizers in ' + path)
+        raise common.Error('no quantizers in ' + path)
     return frames
 
 
@@ -172,7 +165,7 @@ def made(job, content, size, options):
         finally:
             shutil.rmtree(scratch)
         if len(judged['v1']) != content.frames:
-            raise ff.Error('%d frames, not %d: %s' % (len(judged['v1']), content.frames, out))
+            raise common.Error('%d frames, not %d: %s' % (len(judged['v1']), content.frames, out))
         record = {
             'key': key, 'content': content.name,
             'variant': job.variant, 'family': job.family, 'value': job.value,
@@ -196,8 +189,8 @@ def complain(order, options):
         for name in judges(size):
             vmaf_model(options.models, name)
     asked = {codec for item in order for codec, _ in item[0].generations}
-    lacking = [name for name in sorted(asked - {'cjpeg'}) if name not in ff.listed('encoders')]
-    lacking += [name for name in ('bliinds', 'detailloss', 'libvmaf') if name not in ff.listed('filters')]
+    lacking = [name for name in sorted(asked - {'cjpeg'}) if name not in common.listed('encoders')]
+    lacking += [name for name in ('bliinds', 'detailloss', 'libvmaf') if name not in common.listed('filters')]
     if 'cjpeg' in asked and not shutil.which('cjpeg'):
         lacking.append('cjpeg')
     if lacking:
@@ -210,14 +203,14 @@ def complain(order, options):
 
 def main():
     options = arguments()
-    ff.program = options.ffmpeg
+    common.program = options.ffmpeg
     for folder in 'clips', 'records', 'encodes', 'scratch':
         os.makedirs(os.path.join(options.work, folder), exist_ok=True)
     work = [[], [], []]
     for index, content in enumerate(contents.contents(options.contents)):
         if options.only and content.name not in options.only:
             continue
-        size = ff.size(contents.reference(content, options.media, os.path.join(options.work, 'clips')))
+        size = common.size(contents.reference(content, options.media, os.path.join(options.work, 'clips')))
         for number, jobs in enumerate(encodes.rounds(index, size)):
             work[number].append([(job, content, size, options) for job in jobs
                                  if not options.families or job.family in options.families])
@@ -237,7 +230,7 @@ def main():
             job, content = waiting[future][:2]
             try:
                 new = future.result()
-            except (ff.Error, subprocess.CalledProcessError, OSError, KeyError) as error:
+            except (common.Error, subprocess.CalledProcessError, OSError, KeyError) as error:
                 failed += 1
                 print('failed: %s %s: %s' % (content.name, job.name, str(error)[-300:]), flush=True)
                 continue

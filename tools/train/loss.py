@@ -3,18 +3,16 @@
 # detailloss, which has both pictures, and the table of the loss by rr_read, which has the
 # energies of both. Writes C tables, and says what they are worth.
 # SPDX-License-Identifier: LGPL-2.1-or-later
-import argparse
 import copy
-import glob
-import json
-import os
 import sys
 
 import numpy as np
 from scipy import optimize
 
+import common
 import contents
 import fit
+import models
 import score
 
 TARGETS = (95, 90, 80)
@@ -26,34 +24,20 @@ MAX_SQUARE = 25
 KNEE = 0.015
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description='Fits the losses to the records of label.py.')
-    parser.add_argument('--work', required=True, help='the folder of label.py')
-    parser.add_argument('--results', required=True, help='folder for the tables and the report')
-    parser.add_argument('--contents', default=contents.LIST, help='list of the shots')
-    parser.add_argument('--held', action='store_true',
-                        help='report on the contents that were held back: once, at the end')
-    return parser.parse_args()
-
-
 class Encodes:
     """Encodes whose losses are known, in rows."""
 
     def __init__(self, folder, listed, use):
-        group = {content.name: content.group for content in listed if content.use == use}
-        records, source = [], {}
-        for path in sorted(glob.glob(os.path.join(folder, 'records', '*', '*.json'))):
-            with open(path) as file:
-                record = json.load(file)
-            if record['content'] not in group:
-                continue
+        records, source, groups = [], {}, []
+        for record, group in common.records(folder, listed, use):
             if not record['generations']:
                 source[record['content']] = record
             elif record.get('detail') and record.get('quantizer'):
                 records.append(record)
+                groups.append(group)
         self.records, self.source = records, [source.get(r['content']) for r in records]
-        self.group = np.array([group[r['content']] for r in records])
-        self.content = np.array(['_'.join(filter(None, (r['content'], r['variant']))) for r in records])
+        self.group = np.array(groups)
+        self.content = np.array([common.content_of(r) for r in records])
         self.family = np.array([r['family'] for r in records])
         self.value = np.array([float(r['value'] or 0) for r in records])
         self.y = np.array([100 - np.mean(r['v1']) for r in records])
@@ -118,13 +102,13 @@ class Energies:
     not below 0; c is the exponential of a sum over what the bitstream tells, or 1."""
 
     def __init__(self, encodes, coded):
-        self.names = score.CODED if coded else []
+        self.names = models.CODED if coded else []
         self.encodes = encodes
         changes, known = [], []
         for record, source in zip(encodes.records, encodes.source):
             frames = record['shown'] or record['features']
             change = [np.mean([f[b] for f in source['features']]) - np.mean([f[b] for f in frames])
-                      for b in fit.BANDS]
+                      for b in models.BANDS]
             changes.append([max(c, 0) for c in change] + [max(-c, 0) for c in change])
             told = score.coding(record, np.log2(record['height'] / record['coded'][1]))
             known.append([told[name] for name in self.names])
@@ -176,10 +160,9 @@ def ladders(encodes, family):
 
 def aim(encodes, predicted, chosen):
     """How far a CRF that is chosen for a VMAF is off it, and one CRF for all contents."""
-    lines = ['| CRF chosen for VMAF v1 | ' + ' | '.join('%d: ladders, off by, one CRF' % t for t in TARGETS) + ' |',
-             '|---' * (1 + len(TARGETS)) + '|']
+    rows = [['CRF chosen for VMAF v1'] + ['%d: ladders, off by, one CRF' % t for t in TARGETS]]
     for family in np.unique(encodes.family):
-        if score.part_of(family) not in ('H.264', 'HEVC', 'AV1', 'VP9') or family in ('x264_cbr', 'x264_two_pass'):
+        if common.part_of(family) not in common.LADDERS or family in ('x264_cbr', 'x264_two_pass'):
             continue
         cells = []
         for target in TARGETS:
@@ -192,27 +175,25 @@ def aim(encodes, predicted, chosen):
                     off.append(abs(np.interp(crf_for(value, predicted[at], loss), value, y) - loss))
                     usual.append(abs(np.interp(np.median(met), value, y) - loss))
             cells.append('%d, %.1f, %.1f' % (len(off), np.mean(off), np.mean(usual)) if off else '0')
-        lines.append('| %s | %s |' % (family, ' | '.join(cells)))
-    return '\n'.join(lines + [''])
+        rows.append([family] + cells)
+    return common.table(*rows)
 
 
 def table(encodes, predicted, sigma):
     error = predicted - encodes.y
-    part = np.array([score.part_of(f) for f in encodes.family])
-    lines = ['| | encodes | SROCC | RMSE | bias | within sigma |', '|---|---|---|---|---|---|']
+    part = np.array([common.part_of(f) for f in encodes.family])
     rows = [('all', part != '')] + [(p, part == p) for p in sorted(set(part))] + \
-           [(f, encodes.family == f) for f in score.PRESETS if (encodes.family == f).any()]
-    for name, where in rows:
-        lines.append('| %s | %d | %.3f | %.1f | %+.1f | %.0f %% |' % (
-            name, where.sum(), fit.srocc(predicted[where], encodes.y[where]), fit.rmse(error[where], 0),
-            error[where].mean(), 100 * np.mean(np.abs(error[where]) <= sigma[where])))
+           [(f, encodes.family == f) for f in common.PRESETS if (encodes.family == f).any()]
+    cells = [[name, where.sum(), '%.3f' % fit.srocc(predicted[where], encodes.y[where]), '%.1f' % fit.rmse(error[where], 0),
+              '%+.1f' % error[where].mean(), '%.0f %%' % (100 * np.mean(np.abs(error[where]) <= sigma[where]))]
+             for name, where in rows]
     spread = [fit.interval(lambda i, f=f: f(predicted[i], encodes.y[i]), encodes.group) for f in (fit.srocc, fit.rmse)]
-    return '\n'.join(lines + ['', '95 %% intervals over contents: SROCC %.3f to %.3f, RMSE %.1f to %.1f.' %
+    return '\n'.join([common.table(['', 'encodes', 'SROCC', 'RMSE', 'bias', 'within sigma'], *cells), '95 %% intervals over contents: SROCC %.3f to %.3f, RMSE %.1f to %.1f.' %
                               (*spread[0], *spread[1]), ''])
 
 
 def main():
-    options = arguments()
+    options = common.options('Fits the losses to the records of label.py.', 'work', 'results', 'contents', 'held').parse_args()
     listed = contents.contents(options.contents)
     chosen = Encodes(options.work, listed, 'choose')
     held = Encodes(options.work, listed, 'held') if options.held else None
@@ -251,9 +232,8 @@ def main():
             other.mean, other.std = energies.mean, energies.std
             judge('rr_read, %s: contents held back' % name, other.encodes, other.predict(p), sigma)
         tables += ['    [BLIINDS_%s] = {' % name.upper()] + energies.table(p, sigma) + ['    },']
-    for name, lines in ('loss.md', report), ('loss-tables.txt', tables):
-        with open(os.path.join(options.results, name), 'w') as file:
-            file.write('\n'.join(lines) + '\n')
+    common.write(options.results, 'loss.md', report + [''])
+    common.write(options.results, 'loss-tables.txt', tables + [''])
 
 
 def without_variants(encodes):

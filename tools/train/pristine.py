@@ -2,12 +2,11 @@
 # Says which sources are good enough to be taken for pristine: those of contents.txt, or of
 # any files, by what factor each must be made smaller at least.
 # SPDX-License-Identifier: LGPL-2.1-or-later
-import argparse
 import math
 import re
-import subprocess
 import sys
 
+import common
 import contents
 
 # The rule: the mean of log2 of the quantizer step may be LOG2_STEP at full size, and SLOPE
@@ -23,22 +22,20 @@ BITS, HALVED = 0.5, 2
 FRAMES = 40
 
 
-def coded(ffmpeg, arguments):
+def coded(arguments):
     """The codec, the mean of log2 of the step, and bits per sample; None where not known."""
-    command = [ffmpeg, '-hide_banner', '-nostdin', '-bsf:v', 'quantizer_metadata'] + arguments
-    command += ['-map', '0:v:0', '-frames:v', str(FRAMES)]
-    said = subprocess.run(command + ['-vf', 'metadata=print', '-f', 'null', '-'],
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace')
-    stream = re.search(r'Stream #0:.*?: Video: (\w+).*?, (\d\d+)x(\d+)', said.stdout)
-    if said.returncode or not stream:
-        raise SystemExit('error: %s: %s' % (arguments[-1], said.stdout.strip().splitlines()[-1]))
-    steps = [float(s) for s in re.findall(r'lavc\.quantizer\.step=([-0-9.]+)', said.stdout)]
-    if steps:
-        return stream[1], sum(steps) / len(steps), None
-    copied = subprocess.run(command[:3] + arguments + [
-        '-map', '0:v:0', '-frames:v', str(FRAMES), '-c', 'copy', '-f', 'framecrc', '-'],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors='replace')
-    sizes = [int(line.split(',')[4]) for line in copied.stdout.splitlines() if line[:1].isdigit()]
+    frames = ['-map', '0:v:0', '-frames:v', str(FRAMES)]
+    try:
+        said = common.run(['-bsf:v', 'quantizer_metadata'] + arguments + frames +
+                          ['-vf', 'metadata=print', '-f', 'null', '-'], quiet=False)
+        stream = re.search(r'Stream #0:.*?: Video: (\w+).*?, (\d\d+)x(\d+)', said)
+        steps = [float(s) for s in re.findall(r'lavc\.quantizer\.step=([-0-9.]+)', said)]
+        if steps:
+            return stream[1], sum(steps) / len(steps), None
+        copied = common.run(arguments + frames + ['-c', 'copy', '-f', 'framecrc', '-'])
+    except common.Error as error:
+        raise SystemExit('error: %s: %s' % (arguments[-1], str(error).splitlines()[-1]))
+    sizes = [int(line.split(',')[4]) for line in copied.splitlines() if line[:1].isdigit()]
     samples = len(sizes) * int(stream[2]) * int(stream[3])
     return stream[1], None, 8 * sum(sizes) / samples if samples else 0
 
@@ -55,8 +52,8 @@ def least_factor(codec, step, bits):
     return max(HALVED, math.sqrt(BITS / bits)) if bits else math.inf
 
 
-def judge(ffmpeg, name, arguments, factor):
-    codec, step, bits = coded(ffmpeg, arguments)
+def judge(name, arguments, factor):
+    codec, step, bits = coded(arguments)
     least = least_factor(codec, step, bits)
     good = factor >= least * 0.999
     how = 'lossless' if codec in LOSSLESS else 'step 2^%.2f' % step if step is not None else \
@@ -67,18 +64,16 @@ def judge(ffmpeg, name, arguments, factor):
 
 
 def main():
-    parser = argparse.ArgumentParser(description='Says which sources show their coding.')
-    parser.add_argument('--ffmpeg', required=True, help='with quantizer_metadata')
-    parser.add_argument('--media', help='folder with OWNER/REPOSITORY/PATH of the sources')
-    parser.add_argument('--contents', default=contents.LIST, help='list of the shots')
+    parser = common.options('Says which sources show their coding.', 'ffmpeg', 'media', 'contents')
     parser.add_argument('--factor', type=float, default=1, help='by which the files are made smaller')
     parser.add_argument('files', nargs='*')
     options = parser.parse_args()
+    common.program = options.ffmpeg
     work = [(file, ['-i', file], options.factor) for file in options.files]
     if options.media:
         work += [(c.name, c.input(options.media), c.factor) for c in contents.contents(options.contents)]
     # all are judged, also after one was refused
-    if not all([judge(options.ffmpeg, *item) for item in work]):
+    if not all([judge(*item) for item in work]):
         sys.exit('error: some show their coding: make them smaller, or leave them out')
 
 

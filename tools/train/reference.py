@@ -9,7 +9,8 @@ import sys
 import numpy as np
 from scipy.special import gammaln
 
-LEVELS = ('L1', 'L2', 'L3')
+import models
+
 SIZE, STEP, EPSILON = 5, 3, 1e-7
 
 # Positions in the 5x5 coefficients, row by row: bands of frequency and orientations.
@@ -89,7 +90,7 @@ def straddles(count):
 
 def features(image):
     result = {}
-    for level in LEVELS:
+    for level in models.LEVELS:
         s = block_statistics(image)
         for name in ('zeta', 'gamma', 'sub', 'ori'):
             values = np.sort(s[name].ravel())
@@ -111,53 +112,26 @@ def features(image):
     return result
 
 
-def read_models(path):
-    """The models of a file, each as its lines: numbers by keyword, or by keyword and feature."""
-    models = []
-    with open(path) as file:
-        for line in file:
-            words = line.split()
-            if not words or words[0].startswith('#'):
-                continue
-            if words[0] == 'bliinds-model':
-                models.append({'link': 'linear', 'weight': {}, 'mean': {}, 'precision': {}, 'sigma_weight': {}})
-            elif words[0] == 'link':
-                models[-1]['link'] = words[1]
-            elif words[0] in ('constant', 'range'):
-                models[-1][words[0]] = [float(w) for w in words[1:]]
-            elif words[0] in models[-1]:
-                numbers = [float(w) for w in words[2:]]
-                models[-1][words[0]][words[1]] = numbers if words[0] == 'precision' else numbers[0]
-    return models
-
-
-def of_pixels(models):
-    """That for frames of which nothing of the bitstream is known."""
-    for model in models:
-        used = {**model['weight'], **model['mean'], **model['sigma_weight']}
-        if not any(name.startswith('coded.') for name in used):
-            return model
-    sys.exit('error: each model in this file needs the numbers of a bitstream')
-
-
 def evaluate(model, values):
     """The raw score, and the distance from the training set."""
-    raw = model['constant'][0] + sum(w * values[name] for name, w in model['weight'].items())
-    if model['link'] == 'logistic':
-        low, high = model['range']
+    raw = float(model['constant'][0]) + sum(float(w[0]) * values[name] for name, w in model['weight'].items())
+    if model['link'] == ['logistic']:
+        low, high = models.numbers(model['range'])
         raw = low + (high - low) / (1 + np.exp(-raw))
-    d = np.array([values[name] - mean for name, mean in model['mean'].items()])
-    precision = np.array([model['precision'][name] for name in model['mean']])
+    d = np.array([values[name] - float(mean[0]) for name, mean in model['mean'].items()])
+    precision = np.array([models.numbers(model['precision'][name]) for name in model['mean']])
     return raw, np.sqrt(d @ precision @ d)
 
 
 def main():
     if len(sys.argv) < 3:
         sys.exit('usage: reference.py model.txt picture.pgm...')
-    model = of_pixels(read_models(sys.argv[1]))
+    of_pixels = [model for model in models.read(sys.argv[1]) if not models.is_coded(model)]
+    if not of_pixels:
+        sys.exit('error: each model in this file needs the numbers of a bitstream')
     print('image,filter,raw,distance')
     for path in sys.argv[2:]:
-        raw, distance = evaluate(model, features(read_pgm(path)))
+        raw, distance = evaluate(of_pixels[0], features(read_pgm(path)))
         name = os.path.splitext(os.path.basename(path))[0]
         print('%s,,%.9f,%.9f' % (name, raw, distance))
 

@@ -2,8 +2,6 @@
 # Fits the score to the records of label.py: writes a model file with two models, one for
 # frames whose bitstream is known and one for all others, and says what they are worth.
 # SPDX-License-Identifier: LGPL-2.1-or-later
-import argparse
-import glob
 import hashlib
 import json
 import os
@@ -13,33 +11,15 @@ import sys
 import numpy as np
 from scipy import optimize
 
+import common
 import contents
 import fit
 import label
+import models
 
-CODECS = {'coded.hevc': ['hevc'], 'coded.av1': ['av1'], 'coded.vp9': ['vp9'],
-          'coded.mpeg2': ['mpeg2video', 'mpeg1video'], 'coded.mpeg4': ['mpeg4'], 'coded.mjpeg': ['mjpeg']}
-CODED = ['coded.step', 'coded.intra', 'coded.scale'] + list(CODECS)
-TWICE, NOISE = 'second generations', 'noise that was added'
-FORMS = {'bitstream': CODED + fit.BANDS + fit.PHASES, 'pixels': fit.STATISTICS + fit.PHASES}
-# Presets and tunes, and the usual one of their encoder.
-PRESETS = {**{'x264_' + name: 'x264' for name in ('ultrafast', 'veryfast', 'slow', 'veryslow', 'film', 'grain', 'animation',
-                                                  'baseline')},
-           'av1_4': 'av1', 'av1_12': 'av1', 'aom': 'av1', 'vp9_realtime': 'vp9_good'}
-MEASURED = sorted(set().union(*FORMS.values()) - set(CODED))
+FORMS = {'bitstream': models.CODED + models.BANDS + models.PHASES, 'pixels': models.STATISTICS + models.PHASES}
+MEASURED = sorted(set().union(*FORMS.values()) - set(models.CODED))
 STRENGTHS = (0.01, 0.03, 0.1, 0.3)
-
-
-def arguments():
-    parser = argparse.ArgumentParser(description='Fits the score to the records of label.py.')
-    parser.add_argument('--work', required=True, help='the folder of label.py')
-    parser.add_argument('--results', required=True, help='folder for the model and the report')
-    parser.add_argument('--contents', default=contents.LIST, help='list of the shots')
-    parser.add_argument('--name', default='model')
-    parser.add_argument('--licence', default='not stated')
-    parser.add_argument('--held', action='store_true',
-                        help='report on the contents that were held back: once, at the end')
-    return parser.parse_args()
 
 
 # ---- records ----
@@ -56,7 +36,7 @@ def coding(record, scale):
     step, intra = np.mean(found[label.FIRST_FRAME::label.FRAME_STEP], 0)
     codec = record['quantizer'][0]['codec']
     return {'coded.step': step, 'coded.intra': intra, 'coded.scale': scale,
-            **{name: float(codec in names) for name, names in CODECS.items()}}
+            **{name: float(codec in names) for name, names in models.CODECS.items()}}
 
 
 class Data:
@@ -64,12 +44,9 @@ class Data:
     coded and as it is shown."""
 
     def __init__(self, folder, listed, use):
-        groups = {content.name: content.group for content in listed if content.use == use}
         self.rows, digest, without = [], hashlib.sha256(), 0
-        for path in sorted(glob.glob(os.path.join(folder, 'records', '*', '*.json'))):
-            with open(path) as file:
-                record = json.load(file)
-            if record['content'] not in groups or not record['generations']:
+        for record, group in common.records(folder, listed, use):
+            if not record['generations']:
                 continue
             if not record.get('quantizer'):
                 without += 1
@@ -78,7 +55,7 @@ class Data:
             scale = np.log2(record['height'] / record['coded'][1])
             for frames in record['features'], record['shown']:
                 if frames and all(frame['valid'] for frame in frames):
-                    self.add(record, groups[record['content']], frames, scale)
+                    self.add(record, group, frames, scale)
         if without:
             print('note: left out %d encodes without quantizers: run label.py again' % without, file=sys.stderr)
         self.digest = digest.hexdigest()
@@ -91,7 +68,7 @@ class Data:
                                 for g, e in zip(self.group, self.encode)])
 
     def add(self, record, group, frames, scale):
-        content = '_'.join(part for part in (record['content'], record['variant']) if part)
+        content = common.content_of(record)
         row = {'group': group, 'content': content, 'family': record['family'],
                'value': float(record['value'] or 0),
                'encode': '%s %s %s' % (content, record['family'], record['value']),
@@ -110,7 +87,7 @@ class Data:
 def taught(names, data):
     """Weights in a fit. Of what was coded twice the bitstream tells the last time only: to
     have it in the fit makes all finely coded frames bad."""
-    twice = np.array([part_of(family) == TWICE for family in data.family])
+    twice = np.array([common.part_of(family) == common.TWICE for family in data.family])
     return np.where(twice & ('coded.step' in names), 0, data.weight)
 
 
@@ -187,33 +164,23 @@ def figures(data, score, sigma, where):
             np.sqrt(weight @ error ** 2), weight @ error, weight @ (np.abs(error) <= sigma[where]))
 
 
-def part_of(family):
-    if family.startswith('second'):
-        return TWICE
-    if family.endswith(('_1_2', '_2_3')):
-        return 'scaled'
-    if family == 'noise':
-        return NOISE
-    return {'x264': 'H.264', 'x265': 'HEVC', 'av1': 'AV1', 'aom': 'AV1', 'vp9': 'VP9', 'mpeg2': 'MPEG-2',
-            'mpeg4': 'MPEG-4', 'mjpeg': 'MJPEG', 'cjpeg': 'MJPEG'}[family.split('_')[0]]
-
-
 def table(data, score, sigma):
-    part = np.array([part_of(f) for f in data.family])
-    once = ~np.isin(part, (TWICE, NOISE))
+    part = np.array([common.part_of(f) for f in data.family])
+    once = ~np.isin(part, (common.TWICE, common.NOISE))
     rows = [('coded once', once), ('all', once | True)] + [(p, part == p) for p in sorted(set(part))]
-    lines = ['| | encodes | contents | SROCC | RMSE | bias | within sigma |', '|---|---|---|---|---|---|---|']
-    lines += ['| %s | %d | %d | %.3f | %.1f | %+.1f | %.0f %% |' %
-              (name, *figures(data, score, sigma, where)[:5], 100 * figures(data, score, sigma, where)[5])
-              for name, where in rows]
+    cells = []
+    for name, where in rows:
+        *most, within = figures(data, score, sigma, where)
+        cells.append(('%s | %d | %d | %.3f | %.1f | %+.1f | %.0f %%' % (name, *most, 100 * within)).split(' | '))
+    lines = [common.table(['', 'encodes', 'contents', 'SROCC', 'RMSE', 'bias', 'within sigma'], *cells)]
     kept = sigma <= np.quantile(sigma, 0.8)
     ranks = [fit.srocc(score[at], data.y[at]) for at in
              (np.flatnonzero(data.ladder == name) for name in np.unique(data.ladder))
-             if len(at) >= 3 and part_of(data.family[at[0]]) in ('H.264', 'HEVC', 'AV1', 'VP9')]
+             if len(at) >= 3 and common.part_of(data.family[at[0]]) in common.LADDERS]
     at = np.flatnonzero(once)
     spread = [fit.interval(lambda i, f=f: f(at[i]), data.group[at]) for f in
               (lambda i: fit.srocc(score[i], data.y[i]), lambda i: fit.rmse(score[i], data.y[i]))]
-    lines += ['', 'Coded once, 95 %% intervals over contents: SROCC %.2f to %.2f, RMSE %.1f to %.1f.' % (*spread[0], *spread[1])]
+    lines += ['Coded once, 95 %% intervals over contents: SROCC %.2f to %.2f, RMSE %.1f to %.1f.' % (*spread[0], *spread[1])]
     lines += ['', 'Of the 80 %% with the lowest sigma, RMSE %.1f.' % figures(data, score, sigma, kept)[3]]
     if ranks:
         lines[-1] += (' Ladders: %d, median rank %.2f, worst %.2f.' % (len(ranks), np.median(ranks), min(ranks)))
@@ -223,17 +190,17 @@ def table(data, score, sigma):
 def unseen_presets(names, data, judged, strength):
     """Bias on encodes by presets and tunes that were not in the fit, and by how much it is
     another one than that of the usual preset on the same contents."""
-    lines = ['| left out of the fit | encodes | bias | beside | RMSE |', '|---|---|---|---|---|']
+    rows = [['left out of the fit', 'encodes', 'bias', 'beside', 'RMSE']]
     x = judged.x(names)
-    for family, usual in PRESETS.items():
+    for family, usual in common.PRESETS.items():
         score = Model(names, data, strength, data.family != family).raw(x)
         where = judged.family == family
         beside = (judged.family == usual) & np.isin(judged.content, judged.content[where])
         if not where.any() or not beside.any():
             continue
         (rmse, bias), (_, other) = [figures(judged, score, score, rows)[3:5] for rows in (where, beside)]
-        lines.append('| %s | %d | %+.1f | %+.1f | %.1f |' % (family, where.sum(), bias, bias - other, rmse))
-    return '\n'.join(lines + [''])
+        rows.append([family, where.sum(), '%+.1f' % bias, '%+.1f' % (bias - other), '%.1f' % rmse])
+    return common.table(*rows)
 
 
 # ---- the model file ----
@@ -255,7 +222,10 @@ def lines_of(model, sigma, fields):
 
 
 def main():
-    options = arguments()
+    parser = common.options('Fits the score to the records of label.py.', 'work', 'results', 'contents', 'held')
+    parser.add_argument('--name', default='model')
+    parser.add_argument('--licence', default='not stated')
+    options = parser.parse_args()
     listed = contents.contents(options.contents)
     data = Data(options.work, listed, 'choose')
     held = Data(options.work, listed, 'held') if options.held else None
@@ -282,9 +252,8 @@ def main():
             ('training', 'ridge regression (strength %g) on %d encodes of %d contents, records %s' %
              (strength, len(np.unique(data.encode)), len(np.unique(data.group)), data.digest[:16])),
             ('licence', options.licence)]) + ['']
-    for name, lines in ('%s.txt' % options.name, text), ('report.md', report):
-        with open(os.path.join(options.results, name), 'w') as file:
-            file.write('\n'.join(lines))
+    common.write(options.results, options.name + '.txt', text)
+    common.write(options.results, 'report.md', report)
     if held:
         subprocess.run(['gnuplot', os.path.join(os.path.dirname(os.path.abspath(__file__)), 'plot.gp')],
                        cwd=options.results, check=True)
