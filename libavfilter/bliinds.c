@@ -29,7 +29,6 @@
 
 #include "bliinds.h"
 #include "filters.h"
-#include "score_number.h"
 
 /// The reported values of a frame; the loss and the features come after them.
 enum {

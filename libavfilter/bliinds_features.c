@@ -19,11 +19,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "libavutil/avstring.h"
 #include "libavutil/dict.h"
 #include "libavutil/macros.h"
 
 #include "bliinds_features.h"
-#include "score_number.h"
 
 #define NAME(name) name,
 const char *const ff_bliinds_feature_name[] = { BLIINDS_FEATURES(NAME) };
@@ -53,10 +53,10 @@ static const char *coded_value(const AVFrame *frame, const char *key)
 static double coded_number(const AVFrame *frame, const char *key)
 {
     const char *text = coded_value(frame, key);
-    char *end;
-    double value = *text ? score_strtod(text, &end) : NAN;
+    double value;
+    int length;
 
-    return *text && *end ? NAN : value;
+    return av_sscanf(text, "%lf%n", &value, &length) == 1 && !text[length] ? value : NAN;
 }
 
 void ff_bliinds_coded_features(double dst[BLIINDS_NB_CODED], BLIINDSCoding *coding,

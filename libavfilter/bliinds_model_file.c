@@ -33,7 +33,6 @@
 #include "libavutil/mem.h"
 
 #include "bliinds_model.h"
-#include "score_number.h"
 
 #define MAX_SIZE (1 << 20)      ///< bytes; a full model of all features has 20 kB
 #define BLANKS   " \t\r"
@@ -99,17 +98,20 @@ static char *next_word(Parser *p)
 
 static double next_number(Parser *p)
 {
-    char *word = next_word(p), *end;
+    char *word = next_word(p);
     double number;
+    int length;
 
     if (!word) {
         fail(p, "a number is missing.\n");
         return 0;
     }
-    number = score_strtod(word, &end);
-    if (*end || !isfinite(number))
+    // unlike strtod(), in every locale
+    if (av_sscanf(word, "%lf%n", &number, &length) != 1 || word[length] || !isfinite(number)) {
         fail(p, "'%s' is not a finite number.\n", word);
-    else if (fabs(number) > MAX_NUMBER)
+        return 0;
+    }
+    if (fabs(number) > MAX_NUMBER)
         fail(p, "'%s' is beyond %g: scores would not be finite.\n", word, MAX_NUMBER);
     return number;
 }

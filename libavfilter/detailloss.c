@@ -25,7 +25,6 @@
 #include "libavutil/log.h"
 
 #include "detailloss.h"
-#include "score_number.h"
 #include "pair_sync.h"
 
 /// The reported values of a frame.

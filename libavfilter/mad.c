@@ -27,7 +27,6 @@
 
 #include "filters.h"
 #include "mad.h"
-#include "score_number.h"
 #include "pair_sync.h"
 
 /// The reported values of a frame.

@@ -18,7 +18,7 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "libavutil/avassert.h"
 #include "libavutil/bprint.h"
@@ -29,8 +29,37 @@
 #include "libavutil/time.h"
 
 #include "score_log.h"
-#include "score_number.h"
 #include "version.h"
+
+/// The frames of one size, which are never pooled with those of another.
+typedef struct Size {
+    int width, height;
+    uint64_t nb_scored;     ///< frames with values
+    uint64_t nb_valid;      ///< of these, valid ones
+    ScorePool *pool;        ///< [nb_metrics]
+} Size;
+
+/// All scored frames. They belong to whoever has the files, see score_output.h.
+typedef struct Totals {
+    int nb_metrics;
+    Size all;
+    Size size[SCORE_MAX_SIZES];
+    int nb_sizes;
+    int has_others;         ///< frames of sizes that are not here
+} Totals;
+
+/// How a format writes names and values.
+typedef struct Style {
+    const char *between, *before, *after_name, *after;
+    const char *none;       ///< for a value that is not finite
+} Style;
+
+static const Style line_style = { "", " ", ":", "", "nan" };
+static const Style log_style[SCORE_LOG_NB] = {
+    [SCORE_LOG_JSON] = { ", ", "\"", "\": ",  "",   "null" },
+    [SCORE_LOG_XML]  = { "",   " ",  "=\"",   "\"", ""     },
+    [SCORE_LOG_CSV]  = { "",   "",   NULL,    ",",  ""     },
+};
 
 static const char *const pooled_name[SCORE_POOLED_NB] = {
     "min", "max", "mean", "harmonic_mean",
@@ -50,120 +79,92 @@ static const char *direction_of(const ScoreMetric *metric)
 
 // ---- pooling ----
 
-/// They belong to whoever has the files, see score_output.h.
-static ScoreTotals *get_scores(const ScoreLog *s)
+static const Totals *totals_of(const ScoreLog *s)
 {
     return s->outputs.owned;
 }
 
-static void free_scores(void *owned)
+static void free_totals(void *owned)
 {
-    ScoreTotals *scores = owned;
+    Totals *totals = owned;
 
-    for (int i = -1; i < scores->nb_sizes; i++) {
-        ScoreSize *size = i < 0 ? &scores->all : &scores->size[i];
+    for (int i = -1; i < totals->nb_sizes; i++) {
+        Size *size = i < 0 ? &totals->all : &totals->size[i];
 
-        for (int j = 0; size->pool && j < scores->nb_metrics; j++)
+        for (int j = 0; size->pool && j < totals->nb_metrics; j++)
             ff_score_pool_free(&size->pool[j]);
         av_free(size->pool);
     }
-    av_free(scores);
+    av_free(totals);
 }
 
-static ScorePool *alloc_pools(const ScoreLog *s)
+static int init_size(const ScoreLog *s, Size *size, int width, int height)
 {
-    ScorePool *pool = av_calloc(s->nb_metrics, sizeof(*pool));
-
-    for (int i = 0; pool && i < s->nb_metrics; i++) {
-        pool[i].direction   = s->metric[i].direction;
-        pool[i].percentiles = s->metric[i].pooled == SCORE_POOL_VALID ||
-                              s->metric[i].pooled == SCORE_POOL_KNOWN;
+    *size = (Size){ width, height, .pool = av_calloc(s->nb_metrics, sizeof(*size->pool)) };
+    for (int i = 0; size->pool && i < s->nb_metrics; i++) {
+        size->pool[i].direction   = s->metric[i].direction;
+        size->pool[i].percentiles = s->metric[i].pooled == SCORE_POOL_VALID ||
+                                    s->metric[i].pooled == SCORE_POOL_KNOWN;
     }
-    return pool;
+    return size->pool ? 0 : AVERROR(ENOMEM);
 }
 
-static int alloc_scores(ScoreLog *s)
+/// Make the totals, unless they are there.
+static int need_totals(ScoreLog *s)
 {
-    ScoreTotals *scores = av_mallocz(sizeof(*scores));
-    ScorePool *pool     = alloc_pools(s);
+    Totals *totals = s->outputs.owned;
 
-    if (!scores || !pool) {
-        av_free(scores);
-        av_free(pool);
+    if (totals)
+        return 0;
+    s->outputs.owned = totals = av_mallocz(sizeof(*totals));
+    if (!totals)
         return AVERROR(ENOMEM);
-    }
-    scores->nb_metrics = s->nb_metrics;
-    scores->all.pool   = pool;
-    s->outputs.owned   = scores;
-    return 0;
-}
-
-/// The first size was alone, and all that was pooled is its own.
-static int separate_first(ScoreLog *s)
-{
-    ScoreTotals *scores = get_scores(s);
-    ScorePool *pool     = alloc_pools(s);
-
-    if (!pool)
-        return AVERROR(ENOMEM);
-    scores->size[0].pool = pool;
-    for (int i = 0; i < s->nb_metrics; i++) {
-        int ret = ff_score_pool_copy(&pool[i], &scores->all.pool[i]);
-
-        if (ret < 0)
-            return ret;
-    }
-    return 0;
+    totals->nb_metrics = s->nb_metrics;
+    return init_size(s, &totals->all, 0, 0);
 }
 
 /// @param dst set to NULL if there are too many sizes
-static int find_size(ScoreLog *s, void *logctx, int width, int height, ScoreSize **dst)
+static int find_size(const ScoreLog *s, void *logctx, int width, int height, Size **dst)
 {
-    ScoreTotals *scores = get_scores(s);
-    ScoreSize *size;
+    Totals *totals = s->outputs.owned;
 
-    *dst = NULL;
-    for (int i = scores->nb_sizes - 1; i >= 0; i--)
-        if (scores->size[i].width == width && scores->size[i].height == height) {
-            *dst = &scores->size[i];
+    for (int i = totals->nb_sizes - 1; i >= 0; i--) {
+        *dst = &totals->size[i];
+        if ((*dst)->width == width && (*dst)->height == height)
             return 0;
-        }
-    if (scores->nb_sizes == SCORE_MAX_SIZES) {
-        if (!scores->nb_other++)
-            av_log(logctx, AV_LOG_WARNING, "More than %d sizes of frames: %dx%d and what follows "
-                   "is only in the values over all sizes.\n", SCORE_MAX_SIZES, width, height);
-        return 0;
     }
-    if (scores->nb_sizes == 1 && !scores->size[0].pool) {
-        int ret = separate_first(s);
-
-        if (ret < 0)
-            return ret;
+    *dst = NULL;
+    if (totals->nb_sizes < SCORE_MAX_SIZES) {
+        *dst = &totals->size[totals->nb_sizes++];
+        return init_size(s, *dst, width, height);
     }
-    size  = &scores->size[scores->nb_sizes];
-    *size = (ScoreSize){ .width = width, .height = height };
-    if (scores->nb_sizes) {
-        size->pool = alloc_pools(s);
-        if (!size->pool)
-            return AVERROR(ENOMEM);
-    }
-    scores->nb_sizes++;
-    *dst = size;
+    if (!totals->has_others)
+        av_log(logctx, AV_LOG_WARNING, "More than %d sizes of frames: %dx%d and what follows "
+               "is only in the values over all sizes.\n", SCORE_MAX_SIZES, width, height);
+    totals->has_others = 1;
     return 0;
 }
 
-static int add_to_pools(const ScoreLog *s, ScoreSize *size, uint64_t n,
-                        const double *value, int valid)
+static double as_printed(int digits, double value)
+{
+    char text[SCORE_NUMBER_SIZE];
+
+    snprintf(text, sizeof(text), "%.*f", digits, value);
+    return strtod(text, NULL);
+}
+
+static int add_to_size(const ScoreLog *s, Size *size, uint64_t n, const double *value, int valid)
 {
     size->nb_scored++;
     size->nb_valid += !!valid;
-    for (int i = 0; size->pool && i < s->nb_metrics; i++) {
-        const enum ScorePooled pooled = s->metric[i].pooled;
+    for (int i = 0; i < s->nb_metrics; i++) {
+        const ScoreMetric *metric = &s->metric[i];
+        const int always = metric->pooled == SCORE_POOL_KNOWN || metric->pooled == SCORE_POOL_COUNT;
         int ret;
 
-        if (!pooled || !valid && pooled != SCORE_POOL_KNOWN && pooled != SCORE_POOL_COUNT || !isfinite(value[i]))
+        if (!metric->pooled || !valid && !always || !isfinite(value[i]))
             continue;
-        ret = ff_score_pool_add(&size->pool[i], value[i], n);
+        ret = ff_score_pool_add(&size->pool[i], as_printed(metric->digits, value[i]), n);
         if (ret < 0)
             return ret;
     }
@@ -173,22 +174,65 @@ static int add_to_pools(const ScoreLog *s, ScoreSize *size, uint64_t n,
 static int add_frame(ScoreLog *s, void *logctx, const AVFrame *frame, uint64_t n,
                      const double *value, int valid)
 {
-    ScoreSize *size;
+    Size *size;
     int ret;
 
-    if (!get_scores(s) && (ret = alloc_scores(s)) < 0 ||
+    if ((ret = need_totals(s)) < 0 ||
         (ret = find_size(s, logctx, frame->width, frame->height, &size)) < 0 ||
-        (ret = add_to_pools(s, &get_scores(s)->all, n, value, valid)) < 0)
+        (ret = add_to_size(s, &((Totals *)s->outputs.owned)->all, n, value, valid)) < 0)
         return ret;
-    return size ? add_to_pools(s, size, n, value, valid) : 0;
+    return size ? add_to_size(s, size, n, value, valid) : 0;
 }
 
-static const ScorePool *pools_of(const ScoreLog *s, const ScoreSize *size)
+// ---- frames ----
+
+static void print_value(AVBPrint *text, const Style *style, int i, const char *name,
+                        int digits, double value)
 {
-    return size->pool ? size->pool : get_scores(s)->all.pool;
+    av_bprintf(text, "%s", i ? style->between : "");
+    if (style->after_name)
+        av_bprintf(text, "%s%s%s", style->before, name, style->after_name);
+    av_bprintf(text, "%s%s", isfinite(value) ? SCORE_FIXED(digits, value) : style->none, style->after);
 }
 
-// ---- the log ----
+static void print_values(const ScoreLog *s, AVBPrint *text, const Style *style, const double *value)
+{
+    for (int i = 0; i < s->nb_metrics; i++)
+        print_value(text, style, i, s->metric[i].name, s->metric[i].digits, value[i]);
+}
+
+static void print_line(const ScoreLog *s, AVBPrint *text, const AVFrame *frame,
+                       uint64_t n, AVRational time_base, const double *value)
+{
+    av_bprintf(text, "n:%"PRIu64, n + 1);
+    if (frame->pts == AV_NOPTS_VALUE)
+        av_bprintf(text, " pts:NOPTS pts_time:NOPTS");
+    else
+        av_bprintf(text, " pts:%"PRId64" pts_time:%s", frame->pts,
+                   SCORE_FIXED(6, frame->pts * av_q2d(time_base)));
+    print_values(s, text, &line_style, value);
+    av_bprintf(text, "\n");
+}
+
+static void print_log_frame(const ScoreLog *s, AVBPrint *text, uint64_t n, const double *value)
+{
+    switch (s->log_fmt) {
+    case SCORE_LOG_JSON:
+        av_bprintf(text, "%s\n    {\"frameNum\": %"PRIu64", \"metrics\": {",
+                   s->has_frames ? "," : "", n);
+        break;
+    case SCORE_LOG_CSV: av_bprintf(text, "%"PRIu64",", n);                            break;
+    case SCORE_LOG_XML: av_bprintf(text, "    <frame frameNum=\"%"PRIu64"\"", n);   break;
+    }
+    print_values(s, text, &log_style[s->log_fmt], value);
+    switch (s->log_fmt) {
+    case SCORE_LOG_JSON: av_bprintf(text, "}}");    break;
+    case SCORE_LOG_CSV:  av_bprintf(text, "\n");    break;
+    case SCORE_LOG_XML:  av_bprintf(text, " />\n"); break;
+    }
+}
+
+// ---- the log's beginning and end ----
 
 static void print_header(const ScoreLog *s, AVBPrint *text)
 {
@@ -216,178 +260,79 @@ static void print_header(const ScoreLog *s, AVBPrint *text)
     case SCORE_LOG_XML:
         av_bprintf(text, "<VMAF version=\"" LIBAVFILTER_IDENT "\">\n  <frames>\n");
         break;
-    case SCORE_LOG_RECORD:
-        av_bprintf(text, SCORE_RECORD_MAGIC "\nversion " LIBAVFILTER_IDENT "\n"
-                   "filter %s\ntitle %s\n", s->filter, s->title);
-        if (s->model)
-            av_bprintf(text, "model %s\n", s->model);
-        av_bprintf(text, "range %s %s\n", SCORE_EXACT(s->min), SCORE_EXACT(s->max));
-        for (int i = 0; i < s->nb_metrics; i++)
-            av_bprintf(text, "metric %s %d %d %d %s\n", s->metric[i].name,
-                       s->metric[i].digits, s->metric[i].pooled, s->metric[i].direction,
-                       s->metric[i].scale ? s->metric[i].scale : "");
-        break;
     }
 }
 
-/// A number, or the format's word for none.
-static void print_value(const ScoreLog *s, AVBPrint *text, int digits, double value)
+static void print_pools(const ScoreLog *s, AVBPrint *text, const Size *size, const char *indent)
 {
-    if (isfinite(value))
-        av_bprintf(text, "%s", SCORE_FIXED(digits, value));
-    else if (s->log_fmt == SCORE_LOG_JSON)
-        av_bprintf(text, "null");
-}
-
-/// All that ff_score_log_frame() was given, and every bit of the values.
-static void print_record_frame(const ScoreLog *s, AVBPrint *text, const AVFrame *frame,
-                               uint64_t n, AVRational time_base, const double *value, int valid)
-{
-    av_bprintf(text, "frame %"PRIu64" %"PRId64" %d/%d %dx%d %d", n, frame->pts,
-               time_base.num, time_base.den, frame->width, frame->height, !!valid);
-    for (int i = 0; i < s->nb_metrics; i++)
-        av_bprintf(text, " %s", SCORE_EXACT(value[i]));
-    av_bprintf(text, "\n");
-}
-
-static void print_log_frame(const ScoreLog *s, AVBPrint *text, uint64_t n, const double *value)
-{
-    switch (s->log_fmt) {
-    case SCORE_LOG_JSON:
-        av_bprintf(text, "%s\n    {\"frameNum\": %"PRIu64", \"metrics\": {",
-                   s->nb_logged ? "," : "", n);
-        for (int i = 0; i < s->nb_metrics; i++) {
-            av_bprintf(text, "%s\"%s\": ", i ? ", " : "", s->metric[i].name);
-            print_value(s, text, s->metric[i].digits, value[i]);
-        }
-        av_bprintf(text, "}}");
-        break;
-    case SCORE_LOG_CSV:
-        av_bprintf(text, "%"PRIu64",", n);
-        for (int i = 0; i < s->nb_metrics; i++) {
-            print_value(s, text, s->metric[i].digits, value[i]);
-            av_bprintf(text, ",");
-        }
-        av_bprintf(text, "\n");
-        break;
-    case SCORE_LOG_XML:
-        av_bprintf(text, "    <frame frameNum=\"%"PRIu64"\"", n);
-        for (int i = 0; i < s->nb_metrics; i++) {
-            av_bprintf(text, " %s=\"", s->metric[i].name);
-            print_value(s, text, s->metric[i].digits, value[i]);
-            av_bprintf(text, "\"");
-        }
-        av_bprintf(text, " />\n");
-        break;
-    }
-}
-
-/// Frame numbers have no digits after the point.
-static void print_pooled_value(const ScoreLog *s, AVBPrint *text, const ScoreMetric *metric,
-                               int i, double value)
-{
-    const int digits = metric->pooled == SCORE_POOL_COUNT ? 6 : metric->digits;
-
-    print_value(s, text, i == SCORE_WORST_FRAME ? 0 : digits, value);
-}
-
-static void print_pooled_json(const ScoreLog *s, AVBPrint *text, const ScoreSize *size,
-                              const char *indent)
-{
+    const int is_json = s->log_fmt == SCORE_LOG_JSON;
     double value[SCORE_POOLED_NB];
     int first = 1;
 
     for (int i = 0; i < s->nb_metrics; i++) {
-        if (!s->metric[i].pooled)
+        const ScoreMetric *metric = &s->metric[i];
+
+        if (!metric->pooled)
             continue;
-        ff_score_pool_get(value, &pools_of(s, size)[i]);
-        av_bprintf(text, "%s\n%s\"%s\": {", first ? "" : ",", indent, s->metric[i].name);
-        for (int j = 0; j < SCORE_POOLED_NB; j++) {
-            av_bprintf(text, "%s\"%s\": ", j ? ", " : "", pooled_name[j]);
-            print_pooled_value(s, text, &s->metric[i], j, value[j]);
-        }
-        av_bprintf(text, "}");
+        ff_score_pool_get(value, &size->pool[i]);
+        av_bprintf(text, is_json ? "%s\n%s\"%s\": {" : "%s%s<metric name=\"%s\"",
+                   is_json && !first ? "," : "", indent, metric->name);
+        // frames have no digits after the point, and means of whole numbers do
+        for (int j = 0; j < SCORE_POOLED_NB; j++)
+            print_value(text, &log_style[s->log_fmt], j, pooled_name[j],
+                        j == SCORE_WORST_FRAME ? 0 : metric->digits ? metric->digits : 6, value[j]);
+        av_bprintf(text, is_json ? "}" : " />\n");
         first = 0;
     }
 }
 
-static void print_pooled_xml(const ScoreLog *s, AVBPrint *text)
+static void print_json_footer(const ScoreLog *s, AVBPrint *text, const char *fps)
 {
-    double value[SCORE_POOLED_NB];
+    const Totals *totals = totals_of(s);
 
-    for (int i = 0; i < s->nb_metrics; i++) {
-        if (!s->metric[i].pooled)
-            continue;
-        ff_score_pool_get(value, &get_scores(s)->all.pool[i]);
-        av_bprintf(text, "    <metric name=\"%s\"", s->metric[i].name);
-        for (int j = 0; j < SCORE_POOLED_NB; j++) {
-            av_bprintf(text, " %s=\"", pooled_name[j]);
-            print_pooled_value(s, text, &s->metric[i], j, value[j]);
-            av_bprintf(text, "\"");
-        }
-        av_bprintf(text, " />\n");
+    av_bprintf(text, "\n  ],\n  \"pooled_metrics\": {");
+    print_pools(s, text, &totals->all, "    ");
+    av_bprintf(text, "\n  },\n  \"aggregate_metrics\": {\"frames\": %"PRIu64", "
+               "\"scored\": %"PRIu64", \"valid\": %"PRIu64, s->nb_frames,
+               totals->all.nb_scored, totals->all.nb_valid);
+    for (int i = 0; i < s->nb_counters; i++)
+        av_bprintf(text, ", \"%s\": %"PRIu64, s->counter[i].name, *s->counter[i].value);
+    av_bprintf(text, "},\n  \"sizes\": [");
+    for (int i = 0; i < totals->nb_sizes; i++) {
+        const Size *size = &totals->size[i];
+
+        av_bprintf(text, "%s\n    {\"width\": %d, \"height\": %d, \"scored\": %"PRIu64", "
+                   "\"valid\": %"PRIu64", \"pooled_metrics\": {", i ? "," : "",
+                   size->width, size->height, size->nb_scored, size->nb_valid);
+        print_pools(s, text, size, "      ");
+        av_bprintf(text, "\n    }}");
     }
+    av_bprintf(text, "\n  ],\n  \"fps\": %s\n}\n", fps);
+}
+
+static void print_xml_footer(const ScoreLog *s, AVBPrint *text, const char *fps)
+{
+    const Totals *totals = totals_of(s);
+
+    av_bprintf(text, "  </frames>\n  <pooled_metrics>\n");
+    print_pools(s, text, &totals->all, "    ");
+    av_bprintf(text, "  </pooled_metrics>\n  <aggregate_metrics frames=\"%"PRIu64"\" "
+               "scored=\"%"PRIu64"\" valid=\"%"PRIu64"\"", s->nb_frames,
+               totals->all.nb_scored, totals->all.nb_valid);
+    for (int i = 0; i < s->nb_counters; i++)
+        av_bprintf(text, " %s=\"%"PRIu64"\"", s->counter[i].name, *s->counter[i].value);
+    av_bprintf(text, " />\n  <fyi fps=\"%s\" />\n</VMAF>\n", fps);
 }
 
 static void print_footer(const ScoreLog *s, AVBPrint *text)
 {
-    const ScoreTotals *scores = get_scores(s);
-    const double fps = s->start ? s->nb_frames * 1e6 / FFMAX(av_gettime_relative() - s->start, 1) : 0;
+    const int64_t time = s->start ? FFMAX(av_gettime_relative() - s->start, 1) : 0;
+    const char *fps    = SCORE_FIXED(2, time ? s->nb_frames * 1e6 / time : 0);
 
-    switch (s->log_fmt) {
-    case SCORE_LOG_JSON:
-        av_bprintf(text, "\n  ],\n  \"pooled_metrics\": {");
-        print_pooled_json(s, text, &scores->all, "    ");
-        av_bprintf(text, "\n  },\n  \"aggregate_metrics\": {\"frames\": %"PRIu64", "
-                   "\"scored\": %"PRIu64", \"valid\": %"PRIu64, s->nb_frames,
-                   scores->all.nb_scored, scores->all.nb_valid);
-        for (int i = 0; i < s->nb_counters; i++)
-            av_bprintf(text, ", \"%s\": %"PRIu64, s->counter[i].name, *s->counter[i].value);
-        av_bprintf(text, "},\n  \"sizes\": [");
-        for (int i = 0; i < scores->nb_sizes; i++) {
-            const ScoreSize *size = &scores->size[i];
-
-            av_bprintf(text, "%s\n    {\"width\": %d, \"height\": %d, \"scored\": %"PRIu64", "
-                       "\"valid\": %"PRIu64", \"pooled_metrics\": {", i ? "," : "",
-                       size->width, size->height, size->nb_scored, size->nb_valid);
-            print_pooled_json(s, text, size, "      ");
-            av_bprintf(text, "\n    }}");
-        }
-        av_bprintf(text, "\n  ],\n  \"fps\": %s\n}\n", SCORE_FIXED(2, fps));
-        break;
-    case SCORE_LOG_XML:
-        av_bprintf(text, "  </frames>\n  <pooled_metrics>\n");
-        print_pooled_xml(s, text);
-        av_bprintf(text, "  </pooled_metrics>\n  <aggregate_metrics frames=\"%"PRIu64"\" "
-                   "scored=\"%"PRIu64"\" valid=\"%"PRIu64"\"", s->nb_frames,
-                   scores->all.nb_scored, scores->all.nb_valid);
-        for (int i = 0; i < s->nb_counters; i++)
-            av_bprintf(text, " %s=\"%"PRIu64"\"", s->counter[i].name, *s->counter[i].value);
-        av_bprintf(text, " />\n  <fyi fps=\"%s\" />\n</VMAF>\n", SCORE_FIXED(2, fps));
-        break;
-    case SCORE_LOG_RECORD:
-        for (int i = 0; i < s->nb_counters; i++)
-            av_bprintf(text, "counter %s %"PRIu64"\n", s->counter[i].name, *s->counter[i].value);
-        av_bprintf(text, "end %"PRIu64" %s\n", s->nb_frames, SCORE_FIXED(2, fps));
-        break;
-    }
-}
-
-// ---- lines ----
-
-static void print_line(const ScoreLog *s, AVBPrint *text, const AVFrame *frame,
-                       uint64_t n, AVRational time_base, const double *value)
-{
-    av_bprintf(text, "n:%"PRIu64, n + 1);
-    if (frame->pts == AV_NOPTS_VALUE)
-        av_bprintf(text, " pts:NOPTS pts_time:NOPTS");
-    else
-        av_bprintf(text, " pts:%"PRId64" pts_time:%s", frame->pts,
-                   SCORE_FIXED(6, frame->pts * av_q2d(time_base)));
-    for (int i = 0; i < s->nb_metrics; i++)
-        av_bprintf(text, " %s:%s", s->metric[i].name, isfinite(value[i]) ?
-                   SCORE_FIXED(s->metric[i].digits, value[i]) : "nan");
-    av_bprintf(text, "\n");
+    if (s->log_fmt == SCORE_LOG_JSON)
+        print_json_footer(s, text, fps);
+    else if (s->log_fmt == SCORE_LOG_XML)
+        print_xml_footer(s, text, fps);
 }
 
 // ---- the summary ----
@@ -418,23 +363,23 @@ static void print_pooled(AVBPrint *text, const ScoreMetric *metric, const double
                SCORE_FIXED(0, value[SCORE_WORST_FRAME]));
 }
 
-static void print_counts(const ScoreLog *s, AVBPrint *text, const ScoreSize *size)
+static void print_counts(const ScoreLog *s, AVBPrint *text, const Size *size)
 {
     for (int i = 0; i < s->nb_metrics; i++)
-        if (s->metric[i].pooled == SCORE_POOL_COUNT && pools_of(s, size)[i].nb)
+        if (s->metric[i].pooled == SCORE_POOL_COUNT && size->pool[i].nb)
             av_bprintf(text, "%s:%s ", s->metric[i].scale,
-                       SCORE_FIXED(0, pools_of(s, size)[i].sum));
+                       SCORE_FIXED(0, size->pool[i].sum));
 }
 
-static void print_summary_line(const ScoreLog *s, void *logctx, const ScoreSize *size, int i)
+static void print_summary_line(const ScoreLog *s, void *logctx, const Size *size, int i)
 {
     const ScoreMetric *metric = &s->metric[i];
     double value[SCORE_POOLED_NB];
     AVBPrint text;
 
     av_bprint_init(&text, 0, AV_BPRINT_SIZE_AUTOMATIC);
-    ff_score_pool_get(value, &pools_of(s, size)[i]);
-    if (get_scores(s)->nb_sizes > 1)
+    ff_score_pool_get(value, &size->pool[i]);
+    if (totals_of(s)->nb_sizes > 1)
         av_bprintf(&text, "%dx%d: ", size->width, size->height);
     av_bprintf(&text, "%s ", s->title);
     if (i)
@@ -457,7 +402,7 @@ static void print_summary_line(const ScoreLog *s, void *logctx, const ScoreSize 
 
 static void print_warnings(const ScoreLog *s, void *logctx)
 {
-    const ScoreSize *all = &get_scores(s)->all;
+    const Size *all = &totals_of(s)->all;
 
     for (int i = 0; i < s->nb_metrics; i++)
         if (s->metric[i].warning && 2 * all->pool[i].sum > all->nb_scored)
@@ -467,11 +412,11 @@ static void print_warnings(const ScoreLog *s, void *logctx)
 
 static void print_summary(const ScoreLog *s, void *logctx)
 {
-    for (int i = 0; i < get_scores(s)->nb_sizes; i++)
+    for (int i = 0; i < totals_of(s)->nb_sizes; i++)
         for (int j = 0; j < s->nb_metrics; j++)
             if (!j || has_own_line(&s->metric[j]))
-                print_summary_line(s, logctx, &get_scores(s)->size[i], j);
-    if (get_scores(s)->nb_sizes > 1)
+                print_summary_line(s, logctx, &totals_of(s)->size[i], j);
+    if (totals_of(s)->nb_sizes > 1)
         av_log(logctx, AV_LOG_WARNING, "The frame size changed: scores at "
                "different sizes do not compare, see the size's own line.\n");
     print_warnings(s, logctx);
@@ -490,10 +435,9 @@ void ff_score_log_init(ScoreLog *s, void *options)
     if (s->log_path)
         outputs->output[outputs->nb_outputs++] = &s->log;
     outputs->options    = options;
-    outputs->free_owned = free_scores;
+    outputs->free_owned = free_totals;
     outputs->carried[outputs->nb_carried++] = (ScoreCarried){ &s->nb_frames, sizeof(s->nb_frames) };
-    outputs->carried[outputs->nb_carried++] = (ScoreCarried){ &s->nb_logged, sizeof(s->nb_logged) };
-    outputs->carried[outputs->nb_carried++] = (ScoreCarried){ &s->start,     sizeof(s->start) };
+    outputs->carried[outputs->nb_carried++] = (ScoreCarried){ &s->start, sizeof(s->start) };
 }
 
 uint64_t ff_score_log_count(ScoreLog *s, void *logctx, const AVFrame *frame,
@@ -510,10 +454,12 @@ int ff_score_log_open(ScoreLog *s, void *logctx)
     AVBPrint text;
     int ret = ff_score_outputs_open(&s->outputs, logctx);
 
-    if (ret <= 0 || !s->log_path || s->log.continued)
+    if (ret <= 0 || !s->log_path)
         return FFMIN(ret, 0);
+    s->has_frames = s->log.continued && totals_of(s) && totals_of(s)->all.nb_scored;
+    if (s->log.continued)
+        return 0;
     av_assert0(s->metric[0].direction);
-    s->nb_logged = 0;
     av_bprint_init(&text, 0, AV_BPRINT_SIZE_UNLIMITED);
     print_header(s, &text);
     ret = ff_score_output_write(&s->outputs, logctx, &s->log, &text);
@@ -522,7 +468,7 @@ int ff_score_log_open(ScoreLog *s, void *logctx)
 }
 
 static int write_frame(ScoreLog *s, void *logctx, const AVFrame *frame, uint64_t n,
-                       AVRational time_base, const double *value, int valid)
+                       AVRational time_base, const double *value)
 {
     AVBPrint text;
     int ret = 0;
@@ -533,11 +479,8 @@ static int write_frame(ScoreLog *s, void *logctx, const AVFrame *frame, uint64_t
         ret = ff_score_output_write(&s->outputs, logctx, &s->stats, &text);
     }
     if (s->log_path && ret >= 0) {
-        if (s->log_fmt == SCORE_LOG_RECORD)
-            print_record_frame(s, &text, frame, n, time_base, value, valid);
-        else
-            print_log_frame(s, &text, n, value);
-        s->nb_logged++;
+        print_log_frame(s, &text, n, value);
+        s->has_frames = 1;
         ret = ff_score_output_write(&s->outputs, logctx, &s->log, &text);
     }
     av_bprint_finalize(&text, NULL);
@@ -555,7 +498,7 @@ int ff_score_log_frame(ScoreLog *s, void *logctx, const AVFrame *frame,
     if ((ret = ff_score_log_open(s, logctx)) < 0 ||
         (ret = add_frame(s, logctx, frame, n, value, valid)) < 0)
         return ret;
-    return write_frame(s, logctx, frame, n, time_base, value, valid);
+    return write_frame(s, logctx, frame, n, time_base, value);
 }
 
 static int finish(ScoreLog *s, void *logctx)
@@ -564,7 +507,7 @@ static int finish(ScoreLog *s, void *logctx)
     int ret;
 
     if ((ret = ff_score_log_open(s, logctx)) < 0 ||
-        !get_scores(s) && (ret = alloc_scores(s)) < 0)
+        (ret = need_totals(s)) < 0)
         return ret;
     if (s->log_path) {
         av_bprint_init(&text, 0, AV_BPRINT_SIZE_UNLIMITED);

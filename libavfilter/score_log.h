@@ -18,9 +18,10 @@
 
 /**
  * @file
- * Where the scores of a quality filter go besides its frames' metadata: a line
- * a frame (stats_file), a log in libvmaf's shape (log_path, log_fmt), and a
- * summary at the end.
+ * Where the scores of a filter go besides its frames' metadata: a line a frame
+ * (stats_file), a log in libvmaf's shape (log_path, log_fmt), and a summary at the
+ * end. What is pooled are the values as they are printed, so that anybody who has a
+ * log can do it again.
  */
 
 #ifndef AVFILTER_SCORE_LOG_H
@@ -40,20 +41,8 @@ enum ScoreLogFormat {
     SCORE_LOG_JSON,
     SCORE_LOG_CSV,
     SCORE_LOG_XML,
-    SCORE_LOG_RECORD,
     SCORE_LOG_NB
 };
-
-/**
- * First line of a record, which has all that the functions below were given, for
- * tools/quality_merge.c to give it to them again. The lines are: version, filter,
- * title, model, range, and metric, a line each, as in ScoreLog and
- * ScoreMetric; then
- *     frame number pts time_base width x height valid value...
- * and at the end counter, a line each, and the number of all frames with their
- * rate. Values are hexadecimal floats, with all bits.
- */
-#define SCORE_RECORD_MAGIC "quality-record 1"
 
 /// Sizes that are pooled by themselves; an adaptive stream has less. All others
 /// count for what is pooled over all sizes.
@@ -90,23 +79,6 @@ typedef struct ScoreCounter {
     const uint64_t *value;
 } ScoreCounter;
 
-/// The frames of one size, which are never pooled with those of another.
-typedef struct ScoreSize {
-    int width, height;
-    uint64_t nb_scored;     ///< frames with values
-    uint64_t nb_valid;      ///< of these, valid ones
-    ScorePool *pool;      ///< [nb_metrics]
-} ScoreSize;
-
-/// All scored frames.
-typedef struct ScoreTotals {
-    int nb_metrics;
-    ScoreSize all;
-    ScoreSize size[SCORE_MAX_SIZES];    ///< the only one has no pools: they are those of all
-    int nb_sizes;
-    uint64_t nb_other;                      ///< frames of sizes that are not here
-} ScoreTotals;
-
 typedef struct ScoreLog {
     // set by options, see SCORE_LOG_OPTIONS
     char *stats_file;
@@ -118,15 +90,15 @@ typedef struct ScoreLog {
     const char *title;              ///< first word of the summary
     const char *model;              ///< name of the model, or NULL
     double min, max;                ///< range of the first metric; max may be INFINITY
-    const ScoreMetric *metric;    ///< metric[0] is the score
+    const ScoreMetric *metric;      ///< metric[0] is the score
     int nb_metrics;
-    const ScoreCounter *counter;  ///< written at the end of the log
+    const ScoreCounter *counter;    ///< written at the end of the log
     int nb_counters;
 
     ScoreOutputs outputs;
     ScoreOutput stats, log;
     uint64_t nb_frames;             ///< all frames seen, scored or not
-    uint64_t nb_logged;             ///< frames in the log
+    int has_frames;                 ///< the log has, since it was opened
     int64_t start;                  ///< wall clock at the first frame, in us
 } ScoreLog;
 
@@ -142,8 +114,7 @@ typedef struct ScoreLog {
     { "log_fmt",    "set the format of the log", offsetof(type, member.log_fmt), AV_OPT_TYPE_INT, { .i64 = SCORE_LOG_JSON }, 0, SCORE_LOG_NB - 1, flags, .unit = "log_fmt" }, \
     {     "json",   "libvmaf's JSON", 0, AV_OPT_TYPE_CONST, { .i64 = SCORE_LOG_JSON }, 0, 0, flags, .unit = "log_fmt" }, \
     {     "csv",    "libvmaf's CSV",  0, AV_OPT_TYPE_CONST, { .i64 = SCORE_LOG_CSV },  0, 0, flags, .unit = "log_fmt" }, \
-    {     "xml",    "libvmaf's XML",  0, AV_OPT_TYPE_CONST, { .i64 = SCORE_LOG_XML },  0, 0, flags, .unit = "log_fmt" }, \
-    {     "record", "all bits, for quality_merge", 0, AV_OPT_TYPE_CONST, { .i64 = SCORE_LOG_RECORD }, 0, 0, flags, .unit = "log_fmt" }
+    {     "xml",    "libvmaf's XML",  0, AV_OPT_TYPE_CONST, { .i64 = SCORE_LOG_XML },  0, 0, flags, .unit = "log_fmt" }
 
 /**
  * Set up the outputs that the options name. The filter may add its own, and what it
@@ -162,7 +133,7 @@ void ff_score_log_init(ScoreLog *s, void *options);
  * @return its number, from 0
  */
 uint64_t ff_score_log_count(ScoreLog *s, void *logctx, const AVFrame *frame,
-                              AVRational time_base);
+                            AVRational time_base);
 
 /**
  * Open the files, unless that was done. For who writes another output than those of
@@ -184,8 +155,8 @@ int ff_score_log_open(ScoreLog *s, void *logctx);
  * @return 0, or a negative AVERROR after a message
  */
 int ff_score_log_frame(ScoreLog *s, void *logctx, const AVFrame *frame,
-                         uint64_t n, AVRational time_base,
-                         const double *value, int valid);
+                       uint64_t n, AVRational time_base,
+                       const double *value, int valid);
 
 /**
  * Pool, finish the files and print the summary; frees all. May be called again.

@@ -21,14 +21,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #if HAVE_UNISTD_H
 #include <unistd.h>
 #endif
 
 #include "libavformat/os_support.h"
+#include "libavutil/avassert.h"
 #include "libavutil/avstring.h"
 #include "libavutil/error.h"
 #include "libavutil/file_open.h"
@@ -46,33 +45,29 @@
 #define O_BINARY 0
 #endif
 
-/// What is left to successors, of so many filters; the oldest goes first.
-#define MAX_FINISHED 16
+/// Filters that leave something; the oldest makes room.
+#define MAX_LEFT 16
 
 /// Random names that are tried for a file.
 #define MAX_NAMES 100
 
-/// A regular file as it was left.
+/// What a filter leaves to one of the same name and options.
 typedef struct Left {
-    int is_file;
-    struct stat st;
-    int64_t body;
-} Left;
-
-typedef struct Finished {
     char *key;
-    uint8_t *carried;
+    uint8_t carried[SCORE_MAX_CARRIED_SIZE];
     void *owned;
     void (*free_owned)(void *owned);
     int64_t pts;
     AVRational time_base;
-    Left left[SCORE_MAX_OUTPUTS];
-} Finished;
+    int is_file[SCORE_MAX_OUTPUTS];         ///< a regular one
+    struct stat st[SCORE_MAX_OUTPUTS];
+    int64_t body[SCORE_MAX_OUTPUTS];
+} Left;
 
 static AVMutex mutex = AV_MUTEX_INITIALIZER;    ///< of what follows
-static Finished finished[MAX_FINISHED];         ///< the oldest first
-static int nb_finished;
-static ScoreOutputs *writers;
+static Left *left_by[MAX_LEFT];
+static unsigned nb_left;                        ///< by all filters so far
+static ScoreOutput *writers;
 
 static int is_stdout(const char *path)
 {
@@ -89,11 +84,6 @@ static int has_type(const struct stat *st, int type)
     return (st->st_mode & S_IFMT) == type;
 }
 
-static int is_same_inode(const struct stat *a, const struct stat *b)
-{
-    return a->st_ino && a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
 /// Devices may have several writers.
 static int is_same_file(const char *a, const char *b)
 {
@@ -103,180 +93,167 @@ static int is_same_file(const char *a, const char *b)
         return 1;
     if (get_stat(a, &st_a) || get_stat(b, &st_b))
         return !strcmp(a, b);
-    return !has_type(&st_a, S_IFCHR) && (!strcmp(a, b) || is_same_inode(&st_a, &st_b));
+    return !has_type(&st_a, S_IFCHR) &&
+           (!strcmp(a, b) || st_a.st_ino && st_a.st_dev == st_b.st_dev && st_a.st_ino == st_b.st_ino);
+}
+
+static int fail(ScoreOutputs *s, void *logctx, const char *format, const char *path)
+{
+    if (!s->error) {
+        s->error = errno ? AVERROR(errno) : AVERROR(EIO);
+        av_log(logctx, AV_LOG_ERROR, format, path, av_err2str(s->error));
+    }
+    return s->error;
 }
 
 static int write_error(ScoreOutputs *s, void *logctx, const char *path)
 {
-    if (!s->error) {
-        s->error = errno ? AVERROR(errno) : AVERROR(EIO);
-        av_log(logctx, AV_LOG_ERROR, "Cannot write '%s': %s; free some space or "
-               "name another file.\n", path, av_err2str(s->error));
-    }
-    return s->error;
+    return fail(s, logctx, "Cannot write '%s': %s; free some space or name another file.\n", path);
 }
 
 static int open_error(ScoreOutputs *s, void *logctx, const char *path)
 {
-    s->error = errno ? AVERROR(errno) : AVERROR(EIO);
-    av_log(logctx, AV_LOG_ERROR, "Cannot open '%s' for writing: %s.\n",
-           path, av_err2str(s->error));
-    return s->error;
+    return fail(s, logctx, "Cannot open '%s' for writing: %s.\n", path);
 }
 
 // ---- successors ----
 
-static void free_finished(Finished *f)
+static void free_left(Left **left)
 {
-    if (f->owned)
-        f->free_owned(f->owned);
-    av_freep(&f->carried);
-    av_freep(&f->key);
-}
-
-/// Take one out of the table, which has to be locked. Its key is NULL if there is none.
-static Finished take_finished(const char *key)
-{
-    for (int i = 0; i < nb_finished; i++) {
-        Finished f = finished[i];
-
-        if (strcmp(f.key, key))
-            continue;
-        memmove(&finished[i], &finished[i + 1], (--nb_finished - i) * sizeof(f));
-        return f;
-    }
-    return (Finished){ 0 };
+    if (*left && (*left)->owned)
+        (*left)->free_owned((*left)->owned);
+    if (*left)
+        av_free((*left)->key);
+    av_freep(left);
 }
 
 /// Name and options of the filter.
-static const char *get_key(ScoreOutputs *s)
+static char *get_key(const ScoreOutputs *s)
 {
-    char *options = NULL;
+    char *options = NULL, *key = NULL;
 
-    if (!s->key && av_opt_serialize(s->options, 0, 0, &options, '=', ':') >= 0)
-        s->key = av_asprintf("%s=%s", (*(const AVClass **)s->options)->class_name, options);
+    if (av_opt_serialize(s->options, 0, 0, &options, '=', ':') >= 0)
+        key = av_asprintf("%s=%s", (*(const AVClass **)s->options)->class_name, options);
     av_free(options);
-    return s->key;
+    return key;
 }
 
-static int is_as_left(const ScoreOutputs *s, const Finished *f)
+static Left *take_left(const ScoreOutputs *s)
+{
+    char *key  = s->nb_outputs ? get_key(s) : NULL;
+    Left *left = NULL;
+
+    ff_mutex_lock(&mutex);
+    for (int i = 0; key && i < MAX_LEFT && !left; i++)
+        if (left_by[i] && !strcmp(left_by[i]->key, key))
+            FFSWAP(Left *, left, left_by[i]);
+    ff_mutex_unlock(&mutex);
+    av_free(key);
+    return left;
+}
+
+static int is_as_left(const ScoreOutputs *s, const Left *left)
 {
     for (int i = 0; i < s->nb_outputs; i++) {
-        const Left *left = &f->left[i];
+        const struct stat *old = &left->st[i];
         struct stat st;
 
-        if (left->is_file &&
-            (stat(s->output[i]->path, &st) || st.st_size != left->st.st_size ||
-             st.st_dev != left->st.st_dev || st.st_ino != left->st.st_ino))
+        if (left->is_file[i] &&
+            (stat(s->output[i]->path, &st) || st.st_size != old->st_size ||
+             st.st_dev != old->st_dev || st.st_ino != old->st_ino))
             return 0;
     }
     return 1;
 }
 
-static int is_later(const AVFrame *frame, AVRational time_base, const Finished *f)
+static int is_later(const AVFrame *frame, AVRational time_base, const Left *left)
 {
-    return frame->pts != AV_NOPTS_VALUE && f->pts != AV_NOPTS_VALUE &&
-           av_compare_ts(frame->pts, time_base, f->pts, f->time_base) > 0;
+    return frame->pts != AV_NOPTS_VALUE && left->pts != AV_NOPTS_VALUE &&
+           av_compare_ts(frame->pts, time_base, left->pts, left->time_base) > 0;
 }
 
-static void warn_of_replacement(const ScoreOutputs *s, void *logctx, const Finished *f)
+static void go_on(ScoreOutputs *s, Left *left)
 {
-    for (int i = 0; i < s->nb_outputs; i++)
-        if (f->left[i].is_file)
-            av_log(logctx, AV_LOG_WARNING, "'%s' is REPLACED: this process wrote frames to it "
-                   "that are not earlier than those that come now. If ffmpeg has rebuilt the "
-                   "filter graph because the frames changed, a filter before this one has begun "
-                   "its timestamps again; for one file of all frames give -reinit_filter 0 "
-                   "before -i.\n", s->output[i]->path);
+    const uint8_t *carried = left->carried;
+
+    for (int i = 0; i < s->nb_outputs; i++) {
+        s->output[i]->continued = left->is_file[i];
+        s->output[i]->body      = left->body[i];
+    }
+    for (int i = 0; i < s->nb_carried; i++) {
+        memcpy(s->carried[i].data, carried, s->carried[i].size);
+        carried += s->carried[i].size;
+    }
+    FFSWAP(void *, s->owned, left->owned);
+    s->pts       = left->pts;
+    s->time_base = left->time_base;
 }
 
-/// Get what a filter of the same options has left, if that is where this one goes on.
+/// Go on where a filter of the same options has ended, if that is what this one does.
 static void succeed(ScoreOutputs *s, void *logctx, const AVFrame *frame, AVRational time_base)
 {
-    const char *key = s->nb_outputs ? get_key(s) : NULL;
-    Finished f;
-    size_t offset = 0;
+    Left *left = take_left(s);
 
-    if (!key)
-        return;
-    ff_mutex_lock(&mutex);
-    f = take_finished(key);
-    ff_mutex_unlock(&mutex);
-    if (!f.key)
-        return;
-    if (!is_as_left(s, &f)) {
-        free_finished(&f);
-        return;
+    if (!left || !is_as_left(s, left)) {
+        // nothing, or files of somebody else
+    } else if (!frame || is_later(frame, time_base, left)) {
+        go_on(s, left);
+    } else {
+        for (int i = 0; i < s->nb_outputs; i++)
+            if (left->is_file[i])
+                av_log(logctx, AV_LOG_WARNING, "'%s' is REPLACED: this process wrote frames to "
+                       "it that are not earlier than those that come now. If ffmpeg has rebuilt "
+                       "the filter graph because the frames changed, a filter before this one has "
+                       "begun its timestamps again; for one file of all frames give "
+                       "-reinit_filter 0 before -i.\n", s->output[i]->path);
     }
-    if (frame && !is_later(frame, time_base, &f)) {
-        warn_of_replacement(s, logctx, &f);
-        free_finished(&f);
-        return;
-    }
-
-    for (int i = 0; i < s->nb_outputs; i++) {
-        s->output[i]->continued = f.left[i].is_file;
-        s->output[i]->body      = f.left[i].body;
-    }
-    for (int i = 0; i < s->nb_carried; i++) {
-        memcpy(s->carried[i].data, f.carried + offset, s->carried[i].size);
-        offset += s->carried[i].size;
-    }
-    FFSWAP(void *, s->owned, f.owned);
-    s->pts       = f.pts;
-    s->time_base = f.time_base;
-    free_finished(&f);
+    free_left(&left);
 }
 
-/// Leave everything to a successor.
-static int leave(ScoreOutputs *s)
+/// Without memory, there is nothing to go on with.
+static void leave(ScoreOutputs *s)
 {
-    Finished f = { .pts = s->pts, .time_base = s->time_base, .free_owned = s->free_owned };
-    Finished old = { 0 };
-    size_t size = 0;
+    Left *left = av_mallocz(sizeof(*left)), *old = take_left(s);
+    uint8_t *carried;
 
-    for (int i = 0; i < s->nb_carried; i++)
-        size += s->carried[i].size;
-    f.carried = av_malloc(size);
-    if (!f.carried || !get_key(s)) {
-        av_free(f.carried);
-        return AVERROR(ENOMEM);
+    free_left(&old);
+    if (!left || !(left->key = get_key(s))) {
+        av_free(left);
+        return;
     }
-    size = 0;
+    carried = left->carried;
     for (int i = 0; i < s->nb_carried; i++) {
-        memcpy(f.carried + size, s->carried[i].data, s->carried[i].size);
-        size += s->carried[i].size;
+        av_assert0(carried + s->carried[i].size <= left->carried + sizeof(left->carried));
+        memcpy(carried, s->carried[i].data, s->carried[i].size);
+        carried += s->carried[i].size;
     }
-    FFSWAP(void *, s->owned, f.owned);
+    FFSWAP(void *, s->owned, left->owned);
+    left->free_owned = s->free_owned;
+    left->pts        = s->pts;
+    left->time_base  = s->time_base;
     for (int i = 0; i < s->nb_outputs; i++) {
-        Left *left = &f.left[i];
+        const char *path = s->output[i]->path;
 
-        left->is_file = !is_stdout(s->output[i]->path) && !stat(s->output[i]->path, &left->st) &&
-                        has_type(&left->st, S_IFREG);
-        left->body    = s->output[i]->body;
+        left->is_file[i] = !is_stdout(path) && !stat(path, &left->st[i]) &&
+                           has_type(&left->st[i], S_IFREG);
+        left->body[i]    = s->output[i]->body;
     }
-    FFSWAP(char *, f.key, s->key);
-
     ff_mutex_lock(&mutex);
-    old = take_finished(f.key);
-    if (!old.key && nb_finished == MAX_FINISHED)
-        old = take_finished(finished[0].key);
-    finished[nb_finished++] = f;
+    FFSWAP(Left *, left, left_by[nb_left++ % MAX_LEFT]);
     ff_mutex_unlock(&mutex);
-    free_finished(&old);
-    return 0;
+    free_left(&left);
 }
 
 void ff_score_outputs_forget(void)
 {
     ff_mutex_lock(&mutex);
-    while (nb_finished)
-        free_finished(&finished[--nb_finished]);
+    for (int i = 0; i < MAX_LEFT; i++)
+        free_left(&left_by[i]);
     ff_mutex_unlock(&mutex);
 }
 
 void ff_score_outputs_note(ScoreOutputs *s, void *logctx, const AVFrame *frame,
-                             AVRational time_base)
+                           AVRational time_base)
 {
     if (!s->noted)
         succeed(s, logctx, frame, time_base);
@@ -287,46 +264,37 @@ void ff_score_outputs_note(ScoreOutputs *s, void *logctx, const AVFrame *frame,
 
 // ---- files ----
 
-/// Enter the list of writers, if nobody in it writes one of the files.
-static int claim(ScoreOutputs *s, void *logctx)
+/// Enter the list of writers, if nobody in it writes this file.
+static int claim(ScoreOutputs *s, void *logctx, ScoreOutput *output)
 {
-    const char *taken = NULL;
+    const char *quote = is_stdout(output->path) ? "" : "'";
+    ScoreOutput *other;
 
     ff_mutex_lock(&mutex);
-    for (int i = 0; i < s->nb_outputs; i++) {
-        const char *path = s->output[i]->path;
-
-        for (int j = 0; j < i; j++)
-            if (is_same_file(path, s->output[j]->path))
-                taken = path;
-        for (const ScoreOutputs *w = writers; w; w = w->next)
-            for (int j = 0; j < w->nb_outputs; j++)
-                if (is_same_file(path, w->output[j]->path))
-                    taken = path;
-    }
-    if (!taken) {
-        s->next = writers;
-        writers = s;
+    for (other = writers; other && !is_same_file(output->path, other->path); other = other->next);
+    if (!other) {
+        output->next = writers;
+        writers      = output;
     }
     ff_mutex_unlock(&mutex);
-
-    if (taken) {
+    if (other) {
         s->error = AVERROR(EINVAL);
         av_log(logctx, AV_LOG_ERROR, "%s%s%s is written already, by this filter or another one of "
-               "this process: name another file.\n", is_stdout(taken) ? "" : "'",
-               is_stdout(taken) ? "Standard output" : taken, is_stdout(taken) ? "" : "'");
+               "this process: name another file.\n", quote,
+               is_stdout(output->path) ? "Standard output" : output->path, quote);
     }
     return s->error;
 }
 
-static void release(ScoreOutputs *s)
+static void release(ScoreOutput *output)
 {
+    ScoreOutput **o = &writers;
+
     ff_mutex_lock(&mutex);
-    for (ScoreOutputs **w = &writers; *w; w = &(*w)->next)
-        if (*w == s) {
-            *w = s->next;
-            break;
-        }
+    while (*o && *o != output)
+        o = &(*o)->next;
+    if (*o)
+        *o = output->next;
     ff_mutex_unlock(&mutex);
 }
 
@@ -335,45 +303,41 @@ static int create_tmp(ScoreOutputs *s, void *logctx, ScoreOutput *output)
 {
     int fd = -1;
 
-    for (int i = 0; i < MAX_NAMES && fd < 0; i++) {
+    for (int i = 0; i < MAX_NAMES && fd < 0 && (!i || errno == EEXIST); i++) {
         av_freep(&output->tmp_path);
         output->tmp_path = av_asprintf("%s.%08"PRIx32".tmp", output->path, av_get_random_seed());
         if (!output->tmp_path)
             return s->error = AVERROR(ENOMEM);
         fd = avpriv_open(output->tmp_path, O_CREAT | O_EXCL | O_WRONLY | O_BINARY, 0666);
-        if (fd < 0 && errno != EEXIST)
-            break;
     }
     if (fd >= 0)
         output->file = fdopen(fd, "wb");
-    if (!output->file) {
-        int ret = open_error(s, logctx, output->path);
-
-        if (fd >= 0) {
-            close(fd);
-            unlink(output->tmp_path);
-        }
-        av_freep(&output->tmp_path);
-        return ret;
+    if (output->file)
+        return 0;
+    open_error(s, logctx, output->path);
+    if (fd >= 0) {
+        close(fd);
+        unlink(output->tmp_path);
     }
-    return 0;
+    av_freep(&output->tmp_path);
+    return s->error;
 }
 
 /// Copy the frames that a finished file has.
 static int copy_body(ScoreOutputs *s, void *logctx, ScoreOutput *output)
 {
     FILE *from = avpriv_fopen_utf8(output->path, "rb");
-    int64_t left = output->body;
+    int64_t rest = output->body;
     char buffer[4096];
 
-    while (from && left > 0) {
-        size_t nb = fread(buffer, 1, FFMIN(left, sizeof(buffer)), from);
+    while (from && rest > 0) {
+        size_t nb = fread(buffer, 1, FFMIN(rest, sizeof(buffer)), from);
 
         if (!nb || fwrite(buffer, 1, nb, output->file) < nb)
             break;
-        left -= nb;
+        rest -= nb;
     }
-    if (left)
+    if (rest)
         write_error(s, logctx, output->path);
     if (from)
         fclose(from);
@@ -383,45 +347,38 @@ static int copy_body(ScoreOutputs *s, void *logctx, ScoreOutput *output)
 static int open_output(ScoreOutputs *s, void *logctx, ScoreOutput *output)
 {
     struct stat st;
+    int ret;
 
     errno = 0;
     if (!output->continued)
         output->body = 0;
     if (is_stdout(output->path)) {
         output->file = stdout;
-        return 0;
-    }
-    // devices and pipes are written directly
-    if (output->has_end && (stat(output->path, &st) || has_type(&st, S_IFREG))) {
-        int ret = create_tmp(s, logctx, output);
-
+    } else if (output->has_end && (stat(output->path, &st) || has_type(&st, S_IFREG))) {
+        ret = create_tmp(s, logctx, output);
         return ret < 0 || !output->continued ? ret : copy_body(s, logctx, output);
+    } else {
+        // devices and pipes are written directly
+        output->file = avpriv_fopen_utf8(output->path, output->continued ? "ab" : "wb");
     }
-    output->file = avpriv_fopen_utf8(output->path, output->continued ? "ab" : "wb");
     return output->file ? 0 : open_error(s, logctx, output->path);
 }
 
 int ff_score_outputs_open(ScoreOutputs *s, void *logctx)
 {
-    int ret;
-
     if (s->open || s->closed || s->error)
         return s->error;
     if (!s->noted)
         succeed(s, logctx, NULL, (AVRational){ 0, 1 });
-    ret = claim(s, logctx);
-    if (ret < 0)
-        return ret;
     s->open = 1;
-    for (int i = 0; i < s->nb_outputs; i++) {
-        ret = open_output(s, logctx, s->output[i]);
-        if (ret < 0)
-            return ret;
-    }
-    return 1;
+    for (int i = 0; i < s->nb_outputs && !s->error; i++)
+        claim(s, logctx, s->output[i]);
+    for (int i = 0; i < s->nb_outputs && !s->error; i++)
+        open_output(s, logctx, s->output[i]);
+    return s->error < 0 ? s->error : 1;
 }
 
-static int write_text(ScoreOutputs *s, void *logctx, ScoreOutput *output, AVBPrint *text)
+int ff_score_output_end(ScoreOutputs *s, void *logctx, ScoreOutput *output, AVBPrint *text)
 {
     int failed;
 
@@ -439,16 +396,11 @@ static int write_text(ScoreOutputs *s, void *logctx, ScoreOutput *output, AVBPri
 int ff_score_output_write(ScoreOutputs *s, void *logctx, ScoreOutput *output, AVBPrint *text)
 {
     const unsigned size = text->len;
-    int ret = write_text(s, logctx, output, text);
+    int ret = ff_score_output_end(s, logctx, output, text);
 
     if (ret >= 0)
         output->body += size;
     return ret;
-}
-
-int ff_score_output_end(ScoreOutputs *s, void *logctx, ScoreOutput *output, AVBPrint *text)
-{
-    return write_text(s, logctx, output, text);
 }
 
 static void close_output(ScoreOutputs *s, void *logctx, ScoreOutput *output)
@@ -468,18 +420,16 @@ static void close_output(ScoreOutputs *s, void *logctx, ScoreOutput *output)
 
 int ff_score_outputs_close(ScoreOutputs *s, void *logctx)
 {
-    if (s->open) {
-        for (int i = 0; i < s->nb_outputs; i++)
-            close_output(s, logctx, s->output[i]);
-        if (!s->error && s->nb_outputs)
-            leave(s);
-        release(s);
-        s->open = 0;
-    }
-    s->closed = 1;
+    for (int i = 0; i < s->nb_outputs; i++)
+        close_output(s, logctx, s->output[i]);
+    if (s->open && !s->error && s->nb_outputs)
+        leave(s);
+    for (int i = 0; i < s->nb_outputs; i++)
+        release(s->output[i]);
     if (s->owned)
         s->free_owned(s->owned);
-    s->owned = NULL;
-    av_freep(&s->key);
+    s->owned  = NULL;
+    s->open   = 0;
+    s->closed = 1;
     return s->error;
 }

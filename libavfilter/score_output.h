@@ -18,16 +18,13 @@
 
 /**
  * @file
- * The files that quality filters write, all in one place: so that no two filters
- * write one file, that a file which has an end gets its name when it is whole,
- * and that files go on where a filter graph was rebuilt.
+ * The files that filters write, and the numbers in them.
  *
- * When frames change in size or format, ffmpeg frees the filter and creates
- * another with the same options. To that one the first leaves what it knows,
- * for as long as the process lives. It takes it if its first frame is later
- * than the last one of the first filter, and the files are as they were left.
- * Otherwise it is another video, and its files replace the others, as they do
- * in a new process.
+ * No two filters write one file, and a file that has an end gets its name when it is whole.
+ * When frames change in size or format, ffmpeg frees the filter and creates another one with
+ * the same options. That one goes on with the files if its first frame is later than the last
+ * one before, and the files are as they were left. Otherwise it is another video, and its
+ * files replace the others, as in a new process.
  */
 
 #ifndef AVFILTER_SCORE_OUTPUT_H
@@ -36,6 +33,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "libavutil/bprint.h"
 #include "libavutil/frame.h"
@@ -43,16 +41,41 @@
 
 #define SCORE_MAX_OUTPUTS 3
 #define SCORE_MAX_CARRIED 8
+#define SCORE_MAX_CARRIED_SIZE 256
+
+/// Bytes that any double takes with up to 20 digits after the point.
+#define SCORE_NUMBER_SIZE 336
+
+/// Print a number with a point in every locale: hosts call setlocale(), and logs are for all.
+static inline char *score_print(char text[SCORE_NUMBER_SIZE], const char *format,
+                                int digits, double value)
+{
+    static const char number[] = "+-0123456789e";
+    char *point, *rest;
+
+    snprintf(text, SCORE_NUMBER_SIZE, format, digits, value);
+    point = text + strspn(text, number);
+    rest  = point + strcspn(point, number);
+    if (rest > point) {
+        *point = '.';
+        memmove(point + 1, rest, strlen(rest) + 1);
+    }
+    return text;
+}
+
+#define SCORE_FIXED(digits, value) score_print((char[SCORE_NUMBER_SIZE]){ 0 }, "%.*f", digits, value)
+#define SCORE_SHORT(value)         score_print((char[SCORE_NUMBER_SIZE]){ 0 }, "%.*g", 6, value)
 
 typedef struct ScoreOutput {
     // set by the filter
-    const char *path;       ///< "-" is standard output; NULL or "": there is none
+    const char *path;       ///< "-" is standard output
     int has_end;            ///< it is not valid without its end: see ff_score_output_end()
 
     FILE *file;
     char *tmp_path;         ///< written first, then renamed to path
     int64_t body;           ///< bytes before the end
     int continued;          ///< it has frames already
+    struct ScoreOutput *next;   ///< of those that are being written
 } ScoreOutput;
 
 typedef struct ScoreCarried {
@@ -73,13 +96,11 @@ typedef struct ScoreOutputs {
     void *owned;
     void (*free_owned)(void *owned);
 
-    char *key;
     int noted;              ///< frames have come
     int64_t pts;            ///< of the last frame
     AVRational time_base;
     int open, closed;
     int error;              ///< first error met
-    struct ScoreOutputs *next;    ///< of those that are open
 } ScoreOutputs;
 
 /**
@@ -87,7 +108,7 @@ typedef struct ScoreOutputs {
  * is something to go on with. What is carried is set then.
  */
 void ff_score_outputs_note(ScoreOutputs *s, void *logctx, const AVFrame *frame,
-                             AVRational time_base);
+                           AVRational time_base);
 
 /**
  * Open all, unless that was done. Without a frame, there is nothing to replace
@@ -111,8 +132,8 @@ int ff_score_output_end(ScoreOutputs *s, void *logctx, ScoreOutput *output, AVBP
 
 /**
  * Close all, and keep what a successor needs. What has no name yet gets it, unless
- * there was an error: then it is removed. owned is NULL afterwards. May be called
- * again, and without ff_score_outputs_open().
+ * there was an error: then it is removed. May be called again, and without
+ * ff_score_outputs_open().
  *
  * @return 0, or the first error
  */

@@ -17,7 +17,6 @@
  */
 
 #include <math.h>
-#include <string.h>
 
 #include "libavutil/error.h"
 #include "libavutil/macros.h"
@@ -65,21 +64,22 @@ static int add_to_bin(ScorePool *p, double value)
     return 0;
 }
 
-/// Means of batches of values in a row, by length.
+/// Means of batches of values in a row, each of two batches of half the length.
 static void add_to_batches(ScorePool *p, double value)
 {
-    for (int i = 0; i < SCORE_BATCH_LENGTHS; i++) {
-        const uint64_t length = UINT64_C(1) << i;
-        double mean, difference;
+    double sum = value;
 
-        p->batch[i].sum += value;
-        if (p->nb % length)
-            continue;
-        mean       = p->batch[i].sum / length;
-        difference = mean - p->batch[i].mean;
-        p->batch[i].mean    += difference / (p->nb / length);
-        p->batch[i].squares += difference * (mean - p->batch[i].mean);
-        p->batch[i].sum      = 0;
+    for (int i = 0; i < SCORE_BATCH_LENGTHS; i++) {
+        const uint64_t nb = p->nb >> i;
+        const double difference = ldexp(sum, -i) - p->batch[i].mean;
+
+        p->batch[i].mean    += difference / nb;
+        p->batch[i].squares += difference * (ldexp(sum, -i) - p->batch[i].mean);
+        if (nb & 1) {
+            p->batch[i].first = sum;
+            break;
+        }
+        sum += p->batch[i].first;
     }
 }
 
@@ -193,20 +193,6 @@ void ff_score_pool_get(double dst[SCORE_POOLED_NB], const ScorePool *p)
         dst[SCORE_WORST]       = is_short ? sum_last(p, p->nb) / p->nb : p->worst / SCORE_WINDOW;
         dst[SCORE_WORST_FRAME] = is_short ? p->last_frame[0] : p->worst_frame;
     }
-}
-
-int ff_score_pool_copy(ScorePool *dst, const ScorePool *src)
-{
-    *dst = *src;
-    memset(dst->octave, 0, sizeof(dst->octave));
-    for (int i = 0; i < FF_ARRAY_ELEMS(src->octave); i++) {
-        if (!src->octave[i])
-            continue;
-        dst->octave[i] = av_memdup(src->octave[i], BINS * sizeof(*src->octave[i]));
-        if (!dst->octave[i])
-            return AVERROR(ENOMEM);
-    }
-    return 0;
 }
 
 void ff_score_pool_free(ScorePool *p)

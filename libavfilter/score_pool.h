@@ -72,7 +72,7 @@ typedef struct ScorePool {
     double min, max, sum;
     double inverse;                     ///< sum of 1 / (value + 1), NAN if one is -1 or less
     struct {
-        double sum;                     ///< of the batch that is not full yet
+        double first;                   ///< sum of the one that waits for its second half
         double mean, squares;           ///< of the means of full ones
     } batch[SCORE_BATCH_LENGTHS];
     double last[SCORE_WINDOW];        ///< value nb is at nb % SCORE_WINDOW
@@ -95,13 +95,6 @@ int ff_score_pool_add(ScorePool *p, double value, uint64_t frame);
  * few, is NAN. The harmonic mean is libvmaf's, N / sum(1 / (v + 1)) - 1.
  */
 void ff_score_pool_get(double dst[SCORE_POOLED_NB], const ScorePool *p);
-
-/**
- * Copy to a pool of zeros.
- *
- * @return 0 or AVERROR(ENOMEM)
- */
-int ff_score_pool_copy(ScorePool *dst, const ScorePool *src);
 
 void ff_score_pool_free(ScorePool *p);
 

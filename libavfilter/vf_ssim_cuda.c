@@ -44,7 +44,6 @@
 #include "filters.h"
 #include "release_compat.h"
 #include "luma_frame.h"
-#include "score_number.h"
 #include "score_output.h"
 #include "vf_ssim_cuda.h"
 

@@ -199,7 +199,7 @@ case " ${FFMPEG_CONFIGURE:-} " in
 *) grep -qx 'CONFIG_NONFREE=yes' ffbuild/config.mak && die "this build came out nonfree" ;;
 esac
 
-targets=(all tools/quality_merge)
+targets=(all)
 [ "$profile" != fuzz ] || targets=(fuzzers)
 steps=$(make -n "${targets[@]}" 2> /dev/null | grep -c '^printf') || true
 say "building FFmpeg $series, profile $profile: $steps steps (log: $dir/make.log)"
