@@ -9,11 +9,14 @@ A log is one of these, told apart by its first line:
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 
+import bisect
 import codecs
 import collections
+import functools
 import itertools
 import json
 import math
+import operator
 import os
 import re
 import select
@@ -364,6 +367,91 @@ class Log:
             if isinstance(value, dict):
                 self.objects.append(value)
         yield from ()
+
+
+# ---- pooling as the filters do it, to the last bit: see score_pool.c ----
+
+WINDOW = 48         # frames
+MIN_BATCHES = 4
+BINS, MIN_OCTAVE, MAX_OCTAVE = 1 << 10, -32, 31
+
+
+def total(values):
+    """Added in their order: sum() is more exact since Python 3.12."""
+    return functools.reduce(operator.add, values, 0.)
+
+
+def bin_of(value):
+    """Values of one bin are taken for evenly spaced; bins rise with their values."""
+    fraction, exponent = math.frexp(abs(value))
+    if not value or exponent <= MIN_OCTAVE:
+        place = 0
+    elif exponent - 1 > MAX_OCTAVE:
+        place = (MAX_OCTAVE - MIN_OCTAVE + 1) * BINS - 1
+    else:
+        place = (exponent - 1 - MIN_OCTAVE) * BINS + int((2 * fraction - 1) * BINS)
+    return -1 - place if value < 0 else place
+
+
+def percentiles(values):
+    ordered = sorted(values)
+    bins = [bin_of(value) for value in ordered]
+
+    def value_at(rank):
+        first, end = bisect.bisect_left(bins, bins[rank]), bisect.bisect_right(bins, bins[rank])
+        low, high = ordered[first], ordered[end - 1]
+        return low + (high - low) * ((rank - first) / (end - first - 1)) if end - first > 1 else low
+    found = {}
+    for p in PERCENTILES:
+        rank = (len(ordered) - 1) * (p / 100)
+        before, after = value_at(int(rank)), value_at(min(int(rank) + 1, len(ordered) - 1))
+        found[f'p{p}'] = before + (after - before) * (rank - int(rank))
+    return found
+
+
+def standard_error(values):
+    """Of the mean of frames that depend on their neighbours, by batches of 1, 2, 4... of them."""
+    largest, length, sums = -1., 1, values
+    while len(sums) >= MIN_BATCHES:
+        mean = squares = 0.
+        for i, value in enumerate(sums, 1):
+            difference = value / length - mean
+            mean += difference / i
+            squares += difference * (value / length - mean)
+        largest = max(largest, squares / (len(sums) - 1) * length / len(values))
+        sums = [a + b for a, b in zip(sums[::2], sums[1::2])]
+        length *= 2
+    return math.sqrt(largest) if largest >= 0 else None
+
+
+def worst_window(values, better):
+    """The mean over the worst frames in a row, and the first one's place."""
+    size = min(WINDOW, len(values))
+    sums = [0.] * (len(values) - size + 1)
+    for i in range(size):
+        sums = list(map(operator.add, sums, values[i:]))
+    worst = (max if better == 'lower' else min)(sums)
+    return worst / size, sums.index(worst)
+
+
+def pool(known, better=None, with_percentiles=True):
+    """The statistics of (value, frame), as the filters have them in their logs; None for what is not known."""
+    keys = ['min', 'max', 'mean', 'harmonic_mean', *(f'p{p}' for p in PERCENTILES),
+            'standard_error', 'worst_window', 'worst_window_frame']
+    found = dict.fromkeys(keys)
+    values = [value for value, _ in known]
+    if not values:
+        return found
+    found.update(min=min(values), max=max(reversed(values)), mean=total(values) / len(values),
+                 standard_error=standard_error(values))
+    if found['min'] > -1:
+        found['harmonic_mean'] = len(values) / total(1 / (value + 1) for value in values) - 1
+    if with_percentiles:
+        found.update(percentiles(values))
+    if better:
+        found['worst_window'], place = worst_window(values, better)
+        found['worst_window_frame'] = known[place][1]
+    return found
 
 
 def forget_output():

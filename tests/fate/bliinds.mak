@@ -50,7 +50,6 @@ BLIINDS_ONELINE = $(FATE_BLIINDS_ORACLE) $(addprefix fate-bliinds-,oracle-all or
 $(BLIINDS_ONELINE) $(FATE_BLIINDS_CUDA_ORACLE): CMP = oneline
 
 # The choice of the worst blocks, of made-up statistics, against a sort; pooled values.
-$(eval $(call PROGRAM_TEST,bliinds-log-pool,score_pool,576 rows of values))
 $(eval $(call PROGRAM_TEST,bliinds-cuda-pool,bliinds_pool_cuda,all as by a sort))
 $(eval $(call PROGRAM_TEST,bliinds-cuda-api,bliinds_cuda,the same scores))
 

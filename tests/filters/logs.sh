@@ -146,7 +146,7 @@ log_rebuild(){
         i=$((i + 1))
         cp ${pictures}/${picture}.pgm ${tmp}/${i}.pgm
     done
-    for form in json csv xml record; do
+    for form in json csv xml; do
         options=features=1:log_fmt=${form}:log_path=${tmp}
         ffmpeg -reinit_filter 0 -i ${tmp}/%d.pgm -vf bliinds=${options}/one.log:f=${tmp}/one.stats:rr_write=${tmp}/one.rr \
             ${to_null} || return
@@ -154,7 +154,7 @@ log_rebuild(){
             ${to_null} 2> ${tmp}/err || return
         cat ${tmp}/err >&2
         for file in log stats rr; do
-            for i in one many; do sed '/"\{0,1\}fps/d;s/^end \([0-9]*\) .*/end \1/' ${tmp}/${i}.${file} > ${tmp}/${i}; done
+            for i in one many; do sed '/"\{0,1\}fps/d' ${tmp}/${i}.${file} > ${tmp}/${i}; done
             same "${form} ${file}" ${tmp}/one ${tmp}/many
         done
     done
@@ -235,14 +235,14 @@ log_locale(){
             skip "cannot make the locale ${locale}; its source is in Debian's package locales"
             return 0
         fi
-        for form in json csv xml record; do
+        for form in json csv xml; do
             LOCPATH=${tmp}/locales LC_ALL=${locale} ${host} \
                 0:8:64x64:1:bliinds=features=1:log_path=${tmp}/log:log_fmt=${form}:f=${tmp}/stats,bliinds=model=${tmp}/model \
                 > ${tmp}/out 2> ${tmp}/err || echo "a failure"
             cat ${tmp}/err >&2
             messages < ${tmp}/err > ${tmp}/messages
             for file in log stats out messages; do
-                sed '/"\{0,1\}fps/d;s/^end \([0-9]*\) .*/end \1/' ${tmp}/${file} > ${tmp}/${file}.${form}.${locale}
+                sed '/"\{0,1\}fps/d' ${tmp}/${file} > ${tmp}/${file}.${form}.${locale}
                 test ${locale} = C || same "${locale} ${form} ${file}" ${tmp}/${file}.${form}.C ${tmp}/${file}.${form}.${locale}
             done
         done
