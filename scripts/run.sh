@@ -58,7 +58,7 @@ results=$root/results/$(basename "$video")
 mkdir -p "$results"
 cd "$results"
 rm -f frames.log report.json report.html plot.png
-filters=$("$root/tools/quality-farm" --ffmpeg "$ffmpeg" --bitstream-filters "$video") ||
+filters=$("$root/tools/farm/quality-farm" --ffmpeg "$ffmpeg" --bitstream-filters "$video") ||
     say "note: frames are scored by their pixels alone, see above"
 if cuda_works; then
     say "scoring $video with bliinds_cuda"
@@ -89,7 +89,7 @@ fi
 
 say "summary"
 tr '\r' '\n' < ffmpeg.log | sed -n 's/^\[Parsed_bliinds[^]]*\] \[\(info\|warning\)\] *//p' >&2
-if damage=$("$root/tools/quality-farm" --ffmpeg "$ffmpeg" --damage "$video" frames.log ffmpeg.log); then
+if damage=$("$root/tools/farm/quality-farm" --ffmpeg "$ffmpeg" --damage "$video" frames.log ffmpeg.log); then
     [ ! "$damage" ] || say "WARNING: this video is damaged, and its scores are of what can be decoded: $damage"
 else
     say "note: nobody looked whether this video is damaged, see above"

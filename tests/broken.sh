@@ -128,9 +128,6 @@ mutants() {
   libavcodec/bsf/quantizer_metadata.c @ s/matrix\[type != AV_PICTURE_TYPE_I\]/matrix[0]/ @ quantizer-mpeg
   libavcodec/bsf/quantizer_metadata.c @ s/vertical_size > 2800 ? 0 : 3/vertical_size > 28 ? 0 : 3/ @ quantizer-mpeg
   libavcodec/bsf/quantizer_metadata.c @ s/sum += i ? log2(step) : 0/sum += log2(step)/ @ quantizer-mjpeg
-* tools/quality_merge.c       @ s/part->nb_used = i;/part->nb_used = i + 1;/ @ quality-farm-merge
-  tools/quality_merge.c       @ s/j == next->nb_frames || strcmp/j < next->nb_frames \&\& strcmp/ @ quality-farm-merge
-  tools/quality_merge.c       @ s/MAX_GAP 10/MAX_GAP 100/ @ quality-farm-merge quality-farm-split
 * tools/crf/search.c          @ s/SEARCH_MOST - 1 - nb/SEARCH_MOST + 1 - nb/ @ ffcrf-choice
   tools/crf/search.c          @ s/rint(low->crf \/ step)/rint(low->crf \/ step) + 1/ @ ffcrf-choice
   tools/crf/search.c          @ s/rint(high->crf \/ step)/rint(high->crf \/ step) - 1/ @ ffcrf-choice

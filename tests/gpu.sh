@@ -1250,15 +1250,15 @@ farm_checks() { # clip...
     for clip; do
         name="farm: $(basename "$clip")"
         rm -rf "$tmp/farm"
-        "$tools/quality-farm" --ffmpeg "$ffmpeg" -o "$tmp/farm" --filter bliinds_cuda --segment 3s --dry-run "$clip" > "$tmp/out" 2>&1 ||
+        "$tools/farm/quality-farm" --ffmpeg "$ffmpeg" -o "$tmp/farm" --filter bliinds_cuda --segment 3s --dry-run "$clip" > "$tmp/out" 2>&1 ||
             { fail "$name" "$tmp/out"; continue; }
         for part in "$tmp"/farm/.farm/*/*.gpu; do
             part=${part%.gpu}
             CUDA_VISIBLE_DEVICES=${CUDA_VISIBLE_DEVICES:-0} "$tools/farm/task" "$tmp/farm" "${part#"$tmp"/farm/.farm/}" 1 > "$tmp/out" 2>&1
         done
-        "$tools/quality-farm" --ffmpeg "$ffmpeg" --merge "$tmp/farm" >> "$tmp/out" 2>&1
+        "$tools/farm/quality-farm" --ffmpeg "$ffmpeg" --merge "$tmp/farm" >> "$tmp/out" 2>&1
         row "$name" "$(cut -d , -f 2,3,14,16- "$tmp/farm/summary.csv" | tail -n 1)"
-        bsf=$("$tools/quality-farm" --ffmpeg "$ffmpeg" --bitstream-filters "$clip")
+        bsf=$("$tools/farm/quality-farm" --ffmpeg "$ffmpeg" --bitstream-filters "$clip")
         ff $decode ${bsf:+-bsf:v "$bsf"} -i "$clip" -an -vf "bliinds_cuda=log_path=$tmp/whole.json:f=$tmp/whole.log" $null
         for log in "$tmp/whole" "$tmp/farm/$(basename "$clip")"; do
             { grep -v '"fps"' "$log.json"; cat "$log.log"; } > "$log.both"

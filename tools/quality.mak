@@ -2,22 +2,21 @@
 # names beside ffmpeg are links.
 
 ifdef CONFIG_BLIINDS_FILTER
-QUALITY_TOOLS = quality-compare quality-farm quality-gate quality-report
+QUALITY_TOOLS = farm/quality-farm quality-compare quality-gate quality-report
 QUALITY_DATA  = tools/quality_logs.py tools/quality_report.html tools/quality_report.js \
                 doc/quality-alerts.yml doc/quality-alerts-test.yml
 QUALITY_DIR   = $(DATADIR)/quality
 
 install: install-quality
-install-quality: tools/quality_merge$(EXESUF)
+install-quality:
 	$(Q)mkdir -p "$(BINDIR)" "$(QUALITY_DIR)/farm"
-	$(INSTALL) -c -m 755 tools/quality_merge$(EXESUF) "$(BINDIR)"
-	$(INSTALL) -c -m 755 $(QUALITY_TOOLS:%=$(SRC_PATH)/tools/%) "$(QUALITY_DIR)"
-	$(INSTALL) -c -m 755 $(SRC_PATH)/tools/farm/task "$(QUALITY_DIR)/farm"
+	$(INSTALL) -c -m 755 $(patsubst %,$(SRC_PATH)/tools/%,$(filter-out farm/%,$(QUALITY_TOOLS))) "$(QUALITY_DIR)"
+	$(INSTALL) -c -m 755 $(addprefix $(SRC_PATH)/tools/farm/,quality-farm task parts.py) "$(QUALITY_DIR)/farm"
 	$(INSTALL) -c -m 644 $(QUALITY_DATA:%=$(SRC_PATH)/%) "$(QUALITY_DIR)"
 	$(Q)ln -srf $(QUALITY_TOOLS:%="$(QUALITY_DIR)/%") "$(BINDIR)"
 
 uninstall: uninstall-quality
 uninstall-quality:
-	$(RM) "$(BINDIR)/quality_merge$(EXESUF)" $(QUALITY_TOOLS:%="$(BINDIR)/%")
+	$(RM) $(patsubst %,"$(BINDIR)/%",$(notdir $(QUALITY_TOOLS)))
 	$(RM) -r "$(QUALITY_DIR)"
 endif

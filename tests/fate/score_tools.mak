@@ -1,7 +1,7 @@
 # The tools around the filters.
 
 # The farm: many files, and long ones in parts, against the filter by itself.
-FATE_FARM = $(addprefix fate-quality-farm-,av1 basis damage docs failures gpu h264 hevc merge names resume slurm split vp9) \
+FATE_FARM = $(addprefix fate-quality-farm-,av1 basis damage docs failures gpu h264 hevc names resume slurm split vp9) \
             fate-quality-run-script
 $(FATE_FARM): RUN = $(subst -,_,$(@:fate-quality-%=%))
 fate-quality-farm-av1:  NEED_CODEC = LIBSVTAV1_ENCODER LIBDAV1D_DECODER AV1_FRAME_SPLIT_BSF
@@ -13,7 +13,6 @@ $(FATE_FARM): NEED = FFPROBE $(NEED_SOURCE) NULL_FILTER SCALE_FILTER SELECT_FILT
                      FFV1_ENCODER FFV1_DECODER MJPEG_ENCODER MJPEG_DECODER MPEG2VIDEO_ENCODER MPEG2VIDEO_DECODER     \
                      MPEG4_ENCODER MPEG4_DECODER AVI_MUXER AVI_DEMUXER MATROSKA_MUXER MATROSKA_DEMUXER MOV_DEMUXER   \
                      QUANTIZER_METADATA_BSF MP4_MUXER MPEG2VOB_MUXER MPEGPS_DEMUXER MPEGTS_MUXER MPEGTS_DEMUXER $(NEED_CODEC)
-$(FATE_FARM): tools/quality_merge$(EXESUF)
 
 # quality-report and quality-gate: pages and alarms of logs, of which most are made up. The
 # references say what the documentation does, and the numbers of pages are those that the filter
@@ -26,7 +25,7 @@ $(FATE_SCORE_TOOLS): NEED = $(NEED_SOURCE) AVGBLUR_FILTER DRAWBOX_FILTER NOISE_F
                             MPEG4_DECODER PNG_ENCODER AVI_MUXER AVI_DEMUXER FRAMECRC_MUXER IMAGE2_MUXER IMAGE2PIPE_MUXER    \
                             MATROSKA_MUXER MOV_DEMUXER MP4_MUXER MPEGTS_MUXER MPEGTS_DEMUXER FFPROBE
 # or else it would build what others are building
-fate-report-install: all tools/quality_merge$(EXESUF)
+fate-report-install: all
 
 # Encodes against their source: tests/compare.sh.
 FATE_COMPARE = $(addprefix fate-compare-,errors names offsets page values)

@@ -7,7 +7,7 @@
 # Programs in a folder of their own, with an ffmpeg that can be told to behave badly.
 farm_programs(){ # body-of-ffmpeg
     mkdir -p ${tmp}/bin
-    for program in ffprobe${PROGSUF}${EXECSUF} tools/quality_merge${EXECSUF}; do
+    for program in ffprobe${PROGSUF}${EXECSUF}; do
         ln -sf $(readlink -f ${program}) ${tmp}/bin/$(basename ${program} ${PROGSUF}${EXECSUF})
     done
     real=$(readlink -f ffmpeg${PROGSUF}${EXECSUF})
@@ -27,7 +27,7 @@ farm_needs(){
 
 # Ends with its exit code.
 farm(){ # arguments...
-    "${tools}/quality-farm" --ffmpeg ${tmp}/bin/ffmpeg "$@" < /dev/null 2> ${tmp}/err
+    "${tools}/farm/quality-farm" --ffmpeg ${tmp}/bin/ffmpeg "$@" < /dev/null 2> ${tmp}/err
     status=$?
     cat ${tmp}/err >&2
     return ${status}
@@ -232,7 +232,7 @@ for row in rows:
     print(row["status"], row["frames"], len(log["frames"]), os.path.exists(row["file"]), json.dumps(name[:60]))
 END
     find ${tmp}/results/ -name '*.json' -not -path '*/.farm/*' | tr -d '\n' | grep -o 'json' | wc -l
-    (cd ${tmp}/b && "${tools}/quality-farm" --ffmpeg ../bin/ffmpeg -o ../results --filter bliinds clip.avi ./clip.avi 2>&1 | sed 's/: .*//')
+    (cd ${tmp}/b && "${tools}/farm/quality-farm" --ffmpeg ../bin/ffmpeg -o ../results --filter bliinds clip.avi ./clip.avi 2>&1 | sed 's/: .*//')
 }
 
 # Some files fail, the others are scored; what was mended is scored next time.
@@ -291,7 +291,7 @@ farm_damage(){
     echo "# as make run asks"
     for i in ${tmp}/a.mkv ${tmp}/half.mkv ${tmp}/bad.mp4; do
         run ffmpeg${PROGSUF}${EXECSUF} -nostdin -v level+info -i ${i} -vf bliinds=f=${tmp}/frames.log ${to_null} 2> ${tmp}/err
-        echo "$(basename ${i}): $(${tools}/quality-farm --ffmpeg ${tmp}/bin/ffmpeg --damage ${i} ${tmp}/frames.log ${tmp}/err |
+        echo "$(basename ${i}): $(${tools}/farm/quality-farm --ffmpeg ${tmp}/bin/ffmpeg --damage ${i} ${tmp}/frames.log ${tmp}/err |
             sed 's/[0-9]* errors*: .*/with errors/')"
     done
 }
@@ -300,7 +300,7 @@ farm_damage(){
 farm_resume(){
     farm_programs << 'END'
 case " $* " in
-*" log_fmt=record"* | *log_fmt=record*)
+*part.json*)
     echo "$PPID" >> "$tmp/calls"
     if [ -e "$tmp/slow" ]; then
         sleep 0.3
@@ -314,19 +314,19 @@ END
     farm_needs || return 0
     farm_video 12 null -c:v mjpeg ${tmp}/a.avi
     : > ${tmp}/slow
-    "${tools}/quality-farm" --ffmpeg ${tmp}/bin/ffmpeg -o ${tmp}/results --jobs 1 --segment 2s --filter bliinds ${tmp}/a.avi \
+    "${tools}/farm/quality-farm" --ffmpeg ${tmp}/bin/ffmpeg -o ${tmp}/results --jobs 1 --segment 2s --filter bliinds ${tmp}/a.avi \
         < /dev/null 2> ${tmp}/err &
     pid=$!
     tries=100
     while test "$(cat ${tmp}/calls 2> /dev/null | wc -l)" -lt 4 && test ${tries} -gt 0; do sleep 0.1; tries=$((tries - 1)); done
-    "${tools}/quality-farm" --ffmpeg ${tmp}/bin/ffmpeg -o ${tmp}/results --filter bliinds ${tmp}/a.avi 2> /dev/null
+    "${tools}/farm/quality-farm" --ffmpeg ${tmp}/bin/ffmpeg -o ${tmp}/results --filter bliinds ${tmp}/a.avi 2> /dev/null
     echo "exit code $? beside it"
     kill -9 ${pid}
     wait ${pid}
-    echo "killed with $(find ${tmp}/results -name '*.record' | wc -l) of $(find ${tmp}/results -name '*.cpu' | wc -l) parts"
+    echo "killed with $(find ${tmp}/results -name '*.done' | wc -l) of $(find ${tmp}/results -name '*.cpu' | wc -l) parts"
     rm ${tmp}/calls
     : > ${tmp}/hang
-    "${tools}/quality-farm" --ffmpeg ${tmp}/bin/ffmpeg -o ${tmp}/results --jobs 1 --segment 2s --filter bliinds ${tmp}/a.avi < /dev/null 2> ${tmp}/err &
+    "${tools}/farm/quality-farm" --ffmpeg ${tmp}/bin/ffmpeg -o ${tmp}/results --jobs 1 --segment 2s --filter bliinds ${tmp}/a.avi < /dev/null 2> ${tmp}/err &
     pid=$!
     tries=100
     while test ! -e ${tmp}/calls && test ${tries} -gt 0; do sleep 0.1; tries=$((tries - 1)); done
@@ -360,7 +360,7 @@ farm_examples(){ # v-option-of-grep
     test -e ${tmp}/here/film.mkv || farm_video 10 null -c:v mpeg4 -g 25 ${tmp}/here/film.mkv
     for i in archive/a.mp4 archive/b.mp4 other.mp4; do test -e ${tmp}/here/${i} || farm_video 2 null -c:v mpeg4 ${tmp}/here/${i}; done
     cp ${tmp}/here/film.mkv ${tmp}/here/archive/c.mkv
-    ln -sf ${tools}/quality-farm ${tmp}/bin/
+    ln -sf ${tools}/farm/quality-farm ${tmp}/bin/
     (cd ${tmp}/here && PATH=$(readlink -f ../bin):${PATH} bash -e ../examples > ../out) && echo "$(wc -l < ${tmp}/examples) examples run"
 }
 
@@ -422,12 +422,12 @@ farm_slurm(){
     farm -o ${tmp}/results --slurm --segment 2s ${tmp}/long.avi ${tmp}/short.avi &
     pid=$!
     tries=300
-    while test ${tries} -gt 0 && ! { test "$(grep -c ^n2 ${tmp}/calls 2> /dev/null)" = 2 && find ${tmp}/results -name '*.record' | grep -q .; }; do
+    while test ${tries} -gt 0 && ! { test "$(grep -c ^n2 ${tmp}/calls 2> /dev/null)" = 2 && find ${tmp}/results -name '*.done' | grep -q .; }; do
         sleep 0.1
         tries=$((tries - 1))
     done
     ${slurm} kill ${tmp}/slurm n2
-    echo "a node is lost with $(find ${tmp}/results -name '*.record' | wc -l | awk '{ print ($1 > 0 && $1 < 16) ? "some" : $1 }') of $(find ${tmp}/results -name '*.gpu' | wc -l) parts scored"
+    echo "a node is lost with $(find ${tmp}/results -name '*.done' | wc -l | awk '{ print ($1 > 0 && $1 < 16) ? "some" : $1 }') of $(find ${tmp}/results -name '*.gpu' | wc -l) parts scored"
     wait ${pid}
     echo "exit code $?"
     farm_same ${tmp}/long.avi
@@ -486,78 +486,4 @@ farm_gpu(){
     echo "exit code $?"
     farm -o ${tmp}/results --filter bliinds_cuda ${tmp}/short.avi
     farm_same ${tmp}/short.avi
-}
-
-# Records that are not those of a whole.
-farm_merge(){
-    farm_needs || return 0
-    merge="run tools/quality_merge${EXECSUF}"
-    farm_video 4 null -c:v ffv1 -g 25 ${tmp}/a.mkv
-    record=log_path=${tmp}/whole:log_fmt=record
-    ffmpeg -i ${tmp}/a.mkv -vf bliinds=${record} ${to_null}
-    for part in a:0:53 b:50:100 c:54:100 d:49:52; do
-        range=${part#*:}
-        ffmpeg -i ${tmp}/a.mkv -vf "select=between(n\\,${range%:*}\\,${range#*:}),bliinds=log_path=${tmp}/${part%%:*}:log_fmt=record" ${to_null}
-    done
-    ffmpeg -i ${tmp}/a.mkv -vf "select=not(between(n\\,20\\,20))*lt(n\\,54),bliinds=log_path=${tmp}/gap:log_fmt=record" ${to_null}
-    ffmpeg -i ${tmp}/a.mkv -vf "bliinds=n_subsample=2:log_path=${tmp}/some:log_fmt=record" ${to_null}
-    ffmpeg -i ${tmp}/a.mkv -vf "select=gte(n\\,50),bliinds=range=full:log_path=${tmp}/range:log_fmt=record" ${to_null}
-    sed '/^frame 2 /s/ 0x1\.\(.\)/ 0x1.\10/2' ${tmp}/b > ${tmp}/value
-    sed '/^frame 1 /d' ${tmp}/b > ${tmp}/lost
-    sed '$d' ${tmp}/b > ${tmp}/cut
-    sed 's/^model .*/model other/' ${tmp}/b > ${tmp}/model
-    sed 's/^version .*/version Lavfi1.2.3/' ${tmp}/whole > ${tmp}/version
-    sed 's/^metric score [0-9]*/metric score 999999999/' ${tmp}/whole > ${tmp}/digits
-    sed 's/^\(metric score .*\) [0-9]* $/\1 9 /' ${tmp}/whole > ${tmp}/direction
-    sed 's/^frame 99 /frame 18446744073709551615 /' ${tmp}/whole > ${tmp}/number
-    sed 's/^frame 7 /frame 8 /' ${tmp}/whole > ${tmp}/twice
-    sed '/^frame 7 /s/ [^ ]*$//' ${tmp}/whole > ${tmp}/short
-    while read -r parts; do
-        set --
-        for i in ${parts}; do set -- "$@" ${tmp}/${i}; done
-        rm -f ${tmp}/log
-        ${merge} -log_path ${tmp}/log "$@" > ${tmp}/out 2> ${tmp}/err
-        status=$?
-        cat ${tmp}/err >&2
-        echo "${parts}: exit code ${status}, $(test -e ${tmp}/log && grep -c frameNum ${tmp}/log || echo no) frames"
-        sed "s/^\[[^]]*\] */    /;s,${tmp}/,,g;s/mean:.*//;s/this is Lavfi[0-9.]*/this is another/" ${tmp}/err
-    done << EOF
-whole
-a b
-a c
-a d
-b a
-a a
-a b b
-gap b
-a some
-a range
-a value
-a lost
-a cut
-a model
-some
-version
-digits
-direction
-number
-twice
-short
-none
-EOF
-    for fmt in json csv xml record; do
-        ffmpeg -i ${tmp}/a.mkv -vf bliinds=log_path=${tmp}/whole.${fmt}:log_fmt=${fmt}:f=${tmp}/whole.stats ${to_null}
-        ${merge} -log_path ${tmp}/parts.${fmt} -log_fmt ${fmt} -stats_file ${tmp}/parts.stats ${tmp}/a ${tmp}/b
-        for i in whole parts; do sed '/"\{0,1\}fps/d;/^end/d' ${tmp}/${i}.${fmt} > ${tmp}/${i}.nofps; done
-        same ${fmt} ${tmp}/whole.nofps ${tmp}/parts.nofps
-    done
-    same stats_file ${tmp}/whole.stats ${tmp}/parts.stats
-    ${merge} -log_path ${tmp}/none/log ${tmp}/a 2>&1 | messages_of_merge
-    ${merge} -log_path /dev/full ${tmp}/a 2>&1 | messages_of_merge
-    ${merge} -nothing x ${tmp}/a > /dev/null 2>&1
-    echo "exit code $?"
-}
-
-messages_of_merge(){
-    sed -n "s/^\[[^]]*\] *//p" | sed "s,${tmp}/,," | head -n 1
 }

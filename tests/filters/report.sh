@@ -295,8 +295,6 @@ report_install(){
     lines 50 i > ${tmp}/log
     ${bin}/quality-gate --above 40 ${tmp}/log > /dev/null 2>&1
     echo "quality-gate: exit code $?"
-    ${bin}/quality_merge ${tmp}/none 2> ${tmp}/err
-    echo "quality_merge: exit code $?"
     ${bin}/ffcrf -h > ${tmp}/out 2>&1
     echo "ffcrf: exit code $?"
     find ${tmp}/usr -name '*.pyc' | wc -l
