@@ -79,7 +79,7 @@ mutants() {
   libavfilter/score_pool.c  @ s/value > -1 ? 1/value > -1 ? 1.001/ @ bliinds-log-json
 * libavfilter/score_pool.c  @ s/percentile\[\] = { 1, 5,/percentile[] = { 1, 6,/ @ bliinds-log-json
   libavfilter/score_pool.h  @ s/define SCORE_WINDOW 48/define SCORE_WINDOW 47/ @ bliinds-log-json
-  libavfilter/score_pool.c  @ s/MIN_BATCHES 4/MIN_BATCHES 5/ @ bliinds-log-json bliinds-log-pool
+  libavfilter/score_pool.c  @ s/MIN_BATCHES 4/MIN_BATCHES 5/ @ bliinds-log-json tools-pool
   libavfilter/score_pool.c  @ s/((p->nb >> i) - 1)/(p->nb >> i)/ @ bliinds-log-json
   libavfilter/score_pool.c  @ s/== SCORE_LOWER_IS_BETTER ? sum > p->worst/!= SCORE_LOWER_IS_BETTER ? sum > p->worst/ @ bliinds-log-json bliinds-summary
   libavfilter/luma_frame.h    @ s/n \/ step \* 0x9e3779b9/n \/ step * 0x9e3779b1/ @ bliinds-which-frames

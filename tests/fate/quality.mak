@@ -52,7 +52,7 @@ FATE_HW-yes += $(FATE_HW_QUALITY-yes)
 FATE += $(filter-out $(FATE_CHECKASM),$(FATE_QUALITY-yes))
 
 # What hardly depends on the release of FFmpeg: make check runs it on the first one only.
-FATE_QUALITY_ONCE = $(FATE_SCORE_TOOLS) $(FATE_FARM) $(FAULTS) $(FATE_PTX) $(FATE_COMPARE) \
+FATE_QUALITY_ONCE = $(FATE_SCORE_TOOLS) $(FATE_PYTEST) $(FAULTS) $(FATE_PTX) $(FATE_COMPARE) \
                     fate-checkasm-vf_bliinds $(addprefix fate-ffcrf-,choice docs scan)
 
 fate-quality: $(FATE_QUALITY)

@@ -1,18 +1,16 @@
 # The tools around the filters.
 
-# The farm: many files, and long ones in parts, against the filter by itself.
-FATE_FARM = $(addprefix fate-quality-farm-,av1 basis damage docs failures gpu h264 hevc names resume slurm split vp9) \
-            fate-quality-run-script
-$(FATE_FARM): RUN = $(subst -,_,$(@:fate-quality-%=%))
-fate-quality-farm-av1:  NEED_CODEC = LIBSVTAV1_ENCODER LIBDAV1D_DECODER AV1_FRAME_SPLIT_BSF
-fate-quality-farm-vp9:  NEED_CODEC = LIBVPX_VP9_ENCODER VP9_DECODER VP9_SUPERFRAME_SPLIT_BSF
-fate-quality-farm-h264: NEED_CODEC = MP2_ENCODER LIBX264_ENCODER H264_DECODER H264_PARSER
-fate-quality-farm-hevc: NEED_CODEC = LIBX265_ENCODER HEVC_DECODER HEVC_PARSER
-$(FATE_FARM): NEED = FFPROBE $(NEED_SOURCE) NULL_FILTER SCALE_FILTER SELECT_FILTER SINE_FILTER TRIM_FILTER             \
-                     PCM_S16LE_ENCODER PCM_S16LE_DECODER MPEGVIDEO_PARSER MPEG4VIDEO_PARSER                          \
-                     FFV1_ENCODER FFV1_DECODER MJPEG_ENCODER MJPEG_DECODER MPEG2VIDEO_ENCODER MPEG2VIDEO_DECODER     \
-                     MPEG4_ENCODER MPEG4_DECODER AVI_MUXER AVI_DEMUXER MATROSKA_MUXER MATROSKA_DEMUXER MOV_DEMUXER   \
-                     QUANTIZER_METADATA_BSF MP4_MUXER MPEG2VOB_MUXER MPEGPS_DEMUXER MPEGTS_MUXER MPEGTS_DEMUXER $(NEED_CODEC)
+# By pytest, of tests/tools.
+FATE_PYTEST = fate-tools-farm fate-tools-pool
+$(FATE_PYTEST): RUN = tools_test $(LAST)
+$(FATE_PYTEST): CMP = oneline
+$(FATE_PYTEST): REF = all tests pass
+fate-tools-pool: libavfilter/tests/score_pool$(EXESUF)
+fate-tools-farm: NEED = FFPROBE $(NEED_SOURCE) NULL_FILTER SELECT_FILTER SETPTS_FILTER SETTB_FILTER SINE_FILTER TRIM_FILTER \
+                        PCM_S16LE_ENCODER MP2_ENCODER FFV1_ENCODER FFV1_DECODER MJPEG_ENCODER MJPEG_DECODER        \
+                        MPEG2VIDEO_ENCODER MPEG2VIDEO_DECODER MPEG4_ENCODER MPEG4_DECODER MPEGVIDEO_PARSER         \
+                        MPEG4VIDEO_PARSER AVI_MUXER AVI_DEMUXER MATROSKA_MUXER MATROSKA_DEMUXER MOV_DEMUXER        \
+                        MP4_MUXER MPEG2VOB_MUXER MPEGPS_DEMUXER MPEGTS_MUXER MPEGTS_DEMUXER QUANTIZER_METADATA_BSF
 
 # quality-report and quality-gate: pages and alarms of logs, of which most are made up. The
 # references say what the documentation does, and the numbers of pages are those that the filter
@@ -36,4 +34,4 @@ $(FATE_COMPARE): NEED = $(NEED_SOURCE) $(NEED_RAW) SSIM_FILTER PSNR_FILTER XPSNR
                         MP4_MUXER MOV_DEMUXER MPEGTS_MUXER MPEGTS_DEMUXER IMAGE2PIPE_MUXER QUANTIZER_METADATA_BSF FFPROBE
 $(FATE_COMPARE): FROM = compare
 
-FATE_QUALITY-$(call ALLYES, BLIINDS_FILTER FFMPEG) += $(FATE_FARM) $(FATE_SCORE_TOOLS) $(FATE_COMPARE)
+FATE_QUALITY-$(call ALLYES, BLIINDS_FILTER FFMPEG) += $(FATE_PYTEST) $(FATE_SCORE_TOOLS) $(FATE_COMPARE)

@@ -182,6 +182,6 @@ raw_values(){ # file format width height filters
         -vf $5,${print} ${to_null}
 }
 
-for part in bliinds logs rr cuda mad blocksmooth farm memory report; do
+for part in bliinds logs rr cuda mad blocksmooth memory report; do
     . ${base}/filters/${part}.sh
 done

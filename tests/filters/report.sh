@@ -10,6 +10,19 @@ ffmpeg_path=$(pwd)/ffmpeg${PROGSUF}${EXECSUF}
 # or else output that waits, and files that are left, would not be seen
 unset PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE
 
+# The tests of tests/tools/test_NAME.py. What these skip is told.
+tools_test(){ # name
+    /usr/bin/python3 -m pytest --version > /dev/null 2>&1 || { skip "no python3-pytest"; return 0; }
+    FFMPEG=${ffmpeg_path} /usr/bin/python3 -B -m pytest -q -rs -p no:cacheprovider --basetemp=${tmp}/pytest \
+        ${project}/tests/tools/test_$1.py > ${tmp}/out
+    status=$?
+    cat ${tmp}/out >&2
+    sed -n 's/^SKIPPED \[[0-9]*\] .*: \(.*\)/\1/p' ${tmp}/out > ${tmp}/skips
+    while read -r why; do skipped "${test}, a part" "${why}"; done < ${tmp}/skips
+    # 5: the whole file is skipped
+    test ${status} = 0 || { test ${status} = 5 && test -s ${tmp}/skips; } && echo "all tests pass"
+}
+
 # As a user's command, with conversions and its arguments as they are.
 user_ffmpeg(){
     run ffmpeg${PROGSUF}${EXECSUF} -nostdin -v error "$@"
@@ -287,7 +300,7 @@ report_install(){
     PATH=$(readlink -f ${tmp})/other:${PATH}
     ${bin}/ffmpeg -v error -f lavfi -i testsrc2=s=96x64:r=25:d=4,format=yuv420p -c:v mjpeg ${tmp}/clip.avi
     CUDA_VISIBLE_DEVICES= ${bin}/quality-farm -o ${tmp}/results --filter bliinds --segment 2s ${tmp}/clip.avi 2> ${tmp}/err
-    echo "quality-farm: exit code $?, $(farm_row ${tmp}/clip.avi status frames parts)"
+    echo "quality-farm: exit code $?, $(tail -n 1 ${tmp}/results/summary.csv | cut -d, -f2,3,16)"
     ${bin}/quality-report ${tmp}/results/clip.avi.log --video ${tmp}/clip.avi --worst 2 -o ${tmp}/page.html
     echo "quality-report: exit code $?, $(page sound ${tmp}/page.html), $(grep -o 'data:image/jpeg' ${tmp}/page.html | wc -l) pictures"
     ${bin}/quality-compare -m ssim,bliinds -o ${tmp}/results ${tmp}/clip.avi ${tmp}/clip.avi > ${tmp}/table 2> ${tmp}/err

@@ -17,7 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, 'tools'))
 import quality_logs
 
-PROGRAM = os.environ.get('SCORE_POOL')
+PROGRAM = os.path.join(os.path.dirname(os.environ.get('FFMPEG', '')), 'libavfilter/tests/score_pool')
 LENGTHS = [1, 2, 3, 4, 5, 16, 47, 48, 49, 96, 1000, 5000]
 DIRECTIONS = [None, 'lower', 'higher']
 random.seed(1)
@@ -92,13 +92,13 @@ def test_plain(name):
                     assert close_to(pool[f'p{p}'], low + (high - low) * (rank - int(rank)), 1e-3 * scale)
 
 
-@pytest.mark.skipif(not PROGRAM, reason='SCORE_POOL does not name libavfilter/tests/score_pool')
+@pytest.mark.skipif(not os.path.exists(PROGRAM), reason='no libavfilter/tests/score_pool beside FFMPEG')
 def test_filters():
     """Python has the bits of the filters."""
     rows = [(better, [source(i) for i in range(length)]) for better in DIRECTIONS for length in LENGTHS
             for source in SOURCES.values()]
     lines = ''.join(' '.join([str(DIRECTIONS.index(better)), *map(float.hex, values)]) + '\n' for better, values in rows)
-    done = subprocess.run(PROGRAM.split(), input=lines + '0\n', capture_output=True, text=True, check=True)
+    done = subprocess.run([PROGRAM], input=lines + '0\n', capture_output=True, text=True, check=True)
     found = [list(map(float.fromhex, line.split())) for line in done.stdout.splitlines()]
     assert all(map(math.isnan, found.pop())), 'nothing has a result'
     assert len(found) == len(rows)

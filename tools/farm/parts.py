@@ -85,6 +85,8 @@ class Part:
         self.numbers, self.times = array.array('q'), []
         for i, line in enumerate(self.lines):
             fields = dict(fields_of(line))
+            if not self.names or [name for name in fields if name not in OTHERS] != self.names:
+                raise ValueError(f'line {i + 1}')
             self.numbers.append(int(fields['n']) - 1 - before)
             pts = fields.get('pts', str(first + i))
             self.times.append((None if pts == 'NOPTS' else int(pts), float(fields.get('pts_time', 0))))
