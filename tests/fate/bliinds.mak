@@ -58,7 +58,7 @@ fate-checkasm-vf_bliinds: RUN = check_assembly vf_bliinds
 fate-checkasm-vf_bliinds: CMP = grep
 fate-checkasm-vf_bliinds: REF = ^checkasm: \(all [0-9]* tests passed\|no tests to perform\)
 
-FATE_BLIINDS += $(BLIINDS_ONELINE) $(addprefix fate-bliinds-,blocks pool)
+FATE_BLIINDS += $(BLIINDS_ONELINE) $(addprefix fate-bliinds-,blocks)
 FATE_BLIINDS_CUDA = $(FATE_BLIINDS_TWINS) $(FATE_BLIINDS_CUDA_ORACLE) \
                     $(addprefix fate-bliinds-cuda-,api pool)
 

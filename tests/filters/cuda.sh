@@ -6,7 +6,7 @@
 # ---- twins ----
 
 on_gpu="-init_hw_device cuda"
-clip=testsrc2=s=320x240:d=0.12,format=yuv420p,noise=alls=6
+twin_clip=testsrc2=s=320x240:d=0.12,format=yuv420p,noise=alls=6
 cases=0
 
 has_reference(){ # filter
@@ -132,12 +132,12 @@ uploads(){ # format
 # Frames as they come, what is done to the main ones in their format, and the options.
 variants(){ # filter
     case $1 in
-    bliinds)     echo ${clip}@avgblur=1@features=1 ;;
+    bliinds)     echo ${twin_clip}@avgblur=1@features=1 ;;
     blocksmooth) echo ${blocks}@null@qf=127 ${blocks}@null@qf=40:block=16
                  # of much contrast: smoothing goes below black and beyond white
                  echo "${blocks},noise=alls=100:allf=t+u,lutyuv=y=2*val-128:u=2*val-128:v=2*val-128@null@qf=255" ;;
-    ssim)        for main in null avgblur=3 hflip negate; do echo ${clip}@${main}@; done ;;
-    *)           echo ${clip}@avgblur=1@ ;;
+    ssim)        for main in null avgblur=3 hflip negate; do echo ${twin_clip}@${main}@; done ;;
+    *)           echo ${twin_clip}@avgblur=1@ ;;
     esac
 }
 
@@ -195,7 +195,7 @@ END
 }
 
 cuda_tiles(){ # filter
-    frames=${clip} change=gblur=1
+    frames=${twin_clip} change=gblur=1
     if test $1 = blocksmooth; then
         pictures=yes frames=${blocks} change=null
     fi
@@ -214,7 +214,7 @@ cuda_tiles(){ # filter
 # any number of frames in flight.
 cuda_queue(){ # filter
     pictures=yes
-    frames=${clip},crop=96:80,loop=-1:3,trim=end_frame=23
+    frames=${twin_clip},crop=96:80,loop=-1:3,trim=end_frame=23
     while read -r main reference options; do
         if ! has_reference $1; then
             test ${reference} = null || continue
@@ -253,7 +253,7 @@ cuda_ranges(){ # filter
     for format in nv12:yuv420p p010le:yuv420p10le yuv444p:yuv444p; do
         while read -r main reference options; do
             test ${options} != none || options=
-            twins "${format} ${main} ${reference} ${options}" $1 ${clip},avgblur=1,${main} ${clip},${reference} \
+            twins "${format} ${main} ${reference} ${options}" $1 ${twin_clip},avgblur=1,${main} ${twin_clip},${reference} \
                 ${format%:*} ${format#*:} ${options}
         done << END
 null                null                none
@@ -272,7 +272,7 @@ END
 # Frames that are cropped on the GPU, where that moves no sample.
 cuda_crop(){ # filter
     while read -r format planar main_crop reference_crop; do
-        twins "${format} ${main_crop} ${reference_crop}" $1 ${clip},avgblur=1 ${clip} ${format} ${planar}
+        twins "${format} ${main_crop} ${reference_crop}" $1 ${twin_clip},avgblur=1 ${twin_clip} ${format} ${planar}
     done << END
 nv12    yuv420p     crop=160:96:32:16 crop=160:96:32:16
 p010le  yuv420p10le crop=160:96:32:16 crop=160:96:30:18
@@ -289,7 +289,7 @@ gpu_frames(){ # filter pads-of-main pads-of-reference
 
 # Three in one graph, one after another and side by side: the bits are the same.
 cuda_instances(){ # filter
-    frames=${clip},crop=96:80,loop=-1:3,trim=end_frame=23
+    frames=${twin_clip},crop=96:80,loop=-1:3,trim=end_frame=23
     twins "one" $1 ${frames},avgblur=1 ${frames} nv12 yuv420p
     r1='' r2='' r3=''
     if has_reference $1; then r1=[r1] r2=[r2] r3=[r3]; fi
@@ -304,7 +304,7 @@ cuda_instances(){ # filter
 
 # Who has enough ends it: all that came in is in the file.
 cuda_end(){ # filter
-    frames=${clip},crop=96:80,loop=-1:3,trim=end_frame=150
+    frames=${twin_clip},crop=96:80,loop=-1:3,trim=end_frame=150
     twins "all" $1 ${frames},avgblur=1 ${frames} nv12 yuv420p
     r=''
     if has_reference $1; then r=[r]; fi
