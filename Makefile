@@ -26,10 +26,10 @@ report:
 	@scripts/report.sh
 
 apply:
-	@scripts/overlay.sh apply
+	@scripts/overlay.py apply "$(FFMPEG_SRC)"
 
 unapply:
-	@scripts/overlay.sh unapply
+	@scripts/overlay.py unapply "$(FFMPEG_SRC)"
 
 clean:
 	@scripts/clean.sh

@@ -166,7 +166,9 @@ else
 fi
 src=$("$scripts/fetch.sh" ffmpeg)
 series=$(series_of "$src")
-tree=$("$scripts/overlay.sh" tree "$src")
+tree=$build/tree/$([ "${FFMPEG_SRC:-}" ] && echo user || echo "$series")
+mkdir -p "$build/tree"
+"$scripts/overlay.py" tree "$src" "$tree"
 PKG_CONFIG_PATH=$(ffnvcodec)${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
 export PKG_CONFIG_PATH
 # A tree without .git of its own must not take its version from this project's.

@@ -158,7 +158,8 @@ make_copy() { # build
     mkdir -p "$copy/build/$(basename "$1")"
     tar -C "$root" --exclude=./build --exclude=./.git -cf - . | tar -C "$copy" -xf -
     src=$(head -n 1 "$1/src/.overlay")
-    tree=$("$copy/scripts/overlay.sh" tree "$src")
+    tree=$copy/build/tree/$(basename "$(readlink -f "$1/src")")
+    "$copy/scripts/overlay.py" tree "$src" "$tree"
     dir=$copy/build/$(basename "$1")
     reports=$dir/tests/data/fate
     tar -C "$1" --exclude=./tests/data -cf - . | tar -C "$dir" -xf -

@@ -53,7 +53,7 @@ for name; do ! grep -qx "\$name" '$tmp/broken' || { echo "E: \$name"; exit 100; 
 END2
 
 # Runs deps.sh build where these packages are installed and offered, and some cannot be installed.
-needed="gcc libc6-dev make nasm pkgconf patch xz-utils zlib1g-dev"
+needed="gcc libc6-dev make nasm python3 pkgconf patch xz-utils zlib1g-dev"
 others="libx264-dev libx265-dev libsvtav1enc-dev libdav1d-dev"
 deps() { # user installed offered [broken]
     echo "$1" > "$tmp/id"

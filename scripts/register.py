@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""FFmpeg's own files with our lines in them: for all of our files, or for some."""
+import os
+import re
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+FOLDERS = ("libavcodec", "libavfilter", "tests", "tools", "doc")
+
+
+def read(*path):
+    with open(os.path.join(*path), encoding="utf-8", errors="surrogateescape", newline="") as file:
+        return file.read()
+
+
+def is_section(file):
+    """Of FFmpeg's manual: it becomes a part of that, and no file of its own."""
+    return file.endswith(".texi") and not read(ROOT, file).startswith("\\input")
+
+
+def our_files():
+    """What is laid over FFmpeg's tree. Paths are the same there."""
+    files = []
+    for folder in FOLDERS:
+        for path, folders, names in os.walk(os.path.join(ROOT, folder)):
+            folders[:] = [name for name in folders if name != "__pycache__"]
+            path = os.path.relpath(path, ROOT)
+            files += [os.path.join(path, name) for name in names
+                      if not name.startswith(".") and not name.endswith("~")]
+    # the model files are read from a folder of their own
+    files += ["libavfilter/models/" + name for name in os.listdir(os.path.join(ROOT, "models"))
+              if name.endswith(".txt")]
+    return sorted(file for file in files if not is_section(file))
+
+
+def source_of(file):
+    """Where a file of ours is here."""
+    return os.path.join(ROOT, re.sub("^libavfilter/models/", "models/", file))
+
+
+def rules():
+    for paragraph in read(ROOT, "configure-patch/registrations").split("\n\n")[1:]:
+        rule = {"after": "", "text": ""}
+        for line in paragraph.strip("\n").split("\n"):
+            key, value = line[:6].rstrip(), line[6:]
+            rule[key] = rule["text"] + value + "\n" if key == "text" else value
+        yield rule
+
+
+def first(lines, form):
+    form = re.compile(form)
+    return next((i for i, line in enumerate(lines) if form.match(line)), None)
+
+
+def sort_in(lines, name, text, among, after=""):
+    """Inserts text among the lines of a form, which have names; false if there are none."""
+    place, before, previous, among_form = None, "", "", re.compile(among)
+    for i in range(first(lines, after), len(lines)):
+        match = among_form.match(lines[i])
+        if match:
+            # FFmpeg's own are not all in order: the place is behind the nearest one
+            if before <= previous <= name.lower() < match[1].lower():
+                place, before = i, previous
+            previous = match[1].lower()
+            last = i
+    if not previous and among[-2:] != "()":
+        return False
+    if place is None:
+        place = last + 1
+        while lines[place - 1].endswith("\\\n"):
+            place += 1
+    while lines[place - 1].startswith("@anchor"):
+        place -= 1
+    lines[place:place] = text.splitlines(keepends=True)
+    return True
+
+
+def section(file, lines, after):
+    """A section, as deep as those about it."""
+    text = read(ROOT, file).strip("\n") + "\n\n"
+    start = first(lines, after)
+    if lines[start + first(lines[start:], "@(sub)?section")].startswith("@sub"):
+        text = re.sub(r"(?m)^@((?:sub)*section)", r"@sub\1", text)
+    return text
+
+
+def statements(makefile):
+    """A statement has its comment before it, its continuations and its recipe."""
+    statement = ""
+    for line in makefile.splitlines(keepends=True) + ["\n"]:
+        goes_on = statement.endswith("\\\n") or line.startswith("\t") or \
+            line.strip() and statement.splitlines()[-1:] and statement.splitlines()[-1].startswith("#")
+        if not goes_on:
+            if re.search("^[^#\n]", statement, re.M):
+                yield statement
+            statement = ""
+        statement += line if line.strip() else ""
+
+
+def without(statement, files, ours):
+    """A statement without what it says of files that are not there yet; "" if nothing is left."""
+    def missing(word):
+        name = re.sub(r"^.*\$\(SUBDIR\),?|\).*$", "", word)
+        name = re.sub(r"\.ptx(\.o)?$", ".cu", re.sub(r"(?<!ptx)\.o$", ".c", name))
+        return any(file in ours and file not in files
+                   for file in ("libavfilter/" + name, folder + name + ".c"))
+
+    kind = re.match(r"(?:#.*\n)*(\w+)-", statement)
+    folder = {"TESTPROGS": "libavfilter/tests/", "EXTRALIBS": "libavfilter/tests/",
+              "TOOLS": "tools/"}.get(kind and kind[1], "-")
+    of = re.search(r"^\w+-(?:\$\(CONFIG_)?(\w+?)(?:_FILTER\))? ", statement, re.M)
+    if of and (missing("vf_" + of[1].lower() + ".o") or missing(of[1])):
+        return ""
+    comment, head, sign, tail = re.match(r"((?:#.*\n)*)(.*?)(\s*\+?=|:)(.*)", statement, re.S).groups()
+    kept = [[word for word in re.split(r"[\s\\]+", part) if word and not missing(word)] for part in (head, tail)]
+    if len(kept[0] + kept[1]) == len(re.findall(r"[^\s\\]+", head + " " + tail)):
+        return statement
+    if not kept[0] or not kept[1]:
+        return ""
+    lines, line = [], " ".join(kept[0]) + sign
+    for word in kept[1]:
+        if len(line) + 1 + len(word) > 98:
+            lines.append(line + " \\")
+            line = " " * (47 if kind else 3)
+        line += " " + word
+    return comment + "\n".join(lines + [line]) + "\n"
+
+
+def add_snippet(lines, files, ours):
+    """The lines of Makefile.snippet where FFmpeg has those of the kind, the rest at the end."""
+    rest = []
+    for statement in statements(read(ROOT, "Makefile.snippet")):
+        statement = without(statement, files, ours)
+        named = re.search(r"^(\w+)-\$\(CONFIG_(\w+)_FILTER\)", statement, re.M)
+        if named and named[1] == "OBJS":
+            sort_in(lines, named[2], statement, r"OBJS-\$\(CONFIG_(\w+)_FILTER\) +\+= vf_", "# video filters")
+        elif named:
+            sort_in(lines, named[2], statement, named[1] + r"-\$\(CONFIG_(\w+)_FILTER\)") or \
+                sort_in(lines, named[2], statement, named[1] + "()")
+        elif statement and "\n" in statement.strip():
+            rest.append("\n" + statement)
+        elif statement:
+            rest.append(statement)
+    rest = "".join(rest).strip("\n")
+    place = first(lines, "clean::")
+    lines[place:place] = (rest + "\n\n").splitlines(keepends=True) if rest else []
+
+
+def registered(src, files=None):
+    """FFmpeg's files that change, with their text."""
+    ours = set(our_files())
+    files = ours if files is None else files
+    texts = {}
+
+    def lines_of(file):
+        return texts.setdefault(file, read(src, file).splitlines(keepends=True))
+
+    done = set()
+    for rule in rules():
+        form = re.escape(rule["for"]).replace(r"\*", "(.+)")
+        for file in sorted(files):
+            match = re.fullmatch(form, file)
+            if not match or (rule["file"], file) in done or \
+                    first(lines_of(rule["file"]), rule["after"]) is None:
+                continue
+            lines = lines_of(rule["file"])
+            done.add((rule["file"], file))
+            text = rule["text"].replace("{name}", match[1]).replace("{NAME}", match[1].upper())
+            if text.startswith("<"):
+                text = section(text[1:].strip(), lines, rule["after"])
+            if rule["file"] == "libavfilter/allfilters.c" and first(lines, "extern const AVFilter ") is not None:
+                text = text.replace("FFFilter", "AVFilter")
+            assert sort_in(lines, match[1], text, rule["among"], rule["after"]), (rule["file"], file)
+    add_snippet(lines_of("libavfilter/Makefile"), files, ours)
+    texts = {file: "".join(lines) for file, lines in texts.items()}
+    return {file: text for file, text in texts.items() if text != read(src, file)}
