@@ -18,7 +18,7 @@ def is_section(file):
 
 
 def our_files():
-    """What is laid over FFmpeg's tree. Paths are the same there."""
+    """What is laid over FFmpeg's tree, as it is called there."""
     files = []
     for folder in FOLDERS:
         for path, folders, names in os.walk(os.path.join(ROOT, folder)):
@@ -26,9 +26,7 @@ def our_files():
             path = os.path.relpath(path, ROOT)
             files += [os.path.join(path, name) for name in names
                       if not name.startswith(".") and not name.endswith("~")]
-    # the model files are read from a folder of their own
-    files += ["libavfilter/models/" + name for name in os.listdir(os.path.join(ROOT, "models"))
-              if name.endswith(".txt")]
+    files += ["libavfilter/models/" + name for name in os.listdir(os.path.join(ROOT, "models"))]
     return sorted(file for file in files if not is_section(file))
 
 
@@ -83,17 +81,36 @@ def section(file, lines, after):
     return text
 
 
-def statements(makefile):
-    """A statement has its comment before it, its continuations and its recipe."""
-    statement = ""
-    for line in makefile.splitlines(keepends=True) + ["\n"]:
+def statements():
+    """Of Makefile.snippet. Each has its comment before it, its continuations and its recipe; lists of
+    objects are written out."""
+    statement, lists = "", {}
+    for line in read(ROOT, "Makefile.snippet").splitlines(keepends=True) + ["\n"]:
         goes_on = statement.endswith("\\\n") or line.startswith("\t") or \
             line.strip() and statement.splitlines()[-1:] and statement.splitlines()[-1].startswith("#")
         if not goes_on:
-            if re.search("^[^#\n]", statement, re.M):
-                yield statement
+            defined = re.match(r"(\w+_OBJS)\s*=\s*(.*)", statement, re.S)
+            for name, objects in lists.items():
+                statement = statement.replace("$(%s)" % name, objects)
+            if defined:
+                lists[defined[1]] = re.sub(r"[\s\\]+", " ", statement.split("=")[1]).strip()
+            elif re.search("^[^#\n]", statement, re.M):
+                yield re.sub(r"\A(.*?[+:]?=)(.*)\Z", wrapped, statement, flags=re.S) \
+                    if statement.startswith("OBJS-") else statement
             statement = ""
         statement += line if line.strip() else ""
+
+
+def wrapped(match):
+    """A statement in FFmpeg's columns, with each word once."""
+    head, sign = re.match(r"(.*?)(\s*\+?=|:)$", match[1], re.S).groups()
+    lines, line = [], (head.ljust(45) + "+=" if "OBJS-" in head else head + sign)
+    for word in dict.fromkeys(match[2].replace("\\\n", " ").split()):
+        if len(line) + 1 + len(word) > 90:
+            lines.append(line + " \\\n")
+            line = " " * (47 if sign != ":" else 3)
+        line += " " + word
+    return "".join(lines) + line + "\n"
 
 
 def without(statement, files, ours):
@@ -116,21 +133,15 @@ def without(statement, files, ours):
         return statement
     if not kept[0] or not kept[1]:
         return ""
-    lines, line = [], " ".join(kept[0]) + sign
-    for word in kept[1]:
-        if len(line) + 1 + len(word) > 98:
-            lines.append(line + " \\")
-            line = " " * (47 if kind else 3)
-        line += " " + word
-    return comment + "\n".join(lines + [line]) + "\n"
+    return comment + re.sub(r"\A(.*?[+:]?=|.*?:)(.*)\Z", wrapped, " ".join(kept[0]) + sign + " ".join(kept[1]), flags=re.S)
 
 
 def add_snippet(lines, files, ours):
     """The lines of Makefile.snippet where FFmpeg has those of the kind, the rest at the end."""
     rest = []
-    for statement in statements(read(ROOT, "Makefile.snippet")):
+    for statement in statements():
         statement = without(statement, files, ours)
-        named = re.search(r"^(\w+)-\$\(CONFIG_(\w+)_FILTER\)", statement, re.M)
+        named = re.search(r"^(\w+)-\$\(CONFIG_(\w+?)(?:_FILTER)?\)", statement, re.M)
         if named and named[1] == "OBJS":
             sort_in(lines, named[2], statement, r"OBJS-\$\(CONFIG_(\w+)_FILTER\) +\+= vf_", "# video filters")
         elif named:
@@ -164,12 +175,14 @@ def registered(src, files=None):
                 continue
             lines = lines_of(rule["file"])
             done.add((rule["file"], file))
-            text = rule["text"].replace("{name}", match[1]).replace("{NAME}", match[1].upper())
+            name = (match.groups() or ("",))[0]
+            text = rule["text"].replace("{name}", name).replace("{NAME}", name.upper())
             if text.startswith("<"):
                 text = section(text[1:].strip(), lines, rule["after"])
             if rule["file"] == "libavfilter/allfilters.c" and first(lines, "extern const AVFilter ") is not None:
                 text = text.replace("FFFilter", "AVFilter")
-            assert sort_in(lines, match[1], text, rule["among"], rule["after"]), (rule["file"], file)
+            if not sort_in(lines, name, text, rule["among"], rule["after"]):
+                raise LookupError("%s has no line like %s" % (rule["file"], rule["among"]))
     add_snippet(lines_of("libavfilter/Makefile"), files, ours)
     texts = {file: "".join(lines) for file, lines in texts.items()}
     return {file: text for file, text in texts.items() if text != read(src, file)}

@@ -4,7 +4,7 @@
 include $(SRC_PATH)/tests/fuzz/fuzz.mak
 
 # What a test NEEDs and this build lacks: it passes as skipped then, and fate-quality counts it.
-LACKS = $(strip $(foreach C, BLIINDS_FILTER METADATA_FILTER NULL_MUXER WRAPPED_AVFRAME_ENCODER \
+LACKS = $(strip $(foreach C, METADATA_FILTER NULL_MUXER WRAPPED_AVFRAME_ENCODER \
                              FILE_PROTOCOL PIPE_PROTOCOL $(NEED), $(if $(call CHKCFG,CONFIG_$(C)),,$(C))))
 
 # A test RUNs a function of tests/filters, or of the file that it is FROM, maybe ON something. The
@@ -35,8 +35,8 @@ NEED_FRAMES  = $(NEED_PICTURE) $(NEED_RAW) $(NEED_SOURCE)
 PTX_TESTS = $(addprefix fate-$(1)-cuda-ptx-,clang-14 clang-19 nvcc)
 PTX       = ptx $(subst -cuda-ptx-,_cuda ,$(@:fate-%=%))
 
-include $(addprefix $(SRC_PATH)/tests/fate/,bliinds.mak blocksmooth.mak detailloss.mak faults.mak ffcrf.mak \
-                                            mad.mak cuda.mak pairs.mak quantizer.mak score_tools.mak)
+include $(wildcard $(addprefix $(SRC_PATH)/tests/fate/,bliinds.mak blocksmooth.mak detailloss.mak faults.mak \
+                    ffcrf.mak mad.mak cuda.mak pairs.mak quantizer.mak score_tools.mak))
 
 FATE_PTX = $(foreach F,bliinds blocksmooth detailloss mad ssim,$(call PTX_TESTS,$(F)))
 $(FATE_PTX): RUN = $(if $(CONFIG_CUDA_LLVM),$(PTX) $(NVCCFLAGS) $(KERNEL_CLANGFLAGS),skip built with nvcc)
