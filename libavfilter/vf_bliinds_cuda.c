@@ -122,20 +122,33 @@ static int best_batch(const BLIINDSCUDAContext *s, int max)
     return best;
 }
 
+static int launch_kernel(AVFilterContext *ctx, CUfunction function, int grid_x, int grid_y,
+                         int threads)
+{
+    BLIINDSCUDAContext *s = ctx->priv;
+
+    return ff_cuda_queue_launch(ctx, function, grid_x, grid_y, threads, 1, 0, &s->params);
+}
+
+/// Enqueue the kernels that pool the blocks of the batch.
+static int launch_pool(AVFilterContext *ctx)
+{
+    BLIINDSCUDAContext *s = ctx->priv;
+    const int nb = s->queue.nb_batch;
+    int ret = launch_kernel(ctx, s->pool, nb, split_pool(s), BLIINDS_POOL_THREADS);
+
+    return ret < 0 ? ret : launch_kernel(ctx, s->choose, BLIINDS_LEVELS * BLIINDS_NB_POOLED, nb,
+                                         BLIINDS_CHOOSE_THREADS);
+}
+
 /// Enqueue the kernels of the batch.
 static int launch(AVFilterContext *ctx)
 {
     BLIINDSCUDAContext *s = ctx->priv;
     const int nb = s->queue.nb_batch;
-    int ret;
+    int ret = launch_kernel(ctx, s->blocks, tile_thread_blocks(s, nb), nb, BLIINDS_TILE_THREADS);
 
-    if ((ret = ff_cuda_queue_launch(ctx, s->blocks, tile_thread_blocks(s, nb), nb,
-                                    BLIINDS_TILE_THREADS, 1, 0, &s->params)) < 0 ||
-        (ret = ff_cuda_queue_launch(ctx, s->pool, nb, split_pool(s),
-                                    BLIINDS_POOL_THREADS, 1, 0, &s->params)) < 0)
-        return ret;
-    return ff_cuda_queue_launch(ctx, s->choose, BLIINDS_LEVELS * BLIINDS_NB_POOLED, nb,
-                                BLIINDS_CHOOSE_THREADS, 1, 0, &s->params);
+    return ret < 0 ? ret : launch_pool(ctx);
 }
 
 /// Memory for the blocks of frames of a size.

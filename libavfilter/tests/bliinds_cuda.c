@@ -21,21 +21,21 @@
  * bliinds_cuda for users of the API: with a stream of their own, which does not
  * wait for the default one, and on all GPUs of the machine at the same time.
  * Scores are compared with those of bliinds.
+ *
+ * With an argument, its kernels that pool, on made-up statistics of blocks, against a
+ * sort: bit by bit.
+ * Usage: bliinds_cuda [pool [SEED [CASES]]]
  */
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "libavutil/frame.h"
-#include "libavutil/hwcontext.h"
-#include "libavutil/hwcontext_cuda_internal.h"
-#include "libavutil/log.h"
-#include "libavutil/macros.h"
-#include "libavutil/mem.h"
-
-#include "libavfilter/avfilter.h"
+#include "libavfilter/vf_bliinds_cuda.c"
 #include "libavfilter/buffersink.h"
 #include "libavfilter/buffersrc.h"
+#include "bliinds_pool.h"
 
 #define WIDTH       322
 #define HEIGHT      182
@@ -49,7 +49,7 @@ typedef struct Run {
     AVBufferRef *device, *frames;
     CUstream stream;                    ///< NULL for the device's own
     AVFilterGraph *graph;
-    AVFilterContext *src, *sink;
+    AVFilterContext *src, *filter, *sink;
     char score[NB_FRAMES][32];
     int nb_scores;
 } Run;
@@ -87,7 +87,6 @@ static int open_frames(Run *r)
 static int open_graph(Run *r)
 {
     AVBufferSrcParameters *par = av_buffersrc_parameters_alloc();
-    AVFilterContext *filter;
     int ret;
 
     r->graph = avfilter_graph_alloc();
@@ -107,13 +106,13 @@ static int open_graph(Run *r)
     par->hw_frames_ctx = r->frames;
     if ((ret = av_buffersrc_parameters_set(r->src, par)) < 0 ||
         (ret = avfilter_init_str(r->src, NULL)) < 0 ||
-        (ret = avfilter_graph_create_filter(&filter,
+        (ret = avfilter_graph_create_filter(&r->filter,
                    avfilter_get_by_name(r->frames ? "bliinds_cuda" : "bliinds"),
                    "score", NULL, NULL, r->graph)) < 0 ||
         (ret = avfilter_graph_create_filter(&r->sink, avfilter_get_by_name("buffersink"),
                                             "out", NULL, NULL, r->graph)) < 0 ||
-        (ret = avfilter_link(r->src, 0, filter, 0)) < 0 ||
-        (ret = avfilter_link(filter, 0, r->sink, 0)) < 0)
+        (ret = avfilter_link(r->src, 0, r->filter, 0)) < 0 ||
+        (ret = avfilter_link(r->filter, 0, r->sink, 0)) < 0)
         goto end;
     ret = avfilter_graph_config(r->graph, NULL);
 
@@ -246,13 +245,13 @@ static int send_early(Run *r)
     return ret;
 }
 
-int main(void)
+/// @return 0, or 1 after a message
+static int test_api(void)
 {
     static Run run[MAX_RUNS], early;
     AVFrame *picture = NULL;
     int nb_runs = 0, nb_devices = 0, ret;
 
-    av_log_set_level(AV_LOG_FATAL);
     ret = open_run(&run[nb_runs++], -1, 0);
     while (ret >= 0 && nb_runs + 2 <= MAX_RUNS) {
         ret = open_run(&run[nb_runs++], nb_devices, 0);
@@ -293,4 +292,180 @@ int main(void)
     for (int i = 0; i < nb_runs; i++)
         close_run(&run[i]);
     return ret < 0;
+}
+
+// ---- pooling ----
+
+static int failed;
+
+/// A frame's blocks of a level: made up, and what is expected of them.
+static int make_level(AVLFG *lfg, BLIINDSCUDABlock *block, BLIINDSCUDAState *state,
+                      BLIINDSCUDAPooled expected[BLIINDS_NB_POOLED], int l, int n, int *kind)
+{
+    float *value    = av_malloc_array(n, sizeof(*value));
+    uint16_t *gamma = av_malloc_array(n, sizeof(*gamma));
+
+    if (!value || !gamma) {
+        av_free(value);
+        av_free(gamma);
+        return AVERROR(ENOMEM);
+    }
+    make_gammas(lfg, gamma, n);
+    for (int i = 0; i < n; i++) {
+        const int c = av_lfg_get(lfg) & 1;
+
+        block[i].gamma = gamma[i] | (uint32_t)c << 31;
+        state->count[l][BLIINDS_GAMMA][bliinds_gamma_bin(gamma[i])]++;
+        expected[BLIINDS_GAMMA].grid[c].fraction += bliinds_gamma_value(gamma[i]);
+        expected[BLIINDS_GAMMA].worst.fraction   += gamma[i] == BLIINDS_GAMMA_NONE;
+    }
+    expected[BLIINDS_GAMMA].worst.whole = sorted_worst_gamma(gamma, n);
+    for (int k = 0; k < BLIINDS_NB_STATISTICS; k++) {
+        kind[k] = av_lfg_get(lfg) % FF_ARRAY_ELEMS(kind_name);
+        make_values(lfg, value, n, k, kind[k]);
+        for (int i = 0; i < n; i++) {
+            block[i].statistic[k] = value[i];
+            state->count[l][k][bliinds_bin(value[i], k)]++;
+            bliinds_sum_add(&expected[k].grid[block[i].gamma >> 31], bliinds_fixed(value[i]));
+        }
+        expected[k].worst = sorted_worst(value, n);
+    }
+    av_free(value);
+    av_free(gamma);
+    return 0;
+}
+
+static int same_sum(BLIINDSSum a, BLIINDSSum b)
+{
+    return a.whole + (a.fraction >> 32) == b.whole + (b.fraction >> 32) &&
+           (uint32_t)a.fraction == (uint32_t)b.fraction;
+}
+
+/// Those of gamma are counts: see BLIINDSCUDAPooled.
+static int same_pooled(const BLIINDSCUDAPooled *a, const BLIINDSCUDAPooled *b, int is_gamma)
+{
+    return is_gamma ? !memcmp(a, b, sizeof(*a))
+                    : same_sum(a->grid[0], b->grid[0]) && same_sum(a->grid[1], b->grid[1]) &&
+                      same_sum(a->worst, b->worst);
+}
+
+static int is_zero(const BLIINDSCUDAState *state)
+{
+    const uint64_t *word = (const uint64_t *)state;
+
+    for (int i = 0; i < sizeof(*state) / sizeof(*word); i++)
+        if (word[i])
+            return 0;
+    return 1;
+}
+
+/// Pool a batch of made-up frames of a size; the CUDA context is pushed.
+static int test_batch(AVFilterContext *ctx, AVLFG *lfg, int nb_frames)
+{
+    BLIINDSCUDAContext *s = ctx->priv;
+    CudaFunctions *cu = s->queue.cu;
+    const BLIINDSCUDALevel *last = &s->params.level[BLIINDS_LEVELS - 1];
+    const int nb_blocks = last->first + last->bw * last->bh;
+    const CUdeviceptr result = s->queue.result_device;
+    BLIINDSCUDAPooled (*expected)[BLIINDS_LEVELS][BLIINDS_NB_POOLED] =
+        av_calloc(nb_frames, sizeof(*expected));
+    int kind[BLIINDS_MAX_BATCH][BLIINDS_LEVELS][BLIINDS_NB_STATISTICS];
+    BLIINDSCUDABlock *block = av_malloc_array(nb_blocks, sizeof(*block));
+    BLIINDSCUDAState *state = av_calloc(nb_frames, sizeof(*state));
+    BLIINDSCUDAResult *got  = av_calloc(nb_frames, sizeof(*got));
+    int ret = AVERROR(ENOMEM);
+
+    if (!expected || !block || !state || !got)
+        goto end;
+    for (int i = 0; i < nb_frames; i++) {
+        for (int l = 0; l < BLIINDS_LEVELS; l++) {
+            const BLIINDSCUDALevel *level = &s->params.level[l];
+
+            ret = make_level(lfg, block + level->first, &state[i], expected[i][l], l,
+                             level->bw * level->bh, kind[i][l]);
+            if (ret < 0)
+                goto end;
+        }
+        ret = CHECK_CU(cu->cuMemcpyHtoD(s->block_memory + i * s->params.frame_size, block,
+                                        nb_blocks * sizeof(*block)));
+        if (ret < 0)
+            goto end;
+        s->params.frame[i].result = result + i * sizeof(*got);
+    }
+    s->queue.nb_batch = nb_frames;
+    if ((ret = CHECK_CU(cu->cuMemcpyHtoD(s->state, state, nb_frames * sizeof(*state)))) < 0 ||
+        (ret = launch_pool(ctx)) < 0 ||
+        (ret = CHECK_CU(cu->cuStreamSynchronize(s->queue.hwctx->stream))) < 0 ||
+        (ret = CHECK_CU(cu->cuMemcpyDtoH(got, result, nb_frames * sizeof(*got)))) < 0 ||
+        (ret = CHECK_CU(cu->cuMemcpyDtoH(state, s->state, nb_frames * sizeof(*state)))) < 0)
+        goto end;
+
+    for (int i = 0; i < nb_frames; i++) {
+        for (int l = 0; l < BLIINDS_LEVELS; l++)
+            for (int k = 0; k < BLIINDS_NB_POOLED; k++)
+                if (!same_pooled(&got[i].pooled[l][k], &expected[i][l][k], k == BLIINDS_GAMMA)) {
+                    const BLIINDSSum *a = &got[i].pooled[l][k].worst, *b = &expected[i][l][k].worst;
+
+                    fprintf(stderr, "%dx%d, frame %d of %d, level %d, statistic %d (%s): worst "
+                            "%"PRIu64" + %"PRIu64" / 2^32, not %"PRIu64" + %"PRIu64"\n", s->width,
+                            s->height, i + 1, nb_frames, l + 1, k,
+                            k < BLIINDS_NB_STATISTICS ? kind_name[kind[i][l][k]] : "gamma",
+                            a->whole, a->fraction, b->whole, b->fraction);
+                    failed++;
+                }
+        if (!is_zero(&state[i])) {
+            fprintf(stderr, "%dx%d, frame %d of %d: the state is not as it was\n",
+                    s->width, s->height, i + 1, nb_frames);
+            failed++;
+        }
+    }
+
+end:
+    s->queue.nb_batch = 0;
+    av_free(expected);
+    av_free(block);
+    av_free(state);
+    av_free(got);
+    return ret;
+}
+
+/// @return 0, or 1 after a message
+static int test_pool(unsigned seed, int nb_cases)
+{
+    static const int large[][2] = { { 1920, 1080 }, { 3840, 2160 }, { 9486, 9486 } };
+    static Run run;
+    AVLFG lfg;
+    int ret = open_run(&run, 0, 0);
+
+    av_lfg_init(&lfg, seed);
+    if (ret == AVERROR(ENODEV))
+        printf("no GPU\n");
+    for (int i = 0; i < nb_cases + FF_ARRAY_ELEMS(large) && ret >= 0; i++) {
+        const int size = i % 100 ? 60 : 1000, is_large = i >= nb_cases;
+        const int w = is_large ? large[i - nb_cases][0] : BLIINDS_MIN_SIZE + av_lfg_get(&lfg) % size;
+        const int h = is_large ? large[i - nb_cases][1] : BLIINDS_MIN_SIZE + av_lfg_get(&lfg) % size;
+
+        ret = ff_cuda_queue_enter(run.filter);
+        if (ret < 0)
+            break;
+        ret = alloc_blocks(run.filter, w, h);
+        if (ret >= 0)
+            ret = test_batch(run.filter, &lfg,
+                             1 + av_lfg_get(&lfg) % ((CUDAQueue *)run.filter->priv)->max_batch);
+        ff_cuda_queue_leave(run.filter);
+    }
+    if (ret >= 0 && !failed)
+        printf("all as by a sort\n");
+    else if (ret < 0 && ret != AVERROR(ENODEV))
+        printf("error: %s\n", av_err2str(ret));
+    close_run(&run);
+    return ret < 0 && ret != AVERROR(ENODEV) || failed;
+}
+
+int main(int argc, char **argv)
+{
+    av_log_set_level(AV_LOG_FATAL);
+    if (argc > 1)
+        return test_pool(argc > 2 ? strtoul(argv[2], NULL, 0) : 1, argc > 3 ? atoi(argv[3]) : 10000);
+    return test_api();
 }

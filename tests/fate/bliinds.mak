@@ -50,7 +50,8 @@ BLIINDS_ONELINE = $(FATE_BLIINDS_ORACLE) $(addprefix fate-bliinds-,oracle-all or
 $(BLIINDS_ONELINE) $(FATE_BLIINDS_CUDA_ORACLE): CMP = oneline
 
 # The choice of the worst blocks, of made-up statistics, against a sort; pooled values.
-$(eval $(call PROGRAM_TEST,bliinds-cuda-pool,bliinds_pool_cuda,all as by a sort))
+$(eval $(call PROGRAM_TEST,bliinds-cuda-pool,bliinds_cuda,all as by a sort))
+fate-bliinds-cuda-pool: RUN = run libavfilter/tests/bliinds_cuda$(EXESUF) pool
 $(eval $(call PROGRAM_TEST,bliinds-cuda-api,bliinds_cuda,the same scores))
 
 # FFmpeg asks for the exit status alone, which is that of a program that does nothing, too.
