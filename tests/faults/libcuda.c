@@ -691,77 +691,65 @@ static Operation *enqueue(Object *stream, Operation op)
 
 // ---- devices and contexts ----
 
-/// Each function is declared with the type by which FFmpeg calls it.
-#define DRIVER(name, type) type name; __attribute__((visibility("default")))
+/**
+ * A function of the driver, declared with the type by which FFmpeg calls it. What it does
+ * begins with res, which is not 0 if the call is to fail, and may set it.
+ */
+#define DRIVER(name, needs_context, parameters, ...)                    \
+    t ## name name;                                                     \
+    __attribute__((visibility("default"))) CUresult name parameters     \
+    {                                                                   \
+        int res = enter(__func__, needs_context);                       \
+        __VA_ARGS__                                                     \
+        return leave(res);                                              \
+    }
 
-DRIVER(cuInit, tcuInit) CUresult cuInit(unsigned flags)
-{
-    const int res = enter(__func__, 0);
+/// One that tells a number or a text, and cannot fail.
+#define TELLS(name, type, value, parameters)                            \
+    t ## name name;                                                     \
+    __attribute__((visibility("default"))) CUresult name parameters     \
+    {                                                                   \
+        *value = type;                                                  \
+        return CUDA_SUCCESS;                                            \
+    }
 
+TELLS(cuDriverGetVersion, 12000, version, (int *version))
+TELLS(cuGetErrorName, "CUDA_ERROR_OF_THE_STAND_IN", text, (CUresult res, const char **text))
+TELLS(cuGetErrorString,
+      (int)res == OUT_OF_MEMORY ? "out of memory" : "the stand-in for the driver says so", text,
+      (CUresult res, const char **text))
+
+DRIVER(cuInit, 0, (unsigned flags), {
     initialized |= !res;
-    return leave(res);
-}
+})
 
-DRIVER(cuDriverGetVersion, tcuDriverGetVersion) CUresult cuDriverGetVersion(int *version)
-{
-    *version = 12000;
-    return CUDA_SUCCESS;
-}
-
-DRIVER(cuGetErrorName, tcuGetErrorName) CUresult cuGetErrorName(CUresult res, const char **text)
-{
-    *text = "CUDA_ERROR_OF_THE_STAND_IN";
-    return CUDA_SUCCESS;
-}
-
-DRIVER(cuGetErrorString, tcuGetErrorString) CUresult cuGetErrorString(CUresult res, const char **text)
-{
-    *text = (int)res == OUT_OF_MEMORY ? "out of memory" : "the stand-in for the driver says so";
-    return CUDA_SUCCESS;
-}
-
-DRIVER(cuDeviceGetCount, tcuDeviceGetCount) CUresult cuDeviceGetCount(int *count)
-{
+DRIVER(cuDeviceGetCount, 0, (int *count), {
     *count = nb_devices;
-    return leave(enter(__func__, 0));
-}
+})
 
-DRIVER(cuDeviceGet, tcuDeviceGet) CUresult cuDeviceGet(CUdevice *device, int ordinal)
-{
-    int res = enter(__func__, 0);
-
+DRIVER(cuDeviceGet, 0, (CUdevice *device, int ordinal), {
     if (!res && (ordinal < 0 || ordinal >= nb_devices))
         res = INVALID_DEVICE;
     *device = ordinal;
-    return leave(res);
-}
+})
 
-DRIVER(cuDeviceGetAttribute, tcuDeviceGetAttribute)
-CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
-{
+DRIVER(cuDeviceGetAttribute, 0, (int *value, CUdevice_attribute attribute, CUdevice device), {
     switch (attribute) {
     case CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT:        *value = 512;                break;
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:     *value = NB_MULTIPROCESSORS; break;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = major;              break;
     default:                                           *value = 0;
     }
-    return leave(enter(__func__, 0));
-}
+})
 
-DRIVER(cuDeviceGetName, tcuDeviceGetName)
-CUresult cuDeviceGetName(char *name, int size, CUdevice device)
-{
+DRIVER(cuDeviceGetName, 0, (char *name, int size, CUdevice device), {
     snprintf(name, size, "stand-in %d", device);
-    return leave(enter(__func__, 0));
-}
+})
 
-DRIVER(cuDeviceComputeCapability, tcuDeviceComputeCapability)
-CUresult cuDeviceComputeCapability(int *cc_major, int *cc_minor, CUdevice device)
-{
+DRIVER(cuDeviceComputeCapability, 0, (int *cc_major, int *cc_minor, CUdevice device), {
     *cc_major = major;
     *cc_minor = 0;
-    return leave(enter(__func__, 0));
-}
+})
 
 static int push(Object *context)
 {
@@ -808,23 +796,16 @@ static void destroy_context(Object *context)
     context->alive = 0;
 }
 
-DRIVER(cuCtxCreate_v2, tcuCtxCreate_v2)
-CUresult cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device)
-{
-    int res = enter(__func__, 0);
-
+DRIVER(cuCtxCreate_v2, 0, (CUcontext *context, unsigned flags, CUdevice device), {
     if (!res) {
         Object *object = new_context(device);
 
         *context = (CUcontext)object;
         res = push(object);
     }
-    return leave(res);
-}
+})
 
-DRIVER(cuCtxDestroy_v2, tcuCtxDestroy_v2) CUresult cuCtxDestroy_v2(CUcontext handle)
-{
-    const int res = enter(__func__, 0);
+DRIVER(cuCtxDestroy_v2, 0, (CUcontext handle), {
     Object *context = find(handle, CONTEXT);
 
     if (context) {
@@ -832,108 +813,75 @@ DRIVER(cuCtxDestroy_v2, tcuCtxDestroy_v2) CUresult cuCtxDestroy_v2(CUcontext han
             pushed->nb--;
         destroy_context(context);
     }
-    return leave(res);
-}
+})
 
-DRIVER(cuCtxPushCurrent_v2, tcuCtxPushCurrent_v2) CUresult cuCtxPushCurrent_v2(CUcontext handle)
-{
-    int res = enter(__func__, 0);
-
+DRIVER(cuCtxPushCurrent_v2, 0, (CUcontext handle), {
     if (!res) {
         Object *context = find(handle, CONTEXT);
 
         res = context ? push(context) : INVALID_CONTEXT;
     }
-    return leave(res);
-}
+})
 
-DRIVER(cuCtxPopCurrent_v2, tcuCtxPopCurrent_v2) CUresult cuCtxPopCurrent_v2(CUcontext *handle)
-{
-    const int res = enter(__func__, 1);
-
+DRIVER(cuCtxPopCurrent_v2, 1, (CUcontext *handle), {
     if (current()) {
         *handle = (CUcontext)current();
         pushed->nb--;
     }
-    return leave(res);
-}
+})
 
-DRIVER(cuCtxGetCurrent, tcuCtxGetCurrent) CUresult cuCtxGetCurrent(CUcontext *handle)
-{
-    const int res = enter(__func__, 0);
-
+DRIVER(cuCtxGetCurrent, 0, (CUcontext *handle), {
     *handle = (CUcontext)current();
-    return leave(res);
-}
+})
 
-DRIVER(cuCtxGetDevice, tcuCtxGetDevice) CUresult cuCtxGetDevice(CUdevice *device)
-{
-    const int res = enter(__func__, 1);
-
+DRIVER(cuCtxGetDevice, 1, (CUdevice *device), {
     if (!res)
         *device = current()->device;
-    return leave(res);
-}
+})
 
-DRIVER(cuDevicePrimaryCtxRetain, tcuDevicePrimaryCtxRetain)
-CUresult cuDevicePrimaryCtxRetain(CUcontext *handle, CUdevice device)
-{
-    const int res = enter(__func__, 0);
-
+DRIVER(cuDevicePrimaryCtxRetain, 0, (CUcontext *handle, CUdevice device), {
     if (!res) {
         if (!primary[device])
             primary[device] = new_context(device);
         primary[device]->nb_retained++;
         *handle = (CUcontext)primary[device];
     }
-    return leave(res);
-}
+})
 
-DRIVER(cuDevicePrimaryCtxRelease, tcuDevicePrimaryCtxRelease)
-CUresult cuDevicePrimaryCtxRelease(CUdevice device)
-{
-    const int res = enter(__func__, 0);
-
+DRIVER(cuDevicePrimaryCtxRelease, 0, (CUdevice device), {
     if (!primary[device])
         error("it is not retained");
     else if (!--primary[device]->nb_retained) {
         destroy_context(primary[device]);
         primary[device] = NULL;
     }
-    return leave(res);
-}
+})
 
-DRIVER(cuDevicePrimaryCtxSetFlags, tcuDevicePrimaryCtxSetFlags)
-CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned flags)
-{
-    return leave(enter(__func__, 0));
-}
+DRIVER(cuDevicePrimaryCtxSetFlags, 0, (CUdevice device, unsigned flags), )
 
-DRIVER(cuDevicePrimaryCtxGetState, tcuDevicePrimaryCtxGetState)
-CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active)
-{
-    const int res = enter(__func__, 0);
-
+DRIVER(cuDevicePrimaryCtxGetState, 0, (CUdevice device, unsigned *flags, int *active), {
     *flags  = 0;
     *active = 0;
-    return leave(res);
-}
+})
 
 // ---- memory and copies ----
 
-DRIVER(cuMemAlloc_v2, tcuMemAlloc_v2) CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size)
+/// @name Not in CudaFunctions
+/// @{
+typedef CUresult tcuMemHostAlloc(void **ptr, size_t size, unsigned flags);
+typedef CUresult tcuMemFreeHost(void *ptr);
+typedef CUresult tcuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *ptr, unsigned flags);
+typedef CUresult tcuFuncSetAttribute(CUfunction function, int attribute, int value);
+/// @}
+
+/// @return memory, or NULL with *res set
+static const Memory *give_memory(int *res, size_t size, int pinned)
 {
-    int res = enter(__func__, 1);
+    const int i = *res ? -1 : new_memory(size, pinned);
 
-    if (!res) {
-        const int i = new_memory(size, 0);
-
-        if (i < 0)
-            res = size ? OUT_OF_MEMORY : INVALID_VALUE;
-        else
-            *address = memory[i].address;
-    }
-    return leave(res);
+    if (i < 0 && !*res)
+        *res = size ? OUT_OF_MEMORY : INVALID_VALUE;
+    return i < 0 ? NULL : &memory[i];
 }
 
 /// Waits for what is enqueued, as a driver does.
@@ -947,82 +895,50 @@ static void release_memory(Memory *m)
     free_memory(m);
 }
 
-DRIVER(cuMemFree_v2, tcuMemFree_v2) CUresult cuMemFree_v2(CUdeviceptr address)
-{
-    const int res = enter(__func__, 1);
+DRIVER(cuMemAlloc_v2, 1, (CUdeviceptr *address, size_t size), {
+    const Memory *m = give_memory(&res, size, 0);
+
+    if (m)
+        *address = m->address;
+})
+
+DRIVER(cuMemFree_v2, 1, (CUdeviceptr address), {
     Memory *m = find_memory(address);
 
     if (m && (m->address != address || m->pinned))
         error("it is not what cuMemAlloc gave");
     else
         release_memory(m);
-    return leave(res);
-}
+})
 
-/// @name Not in CudaFunctions
-/// @{
-typedef CUresult tcuMemHostAlloc(void **ptr, size_t size, unsigned flags);
-typedef CUresult tcuMemFreeHost(void *ptr);
-typedef CUresult tcuMemHostGetDevicePointer(CUdeviceptr *address, void *ptr, unsigned flags);
-typedef CUresult tcuFuncSetAttribute(CUfunction function, int attribute, int value);
-/// @}
+DRIVER(cuMemHostAlloc, 1, (void **ptr, size_t size, unsigned flags), {
+    const Memory *m = give_memory(&res, size, 1);
 
-DRIVER(cuMemHostAlloc, tcuMemHostAlloc)
-CUresult cuMemHostAlloc(void **ptr, size_t size, unsigned flags)
-{
-    int res = enter(__func__, 1);
+    if (m)
+        *ptr = m->data;
+})
 
-    if (!res) {
-        const int i = new_memory(size, 1);
-
-        if (i < 0)
-            res = size ? OUT_OF_MEMORY : INVALID_VALUE;
-        else
-            *ptr = memory[i].data;
-    }
-    return leave(res);
-}
-
-DRIVER(cuMemFreeHost, tcuMemFreeHost) CUresult cuMemFreeHost(void *ptr)
-{
-    const int res = enter(__func__, 1);
-
+DRIVER(cuMemFreeHost, 1, (void *ptr), {
     release_memory(find_pinned(ptr));
-    return leave(res);
-}
+})
 
-DRIVER(cuMemHostGetDevicePointer_v2, tcuMemHostGetDevicePointer)
-CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *ptr, unsigned flags)
-{
-    int res = enter(__func__, 1);
+DRIVER(cuMemHostGetDevicePointer_v2, 1, (CUdeviceptr *address, void *ptr, unsigned flags), {
+    const Memory *m = res ? NULL : find_pinned(ptr);
 
-    if (!res) {
-        const Memory *m = find_pinned(ptr);
+    if (m)
+        *address = m->address;
+    else if (!res)
+        res = refuse(INVALID_VALUE, "this memory is not pinned");
+})
 
-        if (m)
-            *address = m->address;
-        else
-            res = refuse(INVALID_VALUE, "this memory is not pinned");
-    }
-    return leave(res);
-}
+DRIVER(cuMemsetD8Async, 1, (CUdeviceptr address, unsigned char value, size_t size, CUstream handle), {
+    Object *stream = res ? NULL : find_stream(handle);
 
-DRIVER(cuMemsetD8Async, tcuMemsetD8Async)
-CUresult cuMemsetD8Async(CUdeviceptr address, unsigned char value, size_t size, CUstream handle)
-{
-    int res = enter(__func__, 1);
-
-    if (!res) {
-        Object *stream = find_stream(handle);
-
-        if (!stream || !span(address, size, "destination"))
-            res = INVALID_VALUE;
-        else
-            enqueue(stream, (Operation){ .kind = SET, .address = address, .size = size,
-                                         .value = value });
-    }
-    return leave(res);
-}
+    if (stream && span(address, size, "destination"))
+        enqueue(stream, (Operation){ .kind = SET, .address = address, .size = size, .value = value });
+    else if (!res)
+        res = INVALID_VALUE;
+})
 
 static int is_pageable(CUmemorytype type, const void *ptr)
 {
@@ -1066,250 +982,142 @@ static int copy(CUDA_MEMCPY2D c, CUstream handle, int is_async, int stage)
     return 0;
 }
 
-static CUDA_MEMCPY2D line(CUmemorytype dst_type, CUmemorytype src_type, size_t size)
-{
-    return (CUDA_MEMCPY2D){
-        .srcMemoryType = src_type, .dstMemoryType = dst_type,
-        .srcPitch = size, .dstPitch = size, .WidthInBytes = size, .Height = 1,
-    };
-}
+/// One row; names are those of the fields of dst and src.
+#define COPIES(name, parameters, dst_type, dst_field, src_type, src_field, stream, is_async)   \
+    DRIVER(name, 1, parameters, {                                                               \
+        const CUDA_MEMCPY2D c = {                                                               \
+            .dstMemoryType = CU_MEMORYTYPE_ ## dst_type, .dst_field = dst, .dstPitch = size,    \
+            .srcMemoryType = CU_MEMORYTYPE_ ## src_type, .src_field = src, .srcPitch = size,    \
+            .WidthInBytes  = size, .Height = 1,                                                 \
+        };                                                                                      \
+                                                                                                \
+        res = res ? res : copy(c, stream, is_async, 0);                                         \
+    })
 
-DRIVER(cuMemcpyHtoD_v2, tcuMemcpyHtoD_v2)
-CUresult cuMemcpyHtoD_v2(CUdeviceptr dst, const void *src, size_t size)
-{
-    CUDA_MEMCPY2D c = line(CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST, size);
-    int res = enter(__func__, 1);
+COPIES(cuMemcpyHtoD_v2,      (CUdeviceptr dst, const void *src, size_t size),
+       DEVICE, dstDevice, HOST, srcHost, NULL, 0)
+COPIES(cuMemcpyHtoDAsync_v2, (CUdeviceptr dst, const void *src, size_t size, CUstream stream),
+       DEVICE, dstDevice, HOST, srcHost, stream, 1)
+COPIES(cuMemcpyDtoH_v2,      (void *dst, CUdeviceptr src, size_t size),
+       HOST, dstHost, DEVICE, srcDevice, NULL, 0)
+COPIES(cuMemcpyDtoHAsync_v2, (void *dst, CUdeviceptr src, size_t size, CUstream stream),
+       HOST, dstHost, DEVICE, srcDevice, stream, 1)
+COPIES(cuMemcpyDtoD_v2,      (CUdeviceptr dst, CUdeviceptr src, size_t size),
+       DEVICE, dstDevice, DEVICE, srcDevice, NULL, 1)
+COPIES(cuMemcpyDtoDAsync_v2, (CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream),
+       DEVICE, dstDevice, DEVICE, srcDevice, stream, 1)
 
-    c.dstDevice = dst;
-    c.srcHost   = src;
-    return leave(res ? res : copy(c, NULL, 0, 0));
-}
-
-DRIVER(cuMemcpyHtoDAsync_v2, tcuMemcpyHtoDAsync_v2)
-CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dst, const void *src, size_t size, CUstream stream)
-{
-    CUDA_MEMCPY2D c = line(CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST, size);
-    int res = enter(__func__, 1);
-
-    c.dstDevice = dst;
-    c.srcHost   = src;
-    return leave(res ? res : copy(c, stream, 1, 0));
-}
-
-DRIVER(cuMemcpyDtoH_v2, tcuMemcpyDtoH_v2)
-CUresult cuMemcpyDtoH_v2(void *dst, CUdeviceptr src, size_t size)
-{
-    CUDA_MEMCPY2D c = line(CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_DEVICE, size);
-    int res = enter(__func__, 1);
-
-    c.dstHost   = dst;
-    c.srcDevice = src;
-    return leave(res ? res : copy(c, NULL, 0, 0));
-}
-
-DRIVER(cuMemcpyDtoHAsync_v2, tcuMemcpyDtoHAsync_v2)
-CUresult cuMemcpyDtoHAsync_v2(void *dst, CUdeviceptr src, size_t size, CUstream stream)
-{
-    CUDA_MEMCPY2D c = line(CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_DEVICE, size);
-    int res = enter(__func__, 1);
-
-    c.dstHost   = dst;
-    c.srcDevice = src;
-    return leave(res ? res : copy(c, stream, 1, 0));
-}
-
-DRIVER(cuMemcpyDtoD_v2, tcuMemcpyDtoD_v2)
-CUresult cuMemcpyDtoD_v2(CUdeviceptr dst, CUdeviceptr src, size_t size)
-{
-    CUDA_MEMCPY2D c = line(CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_DEVICE, size);
-    int res = enter(__func__, 1);
-
-    c.dstDevice = dst;
-    c.srcDevice = src;
-    return leave(res ? res : copy(c, NULL, 1, 0));
-}
-
-DRIVER(cuMemcpyDtoDAsync_v2, tcuMemcpyDtoDAsync_v2)
-CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream)
-{
-    CUDA_MEMCPY2D c = line(CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_DEVICE, size);
-    int res = enter(__func__, 1);
-
-    c.dstDevice = dst;
-    c.srcDevice = src;
-    return leave(res ? res : copy(c, stream, 1, 0));
-}
-
-DRIVER(cuMemcpy2D_v2, tcuMemcpy2D_v2) CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D *c)
-{
-    int res = enter(__func__, 1);
-
-    return leave(res ? res : copy(*c, NULL, 0, 0));
-}
+DRIVER(cuMemcpy2D_v2, 1, (const CUDA_MEMCPY2D *c), {
+    res = res ? res : copy(*c, NULL, 0, 0);
+})
 
 /// FFmpeg's uploads rely on the driver, which reads pageable memory at once.
-DRIVER(cuMemcpy2DAsync_v2, tcuMemcpy2DAsync_v2)
-CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *c, CUstream stream)
-{
-    int res = enter(__func__, 1);
-
-    return leave(res ? res : copy(*c, stream, 1, 1));
-}
+DRIVER(cuMemcpy2DAsync_v2, 1, (const CUDA_MEMCPY2D *c, CUstream stream), {
+    res = res ? res : copy(*c, stream, 1, 1);
+})
 
 // ---- streams and events ----
 
-DRIVER(cuStreamCreate, tcuStreamCreate) CUresult cuStreamCreate(CUstream *handle, unsigned flags)
-{
-    const int res = enter(__func__, 1);
-
+DRIVER(cuStreamCreate, 1, (CUstream *handle, unsigned flags), {
     if (!res) {
         Object *stream = new_object(STREAM);
 
         stream->own_queue = flags & 1;
         *handle = (CUstream)stream;
     }
-    return leave(res);
-}
+})
 
-DRIVER(cuStreamDestroy_v2, tcuStreamDestroy_v2) CUresult cuStreamDestroy_v2(CUstream handle)
-{
-    const int res  = enter(__func__, 1);
+DRIVER(cuStreamDestroy_v2, 1, (CUstream handle), {
     Object *stream = find(handle, STREAM);
 
     if (stream) {
         drain(stream, NULL);
         stream->alive = 0;
     }
-    return leave(res);
-}
+})
 
-static int wait_for_stream(const char *name, CUstream handle)
+static void wait_for_stream(CUstream handle)
 {
-    const int res  = enter(name, 1);
     Object *stream = current() ? find_stream(handle) : NULL;
 
     if (stream)
         drain(stream, NULL);
-    return leave(res);
 }
 
-DRIVER(cuStreamSynchronize, tcuStreamSynchronize) CUresult cuStreamSynchronize(CUstream handle)
-{
-    return wait_for_stream(__func__, handle);
-}
+DRIVER(cuStreamSynchronize, 1, (CUstream handle), {
+    wait_for_stream(handle);
+})
 
-DRIVER(cuStreamQuery, tcuStreamQuery) CUresult cuStreamQuery(CUstream handle)
-{
-    return wait_for_stream(__func__, handle);
-}
+DRIVER(cuStreamQuery, 1, (CUstream handle), {
+    wait_for_stream(handle);
+})
 
-DRIVER(cuEventCreate, tcuEventCreate) CUresult cuEventCreate(CUevent *handle, unsigned flags)
-{
-    const int res = enter(__func__, 1);
-
+DRIVER(cuEventCreate, 1, (CUevent *handle, unsigned flags), {
     if (!res)
         *handle = (CUevent)new_object(EVENT);
-    return leave(res);
-}
+})
 
-DRIVER(cuEventDestroy_v2, tcuEventDestroy_v2) CUresult cuEventDestroy_v2(CUevent handle)
-{
-    const int res = enter(__func__, 1);
+DRIVER(cuEventDestroy_v2, 1, (CUevent handle), {
     Object *event = find(handle, EVENT);
 
     if (event)
         event->alive = 0;
-    return leave(res);
-}
+})
 
-DRIVER(cuEventRecord, tcuEventRecord) CUresult cuEventRecord(CUevent handle, CUstream stream)
+DRIVER(cuEventRecord, 1, (CUevent handle, CUstream stream), {
+    Object *event = res ? NULL : find(handle, EVENT);
+    Object *queue = res ? NULL : find_stream(stream);
+
+    if (event && queue) {
+        event->record = enqueue(queue, (Operation){ .kind = RECORD, .event = event });
+        event->record_stream = queue;
+        event->nb_queries = nb_records++ * 7919LL % (max_delay + 1);
+    } else if (!res)
+        res = INVALID_HANDLE;
+})
+
+/// @return res, or an error if there is no such event
+static int wait_for_event(int res, Object *event)
 {
-    int res = enter(__func__, 1);
-
-    if (!res) {
-        Object *event = find(handle, EVENT), *queue = find_stream(stream);
-
-        if (event && queue) {
-            event->record = enqueue(queue, (Operation){ .kind = RECORD, .event = event });
-            event->record_stream = queue;
-            event->nb_queries = nb_records++ * 7919LL % (max_delay + 1);
-        } else
-            res = INVALID_HANDLE;
-    }
-    return leave(res);
-}
-
-static void wait_for_event(Object *event)
-{
+    if (!event)
+        return INVALID_HANDLE;
     if (event->record)
         drain(event->record_stream, event->record);
+    return res;
 }
 
-DRIVER(cuEventQuery, tcuEventQuery) CUresult cuEventQuery(CUevent handle)
-{
-    int res = enter(__func__, 1);
+DRIVER(cuEventQuery, 1, (CUevent handle), {
     Object *event = find(handle, EVENT);
 
-    if (!event)
-        res = INVALID_HANDLE;
-    else if (!res && event->record && event->nb_queries) {
+    if (event && !res && event->record && event->nb_queries) {
         event->nb_queries--;
         res = CUDA_ERROR_NOT_READY;
     } else
-        wait_for_event(event);
-    return leave(res);
-}
+        res = wait_for_event(res, event);
+})
 
-DRIVER(cuEventSynchronize, tcuEventSynchronize) CUresult cuEventSynchronize(CUevent handle)
-{
-    int res = enter(__func__, 1);
-    Object *event = find(handle, EVENT);
+DRIVER(cuEventSynchronize, 1, (CUevent handle), {
+    res = wait_for_event(res, find(handle, EVENT));
+})
 
-    if (event)
-        wait_for_event(event);
-    else
-        res = INVALID_HANDLE;
-    return leave(res);
-}
-
-DRIVER(cuStreamWaitEvent, tcuStreamWaitEvent)
-CUresult cuStreamWaitEvent(CUstream stream, CUevent handle, unsigned flags)
-{
-    int res = enter(__func__, 1);
-
-    if (!res) {
-        Object *event = find(handle, EVENT);
-
-        if (event && find_stream(stream))
-            wait_for_event(event);
-        else
-            res = INVALID_HANDLE;
-    }
-    return leave(res);
-}
+DRIVER(cuStreamWaitEvent, 1, (CUstream stream, CUevent handle, unsigned flags), {
+    if (!res)
+        res = find_stream(stream) ? wait_for_event(0, find(handle, EVENT)) : INVALID_HANDLE;
+})
 
 // ---- modules and launches ----
 
-DRIVER(cuModuleLoadData, tcuModuleLoadData)
-CUresult cuModuleLoadData(CUmodule *handle, const void *image)
-{
-    int res = enter(__func__, 1);
+DRIVER(cuModuleLoadData, 1, (CUmodule *handle, const void *image), {
+    if (!res && strstr(image, ".version")) {
+        Object *module = new_object(MODULE);
 
-    if (!res) {
-        if (strstr(image, ".version")) {
-            Object *module = new_object(MODULE);
+        module->ptx = strdup(image);
+        *handle = (CUmodule)module;
+    } else if (!res)
+        res = refuse(INVALID_PTX, "this is no PTX");
+})
 
-            module->ptx = strdup(image);
-            *handle = (CUmodule)module;
-        } else
-            res = refuse(INVALID_PTX, "this is no PTX");
-    }
-    return leave(res);
-}
-
-DRIVER(cuModuleUnload, tcuModuleUnload) CUresult cuModuleUnload(CUmodule handle)
-{
-    const int res  = enter(__func__, 1);
+DRIVER(cuModuleUnload, 1, (CUmodule handle), {
     Object *module = find(handle, MODULE);
 
     if (module) {
@@ -1320,8 +1128,7 @@ DRIVER(cuModuleUnload, tcuModuleUnload) CUresult cuModuleUnload(CUmodule handle)
                 object->alive = 0;
         module->alive = 0;
     }
-    return leave(res);
-}
+})
 
 /// What PTX says of a function: the size of its only parameter, and the threads that it may have.
 static Object *new_function(const Object *module, const char *name)
@@ -1354,40 +1161,24 @@ static Object *new_function(const Object *module, const char *name)
     return new;
 }
 
-DRIVER(cuModuleGetFunction, tcuModuleGetFunction)
-CUresult cuModuleGetFunction(CUfunction *handle, CUmodule module_handle, const char *name)
-{
-    int res = enter(__func__, 1);
+DRIVER(cuModuleGetFunction, 1, (CUfunction *handle, CUmodule module_handle, const char *name), {
+    const Object *module = res ? NULL : find(module_handle, MODULE);
+    Object *new = module ? new_function(module, name) : NULL;
 
-    if (!res) {
-        const Object *module = find(module_handle, MODULE);
-        Object *new = module ? new_function(module, name) : NULL;
+    if (new)
+        *handle = (CUfunction)new;
+    else if (!res)
+        res = module ? NOT_FOUND : INVALID_HANDLE;
+})
 
-        if (new)
-            *handle = (CUfunction)new;
-        else
-            res = module ? NOT_FOUND : INVALID_HANDLE;
-    }
-    return leave(res);
-}
+DRIVER(cuFuncSetAttribute, 1, (CUfunction handle, int attribute, int value), {
+    Object *launched = res ? NULL : find(handle, FUNCTION);
 
-DRIVER(cuFuncSetAttribute, tcuFuncSetAttribute)
-CUresult cuFuncSetAttribute(CUfunction handle, int attribute, int value)
-{
-    int res = enter(__func__, 1);
-
-    if (!res) {
-        Object *launched = find(handle, FUNCTION);
-
-        if (!launched)
-            res = INVALID_HANDLE;
-        else if (attribute != 8 || value > MOST_SHARED_SIZE)
-            res = INVALID_VALUE;
-        else
-            launched->max_shared = value;
-    }
-    return leave(res);
-}
+    if (launched && attribute == 8 && value <= MOST_SHARED_SIZE)
+        launched->max_shared = value;
+    else if (!res)
+        res = launched ? INVALID_VALUE : INVALID_HANDLE;
+})
 
 static int launch(CUfunction handle, const unsigned grid[3], const unsigned block[3],
                   unsigned shared, CUstream stream_handle, void **args)
@@ -1411,38 +1202,26 @@ static int launch(CUfunction handle, const unsigned grid[3], const unsigned bloc
     return 0;
 }
 
-DRIVER(cuLaunchKernel, tcuLaunchKernel)
-CUresult cuLaunchKernel(CUfunction launched, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
-                        CUstream stream, void **args, void **extra)
-{
-    const int res = enter(__func__, 1);
+DRIVER(cuLaunchKernel, 1, (CUfunction launched, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                           unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                           CUstream stream, void **args, void **extra), {
+    res = res ? res : launch(launched, (unsigned[]){ grid_x, grid_y, grid_z },
+                             (unsigned[]){ block_x, block_y, block_z }, shared, stream, args);
+})
 
-    return leave(res ? res : launch(launched, (unsigned[]){ grid_x, grid_y, grid_z },
-                                    (unsigned[]){ block_x, block_y, block_z },
-                                    shared, stream, args));
-}
-
-DRIVER(cuTexObjectCreate, tcuTexObjectCreate)
-CUresult cuTexObjectCreate(CUtexObject *handle, const CUDA_RESOURCE_DESC *resource,
-                           const CUDA_TEXTURE_DESC *texture, const CUDA_RESOURCE_VIEW_DESC *view)
-{
-    const int res = enter(__func__, 1);
-
+DRIVER(cuTexObjectCreate, 1, (CUtexObject *handle, const CUDA_RESOURCE_DESC *resource,
+                              const CUDA_TEXTURE_DESC *texture,
+                              const CUDA_RESOURCE_VIEW_DESC *view), {
     if (!res)
         *handle = (CUtexObject)(uintptr_t)new_object(TEXTURE);
-    return leave(res);
-}
+})
 
-DRIVER(cuTexObjectDestroy, tcuTexObjectDestroy) CUresult cuTexObjectDestroy(CUtexObject handle)
-{
-    const int res   = enter(__func__, 1);
+DRIVER(cuTexObjectDestroy, 1, (CUtexObject handle), {
     Object *texture = find((void *)(uintptr_t)handle, TEXTURE);
 
     if (texture)
         texture->alive = 0;
-    return leave(res);
-}
+})
 
 // ---- cuFFT ----
 
@@ -1579,28 +1358,15 @@ FFT(cufftExecC2C, ExecC2C) int cufftExecC2C(int plan, void *in, void *out, int d
         return leave(refuse(NOT_SUPPORTED, "not kept by the stand-in")); \
     }
 
-UNUSED(cuCtxSetLimit)
-UNUSED(cuMemAllocPitch_v2)
-UNUSED(cuMemAllocManaged)
-UNUSED(cuMemcpy)
-UNUSED(cuMemcpyAsync)
-UNUSED(cuDevicePrimaryCtxReset)
-UNUSED(cuStreamAddCallback)
-UNUSED(cuLinkCreate)
-UNUSED(cuLinkAddData)
-UNUSED(cuLinkComplete)
-UNUSED(cuLinkDestroy)
-UNUSED(cuModuleGetGlobal)
-UNUSED(cuGLGetDevices_v2)
-UNUSED(cuGraphicsGLRegisterImage)
-UNUSED(cuGraphicsUnregisterResource)
-UNUSED(cuGraphicsMapResources)
-UNUSED(cuGraphicsUnmapResources)
-UNUSED(cuGraphicsSubResourceGetMappedArray)
+UNUSED(cuCtxSetLimit)       UNUSED(cuMemAllocPitch_v2)      UNUSED(cuMemAllocManaged)
+UNUSED(cuMemcpy)            UNUSED(cuMemcpyAsync)           UNUSED(cuDevicePrimaryCtxReset)
+UNUSED(cuStreamAddCallback) UNUSED(cuModuleGetGlobal)       UNUSED(cuGLGetDevices_v2)
+UNUSED(cuLinkCreate)        UNUSED(cuLinkAddData)           UNUSED(cuLinkComplete)
+UNUSED(cuLinkDestroy)       UNUSED(cuArrayCreate_v2)        UNUSED(cuArray3DCreate_v2)
+UNUSED(cuArrayDestroy)      UNUSED(cuGraphicsGLRegisterImage)
+UNUSED(cuGraphicsUnregisterResource)            UNUSED(cuGraphicsMapResources)
+UNUSED(cuGraphicsUnmapResources)                UNUSED(cuGraphicsSubResourceGetMappedArray)
 UNUSED(cuGraphicsResourceGetMappedPointer_v2)
-UNUSED(cuArrayCreate_v2)
-UNUSED(cuArray3DCreate_v2)
-UNUSED(cuArrayDestroy)
 
 // ---- begin and end ----
 
