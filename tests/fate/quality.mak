@@ -53,7 +53,7 @@ FATE += $(filter-out $(FATE_CHECKASM),$(FATE_QUALITY-yes))
 
 # What hardly depends on the release of FFmpeg: make check runs it on the first one only.
 FATE_QUALITY_ONCE = $(FATE_SCORE_TOOLS) $(FATE_PYTEST) $(FAULTS) $(FATE_PTX) $(FATE_COMPARE) \
-                    fate-checkasm-vf_bliinds $(addprefix fate-ffcrf-,choice docs scan)
+                    fate-checkasm-vf_bliinds $(addprefix fate-ffcrf-,choice docs)
 
 fate-quality: $(FATE_QUALITY)
 fate-quality-series: $(filter-out $(FATE_QUALITY_ONCE),$(FATE_QUALITY))
