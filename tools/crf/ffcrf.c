@@ -207,7 +207,7 @@ static int try_sample(Search *s, Sample *sample, double crf, Result *result)
         return 0;
     snprintf(doing, sizeof(doing), "CRF %g, sample %d of %d, ", crf, sample->number + 1, s->nb_samples);
     if (!sample->loaded) {
-        show_meter("%sdecoding the source", doing);
+        show_meter(doing, "decoding the source");
         if ((ret = sample_load(o, sample, s->memory)) < 0)
             return ret;
     }
@@ -397,26 +397,24 @@ static int open_devices(Options *o)
                                     avcodec_get_hw_config(o->encoder, 0) : NULL;
     enum AVHWDeviceType type = AV_HWDEVICE_TYPE_NONE;
     const int level = av_log_get_level();
+    int is_auto;
 
     if (config && av_hwdevice_ctx_create(&o->encode_device, config->device_type, NULL, NULL, 0) < 0)
         return usage("%s needs a device of the type %s, and there is none that works.\n", o->encoder->name,
                      av_hwdevice_get_type_name(config->device_type));
     if (!o->hwaccel || !strcmp(o->hwaccel, "none"))
         return 0;
-    if (strcmp(o->hwaccel, "auto")) {
-        type = av_hwdevice_find_type_by_name(o->hwaccel);
-        if (type == AV_HWDEVICE_TYPE_NONE)
-            return usage("This build of FFmpeg has no -hwaccel '%s': `ffmpeg -hwaccels` lists those that it has.\n",
-                         o->hwaccel);
-        if (av_hwdevice_ctx_create(&o->decode_device, type, NULL, NULL, 0) < 0)
-            return usage("-hwaccel %s: there is no such device that works. Leave it out, or take auto.\n",
-                         o->hwaccel);
-        return 0;
-    }
-    av_log_set_level(AV_LOG_QUIET);
+    is_auto = !strcmp(o->hwaccel, "auto");
+    if (!is_auto && av_hwdevice_find_type_by_name(o->hwaccel) == AV_HWDEVICE_TYPE_NONE)
+        return usage("This build of FFmpeg has no -hwaccel '%s': `ffmpeg -hwaccels` lists those that it has.\n",
+                     o->hwaccel);
+    av_log_set_level(is_auto ? AV_LOG_QUIET : level);
     while (!o->decode_device && (type = av_hwdevice_iterate_types(type)) != AV_HWDEVICE_TYPE_NONE)
-        av_hwdevice_ctx_create(&o->decode_device, type, NULL, NULL, 0);
+        if (is_auto || !strcmp(o->hwaccel, av_hwdevice_get_type_name(type)))
+            av_hwdevice_ctx_create(&o->decode_device, type, NULL, NULL, 0);
     av_log_set_level(level);
+    if (!o->decode_device && !is_auto)
+        return usage("-hwaccel %s: there is no such device that works. Leave it out, or take auto.\n", o->hwaccel);
     if (!o->decode_device)
         av_log(NULL, AV_LOG_WARNING, "Decoding the input on the CPU: no device that -hwaccel may take works.\n");
     return 0;
@@ -471,7 +469,7 @@ static int examine(Search *s)
 
     if ((ret = see_first_frame(s)) < 0 || !o->probe && (ret = open_gpu(s)) < 0)
         return ret;
-    show_meter("reading '%s'", o->input);
+    show_meter("reading ", o->input);
     if ((ret = source_scan(&s->source, &s->scan)) < 0)
         return ret;
     if (s->scan.missing > 0) {

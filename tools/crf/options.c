@@ -334,7 +334,7 @@ void print_completions(const char *word)
 
 int64_t parse_duration(const char *text)
 {
-    static const struct { const char *unit; double seconds; } units[] = {
+    static const struct { const char *name; double seconds; } units[] = {
         { "ms", 1e-3 }, { "s", 1 }, { "sec", 1 }, { "m", 60 }, { "min", 60 }, { "h", 3600 }, { "", 1 },
     };
     double seconds = 0;
@@ -342,18 +342,18 @@ int64_t parse_duration(const char *text)
 
     if (strchr(text, ':'))
         return av_parse_time(&duration, text, 1) < 0 ? -1 : duration;
-    for (const char *p = text, *end; *p || p == text; p = end) {
-        const char *unit = p + strspn(p, "0123456789.");
-        size_t i;
+    do {
+        const size_t digits = strspn(text, "0123456789."), size = strspn(text + digits, "hmsecin");
+        int i = 0;
 
-        end = unit + strspn(unit, "hmsecin");
-        for (i = 0; i < FF_ARRAY_ELEMS(units); i++)
-            if (strlen(units[i].unit) == end - unit && !strncmp(units[i].unit, unit, end - unit))
-                break;
-        if (unit == p || i == FF_ARRAY_ELEMS(units))
+        while (i < FF_ARRAY_ELEMS(units) && (strlen(units[i].name) != size ||
+                                             strncmp(units[i].name, text + digits, size)))
+            i++;
+        if (!digits || i == FF_ARRAY_ELEMS(units))
             return -1;
-        seconds += strtod(p, NULL) * units[i].seconds;
-    }
+        seconds += strtod(text, NULL) * units[i].seconds;
+        text    += digits + size;
+    } while (*text);
     return seconds < 1e9 ? seconds * 1e6 : -1;
 }
 

@@ -124,17 +124,11 @@ void tell(const char *format, ...)
     va_end(va);
 }
 
-void show_meter(const char *format, ...)
+void show_meter(const char *doing, const char *what)
 {
-    va_list va;
-
-    if (!is_terminal)
-        return;
-    clear_meter();
-    va_start(va, format);
-    vfprintf(stderr, format, va);
-    va_end(va);
-    has_meter = 1;
+    if (is_terminal)
+        tell("%s%s", doing, what);
+    has_meter = is_terminal;
 }
 
 // ---- progress ----

@@ -49,8 +49,8 @@ int fail(int ret, const char *format, ...) av_printf_format(2, 3);
 /// Tell it, whatever the log level.
 void tell(const char *format, ...) av_printf_format(1, 2);
 
-/// On a terminal, show a line until something else is told.
-void show_meter(const char *format, ...) av_printf_format(1, 2);
+/// On a terminal, show it until something else is told.
+void show_meter(const char *doing, const char *what);
 void clear_meter(void);
 
 /**

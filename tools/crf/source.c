@@ -34,8 +34,9 @@
 // ---- decoders ----
 
 /// A decoder that a device does the work for, NULL if there is none.
-static const AVCodec *find_hardware(enum AVCodecID id, enum AVHWDeviceType type)
+static const AVCodec *find_hardware(enum AVCodecID id, const AVBufferRef *device)
 {
+    const enum AVHWDeviceType type = ((AVHWDeviceContext *)device->data)->type;
     const AVCodec *codec;
     void *iterator = NULL;
 
@@ -51,28 +52,11 @@ static const AVCodec *find_hardware(enum AVCodecID id, enum AVHWDeviceType type)
     return NULL;
 }
 
-static enum AVHWDeviceType device_type(const AVBufferRef *device)
-{
-    return ((AVHWDeviceContext *)device->data)->type;
-}
-
-/// Take the format of the device, if it can decode that stream.
-static enum AVPixelFormat choose_format(AVCodecContext *decoder, const enum AVPixelFormat *formats)
-{
-    const AVCodecHWConfig *config;
-
-    for (int i = 0; formats[i] != AV_PIX_FMT_NONE; i++)
-        for (int j = 0; (config = avcodec_get_hw_config(decoder->codec, j)); j++)
-            if (config->pix_fmt == formats[i] && config->device_type == device_type(decoder->hw_device_ctx))
-                return formats[i];
-    return avcodec_default_get_format(decoder, formats);
-}
-
 int decoder_open(AVCodecContext **decoder, const AVCodecParameters *par, AVRational time_base,
                  AVBufferRef *device)
 {
     const AVCodec *software = avcodec_find_decoder(par->codec_id);
-    const AVCodec *hardware = device ? find_hardware(par->codec_id, device_type(device)) : NULL;
+    const AVCodec *hardware = device ? find_hardware(par->codec_id, device) : NULL;
     AVCodecContext *c;
     int ret;
 
@@ -88,7 +72,6 @@ int decoder_open(AVCodecContext **decoder, const AVCodecParameters *par, AVRatio
     c->pkt_timebase = time_base;
     c->thread_count = 0;
     if (hardware) {
-        c->get_format    = choose_format;
         c->hw_device_ctx = av_buffer_ref(device);
         if (!c->hw_device_ctx)
             return AVERROR(ENOMEM);

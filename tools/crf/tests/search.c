@@ -89,6 +89,48 @@ static double percent(int i, int nb)
     return 150 * exp(-4. * i / nb);
 }
 
+/**
+ * Check what was found against the scan.
+ *
+ * @param all  number of CRFs
+ * @param near so far it may be from the best
+ * @param best index of the best, -1 if there is none
+ */
+static void check_found(int n, const SearchPlan *plan, SearchState state, const Point *found,
+                        const Point *end, int all, int near, int best)
+{
+    const double first = search_first(plan);
+    const int higher   = plan->higher_is_better, kind = n % NB_KINDS;
+    const int at      = rint(found->crf / plan->increment) - first;
+    const int reached = higher ? found->score >= plan->target : found->score <= plan->target;
+    const int misses  = found + 1 < end ? rint(found[1].crf / plan->increment) - first : all;
+    const int close   = fabs(found->score - plan->target) <= plan->tolerance;
+
+    switch (state) {
+    case SEARCH_TRY:       break;
+    case SEARCH_TOLERANCE: CHECK(close, "it is not within the tolerance\n"); break;
+    case SEARCH_EXACT:     CHECK(misses == at + 1 && misses < all, "the next CRF was not tried\n"); break;
+    case SEARCH_NEAR:      CHECK(misses <= at + near, "no near CRF misses the target\n"); break;
+    case SEARCH_LAST:      CHECK(at == all - 1, "it is not the last CRF\n"); break;
+    case SEARCH_MISSED:    CHECK(at == 0, "it is not the first CRF\n"); break;
+    case SEARCH_TOO_LARGE: CHECK(found->percent > plan->max_percent, "it is not too large\n"); break;
+    }
+    if (state == SEARCH_MISSED)
+        CHECK(!reached, "CRF %g reaches the target\n", found->crf);
+    else if (state != SEARCH_TOO_LARGE)
+        CHECK(reached && found->percent <= plan->max_percent, "CRF %g misses the target\n", found->crf);
+
+    // against the scan
+    if (kind < NB_MONOTONE && state == SEARCH_MISSED)
+        CHECK(best < 0, "CRF %g reaches the target\n", (first + best) * plan->increment);
+    else if (kind < NB_MONOTONE && state == SEARCH_TOO_LARGE)
+        CHECK(best < 0 || percent(best, all) > plan->max_percent || reached && at > best - near,
+              "CRF %g is not too large\n", (first + best) * plan->increment);
+    else if (kind < NB_MONOTONE)
+        CHECK(at <= best && (at > best - near || close), "CRF %g was found, the best is %g\n",
+              found->crf, (first + best) * plan->increment);
+}
+
 /// @return the number of tries
 static int test_curve(int n)
 {
@@ -150,36 +192,8 @@ static int test_curve(int n)
     }
 
     CHECK(found >= point && found < point + nb, "nothing that was tried is found\n");
-    if (found >= point && found < point + nb) {
-        const int at      = rint(found->crf / plan.increment) - first;
-        const int reached = higher ? found->score >= plan.target : found->score <= plan.target;
-        const int misses  = found + 1 < point + nb ? rint(found[1].crf / plan.increment) - first : all;
-        const int close   = fabs(found->score - plan.target) <= plan.tolerance;
-
-        switch (state) {
-        case SEARCH_TRY:       break;
-        case SEARCH_TOLERANCE: CHECK(close, "it is not within the tolerance\n"); break;
-        case SEARCH_EXACT:     CHECK(misses == at + 1 && misses < all, "the next CRF was not tried\n"); break;
-        case SEARCH_NEAR:      CHECK(misses <= at + near, "no near CRF misses the target\n"); break;
-        case SEARCH_LAST:      CHECK(at == all - 1, "it is not the last CRF\n"); break;
-        case SEARCH_MISSED:    CHECK(at == 0, "it is not the first CRF\n"); break;
-        case SEARCH_TOO_LARGE: CHECK(found->percent > plan.max_percent, "it is not too large\n"); break;
-        }
-        if (state == SEARCH_MISSED)
-            CHECK(!reached, "CRF %g reaches the target\n", found->crf);
-        else if (state != SEARCH_TOO_LARGE)
-            CHECK(reached && found->percent <= plan.max_percent, "CRF %g misses the target\n", found->crf);
-
-        // against the scan
-        if (kind < NB_MONOTONE && state == SEARCH_MISSED)
-            CHECK(best < 0, "CRF %g reaches the target\n", (first + best) * plan.increment);
-        else if (kind < NB_MONOTONE && state == SEARCH_TOO_LARGE)
-            CHECK(best < 0 || percent(best, all) > plan.max_percent || reached && at > best - near,
-                  "CRF %g is not too large\n", (first + best) * plan.increment);
-        else if (kind < NB_MONOTONE)
-            CHECK(at <= best && (at > best - near || close), "CRF %g was found, the best is %g\n",
-                  found->crf, (first + best) * plan.increment);
-    }
+    if (found >= point && found < point + nb)
+        check_found(n, &plan, state, found, point + nb, all, near, best);
     return nb;
 }
 
