@@ -13,7 +13,7 @@ $(FATE_BLIINDS_ORACLE) $(FATE_BLIINDS_CUDA_ORACLE): REF = 24 features agree
 BLIINDS_TWINS = yuv sizes letterbox valid which-frames models basis default-model log-json log-forms log-xml \
                 log-stdout log-end log-errors log-rebuild log-writers summary sei-h264 sei-hevc              \
                 $(addprefix rr-,energies known round blur match other json cut errors live)
-FATE_BLIINDS  = $(addprefix fate-bliinds-,$(BLIINDS_TWINS) formats ranges threads passthrough resize rebuild \
+FATE_BLIINDS  = $(addprefix fate-bliinds-,$(BLIINDS_TWINS) resize rebuild \
                 consumers basis-outside model-errors memory rr-flush log-hosts log-locale log-x87)
 FATE_BLIINDS_TWINS = $(BLIINDS_TWINS:%=fate-bliinds-cuda-%)
 $(FATE_BLIINDS):       RUN = $(subst -,_,$(@:fate-bliinds-%=%))
@@ -49,6 +49,13 @@ fate-bliinds-log-memory:    REF = the same
 BLIINDS_ONELINE = $(FATE_BLIINDS_ORACLE) $(addprefix fate-bliinds-,oracle-all oracle-scores log-memory)
 $(BLIINDS_ONELINE) $(FATE_BLIINDS_CUDA_ORACLE): CMP = oneline
 
+# Formats, ranges, layouts in memory and threads, sizes that change.
+$(eval $(call FORMATS_TEST,bliinds-formats,formats bliinds=features=1 70x46))
+$(eval $(call PROGRAM_TEST,bliinds-ranges,filter_matrix ranges bliinds=features=1 70x46,121 cases))
+$(eval $(call PROGRAM_TEST,bliinds-black,filter_matrix black bliinds=features=1 70x46 321x243,10 cases))
+$(eval $(call PROGRAM_TEST,bliinds-layouts,filter_matrix layouts bliinds=features=1 321x243 70x46 4x4,120 cases))
+$(eval $(call PROGRAM_TEST,bliinds-changes,filter_matrix changes bliinds=features=1 70x46 16x9 321x243 4x4 70x46,3 cases))
+
 # The choice of the worst blocks, of made-up statistics, against a sort; pooled values.
 $(eval $(call PROGRAM_TEST,bliinds-cuda-pool,bliinds_cuda,all as by a sort))
 fate-bliinds-cuda-pool: RUN = run libavfilter/tests/bliinds_cuda$(EXESUF) pool
@@ -59,7 +66,7 @@ fate-checkasm-vf_bliinds: RUN = check_assembly vf_bliinds
 fate-checkasm-vf_bliinds: CMP = grep
 fate-checkasm-vf_bliinds: REF = ^checkasm: \(all [0-9]* tests passed\|no tests to perform\)
 
-FATE_BLIINDS += $(BLIINDS_ONELINE) $(addprefix fate-bliinds-,blocks)
+FATE_BLIINDS += $(BLIINDS_ONELINE) $(addprefix fate-bliinds-,black blocks changes formats layouts ranges)
 FATE_BLIINDS_CUDA = $(FATE_BLIINDS_TWINS) $(FATE_BLIINDS_CUDA_ORACLE) \
                     $(addprefix fate-bliinds-cuda-,api pool)
 

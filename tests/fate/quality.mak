@@ -18,12 +18,19 @@ LAST       = $(lastword $(subst -, ,$@))
 # The reference of a test is that of another: $(call REF_OF,this,other), patterns of names.
 REF_OF = $(SRC_PATH)/tests/ref/fate/$(@:fate-$(1)=$(2))
 
-# A program of libavfilter/tests: $(call PROGRAM_TEST,test,program,what it has to print).
+# A program of libavfilter/tests: $(call PROGRAM_TEST,test,program [arguments],what it has to print).
 define PROGRAM_TEST
-fate-$(1): libavfilter/tests/$(2)$(EXESUF)
-fate-$(1): RUN = run libavfilter/tests/$(2)$(EXESUF)
+fate-$(1): libavfilter/tests/$(firstword $(2))$(EXESUF)
+fate-$(1): RUN = run libavfilter/tests/$(firstword $(2))$(EXESUF) $(wordlist 2,99,$(2))
 fate-$(1): CMP = oneline
 fate-$(1): REF = $(3)
+endef
+
+# A filter by formats, whose list is the same for all: $(call FORMATS_TEST,test,arguments of filter_matrix).
+define FORMATS_TEST
+fate-$(1): libavfilter/tests/filter_matrix$(EXESUF)
+fate-$(1): RUN = matrix_of_formats $(2)
+fate-$(1): REF = $(SRC_PATH)/tests/ref/fate/metric-formats
 endef
 
 NEED_PICTURE = IMAGE2_DEMUXER PGM_DECODER

@@ -39,6 +39,23 @@ leave_out(){ # format [why]
     ref=${tmp}/ref
 }
 
+# Whether FFmpeg has a pixel format: not all are in all releases.
+knows(){ # format
+    test -s ${tmp}/formats || run ffmpeg${PROGSUF}${EXECSUF} -v quiet -pix_fmts > ${tmp}/formats
+    grep -q " $1 " ${tmp}/formats || {
+        leave_out $1
+        return 1
+    }
+}
+
+# The formats that a filter takes, with the same values of the same samples.
+matrix_of_formats(){ # arguments of filter_matrix
+    for format in $(sed 's/:.*//' ${ref}); do
+        knows ${format} || true
+    done
+    run libavfilter/tests/filter_matrix${EXECSUF} "$@"
+}
+
 skipped(){ # what why
     echo "$1: $2" >> ${outdir}/${test}.skipped
     echo "SKIPPED $1: $2" >&3

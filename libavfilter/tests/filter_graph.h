@@ -1,0 +1,179 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * A graph between sources and sinks, and frames for it: what the programs share that run filters
+ * by themselves.
+ */
+
+#ifndef AVFILTER_TESTS_FILTER_GRAPH_H
+#define AVFILTER_TESTS_FILTER_GRAPH_H
+
+#include "libavutil/adler32.h"
+#include "libavutil/attributes.h"
+#include "libavutil/error.h"
+#include "libavutil/frame.h"
+#include "libavutil/imgutils.h"
+#include "libavutil/mem.h"
+#include "libavfilter/avfilter.h"
+#include "libavfilter/buffersink.h"
+#include "libavfilter/buffersrc.h"
+
+#define TEST_MAX_PADS 8
+
+typedef struct TestGraph {
+    AVFilterGraph *graph;
+    AVFilterContext *source[TEST_MAX_PADS], *sink[TEST_MAX_PADS];
+    int nb_sources, nb_sinks;
+} TestGraph;
+
+/// A source of frames like this one.
+static int test_add_source(TestGraph *g, const AVFilterInOut *to, const AVFrame *frame)
+{
+    AVBufferSrcParameters *par = av_buffersrc_parameters_alloc();
+    AVFilterContext *source = avfilter_graph_alloc_filter(g->graph, avfilter_get_by_name("buffer"), NULL);
+    int ret = AVERROR(ENOMEM);
+
+    if (par && source) {
+        par->format        = frame->format;
+        par->width         = frame->width;
+        par->height        = frame->height;
+        par->color_range   = frame->color_range;
+        par->hw_frames_ctx = frame->hw_frames_ctx;
+        par->time_base     = (AVRational){ 1, 25 };
+        if ((ret = av_buffersrc_parameters_set(source, par)) >= 0 &&
+            (ret = avfilter_init_dict(source, NULL)) >= 0)
+            ret = avfilter_link(source, 0, to->filter_ctx, to->pad_idx);
+        g->source[g->nb_sources++] = source;
+    }
+    av_free(par);
+    return ret;
+}
+
+/**
+ * Give each open pad a source or a sink, and configure the graph.
+ *
+ * @param frame for each source, what its frames are like
+ */
+static int test_graph_link(TestGraph *g, AVFilterInOut *inputs, AVFilterInOut *outputs,
+                           AVFrame *const *frame)
+{
+    int ret = 0;
+
+    for (; inputs && ret >= 0; inputs = inputs->next)
+        ret = g->nb_sources < TEST_MAX_PADS ? test_add_source(g, inputs, frame[g->nb_sources])
+                                            : AVERROR(EINVAL);
+    for (; outputs && ret >= 0; outputs = outputs->next) {
+        AVFilterContext **sink = &g->sink[g->nb_sinks];
+
+        if (g->nb_sinks == TEST_MAX_PADS)
+            return AVERROR(EINVAL);
+        ret = avfilter_graph_create_filter(sink, avfilter_get_by_name("buffersink"), NULL, NULL,
+                                           NULL, g->graph);
+        if (ret >= 0)
+            ret = avfilter_link(outputs->filter_ctx, outputs->pad_idx, *sink, 0);
+        g->nb_sinks++;
+    }
+    return ret < 0 ? ret : avfilter_graph_config(g->graph, NULL);
+}
+
+/// Make a graph of a text, without conversions of formats; what failed is freed.
+static av_unused int test_graph_open(TestGraph *g, const char *text, AVFrame *const *frame, int nb_threads)
+{
+    AVFilterInOut *inputs = NULL, *outputs = NULL;
+    int ret;
+
+    *g = (TestGraph){ .graph = avfilter_graph_alloc() };
+    if (!g->graph)
+        return AVERROR(ENOMEM);
+    g->graph->nb_threads = nb_threads;
+    avfilter_graph_set_auto_convert(g->graph, AVFILTER_AUTO_CONVERT_NONE);
+    ret = avfilter_graph_parse2(g->graph, text, &inputs, &outputs);
+    if (ret >= 0)
+        ret = test_graph_link(g, inputs, outputs, frame);
+    avfilter_inout_free(&inputs);
+    avfilter_inout_free(&outputs);
+    if (ret < 0)
+        avfilter_graph_free(&g->graph);
+    return ret;
+}
+
+/// Size of the rows in bytes and number of rows of each plane; no rows for a palette.
+static void test_plane_sizes(const AVFrame *frame, int row[4], int nb_rows[4])
+{
+    ptrdiff_t linesize[4];
+    size_t size[4] = { 0 };
+
+    av_image_fill_linesizes(row, frame->format, frame->width);
+    for (int p = 0; p < 4; p++)
+        linesize[p] = row[p];
+    av_image_fill_plane_sizes(size, frame->format, frame->height, linesize);
+    for (int p = 0; p < 4; p++)
+        nb_rows[p] = row[p] ? size[p] / row[p] : 0;
+}
+
+static av_unused uint32_t test_checksum(uint32_t sum, const AVFrame *frame)
+{
+    int row[4], nb_rows[4];
+
+    test_plane_sizes(frame, row, nb_rows);
+    for (int p = 0; p < 4; p++)
+        for (int y = 0; y < nb_rows[p]; y++)
+            sum = av_adler32_update(sum, frame->data[p] + y * (ptrdiff_t)frame->linesize[p], row[p]);
+    return sum;
+}
+
+static void test_free_plane(void *opaque, uint8_t *data)
+{
+    av_free(opaque);
+}
+
+/**
+ * Memory for a frame of this format and size, each plane by itself, which ends where its memory
+ * does, for checkers of memory to see all that is beyond.
+ *
+ * @param more         bytes between the rows
+ * @param first        bytes before the first row
+ * @param upside_down  whether the last row is the first one in memory
+ */
+static av_unused int test_get_buffer(AVFrame *frame, int more, int first, int upside_down)
+{
+    int row[4], nb_rows[4];
+
+    test_plane_sizes(frame, row, nb_rows);
+    for (int p = 0; p < 4; p++) {
+        const size_t stride = row[p] + more;
+        const size_t size = nb_rows[p] ? first + stride * (nb_rows[p] - 1) + row[p] : AVPALETTE_SIZE;
+        uint8_t *data;
+
+        if (!nb_rows[p] && !(p == 1 && frame->format == AV_PIX_FMT_PAL8))
+            break;
+        data = av_mallocz(size);
+        frame->buf[p] = data ? av_buffer_create(data, size, test_free_plane, data, 0) : NULL;
+        if (!frame->buf[p]) {
+            av_free(data);
+            return AVERROR(ENOMEM);
+        }
+        frame->data[p]     = data + first + (upside_down && nb_rows[p] ? stride * (nb_rows[p] - 1) : 0);
+        frame->linesize[p] = !nb_rows[p] ? 0 : upside_down ? -(int)stride : stride;
+    }
+    return 0;
+}
+
+#endif /* AVFILTER_TESTS_FILTER_GRAPH_H */

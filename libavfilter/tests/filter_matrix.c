@@ -1,0 +1,365 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * A metric filter by many formats, ranges, layouts in memory, numbers of threads and sizes
+ *
+ *   filter_matrix TEST FILTER SIZE...
+ *
+ * TEST is formats (of luma that counts alone), formats-of-chroma, ranges, black, layouts or changes.
+ * Prints what is not as it should be, and how many cases there were. In each, as many frames
+ * have to come out as went in, with the same samples in the same memory.
+ */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "libavutil/avassert.h"
+#include "libavutil/bprint.h"
+#include "libavutil/dict.h"
+#include "libavutil/log.h"
+#include "libavutil/macros.h"
+#include "libavutil/pixdesc.h"
+#include "filter_graph.h"
+
+#define MAX_WIDTH  1024
+#define MAX_FRAMES 8
+
+/// Layouts in memory, which may be added to each other.
+enum {
+    PADDED = 1, SHIFTED = 2, UPSIDE_DOWN = 4, NB_LAYOUTS = 8
+};
+
+typedef struct Case {
+    enum AVPixelFormat format;
+    enum AVColorRange range;
+    int width, height;
+    int black;                  ///< what is added to all samples, in 8 bits
+    int layout;
+    int beyond;                 ///< whether the bits beyond the depth are set
+    int picture;                ///< number of the first one
+} Case;
+
+static int nb_cases, nb_wrong;
+
+/// Texture on a ramp that moves; the first input is a coarse form of the second.
+static int sample(const Case *c, int input, int n, int plane, int x, int y)
+{
+    const unsigned noise = (x + 3 * n) * 7919 ^ y * 104729 ^ plane * 31;
+    const int v = 20 + (x + 2 * y + 5 * n + 40 * plane) % 80 + (noise >> 3) % 24;
+
+    return c->black + (input ? v : v & ~7);
+}
+
+static AVFrame *draw(const Case *c, int input, int n)
+{
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(c->format);
+    // what is not of planes is refused, whatever is in it
+    const int nb_drawn = desc->flags & AV_PIX_FMT_FLAG_PLANAR ? desc->nb_components : desc->nb_components == 1;
+    AVFrame *frame = av_frame_alloc();
+    uint16_t row[MAX_WIDTH];
+
+    av_assert0(frame);
+    frame->format      = c->format;
+    frame->width       = c->width;
+    frame->height      = c->height;
+    frame->color_range = c->range;
+    frame->pts         = n;
+    av_assert0(test_get_buffer(frame, c->layout & PADDED ? 48 : 0, c->layout & SHIFTED ? 2 : 0,
+                               c->layout & UPSIDE_DOWN) >= 0);
+    for (int i = 0; i < nb_drawn; i++) {
+        const int is_chroma = i == 1 || i == 2;
+        const int depth = desc->comp[i].depth;
+        const int width  = AV_CEIL_RSHIFT(c->width,  is_chroma ? desc->log2_chroma_w : 0);
+        const int height = AV_CEIL_RSHIFT(c->height, is_chroma ? desc->log2_chroma_h : 0);
+
+        for (int y = 0; y < height && depth >= 8 && depth <= 16; y++) {
+            for (int x = 0; x < width; x++)
+                row[x] = sample(c, input, c->picture + n, i, x, y) << depth - 8 | (c->beyond ? 0xFFFF << depth : 0);
+            av_write_image_line(row, frame->data, frame->linesize, desc, 0, y, i, width);
+        }
+    }
+    return frame;
+}
+
+static void describe(AVBPrint *text, const AVFrame *frame, int output)
+{
+    const AVFrameSideData *sd = av_frame_get_side_data(frame, AV_FRAME_DATA_SEI_UNREGISTERED);
+    const AVDictionaryEntry *e = NULL;
+
+    while ((e = av_dict_iterate(frame->metadata, e)))
+        av_bprintf(text, "%s=%s\n", e->key, e->value);
+    if (output)
+        av_bprintf(text, "%08x\n", test_checksum(0, frame));
+    if (sd)
+        av_bprintf(text, "%08x\n", av_adler32_update(0, sd->data, sd->size));
+}
+
+static void take_frames(TestGraph *g, AVBPrint *text, AVFrame *const *input, int *nb_out)
+{
+    AVFrame *frame = av_frame_alloc();
+
+    av_assert0(frame);
+    for (int i = 0; i < g->nb_sinks; i++)
+        while (av_buffersink_get_frame(g->sink[i], frame) >= 0) {
+            describe(text, frame, i);
+            if (!i) {
+                const AVFrame *in = input[*nb_out];
+
+                if (frame->pts != in->pts || frame->data[0] != in->data[0] ||
+                    test_checksum(0, frame) != test_checksum(0, in))
+                    av_bprintf(text, "frame %d is not as it was\n", *nb_out);
+                ++*nb_out;
+            }
+            av_frame_unref(frame);
+        }
+    av_frame_free(&frame);
+}
+
+/// What frames as those of the cases get, one each; "refused" where there is no such graph.
+static void run(AVBPrint *text, const char *filter, const char *options, const Case *c, int nb,
+                int nb_threads)
+{
+    AVFrame *input[2][MAX_FRAMES];
+    TestGraph g;
+    AVBPrint graph;
+    int ret, nb_out = 0;
+
+    av_assert0(nb <= MAX_FRAMES);
+    for (int i = 0; i < 2; i++)
+        for (int n = 0; n < nb; n++)
+            input[i][n] = draw(&c[n], i, n);
+    av_bprint_init(text, 0, AV_BPRINT_SIZE_UNLIMITED);
+    av_bprint_init(&graph, 0, AV_BPRINT_SIZE_UNLIMITED);
+    av_bprintf(&graph, "%s%s%s", filter, !*options ? "" : strchr(filter, '=') ? ":" : "=", options);
+    ret = test_graph_open(&g, graph.str, (AVFrame *[]){ input[0][0], input[1][0] }, nb_threads);
+    if (ret < 0)
+        av_bprintf(text, "refused\n");
+    for (int n = 0; n <= nb && ret >= 0; n++) {
+        for (int i = 0; i < g.nb_sources && ret >= 0; i++)
+            ret = av_buffersrc_add_frame_flags(g.source[i], n < nb ? input[i][n] : NULL,
+                                               AV_BUFFERSRC_FLAG_KEEP_REF);
+        if (ret >= 0)
+            take_frames(&g, text, input[0], &nb_out);
+    }
+    if (ret >= 0 && nb_out != nb)
+        av_bprintf(text, "%d frames of %d\n", nb_out, nb);
+    avfilter_graph_free(&g.graph);
+    for (int i = 0; i < 2; i++)
+        for (int n = 0; n < nb; n++)
+            av_frame_free(&input[i][n]);
+    av_bprint_finalize(&graph, NULL);
+    av_assert0(av_bprint_is_complete(text));
+}
+
+/// Count a case; frees the second text.
+static void compare(const AVBPrint *expected, AVBPrint *got, int is_same, const char *name, const char *what)
+{
+    nb_cases++;
+    if (!strchr(expected->str, '=') || strstr(got->str, "frame") || is_same == !!strcmp(expected->str, got->str)) {
+        printf("%s %s: %s\n", name, what, is_same ? "differs" : "does not differ");
+        fprintf(stderr, "%s\n-- not as --\n%s", got->str, expected->str);
+        nb_wrong++;
+    }
+    av_bprint_finalize(got, NULL);
+}
+
+static int is_accepted(const char *filter, const Case *c)
+{
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(c->format);
+    AVBPrint text;
+    int ret;
+
+    if (desc->flags & AV_PIX_FMT_FLAG_HWACCEL || !desc->nb_components)
+        return 0;
+    run(&text, filter, "", c, 1, 1);
+    ret = strcmp(text.str, "refused\n");
+    av_bprint_finalize(&text, NULL);
+    return ret;
+}
+
+/// The 8-bit format of the same planes, as FFmpeg's first ones are.
+static enum AVPixelFormat plain_format(const AVPixFmtDescriptor *desc)
+{
+    const AVPixFmtDescriptor *plain = NULL;
+
+    if (desc->nb_components == 1)
+        return AV_PIX_FMT_GRAY8;
+    while ((plain = av_pix_fmt_desc_next(plain)))
+        if (plain->flags == AV_PIX_FMT_FLAG_PLANAR && plain->nb_components == 3 && plain->comp[0].depth == 8 &&
+            plain->log2_chroma_w == desc->log2_chroma_w && plain->log2_chroma_h == desc->log2_chroma_h)
+            break;
+    return plain ? av_pix_fmt_desc_get_id(plain) : AV_PIX_FMT_NONE;
+}
+
+/// Formats of the same samples, also where the bits beyond their depth are set; tells which ones there are.
+static void test_formats(const char *filter, Case c, int has_chroma)
+{
+    static const char *const options[] = { "range=full", "range=limited" };
+    const AVPixFmtDescriptor *desc = NULL;
+    AVBPrint expected, got;
+    Case base = c;
+
+    while ((desc = av_pix_fmt_desc_next(desc))) {
+        const enum AVPixelFormat plain = has_chroma ? plain_format(desc) : AV_PIX_FMT_GRAY8;
+
+        c.format = av_pix_fmt_desc_get_id(desc);
+        if (plain == AV_PIX_FMT_NONE || !is_accepted(filter, &c))
+            continue;
+        base.format = plain;
+        for (int i = 0; i < 2; i++) {
+            run(&expected, filter, options[i], &base, 1, 1);
+            for (c.beyond = 0; c.beyond < 2; c.beyond++) {
+                run(&got, filter, options[i], &c, 1, 1);
+                compare(&expected, &got, 1, desc->name, options[i]);
+            }
+            av_bprint_finalize(&expected, NULL);
+        }
+        printf("%s: %s\n", desc->name, nb_wrong ? "something differs" : "same");
+    }
+}
+
+/// The range is that of the option, or else of the frames, or else the format's.
+static void test_ranges(const char *filter, Case c)
+{
+    static const enum AVPixelFormat formats[] = {
+        AV_PIX_FMT_GRAY8, AV_PIX_FMT_GRAY10, AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV420P10, AV_PIX_FMT_NV12,
+        AV_PIX_FMT_P010, AV_PIX_FMT_YUVJ420P,
+    };
+    static const char *const options[] = { "", "range=auto", "range=limited", "range=tv", "range=full", "range=pc" };
+
+    for (int i = 0; i < FF_ARRAY_ELEMS(formats); i++) {
+        const int is_j = formats[i] == AV_PIX_FMT_YUVJ420P;
+        AVBPrint expected[2], got;
+
+        c.format = formats[i];
+        for (int is_full = 0; is_full < 2; is_full++) {
+            c.range = AVCOL_RANGE_UNSPECIFIED;
+            run(&expected[is_full], filter, is_full ? "range=full" : "range=limited", &c, 1, 1);
+        }
+        run(&got, filter, "range=full", &c, 1, 1);
+        compare(&expected[0], &got, 0, av_get_pix_fmt_name(c.format), "by range");
+        for (c.range = is_j ? AVCOL_RANGE_JPEG : 0; c.range <= AVCOL_RANGE_JPEG; c.range++)
+            for (int j = 0; j < FF_ARRAY_ELEMS(options); j++) {
+                const int is_full = j >= 2 ? j >= 4 : c.range ? c.range == AVCOL_RANGE_JPEG : i < 2;
+
+                run(&got, filter, options[j], &c, 1, 1);
+                compare(&expected[is_full], &got, 1, av_get_pix_fmt_name(c.format), options[j]);
+            }
+        for (int j = 0; j < 2; j++)
+            av_bprint_finalize(&expected[j], NULL);
+    }
+}
+
+/// Samples above the black of the limited range are as those above 0 of the full one.
+static void test_black(const char *filter, Case c)
+{
+    static const enum AVPixelFormat formats[] = {
+        AV_PIX_FMT_GRAY8, AV_PIX_FMT_GRAY10, AV_PIX_FMT_YUV420P10, AV_PIX_FMT_P010, AV_PIX_FMT_P016,
+    };
+
+    for (int i = 0; i < FF_ARRAY_ELEMS(formats); i++) {
+        AVBPrint expected, got;
+
+        c.format = formats[i];
+        c.black  = 0;
+        run(&expected, filter, "range=full", &c, 1, 1);
+        c.black  = 16;
+        run(&got, filter, "range=limited", &c, 1, 1);
+        compare(&expected, &got, 1, av_get_pix_fmt_name(c.format), "black");
+        av_bprint_finalize(&expected, NULL);
+    }
+}
+
+/// Where in memory the samples are does not matter, nor how many threads there are.
+static void test_layouts(const char *filter, Case c)
+{
+    static const enum AVPixelFormat formats[] = {
+        AV_PIX_FMT_GRAY8, AV_PIX_FMT_YUV420P, AV_PIX_FMT_NV12, AV_PIX_FMT_P010, AV_PIX_FMT_YUV444P16,
+    };
+    static const int threads[] = { 1, 2, 3, 7, 16 };
+
+    for (int i = 0; i < FF_ARRAY_ELEMS(formats); i++) {
+        AVBPrint expected, got;
+
+        c.format = formats[i];
+        c.layout = 0;
+        run(&expected, filter, "", (const Case[]){ c, c, c }, 3, 1);
+        for (c.layout = 0; c.layout < NB_LAYOUTS; c.layout++) {
+            run(&got, filter, "", (const Case[]){ c, c, c }, 3, threads[(i + c.layout) % FF_ARRAY_ELEMS(threads)]);
+            compare(&expected, &got, 1, av_get_pix_fmt_name(c.format), "layout and threads");
+        }
+        av_bprint_finalize(&expected, NULL);
+    }
+}
+
+/// In one graph, frames of another size have what each of them has in a graph of its own.
+static void test_changes(const char *filter, Case *c, int nb)
+{
+    static const enum AVPixelFormat formats[] = { AV_PIX_FMT_YUV420P, AV_PIX_FMT_GRAY12, AV_PIX_FMT_GRAY8 };
+
+    for (int i = 0; i < FF_ARRAY_ELEMS(formats); i++) {
+        AVBPrint expected, got;
+
+        for (int n = 0; n < nb; n++) {
+            c[n].format  = formats[i];
+            c[n].picture = 0;
+        }
+        run(&got, filter, "", c, nb, 2);
+        av_bprint_init(&expected, 0, AV_BPRINT_SIZE_UNLIMITED);
+        for (int n = 0; n < nb; n++) {
+            AVBPrint alone;
+
+            c[n].picture = n;
+            run(&alone, filter, "", &c[n], 1, 1);
+            av_bprintf(&expected, "%s", alone.str);
+            av_bprint_finalize(&alone, NULL);
+        }
+        compare(&expected, &got, 1, av_get_pix_fmt_name(formats[i]), "changes of the size");
+        av_bprint_finalize(&expected, NULL);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *test = argc > 3 ? argv[1] : "";
+    Case c[MAX_FRAMES] = { 0 };
+    int nb = 0;
+
+    for (; nb < argc - 3; nb++)
+        if (nb == MAX_FRAMES || sscanf(argv[3 + nb], "%dx%d", &c[nb].width, &c[nb].height) != 2 ||
+            c[nb].width > MAX_WIDTH)
+            return 2;
+    av_log_set_level(AV_LOG_QUIET);
+    if (!strcmp(test, "changes"))
+        test_changes(argv[2], c, nb);
+    for (int i = 0; i < nb; i++)
+        if (!strcmp(test, "formats") || !strcmp(test, "formats-of-chroma"))
+            test_formats(argv[2], c[i], !!strchr(test, '-'));
+        else if (!strcmp(test, "ranges"))
+            test_ranges(argv[2], c[i]);
+        else if (!strcmp(test, "black"))
+            test_black(argv[2], c[i]);
+        else if (!strcmp(test, "layouts"))
+            test_layouts(argv[2], c[i]);
+    // of formats there are not so many in each release
+    if (strncmp(test, "formats", 7))
+        printf("%d cases\n", nb_cases);
+    return !nb_cases || nb_wrong;
+}
