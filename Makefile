@@ -16,8 +16,8 @@ fuzz:
 build:
 	@scripts/build.sh
 
-install:
-	@scripts/install.sh
+install uninstall:
+	@scripts/install.sh $@
 
 model:
 	@scripts/model.sh
@@ -25,11 +25,11 @@ model:
 report:
 	@scripts/report.sh
 
-apply:
-	@scripts/overlay.py apply "$(FFMPEG_SRC)"
+apply unapply:
+	@scripts/overlay.py $@ "$(FFMPEG_SRC)"
 
-unapply:
-	@scripts/overlay.py unapply "$(FFMPEG_SRC)"
+series series-check:
+	@scripts/series.sh $@
 
 clean:
 	@scripts/clean.sh
@@ -37,4 +37,4 @@ clean:
 distclean:
 	@scripts/clean.sh all
 
-.PHONY: help run check fuzz build install model report apply unapply clean distclean
+.PHONY: help run check fuzz build install uninstall model report apply unapply series series-check clean distclean

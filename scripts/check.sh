@@ -5,55 +5,50 @@
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
-passed=0 failed=0 skipped=0
+results=$build/check.results
 
-pass() { # name
-    passed=$((passed + 1))
-    echo "PASS    $1"
-}
-
-fail() { # name [why]
-    failed=$((failed + 1))
-    echo "FAIL    $1"
-    [ -z "${2:-}" ] || printf '%s\n' "$2"
-}
-
-skip() { # name reason
-    skipped=$((skipped + 1))
-    echo "SKIPPED $1: $2"
+# Each test says a line "PASS    name", "FAIL    name" or "SKIPPED name: reason", which are counted.
+told() {
+    tee -a "$results"
 }
 
 expect() { # name command...
     local name=$1 output
     shift
-    if output=$("$@" 2>&1); then pass "$name"; else fail "$name" "$output"; fi
+    if output=$("$@" 2>&1); then echo "PASS    $name"; else printf 'FAIL    %s\n%s\n' "$name" "$output"; fi
+}
+
+# A script that says such lines itself; what it says on stderr is shown where it fails.
+script() { # name command...
+    local name=$1 log=$build/$1.log output
+    shift
+    output=$("$@" 2> "$log") || grep -q '^FAIL' <<< "$output" || output+=$'\n'"FAIL    $name"
+    echo "$output"
+    ! grep -q '^FAIL' <<< "$output" || tail -n 25 "$log"
 }
 
 # Taking the overlay out must leave nothing, and a refusal must change nothing.
 round_trip() { # src
     local copy=$build/check/ffmpeg report
-    copy_tree() {
-        rm -rf "$build/check"
-        mkdir -p "$copy"
-        tar -C "$1" --exclude=.git -cf - . | tar -C "$copy" -xf -
-    }
     overlay() {
         make -s -C "$root" "$1" FFMPEG_SRC="$copy"
     }
     unchanged() {
         diff -rq --exclude=.git "$1" "$copy"
     }
-    copy_tree "$1"
+    rm -rf "$build/check"
+    mkdir -p "$copy"
+    tar -C "$1" --exclude=.git -cf - . | tar -C "$copy" -xf -
     overlay apply && grep -q bliinds "$copy/libavfilter/allfilters.c" || return
     echo "/* edited */" >> "$copy/libavfilter/vf_bliinds.c"
     ! overlay unapply || return
     sed -i '$d' "$copy/libavfilter/vf_bliinds.c"
     overlay unapply && unchanged "$1" || return
-    sed -i '/ff_vf_blend/d' "$copy/libavfilter/allfilters.c"
+    sed -i '/^static int fg_output_step/d' "$copy/fftools/ffmpeg_filter.c"
     ! report=$(overlay apply 2>&1) || return
-    grep -q 'allfilters.c' <<< "$report" && grep -qi 'hunk' <<< "$report" &&
+    grep -q 'ffmpeg_filter.c' <<< "$report" && grep -qi 'hunk' <<< "$report" &&
         grep -q 'supported releases' <<< "$report" || return
-    cp "$1/libavfilter/allfilters.c" "$copy/libavfilter/"
+    cp "$1/fftools/ffmpeg_filter.c" "$copy/fftools/"
     unchanged "$1"
     rm -rf "$build/check"
 }
@@ -65,33 +60,40 @@ rebuild() { # dir
     [ "$(make -C "$1" -n -W src/libavfilter/vf_bliinds.c | grep -c '^printf "CC')" = 1 ]
 }
 
+# The patches for a mailing list give what the overlay is.
+series() { # src dir
+    "$scripts/series.py" write "$1" "$build/series/$(series_of "$1")" 2>&1 &&
+        "$scripts/series.py" check "$1" "$build/series/$(series_of "$1")" "$2/src"
+}
+
 # FATE's own reports tell how its tests went; a test that could not run, or not all of
 # it, says so in a file beside them.
-fate() { # series dir
-    local series=$1 reports=$2/tests/data/fate report name status difference messages what why
-    local before=$failed whole
+fate() { # series dir target
+    local series=$1 reports=$2/tests/data/fate report name status difference messages what why whole
     rm -rf "$reports"
+    # shellcheck disable=SC2317
     run_fate() {
-        make -C "$1" --no-print-directory -k -j"$(nproc)" "fate-quality${first_tested:+-series}" 9>&- || echo "make: a test failed, or could not be built"
+        make -C "$1" --no-print-directory -k -j"$(nproc)" "$2" 9>&- || echo "make: a test failed, or could not be built"
     }
-    logged "FATE on $series" "$2/fate.log" run_fate "$2"
+    logged "FATE on $series" "$2/fate.log" run_fate "$2" "$3"
     for report in "$reports"/*.rep; do
         [ -f "$report" ] || continue
         IFS=: read -r name status difference messages < "$report" || true
         whole=1
         while IFS=: read -r what why; do
-            skip "$series $what" "${why# }"
+            echo "SKIPPED $series $what: ${why# }"
             [ "$what" != "$name" ] || whole=
         done < <(cat "$reports/$name.skipped" 2> /dev/null)
         if [ "$status" != 0 ]; then
-            fail "$series $name" "$(base64 -d <<< "${difference:-$messages}" | tail -n 50)"
+            echo "FAIL    $series $name"
+            base64 -d <<< "${difference:-$messages}" | tail -n 50
         elif [ "$whole" ]; then
-            pass "$series $name"
+            echo "PASS    $series $name"
         fi
-    done
-    [ -f "${report:-}" ] || fail "$series fate-quality" "no test has run"
-    if tail -n 1 "$2/fate.log" | grep -q '^make:' && [ $failed = $before ]; then
-        fail "$series fate-quality" "$(tail -n 25 "$2/fate.log")"
+    done | tee "$2/fate.results"
+    if [ ! -s "$2/fate.results" ] || { tail -n 1 "$2/fate.log" | grep -q '^make:' && ! grep -q '^FAIL' "$2/fate.results"; }; then
+        echo "FAIL    $series $3"
+        tail -n 25 "$2/fate.log"
     fi
 }
 
@@ -107,51 +109,9 @@ get_promtool() {
     }
 }
 
-# The fuzzers do not depend on the series either. A change is not to fail by what was there
-# before it: the inputs are the same each time, and make fuzz looks for others.
-fuzz() {
-    local output
-    output=$("$scripts/fuzz.sh" 60 1 2> "$build/fuzz.log") || grep -q '^FAIL ' <<< "$output" ||
-        output="FAIL    fuzz"$'\n'$(tail -n 25 "$build/fuzz.log")
-    echo "$output"
-    passed=$((passed + $(grep -c '^PASS ' <<< "$output" || true)))
-    failed=$((failed + $(grep -c '^FAIL ' <<< "$output" || true)))
-    skipped=$((skipped + $(grep -c '^SKIPPED ' <<< "$output" || true)))
-}
-
-# What make model needs beside FFmpeg: the first build that is tested does for it.
-model() { # dir
-    local output line
-    if ! python3 -c 'import numpy, scipy' 2> /dev/null &&
-       ! /usr/bin/python3 -c 'import numpy, scipy' 2> /dev/null; then
-        skip "make model" "no Python with numpy and scipy"
-    elif output=$("$root/tests/model.sh" "$1/ffmpeg" 2> "$build/model.log"); then
-        while read -r line; do
-            case $line in
-            "SKIPPED "*) line=${line#* }; skip "${line%%: *}" "${line#*: }" ;;
-            *)           pass "$line" ;;
-            esac
-        done <<< "$output"
-    else
-        fail "make model" "$output"$'\n'"$(tail -n 25 "$build/model.log")"
-    fi
-}
-
-# Whether the tests see what is broken: of the first build that is tested, too.
-broken() { # dir
-    local what verdict name
-    for what in dead mutants; do
-        while read -r verdict name; do
-            case $verdict in
-            PASS)    pass "$name" ;;
-            SKIPPED) skip "${name%%: *}" "${name#*: }" ;;
-            *)       fail "$name" "$(tail -n 25 "$build/$what.log")" ;;
-            esac
-        done < <("$root/tests/broken.sh" $what "$1" 2> "$build/$what.log" || echo "FAIL tests/broken.sh $what")
-    done
-}
-
 lock
+mkdir -p "$build"
+: > "$results"
 "$scripts/deps.sh" build check model
 get_promtool
 if [ "${FFMPEG_SRC:-}" ]; then
@@ -160,29 +120,45 @@ else
     versions=${FFMPEG_VERSION:-$(all_series)}
 fi
 
+cd "$root"
 if command -v shellcheck > /dev/null; then
-    expect "shellcheck" shellcheck -x "$scripts"/*.sh "$root"/tests/{broken,gpu,gpu-exact,gpu-faults,model,scripts,slurm}.sh "$root"/bench/*.sh "$root/tools/farm/task" "$root/.ci/run"
+    expect "shellcheck" shellcheck -x scripts/*.sh tests/{broken,gpu,model,scripts,slurm}.sh bench/*.sh tools/farm/task .ci/run
 else
-    skip "shellcheck" "not installed"
-fi
-expect "scripts" "$root/tests/scripts.sh"
+    echo "SKIPPED shellcheck: not installed"
+fi | told
+expect "scripts" tests/scripts.sh | told
 for version in $versions; do
     [ "${FFMPEG_SRC:-}" ] || export FFMPEG_VERSION=$version
-    src=$("$scripts/fetch.sh" ffmpeg) || { skip "$version" "its source cannot be had"; continue; }
+    src=$("$scripts/fetch.sh" ffmpeg) || { echo "SKIPPED $version: its source cannot be had" | told; continue; }
     say "testing on $src"
-    expect "$version apply and unapply" round_trip "$src"
     if ! dir=$("$scripts/build.sh"); then
-        fail "$version build"
+        echo "FAIL    $version build" | told
         continue
     fi
-    pass "$version build"
-    expect "$version rebuild" rebuild "$dir"
-    fate "$version" "$dir"
-    [ "${first_tested:-}" ] || { model "$dir"; fuzz; broken "$dir"; first_tested=1; }
-    expect "$version source untouched" \
-        test -z "$(find "$src" -newer "$dir/.configured" ! -path '*/.git/*' -print -quit)"
+    {
+        echo "PASS    $version build"
+        expect "$version series" series "$src" "$dir"
+        expect "$version apply and unapply" round_trip "$src"
+        if [ "${first_tested:-}" ]; then
+            # what depends on the release
+            fate "$version" "$dir" fate-quality-series
+        else
+            expect "$version rebuild" rebuild "$dir"
+            fate "$version" "$dir" fate-quality
+            script model tests/model.sh "$dir/ffmpeg"
+            # a change is not to fail by what was there before it: the inputs are the same each time,
+            # and make fuzz looks for others
+            script fuzz "$scripts/fuzz.sh" 10 1
+            script dead tests/broken.sh dead "$dir"
+            script mutants tests/broken.sh mutants "$dir"
+        fi
+        expect "$version source untouched" \
+            test -z "$(find "$src" -newer "$dir/.configured" ! -path '*/.git/*' -print -quit)"
+    } | told
+    first_tested=1
 done
 
-[ $passed -gt 0 ] || failed=$((failed + 1))
-echo "$passed passed, $failed failed, $skipped skipped"
-[ $failed -eq 0 ]
+passed=$(grep -c '^PASS ' "$results") || true
+failed=$(grep -c '^FAIL ' "$results") || true
+echo "$passed passed, $((failed + (passed == 0))) failed, $(grep -c '^SKIPPED ' "$results" || true) skipped"
+[ "$failed" = 0 ] && [ "$passed" -gt 0 ]

@@ -9,13 +9,16 @@ make run [VIDEO=file]       builds what is needed and scores a video: log, repor
 make check                  builds and tests on FFmpeg $(all_series | xargs)
 make fuzz [SECONDS=n]       runs each fuzzer for n seconds (default 60); inputs that fail go to results/fuzz/
 make build                  builds FFmpeg with the filters, in build/
-make install [PREFIX=dir]   builds the full profile and installs it (default /usr/local)
+make install [PREFIX=dir]   builds the full profile and installs it (default /usr/local); DESTDIR is honoured
+make uninstall [PREFIX=dir] takes it away again
 make report [LOG=files] [VIDEO=file] [REPORT=file]
                             makes a page of quality logs, by default of the last make run's: report.html
 make model MEDIA=dir VMAF_MODELS=dir
                             trains a model on encodes of pristine shots: results/model/
 make apply FFMPEG_SRC=dir   puts the overlay into a source tree of your own
 make unapply FFMPEG_SRC=dir takes it out again
+make series                 writes patches for a mailing list, one a filter: build/series/
+make series-check           builds and tests each of these patches (hours without a compiler cache)
 make clean                  removes what was built; keeps downloads and results
 make distclean              removes all of build/; keeps results
 

@@ -232,7 +232,7 @@ dead() { # build
 # The tests that are not FATE's.
 dead_scripts() { # status
     local output counts
-    output=$(CHECKS=1 SANITIZE=1 SOAK=1 "$copy/tests/gpu.sh" "$dir/ffmpeg" clip.mkv 2>&1) || true
+    output=$(PARTS="clips exact faults farm ffcrf sanitize soak" "$copy/tests/gpu.sh" "$dir/ffmpeg" clip.mkv 2>&1) || true
     counts=$(grep '^[0-9]* passed, ' <<< "$output") || counts="no counts"
     if [[ $counts == "0 passed, "[1-9]* ]]; then
         echo "PASS tests/gpu.sh fails where programs do nothing, and exit with $1: $counts"

@@ -19,7 +19,7 @@ check() { # what command...
     local what=$1
     shift
     "$@" || die "$what"
-    echo "$what"
+    echo "PASS    $what"
 }
 
 # Three groups, of which the rule holds one back. In zoom_far the scene changes, so that there

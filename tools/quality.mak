@@ -7,6 +7,9 @@ QUALITY_DATA  = tools/quality_logs.py tools/quality_report.html tools/quality_re
                 doc/quality-alerts.yml doc/quality-alerts-test.yml
 QUALITY_DIR   = $(DATADIR)/quality
 
+# manual pages
+COMPONENTS-yes += $(patsubst $(SRC_PATH)/doc/%.texi,%,$(wildcard $(SRC_PATH)/doc/quality-*.texi))
+
 install: install-quality
 install-quality:
 	$(Q)mkdir -p "$(BINDIR)" "$(QUALITY_DIR)/farm"

@@ -13,14 +13,17 @@ ffcrf$(PROGSSUF)_g$(EXESUF): $(OBJS-ffcrf)
 
 all: $(FFCRF)
 
+FFCRF_COMPLETION = $(DATADIR)/../bash-completion/completions/$(FFCRF)
+
 install: install-ffcrf
 install-ffcrf: $(FFCRF)
-	$(Q)mkdir -p "$(BINDIR)"
+	$(Q)mkdir -p "$(BINDIR)" "$(dir $(FFCRF_COMPLETION))"
 	$(INSTALL) -c -m 755 $(FFCRF) "$(BINDIR)"
+	$(Q)echo 'source <($(FFCRF) --completion bash)' > "$(FFCRF_COMPLETION)"
 
 uninstall: uninstall-ffcrf
 uninstall-ffcrf:
-	$(RM) "$(BINDIR)/$(FFCRF)"
+	$(RM) "$(BINDIR)/$(FFCRF)" "$(FFCRF_COMPLETION)"
 endif
 endif
 

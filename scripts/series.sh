@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Writes the overlay as patches for a mailing list, one a filter, for each release or for
+# FFMPEG_VERSION: series.sh; `series.sh series-check` builds and tests each patch of it, too.
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck source=scripts/common.sh
+. "$(dirname "$0")/common.sh"
+
+lock
+for version in ${FFMPEG_VERSION:-$(all_series)}; do
+    export FFMPEG_VERSION=$version
+    src=$("$scripts/fetch.sh" ffmpeg)
+    "$scripts/series.py" write "$src" "$build/series/$version"
+    [ "${1:-}" != series-check ] ||
+        nice "$scripts/series.py" build "$src" "$build/series/$version" "$("$scripts/build.sh")"
+done
