@@ -173,6 +173,7 @@ static int read_unit(QuantizerMetadataContext *s, CodedBitstreamUnitType type,
                      const uint8_t *data, size_t size)
 {
     const int prefix = s->nal_length_size ? s->nal_length_size : 3;
+    const uint32_t code = s->nal_length_size ? size : 1;    // of its length, or its start
     int ret;
 
     ff_cbs_fragment_reset(&s->fragment);
@@ -180,11 +181,8 @@ static int read_unit(QuantizerMetadataContext *s, CodedBitstreamUnitType type,
     ret = av_grow_packet(s->unit, prefix + size);
     if (ret < 0)
         return ret;
-    if (s->nal_length_size)
-        for (int i = 0; i < prefix; i++)
-            s->unit->data[i] = (uint32_t)size >> 8 * (prefix - 1 - i);
-    else
-        AV_WB24(s->unit->data, 1);
+    for (int i = 0; i < prefix; i++)
+        s->unit->data[i] = code >> 8 * (prefix - 1 - i);
     memcpy(s->unit->data + prefix, data, size);
     ret = ff_cbs_read_packet(s->cbc, &s->fragment, s->unit);
     if (ret < 0)
@@ -196,15 +194,7 @@ static int read_unit(QuantizerMetadataContext *s, CodedBitstreamUnitType type,
 }
 
 /// Samples of luma that one of chroma, in units of which is cropped, is wide and high.
-static int luma_width(int chroma_format_idc)
-{
-    return chroma_format_idc == 1 || chroma_format_idc == 2 ? 2 : 1;
-}
-
-static int luma_height(int chroma_format_idc)
-{
-    return chroma_format_idc == 1 ? 2 : 1;
-}
+static const uint8_t luma_width[] = { 1, 2, 2, 1 }, luma_height[] = { 1, 2, 1, 1 };
 
 /// More bits lower the least QP by 6 each and the sample's unit by as much.
 static double step_of_qp(int qp)
@@ -228,9 +218,9 @@ static void read_h264_slice(const QuantizerMetadataContext *s, size_t size, Code
         return;
     add_slice(frame, types[slice->header.slice_type % 5],
               step_of_qp(26 + pps->pic_init_qp_minus26 + slice->header.slice_qp_delta), size);
-    frame->width  = (sps->pic_width_in_mbs_minus1 + 1) * 16 - luma_width(sps->chroma_format_idc) *
+    frame->width  = (sps->pic_width_in_mbs_minus1 + 1) * 16 - luma_width[sps->chroma_format_idc] *
                     (sps->frame_crop_left_offset + sps->frame_crop_right_offset);
-    frame->height = ((sps->pic_height_in_map_units_minus1 + 1) * 16 - luma_height(sps->chroma_format_idc) *
+    frame->height = ((sps->pic_height_in_map_units_minus1 + 1) * 16 - luma_height[sps->chroma_format_idc] *
                      (sps->frame_crop_top_offset + sps->frame_crop_bottom_offset)) * fields;
     frame->depth  = sps->bit_depth_luma_minus8 + 8;
 }
@@ -253,9 +243,9 @@ static void read_hevc_slice(const QuantizerMetadataContext *s, size_t size, Code
     }
     add_slice(frame, types[header->slice_type],
               step_of_qp(26 + pps->init_qp_minus26 + header->slice_qp_delta), size);
-    frame->width  = sps->pic_width_in_luma_samples - luma_width(sps->chroma_format_idc) *
+    frame->width  = sps->pic_width_in_luma_samples - luma_width[sps->chroma_format_idc] *
                     (sps->conf_win_left_offset + sps->conf_win_right_offset);
-    frame->height = sps->pic_height_in_luma_samples - luma_height(sps->chroma_format_idc) *
+    frame->height = sps->pic_height_in_luma_samples - luma_height[sps->chroma_format_idc] *
                     (sps->conf_win_top_offset + sps->conf_win_bottom_offset);
     frame->depth  = sps->bit_depth_luma_minus8 + 8;
 }
@@ -471,19 +461,25 @@ static double mean_log2(const uint8_t weight[64])
     return sum / 63;
 }
 
+static double default_matrix(void)
+{
+    uint8_t weight[64];
+
+    for (int i = 0; i < 64; i++)
+        weight[i] = ff_mpeg1_default_intra_matrix[i];
+    return mean_log2(weight);
+}
+
 static void read_mpeg12_header(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit)
 {
     if (unit->type == MPEG2_START_SEQUENCE_HEADER) {
         const MPEG2RawSequenceHeader *header = unit->content;
-        uint8_t weight[64];
 
-        for (int i = 0; i < 64; i++)
-            weight[i] = ff_mpeg1_default_intra_matrix[i];
-        s->matrix[0] = mean_log2(header->load_intra_quantiser_matrix ?
-                                 header->intra_quantiser_matrix : weight);
-        memset(weight, 16, sizeof(weight));
-        s->matrix[1] = mean_log2(header->load_non_intra_quantiser_matrix ?
-                                 header->non_intra_quantiser_matrix : weight);
+        // without them, mean_log2() of the default matrix, and one that is 16 everywhere
+        s->matrix[0] = header->load_intra_quantiser_matrix ?
+                       mean_log2(header->intra_quantiser_matrix) : default_matrix();
+        s->matrix[1] = header->load_non_intra_quantiser_matrix ?
+                       mean_log2(header->non_intra_quantiser_matrix) : 4;
     } else if (unit->type == MPEG2_START_EXTENSION) {
         const MPEG2RawExtensionData *extension = unit->content;
         const MPEG2RawQuantMatrixExtension *matrix = &extension->data.quant_matrix;

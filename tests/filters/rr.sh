@@ -109,20 +109,6 @@ rr_round(){
     done
 }
 
-# The more blur, the more is lost.
-rr_blur(){
-    source=testsrc2=s=176x98:d=0.48,format=yuv420p
-    ffmpeg -lavfi ${source},${bliinds}=rr_write=${tmp}/rr ${to_null} || return
-    last=0
-    for sigma in 0.5 0.8 1.2 2; do
-        ffmpeg -lavfi ${source},gblur=${sigma}:planes=1,${bliinds}=rr_read=${tmp}/rr:f=${tmp}/stats ${to_null} || return
-        mean=$(sed 's/.*loss:\([^ ]*\).*/\1/' ${tmp}/stats | awk '{ sum += $1 } END { print sum / NR }')
-        echo "${last} ${mean}" | awk -v sigma=${sigma} '
-            { print "sigma " sigma ": " ($2 > $1 + 3 ? "more" : "not more than " $1 ": " $2) }'
-        last=${mean}
-    done
-}
-
 # Twelve frames, of which each differs from those near it by a loss.
 twelve(){
     for k in 8 3 6 2 7 4 8 5 3 7 2 6; do
@@ -258,24 +244,9 @@ rr_errors(){
     test -c /dev/full || { skip "no /dev/full"; return 0; }
     twelve
     ffmpeg ${raw} -vf ${gray}${bliinds}=rr_write=${tmp}/good ${to_null} || return
-    : > ${tmp}/empty
-    sed 's/rr 3/rr 2/' ${tmp}/good                      > ${tmp}/version
-    sed 's/rr 3/rr 3x/' ${tmp}/good                     > ${tmp}/junk
-    head -c 9 ${tmp}/good                               > ${tmp}/magic
-    sed 2d ${tmp}/good                                  > ${tmp}/no-format
-    sed '2s/full/broad/' ${tmp}/good                    > ${tmp}/range
-    sed '2s/70/0/' ${tmp}/good                          > ${tmp}/width
-    sed '9s/1/x/' ${tmp}/good                           > ${tmp}/letter
-    sed '9s/ [^ ]*$//' ${tmp}/good                      > ${tmp}/short
-    sed '9s/$/ 1/' ${tmp}/good                          > ${tmp}/long
-    sed '9s/ [^ ]*$/ 99999999999999999999/' ${tmp}/good > ${tmp}/huge
-    sed '9s/ [^ ]*$/ nan/' ${tmp}/good                  > ${tmp}/nan
-    { cat ${tmp}/good; tail -n 1 ${tmp}/good; }         > ${tmp}/twice
-    { cat ${tmp}/good; head -c 300 /dev/zero; }         > ${tmp}/zeros
-    head -n 2 ${tmp}/good                               > ${tmp}/no-frames
-    sed 's/ 70 46 / 140 46 /' ${tmp}/good               > ${tmp}/wider
-    sed 's/ 70 46 / 70 92 /' ${tmp}/good                > ${tmp}/higher
-    for name in none empty version junk magic no-format range width letter short long huge nan twice zeros no-frames wider higher; do
+    while IFS='|' read -r name script; do
+        test ${name} = none || sed "${script}" ${tmp}/good > ${tmp}/${name}
+        test ${name} != zeros || head -c 300 /dev/zero >> ${tmp}/zeros
         ffmpeg ${raw} -vf ${gray}${bliinds}=rr_read=${tmp}/${name} ${to_null} 2> ${tmp}/err
         status=$?
         cat ${tmp}/err >&2
@@ -285,7 +256,26 @@ rr_errors(){
         0*)         echo "but no failure" ;;
         13[2-9]*)   echo "and a crash: ${status}" ;;
         esac
-    done
+    done << 'EOF'
+none|
+empty|d
+version|s/rr 3/rr 2/
+junk|s/rr 3/rr 3x/
+magic|1s/.*/bliinds-r/;2,$d
+no-format|2d
+range|2s/full/broad/
+width|2s/70/0/
+letter|9s/1/x/
+short|9s/ [^ ]*$//
+long|9s/$/ 1/
+huge|9s/ [^ ]*$/ 99999999999999999999/
+nan|9s/ [^ ]*$/ nan/
+twice|$p
+zeros|
+no-frames|3,$d
+wider|s/ 70 46 / 140 46 /
+higher|s/ 70 46 / 70 92 /
+EOF
     for path in /dev/full ${tmp}/none/rr ${tmp}; do
         fails ${raw} -vf ${gray}${bliinds}=rr_write=${path} ${to_null} | sed "s,${tmp},folder,"
     done
