@@ -510,10 +510,13 @@ static int finish(ScoreLog *s, void *logctx)
         (ret = need_totals(s)) < 0)
         return ret;
     if (s->log_path) {
+        const int64_t body = s->log.body;
+
         av_bprint_init(&text, 0, AV_BPRINT_SIZE_UNLIMITED);
         print_footer(s, &text);
-        ret = ff_score_output_end(&s->outputs, logctx, &s->log, &text);
+        ret = ff_score_output_write(&s->outputs, logctx, &s->log, &text);
         av_bprint_finalize(&text, NULL);
+        s->log.body = body;
         if (ret < 0)
             return ret;
     }

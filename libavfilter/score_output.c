@@ -48,9 +48,6 @@
 /// Filters that leave something; the oldest makes room.
 #define MAX_LEFT 16
 
-/// Random names that are tried for a file.
-#define MAX_NAMES 100
-
 /// What a filter leaves to one of the same name and options.
 typedef struct Left {
     char *key;
@@ -106,15 +103,8 @@ static int fail(ScoreOutputs *s, void *logctx, const char *format, const char *p
     return s->error;
 }
 
-static int write_error(ScoreOutputs *s, void *logctx, const char *path)
-{
-    return fail(s, logctx, "Cannot write '%s': %s; free some space or name another file.\n", path);
-}
-
-static int open_error(ScoreOutputs *s, void *logctx, const char *path)
-{
-    return fail(s, logctx, "Cannot open '%s' for writing: %s.\n", path);
-}
+#define WRITE_ERROR "Cannot write '%s': %s; free some space or name another file.\n"
+#define OPEN_ERROR  "Cannot open '%s' for writing: %s.\n"
 
 // ---- successors ----
 
@@ -172,18 +162,26 @@ static int is_later(const AVFrame *frame, AVRational time_base, const Left *left
            av_compare_ts(frame->pts, time_base, left->pts, left->time_base) > 0;
 }
 
+/// Copy what is carried to a buffer, or back from it.
+static void carry(const ScoreOutputs *s, uint8_t *buffer, int back)
+{
+    size_t size = 0;
+
+    for (int i = 0; i < s->nb_carried; size += s->carried[i++].size) {
+        const ScoreCarried *c = &s->carried[i];
+
+        av_assert0(size + c->size <= SCORE_MAX_CARRIED_SIZE);
+        memcpy(back ? c->data : buffer + size, back ? buffer + size : c->data, c->size);
+    }
+}
+
 static void go_on(ScoreOutputs *s, Left *left)
 {
-    const uint8_t *carried = left->carried;
-
     for (int i = 0; i < s->nb_outputs; i++) {
         s->output[i]->continued = left->is_file[i];
         s->output[i]->body      = left->body[i];
     }
-    for (int i = 0; i < s->nb_carried; i++) {
-        memcpy(s->carried[i].data, carried, s->carried[i].size);
-        carried += s->carried[i].size;
-    }
+    carry(s, left->carried, 1);
     FFSWAP(void *, s->owned, left->owned);
     s->pts       = left->pts;
     s->time_base = left->time_base;
@@ -214,19 +212,13 @@ static void succeed(ScoreOutputs *s, void *logctx, const AVFrame *frame, AVRatio
 static void leave(ScoreOutputs *s)
 {
     Left *left = av_mallocz(sizeof(*left)), *old = take_left(s);
-    uint8_t *carried;
 
     free_left(&old);
     if (!left || !(left->key = get_key(s))) {
         av_free(left);
         return;
     }
-    carried = left->carried;
-    for (int i = 0; i < s->nb_carried; i++) {
-        av_assert0(carried + s->carried[i].size <= left->carried + sizeof(left->carried));
-        memcpy(carried, s->carried[i].data, s->carried[i].size);
-        carried += s->carried[i].size;
-    }
+    carry(s, left->carried, 0);
     FFSWAP(void *, s->owned, left->owned);
     left->free_owned = s->free_owned;
     left->pts        = s->pts;
@@ -301,20 +293,17 @@ static void release(ScoreOutput *output)
 /// Create a file that nobody has, beside the one that it will become.
 static int create_tmp(ScoreOutputs *s, void *logctx, ScoreOutput *output)
 {
-    int fd = -1;
+    int fd;
 
-    for (int i = 0; i < MAX_NAMES && fd < 0 && (!i || errno == EEXIST); i++) {
-        av_freep(&output->tmp_path);
-        output->tmp_path = av_asprintf("%s.%08"PRIx32".tmp", output->path, av_get_random_seed());
-        if (!output->tmp_path)
-            return s->error = AVERROR(ENOMEM);
-        fd = avpriv_open(output->tmp_path, O_CREAT | O_EXCL | O_WRONLY | O_BINARY, 0666);
-    }
+    output->tmp_path = av_asprintf("%s.%08"PRIx32".tmp", output->path, av_get_random_seed());
+    if (!output->tmp_path)
+        return s->error = AVERROR(ENOMEM);
+    fd = avpriv_open(output->tmp_path, O_CREAT | O_EXCL | O_WRONLY | O_BINARY, 0666);
     if (fd >= 0)
         output->file = fdopen(fd, "wb");
     if (output->file)
         return 0;
-    open_error(s, logctx, output->path);
+    fail(s, logctx, OPEN_ERROR, output->path);
     if (fd >= 0) {
         close(fd);
         unlink(output->tmp_path);
@@ -338,7 +327,7 @@ static int copy_body(ScoreOutputs *s, void *logctx, ScoreOutput *output)
         rest -= nb;
     }
     if (rest)
-        write_error(s, logctx, output->path);
+        fail(s, logctx, WRITE_ERROR, output->path);
     if (from)
         fclose(from);
     return s->error;
@@ -361,7 +350,7 @@ static int open_output(ScoreOutputs *s, void *logctx, ScoreOutput *output)
         // devices and pipes are written directly
         output->file = avpriv_fopen_utf8(output->path, output->continued ? "ab" : "wb");
     }
-    return output->file ? 0 : open_error(s, logctx, output->path);
+    return output->file ? 0 : fail(s, logctx, OPEN_ERROR, output->path);
 }
 
 int ff_score_outputs_open(ScoreOutputs *s, void *logctx)
@@ -378,40 +367,30 @@ int ff_score_outputs_open(ScoreOutputs *s, void *logctx)
     return s->error < 0 ? s->error : 1;
 }
 
-int ff_score_output_end(ScoreOutputs *s, void *logctx, ScoreOutput *output, AVBPrint *text)
+int ff_score_output_write(ScoreOutputs *s, void *logctx, ScoreOutput *output, AVBPrint *text)
 {
-    int failed;
-
     if (!av_bprint_is_complete(text))
         s->error = AVERROR(ENOMEM);
     if (s->error || s->closed)
         return s->error;
-    errno  = 0;
+    errno = 0;
     // at the end, an output that has had enough would not see the error
-    failed = fwrite(text->str, 1, text->len, output->file) < text->len || fflush(output->file);
+    if (fwrite(text->str, 1, text->len, output->file) < text->len || fflush(output->file))
+        fail(s, logctx, WRITE_ERROR, output->path);
+    output->body += text->len;
     av_bprint_clear(text);
-    return failed ? write_error(s, logctx, output->path) : 0;
-}
-
-int ff_score_output_write(ScoreOutputs *s, void *logctx, ScoreOutput *output, AVBPrint *text)
-{
-    const unsigned size = text->len;
-    int ret = ff_score_output_end(s, logctx, output, text);
-
-    if (ret >= 0)
-        output->body += size;
-    return ret;
+    return s->error;
 }
 
 static void close_output(ScoreOutputs *s, void *logctx, ScoreOutput *output)
 {
     errno = 0;
     if (output->file && output->file != stdout && fclose(output->file))
-        write_error(s, logctx, output->path);
+        fail(s, logctx, WRITE_ERROR, output->path);
     output->file = NULL;
     if (output->tmp_path) {
         if (!s->error && rename(output->tmp_path, output->path))
-            write_error(s, logctx, output->path);
+            fail(s, logctx, WRITE_ERROR, output->path);
         if (s->error)
             unlink(output->tmp_path);
     }

@@ -69,11 +69,11 @@ static inline char *score_print(char text[SCORE_NUMBER_SIZE], const char *format
 typedef struct ScoreOutput {
     // set by the filter
     const char *path;       ///< "-" is standard output
-    int has_end;            ///< it is not valid without its end: see ff_score_output_end()
+    int has_end;            ///< it is not valid without its end
 
     FILE *file;
     char *tmp_path;         ///< written first, then renamed to path
-    int64_t body;           ///< bytes before the end
+    int64_t body;           ///< bytes that a successor goes on behind
     int continued;          ///< it has frames already
     struct ScoreOutput *next;   ///< of those that are being written
 } ScoreOutput;
@@ -126,9 +126,6 @@ int ff_score_outputs_open(ScoreOutputs *s, void *logctx);
  * @return 0, or a negative AVERROR after a message
  */
 int ff_score_output_write(ScoreOutputs *s, void *logctx, ScoreOutput *output, AVBPrint *text);
-
-/// Write the end of an output, which a successor will put behind its own frames.
-int ff_score_output_end(ScoreOutputs *s, void *logctx, ScoreOutput *output, AVBPrint *text);
 
 /**
  * Close all, and keep what a successor needs. What has no name yet gets it, unless
