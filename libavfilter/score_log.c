@@ -48,17 +48,20 @@ typedef struct Totals {
     int has_others;         ///< frames of sizes that are not here
 } Totals;
 
-/// How a format writes names and values.
+/// How a format writes a frame and its values.
 typedef struct Style {
+    const char *frame;      ///< what comes before the values: a format for the number
     const char *between, *before, *after_name, *after;
     const char *none;       ///< for a value that is not finite
+    const char *end;
 } Style;
 
-static const Style line_style = { "", " ", ":", "", "nan" };
+static const Style line_style = { "n:%"PRIu64, "", " ", ":", "", "nan", "\n" };
 static const Style log_style[SCORE_LOG_NB] = {
-    [SCORE_LOG_JSON] = { ", ", "\"", "\": ",  "",   "null" },
-    [SCORE_LOG_XML]  = { "",   " ",  "=\"",   "\"", ""     },
-    [SCORE_LOG_CSV]  = { "",   "",   NULL,    ",",  ""     },
+    [SCORE_LOG_JSON] = { "\n    {\"frameNum\": %"PRIu64", \"metrics\": {",
+                         ", ", "\"", "\": ", "", "null", "}}" },
+    [SCORE_LOG_XML]  = { "    <frame frameNum=\"%"PRIu64"\"", "", " ", "=\"", "\"", "", " />\n" },
+    [SCORE_LOG_CSV]  = { "%"PRIu64",", "", "", NULL, ",", "", "\n" },
 };
 
 static const char *const pooled_name[SCORE_POOLED_NB] = {
@@ -199,37 +202,27 @@ static void print_values(const ScoreLog *s, AVBPrint *text, const Style *style, 
 {
     for (int i = 0; i < s->nb_metrics; i++)
         print_value(text, style, i, s->metric[i].name, s->metric[i].digits, value[i]);
+    av_bprintf(text, "%s", style->end);
 }
 
 static void print_line(const ScoreLog *s, AVBPrint *text, const AVFrame *frame,
                        uint64_t n, AVRational time_base, const double *value)
 {
-    av_bprintf(text, "n:%"PRIu64, n + 1);
+    av_bprintf(text, line_style.frame, n + 1);
     if (frame->pts == AV_NOPTS_VALUE)
         av_bprintf(text, " pts:NOPTS pts_time:NOPTS");
     else
         av_bprintf(text, " pts:%"PRId64" pts_time:%s", frame->pts,
                    SCORE_FIXED(6, frame->pts * av_q2d(time_base)));
     print_values(s, text, &line_style, value);
-    av_bprintf(text, "\n");
 }
 
 static void print_log_frame(const ScoreLog *s, AVBPrint *text, uint64_t n, const double *value)
 {
-    switch (s->log_fmt) {
-    case SCORE_LOG_JSON:
-        av_bprintf(text, "%s\n    {\"frameNum\": %"PRIu64", \"metrics\": {",
-                   s->has_frames ? "," : "", n);
-        break;
-    case SCORE_LOG_CSV: av_bprintf(text, "%"PRIu64",", n);                            break;
-    case SCORE_LOG_XML: av_bprintf(text, "    <frame frameNum=\"%"PRIu64"\"", n);   break;
-    }
+    if (s->log_fmt == SCORE_LOG_JSON && s->has_frames)
+        av_bprintf(text, ",");
+    av_bprintf(text, log_style[s->log_fmt].frame, n);
     print_values(s, text, &log_style[s->log_fmt], value);
-    switch (s->log_fmt) {
-    case SCORE_LOG_JSON: av_bprintf(text, "}}");    break;
-    case SCORE_LOG_CSV:  av_bprintf(text, "\n");    break;
-    case SCORE_LOG_XML:  av_bprintf(text, " />\n"); break;
-    }
 }
 
 // ---- the log's beginning and end ----
@@ -286,20 +279,22 @@ static void print_pools(const ScoreLog *s, AVBPrint *text, const Size *size, con
     }
 }
 
-static void print_json_footer(const ScoreLog *s, AVBPrint *text, const char *fps)
+static void print_counts(const ScoreLog *s, AVBPrint *text)
 {
-    const Totals *totals = totals_of(s);
+    const Size *all    = &totals_of(s)->all;
+    const Style *style = &log_style[s->log_fmt];
 
-    av_bprintf(text, "\n  ],\n  \"pooled_metrics\": {");
-    print_pools(s, text, &totals->all, "    ");
-    av_bprintf(text, "\n  },\n  \"aggregate_metrics\": {\"frames\": %"PRIu64", "
-               "\"scored\": %"PRIu64", \"valid\": %"PRIu64, s->nb_frames,
-               totals->all.nb_scored, totals->all.nb_valid);
+    print_value(text, style, 0, "frames", 0, s->nb_frames);
+    print_value(text, style, 1, "scored", 0, all->nb_scored);
+    print_value(text, style, 2, "valid",  0, all->nb_valid);
     for (int i = 0; i < s->nb_counters; i++)
-        av_bprintf(text, ", \"%s\": %"PRIu64, s->counter[i].name, *s->counter[i].value);
-    av_bprintf(text, "},\n  \"sizes\": [");
-    for (int i = 0; i < totals->nb_sizes; i++) {
-        const Size *size = &totals->size[i];
+        print_value(text, style, 3 + i, s->counter[i].name, 0, *s->counter[i].value);
+}
+
+static void print_sizes(const ScoreLog *s, AVBPrint *text)
+{
+    for (int i = 0; i < totals_of(s)->nb_sizes; i++) {
+        const Size *size = &totals_of(s)->size[i];
 
         av_bprintf(text, "%s\n    {\"width\": %d, \"height\": %d, \"scored\": %"PRIu64", "
                    "\"valid\": %"PRIu64", \"pooled_metrics\": {", i ? "," : "",
@@ -307,21 +302,6 @@ static void print_json_footer(const ScoreLog *s, AVBPrint *text, const char *fps
         print_pools(s, text, size, "      ");
         av_bprintf(text, "\n    }}");
     }
-    av_bprintf(text, "\n  ],\n  \"fps\": %s\n}\n", fps);
-}
-
-static void print_xml_footer(const ScoreLog *s, AVBPrint *text, const char *fps)
-{
-    const Totals *totals = totals_of(s);
-
-    av_bprintf(text, "  </frames>\n  <pooled_metrics>\n");
-    print_pools(s, text, &totals->all, "    ");
-    av_bprintf(text, "  </pooled_metrics>\n  <aggregate_metrics frames=\"%"PRIu64"\" "
-               "scored=\"%"PRIu64"\" valid=\"%"PRIu64"\"", s->nb_frames,
-               totals->all.nb_scored, totals->all.nb_valid);
-    for (int i = 0; i < s->nb_counters; i++)
-        av_bprintf(text, " %s=\"%"PRIu64"\"", s->counter[i].name, *s->counter[i].value);
-    av_bprintf(text, " />\n  <fyi fps=\"%s\" />\n</VMAF>\n", fps);
 }
 
 static void print_footer(const ScoreLog *s, AVBPrint *text)
@@ -329,10 +309,21 @@ static void print_footer(const ScoreLog *s, AVBPrint *text)
     const int64_t time = s->start ? FFMAX(av_gettime_relative() - s->start, 1) : 0;
     const char *fps    = SCORE_FIXED(2, time ? s->nb_frames * 1e6 / time : 0);
 
-    if (s->log_fmt == SCORE_LOG_JSON)
-        print_json_footer(s, text, fps);
-    else if (s->log_fmt == SCORE_LOG_XML)
-        print_xml_footer(s, text, fps);
+    if (s->log_fmt == SCORE_LOG_JSON) {
+        av_bprintf(text, "\n  ],\n  \"pooled_metrics\": {");
+        print_pools(s, text, &totals_of(s)->all, "    ");
+        av_bprintf(text, "\n  },\n  \"aggregate_metrics\": {");
+        print_counts(s, text);
+        av_bprintf(text, "},\n  \"sizes\": [");
+        print_sizes(s, text);
+        av_bprintf(text, "\n  ],\n  \"fps\": %s\n}\n", fps);
+    } else if (s->log_fmt == SCORE_LOG_XML) {
+        av_bprintf(text, "  </frames>\n  <pooled_metrics>\n");
+        print_pools(s, text, &totals_of(s)->all, "    ");
+        av_bprintf(text, "  </pooled_metrics>\n  <aggregate_metrics");
+        print_counts(s, text);
+        av_bprintf(text, " />\n  <fyi fps=\"%s\" />\n</VMAF>\n", fps);
+    }
 }
 
 // ---- the summary ----
@@ -363,14 +354,6 @@ static void print_pooled(AVBPrint *text, const ScoreMetric *metric, const double
                SCORE_FIXED(0, value[SCORE_WORST_FRAME]));
 }
 
-static void print_counts(const ScoreLog *s, AVBPrint *text, const Size *size)
-{
-    for (int i = 0; i < s->nb_metrics; i++)
-        if (s->metric[i].pooled == SCORE_POOL_COUNT && size->pool[i].nb)
-            av_bprintf(text, "%s:%s ", s->metric[i].scale,
-                       SCORE_FIXED(0, size->pool[i].sum));
-}
-
 static void print_summary_line(const ScoreLog *s, void *logctx, const Size *size, int i)
 {
     const ScoreMetric *metric = &s->metric[i];
@@ -390,7 +373,9 @@ static void print_summary_line(const ScoreLog *s, void *logctx, const Size *size
     } else {
         av_bprintf(&text, "frames:%"PRIu64" invalid:%"PRIu64" ", size->nb_scored,
                    size->nb_scored - size->nb_valid);
-        print_counts(s, &text, size);
+        for (int j = 0; j < s->nb_metrics; j++)
+            if (s->metric[j].pooled == SCORE_POOL_COUNT && size->pool[j].nb)
+                av_bprintf(&text, "%s:%s ", s->metric[j].scale, SCORE_FIXED(0, size->pool[j].sum));
         av_bprintf(&text, "(");
         if (isfinite(s->max))
             av_bprintf(&text, "%s..%s, ", SCORE_SHORT(s->min), SCORE_SHORT(s->max));
@@ -400,26 +385,21 @@ static void print_summary_line(const ScoreLog *s, void *logctx, const Size *size
     av_log(logctx, AV_LOG_INFO, "%s\n", text.str);
 }
 
-static void print_warnings(const ScoreLog *s, void *logctx)
-{
-    const Size *all = &totals_of(s)->all;
-
-    for (int i = 0; i < s->nb_metrics; i++)
-        if (s->metric[i].warning && 2 * all->pool[i].sum > all->nb_scored)
-            av_log(logctx, AV_LOG_WARNING, "%s of %"PRIu64" frames are %s.\n",
-                   SCORE_FIXED(0, all->pool[i].sum), all->nb_scored, s->metric[i].warning);
-}
-
 static void print_summary(const ScoreLog *s, void *logctx)
 {
-    for (int i = 0; i < totals_of(s)->nb_sizes; i++)
+    const Totals *totals = totals_of(s);
+
+    for (int i = 0; i < totals->nb_sizes; i++)
         for (int j = 0; j < s->nb_metrics; j++)
             if (!j || has_own_line(&s->metric[j]))
-                print_summary_line(s, logctx, &totals_of(s)->size[i], j);
-    if (totals_of(s)->nb_sizes > 1)
+                print_summary_line(s, logctx, &totals->size[i], j);
+    if (totals->nb_sizes > 1)
         av_log(logctx, AV_LOG_WARNING, "The frame size changed: scores at "
                "different sizes do not compare, see the size's own line.\n");
-    print_warnings(s, logctx);
+    for (int i = 0; i < s->nb_metrics; i++)
+        if (s->metric[i].warning && 2 * totals->all.pool[i].sum > totals->all.nb_scored)
+            av_log(logctx, AV_LOG_WARNING, "%s of %"PRIu64" frames are %s.\n",
+                   SCORE_FIXED(0, totals->all.pool[i].sum), totals->all.nb_scored, s->metric[i].warning);
 }
 
 // ---- in the order of their calls ----
@@ -451,8 +431,8 @@ uint64_t ff_score_log_count(ScoreLog *s, void *logctx, const AVFrame *frame,
 
 int ff_score_log_open(ScoreLog *s, void *logctx)
 {
-    AVBPrint text;
     int ret = ff_score_outputs_open(&s->outputs, logctx);
+    AVBPrint text;
 
     if (ret <= 0 || !s->log_path)
         return FFMIN(ret, 0);
@@ -467,12 +447,18 @@ int ff_score_log_open(ScoreLog *s, void *logctx)
     return ret;
 }
 
-static int write_frame(ScoreLog *s, void *logctx, const AVFrame *frame, uint64_t n,
-                       AVRational time_base, const double *value)
+int ff_score_log_frame(ScoreLog *s, void *logctx, const AVFrame *frame,
+                       uint64_t n, AVRational time_base,
+                       const double *value, int valid)
 {
     AVBPrint text;
-    int ret = 0;
+    int ret;
 
+    if (s->outputs.closed)
+        return s->outputs.error;
+    if ((ret = ff_score_log_open(s, logctx)) < 0 ||
+        (ret = add_frame(s, logctx, frame, n, value, valid)) < 0)
+        return ret;
     av_bprint_init(&text, 0, AV_BPRINT_SIZE_UNLIMITED);
     if (s->stats_file) {
         print_line(s, &text, frame, n, time_base, value);
@@ -487,27 +473,12 @@ static int write_frame(ScoreLog *s, void *logctx, const AVFrame *frame, uint64_t
     return ret;
 }
 
-int ff_score_log_frame(ScoreLog *s, void *logctx, const AVFrame *frame,
-                         uint64_t n, AVRational time_base,
-                         const double *value, int valid)
-{
-    int ret;
-
-    if (s->outputs.closed)
-        return s->outputs.error;
-    if ((ret = ff_score_log_open(s, logctx)) < 0 ||
-        (ret = add_frame(s, logctx, frame, n, value, valid)) < 0)
-        return ret;
-    return write_frame(s, logctx, frame, n, time_base, value);
-}
-
 static int finish(ScoreLog *s, void *logctx)
 {
     AVBPrint text;
-    int ret;
+    int ret = ff_score_log_open(s, logctx);
 
-    if ((ret = ff_score_log_open(s, logctx)) < 0 ||
-        (ret = need_totals(s)) < 0)
+    if (ret < 0 || (ret = need_totals(s)) < 0)
         return ret;
     if (s->log_path) {
         const int64_t body = s->log.body;
@@ -517,11 +488,10 @@ static int finish(ScoreLog *s, void *logctx)
         ret = ff_score_output_write(&s->outputs, logctx, &s->log, &text);
         av_bprint_finalize(&text, NULL);
         s->log.body = body;
-        if (ret < 0)
-            return ret;
     }
-    print_summary(s, logctx);
-    return 0;
+    if (ret >= 0)
+        print_summary(s, logctx);
+    return ret;
 }
 
 int ff_score_log_close(ScoreLog *s, void *logctx, int ended)
