@@ -156,35 +156,33 @@ static double as_printed(int digits, double value)
     return strtod(text, NULL);
 }
 
-static int add_to_size(const ScoreLog *s, Size *size, uint64_t n, const double *value, int valid)
-{
-    size->nb_scored++;
-    size->nb_valid += !!valid;
-    for (int i = 0; i < s->nb_metrics; i++) {
-        const ScoreMetric *metric = &s->metric[i];
-        const int always = metric->pooled == SCORE_POOL_KNOWN || metric->pooled == SCORE_POOL_COUNT;
-        int ret;
-
-        if (!metric->pooled || !valid && !always || !isfinite(value[i]))
-            continue;
-        ret = ff_score_pool_add(&size->pool[i], as_printed(metric->digits, value[i]), n);
-        if (ret < 0)
-            return ret;
-    }
-    return 0;
-}
-
 static int add_frame(ScoreLog *s, void *logctx, const AVFrame *frame, uint64_t n,
                      const double *value, int valid)
 {
-    Size *size;
+    Size *size[2];
     int ret;
 
     if ((ret = need_totals(s)) < 0 ||
-        (ret = find_size(s, logctx, frame->width, frame->height, &size)) < 0 ||
-        (ret = add_to_size(s, &((Totals *)s->outputs.owned)->all, n, value, valid)) < 0)
+        (ret = find_size(s, logctx, frame->width, frame->height, &size[1])) < 0)
         return ret;
-    return size ? add_to_size(s, size, n, value, valid) : 0;
+    size[0] = &((Totals *)s->outputs.owned)->all;
+    for (int i = 0; i < 2 && size[i]; i++) {
+        size[i]->nb_scored++;
+        size[i]->nb_valid += !!valid;
+    }
+    for (int i = 0; i < s->nb_metrics; i++) {
+        const ScoreMetric *metric = &s->metric[i];
+        const int always = metric->pooled == SCORE_POOL_KNOWN || metric->pooled == SCORE_POOL_COUNT;
+        double printed;
+
+        if (!metric->pooled || !valid && !always || !isfinite(value[i]))
+            continue;
+        printed = as_printed(metric->digits, value[i]);
+        for (int j = 0; j < 2 && size[j]; j++)
+            if ((ret = ff_score_pool_add(&size[j]->pool[i], printed, n)) < 0)
+                return ret;
+    }
+    return 0;
 }
 
 // ---- frames ----
