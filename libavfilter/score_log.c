@@ -150,8 +150,13 @@ static int find_size(const ScoreLog *s, void *logctx, int width, int height, Siz
 
 static double as_printed(int digits, double value)
 {
+    static const double scale[] = { 1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9 };
+    const double scaled = value * scale[digits], whole = rint(scaled);
     char text[SCORE_NUMBER_SIZE];
 
+    // far from half, and where the product's own rounding is small, that is what printf() rounds to
+    if (fabs(scaled) < 0x1p40 && fabs(fabs(scaled - whole) - 0.5) > 1e-3)
+        return whole / scale[digits];
     snprintf(text, sizeof(text), "%.*f", digits, value);
     return strtod(text, NULL);
 }
