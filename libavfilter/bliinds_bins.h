@@ -45,14 +45,14 @@
 /// @}
 
 /// The bits of a float; if it is not negative, they order like it.
-BLIINDS_INLINE uint32_t bliinds_bits(float x)
+SHARED_INLINE uint32_t bliinds_bits(float x)
 {
     union { float f; uint32_t i; } u = { x };
 
     return u.i;
 }
 
-BLIINDS_INLINE float bliinds_from_bits(uint32_t x)
+SHARED_INLINE float bliinds_from_bits(uint32_t x)
 {
     union { uint32_t i; float f; } u;
 
@@ -61,7 +61,7 @@ BLIINDS_INLINE float bliinds_from_bits(uint32_t x)
 }
 
 /// Upper bits of x, of which one in (1 << shift) counts, from those of start on.
-BLIINDS_INLINE int bliinds_upper_bits(uint32_t x, float start, int shift)
+SHARED_INLINE int bliinds_upper_bits(uint32_t x, float start, int shift)
 {
     return (int)(x >> shift) - (int)(bliinds_bits(start) >> shift);
 }
@@ -78,7 +78,7 @@ BLIINDS_INLINE int bliinds_upper_bits(uint32_t x, float start, int shift)
  * @param x         not negative
  * @param statistic of BLIINDSStatistic
  */
-BLIINDS_INLINE int bliinds_bin(float x, int statistic)
+SHARED_INLINE int bliinds_bin(float x, int statistic)
 {
     int bin;
 
@@ -97,7 +97,7 @@ BLIINDS_INLINE int bliinds_bin(float x, int statistic)
 }
 
 /// First bits of a bin of a statistic, or of what comes after the last one.
-BLIINDS_INLINE uint32_t bliinds_bin_start(int statistic, int bin)
+SHARED_INLINE uint32_t bliinds_bin_start(int statistic, int bin)
 {
     if (bin == 0)
         return 0;
@@ -114,13 +114,13 @@ BLIINDS_INLINE uint32_t bliinds_bin_start(int statistic, int bin)
 }
 
 /// Whether a bin has values that share fewer bits.
-BLIINDS_INLINE int bliinds_bin_is_open(int bin)
+SHARED_INLINE int bliinds_bin_is_open(int bin)
 {
     return bin == 0 || bin == BLIINDS_BINS - 1;
 }
 
 /// Bin of an index of bliinds_gamma().
-BLIINDS_INLINE int bliinds_gamma_bin(unsigned index)
+SHARED_INLINE int bliinds_gamma_bin(unsigned index)
 {
     return index / BLIINDS_GAMMA_FINE;
 }

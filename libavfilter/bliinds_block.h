@@ -43,16 +43,15 @@
 
 #include <stdint.h>
 
-#if defined(__CUDACC__) || defined(__CUDA__)
-#define BLIINDS_INLINE static inline __device__ __attribute__((always_inline))
-#define BLIINDS_UNROLL _Pragma("unroll")    ///< keeps arrays in registers
+#include "cuda/shared.h"
 
+#if defined(__CUDACC__) || defined(__CUDA__)
 /**
  * a / b, correctly rounded as the operator is, without its branch for operands
  * near the limits of the format: the refinement that CUDA uses elsewhere. Here
  * b is 1e-8 to 2^24, and a is 0 or from 2^-100 to 2^24.
  */
-BLIINDS_INLINE float bliinds_div(float a, float b)
+SHARED_INLINE float bliinds_div(float a, float b)
 {
     float r, q;
 
@@ -64,7 +63,7 @@ BLIINDS_INLINE float bliinds_div(float a, float b)
 }
 
 /// The square root in the same way: x is 0 or from 2^-100 to 2^48.
-BLIINDS_INLINE float bliinds_sqrt(float x)
+SHARED_INLINE float bliinds_sqrt(float x)
 {
     float r, s;
 
@@ -74,7 +73,7 @@ BLIINDS_INLINE float bliinds_sqrt(float x)
 }
 
 /// a / b within 1e-6, relative
-BLIINDS_INLINE float bliinds_guess_div(float a, float b)
+SHARED_INLINE float bliinds_guess_div(float a, float b)
 {
     float r;
 
@@ -83,7 +82,7 @@ BLIINDS_INLINE float bliinds_guess_div(float a, float b)
 }
 
 /// 1 / sqrt(x) within 1e-6, relative
-BLIINDS_INLINE float bliinds_guess_rsqrt(float x)
+SHARED_INLINE float bliinds_guess_rsqrt(float x)
 {
     float r;
 
@@ -97,8 +96,6 @@ BLIINDS_INLINE float bliinds_guess_rsqrt(float x)
 #if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16
 #error "This compiler computes in a wider format than float, so scores would differ: for 32-bit x86, configure with --extra-cflags='-msse2 -mfpmath=sse'"
 #endif
-#define BLIINDS_INLINE static inline
-#define BLIINDS_UNROLL
 #define bliinds_div(a, b) ((a) / (b))
 #define bliinds_sqrt(x)   sqrtf(x)
 #define bliinds_guess_div(a, b) ((a) / (b))
@@ -166,21 +163,21 @@ typedef struct BLIINDSBlock {
  * @param m,p samples before and after, 0 outside of the image
  * @param c   the sample itself
  */
-BLIINDS_INLINE int32_t bliinds_lowpass(int32_t m, int32_t c, int32_t p)
+SHARED_INLINE int32_t bliinds_lowpass(int32_t m, int32_t c, int32_t p)
 {
     return c + (int32_t)((BLIINDS_TAP_SIDE * (int64_t)(m + p - 2 * c) +
                           (1 << (BLIINDS_TAP_BITS - 1))) >> BLIINDS_TAP_BITS);
 }
 
 /// Upper part of a level sample, exact in single precision, in 8-bit steps.
-BLIINDS_INLINE float bliinds_high(int32_t x)
+SHARED_INLINE float bliinds_high(int32_t x)
 {
     return (x >> BLIINDS_LOW_BITS) *
            (1.f / (1 << (BLIINDS_FRAC_BITS - BLIINDS_LOW_BITS)));
 }
 
 /// Lower part of a level sample, exact in single precision, in 8-bit steps.
-BLIINDS_INLINE float bliinds_low(int32_t x)
+SHARED_INLINE float bliinds_low(int32_t x)
 {
     return (x & ((1 << BLIINDS_LOW_BITS) - 1)) * (1.f / (1 << BLIINDS_FRAC_BITS));
 }
@@ -189,7 +186,7 @@ BLIINDS_INLINE float bliinds_low(int32_t x)
  * The integer step of a 5-point DCT-II. Its rows are (1 1 1 1 1),
  * (1 1 -4 1 1), (1 -1 0 -1 1), (1 0 0 0 -1) and (0 1 0 -1 0).
  */
-BLIINDS_INLINE void bliinds_basis(float dst[5], float x0, float x1, float x2,
+SHARED_INLINE void bliinds_basis(float dst[5], float x0, float x1, float x2,
                                   float x3, float x4)
 {
     float s0 = x0 + x4, s1 = x1 + x3;
@@ -203,7 +200,7 @@ BLIINDS_INLINE void bliinds_basis(float dst[5], float x0, float x1, float x2,
 }
 
 /// The rest of a 5-point orthonormal DCT-II after bliinds_basis().
-BLIINDS_INLINE void bliinds_rotate(float dst[5], const float src[5])
+SHARED_INLINE void bliinds_rotate(float dst[5], const float src[5])
 {
     const float k0 = 0.4472135955f;     // 1 / sqrt(5)
     const float e  = 0.1581138830f;     // sqrt(10) / 20
@@ -220,7 +217,7 @@ BLIINDS_INLINE void bliinds_rotate(float dst[5], const float src[5])
 }
 
 /// Sample variance (divided by n - 1) from sums; rounding never makes it negative.
-BLIINDS_INLINE float bliinds_variance(float sum_sq, float sum, float inv_n,
+SHARED_INLINE float bliinds_variance(float sum_sq, float sum, float inv_n,
                                       float inv_n1)
 {
     float v = (sum_sq - sum * sum * inv_n) * inv_n1;
@@ -229,7 +226,7 @@ BLIINDS_INLINE float bliinds_variance(float sum_sq, float sum, float inv_n,
 }
 
 /// Standard deviation over mean of n magnitudes, from their sums.
-BLIINDS_INLINE float bliinds_variation(float sum_sq, float sum, float inv_n,
+SHARED_INLINE float bliinds_variation(float sum_sq, float sum, float inv_n,
                                        float inv_n1)
 {
     return bliinds_div(bliinds_sqrt(bliinds_variance(sum_sq, sum, inv_n, inv_n1)),
@@ -237,7 +234,7 @@ BLIINDS_INLINE float bliinds_variation(float sum_sq, float sum, float inv_n,
 }
 
 /// The same of an oriented set, 0 where it is rounding noise.
-BLIINDS_INLINE float bliinds_set_variation(float sum_sq, float sum)
+SHARED_INLINE float bliinds_set_variation(float sum_sq, float sum)
 {
     float f = bliinds_variation(sum_sq, sum, 1.f / 8, 1.f / 7);
 
@@ -262,14 +259,14 @@ BLIINDS_INLINE float bliinds_set_variation(float sum_sq, float sum)
  * @param dst  [term along the column][term along the row]
  * @param rows bliinds_basis() of the 5 rows, [row][term]
  */
-BLIINDS_INLINE void bliinds_columns(float dst[5][5], const float rows[5][5])
+SHARED_INLINE void bliinds_columns(float dst[5][5], const float rows[5][5])
 {
-    BLIINDS_UNROLL
+    UNROLL
     for (int k = 0; k < 5; k++) {
         float t[5];
 
         bliinds_basis(t, rows[0][k], rows[1][k], rows[2][k], rows[3][k], rows[4][k]);
-        BLIINDS_UNROLL
+        UNROLL
         for (int i = 0; i < 5; i++)
             dst[i][k] = t[i];
     }
@@ -281,24 +278,24 @@ BLIINDS_INLINE void bliinds_columns(float dst[5][5], const float rows[5][5])
  * @param terms of bliinds_columns(): where samples are split, those of the
  *              upper plus those of the lower parts
  */
-BLIINDS_INLINE void bliinds_block(BLIINDSBlock *dst, const float terms[5][5])
+SHARED_INLINE void bliinds_block(BLIINDSBlock *dst, const float terms[5][5])
 {
     float y[5][5], x[5][5];
 
     // columns first: y[term][k], then x[i][j], the vertical and horizontal frequency
-    BLIINDS_UNROLL
+    UNROLL
     for (int k = 0; k < 5; k++) {
         float t[5], u[5];
 
-        BLIINDS_UNROLL
+        UNROLL
         for (int i = 0; i < 5; i++)
             t[i] = terms[i][k];
         bliinds_rotate(u, t);
-        BLIINDS_UNROLL
+        UNROLL
         for (int i = 0; i < 5; i++)
             y[i][k] = u[i];
     }
-    BLIINDS_UNROLL
+    UNROLL
     for (int i = 0; i < 5; i++)
         bliinds_rotate(x[i], y[i]);
 
@@ -369,7 +366,7 @@ BLIINDS_INLINE void bliinds_block(BLIINDSBlock *dst, const float terms[5][5])
  * @return index of the shape, or BLIINDS_GAMMA_NONE where rho is beyond the
  *         end of the table (flat blocks)
  */
-BLIINDS_INLINE int bliinds_gamma(const float *table, float rho)
+SHARED_INLINE int bliinds_gamma(const float *table, float rho)
 {
     const float last = table[BLIINDS_GAMMA_NB - 1];
     const float r = rho > last ? rho : last;
@@ -387,7 +384,7 @@ BLIINDS_INLINE int bliinds_gamma(const float *table, float rho)
 }
 
 /// Shape of the generalised Gaussian in thousandths, from bliinds_gamma().
-BLIINDS_INLINE int bliinds_gamma_value(int index)
+SHARED_INLINE int bliinds_gamma_value(int index)
 {
     return index == BLIINDS_GAMMA_NONE ? BLIINDS_GAMMA_FLAT : BLIINDS_GAMMA_MIN + index;
 }
@@ -396,7 +393,7 @@ BLIINDS_INLINE int bliinds_gamma_value(int index)
  * A value of BLIINDSBlock as unsigned 32.32 fixed point, so that sums do not
  * depend on their order. All are below 2^19: 2^13 can be added.
  */
-BLIINDS_INLINE uint64_t bliinds_fixed(float x)
+SHARED_INLINE uint64_t bliinds_fixed(float x)
 {
     return (uint64_t)(int64_t)(x * 4294967296.f);
 }
@@ -407,7 +404,7 @@ BLIINDS_INLINE uint64_t bliinds_fixed(float x)
  *
  * @param b index of the block in its row or column
  */
-BLIINDS_INLINE int bliinds_straddles(int b)
+SHARED_INLINE int bliinds_straddles(int b)
 {
     int first = (BLIINDS_STEP * b - 1) & 7;
 

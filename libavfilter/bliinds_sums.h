@@ -41,7 +41,7 @@ typedef struct BLIINDSSum {
 } BLIINDSSum;
 
 /// Add up to 2^13 values of bliinds_fixed(), added up.
-BLIINDS_INLINE void bliinds_sum_add(BLIINDSSum *dst, uint64_t fixed)
+SHARED_INLINE void bliinds_sum_add(BLIINDSSum *dst, uint64_t fixed)
 {
     dst->whole    += fixed >> 32;
     dst->fraction += (uint32_t)fixed;
@@ -71,19 +71,19 @@ typedef struct BLIINDSLevelSums {
 } BLIINDSLevelSums;
 
 /// Number of blocks of a level.
-BLIINDS_INLINE uint64_t bliinds_level_blocks(const BLIINDSLevelSums *level)
+SHARED_INLINE uint64_t bliinds_level_blocks(const BLIINDSLevelSums *level)
 {
     return level->grid[0].nb_blocks + level->grid[1].nb_blocks;
 }
 
 /// Number of blocks along a side of n samples.
-BLIINDS_INLINE int bliinds_nb_blocks(int n)
+SHARED_INLINE int bliinds_nb_blocks(int n)
 {
     return (n + BLIINDS_STEP - 1) / BLIINDS_STEP;
 }
 
 /// Number of n blocks along a side that are clear of the 8x8 grid: four of eight.
-BLIINDS_INLINE int bliinds_nb_clear(int n)
+SHARED_INLINE int bliinds_nb_clear(int n)
 {
     int nb = n / 8 * 4;
 
@@ -93,7 +93,7 @@ BLIINDS_INLINE int bliinds_nb_clear(int n)
 }
 
 /// Number of blocks that the worst 10 % of n are.
-BLIINDS_INLINE int bliinds_nb_worst(int n)
+SHARED_INLINE int bliinds_nb_worst(int n)
 {
     return (n + 9) / 10;
 }

@@ -33,11 +33,7 @@
 #ifndef AVFILTER_BLOCKSMOOTH_H
 #define AVFILTER_BLOCKSMOOTH_H
 
-#if defined(__CUDACC__) || defined(__CUDA__)
-#define BLOCKSMOOTH_INLINE static inline __device__ __attribute__((always_inline))
-#else
-#define BLOCKSMOOTH_INLINE static inline
-#endif
+#include "cuda/shared.h"
 
 #define BLOCKSMOOTH_TAPS   6    ///< samples across an edge
 #define BLOCKSMOOTH_BEFORE 3    ///< of these, before it
@@ -54,18 +50,18 @@ typedef struct BlockSmoothLimits {
     int max;        ///< value of a sample
 } BlockSmoothLimits;
 
-BLOCKSMOOTH_INLINE int blocksmooth_abs(int a)
+SHARED_INLINE int blocksmooth_abs(int a)
 {
     return a < 0 ? -a : a;
 }
 
-BLOCKSMOOTH_INLINE int blocksmooth_clip(int a, int max)
+SHARED_INLINE int blocksmooth_clip(int a, int max)
 {
     return a < 0 ? 0 : a > max ? max : a;
 }
 
 /// @param qf strength, 1 to 255
-BLOCKSMOOTH_INLINE BlockSmoothLimits blocksmooth_limits(int qf, int depth)
+SHARED_INLINE BlockSmoothLimits blocksmooth_limits(int qf, int depth)
 {
     BlockSmoothLimits limits;
 
@@ -81,13 +77,13 @@ BLOCKSMOOTH_INLINE BlockSmoothLimits blocksmooth_limits(int qf, int depth)
  *
  * @param block a power of two
  */
-BLOCKSMOOTH_INLINE int blocksmooth_is_edge(int at, int n, int block)
+SHARED_INLINE int blocksmooth_is_edge(int at, int n, int block)
 {
     return at > 0 && !(at & (block - 1)) && at + BLOCKSMOOTH_TAPS - BLOCKSMOOTH_BEFORE <= n;
 }
 
 /// @param v A B C D E F
-BLOCKSMOOTH_INLINE void blocksmooth_edge(int v[BLOCKSMOOTH_TAPS], const BlockSmoothLimits *limits)
+SHARED_INLINE void blocksmooth_edge(int v[BLOCKSMOOTH_TAPS], const BlockSmoothLimits *limits)
 {
     const int x = v[3] - v[2], step = blocksmooth_abs(x), max = limits->max;
     const int is_flat = blocksmooth_abs(v[1] - v[2]) < limits->flat &&

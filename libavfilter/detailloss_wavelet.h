@@ -38,16 +38,15 @@
 
 #include <stdint.h>
 
-#if defined(__CUDACC__) || defined(__CUDA__)
-#define DETAIL_INLINE static inline __device__ __attribute__((always_inline))
-#else
+#include "cuda/shared.h"
+
+#if !defined(__CUDACC__) && !defined(__CUDA__)
 #include <float.h>
 #include <math.h>
 // 16 is single precision for float, too
 #if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16
 #error "This compiler computes in a wider format than float, so scores would differ: for 32-bit x86, configure with --extra-cflags='-msse2 -mfpmath=sse'"
 #endif
-#define DETAIL_INLINE static inline
 #endif
 
 #define DETAIL_SCALES       4   ///< the first is of the picture, each next one of a picture half its size
@@ -91,7 +90,7 @@ typedef struct DetailSums {
  *
  * @param octave the scale, and one more for a display of 1080 lines than for one of 2160
  */
-DETAIL_INLINE float detail_weight(int octave, int band)
+SHARED_INLINE float detail_weight(int octave, int band)
 {
     const float straight[DETAIL_SCALES + 1] = { .00226f,  .01183f,  .025026f, .04295f,  .058621f };
     const float diagonal[DETAIL_SCALES + 1] = { .000479f, .004302f, .011778f, .023918f, .035901f };
@@ -100,13 +99,13 @@ DETAIL_INLINE float detail_weight(int octave, int band)
 }
 
 /// Size of a band, and of the next scale's picture, from a picture's.
-DETAIL_INLINE int detail_half(int size)
+SHARED_INLINE int detail_half(int size)
 {
     return (size + 1) / 2;
 }
 
 /// Sample i of n, where those outside are a mirror image; i is from -1 to n + 2.
-DETAIL_INLINE int detail_mirror(int i, int n)
+SHARED_INLINE int detail_mirror(int i, int n)
 {
     i = i < 0 ? -i : i;
     i = i < n ? i : 2 * (n - 1) - i;
@@ -115,12 +114,12 @@ DETAIL_INLINE int detail_mirror(int i, int n)
 
 /// @name The wavelet of Daubechies with four taps; sample 0 is the one before the coefficient's first
 /// @{
-DETAIL_INLINE float detail_low(float x0, float x1, float x2, float x3)
+SHARED_INLINE float detail_low(float x0, float x1, float x2, float x3)
 {
     return (.4829629131f * x0 + .8365163037f * x1) + (.2241438680f * x2 - .1294095226f * x3);
 }
 
-DETAIL_INLINE float detail_high(float x0, float x1, float x2, float x3)
+SHARED_INLINE float detail_high(float x0, float x1, float x2, float x3)
 {
     return (.8365163037f * x2 - .2241438680f * x1) - (.1294095226f * x0 + .4829629131f * x3);
 }
@@ -131,7 +130,7 @@ typedef struct DetailCoefficient {
     float source, kept, added;
 } DetailCoefficient;
 
-DETAIL_INLINE DetailCoefficient detail_coefficient(float source, float encode, float weight)
+SHARED_INLINE DetailCoefficient detail_coefficient(float source, float encode, float weight)
 {
     const float s = fabsf(source) * weight, e = fabsf(encode) * weight;
     const int alike = (source < 0) == (encode < 0);
@@ -149,7 +148,7 @@ DETAIL_INLINE DetailCoefficient detail_coefficient(float source, float encode, f
  * @param above,middle,below sums over the orientations in three rows, each with
  *                           the neighbours at [-1] and [1]
  */
-DETAIL_INLINE float detail_mask(const float *above, const float *middle, const float *below)
+SHARED_INLINE float detail_mask(const float *above, const float *middle, const float *below)
 {
     const float left  = (above[-1] + middle[-1]) + below[-1];
     const float here  = (above[0]  + middle[0])  + below[0];
@@ -159,14 +158,14 @@ DETAIL_INLINE float detail_mask(const float *above, const float *middle, const f
 }
 
 /// The cube of what is left of a magnitude, in units of 2^-16.
-DETAIL_INLINE uint64_t detail_cube(float x, float hidden)
+SHARED_INLINE uint64_t detail_cube(float x, float hidden)
 {
     const float left = x > hidden ? x - hidden : 0.f;
 
     return (uint64_t)(int64_t)(left * left * left * 65536.f);
 }
 
-DETAIL_INLINE float detail_log2(float x)
+SHARED_INLINE float detail_log2(float x)
 {
     union { float f; uint32_t i; } m = { x };
     int exponent = (int)(m.i >> 23) - 127;
@@ -188,7 +187,7 @@ DETAIL_INLINE float detail_log2(float x)
  * @param stride of the cells, in cells
  * @param unit   from a cell to 8-bit steps
  */
-DETAIL_INLINE float detail_variance(const uint32_t *cell, int stride, float unit)
+SHARED_INLINE float detail_variance(const uint32_t *cell, int stride, float unit)
 {
     float value[DETAIL_CHROMA_BLOCK][DETAIL_CHROMA_BLOCK], sum = 0.f, mean;
 
@@ -209,7 +208,7 @@ DETAIL_INLINE float detail_variance(const uint32_t *cell, int stride, float unit
 }
 
 /// By how many octaves the variance of a block of chroma has changed, in units of 2^-24.
-DETAIL_INLINE uint64_t detail_chroma(float source, float encode)
+SHARED_INLINE uint64_t detail_chroma(float source, float encode)
 {
     const float noise = .05f;
 
@@ -218,7 +217,7 @@ DETAIL_INLINE uint64_t detail_chroma(float source, float encode)
 }
 
 /// Number of blocks along n cells.
-DETAIL_INLINE int detail_nb_chroma_blocks(int n)
+SHARED_INLINE int detail_nb_chroma_blocks(int n)
 {
     return n < DETAIL_CHROMA_BLOCK ? 0 : (n - DETAIL_CHROMA_BLOCK) / DETAIL_CHROMA_STEP + 1;
 }

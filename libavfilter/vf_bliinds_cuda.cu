@@ -94,7 +94,7 @@ static DEVICE_INLINE typename Word<T>::type load_outside(const BLIINDSCUDAParams
 {
     typename Word<T>::type word = 0;
 
-    BLIINDS_UNROLL
+    UNROLL
     for (int i = 0; i < 4; i++) {
         bool inside = y >= 0 && y < p.level[0].h && x + i >= 0 && x + i < p.level[0].w;
         T v = inside ? ((const T *)src)[i] : (T)(black << p.down);
@@ -130,7 +130,7 @@ static DEVICE_INLINE void load_level1(Loaded<T> &v, const BLIINDSCUDAParams &p,
     v.inside = left >= 0 && top >= 0 && left + W1 <= p.level[0].w && top + H1 <= p.level[0].h &&
                !(((uintptr_t)frame.src | frame.pitch) % sizeof(W));
     if (v.inside && lane < W1 / 4) {
-        BLIINDS_UNROLL
+        UNROLL
         for (int i = 0; i < ROWS1; i++)
             v.word[i] = *(const W *)(v.src + i * NB_WARPS * frame.pitch);
     }
@@ -147,7 +147,7 @@ static DEVICE_INLINE void store_level1(Tile<T> &t, const Loaded<T> &v, const BLI
     if (lane >= W1 / 4)
         return;
     if (v.inside) {
-        BLIINDS_UNROLL
+        UNROLL
         for (int i = 0; i < ROWS1; i++)
             dst[i * NB_WARPS * (W1 / 4)] = v.word[i];
     } else {
@@ -388,7 +388,7 @@ static DEVICE_INLINE void tile_block(const BLIINDSCUDAParams &p, BLIINDSCUDABloc
     atomic_add(&count[BLIINDS_ORI][bliinds_bin(block.ori, BLIINDS_ORI)], 1);
     atomic_add(&count[BLIINDS_GAMMA][bliinds_gamma_bin(gamma)], 1);
 
-    BLIINDS_UNROLL
+    UNROLL
     for (int b = 0; b < 3; b++) {
         const uint64_t fixed = bliinds_fixed(block.band[b]);
 
@@ -405,7 +405,7 @@ static DEVICE_INLINE void basis1(float dst[5], const BLIINDSCUDAParams &p, const
     float x[5];
 
     // black is not subtracted: it is in the mean only, which is not used
-    BLIINDS_UNROLL
+    UNROLL
     for (int i = 0; i < 5; i++)
         x[i] = sizeof(T) == 1 ? (float)src[i] : value1(p, src[i]) * p.scale;
     bliinds_basis(dst, x[0], x[1], x[2], x[3], x[4]);
@@ -416,7 +416,7 @@ static DEVICE_INLINE void split_columns(float dst[5][5], const float *src, int w
 {
     float rows[BLIINDS_BLOCK][5];
 
-    BLIINDS_UNROLL
+    UNROLL
     for (int y = 0; y < BLIINDS_BLOCK; y++, src += width)
         bliinds_basis(rows[y], src[0], src[1], src[2], src[3], src[4]);
     bliinds_columns(dst, rows);
@@ -455,7 +455,7 @@ static DEVICE_INLINE void tile_blocks(const BLIINDSCUDAParams &p, Tile<T> &t,
 
             bx = tx * BLIINDS_TILE_W + tid % BLIINDS_TILE_W;
             by = ty * BLIINDS_TILE_H + tid / BLIINDS_TILE_W * NB_TURNS + turn;
-            BLIINDS_UNROLL
+            UNROLL
             for (int y = 0; y < BLIINDS_BLOCK; y++)
                 basis1(basis[y], p, src + y * W1);
             bliinds_columns(terms, basis);
@@ -473,9 +473,9 @@ static DEVICE_INLINE void tile_blocks(const BLIINDSCUDAParams &p, Tile<T> &t,
             by = ty * (BLIINDS_TILE_H >> level) + at.y;
             split_columns(terms,     high + first, width);
             split_columns(low_terms, low  + first, width);
-            BLIINDS_UNROLL
+            UNROLL
             for (int y = 0; y < 5; y++) {
-                BLIINDS_UNROLL
+                UNROLL
                 for (int k = 0; k < 5; k++)
                     terms[y][k] += low_terms[y][k];
             }
@@ -501,7 +501,7 @@ static DEVICE_INLINE void flush_sums(BLIINDSSum dst[BLIINDS_LEVELS][2][3],
 {
     const int tid = threadIdx.x, lane = tid % WARP_SIZE, warp = tid / WARP_SIZE;
 
-    BLIINDS_UNROLL
+    UNROLL
     for (int i = 0; i < NB_SUMS; i++)
         shared[i][tid] = sums[i];
     __syncthreads();
@@ -525,7 +525,7 @@ static DEVICE_INLINE void flush_sums(BLIINDSSum dst[BLIINDS_LEVELS][2][3],
                 fraction[0] += (uint32_t)value;
             }
         }
-        BLIINDS_UNROLL
+        UNROLL
         for (int c = 0; c < 2; c++) {
             if (l == 0 && i / 3 != c)
                 continue;
@@ -614,7 +614,7 @@ static DEVICE_INLINE void find_threshold(Threshold *found, const uint32_t count[
     const int each = NB / WARP_SIZE, lane = threadIdx.x % WARP_SIZE;
     unsigned c[each], sum = 0, before;
 
-    BLIINDS_UNROLL
+    UNROLL
     for (int i = 0; i < each; i++) {
         const int rank = lane * each + i;
 
@@ -622,7 +622,7 @@ static DEVICE_INLINE void find_threshold(Threshold *found, const uint32_t count[
         sum += c[i];
     }
     before = warp_scan(sum, lane) - sum;
-    BLIINDS_UNROLL
+    UNROLL
     for (int i = 0; i < each; i++) {
         const int rank = lane * each + i;
 
@@ -694,7 +694,7 @@ static DEVICE_INLINE void table_add(Pool &s, const BLIINDSCUDAParams &p, int fra
 static DEVICE_INLINE void load_blocks(BLIINDSCUDABlock dst[BLIINDS_POOL_EACH],
                                       const BLIINDSCUDABlock *blocks, int i, int end)
 {
-    BLIINDS_UNROLL
+    UNROLL
     for (int j = 0; j < BLIINDS_POOL_EACH; j++)
         if (i + j * BLIINDS_POOL_THREADS < end)
             dst[j] = blocks[i + j * BLIINDS_POOL_THREADS];
@@ -716,7 +716,7 @@ static DEVICE_INLINE void pool_chunk(Pool &s, const BLIINDSCUDAParams &p, int fr
     uint32_t bin[BLIINDS_NB_STATISTICS][2];
     BLIINDSCUDABlock next[BLIINDS_POOL_EACH];
 
-    BLIINDS_UNROLL
+    UNROLL
     for (int k = 0; k < BLIINDS_NB_STATISTICS; k++) {
         bin[k][0] = bliinds_bin_start(k, s.threshold[k].index);
         bin[k][1] = bliinds_bin_start(k, s.threshold[k].index + 1);
@@ -729,11 +729,11 @@ static DEVICE_INLINE void pool_chunk(Pool &s, const BLIINDSCUDAParams &p, int fr
         BLIINDSCUDABlock block[BLIINDS_POOL_EACH];
         unsigned listed = 0;                            // a bit for each statistic
 
-        BLIINDS_UNROLL
+        UNROLL
         for (int i = 0; i < BLIINDS_POOL_EACH; i++)
             block[i] = next[i];
         load_blocks(next, blocks, first + BLIINDS_POOL_CHUNK, end);
-        BLIINDS_UNROLL
+        UNROLL
         for (int i = 0; i < BLIINDS_POOL_EACH; i++) {
             const bool straddles = block[i].gamma >> 31;
             const int index = block[i].gamma & 0x7fffffff;
@@ -742,7 +742,7 @@ static DEVICE_INLINE void pool_chunk(Pool &s, const BLIINDSCUDAParams &p, int fr
             // not a break, for which clang 14 would leave the loop, and the blocks in memory
             if (first + i * BLIINDS_POOL_THREADS >= end)
                 continue;
-            BLIINDS_UNROLL
+            UNROLL
             for (int k = 0; k < BLIINDS_NB_STATISTICS; k++) {
                 const float x = block[i].statistic[k];
                 const uint64_t fixed = bliinds_fixed(x);
@@ -787,7 +787,7 @@ static DEVICE_INLINE void pool_chunk(Pool &s, const BLIINDSCUDAParams &p, int fr
                        s.table[k].count[i % TABLE_SIZE]);
     }
     __syncthreads();
-    BLIINDS_UNROLL
+    UNROLL
     for (int k = 0; k < BLIINDS_NB_POOLED; k++) {
         s.sums[k][0][tid] = sums[k][0] - sums[k][1];
         s.sums[k][1][tid] = sums[k][1];
@@ -807,7 +807,7 @@ static DEVICE_INLINE void flush_pool(const Pool &s, BLIINDSCUDAState *state, int
         BLIINDSCUDAPooled *sums = &state->result.pooled[l][k];
         uint64_t sum = 0;
 
-        BLIINDS_UNROLL
+        UNROLL
         for (int j = 0; j < POOL_WARPS; j++)
             sum += s.sums[k][c][j * WARP_SIZE + lane];
         sum = warp_sum(sum);
@@ -845,7 +845,7 @@ typedef struct Values {
 static DEVICE_INLINE void load_values(BLIINDSCUDAListed value[CHOOSE_EACH],
                                       const Values &v, int first)
 {
-    BLIINDS_UNROLL
+    UNROLL
     for (int i = 0; i < CHOOSE_EACH; i++) {
         const int j = first + i * BLIINDS_CHOOSE_THREADS;
 
@@ -894,7 +894,7 @@ static DEVICE_INLINE BLIINDSSum sum_largest(Choice &s, const Values &v, unsigned
         for (int first = tid; first < v.nb; first += CHOOSE_STEP) {
             if (v.nb > CHOOSE_STEP)
                 load_values(value, v, first);
-            BLIINDS_UNROLL
+            UNROLL
             for (int i = 0; i < CHOOSE_EACH; i++)
                 if (value[i].count && (value[i].bits & mask) == prefix)
                     atomic_add(&s.count[value[i].bits >> shift & (NB_DIGITS - 1)],
@@ -912,7 +912,7 @@ static DEVICE_INLINE BLIINDSSum sum_largest(Choice &s, const Values &v, unsigned
     for (int first = tid; first < v.nb; first += CHOOSE_STEP) {
         if (v.nb > CHOOSE_STEP)
             load_values(value, v, first);
-        BLIINDS_UNROLL
+        UNROLL
         for (int i = 0; i < CHOOSE_EACH; i++)
             if (value[i].bits > prefix)
                 add_value(sum, value[i].bits, value[i].count);
