@@ -183,30 +183,30 @@ CUdeviceptr ff_cuda_queue_plane(const AVFrame *frame, int component)
 
 // ---- opening and closing ----
 
-/// Memory of the host that kernels write to, where the driver offers it.
-static int alloc_pinned(CUDAQueue *q, size_t size)
+/// Memory of the host that kernels write to.
+static int alloc_results(AVFilterContext *ctx, size_t size)
 {
+    CUDAQueue *q = ctx->priv;
     tHostAlloc *alloc  = DRIVER_FUNCTION(tHostAlloc, "cuMemHostAlloc");
-    tFreeHost *release = DRIVER_FUNCTION(tFreeHost, "cuMemFreeHost");
     tHostGetDevicePointer *get_device =
         DRIVER_FUNCTION(tHostGetDevicePointer, "cuMemHostGetDevicePointer_v2");
     void *ptr;
+    int ret;
 
-    if (!alloc || !release || !get_device ||
-        alloc(&ptr, size, HOST_ALLOC_PORTABLE | HOST_ALLOC_DEVICEMAP) != CUDA_SUCCESS)
-        return 0;
-    if (get_device(&q->result_device, ptr, 0) != CUDA_SUCCESS) {
-        release(ptr);
-        return 0;
+    if (!alloc || !get_device || !DRIVER_FUNCTION(tFreeHost, "cuMemFreeHost")) {
+        av_log(ctx, AV_LOG_ERROR, "The driver has no pinned memory; update it.\n");
+        return AVERROR(ENOSYS);
     }
+    ret = CHECK_CU(alloc(&ptr, size, HOST_ALLOC_PORTABLE | HOST_ALLOC_DEVICEMAP));
+    if (ret < 0)
+        return ret;
     q->result = ptr;
-    return 1;
+    return CHECK_CU(get_device(&q->result_device, ptr, 0));
 }
 
 static int alloc_ring(AVFilterContext *ctx, size_t result_size)
 {
     CUDAQueue *q = ctx->priv;
-    const size_t size = q->size * result_size;
     int ret;
 
     q->result_size = result_size;
@@ -219,17 +219,7 @@ static int alloc_ring(AVFilterContext *ctx, size_t result_size)
         if (ret < 0)
             return ret;
     }
-
-    q->pinned = alloc_pinned(q, size);
-    if (q->pinned)
-        return 0;
-    av_log(ctx, AV_LOG_VERBOSE, "No pinned memory: results are copied.\n");
-    q->result = av_malloc(size);
-    if (!q->result)
-        return AVERROR(ENOMEM);
-    // on a stream of its own, a copy does not wait for the frames behind it
-    ret = CHECK_CU(q->cu->cuStreamCreate(&q->read_stream, CU_STREAM_NON_BLOCKING));
-    return ret < 0 ? ret : ff_cuda_queue_alloc(ctx, &q->result_device, size);
+    return alloc_results(ctx, q->size * result_size);
 }
 
 static int check_device(AVFilterContext *ctx)
@@ -331,12 +321,8 @@ static void free_device(AVFilterContext *ctx)
     for (int i = 0; i < CUDA_QUEUE_MAX_MEMORY && q->memory[i]; i++)
         if (*q->memory[i])
             CHECK_CU(q->cu->cuMemFree(*q->memory[i]));
-    if (q->pinned)
+    if (q->result)
         DRIVER_FUNCTION(tFreeHost, "cuMemFreeHost")(q->result);
-    else
-        av_free(q->result);
-    if (q->read_stream)
-        CHECK_CU(q->cu->cuStreamDestroy(q->read_stream));
     if (q->module)
         CHECK_CU(q->cu->cuModuleUnload(q->module));
 }
@@ -368,47 +354,19 @@ static int mark_launched(AVFilterContext *ctx)
     CUevent done = NULL;
     int ret;
 
-    for (int i = q->nb_done; i < q->nb_queued; i++) {
+    for (int i = 0; i < q->nb_queued; i++) {
         const CUDAQueueSlot *slot = queued_slot(q, i);
 
         if (slot->scored && !slot->done)
             done = slot->event;
     }
-    if (!done)
-        return 0;
-    ret = CHECK_CU(q->cu->cuEventRecord(done, q->hwctx->stream));
-    for (int i = q->nb_done; i < q->nb_queued && ret >= 0; i++) {
+    ret = done ? CHECK_CU(q->cu->cuEventRecord(done, q->hwctx->stream)) : 0;
+    for (int i = 0; i < q->nb_queued && ret >= 0; i++) {
         CUDAQueueSlot *slot = queued_slot(q, i);
 
         if (slot->scored && !slot->done)
             slot->done = done;
     }
-    return ret;
-}
-
-/// Read the results of the frames that were launched with the oldest, as those are done.
-static int fetch_results(AVFilterContext *ctx)
-{
-    CUDAQueue *q = ctx->priv;
-    const CUevent done = queued_slot(q, 0)->done;
-    int ret = 0, copied = 0;
-
-    for (q->nb_done = 0; q->nb_done < q->nb_queued && ret >= 0; q->nb_done++) {
-        const CUDAQueueSlot *slot = queued_slot(q, q->nb_done);
-        const size_t offset       = result_offset(q, slot);
-
-        if (slot->scored && slot->done != done)
-            break;
-        if (slot->scored && !q->pinned) {
-            ret = CHECK_CU(q->cu->cuMemcpyDtoHAsync(q->result + offset, q->result_device + offset,
-                                                    q->result_size, q->read_stream));
-            copied = 1;
-        }
-    }
-    if (copied && ret >= 0)
-        ret = CHECK_CU(q->cu->cuStreamSynchronize(q->read_stream));
-    if (ret < 0)
-        q->nb_done = 0;
     return ret;
 }
 
@@ -420,7 +378,7 @@ static int check_oldest(AVFilterContext *ctx, int wait)
     CUresult status;
     int ret;
 
-    if (q->nb_done || !slot->scored)
+    if (!slot->scored)
         return 1;
     if (!slot->done)
         return 0;
@@ -430,11 +388,8 @@ static int check_oldest(AVFilterContext *ctx, int wait)
     if (status == CUDA_ERROR_NOT_READY)
         return 0;
     ret = CHECK_CU(status);
-    if (ret < 0) {
+    if (ret < 0)
         av_log(ctx, AV_LOG_ERROR, "The GPU failed while frame %"PRIu64" was scored.\n", slot->n);
-        return ret;
-    }
-    ret = fetch_results(ctx);
     return ret < 0 ? ret : 1;
 }
 
@@ -461,9 +416,8 @@ static int pop(AVFilterContext *ctx, int wait, AVFrame **frame, const void **res
     slot->frame = NULL;
     av_frame_free(&slot->ref);
     av_frame_free(&slot->previous);
-    q->first    = (q->first + 1) % q->size;
+    q->first = (q->first + 1) % q->size;
     q->nb_queued--;
-    q->nb_done  = FFMAX(q->nb_done - 1, 0);
     if (ret < 0)
         av_frame_free(frame);
     return ret;

@@ -127,14 +127,11 @@ typedef struct CUDAQueue {
     CUDAQueueSlot *slot;        ///< [size], a ring
     int first;                  ///< slot of the oldest frame
     int nb_queued;
-    int nb_done;                ///< oldest frames that are known to be done
     int64_t pushed, interval;   ///< when the last frame came, and how long after the one before, in us
 
     size_t result_size;         ///< bytes of a frame's result
-    uint8_t *result;            ///< [size][result_size]
+    uint8_t *result;            ///< [size][result_size], pinned
     CUdeviceptr result_device;  ///< where kernels write the same
-    int pinned;                 ///< result is memory that the GPU writes to
-    CUstream read_stream;       ///< reads results back where it is not
 } CUDAQueue;
 
 #define CUDA_QUEUE_OPTION(type, flags)                                          \

@@ -23,8 +23,8 @@
  * on the host where there is no GPU
  *
  * Built as libcuda.so.1 and libcufft.so.12 and found by LD_LIBRARY_PATH, it keeps
- * the books: contexts that are pushed and popped, memory, streams, events, modules,
- * textures and plans. What is left at the end, and each call that a driver would
+ * the books: contexts that are pushed and popped, memory, streams, events, modules
+ * and plans. What is left at the end, and each call that a driver would
  * refuse or that would read or write beyond memory, is an error. Errors are printed,
  * and the process exits with 99.
  *
@@ -87,9 +87,9 @@ enum {
 #define PAGE               4096
 #define EXIT_STATUS        99
 
-enum Kind { CONTEXT, STREAM, EVENT, MODULE, FUNCTION, TEXTURE, PLAN };
+enum Kind { CONTEXT, STREAM, EVENT, MODULE, FUNCTION, PLAN };
 static const char *const kind_name[] = {
-    "context", "stream", "event", "module", "function", "texture", "cuFFT plan"
+    "context", "stream", "event", "module", "function", "cuFFT plan"
 };
 
 /// How many elements a picture of a transform takes, and of what size.
@@ -104,7 +104,7 @@ typedef struct Object {
     int alive;
     struct Object *context;         ///< of all but contexts
     // contexts
-    int device, nb_retained;
+    int device;
     struct Object *default_stream;
     // streams
     struct Operation *first, **last;
@@ -170,7 +170,7 @@ typedef struct Pushed {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local Pushed *pushed;
 static Pushed *all_pushed;
-static Object *objects, *primary[MAX_DEVICES];
+static Object *objects;
 static Memory *memory;
 static int nb_memory;
 static CUdeviceptr next_address, end_address;
@@ -723,10 +723,6 @@ DRIVER(cuInit, 0, (unsigned flags), {
     initialized |= !res;
 })
 
-DRIVER(cuDeviceGetCount, 0, (int *count), {
-    *count = nb_devices;
-})
-
 DRIVER(cuDeviceGet, 0, (CUdevice *device, int ordinal), {
     if (!res && (ordinal < 0 || ordinal >= nb_devices))
         res = INVALID_DEVICE;
@@ -740,15 +736,6 @@ DRIVER(cuDeviceGetAttribute, 0, (int *value, CUdevice_attribute attribute, CUdev
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = major;              break;
     default:                                           *value = 0;
     }
-})
-
-DRIVER(cuDeviceGetName, 0, (char *name, int size, CUdevice device), {
-    snprintf(name, size, "stand-in %d", device);
-})
-
-DRIVER(cuDeviceComputeCapability, 0, (int *cc_major, int *cc_minor, CUdevice device), {
-    *cc_major = major;
-    *cc_minor = 0;
 })
 
 static int push(Object *context)
@@ -830,38 +817,9 @@ DRIVER(cuCtxPopCurrent_v2, 1, (CUcontext *handle), {
     }
 })
 
-DRIVER(cuCtxGetCurrent, 0, (CUcontext *handle), {
-    *handle = (CUcontext)current();
-})
-
 DRIVER(cuCtxGetDevice, 1, (CUdevice *device), {
     if (!res)
         *device = current()->device;
-})
-
-DRIVER(cuDevicePrimaryCtxRetain, 0, (CUcontext *handle, CUdevice device), {
-    if (!res) {
-        if (!primary[device])
-            primary[device] = new_context(device);
-        primary[device]->nb_retained++;
-        *handle = (CUcontext)primary[device];
-    }
-})
-
-DRIVER(cuDevicePrimaryCtxRelease, 0, (CUdevice device), {
-    if (!primary[device])
-        error("it is not retained");
-    else if (!--primary[device]->nb_retained) {
-        destroy_context(primary[device]);
-        primary[device] = NULL;
-    }
-})
-
-DRIVER(cuDevicePrimaryCtxSetFlags, 0, (CUdevice device, unsigned flags), )
-
-DRIVER(cuDevicePrimaryCtxGetState, 0, (CUdevice device, unsigned *flags, int *active), {
-    *flags  = 0;
-    *active = 0;
 })
 
 // ---- memory and copies ----
@@ -1000,16 +958,6 @@ COPIES(cuMemcpyHtoDAsync_v2, (CUdeviceptr dst, const void *src, size_t size, CUs
        DEVICE, dstDevice, HOST, srcHost, stream, 1)
 COPIES(cuMemcpyDtoH_v2,      (void *dst, CUdeviceptr src, size_t size),
        HOST, dstHost, DEVICE, srcDevice, NULL, 0)
-COPIES(cuMemcpyDtoHAsync_v2, (void *dst, CUdeviceptr src, size_t size, CUstream stream),
-       HOST, dstHost, DEVICE, srcDevice, stream, 1)
-COPIES(cuMemcpyDtoD_v2,      (CUdeviceptr dst, CUdeviceptr src, size_t size),
-       DEVICE, dstDevice, DEVICE, srcDevice, NULL, 1)
-COPIES(cuMemcpyDtoDAsync_v2, (CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream),
-       DEVICE, dstDevice, DEVICE, srcDevice, stream, 1)
-
-DRIVER(cuMemcpy2D_v2, 1, (const CUDA_MEMCPY2D *c), {
-    res = res ? res : copy(*c, NULL, 0, 0);
-})
 
 /// FFmpeg's uploads rely on the driver, which reads pageable memory at once.
 DRIVER(cuMemcpy2DAsync_v2, 1, (const CUDA_MEMCPY2D *c, CUstream stream), {
@@ -1036,20 +984,11 @@ DRIVER(cuStreamDestroy_v2, 1, (CUstream handle), {
     }
 })
 
-static void wait_for_stream(CUstream handle)
-{
+DRIVER(cuStreamSynchronize, 1, (CUstream handle), {
     Object *stream = current() ? find_stream(handle) : NULL;
 
     if (stream)
         drain(stream, NULL);
-}
-
-DRIVER(cuStreamSynchronize, 1, (CUstream handle), {
-    wait_for_stream(handle);
-})
-
-DRIVER(cuStreamQuery, 1, (CUstream handle), {
-    wait_for_stream(handle);
 })
 
 DRIVER(cuEventCreate, 1, (CUevent *handle, unsigned flags), {
@@ -1098,11 +1037,6 @@ DRIVER(cuEventQuery, 1, (CUevent handle), {
 
 DRIVER(cuEventSynchronize, 1, (CUevent handle), {
     res = wait_for_event(res, find(handle, EVENT));
-})
-
-DRIVER(cuStreamWaitEvent, 1, (CUstream stream, CUevent handle, unsigned flags), {
-    if (!res)
-        res = find_stream(stream) ? wait_for_event(0, find(handle, EVENT)) : INVALID_HANDLE;
 })
 
 // ---- modules and launches ----
@@ -1207,20 +1141,6 @@ DRIVER(cuLaunchKernel, 1, (CUfunction launched, unsigned grid_x, unsigned grid_y
                            CUstream stream, void **args, void **extra), {
     res = res ? res : launch(launched, (unsigned[]){ grid_x, grid_y, grid_z },
                              (unsigned[]){ block_x, block_y, block_z }, shared, stream, args);
-})
-
-DRIVER(cuTexObjectCreate, 1, (CUtexObject *handle, const CUDA_RESOURCE_DESC *resource,
-                              const CUDA_TEXTURE_DESC *texture,
-                              const CUDA_RESOURCE_VIEW_DESC *view), {
-    if (!res)
-        *handle = (CUtexObject)(uintptr_t)new_object(TEXTURE);
-})
-
-DRIVER(cuTexObjectDestroy, 1, (CUtexObject handle), {
-    Object *texture = find((void *)(uintptr_t)handle, TEXTURE);
-
-    if (texture)
-        texture->alive = 0;
 })
 
 // ---- cuFFT ----
@@ -1358,15 +1278,19 @@ FFT(cufftExecC2C, ExecC2C) int cufftExecC2C(int plan, void *in, void *out, int d
         return leave(refuse(NOT_SUPPORTED, "not kept by the stand-in")); \
     }
 
-UNUSED(cuCtxSetLimit)       UNUSED(cuMemAllocPitch_v2)      UNUSED(cuMemAllocManaged)
-UNUSED(cuMemcpy)            UNUSED(cuMemcpyAsync)           UNUSED(cuDevicePrimaryCtxReset)
-UNUSED(cuStreamAddCallback) UNUSED(cuModuleGetGlobal)       UNUSED(cuGLGetDevices_v2)
-UNUSED(cuLinkCreate)        UNUSED(cuLinkAddData)           UNUSED(cuLinkComplete)
-UNUSED(cuLinkDestroy)       UNUSED(cuArrayCreate_v2)        UNUSED(cuArray3DCreate_v2)
-UNUSED(cuArrayDestroy)      UNUSED(cuGraphicsGLRegisterImage)
-UNUSED(cuGraphicsUnregisterResource)            UNUSED(cuGraphicsMapResources)
-UNUSED(cuGraphicsUnmapResources)                UNUSED(cuGraphicsSubResourceGetMappedArray)
-UNUSED(cuGraphicsResourceGetMappedPointer_v2)
+UNUSED(cuArray3DCreate_v2) UNUSED(cuArrayCreate_v2) UNUSED(cuArrayDestroy)
+UNUSED(cuCtxGetCurrent) UNUSED(cuCtxSetLimit) UNUSED(cuDeviceComputeCapability)
+UNUSED(cuDeviceGetCount) UNUSED(cuDeviceGetName) UNUSED(cuDevicePrimaryCtxGetState)
+UNUSED(cuDevicePrimaryCtxRelease) UNUSED(cuDevicePrimaryCtxReset)
+UNUSED(cuDevicePrimaryCtxRetain) UNUSED(cuDevicePrimaryCtxSetFlags) UNUSED(cuGLGetDevices_v2)
+UNUSED(cuGraphicsGLRegisterImage) UNUSED(cuGraphicsMapResources)
+UNUSED(cuGraphicsResourceGetMappedPointer_v2) UNUSED(cuGraphicsSubResourceGetMappedArray)
+UNUSED(cuGraphicsUnmapResources) UNUSED(cuGraphicsUnregisterResource) UNUSED(cuLinkAddData)
+UNUSED(cuLinkComplete) UNUSED(cuLinkCreate) UNUSED(cuLinkDestroy) UNUSED(cuMemAllocManaged)
+UNUSED(cuMemAllocPitch_v2) UNUSED(cuMemcpy) UNUSED(cuMemcpy2D_v2) UNUSED(cuMemcpyAsync)
+UNUSED(cuMemcpyDtoDAsync_v2) UNUSED(cuMemcpyDtoD_v2) UNUSED(cuMemcpyDtoHAsync_v2)
+UNUSED(cuModuleGetGlobal) UNUSED(cuStreamAddCallback) UNUSED(cuStreamQuery)
+UNUSED(cuStreamWaitEvent) UNUSED(cuTexObjectCreate) UNUSED(cuTexObjectDestroy)
 
 // ---- begin and end ----
 
