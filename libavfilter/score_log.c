@@ -459,9 +459,11 @@ int ff_score_log_frame(ScoreLog *s, void *logctx, const AVFrame *frame,
 
     if (s->outputs.closed)
         return s->outputs.error;
-    if ((ret = ff_score_log_open(s, logctx)) < 0 ||
-        (ret = add_frame(s, logctx, frame, n, value, valid)) < 0)
+    if ((ret = ff_score_log_open(s, logctx)) < 0)
         return ret;
+    ret = add_frame(s, logctx, frame, n, value, valid);
+    if (ret < 0)        // what is pooled is not whole: nothing of it is written
+        return s->outputs.error = ret;
     av_bprint_init(&text, 0, AV_BPRINT_SIZE_UNLIMITED);
     if (s->stats_file) {
         print_line(s, &text, frame, n, time_base, value);

@@ -189,7 +189,7 @@ faults_driver(){ # filter
 # Files are in the folder where the program runs.
 faults_alloc(){
     each alloc 72x64 gray bliinds=features=1:n_subsample=4:stats_file=a:log_path=b a b
-    for format in csv xml record; do
+    for format in csv xml; do
         each alloc 72x64 yuv420p10 bliinds=log_path=a:log_fmt=${format} a
     done
     each alloc 72x64 yuv420p bliinds=rr_write=a a
