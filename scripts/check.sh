@@ -131,7 +131,7 @@ for version in $versions; do
     [ "${FFMPEG_SRC:-}" ] || export FFMPEG_VERSION=$version
     src=$("$scripts/fetch.sh" ffmpeg) || { echo "SKIPPED $version: its source cannot be had" | told; continue; }
     say "testing on $src"
-    if ! dir=$("$scripts/build.sh"); then
+    if ! dir=$(PROFILE=${first_tested:+small} "$scripts/build.sh"); then
         echo "FAIL    $version build" | told
         continue
     fi

@@ -11,5 +11,5 @@ for version in ${FFMPEG_VERSION:-$(all_series)}; do
     src=$("$scripts/fetch.sh" ffmpeg)
     "$scripts/series.py" write "$src" "$build/series/$version"
     [ "${1:-}" != series-check ] ||
-        nice "$scripts/series.py" build "$src" "$build/series/$version" "$("$scripts/build.sh")"
+        nice "$scripts/series.py" build "$src" "$build/series/$version" "$(PROFILE=small "$scripts/build.sh")"
 done

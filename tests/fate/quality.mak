@@ -58,12 +58,17 @@ $(FATE_QUALITY): ffmpeg$(PROGSSUF)$(EXESUF) $(if $(CONFIG_FFPROBE),ffprobe$(PROG
 FATE_HW-yes += $(FATE_HW_QUALITY-yes)
 FATE += $(filter-out $(FATE_CHECKASM),$(FATE_QUALITY-yes))
 
-# What hardly depends on the release of FFmpeg: make check runs it on the first one only.
-FATE_QUALITY_ONCE = $(FATE_SCORE_TOOLS) $(FATE_PYTEST) $(FAULTS) $(FATE_PTX) $(FATE_COMPARE) \
-                    fate-checkasm-vf_bliinds $(addprefix fate-ffcrf-,choice docs)
+# What may depend on the release of FFmpeg: make check runs all tests on the first one, and these on
+# the others.
+FATE_QUALITY_SERIES = $(filter fate-%-changes fate-%-consumers fate-%-formats fate-%-layouts fate-%-numbers   \
+                               fate-%-options fate-%-passthrough fate-%-ranges fate-%-rebuild fate-%-resize   \
+                               fate-%-sync fate-%-threads fate-%-rose_70x46 fate-%-300x240_blur               \
+                               fate-bliinds-sei-h264 fate-faults-in-flight-% fate-ffcrf-json fate-ffcrf-search \
+                               fate-pairs-mp4-of-ts fate-quantizer-h264 fate-quantizer-mjpeg                  \
+                               fate-quantizer-mpeg,$(FATE_QUALITY-yes))
 
 fate-quality: $(FATE_QUALITY)
-fate-quality-series: $(filter-out $(FATE_QUALITY_ONCE),$(FATE_QUALITY))
+fate-quality-series: $(FATE_QUALITY_SERIES)
 fate-quality fate-quality-series:
 	@cat $(patsubst fate-%,tests/data/fate/%.skipped,$^) 2> /dev/null | awk '             \
 	    { sub(/^[^:]*: /, ""); n[$$0]++ }                                                   \
