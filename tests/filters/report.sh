@@ -312,8 +312,8 @@ report_install(){
     echo "ffcrf: exit code $?"
     find ${tmp}/usr -name '*.pyc' | wc -l
     mv ${tmp}/usr ${tmp}/root$(sed -n 's/^prefix=//p' ffbuild/config.mak)
-    (unset MAKEFLAGS MFLAGS MAKELEVEL; make uninstall-quality DESTDIR=$(readlink -f ${tmp})/root) > /dev/null
-    find ${tmp}/root -name 'quality*'
+    (unset MAKEFLAGS MFLAGS MAKELEVEL; make uninstall DESTDIR=$(readlink -f ${tmp})/root) > /dev/null
+    find ${tmp}/root ! -type d
 }
 
 # 70 is bad: from 2 to 2.48 s, 4 to 6.96, 8 to 9.96 (not valid from 9 to 9.48), and from 15 to the end at 19.96.
