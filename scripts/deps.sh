@@ -14,12 +14,13 @@ packages() { # job
            # few systems have it
            ! is_offered libvmaf-dev 2> /dev/null || echo 'libvmaf-dev?' ;;
     full)  echo libbz2-dev liblzma-dev texinfo? ;;
-    run)   echo gnuplot-nox? python3? ;;
-    report) echo gnuplot-nox python3 ;;
+    run)   echo gnuplot-nox? ;;
+    report) echo gnuplot-nox ;;
+    series) echo git ;;
     clip)  echo opencv-doc? ;;
     model) echo python3-numpy python3-scipy libaom-dev? libvpx-dev? libjpeg-turbo-progs? ;;
     fuzz)  echo 'libclang-rt-19-dev|libclang-rt-dev|libclang-rt-14-dev' ;;
-    check) echo jq gnuplot-nox? valgrind? shellcheck? libxml2-utils? python3? python3-hypothesis? parallel? \
+    check) echo git jq gnuplot-nox? valgrind? shellcheck? libxml2-utils? python3-hypothesis? parallel? \
                 slurm-wlm? slurm-wlm-basic-plugins? ;;
     esac
 }

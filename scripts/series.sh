@@ -6,6 +6,7 @@
 . "$(dirname "$0")/common.sh"
 
 lock
+"$scripts/deps.sh" build series
 for version in ${FFMPEG_VERSION:-$(all_series)}; do
     export FFMPEG_VERSION=$version
     src=$("$scripts/fetch.sh" ffmpeg)

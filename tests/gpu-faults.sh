@@ -74,8 +74,21 @@ killed() { # filter
     fi
 }
 
+# An error in these words.
+says() { # words name arguments...
+    local words=$1 name=$2 status
+    shift 2
+    ff "$@" $null
+    status=$?
+    if is_error $status && grep -qi "$words" "$tmp/err"; then
+        pass "$name"
+    else
+        fail "$name (status $status)"
+    fi
+}
+
 faults() {
-    local filter option status
+    local filter option
     for filter in $filters; do
         memory $filter
         case $filter in
@@ -83,21 +96,12 @@ faults() {
         esac
         for option in stats_file log_path; do
             [[ $filter != blocksmooth && $filter:$option != ssim:log_path ]] || continue
-            on_gpu -lavfi "$(graph $filter 320x240)=$option=/dev/full" $null
-            status=$?
-            if is_error $status && grep -qi 'no space left' "$tmp/err"; then
-                pass "${filter}_cuda: no room for $option"
-            else
-                fail "${filter}_cuda: no room for $option (status $status)"
-            fi
+            says 'no space left' "${filter}_cuda: no room for $option" \
+                -init_hw_device cuda -lavfi "$(graph $filter 320x240)=$option=/dev/full"
         done
-        { takes_pairs $filter && [ "$two_gpus" ]; } || continue
-        ff -lavfi "testsrc2=s=320x240:d=1,format=yuv420p,split[a][b];[a]hwupload_cuda=device=0[c];[b]hwupload_cuda=device=1[d];[c][d]${filter}_cuda" $null
-        status=$?
-        if is_error $status && grep -q 'two CUDA devices' "$tmp/err"; then
-            pass "${filter}_cuda: frames of two GPUs are refused"
-        else
-            fail "${filter}_cuda: frames of two GPUs are refused (status $status)"
-        fi
+        ! takes_pairs $filter || [ ! "$two_gpus" ] ||
+            says 'two CUDA devices' "${filter}_cuda: frames of two GPUs are refused" \
+                -lavfi "testsrc2=s=320x240:d=1,format=yuv420p,split[a][b];[a]hwupload_cuda=device=0[c];
+                        [b]hwupload_cuda=device=1[d];[c][d]${filter}_cuda"
     done
 }
