@@ -15,7 +15,9 @@ import tempfile
 
 from register import ROOT, our_files, read, registered, source_of
 
-RELEASES = {"12": "9.0", "11": "8.1", "10": "7.1"}  # by libavfilter's major version
+# By libavfilter's major version.
+RELEASES = {major: release for release, major in
+            re.findall(r"(?m)^(?:series_table=')?(\d+\.\d+) (\d+)", read(ROOT, "scripts/common.sh"))}
 SUPPORTED = "supported releases: " + " ".join(RELEASES.values())
 PATCHES = os.path.join(ROOT, "configure-patch")
 

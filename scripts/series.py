@@ -5,6 +5,7 @@
   series.py check SRC FOLDER OVERLAY  they apply, give the tree OVERLAY, and patcheck is content
   series.py build SRC FOLDER BUILD    each of them builds as BUILD was, and passes the tests that it brings
 """
+import functools
 import glob
 import os
 import re
@@ -26,7 +27,9 @@ COUNTS = re.compile("trailing whitespace|tabs|typos|simplified to \\+\\+|NULL_IF
 
 
 
+@functools.lru_cache
 def steps():
+    """The names of what each patch adds."""
     lines = read(PATCHES, "series").splitlines()
     return [line.split() for line in lines if not line.startswith("#")]
 
@@ -53,7 +56,7 @@ def needs(file, ours):
     text = read(source_of(file))
     if re.search(r"\.(c|h|cu|cuh)$", file):
         names = re.findall(r'#include "([^"]+)"', text)
-    elif re.search(r"\.(mak|sh)$|common", file):
+    elif re.search(r"\.(mak|sh)$", file):
         names = re.findall(r"[\w./-]+", text) + ["tests/fate/quality.mak"]
         words = set(names)
         names += [name for name in ours if name.startswith("tests/oracle/") and
@@ -75,6 +78,7 @@ def objects():
             yield kind[2].lower(), folder + (re.sub(r"\.ptx$", ".cu", name) if re.search(r"\.\w+$", name) else name + ".c")
 
 
+@functools.lru_cache
 def assign():
     """The number of the patch of each file."""
     ours, last = set(our_files()), len(steps()) - 1
@@ -111,13 +115,23 @@ def as_mailed(text, release):
     return head + re.sub(r"FILTER_PUBLIC\((\w+)\)", r".p.\1", filters)
 
 
+def without_dangling(texts):
+    """References to sections of later patches are plain words until these are there."""
+    manual = {file: text for file, text in texts.items() if file.endswith(".texi")}
+    there = set(re.findall(r"@anchor\{([^}]*)\}", "".join(manual.values())))
+    ours = glob.glob(os.path.join(ROOT, "doc/*.texi"))
+    for name in set(re.findall(r"@anchor\{([^}]*)\}", "".join(map(read, ours)))) - there:
+        manual = {file: text.replace("@ref{%s}" % name, name) for file, text in manual.items()}
+    return {**texts, **manual}
+
+
 def files_of(src, number):
     """What the patches up to a number make of FFmpeg's files, and what they add."""
     release, assigned = release_of(src), assign()
     there = {file for file in assigned if assigned[file] <= number}
     if release != "7.1":
         there.discard("libavfilter/release_compat.h")
-    texts = registered(src, there)
+    texts = without_dangling(registered(src, there))
     added = steps()[:number + 1]
     of = {library: sum(os.path.exists(os.path.join(ROOT, form % names[0])) for names in added)
           for library, form in (("libavfilter", "libavfilter/vf_%s.c"), ("libavcodec", "libavcodec/bsf/%s.c"))}
@@ -239,7 +253,7 @@ def build_each(src, folder, configured):
         skipped = len(re.findall("(?m)^SKIPPED", report.stdout))
         print("%s: builds, %d tests, %d skipped" % (os.path.basename(patch), len(new), skipped), flush=True)
         if report.returncode:
-            die("%s: its tests fail" % os.path.basename(patch), report.stdout[-4000:])
+            die(os.path.basename(patch) + ": its tests fail", report.stdout[-4000:])
 
 
 if __name__ == "__main__":
