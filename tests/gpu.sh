@@ -71,9 +71,9 @@ verdict() { # filter name status file file
 
 # What a filter says of the frames of a clip; of pairs, the second is the same five frames later.
 lines_of() { # filter-with-options before after output clip flags...
-    local filter=$1 name=${1%%[_=]*} before=$2 after=$3 output=$4 clip=$5 graph
+    local filter=$1 name=${1%%[_=]*} before=$2 after=$3 output=$4 clip=$5 graph more==
     shift 5
-    [[ $filter = *=* ]] || filter=$filter=
+    [[ $filter != *=* ]] || more=:
     graph="[0:v]${before}null[m];[m]"
     set -- $decode "$@" -t 4 -i "$clip"
     if takes_pairs $name; then
@@ -81,9 +81,9 @@ lines_of() { # filter-with-options before after output clip flags...
         graph="[0:v]${before}null[m];[1:v]${before}trim=start_frame=5,setpts=PTS-STARTPTS[r];[m][r]"
     fi
     if gives_frames $name; then
-        ff -noauto_conversion_filters "$@" -filter_complex "$graph$filter$after" -f framemd5 "$output"
+        ff -noauto_conversion_filters "$@" -filter_complex "$graph$filter$after" -an -f framemd5 "$output"
     else
-        ff "$@" -filter_complex "$graph$filter:f=$output" $null
+        ff "$@" -filter_complex "$graph$filter${more}f=$output" -an $null
     fi
 }
 
