@@ -71,7 +71,7 @@ verdict() { # filter name status file file
 
 # What a filter says of the frames of a clip; of pairs, the second is the same five frames later.
 lines_of() { # filter-with-options before after output clip flags...
-    local filter=$1 name=${1%%[_=]*} before=$2 after=$3 output=$4 clip=$5 graph more==
+    local filter=$1 name=${1%%[_=]*} before=$2 after=$3 output=$4 clip=$5 graph more='='
     shift 5
     [[ $filter != *=* ]] || more=:
     graph="[0:v]${before}null[m];[m]"
