@@ -127,13 +127,15 @@ def without(statement, files, ours):
     of = re.search(r"^\w+-(?:\$\(CONFIG_)?(\w+?)(?:_FILTER\))? ", statement, re.M)
     if of and (missing("vf_" + of[1].lower() + ".o") or missing(of[1])):
         return ""
-    comment, head, sign, tail = re.match(r"((?:#.*\n)*)(.*?)(\s*\+?=|:)(.*)", statement, re.S).groups()
+    comment, head, sign, tail = re.match(r"((?:#[^\n]*\n)*)(.*?)(\s*\+?=|:)(.*)", statement, re.S).groups()
     kept = [[word for word in re.split(r"[\s\\]+", part) if word and not missing(word)] for part in (head, tail)]
     if len(kept[0] + kept[1]) == len(re.findall(r"[^\s\\]+", head + " " + tail)):
         return statement
     if not kept[0] or not kept[1]:
         return ""
-    return comment + re.sub(r"\A(.*?[+:]?=|.*?:)(.*)\Z", wrapped, " ".join(kept[0]) + sign + " ".join(kept[1]), flags=re.S)
+    if sign == ":":
+        return comment + " \\\n".join(kept[0]) + ": " + " ".join(kept[1]) + "\n"
+    return comment + re.sub(r"\A(.*?=)(.*)\Z", wrapped, " ".join(kept[0]) + sign + " ".join(kept[1]), flags=re.S)
 
 
 def add_snippet(lines, files, ours):
