@@ -139,11 +139,12 @@ mutants() {
   tools/crf/search.c          @ s/is_close \&\& (nb >= ENOUGH/is_close \&\& (nb >= 2 * ENOUGH/ @ ffcrf-choice
   tools/crf/search.c          @ s/ \&\& low->percent <= s->max_percent;/;/ @ ffcrf-choice
   tools/crf/search.c          @ s/? curve : line/? line : line/ @ ffcrf-choice
+  tools/crf/score.c           @ s/= s->nb_frames;/= src->pts;/ @ ffcrf-vfr
 * tools/crf/score.c           @ s/: "\[encode\]\[source\]"/: "[source][encode]"/ @ ffcrf-search
-  tools/crf/ffcrf.c                 @ s/ cache_put(&s->cache/ if (sample->number) &/ @ ffcrf-resume
-* tools/crf/ffcrf.c                 @ s/percent : 100 - percent/percent : percent/ @ ffcrf-samples
-  tools/crf/ffcrf.c                 @ s/(nb - 1);/nb;/ @ ffcrf-samples
-  tools/crf/ffcrf.c                 @ s/metric_reaches(m, \*score, sample)/metric_reaches(m, sample, *score)/ @ ffcrf-samples
+  tools/crf/ffcrf.c           @ s/ cache_put(&s->cache/ if (sample->number) &/ @ ffcrf-resume
+* tools/crf/ffcrf.c           @ s/percent : 100 - percent/percent : percent/ @ ffcrf-samples
+  tools/crf/ffcrf.c           @ s/(nb - 1);/nb;/ @ ffcrf-samples
+  tools/crf/ffcrf.c           @ s/metric_reaches(m, \*score, sample)/metric_reaches(m, sample, *score)/ @ ffcrf-samples
   tools/quality-gate          @ s/value > options.above/value >= options.above/ @ gate-alarms
   tools/quality-gate          @ s/<= at - self.length/< at - self.length/ @ gate-alarms
   tools/quality-gate          @ s/if at - self.since < (/if at - self.since <= (/ @ gate-alarms

@@ -620,12 +620,8 @@ static int check_metric(Options *o)
         plan->tolerance = m->tolerance;
     if (o->thorough)
         plan->tolerance = 0;
-    plan->exact            = o->thorough ? 0 : CRF_EXACT;
-    plan->higher_is_better = m->higher_is_better;
-    plan->best             = m->best;
-    plan->offset           = m->offset;
-    plan->typical          = m->typical;
-    plan->is_in_decibels   = m->is_in_decibels;
+    plan->exact  = o->thorough ? 0 : CRF_EXACT;
+    plan->metric = m;
     if (!o->step)
         o->step = m->step;
 

@@ -43,7 +43,7 @@ typedef struct Metric {
     int higher_is_better;
     int digits;                 ///< after the point
     double best, worst;         ///< score of an identical encode, and of the worst
-    double offset;              ///< see SearchPlan
+    double offset;              ///< |best - score| + offset grows about exponentially with the CRF
     double typical;             ///< score in the middle of an encoder's range
     double tolerance;           ///< default of --tolerance
     int step;                   ///< default of --score-every

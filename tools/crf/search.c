@@ -16,7 +16,6 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
-
 /**
  * @file
  * The search for a CRF: interpolation of what was measured, and bisection where that
@@ -45,16 +44,18 @@ double search_last(const SearchPlan *s)
 
 static int reaches(const SearchPlan *s, const Point *p)
 {
-    return s->higher_is_better ? p->score >= s->target : p->score <= s->target;
+    return s->metric->higher_is_better ? p->score >= s->target : p->score <= s->target;
 }
 
 /// About linear in the CRF.
 static double distortion(const SearchPlan *s, double score)
 {
-    if (s->is_in_decibels)
+    const Metric *m = s->metric;
+
+    if (m->is_in_decibels)
         return -score * M_LN10 / 20;
     // some models of VMAF go beyond the best
-    return log(FFMAX(s->higher_is_better ? s->best - score : score - s->best, 0) + s->offset);
+    return log(FFMAX(m->higher_is_better ? m->best - score : score - m->best, 0) + m->offset);
 }
 
 /// The point other than low and high whose distortion is nearest to y, NULL if there is none.
@@ -85,7 +86,7 @@ static double expect(const SearchPlan *s, const Point *point, int nb,
     double x[3], d[3], line, curve = 0, slope = prior;
 
     if (!one)
-        return (s->min_crf + s->max_crf) / 2 + (y - distortion(s, s->typical)) / prior;
+        return (s->min_crf + s->max_crf) / 2 + (y - distortion(s, s->metric->typical)) / prior;
     if (!low || !high) {
         // beyond all that is known, no slope but a likely one is taken
         if (other)
@@ -119,8 +120,9 @@ SearchState search_next(const SearchPlan *s, const Point *point, int nb, double 
                               const Point **found)
 {
     const double step = s->increment, exact = FFMAX(s->exact, step), margin = s->tolerance / 4;
-    const double safer = s->higher_is_better ? FFMIN(s->target + margin, s->best)
-                                             : FFMAX(s->target - margin, s->best);
+    const Metric *m    = s->metric;
+    const double safer = m->higher_is_better ? FFMIN(s->target + margin, m->best)
+                                             : FFMAX(s->target - margin, m->best);
     const Point *low = NULL, *high = NULL;
     // all in steps of the CRF: what is sought is from one on, and before the other
     double from = search_first(s) - 1, to = search_last(s) + 1;

@@ -16,7 +16,6 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
-
 /**
  * @file
  * Which CRF to try next, by what was measured so far.
@@ -24,6 +23,8 @@
 
 #ifndef TOOLS_CRF_SEARCH_H
 #define TOOLS_CRF_SEARCH_H
+
+#include "score.h"
 
 /// No search takes more encodes of each sample.
 #define SEARCH_MOST 11
@@ -40,16 +41,11 @@ typedef struct Point {
 
 /// What is searched.
 typedef struct SearchPlan {
+    const Metric *metric;
     double min_crf, max_crf, increment;
     double target, tolerance;   ///< scores; the tolerance may be 0
     double max_percent;         ///< of the size of the source's video
     double exact;               ///< the CRF need not be found more exactly than this
-    // of the metric
-    int higher_is_better;
-    int is_in_decibels;
-    double best;                ///< score of an identical encode
-    double offset;              ///< |best - score| + offset grows about exponentially with the CRF, if not decibels
-    double typical;             ///< score in the middle of the encoder's range
 } SearchPlan;
 
 typedef enum SearchState {

@@ -100,7 +100,7 @@ static void check_found(int n, const SearchPlan *plan, SearchState state, const 
                         const Point *end, int all, int near, int best)
 {
     const double first = search_first(plan);
-    const int higher   = plan->higher_is_better, kind = n % NB_KINDS;
+    const int higher   = plan->metric->higher_is_better, kind = n % NB_KINDS;
     const int at      = rint(found->crf / plan->increment) - first;
     const int reached = higher ? found->score >= plan->target : found->score <= plan->target;
     const int misses  = found + 1 < end ? rint(found[1].crf / plan->increment) - first : all;
@@ -139,13 +139,16 @@ static int test_curve(int n)
     const int kind = n % NB_KINDS;
     const int is_thorough = number() < 0.3, higher = number() < 0.5;
     const double worst = number() < 0.5 ? 100 : 1, sign = higher ? -1 : 1;
+    Metric metric = {
+        .higher_is_better = higher,
+        .best             = higher ? worst : 0,
+        .offset           = worst * 0.02,
+    };
     SearchPlan plan = {
         .tolerance   = is_thorough ? 0 : worst * between(0, 0.02),
         .max_percent = number() < 0.8 ? INFINITY : between(1, 200),
         .exact       = is_thorough ? 0 : 0.4,
-        .higher_is_better = higher,
-        .best        = higher ? worst : 0,
-        .offset      = worst * 0.02,
+        .metric      = &metric,
     };
     double first, last, crf = 0;
     Point point[SEARCH_MOST] = { { 0 } };
@@ -153,7 +156,7 @@ static int test_curve(int n)
     SearchState state;
     int best = -1, nb = 0, all, near;
 
-    plan.typical = plan.best + sign * worst * 0.2;
+    metric.typical = metric.best + sign * worst * 0.2;
     do {
         const int range = number() * FF_ARRAY_ELEMS(ranges);
 
@@ -164,11 +167,11 @@ static int test_curve(int n)
         last  = search_last(&plan);
     } while (first > last);
     all = last - first + 1;
-    make_curve(kind, all, plan.offset, worst);
+    make_curve(kind, all, metric.offset, worst);
     // one of the scores, or any: better than the best, or worse than the worst, too
-    plan.target = plan.best + sign * (number() < 0.2 ? FFMIN(distortions[(int)(number() * all)], worst)
+    plan.target = metric.best + sign * (number() < 0.2 ? FFMIN(distortions[(int)(number() * all)], worst)
                                                      : worst * between(-0.05, 0.7));
-    for (int i = 0; i < all && (higher ? plan.best - distortions[i] >= plan.target
+    for (int i = 0; i < all && (higher ? metric.best - distortions[i] >= plan.target
                                        : distortions[i] <= plan.target); i++)
         best = i;
     near = FFMAX3(1, (int)(plan.exact / plan.increment + 1e-6), (all + 1024) / 1024);
@@ -186,7 +189,7 @@ static int test_curve(int n)
         CHECK(!i || point[i - 1].crf < crf, "CRF %g is tried again\n", crf);
         point[i] = (Point){
             .crf     = crf,
-            .score   = plan.best + sign * distortions[at],
+            .score   = metric.best + sign * distortions[at],
             .percent = percent(at, all),
         };
     }
