@@ -50,6 +50,7 @@
 #include "libavutil/mem.h"
 
 #include "cache.h"
+#include "output.h"
 
 #define MAGIC "ffcrf-cache 3\n"
 
@@ -175,7 +176,7 @@ int cache_open(Cache *cache, const Options *o)
     if (!o->cache)
         return 0;
     if (describe_source(key, o->input) < 0) {
-        av_log(NULL, AV_LOG_WARNING, "'%s' is no file that can be told from others: nothing is "
+        warn("'%s' is no file that can be told from others: nothing is "
                "kept in the cache.\n", o->input);
         return 0;
     }
@@ -194,7 +195,7 @@ int cache_open(Cache *cache, const Options *o)
     cache->dir = find_folder();
     ret = cache->dir ? make_folders(cache->dir) : AVERROR(ENOENT);
     if (ret < 0) {
-        av_log(NULL, AV_LOG_WARNING, "Nothing is kept, the cache '%s' cannot be made: %s. "
+        warn("Nothing is kept, the cache '%s' cannot be made: %s. "
                "Set FFCRF_CACHE to a folder.\n", or_nothing(cache->dir), av_err2str(ret));
         av_freep(&cache->dir);
     }
@@ -288,7 +289,7 @@ void cache_put(Cache *cache, const Options *o, const Sample *sample, double crf,
     int ret    = path ? write_entry(path, result) : AVERROR(ENOMEM);
 
     if (cache->dir && ret < 0 && !cache->failed) {
-        av_log(NULL, AV_LOG_WARNING, "The cache '%s' cannot be written: %s. The search goes on, and "
+        warn("The cache '%s' cannot be written: %s. The search goes on, and "
                "what it finds is not kept.\n", cache->dir, av_err2str(ret));
         cache->failed = 1;
     }

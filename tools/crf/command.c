@@ -137,7 +137,8 @@ static int judge_stream(const Options *o, const AVOutputFormat *format, const AV
     case AVMEDIA_TYPE_AUDIO:
         *converter = find_audio(o, format, st);
         if (*converter)
-            return avformat_query_codec(format, (*converter)->id, FF_COMPLIANCE_NORMAL) ? STREAM_CONVERT : STREAM_ERROR;
+            return avformat_query_codec(format, (*converter)->id, FF_COMPLIANCE_NORMAL) ?
+                   STREAM_CONVERT : STREAM_ERROR;
         return can ? STREAM_COPY : STREAM_ERROR;
     case AVMEDIA_TYPE_VIDEO:
         return can ? STREAM_COPY : STREAM_DROP;
@@ -153,7 +154,8 @@ static int judge_stream(const Options *o, const AVOutputFormat *format, const AV
 }
 
 /// How a stream that is one of that number of its type is converted.
-static void add_conversion(AVBPrint *text, const Options *o, const AVStream *st, int number, const AVCodec *codec)
+static void add_conversion(AVBPrint *text, const Options *o, const AVStream *st, int number,
+                           const AVCodec *codec)
 {
     const int is_audio = st->codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
     char stream[16];
@@ -171,8 +173,8 @@ static void add_conversion(AVBPrint *text, const Options *o, const AVStream *st,
  *
  * @param encoded set to what the stream that is encoded is called there
  */
-static int add_streams(AVBPrint *text, const Options *o, const Source *input, const char *output, int is_quiet,
-                       char encoded[16])
+static int add_streams(AVBPrint *text, const Options *o, const Source *input, const char *output,
+                       int is_quiet, char encoded[16])
 {
     const AVOutputFormat *out = av_guess_format(NULL, output, NULL);
     int nb[AVMEDIA_TYPE_NB]   = { 0 }, place = 0, ret = 0;
@@ -198,8 +200,8 @@ static int add_streams(AVBPrint *text, const Options *o, const Source *input, co
         const int fate = st == input->stream ? STREAM_COPY : judge_stream(o, out, st, &converter);
 
         if (fate == STREAM_ERROR) {
-            ret = usage("'%s' cannot hold %s, which stream %u of '%s' %s: let the name end with .mkv, or choose "
-                        "by -c:a what audio is encoded by.\n", output,
+            ret = usage("'%s' cannot hold %s, which stream %u of '%s' %s: let the name end with .mkv, "
+                        "or choose by -c:a what audio is encoded by.\n", output,
                         avcodec_get_name(converter ? converter->id : st->codecpar->codec_id), i,
                         o->input, converter ? "would be" : "is");
         } else if (fate == STREAM_DROP) {

@@ -101,7 +101,8 @@ static double percentile(const Metric *m, double *value, int nb, double percent)
 }
 
 /// Make one score of those of all samples.
-static int pool(const Metric *m, int pool, int percent, const Result *result, int nb_results, double *score)
+static int pool(const Metric *m, int pool, int percent, const Result *result, int nb_results,
+                double *score)
 {
     double *all = NULL;
     int nb = 0;
@@ -246,7 +247,8 @@ static void predict(const Search *s, const Result *result, Point *p)
     // the standard error, times about what Student's t is for 90 %
     unseen        = 1 - FFMIN(frames / s->scan.nb_frames, 1);
     p->size_error = unseen < 0.01 ? 0 : nb == 1 ? NAN : p->size *
-                    FFMAX(sqrt(squares * nb / (nb - 1) * unseen) / bytes * (1.65 + 2.5 / (nb - 1)), LEAST_ERROR * unseen);
+                    FFMAX(sqrt(squares * nb / (nb - 1) * unseen) / bytes * (1.65 + 2.5 / (nb - 1)),
+                          LEAST_ERROR * unseen);
 }
 
 static void tell_sample(const Search *s, const Sample *sample, double crf, const Result *r)
@@ -274,7 +276,9 @@ static int try_crf(Search *s, double crf)
         new = av_realloc_array(result, s->nb_samples, sizeof(*result));
         ret = new ? 0 : AVERROR(ENOMEM);
         result = new ? new : result;
-        for (; nb < s->nb_samples && ret >= 0 && (ret = try_sample(s, &s->sample[nb], crf, &result[nb])) >= 0; nb++) {
+        for (; nb < s->nb_samples && ret >= 0; nb++) {
+            if ((ret = try_sample(s, &s->sample[nb], crf, &result[nb])) < 0)
+                break;
             nb_cached += result[nb].is_cached;
             tell_sample(s, &s->sample[nb], crf, &result[nb]);
         }
@@ -386,7 +390,7 @@ static int open_gpu(Search *s)
     av_buffer_unref(&o->device);
     if (wanted)
         return usage("--gpu %s: %s.\n", o->gpu, why);
-    av_log(NULL, AV_LOG_WARNING, "Scoring on the CPU, not on a GPU: %s.\n", why);
+    warn("Scoring on the CPU, not on a GPU: %s.\n", why);
     return 0;
 }
 
@@ -414,9 +418,10 @@ static int open_devices(Options *o)
             av_hwdevice_ctx_create(&o->decode_device, type, NULL, NULL, 0);
     av_log_set_level(level);
     if (!o->decode_device && !is_auto)
-        return usage("-hwaccel %s: there is no such device that works. Leave it out, or take auto.\n", o->hwaccel);
+        return usage("-hwaccel %s: there is no such device that works. Leave it out, or take auto.\n",
+                     o->hwaccel);
     if (!o->decode_device)
-        av_log(NULL, AV_LOG_WARNING, "Decoding the input on the CPU: no device that -hwaccel may take works.\n");
+        warn("Decoding the input on the CPU: no device that -hwaccel may take works.\n");
     return 0;
 }
 
@@ -454,7 +459,7 @@ static int see_first_frame(Search *s)
     if (ret >= 0) {
         s->format = frame->format;
         if (o->decode_device && !first.is_downloaded)
-            av_log(NULL, AV_LOG_WARNING, "The CPU decodes '%s', as the device of -hwaccel cannot.\n", o->input);
+            warn("The CPU decodes '%s', as the device of -hwaccel cannot.\n", o->input);
     }
     av_frame_free(&frame);
     source_close(&first);
@@ -513,9 +518,9 @@ static int verify(const Options *o, const char *path)
              { "file", .string = path }, { "metric", .string = m->name }, { "score", score },
              { "target", o->plan.target }, JSON_RESULT(&r), { "reached", JSON_BOOL(reached) });
     else
-        printf("%s: %s %.*f (target %g) over %d of %d frames, %.2f MB, %.1f %% of the %.2f MB of the source's video\n",
-               path, m->name, m->digits, score, o->plan.target, r.nb_scores, r.nb_frames,
-               r.bytes / 1e6, size_percent(&r), r.source_bytes / 1e6);
+        printf("%s: %s %.*f (target %g) over %d of %d frames, %.2f MB, %.1f %% of the %.2f MB of "
+               "the source's video\n", path, m->name, m->digits, score, o->plan.target, r.nb_scores,
+               r.nb_frames, r.bytes / 1e6, size_percent(&r), r.source_bytes / 1e6);
     return reached ? 1 : fail(0, "'%s' misses the target%s.\n", path, o->encode ?
                               ": the samples were better than the rest; take more of them" : "");
 }
@@ -675,8 +680,8 @@ static int finish(Search *s, const Point *found)
     av_bprint_init(&command, 0, AV_BPRINT_SIZE_UNLIMITED);
     if (!o->encode)
         output = default_output(o, kind);
-    ret = output || o->encode ? command_make(&command, o, &s->source, found->crf, output ? output : o->encode, 0, "")
-                              : AVERROR(ENOMEM);
+    ret = !output && !o->encode ? AVERROR(ENOMEM) :
+          command_make(&command, o, &s->source, found->crf, output ? output : o->encode, 0, "");
     if (ret >= 0)
         report(s, found, command.str);
     av_bprint_finalize(&command, NULL);
@@ -777,7 +782,8 @@ int main(int argc, char **argv)
         tell("Ended by signal %d: what was finished is in the cache, and the same command goes on.\n",
              caught_signal);
         status = EXIT_SIGNAL + caught_signal;
-    } else if (s.o.json && status && status != EXIT_VERIFY && !(status == EXIT_NOT_REACHABLE && s.o.verify)) {
+    } else if (s.o.json && status && status != EXIT_VERIFY &&
+               !(status == EXIT_NOT_REACHABLE && s.o.verify)) {
         // what a verification found is told by its own object
         JSON(status == EXIT_NOT_REACHABLE ? "crf-search-error" : "error", { "message", .string = last_error });
     }

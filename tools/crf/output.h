@@ -26,6 +26,7 @@
 
 #include "libavutil/attributes.h"
 #include "libavutil/error.h"
+#include "libavutil/log.h"
 
 /// The signal that asks to end, or 0.
 extern volatile int caught_signal;
@@ -45,6 +46,7 @@ void output_init(void);
 int fail(int ret, const char *format, ...) av_printf_format(2, 3);
 
 #define usage(...) fail(AVERROR(EINVAL), __VA_ARGS__)
+#define warn(...)  av_log(NULL, AV_LOG_WARNING, __VA_ARGS__)
 
 /// Tell it, whatever the log level.
 void tell(const char *format, ...) av_printf_format(1, 2);

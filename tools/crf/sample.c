@@ -161,8 +161,9 @@ static int next_reference(Source *s, const AVFrame *frame, AVFrame *reference)
     if (ret == AVERROR_EOF)
         return usage("--reference-vfilter makes fewer frames than -vf: they cannot be compared.\n");
     if (ret >= 0 && (reference->width != frame->width || reference->height != frame->height))
-        return usage("-vf makes %dx%d, and --reference-vfilter %dx%d: end one of them with a scale to the size "
-                     "of the other.\n", frame->width, frame->height, reference->width, reference->height);
+        return usage("-vf makes %dx%d, and --reference-vfilter %dx%d: end one of them with a scale "
+                     "to the size of the other.\n", frame->width, frame->height, reference->width,
+                     reference->height);
     return ret;
 }
 
@@ -181,11 +182,12 @@ static int load_frame(const Options *o, Sample *sample, Source *r, Graph *upload
 {
     const int is_uploaded = !!frame->hw_frames_ctx, is_full = sample->frames.is_full;
     AVFrame *reference    = av_frame_alloc();
-    int ret = reference ? keep_frame(&sample->frames, frame, &memory[is_uploaded ? MEMORY_GPU : MEMORY_SYSTEM])
-                        : AVERROR(ENOMEM);
+    int ret = AVERROR(ENOMEM);
 
+    if (reference)
+        ret = keep_frame(&sample->frames, frame, &memory[is_uploaded ? MEMORY_GPU : MEMORY_SYSTEM]);
     if (sample->frames.is_full && !is_full)
-        av_log(NULL, AV_LOG_WARNING, "Sample %d does not fit into %s: it will be decoded again for "
+        warn("Sample %d does not fit into %s: it will be decoded again for "
                "each candidate.\n", sample->number + 1, is_uploaded ? "the GPU's memory" : "--memory");
     if (ret >= 0)
         ret = next_reference(r, frame, reference);
@@ -215,10 +217,11 @@ static int finish_sample(const Options *o, Sample *sample, const Source *s)
     sample->time_base  = s->time_base;
     sample->frame_rate = s->frame_rate;
     sample->bytes      = s->bytes;
-    sample->seconds    = nb > 1 ? av_q2d(s->time_base) * (sample->pts[nb - 1] - sample->pts[0]) * nb / (nb - 1.) :
-                         s->frame_rate.num ? 1 / av_q2d(s->frame_rate) : 0.04;
+    sample->seconds    = s->frame_rate.num ? 1 / av_q2d(s->frame_rate) : 0.04;
+    if (nb > 1)
+        sample->seconds = av_q2d(s->time_base) * (sample->pts[nb - 1] - sample->pts[0]) * nb / (nb - 1.);
     if (s->nb_repeated)
-        av_log(NULL, AV_LOG_WARNING, "%"PRIu64" frames of sample %d have the time of others, and are "
+        warn("%"PRIu64" frames of sample %d have the time of others, and are "
                "left out.\n", s->nb_repeated, sample->number + 1);
     return source_check(s, o);
 }
@@ -483,8 +486,9 @@ static int next_input(Candidate *c, AVFrame *frame)
     if (ret < 0 || !device)
         return ret;
     uploaded = av_frame_alloc();
-    ret = uploaded ? upload_frame(&c->upload, c->sample, "hwupload", device, frame, uploaded) : AVERROR(ENOMEM);
-    if (ret >= 0) {
+    ret = AVERROR(ENOMEM);
+    if (uploaded &&
+        (ret = upload_frame(&c->upload, c->sample, "hwupload", device, frame, uploaded)) >= 0) {
         av_frame_unref(frame);
         av_frame_move_ref(frame, uploaded);
     }
@@ -613,11 +617,13 @@ static int next_pair(const Options *o, Source s[2], AVFrame *frame[2], const cha
     if (end[0] && end[1])
         return AVERROR_EOF;
     if (end[0] || end[1])
-        return fail(AVERROR_INVALIDDATA, "'%s' has %s frames than '%s', which has %s%d: it is no encode of it, "
-                    "frame by frame.\n", path, end[0] ? "less" : "more", o->input, end[0] ? "more than " : "", number);
+        return fail(AVERROR_INVALIDDATA, "'%s' has %s frames than '%s', which has %s%d: it is no encode "
+                    "of it, frame by frame.\n", path, end[0] ? "less" : "more", o->input,
+                    end[0] ? "more than " : "", number);
     if (frame[0]->width != frame[1]->width || frame[0]->height != frame[1]->height)
-        return usage("'%s' is %dx%d, and '%s' is %dx%d with its filters: give the -vf that the encode was made "
-                     "with.\n", path, frame[0]->width, frame[0]->height, o->input, frame[1]->width, frame[1]->height);
+        return usage("'%s' is %dx%d, and '%s' is %dx%d with its filters: give the -vf that the encode "
+                     "was made with.\n", path, frame[0]->width, frame[0]->height, o->input,
+                     frame[1]->width, frame[1]->height);
     return 0;
 }
 

@@ -468,7 +468,7 @@ static int has_changed(const Source *s)
     return s->frame->width != in->w || s->frame->height != in->h || s->frame->format != in->format;
 }
 
-/// Decode a frame if none waits, and make a graph for it if there is none. @return AVERROR_EOF if there is no more
+/// Decode a frame if none waits, and make a graph for it if there is none.
 static int prepare_frame(Source *s)
 {
     int ret = 0;
