@@ -115,15 +115,18 @@ static int init_size(const ScoreLog *s, Size *size, int width, int height)
 /// Make the totals, unless they are there.
 static int need_totals(ScoreLog *s)
 {
-    Totals *totals = s->outputs.owned;
+    Totals *totals;
 
-    if (totals)
+    if (s->outputs.owned)
         return 0;
-    s->outputs.owned = totals = av_mallocz(sizeof(*totals));
-    if (!totals)
+    totals = av_mallocz(sizeof(*totals));
+    if (!totals || init_size(s, &totals->all, 0, 0) < 0) {
+        av_free(totals);
         return AVERROR(ENOMEM);
+    }
     totals->nb_metrics = s->nb_metrics;
-    return init_size(s, &totals->all, 0, 0);
+    s->outputs.owned   = totals;
+    return 0;
 }
 
 /// @param dst set to NULL if there are too many sizes
@@ -138,8 +141,11 @@ static int find_size(const ScoreLog *s, void *logctx, int width, int height, Siz
     }
     *dst = NULL;
     if (totals->nb_sizes < SCORE_MAX_SIZES) {
-        *dst = &totals->size[totals->nb_sizes++];
-        return init_size(s, *dst, width, height);
+        int ret = init_size(s, &totals->size[totals->nb_sizes], width, height);
+
+        if (ret >= 0)
+            *dst = &totals->size[totals->nb_sizes++];
+        return ret;
     }
     if (!totals->has_others)
         av_log(logctx, AV_LOG_WARNING, "More than %d sizes of frames: %dx%d and what follows "
