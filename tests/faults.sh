@@ -168,7 +168,7 @@ devices(){
 each(){ # alloc|driver sizes format filter [file...]
     kind=$1
     shift
-    program=$(cd ${target_path} && pwd)/libavfilter/tests/quality_faults${EXECSUF}
+    program=$(cd ${target_path} && pwd)/libavfilter/tests/filter_faults${EXECSUF}
     for and_more in "" +; do
         (cd ${tmp} && LD_LIBRARY_PATH=${stand_in} ${program} ${kind}${and_more} "$@") 2> ${tmp}/faults ||
             echo "$3, ${kind}${and_more}: status $?"

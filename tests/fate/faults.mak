@@ -34,7 +34,7 @@ fate-faults-alloc: REF  = nothing went wrong
 FAULTS = $(FAULTS_CUDA) fate-faults-alloc
 $(FAULTS): FROM = faults
 $(FAULTS): CMP  = oneline
-$(FAULTS): libavfilter/tests/quality_faults$(EXESUF)
+$(FAULTS): libavfilter/tests/filter_faults$(EXESUF)
 
 tests/faults/libcuda.so.1: $(addprefix $(SRC_PATH)/,tests/faults/libcuda.c                      \
         libavfilter/cuda/cufft.h libavfilter/detailloss_wavelet.h                                     \

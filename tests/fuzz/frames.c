@@ -31,22 +31,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libavutil/adler32.h"
 #include "libavutil/bprint.h"
 #include "libavutil/common.h"
 #include "libavutil/dict.h"
-#include "libavutil/frame.h"
-#include "libavutil/imgutils.h"
 #include "libavutil/intreadwrite.h"
-#include "libavutil/mem.h"
 #include "libavutil/pixdesc.h"
-#include "libavfilter/avfilter.h"
-#include "libavfilter/buffersink.h"
-#include "libavfilter/buffersrc.h"
+#include "libavfilter/tests/filter_graph.h"
 #include "fuzz.h"
 
 #define MAX_FRAMES 4
-#define MAX_SINKS  3
 
 static const struct {
     const char *name;
@@ -130,71 +123,30 @@ static uint8_t sample_byte(int content, int x, int y, unsigned *random)
     return (content >> 3) + (*random >> 31);
 }
 
-static void free_plane(void *opaque, uint8_t *data)
-{
-    av_free(opaque);
-}
-
-/// Each plane ends where its memory does, for the sanitizer to see all that is beyond.
 static AVFrame *make_frame(const Command *c, int input, int width, int height)
 {
-    const enum AVPixelFormat format = get_format(c->format[input]);
-    const int more = (c->layout & 31) * 16, upside_down = c->layout >> 5 + input & 1;
     const int content = c->content ^ (input ? c->layout >> 7 : 0);
     unsigned random = c->content + input;
     AVFrame *frame  = av_frame_alloc();
-    ptrdiff_t linesize[4];
-    size_t size[4];
-    int linesizes[4];
 
     av_assert0(frame);
     frame->width       = width;
     frame->height      = height;
-    frame->format      = format;
+    frame->format      = get_format(c->format[input]);
     frame->color_range = (c->range >> 2 * input & 3) % AVCOL_RANGE_NB;
-    av_assert0(av_image_fill_linesizes(linesizes, format, width) >= 0);
-    for (int p = 0; p < 4; p++)
-        linesize[p] = linesizes[p];
-    av_assert0(av_image_fill_plane_sizes(size, format, height, linesize) >= 0);
-    for (int p = 0; p < 4 && size[p]; p++) {
-        const int row = linesizes[p], rows = row ? size[p] / row : 1;
-        const size_t stride = row + more;
-        uint8_t *data;
+    av_assert0(test_get_buffer(frame, (c->layout & 31) * 16, 0, c->layout >> 5 + input & 1) >= 0);
+    for (int p = 0; p < 4 && frame->linesize[p]; p++) {
+        const int stride = FFABS(frame->linesize[p]);
 
-        if (!row) {             // a palette
-            data = av_mallocz(size[p]);
-            av_assert0(data);
-            frame->data[p] = data;
-        } else {
-            data = av_malloc(stride * (rows - 1) + row);
-            av_assert0(data);
-            for (int y = 0; y < rows; y++)
-                for (int x = 0; x < (y < rows - 1 ? stride : row); x++)
-                    data[y * stride + x] = sample_byte(content, x, y, &random);
-            frame->data[p]     = data + (upside_down ? stride * (rows - 1) : 0);
-            frame->linesize[p] = upside_down ? -(int)stride : stride;
-        }
-        frame->buf[p] = av_buffer_create(data, size[p], free_plane, data, 0);
-        av_assert0(frame->buf[p]);
+        for (size_t i = 0; i < frame->buf[p]->size; i++)
+            frame->buf[p]->data[i] = sample_byte(content, i % stride, i / stride, &random);
     }
     return frame;
 }
 
 static unsigned checksum(const AVFrame *frame)
 {
-    unsigned sum = 1;
-    int linesizes[4];
-    ptrdiff_t linesize[4];
-    size_t size[4];
-
-    av_assert0(av_image_fill_linesizes(linesizes, frame->format, frame->width) >= 0);
-    for (int p = 0; p < 4; p++)
-        linesize[p] = linesizes[p];
-    av_assert0(av_image_fill_plane_sizes(size, frame->format, frame->height, linesize) >= 0);
-    for (int p = 0; p < 4 && linesizes[p]; p++)
-        for (int y = 0; y < size[p] / linesizes[p]; y++)
-            sum = av_adler32_update(sum, frame->data[p] + y * (ptrdiff_t)frame->linesize[p], linesizes[p]);
-    return sum;
+    return test_checksum(1, frame);
 }
 
 static void describe(Run *run, int output, const AVFrame *frame)
@@ -210,54 +162,8 @@ static void describe(Run *run, int output, const AVFrame *frame)
     av_bprintf(&run->text, "\n");
 }
 
-typedef struct Graph {
-    AVFilterGraph *graph;
-    AVFilterContext *source[2], *sink[MAX_SINKS];
-    int nb_sources, nb_sinks;
-} Graph;
-
-static int open_graph(Graph *g, const char *text, AVFrame *const *frame, int nb_threads)
-{
-    AVFilterInOut *inputs = NULL, *outputs = NULL;
-    int ret;
-
-    *g = (Graph){ .graph = avfilter_graph_alloc() };
-    av_assert0(g->graph);
-    g->graph->nb_threads = nb_threads;
-    av_assert0(avfilter_graph_parse2(g->graph, text, &inputs, &outputs) >= 0);
-    for (AVFilterInOut *in = inputs; in; in = in->next, g->nb_sources++) {
-        const AVFrame *f = frame[g->nb_sources];
-        AVBufferSrcParameters *par = av_buffersrc_parameters_alloc();
-        AVFilterContext *ctx = avfilter_graph_alloc_filter(g->graph, avfilter_get_by_name("buffer"), NULL);
-
-        av_assert0(par && ctx);
-        par->format      = f->format;
-        par->width       = f->width;
-        par->height      = f->height;
-        par->color_range = f->color_range;
-        par->time_base   = (AVRational){ 1, 25 };
-        av_assert0(av_buffersrc_parameters_set(ctx, par) >= 0 && avfilter_init_dict(ctx, NULL) >= 0);
-        av_assert0(avfilter_link(ctx, 0, in->filter_ctx, in->pad_idx) >= 0);
-        av_free(par);
-        g->source[g->nb_sources] = ctx;
-    }
-    for (AVFilterInOut *out = outputs; out; out = out->next, g->nb_sinks++) {
-        AVFilterContext **sink = &g->sink[g->nb_sinks];
-
-        av_assert0(avfilter_graph_create_filter(sink, avfilter_get_by_name("buffersink"), NULL, NULL,
-                                                NULL, g->graph) >= 0);
-        av_assert0(avfilter_link(out->filter_ctx, out->pad_idx, *sink, 0) >= 0);
-    }
-    avfilter_inout_free(&inputs);
-    avfilter_inout_free(&outputs);
-    ret = avfilter_graph_config(g->graph, NULL);
-    if (ret < 0)
-        avfilter_graph_free(&g->graph);
-    return ret;
-}
-
 /// Take what there is; sums has the checksums of what went in.
-static void take_frames(Graph *g, Run *run, const unsigned *sums, int passes)
+static void take_frames(TestGraph *g, Run *run, const unsigned *sums, int passes)
 {
     AVFrame *frame = av_frame_alloc();
     int ret;
@@ -278,7 +184,7 @@ static void take_frames(Graph *g, Run *run, const unsigned *sums, int passes)
     av_frame_free(&frame);
 }
 
-static void close_graph(Graph *g, Run *run, const unsigned *sums, int passes)
+static void close_graph(TestGraph *g, Run *run, const unsigned *sums, int passes)
 {
     if (!g->graph)
         return;
@@ -309,7 +215,7 @@ static void run_filter(Run *run, int filter, int flags, const Command *c, int nb
 {
     const int passes = filters[filter].passes;
     unsigned sums[MAX_FRAMES];
-    Graph g = { NULL };
+    TestGraph g = { NULL };
     int64_t pts = 0;
 
     *run = (Run){ .nb_in = 0 };
@@ -326,7 +232,7 @@ static void run_filter(Run *run, int filter, int flags, const Command *c, int nb
         pts += c[i].step;
         if (!g.graph || flags & REBUILD && !same_form(&c[i - 1], &c[i])) {
             close_graph(&g, run, sums, passes);
-            run->failed |= open_graph(&g, filters[filter].name, frame, nb_threads) < 0;
+            run->failed |= test_graph_open(&g, filters[filter].name, frame, nb_threads) < 0;
         }
         sums[run->nb_in] = checksum(frame[0]);
         for (int j = filters[filter].nb_inputs - 1; j >= 0; j--) {

@@ -28,15 +28,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libavutil/frame.h"
-#include "libavfilter/avfilter.h"
-#include "libavfilter/buffersink.h"
-#include "libavfilter/buffersrc.h"
+#include "libavfilter/tests/filter_graph.h"
 #include "fuzz.h"
 
 #define MAX_SIZE    400
 #define MAX_FILTERS 3
-#define MAX_PADS    8
 
 static const char model[] =
     "bliinds-model 1\nname small\ndirection lower\nrange 0 100\nconstant 50\n"
@@ -80,25 +76,21 @@ static void enter_folder(void)
     write_file("rr.txt", statistics);
 }
 
-static AVFilterContext *add(AVFilterGraph *graph, const char *filter, const char *args, AVFilterInOut *open)
-{
-    AVFilterContext *ctx;
-    int ret = avfilter_graph_create_filter(&ctx, avfilter_get_by_name(filter), NULL, args, NULL, graph);
-
-    av_assert0(ret >= 0);
-    ret = args ? avfilter_link(ctx, 0, open->filter_ctx, open->pad_idx)
-               : avfilter_link(open->filter_ctx, open->pad_idx, ctx, 0);
-    return ret >= 0 ? ctx : NULL;
-}
-
-static void put_frame(AVFilterContext *source, int64_t pts)
+static AVFrame *make_frame(void)
 {
     AVFrame *frame = av_frame_alloc();
 
     av_assert0(frame);
     frame->format = AV_PIX_FMT_YUV420P;
     frame->width  = frame->height = 64;
-    frame->pts    = pts;
+    return frame;
+}
+
+static void put_frame(AVFilterContext *source, int64_t pts)
+{
+    AVFrame *frame = make_frame();
+
+    frame->pts = pts;
     av_assert0(av_frame_get_buffer(frame, 0) >= 0);
     for (int p = 0; p < 3; p++)
         for (int y = 0; y < (p ? 32 : 64); y++)
@@ -109,33 +101,29 @@ static void put_frame(AVFilterContext *source, int64_t pts)
     av_frame_free(&frame);
 }
 
-static void run(AVFilterGraph *graph, AVFilterInOut *inputs, AVFilterInOut *outputs)
+static void run(TestGraph *g, AVFilterInOut *inputs, AVFilterInOut *outputs)
 {
-    AVFilterContext *source[MAX_PADS], *sink[MAX_PADS];
-    int nb_sources = 0, nb_sinks = 0;
-    AVFrame *frame;
+    AVFrame *like[TEST_MAX_PADS], *frame = make_frame();
+    int ret;
 
-    for (AVFilterInOut *in = inputs; in; in = in->next)
-        if (nb_sources == MAX_PADS ||
-            !(source[nb_sources++] = add(graph, "buffer", "video_size=64x64:pix_fmt=yuv420p:time_base=1/25", in)))
-            return;
-    for (AVFilterInOut *out = outputs; out; out = out->next)
-        if (nb_sinks == MAX_PADS || !(sink[nb_sinks++] = add(graph, "buffersink", NULL, out)))
-            return;
-    if (avfilter_graph_config(graph, NULL) < 0)
+    for (int i = 0; i < TEST_MAX_PADS; i++)
+        like[i] = frame;
+    ret = test_graph_link(g, inputs, outputs, like);
+    av_frame_free(&frame);
+    if (ret < 0)
         return;
 
     frame = av_frame_alloc();
     av_assert0(frame);
     for (int64_t pts = 0; pts < 3; pts++) {
-        for (int i = 0; i < nb_sources; i++) {
+        for (int i = 0; i < g->nb_sources; i++) {
             if (pts < 2)
-                put_frame(source[i], pts);
-            else if (av_buffersrc_add_frame(source[i], NULL) < 0)
+                put_frame(g->source[i], pts);
+            else if (av_buffersrc_add_frame(g->source[i], NULL) < 0)
                 continue;
         }
-        for (int i = 0; i < nb_sinks; i++)
-            while (av_buffersink_get_frame(sink[i], frame) >= 0)
+        for (int i = 0; i < g->nb_sinks; i++)
+            while (av_buffersink_get_frame(g->sink[i], frame) >= 0)
                 av_frame_unref(frame);
     }
     av_frame_free(&frame);
@@ -143,25 +131,25 @@ static void run(AVFilterGraph *graph, AVFilterInOut *inputs, AVFilterInOut *outp
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    AVFilterGraph *graph;
+    TestGraph g = { NULL };
     AVFilterInOut *inputs = NULL, *outputs = NULL;
     char text[MAX_SIZE + 1] = { 0 };
 
     if (size > MAX_SIZE)
         return 0;
     memcpy(text, data, size);
-    graph = avfilter_graph_alloc();
-    av_assert0(graph);
-    graph->nb_threads = 2;
+    g.graph = avfilter_graph_alloc();
+    av_assert0(g.graph);
+    g.graph->nb_threads = 2;
     // other folders are not ours, and neither are FFmpeg's own filters
     if (!strchr(text, '/') && !strstr(text, "buffer")) {
         enter_folder();
-        if (avfilter_graph_parse2(graph, text, &inputs, &outputs) >= 0 &&
-            graph->nb_filters <= MAX_FILTERS)
-            run(graph, inputs, outputs);
+        if (avfilter_graph_parse2(g.graph, text, &inputs, &outputs) >= 0 &&
+            g.graph->nb_filters <= MAX_FILTERS)
+            run(&g, inputs, outputs);
     }
     avfilter_inout_free(&inputs);
     avfilter_inout_free(&outputs);
-    avfilter_graph_free(&graph);
+    avfilter_graph_free(&g.graph);
     return 0;
 }

@@ -20,7 +20,7 @@
  * @file
  * Each allocation, or each call of the CUDA driver, that a filter makes fails in turn
  *
- *   quality_faults alloc|driver[+][=N] SIZE[,SIZE...] FORMAT FILTER [FILE...]
+ *   filter_faults alloc|driver[+][=N] SIZE[,SIZE...] FORMAT FILTER [FILE...]
  *
  * The filter gets frames that are of the sizes in turn, until the end of the stream,
  * in a process of its own for each fault. It has to end with an error, or with the
@@ -42,22 +42,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "libavutil/adler32.h"
-#include "libavutil/buffer.h"
 #include "libavutil/dict.h"
-#include "libavutil/frame.h"
 #include "libavutil/hwcontext.h"
-#include "libavutil/imgutils.h"
 #include "libavutil/log.h"
 #include "libavutil/macros.h"
-#include "libavutil/mem.h"
 #include "libavutil/pixdesc.h"
 #include "libavutil/tx.h"
 
-#include "libavfilter/avfilter.h"
-#include "libavfilter/buffersink.h"
-#include "libavfilter/buffersrc.h"
 #include "libavfilter/score_output.h"
+#include "filter_graph.h"
 
 #define NB_FRAMES   6
 #define MAX_INPUTS  2
@@ -199,9 +192,7 @@ typedef struct Run {
     AVBufferRef *frames[MAX_SIZES];
     AVFrame *input[MAX_INPUTS][NB_FRAMES];
 
-    AVFilterGraph *graph;
-    AVFilterContext *src[MAX_INPUTS], *sink;
-    int nb_inputs;
+    TestGraph graph;
     int nb_allocs;                  ///< that could fail
     int nb_creating;                ///< allocations that FFmpeg makes to create the filter
     int nb_received;
@@ -302,44 +293,17 @@ static int make_frames(Run *r)
     return 0;
 }
 
-static int open_source(Run *r, AVFilterInOut *to)
-{
-    AVBufferSrcParameters *par = av_buffersrc_parameters_alloc();
-    AVFilterContext *src;
-    int ret = AVERROR(ENOMEM);
-
-    if (!par)
-        return AVERROR(ENOMEM);
-    src = avfilter_graph_alloc_filter(r->graph, avfilter_get_by_name("buffer"), NULL);
-    if (!src)
-        goto end;
-    par->format        = r->device ? AV_PIX_FMT_CUDA : r->format;
-    par->width         = r->width[0];
-    par->height        = r->height[0];
-    par->time_base     = (AVRational){ 1, 25 };
-    par->hw_frames_ctx = r->frames[0];
-    if ((ret = av_buffersrc_parameters_set(src, par)) < 0 ||
-        (ret = avfilter_init_str(src, NULL)) < 0 ||
-        (ret = avfilter_link(src, 0, to->filter_ctx, to->pad_idx)) < 0)
-        goto end;
-    r->src[r->nb_inputs++] = src;
-
-end:
-    av_free(par);
-    return ret;
-}
-
 static int open_graph(Run *r)
 {
     AVFilterInOut *inputs = NULL, *outputs = NULL;
     AVFilterGraphSegment *segment = NULL;
     int ret;
 
-    r->graph = avfilter_graph_alloc();
-    if (!r->graph)
+    r->graph.graph = avfilter_graph_alloc();
+    if (!r->graph.graph)
         return AVERROR(ENOMEM);
-    r->graph->nb_threads = 1;
-    ret = avfilter_graph_segment_parse(r->graph, r->filter, 0, &segment);
+    r->graph.graph->nb_threads = 1;
+    ret = avfilter_graph_segment_parse(r->graph.graph, r->filter, 0, &segment);
     // from here on, as FFmpeg forgets options for which it has no memory when it parses them
     set_faults(r->in_driver, r->fault, r->and_more);
     if (ret >= 0)
@@ -347,15 +311,9 @@ static int open_graph(Run *r)
     r->nb_creating = nb_allocs;
     if (ret >= 0)
         ret = avfilter_graph_segment_apply(segment, 0, &inputs, &outputs);
-    for (const AVFilterInOut *in = inputs; in && ret >= 0; in = in->next)
-        ret = r->nb_inputs < MAX_INPUTS ? open_source(r, (AVFilterInOut *)in) : AVERROR(EINVAL);
     if (ret >= 0)
-        ret = avfilter_graph_create_filter(&r->sink, avfilter_get_by_name("buffersink"), "out",
-                                           NULL, NULL, r->graph);
-    if (ret >= 0)
-        ret = avfilter_link(outputs->filter_ctx, outputs->pad_idx, r->sink, 0);
-    if (ret >= 0)
-        ret = avfilter_graph_config(r->graph, NULL);
+        ret = test_graph_link(&r->graph, inputs, outputs,
+                              (AVFrame *[MAX_INPUTS]){ r->input[0][0], r->input[1][0] });
     avfilter_graph_segment_free(&segment);
     avfilter_inout_free(&inputs);
     avfilter_inout_free(&outputs);
@@ -381,17 +339,7 @@ static void add_frame(Run *r, const AVFrame *frame)
             if (r->input[0][i]->data[0] == frame->data[0])
                 add_to_sum(r, &i, sizeof(i));
     } else {
-        uint8_t *data[4];
-        int linesize[4], size;
-
-        memcpy(data, frame->data, sizeof(data));
-        for (int i = 0; i < 4 && data[i]; i++) {
-            linesize[i] = av_image_get_linesize(frame->format, frame->width, i);
-            size = AV_CEIL_RSHIFT(frame->height, i == 1 || i == 2 ?
-                                  av_pix_fmt_desc_get(frame->format)->log2_chroma_h : 0);
-            for (int y = 0; y < size; y++)
-                add_to_sum(r, data[i] + y * frame->linesize[i], linesize[i]);
-        }
+        r->sum = test_checksum(r->sum, frame);
     }
 }
 
@@ -402,7 +350,7 @@ static int receive(Run *r)
 
     if (!frame)
         return AVERROR(ENOMEM);
-    while ((ret = av_buffersink_get_frame(r->sink, frame)) >= 0) {
+    while ((ret = av_buffersink_get_frame(r->graph.sink[0], frame)) >= 0) {
         if (frame->pts != r->nb_received++)
             exit(WRONG_ORDER);
         add_frame(r, frame);
@@ -417,8 +365,8 @@ static int filter_frames(Run *r)
     int ret = open_graph(r);
 
     for (int n = 0; n <= NB_FRAMES && ret >= 0; n++) {
-        for (int i = 0; i < r->nb_inputs && ret >= 0; i++)
-            ret = av_buffersrc_add_frame_flags(r->src[i], n < NB_FRAMES ? r->input[i][n] : NULL,
+        for (int i = 0; i < r->graph.nb_sources && ret >= 0; i++)
+            ret = av_buffersrc_add_frame_flags(r->graph.source[i], n < NB_FRAMES ? r->input[i][n] : NULL,
                                                AV_BUFFERSRC_FLAG_KEEP_REF);
         if (ret >= 0)
             ret = receive(r);
@@ -428,7 +376,7 @@ static int filter_frames(Run *r)
 
 static void free_run(Run *r)
 {
-    avfilter_graph_free(&r->graph);
+    avfilter_graph_free(&r->graph.graph);
     ff_score_outputs_forget();
     r->nb_allocs = nb_allocs;
     set_faults(r->in_driver, 0, 0);
@@ -533,25 +481,83 @@ static int may_fail(const char *name)
     return 0;
 }
 
+/// What there is to say against a run with this status; NULL for nothing.
+static const char *find_problem(const Run *run, int status, const Report *report, int has_failed, int is_same)
+{
+    const int outcome = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+
+    if (outcome < 0)
+        return WTERMSIG(status) == SIGALRM ? "hangs" : "has crashed";
+    if (outcome == ENDED_WITH_ERROR && !has_failed)
+        return "has ended with an error without a fault";
+    if (outcome > ENDED_WITH_ERROR && outcome < FF_ARRAY_ELEMS(outcomes))
+        return outcomes[outcome];
+    if (report->wrong)
+        return "has called the driver in a wrong way";
+    // a context that cannot be made current keeps what is in it
+    if (report->left && !run->and_more && strcmp(report->failed, "cuCtxPushCurrent_v2"))
+        return "has left something in the driver";
+    if (outcome == FINISHED && run->in_driver && has_failed && !may_fail(report->failed))
+        return "has not noticed";
+    return outcome == FINISHED && !is_same ? "has another result" : NULL;
+}
+
+/**
+ * One run in a process of its own.
+ *
+ * @param result number of allocations that could fail, and the sum of all that came out
+ * @return its status, less than 0 if there is none
+ */
+static int run_process(Run *run, int result[2], char **files)
+{
+    int status, pipes[2];
+    pid_t pid;
+
+    remove(REPORT);
+    for (int i = 0; files[i]; i++)
+        remove(files[i]);
+    if (pipe(pipes) < 0)
+        return -1;
+    fflush(NULL);
+    pid = fork();
+    if (!pid)
+        run_filter(run, pipes[1]);
+    close(pipes[1]);
+    if (pid < 0 || waitpid(pid, &status, 0) < 0)
+        return -1;
+    if (read(pipes[0], result, 2 * sizeof(*result)) != 2 * sizeof(*result))
+        result[0] = run->fault;
+    close(pipes[0]);
+    for (int i = 0; files[i]; i++)
+        result[1] = add_file(result[1], files[i]);
+    return status;
+}
+
+static int read_arguments(Run *run, int argc, char **argv)
+{
+    if (argc < 5)
+        return AVERROR(EINVAL);
+    run->in_driver = !strncmp(argv[1], "driver", 6);
+    run->and_more  = !!strchr(argv[1], '+');
+    for (char *next = argv[2]; next && run->nb_sizes < MAX_SIZES; run->nb_sizes++) {
+        if (sscanf(next, "%dx%d", &run->width[run->nb_sizes], &run->height[run->nb_sizes]) != 2)
+            return AVERROR(EINVAL);
+        next = strchr(next, ',');
+        next += !!next;
+    }
+    run->format = av_get_pix_fmt(argv[3]);
+    run->filter = argv[4];
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     Run run = { 0 };
     const char *only;
-    uint32_t expected = 0;
-    int wrong = 0, nb_failed = 0, more = 1;
+    int expected = 0, wrong = 0, nb_failed = 0, more = 1;
 
-    if (argc < 5)
+    if (read_arguments(&run, argc, argv) < 0)
         return 2;
-    run.in_driver = !strncmp(argv[1], "driver", 6);
-    run.and_more  = !!strchr(argv[1], '+');
-    for (char *next = argv[2]; next && run.nb_sizes < MAX_SIZES; run.nb_sizes++) {
-        if (sscanf(next, "%dx%d", &run.width[run.nb_sizes], &run.height[run.nb_sizes]) != 2)
-            return 2;
-        next = strchr(next, ',');
-        next += !!next;
-    }
-    run.format = av_get_pix_fmt(argv[3]);
-    run.filter = argv[4];
     av_log_set_callback(count_messages);
     only = strchr(argv[1], '=');
     if (only) {
@@ -560,60 +566,24 @@ int main(int argc, char **argv)
     }
 
     // frames repeat each other's: of many, not all are tried
-    for (; more; run.fault += run.fault < MANY_FAULTS ? 1 : FAULT_STEP) {
-        int status, result[2] = { 0 }, pipes[2], has_failed;
-        const char *problem = NULL;
-        Report report;
-        uint32_t sum;
-        pid_t pid;
+    for (; more && wrong < MAX_PROBLEMS; run.fault += run.fault < MANY_FAULTS ? 1 : FAULT_STEP) {
+        int result[2] = { 0 }, status = run_process(&run, result, argv + 5), has_failed;
+        const Report report = read_report();
+        const char *problem;
 
-        remove(REPORT);
-        for (int i = 5; i < argc; i++)
-            remove(argv[i]);
-        if (pipe(pipes) < 0)
+        if (status < 0)
             return 2;
-        fflush(NULL);
-        pid = fork();
-        if (!pid)
-            run_filter(&run, pipes[1]);
-        close(pipes[1]);
-        if (pid < 0 || waitpid(pid, &status, 0) < 0)
-            return 2;
-        if (read(pipes[0], result, sizeof(result)) != sizeof(result))
-            result[0] = run.fault;
-        close(pipes[0]);
-        sum = result[1];
-        for (int i = 5; i < argc; i++)
-            sum = add_file(sum, argv[i]);
-        report = read_report();
-
         has_failed = run.in_driver ? !!report.failed[0] : run.fault && result[0] >= run.fault;
         more       = !run.fault || has_failed;
         nb_failed += has_failed;
         if (!run.fault)
-            expected = sum;
-        if (WIFSIGNALED(status))
-            problem = WTERMSIG(status) == SIGALRM ? "hangs" : "has crashed";
-        else if (WEXITSTATUS(status) == ENDED_WITH_ERROR && !has_failed)
-            problem = "has ended with an error without a fault";
-        else if (WEXITSTATUS(status) > ENDED_WITH_ERROR && WEXITSTATUS(status) < FF_ARRAY_ELEMS(outcomes))
-            problem = outcomes[WEXITSTATUS(status)];
-        else if (report.wrong)
-            problem = "has called the driver in a wrong way";
-        // a context that cannot be made current keeps what is in it
-        else if (report.left && !run.and_more && strcmp(report.failed, "cuCtxPushCurrent_v2"))
-            problem = "has left something in the driver";
-        else if (WEXITSTATUS(status) == FINISHED && run.in_driver && has_failed && !may_fail(report.failed))
-            problem = "has not noticed";
-        else if (WEXITSTATUS(status) == FINISHED && sum != expected)
-            problem = "has another result";
-        if (!problem)
-            continue;
-        printf("%s fails, %d: the filter %s\n", run.in_driver ? report.failed : "allocation",
-               run.fault, problem);
-        wrong++;
-        if (wrong == MAX_PROBLEMS)
-            break;
+            expected = result[1];
+        problem = find_problem(&run, status, &report, has_failed, result[1] == expected);
+        if (problem) {
+            printf("%s fails, %d: the filter %s\n", run.in_driver ? report.failed : "allocation",
+                   run.fault, problem);
+            wrong++;
+        }
     }
     fprintf(stderr, "%d faults, %d went wrong\n", nb_failed, wrong);
     return wrong || !nb_failed;
