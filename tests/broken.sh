@@ -70,7 +70,7 @@ mutants() {
   libavfilter/detailloss_wavelet.h @ s/i < n ? i : 2 \* (n - 1) - i/i < n ? i : n - 1/ @ detailloss-numbers
   libavfilter/detailloss.c    @ s/LARGE 2160/LARGE 2161/ @ detailloss-numbers
   libavfilter/detailloss.c    @ s/MAX_SQUARE 25/MAX_SQUARE 100/ @ detailloss-limits
-  libavfilter/vf_detailloss.c @ s/FFMAX(start - 1, 0)/start/ @ detailloss-threads
+  libavfilter/vf_detailloss.c @ s/FFMAX(start - 1, 0)/start/ @ detailloss-layouts
 * libavfilter/vf_detailloss.c @ s/>= 0 \&\& source)/>= 0 \&\& reference)/ @ detailloss-subsample
   libavfilter/cuda/queue.c @ s/\*previous   = q->previous;/av_frame_free(\&q->previous);/ @ faults-in-flight-detailloss_cuda
   libavfilter/luma_frame.h @ s/(int)(frame->crop_left + frame->crop_right)/(int)frame->crop_left/ @ faults-cropped

@@ -53,6 +53,7 @@ typedef struct Case {
     int black;                  ///< what is added to all samples, in 8 bits
     int layout;
     int beyond;                 ///< whether the bits beyond the depth are set
+    int of_gray;                ///< whether the second input is gray
     int picture;                ///< number of the first one
 } Case;
 
@@ -69,14 +70,15 @@ static int sample(const Case *c, int input, int n, int plane, int x, int y)
 
 static AVFrame *draw(const Case *c, int input, int n)
 {
-    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(c->format);
+    const enum AVPixelFormat format = input && c->of_gray ? AV_PIX_FMT_GRAY8 : c->format;
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(format);
     // what is not of planes is refused, whatever is in it
     const int nb_drawn = desc->flags & AV_PIX_FMT_FLAG_PLANAR ? desc->nb_components : desc->nb_components == 1;
     AVFrame *frame = av_frame_alloc();
     uint16_t row[MAX_WIDTH];
 
     av_assert0(frame);
-    frame->format      = c->format;
+    frame->format      = format;
     frame->width       = c->width;
     frame->height      = c->height;
     frame->color_range = c->range;
@@ -219,13 +221,16 @@ static void test_formats(const char *filter, Case c, int has_chroma)
     while ((desc = av_pix_fmt_desc_next(desc))) {
         const enum AVPixelFormat plain = has_chroma ? plain_format(desc) : AV_PIX_FMT_GRAY8;
 
-        c.format = av_pix_fmt_desc_get_id(desc);
+        c.format  = av_pix_fmt_desc_get_id(desc);
+        c.of_gray = 0;
         if (plain == AV_PIX_FMT_NONE || !is_accepted(filter, &c))
             continue;
         base.format = plain;
         for (int i = 0; i < 2; i++) {
             run(&expected, filter, options[i], &base, 1, 1);
-            for (c.beyond = 0; c.beyond < 2; c.beyond++) {
+            for (int j = 0; j < (has_chroma ? 2 : 4); j++) {
+                c.beyond  = j & 1;
+                c.of_gray = j >> 1;
                 run(&got, filter, options[i], &c, 1, 1);
                 compare(&expected, &got, 1, desc->name, options[i]);
             }

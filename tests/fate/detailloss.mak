@@ -1,14 +1,18 @@
 # detailloss. The numbers are compared with those of a program in double
 # precision; how frames are brought together, with FFmpeg's ssim.
 
-FATE_DETAILLOSS_RUN = $(addprefix fate-detailloss-,errors formats limits memory numbers ranges subsample threads)
+FATE_DETAILLOSS_RUN = $(addprefix fate-detailloss-,errors limits memory numbers subsample)
 $(FATE_DETAILLOSS_RUN): RUN = parsed=detailloss; $(NAMED)
 fate-detailloss-logs:        RUN = parsed=detailloss; mad_logs loss sigma detail added chroma motion
-fate-detailloss-passthrough: RUN = parsed=detailloss; mad_passthrough
 fate-detailloss-sync:        RUN = parsed=detailloss; mad_sync
-fate-detailloss-passthrough fate-detailloss-sync: REF = $(call REF_OF,detailloss-%,mad-%)
+fate-detailloss-sync: REF = $(call REF_OF,detailloss-%,mad-%)
 
-FATE_DETAILLOSS = $(FATE_DETAILLOSS_RUN) $(addprefix fate-detailloss-,logs passthrough sync)
+$(eval $(call FORMATS_TEST,detailloss-formats,formats-of-chroma detailloss 70x66))
+$(eval $(call PROGRAM_TEST,detailloss-ranges,filter_matrix ranges detailloss 96x80,121 cases))
+$(eval $(call PROGRAM_TEST,detailloss-layouts,filter_matrix layouts detailloss 321x243 16x16 17x48 131x64,160 cases))
+$(eval $(call PROGRAM_TEST,detailloss-changes,filter_matrix changes detailloss 96x80 65x33 16x16 96x80,3 cases))
+
+FATE_DETAILLOSS = $(FATE_DETAILLOSS_RUN) $(addprefix fate-detailloss-,changes formats layouts logs ranges sync)
 $(FATE_DETAILLOSS): NEED = DETAILLOSS_FILTER $(NEED_FRAMES) IMAGE_PPM_PIPE_DEMUXER PNG_DECODER PPM_DECODER PPM_ENCODER \
                            PGM_ENCODER MPEG4_ENCODER MPEG4_DECODER MJPEG_ENCODER MJPEG_DECODER AVI_MUXER AVI_DEMUXER  \
                            IMAGE2_MUXER RAWVIDEO_ENCODER RAWVIDEO_MUXER FRAMEMD5_MUXER AVGBLUR_FILTER COLOR_FILTER    \

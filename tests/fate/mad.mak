@@ -12,13 +12,16 @@ fate-mad-oracle-all: RUN = mad_oracle_all
 fate-mad-oracle-all: REF = all values agree
 $(FATE_MAD_ORACLE) fate-mad-oracle-all: CMP = oneline
 
-FATE_MAD_RUN = $(addprefix fate-mad-,cases errors formats logs maps memory passthrough ranges sync threads)
+FATE_MAD_RUN = $(addprefix fate-mad-,cases errors logs maps memory ranges sync)
 $(FATE_MAD_RUN): RUN = parsed=mad; $(NAMED)
 fate-mad-logs:   RUN = parsed=mad; mad_logs score hi lo
 
 $(eval $(call PROGRAM_TEST,mad-tx,mad_tx,682 transforms))
+$(eval $(call FORMATS_TEST,mad-formats,formats mad 64x64))
+$(eval $(call PROGRAM_TEST,mad-range-of,filter_matrix ranges mad 64x64,121 cases))
+$(eval $(call PROGRAM_TEST,mad-layouts,filter_matrix layouts mad=map=both 70x66,40 cases))
 
-FATE_MAD = $(FATE_MAD_ORACLE) $(FATE_MAD_RUN) fate-mad-oracle-all fate-mad-tx
+FATE_MAD = $(FATE_MAD_ORACLE) $(FATE_MAD_RUN) $(addprefix fate-mad-,formats layouts oracle-all range-of tx)
 $(FATE_MAD): NEED = MAD_FILTER $(NEED_FRAMES) PNG_DECODER RAWVIDEO_ENCODER RAWVIDEO_MUXER FRAMEMD5_MUXER            \
                     AVGBLUR_FILTER COLOR_FILTER CROP_FILTER FPS_FILTER HFLIP_FILTER HSTACK_FILTER LUT_FILTER        \
                     NEGATE_FILTER NULL_FILTER NULLSINK_FILTER SCALE_FILTER SETPTS_FILTER SELECT_FILTER              \

@@ -58,64 +58,6 @@ mad_cases(){
         grep mad | sort | uniq -c | sed 's/^ *//'
 }
 
-# The luma of a picture as bytes in a file, three times: planes or frames.
-mad_luma(){ # picture file filter
-    ffmpeg -i ${pictures}/$1 -vf crop=96:80:100:60,$3 -f rawvideo -y ${tmp}/luma
-    cat ${tmp}/luma ${tmp}/luma ${tmp}/luma > $2
-}
-
-# The same as 16 bits in little endian, shifted up, with more bits added.
-mad_shift(){ # file shift [more]
-    od -An -v -tu1 $1 | awk -v shift=$2 -v more=${3:-0} '{
-        for (i = 1; i <= NF; i++) {
-            v = $i * 2 ^ shift + more
-            printf("\\%03o\\%03o", v % 256, int(v / 256))
-        } }' > ${tmp}/octal
-    # shellcheck disable=SC2059
-    printf "$(cat ${tmp}/octal)"
-}
-
-mad_raw(){ # main format reference format [options]
-    ffmpeg -f rawvideo -pix_fmt $2 -video_size 96x80 -t 0.04 -i $1 \
-        -f rawvideo -pix_fmt $4 -video_size 96x80 -t 0.04 -i $3 -lavfi [0][1]mad$5,${print} ${to_null}
-}
-
-# Each with itself, and with the reference in 8 bits.
-mad_formats(){
-    mad_luma camera_crop_300x240_jpeg15.png ${tmp}/main.8      null
-    mad_luma camera_crop_300x240.pgm        ${tmp}/reference.8 null
-    mad_raw ${tmp}/main.8 gray ${tmp}/reference.8 gray > ${tmp}/expected
-    grep -c 'mad.*=[1-9]' ${tmp}/expected
-    for format in gray:0 yuv410p:0 yuv411p:0 yuv420p:0 yuv422p:0 yuv440p:0 yuv444p:0 yuvj420p:0 \
-                  nv12:0 nv21:0 nv16:0 nv24:0 nv42:0 \
-                  gray9le:1 gray10le:2 gray12le:4 gray14le:6 gray16le:8 \
-                  yuv420p9le:1 yuv420p10le:2 yuv422p10le:2 yuv440p10le:2 yuv444p10le:2 \
-                  yuv420p12le:4 yuv420p14le:6 yuv420p16le:8 p010le:8 p012le:8 p016le:8 p210le:8 p416le:8 \
-                  yuv444p10msble:8; do
-        shift=${format#*:}
-        format=${format%:*}
-        knows ${format} || continue
-        for picture in main reference; do
-            if test ${shift} -gt 0; then
-                mad_shift ${tmp}/${picture}.8 ${shift} > ${tmp}/${picture}
-            else
-                cp ${tmp}/${picture}.8 ${tmp}/${picture}
-            fi
-        done
-        mad_raw ${tmp}/main ${format} ${tmp}/reference ${format} =range=full > ${tmp}/got
-        same ${format} ${tmp}/expected ${tmp}/got
-        mad_raw ${tmp}/main ${format} ${tmp}/reference.8 gray =range=full > ${tmp}/got
-        same "${format} and gray" ${tmp}/expected ${tmp}/got
-    done
-    # high bits that are not the sample's
-    mad_shift ${tmp}/main.8 2 64512 > ${tmp}/main
-    mad_raw ${tmp}/main yuv420p10le ${tmp}/reference.8 gray =range=full > ${tmp}/got
-    same "stray bits" ${tmp}/expected ${tmp}/got
-    for format in rgb24 gbrp yuva420p ya8 yuyv422 grayf32le; do
-        mad_raw ${tmp}/main.8 ${format} ${tmp}/reference.8 gray || echo "${format}: refused"
-    done
-}
-
 # The numbers are double precision's of (v - 16) * 255 / 219.
 mad_ranges(){
     limited=lut=c0=16+floor\(val*219/255\)
@@ -133,40 +75,11 @@ mad_ranges(){
 54.5543035907 4134.40895515 2.34257023917 ${limited},setrange=limited ${limited},setrange=limited
 54.6761984318 4137.32833612 2.35108874703 ${limited},setrange=limited null
 EOF
-    # formats whose frames say nothing
-    mad_luma camera_crop_300x240_jpeg15.png ${tmp}/main      ${limited}
-    mad_luma camera_crop_300x240.pgm        ${tmp}/reference ${limited}
-    mad_shift ${tmp}/main 2      > ${tmp}/main.10
-    mad_shift ${tmp}/reference 2 > ${tmp}/reference.10
-    mad_raw ${tmp}/main gray ${tmp}/reference gray =range=limited > ${tmp}/expected
-    mad_raw ${tmp}/main gray ${tmp}/reference gray > ${tmp}/full
-    cmp -s ${tmp}/full ${tmp}/expected && echo "gray is limited"
-    while read -r file format options; do
-        mad_raw ${tmp}/main${file#-} ${format} ${tmp}/reference${file#-} ${format} ${options} > ${tmp}/got
-        same "${format} ${options}" ${tmp}/expected ${tmp}/got
-    done << EOF
--    yuv420p
--    nv12        =range=auto
-.10  yuv420p10le
-.10  gray10le    =range=tv
-EOF
 }
 
 # The luma of a drawn clip, blurred, and as it is.
 mad_source(){ # size duration
     echo "testsrc2=s=$1:d=$2,format=yuv420p,split[r][d];[d]avgblur=1[m];[m][r]"
-}
-
-mad_threads(){
-    for size in 321x243 64x64 131x64; do
-        for n in 1 2 7 0; do
-            ffmpeg -filter_complex_threads ${n} \
-                -lavfi $(mad_source ${size} 0.12)mad=map=both:stats_file=${tmp}/stats[a][b][c]\;[a]${print}[d] \
-                -map [d] ${to_null} -map [b] -f framemd5 -y ${tmp}/hi -map [c] -f framemd5 -y ${tmp}/lo > ${tmp}/${n}
-            cat ${tmp}/stats ${tmp}/hi ${tmp}/lo >> ${tmp}/${n}
-            same "$(grep -c 'score=[1-9]' ${tmp}/${n}) frames of ${size}, ${n} threads" ${tmp}/1 ${tmp}/${n}
-        done
-    done
 }
 
 # What is scored, and what comes out, is what FFmpeg's ssim makes of the same
@@ -229,16 +142,6 @@ mad_maps(){
     frames ${tmp}/1 ${tmp}/2
     ffmpeg -lavfi ${source}\;[a]trim=end_frame=6[d] -map [c] ${md5} ${tmp}/2 -map [b] ${md5} ${tmp}/1 -map [d] ${md5} ${tmp}/0
     frames ${tmp}/0 ${tmp}/1 ${tmp}/2
-}
-
-mad_passthrough(){
-    for format in yuv420p gray yuv444p10le; do
-        source=testsrc2=s=175x99:d=0.4,format=yuv420p,scale,format=${format},setpts=PTS*3+7
-        framemd5 -lavfi ${source} > ${tmp}/without
-        framemd5 -filter_complex_threads 3 -lavfi ${source},split[a][b]\;[b]hflip[c]\;[a][c]${parsed} > ${tmp}/with
-        same ${format} ${tmp}/without ${tmp}/with
-    done
-    grep -c '^0' ${tmp}/with
 }
 
 # All forms have the same numbers, and pooled values are those of the frames.
