@@ -189,9 +189,7 @@ faults_driver(){ # filter
 # Files are in the folder where the program runs.
 faults_alloc(){
     each alloc 72x64 gray bliinds=features=1:n_subsample=4:stats_file=a:log_path=b a b
-    for format in csv xml; do
-        each alloc 72x64 yuv420p10 bliinds=log_path=a:log_fmt=${format} a
-    done
+    each alloc 72x64 yuv420p10 bliinds=log_path=a:log_fmt=xml a
     each alloc 72x64 yuv420p bliinds=rr_write=a a
     cp ${tmp}/a ${tmp}/rr
     each alloc 72x64 yuv420p bliinds=rr_read=rr:log_path=a a

@@ -176,10 +176,11 @@ static void set_faults(int in_driver, int fault, int and_more)
 
 // ---- a run of the filter ----
 
-/// @name Faults that are tried one by one, and the step behind them
+/// @name Faults that are tried one by one, the step behind them, and where all behind one fail, too
 /// @{
-#define MANY_FAULTS 700
-#define FAULT_STEP   13
+#define MANY_FAULTS   700
+#define FAULT_STEP     13
+#define AND_MORE_STEP   5
 /// @}
 
 typedef struct Run {
@@ -566,7 +567,8 @@ int main(int argc, char **argv)
     }
 
     // frames repeat each other's: of many, not all are tried
-    for (; more && wrong < MAX_PROBLEMS; run.fault += run.fault < MANY_FAULTS ? 1 : FAULT_STEP) {
+    for (; more && wrong < MAX_PROBLEMS; run.fault += run.and_more ? AND_MORE_STEP :
+                                                       run.fault < MANY_FAULTS ? 1 : FAULT_STEP) {
         int result[2] = { 0 }, status = run_process(&run, result, argv + 5), has_failed;
         const Report report = read_report();
         const char *problem;
