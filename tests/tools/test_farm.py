@@ -453,7 +453,7 @@ esac
 '''
 
 
-def wait_for(condition, seconds=60):
+def wait_for(condition, seconds=240):
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
         time.sleep(0.1)
