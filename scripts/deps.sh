@@ -14,13 +14,14 @@ packages() { # job
            # few systems have it
            ! is_offered libvmaf-dev 2> /dev/null || echo 'libvmaf-dev?' ;;
     full)  echo libbz2-dev liblzma-dev texinfo? ;;
-    run)   echo gnuplot-nox? ;;
-    report) echo gnuplot-nox ;;
+    run)   echo gnuplot-nox? python3-jinja2? libjs-dygraphs? ;;
+    report) echo python3-jinja2 libjs-dygraphs ;;
     series) echo git ;;
     clip)  echo opencv-doc? ;;
     model) echo python3-numpy python3-scipy libaom-dev? libvpx-dev? libjpeg-turbo-progs? ;;
     fuzz)  echo 'libclang-rt-19-dev|libclang-rt-dev|libclang-rt-14-dev' ;;
     check) echo git jq gnuplot-nox? valgrind? shellcheck? libxml2-utils? python3-hypothesis? parallel? \
+                python3-pytest? python3-jinja2? python3-prometheus-client? libjs-dygraphs? \
                 slurm-wlm? slurm-wlm-basic-plugins? ;;
     esac
 }

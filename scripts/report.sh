@@ -30,5 +30,5 @@ if [ "${VIDEO:-}" ]; then
         [ ! -x "$ffmpeg" ] || { arguments+=(--ffmpeg "$ffmpeg"); break; }
     done
 fi
-"$root/tools/quality-report" "${arguments[@]}" --output "${REPORT:-report.html}" -- "${logs[@]}"
+"$root/tools/report/quality-report" "${arguments[@]}" --output "${REPORT:-report.html}" -- "${logs[@]}"
 say "in ${REPORT:-report.html}"

@@ -104,9 +104,9 @@ mutants() {
   tools/crf/ffcrf.c           @ s/ cache_put(&s->cache/ if (sample->number) &/ @ ffcrf-resume
 * tools/crf/ffcrf.c           @ s/percent : 100 - percent/percent : percent/ @ ffcrf-samples
   tools/crf/ffcrf.c           @ s/metric_reaches(m, \*score, sample)/metric_reaches(m, sample, *score)/ @ ffcrf-samples
-  tools/quality-gate          @ s/value > options.above/value >= options.above/ @ gate-alarms
-  tools/quality-gate          @ s/<= at - self.length/< at - self.length/ @ gate-alarms
-  tools/quality-gate          @ s/if at - self.since < (/if at - self.since <= (/ @ gate-alarms
+  tools/report/quality-gate   @ s/value > options.above/value >= options.above/ @ tools-gate
+  tools/report/quality-gate   @ s/<= at - self.length/< at - self.length/ @ tools-gate
+  tools/report/quality-gate   @ s/if at - self.since < (/if at - self.since <= (/ @ tools-gate
 END
 }
 

@@ -2,20 +2,21 @@
 # names beside ffmpeg are links.
 
 ifdef CONFIG_BLIINDS_FILTER
-QUALITY_TOOLS = farm/quality-farm quality-compare quality-gate quality-report
-QUALITY_DATA  = tools/quality_logs.py tools/quality_report.html tools/quality_report.js \
-                doc/quality-alerts.yml doc/quality-alerts-test.yml
-QUALITY_DIR   = $(DATADIR)/quality
+QUALITY_TOOLS   = farm/quality-farm report/quality-compare report/quality-gate report/quality-report
+QUALITY_MODULES = quality_common.py quality_logs.py
+QUALITY_DATA    = doc/quality-alerts.yml doc/quality-alerts-test.yml
+QUALITY_DIR     = $(DATADIR)/quality
 
 # manual pages
 COMPONENTS-yes += $(patsubst $(SRC_PATH)/doc/%.texi,%,$(wildcard $(SRC_PATH)/doc/quality-*.texi))
 
 install: install-quality
 install-quality:
-	$(Q)mkdir -p "$(BINDIR)" "$(QUALITY_DIR)/farm"
-	$(INSTALL) -c -m 755 $(patsubst %,$(SRC_PATH)/tools/%,$(filter-out farm/%,$(QUALITY_TOOLS))) "$(QUALITY_DIR)"
+	$(Q)mkdir -p "$(BINDIR)" "$(QUALITY_DIR)/farm" "$(QUALITY_DIR)/report"
 	$(INSTALL) -c -m 755 $(addprefix $(SRC_PATH)/tools/farm/,quality-farm task parts.py) "$(QUALITY_DIR)/farm"
-	$(INSTALL) -c -m 644 $(QUALITY_DATA:%=$(SRC_PATH)/%) "$(QUALITY_DIR)"
+	$(INSTALL) -c -m 755 $(patsubst %,$(SRC_PATH)/tools/%,$(filter report/%,$(QUALITY_TOOLS))) "$(QUALITY_DIR)/report"
+	$(INSTALL) -c -m 644 $(addprefix $(SRC_PATH)/tools/report/page,.html .js) "$(QUALITY_DIR)/report"
+	$(INSTALL) -c -m 644 $(QUALITY_MODULES:%=$(SRC_PATH)/tools/%) $(QUALITY_DATA:%=$(SRC_PATH)/%) "$(QUALITY_DIR)"
 	$(Q)ln -srf $(QUALITY_TOOLS:%="$(QUALITY_DIR)/%") "$(BINDIR)"
 
 uninstall: uninstall-quality

@@ -23,6 +23,8 @@ import select
 import sys
 import xml.etree.ElementTree
 
+from quality_common import PERCENTILES, ToolError
+
 # number: from 0. time: in seconds, or None. fields: name -> a number or its text.
 Frame = collections.namedtuple('Frame', 'number time fields')
 
@@ -52,14 +54,12 @@ MARKS = re.compile(r'(bliinds\.)?(basis|outside)')
 
 METADATA_FRAME = re.compile(r'frame:\s*([0-9]+)\s+pts:\s*\S+\s+pts_time:\s*(\S+)')
 
-PERCENTILES = [1, 5, 10, 50, 90, 95, 99]
-
 LARGEST = 1e15      # what is beyond is no number, time or count of a log's
 LONGEST = 1 << 20   # bytes of a line
 WHOLE   = 1 << 30   # bytes of a log that has its meaning only as a whole
 
 
-class LogError(Exception):
+class LogError(ToolError):
     """A log that cannot be used, in words for its user."""
 
 
@@ -81,20 +81,6 @@ def seconds(text):
 def count(value):
     """A frame's number as an int, None if it is none."""
     return int(value) if re.fullmatch('[0-9]{1,15}', str(value)) else None
-
-
-def printable(text):
-    """Text with a mark in the place of what is none, as in names of files of another encoding."""
-    return re.sub('[\ud800-\udfff]', '\ufffd', text)
-
-
-def clock(time, digits=3):
-    """1:02:03.400"""
-    whole = round(abs(time) * 10 ** digits)
-    minutes, rest = divmod(whole, 60 * 10 ** digits)
-    sign = '-' if time < 0 and whole else ''
-    width = digits + 3 if digits else 2
-    return f'{sign}{minutes // 60}:{minutes % 60:02}:{rest / 10 ** digits:0{width}.{digits}f}'
 
 
 def find(asked, names):
@@ -125,18 +111,6 @@ def direction(scale):
     limits = f'{scale.lowest:g}..{scale.highest:g}, ' if scale.highest is not None and scale.lowest is not None else \
              f'{scale.lowest:g} and up, ' if scale.lowest is not None else ''
     return f'{limits}{scale.better} is better'
-
-
-def pooled(values):
-    """As the filters pool, see score_log.c."""
-    values = sorted(values)
-    pool = {'min': values[0], 'max': values[-1], 'mean': math.fsum(values) / len(values)}
-    for p in PERCENTILES:
-        rank = (len(values) - 1) * p / 100
-        low, high = values[int(rank)], values[math.ceil(rank)]
-        # infinite ones have no difference
-        pool[f'p{p}'] = low if low == high else low + (high - low) * (rank - int(rank))
-    return pool
 
 
 class Log:
@@ -452,31 +426,3 @@ def pool(known, better=None, with_percentiles=True):
         found['worst_window'], place = worst_window(values, better)
         found['worst_window_frame'] = known[place][1]
     return found
-
-
-def forget_output():
-    """What could not be written to standard output is not tried once more at the end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-
-
-def write_whole(path, text):
-    """Writes a file so that readers see the old one or the new one, and never a part."""
-    if path == '-':
-        sys.stdout.write(text)
-        sys.stdout.flush()
-        return
-    if os.path.exists(path) and not os.path.isfile(path):   # /dev/stdout
-        with open(path, 'w', encoding='utf-8', errors='replace') as file:
-            file.write(text)
-        return
-    temporary = f'{path}.{os.getpid()}.tmp'
-    try:
-        with open(temporary, 'w', encoding='utf-8', errors='replace') as file:
-            file.write(text)
-        os.replace(temporary, path)
-    except BaseException:
-        try:
-            os.unlink(temporary)
-        except OSError:
-            pass
-        raise

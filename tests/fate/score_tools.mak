@@ -1,7 +1,7 @@
 # The tools around the filters.
 
 # By pytest, of tests/tools.
-FATE_PYTEST = fate-tools-farm fate-tools-pool
+FATE_PYTEST = $(addprefix fate-tools-,compare docs farm gate logs pool report)
 $(FATE_PYTEST): RUN = tools_test $(LAST)
 $(FATE_PYTEST): CMP = oneline
 $(FATE_PYTEST): REF = all tests pass
@@ -12,11 +12,7 @@ fate-tools-farm: NEED = FFPROBE $(NEED_SOURCE) NULL_FILTER SELECT_FILTER SETPTS_
                         MPEG4VIDEO_PARSER AVI_MUXER AVI_DEMUXER MATROSKA_MUXER MATROSKA_DEMUXER MOV_DEMUXER        \
                         MP4_MUXER MPEG2VOB_MUXER MPEGPS_DEMUXER MPEGTS_MUXER MPEGTS_DEMUXER QUANTIZER_METADATA_BSF
 
-# quality-report and quality-gate: pages and alarms of logs, of which most are made up. The
-# references say what the documentation does, and the numbers of pages are those that the filter
-# pools. Those with examples run what the documentation prints.
-FATE_SCORE_TOOLS = fate-quality-logs $(addprefix fate-gate-,alarms errors examples live prometheus) \
-                   $(addprefix fate-report-,basis errors examples film install logs names readme search video worst)
+FATE_SCORE_TOOLS = fate-report-install $(addprefix fate-tools-,compare docs gate logs report)
 $(FATE_SCORE_TOOLS): NEED = $(NEED_SOURCE) AVGBLUR_FILTER DRAWBOX_FILTER NOISE_FILTER NULL_FILTER SCALE_FILTER SELECT_FILTER \
                             SETPTS_FILTER SETTB_FILTER SHOWINFO_FILTER SIGNALSTATS_FILTER SINE_FILTER SSIM_FILTER           \
                             TRIM_FILTER LIBX264_ENCODER H264_DECODER MJPEG_ENCODER MJPEG_DECODER MP2_ENCODER MPEG4_ENCODER  \
@@ -25,13 +21,9 @@ $(FATE_SCORE_TOOLS): NEED = $(NEED_SOURCE) AVGBLUR_FILTER DRAWBOX_FILTER NOISE_F
 # or else it would build what others are building
 fate-report-install: all
 
-# Encodes against their source: tests/compare.sh.
-FATE_COMPARE = $(addprefix fate-compare-,errors names offsets page values)
-$(FATE_COMPARE): NEED = $(NEED_SOURCE) $(NEED_RAW) SSIM_FILTER PSNR_FILTER XPSNR_FILTER MAD_FILTER SCALE_FILTER SHOWINFO_FILTER \
-                        SPLIT_FILTER TRIM_FILTER SETPTS_FILTER FPS_FILTER FRAMESTEP_FILTER LOOP_FILTER MANDELBROT_FILTER        \
-                        DRAWBOX_FILTER SINE_FILTER LIBX264_ENCODER H264_DECODER FFV1_ENCODER FFV1_DECODER MJPEG_ENCODER         \
-                        MJPEG_DECODER PCM_S16LE_ENCODER RAWVIDEO_ENCODER RAWVIDEO_MUXER MATROSKA_MUXER MATROSKA_DEMUXER         \
-                        MP4_MUXER MOV_DEMUXER MPEGTS_MUXER MPEGTS_DEMUXER IMAGE2PIPE_MUXER QUANTIZER_METADATA_BSF FFPROBE
-$(FATE_COMPARE): FROM = compare
+fate-tools-compare: NEED += $(NEED_RAW) PSNR_FILTER XPSNR_FILTER MAD_FILTER SPLIT_FILTER FPS_FILTER FRAMESTEP_FILTER LOOP_FILTER \
+                            MANDELBROT_FILTER FFV1_ENCODER FFV1_DECODER PCM_S16LE_ENCODER RAWVIDEO_ENCODER RAWVIDEO_MUXER    \
+                            MATROSKA_DEMUXER QUANTIZER_METADATA_BSF
+fate-tools-report: NEED += HFLIP_FILTER FFV1_ENCODER FFV1_DECODER MATROSKA_DEMUXER
 
-FATE_QUALITY-$(call ALLYES, BLIINDS_FILTER FFMPEG) += $(FATE_PYTEST) $(FATE_SCORE_TOOLS) $(FATE_COMPARE)
+FATE_QUALITY-$(call ALLYES, BLIINDS_FILTER FFMPEG) += $(sort $(FATE_PYTEST) $(FATE_SCORE_TOOLS))

@@ -25,9 +25,10 @@ from xml.sax.saxutils import quoteattr
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 sys.dont_write_bytecode = True
-TOOLS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'tools')
+TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../tools')
 sys.path.insert(0, TOOLS)
 import quality_logs
+from quality_common import ToolError
 from quality_logs import Frame, LogError
 
 EXAMPLES = int(os.environ.get('QUALITY_EXAMPLES', 0))
@@ -43,8 +44,7 @@ def tool(name):
     return module
 
 
-gate, report = tool('quality-gate'), tool('quality-report')
-report.gnuplot = lambda scripts: [script.encode() and b'<?xml?><svg/>' for script in scripts]
+gate, report = tool('report/quality-gate'), tool('report/quality-report')
 folder = tempfile.mkdtemp()
 unittest.addModuleCleanup(shutil.rmtree, folder)
 
@@ -157,25 +157,24 @@ def exit_code(data, *options):
                                 os.path.join(folder, 'prom'), *options]
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            return gate.run(gate.arguments())
-    except LogError:
+            return gate.Session(gate.arguments()).run()
+    except ToolError:
         return gate.UNUSABLE
     finally:
         sys.argv = argv
 
 
 def page(data, fps):
-    """Whether there is one; gnuplot is not asked."""
+    """Whether there is one."""
     argv, sys.argv = sys.argv, ['quality-report', stored(data), '-o', os.path.join(folder, 'page')]
     sys.argv += ['--fps', '25'] if fps else []
-    which, shutil.which = shutil.which, str     # without gnuplot, too
     try:
         report.main()
         return True
-    except LogError:
+    except ToolError:
         return False
     finally:
-        sys.argv, shutil.which = argv, which
+        sys.argv = argv
 
 
 def try_all(data):
@@ -349,7 +348,7 @@ class Logs(unittest.TestCase):
             with self.subTest(begin=begin[:20]):
                 def limit():
                     resource.setrlimit(resource.RLIMIT_AS, (200 << 20, 200 << 20))
-                process = subprocess.Popen([sys.executable, os.path.join(TOOLS, 'quality-gate'), '--above', '1', '-'],
+                process = subprocess.Popen([sys.executable, os.path.join(TOOLS, 'report/quality-gate'), '--above', '1', '-'],
                                            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                            preexec_fn=limit)
                 with contextlib.suppress(BrokenPipeError):

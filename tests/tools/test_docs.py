@@ -1,0 +1,59 @@
+"""Runs the commands that the documentation prints, and looks for the output that it prints with them.
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from common import FFMPEG, ROOT, Page, ffmpeg, needs
+
+# Exit codes of those that are to fail: the clip of the gate's page is bad.
+FAILING = {r'\| quality-gate --above 30 --for 2s', r'quality-gate --above 30 --window 1s', r'^test -z', r'^jq -e'}
+
+
+def examples(text):
+    """Commands of texinfo, and lines of output."""
+    plain = re.sub(r'@([@{}])', r'\1', text)
+    commands = [line for block in re.findall(r'^@example\n(.*?)^@end example', plain, re.M | re.S)
+                for line in block.splitlines()]
+    return commands, [line for block in re.findall(r'^@verbatim\n(.*?)^@end verbatim', plain, re.M | re.S)
+                      for line in block.splitlines()]
+
+
+@needs('jq')
+@pytest.mark.parametrize('name', ['quality-report', 'quality-gate'])
+def test_examples(tmp_path, name):
+    for package in 'jinja2', 'prometheus_client':
+        pytest.importorskip(package, reason=f'no {package}')
+    (tmp_path / 'bin').mkdir()
+    (tmp_path / 'bin/ffmpeg').symlink_to(FFMPEG)
+    for program in 'quality-report', 'quality-gate':
+        (tmp_path / 'bin' / program).symlink_to(ROOT / 'tools/report' / program)
+    for path in (ROOT / 'doc').glob('quality-alerts*.yml'):
+        shutil.copy(path, tmp_path)
+    ffmpeg('-f', 'lavfi', '-i', 'testsrc2=r=25:d=12', '-c:v', 'libx264', tmp_path / 'in.mp4')
+    commands, wanted = examples((ROOT / f'doc/{name}.texi').read_text())
+    assert len(commands) > 5
+    said = ''
+    for command in commands:
+        if command.startswith('promtool') and not shutil.which('promtool'):
+            continue
+        done = subprocess.run(['bash', '-c', command], cwd=tmp_path, capture_output=True, text=True, check=False,
+                              stdin=subprocess.DEVNULL, env={**os.environ, 'PATH': f'{tmp_path}/bin:{os.environ["PATH"]}'})
+        failing = any(re.search(pattern, command) for pattern in FAILING)
+        assert done.returncode == failing, (command, done.stderr)
+        said += done.stdout + done.stderr
+    said += ''.join(path.read_text() for path in tmp_path.glob('*.prom'))
+    for line in wanted:
+        assert line in said.splitlines(), line
+    pages = list(tmp_path.glob('*.html'))
+    for page in pages:
+        Page(page).check()
+    assert len(pages) == (3 if name == 'quality-report' else 0)
+    if any(command.startswith('promtool') for command in commands) and not shutil.which('promtool'):
+        pytest.skip('no promtool for some of the examples')

@@ -1,0 +1,264 @@
+"""Tests of quality-gate: alarms, live pipes, errors, metrics for Prometheus.
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+from common import BAD_LOGS, ROOT, lines, needs, tool
+
+
+# 70 is bad: from 2 to 2.48 s, 4 to 6.96, 8 to 9.96 (not valid from 9 to 9.48), and from 15 to the end at 19.96.
+def is_bad(i):
+    return 50 <= i < 63 or 100 <= i < 175 or 200 <= i < 250 or i >= 375
+
+
+LOG = lines(500, lambda i: 70 if is_bad(i) else 40, lambda i: not 225 <= i < 238)
+SUMMARY = '{} alarms, 0 stalls, 500 frames, 13 of them without a valid score\n'
+
+# Alarms: (start, raised, end) and the time of the worst value where that is not the start. An end of None is the log's.
+ALARMS = {
+    '--above 60': [(2, 2, 2.52), (4, 4, 7), (8, 8, 10), (15, 15, None)],
+    '--above 60 --for 1s': [(4, 5, 7), (8, 9.52, 10), (15, 16, None)],
+    '--above 60 --for 1s --recover 1500ms': [(4, 5, 10), (15, 16, None)],
+    '--above 60 --for 500ms --recover 3': [(4, 4.52, 10), (15, 15.52, None)],
+    '--above 60 --window 1s': [(4.64, 4.64, 7.32, 4.96), (8.64, 8.64, 10.2, 8.96), (15.64, 15.64, None, 15.96)],
+    '--above 54 --window 1s --for 2s': [(4.44, 6.44, 7.52, 4.96), (8.44, 10.44, 10.52, 8.96),
+                                        (15.44, 17.44, None, 15.96)],
+    '--above 70 --for 1s': [],
+    '--below 41 --for 3s': [(10, 13, 15)],
+    '--below 40': [],
+    '--above 0.9 --metric raw --for .1m': [(0, 6, None)],
+    '--above 1.5 --metric raw': [],
+}
+
+
+def told(alarms, worst):
+    """What is printed of them."""
+    text = ''
+    for start, raised, end, *at in alarms:
+        text += (f'alarm_start:{start:.6f} alarm_raised:{raised:.6f}\n'
+                 f'alarm_start:{start:.6f} alarm_end:{end or 19.96:.6f} alarm_duration:{(end or 19.96) - start:.6f} '
+                 f'worst:{worst:.6f} worst_time:{(at or [start])[0]:.6f}{"" if end else " open:1"}\n')
+    return text
+
+
+@pytest.fixture
+def gate(tmp_path):
+    """Runs the gate on a log; says its exit code, and what it prints."""
+    def run(text, options, log='log'):
+        if text is not None:
+            (tmp_path / log).write_text(text)
+        done = tool('quality-gate', *options.split(), log, cwd=tmp_path)
+        return done.returncode, done.stdout, done.stderr
+    return run
+
+
+@pytest.mark.parametrize('options', ALARMS)
+def test_alarms(gate, options):
+    alarms = ALARMS[options]
+    worst = 40 if '--below' in options else 1 if 'raw' in options else 70
+    assert gate(LOG, options) == (1 if alarms else 0, told(alarms, worst),
+                                  f'quality-gate: {"BROKEN" if alarms else "passed"}: ' + SUMMARY.format(len(alarms)))
+
+
+def test_stop(gate):
+    code, out, err = gate(LOG, '--above 60 --for 2s --stop')
+    assert (code, out) == (1, told([(4, 6, 6)], 70).replace('worst_time:4.000000', 'worst_time:4.000000 open:1'))
+    assert '151 frames' in err
+
+
+def test_numbers_and_metadata(gate):
+    """The same frames without times, and as metadata."""
+    options = '--above 60 --for 1s --recover 1500ms'
+    rows = [re.findall(r'n:(\d+) .*pts_time:(\S+) score:(\d+) .*valid:(\d)', line)[0] for line in LOG.splitlines()]
+    csv = 'Frame,score,valid,\n' + ''.join(f'{int(n) - 1},{score},{valid},\n' for n, _, score, valid in rows)
+    assert gate(csv, options + ' --fps 25')[:2] == (1, told(ALARMS[options], 70))
+    assert gate(csv, options)[::2] == (2, "quality-gate: 'log': has no times: give the frames per second with --fps\n")
+    metadata = ''.join(f'frame:{int(n) - 1:<4} pts:{n:<7} pts_time:{at}\nlavfi.bliinds.score={score}\n'
+                       f'lavfi.bliinds.valid={valid}\n' for n, at, score, valid in rows)
+    assert gate(metadata, options)[:2] == (1, told(ALARMS[options], 70))
+
+
+@pytest.mark.parametrize('options, alarms', [('--for 4s', [(15, 19, None)]),
+                                             ('--window 4s', [(6.64, 6.64, 10.12), (17.64, 17.64, None)])])
+def test_time_goes_back(gate, options, alarms):
+    """A sender that begins again: neither window nor alarm goes over it."""
+    code, out, err = gate(LOG + LOG, '--above 60 ' + options)
+    told_twice = re.findall('alarm_start:(.*) alarm_raised:(.*)', out)
+    assert [(float(a), float(b)) for a, b in told_twice] == 2 * [alarm[:2] for alarm in alarms]
+    assert code == 1 and out.count('open:1') == 2
+    assert err.startswith('quality-gate: time goes back from 19.960000 to 0.000000: the count of time begins anew\n')
+
+
+def wait_for(pattern, path):
+    for _ in range(400):
+        if path.exists() and re.search(pattern, path.read_text()):
+            return
+        time.sleep(0.05)
+    raise AssertionError(f'no {pattern}')
+
+
+def test_live(tmp_path):
+    """What is told while the pipe is open."""
+    pytest.importorskip('prometheus_client', reason='no python3-prometheus-client')
+    out = tmp_path / 'out'
+    process = subprocess.Popen([sys.executable, ROOT / 'tools/report/quality-gate', *'--above 60 --for 1s --recover 1s '
+                                '--stale 1s --prometheus'.split(), tmp_path / 'prom', '-'], text=True,
+                               stdin=subprocess.PIPE, stdout=open(out, 'w'), stderr=subprocess.PIPE)
+    rows = LOG.splitlines(keepends=True)
+    process.stdin.write(''.join(rows[:126]))    # up to 5 s
+    process.stdin.flush()
+    wait_for('alarm_start:4.000000 alarm_raised:5.000000\n', out)
+    wait_for(r'alarm\{.*\} 1', tmp_path / 'prom')
+    wait_for('stale_start:5.000000 stale:1\n', out)
+    process.stdin.write(''.join(rows[126:]))
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1 and 'BROKEN: 2 alarms, 1 stalls, 500 frames' in err
+    assert 'stale_end:5.040000 stale:0\n' in out.read_text()
+
+
+def test_stop_ends_at_once():
+    """With the pipe still open."""
+    process = subprocess.Popen([sys.executable, ROOT / 'tools/report/quality-gate', '--above', '60', '--stop', '-'], text=True,
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    process.stdin.write(''.join(LOG.splitlines(keepends=True)[:60]))
+    process.stdin.flush()
+    assert process.wait(timeout=60) == 1
+    assert process.stdout.read().startswith('alarm_start:2.000000 alarm_raised:2.000000\n')
+
+
+@pytest.mark.parametrize('name', [*BAD_LOGS, 'none'])
+def test_bad_logs(gate, name):
+    text, message = BAD_LOGS.get(name, (None, 'cannot be read: No such file or directory'))
+    code, out, err = gate(text, '--above 60', name)
+    assert (code, out, err.count('\n')) == (2, '', 1)
+    assert err.startswith('quality-gate: ') and message in err
+
+
+@pytest.mark.parametrize('options, message', [
+    ('--above 60 --metric foo', "'log': there is no foo in it; it has score, raw, valid; name one with --metric"),
+    ('', 'one of the arguments --above --below is required'),
+    ('--above nan', "argument --above: 'nan' is no number"),
+    ('--above 60 --for 2x', "argument --for: '2x' is no duration such as 2s, 500ms or 1m"),
+    ('--above 60 --below 50', 'argument --below: not allowed with argument --above'),
+    ('--above 60 --fps 0', '--fps must be above 0'),
+])
+def test_options(gate, options, message):
+    code, _, err = gate(lines(50, lambda i: i), options)
+    assert code == 2 and message in err
+
+
+WHOLE = lines(50, lambda i: i)
+METADATA = ''.join(f'frame:{i} pts:{i} pts_time:{i / 25}\nlavfi.score={i}\nlavfi.valid=1\n' for i in range(50))
+GLUED = ''.join(re.sub(' score.*\n', ' ', line) if i == 19 else line
+                for i, line in enumerate(WHOLE.splitlines(keepends=True)))
+
+
+@pytest.mark.parametrize('text, options, code, message', [
+    # they may have been bad where they end, or have lost the end of a line
+    (WHOLE[:-30], '--above 60', 2, 'NOT WHOLE: 0 alarms, 0 stalls, 49 frames'),
+    (WHOLE[:-30], '--above 40', 1, 'BROKEN: 1 alarms, 0 stalls, 49 frames'),
+    (METADATA[:-2], '--above 60', 2, 'NOT WHOLE: 0 alarms, 0 stalls, 49 frames'),
+    (METADATA[:METADATA.rindex('\nlavfi.valid') + 1], '--above 60', 2, 'NOT WHOLE: 0 alarms, 0 stalls, 49 frames'),
+    (METADATA[:METADATA.rindex('\nlavfi.score')], '--above 60', 2, 'NOT WHOLE: 0 alarms, 0 stalls, 48 frames'),
+    (GLUED, '--above 60', 2, 'left out, since they are damaged: 1 lines\nquality-gate: NOT WHOLE: 0 alarms, 0 stalls, 48'),
+    # one without a time is passed over, a hundred are not
+    (re.sub('pts_time:0.76\\S*', 'pts_time:NOPTS', WHOLE), '--above 40 --for 100ms', 1, '50 frames, 1 of them without'),
+    (re.sub('(n:(?:[2-9].|1..) .*)pts_time:\\S* ', r'\1', lines(150, lambda i: 0)), '--above 60 --for 1s', 2,
+     '100 frames in a row have no time: give the frames per second with --fps'),
+])
+def test_not_whole(gate, text, options, code, message):
+    got, _, err = gate(text, options)
+    assert got == code and message in err
+
+
+def test_output_fails(tmp_path):
+    (tmp_path / 'log').write_text(WHOLE)
+    with open('/dev/full', 'w') as full:
+        done = tool('quality-gate', '--above', 40, tmp_path / 'log', capture_output=False, stdout=full, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (2, 'quality-gate: [Errno 28] No space left on device\n')
+    (tmp_path / 'log').write_text(lines(20000, lambda i: i % 2))
+    done = subprocess.run(f'"{sys.executable}" "{ROOT}/tools/report/quality-gate" --above 0 log; echo $? >&2', shell=True,
+                          cwd=tmp_path, text=True, stderr=subprocess.PIPE, check=False,
+                          stdout=subprocess.Popen(['head', '-n', '1'], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL).stdin)
+    assert done.stderr == '2\n'
+
+
+# ---- Prometheus ----
+
+@pytest.fixture
+def metrics(tmp_path):
+    pytest.importorskip('prometheus_client', reason='no python3-prometheus-client')
+
+    def run(text, *options):
+        (tmp_path / 'log').write_text(text)
+        tool('quality-gate', '--above', 60, '--prometheus', tmp_path / 'quality.prom', *options, tmp_path / 'log')
+        assert not [name for name in os.listdir(tmp_path) if name.endswith('.tmp')]
+        text = (tmp_path / 'quality.prom').read_text()
+        return {name + le: float(value) for name, le, value in
+                re.findall(r'^ffmpeg_quality_(\w+)\{[^}]*?(?:le="([^"]*)")?,?metric.*\} (\S+)$', text, re.M)}, text
+    return run
+
+
+def test_metrics(metrics):
+    found, text = metrics(LOG, '--for', '4s', '--stream', 'a "b"\\c\nd')
+    assert 'stream="a \\"b\\"\\\\c\\nd"' in text and 'filter="bliinds",' in text and 'metric="score",' in text
+    assert abs(time.time() - found.pop('last_frame_timestamp_seconds')) < 60
+    distribution = {f'score_distribution_bucket{le}.0': 0 if le < 40 else 237 if le < 70 else 487
+                    for le in range(10, 100, 10)}
+    assert found == {'score': 70, 'frames_total': 500, 'invalid_frames_total': 13, 'alarm': 1, 'alarms_total': 1,
+                     **distribution, 'score_distribution_bucket+Inf': 487,
+                     'score_distribution_sum': 26980, 'score_distribution_count': 487}
+
+
+def test_metrics_of_few(metrics):
+    """Nothing valid yet, and a score of 0; and a scale without an upper end."""
+    found, _ = metrics(lines(4, lambda i: 0, lambda i: i == 3))
+    assert [found[name] for name in ('score', 'frames_total', 'invalid_frames_total', 'score_distribution_sum',
+                                     'score_distribution_count')] == [0, 4, 3, 0, 1]
+    found, text = metrics(lines(4, lambda i: 5, lambda i: False))
+    assert found['score'] != found['score'] and found['score_distribution_count'] == 0
+    found, text = metrics(lines(4, lambda i: 70).replace('score', 'psnr_avg'))
+    assert found['score_distribution_sum'] == 280 and 'filter="psnr"' in text
+
+
+def test_metrics_cannot_be_written(gate):
+    pytest.importorskip('prometheus_client', reason='no python3-prometheus-client')
+    assert gate(WHOLE, '--above 60 --prometheus none/prom') == (
+        0, '', "quality-gate: 'none/prom' cannot be written: No such file or directory\n"
+        'quality-gate: passed: 0 alarms, 0 stalls, 50 frames, 0 of them without a valid score\n')
+    code, _, err = gate(WHOLE, '--above 40 --prometheus /dev/full')
+    assert code == 1 and err.startswith("quality-gate: '/dev/full' cannot be written: No space left on device\n")
+
+
+def test_metrics_need_a_package(tmp_path):
+    (tmp_path / 'log').write_text(WHOLE)
+    (tmp_path / 'prometheus_client.py').write_text('raise ImportError')
+    done = tool('quality-gate', '--above', 60, '--prometheus', 'prom', 'log', cwd=tmp_path,
+                env={**os.environ, 'PYTHONPATH': str(tmp_path)})
+    assert done.returncode == 2 and 'apt-get install python3-prometheus-client' in done.stderr
+
+
+def test_names_in_alerts(metrics):
+    """Names in the rules are those that the gate writes."""
+    found, _ = metrics(LOG)
+    rules = (ROOT / 'doc/quality-alerts.yml').read_text()
+    names = set(re.findall(r'ffmpeg_quality_(\w+)', rules)) - {'score'}
+    assert names and names <= set(found)
+
+
+@needs('promtool')
+def test_alerts(metrics, tmp_path):
+    _, text = metrics(LOG)
+    subprocess.run(['promtool', 'check', 'metrics'], input=text, text=True, check=True)
+    for name in 'quality-alerts.yml', 'quality-alerts-test.yml':
+        shutil.copy(ROOT / 'doc' / name, tmp_path)
+    subprocess.run(['promtool', 'check', 'rules', 'quality-alerts.yml'], cwd=tmp_path, check=True)
+    subprocess.run(['promtool', 'test', 'rules', 'quality-alerts-test.yml'], cwd=tmp_path, check=True)

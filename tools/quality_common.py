@@ -1,0 +1,104 @@
+"""What the tools share: durations, percentiles, text, files written in one piece, errors and exit codes.
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+
+import argparse
+import importlib
+import math
+import os
+import re
+import sys
+
+UNITS = {'ms': 0.001, '': 1, 's': 1, 'm': 60, 'h': 3600}
+
+PERCENTILES = [1, 5, 10, 50, 90, 95, 99]
+
+
+class ToolError(Exception):
+    """What ends a tool, in words for its user."""
+
+
+def duration(text):
+    """Seconds, of 2, 2s, 500ms, 1m or 1h, for argparse."""
+    match = re.fullmatch(r'(\d+(?:\.\d*)?|\.\d+)(ms|s|m|h|)', text)
+    if not match:
+        raise argparse.ArgumentTypeError(f'{text!r} is no duration such as 2s, 500ms or 1m')
+    return float(match[1]) * UNITS[match[2]]
+
+
+def clock(time, digits=3):
+    """1:02:03.400"""
+    whole = round(abs(time) * 10 ** digits)
+    minutes, rest = divmod(whole, 60 * 10 ** digits)
+    sign = '-' if time < 0 and whole else ''
+    width = digits + 3 if digits else 2
+    return f'{sign}{minutes // 60}:{minutes % 60:02}:{rest / 10 ** digits:0{width}.{digits}f}'
+
+
+def pooled(values):
+    """Least, largest, mean and percentiles: exact ones, within 0.1 % of the filters', which keep no values."""
+    values = sorted(values)
+    pool = {'min': values[0], 'max': values[-1], 'mean': math.fsum(values) / len(values)}
+    for p in PERCENTILES:
+        rank = (len(values) - 1) * p / 100
+        low, high = values[int(rank)], values[math.ceil(rank)]
+        # infinite ones have no difference
+        pool[f'p{p}'] = low if low == high else low + (high - low) * (rank - int(rank))
+    return pool
+
+
+def printable(text):
+    """Text with a mark for each byte of a file's name that is none."""
+    return re.sub('[\ud800-\udfff]', '\ufffd', text)
+
+
+def write_whole(path, text):
+    """Writes a file so that readers see the old one or the new one, and never a part."""
+    if path == '-':
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    if os.path.exists(path) and not os.path.isfile(path):   # /dev/stdout
+        with open(path, 'w', encoding='utf-8', errors='replace') as file:
+            file.write(text)
+        return
+    temporary = f'{path}.{os.getpid()}.tmp'
+    try:
+        with open(temporary, 'w', encoding='utf-8', errors='replace') as file:
+            file.write(text)
+        os.replace(temporary, path)
+    except BaseException:
+        try:
+            os.unlink(temporary)
+        except OSError:
+            pass
+        raise
+
+
+def package(name, debian):
+    """A Python module that is not Python's own."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise ToolError(f'the Python module {name} is missing; on Debian: apt-get install {debian}') from error
+
+
+def forget_output():
+    """What could not be written to standard output is not tried once more at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def run(name, main, failed=1):
+    """Runs a tool to its exit code, and says what ended it."""
+    try:
+        sys.exit(main())
+    except BrokenPipeError:     # who read the output has gone
+        forget_output()
+        sys.exit(failed)
+    except (ToolError, OSError) as error:
+        print(printable(f'{name}: {error}'), file=sys.stderr)
+        forget_output()
+        sys.exit(failed)
+    except KeyboardInterrupt:
+        sys.exit(130)
