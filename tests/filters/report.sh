@@ -38,7 +38,7 @@ report_install(){
     # another ffmpeg would be seen
     mkdir ${tmp}/other
     printf '#!/bin/sh\necho "another ffmpeg" >&2\nexit 1\n' | tee ${tmp}/other/ffmpeg > ${tmp}/other/ffprobe
-    chmod +x ${tmp}/other/*
+    chmod +x ${tmp}/other/ffmpeg ${tmp}/other/ffprobe
     PATH=$(readlink -f ${tmp})/other:${PATH}
     ${bin}/ffmpeg -v error -f lavfi -i testsrc2=s=96x64:r=25:d=4,format=yuv420p -c:v mjpeg ${tmp}/clip.avi
     CUDA_VISIBLE_DEVICES= ${bin}/quality-farm -o ${tmp}/results --filter bliinds --segment 2s ${tmp}/clip.avi 2> ${tmp}/err
