@@ -20,9 +20,8 @@
  * @file
  * Most Apparent Distortion, on CUDA frames
  *
- * The twin of vf_mad.c, which see: the same maps in single precision, with the
- * transforms of cuFFT. Pairs are not waited for: main frames leave when their
- * result has come back, in order.
+ * The twin of vf_mad.c, which see: the same maps in single precision. Pairs are
+ * not waited for: main frames leave when their result has come back, in order.
  *
  * As many filters of a scale are worked on at once as have their responses in the
  * L2 cache, from the kernel before to the one after their transform.
@@ -38,7 +37,6 @@
 #include "libavutil/pixdesc.h"
 
 #include "avfilter.h"
-#include "cuda/cufft.h"
 #include "cuda/fft.h"
 #include "cuda/queue.h"
 #include "filters.h"
@@ -58,21 +56,29 @@
 
 #define CHECK_CU(x) FF_CUDA_CHECK_DL(ctx, s->queue.cu, x)
 
+/// Kernels that transform lines.
+enum Lines {
+    PLANE_ROWS,
+    PLANE_COLUMNS,
+    LIGHTNESS_ROWS,
+    RESPONSE_COLUMNS,
+    RESPONSE_ROWS,
+    NB_LINES
+};
+
 typedef struct MADCUDAContext {
     CUDAQueue queue;
     MADContext common;
 
-    CUFFT fft;
-    CUfunction load_8, load_16, csf, detect, filter, cells, columns, rows, compare, pool;
+    CUfunction load_8, load_16, detect, compare, pool;
+    CUfunction lines[NB_LINES][FFT_NB_WAYS];
+    enum FFTWay row_way, column_way;
 
     int width, height, depth;           ///< that the memory and the plans are made for
-    CUdeviceptr memory, work;           ///< all of it, and cuFFT's
-    size_t memory_size;
+    CUdeviceptr memory;                 ///< all of it
     CUdeviceptr lightness[MAD_IMAGES];  ///< tables
     MADRange range[MAD_IMAGES];         ///< that they are for
     size_t appearance_size;
-    CUFFTPlan forward, inverse;
-    CUFFTPlan filtered;                 ///< for sizes that the kernels do not transform by themselves
 
     MADCUDAParams params;
     CUfunction load;                    ///< for the pair's format
@@ -98,26 +104,31 @@ static int launch_kernel(AVFilterContext *ctx, CUfunction function, int w, int h
                          int block_w, int block_h)
 {
     MADCUDAContext *s = ctx->priv;
-    void *args[] = { &s->params };
 
-    return CHECK_CU(s->queue.cu->cuLaunchKernel(function, DIV_UP(w, block_w),
-                                                     DIV_UP(h, block_h), 1, block_w, block_h, 1,
-                                                     0, s->queue.hwctx->stream, args, NULL));
+    return ff_cuda_queue_launch(ctx, function, DIV_UP(w, block_w), DIV_UP(h, block_h),
+                                block_w, block_h, 0, &s->params);
 }
 
-static int transform(AVFilterContext *ctx, const CUFFTPlan *plan, CUdeviceptr in, CUdeviceptr out)
+/**
+ * Launch a kernel that transforms lines.
+ *
+ * @param nb        thread blocks, of FFT_LANES lines or pairs of lines each
+ * @param nb_layers planes or responses
+ */
+static int launch_lines(AVFilterContext *ctx, enum Lines kernel, int nb, int nb_layers)
 {
     MADCUDAContext *s = ctx->priv;
+    const int is_column    = kernel == PLANE_COLUMNS || kernel == RESPONSE_COLUMNS;
+    const FFTPlan *plan    = is_column ? &s->params.column_plan : &s->params.row_plan;
+    const enum FFTWay way  = is_column ? s->column_way : s->row_way;
+    const size_t shared    = way == FFT_LARGE ? 0 : ff_fft_memory_size(plan);
 
-    return ff_cufft_exec(&s->fft, ctx, plan, in, out);
-}
-
-static int clear(AVFilterContext *ctx, CUdeviceptr dst, size_t size)
-{
-    MADCUDAContext *s = ctx->priv;
-
-    return size ? CHECK_CU(s->queue.cu->cuMemsetD8Async(dst, 0, size,
-                                                             s->queue.hwctx->stream)) : 0;
+    s->params.nb_blocks = nb;
+    s->params.nb_layers = nb_layers;
+    if (way == FFT_LARGE)
+        nb = FFMIN(nb, FFT_SCRATCH_BLOCKS / nb_layers);
+    return ff_cuda_queue_launch(ctx, s->lines[kernel][way], nb, nb_layers, plan->threads, 1,
+                                shared, &s->params);
 }
 
 /// The planes, their spectra, and the detection map.
@@ -125,29 +136,15 @@ static int launch_detection(AVFilterContext *ctx)
 {
     MADCUDAContext *s = ctx->priv;
     const MADCUDAParams *p = &s->params;
-    const size_t plane_size    = (size_t)p->h * p->pitch * sizeof(float);
-    const size_t spectrum_size = (size_t)p->h * p->half_pitch * 2 * sizeof(float);
+    const int nb_rows = DIV_UP(p->h, 2 * FFT_LANES), nb_columns = DIV_UP(p->w / 2 + 1, FFT_LANES);
     int ret;
 
     if ((ret = launch_kernel(ctx, s->load, p->w, p->h, MAD_LOAD_W, MAD_LOAD_H)) < 0 ||
-        (ret = transform(ctx, &s->forward, p->plane, p->spectrum)) < 0 ||
-        (ret = launch_kernel(ctx, s->csf, p->w / 2 + 1, p->h, MAD_FILTER_THREADS, 1)) < 0 ||
-        (ret = transform(ctx, &s->inverse, p->spectrum + MAD_LIGHTNESS * spectrum_size,
-                         p->plane + MAD_LIGHTNESS * plane_size)) < 0)
+        (ret = launch_lines(ctx, PLANE_ROWS,     nb_rows,    MAD_PLANES)) < 0 ||
+        (ret = launch_lines(ctx, PLANE_COLUMNS,  nb_columns, MAD_PLANES)) < 0 ||
+        (ret = launch_lines(ctx, LIGHTNESS_ROWS, nb_rows,    MAD_PLANES - MAD_LIGHTNESS)) < 0)
         return ret;
     return launch_kernel(ctx, s->detect, p->nb_x, p->nb_y, MAD_DETECT_W, MAD_DETECT_H);
-}
-
-/// Launch a kernel that transforms nb x FFT_LANES lines of each response.
-static int launch_lines(AVFilterContext *ctx, CUfunction function, const FFTPlan *plan, int nb)
-{
-    MADCUDAContext *s = ctx->priv;
-    void *args[] = { &s->params };
-
-    return CHECK_CU(s->queue.cu->cuLaunchKernel(function, nb,
-                                                     s->params.nb_filters * MAD_IMAGES, 1,
-                                                     plan->threads, 1, 1, ff_fft_shared_size(plan),
-                                                     s->queue.hwctx->stream, args, NULL));
 }
 
 /// Cells of the responses to nb_filters filters of a scale.
@@ -155,19 +152,11 @@ static int launch_filters(AVFilterContext *ctx)
 {
     MADCUDAContext *s = ctx->priv;
     const MADCUDAParams *p = &s->params;
-    const int nb_x = p->nb_x + MAD_BLOCK_CELLS - 1, nb_y = p->nb_y + MAD_BLOCK_CELLS - 1;
-    int ret;
+    const int nb_responses = p->nb_filters * MAD_IMAGES;
+    int ret = launch_lines(ctx, RESPONSE_COLUMNS,
+                           DIV_UP(p->w, FFT_LANES) - p->passed[p->scale].skipped, nb_responses);
 
-    if (!s->filtered.made) {
-        ret = launch_lines(ctx, s->columns, &p->column_plan,
-                           DIV_UP(p->w, FFT_LANES) - p->passed[p->scale].skipped);
-        return ret < 0 ? ret : launch_lines(ctx, s->rows, &p->row_plan, nb_y);
-    }
-    if ((ret = launch_kernel(ctx, s->filter, p->w, p->h, MAD_FILTER_THREADS, 1)) < 0 ||
-        (ret = transform(ctx, &s->filtered, p->response, p->response)) < 0)
-        return ret;
-    return launch_kernel(ctx, s->cells, nb_x, nb_y * p->nb_filters * MAD_IMAGES,
-                         MAD_CELLS_W, MAD_CELLS_H);
+    return ret < 0 ? ret : launch_lines(ctx, RESPONSE_ROWS, p->nb_y + MAD_BLOCK_CELLS - 1, nb_responses);
 }
 
 static int launch_appearance(AVFilterContext *ctx)
@@ -176,7 +165,8 @@ static int launch_appearance(AVFilterContext *ctx)
     MADCUDAParams *p  = &s->params;
     int ret;
 
-    ret = clear(ctx, p->appearance, s->appearance_size);
+    ret = CHECK_CU(s->queue.cu->cuMemsetD8Async(p->appearance, 0, s->appearance_size,
+                                                s->queue.hwctx->stream));
     if (ret < 0)
         return ret;
     for (p->scale = 0; p->scale < MAD_SCALES; p->scale++) {
@@ -221,23 +211,6 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *data)
 }
 
 // ---- memory, plans and tables for a size ----
-
-static void free_device_memory(AVFilterContext *ctx)
-{
-    MADCUDAContext *s = ctx->priv;
-    CUdeviceptr *memory[] = { &s->memory, &s->work };
-
-    for (int i = 0; i < FF_ARRAY_ELEMS(memory); i++) {
-        // frees wait for kernels that still use it
-        if (*memory[i])
-            CHECK_CU(s->queue.cu->cuMemFree(*memory[i]));
-        *memory[i] = 0;
-    }
-    ff_cufft_free(&s->fft, ctx, &s->forward);
-    ff_cufft_free(&s->fft, ctx, &s->inverse);
-    ff_cufft_free(&s->fft, ctx, &s->filtered);
-    s->width = s->height = s->depth = 0;
-}
 
 /// Copy a table to the device, in the order of what is enqueued; it may be freed then.
 static int upload(AVFilterContext *ctx, CUdeviceptr dst, const float *table, size_t nb)
@@ -328,19 +301,17 @@ static int upload_polar(AVFilterContext *ctx)
     return ret;
 }
 
-/// The powers of a root of 1.
-static int upload_roots(AVFilterContext *ctx, CUdeviceptr dst, int size)
+static int upload_table(AVFilterContext *ctx, CUdeviceptr dst, const FFTPlan *plan)
 {
-    float *table = av_malloc_array(size, 2 * sizeof(*table));
+    const size_t nb = ff_fft_table_size(plan);
+    float (*table)[2] = av_malloc_array(nb, sizeof(*table));
     int ret;
 
     if (!table)
         return AVERROR(ENOMEM);
-    for (int i = 0; i < size; i++) {
-        table[2 * i]     = cos(2 * M_PI * i / size);
-        table[2 * i + 1] = sin(2 * M_PI * i / size);
-    }
-    ret = upload(ctx, dst, table, 2 * size);
+    ret = ff_fft_table(plan, table);
+    if (ret >= 0)
+        ret = upload(ctx, dst, table[0], 2 * nb);
     av_free(table);
     return ret;
 }
@@ -405,8 +376,8 @@ static int alloc_memory(AVFilterContext *ctx, int depth)
         { &p->spectrum,                rows * MAD_PLANES * p->half_pitch * complex },
         { &p->csf,                     rows * p->half_pitch * sizeof(float) },
         { &p->polar,                   (size_t)p->half_pitch * (p->h / 2 + 1) * complex },
-        { &p->column_roots,            rows * complex },
-        { &p->row_roots,               p->w * complex },
+        { &p->column_table,            ff_fft_table_size(&p->column_plan) * complex },
+        { &p->row_table,               ff_fft_table_size(&p->row_plan)    * complex },
         { &p->cells,                   nb_cells * MAD_ORIENTATIONS * MAD_IMAGES * 4 * sizeof(float) },
         { &p->detection,               s->appearance_size },
         { &p->appearance,              s->appearance_size },
@@ -415,70 +386,60 @@ static int alloc_memory(AVFilterContext *ctx, int depth)
         { &p->first,                   MAD_IMAGES * sizeof(float) },
         { &p->partial,                 MAD_POOL_BLOCKS * sizeof(MADCUDAResult) },
         { &p->nb_done,                 sizeof(unsigned) },
+        { &p->scratch,                 FFT_SCRATCH_BLOCKS * p->scratch_size * complex },
     };
     size_t size = 0;
     int ret;
 
     for (int i = 0; i < FF_ARRAY_ELEMS(part); i++)
         size += FFALIGN(part[i].size, 256);
-    ret = CHECK_CU(s->queue.cu->cuMemAlloc(&s->memory, size));
+    // to all zeros, since padding is transformed, too
+    ret = ff_cuda_queue_alloc(ctx, &s->memory, size);
     if (ret < 0)
         return ret;
-    s->memory_size = size;
+    av_log(ctx, AV_LOG_VERBOSE, "%dx%d takes %.1f MiB of GPU memory.\n", p->w, p->h, size / 1048576.);
     for (int i = FF_ARRAY_ELEMS(part) - 1; i >= 0; i--) {
         size -= FFALIGN(part[i].size, 256);
         *part[i].ptr = s->memory + size;
     }
     // the planes are not needed any more when the first response is made
     p->plane = p->response;
-    // padding is transformed, too
-    return clear(ctx, s->memory, s->memory_size);
-}
-
-/// @return 1 if the kernels can transform the responses by themselves, else 0
-static int plan_lines(AVFilterContext *ctx)
-{
-    MADCUDAContext *s = ctx->priv;
-    MADCUDAParams *p = &s->params;
-
-    return ff_fft_plan(&p->column_plan, p->h) && ff_fft_plan(&p->row_plan, p->w) &&
-           ff_cuda_queue_allow_shared(ctx, s->columns, ff_fft_shared_size(&p->column_plan)) &&
-           ff_cuda_queue_allow_shared(ctx, s->rows,    ff_fft_shared_size(&p->row_plan));
-}
-
-static int make_plans(AVFilterContext *ctx)
-{
-    MADCUDAContext *s = ctx->priv;
-    const MADCUDAParams *p = &s->params;
-    const CUstream stream  = s->queue.hwctx->stream;
-    const int w = p->w, h = p->h;
-    const CUFFTLayout plane    = { p->pitch,      h * p->pitch      };
-    const CUFFTLayout spectrum = { p->half_pitch, h * p->half_pitch };
-    CUFFTPlan *plans[] = { &s->forward, &s->inverse, &s->filtered };
-    size_t work_size = 0;
-    int ret;
-
-    if ((ret = ff_cufft_plan(&s->fft, ctx, &s->forward, stream, CUFFT_R2C, h, w, plane, spectrum,
-                             MAD_PLANES, &work_size)) < 0 ||
-        (ret = ff_cufft_plan(&s->fft, ctx, &s->inverse, stream, CUFFT_C2R, h, w, spectrum, plane,
-                             MAD_PLANES - MAD_LIGHTNESS, &work_size)) < 0 ||
-        !plan_lines(ctx) &&
-        (ret = ff_cufft_plan(&s->fft, ctx, &s->filtered, stream, CUFFT_C2C, h, w, plane, plane,
-                             p->nb_filters * MAD_IMAGES, &work_size)) < 0)
-        return ret;
-
-    // there may be nothing to allocate, but that is no work area
-    ret = CHECK_CU(s->queue.cu->cuMemAlloc(&s->work, FFMAX(work_size, 1)));
-    if (ret < 0)
-        return ret;
-    for (int i = 0; i < FF_ARRAY_ELEMS(plans); i++) {
-        ret = plans[i]->made ? ff_cufft_set_work(&s->fft, ctx, plans[i], s->work) : 0;
-        if (ret < 0)
-            return ret;
-    }
-    av_log(ctx, AV_LOG_VERBOSE, "%dx%d takes %.1f MiB of GPU memory, and %.1f MiB for %s.\n",
-           w, h, s->memory_size / 1048576., work_size / 1048576., s->fft.name);
     return 0;
+}
+
+/// Find the fastest way that the GPU has the shared memory for.
+static void plan_lines(AVFilterContext *ctx, FFTPlan *plan, enum FFTWay *way, int length,
+                       const enum Lines *kernel, int nb_kernels)
+{
+    MADCUDAContext *s = ctx->priv;
+
+    for (*way = FFT_DIRECT; *way < FFT_LARGE; ++*way) {
+        int possible = ff_fft_plan(plan, length, *way);
+
+        for (int i = 0; i < nb_kernels && possible; i++)
+            possible = ff_cuda_queue_allow_shared(ctx, s->lines[kernel[i]][*way],
+                                                  ff_fft_memory_size(plan));
+        if (possible)
+            return;
+    }
+    ff_fft_plan(plan, length, FFT_LARGE);
+}
+
+static void make_plans(AVFilterContext *ctx)
+{
+    static const enum Lines rows[]    = { PLANE_ROWS, LIGHTNESS_ROWS, RESPONSE_ROWS };
+    static const enum Lines columns[] = { PLANE_COLUMNS, RESPONSE_COLUMNS };
+    MADCUDAContext *s = ctx->priv;
+    MADCUDAParams *p  = &s->params;
+    int size = 0;
+
+    plan_lines(ctx, &p->row_plan,    &s->row_way,    p->w, rows,    FF_ARRAY_ELEMS(rows));
+    plan_lines(ctx, &p->column_plan, &s->column_way, p->h, columns, FF_ARRAY_ELEMS(columns));
+    if (s->row_way == FFT_LARGE)
+        size = p->row_plan.size;
+    if (s->column_way == FFT_LARGE)
+        size = FFMAX(size, p->column_plan.size);
+    p->scratch_size = (int64_t)FFT_SCRATCH_BUFFERS * FFT_LANES * size;
 }
 
 static int set_up(AVFilterContext *ctx, int width, int height, int depth)
@@ -486,14 +447,13 @@ static int set_up(AVFilterContext *ctx, int width, int height, int depth)
     MADCUDAContext *s = ctx->priv;
     int ret;
 
-    free_device_memory(ctx);
     set_size(ctx, width, height);
+    make_plans(ctx);
     if ((ret = alloc_memory(ctx, depth)) < 0 ||
-        (ret = make_plans(ctx))          < 0 ||
         (ret = upload_csf(ctx))          < 0 ||
         (ret = upload_polar(ctx))        < 0 ||
-        (ret = upload_roots(ctx, s->params.column_roots, height)) < 0 ||
-        (ret = upload_roots(ctx, s->params.row_roots,    width))  < 0)
+        (ret = upload_table(ctx, s->params.column_table, &s->params.column_plan)) < 0 ||
+        (ret = upload_table(ctx, s->params.row_table,    &s->params.row_plan))    < 0)
         return ret;
     for (int i = 0; i < MAD_IMAGES; i++)
         s->range[i] = (MADRange){ 0 };
@@ -571,7 +531,6 @@ static int finish(AVFilterContext *ctx)
 static av_cold int init(AVFilterContext *ctx)
 {
     MADCUDAContext *s = ctx->priv;
-    int ret = ff_cufft_load(&s->fft, ctx);
 
     if (ret < 0)
         return ret;
@@ -579,7 +538,6 @@ static av_cold int init(AVFilterContext *ctx)
     s->queue.launch    = launch;
     s->queue.report    = report;
     s->queue.finish    = finish;
-    s->queue.release   = free_device_memory;
     s->queue.max_batch = 1;
     return ff_mad_init(&s->common, ctx, NULL);
 }
@@ -604,17 +562,21 @@ static int config_reference(AVFilterLink *inlink)
 {
     AVFilterContext *ctx = inlink->dst;
     MADCUDAContext *s    = ctx->priv;
+#define LINES(kernel, name)                                     \
+        { &s->lines[kernel][FFT_DIRECT], "mad_" name },         \
+        { &s->lines[kernel][FFT_CHIRP],  "mad_" name "_chirp" }, \
+        { &s->lines[kernel][FFT_LARGE],  "mad_" name "_large" }
     const CUDAQueueKernel kernels[] = {
         { &s->load_8,  "mad_load_8"  },
         { &s->load_16, "mad_load_16" },
-        { &s->csf,     "mad_csf"     },
         { &s->detect,  "mad_detect"  },
-        { &s->filter,  "mad_filter"  },
-        { &s->cells,   "mad_cells"   },
-        { &s->columns, "mad_columns" },
-        { &s->rows,    "mad_rows"    },
         { &s->compare, "mad_compare" },
         { &s->pool,    "mad_pool"    },
+        LINES(PLANE_ROWS,       "plane_rows"),
+        LINES(PLANE_COLUMNS,    "plane_columns"),
+        LINES(LIGHTNESS_ROWS,   "lightness_rows"),
+        LINES(RESPONSE_COLUMNS, "response_columns"),
+        LINES(RESPONSE_ROWS,    "response_rows"),
         { NULL }
     };
     int ret = ff_mad_config(&s->common, ctx, "scale_cuda");

@@ -18,10 +18,8 @@
 
 /**
  * @file
- * The kernels of MAD. The transforms from samples to frequencies and those of the
- * lightness are cuFFT's; the many that lead to the responses of the log-Gabor
- * filters are done here where the size allows it, with the filters before and
- * the statistics after them.
+ * The kernels of MAD. The transforms of lines are done between what comes before
+ * and after them, without a way through memory.
  *
  * Planes are transformed in single precision, less their first sample: the
  * log-Gabor filters have no zero frequency, and the responses of what is flat are
@@ -327,6 +325,7 @@ static DEVICE_INLINE float filter_gain(const MADCUDAParams &p, float radial, flo
 
 /// A column of a filtered spectrum, which is transformed to one of the response.
 struct FilteredColumn {
+    static const bool LOADS_SHARED = false;
     const MADCUDAParams &p;
     bool is_inside;             ///< the picture; else it is not stored
     int c;
@@ -377,6 +376,7 @@ struct FilteredColumn {
 
 /// A row of a response, whose magnitudes are kept beside those of the other lanes.
 struct MagnitudeRow {
+    static const bool LOADS_SHARED = false;
     float *magnitude;
     const float2 *src;
     int skipped_begin, skipped_end;
@@ -396,6 +396,192 @@ struct MagnitudeRow {
         magnitude[x * FFT_LANES + threadIdx.x % FFT_LANES] = approx_sqrt(v.x * v.x + v.y * v.y);
     }
 };
+
+/// Two rows of a plane, as one of complex values, which are kept beside those of the other lanes.
+struct PlaneRows {
+    static const bool LOADS_SHARED = false;
+    const float *src[2];                ///< NULL beyond the picture
+    float2 *values;                     ///< of the lane
+
+    DEVICE_INLINE float2 load(int x) const
+    {
+        return make_float2(src[0] ? src[0][x] : 0.f, src[1] ? src[1][x] : 0.f);
+    }
+
+    DEVICE_INLINE void begin_stores() const
+    {
+        __syncthreads();
+    }
+
+    DEVICE_INLINE void store(int x, float2 v) const
+    {
+        values[x * FFT_LANES] = v;
+    }
+};
+
+/// The other way: half of the spectra of two rows.
+struct SpectrumRows {
+    static const bool LOADS_SHARED = false;
+    const float2 *src[2];
+    float *dst[2];                      ///< NULL beyond the picture
+    int w;
+
+    DEVICE_INLINE float2 load(int x) const
+    {
+        const int mirrored = x > w / 2, i = mirrored ? w - x : x;
+        const float2 a = src[0][i], b = src[1][i];
+
+        return mirrored ? make_float2(a.x + b.y, b.x - a.y) : make_float2(a.x - b.y, b.x + a.y);
+    }
+
+    DEVICE_INLINE void begin_stores() const
+    {
+    }
+
+    DEVICE_INLINE void store(int x, float2 v) const
+    {
+        if (dst[0])
+            dst[0][x] = v.x;
+        if (dst[1])
+            dst[1][x] = v.y;
+    }
+};
+
+/// A column of a plane's spectrum, in place.
+struct SpectrumColumn {
+    static const bool LOADS_SHARED = false;
+    float2 *values;
+    const float *gain;                  ///< NULL for 1
+    float sign;                         ///< -1: the forward transform, by conjugates
+    int pitch;
+    bool is_inside;                     ///< else it is not stored
+
+    DEVICE_INLINE float2 load(int r) const
+    {
+        const float2 v = values[r * pitch];
+
+        return make_float2(v.x, sign * v.y);
+    }
+
+    DEVICE_INLINE void begin_stores() const
+    {
+    }
+
+    DEVICE_INLINE void store(int r, float2 v) const
+    {
+        const float factor = gain ? gain[r * pitch] : 1.f;
+
+        if (is_inside)
+            values[r * pitch] = make_float2(factor * v.x, factor * sign * v.y);
+    }
+};
+
+/**
+ * Transform the rows of a plane, two at once; blockIdx.y is the plane. Its spectrum
+ * has one half, which the other one mirrors.
+ */
+template<int WAY>
+static DEVICE_INLINE void plane_rows(const MADCUDAParams &p, float2 *memory, int block)
+{
+    const int lane  = threadIdx.x % FFT_LANES, y = 2 * (block * FFT_LANES + lane);
+    const float *plane = plane_of(p, blockIdx.y) + (int64_t)y * p.pitch;
+    float2 *dst     = spectrum_of(p, blockIdx.y) + (int64_t)y * p.half_pitch;
+    float2 *values  = fft_lines_out<WAY>(memory, p.row_plan) + lane;
+    PlaneRows rows  = { { y < p.h ? plane : NULL, y + 1 < p.h ? plane + p.pitch : NULL }, values };
+
+    fft_lines<WAY>(memory, p.row_plan, (const float2 *)p.row_table, rows);
+    __syncthreads();
+    for (int x = threadIdx.x / FFT_LANES; x <= p.w / 2; x += blockDim.x / FFT_LANES) {
+        const float2 a = values[x * FFT_LANES], b = values[(x ? p.w - x : 0) * FFT_LANES];
+
+        if (y < p.h)
+            dst[x] = make_float2(0.5f * (a.x + b.x), 0.5f * (b.y - a.y));
+        if (y + 1 < p.h)
+            dst[x + p.half_pitch] = make_float2(0.5f * (a.y + b.y), 0.5f * (a.x - b.x));
+    }
+}
+
+/// Columns of the spectra; blockIdx.y is the plane. Lightness is filtered and transformed back.
+template<int WAY>
+static DEVICE_INLINE void plane_columns(const MADCUDAParams &p, float2 *memory, int block)
+{
+    const int c = block * FFT_LANES + threadIdx.x % FFT_LANES;
+    const bool is_lightness = blockIdx.y >= MAD_LIGHTNESS, is_inside = c <= p.w / 2;
+    SpectrumColumn column = { spectrum_of(p, blockIdx.y) + (is_inside ? c : 0),
+                              is_lightness ? p.csf + (is_inside ? c : 0) : NULL,
+                              -1.f, p.half_pitch, is_inside };
+
+#pragma unroll 1
+    for (int i = 0; i < 1 + is_lightness; i++) {
+        fft_lines<WAY>(memory, p.column_plan, (const float2 *)p.column_table, column);
+        __syncthreads();
+        column.gain = NULL;
+        column.sign = 1.f;
+    }
+}
+
+/// Rows of the filtered lightness; blockIdx.y is its plane.
+template<int WAY>
+static DEVICE_INLINE void lightness_rows(const MADCUDAParams &p, float2 *memory, int block)
+{
+    const int y = 2 * (block * FFT_LANES + threadIdx.x % FFT_LANES);
+    const int first = y < p.h ? y : 0, second = y + 1 < p.h ? y + 1 : first;
+    const float2 *src = spectrum_of(p, MAD_LIGHTNESS + blockIdx.y);
+    float *dst        = plane_of(p, MAD_LIGHTNESS + blockIdx.y);
+    SpectrumRows rows = { { src + (int64_t)first * p.half_pitch, src + (int64_t)second * p.half_pitch },
+                          { y     < p.h ? dst + (int64_t)first  * p.pitch : NULL,
+                            y + 1 < p.h ? dst + (int64_t)second * p.pitch : NULL }, p.w };
+
+    fft_lines<WAY>(memory, p.row_plan, (const float2 *)p.row_table, rows);
+}
+
+/**
+ * Columns of the responses to nb_filters filters, out of both pictures' spectra;
+ * blockIdx.y is the response.
+ */
+template<int WAY>
+static DEVICE_INLINE void response_columns(const MADCUDAParams &p, float2 *memory, int block)
+{
+    const MADCUDAPassed &passed = p.passed[p.scale];
+    const int first = block + (block < passed.blocks ? 0 : passed.skipped);
+    FilteredColumn column(p, first * FFT_LANES + threadIdx.x % FFT_LANES, blockIdx.y);
+
+    fft_lines<WAY>(memory, p.column_plan, (const float2 *)p.column_table, column);
+}
+
+/// Cells of the responses, by their rows; block is the row of cells, blockIdx.y the response.
+template<int WAY>
+static DEVICE_INLINE void response_rows(const MADCUDAParams &p, float2 *memory, int block)
+{
+    const int nb_x = p.nb_x + MAD_BLOCK_CELLS - 1, nb_y = p.nb_y + MAD_BLOCK_CELLS - 1;
+    const int y = (block + MAD_FIRST_CELL) * MAD_STEP + threadIdx.x % FFT_LANES;
+    const MADCUDAPassed &passed = p.passed[p.scale];
+    float *magnitude = (float *)fft_lines_out<WAY>(memory, p.row_plan);
+    MagnitudeRow row = { magnitude, response_of(p, blockIdx.y) + (int64_t)y * p.pitch,
+                         passed.blocks * FFT_LANES, (passed.blocks + passed.skipped) * FFT_LANES };
+    float4 *cells = (float4 *)p.cells +
+                    (((int64_t)p.filter * MAD_IMAGES + blockIdx.y) * nb_y + block) * nb_x;
+
+    fft_lines<WAY>(memory, p.row_plan, (const float2 *)p.row_table, row);
+    __syncthreads();
+    for (int cx = threadIdx.x; cx < nb_x; cx += blockDim.x) {
+        const float4 *src = (const float4 *)magnitude + (cx + MAD_FIRST_CELL) * MAD_STEP;
+        float v[CELL_SAMPLES];
+        Moments m;
+
+        UNROLL
+        for (int x = 0; x < MAD_STEP; x++) {
+            const float4 samples = src[x];
+
+            v[4 * x]     = samples.x;
+            v[4 * x + 1] = samples.y;
+            v[4 * x + 2] = samples.z;
+            v[4 * x + 3] = samples.w;
+        }
+        m = cell_moments(v);
+        cells[cx] = make_float4(m.mean, m.m2, m.m3, m.m4);
+    }
+}
 
 /// Standard deviation, skewness and kurtosis of a block, whose moments are y, z and w.
 static DEVICE_INLINE void block_statistics(float dst[3], float4 m)
@@ -465,25 +651,6 @@ __global__ void mad_load_16(MADCUDAParams p)
     load<uint16_t>(p);
 }
 
-/// Filter the lightness; a thread has a frequency of both planes.
-__global__ void mad_csf(MADCUDAParams p)
-{
-    const int c = blockIdx.x * MAD_FILTER_THREADS + threadIdx.x;
-    const int64_t i = (int64_t)blockIdx.y * p.half_pitch + c;
-    float gain;
-
-    if (c > p.w / 2)
-        return;
-    gain = p.csf[i];
-    UNROLL
-    for (int n = 0; n < 2; n++) {
-        float2 *value = spectrum_of(p, MAD_LIGHTNESS + n) + i;
-
-        value->x *= gain;
-        value->y *= gain;
-    }
-}
-
 /// The detection map; a thread has a block.
 __global__ void __launch_bounds__(DETECT_THREADS)
 mad_detect(MADCUDAParams p)
@@ -506,101 +673,36 @@ mad_detect(MADCUDAParams p)
         p.detection[by * p.nb_x + bx] = mask_square(s, p, bx, by) * lmse_square(s, p, bx, by);
 }
 
-/**
- * Filter the spectra of both pictures, by nb_filters filters; a thread has a
- * frequency, blockIdx.y is the row.
- */
-__global__ void __launch_bounds__(MAD_FILTER_THREADS)
-mad_filter(MADCUDAParams p)
-{
-    const int c = blockIdx.x * MAD_FILTER_THREADS + threadIdx.x;
-
-    for (int i = 0; i < p.nb_filters * MAD_IMAGES; i++) {
-        const FilteredColumn column(p, c, i);
-
-        column.store(blockIdx.y, column.load(blockIdx.y));
-    }
+/// Kernels whose thread blocks transform FFT_LANES lines each, or, in scratch memory, nb_lines times as many.
+#define LINES_KERNELS(name)                                                                 \
+__global__ void __launch_bounds__(FFT_MAX_THREADS, 1) mad_##name(MADCUDAParams p)           \
+{                                                                                           \
+    extern __shared__ float2 shared[];                                                      \
+                                                                                            \
+    name<FFT_DIRECT>(p, shared, blockIdx.x);                                                \
+}                                                                                           \
+                                                                                            \
+__global__ void __launch_bounds__(FFT_MAX_THREADS, 1) mad_##name##_chirp(MADCUDAParams p)   \
+{                                                                                           \
+    extern __shared__ float2 shared[];                                                      \
+                                                                                            \
+    name<FFT_CHIRP>(p, shared, blockIdx.x);                                                 \
+}                                                                                           \
+                                                                                            \
+__global__ void __launch_bounds__(FFT_MAX_THREADS, 1) mad_##name##_large(MADCUDAParams p)   \
+{                                                                                           \
+    float2 *scratch = (float2 *)p.scratch + p.scratch_size *                                \
+                      (blockIdx.y * (FFT_SCRATCH_BLOCKS / p.nb_layers) + blockIdx.x);       \
+                                                                                            \
+    for (int i = blockIdx.x; i < p.nb_blocks; i += FFT_SCRATCH_BLOCKS / p.nb_layers)        \
+        name<FFT_LARGE>(p, scratch, i);                                                     \
 }
 
-/// Statistics of the response's magnitude over cells; a thread has a cell.
-__global__ void __launch_bounds__(MAD_CELLS_W * MAD_CELLS_H)
-mad_cells(MADCUDAParams p)
-{
-    const int nb_x = p.nb_x + MAD_BLOCK_CELLS - 1, nb_y = p.nb_y + MAD_BLOCK_CELLS - 1;
-    const int cx  = blockIdx.x * MAD_CELLS_W + threadIdx.x;
-    const int row = blockIdx.y * MAD_CELLS_H + threadIdx.y, plane = row / nb_y, cy = row % nb_y;
-    const float4 *src;
-    float v[CELL_SAMPLES];
-    Moments m;
-
-    if (cx >= nb_x || plane >= p.nb_filters * MAD_IMAGES)
-        return;
-    src = (const float4 *)(response_of(p, plane) +
-                           (int64_t)MAD_STEP * (cy + MAD_FIRST_CELL) * p.pitch +
-                           MAD_STEP * (cx + MAD_FIRST_CELL));
-    UNROLL
-    for (int y = 0; y < MAD_STEP; y++) {
-        UNROLL
-        for (int x = 0; x < MAD_STEP / 2; x++) {
-            const float4 two = src[y * p.pitch / 2 + x];
-
-            v[y * MAD_STEP + 2 * x]     = approx_sqrt(two.x * two.x + two.y * two.y);
-            v[y * MAD_STEP + 2 * x + 1] = approx_sqrt(two.z * two.z + two.w * two.w);
-        }
-    }
-    m = cell_moments(v);
-    ((float4 *)p.cells)[(((int64_t)p.filter * MAD_IMAGES + plane) * nb_y + cy) * nb_x + cx] =
-        make_float4(m.mean, m.m2, m.m3, m.m4);
-}
-
-/**
- * Columns of the responses to nb_filters filters, out of both pictures' spectra;
- * blockIdx.y is the response.
- */
-__global__ void __launch_bounds__(FFT_MAX_THREADS, 1)
-mad_columns(MADCUDAParams p)
-{
-    extern __shared__ float2 shared[];
-    const MADCUDAPassed &passed = p.passed[p.scale];
-    const int first = blockIdx.x + (blockIdx.x < passed.blocks ? 0 : passed.skipped);
-    FilteredColumn column(p, first * FFT_LANES + threadIdx.x % FFT_LANES, blockIdx.y);
-
-    fft_lines(shared, p.column_plan, (const float2 *)p.column_roots, column);
-}
-
-/// Cells of the responses, by their rows; blockIdx.x is the row of cells, blockIdx.y the response.
-__global__ void __launch_bounds__(FFT_MAX_THREADS, 1)
-mad_rows(MADCUDAParams p)
-{
-    extern __shared__ float2 shared[];
-    const int nb_x = p.nb_x + MAD_BLOCK_CELLS - 1, nb_y = p.nb_y + MAD_BLOCK_CELLS - 1;
-    const int y = (blockIdx.x + MAD_FIRST_CELL) * MAD_STEP + threadIdx.x % FFT_LANES;
-    const MADCUDAPassed &passed = p.passed[p.scale];
-    MagnitudeRow row = { (float *)shared, response_of(p, blockIdx.y) + (int64_t)y * p.pitch,
-                         passed.blocks * FFT_LANES, (passed.blocks + passed.skipped) * FFT_LANES };
-    float4 *cells = (float4 *)p.cells +
-                    (((int64_t)p.filter * MAD_IMAGES + blockIdx.y) * nb_y + blockIdx.x) * nb_x;
-
-    fft_lines(shared, p.row_plan, (const float2 *)p.row_roots, row);
-    __syncthreads();
-    for (int cx = threadIdx.x; cx < nb_x; cx += blockDim.x) {
-        const float4 *src = (const float4 *)shared + (cx + MAD_FIRST_CELL) * MAD_STEP;
-        float v[CELL_SAMPLES];
-        Moments m;
-
-        UNROLL
-        for (int x = 0; x < MAD_STEP; x++) {
-            const float4 samples = src[x];
-
-            v[4 * x]     = samples.x;
-            v[4 * x + 1] = samples.y;
-            v[4 * x + 2] = samples.z;
-            v[4 * x + 3] = samples.w;
-        }
-        m = cell_moments(v);
-        cells[cx] = make_float4(m.mean, m.m2, m.m3, m.m4);
-    }
-}
+LINES_KERNELS(plane_rows)
+LINES_KERNELS(plane_columns)
+LINES_KERNELS(lightness_rows)
+LINES_KERNELS(response_columns)
+LINES_KERNELS(response_rows)
 
 /// Add a scale to the appearance map; a thread has a block.
 __global__ void __launch_bounds__(MAD_BLOCKS_W * MAD_BLOCKS_H)

@@ -27,13 +27,11 @@
 #include <stdint.h>
 
 #include "cuda/fft.h"
+#include "cuda/shared.h"
 #include "mad_blocks.h"
 
-#if defined(__CUDACC__) || defined(__CUDA__)
-#define MAD_DEVICE_PTR(type) type *
-#else
+#if !defined(__CUDACC__) && !defined(__CUDA__)
 #include <ffnvcodec/dynlink_cuda.h>
-#define MAD_DEVICE_PTR(type) CUdeviceptr
 #endif
 
 /// The two pictures of a pair.
@@ -56,9 +54,6 @@ enum MADImage {
 /// @{
 #define MAD_LOAD_W    32
 #define MAD_LOAD_H    8
-#define MAD_FILTER_THREADS 256
-#define MAD_CELLS_W   32
-#define MAD_CELLS_H   4
 #define MAD_BLOCKS_W  32
 #define MAD_BLOCKS_H  4
 #define MAD_STRIPS    (MAD_BLOCKS_W + MAD_BLOCK_CELLS - 1)  ///< columns of cells of these blocks
@@ -74,11 +69,11 @@ typedef struct MADCUDAResult {
 } MADCUDAResult;
 
 typedef struct MADCUDAImage {
-    MAD_DEVICE_PTR(const uint8_t) src;      ///< luma
+    DEVICE_PTR(const uint8_t) src;      ///< luma
     int pitch;                              ///< of src, in bytes
     int black, white;                       ///< least sample, and how much larger the largest is
     float scale;                            ///< to steps of the reference's samples
-    MAD_DEVICE_PTR(const float) lightness;  ///< of samples less black
+    DEVICE_PTR(const float) lightness;  ///< of samples less black
 } MADCUDAImage;
 
 /// Columns of frequencies that the filters of a scale let through, FFT_LANES in a
@@ -94,17 +89,17 @@ typedef struct MADCUDAParams {
     int mask;                               ///< bits of a sample
     int w, h;                               ///< of the pictures
 
-    MAD_DEVICE_PTR(float) first;            ///< sample of each picture, which is subtracted from all
+    DEVICE_PTR(float) first;            ///< sample of each picture, which is subtracted from all
     /// [MAD_PLANES][h][pitch] samples
-    MAD_DEVICE_PTR(float) plane;
+    DEVICE_PTR(float) plane;
     /// [MAD_PLANES][h][half_pitch] their transforms, complex
-    MAD_DEVICE_PTR(float) spectrum;
+    DEVICE_PTR(float) spectrum;
     int pitch, half_pitch;
     /// [h][half_pitch] filter of the lightness
-    MAD_DEVICE_PTR(const float) csf;
+    DEVICE_PTR(const float) csf;
     /// [h / 2 + 1][half_pitch] radial distance at scale 0, and angle, by the
     /// distances from the centre
-    MAD_DEVICE_PTR(const float) polar;
+    DEVICE_PTR(const float) polar;
 
     int nb_x, nb_y;                         ///< blocks of the interior
     int double_x, double_y;                 ///< of these, ones with two sub-blocks along an axis
@@ -119,25 +114,28 @@ typedef struct MADCUDAParams {
     float unit;                             ///< a step of the reference's samples, of 0..255
     int filter;                             ///< orientation of the first filter
     int nb_filters;                         ///< that are worked on at once
-    FFTPlan column_plan, row_plan;          ///< for the responses, where the size allows it
-    /// [h], [w] powers of the roots of 1, complex
-    MAD_DEVICE_PTR(const float) column_roots;
-    MAD_DEVICE_PTR(const float) row_roots;
+    FFTPlan column_plan, row_plan;
+    DEVICE_PTR(const float) column_table;
+    DEVICE_PTR(const float) row_table;
+    /// for FFT_LARGE: [FFT_SCRATCH_BLOCKS][scratch_size] complex
+    DEVICE_PTR(float) scratch;
+    int64_t scratch_size;
+    int nb_blocks, nb_layers;               ///< thread blocks that a kernel would have without, along both axes
 
     /// [nb_filters][MAD_IMAGES][h][pitch] response, complex
-    MAD_DEVICE_PTR(float) response;
+    DEVICE_PTR(float) response;
     /// [MAD_ORIENTATIONS][MAD_IMAGES][nb_y + 3][nb_x + 3] mean, and sums of the
     /// 2nd to 4th powers of what is beyond it
-    MAD_DEVICE_PTR(float) cells;
+    DEVICE_PTR(float) cells;
 
     /// [nb_y][nb_x] detection: square of the mask, times the sum of lmse^2 over the
     /// cell where the block begins
-    MAD_DEVICE_PTR(float) detection;
+    DEVICE_PTR(float) detection;
     /// [nb_y][nb_x] appearance
-    MAD_DEVICE_PTR(float) appearance;
-    MAD_DEVICE_PTR(MADCUDAResult) partial;  ///< [MAD_POOL_BLOCKS] sums
-    MAD_DEVICE_PTR(unsigned) nb_done;       ///< thread blocks; 0 between pairs
-    MAD_DEVICE_PTR(MADCUDAResult) result;
+    DEVICE_PTR(float) appearance;
+    DEVICE_PTR(MADCUDAResult) partial;  ///< [MAD_POOL_BLOCKS] sums
+    DEVICE_PTR(unsigned) nb_done;       ///< thread blocks; 0 between pairs
+    DEVICE_PTR(MADCUDAResult) result;
 } MADCUDAParams;
 
 #endif /* AVFILTER_MAD_CUDA_H */

@@ -16,8 +16,13 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
-#include "libavutil/common.h"
+#include <math.h>
+
+#include "libavutil/error.h"
 #include "libavutil/macros.h"
+#include "libavutil/mathematics.h"
+#include "libavutil/mem.h"
+#include "libavutil/tx.h"
 
 #include "fft.h"
 
@@ -43,15 +48,22 @@ static int active_threads(const FFTPlan *plan)
     return FFT_MAX_THREADS / plan->threads * sum / plan->nb_stages;
 }
 
+static void set_threads(FFTPlan *plan)
+{
+    int nb = 0;
+
+    for (int i = 0; i < plan->nb_stages; i++)
+        nb = FFMAX(nb, nb_active(plan, i));
+    plan->threads = FFT_LANES * FFALIGN(nb, 32 / FFT_LANES);
+}
+
 /// Go through the ways to split rest, from radix i on; the best one so far is kept.
-static void try_radices(FFTPlan *best, FFTPlan *plan, int rest, int i)
+static void try_radices(FFTPlan *best, FFTPlan *plan, int rest, int i, enum FFTWay way)
 {
     if (rest == 1) {
-        int nb = 0;
-
-        for (int j = 0; j < plan->nb_stages; j++)
-            nb = FFMAX(nb, nb_active(plan, j));
-        plan->threads = FFT_LANES * FFALIGN(nb, 32 / FFT_LANES);
+        set_threads(plan);
+        if (way == FFT_LARGE)
+            plan->threads = FFT_MAX_THREADS;
         if (plan->threads <= FFT_MAX_THREADS &&
             (!best->nb_stages || plan->nb_stages < best->nb_stages ||
              plan->nb_stages == best->nb_stages && active_threads(plan) > active_threads(best)))
@@ -63,18 +75,82 @@ static void try_radices(FFTPlan *best, FFTPlan *plan, int rest, int i)
     for (; i < FF_ARRAY_ELEMS(radices); i++)
         if (rest % radices[i] == 0) {
             plan->radix[plan->nb_stages++] = radices[i];
-            try_radices(best, plan, rest / radices[i], i);
+            try_radices(best, plan, rest / radices[i], i, way);
             plan->nb_stages--;
         }
 }
 
-int ff_fft_plan(FFTPlan *plan, int size)
+/// @return 1 if there is a plan for the size
+static int plan_size(FFTPlan *plan, int length, int size, enum FFTWay way)
 {
-    FFTPlan way = { .size = size };
+    FFTPlan next = { .length = length, .size = size };
 
-    *plan = way;
-    try_radices(plan, &way, size, 0);
+    *plan = next;
+    try_radices(plan, &next, size, 0, way);
     for (int i = 0, before = 1; i < plan->nb_stages; before *= plan->radix[i++])
         plan->inverse[i] = before == 1 ? 0 : ((UINT64_C(1) << 32) + before - 1) / before;
     return plan->nb_stages > 0;
+}
+
+int ff_fft_plan(FFTPlan *plan, int length, enum FFTWay way)
+{
+    // sizes that av_tx is fast with, too, for the chirp's transform
+    static const int odd[] = { 1, 9, 5, 3, 15 };
+    int best = 0;
+
+    if (way != FFT_CHIRP && plan_size(plan, length, length, way))
+        return 1;
+    if (way == FFT_DIRECT)
+        return 0;
+    for (int i = 0; i < FF_ARRAY_ELEMS(odd); i++) {
+        int size = 4 * odd[i];
+
+        while (size < 2 * length - 1)
+            size *= 2;
+        if ((!best || size < best) && plan_size(plan, length, size, way))
+            best = size;
+    }
+    return best && plan_size(plan, length, best, way);
+}
+
+/// The chirp, and the transform of its conjugate, with the factor that the way back needs.
+static int make_chirp(const FFTPlan *plan, float (*chirp)[2], float (*filter)[2])
+{
+    const int n = plan->length, size = plan->size;
+    AVComplexDouble *in  = av_calloc(size, sizeof(*in));
+    AVComplexDouble *out = av_malloc_array(size, sizeof(*out));
+    AVTXContext *tx = NULL;
+    av_tx_fn fn;
+    int ret = AVERROR(ENOMEM);
+
+    if (!in || !out || (ret = av_tx_init(&tx, &fn, AV_TX_DOUBLE_FFT, 1, size, NULL, 0)) < 0)
+        goto end;
+    for (int i = 0; i < n; i++) {
+        const double angle = M_PI * ((int64_t)i * i % (2 * n)) / n;
+
+        chirp[i][0] = cos(angle);
+        chirp[i][1] = sin(angle);
+        in[i] = in[(size - i) % size] = (AVComplexDouble){ cos(angle) / size, -sin(angle) / size };
+    }
+    fn(tx, out, in, sizeof(*in));
+    for (int i = 0; i < size; i++) {
+        filter[i][0] = out[i].re;
+        filter[i][1] = out[i].im;
+    }
+
+end:
+    av_tx_uninit(&tx);
+    av_free(in);
+    av_free(out);
+    return ret;
+}
+
+int ff_fft_table(const FFTPlan *plan, float (*table)[2])
+{
+    for (int i = 0; i < plan->size; i++) {
+        table[i][0] = cos(2 * M_PI * i / plan->size);
+        table[i][1] = sin(2 * M_PI * i / plan->size);
+    }
+    return plan->size == plan->length ? 0
+         : make_chirp(plan, table + plan->size, table + plan->size + plan->length);
 }

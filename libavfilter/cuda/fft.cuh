@@ -18,11 +18,11 @@
 
 /**
  * @file
- * Inverse transforms in shared memory, by the method of Stockham: each stage
- * leaves the values in the order in which the next one takes them.
+ * Inverse transforms of any length, by the method of Stockham: each stage leaves
+ * the values in the order in which the next one takes them. See fft.h.
  *
  * C. Van Loan, "Computational Frameworks for the Fast Fourier Transform", 1992,
- * section 1.7.
+ * sections 1.7 and 4.2.3.
  */
 
 #ifndef AVFILTER_CUDA_FFT_CUH
@@ -44,6 +44,11 @@ static DEVICE_INLINE float2 complex_sub(float2 a, float2 b)
 static DEVICE_INLINE float2 complex_mul(float2 a, float2 b)
 {
     return make_float2(fused_add(a.x, b.x, -a.y * b.y), fused_add(a.x, b.y, a.y * b.x));
+}
+
+static DEVICE_INLINE float2 complex_conj(float2 a)
+{
+    return make_float2(a.x, -a.y);
 }
 
 /// a + f * b
@@ -228,7 +233,7 @@ static DEVICE_INLINE void fft_stage(const FFTStage &s, IO &io)
     }
     if (behind == 1)
         io.begin_stores();
-    else if (s.before > 1)
+    else if (s.before > 1 || IO::LOADS_SHARED)
         __syncthreads();
     UNROLL
     for (int i = 0; i < nb_each; i++) {
@@ -250,23 +255,40 @@ static DEVICE_INLINE void fft_stage(const FFTStage &s, IO &io)
         __syncthreads();
 }
 
-/**
- * Transform FFT_LANES lines of plan.size complex values; by plan.threads threads,
- * whose lane is threadIdx.x % FFT_LANES.
- *
- * @param shared memory for all values
- * @param roots  powers of the plan.size-th root of 1
- * @param io     load(i) gives value i of the thread's line, store(i, v) takes
- *               that of the transform; before the first store is begin_stores(),
- *               which synchronizes the threads if stores are to shared
- */
-template<typename IO>
-static DEVICE_INLINE void fft_lines(float2 *shared, const FFTPlan &plan, const float2 *roots, IO &io)
-{
-    FFTStage s;
+/// What a thread knows of a stage in scratch memory.
+typedef struct FFTLargeStage : FFTStage {
+    float2 *next;           ///< takes the values
+} FFTLargeStage;
 
-    s.values = shared + threadIdx.x % FFT_LANES;
-    s.roots  = roots;
+template<int N1, int N2>
+static DEVICE_INLINE void fft_stage(FFTLargeStage &s, FFTLargeStage &)
+{
+    const int N = N1 * N2, nb = s.size / N, behind = nb / s.before;
+    float2 v[N];
+
+#pragma unroll 1
+    for (int j = s.first; j < nb; j += s.step) {
+        const int low = fft_remainder(s, j);
+
+        UNROLL
+        for (int k = 0; k < N; k++)
+            v[k] = s.values[(j + k * nb) * FFT_LANES];
+        if (s.before > 1)
+            fft_twiddle<N>(v, s.roots[low * behind]);
+        fft_values<N1, N2>(v);
+        UNROLL
+        for (int k = 0; k < N; k++)
+            s.next[((j - low) * N + low + k * s.before) * FFT_LANES] = v[k];
+    }
+    __syncthreads();
+    float2 *const done = s.next;
+    s.next   = s.values;
+    s.values = done;
+}
+
+template<typename Stage, typename IO>
+static DEVICE_INLINE void fft_stages(Stage &s, const FFTPlan &plan, IO &io)
+{
     s.size   = plan.size;
     s.before = 1;
     s.first  = threadIdx.x / FFT_LANES;
@@ -274,7 +296,7 @@ static DEVICE_INLINE void fft_lines(float2 *shared, const FFTPlan &plan, const f
 #pragma unroll 1
     for (int i = 0; i < plan.nb_stages; i++) {
         s.inverse = plan.inverse[i];
-        // nothing of a stage is to be computed before the loop, for all of them
+        // keeps compilers from computing all stages' indices before the loop
         asm volatile("" : "+r"(s.first));
         switch (plan.radix[i]) {
         case  4: fft_stage<4, 1>(s, io); break;
@@ -289,6 +311,130 @@ static DEVICE_INLINE void fft_lines(float2 *shared, const FFTPlan &plan, const f
         }
         s.before *= plan.radix[i];
     }
+}
+
+/// In shared memory.
+template<typename IO>
+static DEVICE_INLINE void fft_direct(float2 *shared, const FFTPlan &plan, const float2 *roots, IO &io)
+{
+    FFTStage s;
+
+    s.values = shared + threadIdx.x % FFT_LANES;
+    s.roots  = roots;
+    fft_stages(s, plan, io);
+}
+
+/// In scratch memory.
+template<typename IO>
+static DEVICE_INLINE void fft_large(float2 *scratch, const FFTPlan &plan, const float2 *roots, IO &io)
+{
+    FFTLargeStage s;
+
+    s.values = scratch + threadIdx.x % FFT_LANES;
+    s.next   = s.values + plan.size * FFT_LANES;
+    s.roots  = roots;
+    for (int i = threadIdx.x / FFT_LANES; i < plan.size; i += blockDim.x / FFT_LANES)
+        s.values[i * FFT_LANES] = io.load(i);
+    __syncthreads();
+    fft_stages(s, plan, s);
+    io.begin_stores();
+    for (int i = threadIdx.x / FFT_LANES; i < plan.size; i += blockDim.x / FFT_LANES)
+        io.store(i, s.values[i * FFT_LANES]);
+    __syncthreads();
+}
+
+/// The first transform of two that convolve with a chirp.
+template<typename IO>
+struct FFTChirpIn {
+    static const bool LOADS_SHARED = false;
+    IO &io;
+    float2 *values;                     ///< of the lane
+    const float2 *chirp, *filter;
+    int length;
+
+    DEVICE_INLINE float2 load(int i) const
+    {
+        return i < length ? complex_mul(io.load(i), chirp[i]) : make_float2(0.f, 0.f);
+    }
+
+    DEVICE_INLINE void begin_stores() const
+    {
+        __syncthreads();
+    }
+
+    DEVICE_INLINE void store(int i, float2 v) const
+    {
+        values[i * FFT_LANES] = complex_conj(complex_mul(v, filter[i]));
+    }
+};
+
+/// The second one: an inverse transform of conjugates, for the way back.
+template<typename IO>
+struct FFTChirpOut {
+    static const bool LOADS_SHARED = true;
+    IO &io;
+    float2 *values;
+    const float2 *chirp;
+    int length;
+
+    DEVICE_INLINE float2 load(int i) const
+    {
+        return values[i * FFT_LANES];
+    }
+
+    DEVICE_INLINE void begin_stores() const
+    {
+        io.begin_stores();
+    }
+
+    DEVICE_INLINE void store(int i, float2 v) const
+    {
+        if (i < length)
+            io.store(i, complex_mul(complex_conj(v), chirp[i]));
+    }
+};
+
+/**
+ * Transform FFT_LANES lines of plan.length complex values; by plan.threads threads,
+ * whose lane is threadIdx.x % FFT_LANES.
+ *
+ * @param memory ff_fft_memory_size() bytes of shared memory; for FFT_LARGE
+ *               FFT_SCRATCH_BUFFERS times as many of scratch memory
+ * @param table  ff_fft_table()
+ * @param io     load(i) gives value i of the thread's line, store(i, v) takes
+ *               that of the transform; before the first store is begin_stores(),
+ *               which synchronizes the threads if stores are to fft_lines_out()
+ */
+template<int WAY, typename IO>
+static DEVICE_INLINE void fft_lines(float2 *memory, const FFTPlan &plan, const float2 *table, IO &io)
+{
+    const float2 *chirp = table + plan.size;
+
+    if (WAY == FFT_DIRECT) {
+        fft_direct(memory, plan, table, io);
+    } else if (WAY == FFT_LARGE && plan.size == plan.length) {
+        fft_large(memory, plan, table, io);
+    } else {
+        float2 *values = memory + threadIdx.x % FFT_LANES;
+        FFTChirpIn<IO>  in  = { io, values, chirp, chirp + plan.length, plan.length };
+        FFTChirpOut<IO> out = { io, values, chirp, plan.length };
+
+        if (WAY == FFT_CHIRP) {
+            fft_direct(memory, plan, table, in);
+            __syncthreads();
+            fft_direct(memory, plan, table, out);
+        } else {
+            fft_large(memory, plan, table, in);
+            fft_large(memory, plan, table, out);
+        }
+    }
+}
+
+/// Where a kernel may keep what is stored, beside that of the other lanes.
+template<int WAY>
+static DEVICE_INLINE float2 *fft_lines_out(float2 *memory, const FFTPlan &plan)
+{
+    return WAY == FFT_LARGE ? memory + 2 * plan.size * FFT_LANES : memory;
 }
 
 #endif /* AVFILTER_CUDA_FFT_CUH */

@@ -18,9 +18,12 @@
 
 /**
  * @file
- * Inverse transforms that kernels do by themselves, in shared memory (fft.cuh):
- * what comes before them and what comes after needs no way through the GPU's
- * memory then. For sizes without prime factors beyond 5, as those of video.
+ * Inverse transforms that kernels do by themselves (fft.cuh): what comes before
+ * them and what comes after needs no way through the GPU's memory then.
+ *
+ * Lengths without prime factors beyond 5, as those of video, are transformed
+ * directly, others by a convolution with a chirp (Bluestein). Both are done in
+ * shared memory, or in scratch memory where that is too small.
  */
 
 #ifndef AVFILTER_CUDA_FFT_H
@@ -34,28 +37,57 @@
 #define FFT_EACH 16
 #define FFT_MAX_STAGES 4
 #define FFT_MAX_THREADS 1024
+#define FFT_MAX_LENGTH 16384
 
-/// The way to transform a size.
+/// Thread blocks of a launch that have scratch memory: each has three buffers, of all its lines.
+#define FFT_SCRATCH_BLOCKS  128
+#define FFT_SCRATCH_BUFFERS 3
+
+/// Ways to transform, the fastest first.
+enum FFTWay {
+    FFT_DIRECT,                         ///< in shared memory
+    FFT_CHIRP,                          ///< in shared memory, by a chirp
+    FFT_LARGE,                          ///< in scratch memory, by a chirp where there is no other way
+    FFT_NB_WAYS
+};
+
 typedef struct FFTPlan {
-    int size;
-    int nb_stages;                      ///< 0: there is none
+    int length;                         ///< of the lines
+    int size;                           ///< of the transforms: the length, or a larger one to do it by a chirp
+    int nb_stages;
     int radix[FFT_MAX_STAGES];          ///< 4, 5, 6, 8, 9, 10, 12, 15 or 16; their product is the size
     unsigned inverse[FFT_MAX_STAGES];   ///< of the product of the radices before, in 32 bits of fraction
     int threads;                        ///< of a thread block
 } FFTPlan;
 
 /**
- * Find the way to transform a size.
+ * Plan to transform lines of 1 to FFT_MAX_LENGTH values in a way.
  *
- * @return 1, or 0 if there is none: the size is no product of up to FFT_MAX_STAGES
- *         radices, or needs more than FFT_MAX_THREADS threads
+ * @return 1, or 0 if it is not possible that way, which never is so for FFT_LARGE
  */
-int ff_fft_plan(FFTPlan *plan, int size);
+int ff_fft_plan(FFTPlan *plan, int length, enum FFTWay way);
 
-/// Bytes of shared memory that a thread block needs.
-static inline size_t ff_fft_shared_size(const FFTPlan *plan)
+/// Bytes of shared memory, or of one buffer of scratch memory, that a thread block needs.
+static inline size_t ff_fft_memory_size(const FFTPlan *plan)
 {
     return (size_t)plan->size * FFT_LANES * 2 * sizeof(float);
 }
+
+/**
+ * Complex values in the table of a plan: powers of the size-th root of 1; by a
+ * chirp, also its length values and the size values of its transform.
+ */
+static inline size_t ff_fft_table_size(const FFTPlan *plan)
+{
+    return plan->size == plan->length ? plan->size : 2 * plan->size + plan->length;
+}
+
+/**
+ * Make the table of a plan.
+ *
+ * @param table takes ff_fft_table_size() pairs
+ * @return 0, or AVERROR(ENOMEM)
+ */
+int ff_fft_table(const FFTPlan *plan, float (*table)[2]);
 
 #endif /* AVFILTER_CUDA_FFT_H */

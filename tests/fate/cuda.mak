@@ -37,15 +37,15 @@ $(eval $(call TWINS,detailloss,DETAILLOSS))
 $(eval $(call TWINS,mad,MAD))
 $(eval $(call TWINS,ssim,SSIM))
 
-# mad_cuda by the release, of pictures that are flat, and without cuFFT.
+# mad_cuda by the release, of pictures that are flat, and its transforms.
 FATE_MAD_CUDA_ORACLE = $(MAD_ORACLE:%=fate-mad-cuda-%)
 $(FATE_MAD_CUDA_ORACLE): RUN = mad_cuda_oracle $(lastword $(subst oracle-, ,$@))
 $(FATE_MAD_CUDA_ORACLE): CMP = oneline
 $(FATE_MAD_CUDA_ORACLE): REF = 3 values agree
 FATE_MAD_CUDA = $(FATE_MAD_CUDA_ORACLE) fate-mad-cuda-flat
 $(FATE_MAD_CUDA): NEED = MAD_FILTER $(NEED_CUDA) PNG_DECODER
-$(FATE_TWINS_mad) $(FATE_MAD_CUDA) fate-mad-cuda-errors: ON = on_cufft
-fate-mad-cuda-cufft: NEED = MAD_FILTER $(NEED_SOURCE) SPLIT_FILTER
+$(FATE_MAD_CUDA): ON = on_cuda
+$(eval $(call PROGRAM_TEST,mad-cuda-fft,fft_cuda,52 direct + 307 by a chirp + 311 large))
 
-FATE_QUALITY-$(call ALLYES, MAD_CUDA_FILTER FFMPEG)    += fate-mad-cuda-cufft
+FATE_QUALITY-$(call ALLYES, MAD_CUDA_FILTER FFMPEG)    += fate-mad-cuda-fft
 FATE_HW_QUALITY-$(call ALLYES, MAD_CUDA_FILTER FFMPEG) += $(FATE_MAD_CUDA)

@@ -1,5 +1,5 @@
 # What the filters do where something fails: tests/faults.sh. The CUDA filters run on
-# a stand-in for the driver and for cuFFT.
+# a stand-in for the driver.
 
 FAULTS_CUDA   = $(addprefix fate-faults-,$(foreach T,in-flight in-parallel changes driver,      \
                     $(addprefix $(T)-,bliinds_cuda ssim_cuda detailloss_cuda mad_cuda blocksmooth_cuda)))
@@ -37,11 +37,10 @@ $(FAULTS): CMP  = oneline
 $(FAULTS): libavfilter/tests/filter_faults$(EXESUF)
 
 tests/faults/libcuda.so.1: $(addprefix $(SRC_PATH)/,tests/faults/libcuda.c                      \
-        libavfilter/cuda/cufft.h libavfilter/detailloss_wavelet.h                                     \
+        libavfilter/cuda/fft.h libavfilter/detailloss_wavelet.h                                     \
         $(foreach F,bliinds blocksmooth detailloss mad ssim,libavfilter/vf_$(F)_cuda.h))
 	$(Q)mkdir -p $(@D)
 	$(M)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -shared -Wl,-z,nodelete -o $@ $<
-	$(Q)ln -sf $(@F) $(@D)/libcufft.so.12
 
 # Allocations can be made to fail where the libraries are linked in.
 FATE_QUALITY-$(call ALLYES, BLIINDS_FILTER FFMPEG STATIC)      += fate-faults-alloc

@@ -10,7 +10,7 @@ $(FATE_PAIRS_OF):   RUN = pairs_of $(subst -of-, ,$(@:fate-pairs-%=%))
 FATE_PAIRS_CUDA = $(addprefix fate-pairs-,detailloss-cuda mad-cuda ssim-cuda)
 $(FATE_PAIRS_CUDA): RUN = pairs_warning $(subst -,_,$(@:fate-pairs-%=%)) ,hwupload
 $(FATE_PAIRS_CUDA): ON  = on_cuda
-fate-pairs-mad-cuda: ON = on_cufft
+fate-pairs-mad-cuda: ON = on_cuda
 fate-pairs-warning: RUN = pairs_warning mad
 fate-pairs-warning-detailloss: RUN = pairs_warning detailloss
 $(FATE_PAIRS_CUDA) fate-pairs-warning-detailloss: REF = $(SRC_PATH)/tests/ref/fate/pairs-warning

@@ -19,12 +19,12 @@
 
 /**
  * @file
- * A stand-in for the CUDA driver and for cuFFT, to test what the CUDA filters do
+ * A stand-in for the CUDA driver, to test what the CUDA filters do
  * on the host where there is no GPU
  *
- * Built as libcuda.so.1 and libcufft.so.12 and found by LD_LIBRARY_PATH, it keeps
- * the books: contexts that are pushed and popped, memory, streams, events, modules
- * and plans. What is left at the end, and each call that a driver would
+ * Built as libcuda.so.1 and found by LD_LIBRARY_PATH, it keeps
+ * the books: contexts that are pushed and popped, memory, streams, events and
+ * modules. What is left at the end, and each call that a driver would
  * refuse or that would read or write beyond memory, is an error. Errors are printed,
  * and the process exits with 99.
  *
@@ -57,7 +57,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "libavfilter/cuda/cufft.h"
 #include "libavfilter/vf_bliinds_cuda.h"
 #include "libavfilter/vf_blocksmooth_cuda.h"
 #include "libavfilter/vf_detailloss_cuda.h"
@@ -87,15 +86,10 @@ enum {
 #define PAGE               4096
 #define EXIT_STATUS        99
 
-enum Kind { CONTEXT, STREAM, EVENT, MODULE, FUNCTION, PLAN };
+enum Kind { CONTEXT, STREAM, EVENT, MODULE, FUNCTION };
 static const char *const kind_name[] = {
-    "context", "stream", "event", "module", "function", "cuFFT plan"
+    "context", "stream", "event", "module", "function"
 };
-
-/// How many elements a picture of a transform takes, and of what size.
-typedef struct Layout {
-    size_t distance, size;
-} Layout;
 
 /// Whatever the driver hands out but memory; never freed, so that handles stay unique.
 typedef struct Object {
@@ -119,11 +113,6 @@ typedef struct Object {
     const struct Kernel *kernel;
     size_t params_size, max_shared;
     unsigned max_threads;
-    // plans
-    int handle, batch, is_made;
-    Layout in, out;
-    CUdeviceptr work;
-    struct Object *stream;
 } Object;
 
 /// Device memory, or pinned memory of the host.
@@ -135,7 +124,7 @@ typedef struct Memory {
     int pinned, alive;
 } Memory;
 
-enum OperationKind { COPY, SET, LAUNCH, RECORD, TRANSFORM };
+enum OperationKind { COPY, SET, LAUNCH, RECORD };
 
 /// What is enqueued in a stream.
 typedef struct Operation {
@@ -145,8 +134,8 @@ typedef struct Operation {
     CUDA_MEMCPY2D copy;
     void *staged;                   ///< the source's bytes, where the driver takes them at once
     unsigned sum;                   ///< of the source's bytes, where it does not
-    CUdeviceptr address, out;
-    size_t size, out_size;
+    CUdeviceptr address;
+    size_t size;
     int value;
     Object *event, *launched;
     unsigned grid_y;
@@ -221,7 +210,7 @@ static int enter(const char *name, int needs_context)
     if (nb_calls == fail_at)
         fprintf(report, "failed %s\n", name);
     if (fail_at && (nb_calls == fail_at || broken && nb_calls > fail_at))
-        return fail_code ? fail_code : strncmp(name, "cufft", 5) ? CUDA_ERROR_UNKNOWN : 5;
+        return fail_code ? fail_code : CUDA_ERROR_UNKNOWN;
     if (!initialized && strcmp(name, "cuInit")) {
         error("before cuInit");
         return NOT_INITIALIZED;
@@ -469,8 +458,16 @@ static void mad(const Operation *op, const void *data, int sample_size)
     span(p->cells, (size_t)MAD_ORIENTATIONS * MAD_IMAGES * nb_cells * 4 * sizeof(float), "cells");
     span(p->detection, map_size, "detection");
     span(p->appearance, map_size, "appearance");
-    span(p->column_roots, (size_t)p->h * 2 * sizeof(float), "column_roots");
-    span(p->row_roots, (size_t)p->w * 2 * sizeof(float), "row_roots");
+    span(p->column_table, ff_fft_table_size(&p->column_plan) * 2 * sizeof(float), "column_table");
+    span(p->row_table, ff_fft_table_size(&p->row_plan) * 2 * sizeof(float), "row_table");
+}
+
+static void mad_large(const Operation *op, const void *data, int sample_size)
+{
+    const MADCUDAParams *p = data;
+
+    mad(op, data, sample_size);
+    span(p->scratch, FFT_SCRATCH_BLOCKS * p->scratch_size * 2 * sizeof(float), "scratch");
 }
 
 static void mad_pool(const Operation *op, const void *data, int sample_size)
@@ -577,12 +574,16 @@ static const Kernel kernels[] = {
     { "detail_finish",     sizeof(DetailCUDAParams),  detail_finish },
     { "mad_load_8",        sizeof(MADCUDAParams),     mad_load, 1 },
     { "mad_load_16",       sizeof(MADCUDAParams),     mad_load, 2 },
-    { "mad_csf",           sizeof(MADCUDAParams),     mad },
     { "mad_detect",        sizeof(MADCUDAParams),     mad },
-    { "mad_filter",        sizeof(MADCUDAParams),     mad },
-    { "mad_cells",         sizeof(MADCUDAParams),     mad },
-    { "mad_columns",       sizeof(MADCUDAParams),     mad },
-    { "mad_rows",          sizeof(MADCUDAParams),     mad },
+#define MAD_LINES(name)                                             \
+    { "mad_" name,          sizeof(MADCUDAParams), mad },           \
+    { "mad_" name "_chirp", sizeof(MADCUDAParams), mad },           \
+    { "mad_" name "_large", sizeof(MADCUDAParams), mad_large }
+    MAD_LINES("plane_rows"),
+    MAD_LINES("plane_columns"),
+    MAD_LINES("lightness_rows"),
+    MAD_LINES("response_columns"),
+    MAD_LINES("response_rows"),
     { "mad_compare",       sizeof(MADCUDAParams),     mad },
     { "mad_pool",          sizeof(MADCUDAParams),     mad_pool },
     { "ssim_8",            sizeof(SSIMCUDAParams),    ssim, 1 },
@@ -642,10 +643,6 @@ static void run(Operation *op)
     case RECORD:
         if (op->event->record == op)
             op->event->record = NULL;
-        break;
-    case TRANSFORM:
-        span(op->address, op->size, "input");
-        span(op->out, op->out_size, "output");
         break;
     }
 }
@@ -1142,131 +1139,6 @@ DRIVER(cuLaunchKernel, 1, (CUfunction launched, unsigned grid_x, unsigned grid_y
     res = res ? res : launch(launched, (unsigned[]){ grid_x, grid_y, grid_z },
                              (unsigned[]){ block_x, block_y, block_z }, shared, stream, args);
 })
-
-// ---- cuFFT ----
-
-#define FFT(name, field) __typeof__(*((CUFFT *)0)->field) name; __attribute__((visibility("default")))
-
-/// The error that cuFFT has for each of the driver's.
-static int leave_cufft(int res)
-{
-    return leave(res == INVALID_CONTEXT ? 5 : res);
-}
-
-static Object *find_plan(int handle)
-{
-    for (Object *object = objects; object; object = object->next)
-        if (object->kind == PLAN && object->handle == handle)
-            return find(object, PLAN);
-    error("%d is no plan", handle);
-    return NULL;
-}
-
-FFT(cufftCreate, Create) int cufftCreate(int *handle)
-{
-    static int nb_plans;
-    const int res = enter(__func__, 1);
-
-    if (!res) {
-        Object *plan = new_object(PLAN);
-
-        plan->handle = *handle = nb_plans++;
-        plan->stream = current()->default_stream;
-    }
-    return leave_cufft(res);
-}
-
-FFT(cufftDestroy, Destroy) int cufftDestroy(int handle)
-{
-    const int res = enter(__func__, 1);
-    Object *plan  = find_plan(handle);
-
-    if (plan)
-        plan->alive = 0;
-    return leave_cufft(res);
-}
-
-FFT(cufftSetAutoAllocation, SetAutoAllocation) int cufftSetAutoAllocation(int handle, int is_on)
-{
-    const int res = enter(__func__, 1);
-
-    if (!res && find_plan(handle) && is_on)
-        error("the stand-in has no work area of its own");
-    return leave_cufft(res);
-}
-
-FFT(cufftMakePlanMany, MakePlanMany)
-int cufftMakePlanMany(int handle, int rank, int *n, int *in_embed, int in_stride, int in_distance,
-                      int *out_embed, int out_stride, int out_distance, int type, int batch,
-                      size_t *work_size)
-{
-    const int res = enter(__func__, 1);
-    Object *plan  = res ? NULL : find_plan(handle);
-
-    if (plan) {
-        const size_t complex = 2 * sizeof(float);
-
-        plan->in      = (Layout){ in_distance,  type == CUFFT_R2C ? sizeof(float) : complex };
-        plan->out     = (Layout){ out_distance, type == CUFFT_C2R ? sizeof(float) : complex };
-        plan->batch   = batch;
-        plan->is_made = 1;
-        *work_size    = (size_t)n[0] * n[1];
-    }
-    return leave_cufft(res);
-}
-
-FFT(cufftSetStream, SetStream) int cufftSetStream(int handle, CUstream stream)
-{
-    const int res = enter(__func__, 1);
-    Object *plan  = res ? NULL : find_plan(handle);
-
-    if (plan)
-        plan->stream = find_stream(stream);
-    return leave_cufft(res);
-}
-
-FFT(cufftSetWorkArea, SetWorkArea) int cufftSetWorkArea(int handle, void *work)
-{
-    const int res = enter(__func__, 1);
-    Object *plan  = res ? NULL : find_plan(handle);
-
-    if (plan)
-        plan->work = (CUdeviceptr)(uintptr_t)work;
-    return leave_cufft(res);
-}
-
-static int transform(const char *name, int handle, const void *in, void *out)
-{
-    int res = enter(name, 1);
-    Object *plan = res ? NULL : find_plan(handle);
-
-    if (plan && (!plan->is_made || !span(plan->work, 1, "work area")))
-        res = refuse(1, "the plan is not made");
-    else if (plan)
-        enqueue(plan->stream, (Operation){
-            .kind     = TRANSFORM,
-            .address  = (CUdeviceptr)(uintptr_t)in,
-            .size     = plan->batch * plan->in.distance * plan->in.size,
-            .out      = (CUdeviceptr)(uintptr_t)out,
-            .out_size = plan->batch * plan->out.distance * plan->out.size,
-        });
-    return leave_cufft(res);
-}
-
-FFT(cufftExecR2C, ExecR2C) int cufftExecR2C(int plan, void *in, void *out)
-{
-    return transform(__func__, plan, in, out);
-}
-
-FFT(cufftExecC2R, ExecC2R) int cufftExecC2R(int plan, void *in, void *out)
-{
-    return transform(__func__, plan, in, out);
-}
-
-FFT(cufftExecC2C, ExecC2C) int cufftExecC2C(int plan, void *in, void *out, int direction)
-{
-    return transform(__func__, plan, in, out);
-}
 
 // ---- what FFmpeg asks for and our tests do not use ----
 

@@ -210,20 +210,6 @@ mad_errors(){
 
 # ---- MAD on a GPU ----
 
-# The same test where there is cuFFT, too.
-on_cufft(){ # test
-    on_cuda with_cufft "$@"
-}
-
-with_cufft(){ # test
-    if ! ffmpeg -init_hw_device cuda -lavfi "nullsrc=s=64x64:d=0.04,format=nv12,hwupload,split[m][r];[m][r]mad_cuda" \
-            ${to_null} > ${tmp}/probe 2>&1 && grep -q 'cuFFT is not there' ${tmp}/probe; then
-        skip "no cuFFT"
-        return 0
-    fi
-    "$@"
-}
-
 # By the authors' release.
 mad_cuda_oracle(){ # distorted
     gray=scale=in_range=full:out_range=full,format=yuv444p,hwupload
@@ -247,18 +233,4 @@ color=black:s=175x99:d=0.04 color=white:s=175x99:d=0.04
 END
     twins "against black" mad ${clip},negate color=black:s=320x240:d=0.12 yuv420p yuv420p
     all_the_same 1
-}
-
-# Without cuFFT, and with something else of its name: no GPU is needed for that.
-mad_cuda_cufft(){
-    need cc || return 0
-    parsed=mad_cuda
-    for version in 12 11 10; do
-        : > ${tmp}/libcufft.so.${version}
-    done
-    LD_LIBRARY_PATH=${tmp}
-    export LD_LIBRARY_PATH
-    fails -lavfi testsrc2=d=0.04,split[a][b]\;[a][b]mad_cuda ${to_null}
-    echo "int cufftCreate;" | cc -x c -shared -o ${tmp}/libcufft.so.11 -
-    fails -lavfi testsrc2=d=0.04,split[a][b]\;[a][b]mad_cuda ${to_null}
 }

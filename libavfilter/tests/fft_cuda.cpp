@@ -1,0 +1,180 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * The GPU's transforms of lines, compiled for the CPU, in all ways to all lengths,
+ * against the sums that they stand for.
+ */
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <ucontext.h>
+
+// what CUDA has; its threads are coroutines here, which wait for each other
+#define __device__
+#define GET(name, reg)
+typedef struct float2 { float x, y; } float2;
+static inline float2 make_float2(float x, float y) { return { x, y }; }
+static unsigned atomicAdd(unsigned *, unsigned)                         { abort(); }
+static unsigned long long atomicAdd(unsigned long long *, unsigned long long) { abort(); }
+static unsigned atomicCAS(unsigned *, unsigned, unsigned)               { abort(); }
+static struct { int x; } threadIdx, blockDim;
+
+static void synchronize_threads(void);
+#define __syncthreads() synchronize_threads()
+
+extern "C" {
+#include "libavfilter/cuda/fft.h"
+}
+#include "libavfilter/cuda/fft.cuh"
+
+#define STACK_SIZE (32 << 10)
+#define MAX_LENGTH 4096
+#define MAX_SIZE   (4 * MAX_LENGTH)
+/// Of the largest error to the root of the mean square of the values.
+#define TOLERANCE  3e-6
+
+static ucontext_t scheduler, thread[FFT_MAX_THREADS];
+static char stack[FFT_MAX_THREADS][STACK_SIZE];
+static int nb_done;
+static float2 memory[FFT_SCRATCH_BUFFERS * FFT_LANES * MAX_SIZE], table[3 * MAX_SIZE];
+static float2 line[FFT_LANES][MAX_LENGTH], got[FFT_LANES][MAX_LENGTH];
+static FFTPlan plan;
+
+static void synchronize_threads(void)
+{
+    swapcontext(&thread[threadIdx.x], &scheduler);
+}
+
+/// Lines that come from outside, and are kept in the kernel's memory.
+struct Lines {
+    static const bool LOADS_SHARED = false;
+    const float2 *src;
+    float2 *dst;
+
+    float2 load(int i) const          { return src[i]; }
+    void begin_stores() const         { __syncthreads(); }
+    void store(int i, float2 v) const { dst[i * FFT_LANES] = v; }
+};
+
+template<int WAY>
+static void transform(void)
+{
+    const int lane = threadIdx.x % FFT_LANES;
+    Lines io = { line[lane], fft_lines_out<WAY>(memory, plan) + lane };
+
+    fft_lines<WAY>(memory, plan, table, io);
+    __syncthreads();
+    for (int i = threadIdx.x / FFT_LANES; i < plan.length; i += blockDim.x / FFT_LANES)
+        got[lane][i] = io.dst[i * FFT_LANES];
+    nb_done++;
+}
+
+/// Run a thread block: each thread in turn up to where it waits for the others.
+static void launch(void (*kernel)(void))
+{
+    blockDim.x = plan.threads;
+    nb_done    = 0;
+    for (int i = 0; i < plan.threads; i++) {
+        getcontext(&thread[i]);
+        thread[i].uc_stack.ss_sp   = stack[i];
+        thread[i].uc_stack.ss_size = STACK_SIZE;
+        thread[i].uc_link          = &scheduler;
+        makecontext(&thread[i], kernel, 0);
+    }
+    while (nb_done < plan.threads)
+        for (threadIdx.x = 0; threadIdx.x < plan.threads; threadIdx.x++)
+            swapcontext(&scheduler, &thread[threadIdx.x]);
+}
+
+/// The largest error of a transform, of all its values or, of a long one, of some.
+static double error_of(const float2 *got, const float2 *value, int length)
+{
+    const int step = 1 + length / 128;
+    double largest = 0, energy = 0;
+
+    for (int i = 0; i < length; i++)
+        energy += value[i].x * value[i].x + value[i].y * value[i].y;
+    for (int k = length % step; k < length; k += step) {
+        double re = 0, im = 0, error;
+
+        for (int i = 0; i < length; i++) {
+            const double angle = 2 * M_PI * ((int64_t)i * k % length) / length;
+
+            re += value[i].x * cos(angle) - value[i].y * sin(angle);
+            im += value[i].x * sin(angle) + value[i].y * cos(angle);
+        }
+        error = hypot(got[k].x - re, got[k].y - im);
+        if (!(error <= largest))    // a nan is an error, too
+            largest = error;
+    }
+    return largest / sqrt(energy);
+}
+
+/// @return 1 if it was done that way, 0 if there is none, or -1
+static int test(int length, enum FFTWay way)
+{
+    static void (*const kernel[])(void) = {
+        transform<FFT_DIRECT>, transform<FFT_CHIRP>, transform<FFT_LARGE>
+    };
+    static uint32_t seed = 1;
+
+    if (!ff_fft_plan(&plan, length, way))
+        return 0;
+    if (plan.threads > FFT_MAX_THREADS || ff_fft_table(&plan, (float (*)[2])table) < 0)
+        return -1;
+    for (int lane = 0; lane < FFT_LANES; lane++)
+        for (int i = 0; i < length; i++) {
+            seed = seed * 1664525 + 1013904223;
+            line[lane][i] = make_float2((seed >> 8 & 255) / 255.f - .5f, (seed >> 16 & 255) / 255.f - .5f);
+        }
+    launch(kernel[way]);
+    for (int lane = 0; lane < FFT_LANES; lane++) {
+        const double error = error_of(got[lane], line[lane], length);
+
+        if (!(error < TOLERANCE)) {
+            printf("length %d, way %d, lane %d: off by %g\n", length, way, lane, error);
+            return -1;
+        }
+    }
+    return 1;
+}
+
+int main(void)
+{
+    static const int video[] = { 854, 1080, 1998, 2048, 2160, 3840, 3996, 4096 };
+    int nb[FFT_NB_WAYS] = { 0 };
+
+    // all short ones, then some with primes and what is near powers of two
+    for (int i = 0, length = 1; i < (int)(sizeof(video) / sizeof(*video)); length += length < 270 ? 1 : 13) {
+        if (length > 700)
+            length = video[i++];
+        for (int way = 0; way < FFT_NB_WAYS; way++) {
+            const int ret = test(length, (enum FFTWay)way);
+
+            if (ret < 0 || !ret && way == FFT_LARGE)
+                return 1;
+            nb[way] += ret;
+        }
+    }
+    printf("%d direct + %d by a chirp + %d large\n", nb[FFT_DIRECT], nb[FFT_CHIRP], nb[FFT_LARGE]);
+    return 0;
+}
