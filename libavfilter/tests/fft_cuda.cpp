@@ -28,6 +28,8 @@
 #include <stdlib.h>
 #include <ucontext.h>
 
+#pragma GCC diagnostic ignored "-Wunknown-pragmas"
+
 // what CUDA has; its threads are coroutines here, which wait for each other
 #define __device__
 #define GET(name, reg)
