@@ -532,8 +532,6 @@ static av_cold int init(AVFilterContext *ctx)
 {
     MADCUDAContext *s = ctx->priv;
 
-    if (ret < 0)
-        return ret;
     s->queue.add       = add_pair;
     s->queue.launch    = launch;
     s->queue.report    = report;
