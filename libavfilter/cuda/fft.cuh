@@ -324,36 +324,20 @@ static DEVICE_INLINE void fft_direct(float2 *shared, const FFTPlan &plan, const 
     fft_stages(s, plan, io);
 }
 
-/// In scratch memory.
+/// Two transforms that convolve a line with a chirp; the second one is of conjugates, for the way back.
 template<typename IO>
-static DEVICE_INLINE void fft_large(float2 *scratch, const FFTPlan &plan, const float2 *roots, IO &io)
-{
-    FFTLargeStage s;
-
-    s.values = scratch + threadIdx.x % FFT_LANES;
-    s.next   = s.values + plan.size * FFT_LANES;
-    s.roots  = roots;
-    for (int i = threadIdx.x / FFT_LANES; i < plan.size; i += blockDim.x / FFT_LANES)
-        s.values[i * FFT_LANES] = io.load(i);
-    __syncthreads();
-    fft_stages(s, plan, s);
-    io.begin_stores();
-    for (int i = threadIdx.x / FFT_LANES; i < plan.size; i += blockDim.x / FFT_LANES)
-        io.store(i, s.values[i * FFT_LANES]);
-    __syncthreads();
-}
-
-/// The first transform of two that convolve with a chirp.
-template<typename IO>
-struct FFTChirpIn {
-    static const bool LOADS_SHARED = false;
+struct FFTChirp {
+    static const bool LOADS_SHARED = true;
     IO &io;
     float2 *values;                     ///< of the lane
     const float2 *chirp, *filter;
     int length;
+    bool is_second;
 
     DEVICE_INLINE float2 load(int i) const
     {
+        if (is_second)
+            return values[i * FFT_LANES];
         return i < length ? complex_mul(io.load(i), chirp[i]) : make_float2(0.f, 0.f);
     }
 
@@ -364,35 +348,39 @@ struct FFTChirpIn {
 
     DEVICE_INLINE void store(int i, float2 v) const
     {
-        values[i * FFT_LANES] = complex_conj(complex_mul(v, filter[i]));
-    }
-};
-
-/// The second one: an inverse transform of conjugates, for the way back.
-template<typename IO>
-struct FFTChirpOut {
-    static const bool LOADS_SHARED = true;
-    IO &io;
-    float2 *values;
-    const float2 *chirp;
-    int length;
-
-    DEVICE_INLINE float2 load(int i) const
-    {
-        return values[i * FFT_LANES];
-    }
-
-    DEVICE_INLINE void begin_stores() const
-    {
-        io.begin_stores();
-    }
-
-    DEVICE_INLINE void store(int i, float2 v) const
-    {
-        if (i < length)
+        if (!is_second)
+            values[i * FFT_LANES] = complex_conj(complex_mul(v, filter[i]));
+        else if (i < length)
             io.store(i, complex_mul(complex_conj(v), chirp[i]));
     }
 };
+
+/// In scratch memory, by a chirp or without.
+template<typename IO>
+static DEVICE_INLINE void fft_large(const FFTPlan &plan, const float2 *roots, FFTChirp<IO> &io)
+{
+    const bool is_chirp = plan.size != plan.length;
+    const int first = threadIdx.x / FFT_LANES, step = blockDim.x / FFT_LANES;
+    FFTLargeStage s;
+
+    s.roots = roots;
+#pragma unroll 1
+    for (int pass = 0; pass < 1 + is_chirp; pass++) {
+        io.is_second = pass;
+        s.values = io.values;
+        s.next   = s.values + plan.size * FFT_LANES;
+        for (int i = first; i < plan.size; i += step)
+            s.values[i * FFT_LANES] = is_chirp ? io.load(i) : io.io.load(i);
+        __syncthreads();
+        fft_stages(s, plan, s);
+        for (int i = first; i < plan.size; i += step)
+            if (is_chirp)
+                io.store(i, s.values[i * FFT_LANES]);
+            else
+                io.io.store(i, s.values[i * FFT_LANES]);
+        __syncthreads();
+    }
+}
 
 /**
  * Transform FFT_LANES lines of plan.length complex values; by plan.threads threads,
@@ -408,24 +396,20 @@ struct FFTChirpOut {
 template<int WAY, typename IO>
 static DEVICE_INLINE void fft_lines(float2 *memory, const FFTPlan &plan, const float2 *table, IO &io)
 {
-    const float2 *chirp = table + plan.size;
-
     if (WAY == FFT_DIRECT) {
         fft_direct(memory, plan, table, io);
-    } else if (WAY == FFT_LARGE && plan.size == plan.length) {
-        fft_large(memory, plan, table, io);
     } else {
-        float2 *values = memory + threadIdx.x % FFT_LANES;
-        FFTChirpIn<IO>  in  = { io, values, chirp, chirp + plan.length, plan.length };
-        FFTChirpOut<IO> out = { io, values, chirp, plan.length };
+        const float2 *chirp = table + plan.size;
+        FFTChirp<IO> both = { io, memory + threadIdx.x % FFT_LANES, chirp, chirp + plan.length,
+                              plan.length, false };
 
-        if (WAY == FFT_CHIRP) {
-            fft_direct(memory, plan, table, in);
+        if (WAY == FFT_LARGE)
+            fft_large(plan, table, both);
+#pragma unroll 1
+        for (int pass = 0; WAY == FFT_CHIRP && pass < 2; pass++) {
+            both.is_second = pass;
+            fft_direct(memory, plan, table, both);
             __syncthreads();
-            fft_direct(memory, plan, table, out);
-        } else {
-            fft_large(memory, plan, table, in);
-            fft_large(memory, plan, table, out);
         }
     }
 }
