@@ -84,8 +84,11 @@ def tree(src, farm):
         if os.path.lexists(os.path.join(src, file)):
             die(file + " is a file of FFmpeg's, and ours has the same name")
     before = read(listed).split("\n") if os.path.exists(listed) else [""]
-    # a folder newer than the farm tells that a file of FFmpeg's came or went
-    is_new = before[0] != src or os.stat(listed).st_mtime < \
+    # A folder newer than the farm tells that a file of FFmpeg's came or went. A listed file
+    # that is not there tells of a farm that was damaged, or made by an older version.
+    is_new = before[0] != src or \
+        not all(os.path.lexists(os.path.join(farm, file)) for file in before[1:]) or \
+        os.stat(listed).st_mtime < \
         max(os.stat(path).st_mtime for path, _, _ in os.walk(src) if "/.git" not in path)
     if is_new:
         shutil.rmtree(farm, ignore_errors=True)
