@@ -33,7 +33,7 @@ fate-bliinds-blocks: RUN = run libavfilter/tests/bliinds$(EXESUF) \
 
 fate-bliinds-log-hosts fate-bliinds-log-locale: libavfilter/tests/score_log$(EXESUF)
 
-fate-bliinds-sei-h264 fate-bliinds-cuda-sei-h264: NEED_CODEC = LIBX264_ENCODER H264_MUXER H264_DEMUXER H264_PARSER H264_DECODER
+fate-bliinds-sei-h264 fate-bliinds-cuda-sei-h264: NEED_CODEC = LIBX264_ENCODER
 fate-bliinds-sei-h264 fate-bliinds-cuda-sei-h264: RUN        = sei libx264 h264 "-preset ultrafast -bf 2"
 fate-bliinds-sei-hevc fate-bliinds-cuda-sei-hevc: NEED_CODEC = LIBX265_ENCODER HEVC_MUXER HEVC_DEMUXER HEVC_PARSER HEVC_DECODER
 fate-bliinds-sei-hevc fate-bliinds-cuda-sei-hevc: RUN        = sei libx265 hevc "-preset ultrafast"
@@ -70,13 +70,8 @@ FATE_BLIINDS += $(BLIINDS_ONELINE) $(addprefix fate-bliinds-,black blocks change
 FATE_BLIINDS_CUDA = $(FATE_BLIINDS_TWINS) $(FATE_BLIINDS_CUDA_ORACLE) \
                     $(addprefix fate-bliinds-cuda-,api pool)
 
-NEED_BLIINDS = $(NEED_FRAMES) PNG_DECODER PGM_ENCODER RAWVIDEO_ENCODER FRAMECRC_MUXER FRAMEMD5_MUXER IMAGE2_MUXER        \
-               AVGBLUR_FILTER COLOR_FILTER CROP_FILTER DRAWBOX_FILTER DRAWGRAPH_FILTER FPS_FILTER FRAMESTEP_FILTER       \
-               GBLUR_FILTER LOOP_FILTER LUT_FILTER MOVIE_FILTER NULL_FILTER REVERSE_FILTER SCALE_FILTER SELECT_FILTER    \
-               SETPTS_FILTER SETRANGE_FILTER SETTB_FILTER SHOWINFO_FILTER SPLIT_FILTER TRIM_FILTER YADIF_FILTER FFPROBE  \
-               $(NEED_CODEC)
-$(FATE_BLIINDS):      NEED = $(NEED_BLIINDS)
-$(FATE_BLIINDS_CUDA): NEED = $(NEED_BLIINDS) BLIINDS_CUDA_FILTER HWUPLOAD_FILTER HWUPLOAD_CUDA_FILTER HWDOWNLOAD_FILTER
+$(FATE_BLIINDS):      NEED = FFPROBE PNG_DECODER $(NEED_CODEC)
+$(FATE_BLIINDS_CUDA): NEED = FFPROBE PNG_DECODER $(NEED_CODEC) HWUPLOAD_CUDA_FILTER
 $(FATE_BLIINDS_CUDA): ON   = on_cuda
 
 FATE_QUALITY-$(call ALLYES, BLIINDS_FILTER FFMPEG) += $(FATE_BLIINDS)

@@ -14,18 +14,13 @@ TOO_SMALL_detailloss   = 15
 TOO_SMALL_mad          = 63
 TOO_SMALL_ssim         = 14
 
-NEED_CUDA = $(NEED_PICTURE) $(NEED_SOURCE) AVGBLUR_FILTER COLOR_FILTER CROP_FILTER FPS_FILTER GBLUR_FILTER         \
-            HFLIP_FILTER HWDOWNLOAD_FILTER HWUPLOAD_CUDA_FILTER HWUPLOAD_FILTER LOOP_FILTER LUTYUV_FILTER        \
-            NEGATE_FILTER NOISE_FILTER NULL_FILTER SCALE_FILTER SENDCMD_FILTER SETRANGE_FILTER SPLIT_FILTER      \
-            TRIM_FILTER FRAMEMD5_MUXER IMAGE2_MUXER PGM_ENCODER RAWVIDEO_ENCODER
-
 # $(call TWINS,filter,filter in capitals)
 define TWINS
 FATE_TWINS_$(1) = $(addprefix fate-$(1)-cuda-,$(filter-out errors,$(CUDA_TESTS_$(1))))
 $$(FATE_TWINS_$(1)): CMP = oneline
 $$(FATE_TWINS_$(1)): REF = all the same
 $$(FATE_TWINS_$(1)) fate-$(1)-cuda-errors fate-$(1)-cuda-options: RUN  = cuda_$$(LAST) $(1) $(TOO_SMALL_$(1))
-$$(FATE_TWINS_$(1)) fate-$(1)-cuda-errors fate-$(1)-cuda-options: NEED = $(2)_FILTER $(2)_CUDA_FILTER $$(NEED_CUDA)
+$$(FATE_TWINS_$(1)) fate-$(1)-cuda-errors fate-$(1)-cuda-options: NEED = $(2)_FILTER $(2)_CUDA_FILTER HWUPLOAD_CUDA_FILTER
 $$(FATE_TWINS_$(1)) fate-$(1)-cuda-errors: ON = on_cuda
 FATE_QUALITY-$$(call ALLYES, $(2)_CUDA_FILTER FFMPEG)    += fate-$(1)-cuda-options $$(call PTX_TESTS,$(1))
 FATE_HW_QUALITY-$$(call ALLYES, $(2)_CUDA_FILTER FFMPEG) += $$(FATE_TWINS_$(1)) fate-$(1)-cuda-errors
@@ -43,7 +38,7 @@ $(FATE_MAD_CUDA_ORACLE): RUN = mad_cuda_oracle $(lastword $(subst oracle-, ,$@))
 $(FATE_MAD_CUDA_ORACLE): CMP = oneline
 $(FATE_MAD_CUDA_ORACLE): REF = 3 values agree
 FATE_MAD_CUDA = $(FATE_MAD_CUDA_ORACLE) fate-mad-cuda-flat
-$(FATE_MAD_CUDA): NEED = MAD_FILTER $(NEED_CUDA) PNG_DECODER
+$(FATE_MAD_CUDA): NEED = MAD_FILTER HWUPLOAD_CUDA_FILTER PNG_DECODER
 $(FATE_MAD_CUDA): ON = on_cuda
 $(eval $(call PROGRAM_TEST,mad-cuda-fft,fft_cuda,52 direct + 307 by a chirp + 311 large))
 

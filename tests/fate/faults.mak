@@ -21,13 +21,10 @@ fate-faults-many-changes: RUN = changes bliinds_cuda 200 2
 fate-faults-many-changes: REF = 402 frames
 fate-faults-devices:      RUN = devices
 fate-faults-devices:      REF = 8 errors are told
-$(FAULTS_CUDA): NEED = $(NEED_SOURCE) $(NEED_PICTURE) IMAGE_PGM_PIPE_DEMUXER PGM_ENCODER IMAGE2_MUXER    \
-                       RAWVIDEO_ENCODER FRAMECRC_MUXER BLIINDS_CUDA_FILTER SSIM_CUDA_FILTER               \
-                       DETAILLOSS_CUDA_FILTER MAD_CUDA_FILTER BLOCKSMOOTH_CUDA_FILTER HWUPLOAD_FILTER HWUPLOAD_CUDA_FILTER \
-                       HWDOWNLOAD_FILTER SPLIT_FILTER NEGATE_FILTER SCALE_FILTER CROP_FILTER
+$(FAULTS_CUDA): NEED = BLIINDS_CUDA_FILTER SSIM_CUDA_FILTER DETAILLOSS_CUDA_FILTER MAD_CUDA_FILTER BLOCKSMOOTH_CUDA_FILTER HWUPLOAD_CUDA_FILTER
 $(FAULTS_CUDA): tests/faults/libcuda.so.1
 
-fate-faults-alloc: NEED = DETAILLOSS_FILTER MAD_FILTER BLOCKSMOOTH_FILTER NULLSINK_FILTER
+fate-faults-alloc: NEED = DETAILLOSS_FILTER MAD_FILTER BLOCKSMOOTH_FILTER
 fate-faults-alloc: RUN  = faults_alloc
 fate-faults-alloc: REF  = nothing went wrong
 

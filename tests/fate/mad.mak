@@ -22,9 +22,6 @@ $(eval $(call PROGRAM_TEST,mad-range-of,filter_matrix ranges mad 64x64,121 cases
 $(eval $(call PROGRAM_TEST,mad-layouts,filter_matrix layouts mad=map=both 70x66,40 cases))
 
 FATE_MAD = $(FATE_MAD_ORACLE) $(FATE_MAD_RUN) $(addprefix fate-mad-,formats layouts oracle-all range-of tx)
-$(FATE_MAD): NEED = MAD_FILTER $(NEED_FRAMES) PNG_DECODER RAWVIDEO_ENCODER RAWVIDEO_MUXER FRAMEMD5_MUXER            \
-                    AVGBLUR_FILTER COLOR_FILTER CROP_FILTER FPS_FILTER HFLIP_FILTER HSTACK_FILTER LUT_FILTER        \
-                    NEGATE_FILTER NULL_FILTER NULLSINK_FILTER SCALE_FILTER SETPTS_FILTER SELECT_FILTER              \
-                    SETRANGE_FILTER SPLIT_FILTER SSIM_FILTER TRIM_FILTER
+$(FATE_MAD): NEED = PNG_DECODER
 
 FATE_QUALITY-$(call ALLYES, MAD_FILTER FFMPEG) += $(FATE_MAD)

@@ -248,65 +248,67 @@ symmetric(){ # P_01 P_12
     printf 'precision target 0 -1 0.25\nprecision L1.zeta100 25 %s 0\nprecision L1.ori10 2 9 %s\nend\n' $1 $2
 }
 
+# Errors are told in the order of the reference, of models in which HEAD stands for the first lines.
 model_errors(){
+    head_text=$(printf '%s|' "${head_lines}" | tr '\n' '|' | sed 's/|/\\\\n/g')
     model_error empty < /dev/null
     head -c 4000 ${pictures}/rose_70x46.pgm | model_error picture
-    echo "bliinds-model 2"                                          | model_error version
-    echo "bliinds-model 1junk"                                      | model_error junk
-    echo "bliinds-model 1 1"                                        | model_error versions
-    echo "bliinds-model"                                            | model_error no-version
-    printf '\377\376b\000l\000'                                     | model_error utf-16
-    echo "${head_lines}"                                            | model_error truncated
-    printf '%s\nconstant 1\nweight L1.zeta100 1\nend' "${head_lines}" | sed '$s/end/en/' | model_error cut
-    printf '%s\nconstant 1\nend\n' "${head_lines}"                  | model_error no-weights
-    printf '%s\nweight L1.zeta100 1\nend\n' "${head_lines}"         | model_error no-constant
-    printf '%s\nconstant one\nend\n' "${head_lines}"                | model_error number
-    printf '%s\nconstant nan\nend\n' "${head_lines}"                | model_error nan
-    printf '%s\nconstant 1e999\nend\n' "${head_lines}"              | model_error huge
-    printf '%s\nconstant\nend\n' "${head_lines}"                    | model_error missing
-    printf '%s\nconstant 1 2\nend\n' "${head_lines}"                | model_error two
-    printf '%s\nweight L1.zeta 1\nend\n' "${head_lines}"            | model_error feature
-    printf '%s\nweight target 1\nend\n' "${head_lines}"             | model_error target
-    printf '%s\nweight\nend\n' "${head_lines}"                      | model_error no-feature
-    printf '%s\nweight L1.ori10 1\nweight L1.ori10 1\nend\n' "${head_lines}" | model_error duplicate
-    printf '%s\nwieght L1.ori10 1\nend\n' "${head_lines}"           | model_error keyword
-    printf '%s\nconstant 1\nweight L1.ori10 1\nend\nconstant 1\n' "${head_lines}" | model_error after-end
-    printf '%s\nstep 0\n' "${head_lines}"                           | model_error step
-    printf '%s\nsigma -1\n' "${head_lines}"                         | model_error sigma
-    printf '%s\nlink probit\n' "${head_lines}"                      | model_error link
-    printf '%s\nlink logistic\nmean target 1\nprecision target 1\nend\n' "${head_lines}" | model_error joint-link
-    printf '%s\nsigma_weight target 1\n' "${head_lines}"            | model_error sigma-of
-    printf '%s\nconstant 1\nweight L1.ori10 1\nsigma 1\nsigma_weight distance 1\nend\n' \
-        "${head_lines}"                                             | model_error no-distance
-    printf '%s\nconstant 1\nweight L1.ori10 1\nend\n%s\nconstant 1\nweight L1.ori10 1\nend\n' \
-        "${head_lines}" "${head_lines}"                             | model_error second
-    printf '%s\nconstant 1\nweight coded.step 1\nend\n%s\nconstant 1\nweight coded.step 1\nend\n' \
-        "${head_lines}" "${head_lines}"                             | model_error second-coded
+    while read -r name text; do
+        # shellcheck disable=SC2059
+        printf "$(printf '%s' "${text}" | sed "s/HEAD/${head_text}/g")" | model_error ${name}
+    done << 'END'
+version bliinds-model 2\n
+junk bliinds-model 1junk\n
+versions bliinds-model 1 1\n
+no-version bliinds-model\n
+utf-16 \377\376b\000l\000
+truncated HEAD
+cut HEADconstant 1\nweight L1.zeta100 1\nen
+no-weights HEADconstant 1\nend\n
+no-constant HEADweight L1.zeta100 1\nend\n
+number HEADconstant one\nend\n
+nan HEADconstant nan\nend\n
+huge HEADconstant 1e999\nend\n
+missing HEADconstant\nend\n
+two HEADconstant 1 2\nend\n
+feature HEADweight L1.zeta 1\nend\n
+target HEADweight target 1\nend\n
+no-feature HEADweight\nend\n
+duplicate HEADweight L1.ori10 1\nweight L1.ori10 1\nend\n
+keyword HEADwieght L1.ori10 1\nend\n
+after-end HEADconstant 1\nweight L1.ori10 1\nend\nconstant 1\n
+step HEADstep 0\n
+sigma HEADsigma -1\n
+link HEADlink probit\n
+joint-link HEADlink logistic\nmean target 1\nprecision target 1\nend\n
+sigma-of HEADsigma_weight target 1\n
+no-distance HEADconstant 1\nweight L1.ori10 1\nsigma 1\nsigma_weight distance 1\nend\n
+second HEADconstant 1\nweight L1.ori10 1\nend\nHEADconstant 1\nweight L1.ori10 1\nend\n
+second-coded HEADconstant 1\nweight coded.step 1\nend\nHEADconstant 1\nweight coded.step 1\nend\n
+cut-second HEADconstant 1\nweight coded.step 1\nend\nHEAD
+percentile HEADpercentile 200 1\n
+name bliinds-model 1\nname a/b\n
+no-name-given bliinds-model 1\nname\n
+range bliinds-model 1\nrange 1 0\n
+direction bliinds-model 1\ndirection up\n
+no-name bliinds-model 1\nend\n
+no-range bliinds-model 1\nname a\nend\n
+no-direction bliinds-model 1\nname a\nrange 0 1\nend\n
+mean-order HEADmean target 1\nmean L1.ori10 1\n
+mean-twice HEADmean L1.ori10 1\nmean L1.ori10 1\n
+no-mean HEADprecision L1.ori10 1\n
+short-row HEADmean L1.ori10 1\nmean target 1\nprecision L1.ori10 1\n
+row-twice HEADmean L1.ori10 1\nprecision L1.ori10 1\nprecision L1.ori10 1\n
+late-mean HEADmean L1.ori10 1\nprecision L1.ori10 1\nmean L1.ori100 1\n
+no-row HEADmean target 1\nend\n
+singular HEADmean target 1\nprecision target 0\nend\n
+both HEADmean target 1\nprecision target 1\nconstant 1\nend\n
+large-weight HEADconstant 0\nweight L1.zeta100 1e308\nend\n
+tiny-precision HEADmean L1.ori10 1\nmean target 1\nprecision target 1e-10 1e-300\nprecision L1.ori10 1 1e-10\nend\n
+END
     printf '%s\nconstant 1\nweight coded.step 1\nend\n%s\nconstant 1\nweight L1.ori10 1\nend\n' \
-        "${head_lines}" "${head_lines}" | sed '0,/range/s/100/99/'  | model_error other-range
-    printf '%s\nconstant 1\nweight coded.step 1\nend\n%s\n' \
-        "${head_lines}" "${head_lines}"                             | model_error cut-second
-    printf '%s\npercentile 200 1\n' "${head_lines}"                 | model_error percentile
-    printf 'bliinds-model 1\nname a/b\n'                            | model_error name
-    printf 'bliinds-model 1\nname\n'                                | model_error no-name-given
-    printf 'bliinds-model 1\nname %065d\n' 0                        | model_error long-name
-    printf 'bliinds-model 1\nrange 1 0\n'                           | model_error range
-    printf 'bliinds-model 1\ndirection up\n'                        | model_error direction
-    printf 'bliinds-model 1\nend\n'                                 | model_error no-name
-    printf 'bliinds-model 1\nname a\nend\n'                         | model_error no-range
-    printf 'bliinds-model 1\nname a\nrange 0 1\nend\n'              | model_error no-direction
-    printf '%s\nmean target 1\nmean L1.ori10 1\n' "${head_lines}"   | model_error mean-order
-    printf '%s\nmean L1.ori10 1\nmean L1.ori10 1\n' "${head_lines}" | model_error mean-twice
-    printf '%s\nprecision L1.ori10 1\n' "${head_lines}"             | model_error no-mean
-    printf '%s\nmean L1.ori10 1\nmean target 1\nprecision L1.ori10 1\n' "${head_lines}" | model_error short-row
-    printf '%s\nmean L1.ori10 1\nprecision L1.ori10 1\nprecision L1.ori10 1\n' "${head_lines}" | model_error row-twice
-    printf '%s\nmean L1.ori10 1\nprecision L1.ori10 1\nmean L1.ori100 1\n' "${head_lines}" | model_error late-mean
-    printf '%s\nmean target 1\nend\n' "${head_lines}"               | model_error no-row
-    printf '%s\nmean target 1\nprecision target 0\nend\n' "${head_lines}" | model_error singular
-    printf '%s\nmean target 1\nprecision target 1\nconstant 1\nend\n' "${head_lines}" | model_error both
-    printf '%s\nconstant 0\nweight L1.zeta100 1e308\nend\n' "${head_lines}" | model_error large-weight
-    printf '%s\nmean L1.ori10 1\nmean target 1\nprecision target 1e-10 1e-300\nprecision L1.ori10 1 1e-10\nend\n' \
-        "${head_lines}"                                             | model_error tiny-precision
+        "${head_lines}" "${head_lines}" | sed '0,/range/s/100/99/' | model_error other-range
+    printf 'bliinds-model 1\nname %065d\n' 0 | model_error long-name
     symmetric 3 -1     | model_error asymmetric
     symmetric 2 -1.001 | model_error asymmetric-target
     { echo "${head_lines}"; head -c 1100000 /dev/zero; }            | model_error zeros
