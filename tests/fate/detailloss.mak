@@ -3,7 +3,7 @@
 
 FATE_DETAILLOSS_RUN = $(addprefix fate-detailloss-,errors limits memory numbers subsample)
 $(FATE_DETAILLOSS_RUN): RUN = parsed=detailloss; $(NAMED)
-fate-detailloss-logs:        RUN = parsed=detailloss; mad_logs loss sigma detail added chroma motion
+fate-detailloss-logs:        RUN = parsed=detailloss; mad_logs loss
 fate-detailloss-sync:        RUN = parsed=detailloss; mad_sync
 fate-detailloss-sync: REF = $(call REF_OF,detailloss-%,mad-%)
 

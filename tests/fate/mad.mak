@@ -14,7 +14,7 @@ $(FATE_MAD_ORACLE) fate-mad-oracle-all: CMP = oneline
 
 FATE_MAD_RUN = $(addprefix fate-mad-,cases errors logs maps memory ranges sync)
 $(FATE_MAD_RUN): RUN = parsed=mad; $(NAMED)
-fate-mad-logs:   RUN = parsed=mad; mad_logs score hi lo
+fate-mad-logs:   RUN = parsed=mad; mad_logs score
 
 $(eval $(call PROGRAM_TEST,mad-tx,mad_tx,682 transforms))
 $(eval $(call FORMATS_TEST,mad-formats,formats mad 64x64))

@@ -215,9 +215,8 @@ rr_json(){
     jq -r '"metrics: \(.frames[0].metrics | keys_unsorted | join(" "))",
         "loss: \(.loss)",
         "frames 2, 3, 7: \([.frames[2, 3, 7].metrics | [.valid, (.loss | if . then . + .5 | floor else . end)]] | tojson)",
-        "pooled: \([.pooled_metrics.loss | .min, .p50, .max | . + .5 | floor] | tojson)",
+        "pooled: \([.pooled_metrics.loss | .min, .mean, .p50, .max | . + .5 | floor] | tojson)",
         "aggregate: \(.aggregate_metrics | tojson)"' ${tmp}/log
-    pool_again ${tmp}/log
     ffmpeg ${raw} -i ${tmp}/encode -vf ${gray}${bliinds}=rr_read=${tmp}/rr:log_path=${tmp}/log:log_fmt=xml ${to_null}
     sed -n '/<metric name="loss"/s/"[0-9]*\.[0-9]*"/"N"/gp;/<aggregate/p' ${tmp}/log
 }
