@@ -73,7 +73,7 @@ static void try_radices(FFTPlan *best, FFTPlan *plan, int rest, int i, enum FFTW
     if (plan->nb_stages == FFT_MAX_STAGES)
         return;
     for (; i < FF_ARRAY_ELEMS(radices); i++)
-        if (rest % radices[i] == 0) {
+        if (rest % radices[i] == 0 && (way != FFT_LARGE || radices[i] <= FFT_LARGE_RADIX)) {
             plan->radix[plan->nb_stages++] = radices[i];
             try_radices(best, plan, rest / radices[i], i, way);
             plan->nb_stages--;

@@ -286,6 +286,22 @@ static DEVICE_INLINE void fft_stage(FFTLargeStage &s, FFTLargeStage &)
     s.values = done;
 }
 
+template<typename IO>
+static DEVICE_INLINE void fft_wide_stage(FFTStage &s, int radix, IO &io)
+{
+    switch (radix) {
+    case 10: fft_stage<5, 2>(s, io); break;
+    case 12: fft_stage<4, 3>(s, io); break;
+    case 15: fft_stage<5, 3>(s, io); break;
+    case 16: fft_stage<4, 4>(s, io); break;
+    }
+}
+
+/// Addresses in scratch memory take registers, which are too few for a larger radix.
+static DEVICE_INLINE void fft_wide_stage(FFTLargeStage &, int, FFTLargeStage &)
+{
+}
+
 template<typename Stage, typename IO>
 static DEVICE_INLINE void fft_stages(Stage &s, const FFTPlan &plan, IO &io)
 {
@@ -304,10 +320,7 @@ static DEVICE_INLINE void fft_stages(Stage &s, const FFTPlan &plan, IO &io)
         case  6: fft_stage<3, 2>(s, io); break;
         case  8: fft_stage<4, 2>(s, io); break;
         case  9: fft_stage<3, 3>(s, io); break;
-        case 10: fft_stage<5, 2>(s, io); break;
-        case 12: fft_stage<4, 3>(s, io); break;
-        case 15: fft_stage<5, 3>(s, io); break;
-        case 16: fft_stage<4, 4>(s, io); break;
+        default: fft_wide_stage(s, plan.radix[i], io); break;
         }
         s.before *= plan.radix[i];
     }

@@ -18,8 +18,8 @@
 
 /**
  * @file
- * Inverse transforms that kernels do by themselves (fft.cuh): what comes before
- * them and what comes after needs no way through the GPU's memory then.
+ * Transforms that kernels do by themselves (fft.cuh): what comes before them and
+ * after them does not go through the GPU's memory then.
  *
  * Lengths without prime factors beyond 5, as those of video, are transformed
  * directly, others by a convolution with a chirp (Bluestein). Both are done in
@@ -35,7 +35,9 @@
 #define FFT_LANES 4
 /// Values that a thread has at once.
 #define FFT_EACH 16
-#define FFT_MAX_STAGES 4
+#define FFT_MAX_STAGES 6
+/// Largest radix in scratch memory, see fft.cuh.
+#define FFT_LARGE_RADIX 9
 #define FFT_MAX_THREADS 1024
 #define FFT_MAX_LENGTH 16384
 
