@@ -42,15 +42,13 @@
 #define st_mtim st_mtimespec
 #endif
 
-#include "libavcodec/avcodec.h"
 #include "libavutil/avstring.h"
 #include "libavutil/avutil.h"
 #include "libavutil/hash.h"
 #include "libavutil/macros.h"
 #include "libavutil/mem.h"
 
-#include "cache.h"
-#include "output.h"
+#include "ffcrf.h"
 
 #define MAGIC "ffcrf-cache 3\n"
 

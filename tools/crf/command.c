@@ -30,8 +30,7 @@
 #include "libavutil/hwcontext.h"
 #include "libavutil/mem.h"
 
-#include "command.h"
-#include "output.h"
+#include "ffcrf.h"
 
 /// Add an argument, quoted for a shell if it has to be.
 static void add(AVBPrint *text, const char *argument)

@@ -38,14 +38,7 @@
 #include "libavutil/mem.h"
 #include "libavutil/opt.h"
 
-#include "cache.h"
-#include "command.h"
-#include "options.h"
-#include "output.h"
-#include "sample.h"
-#include "score.h"
-#include "search.h"
-#include "source.h"
+#include "ffcrf.h"
 
 enum {
     EXIT_FOUND,

@@ -24,7 +24,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "libavcodec/avcodec.h"
 #include "libavutil/avstring.h"
 #include "libavutil/common.h"
 #include "libavutil/hwcontext.h"
@@ -33,8 +32,7 @@
 #include "libavutil/parseutils.h"
 #include "libavutil/pixdesc.h"
 
-#include "options.h"
-#include "output.h"
+#include "ffcrf.h"
 
 /// A CRF is not searched for more exactly than this.
 #define CRF_EXACT 0.4

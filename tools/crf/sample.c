@@ -27,7 +27,6 @@
 
 #include <string.h>
 
-#include "libavcodec/avcodec.h"
 #include "libavfilter/buffersink.h"
 #include "libavfilter/buffersrc.h"
 #include "libavutil/fifo.h"
@@ -40,9 +39,7 @@
 #include "libavutil/pixdesc.h"
 #include "libavutil/time.h"
 
-#include "output.h"
-#include "sample.h"
-#include "source.h"
+#include "ffcrf.h"
 
 /// Fewer are not scored of a sample: --score-every is lowered before.
 #define MIN_SCORED 16

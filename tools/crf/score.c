@@ -26,7 +26,6 @@
 #include "libavfilter/buffersink.h"
 #include "libavfilter/buffersrc.h"
 #include "libavutil/avstring.h"
-#include "libavutil/bprint.h"
 #include "libavutil/cpu.h"
 #include "libavutil/macros.h"
 #include "libavutil/mem.h"
@@ -34,8 +33,7 @@
 #include "libavutil/pixdesc.h"
 #include "libavutil/time.h"
 
-#include "output.h"
-#include "score.h"
+#include "ffcrf.h"
 
 /// Decibels are no thing to take the mean of.
 #define DISTANCE(decibels) pow(10, -(decibels) / 20)
@@ -92,11 +90,6 @@ double metric_mean(const Metric *m, const double *value, int nb)
     for (int i = 0; i < nb; i++)
         sum += m->is_in_decibels ? DISTANCE(value[i]) : value[i];
     return m->is_in_decibels ? -20 * log10(sum / nb) : sum / nb;
-}
-
-int metric_reaches(const Metric *m, double a, double b)
-{
-    return m->higher_is_better ? a >= b : a <= b;
 }
 
 int is_scored(const Metric *m, int64_t n, int step)

@@ -27,7 +27,7 @@
 
 #include "libavutil/common.h"
 
-#include "search.h"
+#include "ffcrf.h"
 
 /// After so many encodes, it does to be within the tolerance, or exact.
 #define ENOUGH 5
@@ -40,11 +40,6 @@ double search_first(const SearchPlan *s)
 double search_last(const SearchPlan *s)
 {
     return floor(s->max_crf / s->increment + 1e-6);
-}
-
-static int reaches(const SearchPlan *s, const Point *p)
-{
-    return s->metric->higher_is_better ? p->score >= s->target : p->score <= s->target;
 }
 
 /// About linear in the CRF.
@@ -131,7 +126,7 @@ SearchState search_next(const SearchPlan *s, const Point *point, int nb, double 
     double expected, next, most;
 
     for (int i = 0; i < nb && !high; i++)
-        if (reaches(s, &point[i]))
+        if (metric_reaches(m, point[i].score, s->target))
             low = &point[i];
         else
             high = &point[i];

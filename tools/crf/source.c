@@ -20,13 +20,11 @@
 
 #include "libavfilter/buffersink.h"
 #include "libavfilter/buffersrc.h"
-#include "libavutil/bprint.h"
 #include "libavutil/hwcontext.h"
 #include "libavutil/mathematics.h"
 #include "libavutil/pixdesc.h"
 
-#include "output.h"
-#include "source.h"
+#include "ffcrf.h"
 
 /// The last of all streams may end so much before the time that the file states.
 #define END_TOLERANCE 0.1

@@ -1,0 +1,451 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * What the files of ffcrf have of each other, in the order in which they build on each other.
+ * Functions return 0, or < 0 after a message, where nothing else is said.
+ */
+
+#ifndef TOOLS_CRF_FFCRF_H
+#define TOOLS_CRF_FFCRF_H
+
+#include <stdint.h>
+
+#include "libavcodec/avcodec.h"
+#include "libavfilter/avfilter.h"
+#include "libavformat/avformat.h"
+#include "libavutil/bprint.h"
+
+#define FFCRF_VERSION 1
+
+// ---- output.c: messages, progress and JSON; and what libraries say in their logs only ----
+
+extern volatile int caught_signal;  ///< the signal that asks to end, or 0
+extern int demuxer_errors;          ///< that were logged: some go on as if nothing were missing
+extern char refused_option[256];    ///< what an encoder has logged of one that it goes on without
+extern char last_error[1024];       ///< that was told
+
+void output_init(void);
+
+/// Tell what is wrong. @return ret
+int fail(int ret, const char *format, ...) av_printf_format(2, 3);
+
+#define usage(...) fail(AVERROR(EINVAL), __VA_ARGS__)
+#define warn(...)  av_log(NULL, AV_LOG_WARNING, __VA_ARGS__)
+
+/// Tell it, whatever the log level.
+void tell(const char *format, ...) av_printf_format(1, 2);
+
+/// On a terminal, show it until something else is told.
+void show_meter(const char *doing, const char *what);
+void clear_meter(void);
+
+/// Begin to show progress, in lines that begin with doing. So many such jobs are left, with this.
+void progress_begin(const char *doing, double jobs);
+
+/// Show progress: the part of the job that is done. @return 0, or AVERROR_EXIT after a signal
+int progress(const char *what, int frames, int nb_frames, double part);
+
+/// Minutes and seconds, with hours if there are any.
+const char *clock_time(char text[16], double seconds);
+#define CLOCK(seconds) clock_time((char[16]){ 0 }, seconds)
+
+/// A string, one of JSON's words, or else a number, which is null if it is not finite.
+typedef struct JSONField {
+    const char *key;
+    double number;
+    const char *string, *word;
+} JSONField;
+
+/// Write an object in a line to standard output.
+void json_write(const char *type, const JSONField *field);
+#define JSON(type, ...) json_write(type, (const JSONField[]){ __VA_ARGS__, { NULL } })
+
+// ---- score.c: filter graphs, and the metrics that they compute ----
+
+typedef struct Metric {
+    const char *name;
+    const char *filter;         ///< and its options
+    const char *cuda_filter;    ///< the same on a GPU, or NULL
+    const char *key;            ///< of the score in a frame's metadata; NULL: it is in a log only
+    const char *step_option;    ///< of the filter, which scores one of so many frames, or NULL
+    int gets_all;               ///< its filter looks at the frames before, too
+    int source_is_first;        ///< of the two inputs
+    int is_of_planes;           ///< a score for each plane, whose keys begin with the key
+    int is_in_decibels;
+    int higher_is_better;
+    int digits;                 ///< after the point
+    double best, worst;         ///< score of an identical encode, and of the worst
+    double offset;              ///< |best - score| + offset grows about exponentially with the CRF
+    double typical;             ///< score in the middle of an encoder's range
+    double tolerance;           ///< default of --tolerance
+    int step;                   ///< default of --score-every
+    double target;              ///< by default, 0 if there is none
+} Metric;
+
+/// All of them; the last has no name.
+extern const Metric metrics[];
+
+/// @param filter with options, or NULL
+int has_filter(const char *filter);
+
+/// Of decibels, it is the mean of the distances that they stand for.
+double metric_mean(const Metric *m, const double *value, int nb);
+
+/// Whether a is at least as good as b.
+static inline int metric_reaches(const Metric *m, double a, double b)
+{
+    return m->higher_is_better ? a >= b : a <= b;
+}
+
+/// One frame of each run of step frames, the first, too. The place changes from run to run, as
+/// encoders repeat their kinds of frames with a period.
+int is_scored(const Metric *m, int64_t n, int step);
+
+int check_vmaf_model(const char *model);
+
+/// Filters between frames that are put in and taken out.
+typedef struct Graph {
+    AVFilterGraph *graph;
+    AVFilterContext *in[2], *out;
+} Graph;
+
+/// Make a graph for frames like these; with two inputs, the second one's label in the text is in1.
+int graph_open(Graph *g, const char *text, const AVFrame *const frame[2],
+               AVRational time_base, AVRational frame_rate, AVBufferRef *device);
+
+/// The form in which a GPU takes frames of that format, NONE if it does not.
+enum AVPixelFormat gpu_format(enum AVPixelFormat format);
+
+/// Scores pairs of frames by a filter.
+typedef struct Scorer {
+    const Metric *metric;
+    const char *model;          ///< of VMAF
+    AVBufferRef *device;        ///< a GPU, or NULL; not owned
+    int step;                   ///< one of so many frames is scored
+    int64_t time;               ///< in microseconds, that it took
+    int nb_scores;
+    double *score;
+
+    // private
+    Graph graph;                ///< made for the first frame
+    int64_t nb_frames;
+    char *log;                  ///< file of a metric without metadata
+    int nb_planes;              ///< score[] has as many of each frame, until it is complete
+    double distance[4];         ///< sum of each plane's
+} Scorer;
+
+/// Score a frame of an encode by that of the source, of which is_scored().
+int scorer_add(Scorer *s, const AVFrame *encode, const AVFrame *source);
+
+/// Take what the filter still holds: score[] is complete then.
+int scorer_finish(Scorer *s);
+
+void scorer_close(Scorer *s);
+
+// ---- search.c: which CRF to try next, by what was measured so far ----
+
+/// No search takes more encodes of each sample.
+#define SEARCH_MOST 11
+
+/// What is known of a CRF that was tried.
+typedef struct Point {
+    double crf;
+    double score;
+    // of the whole encode
+    double size, size_error;    ///< bytes; the error is NAN if one sample does not tell it
+    double percent;             ///< of the size of the source's video
+    double encode_seconds;
+} Point;
+
+/// What is searched.
+typedef struct SearchPlan {
+    const Metric *metric;
+    double min_crf, max_crf, increment;
+    double target, tolerance;   ///< scores; the tolerance may be 0
+    double max_percent;         ///< of the size of the source's video
+    double exact;               ///< the CRF need not be found more exactly than this
+} SearchPlan;
+
+typedef enum SearchState {
+    SEARCH_TRY,                 ///< a CRF is to be tried
+    SEARCH_TOLERANCE,           ///< found: the score is within the tolerance
+    SEARCH_EXACT,               ///< found: the next CRF misses the target
+    SEARCH_NEAR,                ///< found: a CRF that is hardly higher misses it
+    SEARCH_LAST,                ///< found: the highest CRF that may be tried
+    SEARCH_MISSED,              ///< none: the lowest CRF misses the target
+    SEARCH_TOO_LARGE,           ///< none: that CRF is too large, and a higher one misses the target
+} SearchState;
+
+/// CRFs are tried from this multiple of the increment to that.
+double search_first(const SearchPlan *plan);
+double search_last(const SearchPlan *plan);
+
+/**
+ * Choose the next CRF, by the points that were tried, which are by rising CRF.
+ *
+ * The CRF that is searched is the highest that reaches the target, with all below it. A
+ * metric that is worse in between is taken as if all above the first miss missed.
+ *
+ * @param crf   set to the one to try
+ * @param found set to the point that ended the search, NULL while there is a CRF to try
+ */
+SearchState search_next(const SearchPlan *plan, const Point *point, int nb_points,
+                        double *crf, const Point **found);
+
+// ---- options.c: what is asked for on the command line ----
+
+/// What --pool makes of the scores.
+enum { POOL_MEAN, POOL_WORST_SAMPLE, POOL_PERCENTILE };
+
+typedef struct Options {
+    const AVClass *class;
+
+    // set from the command line, see the table in options.c
+    char *input;
+    int64_t start, end, length; ///< of what is taken of it, in microseconds; length 0: to its end
+    char *hwaccel;
+    char *encoder_name;
+    char *filters, *reference_filters;
+    char *keyint;
+    char *audio_codec, *audio_rate;
+    int downmix, video_only;
+    char *ignored;              ///< for options that set others
+    char *pix_fmt;
+    char *metric_name;
+    double target[6];           ///< by --target, and of each metric in their order
+    char *vmaf_model;
+    char *pool_name;
+    SearchPlan plan;
+    double crf;
+    int thorough;
+    int samples, min_samples;
+    int64_t every, duration;    ///< of samples, in microseconds
+    int step;
+    int64_t memory;
+    int cache;
+    char *gpu;
+    char *encode, *verify;
+    int probe;
+    int overwrite, accept_damage;
+    int json;
+    char *completion, *complete;
+    int loglevel, help, version;
+    AVDictionary *encoder_options;
+
+    // what that means
+    const AVCodec *encoder;
+    const Metric *metric;
+    int pool, percent;
+
+    // devices, or NULL
+    AVBufferRef *device;        ///< a GPU that scores
+    AVBufferRef *decode_device; ///< that decodes the input
+    AVBufferRef *encode_device; ///< of an encoder that takes its frames only
+} Options;
+
+/// Set all options, those of no mention to their defaults.
+int options_parse(Options *o, int argc, char **argv);
+
+/// Find what is wrong or does not go together.
+int options_check(Options *o);
+
+void options_free(Options *o);
+
+void print_help(void);
+
+/// Print what the shell of that name completes command lines by.
+int print_completion(const char *shell);
+
+/// Print what may follow a word of the command line.
+void print_completions(const char *word);
+
+/// "12m", "1h30m", "20s", "500ms", seconds, or hh:mm:ss. @return microseconds, < 0 if it is none
+int64_t parse_duration(const char *text);
+
+/// The encode's name, where none was given.
+char *default_output(const Options *o, const char *kind);
+
+/// All options that the encoder gets.
+int encoder_options(const Options *o, double crf, AVDictionary **options);
+
+/// Whether it takes frames of the GPU that scores.
+int is_on_gpu(const AVCodec *encoder);
+
+/// Whether it takes frames in memory.
+int has_software_format(const AVCodec *encoder);
+
+/// The formats that an encoder takes on its device, for the format filter.
+const char *upload_formats(const Options *o);
+
+/// The formats that the encoder takes, as upload_formats(); nothing if they do not matter.
+int print_formats(const Options *o, AVBPrint *text);
+
+// ---- source.c: a file's video: decoded, filtered, and what of it is damaged ----
+
+typedef struct Source {
+    AVFormatContext *format;
+    AVStream *stream;
+    const Options *options;     ///< whose part of the file is taken, and how, or NULL: all
+    int seeks_late;             ///< decoding had to begin before where the file was asked to go
+    int is_downloaded;          ///< a device has decoded it
+    int keeps_all;              ///< frames whose time does not follow, too
+    uint64_t nb_repeated;       ///< frames left out, as their time does not follow
+    uint64_t bytes;             ///< of the packets between start and end
+    AVRational time_base, frame_rate;               ///< of the output
+
+    // private
+    AVCodecContext *decoder;
+    AVPacket *packet;
+    AVFrame *frame;             ///< decoded, and waiting for a graph to be made for it
+    int has_frame, ended;
+    const char *filters;        ///< the user's
+    AVBPrint formats;           ///< filters that all output has to go through after these
+    AVBufferRef *device;        ///< to which frames are uploaded, or NULL; not owned
+    Graph graph;
+    int64_t start, end;         ///< in the stream's time base
+    int64_t shift;              ///< taken off all times
+    int64_t next_pts;           ///< of a frame without a timestamp
+    int64_t last_out;
+    int64_t position;           ///< of the last packet of the video
+    uint64_t nb_damaged;        ///< packets and frames that are damaged between start and end
+    int64_t damage[2];          ///< position of the first and the last of them
+} Source;
+
+/// What is known of a file's video once all packets were read.
+typedef struct Scan {
+    int nb_frames;
+    uint64_t bytes;
+    double seconds;             ///< to its end
+    double missing;             ///< by which the file says to be longer than any of its streams
+} Scan;
+
+/// Open a decoder, in the place of one that there is; a device decodes, or NULL.
+int decoder_open(AVCodecContext **decoder, const AVCodecParameters *par, AVRational time_base,
+                 AVBufferRef *device);
+
+/// Send a packet to a decoder, which is another one if the device cannot decode that at all.
+int decoder_send(AVCodecContext **decoder, const AVCodecParameters *par, const AVPacket *packet);
+
+/// Open a file, at the largest video that is no picture. Without options, all of it is taken.
+int source_open(Source *s, const char *path, const Options *o);
+
+/// Open a part of the input as it goes to the encoder, or as that is compared with: microseconds
+/// from the start of what is taken of it, duration 0 for all.
+int source_open_part(Source *s, const Options *o, int is_reference,
+                     int64_t start, int64_t duration);
+
+/// @return 0, AVERROR_EOF, or another error after a message
+int source_next(Source *s, AVFrame *frame);
+
+/// How long what is taken of it is, as the file tells.
+double source_seconds(const Source *s);
+
+/// Read a file that is open, to its end, without decoding it.
+int source_scan(Source *s, Scan *scan);
+
+/// Tell what was found damaged. @return 0 if nothing was, or that is accepted
+int source_check(const Source *s, const Options *o);
+
+void source_close(Source *s);
+
+// ---- sample.c: samples of the source, and candidates made of them with their scores ----
+
+/// Bytes that are left for frames: in the machine's memory, and in that of the GPU.
+enum { MEMORY_SYSTEM, MEMORY_GPU, NB_MEMORIES };
+
+/// Frames that are kept in memory: all, or none if they did not fit.
+typedef struct Frames {
+    AVFrame **frame;
+    int nb, is_full;
+} Frames;
+
+/// A part of the source that candidates are made of.
+typedef struct Sample {
+    int number;                 ///< from 0
+    int64_t start, duration;    ///< in microseconds of what is taken; duration 0: all
+
+    // once it is loaded
+    int loaded;
+    int step;                   ///< one of so many frames is scored
+    Frames frames;              ///< as the encoder gets them
+    Frames references;          ///< those that are scored, where frames cannot serve for that
+    int64_t *pts;               ///< of all frames
+    int nb_frames;
+    AVRational time_base, frame_rate;
+    uint64_t bytes;
+    double seconds;
+    double decode_seconds;      ///< that decoding and filtering it took
+} Sample;
+
+/// What a candidate of a sample came out as.
+typedef struct Result {
+    int nb_frames;
+    uint64_t bytes, source_bytes;
+    double seconds;             ///< that the sample lasts
+    double encode_seconds;      ///< that decoding, filtering and encoding it took, without scoring
+    double score_seconds;       ///< that scoring it took; the cache does not know it
+    int is_cached;              ///< it was in the cache
+    int nb_scores;              ///< 1 at least
+    double *score;
+} Result;
+
+/// So much of the GPU's memory is free, 0 if that is not known.
+int64_t gpu_memory(AVBufferRef *device);
+
+/// Decode a sample, once: count its frames, and keep them if they fit into what is left of memory.
+int sample_load(const Options *o, Sample *sample, int64_t memory[NB_MEMORIES]);
+
+void sample_unload(Sample *sample);
+
+/// Encode a sample, decode and score that.
+int sample_encode(const Options *o, const Sample *sample, double crf, Result *result);
+
+/// Score a whole file that was encoded from the source.
+int score_file(const Options *o, const char *path, Result *result);
+
+// ---- cache.c: a file for each candidate of each sample ----
+
+typedef struct Cache {
+    char *dir;                  ///< NULL: nothing is kept
+    AVBPrint key;               ///< all that entries depend on but sample and CRF
+    int failed;                 ///< it was told that nothing can be written
+} Cache;
+
+int cache_open(Cache *cache, const Options *o);
+
+/// @return 1 if there was such an entry, 0 if not
+int cache_get(const Cache *cache, const Options *o, const Sample *sample, double crf, Result *r);
+
+/// Keep a result. If that fails it is told once, and the search goes on.
+void cache_put(Cache *cache, const Options *o, const Sample *sample, double crf, const Result *r);
+
+void cache_close(Cache *cache);
+
+// ---- command.c: the ffmpeg command that makes the encode: the one that is printed is run ----
+
+/// Make the command for a CRF, as a shell takes it; it tells of streams left out if not quiet.
+/// Behind the name of ffmpeg comes what is running, or "".
+int command_make(AVBPrint *text, const Options *o, const Source *input, double crf,
+                 const char *output, int is_quiet, const char *running);
+
+/// Run it. The output gets its name only once it is whole.
+int command_run(const Options *o, const Source *input, double crf, int nb_frames);
+
+#endif /* TOOLS_CRF_FFCRF_H */
