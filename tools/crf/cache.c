@@ -24,15 +24,8 @@
 
 #define _GNU_SOURCE         // for dl_iterate_phdr()
 
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #ifdef __linux__
 #include <link.h>
@@ -42,15 +35,13 @@
 #define st_mtim st_mtimespec
 #endif
 
-#include "libavutil/avstring.h"
-#include "libavutil/avutil.h"
 #include "libavutil/hash.h"
-#include "libavutil/macros.h"
-#include "libavutil/mem.h"
 
 #include "ffcrf.h"
 
 #define MAGIC "ffcrf-cache 3\n"
+#define HEADER(u64, real) "frames %d bytes " u64 " source_bytes " u64 \
+                          " seconds " real " encode_seconds " real " scores %d"
 
 /// At the beginning, the middle and the end of the source, so much is hashed.
 #define PLACE_SIZE 65536
@@ -63,7 +54,8 @@ static int make_folders(const char *path)
         if (!p[1] || p[1] == '/') {
             char *dir = av_strndup(path, p + 1 - path);
 
-            ret = !dir ? AVERROR(ENOMEM) : mkdir(dir, 0777) < 0 && errno != EEXIST ? AVERROR(errno) : 0;
+            ret = !dir ? AVERROR(ENOMEM) :
+                  mkdir(dir, 0777) < 0 && errno != EEXIST ? AVERROR(errno) : 0;
             av_free(dir);
         }
     return ret;
@@ -145,13 +137,11 @@ static int describe_library(struct dl_phdr_info *info, size_t size, void *key)
 }
 #endif
 
-/**
- * The version of FFmpeg says little of the encoders, which are other libraries and
- * do not all tell theirs: the files of all that are loaded do.
- */
+/// FFmpeg's version says little of the encoders, which are other libraries: their files do.
 static void describe_programs(AVBPrint *key)
 {
-    av_bprintf(key, "ffcrf %d, FFmpeg %s %s\n", FFCRF_VERSION, av_version_info(), avcodec_configuration());
+    av_bprintf(key, "ffcrf %d, FFmpeg %s %s\n", FFCRF_VERSION, av_version_info(),
+               avcodec_configuration());
 #ifdef __linux__
     describe_file(key, "/proc/self/exe");
     dl_iterate_phdr(describe_library, key);
@@ -174,12 +164,13 @@ int cache_open(Cache *cache, const Options *o)
     if (!o->cache)
         return 0;
     if (describe_source(key, o->input) < 0) {
-        warn("'%s' is no file that can be told from others: nothing is "
-               "kept in the cache.\n", o->input);
+        warn("'%s' is no file that can be told from others: nothing is kept in the cache.\n",
+             o->input);
         return 0;
     }
     describe_programs(key);
-    av_bprintf(key, "metric %s%s\nvmaf_model %s\n", o->metric->filter, o->device ? " cuda" : "", o->vmaf_model);
+    av_bprintf(key, "metric %s%s\nvmaf_model %s\n", o->metric->filter,
+               o->device ? " cuda" : "", o->vmaf_model);
     describe_file(key, o->vmaf_model);
     av_bprintf(key, "filters %s\nreference %s\npix_fmt %s\n", or_nothing(o->filters),
                or_nothing(o->reference_filters), or_nothing(o->pix_fmt));
@@ -224,9 +215,8 @@ static int read_entry(FILE *f, Result *r)
     int nb;
 
     if (!fgets(magic, sizeof(magic), f) || strcmp(magic, MAGIC) ||
-        fscanf(f, "frames %d bytes %"SCNu64" source_bytes %"SCNu64" seconds %lf encode_seconds %lf "
-               "scores %d", &r->nb_frames, &r->bytes, &r->source_bytes, &r->seconds,
-               &r->encode_seconds, &nb) != 6 ||
+        fscanf(f, HEADER("%"SCNu64, "%lf"), &r->nb_frames, &r->bytes, &r->source_bytes,
+               &r->seconds, &r->encode_seconds, &nb) != 6 ||
         nb < 1 || nb > r->nb_frames || !isfinite(r->seconds) || r->seconds < 0 ||
         !isfinite(r->encode_seconds) || r->encode_seconds < 0)
         return 0;
@@ -235,26 +225,27 @@ static int read_entry(FILE *f, Result *r)
         double score;
 
         if (fscanf(f, "%lf", &score) != 1 || !isfinite(score) ||
-            !av_dynarray2_add((void **)&r->score, &r->nb_scores, sizeof(score), (const uint8_t *)&score))
+            !av_dynarray2_add((void **)&r->score, &r->nb_scores, sizeof(score),
+                              (const uint8_t *)&score))
             return 0;
     }
     return fscanf(f, "%7s", end) == 1 && !strcmp(end, "end");
 }
 
-int cache_get(const Cache *cache, const Options *o, const Sample *sample, double crf, Result *result)
+int cache_get(const Cache *cache, const Options *o, const Sample *sample, double crf, Result *r)
 {
     char *path = entry_path(cache, o, sample, crf);
     FILE *f    = path ? fopen(path, "r") : NULL;
 
-    *result = (Result){ 0 };
+    *r = (Result){ 0 };
     if (f) {
-        result->is_cached = read_entry(f, result);
-        if (!result->is_cached)
-            av_freep(&result->score);
+        r->is_cached = read_entry(f, r);
+        if (!r->is_cached)
+            av_freep(&r->score);
         fclose(f);
     }
     av_free(path);
-    return result->is_cached;
+    return r->is_cached;
 }
 
 static int write_entry(const char *path, const Result *r)
@@ -265,8 +256,7 @@ static int write_entry(const char *path, const Result *r)
 
     if (f) {
         errno = 0;
-        fprintf(f, MAGIC "frames %d bytes %"PRIu64" source_bytes %"PRIu64" seconds %.6f "
-                "encode_seconds %.6f scores %d\n", r->nb_frames, r->bytes,
+        fprintf(f, MAGIC HEADER("%"PRIu64, "%.6f") "\n", r->nb_frames, r->bytes,
                 r->source_bytes, r->seconds, r->encode_seconds, r->nb_scores);
         for (int i = 0; i < r->nb_scores; i++)
             fprintf(f, "%.9g\n", r->score[i]);
@@ -281,14 +271,14 @@ static int write_entry(const char *path, const Result *r)
     return ret;
 }
 
-void cache_put(Cache *cache, const Options *o, const Sample *sample, double crf, const Result *result)
+void cache_put(Cache *cache, const Options *o, const Sample *sample, double crf, const Result *r)
 {
     char *path = entry_path(cache, o, sample, crf);
-    int ret    = path ? write_entry(path, result) : AVERROR(ENOMEM);
+    int ret    = path ? write_entry(path, r) : AVERROR(ENOMEM);
 
     if (cache->dir && ret < 0 && !cache->failed) {
-        warn("The cache '%s' cannot be written: %s. The search goes on, and "
-               "what it finds is not kept.\n", cache->dir, av_err2str(ret));
+        warn("The cache '%s' cannot be written: %s. The search goes on, and what it finds is not "
+             "kept.\n", cache->dir, av_err2str(ret));
         cache->failed = 1;
     }
     av_free(path);

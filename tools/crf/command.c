@@ -16,19 +16,10 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
-#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include "libavutil/avstring.h"
-#include "libavutil/hwcontext.h"
-#include "libavutil/mem.h"
 
 #include "ffcrf.h"
 
@@ -61,12 +52,14 @@ static int add_ffmpeg(AVBPrint *text)
 {
     char dir[PATH_MAX], beside[PATH_MAX + 8], found[PATH_MAX], real[PATH_MAX] = "";
     ssize_t size = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
-    char *path = av_strdup(getenv("PATH") ? getenv("PATH") : ""), *part, *rest = path;
+    const char *env = getenv("PATH");
+    char *path = av_strdup(env ? env : ""), *rest = path, *part, *name;
 
     if (!path)
         return AVERROR(ENOMEM);
     dir[FFMAX(size, 0)] = 0;
-    snprintf(beside, sizeof(beside), "%.*s/ffmpeg", (int)(strrchr(dir, '/') ? strrchr(dir, '/') - dir : 0), dir);
+    name = strrchr(dir, '/');
+    snprintf(beside, sizeof(beside), "%.*s/ffmpeg", (int)(name ? name - dir : 0), dir);
     if (access(beside, X_OK) < 0 || !realpath(beside, real))
         *real = 0;
     while ((part = av_strtok(rest, ":", &rest))) {
@@ -87,7 +80,9 @@ enum { STREAM_COPY, STREAM_CONVERT, STREAM_DROP, STREAM_ERROR };
 /// An encoder for text that a format can hold, NULL if there is none.
 static const AVCodec *find_subtitles(const AVOutputFormat *format)
 {
-    static const enum AVCodecID texts[] = { AV_CODEC_ID_SUBRIP, AV_CODEC_ID_MOV_TEXT, AV_CODEC_ID_WEBVTT };
+    static const enum AVCodecID texts[] = {
+        AV_CODEC_ID_SUBRIP, AV_CODEC_ID_MOV_TEXT, AV_CODEC_ID_WEBVTT
+    };
 
     for (int i = 0; i < FF_ARRAY_ELEMS(texts); i++) {
         const AVCodec *codec = avcodec_find_encoder(texts[i]);
@@ -167,11 +162,7 @@ static void add_conversion(AVBPrint *text, const Options *o, const AVStream *st,
         add_option(text, "ac", stream, "2");
 }
 
-/**
- * Which streams go where: all that the output's format takes.
- *
- * @param encoded set to what the stream that is encoded is called there
- */
+/// All streams that the output's format takes; encoded is what the one that is encoded is called.
 static int add_streams(AVBPrint *text, const Options *o, const Source *input, const char *output,
                        int is_quiet, char encoded[16])
 {
@@ -181,7 +172,8 @@ static int add_streams(AVBPrint *text, const Options *o, const Source *input, co
     char map[16];
 
     if (!out || out->video_codec == AV_CODEC_ID_NONE)
-        return usage("The name '%s' tells no format for video: let it end with .mkv or .mp4.\n", output);
+        return usage("The name '%s' tells no format for video: let it end with .mkv or .mp4.\n",
+                     output);
     if (!avformat_query_codec(out, o->encoder->id, FF_COMPLIANCE_NORMAL))
         return usage("'%s' cannot hold %s, which %s makes: let the name end with .mkv or .mp4.\n",
                      output, avcodec_get_name(o->encoder->id), o->encoder->name);
@@ -199,13 +191,14 @@ static int add_streams(AVBPrint *text, const Options *o, const Source *input, co
         const int fate = st == input->stream ? STREAM_COPY : judge_stream(o, out, st, &converter);
 
         if (fate == STREAM_ERROR) {
-            ret = usage("'%s' cannot hold %s, which stream %u of '%s' %s: let the name end with .mkv, "
-                        "or choose by -c:a what audio is encoded by.\n", output,
+            ret = usage("'%s' cannot hold %s, which stream %u of '%s' %s: let the name end with "
+                        ".mkv, or choose by -c:a what audio is encoded by.\n", output,
                         avcodec_get_name(converter ? converter->id : st->codecpar->codec_id), i,
                         o->input, converter ? "would be" : "is");
         } else if (fate == STREAM_DROP) {
-            av_log(NULL, is_quiet ? AV_LOG_DEBUG : AV_LOG_WARNING, "Stream %u (%s, %s) is left out: '%s' "
-                   "cannot hold it.\n", i, type_name ? type_name : "unknown",
+            av_log(NULL, is_quiet ? AV_LOG_DEBUG : AV_LOG_WARNING,
+                   "Stream %u (%s, %s) is left out: '%s' cannot hold it.\n", i,
+                   type_name ? type_name : "unknown",
                    avcodec_get_name(st->codecpar->codec_id), output);
             snprintf(map, sizeof(map), "-0:%u", i);
             add_option(text, "map", "", map);
@@ -262,42 +255,56 @@ static void add_filters(AVBPrint *text, const Options *o, const char *stream)
     av_bprint_finalize(&filters, NULL);
 }
 
-int command_make(AVBPrint *text, const Options *o, const Source *input, double crf, const char *output,
-                 int is_quiet, const char *running)
+static void add_input(AVBPrint *text, const Options *o, const Source *input)
 {
     const AVCodecParameters *par = input->stream->codecpar;
-    const char *const hwaccel = type_name(o->decode_device), *const uploads = type_name(o->encode_device);
-    const AVDictionaryEntry *e = NULL;
-    AVDictionary *options = NULL;
-    char stream[16], name[PATH_MAX + 2];
-    int ret = add_ffmpeg(text);
+    const char *const hwaccel    = type_name(o->decode_device);
+    const char *const uploads    = type_name(o->encode_device);
 
-    av_bprintf(text, "%s", running);
-    add(text, "-nostdin");
     if (uploads)
         add_option(text, "init_hw_device", "", uploads);
     if (hwaccel)
         add_option(text, "hwaccel", "", hwaccel);
     if (!input->seeks_late)
         add_part(text, o);
-    if (av_packet_side_data_get(par->coded_side_data, par->nb_coded_side_data, AV_PKT_DATA_DISPLAYMATRIX))
+    if (av_packet_side_data_get(par->coded_side_data, par->nb_coded_side_data,
+                                AV_PKT_DATA_DISPLAYMATRIX))
         add(text, "-noautorotate");
     add_option(text, "i", "", o->input);
     if (input->seeks_late)
         add_part(text, o);
-    if (ret < 0 || (ret = add_streams(text, o, input, output, is_quiet, stream)) < 0)
-        return ret;
-    add_option(text, "c", stream, o->encoder->name);
-    ret = encoder_options(o, crf, &options);
-    while (ret >= 0 && (e = av_dict_iterate(options, e)))
-        add_option(text, e->key, stream, e->value);
-    av_dict_free(&options);
-    add_filters(text, o, stream);
-    add_option(text, "fps_mode", stream, "passthrough");
-    add_option(text, "enc_time_base", stream, "filter");
-    snprintf(name, sizeof(name), "%s%s", *output == '-' ? "./" : "", output);
-    add(text, name);
-    return ret < 0 || av_bprint_is_complete(text) ? ret : AVERROR(ENOMEM);
+}
+
+int command_make(char **command, const Options *o, const Source *input, double crf,
+                 const char *output, int is_quiet, const char *progress_options)
+{
+    const AVDictionaryEntry *e = NULL;
+    AVDictionary *options = NULL;
+    AVBPrint text;
+    char stream[16], name[PATH_MAX + 2];
+    int ret;
+
+    av_bprint_init(&text, 0, AV_BPRINT_SIZE_UNLIMITED);
+    ret = add_ffmpeg(&text);
+    av_bprintf(&text, "%s -nostdin", progress_options);
+    add_input(&text, o, input);
+    if (ret >= 0)
+        ret = add_streams(&text, o, input, output, is_quiet, stream);
+    if (ret >= 0) {
+        add_option(&text, "c", stream, o->encoder->name);
+        ret = encoder_options(o, crf, &options);
+        while (ret >= 0 && (e = av_dict_iterate(options, e)))
+            add_option(&text, e->key, stream, e->value);
+        av_dict_free(&options);
+        add_filters(&text, o, stream);
+        add_option(&text, "fps_mode", stream, "passthrough");
+        add_option(&text, "enc_time_base", stream, "filter");
+        snprintf(name, sizeof(name), "%s%s", *output == '-' ? "./" : "", output);
+        add(&text, name);
+    }
+    if (ret >= 0 && !av_bprint_is_complete(&text))
+        ret = AVERROR(ENOMEM);
+    return FFMIN(ret, av_bprint_finalize(&text, command));
 }
 
 /// Take the lines that -progress writes until it ends, which a signal asks it to.
@@ -317,7 +324,7 @@ static void follow(FILE *f, pid_t child, int nb_frames)
             break;
         clearerr(f);
         if (got && !strncmp(line, "frame=", 6))
-            progress("encoding", atoi(line + 6), nb_frames, atoi(line + 6) / (double)FFMAX(nb_frames, 1));
+            progress("encoding", atoi(line + 6), nb_frames, atof(line + 6) / FFMAX(nb_frames, 1));
     }
 }
 
@@ -362,16 +369,15 @@ int command_run(const Options *o, const Source *input, double crf, int nb_frames
 {
     const char *dot = strrchr(av_basename(o->encode), '.');
     char *part = av_asprintf("%.*s.part%s", (int)(dot - o->encode), o->encode, dot);
-    AVBPrint text, command;
+    char *text = NULL, *command = NULL;
     int ret = AVERROR(ENOMEM);
 
-    av_bprint_init(&text,    0, AV_BPRINT_SIZE_UNLIMITED);
-    av_bprint_init(&command, 0, AV_BPRINT_SIZE_UNLIMITED);
     if (part)
         ret = command_make(&text, o, input, crf, part, 1, " -v error -nostats -progress - -y");
-    av_bprintf(&command, "exec %s", text.str);
-    if (ret >= 0)
-        ret = av_bprint_is_complete(&command) ? run(command.str, nb_frames) : AVERROR(ENOMEM);
+    if (ret >= 0) {
+        command = av_asprintf("exec %s", text);
+        ret     = command ? run(command, nb_frames) : AVERROR(ENOMEM);
+    }
     if (ret >= 0 && rename(part, o->encode) < 0)
         ret = AVERROR(errno);
     if (ret < 0 && part)
@@ -379,8 +385,8 @@ int command_run(const Options *o, const Source *input, double crf, int nb_frames
     if (ret < 0 && ret != AVERROR_EXIT)
         fail(ret, "'%s' could not be made%s\n", o->encode, ret == AVERROR_EXTERNAL ?
              ": see ffmpeg's message above." : ".");
-    av_bprint_finalize(&text, NULL);
-    av_bprint_finalize(&command, NULL);
+    av_free(text);
+    av_free(command);
     av_free(part);
     return ret;
 }

@@ -21,22 +21,10 @@
  * ffcrf: find the CRF of an encoder that gives an encode a wanted quality.
  */
 
-#include <errno.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
-#include <math.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "libavutil/avutil.h"
-#include "libavutil/common.h"
-#include "libavutil/hwcontext.h"
-#include "libavutil/mem.h"
-#include "libavutil/opt.h"
 
 #include "ffcrf.h"
 
@@ -49,17 +37,10 @@ enum {
     EXIT_SIGNAL = 128
 };
 
-/// Samples are added while the predicted size may be off by more than this part of it.
-#define SIZE_ERROR 0.1
-
-/// So many samples are not exceeded by that.
-#define MOST_SAMPLES 24
-
-/// Samples are not all that differs between two encodes: by so much of what they leave out.
-#define LEAST_ERROR 0.08
-
-/// So many CRFs --probe tries.
-#define NB_PROBES 5
+#define SIZE_ERROR   0.1    ///< samples are added while the predicted size may be off by more
+#define MOST_SAMPLES 24     ///< that are reached by that
+#define LEAST_ERROR  0.08   ///< of the size that samples leave out, however alike they are
+#define NB_PROBES    5      ///< CRFs that --probe tries
 
 typedef struct Search {
     Options o;
@@ -199,7 +180,8 @@ static int try_sample(Search *s, Sample *sample, double crf, Result *result)
 
     if (cache_get(&s->cache, o, sample, crf, result))
         return 0;
-    snprintf(doing, sizeof(doing), "CRF %g, sample %d of %d, ", crf, sample->number + 1, s->nb_samples);
+    snprintf(doing, sizeof(doing), "CRF %g, sample %d of %d, ", crf, sample->number + 1,
+             s->nb_samples);
     if (!sample->loaded) {
         show_meter(doing, "decoding the source");
         if ((ret = sample_load(o, sample, s->memory)) < 0)
@@ -215,11 +197,8 @@ static int try_sample(Search *s, Sample *sample, double crf, Result *result)
 
 // ---- the search ----
 
-/**
- * What the whole encode will be. Scenes that take more of the source's bytes take more of
- * the encode's, too: its size is to the source's as that of the samples is to theirs. How
- * far the samples are apart in that tells how far the whole may be from them.
- */
+/// What the whole encode will be: its size is to the source's as that of the samples is to theirs,
+/// and may differ from that as much as the samples do.
 static void predict(const Search *s, const Result *result, Point *p)
 {
     const int nb = s->nb_samples;
@@ -257,7 +236,7 @@ static void tell_sample(const Search *s, const Sample *sample, double crf, const
              { "encode_seconds", r->encode_seconds }, { "from_cache", JSON_BOOL(r->is_cached) });
 }
 
-/// Encode all samples with a CRF, and note what came out. The first CRF tells how many samples it takes.
+/// Encode all samples with a CRF. The first CRF tells how many samples it takes.
 static int try_crf(Search *s, double crf)
 {
     const Options *o = &s->o;
@@ -277,7 +256,8 @@ static int try_crf(Search *s, double crf)
         }
         if (ret >= 0)
             predict(s, result, &p);
-    } while (ret >= 0 && !s->nb_points && p.size_error > SIZE_ERROR * p.size && (ret = add_samples(s)) > 0);
+    } while (ret >= 0 && !s->nb_points && p.size_error > SIZE_ERROR * p.size &&
+             (ret = add_samples(s)) > 0);
     if (ret >= 0)
         ret = pool(o->metric, o->pool, o->percent, result, nb, &p.score);
     for (i = 0; i < nb; i++)
@@ -286,8 +266,9 @@ static int try_crf(Search *s, double crf)
     if (ret < 0)
         return ret;
 
-    tell("CRF %g: %s %.*f, %.1f %% of the source's video%s\n", crf, o->metric->name, o->metric->digits,
-         p.score, p.percent, nb_cached == s->nb_samples ? " (from the cache)" : "");
+    tell("CRF %g: %s %.*f, %.1f %% of the source's video%s\n", crf, o->metric->name,
+         o->metric->digits, p.score, p.percent,
+         nb_cached == s->nb_samples ? " (from the cache)" : "");
     for (i = s->nb_points++; i > 0 && s->point[i - 1].crf > crf; i--)
         s->point[i] = s->point[i - 1];
     s->point[i] = p;
@@ -321,8 +302,8 @@ static int search(Search *s, const Point **found)
                     "Allow lower ones with --min-crf, or a lower target.\n", p->crf,
                     m->name, m->digits, p->score, target);
     if (state == SEARCH_TOO_LARGE)
-        return fail(0, "Not reachable: CRF %g has %.1f %% of the source's size%s, and gives %s %.*f "
-                    "for a target of %g. Allow more with --max-encoded-percent.\n",
+        return fail(0, "Not reachable: CRF %g has %.1f %% of the source's size%s, and gives %s "
+                    "%.*f for a target of %g. Allow more with --max-encoded-percent.\n",
                     p->crf, p->percent, metric_reaches(m, p->score, target) ? "" : " already",
                     m->name, m->digits, p->score, target);
     tell("CRFs tried: %d. CRF %g %s.\n", s->nb_points, p->crf, why[state]);
@@ -334,7 +315,7 @@ static int search(Search *s, const Point **found)
 /// Score a grey frame, to see if all is there that the GPU needs.
 static int try_gpu(const Options *o)
 {
-    Scorer scorer  = { .metric = o->metric, .model = o->vmaf_model, .device = o->device, .step = 1 };
+    Scorer scorer  = scorer_new(o, 1);
     AVFrame *frame = av_frame_alloc();
     int ret = AVERROR(ENOMEM);
 
@@ -372,7 +353,8 @@ static int open_gpu(Search *s)
     } else {
         if (!wanted)
             av_log_set_level(AV_LOG_QUIET);
-        if (av_hwdevice_ctx_create(&o->device, AV_HWDEVICE_TYPE_CUDA, wanted ? o->gpu : NULL, NULL, 0) < 0)
+        if (av_hwdevice_ctx_create(&o->device, AV_HWDEVICE_TYPE_CUDA, wanted ? o->gpu : NULL,
+                                   NULL, 0) < 0)
             why = "there is none that works";
         else if (try_gpu(o) < 0)
             why = "it cannot run the filter";
@@ -390,29 +372,30 @@ static int open_gpu(Search *s)
 /// Devices that were asked for, by --hwaccel and by the encoder.
 static int open_devices(Options *o)
 {
-    const AVCodecHWConfig *config = o->encoder && !is_on_gpu(o->encoder) && !has_software_format(o->encoder) ?
-                                    avcodec_get_hw_config(o->encoder, 0) : NULL;
+    const AVCodec *e = o->encoder;
+    const AVCodecHWConfig *config = e && !is_on_gpu(e) && !has_software_format(e) ?
+                                    avcodec_get_hw_config(e, 0) : NULL;
     enum AVHWDeviceType type = AV_HWDEVICE_TYPE_NONE;
     const int level = av_log_get_level();
     int is_auto;
 
     if (config && av_hwdevice_ctx_create(&o->encode_device, config->device_type, NULL, NULL, 0) < 0)
-        return usage("%s needs a device of the type %s, and there is none that works.\n", o->encoder->name,
+        return usage("%s needs a device of the type %s, and there is none that works.\n", e->name,
                      av_hwdevice_get_type_name(config->device_type));
     if (!o->hwaccel || !strcmp(o->hwaccel, "none"))
         return 0;
     is_auto = !strcmp(o->hwaccel, "auto");
     if (!is_auto && av_hwdevice_find_type_by_name(o->hwaccel) == AV_HWDEVICE_TYPE_NONE)
-        return usage("This build of FFmpeg has no -hwaccel '%s': `ffmpeg -hwaccels` lists those that it has.\n",
-                     o->hwaccel);
+        return usage("This build of FFmpeg has no -hwaccel '%s': `ffmpeg -hwaccels` lists those "
+                     "that it has.\n", o->hwaccel);
     av_log_set_level(is_auto ? AV_LOG_QUIET : level);
     while (!o->decode_device && (type = av_hwdevice_iterate_types(type)) != AV_HWDEVICE_TYPE_NONE)
         if (is_auto || !strcmp(o->hwaccel, av_hwdevice_get_type_name(type)))
             av_hwdevice_ctx_create(&o->decode_device, type, NULL, NULL, 0);
     av_log_set_level(level);
     if (!o->decode_device && !is_auto)
-        return usage("-hwaccel %s: there is no such device that works. Leave it out, or take auto.\n",
-                     o->hwaccel);
+        return usage("-hwaccel %s: there is no such device that works. Leave it out, or take "
+                     "auto.\n", o->hwaccel);
     if (!o->decode_device)
         warn("Decoding the input on the CPU: no device that -hwaccel may take works.\n");
     return 0;
@@ -427,10 +410,12 @@ static int set_keyint(Options *o, const Source *s)
     if (!duration)
         return 0;
     if (duration < 0)
-        return usage("--keyint is a number of frames or a time, as 10s, and not '%s'.\n", o->keyint);
+        return usage("--keyint is a number of frames or a time, as 10s, and not '%s'.\n",
+                     o->keyint);
     if (!rate.num || !rate.den)
         return usage("'%s' has no frame rate: give --keyint as a number of frames.\n", o->input);
-    return av_dict_set_int(&o->encoder_options, "g", FFMAX(1, lrint(duration / 1e6 * av_q2d(rate))), 0);
+    return av_dict_set_int(&o->encoder_options, "g",
+                           FFMAX(1, lrint(duration / 1e6 * av_q2d(rate))), 0);
 }
 
 /// Make the first frame that an encoder of the input gets, and see how the input can be decoded.
@@ -446,8 +431,8 @@ static int see_first_frame(Search *s)
     if (ret >= 0)
         ret = source_next(&first, frame);
     if (ret == AVERROR_EOF)
-        ret = fail(AVERROR_INVALIDDATA, "'%s' has no frames%s: it may be damaged or cut off.\n", o->input,
-                   o->start || o->length ? " between -ss and -to" : "");
+        ret = fail(AVERROR_INVALIDDATA, "'%s' has no frames%s: it may be damaged or cut off.\n",
+                   o->input, o->start || o->length ? " between -ss and -to" : "");
     s->source.seeks_late = first.seeks_late;
     if (ret >= 0) {
         s->format = frame->format;
@@ -471,15 +456,17 @@ static int examine(Search *s)
     if ((ret = source_scan(&s->source, &s->scan)) < 0)
         return ret;
     if (s->scan.missing > 0) {
-        av_log(NULL, o->accept_damage ? AV_LOG_WARNING : AV_LOG_ERROR, "'%s' is cut off: %.2f s are missing, "
-               "as its video ends at %.2f s.%s\n", o->input, s->scan.missing, s->scan.seconds,
+        av_log(NULL, o->accept_damage ? AV_LOG_WARNING : AV_LOG_ERROR,
+               "'%s' is cut off: %.2f s are missing, as its video ends at %.2f s.%s\n", o->input,
+               s->scan.missing, s->scan.seconds,
                o->accept_damage ? "" : " With --accept-damage what is there is taken.");
         if (!o->accept_damage)
             return AVERROR_INVALIDDATA;
     }
     if ((ret = source_check(&s->source, o)) < 0)
         return ret;
-    s->memory[MEMORY_SYSTEM] = o->memory ? o->memory : (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / 2;
+    s->memory[MEMORY_SYSTEM] = o->memory ? o->memory :
+                               (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / 2;
     s->memory[MEMORY_GPU]    = o->memory ? o->memory : INT64_MAX;
     if (o->device)
         s->memory[MEMORY_GPU] = FFMIN(s->memory[MEMORY_GPU], gpu_memory(o->device) / 2);
@@ -492,7 +479,7 @@ static int examine(Search *s)
 static int verify(const Options *o, const char *path)
 {
     const Metric *m    = o->metric;
-    const double slack = o->encode ? o->plan.tolerance : 0;
+    const double slack = o->encode ? o->plan.tolerance : 0;   // may miss it by so much
     double score;
     Result r;
     int ret, reached;
@@ -528,8 +515,9 @@ static int probe_crf(Search *s, double crf, Result *r, double *score)
         ret = pool(o->metric, o->pool, o->percent, r, 1, score);
     if (ret >= 0 && o->json)
         JSON("probe-done",
-             { "metric", .string = o->metric->name }, { "crf", crf }, { "score", *score }, JSON_RESULT(r),
-             { "encode_seconds", r->encode_seconds }, { "score_seconds", r->score_seconds });
+             { "metric", .string = o->metric->name }, { "crf", crf }, { "score", *score },
+             JSON_RESULT(r), { "encode_seconds", r->encode_seconds },
+             { "score_seconds", r->score_seconds });
     av_freep(&r->score);
     return ret;
 }
@@ -548,7 +536,8 @@ static int plan_probes(const SearchPlan *plan, double crf[NB_PROBES])
     int nb = 0;
 
     for (int i = 0; i < NB_PROBES; i++) {
-        const double wanted = plan->min_crf + (plan->max_crf - plan->min_crf) * (i + 0.5) / NB_PROBES;
+        const double part   = (i + 0.5) / NB_PROBES;
+        const double wanted = plan->min_crf + (plan->max_crf - plan->min_crf) * part;
 
         crf[nb] = av_clipd(rint(wanted / step) * step, search_first(plan) * plan->increment,
                            search_last(plan) * plan->increment);
@@ -623,9 +612,9 @@ static void report(const Search *s, const Point *p, const char *command)
 
     if (s->o.json) {
         JSON("crf-search-done",
-             { "crf", p->crf }, { "metric", .string = m->name }, { "pool", .string = s->o.pool_name },
-             { "score", p->score }, { "target", target }, { "predicted_encode_percent", p->percent },
-             { "predicted_encode_size", rint(p->size) },
+             { "crf", p->crf }, { "metric", .string = m->name },
+             { "pool", .string = s->o.pool_name }, { "score", p->score }, { "target", target },
+             { "predicted_encode_percent", p->percent }, { "predicted_encode_size", rint(p->size) },
              { "predicted_encode_size_min", rint(p->size - p->size_error) },
              { "predicted_encode_size_max", rint(p->size + p->size_error) },
              { "predicted_encode_seconds", p->encode_seconds }, { "command", .string = command });
@@ -636,9 +625,10 @@ static void report(const Search *s, const Point *p, const char *command)
         printf(" (target %g)", target);
     printf(", about %.2f MB", p->size / 1e6);
     if (p->size_error > 0)
-        printf(" (%.2f to %.2f)", FFMAX(p->size - p->size_error, 0) / 1e6, (p->size + p->size_error) / 1e6);
-    printf(", %.1f %% of the %.2f MB of the source's video, in %s\n%s\n", p->percent, s->scan.bytes / 1e6,
-           CLOCK(p->encode_seconds), command);
+        printf(" (%.2f to %.2f)", FFMAX(p->size - p->size_error, 0) / 1e6,
+               (p->size + p->size_error) / 1e6);
+    printf(", %.1f %% of the %.2f MB of the source's video, in %s\n%s\n", p->percent,
+           s->scan.bytes / 1e6, CLOCK(p->encode_seconds), command);
     fflush(stdout);
 }
 
@@ -665,19 +655,16 @@ static int status_of(int ret)
 static int finish(Search *s, const Point *found)
 {
     const Options *o = &s->o;
-    char *output = NULL, kind[32];
-    AVBPrint command;
-    int ret;
+    char *output = NULL, *command = NULL, kind[32];
+    int ret = AVERROR(ENOMEM);
 
     snprintf(kind, sizeof(kind), "crf%g", found->crf);
-    av_bprint_init(&command, 0, AV_BPRINT_SIZE_UNLIMITED);
-    if (!o->encode)
-        output = default_output(o, kind);
-    ret = !output && !o->encode ? AVERROR(ENOMEM) :
-          command_make(&command, o, &s->source, found->crf, output ? output : o->encode, 0, "");
+    output = o->encode ? av_strdup(o->encode) : default_output(o, kind);
+    if (output)
+        ret = command_make(&command, o, &s->source, found->crf, output, 0, "");
     if (ret >= 0)
-        report(s, found, command.str);
-    av_bprint_finalize(&command, NULL);
+        report(s, found, command);
+    av_free(command);
     av_free(output);
     if (ret < 0 || !o->encode)
         return ret < 0 ? status_of(ret) : EXIT_FOUND;
@@ -709,11 +696,10 @@ static int run(Search *s)
         return status_of(probe(s));
     if (o->encode) {
         // what is wrong with the output is better known before the search than after it
-        AVBPrint command;
+        char *command = NULL;
 
-        av_bprint_init(&command, 0, AV_BPRINT_SIZE_UNLIMITED);
         ret = command_make(&command, o, &s->source, o->plan.min_crf, o->encode, 1, "");
-        av_bprint_finalize(&command, NULL);
+        av_free(command);
         if (ret < 0)
             return EXIT_USAGE;
     }
@@ -772,13 +758,14 @@ int main(int argc, char **argv)
 
     status = run_options(&s, argc, argv);
     if (caught_signal) {
-        tell("Ended by signal %d: what was finished is in the cache, and the same command goes on.\n",
-             caught_signal);
+        tell("Ended by signal %d: what was finished is in the cache, and the same command goes "
+             "on.\n", caught_signal);
         status = EXIT_SIGNAL + caught_signal;
     } else if (s.o.json && status && status != EXIT_VERIFY &&
                !(status == EXIT_NOT_REACHABLE && s.o.verify)) {
         // what a verification found is told by its own object
-        JSON(status == EXIT_NOT_REACHABLE ? "crf-search-error" : "error", { "message", .string = last_error });
+        JSON(status == EXIT_NOT_REACHABLE ? "crf-search-error" : "error",
+             { "message", .string = last_error });
     }
     if (fflush(stdout) || ferror(stdout)) {
         tell("Standard output cannot be written: %s.\n", strerror(errno));

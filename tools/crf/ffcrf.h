@@ -25,12 +25,25 @@
 #ifndef TOOLS_CRF_FFCRF_H
 #define TOOLS_CRF_FFCRF_H
 
-#include <stdint.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "libavcodec/avcodec.h"
 #include "libavfilter/avfilter.h"
 #include "libavformat/avformat.h"
+#include "libavutil/avstring.h"
 #include "libavutil/bprint.h"
+#include "libavutil/common.h"
+#include "libavutil/hwcontext.h"
+#include "libavutil/mem.h"
+#include "libavutil/opt.h"
+#include "libavutil/pixdesc.h"
+#include "libavutil/time.h"
 
 #define FFCRF_VERSION 1
 
@@ -409,6 +422,9 @@ typedef struct Result {
 /// So much of the GPU's memory is free, 0 if that is not known.
 int64_t gpu_memory(AVBufferRef *device);
 
+/// Scores as the options say.
+Scorer scorer_new(const Options *o, int step);
+
 /// Decode a sample, once: count its frames, and keep them if they fit into what is left of memory.
 int sample_load(const Options *o, Sample *sample, int64_t memory[NB_MEMORIES]);
 
@@ -440,10 +456,10 @@ void cache_close(Cache *cache);
 
 // ---- command.c: the ffmpeg command that makes the encode: the one that is printed is run ----
 
-/// Make the command for a CRF, as a shell takes it; it tells of streams left out if not quiet.
-/// Behind the name of ffmpeg comes what is running, or "".
-int command_make(AVBPrint *text, const Options *o, const Source *input, double crf,
-                 const char *output, int is_quiet, const char *running);
+/// Make the command for a CRF, as a shell takes it, of which the caller frees what there is. It
+/// tells of streams left out if not quiet. Options that show progress come first, or "".
+int command_make(char **command, const Options *o, const Source *input, double crf,
+                 const char *output, int is_quiet, const char *progress_options);
 
 /// Run it. The output gets its name only once it is whole.
 int command_run(const Options *o, const Source *input, double crf, int nb_frames);

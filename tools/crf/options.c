@@ -16,21 +16,9 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "libavutil/avstring.h"
-#include "libavutil/common.h"
-#include "libavutil/hwcontext.h"
-#include "libavutil/mem.h"
-#include "libavutil/opt.h"
 #include "libavutil/parseutils.h"
-#include "libavutil/pixdesc.h"
 
 #include "ffcrf.h"
 
@@ -114,10 +102,11 @@ static const AVClass class = {
 
 /// Other spellings, of ffmpeg and of ab-av1.
 static const char *const alias[][2] = {
-    { "codec:v", "c:v" }, { "vcodec", "c:v" }, { "filter:v", "vf" }, { "v", "loglevel" }, { "h", "help" },
-    { "input", "i" }, { "encoder", "c:v" }, { "e", "c:v" }, { "vfilter", "vf" }, { "pix-format", "pix_fmt" },
-    { "min-vmaf", "target-vmaf" }, { "min-xpsnr", "target-xpsnr" }, { "o", "encode" }, { "output", "encode" },
-    { "acodec", "c:a" }, { "codec:a", "c:a" },
+    { "codec:v", "c:v" }, { "vcodec", "c:v" }, { "encoder", "c:v" }, { "e", "c:v" },
+    { "acodec", "c:a" }, { "codec:a", "c:a" }, { "input", "i" }, { "pix-format", "pix_fmt" },
+    { "filter:v", "vf" }, { "vfilter", "vf" }, { "v", "loglevel" }, { "h", "help" },
+    { "min-vmaf", "target-vmaf" }, { "min-xpsnr", "target-xpsnr" },
+    { "o", "encode" }, { "output", "encode" },
 };
 
 /// What options may have as their value, but for what a table has that is elsewhere.
@@ -200,7 +189,8 @@ static int print_software_formats(AVBPrint *text, const AVCodec *encoder)
     const enum AVPixelFormat *formats = NULL;
     int nb = 0;
 
-    avcodec_get_supported_config(NULL, encoder, AV_CODEC_CONFIG_PIX_FORMAT, 0, (const void **)&formats, NULL);
+    avcodec_get_supported_config(NULL, encoder, AV_CODEC_CONFIG_PIX_FORMAT, 0,
+                                 (const void **)&formats, NULL);
     for (const enum AVPixelFormat *f = formats; f && *f != AV_PIX_FMT_NONE; f++)
         if (!(av_pix_fmt_desc_get(*f)->flags & AV_PIX_FMT_FLAG_HWACCEL))
             av_bprintf(text, "%s%s", nb++ ? "|" : "", av_get_pix_fmt_name(*f));
@@ -249,8 +239,9 @@ void print_help(void)
         const char *value = o->type == AV_OPT_TYPE_STRING ? o->default_val.str : NULL;
 
         if (o->type != AV_OPT_TYPE_CONST)
-            printf("  %s%-*s %s%s%s%s\n", dashes(o->name), 22 - (int)strlen(dashes(o->name)), o->name,
-                   o->help, value ? " (default " : "", value ? value : "", value ? ")" : "");
+            printf("  %s%-*s %s%s%s%s\n", dashes(o->name), 22 - (int)strlen(dashes(o->name)),
+                   o->name, o->help, value ? " (default " : "", value ? value : "",
+                   value ? ")" : "");
     }
     printf("\nAll other options go to the encoder: `ffmpeg -h encoder=NAME` lists them.\n"
            "Exit status: 0 found, 1 not reachable, 2 wrong usage or input, 3 failed,\n"
@@ -285,8 +276,8 @@ int print_completion(const char *shell)
 {
     static const char *const scripts[][2] = {
         { "bash", "_ffcrf() {\n"
-                  "    COMPREPLY=($(compgen -W \"$(${COMP_WORDS[0]} --complete \"${COMP_WORDS[COMP_CWORD-1]}\")\" "
-                  "-- \"${COMP_WORDS[COMP_CWORD]}\"))\n}\n"
+                  "    COMPREPLY=($(compgen -W \"$(${COMP_WORDS[0]} --complete "
+                  "\"${COMP_WORDS[COMP_CWORD-1]}\")\" -- \"${COMP_WORDS[COMP_CWORD]}\"))\n}\n"
                   "complete -o default -F _ffcrf ffcrf\n" },
         { "zsh",  "_ffcrf() {\n"
                   "    compadd -- $(${words[1]} --complete \"${words[CURRENT-1]}\") || _files\n}\n"
@@ -303,7 +294,8 @@ int print_completion(const char *shell)
 void print_completions(const char *word)
 {
     // to bash, the colon is the end of a word
-    const char *name    = !strcmp(word, "v") ? "c:v" : *word == '-' && word[1] ? option_name(word) : "";
+    const char *name    = !strcmp(word, "v")     ? "c:v" :
+                          *word == '-' && word[1] ? option_name(word) : "";
     const AVOption *opt = find_option(name);
     enum AVHWDeviceType type = AV_HWDEVICE_TYPE_NONE;
     void *iterator = NULL;
@@ -322,7 +314,8 @@ void print_completions(const char *word)
     while (!strcmp(name, "c:v") && (codec = av_codec_iterate(&iterator)))
         if (av_codec_is_encoder(codec) && codec->type == AVMEDIA_TYPE_VIDEO && crf_option(codec))
             printf("%s\n", codec->name);
-    while (!strcmp(name, "hwaccel") && (type = av_hwdevice_iterate_types(type)) != AV_HWDEVICE_TYPE_NONE)
+    while (!strcmp(name, "hwaccel") &&
+           (type = av_hwdevice_iterate_types(type)) != AV_HWDEVICE_TYPE_NONE)
         printf("%s\n", av_hwdevice_get_type_name(type));
     for (const Metric *m = metrics; !strcmp(name, "metric") && m->name; m++)
         printf("%s\n", m->name);
@@ -333,7 +326,8 @@ void print_completions(const char *word)
 int64_t parse_duration(const char *text)
 {
     static const struct { const char *name; double seconds; } units[] = {
-        { "ms", 1e-3 }, { "s", 1 }, { "sec", 1 }, { "m", 60 }, { "min", 60 }, { "h", 3600 }, { "", 1 },
+        { "ms", 1e-3 }, { "s", 1 }, { "sec", 1 }, { "", 1 },
+        { "m", 60 }, { "min", 60 }, { "h", 3600 },
     };
     double seconds = 0;
     int64_t duration;
@@ -391,16 +385,18 @@ static int set_option(Options *o, const AVOption *opt, const char *value)
         return av_opt_set_int(o, opt->name, duration, 0);
     }
     // 0 is what stands for no number, in those whose default depends on others
-    ret = is_number && strtod(value, NULL) <= 0 ? AVERROR(ERANGE) : av_opt_set(o, opt->name, value, 0);
-    return ret >= 0 ? ret : fail(ret, "'%s' is no value for --%s: %s. `ffcrf --help` lists the options.\n",
-                                 value, opt->name, opt->help);
+    ret = is_number && strtod(value, NULL) <= 0 ? AVERROR(ERANGE) :
+                                                  av_opt_set(o, opt->name, value, 0);
+    return ret >= 0 ? ret : fail(ret, "'%s' is no value for --%s: %s. `ffcrf --help` lists the "
+                                 "options.\n", value, opt->name, opt->help);
 }
 
 static int set_encoder_option(Options *o, const char *name, const char *value, int flags)
 {
     char *key = av_strndup(name, strcspn(name, ":"));
 
-    return key ? av_dict_set(&o->encoder_options, key, value, AV_DICT_DONT_STRDUP_KEY | flags) : AVERROR(ENOMEM);
+    return key ? av_dict_set(&o->encoder_options, key, value, AV_DICT_DONT_STRDUP_KEY | flags) :
+                 AVERROR(ENOMEM);
 }
 
 /// A parameter of libsvtav1, after those that there are.
@@ -418,8 +414,11 @@ static int take_option(Options *o, const char *argument, const char *value);
 /// Take name=value, as ab-av1 has options of the encoder and of the input.
 static int take_pair(Options *o, const char *text, int is_input)
 {
-    static const char *const known[2][4] = { { "c:a", "b:a", "", "" }, { "ss", "to", "t", "hwaccel" } };
-    char *pair = av_asprintf("-%s", text + strspn(text, "-")), *value = pair ? strchr(pair, '=') : NULL;
+    static const char *const known[2][4] = {
+        { "c:a", "b:a", "", "" }, { "ss", "to", "t", "hwaccel" },
+    };
+    char *pair  = av_asprintf("-%s", text + strspn(text, "-"));
+    char *value = pair ? strchr(pair, '=') : NULL;
     const char *name;
     int is_known, ret;
 
@@ -432,18 +431,14 @@ static int take_pair(Options *o, const char *text, int is_input)
     for (int i = 0; i < FF_ARRAY_ELEMS(known[0]); i++)
         is_known |= !strcmp(name, known[is_input][i]);
     ret = is_known ? take_option(o, pair, value) : usage(
-          is_input ? "%s is no option of the input that ffcrf has: those are ss, to, t and hwaccel.\n"
+          is_input ? "%s is no option of the input that ffcrf has: those are ss, to, t and "
+                     "hwaccel.\n"
                    : "%s is none of the encoder's options: give it by itself.\n", pair);
     av_free(pair);
     return ret;
 }
 
-/**
- * Take an option of ffcrf's or of the encoder's.
- *
- * @param value what follows it, or NULL
- * @return 0, or 1 if the value was taken, or < 0 after a message
- */
+/// Take an option of ffcrf's or of the encoder's. @return 1 if it took the value, which may be NULL
 static int take_option(Options *o, const char *argument, const char *value)
 {
     const char *name    = option_name(argument);
@@ -486,7 +481,8 @@ char *default_output(const Options *o, const char *kind)
 int options_parse(Options *o, int argc, char **argv)
 {
     static const char *const defaults[] = { "libsvtav1", "libx265", "libx264" };
-    static const char *const words[]    = { "auto-encode", "crf-search", "sample-encode" };  // of ab-av1
+    // of ab-av1
+    static const char *const words[]    = { "auto-encode", "crf-search", "sample-encode" };
     int first = 1, ret;
 
     o->class = &class;
@@ -499,11 +495,13 @@ int options_parse(Options *o, int argc, char **argv)
     for (int i = first; i < argc - 1; i++)
         if (*argv[i] == '-' && !strcmp(option_name(argv[i]), "c:v")) {
             i++;
-            o->encoder = avcodec_find_encoder_by_name(strcmp(argv[i], "svt-av1") ? argv[i] : "libsvtav1");
+            o->encoder = avcodec_find_encoder_by_name(strcmp(argv[i], "svt-av1") ? argv[i]
+                                                                                 : "libsvtav1");
         }
     for (int i = first; i < argc; i += 1 + ret) {
         if (*argv[i] != '-' || !argv[i][1])
-            return usage("'%s' is no option: give the input with -i and the output with --encode.\n", argv[i]);
+            return usage("'%s' is no option: give the input with -i and the output with "
+                         "--encode.\n", argv[i]);
         if ((ret = take_option(o, argv[i], i + 1 < argc ? argv[i + 1] : NULL)) < 0)
             return ret;
     }
@@ -518,7 +516,8 @@ int options_parse(Options *o, int argc, char **argv)
 
 static int check_encoder(Options *o)
 {
-    const char *name = o->encoder ? o->encoder->name : o->encoder_name ? o->encoder_name : "libsvtav1";
+    const char *name = o->encoder      ? o->encoder->name :
+                       o->encoder_name ? o->encoder_name : "libsvtav1";
     SearchPlan *plan = &o->plan;
     const struct Encoder *known;
     const AVOption *opt;
@@ -526,12 +525,13 @@ static int check_encoder(Options *o)
     int whole;
 
     if (!o->encoder || o->encoder->type != AVMEDIA_TYPE_VIDEO)
-        return usage("This build of FFmpeg has no video encoder '%s': `ffmpeg -encoders` lists those "
-                     "that it has.\n", name);
+        return usage("This build of FFmpeg has no video encoder '%s': `ffmpeg -encoders` lists "
+                     "those that it has.\n", name);
     crf = crf_option(o->encoder);
     if (!crf)
-        return usage("%s has no constant quality by -crf, -cq or -qp, which is searched: take libx264, libx265, "
-                     "libsvtav1, libaom-av1 or one of NVENC, QSV or VAAPI.\n", name);
+        return usage("%s has no constant quality by -crf, -cq or -qp, which is searched: take "
+                     "libx264, libx265, libsvtav1, libaom-av1 or one of NVENC, QSV or VAAPI.\n",
+                     name);
     known = find_encoder(o->encoder);
     opt   = encoder_option(o->encoder, crf);
     whole = !opt || opt->type == AV_OPT_TYPE_INT;
@@ -550,11 +550,12 @@ static int check_encoder(Options *o)
         return usage("No CRF is between --min-crf %g and --max-crf %g, or %s does not go so far.\n",
                      plan->min_crf, plan->max_crf, name);
     if (search_first(plan) > search_last(plan))
-        return usage("No multiple of --crf-increment %g is between CRF %g and %g: give a smaller one.\n",
-                     plan->increment, plan->min_crf, plan->max_crf);
+        return usage("No multiple of --crf-increment %g is between CRF %g and %g: give a smaller "
+                     "one.\n", plan->increment, plan->min_crf, plan->max_crf);
     if (o->pix_fmt && av_get_pix_fmt(o->pix_fmt) == AV_PIX_FMT_NONE)
         return usage("'%s' is no pixel format: `ffmpeg -pix_fmts` lists them.\n", o->pix_fmt);
-    return known->preset ? av_dict_set(&o->encoder_options, "preset", known->preset, AV_DICT_DONT_OVERWRITE) : 0;
+    return known->preset ? av_dict_set(&o->encoder_options, "preset", known->preset,
+                                       AV_DICT_DONT_OVERWRITE) : 0;
 }
 
 /// The metric that is asked for, and its target.
@@ -569,7 +570,8 @@ static int choose_metric(Options *o)
         const double own = o->target[1 + (m - metrics)];
 
         if (!isnan(own) && (!isnan(*target) || name && strcmp(name, m->name)))
-            return usage("One metric and one target: --target-%s is not for the other that is given.\n", m->name);
+            return usage("One metric and one target: --target-%s is not for the other that is "
+                         "given.\n", m->name);
         name    = isnan(own) ? name : m->name;
         *target = isnan(own) ? *target : own;
     }
@@ -585,9 +587,10 @@ static int choose_metric(Options *o)
     if (!o->metric)
         return usage("'%s' is no metric: there are %s.\n", name, all);
     if (!has_filter(o->metric->filter))
-        return usage("This FFmpeg has no filter %.*s, which the metric %s needs. It has those of %s: take one "
-                     "of them, or another FFmpeg.%s\n", (int)strcspn(o->metric->filter, "="), o->metric->filter,
-                     o->metric->name, there, strcmp(o->metric->name, "vmaf") ? "" :
+        return usage("This FFmpeg has no filter %.*s, which the metric %s needs. It has those of "
+                     "%s: take one of them, or another FFmpeg.%s\n",
+                     (int)strcspn(o->metric->filter, "="), o->metric->filter, o->metric->name,
+                     there, strcmp(o->metric->name, "vmaf") ? "" :
                      " To have VMAF, configure it with --enable-libvmaf.");
     if (isnan(*target) && (!isnan(o->crf) || o->probe))
         *target = o->metric->worst;
@@ -608,10 +611,11 @@ static int check_metric(Options *o)
         return ret;
     if (fabs(plan->target - m->best) > fabs(m->worst - m->best) ||
         (plan->target > m->best) != (m->worst > m->best) && plan->target != m->best)
-        return usage("%g is no score of %s, which goes from %g (best) to %g.\n", plan->target, m->name,
-                     m->best, m->worst);
+        return usage("%g is no score of %s, which goes from %g (best) to %g.\n", plan->target,
+                     m->name, m->best, m->worst);
     if (o->step > 1 && m->gets_all && !m->step_option)
-        return usage("%s looks at the frames before, and scores all: leave out --score-every.\n", m->name);
+        return usage("%s looks at the frames before, and scores all: leave out --score-every.\n",
+                     m->name);
     if (!m->key && (ret = check_vmaf_model(o->vmaf_model)) < 0)
         return ret;
     if (isnan(plan->tolerance))
@@ -639,7 +643,8 @@ static int check_output(const Options *o)
     int ret = folder ? access(folder, W_OK) : AVERROR(ENOMEM);
 
     if (folder && ret)
-        ret = usage("No file can be written to '%s', where --encode is to go: %s.\n", folder, strerror(errno));
+        ret = usage("No file can be written to '%s', where --encode is to go: %s.\n", folder,
+                    strerror(errno));
     av_free(folder);
     if (ret < 0 || stat(o->encode, &output) < 0)
         return ret;
@@ -672,11 +677,12 @@ int options_check(Options *o)
 
     if (!o->input)
         return usage("Which video? Give it with -i. `ffcrf --help` lists the options.\n");
-    if ((ret = check_metric(o)) < 0 || (!o->verify || o->encoder_name) && (ret = check_encoder(o)) < 0)
+    if ((ret = check_metric(o)) < 0 ||
+        (!o->verify || o->encoder_name) && (ret = check_encoder(o)) < 0)
         return ret;
     if (!copies && (!audio || audio->type != AVMEDIA_TYPE_AUDIO))
-        return usage("This build of FFmpeg has no audio encoder '%s': `ffmpeg -encoders` lists those "
-                     "that it has.\n", o->audio_codec);
+        return usage("This build of FFmpeg has no audio encoder '%s': `ffmpeg -encoders` lists "
+                     "those that it has.\n", o->audio_codec);
     for (int i = 0; i < FF_ARRAY_ELEMS(rules); i++)
         if (rules[i].is_wrong)
             return usage("%s", rules[i].message);

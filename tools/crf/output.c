@@ -16,16 +16,7 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
-#include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "libavutil/avstring.h"
-#include "libavutil/common.h"
-#include "libavutil/log.h"
-#include "libavutil/time.h"
 
 #include "ffcrf.h"
 
@@ -67,7 +58,8 @@ static void listen(AVClassCategory category, int level, const char *format, va_l
         "Error parsing option", "Error setting", "Invalid value for", "Unknown option",
     };
 
-    if (category == AV_CLASS_CATEGORY_DEMUXER && (level <= AV_LOG_ERROR || strstr(format, "truncated")))
+    if (category == AV_CLASS_CATEGORY_DEMUXER &&
+        (level <= AV_LOG_ERROR || strstr(format, "truncated")))
         demuxer_errors++;
     if (category == AV_CLASS_CATEGORY_ENCODER && level <= AV_LOG_WARNING)
         for (int i = 0; i < FF_ARRAY_ELEMS(refusals); i++)

@@ -25,19 +25,13 @@
 
 #include "config.h"
 
-#include <string.h>
-
 #include "libavfilter/buffersink.h"
 #include "libavfilter/buffersrc.h"
 #include "libavutil/fifo.h"
-#include "libavutil/hwcontext.h"
 #if CONFIG_CUDA
 #include "libavutil/hwcontext_cuda_internal.h"
 #endif
 #include "libavutil/imgutils.h"
-#include "libavutil/mem.h"
-#include "libavutil/pixdesc.h"
-#include "libavutil/time.h"
 
 #include "ffcrf.h"
 
@@ -80,10 +74,11 @@ static void free_frames(Frames *list)
 
 static int64_t frame_bytes(const AVFrame *frame)
 {
+    const AVBufferRef *hw = frame->hw_frames_ctx;
     int64_t bytes = 0;
 
-    if (frame->hw_frames_ctx)
-        return av_image_get_buffer_size(((AVHWFramesContext *)frame->hw_frames_ctx->data)->sw_format,
+    if (hw)
+        return av_image_get_buffer_size(((AVHWFramesContext *)hw->data)->sw_format,
                                         frame->width, frame->height, 1);
     for (int i = 0; i < FF_ARRAY_ELEMS(frame->buf) && frame->buf[i]; i++)
         bytes += frame->buf[i]->size;
@@ -117,8 +112,10 @@ static int upload_frame(Graph *g, const Sample *sample, const char *filters, AVB
                         const AVFrame *frame, AVFrame *uploaded)
 {
     const AVFrame *const frames[2] = { frame, NULL };
-    int ret = g->graph ? 0 : graph_open(g, filters, frames, sample->time_base, sample->frame_rate, device);
+    int ret = 0;
 
+    if (!g->graph)
+        ret = graph_open(g, filters, frames, sample->time_base, sample->frame_rate, device);
     if (ret >= 0 && (ret = av_buffersrc_write_frame(g->in[0], frame)) >= 0)
         ret = av_buffersink_get_frame(g->out, uploaded);
     return ret;
@@ -133,20 +130,19 @@ static int keep_reference(const Options *o, Sample *sample, Graph *upload, const
     int ret = uploaded ? 0 : AVERROR(ENOMEM);
 
     if (ret >= 0 && o->device && !frame->hw_frames_ctx) {
-        snprintf(text, sizeof(text), "format=%s,hwupload", av_get_pix_fmt_name(gpu_format(frame->format)));
+        snprintf(text, sizeof(text), "format=%s,hwupload",
+                 av_get_pix_fmt_name(gpu_format(frame->format)));
         ret   = upload_frame(upload, sample, text, o->device, frame, uploaded);
         frame = uploaded;
     }
     if (ret >= 0)
-        ret = keep_frame(&sample->references, frame, &memory[o->device ? MEMORY_GPU : MEMORY_SYSTEM]);
+        ret = keep_frame(&sample->references, frame,
+                         &memory[o->device ? MEMORY_GPU : MEMORY_SYSTEM]);
     av_frame_free(&uploaded);
     return ret;
 }
 
-/**
- * The next frame that is compared with: that of the encode's source, or where the reference has
- * filters of its own, of another source.
- */
+/// The next frame that is compared with, of another source where the reference has its own filters.
 static int next_reference(Source *s, const AVFrame *frame, AVFrame *reference)
 {
     int ret;
@@ -174,8 +170,8 @@ static int choose_step(const Options *o, const Source *s, double seconds)
 }
 
 /// Note a frame of the source, and keep it and its reference if they fit.
-static int load_frame(const Options *o, Sample *sample, Source *r, Graph *upload, const AVFrame *frame,
-                      int64_t memory[NB_MEMORIES])
+static int load_frame(const Options *o, Sample *sample, Source *r, Graph *upload,
+                      const AVFrame *frame, int64_t memory[NB_MEMORIES])
 {
     const int is_uploaded = !!frame->hw_frames_ctx, is_full = sample->frames.is_full;
     AVFrame *reference    = av_frame_alloc();
@@ -184,15 +180,15 @@ static int load_frame(const Options *o, Sample *sample, Source *r, Graph *upload
     if (reference)
         ret = keep_frame(&sample->frames, frame, &memory[is_uploaded ? MEMORY_GPU : MEMORY_SYSTEM]);
     if (sample->frames.is_full && !is_full)
-        warn("Sample %d does not fit into %s: it will be decoded again for "
-               "each candidate.\n", sample->number + 1, is_uploaded ? "the GPU's memory" : "--memory");
+        warn("Sample %d does not fit into %s: it will be decoded again for each candidate.\n",
+             sample->number + 1, is_uploaded ? "the GPU's memory" : "--memory");
     if (ret >= 0)
         ret = next_reference(r, frame, reference);
     if (ret >= 0 && !sample->references.is_full && (!is_uploaded || o->reference_filters) &&
         is_scored(o->metric, sample->nb_frames, sample->step))
         ret = keep_reference(o, sample, upload, reference, memory);
-    if (ret >= 0 && !av_dynarray2_add((void **)&sample->pts, &sample->nb_frames, sizeof(*sample->pts),
-                                      (const uint8_t *)&frame->pts))
+    if (ret >= 0 && !av_dynarray2_add((void **)&sample->pts, &sample->nb_frames,
+                                      sizeof(*sample->pts), (const uint8_t *)&frame->pts))
         ret = AVERROR(ENOMEM);
     av_frame_free(&reference);
     return ret;
@@ -209,17 +205,18 @@ static int finish_sample(const Options *o, Sample *sample, const Source *s)
         free_frames(&sample->references);
     }
     if (!nb)
-        return fail(AVERROR_INVALIDDATA, "'%s' has no frames at %.1f s: it may be damaged or cut off.\n",
-                    o->input, sample->start / 1e6);
+        return fail(AVERROR_INVALIDDATA, "'%s' has no frames at %.1f s: it may be damaged or cut "
+                    "off.\n", o->input, sample->start / 1e6);
     sample->time_base  = s->time_base;
     sample->frame_rate = s->frame_rate;
     sample->bytes      = s->bytes;
     sample->seconds    = s->frame_rate.num ? 1 / av_q2d(s->frame_rate) : 0.04;
     if (nb > 1)
-        sample->seconds = av_q2d(s->time_base) * (sample->pts[nb - 1] - sample->pts[0]) * nb / (nb - 1.);
+        sample->seconds = av_q2d(s->time_base) * (sample->pts[nb - 1] - sample->pts[0]) *
+                          nb / (nb - 1.);
     if (s->nb_repeated)
-        warn("%"PRIu64" frames of sample %d have the time of others, and are "
-               "left out.\n", s->nb_repeated, sample->number + 1);
+        warn("%"PRIu64" frames of sample %d have the time of others, and are left out.\n",
+             s->nb_repeated, sample->number + 1);
     return source_check(s, o);
 }
 
@@ -238,7 +235,8 @@ int sample_load(const Options *o, Sample *sample, int64_t memory[NB_MEMORIES])
     if (!frame)
         ret = AVERROR(ENOMEM);
     if (ret >= 0)
-        sample->step = choose_step(o, &s, sample->duration ? sample->duration / 1e6 : source_seconds(&s));
+        sample->step = choose_step(o, &s, sample->duration ? sample->duration / 1e6
+                                                           : source_seconds(&s));
     while (ret >= 0) {
         begin = av_gettime_relative();
         if ((ret = source_next(&s, frame)) < 0)
@@ -275,9 +273,9 @@ typedef struct Candidate {
     AVCodecContext *encoder, *decoder;
     AVCodecParameters *par;             ///< of what it makes
     Graph upload;                       ///< to the device of the encoder
-    Source s, r;                        ///< of the frames that are not kept: to encode, and to compare with
+    Source s, r;                        ///< of frames that are not kept: to encode, and references
     AVFifo *packets;                    ///< that wait to be decoded and scored
-    AVFifo *sources;                    ///< frames that those are compared with, if they are not kept
+    AVFifo *sources;                    ///< frames that those are compared with, if not kept
     Scorer scorer;
     int nb_encoded, nb_frames, nb_scored;
 } Candidate;
@@ -316,9 +314,9 @@ static int score_packet(Candidate *c, const AVPacket *packet, AVFrame *frame)
 
     while (ret >= 0 && (ret = avcodec_receive_frame(c->decoder, frame)) >= 0) {
         if (c->nb_frames == sample->nb_frames || frame->pts != sample->pts[c->nb_frames])
-            return fail(AVERROR_INVALIDDATA, "%s has made other frames of the source's, from number %d "
-                        "on: they cannot be compared. Leave out options that drop or add frames.\n",
-                        c->o->encoder->name, c->nb_frames);
+            return fail(AVERROR_INVALIDDATA, "%s has made other frames of the source's, from "
+                        "number %d on: they cannot be compared. Leave out options that drop or "
+                        "add frames.\n", c->o->encoder->name, c->nb_frames);
         if (is_scored(c->o->metric, c->nb_frames, sample->step))
             ret = score_frame(c, frame);
         c->nb_frames++;
@@ -373,8 +371,10 @@ static int alloc_encoder(Candidate *c, const AVFrame *frame)
     e->color_trc              = frame->color_trc;
     e->colorspace             = frame->colorspace;
     e->chroma_sample_location = frame->chroma_location;
-    e->field_order            = !(frame->flags & AV_FRAME_FLAG_INTERLACED)     ? AV_FIELD_PROGRESSIVE :
-                                frame->flags & AV_FRAME_FLAG_TOP_FIELD_FIRST ? AV_FIELD_TB : AV_FIELD_BT;
+    if (frame->flags & AV_FRAME_FLAG_INTERLACED)
+        e->field_order = frame->flags & AV_FRAME_FLAG_TOP_FIELD_FIRST ? AV_FIELD_TB : AV_FIELD_BT;
+    else
+        e->field_order = AV_FIELD_PROGRESSIVE;
     e->flags                 |= AV_CODEC_FLAG_GLOBAL_HEADER | AV_CODEC_FLAG_FRAME_DURATION;
     // SVT-AV1 opens without an option that it does not know, and cannot be closed before a frame
     e->err_recognition       |= AV_EF_EXPLODE;
@@ -411,12 +411,14 @@ static int open_encoder(Candidate *c, const AVFrame *frame, double crf)
         ret = fail(is_odd ? AVERROR(EINVAL) : ret, "%s cannot be opened for %s of %dx%d: %s. %s\n",
                    codec->name, desc->name, frame->width, frame->height,
                    is_odd ? "that format needs even sizes" : av_err2str(ret),
-                   is_odd ? "Crop it, as by -vf crop=trunc(iw/2)*2:trunc(ih/2)*2." : "See to its options.");
+                   is_odd ? "Crop it, as by -vf crop=trunc(iw/2)*2:trunc(ih/2)*2."
+                          : "See to its options.");
     } else if (*refused_option) {
         ret = fail(AVERROR_OPTION_NOT_FOUND, "%s goes on without an option of yours: %s\n",
                    codec->name, refused_option);
     } else if (left) {
-        ret = fail(AVERROR_OPTION_NOT_FOUND, "%s does not take the option '%s'.\n", codec->name, left->key);
+        ret = fail(AVERROR_OPTION_NOT_FOUND, "%s does not take the option '%s'.\n", codec->name,
+                   left->key);
     }
 
 end:
@@ -540,9 +542,12 @@ static void free_candidate(Candidate *c)
     source_close(&c->r);
 }
 
-static Scorer new_scorer(const Options *o, int step)
+
+Scorer scorer_new(const Options *o, int step)
 {
-    return (Scorer){ .metric = o->metric, .model = o->vmaf_model, .device = o->device, .step = step };
+    return (Scorer){
+        .metric = o->metric, .model = o->vmaf_model, .device = o->device, .step = step,
+    };
 }
 
 /// Hand the scores over.
@@ -559,7 +564,7 @@ int sample_encode(const Options *o, const Sample *sample, double crf, Result *re
         .o = o, .sample = sample,
         .packets = av_fifo_alloc2(MOST_WAITING, sizeof(AVPacket *), AV_FIFO_FLAG_AUTO_GROW),
         .sources = av_fifo_alloc2(MOST_WAITING, sizeof(AVFrame *),  AV_FIFO_FLAG_AUTO_GROW),
-        .scorer  = new_scorer(o, sample->step),
+        .scorer  = scorer_new(o, sample->step),
     };
     int ret = c.packets && c.sources ? 0 : AVERROR(ENOMEM);
 
@@ -574,8 +579,9 @@ int sample_encode(const Options *o, const Sample *sample, double crf, Result *re
     if (ret >= 0)
         ret = score_waiting(&c, 1);
     if (ret >= 0 && (c.nb_frames != sample->nb_frames || c.nb_encoded != sample->nb_frames))
-        ret = fail(AVERROR_INVALIDDATA, "%s has made %d frames of %d: they cannot be compared. Leave out "
-                   "options that drop or add frames.\n", o->encoder->name, c.nb_frames, sample->nb_frames);
+        ret = fail(AVERROR_INVALIDDATA, "%s has made %d frames of %d: they cannot be compared. "
+                   "Leave out options that drop or add frames.\n", o->encoder->name, c.nb_frames,
+                   sample->nb_frames);
     if (ret >= 0) {
         result->nb_frames = c.nb_frames;
         take_scores(result, &c.scorer);
@@ -586,18 +592,8 @@ int sample_encode(const Options *o, const Sample *sample, double crf, Result *re
 
 // ---- a whole file ----
 
-static int check_sources(const Options *o, const Source s[2])
-{
-    int ret = source_check(&s[0], o);
 
-    return ret < 0 ? ret : source_check(&s[1], o);
-}
-
-/**
- * Take the next frame of an encode and its counterpart, which is that of the same number.
- *
- * @return 0, AVERROR_EOF at the end of both, or another error after a message
- */
+/// Take the next frame of an encode and of its source. @return 0, or AVERROR_EOF at the end of both
 static int next_pair(const Options *o, Source s[2], AVFrame *frame[2], const char *path, int number)
 {
     int end[2], ret;
@@ -609,17 +605,18 @@ static int next_pair(const Options *o, Source s[2], AVFrame *frame[2], const cha
         if (ret < 0 && !end[i])
             return ret;
     }
-    if ((end[0] || end[1]) && (ret = check_sources(o, s)) < 0)
+    if ((end[0] || end[1]) &&
+        ((ret = source_check(&s[0], o)) < 0 || (ret = source_check(&s[1], o)) < 0))
         return ret;
     if (end[0] && end[1])
         return AVERROR_EOF;
     if (end[0] || end[1])
-        return fail(AVERROR_INVALIDDATA, "'%s' has %s frames than '%s', which has %s%d: it is no encode "
-                    "of it, frame by frame.\n", path, end[0] ? "less" : "more", o->input,
+        return fail(AVERROR_INVALIDDATA, "'%s' has %s frames than '%s', which has %s%d: it is no "
+                    "encode of it, frame by frame.\n", path, end[0] ? "less" : "more", o->input,
                     end[0] ? "more than " : "", number);
     if (frame[0]->width != frame[1]->width || frame[0]->height != frame[1]->height)
-        return usage("'%s' is %dx%d, and '%s' is %dx%d with its filters: give the -vf that the encode "
-                     "was made with.\n", path, frame[0]->width, frame[0]->height, o->input,
+        return usage("'%s' is %dx%d, and '%s' is %dx%d with its filters: give the -vf that the "
+                     "encode was made with.\n", path, frame[0]->width, frame[0]->height, o->input,
                      frame[1]->width, frame[1]->height);
     return 0;
 }
@@ -638,9 +635,10 @@ int score_file(const Options *o, const char *path, Result *result)
         ret = source_open(&s[0], path, NULL);
     if (ret < 0)
         goto end;
-    scorer = new_scorer(o, choose_step(o, &s[1], source_seconds(&s[1])));
+    scorer = scorer_new(o, choose_step(o, &s[1], source_seconds(&s[1])));
     s[0].keeps_all = 1;
-    nb_expected = source_seconds(&s[1]) * av_q2d(av_guess_frame_rate(s[1].format, s[1].stream, NULL));
+    nb_expected = source_seconds(&s[1]) *
+                  av_q2d(av_guess_frame_rate(s[1].format, s[1].stream, NULL));
 
     while (ret >= 0 && (ret = next_pair(o, s, frame, path, n)) >= 0) {
         if (is_scored(o->metric, n, scorer.step))

@@ -16,22 +16,9 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "libavfilter/buffersink.h"
 #include "libavfilter/buffersrc.h"
-#include "libavutil/avstring.h"
 #include "libavutil/cpu.h"
-#include "libavutil/macros.h"
-#include "libavutil/mem.h"
-#include "libavutil/opt.h"
-#include "libavutil/pixdesc.h"
-#include "libavutil/time.h"
 
 #include "ffcrf.h"
 
@@ -40,12 +27,13 @@
 
 const Metric metrics[] = {
     {
-        .name = "vmaf", .filter = "libvmaf=log_fmt=xml", .step_option = "n_subsample", .gets_all = 1,
+        .name = "vmaf", .filter = "libvmaf=log_fmt=xml",
+        .step_option = "n_subsample", .gets_all = 1,
         .higher_is_better = 1, .best = 100, .worst = 0, .offset = 1, .typical = 85,
         .digits = 2, .tolerance = 1, .step = 5, .target = 95,
     }, {
-        .name = "loss", .filter = "detailloss", .cuda_filter = "detailloss_cuda", .key = "lavfi.detailloss.loss",
-        .step_option = "n_subsample", .gets_all = 1,
+        .name = "loss", .filter = "detailloss", .cuda_filter = "detailloss_cuda",
+        .key = "lavfi.detailloss.loss", .step_option = "n_subsample", .gets_all = 1,
         .best = 0, .worst = 100, .offset = 4, .typical = 20,
         .digits = 2, .tolerance = 1, .step = 5, .target = 5,
     }, {
@@ -53,8 +41,9 @@ const Metric metrics[] = {
         .higher_is_better = 1, .best = 1, .worst = 0, .offset = 1e-4, .typical = 0.96,
         .digits = 5, .tolerance = 0.002, .step = 4,
     }, {
-        .name = "xpsnr", .filter = "xpsnr", .key = "lavfi.xpsnr.xpsnr.", .gets_all = 1, .source_is_first = 1,
-        .is_of_planes = 1, .is_in_decibels = 1, .higher_is_better = 1, .best = 100, .worst = 0, .typical = 38,
+        .name = "xpsnr", .filter = "xpsnr", .key = "lavfi.xpsnr.xpsnr.",
+        .gets_all = 1, .source_is_first = 1, .is_of_planes = 1, .is_in_decibels = 1,
+        .higher_is_better = 1, .best = 100, .worst = 0, .typical = 38,
         .digits = 3, .tolerance = 0.3, .step = 1,
     }, {
         .name = "mad", .filter = "mad", .cuda_filter = "mad_cuda", .key = "lavfi.mad.score",
@@ -218,10 +207,10 @@ static void describe_model(AVBPrint *text, const char *model, int width, int hei
 
 int check_vmaf_model(const char *model)
 {
-    const int level        = av_log_get_level();
-    AVFilterGraph *graph   = avfilter_graph_alloc();
-    AVFilterContext *filter = graph ? avfilter_graph_alloc_filter(graph,
-                                      avfilter_get_by_name("libvmaf"), NULL) : NULL;
+    const int level = av_log_get_level();
+    const AVFilter *libvmaf = avfilter_get_by_name("libvmaf");
+    AVFilterGraph *graph    = avfilter_graph_alloc();
+    AVFilterContext *filter = graph ? avfilter_graph_alloc_filter(graph, libvmaf, NULL) : NULL;
     AVBPrint text, names;
     int ret = AVERROR(ENOMEM);
 
@@ -236,8 +225,8 @@ int check_vmaf_model(const char *model)
     for (int i = 0; i < FF_ARRAY_ELEMS(vmaf_models); i++)
         av_bprintf(&names, "%s, ", vmaf_models[i][0]);
     if (ret < 0)
-        ret = usage("VMAF has no model '%s': libvmaf does not take %s. --vmaf-model takes %sa file, "
-                    "and a name that libvmaf knows; v1 is in libvmaf 3.2 and newer.\n",
+        ret = usage("VMAF has no model '%s': libvmaf does not take %s. --vmaf-model takes %sa "
+                    "file, and a name that libvmaf knows; v1 is in libvmaf 3.2 and newer.\n",
                     model, text.str, names.str);
     av_bprint_finalize(&text, NULL);
     av_bprint_finalize(&names, NULL);
@@ -335,7 +324,8 @@ static int open_graph(Scorer *s, const AVFrame *encode, const AVFrame *source)
     print_input(s, &text, source);
     av_bprintf(&text, "null[source];[in]");
     print_input(s, &text, encode);
-    av_bprintf(&text, "null[encode];%s%s", m->source_is_first ? "[source][encode]" : "[encode][source]",
+    av_bprintf(&text, "null[encode];%s%s",
+               m->source_is_first ? "[source][encode]" : "[encode][source]",
                s->device ? m->cuda_filter : m->filter);
     if (m->step_option)
         av_bprintf(&text, "%c%s=%d", strchr(m->filter, '=') ? ':' : '=', m->step_option, s->step);

@@ -22,11 +22,6 @@
  * does not lead on.
  */
 
-#include <math.h>
-#include <stddef.h>
-
-#include "libavutil/common.h"
-
 #include "ffcrf.h"
 
 /// After so many encodes, it does to be within the tolerance, or exact.
@@ -66,12 +61,8 @@ static const Point *third(const SearchPlan *s, const Point *point, int nb,
     return best;
 }
 
-/**
- * The CRF at which a score is expected.
- *
- * @param low  the highest that reaches the target, or NULL
- * @param high the lowest that misses it, or NULL
- */
+/// The CRF at which a score is expected; low is the highest that reaches the target, or NULL, and
+/// high the lowest that misses it, or NULL.
 static double expect(const SearchPlan *s, const Point *point, int nb,
                      const Point *low, const Point *high, double score)
 {
@@ -112,7 +103,7 @@ static double expect(const SearchPlan *s, const Point *point, int nb,
 }
 
 SearchState search_next(const SearchPlan *s, const Point *point, int nb, double *crf,
-                              const Point **found)
+                        const Point **found)
 {
     const double step = s->increment, exact = FFMAX(s->exact, step), margin = s->tolerance / 4;
     const Metric *m    = s->metric;
@@ -122,7 +113,8 @@ SearchState search_next(const SearchPlan *s, const Point *point, int nb, double 
     // all in steps of the CRF: what is sought is from one on, and before the other
     double from = search_first(s) - 1, to = search_last(s) + 1;
     // they need not be nearer than this, and that many halvings lead there
-    const double near = FFMAX3(1, floor(exact / step + 1e-6), ceil((to - from) / (1 << (SEARCH_MOST - 1))));
+    const double near = FFMAX3(1, floor(exact / step + 1e-6),
+                               ceil((to - from) / (1 << (SEARCH_MOST - 1))));
     double expected, next, most;
 
     for (int i = 0; i < nb && !high; i++)
@@ -143,7 +135,8 @@ SearchState search_next(const SearchPlan *s, const Point *point, int nb, double 
     expected = expect(s, point, nb, low, high, s->target);
     *found   = low;
     if (low) {
-        const int is_close = fabs(s->target - low->score) <= s->tolerance && low->percent <= s->max_percent;
+        const int is_close =
+            fabs(s->target - low->score) <= s->tolerance && low->percent <= s->max_percent;
         const SearchState state =
             to - from <= 1 ? high ? SEARCH_EXACT : SEARCH_LAST :
             is_close && (nb >= ENOUGH || expected - low->crf <= exact) ? SEARCH_TOLERANCE :
@@ -164,11 +157,13 @@ SearchState search_next(const SearchPlan *s, const Point *point, int nb, double 
         next = from + 1;        // no CRF is found before it was tried
     } else if (nb > 2) {
         // steps that grow, where all are on one side of the target
-        next = low ? FFMAX(next, from + ldexp(near, nb - 2)) : FFMIN(next, to - ldexp(near, nb - 2));
+        next = low ? FFMAX(next, from + ldexp(near, nb - 2))
+                   : FFMIN(next, to   - ldexp(near, nb - 2));
     }
     // no farther than halvings may still lead back; one is kept for the lowest CRF
     most   = ldexp(near, FFMAX(SEARCH_MOST - 1 - nb - !low, 0));
-    *crf   = step * av_clipd(floor(next + 1e-6), FFMAX(from + 1, to - most), FFMIN(to - 1, from + most));
+    *crf   = step * av_clipd(floor(next + 1e-6), FFMAX(from + 1, to - most),
+                             FFMIN(to - 1, from + most));
     *found = NULL;
     return SEARCH_TRY;
 }

@@ -16,13 +16,8 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
-#include <string.h>
-
 #include "libavfilter/buffersink.h"
 #include "libavfilter/buffersrc.h"
-#include "libavutil/hwcontext.h"
-#include "libavutil/mathematics.h"
-#include "libavutil/pixdesc.h"
 
 #include "ffcrf.h"
 
@@ -43,7 +38,8 @@ static const AVCodec *find_hardware(enum AVCodecID id, const AVBufferRef *device
 
         for (int i = 0; av_codec_is_decoder(codec) && codec->id == id &&
                         (config = avcodec_get_hw_config(codec, i)); i++)
-            if (config->device_type == type && config->methods & AV_CODEC_HW_CONFIG_METHOD_HW_DEVICE_CTX &&
+            if (config->device_type == type &&
+                config->methods & AV_CODEC_HW_CONFIG_METHOD_HW_DEVICE_CTX &&
                 !strstr(codec->name, "_cuvid") && !strstr(codec->name, "_qsv"))
                 return codec;
     }
@@ -86,7 +82,8 @@ int decoder_send(AVCodecContext **decoder, const AVCodecParameters *par, const A
 
     // FFmpeg's own decoder of AV1 has no software in it, and not all GPUs have AV1
     if (ret == AVERROR(ENOSYS) && (*decoder)->hw_device_ctx && !(*decoder)->frame_num) {
-        av_log(NULL, AV_LOG_VERBOSE, "The GPU cannot decode %s, the CPU does.\n", avcodec_get_name(par->codec_id));
+        av_log(NULL, AV_LOG_VERBOSE, "The GPU cannot decode %s, the CPU does.\n",
+               avcodec_get_name(par->codec_id));
         ret = decoder_open(decoder, par, (*decoder)->pkt_timebase, NULL);
         if (ret >= 0)
             ret = avcodec_send_packet(*decoder, packet);
@@ -110,7 +107,8 @@ static AVStream *find_video(const AVFormatContext *format)
         AVStream *st = format->streams[i];
         const AVCodecParameters *par = st->codecpar;
 
-        if (par->codec_type == AVMEDIA_TYPE_VIDEO && !(st->disposition & AV_DISPOSITION_ATTACHED_PIC) &&
+        if (par->codec_type == AVMEDIA_TYPE_VIDEO &&
+            !(st->disposition & AV_DISPOSITION_ATTACHED_PIC) &&
             (!best || (int64_t)par->width * par->height >
                       (int64_t)best->codecpar->width * best->codecpar->height))
             best = st;
@@ -180,8 +178,9 @@ int source_open(Source *s, const char *path, const Options *o)
     s->format->interrupt_callback.callback = is_interrupted;
     if ((ret = avformat_open_input(&s->format, path, NULL, NULL)) < 0 ||
         (ret = avformat_find_stream_info(s->format, NULL)) < 0)
-        return caught_signal ? ret : fail(ret, "Cannot read '%s': %s.%s\n", path, av_err2str(ret),
-                                          ret == AVERROR_INVALIDDATA ? " Is it a complete video file?" : "");
+        return caught_signal ? ret :
+               fail(ret, "Cannot read '%s': %s.%s\n", path, av_err2str(ret),
+                    ret == AVERROR_INVALIDDATA ? " Is it a complete video file?" : "");
     s->stream = find_video(s->format);
     if (!s->stream)
         return fail(AVERROR_STREAM_NOT_FOUND, "'%s' has no video stream.\n", path);
@@ -189,7 +188,8 @@ int source_open(Source *s, const char *path, const Options *o)
     if (demuxer_errors != errors)
         note_damage(s);
     set_part(s, 0, 0);
-    ret = decoder_open(&s->decoder, s->stream->codecpar, s->stream->time_base, o ? o->decode_device : NULL);
+    ret = decoder_open(&s->decoder, s->stream->codecpar, s->stream->time_base,
+                       o ? o->decode_device : NULL);
     return ret >= 0 || ret == AVERROR_DECODER_NOT_FOUND ? ret :
            fail(ret, "Cannot decode the video of '%s': %s.\n", path, av_err2str(ret));
 }
@@ -230,8 +230,9 @@ static int seek(Source *s, int64_t start, int64_t duration)
         s->seeks_late |= !ret;
         back = 4 * back + 2 * AV_TIME_BASE;
     } while (!ret && back < 4 * start + 4 * AV_TIME_BASE);
-    return ret >= 0 ? 0 : fail(ret, "Cannot go to %.1f s of '%s': %s. Let a --sample-duration cover "
-                               "all of it.\n", start / 1e6, s->format->url, av_err2str(ret));
+    return ret >= 0 ? 0 :
+           fail(ret, "Cannot go to %.1f s of '%s': %s. Let a --sample-duration cover all of it.\n",
+                start / 1e6, s->format->url, av_err2str(ret));
 }
 
 int source_open_part(Source *s, const Options *o, int is_reference, int64_t start, int64_t duration)
@@ -300,7 +301,8 @@ int source_scan(Source *s, Scan *scan)
         const AVPacket *p  = s->packet;
         const AVStream *st = s->format->streams[p->stream_index];
         const int64_t time = p->pts == AV_NOPTS_VALUE ? p->dts : p->pts;
-        const double after = time == AV_NOPTS_VALUE ? 0 : in_seconds(s, time + p->duration, st->time_base);
+        const double after = time == AV_NOPTS_VALUE ? 0 :
+                             in_seconds(s, time + p->duration, st->time_base);
 
         end = FFMAX(end, after);
         if (st == s->stream && is_between(s, time)) {
@@ -325,12 +327,13 @@ int source_check(const Source *s, const Options *o)
     if (!s->nb_damaged)
         return 0;
     if (s->damage[0] != s->damage[1])
-        snprintf(places, sizeof(places), " in %"PRIu64" places, the first at %.2f s and the last at %.2f s",
-                 s->nb_damaged, first, last);
+        snprintf(places, sizeof(places), " in %"PRIu64" places, the first at %.2f s and the last "
+                 "at %.2f s", s->nb_damaged, first, last);
     else if (s->damage[0] != AV_NOPTS_VALUE)
         snprintf(places, sizeof(places), " at %.2f s", first);
-    av_log(NULL, o->accept_damage ? AV_LOG_WARNING : AV_LOG_ERROR, "'%s' is damaged%s.%s\n", s->format->url,
-           places, o->accept_damage ? "" : " With --accept-damage what can be decoded is taken.");
+    av_log(NULL, o->accept_damage ? AV_LOG_WARNING : AV_LOG_ERROR, "'%s' is damaged%s.%s\n",
+           s->format->url, places,
+           o->accept_damage ? "" : " With --accept-damage what can be decoded is taken.");
     return o->accept_damage ? 0 : AVERROR_INVALIDDATA;
 }
 
@@ -424,7 +427,7 @@ static int decode(Source *s)
     return ret;
 }
 
-/// All output has the size and the format of the first, as ffmpeg has it, if the video changes its own.
+/// All output has the size and the format of the first, as ffmpeg has it.
 static int open_filters(Source *s)
 {
     const AVFrame *const frame[2] = { s->frame, NULL };
@@ -442,18 +445,19 @@ static int open_filters(Source *s)
         ret = graph_open(&s->graph, text.str, frame, s->stream->time_base, rate, s->device);
     av_bprint_finalize(&text, NULL);
     if (ret < 0)
-        return fail(ret, "The filters before the encoder do not work: %s. See to -vf and -pix_fmt.\n",
-                    av_err2str(ret));
+        return fail(ret, "The filters before the encoder do not work: %s. See to -vf and "
+                    "-pix_fmt.\n", av_err2str(ret));
     if (!s->time_base.num) {
         const AVFilterContext *out = s->graph.out;
         const AVBufferRef *frames  = av_buffersink_get_hw_frames_ctx(out);
+        const int format = frames ? ((AVHWFramesContext *)frames->data)->sw_format
+                                  : av_buffersink_get_format(out);
 
         s->time_base  = av_buffersink_get_time_base(out);
         s->frame_rate = av_buffersink_get_frame_rate(out);
         av_bprint_clear(&s->formats);
-        av_bprintf(&s->formats, ",scale=%d:%d,format=%s", av_buffersink_get_w(out), av_buffersink_get_h(out),
-                   av_get_pix_fmt_name(frames ? ((AVHWFramesContext *)frames->data)->sw_format
-                                              : av_buffersink_get_format(out)));
+        av_bprintf(&s->formats, ",scale=%d:%d,format=%s", av_buffersink_get_w(out),
+                   av_buffersink_get_h(out), av_get_pix_fmt_name(format));
     }
     return 0;
 }
