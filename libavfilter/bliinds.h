@@ -20,6 +20,8 @@
  * @file
  * What the BLIINDS-II filters share: from sums over blocks to features, score,
  * metadata, side data and logs. They differ only in where the sums are made.
+ *
+ * A function of type int returns 0, or a negative AVERROR after a message.
  */
 
 #ifndef AVFILTER_BLIINDS_H
@@ -87,18 +89,12 @@ typedef struct BLIINDSContext {
     BLIINDS_RR_OPTIONS(type, member.rr, flags),                                                                 \
     SCORE_LOG_OPTIONS(type, member.log, flags)
 
-/**
- * Load the model.
- *
- * @return 0, or a negative AVERROR after a message
- */
+/// Load the model.
 int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx);
 
 /**
  * Check the size of the input and read what rr_read names: not before, since ffmpeg
  * also creates filters that never see a frame, to learn what a graph consists of.
- *
- * @return 0, or a negative AVERROR after a message
  */
 int ff_bliinds_config(BLIINDSContext *s, const AVFilterLink *inlink);
 
@@ -118,7 +114,6 @@ int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, const AVFrame *
  * @param frame the frame, whose pixels are not touched
  * @param n     its number, from ff_bliinds_describe()
  * @param sums  of its levels
- * @return 0, or a negative AVERROR after a message
  */
 int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
                      uint64_t n, const BLIINDSLevelSums sums[BLIINDS_LEVELS]);

@@ -90,3 +90,115 @@ double ff_bliinds_model_distance(const BLIINDSModel *model,
     }
     return sqrt(FFMAX(square, 0));
 }
+
+// ---- the loss ----
+
+/// 0.1 as 32.32 fixed point.
+#define FLOOR 429496730
+
+/**
+ * The loss is 100 (1 - exp(-d c)). d is the sum over the bands of drop r(x), where the
+ * encode has x less energy than its source, in log2, or of rise r(x), where it has x
+ * more. r() is a square root whose slope is finite at 0. c is 1, or where it is known
+ * how the encode was coded, exp(constant + the sum of coded times that).
+ *
+ * The standard deviation of the error is sigma[0] + sigma[1] times the loss.
+ * Fitted to 100 - VMAF v1 by tools/train/loss.py: see doc/rr-format.md.
+ */
+static const struct {
+    double drop[BLIINDS_NB_BANDS], rise[BLIINDS_NB_BANDS];
+    double constant, coded[BLIINDS_NB_CODED];
+    double sigma[2];
+} table[BLIINDS_NB_BASES] = {
+    [BLIINDS_PIXELS] = {
+        .drop     = { 0, 0, 0, 0.50492, 0, 0.026241, 0.77501, 0, 0.27992 },
+        .rise     = { 0, 0, 0.017065, 0, 0, 0, 0, 0, 0.16956 },
+        .sigma    = { 4.7414, 0.10484 },
+    },
+    [BLIINDS_BITSTREAM] = {
+        .drop     = { 0, 0, 0, 0.39705, 0, 0.096717, 0.41163, 0, 0.16324 },
+        .rise     = { 0, 0, 0.043947, 0, 0, 0, 0, 0.10302, 0.091574 },
+        .constant = -0.4611,
+        .coded    = { 0.1217, -0.017049, -0.07105, -0.10855,
+                      -0.18616, -0.075718, -0.30257, -0.25704, -0.38265 },
+        .sigma    = { 3.7039, 0.12367 },
+    },
+};
+
+/// Drop of energy, in log2, below which it tells little.
+#define KNEE 0.015
+
+/// c is not beyond the exponentials of this and of its negative.
+#define MAX_CODED 3
+
+/**
+ * log2 of 32.32 fixed point that is not 0, in units of 1 / BLIINDS_ENERGY_ONE:
+ * in integers, since no two libm agree on the last bit of theirs.
+ */
+static int log2_fixed(uint64_t x)
+{
+    const int whole = x >> 32 ? av_log2(x >> 32) : av_log2(x) - 32;
+    uint64_t m = whole < 0 ? x << (-1 - whole) : x >> (whole + 1);  // 1.31, from 1 to 2
+    uint64_t fraction = 0;
+
+    // each squaring doubles the logarithm, whose next bit is then before the point
+    for (int i = 0; i < 24; i++) {
+        int bit;
+
+        m   = m * m >> 31;
+        bit = m >> 32;
+        m >>= bit;
+        fraction = fraction << 1 | bit;
+    }
+    return whole * BLIINDS_ENERGY_ONE +
+           (int)((fraction * BLIINDS_ENERGY_ONE + (1 << 23)) >> 24);
+}
+
+void ff_bliinds_energies(BLIINDSEnergies *dst, const BLIINDSLevelSums sums[BLIINDS_LEVELS])
+{
+    for (int l = 0; l < BLIINDS_LEVELS; l++) {
+        const BLIINDSClassSums *c = sums[l].grid;
+        const uint64_t n = bliinds_level_blocks(&sums[l]);
+
+        for (int b = 0; b < 3; b++) {
+            const uint64_t whole    = c[0].band[b].whole    + c[1].band[b].whole;
+            const uint64_t fraction = c[0].band[b].fraction + c[1].band[b].fraction;
+
+            // less than 2^25 blocks, so the rest of the whole part has room
+            dst->band[l * 3 + b] =
+                log2_fixed((whole / n << 32) + ((whole % n << 32) + fraction) / n + FLOOR);
+        }
+    }
+}
+
+/// The root of a change of energy.
+static double root(int change)
+{
+    return sqrt(change / (double)BLIINDS_ENERGY_ONE + KNEE) - sqrt(KNEE);
+}
+
+BLIINDSLoss ff_bliinds_loss(const BLIINDSEnergies *source, const BLIINDSEnergies *encode,
+                            const double coded[BLIINDS_NB_CODED])
+{
+    enum BLIINDSBasis basis = BLIINDS_BITSTREAM;
+    double distance = 0, told = 0;
+    BLIINDSLoss ret;
+
+    for (int i = 0; i < BLIINDS_NB_CODED; i++)
+        if (!isfinite(coded[i]))
+            basis = BLIINDS_PIXELS;
+    if (basis == BLIINDS_BITSTREAM) {
+        told = table[basis].constant;
+        for (int i = 0; i < BLIINDS_NB_CODED; i++)
+            told += table[basis].coded[i] * coded[i];
+    }
+    for (int i = 0; i < BLIINDS_NB_BANDS; i++) {
+        const int drop = source->band[i] - encode->band[i];
+
+        distance += table[basis].drop[i] * root(FFMAX(drop, 0)) +
+                    table[basis].rise[i] * root(FFMAX(-drop, 0));
+    }
+    ret.loss  = 100 * (1 - exp(-distance * exp(av_clipd(told, -MAX_CODED, MAX_CODED))));
+    ret.sigma = table[basis].sigma[0] + table[basis].sigma[1] * ret.loss;
+    return ret;
+}

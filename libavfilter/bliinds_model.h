@@ -98,4 +98,43 @@ double ff_bliinds_model_sigma(const BLIINDSModel *model,
 double ff_bliinds_model_distance(const BLIINDSModel *model,
                                  const double feature[BLIINDS_NB_FEATURES]);
 
+// ---- the reduced-reference loss: what an encode has lost of its source, from the energies of both ----
+
+/// Low, middle and high band of each level.
+#define BLIINDS_NB_BANDS (3 * BLIINDS_LEVELS)
+
+/**
+ * Energies of a frame's bands: log2 of 0.1 + the mean variance of all blocks, in units
+ * of 1 / BLIINDS_ENERGY_ONE. The same integers from the CPU and from the GPU.
+ */
+typedef struct BLIINDSEnergies {
+    int32_t band[BLIINDS_NB_BANDS];     ///< [level * 3 + band]
+} BLIINDSEnergies;
+
+#define BLIINDS_ENERGY_ONE 10000
+
+/// @name The range of an energy: log2(0.1), and log2 of more than any variance
+/// @{
+#define BLIINDS_ENERGY_MIN (-33220)
+#define BLIINDS_ENERGY_MAX 190000
+/// @}
+
+/// What the loss is, for logs and summaries.
+#define BLIINDS_LOSS_SCALE "VMAF points lost, 0..100"
+
+typedef struct BLIINDSLoss {
+    double loss;            ///< VMAF points below the source: 0 where no loss is seen, up to 100; higher is worse
+    double sigma;           ///< standard deviation of its error
+} BLIINDSLoss;
+
+void ff_bliinds_energies(BLIINDSEnergies *dst, const BLIINDSLevelSums sums[BLIINDS_LEVELS]);
+
+/**
+ * Predict how many VMAF points an encode is below its source.
+ *
+ * @param coded how the encode was coded, not finite where it is not known
+ */
+BLIINDSLoss ff_bliinds_loss(const BLIINDSEnergies *source, const BLIINDSEnergies *encode,
+                            const double coded[BLIINDS_NB_CODED]);
+
 #endif /* AVFILTER_BLIINDS_MODEL_H */

@@ -33,7 +33,7 @@
 #include "libavutil/opt.h"
 #include "libavutil/rational.h"
 
-#include "bliinds_loss.h"
+#include "bliinds_model.h"
 #include "score_output.h"
 
 enum BLIINDSRRMatch {

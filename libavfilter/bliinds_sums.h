@@ -98,4 +98,102 @@ SHARED_INLINE int bliinds_nb_worst(int n)
     return (n + 9) / 10;
 }
 
+// ---- the bins of the histograms from which the GPU chooses the worst blocks ----
+
+#define BLIINDS_BINS       320      ///< of a coarse histogram
+#define BLIINDS_GAMMA_FINE 32       ///< shapes in a bin
+
+/**
+ * Values in one bin share all but this many lower bits, unless the bin is the
+ * first or the last one.
+ */
+#define BLIINDS_BIN_BITS 18
+
+/// @name Where bins of the energy subband ratio change their spacing, see bliinds_bin()
+/// @{
+#define BLIINDS_SUB_BINS1 64                            ///< below .5
+#define BLIINDS_SUB_BINS2 (BLIINDS_SUB_BINS1 + 160)     ///< below 1
+/// @}
+
+/// The bits of a float; if it is not negative, they order like it.
+SHARED_INLINE uint32_t bliinds_bits(float x)
+{
+    union { float f; uint32_t i; } u = { x };
+
+    return u.i;
+}
+
+SHARED_INLINE float bliinds_from_bits(uint32_t x)
+{
+    union { uint32_t i; float f; } u;
+
+    u.i = x;
+    return u.f;
+}
+
+/// Upper bits of x, of which one in (1 << shift) counts, from those of start on.
+SHARED_INLINE int bliinds_upper_bits(uint32_t x, float start, int shift)
+{
+    return (int)(x >> shift) - (int)(bliinds_bits(start) >> shift);
+}
+
+/**
+ * Bin of a statistic, growing with it; what is beyond the bins is in the first
+ * and last.
+ *
+ * Most have 32 bins an octave. The energy subband ratio comes near 1 in many
+ * blocks where a picture is smooth, so from .5 to 1 its bins are 16 for each
+ * octave of the distance to 1, which is exact in single precision. All bins have
+ * their lower end, and not their upper one.
+ *
+ * @param x         not negative
+ * @param statistic of BLIINDSStatistic
+ */
+SHARED_INLINE int bliinds_bin(float x, int statistic)
+{
+    int bin;
+
+    if (statistic != BLIINDS_SUB)
+        bin = bliinds_upper_bits(bliinds_bits(x), 1.f / 64, 18);
+    else if (x < .5f)
+        bin = bliinds_upper_bits(bliinds_bits(x), .125f, 18);
+    else if (x >= 1.f)
+        bin = BLIINDS_SUB_BINS2 + bliinds_upper_bits(bliinds_bits(x), 1.f, 18);
+    else {
+        bin = BLIINDS_SUB_BINS1 - 1 - bliinds_upper_bits(bliinds_bits(1.f - x) - 1, .5f, 19);
+        bin = bin < BLIINDS_SUB_BINS2 ? bin : BLIINDS_SUB_BINS2 - 1;
+    }
+    bin = bin < 0 ? 0 : bin;
+    return bin < BLIINDS_BINS ? bin : BLIINDS_BINS - 1;
+}
+
+/// First bits of a bin of a statistic, or of what comes after the last one.
+SHARED_INLINE uint32_t bliinds_bin_start(int statistic, int bin)
+{
+    if (bin == 0)
+        return 0;
+    if (bin == BLIINDS_BINS)
+        return ~0u;
+    if (statistic != BLIINDS_SUB)
+        return bliinds_bits(1.f / 64) + ((uint32_t)bin << 18);
+    if (bin < BLIINDS_SUB_BINS1)
+        return bliinds_bits(.125f) + ((uint32_t)bin << 18);
+    if (bin < BLIINDS_SUB_BINS2)    // 1 minus the largest of the bin's distances
+        return bliinds_bits(1.f - bliinds_from_bits(bliinds_bits(.5f) -
+                                                    ((uint32_t)(bin - BLIINDS_SUB_BINS1) << 19)));
+    return bliinds_bits(1.f) + ((uint32_t)(bin - BLIINDS_SUB_BINS2) << 18);
+}
+
+/// Whether a bin has values that share fewer bits.
+SHARED_INLINE int bliinds_bin_is_open(int bin)
+{
+    return bin == 0 || bin == BLIINDS_BINS - 1;
+}
+
+/// Bin of an index of bliinds_gamma().
+SHARED_INLINE int bliinds_gamma_bin(unsigned index)
+{
+    return index / BLIINDS_GAMMA_FINE;
+}
+
 #endif /* AVFILTER_BLIINDS_SUMS_H */

@@ -38,7 +38,6 @@
 #include "avfilter.h"
 #include "bliinds.h"
 #include "bliinds_dsp.h"
-#include "bliinds_pool.h"
 #include "filters.h"
 #include "luma_formats.h"
 #include "release_compat.h"

@@ -32,7 +32,7 @@
 
 #include "avfilter.h"
 #include "bliinds.h"
-#include "bliinds_pool.h"
+#include "bliinds_dsp.h"
 #include "cuda/queue.h"
 #include "filters.h"
 #include "release_compat.h"

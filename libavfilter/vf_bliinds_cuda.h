@@ -26,7 +26,6 @@
 
 #include <stdint.h>
 
-#include "bliinds_bins.h"
 #include "bliinds_sums.h"
 #include "cuda/shared.h"
 

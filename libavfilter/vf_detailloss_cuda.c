@@ -296,14 +296,7 @@ static int config_reference(AVFilterLink *inlink)
 }
 
 static const AVFilterPad detailloss_cuda_inputs[] = { CUDA_QUEUE_PAIR_INPUTS(config_reference) };
-
-static const AVFilterPad detailloss_cuda_outputs[] = {
-    {
-        .name         = "default",
-        .type         = AVMEDIA_TYPE_VIDEO,
-        .config_props = ff_cuda_queue_config_output,
-    },
-};
+static const AVFilterPad detailloss_cuda_outputs[] = { CUDA_QUEUE_PAIR_OUTPUT };
 
 const FFFilter ff_vf_detailloss_cuda = {
     FILTER_PUBLIC(name)        = "detailloss_cuda",

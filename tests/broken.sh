@@ -44,9 +44,9 @@ mutants() {
   libavfilter/bliinds_features.c @ s/c->nb_blocks + 0.1/&1/ @ bliinds-yuv
   libavfilter/bliinds_features.c @ s/c->statistic\[BLIINDS_SUB\]/c->statistic[BLIINDS_ORI]/ @ bliinds-yuv
   libavfilter/bliinds.c       @ s/? SEI_VALID : 0/? 0 : SEI_VALID/ @ bliinds-sei-h264
-* libavfilter/bliinds_loss.c  @ s/0.10302/0.10303/ @ bliinds-rr-known
-  libavfilter/bliinds_loss.c  @ s/FLOOR 429496730/FLOOR 429597000/ @ bliinds-rr-energies bliinds-rr-round
-  libavfilter/bliinds_loss.c  @ s/c\[0\].band\[b\].whole    + c\[1\].band\[b\].whole/c[0].band[b].whole/ @ bliinds-rr-energies
+* libavfilter/bliinds_model.c @ s/0.10302/0.10303/ @ bliinds-rr-known
+  libavfilter/bliinds_model.c @ s/FLOOR 429496730/FLOOR 429597000/ @ bliinds-rr-energies bliinds-rr-round
+  libavfilter/bliinds_model.c @ s/c\[0\].band\[b\].whole    + c\[1\].band\[b\].whole/c[0].band[b].whole/ @ bliinds-rr-energies
   libavfilter/bliinds_model.c @ s/step + 0.5)/step + 0.4)/ @ bliinds-models
   libavfilter/bliinds_model.c @ s/sum += weight\[i\] \*/sum += 1.001 * weight[i] */ @ bliinds-models
   libavfilter/bliinds_model_file.c @ s/sqrt(1 \/ row\[t\])/sqrt(2 \/ row[t])/ @ bliinds-models
@@ -54,8 +54,8 @@ mutants() {
   libavfilter/bliinds_model_file.c @ s/outside < distance/outside > distance/ @ bliinds-basis bliinds-basis-outside
   libavfilter/bliinds_rr.c    @ s/frame_distance(s, i) - distance/frame_distance(s, i) - distance + 1/ @ bliinds-rr-match
   libavfilter/bliinds_rr.c    @ s/(f->n - f\[-1\].n)/1/ @ bliinds-rr-match
-  libavfilter/bliinds_pool.c  @ s/while (count\[bin\] < k)/while (count[bin] <= k)/ @ bliinds-blocks
-  libavfilter/bliinds_pool.c  @ s/straddles(y) || bliinds_straddles(x)/straddles(y) \&\& bliinds_straddles(x)/ @ bliinds-yuv
+  libavfilter/bliinds_dsp.c  @ s/while (count\[bin\] < k)/while (count[bin] <= k)/ @ bliinds-blocks
+  libavfilter/bliinds_dsp.c  @ s/straddles(y) || bliinds_straddles(x)/straddles(y) \&\& bliinds_straddles(x)/ @ bliinds-yuv
   libavfilter/vf_bliinds.c    @ s/job = 1; job < nb_jobs/job = 1; job + 1 < nb_jobs/ @ bliinds-layouts
   libavfilter/luma_frame.h @ s/range == AVCOL_RANGE_MPEG;/range == AVCOL_RANGE_JPEG;/ @ bliinds-ranges
   libavfilter/score_pool.c  @ s/value > -1 ? 1/value > -1 ? 1.001/ @ bliinds-log-json

@@ -143,6 +143,10 @@ typedef struct CUDAQueue {
     { .name = "main",      .type = AVMEDIA_TYPE_VIDEO },                        \
     { .name = "reference", .type = AVMEDIA_TYPE_VIDEO, .config_props = config }
 
+/// Their output.
+#define CUDA_QUEUE_PAIR_OUTPUT                                                  \
+    { .name = "default", .type = AVMEDIA_TYPE_VIDEO, .config_props = ff_cuda_queue_config_output }
+
 /**
  * Take the device of the inputs, check that frames are such as the kernels can read
  * and those of two inputs alike, load the kernels, and make the queue.

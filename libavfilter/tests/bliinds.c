@@ -36,8 +36,6 @@
 
 #include "libavfilter/bliinds.h"
 #include "libavfilter/bliinds_dsp.h"
-#include "libavfilter/bliinds_loss.h"
-#include "libavfilter/bliinds_pool.h"
 #include "bliinds_pool.h"
 
 /// The largest rho of 24 numbers is 24^2 / (2 * 23) = 12.52..

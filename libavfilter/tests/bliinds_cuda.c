@@ -33,9 +33,8 @@
 #include <string.h>
 
 #include "libavfilter/vf_bliinds_cuda.c"
-#include "libavfilter/buffersink.h"
-#include "libavfilter/buffersrc.h"
 #include "bliinds_pool.h"
+#include "filter_graph.h"
 
 #define WIDTH       322
 #define HEIGHT      182
@@ -48,8 +47,7 @@
 typedef struct Run {
     AVBufferRef *device, *frames;
     CUstream stream;                    ///< NULL for the device's own
-    AVFilterGraph *graph;
-    AVFilterContext *src, *filter, *sink;
+    TestGraph graph;
     char score[NB_FRAMES][32];
     int nb_scores;
 } Run;
@@ -86,39 +84,17 @@ static int open_frames(Run *r)
 
 static int open_graph(Run *r)
 {
-    AVBufferSrcParameters *par = av_buffersrc_parameters_alloc();
-    int ret;
+    AVFrame like = { .format = r->frames ? AV_PIX_FMT_CUDA : AV_PIX_FMT_NV12, .width = WIDTH,
+                     .height = HEIGHT, .hw_frames_ctx = r->frames };
 
-    r->graph = avfilter_graph_alloc();
-    if (!r->graph || !par) {
-        ret = AVERROR(ENOMEM);
-        goto end;
-    }
-    r->src = avfilter_graph_alloc_filter(r->graph, avfilter_get_by_name("buffer"), "in");
-    if (!r->src) {
-        ret = AVERROR(ENOMEM);
-        goto end;
-    }
-    par->format        = r->frames ? AV_PIX_FMT_CUDA : AV_PIX_FMT_NV12;
-    par->width         = WIDTH;
-    par->height        = HEIGHT;
-    par->time_base     = (AVRational){ 1, 25 };
-    par->hw_frames_ctx = r->frames;
-    if ((ret = av_buffersrc_parameters_set(r->src, par)) < 0 ||
-        (ret = avfilter_init_str(r->src, NULL)) < 0 ||
-        (ret = avfilter_graph_create_filter(&r->filter,
-                   avfilter_get_by_name(r->frames ? "bliinds_cuda" : "bliinds"),
-                   "score", NULL, NULL, r->graph)) < 0 ||
-        (ret = avfilter_graph_create_filter(&r->sink, avfilter_get_by_name("buffersink"),
-                                            "out", NULL, NULL, r->graph)) < 0 ||
-        (ret = avfilter_link(r->src, 0, r->filter, 0)) < 0 ||
-        (ret = avfilter_link(r->filter, 0, r->sink, 0)) < 0)
-        goto end;
-    ret = avfilter_graph_config(r->graph, NULL);
+    return test_graph_open(&r->graph, r->frames ? "bliinds_cuda" : "bliinds",
+                           (AVFrame *[]){ &like }, 0);
+}
 
-end:
-    av_free(par);
-    return ret;
+/// The filter, between the source and the sink.
+static AVFilterContext *filter_of(const Run *r)
+{
+    return r->graph.source[0]->outputs[0]->dst;
 }
 
 /**
@@ -142,7 +118,7 @@ static int open_run(Run *r, int device, int own_stream)
 
 static void close_run(Run *r)
 {
-    avfilter_graph_free(&r->graph);
+    avfilter_graph_free(&r->graph.graph);
     av_buffer_unref(&r->frames);
     if (r->stream) {
         AVCUDADeviceContext *hwctx = ((AVHWDeviceContext *)r->device->data)->hwctx;
@@ -191,7 +167,7 @@ static int receive(Run *r)
 
     if (!frame)
         return AVERROR(ENOMEM);
-    while ((ret = av_buffersink_get_frame(r->sink, frame)) >= 0) {
+    while ((ret = av_buffersink_get_frame(r->graph.sink[0], frame)) >= 0) {
         const AVDictionaryEntry *score = av_dict_get(frame->metadata, SCORE, NULL, 0);
 
         if (frame->pts != r->nb_scores || r->nb_scores == NB_FRAMES || !score) {
@@ -220,7 +196,7 @@ static int send(Run *r, const AVFrame *picture)
             goto end;
         frame->pts = picture->pts;
     }
-    ret = av_buffersrc_add_frame(r->src, frame);
+    ret = av_buffersrc_add_frame(r->graph.source[0], frame);
     if (ret >= 0)
         ret = receive(r);
 
@@ -445,14 +421,14 @@ static int test_pool(unsigned seed, int nb_cases)
         const int w = is_large ? large[i - nb_cases][0] : BLIINDS_MIN_SIZE + av_lfg_get(&lfg) % size;
         const int h = is_large ? large[i - nb_cases][1] : BLIINDS_MIN_SIZE + av_lfg_get(&lfg) % size;
 
-        ret = ff_cuda_queue_enter(run.filter);
+        ret = ff_cuda_queue_enter(filter_of(&run));
         if (ret < 0)
             break;
-        ret = alloc_blocks(run.filter, w, h);
+        ret = alloc_blocks(filter_of(&run), w, h);
         if (ret >= 0)
-            ret = test_batch(run.filter, &lfg,
-                             1 + av_lfg_get(&lfg) % ((CUDAQueue *)run.filter->priv)->max_batch);
-        ff_cuda_queue_leave(run.filter);
+            ret = test_batch(filter_of(&run), &lfg, 1 + av_lfg_get(&lfg) %
+                             ((CUDAQueue *)filter_of(&run)->priv)->max_batch);
+        ff_cuda_queue_leave(filter_of(&run));
     }
     if (ret >= 0 && !failed)
         printf("all as by a sort\n");

@@ -32,7 +32,7 @@
 #include "libavutil/lfg.h"
 #include "libavutil/macros.h"
 
-#include "libavfilter/bliinds_bins.h"
+#include "libavfilter/bliinds_sums.h"
 
 /// Limits of the statistics, see BLIINDSBlock; that of ori is far beyond what is possible.
 static const float max_statistic[BLIINDS_NB_STATISTICS] = { 4.9f, BLIINDS_SUB_MAX, 64.f };

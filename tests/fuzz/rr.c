@@ -29,7 +29,7 @@
 
 #include "libavutil/avutil.h"
 #include "libavutil/macros.h"
-#include "libavfilter/bliinds_loss.h"
+#include "libavfilter/bliinds_model.h"
 #include "libavfilter/bliinds_rr.h"
 #include "fuzz.h"
 
