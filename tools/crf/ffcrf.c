@@ -715,22 +715,18 @@ static int run_options(Search *s, int argc, char **argv)
 
     if (options_parse(o, argc, argv) < 0)
         return EXIT_USAGE;
-    if (o->help || argc == 1) {
-        print_help();
-        return argc == 1 ? EXIT_USAGE : EXIT_FOUND;
-    }
+    av_log_set_level(o->loglevel);
     if (o->completion)
         return print_completion(o->completion) < 0 ? EXIT_USAGE : EXIT_FOUND;
-    if (o->complete) {
+    if (o->help || argc == 1)
+        print_help();
+    else if (o->complete)
         print_completions(o->complete);
-        return EXIT_FOUND;
-    }
-    if (o->version) {
+    else if (o->version)
         printf("ffcrf %d, FFmpeg %s\n", FFCRF_VERSION, av_version_info());
-        return EXIT_FOUND;
-    }
-    av_log_set_level(o->loglevel);
-    return run(s);
+    else
+        return run(s);
+    return argc == 1 ? EXIT_USAGE : EXIT_FOUND;
 }
 
 static void handle_signal(int number)

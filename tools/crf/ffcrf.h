@@ -65,8 +65,7 @@ int fail(int ret, const char *format, ...) av_printf_format(2, 3);
 /// Tell it, whatever the log level.
 void tell(const char *format, ...) av_printf_format(1, 2);
 
-/// On a terminal, show it until something else is told.
-void show_meter(const char *doing, const char *what);
+void show_meter(const char *doing, const char *what);   ///< on a terminal, until more is told
 void clear_meter(void);
 
 /// Begin to show progress, in lines that begin with doing. So many such jobs are left, with this.
@@ -115,8 +114,7 @@ typedef struct Metric {
 /// All of them; the last has no name.
 extern const Metric metrics[];
 
-/// @param filter with options, or NULL
-int has_filter(const char *filter);
+int has_filter(const char *filter);         ///< whose options may follow; NULL is none
 
 /// Of decibels, it is the mean of the distances that they stand for.
 double metric_mean(const Metric *m, const double *value, int nb);
@@ -166,10 +164,7 @@ typedef struct Scorer {
 
 /// Score a frame of an encode by that of the source, of which is_scored().
 int scorer_add(Scorer *s, const AVFrame *encode, const AVFrame *source);
-
-/// Take what the filter still holds: score[] is complete then.
-int scorer_finish(Scorer *s);
-
+int scorer_finish(Scorer *s);               ///< takes what the filter holds: score[] is complete
 void scorer_close(Scorer *s);
 
 // ---- search.c: which CRF to try next, by what was measured so far ----
@@ -273,21 +268,13 @@ typedef struct Options {
     AVBufferRef *encode_device; ///< of an encoder that takes its frames only
 } Options;
 
-/// Set all options, those of no mention to their defaults.
-int options_parse(Options *o, int argc, char **argv);
-
-/// Find what is wrong or does not go together.
-int options_check(Options *o);
-
+int options_parse(Options *o, int argc, char **argv);   ///< sets all, if only to its default
+int options_check(Options *o);              ///< finds what is wrong, or does not go together
 void options_free(Options *o);
 
 void print_help(void);
-
-/// Print what the shell of that name completes command lines by.
-int print_completion(const char *shell);
-
-/// Print what may follow a word of the command line.
-void print_completions(const char *word);
+int print_completion(const char *shell);    ///< what this shell completes command lines by
+void print_completions(const char *word);   ///< what may follow this word of a command line
 
 /// "12m", "1h30m", "20s", "500ms", seconds, or hh:mm:ss. @return microseconds, < 0 if it is none
 int64_t parse_duration(const char *text);
@@ -298,11 +285,8 @@ char *default_output(const Options *o, const char *kind);
 /// All options that the encoder gets.
 int encoder_options(const Options *o, double crf, AVDictionary **options);
 
-/// Whether it takes frames of the GPU that scores.
-int is_on_gpu(const AVCodec *encoder);
-
-/// Whether it takes frames in memory.
-int has_software_format(const AVCodec *encoder);
+int is_on_gpu(const AVCodec *encoder);              ///< it takes frames of the GPU that scores
+int has_software_format(const AVCodec *encoder);    ///< it takes frames in memory
 
 /// The formats that an encoder takes on its device, for the format filter.
 const char *upload_formats(const Options *o);
@@ -367,11 +351,8 @@ int source_open_part(Source *s, const Options *o, int is_reference,
 /// @return 0, AVERROR_EOF, or another error after a message
 int source_next(Source *s, AVFrame *frame);
 
-/// How long what is taken of it is, as the file tells.
-double source_seconds(const Source *s);
-
-/// Read a file that is open, to its end, without decoding it.
-int source_scan(Source *s, Scan *scan);
+double source_seconds(const Source *s);     ///< of what is taken, as the file tells
+int source_scan(Source *s, Scan *scan);     ///< reads it to its end, without decoding it
 
 /// Tell what was found damaged. @return 0 if nothing was, or that is accepted
 int source_check(const Source *s, const Options *o);
@@ -419,15 +400,11 @@ typedef struct Result {
     double *score;
 } Result;
 
-/// So much of the GPU's memory is free, 0 if that is not known.
-int64_t gpu_memory(AVBufferRef *device);
-
-/// Scores as the options say.
-Scorer scorer_new(const Options *o, int step);
+int64_t gpu_memory(AVBufferRef *device);        ///< that is free, 0 if that is not known
+Scorer scorer_new(const Options *o, int step);  ///< scores as the options say
 
 /// Decode a sample, once: count its frames, and keep them if they fit into what is left of memory.
 int sample_load(const Options *o, Sample *sample, int64_t memory[NB_MEMORIES]);
-
 void sample_unload(Sample *sample);
 
 /// Encode a sample, decode and score that.
