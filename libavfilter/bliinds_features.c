@@ -25,10 +25,21 @@
 
 #include "bliinds_features.h"
 
-#define NAME(name) name,
-const char *const ff_bliinds_feature_name[] = { BLIINDS_FEATURES(NAME) };
+#define LEVEL(l)                                                        \
+    l ".zeta100", l ".zeta10", l ".gamma100", l ".gamma10",             \
+    l ".sub100",  l ".sub10",  l ".ori100",   l ".ori10"
 
-/// Places in BLIINDS_CODED_FEATURES.
+const char *const ff_bliinds_feature_name[BLIINDS_NB_FEATURES] = {
+    LEVEL("L1"), LEVEL("L2"), LEVEL("L3"),
+    "L1.band1", "L1.band2", "L1.band3", "L2.band1", "L2.band2", "L2.band3",
+    "L3.band1", "L3.band2", "L3.band3",
+    "L1.phase1", "L1.phase2", "L1.phase3",
+    "phase.zeta", "phase.gamma", "phase.sub", "phase.ori",
+    "coded.step", "coded.intra", "coded.scale",
+    "coded.hevc", "coded.av1", "coded.vp9", "coded.mpeg2", "coded.mpeg4", "coded.mjpeg",
+};
+
+/// Places of what the coding tells, from BLIINDS_FEATURE_CODED on.
 enum {
     CODED_STEP,
     CODED_INTRA,

@@ -43,26 +43,6 @@
  * sample of luma; log2 of the size that is shown over the coded one; and 1 for its codec, 0
  * for the others: all are 0 for H.264.
  */
-#define BLIINDS_LEVEL_FEATURES(f, l)                                            \
-    f(#l ".zeta100") f(#l ".zeta10") f(#l ".gamma100") f(#l ".gamma10")         \
-    f(#l ".sub100")  f(#l ".sub10")  f(#l ".ori100")   f(#l ".ori10")
-#define BLIINDS_PHASE_FEATURES(f)                                               \
-    f("L1.phase1")  f("L1.phase2")   f("L1.phase3")                             \
-    f("phase.zeta") f("phase.gamma") f("phase.sub") f("phase.ori")
-#define BLIINDS_CODED_FEATURES(f)                                               \
-    f("coded.step")  f("coded.intra") f("coded.scale")                          \
-    f("coded.hevc")  f("coded.av1")   f("coded.vp9")                            \
-    f("coded.mpeg2") f("coded.mpeg4") f("coded.mjpeg")
-#define BLIINDS_FEATURES(f)                                                     \
-    BLIINDS_LEVEL_FEATURES(f, L1)                                               \
-    BLIINDS_LEVEL_FEATURES(f, L2)                                               \
-    BLIINDS_LEVEL_FEATURES(f, L3)                                               \
-    f("L1.band1") f("L1.band2") f("L1.band3")                                   \
-    f("L2.band1") f("L2.band2") f("L2.band3")                                   \
-    f("L3.band1") f("L3.band2") f("L3.band3")                                   \
-    BLIINDS_PHASE_FEATURES(f)                                                   \
-    BLIINDS_CODED_FEATURES(f)
-
 enum {
     BLIINDS_STATISTIC_FEATURES = 8,     ///< per level
     BLIINDS_FEATURE_BAND       = 24,    ///< first of the band energies

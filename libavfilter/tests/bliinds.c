@@ -32,6 +32,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libavutil/avassert.h"
 #include "libavutil/mem.h"
 
 #include "libavfilter/bliinds.h"
@@ -49,6 +50,14 @@ static int failed;
         failed = 1;                             \
     }                                           \
 } while (0)
+
+static void *alloc(size_t nb, size_t size)
+{
+    void *memory = av_calloc(nb, size);
+
+    av_assert0(memory);
+    return memory;
+}
 
 /// Where the gamma functions of rho(g) are known: 1 / g = n.
 static double rho_of_inverse(int n)
@@ -145,14 +154,6 @@ static void test_classes(void)
     ff_bliinds_energies(&both, sums);
     for (int i = 0; i < BLIINDS_NB_BANDS; i++)
         CHECK(both.band[i] == all.band[i], "energy %d of blocks of both classes is %d\n", i, both.band[i]);
-    for (int n = 0; n < 100; n++) {
-        int nb = 0;
-
-        for (int b = 0; b < n; b++)
-            nb += !bliinds_straddles(b);
-        CHECK(bliinds_nb_clear(n) == nb, "%d of %d blocks are clear, and not %d\n",
-              nb, n, bliinds_nb_clear(n));
-    }
 }
 
 /// Energies of two frames, and the loss between them, without files.
@@ -245,12 +246,15 @@ static void test_small_ones(void)
     CHECK(sum.whole + sum.fraction * 0x1p-32 == 8191 * 8192 / 8, "the sum is not exact\n");
     CHECK(bliinds_fixed(0x1p-32f) == 1 && !bliinds_fixed(0x1p-33f), "no 32.32 number\n");
 
-    for (int b = 0; b < 100; b++) {
+    for (int b = 0, nb_clear = 0; b < 100; b++) {
         int straddles = 0;
 
+        CHECK(bliinds_nb_clear(b) == nb_clear, "%d of %d blocks are clear, and not %d\n",
+              nb_clear, b, bliinds_nb_clear(b));
         for (int x = 3 * b; x <= 3 * b + 3; x++)
             straddles |= x % 8 == 0;
         CHECK(bliinds_straddles(b) == straddles, "block %d straddles the grid, or not\n", b);
+        nb_clear += !straddles;
     }
     for (int n = 1; n < 1000; n++) {
         CHECK(bliinds_nb_blocks(n) == n / 3 + !!(n % 3),   "blocks of %d samples\n", n);
@@ -337,13 +341,9 @@ static void test_bins(int statistic)
 
 static void test_largest(AVLFG *lfg, int n, int statistic, int kind)
 {
-    float *value = av_malloc_array(n, 2 * sizeof(*value));
+    float *value = alloc(n, 2 * sizeof(*value));
     BLIINDSSum got = { 0 }, wanted;
 
-    if (!value) {
-        failed = 1;
-        return;
-    }
     make_values(lfg, value, n, statistic, kind);
     memcpy(value + n, value, n * sizeof(*value));
     wanted = sorted_worst(value + n, n);
@@ -356,14 +356,10 @@ static void test_largest(AVLFG *lfg, int n, int statistic, int kind)
 
 static void test_smallest_gamma(AVLFG *lfg, int n)
 {
-    uint16_t *gamma = av_malloc_array(n, sizeof(*gamma));
+    uint16_t *gamma = alloc(n, sizeof(*gamma));
     BLIINDSLevelSums sums = { 0 };
     uint64_t nb_flat = 0;
 
-    if (!gamma) {
-        failed = 1;
-        return;
-    }
     make_gammas(lfg, gamma, n);
     for (int i = 0; i < n; i++)
         nb_flat += gamma[i] == BLIINDS_GAMMA_NONE;
@@ -428,9 +424,7 @@ static int read_map(FILE *file, int level, const char *name, Map *map)
     if (fscanf(file, " L%d %15s %d %d", &l, got, &map->h, &map->w) != 4 ||
         l != level || strcmp(got, name) || map->h < 1 || map->w < 1)
         return -1;
-    map->value = av_malloc_array(map->h, map->w * sizeof(*map->value));
-    if (!map->value)
-        return -1;
+    map->value = alloc(map->h, map->w * sizeof(*map->value));
     for (int y = 0; y < map->h; y += n) {
         double *row = map->value + y * map->w;
 
@@ -458,35 +452,30 @@ static int32_t *image_row(const Image *image, int y)
     return image->sample + (y + AROUND) * image->stride + AROUND;
 }
 
-static int alloc_image(Image *image, int w, int h)
+static void alloc_image(Image *image, int w, int h)
 {
     image->w = w;
     image->h = h;
     image->stride = w + 2 * AROUND;
-    image->sample = av_calloc(h + 2 * AROUND, image->stride * sizeof(*image->sample));
-    return image->sample ? 0 : -1;
+    image->sample = alloc(h + 2 * AROUND, image->stride * sizeof(*image->sample));
 }
 
 /// Level 1, whose map has whole numbers.
-static int fill_image(Image *image, const Map *map)
+static void fill_image(Image *image, const Map *map)
 {
-    if (alloc_image(image, map->w, map->h) < 0)
-        return -1;
+    alloc_image(image, map->w, map->h);
     for (int y = 0; y < map->h; y++)
         for (int x = 0; x < map->w; x++)
             image_row(image, y)[x] = lrint(map->value[y * map->w + x]) *
                                      (1 << BLIINDS_FRAC_BITS);
-    return 0;
 }
 
-static int halve(const BLIINDSDSPContext *dsp, const Image *src, Image *dst)
+static void halve(const BLIINDSDSPContext *dsp, const Image *src, Image *dst)
 {
-    if (alloc_image(dst, src->w / 2, src->h / 2) < 0)
-        return -1;
+    alloc_image(dst, src->w / 2, src->h / 2);
     for (int y = 0; y < dst->h; y++)
         dsp->lowpass_row(image_row(dst, y), image_row(src, 2 * y),
                          image_row(src, 2 * y + 1), image_row(src, 2 * y + 2), src->w);
-    return 0;
 }
 
 /// Largest difference, relative where values are above 1.
@@ -506,21 +495,18 @@ static int test_blocks(const BLIINDSDSPContext *dsp, const float *table,
 {
     const int bw = bliinds_nb_blocks(image->w), bh = bliinds_nb_blocks(image->h);
     const int n  = bw * bh;
-    float *basis = av_malloc_array(2 * 5 * 5 + BLIINDS_NB_ROWS, bw * sizeof(*basis));
-    float *value[BLIINDS_NB_ROWS] = { 0 };
+    float *basis = alloc(2 * 5 * 5 + BLIINDS_NB_ROWS, bw * sizeof(*basis));
+    float *value[BLIINDS_NB_ROWS];
     const float *high[5], *low[5];
     float *row = basis + 2 * 5 * 5 * bw;
     double zeta, sub, ori = 0;
-    int steps = 0, ret = 0;
+    int steps = 0;
 
     for (int i = 0; i < NB_MAPS; i++)
         if (map[i].w != bw || map[i].h != bh)
             return -1;
     for (int i = 0; i < BLIINDS_NB_ROWS; i++)
-        if (!(value[i] = av_malloc_array(n, sizeof(*value[i]))))
-            ret = -1;
-    if (!basis || ret < 0)
-        return -1;
+        value[i] = alloc(n, sizeof(*value[i]));
 
     for (int by = 0; by < bh; by++) {
         for (int y = 0; y < 5; y++) {
@@ -585,11 +571,9 @@ static int test_picture(const BLIINDSDSPContext *dsp, const float *table,
         if (read_map(file, level, "image", &pixels) < 0)
             return -1;
         if (level == 1) {
-            if (fill_image(&image, &pixels) < 0)
-                return -1;
+            fill_image(&image, &pixels);
         } else {
-            if (halve(dsp, &image, &half) < 0)
-                return -1;
+            halve(dsp, &image, &half);
             av_free(image.sample);
             image = half;
         }

@@ -82,25 +82,19 @@ static void *counted(void *ptr)
     return ptr;
 }
 
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t nb, size_t size);
-void *__real_realloc(void *ptr, size_t size);
-int   __real_posix_memalign(void **ptr, size_t align, size_t size);
-void  __real_free(void *ptr);
-FILE *__real_fdopen(int fd, const char *mode);
-int   __real_fclose(FILE *file);
-int   __real_av_tx_init(AVTXContext **ctx, av_tx_fn *tx, enum AVTXType type, int inv, int len,
-                        const void *scale, uint64_t flags);
+#define WRAPPED(type, name, ...)            \
+    type __real_ ## name(__VA_ARGS__);      \
+    type __wrap_ ## name(__VA_ARGS__);
 
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t nb, size_t size);
-void *__wrap_realloc(void *ptr, size_t size);
-int   __wrap_posix_memalign(void **ptr, size_t align, size_t size);
-void  __wrap_free(void *ptr);
-FILE *__wrap_fdopen(int fd, const char *mode);
-int   __wrap_fclose(FILE *file);
-int   __wrap_av_tx_init(AVTXContext **ctx, av_tx_fn *tx, enum AVTXType type, int inv, int len,
-                        const void *scale, uint64_t flags);
+WRAPPED(void *, malloc, size_t size)
+WRAPPED(void *, calloc, size_t nb, size_t size)
+WRAPPED(void *, realloc, void *ptr, size_t size)
+WRAPPED(int, posix_memalign, void **ptr, size_t align, size_t size)
+WRAPPED(void, free, void *ptr)
+WRAPPED(FILE *, fdopen, int fd, const char *mode)
+WRAPPED(int, fclose, FILE *file)
+WRAPPED(int, av_tx_init, AVTXContext **ctx, av_tx_fn *tx, enum AVTXType type, int inv, int len,
+        const void *scale, uint64_t flags)
 
 void *__wrap_malloc(size_t size)
 {
