@@ -4,11 +4,14 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 
 import argparse
-import importlib
+import importlib.machinery
+import importlib.util
 import math
 import os
 import re
+import signal
 import sys
+import threading
 
 UNITS = {'ms': 0.001, '': 1, 's': 1, 'm': 60, 'h': 3600}
 
@@ -16,15 +19,22 @@ PERCENTILES = [1, 5, 10, 50, 90, 95, 99]
 
 
 class ToolError(Exception):
-    """What ends a tool, in words for its user."""
+    """What ends a tool, in words for its user; and the exit code, where it is a certain one."""
+
+    def __init__(self, text, code=None):
+        super().__init__(text)
+        self.code = code
 
 
-def duration(text):
+def duration(text, least=0, most=1e9):
     """Seconds, of 2, 2s, 500ms, 1m or 1h, for argparse."""
     match = re.fullmatch(r'(\d+(?:\.\d*)?|\.\d+)(ms|s|m|h|)', text)
     if not match:
         raise argparse.ArgumentTypeError(f'{text!r} is no duration such as 2s, 500ms or 1m')
-    return float(match[1]) * UNITS[match[2]]
+    seconds = float(match[1]) * UNITS[match[2]]
+    if not least <= seconds <= most:
+        raise argparse.ArgumentTypeError(f'{text!r} is too {"short" if seconds < least else "long"}')
+    return seconds
 
 
 def clock(time, digits=3):
@@ -53,19 +63,24 @@ def printable(text):
     return re.sub('[\ud800-\udfff]', '\ufffd', text)
 
 
-def write_whole(path, text):
+def say(text):
+    print(printable(text), file=sys.stderr, flush=True)
+
+
+def write_whole(path, text, errors='replace'):
     """Writes a file so that readers see the old one or the new one, and never a part."""
     if path == '-':
         sys.stdout.write(text)
         sys.stdout.flush()
         return
     if os.path.exists(path) and not os.path.isfile(path):   # /dev/stdout
-        with open(path, 'w', encoding='utf-8', errors='replace') as file:
+        with open(path, 'w', encoding='utf-8', errors=errors) as file:
             file.write(text)
         return
-    temporary = f'{path}.{os.getpid()}.tmp'
+    # other machines may write there, too
+    temporary = os.path.join(os.path.dirname(path), f'.{os.uname().nodename}.{os.getpid()}.{threading.get_ident()}.tmp')
     try:
-        with open(temporary, 'w', encoding='utf-8', errors='replace') as file:
+        with open(temporary, 'w', encoding='utf-8', errors=errors) as file:
             file.write(text)
         os.replace(temporary, path)
     except BaseException:
@@ -84,12 +99,27 @@ def package(name, debian):
         raise ToolError(f'the Python module {name} is missing; on Debian: apt-get install {debian}') from error
 
 
+def load(path):
+    """A tool, whose name is none of a module, as a module."""
+    loader = importlib.machinery.SourceFileLoader(os.path.basename(path).replace('-', '_'), path)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
+
+
+def end_with_children():
+    """A tool that is ended by a signal ends what it runs, as for Ctrl-C."""
+    for number in signal.SIGTERM, signal.SIGHUP:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler)
+
+
 def forget_output():
     """What could not be written to standard output is not tried once more at the end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
-def run(name, main, failed=1):
+def run(name, main, failed=1, interrupted=130):
     """Runs a tool to its exit code, and says what ended it."""
     try:
         sys.exit(main())
@@ -97,8 +127,8 @@ def run(name, main, failed=1):
         forget_output()
         sys.exit(failed)
     except (ToolError, OSError) as error:
-        print(printable(f'{name}: {error}'), file=sys.stderr)
+        say(f'{name}: {error}')
         forget_output()
-        sys.exit(failed)
+        sys.exit(getattr(error, 'code', None) or failed)
     except KeyboardInterrupt:
-        sys.exit(130)
+        sys.exit(interrupted)

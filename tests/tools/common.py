@@ -4,6 +4,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 
 import base64
+import functools
 import hashlib
 import html.parser
 import json
@@ -13,32 +14,76 @@ import shutil
 import struct
 import subprocess
 import sys
+import time
 import zlib
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FFMPEG = os.environ.get('FFMPEG') or shutil.which('ffmpeg')
+FFMPEG = os.path.abspath(os.environ.get('FFMPEG') or shutil.which('ffmpeg') or 'ffmpeg')
+TOOLS = {path.name: str(path) for path in ROOT.glob('tools/*/quality-*')}
+sys.path[:0] = [str(ROOT / 'tools'), str(ROOT / 'tools/farm')]
+sys.dont_write_bytecode = True
 
 
 def needs(*programs):
     """A test is skipped, and says so, where one of them is missing."""
-    missing = [program for program in programs if not shutil.which(program)]
+    missing = [program for program in programs if not shutil.which(program, path=os.environ['PATH'] + ':/usr/sbin')]
     return pytest.mark.skipif(bool(missing), reason=f'no {", ".join(missing)}')
 
 
-def tool(name, *arguments, program=sys.executable, **options):
+@functools.cache
+def parts_of_ffmpeg():
+    return ''.join(ffmpeg(what).decode() for what in ('-encoders', '-decoders', '-filters', '-bsfs'))
+
+
+def has(*names):
+    """The same of what ffmpeg may be built without."""
+    missing = [name for name in names if not re.search(rf'\b{name}\b', parts_of_ffmpeg())]
+    return pytest.mark.skipif(bool(missing), reason=f'no {", ".join(missing)} in this FFmpeg')
+
+
+def tool(name, *arguments, **options):
     """Runs a tool to its end."""
     options = {'capture_output': True, 'text': True, 'timeout': 600, 'check': False} | options
-    return subprocess.run([program, str(ROOT / 'tools/report' / name), *map(str, arguments)], **options)
+    return subprocess.run([sys.executable, TOOLS[name], *map(str, arguments)], **options)
 
 
-def ffmpeg(*arguments, check=True, **options):
-    done = subprocess.run([FFMPEG, '-nostdin', '-v', 'error', *map(str, arguments)], stdin=subprocess.DEVNULL,
-                          capture_output=True, check=False, **options)
-    assert not check or not done.returncode, done.stderr.decode()
-    return done.stdout
+def ffmpeg(*arguments, check=True, log=False, **options):
+    """Its output, or its log."""
+    done = subprocess.run([FFMPEG, '-nostdin', '-y', '-v', 'info' if log else 'error', *map(str, arguments)],
+                          stdin=subprocess.DEVNULL, capture_output=True, check=False, **options)
+    assert not check or not done.returncode, done.stderr.decode(errors='replace')[-2000:]
+    return done.stderr.decode(errors='replace') if log else done.stdout
+
+
+def video(path, options='-c:v ffv1', seconds=3, filters='null', source='testsrc2=s=160x96:r=25'):
+    """Another picture in each frame; what is drawn does not repeat."""
+    ffmpeg('-lavfi', f'{source}:d={seconds},format=yuv420p,{filters}', *options.split(), path)
+    return str(path)
+
+
+def script(path, text):
+    """A program that stands in for another one."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text('#!/bin/bash\n' + text)
+    path.chmod(0o755)
+    return path
+
+
+def wait_for(condition, seconds=240):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def examples(name):
+    """Commands and lines of output of a manual page."""
+    plain = re.sub(r'@([@{}])', r'\1', (ROOT / f'doc/{name}.texi').read_text())
+    return [[line for block in re.findall(rf'^@{kind}\n(.*?)^@end {kind}', plain, re.M | re.S) for line in block.splitlines()]
+            for kind in ('example', 'verbatim')]
 
 
 def lines(frames, score, valid=lambda i: True):

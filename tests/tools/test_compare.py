@@ -330,7 +330,7 @@ def test_cut_off(small):
     ('-m foo', 2, 'foo is no metric: these are vmaf, detailloss, ssim, psnr, xpsnr, mad, bliinds'),
     ('-m ,', 2, 'nothing is no metric: these are vmaf, detailloss, ssim, psnr, xpsnr, mad, bliinds'),
     ('--offset x', 2, "'x' is no time such as 0.28 or -1.5s, and no frames such as 7f"),
-    ('--offset 1 --offset 2', 2, '2 offsets for 1 encodes'), ('--search 0', 2, "'0' is not above 0"),
+    ('--offset 1 --offset 2', 2, '2 offsets for 1 encodes'), ('--search 0', 2, "'0' is too short"),
     ('--duration nan', 2, "'nan' is no duration such as 2s, 500ms or 1m"),
     ('-o source.mkv', 1, "'source.mkv' cannot be the folder of the results: File exists"),
     ('--ffmpeg ./none', 1, "none' cannot be run; name an ffmpeg with --ffmpeg")])

@@ -5,23 +5,28 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
+import sys
 
 import pytest
-from common import FFMPEG, ROOT, Page, ffmpeg, needs
+from common import FFMPEG, ROOT, TOOLS, Page, examples, needs, video
+import quality_common
 
 # Exit codes of those that are to fail: the clip of the gate's page is bad.
 FAILING = {r'\| quality-gate --above 30 --for 2s', r'quality-gate --above 30 --window 1s', r'^test -z', r'^jq -e'}
 
 
-def examples(text):
-    """Commands of texinfo, and lines of output."""
-    plain = re.sub(r'@([@{}])', r'\1', text)
-    commands = [line for block in re.findall(r'^@example\n(.*?)^@end example', plain, re.M | re.S)
-                for line in block.splitlines()]
-    return commands, [line for block in re.findall(r'^@verbatim\n(.*?)^@end verbatim', plain, re.M | re.S)
-                      for line in block.splitlines()]
+def test_readme(monkeypatch):
+    """The tools take the options of its commands."""
+    text = (ROOT / 'README.md').read_text()
+    commands = re.findall(r'^    (?:\$ )?(quality-\w+ .*)|^    (?:\$ )?ffmpeg .*\| *(quality-gate .*)|`(quality-\w+ [^`\n]*)`', text, re.M)
+    commands = [shlex.split(''.join(command), comments=True) for command in commands]
+    assert {command[0] for command in commands} == set(TOOLS)
+    for command in commands:
+        monkeypatch.setattr(sys, 'argv', command)
+        quality_common.load(TOOLS[command[0]]).parse_arguments()
 
 
 @needs('jq')
@@ -32,11 +37,11 @@ def test_examples(tmp_path, name):
     (tmp_path / 'bin').mkdir()
     (tmp_path / 'bin/ffmpeg').symlink_to(FFMPEG)
     for program in 'quality-report', 'quality-gate':
-        (tmp_path / 'bin' / program).symlink_to(ROOT / 'tools/report' / program)
+        (tmp_path / 'bin' / program).symlink_to(TOOLS[program])
     for path in (ROOT / 'doc').glob('quality-alerts*.yml'):
         shutil.copy(path, tmp_path)
-    ffmpeg('-f', 'lavfi', '-i', 'testsrc2=r=25:d=12', '-c:v', 'libx264', tmp_path / 'in.mp4')
-    commands, wanted = examples((ROOT / f'doc/{name}.texi').read_text())
+    video(tmp_path / 'in.mp4', '-c:v libx264', 12, source='testsrc2=r=25')
+    commands, wanted = examples(name)
     assert len(commands) > 5
     said = ''
     for command in commands:

@@ -11,42 +11,14 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
-FFMPEG = os.path.abspath(os.environ.get('FFMPEG') or shutil.which('ffmpeg') or 'ffmpeg')
-FARM = ROOT / 'tools/farm/quality-farm'
-sys.path.insert(0, str(ROOT / 'tools/farm'))
-sys.dont_write_bytecode = True
+from common import FFMPEG, ROOT, TOOLS, examples, ffmpeg, has, needs, script, video, wait_for
 import parts
 
 REAL = 'exec "$real" "$@"\n'
-HAVE = subprocess.run([FFMPEG, '-v', 'quiet', '-codecs', '-filters', '-bsfs'], capture_output=True, text=True, check=False).stdout \
-    + ''.join(subprocess.run([FFMPEG, '-v', 'quiet', what], capture_output=True, text=True, check=False).stdout
-              for what in ('-encoders', '-filters', '-bsfs'))
-
-
-def has(*names):
-    missing = [name for name in names if not re.search(rf'\b{name}\b', HAVE)]
-    return pytest.mark.skipif(bool(missing), reason=f'ffmpeg has no {", ".join(missing)}')
-
-
-def needs(*programs):
-    missing = [program for program in programs if not shutil.which(program, path=os.environ['PATH'] + ':/usr/sbin')]
-    return pytest.mark.skipif(bool(missing), reason=f'no {", ".join(missing)}')
-
-
 pytestmark = needs('parallel')
-
-
-def ffmpeg(*words):
-    done = subprocess.run([FFMPEG, '-nostdin', '-v', 'info', '-y', *map(str, words)], stdin=subprocess.DEVNULL, capture_output=True,
-                          text=True, errors='replace', check=False)
-    assert not done.returncode, done.stderr[-2000:]
-    return done.stderr
 
 
 class Place:
@@ -54,26 +26,21 @@ class Place:
 
     def __init__(self, folder):
         self.path = folder
-        (folder / 'bin').mkdir()
-        (folder / 'bin/ffprobe').symlink_to(Path(FFMPEG).parent / 'ffprobe')
         self.program('ffmpeg', REAL)
+        (folder / 'bin/ffprobe').symlink_to(Path(FFMPEG).parent / 'ffprobe')
         # the machine's own devices are for other tests
         self.environment = {**os.environ, 'CUDA_VISIBLE_DEVICES': ''}
         self.err = ''
 
     def program(self, name, body):
-        path = self.path / 'bin' / name
-        path.write_text(f"#!/bin/bash\nreal='{FFMPEG}'; tmp='{self.path}'\n{body}")
-        path.chmod(0o755)
+        script(self.path / 'bin' / name, f"real='{FFMPEG}'; tmp='{self.path}'\n{body}")
 
-    def video(self, name, options, seconds=9, filters='null'):
-        """Another picture in each frame; what is drawn does not repeat."""
-        ffmpeg('-lavfi', f'testsrc2=s=96x64:r=25:d={seconds},format=yuv420p,{filters}', *options.split(), self.path / name)
-        return str(self.path / name)
+    def video(self, name, options='-c:v mjpeg', seconds=9, filters='null'):
+        return video(self.path / name, options, seconds, filters, 'testsrc2=s=96x64:r=25')
 
     def start(self, *words, **more):
         more = {'stdout': subprocess.PIPE, 'stderr': subprocess.PIPE} | more
-        return subprocess.Popen([sys.executable, FARM, '--ffmpeg', self.path / 'bin/ffmpeg', '-o', 'results', *words],
+        return subprocess.Popen([sys.executable, TOOLS['quality-farm'], '--ffmpeg', self.path / 'bin/ffmpeg', '-o', 'results', *words],
                                 cwd=self.path, env=self.environment, stdin=subprocess.DEVNULL, text=True, errors='replace', **more)
 
     def run(self, *words):
@@ -189,7 +156,7 @@ def test_codecs(place, names, options):
 
 
 def test_options(place):
-    place.video('i.avi', '-c:v mjpeg')
+    place.video('i.avi')
     place.video('p.avi', MPEG4)
     assert place.run('--segment', '2s', '--filter', 'bliinds=n_subsample=3', 'i.avi', 'p.avi') == 0
     assert place.rows()['i.avi']['message'] == 'not split: n_subsample looks at the whole'
@@ -230,7 +197,7 @@ def test_reference(place, name):
 
 def test_forms(place):
     """CSV and XML of a video in parts are the filter's own."""
-    place.video('i.avi', '-c:v mjpeg')
+    place.video('i.avi')
     for form in 'csv', 'xml':
         assert place.run('--segment', '2s', '--filter', 'bliinds=features=1', '--log-fmt', form, 'i.avi') == 0
         ffmpeg('-threads', 1, '-bsf:v', 'quantizer_metadata', '-i', place.path / 'i.avi', '-vf',
@@ -340,7 +307,7 @@ def test_basis(place):
             assert float(rows[name]['mean']) == (10 if by_bitstream else 70)
             assert rows[name]['bitstream'] == ('225' if by_bitstream else '0')
             said = ffmpeg('-threads', 1, *([] if is_old else ['-bsf:v', 'quantizer_metadata']), '-i', place.path / name, '-vf',
-                          f'bliinds={options}:f={place.path}/whole.log', '-f', 'null', '-')
+                          f'bliinds={options}:f={place.path}/whole.log', '-f', 'null', '-', log=True)
             place.compare(name)
             assert 0 < int(rows[name]['outside']) < 225 and f"outside:{rows[name]['outside']} " in said
 
@@ -352,7 +319,7 @@ def test_names(place):
     folders = ['a', 'b', 'it\'s a "folder", \\ %d [x]:=;']
     for folder in folders:
         (place.path / folder).mkdir()
-    clip = place.video('clip.avi', '-c:v mjpeg', seconds=1)
+    clip = place.video('clip.avi', seconds=1)
     names = [b'a/clip.avi', b'b/clip.avi', (folders[2] + '/clip.avi').encode(), b'a/-o -vf.avi', 'a/żółć ☃.avi'.encode(),
              b'a/two\nlines.avi', b'a/a\'b"c$(d)`e`&.avi', b'a/file:x%03d.avi', b'a/summary.csv', b'a/caf\xe9.avi', b'a/' + b'0' * 250]
     for name in names:
@@ -373,7 +340,7 @@ def test_names(place):
 
 def test_failures(place):
     """Some files fail, the others are scored; what was mended is scored next time."""
-    good = Path(place.video('good.avi', '-c:v mjpeg', seconds=5))
+    good = Path(place.video('good.avi', seconds=5))
     shutil.copy(good, place.path / 'better.avi')
     (place.path / 'noise.mp4').write_bytes(bytes(i * i % 251 for i in range(2000)))
     (place.path / 'empty.mkv').touch()
@@ -394,7 +361,7 @@ def test_failures(place):
 @pytest.mark.parametrize('words, message', [
     ('', 'no files to score'), ('--filter psnr good.avi', 'the farm knows bliinds'), ('--filter bliinds=f=x good.avi', 'f names a file'),
     ('--filter libvmaf_cuda good.avi', 'the farm knows'), ('--filter mad good.avi', '--reference'),
-    ('--filter bliinds --reference x good.avi', 'leave --reference out'), ('--segment 1x good.avi', "'1x' is not a time"),
+    ('--filter bliinds --reference x good.avi', 'leave --reference out'), ('--segment 1x good.avi', "'1x' is no duration"),
     ('--filter bliinds_cuda {}', 'needs a GPU'), ('--filter bliinds=full good.avi', 'with its name')])
 def test_usage(place, words, message):
     (place.path / 'empty.mkv').touch()
@@ -453,12 +420,6 @@ esac
 '''
 
 
-def wait_for(condition, seconds=240):
-    end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.1)
-
-
 def number_of_calls(place):
     path = place.path / 'calls'
     return len(path.read_text().splitlines()) if path.exists() else 0
@@ -466,7 +427,7 @@ def number_of_calls(place):
 
 def test_resume(place):
     place.program('ffmpeg', BAD + REAL)
-    place.video('a.avi', '-c:v mjpeg', seconds=12)
+    place.video('a.avi', seconds=12)
     words = ['--jobs', '1', '--segment', '2s', '--filter', 'bliinds', 'a.avi']
     (place.path / 'slow').touch()
     # its children would keep a pipe open
@@ -526,8 +487,8 @@ def with_gpus(place):
     place.program('nvidia-smi', 'echo "GPU 0: One (UUID: GPU-1)"\necho "GPU 1: Two (UUID: GPU-2)"\n')
     place.program('scontrol', 'echo "scontrol $*"\n')
     place.environment.pop('CUDA_VISIBLE_DEVICES')
-    place.video('long.avi', '-c:v mjpeg')
-    place.video('short.avi', '-c:v mjpeg', seconds=2)
+    place.video('long.avi')
+    place.video('short.avi', seconds=2)
 
 
 def test_gpu(place):
@@ -589,7 +550,7 @@ def test_slurm(place):
         pytest.skip('Slurm does not start here: ' + (re.findall('.*(?:error|fatal).*', started.stderr) or ['?'])[-1])
     try:
         place.environment['SLURM_CONF'] = str(folder / 'slurm.conf')
-        place.video('long.avi', '-c:v mjpeg', seconds=30)
+        place.video('long.avi', seconds=30)
         (place.path / 'noise.mp4').write_bytes(bytes(i * i % 251 for i in range(2000)))
         (place.path / 'slow').touch()
         process = place.start('--slurm', '--segment', '2s', 'long.avi', 'short.avi')
@@ -609,21 +570,20 @@ def test_slurm(place):
         assert place.run('--slurm', '--no-wait', 'long.avi', 'noise.mp4') == 0
         assert place.run('--slurm', 'long.avi', 'noise.mp4') == 1
         assert 'moov atom not found' in place.rows()['noise.mp4']['message'] and len(place.calls()) == 2
-        examples(place, True)
+        run_examples(place, True)
     finally:
         subprocess.run([script, 'stop', folder], check=False)
 
 
 # ---- the documentation ----
 
-def examples(place, slurm):
-    """The commands that it prints, in a folder that has what they name."""
-    commands = [line.strip() for name in ('doc/farm.md', 'README.md') for line in (ROOT / name).read_text().splitlines()
-                if re.match('    (quality-farm|find|tail) ', line) and ('--slurm' in line) == slurm]
+def run_examples(place, slurm):
+    """The commands of the manual page, in a folder that has what they name."""
+    commands = [line for line in examples('quality-farm')[0] if ('--slurm' in line) == slurm]
     here = place.path / 'here'
     for folder in 'archive', 'encodes', 'masters':
         (here / folder).mkdir(parents=True)
-    (place.path / 'bin/quality-farm').symlink_to(FARM)
+    (place.path / 'bin/quality-farm').symlink_to(TOOLS['quality-farm'])
     place.video('here/film.mkv', '-c:v mpeg4 -g 25', seconds=4)
     for copy in 'archive/c.mkv', 'encodes/film-1.mp4', 'masters/film-1.mkv':
         ffmpeg('-i', here / 'film.mkv', '-c', 'copy', here / copy)
@@ -639,7 +599,7 @@ def examples(place, slurm):
 
 
 def test_examples(place):
-    examples(place, False)
+    run_examples(place, False)
 
 
 def test_run(place):

@@ -7,8 +7,6 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 
 import contextlib
 import functools
-import importlib.machinery
-import importlib.util
 import io
 import json
 import math
@@ -24,11 +22,9 @@ from xml.sax.saxutils import quoteattr
 
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 
-sys.dont_write_bytecode = True
-TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../tools')
-sys.path.insert(0, TOOLS)
+from common import TOOLS
 import quality_logs
-from quality_common import ToolError
+from quality_common import ToolError, load
 from quality_logs import Frame, LogError
 
 EXAMPLES = int(os.environ.get('QUALITY_EXAMPLES', 0))
@@ -37,14 +33,7 @@ settings.register_profile('always', max_examples=EXAMPLES or 100, derandomize=no
 settings.load_profile('always')
 
 
-def tool(name):
-    loader = importlib.machinery.SourceFileLoader(name.replace('-', '_'), os.path.join(TOOLS, name))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
-    return module
-
-
-gate, report = tool('report/quality-gate'), tool('report/quality-report')
+gate, report = load(TOOLS['quality-gate']), load(TOOLS['quality-report'])
 folder = tempfile.mkdtemp()
 unittest.addModuleCleanup(shutil.rmtree, folder)
 
@@ -157,7 +146,7 @@ def exit_code(data, *options):
                                 os.path.join(folder, 'prom'), *options]
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            return gate.Session(gate.arguments()).run()
+            return gate.Session(gate.parse_arguments()).run()
     except ToolError:
         return gate.UNUSABLE
     finally:
@@ -348,7 +337,7 @@ class Logs(unittest.TestCase):
             with self.subTest(begin=begin[:20]):
                 def limit():
                     resource.setrlimit(resource.RLIMIT_AS, (200 << 20, 200 << 20))
-                process = subprocess.Popen([sys.executable, os.path.join(TOOLS, 'report/quality-gate'), '--above', '1', '-'],
+                process = subprocess.Popen([sys.executable, TOOLS['quality-gate'], '--above', '1', '-'],
                                            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                            preexec_fn=limit)
                 with contextlib.suppress(BrokenPipeError):

@@ -9,15 +9,12 @@ import os
 import random
 import statistics
 import subprocess
-import sys
 
 import pytest
-
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, 'tools'))
+from common import FFMPEG
 import quality_logs
 
-PROGRAM = os.path.join(os.path.dirname(os.environ.get('FFMPEG', '')), 'libavfilter/tests/score_pool')
+PROGRAM = os.path.join(os.path.dirname(FFMPEG), 'libavfilter/tests/score_pool')
 LENGTHS = [1, 2, 3, 4, 5, 16, 47, 48, 49, 96, 1000, 5000]
 DIRECTIONS = [None, 'lower', 'higher']
 random.seed(1)
