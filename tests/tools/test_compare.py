@@ -11,22 +11,16 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
-from common import FFMPEG, ROOT, Page, ffmpeg, tool
+from common import FFMPEG, TOOLS, Page, ffmpeg, has, script, tool, video, wait_for
 
 X264 = ['-c:v', 'libx264', '-preset', 'ultrafast']
 
 
-def film(path, rate=25, filters='null'):
-    """A film in which no frame is like another: lossless, so that the right pairs are equal."""
-    ffmpeg('-f', 'lavfi', '-i', f'testsrc2=s=160x96:r={rate}:d=3,format=yuv420p', '-vf', filters, '-c:v', 'ffv1', '-y', path)
-
-
 def copy(source, path, filters='null', *options):
-    ffmpeg('-i', source, '-vf', filters, *(options or ('-c:v', 'ffv1')), '-y', path)
+    ffmpeg('-i', source, '-vf', filters, *(options or ('-c:v', 'ffv1')), path)
 
 
 @pytest.fixture
@@ -58,7 +52,7 @@ def films(tmp_path_factory):
     folder = tmp_path_factory.mktemp('films')
     start = 'trim=start_frame={},setpts=PTS-STARTPTS'.format
     for rate, path in (25, 'source.mkv'), (50, '50.mkv'), (30, '30.mkv'):
-        film(folder / path, rate)
+        video(folder / path, source=f'testsrc2=s=160x96:r={rate}')
     for source, path, filters, *options in [
             ('source.mkv', 'late.mkv', start(7)), ('source.mkv', 'later.mkv', start(13)),
             ('late.mkv', 'half.mp4', 'scale=80:48', *X264, '-crf', 35),
@@ -145,7 +139,7 @@ def test_no_offset(compare, films, encode, options, message):
 def encodes(tmp_path_factory):
     """Two encodes, and the frames that are to be compared as plain samples."""
     folder = tmp_path_factory.mktemp('encodes')
-    film(folder / 'source.mkv')
+    video(folder / 'source.mkv')
     copy(folder / 'source.mkv', folder / 'a.mkv', 'trim=start_frame=7,setpts=PTS-STARTPTS', *X264, '-crf', 30)
     copy(folder / 'source.mkv', folder / 'b.mp4', 'scale=120:64', *X264, '-crf', 40, '-pix_fmt', 'yuv420p10')
     raw = '-fps_mode', 'passthrough', '-f', 'rawvideo'
@@ -159,9 +153,9 @@ def encodes(tmp_path_factory):
 def by_hand(first, second, pixels, graph):
     """What a filter writes and says of two files of samples."""
     size = ['-f', 'rawvideo', '-framerate', '25', '-s', '160x96', '-pix_fmt', pixels]
-    done = subprocess.run([FFMPEG, '-nostdin', '-nostats', *size, '-i', first, *size, '-i', second, '-lavfi',
-                           graph + ',metadata=print:file=-', '-f', 'null', '-'], capture_output=True, text=True, check=True)
-    return done
+    said = ffmpeg('-nostats', *size, '-i', first, *size, '-i', second, '-lavfi', graph + ',metadata=print:file=values',
+                  '-f', 'null', '-', log=True)
+    return Path('values').read_text(), said
 
 
 def printed(text, key):
@@ -178,10 +172,10 @@ def test_values(compare, encodes):
                                    ('ssim', (encode, source), ['ssim.All', 'ssim.U']),
                                    ('xpsnr', (source, encode), ['xpsnr.xpsnr.y', 'xpsnr.xpsnr.v']),
                                    ('mad', (encode, source), ['mad.score'])]:
-            done = by_hand(*files, pixels, graph)
+            values, said = by_hand(*files, pixels, graph)
             for key in keys:
-                assert column(name, key) == printed(done.stdout, key) != []
-            said = re.findall(rf'^\[Parsed_{graph}\S* @ \w+\] (.*\S) *$', done.stderr, re.M)
+                assert column(name, key) == printed(values, key) != []
+            said = re.findall(rf'^\[Parsed_{graph}\S* @ \w+\] (.*\S) *$', said, re.M)
             assert graph == 'mad' or f'{name}: {said[-1]}' in table.splitlines()
         # as it is, with the bitstream
         text = ffmpeg('-bsf:v', 'quantizer_metadata', '-i', encodes / name, '-vf', 'bliinds,metadata=print:file=-', '-f', 'null', '-')
@@ -197,7 +191,7 @@ def test_values(compare, encodes):
            ['SSIM (0..1, higher is better) a.mkv'.split()]
 
 
-@pytest.mark.skipif(' libvmaf ' not in ffmpeg('-filters').decode(), reason='no libvmaf in this FFmpeg')
+@has('libvmaf')
 @pytest.mark.parametrize('scale', [1, 2])
 def test_vmaf(compare, encodes, scale):
     """By the filter's own model, and by version 1, which is that of larger pictures."""
@@ -217,19 +211,24 @@ def test_vmaf(compare, encodes, scale):
 
 
 def test_equal_files(compare):
-    film('source.mkv')
+    """What is infinite has no curve."""
+    video('source.mkv')
     compare('source.mkv', 'source.mkv', '-m', 'ssim,psnr,xpsnr,mad')
     for key, value in ('ssim.All', 1), ('psnr.psnr_avg', math.inf), ('xpsnr.xpsnr.y', math.inf), ('mad.score', 0):
         assert set(column('source.mkv', key)) == {value}
     metrics = json.loads(Path('out/source.mkv.json').read_text())['frames'][74]['metrics']
     assert (metrics['psnr.psnr_avg'], metrics['ssim.All']) == ('inf', 1)
+    page = Page('out/report.html').check()
+    assert 'SSIM (All): 0..1, higher is better' not in page.text and 'SSIM (0..1, higher is better)' in page.text
+    assert page.notes == [f"'out/source.mkv.json': none of its 75 frames has a valid number of {name}"
+                          for name in ('psnr.psnr_avg', 'xpsnr.xpsnr.y')]
 
 
 # ---- the page ----
 
 def test_page(compare):
     """It has all metrics, and its pictures are those of the frames it names, beside the source's."""
-    film('source.mkv')
+    video('source.mkv')
     copy('source.mkv', 'a.mkv', 'trim=start_frame=7,setpts=PTS-STARTPTS', *X264, '-crf', 30)
     copy('source.mkv', 'b.mp4', r'drawbox=c=red:t=fill:enable=eq(n\,30)', *X264, '-crf', 30)
     code, said, _ = compare('source.mkv', 'a.mkv', 'b.mp4', '-m', 'ssim,psnr,bliinds')
@@ -257,22 +256,13 @@ def ffmpeg_picture(data):
     return ffmpeg('-i', 'picture.jpg', '-vf', 'scale=1:1:flags=area,format=rgb24', '-f', 'rawvideo', '-')
 
 
-def test_page_of_equal_files(compare):
-    """What is infinite has no curve."""
-    film('source.mkv')
-    compare('source.mkv', 'source.mkv', '-m', 'psnr,ssim')
-    page = Page('out/report.html').check()
-    assert 'SSIM (All): 0..1, higher is better' not in page.text and 'SSIM (0..1, higher is better)' in page.text
-    assert page.notes == ["'out/source.mkv.json': none of its 75 frames has a valid number of psnr.psnr_avg"]
-
-
 # ---- names and errors ----
 
 def test_names(compare, monkeypatch):
     """Whatever they have in them."""
     odd = 'a \'b",c:d;e[f]%d\\g=é\nh.mkv'
     os.makedirs("a:b'c")
-    film('source.mkv')
+    video('source.mkv')
     for path in ":s'rc,.mkv", odd, "a:b'c/" + odd:
         os.link('source.mkv', path)
     monkeypatch.setenv('TMPDIR', os.path.abspath("a:b'c"))
@@ -292,7 +282,7 @@ def test_names(compare, monkeypatch):
 
 @pytest.fixture
 def small(compare):
-    film('source.mkv')
+    video('source.mkv')
     copy('source.mkv', 'a.mkv', 'null', *X264, '-crf', 20)
     return compare
 
@@ -339,21 +329,15 @@ def test_options(small, options, code, message):
     assert got == code and said[-1].endswith(message)
 
 
-def test_no_encode(small):
-    assert small('source.mkv')[0] == 2
-
-
-def stand_in(name, pattern, command):
+def stand_in(pattern, command):
     """An ffmpeg that does something else in one place."""
-    os.mkdir(name)
-    os.symlink(Path(FFMPEG).with_name('ffprobe'), name + '/ffprobe')
-    Path(name, 'ffmpeg').write_text(f'#!/bin/sh\ncase "$*" in\n{pattern}) {command} ;;\n*) exec {FFMPEG} "$@" ;;\nesac\n')
-    os.chmod(name + '/ffmpeg', 0o755)
-    return os.path.abspath(name + '/ffmpeg')
+    path = script(Path('bin/ffmpeg').absolute(), f'case "$*" in\n{pattern}) {command} ;;\n*) exec {FFMPEG} "$@" ;;\nesac\n')
+    path.with_name('ffprobe').symlink_to(Path(FFMPEG).with_name('ffprobe'))
+    return path
 
 
 def test_what_it_lacks(small):
-    few = stand_in('few', '*-filters*', f"{FFMPEG} \"$@\" | grep -v ' xpsnr \\| bliinds'")
+    few = stand_in('*-filters*', f"{FFMPEG} \"$@\" | grep -v ' xpsnr \\| bliinds'")
     skipped = [f'SKIPPED {name}: this ffmpeg has no {name}' for name in ('xpsnr', 'bliinds')]
     assert small('source.mkv', 'a.mkv', '-m', 'ssim,xpsnr,bliinds', program=few)[:2] == (
         0, [*skipped, 'a.mkv: ' + SAME, 'a.mkv: 75 frames compared'])
@@ -362,7 +346,7 @@ def test_what_it_lacks(small):
 
 
 def test_ffmpeg_fails(small):
-    bad = stand_in('bad', '*-filter_complex*', 'echo "[fatal] it failed" >&2; exit 3')
+    bad = stand_in('*-filter_complex*', 'echo "[fatal] it failed" >&2; exit 3')
     assert small('source.mkv', 'a.mkv', '-m', 'ssim', program=bad)[:2] == (
         1, ['a.mkv: ' + SAME, "quality-compare: 'a.mkv': ffmpeg failed: it failed"])
 
@@ -370,16 +354,13 @@ def test_ffmpeg_fails(small):
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_interrupted(small, number):
     """It leaves what was there, and nothing else."""
-    slow = stand_in('slow', '*-filter_complex*', 'echo $$ > slow.pid; exec sleep 100')
+    slow = stand_in('*-filter_complex*', 'echo $$ > slow.pid; exec sleep 100')
     os.mkdir('out')
     Path('out/a.mkv.json').write_text('old')
-    process = subprocess.Popen([sys.executable, ROOT / 'tools/report/quality-compare', '--no-gpu', '--ffmpeg', slow, '-o', 'out',
+    process = subprocess.Popen([sys.executable, TOOLS['quality-compare'], '--no-gpu', '--ffmpeg', slow, '-o', 'out',
                                 'source.mkv', 'a.mkv', '-m', 'ssim'], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
-    for _ in range(600):
-        if os.path.exists('slow.pid') and Path('slow.pid').read_text():
-            break
-        time.sleep(0.05)
+    wait_for(lambda: os.path.exists('slow.pid') and Path('slow.pid').read_text())
     process.send_signal(number)
     assert process.wait(timeout=60) == 130
     assert os.listdir('out') == ['a.mkv.json'] and Path('out/a.mkv.json').read_text() == 'old'

@@ -57,10 +57,11 @@ class Place:
     def count(self, pattern):
         return len(list((self.path / 'results').rglob(pattern)))
 
-    def calls(self):
+    def calls(self, forget=True):
         path = self.path / 'calls'
         lines = path.read_text().splitlines() if path.exists() else []
-        path.unlink(missing_ok=True)
+        if forget:
+            path.unlink(missing_ok=True)
         return lines
 
     def same(self, name, *before, options='', log=None):
@@ -289,9 +290,6 @@ def test_basis(place):
     place.video('known.mkv', MPEG4 + ' -bf 2')
     place.video('unknown.mkv', '-c:v ffv1 -g 1')
     head = 'bliinds-model 1\nname test\ndirection lower\nrange 0 100\n'
-    text = (ROOT / 'tests/filters/bliinds.sh').read_text() + (ROOT / 'tests/filters/common.sh').read_text()
-    lines = re.search(r"head_lines='([^']*)'", text) or re.search(r'head_lines="([^"]*)"', text)
-    head = lines[1].replace('\\n', '\n') + '\n' if lines else head
     model = place.path / 'model'
     model.write_text(''.join(f'{head}constant {constant}\nweight {weight}\nmean L1.zeta10 2\nprecision L1.zeta10 4\n'
                              'percentile 99 1.9\nend\n' for constant, weight in ((70, 'L3.ori10 0'), (0, 'coded.mpeg4 10'))))
@@ -420,11 +418,6 @@ esac
 '''
 
 
-def number_of_calls(place):
-    path = place.path / 'calls'
-    return len(path.read_text().splitlines()) if path.exists() else 0
-
-
 def test_resume(place):
     place.program('ffmpeg', BAD + REAL)
     place.video('a.avi', seconds=12)
@@ -432,7 +425,7 @@ def test_resume(place):
     (place.path / 'slow').touch()
     # its children would keep a pipe open
     first = place.start(*words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wait_for(lambda: number_of_calls(place) >= 4)
+    wait_for(lambda: len(place.calls(forget=False)) >= 4)
     assert place.run(*words) == 3 and 'another quality-farm works' in place.err
     first.kill()
     first.wait()
@@ -440,7 +433,7 @@ def test_resume(place):
     place.calls()
     (place.path / 'hang').touch()
     second = place.start(*words)
-    wait_for(lambda: number_of_calls(place))
+    wait_for(lambda: place.calls(forget=False))
     second.terminate()
     # what ran is not waited for
     assert 'ending the processes of a quality-farm that was killed' in second.communicate(timeout=50)[1]
@@ -554,8 +547,7 @@ def test_slurm(place):
         (place.path / 'noise.mp4').write_bytes(bytes(i * i % 251 for i in range(2000)))
         (place.path / 'slow').touch()
         process = place.start('--slurm', '--segment', '2s', 'long.avi', 'short.avi')
-        calls = place.path / 'calls'
-        wait_for(lambda: calls.exists() and calls.read_text().count('n2') == 2 and place.count('*.done'))
+        wait_for(lambda: ''.join(place.calls(forget=False)).count('n2') == 2 and place.count('*.done'))
         subprocess.run([script, 'kill', folder, 'n2'], check=True)
         assert 0 < place.count('*.done') < 16 == place.count('*.gpu')
         process.communicate(timeout=500)

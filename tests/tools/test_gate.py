@@ -11,7 +11,7 @@ import sys
 import time
 
 import pytest
-from common import BAD_LOGS, ROOT, lines, needs, tool
+from common import BAD_LOGS, ROOT, TOOLS, lines, needs, tool, wait_for
 
 
 # 70 is bad: from 2 to 2.48 s, 4 to 6.96, 8 to 9.96 (not valid from 9 to 9.48), and from 15 to the end at 19.96.
@@ -74,16 +74,13 @@ def test_stop(gate):
     assert '151 frames' in err
 
 
-def test_numbers_and_metadata(gate):
-    """The same frames without times, and as metadata."""
+def test_numbers(gate):
+    """The same frames without times; test_logs.py has all forms."""
     options = '--above 60 --for 1s --recover 1500ms'
-    rows = [re.findall(r'n:(\d+) .*pts_time:(\S+) score:(\d+) .*valid:(\d)', line)[0] for line in LOG.splitlines()]
-    csv = 'Frame,score,valid,\n' + ''.join(f'{int(n) - 1},{score},{valid},\n' for n, _, score, valid in rows)
+    csv = 'Frame,score,valid,\n' + ''.join(f'{i},{score},{valid},\n' for i, (score, valid) in enumerate(
+        re.findall(r'score:(\d+) .*valid:(\d)', LOG)))
     assert gate(csv, options + ' --fps 25')[:2] == (1, told(ALARMS[options], 70))
     assert gate(csv, options)[::2] == (2, "quality-gate: 'log': has no times: give the frames per second with --fps\n")
-    metadata = ''.join(f'frame:{int(n) - 1:<4} pts:{n:<7} pts_time:{at}\nlavfi.bliinds.score={score}\n'
-                       f'lavfi.bliinds.valid={valid}\n' for n, at, score, valid in rows)
-    assert gate(metadata, options)[:2] == (1, told(ALARMS[options], 70))
 
 
 @pytest.mark.parametrize('options, alarms', [('--for 4s', [(15, 19, None)]),
@@ -97,27 +94,25 @@ def test_time_goes_back(gate, options, alarms):
     assert err.startswith('quality-gate: time goes back from 19.960000 to 0.000000: the count of time begins anew\n')
 
 
-def wait_for(pattern, path):
-    for _ in range(400):
-        if path.exists() and re.search(pattern, path.read_text()):
-            return
-        time.sleep(0.05)
-    raise AssertionError(f'no {pattern}')
+def start(*options, **pipes):
+    return subprocess.Popen([sys.executable, TOOLS['quality-gate'], *map(str, options), '-'], text=True, stdin=subprocess.PIPE, **pipes)
 
 
 def test_live(tmp_path):
     """What is told while the pipe is open."""
     pytest.importorskip('prometheus_client', reason='no python3-prometheus-client')
     out = tmp_path / 'out'
-    process = subprocess.Popen([sys.executable, ROOT / 'tools/report/quality-gate', *'--above 60 --for 1s --recover 1s '
-                                '--stale 1s --prometheus'.split(), tmp_path / 'prom', '-'], text=True,
-                               stdin=subprocess.PIPE, stdout=open(out, 'w'), stderr=subprocess.PIPE)
+    process = start(*'--above 60 --for 1s --recover 1s --stale 1s --prometheus'.split(), tmp_path / 'prom',
+                    stdout=open(out, 'w'), stderr=subprocess.PIPE)
+
+    def wait(pattern, path):
+        wait_for(lambda: path.exists() and re.search(pattern, path.read_text()))
     rows = LOG.splitlines(keepends=True)
     process.stdin.write(''.join(rows[:126]))    # up to 5 s
     process.stdin.flush()
-    wait_for('alarm_start:4.000000 alarm_raised:5.000000\n', out)
-    wait_for(r'alarm\{.*\} 1', tmp_path / 'prom')
-    wait_for('stale_start:5.000000 stale:1\n', out)
+    wait('alarm_start:4.000000 alarm_raised:5.000000\n', out)
+    wait(r'alarm\{.*\} 1', tmp_path / 'prom')
+    wait('stale_start:5.000000 stale:1\n', out)
     process.stdin.write(''.join(rows[126:]))
     _, err = process.communicate(timeout=60)
     assert process.returncode == 1 and 'BROKEN: 2 alarms, 1 stalls, 500 frames' in err
@@ -126,8 +121,7 @@ def test_live(tmp_path):
 
 def test_stop_ends_at_once():
     """With the pipe still open."""
-    process = subprocess.Popen([sys.executable, ROOT / 'tools/report/quality-gate', '--above', '60', '--stop', '-'], text=True,
-                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    process = start('--above', 60, '--stop', stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     process.stdin.write(''.join(LOG.splitlines(keepends=True)[:60]))
     process.stdin.flush()
     assert process.wait(timeout=60) == 1
@@ -185,7 +179,7 @@ def test_output_fails(tmp_path):
         done = tool('quality-gate', '--above', 40, tmp_path / 'log', capture_output=False, stdout=full, stderr=subprocess.PIPE)
     assert (done.returncode, done.stderr) == (2, 'quality-gate: [Errno 28] No space left on device\n')
     (tmp_path / 'log').write_text(lines(20000, lambda i: i % 2))
-    done = subprocess.run(f'"{sys.executable}" "{ROOT}/tools/report/quality-gate" --above 0 log; echo $? >&2', shell=True,
+    done = subprocess.run(f'"{sys.executable}" "{TOOLS["quality-gate"]}" --above 0 log; echo $? >&2', shell=True,
                           cwd=tmp_path, text=True, stderr=subprocess.PIPE, check=False,
                           stdout=subprocess.Popen(['head', '-n', '1'], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL).stdin)
     assert done.stderr == '2\n'

@@ -12,14 +12,13 @@ import json
 import math
 import os
 import resource
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import unittest
 from xml.sax.saxutils import quoteattr
 
+import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from common import TOOLS
@@ -34,8 +33,8 @@ settings.load_profile('always')
 
 
 gate, report = load(TOOLS['quality-gate']), load(TOOLS['quality-report'])
-folder = tempfile.mkdtemp()
-unittest.addModuleCleanup(shutil.rmtree, folder)
+temporary = tempfile.TemporaryDirectory()
+folder = temporary.name
 
 
 # ---- what logs are made of ----
@@ -186,170 +185,158 @@ objects = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() |
                        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
                            st.sampled_from(['frameNum', 'metrics', 'score', 'valid', 'type', 'crf']) | st.text(),
                            inner, max_size=3), max_leaves=8)
+SCORES = [Frame(n, None, {'score': f'{n}.5', 'valid': '1'}) for n in range(4)]
 
 
-class Logs(unittest.TestCase):
-    @given(forms, frames(), st.sampled_from(['\n', '\r\n']))
-    def test_round_trip(self, form, log, newline):
-        got, found = read(write(form, log, newline))
-        self.assertEqual(found, expected(form, log))
-        self.assertFalse(got.cut or got.damaged or got.notes)
-
-    @given(forms, frames(), st.data())
-    @example('stats', [Frame(0, None, {'score': '10'}), Frame(1, None, {'score': '20'})], None)
-    @example('metadata', [Frame(0, None, {'score': '10', 'valid': '1'})], None)
-    @example('metadata', [Frame(n, None, {'score': '10', 'valid': '1'}) for n in range(4)], None)
-    @example('xml', [Frame(n, None, {'score': '10', 'valid': '1'}) for n in range(4)], None)
-    def test_cut(self, form, log, data):
-        """A log without its end is its first frames, and says so unless it ends with a whole one."""
-        whole = write(form, log)
-        ends = [len(whole) - 1] + [len(whole) - 9] if data is None else [data.draw(st.integers(0, len(whole) - 1))]
-        for end in ends:
-            got, found = read(whole[:end])
-            complete = expected(form, log)[:len(found)]
-            if form in ('metadata', 'messages') and 0 < len(found) <= 2 and whole[:end].endswith(b'\n'):
-                # a first or second frame may have had more fields than are there yet
-                fields = list(complete[-1].fields.items())[:len(found[-1].fields)]
-                complete[-1] = complete[-1]._replace(fields=dict(fields))
-            self.assertEqual(found, complete)
-            # a document without its last line feed is whole
-            between = any(whole[:end] == write(form, log[:n]) for n in range(1, len(log) + 1)) if form in LINES \
-                else whole[:end].strip() == whole.strip()
-            if got and not got.cut and form in LINES and not between:
-                # what is not there yet cannot be missed: fields of the first two frames, and the frames after a header
-                self.assertTrue(len(found) <= 2 and form in ('metadata', 'messages') or not found)
-                self.assertTrue(whole[:end].endswith(b'\n'))
-            elif got and form in WHOLE:
-                self.assertTrue(between)
-            if not between and len(found) > 2:
-                self.assertNotEqual(exit_code(whole[:end]), gate.PASSED)
-
-    @given(frames(), st.data())
-    @example([Frame(0, None, {'score': '10'}), Frame(1, None, {'score': '20'})], None)
-    def test_lost(self, log, data):
-        """A frame is the one that was written, also where lines of a log have lost bytes."""
-        form = data.draw(st.sampled_from(['stats', 'csv'])) if data else 'stats'
-        whole = write(form, log)
-        begin = data.draw(st.integers(whole.index(b'\n') if form == 'csv' else 0, len(whole))) if data else 15
-        end = data.draw(st.integers(begin, len(whole))) if data else whole.index(b'\n') + 1
-        # of lines that join between words nobody can tell
-        begin, end = (whole.rfind(b' ', 0, begin + 1) + 1, end) if form == 'stats' and not data else (begin, end)
-        read(whole[:begin] + whole[end:])
-        try_all(whole[:begin] + whole[end:])
-
-    def test_glued(self):
-        """Two lines in one are no frame."""
-        for form in 'stats', 'csv':
-            log = [Frame(n, None, {'score': f'{n}.5', 'valid': '1'}) for n in range(4)]
-            whole = write(form, log)
-            first = whole.index(b'\n', whole.index(b'\n') + 1)
-            for lost in range(1, 5):
-                got, found = read(whole[:first + 1 - lost] + whole[first + 1:])
-                self.assertTrue(all(frame in expected(form, log) for frame in found), (form, lost, found))
-                self.assertEqual(got.damaged, 1)
-                self.assertEqual(exit_code(whole[:first + 1 - lost] + whole[first + 1:]), gate.UNUSABLE)
-        whole = write('metadata', log).replace(b'frame:2 ', b'frams:2 ')
-        got, found = read(whole)
-        self.assertEqual([frame.number for frame in found], [0, 3])
-        self.assertEqual(got.damaged, 1)
-
-    @given(forms, frames(), st.lists(st.tuples(st.floats(0, 1), st.integers(0, 9), st.binary(max_size=9)), max_size=6))
-    @example('json', [Frame(0, None, {'score': 'x'})], [(0, 0, b'[' * 100000)])
-    @example('csv', [Frame(0, None, {'score': '1'})], [(.7, 0, '\n²,1,\n'.encode())])
-    @example('metadata', [Frame(0, None, {'score': '1'})], [(0, 0, b'frame:' + b'9' * 5000 + b' pts:0 pts_time:0\n')])
-    @example('stats', [Frame(0, None, {'score': '1'})], [(1, 0, b'n:2 pts_time:1e308 score:1\nn:' + b'9' * 400 + b' score:2\n')])
-    @example('xml', [Frame(0, None, {'score': '1'})], [(0, 21, '<a><frame frameNum="²"/>'.encode())])
-    def test_mutated(self, form, log, edits):
-        data = write(form, log)
-        for place, length, text in edits:
-            at = int(place * len(data))
-            data = data[:at] + text + data[at + length:]
-        try_all(data)
-
-    @given(forms, frames(), st.sampled_from(['utf-16', 'utf-16-be', 'utf-32', 'utf-8-sig', 'utf-7', 'cp037']))
-    @example('stats', [Frame(0, None, {'score': '1'}), Frame(1, None, {'score': '2'})], 'utf-8-sig')
-    def test_encodings(self, form, log, encoding):
-        data = write(form, log).decode().encode(encoding)
-        _, found = read(data)
-        self.assertIn(found, ([], expected(form, log)))
-        try_all(data)
-
-    @given(st.binary(max_size=300) | st.text(max_size=200).map(lambda text: text.encode(errors='replace')))
-    def test_anything(self, data):
-        try_all(data)
-
-    @given(st.sampled_from(['n:1 ', 'frame:0 pts:0 pts_time:0\nlavfi.', 'Frame,score,\n', '{"frames": [{"frameNum": 0, ',
-                            '{"type": "sample-encode-done", ', '<a><frame frameNum="0" ']),
-           st.text(alphabet='nptsime_:=.,"[]{}<>/ 0123456789e-\n\rscorevalid\x00\ud7ff'))
-    def test_after_a_beginning(self, begin, rest):
-        try_all((begin + rest).encode())
-
-    @given(st.dictionaries(st.sampled_from(['frames', 'range', 'direction', 'pooled_metrics']), objects),
-           st.lists(st.fixed_dictionaries({'frameNum': objects, 'metrics': objects}) | objects, max_size=3))
-    @example({'direction': 'lower', 'range': [0]}, [{'frameNum': 0, 'metrics': {'score': 1}}])
-    @example({'direction': 'lower', 'range': ['a', {}]}, [{'frameNum': 0, 'metrics': {'score': 10 ** 400}}])
-    @example({}, [{'frameNum': 1e400, 'metrics': {}}])
-    @example({}, [{'frameNum': 0, 'metrics': {'\ud800.score': 5}}])
-    def test_objects(self, log, frames_of_it):
-        try_all(json.dumps({'frames': frames_of_it, **log}).encode())
-
-    @given(st.lists(st.fixed_dictionaries({'type': st.sampled_from(['sample-encode-done', 'crf-search-done',
-                    'crf-search-error', 'verify-done'])}, optional={name: objects for name in (
-                        'crf', 'metric', 'pool', 'score', 'scored_frames', 'size', 'seconds', 'encode_percent',
-                        'target')}), min_size=1, max_size=4))
-    def test_searches(self, items):
-        try_all(''.join(json.dumps(item) + '\n' for item in items).encode() + SEARCH)
-
-    def test_search(self):
-        self.assertTrue(page(SEARCH, fps=False))
-        log = quality_logs.Log(stored(SEARCH + b'{"type": "crf-sea'))
-        self.assertEqual(list(log), [])
-        self.assertTrue(log.cut and len(log.objects) == 2)
-
-    def test_times(self):
-        """Of quality-compare, in the shape of libvmaf."""
-        log = [Frame(n, n / 25 + 0.28, {'ssim.All': '0.5', 'psnr.psnr_avg': 'inf'}) for n in range(3)]
-        document = {'frames': [{'frameNum': f.number, 'pts_time': f.time, 'metrics': f.fields} for f in log]}
-        lines = ['Frame,pts_time,' + ','.join(log[0].fields)]
-        lines += [f'{f.number},{f.time!r},' + ','.join(f.fields.values()) for f in log]
-        for data in json.dumps(document), '\n'.join(lines) + '\n':
-            got, found = read(data.encode())
-            self.assertEqual(found, log)
-            self.assertEqual(got.notes, [])
-
-    def test_number_of_frames(self):
-        """A page of every form; the gate gives the same answer to all of them."""
-        log = [Frame(n, None, {'score': '70' if 20 <= n < 30 else '40', 'valid': '1'}) for n in range(100)]
-        for form in [*LINES, *WHOLE]:
-            data = write(form, log)
-            self.assertEqual(exit_code(data, '--fps', '25', '--for', '300ms'), gate.BROKEN, form)
-            self.assertEqual(exit_code(data, '--fps', '25', '--for', '500ms'), gate.PASSED, form)
-            self.assertTrue(page(data, fps=True))
-
-    def test_entities(self):
-        """An XML that grows without an end when it is read."""
-        entities = ''.join(f'<!ENTITY e{n + 1} "{f"&e{n};" * 10}">' for n in range(12))
-        try_all(f'<!DOCTYPE a [<!ENTITY e0 "0123456789">{entities}]><a><frame frameNum="0" score="&e12;"/></a>'.encode())
-
-    def test_gigantic(self):
-        """The memory for a line has an end, whatever comes before it."""
-        for begin in b'', b'n:1 score:1\nn:2 ', b'Frame,score,\n0,', b'frame:0 pts:0 pts_time:0\n', SEARCH + b'{':
-            with self.subTest(begin=begin[:20]):
-                def limit():
-                    resource.setrlimit(resource.RLIMIT_AS, (200 << 20, 200 << 20))
-                process = subprocess.Popen([sys.executable, TOOLS['quality-gate'], '--above', '1', '-'],
-                                           stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                           preexec_fn=limit)
-                with contextlib.suppress(BrokenPipeError):
-                    process.stdin.write(begin)
-                    for _ in range(300):
-                        process.stdin.write(b'a' * (1 << 20))
-                with contextlib.suppress(BrokenPipeError):
-                    process.stdin.close()
-                message = process.stderr.read().decode()
-                process.stderr.close()
-                self.assertEqual((process.wait(), message.count('\n')), (gate.UNUSABLE, 1), message[-500:])
+@given(forms, frames(), st.sampled_from(['\n', '\r\n']))
+def test_round_trip(form, log, newline):
+    got, found = read(write(form, log, newline))
+    assert found == expected(form, log)
+    assert not (got.cut or got.damaged or got.notes)
 
 
-if __name__ == '__main__':
-    unittest.main()
+@given(forms, frames(), st.data())
+@example('stats', SCORES[:2], None)
+@example('metadata', SCORES[:1], None)
+@example('metadata', SCORES, None)
+@example('xml', SCORES, None)
+def test_cut(form, log, data):
+    """A log without its end is its first frames, and says so unless it ends with a whole one."""
+    whole = write(form, log)
+    ends = [len(whole) - 1] + [len(whole) - 9] if data is None else [data.draw(st.integers(0, len(whole) - 1))]
+    for end in ends:
+        got, found = read(whole[:end])
+        complete = expected(form, log)[:len(found)]
+        if form in ('metadata', 'messages') and 0 < len(found) <= 2 and whole[:end].endswith(b'\n'):
+            # a first or second frame may have had more fields than are there yet
+            fields = list(complete[-1].fields.items())[:len(found[-1].fields)]
+            complete[-1] = complete[-1]._replace(fields=dict(fields))
+        assert found == complete
+        # a document without its last line feed is whole
+        between = any(whole[:end] == write(form, log[:n]) for n in range(1, len(log) + 1)) if form in LINES \
+            else whole[:end].strip() == whole.strip()
+        if got and not got.cut and form in LINES and not between:
+            # what is not there yet cannot be missed: fields of the first two frames, and the frames after a header
+            assert len(found) <= 2 and form in ('metadata', 'messages') or not found
+            assert whole[:end].endswith(b'\n')
+        elif got and form in WHOLE:
+            assert between
+        if not between and len(found) > 2:
+            assert exit_code(whole[:end]) != gate.PASSED
+
+
+def test_glued():
+    """Two lines in one are no frame."""
+    for form in 'stats', 'csv':
+        whole = write(form, SCORES)
+        first = whole.index(b'\n', whole.index(b'\n') + 1)
+        for lost in range(1, 5):
+            rest = whole[:first + 1 - lost] + whole[first + 1:]
+            got, found = read(rest)
+            assert all(frame in expected(form, SCORES) for frame in found), (form, lost, found)
+            assert got.damaged == 1 and exit_code(rest) == gate.UNUSABLE
+    got, found = read(write('metadata', SCORES).replace(b'frame:2 ', b'frams:2 '))
+    assert [frame.number for frame in found] == [0, 3] and got.damaged == 1
+
+
+@given(st.sampled_from(['stats', 'csv']), frames(), st.data())
+def test_lost(form, log, data):
+    """Bytes are missing in the middle."""
+    whole = write(form, log)
+    begin = data.draw(st.integers(whole.index(b'\n') if form == 'csv' else 0, len(whole)))
+    try_all(whole[:begin] + whole[data.draw(st.integers(begin, len(whole))):])
+
+
+@given(forms, frames(), st.lists(st.tuples(st.floats(0, 1), st.integers(0, 9), st.binary(max_size=9)), max_size=6))
+@example('json', SCORES, [(0, 0, b'[' * 100000)])
+@example('csv', SCORES[:1], [(.7, 0, '\n²,1,\n'.encode())])
+@example('metadata', SCORES[:1], [(0, 0, b'frame:' + b'9' * 5000 + b' pts:0 pts_time:0\n')])
+@example('stats', SCORES[:1], [(1, 0, b'n:2 pts_time:1e308 score:1\nn:' + b'9' * 400 + b' score:2\n')])
+@example('xml', SCORES[:1], [(0, 21, '<a><frame frameNum="²"/>'.encode())])
+def test_mutated(form, log, edits):
+    data = write(form, log)
+    for place, length, text in edits:
+        at = int(place * len(data))
+        data = data[:at] + text + data[at + length:]
+    try_all(data)
+
+
+@given(forms, frames(), st.sampled_from(['utf-16', 'utf-16-be', 'utf-32', 'utf-8-sig', 'utf-7', 'cp037']))
+@example('stats', SCORES[:2], 'utf-8-sig')
+def test_encodings(form, log, encoding):
+    data = write(form, log).decode().encode(encoding)
+    assert read(data)[1] in ([], expected(form, log))
+    try_all(data)
+
+
+@given(st.binary(max_size=300) | st.text(max_size=200).map(lambda text: text.encode(errors='replace')) | st.builds(
+    lambda begin, rest: (begin + rest).encode(),
+    st.sampled_from(['n:1 ', 'frame:0 pts:0 pts_time:0\nlavfi.', 'Frame,score,\n', '{"frames": [{"frameNum": 0, ',
+                     '{"type": "sample-encode-done", ', '<a><frame frameNum="0" ']),
+    st.text(alphabet='nptsime_:=.,"[]{}<>/ 0123456789e-\n\rscorevalid\x00\ud7ff')))
+@settings(max_examples=EXAMPLES or 200)
+def test_anything(data):
+    try_all(data)
+
+
+@given(st.dictionaries(st.sampled_from(['frames', 'range', 'direction', 'pooled_metrics']), objects),
+       st.lists(st.fixed_dictionaries({'frameNum': objects, 'metrics': objects}) | objects, max_size=3))
+@example({'direction': 'lower', 'range': [0]}, [{'frameNum': 0, 'metrics': {'score': 1}}])
+@example({'direction': 'lower', 'range': ['a', {}]}, [{'frameNum': 0, 'metrics': {'score': 10 ** 400}}])
+@example({}, [{'frameNum': 1e400, 'metrics': {}}])
+@example({}, [{'frameNum': 0, 'metrics': {'\ud800.score': 5}}])
+def test_objects(log, frames_of_it):
+    try_all(json.dumps({'frames': frames_of_it, **log}).encode())
+
+
+@given(st.lists(st.fixed_dictionaries({'type': st.sampled_from(['sample-encode-done', 'crf-search-done',
+                'crf-search-error', 'verify-done'])}, optional={name: objects for name in (
+                    'crf', 'metric', 'pool', 'score', 'scored_frames', 'size', 'seconds', 'encode_percent',
+                    'target')}), min_size=1, max_size=4))
+def test_searches(items):
+    try_all(''.join(json.dumps(item) + '\n' for item in items).encode() + SEARCH)
+
+
+def test_search():
+    assert page(SEARCH, fps=False)
+    log = quality_logs.Log(stored(SEARCH + b'{"type": "crf-sea'))
+    assert list(log) == [] and log.cut and len(log.objects) == 2
+
+
+def test_times():
+    """Of quality-compare, in the shape of libvmaf."""
+    log = [Frame(n, n / 25 + 0.28, {'ssim.All': '0.5', 'psnr.psnr_avg': 'inf'}) for n in range(3)]
+    document = {'frames': [{'frameNum': f.number, 'pts_time': f.time, 'metrics': f.fields} for f in log]}
+    rows = ['Frame,pts_time,' + ','.join(log[0].fields), *(f'{f.number},{f.time!r},' + ','.join(f.fields.values()) for f in log)]
+    for data in json.dumps(document), '\n'.join(rows) + '\n':
+        got, found = read(data.encode())
+        assert (found, got.notes) == (log, [])
+
+
+@pytest.mark.parametrize('form', [*LINES, *WHOLE])
+def test_number_of_frames(form):
+    """A page of every form; the gate gives the same answer to all of them."""
+    data = write(form, [Frame(n, None, {'score': '70' if 20 <= n < 30 else '40', 'valid': '1'}) for n in range(100)])
+    assert exit_code(data, '--fps', '25', '--for', '300ms') == gate.BROKEN
+    assert exit_code(data, '--fps', '25', '--for', '500ms') == gate.PASSED
+    assert page(data, fps=True)
+
+
+def test_entities():
+    """An XML that grows without an end when it is read."""
+    entities = ''.join(f'<!ENTITY e{n + 1} "{f"&e{n};" * 10}">' for n in range(12))
+    try_all(f'<!DOCTYPE a [<!ENTITY e0 "0123456789">{entities}]><a><frame frameNum="0" score="&e12;"/></a>'.encode())
+
+
+@pytest.mark.parametrize('begin', [b'', b'n:1 score:1\nn:2 ', b'Frame,score,\n0,', b'frame:0 pts:0 pts_time:0\n', SEARCH + b'{'])
+def test_gigantic(begin):
+    """The memory for a line has an end, whatever comes before it."""
+    process = subprocess.Popen([sys.executable, TOOLS['quality-gate'], '--above', '1', '-'], stdin=subprocess.PIPE,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (200 << 20, 200 << 20)))
+    with contextlib.suppress(BrokenPipeError):
+        process.stdin.write(begin)
+        for _ in range(300):
+            process.stdin.write(b'a' * (1 << 20))
+    message = process.communicate()[1].decode()
+    assert (process.returncode, message.count('\n')) == (gate.UNUSABLE, 1), message[-500:]
