@@ -56,21 +56,21 @@ filter $(our_filters | xargs)
 END
 }
 
-# The newest compiler that can make PTX.
-newest_clang() {
+# The compilers that can make PTX, the newest first.
+clangs() {
     local name
     for name in $(compgen -c clang | grep -xE 'clang(-[0-9]+)?'); do
         echo "$("$name" -dumpversion) $(command -v "$name")"
-    done | sort -V | tail -n 1 | cut -d ' ' -f 2
+    done | sort -rV | cut -d ' ' -f 2
 }
 
 # A compiler that has libFuzzer and the sanitizers; they are packages of their own.
 fuzzing_clang() {
     local name
-    for name in $(compgen -c clang | grep -xE 'clang(-[0-9]+)?' | sort -rV); do
+    for name in $(clangs); do
         if "$name" -fsanitize=fuzzer,address,undefined -x c -o /dev/null - 2> /dev/null \
             <<< 'int LLVMFuzzerTestOneInput(void *data, long size) { return 0; }'; then
-            command -v "$name"
+            echo "$name"
             return
         fi
     done
@@ -118,7 +118,7 @@ configure_arguments() {
     if pkg-config --exists x264 || pkg-config --exists x265; then
         echo --enable-gpl
     fi
-    clang=$(newest_clang)
+    clang=$(clangs | sed -n 1p)
     if pkg-config --exists ffnvcodec && [ "$clang" ]; then
         printf '%s\n' --enable-ffnvcodec --enable-cuda --enable-cuvid --enable-nvdec \
             --enable-nvenc --enable-cuda-llvm "--nvcc=$clang"
@@ -159,13 +159,11 @@ configure() { # arguments...
 }
 
 lock
-if [ "$profile" = full ]; then
-    "$scripts/deps.sh" build full
-else
-    "$scripts/deps.sh" build
-fi
+jobs=(build)
+[ "$profile" != full ] || jobs+=(full)
+"$scripts/deps.sh" "${jobs[@]}"
 src=$("$scripts/fetch.sh" ffmpeg)
-series=$(series_of "$src")
+series=$("$scripts/overlay.py" release "$src")
 tree=$build/tree/$([ "${FFMPEG_SRC:-}" ] && echo user || echo "$series")
 mkdir -p "$build/tree"
 "$scripts/overlay.py" tree "$src" "$tree"

@@ -62,8 +62,8 @@ rebuild() { # dir
 
 # The patches for a mailing list give what the overlay is.
 series() { # src dir
-    "$scripts/series.py" write "$1" "$build/series/$(series_of "$1")" 2>&1 &&
-        "$scripts/series.py" check "$1" "$build/series/$(series_of "$1")" "$2/src"
+    "$scripts/series.py" write "$1" "$build/series/check" 2>&1 &&
+        "$scripts/series.py" check "$1" "$build/series/check" "$2/src"
 }
 
 # FATE's own reports tell how its tests went; a test that could not run, or not all of

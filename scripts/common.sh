@@ -31,19 +31,6 @@ all_series() {
     awk '{ print $1 }' <<< "$series_table"
 }
 
-# The series of a source tree, by its libavfilter: RELEASE and VERSION are
-# missing or free-form in a git checkout.
-series_of() { # tree
-    local header=$1/libavfilter/version_major.h major
-    [ -f "$header" ] || die "$1 is not an FFmpeg source tree" \
-        "FFMPEG_SRC must name a tree of one of these releases: $(all_series | xargs)"
-    major=$(awk '$2 == "LIBAVFILTER_VERSION_MAJOR" { print $3 }' "$header")
-    awk -v major="$major" '$2 == major { print $1; found = 1 } END { exit !found }' \
-        <<< "$series_table" ||
-        die "$1 has libavfilter $major, for which there are no patches" \
-            "supported releases: $(all_series | xargs)"
-}
-
 # One at a time builds, tests or cleans in a checkout; the others wait. What a script
 # calls is part of it. flock is of util-linux, and without it there is no lock.
 lock() {

@@ -23,17 +23,9 @@ os_release() { # field
 
 distribution=$(os_release ID)
 
-pinned_sum() { # package version
-    awk -v p="$1" -v v="$2" '$2 == p && $3 == v { print $1 }' <<< "$pinned"
-}
-
 pinned_version() { # package version-or-series
     awk -v p="$1" -v v="$2" '$2 == p && ($3 == v || index($3, v ".") == 1) { print $3 }' \
         <<< "$pinned"
-}
-
-sum_is() { # sum file
-    [ "$(sha256sum < "$2")" = "$1  -" ]
 }
 
 # apt as configured here, but with lists, sources and packages of our own: the
@@ -147,13 +139,13 @@ get() { # package version-or-series
         version=${tarball##*/"$package"?}
         version=${version%.tar.xz}
         version=${version%.orig}
-        sum=$(pinned_sum "$package" "$version")
-        if [ "$sum" ] && ! sum_is "$sum" "$tarball"; then
+        sum=$(sed -n "s/ $package $version\$//p" <<< "$pinned")
+        if [ -z "$sum" ]; then
+            say "note: $package $version was not tried yet; apt has authenticated it"
+        elif ! sha256sum --status -c <<< "$sum  $tarball"; then
             say "$tarball is not the $package $version that is known here: not used"
             rm -f "$tarball"
             continue
-        elif [ -z "$sum" ]; then
-            say "note: $package $version was not tried yet; apt has authenticated it"
         fi
         tree=$build/src/$package-$version
         if [ ! -d "$tree" ]; then
@@ -193,15 +185,12 @@ ffmpeg)
         readlink -f "$FFMPEG_SRC"
         exit
     fi
+    name=${FFMPEG_VERSION:-default}
+    wanted=${FFMPEG_VERSION:-$(all_series | xargs)}
     if [ "${FFMPEG_VERSION:-}" ]; then
-        name=$FFMPEG_VERSION
-        wanted=$name
         all_series | grep -qxF "$(cut -d. -f1,2 <<< "$wanted")" ||
             die "FFMPEG_VERSION=$wanted is not supported" \
                 "supported releases: $(all_series | xargs)"
-    else
-        name=default
-        wanted=$(all_series | xargs)
     fi
     # shellcheck disable=SC2086
     remembered "$name" ffmpeg $wanted ||

@@ -4,6 +4,7 @@
   overlay.py tree SRC FARM  makes a tree of links to build from, SRC unchanged
   overlay.py apply SRC      copies and patches into the user's own tree
   overlay.py unapply SRC    undoes that
+  overlay.py release SRC    prints the series of a tree, such as 9.0
 """
 import filecmp
 import os
@@ -171,4 +172,5 @@ if __name__ == "__main__":
     if not os.path.isdir(source):
         die("which tree?", "give it with FFMPEG_SRC=path-to-your-FFmpeg" +
             (": %s is not a folder" % source if source else ""))
-    {"tree": tree, "apply": apply, "unapply": unapply}[command](os.path.realpath(source), *rest)
+    commands = {"tree": tree, "apply": apply, "unapply": unapply, "release": lambda src: print(release_of(src))}
+    commands[command](os.path.realpath(source), *rest)

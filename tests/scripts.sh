@@ -102,7 +102,7 @@ for version in 9.0.1 14.0.6 19.1.4; do
     program "clang-${version%%.*}" <<< "echo $version"
 done
 newest() {
-    PATH=$tmp/bin bash -c "$(sed -n '/^newest_clang()/,/^}/p' "$root/scripts/build.sh"); newest_clang" > "$tmp/out" 2>&1
+    PATH=$tmp/bin bash -c "$(sed -n '/^clangs()/,/^}/p' "$root/scripts/build.sh"); clangs | sed -n 1p" > "$tmp/out" 2>&1
 }
 program clang <<< "echo 14.0.6"
 newest && [ "$(cat "$tmp/out")" = "$tmp/bin/clang-19" ]
