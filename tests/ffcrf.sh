@@ -266,7 +266,6 @@ crf_metrics(){
     ffcrf ${search} --probe || echo "status $?"
     awk 'NR < 3 || /^ssim/ { $NF = NR > 2 && $NF > 0 ? "time" : $NF; print $1, NF }' ${tmp}/out
     yes_if "a line for each" "$(wc -l < ${tmp}/out) == 2 + $(echo ${there} | wc -w)"
-    says "probe alone" ${search} --probe --encode ${out}
 }
 
 # The command that is printed makes what was found: as many bytes, and the same score.
