@@ -231,7 +231,9 @@ static void leave(ScoreOutputs *s)
         left->body[i]    = s->output[i]->body;
     }
     ff_mutex_lock(&mutex);
-    FFSWAP(Left *, left, left_by[nb_left++ % MAX_LEFT]);
+    // the macro reads its arguments twice
+    FFSWAP(Left *, left, left_by[nb_left % MAX_LEFT]);
+    nb_left++;
     ff_mutex_unlock(&mutex);
     free_left(&left);
 }
