@@ -155,13 +155,7 @@ detailloss_errors(){
         i=$((i + 1))
         ffmpeg -lavfi testsrc2=s=${size}:r=50,format=gray,avgblur=$((1 + i % 2 * 3)) -frames:v 1 -y ${tmp}/${i}.pgm
     done
-    for i in 1 3 5; do
-        ffmpeg -i ${tmp}/${i}.pgm -i ${tmp}/$((i + 1)).pgm -lavfi [0][1]detailloss,${print} ${to_null} | grep detailloss
-    done > ${tmp}/expected
     turns=split[a][b]\;[a]select=not\(mod\(n\\,2\)\),setpts=N[c]\;[b]select=mod\(n\\,2\),setpts=N[d]\;[c][d]
-    ffmpeg -reinit_filter 0 -i ${tmp}/%d.pgm -lavfi ${turns}detailloss=eof_action=endall,${print} ${to_null} |
-        grep detailloss > ${tmp}/got
-    same "$(grep -c 'loss=[1-9]' ${tmp}/expected) sizes in one graph" ${tmp}/expected ${tmp}/got
     ffmpeg -i ${tmp}/%d.pgm -lavfi split,detailloss=f=${tmp}/stats ${to_null}
     sed 's/ loss.*//' ${tmp}/stats | xargs
     mv ${tmp}/7.pgm ${tmp}/6.pgm
@@ -171,23 +165,4 @@ detailloss_errors(){
     ffmpeg -lavfi testsrc2=s=96x80:r=50,format=gray  -frames:v 1 -y ${tmp}/2.ppm
     cat ${tmp}/1.pgm ${tmp}/1.pgm ${tmp}/1.ppm ${tmp}/1.ppm > ${tmp}/turns.ppm
     fails -reinit_filter 0 -f image2pipe -c:v ppm -i ${tmp}/turns.ppm -lavfi ${turns}detailloss ${to_null} | grep insert
-}
-
-detailloss_memory(){
-    log_memory split,detailloss
-    for i in 1:64x65 2:71x66 3:16x16; do
-        size=${i#*:}
-        ffmpeg -lavfi testsrc2=s=${size}:r=50,format=gray -frames:v 1 -y ${tmp}/${i%:*}.pgm
-    done
-    picture=${pictures}/camera_crop_300x240.pgm
-    check_memory << EOF
-frames -filter_complex_threads 3 -lavfi testsrc2=s=67x74:d=0.2,format=yuv420p,split[a][b];[a]hflip[c];[c][b]detailloss=log_path=${tmp}/log:f=${tmp}/stats
-rows   -filter_complex_threads 16 -lavfi testsrc2=s=97x17:d=0.2,format=yuv410p,split,detailloss
-bits   -f rawvideo -pix_fmt p010le -video_size 66x65 -i ${picture} -f rawvideo -pix_fmt p010le -video_size 66x65 -i ${picture} -lavfi [0][1]detailloss=log_path=${tmp}/log:log_fmt=xml
-end    -f rawvideo -pix_fmt gray -video_size 71x64 -i ${picture} -f rawvideo -pix_fmt gray -video_size 71x64 -t 0.16 -i ${picture} -lavfi [0][1]detailloss=repeatlast=0 -frames:v 2
-sizes  -reinit_filter 0 -i ${tmp}/%d.pgm -filter_complex_threads 2 -lavfi split,detailloss
-small  -i ${tmp}/1.pgm -lavfi crop=15:65,split,detailloss
-nolog  -i ${tmp}/1.pgm -lavfi split,detailloss=log_path=${tmp}/none/log
-full   -i ${tmp}/1.pgm -lavfi split,detailloss=f=/dev/full
-EOF
 }

@@ -130,8 +130,9 @@ checked(){
     export LD_LIBRARY_PATH=${stand_in} CUDA_STAND_IN=delay=5
     on_gpu="-init_hw_device cuda=gpu -filter_hw_device gpu"
     for filter in bliinds_cuda ssim_cuda detailloss_cuda mad_cuda blocksmooth_cuda; do
-        echo "${filter} ${on_gpu} -lavfi ${source},$(chain ${filter} $(queue_option ${filter} 3))"
-    done | check_memory | paste -sd ' '
+        ffmpeg ${on_gpu} -lavfi ${source},$(chain ${filter} $(queue_option ${filter} 3)) ${to_null}
+        echo "${filter}: $?"
+    done | paste -sd ' '
 }
 
 # It is the same whether frames are cropped before they are on the GPU, or there.

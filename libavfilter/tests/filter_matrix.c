@@ -21,16 +21,21 @@
  * A metric filter by many formats, ranges, layouts in memory, numbers of threads and sizes
  *
  *   filter_matrix TEST FILTER SIZE...
+ *   filter_matrix memory < LIST
  *
  * TEST is formats (of luma that counts alone), formats-of-chroma, ranges, black, layouts or changes.
  * Prints what is not as it should be, and how many cases there were. In each, as many frames
  * have to come out as went in, with the same samples in the same memory.
+ *
+ * LIST has a graph a line, after the sizes of its frames, for a checker of memory. What becomes of
+ * it by each format is printed.
  */
 
 #include <stdio.h>
 #include <string.h>
 
 #include "libavutil/avassert.h"
+#include "libavutil/avstring.h"
 #include "libavutil/bprint.h"
 #include "libavutil/dict.h"
 #include "libavutil/log.h"
@@ -55,6 +60,7 @@ typedef struct Case {
     int beyond;                 ///< whether the bits beyond the depth are set
     int of_gray;                ///< whether the second input is gray
     int picture;                ///< number of the first one
+    int left;                   ///< whether the graph is freed before the end of the stream
 } Case;
 
 static int nb_cases, nb_wrong;
@@ -113,13 +119,16 @@ static void describe(AVBPrint *text, const AVFrame *frame, int output)
         av_bprintf(text, "%08x\n", av_adler32_update(0, sd->data, sd->size));
 }
 
-static void take_frames(TestGraph *g, AVBPrint *text, AVFrame *const *input, int *nb_out)
+static int take_frames(TestGraph *g, AVBPrint *text, AVFrame *const *input, int *nb_out)
 {
     AVFrame *frame = av_frame_alloc();
+    int failed = 0;
 
     av_assert0(frame);
-    for (int i = 0; i < g->nb_sinks; i++)
-        while (av_buffersink_get_frame(g->sink[i], frame) >= 0) {
+    for (int i = 0; i < g->nb_sinks; i++) {
+        int ret;
+
+        while ((ret = av_buffersink_get_frame(g->sink[i], frame)) >= 0) {
             describe(text, frame, i);
             if (!i) {
                 const AVFrame *in = input[*nb_out];
@@ -131,7 +140,11 @@ static void take_frames(TestGraph *g, AVBPrint *text, AVFrame *const *input, int
             }
             av_frame_unref(frame);
         }
+        if (ret != AVERROR(EAGAIN) && ret != AVERROR_EOF)
+            failed = ret;
+    }
     av_frame_free(&frame);
+    return failed;
 }
 
 /// What frames as those of the cases get, one each; "refused" where there is no such graph.
@@ -153,12 +166,14 @@ static void run(AVBPrint *text, const char *filter, const char *options, const C
     ret = test_graph_open(&g, graph.str, (AVFrame *[]){ input[0][0], input[1][0] }, nb_threads);
     if (ret < 0)
         av_bprintf(text, "refused\n");
-    for (int n = 0; n <= nb && ret >= 0; n++) {
+    for (int n = 0; n < nb + !c->left && ret >= 0; n++) {
         for (int i = 0; i < g.nb_sources && ret >= 0; i++)
             ret = av_buffersrc_add_frame_flags(g.source[i], n < nb ? input[i][n] : NULL,
                                                AV_BUFFERSRC_FLAG_KEEP_REF);
         if (ret >= 0)
-            take_frames(&g, text, input[0], &nb_out);
+            ret = take_frames(&g, text, input[0], &nb_out);
+        if (ret < 0)
+            av_bprintf(text, "failed\n");
     }
     if (ret >= 0 && nb_out != nb)
         av_bprintf(text, "%d frames of %d\n", nb_out, nb);
@@ -341,17 +356,63 @@ static void test_changes(const char *filter, Case *c, int nb)
     }
 }
 
+static int read_sizes(Case c[MAX_FRAMES], char *const *size, int nb)
+{
+    for (int i = 0; i < nb; i++)
+        if (i == MAX_FRAMES || sscanf(size[i], "%dx%d", &c[i].width, &c[i].height) != 2 || c[i].width > MAX_WIDTH)
+            return 0;
+    return 1;
+}
+
+/// Graphs of stdin, in different layouts and with different numbers of threads; every other one is left.
+static void test_memory(void)
+{
+    static const enum AVPixelFormat formats[] = {
+        AV_PIX_FMT_GRAY8, AV_PIX_FMT_YUV410P, AV_PIX_FMT_YUV420P, AV_PIX_FMT_P010,
+    };
+    char line[512];
+
+    while (fgets(line, sizeof(line), stdin)) {
+        char *graph = strchr(line, ' '), *size[MAX_FRAMES + 1], *rest = NULL;
+        Case c[MAX_FRAMES] = { 0 };
+        int nb = 0;
+
+        av_assert0(graph);
+        *graph++ = 0;
+        graph[strcspn(graph, "\n")] = 0;
+        for (char *word = av_strtok(line, ",", &rest); word && nb <= MAX_FRAMES; word = av_strtok(NULL, ",", &rest))
+            size[nb++] = word;
+        av_assert0(read_sizes(c, size, nb));
+        printf("%s:", graph);
+        for (int i = 0; i < FF_ARRAY_ELEMS(formats); i++) {
+            AVBPrint text;
+
+            for (int n = 0; n < nb; n++) {
+                c[n].format = formats[i];
+                c[n].layout = i;
+                c[n].left   = i & 1;
+            }
+            run(&text, graph, "", c, nb, 1 + i);
+            printf(" %s", strstr(text.str, "refused") ? "refused" : strstr(text.str, "failed") ? "failed" : "done");
+            av_bprint_finalize(&text, NULL);
+        }
+        printf("\n");
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *test = argc > 3 ? argv[1] : "";
     Case c[MAX_FRAMES] = { 0 };
-    int nb = 0;
+    const int nb = argc - 3;
 
-    for (; nb < argc - 3; nb++)
-        if (nb == MAX_FRAMES || sscanf(argv[3 + nb], "%dx%d", &c[nb].width, &c[nb].height) != 2 ||
-            c[nb].width > MAX_WIDTH)
-            return 2;
     av_log_set_level(AV_LOG_QUIET);
+    if (argc == 2 && !strcmp(argv[1], "memory")) {
+        test_memory();
+        return 0;
+    }
+    if (!read_sizes(c, argv + 3, nb))
+        return 2;
     if (!strcmp(test, "changes"))
         test_changes(argv[2], c, nb);
     for (int i = 0; i < nb; i++)

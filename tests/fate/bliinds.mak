@@ -14,7 +14,7 @@ BLIINDS_TWINS = yuv sizes letterbox valid which-frames models basis default-mode
                 log-stdout log-end log-errors log-rebuild log-writers summary sei-h264 sei-hevc              \
                 $(addprefix rr-,energies known round match other json cut errors live)
 FATE_BLIINDS  = $(addprefix fate-bliinds-,$(BLIINDS_TWINS) resize rebuild \
-                consumers basis-outside model-errors memory rr-flush log-hosts log-locale log-x87)
+                consumers basis-outside model-errors rr-flush log-hosts log-locale log-x87)
 FATE_BLIINDS_TWINS = $(BLIINDS_TWINS:%=fate-bliinds-cuda-%)
 $(FATE_BLIINDS):       RUN = $(subst -,_,$(@:fate-bliinds-%=%))
 $(FATE_BLIINDS_TWINS): RUN = $(subst -,_,$(@:fate-bliinds-cuda-%=%))
@@ -43,7 +43,7 @@ fate-bliinds-oracle-all:    RUN = oracle_all
 fate-bliinds-oracle-all:    REF = all features agree
 fate-bliinds-oracle-scores: RUN = oracle_scores
 fate-bliinds-oracle-scores: REF = all scores agree
-fate-bliinds-log-memory:    RUN = log_memory
+fate-bliinds-log-memory:    RUN = log_memory bliinds=features=1
 fate-bliinds-log-memory:    REF = the same
 
 BLIINDS_ONELINE = $(FATE_BLIINDS_ORACLE) $(addprefix fate-bliinds-,oracle-all oracle-scores log-memory)

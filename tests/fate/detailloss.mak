@@ -1,9 +1,12 @@
 # detailloss. The numbers are compared with those of a program in double
 # precision; how frames are brought together, with FFmpeg's ssim.
 
-FATE_DETAILLOSS_RUN = $(addprefix fate-detailloss-,errors limits memory numbers subsample)
+FATE_DETAILLOSS_RUN = $(addprefix fate-detailloss-,errors limits numbers subsample)
 $(FATE_DETAILLOSS_RUN): RUN = parsed=detailloss; $(NAMED)
 fate-detailloss-logs:        RUN = parsed=detailloss; mad_logs loss
+fate-detailloss-log-memory: RUN = log_memory split,detailloss
+fate-detailloss-log-memory: CMP = oneline
+fate-detailloss-log-memory: REF = the same
 fate-detailloss-sync:        RUN = parsed=detailloss; mad_sync
 fate-detailloss-sync: REF = $(call REF_OF,detailloss-%,mad-%)
 
@@ -12,7 +15,7 @@ $(eval $(call PROGRAM_TEST,detailloss-ranges,filter_matrix ranges detailloss 96x
 $(eval $(call PROGRAM_TEST,detailloss-layouts,filter_matrix layouts detailloss 321x243 16x16 17x48 131x64,160 cases))
 $(eval $(call PROGRAM_TEST,detailloss-changes,filter_matrix changes detailloss 96x80 65x33 16x16 96x80,3 cases))
 
-FATE_DETAILLOSS = $(FATE_DETAILLOSS_RUN) $(addprefix fate-detailloss-,changes formats layouts logs ranges sync)
+FATE_DETAILLOSS = $(FATE_DETAILLOSS_RUN) $(addprefix fate-detailloss-,changes formats layouts log-memory logs ranges sync)
 $(FATE_DETAILLOSS): NEED = PNG_DECODER
 $(FATE_DETAILLOSS): FROM = detailloss
 

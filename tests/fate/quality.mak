@@ -66,6 +66,12 @@ $(filter %-nvcc,$(FATE_PTX)): RUN = $(PTX) $(KERNEL_NVCCFLAGS)
 $(FATE_PTX): CMP = oneline
 $(FATE_PTX): REF = good PTX
 
+# All of them under a checker of memory.
+fate-metric-memory: libavfilter/tests/filter_matrix$(EXESUF)
+fate-metric-memory: ON   = with_valgrind
+fate-metric-memory: NEED = BLIINDS_FILTER BLOCKSMOOTH_FILTER DETAILLOSS_FILTER MAD_FILTER
+FATE_QUALITY-$(CONFIG_BLIINDS_FILTER) += fate-metric-memory
+
 FATE_QUALITY = $(FATE_QUALITY-yes) $(FATE_HW_QUALITY-yes)
 $(FATE_QUALITY): CMD = $(SHELL_TEST)
 $(FATE_QUALITY): ffmpeg$(PROGSSUF)$(EXESUF) $(if $(CONFIG_FFPROBE),ffprobe$(PROGSSUF)$(EXESUF))

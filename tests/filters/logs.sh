@@ -163,10 +163,10 @@ log_locale(){
 }
 
 # Memory does not grow with the frames.
-log_memory(){ # [filter]
+log_memory(){ # filter
     test -z "${target_exec}" || { skip "runs under ${target_exec}"; return 0; }
     for frames in 1000 10000; do
-        ffmpeg -benchmark -v info -lavfi testsrc2=s=44x44:d=$((frames / 25)),format=gray,${1:-bliinds=features=1} ${to_null} \
+        ffmpeg -benchmark -v info -lavfi testsrc2=s=44x44:d=$((frames / 25)),format=gray,$1 ${to_null} \
             2> ${tmp}/err || return
         cat ${tmp}/err >&2
         sed -n 's/.*maxrss=\([0-9]*\)Ki*B.*/\1/p' ${tmp}/err

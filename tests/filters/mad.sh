@@ -188,12 +188,7 @@ mad_errors(){
         size=${size%%[_.]*}
         { printf 'P5\n%s\n255\n' "$(echo ${size} | tr x ' ')"; ffmpeg -i ${pictures}/${picture} -f rawvideo -; } > ${tmp}/${i}.pgm
     done
-    for i in 1 3 5; do
-        ffmpeg -i ${tmp}/${i}.pgm -i ${tmp}/$((i + 1)).pgm -lavfi [0][1]mad,${print} ${to_null} | grep mad
-    done > ${tmp}/expected
     turns=split[a][b]\;[a]select=not\(mod\(n\\,2\)\),setpts=N[c]\;[b]select=mod\(n\\,2\),setpts=N[d]\;[c][d]
-    ffmpeg -reinit_filter 0 -i ${tmp}/%d.pgm -lavfi ${turns}mad=eof_action=endall,${print} ${to_null} | grep mad > ${tmp}/got
-    same "$(grep -c 'score=[1-9]' ${tmp}/expected) sizes in one graph" ${tmp}/expected ${tmp}/got
     mv ${tmp}/7.pgm ${tmp}/6.pgm
     fails -reinit_filter 0 -i ${tmp}/%d.pgm -lavfi ${turns}mad ${to_null} | sed 's/[0-9][0-9]*\.[0-9]*/N/g'
 }
