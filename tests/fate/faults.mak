@@ -38,7 +38,7 @@ tests/faults/libcuda.so.1: $(addprefix $(SRC_PATH)/,tests/faults/libcuda.c      
         libavfilter/cuda/fft.h libavfilter/detailloss_wavelet.h                                     \
         $(foreach F,bliinds blocksmooth detailloss mad ssim,libavfilter/vf_$(F)_cuda.h))
 	$(Q)mkdir -p $(@D)
-	$(M)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -shared -Wl,-z,nodelete -o $@ $<
+	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -shared -Wl,-z,nodelete -o $@ $<
 
 # Allocations can be made to fail where the libraries are linked in.
 FATE_QUALITY-$(call ALLYES, BLIINDS_FILTER FFMPEG STATIC)      += fate-faults-alloc
