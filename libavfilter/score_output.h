@@ -50,7 +50,7 @@
 static inline char *score_print(char text[SCORE_NUMBER_SIZE], const char *format,
                                 int digits, double value)
 {
-    static const char number[] = "+-0123456789e";
+    static const char number[] = "+-0123456789einfa";  // also of inf and nan
     char *point, *rest;
 
     snprintf(text, SCORE_NUMBER_SIZE, format, digits, value);
