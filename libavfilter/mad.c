@@ -135,23 +135,6 @@ double ff_mad_angle(int r, int c, int rows, int columns)
     return atan2(-relative(r, rows), relative(c, columns)) / M_PI * (MAD_ANGLE_TURN / 2);
 }
 
-static double gaussian(double distance)
-{
-    return exp(-distance * distance / 2);
-}
-
-double ff_mad_radial(int scale, int r, int c, int rows, int columns)
-{
-    return !r && !c ? 0 : gaussian(ff_mad_radial_distance(scale, r, c, rows, columns));
-}
-
-double ff_mad_angular(int orientation, int r, int c, int rows, int columns)
-{
-    double distance = fabs(ff_mad_angle(r, c, rows, columns) - orientation * MAD_ANGLE_STEP);
-
-    return gaussian(FFMIN(distance, MAD_ANGLE_TURN - distance));
-}
-
 double ff_mad_weight(int scale)
 {
     static const double weight[MAD_SCALES] = { 0.5, 0.75, 1, 5, 6 };

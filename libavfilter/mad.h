@@ -40,7 +40,7 @@
 #include "libavutil/pixfmt.h"
 
 #include "avfilter.h"
-#include "mad_blocks.h"
+#include "mad_block.h"
 #include "luma_frame.h"
 #include "score_log.h"
 
@@ -91,14 +91,8 @@ typedef struct MADRange {
     {     "lo",      "the appearance map",     0, AV_OPT_TYPE_CONST, { .i64 = MAD_MAP_LO },   0, 0, flags, .unit = "map" }, \
     {     "both",    "the detection map, then the appearance map", 0, AV_OPT_TYPE_CONST, { .i64 = MAD_MAP_BOTH }, 0, 0, flags, .unit = "map" }
 
-/// Cells of MAD_STEP samples along an axis; each map has one value per cell.
-static inline int mad_nb_cells(int size)
-{
-    return (size + MAD_STEP - 1) / MAD_STEP;
-}
-
-/// Blocks wholly inside along an axis; block i begins with cell i. Cells that
-/// begin no block are 0 in the maps.
+/// Blocks wholly inside along an axis; block i begins with cell i of MAD_STEP
+/// samples. Each map has one value per cell, 0 where no block begins.
 static inline int mad_nb_blocks(int size)
 {
     return (size - MAD_BLOCK) / MAD_STEP + 1;
@@ -151,22 +145,16 @@ double ff_mad_value(MADRange range, int sample);
 double ff_mad_lightness(double value);
 
 /**
- * Filters in the frequency domain, at row r and column c of a transform of
+ * Filters in the frequency domain, in their widths, at row r and column c of a transform of
  * rows x columns, whose zero frequency is at 0, 0.
  * @{
  */
 double ff_mad_csf(int r, int c, int rows, int columns);
-double ff_mad_radial(int scale, int r, int c, int rows, int columns);
-double ff_mad_angular(int orientation, int r, int c, int rows, int columns);
-/** @} */
 
-/**
- * What the latter two are exp(-d * d / 2) of: the distance of the logarithms of
- * radii, and that of the angle to a multiple of MAD_ANGLE_STEP, each in widths of
- * the filter. The radius is not that of a filter at 0, 0, which is 0.
- * @{
- */
+/// Of a log-Gabor filter: the distance of the logarithm of the radius; but the gain at 0, 0 is 0.
 double ff_mad_radial_distance(int scale, int r, int c, int rows, int columns);
+
+/// The angle, of which that of a log-Gabor filter is a multiple of MAD_ANGLE_STEP.
 double ff_mad_angle(int r, int c, int rows, int columns);
 /** @} */
 

@@ -349,7 +349,6 @@ static void set_size(AVFilterContext *ctx, int width, int height)
         p->double_x--;
     for (p->double_y = p->nb_y; mad_nb_sub_blocks(MAD_FIRST_CELL + p->double_y - 1, height) < 2; )
         p->double_y--;
-    p->min_variance = exp(2 * MAD_MIN_CONTRAST);
     for (int i = 0; i < MAD_SCALES; i++) {
         p->radial_step[i] = ff_mad_radial_distance(i, 1, 1, height, width) -
                             ff_mad_radial_distance(0, 1, 1, height, width);

@@ -31,9 +31,6 @@
 #include "cuda/kernel.cuh"
 #include "vf_mad_cuda.h"
 
-#define CELL_SAMPLES  (MAD_STEP * MAD_STEP)
-#define BLOCK_SAMPLES (MAD_BLOCK * MAD_BLOCK)
-#define SUB_SAMPLES   (MAD_SUB_BLOCK * MAD_SUB_BLOCK)
 #define SUB_CELLS     (MAD_SUB_BLOCK / MAD_STEP)
 
 /// Where plane i begins.
@@ -95,35 +92,10 @@ static DEVICE_INLINE void load(const MADCUDAParams &p)
     plane_of(p, MAD_LIGHTNESS + 1)[i] = lightness[MAD_DISTORTED] - lightness[MAD_REFERENCE];
 }
 
-/// Statistics of samples: their mean, and sums of powers of what is beyond it.
-typedef struct Moments {
-    float mean, m2, m3, m4;
-} Moments;
-
-/// Statistics of a cell of 16 samples.
-static DEVICE_INLINE Moments cell_moments(const float v[CELL_SAMPLES])
-{
-    Moments m = { 0.f, 0.f, 0.f, 0.f };
-
-    UNROLL
-    for (int i = 0; i < CELL_SAMPLES; i++)
-        m.mean += v[i];
-    m.mean *= 1.f / CELL_SAMPLES;
-    UNROLL
-    for (int i = 0; i < CELL_SAMPLES; i++) {
-        const float d = v[i] - m.mean, d2 = d * d;
-
-        m.m2 += d2;
-        m.m3 += d2 * d;
-        m.m4 += d2 * d2;
-    }
-    return m;
-}
-
 /// Mean and 2nd moment of some cells.
-static DEVICE_INLINE Moments join_variances(const Moments *cell, int pitch, int w, int h)
+static DEVICE_INLINE MADMoments join_variances(const MADMoments *cell, int pitch, int w, int h)
 {
-    Moments m = { 0.f, 0.f, 0.f, 0.f };
+    MADMoments m = { 0.f, 0.f, 0.f, 0.f };
 
     UNROLL
     for (int y = 0; y < h; y++)
@@ -135,9 +107,9 @@ static DEVICE_INLINE Moments join_variances(const Moments *cell, int pitch, int 
     for (int y = 0; y < h; y++)
         UNROLL
         for (int x = 0; x < w; x++) {
-            const Moments &c = cell[y * pitch + x];
+            const MADMoments &c = cell[y * pitch + x];
 
-            m.m2 += c.m2 + CELL_SAMPLES * square(c.mean - m.mean);
+            m.m2 += c.m2 + MAD_CELL_SAMPLES * square(c.mean - m.mean);
         }
     return m;
 }
@@ -174,8 +146,8 @@ static DEVICE_INLINE float4 join_parts(const float4 part[MAD_BLOCK_CELLS], float
 #define DETECT_THREADS (MAD_DETECT_W * MAD_DETECT_H)
 
 typedef struct Detect {
-    Moments reference[DETECT_CELLS_H][DETECT_CELLS_W];
-    Moments error[DETECT_CELLS_H][DETECT_CELLS_W];
+    MADMoments reference[DETECT_CELLS_H][DETECT_CELLS_W];
+    MADMoments error[DETECT_CELLS_H][DETECT_CELLS_W];
     float difference[LMSE_H][LMSE_W + 1];                   ///< squared
     float row_sum[LMSE_H][MAD_DETECT_W * MAD_STEP];         ///< over MAD_BLOCK of them
 } Detect;
@@ -216,7 +188,7 @@ static DEVICE_INLINE void load_cells(Detect &s, const MADCUDAParams &p, int tx, 
             const float4 *src = (const float4 *)(plane_of(p, MAD_LIGHTNESS + n) +
                                 (int64_t)MAD_STEP * (ty + cy + MAD_FIRST_CELL) * p.pitch +
                                 MAD_STEP * (tx + cx + MAD_FIRST_CELL));
-            float v[CELL_SAMPLES];
+            float v[MAD_CELL_SAMPLES];
 
             UNROLL
             for (int y = 0; y < MAD_STEP; y++) {
@@ -227,7 +199,7 @@ static DEVICE_INLINE void load_cells(Detect &s, const MADCUDAParams &p, int tx, 
                 v[4 * y + 2] = row.z;
                 v[4 * y + 3] = row.w;
             }
-            (n ? s.error : s.reference)[cy][cx] = cell_moments(v);
+            (n ? s.error : s.reference)[cy][cx] = mad_cell_moments(v);
         }
     }
 }
@@ -254,11 +226,11 @@ static DEVICE_INLINE void load_differences(Detect &s, const MADCUDAParams &p,
 static DEVICE_INLINE float mask_square(const Detect &s, const MADCUDAParams &p, int bx, int by)
 {
     const int x = threadIdx.x, y = threadIdx.y;
-    const Moments reference = join_variances(&s.reference[y][x], DETECT_CELLS_W,
+    const MADMoments reference = join_variances(&s.reference[y][x], DETECT_CELLS_W,
                                              MAD_BLOCK_CELLS, MAD_BLOCK_CELLS);
-    const Moments error     = join_variances(&s.error[y][x], DETECT_CELLS_W,
+    const MADMoments error     = join_variances(&s.error[y][x], DETECT_CELLS_W,
                                              MAD_BLOCK_CELLS, MAD_BLOCK_CELLS);
-    const float visible = error.m2 / (BLOCK_SAMPLES - 1);
+    const float visible = error.m2 / (MAD_BLOCK_SAMPLES - 1);
     float masking = 0.f;
 
     UNROLL
@@ -272,12 +244,7 @@ static DEVICE_INLINE float mask_square(const Detect &s, const MADCUDAParams &p, 
                                                  (!dy || by < p.double_y)))
                 masking = m2;
         }
-    masking /= SUB_SAMPLES - 1;
-    masking  = masking > p.min_variance * square(reference.mean)
-             ? masking : p.min_variance * square(reference.mean);
-    // ln(a / b) of standard deviations is half of that of variances
-    return reference.mean >= (float)MAD_MIN_MEAN && visible > masking
-         ? square(0.5f * 0.693147181f * approx_log2(visible / masking)) : 0.f;
+    return square(mad_visibility(reference.mean, masking / (MAD_SUB_SAMPLES - 1), visible));
 }
 
 /// Sum over a block's first cell, as far as it is in the interior.
@@ -312,16 +279,10 @@ static DEVICE_INLINE int twice_from_centre(int i, int size)
 static DEVICE_INLINE float filter_gain(const MADCUDAParams &p, float radial, float angle,
                                        float direction)
 {
-    const float turn = (float)MAD_ANGLE_TURN;
-    float d = fabsf(angle - direction);
+    const float d = mad_turn(angle, direction);
 
-    d = d < turn - d ? d : turn - d;
-    // exp(-x / 2)
-    return p.norm * approx_exp2(-0.5f * 1.44269504f * (radial * radial + d * d));
+    return p.norm * mad_gain(radial * radial + d * d);
 }
-
-/// Sums of 2nd powers below it are rounding errors of nothing.
-#define MIN_M2 1e-15f
 
 /// A column of a filtered spectrum, which is transformed to one of the response.
 struct FilteredColumn {
@@ -566,8 +527,8 @@ static DEVICE_INLINE void response_rows(const MADCUDAParams &p, float2 *memory, 
     __syncthreads();
     for (int cx = threadIdx.x; cx < nb_x; cx += blockDim.x) {
         const float4 *src = (const float4 *)magnitude + (cx + MAD_FIRST_CELL) * MAD_STEP;
-        float v[CELL_SAMPLES];
-        Moments m;
+        float v[MAD_CELL_SAMPLES];
+        MADMoments m;
 
         UNROLL
         for (int x = 0; x < MAD_STEP; x++) {
@@ -578,19 +539,9 @@ static DEVICE_INLINE void response_rows(const MADCUDAParams &p, float2 *memory, 
             v[4 * x + 2] = samples.z;
             v[4 * x + 3] = samples.w;
         }
-        m = cell_moments(v);
+        m = mad_cell_moments(v);
         cells[cx] = make_float4(m.mean, m.m2, m.m3, m.m4);
     }
-}
-
-/// Standard deviation, skewness and kurtosis of a block, whose moments are y, z and w.
-static DEVICE_INLINE void block_statistics(float dst[3], float4 m)
-{
-    const bool flat = m.y < MIN_M2;
-
-    dst[0] = flat ? 0.f : approx_sqrt(m.y / (BLOCK_SAMPLES - 1));
-    dst[1] = flat ? 0.f : MAD_BLOCK * m.z / (m.y * approx_sqrt(m.y));
-    dst[2] = flat ? 0.f : BLOCK_SAMPLES * m.w / (m.y * m.y);
 }
 
 /**
@@ -612,7 +563,7 @@ static DEVICE_INLINE void join_strips(float4 strip[MAD_BLOCKS_H][MAD_STRIPS], co
         UNROLL
         for (int i = 0; i < MAD_BLOCK_CELLS; i++)
             part[i] = cell[(y + i < h ? y + i : h - 1) * pitch + x];
-        strip[y][x] = join_parts(part, CELL_SAMPLES);
+        strip[y][x] = join_parts(part, MAD_CELL_SAMPLES);
     }
 }
 
@@ -722,11 +673,13 @@ mad_compare(MADCUDAParams p)
         float of[MAD_IMAGES][3];
 
         UNROLL
-        for (int n = 0; n < MAD_IMAGES; n++)
-            block_statistics(of[n], join_parts(&strip[o][n][threadIdx.y][threadIdx.x],
-                                               MAD_BLOCK_CELLS * CELL_SAMPLES));
-        sum += fabsf(of[0][0] - of[1][0]) * p.unit + 2 * fabsf(of[0][1] - of[1][1]) +
-               fabsf(of[0][2] - of[1][2]);
+        for (int n = 0; n < MAD_IMAGES; n++) {
+            const float4 m = join_parts(&strip[o][n][threadIdx.y][threadIdx.x],
+                                        MAD_BLOCK_CELLS * MAD_CELL_SAMPLES);
+
+            mad_describe(of[n], m.y, m.z, m.w);
+        }
+        sum += mad_difference(of[0], of[1], p.unit);
     }
     if (bx < p.nb_x && by < p.nb_y)
         p.appearance[by * p.nb_x + bx] += p.weight[p.scale] * sum;

@@ -28,7 +28,7 @@
 
 #include "cuda/fft.h"
 #include "cuda/shared.h"
-#include "mad_blocks.h"
+#include "mad_block.h"
 
 #if !defined(__CUDACC__) && !defined(__CUDA__)
 #include <ffnvcodec/dynlink_cuda.h>
@@ -103,7 +103,6 @@ typedef struct MADCUDAParams {
 
     int nb_x, nb_y;                         ///< blocks of the interior
     int double_x, double_y;                 ///< of these, ones with two sub-blocks along an axis
-    float min_variance;                     ///< least visible variance, of mean^2
     float lmse_unit;                        ///< of a sum of squared steps over a block
 
     int scale;

@@ -78,11 +78,12 @@ mutants() {
   libavfilter/mad.c           @ s/255. \/ 219/255. \/ 220/ @ mad-ranges
   libavfilter/mad.c           @ s/0.15 \* cos(4/0.14 * cos(4/ @ mad-oracle-chelsea_451x300_blur
   libavfilter/mad.c           @ s/(i + (size + 1) \/ 2)/(i + size \/ 2)/ @ mad-cases
-  libavfilter/mad_blocks.h    @ s/BORDER_END   17/BORDER_END   16/ @ mad-oracle-chelsea_451x300_blur
-  libavfilter/mad_blocks.h    @ s/MIN_MEAN 0.5/MIN_MEAN 0.6/ @ mad-oracle-chelsea_451x300_blur mad-cases
+  libavfilter/mad_block.h     @ s/BORDER_END   17/BORDER_END   16/ @ mad-oracle-chelsea_451x300_blur
+  libavfilter/mad_block.h     @ s/MIN_MEAN 0.5/MIN_MEAN 0.6/ @ mad-oracle-chelsea_451x300_blur mad-cases
+  libavfilter/mad_block.h     @ s/4.5399929762484854e-5/3.72e-5/ @ mad-oracle-chelsea_451x300_blur mad-cases
   libavfilter/mad_tx.c        @ s/int size = 2 \* t->length - 1;/int size = 2 * t->length - 4;/ @ mad-tx
   libavfilter/mad_tx.c        @ s/inverse ? w.im : -w.im/-w.im/ @ mad-cases mad-oracle-chelsea_451x300_blur
-  libavfilter/vf_mad.c        @ s/i < 0 ? -1 - i/i < 0 ? -i/ @ mad-maps
+  libavfilter/mad_detection.c @ s/i < 0 ? -1 - i/i < 0 ? -i/ @ mad-maps
 * libavfilter/blocksmooth.h   @ s/+ 4) \/ 5/+ 0) \/ 5/ @ blocksmooth-numbers
   libavfilter/blocksmooth.h   @ s/strong = 2 \* qf/strong = 2 * qf + 1/ @ blocksmooth-numbers
   libavfilter/blocksmooth.h   @ s/step >= (is_flat/step > (is_flat/ @ blocksmooth-numbers
