@@ -96,6 +96,10 @@ FRAMESYNC_DEFINE_CLASS(mad_cuda, MADCUDAContext, queue.fs);
 
 extern const unsigned char ff_vf_mad_cuda_ptx_data[];
 extern const unsigned int ff_vf_mad_cuda_ptx_len;
+extern const unsigned char ff_vf_mad_chirp_cuda_ptx_data[];
+extern const unsigned int ff_vf_mad_chirp_cuda_ptx_len;
+extern const unsigned char ff_vf_mad_large_cuda_ptx_data[];
+extern const unsigned int ff_vf_mad_large_cuda_ptx_len;
 
 // ---- one pair ----
 
@@ -406,39 +410,71 @@ static int alloc_memory(AVFilterContext *ctx, int depth)
     return 0;
 }
 
-/// Find the fastest way that the GPU has the shared memory for.
-static void plan_lines(AVFilterContext *ctx, FFTPlan *plan, enum FFTWay *way, int length,
-                       const enum Lines *kernel, int nb_kernels)
+/// The kernels that transform lines in a way, of its module.
+#define LINES(s, way)                                           \
+    { &(s)->lines[PLANE_ROWS][way],       "mad_plane_rows" },       \
+    { &(s)->lines[PLANE_COLUMNS][way],    "mad_plane_columns" },    \
+    { &(s)->lines[LIGHTNESS_ROWS][way],   "mad_lightness_rows" },   \
+    { &(s)->lines[RESPONSE_COLUMNS][way], "mad_response_columns" }, \
+    { &(s)->lines[RESPONSE_ROWS][way],    "mad_response_rows" }
+
+/// Load the kernels of a way, unless that was done.
+static int load_lines(AVFilterContext *ctx, enum FFTWay way)
+{
+    MADCUDAContext *s = ctx->priv;
+    const CUDAQueueKernel kernels[] = { LINES(s, way), { NULL } };
+
+    if (s->lines[PLANE_ROWS][way])
+        return 0;
+    return way == FFT_CHIRP ? ff_cuda_queue_load(ctx, ff_vf_mad_chirp_cuda_ptx_data,
+                                                 ff_vf_mad_chirp_cuda_ptx_len, kernels)
+                            : ff_cuda_queue_load(ctx, ff_vf_mad_large_cuda_ptx_data,
+                                                 ff_vf_mad_large_cuda_ptx_len, kernels);
+}
+
+/// Find the fastest way that the GPU has the shared memory for, and load its kernels.
+static int plan_lines(AVFilterContext *ctx, FFTPlan *plan, enum FFTWay *way, int length,
+                      const enum Lines *kernel, int nb_kernels)
 {
     MADCUDAContext *s = ctx->priv;
 
     for (*way = FFT_DIRECT; *way < FFT_LARGE; ++*way) {
-        int possible = ff_fft_plan(plan, length, *way);
+        int possible = ff_fft_plan(plan, length, *way), ret;
 
+        if (!possible)
+            continue;
+        ret = load_lines(ctx, *way);
+        if (ret < 0)
+            return ret;
         for (int i = 0; i < nb_kernels && possible; i++)
             possible = ff_cuda_queue_allow_shared(ctx, s->lines[kernel[i]][*way],
                                                   ff_fft_memory_size(plan));
         if (possible)
-            return;
+            return 0;
     }
     ff_fft_plan(plan, length, FFT_LARGE);
+    return load_lines(ctx, FFT_LARGE);
 }
 
-static void make_plans(AVFilterContext *ctx)
+static int make_plans(AVFilterContext *ctx)
 {
     static const enum Lines rows[]    = { PLANE_ROWS, LIGHTNESS_ROWS, RESPONSE_ROWS };
     static const enum Lines columns[] = { PLANE_COLUMNS, RESPONSE_COLUMNS };
     MADCUDAContext *s = ctx->priv;
     MADCUDAParams *p  = &s->params;
-    int size = 0;
+    int size = 0, ret;
 
-    plan_lines(ctx, &p->row_plan,    &s->row_way,    p->w, rows,    FF_ARRAY_ELEMS(rows));
-    plan_lines(ctx, &p->column_plan, &s->column_way, p->h, columns, FF_ARRAY_ELEMS(columns));
+    if ((ret = plan_lines(ctx, &p->row_plan, &s->row_way, p->w,
+                          rows, FF_ARRAY_ELEMS(rows)))       < 0 ||
+        (ret = plan_lines(ctx, &p->column_plan, &s->column_way, p->h,
+                          columns, FF_ARRAY_ELEMS(columns))) < 0)
+        return ret;
     if (s->row_way == FFT_LARGE)
         size = p->row_plan.size;
     if (s->column_way == FFT_LARGE)
         size = FFMAX(size, p->column_plan.size);
     p->scratch_size = (int64_t)FFT_SCRATCH_BUFFERS * FFT_LANES * size;
+    return 0;
 }
 
 static int set_up(AVFilterContext *ctx, int width, int height, int depth)
@@ -447,8 +483,8 @@ static int set_up(AVFilterContext *ctx, int width, int height, int depth)
     int ret;
 
     set_size(ctx, width, height);
-    make_plans(ctx);
-    if ((ret = alloc_memory(ctx, depth)) < 0 ||
+    if ((ret = make_plans(ctx))          < 0 ||
+        (ret = alloc_memory(ctx, depth)) < 0 ||
         (ret = upload_csf(ctx))          < 0 ||
         (ret = upload_polar(ctx))        < 0 ||
         (ret = upload_table(ctx, s->params.column_table, &s->params.column_plan)) < 0 ||
@@ -559,21 +595,13 @@ static int config_reference(AVFilterLink *inlink)
 {
     AVFilterContext *ctx = inlink->dst;
     MADCUDAContext *s    = ctx->priv;
-#define LINES(kernel, name)                                     \
-        { &s->lines[kernel][FFT_DIRECT], "mad_" name },         \
-        { &s->lines[kernel][FFT_CHIRP],  "mad_" name "_chirp" }, \
-        { &s->lines[kernel][FFT_LARGE],  "mad_" name "_large" }
     const CUDAQueueKernel kernels[] = {
         { &s->load_8,  "mad_load_8"  },
         { &s->load_16, "mad_load_16" },
         { &s->detect,  "mad_detect"  },
         { &s->compare, "mad_compare" },
         { &s->pool,    "mad_pool"    },
-        LINES(PLANE_ROWS,       "plane_rows"),
-        LINES(PLANE_COLUMNS,    "plane_columns"),
-        LINES(LIGHTNESS_ROWS,   "lightness_rows"),
-        LINES(RESPONSE_COLUMNS, "response_columns"),
-        LINES(RESPONSE_ROWS,    "response_rows"),
+        LINES(s, FFT_DIRECT),
         { NULL }
     };
     int ret = ff_mad_config(&s->common, ctx, "scale_cuda");

@@ -592,6 +592,9 @@ static DEVICE_INLINE double block_sum(double *shared, double value)
 
 extern "C" {
 
+// vf_mad_chirp_cuda.cu and vf_mad_large_cuda.cu have the kernels for lines alone
+#if !defined(MAD_CHIRP) && !defined(MAD_LARGE)
+
 __global__ void mad_load_8(MADCUDAParams p)
 {
     load<uint8_t>(p);
@@ -624,23 +627,12 @@ mad_detect(MADCUDAParams p)
         p.detection[by * p.nb_x + bx] = mask_square(s, p, bx, by) * lmse_square(s, p, bx, by);
 }
 
+#endif /* MAD_CHIRP, MAD_LARGE */
+
 /// Kernels whose thread blocks transform FFT_LANES lines each, or, in scratch memory, nb_lines times as many.
-#define LINES_KERNELS(name)                                                                 \
+#ifdef MAD_LARGE
+#define LINES_KERNEL(name)                                                                  \
 __global__ void __launch_bounds__(FFT_MAX_THREADS, 1) mad_##name(MADCUDAParams p)           \
-{                                                                                           \
-    extern __shared__ float2 shared[];                                                      \
-                                                                                            \
-    name<FFT_DIRECT>(p, shared, blockIdx.x);                                                \
-}                                                                                           \
-                                                                                            \
-__global__ void __launch_bounds__(FFT_MAX_THREADS, 1) mad_##name##_chirp(MADCUDAParams p)   \
-{                                                                                           \
-    extern __shared__ float2 shared[];                                                      \
-                                                                                            \
-    name<FFT_CHIRP>(p, shared, blockIdx.x);                                                 \
-}                                                                                           \
-                                                                                            \
-__global__ void __launch_bounds__(FFT_MAX_THREADS, 1) mad_##name##_large(MADCUDAParams p)   \
 {                                                                                           \
     float2 *scratch = (float2 *)p.scratch + p.scratch_size *                                \
                       (blockIdx.y * (FFT_SCRATCH_BLOCKS / p.nb_layers) + blockIdx.x);       \
@@ -648,12 +640,28 @@ __global__ void __launch_bounds__(FFT_MAX_THREADS, 1) mad_##name##_large(MADCUDA
     for (int i = blockIdx.x; i < p.nb_blocks; i += FFT_SCRATCH_BLOCKS / p.nb_layers)        \
         name<FFT_LARGE>(p, scratch, i);                                                     \
 }
+#else
+#ifdef MAD_CHIRP
+#define WAY_OF_LINES FFT_CHIRP
+#else
+#define WAY_OF_LINES FFT_DIRECT
+#endif
+#define LINES_KERNEL(name)                                                                  \
+__global__ void __launch_bounds__(FFT_MAX_THREADS, 1) mad_##name(MADCUDAParams p)           \
+{                                                                                           \
+    extern __shared__ float2 shared[];                                                      \
+                                                                                            \
+    name<WAY_OF_LINES>(p, shared, blockIdx.x);                                              \
+}
+#endif
 
-LINES_KERNELS(plane_rows)
-LINES_KERNELS(plane_columns)
-LINES_KERNELS(lightness_rows)
-LINES_KERNELS(response_columns)
-LINES_KERNELS(response_rows)
+LINES_KERNEL(plane_rows)
+LINES_KERNEL(plane_columns)
+LINES_KERNEL(lightness_rows)
+LINES_KERNEL(response_columns)
+LINES_KERNEL(response_rows)
+
+#if !defined(MAD_CHIRP) && !defined(MAD_LARGE)
 
 /// Add a scale to the appearance map; a thread has a block.
 __global__ void __launch_bounds__(MAD_BLOCKS_W * MAD_BLOCKS_H)
@@ -723,5 +731,7 @@ mad_pool(MADCUDAParams p)
     p.result->lo = lo;
     *p.nb_done   = 0;
 }
+
+#endif /* MAD_CHIRP, MAD_LARGE */
 
 }

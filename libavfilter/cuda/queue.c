@@ -241,18 +241,24 @@ static int check_device(AVFilterContext *ctx)
                     CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device));
 }
 
-static int load_kernels(AVFilterContext *ctx, const unsigned char *ptx, unsigned ptx_size,
-                        const CUDAQueueKernel *kernels)
+int ff_cuda_queue_load(AVFilterContext *ctx, const unsigned char *ptx, unsigned ptx_size,
+                       const CUDAQueueKernel *kernels)
 {
     CUDAQueue *q = ctx->priv;
-    int ret = ff_cuda_load_module(ctx, q->hwctx, &q->module, ptx, ptx_size);
+    CUmodule *module = q->module;
+    int ret;
 
+    while (*module) {
+        module++;
+        av_assert0(module < q->module + CUDA_QUEUE_MAX_MODULES);
+    }
+    ret = ff_cuda_load_module(ctx, q->hwctx, module, ptx, ptx_size);
     if (ret < 0) {
         av_log(ctx, AV_LOG_ERROR, "The driver cannot load the kernels; update it.\n");
         return ret;
     }
     for (; kernels->name && ret >= 0; kernels++)
-        ret = CHECK_CU(q->cu->cuModuleGetFunction(kernels->function, q->module, kernels->name));
+        ret = CHECK_CU(q->cu->cuModuleGetFunction(kernels->function, *module, kernels->name));
     return ret;
 }
 
@@ -300,7 +306,7 @@ int ff_cuda_queue_open(AVFilterContext *ctx, const unsigned char *ptx, unsigned 
         (ret = ff_cuda_queue_enter(ctx)) < 0)
         return ret;
     if ((ret = check_device(ctx))                          >= 0 &&
-        (ret = load_kernels(ctx, ptx, ptx_size, kernels))  >= 0 &&
+        (ret = ff_cuda_queue_load(ctx, ptx, ptx_size, kernels)) >= 0 &&
         (ret = result_size ? alloc_ring(ctx, result_size) : 0) >= 0)
         ret = setup ? setup(ctx) : 0;
     ff_cuda_queue_leave(ctx);
@@ -323,8 +329,8 @@ static void free_device(AVFilterContext *ctx)
             CHECK_CU(q->cu->cuMemFree(*q->memory[i]));
     if (q->result)
         DRIVER_FUNCTION(tFreeHost, "cuMemFreeHost")(q->result);
-    if (q->module)
-        CHECK_CU(q->cu->cuModuleUnload(q->module));
+    for (int i = 0; i < CUDA_QUEUE_MAX_MODULES && q->module[i]; i++)
+        CHECK_CU(q->cu->cuModuleUnload(q->module[i]));
 }
 
 // ---- the ring ----

@@ -58,6 +58,7 @@
 #include "shared.h"
 
 #define CUDA_QUEUE_MAX_MEMORY 8
+#define CUDA_QUEUE_MAX_MODULES 3
 
 /// A kernel of a filter's module, and where its address goes.
 typedef struct CUDAQueueKernel {
@@ -118,7 +119,7 @@ typedef struct CUDAQueue {
 
     PairSync sync;
     AVBufferRef *device_ref;
-    CUmodule module;
+    CUmodule module[CUDA_QUEUE_MAX_MODULES];
     CUdeviceptr *memory[CUDA_QUEUE_MAX_MEMORY];
     uint64_t nb_frames;
     int advanced;               ///< the inputs had a frame
@@ -161,6 +162,15 @@ typedef struct CUDAQueue {
 int ff_cuda_queue_open(AVFilterContext *ctx, const unsigned char *ptx, unsigned ptx_size,
                        const CUDAQueueKernel *kernels, size_t result_size,
                        int (*setup)(AVFilterContext *ctx));
+
+/**
+ * Load another module, which is unloaded with the queue. The CUDA context has to be
+ * pushed.
+ *
+ * @return 0, or a negative AVERROR after a message
+ */
+int ff_cuda_queue_load(AVFilterContext *ctx, const unsigned char *ptx, unsigned ptx_size,
+                       const CUDAQueueKernel *kernels);
 
 /// Push the CUDA context. Where that succeeds, ff_cuda_queue_leave() is to be called.
 int ff_cuda_queue_enter(AVFilterContext *ctx);

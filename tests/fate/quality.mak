@@ -54,7 +54,8 @@ fate-$(1): REF = $(SRC_PATH)/tests/ref/fate/metric-formats
 endef
 
 # Kernels by each compiler, which are in the test's name with the filter: $(call PTX_TESTS,filter).
-PTX_TESTS = $(addprefix fate-$(1)-cuda-ptx-,clang-14 clang-19 nvcc)
+PTX_TESTS = $(foreach F,$(1) $(filter mad_chirp mad_large,$(1:%=%_chirp) $(1:%=%_large)),\
+                $(addprefix fate-$(F)-cuda-ptx-,clang-14 clang-19 nvcc))
 PTX       = ptx $(subst -cuda-ptx-,_cuda ,$(@:fate-%=%))
 
 include $(wildcard $(addprefix $(SRC_PATH)/tests/fate/,bliinds.mak blocksmooth.mak detailloss.mak faults.mak \
