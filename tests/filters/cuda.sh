@@ -8,6 +8,7 @@
 on_gpu="-init_hw_device cuda"
 twin_clip=testsrc2=s=320x240:d=0.12,format=yuv420p,noise=alls=6
 cases=0
+with_frames=
 
 has_reference(){ # filter
     case $1 in
@@ -16,7 +17,7 @@ has_reference(){ # filter
 }
 
 # What a filter and its twin make of the same frames, in one graph: lines, metadata and, if
-# ${pictures} is set, frames, in ${tmp}/cpu.* and ${tmp}/gpu.*. CUDA frames have another format
+# ${with_frames} is set, frames, in ${tmp}/cpu.* and ${tmp}/gpu.*. CUDA frames have another format
 # where the CPU's filter takes planes only. ${main_crop} and ${reference_crop} are done on the
 # CPU for the one, and on the GPU for the other.
 run_twins(){ # filter main reference cuda-format cpu-format [options [cuda-options]]
@@ -30,7 +31,7 @@ run_twins(){ # filter main reference cuda-format cpu-format [options [cuda-optio
     if test $1 != blocksmooth; then
         cpu_log=f=${tmp}/cpu.stats: gpu_log=f=${tmp}/gpu.stats:
     fi
-    if test -n "${pictures}"; then
+    if test -n "${with_frames}"; then
         download=hwdownload,format=$4,scale,format=$5
         to_cpu="-f framemd5 -y ${tmp}/cpu.frames" to_gpu="-f framemd5 -y ${tmp}/gpu.frames"
     fi
@@ -142,7 +143,7 @@ variants(){ # filter
 }
 
 cuda_formats(){ # filter
-    pictures=yes
+    with_frames=yes
     list_cuda_formats > ${tmp}/formats
     test $1 != blocksmooth || echo yuva420p yuva420p >> ${tmp}/formats
     while read -r format planar; do
@@ -197,7 +198,7 @@ END
 cuda_tiles(){ # filter
     frames=${twin_clip} change=gblur=1
     if test $1 = blocksmooth; then
-        pictures=yes frames=${blocks} change=null
+        with_frames=yes frames=${blocks} change=null
     fi
     tiles $1 > ${tmp}/tiles
     while read -r format planar sizes; do
@@ -213,7 +214,7 @@ cuda_tiles(){ # filter
 # Inputs that begin and end at different times, in framesync's ways, frames that are left out, and
 # any number of frames in flight.
 cuda_queue(){ # filter
-    pictures=yes
+    with_frames=yes
     frames=${twin_clip},crop=96:80,loop=-1:3,trim=end_frame=23
     while read -r main reference options; do
         if ! has_reference $1; then
@@ -346,7 +347,7 @@ cuda_resize(){ # filter
 
 # What each setting does, and each command.
 cuda_settings(){ # filter
-    pictures=yes
+    with_frames=yes
     echo "0.04 $1 qf 99, $1_cuda qf 99; 0.08 $1 block 16, $1_cuda block 16;" > ${tmp}/commands
     for format in nv12:yuv420p p010le:yuv420p10le yuv444p:yuv444p; do
         frames=${blocks},crop=256:194

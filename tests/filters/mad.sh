@@ -211,11 +211,11 @@ mad_cuda_flat(){
         ffmpeg -init_hw_device cuda -lavfi "${main},scale,format=yuv444p,hwupload[m];${reference},scale,format=yuv444p,hwupload[r];[m][r]mad_cuda,${print}" \
             ${to_null} | grep mad | sort | uniq -c | sed 's/^ *//'
     done << END
-${clip} ${clip}
+${twin_clip} ${twin_clip}
 color=black:s=175x99:d=0.04 color=black:s=175x99:d=0.04
 color=gray:s=175x99:d=0.04 color=gray:s=175x99:d=0.04
 color=black:s=175x99:d=0.04 color=white:s=175x99:d=0.04
 END
-    twins "against black" mad ${clip},negate color=black:s=320x240:d=0.12 yuv420p yuv420p
+    twins "against black" mad ${twin_clip},negate color=black:s=320x240:d=0.12 yuv420p yuv420p
     all_the_same 1
 }
