@@ -394,7 +394,8 @@ crf_resume(){
         done
         jq -Rc 'fromjson? | select(.type == "sample-encode-done" and (.from_cache | not)) | [.sample, .crf]' ${tmp}/runs | sort | uniq -d >> ${tmp}/twice
         for entry in $(find ${tmp}/cache -type f ! -name '*.tmp'); do tail -n 1 ${entry}; done | sort -u
-        jq -Rc "fromjson? | ${without_time}" ${tmp}/runs > ${tmp}/again
+        # one that is interrupted after its last line has found it, too
+        jq -Rc "fromjson? | ${without_time}" ${tmp}/runs | uniq > ${tmp}/again
         same "found the same" ${tmp}/first ${tmp}/again
         test "$(find ${tmp}/cache -type f ! -name '*.tmp' | wc -l)" = ${nb} || echo "other encodes were made"
     done > ${tmp}/rounds
