@@ -65,41 +65,39 @@ static int compare_doubles(const void *a, const void *b)
 /// The value that so many percent of all are worse than, linear between ranks.
 static double percentile(const Metric *m, double *value, int nb, double percent)
 {
-    double place;
-    int i;
+    const double place = (m->higher_is_better ? percent : 100 - percent) / 100 * (nb - 1);
+    const int i        = FFMIN(place, nb - 2);
 
     qsort(value, nb, sizeof(*value), compare_doubles);
-    place = (m->higher_is_better ? percent : 100 - percent) / 100 * (nb - 1);
-    i     = FFMIN(place, nb - 2);
     return nb == 1 ? value[0] : value[i] + (value[i + 1] - value[i]) * (place - i);
 }
 
-/// Make one score of those of all samples.
-static int pool(const Metric *m, int pool, int percent, const Result *result, int nb_results,
-                double *score)
+/// Make one score of those of all samples, as --pool says.
+static int pool(const Options *o, const Result *result, int nb_results, double *score)
 {
-    double *all = NULL;
+    const Metric *m = o->metric;
+    double *all = NULL, *new;
     int nb = 0;
 
-    for (int i = 0; i < nb_results; i++)
-        nb += result[i].nb_scores;
-    all = av_malloc_array(nb, sizeof(*all));
-    if (!all)
-        return AVERROR(ENOMEM);
-    nb     = 0;
     *score = m->best;
     for (const Result *r = result; r < result + nb_results; r++) {
         const double sample = metric_mean(m, r->score, r->nb_scores);
 
-        memcpy(all + nb, r->score, r->nb_scores * sizeof(*all));
-        nb += r->nb_scores;
         if (metric_reaches(m, *score, sample))
             *score = sample;
+        new = av_realloc_array(all, nb + r->nb_scores, sizeof(*all));
+        if (!new) {
+            av_free(all);
+            return AVERROR(ENOMEM);
+        }
+        all = new;
+        memcpy(all + nb, r->score, r->nb_scores * sizeof(*all));
+        nb += r->nb_scores;
     }
-    if (pool == POOL_MEAN)
+    if (o->pool == POOL_MEAN)
         *score = metric_mean(m, all, nb);
-    else if (pool == POOL_PERCENTILE)
-        *score = percentile(m, all, nb, percent);
+    else if (o->pool == POOL_PERCENTILE)
+        *score = percentile(m, all, nb, o->percent);
     av_free(all);
     return 0;
 }
@@ -259,7 +257,7 @@ static int try_crf(Search *s, double crf)
     } while (ret >= 0 && !s->nb_points && p.size_error > SIZE_ERROR * p.size &&
              (ret = add_samples(s)) > 0);
     if (ret >= 0)
-        ret = pool(o->metric, o->pool, o->percent, result, nb, &p.score);
+        ret = pool(o, result, nb, &p.score);
     for (i = 0; i < nb; i++)
         av_freep(&result[i].score);
     av_free(result);
@@ -448,6 +446,7 @@ static int see_first_frame(Search *s)
 static int examine(Search *s)
 {
     const Options *o = &s->o;
+    char missing[128];
     int ret;
 
     if ((ret = see_first_frame(s)) < 0 || !o->probe && (ret = open_gpu(s)) < 0)
@@ -456,12 +455,10 @@ static int examine(Search *s)
     if ((ret = source_scan(&s->source, &s->scan)) < 0)
         return ret;
     if (s->scan.missing > 0) {
-        av_log(NULL, o->accept_damage ? AV_LOG_WARNING : AV_LOG_ERROR,
-               "'%s' is cut off: %.2f s are missing, as its video ends at %.2f s.%s\n", o->input,
-               s->scan.missing, s->scan.seconds,
-               o->accept_damage ? "" : " With --accept-damage what is there is taken.");
-        if (!o->accept_damage)
-            return AVERROR_INVALIDDATA;
+        snprintf(missing, sizeof(missing), "cut off: %.2f s are missing, as its video ends at "
+                 "%.2f s", s->scan.missing, s->scan.seconds);
+        if ((ret = tell_damage(o, o->input, missing)) < 0)
+            return ret;
     }
     if ((ret = source_check(&s->source, o)) < 0)
         return ret;
@@ -487,8 +484,8 @@ static int verify(const Options *o, const char *path)
     progress_begin("the whole encode, ", 1);
     ret = score_file(o, path, &r);
     clear_meter();
-    if (ret >= 0)
-        ret = pool(m, o->pool == POOL_PERCENTILE ? o->pool : POOL_MEAN, o->percent, &r, 1, &score);
+    if (ret >= 0)           // the worst sample is the whole
+        ret = pool(o, &r, 1, &score);
     av_freep(&r.score);
     if (ret < 0)
         return ret;
@@ -512,7 +509,7 @@ static int probe_crf(Search *s, double crf, Result *r, double *score)
     int ret = try_sample(s, s->sample, crf, r);
 
     if (ret >= 0)
-        ret = pool(o->metric, o->pool, o->percent, r, 1, score);
+        ret = pool(o, r, 1, score);
     if (ret >= 0 && o->json)
         JSON("probe-done",
              { "metric", .string = o->metric->name }, { "crf", crf }, { "score", *score },

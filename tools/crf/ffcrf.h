@@ -157,7 +157,7 @@ typedef struct Scorer {
     // private
     Graph graph;                ///< made for the first frame
     int64_t nb_frames;
-    char *log;                  ///< file of a metric without metadata
+    FILE *log;                  ///< of a metric without metadata
     int nb_planes;              ///< score[] has as many of each frame, until it is complete
     double distance[4];         ///< sum of each plane's
 } Scorer;
@@ -353,6 +353,9 @@ int source_next(Source *s, AVFrame *frame);
 
 double source_seconds(const Source *s);     ///< of what is taken, as the file tells
 int source_scan(Source *s, Scan *scan);     ///< reads it to its end, without decoding it
+
+/// Tell that a file is damaged or cut off. @return 0 if that is accepted
+int tell_damage(const Options *o, const char *path, const char *what);
 
 /// Tell what was found damaged. @return 0 if nothing was, or that is accepted
 int source_check(const Source *s, const Options *o);

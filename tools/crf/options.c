@@ -25,71 +25,101 @@
 /// A CRF is not searched for more exactly than this.
 #define CRF_EXACT 0.4
 
-#define OFFSET(x) offsetof(Options, x)
+#define TEXT(name, field, value, help) \
+    { name, help, offsetof(Options, field), AV_OPT_TYPE_STRING, { .str = value } }
+#define FLAG(name, field, help) \
+    { name, help, offsetof(Options, field), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 }
+#define REAL(name, field, value, min, max, help) \
+    { name, help, offsetof(Options, field), AV_OPT_TYPE_DOUBLE, { .dbl = value }, min, max }
+#define INTEGER(name, field, value, min, max, choices, help) \
+    { name, help, offsetof(Options, field), AV_OPT_TYPE_INT, { .i64 = value }, min, max, \
+      .unit = choices }
+#define TIME(name, field, value, min, help) \
+    { name, help, offsetof(Options, field), AV_OPT_TYPE_DURATION, { .i64 = value }, min, INT64_MAX }
+#define CHOICE(option, name, value) \
+    { name, NULL, 0, AV_OPT_TYPE_CONST, { .i64 = value }, .unit = option }
 
 static const AVOption options[] = {
-    { "i",        "the video to encode", OFFSET(input), AV_OPT_TYPE_STRING },
-    { "ss",       "begin there in the input", OFFSET(start), AV_OPT_TYPE_DURATION, { .i64 = 0 }, 0, INT64_MAX },
-    { "to",       "end there in the input", OFFSET(end), AV_OPT_TYPE_DURATION, { .i64 = 0 }, 0, INT64_MAX },
-    { "t",        "take so much of the input", OFFSET(length), AV_OPT_TYPE_DURATION, { .i64 = 0 }, 0, INT64_MAX },
-    { "hwaccel",  "decode the input by it: auto, cuda, vaapi, qsv, ... (default: the CPU)", OFFSET(hwaccel), AV_OPT_TYPE_STRING },
-    { "c:v",      "the encoder (default: the first that is there of libsvtav1, libx265, libx264; libsvtav1 has -preset 8)", OFFSET(encoder_name), AV_OPT_TYPE_STRING },
-    { "vf",       "filters before the encoder, as ffmpeg's", OFFSET(filters), AV_OPT_TYPE_STRING },
-    { "reference-vfilter", "filters of what the encode is compared with (default: -vf)", OFFSET(reference_filters), AV_OPT_TYPE_STRING },
-    { "keyint",   "most frames from one key frame to the next, or their time, as 10s", OFFSET(keyint), AV_OPT_TYPE_STRING },
-    { "enc",      "name=value, an option of the encoder", OFFSET(ignored), AV_OPT_TYPE_STRING },
-    { "enc-input", "name=value, an option of the input: ss, to, t, hwaccel", OFFSET(ignored), AV_OPT_TYPE_STRING },
-    { "svt",      "name=value, a parameter of libsvtav1", OFFSET(ignored), AV_OPT_TYPE_STRING },
-    { "scd",      "key frames where scenes change, for libsvtav1: true, false", OFFSET(ignored), AV_OPT_TYPE_STRING },
-    { "pix_fmt",  "pixel format to encode in", OFFSET(pix_fmt), AV_OPT_TYPE_STRING },
-    { "metric",   "what measures: vmaf, loss, ssim, xpsnr, mad (default: vmaf, or loss if this FFmpeg lacks libvmaf)", OFFSET(metric_name), AV_OPT_TYPE_STRING },
-    { "target",   "the score to reach, in the metric's unit (default: vmaf 95, loss 5)", OFFSET(target[0]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, -INFINITY, INFINITY },
-    { "target-vmaf", "metric vmaf and its target: higher is better", OFFSET(target[1]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 100 },
-    { "vmaf-model",  "v1, 4k, phone, v0.6.1, v0.6.1-4k, v0.6.1-phone, a name that libvmaf knows, or a file", OFFSET(vmaf_model), AV_OPT_TYPE_STRING, { .str = "v1" } },
-    { "target-loss",  "metric loss and its target: VMAF points lost, lower is better", OFFSET(target[2]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 100 },
-    { "target-ssim",  "metric ssim and its target: higher is better", OFFSET(target[3]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 1 },
-    { "target-xpsnr", "metric xpsnr and its target: decibels, higher is better", OFFSET(target[4]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 100 },
-    { "target-mad",   "metric mad and its target: lower is better", OFFSET(target[5]), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, INFINITY },
-    { "pool",      "what of the scores has to reach it: mean, p1 to p50 (the worst so many % of frames), worst (sample)", OFFSET(pool_name), AV_OPT_TYPE_STRING, { .str = "mean" } },
-    { "tolerance", "how much better than the target is good enough (default: ssim 0.002, xpsnr 0.3, others 1)", OFFSET(plan.tolerance), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, INFINITY },
-    { "min-crf",   "lowest CRF to try (default: by encoder)", OFFSET(plan.min_crf), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 255 },
-    { "max-crf",   "highest CRF to try (default: by encoder)", OFFSET(plan.max_crf), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 255 },
-    { "crf-increment", "CRFs are multiples of it (default: 0.1, or 1)", OFFSET(plan.increment), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0.01, 50 },
-    { "crf",       "try this one only; no target is needed", OFFSET(crf), AV_OPT_TYPE_DOUBLE, { .dbl = NAN }, 0, 255 },
-    { "thorough",  "find the best CRF of all, whatever the tolerance", OFFSET(thorough), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
-    { "max-encoded-percent", "largest size in % of the source's video", OFFSET(plan.max_percent), AV_OPT_TYPE_DOUBLE, { .dbl = 100 }, 0, INFINITY },
-    { "samples",      "number of samples (default: by --sample-every, and more where scenes differ)", OFFSET(samples), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 1000 },
-    { "sample-every", "one sample for each such part of the video (default 12m)", OFFSET(every), AV_OPT_TYPE_DURATION, { .i64 = 720000000 }, 1000, INT64_MAX },
-    { "min-samples",  "least number of samples", OFFSET(min_samples), AV_OPT_TYPE_INT, { .i64 = 3 }, 1, 1000 },
-    { "sample-duration", "length of a sample (default 10s)", OFFSET(duration), AV_OPT_TYPE_DURATION, { .i64 = 10000000 }, 1000, INT64_MAX },
-    { "score-every", "score one of so many frames (default: vmaf and loss 5, ssim 4, mad 24)", OFFSET(step), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 10000 },
-    { "memory",   "bytes for decoded samples, as 4G (default: half of the memory)", OFFSET(memory), AV_OPT_TYPE_INT64, { .i64 = 0 }, 0, INT64_MAX },
-    { "cache",    "keep results, and take those that were kept", OFFSET(cache), AV_OPT_TYPE_BOOL, { .i64 = 1 }, 0, 1 },
-    { "gpu",      "score on a GPU: auto, off, or its number", OFFSET(gpu), AV_OPT_TYPE_STRING, { .str = "auto" } },
-    { "encode",   "make the encode, in this file, and score all of it", OFFSET(encode), AV_OPT_TYPE_STRING },
-    { "verify",   "only score this encode of the input, all of it", OFFSET(verify), AV_OPT_TYPE_STRING },
-    { "probe",    "do not search: score one sample at some CRFs by all metrics, and compare them", OFFSET(probe), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
-    { "accept-damage", "go on if the input is damaged or cut off, with what can be decoded", OFFSET(accept_damage), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
-    { "c:a",      "encode audio by it, or copy (default copy)", OFFSET(audio_codec), AV_OPT_TYPE_STRING },
-    { "b:a",      "bit rate of audio that is encoded, as 128k", OFFSET(audio_rate), AV_OPT_TYPE_STRING },
-    { "downmix-to-stereo", "make stereo of audio with more than 3 channels", OFFSET(downmix), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
-    { "video-only", "leave out all but the video", OFFSET(video_only), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
-    { "y",        "replace the file of --encode", OFFSET(overwrite), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
-    { "json",     "write JSON to standard output, an object a line", OFFSET(json), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
-    { "stdout-format", "json or human", OFFSET(json), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 1, 0, .unit = "stdout-format" },
-    {     "json",  NULL, 0, AV_OPT_TYPE_CONST, { .i64 = 1 }, 0, 0, 0, .unit = "stdout-format" },
-    {     "human", NULL, 0, AV_OPT_TYPE_CONST, { .i64 = 0 }, 0, 0, 0, .unit = "stdout-format" },
-    { "loglevel", "what FFmpeg's libraries tell: quiet, error, warning, info, verbose, debug (default error)", OFFSET(loglevel), AV_OPT_TYPE_INT, { .i64 = AV_LOG_ERROR }, AV_LOG_QUIET, AV_LOG_TRACE, 0, .unit = "loglevel" },
-    {     "quiet",   NULL, 0, AV_OPT_TYPE_CONST, { .i64 = AV_LOG_QUIET },   0, 0, 0, .unit = "loglevel" },
-    {     "error",   NULL, 0, AV_OPT_TYPE_CONST, { .i64 = AV_LOG_ERROR },   0, 0, 0, .unit = "loglevel" },
-    {     "warning", NULL, 0, AV_OPT_TYPE_CONST, { .i64 = AV_LOG_WARNING }, 0, 0, 0, .unit = "loglevel" },
-    {     "info",    NULL, 0, AV_OPT_TYPE_CONST, { .i64 = AV_LOG_INFO },    0, 0, 0, .unit = "loglevel" },
-    {     "verbose", NULL, 0, AV_OPT_TYPE_CONST, { .i64 = AV_LOG_VERBOSE }, 0, 0, 0, .unit = "loglevel" },
-    {     "debug",   NULL, 0, AV_OPT_TYPE_CONST, { .i64 = AV_LOG_DEBUG },   0, 0, 0, .unit = "loglevel" },
-    { "completion", "print what a shell completes command lines by: bash, zsh, fish", OFFSET(completion), AV_OPT_TYPE_STRING },
-    { "complete", "print what may follow this word, for shells", OFFSET(complete), AV_OPT_TYPE_STRING },
-    { "version",  "print the version", OFFSET(version), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
-    { "help",     "print this", OFFSET(help), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
+    TEXT("i", input, NULL, "the video to encode"),
+    TIME("ss", start, 0, 0, "start at this time of the input"),
+    TIME("to", end, 0, 0, "end at this time of the input"),
+    TIME("t", length, 0, 0, "take this much of the input"),
+    TEXT("hwaccel", hwaccel, NULL,
+         "decode the input by this device: auto, cuda, vaapi, qsv, ... (default: the CPU)"),
+    TEXT("c:v", encoder_name, NULL, "the encoder (default: the first of libsvtav1, libx265, "
+         "libx264 that this FFmpeg has; libsvtav1 with -preset 8)"),
+    TEXT("vf", filters, NULL, "filters before the encoder, as in ffmpeg"),
+    TEXT("reference-vfilter", reference_filters, NULL,
+         "filters of what the encode is compared with (default: -vf)"),
+    TEXT("keyint", keyint, NULL, "largest distance of key frames, in frames or as a time (10s)"),
+    TEXT("enc", ignored, NULL, "name=value, an option of the encoder"),
+    TEXT("enc-input", ignored, NULL, "name=value, an option of the input: ss, to, t, hwaccel"),
+    TEXT("svt", ignored, NULL, "name=value, a parameter of libsvtav1"),
+    TEXT("scd", ignored, NULL, "key frames where scenes change, for libsvtav1: true, false"),
+    TEXT("pix_fmt", pix_fmt, NULL, "pixel format to encode in"),
+    TEXT("metric", metric_name, NULL, "the metric: vmaf, loss, ssim, xpsnr, mad (default: vmaf, "
+         "or loss if this FFmpeg has no libvmaf)"),
+    REAL("target", target[0], NAN, -INFINITY, INFINITY,
+         "the score to reach, in the metric's unit (default: vmaf 95, loss 5)"),
+    REAL("target-vmaf", target[1], NAN, 0, 100, "metric vmaf and its target: higher is better"),
+    TEXT("vmaf-model", vmaf_model, "v1", "v1, 4k, phone, v0.6.1, v0.6.1-4k, v0.6.1-phone, "
+         "a name that libvmaf knows, or a file"),
+    REAL("target-loss", target[2], NAN, 0, 100,
+         "metric loss and its target: VMAF points lost, lower is better"),
+    REAL("target-ssim", target[3], NAN, 0, 1, "metric ssim and its target: higher is better"),
+    REAL("target-xpsnr", target[4], NAN, 0, 100,
+         "metric xpsnr and its target: decibels, higher is better"),
+    REAL("target-mad", target[5], NAN, 0, INFINITY, "metric mad and its target: lower is better"),
+    TEXT("pool", pool_name, "mean", "which score has to reach the target: mean, p1 to p50 "
+         "(percentile of the worst frames), worst (sample)"),
+    REAL("tolerance", plan.tolerance, NAN, 0, INFINITY, "how much better than the target is good "
+         "enough (default: ssim 0.002, xpsnr 0.3, others 1)"),
+    REAL("min-crf", plan.min_crf, NAN, 0, 255, "lowest CRF to try (default: by encoder)"),
+    REAL("max-crf", plan.max_crf, NAN, 0, 255, "highest CRF to try (default: by encoder)"),
+    REAL("crf-increment", plan.increment, NAN, 0.01, 50,
+         "try multiples of this only (default: 0.1, or 1)"),
+    REAL("crf", crf, NAN, 0, 255, "try this CRF only; no target is needed"),
+    FLAG("thorough", thorough, "find the highest CRF that reaches the target, without tolerance"),
+    REAL("max-encoded-percent", plan.max_percent, 100, 0, INFINITY,
+         "largest size, in % of the size of the source's video"),
+    INTEGER("samples", samples, 0, 0, 1000, NULL,
+            "number of samples (default: by --sample-every, and more where scenes differ)"),
+    TIME("sample-every", every, 720000000, 1000, "one sample for this much video (default 12m)"),
+    INTEGER("min-samples", min_samples, 3, 1, 1000, NULL, "least number of samples (default 3)"),
+    TIME("sample-duration", duration, 10000000, 1000, "length of a sample (default 10s)"),
+    INTEGER("score-every", step, 0, 0, 10000, NULL,
+            "score one of this many frames (default: vmaf and loss 5, ssim 4, mad 24)"),
+    { "memory", "bytes for decoded samples, such as 4G (default: half of the memory)",
+      offsetof(Options, memory), AV_OPT_TYPE_INT64, { .i64 = 0 }, 0, INT64_MAX },
+    { "cache", "keep results, and use those that were kept: true, false",
+      offsetof(Options, cache), AV_OPT_TYPE_BOOL, { .i64 = 1 }, 0, 1 },
+    TEXT("gpu", gpu, "auto", "score on a GPU: auto, off, or its number"),
+    TEXT("encode", encode, NULL, "write the encode to this file, and score all of it"),
+    TEXT("verify", verify, NULL, "do not search: score all of this encode of the input"),
+    FLAG("probe", probe, "do not search: score one sample at some CRFs by all metrics"),
+    FLAG("accept-damage", accept_damage, "go on if the input is damaged or cut off"),
+    TEXT("c:a", audio_codec, NULL, "the encoder of audio, or copy (default copy)"),
+    TEXT("b:a", audio_rate, NULL, "bit rate of audio that is encoded, such as 128k"),
+    FLAG("downmix-to-stereo", downmix, "make stereo of audio with more than 3 channels"),
+    FLAG("video-only", video_only, "leave out all streams but the video"),
+    FLAG("y", overwrite, "replace the file of --encode"),
+    FLAG("json", json, "write JSON to standard output, one object per line"),
+    INTEGER("stdout-format", json, 0, 0, 1, "stdout-format", "json or human"),
+        CHOICE("stdout-format", "json",  1),
+        CHOICE("stdout-format", "human", 0),
+    INTEGER("loglevel", loglevel, AV_LOG_ERROR, AV_LOG_QUIET, AV_LOG_TRACE, "loglevel",
+            "which messages of FFmpeg's libraries are shown: quiet, error, warning, info, "
+            "verbose, debug (default error)"),
+        CHOICE("loglevel", "quiet",   AV_LOG_QUIET),
+        CHOICE("loglevel", "error",   AV_LOG_ERROR),
+        CHOICE("loglevel", "warning", AV_LOG_WARNING),
+        CHOICE("loglevel", "info",    AV_LOG_INFO),
+        CHOICE("loglevel", "verbose", AV_LOG_VERBOSE),
+        CHOICE("loglevel", "debug",   AV_LOG_DEBUG),
+    TEXT("completion", completion, NULL, "print the completion script of a shell: bash, zsh, fish"),
+    TEXT("complete", complete, NULL, "print what may follow this word, for shells"),
+    FLAG("version", version, "print the version"),
+    FLAG("help", help, "print this"),
     { NULL }
 };
 
@@ -374,7 +404,9 @@ static int check_encoder_option(const Options *o, const char *name)
 
 static int set_option(Options *o, const AVOption *opt, const char *value)
 {
-    const int is_number = (opt->type == AV_OPT_TYPE_INT || opt->type == AV_OPT_TYPE_INT64) && !opt->unit;
+    // 0 stands for no number, in options whose default depends on others
+    const int is_number = !opt->unit && (opt->type == AV_OPT_TYPE_INT ||
+                                         opt->type == AV_OPT_TYPE_INT64);
     int ret;
 
     if (opt->type == AV_OPT_TYPE_DURATION) {
@@ -384,7 +416,6 @@ static int set_option(Options *o, const AVOption *opt, const char *value)
             return usage("--%s %s is no duration: write 20s, 12m or 1h30m.\n", opt->name, value);
         return av_opt_set_int(o, opt->name, duration, 0);
     }
-    // 0 is what stands for no number, in those whose default depends on others
     ret = is_number && strtod(value, NULL) <= 0 ? AVERROR(ERANGE) :
                                                   av_opt_set(o, opt->name, value, 0);
     return ret >= 0 ? ret : fail(ret, "'%s' is no value for --%s: %s. `ffcrf --help` lists the "

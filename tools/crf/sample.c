@@ -18,47 +18,49 @@
 
 /**
  * @file
- * A sample is decoded once and kept. Its candidate is encoded, and then decoded and
- * scored: in turns, so that the time of the encode is its own. Frames meet their own
- * by number, in the order in which they are shown.
+ * A sample is decoded once and kept. For each CRF it is encoded, and the encode is decoded and
+ * scored. Encoding and scoring take turns, so that the time of the encode can be told. Frames of
+ * the encode and of the source are paired by number, in the order in which they are shown.
  */
 
-#include "config.h"
+#include <dlfcn.h>
 
 #include "libavfilter/buffersink.h"
 #include "libavfilter/buffersrc.h"
 #include "libavutil/fifo.h"
-#if CONFIG_CUDA
-#include "libavutil/hwcontext_cuda_internal.h"
-#endif
 #include "libavutil/imgutils.h"
+
+// hwcontext_cuda.h needs no more than these of the CUDA toolkit's cuda.h
+#define CUDA_VERSION 0
+typedef struct CUctx_st *CUcontext;
+typedef struct CUstream_st *CUstream;
+#include "libavutil/hwcontext_cuda.h"
 
 #include "ffcrf.h"
 
-/// Fewer are not scored of a sample: --score-every is lowered before.
+/// --score-every is lowered where a sample would have fewer scored frames.
 #define MIN_SCORED 16
 
-/// So many packets wait to be scored where what they are compared with is not kept anyway.
+/// So many packets wait to be scored where the source's frames have to be kept for them.
 #define MOST_WAITING 128
 
 int64_t gpu_memory(AVBufferRef *device)
 {
-    size_t available = 0;
-#if CONFIG_CUDA
-    // the loader of FFmpeg's headers lacks this call
-    typedef CUresult CUDAAPI tMemGetInfo(size_t *available, size_t *total);
-    AVCUDADeviceContext *hw = ((AVHWDeviceContext *)device->data)->hwctx;
-    CudaFunctions *cu = hw->internal->cuda_dl;
-    tMemGetInfo *get  = (tMemGetInfo *)FFNV_SYM_FUNC(cu->lib, "cuMemGetInfo_v2");
+    const AVCUDADeviceContext *cuda = ((AVHWDeviceContext *)device->data)->hwctx;
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+    int (*push)(CUcontext)         = driver ? dlsym(driver, "cuCtxPushCurrent_v2") : NULL;
+    int (*pop)(CUcontext *)        = driver ? dlsym(driver, "cuCtxPopCurrent_v2")  : NULL;
+    int (*get)(size_t *, size_t *) = driver ? dlsym(driver, "cuMemGetInfo_v2")     : NULL;
+    size_t available = 0, total;
     CUcontext popped;
-    size_t total;
 
-    if (get && cu->cuCtxPushCurrent(hw->cuda_ctx) == CUDA_SUCCESS) {
-        if (get(&available, &total) != CUDA_SUCCESS)
+    if (push && pop && get && !push(cuda->cuda_ctx)) {
+        if (get(&available, &total))
             available = 0;
-        cu->cuCtxPopCurrent(&popped);
+        pop(&popped);
     }
-#endif
+    if (driver)
+        dlclose(driver);
     return available;
 }
 
@@ -107,50 +109,53 @@ static int keep_frame(Frames *list, const AVFrame *frame, int64_t *memory)
     return AVERROR(ENOMEM);
 }
 
-/// Bring a frame to where a device has it, by a graph that is made for the first.
-static int upload_frame(Graph *g, const Sample *sample, const char *filters, AVBufferRef *device,
-                        const AVFrame *frame, AVFrame *uploaded)
+/// Bring a frame to a device, by a graph that is made for the first.
+static int upload(Graph *g, const Sample *sample, const char *filters, AVBufferRef *device,
+                  AVFrame *frame)
 {
     const AVFrame *const frames[2] = { frame, NULL };
     int ret = 0;
 
     if (!g->graph)
         ret = graph_open(g, filters, frames, sample->time_base, sample->frame_rate, device);
-    if (ret >= 0 && (ret = av_buffersrc_write_frame(g->in[0], frame)) >= 0)
-        ret = av_buffersink_get_frame(g->out, uploaded);
+    if (ret >= 0 && (ret = av_buffersrc_add_frame(g->in[0], frame)) >= 0)
+        ret = av_buffersink_get_frame(g->out, frame);
     return ret;
 }
 
-/// Keep a frame that is compared with, in the memory of the GPU if one scores.
-static int keep_reference(const Options *o, Sample *sample, Graph *upload, const AVFrame *frame,
-                          int64_t memory[NB_MEMORIES])
-{
-    AVFrame *uploaded = av_frame_alloc();
-    char text[64];
-    int ret = uploaded ? 0 : AVERROR(ENOMEM);
+/// The frames of a sample, from the file.
+typedef struct Feed {
+    Source s, r;                ///< r: what is compared with, where that has filters of its own
+    double seconds;             ///< that the frames of s took
+} Feed;
 
-    if (ret >= 0 && o->device && !frame->hw_frames_ctx) {
-        snprintf(text, sizeof(text), "format=%s,hwupload",
-                 av_get_pix_fmt_name(gpu_format(frame->format)));
-        ret   = upload_frame(upload, sample, text, o->device, frame, uploaded);
-        frame = uploaded;
-    }
-    if (ret >= 0)
-        ret = keep_frame(&sample->references, frame,
-                         &memory[o->device ? MEMORY_GPU : MEMORY_SYSTEM]);
-    av_frame_free(&uploaded);
+static int feed_open(Feed *f, const Options *o, const Sample *sample)
+{
+    int ret = source_open_part(&f->s, o, 0, sample->start, sample->duration);
+
+    if (ret >= 0 && o->reference_filters)
+        ret = source_open_part(&f->r, o, 1, sample->start, sample->duration);
     return ret;
 }
 
-/// The next frame that is compared with, of another source where the reference has its own filters.
-static int next_reference(Source *s, const AVFrame *frame, AVFrame *reference)
+static void feed_close(Feed *f)
 {
-    int ret;
+    source_close(&f->s);
+    source_close(&f->r);
+}
 
-    av_frame_unref(reference);
-    if (!s->format)
+/// The next frame as the encoder gets it, and what its encode is compared with.
+static int feed_next(Feed *f, AVFrame *frame, AVFrame *reference)
+{
+    const int64_t begin = av_gettime_relative();
+    int ret = source_next(&f->s, frame);
+
+    f->seconds += (av_gettime_relative() - begin) / 1e6;
+    if (ret < 0)
+        return ret;
+    if (!f->r.format)
         return av_frame_ref(reference, frame);
-    ret = source_next(s, reference);
+    ret = source_next(&f->r, reference);
     if (ret == AVERROR_EOF)
         return usage("--reference-vfilter makes fewer frames than -vf: they cannot be compared.\n");
     if (ret >= 0 && (reference->width != frame->width || reference->height != frame->height))
@@ -169,28 +174,38 @@ static int choose_step(const Options *o, const Source *s, double seconds)
     return nb > 0 ? av_clip(nb / MIN_SCORED, 1, o->step) : o->step;
 }
 
+/// Keep a frame that is compared with, in the memory of the GPU if one scores.
+static int keep_reference(const Options *o, Sample *sample, Graph *g, AVFrame *reference,
+                          int64_t memory[NB_MEMORIES])
+{
+    char text[64];
+    int ret = 0;
+
+    if (o->device && !reference->hw_frames_ctx) {
+        snprintf(text, sizeof(text), "format=%s,hwupload",
+                 av_get_pix_fmt_name(gpu_format(reference->format)));
+        ret = upload(g, sample, text, o->device, reference);
+    }
+    return ret < 0 ? ret : keep_frame(&sample->references, reference,
+                                      &memory[o->device ? MEMORY_GPU : MEMORY_SYSTEM]);
+}
+
 /// Note a frame of the source, and keep it and its reference if they fit.
-static int load_frame(const Options *o, Sample *sample, Source *r, Graph *upload,
-                      const AVFrame *frame, int64_t memory[NB_MEMORIES])
+static int load_frame(const Options *o, Sample *sample, Graph *g, const AVFrame *frame,
+                      AVFrame *reference, int64_t memory[NB_MEMORIES])
 {
     const int is_uploaded = !!frame->hw_frames_ctx, is_full = sample->frames.is_full;
-    AVFrame *reference    = av_frame_alloc();
-    int ret = AVERROR(ENOMEM);
+    int ret = keep_frame(&sample->frames, frame, &memory[is_uploaded ? MEMORY_GPU : MEMORY_SYSTEM]);
 
-    if (reference)
-        ret = keep_frame(&sample->frames, frame, &memory[is_uploaded ? MEMORY_GPU : MEMORY_SYSTEM]);
     if (sample->frames.is_full && !is_full)
         warn("Sample %d does not fit into %s: it will be decoded again for each candidate.\n",
              sample->number + 1, is_uploaded ? "the GPU's memory" : "--memory");
-    if (ret >= 0)
-        ret = next_reference(r, frame, reference);
     if (ret >= 0 && !sample->references.is_full && (!is_uploaded || o->reference_filters) &&
         is_scored(o->metric, sample->nb_frames, sample->step))
-        ret = keep_reference(o, sample, upload, reference, memory);
+        ret = keep_reference(o, sample, g, reference, memory);
     if (ret >= 0 && !av_dynarray2_add((void **)&sample->pts, &sample->nb_frames,
                                       sizeof(*sample->pts), (const uint8_t *)&frame->pts))
         ret = AVERROR(ENOMEM);
-    av_frame_free(&reference);
     return ret;
 }
 
@@ -207,10 +222,8 @@ static int finish_sample(const Options *o, Sample *sample, const Source *s)
     if (!nb)
         return fail(AVERROR_INVALIDDATA, "'%s' has no frames at %.1f s: it may be damaged or cut "
                     "off.\n", o->input, sample->start / 1e6);
-    sample->time_base  = s->time_base;
-    sample->frame_rate = s->frame_rate;
-    sample->bytes      = s->bytes;
-    sample->seconds    = s->frame_rate.num ? 1 / av_q2d(s->frame_rate) : 0.04;
+    sample->bytes   = s->bytes;
+    sample->seconds = s->frame_rate.num ? 1 / av_q2d(s->frame_rate) : 0.04;
     if (nb > 1)
         sample->seconds = av_q2d(s->time_base) * (sample->pts[nb - 1] - sample->pts[0]) *
                           nb / (nb - 1.);
@@ -222,37 +235,30 @@ static int finish_sample(const Options *o, Sample *sample, const Source *s)
 
 int sample_load(const Options *o, Sample *sample, int64_t memory[NB_MEMORIES])
 {
-    AVFrame *frame = av_frame_alloc();
-    Graph upload = { 0 };
-    Source s, r = { 0 };
-    int64_t begin;
-    int ret = source_open_part(&s, o, 0, sample->start, sample->duration);
+    AVFrame *frame = av_frame_alloc(), *reference = av_frame_alloc();
+    Graph g   = { 0 };
+    Feed feed = { 0 };
+    int ret   = frame && reference ? feed_open(&feed, o, sample) : AVERROR(ENOMEM);
 
     sample->loaded = 1;
     sample->references.is_full = !o->device && !o->reference_filters;
-    if (ret >= 0 && o->reference_filters)
-        ret = source_open_part(&r, o, 1, sample->start, sample->duration);
-    if (!frame)
-        ret = AVERROR(ENOMEM);
     if (ret >= 0)
-        sample->step = choose_step(o, &s, sample->duration ? sample->duration / 1e6
-                                                           : source_seconds(&s));
-    while (ret >= 0) {
-        begin = av_gettime_relative();
-        if ((ret = source_next(&s, frame)) < 0)
-            break;
-        sample->decode_seconds += (av_gettime_relative() - begin) / 1e6;
-        sample->time_base  = s.time_base;
-        sample->frame_rate = s.frame_rate;
-        ret = load_frame(o, sample, &r, &upload, frame, memory);
+        sample->step = choose_step(o, &feed.s, sample->duration ? sample->duration / 1e6
+                                                                : source_seconds(&feed.s));
+    while (ret >= 0 && (ret = feed_next(&feed, frame, reference)) >= 0) {
+        sample->time_base  = feed.s.time_base;
+        sample->frame_rate = feed.s.frame_rate;
+        ret = load_frame(o, sample, &g, frame, reference, memory);
         av_frame_unref(frame);
+        av_frame_unref(reference);
     }
+    sample->decode_seconds = feed.seconds;
     if (ret == AVERROR_EOF)
-        ret = finish_sample(o, sample, &s);
-    avfilter_graph_free(&upload.graph);
-    source_close(&s);
-    source_close(&r);
+        ret = finish_sample(o, sample, &feed.s);
+    avfilter_graph_free(&g.graph);
+    feed_close(&feed);
     av_frame_free(&frame);
+    av_frame_free(&reference);
     return ret;
 }
 
@@ -273,7 +279,7 @@ typedef struct Candidate {
     AVCodecContext *encoder, *decoder;
     AVCodecParameters *par;             ///< of what it makes
     Graph upload;                       ///< to the device of the encoder
-    Source s, r;                        ///< of frames that are not kept: to encode, and references
+    Feed feed;                          ///< of frames that are not kept
     AVFifo *packets;                    ///< that wait to be decoded and scored
     AVFifo *sources;                    ///< frames that those are compared with, if not kept
     Scorer scorer;
@@ -463,49 +469,30 @@ static int next_frame(Candidate *c, AVFrame *frame)
         return AVERROR_EOF;
     if (sample->frames.nb)
         return av_frame_ref(frame, sample->frames.frame[c->nb_encoded]);
-    ret = source_next(&c->s, frame);
-    if (ret < 0 || sample->references.nb)
-        return ret;
     reference = av_frame_alloc();
-    ret = reference ? next_reference(&c->r, frame, reference) : AVERROR(ENOMEM);
-    if (ret >= 0 && is_scored(c->o->metric, c->nb_encoded, sample->step) &&
+    ret = reference ? feed_next(&c->feed, frame, reference) : AVERROR(ENOMEM);
+    if (ret >= 0 && !sample->references.nb &&
+        is_scored(c->o->metric, c->nb_encoded, sample->step) &&
         (ret = av_fifo_write(c->sources, &reference, 1)) >= 0)
         return 0;
     av_frame_free(&reference);
     return ret;
 }
 
-/// The same, where the encoder takes them.
-static int next_input(Candidate *c, AVFrame *frame)
-{
-    AVBufferRef *device = c->o->encode_device;
-    AVFrame *uploaded;
-    int ret = next_frame(c, frame);
-
-    if (ret < 0 || !device)
-        return ret;
-    uploaded = av_frame_alloc();
-    ret = AVERROR(ENOMEM);
-    if (uploaded &&
-        (ret = upload_frame(&c->upload, c->sample, "hwupload", device, frame, uploaded)) >= 0) {
-        av_frame_unref(frame);
-        av_frame_move_ref(frame, uploaded);
-    }
-    av_frame_free(&uploaded);
-    return ret;
-}
-
 static int encode_frames(Candidate *c, double crf, Result *result)
 {
-    AVFrame *frame = av_frame_alloc();
+    AVBufferRef *device = c->o->encode_device;
+    AVFrame *frame      = av_frame_alloc();
     int ended = 0, ret = frame ? 0 : AVERROR(ENOMEM);
 
     while (ret >= 0 && !ended) {
         // the clock stands while there is scored
         const int64_t begin = av_gettime_relative();
 
-        ret   = next_input(c, frame);
+        ret   = next_frame(c, frame);
         ended = ret == AVERROR_EOF;
+        if (ret >= 0 && device)
+            ret = upload(&c->upload, c->sample, "hwupload", device, frame);
         if (ret >= 0 && !c->encoder)
             ret = open_encoder(c, frame, crf);
         if (ret >= 0 || ended)
@@ -538,10 +525,8 @@ static void free_candidate(Candidate *c)
     avcodec_free_context(&c->decoder);
     avcodec_parameters_free(&c->par);
     avfilter_graph_free(&c->upload.graph);
-    source_close(&c->s);
-    source_close(&c->r);
+    feed_close(&c->feed);
 }
-
 
 Scorer scorer_new(const Options *o, int step)
 {
@@ -571,9 +556,7 @@ int sample_encode(const Options *o, const Sample *sample, double crf, Result *re
     *result = (Result){ .source_bytes = sample->bytes, .seconds = sample->seconds,
                         .encode_seconds = sample->frames.nb ? sample->decode_seconds : 0 };
     if (ret >= 0 && !sample->frames.nb)
-        ret = source_open_part(&c.s, o, 0, sample->start, sample->duration);
-    if (ret >= 0 && !sample->frames.nb && o->reference_filters)
-        ret = source_open_part(&c.r, o, 1, sample->start, sample->duration);
+        ret = feed_open(&c.feed, o, sample);
     if (ret >= 0)
         ret = encode_frames(&c, crf, result);
     if (ret >= 0)
@@ -591,7 +574,6 @@ int sample_encode(const Options *o, const Sample *sample, double crf, Result *re
 }
 
 // ---- a whole file ----
-
 
 /// Take the next frame of an encode and of its source. @return 0, or AVERROR_EOF at the end of both
 static int next_pair(const Options *o, Source s[2], AVFrame *frame[2], const char *path, int number)

@@ -233,45 +233,43 @@ int check_vmaf_model(const char *model)
     return FFMIN(ret, 0);
 }
 
-/// Add an option whose value may have any character: the graph and the filter each unescape it.
-static void print_option(AVBPrint *text, const char *name, const char *value)
-{
-    AVBPrint escaped;
-
-    av_bprint_init(&escaped, 0, AV_BPRINT_SIZE_UNLIMITED);
-    av_bprint_escape(&escaped, value, ":", AV_ESCAPE_MODE_BACKSLASH, 0);
-    av_bprintf(text, ":%s=", name);
-    av_bprint_escape(text, escaped.str, "[],;", AV_ESCAPE_MODE_BACKSLASH, 0);
-    av_bprint_finalize(&escaped, NULL);
-}
-
-/// The options of libvmaf, which writes its scores to a temporary file only.
-static int print_vmaf_options(Scorer *s, AVBPrint *text, const AVFrame *encode)
+/// Open a temporary file that has no name any more.
+static int open_temporary(FILE **file)
 {
     const char *dir = getenv("TMPDIR");
-    AVBPrint model;
-    int fd;
+    char *path      = av_asprintf("%s/ffcrf-XXXXXX", dir && *dir ? dir : "/tmp");
+    int fd, ret = 0;
 
-    s->log = av_asprintf("%s/ffcrf-XXXXXX", dir && *dir ? dir : "/tmp");
-    if (!s->log)
+    if (!path)
         return AVERROR(ENOMEM);
-    fd = mkstemp(s->log);
-    if (fd < 0) {
-        const int ret = AVERROR(errno);
+    fd = mkstemp(path);
+    if (fd < 0 || unlink(path) < 0 || !(*file = fdopen(fd, "r")))
+        ret = fail(AVERROR(errno), "Cannot make a temporary file '%s': %s; set TMPDIR to another "
+                   "folder.\n", path, strerror(errno));
+    if (ret < 0 && fd >= 0)
+        close(fd);
+    av_free(path);
+    return ret;
+}
 
-        fail(ret, "Cannot make a temporary file '%s': %s; set TMPDIR to another folder.\n",
-             s->log, av_err2str(ret));
-        av_freep(&s->log);
+/// The options of libvmaf, which writes its scores to a file only.
+static int print_vmaf_options(Scorer *s, AVBPrint *text, const AVFrame *encode)
+{
+    AVBPrint model, escaped;
+    int ret = open_temporary(&s->log);
+
+    if (ret < 0)
         return ret;
-    }
-    close(fd);
-    av_bprint_init(&model, 0, AV_BPRINT_SIZE_UNLIMITED);
+    av_bprint_init(&model,   0, AV_BPRINT_SIZE_UNLIMITED);
+    av_bprint_init(&escaped, 0, AV_BPRINT_SIZE_UNLIMITED);
     describe_model(&model, s->model, encode->width, encode->height,
                    av_pix_fmt_desc_get(encode->format)->comp[0].depth);
-    av_bprintf(text, ":n_threads=%d", av_cpu_count());
-    print_option(text, "log_path", s->log);
-    print_option(text, "model", model.str);
+    av_bprintf(text, ":n_threads=%d:log_path=/dev/fd/%d:model=", av_cpu_count(), fileno(s->log));
+    // the filter and the graph each take off one escape
+    av_bprint_escape(&escaped, model.str, ":", AV_ESCAPE_MODE_BACKSLASH, 0);
+    av_bprint_escape(text, escaped.str, "[],;", AV_ESCAPE_MODE_BACKSLASH, 0);
     av_bprint_finalize(&model, NULL);
+    av_bprint_finalize(&escaped, NULL);
     return 0;
 }
 
@@ -284,19 +282,16 @@ static int add_score(Scorer *s, double score)
 /// Read libvmaf's log, which has a line for each frame.
 static int read_log(Scorer *s)
 {
-    FILE *f = fopen(s->log, "r");
     char line[4096];
     int ret = 0;
 
-    if (!f)
-        return AVERROR(errno);
-    while (ret >= 0 && fgets(line, sizeof(line), f)) {
+    rewind(s->log);
+    while (ret >= 0 && fgets(line, sizeof(line), s->log)) {
         const char *score = strstr(line, " vmaf=\"");
 
         if (score && strstr(line, "<frame "))
             ret = add_score(s, strtod(score + strlen(" vmaf=\""), NULL));
     }
-    fclose(f);
     return ret;
 }
 
@@ -436,7 +431,6 @@ void scorer_close(Scorer *s)
 {
     avfilter_graph_free(&s->graph.graph);
     if (s->log)
-        unlink(s->log);
-    av_freep(&s->log);
+        fclose(s->log);
     av_freep(&s->score);
 }

@@ -318,23 +318,27 @@ int source_scan(Source *s, Scan *scan)
     return ret == AVERROR_EOF ? 0 : ret;
 }
 
+int tell_damage(const Options *o, const char *path, const char *what)
+{
+    av_log(NULL, o->accept_damage ? AV_LOG_WARNING : AV_LOG_ERROR, "'%s' is %s.%s\n", path, what,
+           o->accept_damage ? "" : " With --accept-damage what can be decoded is used.");
+    return o->accept_damage ? 0 : AVERROR_INVALIDDATA;
+}
+
 int source_check(const Source *s, const Options *o)
 {
     const double first = in_seconds(s, s->damage[0], s->stream->time_base);
     const double last  = in_seconds(s, s->damage[1], s->stream->time_base);
-    char places[128] = "";
+    char where[128] = "damaged";
 
     if (!s->nb_damaged)
         return 0;
     if (s->damage[0] != s->damage[1])
-        snprintf(places, sizeof(places), " in %"PRIu64" places, the first at %.2f s and the last "
-                 "at %.2f s", s->nb_damaged, first, last);
+        snprintf(where, sizeof(where), "damaged in %"PRIu64" places, the first at %.2f s and the "
+                 "last at %.2f s", s->nb_damaged, first, last);
     else if (s->damage[0] != AV_NOPTS_VALUE)
-        snprintf(places, sizeof(places), " at %.2f s", first);
-    av_log(NULL, o->accept_damage ? AV_LOG_WARNING : AV_LOG_ERROR, "'%s' is damaged%s.%s\n",
-           s->format->url, places,
-           o->accept_damage ? "" : " With --accept-damage what can be decoded is taken.");
-    return o->accept_damage ? 0 : AVERROR_INVALIDDATA;
+        snprintf(where, sizeof(where), "damaged at %.2f s", first);
+    return tell_damage(o, s->format->url, where);
 }
 
 void source_close(Source *s)
