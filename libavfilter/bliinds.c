@@ -20,7 +20,6 @@
 #include <string.h>
 
 #include "libavutil/buffer.h"
-#include "libavutil/dict.h"
 #include "libavutil/error.h"
 #include "libavutil/intfloat.h"
 #include "libavutil/intreadwrite.h"
@@ -92,7 +91,8 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
     add_metric(s, (ScoreMetric){ "sigma",    6, SCORE_POOL_VALID });
     add_metric(s, (ScoreMetric){ "distance", 6, SCORE_POOL_VALID });
     add_metric(s, (ScoreMetric){ "valid",    0, SCORE_POOL_NONE });
-    add_metric(s, (ScoreMetric){ "basis",    0, SCORE_POOL_COUNT, .scale = basis_name[BLIINDS_BITSTREAM] });
+    add_metric(s, (ScoreMetric){ "basis",    0, SCORE_POOL_COUNT, .words = basis_name,
+                                 .scale = basis_name[BLIINDS_BITSTREAM] });
     add_metric(s, (ScoreMetric){ "outside",  0, SCORE_POOL_COUNT, .scale = "outside",
                                    .warning = "outside of what the model knows: do not rely on the score" });
     if (s->rr.read_path)
@@ -136,24 +136,20 @@ static int check_size(AVFilterContext *ctx, int width, int height)
 int ff_bliinds_config(BLIINDSContext *s, const AVFilterLink *inlink)
 {
     AVFilterContext *ctx = inlink->dst;
-    int ret;
+    int ret = check_size(ctx, inlink->w, inlink->h);
 
-    s->time_base = inlink->time_base;
-    ret = check_size(ctx, inlink->w, inlink->h);
     return ret < 0 ? ret : ff_bliinds_rr_open(&s->rr, ctx);
 }
 
 int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, const AVFrame *frame,
-                        uint64_t *n, const LumaFrame **luma)
+                        uint64_t n, const LumaFrame **luma)
 {
-    BLIINDSFrame *f;
+    BLIINDSFrame *f = &s->frame[n % BLIINDS_MAX_IN_FLIGHT];
 
-    *n = ff_score_log_count(&s->log, ctx, frame, s->time_base);
-    f  = &s->frame[*n % BLIINDS_MAX_IN_FLIGHT];
     f->luma = ff_luma_frame(frame, s->range);
     ff_bliinds_coded_features(f->coded, &s->coding, frame, f->luma.width, f->luma.height,
                               s->shown_height);
-    *luma = !ctx->is_disabled && ff_frame_is_chosen(*n, s->n_subsample) ? &f->luma : NULL;
+    *luma = !ctx->is_disabled && ff_frame_is_chosen(n, s->n_subsample) ? &f->luma : NULL;
     return *luma ? check_size(ctx, f->luma.width, f->luma.height) : 0;
 }
 
@@ -190,24 +186,6 @@ static int is_valid(const BLIINDSLevelSums sums[BLIINDS_LEVELS])
 {
     return sums[0].nb_flat <= MAX_FLAT * bliinds_level_blocks(&sums[0]) &&
            bliinds_level_blocks(&sums[BLIINDS_LEVELS - 1]) >= MIN_BLOCKS;
-}
-
-static int set_metadata(const BLIINDSContext *s, AVFrame *frame, const double *value)
-{
-    const char *text;
-    char key[64];
-    int ret;
-
-    for (int i = 0; i < s->nb_metrics; i++) {
-        snprintf(key, sizeof(key), "lavfi.bliinds.%s", s->metric[i].name);
-        // without a value, one of an earlier filter goes
-        text = !isfinite(value[i]) ? NULL : i == METRIC_BASIS ? basis_name[(int)value[i]] :
-               SCORE_FIXED(s->metric[i].digits, value[i]);
-        ret  = av_dict_set(&frame->metadata, key, text, 0);
-        if (ret < 0)
-            return ret;
-    }
-    return 0;
 }
 
 /// Side data of ours that the frame has, from an encoder or an earlier filter.
@@ -270,7 +248,7 @@ static int compare_with_source(BLIINDSContext *s, AVFilterContext *ctx, const AV
     const BLIINDSFrame *f = &s->frame[n % BLIINDS_MAX_IN_FLIGHT];
     BLIINDSRRFrame rr = {
         .n      = n,
-        .time   = ff_bliinds_rr_time(frame->pts, s->time_base),
+        .time   = ff_bliinds_rr_time(frame->pts, s->log.outputs.time_base),
         .valid  = valid,
         .format = { f->luma.width, f->luma.height, f->luma.limited, f->luma.depth },
     };
@@ -310,25 +288,17 @@ int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
     if (s->features)
         memcpy(value + nb, feature, sizeof(feature));
 
-    if ((ret = set_metadata(s, frame, value)) < 0 ||
-        s->side_data && (ret = set_side_data(s, frame, value)) < 0)
+    if (s->side_data && (ret = set_side_data(s, frame, value)) < 0)
         return ret;
-    return ff_score_log_frame(&s->log, ctx, frame, n, s->time_base,
-                              value, value[METRIC_VALID]);
+    return ff_score_log_frame(&s->log, ctx, frame, n, value, value[METRIC_VALID]);
 }
 
-int ff_bliinds_finish(BLIINDSContext *s, AVFilterContext *ctx)
+int ff_bliinds_close(BLIINDSContext *s, AVFilterContext *ctx, int ended)
 {
     int ret = ff_bliinds_rr_close(&s->rr, ctx), err;
 
-    if (s->rr.write_path && !s->log.nb_frames && ff_score_log_open(&s->log, ctx) >= 0)
+    if (ended && s->rr.write_path && !s->log.nb_frames && ff_score_log_open(&s->log, ctx) >= 0)
         ff_bliinds_rr_write(&s->rr, &s->log.outputs, ctx, NULL);
-    err = ff_score_log_close(&s->log, ctx, 1);
+    err = ff_score_log_close(&s->log, ctx, ended);
     return ret < 0 ? ret : err;
-}
-
-void ff_bliinds_uninit(BLIINDSContext *s, AVFilterContext *ctx)
-{
-    ff_bliinds_rr_close(&s->rr, ctx);
-    ff_score_log_close(&s->log, ctx, 0);
 }

@@ -68,7 +68,6 @@ typedef struct BLIINDSContext {
     BLIINDSModel model[BLIINDS_NB_BASES];
     BLIINDSCoding coding;
     BLIINDSFrame frame[BLIINDS_MAX_IN_FLIGHT];      ///< frame n at n % that
-    AVRational time_base;   ///< of the input, which may be gone before its last frames are scored
     int nb_metrics;         ///< values of a frame that are reported
     ScoreMetric metric[BLIINDS_MAX_METRICS];
     ScoreCounter counter[3];
@@ -99,33 +98,31 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx);
 int ff_bliinds_config(BLIINDSContext *s, const AVFilterLink *inlink);
 
 /**
- * Count a frame, describe it, and say if it is to be scored.
+ * Describe a frame, and say if it is to be scored.
  *
- * @param n    set to its number, from 0
+ * @param n    its number, from ff_score_log_count()
  * @param luma set to its luma, NULL if it is not to be scored
  * @return 0, or AVERROR(EINVAL) after a message if it has a size that cannot be scored
  */
 int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, const AVFrame *frame,
-                        uint64_t *n, const LumaFrame **luma);
+                        uint64_t n, const LumaFrame **luma);
 
 /**
  * Score a frame: to its metadata, its side data and the files.
  *
  * @param frame the frame, whose pixels are not touched
- * @param n     its number, from ff_bliinds_describe()
+ * @param n     its number
  * @param sums  of its levels
  */
 int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
                      uint64_t n, const BLIINDSLevelSums sums[BLIINDS_LEVELS]);
 
 /**
- * Finish the files and print the summary, once no more frames come.
+ * Finish the files, print the summary, and free all; may be called again.
  *
+ * @param ended 0 if the filter goes without the end of its input
  * @return 0, or a negative AVERROR if a file could not be written
  */
-int ff_bliinds_finish(BLIINDSContext *s, AVFilterContext *ctx);
-
-/// Finish if that has not been done, and free all.
-void ff_bliinds_uninit(BLIINDSContext *s, AVFilterContext *ctx);
+int ff_bliinds_close(BLIINDSContext *s, AVFilterContext *ctx, int ended);
 
 #endif /* AVFILTER_BLIINDS_H */

@@ -17,15 +17,10 @@
  */
 
 #include <math.h>
-#include <stdio.h>
 
 #include "libavutil/common.h"
-#include "libavutil/dict.h"
-#include "libavutil/error.h"
-#include "libavutil/log.h"
 
 #include "detailloss.h"
-#include "pair_sync.h"
 
 /// The reported values of a frame.
 enum {
@@ -81,13 +76,6 @@ void ff_detailloss_init(DetailLossContext *s, AVFilterContext *ctx)
     s->log.metric     = metric;
     s->log.nb_metrics = NB_METRICS;
     ff_score_log_init(&s->log, ctx->priv);
-}
-
-int ff_detailloss_check_size(AVFilterContext *ctx, int main_width, int main_height,
-                             int reference_width, int reference_height, const char *scale)
-{
-    return ff_pair_sync_check_size(ctx, main_width, main_height, reference_width,
-                                      reference_height, DETAIL_MIN_SIZE, DETAIL_MAX_SIZE, scale);
 }
 
 DetailPicture ff_detailloss_picture(const DetailLossContext *s, const AVFrame *main,
@@ -161,32 +149,11 @@ static void measure(double value[NB_METRICS], const DetailPicture *picture, cons
     value[METRIC_SIGMA] = sigma[0] + sigma[1] * value[METRIC_LOSS];
 }
 
-static int set_metadata(AVFrame *frame, const double value[NB_METRICS])
-{
-    char key[64];
-    int ret;
-
-    for (int i = 0; i < NB_METRICS; i++) {
-        snprintf(key, sizeof(key), "lavfi.detailloss.%s", metric[i].name);
-        // without a value, one of an earlier filter goes
-        ret = av_dict_set(&frame->metadata, key, isfinite(value[i]) ?
-                          SCORE_FIXED(metric[i].digits, value[i]) : NULL, 0);
-        if (ret < 0)
-            return ret;
-    }
-    return 0;
-}
-
-int ff_detailloss_score(DetailLossContext *s, AVFilterContext *ctx, AVFrame *frame,
-                        uint64_t n, AVRational time_base, const DetailPicture *picture,
-                        const DetailSums *sums)
+int ff_detailloss_score(DetailLossContext *s, AVFilterContext *ctx, AVFrame *frame, uint64_t n,
+                        const DetailPicture *picture, const DetailSums *sums)
 {
     double value[NB_METRICS];
-    int ret;
 
     measure(value, picture, sums);
-    ret = set_metadata(frame, value);
-    if (ret < 0)
-        return ret;
-    return ff_score_log_frame(&s->log, ctx, frame, n, time_base, value, 1);
+    return ff_score_log_frame(&s->log, ctx, frame, n, value, 1);
 }

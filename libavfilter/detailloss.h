@@ -37,7 +37,6 @@
 #include "score_log.h"
 
 #define DETAIL_MIN_SIZE 16
-#define DETAIL_MAX_SIZE 16384
 
 /// The part of a filter's context that does not depend on where it computes.
 typedef struct DetailLossContext {
@@ -74,15 +73,6 @@ typedef struct DetailPicture {
 void ff_detailloss_init(DetailLossContext *s, AVFilterContext *ctx);
 
 /**
- * Check the size of a pair of pictures.
- *
- * @param scale name of the filter that would mend it
- * @return 0, or AVERROR(EINVAL) after a message
- */
-int ff_detailloss_check_size(AVFilterContext *ctx, int main_width, int main_height,
-                             int reference_width, int reference_height, const char *scale);
-
-/**
  * Describe a pair of pictures.
  *
  * @param main the main one, whose range counts
@@ -94,14 +84,12 @@ DetailPicture ff_detailloss_picture(const DetailLossContext *s, const AVFrame *m
 /**
  * Score a frame: to its metadata and the logs.
  *
- * @param frame     of the main input, whose pixels are not touched
- * @param n         its number, from ff_score_log_count()
- * @param time_base of frame->pts
- * @param sums      of the pair
+ * @param frame of the main input, whose pixels are not touched
+ * @param n     its number, from ff_score_log_count()
+ * @param sums  of the pair
  * @return 0, or a negative AVERROR after a message
  */
-int ff_detailloss_score(DetailLossContext *s, AVFilterContext *ctx, AVFrame *frame,
-                        uint64_t n, AVRational time_base, const DetailPicture *picture,
-                        const DetailSums *sums);
+int ff_detailloss_score(DetailLossContext *s, AVFilterContext *ctx, AVFrame *frame, uint64_t n,
+                        const DetailPicture *picture, const DetailSums *sums);
 
 #endif /* AVFILTER_DETAILLOSS_H */

@@ -19,15 +19,11 @@
 #include <math.h>
 
 #include "libavutil/avutil.h"
-#include "libavutil/dict.h"
-#include "libavutil/error.h"
-#include "libavutil/log.h"
 #include "libavutil/macros.h"
 #include "libavutil/mathematics.h"
 
 #include "filters.h"
 #include "mad.h"
-#include "pair_sync.h"
 
 /// The reported values of a frame.
 enum {
@@ -70,20 +66,6 @@ int ff_mad_init(MADContext *s, AVFilterContext *ctx,
             return ret;
     }
     return 0;
-}
-
-int ff_mad_config(MADContext *s, AVFilterContext *ctx, const char *scale)
-{
-    const AVFilterLink *m = ctx->inputs[0], *r = ctx->inputs[1];
-
-    return ff_mad_check_size(ctx, m->w, m->h, r->w, r->h, scale);
-}
-
-int ff_mad_check_size(AVFilterContext *ctx, int main_width, int main_height,
-                      int reference_width, int reference_height, const char *scale)
-{
-    return ff_pair_sync_check_size(ctx, main_width, main_height, reference_width,
-                                      reference_height, MAD_MIN_SIZE, MAD_MAX_SIZE, scale);
 }
 
 MADRange ff_mad_range(const MADContext *s, const AVFrame *frame,
@@ -142,46 +124,18 @@ double ff_mad_weight(int scale)
     return weight[scale] / 13.25;
 }
 
-static int set_metadata(AVFrame *frame, const double *value)
-{
-    char key[64];
-    int ret;
-
-    for (int i = 0; i < NB_METRICS; i++) {
-        snprintf(key, sizeof(key), "lavfi.mad.%s", metric[i].name);
-        ret = av_dict_set(&frame->metadata, key, SCORE_FIXED(metric[i].digits, value[i]), 0);
-        if (ret < 0)
-            return ret;
-    }
-    return 0;
-}
-
 int ff_mad_score(MADContext *s, AVFilterContext *ctx, AVFrame *frame, uint64_t n,
-                 AVRational time_base, int width, int height, double hi, double lo)
+                 double hi, double lo)
 {
     const double b1 = exp(-2.55 / 3.35), b2 = 1 / (M_LN10 * 3.35);
     const int border = MAD_BORDER_BEGIN + MAD_BORDER_END;
-    const double nb  = (double)(width - border) * (height - border);
+    const double nb  = (double)(ff_picture_width(frame)  - border) *
+                               (ff_picture_height(frame) - border);
     double value[NB_METRICS], weight;
-    int ret;
 
     value[METRIC_HI]    = 200 * sqrt(hi / nb);
     value[METRIC_LO]    = sqrt(lo / nb);
     weight              = 1 / (1 + b1 * pow(value[METRIC_HI], b2));
     value[METRIC_SCORE] = pow(value[METRIC_LO], 1 - weight) * pow(value[METRIC_HI], weight);
-
-    ret = set_metadata(frame, value);
-    if (ret < 0)
-        return ret;
-    return ff_score_log_frame(&s->log, ctx, frame, n, time_base, value, 1);
-}
-
-int ff_mad_finish(MADContext *s, AVFilterContext *ctx)
-{
-    return ff_score_log_close(&s->log, ctx, 1);
-}
-
-void ff_mad_uninit(MADContext *s, AVFilterContext *ctx)
-{
-    ff_score_log_close(&s->log, ctx, 0);
+    return ff_score_log_frame(&s->log, ctx, frame, n, value, 1);
 }

@@ -18,9 +18,8 @@
 
 /**
  * @file
- * What the MAD filters share: options, the range of the samples, the
- * definitions of the filters in the frequency domain, and the way from the sums
- * over both maps to score, metadata and logs.
+ * What the MAD filters share: options, the range of the samples, the filters in the frequency
+ * domain, and the way from the sums over both maps to the score.
  *
  * Eric C. Larson and Damon M. Chandler, "Most apparent distortion:
  * full-reference image quality assessment and the role of strategy", Journal of
@@ -45,7 +44,6 @@
 #include "score_log.h"
 
 #define MAD_MIN_SIZE 64
-#define MAD_MAX_SIZE 16384
 
 /// What map a pad shows: bits of the option.
 enum MADMap {
@@ -116,24 +114,6 @@ static inline int mad_nb_sub_blocks(int i, int size)
 int ff_mad_init(MADContext *s, AVFilterContext *ctx,
                 int (*config_map)(AVFilterLink *outlink));
 
-/**
- * Check both inputs' links and open the logs: not before, since ffmpeg also
- * creates filters that never see a frame, to learn what a graph consists of.
- *
- * @param scale name of the filter that would mend it
- * @return 0, or a negative AVERROR after a message
- */
-int ff_mad_config(MADContext *s, AVFilterContext *ctx, const char *scale);
-
-/**
- * Check the size of a pair of pictures.
- *
- * @param scale name of the filter that would mend it
- * @return 0, or AVERROR(EINVAL) after a message
- */
-int ff_mad_check_size(AVFilterContext *ctx, int main_width, int main_height,
-                      int reference_width, int reference_height, const char *scale);
-
 /// The range of a frame's luma, whose software format desc describes.
 MADRange ff_mad_range(const MADContext *s, const AVFrame *frame,
                       const AVPixFmtDescriptor *desc);
@@ -164,25 +144,13 @@ double ff_mad_weight(int scale);
 /**
  * Score a frame: to its metadata and the logs.
  *
- * @param frame     of the main input, whose pixels are not touched
- * @param n         its number, from ff_score_log_count()
- * @param time_base of frame->pts
- * @param width     of the picture, which may be less than the frame's
- * @param hi        sum of (mask * lmse)^2 over the interior
- * @param lo        sum of the appearance map's squares over the interior
+ * @param frame of the main input, whose pixels are not touched
+ * @param n     its number, from ff_score_log_count()
+ * @param hi    sum of (mask * lmse)^2 over the interior
+ * @param lo    sum of the appearance map's squares over the interior
  * @return 0, or a negative AVERROR after a message
  */
 int ff_mad_score(MADContext *s, AVFilterContext *ctx, AVFrame *frame, uint64_t n,
-                 AVRational time_base, int width, int height, double hi, double lo);
-
-/**
- * Finish the logs and print the summary, once no more frames come.
- *
- * @return 0, or a negative AVERROR if a log could not be written
- */
-int ff_mad_finish(MADContext *s, AVFilterContext *ctx);
-
-/// Finish if that has not been done, and free all.
-void ff_mad_uninit(MADContext *s, AVFilterContext *ctx);
+                 double hi, double lo);
 
 #endif /* AVFILTER_MAD_H */

@@ -25,6 +25,7 @@
 #include "libavutil/mathematics.h"
 #include "libavutil/rational.h"
 
+#include "luma_frame.h"
 #include "pair_sync.h"
 
 /**
@@ -37,9 +38,70 @@
 /// Or by one of so many parts of a frame's duration.
 #define FRAME_PARTS 4
 
-void ff_pair_sync_check(PairSync *s, AVFilterContext *ctx,
-                           const FFFrameSync *fs, const AVFrame *ref)
+const AVFilterPad ff_pair_sync_inputs[2] = {
+    { .name = "main",      .type = AVMEDIA_TYPE_VIDEO },
+    { .name = "reference", .type = AVMEDIA_TYPE_VIDEO },
+};
+
+static int check_size(AVFilterContext *ctx, int main_w, int main_h, int ref_w, int ref_h, int min)
 {
+    const char *scale = ctx->inputs[0]->format == AV_PIX_FMT_CUDA ? "scale_cuda" : "scale";
+
+    if (main_w != ref_w || main_h != ref_h) {
+        av_log(ctx, AV_LOG_ERROR, "The main input is %dx%d, the reference %dx%d: "
+               "insert %s=%d:%d before the main input.\n", main_w, main_h, ref_w, ref_h,
+               scale, ref_w, ref_h);
+        return AVERROR(EINVAL);
+    }
+    if (FFMIN(main_w, main_h) < min || FFMAX(main_w, main_h) > PAIR_MAX_SIZE) {
+        av_log(ctx, AV_LOG_ERROR, "A frame of %dx%d cannot be scored: width and height must be "
+               "%d to %d; %s both inputs first.\n", main_w, main_h, min, PAIR_MAX_SIZE, scale);
+        return AVERROR(EINVAL);
+    }
+    return 0;
+}
+
+int ff_pair_sync_check_links(AVFilterContext *ctx, int min)
+{
+    const AVFilterLink *m = ctx->inputs[0], *r = ctx->inputs[1];
+
+    return check_size(ctx, m->w, m->h, r->w, r->h, min);
+}
+
+int ff_pair_sync_check_frames(AVFilterContext *ctx, const AVFrame *main, const AVFrame *reference,
+                              int min)
+{
+    return check_size(ctx, ff_picture_width(main), ff_picture_height(main),
+                      ff_picture_width(reference), ff_picture_height(reference), min);
+}
+
+int ff_pair_sync_config_output(PairSync *s, AVFilterLink *outlink)
+{
+    AVFilterContext *ctx = outlink->src;
+    AVFilterLink *main   = ctx->inputs[0];
+    const unsigned nb_outputs = ctx->nb_outputs;
+
+    if (!s->fs.in) {
+        int ret;
+
+        // framesync serves the first output alone, and asserts that there is no other
+        ctx->nb_outputs = 1;
+        ret = ff_framesync_init_dualinput(&s->fs, ctx);
+        ctx->nb_outputs = nb_outputs;
+        if (ret < 0 || (ret = ff_framesync_configure(&s->fs)) < 0)
+            return ret;
+    }
+    outlink->w                   = main->w;
+    outlink->h                   = main->h;
+    outlink->sample_aspect_ratio = main->sample_aspect_ratio;
+    outlink->time_base           = s->fs.time_base;
+    ff_filter_link(outlink)->frame_rate = ff_filter_link(main)->frame_rate;
+    return 0;
+}
+
+static void check_times(PairSync *s, AVFilterContext *ctx, const AVFrame *ref)
+{
+    const FFFrameSync *fs = &s->fs;
     // framesync has these in one time base, the reference's frame may not
     const int64_t main_time = fs->in[0].pts, ref_time = fs->in[1].pts;
     const int64_t apart     = av_sat_sub64(FFMAX(main_time, ref_time), FFMIN(main_time, ref_time));
@@ -65,7 +127,16 @@ void ff_pair_sync_check(PairSync *s, AVFilterContext *ctx,
                main_time * av_q2d(fs->time_base), ref_time * av_q2d(fs->time_base));
 }
 
-void ff_pair_sync_report(const PairSync *s, AVFilterContext *ctx)
+int ff_pair_sync_get(PairSync *s, AVFrame **main, AVFrame **reference)
+{
+    int ret = ff_framesync_dualinput_get(&s->fs, main, reference);
+
+    if (ret >= 0)
+        check_times(s, s->fs.parent, *reference);
+    return ret;
+}
+
+void ff_pair_sync_uninit(PairSync *s, AVFilterContext *ctx)
 {
     if (s->nb_apart)
         av_log(ctx, AV_LOG_WARNING, "The times of %"PRIu64" of %"PRIu64" pairs differ by more "
@@ -74,22 +145,5 @@ void ff_pair_sync_report(const PairSync *s, AVFilterContext *ctx)
     if (s->nb_early)
         av_log(ctx, AV_LOG_WARNING, "Frames that came before the reference's first one, and were "
                "not compared: %"PRIu64". Put setpts=PTS-STARTPTS before both inputs.\n", s->nb_early);
-}
-
-int ff_pair_sync_check_size(AVFilterContext *ctx, int main_width, int main_height,
-                               int reference_width, int reference_height, int min, int max,
-                               const char *scale)
-{
-    if (main_width != reference_width || main_height != reference_height) {
-        av_log(ctx, AV_LOG_ERROR, "The main input is %dx%d, the reference %dx%d: "
-               "insert %s=%d:%d before the main input.\n", main_width, main_height,
-               reference_width, reference_height, scale, reference_width, reference_height);
-        return AVERROR(EINVAL);
-    }
-    if (main_width < min || main_width > max || main_height < min || main_height > max) {
-        av_log(ctx, AV_LOG_ERROR, "A frame of %dx%d cannot be scored: width and height must be "
-               "%d to %d; %s both inputs first.\n", main_width, main_height, min, max, scale);
-        return AVERROR(EINVAL);
-    }
-    return 0;
+    ff_framesync_uninit(&s->fs);
 }

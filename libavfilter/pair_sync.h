@@ -18,8 +18,8 @@
 
 /**
  * @file
- * What the filters that compare two inputs have to say of the frames that
- * framesync has paired: a warning where their times tell of two pictures.
+ * The inputs and the output of a filter that compares two videos, by framesync: one description
+ * of its pads, sizes and times, and a warning where frames that are paired are of two times.
  */
 
 #ifndef AVFILTER_PAIR_SYNC_H
@@ -30,9 +30,15 @@
 #include "libavutil/frame.h"
 
 #include "avfilter.h"
+#include "filters.h"
 #include "framesync.h"
 
+/// The largest width and height of a picture.
+#define PAIR_MAX_SIZE 16384
+
 typedef struct PairSync {
+    FFFrameSync fs;         ///< its class is the filter's: FRAMESYNC_DEFINE_CLASS()
+
     int64_t main_time;      ///< of the last main frame, if there was one
     uint64_t nb_main;       ///< main frames
     uint64_t nb_pairs;
@@ -40,27 +46,29 @@ typedef struct PairSync {
     uint64_t nb_early;      ///< main frames before the first one of the reference
 } PairSync;
 
-/**
- * Look at what ff_framesync_dualinput_get() has just given, and warn of the
- * first pair whose times differ.
- *
- * @param ref the reference's frame, NULL if there is none
- */
-void ff_pair_sync_check(PairSync *s, AVFilterContext *ctx,
-                           const FFFrameSync *fs, const AVFrame *ref);
+extern const AVFilterPad ff_pair_sync_inputs[2];
 
 /**
- * Check the size of a pair of pictures.
+ * Check the sizes of both inputs' links: equal, and from min to PAIR_MAX_SIZE.
  *
- * @param min,max   of width and height
- * @param scale     name of the filter that would mend it
  * @return 0, or AVERROR(EINVAL) after a message
  */
-int ff_pair_sync_check_size(AVFilterContext *ctx, int main_width, int main_height,
-                               int reference_width, int reference_height, int min, int max,
-                               const char *scale);
+int ff_pair_sync_check_links(AVFilterContext *ctx, int min);
 
-/// Say how many frames were not compared as they should be, once no more come.
-void ff_pair_sync_report(const PairSync *s, AVFilterContext *ctx);
+/// The same of two frames: they may change on the fly.
+int ff_pair_sync_check_frames(AVFilterContext *ctx, const AVFrame *main, const AVFrame *reference,
+                              int min);
+
+/// Configure an output like the main input, and framesync with the first one.
+int ff_pair_sync_config_output(PairSync *s, AVFilterLink *outlink);
+
+/**
+ * Get what framesync has paired, as ff_framesync_dualinput_get() does, and warn of the first pair
+ * whose times differ.
+ */
+int ff_pair_sync_get(PairSync *s, AVFrame **main, AVFrame **reference);
+
+/// Say how many frames were not compared as they should be, and free framesync.
+void ff_pair_sync_uninit(PairSync *s, AVFilterContext *ctx);
 
 #endif /* AVFILTER_PAIR_SYNC_H */

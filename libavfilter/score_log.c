@@ -22,6 +22,7 @@
 
 #include "libavutil/avassert.h"
 #include "libavutil/bprint.h"
+#include "libavutil/dict.h"
 #include "libavutil/error.h"
 #include "libavutil/log.h"
 #include "libavutil/macros.h"
@@ -214,15 +215,15 @@ static void print_values(const ScoreLog *s, AVBPrint *text, const Style *style, 
     av_bprintf(text, "%s", style->end);
 }
 
-static void print_line(const ScoreLog *s, AVBPrint *text, const AVFrame *frame,
-                       uint64_t n, AVRational time_base, const double *value)
+static void print_line(const ScoreLog *s, AVBPrint *text, const AVFrame *frame, uint64_t n,
+                       const double *value)
 {
     av_bprintf(text, line_style.frame, n + 1);
     if (frame->pts == AV_NOPTS_VALUE)
         av_bprintf(text, " pts:NOPTS pts_time:NOPTS");
     else
         av_bprintf(text, " pts:%"PRId64" pts_time:%s", frame->pts,
-                   SCORE_FIXED(6, frame->pts * av_q2d(time_base)));
+                   SCORE_FIXED(6, frame->pts * av_q2d(s->outputs.time_base)));
     print_values(s, text, &line_style, value);
 }
 
@@ -456,13 +457,31 @@ int ff_score_log_open(ScoreLog *s, void *logctx)
     return ret;
 }
 
-int ff_score_log_frame(ScoreLog *s, void *logctx, const AVFrame *frame,
-                       uint64_t n, AVRational time_base,
+static int set_metadata(const ScoreLog *s, AVFrame *frame, const double *value)
+{
+    int ret = 0;
+
+    for (int i = 0; i < s->nb_metrics && ret >= 0; i++) {
+        const ScoreMetric *metric = &s->metric[i];
+        char key[64];
+
+        snprintf(key, sizeof(key), "lavfi.%s.%s", s->filter, metric->name);
+        // without a value, one of an earlier filter goes
+        ret = av_dict_set(&frame->metadata, key, !isfinite(value[i]) ? NULL :
+                          metric->words ? metric->words[(int)value[i]] :
+                          SCORE_FIXED(metric->digits, value[i]), 0);
+    }
+    return ret;
+}
+
+int ff_score_log_frame(ScoreLog *s, void *logctx, AVFrame *frame, uint64_t n,
                        const double *value, int valid)
 {
     AVBPrint text;
-    int ret;
+    int ret = set_metadata(s, frame, value);
 
+    if (ret < 0)
+        return ret;
     if (s->outputs.closed)
         return s->outputs.error;
     if ((ret = ff_score_log_open(s, logctx)) < 0)
@@ -472,7 +491,7 @@ int ff_score_log_frame(ScoreLog *s, void *logctx, const AVFrame *frame,
         return s->outputs.error = ret;
     av_bprint_init(&text, 0, AV_BPRINT_SIZE_UNLIMITED);
     if (s->stats_file) {
-        print_line(s, &text, frame, n, time_base, value);
+        print_line(s, &text, frame, n, value);
         ret = ff_score_output_write(&s->outputs, logctx, &s->stats, &text);
     }
     if (s->log_path && ret >= 0) {

@@ -71,6 +71,8 @@ typedef struct ScoreMetric {
     const char *scale;
     /// for the summary, if it counts more than half of the frames, or NULL: what they are
     const char *warning;
+    /// for the metadata, words in place of the values 0, 1..., or NULL
+    const char *const *words;
 } ScoreMetric;
 
 /// What a filter counts, for the log.
@@ -125,11 +127,10 @@ typedef struct ScoreLog {
 void ff_score_log_init(ScoreLog *s, void *options);
 
 /**
- * Count a frame of the input, scored or not, before anything else is done with it.
- * The first one may go on with the files and the numbers of a filter before, see
- * score_output.h.
+ * Count a frame of the input, scored or not, before anything else is done with it. The number is
+ * the log's, since the first frame may go on with those of a filter before, see score_output.h.
  *
- * @param time_base of frame->pts
+ * @param time_base of frame->pts, the same for all frames
  * @return its number, from 0
  */
 uint64_t ff_score_log_count(ScoreLog *s, void *logctx, const AVFrame *frame,
@@ -144,18 +145,15 @@ uint64_t ff_score_log_count(ScoreLog *s, void *logctx, const AVFrame *frame,
 int ff_score_log_open(ScoreLog *s, void *logctx);
 
 /**
- * Write one scored frame.
+ * Report one scored frame: to its metadata, lavfi.FILTER.METRIC, and to the files.
  *
- * @param frame     gives the size and pts
- * @param n         its number, from ff_score_log_count()
- * @param time_base of frame->pts
- * @param value     nb_metrics values; those that are not finite are written
- *                  as null or nan by format, and not pooled
- * @param valid     0 to keep the frame out of the values pooled over valid frames
+ * @param n     its number, from ff_score_log_count()
+ * @param value nb_metrics values; those that are not finite leave no metadata, are written as null
+ *              or nan by format, and not pooled
+ * @param valid 0 to keep the frame out of the values pooled over valid frames
  * @return 0, or a negative AVERROR after a message
  */
-int ff_score_log_frame(ScoreLog *s, void *logctx, const AVFrame *frame,
-                       uint64_t n, AVRational time_base,
+int ff_score_log_frame(ScoreLog *s, void *logctx, AVFrame *frame, uint64_t n,
                        const double *value, int valid);
 
 /**

@@ -313,9 +313,9 @@ static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
 {
     AVFilterContext *ctx = inlink->dst;
     BLIINDSCPUContext *s = ctx->priv;
+    const uint64_t n = ff_score_log_count(&s->common.log, ctx, frame, inlink->time_base);
     const LumaFrame *luma;
-    uint64_t n;
-    int ret = ff_bliinds_describe(&s->common, ctx, frame, &n, &luma);
+    int ret = ff_bliinds_describe(&s->common, ctx, frame, n, &luma);
 
     if (ret >= 0 && luma &&
         ((ret = check_format(ctx, frame->format)) < 0 ||
@@ -340,7 +340,7 @@ static int activate(AVFilterContext *ctx)
     status = ff_outlink_get_status(outlink);
     if (status) {
         ff_inlink_set_status(inlink, status);
-        return ff_bliinds_finish(&s->common, ctx);
+        return ff_bliinds_close(&s->common, ctx, 1);
     }
 
     ret = ff_inlink_consume_frame(inlink, &frame);
@@ -351,7 +351,7 @@ static int activate(AVFilterContext *ctx)
 
     if (ff_inlink_acknowledge_status(inlink, &status, &pts)) {
         ff_outlink_set_status(outlink, status, pts);
-        return ff_bliinds_finish(&s->common, ctx);
+        return ff_bliinds_close(&s->common, ctx, 1);
     }
     FF_FILTER_FORWARD_WANTED(outlink, inlink);
 
@@ -371,7 +371,7 @@ static av_cold void uninit(AVFilterContext *ctx)
 {
     BLIINDSCPUContext *s = ctx->priv;
 
-    ff_bliinds_uninit(&s->common, ctx);
+    ff_bliinds_close(&s->common, ctx, 0);
     av_freep(&s->memory);
 }
 

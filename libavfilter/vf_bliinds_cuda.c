@@ -59,6 +59,7 @@ typedef struct BLIINDSCUDAContext {
     CUfunction blocks;                  ///< for the batch's format
 } BLIINDSCUDAContext;
 
+#define OFFSET(x) offsetof(BLIINDSCUDAContext, x)
 #define FLAGS (AV_OPT_FLAG_FILTERING_PARAM | AV_OPT_FLAG_VIDEO_PARAM)
 
 static const AVOption bliinds_cuda_options[] = {
@@ -69,8 +70,7 @@ static const AVOption bliinds_cuda_options[] = {
 
 AVFILTER_DEFINE_CLASS(bliinds_cuda);
 
-extern const unsigned char ff_vf_bliinds_cuda_ptx_data[];
-extern const unsigned int ff_vf_bliinds_cuda_ptx_len;
+CUDA_QUEUE_PTX(vf_bliinds_cuda);
 
 /**
  * Split the blocks to be pooled into chunks, as many as run at once; sums in 64
@@ -205,7 +205,7 @@ static int add_frame(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *
     const LumaFrame *luma;
     CUfunction blocks;
     float scale;
-    int resized, ret = ff_bliinds_describe(&s->common, ctx, frame, &s->queue.n, &luma);
+    int resized, ret = ff_bliinds_describe(&s->common, ctx, frame, s->queue.n, &luma);
 
     if (ret < 0 || !luma)
         return ret;
@@ -267,37 +267,24 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
     return ff_bliinds_score(&s->common, ctx, frame, s->queue.n, sums);
 }
 
-static int finish(AVFilterContext *ctx)
+static int finish(AVFilterContext *ctx, int ended)
 {
     BLIINDSCUDAContext *s = ctx->priv;
 
-    return ff_bliinds_finish(&s->common, ctx);
+    return ff_bliinds_close(&s->common, ctx, ended);
 }
 
-static av_cold int init(AVFilterContext *ctx)
+static int check(AVFilterContext *ctx)
 {
     BLIINDSCUDAContext *s = ctx->priv;
 
-    s->queue.add    = add_frame;
-    s->queue.launch = launch;
-    s->queue.report = report;
-    s->queue.finish = finish;
-    return ff_bliinds_init(&s->common, ctx);
-}
-
-static av_cold void uninit(AVFilterContext *ctx)
-{
-    BLIINDSCUDAContext *s = ctx->priv;
-
-    ff_cuda_queue_uninit(ctx);
-    ff_bliinds_uninit(&s->common, ctx);
+    return ff_bliinds_config(&s->common, ctx->inputs[0]);
 }
 
 /// The table, and memory for frames of the input's size.
 static int setup(AVFilterContext *ctx)
 {
     BLIINDSCUDAContext *s = ctx->priv;
-    CudaFunctions *cu = s->queue.cu;
     const size_t size = BLIINDS_GAMMA_NB * sizeof(float);
     float *table;
     int ret;
@@ -309,40 +296,38 @@ static int setup(AVFilterContext *ctx)
     if (!table)
         return AVERROR(ENOMEM);
     ff_bliinds_gamma_table(table);
-    // in the order of the stream, which may be one that waits for no other
-    ret = CHECK_CU(cu->cuMemcpyHtoDAsync(s->gamma_table, table, size, s->queue.hwctx->stream));
-    if (ret >= 0)
-        ret = CHECK_CU(cu->cuStreamSynchronize(s->queue.hwctx->stream));
+    ret = ff_cuda_queue_upload(ctx, s->gamma_table, table, size);
     av_free(table);
     return ret < 0 ? ret : alloc_blocks(ctx, ctx->inputs[0]->w, ctx->inputs[0]->h);
 }
 
-static int config_input(AVFilterLink *inlink)
-{
-    AVFilterContext *ctx  = inlink->dst;
-    BLIINDSCUDAContext *s = ctx->priv;
-    const CUDAQueueKernel kernels[] = {
-        { &s->blocks_8,  "bliinds_blocks_8"  },
-        { &s->blocks_16, "bliinds_blocks_16" },
-        { &s->pool,      "bliinds_pool"      },
-        { &s->choose,    "bliinds_choose"    },
-        { NULL }
-    };
-    int ret = ff_bliinds_config(&s->common, inlink);
-
-    if (ret < 0)
-        return ret;
-    return ff_cuda_queue_open(ctx, ff_vf_bliinds_cuda_ptx_data, ff_vf_bliinds_cuda_ptx_len,
-                              kernels, sizeof(BLIINDSCUDAResult), setup);
-}
-
-static const AVFilterPad bliinds_cuda_inputs[] = {
-    {
-        .name         = "default",
-        .type         = AVMEDIA_TYPE_VIDEO,
-        .config_props = config_input,
-    },
+static const CUDAQueueKernel kernels[] = {
+    { "bliinds_blocks_8",  OFFSET(blocks_8)  },
+    { "bliinds_blocks_16", OFFSET(blocks_16) },
+    { "bliinds_pool",      OFFSET(pool)      },
+    { "bliinds_choose",    OFFSET(choose)    },
+    { NULL }
 };
+
+static const CUDAQueueFilter filter = {
+    .module      = CUDA_QUEUE_MODULE(vf_bliinds_cuda, kernels),
+    .result_size = sizeof(BLIINDSCUDAResult),
+    .check       = check,
+    .setup       = setup,
+    .add         = add_frame,
+    .launch      = launch,
+    .report      = report,
+    .finish      = finish,
+};
+
+static av_cold int init(AVFilterContext *ctx)
+{
+    BLIINDSCUDAContext *s = ctx->priv;
+
+    s->queue.filter = &filter;
+    s->queue.log    = &s->common.log;
+    return ff_bliinds_init(&s->common, ctx);
+}
 
 const FFFilter ff_vf_bliinds_cuda = {
     FILTER_PUBLIC(name)        = "bliinds_cuda",
@@ -353,8 +338,8 @@ const FFFilter ff_vf_bliinds_cuda = {
     .priv_size                 = sizeof(BLIINDSCUDAContext),
     .init                      = init,
     .activate                  = ff_cuda_queue_activate,
-    .uninit                    = uninit,
-    FILTER_INPUTS(bliinds_cuda_inputs),
+    .uninit                    = ff_cuda_queue_uninit,
+    FILTER_INPUTS(ff_cuda_queue_input),
     FILTER_OUTPUTS(ff_video_default_filterpad),
     FILTER_SINGLE_PIXFMT(AV_PIX_FMT_CUDA),
 };

@@ -52,8 +52,7 @@ static const AVOption blocksmooth_cuda_options[] = {
 
 AVFILTER_DEFINE_CLASS(blocksmooth_cuda);
 
-extern const unsigned char ff_vf_blocksmooth_cuda_ptx_data[];
-extern const unsigned int ff_vf_blocksmooth_cuda_ptx_len;
+CUDA_QUEUE_PTX(vf_blocksmooth_cuda);
 
 /// @param limit of values in the high bits of samples of size bytes
 static BlockSmoothCUDALimit lane_limit(int limit, int size)
@@ -193,25 +192,20 @@ end:
     return ff_filter_frame(ctx->outputs[0], out);
 }
 
+static const CUDAQueueKernel kernels[] = {
+    { "blocksmooth_8",  offsetof(BlockSmoothCUDAContext, blocksmooth_8)  },
+    { "blocksmooth_16", offsetof(BlockSmoothCUDAContext, blocksmooth_16) },
+    { NULL }
+};
+
+static const CUDAQueueFilter filter = { CUDA_QUEUE_MODULE(vf_blocksmooth_cuda, kernels) };
+
 static av_cold int init(AVFilterContext *ctx)
 {
     BlockSmoothCUDAContext *s = ctx->priv;
 
+    s->queue.filter = &filter;
     return blocksmooth_check_options(ctx, &s->opt);
-}
-
-static int config_input(AVFilterLink *inlink)
-{
-    AVFilterContext *ctx  = inlink->dst;
-    BlockSmoothCUDAContext *s = ctx->priv;
-    const CUDAQueueKernel kernels[] = {
-        { &s->blocksmooth_8,  "blocksmooth_8"  },
-        { &s->blocksmooth_16, "blocksmooth_16" },
-        { NULL }
-    };
-
-    return ff_cuda_queue_open(ctx, ff_vf_blocksmooth_cuda_ptx_data, ff_vf_blocksmooth_cuda_ptx_len,
-                              kernels, 0, NULL);
 }
 
 static int process_command(AVFilterContext *ctx, const char *cmd, const char *arg,
@@ -226,7 +220,7 @@ static const AVFilterPad blocksmooth_cuda_inputs[] = {
     {
         .name         = "default",
         .type         = AVMEDIA_TYPE_VIDEO,
-        .config_props = config_input,
+        .config_props = ff_cuda_queue_config_input,
         .filter_frame = filter_frame,
     },
 };

@@ -40,7 +40,6 @@
 #include "avfilter.h"
 #include "detailloss.h"
 #include "filters.h"
-#include "framesync.h"
 #include "release_compat.h"
 #include "luma_formats.h"
 #include "pair_sync.h"
@@ -72,12 +71,10 @@ typedef struct Scratch {
 
 typedef struct DetailLossCPUContext {
     const AVClass *class;
-    FFFrameSync fs;
     PairSync sync;
     DetailLossContext common;
 
     AVFrame *previous;                  ///< the source's last frame
-    uint64_t nb_frames;
     int width, height;                  ///< that the buffers are made for
     int nb_jobs;
     Scratch *scratch;                   ///< of each job
@@ -102,7 +99,7 @@ static const AVOption detailloss_options[] = {
     { NULL }
 };
 
-FRAMESYNC_DEFINE_CLASS(detailloss, DetailLossCPUContext, fs);
+FRAMESYNC_DEFINE_CLASS(detailloss, DetailLossCPUContext, sync.fs);
 
 static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
                          AVFilterFormatsConfig **cfg_out)
@@ -459,8 +456,7 @@ static int prepare(AVFilterContext *ctx, ThreadData *td)
 {
     DetailLossCPUContext *s = ctx->priv;
     const AVFrame *encode = td->frame[ENCODE], *source = td->frame[SOURCE];
-    int ret = ff_detailloss_check_size(ctx, encode->width, encode->height,
-                                       source->width, source->height, "scale");
+    int ret = ff_pair_sync_check_frames(ctx, encode, source, DETAIL_MIN_SIZE);
 
     if (ret < 0)
         return ret;
@@ -496,8 +492,7 @@ static int score_frame(AVFilterContext *ctx, AVFrame *main, const AVFrame *refer
         previous->width == reference->width && previous->height == reference->height)
         td.previous = previous;
     sums = compare(ctx, &td);
-    return ff_detailloss_score(&s->common, ctx, main, n, ctx->outputs[0]->time_base,
-                               &td.picture, &sums);
+    return ff_detailloss_score(&s->common, ctx, main, n, &td.picture, &sums);
 }
 
 static int filter_frames(FFFrameSync *fs)
@@ -506,15 +501,13 @@ static int filter_frames(FFFrameSync *fs)
     DetailLossCPUContext *s = ctx->priv;
     AVFrame *main, *reference, *source;
     uint64_t n;
-    int ret = ff_framesync_dualinput_get(fs, &main, &reference);
+    int ret = ff_pair_sync_get(&s->sync, &main, &reference);
 
     if (ret < 0)
         return ret;
-    n = ff_score_log_count(&s->common.log, ctx, main, ctx->outputs[0]->time_base);
-    ff_pair_sync_check(&s->sync, ctx, fs, reference);
-    s->nb_frames++;
+    n = ff_score_log_count(&s->common.log, ctx, main, fs->time_base);
     // where there is nothing to compare with, the frame passes
-    if (reference && ff_frame_is_chosen(s->nb_frames - 1, s->common.n_subsample))
+    if (reference && ff_frame_is_chosen(n, s->common.n_subsample))
         ret = score_frame(ctx, main, reference, n);
     // the next frame's motion is from this one, which may have no reference for the timeline alone
     if (ret >= 0)
@@ -531,7 +524,7 @@ static int filter_frames(FFFrameSync *fs)
 static int activate(AVFilterContext *ctx)
 {
     DetailLossCPUContext *s = ctx->priv;
-    int ret = ff_framesync_activate(&s->fs);
+    int ret = ff_framesync_activate(&s->sync.fs);
 
     if (ff_outlink_get_status(ctx->outputs[0])) {
         int err = ff_score_log_close(&s->common.log, ctx, 1);
@@ -546,8 +539,8 @@ static av_cold int init(AVFilterContext *ctx)
 {
     DetailLossCPUContext *s = ctx->priv;
 
-    s->fs.on_event = filter_frames;
-    s->previous    = av_frame_alloc();
+    s->sync.fs.on_event = filter_frames;
+    s->previous         = av_frame_alloc();
     ff_detailloss_init(&s->common, ctx);
     return s->previous ? 0 : AVERROR(ENOMEM);
 }
@@ -557,8 +550,7 @@ static av_cold void uninit(AVFilterContext *ctx)
     DetailLossCPUContext *s = ctx->priv;
 
     ff_score_log_close(&s->common.log, ctx, 0);
-    ff_pair_sync_report(&s->sync, ctx);
-    ff_framesync_uninit(&s->fs);
+    ff_pair_sync_uninit(&s->sync, ctx);
     av_frame_free(&s->previous);
     free_buffers(s);
     for (int i = 0; i < 2; i++)
@@ -570,31 +562,10 @@ static int config_output(AVFilterLink *outlink)
 {
     AVFilterContext *ctx = outlink->src;
     DetailLossCPUContext *s = ctx->priv;
-    const AVFilterLink *main = ctx->inputs[0], *reference = ctx->inputs[1];
-    int ret;
+    int ret = ff_pair_sync_check_links(ctx, DETAIL_MIN_SIZE);
 
-    if ((ret = ff_detailloss_check_size(ctx, main->w, main->h, reference->w, reference->h, "scale")) < 0 ||
-        (ret = ff_framesync_init_dualinput(&s->fs, ctx)) < 0 ||
-        (ret = ff_framesync_configure(&s->fs)) < 0)
-        return ret;
-    outlink->w = main->w;
-    outlink->h = main->h;
-    outlink->sample_aspect_ratio = main->sample_aspect_ratio;
-    outlink->time_base = s->fs.time_base;
-    ff_filter_link(outlink)->frame_rate = ff_filter_link(ctx->inputs[0])->frame_rate;
-    return 0;
+    return ret < 0 ? ret : ff_pair_sync_config_output(&s->sync, outlink);
 }
-
-static const AVFilterPad detailloss_inputs[] = {
-    {
-        .name         = "main",
-        .type         = AVMEDIA_TYPE_VIDEO,
-    },
-    {
-        .name         = "reference",
-        .type         = AVMEDIA_TYPE_VIDEO,
-    },
-};
 
 static const AVFilterPad detailloss_outputs[] = {
     {
@@ -615,7 +586,7 @@ const FFFilter ff_vf_detailloss = {
     .init                      = init,
     .activate                  = activate,
     .uninit                    = uninit,
-    FILTER_INPUTS(detailloss_inputs),
+    FILTER_INPUTS(ff_pair_sync_inputs),
     FILTER_OUTPUTS(detailloss_outputs),
     FILTER_QUERY_FUNC2(query_formats),
 };

@@ -35,10 +35,8 @@
 #include "cuda/queue.h"
 #include "detailloss.h"
 #include "filters.h"
-#include "framesync.h"
 #include "release_compat.h"
 #include "vf_detailloss_cuda.h"
-#include "video.h"
 
 typedef struct DetailLossCUDAContext {
     CUDAQueue queue;
@@ -54,6 +52,7 @@ typedef struct DetailLossCUDAContext {
     DetailCUDAParams params;
 } DetailLossCUDAContext;
 
+#define OFFSET(x) offsetof(DetailLossCUDAContext, x)
 #define FLAGS (AV_OPT_FLAG_FILTERING_PARAM | AV_OPT_FLAG_VIDEO_PARAM)
 
 static const AVOption detailloss_cuda_options[] = {
@@ -62,10 +61,9 @@ static const AVOption detailloss_cuda_options[] = {
     { NULL }
 };
 
-FRAMESYNC_DEFINE_CLASS(detailloss_cuda, DetailLossCUDAContext, queue.fs);
+FRAMESYNC_DEFINE_CLASS(detailloss_cuda, DetailLossCUDAContext, queue.sync.fs);
 
-extern const unsigned char ff_vf_detailloss_cuda_ptx_data[];
-extern const unsigned int ff_vf_detailloss_cuda_ptx_len;
+CUDA_QUEUE_PTX(vf_detailloss_cuda);
 
 static int launch_kernel(AVFilterContext *ctx, CUfunction function, int nb_blocks, int nb_threads)
 {
@@ -198,8 +196,7 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     if (!ff_frame_is_chosen(s->queue.n, s->common.n_subsample))
         return 0;
     picture = ff_detailloss_picture(&s->common, frame, desc);
-    ret = ff_detailloss_check_size(ctx, ff_picture_width(frame), ff_picture_height(frame),
-                                   picture.width, picture.height, "scale_cuda");
+    ret = ff_pair_sync_check_frames(ctx, frame, reference, DETAIL_MIN_SIZE);
     if (ret < 0)
         return ret;
     if (picture.width != s->picture.width || picture.height != s->picture.height ||
@@ -223,45 +220,17 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
 static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
 {
     DetailLossCUDAContext *s = ctx->priv;
-    // the output may be gone before its last frames are scored
-    const AVRational time_base = s->queue.fs.time_base;
-    const uint64_t n = ff_score_log_count(&s->common.log, ctx, frame, time_base);
     DetailPicture picture;
 
     if (!result)
         return 0;
     picture = ff_detailloss_picture(&s->common, frame, ff_cuda_queue_format(frame->hw_frames_ctx));
-    return ff_detailloss_score(&s->common, ctx, frame, n, time_base, &picture, result);
+    return ff_detailloss_score(&s->common, ctx, frame, s->queue.n, &picture, result);
 }
 
-static int finish(AVFilterContext *ctx)
+static int check(AVFilterContext *ctx)
 {
-    DetailLossCUDAContext *s = ctx->priv;
-
-    return ff_score_log_close(&s->common.log, ctx, 1);
-}
-
-static av_cold int init(AVFilterContext *ctx)
-{
-    DetailLossCUDAContext *s = ctx->priv;
-
-    s->queue.add            = add_pair;
-    s->queue.launch         = launch;
-    s->queue.report         = report;
-    s->queue.finish         = finish;
-    s->queue.max_batch      = FFMIN(s->queue.size, DETAIL_MAX_BATCH);
-    s->queue.keeps_previous = 1;
-    s->sw_format            = AV_PIX_FMT_NONE;
-    ff_detailloss_init(&s->common, ctx);
-    return 0;
-}
-
-static av_cold void uninit(AVFilterContext *ctx)
-{
-    DetailLossCUDAContext *s = ctx->priv;
-
-    ff_cuda_queue_uninit(ctx);
-    ff_score_log_close(&s->common.log, ctx, 0);
+    return ff_pair_sync_check_links(ctx, DETAIL_MIN_SIZE);
 }
 
 static int setup(AVFilterContext *ctx)
@@ -273,30 +242,38 @@ static int setup(AVFilterContext *ctx)
     return ret;
 }
 
-static int config_reference(AVFilterLink *inlink)
+static const CUDAQueueKernel kernels[] = {
+    { "detail_split_8",  OFFSET(split_8)     },
+    { "detail_split_16", OFFSET(split_16)    },
+    { "detail_split",    OFFSET(split)       },
+    { "detail_cells_8",  OFFSET(cells_8)     },
+    { "detail_cells_16", OFFSET(cells_16)    },
+    { "detail_finish",   OFFSET(finish_sums) },
+    { NULL }
+};
+
+static const CUDAQueueFilter filter = {
+    .module         = CUDA_QUEUE_MODULE(vf_detailloss_cuda, kernels),
+    .result_size    = sizeof(DetailSums),
+    .keeps_previous = 1,
+    .check          = check,
+    .setup          = setup,
+    .add            = add_pair,
+    .launch         = launch,
+    .report         = report,
+};
+
+static av_cold int init(AVFilterContext *ctx)
 {
-    AVFilterContext *ctx = inlink->dst;
     DetailLossCUDAContext *s = ctx->priv;
-    const AVFilterLink *main = ctx->inputs[0];
-    const CUDAQueueKernel kernels[] = {
-        { &s->split_8,     "detail_split_8"  },
-        { &s->split_16,    "detail_split_16" },
-        { &s->split,       "detail_split"    },
-        { &s->cells_8,     "detail_cells_8"  },
-        { &s->cells_16,    "detail_cells_16" },
-        { &s->finish_sums, "detail_finish"   },
-        { NULL }
-    };
-    int ret = ff_detailloss_check_size(ctx, main->w, main->h, inlink->w, inlink->h, "scale_cuda");
 
-    if (ret < 0)
-        return ret;
-    return ff_cuda_queue_open(ctx, ff_vf_detailloss_cuda_ptx_data, ff_vf_detailloss_cuda_ptx_len,
-                              kernels, sizeof(DetailSums), setup);
+    s->queue.filter    = &filter;
+    s->queue.log       = &s->common.log;
+    s->queue.max_batch = FFMIN(s->queue.size, DETAIL_MAX_BATCH);
+    s->sw_format       = AV_PIX_FMT_NONE;
+    ff_detailloss_init(&s->common, ctx);
+    return 0;
 }
-
-static const AVFilterPad detailloss_cuda_inputs[] = { CUDA_QUEUE_PAIR_INPUTS(config_reference) };
-static const AVFilterPad detailloss_cuda_outputs[] = { CUDA_QUEUE_PAIR_OUTPUT };
 
 const FFFilter ff_vf_detailloss_cuda = {
     FILTER_PUBLIC(name)        = "detailloss_cuda",
@@ -308,8 +285,8 @@ const FFFilter ff_vf_detailloss_cuda = {
     .priv_size                 = sizeof(DetailLossCUDAContext),
     .init                      = init,
     .activate                  = ff_cuda_queue_activate,
-    .uninit                    = uninit,
-    FILTER_INPUTS(detailloss_cuda_inputs),
-    FILTER_OUTPUTS(detailloss_cuda_outputs),
+    .uninit                    = ff_cuda_queue_uninit,
+    FILTER_INPUTS(ff_cuda_queue_pair_inputs),
+    FILTER_OUTPUTS(ff_cuda_queue_pair_output),
     FILTER_SINGLE_PIXFMT(AV_PIX_FMT_CUDA),
 };

@@ -41,7 +41,6 @@
 #include "avfilter.h"
 #include "filters.h"
 #include "formats.h"
-#include "framesync.h"
 #include "mad.h"
 #include "mad_work.h"
 #include "release_compat.h"
@@ -51,7 +50,6 @@
 
 typedef struct MADCPUContext {
     const AVClass *class;
-    FFFrameSync fs;
     PairSync sync;
     MADContext common;
 
@@ -67,7 +65,7 @@ static const AVOption mad_options[] = {
     { NULL }
 };
 
-FRAMESYNC_DEFINE_CLASS(mad, MADCPUContext, fs);
+FRAMESYNC_DEFINE_CLASS(mad, MADCPUContext, sync.fs);
 
 static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
                          AVFilterFormatsConfig **cfg_out)
@@ -96,8 +94,7 @@ static int prepare(AVFilterContext *ctx, MADPair *pair)
 {
     MADCPUContext *s = ctx->priv;
     const AVFrame *main = pair->picture[MAIN].frame, *reference = pair->picture[REFERENCE].frame;
-    int ret = ff_mad_check_size(ctx, main->width, main->height,
-                                reference->width, reference->height, "scale");
+    int ret = ff_pair_sync_check_frames(ctx, main, reference, MAD_MIN_SIZE);
 
     if (ret < 0)
         return ret;
@@ -163,8 +160,7 @@ static int score_frame(AVFilterContext *ctx, MADPair *pair, AVFrame *frame, uint
     for (int i = 0; i < 2; i++)
         for (int y = MAD_BORDER_BEGIN; y < work->height - MAD_BORDER_END; y++)
             sum[i] += work->sum[i][y];
-    return ff_mad_score(&s->common, ctx, frame, n, ctx->outputs[0]->time_base,
-                        work->width, work->height, sum[0], sum[1]);
+    return ff_mad_score(&s->common, ctx, frame, n, sum[0], sum[1]);
 }
 
 static int send_maps(AVFilterContext *ctx, AVFrame *map[2])
@@ -193,12 +189,11 @@ static int filter_frames(FFFrameSync *fs)
     MADPair pair = { .work = &s->work };
     AVFrame *main, *reference;
     uint64_t n;
-    int ret = ff_framesync_dualinput_get(fs, &main, &reference);
+    int ret = ff_pair_sync_get(&s->sync, &main, &reference);
 
     if (ret < 0)
         return ret;
-    n = ff_score_log_count(&s->common.log, ctx, main, ctx->outputs[0]->time_base);
-    ff_pair_sync_check(&s->sync, ctx, fs, reference);
+    n = ff_score_log_count(&s->common.log, ctx, main, fs->time_base);
     // where there is nothing to compare with, the frame passes
     if (!reference)
         return ff_filter_frame(ctx->outputs[0], main);
@@ -229,7 +224,7 @@ static void serve_maps(AVFilterContext *ctx, int ended)
             ff_outlink_set_status(outlink, AVERROR_EOF, AV_NOPTS_VALUE);
         if (!ended && ff_outlink_frame_wanted(outlink))
             for (int j = 0; j < ctx->nb_inputs; j++)
-                if (!s->fs.in[j].have_next && !ff_outlink_get_status(ctx->inputs[j]))
+                if (!s->sync.fs.in[j].have_next && !ff_outlink_get_status(ctx->inputs[j]))
                     ff_inlink_request_frame(ctx->inputs[j]);
     }
 }
@@ -239,13 +234,13 @@ static int activate(AVFilterContext *ctx)
     MADCPUContext *s = ctx->priv;
     int ended, ret;
 
-    ret = ff_framesync_activate(&s->fs);
+    ret = ff_framesync_activate(&s->sync.fs);
     if (ret < 0 && ret != FFERROR_NOT_READY)
         return ret;
     ended = !!ff_outlink_get_status(ctx->outputs[0]);
     serve_maps(ctx, ended);
     if (ended) {
-        int err = ff_mad_finish(&s->common, ctx);
+        int err = ff_score_log_close(&s->common.log, ctx, 1);
 
         if (err < 0)
             return err;
@@ -253,47 +248,20 @@ static int activate(AVFilterContext *ctx)
     return ret;
 }
 
-/// Done for whichever output comes first.
-static int config_sync(AVFilterContext *ctx)
-{
-    MADCPUContext *s = ctx->priv;
-    const unsigned nb_outputs = ctx->nb_outputs;
-    int ret = ff_mad_config(&s->common, ctx, "scale");
-
-    if (ret < 0)
-        return ret;
-    // framesync looks after the first output, serve_maps() after the others
-    ctx->nb_outputs = 1;
-    ret = ff_framesync_init_dualinput(&s->fs, ctx);
-    ctx->nb_outputs = nb_outputs;
-    return ret < 0 ? ret : ff_framesync_configure(&s->fs);
-}
-
 static int config_output(AVFilterLink *outlink)
 {
     AVFilterContext *ctx = outlink->src;
     MADCPUContext *s = ctx->priv;
-    const AVFilterLink *inlink = ctx->inputs[0];
+    int ret = ff_pair_sync_check_links(ctx, MAD_MIN_SIZE);
 
-    if (!s->fs.in) {
-        int ret = config_sync(ctx);
-
-        if (ret < 0)
-            return ret;
-    }
-    outlink->w = inlink->w;
-    outlink->h = inlink->h;
-    outlink->sample_aspect_ratio = inlink->sample_aspect_ratio;
-    outlink->time_base = s->fs.time_base;
-    ff_filter_link(outlink)->frame_rate = ff_filter_link(ctx->inputs[0])->frame_rate;
-    return 0;
+    return ret < 0 ? ret : ff_pair_sync_config_output(&s->sync, outlink);
 }
 
 static av_cold int init(AVFilterContext *ctx)
 {
     MADCPUContext *s = ctx->priv;
 
-    s->fs.on_event = filter_frames;
+    s->sync.fs.on_event = filter_frames;
     return ff_mad_init(&s->common, ctx, config_output);
 }
 
@@ -301,23 +269,12 @@ static av_cold void uninit(AVFilterContext *ctx)
 {
     MADCPUContext *s = ctx->priv;
 
-    ff_mad_uninit(&s->common, ctx);
-    ff_pair_sync_report(&s->sync, ctx);
-    ff_framesync_uninit(&s->fs);
+    ff_score_log_close(&s->common.log, ctx, 0);
+    ff_pair_sync_uninit(&s->sync, ctx);
     ff_mad_work_free(&s->work);
     for (int i = 0; i < NB_PICTURES; i++)
         ff_mad_tables_free(&s->tables[i]);
 }
-
-static const AVFilterPad mad_inputs[] = {
-    {
-        .name         = "main",
-        .type         = AVMEDIA_TYPE_VIDEO,
-    },{
-        .name         = "reference",
-        .type         = AVMEDIA_TYPE_VIDEO,
-    },
-};
 
 static const AVFilterPad mad_outputs[] = {
     {
@@ -338,7 +295,7 @@ const FFFilter ff_vf_mad = {
     .init                      = init,
     .activate                  = activate,
     .uninit                    = uninit,
-    FILTER_INPUTS(mad_inputs),
+    FILTER_INPUTS(ff_pair_sync_inputs),
     FILTER_OUTPUTS(mad_outputs),
     FILTER_QUERY_FUNC2(query_formats),
 };

@@ -40,12 +40,10 @@
 #include "cuda/fft.h"
 #include "cuda/queue.h"
 #include "filters.h"
-#include "framesync.h"
 #include "mad.h"
 #include "release_compat.h"
 #include "luma_frame.h"
 #include "vf_mad_cuda.h"
-#include "video.h"
 
 /// Filters of a scale are worked on at once while their response takes no more bytes.
 #define MAX_RESPONSE (280 << 20)
@@ -84,6 +82,7 @@ typedef struct MADCUDAContext {
     CUfunction load;                    ///< for the pair's format
 } MADCUDAContext;
 
+#define OFFSET(x) offsetof(MADCUDAContext, x)
 #define FLAGS (AV_OPT_FLAG_FILTERING_PARAM | AV_OPT_FLAG_VIDEO_PARAM)
 
 static const AVOption mad_cuda_options[] = {
@@ -92,14 +91,11 @@ static const AVOption mad_cuda_options[] = {
     { NULL }
 };
 
-FRAMESYNC_DEFINE_CLASS(mad_cuda, MADCUDAContext, queue.fs);
+FRAMESYNC_DEFINE_CLASS(mad_cuda, MADCUDAContext, queue.sync.fs);
 
-extern const unsigned char ff_vf_mad_cuda_ptx_data[];
-extern const unsigned int ff_vf_mad_cuda_ptx_len;
-extern const unsigned char ff_vf_mad_chirp_cuda_ptx_data[];
-extern const unsigned int ff_vf_mad_chirp_cuda_ptx_len;
-extern const unsigned char ff_vf_mad_large_cuda_ptx_data[];
-extern const unsigned int ff_vf_mad_large_cuda_ptx_len;
+CUDA_QUEUE_PTX(vf_mad_cuda);
+CUDA_QUEUE_PTX(vf_mad_chirp_cuda);
+CUDA_QUEUE_PTX(vf_mad_large_cuda);
 
 // ---- one pair ----
 
@@ -203,29 +199,13 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *data)
 {
     MADCUDAContext *s = ctx->priv;
     const MADCUDAResult *result = data;
-    // the output may be gone before its last frames are scored
-    const AVRational time_base = s->queue.fs.time_base;
-    const uint64_t n = ff_score_log_count(&s->common.log, ctx, frame, time_base);
 
     if (!result)
         return 0;
-    return ff_mad_score(&s->common, ctx, frame, n, time_base,
-                        ff_picture_width(frame), ff_picture_height(frame),
-                        result->hi, result->lo);
+    return ff_mad_score(&s->common, ctx, frame, s->queue.n, result->hi, result->lo);
 }
 
 // ---- memory, plans and tables for a size ----
-
-/// Copy a table to the device, in the order of what is enqueued; it may be freed then.
-static int upload(AVFilterContext *ctx, CUdeviceptr dst, const float *table, size_t nb)
-{
-    MADCUDAContext *s = ctx->priv;
-    const CUDAQueue *cuda = &s->queue;
-    int ret = CHECK_CU(cuda->cu->cuMemcpyHtoDAsync(dst, table, nb * sizeof(*table),
-                                                   cuda->hwctx->stream));
-
-    return ret < 0 ? ret : CHECK_CU(cuda->cu->cuStreamSynchronize(cuda->hwctx->stream));
-}
 
 /// Lightness of the samples of one picture.
 static int upload_lightness(AVFilterContext *ctx, int image)
@@ -240,7 +220,7 @@ static int upload_lightness(AVFilterContext *ctx, int image)
         return AVERROR(ENOMEM);
     for (int i = 0; i < nb; i++)
         table[i] = ff_mad_lightness(ff_mad_value(range, range.black + i));
-    ret = upload(ctx, s->lightness[image], table, nb);
+    ret = ff_cuda_queue_upload(ctx, s->lightness[image], table, nb * sizeof(*table));
     av_free(table);
     return ret;
 }
@@ -273,7 +253,7 @@ static int upload_csf(AVFilterContext *ctx)
                 (quarter[FFMIN(r0, h - 1 - r0) * cw + FFMIN(c0, w - 1 - c0)] +
                  quarter[FFMIN(r1, h - 1 - r1) * cw + FFMIN(c1, w - 1 - c1)]);
         }
-    ret = upload(ctx, p->csf, table, h * p->half_pitch);
+    ret = ff_cuda_queue_upload(ctx, p->csf, table, h * p->half_pitch * sizeof(*table));
 
 end:
     av_free(quarter);
@@ -300,7 +280,7 @@ static int upload_polar(AVFilterContext *ctx)
             place[0] = ff_mad_radial_distance(0, r, c, p->h, p->w);
             place[1] = FFMIN(angle, MAD_ANGLE_TURN / 2 - angle);
         }
-    ret = upload(ctx, p->polar, table, 2 * p->half_pitch * h);
+    ret = ff_cuda_queue_upload(ctx, p->polar, table, 2 * p->half_pitch * h * sizeof(*table));
     av_free(table);
     return ret;
 }
@@ -315,7 +295,7 @@ static int upload_table(AVFilterContext *ctx, CUdeviceptr dst, const FFTPlan *pl
         return AVERROR(ENOMEM);
     ret = ff_fft_table(plan, table);
     if (ret >= 0)
-        ret = upload(ctx, dst, table[0], 2 * nb);
+        ret = ff_cuda_queue_upload(ctx, dst, table, nb * sizeof(*table));
     av_free(table);
     return ret;
 }
@@ -411,25 +391,26 @@ static int alloc_memory(AVFilterContext *ctx, int depth)
 }
 
 /// The kernels that transform lines in a way, of its module.
-#define LINES(s, way)                                           \
-    { &(s)->lines[PLANE_ROWS][way],       "mad_plane_rows" },       \
-    { &(s)->lines[PLANE_COLUMNS][way],    "mad_plane_columns" },    \
-    { &(s)->lines[LIGHTNESS_ROWS][way],   "mad_lightness_rows" },   \
-    { &(s)->lines[RESPONSE_COLUMNS][way], "mad_response_columns" }, \
-    { &(s)->lines[RESPONSE_ROWS][way],    "mad_response_rows" }
+#define LINES(way)                                                      \
+    { "mad_plane_rows",       OFFSET(lines[PLANE_ROWS][way])       },   \
+    { "mad_plane_columns",    OFFSET(lines[PLANE_COLUMNS][way])    },   \
+    { "mad_lightness_rows",   OFFSET(lines[LIGHTNESS_ROWS][way])   },   \
+    { "mad_response_columns", OFFSET(lines[RESPONSE_COLUMNS][way]) },   \
+    { "mad_response_rows",    OFFSET(lines[RESPONSE_ROWS][way])    }
+
+static const CUDAQueueKernel chirp_kernels[] = { LINES(FFT_CHIRP), { NULL } };
+static const CUDAQueueKernel large_kernels[] = { LINES(FFT_LARGE), { NULL } };
 
 /// Load the kernels of a way, unless that was done.
 static int load_lines(AVFilterContext *ctx, enum FFTWay way)
 {
+    static const CUDAQueueModule modules[] = {
+        [FFT_CHIRP] = CUDA_QUEUE_MODULE(vf_mad_chirp_cuda, chirp_kernels),
+        [FFT_LARGE] = CUDA_QUEUE_MODULE(vf_mad_large_cuda, large_kernels),
+    };
     MADCUDAContext *s = ctx->priv;
-    const CUDAQueueKernel kernels[] = { LINES(s, way), { NULL } };
 
-    if (s->lines[PLANE_ROWS][way])
-        return 0;
-    return way == FFT_CHIRP ? ff_cuda_queue_load(ctx, ff_vf_mad_chirp_cuda_ptx_data,
-                                                 ff_vf_mad_chirp_cuda_ptx_len, kernels)
-                            : ff_cuda_queue_load(ctx, ff_vf_mad_large_cuda_ptx_data,
-                                                 ff_vf_mad_large_cuda_ptx_len, kernels);
+    return s->lines[PLANE_ROWS][way] ? 0 : ff_cuda_queue_load(ctx, &modules[way]);
 }
 
 /// Find the fastest way that the GPU has the shared memory for, and load its kernels.
@@ -537,8 +518,7 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     MADCUDAParams *p = &s->params;
     int ret;
 
-    if ((ret = ff_mad_check_size(ctx, width, height, ff_picture_width(ref),
-                                 ff_picture_height(ref), "scale_cuda")) < 0 ||
+    if ((ret = ff_pair_sync_check_frames(ctx, frame, ref, MAD_MIN_SIZE)) < 0 ||
         (ret = prepare(ctx, width, height, desc->comp[0].depth)) < 0)
         return ret;
     for (int i = 0; i < MAD_IMAGES; i++) {
@@ -556,31 +536,9 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     return 1;
 }
 
-static int finish(AVFilterContext *ctx)
+static int check(AVFilterContext *ctx)
 {
-    MADCUDAContext *s = ctx->priv;
-
-    return ff_mad_finish(&s->common, ctx);
-}
-
-static av_cold int init(AVFilterContext *ctx)
-{
-    MADCUDAContext *s = ctx->priv;
-
-    s->queue.add       = add_pair;
-    s->queue.launch    = launch;
-    s->queue.report    = report;
-    s->queue.finish    = finish;
-    s->queue.max_batch = 1;
-    return ff_mad_init(&s->common, ctx, NULL);
-}
-
-static av_cold void uninit(AVFilterContext *ctx)
-{
-    MADCUDAContext *s = ctx->priv;
-
-    ff_cuda_queue_uninit(ctx);
-    ff_mad_uninit(&s->common, ctx);
+    return ff_pair_sync_check_links(ctx, MAD_MIN_SIZE);
 }
 
 static int setup(AVFilterContext *ctx)
@@ -591,36 +549,35 @@ static int setup(AVFilterContext *ctx)
                   ff_cuda_queue_format(ff_filter_link(main)->hw_frames_ctx)->comp[0].depth);
 }
 
-static int config_reference(AVFilterLink *inlink)
-{
-    AVFilterContext *ctx = inlink->dst;
-    MADCUDAContext *s    = ctx->priv;
-    const CUDAQueueKernel kernels[] = {
-        { &s->load_8,  "mad_load_8"  },
-        { &s->load_16, "mad_load_16" },
-        { &s->detect,  "mad_detect"  },
-        { &s->compare, "mad_compare" },
-        { &s->pool,    "mad_pool"    },
-        LINES(s, FFT_DIRECT),
-        { NULL }
-    };
-    int ret = ff_mad_config(&s->common, ctx, "scale_cuda");
-
-    if (ret < 0)
-        return ret;
-    return ff_cuda_queue_open(ctx, ff_vf_mad_cuda_ptx_data, ff_vf_mad_cuda_ptx_len, kernels,
-                              sizeof(MADCUDAResult), setup);
-}
-
-static const AVFilterPad mad_cuda_inputs[] = { CUDA_QUEUE_PAIR_INPUTS(config_reference) };
-
-static const AVFilterPad mad_cuda_outputs[] = {
-    {
-        .name         = "default",
-        .type         = AVMEDIA_TYPE_VIDEO,
-        .config_props = ff_cuda_queue_config_output,
-    },
+static const CUDAQueueKernel kernels[] = {
+    { "mad_load_8",  OFFSET(load_8)  },
+    { "mad_load_16", OFFSET(load_16) },
+    { "mad_detect",  OFFSET(detect)  },
+    { "mad_compare", OFFSET(compare) },
+    { "mad_pool",    OFFSET(pool)    },
+    LINES(FFT_DIRECT),
+    { NULL }
 };
+
+static const CUDAQueueFilter filter = {
+    .module      = CUDA_QUEUE_MODULE(vf_mad_cuda, kernels),
+    .result_size = sizeof(MADCUDAResult),
+    .check       = check,
+    .setup       = setup,
+    .add         = add_pair,
+    .launch      = launch,
+    .report      = report,
+};
+
+static av_cold int init(AVFilterContext *ctx)
+{
+    MADCUDAContext *s = ctx->priv;
+
+    s->queue.filter    = &filter;
+    s->queue.log       = &s->common.log;
+    s->queue.max_batch = 1;
+    return ff_mad_init(&s->common, ctx, NULL);
+}
 
 const FFFilter ff_vf_mad_cuda = {
     FILTER_PUBLIC(name)        = "mad_cuda",
@@ -632,8 +589,8 @@ const FFFilter ff_vf_mad_cuda = {
     .priv_size                 = sizeof(MADCUDAContext),
     .init                      = init,
     .activate                  = ff_cuda_queue_activate,
-    .uninit                    = uninit,
-    FILTER_INPUTS(mad_cuda_inputs),
-    FILTER_OUTPUTS(mad_cuda_outputs),
+    .uninit                    = ff_cuda_queue_uninit,
+    FILTER_INPUTS(ff_cuda_queue_pair_inputs),
+    FILTER_OUTPUTS(ff_cuda_queue_pair_output),
     FILTER_SINGLE_PIXFMT(AV_PIX_FMT_CUDA),
 };

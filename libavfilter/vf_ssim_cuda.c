@@ -83,10 +83,9 @@ static const AVOption ssim_cuda_options[] = {
     { NULL }
 };
 
-FRAMESYNC_DEFINE_CLASS(ssim_cuda, SSIMCUDAContext, queue.fs);
+FRAMESYNC_DEFINE_CLASS(ssim_cuda, SSIMCUDAContext, queue.sync.fs);
 
-extern const unsigned char ff_vf_ssim_cuda_ptx_data[];
-extern const unsigned int ff_vf_ssim_cuda_ptx_len;
+CUDA_QUEUE_PTX(vf_ssim_cuda);
 
 static const char component_name[] = "YUV";
 
@@ -261,7 +260,7 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
     SSIMScores scores;
     int ret;
 
-    ff_score_outputs_note(&s->outputs, ctx, frame, s->queue.fs.time_base);
+    ff_score_outputs_note(&s->outputs, ctx, frame, s->queue.sync.fs.time_base);
     if (!result)
         return 0;
     scores = read_scores(frame, result);
@@ -280,35 +279,6 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
     return s->stats_path ? write_stats(ctx, &scores) : 0;
 }
 
-static int finish(AVFilterContext *ctx)
-{
-    SSIMCUDAContext *s = ctx->priv;
-
-    ff_score_outputs_open(&s->outputs, ctx);
-    return ff_score_outputs_close(&s->outputs, ctx);
-}
-
-static av_cold int init(AVFilterContext *ctx)
-{
-    SSIMCUDAContext *s = ctx->priv;
-
-    s->queue.add       = add_pair;
-    s->queue.launch    = launch;
-    s->queue.report    = report;
-    s->queue.finish    = finish;
-    s->queue.max_batch = FFMIN(s->queue.size, SSIM_MAX_BATCH);
-
-    s->stats.path         = s->stats_path;
-    s->outputs.options    = s;
-    s->outputs.output[0]  = &s->stats;
-    s->outputs.nb_outputs = !!s->stats_path;
-    s->outputs.carried[0] = (ScoreCarried){ &s->nb_compared, sizeof(s->nb_compared) };
-    s->outputs.carried[1] = (ScoreCarried){ &s->sum,         sizeof(s->sum) };
-    s->outputs.carried[2] = (ScoreCarried){ &s->nb_components, sizeof(s->nb_components) };
-    s->outputs.nb_carried = 3;
-    return 0;
-}
-
 static void print_summary(AVFilterContext *ctx)
 {
     SSIMCUDAContext *s = ctx->priv;
@@ -324,17 +294,16 @@ static void print_summary(AVFilterContext *ctx)
            SCORE_FIXED(6, decibel(s->sum.all, s->nb_compared)));
 }
 
-static av_cold void uninit(AVFilterContext *ctx)
+static int finish(AVFilterContext *ctx, int ended)
 {
     SSIMCUDAContext *s = ctx->priv;
 
-    ff_cuda_queue_uninit(ctx);
-    if (s->nb_compared)
+    if (!ended && s->nb_compared)
         print_summary(ctx);
     // without a frame, the file is written only where the input has ended
-    if (s->outputs.noted)
+    if (ended || s->outputs.noted)
         ff_score_outputs_open(&s->outputs, ctx);
-    ff_score_outputs_close(&s->outputs, ctx);
+    return ff_score_outputs_close(&s->outputs, ctx);
 }
 
 static int setup(AVFilterContext *ctx)
@@ -348,22 +317,39 @@ static int setup(AVFilterContext *ctx)
     return ret < 0 ? ret : configure_batch(ctx, desc, main->w, main->h);
 }
 
-static int config_reference(AVFilterLink *inlink)
+static const CUDAQueueKernel kernels[] = {
+    { "ssim_8",  OFFSET(ssim_8)  },
+    { "ssim_16", OFFSET(ssim_16) },
+    { NULL }
+};
+
+static const CUDAQueueFilter filter = {
+    .module      = CUDA_QUEUE_MODULE(vf_ssim_cuda, kernels),
+    .result_size = sizeof(SSIMCUDAResult),
+    .setup       = setup,
+    .add         = add_pair,
+    .launch      = launch,
+    .report      = report,
+    .finish      = finish,
+};
+
+static av_cold int init(AVFilterContext *ctx)
 {
-    AVFilterContext *ctx = inlink->dst;
-    SSIMCUDAContext *s   = ctx->priv;
-    const CUDAQueueKernel kernels[] = {
-        { &s->ssim_8,  "ssim_8"  },
-        { &s->ssim_16, "ssim_16" },
-        { NULL }
-    };
+    SSIMCUDAContext *s = ctx->priv;
 
-    return ff_cuda_queue_open(ctx, ff_vf_ssim_cuda_ptx_data, ff_vf_ssim_cuda_ptx_len, kernels,
-                              sizeof(SSIMCUDAResult), setup);
+    s->queue.filter    = &filter;
+    s->queue.max_batch = FFMIN(s->queue.size, SSIM_MAX_BATCH);
+
+    s->stats.path         = s->stats_path;
+    s->outputs.options    = s;
+    s->outputs.output[0]  = &s->stats;
+    s->outputs.nb_outputs = !!s->stats_path;
+    s->outputs.carried[0] = (ScoreCarried){ &s->nb_compared, sizeof(s->nb_compared) };
+    s->outputs.carried[1] = (ScoreCarried){ &s->sum,         sizeof(s->sum) };
+    s->outputs.carried[2] = (ScoreCarried){ &s->nb_components, sizeof(s->nb_components) };
+    s->outputs.nb_carried = 3;
+    return 0;
 }
-
-static const AVFilterPad ssim_cuda_inputs[] = { CUDA_QUEUE_PAIR_INPUTS(config_reference) };
-static const AVFilterPad ssim_cuda_outputs[] = { CUDA_QUEUE_PAIR_OUTPUT };
 
 const FFFilter ff_vf_ssim_cuda = {
     FILTER_PUBLIC(name)        = "ssim_cuda",
@@ -375,8 +361,8 @@ const FFFilter ff_vf_ssim_cuda = {
     .priv_size                 = sizeof(SSIMCUDAContext),
     .init                      = init,
     .activate                  = ff_cuda_queue_activate,
-    .uninit                    = uninit,
-    FILTER_INPUTS(ssim_cuda_inputs),
-    FILTER_OUTPUTS(ssim_cuda_outputs),
+    .uninit                    = ff_cuda_queue_uninit,
+    FILTER_INPUTS(ff_cuda_queue_pair_inputs),
+    FILTER_OUTPUTS(ff_cuda_queue_pair_output),
     FILTER_SINGLE_PIXFMT(AV_PIX_FMT_CUDA),
 };

@@ -89,6 +89,14 @@ int ff_cuda_queue_alloc(AVFilterContext *ctx, CUdeviceptr *memory, size_t size)
     return CHECK_CU(q->cu->cuMemsetD8Async(*memory, 0, size, q->hwctx->stream));
 }
 
+int ff_cuda_queue_upload(AVFilterContext *ctx, CUdeviceptr dst, const void *src, size_t size)
+{
+    CUDAQueue *q = ctx->priv;
+    int ret = CHECK_CU(q->cu->cuMemcpyHtoDAsync(dst, src, size, q->hwctx->stream));
+
+    return ret < 0 ? ret : CHECK_CU(q->cu->cuStreamSynchronize(q->hwctx->stream));
+}
+
 int ff_cuda_queue_launch(AVFilterContext *ctx, CUfunction function, int grid_x, int grid_y,
                          int block_x, int block_y, unsigned shared_size, void *params)
 {
@@ -204,13 +212,12 @@ static int alloc_results(AVFilterContext *ctx, size_t size)
     return CHECK_CU(get_device(&q->result_device, ptr, 0));
 }
 
-static int alloc_ring(AVFilterContext *ctx, size_t result_size)
+static int alloc_ring(AVFilterContext *ctx)
 {
     CUDAQueue *q = ctx->priv;
     int ret;
 
-    q->result_size = result_size;
-    q->slot        = av_calloc(q->size, sizeof(*q->slot));
+    q->slot = av_calloc(q->size, sizeof(*q->slot));
     if (!q->slot)
         return AVERROR(ENOMEM);
     for (int i = 0; i < q->size; i++) {
@@ -219,7 +226,7 @@ static int alloc_ring(AVFilterContext *ctx, size_t result_size)
         if (ret < 0)
             return ret;
     }
-    return alloc_results(ctx, q->size * result_size);
+    return alloc_results(ctx, q->size * q->filter->result_size);
 }
 
 static int check_device(AVFilterContext *ctx)
@@ -241,24 +248,24 @@ static int check_device(AVFilterContext *ctx)
                     CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device));
 }
 
-int ff_cuda_queue_load(AVFilterContext *ctx, const unsigned char *ptx, unsigned ptx_size,
-                       const CUDAQueueKernel *kernels)
+int ff_cuda_queue_load(AVFilterContext *ctx, const CUDAQueueModule *module)
 {
     CUDAQueue *q = ctx->priv;
-    CUmodule *module = q->module;
+    CUmodule *loaded = q->module;
     int ret;
 
-    while (*module) {
-        module++;
-        av_assert0(module < q->module + CUDA_QUEUE_MAX_MODULES);
+    while (*loaded) {
+        loaded++;
+        av_assert0(loaded < q->module + CUDA_QUEUE_MAX_MODULES);
     }
-    ret = ff_cuda_load_module(ctx, q->hwctx, module, ptx, ptx_size);
+    ret = ff_cuda_load_module(ctx, q->hwctx, loaded, module->ptx, *module->ptx_size);
     if (ret < 0) {
         av_log(ctx, AV_LOG_ERROR, "The driver cannot load the kernels; update it.\n");
         return ret;
     }
-    for (; kernels->name && ret >= 0; kernels++)
-        ret = CHECK_CU(q->cu->cuModuleGetFunction(kernels->function, *module, kernels->name));
+    for (const CUDAQueueKernel *k = module->kernel; k->name && ret >= 0; k++)
+        ret = CHECK_CU(q->cu->cuModuleGetFunction((CUfunction *)((uint8_t *)q + k->function),
+                                                  *loaded, k->name));
     return ret;
 }
 
@@ -296,19 +303,18 @@ static int check_inputs(AVFilterContext *ctx)
     return 0;
 }
 
-int ff_cuda_queue_open(AVFilterContext *ctx, const unsigned char *ptx, unsigned ptx_size,
-                       const CUDAQueueKernel *kernels, size_t result_size,
-                       int (*setup)(AVFilterContext *ctx))
+int ff_cuda_queue_config_input(AVFilterLink *inlink)
 {
+    AVFilterContext *ctx = inlink->dst;
+    const CUDAQueueFilter *filter = ((CUDAQueue *)ctx->priv)->filter;
     int ret;
 
-    if ((ret = check_inputs(ctx))        < 0 ||
-        (ret = ff_cuda_queue_enter(ctx)) < 0)
+    if ((ret = filter->check ? filter->check(ctx) : 0) < 0 ||
+        (ret = check_inputs(ctx)) < 0 || (ret = ff_cuda_queue_enter(ctx)) < 0)
         return ret;
-    if ((ret = check_device(ctx))                          >= 0 &&
-        (ret = ff_cuda_queue_load(ctx, ptx, ptx_size, kernels)) >= 0 &&
-        (ret = result_size ? alloc_ring(ctx, result_size) : 0) >= 0)
-        ret = setup ? setup(ctx) : 0;
+    if ((ret = check_device(ctx)) >= 0 && (ret = ff_cuda_queue_load(ctx, &filter->module)) >= 0 &&
+        (ret = filter->result_size ? alloc_ring(ctx) : 0) >= 0)
+        ret = filter->setup ? filter->setup(ctx) : 0;
     ff_cuda_queue_leave(ctx);
     return ret;
 }
@@ -319,8 +325,8 @@ static void free_device(AVFilterContext *ctx)
 
     // after an error there is nothing left to wait for
     q->cu->cuStreamSynchronize(q->hwctx->stream);
-    if (q->release)
-        q->release(ctx);
+    if (q->filter->release)
+        q->filter->release(ctx);
     for (int i = 0; q->slot && i < q->size; i++)
         if (q->slot[i].event)
             CHECK_CU(q->cu->cuEventDestroy(q->slot[i].event));
@@ -343,7 +349,7 @@ static CUDAQueueSlot *queued_slot(const CUDAQueue *q, int i)
 
 static size_t result_offset(const CUDAQueue *q, const CUDAQueueSlot *slot)
 {
-    return (slot - q->slot) * q->result_size;
+    return (slot - q->slot) * q->filter->result_size;
 }
 
 CUdeviceptr ff_cuda_queue_next_result(AVFilterContext *ctx)
@@ -438,7 +444,7 @@ int ff_cuda_queue_flush(AVFilterContext *ctx)
 
     if (!q->nb_batch)
         return 0;
-    ret = q->launch(ctx);
+    ret = q->filter->launch(ctx);
     q->nb_batch = 0;
     return ret < 0 ? ret : mark_launched(ctx);
 }
@@ -460,7 +466,7 @@ static int deliver(AVFilterContext *ctx, int max_left, int pass_on)
     if (q->nb_queued > max_left && (ret = ff_cuda_queue_flush(ctx)) < 0)
         return ret;
     while ((ret = pop(ctx, q->nb_queued > max_left, &frame, &result)) > 0) {
-        ret = q->report(ctx, frame, result);
+        ret = q->filter->report(ctx, frame, result);
         // nor are the frames behind it reported
         q->failed = ret < 0;
         if (ret < 0 || !pass_on)
@@ -478,7 +484,7 @@ static int keep_previous(AVFilterContext *ctx, AVFrame **previous)
 {
     CUDAQueue *q = ctx->priv;
     AVFrame *ref;
-    int ret = ff_framesync_get_frame(&q->fs, 1, &ref, 0);
+    int ret = ff_framesync_get_frame(&q->sync.fs, 1, &ref, 0);
 
     if (ret < 0 || !ref || (ret = ff_cuda_queue_check_frame(ctx, ref)) < 0)
         return ret;
@@ -512,7 +518,7 @@ static int add_to_batch(AVFilterContext *ctx, const AVFrame *frame, const AVFram
         if (!*kept)
             return AVERROR(ENOMEM);
     }
-    return q->add(ctx, frame, ref);
+    return q->filter->add(ctx, frame, ref);
 }
 
 /// Take a frame into the ring, which has room, and into the batch if there is something to compute.
@@ -528,13 +534,16 @@ static int queue_frame(AVFilterContext *ctx, AVFrame *frame, const AVFrame *ref)
 
     if (ret < 0)
         goto fail;
-    q->n = q->nb_frames;
+    q->n = q->nb_frames++;
+    if (q->log)
+        q->n = ff_score_log_count(q->log, ctx, frame, ctx->nb_inputs > 1 ? q->sync.fs.time_base :
+                                                                            ctx->inputs[0]->time_base);
     if (ref || ctx->nb_inputs == 1) {
         added = ret = add_to_batch(ctx, frame, ref, &kept);
         if (ret < 0)
             goto fail;
     }
-    if (q->keeps_previous && (ret = keep_previous(ctx, &previous)) < 0)
+    if (q->filter->keeps_previous && (ret = keep_previous(ctx, &previous)) < 0)
         goto fail;
 
     slot  = queued_slot(q, q->nb_queued);
@@ -550,7 +559,6 @@ static int queue_frame(AVFilterContext *ctx, AVFrame *frame, const AVFrame *ref)
     q->pushed    = now;
     q->nb_batch += added;
     q->nb_queued++;
-    q->nb_frames++;
     q->advanced = 1;
     return q->nb_batch == q->max_batch ? ff_cuda_queue_flush(ctx) : 0;
 
@@ -566,34 +574,17 @@ static int queue_pair(FFFrameSync *fs)
     AVFilterContext *ctx = fs->parent;
     CUDAQueue *q = ctx->priv;
     AVFrame *frame, *ref;
-    int ret = ff_framesync_dualinput_get(fs, &frame, &ref);
+    int ret = ff_pair_sync_get(&q->sync, &frame, &ref);
 
-    if (ret < 0)
-        return ret;
-    ff_pair_sync_check(&q->sync, ctx, fs, ref);
-    return queue_frame(ctx, frame, ref);
+    return ret < 0 ? ret : queue_frame(ctx, frame, ref);
 }
 
-int ff_cuda_queue_config_output(AVFilterLink *outlink)
+static int config_output(AVFilterLink *outlink)
 {
-    AVFilterContext *ctx = outlink->src;
-    CUDAQueue *q         = ctx->priv;
-    AVFilterLink *main   = ctx->inputs[0];
-    int ret              = ff_framesync_init_dualinput(&q->fs, ctx);
+    CUDAQueue *q = outlink->src->priv;
 
-    if (ret < 0)
-        return ret;
-    q->fs.on_event = queue_pair;
-    ret = ff_framesync_configure(&q->fs);
-    if (ret < 0)
-        return ret;
-
-    outlink->w                          = main->w;
-    outlink->h                          = main->h;
-    outlink->sample_aspect_ratio        = main->sample_aspect_ratio;
-    outlink->time_base                  = q->fs.time_base;
-    ff_filter_link(outlink)->frame_rate = ff_filter_link(main)->frame_rate;
-    return 0;
+    q->sync.fs.on_event = queue_pair;
+    return ff_pair_sync_config_output(&q->sync, outlink);
 }
 
 /// What ff_framesync_activate() does, for one input.
@@ -630,12 +621,12 @@ static int activate(AVFilterContext *ctx)
 
     do {
         q->advanced = 0;
-        status = ctx->nb_inputs > 1 ? ff_framesync_activate(&q->fs) : take_frame(ctx);
+        status = ctx->nb_inputs > 1 ? ff_framesync_activate(&q->sync.fs) : take_frame(ctx);
         if (status < 0 && status != FFERROR_NOT_READY)
             return status;
         // at the end the output has its status already, which comes after the frames
         // that are passed on before this function returns
-        q->eof |= q->fs.eof;
+        q->eof |= q->sync.fs.eof;
         if (q->eof || q->nb_queued == q->size) {
             ret = deliver(ctx, q->eof ? 0 : q->size - 1, 1);
             if (ret < 0)
@@ -657,9 +648,17 @@ static int activate(AVFilterContext *ctx)
     return FFERROR_NOT_READY;
 }
 
-int ff_cuda_queue_activate(AVFilterContext *ctx)
+static int finish(AVFilterContext *ctx, int ended)
 {
     CUDAQueue *q = ctx->priv;
+
+    if (q->filter->finish)
+        return q->filter->finish(ctx, ended);
+    return q->log ? ff_score_log_close(q->log, ctx, ended) : 0;
+}
+
+int ff_cuda_queue_activate(AVFilterContext *ctx)
+{
     int finished = 0, ret = ff_cuda_queue_enter(ctx);
 
     if (ret >= 0) {
@@ -667,7 +666,7 @@ int ff_cuda_queue_activate(AVFilterContext *ctx)
         ff_cuda_queue_leave(ctx);
     }
     if (ff_outlink_get_status(ctx->outputs[0]))
-        finished = q->finish(ctx);
+        finished = finish(ctx, 1);
     return finished < 0 ? finished : ret;
 }
 
@@ -689,7 +688,20 @@ void ff_cuda_queue_uninit(AVFilterContext *ctx)
     }
     av_freep(&q->slot);
     av_frame_free(&q->previous);
-    ff_pair_sync_report(&q->sync, ctx);
-    ff_framesync_uninit(&q->fs);
+    finish(ctx, 0);
+    ff_pair_sync_uninit(&q->sync, ctx);
     av_buffer_unref(&q->device_ref);
 }
+
+const AVFilterPad ff_cuda_queue_input[1] = {
+    { .name = "default", .type = AVMEDIA_TYPE_VIDEO, .config_props = ff_cuda_queue_config_input },
+};
+
+const AVFilterPad ff_cuda_queue_pair_inputs[2] = {
+    { .name = "main",      .type = AVMEDIA_TYPE_VIDEO },
+    { .name = "reference", .type = AVMEDIA_TYPE_VIDEO, .config_props = ff_cuda_queue_config_input },
+};
+
+const AVFilterPad ff_cuda_queue_pair_output[1] = {
+    { .name = "default", .type = AVMEDIA_TYPE_VIDEO, .config_props = config_output },
+};

@@ -28,12 +28,9 @@
  *
  * A filter's private context begins with a CUDAQueue named queue. The filter
  * - has CUDA_QUEUE_OPTION among its options and, for two inputs, defines its
- *   class with FRAMESYNC_DEFINE_CLASS(name, context, queue.fs),
- * - sets the functions and max_batch in init(),
- * - calls ff_cuda_queue_open() where its last input is configured,
- * - has ff_cuda_queue_activate() and, for two inputs,
- *   ff_cuda_queue_config_output(), and
- * - calls ff_cuda_queue_uninit() in uninit().
+ *   class with FRAMESYNC_DEFINE_CLASS(name, context, queue.sync.fs),
+ * - sets filter, log and max_batch in init(),
+ * - has the pads, activate() and uninit() that are declared here.
  *
  * A filter that has no results opens the device only, and calls no more than
  * the functions down to ff_cuda_queue_uninit().
@@ -52,19 +49,33 @@
 #include "libavutil/pixdesc.h"
 
 #include "libavfilter/avfilter.h"
-#include "libavfilter/framesync.h"
 #include "libavfilter/pair_sync.h"
+#include "libavfilter/score_log.h"
 
 #include "shared.h"
 
 #define CUDA_QUEUE_MAX_MEMORY 8
 #define CUDA_QUEUE_MAX_MODULES 3
 
-/// A kernel of a filter's module, and where its address goes.
+/// A kernel of a module, and where in the filter's context its address goes.
 typedef struct CUDAQueueKernel {
-    CUfunction *function;
     const char *name;
+    size_t function;
 } CUDAQueueKernel;
+
+/// A module as FFmpeg's build embeds it.
+typedef struct CUDAQueueModule {
+    const unsigned char *ptx;
+    const unsigned *ptx_size;
+    const CUDAQueueKernel *kernel;  ///< up to one that has no name
+} CUDAQueueModule;
+
+/// Declare the PTX of name.cu, for CUDA_QUEUE_MODULE.
+#define CUDA_QUEUE_PTX(name)                            \
+    extern const unsigned char ff_ ## name ## _ptx_data[];  \
+    extern const unsigned int  ff_ ## name ## _ptx_len
+
+#define CUDA_QUEUE_MODULE(name, kernels) { ff_ ## name ## _ptx_data, &ff_ ## name ## _ptx_len, kernels }
 
 /// A frame in the queue.
 typedef struct CUDAQueueSlot {
@@ -77,14 +88,19 @@ typedef struct CUDAQueueSlot {
     CUevent done;               ///< after its kernels: the last slot's that were launched with it; NULL before
 } CUDAQueueSlot;
 
-typedef struct CUDAQueue {
-    const AVClass *class;
-    int size;                   ///< option: number of frames in flight, 1 to wait for each
+/// What a filter is; the CUDA context is pushed when add, launch, report, setup and release are called.
+typedef struct CUDAQueueFilter {
+    CUDAQueueModule module;
+    size_t result_size;         ///< bytes of a frame's result, a multiple of 8; 0 for a filter without
+    int keeps_previous;         ///< kernels read the reference's frame before
 
-    // set by the filter; the CUDA context is pushed when these are called
+    /// Check the input before the device is opened; may be NULL.
+    int (*check)(AVFilterContext *ctx);
+    /// Called once the device is open; may be NULL.
+    int (*setup)(AVFilterContext *ctx);
     /**
      * Add a frame to the batch, as its frame number nb_batch. It is on the opened
-     * device and in a format that ff_cuda_queue_check_format() takes. Size and format
+     * device and in a format that kernels can read. Size and format
      * may be others than those of the frame before; ref, if there are two inputs, has
      * the same. Kernels are to write the result to ff_cuda_queue_next_result(). Of
      * one input, it is called for every frame.
@@ -101,23 +117,35 @@ typedef struct CUDAQueue {
      * @param result NULL if there are no kernels for it
      */
     int (*report)(AVFilterContext *ctx, AVFrame *frame, const void *result);
-    /// Called once the output has a status and all frames are reported, perhaps again.
-    int (*finish)(AVFilterContext *ctx);
+    /**
+     * Called once the output has a status and all frames are reported, perhaps again;
+     * NULL if the log is all that is to be closed.
+     *
+     * @param ended 0 if the filter goes
+     */
+    int (*finish)(AVFilterContext *ctx, int ended);
     /// Free what the filter has on the device by itself; may be NULL.
     void (*release)(AVFilterContext *ctx);
+} CUDAQueueFilter;
+
+typedef struct CUDAQueue {
+    const AVClass *class;
+    int size;                   ///< option: number of frames in flight, 1 to wait for each
+
+    // set by the filter
+    const CUDAQueueFilter *filter;
+    ScoreLog *log;              ///< NULL for a filter without
     int max_batch;              ///< frames that one launch may take
-    int keeps_previous;         ///< kernels read the reference's frame before
 
     // for the filter's use
     AVCUDADeviceContext *hwctx;
     CudaFunctions *cu;
     int nb_multiprocessors;
     int nb_batch;               ///< frames added since the last launch
-    uint64_t n;                 ///< number of the frame that is added, which add() may change, or reported
+    uint64_t n;                 ///< number of the frame that is added or reported, the log's if there is one
     AVFrame *previous;          ///< the reference's frame before; NULL if there is none; the same as ref where that repeats
-    FFFrameSync fs;
-
     PairSync sync;
+
     AVBufferRef *device_ref;
     CUmodule module[CUDA_QUEUE_MAX_MODULES];
     CUdeviceptr *memory[CUDA_QUEUE_MAX_MEMORY];
@@ -130,7 +158,6 @@ typedef struct CUDAQueue {
     int nb_queued;
     int64_t pushed, interval;   ///< when the last frame came, and how long after the one before, in us
 
-    size_t result_size;         ///< bytes of a frame's result
     uint8_t *result;            ///< [size][result_size], pinned
     CUdeviceptr result_device;  ///< where kernels write the same
 } CUDAQueue;
@@ -139,29 +166,16 @@ typedef struct CUDAQueue {
     { "queue", "set the number of frames in flight, 1 to wait for each",        \
       offsetof(type, queue.size), AV_OPT_TYPE_INT, { .i64 = 8 }, 1, 64, flags }
 
-/// For filters of two inputs, of which the second one's config_props is config.
-#define CUDA_QUEUE_PAIR_INPUTS(config)                                          \
-    { .name = "main",      .type = AVMEDIA_TYPE_VIDEO },                        \
-    { .name = "reference", .type = AVMEDIA_TYPE_VIDEO, .config_props = config }
-
-/// Their output.
-#define CUDA_QUEUE_PAIR_OUTPUT                                                  \
-    { .name = "default", .type = AVMEDIA_TYPE_VIDEO, .config_props = ff_cuda_queue_config_output }
+/// The pads of filters of one input and of two, and the output of the latter.
+extern const AVFilterPad ff_cuda_queue_input[1], ff_cuda_queue_pair_inputs[2],
+                         ff_cuda_queue_pair_output[1];
 
 /**
- * Take the device of the inputs, check that frames are such as the kernels can read
- * and those of two inputs alike, load the kernels, and make the queue.
- *
- * @param ptx         the module, as embedded by FFmpeg's build, and its size
- * @param kernels     of the module, up to one that has no name
- * @param result_size bytes of a frame's result, a multiple of 8; 0 for a filter that
- *                    has no results
- * @param setup       called at the end with the CUDA context pushed; may be NULL
- * @return 0, or a negative AVERROR after a message
+ * config_props of the last input: take the device of the inputs, check that frames are
+ * such as the kernels can read and those of two inputs alike, load the kernels, and
+ * make the queue.
  */
-int ff_cuda_queue_open(AVFilterContext *ctx, const unsigned char *ptx, unsigned ptx_size,
-                       const CUDAQueueKernel *kernels, size_t result_size,
-                       int (*setup)(AVFilterContext *ctx));
+int ff_cuda_queue_config_input(AVFilterLink *inlink);
 
 /**
  * Load another module, which is unloaded with the queue. The CUDA context has to be
@@ -169,8 +183,7 @@ int ff_cuda_queue_open(AVFilterContext *ctx, const unsigned char *ptx, unsigned 
  *
  * @return 0, or a negative AVERROR after a message
  */
-int ff_cuda_queue_load(AVFilterContext *ctx, const unsigned char *ptx, unsigned ptx_size,
-                       const CUDAQueueKernel *kernels);
+int ff_cuda_queue_load(AVFilterContext *ctx, const CUDAQueueModule *module);
 
 /// Push the CUDA context. Where that succeeds, ff_cuda_queue_leave() is to be called.
 int ff_cuda_queue_enter(AVFilterContext *ctx);
@@ -185,6 +198,9 @@ void ff_cuda_queue_leave(AVFilterContext *ctx);
  * @return 0, or a negative AVERROR after a message
  */
 int ff_cuda_queue_alloc(AVFilterContext *ctx, CUdeviceptr *memory, size_t size);
+
+/// Copy to the device, in the order of what is enqueued; src may be freed then.
+int ff_cuda_queue_upload(AVFilterContext *ctx, CUdeviceptr dst, const void *src, size_t size);
 
 /**
  * Launch a kernel that takes the address of a struct of parameters alone. The
@@ -217,7 +233,7 @@ const AVPixFmtDescriptor *ff_cuda_queue_format(const AVBufferRef *frames_ref);
 /// Where the plane of a component begins: cropping of CUDA frames leaves the left and top.
 CUdeviceptr ff_cuda_queue_plane(const AVFrame *frame, int component);
 
-/// Report what is in flight, and free all.
+/// Report what is in flight, close the log, and free all.
 void ff_cuda_queue_uninit(AVFilterContext *ctx);
 
 /// Where kernels write the result of the frame that is added.
@@ -228,9 +244,6 @@ CUdeviceptr ff_cuda_queue_next_result(AVFilterContext *ctx);
  * frames of a batch share.
  */
 int ff_cuda_queue_flush(AVFilterContext *ctx);
-
-/// config_props of the output of a filter of two inputs: like the main input.
-int ff_cuda_queue_config_output(AVFilterLink *outlink);
 
 /// Take frames, report and pass on what is done.
 int ff_cuda_queue_activate(AVFilterContext *ctx);
