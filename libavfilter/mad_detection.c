@@ -33,102 +33,78 @@
 #define WINDOW_BEFORE (MAD_BLOCK / 2 - 1)
 
 /**
- * Transform the rows of both pictures' lightness, as one complex picture, since
- * the filter to come is symmetric.
+ * Transform a row of both pictures' lightness, as one complex picture, since the filter to come is
+ * symmetric.
  */
-static int lightness_rows(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
+static void lightness_row(const MADPair *pair, const MADScratch *scratch, int y)
 {
-    const MADPair *pair = arg;
-    const MADWork *s  = pair->work;
-    const MADScratch *scratch = &s->scratch[jobnr];
-    AVComplexDouble *line  = scratch->line[0];
-    const int end = ff_slice_pos(s->height, jobnr + 1, nb_jobs);
+    const MADWork *s = pair->work;
+    AVComplexDouble *line = scratch->line[0];
 
-    for (int y = ff_slice_pos(s->height, jobnr, nb_jobs); y < end; y++) {
-        for (int i = 0; i < NB_PICTURES; i++)
-            ff_mad_get_row(scratch->sample[i][0], &pair->picture[i], pair->picture[i].tables->lightness,
-                    y, s->width);
-        for (int x = 0; x < s->width; x++)
-            line[x] = (AVComplexDouble){ scratch->sample[REFERENCE][0][x],
-                                         scratch->sample[MAIN][0][x] };
-        ff_mad_tx(scratch->row[0], s->work[0] + y * s->row_stride, line);
-    }
-    return 0;
+    for (int i = 0; i < NB_PICTURES; i++)
+        ff_mad_get_row(scratch->sample[i][0], &pair->picture[i],
+                       pair->picture[i].tables->lightness, y, s->width);
+    for (int x = 0; x < s->width; x++)
+        line[x] = (AVComplexDouble){ scratch->sample[REFERENCE][0][x],
+                                     scratch->sample[MAIN][0][x] };
+    ff_mad_tx(scratch->row[0], s->work[0] + y * s->row_stride, line);
 }
 
-/// Transform the columns, filter, and transform them back.
-static int csf_columns(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
+/// Transform columns, filter, and transform them back.
+static void csf_columns(const MADPair *pair, const MADScratch *scratch, int x)
 {
-    const MADWork *s = ((const MADPair *)arg)->work;
-    const MADScratch *scratch = &s->scratch[jobnr];
-    AVComplexDouble *tmp   = scratch->line[COLUMNS];
-    const int end = mad_first_column(s, jobnr + 1, nb_jobs);
+    const MADWork *s = pair->work;
+    AVComplexDouble *tmp = scratch->line[COLUMNS];
+    const int columns = FFMIN(COLUMNS, s->width - x);
 
-    for (int x = mad_first_column(s, jobnr, nb_jobs); x < end; x += COLUMNS) {
-        const int columns = FFMIN(COLUMNS, s->width - x);
-
-        ff_mad_gather(scratch->line, s->work[0] + x, s->row_stride, columns, s->height);
-        for (int i = 0; i < columns; i++) {
-            ff_mad_tx(scratch->column[0], tmp, scratch->line[i]);
-            mad_multiply(tmp, tmp, s->csf + (x + i) * s->column_stride, s->height);
-            ff_mad_tx(scratch->column[1], scratch->line[i], tmp);
-        }
-        ff_mad_scatter(s->work[0] + x, scratch->line, s->row_stride, columns, s->height);
+    ff_mad_gather(scratch->line, s->work[0] + x, s->row_stride, columns, s->height);
+    for (int i = 0; i < columns; i++) {
+        ff_mad_tx(scratch->column[0], tmp, scratch->line[i]);
+        mad_multiply(tmp, tmp, s->csf + (x + i) * s->column_stride, s->height);
+        ff_mad_tx(scratch->column[1], scratch->line[i], tmp);
     }
-    return 0;
+    ff_mad_scatter(s->work[0] + x, scratch->line, s->row_stride, columns, s->height);
 }
 
 /// Transform rows of lightness back, to the moments of the reference and the error.
-static int contrast_cells(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
+static void contrast_cells(const MADPair *pair, const MADScratch *scratch, int y)
 {
-    const MADWork *s = ((const MADPair *)arg)->work;
-    const MADScratch *scratch = &s->scratch[jobnr];
-    AVComplexDouble *line  = scratch->line[0];
-    const int columns = s->width / MAD_STEP, rows = s->height / MAD_STEP;
-    const int end = ff_slice_pos(rows, jobnr + 1, nb_jobs);
+    const MADWork *s = pair->work;
+    AVComplexDouble *line = scratch->line[0];
 
-    for (int y = ff_slice_pos(rows, jobnr, nb_jobs); y < end; y++) {
-        for (int i = 0; i < MAD_STEP; i++) {
-            ff_mad_tx(scratch->row[1], line, s->work[0] + (MAD_STEP * y + i) * s->row_stride);
-            for (int x = 0; x < s->width; x++) {
-                scratch->sample[REFERENCE][i][x] = line[x].re;
-                scratch->sample[MAIN][i][x]      = line[x].im - line[x].re;
-            }
+    for (int i = 0; i < MAD_STEP; i++) {
+        ff_mad_tx(scratch->row[1], line, s->work[0] + (MAD_STEP * y + i) * s->row_stride);
+        for (int x = 0; x < s->width; x++) {
+            scratch->sample[REFERENCE][i][x] = line[x].re;
+            scratch->sample[MAIN][i][x]      = line[x].im - line[x].re;
         }
-        for (int i = 0; i < NB_PICTURES; i++)
-            ff_mad_cell_row(s->cell[i] + y * (ptrdiff_t)columns, scratch->sample[i], s->width);
     }
-    return 0;
+    for (int i = 0; i < NB_PICTURES; i++)
+        ff_mad_cell_row(s, i, y, scratch->sample[i]);
 }
 
-static int mask_rows(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
+static void mask_row(const MADPair *pair, const MADScratch *scratch, int y)
 {
-    const MADWork *s = ((const MADPair *)arg)->work;
-    const MADScratch *scratch = &s->scratch[jobnr];
-    const int columns = mad_nb_blocks(s->width), rows = mad_nb_blocks(s->height);
-    const int end = ff_slice_pos(rows, jobnr + 1, nb_jobs);
+    const MADWork *s  = pair->work;
+    const int columns = mad_nb_blocks(s->width);
+    const MADMoments *reference[3], *error[3];
 
-    for (int y = ff_slice_pos(rows, jobnr, nb_jobs); y < end; y++) {
-        const MADMoments *reference[3], *error[3];
-
-        for (int i = 0; i < 3; i++) {
-            reference[i] = ff_mad_sub_block_row(s, scratch->block[REFERENCE][i], REFERENCE, y + i);
-            error[i]     = ff_mad_sub_block_row(s, scratch->block[MAIN][i],      MAIN,      y + i);
-        }
-        for (int x = 0; x < columns; x++) {
-            MADMoments least = reference[0][x];
-
-            for (int i = 0; i < mad_nb_sub_blocks(y, s->height); i++)
-                for (int j = 0; j < mad_nb_sub_blocks(x, s->width); j++)
-                    if (reference[i][x + j].m2 < least.m2)
-                        least = reference[i][x + j];
-            s->mask[y * (ptrdiff_t)columns + x] =
-                mad_visibility(mad_block_moments(reference[0] + x, reference[2] + x).mean,
-                               least.m2 / (MAD_SUB_SAMPLES - 1),
-                               mad_block_moments(error[0] + x, error[2] + x).m2 / (MAD_BLOCK_SAMPLES - 1));
-        }
+    for (int i = 0; i < 3; i++) {
+        reference[i] = ff_mad_sub_block_row(s, scratch->block[REFERENCE][i], REFERENCE, y + i);
+        error[i]     = ff_mad_sub_block_row(s, scratch->block[MAIN][i],      MAIN,      y + i);
     }
-    return 0;
+    for (int x = 0; x < columns; x++) {
+        const MADMoments whole = mad_block_moments(error[0] + x, error[2] + x);
+        MADMoments least = reference[0][x];
+
+        for (int i = 0; i < mad_nb_sub_blocks(y, s->height); i++)
+            for (int j = 0; j < mad_nb_sub_blocks(x, s->width); j++)
+                if (reference[i][x + j].m2 < least.m2)
+                    least = reference[i][x + j];
+        s->mask[y * (ptrdiff_t)columns + x] =
+            mad_visibility(mad_block_moments(reference[0] + x, reference[2] + x).mean,
+                           least.m2 / (MAD_SUB_SAMPLES - 1), whole.m2 / (MAD_BLOCK_SAMPLES - 1));
+    }
 }
 
 /// Place of a sample beyond the border: that is a mirror behind the last one.
@@ -137,72 +113,60 @@ static int mirrored(int i, int size)
     return i < 0 ? -1 - i : i >= size ? 2 * size - 1 - i : i;
 }
 
-/// Squared differences, summed over each row's windows.
-static int error_rows(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
+/// Squared differences, summed over a row's windows.
+static void error_row(const MADPair *pair, const MADScratch *scratch, int y)
 {
-    const MADPair *pair = arg;
-    const MADWork *s  = pair->work;
-    const MADScratch *scratch = &s->scratch[jobnr];
+    const MADWork *s = pair->work;
     const double *reference = scratch->sample[REFERENCE][0], *main = scratch->sample[MAIN][0];
-    const int end = ff_slice_pos(s->height, jobnr + 1, nb_jobs);
+    double *sum = scratch->padded;
 
-    for (int y = ff_slice_pos(s->height, jobnr, nb_jobs); y < end; y++) {
-        double *sum = scratch->padded;
+    for (int i = 0; i < NB_PICTURES; i++)
+        ff_mad_get_row(scratch->sample[i][0], &pair->picture[i], pair->picture[i].tables->value,
+                       y, s->width);
+    for (int i = 0; i < s->width + MAD_BLOCK - 1; i++) {
+        int x    = mirrored(i - WINDOW_BEFORE, s->width);
+        double d = main[x] - reference[x];
 
-        for (int i = 0; i < NB_PICTURES; i++)
-            ff_mad_get_row(scratch->sample[i][0], &pair->picture[i], pair->picture[i].tables->value,
-                    y, s->width);
-        for (int i = 0; i < s->width + MAD_BLOCK - 1; i++) {
-            int x    = mirrored(i - WINDOW_BEFORE, s->width);
-            double d = main[x] - reference[x];
-
-            sum[i] = d * d;
-        }
-        for (int n = 1; n < MAD_BLOCK; n *= 2)
-            for (int i = 0; i < s->width + MAD_BLOCK - 2 * n; i++)
-                sum[i] += sum[i + n];
-        memcpy(s->error + y * (ptrdiff_t)s->width, sum, s->width * sizeof(*sum));
+        sum[i] = d * d;
     }
-    return 0;
+    for (int n = 1; n < MAD_BLOCK; n *= 2)
+        for (int i = 0; i < s->width + MAD_BLOCK - 2 * n; i++)
+            sum[i] += sum[i + n];
+    memcpy(s->error + y * (ptrdiff_t)s->width, sum, s->width * sizeof(*sum));
 }
 
-static int detection_rows(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
+static void detection_row(const MADPair *pair, const MADScratch *scratch, int y)
 {
-    const MADPair *pair = arg;
-    const MADWork *s  = pair->work;
-    double *row   = s->scratch[jobnr].sample[0][0];
-    const int end = ff_slice_pos(s->height, jobnr + 1, nb_jobs);
+    const MADWork *s = pair->work;
+    double *row = scratch->sample[0][0];
 
-    for (int y = ff_slice_pos(s->height, jobnr, nb_jobs); y < end; y++) {
-        memset(row, 0, s->width * sizeof(*row));
-        for (int i = 0; i < MAD_BLOCK; i++) {
-            const double *error = s->error +
-                mirrored(y - WINDOW_BEFORE + i, s->height) * (ptrdiff_t)s->width;
+    memset(row, 0, s->width * sizeof(*row));
+    for (int i = 0; i < MAD_BLOCK; i++) {
+        const double *error = s->error +
+            mirrored(y - WINDOW_BEFORE + i, s->height) * (ptrdiff_t)s->width;
 
-            for (int x = 0; x < s->width; x++)
-                row[x] += error[x];
-        }
         for (int x = 0; x < s->width; x++)
-            row[x] *= mad_block_value(s, s->mask, x, y) / (MAD_BLOCK * MAD_BLOCK);
-        s->sum[0][y] = ff_mad_sum_row(row, s->width);
-
-        if (pair->map[0]) {
-            for (int x = 0; x < s->width; x++)
-                row[x] = sqrt(row[x]);
-            ff_mad_write_map_row(pair->map[0], y, row, MAD_MAP_HI_SCALE, s->width);
-        }
+            row[x] += error[x];
     }
-    return 0;
+    for (int x = 0; x < s->width; x++)
+        row[x] *= mad_block_value(s, s->mask, x, y) / (MAD_BLOCK * MAD_BLOCK);
+    s->sum[0][y] = ff_mad_sum_row(row, s->width);
+
+    if (pair->map[0]) {
+        for (int x = 0; x < s->width; x++)
+            row[x] = sqrt(row[x]);
+        ff_mad_write_map_row(pair->map[0], y, row, MAD_MAP_HI_SCALE, s->width);
+    }
 }
 
 void ff_mad_detect(AVFilterContext *ctx, MADPair *pair)
 {
     const MADWork *s = pair->work;
 
-    ff_filter_execute(ctx, lightness_rows, pair, NULL, s->nb_jobs);
-    ff_filter_execute(ctx, csf_columns,    pair, NULL, s->nb_jobs);
-    ff_filter_execute(ctx, contrast_cells, pair, NULL, s->nb_jobs);
-    ff_filter_execute(ctx, mask_rows,      pair, NULL, s->nb_jobs);
-    ff_filter_execute(ctx, error_rows,     pair, NULL, s->nb_jobs);
-    ff_filter_execute(ctx, detection_rows, pair, NULL, s->nb_jobs);
+    ff_mad_run(ctx, pair, lightness_row,  s->height,                1);
+    ff_mad_run(ctx, pair, csf_columns,    s->width,                 COLUMNS);
+    ff_mad_run(ctx, pair, contrast_cells, s->height / MAD_STEP,     1);
+    ff_mad_run(ctx, pair, mask_row,       mad_nb_blocks(s->height), 1);
+    ff_mad_run(ctx, pair, error_row,      s->height,                1);
+    ff_mad_run(ctx, pair, detection_row,  s->height,                1);
 }

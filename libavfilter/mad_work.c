@@ -72,6 +72,27 @@ void ff_mad_get_row(double *dst, const MADPicture *picture, const double *table,
             dst[x] = table[AV_RN16A(src + 2 * x) >> luma->shift & mask];
 }
 
+// ---- threads ----
+
+static int run_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
+{
+    const MADPair *pair = arg;
+    const int nb  = (pair->nb + pair->step - 1) / pair->step;
+    const int end = ff_slice_pos(nb, jobnr + 1, nb_jobs);
+
+    for (int i = ff_slice_pos(nb, jobnr, nb_jobs); i < end; i++)
+        pair->run(pair, &pair->work->scratch[jobnr], i * pair->step);
+    return 0;
+}
+
+void ff_mad_run(AVFilterContext *ctx, MADPair *pair, MADRowFunction *run, int nb, int step)
+{
+    pair->run  = run;
+    pair->nb   = nb;
+    pair->step = step;
+    ff_filter_execute(ctx, run_slice, pair, NULL, pair->work->nb_jobs);
+}
+
 // ---- transforms ----
 
 void ff_mad_gather(AVComplexDouble *const *dst, const AVComplexDouble *src,
@@ -101,11 +122,13 @@ static MADMoments cell_moments(double *const row[MAD_STEP], int x)
     return mad_cell_moments(v);
 }
 
-void ff_mad_cell_row(MADMoments *dst, double *const row[MAD_STEP], int width)
+void ff_mad_cell_row(const MADWork *s, int picture, int y, double *const row[MAD_STEP])
 {
+    const int columns = s->width / MAD_STEP;
+    MADMoments *dst = s->cell[picture] + y * (ptrdiff_t)columns;
     MADMoments last = cell_moments(row, 0);
 
-    for (int i = 0; i < width / MAD_STEP - 1; i++) {
+    for (int i = 0; i < columns - 1; i++) {
         MADMoments next = cell_moments(row, MAD_STEP * (i + 1));
 
         dst[i] = mad_merge(last, next, MAD_STEP * MAD_STEP);
@@ -145,53 +168,48 @@ void ff_mad_write_map_row(AVFrame *map, int y, const double *value, int scale, i
 // ---- memory and filters for a size ----
 
 /// Compute the filters, with the factor that transforms there and back need.
-static int filter_columns(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
+static void filter_column(const MADPair *pair, const MADScratch *scratch, int x)
 {
-    const MADWork *s = arg;
+    const MADWork *s = pair->work;
     const int w = s->width, h = s->height;
     const double factor = 1. / ((double)w * h);
-    const double step   = ff_mad_radial_distance(1, 1, 1, h, w) - ff_mad_radial_distance(0, 1, 1, h, w);
-    const int end = ff_slice_pos(w, jobnr + 1, nb_jobs);
+    const double step   = ff_mad_radial_distance(1, 1, 1, h, w) -
+                          ff_mad_radial_distance(0, 1, 1, h, w);
 
-    for (int x = ff_slice_pos(w, jobnr, nb_jobs); x < end; x++)
-        for (int y = 0; y < h; y++) {
-            const ptrdiff_t i   = x * s->column_stride + y;
-            const double radial = ff_mad_radial_distance(0, y, x, h, w);
-            const double angle  = ff_mad_angle(y, x, h, w);
+    for (int y = 0; y < h; y++) {
+        const ptrdiff_t i   = x * s->column_stride + y;
+        const double radial = ff_mad_radial_distance(0, y, x, h, w);
+        const double angle  = ff_mad_angle(y, x, h, w);
 
-            s->csf[i] = ff_mad_csf(y, x, h, w) * factor;
-            for (int j = 0; j < MAD_SCALES; j++) {
-                const double distance = radial + j * step;
+        s->csf[i] = ff_mad_csf(y, x, h, w) * factor;
+        for (int j = 0; j < MAD_SCALES; j++) {
+            const double distance = radial + j * step;
 
-                s->radial[j][i] = x || y ? mad_gain(distance * distance) * factor : 0;
-            }
-            for (int j = 0; j < MAD_ORIENTATIONS; j++) {
-                const double distance = mad_turn(angle, j * MAD_ANGLE_STEP);
-
-                s->angular[j][i] = mad_gain(distance * distance);
-            }
+            s->radial[j][i] = x || y ? mad_gain(distance * distance) * factor : 0;
         }
-    return 0;
+        for (int j = 0; j < MAD_ORIENTATIONS; j++) {
+            const double distance = mad_turn(angle, j * MAD_ANGLE_STEP);
+
+            s->angular[j][i] = mad_gain(distance * distance);
+        }
+    }
 }
 
 /**
  * Make the CSF symmetric. Only the real part of what it yields is used, and that
  * is what its symmetric part yields.
  */
-static int symmetric_columns(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
+static void symmetric_column(const MADPair *pair, const MADScratch *scratch, int x)
 {
-    const MADWork *s = arg;
+    const MADWork *s = pair->work;
     const int w = s->width, h = s->height;
-    const int end = ff_slice_pos(w / 2 + 1, jobnr + 1, nb_jobs);
 
-    for (int x = ff_slice_pos(w / 2 + 1, jobnr, nb_jobs); x < end; x++)
-        for (int y = 0; y < h; y++) {
-            double *one   = s->csf + x           * s->column_stride + y;
-            double *other = s->csf + (w - x) % w * s->column_stride + (h - y) % h;
+    for (int y = 0; y < h; y++) {
+        double *one   = s->csf + x           * s->column_stride + y;
+        double *other = s->csf + (w - x) % w * s->column_stride + (h - y) % h;
 
-            *one = *other = (*one + *other) / 2;
-        }
-    return 0;
+        *one = *other = (*one + *other) / 2;
+    }
 }
 
 /// Take memory that ff_mad_work_free() gives back. Once there was none, s->lacks_memory is set.
@@ -251,6 +269,8 @@ static void take_planes(MADWork *s)
 
 int ff_mad_work_alloc(MADWork *s, AVFilterContext *ctx, int width, int height)
 {
+    MADPair pair = { .work = s };
+
     ff_mad_work_free(s);
     s->width         = width;
     s->height        = height;
@@ -267,8 +287,8 @@ int ff_mad_work_alloc(MADWork *s, AVFilterContext *ctx, int width, int height)
         ff_mad_work_free(s);
         return AVERROR(ENOMEM);
     }
-    ff_filter_execute(ctx, filter_columns,    s, NULL, s->nb_jobs);
-    ff_filter_execute(ctx, symmetric_columns, s, NULL, s->nb_jobs);
+    ff_mad_run(ctx, &pair, filter_column,    width,         1);
+    ff_mad_run(ctx, &pair, symmetric_column, width / 2 + 1, 1);
     return 0;
 }
 

@@ -87,14 +87,24 @@ typedef struct MADPicture {
     const MADTables *tables;
 } MADPicture;
 
+struct MADPair;
+
+/// The work of row y, or of the group of columns that begins at y.
+typedef void MADRowFunction(const struct MADPair *pair, const MADScratch *scratch, int y);
+
 /// What the jobs of a pair are given.
 typedef struct MADPair {
     const MADWork *work;
     MADPicture picture[NB_PICTURES];
     int index;                          ///< of a picture
     int scale, orientation;
+    MADRowFunction *run;                ///< for rows 0, step, 2 * step... below nb
+    int nb, step;
     AVFrame *map[2];                    ///< HI and LO, NULL if not wanted
 } MADPair;
+
+/// Do it for rows or columns 0, step, 2 * step... below nb, in all threads.
+void ff_mad_run(AVFilterContext *ctx, MADPair *pair, MADRowFunction *run, int nb, int step);
 
 /// Be ready for pictures of a size.
 int ff_mad_work_alloc(MADWork *s, AVFilterContext *ctx, int width, int height);
@@ -106,12 +116,6 @@ void ff_mad_tables_free(MADTables *tables);
 
 /// Look up a row of samples.
 void ff_mad_get_row(double *dst, const MADPicture *picture, const double *table, int y, int width);
-
-/// Groups of columns of a job.
-static inline int mad_first_column(const MADWork *s, int jobnr, int nb_jobs)
-{
-    return FFMIN(ff_slice_pos((s->width + COLUMNS - 1) / COLUMNS, jobnr, nb_jobs) * COLUMNS, s->width);
-}
 
 /// Read columns from rows.
 void ff_mad_gather(AVComplexDouble *const *dst, const AVComplexDouble *src,
@@ -128,8 +132,8 @@ static inline void mad_multiply(AVComplexDouble *dst, const AVComplexDouble *src
         dst[i] = (AVComplexDouble){ src[i].re * factor[i], src[i].im * factor[i] };
 }
 
-/// Of a row of cells, each merged with its right neighbour.
-void ff_mad_cell_row(MADMoments *dst, double *const row[MAD_STEP], int width);
+/// Make row y of a picture's cells, each merged with its right neighbour.
+void ff_mad_cell_row(const MADWork *s, int picture, int y, double *const row[MAD_STEP]);
 
 /// Sub-blocks that begin in row y of cells.
 const MADMoments *ff_mad_sub_block_row(const MADWork *s, MADMoments *dst, int picture, int y);

@@ -652,7 +652,8 @@ static int finish(AVFilterContext *ctx, int ended)
 {
     CUDAQueue *q = ctx->priv;
 
-    if (q->filter->finish)
+    // uninit() may come without init()
+    if (q->filter && q->filter->finish)
         return q->filter->finish(ctx, ended);
     return q->log ? ff_score_log_close(q->log, ctx, ended) : 0;
 }
