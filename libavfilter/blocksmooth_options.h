@@ -51,28 +51,30 @@ typedef struct BlockSmoothOptions {
     { "block",  "set the size of blocks: 8, 16, 32 or 64", offsetof(type, member.block), AV_OPT_TYPE_INT, { .i64 = BLOCKSMOOTH_MIN_BLOCK }, BLOCKSMOOTH_MIN_BLOCK, BLOCKSMOOTH_MAX_BLOCK, BLOCKSMOOTH_FLAGS }
 
 /// @return 0, or AVERROR(EINVAL) after a message
-static inline int blocksmooth_check_options(void *logctx, const BlockSmoothOptions *opt)
+static inline int blocksmooth_check_options(AVFilterContext *ctx)
 {
-    if (opt->block & (opt->block - 1)) {
-        av_log(logctx, AV_LOG_ERROR, "Blocks of %d are not known; block can be 8, 16, 32 or "
-               "64.\n", opt->block);
+    int64_t block = 0;
+
+    av_opt_get_int(ctx->priv, "block", 0, &block);
+    if (block & (block - 1)) {
+        av_log(ctx, AV_LOG_ERROR, "Blocks of %d are not known; block can be 8, 16, 32 or "
+               "64.\n", (int)block);
         return AVERROR(EINVAL);
     }
     return 0;
 }
 
 /// A command changes an option from the next frame on, or nothing at all.
-static inline int blocksmooth_command(AVFilterContext *ctx, BlockSmoothOptions *opt,
-                                      const char *cmd, const char *arg,
+static inline int blocksmooth_command(AVFilterContext *ctx, const char *cmd, const char *arg,
                                       char *res, int res_len, int flags)
 {
-    const BlockSmoothOptions before = *opt;
-    int ret = ff_filter_process_command(ctx, cmd, arg, res, res_len, flags);
+    int64_t block = 0;
+    int ret;
 
-    if (ret >= 0)
-        ret = blocksmooth_check_options(ctx, opt);
-    if (ret < 0)
-        *opt = before;
+    av_opt_get_int(ctx->priv, "block", 0, &block);
+    ret = ff_filter_process_command(ctx, cmd, arg, res, res_len, flags);
+    if (ret >= 0 && (ret = blocksmooth_check_options(ctx)) < 0)
+        av_opt_set_int(ctx->priv, "block", block, 0);
     return ret;
 }
 

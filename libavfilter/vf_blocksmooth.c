@@ -180,21 +180,6 @@ static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
     return ff_filter_frame(ctx->outputs[0], frame);
 }
 
-static av_cold int init(AVFilterContext *ctx)
-{
-    BlockSmoothContext *s = ctx->priv;
-
-    return blocksmooth_check_options(ctx, &s->opt);
-}
-
-static int process_command(AVFilterContext *ctx, const char *cmd, const char *arg,
-                           char *res, int res_len, int flags)
-{
-    BlockSmoothContext *s = ctx->priv;
-
-    return blocksmooth_command(ctx, &s->opt, cmd, arg, res, res_len, flags);
-}
-
 static const AVFilterPad blocksmooth_inputs[] = {
     {
         .name         = "default",
@@ -210,8 +195,8 @@ const FFFilter ff_vf_blocksmooth = {
     FILTER_PUBLIC(flags)       = AVFILTER_FLAG_SLICE_THREADS |
                                  AVFILTER_FLAG_SUPPORT_TIMELINE_GENERIC,
     .priv_size                 = sizeof(BlockSmoothContext),
-    .init                      = init,
-    .process_command           = process_command,
+    .init                      = blocksmooth_check_options,
+    .process_command           = blocksmooth_command,
     FILTER_INPUTS(blocksmooth_inputs),
     FILTER_OUTPUTS(ff_video_default_filterpad),
     FILTER_PIXFMTS_ARRAY(pix_fmts),

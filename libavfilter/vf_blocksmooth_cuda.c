@@ -205,15 +205,7 @@ static av_cold int init(AVFilterContext *ctx)
     BlockSmoothCUDAContext *s = ctx->priv;
 
     s->queue.filter = &filter;
-    return blocksmooth_check_options(ctx, &s->opt);
-}
-
-static int process_command(AVFilterContext *ctx, const char *cmd, const char *arg,
-                           char *res, int res_len, int flags)
-{
-    BlockSmoothCUDAContext *s = ctx->priv;
-
-    return blocksmooth_command(ctx, &s->opt, cmd, arg, res, res_len, flags);
+    return blocksmooth_check_options(ctx);
 }
 
 static const AVFilterPad blocksmooth_cuda_inputs[] = {
@@ -233,7 +225,7 @@ const FFFilter ff_vf_blocksmooth_cuda = {
     .priv_size                 = sizeof(BlockSmoothCUDAContext),
     .init                      = init,
     .uninit                    = ff_cuda_queue_uninit,
-    .process_command           = process_command,
+    .process_command           = blocksmooth_command,
     FILTER_INPUTS(blocksmooth_cuda_inputs),
     FILTER_OUTPUTS(ff_video_default_filterpad),
     FILTER_SINGLE_PIXFMT(AV_PIX_FMT_CUDA),

@@ -159,26 +159,16 @@ static int draw(AVFrame **picture, int n)
     return 0;
 }
 
-/// Take what has left the filter.
-static int receive(Run *r)
+/// Keep the score of a frame that has left the filter.
+static int take(void *opaque, const AVFrame *frame)
 {
-    AVFrame *frame = av_frame_alloc();
-    int ret;
+    Run *r = opaque;
+    const AVDictionaryEntry *score = av_dict_get(frame->metadata, SCORE, NULL, 0);
 
-    if (!frame)
-        return AVERROR(ENOMEM);
-    while ((ret = av_buffersink_get_frame(r->graph.sink[0], frame)) >= 0) {
-        const AVDictionaryEntry *score = av_dict_get(frame->metadata, SCORE, NULL, 0);
-
-        if (frame->pts != r->nb_scores || r->nb_scores == NB_FRAMES || !score) {
-            ret = AVERROR_BUG;
-            break;
-        }
-        snprintf(r->score[r->nb_scores++], sizeof(*r->score), "%s", score->value);
-        av_frame_unref(frame);
-    }
-    av_frame_free(&frame);
-    return ret == AVERROR(EAGAIN) || ret == AVERROR_EOF ? 0 : ret;
+    if (frame->pts != r->nb_scores || r->nb_scores == NB_FRAMES || !score)
+        return AVERROR_BUG;
+    snprintf(r->score[r->nb_scores++], sizeof(*r->score), "%s", score->value);
+    return 0;
 }
 
 /// Give a picture to the filter, NULL at the end.
@@ -198,7 +188,7 @@ static int send(Run *r, const AVFrame *picture)
     }
     ret = av_buffersrc_add_frame(r->graph.source[0], frame);
     if (ret >= 0)
-        ret = receive(r);
+        ret = test_graph_receive(&r->graph, 0, r, take);
 
 end:
     av_frame_free(&frame);

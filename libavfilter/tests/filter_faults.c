@@ -321,10 +321,13 @@ static void add_to_sum(Run *r, const void *data, size_t size)
 }
 
 /// The samples of a frame of the CPU; of one of the GPU, which of the input it is.
-static void add_frame(Run *r, const AVFrame *frame)
+static int take(void *opaque, const AVFrame *frame)
 {
+    Run *r = opaque;
     const AVDictionaryEntry *entry = NULL;
 
+    if (frame->pts != r->nb_received++)
+        exit(WRONG_ORDER);
     while ((entry = av_dict_iterate(frame->metadata, entry))) {
         add_to_sum(r, entry->key, strlen(entry->key));
         add_to_sum(r, entry->value, strlen(entry->value));
@@ -336,23 +339,7 @@ static void add_frame(Run *r, const AVFrame *frame)
     } else {
         r->sum = test_checksum(r->sum, frame);
     }
-}
-
-static int receive(Run *r)
-{
-    AVFrame *frame = av_frame_alloc();
-    int ret;
-
-    if (!frame)
-        return AVERROR(ENOMEM);
-    while ((ret = av_buffersink_get_frame(r->graph.sink[0], frame)) >= 0) {
-        if (frame->pts != r->nb_received++)
-            exit(WRONG_ORDER);
-        add_frame(r, frame);
-        av_frame_unref(frame);
-    }
-    av_frame_free(&frame);
-    return ret == AVERROR(EAGAIN) || ret == AVERROR_EOF ? 0 : ret;
+    return 0;
 }
 
 static int filter_frames(Run *r)
@@ -364,7 +351,7 @@ static int filter_frames(Run *r)
             ret = av_buffersrc_add_frame_flags(r->graph.source[i], n < NB_FRAMES ? r->input[i][n] : NULL,
                                                AV_BUFFERSRC_FLAG_KEEP_REF);
         if (ret >= 0)
-            ret = receive(r);
+            ret = test_graph_receive(&r->graph, 0, r, take);
     }
     return ret;
 }

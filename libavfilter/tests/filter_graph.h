@@ -114,6 +114,21 @@ static av_unused int test_graph_open(TestGraph *g, const char *text, AVFrame *co
     return ret;
 }
 
+/// Hand all frames that are at a sink to take(), which says if one is as it should be.
+static av_unused int test_graph_receive(TestGraph *g, int i, void *opaque,
+                                        int (*take)(void *opaque, const AVFrame *frame))
+{
+    AVFrame *frame = av_frame_alloc();
+    int ret = frame ? 0 : AVERROR(ENOMEM);
+
+    while (ret >= 0 && (ret = av_buffersink_get_frame(g->sink[i], frame)) >= 0) {
+        ret = take(opaque, frame);
+        av_frame_unref(frame);
+    }
+    av_frame_free(&frame);
+    return ret == AVERROR(EAGAIN) || ret == AVERROR_EOF ? 0 : ret;
+}
+
 /// Size of the rows in bytes and number of rows of each plane; no rows for a palette.
 static void test_plane_sizes(const AVFrame *frame, int row[4], int nb_rows[4])
 {
