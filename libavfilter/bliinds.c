@@ -104,8 +104,8 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
         for (int i = 0; i < BLIINDS_NB_FEATURES; i++)
             add_metric(s, (ScoreMetric){ ff_bliinds_feature_name[i], 9, SCORE_POOL_FEATURE });
 
-    s->counter[0] = (ScoreCounter){ "matched",   &s->rr.nb_matched };
-    s->counter[1] = (ScoreCounter){ "unmatched", &s->rr.nb_unmatched };
+    s->counter[0] = (ScoreCounter){ "matched",   &s->rr.kept.nb_matched };
+    s->counter[1] = (ScoreCounter){ "unmatched", &s->rr.kept.nb_unmatched };
     s->counter[2] = (ScoreCounter){ "unused",    &s->rr.nb_unused };
 
     s->log.filter      = "bliinds";
@@ -117,9 +117,10 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
     s->log.nb_metrics  = s->nb_metrics;
     s->log.counter     = s->counter;
     s->log.nb_counters = s->rr.read_path ? FF_ARRAY_ELEMS(s->counter) : 0;
-    ff_score_log_init(&s->log, ctx->priv);
-    ff_bliinds_rr_init(&s->rr, &s->log.outputs);
-    return 0;
+    ret = ff_score_log_init(&s->log, ctx->priv);
+    if (ret >= 0)
+        ff_bliinds_rr_init(&s->rr, &s->log.outputs);
+    return ret;
 }
 
 static int check_size(AVFilterContext *ctx, int width, int height)
@@ -297,7 +298,7 @@ int ff_bliinds_close(BLIINDSContext *s, AVFilterContext *ctx, int ended)
 {
     int ret = ff_bliinds_rr_close(&s->rr, ctx), err;
 
-    if (ended && s->rr.write_path && !s->log.nb_frames && ff_score_log_open(&s->log, ctx) >= 0)
+    if (ended && s->rr.write_path && !s->log.outputs.noted && ff_score_log_open(&s->log, ctx) >= 0)
         ff_bliinds_rr_write(&s->rr, &s->log.outputs, ctx, NULL);
     err = ff_score_log_close(&s->log, ctx, ended);
     return ret < 0 ? ret : err;

@@ -68,20 +68,12 @@ static const char *time_string(char *text, size_t size, int64_t time)
 
 void ff_bliinds_rr_init(BLIINDSRR *s, ScoreOutputs *outputs)
 {
-    const ScoreCarried carried[] = {
-        { &s->format,          sizeof(s->format) },
-        { &s->nb_matched,      sizeof(s->nb_matched) },
-        { &s->nb_unmatched,    sizeof(s->nb_unmatched) },
-        { &s->nb_used,         sizeof(s->nb_used) },
-        { &s->first_unmatched, sizeof(s->first_unmatched) },
-    };
-
     if (s->write_path) {
         s->out.path = s->write_path;
         outputs->output[outputs->nb_outputs++] = &s->out;
     }
-    for (int i = 0; i < FF_ARRAY_ELEMS(carried); i++)
-        outputs->carried[outputs->nb_carried++] = carried[i];
+    outputs->carried      = &s->kept;
+    outputs->carried_size = sizeof(s->kept);
 }
 
 int ff_bliinds_rr_write(BLIINDSRR *s, ScoreOutputs *outputs, void *logctx,
@@ -93,10 +85,10 @@ int ff_bliinds_rr_write(BLIINDSRR *s, ScoreOutputs *outputs, void *logctx,
     av_bprint_init(&text, 0, AV_BPRINT_SIZE_AUTOMATIC);
     if (!s->out.body)
         av_bprintf(&text, MAGIC " " AV_STRINGIFY(VERSION) "\n");
-    if (frame && memcmp(&frame->format, &s->format, sizeof(s->format))) {
-        s->format = frame->format;
-        av_bprintf(&text, "format %d %d %s %d\n", s->format.width, s->format.height,
-                   range_name[s->format.limited], s->format.depth);
+    if (frame && memcmp(&frame->format, &s->kept.format, sizeof(s->kept.format))) {
+        s->kept.format = frame->format;
+        av_bprintf(&text, "format %d %d %s %d\n", s->kept.format.width, s->kept.format.height,
+                   range_name[s->kept.format.limited], s->kept.format.depth);
     }
     if (frame) {
         av_bprintf(&text, "%"PRId64" ", frame->n);
@@ -312,7 +304,7 @@ static BLIINDSRRFrame *find_match(BLIINDSRR *s, void *logctx, const BLIINDSRRFra
 
     if (!s->nb_frames || pos == AV_NOPTS_VALUE)
         return NULL;
-    if (!s->nb_matched && !s->nb_unmatched)
+    if (!s->kept.nb_matched && !s->kept.nb_unmatched)
         check_start(s, logctx, encode);
     i = find_nearest(s, pos);
     return is_within_half(s, i, pos) ? &s->frame[i] : NULL;
@@ -344,8 +336,8 @@ int ff_bliinds_rr_find(BLIINDSRR *s, void *logctx, const BLIINDSRRFrame *encode,
     }
     f = find_match(s, logctx, encode);
     if (!f) {
-        if (!s->nb_unmatched++)
-            s->first_unmatched = *encode;
+        if (!s->kept.nb_unmatched++)
+            s->kept.first_unmatched = *encode;
         return 0;
     }
     if (f->format.width != encode->format.width || f->format.height != encode->format.height ||
@@ -360,11 +352,11 @@ int ff_bliinds_rr_find(BLIINDSRR *s, void *logctx, const BLIINDSRRFrame *encode,
                e->width, e->height, range_name[e->limited]);
         return s->error = AVERROR(EINVAL);
     }
-    s->nb_matched++;
+    s->kept.nb_matched++;
     s->nb_other += f->valid && is_other_content(&f->energies, &encode->energies);
-    s->nb_used  += !f->used;
-    f->used     = 1;
-    *source     = f;
+    s->kept.nb_used += !f->used;
+    f->used = 1;
+    *source = f;
     return 0;
 }
 
@@ -417,7 +409,7 @@ static void check_use(const BLIINDSRR *s, void *logctx)
 {
     uint64_t first = 0, last = s->nb_frames;
 
-    if (!s->nb_used)
+    if (!s->kept.nb_used)
         return;
     while (!s->frame[first].used)
         first++;
@@ -438,9 +430,9 @@ static void check_use(const BLIINDSRR *s, void *logctx)
 static void report(BLIINDSRR *s, void *logctx)
 {
     // frames may have been used again where the filter graph was rebuilt
-    s->nb_unused = s->nb_frames - FFMIN(s->nb_used, s->nb_frames);
+    s->nb_unused = s->nb_frames - FFMIN(s->kept.nb_used, s->nb_frames);
     av_log(logctx, AV_LOG_INFO, "'%s': matched:%"PRIu64" unmatched:%"PRIu64" unused:%"PRIu64"\n",
-           s->read_path, s->nb_matched, s->nb_unmatched, s->nb_unused);
+           s->read_path, s->kept.nb_matched, s->kept.nb_unmatched, s->nb_unused);
     if (s->nb_ignored)
         av_log(logctx, AV_LOG_WARNING, "'%s' has %"PRIu64" frames whose timestamps do not "
                "follow: they were not compared. Try rr_match=number.\n",
@@ -450,21 +442,21 @@ static void report(BLIINDSRR *s, void *logctx)
                "was its writing cut off?\n", s->read_path);
     if (!s->nb_frames)
         av_log(logctx, AV_LOG_WARNING, "'%s' has no frames to compare with.\n", s->read_path);
-    else if (s->nb_unmatched)
+    else if (s->kept.nb_unmatched)
         av_log(logctx, AV_LOG_WARNING, "No frame of the source was found for %"PRIu64" of "
                "%"PRIu64" frames, first for number %"PRId64" at %s: they have no loss. '%s' has "
-               "numbers %"PRId64" to %"PRId64", from %s to %s.\n", s->nb_unmatched,
-               s->nb_matched + s->nb_unmatched, s->first_unmatched.n,
-               TIME(s->first_unmatched.time), s->read_path, s->frame[0].n,
+               "numbers %"PRId64" to %"PRId64", from %s to %s.\n", s->kept.nb_unmatched,
+               s->kept.nb_matched + s->kept.nb_unmatched, s->kept.first_unmatched.n,
+               TIME(s->kept.first_unmatched.time), s->read_path, s->frame[0].n,
                s->frame[s->nb_frames - 1].n, TIME(s->frame[0].time),
                TIME(s->frame[s->nb_frames - 1].time));
     check_use(s, logctx);
-    if (OTHER_PARTS * s->nb_other > s->nb_matched)
+    if (OTHER_PARTS * s->nb_other > s->kept.nb_matched)
         av_log(logctx, AV_LOG_WARNING, "In %"PRIu64" of %"PRIu64" frames the large shapes differ "
                "from the source's by more than coding makes: is '%s' of this film, and of this "
                "part of it? If it is, something else was done to one of both, as to contrast, "
                "borders or sharpness, and the loss is not that of the encode.\n",
-               s->nb_other, s->nb_matched, s->read_path);
+               s->nb_other, s->kept.nb_matched, s->read_path);
 }
 
 int ff_bliinds_rr_close(BLIINDSRR *s, void *logctx)

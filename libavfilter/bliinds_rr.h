@@ -58,13 +58,21 @@ typedef struct BLIINDSRRFrame {
     BLIINDSEnergies energies;
 } BLIINDSRRFrame;
 
+/// What a filter that goes on with the files has to know.
+typedef struct BLIINDSRRKept {
+    BLIINDSRRFormat format;         ///< written last
+    uint64_t nb_matched;            ///< frames of the encode that have one of the source
+    uint64_t nb_unmatched;          ///< frames that have none
+    uint64_t nb_used;               ///< frames of the source that were compared
+    BLIINDSRRFrame first_unmatched;
+} BLIINDSRRKept;
+
 typedef struct BLIINDSRR {
     // set by options, see BLIINDS_RR_OPTIONS
     char *write_path, *read_path;
     int match;
 
     ScoreOutput out;
-    BLIINDSRRFormat format;         ///< written last
 
     FILE *in;
     char text[256];                 ///< what was read of a line
@@ -77,12 +85,9 @@ typedef struct BLIINDSRR {
     unsigned frame_size;            ///< allocated bytes
     uint64_t nb_ignored;            ///< frames that do not follow in time
 
-    uint64_t nb_matched;            ///< frames of the encode that have one of the source
-    uint64_t nb_other;              ///< of these, those that no encode of it can be
-    uint64_t nb_unmatched;          ///< frames that have none
-    uint64_t nb_used;               ///< frames of the source that these are
-    uint64_t nb_unused;             ///< and the others, once it is closed
-    BLIINDSRRFrame first_unmatched;
+    BLIINDSRRKept kept;
+    uint64_t nb_other;              ///< of the matched frames, those that no encode of it can be
+    uint64_t nb_unused;             ///< frames of the source that were not used, once it is closed
     int is_open;                    ///< or it was tried
     int error;                      ///< first error met
 } BLIINDSRR;

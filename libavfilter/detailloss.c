@@ -67,7 +67,7 @@ static const double sigma[2] = { 2.25, 0.0901 };
 /// What the eye does not see, in each band: the cube root of 0.02.
 #define NOISE 0.2714417616594907
 
-void ff_detailloss_init(DetailLossContext *s, AVFilterContext *ctx)
+int ff_detailloss_init(DetailLossContext *s, AVFilterContext *ctx)
 {
     s->log.filter     = "detailloss";
     s->log.title      = "Detail loss";
@@ -75,7 +75,7 @@ void ff_detailloss_init(DetailLossContext *s, AVFilterContext *ctx)
     s->log.max        = 100;
     s->log.metric     = metric;
     s->log.nb_metrics = NB_METRICS;
-    ff_score_log_init(&s->log, ctx->priv);
+    return ff_score_log_init(&s->log, ctx->priv);
 }
 
 DetailPicture ff_detailloss_picture(const DetailLossContext *s, const AVFrame *main,

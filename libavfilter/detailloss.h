@@ -70,7 +70,7 @@ typedef struct DetailPicture {
     SCORE_LOG_OPTIONS(type, member.log, flags)
 
 /// Set up the logs.
-void ff_detailloss_init(DetailLossContext *s, AVFilterContext *ctx);
+int ff_detailloss_init(DetailLossContext *s, AVFilterContext *ctx);
 
 /**
  * Describe a pair of pictures.

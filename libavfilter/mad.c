@@ -45,6 +45,7 @@ int ff_mad_init(MADContext *s, AVFilterContext *ctx,
     static const struct { int map; const char *name; } pad[] = {
         { MAD_MAP_HI, "hi" }, { MAD_MAP_LO, "lo" },
     };
+    int ret;
 
     s->log.filter     = "mad";
     s->log.title      = "MAD";
@@ -52,20 +53,19 @@ int ff_mad_init(MADContext *s, AVFilterContext *ctx,
     s->log.max        = INFINITY;
     s->log.metric     = metric;
     s->log.nb_metrics = NB_METRICS;
-    ff_score_log_init(&s->log, ctx->priv);
+    ret = ff_score_log_init(&s->log, ctx->priv);
 
-    for (int i = 0; i < FF_ARRAY_ELEMS(pad); i++) {
+    for (int i = 0; i < FF_ARRAY_ELEMS(pad) && ret >= 0; i++) {
         AVFilterPad map = {
             .name         = pad[i].name,
             .type         = AVMEDIA_TYPE_VIDEO,
             .config_props = config_map,
         };
-        int ret = s->map & pad[i].map ? ff_append_outpad(ctx, &map) : 0;
 
-        if (ret < 0)
-            return ret;
+        if (s->map & pad[i].map)
+            ret = ff_append_outpad(ctx, &map);
     }
-    return 0;
+    return ret;
 }
 
 MADRange ff_mad_range(const MADContext *s, const AVFrame *frame,

@@ -47,6 +47,8 @@ typedef struct Totals {
     Size size[SCORE_MAX_SIZES];
     int nb_sizes;
     int has_others;         ///< frames of sizes that are not here
+    uint64_t nb_frames;     ///< all frames, scored or not
+    int64_t start;          ///< wall clock at the first frame, in us
 } Totals;
 
 /// How a format writes a frame and its values.
@@ -83,7 +85,7 @@ static const char *direction_of(const ScoreMetric *metric)
 
 // ---- pooling ----
 
-static const Totals *totals_of(const ScoreLog *s)
+static Totals *totals_of(const ScoreLog *s)
 {
     return s->outputs.owned;
 }
@@ -113,27 +115,10 @@ static int init_size(const ScoreLog *s, Size *size, int width, int height)
     return size->pool ? 0 : AVERROR(ENOMEM);
 }
 
-/// Make the totals, unless they are there.
-static int need_totals(ScoreLog *s)
-{
-    Totals *totals;
-
-    if (s->outputs.owned)
-        return 0;
-    totals = av_mallocz(sizeof(*totals));
-    if (!totals || init_size(s, &totals->all, 0, 0) < 0) {
-        av_free(totals);
-        return AVERROR(ENOMEM);
-    }
-    totals->nb_metrics = s->nb_metrics;
-    s->outputs.owned   = totals;
-    return 0;
-}
-
 /// @param dst set to NULL if there are too many sizes
 static int find_size(const ScoreLog *s, void *logctx, int width, int height, Size **dst)
 {
-    Totals *totals = s->outputs.owned;
+    Totals *totals = totals_of(s);
 
     for (int i = totals->nb_sizes - 1; i >= 0; i--) {
         *dst = &totals->size[i];
@@ -171,13 +156,11 @@ static double as_printed(int digits, double value)
 static int add_frame(ScoreLog *s, void *logctx, const AVFrame *frame, uint64_t n,
                      const double *value, int valid)
 {
-    Size *size[2];
-    int ret;
+    Size *size[2] = { &totals_of(s)->all };
+    int ret = find_size(s, logctx, frame->width, frame->height, &size[1]);
 
-    if ((ret = need_totals(s)) < 0 ||
-        (ret = find_size(s, logctx, frame->width, frame->height, &size[1])) < 0)
+    if (ret < 0)
         return ret;
-    size[0] = &((Totals *)s->outputs.owned)->all;
     for (int i = 0; i < 2 && size[i]; i++) {
         size[i]->nb_scored++;
         size[i]->nb_valid += !!valid;
@@ -205,7 +188,8 @@ static void print_value(AVBPrint *text, const Style *style, int i, const char *n
     av_bprintf(text, "%s", i ? style->between : "");
     if (style->after_name)
         av_bprintf(text, "%s%s%s", style->before, name, style->after_name);
-    av_bprintf(text, "%s%s", isfinite(value) ? SCORE_FIXED(digits, value) : style->none, style->after);
+    av_bprintf(text, "%s%s", isfinite(value) ? SCORE_FIXED(digits, value) : style->none,
+               style->after);
 }
 
 static void print_values(const ScoreLog *s, AVBPrint *text, const Style *style, const double *value)
@@ -294,7 +278,7 @@ static void print_counts(const ScoreLog *s, AVBPrint *text)
     const Size *all    = &totals_of(s)->all;
     const Style *style = &log_style[s->log_fmt];
 
-    print_value(text, style, 0, "frames", 0, s->nb_frames);
+    print_value(text, style, 0, "frames", 0, totals_of(s)->nb_frames);
     print_value(text, style, 1, "scored", 0, all->nb_scored);
     print_value(text, style, 2, "valid",  0, all->nb_valid);
     for (int i = 0; i < s->nb_counters; i++)
@@ -316,8 +300,9 @@ static void print_sizes(const ScoreLog *s, AVBPrint *text)
 
 static void print_footer(const ScoreLog *s, AVBPrint *text)
 {
-    const int64_t time = s->start ? FFMAX(av_gettime_relative() - s->start, 1) : 0;
-    const char *fps    = SCORE_FIXED(2, time ? s->nb_frames * 1e6 / time : 0);
+    const Totals *totals = totals_of(s);
+    const int64_t time   = FFMAX(av_gettime_relative() - totals->start, 1);
+    const char *fps      = SCORE_FIXED(2, totals->nb_frames * 1e6 / time);
 
     if (s->log_fmt == SCORE_LOG_JSON) {
         av_bprintf(text, "\n  ],\n  \"pooled_metrics\": {");
@@ -409,15 +394,23 @@ static void print_summary(const ScoreLog *s, void *logctx)
     for (int i = 0; i < s->nb_metrics; i++)
         if (s->metric[i].warning && 2 * totals->all.pool[i].sum > totals->all.nb_scored)
             av_log(logctx, AV_LOG_WARNING, "%s of %"PRIu64" frames are %s.\n",
-                   SCORE_FIXED(0, totals->all.pool[i].sum), totals->all.nb_scored, s->metric[i].warning);
+                   SCORE_FIXED(0, totals->all.pool[i].sum), totals->all.nb_scored,
+                   s->metric[i].warning);
 }
 
 // ---- in the order of their calls ----
 
-void ff_score_log_init(ScoreLog *s, void *options)
+int ff_score_log_init(ScoreLog *s, void *options)
 {
     ScoreOutputs *outputs = &s->outputs;
+    Totals *totals = av_mallocz(sizeof(*totals));
 
+    if (!totals || init_size(s, &totals->all, 0, 0) < 0) {
+        av_free(totals);
+        return AVERROR(ENOMEM);
+    }
+    totals->nb_metrics = s->nb_metrics;
+    outputs->owned     = totals;
     s->stats = (ScoreOutput){ .path = s->stats_file };
     s->log   = (ScoreOutput){ .path = s->log_path, .has_end = 1 };
     if (s->stats_file)
@@ -426,17 +419,21 @@ void ff_score_log_init(ScoreLog *s, void *options)
         outputs->output[outputs->nb_outputs++] = &s->log;
     outputs->options    = options;
     outputs->free_owned = free_totals;
-    outputs->carried[outputs->nb_carried++] = (ScoreCarried){ &s->nb_frames, sizeof(s->nb_frames) };
-    outputs->carried[outputs->nb_carried++] = (ScoreCarried){ &s->start, sizeof(s->start) };
+    return 0;
 }
 
 uint64_t ff_score_log_count(ScoreLog *s, void *logctx, const AVFrame *frame,
-                              AVRational time_base)
+                            AVRational time_base)
 {
+    Totals *totals;
+
     ff_score_outputs_note(&s->outputs, logctx, frame, time_base);
-    if (!s->nb_frames)
-        s->start = av_gettime_relative();
-    return s->nb_frames++;
+    totals = totals_of(s);
+    if (!totals)        // closed, with its output
+        return 0;
+    if (!totals->nb_frames)
+        totals->start = av_gettime_relative();
+    return totals->nb_frames++;
 }
 
 int ff_score_log_open(ScoreLog *s, void *logctx)
@@ -446,7 +443,7 @@ int ff_score_log_open(ScoreLog *s, void *logctx)
 
     if (ret <= 0 || !s->log_path)
         return FFMIN(ret, 0);
-    s->has_frames = s->log.continued && totals_of(s) && totals_of(s)->all.nb_scored;
+    s->has_frames = s->log.continued && totals_of(s)->all.nb_scored;
     if (s->log.continued)
         return 0;
     av_assert0(s->metric[0].direction);
@@ -508,7 +505,7 @@ static int finish(ScoreLog *s, void *logctx)
     AVBPrint text;
     int ret = ff_score_log_open(s, logctx);
 
-    if (ret < 0 || (ret = need_totals(s)) < 0)
+    if (ret < 0)
         return ret;
     if (s->log_path) {
         const int64_t body = s->log.body;

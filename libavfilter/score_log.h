@@ -18,10 +18,9 @@
 
 /**
  * @file
- * Where the scores of a filter go besides its frames' metadata: a line a frame
- * (stats_file), a log in libvmaf's shape (log_path, log_fmt), and a summary at the
- * end. What is pooled are the values as they are printed, so that anybody who has a
- * log can do it again.
+ * Where the scores of a filter go: to the metadata of its frames, a line a frame (stats_file), a
+ * log in libvmaf's shape (log_path, log_fmt), and a summary at the end. What is pooled are the
+ * values as they are printed, so that anybody who has a log can do it again.
  */
 
 #ifndef AVFILTER_SCORE_LOG_H
@@ -44,8 +43,7 @@ enum ScoreLogFormat {
     SCORE_LOG_NB
 };
 
-/// Sizes that are pooled by themselves; an adaptive stream has less. All others
-/// count for what is pooled over all sizes.
+/// Sizes that are pooled by themselves, too; an adaptive stream has less.
 #define SCORE_MAX_SIZES 64
 
 /// Frames over which a metric is pooled.
@@ -99,32 +97,35 @@ typedef struct ScoreLog {
 
     ScoreOutputs outputs;
     ScoreOutput stats, log;
-    uint64_t nb_frames;             ///< all frames seen, scored or not
     int has_frames;                 ///< the log has, since it was opened
-    int64_t start;                  ///< wall clock at the first frame, in us
 } ScoreLog;
 
-/**
- * The options of a log.
- *
- * @param member member of type ScoreLog of the filter's context
- */
-#define SCORE_LOG_OPTIONS(type, member, flags)                                                                \
-    { "stats_file", "write a line per frame to this file, - for stdout", offsetof(type, member.stats_file), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags }, \
-    { "f",          "write a line per frame to this file, - for stdout", offsetof(type, member.stats_file), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags }, \
-    { "log_path",   "write a log of all frames to this file, - for stdout", offsetof(type, member.log_path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags }, \
-    { "log_fmt",    "set the format of the log", offsetof(type, member.log_fmt), AV_OPT_TYPE_INT, { .i64 = SCORE_LOG_JSON }, 0, SCORE_LOG_NB - 1, flags, .unit = "log_fmt" }, \
-    {     "json",   "libvmaf's JSON", 0, AV_OPT_TYPE_CONST, { .i64 = SCORE_LOG_JSON }, 0, 0, flags, .unit = "log_fmt" }, \
-    {     "csv",    "libvmaf's CSV",  0, AV_OPT_TYPE_CONST, { .i64 = SCORE_LOG_CSV },  0, 0, flags, .unit = "log_fmt" }, \
-    {     "xml",    "libvmaf's XML",  0, AV_OPT_TYPE_CONST, { .i64 = SCORE_LOG_XML },  0, 0, flags, .unit = "log_fmt" }
+#define SCORE_STATS_FILE(name, type, member, flags)                                         \
+    { name, "write a line per frame to this file, - for stdout",                            \
+      offsetof(type, member.stats_file), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags }
+
+#define SCORE_LOG_FORMAT(name, help, format, flags)                                         \
+    { name, help, 0, AV_OPT_TYPE_CONST, { .i64 = format }, 0, 0, flags, .unit = "log_fmt" }
+
+/// The options of a log; the filter's context has it as member.
+#define SCORE_LOG_OPTIONS(type, member, flags)                                              \
+    SCORE_STATS_FILE("stats_file", type, member, flags),                                    \
+    SCORE_STATS_FILE("f",          type, member, flags),                                    \
+    { "log_path", "write a log of all frames to this file, - for stdout",                   \
+      offsetof(type, member.log_path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags },  \
+    { "log_fmt", "set the format of the log", offsetof(type, member.log_fmt),               \
+      AV_OPT_TYPE_INT, { .i64 = SCORE_LOG_JSON }, 0, SCORE_LOG_NB - 1, flags, .unit = "log_fmt" }, \
+    SCORE_LOG_FORMAT("json", "libvmaf's JSON", SCORE_LOG_JSON, flags),                      \
+    SCORE_LOG_FORMAT("csv",  "libvmaf's CSV",  SCORE_LOG_CSV,  flags),                      \
+    SCORE_LOG_FORMAT("xml",  "libvmaf's XML",  SCORE_LOG_XML,  flags)
 
 /**
- * Set up the outputs that the options name. The filter may add its own, and what it
- * carries.
+ * Set up the outputs that the options name; the filter may add its own, and what it carries.
  *
  * @param options the AVClass context that has the options
+ * @return 0, or AVERROR(ENOMEM)
  */
-void ff_score_log_init(ScoreLog *s, void *options);
+int ff_score_log_init(ScoreLog *s, void *options);
 
 /**
  * Count a frame of the input, scored or not, before anything else is done with it. The number is
@@ -137,8 +138,7 @@ uint64_t ff_score_log_count(ScoreLog *s, void *logctx, const AVFrame *frame,
                             AVRational time_base);
 
 /**
- * Open the files, unless that was done. For who writes another output than those of
- * the log: this one opens its own itself.
+ * Open the files, unless that was done, before an output of the filter's own is written.
  *
  * @return 0, or a negative AVERROR after a message
  */
@@ -148,8 +148,8 @@ int ff_score_log_open(ScoreLog *s, void *logctx);
  * Report one scored frame: to its metadata, lavfi.FILTER.METRIC, and to the files.
  *
  * @param n     its number, from ff_score_log_count()
- * @param value nb_metrics values; those that are not finite leave no metadata, are written as null
- *              or nan by format, and not pooled
+ * @param value of each metric; what is not finite is neither metadata nor pooled, and written as
+ *              null or nan by format
  * @param valid 0 to keep the frame out of the values pooled over valid frames
  * @return 0, or a negative AVERROR after a message
  */
@@ -157,7 +157,7 @@ int ff_score_log_frame(ScoreLog *s, void *logctx, AVFrame *frame, uint64_t n,
                        const double *value, int valid);
 
 /**
- * Pool, finish the files and print the summary; frees all. May be called again.
+ * Pool, finish the files, print the summary, and free all; may be called again.
  *
  * @param ended 0 if the filter goes without the end of its input: without a frame,
  *              then, nothing is written

@@ -51,7 +51,7 @@
 /// What a filter leaves to one of the same name and options.
 typedef struct Left {
     char *key;
-    uint8_t carried[SCORE_MAX_CARRIED_SIZE];
+    uint8_t carried[SCORE_MAX_CARRIED];
     void *owned;
     void (*free_owned)(void *owned);
     int64_t pts;
@@ -162,26 +162,14 @@ static int is_later(const AVFrame *frame, AVRational time_base, const Left *left
            av_compare_ts(frame->pts, time_base, left->pts, left->time_base) > 0;
 }
 
-/// Copy what is carried to a buffer, or back from it.
-static void carry(const ScoreOutputs *s, uint8_t *buffer, int back)
-{
-    size_t size = 0;
-
-    for (int i = 0; i < s->nb_carried; size += s->carried[i++].size) {
-        const ScoreCarried *c = &s->carried[i];
-
-        av_assert0(size + c->size <= SCORE_MAX_CARRIED_SIZE);
-        memcpy(back ? c->data : buffer + size, back ? buffer + size : c->data, c->size);
-    }
-}
-
 static void go_on(ScoreOutputs *s, Left *left)
 {
     for (int i = 0; i < s->nb_outputs; i++) {
         s->output[i]->continued = left->is_file[i];
         s->output[i]->body      = left->body[i];
     }
-    carry(s, left->carried, 1);
+    if (s->carried)
+        memcpy(s->carried, left->carried, s->carried_size);
     FFSWAP(void *, s->owned, left->owned);
     s->pts       = left->pts;
     s->time_base = left->time_base;
@@ -218,7 +206,9 @@ static void leave(ScoreOutputs *s)
         av_free(left);
         return;
     }
-    carry(s, left->carried, 0);
+    av_assert0(s->carried_size <= sizeof(left->carried));
+    if (s->carried)
+        memcpy(left->carried, s->carried, s->carried_size);
     FFSWAP(void *, s->owned, left->owned);
     left->free_owned = s->free_owned;
     left->pts        = s->pts;

@@ -40,8 +40,7 @@
 #include "libavutil/rational.h"
 
 #define SCORE_MAX_OUTPUTS 3
-#define SCORE_MAX_CARRIED 8
-#define SCORE_MAX_CARRIED_SIZE 256
+#define SCORE_MAX_CARRIED 256
 
 /// Bytes that any double takes with up to 20 digits after the point.
 #define SCORE_NUMBER_SIZE 336
@@ -63,8 +62,9 @@ static inline char *score_print(char text[SCORE_NUMBER_SIZE], const char *format
     return text;
 }
 
-#define SCORE_FIXED(digits, value) score_print((char[SCORE_NUMBER_SIZE]){ 0 }, "%.*f", digits, value)
-#define SCORE_SHORT(value)         score_print((char[SCORE_NUMBER_SIZE]){ 0 }, "%.*g", 6, value)
+#define SCORE_TEXT(...)            score_print((char[SCORE_NUMBER_SIZE]){ 0 }, __VA_ARGS__)
+#define SCORE_FIXED(digits, value) SCORE_TEXT("%.*f", digits, value)
+#define SCORE_SHORT(value)         SCORE_TEXT("%.*g", 6, value)
 
 typedef struct ScoreOutput {
     // set by the filter
@@ -78,22 +78,16 @@ typedef struct ScoreOutput {
     struct ScoreOutput *next;   ///< of those that are being written
 } ScoreOutput;
 
-typedef struct ScoreCarried {
-    void *data;
-    size_t size;
-} ScoreCarried;
-
 /// What one filter writes.
 typedef struct ScoreOutputs {
     // set by the filter
     void *options;          ///< an AVClass context: a successor's are the same
     ScoreOutput *output[SCORE_MAX_OUTPUTS];
     int nb_outputs;
-    /// what a successor gets
-    ScoreCarried carried[SCORE_MAX_CARRIED];
-    int nb_carried;
-    /// and memory
-    void *owned;
+    // what a successor gets
+    void *carried;          ///< by its bytes
+    size_t carried_size;
+    void *owned;            ///< memory that it then owns
     void (*free_owned)(void *owned);
 
     int noted;              ///< frames have come
@@ -103,34 +97,28 @@ typedef struct ScoreOutputs {
     int error;              ///< first error met
 } ScoreOutputs;
 
-/**
- * Note a frame, before anything else is done with it: the first one tells if there
- * is something to go on with. What is carried is set then.
- */
+/// Note a frame, before anything else is done with it: the first one may go on with files.
 void ff_score_outputs_note(ScoreOutputs *s, void *logctx, const AVFrame *frame,
                            AVRational time_base);
 
 /**
- * Open all, unless that was done. Without a frame, there is nothing to replace
- * older files by.
+ * Open all, unless that was done.
  *
- * @return 1 if they were opened by this call, 0 if not, or a negative AVERROR
- *         after a message
+ * @return 1 if they were opened by this call, 0 if not, or a negative AVERROR after a message
  */
 int ff_score_outputs_open(ScoreOutputs *s, void *logctx);
 
 /**
- * Write text, whole and at once.
+ * Write text, whole and at once, and clear it.
  *
- * @param text of an unlimited buffer, which is cleared
+ * @param text of an unlimited buffer
  * @return 0, or a negative AVERROR after a message
  */
 int ff_score_output_write(ScoreOutputs *s, void *logctx, ScoreOutput *output, AVBPrint *text);
 
 /**
- * Close all, and keep what a successor needs. What has no name yet gets it, unless
- * there was an error: then it is removed. May be called again, and without
- * ff_score_outputs_open().
+ * Close all, opened or not, and keep what a successor needs; may be called again. After an error,
+ * what has no name yet is removed.
  *
  * @return 0, or the first error
  */

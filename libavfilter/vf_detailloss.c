@@ -541,8 +541,7 @@ static av_cold int init(AVFilterContext *ctx)
 
     s->sync.fs.on_event = filter_frames;
     s->previous         = av_frame_alloc();
-    ff_detailloss_init(&s->common, ctx);
-    return s->previous ? 0 : AVERROR(ENOMEM);
+    return s->previous ? ff_detailloss_init(&s->common, ctx) : AVERROR(ENOMEM);
 }
 
 static av_cold void uninit(AVFilterContext *ctx)

@@ -271,8 +271,7 @@ static av_cold int init(AVFilterContext *ctx)
     s->queue.log       = &s->common.log;
     s->queue.max_batch = FFMIN(s->queue.size, DETAIL_MAX_BATCH);
     s->sw_format       = AV_PIX_FMT_NONE;
-    ff_detailloss_init(&s->common, ctx);
-    return 0;
+    return ff_detailloss_init(&s->common, ctx);
 }
 
 const FFFilter ff_vf_detailloss_cuda = {

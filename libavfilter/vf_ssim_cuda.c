@@ -52,6 +52,13 @@ typedef struct SSIMScores {
     double component[SSIM_MAX_PLANES], all;
 } SSIMScores;
 
+/// Over all pairs.
+typedef struct SSIMTotal {
+    uint64_t nb_compared;
+    int nb_components;                  ///< of the last pair
+    SSIMScores sum;
+} SSIMTotal;
+
 typedef struct SSIMCUDAContext {
     CUDAQueue queue;
     char *stats_path;
@@ -67,9 +74,7 @@ typedef struct SSIMCUDAContext {
 
     ScoreOutputs outputs;
     ScoreOutput stats;
-    uint64_t nb_compared;
-    int nb_components;                  ///< of the last pair
-    SSIMScores sum;
+    SSIMTotal total;
     int range_warned;
 } SSIMCUDAContext;
 
@@ -246,8 +251,8 @@ static int write_stats(AVFilterContext *ctx, const SSIMScores *scores)
     if (ret < 0)
         return ret;
     av_bprint_init(&text, 0, AV_BPRINT_SIZE_AUTOMATIC);
-    av_bprintf(&text, "n:%"PRIu64" ", s->nb_compared);
-    for (int i = 0; i < s->nb_components; i++)
+    av_bprintf(&text, "n:%"PRIu64" ", s->total.nb_compared);
+    for (int i = 0; i < s->total.nb_components; i++)
         av_bprintf(&text, "%c:%s ", component_name[i], SCORE_FIXED(6, scores->component[i]));
     av_bprintf(&text, "All:%s (%s)\n", SCORE_FIXED(6, scores->all),
                SCORE_FIXED(6, decibel(scores->all, 1.)));
@@ -264,11 +269,11 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
     if (!result)
         return 0;
     scores = read_scores(frame, result);
-    s->nb_compared++;
-    s->nb_components = count_components(ff_cuda_queue_format(frame->hw_frames_ctx));
-    s->sum.all += scores.all;
-    for (int i = 0; i < s->nb_components; i++) {
-        s->sum.component[i] += scores.component[i];
+    s->total.nb_compared++;
+    s->total.nb_components = count_components(ff_cuda_queue_format(frame->hw_frames_ctx));
+    s->total.sum.all += scores.all;
+    for (int i = 0; i < s->total.nb_components; i++) {
+        s->total.sum.component[i] += scores.component[i];
         ret = set_metadata(frame, (char[]){ component_name[i], 0 }, scores.component[i]);
         if (ret < 0)
             return ret;
@@ -285,20 +290,20 @@ static void print_summary(AVFilterContext *ctx)
     AVBPrint text;
 
     av_bprint_init(&text, 0, AV_BPRINT_SIZE_AUTOMATIC);
-    for (int i = 0; i < s->nb_components; i++)
+    for (int i = 0; i < s->total.nb_components; i++)
         av_bprintf(&text, " %c:%s (%s)", component_name[i],
-                   SCORE_FIXED(6, s->sum.component[i] / s->nb_compared),
-                   SCORE_FIXED(6, decibel(s->sum.component[i], s->nb_compared)));
+                   SCORE_FIXED(6, s->total.sum.component[i] / s->total.nb_compared),
+                   SCORE_FIXED(6, decibel(s->total.sum.component[i], s->total.nb_compared)));
     av_log(ctx, AV_LOG_INFO, "SSIM%s All:%s (%s)\n", text.str,
-           SCORE_FIXED(6, s->sum.all / s->nb_compared),
-           SCORE_FIXED(6, decibel(s->sum.all, s->nb_compared)));
+           SCORE_FIXED(6, s->total.sum.all / s->total.nb_compared),
+           SCORE_FIXED(6, decibel(s->total.sum.all, s->total.nb_compared)));
 }
 
 static int finish(AVFilterContext *ctx, int ended)
 {
     SSIMCUDAContext *s = ctx->priv;
 
-    if (!ended && s->nb_compared)
+    if (!ended && s->total.nb_compared)
         print_summary(ctx);
     // without a frame, the file is written only where the input has ended
     if (ended || s->outputs.noted)
@@ -344,10 +349,8 @@ static av_cold int init(AVFilterContext *ctx)
     s->outputs.options    = s;
     s->outputs.output[0]  = &s->stats;
     s->outputs.nb_outputs = !!s->stats_path;
-    s->outputs.carried[0] = (ScoreCarried){ &s->nb_compared, sizeof(s->nb_compared) };
-    s->outputs.carried[1] = (ScoreCarried){ &s->sum,         sizeof(s->sum) };
-    s->outputs.carried[2] = (ScoreCarried){ &s->nb_components, sizeof(s->nb_components) };
-    s->outputs.nb_carried = 3;
+    s->outputs.carried      = &s->total;
+    s->outputs.carried_size = sizeof(s->total);
     return 0;
 }
 
