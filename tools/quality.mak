@@ -3,7 +3,7 @@
 
 ifdef CONFIG_BLIINDS_FILTER
 QUALITY_TOOLS   = farm/quality-farm report/quality-compare report/quality-gate report/quality-report
-QUALITY_MODULES = quality_common.py quality_logs.py
+QUALITY_MODULES = quality_common.py quality_ffmpeg.py quality_logs.py
 QUALITY_DATA    = doc/quality-alerts.yml doc/quality-alerts-test.yml
 QUALITY_DIR     = $(DATADIR)/quality
 

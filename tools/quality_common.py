@@ -1,4 +1,4 @@
-"""What the tools share: durations, percentiles, text, files written in one piece, errors and exit codes.
+"""What the tools share: durations, percentiles, text, whole files, errors and exit codes.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -33,7 +33,8 @@ def duration(text, least=0, most=1e9):
         raise argparse.ArgumentTypeError(f'{text!r} is no duration such as 2s, 500ms or 1m')
     seconds = float(match[1]) * UNITS[match[2]]
     if not least <= seconds <= most:
-        raise argparse.ArgumentTypeError(f'{text!r} is too {"short" if seconds < least else "long"}')
+        size = 'short' if seconds < least else 'long'
+        raise argparse.ArgumentTypeError(f'{text!r} is too {size}')
     return seconds
 
 
@@ -47,7 +48,8 @@ def clock(time, digits=3):
 
 
 def pooled(values):
-    """Least, largest, mean and percentiles: exact ones, within 0.1 % of the filters', which keep no values."""
+    """Least, largest, mean and exact percentiles. The filters keep no values: theirs are within
+    0.1 % of these."""
     values = sorted(values)
     pool = {'min': values[0], 'max': values[-1], 'mean': math.fsum(values) / len(values)}
     for p in PERCENTILES:
@@ -78,7 +80,8 @@ def write_whole(path, text, errors='replace'):
             file.write(text)
         return
     # other machines may write there, too
-    temporary = os.path.join(os.path.dirname(path), f'.{os.uname().nodename}.{os.getpid()}.{threading.get_ident()}.tmp')
+    name = f'.{os.uname().nodename}.{os.getpid()}.{threading.get_ident()}.tmp'
+    temporary = os.path.join(os.path.dirname(path), name)
     try:
         with open(temporary, 'w', encoding='utf-8', errors=errors) as file:
             file.write(text)
@@ -96,7 +99,8 @@ def package(name, debian):
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise ToolError(f'the Python module {name} is missing; on Debian: apt-get install {debian}') from error
+        raise ToolError(f'the Python module {name} is missing; on Debian: apt-get install '
+                        f'{debian}') from error
 
 
 def load(path):

@@ -1,4 +1,4 @@
-"""What quality-report, quality-gate and quality-compare share: logs, frame by frame, and what their numbers mean.
+"""What the tools share of logs: their frames one by one, and what the numbers mean.
 
 A log is one of these, told apart by its first line:
   - lines of stats_file: `n:1 pts:0 pts_time:0.000000 score:12.9 ... valid:1`, ssim's and psnr's
@@ -33,17 +33,17 @@ Frame = collections.namedtuple('Frame', 'number time fields')
 Scale = collections.namedtuple('Scale', 'filter title lowest highest better')
 
 SCALES = [
-    (r'((bliinds|detailloss)\.)?loss',         Scale('bliinds', 'loss in VMAF points', 0, 100, 'lower')),
-    (r'(bliinds\.)?(score|raw)',               Scale('bliinds', 'BLIINDS-II score', 0, 100, 'lower')),
-    (r'mad(\.(score|hi|lo))?',                 Scale('mad', 'MAD', 0, None, 'lower')),
-    (r'vmaf.*',                                Scale('libvmaf', 'VMAF', 0, 100, 'higher')),
-    (r'(ssim\.)?(All|Y|U|V)|(float_)?ssim',    Scale('ssim', 'SSIM', 0, 1, 'higher')),
-    (r'ssim\.dB',                              Scale('ssim', 'SSIM, dB', 0, None, 'higher')),
+    (r'((bliinds|detailloss)\.)?loss', Scale('bliinds', 'loss in VMAF points', 0, 100, 'lower')),
+    (r'(bliinds\.)?(score|raw)', Scale('bliinds', 'BLIINDS-II score', 0, 100, 'lower')),
+    (r'mad(\.(score|hi|lo))?', Scale('mad', 'MAD', 0, None, 'lower')),
+    (r'vmaf.*', Scale('libvmaf', 'VMAF', 0, 100, 'higher')),
+    (r'(ssim\.)?(All|Y|U|V)|(float_)?ssim', Scale('ssim', 'SSIM', 0, 1, 'higher')),
+    (r'ssim\.dB', Scale('ssim', 'SSIM, dB', 0, None, 'higher')),
     (r'(psnr\.)?psnr[._](avg|[yuvrgba]|c[br])', Scale('psnr', 'PSNR, dB', 0, None, 'higher')),
-    (r'(psnr\.)?mse[._](avg|[yuvrgba])',       Scale('psnr', 'mean squared error', 0, None, 'lower')),
-    (r'xpsnr(\.xpsnr\.[yuv])?',                Scale('xpsnr', 'XPSNR, dB', 0, None, 'higher')),
-    (r'blur',                                  Scale('blurdetect', 'blur', 0, None, 'lower')),
-    (r'block',                                 Scale('blockdetect', 'blockiness', 0, None, 'lower')),
+    (r'(psnr\.)?mse[._](avg|[yuvrgba])', Scale('psnr', 'mean squared error', 0, None, 'lower')),
+    (r'xpsnr(\.xpsnr\.[yuv])?', Scale('xpsnr', 'XPSNR, dB', 0, None, 'higher')),
+    (r'blur', Scale('blurdetect', 'blur', 0, None, 'lower')),
+    (r'block', Scale('blockdetect', 'blockiness', 0, None, 'lower')),
 ]
 
 # What is looked at when nothing else is asked for: the first of these that a log has.
@@ -84,7 +84,7 @@ def count(value):
 
 
 def find(asked, names):
-    """The name that is meant: `score`, `bliinds.score` or `lavfi.bliinds.score`; None without one."""
+    """The name that is meant: `score`, `bliinds.score` or `lavfi.bliinds.score`; or None."""
     asked = asked.removeprefix('lavfi.')
     if asked in names:
         return asked
@@ -108,8 +108,9 @@ def validity(name, names):
 
 def direction(scale):
     """0..100, higher is better"""
-    limits = f'{scale.lowest:g}..{scale.highest:g}, ' if scale.highest is not None and scale.lowest is not None else \
-             f'{scale.lowest:g} and up, ' if scale.lowest is not None else ''
+    limits = f'{scale.lowest:g} and up, ' if scale.lowest is not None else ''
+    if limits and scale.highest is not None:
+        limits = f'{scale.lowest:g}..{scale.highest:g}, '
     return f'{limits}{scale.better} is better'
 
 
@@ -138,6 +139,10 @@ class Log:
     def error(self, text):
         return LogError(f'{self.path!r}: {text}')
 
+    def not_whole(self, kind, error):
+        return self.error(f'this {kind} is not whole ({error}): was its run stopped, or does it go '
+                          'on? The lines of stats_file can be read at any time')
+
     def scale(self, name, names):
         """What the field of that name means."""
         if 'hi' in names and 'lo' in names and name in ('score', 'hi', 'lo'):
@@ -147,9 +152,10 @@ class Log:
         better = re.match('lower|higher', str(self.header.get('direction')))
         if name in ('score', 'mad.score') and better:
             ends = self.header.get('range')
-            lowest, highest = map(number, ends) if isinstance(ends, list) and len(ends) == 2 else (math.nan, math.nan)
-            scale = scale._replace(lowest=lowest if math.isfinite(lowest) else None,
-                                   highest=highest if math.isfinite(highest) else None, better=better[0])
+            lowest, highest = map(number, ends) if isinstance(ends, list) and len(ends) == 2 else \
+                              (math.nan, math.nan)
+            lowest, highest = (end if math.isfinite(end) else None for end in (lowest, highest))
+            scale = scale._replace(lowest=lowest, highest=highest, better=better[0])
         return scale
 
     def _lines(self):
@@ -175,9 +181,11 @@ class Log:
             pieces.append(rest)
             size += len(rest)
             total += len(data)
-            if self.kind in ('json', 'xml') or not self.kind and pieces[0].lstrip()[:1] in (b'{', b'<'):
+            start = pieces[0].lstrip()[:1]
+            if self.kind in ('json', 'xml') or not self.kind and start in (b'{', b'<'):
                 if total > WHOLE:
-                    raise self.error(f'has more than {WHOLE >> 30} GiB; the lines of stats_file may have any length')
+                    raise self.error(f'has more than {WHOLE >> 30} GiB; the lines of stats_file '
+                                     'may have any length')
             elif size > LONGEST:
                 raise self.error(f'has a line of more than {LONGEST >> 20} MiB: that is no log')
         self.rest = b''.join(pieces).decode(errors='replace')
@@ -212,9 +220,11 @@ class Log:
             yield from reader(line, iter(()))
         if self.cut or self.kind in ('stats_file', 'csv', 'search') and self.rest.strip():
             self.cut = True
-            self.notes.append(f'the last {"frame" if self.kind == "metadata" else "line"} is not whole and was left out')
+            what = 'frame' if self.kind == 'metadata' else 'line'
+            self.notes.append(f'the last {what} is not whole and was left out')
         if self.damaged:
-            what = {'metadata': 'frames', 'search': 'lines that are no JSON'}.get(self.kind, 'lines')
+            what = {'metadata': 'frames', 'search': 'lines that are no JSON'}
+            what = what.get(self.kind, 'lines')
             self.notes.append(f'left out, since they are damaged: {self.damaged} {what}')
 
     def _reader(self, line):
@@ -263,16 +273,18 @@ class Log:
                 continue
             if '\r' in line:    # ffmpeg's progress before it
                 line = line.rstrip('\r').rpartition('\r')[2]
-            if line.startswith('['):    # in ffmpeg's log: [Parsed_metadata_1 @ 0x55d0c0] lavfi.bliinds.score=12.9
+            # in ffmpeg's log: [Parsed_metadata_1 @ 0x55d0c0] lavfi.bliinds.score=12.9
+            if line.startswith('['):
                 line = line.partition('] ')[2]
             name, equals, value = line.partition('=')
             if equals:
                 if frame and name.startswith('lavfi.'):
-                    if name[len('lavfi.'):] in frame.fields:    # the next frame has lost its first line
+                    name = name[len('lavfi.'):]
+                    if name in frame.fields:    # the next frame has lost its first line
                         self.damaged += 1
                         frame = None
                     else:
-                        frame.fields[name[len('lavfi.'):]] = value
+                        frame.fields[name] = value
             elif match := METADATA_FRAME.match(line):
                 if frame:
                     before += 1
@@ -280,7 +292,8 @@ class Log:
                     yield frame
                 n = count(match[1])
                 frame = None if n is None else Frame(n, seconds(match[2]), {})
-        if frame and (self.rest.strip() or not frame.fields or before > 1 and always - frame.fields.keys()):
+        if frame and (self.rest.strip() or not frame.fields or
+                      before > 1 and always - frame.fields.keys()):
             self.cut = True
         elif frame:
             yield frame
@@ -305,8 +318,7 @@ class Log:
         try:
             log = json.loads(self._text(line, lines))
         except (ValueError, RecursionError) as error:
-            raise self.error(f'this JSON is not whole ({error}): was its run stopped, or does it go on? '
-                             'The lines of stats_file can be read at any time') from error
+            raise self.not_whole('JSON', error) from error
         self.header = log
         frames = log.get('frames')
         if not isinstance(frames, list):
@@ -314,7 +326,8 @@ class Log:
         for frame in frames:
             n = count(frame.get('frameNum')) if isinstance(frame, dict) else None
             if n is None or not isinstance(frame.get('metrics'), dict):
-                raise self.error('these frames are not in the shape of libvmaf: "frameNum" and "metrics"')
+                raise self.error('these frames are not in the shape of libvmaf: "frameNum" and '
+                                 '"metrics"')
             yield Frame(n, seconds(frame.get('pts_time')), frame['metrics'])
 
     def _xml(self, line, lines):
@@ -322,8 +335,7 @@ class Log:
         try:
             tree = xml.etree.ElementTree.fromstring(self._text(line, lines))
         except xml.etree.ElementTree.ParseError as error:
-            raise self.error(f'this XML is not whole ({error}): was its run stopped, or does it go on? '
-                             'The lines of stats_file can be read at any time') from error
+            raise self.not_whole('XML', error) from error
         for frame in tree.iter('frame'):
             fields = dict(frame.attrib)
             n = count(fields.pop('frameNum', None))
@@ -409,7 +421,8 @@ def worst_window(values, better):
 
 
 def pool(known, better=None, with_percentiles=True):
-    """The statistics of (value, frame), as the filters have them in their logs; None for what is not known."""
+    """The statistics of (value, frame), as the filters have them in their logs; None for what
+    is not known."""
     keys = ['min', 'max', 'mean', 'harmonic_mean', *(f'p{p}' for p in PERCENTILES),
             'standard_error', 'worst_window', 'worst_window_frame']
     found = dict.fromkeys(keys)
