@@ -43,23 +43,30 @@ def measure(encode, source, scratch):
     """All metrics of an encode, as means over its frames."""
     def pair(i, filters):
         return '[e%d][r%d]%s,nullsink' % (i, i, filters)
-    vmaf = "libvmaf=log_fmt=json:log_path=vmaf.json:model='version=vmaf_v1.0.16_3d0h\\:name=v1\\:cambi.enc_bitdepth=8|" \
+    vmaf = "libvmaf=log_fmt=json:log_path=vmaf.json:model='" \
+           "version=vmaf_v1.0.16_3d0h\\:name=v1\\:cambi.enc_bitdepth=8|" \
            "version=vmaf_v0.6.1\\:name=v0'"
     statistics = os.path.join(scratch, 'rr')
-    common.run(['-i', source, '-vf', label.TIME + ',bliinds=side_data=0:rr_write=' + statistics, '-f', 'null', '-'])
-    graph = ['[0:v]%s,split=6[e0][e1][e2][e3][e4][e5]' % label.TIME, '[1:v]%s,split=5[r0][r1][r2][r3][r4]' % label.TIME,
+    filters = label.TIME + ',bliinds=side_data=0:rr_write=' + statistics
+    common.run(['-i', source, '-vf', filters, '-f', 'null', '-'])
+    graph = ['[0:v]%s,split=6[e0][e1][e2][e3][e4][e5]' % label.TIME,
+             '[1:v]%s,split=5[r0][r1][r2][r3][r4]' % label.TIME,
              '[e0]format=yuv420p10[a];[r0]format=yuv420p10[b];[a][b]%s[out]' % vmaf,
-             pair(1, 'detailloss=log_path=detail.json'), pair(2, 'ssim'), pair(3, 'psnr'), '[r4][e4]xpsnr,nullsink',
-             '[e5]bliinds=side_data=0:log_path=bliinds.json:rr_match=number:rr_read=%s,nullsink' % statistics]
-    said = common.run(['-bsf:v', 'quantizer_metadata', '-i', encode, '-i', source, '-filter_complex_threads', '1',
-                   '-filter_complex', ';'.join(graph), '-map', '[out]', '-f', 'null', '-'], folder=scratch, quiet=False)
+             pair(1, 'detailloss=log_path=detail.json'), pair(2, 'ssim'), pair(3, 'psnr'),
+             '[r4][e4]xpsnr,nullsink', '[e5]bliinds=side_data=0:log_path=bliinds.json:'
+             'rr_match=number:rr_read=%s,nullsink' % statistics]
+    said = common.run(['-bsf:v', 'quantizer_metadata', '-i', encode, '-i', source,
+                       '-filter_complex_threads', '1', '-filter_complex', ';'.join(graph),
+                       '-map', '[out]', '-f', 'null', '-'], folder=scratch, quiet=False)
     log = {name: os.path.join(scratch, name + '.json') for name in ('vmaf', 'detail', 'bliinds')}
+    planes = re.findall(r' [yuv]: *([0-9.]+)', re.search(r'XPSNR .*', said)[0])
     return {'VMAF v1': pooled(log['vmaf'], 'v1'), 'VMAF v0.6.1': pooled(log['vmaf'], 'v0'),
-            'detailloss': pooled(log['detail'], 'loss'), 'score by the bitstream': pooled(log['bliinds'], 'score'),
+            'detailloss': pooled(log['detail'], 'loss'),
+            'score by the bitstream': pooled(log['bliinds'], 'score'),
             'loss by rr_read': pooled(log['bliinds'], 'loss'),
             'SSIM': -10 * np.log10(1 - float(re.search(r'SSIM .*All:([0-9.]+)', said)[1]) + 1e-9),
             'PSNR': float(re.search(r'PSNR .*average:([0-9.]+)', said)[1]),
-            'XPSNR': min(float(v) for v in re.findall(r' [yuv]: *([0-9.]+)', re.search(r'XPSNR .*', said)[0]))}
+            'XPSNR': min(map(float, planes))}
 
 
 def point(item):
@@ -68,7 +75,8 @@ def point(item):
     try:
         encode = os.path.join(scratch, 'encode.mkv')
         began = time.time()
-        common.run(['-i', path] + options.format(crf, preset).split() + ['-pix_fmt', 'yuv420p', encode])
+        common.run(['-i', path, *options.format(crf, preset).split(),
+                    '-pix_fmt', 'yuv420p', encode])
         seconds = time.time() - began
         return {**measure(encode, path, scratch), 'encode': seconds}
     finally:
@@ -95,10 +103,12 @@ def choices(ladders, target):
                 crf = np.median([value_at(r['crf'], r['VMAF v1'], target) for r in like])
             elif metric in POINTS:
                 sign = POINTS[metric]
-                crf = value_at(rows['crf'], sign * rows[metric], target if sign > 0 else target - 100)
+                wanted = target if sign > 0 else target - 100
+                crf = value_at(rows['crf'], sign * rows[metric], wanted)
             else:
-                usual = np.median([np.interp(value_at(r['crf'], r['VMAF v1'], target), r['crf'], r[metric])
-                                   for r in like])
+                usual = np.median([
+                    np.interp(value_at(r['crf'], r['VMAF v1'], target), r['crf'], r[metric])
+                    for r in like])
                 crf = value_at(rows['crf'], rows[metric], usual)
             off.setdefault(metric, {})[content, name, preset] = \
                 abs(np.interp(crf, rows['crf'], rows['VMAF v1']) - target)
@@ -106,23 +116,27 @@ def choices(ladders, target):
 
 
 def report(ladders):
-    speed = {(name, preset): SPEEDS[i] for name, _, presets, _ in ENCODERS for i, preset in enumerate(presets)}
+    speed = {(name, preset): SPEEDS[i]
+             for name, _, presets, _ in ENCODERS for i, preset in enumerate(presets)}
     groups = [(s, lambda k, s=s: speed[k[1:]] == s) for s in SPEEDS] + \
              [(e[0], lambda k, e=e: k[1] == e[0]) for e in ENCODERS]
     for target in TARGETS:
         off = choices(ladders, target)
         if not off:
             continue
-        rows = [['VMAF v1 of %d, %d ladders' % (target, len(off['one CRF'])), 'all', 'worst'] + [name for name, _ in groups]]
+        title = 'VMAF v1 of %d, %d ladders' % (target, len(off['one CRF']))
+        rows = [[title, 'all', 'worst', *(name for name, _ in groups)]]
         for metric, values in sorted(off.items(), key=lambda item: np.mean(list(item[1].values()))):
-            parts = [list(values.values())] + [[v for k, v in values.items() if of(k)] or [np.nan] for _, of in groups]
+            parts = [list(values.values())]
+            parts += [[v for k, v in values.items() if of(k)] or [np.nan] for _, of in groups]
             means = ['%.1f' % np.mean(part) for part in parts]
             rows.append([metric, means[0], '%.1f' % max(values.values())] + means[1:])
         print(common.table(*rows))
 
 
 def main():
-    options = common.options('Compares the CRFs that metrics choose.', 'ffmpeg', 'media', 'work', 'jobs', 'contents').parse_args()
+    options = common.options('Compares the CRFs that metrics choose.',
+                             'ffmpeg', 'media', 'work', 'jobs', 'contents').parse_args()
     common.program = os.path.realpath(options.ffmpeg)
     listed = [c for c in contents.contents(options.contents) if c.use == 'held']
     clips = os.path.join(options.work, 'clips')
@@ -136,7 +150,8 @@ def main():
         for name, arguments_of, presets, crfs in ENCODERS:
             for preset in presets:
                 for crf in crfs:
-                    items[content.name, name, preset, crf] = os.path.abspath(path), name, arguments_of, preset, crf, work
+                    items[content.name, name, preset, crf] = \
+                        os.path.abspath(path), name, arguments_of, preset, crf, work
     found = {}
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         jobs = {pool.submit(point, item): key for key, item in items.items()}
@@ -148,10 +163,13 @@ def main():
     ladders = {}
     for key in sorted(found, key=str):
         ladders.setdefault(key[:3], []).append({'crf': key[3], **found[key]})
-    ladders = {key: {name: np.array([row[name] for row in sorted(rows, key=lambda r: r['crf'])]) for name in rows[0]}
+    ladders = {key: sorted(rows, key=lambda row: row['crf'])
                for key, rows in ladders.items() if len(rows) > 2}
+    ladders = {key: {name: np.array([row[name] for row in rows]) for name in rows[0]}
+               for key, rows in ladders.items()}
     with open(os.path.join(options.work, 'choices.json'), 'w') as file:
-        json.dump([{'key': list(key), **{n: v.tolist() for n, v in rows.items()}} for key, rows in ladders.items()], file)
+        json.dump([{'key': list(key), **{n: v.tolist() for n, v in rows.items()}}
+                   for key, rows in ladders.items()], file)
     report(ladders)
 
 

@@ -11,14 +11,15 @@ program = 'ffmpeg'
 LIST = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'contents.txt')
 
 OPTIONS = {
-    'ffmpeg': {'required': True, 'help': 'with our filters, libvmaf and all encoders that are used'},
+    'ffmpeg': {'required': True, 'help': 'with our filters, libvmaf and all encoders'},
     'models': {'required': True, 'help': 'folder with the models of libvmaf'},
     'media': {'help': 'folder with OWNER/REPOSITORY/PATH of the sources'},
     'work': {'required': True, 'help': 'where shots, encodes and records are kept'},
     'results': {'required': True, 'help': 'folder for what is made, and the report'},
     'jobs': {'type': int, 'default': os.cpu_count(), 'help': 'encodes at a time'},
     'contents': {'default': LIST, 'help': 'list of the shots'},
-    'held': {'action': 'store_true', 'help': 'report on the contents that were held back: once, at the end'},
+    'held': {'action': 'store_true',
+             'help': 'report on the contents that were held back: once, at the end'},
 }
 
 
@@ -92,9 +93,10 @@ TWICE, NOISE = 'second generations', 'noise that was added'
 # Codecs of which many encodes of a shot are on a ladder of CRFs.
 LADDERS = ('H.264', 'HEVC', 'AV1', 'VP9')
 # Presets and tunes, and the usual one of their encoder.
-PRESETS = {**{'x264_' + name: 'x264' for name in ('ultrafast', 'veryfast', 'slow', 'veryslow', 'film', 'grain', 'animation',
-                                                  'baseline')},
-           'av1_4': 'av1', 'av1_12': 'av1', 'aom': 'av1', 'vp9_realtime': 'vp9_good'}
+PRESETS = {
+    **{'x264_' + name: 'x264' for name in ('ultrafast', 'veryfast', 'slow', 'veryslow', 'film',
+                                           'grain', 'animation', 'baseline')},
+    'av1_4': 'av1', 'av1_12': 'av1', 'aom': 'av1', 'vp9_realtime': 'vp9_good'}
 
 
 def part_of(family):
@@ -104,8 +106,9 @@ def part_of(family):
         return 'scaled'
     if family == 'noise':
         return NOISE
-    return {'x264': 'H.264', 'x265': 'HEVC', 'av1': 'AV1', 'aom': 'AV1', 'vp9': 'VP9', 'mpeg2': 'MPEG-2',
-            'mpeg4': 'MPEG-4', 'mjpeg': 'MJPEG', 'cjpeg': 'MJPEG'}[family.split('_')[0]]
+    return {'x264': 'H.264', 'x265': 'HEVC', 'av1': 'AV1', 'aom': 'AV1', 'vp9': 'VP9',
+            'mpeg2': 'MPEG-2', 'mpeg4': 'MPEG-4', 'mjpeg': 'MJPEG',
+            'cjpeg': 'MJPEG'}[family.split('_')[0]]
 
 
 def table(*rows):

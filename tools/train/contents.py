@@ -8,7 +8,7 @@ import sys
 
 import common
 
-FIELDS = ('name', 'group', 'use', 'repository', 'path', 'licence', 'start', 'factor', 'frames', 'author')
+FIELDS = 'name group use repository path licence start factor frames author'.split()
 
 # What stands in for contents that are hard to find: made of others, judged against themselves.
 VARIANTS = {
@@ -87,7 +87,8 @@ def reference(content, media, folder, variant='', ten_bit=False):
         # without the frame rate of the source: one that changes would repeat frames
         chain = ("settb=1/25,setpts=N,scale='trunc(iw/{0}/2+0.5)*2':'trunc(ih/{0}/2+0.5)*2'"
                  ':flags=lanczos+accurate_rnd:out_range=limited,format={1},setsar=1,{3}{2}').format(
-                     content.factor, 'yuv420p10' if ten_bit else 'yuv420p', VARIANTS[variant], UNTAGGED)
+                     content.factor, 'yuv420p10' if ten_bit else 'yuv420p',
+                     VARIANTS[variant], UNTAGGED)
         common.run(content.input(media) + [
             '-map', '0:v:0', '-an', '-vf', chain, '-r', '25',
             '-frames:v', str(content.frames), '-c:v', 'ffv1', '-f', 'matroska', path + '.part'])

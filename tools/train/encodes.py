@@ -28,7 +28,8 @@ MORE = (
     ('x264_veryfast', 'libx264', X264.format('veryfast'), (24, 32, 40), (2, 1)),
     ('x264_slow', 'libx264', X264.format('slow'), (24, 32, 40), (2, 0)),
     ('vp9_good', 'libvpx-vp9', VP9.format('-deadline good -cpu-used 4'), (30, 44, 58), (2, 0)),
-    ('vp9_realtime', 'libvpx-vp9', VP9.format('-deadline realtime -cpu-used 8'), (30, 44, 58), (2, 1)),
+    ('vp9_realtime', 'libvpx-vp9', VP9.format('-deadline realtime -cpu-used 8'), (30, 44, 58),
+     (2, 1)),
     ('av1_4', 'libsvtav1', SVT.format(4, ''), (30, 45, 58), (2, 1)),
     ('av1_12', 'libsvtav1', SVT.format(12, ''), (30, 45, 58), (2, 0)),
     ('x264_film', 'libx264', X264.format('medium -tune film'), (26, 34, 42), (3, 0)),
@@ -62,11 +63,13 @@ SCALED_MORE = (
 )
 # A coarse encode, and the fine one that is made of it.
 SECOND = (
-    ('x264', 'libx264', X264.format('medium'), (30, 37), ALL, 'libx265', X265.format('medium').format(20)),
+    ('x264', 'libx264', X264.format('medium'), (30, 37), ALL,
+     'libx265', X265.format('medium').format(20)),
 )
 SECOND_MORE = (
     ('mpeg2', 'mpeg2video', FIXED, (16,), (2, 0), 'libx264', X264.format('medium').format(20)),
-    ('av1', 'libsvtav1', SVT.format(8, ''), (56,), (2, 1), 'libx265', X265.format('medium').format(22)),
+    ('av1', 'libsvtav1', SVT.format(8, ''), (56,), (2, 1),
+     'libx265', X265.format('medium').format(22)),
 )
 # Noise that is not in the source, coded finely.
 NOISE = (6, 15)
@@ -98,7 +101,8 @@ class Encode:
         self.coded = coded          # its size where it is not that of the shot
         self.variant = variant
         self.ten_bit = ten_bit
-        self.name = '_'.join(str(part) for part in (variant, family, value) if part not in ('', None))
+        parts = (variant, family, value)
+        self.name = '_'.join(str(part) for part in parts if part not in ('', None))
 
 
 def turn(index, which):
@@ -114,7 +118,8 @@ def filled(options, value, size):
 
 
 def simple(families, index, size, variant='', ten_bit=False):
-    return [Encode(name, value, [(codec, filled(options, value, size))], variant=variant, ten_bit=ten_bit)
+    return [Encode(name, value, [(codec, filled(options, value, size))],
+                   variant=variant, ten_bit=ten_bit)
             for name, codec, options, ladder, which in families if turn(index, which)
             for value in ladder]
 
@@ -124,8 +129,10 @@ def scaled(families, index, size):
     for (over, under), (name, codec, options, ladder, which) in families:
         coded = tuple(side * over // under // 2 * 2 for side in size)
         if turn(index, which) and min(coded) >= min(LEAST_CODED) and max(coded) >= max(LEAST_CODED):
-            result += [Encode('%s_%d_%d' % (name, over, under), value, [(codec, options.format(value))],
-                              'scale=%d:%d:flags=bicubic' % coded, coded) for value in ladder]
+            scale = 'scale=%d:%d:flags=bicubic' % coded
+            result += [Encode('%s_%d_%d' % (name, over, under), value,
+                              [(codec, options.format(value))], scale, coded)
+                       for value in ladder]
     return result
 
 

@@ -30,7 +30,8 @@ V0, V0_4K = 'vmaf_v0.6.1.json', 'vmaf_4k_v0.6.1.json'
 
 
 def arguments():
-    parser = common.options('Encodes and labels the shots of a list.', 'ffmpeg', 'models', 'media', 'work', 'jobs', 'contents')
+    parser = common.options('Encodes and labels the shots of a list.',
+                            'ffmpeg', 'models', 'media', 'work', 'jobs', 'contents')
     parser.add_argument('--only', nargs='*', help='names of shots')
     parser.add_argument('--families', nargs='*', help='families of encodes.py')
     return parser.parse_args()
@@ -38,12 +39,14 @@ def arguments():
 
 def still_images(source, quality, out, scratch):
     """JPEGs by libjpeg's own program, as one stream."""
-    common.run(['-i', source, '-vf', 'scale=flags=bicubic+accurate_rnd+full_chroma_int,format=rgb24',
-            os.path.join(scratch, '%03d.ppm')])
+    common.run(['-i', source, '-vf',
+                'scale=flags=bicubic+accurate_rnd+full_chroma_int,format=rgb24',
+                os.path.join(scratch, '%03d.ppm')])
     for name in sorted(os.listdir(scratch)):
         if name.endswith('.ppm'):
             path = os.path.join(scratch, name)
-            subprocess.run(['cjpeg', '-quality', quality, '-optimize', '-outfile', path[:-3] + 'jpg', path],
+            subprocess.run(['cjpeg', '-quality', quality, '-optimize',
+                            '-outfile', path[:-3] + 'jpg', path],
                            check=True, stderr=subprocess.DEVNULL)   # it warns of coarse tables
             os.remove(path)
     common.run(['-framerate', '25', '-i', os.path.join(scratch, '%03d.jpg'), '-c', 'copy', out])
@@ -57,10 +60,10 @@ def encode(job, source, out, scratch):
         if codec == 'cjpeg':
             still_images(source, options, to, scratch)
         elif '{pass}' in options:
-            for turn in 1, 2:
-                common.run(['-i', os.path.abspath(source)] + chain + ['-c:v', codec] +
-                       options.replace('{pass}', str(turn)).split() +
-                       (['-f', 'null', '-'] if turn == 1 else [os.path.abspath(to)]), folder=scratch)
+            for turn, to_file in (1, ['-f', 'null', '-']), (2, [os.path.abspath(to)]):
+                common.run(['-i', os.path.abspath(source), *chain, '-c:v', codec,
+                            *options.replace('{pass}', str(turn)).split(), *to_file],
+                           folder=scratch)
         else:
             common.run(['-i', source] + chain + ['-c:v', codec] + options.split() + [to])
         source = to
@@ -74,7 +77,8 @@ def features(path):
 
 
 def vmaf_model(folder, name):
-    found = sorted(glob.glob(os.path.join(glob.escape(os.path.abspath(folder)), '**', name), recursive=True))
+    pattern = os.path.join(glob.escape(os.path.abspath(folder)), '**', name)
+    found = sorted(glob.glob(pattern, recursive=True))
     if not found:
         sys.exit('error: there is no %s in %s: libvmaf has it in its folder model' % (name, folder))
     return found[0]
@@ -94,8 +98,9 @@ def judge(job, encoded, reference, size, models, scratch):
     vmaf = "libvmaf=n_threads=1:log_fmt=json:log_path=vmaf.json:model='%s'" % '|'.join(names)
     scored = PICK + ',bliinds=features=1:side_data=0:log_path=%s,nullsink'
     graph = ['[0:v]%s,split[c][d]' % TIME, '[c]' + scored % 'coded.json',
-             '[d]scale=%d:%d:flags=bicubic:out_range=limited,%s,split[s][e]' % (size + (contents.UNTAGGED,)),
-             '[e]format=yuv420p10,split=3[e1][e2][e3]', '[s]' + (scored % 'shown.json' if job.coded else 'nullsink'),
+             '[d]scale=%d:%d:flags=bicubic:out_range=limited,%s,split[s][e]'
+             % (size + (contents.UNTAGGED,)), '[e]format=yuv420p10,split=3[e1][e2][e3]',
+             '[s]' + (scored % 'shown.json' if job.coded else 'nullsink'),
              '[1:v]%s,format=yuv420p10,split=3[r1][r2][r3]' % TIME,
              '[e1][r1]%s[out]' % vmaf, '[e2][r2]psnr,nullsink',
              '[e3][r3]detailloss=log_path=detail.json,nullsink']
@@ -139,9 +144,9 @@ def write(record, path):
 
 def made(job, content, size, options):
     """The record of one encode, made if it is not there; and whether it was made."""
-    key = hashlib.sha256(repr((content.repository, content.path, content.start, content.factor,
-                               content.frames, contents.VARIANTS[job.variant], job.ten_bit, job.chain,
-                               job.generations, V1, V0, PICK)).encode()).hexdigest()
+    key = (content.repository, content.path, content.start, content.factor, content.frames,
+           contents.VARIANTS[job.variant], job.ten_bit, job.chain, job.generations, V1, V0, PICK)
+    key = hashlib.sha256(repr(key).encode()).hexdigest()
     path = os.path.join(options.work, 'records', content.name, job.name + '.json')
     try:
         with open(path) as file:
@@ -161,7 +166,8 @@ def made(job, content, size, options):
         try:
             if job.generations:
                 encode(job, reference, out, scratch)
-            judged = judge(job, out if job.generations else reference, reference, size, options.models, scratch)
+            judged = judge(job, out if job.generations else reference, reference, size,
+                           options.models, scratch)
         finally:
             shutil.rmtree(scratch)
         if len(judged['v1']) != content.frames:
@@ -190,12 +196,13 @@ def complain(order, options):
             vmaf_model(options.models, name)
     asked = {codec for item in order for codec, _ in item[0].generations}
     lacking = [name for name in sorted(asked - {'cjpeg'}) if name not in common.listed('encoders')]
-    lacking += [name for name in ('bliinds', 'detailloss', 'libvmaf') if name not in common.listed('filters')]
+    lacking += [name for name in ('bliinds', 'detailloss', 'libvmaf')
+                if name not in common.listed('filters')]
     if 'cjpeg' in asked and not shutil.which('cjpeg'):
         lacking.append('cjpeg')
     if lacking:
-        sys.exit('error: this FFmpeg, or this system, has no %s: take another, or name the families '
-                 'that it can make by --families' % ', '.join(lacking))
+        sys.exit('error: this FFmpeg, or this system, has no %s: take another, or name the '
+                 'families that it can make by --families' % ', '.join(lacking))
     unknown = set(options.families or ()) - {item[0].family for item in order}
     if unknown or not order:
         sys.exit('error: no encode is of the family %s' % ', '.join(sorted(unknown)))
@@ -204,13 +211,14 @@ def complain(order, options):
 def main():
     options = arguments()
     common.program = options.ffmpeg
+    clips = os.path.join(options.work, 'clips')
     for folder in 'clips', 'records', 'encodes', 'scratch':
         os.makedirs(os.path.join(options.work, folder), exist_ok=True)
     work = [[], [], []]
     for index, content in enumerate(contents.contents(options.contents)):
         if options.only and content.name not in options.only:
             continue
-        size = common.size(contents.reference(content, options.media, os.path.join(options.work, 'clips')))
+        size = common.size(contents.reference(content, options.media, clips))
         for number, jobs in enumerate(encodes.rounds(index, size)):
             work[number].append([(job, content, size, options) for job in jobs
                                  if not options.families or job.family in options.families])
@@ -218,11 +226,10 @@ def main():
     order = [jobs[i] for part in work for i in range(max(map(len, part), default=0))
              for jobs in part if i < len(jobs)]
     complain(order, options)
-    # the two files of a shot that several encodes share are made by one of them
-    for variant, ten_bit in sorted({(item[0].variant, item[0].ten_bit) for item in order}):
-        for content in {item[1].name: item[1] for item in order
-                        if (item[0].variant, item[0].ten_bit) == (variant, ten_bit)}.values():
-            contents.reference(content, options.media, os.path.join(options.work, 'clips'), variant, ten_bit)
+    # the files of a shot that several encodes share are made once, by one of them
+    shared = {(job.variant, job.ten_bit, content.name): content for job, content, *_ in order}
+    for (variant, ten_bit, _), content in sorted(shared.items(), key=lambda item: item[0]):
+        contents.reference(content, options.media, clips, variant, ten_bit)
     made_now = failed = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         waiting = {pool.submit(made, *item): item for item in order}

@@ -56,8 +56,8 @@ class Detail:
             for frame, v1 in list(zip(record['detail'], record['v1']))[1:]:
                 lost = frame['detail']
                 d = min(lost, MAX_SQUARE)
-                rows.append([lost, d * (2 * lost - d) / 100, frame['added'], frame.get('chroma') or 0,
-                             -min(frame['motion'], MAX_MOTION)])
+                rows.append([lost, d * (2 * lost - d) / 100, frame['added'],
+                             frame.get('chroma') or 0, -min(frame['motion'], MAX_MOTION)])
                 self.at.append(i)
                 self.y.append(100 - v1)
         self.x, self.at, self.y = np.array(rows), np.array(self.at), np.array(self.y)
@@ -119,7 +119,8 @@ class Energies:
     def predict(self, p, rows=slice(None)):
         nb = self.x.shape[1]
         told = (self.known[rows] - self.mean) / self.std @ p[nb:]
-        return 100 * (1 - np.exp(-(self.x[rows] @ np.exp(np.clip(p[:nb], -10, 6))) * np.exp(np.clip(told, -3, 3))))
+        change = self.x[rows] @ np.exp(np.clip(p[:nb], -10, 6))
+        return 100 * (1 - np.exp(-change * np.exp(np.clip(told, -3, 3))))
 
     def fit(self, rows):
         weight = np.sqrt(self.encodes.weight[rows] / self.encodes.weight[rows].mean())
@@ -174,7 +175,8 @@ def aim(encodes, predicted, chosen):
                 if y.min() <= loss <= y.max() and met:
                     off.append(abs(np.interp(crf_for(value, predicted[at], loss), value, y) - loss))
                     usual.append(abs(np.interp(np.median(met), value, y) - loss))
-            cells.append('%d, %.1f, %.1f' % (len(off), np.mean(off), np.mean(usual)) if off else '0')
+            cells.append('%d, %.1f, %.1f' % (len(off), np.mean(off), np.mean(usual))
+                         if off else '0')
         rows.append([family] + cells)
     return common.table(*rows)
 
@@ -184,23 +186,28 @@ def table(encodes, predicted, sigma):
     part = np.array([common.part_of(f) for f in encodes.family])
     rows = [('all', part != '')] + [(p, part == p) for p in sorted(set(part))] + \
            [(f, encodes.family == f) for f in common.PRESETS if (encodes.family == f).any()]
-    cells = [[name, where.sum(), '%.3f' % fit.srocc(predicted[where], encodes.y[where]), '%.1f' % fit.rmse(error[where], 0),
-              '%+.1f' % error[where].mean(), '%.0f %%' % (100 * np.mean(np.abs(error[where]) <= sigma[where]))]
+    cells = [[name, where.sum(), '%.3f' % fit.srocc(predicted[where], encodes.y[where]),
+              '%.1f' % fit.rmse(error[where], 0), '%+.1f' % error[where].mean(),
+              '%.0f %%' % (100 * np.mean(np.abs(error[where]) <= sigma[where]))]
              for name, where in rows]
-    spread = [fit.interval(lambda i, f=f: f(predicted[i], encodes.y[i]), encodes.group) for f in (fit.srocc, fit.rmse)]
-    return '\n'.join([common.table(['', 'encodes', 'SROCC', 'RMSE', 'bias', 'within sigma'], *cells), '95 %% intervals over contents: SROCC %.3f to %.3f, RMSE %.1f to %.1f.' %
-                              (*spread[0], *spread[1]), ''])
+    spread = [fit.interval(lambda i, f=f: f(predicted[i], encodes.y[i]), encodes.group)
+              for f in (fit.srocc, fit.rmse)]
+    text = common.table(['', 'encodes', 'SROCC', 'RMSE', 'bias', 'within sigma'], *cells)
+    return text + '\n95 %% intervals over contents: SROCC %.3f to %.3f, RMSE %.1f to %.1f.\n' % \
+        (*spread[0], *spread[1])
 
 
 def main():
-    options = common.options('Fits the losses to the records of label.py.', 'work', 'results', 'contents', 'held').parse_args()
+    options = common.options('Fits the losses to the records of label.py.',
+                             'work', 'results', 'contents', 'held').parse_args()
     listed = contents.contents(options.contents)
     chosen = Encodes(options.work, listed, 'choose')
     held = Encodes(options.work, listed, 'held') if options.held else None
     report, tables = [], []
 
     def judge(title, encodes, predicted, sigma):
-        report.extend(['## ' + title, '', table(encodes, predicted, sigma[0] + sigma[1] * predicted),
+        report.extend(['## ' + title, '',
+                       table(encodes, predicted, sigma[0] + sigma[1] * predicted),
                        aim(encodes, predicted, chosen)])
 
     detail = Detail(chosen)
@@ -210,8 +217,10 @@ def main():
     judge('detailloss: contents left out', chosen, detail.of_encodes(out), sigma)
     if held:
         other = Detail(held)
-        judge('detailloss: contents held back', held, other.of_encodes(other.predict(factors)), sigma)
-    tables += ['detailloss: detail, its square, added, chroma, motion: ' + ', '.join('%.4g' % f for f in factors),
+        predicted = other.of_encodes(other.predict(factors))
+        judge('detailloss: contents held back', held, predicted, sigma)
+    tables += ['detailloss: detail, its square, added, chroma, motion: '
+               + ', '.join('%.4g' % f for f in factors),
                'sigma: %.3g, %.3g' % tuple(sigma), '']
 
     # a source that was changed first has no record of its own
@@ -220,10 +229,11 @@ def main():
         held = without_variants(held)
     for name, coded in ('pixels', False), ('bitstream', True):
         if len(set(plain.group)) < 2:
-            print('note: no loss by energies: there are no encodes with detail of two groups', file=sys.stderr)
+            print('note: no loss by energies: there are no encodes with detail of two groups',
+                  file=sys.stderr)
             break
         energies = Energies(plain, coded)
-        out = left_out(energies.encodes.group, energies.encodes.group, energies.fit, energies.predict)
+        out = left_out(plain.group, plain.group, energies.fit, energies.predict)
         sigma = sigma_of(out, out - energies.encodes.y)
         p = energies.fit(np.arange(len(energies.x)))
         judge('rr_read, %s: contents left out' % name, energies.encodes, out, sigma)

@@ -7,12 +7,14 @@ import sys
 import textwrap
 
 LEVELS = ('L1', 'L2', 'L3')
-STATISTICS = [level + '.' + name for level in LEVELS
-              for name in ('zeta100', 'zeta10', 'gamma100', 'gamma10', 'sub100', 'sub10', 'ori100', 'ori10')]
+NAMES = ('zeta100', 'zeta10', 'gamma100', 'gamma10', 'sub100', 'sub10', 'ori100', 'ori10')
+STATISTICS = [level + '.' + name for level in LEVELS for name in NAMES]
 BANDS = ['%s.band%d' % (level, band) for level in LEVELS for band in (1, 2, 3)]
-PHASES = ['L1.phase1', 'L1.phase2', 'L1.phase3', 'phase.zeta', 'phase.gamma', 'phase.sub', 'phase.ori']
+PHASES = ['L1.phase1', 'L1.phase2', 'L1.phase3',
+          'phase.zeta', 'phase.gamma', 'phase.sub', 'phase.ori']
 CODECS = {'coded.hevc': ['hevc'], 'coded.av1': ['av1'], 'coded.vp9': ['vp9'],
-          'coded.mpeg2': ['mpeg2video', 'mpeg1video'], 'coded.mpeg4': ['mpeg4'], 'coded.mjpeg': ['mjpeg']}
+          'coded.mpeg2': ['mpeg2video', 'mpeg1video'], 'coded.mpeg4': ['mpeg4'],
+          'coded.mjpeg': ['mjpeg']}
 CODED = ['coded.step', 'coded.intra', 'coded.scale'] + list(CODECS)
 FEATURES = STATISTICS + BANDS + PHASES + CODED      # the filter's order
 
@@ -29,14 +31,14 @@ HEAD = '''
 
 
 def read(path):
-    """The models of a file, each as its lines: words by keyword, or numbers by keyword and feature."""
+    """The models of a file: words by keyword, or numbers by keyword and feature."""
     models = []
     with open(path) as file:
         for line in file:
             key, *words = line.split() or '#'
             if key == 'bliinds-model':
-                models.append({'link': ['linear'], 'weight': {}, 'mean': {}, 'precision': {}, 'sigma_weight': {},
-                               'percentile': {}})
+                models.append({'link': ['linear'], **{key: {} for key in (
+                    'weight', 'mean', 'precision', 'sigma_weight', 'percentile')}})
             elif not key.startswith('#') and isinstance(models[-1].get(key), dict):
                 models[-1][key][words[0]] = words[1:]
             elif not key.startswith('#'):
@@ -83,8 +85,9 @@ def c_table(model):
         'known': '{ %s }' % ', '.join(str(FEATURES.index(name)) for name in known),
         'mean': values('mean', known),
     }
-    lines = [textwrap.fill('.%s = %s,' % field, 100, initial_indent=8 * ' ', subsequent_indent=12 * ' ',
-                           break_on_hyphens=False) for field in fields.items()]
+    lines = [textwrap.fill('.%s = %s,' % field, 100, initial_indent=8 * ' ',
+                           subsequent_indent=12 * ' ', break_on_hyphens=False)
+             for field in fields.items()]
     rows = ['            { %s },' % ', '.join(model['precision'][name]) for name in known]
     return ['    [BLIINDS_%s] = {' % ('BITSTREAM' if is_coded(model) else 'PIXELS')] + lines + \
         ['        .precision = {'] + rows + ['        },', '    },']
@@ -94,7 +97,8 @@ def main():
     if len(sys.argv) != 2:
         sys.exit('usage: models.py model.txt')
     models = read(sys.argv[1])
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../libavfilter/bliinds_model.c')) as file:
+    folder = os.path.dirname(os.path.abspath(__file__))
+    with open(os.path.join(folder, '../../libavfilter/bliinds_model.c')) as file:
         licence = file.read().split('*/')[0] + '*/\n'
     print(licence + HEAD % os.path.basename(sys.argv[1]))
     print('const BLIINDSModel ff_bliinds_model_%s[BLIINDS_NB_BASES] = {' % models[0]['name'][0])

@@ -65,13 +65,15 @@ def judge(name, arguments, factor):
 
 def main():
     parser = common.options('Says which sources show their coding.', 'ffmpeg', 'media', 'contents')
-    parser.add_argument('--factor', type=float, default=1, help='by which the files are made smaller')
+    parser.add_argument('--factor', type=float, default=1,
+                        help='by which the files are made smaller')
     parser.add_argument('files', nargs='*')
     options = parser.parse_args()
     common.program = options.ffmpeg
     work = [(file, ['-i', file], options.factor) for file in options.files]
     if options.media:
-        work += [(c.name, c.input(options.media), c.factor) for c in contents.contents(options.contents)]
+        work += [(c.name, c.input(options.media), c.factor)
+                 for c in contents.contents(options.contents)]
     # all are judged, also after one was refused
     if not all([judge(*item) for item in work]):
         sys.exit('error: some show their coding: make them smaller, or leave them out')

@@ -114,7 +114,8 @@ def features(image):
 
 def evaluate(model, values):
     """The raw score, and the distance from the training set."""
-    raw = float(model['constant'][0]) + sum(float(w[0]) * values[name] for name, w in model['weight'].items())
+    raw = float(model['constant'][0])
+    raw += sum(float(w[0]) * values[name] for name, w in model['weight'].items())
     if model['link'] == ['logistic']:
         low, high = models.numbers(model['range'])
         raw = low + (high - low) / (1 + np.exp(-raw))

@@ -17,7 +17,8 @@ import fit
 import label
 import models
 
-FORMS = {'bitstream': models.CODED + models.BANDS + models.PHASES, 'pixels': models.STATISTICS + models.PHASES}
+FORMS = {'bitstream': models.CODED + models.BANDS + models.PHASES,
+         'pixels': models.STATISTICS + models.PHASES}
 MEASURED = sorted(set().union(*FORMS.values()) - set(models.CODED))
 STRENGTHS = (0.01, 0.03, 0.1, 0.3)
 
@@ -57,14 +58,16 @@ class Data:
                 if frames and all(frame['valid'] for frame in frames):
                     self.add(record, group, frames, scale)
         if without:
-            print('note: left out %d encodes without quantizers: run label.py again' % without, file=sys.stderr)
+            print('note: left out %d encodes without quantizers: run label.py again' % without,
+                  file=sys.stderr)
         self.digest = digest.hexdigest()
         for name in 'group', 'family', 'content', 'y', 'value':
             setattr(self, name, np.array([row[name] for row in self.rows]))
         self.ladder = np.array(['%s %s' % (row['content'], row['family']) for row in self.rows])
         # each group of contents counts the same, and so does each encode of one
         self.encode = np.array([row['encode'] for row in self.rows])
-        self.weight = np.array([1 / len(np.unique(self.encode[self.group == g])) / (self.encode == e).sum()
+        nb_encodes = {g: len(np.unique(self.encode[self.group == g])) for g in self.group}
+        self.weight = np.array([1 / nb_encodes[g] / (self.encode == e).sum()
                                 for g, e in zip(self.group, self.encode)])
 
     def add(self, record, group, frames, scale):
@@ -144,7 +147,8 @@ def fit_sigma(score, distance, error, weight):
         log = np.clip(p[0] + p[1] * score + p[2] * distance, -3, 6)
         return weight @ (log + error ** 2 * np.exp(-2 * log) / 2)
 
-    best = optimize.minimize(cost, (np.log(np.sqrt(weight @ error ** 2)), 0, 0), method='Nelder-Mead',
+    start = np.log(np.sqrt(weight @ error ** 2)), 0, 0
+    best = optimize.minimize(cost, start, method='Nelder-Mead',
                              options={'maxiter': 4000, 'xatol': 1e-6, 'fatol': 1e-9})
     return best.x
 
@@ -167,12 +171,15 @@ def figures(data, score, sigma, where):
 def table(data, score, sigma):
     part = np.array([common.part_of(f) for f in data.family])
     once = ~np.isin(part, (common.TWICE, common.NOISE))
-    rows = [('coded once', once), ('all', once | True)] + [(p, part == p) for p in sorted(set(part))]
+    rows = [('coded once', once), ('all', once | True)]
+    rows += [(p, part == p) for p in sorted(set(part))]
     cells = []
     for name, where in rows:
         *most, within = figures(data, score, sigma, where)
-        cells.append(('%s | %d | %d | %.3f | %.1f | %+.1f | %.0f %%' % (name, *most, 100 * within)).split(' | '))
-    lines = [common.table(['', 'encodes', 'contents', 'SROCC', 'RMSE', 'bias', 'within sigma'], *cells)]
+        cells.append([name, *('%d %d %.3f %.1f %+.1f' % tuple(most)).split(),
+                      '%.0f %%' % (100 * within)])
+    lines = [common.table(['', 'encodes', 'contents', 'SROCC', 'RMSE', 'bias', 'within sigma'],
+                          *cells)]
     kept = sigma <= np.quantile(sigma, 0.8)
     ranks = [fit.srocc(score[at], data.y[at]) for at in
              (np.flatnonzero(data.ladder == name) for name in np.unique(data.ladder))
@@ -180,10 +187,13 @@ def table(data, score, sigma):
     at = np.flatnonzero(once)
     spread = [fit.interval(lambda i, f=f: f(at[i]), data.group[at]) for f in
               (lambda i: fit.srocc(score[i], data.y[i]), lambda i: fit.rmse(score[i], data.y[i]))]
-    lines += ['Coded once, 95 %% intervals over contents: SROCC %.2f to %.2f, RMSE %.1f to %.1f.' % (*spread[0], *spread[1])]
-    lines += ['', 'Of the 80 %% with the lowest sigma, RMSE %.1f.' % figures(data, score, sigma, kept)[3]]
+    lines += ['Coded once, 95 %% intervals over contents: SROCC %.2f to %.2f, '
+              'RMSE %.1f to %.1f.' % (*spread[0], *spread[1])]
+    rmse = figures(data, score, sigma, kept)[3]
+    lines += ['', 'Of the 80 %% with the lowest sigma, RMSE %.1f.' % rmse]
     if ranks:
-        lines[-1] += (' Ladders: %d, median rank %.2f, worst %.2f.' % (len(ranks), np.median(ranks), min(ranks)))
+        lines[-1] += (' Ladders: %d, median rank %.2f, worst %.2f.'
+                      % (len(ranks), np.median(ranks), min(ranks)))
     return '\n'.join(lines + [''])
 
 
@@ -198,7 +208,8 @@ def unseen_presets(names, data, judged, strength):
         beside = (judged.family == usual) & np.isin(judged.content, judged.content[where])
         if not where.any() or not beside.any():
             continue
-        (rmse, bias), (_, other) = [figures(judged, score, score, rows)[3:5] for rows in (where, beside)]
+        (rmse, bias), (_, other) = [figures(judged, score, score, which)[3:5]
+                                    for which in (where, beside)]
         rows.append([family, where.sum(), '%+.1f' % bias, '%+.1f' % (bias - other), '%.1f' % rmse])
     return common.table(*rows)
 
@@ -222,7 +233,8 @@ def lines_of(model, sigma, fields):
 
 
 def main():
-    parser = common.options('Fits the score to the records of label.py.', 'work', 'results', 'contents', 'held')
+    parser = common.options('Fits the score to the records of label.py.',
+                            'work', 'results', 'contents', 'held')
     parser.add_argument('--name', default='model')
     parser.add_argument('--licence', default='not stated')
     options = parser.parse_args()
@@ -244,9 +256,11 @@ def main():
         if held:
             x = held.x(names)
             score, distance = model.raw(x), model.distance(x)
-            report += ['## %s: contents held back' % basis, '', table(held, score, sigma_of(sigma, score, distance)),
+            report += ['## %s: contents held back' % basis, '',
+                       table(held, score, sigma_of(sigma, score, distance)),
                        unseen_presets(names, data, held, strength)]
-            np.savetxt(os.path.join(options.results, 'held-%s.txt' % basis), np.stack([held.y, score], 1), '%.2f')
+            np.savetxt(os.path.join(options.results, 'held-%s.txt' % basis),
+                       np.stack([held.y, score], 1), '%.2f')
         text += lines_of(model, sigma, [
             ('name', options.name), ('predicts', '100 - VMAF (v1.0.16, display of 1080 lines)'),
             ('training', 'ridge regression (strength %g) on %d encodes of %d contents, records %s' %
@@ -255,8 +269,9 @@ def main():
     common.write(options.results, options.name + '.txt', text)
     common.write(options.results, 'report.md', report)
     if held:
-        subprocess.run(['gnuplot', os.path.join(os.path.dirname(os.path.abspath(__file__)), 'plot.gp')],
-                       cwd=options.results, check=True)
+        folder = os.path.dirname(os.path.abspath(__file__))
+        subprocess.run(['gnuplot', os.path.join(folder, 'plot.gp')], cwd=options.results,
+                       check=True)
 
 
 if __name__ == '__main__':
