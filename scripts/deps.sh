@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing of the packages for some jobs: deps.sh build|full|run|report|model|check...
+# Installs the packages that are missing for some jobs: deps.sh build|full|run|report|check...
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
@@ -20,9 +20,9 @@ packages() { # job
     clip)  echo opencv-doc? ;;
     model) echo python3-numpy python3-scipy libaom-dev? libvpx-dev? libjpeg-turbo-progs? ;;
     fuzz)  echo 'libclang-rt-19-dev|libclang-rt-dev|libclang-rt-14-dev' ;;
-    check) echo git jq gnuplot-nox? valgrind? shellcheck? libxml2-utils? python3-hypothesis? parallel? \
-                python3-pytest? python3-jinja2? python3-prometheus-client? libjs-dygraphs? \
-                slurm-wlm? slurm-wlm-basic-plugins? ;;
+    check) echo git jq gnuplot-nox? valgrind? shellcheck? libxml2-utils? python3-hypothesis? \
+                parallel? python3-pytest? python3-jinja2? python3-prometheus-client? \
+                libjs-dygraphs? slurm-wlm? slurm-wlm-basic-plugins? ;;
     esac
 }
 
@@ -127,7 +127,8 @@ needed='' optional='' entries=''
 for entry in $wanted; do
     if ! name=$(installable "${entry%\?}"); then
         [ "$entry" != "${entry%\?}" ] ||
-            die "no package $entry can be installed here" "see $log, and apt-cache policy ${entry%%|*}"
+            die "no package $entry can be installed here" \
+                "see $log, and apt-cache policy ${entry%%|*}"
         go_on "this system does not offer it" "$entry"
     elif [ "$entry" = "${entry%\?}" ]; then
         needed="$needed $name"

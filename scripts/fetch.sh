@@ -81,7 +81,8 @@ from_apt() { # package version-or-series
             done
         } > "$cache/apt/sources/$suite.sources"
         say "looking for $package $wanted in the source packages of $suite"
-        private_apt apt-get -o APT::Get::List-Cleanup=false update >> "$cache/apt/log" 2>&1 || continue
+        private_apt apt-get -o APT::Get::List-Cleanup=false update >> "$cache/apt/log" 2>&1 ||
+            continue
         list=$(private_apt apt-cache showsrc "$package" 2>> "$cache/apt/log") || continue
         version=$(awk -v wanted="$wanted" '
             $1 == "Version:" {

@@ -13,10 +13,13 @@ COMPONENTS-yes += $(patsubst $(SRC_PATH)/doc/%.texi,%,$(wildcard $(SRC_PATH)/doc
 install: install-quality
 install-quality:
 	$(Q)mkdir -p "$(BINDIR)" "$(QUALITY_DIR)/farm" "$(QUALITY_DIR)/report"
-	$(INSTALL) -c -m 755 $(addprefix $(SRC_PATH)/tools/farm/,quality-farm task parts.py) "$(QUALITY_DIR)/farm"
-	$(INSTALL) -c -m 755 $(patsubst %,$(SRC_PATH)/tools/%,$(filter report/%,$(QUALITY_TOOLS))) "$(QUALITY_DIR)/report"
+	$(INSTALL) -c -m 755 $(addprefix $(SRC_PATH)/tools/farm/,quality-farm task parts.py) \
+		"$(QUALITY_DIR)/farm"
+	$(INSTALL) -c -m 755 $(patsubst %,$(SRC_PATH)/tools/%,$(filter report/%,$(QUALITY_TOOLS))) \
+		"$(QUALITY_DIR)/report"
 	$(INSTALL) -c -m 644 $(addprefix $(SRC_PATH)/tools/report/page,.html .js) "$(QUALITY_DIR)/report"
-	$(INSTALL) -c -m 644 $(QUALITY_MODULES:%=$(SRC_PATH)/tools/%) $(QUALITY_DATA:%=$(SRC_PATH)/%) "$(QUALITY_DIR)"
+	$(INSTALL) -c -m 644 $(QUALITY_MODULES:%=$(SRC_PATH)/tools/%) $(QUALITY_DATA:%=$(SRC_PATH)/%) \
+		"$(QUALITY_DIR)"
 	$(Q)ln -srf $(QUALITY_TOOLS:%="$(QUALITY_DIR)/%") "$(BINDIR)"
 
 uninstall: uninstall-quality

@@ -105,20 +105,21 @@ static void check_found(int n, const SearchPlan *plan, SearchState state, const 
     const int reached = higher ? found->score >= plan->target : found->score <= plan->target;
     const int misses  = found + 1 < end ? rint(found[1].crf / plan->increment) - first : all;
     const int close   = fabs(found->score - plan->target) <= plan->tolerance;
+    const int too_large = found->percent > plan->max_percent;
 
     switch (state) {
     case SEARCH_TRY:       break;
     case SEARCH_TOLERANCE: CHECK(close, "it is not within the tolerance\n"); break;
-    case SEARCH_EXACT:     CHECK(misses == at + 1 && misses < all, "the next CRF was not tried\n"); break;
+    case SEARCH_EXACT:     CHECK(misses == at + 1 && misses < all, "the next is untried\n"); break;
     case SEARCH_NEAR:      CHECK(misses <= at + near, "no near CRF misses the target\n"); break;
     case SEARCH_LAST:      CHECK(at == all - 1, "it is not the last CRF\n"); break;
     case SEARCH_MISSED:    CHECK(at == 0, "it is not the first CRF\n"); break;
-    case SEARCH_TOO_LARGE: CHECK(found->percent > plan->max_percent, "it is not too large\n"); break;
+    case SEARCH_TOO_LARGE: CHECK(too_large, "it is not too large\n"); break;
     }
     if (state == SEARCH_MISSED)
         CHECK(!reached, "CRF %g reaches the target\n", found->crf);
     else if (state != SEARCH_TOO_LARGE)
-        CHECK(reached && found->percent <= plan->max_percent, "CRF %g misses the target\n", found->crf);
+        CHECK(reached && !too_large, "CRF %g misses the target\n", found->crf);
 
     // against the scan
     if (kind < NB_MONOTONE && state == SEARCH_MISSED)
@@ -135,7 +136,9 @@ static void check_found(int n, const SearchPlan *plan, SearchState state, const 
 static int test_curve(int n)
 {
     static const double increments[] = { 0.01, 0.05, 0.1, 0.1, 0.25, 0.3, 0.5, 1, 1, 2, 7, 50 };
-    static const double ranges[][2]  = { { 10, 46 }, { 10, 46 }, { 5, 63 }, { 0, 255 }, { 20, 20.6 }, { 22, 22 } };
+    static const double ranges[][2]  = {
+        { 10, 46 }, { 10, 46 }, { 5, 63 }, { 0, 255 }, { 20, 20.6 }, { 22, 22 },
+    };
     const int kind = n % NB_KINDS;
     const int is_thorough = number() < 0.3, higher = number() < 0.5;
     const double worst = number() < 0.5 ? 100 : 1, sign = higher ? -1 : 1;
@@ -169,8 +172,9 @@ static int test_curve(int n)
     all = last - first + 1;
     make_curve(kind, all, metric.offset, worst);
     // one of the scores, or any: better than the best, or worse than the worst, too
-    plan.target = metric.best + sign * (number() < 0.2 ? FFMIN(distortions[(int)(number() * all)], worst)
-                                                     : worst * between(-0.05, 0.7));
+    plan.target = metric.best + sign *
+                  (number() < 0.2 ? FFMIN(distortions[(int)(number() * all)], worst)
+                                  : worst * between(-0.05, 0.7));
     for (int i = 0; i < all && (higher ? metric.best - distortions[i] >= plan.target
                                        : distortions[i] <= plan.target); i++)
         best = i;
@@ -180,7 +184,8 @@ static int test_curve(int n)
         const int at = rint(crf / plan.increment) - first;
         int i;
 
-        CHECK(at >= 0 && at < all && fabs(crf - (first + at) * plan.increment) < 1e-9, "CRF %g is no choice\n", crf);
+        CHECK(at >= 0 && at < all && fabs(crf - (first + at) * plan.increment) < 1e-9,
+              "CRF %g is no choice\n", crf);
         CHECK(nb < SEARCH_MOST, "kind %d: more than %d tries of %d CRFs\n", kind, SEARCH_MOST, all);
         if (at < 0 || at >= all || nb == SEARCH_MOST)
             return 0;
