@@ -16,6 +16,8 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
+#include "config.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -26,8 +28,8 @@
 #include "bliinds_dsp.h"
 
 #define EXPAND_ROW(bits)                                                        \
-static void expand_row ## bits(int32_t *dst, const uint8_t *src8, int w,        \
-                               int down, int black, int up)                     \
+void ff_bliinds_expand_row ## bits ## _c(int32_t *dst, const uint8_t *src8,     \
+                                         int w, int down, int black, int up)    \
 {                                                                               \
     const uint ## bits ## _t *src = (const uint ## bits ## _t *)src8;           \
     /* bits beyond the depth, which no valid frame has, would overflow */       \
@@ -40,8 +42,8 @@ static void expand_row ## bits(int32_t *dst, const uint8_t *src8, int w,        
 EXPAND_ROW(8)
 EXPAND_ROW(16)
 
-static void lowpass_row(int32_t *dst, const int32_t *above, const int32_t *middle,
-                        const int32_t *below, int w)
+void ff_bliinds_lowpass_row_c(int32_t *dst, const int32_t *above,
+                              const int32_t *middle, const int32_t *below, int w)
 {
     int32_t left = bliinds_lowpass(above[0], middle[0], below[0]);
 
@@ -69,8 +71,8 @@ static av_always_inline void basis_part(float *restrict dst, ptrdiff_t stride,
     }
 }
 
-static void basis_row(float *high, float *low, ptrdiff_t stride,
-                      const int32_t *line, int nb_blocks)
+void ff_bliinds_basis_row_c(float *high, float *low, ptrdiff_t stride,
+                            const int32_t *line, int nb_blocks)
 {
     basis_part(high, stride, line, nb_blocks, bliinds_high);
     if (low)
@@ -113,8 +115,8 @@ static av_always_inline void blocks(float *restrict dst, const float *const high
     }
 }
 
-static void block_row(float *dst, const float *const high[5],
-                      const float *const low[5], ptrdiff_t stride, int nb_blocks)
+void ff_bliinds_block_row_c(float *dst, const float *const high[5],
+                            const float *const low[5], ptrdiff_t stride, int nb_blocks)
 {
     if (low)
         blocks(dst, high, low, stride, nb_blocks, 1);
@@ -122,13 +124,30 @@ static void block_row(float *dst, const float *const high[5],
         blocks(dst, high, NULL, stride, nb_blocks, 0);
 }
 
+void ff_bliinds_sum_row_c(uint64_t (*sum)[BLIINDS_NB_LANES], uint16_t *gamma,
+                          const float *value, ptrdiff_t stride,
+                          const float *table, int nb_blocks)
+{
+    for (int b = 0; b < nb_blocks; b++) {
+        gamma[b] = bliinds_gamma(table, value[BLIINDS_ROW_RHO * stride + b]);
+        for (int r = 0; r < BLIINDS_NB_ROWS; r++)
+            sum[r][b % BLIINDS_NB_LANES] += r == BLIINDS_ROW_RHO ?
+                bliinds_gamma_value(gamma[b]) : bliinds_fixed(value[r * stride + b]);
+    }
+}
+
 av_cold void ff_bliinds_dsp_init(BLIINDSDSPContext *dsp)
 {
-    dsp->expand_row8  = expand_row8;
-    dsp->expand_row16 = expand_row16;
-    dsp->lowpass_row  = lowpass_row;
-    dsp->basis_row    = basis_row;
-    dsp->block_row    = block_row;
+    dsp->expand_row8  = ff_bliinds_expand_row8_c;
+    dsp->expand_row16 = ff_bliinds_expand_row16_c;
+    dsp->lowpass_row  = ff_bliinds_lowpass_row_c;
+    dsp->basis_row    = ff_bliinds_basis_row_c;
+    dsp->block_row    = ff_bliinds_block_row_c;
+    dsp->sum_row      = ff_bliinds_sum_row_c;
+
+#if ARCH_X86 && HAVE_X86ASM
+    ff_bliinds_dsp_init_x86(dsp);
+#endif
 }
 
 // ---- sums over the blocks of a level ----
@@ -142,41 +161,33 @@ void ff_bliinds_gamma_table(float table[BLIINDS_GAMMA_NB])
     }
 }
 
-void ff_bliinds_add_row(BLIINDSLevelSums *sums, const BLIINDSBlocks *blocks, int y,
+void ff_bliinds_add_row(const BLIINDSDSPContext *dsp, BLIINDSLevelSums *sums,
+                        const BLIINDSBlocks *blocks, int y,
                         const float *value, ptrdiff_t stride, const float *table)
 {
-    const float *row[BLIINDS_NB_STATISTICS] = {
-        [BLIINDS_ZETA] = value + BLIINDS_ROW_ZETA * stride,
-        [BLIINDS_SUB]  = value + BLIINDS_ROW_SUB  * stride,
-        [BLIINDS_ORI]  = value + BLIINDS_ROW_ORI  * stride,
+    static const int row[BLIINDS_NB_STATISTICS] = {
+        [BLIINDS_ZETA] = BLIINDS_ROW_ZETA,
+        [BLIINDS_SUB]  = BLIINDS_ROW_SUB,
+        [BLIINDS_ORI]  = BLIINDS_ROW_ORI,
     };
-    const float *rho  = value + BLIINDS_ROW_RHO  * stride;
-    const float *band = value + BLIINDS_ROW_BAND * stride;
     const ptrdiff_t first = y * (ptrdiff_t)blocks->w;
-    uint16_t *gamma = blocks->gamma + first;
-    uint64_t sum_statistic[2][BLIINDS_NB_STATISTICS] = { 0 };
-    uint64_t sum_band[2][3] = { 0 };
+    uint64_t sum[BLIINDS_NB_ROWS][BLIINDS_NB_LANES] = { 0 };
 
     for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
-        memcpy(blocks->statistic[i] + first, row[i], blocks->w * sizeof(*row[i]));
+        memcpy(blocks->statistic[i] + first, value + row[i] * stride,
+               blocks->w * sizeof(*value));
+    dsp->sum_row(sum, blocks->gamma + first, value, stride, table, blocks->w);
 
-    for (int x = 0; x < blocks->w; x++) {
-        int c = bliinds_straddles(y) || bliinds_straddles(x);
+    // blocks straddle the grid in the same way every 8 blocks
+    for (int x = 0; x < BLIINDS_NB_LANES; x++) {
+        BLIINDSClassSums *grid = &sums->grid[bliinds_straddles(y) || bliinds_straddles(x)];
 
-        gamma[x] = bliinds_gamma(table, rho[x]);
-        sums->grid[c].gamma += bliinds_gamma_value(gamma[x]);
-        sums->grid[c].nb_blocks++;
+        grid->nb_blocks += (blocks->w + BLIINDS_NB_LANES - 1 - x) / BLIINDS_NB_LANES;
+        grid->gamma     += sum[BLIINDS_ROW_RHO][x];
         for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
-            sum_statistic[c][i] += bliinds_fixed(row[i][x]);
+            bliinds_sum_add(&grid->statistic[i], sum[row[i]][x]);
         for (int i = 0; i < 3; i++)
-            sum_band[c][i] += bliinds_fixed(band[i * stride + x]);
-    }
-
-    for (int c = 0; c < 2; c++) {
-        for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
-            bliinds_sum_add(&sums->grid[c].statistic[i], sum_statistic[c][i]);
-        for (int i = 0; i < 3; i++)
-            bliinds_sum_add(&sums->grid[c].band[i], sum_band[c][i]);
+            bliinds_sum_add(&grid->band[i], sum[BLIINDS_ROW_BAND + i][x]);
     }
 }
 

@@ -39,6 +39,9 @@ enum {
     BLIINDS_NB_ROWS = BLIINDS_ROW_BAND + 3
 };
 
+/// Sums of a row: every eighth block, as the 8x8 grid lies the same in these.
+#define BLIINDS_NB_LANES 8
+
 /// Strides are in elements; line, dst and src do not overlap.
 typedef struct BLIINDSDSPContext {
     /**
@@ -85,9 +88,40 @@ typedef struct BLIINDSDSPContext {
      */
     void (*block_row)(float *dst, const float *const high[5],
                       const float *const low[5], ptrdiff_t stride, int nb_blocks);
+
+    /**
+     * Shapes of a row of blocks, and sums of what block_row() wrote.
+     *
+     * @param sum   the sums of block b's values are added to [r][b % BLIINDS_NB_LANES]:
+     *              bliinds_fixed() of them, but bliinds_gamma_value() of BLIINDS_ROW_RHO
+     * @param gamma set to the index of each block's shape
+     * @param value of block_row()
+     * @param table of ff_bliinds_gamma_table()
+     */
+    void (*sum_row)(uint64_t (*sum)[BLIINDS_NB_LANES], uint16_t *gamma,
+                    const float *value, ptrdiff_t stride,
+                    const float *table, int nb_blocks);
 } BLIINDSDSPContext;
 
 void ff_bliinds_dsp_init(BLIINDSDSPContext *dsp);
+void ff_bliinds_dsp_init_x86(BLIINDSDSPContext *dsp);
+
+/// @name The functions in C
+/// @{
+void ff_bliinds_expand_row8_c(int32_t *dst, const uint8_t *src, int w,
+                              int down, int black, int up);
+void ff_bliinds_expand_row16_c(int32_t *dst, const uint8_t *src, int w,
+                               int down, int black, int up);
+void ff_bliinds_lowpass_row_c(int32_t *dst, const int32_t *above,
+                              const int32_t *middle, const int32_t *below, int w);
+void ff_bliinds_basis_row_c(float *high, float *low, ptrdiff_t stride,
+                            const int32_t *line, int nb_blocks);
+void ff_bliinds_block_row_c(float *dst, const float *const high[5],
+                            const float *const low[5], ptrdiff_t stride, int nb_blocks);
+void ff_bliinds_sum_row_c(uint64_t (*sum)[BLIINDS_NB_LANES], uint16_t *gamma,
+                          const float *value, ptrdiff_t stride,
+                          const float *table, int nb_blocks);
+/// @}
 
 // ---- sums over the blocks of a level ----
 
@@ -111,7 +145,8 @@ void ff_bliinds_gamma_table(float table[BLIINDS_GAMMA_NB]);
  * @param value of block_row()
  * @param table of ff_bliinds_gamma_table()
  */
-void ff_bliinds_add_row(BLIINDSLevelSums *sums, const BLIINDSBlocks *blocks, int y,
+void ff_bliinds_add_row(const BLIINDSDSPContext *dsp, BLIINDSLevelSums *sums,
+                        const BLIINDSBlocks *blocks, int y,
                         const float *value, ptrdiff_t stride, const float *table);
 
 /**

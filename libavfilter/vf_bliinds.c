@@ -163,8 +163,8 @@ static void block_rows(const BLIINDSCPUContext *s, const ThreadData *td,
         }
         s->dsp.block_row(scratch->value, high, has_low ? low : NULL,
                          s->block_stride, level->blocks.w);
-        ff_bliinds_add_row(sums, &level->blocks, by, scratch->value, s->block_stride,
-                           s->gamma_table);
+        ff_bliinds_add_row(&s->dsp, sums, &level->blocks, by, scratch->value,
+                           s->block_stride, s->gamma_table);
     }
 }
 

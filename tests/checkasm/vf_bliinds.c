@@ -16,6 +16,7 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
+#include <math.h>
 #include <string.h>
 
 #include "checkasm.h"
@@ -223,6 +224,65 @@ static void check_block(const BLIINDSDSPContext *dsp)
     bench_new(dst1, high, low, STRIDE, 85);
 }
 
+/// Values at the corners of what block_row() may give, and any others.
+static float sum_value(int r, const float *table)
+{
+    const int j = rnd() % BLIINDS_GAMMA_NB;
+
+    switch (r) {
+    case BLIINDS_ROW_RHO: // on a shape's rho and right beside it, below all of them and above
+        switch (rnd() % 6) {
+        case 0:  return table[j];
+        case 1:  return nextafterf(table[j], 0);
+        case 2:  return nextafterf(table[j], 100);
+        case 3:  return 0;
+        case 4:  return 24.f * (rnd() & 0xffff) / 0xffff;
+        default: return table[BLIINDS_GAMMA_NB - 1];
+        }
+    case BLIINDS_ROW_SUB:
+        return rnd() % 3 ? ldexpf(rnd(), -32 + (int)(rnd() % 15)) : BLIINDS_SUB_MAX;
+    default:
+        switch (rnd() % 5) {
+        case 0:  return 0;
+        case 1:  return nextafterf(1 << 19, 0);
+        case 2:  return ldexpf(1 + 2 * (rnd() & 0x7fffff), -56); // below and about the unit of the sums
+        default: return ldexpf(rnd(), -13 - (int)(rnd() % 60));
+        }
+    }
+}
+
+static void check_sum(const BLIINDSDSPContext *dsp)
+{
+    static float table[BLIINDS_GAMMA_NB];
+    LOCAL_ALIGNED_32(float,    value,  [BLIINDS_NB_ROWS * STRIDE]);
+    LOCAL_ALIGNED_32(uint16_t, gamma0, [MAX_WIDTH + 1]);
+    LOCAL_ALIGNED_32(uint16_t, gamma1, [MAX_WIDTH + 1]);
+    uint64_t sum0[BLIINDS_NB_ROWS][BLIINDS_NB_LANES];
+    uint64_t sum1[BLIINDS_NB_ROWS][BLIINDS_NB_LANES];
+
+    declare_func(void, uint64_t (*sum)[BLIINDS_NB_LANES], uint16_t *gamma, const float *value,
+                 ptrdiff_t stride, const float *table, int nb_blocks);
+
+    ff_bliinds_gamma_table(table);
+    if (!check_func(dsp->sum_row, "bliinds_sum_row"))
+        return;
+    for (int nb = 1; nb <= MAX_BLOCKS; nb++) {
+        for (int r = 0; r < BLIINDS_NB_ROWS; r++)
+            for (int b = 0; b < STRIDE; b++)
+                value[r * STRIDE + b] = sum_value(r, table);
+        for (int r = 0; r < BLIINDS_NB_ROWS; r++)
+            for (int i = 0; i < BLIINDS_NB_LANES; i++)
+                sum0[r][i] = sum1[r][i] = rnd();
+        memset(gamma0, GUARD, 2 * (MAX_WIDTH + 1));
+        memset(gamma1, GUARD, 2 * (MAX_WIDTH + 1));
+        call_ref(sum0, gamma0, value, STRIDE, table, nb);
+        call_new(sum1, gamma1, value, STRIDE, table, nb);
+        if (memcmp(sum0, sum1, sizeof(sum0)) || memcmp(gamma0, gamma1, 2 * (MAX_WIDTH + 1)))
+            fail();
+    }
+    bench_new(sum1, gamma1, value, STRIDE, table, 85);
+}
+
 void checkasm_check_bliinds(void)
 {
     BLIINDSDSPContext dsp;
@@ -241,4 +301,7 @@ void checkasm_check_bliinds(void)
 
     check_block(&dsp);
     report("block");
+
+    check_sum(&dsp);
+    report("sum");
 }

@@ -1,0 +1,745 @@
+;*****************************************************************************
+;* Rows of samples and of blocks of the BLIINDS-II filter
+;*
+;* This file is part of FFmpeg.
+;*
+;* FFmpeg is free software; you can redistribute it and/or
+;* modify it under the terms of the GNU Lesser General Public
+;* License as published by the Free Software Foundation; either
+;* version 2.1 of the License, or (at your option) any later version.
+;*
+;* FFmpeg is distributed in the hope that it will be useful,
+;* but WITHOUT ANY WARRANTY; without even the implied warranty of
+;* MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+;* Lesser General Public License for more details.
+;*
+;* You should have received a copy of the GNU Lesser General Public
+;* License along with FFmpeg; if not, write to the Free Software
+;* Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+;******************************************************************************
+
+; The C functions of bliinds_dsp.c, eight samples or blocks at a time. Each float
+; is added, multiplied, divided in the order of bliinds_block.h, so that the bits
+; are those of C: no fused multiply-add, no approximate reciprocal.
+;
+; There are at least eight of a row. The last eight may overlap those before.
+
+%include "libavutil/x86/x86util.asm"
+
+%define FRAC_BITS  21   ; BLIINDS_FRAC_BITS
+%define LOW_BITS   12   ; BLIINDS_LOW_BITS
+%define TAP_BITS   24   ; BLIINDS_TAP_BITS
+%define TAP_SIDE   1786891
+%define GAMMA_NB   9971 ; BLIINDS_GAMMA_NB
+%define GAMMA_MIN  30
+%define GAMMA_FLAT 11000
+
+SECTION_RODATA 32
+
+; samples 0, 3, 6 ... of three vectors that were blended, and those after them
+every_3rd:  dd 0, 3, 6, 1, 4, 7, 2, 5
+            dd 1, 4, 7, 2, 5, 0, 3, 6
+            dd 2, 5, 0, 3, 6, 1, 4, 7
+rotate1:    dd 1, 2, 3, 4, 5, 6, 7, 0
+
+%macro CONST 2 ; name, value
+%1: times 8 dd %2
+%endmacro
+
+CONST  f_abs,       0x7fffffff
+CONST  f_4,         4.0
+CONST  f_half,      0.5
+CONST  f_1,         1.0
+CONST  f_1_3,       0.333333333333333333333
+CONST  f_1_4,       0.25
+CONST  f_1_5,       0.2
+CONST  f_1_6,       0.166666666666666666667
+CONST  f_1_7,       0.142857142857142857143
+CONST  f_1_8,       0.125
+CONST  f_1_12,      0.083333333333333333333
+CONST  f_1_13,      0.076923076923076923077
+CONST  f_1_23,      0.043478260869565217391
+CONST  f_1_24,      0.041666666666666666667
+CONST  f_1e_7,      1.0e-7
+CONST  f_1e_8,      1.0e-8
+CONST  set_noise,   0x1p-17
+CONST  sub_max,     32767.0
+; bliinds_rotate()
+CONST  rotate_k0,   0.4472135955
+CONST  rotate_e,    0.1581138830
+CONST  rotate_h,    0.3535533906
+CONST  rotate_c1,   0.6015009550
+CONST  rotate_c3,   0.3717480345
+; bliinds_high() and bliinds_low()
+CONST  high_unit,   0x1p-9
+CONST  low_unit,    0x1p-21
+CONST  low_mask,    (1 << LOW_BITS) - 1
+; bliinds_lowpass()
+tap_side:  times 4 dq TAP_SIDE
+tap_round: times 4 dq 1 << (TAP_BITS - 1)
+; bliinds_fixed()
+fixed_unit:  times 4 dq 0x1p32
+fixed_magic: times 4 dq 0x1p52
+; bliinds_gamma()
+CONST  gamma_4_3,   1.33333333
+CONST  gamma_p0,    1.337007827
+CONST  gamma_p1,    1.668365978e-1
+CONST  gamma_p2,    6.500588432e-1
+CONST  gamma_p3,    5.727267102e-2
+CONST  gamma_q0,    9.041299184e-1
+CONST  gamma_q1,    9.825797097e-1
+CONST  gamma_min,   0.03
+CONST  gamma_step,  1000.0
+CONST  gamma_last,  GAMMA_NB - 2
+CONST  gamma_none,  GAMMA_NB - 1
+CONST  gamma_first, GAMMA_MIN
+CONST  gamma_flat,  GAMMA_FLAT
+
+SECTION .text
+
+%if ARCH_X86_64
+
+; To the next eight, or to the last eight, or on.
+%macro NEXT8 2 ; index, index of the last eight
+    add             %1, 8
+    cmp             %1, %2
+    jle .loop
+    sub             %1, %2
+    cmp             %1, 8
+    mov             %1, %2
+    jne .loop
+%endmacro
+
+; void bliinds_expand_row(int32_t *dst, const uint8_t *src, int w,
+;                         int down, int black, int up)
+%macro EXPAND_ROW 2 ; bits, load
+cglobal bliinds_expand_row%1, 6, 6, 5, dst, src, w, down, black, up
+    movd           xm1, downd
+    movd           xm2, upd
+    movd           xm3, blackd
+    vpbroadcastd    m3, xm3
+    add            upd, 32 - FRAC_BITS - 8
+    movd           xm0, upd
+    pcmpeqd         m4, m4
+    psrld           m4, xm0
+    movsxd          wq, wd
+    sub             wq, 8
+    xor          downd, downd
+.loop:
+    %2              m0, [srcq + downq * (%1 / 8)]
+    psrld           m0, xm1
+    pand            m0, m4
+    psubd           m0, m3
+    pslld           m0, xm2
+    movu [dstq + downq * 4], m0
+    NEXT8        downq, wq
+    RET
+%endmacro
+
+INIT_YMM avx2
+EXPAND_ROW  8, pmovzxbd
+EXPAND_ROW 16, pmovzxwd
+
+; bliinds_lowpass() of three vectors
+%macro LOWPASS 6 ; dst and first tap, middle, last, 3 temporary registers
+    paddd           %4, %1, %3
+    paddd           %5, %2, %2
+    psubd           %4, %5
+    psrlq           %5, %4, 32
+    pmuldq          %4, m14
+    pmuldq          %5, m14
+    paddq           %4, m15
+    paddq           %5, m15
+    psrlq           %4, TAP_BITS
+    psllq           %5, 32 - TAP_BITS
+    vpblendd        %4, %4, %5, 0xaa
+    paddd           %1, %4, %2
+%endmacro
+
+%macro LOWPASS_ROWS 2 ; dst, first sample
+    movu            %1, [aboveq  + iq * 8 + %2 * 4]
+    movu            m4, [middleq + iq * 8 + %2 * 4]
+    movu            m5, [belowq  + iq * 8 + %2 * 4]
+    LOWPASS         %1, m4, m5, m6, m7, m8
+%endmacro
+
+; void bliinds_lowpass_row(int32_t *dst, const int32_t *above, const int32_t *middle,
+;                          const int32_t *below, int w)
+cglobal bliinds_lowpass_row, 5, 6, 16, dst, above, middle, below, w, i
+    mova           m13, [rotate1]
+    mova           m14, [tap_side]
+    mova           m15, [tap_round]
+    movsxd          wq, wd
+    shr             wq, 1
+    sub             wq, 8
+    xor             id, id
+.loop:
+    LOWPASS_ROWS    m0, 0
+    LOWPASS_ROWS    m1, 8
+    LOWPASS_ROWS    m2, 9
+    shufps          m3, m0, m1, q3131
+    shufps          m0, m0, m1, q2020
+    vpermq          m3, m3, q3120           ; odd samples
+    vpermq          m0, m0, q3120           ; even samples before them
+    vpermd          m1, m13, m0
+    vpblendd        m1, m1, m2, 0x80        ; even samples after them
+    LOWPASS         m0, m3, m1, m6, m7, m8
+    movu [dstq + iq * 4], m0
+    NEXT8           iq, wq
+    RET
+
+; bliinds_basis() in place
+%macro BASIS 0 ; m0..m4, m5 and m6 are temporary, m7 = 4
+    addps           m5, m0, m4
+    subps           m6, m0, m4
+    addps           m0, m1, m3
+    subps           m4, m1, m3
+    mova            m3, m6
+    addps           m6, m5, m0
+    subps           m5, m5, m0
+    mulps           m1, m2, m7
+    subps           m1, m6, m1
+    addps           m0, m6, m2
+    mova            m2, m5
+%endmacro
+
+%macro STORE_BASIS 1 ; dst
+    movu [%1],               m0
+    movu [%1 + strideq],     m1
+    movu [%1 + strideq * 2], m2
+    movu [%1 + stride3q],    m3
+    movu [%1 + strideq * 4], m4
+%endmacro
+
+; bliinds_high() or bliinds_low() of sample k, which is in m11 + k
+%macro PART 4 ; k, operation, its operand, unit
+%assign %%x 11 + %1
+    %2              m%1, m %+ %%x, %3
+    cvtdq2ps        m%1, m%1
+    mulps           m%1, %4
+%endmacro
+
+; void bliinds_basis_row(float *high, float *low, ptrdiff_t stride,
+;                        const int32_t *line, int nb_blocks)
+cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
+    mova            m7, [f_4]
+    mova            m8, [every_3rd]
+    mova            m9, [every_3rd + 32]
+    mova           m10, [every_3rd + 64]
+    shl        strideq, 2
+    lea       stride3q, [strideq * 3]
+    movsxd         nbq, nbd
+    sub            nbq, 8
+    xor             id, id
+.loop:
+    lea             xq, [iq * 3]
+    lea             xq, [lineq + xq * 4]
+    movu            m3, [xq]
+    movu            m4, [xq + 32]
+    movu            m5, [xq + 64]
+    vpblendd        m0, m3, m4, 0x92
+    vpblendd        m1, m3, m4, 0x24
+    vpblendd        m2, m3, m4, 0x49
+    vpblendd        m0, m0, m5, 0x24
+    vpblendd        m1, m1, m5, 0x49
+    vpblendd        m2, m2, m5, 0x92
+    vpermd         m11, m8, m0
+    vpermd         m12, m9, m1
+    vpermd         m13, m10, m2
+    mova            m6, [rotate1]
+    vpermd         m14, m6, m11
+    vpermd         m15, m6, m12
+    vpblendd       m14, m14, [xq + 17 * 4], 0x80
+    vpblendd       m15, m15, [xq + 18 * 4], 0x80
+    lea             xq, [highq + iq * 4]
+    mova            m5, [high_unit]
+    PART             0, psrad, LOW_BITS, m5
+    PART             1, psrad, LOW_BITS, m5
+    PART             2, psrad, LOW_BITS, m5
+    PART             3, psrad, LOW_BITS, m5
+    PART             4, psrad, LOW_BITS, m5
+    BASIS
+    STORE_BASIS     xq
+    test          lowq, lowq
+    jz .next
+    lea             xq, [lowq + iq * 4]
+    mova            m5, [low_mask]
+    mova            m6, [low_unit]
+    PART             0, pand, m5, m6
+    PART             1, pand, m5, m6
+    PART             2, pand, m5, m6
+    PART             3, pand, m5, m6
+    PART             4, pand, m5, m6
+    BASIS
+    STORE_BASIS     xq
+.next:
+    NEXT8           iq, nbq
+    RET
+
+; bliinds_rotate() in place
+%macro ROTATE 0 ; m0..m4, m5 and m6 are temporary, m8..m12 = k0, e, h, c1, c3
+    mulps           m0, m8
+    mulps           m5, m3, m11
+    mulps           m6, m4, m12
+    addps           m5, m6
+    mulps           m3, m12
+    mulps           m4, m11
+    subps           m3, m4
+    mulps           m2, m10
+    mulps           m1, m9
+    subps           m4, m2, m1
+    addps           m2, m1
+    mova            m1, m5
+%endmacro
+
+; The coefficient of vertical and horizontal frequency i, j
+%define X(i, j) [rsp + (i * 5 + j) * mmsize]
+
+%macro MAGNITUDE 3 ; dst, i, j
+    andps           %1, m15, X(%2, %3)
+%endmacro
+
+%macro DEVIATION 3 ; dst, i, j, of m14
+    mova            %1, X(%2, %3)
+    subps           %1, m14
+    andps           %1, m15
+%endmacro
+
+%macro COEFFICIENT 3 ; dst, i, j
+    mova            %1, X(%2, %3)
+%endmacro
+
+%macro SQUARE 3 ; dst, i, j
+    mova            %1, X(%2, %3)
+    mulps           %1, %1
+%endmacro
+
+%macro ADD_SQUARES 5 ; dst, i, j, i, j; m3 is temporary
+    SQUARE          %1, %2, %3
+    SQUARE          m3, %4, %5
+    addps           %1, m3
+%endmacro
+
+; BLIINDS_SUM8(), m3..m6 are temporary
+%macro SUM8 10-18 ; dst, function, i, j ...
+    %2              m3, %3, %4
+    %2              m4, %5, %6
+    addps           m3, m4
+    %2              m4, %7, %8
+    %2              m5, %9, %10
+    addps           m4, m5
+    addps           m3, m4
+    %2              m4, %11, %12
+    %2              m5, %13, %14
+    addps           m4, m5
+    %2              m5, %15, %16
+    %2              m6, %17, %18
+    addps           m5, m6
+    addps           m4, m5
+    addps           %1, m3, m4
+%endmacro
+
+%macro SET1 2 ; dst, function
+    SUM8            %1, %2, 0,1, 0,2, 0,3, 0,4, 1,2, 1,3, 1,4, 2,4
+%endmacro
+%macro SET2 2
+    SUM8            %1, %2, 1,1, 2,2, 2,3, 3,2, 3,3, 3,4, 4,3, 4,4
+%endmacro
+%macro SET3 2
+    SUM8            %1, %2, 1,0, 2,0, 3,0, 4,0, 2,1, 3,1, 4,1, 4,2
+%endmacro
+
+; bliinds_variance()
+%macro VARIANCE 6 ; dst, sum of squares, sum, 1 / n, 1 / (n - 1), temporary
+    mulps           %6, %3, %3
+    mulps           %6, [%4]
+    subps           %1, %2, %6
+    mulps           %1, [%5]
+    xorps           %6, %6
+    vmaxps          %1, %1, %6              ; not commutative: gives +0 of -0
+%endmacro
+
+; bliinds_variation()
+%macro VARIATION 6 ; dst, sum of squares, sum, 1 / n, 1 / (n - 1), temporary
+    VARIANCE        %1, %2, %3, %4, %5, %6
+    sqrtps          %1, %1
+    mulps           %6, %3, [%4]
+    addps           %6, [f_1e_7]
+    divps           %1, %6
+%endmacro
+
+; The frequency variation of a set: m0, m1, m2 have its sums of squares over the bands
+; and are added to m11, m12, m13, and the total to m14.
+%macro SET_VARIATION 1 ; sum of magnitudes, replaced
+    addps          m11, m0
+    addps          m12, m1
+    addps          m13, m2
+    addps           m0, m1
+    addps           m0, m2
+    addps          m14, m0
+    VARIATION       m0, m0, %1, f_1_8, f_1_7, m1
+    mova            m2, [set_noise]
+    cmpltps         m2, m2, %1
+    andps           %1, m0, m2
+%endmacro
+
+; bliinds_basis() of a column, whose terms along the row are at an offset
+%macro BASIS_COLUMN 2 ; rows, offset
+    movu            m0, [%1 %+ 0q + %2]
+    movu            m1, [%1 %+ 1q + %2]
+    movu            m2, [%1 %+ 2q + %2]
+    movu            m3, [%1 %+ 3q + %2]
+    movu            m4, [%1 %+ 4q + %2]
+    BASIS
+%endmacro
+
+%macro STORE_COLUMN 1 ; k
+%assign %%i 0
+%rep 5
+    mova    X(%%i, %1), m %+ %%i
+%assign %%i %%i + 1
+%endrep
+%endmacro
+
+%macro LOW_COLUMN 2 ; k, offset
+    BASIS_COLUMN   low, %2
+    STORE_COLUMN    %1
+%endmacro
+
+%macro COLUMN 3 ; k, offset, has low parts, which are there already
+    BASIS_COLUMN  high, %2
+%if %3
+    addps           m0, X(0, %1)
+    addps           m1, X(1, %1)
+    addps           m2, X(2, %1)
+    addps           m3, X(3, %1)
+    addps           m4, X(4, %1)
+%endif
+    ROTATE
+    STORE_COLUMN    %1
+%endmacro
+
+%macro LOAD_ROWS 1 ; rows, the first of which has the array of pointers
+    mov            %1 %+ 1q, [%1 %+ 0q + 1 * gprsize]
+    mov            %1 %+ 2q, [%1 %+ 0q + 2 * gprsize]
+    mov            %1 %+ 3q, [%1 %+ 0q + 3 * gprsize]
+    mov            %1 %+ 4q, [%1 %+ 0q + 4 * gprsize]
+    mov            %1 %+ 0q, [%1 %+ 0q]
+%endmacro
+
+; bliinds_columns(), and bliinds_rotate() of these and of the rows: leaves X()
+%macro DCT 1 ; has low parts
+    mova            m7, [f_4]
+    mova            m8, [rotate_k0]
+    mova            m9, [rotate_e]
+    mova           m10, [rotate_h]
+    mova           m11, [rotate_c1]
+    mova           m12, [rotate_c3]
+%if %1
+    LOW_COLUMN       0, 0
+    LOW_COLUMN       1, strideq
+    LOW_COLUMN       2, strideq * 2
+    LOW_COLUMN       3, stride3q
+    LOW_COLUMN       4, strideq * 4
+%endif
+    COLUMN           0, 0, %1
+    COLUMN           1, strideq, %1
+    COLUMN           2, strideq * 2, %1
+    COLUMN           3, stride3q, %1
+    COLUMN           4, strideq * 4, %1
+%assign %%i 0
+%rep 5
+    mova            m0, X(%%i, 0)
+    mova            m1, X(%%i, 1)
+    mova            m2, X(%%i, 2)
+    mova            m3, X(%%i, 3)
+    mova            m4, X(%%i, 4)
+    ROTATE
+    mova   X(%%i, 0), m0
+    mova   X(%%i, 1), m1
+    mova   X(%%i, 2), m2
+    mova   X(%%i, 3), m3
+    mova   X(%%i, 4), m4
+%assign %%i %%i + 1
+%endrep
+%endmacro
+
+; bliinds_block(), stored to BLIINDS_ROW_ZETA, ...
+%macro BLOCK 0
+    ; sums of magnitudes m7, m8, m9 over the sets
+    mova           m15, [f_abs]
+    SET1            m7, MAGNITUDE
+    SET2            m8, MAGNITUDE
+    SET3            m9, MAGNITUDE
+    addps          m10, m7, m8
+    addps          m10, m9
+
+    ; their frequency variations, and sums of squares m11, m12, m13 over the bands
+    xorps          m11, m11
+    xorps          m12, m12
+    xorps          m13, m13
+    xorps          m14, m14
+    ADD_SQUARES     m0, 0,1, 0,2
+    ADD_SQUARES     m1, 0,3, 0,4
+    ADD_SQUARES     m2, 1,2, 1,3
+    addps           m1, m2
+    SQUARE          m2, 1,4
+    addps           m1, m2
+    SQUARE          m2, 2,4
+    SET_VARIATION   m7
+    SQUARE          m0, 1,1
+    ADD_SQUARES     m1, 2,2, 2,3
+    SQUARE          m2, 3,2
+    addps           m1, m2
+    ADD_SQUARES     m2, 3,3, 3,4
+    ADD_SQUARES     m4, 4,3, 4,4
+    addps           m2, m4
+    SET_VARIATION   m8
+    ADD_SQUARES     m0, 1,0, 2,0
+    ADD_SQUARES     m1, 3,0, 4,0
+    ADD_SQUARES     m2, 2,1, 3,1
+    addps           m1, m2
+    SQUARE          m2, 4,1
+    addps           m1, m2
+    SQUARE          m2, 4,2
+    SET_VARIATION   m9
+
+    VARIATION       m0, m14, m10, f_1_24, f_1_23, m1
+    movu        [dstq], m0
+
+    ; the variance of the orientations
+    addps           m0, m7, m8
+    addps           m0, m9
+    mulps           m0, [f_1_3]
+    subps           m7, m0
+    subps           m8, m0
+    subps           m9, m0
+    mulps           m7, m7
+    mulps           m8, m8
+    mulps           m9, m9
+    addps           m7, m8
+    addps           m7, m9
+    mulps           m7, [f_half]
+    movu [dstq + stride3q], m7
+
+    ; sums m7, m8, m9 over the bands
+    COEFFICIENT     m7, 0,1
+    addps           m7, X(0,2)
+    COEFFICIENT     m0, 1,0
+    addps           m0, X(2,0)
+    addps           m7, m0
+    addps           m7, X(1,1)
+    SUM8            m8, COEFFICIENT, 0,3, 0,4, 1,2, 1,3, 3,0, 4,0, 2,1, 3,1
+    COEFFICIENT     m0, 1,4
+    addps           m0, X(4,1)
+    COEFFICIENT     m1, 2,3
+    addps           m1, X(3,2)
+    addps           m0, m1
+    addps           m8, m0
+    addps           m8, X(2,2)
+    COEFFICIENT     m9, 2,4
+    addps           m9, X(4,2)
+    COEFFICIENT     m0, 3,4
+    addps           m0, X(4,3)
+    addps           m9, m0
+    COEFFICIENT     m0, 3,3
+    addps           m0, X(4,4)
+    addps           m9, m0
+    addps          m10, m7, m8
+    addps          m10, m9
+
+    ; variances m7, m8, m9 of the bands
+    VARIANCE        m7, m11, m7, f_1_5, f_1_4, m0
+    VARIANCE        m8, m12, m8, f_1_13, f_1_12, m0
+    VARIANCE        m9, m13, m9, f_1_6, f_1_5, m0
+    lea             tq, [strideq + strideq * 4]
+    movu [dstq + strideq * 4], m7
+    movu   [dstq + tq], m8
+    movu [dstq + stride3q * 2], m9
+
+    ; the energy subband ratio
+    addps           m0, m7, m8
+    mulps           m0, [f_half]
+    subps           m1, m9, m0
+    andps           m1, m15
+    addps           m0, m9, m0
+    addps           m0, [f_1e_8]
+    divps           m1, m0
+    subps           m2, m8, m7
+    andps           m2, m15
+    addps           m0, m9, m7
+    addps           m0, [f_1e_8]
+    divps           m2, m0
+    addps           m1, m2
+    mulps           m1, [f_half]
+    vminps          m1, m1, [sub_max]
+    movu [dstq + strideq * 2], m1
+
+    ; the variance of all over their squared mean deviation
+    mova            m2, m14
+    mulps          m14, m10, [f_1_24]
+    SET1            m7, DEVIATION
+    SET2            m8, DEVIATION
+    SET3            m9, DEVIATION
+    addps           m7, m8
+    addps           m7, m9
+    mulps           m7, [f_1_24]
+    mulps           m7, m7
+    addps           m7, [f_1e_7]
+    VARIANCE        m0, m2, m10, f_1_24, f_1_23, m1
+    divps           m0, m7
+    movu [dstq + strideq], m0
+%endmacro
+
+; The pointers' next eight blocks, which overlap these if there are less.
+%macro NEXT_BLOCKS 1-* ; pointers
+    sub            nbd, 8
+    jz .end
+    mov             td, 8
+    cmp            nbd, td
+    cmovl           td, nbd
+    add            nbd, 8
+    sub            nbd, td
+    shl             tq, 2
+%rep %0
+    add             %1, tq
+%rotate 1
+%endrep
+    jmp .loop
+%endmacro
+
+; void bliinds_block_row_high(float *dst, const float *const high[5],
+;                             const float *const low[5], ptrdiff_t stride, int nb_blocks)
+; and bliinds_block_row_low() if there are low parts
+cglobal bliinds_block_row_high, 5, 10, 16, -25 * mmsize, \
+        dst, high0, stride3, stride, nb, high1, high2, high3, high4, t
+    LOAD_ROWS     high
+    shl        strideq, 2
+    lea       stride3q, [strideq * 3]
+.loop:
+    DCT              0
+    BLOCK
+    NEXT_BLOCKS   dstq, high0q, high1q, high2q, high3q, high4q
+.end:
+    RET
+
+cglobal bliinds_block_row_low, 5, 15, 16, -25 * mmsize, \
+        dst, high0, low0, stride, nb, high1, high2, high3, high4, \
+        low1, low2, low3, low4, stride3, t
+    LOAD_ROWS     high
+    LOAD_ROWS      low
+    shl        strideq, 2
+    lea       stride3q, [strideq * 3]
+.loop:
+    DCT              1
+    BLOCK
+    NEXT_BLOCKS   dstq, high0q, high1q, high2q, high3q, high4q, low0q, low1q, low2q, low3q, low4q
+.end:
+    RET
+
+; bliinds_fixed() of four floats, added to a sum
+%macro ADD_FIXED 3 ; sum, src, temporary
+    cvtps2pd        %3, %2
+    mulpd           %3, m13
+    roundpd         %3, %3, 3               ; towards 0
+    addpd           %3, m14                 ; an integer below 2^52 is in the lower bits
+    pxor            %3, m14
+    paddq           %1, %3
+%endmacro
+
+; void bliinds_sum_row(uint64_t (*sum)[8], uint16_t *gamma, const float *value,
+;                      ptrdiff_t stride, const float *table, int nb_blocks)
+cglobal bliinds_sum_row, 6, 9, 16, sum, gamma, value, stride, table, nb, i, row, nb_rows
+    mova           m13, [fixed_unit]
+    mova           m14, [fixed_magic]
+    shl        strideq, 2
+    movsxd         nbq, nbd
+    lea         valueq, [valueq + nbq * 4]
+    lea         gammaq, [gammaq + nbq * 2]
+    neg            nbq
+    mov           rowq, valueq
+    mov       nb_rowsd, 7
+.row:
+    cmp       nb_rowsd, 6                   ; BLIINDS_ROW_RHO, of which no sum is wanted
+    je .next
+    movu            m0, [sumq]
+    movu            m1, [sumq + 32]
+    mov             iq, nbq
+.loop:
+    ADD_FIXED       m0, [rowq + iq * 4], m2
+    ADD_FIXED       m1, [rowq + iq * 4 + 16], m3
+    add             iq, 8
+    jl .loop
+    movu        [sumq], m0
+    movu   [sumq + 32], m1
+.next:
+    add           rowq, strideq
+    add           sumq, 64
+    dec       nb_rowsd
+    jg .row
+
+    ; bliinds_gamma()
+    add         valueq, strideq
+    vbroadcastss   m15, [tableq + (GAMMA_NB - 1) * 4]
+    pxor           m12, m12
+    mova           m11, [gamma_none]
+    mova           m10, [gamma_flat]
+    mova            m9, [f_1]
+    pcmpeqd         m8, m8
+.gamma:
+    movu            m0, [valueq + nbq * 4]
+    cmpltps         m7, m15, m0             ; a shape fits
+    maxps           m0, m15
+    subps           m1, m0, [gamma_4_3]
+    sqrtps          m1, m1
+    divps           m1, m9, m1
+    mulps           m2, m1, [gamma_p0]
+    addps           m2, [gamma_p1]
+    mulps           m2, m1
+    addps           m2, [gamma_p2]
+    mulps           m2, m1
+    addps           m2, [gamma_p3]
+    mulps           m3, m1, [gamma_q0]
+    addps           m3, [gamma_q1]
+    mulps           m3, m1
+    addps           m3, m9
+    divps           m2, m3
+    subps           m2, [gamma_min]
+    mulps           m2, [gamma_step]
+    cvttps2dq       m2, m2
+    pminsd          m2, [gamma_last]
+
+    vextracti128   xm3, m2, 1
+    mova            m5, m8
+    vgatherdpd      m4, [tableq + xm2 * 4], m5
+    mova            m5, m8
+    vgatherdpd      m6, [tableq + xm3 * 4], m5
+    shufps          m5, m4, m6, q3131
+    shufps          m4, m4, m6, q2020
+    vpermq          m5, m5, q3120           ; table[j + 1]
+    vpermq          m4, m4, q3120           ; table[j]
+    cmpleps         m5, m0, m5
+    cmpltps         m4, m4, m0
+    psubd           m2, m5
+    paddd           m2, m4
+
+    paddd           m3, m2, [gamma_first]
+    vblendvps       m2, m11, m2, m7
+    vblendvps       m3, m10, m3, m7
+    paddd          m12, m3
+    vextracti128   xm3, m2, 1
+    packusdw       xm2, xm3
+    movu [gammaq + nbq * 2], xm2
+    add            nbq, 8
+    jl .gamma
+    sub           sumq, 6 * 64              ; that of BLIINDS_ROW_RHO
+    vextracti128   xm1, m12, 1
+    pmovzxdq        m0, xm12
+    pmovzxdq        m1, xm1
+    paddq           m0, [sumq]
+    paddq           m1, [sumq + 32]
+    movu        [sumq], m0
+    movu   [sumq + 32], m1
+    RET
+
+%endif
