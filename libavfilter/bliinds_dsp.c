@@ -27,6 +27,9 @@
 
 #include "bliinds_dsp.h"
 
+/// Values that tell about where the worst of many begin.
+#define NB_SAMPLE 4096
+
 #define EXPAND_ROW(bits)                                                        \
 void ff_bliinds_expand_row ## bits ## _c(int32_t *dst, const uint8_t *src8,     \
                                          int w, int down, int black, int up)    \
@@ -136,6 +139,22 @@ void ff_bliinds_sum_row_c(uint64_t (*sum)[BLIINDS_NB_LANES], uint16_t *gamma,
     }
 }
 
+int ff_bliinds_select_c(float *dst, uint64_t above[2], const float *value, int n,
+                        const float range[2])
+{
+    int nb = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (value[i] > range[1]) {
+            above[0] += bliinds_fixed(value[i]);
+            above[1]++;
+        } else if (value[i] >= range[0]) {
+            dst[nb++] = value[i];
+        }
+    }
+    return nb;
+}
+
 av_cold void ff_bliinds_dsp_init(BLIINDSDSPContext *dsp)
 {
     dsp->expand_row8  = ff_bliinds_expand_row8_c;
@@ -144,6 +163,7 @@ av_cold void ff_bliinds_dsp_init(BLIINDSDSPContext *dsp)
     dsp->basis_row    = ff_bliinds_basis_row_c;
     dsp->block_row    = ff_bliinds_block_row_c;
     dsp->sum_row      = ff_bliinds_sum_row_c;
+    dsp->select       = ff_bliinds_select_c;
 
 #if ARCH_X86 && HAVE_X86ASM
     ff_bliinds_dsp_init_x86(dsp);
@@ -191,7 +211,14 @@ void ff_bliinds_add_row(const BLIINDSDSPContext *dsp, BLIINDSLevelSums *sums,
     }
 }
 
-void ff_bliinds_add_largest(BLIINDSSum *dst, float *value, int n, int k)
+/**
+ * Add the k largest of n values to a sum, by their digits: the bits of a float
+ * that is not negative order like the float.
+ *
+ * @param value overwritten
+ * @return the k-th largest
+ */
+static float add_largest(BLIINDSSum *dst, float *value, int n, int k)
 {
     static const struct { int shift, bits; } digit[] = { { 21, 11 }, { 10, 11 }, { 0, 10 } };
     uint64_t fixed;
@@ -221,6 +248,52 @@ void ff_bliinds_add_largest(BLIINDSSum *dst, float *value, int n, int k)
     fixed = bliinds_fixed(value[0]);
     dst->whole    += k * (fixed >> 32);
     dst->fraction += k * (fixed & UINT32_MAX);
+    return value[0];
+}
+
+/// The k-th largest of a sample of values.
+static float sample_largest(const float *value, int n, float *sample, int nb, int k)
+{
+    BLIINDSSum unused = { 0 };
+
+    for (int i = 0; i < nb; i++)
+        sample[i] = value[(int64_t)i * n / nb];
+    return add_largest(&unused, sample, nb, k);
+}
+
+void ff_bliinds_add_largest(const BLIINDSDSPContext *dsp, BLIINDSSum *dst,
+                            float *value, int n, int k, float *candidate)
+{
+    // about where the k-th is, and four standard deviations of that
+    const int middle = (int64_t)NB_SAMPLE * k / n;
+    const int margin = 4 * sqrtf(middle);
+    const int max    = BLIINDS_NB_CANDIDATES(n) - BLIINDS_NB_SELECT;
+    BLIINDSSum sum = { 0 };
+    int nb = 0, nb_above = 0;
+    float range[2];
+
+    if (n < 8 * NB_SAMPLE) {
+        add_largest(dst, value, n, k);
+        return;
+    }
+    range[0] = sample_largest(value, n, candidate, NB_SAMPLE, FFMIN(middle + margin, NB_SAMPLE));
+    range[1] = sample_largest(value, n, candidate, NB_SAMPLE, FFMAX(middle - margin, 1));
+
+    for (int i = 0; i < n && nb <= max; i += BLIINDS_NB_SELECT) {
+        uint64_t above[2] = { 0 };
+
+        nb += dsp->select(candidate + nb, above, value + i,
+                          FFMIN(n - i, BLIINDS_NB_SELECT), range);
+        bliinds_sum_add(&sum, above[0]);
+        nb_above += above[1];
+    }
+    if (nb <= max && k > nb_above && k <= nb_above + nb) {
+        dst->whole    += sum.whole;
+        dst->fraction += sum.fraction;
+        add_largest(dst, candidate, nb, k - nb_above);
+    } else {
+        add_largest(dst, value, n, k);
+    }
 }
 
 void ff_bliinds_add_smallest_gamma(BLIINDSLevelSums *sums, const uint16_t *gamma,

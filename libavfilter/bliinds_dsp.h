@@ -42,6 +42,12 @@ enum {
 /// Sums of a row: every eighth block, as the 8x8 grid lies the same in these.
 #define BLIINDS_NB_LANES 8
 
+/// The most values of one select(): as many as bliinds_sum_add() takes.
+#define BLIINDS_NB_SELECT (1 << 13)
+
+/// Where so many of n values may be among the worst, these are found faster.
+#define BLIINDS_NB_CANDIDATES(n) ((n) / 8 + BLIINDS_NB_SELECT)
+
 /// Strides are in elements; line, dst and src do not overlap.
 typedef struct BLIINDSDSPContext {
     /**
@@ -101,6 +107,18 @@ typedef struct BLIINDSDSPContext {
     void (*sum_row)(uint64_t (*sum)[BLIINDS_NB_LANES], uint16_t *gamma,
                     const float *value, ptrdiff_t stride,
                     const float *table, int nb_blocks);
+
+    /**
+     * Sum the values above a range, and collect those in it.
+     *
+     * @param dst   n elements
+     * @param above bliinds_fixed() of those above, and their number, are added to this
+     * @param n     at most BLIINDS_NB_SELECT
+     * @param range the lower and the upper end, which are in it
+     * @return number of values in dst
+     */
+    int (*select)(float *dst, uint64_t above[2], const float *value, int n,
+                  const float range[2]);
 } BLIINDSDSPContext;
 
 void ff_bliinds_dsp_init(BLIINDSDSPContext *dsp);
@@ -121,6 +139,8 @@ void ff_bliinds_block_row_c(float *dst, const float *const high[5],
 void ff_bliinds_sum_row_c(uint64_t (*sum)[BLIINDS_NB_LANES], uint16_t *gamma,
                           const float *value, ptrdiff_t stride,
                           const float *table, int nb_blocks);
+int ff_bliinds_select_c(float *dst, uint64_t above[2], const float *value, int n,
+                        const float range[2]);
 /// @}
 
 // ---- sums over the blocks of a level ----
@@ -130,6 +150,7 @@ typedef struct BLIINDSBlocks {
     int w, h;
     float *statistic[BLIINDS_NB_STATISTICS];    ///< of each block, [h][w]
     uint16_t *gamma;                            ///< index of each block, [h][w]
+    float *candidate[BLIINDS_NB_STATISTICS];    ///< BLIINDS_NB_CANDIDATES(w * h)
 } BLIINDSBlocks;
 
 /**
@@ -150,13 +171,14 @@ void ff_bliinds_add_row(const BLIINDSDSPContext *dsp, BLIINDSLevelSums *sums,
                         const float *value, ptrdiff_t stride, const float *table);
 
 /**
- * Add the k largest of n values to a sum, by their digits: the bits of a float
- * that is not negative order like the float.
+ * Add the k largest of n values to a sum.
  *
- * @param value n values from 0 to 2^19, overwritten
- * @param k     1 to n
+ * @param value     n values from 0 to 2^19, overwritten
+ * @param k         1 to n
+ * @param candidate BLIINDS_NB_CANDIDATES(n) elements of working memory
  */
-void ff_bliinds_add_largest(BLIINDSSum *dst, float *value, int n, int k);
+void ff_bliinds_add_largest(const BLIINDSDSPContext *dsp, BLIINDSSum *dst,
+                            float *value, int n, int k, float *candidate);
 
 /**
  * Add the k smallest of n shapes to a level's worst_gamma, and set nb_flat.

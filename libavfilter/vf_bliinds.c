@@ -206,7 +206,9 @@ static int worst_job(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
     const int n = blocks->w * blocks->h, k = bliinds_nb_worst(n);
 
     if (statistic < BLIINDS_NB_STATISTICS)
-        ff_bliinds_add_largest(&level->sums->worst[statistic], blocks->statistic[statistic], n, k);
+        ff_bliinds_add_largest(&s->dsp, &level->sums->worst[statistic],
+                               blocks->statistic[statistic], n, k,
+                               blocks->candidate[statistic]);
     else
         ff_bliinds_add_smallest_gamma(level->sums, blocks->gamma, n, k);
     return 0;
@@ -258,8 +260,10 @@ static size_t lay_out(BLIINDSCPUContext *s, int width, int height)
         level->stride = PAD_LEFT + level->w + PAD_RIGHT;
         if (l)
             level->sample = take(s, &used, level->h * level->stride, sizeof(*level->sample));
-        for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
+        for (int i = 0; i < BLIINDS_NB_STATISTICS; i++) {
             level->blocks.statistic[i] = take(s, &used, nb, sizeof(float));
+            level->blocks.candidate[i] = take(s, &used, BLIINDS_NB_CANDIDATES(nb), sizeof(float));
+        }
         level->blocks.gamma = take(s, &used, nb, sizeof(*level->blocks.gamma));
         level->sums = take(s, &used, s->nb_jobs, sizeof(*level->sums));
     }

@@ -301,12 +301,6 @@ static int make_level(AVLFG *lfg, BLIINDSCUDABlock *block, BLIINDSCUDAState *sta
     return 0;
 }
 
-static int same_sum(BLIINDSSum a, BLIINDSSum b)
-{
-    return a.whole + (a.fraction >> 32) == b.whole + (b.fraction >> 32) &&
-           (uint32_t)a.fraction == (uint32_t)b.fraction;
-}
-
 /// Those of gamma are counts: see BLIINDSCUDAPooled.
 static int same_pooled(const BLIINDSCUDAPooled *a, const BLIINDSCUDAPooled *b, int is_gamma)
 {

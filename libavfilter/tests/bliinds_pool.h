@@ -40,7 +40,7 @@ static const float max_statistic[BLIINDS_NB_STATISTICS] = { 4.9f, BLIINDS_SUB_MA
 static const char *const kind_name[] = {
     "any", "equal", "but one", "zero", "one edge", "edges", "ties", "one bin",
     "largest", "smallest", "rising", "falling", "near 1", "few", "zero and one bin",
-    "threshold", "threshold", "threshold", "threshold",
+    "threshold", "threshold", "threshold", "threshold", "misleading sample",
 };
 
 static float limited(float x, int statistic)
@@ -124,6 +124,8 @@ static void make_values(AVLFG *lfg, float *value, int n, int statistic, int kind
         case 16:
         case 17:
         case 18: value[i] = threshold_value(lfg, statistic, bin); break;
+        // as many at equal distances as ff_bliinds_add_largest() looks at, and those before them
+        case 19: value[i] = i % FFMAX(n / 4096, 1) < 2 ? one : any_value(lfg, statistic); break;
         }
     if (kind == 2)
         value[av_lfg_get(lfg) % n] = any_value(lfg, statistic);
@@ -146,6 +148,12 @@ static void make_gammas(AVLFG *lfg, uint16_t *gamma, int n)
         case 3:  gamma[i] = (one + av_lfg_get(lfg) % 33) % BLIINDS_GAMMA_NB; break;
         case 4:  gamma[i] = BLIINDS_GAMMA_NONE; break;
         }
+}
+
+static int same_sum(BLIINDSSum a, BLIINDSSum b)
+{
+    return a.whole + (a.fraction >> 32) == b.whole + (b.fraction >> 32) &&
+           (uint32_t)a.fraction == (uint32_t)b.fraction;
 }
 
 /// What the worst of n values add up to, by a sort, which overwrites them.

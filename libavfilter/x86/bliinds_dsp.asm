@@ -637,7 +637,7 @@ cglobal bliinds_block_row_low, 5, 15, 16, -25 * mmsize, \
 .end:
     RET
 
-; bliinds_fixed() of four floats, added to a sum
+; bliinds_fixed() of four floats, added to a sum; m13 and m14 = fixed_unit and fixed_magic
 %macro ADD_FIXED 3 ; sum, src, temporary
     cvtps2pd        %3, %2
     mulpd           %3, m13
@@ -740,6 +740,61 @@ cglobal bliinds_sum_row, 6, 9, 16, sum, gamma, value, stride, table, nb, i, row,
     paddq           m1, [sumq + 32]
     movu        [sumq], m0
     movu   [sumq + 32], m1
+    RET
+
+; int bliinds_select(float *dst, uint64_t above[2], const float *value, int n,
+;                    const float range[2])
+cglobal bliinds_select, 5, 9, 15, dst, above, value, n, range, start, mask, i, nb
+    mova           m13, [fixed_unit]
+    mova           m14, [fixed_magic]
+    vbroadcastss    m6, [rangeq]
+    vbroadcastss    m7, [rangeq + 4]
+    pxor            m0, m0
+    movsxd          nq, nd
+    lea         valueq, [valueq + nq * 4]
+    neg             nq
+    mov         startq, dstq
+    xor            nbd, nbd
+.loop:
+    movu            m1, [valueq + nq * 4]
+    cmpleps         m2, m6, m1
+    movmskps     maskd, m2
+    test         maskd, maskd
+    jz .next
+    cmpltps         m2, m7, m1
+    movmskps        id, m2
+    test            id, id
+    jz .collect
+    xor          maskd, id
+    popcnt          id, id
+    add            nbd, id
+    andps           m1, m2
+    vextractf128   xm3, m1, 1
+    ADD_FIXED       m0, xm1, m2
+    ADD_FIXED       m0, xm3, m2
+    test         maskd, maskd
+    jz .next
+.collect:
+    tzcnt           id, maskd
+    lea             iq, [valueq + iq * 4]
+    movss          xm1, [iq + nq * 4]
+    movss       [dstq], xm1
+    add           dstq, 4
+    blsr         maskd, maskd
+    jnz .collect
+.next:
+    add             nq, 8
+    jl .loop
+    vextracti128   xm1, m0, 1
+    paddq          xm0, xm1
+    pshufd         xm1, xm0, q1032
+    paddq          xm0, xm1
+    movq            iq, xm0
+    add       [aboveq], iq
+    add   [aboveq + 8], nbq
+    mov            rax, dstq
+    sub            rax, startq
+    shr            rax, 2
     RET
 
 %endif

@@ -83,6 +83,17 @@ static void sum_row(uint64_t (*sum)[BLIINDS_NB_LANES], uint16_t *gamma,
     ff_bliinds_sum_row_c(sum, gamma + nb, value + nb, stride, table, nb_blocks - nb);
 }
 
+int ff_bliinds_select_avx2(float *dst, uint64_t above[2], const float *value, int n,
+                           const float range[2]);
+static int select(float *dst, uint64_t above[2], const float *value, int n,
+                  const float range[2])
+{
+    const int nb   = n / NB_LANES * NB_LANES;
+    const int done = nb > 0 ? ff_bliinds_select_avx2(dst, above, value, nb, range) : 0;
+
+    return done + ff_bliinds_select_c(dst + done, above, value + nb, n - nb, range);
+}
+
 av_cold void ff_bliinds_dsp_init_x86(BLIINDSDSPContext *dsp)
 {
 #if ARCH_X86_64
@@ -93,6 +104,7 @@ av_cold void ff_bliinds_dsp_init_x86(BLIINDSDSPContext *dsp)
         dsp->basis_row    = basis_row;
         dsp->block_row    = block_row;
         dsp->sum_row      = sum_row;
+        dsp->select       = select;
     }
 #endif
 }

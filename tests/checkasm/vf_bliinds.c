@@ -283,6 +283,42 @@ static void check_sum(const BLIINDSDSPContext *dsp)
     bench_new(sum1, gamma1, value, STRIDE, table, 85);
 }
 
+static void check_select(const BLIINDSDSPContext *dsp)
+{
+    static const float range[][2] = {
+        { 1, 2 }, { 1, 1 }, { 0, 0 }, { 0, 9 }, { 8, 9 }, { 2.5, 2.75 },
+    };
+    LOCAL_ALIGNED_32(float, value, [BLIINDS_NB_SELECT]);
+    LOCAL_ALIGNED_32(float, dst0,  [BLIINDS_NB_SELECT + 1]);
+    LOCAL_ALIGNED_32(float, dst1,  [BLIINDS_NB_SELECT + 1]);
+
+    declare_func(int, float *dst, uint64_t above[2], const float *value, int n,
+                 const float range[2]);
+
+    if (!check_func(dsp->select, "bliinds_select"))
+        return;
+    for (int i = 0; i < BLIINDS_NB_SELECT; i++)
+        value[i] = i & 1 ? ldexpf(rnd(), -29) : rnd() % 16 * .5f;
+    for (int r = 0; r < FF_ARRAY_ELEMS(range); r++) {
+        for (int n = 1; n <= BLIINDS_NB_SELECT; n += n < 40 ? 1 : BLIINDS_NB_SELECT - 40) {
+            uint64_t above0[2] = { 1, 2 }, above1[2] = { 1, 2 };
+            int nb0, nb1;
+
+            memset(dst0, GUARD, 4 * (n + 1));
+            memset(dst1, GUARD, 4 * (n + 1));
+            nb0 = call_ref(dst0, above0, value, n, range[r]);
+            nb1 = call_new(dst1, above1, value, n, range[r]);
+            if (nb0 != nb1 || memcmp(above0, above1, sizeof(above0)))
+                fail();
+            else
+                compare(dst0, dst1, 1, 0, nb0);
+        }
+    }
+    for (int i = 0; i < BLIINDS_NB_SELECT; i++)
+        value[i] = rnd() % 1000;
+    bench_new(dst1, (uint64_t[2]){ 0 }, value, 256, (const float[2]){ 880, 920 });
+}
+
 void checkasm_check_bliinds(void)
 {
     BLIINDSDSPContext dsp;
@@ -304,4 +340,7 @@ void checkasm_check_bliinds(void)
 
     check_sum(&dsp);
     report("sum");
+
+    check_select(&dsp);
+    report("select");
 }
