@@ -142,6 +142,15 @@ int ff_bliinds_config(BLIINDSContext *s, const AVFilterLink *inlink)
     return ret < 0 ? ret : ff_bliinds_rr_open(&s->rr, ctx);
 }
 
+/// The model for what is known of a frame, or the one that needs less; there may be none.
+static enum BLIINDSBasis choose_basis(const BLIINDSContext *s, const double coded[BLIINDS_NB_CODED])
+{
+    for (int i = 0; i < BLIINDS_NB_CODED; i++)
+        if (!isfinite(coded[i]))
+            return BLIINDS_PIXELS;
+    return s->model[BLIINDS_BITSTREAM].name[0] ? BLIINDS_BITSTREAM : BLIINDS_PIXELS;
+}
+
 int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, const AVFrame *frame,
                         uint64_t n, const LumaFrame **luma)
 {
@@ -154,20 +163,17 @@ int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, const AVFrame *
     return *luma ? check_size(ctx, f->luma.width, f->luma.height) : 0;
 }
 
-/// The model for what is known of a frame, or the one that needs less; there may be none.
-static enum BLIINDSBasis choose_basis(const BLIINDSContext *s,
-                                      const double feature[BLIINDS_NB_FEATURES])
+int ff_bliinds_needs_worst(const BLIINDSContext *s, uint64_t n)
 {
-    for (int i = BLIINDS_FEATURE_CODED; i < BLIINDS_NB_FEATURES; i++)
-        if (!isfinite(feature[i]))
-            return BLIINDS_PIXELS;
-    return s->model[BLIINDS_BITSTREAM].name[0] ? BLIINDS_BITSTREAM : BLIINDS_PIXELS;
+    const BLIINDSFrame *f = &s->frame[n % BLIINDS_MAX_IN_FLIGHT];
+
+    return s->features || ff_bliinds_model_needs_worst(&s->model[choose_basis(s, f->coded)]);
 }
 
 static void predict(double value[NB_METRICS], const BLIINDSContext *s,
                     const double feature[BLIINDS_NB_FEATURES])
 {
-    const enum BLIINDSBasis basis = choose_basis(s, feature);
+    const enum BLIINDSBasis basis = choose_basis(s, feature + BLIINDS_FEATURE_CODED);
     const BLIINDSModel *model     = &s->model[basis];
 
     value[METRIC_BASIS]    = basis;

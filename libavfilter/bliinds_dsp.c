@@ -17,6 +17,7 @@
  */
 
 #include "config.h"
+#include "config_components.h"
 
 #include <math.h>
 #include <string.h>
@@ -165,7 +166,7 @@ av_cold void ff_bliinds_dsp_init(BLIINDSDSPContext *dsp)
     dsp->sum_row      = ff_bliinds_sum_row_c;
     dsp->select       = ff_bliinds_select_c;
 
-#if ARCH_X86 && HAVE_X86ASM
+#if ARCH_X86 && HAVE_X86ASM && CONFIG_BLIINDS_FILTER
     ff_bliinds_dsp_init_x86(dsp);
 #endif
 }

@@ -36,6 +36,23 @@ int ff_bliinds_model_load(BLIINDSModel model[BLIINDS_NB_BASES], void *logctx, co
     return 0;
 }
 
+/// They are the second of each pair, see ff_bliinds_feature_name.
+static int is_of_worst(int feature)
+{
+    return feature < BLIINDS_FEATURE_BAND && feature % 2;
+}
+
+int ff_bliinds_model_needs_worst(const BLIINDSModel *model)
+{
+    for (int i = 0; i < BLIINDS_NB_FEATURES; i++)
+        if (is_of_worst(i) && (model->weight[i] || model->sigma_weight[i]))
+            return 1;
+    for (int i = 0; i < model->nb_known; i++)
+        if (is_of_worst(model->known[i]))
+            return 1;
+    return 0;
+}
+
 /// Without a weight, a feature need not be known.
 static double weighted_sum(double sum, const double *weight, const double *value, int nb)
 {

@@ -125,14 +125,16 @@ static void lowpass_rows(const BLIINDSCPUContext *s, const ThreadData *td,
 {
     const Level *level = &s->level[td->level];
     const Level *next  = level + 1;
+    const int32_t *row[3];
 
+    // even rows take turns in lines 0 and 2
+    row[0] = get_line(s, td, 2 * start, scratch->line[2 * start & 2]);
     for (int y = start; y < end; y++) {
-        const int32_t *row[3];
-
-        for (int i = 0; i < 3; i++)
-            row[i] = get_line(s, td, 2 * y + i, scratch->line[i]) + PAD_LEFT;
+        row[1] = get_line(s, td, 2 * y + 1, scratch->line[1]);
+        row[2] = get_line(s, td, 2 * y + 2, scratch->line[2 * y + 2 & 2]);
         s->dsp.lowpass_row(next->sample + y * next->stride + PAD_LEFT,
-                           row[0], row[1], row[2], level->w);
+                           row[0] + PAD_LEFT, row[1] + PAD_LEFT, row[2] + PAD_LEFT, level->w);
+        row[0] = row[2];
     }
 }
 
@@ -196,7 +198,18 @@ static void merge_sums(BLIINDSLevelSums *sums, int nb_jobs)
             dst[i] += dst[job * nb + i];
 }
 
-/// One job for each level and statistic, gamma the last of them.
+/// Count the blocks without a shape.
+static int flat_job(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
+{
+    const BLIINDSCPUContext *s = ctx->priv;
+    const Level *level = &s->level[jobnr];
+
+    for (int i = 0; i < level->blocks.w * level->blocks.h; i++)
+        level->sums->nb_flat += level->blocks.gamma[i] == BLIINDS_GAMMA_NONE;
+    return 0;
+}
+
+/// The worst blocks, and those without a shape: a job for each level and statistic, gamma the last.
 static int worst_job(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 {
     const BLIINDSCPUContext *s = ctx->priv;
@@ -227,8 +240,11 @@ static int score_frame(AVFilterContext *ctx, AVFrame *frame, const LumaFrame *lu
         ff_filter_execute(ctx, level_slice, &td, NULL, nb_jobs);
         merge_sums(level->sums, nb_jobs);
     }
-    ff_filter_execute(ctx, worst_job, NULL, NULL,
-                      BLIINDS_LEVELS * (BLIINDS_NB_STATISTICS + 1));
+    if (ff_bliinds_needs_worst(&s->common, n))
+        ff_filter_execute(ctx, worst_job, NULL, NULL,
+                          BLIINDS_LEVELS * (BLIINDS_NB_STATISTICS + 1));
+    else
+        ff_filter_execute(ctx, flat_job, NULL, NULL, BLIINDS_LEVELS);
 
     for (int l = 0; l < BLIINDS_LEVELS; l++)
         sums[l] = s->level[l].sums[0];
