@@ -27,26 +27,34 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "libavutil/frame.h"
-#include "libavutil/hwcontext.h"
 #include "libavutil/opt.h"
 #include "libavutil/pixdesc.h"
 #include "libavutil/pixfmt.h"
 
-/**
- * The option of the range.
- *
- * @param member member of type int of the filter's context
- */
-#define LUMA_RANGE_OPTION(type, member, flags)                                                               \
-    { "range",       "set the range of the luma samples", offsetof(type, member), AV_OPT_TYPE_INT, { .i64 = AVCOL_RANGE_UNSPECIFIED }, 0, AVCOL_RANGE_NB - 1, flags, .unit = "range" }, \
-    {     "auto",    "as the frame says; gray and yuvj are full, others limited", 0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_UNSPECIFIED }, 0, 0, flags, .unit = "range" }, \
-    {     "limited", "black is 16 in 8 bits",  0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_MPEG }, 0, 0, flags, .unit = "range" }, \
-    {     "tv",      "black is 16 in 8 bits",  0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_MPEG }, 0, 0, flags, .unit = "range" }, \
-    {     "full",    "black is 0",             0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_JPEG }, 0, 0, flags, .unit = "range" }, \
-    {     "pc",      "black is 0",             0, AV_OPT_TYPE_CONST, { .i64 = AVCOL_RANGE_JPEG }, 0, 0, flags, .unit = "range" }
+#include "formats.h"
+
+/// The option of the range, an int of the filter's context.
+#define LUMA_RANGE_OPTION(type, member, flags)                                              \
+    { "range", "set the range of the luma samples", offsetof(type, member),                 \
+      AV_OPT_TYPE_INT, { .i64 = AVCOL_RANGE_UNSPECIFIED }, 0, AVCOL_RANGE_NB - 1, flags,    \
+      .unit = "range" },                                                                    \
+    LUMA_RANGE("auto", "as the frame says; gray and yuvj are full, others limited",         \
+               AVCOL_RANGE_UNSPECIFIED, flags),                                             \
+    LUMA_RANGE("limited", "black is 16 in 8 bits", AVCOL_RANGE_MPEG, flags),                \
+    LUMA_RANGE("tv",      "black is 16 in 8 bits", AVCOL_RANGE_MPEG, flags),                \
+    LUMA_RANGE("full",    "black is 0",            AVCOL_RANGE_JPEG, flags),                \
+    LUMA_RANGE("pc",      "black is 0",            AVCOL_RANGE_JPEG, flags)
+
+#define LUMA_RANGE(name, help, range, flags)                                                \
+    { name, help, 0, AV_OPT_TYPE_CONST, { .i64 = range }, 0, 0, flags, .unit = "range" }
+
+/// Whether the CPU filters read the luma of a format: gray or YUV of 8 to 16 bits, in a plane.
+int ff_luma_is_supported(const AVPixFmtDescriptor *desc);
+
+/// All such formats, in whatever layout the chroma is.
+AVFilterFormats *ff_luma_formats(void);
 
 /**
  * Whether a frame's luma is of limited range.
@@ -54,19 +62,9 @@
  * @param range the option
  * @param desc  describes the frame's software format
  */
-static inline int ff_luma_is_limited(int range, const AVFrame *frame,
-                                        const AVPixFmtDescriptor *desc)
-{
-    const int is_full = desc->nb_components < 3 || !strncmp(desc->name, "yuvj", 4);
+int ff_luma_is_limited(int range, const AVFrame *frame, const AVPixFmtDescriptor *desc);
 
-    if (range == AVCOL_RANGE_UNSPECIFIED)
-        range = frame->color_range;
-    if (range == AVCOL_RANGE_UNSPECIFIED)
-        return !is_full;
-    return range == AVCOL_RANGE_MPEG;
-}
-
-/// Width of the picture: cropping of frames on a GPU leaves what is cut, by a decoder at the left and top alone.
+/// Width of the picture: frames on a GPU keep what is cropped.
 static inline int ff_picture_width(const AVFrame *frame)
 {
     return frame->width - (frame->hw_frames_ctx ? (int)(frame->crop_left + frame->crop_right) : 0);
@@ -87,27 +85,8 @@ typedef struct LumaFrame {
     int black;              ///< value of black
 } LumaFrame;
 
-/**
- * Describe a frame, in memory or on a GPU.
- *
- * @param range the option
- */
-static inline LumaFrame ff_luma_frame(const AVFrame *frame, int range)
-{
-    const AVHWFramesContext *hw = frame->hw_frames_ctx ? (void *)frame->hw_frames_ctx->data : NULL;
-    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(hw ? hw->sw_format : frame->format);
-    const AVComponentDescriptor *luma = &desc->comp[0];
-    const int limited = ff_luma_is_limited(range, frame, desc);
-
-    return (LumaFrame){
-        .width   = ff_picture_width(frame),
-        .height  = ff_picture_height(frame),
-        .depth   = luma->depth,
-        .shift   = luma->shift,
-        .limited = limited,
-        .black   = limited && luma->depth >= 8 ? 16 << (luma->depth - 8) : 0,
-    };
-}
+/// Describe a frame, in memory or on a GPU, by the option of the range.
+LumaFrame ff_luma_frame(const AVFrame *frame, int range);
 
 /**
  * Whether n_subsample chooses a frame: one of each run of step frames, at a place that
@@ -117,14 +96,6 @@ static inline LumaFrame ff_luma_frame(const AVFrame *frame, int range)
  * @param n    the frame's number, from 0; that one is chosen
  * @param step 1 chooses all
  */
-static inline int ff_frame_is_chosen(uint64_t n, int step)
-{
-    // a multiplicative hash, twice, of which run of step frames it is
-    uint32_t hash = n / step * 0x9e3779b9;
-
-    for (int i = 0; i < 2; i++)
-        hash = (hash ^ hash >> 16) * 0x9e3779b9;
-    return n % step == (uint64_t)hash * step >> 32;
-}
+int ff_frame_is_chosen(uint64_t n, int step);
 
 #endif /* AVFILTER_LUMA_FRAME_H */

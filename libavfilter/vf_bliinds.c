@@ -39,7 +39,7 @@
 #include "bliinds.h"
 #include "bliinds_dsp.h"
 #include "filters.h"
-#include "luma_formats.h"
+#include "luma_frame.h"
 #include "release_compat.h"
 #include "video.h"
 

@@ -41,7 +41,7 @@
 #include "detailloss.h"
 #include "filters.h"
 #include "release_compat.h"
-#include "luma_formats.h"
+#include "luma_frame.h"
 #include "pair_sync.h"
 #include "video.h"
 

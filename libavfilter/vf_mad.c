@@ -44,7 +44,7 @@
 #include "mad.h"
 #include "mad_work.h"
 #include "release_compat.h"
-#include "luma_formats.h"
+#include "luma_frame.h"
 #include "pair_sync.h"
 #include "video.h"
 

@@ -1,0 +1,88 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+#include "config.h"
+
+#include <string.h>
+
+#include "libavutil/hwcontext.h"
+
+#include "luma_frame.h"
+
+int ff_luma_is_supported(const AVPixFmtDescriptor *desc)
+{
+    const AVComponentDescriptor *luma = &desc->comp[0];
+    const uint64_t refused =
+        AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_BITSTREAM |
+        AV_PIX_FMT_FLAG_HWACCEL | AV_PIX_FMT_FLAG_ALPHA | AV_PIX_FMT_FLAG_FLOAT |
+        AV_PIX_FMT_FLAG_BAYER | AV_PIX_FMT_FLAG_XYZ;
+
+    return desc->nb_components && !(desc->flags & refused) &&
+           luma->depth >= 8 && luma->depth <= 16 &&
+           luma->plane == 0 && luma->offset == 0 && luma->step == (luma->depth + 7) / 8 &&
+           (luma->depth == 8 || !(desc->flags & AV_PIX_FMT_FLAG_BE) == !AV_HAVE_BIGENDIAN);
+}
+
+AVFilterFormats *ff_luma_formats(void)
+{
+    const AVPixFmtDescriptor *desc = NULL;
+    AVFilterFormats *formats = NULL;
+
+    while ((desc = av_pix_fmt_desc_next(desc)))
+        if (ff_luma_is_supported(desc) && ff_add_format(&formats, av_pix_fmt_desc_get_id(desc)) < 0)
+            return NULL;
+    return formats;
+}
+
+int ff_luma_is_limited(int range, const AVFrame *frame, const AVPixFmtDescriptor *desc)
+{
+    const int is_full = desc->nb_components < 3 || !strncmp(desc->name, "yuvj", 4);
+
+    if (range == AVCOL_RANGE_UNSPECIFIED)
+        range = frame->color_range;
+    if (range == AVCOL_RANGE_UNSPECIFIED)
+        return !is_full;
+    return range == AVCOL_RANGE_MPEG;
+}
+
+LumaFrame ff_luma_frame(const AVFrame *frame, int range)
+{
+    const AVHWFramesContext *hw = frame->hw_frames_ctx ? (void *)frame->hw_frames_ctx->data : NULL;
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(hw ? hw->sw_format : frame->format);
+    const AVComponentDescriptor *luma = &desc->comp[0];
+    const int limited = ff_luma_is_limited(range, frame, desc);
+
+    return (LumaFrame){
+        .width   = ff_picture_width(frame),
+        .height  = ff_picture_height(frame),
+        .depth   = luma->depth,
+        .shift   = luma->shift,
+        .limited = limited,
+        .black   = limited && luma->depth >= 8 ? 16 << (luma->depth - 8) : 0,
+    };
+}
+
+int ff_frame_is_chosen(uint64_t n, int step)
+{
+    // a multiplicative hash, twice, of which run of step frames it is
+    uint32_t hash = n / step * 0x9e3779b9;
+
+    for (int i = 0; i < 2; i++)
+        hash = (hash ^ hash >> 16) * 0x9e3779b9;
+    return n % step == (uint64_t)hash * step >> 32;
+}
