@@ -73,19 +73,20 @@ typedef struct BLIINDSContext {
     ScoreCounter counter[3];
 } BLIINDSContext;
 
-/**
- * The options of a BLIINDS-II filter.
- *
- * @param member member of type BLIINDSContext of the filter's context
- */
-#define BLIINDS_OPTIONS(type, member, flags)                                                                    \
-    { "model",       "set the model: a built-in name or a file", offsetof(type, member.model_name), AV_OPT_TYPE_STRING, { .str = "vmaf1_est1" }, 0, 0, flags }, \
-    { "shown_height", "set the height at which people see the video, 0 for the frame's", offsetof(type, member.shown_height), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, BLIINDS_MAX_SIZE, flags }, \
-    LUMA_RANGE_OPTION(type, member.range, flags),                                                             \
-    { "features",    "report the features too", offsetof(type, member.features), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1, flags }, \
-    { "side_data",   "attach the score as user data unregistered SEI", offsetof(type, member.side_data), AV_OPT_TYPE_BOOL, { .i64 = 1 }, 0, 1, flags }, \
-    { "n_subsample", "score one of every n frames", offsetof(type, member.n_subsample), AV_OPT_TYPE_INT, { .i64 = 1 }, 1, INT_MAX, flags }, \
-    BLIINDS_RR_OPTIONS(type, member.rr, flags),                                                                 \
+/// The options of a BLIINDS-II filter, whose context has it as member.
+#define BLIINDS_OPTIONS(type, member, flags)                                                \
+    { "model", "set the model: a built-in name or a file",                                  \
+      offsetof(type, member.model_name), AV_OPT_TYPE_STRING, { .str = "vmaf1_est1" }, 0, 0, flags }, \
+    { "shown_height", "set the height at which people see the video, 0 for the frame's",    \
+      offsetof(type, member.shown_height), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, BLIINDS_MAX_SIZE, flags }, \
+    LUMA_RANGE_OPTION(type, member.range, flags),                                           \
+    { "features", "report the features too",                                                \
+      offsetof(type, member.features), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1, flags },       \
+    { "side_data", "attach the score as user data unregistered SEI",                        \
+      offsetof(type, member.side_data), AV_OPT_TYPE_BOOL, { .i64 = 1 }, 0, 1, flags },      \
+    { "n_subsample", "score one of every n frames",                                         \
+      offsetof(type, member.n_subsample), AV_OPT_TYPE_INT, { .i64 = 1 }, 1, INT_MAX, flags }, \
+    BLIINDS_RR_OPTIONS(type, member.rr, flags),                                             \
     SCORE_LOG_OPTIONS(type, member.log, flags)
 
 /// Load the model.

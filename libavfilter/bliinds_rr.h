@@ -92,17 +92,20 @@ typedef struct BLIINDSRR {
     int error;                      ///< first error met
 } BLIINDSRR;
 
-/**
- * The options of the file.
- *
- * @param member member of type BLIINDSRR of the filter's context
- */
-#define BLIINDS_RR_OPTIONS(type, member, flags)                                                                 \
-    { "rr_write", "write the statistics of a source to this file", offsetof(type, member.write_path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags }, \
-    { "rr_read",  "compare an encode with the statistics of its source in this file", offsetof(type, member.read_path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags }, \
-    { "rr_match", "set what the encode's frames are matched by", offsetof(type, member.match), AV_OPT_TYPE_INT, { .i64 = BLIINDS_RR_TIME }, 0, BLIINDS_RR_NB - 1, flags, .unit = "rr_match" }, \
-    {     "time",   "timestamp, within half a frame",    0, AV_OPT_TYPE_CONST, { .i64 = BLIINDS_RR_TIME },   0, 0, flags, .unit = "rr_match" }, \
-    {     "number", "number in the order of the frames", 0, AV_OPT_TYPE_CONST, { .i64 = BLIINDS_RR_NUMBER }, 0, 0, flags, .unit = "rr_match" }
+/// The options of the file; the filter's context has it as member.
+#define BLIINDS_RR_OPTIONS(type, member, flags)                                             \
+    { "rr_write", "write the statistics of a source to this file",                          \
+      offsetof(type, member.write_path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags }, \
+    { "rr_read", "compare an encode with the statistics of its source in this file",        \
+      offsetof(type, member.read_path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags }, \
+    { "rr_match", "set what the encode's frames are matched by",                            \
+      offsetof(type, member.match), AV_OPT_TYPE_INT, { .i64 = BLIINDS_RR_TIME },            \
+      0, BLIINDS_RR_NB - 1, flags, .unit = "rr_match" },                                    \
+    BLIINDS_RR_MATCH("time",   "timestamp, within half a frame",    BLIINDS_RR_TIME,   flags), \
+    BLIINDS_RR_MATCH("number", "number in the order of the frames", BLIINDS_RR_NUMBER, flags)
+
+#define BLIINDS_RR_MATCH(name, help, match, flags)                                          \
+    { name, help, 0, AV_OPT_TYPE_CONST, { .i64 = match }, 0, 0, flags, .unit = "rr_match" }
 
 /**
  * Open the file that is to be read, unless that was done, and read what there is

@@ -40,15 +40,21 @@ typedef struct BlockSmoothOptions {
     int block;
 } BlockSmoothOptions;
 
-#define BLOCKSMOOTH_FLAGS (AV_OPT_FLAG_FILTERING_PARAM | AV_OPT_FLAG_VIDEO_PARAM | AV_OPT_FLAG_RUNTIME_PARAM)
+#define BLOCKSMOOTH_FLAGS                                                                   \
+    (AV_OPT_FLAG_FILTERING_PARAM | AV_OPT_FLAG_VIDEO_PARAM | AV_OPT_FLAG_RUNTIME_PARAM)
 
-/**
- * @param member member of type BlockSmoothOptions of the filter's context
- */
-#define BLOCKSMOOTH_OPTIONS(type, member)                                                                       \
-    { "qf",     "set the strength: the steps that are smoothed are lower than twice it", offsetof(type, member.qf), AV_OPT_TYPE_INT, { .i64 = 127 }, 1, 255, BLOCKSMOOTH_FLAGS }, \
-    { "planes", "set which planes to smooth, as a bit mask", offsetof(type, member.planes), AV_OPT_TYPE_INT, { .i64 = 15 }, 0, 15, BLOCKSMOOTH_FLAGS }, \
-    { "block",  "set the size of blocks: 8, 16, 32 or 64", offsetof(type, member.block), AV_OPT_TYPE_INT, { .i64 = BLOCKSMOOTH_MIN_BLOCK }, BLOCKSMOOTH_MIN_BLOCK, BLOCKSMOOTH_MAX_BLOCK, BLOCKSMOOTH_FLAGS }
+#define BLOCKSMOOTH_OPTION(name, help, offset, value, min, max)                             \
+    { name, help, offset, AV_OPT_TYPE_INT, { .i64 = value }, min, max, BLOCKSMOOTH_FLAGS }
+
+/// The options; the filter's context has them as member.
+#define BLOCKSMOOTH_OPTIONS(type, member)                                                   \
+    BLOCKSMOOTH_OPTION("qf", "set the strength: the steps that are smoothed are lower than twice it", \
+                       offsetof(type, member.qf), 127, 1, 255),                             \
+    BLOCKSMOOTH_OPTION("planes", "set which planes to smooth, as a bit mask",               \
+                       offsetof(type, member.planes), 15, 0, 15),                           \
+    BLOCKSMOOTH_OPTION("block", "set the size of blocks: 8, 16, 32 or 64",                  \
+                       offsetof(type, member.block), BLOCKSMOOTH_MIN_BLOCK,                 \
+                       BLOCKSMOOTH_MIN_BLOCK, BLOCKSMOOTH_MAX_BLOCK)
 
 /// @return 0, or AVERROR(EINVAL) after a message
 static inline int blocksmooth_check_options(AVFilterContext *ctx)

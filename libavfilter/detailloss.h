@@ -59,14 +59,11 @@ typedef struct DetailPicture {
     float chroma_unit;              ///< from the sum over a cell to such steps
 } DetailPicture;
 
-/**
- * The options of a detail loss filter.
- *
- * @param member member of type DetailLossContext of the filter's context
- */
-#define DETAIL_OPTIONS(type, member, flags)                                                                     \
-    LUMA_RANGE_OPTION(type, member.range, flags),                                                             \
-    { "n_subsample", "compare one of every n frames", offsetof(type, member.n_subsample), AV_OPT_TYPE_INT, { .i64 = 1 }, 1, INT_MAX, flags }, \
+/// The options of a detail loss filter, whose context has it as member.
+#define DETAIL_OPTIONS(type, member, flags)                                                 \
+    LUMA_RANGE_OPTION(type, member.range, flags),                                           \
+    { "n_subsample", "compare one of every n frames",                                       \
+      offsetof(type, member.n_subsample), AV_OPT_TYPE_INT, { .i64 = 1 }, 1, INT_MAX, flags }, \
     SCORE_LOG_OPTIONS(type, member.log, flags)
 
 /// Set up the logs.

@@ -72,22 +72,23 @@ typedef struct MADRange {
     double scale;
 } MADRange;
 
-/**
- * The options of a MAD filter.
- *
- * @param member member of type MADContext of the filter's context
- */
-#define MAD_OPTIONS(type, member, flags)                                                                        \
-    LUMA_RANGE_OPTION(type, member.range, flags),                                                             \
+/// The options of a MAD filter, whose context has it as member.
+#define MAD_OPTIONS(type, member, flags)                                                    \
+    LUMA_RANGE_OPTION(type, member.range, flags),                                           \
     SCORE_LOG_OPTIONS(type, member.log, flags)
 
 /// The option of those that have outputs for maps.
-#define MAD_MAP_OPTIONS(type, member, flags)                                                                    \
-    { "map",         "show maps of the distortion on outputs of their own", offsetof(type, member.map), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, MAD_MAP_BOTH, flags, .unit = "map" }, \
-    {     "none",    "no map",                 0, AV_OPT_TYPE_CONST, { .i64 = 0 },            0, 0, flags, .unit = "map" }, \
-    {     "hi",      "the detection map",      0, AV_OPT_TYPE_CONST, { .i64 = MAD_MAP_HI },   0, 0, flags, .unit = "map" }, \
-    {     "lo",      "the appearance map",     0, AV_OPT_TYPE_CONST, { .i64 = MAD_MAP_LO },   0, 0, flags, .unit = "map" }, \
-    {     "both",    "the detection map, then the appearance map", 0, AV_OPT_TYPE_CONST, { .i64 = MAD_MAP_BOTH }, 0, 0, flags, .unit = "map" }
+#define MAD_MAP_OPTIONS(type, member, flags)                                                \
+    { "map", "show maps of the distortion on outputs of their own",                         \
+      offsetof(type, member.map), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, MAD_MAP_BOTH, flags,    \
+      .unit = "map" },                                                                      \
+    MAD_MAP("none", "no map",             0,          flags),                               \
+    MAD_MAP("hi",   "the detection map",  MAD_MAP_HI, flags),                               \
+    MAD_MAP("lo",   "the appearance map", MAD_MAP_LO, flags),                               \
+    MAD_MAP("both", "the detection map, then the appearance map", MAD_MAP_BOTH, flags)
+
+#define MAD_MAP(name, help, map, flags)                                                     \
+    { name, help, 0, AV_OPT_TYPE_CONST, { .i64 = map }, 0, 0, flags, .unit = "map" }
 
 /// Blocks wholly inside along an axis; block i begins with cell i of MAD_STEP
 /// samples. Each map has one value per cell, 0 where no block begins.

@@ -82,8 +82,10 @@ typedef struct SSIMCUDAContext {
 #define FLAGS (AV_OPT_FLAG_FILTERING_PARAM | AV_OPT_FLAG_VIDEO_PARAM)
 
 static const AVOption ssim_cuda_options[] = {
-    { "stats_file", "Set file where to store per-frame difference information", OFFSET(stats_path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, FLAGS },
-    { "f",          "Set file where to store per-frame difference information", OFFSET(stats_path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, FLAGS },
+    { "stats_file", "Set file where to store per-frame difference information",
+      OFFSET(stats_path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, FLAGS },
+    { "f",          "Set file where to store per-frame difference information",
+      OFFSET(stats_path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, FLAGS },
     CUDA_QUEUE_OPTION(SSIMCUDAContext, FLAGS),
     { NULL }
 };
