@@ -93,13 +93,15 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
     add_metric(s, (ScoreMetric){ "valid",    0, SCORE_POOL_NONE });
     add_metric(s, (ScoreMetric){ "basis",    0, SCORE_POOL_COUNT, .words = basis_name,
                                  .scale = basis_name[BLIINDS_BITSTREAM] });
-    add_metric(s, (ScoreMetric){ "outside",  0, SCORE_POOL_COUNT, .scale = "outside",
-                                   .warning = "outside of what the model knows: do not rely on the score" });
-    if (s->rr.read_path)
+    add_metric(s, (ScoreMetric){
+        "outside", 0, SCORE_POOL_COUNT, .scale = "outside",
+        .warning = "outside of what the model knows: do not rely on the score",
+    });
+    if (s->rr.read_path) {
         add_metric(s, (ScoreMetric){ "loss", 6, SCORE_POOL_KNOWN,
-                                       SCORE_LOWER_IS_BETTER, BLIINDS_LOSS_SCALE });
-    if (s->rr.read_path)
+                                     SCORE_LOWER_IS_BETTER, BLIINDS_LOSS_SCALE });
         add_metric(s, (ScoreMetric){ "loss_sigma", 6, SCORE_POOL_KNOWN });
+    }
     if (s->features)
         for (int i = 0; i < BLIINDS_NB_FEATURES; i++)
             add_metric(s, (ScoreMetric){ ff_bliinds_feature_name[i], 9, SCORE_POOL_FEATURE });

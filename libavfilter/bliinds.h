@@ -76,9 +76,11 @@ typedef struct BLIINDSContext {
 /// The options of a BLIINDS-II filter, whose context has it as member.
 #define BLIINDS_OPTIONS(type, member, flags)                                                \
     { "model", "set the model: a built-in name or a file",                                  \
-      offsetof(type, member.model_name), AV_OPT_TYPE_STRING, { .str = "vmaf1_est1" }, 0, 0, flags }, \
+      offsetof(type, member.model_name), AV_OPT_TYPE_STRING, { .str = "vmaf1_est1" }, 0, 0, \
+      flags },                                                                              \
     { "shown_height", "set the height at which people see the video, 0 for the frame's",    \
-      offsetof(type, member.shown_height), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, BLIINDS_MAX_SIZE, flags }, \
+      offsetof(type, member.shown_height), AV_OPT_TYPE_INT, { .i64 = 0 }, 0,                \
+      BLIINDS_MAX_SIZE, flags },                                                            \
     LUMA_RANGE_OPTION(type, member.range, flags),                                           \
     { "features", "report the features too",                                                \
       offsetof(type, member.features), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1, flags },       \

@@ -94,7 +94,7 @@ SHARED_INLINE float bliinds_guess_rsqrt(float x)
 #include <math.h>
 // 16 is single precision for float, too
 #if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16
-#error "This compiler computes in a wider format than float, so scores would differ: for 32-bit x86, configure with --extra-cflags='-msse2 -mfpmath=sse'"
+#error "Scores need float in its own format: on 32-bit x86, --extra-cflags='-msse2 -mfpmath=sse'"
 #endif
 #define bliinds_div(a, b) ((a) / (b))
 #define bliinds_sqrt(x)   sqrtf(x)

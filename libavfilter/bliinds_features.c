@@ -85,7 +85,8 @@ void ff_bliinds_coded_features(double dst[BLIINDS_NB_CODED], BLIINDSCoding *codi
     const double bytes  = coded_number(frame, "lavc.quantizer.bytes");
     const double width  = coded_number(frame, "lavc.quantizer.width");
     const double height = coded_number(frame, "lavc.quantizer.height");
-    const double scale  = FFMAX(FFMAX(w, h) / FFMAX(width, height), FFMIN(w, h) / FFMIN(width, height));
+    const double scale  = FFMAX(FFMAX(w, h) / FFMAX(width, height),
+                                FFMIN(w, h) / FFMIN(width, height));
     const double shown  = shown_height ? shown_height / (double)h : 1;
 
     for (int i = 0; i < BLIINDS_NB_CODED; i++)

@@ -101,7 +101,7 @@ double ff_bliinds_model_sigma(const BLIINDSModel *model,
 double ff_bliinds_model_distance(const BLIINDSModel *model,
                                  const double feature[BLIINDS_NB_FEATURES]);
 
-// ---- the reduced-reference loss: what an encode has lost of its source, from the energies of both ----
+// ---- the loss of an encode, from its energies and those of its source ----
 
 /// Low, middle and high band of each level.
 #define BLIINDS_NB_BANDS (3 * BLIINDS_LEVELS)
@@ -126,7 +126,7 @@ typedef struct BLIINDSEnergies {
 #define BLIINDS_LOSS_SCALE "VMAF points lost, 0..100"
 
 typedef struct BLIINDSLoss {
-    double loss;            ///< VMAF points below the source: 0 where no loss is seen, up to 100; higher is worse
+    double loss;            ///< VMAF points below the source, 0 to 100
     double sigma;           ///< standard deviation of its error
 } BLIINDSLoss;
 

@@ -393,8 +393,8 @@ static void begin_model(Parser *p, const char *word, int is_first)
     if (!is_first && strcmp(word, "bliinds-model"))
         fail(p, "nothing but another model may follow 'end'.\n");
     else if (!word || strcmp(word, "bliinds-model") || !(word = next_word(p)))
-        fail(p, "not a model: it should begin with 'bliinds-model 1'. tools/bliinds-convert-release "
-             "makes one of a copy of the published release.\n");
+        fail(p, "not a model: it should begin with 'bliinds-model 1'. "
+             "tools/bliinds-convert-release makes one of a copy of the published release.\n");
     else if (strcmp(word, "1"))
         fail(p, "version %s of the format is not supported, only 1.\n", word);
     else if ((word = next_word(p)))

@@ -153,7 +153,8 @@ static int read_format(BLIINDSRR *s, void *logctx, const char *line)
     char range[8];
     int end = 0;
 
-    if (sscanf(line, "format %5d %5d %7s %2d%n", &f->width, &f->height, range, &f->depth, &end) < 4 ||
+    if (sscanf(line, "format %5d %5d %7s %2d%n", &f->width, &f->height, range, &f->depth,
+               &end) < 4 ||
         line[end] || f->width < 1 || f->height < 1 || f->depth < 8 || f->depth > 16)
         return damaged(s, logctx, "a format");
     f->limited = !strcmp(range, range_name[1]);

@@ -48,7 +48,8 @@ typedef struct BlockSmoothOptions {
 
 /// The options; the filter's context has them as member.
 #define BLOCKSMOOTH_OPTIONS(type, member)                                                   \
-    BLOCKSMOOTH_OPTION("qf", "set the strength: the steps that are smoothed are lower than twice it", \
+    BLOCKSMOOTH_OPTION("qf",                                                                \
+                       "set the strength: the steps that are smoothed are lower than twice it", \
                        offsetof(type, member.qf), 127, 1, 255),                             \
     BLOCKSMOOTH_OPTION("planes", "set which planes to smooth, as a bit mask",               \
                        offsetof(type, member.planes), 15, 0, 15),                           \

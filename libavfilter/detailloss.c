@@ -52,7 +52,7 @@ static const struct {
     double detail, square, added, chroma, gray, motion;
 } factor = { 3.517, -4.873, 0.662, 8.078, 0.55, 0.6404 };
 
-/// Beyond this much detail lost, the loss goes on along a straight line: by the square alone it would fall again.
+/// Beyond this much detail lost, the loss is straight: by the square it would fall again.
 #define MAX_SQUARE 25
 
 /// A picture of this many lines fills a display of 2160, a smaller one is seen on one of 1080.
@@ -105,7 +105,7 @@ DetailPicture ff_detailloss_picture(const DetailLossContext *s, const AVFrame *m
     return p;
 }
 
-/// The strength of a part in all bands of all scales: the cube roots of the means, and what is not seen.
+/// The strength of a part in all bands: the cube roots of the means, and what is not seen.
 static double strength(const DetailPicture *picture, const DetailSums *sums,
                        enum DetailPart part, double noise)
 {
@@ -129,7 +129,8 @@ static void measure(double value[NB_METRICS], const DetailPicture *picture, cons
     const double source    = strength(picture, sums, DETAIL_SOURCE, NOISE);
     const double nb_blocks = (double)detail_nb_chroma_blocks(picture->cells_x) *
                              detail_nb_chroma_blocks(picture->cells_y) * 2;
-    const int nb_cells     = (picture->width / DETAIL_MOTION_CELL) * (picture->height / DETAIL_MOTION_CELL);
+    const int nb_cells     = (picture->width  / DETAIL_MOTION_CELL) *
+                             (picture->height / DETAIL_MOTION_CELL);
     double curved, loss;
 
     value[METRIC_DETAIL] = 100 * (1 - strength(picture, sums, DETAIL_KEPT, NOISE) / source);

@@ -45,11 +45,11 @@
 #include <math.h>
 // 16 is single precision for float, too
 #if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16
-#error "This compiler computes in a wider format than float, so scores would differ: for 32-bit x86, configure with --extra-cflags='-msse2 -mfpmath=sse'"
+#error "Scores need float in its own format: on 32-bit x86, --extra-cflags='-msse2 -mfpmath=sse'"
 #endif
 #endif
 
-#define DETAIL_SCALES       4   ///< the first is of the picture, each next one of a picture half its size
+#define DETAIL_SCALES       4   ///< each next one is of a picture half the size
 #define DETAIL_ORIENTATIONS 3   ///< horizontal, vertical and diagonal detail
 
 /// Bands of a scale whose coefficients are pooled together.
@@ -62,7 +62,7 @@ enum DetailBand {
 /// What the cubes of coefficients are summed up of.
 enum DetailPart {
     DETAIL_SOURCE,              ///< all of the source's
-    DETAIL_KEPT,                ///< what the encode has kept of it and is not hidden by what was added
+    DETAIL_KEPT,                ///< what the encode has kept, but for what is hidden
     DETAIL_ADDED,               ///< what was added and is not hidden by what was kept
     DETAIL_NB_PARTS
 };
@@ -80,7 +80,7 @@ typedef struct DetailSums {
     /// sums of detail_cube()
     uint64_t cube[DETAIL_SCALES][DETAIL_NB_BANDS][DETAIL_NB_PARTS];
     uint64_t chroma;            ///< of detail_chroma() over the blocks of both planes
-    uint64_t motion;            ///< of the absolute differences of the source's cells to those of the frame before
+    uint64_t motion;            ///< of the source's cells, differences to the frame before
 } DetailSums;
 
 /**
@@ -112,7 +112,7 @@ SHARED_INLINE int detail_mirror(int i, int n)
     return i < 0 ? 0 : i;
 }
 
-/// @name The wavelet of Daubechies with four taps; sample 0 is the one before the coefficient's first
+/// @name The wavelet of Daubechies with four taps, from one sample before the coefficient's
 /// @{
 SHARED_INLINE float detail_low(float x0, float x1, float x2, float x3)
 {

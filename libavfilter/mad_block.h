@@ -110,7 +110,8 @@ SHARED_INLINE MADMoments mad_merge(MADMoments a, MADMoments b, int n)
     m.mean = (a.mean + b.mean) / 2;
     m.m2   = a.m2 + b.m2 + n / (MADReal)2 * d2;
     m.m3   = a.m3 + b.m3 + (MADReal)1.5 * d * (b.m2 - a.m2);
-    m.m4   = a.m4 + b.m4 + 2 * d * (b.m3 - a.m3) + (MADReal)1.5 * d2 * (a.m2 + b.m2) + n / (MADReal)8 * d2 * d2;
+    m.m4   = a.m4 + b.m4 + 2 * d * (b.m3 - a.m3) + (MADReal)1.5 * d2 * (a.m2 + b.m2) +
+             n / (MADReal)8 * d2 * d2;
     return m;
 }
 

@@ -144,6 +144,7 @@ void ff_pair_sync_uninit(PairSync *s, AVFilterContext *ctx)
                s->nb_apart, s->nb_pairs);
     if (s->nb_early)
         av_log(ctx, AV_LOG_WARNING, "Frames that came before the reference's first one, and were "
-               "not compared: %"PRIu64". Put setpts=PTS-STARTPTS before both inputs.\n", s->nb_early);
+               "not compared: %"PRIu64". Put setpts=PTS-STARTPTS before both inputs.\n",
+               s->nb_early);
     ff_framesync_uninit(&s->fs);
 }

@@ -91,7 +91,8 @@ static int is_same_file(const char *a, const char *b)
     if (get_stat(a, &st_a) || get_stat(b, &st_b))
         return !strcmp(a, b);
     return !has_type(&st_a, S_IFCHR) &&
-           (!strcmp(a, b) || st_a.st_ino && st_a.st_dev == st_b.st_dev && st_a.st_ino == st_b.st_ino);
+           (!strcmp(a, b) ||
+            st_a.st_ino && st_a.st_dev == st_b.st_dev && st_a.st_ino == st_b.st_ino);
 }
 
 static int fail(ScoreOutputs *s, void *logctx, const char *format, const char *path)

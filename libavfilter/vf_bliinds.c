@@ -414,7 +414,8 @@ static const AVFilterPad bliinds_inputs[] = {
 
 const FFFilter ff_vf_bliinds = {
     FILTER_PUBLIC(name)        = "bliinds",
-    FILTER_PUBLIC(description) = NULL_IF_CONFIG_SMALL("Score quality without a reference (BLIINDS-II)."),
+    FILTER_PUBLIC(description) =
+        NULL_IF_CONFIG_SMALL("Score quality without a reference (BLIINDS-II)."),
     FILTER_PUBLIC(priv_class)  = &bliinds_class,
     FILTER_PUBLIC(flags)       = AVFILTER_FLAG_METADATA_ONLY | AVFILTER_FLAG_SLICE_THREADS |
                                  AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,

@@ -177,8 +177,9 @@ static int alloc_blocks(AVFilterContext *ctx, int width, int height)
     params->nb_tiles_x = DIV_UP(params->level[0].bw, BLIINDS_TILE_W);
     params->nb_tiles   = params->nb_tiles_x * DIV_UP(params->level[0].bh, BLIINDS_TILE_H);
 
-    params->frame_size = FFALIGN(nb_blocks * sizeof(BLIINDSCUDABlock) +
-                                 nb_listed * BLIINDS_NB_STATISTICS * sizeof(BLIINDSCUDAListed), 256);
+    params->frame_size =
+        FFALIGN(nb_blocks * sizeof(BLIINDSCUDABlock) +
+                nb_listed * BLIINDS_NB_STATISTICS * sizeof(BLIINDSCUDAListed), 256);
     max_batch = best_batch(s, av_clip(MAX_BATCH_MEMORY / params->frame_size, 1,
                                       FFMIN(s->queue.size, BLIINDS_MAX_BATCH)));
     ret = ff_cuda_queue_alloc(ctx, &s->block_memory, max_batch * params->frame_size);
@@ -287,10 +288,9 @@ static int setup(AVFilterContext *ctx)
     BLIINDSCUDAContext *s = ctx->priv;
     const size_t size = BLIINDS_GAMMA_NB * sizeof(float);
     float *table;
-    int ret;
+    int ret = ff_cuda_queue_alloc(ctx, &s->state, BLIINDS_MAX_BATCH * sizeof(BLIINDSCUDAState));
 
-    if ((ret = ff_cuda_queue_alloc(ctx, &s->state, BLIINDS_MAX_BATCH * sizeof(BLIINDSCUDAState))) < 0 ||
-        (ret = ff_cuda_queue_alloc(ctx, &s->gamma_table, size)) < 0)
+    if (ret < 0 || (ret = ff_cuda_queue_alloc(ctx, &s->gamma_table, size)) < 0)
         return ret;
     table = av_malloc(size);
     if (!table)
@@ -331,7 +331,8 @@ static av_cold int init(AVFilterContext *ctx)
 
 const FFFilter ff_vf_bliinds_cuda = {
     FILTER_PUBLIC(name)        = "bliinds_cuda",
-    FILTER_PUBLIC(description) = NULL_IF_CONFIG_SMALL("Score quality of CUDA frames without a reference (BLIINDS-II)."),
+    FILTER_PUBLIC(description) =
+        NULL_IF_CONFIG_SMALL("Score quality of CUDA frames without a reference (BLIINDS-II)."),
     FILTER_PUBLIC(priv_class)  = &bliinds_cuda_class,
     FILTER_PUBLIC(flags)       = AVFILTER_FLAG_METADATA_ONLY |
                                  AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,

@@ -53,7 +53,8 @@ static const AVOption blocksmooth_options[] = {
 
 AVFILTER_DEFINE_CLASS(blocksmooth);
 
-#define PLANAR(depth) AV_PIX_FMT_YUV420P##depth, AV_PIX_FMT_YUV422P##depth, AV_PIX_FMT_YUV444P##depth
+#define PLANAR(depth) \
+    AV_PIX_FMT_YUV420P##depth, AV_PIX_FMT_YUV422P##depth, AV_PIX_FMT_YUV444P##depth
 static const enum AVPixelFormat pix_fmts[] = {
     AV_PIX_FMT_GRAY8, AV_PIX_FMT_GRAY9, AV_PIX_FMT_GRAY10, AV_PIX_FMT_GRAY12,
     AV_PIX_FMT_GRAY14, AV_PIX_FMT_GRAY16,

@@ -137,8 +137,9 @@ static int launch(AVFilterContext *ctx, BlockSmoothCUDAParams *params, int depth
     ret = ff_cuda_queue_enter(ctx);
     if (ret < 0)
         return ret;
-    ret = ff_cuda_queue_launch(ctx, depth > 8 ? s->blocksmooth_16 : s->blocksmooth_8, params->nb_columns,
-                               params->nb_rows, BLOCKSMOOTH_WARPS * 32, 1, 0, params);
+    ret = ff_cuda_queue_launch(ctx, depth > 8 ? s->blocksmooth_16 : s->blocksmooth_8,
+                               params->nb_columns, params->nb_rows, BLOCKSMOOTH_WARPS * 32, 1, 0,
+                               params);
     ff_cuda_queue_leave(ctx);
     return ret;
 }
@@ -219,7 +220,8 @@ static const AVFilterPad blocksmooth_cuda_inputs[] = {
 
 const FFFilter ff_vf_blocksmooth_cuda = {
     FILTER_PUBLIC(name)        = "blocksmooth_cuda",
-    FILTER_PUBLIC(description) = NULL_IF_CONFIG_SMALL("Smooth the edges of a codec's blocks on CUDA frames."),
+    FILTER_PUBLIC(description) =
+        NULL_IF_CONFIG_SMALL("Smooth the edges of a codec's blocks on CUDA frames."),
     FILTER_PUBLIC(priv_class)  = &blocksmooth_cuda_class,
     FILTER_PUBLIC(flags)       = AVFILTER_FLAG_SUPPORT_TIMELINE_GENERIC,
     .priv_size                 = sizeof(BlockSmoothCUDAContext),

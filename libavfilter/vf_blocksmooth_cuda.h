@@ -45,7 +45,7 @@
 
 /// For the top bit of a lane to tell whether its value is not below a limit.
 typedef struct BlockSmoothCUDALimit {
-    uint32_t bias;                          ///< added to what is below the top bit, which is set then
+    uint32_t bias;                          ///< added below the top bit, which is set then
     uint32_t is_low;                        ///< all bits where the limit is below a value's top bit
 } BlockSmoothCUDALimit;
 
@@ -69,7 +69,7 @@ typedef struct BlockSmoothCUDAParams {
     BlockSmoothCUDAPlane plane[BLOCKSMOOTH_MAX_PLANES];
     int nb_columns, nb_rows;                ///< thread blocks that all planes take
     int block;
-    uint32_t value;                         ///< the bits of the samples in a word that are their values
+    uint32_t value;                         ///< the bits of a word that are values
     int shift;                              ///< left shift to have these in the high bits
     BlockSmoothCUDALimits limits;
 } BlockSmoothCUDAParams;

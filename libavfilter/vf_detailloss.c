@@ -57,7 +57,7 @@ enum { SOURCE, ENCODE, NB_PICTURES };
 /// A row of coefficients.
 typedef struct Row {
     float *part[DETAIL_NB_PARTS][DETAIL_ORIENTATIONS];
-    float *hidden[DETAIL_NB_PARTS];     ///< sums of the parts over the orientations, one more at each end
+    float *hidden[DETAIL_NB_PARTS];     ///< sums over the orientations, one more at each end
 } Row;
 
 /// What one job works in.
@@ -115,6 +115,11 @@ static const uint8_t *plane_row(const ThreadData *td, const AVFrame *frame, int 
     const AVComponentDescriptor *comp = &td->desc->comp[i];
 
     return frame->data[comp->plane] + y * (ptrdiff_t)frame->linesize[comp->plane] + comp->offset;
+}
+
+static enum DetailBand band_of(int orientation)
+{
+    return orientation == 2 ? DETAIL_DIAGONAL : DETAIL_STRAIGHT;
 }
 
 static void load_row(float *dst, const ThreadData *td, int picture, int y)
@@ -198,7 +203,7 @@ static void make_row(const DetailLossCPUContext *s, const ThreadData *td, Scratc
         split_row(scratch, scratch->band[p], next, w);
     }
     for (int o = 0; o < DETAIL_ORIENTATIONS; o++) {
-        const float weight = detail_weight(td->picture.octave + scale, o == 2 ? DETAIL_DIAGONAL : DETAIL_STRAIGHT);
+        const float weight = detail_weight(td->picture.octave + scale, band_of(o));
 
         for (int x = 0; x < w; x++) {
             const DetailCoefficient c = detail_coefficient(scratch->band[SOURCE][o][x],
@@ -219,6 +224,13 @@ static void make_row(const DetailLossCPUContext *s, const ThreadData *td, Scratc
     }
 }
 
+/// What a part hides of the other one.
+static float masking(const Row *above, const Row *row, const Row *below, enum DetailPart part,
+                     int x)
+{
+    return detail_mask(&above->hidden[part][x], &row->hidden[part][x], &below->hidden[part][x]);
+}
+
 /// Add the cubes of a row.
 static void add_row(Scratch *scratch, const ThreadData *td, const Row *above, const Row *row,
                     const Row *below)
@@ -226,13 +238,11 @@ static void add_row(Scratch *scratch, const ThreadData *td, const Row *above, co
     const int w = detail_half(td->width);
 
     for (int x = 0; x < w; x++) {
-        const float added = detail_mask(&above->hidden[DETAIL_ADDED][x], &row->hidden[DETAIL_ADDED][x],
-                                        &below->hidden[DETAIL_ADDED][x]);
-        const float kept  = detail_mask(&above->hidden[DETAIL_KEPT][x], &row->hidden[DETAIL_KEPT][x],
-                                        &below->hidden[DETAIL_KEPT][x]);
+        const float added = masking(above, row, below, DETAIL_ADDED, x);
+        const float kept  = masking(above, row, below, DETAIL_KEPT,  x);
 
         for (int o = 0; o < DETAIL_ORIENTATIONS; o++) {
-            uint64_t *cube = scratch->sums.cube[td->scale][o == 2 ? DETAIL_DIAGONAL : DETAIL_STRAIGHT];
+            uint64_t *cube = scratch->sums.cube[td->scale][band_of(o)];
 
             cube[DETAIL_SOURCE] += detail_cube(row->part[DETAIL_SOURCE][o][x], 0.f);
             cube[DETAIL_KEPT]   += detail_cube(row->part[DETAIL_KEPT][o][x],   added);
@@ -263,17 +273,18 @@ static int split_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 // ---- cells ----
 
 /// Sum over a cell.
-static uint32_t sum_cell(const ThreadData *td, const AVFrame *frame, int i, int x, int y, int w, int h)
+static uint32_t sum_cell(const ThreadData *td, const AVFrame *frame, int i,
+                         int x, int y, int w, int h)
 {
     const AVComponentDescriptor *comp = &td->desc->comp[i];
-    uint32_t sum = 0;
+    const int mask = (1 << comp->depth) - 1;
+    uint32_t sum   = 0;
 
     for (int row = y; row < y + h; row++) {
         const uint8_t *src = plane_row(td, frame, i, row) + x * comp->step;
 
         for (int column = 0; column < w; column++, src += comp->step)
-            sum += comp->depth == 8 ? *src
-                                    : *(const uint16_t *)src >> comp->shift & ((1 << comp->depth) - 1);
+            sum += comp->depth == 8 ? *src : *(const uint16_t *)src >> comp->shift & mask;
     }
     return sum;
 }
@@ -283,17 +294,17 @@ static int cell_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
     const DetailLossCPUContext *s = ctx->priv;
     const ThreadData *td = arg;
     const DetailPicture *picture = &td->picture;
-    const int w = picture->width / DETAIL_MOTION_CELL, h = picture->height / DETAIL_MOTION_CELL;
+    const int size = DETAIL_MOTION_CELL;
+    const int w = picture->width / size, h = td->previous ? picture->height / size : 0;
     uint64_t motion = 0;
 
-    for (int y = ff_slice_pos(h, jobnr, nb_jobs); td->previous && y < ff_slice_pos(h, jobnr + 1, nb_jobs); y++)
+    for (int y = ff_slice_pos(h, jobnr, nb_jobs); y < ff_slice_pos(h, jobnr + 1, nb_jobs); y++)
         for (int x = 0; x < w; x++) {
-            uint32_t sum[2];
+            const AVFrame *source = td->frame[SOURCE];
+            const uint32_t now    = sum_cell(td, source,       0, x * size, y * size, size, size);
+            const uint32_t before = sum_cell(td, td->previous, 0, x * size, y * size, size, size);
 
-            for (int i = 0; i < 2; i++)
-                sum[i] = sum_cell(td, i ? td->previous : td->frame[SOURCE], 0, x * DETAIL_MOTION_CELL,
-                                  y * DETAIL_MOTION_CELL, DETAIL_MOTION_CELL, DETAIL_MOTION_CELL);
-            motion += sum[0] > sum[1] ? sum[0] - sum[1] : sum[1] - sum[0];
+            motion += now > before ? now - before : before - now;
         }
     s->scratch[jobnr].sums.motion = motion;
 
@@ -576,7 +587,8 @@ static const AVFilterPad detailloss_outputs[] = {
 
 const FFFilter ff_vf_detailloss = {
     FILTER_PUBLIC(name)        = "detailloss",
-    FILTER_PUBLIC(description) = NULL_IF_CONFIG_SMALL("Measure what an encode has lost of its source."),
+    FILTER_PUBLIC(description) =
+        NULL_IF_CONFIG_SMALL("Measure what an encode has lost of its source."),
     FILTER_PUBLIC(priv_class)  = &detailloss_class,
     FILTER_PUBLIC(flags)       = AVFILTER_FLAG_METADATA_ONLY | AVFILTER_FLAG_SLICE_THREADS |
                                  AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,

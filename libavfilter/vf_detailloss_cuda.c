@@ -96,7 +96,8 @@ static int launch_split(AVFilterContext *ctx, int scale)
 static int launch(AVFilterContext *ctx)
 {
     DetailLossCUDAContext *s = ctx->priv;
-    const int nb_cells = (s->picture.width / DETAIL_MOTION_CELL) * (s->picture.height / DETAIL_MOTION_CELL);
+    const int nb_cells = (s->picture.width  / DETAIL_MOTION_CELL) *
+                         (s->picture.height / DETAIL_MOTION_CELL);
     int ret;
 
     for (int i = 0; i < DETAIL_SCALES; i++) {
@@ -179,7 +180,8 @@ static int configure_batch(AVFilterContext *ctx, const DetailPicture *picture,
 /// Whether the source's frame before is one whose samples can be compared with this one's.
 static int is_alike(const AVFrame *previous, const AVFrame *reference)
 {
-    return previous && ff_cuda_queue_format(previous->hw_frames_ctx) == ff_cuda_queue_format(reference->hw_frames_ctx) &&
+    return previous && ff_cuda_queue_format(previous->hw_frames_ctx) ==
+                       ff_cuda_queue_format(reference->hw_frames_ctx) &&
            ff_picture_width(previous)  == ff_picture_width(reference) &&
            ff_picture_height(previous) == ff_picture_height(reference);
 }
@@ -188,7 +190,9 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
 {
     DetailLossCUDAContext *s = ctx->priv;
     const AVPixFmtDescriptor *desc = ff_cuda_queue_format(reference->hw_frames_ctx);
-    const AVFrame *images[DETAIL_NB_IMAGES] = { [DETAIL_IMAGE_SOURCE] = reference, [DETAIL_IMAGE_ENCODE] = frame };
+    const AVFrame *images[DETAIL_NB_IMAGES] = {
+        [DETAIL_IMAGE_SOURCE] = reference, [DETAIL_IMAGE_ENCODE] = frame,
+    };
     DetailPicture picture;
     DetailCUDAPair *pair;
     int ret;
@@ -276,7 +280,8 @@ static av_cold int init(AVFilterContext *ctx)
 
 const FFFilter ff_vf_detailloss_cuda = {
     FILTER_PUBLIC(name)        = "detailloss_cuda",
-    FILTER_PUBLIC(description) = NULL_IF_CONFIG_SMALL("Measure what an encode in CUDA frames has lost of its source."),
+    FILTER_PUBLIC(description) =
+        NULL_IF_CONFIG_SMALL("Measure what an encode in CUDA frames has lost of its source."),
     FILTER_PUBLIC(priv_class)  = &detailloss_cuda_class,
     FILTER_PUBLIC(flags)       = AVFILTER_FLAG_METADATA_ONLY |
                                  AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,

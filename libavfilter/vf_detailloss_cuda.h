@@ -57,7 +57,7 @@ typedef struct DetailCUDAPlane {
 
 typedef struct DetailCUDAPair {
     DetailCUDAPlane plane[DETAIL_NB_IMAGES][3];
-    DetailCUDAPlane previous;       ///< luma of the source's frame before, NULL if there is none like it
+    DetailCUDAPlane previous;       ///< luma of the source's frame before, or NULL
     DEVICE_PTR(DetailSums) result;
 } DetailCUDAPair;
 

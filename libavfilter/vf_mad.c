@@ -82,9 +82,12 @@ static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg
         return ret;
 
     for (int i = 1; i < ctx->nb_outputs; i++)
-        if ((ret = ff_formats_ref(ff_make_formats_list_singleton(MAD_MAP_FORMAT), &cfg_out[i]->formats)) < 0 ||
-            (ret = ff_formats_ref(ff_all_color_spaces(), &cfg_out[i]->color_spaces)) < 0 ||
-            (ret = ff_formats_ref(ff_make_formats_list_singleton(AVCOL_RANGE_JPEG), &cfg_out[i]->color_ranges)) < 0)
+        if ((ret = ff_formats_ref(ff_make_formats_list_singleton(MAD_MAP_FORMAT),
+                                  &cfg_out[i]->formats))      < 0 ||
+            (ret = ff_formats_ref(ff_all_color_spaces(),
+                                  &cfg_out[i]->color_spaces)) < 0 ||
+            (ret = ff_formats_ref(ff_make_formats_list_singleton(AVCOL_RANGE_JPEG),
+                                  &cfg_out[i]->color_ranges)) < 0)
             return ret;
     return 0;
 }
@@ -286,7 +289,8 @@ static const AVFilterPad mad_outputs[] = {
 
 const FFFilter ff_vf_mad = {
     FILTER_PUBLIC(name)        = "mad",
-    FILTER_PUBLIC(description) = NULL_IF_CONFIG_SMALL("Score quality against a reference (Most Apparent Distortion)."),
+    FILTER_PUBLIC(description) =
+        NULL_IF_CONFIG_SMALL("Score quality against a reference (Most Apparent Distortion)."),
     FILTER_PUBLIC(priv_class)  = &mad_class,
     FILTER_PUBLIC(flags)       = AVFILTER_FLAG_SLICE_THREADS | AVFILTER_FLAG_DYNAMIC_OUTPUTS |
                                  AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,

@@ -156,7 +156,8 @@ static int launch_filters(AVFilterContext *ctx)
     int ret = launch_lines(ctx, RESPONSE_COLUMNS,
                            DIV_UP(p->w, FFT_LANES) - p->passed[p->scale].skipped, nb_responses);
 
-    return ret < 0 ? ret : launch_lines(ctx, RESPONSE_ROWS, p->nb_y + MAD_BLOCK_CELLS - 1, nb_responses);
+    return ret < 0 ? ret :
+           launch_lines(ctx, RESPONSE_ROWS, p->nb_y + MAD_BLOCK_CELLS - 1, nb_responses);
 }
 
 static int launch_appearance(AVFilterContext *ctx)
@@ -306,7 +307,8 @@ static MADCUDAPassed set_passed(int scale, int width)
     int columns = width / 2 + 1, blocks;
 
     // the distance falls to 0 at the filters' middle, and below it beyond
-    while (columns > 1 && ff_mad_radial_distance(scale, 0, columns - 1, 2, width) < -MAX_RADIAL_DISTANCE)
+    while (columns > 1 &&
+           ff_mad_radial_distance(scale, 0, columns - 1, 2, width) < -MAX_RADIAL_DISTANCE)
         columns--;
     blocks = DIV_UP(columns, FFT_LANES);
     return (MADCUDAPassed){
@@ -321,6 +323,7 @@ static void set_size(AVFilterContext *ctx, int width, int height)
     MADCUDAContext *s = ctx->priv;
     MADCUDAParams *p  = &s->params;
     const int border  = MAD_BORDER_BEGIN + MAD_BORDER_END;
+    size_t response;
 
     p->w          = width;
     p->h          = height;
@@ -341,9 +344,10 @@ static void set_size(AVFilterContext *ctx, int width, int height)
     }
 
     s->appearance_size = (size_t)p->nb_x * p->nb_y * sizeof(float);
-    for (p->nb_filters = MAD_ORIENTATIONS; p->nb_filters > 1; p->nb_filters /= 2)
-        if ((size_t)p->nb_filters * MAD_IMAGES * p->pitch * height * 2 * sizeof(float) <= MAX_RESPONSE)
-            break;
+    response = (size_t)MAD_IMAGES * p->pitch * height * 2 * sizeof(float);
+    p->nb_filters = MAD_ORIENTATIONS;
+    while (p->nb_filters > 1 && p->nb_filters * response > MAX_RESPONSE)
+        p->nb_filters /= 2;
 }
 
 static int alloc_memory(AVFilterContext *ctx, int depth)
@@ -351,7 +355,8 @@ static int alloc_memory(AVFilterContext *ctx, int depth)
     MADCUDAContext *s = ctx->priv;
     MADCUDAParams *p  = &s->params;
     const size_t rows = p->h, complex = 2 * sizeof(float);
-    const size_t nb_cells = (size_t)(p->nb_x + MAD_BLOCK_CELLS - 1) * (p->nb_y + MAD_BLOCK_CELLS - 1);
+    const size_t nb_cells = (size_t)(p->nb_x + MAD_BLOCK_CELLS - 1) *
+                                    (p->nb_y + MAD_BLOCK_CELLS - 1) * MAD_ORIENTATIONS * MAD_IMAGES;
     const size_t response = rows * p->nb_filters * MAD_IMAGES * p->pitch * complex;
     const size_t planes   = rows * MAD_PLANES * p->pitch * sizeof(float);
     const struct { CUdeviceptr *ptr; size_t size; } part[] = {
@@ -361,7 +366,7 @@ static int alloc_memory(AVFilterContext *ctx, int depth)
         { &p->polar,                   (size_t)p->half_pitch * (p->h / 2 + 1) * complex },
         { &p->column_table,            ff_fft_table_size(&p->column_plan) * complex },
         { &p->row_table,               ff_fft_table_size(&p->row_plan)    * complex },
-        { &p->cells,                   nb_cells * MAD_ORIENTATIONS * MAD_IMAGES * 4 * sizeof(float) },
+        { &p->cells,                   nb_cells * 4 * sizeof(float) },
         { &p->detection,               s->appearance_size },
         { &p->appearance,              s->appearance_size },
         { &s->lightness[0],            sizeof(float) << depth },
@@ -380,7 +385,8 @@ static int alloc_memory(AVFilterContext *ctx, int depth)
     ret = ff_cuda_queue_alloc(ctx, &s->memory, size);
     if (ret < 0)
         return ret;
-    av_log(ctx, AV_LOG_VERBOSE, "%dx%d takes %.1f MiB of GPU memory.\n", p->w, p->h, size / 1048576.);
+    av_log(ctx, AV_LOG_VERBOSE, "%dx%d takes %.1f MiB of GPU memory.\n",
+           p->w, p->h, size / 1048576.);
     for (int i = FF_ARRAY_ELEMS(part) - 1; i >= 0; i--) {
         size -= FFALIGN(part[i].size, 256);
         *part[i].ptr = s->memory + size;
@@ -581,7 +587,9 @@ static av_cold int init(AVFilterContext *ctx)
 
 const FFFilter ff_vf_mad_cuda = {
     FILTER_PUBLIC(name)        = "mad_cuda",
-    FILTER_PUBLIC(description) = NULL_IF_CONFIG_SMALL("Measure the most apparent distortion between two streams of CUDA frames (MAD)."),
+    FILTER_PUBLIC(description) =
+        NULL_IF_CONFIG_SMALL("Measure the most apparent distortion between two streams of "
+                             "CUDA frames (MAD)."),
     FILTER_PUBLIC(priv_class)  = &mad_cuda_class,
     FILTER_PUBLIC(flags)       = AVFILTER_FLAG_METADATA_ONLY |
                                  AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,

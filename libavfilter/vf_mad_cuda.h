@@ -119,7 +119,7 @@ typedef struct MADCUDAParams {
     /// for FFT_LARGE: [FFT_SCRATCH_BLOCKS][scratch_size] complex
     DEVICE_PTR(float) scratch;
     int64_t scratch_size;
-    int nb_blocks, nb_layers;               ///< thread blocks that a kernel would have without, along both axes
+    int nb_blocks, nb_layers;               ///< thread blocks of work, along both axes
 
     /// [nb_filters][MAD_IMAGES][h][pitch] response, complex
     DEVICE_PTR(float) response;

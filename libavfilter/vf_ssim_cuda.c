@@ -358,7 +358,8 @@ static av_cold int init(AVFilterContext *ctx)
 
 const FFFilter ff_vf_ssim_cuda = {
     FILTER_PUBLIC(name)        = "ssim_cuda",
-    FILTER_PUBLIC(description) = NULL_IF_CONFIG_SMALL("Calculate the SSIM between two CUDA video streams."),
+    FILTER_PUBLIC(description) =
+        NULL_IF_CONFIG_SMALL("Calculate the SSIM between two CUDA video streams."),
     FILTER_PUBLIC(priv_class)  = &ssim_cuda_class,
     FILTER_PUBLIC(flags)       = AVFILTER_FLAG_METADATA_ONLY |
                                  AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,

@@ -218,9 +218,11 @@ static void read_h264_slice(const QuantizerMetadataContext *s, size_t size, Code
         return;
     add_slice(frame, types[slice->header.slice_type % 5],
               step_of_qp(26 + pps->pic_init_qp_minus26 + slice->header.slice_qp_delta), size);
-    frame->width  = (sps->pic_width_in_mbs_minus1 + 1) * 16 - luma_width[sps->chroma_format_idc] *
+    frame->width  = (sps->pic_width_in_mbs_minus1 + 1) * 16 -
+                    luma_width[sps->chroma_format_idc] *
                     (sps->frame_crop_left_offset + sps->frame_crop_right_offset);
-    frame->height = ((sps->pic_height_in_map_units_minus1 + 1) * 16 - luma_height[sps->chroma_format_idc] *
+    frame->height = ((sps->pic_height_in_map_units_minus1 + 1) * 16 -
+                     luma_height[sps->chroma_format_idc] *
                      (sps->frame_crop_top_offset + sps->frame_crop_bottom_offset)) * fields;
     frame->depth  = sps->bit_depth_luma_minus8 + 8;
 }
@@ -256,7 +258,8 @@ static void read_nal(QuantizerMetadataContext *s, const uint8_t *unit, size_t si
     const int is_h264  = s->codec->id == AV_CODEC_ID_H264;
     const int type     = is_h264 ? unit[0] & 31 : unit[0] >> 1 & 63;
     const int is_slice = is_h264 ? type == H264_NAL_SLICE || type == H264_NAL_IDR_SLICE :
-                         type <= HEVC_NAL_RASL_R || type >= HEVC_NAL_BLA_W_LP && type <= HEVC_NAL_CRA_NUT;
+                         type <= HEVC_NAL_RASL_R ||
+                         type >= HEVC_NAL_BLA_W_LP && type <= HEVC_NAL_CRA_NUT;
     const int is_set   = is_h264 ? type == H264_NAL_SPS || type == H264_NAL_PPS :
                          type >= HEVC_NAL_VPS && type <= HEVC_NAL_PPS;
     // CBS copies and unescapes what it gets, and all but the beginning of a slice is data.
@@ -395,7 +398,8 @@ static void read_av1(AVBSFContext *bsf, const AVPacket *pkt, const uint8_t *data
         const int is_end = i == s->fragment.nb_units;
         const CodedBitstreamUnit *unit = is_end ? NULL : &s->fragment.units[i];
         const AV1RawOBU *obu = is_end ? NULL : unit->content;
-        const int is_new = obu && (unit->type == AV1_OBU_FRAME_HEADER || unit->type == AV1_OBU_FRAME);
+        const int is_new = obu && (unit->type == AV1_OBU_FRAME_HEADER ||
+                                   unit->type == AV1_OBU_FRAME);
 
         if (header && (is_new || is_end))
             put_frame(s, &coded, header->refresh_frame_flags,
@@ -515,7 +519,8 @@ static void read_mpeg12(AVBSFContext *bsf, const AVPacket *pkt, const uint8_t *d
 
             // The decoder multiplies by scale * weight / 16.
             if (type && scale)
-                add_slice(frame, type, log2(scale) + s->matrix[type != AV_PICTURE_TYPE_I] - 4, size);
+                add_slice(frame, type,
+                          log2(scale) + s->matrix[type != AV_PICTURE_TYPE_I] - 4, size);
         } else if (size && (unit[0] == MPEG2_START_PICTURE || unit[0] == MPEG2_START_EXTENSION ||
                             unit[0] == MPEG2_START_SEQUENCE_HEADER) &&
                    read_unit(s, unit[0], unit, size) >= 0) {
@@ -713,9 +718,10 @@ static void read_mjpeg(AVBSFContext *bsf, const AVPacket *pkt, const uint8_t *da
 /// Print a number with four digits, behind a point in any locale.
 static void print_fixed(AVBPrint *bp, const char *key, double value)
 {
-    const int fixed = lrint(value * 10000);
+    const int fixed = lrint(fabs(value) * 10000);
 
-    av_bprintf(bp, "%s=%s%d.%04d\n", key, fixed < 0 ? "-" : "", abs(fixed) / 10000, abs(fixed) % 10000);
+    av_bprintf(bp, "%s=%s%d.%04d\n", key, fixed && value < 0 ? "-" : "",
+               fixed / 10000, fixed % 10000);
 }
 
 /// Attach what is known of the frame, behind the strings that are there already.

@@ -49,16 +49,16 @@
 enum FFTWay {
     FFT_DIRECT,                         ///< in shared memory
     FFT_CHIRP,                          ///< in shared memory, by a chirp
-    FFT_LARGE,                          ///< in scratch memory, by a chirp where there is no other way
+    FFT_LARGE,                          ///< in scratch memory, by a chirp where it must be
     FFT_NB_WAYS
 };
 
 typedef struct FFTPlan {
     int length;                         ///< of the lines
-    int size;                           ///< of the transforms: the length, or a larger one to do it by a chirp
+    int size;                           ///< of the transforms: the length, or more for a chirp
     int nb_stages;
-    int radix[FFT_MAX_STAGES];          ///< 4, 5, 6, 8, 9, 10, 12, 15 or 16; their product is the size
-    unsigned inverse[FFT_MAX_STAGES];   ///< of the product of the radices before, in 32 bits of fraction
+    int radix[FFT_MAX_STAGES];          ///< 4, 5, 6, 8, 9, 10, 12, 15, 16: factors of size
+    unsigned inverse[FFT_MAX_STAGES];   ///< 2^32 / product of the radices before
     int threads;                        ///< of a thread block
 } FFTPlan;
 

@@ -479,7 +479,7 @@ static int deliver(AVFilterContext *ctx, int max_left, int pass_on)
     return ret;
 }
 
-/// Keep the reference's frame for the next pair, also where the timeline has switched the filter off.
+/// Keep the reference's frame for the next pair, also of frames that the timeline leaves out.
 static int keep_previous(AVFilterContext *ctx, AVFrame **previous)
 {
     CUDAQueue *q = ctx->priv;
@@ -536,8 +536,7 @@ static int queue_frame(AVFilterContext *ctx, AVFrame *frame, const AVFrame *ref)
         goto fail;
     q->n = q->nb_frames++;
     if (q->log)
-        q->n = ff_score_log_count(q->log, ctx, frame, ctx->nb_inputs > 1 ? q->sync.fs.time_base :
-                                                                            ctx->inputs[0]->time_base);
+        q->n = ff_score_log_count(q->log, ctx, frame, ctx->outputs[0]->time_base);
     if (ref || ctx->nb_inputs == 1) {
         added = ret = add_to_batch(ctx, frame, ref, &kept);
         if (ret < 0)

@@ -75,7 +75,8 @@ typedef struct CUDAQueueModule {
     extern const unsigned char ff_ ## name ## _ptx_data[];  \
     extern const unsigned int  ff_ ## name ## _ptx_len
 
-#define CUDA_QUEUE_MODULE(name, kernels) { ff_ ## name ## _ptx_data, &ff_ ## name ## _ptx_len, kernels }
+#define CUDA_QUEUE_MODULE(name, kernels)                \
+    { ff_ ## name ## _ptx_data, &ff_ ## name ## _ptx_len, kernels }
 
 /// A frame in the queue.
 typedef struct CUDAQueueSlot {
@@ -85,13 +86,13 @@ typedef struct CUDAQueueSlot {
     uint64_t n;                 ///< the frame's number
     int scored;                 ///< 0 if it only passes through in its turn
     CUevent event;              ///< of the slot
-    CUevent done;               ///< after its kernels: the last slot's that were launched with it; NULL before
+    CUevent done;               ///< after its kernels, of the last slot of its batch; NULL before
 } CUDAQueueSlot;
 
-/// What a filter is; the CUDA context is pushed when add, launch, report, setup and release are called.
+/// What a filter is. The CUDA context is pushed in all functions but check and finish.
 typedef struct CUDAQueueFilter {
     CUDAQueueModule module;
-    size_t result_size;         ///< bytes of a frame's result, a multiple of 8; 0 for a filter without
+    size_t result_size;         ///< bytes of a frame's result, a multiple of 8; 0 for none
     int keeps_previous;         ///< kernels read the reference's frame before
 
     /// Check the input before the device is opened; may be NULL.
@@ -142,8 +143,8 @@ typedef struct CUDAQueue {
     CudaFunctions *cu;
     int nb_multiprocessors;
     int nb_batch;               ///< frames added since the last launch
-    uint64_t n;                 ///< number of the frame that is added or reported, the log's if there is one
-    AVFrame *previous;          ///< the reference's frame before; NULL if there is none; the same as ref where that repeats
+    uint64_t n;                 ///< number of the frame that is added or reported
+    AVFrame *previous;          ///< the reference's frame before, which may be ref again, or NULL
     PairSync sync;
 
     AVBufferRef *device_ref;
@@ -156,7 +157,7 @@ typedef struct CUDAQueue {
     CUDAQueueSlot *slot;        ///< [size], a ring
     int first;                  ///< slot of the oldest frame
     int nb_queued;
-    int64_t pushed, interval;   ///< when the last frame came, and how long after the one before, in us
+    int64_t pushed, interval;   ///< time of the last frame, and since the one before, in us
 
     uint8_t *result;            ///< [size][result_size], pinned
     CUdeviceptr result_device;  ///< where kernels write the same

@@ -153,7 +153,8 @@ static void test_classes(void)
     }
     ff_bliinds_energies(&both, sums);
     for (int i = 0; i < BLIINDS_NB_BANDS; i++)
-        CHECK(both.band[i] == all.band[i], "energy %d of blocks of both classes is %d\n", i, both.band[i]);
+        CHECK(both.band[i] == all.band[i], "energy %d of blocks of both classes is %d\n",
+              i, both.band[i]);
 }
 
 /// Energies of two frames, and the loss between them, without files.
@@ -197,7 +198,8 @@ static void test_loss(void)
                   "a drop of %d is a loss of %f after %f\n", drop, down.loss, last);
             CHECK(drop ? up.loss > rise && up.loss < 100 : up.loss == 0,
                   "a rise of %d is a loss of %f after %f\n", drop, up.loss, rise);
-            CHECK(down.sigma > 0 && down.sigma < 100, "the sigma of %f is %f\n", down.loss, down.sigma);
+            CHECK(down.sigma > 0 && down.sigma < 100, "the sigma of %f is %f\n",
+                  down.loss, down.sigma);
             last = down.loss;
             rise = up.loss;
             for (int b = 0; b < BLIINDS_NB_BANDS; b++)
@@ -281,7 +283,8 @@ static void test_expand(const BLIINDSDSPContext *dsp)
             (depth > 8 ? dsp->expand_row16 : dsp->expand_row8)
                 (&got, depth > 8 ? (const uint8_t *)&src16 : &src8, 1, format[f].shift, black,
                  BLIINDS_FRAC_BITS - (depth - 8));
-            CHECK(got == ldexp(value - black, 21 + 8 - depth), "%d of %d bits is %d\n", value, depth, got);
+            CHECK(got == ldexp(value - black, 21 + 8 - depth), "%d of %d bits is %d\n",
+                  value, depth, got);
         }
     }
 }
@@ -301,7 +304,8 @@ static void test_basis(const BLIINDSDSPContext *dsp)
         dsp->basis_row(high, low, 1, x, 1);
         for (int k = 0; k < 5; k++) {
             static const int8_t factor[5][5] = {
-                { 1, 1, 1, 1, 1 }, { 1, 1, -4, 1, 1 }, { 1, -1, 0, -1, 1 }, { 1, 0, 0, 0, -1 }, { 0, 1, 0, -1, 0 },
+                { 1, 1, 1, 1, 1 }, { 1, 1, -4, 1, 1 }, { 1, -1, 0, -1, 1 },
+                { 1, 0, 0, 0, -1 }, { 0, 1, 0, -1, 0 },
             };
             const double got = ldexp(high[k] + (double)low[k], BLIINDS_FRAC_BITS);
             int64_t expected = 0;

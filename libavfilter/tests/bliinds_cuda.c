@@ -32,6 +32,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libavutil/hwcontext.h"
 #include "libavfilter/vf_bliinds_cuda.c"
 #include "bliinds_pool.h"
 #include "filter_graph.h"
@@ -402,8 +403,10 @@ static int test_pool(unsigned seed, int nb_cases)
         printf("no GPU\n");
     for (int i = 0; i < nb_cases + FF_ARRAY_ELEMS(large) && ret >= 0; i++) {
         const int size = i % 100 ? 60 : 1000, is_large = i >= nb_cases;
-        const int w = is_large ? large[i - nb_cases][0] : BLIINDS_MIN_SIZE + av_lfg_get(&lfg) % size;
-        const int h = is_large ? large[i - nb_cases][1] : BLIINDS_MIN_SIZE + av_lfg_get(&lfg) % size;
+        const int w = is_large ? large[i - nb_cases][0]
+                               : BLIINDS_MIN_SIZE + av_lfg_get(&lfg) % size;
+        const int h = is_large ? large[i - nb_cases][1]
+                               : BLIINDS_MIN_SIZE + av_lfg_get(&lfg) % size;
 
         ret = ff_cuda_queue_enter(filter_of(&run));
         if (ret < 0)
@@ -426,6 +429,7 @@ int main(int argc, char **argv)
 {
     av_log_set_level(AV_LOG_FATAL);
     if (argc > 1)
-        return test_pool(argc > 2 ? strtoul(argv[2], NULL, 0) : 1, argc > 3 ? atoi(argv[3]) : 10000);
+        return test_pool(argc > 2 ? strtoul(argv[2], NULL, 0) : 1,
+                         argc > 3 ? atoi(argv[3]) : 10000);
     return test_api();
 }

@@ -103,7 +103,8 @@ static void make_values(AVLFG *lfg, float *value, int n, int statistic, int kind
     const float one = kind == 1 || kind == 2 ? edge_value(lfg, statistic, bin)
                                              : any_value(lfg, statistic);
     // those beyond the tie: one too few, as many as are wanted, or one too many
-    const int nb_more = k - 1 + av_lfg_get(lfg) % 3;
+    const int nb_more = k - 1 + av_lfg_get(lfg) % 3, nb_edges = BLIINDS_BINS - 1;
+    const uint32_t max = bliinds_bits(max_statistic[statistic]);
 
     for (int i = 0; i < n; i++)
         switch (kind) {
@@ -112,13 +113,17 @@ static void make_values(AVLFG *lfg, float *value, int n, int statistic, int kind
         case 2:  value[i] = one; break;
         case 3:  value[i] = 0; break;
         case 4:  value[i] = edge_value(lfg, statistic, bin); break;
-        case 5:  value[i] = edge_value(lfg, statistic, 1 + av_lfg_get(lfg) % (BLIINDS_BINS - 1)); break;
+        case 5:  value[i] = edge_value(lfg, statistic, 1 + av_lfg_get(lfg) % nb_edges); break;
         case 6:  value[i] = i < nb_more ? limited(one * 2 + 1, statistic) : one; break;
         case 7:  value[i] = value_in_bin(lfg, statistic, bin); break;
-        case 8:  value[i] = bliinds_from_bits(bliinds_bits(max_statistic[statistic]) - av_lfg_get(lfg) % 3); break;
+        case 8:  value[i] = bliinds_from_bits(max - av_lfg_get(lfg) % 3); break;
         case 9:  value[i] = bliinds_from_bits(av_lfg_get(lfg) % 4); break;
-        case 12: value[i] = limited(1.f + ((int)(av_lfg_get(lfg) % 64) - 48) * 0x1p-24f, statistic); break;
-        case 13: value[i] = edge_value(lfg, statistic, 1 + bin * (i % nb_few + 1) % (BLIINDS_BINS - 1)); break;
+        case 12:
+            value[i] = limited(1.f + ((int)(av_lfg_get(lfg) % 64) - 48) * 0x1p-24f, statistic);
+            break;
+        case 13:
+            value[i] = edge_value(lfg, statistic, 1 + bin * (i % nb_few + 1) % nb_edges);
+            break;
         case 14: value[i] = av_lfg_get(lfg) % 20 ? 0 : value_in_bin(lfg, statistic, bin); break;
         case 15:
         case 16:

@@ -146,7 +146,8 @@ static int test(int length, enum FFTWay way)
     for (int lane = 0; lane < FFT_LANES; lane++)
         for (int i = 0; i < length; i++) {
             seed = seed * 1664525 + 1013904223;
-            line[lane][i] = make_float2((seed >> 8 & 255) / 255.f - .5f, (seed >> 16 & 255) / 255.f - .5f);
+            line[lane][i] = make_float2((seed >>  8 & 255) / 255.f - .5f,
+                                        (seed >> 16 & 255) / 255.f - .5f);
         }
     launch(kernel[way]);
     for (int lane = 0; lane < FFT_LANES; lane++) {
@@ -163,10 +164,11 @@ static int test(int length, enum FFTWay way)
 int main(void)
 {
     static const int video[] = { 854, 1080, 1998, 2048, 2160, 3840, 3996, 4096 };
+    const int nb_videos = sizeof(video) / sizeof(*video);
     int nb[FFT_NB_WAYS] = { 0 };
 
     // all short ones, then some with primes and what is near powers of two
-    for (int i = 0, length = 1; i < (int)(sizeof(video) / sizeof(*video)); length += length < 270 ? 1 : 13) {
+    for (int i = 0, length = 1; i < nb_videos; length += length < 270 ? 1 : 13) {
         if (length > 700)
             length = video[i++];
         for (int way = 0; way < FFT_NB_WAYS; way++) {

@@ -162,7 +162,8 @@ static void set_faults(int in_driver, int fault, int and_more)
     fail_at   = in_driver ? 0 : fault;
     fail_on   = and_more;
     if (in_driver) {
-        void (*set)(int at, int and_more) = dlsym(dlopen("libcuda.so.1", RTLD_LAZY), "stand_in_fail");
+        void *library = dlopen("libcuda.so.1", RTLD_LAZY);
+        void (*set)(int at, int and_more) = dlsym(library, "stand_in_fail");
 
         set(fault, and_more);
     }
@@ -348,7 +349,8 @@ static int filter_frames(Run *r)
 
     for (int n = 0; n <= NB_FRAMES && ret >= 0; n++) {
         for (int i = 0; i < r->graph.nb_sources && ret >= 0; i++)
-            ret = av_buffersrc_add_frame_flags(r->graph.source[i], n < NB_FRAMES ? r->input[i][n] : NULL,
+            ret = av_buffersrc_add_frame_flags(r->graph.source[i],
+                                               n < NB_FRAMES ? r->input[i][n] : NULL,
                                                AV_BUFFERSRC_FLAG_KEEP_REF);
         if (ret >= 0)
             ret = test_graph_receive(&r->graph, 0, r, take);
@@ -463,7 +465,8 @@ static int may_fail(const char *name)
 }
 
 /// What there is to say against a run with this status; NULL for nothing.
-static const char *find_problem(const Run *run, int status, const Report *report, int has_failed, int is_same)
+static const char *find_problem(const Run *run, int status, const Report *report,
+                                int has_failed, int is_same)
 {
     const int outcome = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 

@@ -47,7 +47,8 @@ typedef struct TestGraph {
 static int test_add_source(TestGraph *g, const AVFilterInOut *to, const AVFrame *frame)
 {
     AVBufferSrcParameters *par = av_buffersrc_parameters_alloc();
-    AVFilterContext *source = avfilter_graph_alloc_filter(g->graph, avfilter_get_by_name("buffer"), NULL);
+    AVFilterContext *source =
+        avfilter_graph_alloc_filter(g->graph, avfilter_get_by_name("buffer"), NULL);
     int ret = AVERROR(ENOMEM);
 
     if (par && source) {
@@ -94,7 +95,8 @@ static int test_graph_link(TestGraph *g, AVFilterInOut *inputs, AVFilterInOut *o
 }
 
 /// Make a graph of a text, without conversions of formats; what failed is freed.
-static av_unused int test_graph_open(TestGraph *g, const char *text, AVFrame *const *frame, int nb_threads)
+static av_unused int test_graph_open(TestGraph *g, const char *text, AVFrame *const *frame,
+                                     int nb_threads)
 {
     AVFilterInOut *inputs = NULL, *outputs = NULL;
     int ret;
@@ -150,7 +152,8 @@ static av_unused uint32_t test_checksum(uint32_t sum, const AVFrame *frame)
     test_plane_sizes(frame, row, nb_rows);
     for (int p = 0; p < 4; p++)
         for (int y = 0; y < nb_rows[p]; y++)
-            sum = av_adler32_update(sum, frame->data[p] + y * (ptrdiff_t)frame->linesize[p], row[p]);
+            sum = av_adler32_update(sum, frame->data[p] + y * (ptrdiff_t)frame->linesize[p],
+                                    row[p]);
     return sum;
 }
 
@@ -174,7 +177,8 @@ static av_unused int test_get_buffer(AVFrame *frame, int more, int first, int up
     test_plane_sizes(frame, row, nb_rows);
     for (int p = 0; p < 4; p++) {
         const size_t stride = row[p] + more;
-        const size_t size = nb_rows[p] ? first + stride * (nb_rows[p] - 1) + row[p] : AVPALETTE_SIZE;
+        const size_t last = nb_rows[p] ? stride * (nb_rows[p] - 1) : 0;
+        const size_t size = nb_rows[p] ? first + last + row[p] : AVPALETTE_SIZE;
         uint8_t *data;
 
         if (!nb_rows[p] && !(p == 1 && frame->format == AV_PIX_FMT_PAL8))
@@ -185,7 +189,7 @@ static av_unused int test_get_buffer(AVFrame *frame, int more, int first, int up
             av_free(data);
             return AVERROR(ENOMEM);
         }
-        frame->data[p]     = data + first + (upside_down && nb_rows[p] ? stride * (nb_rows[p] - 1) : 0);
+        frame->data[p]     = data + first + (upside_down ? last : 0);
         frame->linesize[p] = !nb_rows[p] ? 0 : upside_down ? -(int)stride : stride;
     }
     return 0;

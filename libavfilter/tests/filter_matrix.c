@@ -23,7 +23,8 @@
  *   filter_matrix TEST FILTER SIZE...
  *   filter_matrix memory < LIST
  *
- * TEST is formats (of luma that counts alone), formats-of-chroma, ranges, black, layouts or changes.
+ * TEST is formats (of luma that counts alone), formats-of-chroma, ranges, black, layouts or
+ * changes.
  * Prints what is not as it should be, and how many cases there were. In each, as many frames
  * have to come out as went in, with the same samples in the same memory.
  *
@@ -79,7 +80,8 @@ static AVFrame *draw(const Case *c, int input, int n)
     const enum AVPixelFormat format = input && c->of_gray ? AV_PIX_FMT_GRAY8 : c->format;
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(format);
     // what is not of planes is refused, whatever is in it
-    const int nb_drawn = desc->flags & AV_PIX_FMT_FLAG_PLANAR ? desc->nb_components : desc->nb_components == 1;
+    const int nb_drawn = desc->flags & AV_PIX_FMT_FLAG_PLANAR ? desc->nb_components
+                                                              : desc->nb_components == 1;
     AVFrame *frame = av_frame_alloc();
     uint16_t row[MAX_WIDTH];
 
@@ -99,7 +101,8 @@ static AVFrame *draw(const Case *c, int input, int n)
 
         for (int y = 0; y < height && depth >= 8 && depth <= 16; y++) {
             for (int x = 0; x < width; x++)
-                row[x] = sample(c, input, c->picture + n, i, x, y) << depth - 8 | (c->beyond ? 0xFFFF << depth : 0);
+                row[x] = sample(c, input, c->picture + n, i, x, y) << depth - 8 |
+                         (c->beyond ? 0xFFFF << depth : 0);
             av_write_image_line(row, frame->data, frame->linesize, desc, 0, y, i, width);
         }
     }
@@ -186,10 +189,12 @@ static void run(AVBPrint *text, const char *filter, const char *options, const C
 }
 
 /// Count a case; frees the second text.
-static void compare(const AVBPrint *expected, AVBPrint *got, int is_same, const char *name, const char *what)
+static void compare(const AVBPrint *expected, AVBPrint *got, int is_same, const char *name,
+                    const char *what)
 {
     nb_cases++;
-    if (!strchr(expected->str, '=') || strstr(got->str, "frame") || is_same == !!strcmp(expected->str, got->str)) {
+    if (!strchr(expected->str, '=') || strstr(got->str, "frame") ||
+        is_same == !!strcmp(expected->str, got->str)) {
         printf("%s %s: %s\n", name, what, is_same ? "differs" : "does not differ");
         fprintf(stderr, "%s\n-- not as --\n%s", got->str, expected->str);
         nb_wrong++;
@@ -219,13 +224,14 @@ static enum AVPixelFormat plain_format(const AVPixFmtDescriptor *desc)
     if (desc->nb_components == 1)
         return AV_PIX_FMT_GRAY8;
     while ((plain = av_pix_fmt_desc_next(plain)))
-        if (plain->flags == AV_PIX_FMT_FLAG_PLANAR && plain->nb_components == 3 && plain->comp[0].depth == 8 &&
-            plain->log2_chroma_w == desc->log2_chroma_w && plain->log2_chroma_h == desc->log2_chroma_h)
+        if (plain->flags == AV_PIX_FMT_FLAG_PLANAR && plain->nb_components == 3 &&
+            plain->comp[0].depth == 8 && plain->log2_chroma_w == desc->log2_chroma_w &&
+            plain->log2_chroma_h == desc->log2_chroma_h)
             break;
     return plain ? av_pix_fmt_desc_get_id(plain) : AV_PIX_FMT_NONE;
 }
 
-/// Formats of the same samples, also where the bits beyond their depth are set; tells which ones there are.
+/// Formats of the same samples, also where the bits beyond their depth are set; tells which.
 static void test_formats(const char *filter, Case c, int has_chroma)
 {
     static const char *const options[] = { "range=full", "range=limited" };
@@ -259,10 +265,13 @@ static void test_formats(const char *filter, Case c, int has_chroma)
 static void test_ranges(const char *filter, Case c)
 {
     static const enum AVPixelFormat formats[] = {
-        AV_PIX_FMT_GRAY8, AV_PIX_FMT_GRAY10, AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV420P10, AV_PIX_FMT_NV12,
+        AV_PIX_FMT_GRAY8, AV_PIX_FMT_GRAY10,
+        AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV420P10, AV_PIX_FMT_NV12,
         AV_PIX_FMT_P010, AV_PIX_FMT_YUVJ420P,
     };
-    static const char *const options[] = { "", "range=auto", "range=limited", "range=tv", "range=full", "range=pc" };
+    static const char *const options[] = {
+        "", "range=auto", "range=limited", "range=tv", "range=full", "range=pc",
+    };
 
     for (int i = 0; i < FF_ARRAY_ELEMS(formats); i++) {
         const int is_j = formats[i] == AV_PIX_FMT_YUVJ420P;
@@ -311,7 +320,8 @@ static void test_black(const char *filter, Case c)
 static void test_layouts(const char *filter, Case c)
 {
     static const enum AVPixelFormat formats[] = {
-        AV_PIX_FMT_GRAY8, AV_PIX_FMT_YUV420P, AV_PIX_FMT_NV12, AV_PIX_FMT_P010, AV_PIX_FMT_YUV444P16,
+        AV_PIX_FMT_GRAY8, AV_PIX_FMT_YUV420P, AV_PIX_FMT_NV12, AV_PIX_FMT_P010,
+        AV_PIX_FMT_YUV444P16,
     };
     static const int threads[] = { 1, 2, 3, 7, 16 };
 
@@ -322,7 +332,8 @@ static void test_layouts(const char *filter, Case c)
         c.layout = 0;
         run(&expected, filter, "", (const Case[]){ c, c, c }, 3, 1);
         for (c.layout = 0; c.layout < NB_LAYOUTS; c.layout++) {
-            run(&got, filter, "", (const Case[]){ c, c, c }, 3, threads[(i + c.layout) % FF_ARRAY_ELEMS(threads)]);
+            run(&got, filter, "", (const Case[]){ c, c, c }, 3,
+                threads[(i + c.layout) % FF_ARRAY_ELEMS(threads)]);
             compare(&expected, &got, 1, av_get_pix_fmt_name(c.format), "layout and threads");
         }
         av_bprint_finalize(&expected, NULL);
@@ -332,7 +343,9 @@ static void test_layouts(const char *filter, Case c)
 /// In one graph, frames of another size have what each of them has in a graph of its own.
 static void test_changes(const char *filter, Case *c, int nb)
 {
-    static const enum AVPixelFormat formats[] = { AV_PIX_FMT_YUV420P, AV_PIX_FMT_GRAY12, AV_PIX_FMT_GRAY8 };
+    static const enum AVPixelFormat formats[] = {
+        AV_PIX_FMT_YUV420P, AV_PIX_FMT_GRAY12, AV_PIX_FMT_GRAY8,
+    };
 
     for (int i = 0; i < FF_ARRAY_ELEMS(formats); i++) {
         AVBPrint expected, got;
@@ -359,12 +372,13 @@ static void test_changes(const char *filter, Case *c, int nb)
 static int read_sizes(Case c[MAX_FRAMES], char *const *size, int nb)
 {
     for (int i = 0; i < nb; i++)
-        if (i == MAX_FRAMES || sscanf(size[i], "%dx%d", &c[i].width, &c[i].height) != 2 || c[i].width > MAX_WIDTH)
+        if (i == MAX_FRAMES || sscanf(size[i], "%dx%d", &c[i].width, &c[i].height) != 2 ||
+            c[i].width > MAX_WIDTH)
             return 0;
     return 1;
 }
 
-/// Graphs of stdin, in different layouts and with different numbers of threads; every other one is left.
+/// Graphs of stdin, in different layouts and by different threads; every other one is left.
 static void test_memory(void)
 {
     static const enum AVPixelFormat formats[] = {
@@ -380,7 +394,8 @@ static void test_memory(void)
         av_assert0(graph);
         *graph++ = 0;
         graph[strcspn(graph, "\n")] = 0;
-        for (char *word = av_strtok(line, ",", &rest); word && nb <= MAX_FRAMES; word = av_strtok(NULL, ",", &rest))
+        for (char *word = av_strtok(line, ",", &rest); word && nb <= MAX_FRAMES;
+             word = av_strtok(NULL, ",", &rest))
             size[nb++] = word;
         av_assert0(read_sizes(c, size, nb));
         printf("%s:", graph);
@@ -393,7 +408,8 @@ static void test_memory(void)
                 c[n].left   = i & 1;
             }
             run(&text, graph, "", c, nb, 1 + i);
-            printf(" %s", strstr(text.str, "refused") ? "refused" : strstr(text.str, "failed") ? "failed" : "done");
+            printf(" %s", strstr(text.str, "refused") ? "refused" :
+                          strstr(text.str, "failed")  ? "failed"  : "done");
             av_bprint_finalize(&text, NULL);
         }
         printf("\n");

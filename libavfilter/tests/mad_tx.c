@@ -33,7 +33,8 @@
 #define MAX_LENGTH 600
 
 /// The largest error of a transform of values of up to 1/2.
-static double error_of(const AVComplexDouble *got, const AVComplexDouble *value, int length, int sign)
+static double error_of(const AVComplexDouble *got, const AVComplexDouble *value, int length,
+                       int sign)
 {
     double largest = 0;
 

@@ -73,7 +73,8 @@ static int run(const char *job)
     char *text = NULL;
     int first, number, width, height, end, length, ret = AVERROR(EINVAL);
 
-    if (!graph || sscanf(job, "%d:%d:%dx%d:%d:%n", &first, &number, &width, &height, &end, &length) != 5)
+    if (!graph || sscanf(job, "%d:%d:%dx%d:%d:%n", &first, &number, &width, &height, &end,
+                         &length) != 5)
         goto end;
     text = av_asprintf("buffer@in=video_size=%dx%d:pix_fmt=gray:time_base=1/25,%s,buffersink@out",
                        width, height, job + length);
