@@ -164,8 +164,7 @@ int cache_open(Cache *cache, const Options *o)
     if (!o->cache)
         return 0;
     if (describe_source(key, o->input) < 0) {
-        warn("'%s' is no file that can be told from others: nothing is kept in the cache.\n",
-             o->input);
+        warn("'%s' is not a regular file: nothing is kept in the cache.\n", o->input);
         return 0;
     }
     describe_programs(key);
@@ -184,8 +183,8 @@ int cache_open(Cache *cache, const Options *o)
     cache->dir = find_folder();
     ret = cache->dir ? make_folders(cache->dir) : AVERROR(ENOENT);
     if (ret < 0) {
-        warn("Nothing is kept, the cache '%s' cannot be made: %s. "
-               "Set FFCRF_CACHE to a folder.\n", or_nothing(cache->dir), av_err2str(ret));
+        warn("The cache '%s' cannot be made: %s. Nothing is kept. Set FFCRF_CACHE to a folder.\n",
+             or_nothing(cache->dir), av_err2str(ret));
         av_freep(&cache->dir);
     }
     return 0;

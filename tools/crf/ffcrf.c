@@ -408,7 +408,7 @@ static int set_keyint(Options *o, const Source *s)
     if (!duration)
         return 0;
     if (duration < 0)
-        return usage("--keyint is a number of frames or a time, as 10s, and not '%s'.\n",
+        return usage("--keyint is a number of frames or a time such as 10s, not '%s'.\n",
                      o->keyint);
     if (!rate.num || !rate.den)
         return usage("'%s' has no frame rate: give --keyint as a number of frames.\n", o->input);
@@ -499,7 +499,7 @@ static int verify(const Options *o, const char *path)
                "the source's video\n", path, m->name, m->digits, score, o->plan.target, r.nb_scores,
                r.nb_frames, r.bytes / 1e6, size_percent(&r), r.source_bytes / 1e6);
     return reached ? 1 : fail(0, "'%s' misses the target%s.\n", path, o->encode ?
-                              ": the samples were better than the rest; take more of them" : "");
+                              ": the samples are better than the rest. Take more samples" : "");
 }
 
 /// Score the sample at a CRF by the metric that is set.
@@ -751,8 +751,8 @@ int main(int argc, char **argv)
 
     status = run_options(&s, argc, argv);
     if (caught_signal) {
-        tell("Ended by signal %d: what was finished is in the cache, and the same command goes "
-             "on.\n", caught_signal);
+        tell("Ended by signal %d. Finished work is in the cache: to continue, run the same "
+             "command again.\n", caught_signal);
         status = EXIT_SIGNAL + caught_signal;
     } else if (s.o.json && status && status != EXIT_VERIFY &&
                !(status == EXIT_NOT_REACHABLE && s.o.verify)) {

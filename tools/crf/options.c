@@ -394,7 +394,7 @@ static int check_encoder_option(const Options *o, const char *name)
     snprintf(key, sizeof(key), "%.*s", (int)size, name);
     for (int i = 0; i < FF_ARRAY_ELEMS(rates); i++)
         if (!strcmp(key, rates[i]))
-            return usage("-%s sets what is searched: leave it out.\n", key);
+            return usage("-%s sets the quality, which ffcrf searches: leave it out.\n", key);
     if (!encoder_option(o->encoder, key) &&
         !av_opt_find((void *)&generic, key, NULL, 0, AV_OPT_SEARCH_FAKE_OBJ))
         return usage("-%s is an option of neither ffcrf nor %s: see `ffcrf --help` and "
@@ -484,7 +484,7 @@ static int take_option(Options *o, const char *argument, const char *value)
     if (opt && is_flag(opt))
         return FFMIN(set_option(o, opt, "1"), 0);
     if (!value)
-        return usage("%s lacks its value.\n", argument);
+        return usage("%s needs a value.\n", argument);
     if (!opt)
         ret = set_encoder_option(o, name, value, 0);
     else if (!strcmp(name, "svt"))
@@ -578,8 +578,8 @@ static int check_encoder(Options *o)
         return usage("%s takes whole numbers for -%s: --crf-increment %g is not one.\n",
                      name, crf, plan->increment);
     if (plan->min_crf > plan->max_crf || plan->max_crf > (opt ? opt->max : 255))
-        return usage("No CRF is between --min-crf %g and --max-crf %g, or %s does not go so far.\n",
-                     plan->min_crf, plan->max_crf, name);
+        return usage("%s has no CRF between --min-crf %g and --max-crf %g.\n", name,
+                     plan->min_crf, plan->max_crf);
     if (search_first(plan) > search_last(plan))
         return usage("No multiple of --crf-increment %g is between CRF %g and %g: give a smaller "
                      "one.\n", plan->increment, plan->min_crf, plan->max_crf);
@@ -601,8 +601,8 @@ static int choose_metric(Options *o)
         const double own = o->target[1 + (m - metrics)];
 
         if (!isnan(own) && (!isnan(*target) || name && strcmp(name, m->name)))
-            return usage("One metric and one target: --target-%s is not for the other that is "
-                         "given.\n", m->name);
+            return usage("Give one metric and one target: --target-%s is for another metric, or a "
+                         "second target.\n", m->name);
         name    = isnan(own) ? name : m->name;
         *target = isnan(own) ? *target : own;
     }
@@ -626,7 +626,7 @@ static int choose_metric(Options *o)
     if (isnan(*target) && (!isnan(o->crf) || o->probe))
         *target = o->metric->worst;
     if (isnan(*target) && (name || !o->metric->target))
-        return usage("What quality? Give it with --target-%s.\n", o->metric->name);
+        return usage("Which quality? Give it with --target-%s.\n", o->metric->name);
     if (isnan(*target))
         *target = o->metric->target;
     return 0;

@@ -320,9 +320,9 @@ static int score_packet(Candidate *c, const AVPacket *packet, AVFrame *frame)
 
     while (ret >= 0 && (ret = avcodec_receive_frame(c->decoder, frame)) >= 0) {
         if (c->nb_frames == sample->nb_frames || frame->pts != sample->pts[c->nb_frames])
-            return fail(AVERROR_INVALIDDATA, "%s has made other frames of the source's, from "
-                        "number %d on: they cannot be compared. Leave out options that drop or "
-                        "add frames.\n", c->o->encoder->name, c->nb_frames);
+            return fail(AVERROR_INVALIDDATA, "%s has dropped or added frames, from frame %d on: "
+                        "they cannot be compared. Leave out options that drop or add frames.\n",
+                        c->o->encoder->name, c->nb_frames);
         if (is_scored(c->o->metric, c->nb_frames, sample->step))
             ret = score_frame(c, frame);
         c->nb_frames++;
@@ -418,9 +418,9 @@ static int open_encoder(Candidate *c, const AVFrame *frame, double crf)
                    codec->name, desc->name, frame->width, frame->height,
                    is_odd ? "that format needs even sizes" : av_err2str(ret),
                    is_odd ? "Crop it, as by -vf crop=trunc(iw/2)*2:trunc(ih/2)*2."
-                          : "See to its options.");
+                          : "Check its options.");
     } else if (*refused_option) {
-        ret = fail(AVERROR_OPTION_NOT_FOUND, "%s goes on without an option of yours: %s\n",
+        ret = fail(AVERROR_OPTION_NOT_FOUND, "%s ignores one of its options: %s\n",
                    codec->name, refused_option);
     } else if (left) {
         ret = fail(AVERROR_OPTION_NOT_FOUND, "%s does not take the option '%s'.\n", codec->name,
@@ -594,7 +594,7 @@ static int next_pair(const Options *o, Source s[2], AVFrame *frame[2], const cha
         return AVERROR_EOF;
     if (end[0] || end[1])
         return fail(AVERROR_INVALIDDATA, "'%s' has %s frames than '%s', which has %s%d: it is no "
-                    "encode of it, frame by frame.\n", path, end[0] ? "less" : "more", o->input,
+                    "encode of it, frame by frame.\n", path, end[0] ? "fewer" : "more", o->input,
                     end[0] ? "more than " : "", number);
     if (frame[0]->width != frame[1]->width || frame[0]->height != frame[1]->height)
         return usage("'%s' is %dx%d, and '%s' is %dx%d with its filters: give the -vf that the "

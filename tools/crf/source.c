@@ -449,7 +449,7 @@ static int open_filters(Source *s)
         ret = graph_open(&s->graph, text.str, frame, s->stream->time_base, rate, s->device);
     av_bprint_finalize(&text, NULL);
     if (ret < 0)
-        return fail(ret, "The filters before the encoder do not work: %s. See to -vf and "
+        return fail(ret, "The filters before the encoder do not work: %s. Check -vf and "
                     "-pix_fmt.\n", av_err2str(ret));
     if (!s->time_base.num) {
         const AVFilterContext *out = s->graph.out;
