@@ -13,7 +13,6 @@ import bisect
 import codecs
 import collections
 import functools
-import itertools
 import json
 import math
 import operator
@@ -131,6 +130,9 @@ class Log:
         self.cut = False        # ends in the middle of a frame
         self.damaged = 0        # frames that are left out
         self.objects = []       # of a CRF search
+        self.names = []         # of the columns of CSV
+        # of metadata: the frame that may go on, those before, and names that all of them have
+        self.frame, self.before, self.always = None, 0, None
         try:
             self.file = sys.stdin.fileno() if path == '-' else os.open(path, os.O_RDONLY)
         except OSError as error:
@@ -192,34 +194,38 @@ class Log:
         if self.path != '-':
             os.close(self.file)
 
-    def _text(self, first, lines):
-        """All of a log that has its meaning only as a whole."""
-        text = [first, *(line for line in lines if line is not None)]
-        return '\n'.join(text + [self.rest])
-
     def __iter__(self):
-        lines = self._lines()
-        first = None
-        for line in lines:
+        first, text, read = None, [], None
+        for line in self._lines():
             if line is None:
-                yield None
+                if self.kind not in ('json', 'xml', 'search'):
+                    yield None
                 continue
-            first = first or line.strip()
-            reader = self._reader(line)
-            if reader:
-                yield from reader(line, lines)
-                break
-        else:   # nothing yet, or all of it in a line without an end
+            if not self.kind:
+                first = first or line.strip()
+                self.kind = self._kind_of(line)
+                read = {'stats_file': self._stats, 'metadata': self._metadata, 'csv': self._csv,
+                        'search': self._search}.get(self.kind, text.append)
+            if self.kind:
+                frame = read(line)
+                if frame:
+                    yield frame
+        if not self.kind:   # nothing yet, or all of it in a line without an end
             first = first or self.rest.strip()
-            reader = self._reader(self.rest)
             if not first:
                 raise self.error('is empty')
-            if reader not in (self._json, self._xml):
-                raise self.error(f'is no log that is known here; its first line is {first[:60]!r}')
-            self.rest, line = '', self.rest
-            yield from reader(line, iter(()))
-        if self.cut or self.kind in ('stats_file', 'csv', 'search') and self.rest.strip():
+            self.kind = self._kind_of(self.rest)
+            if self.kind not in ('json', 'xml'):
+                raise self.error('is no log that is known here; its first line is '
+                                 f'{first[:60]!r}')
+        if self.kind in ('json', 'xml'):
+            read = self._json if self.kind == 'json' else self._xml
+            yield from read('\n'.join([*text, self.rest]))
+        elif self.kind == 'metadata':
+            yield from self._last_frame()
+        elif self.rest.strip():
             self.cut = True
+        if self.cut:
             what = 'frame' if self.kind == 'metadata' else 'line'
             self.notes.append(f'the last {what} is not whole and was left out')
         if self.damaged:
@@ -227,96 +233,92 @@ class Log:
             what = what.get(self.kind, 'lines')
             self.notes.append(f'left out, since they are damaged: {self.damaged} {what}')
 
-    def _reader(self, line):
-        """What reads a log that has this line near its beginning."""
+    def _kind_of(self, line):
+        """What a log is that has this line near its beginning, or None."""
         start = line.lstrip()
         if start.startswith('{'):
             try:
-                return self._search if 'type' in json.loads(line) else self._json
+                return 'search' if 'type' in json.loads(line) else 'json'
             except (ValueError, RecursionError):
-                return self._json
+                return 'json'
         if start.startswith('<'):
-            return self._xml
+            return 'xml'
         if start.startswith('Frame,'):
-            return self._csv
+            return 'csv'
         if METADATA_FRAME.search(line):
-            return self._metadata
-        if re.match(r'n:\s*[0-9]+\s|psnr_log_version:', start):
-            return self._stats
+            return 'metadata'
+        return 'stats_file' if re.match(r'n:\s*[0-9]+\s|psnr_log_version:', start) else None
+
+    def _stats(self, line):
+        words = [word.split(':', 1) for word in line.split() if ':' in word]
+        fields = dict(words)
+        n = count(fields.pop('n', None))
+        if not n:
+            return None     # psnr's header, or what else was written to the same place
+        if len(fields) < len(words) - 1:    # the rest of a line that has lost its end
+            self.damaged += 1
+            return None
+        fields.pop('pts', None)
+        return Frame(n - 1, seconds(fields.pop('pts_time', None)), fields)
+
+    def _metadata(self, line):
+        """A frame is known to be whole when the next one begins."""
+        if '\r' in line:    # ffmpeg's progress before it
+            line = line.rstrip('\r').rpartition('\r')[2]
+        # in ffmpeg's log: [Parsed_metadata_1 @ 0x55d0c0] lavfi.bliinds.score=12.9
+        if line.startswith('['):
+            line = line.partition('] ')[2]
+        name, equals, value = line.partition('=')
+        frame, match = self.frame, not equals and METADATA_FRAME.match(line)
+        if match:
+            n = count(match[1])
+            self.frame = None if n is None else Frame(n, seconds(match[2]), {})
+            if frame:
+                self.before += 1
+                always = frame.fields if self.always is None else self.always
+                self.always = frame.fields.keys() & always
+            return frame
+        if equals and frame and name.startswith('lavfi.'):
+            name = name[len('lavfi.'):]
+            if name in frame.fields:    # the next frame has lost its first line
+                self.damaged += 1
+                self.frame = None
+            else:
+                frame.fields[name] = value
         return None
 
-    def _stats(self, line, lines):
-        self.kind = 'stats_file'
-        for line in itertools.chain([line], lines):
-            if line is None:
-                yield None
-                continue
-            words = [word.split(':', 1) for word in line.split() if ':' in word]
-            fields = dict(words)
-            n = count(fields.pop('n', None))
-            if not n:
-                continue    # psnr's header, or what else was written to the same place
-            if len(fields) < len(words) - 1:    # the rest of a line that has lost its end
-                self.damaged += 1
-                continue
-            fields.pop('pts', None)
-            yield Frame(n - 1, seconds(fields.pop('pts_time', None)), fields)
-
-    def _metadata(self, line, lines):
-        """A frame is known to be whole when the next one begins."""
-        self.kind = 'metadata'
-        frame = None
-        before, always = 0, None    # names that all frames have so far
-        for line in itertools.chain([line], lines):
-            if line is None:
-                yield None
-                continue
-            if '\r' in line:    # ffmpeg's progress before it
-                line = line.rstrip('\r').rpartition('\r')[2]
-            # in ffmpeg's log: [Parsed_metadata_1 @ 0x55d0c0] lavfi.bliinds.score=12.9
-            if line.startswith('['):
-                line = line.partition('] ')[2]
-            name, equals, value = line.partition('=')
-            if equals:
-                if frame and name.startswith('lavfi.'):
-                    name = name[len('lavfi.'):]
-                    if name in frame.fields:    # the next frame has lost its first line
-                        self.damaged += 1
-                        frame = None
-                    else:
-                        frame.fields[name] = value
-            elif match := METADATA_FRAME.match(line):
-                if frame:
-                    before += 1
-                    always = frame.fields.keys() & (frame.fields if always is None else always)
-                    yield frame
-                n = count(match[1])
-                frame = None if n is None else Frame(n, seconds(match[2]), {})
+    def _last_frame(self):
+        frame = self.frame
         if frame and (self.rest.strip() or not frame.fields or
-                      before > 1 and always - frame.fields.keys()):
+                      self.before > 1 and self.always - frame.fields.keys()):
             self.cut = True
         elif frame:
             yield frame
 
-    def _csv(self, line, lines):
-        self.kind = 'csv'
-        names = [name.strip() for name in line.strip().split(',')]
-        for line in lines:
-            if line is None:
-                yield None
-                continue
-            values = line.strip().split(',')
-            n = count(values[0])
-            if n is not None and len(values) == len(names):
-                fields = {name: value for name, value in zip(names[1:], values[1:]) if name}
-                yield Frame(n, seconds(fields.pop('pts_time', None)), fields)
-            elif line.strip():
-                self.damaged += 1
+    def _csv(self, line):
+        values = line.strip().split(',')
+        if not self.names:
+            self.names = [name.strip() for name in values]
+            return None
+        n = count(values[0])
+        if n is not None and len(values) == len(self.names):
+            fields = {name: value for name, value in zip(self.names[1:], values[1:]) if name}
+            return Frame(n, seconds(fields.pop('pts_time', None)), fields)
+        self.damaged += bool(line.strip())
+        return None
 
-    def _json(self, line, lines):
-        self.kind = 'json'
+    def _search(self, line):
         try:
-            log = json.loads(self._text(line, lines))
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            self.damaged += bool(line.strip())
+            return
+        if isinstance(value, dict):
+            self.objects.append(value)
+
+    def _json(self, text):
+        try:
+            log = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise self.not_whole('JSON', error) from error
         self.header = log
@@ -330,10 +332,9 @@ class Log:
                                  '"metrics"')
             yield Frame(n, seconds(frame.get('pts_time')), frame['metrics'])
 
-    def _xml(self, line, lines):
-        self.kind = 'xml'
+    def _xml(self, text):
         try:
-            tree = xml.etree.ElementTree.fromstring(self._text(line, lines))
+            tree = xml.etree.ElementTree.fromstring(text)
         except xml.etree.ElementTree.ParseError as error:
             raise self.not_whole('XML', error) from error
         for frame in tree.iter('frame'):
@@ -341,18 +342,6 @@ class Log:
             n = count(fields.pop('frameNum', None))
             if n is not None:
                 yield Frame(n, None, fields)
-
-    def _search(self, line, lines):
-        self.kind = 'search'
-        for text in [line, *(line for line in lines if line is not None)]:
-            try:
-                value = json.loads(text)
-            except (ValueError, RecursionError):
-                self.damaged += bool(text.strip())
-                continue
-            if isinstance(value, dict):
-                self.objects.append(value)
-        yield from ()
 
 
 # ---- pooling as the filters do it, to the last bit: see score_pool.c ----
