@@ -39,6 +39,7 @@
 
 #include "avfilter.h"
 #include "detailloss.h"
+#include "detailloss_dsp.h"
 #include "filters.h"
 #include "release_compat.h"
 #include "luma_frame.h"
@@ -65,6 +66,8 @@ typedef struct Scratch {
     float *line[TAPS];                  ///< rows of the picture
     float *low, *high;                  ///< of the columns, padded
     float *band[NB_PICTURES][DETAIL_ORIENTATIONS];
+    float *smooth;                      ///< what the next scale does not want
+    float *mask[DETAIL_NB_PARTS];       ///< of detail_mask(), by what hides
     Row row[3];                         ///< row y is in y % 3
     DetailSums sums;
 } Scratch;
@@ -73,6 +76,7 @@ typedef struct DetailLossCPUContext {
     const AVClass *class;
     PairSync sync;
     DetailLossContext common;
+    DetailLossDSPContext dsp;
 
     AVFrame *previous;                  ///< the source's last frame
     int width, height;                  ///< that the buffers are made for
@@ -117,27 +121,14 @@ static const uint8_t *plane_row(const ThreadData *td, const AVFrame *frame, int 
     return frame->data[comp->plane] + y * (ptrdiff_t)frame->linesize[comp->plane] + comp->offset;
 }
 
-static enum DetailBand band_of(int orientation)
+static void load_row(float *dst, const DetailLossCPUContext *s, const ThreadData *td,
+                     int picture, int y)
 {
-    return orientation == 2 ? DETAIL_DIAGONAL : DETAIL_STRAIGHT;
-}
-
-static void load_row(float *dst, const ThreadData *td, int picture, int y)
-{
-    const uint8_t *src = plane_row(td, td->frame[picture], 0, y);
     const AVComponentDescriptor *luma = &td->desc->comp[0];
-    const float unit = td->picture.luma_unit;
 
-    if (luma->depth == 8) {
-        for (int x = 0; x < td->width; x++)
-            dst[x] = src[x] * unit;
-    } else {
-        const uint16_t *src16 = (const uint16_t *)src;
-        const int mask = (1 << luma->depth) - 1;
-
-        for (int x = 0; x < td->width; x++)
-            dst[x] = (src16[x] >> luma->shift & mask) * unit;
-    }
+    (luma->depth == 8 ? s->dsp.load_row8 : s->dsp.load_row16)
+        (dst, plane_row(td, td->frame[picture], 0, y), td->width,
+         luma->shift, (1 << luma->depth) - 1, td->picture.luma_unit);
 }
 
 static void pad_row(float *row, int w)
@@ -148,32 +139,9 @@ static void pad_row(float *row, int w)
         row[i] = row[detail_mirror(i, w)];
 }
 
-static void split_columns(float *restrict low, float *restrict high,
-                          const float *const line[TAPS], int w)
+static enum DetailBand band_of(int orientation)
 {
-    const float *a = line[0], *b = line[1], *c = line[2], *d = line[3];
-
-    for (int x = 0; x < w; x++) {
-        low[x]  = detail_low(a[x], b[x], c[x], d[x]);
-        high[x] = detail_high(a[x], b[x], c[x], d[x]);
-    }
-    pad_row(low, w);
-    pad_row(high, w);
-}
-
-/// Split a row, from low and high.
-static void split_row(const Scratch *scratch, float *const band[DETAIL_ORIENTATIONS],
-                      float *restrict next, int w)
-{
-    for (int x = 0; x < w; x++) {
-        const float *low = scratch->low + 2 * x - 1, *high = scratch->high + 2 * x - 1;
-
-        if (next)
-            next[x] = detail_low(low[0], low[1], low[2], low[3]);
-        band[0][x] = detail_low(high[0], high[1], high[2], high[3]);
-        band[1][x] = detail_high(low[0], low[1], low[2], low[3]);
-        band[2][x] = detail_high(high[0], high[1], high[2], high[3]);
-    }
+    return orientation == 2 ? DETAIL_DIAGONAL : DETAIL_STRAIGHT;
 }
 
 /**
@@ -190,65 +158,56 @@ static void make_row(const DetailLossCPUContext *s, const ThreadData *td, Scratc
     for (int p = 0; p < NB_PICTURES; p++) {
         const float *line[TAPS];
         float *next = is_own && scale + 1 < DETAIL_SCALES ?
-                      s->image[scale + 1][p] + y * (size_t)w : NULL;
+                      s->image[scale + 1][p] + y * (size_t)w : scratch->smooth;
 
         for (int i = 0; i < TAPS; i++) {
             const int from = detail_mirror(2 * y - 1 + i, td->height);
 
             line[i] = scale ? s->image[scale][p] + from * (size_t)td->width : scratch->line[i];
             if (!scale)
-                load_row(scratch->line[i], td, p, from);
+                load_row(scratch->line[i], s, td, p, from);
         }
-        split_columns(scratch->low, scratch->high, line, td->width);
-        split_row(scratch, scratch->band[p], next, w);
+        s->dsp.split_columns(scratch->low, scratch->high, line, td->width);
+        pad_row(scratch->low,  td->width);
+        pad_row(scratch->high, td->width);
+        s->dsp.split_row(next, scratch->band[p][1], scratch->low, w);
+        s->dsp.split_row(scratch->band[p][0], scratch->band[p][2], scratch->high, w);
     }
     for (int o = 0; o < DETAIL_ORIENTATIONS; o++) {
-        const float weight = detail_weight(td->picture.octave + scale, band_of(o));
+        float *const part[DETAIL_NB_PARTS] = {
+            row->part[DETAIL_SOURCE][o], row->part[DETAIL_KEPT][o], row->part[DETAIL_ADDED][o],
+        };
 
-        for (int x = 0; x < w; x++) {
-            const DetailCoefficient c = detail_coefficient(scratch->band[SOURCE][o][x],
-                                                           scratch->band[ENCODE][o][x], weight);
-
-            row->part[DETAIL_SOURCE][o][x] = c.source;
-            row->part[DETAIL_KEPT][o][x]   = c.kept;
-            row->part[DETAIL_ADDED][o][x]  = c.added;
-        }
+        s->dsp.coefficient_row(part, scratch->band[SOURCE][o], scratch->band[ENCODE][o], w,
+                               detail_weight(td->picture.octave + scale, band_of(o)));
     }
     for (int part = DETAIL_KEPT; part < DETAIL_NB_PARTS; part++) {
-        float *sum = row->hidden[part], *const *of = row->part[part];
+        float *sum = row->hidden[part];
 
-        for (int x = 0; x < w; x++)
-            sum[x] = (of[0][x] + of[1][x]) + of[2][x];
+        s->dsp.sum_row(sum, (const float *const *)row->part[part], w);
         sum[-1] = sum[0];
         sum[w]  = sum[w - 1];
     }
 }
 
-/// What a part hides of the other one.
-static float masking(const Row *above, const Row *row, const Row *below, enum DetailPart part,
-                     int x)
-{
-    return detail_mask(&above->hidden[part][x], &row->hidden[part][x], &below->hidden[part][x]);
-}
-
 /// Add the cubes of a row.
-static void add_row(Scratch *scratch, const ThreadData *td, const Row *above, const Row *row,
-                    const Row *below)
+static void add_row(const DetailLossCPUContext *s, Scratch *scratch, const ThreadData *td,
+                    const Row *above, const Row *row, const Row *below)
 {
+    // what was kept hides what was added, and the other way round
+    const float *const hidden[DETAIL_NB_PARTS] = {
+        [DETAIL_KEPT]  = scratch->mask[DETAIL_ADDED],
+        [DETAIL_ADDED] = scratch->mask[DETAIL_KEPT],
+    };
     const int w = detail_half(td->width);
 
-    for (int x = 0; x < w; x++) {
-        const float added = masking(above, row, below, DETAIL_ADDED, x);
-        const float kept  = masking(above, row, below, DETAIL_KEPT,  x);
-
-        for (int o = 0; o < DETAIL_ORIENTATIONS; o++) {
-            uint64_t *cube = scratch->sums.cube[td->scale][band_of(o)];
-
-            cube[DETAIL_SOURCE] += detail_cube(row->part[DETAIL_SOURCE][o][x], 0.f);
-            cube[DETAIL_KEPT]   += detail_cube(row->part[DETAIL_KEPT][o][x],   added);
-            cube[DETAIL_ADDED]  += detail_cube(row->part[DETAIL_ADDED][o][x],  kept);
-        }
-    }
+    for (int part = DETAIL_KEPT; part < DETAIL_NB_PARTS; part++)
+        s->dsp.mask_row(scratch->mask[part], above->hidden[part], row->hidden[part],
+                        below->hidden[part], w);
+    for (int part = 0; part < DETAIL_NB_PARTS; part++)
+        for (int o = 0; o < DETAIL_ORIENTATIONS; o++)
+            scratch->sums.cube[td->scale][band_of(o)][part] +=
+                s->dsp.cube_row(row->part[part][o], hidden[part], w);
 }
 
 static int split_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
@@ -264,8 +223,8 @@ static int split_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
         if (y < h)
             make_row(s, td, scratch, y, y >= start && y < end);
         if (y > start)
-            add_row(scratch, td, &scratch->row[FFMAX(y - 2, 0) % 3], &scratch->row[(y - 1) % 3],
-                    &scratch->row[FFMIN(y, h - 1) % 3]);
+            add_row(s, scratch, td, &scratch->row[FFMAX(y - 2, 0) % 3],
+                    &scratch->row[(y - 1) % 3], &scratch->row[FFMIN(y, h - 1) % 3]);
     }
     return 0;
 }
@@ -273,18 +232,22 @@ static int split_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 // ---- cells ----
 
 /// Sum over a cell.
-static uint32_t sum_cell(const ThreadData *td, const AVFrame *frame, int i,
-                         int x, int y, int w, int h)
+static av_always_inline uint32_t sum_cell(const ThreadData *td, const AVFrame *frame, int i,
+                                          int x, int y, int w, int h)
 {
     const AVComponentDescriptor *comp = &td->desc->comp[i];
-    const int mask = (1 << comp->depth) - 1;
-    uint32_t sum   = 0;
+    const int step = comp->step, mask = (1 << comp->depth) - 1;
+    uint32_t sum = 0;
 
     for (int row = y; row < y + h; row++) {
-        const uint8_t *src = plane_row(td, frame, i, row) + x * comp->step;
+        const uint8_t *src = plane_row(td, frame, i, row) + x * step;
 
-        for (int column = 0; column < w; column++, src += comp->step)
-            sum += comp->depth == 8 ? *src : *(const uint16_t *)src >> comp->shift & mask;
+        if (comp->depth == 8)
+            for (int column = 0; column < w; column++)
+                sum += src[column * step];
+        else
+            for (int column = 0; column < w; column++)
+                sum += *(const uint16_t *)(src + column * step) >> comp->shift & mask;
     }
     return sum;
 }
@@ -401,6 +364,9 @@ static size_t lay_out(Scratch *scratch, float *memory, int width)
     for (int p = 0; p < NB_PICTURES; p++)
         for (int o = 0; o < DETAIL_ORIENTATIONS; o++)
             scratch->band[p][o] = take(memory, &taken, w);
+    scratch->smooth = take(memory, &taken, w);
+    for (int part = 0; part < DETAIL_NB_PARTS; part++)
+        scratch->mask[part] = take(memory, &taken, w);
     for (int i = 0; i < FF_ARRAY_ELEMS(scratch->row); i++)
         for (int part = 0; part < DETAIL_NB_PARTS; part++) {
             scratch->row[i].hidden[part] = take(memory, &taken, w + 2);
@@ -550,6 +516,7 @@ static av_cold int init(AVFilterContext *ctx)
 {
     DetailLossCPUContext *s = ctx->priv;
 
+    ff_detailloss_dsp_init(&s->dsp);
     s->sync.fs.on_event = filter_frames;
     s->previous         = av_frame_alloc();
     return s->previous ? ff_detailloss_init(&s->common, ctx) : AVERROR(ENOMEM);

@@ -1,0 +1,92 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * What the CPU does with rows of samples and of wavelet coefficients.
+ */
+
+#ifndef AVFILTER_DETAILLOSS_DSP_H
+#define AVFILTER_DETAILLOSS_DSP_H
+
+#include <stdint.h>
+
+#include "detailloss_wavelet.h"
+
+/// Of each function, w elements are written; what it reads and writes does not overlap.
+typedef struct DetailLossDSPContext {
+    /**
+     * Luma in 8-bit steps.
+     *
+     * @param src   uint8_t, or native uint16_t in load_row16
+     * @param shift right shift from src to a sample's value
+     * @param mask  the bits of a value
+     * @param unit  from a value to 8-bit steps
+     */
+    void (*load_row8)(float *dst, const uint8_t *src, int w,
+                      int shift, int mask, float unit);
+    void (*load_row16)(float *dst, const uint8_t *src, int w,
+                       int shift, int mask, float unit);
+
+    /// detail_low() and detail_high() of four rows.
+    void (*split_columns)(float *low, float *high, const float *const line[4], int w);
+
+    /// The same along a row: dst[x] from src[2 * x - 1] on.
+    void (*split_row)(float *low, float *high, const float *src, int w);
+
+    /// detail_coefficient() of a row, to the rows of DetailPart.
+    void (*coefficient_row)(float *const dst[DETAIL_NB_PARTS], const float *source,
+                            const float *encode, int w, float weight);
+
+    /// Sum of the orientations.
+    void (*sum_row)(float *dst, const float *const src[DETAIL_ORIENTATIONS], int w);
+
+    /// detail_mask() of three rows.
+    void (*mask_row)(float *dst, const float *above, const float *middle,
+                     const float *below, int w);
+
+    /**
+     * @param hidden what hides each, or NULL
+     * @return sum of detail_cube()
+     */
+    uint64_t (*cube_row)(const float *src, const float *hidden, int w);
+} DetailLossDSPContext;
+
+void ff_detailloss_dsp_init(DetailLossDSPContext *dsp);
+void ff_detailloss_dsp_init_x86(DetailLossDSPContext *dsp);
+
+/// @name The functions in C
+/// @{
+void ff_detailloss_load_row8_c(float *dst, const uint8_t *src, int w,
+                               int shift, int mask, float unit);
+void ff_detailloss_load_row16_c(float *dst, const uint8_t *src, int w,
+                                int shift, int mask, float unit);
+void ff_detailloss_split_columns_c(float *low, float *high,
+                                   const float *const line[4], int w);
+void ff_detailloss_split_row_c(float *low, float *high, const float *src, int w);
+void ff_detailloss_coefficient_row_c(float *const dst[DETAIL_NB_PARTS],
+                                     const float *source, const float *encode,
+                                     int w, float weight);
+void ff_detailloss_sum_row_c(float *dst, const float *const src[DETAIL_ORIENTATIONS],
+                             int w);
+void ff_detailloss_mask_row_c(float *dst, const float *above, const float *middle,
+                              const float *below, int w);
+uint64_t ff_detailloss_cube_row_c(const float *src, const float *hidden, int w);
+/// @}
+
+#endif /* AVFILTER_DETAILLOSS_DSP_H */

@@ -1,0 +1,297 @@
+;*****************************************************************************
+;* Rows of samples and of wavelet coefficients of the detailloss filter
+;*
+;* This file is part of FFmpeg.
+;*
+;* FFmpeg is free software; you can redistribute it and/or
+;* modify it under the terms of the GNU Lesser General Public
+;* License as published by the Free Software Foundation; either
+;* version 2.1 of the License, or (at your option) any later version.
+;*
+;* FFmpeg is distributed in the hope that it will be useful,
+;* but WITHOUT ANY WARRANTY; without even the implied warranty of
+;* MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+;* Lesser General Public License for more details.
+;*
+;* You should have received a copy of the GNU Lesser General Public
+;* License along with FFmpeg; if not, write to the Free Software
+;* Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+;******************************************************************************
+
+; The C functions of bliinds_dsp.c, eight samples or blocks at a time. Each float
+
+; The C functions of detailloss_dsp.c, eight elements at a time. Each float is added
+; and multiplied in the order of detailloss_wavelet.h, so that the bits are those of C:
+; no fused multiply-add.
+;
+; There are at least eight of a row. The last eight may overlap those before, but not
+; in sums, of which the number is a multiple of eight.
+
+%include "libavutil/x86/x86util.asm"
+
+SECTION_RODATA 32
+
+%macro CONST 2 ; name, value
+%1: times 8 dd %2
+%endmacro
+
+CONST  f_abs,  0x7fffffff
+; detail_low() and detail_high()
+CONST  tap0,   0.4829629131
+CONST  tap1,   0.8365163037
+CONST  tap2,   0.2241438680
+CONST  tap3,   0.1294095226
+; detail_mask()
+CONST  f_1_30, 0.033333333333333333333
+; detail_cube()
+CONST  cube_unit,  65536.0
+cube_magic: times 4 dq 0x1p52
+
+SECTION .text
+
+%if ARCH_X86_64
+
+; To the next eight, or to the last eight, or on.
+%macro NEXT8 2 ; index, index of the last eight
+    add             %1, 8
+    cmp             %1, %2
+    jle .loop
+    sub             %1, %2
+    cmp             %1, 8
+    mov             %1, %2
+    jne .loop
+%endmacro
+
+; void detailloss_load_row(float *dst, const uint8_t *src, int w,
+;                          int shift, int mask, float unit)
+%macro LOAD_ROW 2 ; bits, load
+cglobal detailloss_load_row%1, 5, 6, 4, dst, src, w, shift, mask, i
+%if WIN64
+    vbroadcastss    m0, r5m
+%else
+    vbroadcastss    m0, xm0
+%endif
+    movd           xm1, shiftd
+    movd           xm2, maskd
+    vpbroadcastd    m2, xm2
+    movsxd          wq, wd
+    sub             wq, 8
+    xor             id, id
+.loop:
+    %2              m3, [srcq + iq * (%1 / 8)]
+    psrld           m3, xm1
+    pand            m3, m2
+    cvtdq2ps        m3, m3
+    mulps           m3, m0
+    movu [dstq + iq * 4], m3
+    NEXT8           iq, wq
+    RET
+%endmacro
+
+INIT_YMM avx2
+LOAD_ROW  8, pmovzxbd
+LOAD_ROW 16, pmovzxwd
+
+; detail_low() m4 and detail_high() m5 of m0..m3; m8..m11 = the taps
+%macro SPLIT 0
+    mulps           m4, m8, m0
+    mulps           m5, m9, m1
+    addps           m4, m5
+    mulps           m5, m10, m2
+    mulps           m6, m11, m3
+    subps           m5, m6
+    addps           m4, m5
+    mulps           m5, m9, m2
+    mulps           m6, m10, m1
+    subps           m5, m6
+    mulps           m6, m11, m0
+    mulps           m7, m8, m3
+    addps           m6, m7
+    subps           m5, m6
+%endmacro
+
+%macro LOAD_TAPS 0
+    mova            m8, [tap0]
+    mova            m9, [tap1]
+    mova           m10, [tap2]
+    mova           m11, [tap3]
+%endmacro
+
+; void detailloss_split_columns(float *low, float *high, const float *const line[4], int w)
+cglobal detailloss_split_columns, 4, 8, 12, low, high, line0, w, line1, line2, line3, i
+    LOAD_TAPS
+    mov         line1q, [line0q + 1 * gprsize]
+    mov         line2q, [line0q + 2 * gprsize]
+    mov         line3q, [line0q + 3 * gprsize]
+    mov         line0q, [line0q]
+    movsxd          wq, wd
+    sub             wq, 8
+    xor             id, id
+.loop:
+    movu            m0, [line0q + iq * 4]
+    movu            m1, [line1q + iq * 4]
+    movu            m2, [line2q + iq * 4]
+    movu            m3, [line3q + iq * 4]
+    SPLIT
+    movu [lowq + iq * 4], m4
+    movu [highq + iq * 4], m5
+    NEXT8           iq, wq
+    RET
+
+; void detailloss_split_row(float *low, float *high, const float *src, int w)
+cglobal detailloss_split_row, 4, 5, 12, low, high, src, w, i
+    LOAD_TAPS
+    movsxd          wq, wd
+    sub             wq, 8
+    xor             id, id
+.loop:
+    movu            m1, [srcq + iq * 8 -  1 * 4]
+    movu            m2, [srcq + iq * 8 +  7 * 4]
+    movu            m3, [srcq + iq * 8 +  1 * 4]
+    movu            m4, [srcq + iq * 8 +  9 * 4]
+    shufps          m0, m1, m2, q2020
+    shufps          m1, m1, m2, q3131
+    shufps          m2, m3, m4, q2020
+    shufps          m3, m3, m4, q3131
+    SPLIT
+    vpermpd         m4, m4, q3120
+    vpermpd         m5, m5, q3120
+    movu [lowq + iq * 4], m4
+    movu [highq + iq * 4], m5
+    NEXT8           iq, wq
+    RET
+
+; void detailloss_coefficient_row(float *const dst[3], const float *source,
+;                                 const float *encode, int w, float weight)
+cglobal detailloss_coefficient_row, 4, 7, 8, dst0, source, encode, w, dst1, dst2, i
+%if WIN64
+    vbroadcastss    m0, r4m
+%else
+    vbroadcastss    m0, xm0
+%endif
+    mova            m1, [f_abs]
+    xorps           m2, m2
+    mov          dst1q, [dst0q + 1 * gprsize]
+    mov          dst2q, [dst0q + 2 * gprsize]
+    mov          dst0q, [dst0q]
+    movsxd          wq, wd
+    sub             wq, 8
+    xor             id, id
+.loop:
+    movu            m3, [sourceq + iq * 4]
+    movu            m4, [encodeq + iq * 4]
+    cmpltps         m5, m3, m2
+    cmpltps         m6, m4, m2
+    xorps           m5, m6                  ; of different signs
+    andps           m3, m1
+    andps           m4, m1
+    mulps           m3, m0
+    mulps           m4, m0
+    vminps          m6, m4, m3
+    andnps          m6, m5, m6
+    subps           m7, m4, m3
+    movu [dst0q + iq * 4], m3
+    cmpltps         m3, m3, m4
+    andps           m7, m3
+    vblendvps       m7, m7, m4, m5
+    movu [dst1q + iq * 4], m6
+    movu [dst2q + iq * 4], m7
+    NEXT8           iq, wq
+    RET
+
+; void detailloss_sum_row(float *dst, const float *const src[3], int w)
+cglobal detailloss_sum_row, 3, 6, 1, dst, src0, w, src1, src2, i
+    mov          src1q, [src0q + 1 * gprsize]
+    mov          src2q, [src0q + 2 * gprsize]
+    mov          src0q, [src0q]
+    movsxd          wq, wd
+    sub             wq, 8
+    xor             id, id
+.loop:
+    movu            m0, [src0q + iq * 4]
+    addps           m0, [src1q + iq * 4]
+    addps           m0, [src2q + iq * 4]
+    movu [dstq + iq * 4], m0
+    NEXT8           iq, wq
+    RET
+
+%macro ADD_ROWS 2 ; dst, offset
+    movu            %1, [aboveq  + iq * 4 + %2]
+    addps           %1, [middleq + iq * 4 + %2]
+    addps           %1, [belowq  + iq * 4 + %2]
+%endmacro
+
+; void detailloss_mask_row(float *dst, const float *above, const float *middle,
+;                          const float *below, int w)
+cglobal detailloss_mask_row, 5, 6, 4, dst, above, middle, below, w, i
+    mova            m3, [f_1_30]
+    movsxd          wq, wd
+    sub             wq, 8
+    xor             id, id
+.loop:
+    ADD_ROWS        m0, -4
+    ADD_ROWS        m1, 4
+    ADD_ROWS        m2, 0
+    addps           m0, m1
+    addps           m0, m2
+    addps           m0, [middleq + iq * 4]
+    mulps           m0, m3
+    movu [dstq + iq * 4], m0
+    NEXT8           iq, wq
+    RET
+
+; The cubes of m1, added to m0
+%macro CUBES 0
+    mulps           m2, m1, m1
+    mulps           m1, m2, m1
+    mulps           m1, m4
+    vextractf128   xm3, m1, 1
+    cvtps2pd        m2, xm1
+    cvtps2pd        m3, xm3
+    roundpd         m2, m2, 3               ; towards 0
+    roundpd         m3, m3, 3
+    addpd           m2, m5                  ; an integer below 2^52 is in the lower bits
+    addpd           m3, m5
+    pxor            m2, m5
+    pxor            m3, m5
+    paddq           m0, m2
+    paddq           m0, m3
+%endmacro
+
+; uint64_t detailloss_cube_row(const float *src, const float *hidden, int w)
+cglobal detailloss_cube_row, 3, 3, 6, src, hidden, w
+    pxor            m0, m0
+    mova            m4, [cube_unit]
+    mova            m5, [cube_magic]
+    movsxd          wq, wd
+    lea           srcq, [srcq + wq * 4]
+    test       hiddenq, hiddenq
+    jz .all
+    lea        hiddenq, [hiddenq + wq * 4]
+    neg             wq
+.loop:
+    movu            m1, [srcq + wq * 4]
+    movu            m3, [hiddenq + wq * 4]
+    cmpltps         m2, m3, m1
+    subps           m1, m3
+    andps           m1, m2
+    CUBES
+    add             wq, 8
+    jl .loop
+    jmp .end
+.all:
+    neg             wq
+.loop_all:
+    movu            m1, [srcq + wq * 4]
+    CUBES
+    add             wq, 8
+    jl .loop_all
+.end:
+    vextracti128   xm1, m0, 1
+    paddq          xm0, xm1
+    pshufd         xm1, xm0, q1032
+    paddq          xm0, xm1
+    movq           rax, xm0
+    RET
+
+%endif

@@ -1,0 +1,263 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+
+#include <math.h>
+#include <string.h>
+
+#include "checkasm.h"
+#include "libavfilter/detailloss_dsp.h"
+#include "libavutil/intfloat.h"
+#include "libavutil/macros.h"
+#include "libavutil/mem_internal.h"
+
+#define MAX_WIDTH 259
+/// Rows with a sample before and some after them.
+#define LINE      (8 + 2 * MAX_WIDTH + 8)
+/// What a function must leave alone.
+#define GUARD     0x5a5a5a5a
+
+/// A coefficient: also zeros of both signs, small ones, and equal ones.
+static float value(void)
+{
+    switch (rnd() % 8) {
+    case 0:  return 0.f;
+    case 1:  return -0.f;
+    case 2:  return ldexpf(rnd(), -60);
+    case 3:  return 4.f * (int)(rnd() % 5) - 8;
+    default: return ldexpf((int)rnd(), -22);
+    }
+}
+
+static void fill(float *dst, int n)
+{
+    for (int i = 0; i < n; i++)
+        dst[i] = value();
+}
+
+static void fill_guard(float *dst, int n)
+{
+    for (int i = 0; i < n; i++)
+        dst[i] = av_int2float(GUARD);
+}
+
+/// The same w elements, and nothing written behind them.
+static void compare(const float *dst0, const float *dst1, int w)
+{
+    if (memcmp(dst0, dst1, 4 * w) || av_float2int(dst1[w]) != GUARD)
+        fail();
+}
+
+static void check_load(const DetailLossDSPContext *dsp, int bytes)
+{
+    static const struct { int depth, shift; } format[] = {
+        { 8, 0 }, { 9, 0 }, { 10, 0 }, { 12, 0 }, { 14, 0 }, { 16, 0 }, { 10, 6 }, { 12, 4 },
+    };
+    LOCAL_ALIGNED_32(uint8_t, src,  [2 * MAX_WIDTH]);
+    LOCAL_ALIGNED_32(float,   dst0, [MAX_WIDTH + 1]);
+    LOCAL_ALIGNED_32(float,   dst1, [MAX_WIDTH + 1]);
+
+    declare_func(void, float *dst, const uint8_t *src, int w, int shift, int mask, float unit);
+
+    if (!check_func(bytes == 1 ? dsp->load_row8 : dsp->load_row16,
+                    "detailloss_load_row%d", 8 * bytes))
+        return;
+    for (int i = 0; i < 2 * MAX_WIDTH; i++)
+        src[i] = rnd();
+    for (int f = 0; f < FF_ARRAY_ELEMS(format); f++) {
+        const int mask   = (1 << format[f].depth) - 1;
+        const float unit = 1.1643836f / (1 << (format[f].depth - 8));
+
+        if ((format[f].depth > 8) != (bytes > 1))
+            continue;
+        for (int w = 1; w <= MAX_WIDTH; w++) {
+            fill_guard(dst0, MAX_WIDTH + 1);
+            fill_guard(dst1, MAX_WIDTH + 1);
+            call_ref(dst0, src, w, format[f].shift, mask, unit);
+            call_new(dst1, src, w, format[f].shift, mask, unit);
+            compare(dst0, dst1, w);
+        }
+    }
+    bench_new(dst1, src, 256, 0, (1 << 8 * bytes) - 1, 1.f);
+}
+
+static void check_split_columns(const DetailLossDSPContext *dsp)
+{
+    LOCAL_ALIGNED_32(float, src,  [4], [MAX_WIDTH]);
+    LOCAL_ALIGNED_32(float, dst0, [2], [MAX_WIDTH + 1]);
+    LOCAL_ALIGNED_32(float, dst1, [2], [MAX_WIDTH + 1]);
+    const float *const line[4] = { src[0], src[1], src[2], src[3] };
+
+    declare_func(void, float *low, float *high, const float *const line[4], int w);
+
+    if (!check_func(dsp->split_columns, "detailloss_split_columns"))
+        return;
+    for (int w = 1; w <= MAX_WIDTH; w++) {
+        fill(src[0], 4 * MAX_WIDTH);
+        fill_guard(dst0[0], 2 * (MAX_WIDTH + 1));
+        fill_guard(dst1[0], 2 * (MAX_WIDTH + 1));
+        call_ref(dst0[0], dst0[1], line, w);
+        call_new(dst1[0], dst1[1], line, w);
+        compare(dst0[0], dst1[0], w);
+        compare(dst0[1], dst1[1], w);
+    }
+    bench_new(dst1[0], dst1[1], line, 256);
+}
+
+static void check_split_row(const DetailLossDSPContext *dsp)
+{
+    LOCAL_ALIGNED_32(float, src,  [LINE]);
+    LOCAL_ALIGNED_32(float, dst0, [2], [MAX_WIDTH + 1]);
+    LOCAL_ALIGNED_32(float, dst1, [2], [MAX_WIDTH + 1]);
+
+    declare_func(void, float *low, float *high, const float *src, int w);
+
+    if (!check_func(dsp->split_row, "detailloss_split_row"))
+        return;
+    for (int w = 1; w <= MAX_WIDTH; w++) {
+        fill(src, LINE);
+        fill_guard(dst0[0], 2 * (MAX_WIDTH + 1));
+        fill_guard(dst1[0], 2 * (MAX_WIDTH + 1));
+        call_ref(dst0[0], dst0[1], src + 1, w);
+        call_new(dst1[0], dst1[1], src + 1, w);
+        compare(dst0[0], dst1[0], w);
+        compare(dst0[1], dst1[1], w);
+    }
+    bench_new(dst1[0], dst1[1], src + 1, 256);
+}
+
+static void check_coefficient(const DetailLossDSPContext *dsp)
+{
+    LOCAL_ALIGNED_32(float, source, [MAX_WIDTH]);
+    LOCAL_ALIGNED_32(float, encode, [MAX_WIDTH]);
+    LOCAL_ALIGNED_32(float, dst0,   [DETAIL_NB_PARTS], [MAX_WIDTH + 1]);
+    LOCAL_ALIGNED_32(float, dst1,   [DETAIL_NB_PARTS], [MAX_WIDTH + 1]);
+    float *const part0[DETAIL_NB_PARTS] = { dst0[0], dst0[1], dst0[2] };
+    float *const part1[DETAIL_NB_PARTS] = { dst1[0], dst1[1], dst1[2] };
+
+    declare_func(void, float *const dst[DETAIL_NB_PARTS], const float *source,
+                 const float *encode, int w, float weight);
+
+    if (!check_func(dsp->coefficient_row, "detailloss_coefficient_row"))
+        return;
+    for (int w = 1; w <= MAX_WIDTH; w++) {
+        fill(source, MAX_WIDTH);
+        for (int x = 0; x < MAX_WIDTH; x++)
+            encode[x] = rnd() & 1 ? value() : rnd() & 1 ? source[x] : -source[x];
+        fill_guard(dst0[0], DETAIL_NB_PARTS * (MAX_WIDTH + 1));
+        fill_guard(dst1[0], DETAIL_NB_PARTS * (MAX_WIDTH + 1));
+        call_ref(part0, source, encode, w, .01183f);
+        call_new(part1, source, encode, w, .01183f);
+        for (int i = 0; i < DETAIL_NB_PARTS; i++)
+            compare(dst0[i], dst1[i], w);
+    }
+    bench_new(part1, source, encode, 256, .01183f);
+}
+
+static void check_sum(const DetailLossDSPContext *dsp)
+{
+    LOCAL_ALIGNED_32(float, src,  [DETAIL_ORIENTATIONS], [MAX_WIDTH]);
+    LOCAL_ALIGNED_32(float, dst0, [MAX_WIDTH + 1]);
+    LOCAL_ALIGNED_32(float, dst1, [MAX_WIDTH + 1]);
+    const float *const of[DETAIL_ORIENTATIONS] = { src[0], src[1], src[2] };
+
+    declare_func(void, float *dst, const float *const src[DETAIL_ORIENTATIONS], int w);
+
+    if (!check_func(dsp->sum_row, "detailloss_sum_row"))
+        return;
+    for (int w = 1; w <= MAX_WIDTH; w++) {
+        fill(src[0], DETAIL_ORIENTATIONS * MAX_WIDTH);
+        fill_guard(dst0, MAX_WIDTH + 1);
+        fill_guard(dst1, MAX_WIDTH + 1);
+        call_ref(dst0, of, w);
+        call_new(dst1, of, w);
+        compare(dst0, dst1, w);
+    }
+    bench_new(dst1, of, 256);
+}
+
+static void check_mask(const DetailLossDSPContext *dsp)
+{
+    LOCAL_ALIGNED_32(float, src,  [3], [MAX_WIDTH + 2]);
+    LOCAL_ALIGNED_32(float, dst0, [MAX_WIDTH + 1]);
+    LOCAL_ALIGNED_32(float, dst1, [MAX_WIDTH + 1]);
+
+    declare_func(void, float *dst, const float *above, const float *middle,
+                 const float *below, int w);
+
+    if (!check_func(dsp->mask_row, "detailloss_mask_row"))
+        return;
+    for (int w = 1; w <= MAX_WIDTH; w++) {
+        fill(src[0], 3 * (MAX_WIDTH + 2));
+        fill_guard(dst0, MAX_WIDTH + 1);
+        fill_guard(dst1, MAX_WIDTH + 1);
+        call_ref(dst0, src[0] + 1, src[1] + 1, src[2] + 1, w);
+        call_new(dst1, src[0] + 1, src[1] + 1, src[2] + 1, w);
+        compare(dst0, dst1, w);
+    }
+    bench_new(dst1, src[0] + 1, src[1] + 1, src[2] + 1, 256);
+}
+
+static void check_cube(const DetailLossDSPContext *dsp)
+{
+    LOCAL_ALIGNED_32(float, src,    [MAX_WIDTH]);
+    LOCAL_ALIGNED_32(float, hidden, [MAX_WIDTH]);
+
+    declare_func(uint64_t, const float *src, const float *hidden, int w);
+
+    if (!check_func(dsp->cube_row, "detailloss_cube_row"))
+        return;
+    for (int w = 1; w <= MAX_WIDTH; w++) {
+        // the largest cube is a bit less than 2^50 units
+        for (int x = 0; x < MAX_WIDTH; x++) {
+            src[x]    = rnd() % 16 ? fabsf(value()) : 2500;
+            hidden[x] = rnd() % 4 ? fabsf(value()) / 8 : src[x];
+        }
+        for (int all = 0; all < 2; all++) {
+            uint64_t sum0 = call_ref(src, all ? NULL : hidden, w);
+            uint64_t sum1 = call_new(src, all ? NULL : hidden, w);
+
+            if (sum0 != sum1)
+                fail();
+        }
+    }
+    bench_new(src, hidden, 256);
+}
+
+void checkasm_check_detailloss(void)
+{
+    DetailLossDSPContext dsp;
+
+    ff_detailloss_dsp_init(&dsp);
+
+    check_load(&dsp, 1);
+    check_load(&dsp, 2);
+    report("load");
+
+    check_split_columns(&dsp);
+    check_split_row(&dsp);
+    report("split");
+
+    check_coefficient(&dsp);
+    check_sum(&dsp);
+    report("coefficient");
+
+    check_mask(&dsp);
+    check_cube(&dsp);
+    report("cube");
+}
