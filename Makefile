@@ -10,6 +10,9 @@ run:
 check:
 	@scripts/check.sh
 
+mutants:
+	@tests/broken.sh
+
 fuzz:
 	@scripts/fuzz.sh $(SECONDS)
 
@@ -37,4 +40,4 @@ clean:
 distclean:
 	@scripts/clean.sh all
 
-.PHONY: help run check fuzz build install uninstall model report apply unapply series series-check clean distclean
+.PHONY: help run check mutants fuzz build install uninstall model report apply unapply series series-check clean distclean

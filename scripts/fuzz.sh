@@ -1,25 +1,35 @@
 #!/usr/bin/env bash
 # Runs each fuzzer for some seconds, as many at once as there are processors:
-#   fuzz.sh [SECONDS [SEED]]
+#   fuzz.sh [SECONDS]
 # It begins with the seeds in tests/fuzz/seeds, and with what earlier runs have
-# found in build/fuzz. An input that fails is kept in results/fuzz. With a SEED
-# other than 0 the inputs are the same each time.
+# found in build/fuzz. An input that fails is kept in results/fuzz. With SECONDS=few
+# it makes so many inputs from the seeds that it takes some seconds, the same each time.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
 seconds=${1:-60}
-seed=${2:-0}
 kept=$root/results/fuzz
 tests=$root/tests/fuzz
 
+few() { # name
+    case $1 in
+    frames) echo 60 ;;
+    options) echo 1000 ;;
+    *) echo 5000 ;;
+    esac
+}
+
 fuzz() { # name
-    local name=$1 found=$build/fuzz/$1 log=$build/fuzz/$1.log dictionary=() report
+    local name=$1 found=$build/fuzz/$1 log=$build/fuzz/$1.log dictionary=() report limit=(-max_total_time="$seconds")
+    if [ "$seconds" = few ]; then
+        found=$scratch/$name
+        limit=(-seed=1 -runs="$(few "$name")")
+    fi
     mkdir -p "$found"
     [ ! -f "$tests/$name.dict" ] || dictionary=("-dict=$tests/$name.dict")
-    if "$dir/tests/fuzz/$name" -max_total_time="$seconds" -seed="$seed" -timeout=100 \
-        -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="$kept/$name-" "${dictionary[@]}" \
-        "$found" "$tests/seeds/$name" > /dev/null 2> "$log"; then
+    if "$dir/tests/fuzz/$name" "${limit[@]}" -timeout=100 -rss_limit_mb=2048 -print_final_stats=1 \
+        -artifact_prefix="$kept/$name-" "${dictionary[@]}" "$found" "$tests/seeds/$name" > /dev/null 2> "$log"; then
         report=$(awk '/number_of_executed_units/ { print $2 }' "$log")
         echo "PASS    fuzz $name, $report inputs"
     else
@@ -41,7 +51,7 @@ mkdir -p "$kept"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
-say "fuzzing for $seconds s each"
+say "fuzzing, $seconds seconds each"
 results=$(
     for name in "$tests"/seeds/*; do
         while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n || true; done

@@ -7,6 +7,7 @@
 cat << END
 make run [VIDEO=file]       builds what is needed and scores a video: log, report and plot in results/
 make check                  builds and tests on FFmpeg $(all_series | xargs)
+make mutants                tests the tests: each of a hundred errors in the code must be seen (an hour)
 make fuzz [SECONDS=n]       runs each fuzzer for n seconds (default 60); inputs that fail go to results/fuzz/
 make build                  builds FFmpeg with the filters, in build/
 make install [PREFIX=dir]   builds the full profile and installs it (default /usr/local); DESTDIR is honoured

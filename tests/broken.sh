@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Tests the tests: what is broken must be seen. In a copy of the project and of a build,
 #
-#   tests/broken.sh dead BUILD      no program does anything, and every test has to fail
-#   tests/broken.sh mutants BUILD   a line of the code is wrong, and one of some tests has to fail
+#   tests/broken.sh dead BUILD [all]      no program does anything, and tests have to fail
+#   tests/broken.sh mutants BUILD [all]   a line of the code is wrong, and one of some tests has to fail
+#   tests/broken.sh                       all of both, of a build that is made: make mutants
 #
 # BUILD is what scripts/build.sh has printed, and FATE has passed in it. Prints lines of PASS,
-# FAIL and SKIPPED. Of the mutants a few are tried; with MUTANTS=all all of them, and with
-# MUTANTS=FILE those of a file.
+# FAIL and SKIPPED. Without "all", some tests and some mutants are tried; with MUTANTS=FILE the
+# mutants of a file.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/../scripts/common.sh"
@@ -21,18 +22,18 @@ may_pass() { # test
 }
 
 # What is made wrong in which file, and the tests of which one has to see it. Those that begin
-# with a star are always tried.
+# with a star are tried by make check.
 mutants() {
     sed 's/ *@ */@/g' << 'END'
-* libavfilter/bliinds_block.h @ s/c3 = 0.3717480345f/c3 = 0.3717490345f/ @ bliinds-blocks
+  libavfilter/bliinds_block.h @ s/c3 = 0.3717480345f/c3 = 0.3717490345f/ @ bliinds-blocks
   libavfilter/bliinds_block.h @ s/(v3 + v1)  + 1e-8f/(v3 + v2)  + 1e-8f/ @ bliinds-blocks
   libavfilter/bliinds_block.h @ s/1.f \/ 12/1.f \/ 13/ @ bliinds-blocks
   libavfilter/bliinds_block.h @ s/SET_NOISE (16.f/SET_NOISE (4.f/ @ bliinds-blocks bliinds-sizes
   libavfilter/bliinds_block.h @ s/SUB_MAX 32767.f/SUB_MAX 32766.f/ @ bliinds-blocks
   libavfilter/bliinds_block.h @ s/(r <= table/(r < table/ @ bliinds-blocks bliinds-yuv
   libavfilter/bliinds_block.h @ s/BLOCK > 8/BLOCK >= 8/ @ bliinds-blocks bliinds-yuv
-* libavfilter/bliinds_block.h @ s/(1 << (BLIINDS_TAP_BITS - 1))/0/ @ bliinds-blocks bliinds-yuv
-* libavfilter/bliinds_sums.h  @ s/(n + 9) \/ 10/(n + 10) \/ 10/ @ bliinds-oracle-rose_70x46 bliinds-sizes
+  libavfilter/bliinds_block.h @ s/(1 << (BLIINDS_TAP_BITS - 1))/0/ @ bliinds-blocks bliinds-yuv
+  libavfilter/bliinds_sums.h  @ s/(n + 9) \/ 10/(n + 10) \/ 10/ @ bliinds-oracle-rose_70x46 bliinds-sizes
   libavfilter/bliinds.c       @ s/MAX_FLAT   0.75/MAX_FLAT   0.76/ @ bliinds-valid
   libavfilter/bliinds.c       @ s/MIN_BLOCKS 10/MIN_BLOCKS 11/ @ bliinds-valid
   libavfilter/bliinds_features.c @ s/gop_step  += step \* bytes/gop_step  += step/ @ bliinds-basis
@@ -40,11 +41,11 @@ mutants() {
   libavfilter/bliinds_features.c @ s/\*coding = (BLIINDSCoding){ .intra = bytes }/coding->intra = bytes/ @ bliinds-basis
   libavfilter/bliinds_model_data.c @ s/constant = -2.4/constant = -2.5/ @ bliinds-blocks
   libavfilter/bliinds_features.c @ s/CODED_AV1   }/CODED_HEVC  }/ @ bliinds-basis
-* libavfilter/luma_frame.h    @ s/? 16 << (luma/? 15 << (luma/ @ bliinds-ranges
+  libavfilter/luma_frame.h    @ s/? 16 << (luma/? 15 << (luma/ @ bliinds-ranges
   libavfilter/bliinds_features.c @ s/c->nb_blocks + 0.1/&1/ @ bliinds-yuv
   libavfilter/bliinds_features.c @ s/c->statistic\[BLIINDS_SUB\]/c->statistic[BLIINDS_ORI]/ @ bliinds-yuv
   libavfilter/bliinds.c       @ s/? SEI_VALID : 0/? 0 : SEI_VALID/ @ bliinds-sei-h264
-* libavfilter/bliinds_model.c @ s/0.10302/0.10303/ @ bliinds-rr-known
+  libavfilter/bliinds_model.c @ s/0.10302/0.10303/ @ bliinds-rr-known
   libavfilter/bliinds_model.c @ s/FLOOR 429496730/FLOOR 429597000/ @ bliinds-rr-energies bliinds-rr-round
   libavfilter/bliinds_model.c @ s/c\[0\].band\[b\].whole    + c\[1\].band\[b\].whole/c[0].band[b].whole/ @ bliinds-rr-energies
   libavfilter/bliinds_model.c @ s/step + 0.5)/step + 0.4)/ @ bliinds-models
@@ -64,7 +65,7 @@ mutants() {
   libavfilter/score_pool.c  @ s/== SCORE_LOWER_IS_BETTER ? sum > p->worst/!= SCORE_LOWER_IS_BETTER ? sum > p->worst/ @ bliinds-log-json bliinds-summary
   libavfilter/luma_frame.h    @ s/n \/ step \* 0x9e3779b9/n \/ step * 0x9e3779b1/ @ bliinds-which-frames
   libavfilter/score_log.c   @ s/nb_valid += !!valid/nb_valid += 1/ @ bliinds-log-json
-* libavfilter/detailloss_wavelet.h @ s/.8365163037f \* x1/.8366163037f * x1/ @ detailloss-numbers
+  libavfilter/detailloss_wavelet.h @ s/.8365163037f \* x1/.8366163037f * x1/ @ detailloss-numbers
   libavfilter/detailloss_wavelet.h @ s/(source < 0) == (encode < 0)/1/ @ detailloss-numbers
   libavfilter/detailloss_wavelet.h @ s/CHROMA_STEP  3/CHROMA_STEP  2/ @ detailloss-numbers
   libavfilter/detailloss_wavelet.h @ s/i < n ? i : 2 \* (n - 1) - i/i < n ? i : n - 1/ @ detailloss-numbers
@@ -84,7 +85,7 @@ mutants() {
   libavfilter/mad_tx.c        @ s/int size = 2 \* t->length - 1;/int size = 2 * t->length - 4;/ @ mad-tx
   libavfilter/mad_tx.c        @ s/inverse ? w.im : -w.im/-w.im/ @ mad-cases mad-oracle-chelsea_451x300_blur
   libavfilter/mad_detection.c @ s/i < 0 ? -1 - i/i < 0 ? -i/ @ mad-maps
-* libavfilter/blocksmooth.h   @ s/+ 4) \/ 5/+ 0) \/ 5/ @ blocksmooth-numbers
+  libavfilter/blocksmooth.h   @ s/+ 4) \/ 5/+ 0) \/ 5/ @ blocksmooth-numbers
   libavfilter/blocksmooth.h   @ s/strong = 2 \* qf/strong = 2 * qf + 1/ @ blocksmooth-numbers
   libavfilter/blocksmooth.h   @ s/step >= (is_flat/step > (is_flat/ @ blocksmooth-numbers
   libavfilter/vf_blocksmooth.c @ s/edge + block \/ 2, height/edge + block \/ 2 - 1, height/ @ blocksmooth-numbers
@@ -94,14 +95,14 @@ mutants() {
   libavcodec/bsf/quantizer_metadata.c @ s/matrix\[type != AV_PICTURE_TYPE_I\]/matrix[0]/ @ quantizer-mpeg
   libavcodec/bsf/quantizer_metadata.c @ s/vertical_size > 2800 ? 0 : 3/vertical_size > 28 ? 0 : 3/ @ quantizer-mpeg
   libavcodec/bsf/quantizer_metadata.c @ s/sum += i ? log2(step) : 0/sum += log2(step)/ @ quantizer-mjpeg
-* tools/crf/search.c          @ s/SEARCH_MOST - 1 - nb/SEARCH_MOST + 1 - nb/ @ ffcrf-choice
+  tools/crf/search.c          @ s/SEARCH_MOST - 1 - nb/SEARCH_MOST + 1 - nb/ @ ffcrf-choice
   tools/crf/search.c          @ s/rint(low->crf \/ step)/rint(low->crf \/ step) + 1/ @ ffcrf-choice
   tools/crf/search.c          @ s/ENOUGH \&\& to - from <= near/ENOUGH \&\& to - from <= 2 * near/ @ ffcrf-choice
   tools/crf/search.c          @ s/i < nb \&\& !high/i < nb/ @ ffcrf-choice
   tools/crf/search.c          @ s/ \&\& low->percent <= s->max_percent;/;/ @ ffcrf-choice
   tools/crf/search.c          @ s/? curve : line/? line : line/ @ ffcrf-choice
   tools/crf/score.c           @ s/= s->nb_frames;/= src->pts;/ @ ffcrf-vfr
-* tools/crf/score.c           @ s/: "\[encode\]\[source\]"/: "[source][encode]"/ @ ffcrf-search
+  tools/crf/score.c           @ s/: "\[encode\]\[source\]"/: "[source][encode]"/ @ ffcrf-search
   tools/crf/ffcrf.c           @ s/ cache_put(&s->cache/ if (sample->number) &/ @ ffcrf-resume
 * tools/crf/ffcrf.c           @ s/percent : 100 - percent/percent : percent/ @ ffcrf-samples
   tools/crf/ffcrf.c           @ s/metric_reaches(m, \*score, sample)/metric_reaches(m, sample, *score)/ @ ffcrf-samples
@@ -159,35 +160,40 @@ kill_program() { # file status
     chmod +x "$1"
 }
 
-dead() { # build
-    local status report name result program failed old
-    for status in 1 0; do
+dead() { # build [all]
+    local status report name result program failed old target=fate-quality-series statuses=0
+    [ $# = 1 ] || target=fate-quality statuses="0 1"
+    for status in $statuses; do
         make_copy "$1"
         mkdir "$copy/bin"
-        while read -r program; do kill_program "$program" $status; done < <(other_programs)
+        while read -r program; do kill_program "$program" "$status"; done < <(other_programs)
         # which make may not build again
         old=()
         while read -r program; do
-            kill_program "$dir/$program" $status
+            kill_program "$dir/$program" "$status"
             old+=(-o "$program")
         done < <(programs)
         failed=0
         PATH=$copy/bin:$PATH ORACLE=${ORACLE:-$root/../shared/oracle} make -C "$dir" -k -j"$(nproc)" "${old[@]}" \
-            fate-quality > "$dir/dead.log" 2>&1 || true
+            "$target" > "$dir/dead.log" 2>&1 || true
         for report in "$reports"/*.rep; do
             IFS=: read -r name result _ < "$report" || true
             if [ "$result" != 0 ]; then
                 failed=$((failed + 1))
             elif grep -qs "^$name: " "$reports/$name.skipped"; then
                 # twice the same tests
-                [ $status = 0 ] || echo "SKIPPED $name with dead programs: $(sed 's/^[^:]*: //' "$reports/$name.skipped")"
+                [ "$status" = 1 ] || echo "SKIPPED $name with dead programs: $(sed 's/^[^:]*: //' "$reports/$name.skipped")"
             elif ! may_pass "$name" > /dev/null; then
-                echo "FAIL $name passes where programs do nothing, and exit with $status"
+                echo "FAIL    $name passes where programs do nothing, and exit with $status"
             fi
         done
-        echo "PASS $failed tests fail where programs do nothing, and exit with $status"
-        dead_scripts $status
+        counted "$failed" "tests fail where programs do nothing, and exit with $status"
+        dead_scripts "$status"
     done
+}
+
+counted() { # number what
+    if [ "$1" -gt 0 ]; then echo "PASS    $1 $2"; else echo "FAIL    no $2"; fi
 }
 
 # The tests that are not FATE's.
@@ -196,15 +202,15 @@ dead_scripts() { # status
     output=$(PARTS="clips exact faults farm ffcrf sanitize soak" "$copy/tests/gpu.sh" "$dir/ffmpeg" clip.mkv 2>&1) || true
     counts=$(grep '^[0-9]* passed, ' <<< "$output") || counts="no counts"
     if [[ $counts == "0 passed, "[1-9]* ]]; then
-        echo "PASS tests/gpu.sh fails where programs do nothing, and exit with $1: $counts"
+        echo "PASS    tests/gpu.sh fails where programs do nothing, and exit with $1: $counts"
     else
         grep '^PASS' <<< "$output" >&2 || true
-        echo "FAIL tests/gpu.sh where programs do nothing, and exit with $1: $counts"
+        echo "FAIL    tests/gpu.sh where programs do nothing, and exit with $1: $counts"
     fi
     if output=$("$copy/tests/model.sh" "$dir/ffmpeg" 2> /dev/null) || [ "$output" ]; then
-        echo "FAIL tests/model.sh passes where programs do nothing, and exit with $1: $output"
+        echo "FAIL    tests/model.sh passes where programs do nothing, and exit with $1: $output"
     else
-        echo "PASS tests/model.sh fails where programs do nothing, and exit with $1"
+        echo "PASS    tests/model.sh fails where programs do nothing, and exit with $1"
     fi
 }
 
@@ -224,29 +230,29 @@ mutant() { # build file expression tests...
     shift 3
     sed "$expression" "$root/$file" > "$copy/$file"
     if cmp -s "$root/$file" "$copy/$file"; then
-        echo "FAIL $name: there is no such line any more"
+        echo "FAIL    $name: there is no such line any more"
         return
     fi
     rm -rf "$reports"
     touch "$copy/stamp"
     make -C "$dir" -j"$(nproc)" "${@/#/fate-}" > "$dir/mutant.log" 2>&1 || status=$?
     if grep -qs '^[^:]*:[^0]' "$reports"/*.rep; then
-        echo "PASS $name is seen by $(grep -l '^[^:]*:[^0]' "$reports"/*.rep | head -n 1 | xargs basename -s .rep)"
+        echo "PASS    $name is seen by $(grep -l '^[^:]*:[^0]' "$reports"/*.rep | head -n 1 | xargs basename -s .rep)"
     elif [ $status = 0 ]; then
-        echo "FAIL $name is not seen by $*"
+        echo "FAIL    $name is not seen by $*"
     else
         tail -n 5 "$dir/mutant.log" >&2
-        echo "FAIL $name: cannot be built"
+        echo "FAIL    $name: cannot be built"
     fi
     cp -p "$root/$file" "$copy/$file"
     restore "$base" "$copy/stamp"
 }
 
 chosen() {
-    mutants | case ${MUTANTS:-} in
-    '')  sed -n 's/^\* //p' ;;
-    all) cut -c3- ;;
-    *)   cut -c3- | grep "^$MUTANTS@" ;;
+    mutants | case ${MUTANTS:-$which} in
+    some) sed -n 's/^\* //p' ;;
+    all)  cut -c3- ;;
+    *)    cut -c3- | grep "^$MUTANTS@" ;;
     esac
 }
 
@@ -256,7 +262,7 @@ all_mutants() { # build
     mapfile -t all < <(chosen | cut -d@ -f3 | tr ' ' '\n' | sort -u)
     if ! make -C "$dir" -j"$(nproc)" "${all[@]/#/fate-}" > "$dir/mutant.log" 2>&1; then
         tail -n 25 "$dir/mutant.log" >&2
-        echo "FAIL mutants: the tests do not pass without any"
+        echo "FAIL    mutants: the tests do not pass without any"
         return
     fi
     while IFS=@ read -r file expression tests; do
@@ -265,11 +271,27 @@ all_mutants() { # build
     done < <(chosen)
 }
 
-[ $# = 2 ] || die "what, of which build?" "tests/broken.sh dead BUILD, or tests/broken.sh mutants BUILD"
+# Both, of the build that is made and tested here.
+everything() {
+    local dir results
+    "$scripts/deps.sh" build check model
+    dir=$("$scripts/build.sh")
+    logged "FATE" "$dir/fate.log" make -C "$dir" -k -j"$(nproc)" fate-quality
+    results=$("$0" dead "$dir" all; "$0" mutants "$dir" all) || true
+    echo "$results"
+    [ "$results" ] && ! grep -q '^FAIL' <<< "$results"
+}
+
+if [ $# = 0 ]; then
+    lock
+    everything
+    exit
+fi
+base=$(readlink -f "${2:?of which build?}")
 copy=$build/broken-$1
-base=$(readlink -f "$2")
+which=${3:-some}
 case $1 in
-dead)    dead "$base" ;;
+dead)    dead "$base" ${3:+all} ;;
 mutants) all_mutants "$base" ;;
 *)       die "$1 is not known" "dead and mutants are" ;;
 esac

@@ -89,6 +89,9 @@ FATE_QUALITY_SERIES = $(filter fate-%-changes fate-%-consumers fate-%-formats fa
                                fate-pairs-mp4-of-ts fate-quantizer-h264 fate-quantizer-mjpeg                  \
                                fate-quantizer-mpeg,$(FATE_QUALITY-yes))
 
+fate-quality-list fate-quality-series-list:
+	@printf '%s\n' $(patsubst fate-%,%,$(sort $(if $(findstring series,$@),$(FATE_QUALITY_SERIES),$(FATE_QUALITY))))
+
 fate-quality: $(FATE_QUALITY)
 fate-quality-series: $(FATE_QUALITY_SERIES)
 fate-quality fate-quality-series:

@@ -447,25 +447,32 @@ ptx_use(){ # compiler gpu
 # The kernels by one compiler: what it makes of them and, in the log, what they
 # take of a GPU.
 #
-# No float operation may be contracted: PTX says so by .rn, without it ptxas may.
-# Fused ones are where __builtin_fmaf() is written. Without these there are none.
+# No float operation may be contracted: PTX says so by .rn, without it ptxas may. Fused ones
+# are where __builtin_fmaf() is written: clang tells them apart from its own before it makes PTX; of
+# nvcc there are none where that is a macro. The kernels of mad_chirp are those of mad_large with
+# more lengths, and take a compiler long.
 ptx(){ # filter compiler flags
     kernels=${base}/../libavfilter/vf_$1.cu
+    to_look_at=${kernels} gpus="sm_75 sm_90 sm_100"
+    if test $1 = mad_chirp_cuda; then
+        to_look_at=${base}/../libavfilter/vf_mad_large_cuda.cu gpus=sm_90
+    fi
     shift
     PATH=${PATH}:/usr/local/cuda/bin
     need $1 || return 0
-    compiler=$1
+    compiler=$1 unfused="-emit-llvm -O0"
     case ${compiler} in
     *nvcc*)
         # the first GPU that it knows, as configure does
         for gpu in 30 60 75 none; do
             ! ${compiler} -gencode arch=compute_${gpu},code=sm_${gpu} -ptx -o /dev/null -x cu /dev/null || break
         done
-        set -- "$@" -gencode arch=compute_${gpu},code=sm_${gpu} -O2 -std=c++11 -m64 -ptx ;;
+        set -- "$@" -gencode arch=compute_${gpu},code=sm_${gpu} -O2 -std=c++11 -m64 -ptx
+        echo "#define __builtin_fmaf(a, b, c) ((a) * (b) + (c))" > ${tmp}/unfused.h
+        unfused="-include ${tmp}/unfused.h" ;;
     esac
-    echo "#define __builtin_fmaf(a, b, c) ((a) * (b) + (c))" > ${tmp}/unfused.h
-    "$@" -o ${tmp}/ptx ${kernels} && "$@" -include ${tmp}/unfused.h -o ${tmp}/unfused ${kernels} || return
-    grep -q '\.entry' ${tmp}/ptx && grep -q '\.entry' ${tmp}/unfused || { echo "no kernels"; return; }
+    "$@" -o ${tmp}/ptx ${kernels} && "$@" ${unfused} -o ${tmp}/unfused ${to_look_at} || return
+    grep -q '\.entry' ${tmp}/ptx && grep -q '\.entry\|^define ' ${tmp}/unfused || { echo "no kernels"; return; }
     missing=
     command -v ptxas > /dev/null || missing="no ptxas"
     {
@@ -473,9 +480,10 @@ ptx(){ # filter compiler flags
         *clang*) grep -q '^\.version 6\.0' ${tmp}/ptx && grep -q '^\.target sm_50' ${tmp}/ptx ||
                      echo "not PTX 6.0 for sm_50: $(grep -E '^\.(version|target)' ${tmp}/ptx | xargs)" ;;
         esac
-        ! grep -E '(fma|mad)\.(rn\.)?(ftz\.)?f' ${tmp}/unfused || echo "fused by the compiler"
+        ! grep -E '[[:space:]](fma|mad)\.(rn\.)?(ftz\.)?f|llvm\.fmuladd| f(add|sub|mul) .*(contract|fast) ' ${tmp}/unfused ||
+            echo "fused by the compiler"
         ! grep -E '(add|sub|mul)\.(ftz\.)?f(32|64)' ${tmp}/ptx || echo "may be fused by ptxas"
-        for gpu in sm_75 sm_90 sm_100; do
+        for gpu in ${gpus}; do
             test -n "${missing}" || ptx_use ${compiler} ${gpu}
         done
     } > ${tmp}/problems

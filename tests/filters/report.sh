@@ -6,11 +6,11 @@ ffmpeg_path=$(pwd)/ffmpeg${PROGSUF}${EXECSUF}
 # or else output that waits, and files that are left, would not be seen
 unset PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE
 
-# The tests of tests/tools/test_NAME.py. What these skip is told.
-tools_test(){ # name
+# The tests of tests/tools/test_NAME.py, or some of them. What these skip is told.
+tools_test(){ # name [some]
     /usr/bin/python3 -m pytest --version > /dev/null 2>&1 || { skip "no python3-pytest"; return 0; }
     FFMPEG=${ffmpeg_path} /usr/bin/python3 -B -m pytest -q -rs -p no:cacheprovider --basetemp=${tmp}/pytest \
-        ${project}/tests/tools/test_$1.py > ${tmp}/out
+        ${project}/tests/tools/test_$1.py ${2:+-k "$2"} > ${tmp}/out
     status=$?
     cat ${tmp}/out >&2
     sed -n 's/^SKIPPED \[[0-9]*\] .*: \(.*\)/\1/p' ${tmp}/out > ${tmp}/skips
