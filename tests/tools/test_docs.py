@@ -40,7 +40,7 @@ def test_examples(tmp_path, name):
         (tmp_path / 'bin' / program).symlink_to(TOOLS[program])
     for path in (ROOT / 'doc').glob('quality-alerts*.yml'):
         shutil.copy(path, tmp_path)
-    video(tmp_path / 'in.mp4', '-c:v libx264', 12, source='testsrc2=r=25')
+    video(tmp_path / 'in.mp4', '-c:v libx264 -preset veryfast', 12)
     commands, wanted = examples(name)
     assert len(commands) > 5
     said = ''
