@@ -18,8 +18,8 @@
 
 /**
  * @file
- * What the files of ffcrf have of each other, in the order in which they build on each other.
- * Functions return 0, or < 0 after a message, where nothing else is said.
+ * What the files of ffcrf share, in the order in which they build on each other.
+ * If nothing else is said, functions return 0, or < 0 after an error message.
  */
 
 #ifndef TOOLS_CRF_FFCRF_H
@@ -47,31 +47,31 @@
 
 #define FFCRF_VERSION 1
 
-// ---- output.c: messages, progress and JSON; and what libraries say in their logs only ----
+// ---- output.c: messages, progress and JSON; errors that libraries only log ----
 
 extern volatile int caught_signal;  ///< the signal that asks to end, or 0
-extern int demuxer_errors;          ///< that were logged: some go on as if nothing were missing
-extern char refused_option[256];    ///< what an encoder has logged of one that it goes on without
-extern char last_error[1024];       ///< that was told
+extern int demuxer_errors;          ///< that were logged: not all demuxers return them
+extern char refused_option[256];    ///< what an encoder has logged of an option that it ignores
+extern char last_error[1024];       ///< the last message of fail()
 
 void output_init(void);
 
-/// Tell what is wrong. @return ret
+/// Print an error message. @return ret
 int fail(int ret, const char *format, ...) av_printf_format(2, 3);
 
 #define usage(...) fail(AVERROR(EINVAL), __VA_ARGS__)
 #define warn(...)  av_log(NULL, AV_LOG_WARNING, __VA_ARGS__)
 
-/// Tell it, whatever the log level.
+/// Print a message at any log level.
 void tell(const char *format, ...) av_printf_format(1, 2);
 
-void show_meter(const char *doing, const char *what);   ///< on a terminal, until more is told
+void show_meter(const char *doing, const char *what);   ///< on a terminal, until the next message
 void clear_meter(void);
 
-/// Begin to show progress, in lines that begin with doing. So many such jobs are left, with this.
+/// Start the progress display: its lines begin with doing; jobs are left, this one included.
 void progress_begin(const char *doing, double jobs);
 
-/// Show progress: the part of the job that is done. @return 0, or AVERROR_EXIT after a signal
+/// Show that this part of the job is done. @return 0, or AVERROR_EXIT after a signal
 int progress(const char *what, int frames, int nb_frames, double part);
 
 /// Minutes and seconds, with hours if there are any.
@@ -85,7 +85,7 @@ typedef struct JSONField {
     const char *string, *word;
 } JSONField;
 
-/// Write an object in a line to standard output.
+/// Write an object on a line to standard output.
 void json_write(const char *type, const JSONField *field);
 #define JSON(type, ...) json_write(type, (const JSONField[]){ __VA_ARGS__, { NULL } })
 
@@ -96,10 +96,10 @@ typedef struct Metric {
     const char *filter;         ///< and its options
     const char *cuda_filter;    ///< the same on a GPU, or NULL
     const char *key;            ///< of the score in a frame's metadata; NULL: it is in a log only
-    const char *step_option;    ///< of the filter, which scores one of so many frames, or NULL
-    int gets_all;               ///< its filter looks at the frames before, too
-    int source_is_first;        ///< of the two inputs
-    int is_of_planes;           ///< a score for each plane, whose keys begin with the key
+    const char *step_option;    ///< of the filter, to score one of this many frames, or NULL
+    int gets_all;               ///< its filter needs all frames, as it looks at earlier ones
+    int source_is_first;        ///< the source is the filter's first input
+    int is_of_planes;           ///< there is a score for each plane; their keys begin with key
     int is_in_decibels;
     int higher_is_better;
     int digits;                 ///< after the point
@@ -114,9 +114,9 @@ typedef struct Metric {
 /// All of them; the last has no name.
 extern const Metric metrics[];
 
-int has_filter(const char *filter);         ///< whose options may follow; NULL is none
+int has_filter(const char *filter);         ///< its options may follow the name; 0 for NULL
 
-/// Of decibels, it is the mean of the distances that they stand for.
+/// The mean; for decibels, that of the errors that they stand for.
 double metric_mean(const Metric *m, const double *value, int nb);
 
 /// Whether a is at least as good as b.
@@ -125,23 +125,23 @@ static inline int metric_reaches(const Metric *m, double a, double b)
     return m->higher_is_better ? a >= b : a <= b;
 }
 
-/// One frame of each run of step frames, the first, too. The place changes from run to run, as
-/// encoders repeat their kinds of frames with a period.
+/// Whether a frame is scored: one of each step frames. Which one changes, since encoders repeat
+/// their types of frames with a period.
 int is_scored(const Metric *m, int64_t n, int step);
 
 int check_vmaf_model(const char *model);
 
-/// Filters between frames that are put in and taken out.
+/// A filter graph with one or two inputs and an output.
 typedef struct Graph {
     AVFilterGraph *graph;
     AVFilterContext *in[2], *out;
 } Graph;
 
-/// Make a graph for frames like these; with two inputs, the second one's label in the text is in1.
+/// Make a graph for frames like these. In the text, the label of a second input is in1.
 int graph_open(Graph *g, const char *text, const AVFrame *const frame[2],
                AVRational time_base, AVRational frame_rate, AVBufferRef *device);
 
-/// The form in which a GPU takes frames of that format, NONE if it does not.
+/// The format in which a GPU takes frames of that format, or NONE.
 enum AVPixelFormat gpu_format(enum AVPixelFormat format);
 
 /// Scores pairs of frames by a filter.
@@ -149,8 +149,8 @@ typedef struct Scorer {
     const Metric *metric;
     const char *model;          ///< of VMAF
     AVBufferRef *device;        ///< a GPU, or NULL; not owned
-    int step;                   ///< one of so many frames is scored
-    int64_t time;               ///< in microseconds, that it took
+    int step;                   ///< one of this many frames is scored
+    int64_t time;               ///< that scoring took, in microseconds
     int nb_scores;
     double *score;
 
@@ -169,7 +169,7 @@ void scorer_close(Scorer *s);
 
 // ---- search.c: which CRF to try next, by what was measured so far ----
 
-/// No search takes more encodes of each sample.
+/// The most encodes of each sample.
 #define SEARCH_MOST 11
 
 /// What is known of a CRF that was tried.
@@ -300,10 +300,10 @@ typedef struct Source {
     AVFormatContext *format;
     AVStream *stream;
     const Options *options;     ///< whose part of the file is taken, and how, or NULL: all
-    int seeks_late;             ///< decoding had to begin before where the file was asked to go
+    int seeks_late;             ///< a seek to the start went too far: decoding began earlier
     int is_downloaded;          ///< a device has decoded it
-    int keeps_all;              ///< frames whose time does not follow, too
-    uint64_t nb_repeated;       ///< frames left out, as their time does not follow
+    int keeps_all;              ///< also frames whose time does not rise
+    uint64_t nb_repeated;       ///< frames left out, as their time does not rise
     uint64_t bytes;             ///< of the packets between start and end
     AVRational time_base, frame_rate;               ///< of the output
 
@@ -330,29 +330,29 @@ typedef struct Scan {
     int nb_frames;
     uint64_t bytes;
     double seconds;             ///< to its end
-    double missing;             ///< by which the file says to be longer than any of its streams
+    double missing;             ///< by which the stated duration is longer than all streams
 } Scan;
 
-/// Open a decoder, in the place of one that there is; a device decodes, or NULL.
+/// Open a decoder in place of *decoder, on a device if it is not NULL.
 int decoder_open(AVCodecContext **decoder, const AVCodecParameters *par, AVRational time_base,
                  AVBufferRef *device);
 
-/// Send a packet to a decoder, which is another one if the device cannot decode that at all.
+/// Send a packet to a decoder. If the device cannot decode it, the CPU takes over.
 int decoder_send(AVCodecContext **decoder, const AVCodecParameters *par, const AVPacket *packet);
 
-/// Open a file, at the largest video that is no picture. Without options, all of it is taken.
+/// Open a file and its largest video stream. Without options, all of it is used.
 int source_open(Source *s, const char *path, const Options *o);
 
-/// Open a part of the input as it goes to the encoder, or as that is compared with: microseconds
-/// from the start of what is taken of it, duration 0 for all.
+/// Open a part of the input, with the filters of the encode or of the reference. start is in
+/// microseconds from -ss; duration 0 is all.
 int source_open_part(Source *s, const Options *o, int is_reference,
                      int64_t start, int64_t duration);
 
 /// @return 0, AVERROR_EOF, or another error after a message
 int source_next(Source *s, AVFrame *frame);
 
-double source_seconds(const Source *s);     ///< of what is taken, as the file tells
-int source_scan(Source *s, Scan *scan);     ///< reads it to its end, without decoding it
+double source_seconds(const Source *s);     ///< length of the used part, as the file states it
+int source_scan(Source *s, Scan *scan);     ///< reads all packets, without decoding them
 
 /// Tell that a file is damaged or cut off. @return 0 if that is accepted
 int tell_damage(const Options *o, const char *path, const char *what);
@@ -362,9 +362,9 @@ int source_check(const Source *s, const Options *o);
 
 void source_close(Source *s);
 
-// ---- sample.c: samples of the source, and candidates made of them with their scores ----
+// ---- sample.c: samples of the source, and candidates: their encodes, with scores ----
 
-/// Bytes that are left for frames: in the machine's memory, and in that of the GPU.
+/// Where memory is left for frames, in bytes.
 enum { MEMORY_SYSTEM, MEMORY_GPU, NB_MEMORIES };
 
 /// Frames that are kept in memory: all, or none if they did not fit.
@@ -380,9 +380,9 @@ typedef struct Sample {
 
     // once it is loaded
     int loaded;
-    int step;                   ///< one of so many frames is scored
+    int step;                   ///< one of this many frames is scored
     Frames frames;              ///< as the encoder gets them
-    Frames references;          ///< those that are scored, where frames cannot serve for that
+    Frames references;          ///< those to compare with, if these are not the same frames
     int64_t *pts;               ///< of all frames
     int nb_frames;
     AVRational time_base, frame_rate;
@@ -391,7 +391,7 @@ typedef struct Sample {
     double decode_seconds;      ///< that decoding and filtering it took
 } Sample;
 
-/// What a candidate of a sample came out as.
+/// What is known of a candidate.
 typedef struct Result {
     int nb_frames;
     uint64_t bytes, source_bytes;
@@ -406,11 +406,11 @@ typedef struct Result {
 int64_t gpu_memory(AVBufferRef *device);        ///< that is free, 0 if that is not known
 Scorer scorer_new(const Options *o, int step);  ///< scores as the options say
 
-/// Decode a sample, once: count its frames, and keep them if they fit into what is left of memory.
+/// Decode a sample, once: count its frames, and keep them if the memory that is left is enough.
 int sample_load(const Options *o, Sample *sample, int64_t memory[NB_MEMORIES]);
 void sample_unload(Sample *sample);
 
-/// Encode a sample, decode and score that.
+/// Encode a sample; decode and score the encode.
 int sample_encode(const Options *o, const Sample *sample, double crf, Result *result);
 
 /// Score a whole file that was encoded from the source.
@@ -421,7 +421,7 @@ int score_file(const Options *o, const char *path, Result *result);
 typedef struct Cache {
     char *dir;                  ///< NULL: nothing is kept
     AVBPrint key;               ///< all that entries depend on but sample and CRF
-    int failed;                 ///< it was told that nothing can be written
+    int failed;                 ///< a warning has said that nothing can be written
 } Cache;
 
 int cache_open(Cache *cache, const Options *o);
@@ -429,19 +429,19 @@ int cache_open(Cache *cache, const Options *o);
 /// @return 1 if there was such an entry, 0 if not
 int cache_get(const Cache *cache, const Options *o, const Sample *sample, double crf, Result *r);
 
-/// Keep a result. If that fails it is told once, and the search goes on.
+/// Keep a result. If that fails, there is one warning, and the search goes on.
 void cache_put(Cache *cache, const Options *o, const Sample *sample, double crf, const Result *r);
 
 void cache_close(Cache *cache);
 
-// ---- command.c: the ffmpeg command that makes the encode: the one that is printed is run ----
+// ---- command.c: the ffmpeg command that makes the encode; the printed one is also run ----
 
-/// Make the command for a CRF, as a shell takes it, of which the caller frees what there is. It
-/// tells of streams left out if not quiet. Options that show progress come first, or "".
+/// Make the command for a CRF, quoted for a shell; the caller frees it. If not quiet, warnings
+/// name the streams that are left out. progress_options come first, and may be "".
 int command_make(char **command, const Options *o, const Source *input, double crf,
                  const char *output, int is_quiet, const char *progress_options);
 
-/// Run it. The output gets its name only once it is whole.
+/// Run the command. The output gets its name when it is complete.
 int command_run(const Options *o, const Source *input, double crf, int nb_frames);
 
 #endif /* TOOLS_CRF_FFCRF_H */
