@@ -55,6 +55,9 @@ enum { SOURCE, ENCODE, NB_PICTURES };
 #define PAD_LEFT  1
 #define PAD_RIGHT 3
 
+/// Rows begin at multiples of this many floats.
+#define ALIGN 16
+
 /// A row of coefficients.
 typedef struct Row {
     float *part[DETAIL_NB_PARTS][DETAIL_ORIENTATIONS];
@@ -79,12 +82,12 @@ typedef struct DetailLossCPUContext {
     DetailLossDSPContext dsp;
 
     AVFrame *previous;                  ///< the source's last frame
-    int width, height;                  ///< that the buffers are made for
+    DetailPicture picture;              ///< that the memory is made for
     int nb_jobs;
     Scratch *scratch;                   ///< of each job
+    float *memory;                      ///< all that is below, and in scratch
     float *image[DETAIL_SCALES][NB_PICTURES];   ///< of the scales after the first, without padding
     uint32_t *cell[2][NB_PICTURES];     ///< sums over the cells of both planes of chroma
-    unsigned cell_size[2][NB_PICTURES];
 } DetailLossCPUContext;
 
 typedef struct ThreadData {
@@ -331,100 +334,80 @@ static DetailSums compare(AVFilterContext *ctx, ThreadData *td)
     return sums;
 }
 
-static void free_buffers(DetailLossCPUContext *s)
+/// The next n floats of the memory; while there is none, only their number counts.
+static float *take(const DetailLossCPUContext *s, size_t *used, size_t n)
 {
-    for (int job = 0; s->scratch && job < s->nb_jobs; job++)
-        av_freep(&s->scratch[job].line[0]);
-    av_freep(&s->scratch);
-    for (int p = 0; p < NB_PICTURES; p++)
-        for (int i = 0; i < DETAIL_SCALES; i++)
-            av_freep(&s->image[i][p]);
-    s->width = s->height = 0;
+    float *part = s->memory ? s->memory + *used : NULL;
+
+    *used += FFALIGN(n, ALIGN);
+    return part;
 }
 
-/// Take n floats of a job's memory, or only count them where it is NULL.
-static float *take(float *memory, size_t *taken, size_t n)
-{
-    float *ret = memory ? memory + *taken : NULL;
-
-    *taken += n;
-    return ret;
-}
-
-/// Lay out a job's rows. @return number of floats
-static size_t lay_out(Scratch *scratch, float *memory, int width)
+static void lay_out_scratch(const DetailLossCPUContext *s, size_t *used, Scratch *scratch,
+                            int width)
 {
     const int w = detail_half(width);
-    size_t taken = 0;
 
     for (int i = 0; i < TAPS; i++)
-        scratch->line[i] = take(memory, &taken, width);
-    scratch->low  = take(memory, &taken, PAD_LEFT + width + PAD_RIGHT);
-    scratch->high = take(memory, &taken, PAD_LEFT + width + PAD_RIGHT);
+        scratch->line[i] = take(s, used, width);
+    take(s, used, PAD_LEFT);
+    scratch->low = take(s, used, width + PAD_RIGHT);
+    take(s, used, PAD_LEFT);
+    scratch->high = take(s, used, width + PAD_RIGHT);
     for (int p = 0; p < NB_PICTURES; p++)
         for (int o = 0; o < DETAIL_ORIENTATIONS; o++)
-            scratch->band[p][o] = take(memory, &taken, w);
-    scratch->smooth = take(memory, &taken, w);
+            scratch->band[p][o] = take(s, used, w);
+    scratch->smooth = take(s, used, w);
     for (int part = 0; part < DETAIL_NB_PARTS; part++)
-        scratch->mask[part] = take(memory, &taken, w);
+        scratch->mask[part] = take(s, used, w);
     for (int i = 0; i < FF_ARRAY_ELEMS(scratch->row); i++)
         for (int part = 0; part < DETAIL_NB_PARTS; part++) {
-            scratch->row[i].hidden[part] = take(memory, &taken, w + 2);
+            take(s, used, 1);
+            scratch->row[i].hidden[part] = take(s, used, w + 1);
             for (int o = 0; o < DETAIL_ORIENTATIONS; o++)
-                scratch->row[i].part[part][o] = take(memory, &taken, w);
+                scratch->row[i].part[part][o] = take(s, used, w);
         }
-    if (memory) {
-        scratch->low  += PAD_LEFT;
-        scratch->high += PAD_LEFT;
-        for (int i = 0; i < FF_ARRAY_ELEMS(scratch->row); i++)
-            for (int part = 0; part < DETAIL_NB_PARTS; part++)
-                scratch->row[i].hidden[part]++;
-    }
-    return taken;
 }
 
-static int alloc_buffers(AVFilterContext *ctx, int width, int height)
+/// Lay out the memory for pictures like this, and return how many floats it is.
+static size_t lay_out(DetailLossCPUContext *s, const DetailPicture *picture)
 {
-    DetailLossCPUContext *s = ctx->priv;
-    int w = width, h = height;
+    int w = picture->width, h = picture->height;
+    size_t used = 0;
 
-    free_buffers(s);
-    s->nb_jobs = ff_filter_get_nb_threads(ctx);
-    s->scratch = av_calloc(s->nb_jobs, sizeof(*s->scratch));
-    if (!s->scratch)
-        return AVERROR(ENOMEM);
-    for (int job = 0; job < s->nb_jobs; job++) {
-        Scratch *scratch = &s->scratch[job];
-        float *memory = av_malloc_array(lay_out(scratch, NULL, width), sizeof(*memory));
-
-        if (!memory)
-            return AVERROR(ENOMEM);
-        lay_out(scratch, memory, width);
-    }
     for (int i = 1; i < DETAIL_SCALES; i++) {
         w = detail_half(w);
         h = detail_half(h);
-        for (int p = 0; p < NB_PICTURES; p++) {
-            s->image[i][p] = av_malloc_array(h, w * sizeof(*s->image[i][p]));
-            if (!s->image[i][p])
-                return AVERROR(ENOMEM);
-        }
+        for (int p = 0; p < NB_PICTURES; p++)
+            s->image[i][p] = take(s, &used, (size_t)w * h);
     }
-    s->width  = width;
-    s->height = height;
-    return 0;
+    for (int i = 0; i < 2; i++)
+        for (int p = 0; p < NB_PICTURES; p++)
+            s->cell[i][p] = (uint32_t *)take(s, &used, (size_t)picture->cells_x * picture->cells_y);
+    for (int job = 0; job < s->nb_jobs; job++)
+        lay_out_scratch(s, &used, &s->scratch[job], picture->width);
+    return used;
 }
 
-static int alloc_cells(DetailLossCPUContext *s, const DetailPicture *picture)
+/// Make the memory for pictures like this, unless it is there.
+static int need_memory(AVFilterContext *ctx, const DetailPicture *picture)
 {
-    const size_t size = (size_t)picture->cells_x * picture->cells_y * sizeof(uint32_t);
+    DetailLossCPUContext *s = ctx->priv;
 
-    for (int i = 0; i < 2; i++)
-        for (int p = 0; p < NB_PICTURES; p++) {
-            av_fast_malloc(&s->cell[i][p], &s->cell_size[i][p], FFMAX(size, 1));
-            if (!s->cell[i][p])
-                return AVERROR(ENOMEM);
-        }
+    if (s->memory && picture->width == s->picture.width && picture->height == s->picture.height &&
+        picture->cells_x == s->picture.cells_x && picture->cells_y == s->picture.cells_y)
+        return 0;
+    s->nb_jobs = ff_filter_get_nb_threads(ctx);
+    if (!s->scratch)
+        s->scratch = av_calloc(s->nb_jobs, sizeof(*s->scratch));
+    if (!s->scratch)
+        return AVERROR(ENOMEM);
+    av_freep(&s->memory);
+    s->memory = av_malloc_array(lay_out(s, picture), sizeof(*s->memory));
+    if (!s->memory)
+        return AVERROR(ENOMEM);
+    lay_out(s, picture);
+    s->picture = *picture;
     return 0;
 }
 
@@ -444,12 +427,7 @@ static int prepare(AVFilterContext *ctx, ThreadData *td)
         return AVERROR(ENOSYS);
     }
     td->picture = ff_detailloss_picture(&s->common, encode, td->desc);
-    if (source->width != s->width || source->height != s->height) {
-        ret = alloc_buffers(ctx, source->width, source->height);
-        if (ret < 0)
-            return ret;
-    }
-    return alloc_cells(s, &td->picture);
+    return need_memory(ctx, &td->picture);
 }
 
 static int score_frame(AVFilterContext *ctx, AVFrame *main, const AVFrame *reference, uint64_t n)
@@ -529,10 +507,8 @@ static av_cold void uninit(AVFilterContext *ctx)
     ff_score_log_close(&s->common.log, ctx, 0);
     ff_pair_sync_uninit(&s->sync, ctx);
     av_frame_free(&s->previous);
-    free_buffers(s);
-    for (int i = 0; i < 2; i++)
-        for (int p = 0; p < NB_PICTURES; p++)
-            av_freep(&s->cell[i][p]);
+    av_freep(&s->scratch);
+    av_freep(&s->memory);
 }
 
 static int config_output(AVFilterLink *outlink)
