@@ -63,9 +63,8 @@ typedef struct BLIINDSModel {
 extern const BLIINDSModel ff_bliinds_model_vmaf1_est1[BLIINDS_NB_BASES];
 
 /**
- * Load the model for each basis; there may be none for one of them.
+ * Load a built-in model or a file: a model for each basis, or for one of them.
  *
- * @param name a built-in model's name, else the path of a model file
  * @return 0, or a negative AVERROR after a message with file, line and reason
  */
 int ff_bliinds_model_load(BLIINDSModel model[BLIINDS_NB_BASES], void *logctx, const char *name);
@@ -83,21 +82,12 @@ double ff_bliinds_model_raw(const BLIINDSModel *model,
 /// A raw prediction on the model's scale: rounded to its step, clipped to its range.
 double ff_bliinds_model_score(const BLIINDSModel *model, double raw);
 
-/**
- * The standard deviation of a prediction.
- *
- * @param distance from ff_bliinds_model_distance(), not used if the model does not
- * @return in units of the score, NAN if the model does not tell
- */
+/// The standard deviation of a score, NAN if the model does not tell.
 double ff_bliinds_model_sigma(const BLIINDSModel *model,
                               const double feature[BLIINDS_NB_FEATURES],
                               double score, double distance);
 
-/**
- * Mahalanobis distance of a frame's features from the training set.
- *
- * @return the distance in standard deviations, NAN if the model does not tell
- */
+/// Mahalanobis distance of a frame's features from the training set; NAN if that is unknown.
 double ff_bliinds_model_distance(const BLIINDSModel *model,
                                  const double feature[BLIINDS_NB_FEATURES]);
 

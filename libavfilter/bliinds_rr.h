@@ -21,6 +21,8 @@
  * The energies of a source's frames in a file, documented in doc/rr-format.md:
  * written while the source is scored, read when an encode of it is, whose frames
  * are matched with them.
+ *
+ * Functions of type int return 0, or a negative AVERROR after a message.
  */
 
 #ifndef AVFILTER_BLIINDS_RR_H
@@ -107,12 +109,7 @@ typedef struct BLIINDSRR {
 #define BLIINDS_RR_MATCH(name, help, match, flags)                                          \
     { name, help, 0, AV_OPT_TYPE_CONST, { .i64 = match }, 0, 0, flags, .unit = "rr_match" }
 
-/**
- * Open the file that is to be read, unless that was done, and read what there is
- * of the source.
- *
- * @return 0, or a negative AVERROR after a message
- */
+/// Open the file that is to be read, unless that was done, and read what there is.
 int ff_bliinds_rr_open(BLIINDSRR *s, void *logctx);
 
 /// A timestamp in microseconds; AV_NOPTS_VALUE if it is unknown or out of all bounds.
@@ -121,32 +118,19 @@ int64_t ff_bliinds_rr_time(int64_t pts, AVRational time_base);
 /// Add the file that is to be written, and what is carried, if the options name any.
 void ff_bliinds_rr_init(BLIINDSRR *s, ScoreOutputs *outputs);
 
-/**
- * Write a frame, whole and at once, or only what comes before the first one.
- *
- * @param outputs have been opened
- * @param frame   NULL if there will be none
- * @return 0, or a negative AVERROR after a message
- */
+/// Write a frame to the opened outputs, or without one, only what comes before the first.
 int ff_bliinds_rr_write(BLIINDSRR *s, ScoreOutputs *outputs, void *logctx,
                         const BLIINDSRRFrame *frame);
 
 /**
- * Find the source's frame of a frame of the encode, which may have been written
- * since the file was opened.
+ * Find the source's frame of a frame of the encode; it may have been written just now.
  *
  * @param source set to the source's frame, NULL if it has none that matches
- * @return 0, or a negative AVERROR after a message, as for one of another size
  */
 int ff_bliinds_rr_find(BLIINDSRR *s, void *logctx, const BLIINDSRRFrame *encode,
                        const BLIINDSRRFrame **source);
 
-/**
- * Close the file that was read, tell what did not match, and free all but the
- * counts. May be called again.
- *
- * @return 0, or a negative AVERROR if the file could not be read
- */
+/// Close the file that was read, and tell what did not match; may be called again.
 int ff_bliinds_rr_close(BLIINDSRR *s, void *logctx);
 
 #endif /* AVFILTER_BLIINDS_RR_H */

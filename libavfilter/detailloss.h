@@ -69,12 +69,7 @@ typedef struct DetailPicture {
 /// Set up the logs.
 int ff_detailloss_init(DetailLossContext *s, AVFilterContext *ctx);
 
-/**
- * Describe a pair of pictures.
- *
- * @param main the main one, whose range counts
- * @param desc describes the software format of both
- */
+/// Describe a pair of pictures of a software format, by the range of the main one.
 DetailPicture ff_detailloss_picture(const DetailLossContext *s, const AVFrame *main,
                                     const AVPixFmtDescriptor *desc);
 

@@ -97,21 +97,13 @@ static inline int mad_nb_blocks(int size)
     return (size - MAD_BLOCK) / MAD_STEP + 1;
 }
 
-/**
- * How many sub-blocks block i has along an axis, 1 or 2, one step apart. The
- * release asks if a block begins one sample behind the second's begin.
- */
+/// Sub-blocks of block i along an axis; the release has the second only a sample further inside.
 static inline int mad_nb_sub_blocks(int i, int size)
 {
     return MAD_STEP * (i + 1) + 1 <= size - MAD_BLOCK ? 2 : 1;
 }
 
-/**
- * Set up the logs, and append an output pad for each map.
- *
- * @param config_map configures such a pad's link
- * @return 0, or a negative AVERROR
- */
+/// Set up the logs, and append an output pad for each map, whose link config_map configures.
 int ff_mad_init(MADContext *s, AVFilterContext *ctx,
                 int (*config_map)(AVFilterLink *outlink));
 

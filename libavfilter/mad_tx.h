@@ -37,10 +37,7 @@ typedef struct MADTransform MADTransform;
  */
 MADTransform *ff_mad_tx_alloc(int length, int inverse);
 
-/**
- * Transform. Both arrays are aligned as av_tx asks for, and do not overlap; src
- * may be overwritten.
- */
+/// Transform between aligned arrays that do not overlap; src may be overwritten.
 void ff_mad_tx(MADTransform *t, AVComplexDouble *dst, AVComplexDouble *src);
 
 void ff_mad_tx_free(MADTransform **t);

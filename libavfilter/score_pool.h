@@ -82,17 +82,12 @@ typedef struct ScorePool {
     ScoreBin *octave[2 * SCORE_OCTAVES];    ///< from -2^32 up; NULL without a value
 } ScorePool;
 
-/**
- * Add a value, which is finite.
- *
- * @param frame its number, for SCORE_WORST_FRAME
- * @return 0 or AVERROR(ENOMEM)
- */
+/// Add a finite value of a frame of this number. @return 0 or AVERROR(ENOMEM)
 int ff_score_pool_add(ScorePool *p, double value, uint64_t frame);
 
 /**
- * Compute the statistics of the values so far. What is not wanted, or not known of so
- * few, is NAN. The harmonic mean is libvmaf's, N / sum(1 / (v + 1)) - 1.
+ * Compute the statistics; what is not wanted, or not known of so few, is NAN. The harmonic
+ * mean is libvmaf's, N / sum(1 / (v + 1)) - 1.
  */
 void ff_score_pool_get(double dst[SCORE_POOLED_NB], const ScorePool *p);
 

@@ -26,6 +26,8 @@
  * slowly, and when the queue is full or ends. The frames of the first input leave in
  * order with their results.
  *
+ * Functions of type int return 0, or a negative AVERROR after a message.
+ *
  * A filter's private context begins with a CUDAQueue named queue. The filter
  * - has CUDA_QUEUE_OPTION among its options and, for two inputs, defines its
  *   class with FRAMESYNC_DEFINE_CLASS(name, context, queue.sync.fs),
@@ -100,13 +102,10 @@ typedef struct CUDAQueueFilter {
     /// Called once the device is open; may be NULL.
     int (*setup)(AVFilterContext *ctx);
     /**
-     * Add a frame to the batch, as its frame number nb_batch. It is on the opened
-     * device and in a format that kernels can read. Size and format
-     * may be others than those of the frame before; ref, if there are two inputs, has
-     * the same. Kernels are to write the result to ff_cuda_queue_next_result(). Of
-     * one input, it is called for every frame.
+     * Add a frame to the batch, as its frame number nb_batch, whose result goes to
+     * ff_cuda_queue_next_result(). It may have another size and format than the one before.
      *
-     * @param ref NULL if there is one input
+     * @param ref like frame; NULL if there is one input
      * @return 1, or 0 for a frame that only passes, or a negative AVERROR
      */
     int (*add)(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *ref);
@@ -171,67 +170,42 @@ typedef struct CUDAQueue {
 extern const AVFilterPad ff_cuda_queue_input[1], ff_cuda_queue_pair_inputs[2],
                          ff_cuda_queue_pair_output[1];
 
-/**
- * config_props of the last input: take the device of the inputs, check that frames are
- * such as the kernels can read and those of two inputs alike, load the kernels, and
- * make the queue.
- */
+/// config_props of the last input: check both, load the kernels, and make the queue.
 int ff_cuda_queue_config_input(AVFilterLink *inlink);
 
-/**
- * Load another module, which is unloaded with the queue. The CUDA context has to be
- * pushed.
- *
- * @return 0, or a negative AVERROR after a message
- */
+/// Load another module, which is unloaded with the queue.
 int ff_cuda_queue_load(AVFilterContext *ctx, const CUDAQueueModule *module);
 
-/// Push the CUDA context. Where that succeeds, ff_cuda_queue_leave() is to be called.
+/// Push the CUDA context, which is pushed already where the queue calls the filter.
 int ff_cuda_queue_enter(AVFilterContext *ctx);
 
-/// Pop the CUDA context.
+/// Pop it, where that succeeded.
 void ff_cuda_queue_leave(AVFilterContext *ctx);
 
-/**
- * Allocate memory on the device that is all zero, in place of what was there. It is
- * freed with the queue. The CUDA context has to be pushed.
- *
- * @return 0, or a negative AVERROR after a message
- */
+/// Allocate memory on the device, all zero, in place of what was there; freed with the queue.
 int ff_cuda_queue_alloc(AVFilterContext *ctx, CUdeviceptr *memory, size_t size);
 
 /// Copy to the device, in the order of what is enqueued; src may be freed then.
 int ff_cuda_queue_upload(AVFilterContext *ctx, CUdeviceptr dst, const void *src, size_t size);
 
 /**
- * Launch a kernel that takes the address of a struct of parameters alone. The
- * CUDA context has to be pushed.
+ * Launch a kernel that takes the address of a struct of parameters alone.
  *
  * @param shared_size bytes of dynamic shared memory of a thread block
  */
 int ff_cuda_queue_launch(AVFilterContext *ctx, CUfunction function, int grid_x, int grid_y,
                          int block_x, int block_y, unsigned shared_size, void *params);
 
-/**
- * Let a kernel be launched with dynamic shared memory.
- *
- * @param size bytes of a thread block
- * @return 1, or 0 if the GPU does not have as much
- */
+/// Let a kernel be launched with size bytes of shared memory. @return 0 if the GPU lacks as much
 int ff_cuda_queue_allow_shared(AVFilterContext *ctx, CUfunction function, size_t size);
 
-/**
- * Check that a frame is on the device that was opened, and its luma as the kernels read
- * it: the first component of the first plane, 8 to 16 bits in one or two bytes.
- *
- * @return 0, or a negative AVERROR after a message
- */
+/// Check that a frame is on the opened device, and its luma in its first plane, of 8 to 16 bits.
 int ff_cuda_queue_check_frame(AVFilterContext *ctx, const AVFrame *frame);
 
 /// The format of the samples of frames with this hw_frames_ctx.
 const AVPixFmtDescriptor *ff_cuda_queue_format(const AVBufferRef *frames_ref);
 
-/// Where the plane of a component begins: cropping of CUDA frames leaves the left and top.
+/// Where the picture's plane of a component begins: CUDA frames keep what is cropped.
 CUdeviceptr ff_cuda_queue_plane(const AVFrame *frame, int component);
 
 /// Report what is in flight, close the log, and free all.
@@ -240,10 +214,7 @@ void ff_cuda_queue_uninit(AVFilterContext *ctx);
 /// Where kernels write the result of the frame that is added.
 CUdeviceptr ff_cuda_queue_next_result(AVFilterContext *ctx);
 
-/**
- * Launch the batch, if there is one. add() does so before it changes what all
- * frames of a batch share.
- */
+/// Launch the batch, if there is one: before add() changes what all frames of a batch share.
 int ff_cuda_queue_flush(AVFilterContext *ctx);
 
 /// Take frames, report and pass on what is done.
