@@ -547,7 +547,7 @@ def test_slurm(place):
         (place.path / 'noise.mp4').write_bytes(bytes(i * i % 251 for i in range(2000)))
         (place.path / 'slow').touch()
         process = place.start('--slurm', '--segment', '2s', 'long.avi', 'short.avi')
-        wait_for(lambda: ''.join(place.calls(forget=False)).count('n2') == 2 and place.count('*.done'))
+        wait_for(lambda: ''.join(place.calls(forget=False)).count('n2') >= 2 and place.count('*.done'))
         subprocess.run([script, 'kill', folder, 'n2'], check=True)
         assert 0 < place.count('*.done') < 16 == place.count('*.gpu')
         process.communicate(timeout=500)
