@@ -41,7 +41,7 @@ mutants() {
   libavfilter/bliinds_features.c @ s/\*coding = (BLIINDSCoding){ .intra = bytes }/coding->intra = bytes/ @ bliinds-basis
   libavfilter/bliinds_model_data.c @ s/constant = -2.4/constant = -2.5/ @ bliinds-blocks
   libavfilter/bliinds_features.c @ s/CODED_AV1   }/CODED_HEVC  }/ @ bliinds-basis
-  libavfilter/luma_frame.c    @ s/? 16 << (luma/? 15 << (luma/ @ bliinds-ranges
+  libavfilter/luma_frame.c    @ s/? 16 << (luma/? 15 << (luma/ @ bliinds-letterbox
   libavfilter/bliinds_features.c @ s/c->nb_blocks + 0.1/&1/ @ bliinds-yuv
   libavfilter/bliinds_features.c @ s/c->statistic\[BLIINDS_SUB\]/c->statistic[BLIINDS_ORI]/ @ bliinds-yuv
   libavfilter/bliinds.c       @ s/? SEI_VALID : 0/? 0 : SEI_VALID/ @ bliinds-sei-h264

@@ -130,8 +130,9 @@ checked(){
     export LD_LIBRARY_PATH=${stand_in} CUDA_STAND_IN=delay=5
     on_gpu="-init_hw_device cuda=gpu -filter_hw_device gpu"
     for filter in bliinds_cuda ssim_cuda detailloss_cuda mad_cuda blocksmooth_cuda; do
-        ffmpeg ${on_gpu} -lavfi ${source},$(chain ${filter} $(queue_option ${filter} 3)) ${to_null}
-        echo "${filter}: $?"
+        : > ${tmp}/crc
+        ffmpeg ${on_gpu} -lavfi ${source},$(chain ${filter} $(queue_option ${filter} 3)) -f framecrc -y ${tmp}/crc
+        echo "${filter}: $? for $(grep -c '^0' ${tmp}/crc) frames"
     done | paste -sd ' '
 }
 

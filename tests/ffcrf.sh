@@ -403,7 +403,7 @@ crf_resume(){
     echo "interrupted ${n} times, measured twice: $(wc -l < ${tmp}/twice)"
     rm -r ${tmp}/cache
     ${program} ${search} > ${tmp}/out 2> ${tmp}/err &
-    sleep 0.2
+    until test -n "$(ls ${tmp}/cache 2> /dev/null)"; do sleep 0.05; done
     kill -TERM $!
     wait $!
     echo "TERM: status $?"

@@ -119,22 +119,22 @@ program step << END2
 . '$tmp/checkout/scripts/common.sh'
 lock
 echo "begins \$1"
-[ "\$2" = 0 ] || step "\$1, inside" 0
-sleep "\$2"
+[ "\$2" = ends ] || step "\$1, inside" ends
+until [ "\$2" != waits ] || grep -q waiting '$tmp/out'; do sleep 0.05; done
+[ "\$2" != hangs ] || read -r < '$tmp/fifo'
 echo "ends \$1"
 END2
-await() { # text; ten seconds
-    for _ in {1..200}; do
+await() { # text; a minute
+    for _ in {1..1200}; do
         ! said "$1" || return 0
         sleep 0.05
     done
 }
 two() {
     : > "$tmp/out"
-    for i in 1 2; do
-        PATH=$tmp/bin step "$i" 1 >> "$tmp/out" 2>&1 &
-        await begins
-    done
+    PATH=$tmp/bin step 1 waits >> "$tmp/out" 2>&1 &
+    await begins
+    PATH=$tmp/bin step 2 goes >> "$tmp/out" 2>&1
     wait
     [ "$(grep -v '^==>' "$tmp/out" | tr -d '\n')" = \
         "begins 1begins 1, insideends 1, insideends 1begins 2begins 2, insideends 2, insideends 2" ] &&
@@ -145,12 +145,12 @@ check "of two makes the second waits, and says so"
 
 killed() {
     : > "$tmp/out"
-    PATH=$tmp/bin step 1 0.5 >> "$tmp/out" 2>&1 &
-    await inside
+    mkfifo "$tmp/fifo"
+    PATH=$tmp/bin step 1 hangs >> "$tmp/out" 2>&1 &
+    await "ends 1, inside"
     kill -9 $!
     wait $! 2> /dev/null
-    sleep 0.6   # what it called ends by itself
-    PATH=$tmp/bin step 2 0 > "$tmp/out" 2>&1
+    PATH=$tmp/bin step 2 ends > "$tmp/out" 2>&1
     [ "$(cat "$tmp/out")" = "begins 2"$'\n'"ends 2" ]
 }
 killed

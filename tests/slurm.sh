@@ -61,7 +61,7 @@ ReturnToService=2
 JobRequeue=1
 MinJobAge=5
 SlurmctldTimeout=10
-SlurmdTimeout=5
+SlurmdTimeout=15
 MpiDefault=none
 GresTypes=gpu
 NodeName=n[1-2] NodeHostname=$host NodeAddr=127.0.0.1 Port=[$2,$3] CPUs=4 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=1000 Gres=gpu:2 State=UNKNOWN

@@ -42,10 +42,10 @@ leave_out(){ # format [why]
 # Whether FFmpeg has a pixel format: not all are in all releases.
 knows(){ # format
     test -s ${tmp}/formats || run ffmpeg${PROGSUF}${EXECSUF} -v quiet -pix_fmts > ${tmp}/formats
-    grep -q " $1 " ${tmp}/formats || {
-        leave_out $1
-        return 1
-    }
+    grep -q " $1 " ${tmp}/formats && return
+    # a program that says nothing does not lack a format
+    ! test -s ${tmp}/formats || leave_out $1
+    return 1
 }
 
 # The formats that a filter takes, with the same values of the same samples.

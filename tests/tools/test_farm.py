@@ -459,7 +459,7 @@ STAND_IN = '''case " $* " in
 *bliinds_cuda=*)
     echo "${SLURMD_NODENAME:-} ${CUDA_VISIBLE_DEVICES:-none} ${SLURM_RESTART_COUNT:-0}" >> "$tmp/calls"
     [ ! -e "$tmp/broken" ] || { echo "[x @ 0x1] [error] no such decoder" >&2; exit 1; }
-    [ ! -e "$tmp/slow" ] || sleep $([ "${SLURMD_NODENAME:-}" = n2 ] && echo 30 || echo 1)
+    [ ! -e "$tmp/slow" ] || sleep $([ "${SLURMD_NODENAME:-}" = n2 ] && echo 1000 || echo 1)
     words=()
     while [ $# -gt 0 ]; do
         case $1 in
@@ -510,6 +510,8 @@ def test_gpu(place):
 def test_broken_gpu(place):
     """A task that was started without its GPU goes back, and a broken GPU is no fault of the file."""
     with_gpus(place)
+    # the end of what is given back comes as a signal
+    place.program('scontrol', 'echo "scontrol $*"\n(sleep 0.3; kill 0) &\n')
     assert place.run('--filter', 'bliinds_cuda', '--dry-run', 'short.avi') == 0
     work = place.path / 'results/.farm'
     (work / 'queue').write_text(str(next(work.rglob('*.gpu')).relative_to(work).with_suffix('')) + '\n')
@@ -517,7 +519,7 @@ def test_broken_gpu(place):
              'PATH': f"{place.path / 'bin'}:{os.environ['PATH']}"}
 
     def task(**more):
-        done = subprocess.run(['timeout', '2', ROOT / 'tools/farm/task', place.path / 'results'], env={**place.environment, **slurm, **more},
+        done = subprocess.run(['timeout', '100', ROOT / 'tools/farm/task', place.path / 'results'], env={**place.environment, **slurm, **more},
                               capture_output=True, text=True, check=False)
         return re.sub('^[^ ]*: ', '', done.stderr) + done.stdout
     assert task() == 'no GPU was given to this task\nscontrol requeue 4_0\n'
