@@ -27,12 +27,14 @@ def our_files():
             files += [os.path.join(path, name) for name in names
                       if not name.startswith(".") and not name.endswith("~")]
     files += ["libavfilter/models/" + name for name in os.listdir(os.path.join(ROOT, "models"))]
+    files.append("tools/quality.version")
     return sorted(file for file in files if not is_section(file))
 
 
 def source_of(file):
     """Where a file of ours is here."""
-    return os.path.join(ROOT, re.sub("^libavfilter/models/", "models/", file))
+    file = re.sub("^libavfilter/models/", "models/", file)
+    return os.path.join(ROOT, re.sub(r"^tools/quality\.version$", "VERSION", file))
 
 
 def rules():

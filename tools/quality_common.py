@@ -65,6 +65,19 @@ def printable(text):
     return re.sub('[\ud800-\udfff]', '\ufffd', text)
 
 
+def add_version(parser):
+    """--version. In a checkout the number is in the file VERSION, anywhere else beside this one."""
+    def text():
+        here = os.path.dirname(os.path.realpath(__file__))
+        for path in os.path.join(here, 'quality.version'), os.path.join(here, '../VERSION'):
+            if os.path.exists(path):
+                with open(path, encoding='utf-8') as file:
+                    return file.read().strip()
+        return 'of an unknown version'
+
+    parser.add_argument('--version', action='version', version=f'%(prog)s {text()}')
+
+
 def say(text):
     print(printable(text), file=sys.stderr, flush=True)
 

@@ -140,7 +140,7 @@ static int describe_library(struct dl_phdr_info *info, size_t size, void *key)
 /// FFmpeg's version says little of the encoders, which are other libraries: their files do.
 static void describe_programs(AVBPrint *key)
 {
-    av_bprintf(key, "ffcrf %d, FFmpeg %s %s\n", FFCRF_VERSION, av_version_info(),
+    av_bprintf(key, "ffcrf %d, FFmpeg %s %s\n", CACHE_VERSION, av_version_info(),
                avcodec_configuration());
 #ifdef __linux__
     describe_file(key, "/proc/self/exe");

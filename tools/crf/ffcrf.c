@@ -720,7 +720,7 @@ static int run_options(Search *s, int argc, char **argv)
     else if (o->complete)
         print_completions(o->complete);
     else if (o->version)
-        printf("ffcrf %d, FFmpeg %s\n", FFCRF_VERSION, av_version_info());
+        printf("ffcrf %s, FFmpeg %s\n", QUALITY_VERSION, av_version_info());
     else
         return run(s);
     return argc == 1 ? EXIT_USAGE : EXIT_FOUND;

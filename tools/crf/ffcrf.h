@@ -45,7 +45,7 @@
 #include "libavutil/pixdesc.h"
 #include "libavutil/time.h"
 
-#define FFCRF_VERSION 1
+#define CACHE_VERSION 1     ///< what was measured by another one is measured again
 
 // ---- output.c: messages, progress and JSON; errors that libraries only log ----
 

@@ -30,6 +30,9 @@ endif
 FFCRF_TEST = tools/crf/tests/search$(EXESUF)
 OUTDIRS   += tools/crf tools/crf/tests
 
+QUALITY_VERSION = $(addprefix $(SRC_PATH)/,tools/quality.version)
+tools/crf/ffcrf.o: CFLAGS += -DQUALITY_VERSION='"$(shell cat $(QUALITY_VERSION))"'
+tools/crf/ffcrf.o: $(QUALITY_VERSION)
 $(OBJS-ffcrf): | tools/crf
 $(FFCRF_TEST:%$(EXESUF)=%.o): | tools/crf/tests
 $(FFCRF_TEST): %$(EXESUF): %.o
