@@ -2,14 +2,15 @@
 # Builds FFmpeg with our filters, in build/SERIES-PROFILE; prints that folder.
 # PROFILE=lean has what people meet and builds fast, PROFILE=small what tests need on another
 # release, PROFILE=full all of FFmpeg, PROFILE=fuzz the fuzzers and no more, with clang's sanitizers.
+# PROFILE=lgpl and PROFILE=gpl are what make package packs: lean, with all that reads files.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
 profile=${PROFILE:-lean}
 case $profile in
-lean | small | full | fuzz) ;;
-*) die "PROFILE=$profile is not known" "the profiles are lean, small, full and fuzz" ;;
+lean | small | full | fuzz | lgpl | gpl) ;;
+*) die "PROFILE=$profile is not known" "the profiles are lean, small, full, fuzz, lgpl and gpl" ;;
 esac
 
 # Our own filters: the one list of them is Makefile.snippet.
@@ -102,22 +103,24 @@ configure_arguments() {
         return
     fi
     if [ "$profile" != full ]; then
-        printf '%s\n' --disable-everything --disable-autodetect --disable-doc --disable-ffplay \
-            --disable-debug --enable-zlib
+        printf '%s\n' --disable-everything --disable-autodetect --disable-ffplay --disable-debug --enable-zlib
+        case $profile in
+        *gpl) printf '%s\n' --disable-{html,pod,txt}pages \
+                  --enable-{decoders,demuxers,muxers,parsers,bsfs,protocols} ;;
+        *)    echo --disable-doc ;;
+        esac
         lean | if [ "$profile" = small ]; then grep -v '^+'; else sed 's/^+//'; fi | while read -r kind names; do
             echo "--enable-$kind=${names// /,}"
         done
     fi
     ! pkg-config --exists SvtAv1Enc || echo --enable-libsvtav1
     ! pkg-config --exists aom || echo --enable-libaom
-    for names in x264 x265 dav1d; do
-        ! pkg-config --exists $names || echo "--enable-lib$names"
-    done
+    ! pkg-config --exists dav1d || echo --enable-libdav1d
     # It is C++ in part, which the pkg-config file of a static one does not say.
     ! has_libvmaf || printf '%s\n' --enable-libvmaf --extra-libs=-lstdc++
-    if pkg-config --exists x264 || pkg-config --exists x265; then
-        echo --enable-gpl
-    fi
+    [ "$profile" = lgpl ] || for names in x264 x265; do
+        ! pkg-config --exists $names || printf '%s\n' --enable-gpl "--enable-lib$names"
+    done
     clang=$(clangs | sed -n 1p)
     if pkg-config --exists ffnvcodec && [ "$clang" ]; then
         printf '%s\n' --enable-ffnvcodec --enable-cuda --enable-cuvid --enable-nvdec \

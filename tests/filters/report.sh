@@ -52,6 +52,9 @@ report_install(){
     echo "quality-gate: exit code $?"
     ${bin}/ffcrf -h > ${tmp}/out 2>&1
     echo "ffcrf: exit code $?"
+    for tool in ffcrf quality-compare quality-farm quality-gate quality-report; do
+        ${bin}/${tool} --version
+    done | sed "s/ $(cat ${base}/../tools/quality.version)\b.*/ VERSION/"
     find ${tmp}/usr -name '*.pyc' | wc -l
     mv ${tmp}/usr ${tmp}/root$(sed -n 's/^prefix=//p' ffbuild/config.mak)
     (unset MAKEFLAGS MFLAGS MAKELEVEL; make uninstall DESTDIR=$(readlink -f ${tmp})/root) > /dev/null
