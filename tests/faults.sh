@@ -103,12 +103,12 @@ two_sizes(){ # changes frames
 }
 
 # No frame is lost where ffmpeg makes a new graph for each size.
-changes(){ # filter changes frames-between
+changes(){ # filter changes frames-between [queue delay]
     two_sizes $2 $3
     total=$((($2 + 1) * $3))
     seq 0 $((total - 1)) > ${tmp}/expected
-    for queue in 1 8 64; do
-        for delay in 0 5 1000000; do
+    for queue in ${4:-1 8 64}; do
+        for delay in ${5:-0 5 1000000}; do
             on_stand_in delay=${delay} -f image2pipe -r 25 -i ${tmp}/sizes.pgm \
                 -vf "scale,format=yuv420p,$(chain $1 $(queue_option $1 ${queue})),metadata=add:key=n:value=1,${print}" \
                 ${to_null} > ${tmp}/metadata
