@@ -953,8 +953,8 @@ END
 
 # The examples of the documentation, as they are printed. That of a GPU is in tests/gpu.sh.
 crf_docs(){
-    clip plain.mkv 1.5 320:240
-    ff -i ${tmp}/plain.mkv -f lavfi -i sine=d=1.5 -c:v copy -c:a aac ${tmp}/in.mp4
+    clip plain.mkv 1 192:144
+    ff -i ${tmp}/plain.mkv -f lavfi -i sine=d=1 -c:v copy -c:a aac ${tmp}/in.mp4
     ff -i ${tmp}/in.mp4 -c:v libx264 -crf 20 -c:a copy ${out}
     sed -n '/^@example/,/^@end example/{/nvenc/d; /^ffcrf /p;}' ${base}/../doc/ffcrf.texi > ${tmp}/examples
     FFCRF_CACHE=${PWD}/${tmp}/cache
