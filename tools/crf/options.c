@@ -615,6 +615,9 @@ static int choose_metric(Options *o)
         if (name ? !strcmp(name, m->name) : !o->metric && is_there && m->target)
             o->metric = m;
     }
+    if (!o->metric && !name)
+        return usage("This FFmpeg has no filter of a metric with a target of its own. It has those of %s: give "
+                     "the target of one, such as --target-ssim 0.97.\n", *there ? there : "none");
     if (!o->metric)
         return usage("'%s' is no metric: there are %s.\n", name, all);
     if (!has_filter(o->metric->filter))
