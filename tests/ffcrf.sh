@@ -969,3 +969,22 @@ crf_docs(){
          esac)
     done < ${tmp}/examples
 }
+
+# Built with the libraries as a system has them, it does the same.
+crf_alone(){
+    need pkg-config || return 0
+    system=$(readlink -f ${tmp})/system
+    unset MAKEFLAGS MFLAGS MAKELEVEL
+    make install-headers install-libs DESTDIR=${system} > ${tmp}/log 2>&1 &&
+        find ${system} -name '*.pc' -exec sed -i "s,=/,=${system}/," {} + &&
+        PKG_CONFIG_PATH=$(dirname $(find ${system} -name libavutil.pc)):${PKG_CONFIG_PATH} \
+            make -C ${base}/../tools/crf install BUILD=${system} DESTDIR=${system}/root PREFIX=/usr \
+            PKG_CONFIG="pkg-config --static" >> ${tmp}/log 2>&1 || { tail -n 25 ${tmp}/log; return; }
+    clip in.mkv 1
+    search="-i ${in} ${fast} --target-loss 10 --cache false"
+    for alone in ${program} ${system}/root/usr/bin/ffcrf; do
+        ${alone} ${search} --json 2>&1 | jq -Rc 'fromjson? | select(.type == "crf-search-done") | [.crf, .score]'
+    done > ${tmp}/both
+    test $(uniq ${tmp}/both | wc -l) = 1 && test $(wc -l < ${tmp}/both) = 2 && echo "the same CRF and score" || cat ${tmp}/both
+    find ${system}/root -type f | sed "s,${system}/root,," | sort
+}

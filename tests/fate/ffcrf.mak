@@ -10,7 +10,7 @@ $(FATE_FFCRF_SEARCH): RUN = crf_search $(CODEC)
 fate-ffcrf-search:  CODEC = "-c:v libx264 -preset veryfast"
 fate-ffcrf-libx265: CODEC = "-c:v libx265 -preset ultrafast"
 fate-ffcrf-svtav1:  CODEC = "-c:v libsvtav1 -preset 10" 2 8
-FATE_FFCRF_RUN = $(addprefix fate-ffcrf-,abav1 audio cache change completion damage disk docs encode encoders hwaccel json leaks \
+FATE_FFCRF_RUN = $(addprefix fate-ffcrf-,abav1 alone audio cache change completion damage disk docs encode encoders hwaccel json leaks \
                                          memory metrics part predict reference resume samples status step told vfr vmaf xpsnr)
 $(FATE_FFCRF_RUN): RUN = crf_$(LAST)
 FATE_FFCRF = $(FATE_FFCRF_SEARCH) $(FATE_FFCRF_RUN)
