@@ -34,10 +34,13 @@ apply unapply:
 series series-check:
 	@scripts/series.sh $@
 
+mingw:
+	@scripts/mingw.sh
+
 clean:
 	@scripts/clean.sh
 
 distclean:
 	@scripts/clean.sh all
 
-.PHONY: help run check mutants fuzz build install uninstall model report apply unapply series series-check clean distclean
+.PHONY: help run check mutants fuzz build install uninstall model report apply unapply series series-check mingw clean distclean

@@ -17,6 +17,7 @@ packages() { # job
     run)   echo gnuplot-nox? python3-jinja2? libjs-dygraphs? ;;
     report) echo python3-jinja2 libjs-dygraphs ;;
     series) echo git ;;
+    mingw) echo gcc-mingw-w64-x86-64-posix 'wine64?' ;;
     clip)  echo opencv-doc? ;;
     model) echo python3-numpy python3-scipy libaom-dev? libvpx-dev? libjpeg-turbo-progs? ;;
     fuzz)  echo 'libclang-rt-19-dev|libclang-rt-dev|libclang-rt-14-dev' ;;

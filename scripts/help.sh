@@ -20,6 +20,7 @@ make apply FFMPEG_SRC=dir   puts the overlay into a source tree of your own
 make unapply FFMPEG_SRC=dir takes it out again
 make series                 writes patches for a mailing list, one a filter: build/series/
 make series-check           builds and tests each of these patches (hours without a compiler cache)
+make mingw                  builds the filters for Windows, and tries them by wine
 make clean                  removes what was built; keeps downloads and results
 make distclean              removes all of build/; keeps results
 

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Builds the filters for Windows by mingw-w64 in build/mingw, and tries them where wine is
+# installed: checkasm, and logs that have to be those of the build for this system.
+# Prints a line for each test, and fails if one does.
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck disable=SC2317 source=scripts/common.sh
+. "$(dirname "$0")/common.sh"
+
+"$scripts/deps.sh" mingw
+command -v x86_64-w64-mingw32-gcc > /dev/null || die "there is no mingw-w64 here" "install gcc-mingw-w64-x86-64-posix"
+native=$("$scripts/build.sh")
+lock
+src=$("$scripts/fetch.sh" ffmpeg)
+tree=$build/tree/$("$scripts/overlay.py" release "$src")
+dir=$build/mingw
+mkdir -p "$dir"
+cd "$dir"
+
+logged "configure" configure.log "$tree/configure" --cross-prefix=x86_64-w64-mingw32- --arch=x86_64 \
+    --target-os=mingw32 --extra-ldflags=-static --disable-everything --disable-autodetect --disable-doc \
+    --disable-ffplay --disable-debug --enable-filter=bliinds,blocksmooth,detailloss,mad,testsrc2,noise,format,scale,null,nullsink \
+    --enable-decoder=h264,hevc,mpeg4,mpeg2video,rawvideo,wrapped_avframe \
+    --enable-demuxer=mov,matroska,mpegts,h264,hevc,rawvideo --enable-bsf=quantizer_metadata \
+    --enable-encoder=rawvideo,wrapped_avframe --enable-muxer=null,framecrc --enable-protocol=file,pipe --enable-indev=lavfi
+logged "make" make.log make -j"$(nproc)" ffmpeg.exe ffprobe.exe tests/checkasm/checkasm.exe
+echo "PASS    build for Windows"
+
+wine=$(command -v wine64 || command -v wine || ls /usr/lib/wine/wine64 2> /dev/null) ||
+    { echo "SKIPPED what was built for Windows: no wine"; exit; }
+export WINEDEBUG=-all WINEPREFIX=$dir/wine
+"$wine" ffmpeg.exe -version > wine.log 2>&1 < /dev/null || die "wine does not run ffmpeg.exe" "see $dir/wine.log"
+failed=0
+
+expect() { # name command...
+    local name=$1
+    shift
+    if "$@" > wine.log 2>&1 < /dev/null; then echo "PASS    $name"; else echo "FAIL    $name"; cat wine.log; failed=1; fi
+}
+
+drawn="testsrc2=s=322x182:d=0.4,format=yuv420p"
+frames() { # graph, program...
+    local graph=$1
+    shift
+    "$@" -nostdin -v error -f lavfi -i "${drawn/,/,noise=alls=20:all_seed=3,}" -f lavfi -i "$drawn" \
+        -lavfi "$graph" -f null - | tr -d '\r'
+}
+
+same_log() { # graph
+    frames "$1" "$native/ffmpeg" > native.log && [ -s native.log ] && frames "$1" "$wine" ffmpeg.exe | diff native.log -
+}
+
+for filter in bliinds detailloss; do
+    expect "checkasm of $filter" "$wine" tests/checkasm/checkasm.exe "--test=vf_$filter"
+done
+expect "bliinds"    same_log "[0]bliinds=features=1:stats_file=-;[1]nullsink"
+expect "detailloss" same_log "[0][1]detailloss=stats_file=-"
+expect "mad"        same_log "[0][1]mad=stats_file=-"
+exit $failed
