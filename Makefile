@@ -22,6 +22,15 @@ build:
 install uninstall:
 	@scripts/install.sh $@
 
+package:
+	@scripts/package.sh
+
+deb:
+	@scripts/package.sh deb
+
+release:
+	@scripts/release.sh
+
 model:
 	@scripts/model.sh
 
@@ -43,4 +52,5 @@ clean:
 distclean:
 	@scripts/clean.sh all
 
-.PHONY: help run check mutants fuzz build install uninstall model report apply unapply series series-check mingw clean distclean
+.PHONY: help run check mutants fuzz build install uninstall package deb release model report apply \
+        unapply series series-check mingw clean distclean

@@ -2,7 +2,7 @@
 # Builds FFmpeg with our filters, in build/SERIES-PROFILE; prints that folder.
 # PROFILE=lean has what people meet and builds fast, PROFILE=small what tests need on another
 # release, PROFILE=full all of FFmpeg, PROFILE=fuzz the fuzzers and no more, with clang's sanitizers.
-# PROFILE=lgpl and PROFILE=gpl are what make package packs: lean, with all that reads files.
+# PROFILE=lgpl and PROFILE=gpl are what make package packs: lean, with more formats and the network.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
@@ -19,7 +19,7 @@ our_filters() {
     sed -n 's/^OBJS-\$(CONFIG_\([A-Z0-9_]*\)_FILTER).*/\L\1/p' "$root/Makefile.snippet" | sort -u
 }
 
-# The lean parts, a kind a line. Those with a + are not in a small build.
+# The lean parts, a kind a line. Those with a + are not in a small build, those with a * only in packages.
 lean() {
     cat << END
 decoder h264 mpeg1video mpeg2video mpeg4 mjpeg png pgm ppm ffv1 rawvideo wrapped_avframe pcm_s16le aac
@@ -54,6 +54,16 @@ filter nullsink sendcmd streamselect thumbnail realtime libvmaf
 filter aresample aformat anull atrim asetpts anullsrc sine
 filter hwupload hwdownload hwmap hwupload_cuda scale_cuda bwdif_cuda
 filter $(our_filters | xargs)
+*decoder vp6 vp6f vp7 theora mjpegb msmpeg4v1 wmv1 wmv2 rv30 rv40 cinepak svq1 svq3 dvvideo cfhd
+*decoder jpeg2000 jpegls hap qtrle rpza magicyuv webp dpx exr dvbsub dvdsub pgssub wmapro adpcm_ima_ws
+*encoder dnxhd flac dvbsub gif utvideo v210
+*parser cavsvideo dvbsub dvdsub jpeg2000 rv34 webp h261
+*bsf aac_adtstoasc dump_extradata setts remove_extradata filter_units h264_metadata hevc_metadata
+*demuxer hls rtsp sdp rtp mp3 aac ac3 flac ogg dv rm av1 mjpeg_2000 vobsub ass webvtt caf live_flv
+*muxer adts flac wav ogg hls segment stream_segment tee rtp rtp_mpegts flv mxf ipod gif webvtt srt
+*protocol udp rtp tcp http rtmp fd unix concat data cache async subfile
+*filter colorspace tonemap idet cropdetect freezedetect vfrdet telecine fieldmatch decimate
+*filter minterpolate hqdn3d atadenoise unsharp entropy greyedge histogram waveform ametadata volume
 END
 }
 
@@ -105,12 +115,11 @@ configure_arguments() {
     if [ "$profile" != full ]; then
         printf '%s\n' --disable-everything --disable-autodetect --disable-ffplay --disable-debug --enable-zlib
         case $profile in
-        *gpl) printf '%s\n' --disable-{html,pod,txt}pages \
-                  --enable-{decoders,demuxers,muxers,parsers,bsfs,protocols} ;;
-        *)    echo --disable-doc ;;
-        esac
-        lean | if [ "$profile" = small ]; then grep -v '^+'; else sed 's/^+//'; fi | while read -r kind names; do
-            echo "--enable-$kind=${names// /,}"
+        small) echo --disable-doc; lean | grep -v '^[+*]' ;;
+        lean)  echo --disable-doc; lean | grep -v '^[*]' ;;
+        *)     printf '%s\n' --disable-{html,pod,txt}pages; lean ;;
+        esac | sed 's/^[+*]//' | while read -r kind names; do
+            echo "${names:+--enable-}$kind${names:+=${names// /,}}"
         done
     fi
     ! pkg-config --exists SvtAv1Enc || echo --enable-libsvtav1

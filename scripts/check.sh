@@ -123,7 +123,7 @@ fi
 
 cd "$root"
 if command -v shellcheck > /dev/null; then
-    expect "shellcheck" shellcheck -x scripts/*.sh tests/{broken,gpu,model,scripts,slurm}.sh bench/*.sh tools/farm/task .ci/run
+    expect "shellcheck" shellcheck -x scripts/*.sh tests/{broken,container,gpu,model,package,scripts,slurm}.sh packaging/debian/pack.sh bench/*.sh tools/farm/task .ci/run
 else
     echo "SKIPPED shellcheck: not installed"
 fi | told
@@ -161,4 +161,6 @@ passed=$(grep -c '^PASS ' "$results") || true
 failed=$(grep -c '^FAIL ' "$results") || true
 grep '^FAIL ' "$results" || true
 echo "$passed passed, $((failed + (passed == 0))) failed, $(grep -c '^SKIPPED ' "$results" || true) skipped"
-[ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+[ "$failed" = 0 ] && [ "$passed" -gt 0 ] || exit 1
+# for make release: the commit that all has passed on
+[ "${FFMPEG_SRC:-}${FFMPEG_VERSION:-}$(git status --porcelain 2>&1)" ] || git rev-parse HEAD > "$build/check.passed"

@@ -15,6 +15,8 @@ packages() { # job
            ! is_offered libvmaf-dev 2> /dev/null || echo 'libvmaf-dev?' ;;
     full)  echo libbz2-dev liblzma-dev texinfo? ;;
     run)   echo gnuplot-nox? python3-jinja2? libjs-dygraphs? ;;
+    package) echo patchelf binutils perl python3-setuptools python3-wheel libsvtav1enc-dev \
+                libaom-dev libdav1d-dev libx264-dev libx265-dev ;;
     report) echo python3-jinja2 libjs-dygraphs ;;
     series) echo git ;;
     mingw) echo gcc-mingw-w64-x86-64-posix 'wine64?' ;;

@@ -12,6 +12,9 @@ make fuzz [SECONDS=n]       runs each fuzzer for n seconds (default 60); inputs 
 make build                  builds FFmpeg with the filters, in build/
 make install [PREFIX=dir]   builds the full profile and installs it (default /usr/local); DESTDIR is honoured
 make uninstall [PREFIX=dir] takes it away again
+make package                writes tarballs, the Python tools as a wheel and the sources: results/packages/
+make deb                    writes Debian packages there that leave the system's FFmpeg alone
+make release                the check-list of a release: tree, VERSION, CHANGELOG.md, tests, packages
 make report [LOG=files] [VIDEO=file] [REPORT=file]
                             makes a page of quality logs, by default of the last make run's: report.html
 make model MEDIA=dir VMAF_MODELS=dir
@@ -31,6 +34,7 @@ FFMPEG_VERSION=$(all_series | head -n 1)    a series ($(all_series | xargs)) or 
 FFMPEG_SRC=dir        an FFmpeg source tree of your own; only make apply changes it
 FFMPEG_CONFIGURE=...  more flags for FFmpeg's configure
 PROFILE=lean|full     what make build builds (default lean)
+LICENCES=lgpl|gpl     which of the two make package and make deb make (default both)
 PREFIX=dir            where make install installs
 MEDIA=dir             the sources of make model: OWNER/REPOSITORY/PATH, as its list names them
 VMAF_MODELS=dir       the models of libvmaf for make model, in it or in folders of it

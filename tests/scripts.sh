@@ -114,6 +114,43 @@ rm "$tmp"/bin/clang*
 newest && [ ! -s "$tmp/out" ]
 check "and none where there is none"
 
+# What make release looks at before it begins: a checkout of which the version is 1.2.3.
+released() { # VERSION top-of-CHANGELOG.md; what is said
+    local checkout=$tmp/released
+    rm -rf "$checkout"
+    mkdir -p "$checkout/scripts"
+    cp "$root"/scripts/{common,release}.sh "$checkout/scripts"
+    printf '#!/bin/sh\necho checked; exit 1\n' > "$checkout/scripts/check.sh"
+    chmod +x "$checkout/scripts/check.sh"
+    echo "$1" > "$checkout/VERSION"
+    printf '# Changes\n\n## %s\n\n## 0.9.0 - 2020-01-01\n' "$2" > "$checkout/CHANGELOG.md"
+    touch "$checkout/Makefile"
+    git -C "$checkout" init -q
+    git -C "$checkout" add -A
+    git -C "$checkout" -c user.name=n -c user.email=e commit -q -m all
+    [ -z "${3:-}" ] || (cd "$checkout" && eval "$3")
+    ! "$checkout/scripts/release.sh" > "$tmp/out" 2>&1
+}
+if command -v git > /dev/null; then
+    released 1.2 '1.2 - 2026-01-01' && said 'VERSION has "1.2"'
+    check "a release has a whole version"
+    released 1.2.3 '1.2.2 - 2026-01-01' && said 'CHANGELOG.md begins with "1.2.2 - 2026-01-01"'
+    check "it has a section of the change log"
+    released 1.2.3 '1.2.3' && said 'CHANGELOG.md begins with "1.2.3"'
+    check "which has a date"
+    released 1.2.3 '1.2.3 - 2026-01-01' 'echo >> VERSION' && said "the tree is not clean"
+    check "it is of a clean tree"
+    released 1.2.3 '1.2.3 - 2026-01-01' 'git tag v1.2.3' && said "there is a tag v1.2.3 already"
+    check "it is a new one"
+    released 1.2.3 '1.2.3 - 2026-01-01' && said checked && said "make check failed"
+    check "it has passed make check"
+    released 1.2.3 '1.2.3 - 2026-01-01' 'mkdir build; echo build > .git/info/exclude; git rev-parse HEAD > build/check.passed' &&
+        said "make check has passed on this commit" && ! said checked
+    check "which is not run again"
+else
+    echo "SKIPPED what make release looks at: no git"
+fi
+
 # Steps of two makes: each says when it begins and ends, and calls another step.
 program step << END2
 . '$tmp/checkout/scripts/common.sh'

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# Makes a Debian package of what is in a tarball: pack.sh STAGE lgpl|gpl GLIBC FOLDER
+# All is in /usr/lib/ffmpeg-quality; /usr/bin has only names that are ours, so that the system's
+# FFmpeg stays what it is. The one under the GPL is ffmpeg-quality, the other ffmpeg-quality-lgpl.
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck source=scripts/common.sh
+. "$(dirname "$0")/../../scripts/common.sh"
+
+stage=$1 licence=$2 glibc=$3 folder=$4
+name=ffmpeg-quality
+version=$(cat "$root/VERSION")
+case $licence in
+gpl)  package=$name       other=$name-lgpl terms='GNU General Public License, version 2'          common=GPL-2 ;;
+lgpl) package=$name-lgpl  other=$name      terms='GNU Lesser General Public License, version 2.1' common=LGPL-2.1 ;;
+esac
+tree=$build/package/$package
+lib=$tree/usr/lib/$name
+doc=$tree/usr/share/doc/$package
+
+rm -rf "$tree"
+mkdir -p "$lib" "$tree/usr/bin" "$tree/usr/share/man/man1" "$tree/DEBIAN" "$doc"
+cp -r "$stage/bin" "$stage/lib" "$lib"
+mkdir "$lib/share"
+cp -r "$stage/share/ffmpeg" "$lib/share"
+cp -r "$stage/share/bash-completion" "$stage/share/zsh" "$stage/share/fish" "$tree/usr/share"
+mv "$tree/usr/share/zsh/site-functions" "$tree/usr/share/zsh/vendor-completions"
+cp -r "$stage/share/doc/$name/"* "$doc"
+rm "$doc/licences/"COPYING.* "$doc/CHANGELOG.md"
+
+# A tool looks for ffmpeg beside itself: it is started there.
+for tool in "$stage"/bin/*; do
+    tool=$(basename "$tool")
+    manual=$stage/share/man/man1/$tool.1
+    case $tool in
+    ffmpeg)  ln -s "../lib/$name/bin/ffmpeg"  "$tree/usr/bin/$name"; page=$name ;;
+    ffprobe) ln -s "../lib/$name/bin/ffprobe" "$tree/usr/bin/${name/ffmpeg/ffprobe}"; page=${name/ffmpeg/ffprobe} ;;
+    *)       printf '#!/bin/sh\nexec /usr/lib/%s/bin/%s "$@"\n' "$name" "$tool" > "$tree/usr/bin/$tool"
+             chmod 755 "$tree/usr/bin/$tool"; page=$tool ;;
+    esac
+    [ ! -f "$manual" ] || gzip -9nc "$manual" > "$tree/usr/share/man/man1/$page.1.gz"
+done
+gzip -9nc "$stage/share/man/man1/ffmpeg-filters.1" > "$tree/usr/share/man/man1/$name-filters.1.gz"
+
+sed "s/PACKAGE/$package/; s/EFFECTIVE/$common+/; s/TERMS/$terms/; s/COMMON/$common/" \
+    "$root/packaging/debian/copyright" > "$doc/copyright"
+maintainer='The maintainers of ffmpeg-quality <ffmpeg-quality@localhost>'
+gzip -9n > "$doc/changelog.gz" << END
+$package ($version) unstable; urgency=medium
+
+  * See CHANGELOG.md of the sources.
+
+ -- $maintainer  $(date -R -u -d "@$SOURCE_DATE_EPOCH")
+END
+cat > "$tree/DEBIAN/control" << END
+Package: $package
+Version: $version
+Section: video
+Priority: optional
+Architecture: amd64
+Maintainer: $maintainer
+Installed-Size: $(du -sk --exclude=DEBIAN "$tree" | cut -f 1)
+Depends: libc6 (>= $glibc), python3 (>= 3.9)
+Recommends: python3-jinja2, libjs-dygraphs
+Suggests: python3-prometheus-client, parallel, slurm-client
+Conflicts: $other
+Description: FFmpeg with filters that score video, and tools around them
+ The filters bliinds, detailloss, mad and ssim_cuda score each frame of a video,
+ with or without its source, on the CPU or on a GPU. ffcrf finds the CRF that reaches
+ a quality; quality-report, quality-compare, quality-gate and quality-farm make pages,
+ comparisons, alarms and job arrays.
+ .
+ Its ffmpeg is called $name, and the system's FFmpeg stays as it is. This build is
+ under the $common $([ "$licence" = gpl ] && echo "and has x264 and x265" || echo "and has neither x264 nor x265").
+END
+(cd "$tree" && find usr -type f -print0 | sort -z | xargs -0 md5sum > DEBIAN/md5sums)
+find "$tree" -type d -exec chmod 755 {} +
+find "$tree" -newermt "@$SOURCE_DATE_EPOCH" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
+deb=$folder/${package}_${version}_amd64.deb
+dpkg-deb --root-owner-group -Zxz --build "$tree" "$deb" >&2
+say "$deb: $(du -m "$deb" | cut -f 1) MB"

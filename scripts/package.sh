@@ -1,0 +1,179 @@
+#!/usr/bin/env bash
+# Writes what is released to results/packages: package.sh [deb]
+# Tarballs that run wherever they are unpacked, one under the LGPL and one with x264 and x265 under
+# the GPL; the Python tools as a wheel; the sources. With deb, Debian packages of the two instead.
+# LICENCES=lgpl or gpl makes one of the two.
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck source=scripts/common.sh
+. "$(dirname "$0")/common.sh"
+
+name=ffmpeg-quality
+version=$(cat "$root/VERSION")
+packages=$root/results/packages
+work=$build/package
+licences=${LICENCES:-gpl lgpl}
+# A release has the same bytes each time: files have the time of its commit.
+epoch=$(git -C "$root" log -1 --format=%ct 2> /dev/null || stat -c %Y "$root/VERSION")
+export SOURCE_DATE_EPOCH=$epoch
+
+oldest_glibc=2.36       # of Debian 12
+
+programs=(ffmpeg ffprobe ffcrf)
+tools=(quality-compare quality-farm quality-gate quality-report)
+
+# A bare system has gzip, and no xz.
+tarball() { # folder, which is at its top
+    local tarball
+    tarball=$packages/$(basename "$1").tar.gz
+    tar -C "$(dirname "$1")" -I 'gzip -9n' --sort=name --owner=0 --group=0 --numeric-owner \
+        --mtime="@$epoch" -cf "$tarball" "$(basename "$1")"
+    say "$tarball: $(du -m "$tarball" | cut -f 1) MB"
+}
+
+# What FFmpeg's make installs, without what only those need who link with the libraries.
+install_files() { # build-folder stage
+    local installed=$work/installed
+    rm -rf "$installed" "$2"
+    mkdir -p "$work"
+    logged "make install" "$work/install.log" make -C "$1" DESTDIR="$installed" \
+        install-progs install-man install-ffcrf install-quality
+    mv "$installed$(sed -n 's/^prefix=//p' "$1/ffbuild/config.mak")" "$2"
+    rm -rf "$2/share/man/man3" "$2/share/doc"
+    mkdir -p "$2/share/ffmpeg/quality/models"
+    cp "$root"/models/* "$2/share/ffmpeg/quality/models"
+}
+
+# Libraries that a bare system lacks: all but glibc.
+add_libraries() { # stage
+    local program library path
+    mkdir -p "$1/lib"
+    for program in "${programs[@]}"; do
+        ldd "$1/bin/$program" | awk '$3 ~ "^/" { print $1, $3 }' |
+            grep -vE '^(libc|libm|libmvec|libdl|libpthread|librt|libresolv)\.so' > "$work/libraries" || true
+        ! grep -q 'not found' "$work/libraries" || die "$program lacks a library" "$(cat "$work/libraries")"
+        while read -r library path; do
+            [ -f "$1/lib/$library" ] || cp -L "$path" "$1/lib"
+            echo "$path"
+        done < "$work/libraries"
+        # shellcheck disable=SC2016
+        patchelf --set-rpath '$ORIGIN/../lib' "$1/bin/$program"
+    done | sort -u > "$work/paths"
+    for library in "$1"/lib/*; do
+        # shellcheck disable=SC2016
+        patchelf --set-rpath '$ORIGIN' "$library"
+        chmod 644 "$library"
+    done
+}
+
+add_completions() { # stage
+    local tool
+    mkdir -p "$1/share/zsh/site-functions" "$1/share/fish/vendor_completions.d"
+    "$1/bin/ffcrf" --completion zsh > "$1/share/zsh/site-functions/_ffcrf"
+    "$1/bin/ffcrf" --completion fish > "$1/share/fish/vendor_completions.d/ffcrf.fish"
+    for tool in "${tools[@]}"; do
+        echo "complete -o default -W '$("$1/bin/$tool" --help | grep -oE -- '--[a-z][a-z-]*' | sort -u | xargs)' $tool" \
+            > "$1/share/bash-completion/completions/$tool"
+    done
+}
+
+# The Debian packages that the libraries are of: package, version, source, source's version.
+packages_of_libraries() {
+    local path package
+    while read -r path; do
+        package=$(dpkg -S "*/$(basename "$(readlink -f "$path")")" 2> /dev/null | sed -n '1s/:.*//p') || package=
+        [ "$package" ] || die "$path is of no package" \
+            "its licence and its sources are not known, so it cannot be passed on"
+        # shellcheck disable=SC2016
+        dpkg-query -W -f '${Package} ${Version} ${source:Package} ${source:Version}\n' "$package"
+    done < "$work/paths" | sort -u
+}
+
+add_documents() { # build-folder stage licence
+    local doc=$2/share/doc/$name package
+    mkdir -p "$doc/licences"
+    cp "$root"/{README,CHANGELOG,SECURITY}.md "$root/doc/install.md" "$doc"
+    cp "$root/COPYING.LGPLv2.1" "$1/src/LICENSE.md" "$doc/licences"
+    [ "$3" = lgpl ] || cp "$1/src/COPYING.GPLv2" "$doc/licences"
+    packages_of_libraries > "$work/libraries.list"
+    while read -r package _; do
+        cp -L "/usr/share/doc/$package/copyright" "$doc/licences/$package"
+    done < "$work/libraries.list"
+    {
+        cat << END
+The programs in bin/ are FFmpeg $ffmpeg_version with the filters and tools of this project, $version.
+They are under the $([ "$3" = lgpl ] && echo "LGPL 2.1" || echo "GPL 2"), or later; no part is nonfree. The libraries in lib/ are
+those of Debian, unchanged but for where they look for each other. licences/ has the texts of all.
+
+The sources are in $name-$version-sources.tar.gz: FFmpeg's own, this project with the scripts that
+built the programs, and the headers for NVIDIA's driver. FFmpeg was configured with
+
+$(sed -n 's/^FFMPEG_CONFIGURATION=/    /p' "$1/ffbuild/config.mak")
+
+The sources of the libraries are these source packages of Debian:
+
+END
+        awk '{ printf "    %-14s %-24s has %s\n", $3, $4, $1 }' "$work/libraries.list"
+        cat << END
+
+Whoever gave you this must give you these sources, too, when you ask for it within three years, on a
+usual medium and for no more than what the copy costs.
+END
+    } > "$doc/SOURCES"
+}
+
+# The programs are what the licence says, and run where we say.
+check_stage() { # stage licence
+    local newest program
+    for program in "$1/bin/ffmpeg" "$1/bin/ffprobe"; do
+        ! "$program" -v quiet -buildconf | grep -q nonfree || die "$program is nonfree"
+        [ "$2" = gpl ] || ! "$program" -v quiet -buildconf | grep -q -- --enable-gpl || die "$program is under the GPL"
+    done
+    newest=$(objdump -T "${programs[@]/#/$1/bin/}" "$1"/lib/* | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)
+    [ "$(printf '%s\n' "GLIBC_$oldest_glibc" "$newest" | sort -V | tail -n 1)" = "GLIBC_$oldest_glibc" ] ||
+        say "note: this needs $newest; what is built on Debian 12 needs $oldest_glibc and runs there, too"
+    echo "${newest#GLIBC_}" > "$work/glibc"
+}
+
+sources() {
+    local folder=$work/$name-$version-sources
+    rm -rf "$folder"
+    mkdir -p "$folder/project"
+    (cd "$root" && git ls-files -z | xargs -0 cp --parents -t "$folder/project")
+    cp -rL "$src" "$folder/ffmpeg-$ffmpeg_version"
+    cp -rL "$("$scripts/fetch.sh" nv-codec-headers)" "$folder/nv-codec-headers"
+    tarball "$folder"
+}
+
+wheel() { # stage
+    local folder=$work/wheel
+    rm -rf "$folder"
+    mkdir -p "$folder/ffmpeg_quality"
+    cp -r "$1"/share/ffmpeg/quality/{farm,report,quality.version,*.py,*.yml} "$folder/ffmpeg_quality"
+    cp "$root/packaging/wheel/__init__.py" "$folder/ffmpeg_quality"
+    cp "$root/packaging/wheel/pyproject.toml" "$root"/{README.md,COPYING.LGPLv2.1} "$folder"
+    # no network: Debian's setuptools
+    (cd "$folder" && logged "wheel" "$work/wheel.log" /usr/bin/python3 -c \
+        'import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])' "$packages")
+    say "$(ls "$packages"/*-"$version"-*.whl)"
+}
+
+lock
+"$scripts/deps.sh" build full package
+src=$("$scripts/fetch.sh" ffmpeg)
+ffmpeg_version=$(cat "$src/VERSION" 2> /dev/null || basename "$src")
+mkdir -p "$packages"
+for licence in $licences; do
+    dir=$(PROFILE=$licence "$scripts/build.sh")
+    stage=$work/$name-$version-x86_64-linux-$licence
+    install_files "$dir" "$stage"
+    add_libraries "$stage"
+    add_completions "$stage"
+    add_documents "$dir" "$stage" "$licence"
+    check_stage "$stage" "$licence"
+    if [ "${1:-}" = deb ]; then
+        "$root/packaging/debian/pack.sh" "$stage" "$licence" "$(cat "$work/glibc")" "$packages"
+    else
+        tarball "$stage"
+    fi
+done
+[ "${1:-}" = deb ] || { wheel "$stage"; sources; }

@@ -1,0 +1,208 @@
+#!/usr/bin/env bash
+# Tries packages where nothing else is installed: package.sh [-s SUITE] [-m MIRROR] [-r FOLDER] FILE...
+# Each FILE is a tarball, a Debian package or a wheel. The bare system is made by debootstrap, of SUITE
+# (default: that of this system) from MIRROR (default: debootstrap's own), or is a copy of FOLDER.
+# It prints a line for each test.
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck disable=SC2317
+set -u -o pipefail
+
+suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+mirror='' folder=''
+while getopts s:m:r: option; do
+    case $option in
+    s) suite=$OPTARG ;;
+    m) mirror=$OPTARG ;;
+    r) folder=$OPTARG ;;
+    *) exit 2 ;;
+    esac
+done
+shift $((OPTIND - 1))
+[ $# -gt 0 ] || { echo "usage: package.sh [-s SUITE] [-m MIRROR] [-r FOLDER] FILE..." >&2; exit 2; }
+
+most_bytes=60000000     # of a file
+most_ms=50              # from the command to its end, of -version
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+bare=$tmp/bare
+failed=0
+
+check() { # what command...; its output is shown if it fails
+    local what=$1
+    shift
+    if "$@" > "$tmp/out" 2>&1; then
+        echo "PASS    $system, $file: $what"
+    else
+        echo "FAIL    $system, $file: $what"
+        tail -n 20 "$tmp/out"
+        failed=1
+    fi
+}
+
+inside() {
+    chroot "$bare" /usr/bin/env -i PATH="$bin:/usr/bin:/bin" LC_ALL=C HOME=/tmp "$@"
+}
+
+small_enough() {
+    stat -c %s "$1"
+    [ "$(stat -c %s "$1")" -le "$most_bytes" ]
+}
+
+has_filters() {
+    inside "$ffmpeg" -v error -filters > "$tmp/filters" || return
+    local filter missing=0
+    for filter in bliinds{,_cuda} blocksmooth{,_cuda} detailloss{,_cuda} mad{,_cuda} ssim ssim_cuda; do
+        grep -q " $filter " "$tmp/filters" || { echo "no $filter"; missing=1; }
+    done
+    return "$missing"
+}
+
+# The picture is drawn, and the score the same wherever it runs.
+scores() {
+    inside "$ffmpeg" -v error -f lavfi -i testsrc2=s=320x240:r=1:d=1,format=yuv420p,gblur=2 \
+        -vf bliinds=stats_file=- -f null - > "$tmp/score" || return
+    cat "$tmp/score"
+    grep -qE '^n:1 .* score:[0-9.]+ .* valid:1 ' "$tmp/score" && [ "$(wc -l < "$tmp/score")" = 1 ]
+}
+
+encodes() {
+    local encoder
+    for encoder in mpeg4 libsvtav1 $([ "$licence" = lgpl ] || echo libx264 libx265); do
+        inside "$ffmpeg" -v error -y -f lavfi -i testsrc2=s=320x240:r=10:d=1,format=yuv420p \
+            -c:v "$encoder" /tmp/out.mkv || return
+        inside "$ffprobe" -v error -show_entries stream=codec_name /tmp/out.mkv || return
+    done
+    ! { [ "$licence" = lgpl ] && inside "$ffmpeg" -v error -encoders | grep -E 'libx26[45]'; }
+}
+
+# FFmpeg says what it was configured with.
+licensed() {
+    inside "$ffmpeg" -v error -buildconf > "$tmp/buildconf" || return
+    ! grep nonfree "$tmp/buildconf" || return
+    case $licence in
+    lgpl) ! grep -e --enable-gpl "$tmp/buildconf" ;;
+    gpl)  grep -e --enable-gpl "$tmp/buildconf" ;;
+    esac
+}
+
+# The least of ten: what else runs here is not to count.
+starts() { # program
+    local began ended least=999999
+    for _ in {1..10}; do
+        began=$(date +%s%N)
+        inside "$1" -version > /dev/null || return
+        ended=$(date +%s%N)
+        least=$(((ended - began) / 1000 < least ? (ended - began) / 1000 : least))
+    done
+    echo "$((least / 1000)) ms"
+    [ "$least" -le $((most_ms * 1000)) ]
+}
+
+# A system without Python says so itself; the rest of a tool's needs are its own to tell.
+versions() {
+    local tool wanted
+    wanted=$(grep -oE '[0-9]+(\.[0-9]+)+' <<< "$file" | sed -n 1p)
+    for tool in ffcrf $(inside sh -c 'command -v python3' > /dev/null && echo quality-{compare,farm,gate,report}); do
+        inside "$tool" --version | tee /dev/stderr | grep -q "^$tool $wanted\b" || return
+    done
+}
+
+# Nothing of the system's FFmpeg is touched.
+beside() { # deb
+    dpkg-deb -c "$1" | awk '{ print $6 }' | sed 's,^\.,,' > "$tmp/list"
+    ! grep -E '^/(usr/)?(s?bin|lib/x86_64-linux-gnu|include)/(ff(mpeg|probe|play)$|lib)' "$tmp/list" &&
+        ! grep -vE '^/(usr/(bin/(ffmpeg-quality|ffprobe-quality|ffcrf|quality-[a-z]+|bliinds-convert-release)?|lib/(ffmpeg-quality/.*)?|share/.*)?)?$' \
+            "$tmp/list"
+}
+
+# A wheel is installed beside this system's Python: its tools run, and say what an ffmpeg without our
+# filters lacks.
+try_wheel() { # file
+    local tool log=$tmp/frames.log bin=$tmp/venv/bin
+    python3 -m venv --system-site-packages "$tmp/venv" > "$tmp/log" 2>&1 || { echo "SKIPPED $file: no python3-venv"; return; }
+    check "installs" "$bin/pip" install -q --no-index --no-deps "$1"
+    for tool in quality-compare quality-farm quality-gate quality-report; do
+        check "has $tool" output_has "^$tool $(cut -d - -f 2 <<< "$file")$" "$bin/$tool" --version
+    done
+    seq 50 | awk '{ print "n:" $1 " pts:" $1 " pts_time:" $1 / 25 " score:" $1 " valid:1" }' > "$log"
+    check "finds an alarm" output_has '1 alarms' "$bin/quality-gate" --above 40 "$log"
+    if python3 -c 'import jinja2' 2> /dev/null && [ -d /usr/share/javascript/dygraphs ]; then
+        check "makes a page" output_has '</html>' "$bin/quality-report" -o - "$log"
+    else
+        echo "SKIPPED $file, a page: no python3-jinja2, or no libjs-dygraphs"
+    fi
+    printf '#!/bin/sh\ncase "$*" in *-filters*) echo " T. showinfo  V->V"; echo " .. scale V->V"; echo " .. metadata V->V" ;; esac\n' \
+        | tee "$tmp/ffprobe" > "$tmp/ffmpeg"
+    chmod +x "$tmp/ffmpeg" "$tmp/ffprobe"
+    : > "$tmp/clip.mp4"
+    check "says which metric is missing" output_has 'has no bliinds' \
+        "$bin/quality-compare" --ffmpeg "$tmp/ffmpeg" -m bliinds -o "$tmp/compare" "$tmp/clip.mp4" "$tmp/clip.mp4"
+    check "says which filter is missing" output_has 'has no filter bliinds' \
+        "$bin/quality-farm" --ffmpeg "$tmp/ffmpeg" -o "$tmp/farm" "$tmp/clip.mp4"
+}
+
+output_has() { # pattern command...; its exit code is that of the tests of the tool
+    local pattern=$1
+    shift
+    "$@" > "$tmp/said" 2>&1
+    cat "$tmp/said"
+    grep -q -- "$pattern" "$tmp/said"
+}
+
+# Makes it once; fails, and says SKIPPED, where that cannot be.
+bare_system() {
+    local why=
+    PATH=$PATH:/usr/sbin
+    if [ -f "$bare/etc/os-release" ]; then
+        :
+    elif [ "$(id -u)" != 0 ]; then
+        why="not root, who alone can chroot"
+    elif [ "$folder" ]; then
+        cp -a "$folder" "$bare"
+    elif ! command -v debootstrap > /dev/null; then
+        why="no debootstrap"
+    elif ! debootstrap --variant=minbase "$suite" "$bare" ${mirror:+"$mirror"} > "$tmp/log" 2>&1; then
+        rm -rf "$bare"
+        why="debootstrap cannot make $suite: $(tail -n 1 "$tmp/log")"
+    fi
+    [ ! "$why" ] || { echo "SKIPPED $file: $why"; return 1; }
+    system=$(sed -n 's/^PRETTY_NAME=//p' "$bare/etc/os-release" | tr -d '"')
+}
+
+try_bare() { # path
+    case $file in
+    *.deb)
+        case $file in *-lgpl_*) licence=lgpl ;; *) licence=gpl ;; esac
+        bin=/usr/bin ffmpeg=ffmpeg-quality ffprobe=ffprobe-quality
+        check "is beside the system's FFmpeg" beside "$1"
+        cp "$1" "$bare/tmp/package.deb"
+        # a bare system has no Python
+        check "installs" inside dpkg --force-depends -i /tmp/package.deb ;;
+    *)
+        case $file in *-lgpl.*) licence=lgpl ;; *) licence=gpl ;; esac
+        mkdir -p "$bare/opt"
+        check "unpacks" tar -C "$bare/opt" -xf "$1"
+        bin=/opt/${file%.tar.gz}/bin ffmpeg=ffmpeg ffprobe=ffprobe ;;
+    esac
+    check "is small" small_enough "$1"
+    check "has the filters" has_filters
+    check "scores a picture" scores
+    check "encodes" encodes
+    check "has a licence as its name says" licensed
+    check "tells its version" versions
+    check "starts in $most_ms ms" starts "$ffmpeg"
+    echo "        $(stat -c %s "$1") bytes, starts in $(cat "$tmp/out")"
+    if [ "$bin" = /usr/bin ]; then
+        check "is removed" inside dpkg --purge "$(dpkg-deb -f "$1" Package)"
+    fi
+}
+
+for path; do
+    file=$(basename "$path")
+    case $file in
+    *.whl) system=$(sed -n 's/^PRETTY_NAME=//p' /etc/os-release | tr -d '"'); try_wheel "$path" ;;
+    *)     bare_system && try_bare "$path" ;;
+    esac
+done
+exit $failed
