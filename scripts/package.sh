@@ -43,10 +43,11 @@ install_files() { # build-folder stage
     cp "$root"/models/* "$2/share/ffmpeg/quality/models"
 }
 
-# Libraries that a bare system lacks: all but glibc.
+# Libraries that a bare system lacks: all but glibc. The loader finds them from where a program is, which
+# it cannot tell in a chroot without /proc: what is in bin/ tells it then.
 add_libraries() { # stage
     local program library path
-    mkdir -p "$1/lib"
+    mkdir -p "$1/lib" "$1/libexec"
     for program in "${programs[@]}"; do
         ldd "$1/bin/$program" | awk '$3 ~ "^/" { print $1, $3 }' |
             grep -vE '^(libc|libm|libmvec|libdl|libpthread|librt|libresolv)\.so' > "$work/libraries" || true
@@ -57,6 +58,9 @@ add_libraries() { # stage
         done < "$work/libraries"
         # shellcheck disable=SC2016
         patchelf --set-rpath '$ORIGIN/../lib' "$1/bin/$program"
+        mv "$1/bin/$program" "$1/libexec"
+        sed "s/PROGRAM/$program/" "$root/packaging/launcher" > "$1/bin/$program"
+        chmod 755 "$1/bin/$program"
     done | sort -u > "$work/paths"
     for library in "$1"/lib/*; do
         # shellcheck disable=SC2016
@@ -80,7 +84,9 @@ add_completions() { # stage
 packages_of_libraries() {
     local path package
     while read -r path; do
-        package=$(dpkg -S "*/$(basename "$(readlink -f "$path")")" 2> /dev/null | sed -n '1s/:.*//p') || package=
+        # it is known by its place of before /lib became a link, or by that after
+        path=$(readlink -f "$path")
+        package=$(dpkg -S "$path" "${path#/usr}" 2> /dev/null | sed -n '1s/:.*//p') || true
         [ "$package" ] || die "$path is of no package" \
             "its licence and its sources are not known, so it cannot be passed on"
         # shellcheck disable=SC2016
@@ -128,7 +134,7 @@ check_stage() { # stage licence
         ! "$program" -v quiet -buildconf | grep -q nonfree || die "$program is nonfree"
         [ "$2" = gpl ] || ! "$program" -v quiet -buildconf | grep -q -- --enable-gpl || die "$program is under the GPL"
     done
-    newest=$(objdump -T "${programs[@]/#/$1/bin/}" "$1"/lib/* | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)
+    newest=$(objdump -T "$1"/libexec/* "$1"/lib/* | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)
     [ "$(printf '%s\n' "GLIBC_$oldest_glibc" "$newest" | sort -V | tail -n 1)" = "GLIBC_$oldest_glibc" ] ||
         say "note: this needs $newest; what is built on Debian 12 needs $oldest_glibc and runs there, too"
     echo "${newest#GLIBC_}" > "$work/glibc"
@@ -158,7 +164,7 @@ wheel() { # stage
 }
 
 lock
-"$scripts/deps.sh" build full package
+"$scripts/deps.sh" build package
 src=$("$scripts/fetch.sh" ffmpeg)
 ffmpeg_version=$(cat "$src/VERSION" 2> /dev/null || basename "$src")
 mkdir -p "$packages"

@@ -19,7 +19,7 @@ doc=$tree/usr/share/doc/$package
 
 rm -rf "$tree"
 mkdir -p "$lib" "$tree/usr/bin" "$tree/usr/share/man/man1" "$tree/DEBIAN" "$doc"
-cp -r "$stage/bin" "$stage/lib" "$lib"
+cp -r "$stage/bin" "$stage/lib" "$stage/libexec" "$lib"
 mkdir "$lib/share"
 cp -r "$stage/share/ffmpeg" "$lib/share"
 cp -r "$stage/share/bash-completion" "$stage/share/zsh" "$stage/share/fish" "$tree/usr/share"
