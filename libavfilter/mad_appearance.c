@@ -28,105 +28,136 @@
 #include "mad_work.h"
 
 /**
- * Transform a row of a picture's values less one of them: the filters to come
+ * Transform rows of a picture's values less one of them: the filters to come
  * have no zero frequency, and the responses of what is flat are zeros then.
  */
-static void value_row(const MADPair *pair, const MADScratch *scratch, int y)
+static void value_band(const MADPair *pair, const MADScratch *scratch, int band)
 {
     const MADWork *s = pair->work;
     const MADPicture *picture = &pair->picture[pair->index];
-    const double *table   = picture->tables->value;
-    AVComplexDouble *line = scratch->line[0];
-    double *sample = scratch->sample[0][0], first;
+    const double *table = picture->tables->value;
+    double *sample = scratch->sample[0], first;
 
     ff_mad_get_row(&first, picture, table, 0, 1);
-    ff_mad_get_row(sample, picture, table, y, s->width);
-    for (int x = 0; x < s->width; x++)
-        line[x] = (AVComplexDouble){ sample[x] - first, 0 };
-    ff_mad_tx(scratch->row[0], s->work[pair->index] + y * s->row_stride, line);
+    for (int i = 0; i < MAD_STEP; i++) {
+        for (int lane = 0; lane < MAD_LANES; lane++) {
+            ff_mad_get_row(sample, picture, table, mad_lane_row(s, band, i, lane), s->width);
+            for (int x = 0; x < s->width; x++) {
+                scratch->line[0][x].v[0][lane] = sample[x] - first;
+                scratch->line[0][x].v[1][lane] = 0;
+            }
+        }
+        ff_mad_tx_row(s, scratch, band, i);
+    }
 }
 
-static void spectrum_columns(const MADPair *pair, const MADScratch *scratch, int x)
-{
-    const MADWork *s  = pair->work;
-    const int columns = FFMIN(COLUMNS, s->width - x);
-
-    ff_mad_gather(scratch->line, s->work[pair->index] + x, s->row_stride, columns, s->height);
-    for (int i = 0; i < columns; i++)
-        ff_mad_tx(scratch->column[0], s->spectrum[pair->index] + (x + i) * s->column_stride,
-                  scratch->line[i]);
-}
-
-/// Filter the spectra of both pictures, and transform their columns back.
-static void response_columns(const MADPair *pair, const MADScratch *scratch, int x)
+static void spectrum_tile(const MADPair *pair, const MADScratch *scratch, int tile)
 {
     const MADWork *s = pair->work;
-    AVComplexDouble *tmp = scratch->line[COLUMNS];
-    double *factor = scratch->padded;
-    const int columns = FFMIN(COLUMNS, s->width - x);
 
-    for (int p = 0; p < NB_PICTURES; p++) {
-        for (int i = 0; i < columns; i++) {
-            const ptrdiff_t column = (x + i) * s->column_stride;
-            const double *radial   = s->radial[pair->scale] + column;
-            const double *angular  = s->angular[pair->orientation] + column;
+    ff_mad_gather(scratch->line[0], s, tile * MAD_LANES, 1);
+    memcpy(s->spectrum[pair->index] + (ptrdiff_t)tile * s->height,
+           ff_mad_tx(s->column, scratch->line, scratch->line[0]), s->height * sizeof(*s->work));
+}
 
-            for (int y = 0; y < s->height; y++)
-                factor[y] = radial[y] * angular[y];
-            mad_multiply(tmp, s->spectrum[p] + column, factor, s->height);
-            ff_mad_tx(scratch->column[1], scratch->line[i], tmp);
+/// Filter a tile of the left side, for the inverse transform.
+static void filter_left(MADLanes *dst, const MADLanes *src, const float *radial,
+                        const float *angular, int height)
+{
+    for (int y = 0; y < height; y++, radial += MAD_LANES, angular += MAD_LANES)
+        for (int lane = 0; lane < MAD_LANES; lane++) {
+            const float gain = radial[lane] * angular[lane];
+
+            dst[y].v[0][lane] = gain * src[y].v[1][lane];
+            dst[y].v[1][lane] = gain * src[y].v[0][lane];
         }
-        ff_mad_scatter(s->work[p] + x, scratch->line, s->row_stride, columns, s->height);
+}
+
+/// The same for the right side, where the spectrum is the conjugate of what mirrors it.
+static void filter_right(MADLanes *dst, const MADLanes *src, const float *radial,
+                         const float *angular, int height)
+{
+    for (int y = 0; y < height; y++, radial += MAD_LANES, angular += MAD_LANES) {
+        const MADLanes *mirrored = &src[y ? height - y : 0];
+
+        for (int lane = 0; lane < MAD_LANES; lane++) {
+            const float gain = radial[lane] * angular[lane];
+
+            dst[y].v[0][lane] = -gain * mirrored->v[1][lane];
+            dst[y].v[1][lane] =  gain * mirrored->v[0][lane];
+        }
+    }
+}
+
+/// Filter the spectrum of a picture, and transform its columns back.
+static void response_tile(const MADPair *pair, const MADScratch *scratch, int tile)
+{
+    const MADWork *s      = pair->work;
+    const ptrdiff_t place = (ptrdiff_t)tile * s->height;
+    const MADLanes *src   = s->spectrum[pair->index] + place;
+    MADLanes *line        = scratch->line[0];
+    const int is_passed   = tile < s->passed[pair->scale];
+
+    // what was cleared once stays so
+    if (!is_passed && (pair->orientation || pair->index))
+        return;
+    for (int side = 0; side < NB_SIDES; side++) {
+        const float *radial  = s->radial[side][pair->scale]        + place * MAD_LANES;
+        const float *angular = s->angular[side][pair->orientation] + place * MAD_LANES;
+
+        if (is_passed) {
+            (side == LEFT ? filter_left : filter_right)(scratch->line[0], src, radial, angular, s->height);
+            line = ff_mad_tx(s->column, scratch->line, scratch->line[0]);
+        } else
+            memset(line, 0, s->height * sizeof(*line));
+        if (side == LEFT)
+            ff_mad_scatter(s, line, tile * MAD_LANES, 1, 0, MAD_LANES);
+        else
+            ff_mad_scatter_right(s, line, tile);
     }
 }
 
 /// Transform rows of responses back, to the moments of their magnitude.
-static void response_cells(const MADPair *pair, const MADScratch *scratch, int y)
+static void response_band(const MADPair *pair, const MADScratch *scratch, int band)
 {
     const MADWork *s = pair->work;
-    AVComplexDouble *line = scratch->line[0];
 
-    for (int p = 0; p < NB_PICTURES; p++) {
-        for (int i = 0; i < MAD_STEP; i++) {
-            ff_mad_tx(scratch->row[1], line, s->work[p] + (MAD_STEP * y + i) * s->row_stride);
-            for (int x = 0; x < s->width; x++)
-                scratch->sample[p][i][x] = sqrt(line[x].re * line[x].re + line[x].im * line[x].im);
-        }
-        ff_mad_cell_row(s, p, y, scratch->sample[p]);
+    for (int i = 0; i < MAD_STEP; i++) {
+        const MADLanes *line = ff_mad_tx(s->row, scratch->line, mad_work_row(s, band, i));
+        float *magnitude = scratch->band[0][i];
+
+        for (int x = 0; x < s->width; x++)
+            for (int lane = 0; lane < MAD_LANES; lane++)
+                magnitude[x * MAD_LANES + lane] = sqrtf(line[x].v[0][lane] * line[x].v[0][lane] +
+                                                        line[x].v[1][lane] * line[x].v[1][lane]);
     }
+    ff_mad_cells(s, pair->index, band, scratch->band[0]);
 }
 
 static void appearance_row(const MADPair *pair, const MADScratch *scratch, int y)
 {
-    const MADWork *s    = pair->work;
-    const double weight = ff_mad_weight(pair->scale);
-    const int columns   = mad_nb_blocks(s->width);
-    const MADMoments *top[NB_PICTURES], *bottom[NB_PICTURES];
+    const MADWork *s   = pair->work;
+    const float weight = ff_mad_weight(pair->scale);
+    const int columns  = mad_nb_blocks(s->width), stride = s->cell_stride;
+    const float *main  = ff_mad_block_row(s, scratch, 2, MAIN, y);
+    const float *reference = ff_mad_block_row(s, scratch, 3, REFERENCE, y);
+    float *dst = s->appearance + y * (ptrdiff_t)columns;
 
-    for (int p = 0; p < NB_PICTURES; p++) {
-        top[p]    = ff_mad_sub_block_row(s, scratch->block[p][0], p, y);
-        bottom[p] = ff_mad_sub_block_row(s, scratch->block[p][1], p, y + MAD_SUB_BLOCK / MAD_STEP);
-    }
     for (int x = 0; x < columns; x++) {
-        double v[NB_PICTURES][3];
+        float a[3], b[3];
 
-        for (int p = 0; p < NB_PICTURES; p++) {
-            const MADMoments m = mad_block_moments(top[p] + x, bottom[p] + x);
-
-            mad_describe(v[p], m.m2, m.m3, m.m4);
-        }
-        s->appearance[y * (ptrdiff_t)columns + x] +=
-            weight * mad_difference(v[MAIN], v[REFERENCE], 1);
+        mad_describe(a, main[x + stride], main[x + 2 * stride], main[x + 3 * stride]);
+        mad_describe(b, reference[x + stride], reference[x + 2 * stride], reference[x + 3 * stride]);
+        dst[x] += weight * mad_difference(a, b, 1);
     }
 }
 
 static void sum_row(const MADPair *pair, const MADScratch *scratch, int y)
 {
     const MADWork *s = pair->work;
-    double *row = scratch->sample[0][0];
+    float *row = scratch->row[0];
 
-    for (int x = 0; x < s->width; x++)
-        row[x] = mad_block_value(s, s->appearance, x, y);
+    ff_mad_spread_row(row, s, s->appearance, y);
     s->sum[1][y] = ff_mad_sum_row(row, s->width);
     if (pair->map[1])
         ff_mad_write_map_row(pair->map[1], y, row, MAD_MAP_LO_SCALE, s->width);
@@ -139,14 +170,16 @@ void ff_mad_compare_appearance(AVFilterContext *ctx, MADPair *pair)
 
     memset(s->appearance, 0, (size_t)mad_nb_blocks(s->width) * nb_rows * sizeof(*s->appearance));
     for (pair->index = 0; pair->index < NB_PICTURES; pair->index++) {
-        ff_mad_run(ctx, pair, value_row,        s->height, 1);
-        ff_mad_run(ctx, pair, spectrum_columns, s->width,  COLUMNS);
+        ff_mad_run(ctx, pair, value_band,    s->nb_bands);
+        ff_mad_run(ctx, pair, spectrum_tile, s->nb_tiles);
     }
     for (pair->scale = 0; pair->scale < MAD_SCALES; pair->scale++)
         for (pair->orientation = 0; pair->orientation < MAD_ORIENTATIONS; pair->orientation++) {
-            ff_mad_run(ctx, pair, response_columns, s->width,             COLUMNS);
-            ff_mad_run(ctx, pair, response_cells,   s->height / MAD_STEP, 1);
-            ff_mad_run(ctx, pair, appearance_row,   nb_rows,              1);
+            for (pair->index = 0; pair->index < NB_PICTURES; pair->index++) {
+                ff_mad_run(ctx, pair, response_tile, s->nb_tiles);
+                ff_mad_run(ctx, pair, response_band, s->nb_bands);
+            }
+            ff_mad_run(ctx, pair, appearance_row, nb_rows);
         }
-    ff_mad_run(ctx, pair, sum_row, s->height, 1);
+    ff_mad_run(ctx, pair, sum_row, s->height);
 }

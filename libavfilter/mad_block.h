@@ -18,8 +18,8 @@
 
 /**
  * @file
- * The arithmetic of MAD's blocks and filters: the only copy, included by C, in
- * double precision, and by CUDA C, in single.
+ * The arithmetic of MAD's blocks and filters: the only copy, included by C and by
+ * CUDA C, in single precision.
  *
  * Eric C. Larson and Damon M. Chandler, "Most apparent distortion:
  * full-reference image quality assessment and the role of strategy", Journal of
@@ -45,12 +45,12 @@ typedef float MADReal;
 #else
 #include <math.h>
 
-typedef double MADReal;
-#define MAD_SQRT(x)     sqrt(x)
-#define MAD_ABS(x)      fabs(x)
-#define MAD_LOG_SQRT(x) (0.5 * log(x))
-#define MAD_GAUSS(x)    exp(-0.5 * (x))
-#define MAD_FLAT        (1e-22 * MAD_BLOCK_SAMPLES)
+typedef float MADReal;
+#define MAD_SQRT(x)     sqrtf(x)
+#define MAD_ABS(x)      fabsf(x)
+#define MAD_LOG_SQRT(x) (0.5f * logf(x))
+#define MAD_GAUSS(x)    expf(-0.5f * (x))
+#define MAD_FLAT        1e-15f
 #endif
 
 /// Blocks of MAD_BLOCK samples begin every MAD_STEP samples, in both axes.

@@ -33,77 +33,97 @@
 #define WINDOW_BEFORE (MAD_BLOCK / 2 - 1)
 
 /**
- * Transform a row of both pictures' lightness, as one complex picture, since the filter to come is
- * symmetric.
+ * Transform rows of the reference's lightness and of how far that of the main picture is from it,
+ * as one complex picture, since the filter to come is symmetric.
  */
-static void lightness_row(const MADPair *pair, const MADScratch *scratch, int y)
+static void lightness_band(const MADPair *pair, const MADScratch *scratch, int band)
 {
     const MADWork *s = pair->work;
-    AVComplexDouble *line = scratch->line[0];
+    double *const *sample = scratch->sample;
 
-    for (int i = 0; i < NB_PICTURES; i++)
-        ff_mad_get_row(scratch->sample[i][0], &pair->picture[i],
-                       pair->picture[i].tables->lightness, y, s->width);
-    for (int x = 0; x < s->width; x++)
-        line[x] = (AVComplexDouble){ scratch->sample[REFERENCE][0][x],
-                                     scratch->sample[MAIN][0][x] };
-    ff_mad_tx(scratch->row[0], s->work[0] + y * s->row_stride, line);
+    for (int i = 0; i < MAD_STEP; i++) {
+        for (int lane = 0; lane < MAD_LANES; lane++) {
+            for (int p = 0; p < NB_PICTURES; p++)
+                ff_mad_get_row(sample[p], &pair->picture[p], pair->picture[p].tables->lightness,
+                               mad_lane_row(s, band, i, lane), s->width);
+            for (int x = 0; x < s->width; x++) {
+                scratch->line[0][x].v[0][lane] = sample[REFERENCE][x];
+                scratch->line[0][x].v[1][lane] = sample[MAIN][x] - sample[REFERENCE][x];
+            }
+        }
+        ff_mad_tx_row(s, scratch, band, i);
+    }
 }
 
 /// Transform columns, filter, and transform them back.
-static void csf_columns(const MADPair *pair, const MADScratch *scratch, int x)
+static void csf_tile(const MADPair *pair, const MADScratch *scratch, int tile)
 {
     const MADWork *s = pair->work;
-    AVComplexDouble *tmp = scratch->line[COLUMNS];
-    const int columns = FFMIN(COLUMNS, s->width - x);
+    const float *csf = s->csf + (ptrdiff_t)tile * s->height * MAD_LANES;
+    const int x = tile * MAD_LANES;
+    MADLanes *line;
 
-    ff_mad_gather(scratch->line, s->work[0] + x, s->row_stride, columns, s->height);
-    for (int i = 0; i < columns; i++) {
-        ff_mad_tx(scratch->column[0], tmp, scratch->line[i]);
-        mad_multiply(tmp, tmp, s->csf + (x + i) * s->column_stride, s->height);
-        ff_mad_tx(scratch->column[1], scratch->line[i], tmp);
+    for (int side = 0; side < NB_SIDES; side++) {
+        ff_mad_gather(scratch->line[0], s, side == LEFT ? x : s->width - x, side == LEFT ? 1 : -1);
+        line = ff_mad_tx(s->column, scratch->line, scratch->line[0]);
+        for (int y = 0; y < s->height; y++) {
+            const float *gain = csf + (side == RIGHT && y ? s->height - y : y) * MAD_LANES;
+
+            for (int lane = 0; lane < MAD_LANES; lane++) {
+                const float re = line[y].v[0][lane];
+
+                line[y].v[0][lane] = gain[lane] * line[y].v[1][lane];
+                line[y].v[1][lane] = gain[lane] * re;
+            }
+        }
+        line = ff_mad_tx(s->column, scratch->line, line);
+        if (side == LEFT)
+            ff_mad_scatter(s, line, x, 1, 0, MAD_LANES);
+        else
+            ff_mad_scatter_right(s, line, tile);
     }
-    ff_mad_scatter(s->work[0] + x, scratch->line, s->row_stride, columns, s->height);
 }
 
 /// Transform rows of lightness back, to the moments of the reference and the error.
-static void contrast_cells(const MADPair *pair, const MADScratch *scratch, int y)
+static void contrast_band(const MADPair *pair, const MADScratch *scratch, int band)
 {
     const MADWork *s = pair->work;
-    AVComplexDouble *line = scratch->line[0];
 
     for (int i = 0; i < MAD_STEP; i++) {
-        ff_mad_tx(scratch->row[1], line, s->work[0] + (MAD_STEP * y + i) * s->row_stride);
-        for (int x = 0; x < s->width; x++) {
-            scratch->sample[REFERENCE][i][x] = line[x].re;
-            scratch->sample[MAIN][i][x]      = line[x].im - line[x].re;
-        }
+        const MADLanes *line = ff_mad_tx(s->row, scratch->line, mad_work_row(s, band, i));
+
+        for (int x = 0; x < s->width; x++)
+            for (int p = 0; p < NB_PICTURES; p++)
+                memcpy(scratch->band[p][i] + x * MAD_LANES, line[x].v[p == REFERENCE],
+                       sizeof(line[x].v[0]));
     }
-    for (int i = 0; i < NB_PICTURES; i++)
-        ff_mad_cell_row(s, i, y, scratch->sample[i]);
+    for (int p = 0; p < NB_PICTURES; p++)
+        ff_mad_cells(s, p, band, scratch->band[p]);
 }
 
 static void mask_row(const MADPair *pair, const MADScratch *scratch, int y)
 {
     const MADWork *s  = pair->work;
     const int columns = mad_nb_blocks(s->width);
-    const MADMoments *reference[3], *error[3];
+    const float *error = ff_mad_block_row(s, scratch, 2, MAIN, y)      + s->cell_stride;
+    const float *mean  = ff_mad_block_row(s, scratch, 3, REFERENCE, y);
+    float *sub_block[3];
 
     for (int i = 0; i < 3; i++) {
-        reference[i] = ff_mad_sub_block_row(s, scratch->block[REFERENCE][i], REFERENCE, y + i);
-        error[i]     = ff_mad_sub_block_row(s, scratch->block[MAIN][i],      MAIN,      y + i);
+        sub_block[i] = scratch->row[4 + i];
+        ff_mad_merge_row(s, scratch->row[0], mad_cell_row(s, REFERENCE, y + i),
+                         mad_cell_row(s, REFERENCE, y + i + 1), MAD_CELL_SAMPLES);
+        ff_mad_merge_row(s, sub_block[i], scratch->row[0], scratch->row[0] + 1, 2 * MAD_CELL_SAMPLES);
+        sub_block[i] += s->cell_stride;
     }
     for (int x = 0; x < columns; x++) {
-        const MADMoments whole = mad_block_moments(error[0] + x, error[2] + x);
-        MADMoments least = reference[0][x];
+        float least = sub_block[0][x];
 
         for (int i = 0; i < mad_nb_sub_blocks(y, s->height); i++)
             for (int j = 0; j < mad_nb_sub_blocks(x, s->width); j++)
-                if (reference[i][x + j].m2 < least.m2)
-                    least = reference[i][x + j];
+                least = FFMIN(least, sub_block[i][x + j]);
         s->mask[y * (ptrdiff_t)columns + x] =
-            mad_visibility(mad_block_moments(reference[0] + x, reference[2] + x).mean,
-                           least.m2 / (MAD_SUB_SAMPLES - 1), whole.m2 / (MAD_BLOCK_SAMPLES - 1));
+            mad_visibility(mean[x], least / (MAD_SUB_SAMPLES - 1), error[x] / (MAD_BLOCK_SAMPLES - 1));
     }
 }
 
@@ -117,11 +137,11 @@ static int mirrored(int i, int size)
 static void error_row(const MADPair *pair, const MADScratch *scratch, int y)
 {
     const MADWork *s = pair->work;
-    const double *reference = scratch->sample[REFERENCE][0], *main = scratch->sample[MAIN][0];
-    double *sum = scratch->padded;
+    const double *reference = scratch->sample[REFERENCE], *main = scratch->sample[MAIN];
+    float *sum = scratch->row[0];
 
-    for (int i = 0; i < NB_PICTURES; i++)
-        ff_mad_get_row(scratch->sample[i][0], &pair->picture[i], pair->picture[i].tables->value,
+    for (int p = 0; p < NB_PICTURES; p++)
+        ff_mad_get_row(scratch->sample[p], &pair->picture[p], pair->picture[p].tables->value,
                        y, s->width);
     for (int i = 0; i < s->width + MAD_BLOCK - 1; i++) {
         int x    = mirrored(i - WINDOW_BEFORE, s->width);
@@ -138,23 +158,24 @@ static void error_row(const MADPair *pair, const MADScratch *scratch, int y)
 static void detection_row(const MADPair *pair, const MADScratch *scratch, int y)
 {
     const MADWork *s = pair->work;
-    double *row = scratch->sample[0][0];
+    float *row = scratch->row[0], *mask = scratch->row[1];
 
     memset(row, 0, s->width * sizeof(*row));
     for (int i = 0; i < MAD_BLOCK; i++) {
-        const double *error = s->error +
+        const float *error = s->error +
             mirrored(y - WINDOW_BEFORE + i, s->height) * (ptrdiff_t)s->width;
 
         for (int x = 0; x < s->width; x++)
             row[x] += error[x];
     }
+    ff_mad_spread_row(mask, s, s->mask, y);
     for (int x = 0; x < s->width; x++)
-        row[x] *= mad_block_value(s, s->mask, x, y) / (MAD_BLOCK * MAD_BLOCK);
+        row[x] *= mask[x] * (1.f / MAD_BLOCK_SAMPLES);
     s->sum[0][y] = ff_mad_sum_row(row, s->width);
 
     if (pair->map[0]) {
         for (int x = 0; x < s->width; x++)
-            row[x] = sqrt(row[x]);
+            row[x] = sqrtf(row[x]);
         ff_mad_write_map_row(pair->map[0], y, row, MAD_MAP_HI_SCALE, s->width);
     }
 }
@@ -163,10 +184,10 @@ void ff_mad_detect(AVFilterContext *ctx, MADPair *pair)
 {
     const MADWork *s = pair->work;
 
-    ff_mad_run(ctx, pair, lightness_row,  s->height,                1);
-    ff_mad_run(ctx, pair, csf_columns,    s->width,                 COLUMNS);
-    ff_mad_run(ctx, pair, contrast_cells, s->height / MAD_STEP,     1);
-    ff_mad_run(ctx, pair, mask_row,       mad_nb_blocks(s->height), 1);
-    ff_mad_run(ctx, pair, error_row,      s->height,                1);
-    ff_mad_run(ctx, pair, detection_row,  s->height,                1);
+    ff_mad_run(ctx, pair, lightness_band, s->nb_bands);
+    ff_mad_run(ctx, pair, csf_tile,       s->nb_tiles);
+    ff_mad_run(ctx, pair, contrast_band,  s->nb_bands);
+    ff_mad_run(ctx, pair, mask_row,       mad_nb_blocks(s->height));
+    ff_mad_run(ctx, pair, error_row,      s->height);
+    ff_mad_run(ctx, pair, detection_row,  s->height);
 }

@@ -20,6 +20,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "libavutil/attributes.h"
 #include "libavutil/error.h"
 #include "libavutil/macros.h"
 #include "libavutil/mathematics.h"
@@ -27,176 +28,289 @@
 
 #include "mad_tx.h"
 
+#define MAX_RADIX  7
+#define MAX_PASSES 32
+
+typedef struct Complex {
+    float re, im;
+} Complex;
+
+/// One pass of Stockham's transform: radix values of each line are transformed, then turned.
+typedef struct Pass {
+    int radix;
+    int nb;                     ///< transforms that are turned differently
+    Complex *turn;              ///< [nb][radix - 1]
+    Complex root[MAX_RADIX];    ///< of 1
+} Pass;
+
 struct MADTransform {
     int length;
-    void (*run)(MADTransform *t, AVComplexDouble *dst, AVComplexDouble *src);
-    AVTXContext *tx[2];
-    av_tx_fn fn[2];
-    int size[2];                ///< lengths of tx
-    int stride;                 ///< of rows of size[1] values, aligned
-    AVComplexDouble *factor;    ///< of each value, between both transforms
-    AVComplexDouble *chirp;     ///< Bluestein's
-    AVComplexDouble *line[2];   ///< aligned scratch
+    int size;                   ///< of the passes, longer if by a chirp
+    Pass pass[MAX_PASSES];
+    int nb_passes;
+    Complex *chirp;             ///< Bluestein's, or NULL
+    Complex *factor;            ///< its transform
 };
 
-static AVComplexDouble multiply(AVComplexDouble a, AVComplexDouble b)
+/// Transform the values of a lane in place.
+static av_always_inline void transform_few(float *re, float *im, const Complex *root, int radix)
 {
-    return (AVComplexDouble){ a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re };
+    const float re0 = re[0], im0 = im[0];
+
+    if (radix == 2) {
+        re[0] = re0 + re[1];
+        im[0] = im0 + im[1];
+        re[1] = re0 - re[1];
+        im[1] = im0 - im[1];
+    } else if (radix == 4) {
+        const float a = re0 + re[2],   b = im0 + im[2],   c = re0 - re[2],   d = im0 - im[2];
+        const float e = re[1] + re[3], f = im[1] + im[3], g = re[1] - re[3], h = im[1] - im[3];
+
+        re[0] = a + e;
+        im[0] = b + f;
+        re[1] = c + h;
+        im[1] = d - g;
+        re[2] = a - e;
+        im[2] = b - f;
+        re[3] = c - h;
+        im[3] = d + g;
+    } else {
+        float sum[2][MAX_RADIX], difference[2][MAX_RADIX];
+
+        for (int i = 1; i <= radix / 2; i++) {
+            sum[0][i]        = re[i] + re[radix - i];
+            sum[1][i]        = im[i] + im[radix - i];
+            difference[0][i] = re[i] - re[radix - i];
+            difference[1][i] = im[i] - im[radix - i];
+            re[0] += sum[0][i];
+            im[0] += sum[1][i];
+        }
+        for (int k = 1; k <= radix / 2; k++) {
+            float a = re0, b = im0, c = 0, d = 0;
+
+            for (int i = 1; i <= radix / 2; i++) {
+                const Complex w = root[i * k % radix];
+
+                a += w.re * sum[0][i];
+                b += w.re * sum[1][i];
+                c += w.im * difference[0][i];
+                d += w.im * difference[1][i];
+            }
+            re[k]         = a - d;
+            im[k]         = b + c;
+            re[radix - k] = a + d;
+            im[radix - k] = b - c;
+        }
+    }
 }
 
-/// e^(2 pi i k / n)
-static AVComplexDouble root(int64_t k, int64_t n)
+static av_always_inline void run_pass(MADLanes *restrict dst, const MADLanes *restrict src,
+                                      const Pass *restrict pass, int stride, int radix)
 {
-    double angle = 2 * M_PI * (k % n) / n;
+    for (int i = 0; i < pass->nb; i++)
+        for (int j = 0; j < stride; j++) {
+            const Complex *turn = pass->turn + i * (radix - 1);
+            const MADLanes *in  = src + i * stride + j;
+            MADLanes *out       = dst + i * stride * radix + j;
 
-    return (AVComplexDouble){ cos(angle), sin(angle) };
+            for (int lane = 0; lane < MAD_LANES; lane++) {
+                float re[MAX_RADIX], im[MAX_RADIX];
+
+                for (int k = 0; k < radix; k++) {
+                    re[k] = in[k * pass->nb * stride].v[0][lane];
+                    im[k] = in[k * pass->nb * stride].v[1][lane];
+                }
+                transform_few(re, im, pass->root, radix);
+                out->v[0][lane] = re[0];
+                out->v[1][lane] = im[0];
+                for (int k = 1; k < radix; k++) {
+                    const Complex w = turn[k - 1];
+
+                    out[k * stride].v[0][lane] = re[k] * w.re - im[k] * w.im;
+                    out[k * stride].v[1][lane] = re[k] * w.im + im[k] * w.re;
+                }
+            }
+        }
+}
+
+#define PASS(radix)                                                                          \
+static void run_pass_##radix(MADLanes *restrict dst, const MADLanes *restrict src,           \
+                             const Pass *restrict pass, int stride)                          \
+{                                                                                            \
+    run_pass(dst, src, pass, stride, radix);                                                 \
+}
+
+PASS(2)
+PASS(3)
+PASS(4)
+PASS(5)
+PASS(7)
+
+static void (*const run_pass_of[MAX_RADIX + 1])(MADLanes *restrict dst, const MADLanes *restrict src,
+                                                const Pass *restrict pass, int stride) = {
+    [2] = run_pass_2, [3] = run_pass_3, [4] = run_pass_4, [5] = run_pass_5, [7] = run_pass_7,
+};
+
+static MADLanes *run_passes(const MADTransform *t, MADLanes *const scratch[2], const MADLanes *src)
+{
+    MADLanes *dst = NULL;
+
+    for (int i = 0, stride = 1; i < t->nb_passes; i++) {
+        const Pass *pass = &t->pass[i];
+
+        dst = scratch[src == scratch[0]];
+        run_pass_of[pass->radix](dst, src, pass, stride);
+        stride *= pass->radix;
+        src     = dst;
+    }
+    return dst;
+}
+
+/// Multiply lines, and swap real and imaginary parts if asked to.
+static av_always_inline void multiply(MADLanes *dst, const MADLanes *src, const Complex *factor,
+                                      int n, int swap)
+{
+    for (int i = 0; i < n; i++) {
+        const Complex f = factor[i];
+
+        for (int lane = 0; lane < MAD_LANES; lane++) {
+            const float re = src[i].v[0][lane], im = src[i].v[1][lane];
+
+            dst[i].v[swap][lane]  = re * f.re - im * f.im;
+            dst[i].v[!swap][lane] = re * f.im + im * f.re;
+        }
+    }
+}
+
+MADLanes *ff_mad_tx(const MADTransform *t, MADLanes *const scratch[2], const MADLanes *src)
+{
+    MADLanes *line = scratch[src == scratch[0]];
+
+    if (!t->chirp)
+        return run_passes(t, scratch, src);
+    // a convolution with a chirp, by transforms of a longer length (Bluestein), there and back
+    multiply(line, src, t->chirp, t->length, 1);
+    memset(line + t->length, 0, (t->size - t->length) * sizeof(*line));
+    line = run_passes(t, scratch, line);
+    multiply(line, line, t->factor, t->size, 1);
+    line = run_passes(t, scratch, line);
+    multiply(line, line, t->chirp, t->length, 0);
+    return line;
+}
+
+/// e^(-2 pi i k / n)
+static Complex root_of_1(int64_t k, int64_t n)
+{
+    const double angle = 2 * M_PI * (k % n) / n;
+
+    return (Complex){ cos(angle), -sin(angle) };
+}
+
+/// The next pass, or 0 if n has only larger factors.
+static int next_radix(int n)
+{
+    static const int radix[] = { 4, 2, 3, 5, 7 };
+
+    for (int i = 0; i < FF_ARRAY_ELEMS(radix); i++)
+        if (n % radix[i] == 0)
+            return radix[i];
+    return 0;
 }
 
 static int is_fast(int n)
 {
-    n /= n % 9 ? n % 3 ? 1 : 3 : 9;
-    n /= n % 5 ? 1 : 5;
-    n /= n % 7 ? 1 : 7;
-    return !(n & (n - 1));
+    for (int radix; n > 1; n /= radix)
+        if (!(radix = next_radix(n)))
+            return 0;
+    return 1;
 }
 
-static void run_direct(MADTransform *t, AVComplexDouble *dst, AVComplexDouble *src)
+static int init_passes(MADTransform *t)
 {
-    t->fn[0](t->tx[0], dst, src, sizeof(*src));
-}
+    for (int n = t->size; n > 1;) {
+        Pass *pass      = &t->pass[t->nb_passes++];
+        const int radix = next_radix(n);
 
-/// By transforms of two factors of the length (Cooley and Tukey).
-static void run_split(MADTransform *t, AVComplexDouble *dst, AVComplexDouble *src)
-{
-    const int a = t->size[0], b = t->size[1];
-    AVComplexDouble *in = t->line[1], *out = in + FFALIGN(FFMAX(a, b), 4);
-
-    for (int j = 0; j < b; j++) {
-        for (int i = 0; i < a; i++)
-            in[i] = src[i * b + j];
-        t->fn[0](t->tx[0], out, in, sizeof(*in));
-        for (int i = 0; i < a; i++)
-            t->line[0][i * t->stride + j] = multiply(out[i], t->factor[j * a + i]);
+        pass->radix = radix;
+        pass->nb    = n / radix;
+        pass->turn  = av_malloc_array(pass->nb, (radix - 1) * sizeof(*pass->turn));
+        if (!pass->turn)
+            return AVERROR(ENOMEM);
+        for (int i = 0; i < pass->nb; i++)
+            for (int k = 1; k < radix; k++)
+                pass->turn[i * (radix - 1) + k - 1] = root_of_1((int64_t)i * k, n);
+        for (int k = 0; k < radix; k++)
+            pass->root[k] = root_of_1(k, radix);
+        n = pass->nb;
     }
-    for (int i = 0; i < a; i++) {
-        t->fn[1](t->tx[1], out, t->line[0] + i * t->stride, sizeof(*out));
-        for (int j = 0; j < b; j++)
-            dst[j * a + i] = out[j];
-    }
-}
-
-/// As a convolution with a chirp, by transforms of a longer length (Bluestein).
-static void run_chirp(MADTransform *t, AVComplexDouble *dst, AVComplexDouble *src)
-{
-    const int size = t->size[0];
-    AVComplexDouble *in = t->line[0], *out = t->line[1];
-
-    for (int i = 0; i < t->length; i++)
-        in[i] = multiply(src[i], t->chirp[i]);
-    memset(in + t->length, 0, (size - t->length) * sizeof(*in));
-    t->fn[0](t->tx[0], out, in, sizeof(*in));
-    for (int i = 0; i < size; i++)
-        out[i] = multiply(out[i], t->factor[i]);
-    t->fn[1](t->tx[1], in, out, sizeof(*in));
-    for (int i = 0; i < t->length; i++)
-        dst[i] = multiply(in[i], t->chirp[i]);
-}
-
-static int init_tx(MADTransform *t, int i, int size, int inverse)
-{
-    t->size[i] = size;
-    return av_tx_init(&t->tx[i], &t->fn[i], AV_TX_DOUBLE_FFT, inverse, size, NULL, 0);
-}
-
-static int init_split(MADTransform *t, int a, int inverse)
-{
-    const int b = t->length / a;
-
-    t->run     = run_split;
-    t->stride  = FFALIGN(b, 4);
-    t->factor  = av_malloc_array(t->length, sizeof(*t->factor));
-    t->line[0] = av_malloc_array(a, t->stride * sizeof(*t->line[0]));
-    t->line[1] = av_malloc_array(2 * FFALIGN(FFMAX(a, b), 4), sizeof(*t->line[1]));
-    if (!t->factor || !t->line[0] || !t->line[1] ||
-        init_tx(t, 0, a, inverse) < 0 || init_tx(t, 1, b, inverse) < 0)
-        return AVERROR(ENOMEM);
-
-    for (int j = 0; j < b; j++)
-        for (int i = 0; i < a; i++) {
-            AVComplexDouble w = root((int64_t)i * j, t->length);
-
-            t->factor[j * a + i] = (AVComplexDouble){ w.re, inverse ? w.im : -w.im };
-        }
     return 0;
 }
 
-static int init_chirp(MADTransform *t, int inverse)
+static int init_chirp(MADTransform *t)
 {
-    int size = 2 * t->length - 1;
+    MADLanes *scratch[2] = { av_calloc(t->size, sizeof(MADLanes)), av_calloc(t->size, sizeof(MADLanes)) };
+    MADLanes *line = scratch[0];
+    int ret = AVERROR(ENOMEM);
 
-    while (!is_fast(size))
-        size++;
-    t->run     = run_chirp;
-    t->chirp   = av_malloc_array(t->length, sizeof(*t->chirp));
-    t->factor  = av_malloc_array(size, sizeof(*t->factor));
-    t->line[0] = av_calloc(size, sizeof(*t->line[0]));
-    t->line[1] = av_malloc_array(size, sizeof(*t->line[1]));
-    if (!t->chirp || !t->factor || !t->line[0] || !t->line[1] ||
-        init_tx(t, 0, size, 0) < 0 || init_tx(t, 1, size, 1) < 0)
-        return AVERROR(ENOMEM);
-
+    t->chirp  = av_malloc_array(t->length, sizeof(*t->chirp));
+    t->factor = av_malloc_array(t->size, sizeof(*t->factor));
+    if (!scratch[0] || !scratch[1] || !t->chirp || !t->factor)
+        goto end;
     for (int i = 0; i < t->length; i++) {
-        AVComplexDouble w = root((int64_t)i * i, 2 * t->length);
-        AVComplexDouble *h = t->line[0];
+        const Complex w = root_of_1((int64_t)i * i, 2 * t->length);
+        MADLanes *const mirrored = &line[(t->size - i) % t->size];
 
-        if (inverse)
-            w.im = -w.im;
-        t->chirp[i] = (AVComplexDouble){ w.re, -w.im };
-        h[i] = h[(size - i) % size] = (AVComplexDouble){ w.re / size, w.im / size };
+        t->chirp[i] = w;
+        line[i].v[0][0] = mirrored->v[0][0] = w.re / t->size;
+        line[i].v[1][0] = mirrored->v[1][0] = w.im / t->size;
     }
-    t->fn[0](t->tx[0], t->factor, t->line[0], sizeof(*t->factor));
-    return 0;
+    line = run_passes(t, scratch, line);
+    for (int i = 0; i < t->size; i++)
+        t->factor[i] = (Complex){ line[i].v[0][0], line[i].v[1][0] };
+    ret = 0;
+
+end:
+    av_free(scratch[0]);
+    av_free(scratch[1]);
+    return ret;
 }
 
-static int init(MADTransform *t, int inverse)
+static int init(MADTransform *t)
 {
-    int a = sqrt(t->length);
+    int ret;
 
-    if (is_fast(t->length)) {
-        t->run = run_direct;
-        return init_tx(t, 0, t->length, inverse);
-    }
-    while (a > 1 && (t->length % a || !is_fast(a) || !is_fast(t->length / a)))
-        a--;
-    return a > 1 ? init_split(t, a, inverse) : init_chirp(t, inverse);
+    t->size = t->length;
+    if (!is_fast(t->length))
+        for (t->size = 2 * t->length - 1; !is_fast(t->size);)
+            t->size++;
+    ret = init_passes(t);
+    return ret < 0 || t->size == t->length ? ret : init_chirp(t);
 }
 
-MADTransform *ff_mad_tx_alloc(int length, int inverse)
+MADTransform *ff_mad_tx_alloc(int length)
 {
     MADTransform *t = av_mallocz(sizeof(*t));
 
     if (!t)
         return NULL;
     t->length = length;
-    if (init(t, inverse) < 0)
+    if (init(t) < 0)
         ff_mad_tx_free(&t);
     return t;
 }
 
-void ff_mad_tx(MADTransform *t, AVComplexDouble *dst, AVComplexDouble *src)
+int ff_mad_tx_size(const MADTransform *t)
 {
-    t->run(t, dst, src);
+    return t->size;
 }
 
 void ff_mad_tx_free(MADTransform **t)
 {
     if (!*t)
         return;
-    for (int i = 0; i < 2; i++) {
-        av_tx_uninit(&(*t)->tx[i]);
-        av_freep(&(*t)->line[i]);
-    }
-    av_freep(&(*t)->factor);
+    for (int i = 0; i < (*t)->nb_passes; i++)
+        av_freep(&(*t)->pass[i].turn);
     av_freep(&(*t)->chirp);
+    av_freep(&(*t)->factor);
     av_freep(t);
 }

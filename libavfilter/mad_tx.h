@@ -18,27 +18,38 @@
 
 /**
  * @file
- * Fourier transforms of any length by av_tx, which for itself is fast only where
- * the length is a power of two times at most 9 * 5 * 7.
+ * Fourier transforms of any length, in single precision. Several lines are transformed at once,
+ * side by side, which any compiler makes vectors of; the bits are the same on every processor.
  */
 
 #ifndef AVFILTER_MAD_TX_H
 #define AVFILTER_MAD_TX_H
 
-#include "libavutil/tx.h"
+/// Lines that are transformed at once.
+#define MAD_LANES 8
 
-/// One transform; it has working memory, so every thread needs one of its own.
+/// A complex value of each of these lines: real parts, imaginary parts.
+typedef struct MADLanes {
+    float v[2][MAD_LANES];
+} MADLanes;
+
 typedef struct MADTransform MADTransform;
 
-/**
- * @param length  number of values
- * @param inverse 1 for the inverse transform; neither is normalised
- * @return NULL without memory
- */
-MADTransform *ff_mad_tx_alloc(int length, int inverse);
+/// @return NULL without memory
+MADTransform *ff_mad_tx_alloc(int length);
 
-/// Transform between aligned arrays that do not overlap; src may be overwritten.
-void ff_mad_tx(MADTransform *t, AVComplexDouble *dst, AVComplexDouble *src);
+/// Values that each scratch array of ff_mad_tx() must have room for.
+int ff_mad_tx_size(const MADTransform *t);
+
+/**
+ * Transform forward. With real and imaginary parts swapped before and after, it is the inverse
+ * one. Neither is normalised.
+ *
+ * @param scratch two arrays that are overwritten
+ * @param src     may be one of them
+ * @return the one that has the result
+ */
+MADLanes *ff_mad_tx(const MADTransform *t, MADLanes *const scratch[2], const MADLanes *src);
 
 void ff_mad_tx_free(MADTransform **t);
 

@@ -25,6 +25,9 @@
 
 #include "mad_work.h"
 
+/// Gains below it are as good as nothing.
+#define MAD_NOTHING 1e-9
+
 // ---- pictures ----
 
 int ff_mad_tables_make(MADTables *tables, MADRange range, int depth)
@@ -77,98 +80,156 @@ void ff_mad_get_row(double *dst, const MADPicture *picture, const double *table,
 static int run_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 {
     const MADPair *pair = arg;
-    const int nb  = (pair->nb + pair->step - 1) / pair->step;
-    const int end = ff_slice_pos(nb, jobnr + 1, nb_jobs);
+    const int end = ff_slice_pos(pair->nb, jobnr + 1, nb_jobs);
 
-    for (int i = ff_slice_pos(nb, jobnr, nb_jobs); i < end; i++)
-        pair->run(pair, &pair->work->scratch[jobnr], i * pair->step);
+    for (int i = ff_slice_pos(pair->nb, jobnr, nb_jobs); i < end; i++)
+        pair->run(pair, &pair->work->scratch[jobnr], i);
     return 0;
 }
 
-void ff_mad_run(AVFilterContext *ctx, MADPair *pair, MADRowFunction *run, int nb, int step)
+void ff_mad_run(AVFilterContext *ctx, MADPair *pair, MADFunction *run, int nb)
 {
-    pair->run  = run;
-    pair->nb   = nb;
-    pair->step = step;
+    pair->run = run;
+    pair->nb  = nb;
     ff_filter_execute(ctx, run_slice, pair, NULL, pair->work->nb_jobs);
 }
 
 // ---- transforms ----
 
-void ff_mad_gather(AVComplexDouble *const *dst, const AVComplexDouble *src,
-                   ptrdiff_t stride, int columns, int rows)
+void ff_mad_tx_row(const MADWork *s, const MADScratch *scratch, int band, int i)
 {
-    for (int y = 0; y < rows; y++)
-        for (int x = 0; x < columns; x++)
-            dst[x][y] = src[y * stride + x];
+    memcpy(mad_work_row(s, band, i), ff_mad_tx(s->row, scratch->line, scratch->line[0]),
+           s->width * sizeof(*s->work));
 }
 
-void ff_mad_scatter(AVComplexDouble *dst, AVComplexDouble *const *src,
-                    ptrdiff_t stride, int columns, int rows)
+void ff_mad_gather(MADLanes *dst, const MADWork *s, int x, int step)
 {
-    for (int y = 0; y < rows; y++)
-        for (int x = 0; x < columns; x++)
-            dst[y * stride + x] = src[x][y];
+    for (int band = 0; band < s->nb_bands; band++, dst += MAD_BAND)
+        for (int i = 0; i < MAD_STEP; i++) {
+            const MADLanes *src = mad_work_row(s, band, i) + x;
+
+            for (int j = 0; j < MAD_LANES; j++)
+                for (int part = 0; part < 2; part++)
+                    for (int lane = 0; lane < MAD_LANES; lane++)
+                        dst[MAD_STEP * lane + i].v[part][j] = src[step * j].v[part][lane];
+        }
+}
+
+void ff_mad_scatter(const MADWork *s, const MADLanes *src, int x, int step, int begin, int end)
+{
+    for (int band = 0; band < s->nb_bands; band++, src += MAD_BAND)
+        for (int i = 0; i < MAD_STEP; i++) {
+            MADLanes *dst = mad_work_row(s, band, i) + x;
+
+            for (int j = begin; j < end; j++)
+                for (int part = 0; part < 2; part++)
+                    for (int lane = 0; lane < MAD_LANES; lane++)
+                        dst[step * j].v[part][lane] = src[MAD_STEP * lane + i].v[part][j];
+        }
+}
+
+void ff_mad_scatter_right(const MADWork *s, const MADLanes *src, int tile)
+{
+    const int x = s->width - tile * MAD_LANES;
+
+    // there is no column s->width, and those of the left tiles are done
+    ff_mad_scatter(s, src, x, -1, !tile, FFMIN(x - s->nb_tiles * MAD_LANES + 1, MAD_LANES));
 }
 
 // ---- moments ----
 
-static MADMoments cell_moments(double *const row[MAD_STEP], int x)
+void ff_mad_cells(const MADWork *s, int picture, int band, float *const src[MAD_STEP])
 {
-    double v[MAD_CELL_SAMPLES];
+    const int columns = s->width / MAD_STEP, y = band * MAD_LANES;
+    const int rows = FFMIN(MAD_LANES, s->height / MAD_STEP - y);
+    float *dst = s->cell[picture] + y * (ptrdiff_t)4 * s->cell_stride;
 
-    for (int i = 0; i < MAD_CELL_SAMPLES; i++)
-        v[i] = row[i / MAD_STEP][x + i % MAD_STEP];
-    return mad_cell_moments(v);
-}
+    for (int x = 0; x < columns; x++) {
+        float moment[4][MAD_LANES];
 
-void ff_mad_cell_row(const MADWork *s, int picture, int y, double *const row[MAD_STEP])
-{
-    const int columns = s->width / MAD_STEP;
-    MADMoments *dst = s->cell[picture] + y * (ptrdiff_t)columns;
-    MADMoments last = cell_moments(row, 0);
+        for (int lane = 0; lane < MAD_LANES; lane++) {
+            float v[MAD_CELL_SAMPLES];
+            MADMoments m;
 
-    for (int i = 0; i < columns - 1; i++) {
-        MADMoments next = cell_moments(row, MAD_STEP * (i + 1));
-
-        dst[i] = mad_merge(last, next, MAD_STEP * MAD_STEP);
-        last   = next;
+            for (int i = 0; i < MAD_CELL_SAMPLES; i++)
+                v[i] = src[i / MAD_STEP][(MAD_STEP * x + i % MAD_STEP) * MAD_LANES + lane];
+            m = mad_cell_moments(v);
+            moment[0][lane] = m.mean;
+            moment[1][lane] = m.m2;
+            moment[2][lane] = m.m3;
+            moment[3][lane] = m.m4;
+        }
+        for (int i = 0; i < 4 * rows; i++)
+            dst[i * s->cell_stride + x] = moment[i % 4][i / 4];
     }
 }
 
-const MADMoments *ff_mad_sub_block_row(const MADWork *s, MADMoments *dst, int picture, int y)
+void ff_mad_merge_row(const MADWork *s, float *restrict dst, const float *a, const float *b, int nb_samples)
 {
-    const int stride   = s->width / MAD_STEP;
-    const MADMoments *row = s->cell[picture] + y * (ptrdiff_t)stride;
+    const int stride = s->cell_stride, columns = s->width / MAD_STEP;
 
-    for (int i = 0; i < stride - 1; i++)
-        dst[i] = mad_merge(row[i], row[i + stride], MAD_SUB_BLOCK * MAD_STEP);
+    for (int x = 0; x < columns; x++) {
+        const MADMoments m = mad_merge(
+            (MADMoments){ a[x], a[x + stride], a[x + 2 * stride], a[x + 3 * stride] },
+            (MADMoments){ b[x], b[x + stride], b[x + 2 * stride], b[x + 3 * stride] }, nb_samples);
+
+        dst[x]              = m.mean;
+        dst[x + stride]     = m.m2;
+        dst[x + 2 * stride] = m.m3;
+        dst[x + 3 * stride] = m.m4;
+    }
+}
+
+const float *ff_mad_block_row(const MADWork *s, const MADScratch *scratch, int i, int picture, int y)
+{
+    float *dst = scratch->row[i], *a = scratch->row[0], *b = scratch->row[1];
+
+    ff_mad_merge_row(s, a, mad_cell_row(s, picture, y),     mad_cell_row(s, picture, y + 1), MAD_CELL_SAMPLES);
+    ff_mad_merge_row(s, b, mad_cell_row(s, picture, y + 2), mad_cell_row(s, picture, y + 3), MAD_CELL_SAMPLES);
+    ff_mad_merge_row(s, dst, a, b, 2 * MAD_CELL_SAMPLES);
+    ff_mad_merge_row(s, a, dst, dst + 1, 4 * MAD_CELL_SAMPLES);
+    ff_mad_merge_row(s, dst, a, a + 2,   8 * MAD_CELL_SAMPLES);
     return dst;
 }
 
 // ---- maps ----
 
-double ff_mad_sum_row(const double *row, int width)
+void ff_mad_spread_row(float *dst, const MADWork *s, const float *block, int y)
+{
+    const int columns = mad_nb_blocks(s->width);
+
+    y /= MAD_STEP;
+    memset(dst, 0, s->width * sizeof(*dst));
+    if (y >= mad_nb_blocks(s->height))
+        return;
+    for (int x = 0; x < MAD_STEP * columns; x++)
+        dst[x] = block[y * (ptrdiff_t)columns + x / MAD_STEP];
+}
+
+double ff_mad_sum_row(const float *row, int width)
 {
     double sum = 0;
 
     for (int x = MAD_BORDER_BEGIN; x < width - MAD_BORDER_END; x++)
-        sum += row[x] * row[x];
+        sum += (double)row[x] * row[x];
     return sum;
 }
 
-void ff_mad_write_map_row(AVFrame *map, int y, const double *value, int scale, int width)
+void ff_mad_write_map_row(AVFrame *map, int y, const float *value, int scale, int width)
 {
     uint16_t *dst = (uint16_t *)(map->data[0] + y * (ptrdiff_t)map->linesize[0]);
 
     for (int x = 0; x < width; x++)
-        dst[x] = lrint(FFMIN(value[x] * scale, UINT16_MAX));
+        dst[x] = lrintf(FFMIN(value[x] * scale, UINT16_MAX));
 }
 
 // ---- memory and filters for a size ----
 
-/// Compute the filters, with the factor that transforms there and back need.
-static void filter_column(const MADPair *pair, const MADScratch *scratch, int x)
+/**
+ * Compute the filters, with the factor that transforms there and back need. Of the CSF only the
+ * real part of what it yields is used, and that is what its symmetric part yields.
+ */
+static void filter_tile(const MADPair *pair, const MADScratch *scratch, int tile)
 {
     const MADWork *s = pair->work;
     const int w = s->width, h = s->height;
@@ -176,46 +237,48 @@ static void filter_column(const MADPair *pair, const MADScratch *scratch, int x)
     const double step   = ff_mad_radial_distance(1, 1, 1, h, w) -
                           ff_mad_radial_distance(0, 1, 1, h, w);
 
-    for (int y = 0; y < h; y++) {
-        const ptrdiff_t i   = x * s->column_stride + y;
-        const double radial = ff_mad_radial_distance(0, y, x, h, w);
-        const double angle  = ff_mad_angle(y, x, h, w);
+    for (int i = 0; i < h * MAD_LANES; i++) {
+        const int y = i / MAD_LANES, x = tile * MAD_LANES + i % MAD_LANES;
+        const ptrdiff_t place = (ptrdiff_t)tile * h * MAD_LANES + i;
 
-        s->csf[i] = ff_mad_csf(y, x, h, w) * factor;
-        for (int j = 0; j < MAD_SCALES; j++) {
-            const double distance = radial + j * step;
+        s->csf[place] = (ff_mad_csf(y, x, h, w) + ff_mad_csf((h - y) % h, (w - x) % w, h, w)) / 2 * factor;
+        for (int side = 0; side < NB_SIDES; side++) {
+            const int column    = side == LEFT ? x : (w - x) % w;
+            const double radial = ff_mad_radial_distance(0, y, column, h, w);
+            const double angle  = ff_mad_angle(y, column, h, w);
 
-            s->radial[j][i] = x || y ? mad_gain(distance * distance) * factor : 0;
-        }
-        for (int j = 0; j < MAD_ORIENTATIONS; j++) {
-            const double distance = mad_turn(angle, j * MAD_ANGLE_STEP);
+            for (int j = 0; j < MAD_SCALES; j++) {
+                const double distance = radial + j * step;
 
-            s->angular[j][i] = mad_gain(distance * distance);
+                s->radial[side][j][place] = column || y ? mad_gain(distance * distance) * factor : 0;
+            }
+            for (int j = 0; j < MAD_ORIENTATIONS; j++) {
+                const double distance = mad_turn(angle, j * MAD_ANGLE_STEP);
+
+                s->angular[side][j][place] = mad_gain(distance * distance);
+            }
         }
     }
 }
 
-/**
- * Make the CSF symmetric. Only the real part of what it yields is used, and that
- * is what its symmetric part yields.
- */
-static void symmetric_column(const MADPair *pair, const MADScratch *scratch, int x)
+/// What the filters of a scale let through is in the first tiles.
+static void find_passed(MADWork *s)
 {
-    const MADWork *s = pair->work;
-    const int w = s->width, h = s->height;
+    for (int i = 0; i < MAD_SCALES; i++) {
+        double distance;
 
-    for (int y = 0; y < h; y++) {
-        double *one   = s->csf + x           * s->column_stride + y;
-        double *other = s->csf + (w - x) % w * s->column_stride + (h - y) % h;
-
-        *one = *other = (*one + *other) / 2;
+        s->passed[i] = s->nb_tiles + 1;
+        do {
+            s->passed[i]--;
+            distance = ff_mad_radial_distance(i, 0, (s->passed[i] - 1) * MAD_LANES, s->height, s->width);
+        } while (s->passed[i] > 1 && mad_gain(distance * distance) < MAD_NOTHING);
     }
 }
 
 /// Take memory that ff_mad_work_free() gives back. Once there was none, s->lacks_memory is set.
 static void *take(MADWork *s, size_t nb, size_t size)
 {
-    void *memory = av_malloc_array(nb, size);
+    void *memory = av_calloc(nb, size);
 
     if (memory && av_dynarray_add_nofree(&s->memory, &s->nb_memory, memory) < 0)
         av_freep(&memory);
@@ -227,42 +290,39 @@ static void *take(MADWork *s, size_t nb, size_t size)
 
 static void take_scratch(MADWork *s, MADScratch *scratch)
 {
-    const int longest = FFMAX(s->width, s->height);
+    const int longest = FFMAX3(ff_mad_tx_size(s->row), ff_mad_tx_size(s->column), s->nb_bands * MAD_BAND);
 
-    for (int i = 0; i < 2; i++) {
-        scratch->row[i]    = ff_mad_tx_alloc(s->width,  i);
-        scratch->column[i] = ff_mad_tx_alloc(s->height, i);
-        s->lacks_memory   |= !scratch->row[i] || !scratch->column[i];
-    }
-    for (int i = 0; i < FF_ARRAY_ELEMS(scratch->line); i++)
+    for (int i = 0; i < 2; i++)
         TAKE(scratch->line[i], longest);
     for (int p = 0; p < NB_PICTURES; p++) {
         for (int i = 0; i < MAD_STEP; i++)
-            TAKE(scratch->sample[p][i], s->width);
-        for (int i = 0; i < FF_ARRAY_ELEMS(scratch->block[p]); i++)
-            TAKE(scratch->block[p][i], s->width / MAD_STEP);
+            TAKE(scratch->band[p][i], s->width * MAD_LANES);
+        TAKE(scratch->sample[p], s->width);
     }
-    TAKE(scratch->padded, longest + MAD_BLOCK);
+    for (int i = 0; i < NB_ROWS; i++)
+        TAKE(scratch->row[i], s->width + MAD_BLOCK);
 }
 
 static void take_planes(MADWork *s)
 {
-    const size_t row_size = s->row_stride * s->height, column_size = s->column_stride * s->width;
-    const size_t cells    = (size_t)(s->width / MAD_STEP) * (s->height / MAD_STEP);
-    const size_t blocks   = (size_t)mad_nb_blocks(s->width) * mad_nb_blocks(s->height);
+    const size_t half   = (size_t)s->nb_tiles * s->height * MAD_LANES;
+    const size_t cells  = (size_t)s->cell_stride * 4 * (s->height / MAD_STEP);
+    const size_t blocks = (size_t)mad_nb_blocks(s->width) * mad_nb_blocks(s->height);
 
-    TAKE(s->csf, column_size);
-    for (int i = 0; i < MAD_SCALES; i++)
-        TAKE(s->radial[i], column_size);
-    for (int i = 0; i < MAD_ORIENTATIONS; i++)
-        TAKE(s->angular[i], column_size);
+    TAKE(s->csf, half);
+    for (int side = 0; side < NB_SIDES; side++) {
+        for (int i = 0; i < MAD_SCALES; i++)
+            TAKE(s->radial[side][i], half);
+        for (int i = 0; i < MAD_ORIENTATIONS; i++)
+            TAKE(s->angular[side][i], half);
+    }
     for (int p = 0; p < NB_PICTURES; p++) {
-        TAKE(s->spectrum[p], column_size);
-        TAKE(s->work[p], row_size);
-        TAKE(s->cell[p], cells);
+        TAKE(s->spectrum[p], half / MAD_LANES);
+        TAKE(s->cell[p], cells + MAD_STEP);
         TAKE(s->sum[p], s->height);
     }
-    TAKE(s->error, (size_t)s->width * s->height);
+    TAKE(s->work, s->nb_bands * MAD_STEP * s->row_stride);
+    s->error = (float *)s->work;
     TAKE(s->mask, blocks);
     TAKE(s->appearance, blocks);
 }
@@ -272,33 +332,35 @@ int ff_mad_work_alloc(MADWork *s, AVFilterContext *ctx, int width, int height)
     MADPair pair = { .work = s };
 
     ff_mad_work_free(s);
-    s->width         = width;
-    s->height        = height;
-    // aligned for av_tx, and columns of cache lines not all in one set
-    s->row_stride    = FFALIGN(width,  4) + 4;
-    s->column_stride = FFALIGN(height, 4);
-    s->nb_jobs       = ff_filter_get_nb_threads(ctx);
+    s->width       = width;
+    s->height      = height;
+    s->nb_tiles    = DIV_UP(width / 2 + 1, MAD_LANES);
+    s->nb_bands    = DIV_UP(height, MAD_BAND);
+    // columns of cache lines not all in one set, and room for a tile
+    s->row_stride  = FFALIGN(width, 64) + MAD_LANES;
+    s->cell_stride = width / MAD_STEP;
+    s->nb_jobs     = ff_filter_get_nb_threads(ctx);
 
+    s->row     = ff_mad_tx_alloc(width);
+    s->column  = ff_mad_tx_alloc(height);
     s->scratch = av_calloc(s->nb_jobs, sizeof(*s->scratch));
-    for (int job = 0; s->scratch && job < s->nb_jobs; job++)
+    s->lacks_memory = !s->row || !s->column || !s->scratch;
+    for (int job = 0; !s->lacks_memory && job < s->nb_jobs; job++)
         take_scratch(s, &s->scratch[job]);
     take_planes(s);
-    if (!s->scratch || s->lacks_memory) {
+    if (s->lacks_memory) {
         ff_mad_work_free(s);
         return AVERROR(ENOMEM);
     }
-    ff_mad_run(ctx, &pair, filter_column,    width,         1);
-    ff_mad_run(ctx, &pair, symmetric_column, width / 2 + 1, 1);
+    ff_mad_run(ctx, &pair, filter_tile, s->nb_tiles);
+    find_passed(s);
     return 0;
 }
 
 void ff_mad_work_free(MADWork *s)
 {
-    for (int job = 0; s->scratch && job < s->nb_jobs; job++)
-        for (int i = 0; i < 2; i++) {
-            ff_mad_tx_free(&s->scratch[job].row[i]);
-            ff_mad_tx_free(&s->scratch[job].column[i]);
-        }
+    ff_mad_tx_free(&s->row);
+    ff_mad_tx_free(&s->column);
     av_freep(&s->scratch);
     for (int i = 0; i < s->nb_memory; i++)
         av_free(s->memory[i]);

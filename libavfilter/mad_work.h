@@ -35,10 +35,16 @@
 #include "mad.h"
 #include "mad_tx.h"
 
-/// Columns that are transformed together, so that whole cache lines are moved.
-#define COLUMNS 8
+/// Rows that are transformed one after the other: cells of MAD_STEP rows, one for each lane.
+#define MAD_BAND (MAD_STEP * MAD_LANES)
+
+/// Of a job's scratch rows.
+#define NB_ROWS 7
 
 enum { REFERENCE, MAIN, NB_PICTURES };
+
+/// Columns of the left half, and those that mirror them.
+enum { LEFT, RIGHT, NB_SIDES };
 
 /// From the samples of an input to values and their lightness.
 typedef struct MADTables {
@@ -50,34 +56,41 @@ typedef struct MADTables {
 
 /// What one job works in.
 typedef struct MADScratch {
-    MADTransform *row[2], *column[2];   ///< forward, inverse
-    AVComplexDouble *line[COLUMNS + 1];
-    double *sample[NB_PICTURES][MAD_STEP];  ///< of a row of cells
-    double *padded;                     ///< a row with its window
-    MADMoments *block[NB_PICTURES][3];  ///< rows of sub-blocks
+    MADLanes *line[2];                  ///< that are transformed
+    float *band[NB_PICTURES][MAD_STEP]; ///< samples of each lane's row
+    double *sample[NB_PICTURES];        ///< of a row
+    float *row[NB_ROWS];                ///< with a window, or with the moments of a row of cells
 } MADScratch;
 
+/**
+ * Columns are in tiles of MAD_LANES, those of one tile side by side. The spectra of real pictures
+ * and what depends on the distance of a frequency have but tiles of the left half.
+ */
 typedef struct MADWork {
     int width, height;                  ///< that it is made for
+    int nb_tiles;                       ///< of the left half
+    int nb_bands;
+    int passed[MAD_SCALES];             ///< tiles that the filters of a scale let through
     ptrdiff_t row_stride;               ///< of work, in values
-    ptrdiff_t column_stride;            ///< of spectra and filters, in values
+    int cell_stride;                    ///< of the moments of a row of cells
     int nb_jobs;
+    MADTransform *row, *column;
     MADScratch *scratch;                ///< of each job
     void **memory;                      ///< all that was taken, to be freed
     int nb_memory;
     int lacks_memory;
 
-    // in the frequency domain, by columns
-    double *csf;
-    double *radial[MAD_SCALES];
-    double *angular[MAD_ORIENTATIONS];
-    AVComplexDouble *spectrum[NB_PICTURES];
+    // in the frequency domain, by tiles
+    float *csf;
+    float *radial[NB_SIDES][MAD_SCALES];
+    float *angular[NB_SIDES][MAD_ORIENTATIONS];
+    MADLanes *spectrum[NB_PICTURES];
 
-    AVComplexDouble *work[NB_PICTURES]; ///< half transformed, by rows
-    MADMoments *cell[NB_PICTURES];      ///< pairs of cells, side by side
-    double *error;                      ///< squared, sums of a row's windows
-    double *mask;                       ///< of each block
-    double *appearance;                 ///< of each block
+    MADLanes *work;                     ///< half transformed: each lane has a row, see ff_mad_row_of()
+    float *error;                       ///< squared, sums of a row's windows; shares memory with work
+    float *cell[NB_PICTURES];           ///< rows of mean, m2, m3 and m4
+    float *mask;                        ///< of each block
+    float *appearance;                  ///< of each block
     double *sum[2];                     ///< HI and LO, of each row
 } MADWork;
 
@@ -89,8 +102,8 @@ typedef struct MADPicture {
 
 struct MADPair;
 
-/// The work of row y, or of the group of columns that begins at y.
-typedef void MADRowFunction(const struct MADPair *pair, const MADScratch *scratch, int y);
+/// The work of a row, band or tile.
+typedef void MADFunction(const struct MADPair *pair, const MADScratch *scratch, int i);
 
 /// What the jobs of a pair are given.
 typedef struct MADPair {
@@ -98,13 +111,13 @@ typedef struct MADPair {
     MADPicture picture[NB_PICTURES];
     int index;                          ///< of a picture
     int scale, orientation;
-    MADRowFunction *run;                ///< for rows 0, step, 2 * step... below nb
-    int nb, step;
+    MADFunction *run;
+    int nb;                             ///< of rows, bands or tiles
     AVFrame *map[2];                    ///< HI and LO, NULL if not wanted
 } MADPair;
 
-/// Do it for rows or columns 0, step, 2 * step... below nb, in all threads.
-void ff_mad_run(AVFilterContext *ctx, MADPair *pair, MADRowFunction *run, int nb, int step);
+/// Do it for all, in all threads.
+void ff_mad_run(AVFilterContext *ctx, MADPair *pair, MADFunction *run, int nb);
 
 /// Be ready for pictures of a size.
 int ff_mad_work_alloc(MADWork *s, AVFilterContext *ctx, int width, int height);
@@ -117,50 +130,51 @@ void ff_mad_tables_free(MADTables *tables);
 /// Look up a row of samples.
 void ff_mad_get_row(double *dst, const MADPicture *picture, const double *table, int y, int width);
 
-/// Read columns from rows.
-void ff_mad_gather(AVComplexDouble *const *dst, const AVComplexDouble *src,
-                   ptrdiff_t stride, int columns, int rows);
-
-/// Write columns to rows.
-void ff_mad_scatter(AVComplexDouble *dst, AVComplexDouble *const *src,
-                    ptrdiff_t stride, int columns, int rows);
-
-static inline void mad_multiply(AVComplexDouble *dst, const AVComplexDouble *src,
-                                const double *factor, int n)
+/// Rows i of all cells of a band, one in each lane.
+static inline MADLanes *mad_work_row(const MADWork *s, int band, int i)
 {
-    for (int i = 0; i < n; i++)
-        dst[i] = (AVComplexDouble){ src[i].re * factor[i], src[i].im * factor[i] };
+    return s->work + (MAD_STEP * band + i) * s->row_stride;
 }
 
-/// Make row y of a picture's cells, each merged with its right neighbour.
-void ff_mad_cell_row(const MADWork *s, int picture, int y, double *const row[MAD_STEP]);
-
-/// Sub-blocks that begin in row y of cells.
-const MADMoments *ff_mad_sub_block_row(const MADWork *s, MADMoments *dst, int picture, int y);
-
-/// The block of which top and bottom are the left sub-blocks.
-static inline MADMoments mad_block_moments(const MADMoments *top, const MADMoments *bottom)
+/// The row of the picture that a lane has of them; below the picture, its last one.
+static inline int mad_lane_row(const MADWork *s, int band, int i, int lane)
 {
-    const int right = MAD_SUB_BLOCK / MAD_STEP;
-
-    return mad_merge(mad_merge(top[0],    top[right],    MAD_SUB_SAMPLES),
-                     mad_merge(bottom[0], bottom[right], MAD_SUB_SAMPLES), 2 * MAD_SUB_SAMPLES);
+    return FFMIN(MAD_BAND * band + MAD_STEP * lane + i, s->height - 1);
 }
 
-/// Value of the block that begins in a sample's cell, 0 if there is none.
-static inline double mad_block_value(const MADWork *s, const double *block, int x, int y)
-{
-    const int columns = mad_nb_blocks(s->width), rows = mad_nb_blocks(s->height);
+/// Transform a row of each lane to work.
+void ff_mad_tx_row(const MADWork *s, const MADScratch *scratch, int band, int i);
 
-    x /= MAD_STEP;
-    y /= MAD_STEP;
-    return x < columns && y < rows ? block[y * (ptrdiff_t)columns + x] : 0;
+/// Read columns x, x + step... of work.
+void ff_mad_gather(MADLanes *dst, const MADWork *s, int x, int step);
+
+/// Write columns x + step * begin... to work.
+void ff_mad_scatter(const MADWork *s, const MADLanes *src, int x, int step, int begin, int end);
+
+/// Write a tile's columns of the right side to work.
+void ff_mad_scatter_right(const MADWork *s, const MADLanes *src, int tile);
+
+/// Make a band of a picture's cells.
+void ff_mad_cells(const MADWork *s, int picture, int band, float *const src[MAD_STEP]);
+
+static inline const float *mad_cell_row(const MADWork *s, int picture, int y)
+{
+    return s->cell[picture] + y * (ptrdiff_t)4 * s->cell_stride;
 }
+
+/// Merge two rows of cells, of so many samples each.
+void ff_mad_merge_row(const MADWork *s, float *dst, const float *a, const float *b, int nb_samples);
+
+/// Moments of the blocks that begin in row y of cells, in scratch row i; it needs rows 0 and 1.
+const float *ff_mad_block_row(const MADWork *s, const MADScratch *scratch, int i, int picture, int y);
+
+/// Values of the block that begins in a sample's cell, 0 if there is none, for a row of samples.
+void ff_mad_spread_row(float *dst, const MADWork *s, const float *block, int y);
 
 /// Sum of squares of a row's interior.
-double ff_mad_sum_row(const double *row, int width);
+double ff_mad_sum_row(const float *row, int width);
 
-void ff_mad_write_map_row(AVFrame *map, int y, const double *value, int scale, int width);
+void ff_mad_write_map_row(AVFrame *map, int y, const float *value, int scale, int width);
 
 /// The detection stage, and the appearance stage, of a pair.
 void ff_mad_detect(AVFilterContext *ctx, MADPair *pair);
