@@ -124,14 +124,14 @@ static void response_band(const MADPair *pair, const MADScratch *scratch, int ba
 
     for (int i = 0; i < MAD_STEP; i++) {
         const MADLanes *line = ff_mad_tx(s->row, scratch->line, mad_work_row(s, band, i));
-        float *magnitude = scratch->band[0][i];
+        float *magnitude = scratch->band[i];
 
         for (int x = 0; x < s->width; x++)
             for (int lane = 0; lane < MAD_LANES; lane++)
                 magnitude[x * MAD_LANES + lane] = sqrtf(line[x].v[0][lane] * line[x].v[0][lane] +
                                                         line[x].v[1][lane] * line[x].v[1][lane]);
     }
-    ff_mad_cells(s, pair->index, band, scratch->band[0]);
+    ff_mad_cells(s, pair->index, band, scratch->band);
 }
 
 static void appearance_row(const MADPair *pair, const MADScratch *scratch, int y)

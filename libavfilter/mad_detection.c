@@ -32,10 +32,7 @@
 /// The window of the squared error reaches this far to the left and up.
 #define WINDOW_BEFORE (MAD_BLOCK / 2 - 1)
 
-/**
- * Transform rows of the reference's lightness and of how far that of the main picture is from it,
- * as one complex picture, since the filter to come is symmetric.
- */
+/// Transform rows of the reference's lightness, or of how far that of the main picture is from it.
 static void lightness_band(const MADPair *pair, const MADScratch *scratch, int band)
 {
     const MADWork *s = pair->work;
@@ -43,12 +40,13 @@ static void lightness_band(const MADPair *pair, const MADScratch *scratch, int b
 
     for (int i = 0; i < MAD_STEP; i++) {
         for (int lane = 0; lane < MAD_LANES; lane++) {
-            for (int p = 0; p < NB_PICTURES; p++)
+            for (int p = 0; p <= pair->index; p++)
                 ff_mad_get_row(sample[p], &pair->picture[p], pair->picture[p].tables->lightness,
                                mad_lane_row(s, band, i, lane), s->width);
             for (int x = 0; x < s->width; x++) {
-                scratch->line[0][x].v[0][lane] = sample[REFERENCE][x];
-                scratch->line[0][x].v[1][lane] = sample[MAIN][x] - sample[REFERENCE][x];
+                scratch->line[0][x].v[0][lane] = pair->index == MAIN ? sample[MAIN][x] - sample[REFERENCE][x]
+                                                                     : sample[REFERENCE][x];
+                scratch->line[0][x].v[1][lane] = 0;
             }
         }
         ff_mad_tx_row(s, scratch, band, i);
@@ -84,7 +82,7 @@ static void csf_tile(const MADPair *pair, const MADScratch *scratch, int tile)
     }
 }
 
-/// Transform rows of lightness back, to the moments of the reference and the error.
+/// Transform rows of lightness back, to the moments of the reference or the error.
 static void contrast_band(const MADPair *pair, const MADScratch *scratch, int band)
 {
     const MADWork *s = pair->work;
@@ -93,12 +91,10 @@ static void contrast_band(const MADPair *pair, const MADScratch *scratch, int ba
         const MADLanes *line = ff_mad_tx(s->row, scratch->line, mad_work_row(s, band, i));
 
         for (int x = 0; x < s->width; x++)
-            for (int p = 0; p < NB_PICTURES; p++)
-                memcpy(scratch->band[p][i] + x * MAD_LANES, line[x].v[p == REFERENCE],
-                       sizeof(line[x].v[0]));
+            for (int lane = 0; lane < MAD_LANES; lane++)
+                scratch->band[i][x * MAD_LANES + lane] = line[x].v[1][lane];
     }
-    for (int p = 0; p < NB_PICTURES; p++)
-        ff_mad_cells(s, p, band, scratch->band[p]);
+    ff_mad_cells(s, pair->index, band, scratch->band);
 }
 
 static void mask_row(const MADPair *pair, const MADScratch *scratch, int y)
@@ -184,10 +180,12 @@ void ff_mad_detect(AVFilterContext *ctx, MADPair *pair)
 {
     const MADWork *s = pair->work;
 
-    ff_mad_run(ctx, pair, lightness_band, s->nb_bands);
-    ff_mad_run(ctx, pair, csf_tile,       s->nb_tiles);
-    ff_mad_run(ctx, pair, contrast_band,  s->nb_bands);
-    ff_mad_run(ctx, pair, mask_row,       mad_nb_blocks(s->height));
-    ff_mad_run(ctx, pair, error_row,      s->height);
-    ff_mad_run(ctx, pair, detection_row,  s->height);
+    for (pair->index = 0; pair->index < NB_PICTURES; pair->index++) {
+        ff_mad_run(ctx, pair, lightness_band, s->nb_bands);
+        ff_mad_run(ctx, pair, csf_tile,       s->nb_tiles);
+        ff_mad_run(ctx, pair, contrast_band,  s->nb_bands);
+    }
+    ff_mad_run(ctx, pair, mask_row,      mad_nb_blocks(s->height));
+    ff_mad_run(ctx, pair, error_row,     s->height);
+    ff_mad_run(ctx, pair, detection_row, s->height);
 }

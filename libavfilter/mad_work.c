@@ -246,13 +246,14 @@ static void filter_tile(const MADPair *pair, const MADScratch *scratch, int tile
             const int column    = side == LEFT ? x : (w - x) % w;
             const double radial = ff_mad_radial_distance(0, y, column, h, w);
             const double angle  = ff_mad_angle(y, column, h, w);
+            const int shared    = side == RIGHT && s->shares_filters;
 
-            for (int j = 0; j < MAD_SCALES; j++) {
+            for (int j = 0; j < MAD_SCALES && !shared; j++) {
                 const double distance = radial + j * step;
 
                 s->radial[side][j][place] = column || y ? mad_gain(distance * distance) * factor : 0;
             }
-            for (int j = 0; j < MAD_ORIENTATIONS; j++) {
+            for (int j = 0; j < (shared ? 1 : MAD_ORIENTATIONS); j++) {
                 const double distance = mad_turn(angle, j * MAD_ANGLE_STEP);
 
                 s->angular[side][j][place] = mad_gain(distance * distance);
@@ -294,11 +295,10 @@ static void take_scratch(MADWork *s, MADScratch *scratch)
 
     for (int i = 0; i < 2; i++)
         TAKE(scratch->line[i], longest);
-    for (int p = 0; p < NB_PICTURES; p++) {
-        for (int i = 0; i < MAD_STEP; i++)
-            TAKE(scratch->band[p][i], s->width * MAD_LANES);
-        TAKE(scratch->sample[p], s->width);
-    }
+    for (int i = 0; i < MAD_STEP; i++)
+        TAKE(scratch->band[i], s->width * MAD_LANES);
+    for (int i = 0; i < NB_PICTURES; i++)
+        TAKE(scratch->sample[i], s->width);
     for (int i = 0; i < NB_ROWS; i++)
         TAKE(scratch->row[i], s->width + MAD_BLOCK);
 }
@@ -310,11 +310,20 @@ static void take_planes(MADWork *s)
     const size_t blocks = (size_t)mad_nb_blocks(s->width) * mad_nb_blocks(s->height);
 
     TAKE(s->csf, half);
-    for (int side = 0; side < NB_SIDES; side++) {
-        for (int i = 0; i < MAD_SCALES; i++)
-            TAKE(s->radial[side][i], half);
-        for (int i = 0; i < MAD_ORIENTATIONS; i++)
-            TAKE(s->angular[side][i], half);
+    for (int i = 0; i < MAD_SCALES; i++) {
+        TAKE(s->radial[LEFT][i], half);
+        if (s->shares_filters)
+            s->radial[RIGHT][i] = s->radial[LEFT][i];
+        else
+            TAKE(s->radial[RIGHT][i], half);
+    }
+    for (int i = 0; i < MAD_ORIENTATIONS; i++) {
+        TAKE(s->angular[LEFT][i], half);
+        // angles of the right side are 180 degrees less those of the left one
+        if (s->shares_filters && i)
+            s->angular[RIGHT][MAD_ORIENTATIONS - i] = s->angular[LEFT][i];
+        else
+            TAKE(s->angular[RIGHT][i], half);
     }
     for (int p = 0; p < NB_PICTURES; p++) {
         TAKE(s->spectrum[p], half / MAD_LANES);
@@ -334,6 +343,8 @@ int ff_mad_work_alloc(MADWork *s, AVFilterContext *ctx, int width, int height)
     ff_mad_work_free(s);
     s->width       = width;
     s->height      = height;
+    // in odd widths, the release has the zero frequency between two columns
+    s->shares_filters = width % 2 == 0;
     s->nb_tiles    = DIV_UP(width / 2 + 1, MAD_LANES);
     s->nb_bands    = DIV_UP(height, MAD_BAND);
     // columns of cache lines not all in one set, and room for a tile

@@ -57,7 +57,7 @@ typedef struct MADTables {
 /// What one job works in.
 typedef struct MADScratch {
     MADLanes *line[2];                  ///< that are transformed
-    float *band[NB_PICTURES][MAD_STEP]; ///< samples of each lane's row
+    float *band[MAD_STEP];              ///< samples of each lane's row
     double *sample[NB_PICTURES];        ///< of a row
     float *row[NB_ROWS];                ///< with a window, or with the moments of a row of cells
 } MADScratch;
@@ -70,6 +70,7 @@ typedef struct MADWork {
     int width, height;                  ///< that it is made for
     int nb_tiles;                       ///< of the left half
     int nb_bands;
+    int shares_filters;                 ///< both sides have the same distances
     int passed[MAD_SCALES];             ///< tiles that the filters of a scale let through
     ptrdiff_t row_stride;               ///< of work, in values
     int cell_stride;                    ///< of the moments of a row of cells
