@@ -32,20 +32,22 @@
 /// The window of the squared error reaches this far to the left and up.
 #define WINDOW_BEFORE (MAD_BLOCK / 2 - 1)
 
+/// Lightness that the transforms are spared, so that they round less: that of medium gray.
+#define MEDIUM 1.
+
 /// Transform rows of the reference's lightness, or of how far that of the main picture is from it.
 static void lightness_band(const MADPair *pair, const MADScratch *scratch, int band)
 {
     const MADWork *s = pair->work;
-    double *const *sample = scratch->sample;
+    const double *main = scratch->sample[MAIN], *reference = scratch->sample[REFERENCE];
 
     for (int i = 0; i < MAD_STEP; i++) {
         for (int lane = 0; lane < MAD_LANES; lane++) {
             for (int p = 0; p <= pair->index; p++)
-                ff_mad_get_row(sample[p], &pair->picture[p], pair->picture[p].tables->lightness,
+                ff_mad_get_row(scratch->sample[p], &pair->picture[p], pair->picture[p].tables->lightness,
                                mad_lane_row(s, band, i, lane), s->width);
             for (int x = 0; x < s->width; x++) {
-                scratch->line[0][x].v[0][lane] = pair->index == MAIN ? sample[MAIN][x] - sample[REFERENCE][x]
-                                                                     : sample[REFERENCE][x];
+                scratch->line[0][x].v[0][lane] = (pair->index == MAIN ? main[x] : MEDIUM) - reference[x];
                 scratch->line[0][x].v[1][lane] = 0;
             }
         }
@@ -82,17 +84,18 @@ static void csf_tile(const MADPair *pair, const MADScratch *scratch, int tile)
     }
 }
 
-/// Transform rows of lightness back, to the moments of the reference or the error.
+/// Transform rows of lightness back, to the moments of the reference or the error (whose sign is not looked at).
 static void contrast_band(const MADPair *pair, const MADScratch *scratch, int band)
 {
-    const MADWork *s = pair->work;
+    const MADWork *s   = pair->work;
+    const float medium = pair->index == REFERENCE ? MEDIUM * ff_mad_csf(0, 0, s->height, s->width) : 0;
 
     for (int i = 0; i < MAD_STEP; i++) {
         const MADLanes *line = ff_mad_tx(s->row, scratch->line, mad_work_row(s, band, i));
 
         for (int x = 0; x < s->width; x++)
             for (int lane = 0; lane < MAD_LANES; lane++)
-                scratch->band[i][x * MAD_LANES + lane] = line[x].v[1][lane];
+                scratch->band[i][x * MAD_LANES + lane] = medium - line[x].v[1][lane];
     }
     ff_mad_cells(s, pair->index, band, scratch->band);
 }
