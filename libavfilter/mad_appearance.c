@@ -28,22 +28,31 @@
 #include "mad_work.h"
 
 /**
- * Transform rows of a picture's values less one of them: the filters to come
- * have no zero frequency, and the responses of what is flat are zeros then.
+ * Transform rows of a picture's Laplacian and a bit of its values, which the radial filters undo:
+ * rounding of strong low frequencies would drown weak responses to high ones. Values are less one
+ * of them: the filters have no zero frequency, and the responses of what is flat are zeros then.
  */
 static void value_band(const MADPair *pair, const MADScratch *scratch, int band)
 {
     const MADWork *s = pair->work;
     const MADPicture *picture = &pair->picture[pair->index];
     const double *table = picture->tables->value;
-    double *sample = scratch->sample[0], first;
+    const int w = s->width, h = s->height;
+    double *above = scratch->sample[0], *here = scratch->sample[1], *below = scratch->sample[2], first;
 
     ff_mad_get_row(&first, picture, table, 0, 1);
     for (int i = 0; i < MAD_STEP; i++) {
         for (int lane = 0; lane < MAD_LANES; lane++) {
-            ff_mad_get_row(sample, picture, table, mad_lane_row(s, band, i, lane), s->width);
-            for (int x = 0; x < s->width; x++) {
-                scratch->line[0][x].v[0][lane] = sample[x] - first;
+            const int y = mad_lane_row(s, band, i, lane);
+
+            ff_mad_get_row(above, picture, table, (y ? y : h) - 1, w);
+            ff_mad_get_row(here,  picture, table, y, w);
+            ff_mad_get_row(below, picture, table, y + 1 < h ? y + 1 : 0, w);
+            for (int x = 0; x < w; x++) {
+                const double left = here[(x ? x : w) - 1], right = here[x + 1 < w ? x + 1 : 0];
+
+                scratch->line[0][x].v[0][lane] = MAD_PLAIN * (here[x] - first) +
+                                                 ((4 * here[x] - (above[x] + below[x])) - (left + right));
                 scratch->line[0][x].v[1][lane] = 0;
             }
         }

@@ -225,6 +225,11 @@ void ff_mad_write_map_row(AVFrame *map, int y, const float *value, int scale, in
 
 // ---- memory and filters for a size ----
 
+static double square(double x)
+{
+    return x * x;
+}
+
 /**
  * Compute the filters, with the factor that transforms there and back need. Of the CSF only the
  * real part of what it yields is used, and that is what its symmetric part yields.
@@ -246,12 +251,14 @@ static void filter_tile(const MADPair *pair, const MADScratch *scratch, int tile
             const int column    = side == LEFT ? x : (w - x) % w;
             const double radial = ff_mad_radial_distance(0, y, column, h, w);
             const double angle  = ff_mad_angle(y, column, h, w);
+            const double laplacian = 4 * (square(sin(M_PI * column / w)) + square(sin(M_PI * y / h)));
+            const double undo   = factor / (MAD_PLAIN + laplacian);
             const int shared    = side == RIGHT && s->shares_filters;
 
             for (int j = 0; j < MAD_SCALES && !shared; j++) {
                 const double distance = radial + j * step;
 
-                s->radial[side][j][place] = column || y ? mad_gain(distance * distance) * factor : 0;
+                s->radial[side][j][place] = column || y ? mad_gain(distance * distance) * undo : 0;
             }
             for (int j = 0; j < (shared ? 1 : MAD_ORIENTATIONS); j++) {
                 const double distance = mad_turn(angle, j * MAD_ANGLE_STEP);
@@ -297,7 +304,7 @@ static void take_scratch(MADWork *s, MADScratch *scratch)
         TAKE(scratch->line[i], longest);
     for (int i = 0; i < MAD_STEP; i++)
         TAKE(scratch->band[i], s->width * MAD_LANES);
-    for (int i = 0; i < NB_PICTURES; i++)
+    for (int i = 0; i < FF_ARRAY_ELEMS(scratch->sample); i++)
         TAKE(scratch->sample[i], s->width);
     for (int i = 0; i < NB_ROWS; i++)
         TAKE(scratch->row[i], s->width + MAD_BLOCK);

@@ -38,6 +38,9 @@
 /// Rows that are transformed one after the other: cells of MAD_STEP rows, one for each lane.
 #define MAD_BAND (MAD_STEP * MAD_LANES)
 
+/// How much of the values is transformed beside their Laplacian.
+#define MAD_PLAIN 0.125
+
 /// Of a job's scratch rows.
 #define NB_ROWS 7
 
@@ -58,7 +61,7 @@ typedef struct MADTables {
 typedef struct MADScratch {
     MADLanes *line[2];                  ///< that are transformed
     float *band[MAD_STEP];              ///< samples of each lane's row
-    double *sample[NB_PICTURES];        ///< of a row
+    double *sample[3];                  ///< of rows
     float *row[NB_ROWS];                ///< with a window, or with the moments of a row of cells
 } MADScratch;
 
