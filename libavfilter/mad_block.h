@@ -48,8 +48,8 @@ typedef float MADReal;
 typedef float MADReal;
 #define MAD_SQRT(x)     sqrtf(x)
 #define MAD_ABS(x)      fabsf(x)
-#define MAD_LOG_SQRT(x) (0.5f * logf(x))
-#define MAD_GAUSS(x)    expf(-0.5f * (x))
+#define MAD_LOG_SQRT(x) ((MADReal)(0.5 * log(x)))
+#define MAD_GAUSS(x)    ((MADReal)exp(-0.5 * (x)))
 #define MAD_FLAT        1e-15f
 #endif
 

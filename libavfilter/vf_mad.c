@@ -29,7 +29,7 @@
  * plain, one looks past them: the appearance map is the change of the local
  * statistics of log-Gabor responses (LO). Both are combined to the score.
  *
- * The arithmetic is that of the authors' release, in double precision. All sums
+ * The arithmetic is that of the authors' release, in single precision. All sums
  * are those of one row or block, combined in a fixed order: the result is the
  * same for any number of threads.
  */

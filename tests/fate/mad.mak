@@ -16,7 +16,7 @@ FATE_MAD_RUN = $(addprefix fate-mad-,cases errors logs maps ranges sync)
 $(FATE_MAD_RUN): RUN = parsed=mad; $(NAMED)
 fate-mad-logs:   RUN = parsed=mad; mad_logs score
 
-$(eval $(call PROGRAM_TEST,mad-tx,mad_tx,682 transforms))
+$(eval $(call PROGRAM_TEST,mad-tx,mad_tx,341 transforms))
 $(eval $(call FORMATS_TEST,mad-formats,formats mad 64x64))
 $(eval $(call PROGRAM_TEST,mad-range-of,filter_matrix ranges mad 64x64,121 cases))
 $(eval $(call PROGRAM_TEST,mad-layouts,filter_matrix layouts mad=map=both 70x66,40 cases))
