@@ -38,7 +38,8 @@ static void value_band(const MADPair *pair, const MADScratch *scratch, int band)
     const MADPicture *picture = &pair->picture[pair->index];
     const double *table = picture->tables->value;
     const int w = s->width, h = s->height;
-    double *above = scratch->sample[0], *here = scratch->sample[1], *below = scratch->sample[2], first;
+    double *above = scratch->sample[0], *here = scratch->sample[1], *below = scratch->sample[2];
+    double first;
 
     ff_mad_get_row(&first, picture, table, 0, 1);
     for (int i = 0; i < MAD_STEP; i++) {
@@ -50,9 +51,9 @@ static void value_band(const MADPair *pair, const MADScratch *scratch, int band)
             ff_mad_get_row(below, picture, table, y + 1 < h ? y + 1 : 0, w);
             for (int x = 0; x < w; x++) {
                 const double left = here[(x ? x : w) - 1], right = here[x + 1 < w ? x + 1 : 0];
+                const double laplacian = 4 * here[x] - (above[x] + below[x]) - (left + right);
 
-                scratch->line[0][x].v[0][lane] = MAD_PLAIN * (here[x] - first) +
-                                                 ((4 * here[x] - (above[x] + below[x])) - (left + right));
+                scratch->line[0][x].v[0][lane] = MAD_PLAIN * (here[x] - first) + laplacian;
                 scratch->line[0][x].v[1][lane] = 0;
             }
         }
@@ -115,7 +116,8 @@ static void response_tile(const MADPair *pair, const MADScratch *scratch, int ti
         const float *angular = s->angular[side][pair->orientation] + place * MAD_LANES;
 
         if (is_passed) {
-            (side == LEFT ? filter_left : filter_right)(scratch->line[0], src, radial, angular, s->height);
+            (side == LEFT ? filter_left : filter_right)(scratch->line[0], src, radial, angular,
+                                                        s->height);
             line = ff_mad_tx(s->column, scratch->line, scratch->line[0]);
         } else
             memset(line, 0, s->height * sizeof(*line));
@@ -156,7 +158,8 @@ static void appearance_row(const MADPair *pair, const MADScratch *scratch, int y
         float a[3], b[3];
 
         mad_describe(a, main[x + stride], main[x + 2 * stride], main[x + 3 * stride]);
-        mad_describe(b, reference[x + stride], reference[x + 2 * stride], reference[x + 3 * stride]);
+        mad_describe(b, reference[x + stride], reference[x + 2 * stride],
+                     reference[x + 3 * stride]);
         dst[x] += weight * mad_difference(a, b, 1);
     }
 }

@@ -44,10 +44,12 @@ static void lightness_band(const MADPair *pair, const MADScratch *scratch, int b
     for (int i = 0; i < MAD_STEP; i++) {
         for (int lane = 0; lane < MAD_LANES; lane++) {
             for (int p = 0; p <= pair->index; p++)
-                ff_mad_get_row(scratch->sample[p], &pair->picture[p], pair->picture[p].tables->lightness,
+                ff_mad_get_row(scratch->sample[p], &pair->picture[p],
+                               pair->picture[p].tables->lightness,
                                mad_lane_row(s, band, i, lane), s->width);
             for (int x = 0; x < s->width; x++) {
-                scratch->line[0][x].v[0][lane] = (pair->index == MAIN ? main[x] : MEDIUM) - reference[x];
+                scratch->line[0][x].v[0][lane] = (pair->index == MAIN ? main[x] : MEDIUM) -
+                                                 reference[x];
                 scratch->line[0][x].v[1][lane] = 0;
             }
         }
@@ -84,11 +86,12 @@ static void csf_tile(const MADPair *pair, const MADScratch *scratch, int tile)
     }
 }
 
-/// Transform rows of lightness back, to the moments of the reference or the error (whose sign is not looked at).
+/// Transform rows of lightness back, to the moments of the reference or the negative error.
 static void contrast_band(const MADPair *pair, const MADScratch *scratch, int band)
 {
     const MADWork *s   = pair->work;
-    const float medium = pair->index == REFERENCE ? MEDIUM * ff_mad_csf(0, 0, s->height, s->width) : 0;
+    const float medium = pair->index == MAIN ? 0
+                                             : MEDIUM * ff_mad_csf(0, 0, s->height, s->width);
 
     for (int i = 0; i < MAD_STEP; i++) {
         const MADLanes *line = ff_mad_tx(s->row, scratch->line, mad_work_row(s, band, i));
@@ -112,7 +115,8 @@ static void mask_row(const MADPair *pair, const MADScratch *scratch, int y)
         sub_block[i] = scratch->row[4 + i];
         ff_mad_merge_row(s, scratch->row[0], mad_cell_row(s, REFERENCE, y + i),
                          mad_cell_row(s, REFERENCE, y + i + 1), MAD_CELL_SAMPLES);
-        ff_mad_merge_row(s, sub_block[i], scratch->row[0], scratch->row[0] + 1, 2 * MAD_CELL_SAMPLES);
+        ff_mad_merge_row(s, sub_block[i], scratch->row[0], scratch->row[0] + 1,
+                         2 * MAD_CELL_SAMPLES);
         sub_block[i] += s->cell_stride;
     }
     for (int x = 0; x < columns; x++) {
@@ -122,7 +126,8 @@ static void mask_row(const MADPair *pair, const MADScratch *scratch, int y)
             for (int j = 0; j < mad_nb_sub_blocks(x, s->width); j++)
                 least = FFMIN(least, sub_block[i][x + j]);
         s->mask[y * (ptrdiff_t)columns + x] =
-            mad_visibility(mean[x], least / (MAD_SUB_SAMPLES - 1), error[x] / (MAD_BLOCK_SAMPLES - 1));
+            mad_visibility(mean[x], least / (MAD_SUB_SAMPLES - 1),
+                           error[x] / (MAD_BLOCK_SAMPLES - 1));
     }
 }
 

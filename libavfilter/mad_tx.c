@@ -146,8 +146,10 @@ PASS(4)
 PASS(5)
 PASS(7)
 
-static void (*const run_pass_of[MAX_RADIX + 1])(MADLanes *restrict dst, const MADLanes *restrict src,
-                                                const Pass *restrict pass, int stride) = {
+typedef void PassFunction(MADLanes *restrict dst, const MADLanes *restrict src,
+                          const Pass *restrict pass, int stride);
+
+static PassFunction *const run_pass_of[MAX_RADIX + 1] = {
     [2] = run_pass_2, [3] = run_pass_3, [4] = run_pass_4, [5] = run_pass_5, [7] = run_pass_7,
 };
 
@@ -248,10 +250,11 @@ static int init_passes(MADTransform *t)
 
 static int init_chirp(MADTransform *t)
 {
-    MADLanes *scratch[2] = { av_calloc(t->size, sizeof(MADLanes)), av_calloc(t->size, sizeof(MADLanes)) };
-    MADLanes *line = scratch[0];
+    MADLanes *line, *scratch[2];
     int ret = AVERROR(ENOMEM);
 
+    scratch[0] = line = av_calloc(t->size, sizeof(*line));
+    scratch[1] = av_calloc(t->size, sizeof(*line));
     t->chirp  = av_malloc_array(t->length, sizeof(*t->chirp));
     t->factor = av_malloc_array(t->size, sizeof(*t->factor));
     if (!scratch[0] || !scratch[1] || !t->chirp || !t->factor)

@@ -164,7 +164,8 @@ void ff_mad_cells(const MADWork *s, int picture, int band, float *const src[MAD_
     }
 }
 
-void ff_mad_merge_row(const MADWork *s, float *restrict dst, const float *a, const float *b, int nb_samples)
+void ff_mad_merge_row(const MADWork *s, float *restrict dst, const float *a, const float *b,
+                      int nb_samples)
 {
     const int stride = s->cell_stride, columns = s->width / MAD_STEP;
 
@@ -180,12 +181,16 @@ void ff_mad_merge_row(const MADWork *s, float *restrict dst, const float *a, con
     }
 }
 
-const float *ff_mad_block_row(const MADWork *s, const MADScratch *scratch, int i, int picture, int y)
+const float *ff_mad_block_row(const MADWork *s, const MADScratch *scratch, int i,
+                              int picture, int y)
 {
     float *dst = scratch->row[i], *a = scratch->row[0], *b = scratch->row[1];
+    const float *cell[MAD_BLOCK / MAD_STEP];
 
-    ff_mad_merge_row(s, a, mad_cell_row(s, picture, y),     mad_cell_row(s, picture, y + 1), MAD_CELL_SAMPLES);
-    ff_mad_merge_row(s, b, mad_cell_row(s, picture, y + 2), mad_cell_row(s, picture, y + 3), MAD_CELL_SAMPLES);
+    for (int j = 0; j < MAD_BLOCK / MAD_STEP; j++)
+        cell[j] = mad_cell_row(s, picture, y + j);
+    ff_mad_merge_row(s, a, cell[0], cell[1], MAD_CELL_SAMPLES);
+    ff_mad_merge_row(s, b, cell[2], cell[3], MAD_CELL_SAMPLES);
     ff_mad_merge_row(s, dst, a, b, 2 * MAD_CELL_SAMPLES);
     ff_mad_merge_row(s, a, dst, dst + 1, 4 * MAD_CELL_SAMPLES);
     ff_mad_merge_row(s, dst, a, a + 2,   8 * MAD_CELL_SAMPLES);
@@ -225,9 +230,10 @@ void ff_mad_write_map_row(AVFrame *map, int y, const float *value, int scale, in
 
 // ---- memory and filters for a size ----
 
-static double square(double x)
+/// Gain of the Laplacian along an axis.
+static double laplacian(int i, int size)
 {
-    return x * x;
+    return 4 * pow(sin(M_PI * i / size), 2);
 }
 
 /**
@@ -246,19 +252,20 @@ static void filter_tile(const MADPair *pair, const MADScratch *scratch, int tile
         const int y = i / MAD_LANES, x = tile * MAD_LANES + i % MAD_LANES;
         const ptrdiff_t place = (ptrdiff_t)tile * h * MAD_LANES + i;
 
-        s->csf[place] = (ff_mad_csf(y, x, h, w) + ff_mad_csf((h - y) % h, (w - x) % w, h, w)) / 2 * factor;
+        s->csf[place] = (ff_mad_csf(y, x, h, w) +
+                         ff_mad_csf((h - y) % h, (w - x) % w, h, w)) / 2 * factor;
         for (int side = 0; side < NB_SIDES; side++) {
             const int column    = side == LEFT ? x : (w - x) % w;
             const double radial = ff_mad_radial_distance(0, y, column, h, w);
             const double angle  = ff_mad_angle(y, column, h, w);
-            const double laplacian = 4 * (square(sin(M_PI * column / w)) + square(sin(M_PI * y / h)));
-            const double undo   = factor / (MAD_PLAIN + laplacian);
+            const double undo   = factor / (MAD_PLAIN + laplacian(column, w) + laplacian(y, h));
             const int shared    = side == RIGHT && s->shares_filters;
 
             for (int j = 0; j < MAD_SCALES && !shared; j++) {
                 const double distance = radial + j * step;
 
-                s->radial[side][j][place] = column || y ? mad_gain(distance * distance) * undo : 0;
+                s->radial[side][j][place] = column || y ? mad_gain(distance * distance) * undo
+                                                        : 0;
             }
             for (int j = 0; j < (shared ? 1 : MAD_ORIENTATIONS); j++) {
                 const double distance = mad_turn(angle, j * MAD_ANGLE_STEP);
@@ -278,7 +285,8 @@ static void find_passed(MADWork *s)
         s->passed[i] = s->nb_tiles + 1;
         do {
             s->passed[i]--;
-            distance = ff_mad_radial_distance(i, 0, (s->passed[i] - 1) * MAD_LANES, s->height, s->width);
+            distance = ff_mad_radial_distance(i, 0, (s->passed[i] - 1) * MAD_LANES,
+                                              s->height, s->width);
         } while (s->passed[i] > 1 && mad_gain(distance * distance) < MAD_NOTHING);
     }
 }
@@ -298,7 +306,8 @@ static void *take(MADWork *s, size_t nb, size_t size)
 
 static void take_scratch(MADWork *s, MADScratch *scratch)
 {
-    const int longest = FFMAX3(ff_mad_tx_size(s->row), ff_mad_tx_size(s->column), s->nb_bands * MAD_BAND);
+    const int longest = FFMAX3(ff_mad_tx_size(s->row), ff_mad_tx_size(s->column),
+                               s->nb_bands * MAD_BAND);
 
     for (int i = 0; i < 2; i++)
         TAKE(scratch->line[i], longest);

@@ -90,8 +90,8 @@ typedef struct MADWork {
     float *angular[NB_SIDES][MAD_ORIENTATIONS];
     MADLanes *spectrum[NB_PICTURES];
 
-    MADLanes *work;                     ///< half transformed: each lane has a row, see ff_mad_row_of()
-    float *error;                       ///< squared, sums of a row's windows; shares memory with work
+    MADLanes *work;                     ///< half transformed: each lane has a row
+    float *error;                       ///< squared, sums of a row's windows, in the memory of work
     float *cell[NB_PICTURES];           ///< rows of mean, m2, m3 and m4
     float *mask;                        ///< of each block
     float *appearance;                  ///< of each block
@@ -170,7 +170,8 @@ static inline const float *mad_cell_row(const MADWork *s, int picture, int y)
 void ff_mad_merge_row(const MADWork *s, float *dst, const float *a, const float *b, int nb_samples);
 
 /// Moments of the blocks that begin in row y of cells, in scratch row i; it needs rows 0 and 1.
-const float *ff_mad_block_row(const MADWork *s, const MADScratch *scratch, int i, int picture, int y);
+const float *ff_mad_block_row(const MADWork *s, const MADScratch *scratch, int i,
+                              int picture, int y);
 
 /// Values of the block that begins in a sample's cell, 0 if there is none, for a row of samples.
 void ff_mad_spread_row(float *dst, const MADWork *s, const float *block, int y);
