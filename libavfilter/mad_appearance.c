@@ -65,7 +65,7 @@ static void spectrum_tile(const MADPair *pair, const MADScratch *scratch, int ti
 {
     const MADWork *s = pair->work;
 
-    ff_mad_gather(scratch->line[0], s, tile * MAD_LANES, 1);
+    ff_mad_gather(scratch->line[0], s, tile * MAD_LANES, 1, MAD_LANES);
     memcpy(s->spectrum[pair->index] + (ptrdiff_t)tile * s->height,
            ff_mad_tx(s->column, scratch->line, scratch->line[0]), s->height * sizeof(*s->work));
 }

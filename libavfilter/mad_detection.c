@@ -66,7 +66,10 @@ static void csf_tile(const MADPair *pair, const MADScratch *scratch, int tile)
     MADLanes *line;
 
     for (int side = 0; side < NB_SIDES; side++) {
-        ff_mad_gather(scratch->line[0], s, side == LEFT ? x : s->width - x, side == LEFT ? 1 : -1);
+        if (side == LEFT)
+            ff_mad_gather(scratch->line[0], s, x, 1, MAD_LANES);
+        else
+            ff_mad_gather(scratch->line[0], s, s->width - x, -1, mad_right_end(s, tile));
         line = ff_mad_tx(s->column, scratch->line, scratch->line[0]);
         for (int y = 0; y < s->height; y++) {
             const float *gain = csf + (side == RIGHT && y ? s->height - y : y) * MAD_LANES;

@@ -105,9 +105,9 @@ static av_always_inline void transform_few(float *re, float *im, const Complex *
 }
 
 static av_always_inline void run_pass(MADLanes *restrict dst, const MADLanes *restrict src,
-                                      const Pass *restrict pass, int stride, int radix)
+                                      const Pass *restrict pass, int stride, int radix, int nb)
 {
-    for (int i = 0; i < pass->nb; i++)
+    for (int i = 0; i < nb; i++)
         for (int j = 0; j < stride; j++) {
             const Complex *turn = pass->turn + i * (radix - 1);
             const MADLanes *in  = src + i * stride + j;
@@ -117,14 +117,14 @@ static av_always_inline void run_pass(MADLanes *restrict dst, const MADLanes *re
                 float re[MAX_RADIX], im[MAX_RADIX];
 
                 for (int k = 0; k < radix; k++) {
-                    re[k] = in[k * pass->nb * stride].v[0][lane];
-                    im[k] = in[k * pass->nb * stride].v[1][lane];
+                    re[k] = in[k * nb * stride].v[0][lane];
+                    im[k] = in[k * nb * stride].v[1][lane];
                 }
                 transform_few(re, im, pass->root, radix);
                 out->v[0][lane] = re[0];
                 out->v[1][lane] = im[0];
                 for (int k = 1; k < radix; k++) {
-                    const Complex w = turn[k - 1];
+                    const Complex w = nb > 1 ? turn[k - 1] : (Complex){ 1, 0 };
 
                     out[k * stride].v[0][lane] = re[k] * w.re - im[k] * w.im;
                     out[k * stride].v[1][lane] = re[k] * w.im + im[k] * w.re;
@@ -137,7 +137,10 @@ static av_always_inline void run_pass(MADLanes *restrict dst, const MADLanes *re
 static void run_pass_##radix(MADLanes *restrict dst, const MADLanes *restrict src,           \
                              const Pass *restrict pass, int stride)                          \
 {                                                                                            \
-    run_pass(dst, src, pass, stride, radix);                                                 \
+    if (pass->nb > 1)                                                                        \
+        run_pass(dst, src, pass, stride, radix, pass->nb);                                   \
+    else    /* nothing is turned */                                                          \
+        run_pass(dst, src, pass, stride, radix, 1);                                          \
 }
 
 PASS(2)

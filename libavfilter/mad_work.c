@@ -102,13 +102,13 @@ void ff_mad_tx_row(const MADWork *s, const MADScratch *scratch, int band, int i)
            s->width * sizeof(*s->work));
 }
 
-void ff_mad_gather(MADLanes *dst, const MADWork *s, int x, int step)
+void ff_mad_gather(MADLanes *dst, const MADWork *s, int x, int step, int end)
 {
     for (int band = 0; band < s->nb_bands; band++, dst += MAD_BAND)
         for (int i = 0; i < MAD_STEP; i++) {
             const MADLanes *src = mad_work_row(s, band, i) + x;
 
-            for (int j = 0; j < MAD_LANES; j++)
+            for (int j = 0; j < end; j++)
                 for (int part = 0; part < 2; part++)
                     for (int lane = 0; lane < MAD_LANES; lane++)
                         dst[MAD_STEP * lane + i].v[part][j] = src[step * j].v[part][lane];
@@ -130,10 +130,8 @@ void ff_mad_scatter(const MADWork *s, const MADLanes *src, int x, int step, int 
 
 void ff_mad_scatter_right(const MADWork *s, const MADLanes *src, int tile)
 {
-    const int x = s->width - tile * MAD_LANES;
-
-    // there is no column s->width, and those of the left tiles are done
-    ff_mad_scatter(s, src, x, -1, !tile, FFMIN(x - s->nb_tiles * MAD_LANES + 1, MAD_LANES));
+    // there is no column s->width
+    ff_mad_scatter(s, src, s->width - tile * MAD_LANES, -1, !tile, mad_right_end(s, tile));
 }
 
 // ---- moments ----

@@ -149,8 +149,14 @@ static inline int mad_lane_row(const MADWork *s, int band, int i, int lane)
 /// Transform a row of each lane to work.
 void ff_mad_tx_row(const MADWork *s, const MADScratch *scratch, int band, int i);
 
-/// Read columns x, x + step... of work.
-void ff_mad_gather(MADLanes *dst, const MADWork *s, int x, int step);
+/// How many columns of a tile's right side there are, but for those that left tiles have.
+static inline int mad_right_end(const MADWork *s, int tile)
+{
+    return FFMIN(s->width - (s->nb_tiles + tile) * MAD_LANES + 1, MAD_LANES);
+}
+
+/// Read columns x, x + step... of work; the lanes from end on are left as they are.
+void ff_mad_gather(MADLanes *dst, const MADWork *s, int x, int step, int end);
 
 /// Write columns x + step * begin... to work.
 void ff_mad_scatter(const MADWork *s, const MADLanes *src, int x, int step, int begin, int end);
