@@ -47,6 +47,7 @@
 #include "libavutil/log.h"
 #include "libavutil/macros.h"
 #include "libavutil/pixdesc.h"
+#include "libavutil/tx.h"
 
 #include "libavfilter/score_output.h"
 #include "filter_graph.h"
@@ -61,10 +62,13 @@
 // ---- allocations that fail ----
 
 static int nb_allocs, nb_left, fail_at, fail_on;
+static int in_tx;                   ///< depth of av_tx_init()
 
 /// @return 1 if this one is to fail
 static int failed(void)
 {
+    if (in_tx)
+        return 0;
     nb_allocs++;
     if (!fail_at || nb_allocs < fail_at || nb_allocs > fail_at && !fail_on)
         return 0;
@@ -89,6 +93,8 @@ WRAPPED(int, posix_memalign, void **ptr, size_t align, size_t size)
 WRAPPED(void, free, void *ptr)
 WRAPPED(FILE *, fdopen, int fd, const char *mode)
 WRAPPED(int, fclose, FILE *file)
+WRAPPED(int, av_tx_init, AVTXContext **ctx, av_tx_fn *tx, enum AVTXType type, int inv, int len,
+        const void *scale, uint64_t flags)
 
 void *__wrap_malloc(size_t size)
 {
@@ -133,6 +139,20 @@ int __wrap_fclose(FILE *file)
 {
     nb_left--;
     return __real_fclose(file);
+}
+
+/// It fails as a whole: FFmpeg leaves memory when it fails half-way, but for powers of two.
+int __wrap_av_tx_init(AVTXContext **ctx, av_tx_fn *tx, enum AVTXType type, int inv, int len,
+                      const void *scale, uint64_t flags)
+{
+    int ret;
+
+    if (failed())
+        return AVERROR(ENOMEM);
+    in_tx++;
+    ret = __real_av_tx_init(ctx, tx, type, inv, len, scale, flags);
+    in_tx--;
+    return ret;
 }
 
 /// Let the allocation, or the driver's call, with this number from now on fail; 0 for none.
