@@ -25,14 +25,14 @@ may_pass() { # test
 # with a star are tried by make check.
 mutants() {
     sed 's/ *@ */@/g' << 'END'
-  libavfilter/bliinds_block.h @ s/c3 = 0.3717480345f/c3 = 0.3717490345f/ @ bliinds-blocks
-  libavfilter/bliinds_block.h @ s/(v3 + v1)  + 1e-8f/(v3 + v2)  + 1e-8f/ @ bliinds-blocks
-  libavfilter/bliinds_block.h @ s/1.f \/ 12/1.f \/ 13/ @ bliinds-blocks
-  libavfilter/bliinds_block.h @ s/SET_NOISE (16.f/SET_NOISE (4.f/ @ bliinds-blocks bliinds-sizes
-  libavfilter/bliinds_block.h @ s/SUB_MAX 32767.f/SUB_MAX 32766.f/ @ bliinds-blocks
-  libavfilter/bliinds_block.h @ s/(r <= table/(r < table/ @ bliinds-blocks bliinds-yuv
+  libavfilter/bliinds_block.h @ s/c3 = 0.3717480345f/c3 = 0.3717490345f/ @ bliinds-blocks checkasm-vf_bliinds
+  libavfilter/bliinds_block.h @ s/(v3 + v1)  + 1e-8f/(v3 + v2)  + 1e-8f/ @ bliinds-blocks checkasm-vf_bliinds
+  libavfilter/bliinds_block.h @ s/1.f \/ 12/1.f \/ 13/ @ bliinds-blocks checkasm-vf_bliinds
+  libavfilter/bliinds_block.h @ s/SET_NOISE (16.f/SET_NOISE (4.f/ @ bliinds-blocks bliinds-sizes checkasm-vf_bliinds
+  libavfilter/bliinds_block.h @ s/SUB_MAX 32767.f/SUB_MAX 32766.f/ @ bliinds-blocks checkasm-vf_bliinds
+  libavfilter/bliinds_block.h @ s/(r <= table/(r < table/ @ bliinds-blocks bliinds-yuv checkasm-vf_bliinds
   libavfilter/bliinds_block.h @ s/BLOCK > 8/BLOCK >= 8/ @ bliinds-blocks bliinds-yuv
-  libavfilter/bliinds_block.h @ s/(1 << (BLIINDS_TAP_BITS - 1))/0/ @ bliinds-blocks bliinds-yuv
+  libavfilter/bliinds_block.h @ s/(1 << (BLIINDS_TAP_BITS - 1))/0/ @ bliinds-blocks bliinds-yuv checkasm-vf_bliinds
   libavfilter/bliinds_sums.h  @ s/(n + 9) \/ 10/(n + 10) \/ 10/ @ bliinds-oracle-rose_70x46 bliinds-sizes
   libavfilter/bliinds.c       @ s/MAX_FLAT   0.75/MAX_FLAT   0.76/ @ bliinds-valid
   libavfilter/bliinds.c       @ s/MIN_BLOCKS 10/MIN_BLOCKS 11/ @ bliinds-valid
@@ -57,6 +57,10 @@ mutants() {
   libavfilter/bliinds_rr.c    @ s/(f->n - f\[-1\].n)/1/ @ bliinds-rr-match
   libavfilter/bliinds_dsp.c  @ s/while (count\[bin\] < k)/while (count[bin] <= k)/ @ bliinds-blocks
   libavfilter/bliinds_dsp.c  @ s/straddles(y) || bliinds_straddles(x)/straddles(y) \&\& bliinds_straddles(x)/ @ bliinds-yuv
+  libavfilter/bliinds_dsp.c  @ s/nb_above += above\[1\]/nb_above += !!above[1]/ @ bliinds-blocks
+* libavfilter/x86/vf_bliinds.asm @ s/roundpd         %3, %3, 3/roundpd         %3, %3, 0/ @ checkasm-vf_bliinds
+  libavfilter/x86/vf_bliinds.asm @ s/cmpleps         m5, m0, m5/cmpltps         m5, m0, m5/ @ checkasm-vf_bliinds
+  libavfilter/x86/vf_detailloss.asm @ s/roundpd         m3, m3, 3/roundpd         m3, m3, 0/ @ checkasm-vf_detailloss
   libavfilter/vf_bliinds.c    @ s/job = 1; job < nb_jobs/job = 1; job + 1 < nb_jobs/ @ bliinds-layouts
   libavfilter/luma_frame.c @ s/range == AVCOL_RANGE_MPEG;/range == AVCOL_RANGE_JPEG;/ @ bliinds-ranges
   libavfilter/score_pool.c  @ s/value > -1 ? 1/value > -1 ? 1.001/ @ bliinds-log-json
@@ -65,8 +69,8 @@ mutants() {
   libavfilter/score_pool.c  @ s/== SCORE_LOWER_IS_BETTER ? sum > p->worst/!= SCORE_LOWER_IS_BETTER ? sum > p->worst/ @ bliinds-log-json bliinds-summary
   libavfilter/luma_frame.c    @ s/n \/ step \* 0x9e3779b9/n \/ step * 0x9e3779b1/ @ bliinds-which-frames
   libavfilter/score_log.c   @ s/nb_valid += !!valid/nb_valid += 1/ @ bliinds-log-json
-  libavfilter/detailloss_wavelet.h @ s/.8365163037f \* x1/.8366163037f * x1/ @ detailloss-numbers
-  libavfilter/detailloss_wavelet.h @ s/(source < 0) == (encode < 0)/1/ @ detailloss-numbers
+  libavfilter/detailloss_wavelet.h @ s/.8365163037f \* x1/.8366163037f * x1/ @ detailloss-numbers checkasm-vf_detailloss
+  libavfilter/detailloss_wavelet.h @ s/(source < 0) == (encode < 0)/1/ @ detailloss-numbers checkasm-vf_detailloss
   libavfilter/detailloss_wavelet.h @ s/CHROMA_STEP  3/CHROMA_STEP  2/ @ detailloss-numbers
   libavfilter/detailloss_wavelet.h @ s/i < n ? i : 2 \* (n - 1) - i/i < n ? i : n - 1/ @ detailloss-numbers
   libavfilter/detailloss.c    @ s/LARGE 2160/LARGE 2161/ @ detailloss-numbers
