@@ -47,7 +47,7 @@ if ! dir=$(PROFILE=fuzz "$scripts/build.sh"); then
     echo "FAIL    fuzz build"
     exit 1
 fi
-mkdir -p "$kept"
+mkdir -p "$kept" "$build/fuzz"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"

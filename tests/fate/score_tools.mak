@@ -6,7 +6,7 @@ FATE_FARM   = $(addprefix fate-tools-farm,$(FARM_WAITS:%=-%) -rest)
 FATE_PYTEST = $(FATE_FARM) $(addprefix fate-tools-,compare docs gate logs pool report)
 $(FATE_PYTEST): RUN = tools_test $(LAST)
 $(FATE_FARM):   RUN = tools_test farm test_$(LAST)
-fate-tools-farm-rest: RUN = tools_test farm "True $(FARM_WAITS:%=and not test_%)"
+fate-tools-farm-rest: RUN = tools_test farm "test_ $(FARM_WAITS:%=and not test_%)"
 $(FATE_PYTEST): CMP = oneline
 $(FATE_PYTEST): REF = all tests pass
 fate-tools-pool: libavfilter/tests/score_pool$(EXESUF)
