@@ -16,7 +16,7 @@ node=${3:-}
 export SLURM_CONF=$dir/slurm.conf
 
 configure() {
-    local host user ports
+    local host user ports spool
     host=$(hostname -s)
     user=$(id -un)
     ports=$(python3 -c '
@@ -27,8 +27,10 @@ for s in sockets:
 print(*(s.getsockname()[1] for s in sockets))')
     # shellcheck disable=SC2086
     set -- $ports
-    rm -rf "$dir/state" "$dir/spool"
-    mkdir -p "$dir/state" "$dir/spool/n1" "$dir/spool/n2"
+    rm -rf "$dir/state"
+    # a socket's path has at most 107 characters
+    spool=$(mktemp -d)
+    mkdir -p "$dir/state" "$spool/n1" "$spool/n2"
     ln -sf /dev/null "$dir/gpu0"
     ln -sf /dev/zero "$dir/gpu1"
     ln -sf /dev/full "$dir/gpu2"
@@ -44,7 +46,7 @@ CredType=cred/none
 AuthInfo=cred_expire=5
 MailProg=/bin/true
 StateSaveLocation=$dir/state
-SlurmdSpoolDir=$dir/spool/%n
+SlurmdSpoolDir=$spool/%n
 SlurmctldPidFile=$dir/slurmctld.pid
 SlurmdPidFile=$dir/slurmd.%n.pid
 SlurmctldLogFile=$dir/slurmctld.log
@@ -112,6 +114,7 @@ stop() {
     local pid tries=50
     end_node n1
     end_node n2
+    rm -rf "$(sed -n 's,^SlurmdSpoolDir=\(.*\)/%n$,\1,p' "$SLURM_CONF")"
     pid=$(cat "$dir/slurmctld.pid" 2> /dev/null) || return 0
     [ "$(cat "/proc/$pid/comm" 2> /dev/null)" = slurmctld ] || return 0
     kill "$pid"
