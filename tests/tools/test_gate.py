@@ -3,11 +3,14 @@
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 
+import http.server
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -208,6 +211,7 @@ def test_metrics(metrics):
     distribution = {f'score_distribution_bucket{le}.0': 0 if le < 40 else 237 if le < 70 else 487
                     for le in range(10, 100, 10)}
     assert found == {'score': 70, 'frames_total': 500, 'invalid_frames_total': 13, 'alarm': 1, 'alarms_total': 1,
+                     'webhook_failures_total': 0,
                      **distribution, 'score_distribution_bucket+Inf': 487,
                      'score_distribution_sum': 26980, 'score_distribution_count': 487}
 
@@ -256,3 +260,69 @@ def test_alerts(metrics, tmp_path):
         shutil.copy(ROOT / 'doc' / name, tmp_path)
     subprocess.run(['promtool', 'check', 'rules', 'quality-alerts.yml'], cwd=tmp_path, check=True)
     subprocess.run(['promtool', 'test', 'rules', 'quality-alerts-test.yml'], cwd=tmp_path, check=True)
+
+
+# ---- webhook and state ----
+
+@pytest.fixture
+def receiver():
+    """A server that refuses as many posts as `refuse` says, then keeps them."""
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = json.loads(self.rfile.read(int(self.headers['Content-Length'])))
+            server.refuse -= 1
+            if server.refuse < 0:
+                server.got.append(body)
+            self.send_response(500 if server.refuse >= 0 else 200)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+    server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+    server.got, server.refuse = [], 0
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server, f'http://127.0.0.1:{server.server_port}/'
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize('refuse', [0, 2])
+def test_webhook(gate, receiver, refuse):
+    server, url = receiver
+    server.refuse = refuse
+    code, _, err = gate(LOG, f'--above 60 --for 1s --recover 1500ms --stream cam1 --webhook {url}')
+    assert code == 1 and 'missed' not in err
+    assert [event['event'] for event in server.got] == ['alarm', 'recovery'] * 2
+    assert server.got[1] == {'event': 'recovery', 'stream': 'cam1', 'metric': 'score', 'alarm_start': 4, 'alarm_end': 10,
+                             'alarm_duration': 6, 'worst': 70, 'worst_time': 4}
+
+
+def test_webhook_fails(gate, receiver):
+    server, url = receiver
+    server.refuse = 99
+    code, out, err = gate(LOG, f'--above 60 --for 4s --stop --webhook {url}')
+    assert code == 1 and 'alarm_raised:19.000000' in out and not server.got
+    assert err.count('the webhook missed an event: HTTP Error 500') == 1 and 'no answer until the end' in err
+    assert gate(LOG, '--above 60 --webhook file:///etc/passwd')[0] == 2
+
+
+@pytest.mark.parametrize('again', [lambda i: 70, lambda i: 70 if i < 25 else 40])
+def test_state(gate, again):
+    """A restart in an alarm: it is neither raised again nor lost, and its length goes on."""
+    options = '--above 60 --for 1s --state state'
+    code, out, _ = gate(lines(100, lambda i: 40 if i < 25 else 70), options)
+    assert (code, out) == (1, 'alarm_start:1.000000 alarm_raised:2.000000\n')
+    code, out, _ = gate(lines(50, again), options)
+    assert code == 1
+    # 1 to 3.96 s before, 1 s after it
+    assert out == ('' if again(49) == 70 else 'alarm_start:-2.960000 alarm_end:1.000000 alarm_duration:3.960000 '
+                   'worst:70.000000 worst_time:-2.960000\n')
+    code, out, _ = gate(lines(50, lambda i: 40), options)
+    assert (code, out.count('alarm_end')) == ((1, 1) if again(49) == 70 else (0, 0))
+
+
+def test_bad_state(gate, tmp_path):
+    for text in '', '[]', '{"alarm": true}', '{"alarm": 1}':
+        (tmp_path / 'state').write_text(text)
+        code, _, err = gate(WHOLE, '--above 60 --state state')
+        assert code == 2 and err.startswith("quality-gate: 'state' "), text
