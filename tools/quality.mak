@@ -4,7 +4,8 @@
 ifdef CONFIG_BLIINDS_FILTER
 QUALITY_TOOLS   = bliinds-convert-release farm/quality-farm report/quality-compare report/quality-gate report/quality-report
 QUALITY_MODULES = quality_common.py quality_ffmpeg.py quality_logs.py
-QUALITY_DATA    = doc/quality-alerts.yml doc/quality-alerts-test.yml tools/quality.version
+QUALITY_DATA    = doc/quality-alerts.yml doc/quality-alerts-test.yml doc/quality-dashboard.json \
+                  doc/quality-gate@.service tools/quality.version
 QUALITY_DIR     = $(DATADIR)/quality
 
 # manual pages

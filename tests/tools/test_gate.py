@@ -8,10 +8,12 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import threading
 import time
+import urllib.request
 
 import pytest
 from common import BAD_LOGS, ROOT, TOOLS, lines, needs, tool, wait_for
@@ -214,6 +216,54 @@ def test_metrics(metrics):
                      'webhook_failures_total': 0,
                      **distribution, 'score_distribution_bucket+Inf': 487,
                      'score_distribution_sum': 26980, 'score_distribution_count': 487}
+
+
+def test_listen(gate):
+    """The same metrics by HTTP, while there are frames."""
+    pytest.importorskip('prometheus_client', reason='no python3-prometheus-client')
+    with socket.socket() as taken:
+        taken.bind(('127.0.0.1', 0))
+        port = taken.getsockname()[1]
+        taken.listen()
+        code, _, err = gate(WHOLE, f'--above 40 --listen {port}')
+        assert code == 2 and f'cannot listen at 127.0.0.1:{port}' in err
+    process = start('--above', 60, '--listen', port, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process.stdin.write(''.join(LOG.splitlines(keepends=True)[:60]))
+    process.stdin.flush()
+    text = ''
+
+    def come():
+        nonlocal text
+        try:
+            with urllib.request.urlopen(f'http://localhost:{port}/metrics', timeout=10) as answer:
+                text = answer.read().decode()
+        except OSError:
+            return False
+        return re.search(r'frames_total\{.*\} 60', text)
+    wait_for(come)
+    assert re.search(r'alarm\{.*\} 1', text)
+    process.communicate(timeout=60)
+    assert gate(WHOLE, '--above 40 --listen nowhere')[0] == 2
+
+
+def test_dashboard(metrics):
+    """It asks for metrics that there are."""
+    text = (ROOT / 'doc/quality-dashboard.json').read_text()
+    there = set(re.findall(r'^(ffmpeg_quality_\w+)\{', metrics(LOG)[1], re.M))
+    asked = {name for target in re.findall(r'"(?:expr|query)": "(.*)"', text)
+             for name in re.findall(r'ffmpeg_quality_\w+', target)}
+    assert json.loads(text)['panels'] and len(asked) > 8 and asked <= there, asked - there
+
+
+@needs('systemd-analyze')
+def test_unit(tmp_path):
+    """systemd takes it; what it starts is in the folder of a test."""
+    for program in 'ffmpeg', 'quality-gate':
+        (tmp_path / program).write_text('#!/bin/sh\n')
+    unit = tmp_path / 'quality-gate@.service'
+    shutil.copy(ROOT / 'doc/quality-gate@.service', unit)
+    done = subprocess.run(['systemd-analyze', 'verify', '--man=no', unit], capture_output=True, text=True, check=False)
+    assert not done.returncode and unit.name not in done.stderr, done.stderr
 
 
 def test_metrics_of_few(metrics):
