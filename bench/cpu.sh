@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Times filters on the CPU, side by side: frames per second by the clock, and of 25 frames how
+# many times real time that is.
+#
+#   bench/cpu.sh FFMPEG CLIP [OTHER]
+#
+# CLIP is scaled to each size. Filters that FFMPEG lacks are OTHER's, another build.
+#
+#   FILTERS="bliinds detailloss mad ssim blurdetect siti libvmaf"
+#   SIZES="1280x720 1920x1080 3840x2160"
+#   THREADS="1 2"  of the filter
+#   FLAGS=""       such as "-cpuflags -avx2", to see what assembly gives
+#   FRAMES=10      a run has so many, and three times so many, of which the difference counts
+#   RUNS=3         of each, in turn; the median counts
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck disable=SC2086
+set -euo pipefail
+[ $# -ge 2 ] || { sed -n '2,/^# SPDX/{/^# SPDX/d;s/^# \{0,1\}//;p}' "$0"; exit 2; }
+ffmpeg=$1 clip=$2 other=${3:-$1}
+frames=${FRAMES:-10}
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+graph() { # filter
+    case $1 in
+    bliinds|blurdetect|siti) echo "[0]$1[o];[1]nullsink" ;;
+    *)                       echo "[0][1]$1[o]" ;;
+    esac
+}
+
+seconds() { # program filter threads frames
+    local start end
+    start=$(date +%s%N)
+    "$1" -v error -nostdin ${FLAGS:-} -filter_complex_threads "$3" -i "$tmp/clip.nut" -i "$tmp/clip.nut" \
+        -lavfi "$(graph "$2")" -map '[o]' -frames:v "$4" -f null - || return
+    end=$(date +%s%N)
+    echo $((end - start))
+}
+
+median() {
+    sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
+}
+
+echo "| filter | size | threads | frames a second | times real time |"
+echo "|---|---|---|---|---|"
+for size in ${SIZES:-1280x720 1920x1080 3840x2160}; do
+    "$ffmpeg" -v error -nostdin -y -i "$clip" -frames:v $((3 * frames + 1)) -vf "scale=${size/x/:},format=yuv420p" \
+        -c:v rawvideo "$tmp/clip.nut"
+    for filter in ${FILTERS:-bliinds detailloss mad ssim blurdetect siti libvmaf}; do
+        program=
+        for build in "$other" "$ffmpeg"; do
+            ! "$build" -v quiet -h "filter=$filter" | grep -q '^Filter' || program=$build
+        done
+        [ "$program" ] || { echo "SKIPPED $filter: in no build given" >&2; continue; }
+        for threads in ${THREADS:-1 2}; do
+            for ((run = 0; run < ${RUNS:-3}; run++)); do
+                few=$(seconds "$program" $filter $threads $frames)
+                many=$(seconds "$program" $filter $threads $((3 * frames)))
+                echo $((many - few))
+            done | median | awk -v n=$((2 * frames)) -v row="| \`$filter\` | $size | $threads |" \
+                '{ fps = n / ($1 / 1e9); printf("%s %.1f | %.1f |\n", row, fps, fps / 25) }'
+        done
+    done
+done
