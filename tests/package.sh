@@ -41,7 +41,7 @@ check() { # what command...; its output is shown if it fails
 }
 
 inside() {
-    chroot "$bare" /usr/bin/env -i PATH="$bin:/usr/bin:/bin" LC_ALL=C HOME=/tmp "$@"
+    chroot "$bare" /usr/bin/env -i PATH="$bin:/usr/sbin:/usr/bin:/sbin:/bin" LC_ALL=C HOME=/tmp "$@"
 }
 
 small_enough() {
