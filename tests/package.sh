@@ -110,8 +110,9 @@ versions() {
 
 # Nothing of the system's FFmpeg is touched.
 beside() { # deb
-    dpkg-deb -c "$1" | awk '{ print $6 }' | sed 's,^\.,,' > "$tmp/list"
-    ! grep -E '^/(usr/)?(s?bin|lib/x86_64-linux-gnu|include)/(ff(mpeg|probe|play)$|lib)' "$tmp/list" &&
+    dpkg-deb -c "$1" | awk '{ print $6 }' | sed 's,^\.,,' > "$tmp/list" &&
+        [ -s "$tmp/list" ] &&
+        ! grep -E '^/(usr/)?(s?bin|lib/x86_64-linux-gnu|include)/(ff(mpeg|probe|play)$|lib)' "$tmp/list" &&
         ! grep -vE '^/(usr/(bin/(ffmpeg-quality|ffprobe-quality|ffcrf|quality-[a-z]+|bliinds-convert-release)?|lib/(ffmpeg-quality/.*)?|share/.*)?)?$' \
             "$tmp/list"
 }
