@@ -24,7 +24,8 @@ WHO.update({name.replace("AUTHOR", "COMMITTER"): value for name, value in WHO.it
 # Of what patcheck says: the rest are guesses.
 COUNTS = re.compile("trailing whitespace|tabs|typos|simplified to \\+\\+|NULL_IF|missing whitespace|useless #if|useless if|"
                     "filetag|mergeable|doxygen|ifdefs that", re.I)
-
+# Files that need all that they include.
+CODE = r"\.(c|h|cu|cuh|asm)$"
 
 
 @functools.lru_cache
@@ -54,8 +55,8 @@ def step_by_name(file):
 def needs(file, ours):
     """What a file includes, and if it is a script or a Makefile, what it names."""
     text = read(source_of(file))
-    if re.search(r"\.(c|h|cu|cuh)$", file):
-        names = re.findall(r'#include "([^"]+)"', text)
+    if re.search(CODE, file):
+        names = re.findall(r'[#%]include "([^"]+)"', text)
     elif re.search(r"\.(mak|sh)$", file):
         names = re.findall(r"[\w./-]+", text) + ["tests/fate/quality.mak"]
         words = set(names)
@@ -96,7 +97,7 @@ def assign():
             if file in result:
                 continue
             result[file] = i
-            code = re.search(r"\.(c|h|cu|cuh)$", file)
+            code = re.search(CODE, file)
             todo |= {other for other in needs(file, ours) if code or named[other] in (None, i)}
     return {file: result.get(file, last) for file in ours}
 

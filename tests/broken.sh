@@ -58,9 +58,9 @@ mutants() {
   libavfilter/bliinds_dsp.c  @ s/while (count\[bin\] < k)/while (count[bin] <= k)/ @ bliinds-blocks
   libavfilter/bliinds_dsp.c  @ s/straddles(y) || bliinds_straddles(x)/straddles(y) \&\& bliinds_straddles(x)/ @ bliinds-yuv
   libavfilter/bliinds_dsp.c  @ s/nb_above += above\[1\]/nb_above += !!above[1]/ @ bliinds-blocks
-* libavfilter/x86/vf_bliinds.asm @ s/roundpd         %3, %3, 3/roundpd         %3, %3, 0/ @ checkasm-vf_bliinds
+* libavfilter/x86/rows.asm @ s/roundpd         %1, %1, 3/roundpd         %1, %1, 0/ @ checkasm-vf_bliinds checkasm-vf_detailloss
   libavfilter/x86/vf_bliinds.asm @ s/cmpleps         m5, m0, m5/cmpltps         m5, m0, m5/ @ checkasm-vf_bliinds
-  libavfilter/x86/vf_detailloss.asm @ s/roundpd         m3, m3, 3/roundpd         m3, m3, 0/ @ checkasm-vf_detailloss
+  libavfilter/x86/vf_detailloss.asm @ s/vminps          m6, m4, m3/vmaxps          m6, m4, m3/ @ checkasm-vf_detailloss
   libavfilter/vf_bliinds.c    @ s/job = 1; job < nb_jobs/job = 1; job + 1 < nb_jobs/ @ bliinds-layouts
   libavfilter/luma_frame.c @ s/range == AVCOL_RANGE_MPEG;/range == AVCOL_RANGE_JPEG;/ @ bliinds-ranges
   libavfilter/score_pool.c  @ s/value > -1 ? 1/value > -1 ? 1.001/ @ bliinds-log-json

@@ -25,6 +25,7 @@
 ; There are at least eight of a row. The last eight may overlap those before.
 
 %include "libavutil/x86/x86util.asm"
+%include "libavfilter/x86/rows.asm"
 
 %define FRAC_BITS  21   ; BLIINDS_FRAC_BITS
 %define LOW_BITS   12   ; BLIINDS_LOW_BITS
@@ -42,11 +43,6 @@ every_3rd:  dd 0, 3, 6, 1, 4, 7, 2, 5
             dd 2, 5, 0, 3, 6, 1, 4, 7
 rotate1:    dd 1, 2, 3, 4, 5, 6, 7, 0
 
-%macro CONST 2 ; name, value
-%1: times 8 dd %2
-%endmacro
-
-CONST  f_abs,       0x7fffffff
 CONST  f_4,         4.0
 CONST  f_half,      0.5
 CONST  f_1,         1.0
@@ -79,7 +75,6 @@ tap_side:  times 4 dq TAP_SIDE
 tap_round: times 4 dq 1 << (TAP_BITS - 1)
 ; bliinds_fixed()
 fixed_unit:  times 4 dq 0x1p32
-fixed_magic: times 4 dq 0x1p52
 ; bliinds_gamma()
 CONST  gamma_4_3,   1.33333333
 CONST  gamma_p0,    1.337007827
@@ -98,17 +93,6 @@ CONST  gamma_flat,  GAMMA_FLAT
 SECTION .text
 
 %if ARCH_X86_64
-
-; To the next eight, or to the last eight, or on.
-%macro NEXT8 2 ; index, index of the last eight
-    add             %1, 8
-    cmp             %1, %2
-    jle .loop
-    sub             %1, %2
-    cmp             %1, 8
-    mov             %1, %2
-    jne .loop
-%endmacro
 
 ; void bliinds_expand_row(int32_t *dst, const uint8_t *src, int w,
 ;                         int down, int black, int up)
@@ -211,12 +195,16 @@ cglobal bliinds_lowpass_row, 5, 6, 16, dst, above, middle, below, w, i
     movu [%1 + strideq * 4], m4
 %endmacro
 
-; bliinds_high() or bliinds_low() of sample k, which is in m11 + k
-%macro PART 4 ; k, operation, its operand, unit
-%assign %%x 11 + %1
-    %2              m%1, m %+ %%x, %3
-    cvtdq2ps        m%1, m%1
-    mulps           m%1, %4
+; bliinds_high() or bliinds_low() of the samples m11..m15
+%macro PARTS 3 ; operation, its operand, unit
+%assign %%k 0
+%rep 5
+%assign %%x %%k + 11
+    %1       m %+ %%k, m %+ %%x, %2
+    cvtdq2ps m %+ %%k, m %+ %%k
+    mulps    m %+ %%k, %3
+%assign %%k %%k + 1
+%endrep
 %endmacro
 
 ; void bliinds_basis_row(float *high, float *low, ptrdiff_t stride,
@@ -253,11 +241,7 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     vpblendd       m15, m15, [xq + 18 * 4], 0x80
     lea             xq, [highq + iq * 4]
     mova            m5, [high_unit]
-    PART             0, psrad, LOW_BITS, m5
-    PART             1, psrad, LOW_BITS, m5
-    PART             2, psrad, LOW_BITS, m5
-    PART             3, psrad, LOW_BITS, m5
-    PART             4, psrad, LOW_BITS, m5
+    PARTS        psrad, LOW_BITS, m5
     BASIS
     STORE_BASIS     xq
     test          lowq, lowq
@@ -265,11 +249,7 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     lea             xq, [lowq + iq * 4]
     mova            m5, [low_mask]
     mova            m6, [low_unit]
-    PART             0, pand, m5, m6
-    PART             1, pand, m5, m6
-    PART             2, pand, m5, m6
-    PART             3, pand, m5, m6
-    PART             4, pand, m5, m6
+    PARTS         pand, m5, m6
     BASIS
     STORE_BASIS     xq
 .next:
@@ -637,13 +617,11 @@ cglobal bliinds_block_row_low, 5, 15, 16, -25 * mmsize, \
 .end:
     RET
 
-; bliinds_fixed() of four floats, added to a sum; m13 and m14 = fixed_unit and fixed_magic
+; bliinds_fixed() of four floats, added to a sum; m13 and m14 = fixed_unit and integer_bits
 %macro ADD_FIXED 3 ; sum, src, temporary
     cvtps2pd        %3, %2
     mulpd           %3, m13
-    roundpd         %3, %3, 3               ; towards 0
-    addpd           %3, m14                 ; an integer below 2^52 is in the lower bits
-    pxor            %3, m14
+    TRUNCATE        %3, m14
     paddq           %1, %3
 %endmacro
 
@@ -651,7 +629,7 @@ cglobal bliinds_block_row_low, 5, 15, 16, -25 * mmsize, \
 ;                      ptrdiff_t stride, const float *table, int nb_blocks)
 cglobal bliinds_sum_row, 6, 9, 16, sum, gamma, value, stride, table, nb, i, row, nb_rows
     mova           m13, [fixed_unit]
-    mova           m14, [fixed_magic]
+    mova           m14, [integer_bits]
     shl        strideq, 2
     movsxd         nbq, nbd
     lea         valueq, [valueq + nbq * 4]
@@ -746,7 +724,7 @@ cglobal bliinds_sum_row, 6, 9, 16, sum, gamma, value, stride, table, nb, i, row,
 ;                    const float range[2])
 cglobal bliinds_select, 5, 9, 15, dst, above, value, n, range, start, mask, i, nb
     mova           m13, [fixed_unit]
-    mova           m14, [fixed_magic]
+    mova           m14, [integer_bits]
     vbroadcastss    m6, [rangeq]
     vbroadcastss    m7, [rangeq + 4]
     pxor            m0, m0

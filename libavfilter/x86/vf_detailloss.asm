@@ -18,8 +18,6 @@
 ;* Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
 ;******************************************************************************
 
-; The C functions of bliinds_dsp.c, eight samples or blocks at a time. Each float
-
 ; The C functions of detailloss_dsp.c, eight elements at a time. Each float is added
 ; and multiplied in the order of detailloss_wavelet.h, so that the bits are those of C:
 ; no fused multiply-add.
@@ -28,14 +26,10 @@
 ; in sums, of which the number is a multiple of eight.
 
 %include "libavutil/x86/x86util.asm"
+%include "libavfilter/x86/rows.asm"
 
 SECTION_RODATA 32
 
-%macro CONST 2 ; name, value
-%1: times 8 dd %2
-%endmacro
-
-CONST  f_abs,  0x7fffffff
 ; detail_low() and detail_high()
 CONST  tap0,   0.4829629131
 CONST  tap1,   0.8365163037
@@ -45,22 +39,10 @@ CONST  tap3,   0.1294095226
 CONST  f_1_30, 0.033333333333333333333
 ; detail_cube()
 CONST  cube_unit,  65536.0
-cube_magic: times 4 dq 0x1p52
 
 SECTION .text
 
 %if ARCH_X86_64
-
-; To the next eight, or to the last eight, or on.
-%macro NEXT8 2 ; index, index of the last eight
-    add             %1, 8
-    cmp             %1, %2
-    jle .loop
-    sub             %1, %2
-    cmp             %1, 8
-    mov             %1, %2
-    jne .loop
-%endmacro
 
 ; void detailloss_load_row(float *dst, const uint8_t *src, int w,
 ;                          int shift, int mask, float unit)
@@ -248,12 +230,8 @@ cglobal detailloss_mask_row, 5, 6, 4, dst, above, middle, below, w, i
     vextractf128   xm3, m1, 1
     cvtps2pd        m2, xm1
     cvtps2pd        m3, xm3
-    roundpd         m2, m2, 3               ; towards 0
-    roundpd         m3, m3, 3
-    addpd           m2, m5                  ; an integer below 2^52 is in the lower bits
-    addpd           m3, m5
-    pxor            m2, m5
-    pxor            m3, m5
+    TRUNCATE        m2, m5
+    TRUNCATE        m3, m5
     paddq           m0, m2
     paddq           m0, m3
 %endmacro
@@ -262,7 +240,7 @@ cglobal detailloss_mask_row, 5, 6, 4, dst, above, middle, below, w, i
 cglobal detailloss_cube_row, 3, 3, 6, src, hidden, w
     pxor            m0, m0
     mova            m4, [cube_unit]
-    mova            m5, [cube_magic]
+    mova            m5, [integer_bits]
     movsxd          wq, wd
     lea           srcq, [srcq + wq * 4]
     test       hiddenq, hiddenq
