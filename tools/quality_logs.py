@@ -20,6 +20,7 @@ import os
 import re
 import select
 import sys
+import time
 import xml.etree.ElementTree
 
 from quality_common import PERCENTILES, ToolError
@@ -55,6 +56,7 @@ METADATA_FRAME = re.compile(r'frame:\s*([0-9]+)\s+pts:\s*\S+\s+pts_time:\s*(\S+)
 
 LARGEST = 1e15      # what is beyond is no number, time or count of a log's
 LONGEST = 1 << 20   # bytes of a line
+BLOCK   = 1 << 16   # bytes read at once
 WHOLE   = 1 << 30   # bytes of a log that has its meaning only as a whole
 
 
@@ -113,17 +115,146 @@ def direction(scale):
     return f'{limits}{scale.better} is better'
 
 
+class Tail:
+    """Whole lines of a file that grows, and of the files that take its place when it is rotated.
+
+    Its place is an inode, an offset, and the end of the line before it. By that line a file is
+    known again: copytruncate leaves the inode and takes the lines away.
+    """
+
+    POLL = 0.1      # seconds between two looks
+    KNOWN = 64      # bytes of the line before
+
+    def __init__(self, path, place):
+        self.path = path
+        self.file, self.inode, self.offset, self.last = None, None, 0, b''
+        self.previous = 0, b''      # offset and last, before the newest line
+        if place:
+            inode, self.offset, last = place
+            self.last = last.encode('latin-1')
+            self._go(self._find(inode), self.offset, self.last)
+
+    def _go(self, file, offset=0, last=b''):
+        """Go on with a file; without one, begin with that of the path when there is one."""
+        if self.file is not None:
+            os.close(self.file)
+        self.file, self.offset, self.last = file, offset, last
+        if file is None:
+            self.offset, self.last = 0, b''
+        else:
+            self.inode = os.fstat(file).st_ino
+
+    def _open(self, path):
+        try:
+            return os.open(path, os.O_RDONLY)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise LogError(f'{path!r} cannot be read: {error.strerror}') from error
+
+    def _files(self):
+        """That of the path and those that it was rotated to, the oldest first, with their status."""
+        folder, name = os.path.split(self.path)
+        found = []
+        for entry in os.scandir(folder or '.'):
+            if re.fullmatch(re.escape(name) + '([-.][0-9]+)*', entry.name):
+                try:
+                    found.append((os.path.join(folder, entry.name), entry.stat()))
+                except FileNotFoundError:
+                    pass
+        return sorted(found, key=lambda item: (item[0] == self.path, item[1].st_mtime_ns))
+
+    def _holds(self, file):
+        """Whether that is the file that was read so far."""
+        size = len(self.last)
+        return os.fstat(file).st_size >= self.offset and \
+            os.pread(file, size, self.offset - size) == self.last
+
+    def _find(self, inode):
+        """The file that was read so far, or its copy; or None."""
+        for path, status in sorted(self._files(), key=lambda item: item[1].st_ino != inode):
+            file = self._open(path) if self.last or status.st_ino == inode else None
+            if file is not None:
+                if self._holds(file):
+                    return file
+                os.close(file)
+        return None
+
+    def _next(self):
+        """What comes after the end of the file, as arguments of _go(), or None."""
+        if self.file is None:
+            file = self._open(self.path)
+            return None if file is None else (file,)
+        if not self._holds(self.file):      # it has begun anew
+            copy = self._find(None)
+            return (os.dup(self.file),) if copy is None else (copy, self.offset, self.last)
+        status = os.fstat(self.file)
+        if os.path.exists(self.path) and os.stat(self.path).st_ino == status.st_ino:
+            return None
+        # who writes may not know of its new name yet: it is at its end when there is a newer one
+        for path, other in self._files():
+            if other.st_size and (path == self.path or other.st_mtime_ns > status.st_mtime_ns):
+                file = self._open(path)
+                return None if file is None else (file,)
+        return None
+
+    def _block(self):
+        """What there is more, in whole lines."""
+        if self.file is None:
+            return b''
+        size = len(self.last)
+        data = os.pread(self.file, BLOCK + size, self.offset - size)
+        if not data.startswith(self.last):
+            return b''
+        data = data[size:]
+        # the hole that copytruncate makes before the lines of a writer that does not append
+        while not size and data.startswith(b'\0'):
+            self.offset += len(data) - len(data.lstrip(b'\0'))
+            data = os.pread(self.file, BLOCK, self.offset)
+        whole, newline, _ = data.rpartition(b'\n')
+        if not newline and len(data) >= BLOCK:
+            raise LogError(f'{self.path!r}: has a line of more than {BLOCK >> 10} KiB: that is no '
+                           'log')
+        return whole + newline
+
+    def lines(self, log):
+        """Without an end; a None for each timeout of the log."""
+        following, heard = None, time.monotonic()
+        while True:
+            block = self._block()
+            for line in block.split(b'\n')[:-1]:
+                self.previous = self.offset, self.last
+                self.offset += len(line) + 1
+                self.last = line[-self.KNOWN:] + b'\n'
+                yield line.decode(errors='replace')
+            if block:
+                heard = time.monotonic()
+            elif following:
+                self._go(*following)
+                following = None
+            else:
+                # once more to the end of this file, which may have grown meanwhile
+                following = self._next()
+                if not following:
+                    if log.timeout and time.monotonic() - heard >= log.timeout:
+                        heard = time.monotonic()
+                        yield None
+                    time.sleep(self.POLL)
+
+
 class Log:
     """The frames of a log, as they come in: `for frame in Log(path)`.
 
     With a timeout, None comes in place of a frame whenever a line has not come for so many
     seconds. After the first frame `kind` says what the log is, and `header` has what its
     beginning tells. At the end, `notes` has what the reader should know of.
+    A log that is followed has no end; it begins at the place where another one was.
     """
 
-    def __init__(self, path, timeout=None):
+    def __init__(self, path, timeout=None, follow=False, place=None):
         self.path = path
         self.timeout = timeout
+        self.tail = Tail(path, place) if follow else None
         self.kind = None
         self.header = {}
         self.notes = []
@@ -133,6 +264,8 @@ class Log:
         self.names = []         # of the columns of CSV
         # of metadata: the frame that may go on, those before, and names that all of them have
         self.frame, self.before, self.always = None, 0, None
+        if follow:
+            return
         try:
             self.file = sys.stdin.fileno() if path == '-' else os.open(path, os.O_RDONLY)
         except OSError as error:
@@ -160,6 +293,14 @@ class Log:
             scale = scale._replace(lowest=lowest, highest=highest, better=better[0])
         return scale
 
+    def place(self):
+        """Behind the newest frame, for another log that follows the same file."""
+        if not self.tail:
+            return None
+        offset, last = self.tail.previous if self.kind == 'metadata' else \
+            (self.tail.offset, self.tail.last)
+        return [self.tail.inode, offset, last.decode('latin-1')]
+
     def _lines(self):
         """Whole lines, at once when they are there; a None for each timeout."""
         pieces, size, total = [], 0, 0
@@ -168,7 +309,7 @@ class Log:
                 yield None
                 continue
             try:
-                data = os.read(self.file, 1 << 16)
+                data = os.read(self.file, BLOCK)
             except OSError as error:
                 raise self.error(f'cannot be read: {error.strerror}') from error
             if not data:
@@ -196,7 +337,7 @@ class Log:
 
     def __iter__(self):
         first, text, read = None, [], None
-        for line in self._lines():
+        for line in self.tail.lines(self) if self.tail else self._lines():
             if line is None:
                 if self.kind not in ('json', 'xml', 'search'):
                     yield None
@@ -206,6 +347,9 @@ class Log:
                 self.kind = self._kind_of(line)
                 read = {'stats_file': self._stats, 'metadata': self._metadata, 'csv': self._csv,
                         'search': self._search}.get(self.kind, text.append)
+                if self.tail and self.kind not in (None, 'stats_file', 'metadata'):
+                    raise self.error('only the lines of stats_file and of the filter metadata can '
+                                     'be followed')
             if self.kind:
                 frame = read(line)
                 if frame:

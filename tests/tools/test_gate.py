@@ -3,17 +3,20 @@
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 
+import contextlib
 import http.server
 import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
 import urllib.request
+from pathlib import Path
 
 import pytest
 from common import BAD_LOGS, ROOT, TOOLS, lines, needs, tool, wait_for
@@ -88,19 +91,21 @@ def test_numbers(gate):
     assert gate(csv, options)[::2] == (2, "quality-gate: 'log': has no times: give the frames per second with --fps\n")
 
 
-@pytest.mark.parametrize('options, alarms', [('--for 4s', [(15, 19, None)]),
-                                             ('--window 4s', [(6.64, 6.64, 10.12), (17.64, 17.64, None)])])
-def test_time_goes_back(gate, options, alarms):
-    """A sender that begins again: neither window nor alarm goes over it."""
-    code, out, err = gate(LOG + LOG, '--above 60 ' + options)
-    told_twice = re.findall('alarm_start:(.*) alarm_raised:(.*)', out)
-    assert [(float(a), float(b)) for a, b in told_twice] == 2 * [alarm[:2] for alarm in alarms]
-    assert code == 1 and out.count('open:1') == 2
-    assert err.startswith('quality-gate: time goes back from 19.960000 to 0.000000: the count of time begins anew\n')
+def test_time_goes_back(gate):
+    """A sender that begins again: what lasts goes on, in the new count of time."""
+    code, out, err = gate(LOG + LOG, '--above 60 --for 4s')
+    assert (code, out) == (1, 'alarm_start:15.000000 alarm_raised:19.000000\n'
+                           'alarm_start:-4.960000 alarm_end:0.000000 alarm_duration:4.960000 worst:70.000000 '
+                           'worst_time:-4.960000\n' + told([(15, 19, None)], 70))
+    assert err.startswith('quality-gate: time goes back from 19.960000 to 0.000000: it is counted on from there\n')
+    # 0.4 s on both sides
+    parts = lines(35, lambda i: 70 if i >= 25 else 40) + lines(30, lambda i: 70 if i < 10 else 40)
+    assert gate(parts, '--above 60 --for 500ms')[1].startswith('alarm_start:-0.360000 alarm_raised:0.160000\n')
 
 
-def start(*options, **pipes):
-    return subprocess.Popen([sys.executable, TOOLS['quality-gate'], *map(str, options), '-'], text=True, stdin=subprocess.PIPE, **pipes)
+def start(*options, log='-', **pipes):
+    return subprocess.Popen([sys.executable, TOOLS['quality-gate'], *map(str, options), log], text=True,
+                            **{'stdin': subprocess.PIPE} | pipes)
 
 
 def test_live(tmp_path):
@@ -154,6 +159,15 @@ def test_options(gate, options, message):
     assert code == 2 and message in err
 
 
+# For python3 -c, with the gate's path as the first argument: a gate that is changed before its main() begins.
+LOAD = f"""
+import os, signal, sys
+sys.path.append({str(ROOT / 'tools')!r})
+import quality_common
+gate = quality_common.load(sys.argv.pop(1))
+def main():
+    quality_common.run('quality-gate', lambda: gate.Session(gate.parse_arguments()).run(), gate.UNUSABLE)
+"""
 WHOLE = lines(50, lambda i: i)
 METADATA = ''.join(f'frame:{i} pts:{i} pts_time:{i / 25}\nlavfi.score={i}\nlavfi.valid=1\n' for i in range(50))
 GLUED = ''.join(re.sub(' score.*\n', ' ', line) if i == 19 else line
@@ -341,18 +355,32 @@ def test_webhook(gate, receiver, refuse):
     server, url = receiver
     server.refuse = refuse
     code, _, err = gate(LOG, f'--above 60 --for 1s --recover 1500ms --stream cam1 --webhook {url}')
-    assert code == 1 and 'missed' not in err
+    assert code == 1 and err.count('takes no events') == bool(refuse) and 'taken' not in err
+    ids = [event.pop('id').split('-') for event in server.got]
+    assert ids[0][0] == ids[1][0] != ids[2][0] and [name for _, name in ids] == ['alarm', 'recovery'] * 2
     assert [event['event'] for event in server.got] == ['alarm', 'recovery'] * 2
     assert server.got[1] == {'event': 'recovery', 'stream': 'cam1', 'metric': 'score', 'alarm_start': 4, 'alarm_end': 10,
                              'alarm_duration': 6, 'worst': 70, 'worst_time': 4}
 
 
-def test_webhook_fails(gate, receiver):
+def test_webhook_fails(gate, receiver, tmp_path):
+    """An event that was not taken waits in the state for the next start."""
     server, url = receiver
     server.refuse = 99
-    code, out, err = gate(LOG, f'--above 60 --for 4s --stop --webhook {url}')
-    assert code == 1 and 'alarm_raised:19.000000' in out and not server.got
-    assert err.count('the webhook missed an event: HTTP Error 500') == 1 and 'no answer until the end' in err
+    ends_soon = ['-c', f'{LOAD}gate.POST_END = 1; main()', TOOLS['quality-gate'], '--above', '60', '--for', '4s', '--stop',
+                 '--webhook', url, 'log']
+    (tmp_path / 'log').write_text(LOG)
+
+    def run(*options):
+        done = subprocess.run([sys.executable, *ends_soon, *options], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 1 and 'alarm_raised:19.000000' in done.stdout and not server.got
+        assert done.stderr.count('takes no events, which is tried on: HTTP Error 500') == 1
+        return done.stderr
+    assert '2 events that the webhook has not taken are lost' in run()
+    assert "1 events that the webhook has not taken wait in 'state'" in run('--state', 'state')
+    server.refuse = 0
+    gate(WHOLE, f'--above 60 --state state --webhook {url}')
+    assert [event['event'] for event in server.got] == ['alarm', 'recovery']
     assert gate(LOG, '--above 60 --webhook file:///etc/passwd')[0] == 2
 
 
@@ -372,7 +400,171 @@ def test_state(gate, again):
 
 
 def test_bad_state(gate, tmp_path):
-    for text in '', '[]', '{"alarm": true}', '{"alarm": 1}':
+    gate(WHOLE, '--above 60 --state state')
+    good = (tmp_path / 'state').read_text()
+    for text in '', '[]', '{"gate": {}, "events": []}', good[:-3], good.replace('false', '1'), good.replace('[]}', '{}}'):
         (tmp_path / 'state').write_text(text)
         code, _, err = gate(WHOLE, '--above 60 --state state')
         assert code == 2 and err.startswith("quality-gate: 'state' "), text
+
+
+# ---- live: logs that are followed, restarts, a day ----
+
+def events_of(frames, above, hold, recover):
+    """What the gate is to tell of (time, value), in microseconds; None for a value that is not valid. Unlike the gate, it
+    looks at all frames at once, as runs of good and bad ones."""
+    shift, last, runs = 0, 0, []
+    for time_of_log, value in frames:
+        shift = max(shift, last - time_of_log)
+        last = time_of_log + shift
+        if value is not None:
+            if not runs or runs[-1][0] != (value > above):
+                runs.append((value > above, []))
+            runs[-1][1].append((last, value, shift))
+    found, alarm, worst = [], False, []
+    for bad, run in runs:
+        begin = run[0][0]
+        if bad:
+            worst = (worst if alarm else []) + run
+        after = [(at, shift) for at, _, shift in run if at - begin >= (hold if bad else recover)]
+        if bad == alarm or not after:
+            continue
+        alarm, (at, shift) = bad, after[0]
+        if bad:
+            start = begin
+            found.append({'alarm_start': begin - shift, 'alarm_raised': at - shift})
+        else:
+            most = max(value for _, value, _ in worst)
+            found.append({'alarm_start': start - shift, 'alarm_end': begin - shift, 'alarm_duration': begin - start,
+                          'worst': most * 1000000, 'worst_time': min(at for at, value, _ in worst if value == most) - shift})
+    return found
+
+
+class Stream:
+    """An ffmpeg that writes a log which is rotated, and what it wrote."""
+
+    def __init__(self, path, rate):
+        self.path, self.rate, self.frames = path, rate, []
+        self.begin()
+
+    def begin(self):
+        """ffmpeg begins; the log is begun anew where there is one."""
+        self.file, self.number = open(self.path, 'w'), 0
+
+    def write(self, scores):
+        """Also parts of lines; a score of None is not valid."""
+        text = []
+        for score in scores:
+            at = self.number * 1000000 // self.rate
+            self.number += 1
+            self.frames.append((at, score))
+            text.append(f'n:{self.number} pts_time:{at / 1e6:f} score:{score or 0} valid:{score is not None:d}\n')
+        text = ''.join(text)
+        for part in text[:-20], text[-20:]:
+            self.file.write(part)
+            self.file.flush()
+
+    def names(self):
+        """Those of earlier logs go up by one."""
+        old = sorted(self.path.parent.glob(self.path.name + '.*'), key=lambda path: -int(path.suffix[1:]))
+        for path in old:
+            path.rename(self.path.with_suffix('.' + str(int(path.suffix[1:]) + 1)))
+        return self.path.with_suffix('.1')
+
+    def rename(self):
+        """ffmpeg goes on writing to the file that has another name now."""
+        self.path.rename(self.names())
+        self.path.touch()
+
+    def copytruncate(self, appends):
+        """With a hole before the next line, or without it."""
+        shutil.copyfile(self.path, self.names())
+        os.truncate(self.path, 0)
+        if appends:
+            self.file = open(self.path, 'a')
+
+
+def of_posts(posts):
+    """The events of a receiver, without those that came twice."""
+    known = {post['id']: post for post in posts}
+    return [{name: round(value * 1000000) for name, value in post.items() if isinstance(value, (int, float))}
+            for post in known.values()]
+
+
+OPTIONS = '--above 60 --for 2s --recover 1s'.split()
+LIMITS = 60, 2000000, 1000000
+
+
+def episode(number):
+    """30 s with an alarm."""
+    return [40] * 5 + [None] + [61 + number] * 10 + [40] * 14
+
+
+@pytest.mark.parametrize('rotation', ['rename', 'append', 'hole', 'restart'])
+def test_rotation(tmp_path, rotation):
+    """No line is lost or read twice, by a gate that runs and by one that is begun again and again."""
+    stream = Stream(tmp_path / 'log', 1)
+    stream.write([40])
+    outs = [tmp_path / 'always', tmp_path / 'at times']
+
+    @contextlib.contextmanager
+    def gate_to(out):
+        with open(out, 'a') as file:
+            process = start(*OPTIONS, '--follow', '--state', out.with_suffix('.state'), log=stream.path, stdout=file)
+        try:
+            wait_for(out.with_suffix('.state').exists)
+            yield
+        finally:
+            process.kill()
+            process.wait()
+
+    def told_by(path):
+        words = [dict(word.split(':') for word in line.split()) for line in path.read_text().splitlines(keepends=True)
+                 if line.endswith('\n')]
+        return [{name: round(float(value) * 1000000) for name, value in event.items()} for event in words]
+
+    def come(path):
+        wait_for(lambda: len(told_by(path)) >= len(events_of(stream.frames, *LIMITS)), 5)
+        assert told_by(path) == events_of(stream.frames, *LIMITS)
+    with gate_to(outs[1]):
+        pass
+    with gate_to(outs[0]):
+        for number in range(7):
+            scores = episode(number)
+            stream.write(scores[:12])
+            if rotation in ('append', 'hole'):
+                come(outs[0])
+                stream.copytruncate(rotation == 'append')
+            else:
+                stream.rename()
+                if rotation == 'restart' or number == 4:
+                    stream.begin()
+            stream.write(scores[12:])
+            if number % 3 == 0:     # the other one was not there for some rotations
+                with gate_to(outs[1]):
+                    come(outs[1])
+        come(outs[0])
+
+
+def test_settings(tmp_path):
+    """They are read again at SIGHUP; an alarm stays open over it."""
+    settings, out, err = (tmp_path / name for name in ('settings', 'out', 'err'))
+    settings.write_text("--above 60 --stream 'cam 1'     # of the evening\n--for 1s\n")
+    process = start(f'@{settings}', stdout=open(out, 'w'), stderr=open(err, 'w'))
+    rows = lines(300, lambda i: 50).splitlines(keepends=True)
+
+    def feed(number, text, said):
+        settings.write_text(text)
+        process.send_signal(signal.SIGHUP)
+        process.stdin.write(''.join(rows[:number]))
+        process.stdin.flush()
+        wait_for(lambda: err.read_text().endswith(said), 30)
+        del rows[:number]
+    # SIGHUP ends it until it asks for it
+    wait_for(lambda: int(re.search('SigCgt:\\s*(\\w+)', Path(f'/proc/{process.pid}/status').read_text())[1], 16) & 1)
+    feed(100, '--above 60 --for 1x', 'is no duration such as 2s, 500ms or 1m\nquality-gate: the settings stay as they were\n')
+    feed(50, "--above 40 --for 1s --stream 'cam 2'", 'stream changes with a restart only\nquality-gate: the settings are read anew\n')
+    feed(50, '--above 40 --for 1h', 'the settings are read anew\n')
+    feed(100, '--below 60', 'the settings are read anew\n')
+    process.communicate(timeout=60)
+    assert out.read_text() == told([(4, 5, None)], 50).replace('19.96', '11.96').replace('15.96', '7.96')
