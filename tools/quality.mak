@@ -9,13 +9,14 @@ QUALITY_DATA    = doc/quality-alerts.yml doc/quality-alerts-test.yml doc/quality
 QUALITY_DIR     = $(DATADIR)/quality
 
 # manual pages
-COMPONENTS-yes += $(patsubst $(SRC_PATH)/doc/%.texi,%,$(wildcard $(SRC_PATH)/doc/quality-*.texi))
+COMPONENTS-yes += $(notdir $(basename $(wildcard $(SRC_PATH)/doc/quality-*.texi))) bliinds-convert-release
 
 install: install-quality
 install-quality:
 	$(Q)mkdir -p "$(BINDIR)" "$(QUALITY_DIR)/farm" "$(QUALITY_DIR)/report"
-	$(INSTALL) -c -m 755 $(addprefix $(SRC_PATH)/tools/farm/,quality-farm task parts.py) \
+	$(INSTALL) -c -m 755 $(addprefix $(SRC_PATH)/tools/farm/,quality-farm task) \
 		"$(QUALITY_DIR)/farm"
+	$(INSTALL) -c -m 644 $(SRC_PATH)/tools/farm/parts.py "$(QUALITY_DIR)/farm"
 	$(INSTALL) -c -m 755 $(patsubst %,$(SRC_PATH)/tools/%,$(filter report/%,$(QUALITY_TOOLS))) \
 		"$(QUALITY_DIR)/report"
 	$(INSTALL) -c -m 755 $(SRC_PATH)/tools/bliinds-convert-release "$(QUALITY_DIR)"
