@@ -27,6 +27,17 @@ mv "$tree/usr/share/zsh/site-functions" "$tree/usr/share/zsh/vendor-completions"
 cp -r "$stage/share/doc/$name/"* "$doc"
 rm "$doc/licences/"COPYING.* "$doc/CHANGELOG.md"
 
+# These each Debian has under the same name, and mends.
+depends=
+for library in zlib1g:libz.so.1 libgcc-s1:libgcc_s.so.1 libstdc++6:libstdc++.so.6; do
+    [ -f "$lib/lib/${library#*:}" ] || continue
+    package_of=${library%:*}
+    # shellcheck disable=SC2016
+    depends+=", $package_of (>= $(dpkg-query -W -f '${Version}' "$package_of" | sed 's/\.dfsg.*//; s/-[^-]*$//'))"
+    rm -f "$lib/lib/${library#*:}" "$doc/licences/$package_of"
+    sed -i "/ has $package_of\$/d" "$doc/SOURCES"
+done
+
 # A tool looks for ffmpeg beside itself: it is started there.
 for tool in "$stage"/bin/*; do
     tool=$(basename "$tool")
@@ -43,7 +54,13 @@ gzip -9nc "$stage/share/man/man1/ffmpeg-filters.1" > "$tree/usr/share/man/man1/$
 
 sed "s/PACKAGE/$package/; s/EFFECTIVE/$common+/; s/TERMS/$terms/; s/COMMON/$common/" \
     "$root/packaging/debian/copyright" > "$doc/copyright"
-maintainer='The maintainers of ffmpeg-quality <ffmpeg-quality@localhost>'
+maintainer='The FFmpeg quality project <ffmpeg-quality@localhost>'
+mkdir -p "$tree/usr/share/lintian/overrides"
+cat > "$tree/usr/share/lintian/overrides/$package" << END
+# It is made on whatever machine, and has no maintainer in Debian.
+$package: bogus-mail-host Maintainer ffmpeg-quality@localhost
+$package: bogus-mail-host-in-debian-changelog ffmpeg-quality@localhost *
+END
 gzip -9n > "$doc/changelog.gz" << END
 $package ($version) unstable; urgency=medium
 
@@ -59,18 +76,19 @@ Priority: optional
 Architecture: amd64
 Maintainer: $maintainer
 Installed-Size: $(du -sk --exclude=DEBIAN "$tree" | cut -f 1)
-Depends: libc6 (>= $glibc), python3 (>= 3.9)
+Depends: libc6 (>= $glibc)$depends, python3 (>= 3.9)
 Recommends: python3-jinja2, libjs-dygraphs
 Suggests: python3-prometheus-client, parallel, slurm-client
 Conflicts: $other
 Description: FFmpeg with filters that score video, and tools around them
- The filters bliinds, detailloss, mad and ssim_cuda score each frame of a video,
- with or without its source, on the CPU or on a GPU. ffcrf finds the CRF that reaches
- a quality; quality-report, quality-compare, quality-gate and quality-farm make pages,
- comparisons, alarms and job arrays.
+ The filters bliinds, detailloss, mad and ssim_cuda score each frame of a
+ video, with or without its source, on the CPU or on a GPU. ffcrf finds the CRF
+ that reaches a quality; quality-report, quality-compare, quality-gate and
+ quality-farm make pages, comparisons, alarms and job arrays.
  .
- Its ffmpeg is called $name, and the system's FFmpeg stays as it is. This build is
- under the $common $([ "$licence" = gpl ] && echo "and has x264 and x265" || echo "and has neither x264 nor x265").
+ Its ffmpeg is called $name, and the system's FFmpeg stays as it is.
+ This build is under the $common, and has
+ $([ "$licence" = gpl ] && echo "x264 and x265" || echo "neither x264 nor x265").
 END
 (cd "$tree" && find usr -type f -print0 | sort -z | xargs -0 md5sum > DEBIAN/md5sums)
 find "$tree" -type d -exec chmod 755 {} +
