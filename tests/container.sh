@@ -1,20 +1,12 @@
 #!/usr/bin/env bash
 # Builds the container of the tarball in results/packages on a bare system, and runs it:
-# container.sh [-s SUITE] [-m MIRROR] [-r FOLDER], which are those of package.sh.
+# container.sh [-s SUITE] [-m MIRROR] [-r FOLDER], which are those of bare.sh.
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck disable=SC2317
-set -u -o pipefail
+# shellcheck disable=SC2317 source=tests/bare.sh
+. "$(dirname "$0")/bare.sh"
+[ $# = 0 ] || usage
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-suite=bookworm mirror='' folder=''
-while getopts s:m:r: option; do
-    case $option in
-    s) suite=$OPTARG ;;
-    m) mirror=$OPTARG ;;
-    r) folder=$OPTARG ;;
-    *) exit 2 ;;
-    esac
-done
 most_bytes=150000000
 
 skip() { # why
@@ -22,40 +14,19 @@ skip() { # why
     exit 0
 }
 
-[ "$(id -u)" = 0 ] || skip "not root"
-PATH=$PATH:/usr/sbin
 command -v buildah > /dev/null || skip "no buildah"
-[ "$folder" ] || command -v debootstrap > /dev/null || skip "no debootstrap"
 ls "$root"/results/packages/*-linux-gpl.tar.gz > /dev/null 2>&1 || skip "no tarball: run make package"
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-export BUILDAH_ISOLATION=chroot STORAGE_DRIVER=vfs
+export BUILDAH_ISOLATION=chroot
+# no mounts: vfs copies
 buildah() {
-    command buildah --root "$tmp/root" --runroot "$tmp/run" "$@"
+    command buildah --storage-driver vfs --root "$tmp/root" --runroot "$tmp/run" "$@"
 }
 
-if [ ! "$folder" ]; then
-    folder=$tmp/bare
-    debootstrap --variant=minbase "$suite" "$folder" ${mirror:+"$mirror"} > "$tmp/log" 2>&1 ||
-        skip "debootstrap cannot make $suite: $(tail -n 1 "$tmp/log")"
-fi
-
-failed=0
-check() { # what command...; its output is shown if it fails
-    local what=$1
-    shift
-    if "$@" > "$tmp/out" 2>&1; then
-        echo "PASS    container: $what"
-    else
-        echo "FAIL    container: $what"
-        tail -n 20 "$tmp/out"
-        failed=1
-    fi
-}
+why=$(make_bare "$tmp/bare") || skip "$why"
 
 builds() {
     local base
-    base=$(buildah from scratch) && buildah add "$base" "$folder" / && buildah commit "$base" bare &&
+    base=$(buildah from scratch) && buildah add "$base" "$tmp/bare" / && buildah commit "$base" bare &&
         buildah build --build-arg BASE=localhost/bare --build-arg PACKAGES= -f "$root/Containerfile" -t tried "$root" &&
         buildah from --name container localhost/tried
 }
@@ -81,10 +52,10 @@ is_small() {
         [ "$(du -sb "$mounted/opt" | cut -f 1)" -le "$most_bytes" ]
 }
 
-check "builds" builds
+check container "builds" builds
 [ $failed = 0 ] || exit 1
-check "scores a picture" scores
-check "tells its version" tells_version
-check "asks for the driver" asks_for_driver
-check "adds at most $((most_bytes / 1000000)) MB" is_small
+check container "scores a picture" scores
+check container "tells its version" tells_version
+check container "asks for the driver" asks_for_driver
+check container "adds at most $((most_bytes / 1000000)) MB" is_small
 exit $failed

@@ -1,44 +1,17 @@
 #!/usr/bin/env bash
 # Tries packages where nothing else is installed: package.sh [-s SUITE] [-m MIRROR] [-r FOLDER] FILE...
-# Each FILE is a tarball, a Debian package or a wheel. The bare system is made by debootstrap, of SUITE
-# (default: that of this system) from MIRROR (default: debootstrap's own), or is a copy of FOLDER.
+# Each FILE is a tarball, a Debian package or a wheel; the options are those of bare.sh.
 # It prints a line for each test.
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck disable=SC2317
-set -u -o pipefail
-
-suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
-mirror='' folder=''
-while getopts s:m:r: option; do
-    case $option in
-    s) suite=$OPTARG ;;
-    m) mirror=$OPTARG ;;
-    r) folder=$OPTARG ;;
-    *) exit 2 ;;
-    esac
-done
-shift $((OPTIND - 1))
-[ $# -gt 0 ] || { echo "usage: package.sh [-s SUITE] [-m MIRROR] [-r FOLDER] FILE..." >&2; exit 2; }
+# shellcheck disable=SC2317,SC2034 source=tests/bare.sh
+operands=FILE...
+. "$(dirname "$0")/bare.sh"
+[ $# -gt 0 ] || usage
 
 most_bytes=60000000     # of a file
 most_ms=50              # from the command to its end, of -version
 
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
 bare=$tmp/bare
-failed=0
-
-check() { # what command...; its output is shown if it fails
-    local what=$1
-    shift
-    if "$@" > "$tmp/out" 2>&1; then
-        echo "PASS    $system, $file: $what"
-    else
-        echo "FAIL    $system, $file: $what"
-        tail -n 20 "$tmp/out"
-        failed=1
-    fi
-}
 
 inside() {
     chroot "$bare" /usr/bin/env -i PATH="$bin:/usr/sbin:/usr/bin:/sbin:/bin" LC_ALL=C HOME=/tmp "$@"
@@ -122,14 +95,14 @@ beside() { # deb
 try_wheel() { # file
     local tool log=$tmp/frames.log bin=$tmp/venv/bin
     python3 -m venv --system-site-packages "$tmp/venv" > "$tmp/log" 2>&1 || { echo "SKIPPED $file: no python3-venv"; return; }
-    check "installs" "$bin/pip" install -q --no-index --no-deps "$1"
+    check "$system, $file" "installs" "$bin/pip" install -q --no-index --no-deps "$1"
     for tool in quality-compare quality-farm quality-gate quality-report; do
-        check "has $tool" output_has "^$tool $(cut -d - -f 2 <<< "$file")$" "$bin/$tool" --version
+        check "$system, $file" "has $tool" output_has "^$tool $(cut -d - -f 2 <<< "$file")$" "$bin/$tool" --version
     done
     seq 50 | awk '{ print "n:" $1 " pts:" $1 " pts_time:" $1 / 25 " score:" $1 " valid:1" }' > "$log"
-    check "finds an alarm" output_has '1 alarms' "$bin/quality-gate" --above 40 "$log"
+    check "$system, $file" "finds an alarm" output_has '1 alarms' "$bin/quality-gate" --above 40 "$log"
     if python3 -c 'import jinja2' 2> /dev/null && [ -d /usr/share/javascript/dygraphs ]; then
-        check "makes a page" output_has '</html>' "$bin/quality-report" -o - "$log"
+        check "$system, $file" "makes a page" output_has '</html>' "$bin/quality-report" -o - "$log"
     else
         echo "SKIPPED $file, a page: no python3-jinja2, or no libjs-dygraphs"
     fi
@@ -137,9 +110,9 @@ try_wheel() { # file
         | tee "$tmp/ffprobe" > "$tmp/ffmpeg"
     chmod +x "$tmp/ffmpeg" "$tmp/ffprobe"
     : > "$tmp/clip.mp4"
-    check "says which metric is missing" output_has 'has no bliinds' \
+    check "$system, $file" "says which metric is missing" output_has 'has no bliinds' \
         "$bin/quality-compare" --ffmpeg "$tmp/ffmpeg" -m bliinds -o "$tmp/compare" "$tmp/clip.mp4" "$tmp/clip.mp4"
-    check "says which filter is missing" output_has 'has no filter bliinds' \
+    check "$system, $file" "says which filter is missing" output_has 'has no filter bliinds' \
         "$bin/quality-farm" --ffmpeg "$tmp/ffmpeg" -o "$tmp/farm" "$tmp/clip.mp4"
 }
 
@@ -153,21 +126,8 @@ output_has() { # pattern command...; its exit code is that of the tests of the t
 
 # Makes it once; fails, and says SKIPPED, where that cannot be.
 bare_system() {
-    local why=
-    PATH=$PATH:/usr/sbin
-    if [ -f "$bare/etc/os-release" ]; then
-        :
-    elif [ "$(id -u)" != 0 ]; then
-        why="not root, who alone can chroot"
-    elif [ "$folder" ]; then
-        cp -a "$folder" "$bare"
-    elif ! command -v debootstrap > /dev/null; then
-        why="no debootstrap"
-    elif ! debootstrap --variant=minbase "$suite" "$bare" ${mirror:+"$mirror"} > "$tmp/log" 2>&1; then
-        rm -rf "$bare"
-        why="debootstrap cannot make $suite: $(tail -n 1 "$tmp/log")"
-    fi
-    [ ! "$why" ] || { echo "SKIPPED $file: $why"; return 1; }
+    local why
+    [ -d "$bare" ] || why=$(make_bare "$bare") || { echo "SKIPPED $file: $why"; return 1; }
     system=$(sed -n 's/^PRETTY_NAME=//p' "$bare/etc/os-release" | tr -d '"')
 }
 
@@ -176,26 +136,26 @@ try_bare() { # path
     *.deb)
         case $file in *-lgpl_*) licence=lgpl ;; *) licence=gpl ;; esac
         bin=/usr/bin ffmpeg=ffmpeg-quality ffprobe=ffprobe-quality
-        check "is beside the system's FFmpeg" beside "$1"
+        check "$system, $file" "is beside the system's FFmpeg" beside "$1"
         cp "$1" "$bare/tmp/package.deb"
         # a bare system has no Python
-        check "installs" inside dpkg --force-depends -i /tmp/package.deb ;;
+        check "$system, $file" "installs" inside dpkg --force-depends -i /tmp/package.deb ;;
     *)
         case $file in *-lgpl.*) licence=lgpl ;; *) licence=gpl ;; esac
         mkdir -p "$bare/opt"
-        check "unpacks" tar -C "$bare/opt" -xf "$1"
+        check "$system, $file" "unpacks" tar -C "$bare/opt" -xf "$1"
         bin=/opt/${file%.tar.gz}/bin ffmpeg=ffmpeg ffprobe=ffprobe ;;
     esac
-    check "is small" small_enough "$1"
-    check "has the filters" has_filters
-    check "scores a picture" scores
-    check "encodes" encodes
-    check "has a licence as its name says" licensed
-    check "tells its version" versions
-    check "starts in $most_ms ms" starts "$ffmpeg"
+    check "$system, $file" "is small" small_enough "$1"
+    check "$system, $file" "has the filters" has_filters
+    check "$system, $file" "scores a picture" scores
+    check "$system, $file" "encodes" encodes
+    check "$system, $file" "has a licence as its name says" licensed
+    check "$system, $file" "tells its version" versions
+    check "$system, $file" "starts in $most_ms ms" starts "$ffmpeg"
     echo "        $(stat -c %s "$1") bytes, starts in $(cat "$tmp/out")"
     if [ "$bin" = /usr/bin ]; then
-        check "is removed" inside dpkg --purge "$(dpkg-deb -f "$1" Package)"
+        check "$system, $file" "is removed" inside dpkg --purge "$(dpkg-deb -f "$1" Package)"
     fi
 }
 

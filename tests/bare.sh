@@ -1,0 +1,59 @@
+# shellcheck shell=bash disable=SC2034
+# What package.sh and container.sh share: [-s SUITE] [-m MIRROR] [-r FOLDER], the bare system that these
+# tell of, and how a test is told. The bare system is made by debootstrap, of SUITE (default: that of
+# this system) from MIRROR (default: debootstrap's own), or is FOLDER.
+# SPDX-License-Identifier: LGPL-2.1-or-later
+
+set -u -o pipefail
+PATH=$PATH:/usr/sbin
+
+usage() {
+    echo "usage: ${0##*/} [-s SUITE] [-m MIRROR] [-r FOLDER]${operands:+ $operands}" >&2
+    exit 2
+}
+
+suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+mirror='' folder=''
+while getopts s:m:r: option; do
+    case $option in
+    s) suite=$OPTARG ;;
+    m) mirror=$OPTARG ;;
+    r) folder=$OPTARG ;;
+    *) usage ;;
+    esac
+done
+shift $((OPTIND - 1))
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+failed=0
+
+check() { # subject what command...; its output is shown if it fails
+    local name="$1: $2"
+    shift 2
+    if "$@" > "$tmp/out" 2>&1; then
+        echo "PASS    $name"
+    else
+        echo "FAIL    $name"
+        tail -n 20 "$tmp/out"
+        failed=1
+    fi
+}
+
+# Puts a bare system there, or says why it cannot.
+make_bare() { # folder
+    if [ "$(id -u)" != 0 ]; then
+        echo "not root, who alone can chroot"
+    elif [ "$folder" ]; then
+        cp -a "$folder" "$1" && return
+        echo "$folder cannot be copied"
+    elif ! command -v debootstrap > /dev/null; then
+        echo "no debootstrap"
+    elif ! debootstrap --variant=minbase "$suite" "$1" ${mirror:+"$mirror"} > "$tmp/log" 2>&1; then
+        echo "debootstrap cannot make $suite: $(tail -n 1 "$tmp/log")"
+    else
+        return 0
+    fi
+    rm -rf "$1"
+    return 1
+}
