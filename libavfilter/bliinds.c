@@ -45,9 +45,8 @@ static const char *const basis_name[] = {
 };
 
 /**
- * A frame is not valid if more than this share of its level 1 blocks is flat
- * (without a shape of the generalised Gaussian), or if its level 3 has less
- * blocks than this. What is left says nothing of the picture's quality.
+ * A frame is not valid if more than this share of its level 1 blocks is flat,
+ * or if its level 3 has less blocks than this. What is left says nothing of the picture's quality.
  */
 #define MAX_FLAT   0.75
 #define MIN_BLOCKS 10
@@ -165,11 +164,11 @@ int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, const AVFrame *
     return *luma ? check_size(ctx, f->luma.width, f->luma.height) : 0;
 }
 
-int ff_bliinds_needs_worst(const BLIINDSContext *s, uint64_t n)
+int ff_bliinds_needs_statistics(const BLIINDSContext *s, uint64_t n)
 {
     const BLIINDSFrame *f = &s->frame[n % BLIINDS_MAX_IN_FLIGHT];
 
-    return s->features || ff_bliinds_model_needs_worst(&s->model[choose_basis(s, f->coded)]);
+    return s->features || ff_bliinds_model_needs_statistics(&s->model[choose_basis(s, f->coded)]);
 }
 
 static void predict(double value[NB_METRICS], const BLIINDSContext *s,

@@ -111,12 +111,12 @@ int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, const AVFrame *
                         uint64_t n, const LumaFrame **luma);
 
 /**
- * Whether a frame's sums must have the worst blocks: else all but these may be
- * given to ff_bliinds_score().
+ * Whether a frame's sums must have all: else those of the bands and the number of
+ * flat blocks are enough for ff_bliinds_score().
  *
  * @param n its number, which ff_bliinds_describe() was given
  */
-int ff_bliinds_needs_worst(const BLIINDSContext *s, uint64_t n);
+int ff_bliinds_needs_statistics(const BLIINDSContext *s, uint64_t n);
 
 /**
  * Score a frame: to its metadata, its side data and the files.

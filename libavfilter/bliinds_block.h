@@ -144,6 +144,9 @@ SHARED_INLINE float bliinds_guess_rsqrt(float x)
  */
 #define BLIINDS_SET_NOISE (16.f / (1 << BLIINDS_FRAC_BITS))
 
+/// A block is flat up to this sum of the variances of its bands: it has one value.
+#define BLIINDS_FLAT 1e-7f
+
 /// The energy subband ratio has no bound; 127 was seen on pictures.
 #define BLIINDS_SUB_MAX 32767.f
 
@@ -352,6 +355,12 @@ SHARED_INLINE void bliinds_block(BLIINDSBlock *dst, const float terms[5][5])
     dst->band[0] = v1;
     dst->band[1] = v2;
     dst->band[2] = v3;
+}
+
+/// Whether a block has one value, but for what its level image was rounded by.
+SHARED_INLINE int bliinds_is_flat(const float band[3])
+{
+    return (band[0] + band[1]) + band[2] <= BLIINDS_FLAT;
 }
 
 /**

@@ -91,9 +91,10 @@ static av_always_inline void load_block(float dst[5][5], const float *const src[
             dst[y][k] = src[y][k * stride + b];
 }
 
+/// What is not stored of a block is not computed either.
 static av_always_inline void blocks(float *restrict dst, const float *const high[5],
                                     const float *const low[5], ptrdiff_t stride,
-                                    int nb_blocks, int has_low)
+                                    int nb_blocks, int has_low, int bands_alone)
 {
     for (int b = 0; b < nb_blocks; b++) {
         BLIINDSBlock block;
@@ -110,12 +111,14 @@ static av_always_inline void blocks(float *restrict dst, const float *const high
         }
         bliinds_block(&block, (const float (*)[5])terms);
 
-        dst[BLIINDS_ROW_ZETA   * stride + b] = block.zeta;
-        dst[BLIINDS_ROW_RHO    * stride + b] = block.rho;
-        dst[BLIINDS_ROW_SUB    * stride + b] = block.sub;
-        dst[BLIINDS_ROW_ORI    * stride + b] = block.ori;
         for (int i = 0; i < 3; i++)
             dst[(BLIINDS_ROW_BAND + i) * stride + b] = block.band[i];
+        if (bands_alone)
+            continue;
+        dst[(BLIINDS_ROW_STATISTIC + BLIINDS_ZETA) * stride + b] = block.zeta;
+        dst[(BLIINDS_ROW_STATISTIC + BLIINDS_SUB)  * stride + b] = block.sub;
+        dst[(BLIINDS_ROW_STATISTIC + BLIINDS_ORI)  * stride + b] = block.ori;
+        dst[BLIINDS_ROW_RHO * stride + b] = block.rho;
     }
 }
 
@@ -123,20 +126,43 @@ void ff_bliinds_block_row_c(float *dst, const float *const high[5],
                             const float *const low[5], ptrdiff_t stride, int nb_blocks)
 {
     if (low)
-        blocks(dst, high, low, stride, nb_blocks, 1);
+        blocks(dst, high, low, stride, nb_blocks, 1, 0);
     else
-        blocks(dst, high, NULL, stride, nb_blocks, 0);
+        blocks(dst, high, NULL, stride, nb_blocks, 0, 0);
 }
 
-void ff_bliinds_sum_row_c(uint64_t (*sum)[BLIINDS_NB_LANES], uint16_t *gamma,
-                          const float *value, ptrdiff_t stride,
-                          const float *table, int nb_blocks)
+void ff_bliinds_band_row_c(float *dst, const float *const high[5],
+                           const float *const low[5], ptrdiff_t stride, int nb_blocks)
+{
+    if (low)
+        blocks(dst, high, low, stride, nb_blocks, 1, 1);
+    else
+        blocks(dst, high, NULL, stride, nb_blocks, 0, 1);
+}
+
+void ff_bliinds_sum_rows_c(uint64_t (*sum)[BLIINDS_NB_LANES], const float *value,
+                           ptrdiff_t stride, int nb_rows, int nb_blocks)
+{
+    for (int r = 0; r < nb_rows; r++)
+        for (int b = 0; b < nb_blocks; b++)
+            sum[r][b % BLIINDS_NB_LANES] += bliinds_fixed(value[r * stride + b]);
+}
+
+int ff_bliinds_count_flat_c(const float *band, ptrdiff_t stride, int nb_blocks)
+{
+    int nb = 0;
+
+    for (int b = 0; b < nb_blocks; b++)
+        nb += bliinds_is_flat((float[]){ band[b], band[stride + b], band[2 * stride + b] });
+    return nb;
+}
+
+void ff_bliinds_gamma_row_c(uint64_t sum[BLIINDS_NB_LANES], uint16_t *gamma,
+                            const float *rho, const float *table, int nb_blocks)
 {
     for (int b = 0; b < nb_blocks; b++) {
-        gamma[b] = bliinds_gamma(table, value[BLIINDS_ROW_RHO * stride + b]);
-        for (int r = 0; r < BLIINDS_NB_ROWS; r++)
-            sum[r][b % BLIINDS_NB_LANES] += r == BLIINDS_ROW_RHO ?
-                bliinds_gamma_value(gamma[b]) : bliinds_fixed(value[r * stride + b]);
+        gamma[b] = bliinds_gamma(table, rho[b]);
+        sum[b % BLIINDS_NB_LANES] += bliinds_gamma_value(gamma[b]);
     }
 }
 
@@ -163,7 +189,10 @@ av_cold void ff_bliinds_dsp_init(BLIINDSDSPContext *dsp)
     dsp->lowpass_row  = ff_bliinds_lowpass_row_c;
     dsp->basis_row    = ff_bliinds_basis_row_c;
     dsp->block_row    = ff_bliinds_block_row_c;
-    dsp->sum_row      = ff_bliinds_sum_row_c;
+    dsp->band_row     = ff_bliinds_band_row_c;
+    dsp->sum_rows     = ff_bliinds_sum_rows_c;
+    dsp->count_flat   = ff_bliinds_count_flat_c;
+    dsp->gamma_row    = ff_bliinds_gamma_row_c;
     dsp->select       = ff_bliinds_select_c;
 
 #if ARCH_X86 && HAVE_X86ASM && CONFIG_BLIINDS_FILTER
@@ -186,18 +215,18 @@ void ff_bliinds_add_row(const BLIINDSDSPContext *dsp, BLIINDSLevelSums *sums,
                         const BLIINDSBlocks *blocks, int y,
                         const float *value, ptrdiff_t stride, const float *table)
 {
-    static const int row[BLIINDS_NB_STATISTICS] = {
-        [BLIINDS_ZETA] = BLIINDS_ROW_ZETA,
-        [BLIINDS_SUB]  = BLIINDS_ROW_SUB,
-        [BLIINDS_ORI]  = BLIINDS_ROW_ORI,
-    };
     const ptrdiff_t first = y * (ptrdiff_t)blocks->w;
     uint64_t sum[BLIINDS_NB_ROWS][BLIINDS_NB_LANES] = { 0 };
 
-    for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
-        memcpy(blocks->statistic[i] + first, value + row[i] * stride,
-               blocks->w * sizeof(*value));
-    dsp->sum_row(sum, blocks->gamma + first, value, stride, table, blocks->w);
+    dsp->sum_rows(sum, value, stride, table ? BLIINDS_ROW_RHO : BLIINDS_ROW_STATISTIC, blocks->w);
+    sums->nb_flat += dsp->count_flat(value, stride, blocks->w);
+    if (table) {
+        for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
+            memcpy(blocks->statistic[i] + first, value + (BLIINDS_ROW_STATISTIC + i) * stride,
+                   blocks->w * sizeof(*value));
+        dsp->gamma_row(sum[BLIINDS_ROW_RHO], blocks->gamma + first,
+                       value + BLIINDS_ROW_RHO * stride, table, blocks->w);
+    }
 
     // blocks straddle the grid in the same way every 8 blocks
     for (int x = 0; x < BLIINDS_NB_LANES; x++) {
@@ -206,7 +235,7 @@ void ff_bliinds_add_row(const BLIINDSDSPContext *dsp, BLIINDSLevelSums *sums,
         grid->nb_blocks += (blocks->w + BLIINDS_NB_LANES - 1 - x) / BLIINDS_NB_LANES;
         grid->gamma     += sum[BLIINDS_ROW_RHO][x];
         for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
-            bliinds_sum_add(&grid->statistic[i], sum[row[i]][x]);
+            bliinds_sum_add(&grid->statistic[i], sum[BLIINDS_ROW_STATISTIC + i][x]);
         for (int i = 0; i < 3; i++)
             bliinds_sum_add(&grid->band[i], sum[BLIINDS_ROW_BAND + i][x]);
     }
@@ -304,7 +333,6 @@ void ff_bliinds_add_smallest_gamma(BLIINDSLevelSums *sums, const uint16_t *gamma
 
     for (int i = 0; i < n; i++)
         count[gamma[i]]++;
-    sums->nb_flat = count[BLIINDS_GAMMA_NONE];
     for (int j = 0; k > 0; j++) {
         int nb = FFMIN(k, count[j]);
 

@@ -29,14 +29,12 @@
 
 #include "bliinds_sums.h"
 
-/// Rows that block_row() writes, in the order of BLIINDSBlock.
+/// Rows that band_row() writes, and block_row() with those that follow.
 enum {
-    BLIINDS_ROW_ZETA,
-    BLIINDS_ROW_RHO,
-    BLIINDS_ROW_SUB,
-    BLIINDS_ROW_ORI,
     BLIINDS_ROW_BAND,
-    BLIINDS_NB_ROWS = BLIINDS_ROW_BAND + 3
+    BLIINDS_ROW_STATISTIC  = BLIINDS_ROW_BAND + 3,  ///< in the order of BLIINDSStatistic
+    BLIINDS_ROW_RHO        = BLIINDS_ROW_STATISTIC + BLIINDS_NB_STATISTICS,
+    BLIINDS_NB_ROWS
 };
 
 /// Sums of a row: every eighth block, as the 8x8 grid lies the same in these.
@@ -95,18 +93,31 @@ typedef struct BLIINDSDSPContext {
     void (*block_row)(float *dst, const float *const high[5],
                       const float *const low[5], ptrdiff_t stride, int nb_blocks);
 
+    /// The same for the rows of the bands alone.
+    void (*band_row)(float *dst, const float *const high[5],
+                     const float *const low[5], ptrdiff_t stride, int nb_blocks);
+
     /**
-     * Shapes of a row of blocks, and sums of what block_row() wrote.
+     * Sums of rows that block_row() or band_row() wrote.
      *
-     * @param sum   the sums of block b's values are added to [r][b % BLIINDS_NB_LANES]:
-     *              bliinds_fixed() of them, but bliinds_gamma_value() of BLIINDS_ROW_RHO
+     * @param sum bliinds_fixed() of block b's value is added to [r][b % BLIINDS_NB_LANES]
+     */
+    void (*sum_rows)(uint64_t (*sum)[BLIINDS_NB_LANES], const float *value,
+                     ptrdiff_t stride, int nb_rows, int nb_blocks);
+
+    /// Number of blocks of a row that bliinds_is_flat(); band: the first row of the bands.
+    int (*count_flat)(const float *band, ptrdiff_t stride, int nb_blocks);
+
+    /**
+     * Shapes of a row of blocks, and their sums.
+     *
+     * @param sum   bliinds_gamma_value() of block b is added to [b % BLIINDS_NB_LANES]
      * @param gamma set to the index of each block's shape
-     * @param value of block_row()
+     * @param rho   the row BLIINDS_ROW_RHO
      * @param table of ff_bliinds_gamma_table()
      */
-    void (*sum_row)(uint64_t (*sum)[BLIINDS_NB_LANES], uint16_t *gamma,
-                    const float *value, ptrdiff_t stride,
-                    const float *table, int nb_blocks);
+    void (*gamma_row)(uint64_t sum[BLIINDS_NB_LANES], uint16_t *gamma,
+                      const float *rho, const float *table, int nb_blocks);
 
     /**
      * Sum the values above a range, and collect those in it.
@@ -136,9 +147,13 @@ void ff_bliinds_basis_row_c(float *high, float *low, ptrdiff_t stride,
                             const int32_t *line, int nb_blocks);
 void ff_bliinds_block_row_c(float *dst, const float *const high[5],
                             const float *const low[5], ptrdiff_t stride, int nb_blocks);
-void ff_bliinds_sum_row_c(uint64_t (*sum)[BLIINDS_NB_LANES], uint16_t *gamma,
-                          const float *value, ptrdiff_t stride,
-                          const float *table, int nb_blocks);
+void ff_bliinds_band_row_c(float *dst, const float *const high[5],
+                           const float *const low[5], ptrdiff_t stride, int nb_blocks);
+void ff_bliinds_sum_rows_c(uint64_t (*sum)[BLIINDS_NB_LANES], const float *value,
+                           ptrdiff_t stride, int nb_rows, int nb_blocks);
+int ff_bliinds_count_flat_c(const float *band, ptrdiff_t stride, int nb_blocks);
+void ff_bliinds_gamma_row_c(uint64_t sum[BLIINDS_NB_LANES], uint16_t *gamma,
+                            const float *rho, const float *table, int nb_blocks);
 int ff_bliinds_select_c(float *dst, uint64_t above[2], const float *value, int n,
                         const float range[2]);
 /// @}
@@ -160,11 +175,12 @@ typedef struct BLIINDSBlocks {
 void ff_bliinds_gamma_table(float table[BLIINDS_GAMMA_NB]);
 
 /**
- * Add a row of blocks to the sums of its level, and store it.
+ * Add a row of blocks to the sums of its level.
  *
- * @param y     of the row
- * @param value of block_row()
- * @param table of ff_bliinds_gamma_table()
+ * @param blocks where its statistics are stored
+ * @param y      of the row
+ * @param value  of block_row(), or of band_row() if there is no table
+ * @param table  of ff_bliinds_gamma_table(), or NULL for the bands alone
  */
 void ff_bliinds_add_row(const BLIINDSDSPContext *dsp, BLIINDSLevelSums *sums,
                         const BLIINDSBlocks *blocks, int y,
@@ -181,7 +197,7 @@ void ff_bliinds_add_largest(const BLIINDSDSPContext *dsp, BLIINDSSum *dst,
                             float *value, int n, int k, float *candidate);
 
 /**
- * Add the k smallest of n shapes to a level's worst_gamma, and set nb_flat.
+ * Add the k smallest of n shapes to a level's worst_gamma.
  *
  * @param gamma n indices from bliinds_gamma()
  * @param k     1 to n

@@ -36,19 +36,20 @@ int ff_bliinds_model_load(BLIINDSModel model[BLIINDS_NB_BASES], void *logctx, co
     return 0;
 }
 
-/// They are the second of each pair, see ff_bliinds_feature_name.
-static int is_of_worst(int feature)
+/// All of a frame's features but its band energies, see ff_bliinds_feature_name.
+static int is_of_statistics(int feature)
 {
-    return feature < BLIINDS_FEATURE_BAND && feature % 2;
+    return feature < BLIINDS_FEATURE_BAND ||
+           feature >= BLIINDS_FEATURE_PHASE + 3 && feature < BLIINDS_FEATURE_CODED;
 }
 
-int ff_bliinds_model_needs_worst(const BLIINDSModel *model)
+int ff_bliinds_model_needs_statistics(const BLIINDSModel *model)
 {
     for (int i = 0; i < BLIINDS_NB_FEATURES; i++)
-        if (is_of_worst(i) && (model->weight[i] || model->sigma_weight[i]))
+        if (is_of_statistics(i) && (model->weight[i] || model->sigma_weight[i]))
             return 1;
     for (int i = 0; i < model->nb_known; i++)
-        if (is_of_worst(model->known[i]))
+        if (is_of_statistics(model->known[i]))
             return 1;
     return 0;
 }

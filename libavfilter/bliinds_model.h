@@ -72,8 +72,8 @@ int ff_bliinds_model_load(BLIINDSModel model[BLIINDS_NB_BASES], void *logctx, co
 /// The same for the path of a file alone.
 int ff_bliinds_model_read(BLIINDSModel model[BLIINDS_NB_BASES], void *logctx, const char *path);
 
-/// Whether a model uses a feature of the worst blocks.
-int ff_bliinds_model_needs_worst(const BLIINDSModel *model);
+/// Whether a model uses a feature of more than the band energies and the coding.
+int ff_bliinds_model_needs_statistics(const BLIINDSModel *model);
 
 /// The prediction before it is rounded and clipped to the model's range.
 double ff_bliinds_model_raw(const BLIINDSModel *model,

@@ -51,7 +51,7 @@ SHARED_INLINE void bliinds_sum_add(BLIINDSSum *dst, uint64_t fixed)
 typedef struct BLIINDSClassSums {
     uint64_t nb_blocks;
     BLIINDSSum band[3];     ///< of the variances of the bands
-    /// @name Levels above the first may have these of all blocks in one class
+    /// @name 0 where band energies are enough; levels above the first may have all in one class
     /// @{
     BLIINDSSum statistic[BLIINDS_NB_STATISTICS];
     uint64_t gamma;         ///< of bliinds_gamma_value(), in thousandths
@@ -62,8 +62,8 @@ typedef struct BLIINDSClassSums {
 typedef struct BLIINDSLevelSums {
     /// blocks clear of the grid of 8x8 samples of the level, and blocks that straddle it
     BLIINDSClassSums grid[2];
-    uint64_t nb_flat;       ///< blocks without a shape, BLIINDS_GAMMA_NONE
-    /// @name Sums over the ceil(N / 10) blocks of worst quality
+    uint64_t nb_flat;       ///< blocks that bliinds_is_flat(), at level 1; others may leave it 0
+    /// @name Sums over the ceil(N / 10) blocks of worst quality, 0 where these are not asked for
     /// @{
     BLIINDSSum worst[BLIINDS_NB_STATISTICS];    ///< the largest
     uint64_t worst_gamma;                       ///< the smallest, in thousandths

@@ -57,7 +57,7 @@ typedef struct Level {
 
 /// What one job works in.
 typedef struct Scratch {
-    int32_t *line[3];                   ///< padded rows of level 1
+    int32_t *line[3];                   ///< padded rows of level 1, the last three
     float *high[BLIINDS_BLOCK];         ///< basis of the last rows
     float *low[BLIINDS_BLOCK];
     float *value;                       ///< of a row of blocks
@@ -81,6 +81,7 @@ typedef struct BLIINDSCPUContext {
 typedef struct ThreadData {
     const AVFrame *frame;
     const LumaFrame *luma;
+    int bands_alone;                    ///< all that is asked for
     int level;
 } ThreadData;
 
@@ -120,70 +121,70 @@ static const int32_t *get_line(const BLIINDSCPUContext *s, const ThreadData *td,
     return level->sample + y * level->stride;
 }
 
-static void lowpass_rows(const BLIINDSCPUContext *s, const ThreadData *td,
-                         const Scratch *scratch, int start, int end)
+/// Basis of a row of samples, for the blocks that it is part of.
+static void basis_row(const BLIINDSCPUContext *s, const ThreadData *td,
+                      const Scratch *scratch, int y, const int32_t *line)
 {
-    const Level *level = &s->level[td->level];
-    const Level *next  = level + 1;
-    const int32_t *row[3];
+    const int slot = (y + 1) % BLIINDS_BLOCK;
 
-    // even rows take turns in lines 0 and 2
-    row[0] = get_line(s, td, 2 * start, scratch->line[2 * start & 2]);
-    for (int y = start; y < end; y++) {
-        row[1] = get_line(s, td, 2 * y + 1, scratch->line[1]);
-        row[2] = get_line(s, td, 2 * y + 2, scratch->line[2 * y + 2 & 2]);
-        s->dsp.lowpass_row(next->sample + y * next->stride + PAD_LEFT,
-                           row[0] + PAD_LEFT, row[1] + PAD_LEFT, row[2] + PAD_LEFT, level->w);
-        row[0] = row[2];
-    }
+    s->dsp.basis_row(scratch->high[slot], td->level > 0 ? scratch->low[slot] : NULL,
+                     s->block_stride, line, s->level[td->level].blocks.w);
 }
 
-static void block_rows(const BLIINDSCPUContext *s, const ThreadData *td,
-                       const Scratch *scratch, BLIINDSLevelSums *sums,
-                       int start, int end)
+/// A row of blocks, of which the first row of samples is y.
+static void block_row(const BLIINDSCPUContext *s, const ThreadData *td,
+                      const Scratch *scratch, BLIINDSLevelSums *sums, int y)
 {
     const Level *level = &s->level[td->level];
-    const int has_low  = td->level > 0;
+    const float *high[BLIINDS_BLOCK], *low[BLIINDS_BLOCK];
 
-    for (int by = start; by < end; by++) {
-        const int first = BLIINDS_STEP * by - 1, last = first + BLIINDS_BLOCK - 1;
-        const float *high[BLIINDS_BLOCK], *low[BLIINDS_BLOCK];
+    for (int i = 0; i < BLIINDS_BLOCK; i++) {
+        const int slot = (y + i + 1) % BLIINDS_BLOCK;
 
-        // the block row before left all but the last BLIINDS_STEP rows
-        for (int y = by == start ? first : last - BLIINDS_STEP + 1; y <= last; y++) {
-            int slot = (y + 1) % BLIINDS_BLOCK;
-
-            s->dsp.basis_row(scratch->high[slot], has_low ? scratch->low[slot] : NULL,
-                             s->block_stride, get_line(s, td, y, scratch->line[0]),
-                             level->blocks.w);
-        }
-        for (int i = 0; i < BLIINDS_BLOCK; i++) {
-            int slot = (first + i + 1) % BLIINDS_BLOCK;
-
-            high[i] = scratch->high[slot];
-            low[i]  = scratch->low[slot];
-        }
-        s->dsp.block_row(scratch->value, high, has_low ? low : NULL,
-                         s->block_stride, level->blocks.w);
-        ff_bliinds_add_row(&s->dsp, sums, &level->blocks, by, scratch->value,
-                           s->block_stride, s->gamma_table);
+        high[i] = scratch->high[slot];
+        low[i]  = scratch->low[slot];
     }
+    (td->bands_alone ? s->dsp.band_row : s->dsp.block_row)
+        (scratch->value, high, td->level > 0 ? low : NULL, s->block_stride, level->blocks.w);
+    ff_bliinds_add_row(&s->dsp, sums, &level->blocks, (y + 1) / BLIINDS_STEP, scratch->value,
+                       s->block_stride, td->bands_alone ? NULL : s->gamma_table);
+}
+
+/// Row y of the next level, from the last three rows of this one.
+static void lowpass_row(const BLIINDSCPUContext *s, const Level *level,
+                        const int32_t *const line[3], int y)
+{
+    const Level *next = level + 1;
+
+    if (y < next->h)
+        s->dsp.lowpass_row(next->sample + y * next->stride + PAD_LEFT, line[2 * y % 3] + PAD_LEFT,
+                           line[(2 * y + 1) % 3] + PAD_LEFT, line[(2 * y + 2) % 3] + PAD_LEFT,
+                           level->w);
 }
 
 static int level_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 {
     const BLIINDSCPUContext *s = ctx->priv;
     const ThreadData *td = arg;
-    const Level *level   = &s->level[td->level];
+    const Level *level     = &s->level[td->level];
     const Scratch *scratch = &s->scratch[jobnr];
+    // of each row of blocks a job has BLIINDS_STEP rows of samples; blocks reach one beyond them
+    const int first = BLIINDS_STEP * ff_slice_pos(level->blocks.h, jobnr, nb_jobs);
+    const int end   = BLIINDS_STEP * ff_slice_pos(level->blocks.h, jobnr + 1, nb_jobs);
+    const int32_t *line[3];             ///< row y is at y % 3
 
     level->sums[jobnr] = (BLIINDSLevelSums){ 0 };
-    block_rows(s, td, scratch, &level->sums[jobnr],
-               ff_slice_pos(level->blocks.h, jobnr, nb_jobs),
-               ff_slice_pos(level->blocks.h, jobnr + 1, nb_jobs));
-    if (td->level < BLIINDS_LEVELS - 1)
-        lowpass_rows(s, td, scratch, ff_slice_pos(level[1].h, jobnr, nb_jobs),
-                     ff_slice_pos(level[1].h, jobnr + 1, nb_jobs));
+    for (int y = first - 1; y <= end; y++) {
+        const int slot = (y + 3) % 3;
+
+        line[slot] = get_line(s, td, y, scratch->line[slot]);
+        basis_row(s, td, scratch, y, line[slot]);
+        // those whose middle row is the job's
+        if (td->level < BLIINDS_LEVELS - 1 && y % 2 == 0 && y > first)
+            lowpass_row(s, level, line, y / 2 - 1);
+        if (y % BLIINDS_STEP == 0 && y > first)
+            block_row(s, td, scratch, &level->sums[jobnr], y - BLIINDS_BLOCK + 1);
+    }
     return 0;
 }
 
@@ -198,18 +199,7 @@ static void merge_sums(BLIINDSLevelSums *sums, int nb_jobs)
             dst[i] += dst[job * nb + i];
 }
 
-/// Count the blocks without a shape.
-static int flat_job(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
-{
-    const BLIINDSCPUContext *s = ctx->priv;
-    const Level *level = &s->level[jobnr];
-
-    for (int i = 0; i < level->blocks.w * level->blocks.h; i++)
-        level->sums->nb_flat += level->blocks.gamma[i] == BLIINDS_GAMMA_NONE;
-    return 0;
-}
-
-/// The worst blocks, and those without a shape: a job for each level and statistic, gamma the last.
+/// The worst blocks: a job for each level and statistic, gamma the last.
 static int worst_job(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 {
     const BLIINDSCPUContext *s = ctx->priv;
@@ -231,7 +221,9 @@ static int score_frame(AVFilterContext *ctx, AVFrame *frame, const LumaFrame *lu
 {
     BLIINDSCPUContext *s = ctx->priv;
     BLIINDSLevelSums sums[BLIINDS_LEVELS];
-    ThreadData td = { .frame = frame, .luma = luma };
+    ThreadData td = {
+        .frame = frame, .luma = luma, .bands_alone = !ff_bliinds_needs_statistics(&s->common, n),
+    };
 
     for (td.level = 0; td.level < BLIINDS_LEVELS; td.level++) {
         Level *level = &s->level[td.level];
@@ -240,11 +232,9 @@ static int score_frame(AVFilterContext *ctx, AVFrame *frame, const LumaFrame *lu
         ff_filter_execute(ctx, level_slice, &td, NULL, nb_jobs);
         merge_sums(level->sums, nb_jobs);
     }
-    if (ff_bliinds_needs_worst(&s->common, n))
+    if (!td.bands_alone)
         ff_filter_execute(ctx, worst_job, NULL, NULL,
                           BLIINDS_LEVELS * (BLIINDS_NB_STATISTICS + 1));
-    else
-        ff_filter_execute(ctx, flat_job, NULL, NULL, BLIINDS_LEVELS);
 
     for (int l = 0; l < BLIINDS_LEVELS; l++)
         sums[l] = s->level[l].sums[0];

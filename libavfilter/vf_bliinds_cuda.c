@@ -50,6 +50,7 @@ typedef struct BLIINDSCUDAContext {
     BLIINDSContext common;
 
     CUfunction blocks_8, blocks_16, pool, choose;
+    CUfunction bands_8, bands_16, bands_end;    ///< if the bands are enough
     CUdeviceptr gamma_table;
     CUdeviceptr state;                  ///< BLIINDSCUDAState
     CUdeviceptr block_memory;           ///< statistics of all blocks of a batch
@@ -57,6 +58,7 @@ typedef struct BLIINDSCUDAContext {
 
     BLIINDSCUDAParams params;           ///< for width x height, and the batch
     CUfunction blocks;                  ///< for the batch's format
+    int bands_alone;                    ///< all that is asked of the batch
 } BLIINDSCUDAContext;
 
 #define OFFSET(x) offsetof(BLIINDSCUDAContext, x)
@@ -95,10 +97,11 @@ static int split_pool(BLIINDSCUDAContext *s)
 }
 
 /// Thread blocks that share the tiles of each frame of a batch: as many as run at once.
-static int tile_thread_blocks(const BLIINDSCUDAContext *s, int nb_batch)
+static int tile_thread_blocks(const BLIINDSCUDAContext *s, int nb_batch, int bands_alone)
 {
-    return av_clip(s->queue.nb_multiprocessors * BLIINDS_TILES_PER_SM / nb_batch,
-                   1, s->params.nb_tiles);
+    const int nb_tiles = bands_alone ? BLIINDS_BAND_TILES_PER_SM : BLIINDS_TILES_PER_SM;
+
+    return av_clip(s->queue.nb_multiprocessors * nb_tiles / nb_batch, 1, s->params.nb_tiles);
 }
 
 /**
@@ -109,10 +112,10 @@ static int tile_thread_blocks(const BLIINDSCUDAContext *s, int nb_batch)
  */
 static int best_batch(const BLIINDSCUDAContext *s, int max)
 {
-    int best = 1, least = DIV_UP(s->params.nb_tiles, tile_thread_blocks(s, 1));
+    int best = 1, least = DIV_UP(s->params.nb_tiles, tile_thread_blocks(s, 1, 0));
 
     for (int nb = 2; nb <= max; nb++) {
-        const int nb_tiles = DIV_UP(s->params.nb_tiles, tile_thread_blocks(s, nb));
+        const int nb_tiles = DIV_UP(s->params.nb_tiles, tile_thread_blocks(s, nb, 0));
 
         if (nb_tiles * best < least * nb) {
             best  = nb;
@@ -146,9 +149,11 @@ static int launch(AVFilterContext *ctx)
 {
     BLIINDSCUDAContext *s = ctx->priv;
     const int nb = s->queue.nb_batch;
-    int ret = launch_kernel(ctx, s->blocks, tile_thread_blocks(s, nb), nb, BLIINDS_TILE_THREADS);
+    int ret = launch_kernel(ctx, s->blocks, tile_thread_blocks(s, nb, s->bands_alone), nb,
+                            BLIINDS_TILE_THREADS);
 
-    return ret < 0 ? ret : launch_pool(ctx);
+    return ret < 0 ? ret : s->bands_alone ? launch_kernel(ctx, s->bands_end, nb, 1, BLIINDS_END_THREADS)
+                                          : launch_pool(ctx);
 }
 
 /// Memory for the blocks of frames of a size.
@@ -206,11 +211,15 @@ static int add_frame(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *
     const LumaFrame *luma;
     CUfunction blocks;
     float scale;
-    int resized, ret = ff_bliinds_describe(&s->common, ctx, frame, s->queue.n, &luma);
+    int bands_alone, resized, ret = ff_bliinds_describe(&s->common, ctx, frame, s->queue.n, &luma);
 
     if (ret < 0 || !luma)
         return ret;
-    blocks  = luma->depth > 8 ? s->blocks_16 : s->blocks_8;
+    bands_alone = !ff_bliinds_needs_statistics(&s->common, s->queue.n);
+    if (bands_alone)
+        blocks = luma->depth > 8 ? s->bands_16 : s->bands_8;
+    else
+        blocks = luma->depth > 8 ? s->blocks_16 : s->blocks_8;
     scale   = 1.f / (1 << (luma->depth - 8));
     resized = luma->width != s->width || luma->height != s->height;
     if ((resized || blocks != s->blocks || luma->shift != s->params.down ||
@@ -219,6 +228,7 @@ static int add_frame(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *
         return ret;
 
     s->blocks       = blocks;
+    s->bands_alone  = bands_alone;
     s->params.down  = luma->shift;
     s->params.mask  = (1 << luma->depth) - 1;
     s->params.up    = BLIINDS_FRAC_BITS - (luma->depth - 8);
@@ -232,39 +242,50 @@ static int add_frame(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *
     return 1;
 }
 
-static void read_result(BLIINDSLevelSums sums[BLIINDS_LEVELS], const BLIINDSCUDAResult *result,
-                        const AVFrame *frame)
+/// Sums of the bands, and numbers of blocks.
+static void read_bands(BLIINDSLevelSums sums[BLIINDS_LEVELS], const BLIINDSCUDAResult *result,
+                       const AVFrame *frame)
 {
     for (int l = 0; l < BLIINDS_LEVELS; l++) {
-        const BLIINDSCUDAPooled *pooled = result->pooled[l];
         const int bw = bliinds_nb_blocks(ff_picture_width(frame)  >> l);
         const int bh = bliinds_nb_blocks(ff_picture_height(frame) >> l);
         const int nb_clear = bliinds_nb_clear(bw) * bliinds_nb_clear(bh);
 
-        for (int i = 0; i < BLIINDS_NB_STATISTICS; i++) {
-            for (int c = 0; c < 2; c++)
-                sums[l].grid[c].statistic[i] = pooled[i].grid[c];
-            sums[l].worst[i] = pooled[i].worst;
-        }
         for (int c = 0; c < 2; c++) {
             sums[l].grid[c].nb_blocks = c ? bw * bh - nb_clear : nb_clear;
-            sums[l].grid[c].gamma     = pooled[BLIINDS_GAMMA].grid[c].fraction;
             for (int i = 0; i < 3; i++)
                 sums[l].grid[c].band[i] = result->bands[l][c][i];
         }
-        sums[l].worst_gamma = pooled[BLIINDS_GAMMA].worst.whole;
-        sums[l].nb_flat     = pooled[BLIINDS_GAMMA].worst.fraction;
+    }
+    sums[0].nb_flat = result->nb_flat;
+}
+
+static void read_statistics(BLIINDSLevelSums sums[BLIINDS_LEVELS], const BLIINDSCUDAResult *result)
+{
+    for (int l = 0; l < BLIINDS_LEVELS; l++) {
+        const BLIINDSCUDAPooled *pooled = result->pooled[l];
+
+        for (int c = 0; c < 2; c++) {
+            for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
+                sums[l].grid[c].statistic[i] = pooled[i].grid[c];
+            sums[l].grid[c].gamma = pooled[BLIINDS_GAMMA].grid[c].fraction;
+        }
+        for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
+            sums[l].worst[i] = pooled[i].worst;
+        sums[l].worst_gamma = pooled[BLIINDS_GAMMA].worst.fraction;
     }
 }
 
 static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
 {
     BLIINDSCUDAContext *s = ctx->priv;
-    BLIINDSLevelSums sums[BLIINDS_LEVELS];
+    BLIINDSLevelSums sums[BLIINDS_LEVELS] = { 0 };
 
     if (!result)
         return 0;
-    read_result(sums, result, frame);
+    read_bands(sums, result, frame);
+    if (ff_bliinds_needs_statistics(&s->common, s->queue.n))
+        read_statistics(sums, result);
     return ff_bliinds_score(&s->common, ctx, frame, s->queue.n, sums);
 }
 
@@ -306,6 +327,9 @@ static const CUDAQueueKernel kernels[] = {
     { "bliinds_blocks_16", OFFSET(blocks_16) },
     { "bliinds_pool",      OFFSET(pool)      },
     { "bliinds_choose",    OFFSET(choose)    },
+    { "bliinds_bands_8",   OFFSET(bands_8)   },
+    { "bliinds_bands_16",  OFFSET(bands_16)  },
+    { "bliinds_bands_end", OFFSET(bands_end) },
     { NULL }
 };
 

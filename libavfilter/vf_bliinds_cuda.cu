@@ -31,7 +31,8 @@
  * ones, the blocks of level 2 in one of them; in the first, three of these make
  * the tile's part of level 3, whose blocks the fourth has in the second. Coarse
  * histograms for the choice of the worst 10 % stay in shared memory over all
- * tiles.
+ * tiles. Where a model needs the bands alone, there are no statistics, no
+ * histograms and no choice: ALL is false.
  */
 #define NB_WARPS     (BLIINDS_TILE_THREADS / WARP_SIZE)
 #define UPPER_WARPS  4
@@ -355,39 +356,52 @@ static DEVICE_INLINE UpperBlock upper_block(int upper, int level, int ty)
     return ret;
 }
 
-/**
- * One block of a tile: its statistics to memory, the histograms and the sums.
- *
- * @param dst   the level's first block in memory
- * @param count the level's histograms
- * @param bx,by the block, which may be outside
- */
-static DEVICE_INLINE void tile_block(const BLIINDSCUDAParams &p, BLIINDSCUDABlock *dst,
-                                     unsigned count[BLIINDS_NB_POOLED][BLIINDS_BINS],
-                                     uint64_t sums[NB_SUMS], const float terms[5][5],
-                                     int level, int bx, int by)
-{
-    const bool straddles = level == 0 && (bliinds_straddles(bx) || bliinds_straddles(by));
-    const int bw = p.level[level].bw, bh = p.level[level].bh;
-    BLIINDSCUDABlock out;
-    BLIINDSBlock block;
-    int gamma;
+/// Counts of the values of all blocks, for each level.
+typedef unsigned Histograms[BLIINDS_LEVELS][BLIINDS_NB_POOLED][BLIINDS_BINS];
 
-    if (bx >= bw || by >= bh)
-        return;
-    bliinds_block(&block, terms);
-    gamma = bliinds_gamma(p.gamma_table, block.rho);
+/// A block's statistics to memory, and to its level's histograms.
+static DEVICE_INLINE void put_statistics(const BLIINDSCUDAParams &p, BLIINDSCUDABlock *dst,
+                                         unsigned count[BLIINDS_NB_POOLED][BLIINDS_BINS],
+                                         const BLIINDSBlock &block, bool straddles)
+{
+    const int gamma = bliinds_gamma(p.gamma_table, block.rho);
+    BLIINDSCUDABlock out;
 
     out.statistic[BLIINDS_ZETA] = block.zeta;
     out.statistic[BLIINDS_SUB]  = block.sub;
     out.statistic[BLIINDS_ORI]  = block.ori;
     out.gamma = gamma | (unsigned)straddles << 31;
-    dst[by * bw + bx] = out;
+    *dst = out;
     atomic_add(&count[BLIINDS_ZETA][bliinds_bin(block.zeta, BLIINDS_ZETA)], 1);
     atomic_add(&count[BLIINDS_SUB][bliinds_bin(block.sub, BLIINDS_SUB)], 1);
     atomic_add(&count[BLIINDS_ORI][bliinds_bin(block.ori, BLIINDS_ORI)], 1);
     atomic_add(&count[BLIINDS_GAMMA][bliinds_gamma_bin(gamma)], 1);
+}
 
+/**
+ * One block of a tile: its statistics, and the sums.
+ *
+ * @param dst   the level's first block in memory
+ * @param count the level's histograms
+ * @param bx,by the block, which may be outside
+ */
+template<bool ALL>
+static DEVICE_INLINE void tile_block(const BLIINDSCUDAParams &p, BLIINDSCUDABlock *dst,
+                                     unsigned count[BLIINDS_NB_POOLED][BLIINDS_BINS],
+                                     uint64_t sums[NB_SUMS], unsigned &nb_flat,
+                                     const float terms[5][5], int level, int bx, int by)
+{
+    const bool straddles = level == 0 && (bliinds_straddles(bx) || bliinds_straddles(by));
+    const int bw = p.level[level].bw, bh = p.level[level].bh;
+    BLIINDSBlock block;
+
+    if (bx >= bw || by >= bh)
+        return;
+    bliinds_block(&block, terms);
+    if (ALL)
+        put_statistics(p, dst + by * bw + bx, count, block, straddles);
+
+    nb_flat += level == 0 && bliinds_is_flat(block.band);
     UNROLL
     for (int b = 0; b < 3; b++) {
         const uint64_t fixed = bliinds_fixed(block.band[b]);
@@ -428,11 +442,10 @@ static DEVICE_INLINE void split_columns(float dst[5][5], const float *src, int w
  * only once, so that it stays in the instruction cache whatever level each warp
  * is at.
  */
-template<typename T>
+template<typename T, bool ALL>
 static DEVICE_INLINE void tile_blocks(const BLIINDSCUDAParams &p, Tile<T> &t,
-                                      BLIINDSCUDABlock *blocks,
-                                      unsigned count[BLIINDS_LEVELS][BLIINDS_NB_POOLED][BLIINDS_BINS],
-                                      uint64_t sums[NB_SUMS], int tx, int ty)
+                                      BLIINDSCUDABlock *blocks, Histograms count,
+                                      uint64_t sums[NB_SUMS], unsigned &nb_flat, int tx, int ty)
 {
     const int tid = threadIdx.x, upper = tid - LEVEL1_WARPS * WARP_SIZE;
     const T *src = &t.level1[BLIINDS_STEP * (tid / BLIINDS_TILE_W * NB_TURNS) + HALO1 - 1]
@@ -480,7 +493,8 @@ static DEVICE_INLINE void tile_blocks(const BLIINDSCUDAParams &p, Tile<T> &t,
                     terms[y][k] += low_terms[y][k];
             }
         }
-        tile_block(p, blocks + p.level[level].first, count[level], sums, terms, level, bx, by);
+        tile_block<ALL>(p, blocks + p.level[level].first, count[level], sums, nb_flat, terms,
+                        level, bx, by);
     }
 }
 
@@ -537,33 +551,50 @@ static DEVICE_INLINE void flush_sums(BLIINDSSum dst[BLIINDS_LEVELS][2][3],
     }
 }
 
-template<typename T>
-static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p)
+/// Set a thread block's histograms to 0.
+static DEVICE_INLINE void clear_counts(Histograms count)
+{
+    const int4 zero = { 0, 0, 0, 0 };
+
+    for (int i = threadIdx.x; i < sizeof(Histograms) / sizeof(zero); i += BLIINDS_TILE_THREADS)
+        ((int4 *)count)[i] = zero;
+}
+
+/// Add a thread block's histograms to those in device memory.
+static DEVICE_INLINE void flush_counts(Histograms dst, const Histograms count)
+{
+    unsigned *total = &dst[0][0][0];
+
+    for (int i = threadIdx.x; i < sizeof(Histograms) / sizeof(int4); i += BLIINDS_TILE_THREADS) {
+        const int4 c = ((const int4 *)count)[i];
+
+        if (c.x) atomic_add(&total[4 * i],     c.x);
+        if (c.y) atomic_add(&total[4 * i + 1], c.y);
+        if (c.z) atomic_add(&total[4 * i + 2], c.z);
+        if (c.w) atomic_add(&total[4 * i + 3], c.w);
+    }
+}
+
+/// @param count the thread block's histograms, if ALL
+template<typename T, bool ALL>
+static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p, Histograms count)
 {
     __shared__ union {
         Tile<T> t;
         uint64_t sums[NB_SUMS][BLIINDS_TILE_THREADS];
     } s;
-    __shared__ unsigned count[BLIINDS_LEVELS][BLIINDS_NB_POOLED][BLIINDS_BINS] __align__(16);
-    const int nb_counts = BLIINDS_LEVELS * BLIINDS_NB_POOLED * BLIINDS_BINS;
     const BLIINDSCUDAFrame &frame = p.frame[blockIdx.y];
     BLIINDSCUDAState *state = p.state + blockIdx.y;
     BLIINDSCUDABlock *blocks = of_frame(p, p.blocks, blockIdx.y);
-    const int tid = threadIdx.x;
-    unsigned *total = &state->count[0][0][0];
-    int4 *counts = (int4 *)count;
     uint64_t sums[NB_SUMS] = { 0, 0, 0, 0, 0, 0 };
+    unsigned nb_flat = 0;
     // where one frame's tiles end the next one's begin: thread blocks have the same share
     const int start = (blockIdx.x + blockIdx.y * (gridDim.x - p.nb_tiles % gridDim.x)) % gridDim.x;
     const int step_x = gridDim.x % p.nb_tiles_x, step_y = gridDim.x / p.nb_tiles_x;
     int tx = start % p.nb_tiles_x, ty = start / p.nb_tiles_x;
 
-    for (int i = tid; i < nb_counts / 4; i += BLIINDS_TILE_THREADS) {
-        int4 zero = { 0, 0, 0, 0 };
-
-        counts[i] = zero;
-    }
-
+    if (ALL)
+        clear_counts(count);
 #pragma unroll 1
     for (int tile = start; tile < p.nb_tiles; tile += gridDim.x) {
         Loaded<T> loaded;
@@ -574,22 +605,19 @@ static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p)
         __syncthreads();
         make_level2(s.t, p, frame.black, tx, ty);
         __syncthreads();
-        tile_blocks(p, s.t, blocks, count, sums, tx, ty);
+        tile_blocks<T, ALL>(p, s.t, blocks, count, sums, nb_flat, tx, ty);
         tx += step_x;
         ty += step_y + (tx >= p.nb_tiles_x);
         tx -= tx >= p.nb_tiles_x ? p.nb_tiles_x : 0;
     }
     __syncthreads();
 
-    for (int i = tid; i < nb_counts / 4; i += BLIINDS_TILE_THREADS) {
-        int4 c = counts[i];
-
-        if (c.x) atomic_add(&total[4 * i],     c.x);
-        if (c.y) atomic_add(&total[4 * i + 1], c.y);
-        if (c.z) atomic_add(&total[4 * i + 2], c.z);
-        if (c.w) atomic_add(&total[4 * i + 3], c.w);
-    }
+    if (ALL)
+        flush_counts(state->count, count);
     flush_sums(state->result.bands, sums, s.sums);
+    nb_flat = warp_sum((uint64_t)nb_flat);
+    if (threadIdx.x % WARP_SIZE == 0 && nb_flat)
+        atomic_add64(&state->result.nb_flat, nb_flat);
 }
 
 /**
@@ -702,10 +730,8 @@ static DEVICE_INLINE void load_blocks(BLIINDSCUDABlock dst[BLIINDS_POOL_EACH],
 
 /**
  * Sums over a chunk of blocks of a level: over those clear of the 8x8 grid,
- * those straddling it, and those beyond the threshold's bin.
- *
- * Those of gamma are sums of shapes; the third has the number of blocks without
- * a shape in the upper half.
+ * those straddling it, and those beyond the threshold's bin. Those of gamma are
+ * sums of shapes.
  */
 static DEVICE_INLINE void pool_chunk(Pool &s, const BLIINDSCUDAParams &p, int frame, int l,
                                      int start, int end)
@@ -758,8 +784,8 @@ static DEVICE_INLINE void pool_chunk(Pool &s, const BLIINDSCUDAParams &p, int fr
             sums[BLIINDS_GAMMA][0] += shape;
             if (straddles)
                 sums[BLIINDS_GAMMA][1] += shape;
-            sums[BLIINDS_GAMMA][2] += (uint64_t)(index == BLIINDS_GAMMA_NONE) << 32 |
-                                      (bliinds_gamma_bin(index) < worst_gamma ? shape : 0);
+            if (bliinds_gamma_bin(index) < worst_gamma)
+                sums[BLIINDS_GAMMA][2] += shape;
             if (bliinds_gamma_bin(index) == worst_gamma)
                 atomic_add(&s.gamma_fine[index % BLIINDS_GAMMA_FINE], 1);
         }
@@ -811,12 +837,8 @@ static DEVICE_INLINE void flush_pool(const Pool &s, BLIINDSCUDAState *state, int
         for (int j = 0; j < POOL_WARPS; j++)
             sum += s.sums[k][c][j * WARP_SIZE + lane];
         sum = warp_sum(sum);
-        if (lane == 0) {
-            if (c == 2 && k == BLIINDS_GAMMA)
-                add_sum(&sums->worst, (uint32_t)sum, sum >> 32);
-            else
-                add_sum(c < 2 ? &sums->grid[c] : &sums->worst, sum >> 32, (uint32_t)sum);
-        }
+        if (lane == 0)
+            add_sum(c < 2 ? &sums->grid[c] : &sums->worst, sum >> 32, (uint32_t)sum);
     }
 }
 
@@ -954,7 +976,7 @@ static DEVICE_INLINE BLIINDSSum choose_gamma(const Choice &s, const uint32_t fin
     count  = fine[tid];
     before = warp_scan(count, tid) - count;
     take   = before < s.bin.need ? min_of(s.bin.need - before, count) : 0;
-    sum.whole = (uint64_t)take * bliinds_gamma_value(s.bin.index * BLIINDS_GAMMA_FINE + tid);
+    sum.fraction = (uint64_t)take * bliinds_gamma_value(s.bin.index * BLIINDS_GAMMA_FINE + tid);
     return sum;
 }
 
@@ -994,13 +1016,41 @@ extern "C" {
 __global__ void __launch_bounds__(BLIINDS_TILE_THREADS, BLIINDS_TILES_PER_SM)
 bliinds_blocks_8(BLIINDSCUDAParams p)
 {
-    level_blocks<uint8_t>(p);
+    __shared__ Histograms count __align__(16);
+
+    level_blocks<uint8_t, true>(p, count);
 }
 
 __global__ void __launch_bounds__(BLIINDS_TILE_THREADS, BLIINDS_TILES_PER_SM)
 bliinds_blocks_16(BLIINDSCUDAParams p)
 {
-    level_blocks<uint16_t>(p);
+    __shared__ Histograms count __align__(16);
+
+    level_blocks<uint16_t, true>(p, count);
+}
+
+/// The same for the bands alone.
+__global__ void __launch_bounds__(BLIINDS_TILE_THREADS, BLIINDS_BAND_TILES_PER_SM)
+bliinds_bands_8(BLIINDSCUDAParams p)
+{
+    level_blocks<uint8_t, false>(p, 0);
+}
+
+__global__ void __launch_bounds__(BLIINDS_TILE_THREADS, BLIINDS_BAND_TILES_PER_SM)
+bliinds_bands_16(BLIINDSCUDAParams p)
+{
+    level_blocks<uint16_t, false>(p, 0);
+}
+
+/// Writes the result of the bands alone, and leaves the state as it was; blockIdx.x is the frame.
+__global__ void __launch_bounds__(BLIINDS_END_THREADS)
+bliinds_bands_end(BLIINDSCUDAParams p)
+{
+    BLIINDSCUDAResult *result = p.frame[blockIdx.x].result;
+    BLIINDSCUDAState *state   = p.state + blockIdx.x;
+
+    move_words(&result->bands,   &state->result.bands);
+    move_words(&result->nb_flat, &state->result.nb_flat);
 }
 
 /**
@@ -1075,6 +1125,8 @@ bliinds_choose(BLIINDSCUDAParams p)
     move_words(&result->pooled[l][k], sums);
     if (is_gamma)
         move_words(&result->bands[l], &state->result.bands[l]);
+    if (is_gamma && l == 0)
+        move_words(&result->nb_flat, &state->result.nb_flat);
     if (tid < BLIINDS_BINS)
         state->count[l][k][tid] = 0;
     if (is_gamma && tid < BLIINDS_GAMMA_FINE)

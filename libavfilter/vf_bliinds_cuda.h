@@ -39,7 +39,12 @@
 #define BLIINDS_TILE_H 16
 #define BLIINDS_TILE_THREADS (BLIINDS_TILE_W * BLIINDS_TILE_H * 3 / 4)
 /// @}
-#define BLIINDS_TILES_PER_SM 2      ///< tiles worked on at once by a multiprocessor
+/// @name Tiles worked on at once by a multiprocessor: for all statistics, and for the bands alone
+/// @{
+#define BLIINDS_TILES_PER_SM      2
+#define BLIINDS_BAND_TILES_PER_SM 3
+/// @}
+#define BLIINDS_END_THREADS 64      ///< as many as there are words of sums of the bands, or more
 
 #define BLIINDS_POOL_THREADS 256
 #define BLIINDS_POOL_EACH    2      ///< blocks that a thread pools at once
@@ -54,10 +59,7 @@
 #define BLIINDS_GAMMA      BLIINDS_NB_STATISTICS
 #define BLIINDS_NB_POOLED (BLIINDS_NB_STATISTICS + 1)
 
-/**
- * Sums of a statistic of BLIINDSStatistic. For gamma, in thousandths, the fraction
- * of grid[c] has the sum, worst has the sum and the number of flat blocks.
- */
+/// Sums of a statistic of BLIINDSStatistic. For gamma the fraction has them, in thousandths.
 typedef struct BLIINDSCUDAPooled {
     BLIINDSSum grid[2];     ///< blocks clear of the 8x8 grid, and straddling
     BLIINDSSum worst;
@@ -67,6 +69,7 @@ typedef struct BLIINDSCUDAPooled {
 typedef struct BLIINDSCUDAResult {
     BLIINDSCUDAPooled pooled[BLIINDS_LEVELS][BLIINDS_NB_POOLED];
     BLIINDSSum bands[BLIINDS_LEVELS][2][3];     ///< as grid above, at all levels
+    uint64_t nb_flat;                           ///< at level 1
 } BLIINDSCUDAResult;
 
 /// What is left on the device between kernels; all zero between batches.

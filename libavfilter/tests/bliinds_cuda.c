@@ -284,9 +284,8 @@ static int make_level(AVLFG *lfg, BLIINDSCUDABlock *block, BLIINDSCUDAState *sta
         block[i].gamma = gamma[i] | (uint32_t)c << 31;
         state->count[l][BLIINDS_GAMMA][bliinds_gamma_bin(gamma[i])]++;
         expected[BLIINDS_GAMMA].grid[c].fraction += bliinds_gamma_value(gamma[i]);
-        expected[BLIINDS_GAMMA].worst.fraction   += gamma[i] == BLIINDS_GAMMA_NONE;
     }
-    expected[BLIINDS_GAMMA].worst.whole = sorted_worst_gamma(gamma, n);
+    expected[BLIINDS_GAMMA].worst.fraction = sorted_worst_gamma(gamma, n);
     for (int k = 0; k < BLIINDS_NB_STATISTICS; k++) {
         kind[k] = av_lfg_get(lfg) % FF_ARRAY_ELEMS(kind_name);
         make_values(lfg, value, n, k, kind[k]);

@@ -44,6 +44,7 @@ every_3rd:  dd 0, 3, 6, 1, 4, 7, 2, 5
 rotate1:    dd 1, 2, 3, 4, 5, 6, 7, 0
 
 CONST  f_4,         4.0
+CONST  flat,        1.0e-7                  ; BLIINDS_FLAT
 CONST  f_half,      0.5
 CONST  f_1,         1.0
 CONST  f_1_3,       0.333333333333333333333
@@ -348,12 +349,45 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     divps           %1, %6
 %endmacro
 
-; The frequency variation of a set: m0, m1, m2 have its sums of squares over the bands
-; and are added to m11, m12, m13, and the total to m14.
-%macro SET_VARIATION 1 ; sum of magnitudes, replaced
+; A set's sums of squares m0, m1, m2 over the bands, m3 and m4 are temporary
+%macro SET1_SQUARES 0
+    ADD_SQUARES     m0, 0,1, 0,2
+    ADD_SQUARES     m1, 0,3, 0,4
+    ADD_SQUARES     m2, 1,2, 1,3
+    addps           m1, m2
+    SQUARE          m2, 1,4
+    addps           m1, m2
+    SQUARE          m2, 2,4
+%endmacro
+%macro SET2_SQUARES 0
+    SQUARE          m0, 1,1
+    ADD_SQUARES     m1, 2,2, 2,3
+    SQUARE          m2, 3,2
+    addps           m1, m2
+    ADD_SQUARES     m2, 3,3, 3,4
+    ADD_SQUARES     m4, 4,3, 4,4
+    addps           m2, m4
+%endmacro
+%macro SET3_SQUARES 0
+    ADD_SQUARES     m0, 1,0, 2,0
+    ADD_SQUARES     m1, 3,0, 4,0
+    ADD_SQUARES     m2, 2,1, 3,1
+    addps           m1, m2
+    SQUARE          m2, 4,1
+    addps           m1, m2
+    SQUARE          m2, 4,2
+%endmacro
+
+; Adds these to those of all sets, m11, m12, m13
+%macro ADD_SET 0
     addps          m11, m0
     addps          m12, m1
     addps          m13, m2
+%endmacro
+
+; Adds them, and their sum to m14, and makes the set's frequency variation
+%macro SET_VARIATION 1 ; sum of magnitudes, replaced
+    ADD_SET
     addps           m0, m1
     addps           m0, m2
     addps          m14, m0
@@ -444,65 +478,9 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
 %endrep
 %endmacro
 
-; bliinds_block(), stored to BLIINDS_ROW_ZETA, ...
-%macro BLOCK 0
-    ; sums of magnitudes m7, m8, m9 over the sets
-    mova           m15, [f_abs]
-    SET1            m7, MAGNITUDE
-    SET2            m8, MAGNITUDE
-    SET3            m9, MAGNITUDE
-    addps          m10, m7, m8
-    addps          m10, m9
-
-    ; their frequency variations, and sums of squares m11, m12, m13 over the bands
-    xorps          m11, m11
-    xorps          m12, m12
-    xorps          m13, m13
-    xorps          m14, m14
-    ADD_SQUARES     m0, 0,1, 0,2
-    ADD_SQUARES     m1, 0,3, 0,4
-    ADD_SQUARES     m2, 1,2, 1,3
-    addps           m1, m2
-    SQUARE          m2, 1,4
-    addps           m1, m2
-    SQUARE          m2, 2,4
-    SET_VARIATION   m7
-    SQUARE          m0, 1,1
-    ADD_SQUARES     m1, 2,2, 2,3
-    SQUARE          m2, 3,2
-    addps           m1, m2
-    ADD_SQUARES     m2, 3,3, 3,4
-    ADD_SQUARES     m4, 4,3, 4,4
-    addps           m2, m4
-    SET_VARIATION   m8
-    ADD_SQUARES     m0, 1,0, 2,0
-    ADD_SQUARES     m1, 3,0, 4,0
-    ADD_SQUARES     m2, 2,1, 3,1
-    addps           m1, m2
-    SQUARE          m2, 4,1
-    addps           m1, m2
-    SQUARE          m2, 4,2
-    SET_VARIATION   m9
-
-    VARIATION       m0, m14, m10, f_1_24, f_1_23, m1
-    movu        [dstq], m0
-
-    ; the variance of the orientations
-    addps           m0, m7, m8
-    addps           m0, m9
-    mulps           m0, [f_1_3]
-    subps           m7, m0
-    subps           m8, m0
-    subps           m9, m0
-    mulps           m7, m7
-    mulps           m8, m8
-    mulps           m9, m9
-    addps           m7, m8
-    addps           m7, m9
-    mulps           m7, [f_half]
-    movu [dstq + stride3q], m7
-
-    ; sums m7, m8, m9 over the bands
+; The variances m7, m8, m9 of the bands, stored to BLIINDS_ROW_BAND, from m11, m12, m13;
+; m10 is the sum of all coefficients.
+%macro BANDS 0
     COEFFICIENT     m7, 0,1
     addps           m7, X(0,2)
     COEFFICIENT     m0, 1,0
@@ -527,15 +505,68 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     addps           m9, m0
     addps          m10, m7, m8
     addps          m10, m9
-
-    ; variances m7, m8, m9 of the bands
     VARIANCE        m7, m11, m7, f_1_5, f_1_4, m0
     VARIANCE        m8, m12, m8, f_1_13, f_1_12, m0
     VARIANCE        m9, m13, m9, f_1_6, f_1_5, m0
+    movu        [dstq], m7
+    movu [dstq + strideq], m8
+    movu [dstq + strideq * 2], m9
+%endmacro
+
+%macro BAND_BLOCK 0
+    SET1_SQUARES
+    mova           m11, m0
+    mova           m12, m1
+    mova           m13, m2
+    SET2_SQUARES
+    ADD_SET
+    SET3_SQUARES
+    ADD_SET
+    BANDS
+%endmacro
+
+; bliinds_block(), stored to BLIINDS_ROW_BAND, ...
+%macro BLOCK 0
+    ; sums of magnitudes m7, m8, m9 over the sets
+    mova           m15, [f_abs]
+    SET1            m7, MAGNITUDE
+    SET2            m8, MAGNITUDE
+    SET3            m9, MAGNITUDE
+    addps          m10, m7, m8
+    addps          m10, m9
+
+    ; their frequency variations, and sums of squares m11, m12, m13 over the bands
+    xorps          m11, m11
+    xorps          m12, m12
+    xorps          m13, m13
+    xorps          m14, m14
+    SET1_SQUARES
+    SET_VARIATION   m7
+    SET2_SQUARES
+    SET_VARIATION   m8
+    SET3_SQUARES
+    SET_VARIATION   m9
+
+    VARIATION       m0, m14, m10, f_1_24, f_1_23, m1
+    movu [dstq + stride3q], m0
+
+    ; the variance of the orientations
+    addps           m0, m7, m8
+    addps           m0, m9
+    mulps           m0, [f_1_3]
+    subps           m7, m0
+    subps           m8, m0
+    subps           m9, m0
+    mulps           m7, m7
+    mulps           m8, m8
+    mulps           m9, m9
+    addps           m7, m8
+    addps           m7, m9
+    mulps           m7, [f_half]
     lea             tq, [strideq + strideq * 4]
-    movu [dstq + strideq * 4], m7
-    movu   [dstq + tq], m8
-    movu [dstq + stride3q * 2], m9
+    movu   [dstq + tq], m7
+
+    BANDS
 
     ; the energy subband ratio
     addps           m0, m7, m8
@@ -553,7 +584,7 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     addps           m1, m2
     mulps           m1, [f_half]
     vminps          m1, m1, [sub_max]
-    movu [dstq + strideq * 2], m1
+    movu [dstq + strideq * 4], m1
 
     ; the variance of all over their squared mean deviation
     mova            m2, m14
@@ -568,7 +599,7 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     addps           m7, [f_1e_7]
     VARIANCE        m0, m2, m10, f_1_24, f_1_23, m1
     divps           m0, m7
-    movu [dstq + strideq], m0
+    movu [dstq + stride3q * 2], m0
 %endmacro
 
 ; The pointers' next eight blocks, which overlap these if there are less.
@@ -591,19 +622,20 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
 ; void bliinds_block_row_high(float *dst, const float *const high[5],
 ;                             const float *const low[5], ptrdiff_t stride, int nb_blocks)
 ; and bliinds_block_row_low() if there are low parts
-cglobal bliinds_block_row_high, 5, 10, 16, -25 * mmsize, \
+%macro BLOCK_ROW 2 ; name, macro that stores a block
+cglobal bliinds_%1_row_high, 5, 10, 16, -25 * mmsize, \
         dst, high0, stride3, stride, nb, high1, high2, high3, high4, t
     LOAD_ROWS     high
     shl        strideq, 2
     lea       stride3q, [strideq * 3]
 .loop:
     DCT              0
-    BLOCK
+    %2
     NEXT_BLOCKS   dstq, high0q, high1q, high2q, high3q, high4q
 .end:
     RET
 
-cglobal bliinds_block_row_low, 5, 15, 16, -25 * mmsize, \
+cglobal bliinds_%1_row_low, 5, 15, 16, -25 * mmsize, \
         dst, high0, low0, stride, nb, high1, high2, high3, high4, \
         low1, low2, low3, low4, stride3, t
     LOAD_ROWS     high
@@ -612,10 +644,14 @@ cglobal bliinds_block_row_low, 5, 15, 16, -25 * mmsize, \
     lea       stride3q, [strideq * 3]
 .loop:
     DCT              1
-    BLOCK
+    %2
     NEXT_BLOCKS   dstq, high0q, high1q, high2q, high3q, high4q, low0q, low1q, low2q, low3q, low4q
 .end:
     RET
+%endmacro
+
+BLOCK_ROW block, BLOCK
+BLOCK_ROW  band, BAND_BLOCK
 
 ; bliinds_fixed() of four floats, added to a sum; m13 and m14 = fixed_unit and integer_bits
 %macro ADD_FIXED 3 ; sum, src, temporary
@@ -625,47 +661,74 @@ cglobal bliinds_block_row_low, 5, 15, 16, -25 * mmsize, \
     paddq           %1, %3
 %endmacro
 
-; void bliinds_sum_row(uint64_t (*sum)[8], uint16_t *gamma, const float *value,
-;                      ptrdiff_t stride, const float *table, int nb_blocks)
-cglobal bliinds_sum_row, 6, 9, 16, sum, gamma, value, stride, table, nb, i, row, nb_rows
+; void bliinds_sum_rows(uint64_t (*sum)[8], const float *value,
+;                       ptrdiff_t stride, int nb_rows, int nb_blocks)
+cglobal bliinds_sum_rows, 5, 6, 15, sum, value, stride, nb_rows, nb, i
     mova           m13, [fixed_unit]
     mova           m14, [integer_bits]
     shl        strideq, 2
     movsxd         nbq, nbd
     lea         valueq, [valueq + nbq * 4]
-    lea         gammaq, [gammaq + nbq * 2]
     neg            nbq
-    mov           rowq, valueq
-    mov       nb_rowsd, 7
 .row:
-    cmp       nb_rowsd, 6                   ; BLIINDS_ROW_RHO, of which no sum is wanted
-    je .next
     movu            m0, [sumq]
     movu            m1, [sumq + 32]
     mov             iq, nbq
 .loop:
-    ADD_FIXED       m0, [rowq + iq * 4], m2
-    ADD_FIXED       m1, [rowq + iq * 4 + 16], m3
+    ADD_FIXED       m0, [valueq + iq * 4], m2
+    ADD_FIXED       m1, [valueq + iq * 4 + 16], m3
     add             iq, 8
     jl .loop
     movu        [sumq], m0
     movu   [sumq + 32], m1
-.next:
-    add           rowq, strideq
+    add         valueq, strideq
     add           sumq, 64
     dec       nb_rowsd
     jg .row
+    RET
 
-    ; bliinds_gamma()
-    add         valueq, strideq
+; int bliinds_count_flat(const float *band, ptrdiff_t stride, int nb_blocks)
+cglobal bliinds_count_flat, 3, 4, 2, band, stride, nb, band2
+    shl        strideq, 2
+    movsxd         nbq, nbd
+    lea          bandq, [bandq + nbq * 4]
+    lea         band2q, [bandq + strideq * 2]
+    neg            nbq
+    pxor            m1, m1
+.loop:
+    movu            m0, [bandq + nbq * 4]
+    add          bandq, strideq
+    addps           m0, [bandq + nbq * 4]
+    sub          bandq, strideq
+    addps           m0, [band2q + nbq * 4]
+    cmpleps         m0, m0, [flat]
+    psubd           m1, m0
+    add            nbq, 8
+    jl .loop
+    vextracti128   xm0, m1, 1
+    paddd          xm0, xm1
+    pshufd         xm1, xm0, q1032
+    paddd          xm0, xm1
+    pshufd         xm1, xm0, q2301
+    paddd          xm0, xm1
+    movd           eax, xm0
+    RET
+
+; void bliinds_gamma_row(uint64_t sum[8], uint16_t *gamma, const float *rho,
+;                        const float *table, int nb_blocks)
+cglobal bliinds_gamma_row, 5, 5, 16, sum, gamma, rho, table, nb
+    movsxd         nbq, nbd
+    lea           rhoq, [rhoq + nbq * 4]
+    lea         gammaq, [gammaq + nbq * 2]
+    neg            nbq
     vbroadcastss   m15, [tableq + (GAMMA_NB - 1) * 4]
     pxor           m12, m12
     mova           m11, [gamma_none]
     mova           m10, [gamma_flat]
     mova            m9, [f_1]
     pcmpeqd         m8, m8
-.gamma:
-    movu            m0, [valueq + nbq * 4]
+.loop:
+    movu            m0, [rhoq + nbq * 4]
     cmpltps         m7, m15, m0             ; a shape fits
     maxps           m0, m15
     subps           m1, m0, [gamma_4_3]
@@ -709,8 +772,7 @@ cglobal bliinds_sum_row, 6, 9, 16, sum, gamma, value, stride, table, nb, i, row,
     packusdw       xm2, xm3
     movu [gammaq + nbq * 2], xm2
     add            nbq, 8
-    jl .gamma
-    sub           sumq, 6 * 64              ; that of BLIINDS_ROW_RHO
+    jl .loop
     vextracti128   xm1, m12, 1
     pmovzxdq        m0, xm12
     pmovzxdq        m1, xm1

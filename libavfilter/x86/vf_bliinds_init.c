@@ -55,32 +55,56 @@ static void basis_row(float *high, float *low, ptrdiff_t stride,
         (high, low, stride, line, nb_blocks);
 }
 
-void ff_bliinds_block_row_high_avx2(float *dst, const float *const high[5],
-                                    const float *const low[5],
-                                    ptrdiff_t stride, int nb_blocks);
-void ff_bliinds_block_row_low_avx2(float *dst, const float *const high[5],
-                                   const float *const low[5],
-                                   ptrdiff_t stride, int nb_blocks);
-static void block_row(float *dst, const float *const high[5],
-                      const float *const low[5], ptrdiff_t stride, int nb_blocks)
-{
-    (nb_blocks < NB_LANES ? ff_bliinds_block_row_c :
-     low ? ff_bliinds_block_row_low_avx2 : ff_bliinds_block_row_high_avx2)
-        (dst, high, low, stride, nb_blocks);
+#define BLOCK_ROW(name)                                                             \
+void ff_bliinds_ ## name ## _row_high_avx2(float *dst, const float *const high[5],  \
+                                           const float *const low[5],               \
+                                           ptrdiff_t stride, int nb_blocks);        \
+void ff_bliinds_ ## name ## _row_low_avx2(float *dst, const float *const high[5],   \
+                                          const float *const low[5],                \
+                                          ptrdiff_t stride, int nb_blocks);         \
+static void name ## _row(float *dst, const float *const high[5],                    \
+                         const float *const low[5], ptrdiff_t stride,               \
+                         int nb_blocks)                                             \
+{                                                                                   \
+    (nb_blocks < NB_LANES ? ff_bliinds_ ## name ## _row_c :                         \
+     low ? ff_bliinds_ ## name ## _row_low_avx2 :                                   \
+           ff_bliinds_ ## name ## _row_high_avx2)(dst, high, low, stride, nb_blocks); \
 }
 
-void ff_bliinds_sum_row_avx2(uint64_t (*sum)[BLIINDS_NB_LANES], uint16_t *gamma,
-                             const float *value, ptrdiff_t stride,
-                             const float *table, int nb_blocks);
-static void sum_row(uint64_t (*sum)[BLIINDS_NB_LANES], uint16_t *gamma,
-                    const float *value, ptrdiff_t stride,
-                    const float *table, int nb_blocks)
+BLOCK_ROW(block)
+BLOCK_ROW(band)
+
+void ff_bliinds_sum_rows_avx2(uint64_t (*sum)[BLIINDS_NB_LANES], const float *value,
+                              ptrdiff_t stride, int nb_rows, int nb_blocks);
+static void sum_rows(uint64_t (*sum)[BLIINDS_NB_LANES], const float *value,
+                     ptrdiff_t stride, int nb_rows, int nb_blocks)
 {
     const int nb = nb_blocks / NB_LANES * NB_LANES;
 
     if (nb > 0)
-        ff_bliinds_sum_row_avx2(sum, gamma, value, stride, table, nb);
-    ff_bliinds_sum_row_c(sum, gamma + nb, value + nb, stride, table, nb_blocks - nb);
+        ff_bliinds_sum_rows_avx2(sum, value, stride, nb_rows, nb);
+    ff_bliinds_sum_rows_c(sum, value + nb, stride, nb_rows, nb_blocks - nb);
+}
+
+int ff_bliinds_count_flat_avx2(const float *band, ptrdiff_t stride, int nb_blocks);
+static int count_flat(const float *band, ptrdiff_t stride, int nb_blocks)
+{
+    const int nb = nb_blocks / NB_LANES * NB_LANES;
+
+    return (nb > 0 ? ff_bliinds_count_flat_avx2(band, stride, nb) : 0) +
+           ff_bliinds_count_flat_c(band + nb, stride, nb_blocks - nb);
+}
+
+void ff_bliinds_gamma_row_avx2(uint64_t sum[BLIINDS_NB_LANES], uint16_t *gamma,
+                               const float *rho, const float *table, int nb_blocks);
+static void gamma_row(uint64_t sum[BLIINDS_NB_LANES], uint16_t *gamma,
+                      const float *rho, const float *table, int nb_blocks)
+{
+    const int nb = nb_blocks / NB_LANES * NB_LANES;
+
+    if (nb > 0)
+        ff_bliinds_gamma_row_avx2(sum, gamma, rho, table, nb);
+    ff_bliinds_gamma_row_c(sum, gamma + nb, rho + nb, table, nb_blocks - nb);
 }
 
 int ff_bliinds_select_avx2(float *dst, uint64_t above[2], const float *value, int n,
@@ -103,7 +127,10 @@ av_cold void ff_bliinds_dsp_init_x86(BLIINDSDSPContext *dsp)
         dsp->lowpass_row  = lowpass_row;
         dsp->basis_row    = basis_row;
         dsp->block_row    = block_row;
-        dsp->sum_row      = sum_row;
+        dsp->band_row     = band_row;
+        dsp->sum_rows     = sum_rows;
+        dsp->count_flat   = count_flat;
+        dsp->gamma_row    = gamma_row;
         dsp->select       = select;
     }
 #endif

@@ -185,8 +185,9 @@ static void check_basis(const BLIINDSDSPContext *dsp)
     bench_new(high1, low1, STRIDE, line, 85);
 }
 
-static void check_block(const BLIINDSDSPContext *dsp)
+static void check_block(const BLIINDSDSPContext *dsp, int bands_alone)
 {
+    const int nb_rows = bands_alone ? BLIINDS_ROW_STATISTIC : BLIINDS_NB_ROWS;
     static const int depth[] = { 8, 27, 10, 16, 21, 29 };
     LOCAL_ALIGNED_32(int32_t, line,  [5], [LINE]);
     LOCAL_ALIGNED_32(float,   basis, [10], [5 * STRIDE]);
@@ -201,7 +202,8 @@ static void check_block(const BLIINDSDSPContext *dsp)
         high[y] = basis[y];
         low[y]  = basis[y + 5];
     }
-    if (!check_func(dsp->block_row, "bliinds_block_row"))
+    if (!check_func(bands_alone ? dsp->band_row : dsp->block_row,
+                    "bliinds_%s_row", bands_alone ? "band" : "block"))
         return;
     for (int content = 0; content < NB_CONTENTS; content++) {
         for (int i = 0; i < FF_ARRAY_ELEMS(widths); i++) {
@@ -218,7 +220,8 @@ static void check_block(const BLIINDSDSPContext *dsp)
             memset(dst1, GUARD, 4 * (BLIINDS_NB_ROWS * STRIDE));
             call_ref(dst0, high, has_low ? low : NULL, STRIDE, nb);
             call_new(dst1, high, has_low ? low : NULL, STRIDE, nb);
-            compare(dst0, dst1, BLIINDS_NB_ROWS, STRIDE, nb);
+            compare(dst0, dst1, nb_rows, STRIDE, nb);
+            compare(dst0, dst1 + nb_rows * STRIDE, BLIINDS_NB_ROWS - nb_rows, STRIDE, 0);
         }
     }
     bench_new(dst1, high, low, STRIDE, 85);
@@ -239,7 +242,7 @@ static float sum_value(int r, const float *table)
         case 4:  return 24.f * (rnd() & 0xffff) / 0xffff;
         default: return table[BLIINDS_GAMMA_NB - 1];
         }
-    case BLIINDS_ROW_SUB:
+    case BLIINDS_ROW_STATISTIC + BLIINDS_SUB:
         return rnd() % 3 ? ldexpf(rnd(), -32 + (int)(rnd() % 15)) : BLIINDS_SUB_MAX;
     default:
         switch (rnd() % 5) {
@@ -251,36 +254,90 @@ static float sum_value(int r, const float *table)
     }
 }
 
-static void check_sum(const BLIINDSDSPContext *dsp)
+static void fill_values(float *value, const float *table)
 {
-    static float table[BLIINDS_GAMMA_NB];
-    LOCAL_ALIGNED_32(float,    value,  [BLIINDS_NB_ROWS * STRIDE]);
-    LOCAL_ALIGNED_32(uint16_t, gamma0, [MAX_WIDTH + 1]);
-    LOCAL_ALIGNED_32(uint16_t, gamma1, [MAX_WIDTH + 1]);
+    for (int r = 0; r < BLIINDS_NB_ROWS; r++)
+        for (int b = 0; b < STRIDE; b++)
+            value[r * STRIDE + b] = sum_value(r, table);
+}
+
+static void check_sum(const BLIINDSDSPContext *dsp, const float *table)
+{
+    LOCAL_ALIGNED_32(float, value, [BLIINDS_NB_ROWS * STRIDE]);
     uint64_t sum0[BLIINDS_NB_ROWS][BLIINDS_NB_LANES];
     uint64_t sum1[BLIINDS_NB_ROWS][BLIINDS_NB_LANES];
 
-    declare_func(void, uint64_t (*sum)[BLIINDS_NB_LANES], uint16_t *gamma, const float *value,
-                 ptrdiff_t stride, const float *table, int nb_blocks);
+    declare_func(void, uint64_t (*sum)[BLIINDS_NB_LANES], const float *value,
+                 ptrdiff_t stride, int nb_rows, int nb_blocks);
 
-    ff_bliinds_gamma_table(table);
-    if (!check_func(dsp->sum_row, "bliinds_sum_row"))
+    if (!check_func(dsp->sum_rows, "bliinds_sum_rows"))
         return;
     for (int nb = 1; nb <= MAX_BLOCKS; nb++) {
-        for (int r = 0; r < BLIINDS_NB_ROWS; r++)
-            for (int b = 0; b < STRIDE; b++)
-                value[r * STRIDE + b] = sum_value(r, table);
+        const int nb_rows = nb % 2 ? BLIINDS_ROW_STATISTIC : BLIINDS_ROW_RHO;
+
+        fill_values(value, table);
         for (int r = 0; r < BLIINDS_NB_ROWS; r++)
             for (int i = 0; i < BLIINDS_NB_LANES; i++)
                 sum0[r][i] = sum1[r][i] = rnd();
+        call_ref(sum0, value, STRIDE, nb_rows, nb);
+        call_new(sum1, value, STRIDE, nb_rows, nb);
+        if (memcmp(sum0, sum1, sizeof(sum0)))
+            fail();
+    }
+    bench_new(sum1, value, STRIDE, BLIINDS_ROW_STATISTIC, 85);
+}
+
+static void check_gamma(const BLIINDSDSPContext *dsp, const float *table)
+{
+    LOCAL_ALIGNED_32(float,    value,  [BLIINDS_NB_ROWS * STRIDE]);
+    LOCAL_ALIGNED_32(uint16_t, gamma0, [MAX_WIDTH + 1]);
+    LOCAL_ALIGNED_32(uint16_t, gamma1, [MAX_WIDTH + 1]);
+    const float *rho = value + BLIINDS_ROW_RHO * STRIDE;
+    uint64_t sum0[BLIINDS_NB_LANES], sum1[BLIINDS_NB_LANES];
+
+    declare_func(void, uint64_t sum[BLIINDS_NB_LANES], uint16_t *gamma, const float *rho,
+                 const float *table, int nb_blocks);
+
+    if (!check_func(dsp->gamma_row, "bliinds_gamma_row"))
+        return;
+    for (int nb = 1; nb <= MAX_BLOCKS; nb++) {
+        fill_values(value, table);
+        for (int i = 0; i < BLIINDS_NB_LANES; i++)
+            sum0[i] = sum1[i] = rnd();
         memset(gamma0, GUARD, 2 * (MAX_WIDTH + 1));
         memset(gamma1, GUARD, 2 * (MAX_WIDTH + 1));
-        call_ref(sum0, gamma0, value, STRIDE, table, nb);
-        call_new(sum1, gamma1, value, STRIDE, table, nb);
+        call_ref(sum0, gamma0, rho, table, nb);
+        call_new(sum1, gamma1, rho, table, nb);
         if (memcmp(sum0, sum1, sizeof(sum0)) || memcmp(gamma0, gamma1, 2 * (MAX_WIDTH + 1)))
             fail();
     }
-    bench_new(sum1, gamma1, value, STRIDE, table, 85);
+    bench_new(sum1, gamma1, rho, table, 85);
+}
+
+static void check_flat(const BLIINDSDSPContext *dsp)
+{
+    LOCAL_ALIGNED_32(float, band, [3 * STRIDE]);
+
+    declare_func(int, const float *band, ptrdiff_t stride, int nb_blocks);
+
+    if (!check_func(dsp->count_flat, "bliinds_count_flat"))
+        return;
+    for (int nb = 1; nb <= MAX_BLOCKS; nb++) {
+        int nb0, nb1;
+
+        // about the limit: alone, and as sums that are rounded to it
+        for (int i = 0; i < 3 * STRIDE; i++) {
+            const float share[] = { 0, 0, BLIINDS_FLAT, nextafterf(BLIINDS_FLAT, 1),
+                                    BLIINDS_FLAT / 2, BLIINDS_FLAT / 3, BLIINDS_FLAT * 0x1p-25f, 1 };
+
+            band[i] = share[rnd() % FF_ARRAY_ELEMS(share)];
+        }
+        nb0 = call_ref(band, STRIDE, nb);
+        nb1 = call_new(band, STRIDE, nb);
+        if (nb0 != nb1)
+            fail();
+    }
+    bench_new(band, STRIDE, 85);
 }
 
 static void check_select(const BLIINDSDSPContext *dsp)
@@ -321,9 +378,11 @@ static void check_select(const BLIINDSDSPContext *dsp)
 
 void checkasm_check_bliinds(void)
 {
+    static float table[BLIINDS_GAMMA_NB];
     BLIINDSDSPContext dsp;
 
     ff_bliinds_dsp_init(&dsp);
+    ff_bliinds_gamma_table(table);
 
     check_expand(&dsp, 1);
     check_expand(&dsp, 2);
@@ -335,10 +394,13 @@ void checkasm_check_bliinds(void)
     check_basis(&dsp);
     report("basis");
 
-    check_block(&dsp);
+    check_block(&dsp, 0);
+    check_block(&dsp, 1);
     report("block");
 
-    check_sum(&dsp);
+    check_sum(&dsp, table);
+    check_gamma(&dsp, table);
+    check_flat(&dsp);
     report("sum");
 
     check_select(&dsp);

@@ -10,8 +10,8 @@ $(FATE_BLIINDS_ORACLE) $(FATE_BLIINDS_CUDA_ORACLE): RUN = oracle $(lastword $(su
 $(FATE_BLIINDS_ORACLE) $(FATE_BLIINDS_CUDA_ORACLE): REF = 24 features agree
 
 # These also run on a GPU, with the same references: the bits are the same.
-BLIINDS_TWINS = yuv sizes letterbox valid which-frames models basis default-model log-json log-csv log-xml \
-                log-stdout log-end log-errors log-rebuild log-writers summary sei-h264 sei-hevc              \
+BLIINDS_TWINS = yuv sizes letterbox valid which-frames models basis bands default-model log-json log-csv  \
+                log-xml log-stdout log-end log-errors log-rebuild log-writers summary sei-h264 sei-hevc              \
                 $(addprefix rr-,energies known round match other json cut errors live)
 FATE_BLIINDS  = $(addprefix fate-bliinds-,$(BLIINDS_TWINS) resize rebuild \
                 consumers basis-outside model-errors rr-flush log-hosts log-locale log-x87)

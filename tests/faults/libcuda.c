@@ -407,6 +407,33 @@ static void bliinds_choose(const Operation *op, const void *data, int sample_siz
     }
 }
 
+static void bliinds_bands(const Operation *op, const void *data, int sample_size)
+{
+    const BLIINDSCUDAParams *p = data;
+    BLIINDSCUDAState *state = span(p->state, op->grid_y * sizeof(*state), "state");
+
+    for (int i = 0; state && i < op->grid_y; i++)
+        state[i].result.bands[0][0][0].whole =
+            sum_picture(p->frame[i].src, p->frame[i].pitch,
+                        (size_t)p->level[0].w * sample_size, p->level[0].h, "src") % 1000;
+}
+
+static void bliinds_bands_end(const Operation *op, const void *data, int sample_size)
+{
+    const BLIINDSCUDAParams *p = data;
+    BLIINDSCUDAState *state = span(p->state, op->grid_x * sizeof(*state), "state");
+
+    for (int i = 0; state && i < op->grid_x; i++) {
+        BLIINDSCUDAResult *result = span(p->frame[i].result, sizeof(*result), "result");
+
+        if (result) {
+            memcpy(result->bands, state[i].result.bands, sizeof(result->bands));
+            result->nb_flat = 0;
+        }
+        memset(state[i].result.bands, 0, sizeof(state[i].result.bands));
+    }
+}
+
 static void ssim(const Operation *op, const void *data, int sample_size)
 {
     const SSIMCUDAParams *p = data;
@@ -564,6 +591,9 @@ static const Kernel kernels[] = {
     { "bliinds_blocks_16", sizeof(BLIINDSCUDAParams), bliinds_blocks, 2 },
     { "bliinds_pool",      sizeof(BLIINDSCUDAParams), bliinds_pool },
     { "bliinds_choose",    sizeof(BLIINDSCUDAParams), bliinds_choose },
+    { "bliinds_bands_8",   sizeof(BLIINDSCUDAParams), bliinds_bands, 1 },
+    { "bliinds_bands_16",  sizeof(BLIINDSCUDAParams), bliinds_bands, 2 },
+    { "bliinds_bands_end", sizeof(BLIINDSCUDAParams), bliinds_bands_end },
     { "blocksmooth_8",         sizeof(BlockSmoothCUDAParams), blocksmooth, 1 },
     { "blocksmooth_16",        sizeof(BlockSmoothCUDAParams), blocksmooth, 2 },
     { "detail_split_8",    sizeof(DetailCUDAParams),  detail_split, 1 },

@@ -363,6 +363,37 @@ keys(){ # key=value...
     done
 }
 
+# Frames by the bands alone, and in turn with them frames by all statistics, have the same
+# energies to 1e-9 and flat blocks as where features ask for all statistics of each.
+bands(){
+    printf '%s\nconstant 0\nweight L1.zeta100 1e3\nend\n' "${head_lines}" > ${tmp}/model
+    { echo "${head_lines}"
+      echo "constant 0"
+      echo "weight coded.step 1"
+      n=0
+      for name in L1.band1 L1.band2 L1.band3 L2.band1 L2.band2 L2.band3 L3.band1 L3.band2 L3.band3 \
+                  L1.phase1 L1.phase2 L1.phase3; do
+          echo "weight ${name} $((n += 1))e3"
+      done
+      echo "end"; } >> ${tmp}/model
+    known=$(keys step=2 bytes=999 width=64 height=64 pict_type=I codec=hevc |
+        sed "s/,/:enable='lt(mod(n\\\\,7)\\\\,4)',/g")
+    for size in 70x46 16x9 4x4 96x48 97x49 321x243 520x130; do
+        for format in yuv420p p010le; do
+            # most of every other frame is flat
+            ffmpeg -lavfi "testsrc2=s=${size}:r=10:d=1.1,noise=alls=9:allf=t,\
+drawbox=0:ih/8:iw:ih:gray:fill:enable='mod(n\,2)',format=${format},${known}split[a][b];\
+[a]${bliinds}=model=${tmp}/model:f=${tmp}/a[x];[b]${bliinds}=model=${tmp}/model:features=1:f=${tmp}/b[y]" \
+                -map [x] ${to_null} -map [y] ${to_null}
+            for log in a b; do
+                tr ' ' '\n' < ${tmp}/${log} | grep -E '^(n|raw|valid|basis):' > ${tmp}/${log}.lines
+            done
+            same "${size} ${format}, $(grep -c basis:1 ${tmp}/a.lines) of $(wc -l < ${tmp}/a) frames by the bands, \
+$(grep -c valid:1 ${tmp}/a.lines) valid, $(grep raw ${tmp}/a.lines | sort -u | wc -l) values" ${tmp}/a.lines ${tmp}/b.lines
+        done
+    done
+}
+
 basis_of(){ # name model options keys...
     name=$1 model=$2 options=$3
     shift 3

@@ -10,8 +10,8 @@ LEVELS = ('L1', 'L2', 'L3')
 NAMES = ('zeta100', 'zeta10', 'gamma100', 'gamma10', 'sub100', 'sub10', 'ori100', 'ori10')
 STATISTICS = [level + '.' + name for level in LEVELS for name in NAMES]
 BANDS = ['%s.band%d' % (level, band) for level in LEVELS for band in (1, 2, 3)]
-PHASES = ['L1.phase1', 'L1.phase2', 'L1.phase3',
-          'phase.zeta', 'phase.gamma', 'phase.sub', 'phase.ori']
+BAND_PHASES = ['L1.phase1', 'L1.phase2', 'L1.phase3']
+PHASES = BAND_PHASES + ['phase.zeta', 'phase.gamma', 'phase.sub', 'phase.ori']
 CODECS = {'coded.hevc': ['hevc'], 'coded.av1': ['av1'], 'coded.vp9': ['vp9'],
           'coded.mpeg2': ['mpeg2video', 'mpeg1video'], 'coded.mpeg4': ['mpeg4'],
           'coded.mjpeg': ['mjpeg']}
