@@ -302,21 +302,24 @@ ncu_rows() { # title metric frames
 }
 
 kernels() {
-    local filter size how metric metrics count
+    local filter size how metric metrics count graph known
     command -v ncu > /dev/null || { echo "SKIPPED kernels: no ncu"; return; }
     for filter in $filters; do
         for size in 512x512 1280x720 1920x1080 3840x2160; do
-            for how in nv12:none nv12:all p010le:none; do
+            for how in nv12:none nv12:all p010le:none $([ $filter != bliinds ] || echo bitstream,nv12:none bitstream,p010le:none); do
                 count=24 metrics=gpu__time_duration.sum
                 [ $filter != mad ] || count=4 metrics="gpu__time_duration.sum dram__bytes.sum"
+                known=
+                [[ $how != bitstream* ]] || known=$coded
+                how=${how#bitstream,}
                 graph="format=${how%:*},hwupload,${filter}_cuda"
                 ! takes_pairs $filter ||
                     graph="split[m][r];[m]gblur,format=${how%:*},hwupload[m2];[r]format=${how%:*},hwupload[r2];[m2][r2]${filter}_cuda"
                 for metric in $metrics; do
                     timeout "$limit" ncu --clock-control none --cache-control ${how#*:} --csv --metrics $metric \
                         "$ffmpeg" -nostdin -v error -init_hw_device cuda -f lavfi -i mandelbrot=s=$size -frames:v $count \
-                        -filter_complex "$graph" $null > "$tmp/ncu" 2>&1
-                    ncu_rows "${filter}_cuda: $metric a frame, $size ${how%:*}, caches ${how#*:}" $metric $count
+                        -filter_complex "$known$graph" $null > "$tmp/ncu" 2>&1
+                    ncu_rows "${filter}_cuda${known:+ by the bitstream}: $metric a frame, $size ${how%:*}, caches ${how#*:}" $metric $count
                 done
             done
         done

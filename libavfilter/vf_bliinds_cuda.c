@@ -97,11 +97,10 @@ static int split_pool(BLIINDSCUDAContext *s)
 }
 
 /// Thread blocks that share the tiles of each frame of a batch: as many as run at once.
-static int tile_thread_blocks(const BLIINDSCUDAContext *s, int nb_batch, int bands_alone)
+static int tile_thread_blocks(const BLIINDSCUDAContext *s, int nb_batch)
 {
-    const int nb_tiles = bands_alone ? BLIINDS_BAND_TILES_PER_SM : BLIINDS_TILES_PER_SM;
-
-    return av_clip(s->queue.nb_multiprocessors * nb_tiles / nb_batch, 1, s->params.nb_tiles);
+    return av_clip(s->queue.nb_multiprocessors * BLIINDS_TILES_PER_SM / nb_batch,
+                   1, s->params.nb_tiles);
 }
 
 /**
@@ -112,10 +111,10 @@ static int tile_thread_blocks(const BLIINDSCUDAContext *s, int nb_batch, int ban
  */
 static int best_batch(const BLIINDSCUDAContext *s, int max)
 {
-    int best = 1, least = DIV_UP(s->params.nb_tiles, tile_thread_blocks(s, 1, 0));
+    int best = 1, least = DIV_UP(s->params.nb_tiles, tile_thread_blocks(s, 1));
 
     for (int nb = 2; nb <= max; nb++) {
-        const int nb_tiles = DIV_UP(s->params.nb_tiles, tile_thread_blocks(s, nb, 0));
+        const int nb_tiles = DIV_UP(s->params.nb_tiles, tile_thread_blocks(s, nb));
 
         if (nb_tiles * best < least * nb) {
             best  = nb;
@@ -149,11 +148,12 @@ static int launch(AVFilterContext *ctx)
 {
     BLIINDSCUDAContext *s = ctx->priv;
     const int nb = s->queue.nb_batch;
-    int ret = launch_kernel(ctx, s->blocks, tile_thread_blocks(s, nb, s->bands_alone), nb,
-                            BLIINDS_TILE_THREADS);
+    int ret = launch_kernel(ctx, s->blocks, tile_thread_blocks(s, nb), nb, BLIINDS_TILE_THREADS);
 
-    return ret < 0 ? ret : s->bands_alone ? launch_kernel(ctx, s->bands_end, nb, 1, BLIINDS_END_THREADS)
-                                          : launch_pool(ctx);
+    if (ret < 0)
+        return ret;
+    return s->bands_alone ? launch_kernel(ctx, s->bands_end, 1, nb, BLIINDS_END_THREADS)
+                          : launch_pool(ctx);
 }
 
 /// Memory for the blocks of frames of a size.

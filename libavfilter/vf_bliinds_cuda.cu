@@ -1030,24 +1030,24 @@ bliinds_blocks_16(BLIINDSCUDAParams p)
 }
 
 /// The same for the bands alone.
-__global__ void __launch_bounds__(BLIINDS_TILE_THREADS, BLIINDS_BAND_TILES_PER_SM)
+__global__ void __launch_bounds__(BLIINDS_TILE_THREADS, BLIINDS_TILES_PER_SM)
 bliinds_bands_8(BLIINDSCUDAParams p)
 {
     level_blocks<uint8_t, false>(p, 0);
 }
 
-__global__ void __launch_bounds__(BLIINDS_TILE_THREADS, BLIINDS_BAND_TILES_PER_SM)
+__global__ void __launch_bounds__(BLIINDS_TILE_THREADS, BLIINDS_TILES_PER_SM)
 bliinds_bands_16(BLIINDSCUDAParams p)
 {
     level_blocks<uint16_t, false>(p, 0);
 }
 
-/// Writes the result of the bands alone, and leaves the state as it was; blockIdx.x is the frame.
+/// Writes the result of the bands alone, and leaves the state as it was; blockIdx.y is the frame.
 __global__ void __launch_bounds__(BLIINDS_END_THREADS)
 bliinds_bands_end(BLIINDSCUDAParams p)
 {
-    BLIINDSCUDAResult *result = p.frame[blockIdx.x].result;
-    BLIINDSCUDAState *state   = p.state + blockIdx.x;
+    BLIINDSCUDAResult *result = p.frame[blockIdx.y].result;
+    BLIINDSCUDAState *state   = p.state + blockIdx.y;
 
     move_words(&result->bands,   &state->result.bands);
     move_words(&result->nb_flat, &state->result.nb_flat);

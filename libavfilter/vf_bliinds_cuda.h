@@ -39,11 +39,7 @@
 #define BLIINDS_TILE_H 16
 #define BLIINDS_TILE_THREADS (BLIINDS_TILE_W * BLIINDS_TILE_H * 3 / 4)
 /// @}
-/// @name Tiles worked on at once by a multiprocessor: for all statistics, and for the bands alone
-/// @{
-#define BLIINDS_TILES_PER_SM      2
-#define BLIINDS_BAND_TILES_PER_SM 3
-/// @}
+#define BLIINDS_TILES_PER_SM 2      ///< tiles worked on at once by a multiprocessor
 #define BLIINDS_END_THREADS 64      ///< as many as there are words of sums of the bands, or more
 
 #define BLIINDS_POOL_THREADS 256

@@ -40,6 +40,7 @@
 #include "cuda/fft.h"
 #include "cuda/queue.h"
 #include "filters.h"
+#include "formats.h"
 #include "mad.h"
 #include "release_compat.h"
 #include "luma_frame.h"
@@ -542,6 +543,21 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     return 1;
 }
 
+static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
+                         AVFilterFormatsConfig **cfg_out)
+{
+    AVFilterFormats *formats = ff_make_formats_list_singleton(AV_PIX_FMT_CUDA);
+    int ret;
+
+    // each picture has its own range, as for mad
+    if ((ret = ff_formats_ref(formats,               &cfg_in[0]->formats)) < 0 ||
+        (ret = ff_formats_ref(formats,               &cfg_in[1]->formats)) < 0 ||
+        (ret = ff_formats_ref(formats,               &cfg_out[0]->formats)) < 0 ||
+        (ret = ff_formats_ref(ff_all_color_spaces(), &cfg_in[1]->color_spaces)) < 0)
+        return ret;
+    return ff_formats_ref(ff_all_color_ranges(), &cfg_in[1]->color_ranges);
+}
+
 static int check(AVFilterContext *ctx)
 {
     return ff_pair_sync_check_links(ctx, MAD_MIN_SIZE);
@@ -600,5 +616,5 @@ const FFFilter ff_vf_mad_cuda = {
     .uninit                    = ff_cuda_queue_uninit,
     FILTER_INPUTS(ff_cuda_queue_pair_inputs),
     FILTER_OUTPUTS(ff_cuda_queue_pair_output),
-    FILTER_SINGLE_PIXFMT(AV_PIX_FMT_CUDA),
+    FILTER_QUERY_FUNC2(query_formats),
 };

@@ -23,6 +23,20 @@ ff() {
 takes_pairs() { [[ $1 = ssim || $1 = detailloss || $1 = mad ]]; }
 gives_frames() { [ $1 = blocksmooth ]; }
 
+# What quantizer_metadata tells, so that bliinds_cuda takes the bitstream's model.
+coded=$(printf 'metadata=add:key=lavc.quantizer.%s,' step:value=2 bytes:value=9999 width:value=640 \
+    height:value=360 pict_type:value=I codec:value=h264)
+
+# A drawn second of video through a CUDA filter.
+graph() { # filter size
+    local source="testsrc2=s=$2:r=25:d=1,format=yuv420p"
+    if takes_pairs $1; then
+        echo "$source,split[a][b];[a]hwupload[c];[b]avgblur,format=yuv420p,hwupload[d];[c][d]$1_cuda"
+    else
+        echo "$source,hwupload,$1_cuda"
+    fi
+}
+
 # The format of a clip's frames in GPU memory, as hwdownload needs it.
 clip_format() { # clip
     local format

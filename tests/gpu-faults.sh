@@ -3,15 +3,6 @@
 # and two GPUs where there are two. tests/gpu.sh reads this; FATE does more on a stand-in for the driver.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
-graph() { # filter size
-    local source="testsrc2=s=$2:r=25:d=1,format=yuv420p"
-    if takes_pairs $1; then
-        echo "$source,split[a][b];[a]hwupload[c];[b]negate,hwupload[d];[c][d]$1_cuda"
-    else
-        echo "$source,hwupload,$1_cuda"
-    fi
-}
-
 on_gpu() {
     ff -init_hw_device cuda=gpu:0 -filter_hw_device gpu "$@"
 }

@@ -215,14 +215,18 @@ ffcrf() { # clips
 # ---- compute-sanitizer, and hours ----
 
 sanitize() {
-    local tool filter source
+    local tool filter source known format
     command -v compute-sanitizer > /dev/null || { skip sanitize "no compute-sanitizer"; return; }
     for tool in memcheck racecheck initcheck synccheck; do
         for filter in $filters; do
-            for source in nv12:176x98 p010le:174x98 nv12:64x64 yuv444p:133x67 yuv444p16le:133x67 nv12:640x360; do
+            for source in nv12:176x98 p010le:174x98 nv12:64x64 yuv444p:133x67 yuv444p16le:133x67 nv12:640x360 \
+                          $([ $filter != bliinds ] || echo bitstream,{nv12,p010le}:176x98); do
+                known=
+                [[ $source != bitstream* ]] || known=$coded
+                format=${source%:*}
                 if timeout "$limit" compute-sanitizer --tool $tool --error-exitcode 9 \
                         "$ffmpeg" -nostdin -v error -init_hw_device cuda -filter_complex \
-                        "$(graph $filter ${source#*:} | sed "s/yuv420p/${source%:*}/")" $null > "$tmp/err" 2>&1; then
+                        "$(graph $filter ${source#*:} | sed "s/yuv420p/${format#bitstream,}/g;s/,hwupload/,${known}hwupload/")" $null > "$tmp/err" 2>&1; then
                     pass "$tool ${filter}_cuda $source"
                 else
                     fail "$tool ${filter}_cuda $source"

@@ -421,9 +421,9 @@ static void bliinds_bands(const Operation *op, const void *data, int sample_size
 static void bliinds_bands_end(const Operation *op, const void *data, int sample_size)
 {
     const BLIINDSCUDAParams *p = data;
-    BLIINDSCUDAState *state = span(p->state, op->grid_x * sizeof(*state), "state");
+    BLIINDSCUDAState *state = span(p->state, op->grid_y * sizeof(*state), "state");
 
-    for (int i = 0; state && i < op->grid_x; i++) {
+    for (int i = 0; state && i < op->grid_y; i++) {
         BLIINDSCUDAResult *result = span(p->frame[i].result, sizeof(*result), "result");
 
         if (result) {
