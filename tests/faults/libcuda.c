@@ -397,6 +397,10 @@ static void bliinds_choose(const Operation *op, const void *data, int sample_siz
         BLIINDSCUDAResult *result = span(p->frame[i].result, sizeof(*result), "result");
         uint64_t *sum = &state[i].result.pooled[0][0].worst.whole;
 
+        if (result) {
+            memset(result->bands, 0, sizeof(result->bands));
+            result->nb_flat = 0;
+        }
         for (int l = 0; result && l < BLIINDS_LEVELS; l++)
             for (int j = 0; j < BLIINDS_NB_POOLED; j++) {
                 BLIINDSCUDAPooled *pooled = &result->pooled[l][j];

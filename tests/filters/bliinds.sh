@@ -366,7 +366,7 @@ keys(){ # key=value...
 # Frames by the bands alone, and in turn with them frames by all statistics, have the same
 # energies to 1e-9 and flat blocks as where features ask for all statistics of each.
 bands(){
-    printf '%s\nconstant 0\nweight L1.zeta100 1e3\nend\n' "${head_lines}" > ${tmp}/model
+    printf '%s\nconstant 0\nweight phase.zeta 1e6\nend\n' "${head_lines}" > ${tmp}/model
     { echo "${head_lines}"
       echo "constant 0"
       echo "weight coded.step 1"
