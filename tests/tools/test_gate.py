@@ -3,11 +3,15 @@
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 
+import bisect
 import contextlib
 import http.server
+import itertools
 import json
 import os
+import random
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -19,7 +23,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from common import BAD_LOGS, ROOT, TOOLS, lines, needs, tool, wait_for
+from common import BAD_LOGS, FFMPEG, ROOT, TOOLS, ffmpeg, has, lines, needs, tool, video, wait_for
 
 
 # 70 is bad: from 2 to 2.48 s, 4 to 6.96, 8 to 9.96 (not valid from 9 to 9.48), and from 15 to the end at 19.96.
@@ -106,6 +110,14 @@ def test_time_goes_back(gate):
 def start(*options, log='-', **pipes):
     return subprocess.Popen([sys.executable, TOOLS['quality-gate'], *map(str, options), log], text=True,
                             **{'stdin': subprocess.PIPE} | pipes)
+
+
+def takes_hang_ups(process):
+    """Waits until it is the gate, which SIGHUP does not end."""
+    def ready():
+        status = Path(f'/proc/{process.pid}/status').read_text()
+        return 'bash' not in status and int(re.search('SigCgt:\\s*(\\w+)', status)[1], 16) & 1
+    wait_for(ready)
 
 
 def test_live(tmp_path):
@@ -280,6 +292,32 @@ def test_unit(tmp_path):
     assert not done.returncode and unit.name not in done.stderr, done.stderr
 
 
+@has('bliinds', 'quantizer_metadata', 'libx264')
+def test_command_of_unit(tmp_path):
+    """It sends the stream on as it is, and judges it; its process is the gate, which takes the SIGHUP of a reload."""
+    video(tmp_path / 'in.ts', '-c:v libx264 -bf 0')
+    (tmp_path / 'cam1.options').write_text('--above 0 --for 1s')
+    for name, path in ('ffmpeg', FFMPEG), ('quality-gate', TOOLS['quality-gate']):
+        (tmp_path / 'bin').mkdir(exist_ok=True)
+        (tmp_path / 'bin' / name).symlink_to(path)
+    line = re.search('^ExecStart=(.*)', (ROOT / 'doc/quality-gate@.service').read_text(), re.M)[1]
+    command = [word.replace('$$', '$').replace('%i', 'cam1').replace('/etc/quality-gate', str(tmp_path))
+               for word in shlex.split(line)]
+    os.mkfifo(tmp_path / 'fifo')
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={
+        **os.environ, 'PATH': f'{tmp_path}/bin:{os.environ["PATH"]}', 'STATE_DIRECTORY': str(tmp_path),
+        'INPUT': str(tmp_path / 'fifo'), 'OUTPUT': '-f mpegts out.ts'})
+    with open(tmp_path / 'fifo', 'wb') as fifo:
+        takes_hang_ups(process)
+        process.send_signal(signal.SIGHUP)
+        fifo.write((tmp_path / 'in.ts').read_bytes())
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 1 and re.match('alarm_start:(.*) alarm_raised:.*\n$', out) and 'settings are read anew' in err
+    packets = [ffmpeg('-i', tmp_path / name, '-map', '0:v', '-c', 'copy', '-f', 'framemd5', '-') for name in ('in.ts', 'out.ts')]
+    assert packets[0] == packets[1] and packets[0].count(b'\n') > 75
+    assert json.loads((tmp_path / 'cam1.state').read_text())['gate']['alarm']
+
+
 def test_metrics_of_few(metrics):
     """Nothing valid yet, and a score of 0; and a scale without an upper end."""
     found, _ = metrics(lines(4, lambda i: 0, lambda i: i == 3))
@@ -410,17 +448,23 @@ def test_bad_state(gate, tmp_path):
 
 # ---- live: logs that are followed, restarts, a day ----
 
-def events_of(frames, above, hold, recover):
+def events_of(frames, above, window, hold, recover):
     """What the gate is to tell of (time, value), in microseconds; None for a value that is not valid. Unlike the gate, it
     looks at all frames at once, as runs of good and bad ones."""
-    shift, last, runs = 0, 0, []
+    shift, last, valid, runs = 0, 0, [], []
     for time_of_log, value in frames:
         shift = max(shift, last - time_of_log)
         last = time_of_log + shift
         if value is not None:
-            if not runs or runs[-1][0] != (value > above):
-                runs.append((value > above, []))
-            runs[-1][1].append((last, value, shift))
+            valid.append((last, value, shift))
+    times = [at for at, _, _ in valid]
+    sums = [0, *itertools.accumulate(value for _, value, _ in valid)]
+    for i, (at, _, shift) in enumerate(valid):
+        first = bisect.bisect_right(times, at - window)
+        mean = (sums[i + 1] - sums[first]) / (i + 1 - first)
+        if not runs or runs[-1][0] != (mean > above):
+            runs.append((mean > above, []))
+        runs[-1][1].append((at, mean, shift))
     found, alarm, worst = [], False, []
     for bad, run in runs:
         begin = run[0][0]
@@ -434,17 +478,25 @@ def events_of(frames, above, hold, recover):
             start = begin
             found.append({'alarm_start': begin - shift, 'alarm_raised': at - shift})
         else:
-            most = max(value for _, value, _ in worst)
+            most = max(mean for _, mean, _ in worst)
             found.append({'alarm_start': start - shift, 'alarm_end': begin - shift, 'alarm_duration': begin - start,
-                          'worst': most * 1000000, 'worst_time': min(at for at, value, _ in worst if value == most) - shift})
+                          'worst': micro(f'{most:.6f}'),
+                          'worst_time': min(at for at, mean, _ in worst if mean == most) - shift})
     return found
+
+
+def micro(value):
+    return round(float(value) * 1000000)
 
 
 class Stream:
     """An ffmpeg that writes a log which is rotated, and what it wrote."""
 
-    def __init__(self, path, rate):
-        self.path, self.rate, self.frames = path, rate, []
+    LINES = 'n:{0} pts_time:{1:f} score:{2} valid:{3:d}\n'
+    METADATA = 'frame:{0} pts:1 pts_time:{1:f}\nlavfi.score={2}\nlavfi.valid={3:d}\n'
+
+    def __init__(self, path, rate, form=LINES):
+        self.path, self.rate, self.form, self.frames = path, rate, form, []
         self.begin()
 
     def begin(self):
@@ -458,7 +510,7 @@ class Stream:
             at = self.number * 1000000 // self.rate
             self.number += 1
             self.frames.append((at, score))
-            text.append(f'n:{self.number} pts_time:{at / 1e6:f} score:{score or 0} valid:{score is not None:d}\n')
+            text.append(self.form.format(self.number, at / 1e6, score or 0, score is not None))
         text = ''.join(text)
         for part in text[:-20], text[-20:]:
             self.file.write(part)
@@ -487,17 +539,17 @@ class Stream:
 def of_posts(posts):
     """The events of a receiver, without those that came twice."""
     known = {post['id']: post for post in posts}
-    return [{name: round(value * 1000000) for name, value in post.items() if isinstance(value, (int, float))}
+    return [{name: micro(value) for name, value in post.items() if isinstance(value, (int, float))}
             for post in known.values()]
 
 
-OPTIONS = '--above 60 --for 2s --recover 1s'.split()
-LIMITS = 60, 2000000, 1000000
+OPTIONS = '--above 60 --window 1500ms --for 2s --recover 1s --follow'.split()
+LIMITS = 60, 1500000, 2000000, 1000000
 
 
 def episode(number):
-    """30 s with an alarm."""
-    return [40] * 5 + [None] + [61 + number] * 10 + [40] * 14
+    """30 s with an alarm, which is raised just before the frame that is worst."""
+    return [40] * 5 + [None] + [61 + number] * 3 + [90] + [61 + number] * 6 + [40] * 14
 
 
 @pytest.mark.parametrize('rotation', ['rename', 'append', 'hole', 'restart'])
@@ -510,7 +562,7 @@ def test_rotation(tmp_path, rotation):
     @contextlib.contextmanager
     def gate_to(out):
         with open(out, 'a') as file:
-            process = start(*OPTIONS, '--follow', '--state', out.with_suffix('.state'), log=stream.path, stdout=file)
+            process = start(*OPTIONS, '--state', out.with_suffix('.state'), log=stream.path, stdout=file)
         try:
             wait_for(out.with_suffix('.state').exists)
             yield
@@ -521,17 +573,17 @@ def test_rotation(tmp_path, rotation):
     def told_by(path):
         words = [dict(word.split(':') for word in line.split()) for line in path.read_text().splitlines(keepends=True)
                  if line.endswith('\n')]
-        return [{name: round(float(value) * 1000000) for name, value in event.items()} for event in words]
+        return [{name: micro(value) for name, value in event.items()} for event in words]
 
     def come(path):
-        wait_for(lambda: len(told_by(path)) >= len(events_of(stream.frames, *LIMITS)), 5)
+        wait_for(lambda: len(told_by(path)) >= len(events_of(stream.frames, *LIMITS)), 10)
         assert told_by(path) == events_of(stream.frames, *LIMITS)
     with gate_to(outs[1]):
         pass
     with gate_to(outs[0]):
         for number in range(7):
             scores = episode(number)
-            stream.write(scores[:12])
+            stream.write(scores[:9])
             if rotation in ('append', 'hole'):
                 come(outs[0])
                 stream.copytruncate(rotation == 'append')
@@ -539,7 +591,7 @@ def test_rotation(tmp_path, rotation):
                 stream.rename()
                 if rotation == 'restart' or number == 4:
                     stream.begin()
-            stream.write(scores[12:])
+            stream.write(scores[9:])
             if number % 3 == 0:     # the other one was not there for some rotations
                 with gate_to(outs[1]):
                     come(outs[1])
@@ -560,11 +612,107 @@ def test_settings(tmp_path):
         process.stdin.flush()
         wait_for(lambda: err.read_text().endswith(said), 30)
         del rows[:number]
-    # SIGHUP ends it until it asks for it
-    wait_for(lambda: int(re.search('SigCgt:\\s*(\\w+)', Path(f'/proc/{process.pid}/status').read_text())[1], 16) & 1)
+    takes_hang_ups(process)
     feed(100, '--above 60 --for 1x', 'is no duration such as 2s, 500ms or 1m\nquality-gate: the settings stay as they were\n')
-    feed(50, "--above 40 --for 1s --stream 'cam 2'", 'stream changes with a restart only\nquality-gate: the settings are read anew\n')
+    feed(50, '--above 40 --for 1s --stop', 'stream changes with a restart only\nquality-gate: the settings are read anew\n')
     feed(50, '--above 40 --for 1h', 'the settings are read anew\n')
     feed(100, '--below 60', 'the settings are read anew\n')
     process.communicate(timeout=60)
     assert out.read_text() == told([(4, 5, None)], 50).replace('19.96', '11.96').replace('15.96', '7.96')
+
+
+# What is seen from outside has points before and behind it; at one of them the gate is killed.
+KILLED = f"""{LOAD}
+left = int(sys.argv.pop(1))
+def point():
+    global left
+    left -= 1
+    if not left:
+        os.kill(os.getpid(), signal.SIGKILL)
+def around(call):
+    def called(*arguments, **options):
+        point()
+        result = call(*arguments, **options)
+        point()
+        return result
+    return called
+gate.say, os.replace = around(gate.say), around(os.replace)
+gate.urllib.request.urlopen = around(gate.urllib.request.urlopen)
+main()
+"""
+
+
+def test_killed(tmp_path, receiver):
+    """At each point after its start: no event is lost, none is new when it is told again."""
+    server, url = receiver
+    stream = Stream(tmp_path / 'log', 1, Stream.METADATA)
+    for number in range(60):
+        stream.write(episode(number))
+    printed = ''
+    for left in range(1, 31):
+        done = subprocess.run([sys.executable, '-c', KILLED, TOOLS['quality-gate'], str(left), *OPTIONS, '--state',
+                               tmp_path / 'state', '--webhook', url, stream.path], capture_output=True, text=True, check=False)
+        assert done.returncode == -signal.SIGKILL, done.stderr
+        printed += done.stdout
+    expected = events_of(stream.frames, *LIMITS)
+    assert 10 < len(of_posts(server.got)) < len(server.got) < len(expected)
+    with open(tmp_path / 'out', 'w') as out:
+        process = start(*OPTIONS, '--state', tmp_path / 'state', '--webhook', url, log=stream.path, stdout=out)
+    try:
+        wait_for(lambda: len(of_posts(server.got)) >= len(expected))
+    finally:
+        process.kill()
+        process.wait()
+    assert of_posts(server.got) == expected
+    printed += (tmp_path / 'out').read_text()
+    rows = list(dict.fromkeys(printed.splitlines()))
+    assert [micro(value) for value in re.findall(r':(\S+)', ' '.join(rows))] == \
+        [value for event in expected for value in event.values()]
+
+
+def test_day(tmp_path, receiver):
+    """24 h with frames that are lost or not valid, restarts of ffmpeg, rotations, and a gate that is killed.
+    QUALITY_RATE=25 has all the frames of it."""
+    server, url = receiver
+    stream = Stream(tmp_path / 'log', int(os.environ.get('QUALITY_RATE', 2)))
+    chance = random.Random(1)
+    memory = []
+
+    def begin():
+        return start(*OPTIONS, '--state', tmp_path / 'state', '--webhook', url, log=stream.path, stdout=subprocess.DEVNULL)
+
+    def hour():
+        left = 3600 * stream.rate
+        while left > 0:
+            length = min(int(chance.expovariate(1 / 60) * stream.rate) + 1, left)
+            low, high = chance.choice([(20, 60)] * 20 + [(61, 99)] * 4 + [(50, 70)])
+            stream.write([None if chance.random() < .01 else chance.randint(low, high) for _ in range(length)])
+            left -= length
+            if chance.random() < .02:       # lost
+                stream.number += min(length, left)
+                left -= length
+    process = begin()
+    try:
+        stream.write([20])
+        wait_for((tmp_path / 'state').exists)
+        for number in range(24):
+            hour()
+            if number % 4 == 0:
+                stream.rename()
+                stream.begin()
+            elif number % 4 == 2:
+                stream.copytruncate(appends=number % 8 == 2)
+            if number in (5, 6, 13):
+                process.kill()
+                process.wait()
+            if number in (5, 7, 13):
+                process = begin()
+            if number in (14, 23):
+                expected = events_of(stream.frames, *LIMITS)
+                wait_for(lambda: len(of_posts(server.got)) >= len(expected), 60)
+                memory.append(int(re.search('VmRSS:\\s*(\\d+)', Path(f'/proc/{process.pid}/status').read_text())[1]))
+    finally:
+        process.kill()
+        process.wait()
+    assert of_posts(server.got) == expected and len(expected) > 200
+    assert memory[1] - memory[0] < 1024
