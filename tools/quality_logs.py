@@ -123,12 +123,14 @@ class Tail:
     """
 
     POLL = 0.1      # seconds between two looks
+    REST = 1        # seconds that a copy needs at most before its original is empty
     KNOWN = 64      # bytes of the line before
 
     def __init__(self, path, place):
         self.path = path
         self.file, self.inode, self.offset, self.last = None, None, 0, b''
         self.previous = 0, b''      # offset and last, before the newest line
+        self.files = None           # those of the last look: names and inodes
         if place:
             inode, self.offset, last = place
             self.last = last.encode('latin-1')
@@ -191,10 +193,16 @@ class Tail:
         status = os.fstat(self.file)
         if os.path.exists(self.path) and os.stat(self.path).st_ino == status.st_ino:
             return None
+        files, before = self._files(), self.files
+        self.files = [(path, other.st_ino) for path, other in files]
+        if self.files != before:
+            return None     # their names may be changing just now
         # who writes may not know of its new name yet: it is at its end when there is a newer one
-        for path, other in self._files():
+        for path, other in files:
             if other.st_size and (path == self.path or other.st_mtime_ns > status.st_mtime_ns):
-                file = self._open(path)
+                # what was written just now may be a copy of what the path still has
+                is_copy = path != self.path and time.time() - other.st_mtime < self.REST
+                file = None if is_copy else self._open(path)
                 return None if file is None else (file,)
         return None
 

@@ -571,8 +571,9 @@ def test_rotation(tmp_path, rotation):
             process.wait()
 
     def told_by(path):
-        words = [dict(word.split(':') for word in line.split()) for line in path.read_text().splitlines(keepends=True)
-                 if line.endswith('\n')]
+        rows = [line for line in path.read_text().splitlines(keepends=True) if line.endswith('\n')]
+        # who is killed just then tells it once more
+        words = [dict(word.split(':') for word in line.split()) for line, _ in itertools.groupby(rows)]
         return [{name: micro(value) for name, value in event.items()} for event in words]
 
     def come(path):
