@@ -4,6 +4,7 @@ A log is one of these, told apart by its first line:
   - lines of stats_file: `n:1 pts:0 pts_time:0.000000 score:12.9 ... valid:1`, ssim's and psnr's
   - what the filter metadata prints: `frame:0 pts:0 pts_time:0`, then `lavfi.bliinds.score=12.9`
   - libvmaf's shape: json, csv or xml; those of quality-compare have times, too
+  - what ffmpeg-quality-metrics writes: json or csv
   - a CRF search: an object of JSON a line, with a `type`
 
 SPDX-License-Identifier: LGPL-2.1-or-later
@@ -12,6 +13,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 import bisect
 import codecs
 import collections
+import csv
 import functools
 import json
 import math
@@ -37,17 +39,18 @@ SCALES = [
     (r'(bliinds\.)?(score|raw)', Scale('bliinds', 'BLIINDS-II score', 0, 100, 'lower')),
     (r'mad(\.(score|hi|lo))?', Scale('mad', 'MAD', 0, None, 'lower')),
     (r'vmaf.*', Scale('libvmaf', 'VMAF', 0, 100, 'higher')),
-    (r'(ssim\.)?(All|Y|U|V)|(float_)?ssim', Scale('ssim', 'SSIM', 0, 1, 'higher')),
+    (r'(ssim\.)?(All|Y|U|V)|(float_)?ssim|ssim_(avg|[yuv])', Scale('ssim', 'SSIM', 0, 1, 'higher')),
     (r'ssim\.dB', Scale('ssim', 'SSIM, dB', 0, None, 'higher')),
     (r'(psnr\.)?psnr[._](avg|[yuvrgba]|c[br])', Scale('psnr', 'PSNR, dB', 0, None, 'higher')),
     (r'(psnr\.)?mse[._](avg|[yuvrgba])', Scale('psnr', 'mean squared error', 0, None, 'lower')),
     (r'xpsnr(\.xpsnr\.[yuv])?', Scale('xpsnr', 'XPSNR, dB', 0, None, 'higher')),
+    (r'msad_(avg|[yuv])', Scale('msad', 'mean absolute difference', 0, None, 'lower')),
     (r'blur', Scale('blurdetect', 'blur', 0, None, 'lower')),
     (r'block', Scale('blockdetect', 'blockiness', 0, None, 'lower')),
 ]
 
 # What is looked at when nothing else is asked for: the first of these that a log has.
-DEFAULTS = ['loss', 'score', 'vmaf', 'All', 'psnr_avg', 'blur', 'block']
+DEFAULTS = ['loss', 'score', 'vmaf', 'All', 'ssim_avg', 'psnr_avg', 'blur', 'block']
 
 # What says of a frame how its score came about, and is none itself.
 MARKS = re.compile(r'(bliinds\.)?(basis|outside)')
@@ -395,7 +398,7 @@ class Log:
                 return 'json'
         if start.startswith('<'):
             return 'xml'
-        if start.startswith('Frame,'):
+        if start.startswith(('Frame,', 'n,')):
             return 'csv'
         if METADATA_FRAME.search(line):
             return 'metadata'
@@ -448,14 +451,16 @@ class Log:
             yield frame
 
     def _csv(self, line):
-        values = line.strip().split(',')
+        values = next(csv.reader([line])) if '"' in line else line.strip().split(',')
         if not self.names:
             self.names = [name.strip() for name in values]
             return None
         n = count(values[0])
         if n is not None and len(values) == len(self.names):
-            fields = {name: value for name, value in zip(self.names[1:], values[1:]) if name}
-            return Frame(n, seconds(fields.pop('pts_time', None)), fields)
+            fields = {name: value for name, value in zip(self.names[1:], values[1:])
+                      if name and not name.startswith('input_file_')}
+            n -= self.names[0] == 'n'       # ffmpeg-quality-metrics counts from 1
+            return Frame(max(n, 0), seconds(fields.pop('pts_time', None)), fields)
         self.damaged += bool(line.strip())
         return None
 
@@ -476,13 +481,31 @@ class Log:
         self.header = log
         frames = log.get('frames')
         if not isinstance(frames, list):
-            raise self.error('this JSON has no "frames", as logs in the shape of libvmaf have')
+            yield from self._metrics(log)
+            return
         for frame in frames:
             n = count(frame.get('frameNum')) if isinstance(frame, dict) else None
             if n is None or not isinstance(frame.get('metrics'), dict):
                 raise self.error('these frames are not in the shape of libvmaf: "frameNum" and '
                                  '"metrics"')
             yield Frame(n, seconds(frame.get('pts_time')), frame['metrics'])
+
+    def _metrics(self, log):
+        """A list of frames for each metric, by ffmpeg-quality-metrics."""
+        found = {}
+        for frames in log.values():
+            for frame in frames if isinstance(frames, list) else ():
+                n = count(frame.get('n')) if isinstance(frame, dict) else None
+                if not n:
+                    raise self.error('these frames have no number "n", as those of '
+                                     'ffmpeg-quality-metrics have')
+                fields = {name: value for name, value in frame.items() if name != 'n'}
+                found.setdefault(n - 1, {}).update(fields)
+        if not found:
+            raise self.error('this JSON has neither the "frames" of libvmaf nor those of '
+                             'ffmpeg-quality-metrics')
+        for n, fields in sorted(found.items()):
+            yield Frame(n, None, fields)
 
     def _xml(self, text):
         try:

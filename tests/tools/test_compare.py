@@ -9,12 +9,14 @@ import math
 import os
 import re
 import signal
+import statistics
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from common import FFMPEG, TOOLS, Page, ffmpeg, has, script, tool, video, wait_for
+import quality_logs
 
 X264 = ['-c:v', 'libx264', '-preset', 'ultrafast']
 
@@ -164,7 +166,8 @@ def printed(text, key):
 
 def test_values(compare, encodes):
     """They are those of the same frames in plain files of samples; JSON has what CSV has, and the table its numbers."""
-    code, _, table = compare(encodes / 'source.mkv', encodes / 'a.mkv', encodes / 'b.mp4', '-m', 'ssim,psnr,xpsnr,bliinds,mad')
+    code, _, table = compare(encodes / 'source.mkv', encodes / 'a.mkv', encodes / 'b.mp4', '-m', 'ssim,psnr,xpsnr,bliinds,mad',
+                             '--quality-metrics')
     assert code == 0
     for name, pixels in ('a.mkv', 'yuv420p'), ('b.mp4', 'yuv420p10le'):
         source, encode = (encodes / (name[0] + end) for end in ('.source', '.encode'))
@@ -187,6 +190,16 @@ def test_values(compare, encodes):
         assert log['offset'] == pytest.approx(0.28 if name == 'a.mkv' else 0)
         line = next(line for line in table.splitlines() if f' {name} ' in line).split()
         assert line[-4:-1] == [f'{pool[key]:.4f}' for key in ('mean', 'p5', 'min')]
+        # in the shape of ffmpeg-quality-metrics, which the tools read, too
+        other = json.loads(Path(f'out/{name}.metrics.json').read_text())
+        assert list(other) == ['ssim', 'psnr', 'xpsnr', 'mad', 'bliinds', 'global', 'input_file_dist', 'input_file_ref']
+        assert other['ssim'][0].keys() >= {'n', 'ssim_y', 'ssim_u', 'ssim_v', 'ssim_avg'} and 'basis' not in other['bliinds'][0]
+        assert other['global']['ssim']['ssim_avg']['average'] == pytest.approx(pool['mean'])
+        assert other['global']['ssim']['ssim_avg']['stdev'] == pytest.approx(statistics.pstdev(column(name, 'ssim.All')))
+        frames = list(quality_logs.Log(f'out/{name}.metrics.json'))
+        assert [frame.number for frame in frames] == [int(row['Frame']) for row in rows(name)]
+        for field, there in ('psnr.psnr_avg', 'psnr_avg'), ('psnr.mse.y', 'mse_y'), ('ssim.V', 'ssim_v'), ('bliinds.score', 'score'):
+            assert [frame.fields[there] for frame in frames] == column(name, field)
     assert [line.split()[:6] for line in table.splitlines() if line.startswith('SSIM (0')] == \
            ['SSIM (0..1, higher is better) a.mkv'.split()]
 

@@ -656,7 +656,7 @@ def test_killed(tmp_path, receiver):
         assert done.returncode == -signal.SIGKILL, done.stderr
         printed += done.stdout
     expected = events_of(stream.frames, *LIMITS)
-    assert 10 < len(of_posts(server.got)) < len(server.got) < len(expected)
+    assert 4 < len(of_posts(server.got)) < len(server.got) < len(expected)
     with open(tmp_path / 'out', 'w') as out:
         process = start(*OPTIONS, '--state', tmp_path / 'state', '--webhook', url, log=stream.path, stdout=out)
     try:

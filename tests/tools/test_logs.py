@@ -89,6 +89,20 @@ def libvmaf(log, **layout):
                        'direction': 'lower is better', 'range': [0, 100]}, **layout)
 
 
+def metrics(log):
+    """Of ffmpeg-quality-metrics: two metrics, each with its frames."""
+    names = list(log[0].fields)
+    parts = {'a': names[::2], 'b': names[1::2]}
+    return json.dumps({metric: [{'n': f.number + 1, **{name: f.fields[name] for name in some}} for f in log]
+                       for metric, some in parts.items()}
+                      | {'global': {'a': {}}, 'input_file_dist': 'a.mkv', 'input_file_ref': 'b.mkv'})
+
+
+def metrics_csv(log):
+    return ','.join(['n', *log[0].fields, 'input_file_dist,input_file_ref']) + '\n' \
+        + ''.join(','.join([str(f.number + 1), *f.fields.values(), '"a, b.mkv",c.mkv']) + '\n' for f in log)
+
+
 def xml(log):
     return '<VMAF version="9.0">\n  <frames>\n' + ''.join(
         f'    <frame frameNum="{f.number}" '
@@ -96,8 +110,8 @@ def xml(log):
         + '  </frames>\n</VMAF>\n'
 
 
-LINES = {'stats': stats, 'ssim': ssim, 'psnr': psnr, 'metadata': metadata, 'messages': messages, 'csv': csv}
-WHOLE = {'json': libvmaf, 'pretty': functools.partial(libvmaf, indent=2), 'xml': xml}
+LINES = {'stats': stats, 'ssim': ssim, 'psnr': psnr, 'metadata': metadata, 'messages': messages, 'csv': csv, 'mcsv': metrics_csv}
+WHOLE = {'json': libvmaf, 'pretty': functools.partial(libvmaf, indent=2), 'metrics': metrics, 'xml': xml}
 TIMED = ['stats', 'metadata', 'messages']
 forms = st.sampled_from([*LINES, *WHOLE])
 
