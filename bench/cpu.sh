@@ -4,9 +4,10 @@
 #
 #   bench/cpu.sh FFMPEG CLIP [OTHER]
 #
-# CLIP is scaled to each size. Filters that FFMPEG lacks are OTHER's, another build.
+# CLIP is scaled to each size. Filters that FFMPEG lacks are OTHER's, another build. "bitstream" is
+# bliinds with what quantizer_metadata tells.
 #
-#   FILTERS="bliinds detailloss mad ssim blurdetect siti libvmaf"
+#   FILTERS="bitstream bliinds detailloss mad ssim blurdetect siti libvmaf"
 #   SIZES="1280x720 1920x1080 3840x2160"
 #   THREADS="1 2"  of the filter
 #   FLAGS=""       such as "-cpuflags -avx2", to see what assembly gives
@@ -21,8 +22,12 @@ frames=${FRAMES:-10}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
+coded=$(printf 'metadata=add:key=lavc.quantizer.%s,' step:value=2 bytes:value=9999 width:value=640 \
+    height:value=360 pict_type:value=I codec:value=h264)
+
 graph() { # filter
     case $1 in
+    bitstream) echo "[0]${coded}bliinds[o];[1]nullsink" ;;
     bliinds|blurdetect|siti) echo "[0]$1[o];[1]nullsink" ;;
     *)                       echo "[0][1]$1[o]" ;;
     esac
@@ -46,10 +51,10 @@ echo "|---|---|---|---|---|"
 for size in ${SIZES:-1280x720 1920x1080 3840x2160}; do
     "$ffmpeg" -v error -nostdin -y -i "$clip" -frames:v $((3 * frames + 1)) -vf "scale=${size/x/:},format=yuv420p" \
         -c:v rawvideo "$tmp/clip.nut"
-    for filter in ${FILTERS:-bliinds detailloss mad ssim blurdetect siti libvmaf}; do
+    for filter in ${FILTERS:-bitstream bliinds detailloss mad ssim blurdetect siti libvmaf}; do
         program=
         for build in "$other" "$ffmpeg"; do
-            ! "$build" -v quiet -h "filter=$filter" | grep -q '^Filter' || program=$build
+            ! "$build" -v quiet -h "filter=${filter/bitstream/bliinds}" | grep -q '^Filter' || program=$build
         done
         [ "$program" ] || { echo "SKIPPED $filter: in no build given" >&2; continue; }
         for threads in ${THREADS:-1 2}; do
