@@ -33,8 +33,11 @@
 #include <ffnvcodec/dynlink_cuda.h>
 #endif
 
-/// @name Blocks of level 1 in a tile, and threads: one for two of them, and half as many more
-/// @{
+/**
+ * @name Blocks of level 1 in a tile, and its threads
+ * Two thirds of the threads have two of these blocks each, the others have the upper levels.
+ * @{
+ */
 #define BLIINDS_TILE_W 32
 #define BLIINDS_TILE_H 16
 #define BLIINDS_TILE_THREADS (BLIINDS_TILE_W * BLIINDS_TILE_H * 3 / 4)
