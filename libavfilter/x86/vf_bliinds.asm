@@ -18,11 +18,11 @@
 ;* Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
 ;******************************************************************************
 
-; The C functions of bliinds_dsp.c, eight samples or blocks at a time. Each float
+; The C functions of bliinds_dsp.c, 8 or 16 samples or blocks at a time. Each float
 ; is added, multiplied, divided in the order of bliinds_block.h, so that the bits
 ; are those of C: no fused multiply-add, no approximate reciprocal.
 ;
-; There are at least eight of a row. The last eight may overlap those before.
+; There is at least one vector of a row. The last may overlap the one before.
 
 %include "libavutil/x86/x86util.asm"
 %include "libavfilter/x86/rows.asm"
@@ -35,13 +35,13 @@
 %define GAMMA_MIN  30
 %define GAMMA_FLAT 11000
 
-SECTION_RODATA 32
+SECTION_RODATA 64
 
 ; samples 0, 3, 6 ... of three vectors that were blended, and those after them
-every_3rd:  dd 0, 3, 6, 1, 4, 7, 2, 5
-            dd 1, 4, 7, 2, 5, 0, 3, 6
-            dd 2, 5, 0, 3, 6, 1, 4, 7
-rotate1:    dd 1, 2, 3, 4, 5, 6, 7, 0
+every_3rd: dd 0, 3, 6,  9, 12, 15, 18, 21, 24, 27, 30, 33, 36, 39, 42, 45
+           dd 1, 4, 7, 10, 13, 16, 19, 22, 25, 28, 31, 34, 37, 40, 43, 46
+           dd 2, 5, 8, 11, 14, 17, 20, 23, 26, 29, 32, 35, 38, 41, 44, 47
+rotate1:   dd 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0
 
 CONST  f_4,         4.0
 CONST  flat,        1.0e-7                  ; BLIINDS_FLAT
@@ -72,10 +72,10 @@ CONST  high_unit,   0x1p-9
 CONST  low_unit,    0x1p-21
 CONST  low_mask,    (1 << LOW_BITS) - 1
 ; bliinds_lowpass()
-tap_side:  times 4 dq TAP_SIDE
-tap_round: times 4 dq 1 << (TAP_BITS - 1)
+CONST_Q tap_side,   TAP_SIDE
+CONST_Q tap_round,  1 << (TAP_BITS - 1)
 ; bliinds_fixed()
-fixed_unit:  times 4 dq 0x1p32
+CONST_Q fixed_unit, 0x1p32
 ; bliinds_gamma()
 CONST  gamma_4_3,   1.33333333
 CONST  gamma_p0,    1.337007827
@@ -105,10 +105,10 @@ cglobal bliinds_expand_row%1, 6, 6, 5, dst, src, w, down, black, up
     vpbroadcastd    m3, xm3
     add            upd, 32 - FRAC_BITS - 8
     movd           xm0, upd
-    pcmpeqd         m4, m4
+    mova            m4, [all_bits]
     psrld           m4, xm0
     movsxd          wq, wd
-    sub             wq, 8
+    sub             wq, LANES
     xor          downd, downd
 .loop:
     %2              m0, [srcq + downq * (%1 / 8)]
@@ -117,15 +117,11 @@ cglobal bliinds_expand_row%1, 6, 6, 5, dst, src, w, down, black, up
     psubd           m0, m3
     pslld           m0, xm2
     movu [dstq + downq * 4], m0
-    NEXT8        downq, wq
+    NEXT         downq, wq
     RET
 %endmacro
 
-INIT_YMM avx2
-EXPAND_ROW  8, pmovzxbd
-EXPAND_ROW 16, pmovzxwd
-
-; bliinds_lowpass() of three vectors
+; bliinds_lowpass() of three vectors; mask 1 = odd elements
 %macro LOWPASS 6 ; dst and first tap, middle, last, 3 temporary registers
     paddd           %4, %1, %3
     paddd           %5, %2, %2
@@ -137,41 +133,42 @@ EXPAND_ROW 16, pmovzxwd
     paddq           %5, m15
     psrlq           %4, TAP_BITS
     psllq           %5, 32 - TAP_BITS
-    vpblendd        %4, %4, %5, 0xaa
+    BLEND           %4, %4, %5, 1
     paddd           %1, %4, %2
 %endmacro
 
 %macro LOWPASS_ROWS 2 ; dst, first sample
-    movu            %1, [aboveq  + iq * 8 + %2 * 4]
-    movu            m4, [middleq + iq * 8 + %2 * 4]
-    movu            m5, [belowq  + iq * 8 + %2 * 4]
+    movu            %1, [aboveq  + iq * 8 + (%2) * 4]
+    movu            m4, [middleq + iq * 8 + (%2) * 4]
+    movu            m5, [belowq  + iq * 8 + (%2) * 4]
     LOWPASS         %1, m4, m5, m6, m7, m8
 %endmacro
 
 ; void bliinds_lowpass_row(int32_t *dst, const int32_t *above, const int32_t *middle,
 ;                          const int32_t *below, int w)
+%macro LOWPASS_ROW 0
 cglobal bliinds_lowpass_row, 5, 6, 16, dst, above, middle, below, w, i
+    SET_MASK         1, 0xaaaa, id
+    SET_MASK         2, 1 << (LANES - 1), id
     mova           m13, [rotate1]
     mova           m14, [tap_side]
     mova           m15, [tap_round]
     movsxd          wq, wd
     shr             wq, 1
-    sub             wq, 8
+    sub             wq, LANES
     xor             id, id
 .loop:
     LOWPASS_ROWS    m0, 0
-    LOWPASS_ROWS    m1, 8
-    LOWPASS_ROWS    m2, 9
-    shufps          m3, m0, m1, q3131
-    shufps          m0, m0, m1, q2020
-    vpermq          m3, m3, q3120           ; odd samples
-    vpermq          m0, m0, q3120           ; even samples before them
-    vpermd          m1, m13, m0
-    vpblendd        m1, m1, m2, 0x80        ; even samples after them
+    LOWPASS_ROWS    m1, LANES
+    LOWPASS_ROWS    m2, LANES + 1
+    UNZIP           m0, m3, m1, m4
+    vpermd          m1, m13, m0             ; even samples after the odd ones
+    BLEND           m1, m1, m2, 2
     LOWPASS         m0, m3, m1, m6, m7, m8
     movu [dstq + iq * 4], m0
-    NEXT8           iq, wq
+    NEXT            iq, wq
     RET
+%endmacro
 
 ; bliinds_basis() in place
 %macro BASIS 0 ; m0..m4, m5 and m6 are temporary, m7 = 4
@@ -208,38 +205,46 @@ cglobal bliinds_lowpass_row, 5, 6, 16, dst, above, middle, below, w, i
 %endrep
 %endmacro
 
+; Every third sample of m3..m5; masks 1, 2, 3 = elements 0, 3, ..., 1, 4, ..., 2, 5, ...
+%macro EVERY_3RD 3 ; dst, index, first sample
+%assign %%second (%3 + mmsize / 32) % 3 + 1
+%assign %%third  (%3 + mmsize / 16) % 3 + 1
+    BLEND           %1, m3, m4, %%second
+    BLEND           %1, %1, m5, %%third
+    vpermd          %1, %2, %1
+%endmacro
+
 ; void bliinds_basis_row(float *high, float *low, ptrdiff_t stride,
 ;                        const int32_t *line, int nb_blocks)
+%macro BASIS_ROW 0
 cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
+    SET_MASK         1, 0x9249, id
+    SET_MASK         2, 0x2492, id
+    SET_MASK         3, 0x4924, id
+    SET_MASK         4, 1 << (LANES - 1), id
     mova            m7, [f_4]
     mova            m8, [every_3rd]
-    mova            m9, [every_3rd + 32]
-    mova           m10, [every_3rd + 64]
+    mova            m9, [every_3rd + 64]
+    mova           m10, [every_3rd + 128]
     shl        strideq, 2
     lea       stride3q, [strideq * 3]
     movsxd         nbq, nbd
-    sub            nbq, 8
+    sub            nbq, LANES
     xor             id, id
 .loop:
     lea             xq, [iq * 3]
     lea             xq, [lineq + xq * 4]
     movu            m3, [xq]
-    movu            m4, [xq + 32]
-    movu            m5, [xq + 64]
-    vpblendd        m0, m3, m4, 0x92
-    vpblendd        m1, m3, m4, 0x24
-    vpblendd        m2, m3, m4, 0x49
-    vpblendd        m0, m0, m5, 0x24
-    vpblendd        m1, m1, m5, 0x49
-    vpblendd        m2, m2, m5, 0x92
-    vpermd         m11, m8, m0
-    vpermd         m12, m9, m1
-    vpermd         m13, m10, m2
+    movu            m4, [xq + mmsize]
+    movu            m5, [xq + mmsize * 2]
+    EVERY_3RD      m11, m8, 0
+    EVERY_3RD      m12, m9, 1
+    EVERY_3RD      m13, m10, 2
     mova            m6, [rotate1]
     vpermd         m14, m6, m11
     vpermd         m15, m6, m12
-    vpblendd       m14, m14, [xq + 17 * 4], 0x80
-    vpblendd       m15, m15, [xq + 18 * 4], 0x80
+    BLEND          m14, m14, [xq + (LANES * 2 + 1) * 4], 4
+    BLEND          m15, m15, [xq + (LANES * 2 + 2) * 4], 4
     lea             xq, [highq + iq * 4]
     mova            m5, [high_unit]
     PARTS        psrad, LOW_BITS, m5
@@ -254,8 +259,9 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     BASIS
     STORE_BASIS     xq
 .next:
-    NEXT8           iq, nbq
+    NEXT            iq, nbq
     RET
+%endmacro
 
 ; bliinds_rotate() in place
 %macro ROTATE 0 ; m0..m4, m5 and m6 are temporary, m8..m12 = k0, e, h, c1, c3
@@ -393,8 +399,8 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     addps          m14, m0
     VARIATION       m0, m0, %1, f_1_8, f_1_7, m1
     mova            m2, [set_noise]
-    cmpltps         m2, m2, %1
-    andps           %1, m0, m2
+    COMPARE          2, lt, m2, %1
+    MASKED          %1, m0, 2
 %endmacro
 
 ; bliinds_basis() of a column, whose terms along the row are at an offset
@@ -602,58 +608,47 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     movu [dstq + stride3q * 2], m0
 %endmacro
 
-; The pointers' next eight blocks, which overlap these if there are less.
-%macro NEXT_BLOCKS 1-* ; pointers
-    sub            nbd, 8
-    jz .end
-    mov             td, 8
+; A row of blocks from pointers to the first
+%macro BLOCKS 3-* ; macro that stores a block, has low parts, pointers
+%%loop:
+    DCT             %2
+    %1
+    sub            nbd, LANES
+    jz %%end
+    mov             td, LANES               ; less overlap these
     cmp            nbd, td
     cmovl           td, nbd
-    add            nbd, 8
+    add            nbd, LANES
     sub            nbd, td
     shl             tq, 2
-%rep %0
-    add             %1, tq
+%rep %0 - 2
+    add             %3, tq
 %rotate 1
 %endrep
-    jmp .loop
+    jmp %%loop
+%%end:
+    RET
 %endmacro
 
-; void bliinds_block_row_high(float *dst, const float *const high[5],
-;                             const float *const low[5], ptrdiff_t stride, int nb_blocks)
-; and bliinds_block_row_low() if there are low parts
+; void bliinds_block_row(float *dst, const float *const high[5],
+;                        const float *const low[5], ptrdiff_t stride, int nb_blocks)
 %macro BLOCK_ROW 2 ; name, macro that stores a block
-cglobal bliinds_%1_row_high, 5, 10, 16, -25 * mmsize, \
-        dst, high0, stride3, stride, nb, high1, high2, high3, high4, t
-    LOAD_ROWS     high
-    shl        strideq, 2
-    lea       stride3q, [strideq * 3]
-.loop:
-    DCT              0
-    %2
-    NEXT_BLOCKS   dstq, high0q, high1q, high2q, high3q, high4q
-.end:
-    RET
-
-cglobal bliinds_%1_row_low, 5, 15, 16, -25 * mmsize, \
+cglobal bliinds_%1_row, 5, 15, 16, -25 * mmsize, \
         dst, high0, low0, stride, nb, high1, high2, high3, high4, \
         low1, low2, low3, low4, stride3, t
     LOAD_ROWS     high
-    LOAD_ROWS      low
     shl        strideq, 2
     lea       stride3q, [strideq * 3]
-.loop:
-    DCT              1
-    %2
-    NEXT_BLOCKS   dstq, high0q, high1q, high2q, high3q, high4q, low0q, low1q, low2q, low3q, low4q
-.end:
-    RET
+    test         low0q, low0q
+    jnz .low
+    BLOCKS          %2, 0, dstq, high0q, high1q, high2q, high3q, high4q
+.low:
+    LOAD_ROWS      low
+    BLOCKS          %2, 1, dstq, high0q, high1q, high2q, high3q, high4q, \
+                           low0q, low1q, low2q, low3q, low4q
 %endmacro
 
-BLOCK_ROW block, BLOCK
-BLOCK_ROW  band, BAND_BLOCK
-
-; bliinds_fixed() of four floats, added to a sum; m13 and m14 = fixed_unit and integer_bits
+; bliinds_fixed() of half a vector of floats, added to a sum; m13 and m14 = fixed_unit and integer_bits
 %macro ADD_FIXED 3 ; sum, src, temporary
     cvtps2pd        %3, %2
     mulpd           %3, m13
@@ -661,8 +656,21 @@ BLOCK_ROW  band, BAND_BLOCK
     paddq           %1, %3
 %endmacro
 
+; m0 and m1 to the sums of the lanes
+%macro ADD_SUMS 0
+%if mmsize == 64
+    paddq           m0, m1
+%else
+    paddq           m1, [sumq + 32]
+    movu   [sumq + 32], m1
+%endif
+    paddq           m0, [sumq]
+    movu        [sumq], m0
+%endmacro
+
 ; void bliinds_sum_rows(uint64_t (*sum)[8], const float *value,
 ;                       ptrdiff_t stride, int nb_rows, int nb_blocks)
+%macro SUM_ROWS 0
 cglobal bliinds_sum_rows, 5, 6, 15, sum, value, stride, nb_rows, nb, i
     mova           m13, [fixed_unit]
     mova           m14, [integer_bits]
@@ -671,51 +679,70 @@ cglobal bliinds_sum_rows, 5, 6, 15, sum, value, stride, nb_rows, nb, i
     lea         valueq, [valueq + nbq * 4]
     neg            nbq
 .row:
-    movu            m0, [sumq]
-    movu            m1, [sumq + 32]
+    pxor            m0, m0
+    pxor            m1, m1
     mov             iq, nbq
 .loop:
     ADD_FIXED       m0, [valueq + iq * 4], m2
-    ADD_FIXED       m1, [valueq + iq * 4 + 16], m3
-    add             iq, 8
+    ADD_FIXED       m1, [valueq + iq * 4 + mmsize / 2], m3
+    add             iq, LANES
     jl .loop
-    movu        [sumq], m0
-    movu   [sumq + 32], m1
+    ADD_SUMS
     add         valueq, strideq
     add           sumq, 64
     dec       nb_rowsd
     jg .row
     RET
+%endmacro
 
 ; int bliinds_count_flat(const float *band, ptrdiff_t stride, int nb_blocks)
-cglobal bliinds_count_flat, 3, 4, 2, band, stride, nb, band2
+%macro COUNT_FLAT 0
+cglobal bliinds_count_flat, 3, 7, 3, band, stride, nb, band1, band2, mask, count
     shl        strideq, 2
     movsxd         nbq, nbd
     lea          bandq, [bandq + nbq * 4]
+    lea         band1q, [bandq + strideq]
     lea         band2q, [bandq + strideq * 2]
     neg            nbq
-    pxor            m1, m1
+    mova            m1, [flat]
+    xor         countd, countd
 .loop:
     movu            m0, [bandq + nbq * 4]
-    add          bandq, strideq
-    addps           m0, [bandq + nbq * 4]
-    sub          bandq, strideq
+    addps           m0, [band1q + nbq * 4]
     addps           m0, [band2q + nbq * 4]
-    cmpleps         m0, m0, [flat]
-    psubd           m1, m0
-    add            nbq, 8
+    COMPARE          2, le, m0, m1
+    MOVE_MASK    maskd, 2
+    popcnt       maskd, maskd
+    add         countd, maskd
+    add            nbq, LANES
     jl .loop
-    vextracti128   xm0, m1, 1
-    paddd          xm0, xm1
-    pshufd         xm1, xm0, q1032
-    paddd          xm0, xm1
-    pshufd         xm1, xm0, q2301
-    paddd          xm0, xm1
-    movd           eax, xm0
+    mov            eax, countd
     RET
+%endmacro
+
+; Two floats at each of half a vector of indices; m8 = all_bits, m5 is temporary
+%macro GATHER_PAIRS 2 ; dst, indices
+%if mmsize == 64
+    kxnorw          k1, k1, k1
+    vgatherdpd      %1 {k1}, [tableq + %2 * 4]
+%else
+    mova            m5, m8
+    vgatherdpd      %1, [tableq + %2 * 4], m5
+%endif
+%endmacro
+
+; Adds or subtracts -1 where the mask is set; m8 = all_bits
+%macro COUNT_IF 3 ; paddd or psubd, dst, mask
+%if mmsize == 64
+    v%1             %2 {k%3}, %2, m8
+%else
+    %1              %2, m%3
+%endif
+%endmacro
 
 ; void bliinds_gamma_row(uint64_t sum[8], uint16_t *gamma, const float *rho,
 ;                        const float *table, int nb_blocks)
+%macro GAMMA_ROW 0
 cglobal bliinds_gamma_row, 5, 5, 16, sum, gamma, rho, table, nb
     movsxd         nbq, nbd
     lea           rhoq, [rhoq + nbq * 4]
@@ -726,10 +753,10 @@ cglobal bliinds_gamma_row, 5, 5, 16, sum, gamma, rho, table, nb
     mova           m11, [gamma_none]
     mova           m10, [gamma_flat]
     mova            m9, [f_1]
-    pcmpeqd         m8, m8
+    mova            m8, [all_bits]
 .loop:
     movu            m0, [rhoq + nbq * 4]
-    cmpltps         m7, m15, m0             ; a shape fits
+    COMPARE          7, lt, m15, m0         ; a shape fits
     maxps           m0, m15
     subps           m1, m0, [gamma_4_3]
     sqrtps          m1, m1
@@ -750,40 +777,38 @@ cglobal bliinds_gamma_row, 5, 5, 16, sum, gamma, rho, table, nb
     cvttps2dq       m2, m2
     pminsd          m2, [gamma_last]
 
-    vextracti128   xm3, m2, 1
-    mova            m5, m8
-    vgatherdpd      m4, [tableq + xm2 * 4], m5
-    mova            m5, m8
-    vgatherdpd      m6, [tableq + xm3 * 4], m5
-    shufps          m5, m4, m6, q3131
-    shufps          m4, m4, m6, q2020
-    vpermq          m5, m5, q3120           ; table[j + 1]
-    vpermq          m4, m4, q3120           ; table[j]
-    cmpleps         m5, m0, m5
-    cmpltps         m4, m4, m0
-    psubd           m2, m5
-    paddd           m2, m4
+    UPPER_HALF       3, 2
+    GATHER_PAIRS    m4, half(2)
+    GATHER_PAIRS    m6, half(3)
+    UNZIP           m4, m5, m6, m1          ; table[j], table[j + 1]
+    COMPARE          5, le, m0, m5
+    COMPARE          4, lt, m4, m0
+    COUNT_IF     psubd, m2, 5
+    COUNT_IF     paddd, m2, 4
 
     paddd           m3, m2, [gamma_first]
-    vblendvps       m2, m11, m2, m7
-    vblendvps       m3, m10, m3, m7
+    CHOOSE          m2, m11, m2, 7
+    CHOOSE          m3, m10, m3, 7
     paddd          m12, m3
+%if mmsize == 64
+    vpmovdw [gammaq + nbq * 2], m2
+%else
     vextracti128   xm3, m2, 1
     packusdw       xm2, xm3
     movu [gammaq + nbq * 2], xm2
-    add            nbq, 8
+%endif
+    add            nbq, LANES
     jl .loop
-    vextracti128   xm1, m12, 1
-    pmovzxdq        m0, xm12
-    pmovzxdq        m1, xm1
-    paddq           m0, [sumq]
-    paddq           m1, [sumq + 32]
-    movu        [sumq], m0
-    movu   [sumq + 32], m1
+    UPPER_HALF       1, 12
+    pmovzxdq        m0, half(12)
+    pmovzxdq        m1, half(1)
+    ADD_SUMS
     RET
+%endmacro
 
 ; int bliinds_select(float *dst, uint64_t above[2], const float *value, int n,
 ;                    const float range[2])
+%macro SELECT 0
 cglobal bliinds_select, 5, 9, 15, dst, above, value, n, range, start, mask, i, nb
     mova           m13, [fixed_unit]
     mova           m14, [integer_bits]
@@ -797,24 +822,30 @@ cglobal bliinds_select, 5, 9, 15, dst, above, value, n, range, start, mask, i, n
     xor            nbd, nbd
 .loop:
     movu            m1, [valueq + nq * 4]
-    cmpleps         m2, m6, m1
-    movmskps     maskd, m2
+    COMPARE          2, le, m6, m1
+    MOVE_MASK    maskd, 2
     test         maskd, maskd
     jz .next
-    cmpltps         m2, m7, m1
-    movmskps        id, m2
+    COMPARE          2, lt, m7, m1
+    MOVE_MASK       id, 2
     test            id, id
     jz .collect
     xor          maskd, id
     popcnt          id, id
     add            nbd, id
-    andps           m1, m2
-    vextractf128   xm3, m1, 1
-    ADD_FIXED       m0, xm1, m2
-    ADD_FIXED       m0, xm3, m2
+    MASKED          m3, m1, 2
+    UPPER_HALF       4, 3
+    ADD_FIXED       m0, half(3), m2
+    ADD_FIXED       m0, half(4), m2
     test         maskd, maskd
     jz .next
 .collect:
+%if mmsize == 64
+    kmovw           k1, maskd
+    vcompressps [dstq] {k1}, m1
+    popcnt       maskd, maskd
+    lea           dstq, [dstq + maskq * 4]
+%else
     tzcnt           id, maskd
     lea             iq, [valueq + iq * 4]
     movss          xm1, [iq + nq * 4]
@@ -822,19 +853,32 @@ cglobal bliinds_select, 5, 9, 15, dst, above, value, n, range, start, mask, i, n
     add           dstq, 4
     blsr         maskd, maskd
     jnz .collect
+%endif
 .next:
-    add             nq, 8
+    add             nq, LANES
     jl .loop
-    vextracti128   xm1, m0, 1
-    paddq          xm0, xm1
-    pshufd         xm1, xm0, q1032
-    paddq          xm0, xm1
-    movq            iq, xm0
+    SUM_QWORDS      iq
     add       [aboveq], iq
     add   [aboveq + 8], nbq
     mov            rax, dstq
     sub            rax, startq
     shr            rax, 2
     RET
+%endmacro
+
+%macro BLIINDS_FUNCTIONS 0
+EXPAND_ROW  8, pmovzxbd
+EXPAND_ROW 16, pmovzxwd
+LOWPASS_ROW
+BASIS_ROW
+BLOCK_ROW block, BLOCK
+BLOCK_ROW  band, BAND_BLOCK
+SUM_ROWS
+COUNT_FLAT
+GAMMA_ROW
+SELECT
+%endmacro
+
+FOR_EACH_WIDTH BLIINDS_FUNCTIONS
 
 %endif

@@ -21,117 +21,120 @@
 
 #include "libavfilter/bliinds_dsp.h"
 
-#define NB_LANES BLIINDS_NB_LANES
+/// What a function leaves to that of the next narrower vectors.
+#define BELOW_avx2(name)      ff_bliinds_ ## name ## _c
+#define BELOW_avx512icl(name) name ## _avx2
 
-#define EXPAND_ROW(bits)                                                            \
-void ff_bliinds_expand_row ## bits ## _avx2(int32_t *dst, const uint8_t *src,       \
-                                            int w, int down, int black, int up);    \
-static void expand_row ## bits(int32_t *dst, const uint8_t *src, int w,             \
-                               int down, int black, int up)                         \
+/// Functions that take n elements, if there are enough of them for one vector.
+#define ROW_OF(opt, nb_lanes, name, n, params, args)                                \
+void ff_bliinds_ ## name ## _ ## opt params;                                        \
+static void name ## _ ## opt params                                                 \
 {                                                                                   \
-    (w < NB_LANES ? ff_bliinds_expand_row ## bits ## _c :                           \
-                    ff_bliinds_expand_row ## bits ## _avx2)(dst, src, w,            \
-                                                            down, black, up);       \
+    ((n) < nb_lanes ? BELOW_ ## opt(name) : ff_bliinds_ ## name ## _ ## opt)args;   \
 }
 
-EXPAND_ROW(8)
-EXPAND_ROW(16)
+#define ROW(name, n, params, args)                                                  \
+    ROW_OF(avx2,       8, name, n, params, args)                                    \
+    ROW_OF(avx512icl, 16, name, n, params, args)
 
-void ff_bliinds_lowpass_row_avx2(int32_t *dst, const int32_t *above,
-                                 const int32_t *middle, const int32_t *below, int w);
-static void lowpass_row(int32_t *dst, const int32_t *above, const int32_t *middle,
-                        const int32_t *below, int w)
-{
-    (w / 2 < NB_LANES ? ff_bliinds_lowpass_row_c : ff_bliinds_lowpass_row_avx2)
-        (dst, above, middle, below, w);
-}
+ROW(expand_row8, w,
+    (int32_t *dst, const uint8_t *src, int w, int down, int black, int up),
+    (dst, src, w, down, black, up))
+ROW(expand_row16, w,
+    (int32_t *dst, const uint8_t *src, int w, int down, int black, int up),
+    (dst, src, w, down, black, up))
+ROW(lowpass_row, w / 2,
+    (int32_t *dst, const int32_t *above, const int32_t *middle,
+     const int32_t *below, int w),
+    (dst, above, middle, below, w))
+ROW(basis_row, nb_blocks,
+    (float *high, float *low, ptrdiff_t stride, const int32_t *line, int nb_blocks),
+    (high, low, stride, line, nb_blocks))
+ROW(block_row, nb_blocks,
+    (float *dst, const float *const high[5], const float *const low[5],
+     ptrdiff_t stride, int nb_blocks),
+    (dst, high, low, stride, nb_blocks))
+ROW(band_row, nb_blocks,
+    (float *dst, const float *const high[5], const float *const low[5],
+     ptrdiff_t stride, int nb_blocks),
+    (dst, high, low, stride, nb_blocks))
 
-void ff_bliinds_basis_row_avx2(float *high, float *low, ptrdiff_t stride,
-                               const int32_t *line, int nb_blocks);
-static void basis_row(float *high, float *low, ptrdiff_t stride,
-                      const int32_t *line, int nb_blocks)
-{
-    (nb_blocks < NB_LANES ? ff_bliinds_basis_row_c : ff_bliinds_basis_row_avx2)
-        (high, low, stride, line, nb_blocks);
-}
-
-#define BLOCK_ROW(name)                                                             \
-void ff_bliinds_ ## name ## _row_high_avx2(float *dst, const float *const high[5],  \
-                                           const float *const low[5],               \
-                                           ptrdiff_t stride, int nb_blocks);        \
-void ff_bliinds_ ## name ## _row_low_avx2(float *dst, const float *const high[5],   \
-                                          const float *const low[5],                \
-                                          ptrdiff_t stride, int nb_blocks);         \
-static void name ## _row(float *dst, const float *const high[5],                    \
-                         const float *const low[5], ptrdiff_t stride,               \
-                         int nb_blocks)                                             \
+/// Functions that take whole vectors.
+#define SUMS(opt, nb_lanes)                                                         \
+void ff_bliinds_sum_rows_ ## opt(uint64_t (*sum)[BLIINDS_NB_LANES],                 \
+                                 const float *value, ptrdiff_t stride,              \
+                                 int nb_rows, int nb_blocks);                       \
+static void sum_rows_ ## opt(uint64_t (*sum)[BLIINDS_NB_LANES],                     \
+                             const float *value, ptrdiff_t stride,                  \
+                             int nb_rows, int nb_blocks)                            \
 {                                                                                   \
-    (nb_blocks < NB_LANES ? ff_bliinds_ ## name ## _row_c :                         \
-     low ? ff_bliinds_ ## name ## _row_low_avx2 :                                   \
-           ff_bliinds_ ## name ## _row_high_avx2)(dst, high, low, stride, nb_blocks); \
+    const int nb = nb_blocks / nb_lanes * nb_lanes;                                 \
+                                                                                    \
+    if (nb > 0)                                                                     \
+        ff_bliinds_sum_rows_ ## opt(sum, value, stride, nb_rows, nb);               \
+    BELOW_ ## opt(sum_rows)(sum, value + nb, stride, nb_rows, nb_blocks - nb);      \
+}                                                                                   \
+                                                                                    \
+int ff_bliinds_count_flat_ ## opt(const float *band, ptrdiff_t stride,              \
+                                  int nb_blocks);                                   \
+static int count_flat_ ## opt(const float *band, ptrdiff_t stride, int nb_blocks)   \
+{                                                                                   \
+    const int nb = nb_blocks / nb_lanes * nb_lanes;                                 \
+                                                                                    \
+    return (nb > 0 ? ff_bliinds_count_flat_ ## opt(band, stride, nb) : 0) +         \
+           BELOW_ ## opt(count_flat)(band + nb, stride, nb_blocks - nb);            \
+}                                                                                   \
+                                                                                    \
+void ff_bliinds_gamma_row_ ## opt(uint64_t sum[BLIINDS_NB_LANES], uint16_t *gamma,  \
+                                  const float *rho, const float *table,             \
+                                  int nb_blocks);                                   \
+static void gamma_row_ ## opt(uint64_t sum[BLIINDS_NB_LANES], uint16_t *gamma,      \
+                              const float *rho, const float *table, int nb_blocks)  \
+{                                                                                   \
+    const int nb = nb_blocks / nb_lanes * nb_lanes;                                 \
+                                                                                    \
+    if (nb > 0)                                                                     \
+        ff_bliinds_gamma_row_ ## opt(sum, gamma, rho, table, nb);                   \
+    BELOW_ ## opt(gamma_row)(sum, gamma + nb, rho + nb, table, nb_blocks - nb);     \
+}                                                                                   \
+                                                                                    \
+int ff_bliinds_select_ ## opt(float *dst, uint64_t above[2], const float *value,    \
+                              int n, const float range[2]);                         \
+static int select_ ## opt(float *dst, uint64_t above[2], const float *value,        \
+                          int n, const float range[2])                              \
+{                                                                                   \
+    const int nb   = n / nb_lanes * nb_lanes;                                       \
+    const int done = nb > 0 ?                                                       \
+        ff_bliinds_select_ ## opt(dst, above, value, nb, range) : 0;                \
+                                                                                    \
+    return done +                                                                   \
+           BELOW_ ## opt(select)(dst + done, above, value + nb, n - nb, range);     \
 }
 
-BLOCK_ROW(block)
-BLOCK_ROW(band)
+SUMS(avx2, 8)
+SUMS(avx512icl, 16)
 
-void ff_bliinds_sum_rows_avx2(uint64_t (*sum)[BLIINDS_NB_LANES], const float *value,
-                              ptrdiff_t stride, int nb_rows, int nb_blocks);
-static void sum_rows(uint64_t (*sum)[BLIINDS_NB_LANES], const float *value,
-                     ptrdiff_t stride, int nb_rows, int nb_blocks)
-{
-    const int nb = nb_blocks / NB_LANES * NB_LANES;
-
-    if (nb > 0)
-        ff_bliinds_sum_rows_avx2(sum, value, stride, nb_rows, nb);
-    ff_bliinds_sum_rows_c(sum, value + nb, stride, nb_rows, nb_blocks - nb);
-}
-
-int ff_bliinds_count_flat_avx2(const float *band, ptrdiff_t stride, int nb_blocks);
-static int count_flat(const float *band, ptrdiff_t stride, int nb_blocks)
-{
-    const int nb = nb_blocks / NB_LANES * NB_LANES;
-
-    return (nb > 0 ? ff_bliinds_count_flat_avx2(band, stride, nb) : 0) +
-           ff_bliinds_count_flat_c(band + nb, stride, nb_blocks - nb);
-}
-
-void ff_bliinds_gamma_row_avx2(uint64_t sum[BLIINDS_NB_LANES], uint16_t *gamma,
-                               const float *rho, const float *table, int nb_blocks);
-static void gamma_row(uint64_t sum[BLIINDS_NB_LANES], uint16_t *gamma,
-                      const float *rho, const float *table, int nb_blocks)
-{
-    const int nb = nb_blocks / NB_LANES * NB_LANES;
-
-    if (nb > 0)
-        ff_bliinds_gamma_row_avx2(sum, gamma, rho, table, nb);
-    ff_bliinds_gamma_row_c(sum, gamma + nb, rho + nb, table, nb_blocks - nb);
-}
-
-int ff_bliinds_select_avx2(float *dst, uint64_t above[2], const float *value, int n,
-                           const float range[2]);
-static int select(float *dst, uint64_t above[2], const float *value, int n,
-                  const float range[2])
-{
-    const int nb   = n / NB_LANES * NB_LANES;
-    const int done = nb > 0 ? ff_bliinds_select_avx2(dst, above, value, nb, range) : 0;
-
-    return done + ff_bliinds_select_c(dst + done, above, value + nb, n - nb, range);
-}
+#define SET_FUNCTIONS(opt) do {                     \
+    dsp->expand_row8  = expand_row8_ ## opt;        \
+    dsp->expand_row16 = expand_row16_ ## opt;       \
+    dsp->lowpass_row  = lowpass_row_ ## opt;        \
+    dsp->basis_row    = basis_row_ ## opt;          \
+    dsp->block_row    = block_row_ ## opt;          \
+    dsp->band_row     = band_row_ ## opt;           \
+    dsp->sum_rows     = sum_rows_ ## opt;           \
+    dsp->count_flat   = count_flat_ ## opt;         \
+    dsp->gamma_row    = gamma_row_ ## opt;          \
+    dsp->select       = select_ ## opt;             \
+} while (0)
 
 av_cold void ff_bliinds_dsp_init_x86(BLIINDSDSPContext *dsp)
 {
 #if ARCH_X86_64
-    if (EXTERNAL_AVX2_FAST(av_get_cpu_flags())) {
-        dsp->expand_row8  = expand_row8;
-        dsp->expand_row16 = expand_row16;
-        dsp->lowpass_row  = lowpass_row;
-        dsp->basis_row    = basis_row;
-        dsp->block_row    = block_row;
-        dsp->band_row     = band_row;
-        dsp->sum_rows     = sum_rows;
-        dsp->count_flat   = count_flat;
-        dsp->gamma_row    = gamma_row;
-        dsp->select       = select;
-    }
+    const int flags = av_get_cpu_flags();
+
+    if (EXTERNAL_AVX2_FAST(flags))
+        SET_FUNCTIONS(avx2);
+    if (EXTERNAL_AVX512ICL(flags))
+        SET_FUNCTIONS(avx512icl);
 #endif
 }

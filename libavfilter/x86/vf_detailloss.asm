@@ -66,7 +66,7 @@ cglobal detailloss_load_row%1, 5, 6, 4, dst, src, w, shift, mask, i
     cvtdq2ps        m3, m3
     mulps           m3, m0
     movu [dstq + iq * 4], m3
-    NEXT8           iq, wq
+    NEXT            iq, wq
     RET
 %endmacro
 
@@ -117,7 +117,7 @@ cglobal detailloss_split_columns, 4, 8, 12, low, high, line0, w, line1, line2, l
     SPLIT
     movu [lowq + iq * 4], m4
     movu [highq + iq * 4], m5
-    NEXT8           iq, wq
+    NEXT            iq, wq
     RET
 
 ; void detailloss_split_row(float *low, float *high, const float *src, int w)
@@ -140,7 +140,7 @@ cglobal detailloss_split_row, 4, 5, 12, low, high, src, w, i
     vpermpd         m5, m5, q3120
     movu [lowq + iq * 4], m4
     movu [highq + iq * 4], m5
-    NEXT8           iq, wq
+    NEXT            iq, wq
     RET
 
 ; void detailloss_coefficient_row(float *const dst[3], const float *source,
@@ -178,7 +178,7 @@ cglobal detailloss_coefficient_row, 4, 7, 8, dst0, source, encode, w, dst1, dst2
     vblendvps       m7, m7, m4, m5
     movu [dst1q + iq * 4], m6
     movu [dst2q + iq * 4], m7
-    NEXT8           iq, wq
+    NEXT            iq, wq
     RET
 
 ; void detailloss_sum_row(float *dst, const float *const src[3], int w)
@@ -194,7 +194,7 @@ cglobal detailloss_sum_row, 3, 6, 1, dst, src0, w, src1, src2, i
     addps           m0, [src1q + iq * 4]
     addps           m0, [src2q + iq * 4]
     movu [dstq + iq * 4], m0
-    NEXT8           iq, wq
+    NEXT            iq, wq
     RET
 
 %macro ADD_ROWS 2 ; dst, offset
@@ -219,7 +219,7 @@ cglobal detailloss_mask_row, 5, 6, 4, dst, above, middle, below, w, i
     addps           m0, [middleq + iq * 4]
     mulps           m0, m3
     movu [dstq + iq * 4], m0
-    NEXT8           iq, wq
+    NEXT            iq, wq
     RET
 
 ; The cubes of m1, added to m0
