@@ -49,6 +49,14 @@ encodes() {
     ! { [ "$licence" = lgpl ] && inside "$ffmpeg" -v error -encoders | grep -E 'libx26[45]'; }
 }
 
+# The command that it prints begins with an ffmpeg that a user can start.
+finds_crf() {
+    inside "$ffmpeg" -v error -y -f lavfi -i testsrc2=s=320x240:r=10:d=1,format=yuv420p -c:v ffv1 /tmp/in.mkv &&
+        inside ffcrf -i /tmp/in.mkv -c:v libsvtav1 -preset:v 8 --target-ssim 0.97 > "$tmp/crf" || return
+    cat "$tmp/crf"
+    grep -qE '^(/usr/lib/ffmpeg-quality/bin/)?ffmpeg -nostdin -i /tmp/in\.mkv .*-crf' "$tmp/crf"
+}
+
 # FFmpeg says what it was configured with.
 licensed() {
     inside "$ffmpeg" -v error -buildconf > "$tmp/buildconf" || return
@@ -150,6 +158,7 @@ try_bare() { # path
     check "$system, $file" "has the filters" has_filters
     check "$system, $file" "scores a picture" scores
     check "$system, $file" "encodes" encodes
+    check "$system, $file" "finds a CRF" finds_crf
     check "$system, $file" "has a licence as its name says" licensed
     check "$system, $file" "tells its version" versions
     check "$system, $file" "starts in $most_ms ms" starts "$ffmpeg"

@@ -47,19 +47,25 @@ static void add_option(AVBPrint *text, const char *name, const char *stream, con
     add(text, value);
 }
 
-/// The ffmpeg beside this program, by its short name if a shell finds it by that.
+/// The ffmpeg beside this program, by its short name if a shell finds it by that. Programs of a
+/// package are in libexec, and what starts them is in bin.
 static int add_ffmpeg(AVBPrint *text)
 {
-    char dir[PATH_MAX], beside[PATH_MAX + 8], found[PATH_MAX], real[PATH_MAX] = "";
+    char dir[PATH_MAX], beside[PATH_MAX + 12], found[PATH_MAX], real[PATH_MAX] = "";
     ssize_t size = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
     const char *env = getenv("PATH");
     char *path = av_strdup(env ? env : ""), *rest = path, *part, *name;
+    int packaged;
 
     if (!path)
         return AVERROR(ENOMEM);
     dir[FFMAX(size, 0)] = 0;
+    if ((name = strrchr(dir, '/')))
+        *name = 0;
     name = strrchr(dir, '/');
-    snprintf(beside, sizeof(beside), "%.*s/ffmpeg", (int)(name ? name - dir : 0), dir);
+    if ((packaged = name && !strcmp(name, "/libexec")))
+        *name = 0;
+    snprintf(beside, sizeof(beside), "%s%s/ffmpeg", dir, packaged ? "/bin" : "");
     if (access(beside, X_OK) < 0 || !realpath(beside, real))
         *real = 0;
     while ((part = av_strtok(rest, ":", &rest))) {
