@@ -358,6 +358,18 @@ def test_what_it_lacks(small):
         1, [*skipped, 'quality-compare: nothing is left to measure'])
 
 
+def test_setpts_of_ffmpeg_7(compare, films):
+    """There it forgets the frame rate, so none may stand between the encode and xpsnr."""
+    old = stand_in('*filter=setpts*) exit 0 ;;\n*[[]0:V:0]*setpts*[[]1:V:0]*', 'exit 8')
+    ffmpeg('-i', films / 'half2.mp4', '-c', 'copy', '-output_ts_offset', 3, 'late.ts')
+    for source, encode in (films / 'later.mkv', films / 'source.mkv'), (films / 'source.mkv', 'late.ts'):
+        values = []
+        for program in FFMPEG, old:
+            assert compare(source, encode, '-m', 'ssim,xpsnr', program=program)[0] == 0
+            values.append([column(Path(encode).name, field) for field in ('ssim.All', 'xpsnr.xpsnr.y', 'pts_time')])
+        assert values[0] == values[1] != []
+
+
 def test_ffmpeg_fails(small):
     bad = stand_in('*-filter_complex*', 'echo "[fatal] it failed" >&2; exit 3')
     assert small('source.mkv', 'a.mkv', '-m', 'ssim', program=bad)[:2] == (
