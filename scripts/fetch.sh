@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Gets a source tree and prints where it is: fetch.sh ffmpeg | nv-codec-headers
+# or Debian's sources of libraries, into a folder: fetch.sh libraries FOLDER PACKAGE=VERSION...
 #
 # FFmpeg comes from FFMPEG_SRC, or in the version FFMPEG_VERSION (a series such
 # as 9.0, or an exact release) from the cache, from the distribution's source
@@ -53,6 +54,32 @@ mirror() {
             }'
 }
 
+keyring() {
+    local file
+    for file in "/usr/share/keyrings/$distribution-archive-keyring".{gpg,pgp}; do
+        [ ! -f "$file" ] || { echo "$file"; break; }
+    done
+}
+
+# The source packages of what is installed, from where that came from. Fails if one cannot be had.
+from_own_mirrors() { # folder package=version...
+    local folder=$1 package signed
+    shift
+    command -v apt-get > /dev/null || return 1
+    signed=$(keyring)
+    mkdir -p "$folder" "$cache/apt/lists/partial" "$cache/apt/archives/partial" "$cache/apt/sources"
+    rm -f "$cache/apt/sources"/*
+    # shellcheck disable=SC2016
+    apt-get indextargets --format '$(ORIGIN) $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
+        awk -v by="${signed:+[signed-by=$signed] }" -v own="$distribution" \
+            'tolower($1) == own { print "deb-src " by $2, $3, $4 }' > "$cache/apt/sources/own.list"
+    private_apt apt-get update >> "$cache/apt/log" 2>&1 || return
+    for package; do
+        (cd "$folder" && private_apt apt-get source --download-only "$package") >> "$cache/apt/log" 2>&1 ||
+            { say "the source of $package cannot be had, see $cache/apt/log"; return 1; }
+    done
+}
+
 suites() {
     case $distribution in
     debian) echo testing unstable stable oldstable ;;
@@ -63,7 +90,7 @@ suites() {
 # Asks one suite after the other for a version that fits; the newest in the
 # first suite that has one is downloaded. Prints the tarball.
 from_apt() { # package version-or-series
-    local package=$1 wanted=$2 uri suite list keyring version
+    local package=$1 wanted=$2 uri suite list signed version
     command -v apt-get > /dev/null || return 1
     uri=$(mirror)
     [ "$uri" ] || return 1
@@ -76,9 +103,8 @@ from_apt() { # package version-or-series
             debian) echo "Components: main" ;;
             *)      echo "Components: main universe" ;;
             esac
-            for keyring in "/usr/share/keyrings/$distribution-archive-keyring".{gpg,pgp}; do
-                [ ! -f "$keyring" ] || { echo "Signed-By: $keyring"; break; }
-            done
+            signed=$(keyring)
+            [ ! "$signed" ] || echo "Signed-By: $signed"
         } > "$cache/apt/sources/$suite.sources"
         say "looking for $package $wanted in the source packages of $suite"
         private_apt apt-get -o APT::Get::List-Cleanup=false update >> "$cache/apt/log" 2>&1 ||
@@ -199,6 +225,9 @@ ffmpeg)
             "tried: $cache, source packages through apt (log: $cache/apt/log), ffmpeg.org" \
             "give a tree of your own with FFMPEG_SRC=, or put ffmpeg-VERSION.tar.xz in $cache;" \
             "versions known: $(awk '$2 == "ffmpeg" { print $3 }' <<< "$pinned" | xargs)" ;;
+libraries)
+    shift
+    from_own_mirrors "$@" ;;
 nv-codec-headers)
     # Without them FFmpeg is built without CUDA: an empty folder stands for that.
     remembered nv-codec-headers nv-codec-headers 12.1 12.2 13 || {

@@ -95,12 +95,15 @@ packages_of_libraries() {
 }
 
 add_documents() { # build-folder stage licence
-    local doc=$2/share/doc/$name package
+    local doc=$2/share/doc/$name package wanted
     mkdir -p "$doc/licences"
     cp "$root"/{README,CHANGELOG,SECURITY}.md "$root/doc/install.md" "$doc"
     cp "$root/COPYING.LGPLv2.1" "$1/src/LICENSE.md" "$doc/licences"
     [ "$3" = lgpl ] || cp "$1/src/COPYING.GPLv2" "$doc/licences"
     packages_of_libraries > "$work/libraries.list"
+    mapfile -t wanted < <(awk '{ print $3 "=" $4 }' "$work/libraries.list" | sort -u)
+    [ ! "$library_sources" ] ||
+        "$scripts/fetch.sh" libraries "$library_sources" "${wanted[@]}" || library_sources=
     while read -r package _; do
         cp -L "/usr/share/doc/$package/copyright" "$doc/licences/$package"
     done < "$work/libraries.list"
@@ -115,7 +118,8 @@ built the programs, and the headers for NVIDIA's driver. FFmpeg was configured w
 
 $(sed -n 's/^FFMPEG_CONFIGURATION=/    /p' "$1/ffbuild/config.mak")
 
-The sources of the libraries are these source packages of Debian:
+The sources of the libraries are these source packages of Debian${library_sources:+,
+in $name-$version-library-sources.tar.gz}:
 
 END
         awk '{ printf "    %-14s %-24s has %s\n", $3, $4, $1 }' "$work/libraries.list"
@@ -168,6 +172,8 @@ lock
 src=$("$scripts/fetch.sh" ffmpeg)
 ffmpeg_version=$(cat "$src/VERSION" 2> /dev/null || basename "$src")
 mkdir -p "$packages"
+# empty if some of them cannot be had
+library_sources=$work/$name-$version-library-sources
 for licence in $licences; do
     dir=$(PROFILE=$licence "$scripts/build.sh")
     stage=$work/$name-$version-x86_64-linux-$licence
@@ -182,4 +188,13 @@ for licence in $licences; do
         tarball "$stage"
     fi
 done
-[ "${1:-}" = deb ] || { wheel "$stage"; sources; }
+if [ "${1:-}" != deb ]; then
+    wheel "$stage"
+    sources
+    if [ "$library_sources" ]; then
+        tarball "$library_sources"
+    else
+        say "note: the sources of the libraries are not packed; who passes the programs on has to offer" \
+            "what share/doc/$name/SOURCES names"
+    fi
+fi

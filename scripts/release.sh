@@ -26,8 +26,9 @@ else
     "$scripts/check.sh" >&2 || die "make check failed"
 fi
 "$scripts/package.sh"
-for tarball in "$root/results/packages/"*-x86_64-linux-*.tar.gz; do
-    "$root/tests/package.sh" "$tarball" || die "$tarball does not do"
-done
+"$scripts/package.sh" deb
+"$root/tests/package.sh" "$root/results/packages/"*[-_]"$version"[-_]{x86_64-linux-*.tar.gz,*.deb,*.whl} ||
+    die "the packages do not do"
+"$root/tests/container.sh" || die "the container does not do"
 say "ready. What is left:" "git tag -s v$version && git push origin v$version," \
     "and put what is in results/packages there"
