@@ -23,7 +23,6 @@ import re
 import select
 import sys
 import time
-import xml.etree.ElementTree
 
 from quality_common import PERCENTILES, ToolError
 
@@ -508,6 +507,7 @@ class Log:
             yield Frame(n, None, fields)
 
     def _xml(self, text):
+        import xml.etree.ElementTree
         try:
             tree = xml.etree.ElementTree.fromstring(text)
         except xml.etree.ElementTree.ParseError as error:

@@ -624,6 +624,7 @@ def test_settings(tmp_path):
 
 # What is seen from outside has points before and behind it; at one of them the gate is killed.
 KILLED = f"""{LOAD}
+import urllib.request
 left = int(sys.argv.pop(1))
 def point():
     global left
@@ -638,7 +639,7 @@ def around(call):
         return result
     return called
 gate.say, os.replace = around(gate.say), around(os.replace)
-gate.urllib.request.urlopen = around(gate.urllib.request.urlopen)
+urllib.request.urlopen = around(urllib.request.urlopen)
 main()
 """
 
