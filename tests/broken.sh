@@ -115,6 +115,8 @@ mutants() {
   tools/report/quality-gate   @ s/value > options.above/value >= options.above/ @ tools-gate
   tools/report/quality-gate   @ s/<= at - self.length/< at - self.length/ @ tools-gate
   tools/report/quality-gate   @ s/if at - self.since < (/if at - self.since <= (/ @ tools-gate
+  tools/report/quality-gate   @ s/place=self.log.place())/place=None)/ @ tools-gate
+  tools/quality_logs.py       @ s/found.setdefault(n - 1/found.setdefault(n/ @ tools-logs
 END
 }
 

@@ -417,6 +417,11 @@ def test_webhook_fails(gate, receiver, tmp_path):
     assert '2 events that the webhook has not taken are lost' in run()
     assert "1 events that the webhook has not taken wait in 'state'" in run('--state', 'state')
     server.refuse = 0
+    # it is posted without any new frame, and what else is kept stays
+    process = start('--above', 60, '--follow', '--state', tmp_path / 'state', '--webhook', url, log=tmp_path / 'none')
+    wait_for(lambda: not json.loads((tmp_path / 'state').read_text())['events'], 30)
+    process.kill()
+    process.wait()
     gate(WHOLE, f'--above 60 --state state --webhook {url}')
     assert [event['event'] for event in server.got] == ['alarm', 'recovery']
     assert gate(LOG, '--above 60 --webhook file:///etc/passwd')[0] == 2
@@ -438,6 +443,8 @@ def test_state(gate, again):
 
 
 def test_bad_state(gate, tmp_path):
+    code, _, err = gate(WHOLE, '--above 60 --state none/state')
+    assert code == 0 and err.count("quality-gate: 'none/state' cannot be written: No such file or directory\n") == 1
     gate(WHOLE, '--above 60 --state state')
     good = (tmp_path / 'state').read_text()
     for text in '', '[]', '{"gate": {}, "events": []}', good[:-3], good.replace('false', '1'), good.replace('[]}', '{}}'):
