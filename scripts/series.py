@@ -58,14 +58,16 @@ def needs(file, ours):
     if re.search(CODE, file):
         names = re.findall(r'[#%]include "([^"]+)"', text)
     elif re.search(r"\.(mak|sh)$", file):
-        names = re.findall(r"[\w./-]+", text) + ["tests/fate/quality.mak"]
+        names = re.findall(r"[\w./-]+", text) + ["tests/fate/metrics.mak"]
         words = set(names)
         names += [name for name in ours if name.startswith("tests/oracle/") and
                   words & {os.path.basename(name), os.path.basename(name).split(".")[0]}]
     else:
         return set()
     folders = os.path.dirname(file), "", "libavfilter", "tests"
-    return {path for name in names for path in (os.path.normpath(os.path.join(folder, name)) for folder in folders)
+    # a name may come after a variable and a slash
+    return {path for name in names
+            for path in (os.path.normpath(os.path.join(folder, name.lstrip("/"))) for folder in folders)
             if path in ours and path != file}
 
 
@@ -76,7 +78,9 @@ def objects():
         for word in re.findall(r"[\w./-]+", kind[3]) if kind else ():
             folder = "libavfilter/" + ("tests/" if kind[1] == "TESTPROGS" else "")
             name = word[:-2] if word.endswith(".o") else word
-            yield kind[2].lower(), folder + (re.sub(r"\.ptx$", ".cu", name) if re.search(r"\.\w+$", name) else name + ".c")
+            name = re.sub(r"\.ptx$", ".cu", name)
+            for extension in ("",) if "." in name else (".c", ".cpp"):
+                yield kind[2].lower(), folder + name + extension
 
 
 @functools.lru_cache

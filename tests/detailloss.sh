@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2034,SC2046,SC2086,SC2095,SC2125,SC2154
-# Tests of detailloss and detailloss_cuda, for CMD in tests/fate/quality.mak: they come after
+# Tests of detailloss and detailloss_cuda, for CMD in tests/fate/metrics.mak: they come after
 # tests/filters/common.sh.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 

@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2034,SC2046,SC2086,SC2154
-# What the filters do where something fails, for tests/fate/quality.mak: it is read
+# What the filters do where something fails, for tests/fate/metrics.mak: it is read
 # after tests/filters/common.sh. The CUDA filters run on a stand-in for the driver, so that
 # no GPU is needed: see tests/faults/libcuda.c.
 # SPDX-License-Identifier: LGPL-2.1-or-later

@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2046,SC2086,SC2154
-# Tests of the bitstream filter quantizer_metadata, for CMD in tests/fate/quality.mak: they
+# Tests of the bitstream filter quantizer_metadata, for CMD in tests/fate/metrics.mak: they
 # come after tests/filters/common.sh. What the keys of each frame are to be is known from what the
 # encoder was told, from its own log, or from what FFmpeg's decoders export.
 # SPDX-License-Identifier: LGPL-2.1-or-later

@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2046,SC2086,SC2095,SC2125,SC2154,SC2258
-# What the tests of the filters and tools share, for CMD in tests/fate/quality.mak: they
+# What the tests of the filters and tools share, for CMD in tests/fate/metrics.mak: they
 # run inside of fate-run.sh, with its functions and variables.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 

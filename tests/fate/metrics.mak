@@ -1,8 +1,6 @@
 # Tests of the metric filters and their tools. What they compare with comes from outside
 # (tests/oracle) or from the documentation, unless a comment says that GEN=1 made it.
 
-include $(SRC_PATH)/tests/fuzz/fuzz.mak
-
 # What the tests use of FFmpeg's own, all of which a build has by default.
 NEED_ALWAYS = \
     NOISE_BSF TRACE_HEADERS_BSF AAC_DECODER FFV1_DECODER H264_DECODER MJPEG_DECODER \
@@ -59,7 +57,7 @@ PTX_TESTS = $(foreach F,$(1) $(filter mad_chirp mad_large,$(1:%=%_chirp) $(1:%=%
 PTX       = ptx $(subst -cuda-ptx-,_cuda ,$(@:fate-%=%))
 
 include $(wildcard $(addprefix $(SRC_PATH)/tests/fate/,bliinds.mak blocksmooth.mak detailloss.mak faults.mak \
-                    ffcrf.mak mad.mak cuda.mak pairs.mak quantizer.mak score_tools.mak))
+                    ffcrf.mak mad.mak cuda.mak pairs.mak quantizer.mak score_tools.mak ../fuzz/fuzz.mak))
 
 FATE_PTX = $(foreach F,bliinds blocksmooth detailloss mad ssim,$(call PTX_TESTS,$(F)))
 $(FATE_PTX): RUN = $(if $(CONFIG_CUDA_LLVM),$(PTX) $(NVCCFLAGS) $(KERNEL_CLANGFLAGS),skip built with nvcc)
