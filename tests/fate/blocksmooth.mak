@@ -3,4 +3,4 @@
 
 FATE_BLOCKSMOOTH = $(addprefix fate-blocksmooth-,changes errors formats numbers options)
 
-FATE_QUALITY-$(call ALLYES, BLOCKSMOOTH_FILTER FFMPEG) += $(FATE_BLOCKSMOOTH)
+FATE_QUALITY-$(call WITH_ALL, BLOCKSMOOTH_FILTER FFMPEG) += $(FATE_BLOCKSMOOTH)

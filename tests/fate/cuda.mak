@@ -22,8 +22,8 @@ $$(FATE_TWINS_$(1)): REF = all the same
 $$(FATE_TWINS_$(1)) fate-$(1)-cuda-errors fate-$(1)-cuda-options: RUN  = cuda_$$(LAST) $(1) $(TOO_SMALL_$(1))
 $$(FATE_TWINS_$(1)) fate-$(1)-cuda-errors fate-$(1)-cuda-options: NEED = $(2)_FILTER $(2)_CUDA_FILTER HWUPLOAD_CUDA_FILTER
 $$(FATE_TWINS_$(1)) fate-$(1)-cuda-errors: ON = on_cuda
-FATE_QUALITY-$$(call ALLYES, $(2)_CUDA_FILTER FFMPEG)    += fate-$(1)-cuda-options $$(call PTX_TESTS,$(1))
-FATE_HW_QUALITY-$$(call ALLYES, $(2)_CUDA_FILTER FFMPEG) += $$(FATE_TWINS_$(1)) fate-$(1)-cuda-errors
+FATE_QUALITY-$$(call WITH_ALL, $(2)_CUDA_FILTER FFMPEG)    += fate-$(1)-cuda-options $$(call PTX_TESTS,$(1))
+FATE_HW_QUALITY-$$(call WITH_ALL, $(2)_CUDA_FILTER FFMPEG) += $$(FATE_TWINS_$(1)) fate-$(1)-cuda-errors
 endef
 
 $(eval $(call TWINS,bliinds,BLIINDS))
@@ -42,5 +42,5 @@ $(FATE_MAD_CUDA): NEED = MAD_FILTER HWUPLOAD_CUDA_FILTER PNG_DECODER
 $(FATE_MAD_CUDA): ON = on_cuda
 $(eval $(call PROGRAM_TEST,mad-cuda-fft,fft_cuda,52 direct + 307 by a chirp + 311 large))
 
-FATE_QUALITY-$(call ALLYES, MAD_CUDA_FILTER FFMPEG)    += fate-mad-cuda-fft
-FATE_HW_QUALITY-$(call ALLYES, MAD_CUDA_FILTER FFMPEG) += $(FATE_MAD_CUDA)
+FATE_QUALITY-$(call WITH_ALL, MAD_CUDA_FILTER FFMPEG)    += fate-mad-cuda-fft
+FATE_HW_QUALITY-$(call WITH_ALL, MAD_CUDA_FILTER FFMPEG) += $(FATE_MAD_CUDA)

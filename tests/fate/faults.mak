@@ -43,5 +43,5 @@ tests/faults/libcuda.so.1: $(addprefix $(SRC_PATH)/,tests/faults/libcuda.c      
 	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -shared -Wl,-z,nodelete -o $@ $<
 
 # Allocations can be made to fail where the libraries are linked in.
-FATE_QUALITY-$(call ALLYES, BLIINDS_FILTER FFMPEG STATIC)      += fate-faults-alloc
-FATE_QUALITY-$(call ALLYES, BLIINDS_CUDA_FILTER FFMPEG STATIC) += $(FAULTS_CUDA)
+FATE_QUALITY-$(call WITH_ALL, BLIINDS_FILTER FFMPEG STATIC)      += fate-faults-alloc
+FATE_QUALITY-$(call WITH_ALL, BLIINDS_CUDA_FILTER FFMPEG STATIC) += $(FAULTS_CUDA)

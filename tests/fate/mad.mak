@@ -25,4 +25,4 @@ $(eval $(call PROGRAM_TEST,mad-changes,filter_matrix changes mad 96x80 65x67 64x
 FATE_MAD = $(FATE_MAD_ORACLE) $(FATE_MAD_RUN) $(addprefix fate-mad-,changes formats layouts oracle-all range-of tx)
 $(FATE_MAD): NEED = PNG_DECODER
 
-FATE_QUALITY-$(call ALLYES, MAD_FILTER FFMPEG) += $(FATE_MAD)
+FATE_QUALITY-$(call WITH_ALL, MAD_FILTER FFMPEG) += $(FATE_MAD)

@@ -23,7 +23,10 @@ NEED_ALWAYS = \
 
 # That, and what a test NEEDs beside: where a build lacks it, the test passes as skipped, and
 # fate-quality counts it.
-LACKS = $(strip $(foreach C,$(NEED_ALWAYS) $(NEED),$(if $(call CHKCFG,CONFIG_$(C)),,$(C))))
+LACKS = $(strip $(foreach C,$(NEED_ALWAYS) $(NEED),$(if $(CONFIG_$(C)),,$(C))))
+
+# As ALLYES, for filters, too, that come with later patches: yes if all are in the build.
+WITH_ALL = $(if $(strip $(foreach C,$(1),$(if $(CONFIG_$(C)),,$(C)))),,yes)
 
 # A test RUNs a function of tests/filters, or of the file that it is FROM, maybe ON something. The
 # function has the name of the test, if no other is given.

@@ -19,7 +19,7 @@ FATE_PAIRS = $(FATE_PAIRS_WITH) $(addprefix fate-pairs-,warning warning-detaillo
 $(FATE_PAIRS): NEED = DETAILLOSS_FILTER MAD_FILTER MP2_ENCODER LIBX264_ENCODER
 $(FATE_PAIRS) $(FATE_PAIRS_CUDA): FROM = pairs
 
-FATE_QUALITY-$(call ALLYES, MAD_FILTER FFMPEG) += $(FATE_PAIRS)
-FATE_HW_QUALITY-$(call ALLYES, DETAILLOSS_CUDA_FILTER FFMPEG) += fate-pairs-detailloss-cuda
-FATE_HW_QUALITY-$(call ALLYES, MAD_CUDA_FILTER FFMPEG)        += fate-pairs-mad-cuda
-FATE_HW_QUALITY-$(call ALLYES, SSIM_CUDA_FILTER FFMPEG)       += fate-pairs-ssim-cuda
+FATE_QUALITY-$(call WITH_ALL, MAD_FILTER FFMPEG) += $(FATE_PAIRS)
+FATE_HW_QUALITY-$(call WITH_ALL, DETAILLOSS_CUDA_FILTER FFMPEG) += fate-pairs-detailloss-cuda
+FATE_HW_QUALITY-$(call WITH_ALL, MAD_CUDA_FILTER FFMPEG)        += fate-pairs-mad-cuda
+FATE_HW_QUALITY-$(call WITH_ALL, SSIM_CUDA_FILTER FFMPEG)       += fate-pairs-ssim-cuda
