@@ -245,7 +245,7 @@ def build_each(src, folder, configured):
     os.makedirs(objects)
     begin(src, tree)
     options = re.search(r"FFMPEG_CONFIGURATION=(.*)", read(configured, "ffbuild/config.mak"))[1]
-    tests, environment = set(), {**os.environ, "GIT_CEILING_DIRECTORIES": folder}
+    tests, failed, environment = set(), [], {**os.environ, "GIT_CEILING_DIRECTORIES": folder}
     for patch in series_of(folder):
         git(tree, "am", "-q", patch)
         for command in (tree + "/configure " + options, "make -j%d all" % os.cpu_count(), "make fate-list"):
@@ -258,7 +258,10 @@ def build_each(src, folder, configured):
         skipped = len(re.findall("(?m)^SKIPPED", report.stdout))
         print("%s: builds, %d tests, %d skipped" % (os.path.basename(patch), len(new), skipped), flush=True)
         if report.returncode:
-            die(os.path.basename(patch) + ": its tests fail", report.stdout[-4000:])
+            failed.append(os.path.basename(patch))
+            print("\n".join(line for line in report.stdout.splitlines() if "***" in line), flush=True)
+    if failed:
+        die("tests of these patches fail: " + " ".join(failed))
 
 
 if __name__ == "__main__":

@@ -199,6 +199,7 @@ raw_values(){ # file format width height filters
         -vf $5,${print} ${to_null}
 }
 
+# those of later patches are missing
 for part in bliinds logs rr cuda mad blocksmooth memory report; do
-    . ${base}/filters/${part}.sh
+    ! test -e ${base}/filters/${part}.sh || . ${base}/filters/${part}.sh
 done
