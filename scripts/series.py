@@ -59,7 +59,7 @@ def needs(file, ours):
         names = re.findall(r'[#%]include "([^"]+)"', text)
     elif re.search(r"\.(mak|sh)$", file):
         names = re.findall(r"[\w./-]+", text) + ["tests/fate/metrics.mak"]
-        words = set(names)
+        words = {os.path.basename(name) for name in names}
         names += [name for name in ours if name.startswith("tests/oracle/") and
                   words & {os.path.basename(name), os.path.basename(name).split(".")[0]}]
     else:

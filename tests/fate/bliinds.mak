@@ -32,6 +32,7 @@ fate-bliinds-blocks: RUN = run libavfilter/tests/bliinds$(EXESUF) \
                            $(SRC_PATH)/libavfilter/models/vmaf1_est1.txt
 
 fate-bliinds-log-hosts fate-bliinds-log-locale: libavfilter/tests/score_log$(EXESUF)
+fate-bliinds-log-x87: NEED = DETAILLOSS_FILTER
 
 fate-bliinds-sei-h264 fate-bliinds-cuda-sei-h264: NEED_CODEC = LIBX264_ENCODER
 fate-bliinds-sei-h264 fate-bliinds-cuda-sei-h264: RUN        = sei libx264 h264 "-preset ultrafast -bf 2"
