@@ -14,16 +14,14 @@
 #   FRAMES=10      a run has so many, and three times so many, of which the difference counts
 #   RUNS=3         of each, in turn; the median counts
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck disable=SC2086
+# shellcheck disable=SC2086,SC2154 source=bench/common.sh
 set -euo pipefail
 [ $# -ge 2 ] || { sed -n '2,/^# SPDX/{/^# SPDX/d;s/^# \{0,1\}//;p}' "$0"; exit 2; }
 ffmpeg=$1 clip=$2 other=${3:-$1}
 frames=${FRAMES:-10}
+. "$(dirname "$0")/common.sh"
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-
-coded=$(printf 'metadata=add:key=lavc.quantizer.%s,' step:value=2 bytes:value=9999 width:value=640 \
-    height:value=360 pict_type:value=I codec:value=h264)
 
 graph() { # filter
     case $1 in
@@ -40,10 +38,6 @@ seconds() { # program filter threads frames
         -lavfi "$(graph "$2")" -map '[o]' -frames:v "$4" -f null - || return
     end=$(date +%s%N)
     echo $((end - start))
-}
-
-median() {
-    sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
 }
 
 echo "| filter | size | threads | frames a second | times real time |"

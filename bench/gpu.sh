@@ -33,10 +33,6 @@ calc() { # format expression
     awk "BEGIN { printf(\"$1\", $2) }"
 }
 
-median() { # of lines
-    sort -n | awk '{ v[NR] = $1 } END { if (NR) print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'
-}
-
 about() { # clip: what FFmpeg says of its video
     "$ffmpeg" -nostdin -hide_banner -i "$1" 2>&1 | sed -n 's/.*Video: //p' | head -n 1
 }
@@ -312,7 +308,7 @@ kernels() {
                 known=
                 [[ $how != bitstream* ]] || known=$coded
                 how=${how#bitstream,}
-                # one frame again and again comes as fast as NVDEC's, so that the filter makes batches
+                # one frame again and again; kernels are slow to start here, so there are no batches
                 up="format=${how%:*},hwupload,loop=-1:1,setpts=N/25/TB"
                 graph="$up,${filter}_cuda"
                 ! takes_pairs $filter ||

@@ -122,23 +122,19 @@ static av_always_inline void blocks(float *restrict dst, const float *const high
     }
 }
 
-void ff_bliinds_block_row_c(float *dst, const float *const high[5],
-                            const float *const low[5], ptrdiff_t stride, int nb_blocks)
-{
-    if (low)
-        blocks(dst, high, low, stride, nb_blocks, 1, 0);
-    else
-        blocks(dst, high, NULL, stride, nb_blocks, 0, 0);
+#define BLOCK_ROW(name, bands_alone)                                                    \
+void ff_bliinds_ ## name ## _c(float *dst, const float *const high[5],                  \
+                               const float *const low[5], ptrdiff_t stride,             \
+                               int nb_blocks)                                           \
+{                                                                                       \
+    if (low)                                                                            \
+        blocks(dst, high, low, stride, nb_blocks, 1, bands_alone);                      \
+    else                                                                                \
+        blocks(dst, high, NULL, stride, nb_blocks, 0, bands_alone);                     \
 }
 
-void ff_bliinds_band_row_c(float *dst, const float *const high[5],
-                           const float *const low[5], ptrdiff_t stride, int nb_blocks)
-{
-    if (low)
-        blocks(dst, high, low, stride, nb_blocks, 1, 1);
-    else
-        blocks(dst, high, NULL, stride, nb_blocks, 0, 1);
-}
+BLOCK_ROW(block_row, 0)
+BLOCK_ROW(band_row, 1)
 
 void ff_bliinds_sum_rows_c(uint64_t (*sum)[BLIINDS_NB_LANES], const float *value,
                            ptrdiff_t stride, int nb_rows, int nb_blocks)

@@ -46,7 +46,8 @@
 enum {
     BLIINDS_STATISTIC_FEATURES = 8,     ///< per level
     BLIINDS_FEATURE_BAND       = 24,    ///< first of the band energies
-    BLIINDS_FEATURE_PHASE      = 33,    ///< first of the phases
+    BLIINDS_FEATURE_PHASE      = 33,    ///< first of the phases, those of the bands
+    BLIINDS_FEATURE_MEAN_PHASE = 36,    ///< first of the phases of means of statistics
     BLIINDS_FEATURE_CODED      = 40,    ///< first of the coding's
     BLIINDS_NB_CODED           = 9,
     BLIINDS_NB_FEATURES        = 49

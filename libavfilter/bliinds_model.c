@@ -36,11 +36,11 @@ int ff_bliinds_model_load(BLIINDSModel model[BLIINDS_NB_BASES], void *logctx, co
     return 0;
 }
 
-/// All of a frame's features but its band energies, see ff_bliinds_feature_name.
+/// Whether a feature takes more of the blocks than the energies of their bands.
 static int is_of_statistics(int feature)
 {
     return feature < BLIINDS_FEATURE_BAND ||
-           feature >= BLIINDS_FEATURE_PHASE + 3 && feature < BLIINDS_FEATURE_CODED;
+           feature >= BLIINDS_FEATURE_MEAN_PHASE && feature < BLIINDS_FEATURE_CODED;
 }
 
 int ff_bliinds_model_needs_statistics(const BLIINDSModel *model)

@@ -6,11 +6,14 @@
 . "$(dirname "$0")/common.sh"
 
 lock
+export PKG_CONFIG_PATH=$build/ffnvcodec/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
 "$scripts/deps.sh" build series
 for version in ${FFMPEG_VERSION:-$(all_series)}; do
     export FFMPEG_VERSION=$version
     src=$("$scripts/fetch.sh" ffmpeg)
     "$scripts/series.py" write "$src" "$build/series/$version"
-    [ "${1:-}" != series-check ] || PKG_CONFIG_PATH=$build/ffnvcodec/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH} \
-        nice "$scripts/series.py" build "$src" "$build/series/$version" "$(PROFILE=small "$scripts/build.sh")"
+    if [ "${1:-}" = series-check ]; then
+        built=$(PROFILE=small "$scripts/build.sh")
+        nice "$scripts/series.py" build "$src" "$build/series/$version" "$built"
+    fi
 done

@@ -55,7 +55,7 @@ mutants() {
   libavfilter/bliinds_model_file.c @ s/outside < distance/outside > distance/ @ bliinds-basis bliinds-basis-outside
   libavfilter/bliinds_rr.c    @ s/frame_distance(s, i) - distance/frame_distance(s, i) - distance + 1/ @ bliinds-rr-match
   libavfilter/bliinds_rr.c    @ s/(f->n - f\[-1\].n)/1/ @ bliinds-rr-match
-* libavfilter/bliinds_model.c @ s/BLIINDS_FEATURE_PHASE + 3/BLIINDS_FEATURE_PHASE + 7/ @ bliinds-bands
+* libavfilter/bliinds_model.c @ s/feature >= BLIINDS_FEATURE_MEAN_PHASE/feature >= BLIINDS_FEATURE_CODED/ @ bliinds-bands
   libavfilter/bliinds_dsp.c  @ s/sums->nb_flat += dsp/sums->nb_flat = dsp/ @ bliinds-valid
   libavfilter/bliinds_dsp.c  @ s/while (count\[bin\] < k)/while (count[bin] <= k)/ @ bliinds-blocks
   libavfilter/bliinds_dsp.c  @ s/straddles(y) || bliinds_straddles(x)/straddles(y) \&\& bliinds_straddles(x)/ @ bliinds-yuv

@@ -1,6 +1,8 @@
 # shellcheck shell=bash disable=SC2034,SC2086
 # What tests/gpu.sh and bench/gpu.sh share: the program, the filters and the clips.
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck source=bench/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../bench/common.sh"
 set -u
 export LC_ALL=C
 
@@ -22,10 +24,6 @@ ff() {
 # What a filter takes: a frame, or a pair; and what it gives: lines, or frames.
 takes_pairs() { [[ $1 = ssim || $1 = detailloss || $1 = mad ]]; }
 gives_frames() { [ $1 = blocksmooth ]; }
-
-# What quantizer_metadata tells, so that bliinds_cuda takes the bitstream's model.
-coded=$(printf 'metadata=add:key=lavc.quantizer.%s,' step:value=2 bytes:value=9999 width:value=640 \
-    height:value=360 pict_type:value=I codec:value=h264)
 
 # A drawn second of video through a CUDA filter.
 graph() { # filter size
