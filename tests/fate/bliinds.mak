@@ -32,11 +32,11 @@ fate-bliinds-blocks: RUN = run libavfilter/tests/bliinds$(EXESUF) \
                            $(SRC_PATH)/libavfilter/models/vmaf1_est1.txt
 
 fate-bliinds-log-hosts fate-bliinds-log-locale: libavfilter/tests/score_log$(EXESUF)
-fate-bliinds-log-x87: NEED = DETAILLOSS_FILTER
+fate-bliinds-log-x87: NEED_ALSO = DETAILLOSS_FILTER
 
-fate-bliinds-sei-h264 fate-bliinds-cuda-sei-h264: NEED_CODEC = LIBX264_ENCODER
+fate-bliinds-sei-h264 fate-bliinds-cuda-sei-h264: NEED_ALSO = LIBX264_ENCODER
 fate-bliinds-sei-h264 fate-bliinds-cuda-sei-h264: RUN        = sei libx264 h264 "-preset ultrafast -bf 2"
-fate-bliinds-sei-hevc fate-bliinds-cuda-sei-hevc: NEED_CODEC = LIBX265_ENCODER HEVC_MUXER HEVC_DEMUXER HEVC_PARSER HEVC_DECODER
+fate-bliinds-sei-hevc fate-bliinds-cuda-sei-hevc: NEED_ALSO = LIBX265_ENCODER HEVC_MUXER HEVC_DEMUXER HEVC_PARSER HEVC_DECODER
 fate-bliinds-sei-hevc fate-bliinds-cuda-sei-hevc: RUN        = sei libx265 hevc "-preset ultrafast"
 
 # More pictures, and the scores by the published model, where they are at hand.
@@ -71,8 +71,8 @@ FATE_BLIINDS += $(BLIINDS_ONELINE) $(addprefix fate-bliinds-,black blocks change
 FATE_BLIINDS_CUDA = $(FATE_BLIINDS_TWINS) $(FATE_BLIINDS_CUDA_ORACLE) \
                     $(addprefix fate-bliinds-cuda-,api pool)
 
-$(FATE_BLIINDS):      NEED = FFPROBE PNG_DECODER $(NEED_CODEC)
-$(FATE_BLIINDS_CUDA): NEED = FFPROBE PNG_DECODER $(NEED_CODEC) HWUPLOAD_CUDA_FILTER
+$(FATE_BLIINDS):      NEED = FFPROBE PNG_DECODER $(NEED_ALSO)
+$(FATE_BLIINDS_CUDA): NEED = FFPROBE PNG_DECODER $(NEED_ALSO) HWUPLOAD_CUDA_FILTER
 $(FATE_BLIINDS_CUDA): ON   = on_cuda
 
 FATE_QUALITY-$(call WITH_ALL, BLIINDS_FILTER FFMPEG) += $(FATE_BLIINDS)
