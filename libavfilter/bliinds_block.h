@@ -72,6 +72,12 @@ SHARED_INLINE float bliinds_sqrt(float x)
     return __builtin_fmaf(__builtin_fmaf(-s, s, x), r * .5f, s);
 }
 
+/// a - 4 b, where that is exact
+SHARED_INLINE float bliinds_minus_4(float a, float b)
+{
+    return __builtin_fmaf(-4.f, b, a);
+}
+
 /// a / b within 1e-6, relative
 SHARED_INLINE float bliinds_guess_div(float a, float b)
 {
@@ -98,6 +104,7 @@ SHARED_INLINE float bliinds_guess_rsqrt(float x)
 #endif
 #define bliinds_div(a, b) ((a) / (b))
 #define bliinds_sqrt(x)   sqrtf(x)
+#define bliinds_minus_4(a, b) ((a) - 4.f * (b))
 #define bliinds_guess_div(a, b) ((a) / (b))
 #define bliinds_guess_rsqrt(x)  (1.f / sqrtf(x))
 #endif
@@ -196,7 +203,7 @@ SHARED_INLINE void bliinds_basis(float dst[5], float x0, float x1, float x2,
     float s  = s0 + s1;
 
     dst[0] = s + x2;
-    dst[1] = s - 4.f * x2;
+    dst[1] = bliinds_minus_4(s, x2);
     dst[2] = s0 - s1;
     dst[3] = x0 - x4;
     dst[4] = x1 - x3;

@@ -44,16 +44,16 @@
 #define TILE_SAMPLES_X (BLIINDS_STEP * BLIINDS_TILE_W)
 #define TILE_SAMPLES_Y (BLIINDS_STEP * BLIINDS_TILE_H)
 
-/// @name Samples of each level that a tile needs; the first is HALO before it
+/// @name Samples of each level that a tile has in memory; the first is HALO before it
 /// @{
 #define HALO1 4
-#define W1 (TILE_SAMPLES_X + 12)                ///< 107, and one to load in fours
+#define W1 (TILE_SAMPLES_X + 12)                ///< 107 are needed, and one to load in fours
 #define H1 (TILE_SAMPLES_Y + 12)                ///< 11, and one so that warps load equally many
 #define HALO2 2
-#define W2 (TILE_SAMPLES_X / 2 + 5)
+#define W2 (2 * WARP_SIZE)                      ///< 53 are needed; lanes beyond store as well
 #define H2 (TILE_SAMPLES_Y / 2 + 6)             ///< 5, and one so that warps make equally many
 #define HALO3 1
-#define W3 (TILE_SAMPLES_X / 4 + 2)
+#define W3 (WARP_SIZE + 8)                      ///< 26; with 40, rows of blocks are in different banks
 #define H3 (TILE_SAMPLES_Y / 4 + 2)
 /// @}
 
@@ -61,7 +61,7 @@
 #define ROWS1 (H1 / NB_WARPS)
 
 /// Level 2 is made by two warps side by side, in as many groups of rows.
-#define HALF2 ((W2 + 1) / 2)
+#define HALF2 (TILE_SAMPLES_X / 4 + 3)
 #define ROWS2 (H2 / (NB_WARPS / 2))
 
 /// The parts of level 2 or 3 of a tile, split for exact single precision.
@@ -71,8 +71,8 @@ template<int W, int H> struct Split {
 
 template<typename T> struct Tile {
     T level1[H1 + 1][W1] __align__(8);          ///< as in memory; nothing uses the last row
-    Split<W2 + 1, H2> level2;
-    Split<W3 + 1, H3> level3;
+    Split<W2, H2> level2;
+    Split<W3, H3> level3;
 };
 
 /// Four samples as they lie in memory.
@@ -130,11 +130,10 @@ static DEVICE_INLINE void load_level1(Loaded<T> &v, const BLIINDSCUDAParams &p,
     v.src    = frame.src + (int64_t)v.y * frame.pitch + v.x * (int)sizeof(T);
     v.inside = left >= 0 && top >= 0 && left + W1 <= p.level[0].w && top + H1 <= p.level[0].h &&
                !(((uintptr_t)frame.src | frame.pitch) % sizeof(W));
-    if (v.inside && lane < W1 / 4) {
-        UNROLL
-        for (int i = 0; i < ROWS1; i++)
-            v.word[i] = *(const W *)(v.src + i * NB_WARPS * frame.pitch);
-    }
+    // 0 where nothing is loaded: what is undefined would be kept in registers from tile to tile
+    UNROLL
+    for (int i = 0; i < ROWS1; i++)
+        v.word[i] = v.inside && lane < W1 / 4 ? *(const W *)(v.src + i * NB_WARPS * frame.pitch) : 0;
 }
 
 template<typename T>
@@ -237,18 +236,13 @@ template<> struct Column<uint8_t> {
 #define STEPS(frac) (3.f * (1 << 22) / (1 << (frac)))
 #define HIGH_FRAC (BLIINDS_FRAC_BITS - BLIINDS_LOW_BITS)
 
-/// bliinds_high() and bliinds_low(), by the lanes that have a sample.
-static DEVICE_INLINE void store_sample(float *high, float *low, bool is_mine, int32_t v)
+/// bliinds_high() and bliinds_low().
+static DEVICE_INLINE void store_sample(float *high, float *low, int32_t v)
 {
-    const float h = bliinds_from_bits(bliinds_bits(STEPS(HIGH_FRAC)) + (v >> BLIINDS_LOW_BITS)) -
-                    STEPS(HIGH_FRAC);
-    const float l = bliinds_from_bits(bliinds_bits(STEPS(BLIINDS_FRAC_BITS)) +
-                               (v & ((1 << BLIINDS_LOW_BITS) - 1))) - STEPS(BLIINDS_FRAC_BITS);
-
-    if (is_mine) {
-        *high = h;
-        *low  = l;
-    }
+    *high = bliinds_from_bits(bliinds_bits(STEPS(HIGH_FRAC)) + (v >> BLIINDS_LOW_BITS)) -
+            STEPS(HIGH_FRAC);
+    *low  = bliinds_from_bits(bliinds_bits(STEPS(BLIINDS_FRAC_BITS)) +
+                              (v & ((1 << BLIINDS_LOW_BITS) - 1))) - STEPS(BLIINDS_FRAC_BITS);
 }
 
 /// A pair of samples of level 2, from their parts.
@@ -282,13 +276,15 @@ static DEVICE_INLINE void make_level2(Tile<T> &t, const BLIINDSCUDAParams &p,
                                       int black, int tx, int ty)
 {
     const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
-    const int x  = warp % 2 * HALF2 + lane;
+    const int half = warp % 2, x = half * HALF2 + lane;
+    // the lanes behind those have no sample, and columns of their own behind all samples
+    const int stored = lane < HALF2 ? x : HALF2 + half * (WARP_SIZE - HALF2) + lane;
     const int y0 = warp / 2 * ROWS2;
     const int left = tx * TILE_SAMPLES_X / 2 - HALO2 + x;
     const int top  = ty * TILE_SAMPLES_Y / 2 - HALO2;
-    const bool is_mine = lane < HALF2 && x < W2, inside = left >= 0 && left < p.level[1].w;
+    const bool inside = left >= 0 && left < p.level[1].w;
     const T *src = &t.level1[2 * y0][2 * x < W1 - 1 ? 2 * x : W1 - 2];
-    float *high = &t.level2.high[y0][x], *low = &t.level2.low[y0][x];
+    float *high = &t.level2.high[y0][stored], *low = &t.level2.low[y0][stored];
     Column<T> column;
 
     column.start(p, src);
@@ -297,7 +293,7 @@ static DEVICE_INLINE void make_level2(Tile<T> &t, const BLIINDSCUDAParams &p,
         const bool is_inside = inside && (unsigned)(top + y0 + i) < p.level[1].h;
         int32_t v = lowpass_row(column.next(p, src + (2 * i + 1) * W1, black));
 
-        store_sample(high + i * (W2 + 1), low + i * (W2 + 1), is_mine, is_inside ? v : 0);
+        store_sample(high + i * W2, low + i * W2, is_inside ? v : 0);
     }
 }
 
@@ -305,22 +301,22 @@ template<typename T>
 static DEVICE_INLINE void make_level3(Tile<T> &t, const BLIINDSCUDAParams &p, int tx, int ty)
 {
     const int x = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE - LEVEL1_WARPS - 1;
-    const int c = 2 * x < W2 ? 2 * x : W2 - 1;
     const int left = tx * TILE_SAMPLES_X / 4 - HALO3 + x;
     const int top  = ty * TILE_SAMPLES_Y / 4 - HALO3;
     const bool inside = left >= 0 && left < p.level[2].w;
 
 #pragma unroll 1
     for (int y = warp; y < H3; y += UPPER_WARPS - 1) {
-        const Pair above = load_pair(t.level2, c, 2 * y), middle = load_pair(t.level2, c, 2 * y + 1);
-        const Pair below = load_pair(t.level2, c, 2 * y + 2);
+        const Pair above  = load_pair(t.level2, 2 * x, 2 * y);
+        const Pair middle = load_pair(t.level2, 2 * x, 2 * y + 1);
+        const Pair below  = load_pair(t.level2, 2 * x, 2 * y + 2);
         const Pair column = {
             bliinds_lowpass(above.first,  middle.first,  below.first),
             bliinds_lowpass(above.second, middle.second, below.second)
         };
         int32_t v = lowpass_row(column);
 
-        store_sample(&t.level3.high[y][x], &t.level3.low[y][x], x < W3,
+        store_sample(&t.level3.high[y][x], &t.level3.low[y][x],
                      inside && (unsigned)(top + y) < p.level[2].h ? v : 0);
     }
 }
@@ -331,10 +327,10 @@ template<typename T> static DEVICE_INLINE T min_of(T a, T b)
 }
 
 /**
- * A thread's share of the sums of the bands. Threads with blocks of level 1 have
- * those clear of the 8x8 grid in the first three, and those that straddle it in
- * the others. Others have level 3 and level 2: there a thread's blocks are all
- * clear or all straddle, see upper_block().
+ * A thread's share of the sums of the bands: the first three are of all its blocks.
+ * Threads with blocks of level 1 have those that straddle the 8x8 grid in the others,
+ * too. The other threads have levels 2 and 3, and there level 2: their blocks of a
+ * level are all clear or all straddle, see upper_block().
  */
 #define NB_SUMS 6
 
@@ -406,8 +402,7 @@ static DEVICE_INLINE void tile_block(const BLIINDSCUDAParams &p, BLIINDSCUDABloc
     for (int b = 0; b < 3; b++) {
         const uint64_t fixed = bliinds_fixed(block.band[b]);
 
-        // both, as clang 14 keeps sums in memory that either is added to
-        sums[b]     += straddles || level == 1 ? 0 : fixed;
+        sums[b]     += fixed;
         sums[3 + b] += straddles || level == 1 ? fixed : 0;
     }
 }
@@ -476,7 +471,7 @@ static DEVICE_INLINE void tile_blocks(const BLIINDSCUDAParams &p, Tile<T> &t,
         } else {
             const UpperBlock at = upper_block(upper, level, ty);
             const int halo  = level == 1 ? HALO2 : HALO3;
-            const int width = level == 1 ? W2 + 1 : W3 + 1;
+            const int width = level == 1 ? W2 : W3;
             const int first = (BLIINDS_STEP * at.y + halo - 1) * width + BLIINDS_STEP * at.x + halo - 1;
             const float *high = level == 1 ? t.level2.high[0] : t.level3.high[0];
             const float *low  = level == 1 ? t.level2.low[0]  : t.level3.low[0];
@@ -516,8 +511,10 @@ static DEVICE_INLINE void flush_sums(BLIINDSSum dst[BLIINDS_LEVELS][2][3],
     const int tid = threadIdx.x, lane = tid % WARP_SIZE, warp = tid / WARP_SIZE;
 
     UNROLL
-    for (int i = 0; i < NB_SUMS; i++)
-        shared[i][tid] = sums[i];
+    for (int b = 0; b < 3; b++) {
+        shared[b][tid]     = sums[b] - sums[3 + b];
+        shared[3 + b][tid] = sums[3 + b];
+    }
     __syncthreads();
     for (int i = warp; i < 3 * (BLIINDS_LEVELS + 1); i += NB_WARPS) {
         const int l     = i < 6 ? 0 : i < 9 ? 1 : 2, band = i % 3;

@@ -398,15 +398,15 @@ static int alloc_memory(AVFilterContext *ctx, int depth)
 }
 
 /// The kernels that transform lines in a way, of its module.
-#define LINES(way)                                                      \
-    { "mad_plane_rows",       OFFSET(lines[PLANE_ROWS][way])       },   \
-    { "mad_plane_columns",    OFFSET(lines[PLANE_COLUMNS][way])    },   \
-    { "mad_lightness_rows",   OFFSET(lines[LIGHTNESS_ROWS][way])   },   \
-    { "mad_response_columns", OFFSET(lines[RESPONSE_COLUMNS][way]) },   \
-    { "mad_response_rows",    OFFSET(lines[RESPONSE_ROWS][way])    }
+#define LINES(way, suffix)                                                      \
+    { "mad_plane_rows" suffix,       OFFSET(lines[PLANE_ROWS][way])       },    \
+    { "mad_plane_columns" suffix,    OFFSET(lines[PLANE_COLUMNS][way])    },    \
+    { "mad_lightness_rows" suffix,   OFFSET(lines[LIGHTNESS_ROWS][way])   },    \
+    { "mad_response_columns" suffix, OFFSET(lines[RESPONSE_COLUMNS][way]) },    \
+    { "mad_response_rows" suffix,    OFFSET(lines[RESPONSE_ROWS][way])    }
 
-static const CUDAQueueKernel chirp_kernels[] = { LINES(FFT_CHIRP), { NULL } };
-static const CUDAQueueKernel large_kernels[] = { LINES(FFT_LARGE), { NULL } };
+static const CUDAQueueKernel chirp_kernels[] = { LINES(FFT_CHIRP, "_chirp"), { NULL } };
+static const CUDAQueueKernel large_kernels[] = { LINES(FFT_LARGE, "_large"), { NULL } };
 
 /// Load the kernels of a way, unless that was done.
 static int load_lines(AVFilterContext *ctx, enum FFTWay way)
@@ -577,7 +577,7 @@ static const CUDAQueueKernel kernels[] = {
     { "mad_detect",  OFFSET(detect)  },
     { "mad_compare", OFFSET(compare) },
     { "mad_pool",    OFFSET(pool)    },
-    LINES(FFT_DIRECT),
+    LINES(FFT_DIRECT, ""),
     { NULL }
 };
 

@@ -632,7 +632,7 @@ mad_detect(MADCUDAParams p)
 /// Kernels whose thread blocks transform FFT_LANES lines each, or, in scratch memory, nb_lines times as many.
 #ifdef MAD_LARGE
 #define LINES_KERNEL(name)                                                                  \
-__global__ void __launch_bounds__(FFT_MAX_THREADS, 1) mad_##name(MADCUDAParams p)           \
+__global__ void __launch_bounds__(FFT_MAX_THREADS, 1) mad_##name##_large(MADCUDAParams p)   \
 {                                                                                           \
     float2 *scratch = (float2 *)p.scratch + p.scratch_size *                                \
                       (blockIdx.y * (FFT_SCRATCH_BLOCKS / p.nb_layers) + blockIdx.x);       \
@@ -641,18 +641,18 @@ __global__ void __launch_bounds__(FFT_MAX_THREADS, 1) mad_##name(MADCUDAParams p
         name<FFT_LARGE>(p, scratch, i);                                                     \
 }
 #else
-#ifdef MAD_CHIRP
-#define WAY_OF_LINES FFT_CHIRP
-#else
-#define WAY_OF_LINES FFT_DIRECT
-#endif
-#define LINES_KERNEL(name)                                                                  \
-__global__ void __launch_bounds__(FFT_MAX_THREADS, 1) mad_##name(MADCUDAParams p)           \
+#define LINES_KERNEL_BY(way, kernel, name)                                                  \
+__global__ void __launch_bounds__(FFT_MAX_THREADS, 1) kernel(MADCUDAParams p)               \
 {                                                                                           \
-    extern __shared__ float2 shared[];                                                      \
+    DYNAMIC_SHARED(float2, shared);                                                         \
                                                                                             \
-    name<WAY_OF_LINES>(p, shared, blockIdx.x);                                              \
+    name<way>(p, shared, blockIdx.x);                                                       \
 }
+#ifdef MAD_CHIRP
+#define LINES_KERNEL(name) LINES_KERNEL_BY(FFT_CHIRP, mad_##name##_chirp, name)
+#else
+#define LINES_KERNEL(name) LINES_KERNEL_BY(FFT_DIRECT, mad_##name, name)
+#endif
 #endif
 
 LINES_KERNEL(plane_rows)

@@ -93,7 +93,7 @@ fate() { # series dir target
             echo "FAIL    $series $name"
             base64 -d <<< "${difference:-$messages}" | tail -n 50
         elif [ "$whole" ]; then
-            echo "PASS    $series $name"
+            echo "PASS    $series $name$([ ! -e "$reports/$name.on_cpu" ] || echo ", without a GPU: kernels on the CPU")"
         fi
     done
 }

@@ -8,8 +8,6 @@
 up=hwupload
 down=hwdownload,format=yuv420p
 
-stand_in=$(cd ${target_path} && pwd)/tests/faults
-
 # Runs a command on the stand-in with these options; says on stderr what is wrong in its books.
 books(){ # options command...
     export CUDA_STAND_IN=report=${tmp}/report,$1

@@ -39,6 +39,9 @@ GET(get_grid_dim, nctaid)
 
 #define WARP_SIZE 32
 
+/// Shared memory whose size the host chooses.
+#define DYNAMIC_SHARED(type, name) extern __shared__ type name[]
+
 /// A device function that is always part of its caller.
 #define DEVICE_INLINE inline __device__ __attribute__((always_inline))
 

@@ -36,11 +36,24 @@ $(FAULTS): FROM = faults
 $(FAULTS): CMP  = oneline
 $(FAULTS): libavfilter/tests/filter_faults$(EXESUF)
 
-tests/faults/libcuda.so.1: $(addprefix $(SRC_PATH)/,tests/faults/libcuda.c                      \
+# The stand-in, and the kernels compiled for the CPU.
+ON_CPU = $(foreach F,bliinds blocksmooth detailloss mad mad_chirp mad_large ssim,tests/faults/vf_$(F)_cuda.o)
+ON_CPU_FLAGS = $(CPPFLAGS) $(filter -I%,$(CFLAGS)) -std=c++11 -O2 -fPIC -ffp-contract=off -fno-strict-aliasing -fno-aggressive-loop-optimizations
+$(ON_CPU): tests/faults/%.o: $(SRC_PATH)/libavfilter/%.cu $(SRC_PATH)/tests/faults/kernels_on_cpu.h \
+                             $(wildcard $(addprefix $(SRC_PATH)/libavfilter/,*.h cuda/*.h cuda/*.cuh vf_mad_cuda.cu))
+	$(Q)mkdir -p $(@D)
+	$(CXX) $(ON_CPU_FLAGS) -I$(SRC_PATH)/libavfilter -include $(SRC_PATH)/tests/faults/kernels_on_cpu.h \
+	    -x c++ -c -o $@ $<
+tests/faults/kernels_on_cpu.o: $(addprefix $(SRC_PATH)/tests/faults/kernels_on_cpu,.cpp .h)
+	$(Q)mkdir -p $(@D)
+	$(CXX) $(ON_CPU_FLAGS) -c -o $@ $<
+tests/faults/libcuda.o: $(addprefix $(SRC_PATH)/,tests/faults/libcuda.c                             \
         libavfilter/cuda/fft.h libavfilter/detailloss_wavelet.h                                     \
         $(foreach F,bliinds blocksmooth detailloss mad ssim,libavfilter/vf_$(F)_cuda.h))
 	$(Q)mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -shared -Wl,-z,nodelete -o $@ $<
+	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
+tests/faults/libcuda.so.1: tests/faults/libcuda.o tests/faults/kernels_on_cpu.o $(ON_CPU)
+	$(CC) -shared -Wl,-z,nodelete -o $@ $^ -lm
 
 # Allocations can be made to fail where the libraries are linked in.
 FATE_QUALITY-$(call WITH_ALL, BLIINDS_FILTER FFMPEG STATIC)      += fate-faults-alloc

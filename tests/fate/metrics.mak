@@ -79,6 +79,7 @@ $(FATE_QUALITY): CMD = $(SHELL_TEST)
 $(FATE_QUALITY): ffmpeg$(PROGSSUF)$(EXESUF) $(if $(CONFIG_FFPROBE),ffprobe$(PROGSSUF)$(EXESUF))
 
 FATE_HW-yes += $(FATE_HW_QUALITY-yes)
+$(FATE_HW_QUALITY-yes): tests/faults/libcuda.so.1
 FATE += $(filter-out $(FATE_CHECKASM),$(FATE_QUALITY-yes))
 
 # What may depend on the release of FFmpeg: make check runs all tests on the first one, and these on
@@ -99,3 +100,5 @@ fate-quality fate-quality-series:
 	@cat $(patsubst fate-%,tests/data/fate/%.skipped,$^) 2> /dev/null | awk '             \
 	    { sub(/^[^:]*: /, ""); n[$$0]++ }                                                   \
 	    END { for (why in n) printf("SKIPPED %d of $(words $^) tests, or parts: %s\n", n[why], why) }'
+	@ls $(patsubst fate-%,tests/data/fate/%.on_cpu,$^) 2> /dev/null | awk '                 \
+	    END { if (NR) printf("%d tests had no GPU: their kernels ran on the CPU\n", NR) }'

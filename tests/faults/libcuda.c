@@ -29,10 +29,10 @@
  * and the process exits with 99.
  *
  * What is enqueued is done as late as may be: when something waits for it. Device
- * pointers are addresses that nobody may read. Kernels do not run; those of our
- * filters are stood in for by functions that look whether the memory they are given
- * is there, and that make a number of the pictures for a result, so that a result
- * shows whose it is.
+ * pointers are addresses that nobody may read. Kernels do not run, unless that is asked
+ * for, since it takes its time: those of our filters are stood in for by functions that look
+ * whether the memory they are given is there, and that make a number of the pictures
+ * for a result, so that a result shows whose it is.
  *
  * The variable CUDA_STAND_IN holds options, as in "fail=3,delay=5":
  *
@@ -43,12 +43,14 @@
  *   delay=K       events are ready after 0 to K queries
  *   devices=N     how many there are
  *   major=N       their compute capability
+ *   computes=1    kernels run, on the CPU
  *
  * A program may change fail and broken while it runs, by stand_in_fail().
  */
 
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -83,7 +85,8 @@ enum {
 #define MOST_SHARED_SIZE   (227 << 10)
 #define MAX_DEVICES        8
 #define MAX_PUSHED         16
-#define PAGE               4096
+#define PAGE               4096L
+#define ALIGNMENT          256
 #define EXIT_STATUS        99
 
 enum Kind { CONTEXT, STREAM, EVENT, MODULE, FUNCTION };
@@ -138,7 +141,7 @@ typedef struct Operation {
     size_t size;
     int value;
     Object *event, *launched;
-    unsigned grid_y;
+    unsigned grid[3], block[3];
     void *params;
 } Operation;
 
@@ -147,7 +150,12 @@ typedef struct Kernel {
     size_t params_size;
     void (*run)(const Operation *op, const void *params, int sample_size);
     int sample_size;
+    void (*compute)(const void *params);
 } Kernel;
+
+/// Of kernels_on_cpu.cpp.
+void on_cpu_launch(void (*kernel)(const void *), const void *params,
+                   const unsigned grid[3], const unsigned block[3]);
 
 /// The contexts that a thread has pushed.
 typedef struct Pushed {
@@ -166,7 +174,7 @@ static CUdeviceptr next_address, end_address;
 static int nb_calls, nb_records, nb_errors, initialized;
 static const char *function = "at the end";
 static FILE *report;
-static int fail_at, fail_code, broken, max_delay, nb_devices = 1, major = 9;
+static int fail_at, fail_code, broken, max_delay, nb_devices = 1, major = 9, computes;
 
 // ---- the books ----
 
@@ -274,22 +282,50 @@ static Object *find_stream(CUstream handle)
 
 // ---- memory ----
 
+static size_t page_size(size_t size)
+{
+    return (size + PAGE - 1) / PAGE * PAGE;
+}
+
+/// Memory that kernels find at its address, the host elsewhere; it ends where a page ends.
+static uint8_t *map_memory(size_t size, CUdeviceptr *address)
+{
+    const size_t begin = page_size(size) - (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    void *there = (void *)(uintptr_t)*address;
+    uint8_t *data = mmap(NULL, page_size(size), PROT_READ | PROT_WRITE,
+                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    // of 0 bytes: the same once more
+    if (data == MAP_FAILED ||
+        mremap(data, 0, page_size(size), MREMAP_MAYMOVE | MREMAP_FIXED, there) == MAP_FAILED ||
+        mprotect(there, page_size(size), PROT_NONE))
+        return NULL;
+    *address += begin;
+    return data + begin;
+}
+
 static int new_memory(size_t size, int pinned)
 {
+    CUdeviceptr address = next_address;
     uint8_t *data = NULL;
 
     if (!size) {
         error("no bytes");
         return -1;
     }
-    if (end_address - next_address < size + 2 * PAGE || posix_memalign((void **)&data, PAGE, size))
+    if (end_address - next_address < size + 2 * PAGE)
         return -1;
-    memset(data, 0, size);
+    if (computes)
+        data = map_memory(size, &address);
+    else if (!posix_memalign((void **)&data, PAGE, size))
+        memset(data, 0, size);
+    if (!data)
+        return -1;
     memory = realloc(memory, (nb_memory + 1) * sizeof(*memory));
     if (!memory)
         abort();
     memory[nb_memory] = (Memory){
-        .address = next_address, .size = size, .data = data,
+        .address = address, .size = size, .data = data,
         .context = current(),  .pinned = pinned, .alive = 1,
     };
     next_address += (size + 2 * PAGE - 1) / PAGE * PAGE;
@@ -348,7 +384,12 @@ static void *picture(CUdeviceptr address, int pitch, size_t width, int height, c
 
 static void free_memory(Memory *m)
 {
-    free(m->data);
+    if (computes) {
+        munmap((void *)((uintptr_t)m->data & -PAGE), page_size(m->size));
+        mmap((void *)(uintptr_t)(m->address & -PAGE), page_size(m->size), PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    } else
+        free(m->data);
     m->data  = NULL;
     m->alive = 0;
 }
@@ -368,32 +409,32 @@ static uint32_t sum_picture(CUdeviceptr address, int pitch, size_t width, int he
     return sum;
 }
 
-static void bliinds_blocks(const Operation *op, const void *data, int sample_size)
+static void fake_bliinds_blocks(const Operation *op, const void *data, int sample_size)
 {
     const BLIINDSCUDAParams *p = data;
-    BLIINDSCUDAState *state = span(p->state, op->grid_y * sizeof(*state), "state");
+    BLIINDSCUDAState *state = span(p->state, op->grid[1] * sizeof(*state), "state");
 
-    span(p->blocks, op->grid_y * p->frame_size, "blocks");
+    span(p->blocks, op->grid[1] * p->frame_size, "blocks");
     span(p->gamma_table, sizeof(float), "gamma_table");
-    for (int i = 0; state && i < op->grid_y; i++)
+    for (int i = 0; state && i < op->grid[1]; i++)
         state[i].result.pooled[0][0].worst.whole =
             sum_picture(p->frame[i].src, p->frame[i].pitch,
                         (size_t)p->level[0].w * sample_size, p->level[0].h, "src");
 }
 
-static void bliinds_pool(const Operation *op, const void *data, int sample_size)
+static void fake_bliinds_pool(const Operation *op, const void *data, int sample_size)
 {
     const BLIINDSCUDAParams *p = data;
 
     span(p->blocks, p->frame_size, "blocks");
 }
 
-static void bliinds_choose(const Operation *op, const void *data, int sample_size)
+static void fake_bliinds_choose(const Operation *op, const void *data, int sample_size)
 {
     const BLIINDSCUDAParams *p = data;
-    BLIINDSCUDAState *state = span(p->state, op->grid_y * sizeof(*state), "state");
+    BLIINDSCUDAState *state = span(p->state, op->grid[1] * sizeof(*state), "state");
 
-    for (int i = 0; state && i < op->grid_y; i++) {
+    for (int i = 0; state && i < op->grid[1]; i++) {
         BLIINDSCUDAResult *result = span(p->frame[i].result, sizeof(*result), "result");
         uint64_t *sum = &state[i].result.pooled[0][0].worst.whole;
 
@@ -411,23 +452,23 @@ static void bliinds_choose(const Operation *op, const void *data, int sample_siz
     }
 }
 
-static void bliinds_bands(const Operation *op, const void *data, int sample_size)
+static void fake_bliinds_bands(const Operation *op, const void *data, int sample_size)
 {
     const BLIINDSCUDAParams *p = data;
-    BLIINDSCUDAState *state = span(p->state, op->grid_y * sizeof(*state), "state");
+    BLIINDSCUDAState *state = span(p->state, op->grid[1] * sizeof(*state), "state");
 
-    for (int i = 0; state && i < op->grid_y; i++)
+    for (int i = 0; state && i < op->grid[1]; i++)
         state[i].result.bands[0][0][0].whole =
             sum_picture(p->frame[i].src, p->frame[i].pitch,
                         (size_t)p->level[0].w * sample_size, p->level[0].h, "src") % 1000;
 }
 
-static void bliinds_bands_end(const Operation *op, const void *data, int sample_size)
+static void fake_bliinds_bands_end(const Operation *op, const void *data, int sample_size)
 {
     const BLIINDSCUDAParams *p = data;
-    BLIINDSCUDAState *state = span(p->state, op->grid_y * sizeof(*state), "state");
+    BLIINDSCUDAState *state = span(p->state, op->grid[1] * sizeof(*state), "state");
 
-    for (int i = 0; state && i < op->grid_y; i++) {
+    for (int i = 0; state && i < op->grid[1]; i++) {
         BLIINDSCUDAResult *result = span(p->frame[i].result, sizeof(*result), "result");
 
         if (result) {
@@ -438,12 +479,12 @@ static void bliinds_bands_end(const Operation *op, const void *data, int sample_
     }
 }
 
-static void ssim(const Operation *op, const void *data, int sample_size)
+static void fake_ssim(const Operation *op, const void *data, int sample_size)
 {
     const SSIMCUDAParams *p = data;
 
-    span(p->state, op->grid_y * sizeof(SSIMCUDAState), "state");
-    for (int i = 0; i < op->grid_y; i++) {
+    span(p->state, op->grid[1] * sizeof(SSIMCUDAState), "state");
+    for (int i = 0; i < op->grid[1]; i++) {
         SSIMCUDAResult *result = span(p->pair[i].result, sizeof(*result), "result");
 
         for (int j = 0; j < p->nb_planes; j++) {
@@ -460,7 +501,7 @@ static void ssim(const Operation *op, const void *data, int sample_size)
     }
 }
 
-static void mad_load(const Operation *op, const void *data, int sample_size)
+static void fake_mad_load(const Operation *op, const void *data, int sample_size)
 {
     const MADCUDAParams *p = data;
     float *first = span(p->first, MAD_IMAGES * sizeof(*first), "first");
@@ -476,7 +517,7 @@ static void mad_load(const Operation *op, const void *data, int sample_size)
 }
 
 /// What the kernels between the first and the last one are given.
-static void mad(const Operation *op, const void *data, int sample_size)
+static void fake_mad(const Operation *op, const void *data, int sample_size)
 {
     const MADCUDAParams *p = data;
     const size_t nb_cells = (size_t)(p->nb_x + MAD_BLOCK_CELLS - 1) * (p->nb_y + MAD_BLOCK_CELLS - 1);
@@ -493,15 +534,15 @@ static void mad(const Operation *op, const void *data, int sample_size)
     span(p->row_table, ff_fft_table_size(&p->row_plan) * 2 * sizeof(float), "row_table");
 }
 
-static void mad_large(const Operation *op, const void *data, int sample_size)
+static void fake_mad_large(const Operation *op, const void *data, int sample_size)
 {
     const MADCUDAParams *p = data;
 
-    mad(op, data, sample_size);
+    fake_mad(op, data, sample_size);
     span(p->scratch, FFT_SCRATCH_BLOCKS * p->scratch_size * 2 * sizeof(float), "scratch");
 }
 
-static void mad_pool(const Operation *op, const void *data, int sample_size)
+static void fake_mad_pool(const Operation *op, const void *data, int sample_size)
 {
     const MADCUDAParams *p = data;
     const float *first     = span(p->first, MAD_IMAGES * sizeof(*first), "first");
@@ -514,7 +555,7 @@ static void mad_pool(const Operation *op, const void *data, int sample_size)
 }
 
 /// Copies, where there is something to copy.
-static void blocksmooth(const Operation *op, const void *data, int sample_size)
+static void fake_blocksmooth(const Operation *op, const void *data, int sample_size)
 {
     const BlockSmoothCUDAParams *p = data;
 
@@ -534,17 +575,17 @@ static void blocksmooth(const Operation *op, const void *data, int sample_size)
 }
 
 /// The samples of luma make the sums of the first scale; the others have none.
-static void detail_split(const Operation *op, const void *data, int sample_size)
+static void fake_detail_split(const Operation *op, const void *data, int sample_size)
 {
     const DetailCUDAParams *p = data;
     const size_t nb_planes = DETAIL_NB_IMAGES * DETAIL_MAX_BATCH;
-    DetailSums *sums = span(p->sums, op->grid_y * sizeof(*sums), "sums");
+    DetailSums *sums = span(p->sums, op->grid[1] * sizeof(*sums), "sums");
 
     if (!sample_size)
         span(p->image, nb_planes * p->w * p->h * sizeof(float), "image");
     if (p->scale + 1 < DETAIL_SCALES)
         span(p->next, nb_planes * detail_half(p->w) * detail_half(p->h) * sizeof(float), "next");
-    for (int i = 0; sums && sample_size && i < op->grid_y; i++)
+    for (int i = 0; sums && sample_size && i < op->grid[1]; i++)
         for (int j = 0; j < DETAIL_NB_IMAGES; j++) {
             const DetailCUDAPlane *plane = &p->pair[i].plane[j][0];
 
@@ -553,13 +594,13 @@ static void detail_split(const Operation *op, const void *data, int sample_size)
         }
 }
 
-static void detail_cells(const Operation *op, const void *data, int sample_size)
+static void fake_detail_cells(const Operation *op, const void *data, int sample_size)
 {
     const DetailCUDAParams *p = data;
-    DetailSums *sums = span(p->sums, op->grid_y * sizeof(*sums), "sums");
+    DetailSums *sums = span(p->sums, op->grid[1] * sizeof(*sums), "sums");
 
     span(p->cells, 2 * DETAIL_NB_IMAGES * DETAIL_MAX_BATCH * (size_t)p->cells_x * p->cells_y * sizeof(uint32_t), "cells");
-    for (int i = 0; sums && i < op->grid_y; i++) {
+    for (int i = 0; sums && i < op->grid[1]; i++) {
         const DetailCUDAPlane *previous = &p->pair[i].previous;
 
         for (int j = 0; j < DETAIL_NB_IMAGES; j++)
@@ -576,12 +617,12 @@ static void detail_cells(const Operation *op, const void *data, int sample_size)
     }
 }
 
-static void detail_finish(const Operation *op, const void *data, int sample_size)
+static void fake_detail_finish(const Operation *op, const void *data, int sample_size)
 {
     const DetailCUDAParams *p = data;
-    DetailSums *sums = span(p->sums, op->grid_y * sizeof(*sums), "sums");
+    DetailSums *sums = span(p->sums, op->grid[1] * sizeof(*sums), "sums");
 
-    for (int i = 0; sums && i < op->grid_y; i++) {
+    for (int i = 0; sums && i < op->grid[1]; i++) {
         DetailSums *result = span(p->pair[i].result, sizeof(*result), "result");
 
         if (result)
@@ -590,39 +631,52 @@ static void detail_finish(const Operation *op, const void *data, int sample_size
     }
 }
 
-static const Kernel kernels[] = {
-    { "bliinds_blocks_8",  sizeof(BLIINDSCUDAParams), bliinds_blocks, 1 },
-    { "bliinds_blocks_16", sizeof(BLIINDSCUDAParams), bliinds_blocks, 2 },
-    { "bliinds_pool",      sizeof(BLIINDSCUDAParams), bliinds_pool },
-    { "bliinds_choose",    sizeof(BLIINDSCUDAParams), bliinds_choose },
-    { "bliinds_bands_8",   sizeof(BLIINDSCUDAParams), bliinds_bands, 1 },
-    { "bliinds_bands_16",  sizeof(BLIINDSCUDAParams), bliinds_bands, 2 },
-    { "bliinds_bands_end", sizeof(BLIINDSCUDAParams), bliinds_bands_end },
-    { "blocksmooth_8",         sizeof(BlockSmoothCUDAParams), blocksmooth, 1 },
-    { "blocksmooth_16",        sizeof(BlockSmoothCUDAParams), blocksmooth, 2 },
-    { "detail_split_8",    sizeof(DetailCUDAParams),  detail_split, 1 },
-    { "detail_split_16",   sizeof(DetailCUDAParams),  detail_split, 2 },
-    { "detail_split",      sizeof(DetailCUDAParams),  detail_split },
-    { "detail_cells_8",    sizeof(DetailCUDAParams),  detail_cells, 1 },
-    { "detail_cells_16",   sizeof(DetailCUDAParams),  detail_cells, 2 },
-    { "detail_finish",     sizeof(DetailCUDAParams),  detail_finish },
-    { "mad_load_8",        sizeof(MADCUDAParams),     mad_load, 1 },
-    { "mad_load_16",       sizeof(MADCUDAParams),     mad_load, 2 },
-    { "mad_detect",        sizeof(MADCUDAParams),     mad },
-#define MAD_LINES(name)                                             \
-    { "mad_" name,          sizeof(MADCUDAParams), mad },           \
-    { "mad_" name "_chirp", sizeof(MADCUDAParams), mad },           \
-    { "mad_" name "_large", sizeof(MADCUDAParams), mad_large }
-    MAD_LINES("plane_rows"),
-    MAD_LINES("plane_columns"),
-    MAD_LINES("lightness_rows"),
-    MAD_LINES("response_columns"),
-    MAD_LINES("response_rows"),
-    { "mad_compare",       sizeof(MADCUDAParams),     mad },
-    { "mad_pool",          sizeof(MADCUDAParams),     mad_pool },
-    { "ssim_8",            sizeof(SSIMCUDAParams),    ssim, 1 },
-    { "ssim_16",           sizeof(SSIMCUDAParams),    ssim, 2 },
-};
+/// X(kernel, what it takes, what stands in for it, bytes of a sample), of each
+#define MAD_LINES(X, name)                                      \
+    X(mad_ ## name,            MADCUDAParams, fake_mad, 0)      \
+    X(mad_ ## name ## _chirp,  MADCUDAParams, fake_mad, 0)      \
+    X(mad_ ## name ## _large,  MADCUDAParams, fake_mad_large, 0)
+#define KERNELS(X)                                                      \
+    X(bliinds_blocks_8,  BLIINDSCUDAParams, fake_bliinds_blocks, 1)     \
+    X(bliinds_blocks_16, BLIINDSCUDAParams, fake_bliinds_blocks, 2)     \
+    X(bliinds_pool,      BLIINDSCUDAParams, fake_bliinds_pool, 0)       \
+    X(bliinds_choose,    BLIINDSCUDAParams, fake_bliinds_choose, 0)     \
+    X(bliinds_bands_8,   BLIINDSCUDAParams, fake_bliinds_bands, 1)      \
+    X(bliinds_bands_16,  BLIINDSCUDAParams, fake_bliinds_bands, 2)      \
+    X(bliinds_bands_end, BLIINDSCUDAParams, fake_bliinds_bands_end, 0)  \
+    X(blocksmooth_8,     BlockSmoothCUDAParams, fake_blocksmooth, 1)    \
+    X(blocksmooth_16,    BlockSmoothCUDAParams, fake_blocksmooth, 2)    \
+    X(detail_split_8,    DetailCUDAParams, fake_detail_split, 1)        \
+    X(detail_split_16,   DetailCUDAParams, fake_detail_split, 2)        \
+    X(detail_split,      DetailCUDAParams, fake_detail_split, 0)        \
+    X(detail_cells_8,    DetailCUDAParams, fake_detail_cells, 1)        \
+    X(detail_cells_16,   DetailCUDAParams, fake_detail_cells, 2)        \
+    X(detail_finish,     DetailCUDAParams, fake_detail_finish, 0)       \
+    X(mad_load_8,        MADCUDAParams, fake_mad_load, 1)               \
+    X(mad_load_16,       MADCUDAParams, fake_mad_load, 2)               \
+    X(mad_detect,        MADCUDAParams, fake_mad, 0)                    \
+    MAD_LINES(X, plane_rows)                                            \
+    MAD_LINES(X, plane_columns)                                         \
+    MAD_LINES(X, lightness_rows)                                        \
+    MAD_LINES(X, response_columns)                                      \
+    MAD_LINES(X, response_rows)                                         \
+    X(mad_compare,       MADCUDAParams, fake_mad, 0)                    \
+    X(mad_pool,          MADCUDAParams, fake_mad_pool, 0)               \
+    X(ssim_8,            SSIMCUDAParams, fake_ssim, 1)                  \
+    X(ssim_16,           SSIMCUDAParams, fake_ssim, 2)
+
+/// The kernel itself, compiled for the CPU, for on_cpu_launch().
+#define COMPUTE(name, Params, fake, sample_size)                        \
+    void name(Params p);                                                \
+    static void compute_ ## name(const void *params)                    \
+    {                                                                   \
+        name(*(const Params *)params);                                  \
+    }
+KERNELS(COMPUTE)
+
+#define ENTRY(name, Params, fake, sample_size)                          \
+    { #name, sizeof(Params), fake, sample_size, compute_ ## name },
+static const Kernel kernels[] = { KERNELS(ENTRY) };
 
 // ---- queues ----
 
@@ -634,6 +688,30 @@ static unsigned sum_host(const CUDA_MEMCPY2D *c)
         for (size_t x = 0; x < c->WidthInBytes; x++)
             sum = sum * 31 + ((const uint8_t *)c->srcHost)[y * c->srcPitch + x];
     return sum;
+}
+
+/// Where device memory is, for kernels alone.
+static void protect(int protection)
+{
+    for (int i = 0; i < nb_memory; i++)
+        if (memory[i].alive)
+            mprotect((void *)(uintptr_t)(memory[i].address & -PAGE),
+                     page_size(memory[i].size), protection);
+}
+
+static void compute(const Operation *op)
+{
+    protect(PROT_READ | PROT_WRITE);
+    on_cpu_launch(op->launched->kernel->compute, op->params, op->grid, op->block);
+    protect(PROT_NONE);
+}
+
+/// A kernel goes beyond what is there, or the host takes a device's address for its own.
+static void segmentation_fault(int number)
+{
+    static const char message[] = "stand-in for libcuda: no memory there, or it is the device's\n";
+
+    _exit(write(2, message, sizeof(message) - 1) < 0 ? 1 : EXIT_STATUS);
 }
 
 static void run_copy(const Operation *op)
@@ -671,7 +749,10 @@ static void run(Operation *op)
     case LAUNCH:
         if (op->launched->kernel) {
             function = op->launched->name;
-            op->launched->kernel->run(op, op->params, op->launched->kernel->sample_size);
+            if (computes)
+                compute(op);
+            else
+                op->launched->kernel->run(op, op->params, op->launched->kernel->sample_size);
         }
         break;
     case RECORD:
@@ -1150,7 +1231,10 @@ static int launch(CUfunction handle, const unsigned grid[3], const unsigned bloc
 {
     Object *launched = find(handle, FUNCTION), *stream = find_stream(stream_handle);
     const size_t threads = (size_t)block[0] * block[1] * block[2];
-    Operation op = { .kind = LAUNCH, .launched = launched, .grid_y = grid[1] };
+    Operation op = {
+        .kind = LAUNCH, .launched = launched, .grid = { grid[0], grid[1], grid[2] },
+        .block = { block[0], block[1], block[2] },
+    };
 
     if (!launched || !stream)
         return INVALID_HANDLE;
@@ -1216,6 +1300,7 @@ static void read_options(void)
     static const struct { const char *name; int *value; } numbers[] = {
         { "fail",  &fail_at   }, { "code",    &fail_code  }, { "broken", &broken },
         { "delay", &max_delay }, { "devices", &nb_devices }, { "major",  &major  },
+        { "computes", &computes },
     };
     const int nb = sizeof(numbers) / sizeof(*numbers);
     const char *given = getenv("CUDA_STAND_IN");
@@ -1261,6 +1346,8 @@ __attribute__((constructor)) static void begin(void)
         abort();
     next_address = (CUdeviceptr)(uintptr_t)addresses;
     end_address  = next_address + size;
+    if (computes && signal(SIGSEGV, segmentation_fault) == SIG_ERR)
+        abort();
 }
 
 __attribute__((destructor)) static void end(void)

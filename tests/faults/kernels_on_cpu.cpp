@@ -1,0 +1,196 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * Runs thread blocks of kernels that are compiled for the CPU.
+ */
+
+#include <setjmp.h>
+#include <stdio.h>
+#include <ucontext.h>
+#include <sys/mman.h>
+
+#include "kernels_on_cpu.h"
+
+#define MAX_THREADS 1024
+#define STACK_SIZE  (64 << 10)
+#define SHARED_SIZE (228 << 10)
+
+/// What a thread of a thread block does.
+enum State { READY, IN_BLOCK_SYNC, IN_WARP_SYNC, DONE };
+
+typedef struct Thread {
+    enum State state;
+    jmp_buf place;
+    OnCPUIndex index;
+    int nb_shuffles;
+} Thread;
+
+extern "C" {
+OnCPU on_cpu;
+void on_cpu_launch(void (*kernel)(const void *), const void *params,
+                   const unsigned grid[3], const unsigned block[3]);
+}
+
+static Thread thread[MAX_THREADS], *running;
+static int nb_started;                              ///< that have a stack
+static jmp_buf scheduler;
+static ucontext_t first_context;
+static char *stacks;
+static void (*running_kernel)(const void *);
+static const void *running_params;
+static unsigned shuffled[MAX_THREADS / WARP_SIZE][2][WARP_SIZE];
+static char shared_memory[SHARED_SIZE] __attribute__((aligned(128)));
+
+static void stop(const char *why)
+{
+    fprintf(stderr, "kernels on the CPU: %s\n", why);
+    abort();
+}
+
+/// Let others run until this state is over.
+static void yield(enum State state)
+{
+    running->state = state;
+    if (!_setjmp(running->place))
+        _longjmp(scheduler, 1);
+}
+
+static void run_thread(void)
+{
+    for (;;) {
+        running_kernel(running_params);
+        yield(DONE);
+    }
+}
+
+static void resume(int i)
+{
+    running = &thread[i];
+    running->state = READY;
+    on_cpu.thread  = running->index;
+    if (_setjmp(scheduler))
+        return;
+    if (i < nb_started)
+        _longjmp(running->place, 1);
+    nb_started = i + 1;
+    getcontext(&first_context);
+    first_context.uc_stack.ss_sp   = stacks + (size_t)i * STACK_SIZE;
+    first_context.uc_stack.ss_size = STACK_SIZE;
+    makecontext(&first_context, run_thread, 0);
+    setcontext(&first_context);
+}
+
+/// Resume threads that are in a state; every other thread block has them in the other order.
+static void resume_all(int begin, int end, enum State state)
+{
+    for (int n = begin; n < end; n++) {
+        const int i = on_cpu.block.x % 2 && nb_started >= end ? begin + end - 1 - n : n;
+
+        if (thread[i].state == state)
+            resume(i);
+    }
+}
+
+/// How many threads are in a state.
+static int count(int begin, int end, enum State state)
+{
+    int nb = 0;
+
+    for (int i = begin; i < end; i++)
+        nb += thread[i].state == state;
+    return nb;
+}
+
+static void run_block(int nb_threads)
+{
+    memset(shared_memory, 0xcd, sizeof(shared_memory));
+    for (int i = 0; i < nb_threads; i++) {
+        thread[i].state = READY;
+        thread[i].index = { i % on_cpu.block_dim.x, i / on_cpu.block_dim.x % on_cpu.block_dim.y,
+                            i / on_cpu.block_dim.x / on_cpu.block_dim.y };
+    }
+    resume_all(0, nb_threads, READY);
+    for (;;) {
+        const int nb_done = count(0, nb_threads, DONE), nb_waiting = count(0, nb_threads, IN_BLOCK_SYNC);
+        int goes_on = 0;
+
+        if (nb_done == nb_threads)
+            return;
+        if (nb_done + nb_waiting == nb_threads) {
+            resume_all(0, nb_threads, IN_BLOCK_SYNC);
+            continue;
+        }
+        for (int i = 0; i < nb_threads; i += WARP_SIZE) {
+            const int end = i + WARP_SIZE < nb_threads ? i + WARP_SIZE : nb_threads;
+            const int nb  = count(i, end, IN_WARP_SYNC);
+
+            if (!nb)
+                continue;
+            if (nb + count(i, end, DONE) < end - i)
+                stop("lanes of a warp wait for others that are elsewhere");
+            resume_all(i, end, IN_WARP_SYNC);
+            goes_on = 1;
+        }
+        if (!goes_on)
+            stop("threads wait for each other");
+    }
+}
+
+void on_cpu_sync_threads(void)
+{
+    yield(IN_BLOCK_SYNC);
+}
+
+void on_cpu_sync_warp(void)
+{
+    yield(IN_WARP_SYNC);
+}
+
+unsigned on_cpu_shuffle(unsigned value, int distance)
+{
+    const int i = running - thread, lane = i % WARP_SIZE, from = lane + distance;
+    // who is through may write the next value while others still read this one
+    unsigned *values = shuffled[i / WARP_SIZE][running->nb_shuffles++ % 2];
+
+    values[lane] = value;
+    on_cpu_sync_warp();
+    return from < 0 || from >= WARP_SIZE ? value : values[from];
+}
+
+void on_cpu_launch(void (*kernel)(const void *), const void *params,
+                   const unsigned grid[3], const unsigned block[3])
+{
+    const int nb_threads = block[0] * block[1] * block[2];
+
+    if (!stacks)
+        stacks = (char *)mmap(NULL, (size_t)MAX_THREADS * STACK_SIZE, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (stacks == MAP_FAILED || nb_threads > MAX_THREADS)
+        stop("no memory, or too many threads");
+    running_kernel   = kernel;
+    running_params   = params;
+    on_cpu.shared    = shared_memory;
+    on_cpu.grid_dim  = { grid[0], grid[1], grid[2] };
+    on_cpu.block_dim = { block[0], block[1], block[2] };
+    for (on_cpu.block.z = 0; on_cpu.block.z < grid[2]; on_cpu.block.z++)
+        for (on_cpu.block.y = 0; on_cpu.block.y < grid[1]; on_cpu.block.y++)
+            for (on_cpu.block.x = 0; on_cpu.block.x < grid[0]; on_cpu.block.x++)
+                run_block(nb_threads);
+}

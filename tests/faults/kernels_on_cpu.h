@@ -1,0 +1,162 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * CUDA C for the CPU: it stands for cuda/kernel.cuh and cuda/shared.h where kernels are
+ * compiled as C++. The threads of a thread block are coroutines, which run in turn up to
+ * where they wait for each other; thread blocks run one after the other.
+ */
+
+#ifndef TESTS_FAULTS_KERNELS_ON_CPU_H
+#define TESTS_FAULTS_KERNELS_ON_CPU_H
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#pragma GCC diagnostic ignored "-Wunknown-pragmas"
+
+#define AVFILTER_CUDA_SHARED_H
+#define SHARED_INLINE static inline
+#define UNROLL
+#define DEVICE_PTR(type) type *
+#define DIV_UP(a, b) (((a) + (b) - 1) / (b))
+
+#define AVFILTER_CUDA_KERNEL_CUH
+#define WARP_SIZE 32
+#define DEVICE_INLINE inline
+#define DYNAMIC_SHARED(type, name) type *name = (type *)on_cpu.shared
+
+#define __device__
+#define __global__ __attribute__((visibility("hidden")))
+#define __shared__ static
+#define __launch_bounds__(...)
+#define __align__(n) __attribute__((aligned(n)))
+
+typedef struct OnCPUIndex {
+    unsigned x, y, z;
+} OnCPUIndex;
+
+/// Where the thread that runs is, and what its thread block has.
+typedef struct OnCPU {
+    OnCPUIndex thread, block, block_dim, grid_dim;
+    void *shared;
+} OnCPU;
+
+extern "C" OnCPU on_cpu __attribute__((visibility("hidden")));
+#define threadIdx on_cpu.thread
+#define blockIdx  on_cpu.block
+#define blockDim  on_cpu.block_dim
+#define gridDim   on_cpu.grid_dim
+
+typedef struct float2 { float x, y; } __align__(8) float2;
+typedef struct float4 { float x, y, z, w; } __align__(16) float4;
+typedef struct int2   { int x, y; } __align__(8) int2;
+typedef struct int4   { int x, y, z, w; } __align__(16) int4;
+#define min(a, b) ((a) < (b) ? (a) : (b))
+#define max(a, b) ((a) > (b) ? (a) : (b))
+static inline float2 make_float2(float x, float y) { return { x, y }; }
+static inline float4 make_float4(float x, float y, float z, float w) { return { x, y, z, w }; }
+
+/// Wait for the other threads of the thread block, or of the warp.
+extern "C" void on_cpu_sync_threads(void) __attribute__((visibility("hidden")));
+extern "C" void on_cpu_sync_warp(void)    __attribute__((visibility("hidden")));
+#define __syncthreads on_cpu_sync_threads
+static inline void sync_warp() { on_cpu_sync_warp(); }
+
+/// The value that the lane at a distance gives; the own one where there is none.
+extern "C" unsigned on_cpu_shuffle(unsigned value, int distance) __attribute__((visibility("hidden")));
+static inline unsigned shuffle_down(unsigned value, unsigned delta) { return on_cpu_shuffle(value, delta); }
+static inline unsigned shuffle_up(unsigned value, unsigned delta)   { return on_cpu_shuffle(value, -(int)delta); }
+
+static inline uint64_t warp_sum(uint64_t value)
+{
+    for (int delta = WARP_SIZE / 2; delta; delta /= 2) {
+        uint64_t low = shuffle_down((unsigned)value, delta);
+
+        value += (uint64_t)shuffle_down((unsigned)(value >> 32), delta) << 32 | low;
+    }
+    return value;
+}
+
+static inline unsigned warp_scan(unsigned value, int lane)
+{
+    for (int delta = 1; delta < WARP_SIZE; delta *= 2) {
+        unsigned below = shuffle_up(value, delta);
+
+        value += lane >= delta ? below : 0;
+    }
+    return value;
+}
+
+static inline float fused_add(float a, float b, float c) { return fmaf(a, b, c); }
+static inline float approx_sqrt(float x) { return sqrtf(x); }
+static inline float approx_exp2(float x) { return exp2f(x); }
+static inline float approx_log2(float x) { return log2f(x); }
+
+static inline unsigned atomic_add(unsigned *dst, unsigned value)
+{
+    const unsigned old = *dst;
+
+    *dst += value;
+    return old;
+}
+
+static inline unsigned atomic_cas(unsigned *dst, unsigned expected, unsigned value)
+{
+    const unsigned old = *dst;
+
+    if (old == expected)
+        *dst = value;
+    return old;
+}
+
+static inline void atomic_add64(uint64_t *dst, uint64_t value) { *dst += value; }
+static inline void fence_device() {}
+template<typename T> static inline T load_relaxed(const T *src) { return *(const volatile T *)src; }
+
+static inline unsigned byte_perm(unsigned a, unsigned b, unsigned selector)
+{
+    const uint64_t bytes = (uint64_t)b << 32 | a;
+    unsigned ret = 0;
+
+    for (int i = 0; i < 4; i++) {
+        const unsigned from = selector >> 4 * i, byte = bytes >> 8 * (from & 7) & 255;
+
+        ret |= (from & 8 ? byte >> 7 ? 255 : 0 : byte) << 8 * i;
+    }
+    return ret;
+}
+
+static inline unsigned abs_diff_of(unsigned a, unsigned b, int bits)
+{
+    const int mask = (1 << bits) - 1;
+    unsigned ret = 0;
+
+    for (int i = 0; i < 32; i += bits)
+        ret |= (unsigned)abs((int)(a >> i & mask) - (int)(b >> i & mask)) << i;
+    return ret;
+}
+
+static inline unsigned abs_diff_4(unsigned a, unsigned b) { return abs_diff_of(a, b, 8);  }
+static inline unsigned abs_diff_2(unsigned a, unsigned b) { return abs_diff_of(a, b, 16); }
+static inline int count_leading_zeros(unsigned x) { return x ? __builtin_clz(x) : 32; }
+
+#endif /* TESTS_FAULTS_KERNELS_ON_CPU_H */
