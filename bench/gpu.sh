@@ -267,10 +267,10 @@ ffcrf() {
     done
 }
 
-# What Nsight Compute sees of each kernel: with caches flushed before each, or kept. A launch has
-# one or several frames, and the last of a frame's kernels tells how many there were.
-ncu_rows() { # title metric frames
-    awk -F'","' -v title="$1" -v metric="$2" -v n="$3" '
+# What Nsight Compute sees of each kernel, of so many frames or, without a number, of a batch: the
+# first of its kernels has as many rows of thread blocks as there are frames.
+ncu_rows() { # title metric [frames]
+    awk -F'","' -v title="$1" -v metric="$2" -v n="${3:-}" '
         /"ID"/ {
             for (i = 1; i <= NF; i++) {
                 gsub(/"/, "", $i)
@@ -286,6 +286,10 @@ ncu_rows() { # title metric frames
             unit = $column["Metric Unit"]
             # to us or MB
             value *= unit ~ /^n/ ? .001 : unit ~ /^ms/ ? 1000 : unit == "byte" ? 1e-6 : unit ~ /^K/ ? .001 : unit ~ /^G/ ? 1000 : 1
+            if (!n) {
+                split($column["Grid Size"], grid, ",")
+                n = grid[2] + 0
+            }
             sum[name] += value
             count[name]++
             all += value
@@ -297,8 +301,18 @@ ncu_rows() { # title metric frames
         }' "$tmp/ncu" | tee -a "$tmp/table"
 }
 
+# What Nsight Compute says of one metric, while one picture goes through a filter again and again.
+profile() { # metric frames graph options...
+    local metric=$1 count=$2 graph=$3
+    shift 3
+    timeout "$limit" ncu --clock-control none --csv --metrics $metric "$@" "$ffmpeg" -nostdin -v quiet -init_hw_device cuda \
+        -f lavfi -i mandelbrot=s=$size -frames:v $count -filter_complex "$graph" $null > "$tmp/ncu" 2>&1
+}
+
+# Kernels are slow to start where they are looked at, so that each frame goes alone. Those behind many that
+# are not looked at have a batch, as frames come fast until then.
 kernels() {
-    local filter size how metric metrics count graph known up
+    local filter size how caches title count metric metrics known up graph each
     command -v ncu > /dev/null || { echo "SKIPPED kernels: no ncu"; return; }
     for filter in $filters; do
         for size in 512x512 1280x720 1920x1080 3840x2160; do
@@ -307,18 +321,20 @@ kernels() {
                 [ $filter != mad ] || count=4 metrics="gpu__time_duration.sum dram__bytes.sum"
                 known=
                 [[ $how != bitstream* ]] || known=$coded
-                how=${how#bitstream,}
-                # one frame again and again; kernels are slow to start here, so there are no batches
+                how=${how#bitstream,} caches=${how#*:}
                 up="format=${how%:*},hwupload,loop=-1:1,setpts=N/25/TB"
                 graph="$up,${filter}_cuda"
                 ! takes_pairs $filter ||
                     graph="split[m][r];[m]gblur,${up}[m2];[r]${up}[r2];[m2][r2]${filter}_cuda"
+                title="${filter}_cuda${known:+ by the bitstream}, $size ${how%:*}"
                 for metric in $metrics; do
-                    timeout "$limit" ncu --clock-control none --cache-control ${how#*:} --csv --metrics $metric \
-                        "$ffmpeg" -nostdin -v error -init_hw_device cuda -f lavfi -i mandelbrot=s=$size -frames:v $count \
-                        -filter_complex "$known$graph" $null > "$tmp/ncu" 2>&1
-                    ncu_rows "${filter}_cuda${known:+ by the bitstream}: $metric a frame, $size ${how%:*}, caches ${how#*:}" $metric $count
+                    profile $metric $count "$known$graph" --cache-control $caches
+                    ncu_rows "$title: $metric a frame, caches $caches" $metric $count
                 done
+                if [ $filter = mad ] || [ $caches = all ]; then continue; fi
+                each=$(($(grep -c "$metric" "$tmp/ncu") / count))
+                profile $metric 4000 "$known$graph" --cache-control none --launch-skip $((300 * each)) --launch-count $each
+                ncu_rows "$title: $metric a frame, in batches" $metric
             done
         done
     done

@@ -327,30 +327,11 @@ template<typename T> static DEVICE_INLINE T min_of(T a, T b)
 }
 
 /**
- * A thread's share of the sums of the bands: the first three are of all its blocks.
- * Threads with blocks of level 1 have those that straddle the 8x8 grid in the others,
- * too. The other threads have levels 2 and 3, and there level 2: their blocks of a
- * level are all clear or all straddle, see upper_block().
+ * A thread's share of the sums of the bands: the first three are of all its blocks, the
+ * others of those of level 1 that straddle the 8x8 grid or, of a thread that has levels 2
+ * and 3, of those of level 2.
  */
 #define NB_SUMS 6
-
-/// Which block of its tile and level 2 or 3 (1 or 2) an upper thread has.
-typedef struct UpperBlock {
-    int x, y;
-} UpperBlock;
-
-/**
- * A tile's height is not a multiple of the grid at level 3. Every other row of
- * tiles has its rows of blocks there swapped in pairs, so that a thread's blocks
- * lie alike to the grid.
- */
-static DEVICE_INLINE UpperBlock upper_block(int upper, int level, int ty)
-{
-    const int tile_w = BLIINDS_TILE_W >> level;
-    const UpperBlock ret = { upper & (tile_w - 1), upper / tile_w ^ (level == 2 ? ty & 1 : 0) };
-
-    return ret;
-}
 
 /// Counts of the values of all blocks, for each level.
 typedef unsigned Histograms[BLIINDS_LEVELS][BLIINDS_NB_POOLED][BLIINDS_BINS];
@@ -469,16 +450,16 @@ static DEVICE_INLINE void tile_blocks(const BLIINDSCUDAParams &p, Tile<T> &t,
             bliinds_columns(terms, basis);
             src += BLIINDS_STEP * W1;
         } else {
-            const UpperBlock at = upper_block(upper, level, ty);
+            const int x = upper % (BLIINDS_TILE_W >> level), y = upper / (BLIINDS_TILE_W >> level);
             const int halo  = level == 1 ? HALO2 : HALO3;
             const int width = level == 1 ? W2 : W3;
-            const int first = (BLIINDS_STEP * at.y + halo - 1) * width + BLIINDS_STEP * at.x + halo - 1;
+            const int first = (BLIINDS_STEP * y + halo - 1) * width + BLIINDS_STEP * x + halo - 1;
             const float *high = level == 1 ? t.level2.high[0] : t.level3.high[0];
             const float *low  = level == 1 ? t.level2.low[0]  : t.level3.low[0];
             float low_terms[5][5];
 
-            bx = tx * (BLIINDS_TILE_W >> level) + at.x;
-            by = ty * (BLIINDS_TILE_H >> level) + at.y;
+            bx = tx * (BLIINDS_TILE_W >> level) + x;
+            by = ty * (BLIINDS_TILE_H >> level) + y;
             split_columns(terms,     high + first, width);
             split_columns(low_terms, low  + first, width);
             UNROLL
@@ -501,8 +482,8 @@ static DEVICE_INLINE void add_sum(BLIINDSSum *dst, uint64_t whole, uint64_t frac
 }
 
 /**
- * Add the threads' sums to those in device memory; a warp has a band of a level,
- * and at level 1 of a class.
+ * Add the threads' sums to those in device memory; a warp has a band of a class of level
+ * 1, or of another level, where classes are not told apart.
  */
 static DEVICE_INLINE void flush_sums(BLIINDSSum dst[BLIINDS_LEVELS][2][3],
                                      const uint64_t sums[NB_SUMS],
@@ -516,35 +497,20 @@ static DEVICE_INLINE void flush_sums(BLIINDSSum dst[BLIINDS_LEVELS][2][3],
         shared[3 + b][tid] = sums[3 + b];
     }
     __syncthreads();
-    for (int i = warp; i < 3 * (BLIINDS_LEVELS + 1); i += NB_WARPS) {
-        const int l     = i < 6 ? 0 : i < 9 ? 1 : 2, band = i % 3;
-        const int sum   = band + 3 * (l == 0 ? i / 3 : l == 1);
-        const int start = l == 0 ? 0 : LEVEL1_WARPS * WARP_SIZE;
-        const int end   = l == 0 ? LEVEL1_WARPS * WARP_SIZE : BLIINDS_TILE_THREADS;
-        uint64_t whole[2] = { 0, 0 }, fraction[2] = { 0, 0 };
+    for (int i = warp; i < 2 * NB_SUMS; i += NB_WARPS) {
+        const bool upper = i >= NB_SUMS;
+        const int sum = i % NB_SUMS, second = sum / 3;
+        uint64_t whole = 0, fraction = 0;
 
-        for (int j = start + lane; j < end; j += WARP_SIZE) {
-            const UpperBlock at  = upper_block(j - start, l, 0);
-            const bool straddles = l == 0 ? i >= 3 : bliinds_straddles(at.x) || bliinds_straddles(at.y);
-            const uint64_t value = shared[sum][j];
-
-            if (straddles) {
-                whole[1]    += value >> 32;
-                fraction[1] += (uint32_t)value;
-            } else {
-                whole[0]    += value >> 32;
-                fraction[0] += (uint32_t)value;
-            }
+        for (int j = lane + (upper ? LEVEL1_WARPS * WARP_SIZE : 0);
+             j < (upper ? BLIINDS_TILE_THREADS : LEVEL1_WARPS * WARP_SIZE); j += WARP_SIZE) {
+            whole    += shared[sum][j] >> 32;
+            fraction += (uint32_t)shared[sum][j];
         }
-        UNROLL
-        for (int c = 0; c < 2; c++) {
-            if (l == 0 && i / 3 != c)
-                continue;
-            whole[c]    = warp_sum(whole[c]);
-            fraction[c] = warp_sum(fraction[c]);
-            if (lane == 0)
-                add_sum(&dst[l][c][band], whole[c], fraction[c]);
-        }
+        whole    = warp_sum(whole);
+        fraction = warp_sum(fraction);
+        if (lane == 0)
+            add_sum(&dst[upper ? 2 - second : 0][upper ? 0 : second][sum % 3], whole, fraction);
     }
 }
 

@@ -81,6 +81,12 @@ mutants() {
 * libavfilter/vf_detailloss.c @ s/>= 0 \&\& source)/>= 0 \&\& reference)/ @ detailloss-subsample
   libavfilter/cuda/queue.c @ s/\*previous   = q->previous;/av_frame_free(\&q->previous);/ @ faults-in-flight-detailloss_cuda
   libavfilter/luma_frame.h @ s/(int)(frame->crop_left + frame->crop_right)/(int)frame->crop_left/ @ faults-cropped
+* libavfilter/vf_bliinds_cuda.cu @ s/^        if (turn > 0) {$/        if (turn > 9) {/ @ bliinds-cuda-tiles
+  libavfilter/vf_bliinds_cuda.cu @ s/define HALO3 1/define HALO3 2/ @ bliinds-cuda-tiles
+  libavfilter/vf_ssim_cuda.cu @ s/sum += v.w;/sum += v.z;/ @ ssim-cuda-tiles
+  libavfilter/vf_detailloss_cuda.cu @ s/min(max(x, -1)/min(max(x, 0)/ @ detailloss-cuda-tiles
+  libavfilter/vf_mad_cuda.cu @ s/left < MAD_STEP ? left/left < 3 ? left/ @ mad-cuda-tiles
+  libavfilter/vf_blocksmooth_cuda.cu @ s/0x5140, 0x7362/0x5140, 0x7326/ @ blocksmooth-cuda-tiles
 * libavfilter/mad.c           @ s/exp(-pow(0.114 \* f, 1.1))/exp(-pow(0.1141 * f, 1.1))/ @ mad-oracle-chelsea_451x300_blur
   libavfilter/mad.c           @ s/255. \/ 219/255. \/ 220/ @ mad-ranges
   libavfilter/mad.c           @ s/0.15 \* cos(4/0.14 * cos(4/ @ mad-oracle-chelsea_451x300_blur
