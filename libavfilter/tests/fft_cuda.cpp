@@ -23,48 +23,23 @@
  */
 
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <ucontext.h>
 
-#pragma GCC diagnostic ignored "-Wunknown-pragmas"
-
-// what CUDA has; its threads are coroutines here, which wait for each other
-#define __device__
-#define GET(name, reg)
-typedef struct float2 { float x, y; } float2;
-static inline float2 make_float2(float x, float y) { return { x, y }; }
-static unsigned atomicAdd(unsigned *, unsigned)                         { abort(); }
-static unsigned long long atomicAdd(unsigned long long *, unsigned long long) { abort(); }
-static unsigned atomicCAS(unsigned *, unsigned, unsigned)               { abort(); }
-static struct { int x; } threadIdx, blockDim;
-
-static void synchronize_threads(void);
-#define __syncthreads() synchronize_threads()
+#include "cuda_on_cpu.cpp"
 
 extern "C" {
 #include "libavfilter/cuda/fft.h"
 }
 #include "libavfilter/cuda/fft.cuh"
 
-#define STACK_SIZE (32 << 10)
 #define MAX_LENGTH 4096
 #define MAX_SIZE   (4 * MAX_LENGTH)
 /// Of the largest error to the root of the mean square of the values.
 #define TOLERANCE  3e-6
 
-static ucontext_t scheduler, thread[FFT_MAX_THREADS];
-static char stack[FFT_MAX_THREADS][STACK_SIZE];
-static int nb_done;
 static float2 memory[FFT_SCRATCH_BUFFERS * FFT_LANES * MAX_SIZE], table[3 * MAX_SIZE];
 static float2 line[FFT_LANES][MAX_LENGTH], got[FFT_LANES][MAX_LENGTH];
 static FFTPlan plan;
-
-static void synchronize_threads(void)
-{
-    swapcontext(&thread[threadIdx.x], &scheduler);
-}
 
 /// Lines that come from outside, and are kept in the kernel's memory.
 struct Lines {
@@ -78,7 +53,7 @@ struct Lines {
 };
 
 template<int WAY>
-static void transform(void)
+static void transform(const void *)
 {
     const int lane = threadIdx.x % FFT_LANES;
     Lines io = { line[lane], fft_lines_out<WAY>(memory, plan) + lane };
@@ -87,24 +62,6 @@ static void transform(void)
     __syncthreads();
     for (int i = threadIdx.x / FFT_LANES; i < plan.length; i += blockDim.x / FFT_LANES)
         got[lane][i] = io.dst[i * FFT_LANES];
-    nb_done++;
-}
-
-/// Run a thread block: each thread in turn up to where it waits for the others.
-static void launch(void (*kernel)(void))
-{
-    blockDim.x = plan.threads;
-    nb_done    = 0;
-    for (int i = 0; i < plan.threads; i++) {
-        getcontext(&thread[i]);
-        thread[i].uc_stack.ss_sp   = stack[i];
-        thread[i].uc_stack.ss_size = STACK_SIZE;
-        thread[i].uc_link          = &scheduler;
-        makecontext(&thread[i], kernel, 0);
-    }
-    while (nb_done < plan.threads)
-        for (threadIdx.x = 0; threadIdx.x < plan.threads; threadIdx.x++)
-            swapcontext(&scheduler, &thread[threadIdx.x]);
 }
 
 /// The largest error of a transform, of all its values or, of a long one, of some.
@@ -134,13 +91,16 @@ static double error_of(const float2 *got, const float2 *value, int length)
 /// @return 1 if it was done that way, 0 if there is none, or -1
 static int test(int length, enum FFTWay way)
 {
-    static void (*const kernel[])(void) = {
+    static void (*const kernel[])(const void *) = {
         transform<FFT_DIRECT>, transform<FFT_CHIRP>, transform<FFT_LARGE>
     };
     static uint32_t seed = 1;
+    const unsigned one[3] = { 1, 1, 1 };
+    unsigned threads[3] = { 1, 1, 1 };
 
     if (!ff_fft_plan(&plan, length, way))
         return 0;
+    threads[0] = plan.threads;
     if (plan.threads > FFT_MAX_THREADS || ff_fft_table(&plan, (float (*)[2])table) < 0)
         return -1;
     for (int lane = 0; lane < FFT_LANES; lane++)
@@ -149,7 +109,7 @@ static int test(int length, enum FFTWay way)
             line[lane][i] = make_float2((seed >>  8 & 255) / 255.f - .5f,
                                         (seed >> 16 & 255) / 255.f - .5f);
         }
-    launch(kernel[way]);
+    on_cpu_launch(kernel[way], NULL, one, threads);
     for (int lane = 0; lane < FFT_LANES; lane++) {
         const double error = error_of(got[lane], line[lane], length);
 

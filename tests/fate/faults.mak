@@ -1,6 +1,27 @@
 # What the filters do where something fails: tests/faults.sh. The CUDA filters run on
 # a stand-in for the driver.
 
+# The stand-in, and the kernels compiled for the CPU: where there is no GPU, tests of the CUDA filters
+# need them. Kernels count through arrays of arrays as if they were one.
+STAND_IN = tests/faults/libcuda.so.1
+ON_CPU = $(foreach F,bliinds blocksmooth detailloss mad mad_chirp mad_large ssim,tests/faults/vf_$(F)_cuda.o)
+ON_CPU_FLAGS = $(CPPFLAGS) $(filter -I%,$(CFLAGS)) -std=c++11 -O2 -fPIC -ffp-contract=off -fno-strict-aliasing -fno-aggressive-loop-optimizations
+$(ON_CPU): tests/faults/%.o: $(SRC_PATH)/libavfilter/%.cu $(SRC_PATH)/libavfilter/tests/cuda_on_cpu.h \
+                             $(wildcard $(addprefix $(SRC_PATH)/libavfilter/,*.h cuda/*.h cuda/*.cuh vf_mad_cuda.cu))
+	$(Q)mkdir -p $(@D)
+	$(CXX) $(ON_CPU_FLAGS) -I$(SRC_PATH)/libavfilter -include $(SRC_PATH)/libavfilter/tests/cuda_on_cpu.h \
+	    -x c++ -c -o $@ $<
+tests/faults/cuda_on_cpu.o: $(addprefix $(SRC_PATH)/libavfilter/tests/cuda_on_cpu,.cpp .h)
+	$(Q)mkdir -p $(@D)
+	$(CXX) $(ON_CPU_FLAGS) -c -o $@ $<
+tests/faults/libcuda.o: $(addprefix $(SRC_PATH)/,tests/faults/libcuda.c                             \
+        libavfilter/cuda/fft.h libavfilter/detailloss_wavelet.h                                     \
+        $(foreach F,bliinds blocksmooth detailloss mad ssim,libavfilter/vf_$(F)_cuda.h))
+	$(Q)mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
+$(STAND_IN): tests/faults/libcuda.o tests/faults/cuda_on_cpu.o $(ON_CPU)
+	$(CC) -shared -Wl,-z,nodelete -o $@ $^ -lm
+
 FAULTS_CUDA   = $(addprefix fate-faults-,$(foreach T,in-flight in-parallel changes driver,      \
                     $(addprefix $(T)-,bliinds_cuda ssim_cuda detailloss_cuda mad_cuda blocksmooth_cuda)))
 FAULTS_FILTER = $(LAST)
@@ -25,7 +46,7 @@ fate-faults-many-changes: REF = 402 frames
 fate-faults-devices:      RUN = devices
 fate-faults-devices:      REF = 8 errors are told
 $(FAULTS_CUDA): NEED = BLIINDS_CUDA_FILTER SSIM_CUDA_FILTER DETAILLOSS_CUDA_FILTER MAD_CUDA_FILTER BLOCKSMOOTH_CUDA_FILTER HWUPLOAD_CUDA_FILTER
-$(FAULTS_CUDA): tests/faults/libcuda.so.1
+$(FAULTS_CUDA): $(STAND_IN)
 
 fate-faults-alloc: NEED = DETAILLOSS_FILTER MAD_FILTER BLOCKSMOOTH_FILTER
 fate-faults-alloc: RUN  = faults_alloc
@@ -35,25 +56,6 @@ FAULTS = $(FAULTS_CUDA) fate-faults-alloc
 $(FAULTS): FROM = faults
 $(FAULTS): CMP  = oneline
 $(FAULTS): libavfilter/tests/filter_faults$(EXESUF)
-
-# The stand-in, and the kernels compiled for the CPU.
-ON_CPU = $(foreach F,bliinds blocksmooth detailloss mad mad_chirp mad_large ssim,tests/faults/vf_$(F)_cuda.o)
-ON_CPU_FLAGS = $(CPPFLAGS) $(filter -I%,$(CFLAGS)) -std=c++11 -O2 -fPIC -ffp-contract=off -fno-strict-aliasing -fno-aggressive-loop-optimizations
-$(ON_CPU): tests/faults/%.o: $(SRC_PATH)/libavfilter/%.cu $(SRC_PATH)/tests/faults/kernels_on_cpu.h \
-                             $(wildcard $(addprefix $(SRC_PATH)/libavfilter/,*.h cuda/*.h cuda/*.cuh vf_mad_cuda.cu))
-	$(Q)mkdir -p $(@D)
-	$(CXX) $(ON_CPU_FLAGS) -I$(SRC_PATH)/libavfilter -include $(SRC_PATH)/tests/faults/kernels_on_cpu.h \
-	    -x c++ -c -o $@ $<
-tests/faults/kernels_on_cpu.o: $(addprefix $(SRC_PATH)/tests/faults/kernels_on_cpu,.cpp .h)
-	$(Q)mkdir -p $(@D)
-	$(CXX) $(ON_CPU_FLAGS) -c -o $@ $<
-tests/faults/libcuda.o: $(addprefix $(SRC_PATH)/,tests/faults/libcuda.c                             \
-        libavfilter/cuda/fft.h libavfilter/detailloss_wavelet.h                                     \
-        $(foreach F,bliinds blocksmooth detailloss mad ssim,libavfilter/vf_$(F)_cuda.h))
-	$(Q)mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
-tests/faults/libcuda.so.1: tests/faults/libcuda.o tests/faults/kernels_on_cpu.o $(ON_CPU)
-	$(CC) -shared -Wl,-z,nodelete -o $@ $^ -lm
 
 # Allocations can be made to fail where the libraries are linked in.
 FATE_QUALITY-$(call WITH_ALL, BLIINDS_FILTER FFMPEG STATIC)      += fate-faults-alloc

@@ -79,7 +79,7 @@ $(FATE_QUALITY): CMD = $(SHELL_TEST)
 $(FATE_QUALITY): ffmpeg$(PROGSSUF)$(EXESUF) $(if $(CONFIG_FFPROBE),ffprobe$(PROGSSUF)$(EXESUF))
 
 FATE_HW-yes += $(FATE_HW_QUALITY-yes)
-$(FATE_HW_QUALITY-yes): tests/faults/libcuda.so.1
+$(FATE_HW_QUALITY-yes): $(STAND_IN)
 FATE += $(filter-out $(FATE_CHECKASM),$(FATE_QUALITY-yes))
 
 # What may depend on the release of FFmpeg: make check runs all tests on the first one, and these on

@@ -153,7 +153,7 @@ typedef struct Kernel {
     void (*compute)(const void *params);
 } Kernel;
 
-/// Of kernels_on_cpu.cpp.
+/// Of libavfilter/tests/cuda_on_cpu.cpp.
 void on_cpu_launch(void (*kernel)(const void *), const void *params,
                    const unsigned grid[3], const unsigned block[3]);
 

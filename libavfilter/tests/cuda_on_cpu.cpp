@@ -26,7 +26,7 @@
 #include <ucontext.h>
 #include <sys/mman.h>
 
-#include "kernels_on_cpu.h"
+#include "cuda_on_cpu.h"
 
 #define MAX_THREADS 1024
 #define STACK_SIZE  (64 << 10)
@@ -60,7 +60,7 @@ static char shared_memory[SHARED_SIZE] __attribute__((aligned(128)));
 
 static void stop(const char *why)
 {
-    fprintf(stderr, "kernels on the CPU: %s\n", why);
+    fprintf(stderr, "CUDA on the CPU: %s\n", why);
     abort();
 }
 

@@ -23,8 +23,8 @@
  * where they wait for each other; thread blocks run one after the other.
  */
 
-#ifndef TESTS_FAULTS_KERNELS_ON_CPU_H
-#define TESTS_FAULTS_KERNELS_ON_CPU_H
+#ifndef AVFILTER_TESTS_CUDA_ON_CPU_H
+#define AVFILTER_TESTS_CUDA_ON_CPU_H
 
 #include <math.h>
 #include <stdint.h>
@@ -159,4 +159,4 @@ static inline unsigned abs_diff_4(unsigned a, unsigned b) { return abs_diff_of(a
 static inline unsigned abs_diff_2(unsigned a, unsigned b) { return abs_diff_of(a, b, 16); }
 static inline int count_leading_zeros(unsigned x) { return x ? __builtin_clz(x) : 32; }
 
-#endif /* TESTS_FAULTS_KERNELS_ON_CPU_H */
+#endif /* AVFILTER_TESTS_CUDA_ON_CPU_H */
