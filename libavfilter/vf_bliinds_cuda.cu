@@ -53,7 +53,7 @@
 #define W2 (2 * WARP_SIZE)                      ///< 53 are needed; lanes beyond store as well
 #define H2 (TILE_SAMPLES_Y / 2 + 6)             ///< 5, and one so that warps make equally many
 #define HALO3 1
-#define W3 (WARP_SIZE + 8)                      ///< 26; with 40, rows of blocks are in different banks
+#define W3 (WARP_SIZE + 4)                      ///< 26; with 36, no more than two blocks share a bank
 #define H3 (TILE_SAMPLES_Y / 4 + 2)
 /// @}
 
