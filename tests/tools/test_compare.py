@@ -164,6 +164,17 @@ def printed(text, key):
     return [float(value) for value in re.findall(rf'^lavfi\.{re.escape(key)}=(.*)', text, re.M)]
 
 
+def test_padded_lines(tmp_path):
+    """Values of 10 bits do not depend on where lines are in memory: files of samples have no padding."""
+    video(tmp_path / 'clip.mkv', source='testsrc2=s=152x96:r=25')
+    for name, change in ('a', 'null'), ('b', 'noise=alls=20'):
+        copy(tmp_path / 'clip.mkv', tmp_path / name, change + ',format=yuv420p10', '-f', 'rawvideo')
+    files = [part for name in 'ab' for part in ('-f', 'rawvideo', '-s', '152x96', '-pix_fmt', 'yuv420p10', '-i', tmp_path / name)]
+    said = [re.findall(r'XPSNR.*', ffmpeg(*files, '-lavfi', graph, '-f', 'null', '-', log=True))[-1]
+            for graph in ('[0][1]xpsnr', '[0]copy[a];[1]copy[b];[a][b]xpsnr')]
+    assert said[0] == said[1]
+
+
 def test_values(compare, encodes):
     """They are those of the same frames in plain files of samples; JSON has what CSV has, and the table its numbers."""
     code, _, table = compare(encodes / 'source.mkv', encodes / 'a.mkv', encodes / 'b.mp4', '-m', 'ssim,psnr,xpsnr,bliinds,mad',
