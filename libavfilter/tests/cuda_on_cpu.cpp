@@ -122,9 +122,10 @@ static void run_block(int nb_threads)
 {
     memset(shared_memory, 0xcd, sizeof(shared_memory));
     for (int i = 0; i < nb_threads; i++) {
-        thread[i].state = READY;
-        thread[i].index = { i % on_cpu.block_dim.x, i / on_cpu.block_dim.x % on_cpu.block_dim.y,
-                            i / on_cpu.block_dim.x / on_cpu.block_dim.y };
+        thread[i].state       = READY;
+        thread[i].nb_shuffles = 0;
+        thread[i].index       = { i % on_cpu.block_dim.x, i / on_cpu.block_dim.x % on_cpu.block_dim.y,
+                                  i / on_cpu.block_dim.x / on_cpu.block_dim.y };
     }
     resume_all(0, nb_threads, READY);
     for (;;) {

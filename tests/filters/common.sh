@@ -85,7 +85,7 @@ on_cuda(){ # test
         on_cpu=1
         touch ${outdir}/${test}.on_cpu
     fi
-    # one that hangs
+    # a filter may hang
     test -n "${target_exec}" || ! command -v timeout > /dev/null || target_exec="timeout 120"
     bliinds=hwupload_cuda,bliinds_cuda
     gray=scale=in_range=full:out_range=full,format=yuv444p,
