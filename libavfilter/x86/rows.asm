@@ -116,6 +116,14 @@ INIT_ZMM avx512icl
 %endif
 %endmacro
 
+%macro MASKS_EQUAL 3 ; dst, masks
+%if mmsize == 64
+    kxnorw         k%1, k%2, k%3
+%else
+    pcmpeqd        m%1, m%2, m%3
+%endif
+%endmacro
+
 ; 0 where the mask is not set
 %macro MASKED 3 ; dst, src, mask
 %if mmsize == 64

@@ -18,17 +18,17 @@
 ;* Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
 ;******************************************************************************
 
-; The C functions of detailloss_dsp.c, eight elements at a time. Each float is added
+; The C functions of detailloss_dsp.c, 8 or 16 elements at a time. Each float is added
 ; and multiplied in the order of detailloss_wavelet.h, so that the bits are those of C:
 ; no fused multiply-add.
 ;
-; There are at least eight of a row. The last eight may overlap those before, but not
-; in sums, of which the number is a multiple of eight.
+; There is at least one vector of a row. The last may overlap the one before, but not
+; in sums, which have whole vectors.
 
 %include "libavutil/x86/x86util.asm"
 %include "libavfilter/x86/rows.asm"
 
-SECTION_RODATA 32
+SECTION_RODATA 64
 
 ; detail_low() and detail_high()
 CONST  tap0,   0.4829629131
@@ -39,6 +39,9 @@ CONST  tap3,   0.1294095226
 CONST  f_1_30, 0.033333333333333333333
 ; detail_cube()
 CONST  cube_unit,  65536.0
+; elements in order after shufps of two vectors, by the size of these
+unzip64: dd 0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15
+unzip32: dd 0, 1, 4, 5, 2, 3, 6, 7
 
 SECTION .text
 
@@ -51,13 +54,13 @@ cglobal detailloss_load_row%1, 5, 6, 4, dst, src, w, shift, mask, i
 %if WIN64
     vbroadcastss    m0, r5m
 %else
-    vbroadcastss    m0, xm0
+    vbroadcastss    m0, xmm0                ; xm0 may be another
 %endif
     movd           xm1, shiftd
     movd           xm2, maskd
     vpbroadcastd    m2, xm2
     movsxd          wq, wd
-    sub             wq, 8
+    sub             wq, LANES
     xor             id, id
 .loop:
     %2              m3, [srcq + iq * (%1 / 8)]
@@ -69,10 +72,6 @@ cglobal detailloss_load_row%1, 5, 6, 4, dst, src, w, shift, mask, i
     NEXT            iq, wq
     RET
 %endmacro
-
-INIT_YMM avx2
-LOAD_ROW  8, pmovzxbd
-LOAD_ROW 16, pmovzxwd
 
 ; detail_low() m4 and detail_high() m5 of m0..m3; m8..m11 = the taps
 %macro SPLIT 0
@@ -100,6 +99,7 @@ LOAD_ROW 16, pmovzxwd
 %endmacro
 
 ; void detailloss_split_columns(float *low, float *high, const float *const line[4], int w)
+%macro SPLIT_COLUMNS 0
 cglobal detailloss_split_columns, 4, 8, 12, low, high, line0, w, line1, line2, line3, i
     LOAD_TAPS
     mov         line1q, [line0q + 1 * gprsize]
@@ -107,7 +107,7 @@ cglobal detailloss_split_columns, 4, 8, 12, low, high, line0, w, line1, line2, l
     mov         line3q, [line0q + 3 * gprsize]
     mov         line0q, [line0q]
     movsxd          wq, wd
-    sub             wq, 8
+    sub             wq, LANES
     xor             id, id
 .loop:
     movu            m0, [line0q + iq * 4]
@@ -119,37 +119,42 @@ cglobal detailloss_split_columns, 4, 8, 12, low, high, line0, w, line1, line2, l
     movu [highq + iq * 4], m5
     NEXT            iq, wq
     RET
+%endmacro
 
 ; void detailloss_split_row(float *low, float *high, const float *src, int w)
-cglobal detailloss_split_row, 4, 5, 12, low, high, src, w, i
+%macro SPLIT_ROW 0
+cglobal detailloss_split_row, 4, 5, 13, low, high, src, w, i
     LOAD_TAPS
+    mova           m12, [unzip %+ mmsize]
     movsxd          wq, wd
-    sub             wq, 8
+    sub             wq, LANES
     xor             id, id
 .loop:
-    movu            m1, [srcq + iq * 8 -  1 * 4]
-    movu            m2, [srcq + iq * 8 +  7 * 4]
-    movu            m3, [srcq + iq * 8 +  1 * 4]
-    movu            m4, [srcq + iq * 8 +  9 * 4]
+    movu            m1, [srcq + iq * 8 - 4]
+    movu            m2, [srcq + iq * 8 - 4 + mmsize]
+    movu            m3, [srcq + iq * 8 + 4]
+    movu            m4, [srcq + iq * 8 + 4 + mmsize]
     shufps          m0, m1, m2, q2020
     shufps          m1, m1, m2, q3131
     shufps          m2, m3, m4, q2020
     shufps          m3, m3, m4, q3131
     SPLIT
-    vpermpd         m4, m4, q3120
-    vpermpd         m5, m5, q3120
+    vpermd          m4, m12, m4
+    vpermd          m5, m12, m5
     movu [lowq + iq * 4], m4
     movu [highq + iq * 4], m5
     NEXT            iq, wq
     RET
+%endmacro
 
 ; void detailloss_coefficient_row(float *const dst[3], const float *source,
 ;                                 const float *encode, int w, float weight)
+%macro COEFFICIENT_ROW 0
 cglobal detailloss_coefficient_row, 4, 7, 8, dst0, source, encode, w, dst1, dst2, i
 %if WIN64
     vbroadcastss    m0, r4m
 %else
-    vbroadcastss    m0, xm0
+    vbroadcastss    m0, xmm0                ; xm0 may be another
 %endif
     mova            m1, [f_abs]
     xorps           m2, m2
@@ -157,37 +162,39 @@ cglobal detailloss_coefficient_row, 4, 7, 8, dst0, source, encode, w, dst1, dst2
     mov          dst2q, [dst0q + 2 * gprsize]
     mov          dst0q, [dst0q]
     movsxd          wq, wd
-    sub             wq, 8
+    sub             wq, LANES
     xor             id, id
 .loop:
     movu            m3, [sourceq + iq * 4]
     movu            m4, [encodeq + iq * 4]
-    cmpltps         m5, m3, m2
-    cmpltps         m6, m4, m2
-    xorps           m5, m6                  ; of different signs
+    COMPARE          5, lt, m3, m2
+    COMPARE          6, lt, m4, m2
+    MASKS_EQUAL      5, 5, 6                ; of the same sign
     andps           m3, m1
     andps           m4, m1
     mulps           m3, m0
     mulps           m4, m0
     vminps          m6, m4, m3
-    andnps          m6, m5, m6
+    MASKED          m6, m6, 5
     subps           m7, m4, m3
     movu [dst0q + iq * 4], m3
-    cmpltps         m3, m3, m4
-    andps           m7, m3
-    vblendvps       m7, m7, m4, m5
+    COMPARE          3, lt, m3, m4
+    MASKED          m7, m7, 3
+    CHOOSE          m7, m4, m7, 5
     movu [dst1q + iq * 4], m6
     movu [dst2q + iq * 4], m7
     NEXT            iq, wq
     RET
+%endmacro
 
 ; void detailloss_sum_row(float *dst, const float *const src[3], int w)
+%macro SUM_ROW 0
 cglobal detailloss_sum_row, 3, 6, 1, dst, src0, w, src1, src2, i
     mov          src1q, [src0q + 1 * gprsize]
     mov          src2q, [src0q + 2 * gprsize]
     mov          src0q, [src0q]
     movsxd          wq, wd
-    sub             wq, 8
+    sub             wq, LANES
     xor             id, id
 .loop:
     movu            m0, [src0q + iq * 4]
@@ -196,6 +203,7 @@ cglobal detailloss_sum_row, 3, 6, 1, dst, src0, w, src1, src2, i
     movu [dstq + iq * 4], m0
     NEXT            iq, wq
     RET
+%endmacro
 
 %macro ADD_ROWS 2 ; dst, offset
     movu            %1, [aboveq  + iq * 4 + %2]
@@ -205,10 +213,11 @@ cglobal detailloss_sum_row, 3, 6, 1, dst, src0, w, src1, src2, i
 
 ; void detailloss_mask_row(float *dst, const float *above, const float *middle,
 ;                          const float *below, int w)
+%macro MASK_ROW 0
 cglobal detailloss_mask_row, 5, 6, 4, dst, above, middle, below, w, i
     mova            m3, [f_1_30]
     movsxd          wq, wd
-    sub             wq, 8
+    sub             wq, LANES
     xor             id, id
 .loop:
     ADD_ROWS        m0, -4
@@ -221,15 +230,16 @@ cglobal detailloss_mask_row, 5, 6, 4, dst, above, middle, below, w, i
     movu [dstq + iq * 4], m0
     NEXT            iq, wq
     RET
+%endmacro
 
 ; The cubes of m1, added to m0
 %macro CUBES 0
     mulps           m2, m1, m1
     mulps           m1, m2, m1
     mulps           m1, m4
-    vextractf128   xm3, m1, 1
-    cvtps2pd        m2, xm1
-    cvtps2pd        m3, xm3
+    UPPER_HALF       3, 1
+    cvtps2pd        m2, half(1)
+    cvtps2pd        m3, half(3)
     TRUNCATE        m2, m5
     TRUNCATE        m3, m5
     paddq           m0, m2
@@ -237,6 +247,7 @@ cglobal detailloss_mask_row, 5, 6, 4, dst, above, middle, below, w, i
 %endmacro
 
 ; uint64_t detailloss_cube_row(const float *src, const float *hidden, int w)
+%macro CUBE_ROW 0
 cglobal detailloss_cube_row, 3, 3, 6, src, hidden, w
     pxor            m0, m0
     mova            m4, [cube_unit]
@@ -250,11 +261,11 @@ cglobal detailloss_cube_row, 3, 3, 6, src, hidden, w
 .loop:
     movu            m1, [srcq + wq * 4]
     movu            m3, [hiddenq + wq * 4]
-    cmpltps         m2, m3, m1
+    COMPARE          2, lt, m3, m1
     subps           m1, m3
-    andps           m1, m2
+    MASKED          m1, m1, 2
     CUBES
-    add             wq, 8
+    add             wq, LANES
     jl .loop
     jmp .end
 .all:
@@ -262,14 +273,24 @@ cglobal detailloss_cube_row, 3, 3, 6, src, hidden, w
 .loop_all:
     movu            m1, [srcq + wq * 4]
     CUBES
-    add             wq, 8
+    add             wq, LANES
     jl .loop_all
 .end:
-    vextracti128   xm1, m0, 1
-    paddq          xm0, xm1
-    pshufd         xm1, xm0, q1032
-    paddq          xm0, xm1
-    movq           rax, xm0
+    SUM_QWORDS     rax
     RET
+%endmacro
+
+%macro DETAILLOSS_FUNCTIONS 0
+LOAD_ROW  8, pmovzxbd
+LOAD_ROW 16, pmovzxwd
+SPLIT_COLUMNS
+SPLIT_ROW
+COEFFICIENT_ROW
+SUM_ROW
+MASK_ROW
+CUBE_ROW
+%endmacro
+
+FOR_EACH_WIDTH DETAILLOSS_FUNCTIONS
 
 %endif

@@ -22,85 +22,81 @@
 
 #include "libavfilter/detailloss_dsp.h"
 
-/// Elements that the functions take at a time, and the least that they are given.
-#define NB_LANES 8
+/// What a function leaves to that of the next narrower vectors.
+#define BELOW_avx2(name)      ff_detailloss_ ## name ## _c
+#define BELOW_avx512icl(name) name ## _avx2
 
-#define LOAD_ROW(bits)                                                              \
-void ff_detailloss_load_row ## bits ## _avx2(float *dst, const uint8_t *src, int w, \
-                                             int shift, int mask, float unit);      \
-static void load_row ## bits(float *dst, const uint8_t *src, int w,                 \
-                             int shift, int mask, float unit)                       \
+/// Functions that take w elements, if there are enough of them for one vector.
+#define ROW_OF(opt, nb_lanes, name, params, args)                                   \
+void ff_detailloss_ ## name ## _ ## opt params;                                     \
+static void name ## _ ## opt params                                                 \
 {                                                                                   \
-    (w < NB_LANES ? ff_detailloss_load_row ## bits ## _c :                          \
-                    ff_detailloss_load_row ## bits ## _avx2)(dst, src, w,           \
-                                                             shift, mask, unit);    \
+    (w < nb_lanes ? BELOW_ ## opt(name) : ff_detailloss_ ## name ## _ ## opt)args;  \
 }
 
-LOAD_ROW(8)
-LOAD_ROW(16)
+#define ROW(name, params, args)                                                     \
+    ROW_OF(avx2,       8, name, params, args)                                       \
+    ROW_OF(avx512icl, 16, name, params, args)
 
-void ff_detailloss_split_columns_avx2(float *low, float *high,
-                                      const float *const line[4], int w);
-static void split_columns(float *low, float *high, const float *const line[4], int w)
-{
-    (w < NB_LANES ? ff_detailloss_split_columns_c : ff_detailloss_split_columns_avx2)
-        (low, high, line, w);
+ROW(load_row8,
+    (float *dst, const uint8_t *src, int w, int shift, int mask, float unit),
+    (dst, src, w, shift, mask, unit))
+ROW(load_row16,
+    (float *dst, const uint8_t *src, int w, int shift, int mask, float unit),
+    (dst, src, w, shift, mask, unit))
+ROW(split_columns,
+    (float *low, float *high, const float *const line[4], int w),
+    (low, high, line, w))
+ROW(split_row,
+    (float *low, float *high, const float *src, int w),
+    (low, high, src, w))
+ROW(coefficient_row,
+    (float *const dst[DETAIL_NB_PARTS], const float *source, const float *encode,
+     int w, float weight),
+    (dst, source, encode, w, weight))
+ROW(sum_row,
+    (float *dst, const float *const src[DETAIL_ORIENTATIONS], int w),
+    (dst, src, w))
+ROW(mask_row,
+    (float *dst, const float *above, const float *middle, const float *below, int w),
+    (dst, above, middle, below, w))
+
+/// Takes whole vectors.
+#define CUBE_ROW(opt, nb_lanes)                                                     \
+uint64_t ff_detailloss_cube_row_ ## opt(const float *src, const float *hidden,      \
+                                        int w);                                     \
+static uint64_t cube_row_ ## opt(const float *src, const float *hidden, int w)      \
+{                                                                                   \
+    const int nb       = w / nb_lanes * nb_lanes;                                   \
+    const uint64_t sum =                                                            \
+        nb > 0 ? ff_detailloss_cube_row_ ## opt(src, hidden, nb) : 0;               \
+                                                                                    \
+    return sum + BELOW_ ## opt(cube_row)(src + nb, hidden ? hidden + nb : NULL,     \
+                                         w - nb);                                   \
 }
 
-void ff_detailloss_split_row_avx2(float *low, float *high, const float *src, int w);
-static void split_row(float *low, float *high, const float *src, int w)
-{
-    (w < NB_LANES ? ff_detailloss_split_row_c : ff_detailloss_split_row_avx2)
-        (low, high, src, w);
-}
+CUBE_ROW(avx2, 8)
+CUBE_ROW(avx512icl, 16)
 
-void ff_detailloss_coefficient_row_avx2(float *const dst[DETAIL_NB_PARTS],
-                                        const float *source, const float *encode,
-                                        int w, float weight);
-static void coefficient_row(float *const dst[DETAIL_NB_PARTS], const float *source,
-                            const float *encode, int w, float weight)
-{
-    (w < NB_LANES ? ff_detailloss_coefficient_row_c : ff_detailloss_coefficient_row_avx2)
-        (dst, source, encode, w, weight);
-}
-
-void ff_detailloss_sum_row_avx2(float *dst, const float *const src[DETAIL_ORIENTATIONS],
-                                int w);
-static void sum_row(float *dst, const float *const src[DETAIL_ORIENTATIONS], int w)
-{
-    (w < NB_LANES ? ff_detailloss_sum_row_c : ff_detailloss_sum_row_avx2)(dst, src, w);
-}
-
-void ff_detailloss_mask_row_avx2(float *dst, const float *above, const float *middle,
-                                 const float *below, int w);
-static void mask_row(float *dst, const float *above, const float *middle,
-                     const float *below, int w)
-{
-    (w < NB_LANES ? ff_detailloss_mask_row_c : ff_detailloss_mask_row_avx2)
-        (dst, above, middle, below, w);
-}
-
-uint64_t ff_detailloss_cube_row_avx2(const float *src, const float *hidden, int w);
-static uint64_t cube_row(const float *src, const float *hidden, int w)
-{
-    const int nb = w / NB_LANES * NB_LANES;
-    const uint64_t sum = nb > 0 ? ff_detailloss_cube_row_avx2(src, hidden, nb) : 0;
-
-    return sum + ff_detailloss_cube_row_c(src + nb, hidden ? hidden + nb : NULL, w - nb);
-}
+#define SET_FUNCTIONS(opt) do {                         \
+    dsp->load_row8       = load_row8_ ## opt;           \
+    dsp->load_row16      = load_row16_ ## opt;          \
+    dsp->split_columns   = split_columns_ ## opt;       \
+    dsp->split_row       = split_row_ ## opt;           \
+    dsp->coefficient_row = coefficient_row_ ## opt;     \
+    dsp->sum_row         = sum_row_ ## opt;             \
+    dsp->mask_row        = mask_row_ ## opt;            \
+    dsp->cube_row        = cube_row_ ## opt;            \
+} while (0)
 
 av_cold void ff_detailloss_dsp_init_x86(DetailLossDSPContext *dsp)
 {
 #if ARCH_X86_64
-    if (EXTERNAL_AVX2_FAST(av_get_cpu_flags())) {
-        dsp->load_row8       = load_row8;
-        dsp->load_row16      = load_row16;
-        dsp->split_columns   = split_columns;
-        dsp->split_row       = split_row;
-        dsp->coefficient_row = coefficient_row;
-        dsp->sum_row         = sum_row;
-        dsp->mask_row        = mask_row;
-        dsp->cube_row        = cube_row;
-    }
+    const int flags = av_get_cpu_flags();
+
+    if (EXTERNAL_AVX2_FAST(flags))
+        SET_FUNCTIONS(avx2);
+    if (EXTERNAL_AVX512ICL(flags))
+        SET_FUNCTIONS(avx512icl);
 #endif
 }

@@ -27,8 +27,11 @@
 #include "libavutil/mem_internal.h"
 
 #define MAX_WIDTH 259
-/// Rows with a sample before and some after them.
-#define LINE      (8 + 2 * MAX_WIDTH + 8)
+/// Rows begin at 1 to this: before and after them is what a function must leave alone.
+#define MAX_START 16
+#define ROW       FFALIGN(MAX_START + MAX_WIDTH + 1, 16)
+/// The same of rows of twice the width.
+#define LINE      (MAX_START + 2 * MAX_WIDTH + 1)
 /// What a function must leave alone.
 #define GUARD     0x5a5a5a5a
 
@@ -56,10 +59,16 @@ static void fill_guard(float *dst, int n)
         dst[i] = av_int2float(GUARD);
 }
 
-/// The same w elements, and nothing written behind them.
+static int random_start(void)
+{
+    return 1 + rnd() % MAX_START;
+}
+
+/// The same w elements, and nothing written before and behind them.
 static void compare(const float *dst0, const float *dst1, int w)
 {
-    if (memcmp(dst0, dst1, 4 * w) || av_float2int(dst1[w]) != GUARD)
+    if (memcmp(dst0, dst1, 4 * w) || av_float2int(dst1[-1]) != GUARD ||
+        av_float2int(dst1[w]) != GUARD)
         fail();
 }
 
@@ -68,16 +77,16 @@ static void check_load(const DetailLossDSPContext *dsp, int bytes)
     static const struct { int depth, shift; } format[] = {
         { 8, 0 }, { 9, 0 }, { 10, 0 }, { 12, 0 }, { 14, 0 }, { 16, 0 }, { 10, 6 }, { 12, 4 },
     };
-    LOCAL_ALIGNED_32(uint8_t, src,  [2 * MAX_WIDTH]);
-    LOCAL_ALIGNED_32(float,   dst0, [MAX_WIDTH + 1]);
-    LOCAL_ALIGNED_32(float,   dst1, [MAX_WIDTH + 1]);
+    LOCAL_ALIGNED_64(uint8_t, src,  [2 * ROW]);
+    LOCAL_ALIGNED_64(float,   dst0, [ROW]);
+    LOCAL_ALIGNED_64(float,   dst1, [ROW]);
 
     declare_func(void, float *dst, const uint8_t *src, int w, int shift, int mask, float unit);
 
     if (!check_func(bytes == 1 ? dsp->load_row8 : dsp->load_row16,
                     "detailloss_load_row%d", 8 * bytes))
         return;
-    for (int i = 0; i < 2 * MAX_WIDTH; i++)
+    for (int i = 0; i < 2 * ROW; i++)
         src[i] = rnd();
     for (int f = 0; f < FF_ARRAY_ELEMS(format); f++) {
         const int mask   = (1 << format[f].depth) - 1;
@@ -86,11 +95,13 @@ static void check_load(const DetailLossDSPContext *dsp, int bytes)
         if ((format[f].depth > 8) != (bytes > 1))
             continue;
         for (int w = 1; w <= MAX_WIDTH; w++) {
-            fill_guard(dst0, MAX_WIDTH + 1);
-            fill_guard(dst1, MAX_WIDTH + 1);
-            call_ref(dst0, src, w, format[f].shift, mask, unit);
-            call_new(dst1, src, w, format[f].shift, mask, unit);
-            compare(dst0, dst1, w);
+            const int at = random_start();
+
+            fill_guard(dst0, ROW);
+            fill_guard(dst1, ROW);
+            call_ref(dst0 + at, src + bytes * at, w, format[f].shift, mask, unit);
+            call_new(dst1 + at, src + bytes * at, w, format[f].shift, mask, unit);
+            compare(dst0 + at, dst1 + at, w);
         }
     }
     bench_new(dst1, src, 256, 0, (1 << 8 * bytes) - 1, 1.f);
@@ -98,57 +109,59 @@ static void check_load(const DetailLossDSPContext *dsp, int bytes)
 
 static void check_split_columns(const DetailLossDSPContext *dsp)
 {
-    LOCAL_ALIGNED_32(float, src,  [4], [MAX_WIDTH]);
-    LOCAL_ALIGNED_32(float, dst0, [2], [MAX_WIDTH + 1]);
-    LOCAL_ALIGNED_32(float, dst1, [2], [MAX_WIDTH + 1]);
-    const float *const line[4] = { src[0], src[1], src[2], src[3] };
+    LOCAL_ALIGNED_64(float, src,  [4], [ROW]);
+    LOCAL_ALIGNED_64(float, dst0, [2], [ROW]);
+    LOCAL_ALIGNED_64(float, dst1, [2], [ROW]);
 
     declare_func(void, float *low, float *high, const float *const line[4], int w);
 
     if (!check_func(dsp->split_columns, "detailloss_split_columns"))
         return;
     for (int w = 1; w <= MAX_WIDTH; w++) {
-        fill(src[0], 4 * MAX_WIDTH);
-        fill_guard(dst0[0], 2 * (MAX_WIDTH + 1));
-        fill_guard(dst1[0], 2 * (MAX_WIDTH + 1));
-        call_ref(dst0[0], dst0[1], line, w);
-        call_new(dst1[0], dst1[1], line, w);
-        compare(dst0[0], dst1[0], w);
-        compare(dst0[1], dst1[1], w);
+        const int at = random_start();
+        const float *const line[4] = { src[0] + at, src[1] + at, src[2] + at, src[3] + at };
+
+        fill(src[0], 4 * ROW);
+        fill_guard(dst0[0], 2 * ROW);
+        fill_guard(dst1[0], 2 * ROW);
+        call_ref(dst0[0] + at, dst0[1] + at, line, w);
+        call_new(dst1[0] + at, dst1[1] + at, line, w);
+        compare(dst0[0] + at, dst1[0] + at, w);
+        compare(dst0[1] + at, dst1[1] + at, w);
     }
-    bench_new(dst1[0], dst1[1], line, 256);
+    bench_new(dst1[0], dst1[1], ((const float *[4]){ src[0], src[1], src[2], src[3] }), 256);
 }
 
 static void check_split_row(const DetailLossDSPContext *dsp)
 {
-    LOCAL_ALIGNED_32(float, src,  [LINE]);
-    LOCAL_ALIGNED_32(float, dst0, [2], [MAX_WIDTH + 1]);
-    LOCAL_ALIGNED_32(float, dst1, [2], [MAX_WIDTH + 1]);
+    LOCAL_ALIGNED_64(float, src,  [LINE]);
+    LOCAL_ALIGNED_64(float, dst0, [2], [ROW]);
+    LOCAL_ALIGNED_64(float, dst1, [2], [ROW]);
 
     declare_func(void, float *low, float *high, const float *src, int w);
 
     if (!check_func(dsp->split_row, "detailloss_split_row"))
         return;
     for (int w = 1; w <= MAX_WIDTH; w++) {
+        const int at = random_start();
+
         fill(src, LINE);
-        fill_guard(dst0[0], 2 * (MAX_WIDTH + 1));
-        fill_guard(dst1[0], 2 * (MAX_WIDTH + 1));
-        call_ref(dst0[0], dst0[1], src + 1, w);
-        call_new(dst1[0], dst1[1], src + 1, w);
-        compare(dst0[0], dst1[0], w);
-        compare(dst0[1], dst1[1], w);
+        fill_guard(dst0[0], 2 * ROW);
+        fill_guard(dst1[0], 2 * ROW);
+        call_ref(dst0[0] + at, dst0[1] + at, src + at, w);
+        call_new(dst1[0] + at, dst1[1] + at, src + at, w);
+        compare(dst0[0] + at, dst1[0] + at, w);
+        compare(dst0[1] + at, dst1[1] + at, w);
     }
-    bench_new(dst1[0], dst1[1], src + 1, 256);
+    bench_new(dst1[0], dst1[1], src + MAX_START, 256);
 }
 
 static void check_coefficient(const DetailLossDSPContext *dsp)
 {
-    LOCAL_ALIGNED_32(float, source, [MAX_WIDTH]);
-    LOCAL_ALIGNED_32(float, encode, [MAX_WIDTH]);
-    LOCAL_ALIGNED_32(float, dst0,   [DETAIL_NB_PARTS], [MAX_WIDTH + 1]);
-    LOCAL_ALIGNED_32(float, dst1,   [DETAIL_NB_PARTS], [MAX_WIDTH + 1]);
-    float *const part0[DETAIL_NB_PARTS] = { dst0[0], dst0[1], dst0[2] };
-    float *const part1[DETAIL_NB_PARTS] = { dst1[0], dst1[1], dst1[2] };
+    LOCAL_ALIGNED_64(float, source, [ROW]);
+    LOCAL_ALIGNED_64(float, encode, [ROW]);
+    LOCAL_ALIGNED_64(float, dst0,   [DETAIL_NB_PARTS], [ROW]);
+    LOCAL_ALIGNED_64(float, dst1,   [DETAIL_NB_PARTS], [ROW]);
 
     declare_func(void, float *const dst[DETAIL_NB_PARTS], const float *source,
                  const float *encode, int w, float weight);
@@ -156,46 +169,53 @@ static void check_coefficient(const DetailLossDSPContext *dsp)
     if (!check_func(dsp->coefficient_row, "detailloss_coefficient_row"))
         return;
     for (int w = 1; w <= MAX_WIDTH; w++) {
-        fill(source, MAX_WIDTH);
-        for (int x = 0; x < MAX_WIDTH; x++)
+        const int at = random_start();
+        float *const part0[DETAIL_NB_PARTS] = { dst0[0] + at, dst0[1] + at, dst0[2] + at };
+        float *const part1[DETAIL_NB_PARTS] = { dst1[0] + at, dst1[1] + at, dst1[2] + at };
+
+        fill(source, ROW);
+        for (int x = 0; x < ROW; x++)
             encode[x] = rnd() & 1 ? value() : rnd() & 1 ? source[x] : -source[x];
-        fill_guard(dst0[0], DETAIL_NB_PARTS * (MAX_WIDTH + 1));
-        fill_guard(dst1[0], DETAIL_NB_PARTS * (MAX_WIDTH + 1));
-        call_ref(part0, source, encode, w, .01183f);
-        call_new(part1, source, encode, w, .01183f);
+        fill_guard(dst0[0], DETAIL_NB_PARTS * ROW);
+        fill_guard(dst1[0], DETAIL_NB_PARTS * ROW);
+        call_ref(part0, source + at, encode + at, w, .01183f);
+        call_new(part1, source + at, encode + at, w, .01183f);
         for (int i = 0; i < DETAIL_NB_PARTS; i++)
-            compare(dst0[i], dst1[i], w);
+            compare(dst0[i] + at, dst1[i] + at, w);
     }
-    bench_new(part1, source, encode, 256, .01183f);
+    bench_new(((float *[DETAIL_NB_PARTS]){ dst1[0], dst1[1], dst1[2] }), source, encode,
+              256, .01183f);
 }
 
 static void check_sum(const DetailLossDSPContext *dsp)
 {
-    LOCAL_ALIGNED_32(float, src,  [DETAIL_ORIENTATIONS], [MAX_WIDTH]);
-    LOCAL_ALIGNED_32(float, dst0, [MAX_WIDTH + 1]);
-    LOCAL_ALIGNED_32(float, dst1, [MAX_WIDTH + 1]);
-    const float *const of[DETAIL_ORIENTATIONS] = { src[0], src[1], src[2] };
+    LOCAL_ALIGNED_64(float, src,  [DETAIL_ORIENTATIONS], [ROW]);
+    LOCAL_ALIGNED_64(float, dst0, [ROW]);
+    LOCAL_ALIGNED_64(float, dst1, [ROW]);
 
     declare_func(void, float *dst, const float *const src[DETAIL_ORIENTATIONS], int w);
 
     if (!check_func(dsp->sum_row, "detailloss_sum_row"))
         return;
     for (int w = 1; w <= MAX_WIDTH; w++) {
-        fill(src[0], DETAIL_ORIENTATIONS * MAX_WIDTH);
-        fill_guard(dst0, MAX_WIDTH + 1);
-        fill_guard(dst1, MAX_WIDTH + 1);
-        call_ref(dst0, of, w);
-        call_new(dst1, of, w);
-        compare(dst0, dst1, w);
+        const int at = random_start();
+        const float *const of[DETAIL_ORIENTATIONS] = { src[0] + at, src[1] + at, src[2] + at };
+
+        fill(src[0], DETAIL_ORIENTATIONS * ROW);
+        fill_guard(dst0, ROW);
+        fill_guard(dst1, ROW);
+        call_ref(dst0 + at, of, w);
+        call_new(dst1 + at, of, w);
+        compare(dst0 + at, dst1 + at, w);
     }
-    bench_new(dst1, of, 256);
+    bench_new(dst1, ((const float *[DETAIL_ORIENTATIONS]){ src[0], src[1], src[2] }), 256);
 }
 
 static void check_mask(const DetailLossDSPContext *dsp)
 {
-    LOCAL_ALIGNED_32(float, src,  [3], [MAX_WIDTH + 2]);
-    LOCAL_ALIGNED_32(float, dst0, [MAX_WIDTH + 1]);
-    LOCAL_ALIGNED_32(float, dst1, [MAX_WIDTH + 1]);
+    LOCAL_ALIGNED_64(float, src,  [3], [ROW]);
+    LOCAL_ALIGNED_64(float, dst0, [ROW]);
+    LOCAL_ALIGNED_64(float, dst1, [ROW]);
 
     declare_func(void, float *dst, const float *above, const float *middle,
                  const float *below, int w);
@@ -203,34 +223,38 @@ static void check_mask(const DetailLossDSPContext *dsp)
     if (!check_func(dsp->mask_row, "detailloss_mask_row"))
         return;
     for (int w = 1; w <= MAX_WIDTH; w++) {
-        fill(src[0], 3 * (MAX_WIDTH + 2));
-        fill_guard(dst0, MAX_WIDTH + 1);
-        fill_guard(dst1, MAX_WIDTH + 1);
-        call_ref(dst0, src[0] + 1, src[1] + 1, src[2] + 1, w);
-        call_new(dst1, src[0] + 1, src[1] + 1, src[2] + 1, w);
-        compare(dst0, dst1, w);
+        const int at = random_start();
+
+        fill(src[0], 3 * ROW);
+        fill_guard(dst0, ROW);
+        fill_guard(dst1, ROW);
+        call_ref(dst0 + at, src[0] + at, src[1] + at, src[2] + at, w);
+        call_new(dst1 + at, src[0] + at, src[1] + at, src[2] + at, w);
+        compare(dst0 + at, dst1 + at, w);
     }
-    bench_new(dst1, src[0] + 1, src[1] + 1, src[2] + 1, 256);
+    bench_new(dst1, src[0] + MAX_START, src[1] + MAX_START, src[2] + MAX_START, 256);
 }
 
 static void check_cube(const DetailLossDSPContext *dsp)
 {
-    LOCAL_ALIGNED_32(float, src,    [MAX_WIDTH]);
-    LOCAL_ALIGNED_32(float, hidden, [MAX_WIDTH]);
+    LOCAL_ALIGNED_64(float, src,    [ROW]);
+    LOCAL_ALIGNED_64(float, hidden, [ROW]);
 
     declare_func(uint64_t, const float *src, const float *hidden, int w);
 
     if (!check_func(dsp->cube_row, "detailloss_cube_row"))
         return;
     for (int w = 1; w <= MAX_WIDTH; w++) {
+        const int at = random_start();
+
         // the largest cube is a bit less than 2^50 units
-        for (int x = 0; x < MAX_WIDTH; x++) {
+        for (int x = 0; x < ROW; x++) {
             src[x]    = rnd() % 16 ? fabsf(value()) : 2500;
             hidden[x] = rnd() % 4 ? fabsf(value()) / 8 : src[x];
         }
         for (int all = 0; all < 2; all++) {
-            uint64_t sum0 = call_ref(src, all ? NULL : hidden, w);
-            uint64_t sum1 = call_new(src, all ? NULL : hidden, w);
+            uint64_t sum0 = call_ref(src + at, all ? NULL : hidden + at, w);
+            uint64_t sum1 = call_new(src + at, all ? NULL : hidden + at, w);
 
             if (sum0 != sum1)
                 fail();
