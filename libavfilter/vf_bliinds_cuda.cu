@@ -64,6 +64,9 @@
 #define HALF2 (TILE_SAMPLES_X / 4 + 3)
 #define ROWS2 (H2 / (NB_WARPS / 2))
 
+/// Rows of level 3 for each of the warps that make it; the last one has fewer.
+#define ROWS3 ((H3 + UPPER_WARPS - 2) / (UPPER_WARPS - 1))
+
 /// The parts of level 2 or 3 of a tile, split for exact single precision.
 template<int W, int H> struct Split {
     float high[H][W] __align__(8), low[H][W] __align__(8);
@@ -87,10 +90,29 @@ static DEVICE_INLINE T *of_frame(const BLIINDSCUDAParams &p, T *first, int frame
     return (T *)((uint8_t *)first + frame * p.frame_size);
 }
 
+template<typename T> static DEVICE_INLINE T min_of(T a, T b)
+{
+    return a < b ? a : b;
+}
+
+/// Value of a sample of level 1, as in memory; bits beyond the depth do not count.
+template<typename T>
+static DEVICE_INLINE int value1(const BLIINDSCUDAParams &p, T v)
+{
+    return sizeof(T) == 1 ? v : v >> p.down & p.mask;
+}
+
+/// Black as it lies in memory.
+template<typename T>
+static DEVICE_INLINE T stored_black(const BLIINDSCUDAParams &p, const BLIINDSCUDAFrame &frame)
+{
+    return frame.black << p.down;
+}
+
 /// Four samples of luma from (x, y) on, black where that is outside.
 template<typename T>
-static DEVICE_INLINE typename Word<T>::type load_outside(const BLIINDSCUDAParams &p,
-                                                         const uint8_t *src, int black,
+static DEVICE_INLINE typename Word<T>::type load_samples(const BLIINDSCUDAParams &p,
+                                                         const uint8_t *src, T black,
                                                          int x, int y)
 {
     typename Word<T>::type word = 0;
@@ -98,7 +120,7 @@ static DEVICE_INLINE typename Word<T>::type load_outside(const BLIINDSCUDAParams
     UNROLL
     for (int i = 0; i < 4; i++) {
         bool inside = y >= 0 && y < p.level[0].h && x + i >= 0 && x + i < p.level[0].w;
-        T v = inside ? ((const T *)src)[i] : (T)(black << p.down);
+        T v = inside ? ((const T *)src)[i] : black;
 
         word |= (typename Word<T>::type)v << (i * 8 * sizeof(T));
     }
@@ -110,13 +132,10 @@ template<typename T> struct Loaded {
     typename Word<T>::type word[ROWS1];
     const uint8_t *src;             ///< of the first row
     int x, y;
-    bool inside;                    ///< all of the tile: the same for all threads
+    bool words;                     ///< each word is inside or outside as a whole: the same for all threads
 };
 
-/**
- * Load a tile's samples, unless it reaches beyond the picture, which
- * store_level1() sees to.
- */
+/// Load a tile's samples; where words are partly inside, store_level1() does.
 template<typename T>
 static DEVICE_INLINE void load_level1(Loaded<T> &v, const BLIINDSCUDAParams &p,
                                       const BLIINDSCUDAFrame &frame, int tx, int ty)
@@ -124,16 +143,20 @@ static DEVICE_INLINE void load_level1(Loaded<T> &v, const BLIINDSCUDAParams &p,
     typedef typename Word<T>::type W;
     const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
     const int left = tx * TILE_SAMPLES_X - HALO1, top = ty * TILE_SAMPLES_Y - HALO1;
+    const int w = p.level[0].w, h = p.level[0].h;
+    const W black = stored_black<T>(p, frame) * (~(W)0 / (T)~0);
+    bool inside;
 
-    v.x      = left + 4 * lane;
-    v.y      = top + warp;
-    v.src    = frame.src + (int64_t)v.y * frame.pitch + v.x * (int)sizeof(T);
-    v.inside = left >= 0 && top >= 0 && left + W1 <= p.level[0].w && top + H1 <= p.level[0].h &&
-               !(((uintptr_t)frame.src | frame.pitch) % sizeof(W));
-    // 0 where nothing is loaded: what is undefined would be kept in registers from tile to tile
+    v.x     = left + 4 * lane;
+    v.y     = top + warp;
+    v.src   = frame.src + (int64_t)v.y * frame.pitch + v.x * (int)sizeof(T);
+    v.words = (w % 4 == 0 || left + W1 <= w) &&
+              !(((uintptr_t)frame.src | frame.pitch) % sizeof(W));
+    inside  = v.words && lane < W1 / 4 && (unsigned)v.x < w;
     UNROLL
     for (int i = 0; i < ROWS1; i++)
-        v.word[i] = v.inside && lane < W1 / 4 ? *(const W *)(v.src + i * NB_WARPS * frame.pitch) : 0;
+        v.word[i] = inside && (unsigned)(v.y + i * NB_WARPS) < h ?
+                    *(const W *)(v.src + i * NB_WARPS * frame.pitch) : black;
 }
 
 template<typename T>
@@ -146,88 +169,47 @@ static DEVICE_INLINE void store_level1(Tile<T> &t, const Loaded<T> &v, const BLI
 
     if (lane >= W1 / 4)
         return;
-    if (v.inside) {
+    if (v.words) {
         UNROLL
         for (int i = 0; i < ROWS1; i++)
             dst[i * NB_WARPS * (W1 / 4)] = v.word[i];
     } else {
 #pragma unroll 1
         for (int r = 0; r < H1; r += NB_WARPS)
-            dst[r * (W1 / 4)] = load_outside<T>(p, v.src + r * frame.pitch, frame.black,
-                                                v.x, v.y + r);
+            dst[r * (W1 / 4)] = load_samples<T>(p, v.src + r * frame.pitch,
+                                                stored_black<T>(p, frame), v.x, v.y + r);
     }
-}
-
-/// Two samples side by side.
-typedef struct Pair {
-    int32_t first, second;
-} Pair;
-
-/// Value of a sample of level 1, as in memory; bits beyond the depth do not count.
-template<typename T>
-static DEVICE_INLINE int value1(const BLIINDSCUDAParams &p, T v)
-{
-    return sizeof(T) == 1 ? v : v >> p.down & p.mask;
 }
 
 /**
- * Rows of level 1 as a column of pairs goes down them. For 8 bits the pairs are
- * sums of the first and 2^16 times the second, which add up as such.
+ * bliinds_lowpass() of three samples as they lie in memory, and with black in it:
+ * what is the same in all samples goes to the mean only, which is not used.
  */
-template<typename T> struct Column {
-    int above[2];
+static DEVICE_INLINE int32_t lowpass_stored(const BLIINDSCUDAParams &p,
+                                            uint8_t above, uint8_t middle, uint8_t below)
+{
+    // 32 bits are enough, with the factor 2^21 applied last
+    const int shift = BLIINDS_TAP_BITS - BLIINDS_FRAC_BITS, round = 1 << (shift - 1);
+    const unsigned tap_middle = (1 << BLIINDS_TAP_BITS) - 2 * BLIINDS_TAP_SIDE;
 
-    DEVICE_INLINE void start(const BLIINDSCUDAParams &p, const T *src)
-    {
-        above[0] = value1(p, src[0]);
-        above[1] = value1(p, src[1]);
-    }
-    /// bliinds_lowpass() of the last row and the next two; src is the first of these.
-    DEVICE_INLINE Pair next(const BLIINDSCUDAParams &p, const T *src, int black)
-    {
-        const int middle0 = value1(p, src[0]), below0 = value1(p, src[W1]);
-        const int middle1 = value1(p, src[1]), below1 = value1(p, src[W1 + 1]);
-        const Pair ret = {
-            bliinds_lowpass((above[0] - black) << p.up, (middle0 - black) << p.up,
-                            (below0 - black) << p.up),
-            bliinds_lowpass((above[1] - black) << p.up, (middle1 - black) << p.up,
-                            (below1 - black) << p.up)
-        };
+    return (tap_middle * middle + (BLIINDS_TAP_SIDE * (unsigned)(above + below) + round)) >> shift;
+}
 
-        above[0] = below0;
-        above[1] = below1;
-        return ret;
-    }
-};
+static DEVICE_INLINE int32_t lowpass_stored(const BLIINDSCUDAParams &p,
+                                            uint16_t above, uint16_t middle, uint16_t below)
+{
+    return bliinds_lowpass(value1(p, above) << p.up, value1(p, middle) << p.up,
+                           value1(p, below) << p.up);
+}
 
-template<> struct Column<uint8_t> {
-    int above;
-
-    static DEVICE_INLINE int load(const uint8_t *src)
-    {
-        return byte_perm(*(const uint16_t *)src, 0, 0x4140);
-    }
-    DEVICE_INLINE void start(const BLIINDSCUDAParams &p, const uint8_t *src)
-    {
-        above = load(src);
-    }
-    DEVICE_INLINE Pair next(const BLIINDSCUDAParams &p, const uint8_t *src, int black)
-    {
-        // 31 bits are enough, with the factor 2^21 applied last
-        const int shift = BLIINDS_TAP_BITS - BLIINDS_FRAC_BITS, round = 1 << (shift - 1);
-        const int middle = load(src), below = load(src + W1);
-        const int d = above + below - 2 * middle, first = (int16_t)d, second = (d - first) >> 16;
-        const Pair ret = {
-            (int)((unsigned)middle << BLIINDS_FRAC_BITS) - (black << BLIINDS_FRAC_BITS) +
-                ((BLIINDS_TAP_SIDE * first + round) >> shift),
-            ((middle >> 16) << BLIINDS_FRAC_BITS) - (black << BLIINDS_FRAC_BITS) +
-                ((BLIINDS_TAP_SIDE * second + round) >> shift)
-        };
-
-        above = below;
-        return ret;
-    }
-};
+/**
+ * bliinds_lowpass() along a row: each lane has two samples, and the next lane's
+ * first is its third.
+ */
+static DEVICE_INLINE int32_t lowpass_row(int32_t first, int32_t second)
+{
+    return bliinds_lowpass(first, second, shuffle_down(first, 1));
+}
 
 /**
  * A float this large has a last place of 2^-FRAC, so that its bits count in
@@ -236,39 +218,40 @@ template<> struct Column<uint8_t> {
 #define STEPS(frac) (3.f * (1 << 22) / (1 << (frac)))
 #define HIGH_FRAC (BLIINDS_FRAC_BITS - BLIINDS_LOW_BITS)
 
-/// bliinds_high() and bliinds_low().
-static DEVICE_INLINE void store_sample(float *high, float *low, int32_t v)
+/// Factor of what a tile has of bliinds_low()
+#define LOW_UNIT (1.f / (1 << BLIINDS_FRAC_BITS))
+
+/// bliinds_high() and, in units of LOW_UNIT, bliinds_low().
+template<int W, int H>
+static DEVICE_INLINE void store_sample(Split<W, H> &dst, int x, int y, int32_t v)
 {
-    *high = bliinds_from_bits(bliinds_bits(STEPS(HIGH_FRAC)) + (v >> BLIINDS_LOW_BITS)) -
-            STEPS(HIGH_FRAC);
-    *low  = bliinds_from_bits(bliinds_bits(STEPS(BLIINDS_FRAC_BITS)) +
-                              (v & ((1 << BLIINDS_LOW_BITS) - 1))) - STEPS(BLIINDS_FRAC_BITS);
+    dst.high[y][x] = bliinds_from_bits(bliinds_bits(STEPS(HIGH_FRAC)) + (v >> BLIINDS_LOW_BITS)) -
+                     STEPS(HIGH_FRAC);
+    dst.low[y][x]  = v & ((1 << BLIINDS_LOW_BITS) - 1);
 }
 
-/// A pair of samples of level 2, from their parts.
+/// Two samples side by side.
+typedef struct Pair {
+    int32_t first, second;
+} Pair;
+
+/// A sample, from what store_sample() has made of it.
+static DEVICE_INLINE int32_t join(float high, float low)
+{
+    // of what is added to both parts, the bits cancel each other
+    const float added_to_low  = 1 << 23;
+    const float added_to_high = STEPS(HIGH_FRAC) - 0x4b000000 * LOW_UNIT;
+
+    return (bliinds_bits(high + added_to_high) << BLIINDS_LOW_BITS) + bliinds_bits(low + added_to_low);
+}
+
 template<int W, int H>
 static DEVICE_INLINE Pair load_pair(const Split<W, H> &src, int x, int y)
 {
     const float2 high = *(const float2 *)&src.high[y][x], low = *(const float2 *)&src.low[y][x];
-    const uint32_t zero = (bliinds_bits(STEPS(HIGH_FRAC)) << BLIINDS_LOW_BITS) +
-                          bliinds_bits(STEPS(BLIINDS_FRAC_BITS));
-    const Pair ret = {
-        (int32_t)((bliinds_bits(high.x + STEPS(HIGH_FRAC)) << BLIINDS_LOW_BITS) +
-                  bliinds_bits(low.x + STEPS(BLIINDS_FRAC_BITS)) - zero),
-        (int32_t)((bliinds_bits(high.y + STEPS(HIGH_FRAC)) << BLIINDS_LOW_BITS) +
-                  bliinds_bits(low.y + STEPS(BLIINDS_FRAC_BITS)) - zero)
-    };
+    const Pair ret = { join(high.x, low.x), join(high.y, low.y) };
 
     return ret;
-}
-
-/**
- * bliinds_lowpass() along a row: each lane has two samples, and the next lane's
- * first is its third.
- */
-static DEVICE_INLINE int32_t lowpass_row(Pair v)
-{
-    return bliinds_lowpass(v.first, v.second, shuffle_down(v.first, 1));
 }
 
 template<typename T>
@@ -279,51 +262,56 @@ static DEVICE_INLINE void make_level2(Tile<T> &t, const BLIINDSCUDAParams &p,
     const int half = warp % 2, x = half * HALF2 + lane;
     // the lanes behind those have no sample, and columns of their own behind all samples
     const int stored = lane < HALF2 ? x : HALF2 + half * (WARP_SIZE - HALF2) + lane;
+    const int x1 = 2 * x < W1 - 1 ? 2 * x : W1 - 2;
     const int y0 = warp / 2 * ROWS2;
-    const int left = tx * TILE_SAMPLES_X / 2 - HALO2 + x;
-    const int top  = ty * TILE_SAMPLES_Y / 2 - HALO2;
-    const bool inside = left >= 0 && left < p.level[1].w;
-    const T *src = &t.level1[2 * y0][2 * x < W1 - 1 ? 2 * x : W1 - 2];
-    float *high = &t.level2.high[y0][stored], *low = &t.level2.low[y0][stored];
-    Column<T> column;
+    const int left = tx * TILE_SAMPLES_X / 2 - HALO2, top = ty * TILE_SAMPLES_Y / 2 - HALO2;
+    T src[2 * ROWS2 + 1][2];
 
-    column.start(p, src);
-#pragma unroll 5
-    for (int i = 0; i < ROWS2; i++) {
-        const bool is_inside = inside && (unsigned)(top + y0 + i) < p.level[1].h;
-        int32_t v = lowpass_row(column.next(p, src + (2 * i + 1) * W1, black));
-
-        store_sample(high + i * W2, low + i * W2, is_inside ? v : 0);
+    // before anything is stored: the compiler would wait for it, and load again
+    UNROLL
+    for (int i = 0; i < 2 * ROWS2 + 1; i++) {
+        src[i][0] = t.level1[2 * y0 + i][x1];
+        src[i][1] = t.level1[2 * y0 + i][x1 + 1];
     }
+    UNROLL
+    for (int i = 0; i < ROWS2; i++) {
+        const T *above = src[2 * i], *middle = src[2 * i + 1], *below = src[2 * i + 2];
+
+        store_sample(t.level2, stored, y0 + i,
+                     lowpass_row(lowpass_stored(p, above[0], middle[0], below[0]),
+                                 lowpass_stored(p, above[1], middle[1], below[1])));
+    }
+    // outside is black
+    if (left >= 0 && top >= 0 && left + W2 <= p.level[1].w && top + H2 <= p.level[1].h)
+        return;
+#pragma unroll 1
+    for (int y = y0; y < y0 + ROWS2; y++)
+        if ((unsigned)(left + x) >= p.level[1].w || (unsigned)(top + y) >= p.level[1].h)
+            store_sample(t.level2, stored, y, black << p.up);
 }
 
 template<typename T>
-static DEVICE_INLINE void make_level3(Tile<T> &t, const BLIINDSCUDAParams &p, int tx, int ty)
+static DEVICE_INLINE void make_level3(Tile<T> &t, const BLIINDSCUDAParams &p,
+                                      int black, int tx, int ty)
 {
     const int x = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE - LEVEL1_WARPS - 1;
     const int left = tx * TILE_SAMPLES_X / 4 - HALO3 + x;
     const int top  = ty * TILE_SAMPLES_Y / 4 - HALO3;
     const bool inside = left >= 0 && left < p.level[2].w;
+    const int y0 = warp * ROWS3, y1 = min_of(y0 + ROWS3, H3);
+    Pair above = load_pair(t.level2, 2 * x, 2 * y0);
 
 #pragma unroll 1
-    for (int y = warp; y < H3; y += UPPER_WARPS - 1) {
-        const Pair above  = load_pair(t.level2, 2 * x, 2 * y);
+    for (int y = y0; y < y1; y++) {
         const Pair middle = load_pair(t.level2, 2 * x, 2 * y + 1);
         const Pair below  = load_pair(t.level2, 2 * x, 2 * y + 2);
-        const Pair column = {
-            bliinds_lowpass(above.first,  middle.first,  below.first),
-            bliinds_lowpass(above.second, middle.second, below.second)
-        };
-        int32_t v = lowpass_row(column);
+        int32_t v = lowpass_row(bliinds_lowpass(above.first,  middle.first,  below.first),
+                                bliinds_lowpass(above.second, middle.second, below.second));
 
-        store_sample(&t.level3.high[y][x], &t.level3.low[y][x],
-                     inside && (unsigned)(top + y) < p.level[2].h ? v : 0);
+        store_sample(t.level3, x, y,
+                     inside && (unsigned)(top + y) < p.level[2].h ? v : black << p.up);
+        above = below;
     }
-}
-
-template<typename T> static DEVICE_INLINE T min_of(T a, T b)
-{
-    return a < b ? a : b;
 }
 
 /**
@@ -421,7 +409,8 @@ static DEVICE_INLINE void split_columns(float dst[5][5], const float *src, int w
 template<typename T, bool ALL>
 static DEVICE_INLINE void tile_blocks(const BLIINDSCUDAParams &p, Tile<T> &t,
                                       BLIINDSCUDABlock *blocks, Histograms count,
-                                      uint64_t sums[NB_SUMS], unsigned &nb_flat, int tx, int ty)
+                                      uint64_t sums[NB_SUMS], unsigned &nb_flat,
+                                      int black, int tx, int ty)
 {
     const int tid = threadIdx.x, upper = tid - LEVEL1_WARPS * WARP_SIZE;
     const T *src = &t.level1[BLIINDS_STEP * (tid / BLIINDS_TILE_W * NB_TURNS) + HALO1 - 1]
@@ -436,7 +425,7 @@ static DEVICE_INLINE void tile_blocks(const BLIINDSCUDAParams &p, Tile<T> &t,
         if (turn > 0) {
             __syncthreads();
         } else if (upper >= WARP_SIZE) {
-            make_level3(t, p, tx, ty);
+            make_level3(t, p, black, tx, ty);
             continue;
         }
         if (level == 0) {
@@ -466,7 +455,7 @@ static DEVICE_INLINE void tile_blocks(const BLIINDSCUDAParams &p, Tile<T> &t,
             for (int y = 0; y < 5; y++) {
                 UNROLL
                 for (int k = 0; k < 5; k++)
-                    terms[y][k] += low_terms[y][k];
+                    terms[y][k] = fused_add(low_terms[y][k], LOW_UNIT, terms[y][k]);
             }
         }
         tile_block<ALL>(p, blocks + p.level[level].first, count[level], sums, nb_flat, terms,
@@ -568,7 +557,7 @@ static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p, Histograms co
         __syncthreads();
         make_level2(s.t, p, frame.black, tx, ty);
         __syncthreads();
-        tile_blocks<T, ALL>(p, s.t, blocks, count, sums, nb_flat, tx, ty);
+        tile_blocks<T, ALL>(p, s.t, blocks, count, sums, nb_flat, frame.black, tx, ty);
         tx += step_x;
         ty += step_y + (tx >= p.nb_tiles_x);
         tx -= tx >= p.nb_tiles_x ? p.nb_tiles_x : 0;

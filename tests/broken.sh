@@ -82,6 +82,9 @@ mutants() {
   libavfilter/cuda/queue.c @ s/\*previous   = q->previous;/av_frame_free(\&q->previous);/ @ faults-in-flight-detailloss_cuda
   libavfilter/luma_frame.h @ s/(int)(frame->crop_left + frame->crop_right)/(int)frame->crop_left/ @ faults-cropped
 * libavfilter/vf_bliinds_cuda.cu @ s/^        if (turn > 0) {$/        if (turn > 9) {/ @ bliinds-cuda-tiles
+  libavfilter/vf_bliinds_cuda.cu @ s/(w % 4 == 0 || left/(w % 4 == w % 4 || left/ @ bliinds-cuda-tiles
+  libavfilter/vf_bliinds_cuda.cu @ s/if (left >= 0 \&\& top >= 0 \&\& left/if (left >= -9 \&\& top >= 0 \&\& left/ @ bliinds-cuda-tiles
+  libavfilter/vf_bliinds_cuda.cu @ s/stored, y, black << p.up/stored, y, 0/ @ bliinds-cuda-tiles
   libavfilter/vf_bliinds_cuda.cu @ s/define HALO3 1/define HALO3 2/ @ bliinds-cuda-tiles
   libavfilter/vf_ssim_cuda.cu @ s/sum += v.w;/sum += v.z;/ @ ssim-cuda-tiles
   libavfilter/vf_detailloss_cuda.cu @ s/min(max(x, -1)/min(max(x, 0)/ @ detailloss-cuda-tiles
