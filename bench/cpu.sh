@@ -4,14 +4,15 @@
 #
 #   bench/cpu.sh FFMPEG CLIP [OTHER]
 #
-# CLIP is scaled to each size. Filters that FFMPEG lacks are OTHER's, another build. "bitstream" is
-# bliinds with what quantizer_metadata tells.
+# The first frames of CLIP are scaled to each size, and shown again and again from memory. Filters
+# that FFMPEG lacks are OTHER's, another build. "bitstream" is bliinds with what quantizer_metadata
+# tells.
 #
 #   FILTERS="bitstream bliinds detailloss mad ssim blurdetect siti libvmaf"
 #   SIZES="1280x720 1920x1080 3840x2160"
 #   THREADS="1 2"  of the filter
 #   FLAGS=""       such as "-cpuflags -avx2", to see what assembly gives
-#   FRAMES=10      a run has so many, and three times so many, of which the difference counts
+#   FRAMES=10      in memory; a run shows so many, and five times so many: the difference counts
 #   RUNS=3         of each, in turn; the median counts
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck disable=SC2086,SC2154 source=bench/common.sh
@@ -25,17 +26,17 @@ trap 'rm -rf "$tmp"' EXIT
 
 graph() { # filter
     case $1 in
-    bitstream) echo "[0]${coded}bliinds[o];[1]nullsink" ;;
-    bliinds|blurdetect|siti) echo "[0]$1[o];[1]nullsink" ;;
-    *)                       echo "[0][1]$1[o]" ;;
+    bitstream)               echo "${coded}bliinds" ;;
+    bliinds|blurdetect|siti) echo "$1" ;;
+    *)                       echo "split,$1" ;;
     esac
 }
 
 seconds() { # program filter threads frames
     local start end
     start=$(date +%s%N)
-    "$1" -v error -nostdin ${FLAGS:-} -filter_complex_threads "$3" -i "$tmp/clip.nut" -i "$tmp/clip.nut" \
-        -lavfi "$(graph "$2")" -map '[o]' -frames:v "$4" -f null - || return
+    "$1" -v error -nostdin ${FLAGS:-} -filter_complex_threads "$3" -i "$tmp/clip.nut" \
+        -filter_complex "loop=-1:$frames,setpts=N/25/TB,$(graph "$2")" -frames:v "$4" -f null - || return
     end=$(date +%s%N)
     echo $((end - start))
 }
@@ -43,7 +44,7 @@ seconds() { # program filter threads frames
 echo "| filter | size | threads | frames a second | times real time |"
 echo "|---|---|---|---|---|"
 for size in ${SIZES:-1280x720 1920x1080 3840x2160}; do
-    "$ffmpeg" -v error -nostdin -y -i "$clip" -frames:v $((3 * frames + 1)) -vf "scale=${size/x/:},format=yuv420p" \
+    "$ffmpeg" -v error -nostdin -y -i "$clip" -frames:v "$frames" -vf "scale=${size/x/:},format=yuv420p" \
         -c:v rawvideo "$tmp/clip.nut"
     for filter in ${FILTERS:-bitstream bliinds detailloss mad ssim blurdetect siti libvmaf}; do
         program=
@@ -54,9 +55,9 @@ for size in ${SIZES:-1280x720 1920x1080 3840x2160}; do
         for threads in ${THREADS:-1 2}; do
             for ((run = 0; run < ${RUNS:-3}; run++)); do
                 few=$(seconds "$program" $filter $threads $frames)
-                many=$(seconds "$program" $filter $threads $((3 * frames)))
+                many=$(seconds "$program" $filter $threads $((5 * frames)))
                 echo $((many - few))
-            done | median | awk -v n=$((2 * frames)) -v row="| \`$filter\` | $size | $threads |" \
+            done | median | awk -v n=$((4 * frames)) -v row="| \`$filter\` | $size | $threads |" \
                 '{ fps = n / ($1 / 1e9); printf("%s %.1f | %.1f |\n", row, fps, fps / 25) }'
         done
     done

@@ -49,17 +49,22 @@
 
 typedef struct Level {
     int w, h;                           ///< samples
-    int32_t *sample;                    ///< padded rows, NULL at level 1
-    ptrdiff_t stride;                   ///< of sample, in samples
     BLIINDSBlocks blocks;
     BLIINDSLevelSums *sums;             ///< of each job, the total in the first
 } Level;
 
-/// What one job works in.
-typedef struct Scratch {
-    int32_t *line[3];                   ///< padded rows of level 1, the last three
+/// What one job has of a level: the last rows of samples alone.
+typedef struct Rows {
+    int first, end;                     ///< rows of samples that the job's own blocks step over
+    int from, to;                       ///< rows that it needs, also for the levels above
+    int32_t *memory[3];                 ///< padded rows
+    const int32_t *line[3];             ///< the last three: row y is at (y + 3) % 3
     float *high[BLIINDS_BLOCK];         ///< basis of the last rows
-    float *low[BLIINDS_BLOCK];
+    float *low[BLIINDS_BLOCK];          ///< NULL at level 1
+} Rows;
+
+typedef struct Scratch {
+    Rows level[BLIINDS_LEVELS];
     float *value;                       ///< of a row of blocks
 } Scratch;
 
@@ -82,7 +87,6 @@ typedef struct ThreadData {
     const AVFrame *frame;
     const LumaFrame *luma;
     int bands_alone;                    ///< all that is asked for
-    int level;
 } ThreadData;
 
 #define OFFSET(x) offsetof(BLIINDSCPUContext, x)
@@ -101,90 +105,97 @@ static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg
     return ff_set_common_formats2(ctx, cfg_in, cfg_out, ff_luma_formats());
 }
 
-/// Row y of a level, padded: [0] is the sample before the first.
-static const int32_t *get_line(const BLIINDSCPUContext *s, const ThreadData *td,
-                               int y, int32_t *scratch)
+/// Row y of level 1, padded: [0] is the sample before the first.
+static const int32_t *first_row(const BLIINDSCPUContext *s, const ThreadData *td,
+                                const Rows *rows, int y)
 {
-    const Level *level = &s->level[td->level];
+    const LumaFrame *luma = td->luma;
+    const AVFrame *frame  = td->frame;
+    int32_t *dst = rows->memory[(y + 3) % 3];
 
-    if (y < 0 || y >= level->h)
+    if (y < 0 || y >= s->height)
         return s->zero_line;
-    if (td->level == 0) {
-        const LumaFrame *luma = td->luma;
-        const uint8_t *src = td->frame->data[0] + y * (ptrdiff_t)td->frame->linesize[0];
-        int up = BLIINDS_FRAC_BITS - (luma->depth - 8);
-
-        (luma->depth > 8 ? s->dsp.expand_row16 : s->dsp.expand_row8)
-            (scratch + PAD_LEFT, src, level->w, luma->shift, luma->black, up);
-        return scratch;
-    }
-    return level->sample + y * level->stride;
+    (luma->depth > 8 ? s->dsp.expand_row16 : s->dsp.expand_row8)
+        (dst + PAD_LEFT, frame->data[0] + y * (ptrdiff_t)frame->linesize[0], s->width,
+         luma->shift, luma->black, BLIINDS_FRAC_BITS - (luma->depth - 8));
+    return dst;
 }
 
-/// Basis of a row of samples, for the blocks that it is part of.
-static void basis_row(const BLIINDSCPUContext *s, const ThreadData *td,
-                      const Scratch *scratch, int y, const int32_t *line)
+/// Row y of the next level, from the last three rows of one.
+static const int32_t *next_row(const BLIINDSCPUContext *s, Scratch *scratch, int l, int y)
 {
-    const int slot = (y + 1) % BLIINDS_BLOCK;
+    const int32_t *const *line = scratch->level[l].line;
+    int32_t *dst = scratch->level[l + 1].memory[(y + 3) % 3];
 
-    s->dsp.basis_row(scratch->high[slot], td->level > 0 ? scratch->low[slot] : NULL,
-                     s->block_stride, line, s->level[td->level].blocks.w);
+    if (y < 0 || y >= s->level[l + 1].h)
+        return s->zero_line;
+    s->dsp.lowpass_row(dst + PAD_LEFT, line[2 * y % 3] + PAD_LEFT,
+                       line[(2 * y + 1) % 3] + PAD_LEFT, line[(2 * y + 2) % 3] + PAD_LEFT,
+                       s->level[l].w);
+    return dst;
 }
 
 /// A row of blocks, of which the first row of samples is y.
-static void block_row(const BLIINDSCPUContext *s, const ThreadData *td,
-                      const Scratch *scratch, BLIINDSLevelSums *sums, int y)
+static void block_row(const BLIINDSCPUContext *s, const ThreadData *td, const Scratch *scratch,
+                      BLIINDSLevelSums *sums, int l, int y)
 {
-    const Level *level = &s->level[td->level];
+    const BLIINDSBlocks *blocks = &s->level[l].blocks;
     const float *high[BLIINDS_BLOCK], *low[BLIINDS_BLOCK];
 
     for (int i = 0; i < BLIINDS_BLOCK; i++) {
         const int slot = (y + i + 1) % BLIINDS_BLOCK;
 
-        high[i] = scratch->high[slot];
-        low[i]  = scratch->low[slot];
+        high[i] = scratch->level[l].high[slot];
+        low[i]  = scratch->level[l].low[slot];
     }
     (td->bands_alone ? s->dsp.band_row : s->dsp.block_row)
-        (scratch->value, high, td->level > 0 ? low : NULL, s->block_stride, level->blocks.w);
-    ff_bliinds_add_row(&s->dsp, sums, &level->blocks, (y + 1) / BLIINDS_STEP, scratch->value,
+        (scratch->value, high, l > 0 ? low : NULL, s->block_stride, blocks->w);
+    ff_bliinds_add_row(&s->dsp, sums, blocks, (y + 1) / BLIINDS_STEP, scratch->value,
                        s->block_stride, td->bands_alone ? NULL : s->gamma_table);
 }
 
-/// Row y of the next level, from the last three rows of this one.
-static void lowpass_row(const BLIINDSCPUContext *s, const Level *level,
-                        const int32_t *const line[3], int y)
+/// The next row of samples of a level, and all that can be done with it.
+static void add_row(const BLIINDSCPUContext *s, const ThreadData *td, Scratch *scratch,
+                    int job, int l, int y, const int32_t *line)
 {
-    const Level *next = level + 1;
+    Rows *rows     = &scratch->level[l];
+    const int slot = (y + 1) % BLIINDS_BLOCK, next = y / 2 - 1;
 
-    if (y < next->h)
-        s->dsp.lowpass_row(next->sample + y * next->stride + PAD_LEFT, line[2 * y % 3] + PAD_LEFT,
-                           line[(2 * y + 1) % 3] + PAD_LEFT, line[(2 * y + 2) % 3] + PAD_LEFT,
-                           level->w);
+    rows->line[(y + 3) % 3] = line;
+    // blocks reach one row beyond those that they step over
+    if (rows->first < rows->end && y >= rows->first - 1 && y <= rows->end) {
+        s->dsp.basis_row(rows->high[slot], rows->low[slot], s->block_stride, line,
+                         s->level[l].blocks.w);
+        if (y % BLIINDS_STEP == 0 && y > rows->first)
+            block_row(s, td, scratch, &s->level[l].sums[job], l, y - BLIINDS_BLOCK + 1);
+    }
+    if (l < BLIINDS_LEVELS - 1 && y % 2 == 0 && next >= rows[1].from && next <= rows[1].to)
+        add_row(s, td, scratch, job, l + 1, next, next_row(s, scratch, l, next));
 }
 
-static int level_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
+/// A job's blocks of all levels. Jobs do not wait for each other: what two need, both make.
+static int slice(AVFilterContext *ctx, void *arg, int job, int nb_jobs)
 {
     const BLIINDSCPUContext *s = ctx->priv;
     const ThreadData *td = arg;
-    const Level *level     = &s->level[td->level];
-    const Scratch *scratch = &s->scratch[jobnr];
-    // of each row of blocks a job has BLIINDS_STEP rows of samples; blocks reach one beyond them
-    const int first = BLIINDS_STEP * ff_slice_pos(level->blocks.h, jobnr, nb_jobs);
-    const int end   = BLIINDS_STEP * ff_slice_pos(level->blocks.h, jobnr + 1, nb_jobs);
-    const int32_t *line[3];             ///< row y is at y % 3
+    Scratch *scratch     = &s->scratch[job];
+    Rows *rows           = scratch->level;
 
-    level->sums[jobnr] = (BLIINDSLevelSums){ 0 };
-    for (int y = first - 1; y <= end; y++) {
-        const int slot = (y + 3) % 3;
+    for (int l = BLIINDS_LEVELS - 1; l >= 0; l--) {
+        const Level *level = &s->level[l];
 
-        line[slot] = get_line(s, td, y, scratch->line[slot]);
-        basis_row(s, td, scratch, y, line[slot]);
-        // those whose middle row is the job's
-        if (td->level < BLIINDS_LEVELS - 1 && y % 2 == 0 && y > first)
-            lowpass_row(s, level, line, y / 2 - 1);
-        if (y % BLIINDS_STEP == 0 && y > first)
-            block_row(s, td, scratch, &level->sums[jobnr], y - BLIINDS_BLOCK + 1);
+        level->sums[job] = (BLIINDSLevelSums){ 0 };
+        rows[l].first = BLIINDS_STEP * ff_slice_pos(level->blocks.h, job, nb_jobs);
+        rows[l].end   = BLIINDS_STEP * ff_slice_pos(level->blocks.h, job + 1, nb_jobs);
+        rows[l].from  = rows[l].first - 1;
+        rows[l].to    = rows[l].end;
+        if (l < BLIINDS_LEVELS - 1) {
+            rows[l].from = FFMAX(FFMIN(rows[l].from, 2 * rows[l + 1].from), -1);
+            rows[l].to   = FFMAX(rows[l].to, 2 * rows[l + 1].to + 2);
+        }
     }
+    for (int y = rows->from; y <= rows->to; y++)
+        add_row(s, td, scratch, job, 0, y, first_row(s, td, rows, y));
     return 0;
 }
 
@@ -220,18 +231,15 @@ static int worst_job(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 static int score_frame(AVFilterContext *ctx, AVFrame *frame, const LumaFrame *luma, uint64_t n)
 {
     BLIINDSCPUContext *s = ctx->priv;
+    const int nb_jobs   = FFMIN(s->level[0].blocks.h, s->nb_jobs);
     BLIINDSLevelSums sums[BLIINDS_LEVELS];
     ThreadData td = {
         .frame = frame, .luma = luma, .bands_alone = !ff_bliinds_needs_statistics(&s->common, n),
     };
 
-    for (td.level = 0; td.level < BLIINDS_LEVELS; td.level++) {
-        Level *level = &s->level[td.level];
-        int nb_jobs  = FFMIN(level->blocks.h, s->nb_jobs);
-
-        ff_filter_execute(ctx, level_slice, &td, NULL, nb_jobs);
-        merge_sums(level->sums, nb_jobs);
-    }
+    ff_filter_execute(ctx, slice, &td, NULL, nb_jobs);
+    for (int l = 0; l < BLIINDS_LEVELS; l++)
+        merge_sums(s->level[l].sums, nb_jobs);
     if (!td.bands_alone)
         ff_filter_execute(ctx, worst_job, NULL, NULL,
                           BLIINDS_LEVELS * (BLIINDS_NB_STATISTICS + 1));
@@ -263,9 +271,6 @@ static size_t lay_out(BLIINDSCPUContext *s, int width, int height)
         const size_t nb = (size_t)w * h;
 
         *level = (Level){ .w = width >> l, .h = height >> l, .blocks = { .w = w, .h = h } };
-        level->stride = PAD_LEFT + level->w + PAD_RIGHT;
-        if (l)
-            level->sample = take(s, &used, level->h * level->stride, sizeof(*level->sample));
         for (int i = 0; i < BLIINDS_NB_STATISTICS; i++) {
             level->blocks.statistic[i] = take(s, &used, nb, sizeof(float));
             level->blocks.candidate[i] = take(s, &used, BLIINDS_NB_CANDIDATES(nb), sizeof(float));
@@ -276,13 +281,19 @@ static size_t lay_out(BLIINDSCPUContext *s, int width, int height)
     s->zero_line = take(s, &used, line, sizeof(*s->zero_line));
     s->scratch   = take(s, &used, s->nb_jobs, sizeof(*s->scratch));
     for (int job = 0; job < s->nb_jobs; job++) {
-        Scratch scratch;
+        Scratch scratch = { 0 };
 
-        for (int i = 0; i < FF_ARRAY_ELEMS(scratch.line); i++)
-            scratch.line[i] = take(s, &used, line, sizeof(*scratch.line[i]));
-        for (int i = 0; i < BLIINDS_BLOCK; i++) {
-            scratch.high[i] = take(s, &used, 5 * s->block_stride, sizeof(float));
-            scratch.low[i]  = take(s, &used, 5 * s->block_stride, sizeof(float));
+        for (int l = 0; l < BLIINDS_LEVELS; l++) {
+            Rows *rows = &scratch.level[l];
+
+            for (int i = 0; i < FF_ARRAY_ELEMS(rows->memory); i++)
+                rows->memory[i] = take(s, &used, PAD_LEFT + (width >> l) + PAD_RIGHT,
+                                       sizeof(*rows->memory[i]));
+            for (int i = 0; i < BLIINDS_BLOCK; i++) {
+                rows->high[i] = take(s, &used, 5 * s->block_stride, sizeof(float));
+                if (l)
+                    rows->low[i] = take(s, &used, 5 * s->block_stride, sizeof(float));
+            }
         }
         scratch.value = take(s, &used, BLIINDS_NB_ROWS * s->block_stride, sizeof(float));
         if (s->scratch)
