@@ -670,6 +670,25 @@ static DEVICE_INLINE void table_add(Pool &s, const BLIINDSCUDAParams &p, int fra
     put_listed(p, frame, l, k, atomic_add(&p.state[frame].nb_listed[l][k], 1), bits, 1);
 }
 
+/// Put a thread block's tables in the lists in device memory.
+static DEVICE_INLINE void list_tables(Pool &s, const BLIINDSCUDAParams &p, int frame, int l)
+{
+    const int tid = threadIdx.x;
+
+    if (tid < BLIINDS_NB_STATISTICS && s.nb_values[tid])
+        s.first_listed[tid] = atomic_add(&p.state[frame].nb_listed[l][tid], s.nb_values[tid]);
+    __syncthreads();
+#pragma unroll 1
+    for (int i = tid; i < BLIINDS_NB_STATISTICS * TABLE_SIZE; i += BLIINDS_POOL_THREADS) {
+        const int k = i / TABLE_SIZE;
+        const uint32_t bits = s.table[k].bits[i % TABLE_SIZE];
+
+        if (bits)
+            put_listed(p, frame, l, k, atomic_add(&s.first_listed[k], 1), bits,
+                       s.table[k].count[i % TABLE_SIZE]);
+    }
+}
+
 /// A thread's next blocks from i on, before end.
 static DEVICE_INLINE void load_blocks(BLIINDSCUDABlock dst[BLIINDS_POOL_EACH],
                                       const BLIINDSCUDABlock *blocks, int i, int end)
@@ -752,18 +771,7 @@ static DEVICE_INLINE void pool_chunk(Pool &s, const BLIINDSCUDAParams &p, int fr
         }
     }
     __syncthreads();
-    if (tid < BLIINDS_NB_STATISTICS && s.nb_values[tid])
-        s.first_listed[tid] = atomic_add(&p.state[frame].nb_listed[l][tid], s.nb_values[tid]);
-    __syncthreads();
-#pragma unroll 1
-    for (int i = tid; i < BLIINDS_NB_STATISTICS * TABLE_SIZE; i += BLIINDS_POOL_THREADS) {
-        const int k = i / TABLE_SIZE;
-        const uint32_t bits = s.table[k].bits[i % TABLE_SIZE];
-
-        if (bits)
-            put_listed(p, frame, l, k, atomic_add(&s.first_listed[k], 1), bits,
-                       s.table[k].count[i % TABLE_SIZE]);
-    }
+    list_tables(s, p, frame, l);
     __syncthreads();
     UNROLL
     for (int k = 0; k < BLIINDS_NB_POOLED; k++) {
