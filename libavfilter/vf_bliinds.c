@@ -163,7 +163,7 @@ static void add_row(const BLIINDSCPUContext *s, const ThreadData *td, Scratch *s
 
     rows->line[(y + 3) % 3] = line;
     // blocks reach one row beyond those that they step over
-    if (rows->first < rows->end && y >= rows->first - 1 && y <= rows->end) {
+    if (y >= rows->first - 1 && y <= rows->end) {
         s->dsp.basis_row(rows->high[slot], rows->low[slot], s->block_stride, line,
                          s->level[l].blocks.w);
         if (y % BLIINDS_STEP == 0 && y > rows->first)

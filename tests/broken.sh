@@ -63,6 +63,8 @@ mutants() {
 * libavfilter/x86/rows.asm @ s/roundpd         %1, %1, 3/roundpd         %1, %1, 0/ @ checkasm-vf_bliinds checkasm-vf_detailloss
   libavfilter/x86/vf_bliinds.asm @ s/cmpleps         m5, m0, m5/cmpltps         m5, m0, m5/ @ checkasm-vf_bliinds
   libavfilter/x86/vf_detailloss.asm @ s/vminps          m6, m4, m3/vmaxps          m6, m4, m3/ @ checkasm-vf_detailloss
+  libavfilter/vf_bliinds.c    @ s/2 \* rows\[l + 1\].to + 2)/2 * rows[l + 1].to)/ @ bliinds-layouts
+  libavfilter/vf_bliinds.c    @ s/FFMIN(rows\[l\].from, 2 \* rows\[l + 1\].from)/rows[l].from/ @ bliinds-layouts
   libavfilter/vf_bliinds.c    @ s/job = 1; job < nb_jobs/job = 1; job + 1 < nb_jobs/ @ bliinds-layouts
   libavfilter/luma_frame.c @ s/range == AVCOL_RANGE_MPEG;/range == AVCOL_RANGE_JPEG;/ @ bliinds-ranges
   libavfilter/score_pool.c  @ s/value > -1 ? 1/value > -1 ? 1.001/ @ bliinds-log-json
