@@ -18,7 +18,10 @@
 
 #include "config.h"
 
+#include <string.h>
+
 #include "libavutil/attributes.h"
+#include "libavutil/common.h"
 
 #include "detailloss_dsp.h"
 
@@ -92,6 +95,37 @@ uint64_t ff_detailloss_cube_row_c(const float *src, const float *hidden, int w)
     return sum;
 }
 
+#define SUM_LINES(bits)                                                             \
+void ff_detailloss_sum_lines ## bits ## _c(uint32_t *dst, const uint8_t *src8,      \
+                                           ptrdiff_t stride, int w, int h,          \
+                                           int shift, int mask)                     \
+{                                                                                   \
+    memset(dst, 0, w * sizeof(*dst));                                               \
+    for (int y = 0; y < h; y++, src8 += stride) {                                   \
+        const uint ## bits ## _t *src = (const uint ## bits ## _t *)src8;           \
+                                                                                    \
+        for (int x = 0; x < w; x++)                                                 \
+            dst[x] += src[x] >> shift & mask;                                       \
+    }                                                                               \
+}
+
+SUM_LINES(8)
+SUM_LINES(16)
+
+uint64_t ff_detailloss_motion_row_c(const uint32_t *now, const uint32_t *before, int w)
+{
+    uint64_t sum = 0;
+
+    for (int x = 0; x < w; x++) {
+        int change = 0;
+
+        for (int i = 0; i < DETAIL_MOTION_CELL; i++)
+            change += (int)*now++ - (int)*before++;
+        sum += FFABS(change);
+    }
+    return sum;
+}
+
 av_cold void ff_detailloss_dsp_init(DetailLossDSPContext *dsp)
 {
     dsp->load_row8       = ff_detailloss_load_row8_c;
@@ -102,6 +136,9 @@ av_cold void ff_detailloss_dsp_init(DetailLossDSPContext *dsp)
     dsp->sum_row         = ff_detailloss_sum_row_c;
     dsp->mask_row        = ff_detailloss_mask_row_c;
     dsp->cube_row        = ff_detailloss_cube_row_c;
+    dsp->sum_lines8      = ff_detailloss_sum_lines8_c;
+    dsp->sum_lines16     = ff_detailloss_sum_lines16_c;
+    dsp->motion_row      = ff_detailloss_motion_row_c;
 
 #if ARCH_X86 && HAVE_X86ASM
     ff_detailloss_dsp_init_x86(dsp);

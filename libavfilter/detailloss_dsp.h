@@ -24,6 +24,7 @@
 #ifndef AVFILTER_DETAILLOSS_DSP_H
 #define AVFILTER_DETAILLOSS_DSP_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "detailloss_wavelet.h"
@@ -65,6 +66,26 @@ typedef struct DetailLossDSPContext {
      * @return sum of detail_cube()
      */
     uint64_t (*cube_row)(const float *src, const float *hidden, int w);
+
+    /**
+     * Sums of h samples below each other.
+     *
+     * @param src    uint8_t, or native uint16_t in sum_lines16
+     * @param stride from line to line, in bytes
+     * @param shift  and mask: as above
+     */
+    void (*sum_lines8)(uint32_t *dst, const uint8_t *src, ptrdiff_t stride, int w, int h,
+                       int shift, int mask);
+    void (*sum_lines16)(uint32_t *dst, const uint8_t *src, ptrdiff_t stride, int w, int h,
+                        int shift, int mask);
+
+    /**
+     * @param now    sums of DETAIL_MOTION_CELL lines
+     * @param before the same of the frame before
+     * @param w      number of cells
+     * @return sum of what the cells differ by
+     */
+    uint64_t (*motion_row)(const uint32_t *now, const uint32_t *before, int w);
 } DetailLossDSPContext;
 
 void ff_detailloss_dsp_init(DetailLossDSPContext *dsp);
@@ -87,6 +108,11 @@ void ff_detailloss_sum_row_c(float *dst, const float *const src[DETAIL_ORIENTATI
 void ff_detailloss_mask_row_c(float *dst, const float *above, const float *middle,
                               const float *below, int w);
 uint64_t ff_detailloss_cube_row_c(const float *src, const float *hidden, int w);
+void ff_detailloss_sum_lines8_c(uint32_t *dst, const uint8_t *src, ptrdiff_t stride,
+                                int w, int h, int shift, int mask);
+void ff_detailloss_sum_lines16_c(uint32_t *dst, const uint8_t *src, ptrdiff_t stride,
+                                 int w, int h, int shift, int mask);
+uint64_t ff_detailloss_motion_row_c(const uint32_t *now, const uint32_t *before, int w);
 /// @}
 
 #endif /* AVFILTER_DETAILLOSS_DSP_H */

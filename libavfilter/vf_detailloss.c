@@ -16,7 +16,6 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
-
 /**
  * @file
  * What an encode has lost of its source, in points of VMAF v1
@@ -66,12 +65,13 @@ typedef struct Row {
 
 /// What one job works in.
 typedef struct Scratch {
-    float *line[TAPS];                  ///< rows of the picture
+    float *line[NB_PICTURES][TAPS];     ///< row y of the first scale is in y % TAPS
     float *low, *high;                  ///< of the columns, padded
     float *band[NB_PICTURES][DETAIL_ORIENTATIONS];
     float *smooth;                      ///< what the next scale does not want
     float *mask[DETAIL_NB_PARTS];       ///< of detail_mask(), by what hides
     Row row[3];                         ///< row y is in y % 3
+    uint32_t *columns[2];               ///< sums of samples below each other
     DetailSums sums;
 } Scratch;
 
@@ -150,10 +150,11 @@ static enum DetailBand band_of(int orientation)
 /**
  * The coefficients of a row of both pictures.
  *
- * @param is_own also make a row of the next scale's pictures
+ * @param is_first the row above was not made before
+ * @param is_own   also make a row of the next scale's pictures
  */
 static void make_row(const DetailLossCPUContext *s, const ThreadData *td, Scratch *scratch,
-                     int y, int is_own)
+                     int y, int is_first, int is_own)
 {
     const int w = detail_half(td->width), scale = td->scale;
     const Row *row = &scratch->row[y % 3];
@@ -164,11 +165,13 @@ static void make_row(const DetailLossCPUContext *s, const ThreadData *td, Scratc
                       s->image[scale + 1][p] + y * (size_t)w : scratch->smooth;
 
         for (int i = 0; i < TAPS; i++) {
-            const int from = detail_mirror(2 * y - 1 + i, td->height);
+            const int from = 2 * y - 1 + i, mirrored = detail_mirror(from, td->height);
+            float *own = scratch->line[p][(from + TAPS) % TAPS];
 
-            line[i] = scale ? s->image[scale][p] + from * (size_t)td->width : scratch->line[i];
-            if (!scale)
-                load_row(scratch->line[i], s, td, p, from);
+            line[i] = scale ? s->image[scale][p] + mirrored * (size_t)td->width : own;
+            // the row above has loaded the others
+            if (!scale && (is_first || i >= TAPS - 2))
+                load_row(own, s, td, p, mirrored);
         }
         s->dsp.split_columns(scratch->low, scratch->high, line, td->width);
         pad_row(scratch->low,  td->width);
@@ -220,11 +223,12 @@ static int split_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
     Scratch *scratch = &s->scratch[jobnr];
     const int h = detail_half(td->height);
     const int start = ff_slice_pos(h, jobnr, nb_jobs), end = ff_slice_pos(h, jobnr + 1, nb_jobs);
+    const int first = FFMAX(start - 1, 0);
 
     // each row needs its neighbours, which are other jobs' at the ends
-    for (int y = FFMAX(start - 1, 0); y <= end; y++) {
+    for (int y = first; y <= end; y++) {
         if (y < h)
-            make_row(s, td, scratch, y, y >= start && y < end);
+            make_row(s, td, scratch, y, y == first, y >= start && y < end);
         if (y > start)
             add_row(s, scratch, td, &scratch->row[FFMAX(y - 2, 0) % 3],
                     &scratch->row[(y - 1) % 3], &scratch->row[FFMIN(y, h - 1) % 3]);
@@ -234,54 +238,56 @@ static int split_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 
 // ---- cells ----
 
-/// Sum over a cell.
-static av_always_inline uint32_t sum_cell(const ThreadData *td, const AVFrame *frame, int i,
-                                          int x, int y, int w, int h)
+/// Sums of h samples, below each other, of component i: those of the first w columns.
+static void sum_lines(uint32_t *dst, const DetailLossCPUContext *s, const ThreadData *td,
+                      const AVFrame *frame, int i, int y, int w, int h)
 {
     const AVComponentDescriptor *comp = &td->desc->comp[i];
-    const int step = comp->step, mask = (1 << comp->depth) - 1;
-    uint32_t sum = 0;
 
-    for (int row = y; row < y + h; row++) {
-        const uint8_t *src = plane_row(td, frame, i, row) + x * step;
+    (comp->depth == 8 ? s->dsp.sum_lines8 : s->dsp.sum_lines16)
+        (dst, plane_row(td, frame, i, y), frame->linesize[comp->plane], w, h,
+         comp->shift, (1 << comp->depth) - 1);
+}
 
-        if (comp->depth == 8)
-            for (int column = 0; column < w; column++)
-                sum += src[column * step];
-        else
-            for (int column = 0; column < w; column++)
-                sum += *(const uint16_t *)(src + column * step) >> comp->shift & mask;
+/// Row y of the cells of chroma component i.
+static void sum_cells(const DetailLossCPUContext *s, const ThreadData *td, Scratch *scratch,
+                      int picture, int i, int y)
+{
+    const AVComponentDescriptor *comp = &td->desc->comp[i];
+    const DetailPicture *size = &td->picture;
+    const int step = comp->step / (comp->depth == 8 ? 1 : 2);
+    const uint32_t *column = scratch->columns[0];
+    uint32_t *cell = s->cell[i - 1][picture] + y * size->cells_x;
+
+    // the other component may lie between the samples, but not behind the last
+    sum_lines(scratch->columns[0], s, td, td->frame[picture], i, y * size->cell_h,
+              (size->cells_x * size->cell_w - 1) * step + 1, size->cell_h);
+    for (int x = 0; x < size->cells_x; x++) {
+        cell[x] = 0;
+        for (int n = 0; n < size->cell_w; n++, column += step)
+            cell[x] += *column;
     }
-    return sum;
 }
 
 static int cell_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 {
     const DetailLossCPUContext *s = ctx->priv;
     const ThreadData *td = arg;
-    const DetailPicture *picture = &td->picture;
+    Scratch *scratch = &s->scratch[jobnr];
     const int size = DETAIL_MOTION_CELL;
-    const int w = picture->width / size, h = td->previous ? picture->height / size : 0;
-    uint64_t motion = 0;
+    const int w = td->picture.width / size, h = td->previous ? td->picture.height / size : 0;
+    const int cells_y = td->picture.cells_x ? td->picture.cells_y : 0;
 
-    for (int y = ff_slice_pos(h, jobnr, nb_jobs); y < ff_slice_pos(h, jobnr + 1, nb_jobs); y++)
-        for (int x = 0; x < w; x++) {
-            const AVFrame *source = td->frame[SOURCE];
-            const uint32_t now    = sum_cell(td, source,       0, x * size, y * size, size, size);
-            const uint32_t before = sum_cell(td, td->previous, 0, x * size, y * size, size, size);
-
-            motion += now > before ? now - before : before - now;
-        }
-    s->scratch[jobnr].sums.motion = motion;
-
-    for (int y = ff_slice_pos(picture->cells_y, jobnr, nb_jobs);
-         y < ff_slice_pos(picture->cells_y, jobnr + 1, nb_jobs); y++)
-        for (int x = 0; x < picture->cells_x; x++)
-            for (int i = 0; i < 2; i++)
-                for (int p = 0; p < NB_PICTURES; p++)
-                    s->cell[i][p][y * picture->cells_x + x] =
-                        sum_cell(td, td->frame[p], 1 + i, x * picture->cell_w, y * picture->cell_h,
-                                 picture->cell_w, picture->cell_h);
+    for (int y = ff_slice_pos(h, jobnr, nb_jobs); y < ff_slice_pos(h, jobnr + 1, nb_jobs); y++) {
+        sum_lines(scratch->columns[0], s, td, td->frame[SOURCE], 0, y * size, w * size, size);
+        sum_lines(scratch->columns[1], s, td, td->previous,      0, y * size, w * size, size);
+        scratch->sums.motion += s->dsp.motion_row(scratch->columns[0], scratch->columns[1], w);
+    }
+    for (int y = ff_slice_pos(cells_y, jobnr, nb_jobs);
+         y < ff_slice_pos(cells_y, jobnr + 1, nb_jobs); y++)
+        for (int i = 1; i <= 2; i++)
+            for (int p = 0; p < NB_PICTURES; p++)
+                sum_cells(s, td, scratch, p, i, y);
     return 0;
 }
 
@@ -348,8 +354,11 @@ static void lay_out_scratch(const DetailLossCPUContext *s, size_t *used, Scratch
 {
     const int w = detail_half(width);
 
-    for (int i = 0; i < TAPS; i++)
-        scratch->line[i] = take(s, used, width);
+    for (int p = 0; p < NB_PICTURES; p++)
+        for (int i = 0; i < TAPS; i++)
+            scratch->line[p][i] = take(s, used, width);
+    for (int i = 0; i < FF_ARRAY_ELEMS(scratch->columns); i++)
+        scratch->columns[i] = (uint32_t *)take(s, used, 2 * (size_t)width);
     take(s, used, PAD_LEFT);
     scratch->low = take(s, used, width + PAD_RIGHT);
     take(s, used, PAD_LEFT);

@@ -61,8 +61,10 @@ mutants() {
   libavfilter/bliinds_dsp.c  @ s/straddles(y) || bliinds_straddles(x)/straddles(y) \&\& bliinds_straddles(x)/ @ bliinds-yuv
   libavfilter/bliinds_dsp.c  @ s/nb_above += above\[1\]/nb_above += !!above[1]/ @ bliinds-blocks
 * libavfilter/x86/rows.asm @ s/roundpd         %1, %1, 3/roundpd         %1, %1, 0/ @ checkasm-vf_bliinds checkasm-vf_detailloss
-  libavfilter/x86/vf_bliinds.asm @ s/cmpleps         m5, m0, m5/cmpltps         m5, m0, m5/ @ checkasm-vf_bliinds
+  libavfilter/x86/vf_bliinds.asm @ s/COMPARE          5, le, m0, m5/COMPARE          5, lt, m0, m5/ @ checkasm-vf_bliinds
   libavfilter/x86/vf_detailloss.asm @ s/vminps          m6, m4, m3/vmaxps          m6, m4, m3/ @ checkasm-vf_detailloss
+  libavfilter/x86/vf_detailloss.asm @ s/pabsd           m1, m1/mova            m1, m1/ @ checkasm-vf_detailloss
+  libavfilter/vf_detailloss.c @ s/i >= TAPS - 2/i >= TAPS - 1/ @ detailloss-numbers
   libavfilter/vf_bliinds.c    @ s/2 \* rows\[l + 1\].to + 2)/2 * rows[l + 1].to)/ @ bliinds-layouts
   libavfilter/vf_bliinds.c    @ s/FFMIN(rows\[l\].from, 2 \* rows\[l + 1\].from)/rows[l].from/ @ bliinds-layouts
   libavfilter/vf_bliinds.c    @ s/job = 1; job < nb_jobs/job = 1; job + 1 < nb_jobs/ @ bliinds-layouts

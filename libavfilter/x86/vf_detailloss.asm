@@ -280,6 +280,71 @@ cglobal detailloss_cube_row, 3, 3, 6, src, hidden, w
     RET
 %endmacro
 
+; void detailloss_sum_lines(uint32_t *dst, const uint8_t *src, ptrdiff_t stride,
+;                           int w, int h, int shift, int mask)
+%macro SUM_LINES 2 ; bits, load
+cglobal detailloss_sum_lines%1, 5, 8, 4, dst, src, stride, w, h, i, line, y
+    movd           xm1, r5m
+    movd           xm2, r6m
+    vpbroadcastd    m2, xm2
+    movsxd          wq, wd
+    sub             wq, LANES
+    xor             id, id
+.loop:
+    lea          lineq, [srcq + iq * (%1 / 8)]
+    mov             yd, hd
+    pxor            m0, m0
+.line:
+    %2              m3, [lineq]
+    psrld           m3, xm1
+    pand            m3, m2
+    paddd           m0, m3
+    add          lineq, strideq
+    dec             yd
+    jg .line
+    movu [dstq + iq * 4], m0
+    NEXT            iq, wq
+    RET
+%endmacro
+
+; Pairs of two vectors, added
+%macro ADD_PAIRS 2 ; dst and first vector, second vector
+    shufps          m5, %1, %2, q3131
+    shufps          %1, %1, %2, q2020
+    paddd           %1, m5
+%endmacro
+
+; What two vectors of columns differ by, added in pairs
+%macro CHANGE 3 ; dst, temporary, vector
+    movu            %1, [nowq + (%3 + 0) * mmsize]
+    movu            %2, [nowq + (%3 + 1) * mmsize]
+    psubd           %1, [beforeq + (%3 + 0) * mmsize]
+    psubd           %2, [beforeq + (%3 + 1) * mmsize]
+    ADD_PAIRS       %1, %2
+%endmacro
+
+; uint64_t detailloss_motion_row(const uint32_t *now, const uint32_t *before, int w)
+%macro MOTION_ROW 0
+cglobal detailloss_motion_row, 3, 3, 6, now, before, w
+    pxor            m0, m0
+    pxor            m4, m4
+.loop:
+    CHANGE          m1, m2, 0
+    CHANGE          m2, m3, 2
+    ADD_PAIRS       m1, m2
+    pabsd           m1, m1
+    punpckldq       m2, m1, m4
+    punpckhdq       m1, m4
+    paddq           m0, m2
+    paddq           m0, m1
+    add           nowq, 4 * mmsize
+    add        beforeq, 4 * mmsize
+    sub             wd, LANES
+    jg .loop
+    SUM_QWORDS     rax
+    RET
+%endmacro
+
 %macro DETAILLOSS_FUNCTIONS 0
 LOAD_ROW  8, pmovzxbd
 LOAD_ROW 16, pmovzxwd
@@ -289,6 +354,9 @@ COEFFICIENT_ROW
 SUM_ROW
 MASK_ROW
 CUBE_ROW
+SUM_LINES  8, pmovzxbd
+SUM_LINES 16, pmovzxwd
+MOTION_ROW
 %endmacro
 
 FOR_EACH_WIDTH DETAILLOSS_FUNCTIONS

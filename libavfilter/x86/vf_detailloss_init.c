@@ -16,7 +16,6 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
-
 #include "libavutil/attributes.h"
 #include "libavutil/x86/cpu.h"
 
@@ -61,7 +60,14 @@ ROW(mask_row,
     (float *dst, const float *above, const float *middle, const float *below, int w),
     (dst, above, middle, below, w))
 
-/// Takes whole vectors.
+ROW(sum_lines8,
+    (uint32_t *dst, const uint8_t *src, ptrdiff_t stride, int w, int h, int shift, int mask),
+    (dst, src, stride, w, h, shift, mask))
+ROW(sum_lines16,
+    (uint32_t *dst, const uint8_t *src, ptrdiff_t stride, int w, int h, int shift, int mask),
+    (dst, src, stride, w, h, shift, mask))
+
+/// These take whole vectors.
 #define CUBE_ROW(opt, nb_lanes)                                                     \
 uint64_t ff_detailloss_cube_row_ ## opt(const float *src, const float *hidden,      \
                                         int w);                                     \
@@ -75,8 +81,23 @@ static uint64_t cube_row_ ## opt(const float *src, const float *hidden, int w)  
                                          w - nb);                                   \
 }
 
+#define MOTION_ROW(opt, nb_lanes)                                                   \
+uint64_t ff_detailloss_motion_row_ ## opt(const uint32_t *now,                      \
+                                          const uint32_t *before, int w);           \
+static uint64_t motion_row_ ## opt(const uint32_t *now, const uint32_t *before,     \
+                                   int w)                                           \
+{                                                                                   \
+    const int nb       = w / nb_lanes * nb_lanes, done = nb * DETAIL_MOTION_CELL;   \
+    const uint64_t sum =                                                            \
+        nb > 0 ? ff_detailloss_motion_row_ ## opt(now, before, nb) : 0;             \
+                                                                                    \
+    return sum + BELOW_ ## opt(motion_row)(now + done, before + done, w - nb);      \
+}
+
 CUBE_ROW(avx2, 8)
 CUBE_ROW(avx512icl, 16)
+MOTION_ROW(avx2, 8)
+MOTION_ROW(avx512icl, 16)
 
 #define SET_FUNCTIONS(opt) do {                         \
     dsp->load_row8       = load_row8_ ## opt;           \
@@ -87,6 +108,9 @@ CUBE_ROW(avx512icl, 16)
     dsp->sum_row         = sum_row_ ## opt;             \
     dsp->mask_row        = mask_row_ ## opt;            \
     dsp->cube_row        = cube_row_ ## opt;            \
+    dsp->sum_lines8      = sum_lines8_ ## opt;          \
+    dsp->sum_lines16     = sum_lines16_ ## opt;         \
+    dsp->motion_row      = motion_row_ ## opt;          \
 } while (0)
 
 av_cold void ff_detailloss_dsp_init_x86(DetailLossDSPContext *dsp)

@@ -16,7 +16,6 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
-
 #include <math.h>
 #include <string.h>
 
@@ -32,6 +31,7 @@
 #define ROW       FFALIGN(MAX_START + MAX_WIDTH + 1, 16)
 /// The same of rows of twice the width.
 #define LINE      (MAX_START + 2 * MAX_WIDTH + 1)
+#define MAX_LINES 32
 /// What a function must leave alone.
 #define GUARD     0x5a5a5a5a
 
@@ -72,11 +72,12 @@ static void compare(const float *dst0, const float *dst1, int w)
         fail();
 }
 
+static const struct { int depth, shift; } format[] = {
+    { 8, 0 }, { 9, 0 }, { 10, 0 }, { 12, 0 }, { 14, 0 }, { 16, 0 }, { 10, 6 }, { 12, 4 },
+};
+
 static void check_load(const DetailLossDSPContext *dsp, int bytes)
 {
-    static const struct { int depth, shift; } format[] = {
-        { 8, 0 }, { 9, 0 }, { 10, 0 }, { 12, 0 }, { 14, 0 }, { 16, 0 }, { 10, 6 }, { 12, 4 },
-    };
     LOCAL_ALIGNED_64(uint8_t, src,  [2 * ROW]);
     LOCAL_ALIGNED_64(float,   dst0, [ROW]);
     LOCAL_ALIGNED_64(float,   dst1, [ROW]);
@@ -263,6 +264,72 @@ static void check_cube(const DetailLossDSPContext *dsp)
     bench_new(src, hidden, 256);
 }
 
+static void check_sum_lines(const DetailLossDSPContext *dsp, int bytes)
+{
+    const ptrdiff_t stride = 2 * ROW;
+    LOCAL_ALIGNED_64(uint8_t, src,  [MAX_LINES * 2 * ROW]);
+    LOCAL_ALIGNED_64(float,   dst0, [ROW]);
+    LOCAL_ALIGNED_64(float,   dst1, [ROW]);
+
+    declare_func(void, uint32_t *dst, const uint8_t *src, ptrdiff_t stride, int w, int h,
+                 int shift, int mask);
+
+    if (!check_func(bytes == 1 ? dsp->sum_lines8 : dsp->sum_lines16,
+                    "detailloss_sum_lines%d", 8 * bytes))
+        return;
+    for (int i = 0; i < MAX_LINES * 2 * ROW; i++)
+        src[i] = rnd() % 8 ? rnd() : 255;
+    for (int f = 0; f < FF_ARRAY_ELEMS(format); f++) {
+        const int mask = (1 << format[f].depth) - 1;
+
+        if ((format[f].depth > 8) != (bytes > 1))
+            continue;
+        for (int w = 1; w <= MAX_WIDTH; w++) {
+            const int at = random_start(), h = 1 + rnd() % MAX_LINES, up = rnd() & 1;
+            const uint8_t *first = src + bytes * at + (up ? (h - 1) * stride : 0);
+
+            fill_guard(dst0, ROW);
+            fill_guard(dst1, ROW);
+            call_ref((uint32_t *)dst0 + at, first, up ? -stride : stride, w, h,
+                     format[f].shift, mask);
+            call_new((uint32_t *)dst1 + at, first, up ? -stride : stride, w, h,
+                     format[f].shift, mask);
+            compare(dst0 + at, dst1 + at, w);
+        }
+    }
+    bench_new((uint32_t *)dst1, src, stride, 256, DETAIL_MOTION_CELL, 0, (1 << 8 * bytes) - 1);
+}
+
+static void check_motion(const DetailLossDSPContext *dsp)
+{
+    const uint32_t max = DETAIL_MOTION_CELL * 65535;
+    LOCAL_ALIGNED_64(uint32_t, now,    [DETAIL_MOTION_CELL * ROW]);
+    LOCAL_ALIGNED_64(uint32_t, before, [DETAIL_MOTION_CELL * ROW]);
+
+    declare_func(uint64_t, const uint32_t *now, const uint32_t *before, int w);
+
+    if (!check_func(dsp->motion_row, "detailloss_motion_row"))
+        return;
+    for (int w = 1; w <= MAX_WIDTH; w++) {
+        const int at = random_start();
+        uint64_t sum0, sum1;
+
+        for (int i = 0; i < DETAIL_MOTION_CELL * ROW; i++) {
+            now[i]    = rnd() % (max + 1);
+            before[i] = rnd() % 4 ? rnd() % (max + 1) : now[i];
+            if (w % 4 == 1) {                       // the most that they can differ by
+                now[i]    = w % 8 == 1 ? max : 0;
+                before[i] = max - now[i];
+            }
+        }
+        sum0 = call_ref(now + at, before + at, w);
+        sum1 = call_new(now + at, before + at, w);
+        if (sum0 != sum1)
+            fail();
+    }
+    bench_new(now, before, 256);
+}
+
 void checkasm_check_detailloss(void)
 {
     DetailLossDSPContext dsp;
@@ -284,4 +351,9 @@ void checkasm_check_detailloss(void)
     check_mask(&dsp);
     check_cube(&dsp);
     report("cube");
+
+    check_sum_lines(&dsp, 1);
+    check_sum_lines(&dsp, 2);
+    check_motion(&dsp);
+    report("cells");
 }
