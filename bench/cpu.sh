@@ -24,10 +24,11 @@ frames=${FRAMES:-10}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-graph() { # filter
+graph() { # filter threads
     case $1 in
     bitstream)               echo "${coded}bliinds" ;;
     bliinds|blurdetect|siti) echo "$1" ;;
+    libvmaf)                 echo "split,libvmaf=n_threads=$2" ;;
     *)                       echo "split,$1" ;;
     esac
 }
@@ -36,7 +37,7 @@ seconds() { # program filter threads frames
     local start end
     start=$(date +%s%N)
     "$1" -v error -nostdin ${FLAGS:-} -filter_complex_threads "$3" -i "$tmp/clip.nut" \
-        -filter_complex "loop=-1:$frames,setpts=N/25/TB,$(graph "$2")" -frames:v "$4" -f null - || return
+        -filter_complex "loop=-1:$frames,setpts=N/25/TB,$(graph "$2" "$3")" -frames:v "$4" -f null - || return
     end=$(date +%s%N)
     echo $((end - start))
 }

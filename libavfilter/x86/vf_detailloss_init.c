@@ -59,7 +59,6 @@ ROW(sum_row,
 ROW(mask_row,
     (float *dst, const float *above, const float *middle, const float *below, int w),
     (dst, above, middle, below, w))
-
 ROW(sum_lines8,
     (uint32_t *dst, const uint8_t *src, ptrdiff_t stride, int w, int h, int shift, int mask),
     (dst, src, stride, w, h, shift, mask))
