@@ -78,9 +78,9 @@ static const struct { int depth, shift; } format[] = {
 
 static void check_load(const DetailLossDSPContext *dsp, int bytes)
 {
-    LOCAL_ALIGNED_64(uint8_t, src,  [2 * ROW]);
-    LOCAL_ALIGNED_64(float,   dst0, [ROW]);
-    LOCAL_ALIGNED_64(float,   dst1, [ROW]);
+    LOCAL_ALIGNED_32(uint8_t, src,  [2 * ROW]);
+    LOCAL_ALIGNED_32(float,   dst0, [ROW]);
+    LOCAL_ALIGNED_32(float,   dst1, [ROW]);
 
     declare_func(void, float *dst, const uint8_t *src, int w, int shift, int mask, float unit);
 
@@ -110,9 +110,9 @@ static void check_load(const DetailLossDSPContext *dsp, int bytes)
 
 static void check_split_columns(const DetailLossDSPContext *dsp)
 {
-    LOCAL_ALIGNED_64(float, src,  [4], [ROW]);
-    LOCAL_ALIGNED_64(float, dst0, [2], [ROW]);
-    LOCAL_ALIGNED_64(float, dst1, [2], [ROW]);
+    LOCAL_ALIGNED_32(float, src,  [4], [ROW]);
+    LOCAL_ALIGNED_32(float, dst0, [2], [ROW]);
+    LOCAL_ALIGNED_32(float, dst1, [2], [ROW]);
 
     declare_func(void, float *low, float *high, const float *const line[4], int w);
 
@@ -135,9 +135,9 @@ static void check_split_columns(const DetailLossDSPContext *dsp)
 
 static void check_split_row(const DetailLossDSPContext *dsp)
 {
-    LOCAL_ALIGNED_64(float, src,  [LINE]);
-    LOCAL_ALIGNED_64(float, dst0, [2], [ROW]);
-    LOCAL_ALIGNED_64(float, dst1, [2], [ROW]);
+    LOCAL_ALIGNED_32(float, src,  [LINE]);
+    LOCAL_ALIGNED_32(float, dst0, [2], [ROW]);
+    LOCAL_ALIGNED_32(float, dst1, [2], [ROW]);
 
     declare_func(void, float *low, float *high, const float *src, int w);
 
@@ -159,10 +159,10 @@ static void check_split_row(const DetailLossDSPContext *dsp)
 
 static void check_coefficient(const DetailLossDSPContext *dsp)
 {
-    LOCAL_ALIGNED_64(float, source, [ROW]);
-    LOCAL_ALIGNED_64(float, encode, [ROW]);
-    LOCAL_ALIGNED_64(float, dst0,   [DETAIL_NB_PARTS], [ROW]);
-    LOCAL_ALIGNED_64(float, dst1,   [DETAIL_NB_PARTS], [ROW]);
+    LOCAL_ALIGNED_32(float, source, [ROW]);
+    LOCAL_ALIGNED_32(float, encode, [ROW]);
+    LOCAL_ALIGNED_32(float, dst0,   [DETAIL_NB_PARTS], [ROW]);
+    LOCAL_ALIGNED_32(float, dst1,   [DETAIL_NB_PARTS], [ROW]);
 
     declare_func(void, float *const dst[DETAIL_NB_PARTS], const float *source,
                  const float *encode, int w, float weight);
@@ -190,9 +190,9 @@ static void check_coefficient(const DetailLossDSPContext *dsp)
 
 static void check_sum(const DetailLossDSPContext *dsp)
 {
-    LOCAL_ALIGNED_64(float, src,  [DETAIL_ORIENTATIONS], [ROW]);
-    LOCAL_ALIGNED_64(float, dst0, [ROW]);
-    LOCAL_ALIGNED_64(float, dst1, [ROW]);
+    LOCAL_ALIGNED_32(float, src,  [DETAIL_ORIENTATIONS], [ROW]);
+    LOCAL_ALIGNED_32(float, dst0, [ROW]);
+    LOCAL_ALIGNED_32(float, dst1, [ROW]);
 
     declare_func(void, float *dst, const float *const src[DETAIL_ORIENTATIONS], int w);
 
@@ -214,9 +214,9 @@ static void check_sum(const DetailLossDSPContext *dsp)
 
 static void check_mask(const DetailLossDSPContext *dsp)
 {
-    LOCAL_ALIGNED_64(float, src,  [3], [ROW]);
-    LOCAL_ALIGNED_64(float, dst0, [ROW]);
-    LOCAL_ALIGNED_64(float, dst1, [ROW]);
+    LOCAL_ALIGNED_32(float, src,  [3], [ROW]);
+    LOCAL_ALIGNED_32(float, dst0, [ROW]);
+    LOCAL_ALIGNED_32(float, dst1, [ROW]);
 
     declare_func(void, float *dst, const float *above, const float *middle,
                  const float *below, int w);
@@ -238,8 +238,8 @@ static void check_mask(const DetailLossDSPContext *dsp)
 
 static void check_cube(const DetailLossDSPContext *dsp)
 {
-    LOCAL_ALIGNED_64(float, src,    [ROW]);
-    LOCAL_ALIGNED_64(float, hidden, [ROW]);
+    LOCAL_ALIGNED_32(float, src,    [ROW]);
+    LOCAL_ALIGNED_32(float, hidden, [ROW]);
 
     declare_func(uint64_t, const float *src, const float *hidden, int w);
 
@@ -247,6 +247,7 @@ static void check_cube(const DetailLossDSPContext *dsp)
         return;
     for (int w = 1; w <= MAX_WIDTH; w++) {
         const int at = random_start();
+        uint64_t sum0, sum1;
 
         // the largest cube is a bit less than 2^50 units
         for (int x = 0; x < ROW; x++) {
@@ -254,9 +255,8 @@ static void check_cube(const DetailLossDSPContext *dsp)
             hidden[x] = rnd() % 4 ? fabsf(value()) / 8 : src[x];
         }
         for (int all = 0; all < 2; all++) {
-            uint64_t sum0 = call_ref(src + at, all ? NULL : hidden + at, w);
-            uint64_t sum1 = call_new(src + at, all ? NULL : hidden + at, w);
-
+            sum0 = call_ref(src + at, all ? NULL : hidden + at, w);
+            sum1 = call_new(src + at, all ? NULL : hidden + at, w);
             if (sum0 != sum1)
                 fail();
         }
@@ -267,9 +267,9 @@ static void check_cube(const DetailLossDSPContext *dsp)
 static void check_sum_lines(const DetailLossDSPContext *dsp, int bytes)
 {
     const ptrdiff_t stride = 2 * ROW;
-    LOCAL_ALIGNED_64(uint8_t, src,  [MAX_LINES * 2 * ROW]);
-    LOCAL_ALIGNED_64(float,   dst0, [ROW]);
-    LOCAL_ALIGNED_64(float,   dst1, [ROW]);
+    LOCAL_ALIGNED_32(uint8_t, src,  [MAX_LINES * 2 * ROW]);
+    LOCAL_ALIGNED_32(float,   dst0, [ROW]);
+    LOCAL_ALIGNED_32(float,   dst1, [ROW]);
 
     declare_func(void, uint32_t *dst, const uint8_t *src, ptrdiff_t stride, int w, int h,
                  int shift, int mask);
@@ -303,8 +303,8 @@ static void check_sum_lines(const DetailLossDSPContext *dsp, int bytes)
 static void check_motion(const DetailLossDSPContext *dsp)
 {
     const uint32_t max = DETAIL_MOTION_CELL * 65535;
-    LOCAL_ALIGNED_64(uint32_t, now,    [DETAIL_MOTION_CELL * ROW]);
-    LOCAL_ALIGNED_64(uint32_t, before, [DETAIL_MOTION_CELL * ROW]);
+    LOCAL_ALIGNED_32(uint32_t, now,    [DETAIL_MOTION_CELL * ROW]);
+    LOCAL_ALIGNED_32(uint32_t, before, [DETAIL_MOTION_CELL * ROW]);
 
     declare_func(uint64_t, const uint32_t *now, const uint32_t *before, int w);
 

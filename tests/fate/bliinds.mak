@@ -62,11 +62,6 @@ $(eval $(call PROGRAM_TEST,bliinds-cuda-pool,bliinds_cuda,all as by a sort))
 fate-bliinds-cuda-pool: RUN = run libavfilter/tests/bliinds_cuda$(EXESUF) pool
 $(eval $(call PROGRAM_TEST,bliinds-cuda-api,bliinds_cuda,the same scores))
 
-# FFmpeg asks for the exit status alone, which is that of a program that does nothing, too.
-fate-checkasm-vf_bliinds: RUN = check_assembly vf_bliinds
-fate-checkasm-vf_bliinds: CMP = grep
-fate-checkasm-vf_bliinds: REF = ^checkasm: \(all [0-9]* tests passed\|no tests to perform\)
-
 FATE_BLIINDS += $(BLIINDS_ONELINE) $(addprefix fate-bliinds-,black blocks changes formats layouts ranges)
 FATE_BLIINDS_CUDA = $(FATE_BLIINDS_TWINS) $(FATE_BLIINDS_CUDA_ORACLE) \
                     $(addprefix fate-bliinds-cuda-,api pool)
@@ -77,5 +72,4 @@ $(FATE_BLIINDS_CUDA): ON   = on_cuda
 fate-bliinds-cuda-pool: ON = takes_long=1; on_cuda
 
 FATE_QUALITY-$(call WITH_ALL, BLIINDS_FILTER FFMPEG) += $(FATE_BLIINDS)
-FATE_QUALITY-$(CONFIG_BLIINDS_FILTER)              += $(filter fate-checkasm-vf_bliinds,$(FATE_CHECKASM))
 FATE_HW_QUALITY-$(call WITH_ALL, BLIINDS_CUDA_FILTER FFMPEG) += $(FATE_BLIINDS_CUDA)

@@ -68,6 +68,13 @@ $(filter %-nvcc,$(FATE_PTX)): RUN = $(PTX) $(KERNEL_NVCCFLAGS)
 $(FATE_PTX): CMP = oneline
 $(FATE_PTX): REF = good PTX
 
+# Assembly. FFmpeg asks for the exit status alone, which is that of a program that does nothing, too.
+METRIC_ASM = fate-checkasm-vf_bliinds fate-checkasm-vf_detailloss
+$(METRIC_ASM): RUN = check_assembly $(@:fate-checkasm-%=%)
+$(METRIC_ASM): CMP = grep
+$(METRIC_ASM): REF = ^checkasm: \(all [0-9]* tests passed\|no tests to perform\)
+FATE_QUALITY-yes += $(filter $(METRIC_ASM),$(FATE_CHECKASM))
+
 # All of them under a checker of memory.
 fate-metric-memory: libavfilter/tests/filter_matrix$(EXESUF)
 fate-metric-memory: ON   = with_valgrind
@@ -84,7 +91,7 @@ FATE += $(filter-out $(FATE_CHECKASM),$(FATE_QUALITY-yes))
 
 # What may depend on the release of FFmpeg: make check runs all tests on the first one, and these on
 # the others.
-FATE_QUALITY_SERIES = $(filter fate-%-changes fate-%-consumers fate-%-formats fate-%-layouts fate-%-numbers   \
+FATE_QUALITY_SERIES = $(filter fate-checkasm-% fate-%-changes fate-%-consumers fate-%-formats fate-%-layouts fate-%-numbers \
                                fate-%-options fate-%-passthrough fate-%-ranges fate-%-rebuild fate-%-resize   \
                                fate-%-sync fate-%-threads fate-%-rose_70x46 fate-%-300x240_blur               \
                                fate-bliinds-sei-h264 fate-faults-in-flight-% fate-ffcrf-json fate-ffcrf-search \

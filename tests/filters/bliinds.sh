@@ -67,14 +67,6 @@ oracle_scores(){
     test -s ${tmp}/scores && echo "all scores agree"
 }
 
-check_assembly(){ # test
-    run tests/checkasm/checkasm${EXECSUF} --test=$1 2> ${tmp}/err
-    status=$?
-    cat ${tmp}/err >&2
-    ! grep -q 'no tests to perform' ${tmp}/err || skip "there is no assembly for this processor"
-    return ${status}
-}
-
 # ---- content ----
 
 sizes(){

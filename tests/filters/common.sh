@@ -94,6 +94,14 @@ on_cuda(){ # test
     "$@"
 }
 
+check_assembly(){ # test
+    run tests/checkasm/checkasm${EXECSUF} --test=$1 2> ${tmp}/err
+    status=$?
+    cat ${tmp}/err >&2
+    ! grep -q 'no tests to perform' ${tmp}/err || skip "there is no assembly for this processor"
+    return ${status}
+}
+
 # What the filter says in the log of a command.
 messages(){
     sed -n "s/^\[Parsed_${parsed}[^]]*\] //p" | grep -v '^Failed to configure'
