@@ -238,7 +238,7 @@ typedef struct Pair {
 /// A sample, from what store_sample() has made of it.
 static DEVICE_INLINE int32_t join(float high, float low)
 {
-    // of what is added to both parts, the bits cancel each other
+    // the bits of what is added cancel in the sum of both parts
     const float added_to_low  = 1 << 23;
     const float added_to_high = STEPS(HIGH_FRAC) - 0x4b000000 * LOW_UNIT;
 
@@ -260,14 +260,14 @@ static DEVICE_INLINE void make_level2(Tile<T> &t, const BLIINDSCUDAParams &p,
 {
     const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
     const int half = warp % 2, x = half * HALF2 + lane;
-    // the lanes behind those have no sample, and columns of their own behind all samples
+    // lanes from HALF2 on have no sample: they write to columns behind all samples
     const int stored = lane < HALF2 ? x : HALF2 + half * (WARP_SIZE - HALF2) + lane;
     const int x1 = 2 * x < W1 - 1 ? 2 * x : W1 - 2;
     const int y0 = warp / 2 * ROWS2;
     const int left = tx * TILE_SAMPLES_X / 2 - HALO2, top = ty * TILE_SAMPLES_Y / 2 - HALO2;
     T src[2 * ROWS2 + 1][2];
 
-    // before anything is stored: the compiler would wait for it, and load again
+    // all loads come before the stores: else the compiler waits for each store, and loads again
     UNROLL
     for (int i = 0; i < 2 * ROWS2 + 1; i++) {
         src[i][0] = t.level1[2 * y0 + i][x1];
@@ -315,9 +315,9 @@ static DEVICE_INLINE void make_level3(Tile<T> &t, const BLIINDSCUDAParams &p,
 }
 
 /**
- * A thread's share of the sums of the bands: the first three are of all its blocks, the
- * others of those of level 1 that straddle the 8x8 grid or, of a thread that has levels 2
- * and 3, of those of level 2.
+ * A thread's share of the sums of the bands. The first three are of all its blocks. The
+ * others are of its blocks of level 1 that straddle the 8x8 grid; a thread that has levels
+ * 2 and 3 keeps the sums of level 2 there.
  */
 #define NB_SUMS 6
 
@@ -540,7 +540,7 @@ static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p, Histograms co
     BLIINDSCUDABlock *blocks = of_frame(p, p.blocks, blockIdx.y);
     uint64_t sums[NB_SUMS] = { 0, 0, 0, 0, 0, 0 };
     unsigned nb_flat = 0;
-    // where one frame's tiles end the next one's begin: thread blocks have the same share
+    // the next frame's tiles begin where this one's end, so that thread blocks have equal shares
     const int start = (blockIdx.x + blockIdx.y * (gridDim.x - p.nb_tiles % gridDim.x)) % gridDim.x;
     const int step_x = gridDim.x % p.nb_tiles_x, step_y = gridDim.x / p.nb_tiles_x;
     int tx = start % p.nb_tiles_x, ty = start / p.nb_tiles_x;

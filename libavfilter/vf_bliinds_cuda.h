@@ -67,7 +67,7 @@ typedef struct BLIINDSCUDAPooled {
 /// What comes back for a frame.
 typedef struct BLIINDSCUDAResult {
     BLIINDSCUDAPooled pooled[BLIINDS_LEVELS][BLIINDS_NB_POOLED];
-    BLIINDSSum bands[BLIINDS_LEVELS][2][3];     ///< as grid above, but of level 1 alone: else all are in the first
+    BLIINDSSum bands[BLIINDS_LEVELS][2][3];     ///< as grid above at level 1; at the others, [0] has all blocks
     uint64_t nb_flat;                           ///< at level 1
 } BLIINDSCUDAResult;
 
