@@ -8,16 +8,17 @@
 # line for each frame has loss, detail, added, chroma (nan without any) and motion. The second
 # size is that of a picture which goes on without any detail where these frames end.
 # SPDX-License-Identifier: LGPL-2.1-or-later
-import array
 import math
 import pathlib
 import re
 import sys
 
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
 ROOT3 = math.sqrt(3)
-LOW = [(1 + ROOT3) / (4 * math.sqrt(2)), (3 + ROOT3) / (4 * math.sqrt(2)),
-       (3 - ROOT3) / (4 * math.sqrt(2)), (1 - ROOT3) / (4 * math.sqrt(2))]
-HIGH = [LOW[3], -LOW[2], LOW[1], -LOW[0]]
+LOW = np.array([1 + ROOT3, 3 + ROOT3, 3 - ROOT3, 1 - ROOT3]) / (4 * math.sqrt(2))
+HIGH = LOW[::-1] * (1, -1, 1, -1)
 
 # How well the eye sees detail, at a display of 2160 lines in the first four octaves and at one of
 # 1080 in the last four: straight (horizontal and vertical), diagonal.
@@ -40,101 +41,66 @@ class Format:
         self.luma = 2. ** (8 - self.depth) * (219 / 255 if is_full else 1)
         self.chroma = 2. ** (8 - self.depth) * (224 / 255 if is_full else 1)
 
-    def frames(self, file, width, height):
-        """Each a list of planes, these lists of rows of integers."""
-        sizes = [(width, height)]
+    def frames(self, path, width, height):
+        """Each a list of planes."""
+        sizes = [(height, width)]
         if self.shifts:
-            sizes += 2 * [(-(-width >> self.shifts[0]), -(-height >> self.shifts[1]))]
-        while True:
-            planes = []
-            for w, h in sizes:
-                samples = array.array('B' if self.depth == 8 else 'H')
-                samples.frombytes(file.read(w * h * samples.itemsize))
-                if len(samples) < w * h:
-                    return
-                planes.append([samples[y * w:(y + 1) * w].tolist() for y in range(h)])
-            yield planes
+            sizes += 2 * [(-(-height >> self.shifts[1]), -(-width >> self.shifts[0]))]
+        ends = np.cumsum([h * w for h, w in sizes])
+        samples = np.fromfile(path, 'u1' if self.depth == 8 else '<u2').astype(float)
+        for frame in samples[:len(samples) // ends[-1] * ends[-1]].reshape(-1, ends[-1]):
+            yield [plane.reshape(size) for plane, size in zip(np.split(frame, ends[:-1]), sizes)]
 
 
-def halve(row, taps):
-    """Every other value of a filtered row: the second tap is at its first sample."""
-    n = len(row)
-    out = []
-    for first in range(-1, n - 1, 2):
-        places = [abs(i) for i in range(first, first + 4)]
-        places = [i if i < n else 2 * (n - 1) - i for i in places]
-        out.append(sum(t * row[max(i, 0)] for t, i in zip(taps, places)))
-    return out
-
-
-def transposed(rows):
-    return [list(column) for column in zip(*rows)]
+def halved(rows, taps):
+    """Every other value of filtered rows: the second tap is at its first sample."""
+    n = rows.shape[1]
+    places = abs(np.arange(-1, n - 1, 2)[:, None] + np.arange(4))
+    places = np.maximum(np.where(places < n, places, 2 * (n - 1) - places), 0)
+    return rows[:, places] @ taps
 
 
 def split(picture):
     """The next scale's picture, then horizontal, vertical and diagonal detail."""
-    columns = transposed(picture)
-    bands = []
-    for vertical, horizontal in ((LOW, LOW), (HIGH, LOW), (LOW, HIGH), (HIGH, HIGH)):
-        rows = transposed([halve(column, vertical) for column in columns])
-        bands.append([halve(row, horizontal) for row in rows])
-    return bands
+    return [halved(halved(picture.T, vertical).T, horizontal)
+            for vertical, horizontal in ((LOW, LOW), (HIGH, LOW), (LOW, HIGH), (HIGH, HIGH))]
 
 
 def hidden_by(bands):
     """A fifteenth of each band's value at a place, and a thirtieth of each one around it."""
-    sums = [[sum(values) for values in zip(*rows)] for rows in zip(*bands)]
-    h, w = len(sums), len(sums[0])
-    return [[(sums[y][x] + sum(sums[min(max(j, 0), h - 1)][min(max(i, 0), w - 1)]
-                               for j in range(y - 1, y + 2) for i in range(x - 1, x + 2))) / 30
-             for x in range(w)] for y in range(h)]
+    sums = sum(bands)
+    return (sums + sliding_window_view(np.pad(sums, 1, 'edge'), (3, 3)).sum((2, 3))) / 30
 
 
-def cubes(band, hidden=None):
+def cubes(band, hidden):
     """The sum, each rounded down to a multiple of 2^-16."""
-    total = 0
-    for y, row in enumerate(band):
-        for x, value in enumerate(row):
-            left = value - hidden[y][x] if hidden else value
-            if left > 0:
-                total += int(left ** 3 * 65536)
-    return total / 65536
+    return np.floor(np.maximum(band - hidden, 0) ** 3 * 65536).sum() / 65536
 
 
 def strengths(source, encode, octave, width, height):
     """Of the source, of what is kept of it, and of what was added."""
-    total = [0, 0, 0]
+    total = np.zeros(3)
     for scale in range(4):
         source, *source_bands = split(source)
         encode, *encode_bands = split(encode)
         width, height = (width + 1) // 2, (height + 1) // 2
-        parts = [[], [], []]
-        for band in range(3):
+        parts = [], [], []
+        for band, (s, e) in enumerate(zip(source_bands, encode_bands)):
             weight = SEEN[octave + scale][band == 2]
-            rows = [[], [], []]
-            for source_row, encode_row in zip(source_bands[band], encode_bands[band]):
-                for part in rows:
-                    part.append([])
-                for s, e in zip(source_row, encode_row):
-                    # what has changed its sign is lost, and something else is there instead
-                    kept = min(abs(s), abs(e)) if (s < 0) == (e < 0) else 0
-                    rows[0][-1].append(abs(s) * weight)
-                    rows[1][-1].append(kept * weight)
-                    rows[2][-1].append((abs(e) - kept) * weight)
-            for part, part_rows in zip(parts, rows):
-                part.append(part_rows)
-        hidden = [None, hidden_by(parts[2]), hidden_by(parts[1])]
-        for i, part in enumerate(parts):
-            straight = cubes(part[0], hidden[i]) + cubes(part[1], hidden[i])
-            diagonal = cubes(part[2], hidden[i])
-            total[i] += 2 * ((straight / (2 * width * height)) ** (1 / 3)) + (diagonal / (width * height)) ** (1 / 3)
+            # what has changed its sign is lost, and something else is there instead
+            kept = np.where((s < 0) == (e < 0), np.minimum(abs(s), abs(e)), 0)
+            for part, values in zip(parts, (abs(s), kept, abs(e) - kept)):
+                part.append(values * weight)
+        for i, hidden in enumerate((0, hidden_by(parts[2]), hidden_by(parts[1]))):
+            horizontal, vertical, diagonal = (cubes(band, hidden) / (width * height) for band in parts[i])
+            total[i] += 2 * ((horizontal + vertical) / 2) ** (1 / 3) + diagonal ** (1 / 3)
     unseen = 4 * 3 * UNSEEN
-    return total[0] + unseen, total[1] + unseen, total[2]
+    return total + (unseen, unseen, 0)
 
 
 def cell_sums(plane, w, h):
-    return [[sum(sum(row[x:x + w]) for row in plane[y:y + h]) for x in range(0, len(plane[0]) - w + 1, w)]
-            for y in range(0, len(plane) - h + 1, h)]
+    rows, columns = plane.shape[0] // h, plane.shape[1] // w
+    return plane[:rows * h, :columns * w].reshape(rows, h, columns, w).sum((1, 3))
 
 
 def nb_blocks(nb_cells):
@@ -143,35 +109,30 @@ def nb_blocks(nb_cells):
 
 def variances(cells):
     """Of blocks of 5x5 cells, every third one."""
-    for y in range(nb_blocks(len(cells))):
-        for x in range(nb_blocks(len(cells[0]))):
-            values = [v for row in cells[3 * y:3 * y + 5] for v in row[3 * x:3 * x + 5]]
-            mean = sum(values) / 25
-            yield sum((v - mean) ** 2 for v in values) / 24
+    return sliding_window_view(cells, (5, 5))[::3, ::3].var((2, 3), ddof=1)
 
 
 def chroma_change(source, encode, form, side, width, height):
     w, h = side >> form.shifts[0], side >> form.shifts[1]
     count = nb_blocks(-(-width >> form.shifts[0]) // w) * nb_blocks(-(-height >> form.shifts[1]) // h)
+    if not count:
+        return math.nan
     unit = (form.chroma / (w * h)) ** 2
     octaves = 0
-    for plane in 1, 2:
-        for s, e in zip(variances(cell_sums(source[plane], w, h)), variances(cell_sums(encode[plane], w, h))):
-            octaves += abs(math.log2((s * unit + CHROMA_NOISE) / (e * unit + CHROMA_NOISE)))
-    return octaves / (2 * count) if count else math.nan
+    for planes in zip(source[1:], encode[1:]):
+        s, e = (variances(cell_sums(plane, w, h)) * unit + CHROMA_NOISE for plane in planes)
+        octaves += abs(np.log2(s / e)).sum()
+    return octaves / (2 * count)
 
 
 def source_motion(source, previous, form, width, height):
-    difference = sum(abs(a - b) for rows in zip(cell_sums(source[0], 4, 4), cell_sums(previous[0], 4, 4))
-                     for a, b in zip(*rows))
+    difference = abs(cell_sums(source[0], 4, 4) - cell_sums(previous[0], 4, 4)).sum()
     return difference * form.luma / ((width // 4) * (height // 4) * 16)
 
 
 def compare(source, encode, previous, form, width, height):
     is_large = min(width, height) >= 2160
-    def luma(planes):
-        return [[v * form.luma for v in row] for row in planes[0]]
-    whole, kept, added = strengths(luma(source), luma(encode), 0 if is_large else 1, width, height)
+    whole, kept, added = strengths(source[0] * form.luma, encode[0] * form.luma, 0 if is_large else 1, width, height)
     detail, added = 100 * (1 - kept / whole), 100 * added / whole
     chroma = math.nan
     if form.shifts:
@@ -192,10 +153,9 @@ def main(encode_file, source_file, name, size, color_range='limited', whole_size
     width, height = map(int, size.split('x'))
     whole_width, whole_height = map(int, (whole_size or size).split('x'))
     previous = None
-    with open(encode_file, 'rb') as encodes, open(source_file, 'rb') as sources:
-        for encode, source in zip(form.frames(encodes, width, height), form.frames(sources, width, height)):
-            print(*('%.6f' % v for v in compare(source, encode, previous, form, whole_width, whole_height)))
-            previous = source
+    for encode, source in zip(*(form.frames(path, width, height) for path in (encode_file, source_file))):
+        print(*('%.6f' % v for v in compare(source, encode, previous, form, whole_width, whole_height)))
+        previous = source
 
 
 main(*sys.argv[1:])
