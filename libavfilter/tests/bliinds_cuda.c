@@ -32,7 +32,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libavutil/hwcontext.h"
 #include "libavfilter/vf_bliinds_cuda.c"
 #include "bliinds_pool.h"
 #include "filter_graph.h"
@@ -68,21 +67,6 @@ static int open_stream(Run *r)
     return res ? AVERROR_EXTERNAL : 0;
 }
 
-static int open_frames(Run *r)
-{
-    AVHWFramesContext *frames;
-
-    r->frames = av_hwframe_ctx_alloc(r->device);
-    if (!r->frames)
-        return AVERROR(ENOMEM);
-    frames = (AVHWFramesContext *)r->frames->data;
-    frames->format    = AV_PIX_FMT_CUDA;
-    frames->sw_format = AV_PIX_FMT_NV12;
-    frames->width     = WIDTH;
-    frames->height    = HEIGHT;
-    return av_hwframe_ctx_init(r->frames);
-}
-
 static int open_graph(Run *r)
 {
     AVFrame like = { .format = r->frames ? AV_PIX_FMT_CUDA : AV_PIX_FMT_NV12, .width = WIDTH,
@@ -111,7 +95,8 @@ static int open_run(Run *r, int device, int own_stream)
         snprintf(name, sizeof(name), "%d", device);
         if (av_hwdevice_ctx_create(&r->device, AV_HWDEVICE_TYPE_CUDA, name, NULL, 0) < 0)
             return AVERROR(ENODEV);
-        if ((own_stream && (ret = open_stream(r)) < 0) || (ret = open_frames(r)) < 0)
+        if ((own_stream && (ret = open_stream(r)) < 0) || 
+            (ret = test_open_frames(&r->frames, r->device, AV_PIX_FMT_NV12, WIDTH, HEIGHT)) < 0)
             return ret;
     }
     return open_graph(r);
@@ -134,21 +119,14 @@ static void close_run(Run *r)
 }
 
 /// A picture that is another one for each number: noise over a pattern.
-static int draw(AVFrame **picture, int n)
+static AVFrame *draw(int n)
 {
-    AVFrame *frame = *picture = av_frame_alloc();
+    AVFrame *frame = test_new_frame(AV_PIX_FMT_NV12, WIDTH, HEIGHT);
     unsigned seed = n;
-    int ret;
 
     if (!frame)
-        return AVERROR(ENOMEM);
-    frame->format = AV_PIX_FMT_NV12;
-    frame->width  = WIDTH;
-    frame->height = HEIGHT;
-    frame->pts    = n;
-    ret = av_frame_get_buffer(frame, 0);
-    if (ret < 0)
-        return ret;
+        return NULL;
+    frame->pts = n;
     for (int y = 0; y < HEIGHT; y++)
         for (int x = 0; x < WIDTH; x++) {
             seed = seed * 1664525 + 1013904223;
@@ -157,7 +135,7 @@ static int draw(AVFrame **picture, int n)
         }
     for (int y = 0; y < (HEIGHT + 1) / 2; y++)
         memset(frame->data[1] + y * frame->linesize[1], 128, WIDTH);
-    return 0;
+    return frame;
 }
 
 /// Keep the score of a frame that has left the filter.
@@ -176,24 +154,16 @@ static int take(void *opaque, const AVFrame *frame)
 static int send(Run *r, const AVFrame *picture)
 {
     AVFrame *frame = NULL;
-    int ret = 0;
+    int ret;
 
     if (picture) {
-        frame = r->frames ? av_frame_alloc() : av_frame_clone(picture);
+        frame = r->frames ? test_upload(r->frames, picture) : av_frame_clone(picture);
         if (!frame)
             return AVERROR(ENOMEM);
-        if (r->frames && ((ret = av_hwframe_get_buffer(r->frames, frame, 0)) < 0 ||
-                          (ret = av_hwframe_transfer_data(frame, picture, 0)) < 0))
-            goto end;
-        frame->pts = picture->pts;
     }
     ret = av_buffersrc_add_frame(r->graph.source[0], frame);
-    if (ret >= 0)
-        ret = test_graph_receive(&r->graph, 0, r, take);
-
-end:
     av_frame_free(&frame);
-    return ret;
+    return ret < 0 ? ret : test_graph_receive(&r->graph, 0, r, take);
 }
 
 /// Give a few pictures to a filter, none of which it is to give back before it is closed.
@@ -202,11 +172,9 @@ static int send_early(Run *r)
     int ret = 0;
 
     for (int n = 0; n < 3 && ret >= 0; n++) {
-        AVFrame *picture = NULL;
+        AVFrame *picture = draw(n);
 
-        ret = draw(&picture, n);
-        if (ret >= 0)
-            ret = send(r, picture);
+        ret = picture ? send(r, picture) : AVERROR(ENOMEM);
         av_frame_free(&picture);
     }
     return ret;
@@ -216,7 +184,6 @@ static int send_early(Run *r)
 static int test_api(void)
 {
     static Run run[MAX_RUNS], early;
-    AVFrame *picture = NULL;
     int nb_runs = 0, nb_devices = 0, ret;
 
     ret = open_run(&run[nb_runs++], -1, 0);
@@ -231,12 +198,14 @@ static int test_api(void)
         ret = 0;
     }
     for (int n = 0; ret >= 0 && n <= NB_FRAMES; n++) {
-        ret = n < NB_FRAMES ? draw(&picture, n) : 0;
+        AVFrame *picture = n < NB_FRAMES ? draw(n) : NULL;
+
+        if (n < NB_FRAMES && !picture)
+            ret = AVERROR(ENOMEM);
         for (int i = 0; i < nb_runs && ret >= 0; i++)
             ret = send(&run[i], picture);
         av_frame_free(&picture);
     }
-    av_frame_free(&picture);
     if (ret < 0)
         printf("error: %s\n", av_err2str(ret));
 

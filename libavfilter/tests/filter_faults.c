@@ -43,7 +43,6 @@
 #include <unistd.h>
 
 #include "libavutil/dict.h"
-#include "libavutil/hwcontext.h"
 #include "libavutil/log.h"
 #include "libavutil/macros.h"
 #include "libavutil/pixdesc.h"
@@ -221,70 +220,45 @@ static int size_of_frame(const Run *r, int n)
 }
 
 /// A picture that is another one for each number, and each input.
-static int draw(const Run *r, AVFrame **picture, int input, int n)
+static AVFrame *draw(const Run *r, int input, int n)
 {
-    AVFrame *frame = *picture = av_frame_alloc();
+    const int size = size_of_frame(r, n);
+    AVFrame *frame = test_new_frame(r->format, r->width[size], r->height[size]);
     unsigned seed = 2 * n + input;
-    int ret;
 
-    if (!frame)
-        return AVERROR(ENOMEM);
-    frame->format = r->format;
-    frame->width  = r->width[size_of_frame(r, n)];
-    frame->height = r->height[size_of_frame(r, n)];
-    ret = av_frame_get_buffer(frame, 0);
-    if (ret < 0)
-        return ret;
-    for (int i = 0; i < FF_ARRAY_ELEMS(frame->buf) && frame->buf[i]; i++)
+    for (int i = 0; frame && i < FF_ARRAY_ELEMS(frame->buf) && frame->buf[i]; i++)
         for (size_t j = 0; j < frame->buf[i]->size; j++) {
             seed = seed * 1664525 + 1013904223;
             // samples of 10 bits have nothing in the high bits of their second byte
             frame->buf[i]->data[j] = av_pix_fmt_desc_get(r->format)->comp[0].depth > 8 && j & 1 ?
                                      seed >> 30 : (j * (n + 3) >> 4) % 128 + (seed >> 28);
         }
-    return 0;
-}
-
-static int upload(const Run *r, AVFrame **picture, int n)
-{
-    AVFrame *frame = av_frame_alloc();
-    int ret = AVERROR(ENOMEM);
-
-    if (frame && (ret = av_hwframe_get_buffer(r->frames[size_of_frame(r, n)], frame, 0)) >= 0)
-        ret = av_hwframe_transfer_data(frame, *picture, 0);
-    av_frame_free(picture);
-    *picture = frame;
-    return ret;
+    return frame;
 }
 
 /// The frames that the filter is to get.
 static int make_frames(Run *r)
 {
-    int ret;
-
     for (int i = 0; r->device && i < r->nb_sizes; i++) {
-        AVHWFramesContext *frames;
+        int ret = test_open_frames(&r->frames[i], r->device, r->format, r->width[i], r->height[i]);
 
-        r->frames[i] = av_hwframe_ctx_alloc(r->device);
-        if (!r->frames[i])
-            return AVERROR(ENOMEM);
-        frames = (AVHWFramesContext *)r->frames[i]->data;
-        frames->format    = AV_PIX_FMT_CUDA;
-        frames->sw_format = r->format;
-        frames->width     = r->width[i];
-        frames->height    = r->height[i];
-        ret = av_hwframe_ctx_init(r->frames[i]);
         if (ret < 0)
             return ret;
     }
     for (int i = 0; i < MAX_INPUTS; i++)
         for (int n = 0; n < NB_FRAMES; n++) {
-            ret = draw(r, &r->input[i][n], i, n);
-            if (ret >= 0 && r->device)
-                ret = upload(r, &r->input[i][n], n);
-            if (ret < 0)
-                return ret;
-            r->input[i][n]->pts = n;
+            AVFrame *picture = draw(r, i, n);
+
+            if (!picture)
+                return AVERROR(ENOMEM);
+            picture->pts   = n;
+            r->input[i][n] = picture;
+            if (r->device) {
+                r->input[i][n] = test_upload(r->frames[size_of_frame(r, n)], picture);
+                av_frame_free(&picture);
+            }
+            if (!r->input[i][n])
+                return AVERROR_EXTERNAL;
         }
     return 0;
 }

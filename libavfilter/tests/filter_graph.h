@@ -29,6 +29,7 @@
 #include "libavutil/attributes.h"
 #include "libavutil/error.h"
 #include "libavutil/frame.h"
+#include "libavutil/hwcontext.h"
 #include "libavutil/imgutils.h"
 #include "libavutil/mem.h"
 #include "libavfilter/avfilter.h"
@@ -129,6 +130,51 @@ static av_unused int test_graph_receive(TestGraph *g, int i, void *opaque,
     }
     av_frame_free(&frame);
     return ret == AVERROR(EAGAIN) || ret == AVERROR_EOF ? 0 : ret;
+}
+
+/// A frame with memory of its own, or NULL.
+static av_unused AVFrame *test_new_frame(enum AVPixelFormat format, int width, int height)
+{
+    AVFrame *frame = av_frame_alloc();
+
+    if (frame) {
+        frame->format = format;
+        frame->width  = width;
+        frame->height = height;
+        if (av_frame_get_buffer(frame, 0) < 0)
+            av_frame_free(&frame);
+    }
+    return frame;
+}
+
+/// Where frames of this format and size come from on a CUDA device.
+static av_unused int test_open_frames(AVBufferRef **frames, AVBufferRef *device,
+                                      enum AVPixelFormat format, int width, int height)
+{
+    AVHWFramesContext *context;
+
+    *frames = av_hwframe_ctx_alloc(device);
+    if (!*frames)
+        return AVERROR(ENOMEM);
+    context = (AVHWFramesContext *)(*frames)->data;
+    context->format    = AV_PIX_FMT_CUDA;
+    context->sw_format = format;
+    context->width     = width;
+    context->height    = height;
+    return av_hwframe_ctx_init(*frames);
+}
+
+/// A picture on the device, with its timestamp, or NULL.
+static av_unused AVFrame *test_upload(AVBufferRef *frames, const AVFrame *picture)
+{
+    AVFrame *frame = av_frame_alloc();
+
+    if (frame && (av_hwframe_get_buffer(frames, frame, 0) < 0 ||
+                  av_hwframe_transfer_data(frame, picture, 0) < 0))
+        av_frame_free(&frame);
+    if (frame)
+        frame->pts = picture->pts;
+    return frame;
 }
 
 /// Size of the rows in bytes and number of rows of each plane; no rows for a palette.

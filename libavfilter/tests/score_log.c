@@ -30,13 +30,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "libavutil/avstring.h"
 #include "libavutil/dict.h"
-#include "libavutil/frame.h"
-#include "libavutil/mem.h"
-#include "libavfilter/avfilter.h"
-#include "libavfilter/buffersink.h"
-#include "libavfilter/buffersrc.h"
+#include "filter_graph.h"
 
 static void draw(AVFrame *frame)
 {
@@ -49,63 +44,44 @@ static void draw(AVFrame *frame)
         }
 }
 
-static int take_frames(AVFilterContext *sink)
+static int take(void *opaque, const AVFrame *frame)
 {
-    AVFrame *frame = av_frame_alloc();
-    int ret = frame ? 0 : AVERROR(ENOMEM);
+    const AVDictionaryEntry *entry = NULL;
 
-    while (ret >= 0 && (ret = av_buffersink_get_frame(sink, frame)) >= 0) {
-        const AVDictionaryEntry *entry = NULL;
-
-        while ((entry = av_dict_get(frame->metadata, "", entry, AV_DICT_IGNORE_SUFFIX)))
-            if (strstr(entry->key, ".score"))
-                printf("%"PRId64" %s=%s\n", frame->pts, entry->key, entry->value);
-        av_frame_unref(frame);
-    }
-    av_frame_free(&frame);
-    return ret == AVERROR(EAGAIN) || ret == AVERROR_EOF ? 0 : ret;
+    while ((entry = av_dict_iterate(frame->metadata, entry)))
+        if (strstr(entry->key, ".score"))
+            printf("%"PRId64" %s=%s\n", frame->pts, entry->key, entry->value);
+    return 0;
 }
 
 static int run(const char *job)
 {
-    AVFilterGraph *graph = avfilter_graph_alloc();
-    AVFilterContext *source = NULL, *sink = NULL;
-    char *text = NULL;
-    int first, number, width, height, end, length, ret = AVERROR(EINVAL);
+    AVFrame like = { .format = AV_PIX_FMT_GRAY8 };
+    TestGraph g;
+    int first, number, end, length, ret;
 
-    if (!graph || sscanf(job, "%d:%d:%dx%d:%d:%n", &first, &number, &width, &height, &end,
-                         &length) != 5)
-        goto end;
-    text = av_asprintf("buffer@in=video_size=%dx%d:pix_fmt=gray:time_base=1/25,%s,buffersink@out",
-                       width, height, job + length);
-    if (!text || (ret = avfilter_graph_parse_ptr(graph, text, NULL, NULL, NULL)) < 0 ||
-        (ret = avfilter_graph_config(graph, NULL)) < 0)
-        goto end;
-    source = avfilter_graph_get_filter(graph, "buffer@in");
-    sink   = avfilter_graph_get_filter(graph, "buffersink@out");
+    if (sscanf(job, "%d:%d:%dx%d:%d:%n", &first, &number, &like.width, &like.height, &end,
+               &length) != 5)
+        return AVERROR(EINVAL);
+    ret = test_graph_open(&g, job + length, (AVFrame *[]){ &like }, 0);
+    for (int i = 0; i < number + end && ret >= 0; i++) {
+        AVFrame *frame = NULL;
 
-    for (int i = 0; i < number + end; i++) {
-        AVFrame *frame = i < number ? av_frame_alloc() : NULL;
-
-        if (frame) {
-            frame->format = AV_PIX_FMT_GRAY8;
-            frame->width  = width;
-            frame->height = height;
-            frame->pts    = first + i;
-            ret = av_frame_get_buffer(frame, 0);
-            if (ret >= 0)
-                draw(frame);
+        if (i < number) {
+            frame = test_new_frame(like.format, like.width, like.height);
+            if (!frame) {
+                ret = AVERROR(ENOMEM);
+                break;
+            }
+            frame->pts = first + i;
+            draw(frame);
         }
+        ret = av_buffersrc_add_frame(g.source[0], frame);
         if (ret >= 0)
-            ret = av_buffersrc_add_frame(source, frame);
+            ret = test_graph_receive(&g, 0, NULL, take);
         av_frame_free(&frame);
-        if (ret < 0 || (ret = take_frames(sink)) < 0)
-            break;
     }
-
-end:
-    av_free(text);
-    avfilter_graph_free(&graph);
+    avfilter_graph_free(&g.graph);
     return ret;
 }
 
