@@ -109,45 +109,35 @@ static AVFrame *draw(const Case *c, int input, int n)
     return frame;
 }
 
-static void describe(AVBPrint *text, const AVFrame *frame, int output)
+/// What comes out of a graph.
+typedef struct Output {
+    AVBPrint *text;
+    AVFrame *const *input;
+    int sink;
+    int nb_frames;              ///< of the first sink
+} Output;
+
+static int take(void *opaque, const AVFrame *frame)
 {
+    Output *out = opaque;
     const AVFrameSideData *sd = av_frame_get_side_data(frame, AV_FRAME_DATA_SEI_UNREGISTERED);
     const AVDictionaryEntry *e = NULL;
 
     while ((e = av_dict_iterate(frame->metadata, e)))
-        av_bprintf(text, "%s=%s\n", e->key, e->value);
-    if (output)
-        av_bprintf(text, "%08x\n", test_checksum(0, frame));
+        av_bprintf(out->text, "%s=%s\n", e->key, e->value);
     if (sd)
-        av_bprintf(text, "%08x\n", av_adler32_update(0, sd->data, sd->size));
-}
+        av_bprintf(out->text, "%08x\n", av_adler32_update(0, sd->data, sd->size));
+    if (out->sink) {
+        av_bprintf(out->text, "%08x\n", test_checksum(0, frame));
+    } else {
+        const AVFrame *in = out->input[out->nb_frames];
 
-static int take_frames(TestGraph *g, AVBPrint *text, AVFrame *const *input, int *nb_out)
-{
-    AVFrame *frame = av_frame_alloc();
-    int failed = 0;
-
-    av_assert0(frame);
-    for (int i = 0; i < g->nb_sinks; i++) {
-        int ret;
-
-        while ((ret = av_buffersink_get_frame(g->sink[i], frame)) >= 0) {
-            describe(text, frame, i);
-            if (!i) {
-                const AVFrame *in = input[*nb_out];
-
-                if (frame->pts != in->pts || frame->data[0] != in->data[0] ||
-                    test_checksum(0, frame) != test_checksum(0, in))
-                    av_bprintf(text, "frame %d is not as it was\n", *nb_out);
-                ++*nb_out;
-            }
-            av_frame_unref(frame);
-        }
-        if (ret != AVERROR(EAGAIN) && ret != AVERROR_EOF)
-            failed = ret;
+        if (frame->pts != in->pts || frame->data[0] != in->data[0] ||
+            test_checksum(0, frame) != test_checksum(0, in))
+            av_bprintf(out->text, "frame %d is not as it was\n", out->nb_frames);
+        out->nb_frames++;
     }
-    av_frame_free(&frame);
-    return failed;
+    return 0;
 }
 
 /// What frames as those of the cases get, one each; "refused" where there is no such graph.
@@ -155,9 +145,10 @@ static void run(AVBPrint *text, const char *filter, const char *options, const C
                 int nb_threads)
 {
     AVFrame *input[2][MAX_FRAMES];
+    Output out = { .text = text, .input = input[0] };
     TestGraph g;
     AVBPrint graph;
-    int ret, nb_out = 0;
+    int ret;
 
     av_assert0(nb <= MAX_FRAMES);
     for (int i = 0; i < 2; i++)
@@ -173,13 +164,13 @@ static void run(AVBPrint *text, const char *filter, const char *options, const C
         for (int i = 0; i < g.nb_sources && ret >= 0; i++)
             ret = av_buffersrc_add_frame_flags(g.source[i], n < nb ? input[i][n] : NULL,
                                                AV_BUFFERSRC_FLAG_KEEP_REF);
-        if (ret >= 0)
-            ret = take_frames(&g, text, input[0], &nb_out);
+        for (out.sink = 0; out.sink < g.nb_sinks && ret >= 0; out.sink++)
+            ret = test_graph_receive(&g, out.sink, &out, take);
         if (ret < 0)
             av_bprintf(text, "failed\n");
     }
-    if (ret >= 0 && nb_out != nb)
-        av_bprintf(text, "%d frames of %d\n", nb_out, nb);
+    if (ret >= 0 && out.nb_frames != nb)
+        av_bprintf(text, "%d frames of %d\n", out.nb_frames, nb);
     avfilter_graph_free(&g.graph);
     for (int i = 0; i < 2; i++)
         for (int n = 0; n < nb; n++)

@@ -79,6 +79,9 @@ typedef struct Command {
 /// What a run is judged by.
 typedef struct Run {
     AVBPrint text;              ///< all that can be seen of the frames that came out
+    unsigned sums[MAX_FRAMES];  ///< of the frames that went in
+    int passes;                 ///< whether they are to come out as they are
+    int sink;                   ///< the one that frames are taken from
     int nb_in, nb_out;
     int failed;
 } Run;
@@ -149,48 +152,39 @@ static unsigned checksum(const AVFrame *frame)
     return test_checksum(1, frame);
 }
 
-static void describe(Run *run, int output, const AVFrame *frame)
+static int take(void *opaque, const AVFrame *frame)
 {
+    Run *run = opaque;
     const AVFrameSideData *sd = av_frame_get_side_data(frame, AV_FRAME_DATA_SEI_UNREGISTERED);
     const AVDictionaryEntry *e = NULL;
 
-    av_bprintf(&run->text, "%d %d %dx%d %s %lld %08x %08x", output, run->nb_out, frame->width, frame->height,
+    av_bprintf(&run->text, "%d %d %dx%d %s %lld %08x %08x", run->sink, run->nb_out, frame->width, frame->height,
                av_get_pix_fmt_name(frame->format), (long long)frame->pts, checksum(frame),
                sd ? (unsigned)av_adler32_update(1, sd->data, sd->size) : 0);
     while ((e = av_dict_iterate(frame->metadata, e)))
         av_bprintf(&run->text, " %s=%s", e->key, e->value);
     av_bprintf(&run->text, "\n");
-}
-
-/// Take what there is; sums has the checksums of what went in.
-static void take_frames(TestGraph *g, Run *run, const unsigned *sums, int passes)
-{
-    AVFrame *frame = av_frame_alloc();
-    int ret;
-
-    av_assert0(frame);
-    for (int i = 0; i < g->nb_sinks; i++) {
-        while ((ret = av_buffersink_get_frame(g->sink[i], frame)) >= 0) {
-            describe(run, i, frame);
-            if (!i) {
-                av_assert0(run->nb_out < run->nb_in);
-                av_assert0(!passes || checksum(frame) == sums[run->nb_out]);
-                run->nb_out++;
-            }
-            av_frame_unref(frame);
-        }
-        run->failed |= ret != AVERROR(EAGAIN) && ret != AVERROR_EOF;
+    if (!run->sink) {
+        av_assert0(run->nb_out < run->nb_in);
+        av_assert0(!run->passes || checksum(frame) == run->sums[run->nb_out]);
+        run->nb_out++;
     }
-    av_frame_free(&frame);
+    return 0;
 }
 
-static void close_graph(TestGraph *g, Run *run, const unsigned *sums, int passes)
+static void take_frames(TestGraph *g, Run *run)
+{
+    for (run->sink = 0; run->sink < g->nb_sinks; run->sink++)
+        run->failed |= test_graph_receive(g, run->sink, run, take) < 0;
+}
+
+static void close_graph(TestGraph *g, Run *run)
 {
     if (!g->graph)
         return;
     for (int i = 0; i < g->nb_sources; i++)
         run->failed |= av_buffersrc_add_frame(g->source[i], NULL) < 0;
-    take_frames(g, run, sums, passes);
+    take_frames(g, run);
     avfilter_graph_free(&g->graph);
 }
 
@@ -213,12 +207,10 @@ static int same_form(const Command *a, const Command *b)
 
 static void run_filter(Run *run, int filter, int flags, const Command *c, int nb_frames, int nb_threads)
 {
-    const int passes = filters[filter].passes;
-    unsigned sums[MAX_FRAMES];
     TestGraph g = { NULL };
     int64_t pts = 0;
 
-    *run = (Run){ .nb_in = 0 };
+    *run = (Run){ .passes = filters[filter].passes };
     av_bprint_init(&run->text, 0, AV_BPRINT_SIZE_UNLIMITED);
     for (int i = 0; i < nb_frames && !run->failed; i++) {
         AVFrame *frame[2] = { NULL }, *ours[2] = { NULL };
@@ -231,10 +223,10 @@ static void run_filter(Run *run, int filter, int flags, const Command *c, int nb
         }
         pts += c[i].step;
         if (!g.graph || flags & REBUILD && !same_form(&c[i - 1], &c[i])) {
-            close_graph(&g, run, sums, passes);
+            close_graph(&g, run);
             run->failed |= test_graph_open(&g, filters[filter].name, frame, nb_threads) < 0;
         }
-        sums[run->nb_in] = checksum(frame[0]);
+        run->sums[run->nb_in] = checksum(frame[0]);
         for (int j = filters[filter].nb_inputs - 1; j >= 0; j--) {
             if (!(flags & ALONE))
                 ours[j] = av_frame_clone(frame[j]);
@@ -245,14 +237,14 @@ static void run_filter(Run *run, int filter, int flags, const Command *c, int nb
             av_frame_free(&frame[j]);
         }
         if (!run->failed)
-            take_frames(&g, run, sums, passes);
+            take_frames(&g, run);
         for (int j = 0; j < 2; j++) {
-            av_assert0(j || !ours[j] || run->failed || checksum(ours[j]) == sums[run->nb_in - 1]);
+            av_assert0(j || !ours[j] || run->failed || checksum(ours[j]) == run->sums[run->nb_in - 1]);
             av_frame_free(&ours[j]);
         }
     }
     if (!run->failed)
-        close_graph(&g, run, sums, passes);
+        close_graph(&g, run);
     avfilter_graph_free(&g.graph);
     av_assert0(run->failed || run->nb_out == run->nb_in);
 }
