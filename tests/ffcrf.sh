@@ -17,10 +17,7 @@ json=${tmp}/json
 
 # Runs ffcrf, with its standard output in ${tmp}/out and its messages in ${tmp}/err.
 ffcrf(){
-    status=0
-    run ffcrf${PROGSUF}${EXECSUF} "$@" > ${tmp}/out 2> ${tmp}/err < /dev/null || status=$?
-    cat ${tmp}/err >&2
-    return ${status}
+    heard run ffcrf${PROGSUF}${EXECSUF} "$@" > ${tmp}/out < /dev/null
 }
 
 # The same with --json, whose lines are all checked to be JSON, where it has to find something.
@@ -923,8 +920,7 @@ crf_disk(){
         (trap '' XFSZ
          ulimit -f ${blocks}
          run ffcrf${PROGSUF}${EXECSUF} -i ${in} ${fast} --metric ssim --crf 15 --score-every 1 --encode ${out} -y 2>&1
-         echo "status $?") 2>&1 | cat > ${tmp}/messages
-        cat ${tmp}/messages >&2
+         echo "status $?") 2>&1 | tee ${tmp}/messages >&2
         sed -n "s,${tmp},folder,g; s/^\[[^]]*\] //; /annot write\|stopped\|cannot be written\|could not\|status/p" ${tmp}/messages |
             sed "s/^/${blocks}: /"
         find ${tmp} -name '*.tmp' -type f -o -name '*.part*'

@@ -8,10 +8,7 @@ encoder="-fps_mode passthrough -c:v libx264 -preset ultrafast -bf 2 -g 12 -y"
 audio="-f lavfi -i sine=d=1"
 
 pairs_ffmpeg(){
-    run ffmpeg${PROGSUF}${EXECSUF} -nostdin -nostats -v warning "$@" 2> ${tmp}/err
-    status=$?
-    cat ${tmp}/err >&2
-    return ${status}
+    heard run ffmpeg${PROGSUF}${EXECSUF} -nostdin -nostats -v warning "$@"
 }
 
 # In FFmpeg's own tree there is no README of ours.

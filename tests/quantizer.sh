@@ -310,9 +310,8 @@ all_clips="h264.ts avc.mp4 hevc.mkv av1.mp4 mpeg2.ts mpeg4.avi mjpeg.avi ffv1.mk
 # Packets are as they were.
 passes(){ # what file [filters-before]
     for filter in null ${with}; do
-        quantizer_ffmpeg -i ${tmp}/$2 -map 0:v -c copy -bsf:v ${3:+$3,}${filter} -f framemd5 - 2> ${tmp}/err |
+        heard quantizer_ffmpeg -i ${tmp}/$2 -map 0:v -c copy -bsf:v ${3:+$3,}${filter} -f framemd5 - |
             sed 's/, S=.*//' > ${tmp}/packets.${filter}
-        cat ${tmp}/err >&2
     done
     same "$1" ${tmp}/packets.null ${tmp}/packets.${with}
 }

@@ -95,7 +95,7 @@ static int open_run(Run *r, int device, int own_stream)
         snprintf(name, sizeof(name), "%d", device);
         if (av_hwdevice_ctx_create(&r->device, AV_HWDEVICE_TYPE_CUDA, name, NULL, 0) < 0)
             return AVERROR(ENODEV);
-        if ((own_stream && (ret = open_stream(r)) < 0) || 
+        if ((own_stream && (ret = open_stream(r)) < 0) ||
             (ret = test_open_frames(&r->frames, r->device, AV_PIX_FMT_NV12, WIDTH, HEIGHT)) < 0)
             return ret;
     }

@@ -116,9 +116,8 @@ valid(){
     done
     # a frame that is not valid is logged, but not pooled
     { cat ${tmp}/rose; head -c 3220 /dev/zero; cat ${tmp}/rose; } > ${tmp}/raw
-    ffmpeg -f rawvideo -pix_fmt gray -video_size 70x46 -i ${tmp}/raw \
-        -vf ${gray}${bliinds}=log_path=${tmp}/log:log_fmt=csv:stats_file=${tmp}/stats ${to_null} 2> ${tmp}/err
-    cat ${tmp}/err >&2
+    heard ffmpeg -f rawvideo -pix_fmt gray -video_size 70x46 -i ${tmp}/raw \
+        -vf ${gray}${bliinds}=log_path=${tmp}/log:log_fmt=csv:stats_file=${tmp}/stats ${to_null}
     cut -d, -f1,6 ${tmp}/log
     grep -c 'valid:0' ${tmp}/stats
     awk -F, 'NR == 2 { score = $2 } NR == 4 { again = $2 } END { print (score == again ? "same" : "another") " score" }' ${tmp}/log
@@ -234,6 +233,12 @@ name test
 direction lower
 range 0 100"
 
+model(){ # file lines...
+    file=${tmp}/$1
+    shift
+    printf '%s\n' "${head_lines}" "$@" end > ${file}
+}
+
 # Precision of sqrt(25 * 9) * 1e-4 = 0.0015 and sqrt(9 * 0.25) * 1e-4 = 0.00015.
 symmetric(){ # P_01 P_12
     printf '%s\nmean L1.zeta100 1\nmean L1.ori10 1\nmean target 50\n' "${head_lines}"
@@ -319,26 +324,15 @@ model_values(){ # name
 # L1.ori10 is 0.3848570411.
 models(){
     printf '%s\nweight L1.zeta100 10 \r\n\t# text\nconstant -4\nsigma 3\nend\n\n' "${head_lines}" > ${tmp}/linear
-    printf '%s\nconstant 7.5\nweight L3.ori10 0\nstep 2\nend' "${head_lines}" > ${tmp}/step
-    printf '%s\nconstant 7\nweight L3.ori10 0\nstep 2\nend' "${head_lines}" > ${tmp}/half
-    printf '%s\nconstant 6.9\nweight L3.ori10 0\nstep 2\nend' "${head_lines}" > ${tmp}/less
-    printf '%s\nconstant 107\nweight L3.ori10 0\npredicts a b\nlicence c\npercentile 50 1\nend\n' "${head_lines}" > ${tmp}/above
-    printf '%s\nconstant -107\nweight L3.ori10 0\nend\n' "${head_lines}" > ${tmp}/below
+    model step "constant 7.5" "weight L3.ori10 0" "step 2"
+    model half "constant 7" "weight L3.ori10 0" "step 2"
+    model less "constant 6.9" "weight L3.ori10 0" "step 2"
+    model above "constant 107" "weight L3.ori10 0" "predicts a b" "licence c" "percentile 50 1"
+    model below "constant -107" "weight L3.ori10 0"
     # 50 + 4 (f - 1); sigma 1 / sqrt(0.25); distance |f - 1| sqrt(5 - 1 / 0.25)
-    { echo "${head_lines}"
-      echo "step 0.5"
-      echo "mean L1.zeta100 1"
-      echo "mean target 50"
-      echo "precision target -1 0.25"
-      echo "precision L1.zeta100 5 -1"
-      echo "end"; } > ${tmp}/joint
+    model joint "step 0.5" "mean L1.zeta100 1" "mean target 50" "precision target -1 0.25" "precision L1.zeta100 5 -1"
     # sqrt(4 * (2.4544873 - 2)^2), apart from what is predicted
-    { echo "${head_lines}"
-      echo "constant 1"
-      echo "weight L1.zeta100 1"
-      echo "mean L1.zeta10 2"
-      echo "precision L1.zeta10 4"
-      echo "end"; } > ${tmp}/separate
+    model separate "constant 1" "weight L1.zeta100 1" "mean L1.zeta10 2" "precision L1.zeta10 4"
     # 50 + 4 (o - 1); sqrt(25 z^2 + (2.0014 + 2) z o + (9 - 1 / 0.25) o^2), less the
     # means, with a precision that is symmetric within the tolerance; then a model behind
     # the mark of UTF-8, without an end of line
@@ -358,16 +352,13 @@ keys(){ # key=value...
 # Frames by the bands alone, and in turn with them frames by all statistics, have the same
 # energies to 1e-9 and flat blocks as where features ask for all statistics of each.
 bands(){
-    printf '%s\nconstant 0\nweight phase.zeta 1e6\nend\n' "${head_lines}" > ${tmp}/model
-    { echo "${head_lines}"
-      echo "constant 0"
-      echo "weight coded.step 1"
-      n=0
-      for name in L1.band1 L1.band2 L1.band3 L2.band1 L2.band2 L2.band3 L3.band1 L3.band2 L3.band3 \
-                  L1.phase1 L1.phase2 L1.phase3; do
-          echo "weight ${name} $((n += 1))e3"
-      done
-      echo "end"; } >> ${tmp}/model
+    for name in L1.band1 L1.band2 L1.band3 L2.band1 L2.band2 L2.band3 L3.band1 L3.band2 L3.band3 \
+                L1.phase1 L1.phase2 L1.phase3; do
+        set -- "$@" "weight ${name} $(($# + 1))e3"
+    done
+    model pixels "constant 0" "weight phase.zeta 1e6"
+    model bitstream "constant 0" "weight coded.step 1" "$@"
+    cat ${tmp}/pixels ${tmp}/bitstream > ${tmp}/model
     known=$(keys step=2 bytes=999 width=64 height=64 pict_type=I codec=hevc |
         sed "s/,/:enable='lt(mod(n\\\\,7)\\\\,4)',/g")
     for size in 70x46 16x9 4x4 96x48 97x49 321x243 520x130; do
@@ -398,16 +389,9 @@ basis_of(){ # name model options keys...
 # coded.scale is 1. By hand: 1 + 4 * 1.5 - 2 * 3 + 5 = 6, sigma 5 * exp(0.1 * 1.5 + 0.01 * 6).
 basis(){
     all="step=1.5 bytes=805 width=35 height=23 pict_type=I"
-    printf '%s\nconstant 10\nweight L3.ori10 0\nsigma 3\nend\n' "${head_lines}" > ${tmp}/pixels
-    { echo "${head_lines}"
-      echo "constant 1"
-      echo "weight coded.step 4"
-      echo "weight coded.intra -2"
-      echo "weight coded.scale 5"
-      echo "sigma 5"
-      echo "sigma_weight coded.step 0.1"
-      echo "sigma_weight score 0.01"
-      echo "end"; } > ${tmp}/bitstream
+    model pixels "constant 10" "weight L3.ori10 0" "sigma 3"
+    model bitstream "constant 1" "weight coded.step 4" "weight coded.intra -2" "weight coded.scale 5" \
+        "sigma 5" "sigma_weight coded.step 0.1" "sigma_weight score 0.01"
     { cat ${tmp}/pixels; printf '\n# both\n'; cat ${tmp}/bitstream; echo; } > ${tmp}/both
     basis_of known     both      ""               ${all}
     basis_of turned    both      ""               step=1.5 bytes=805 width=23 height=35 pict_type=I
@@ -426,14 +410,9 @@ basis(){
     # 100 / (1 + exp(-6))
     sed 's/^direction/link logistic\n&/' ${tmp}/bitstream > ${tmp}/logistic
     basis_of logistic  logistic  ""               ${all}
+    model codecs "constant 1" "weight coded.hevc 2" "weight coded.av1 3" "weight coded.vp9 4" \
+        "weight coded.mpeg2 5" "weight coded.mpeg4 6" "weight coded.mjpeg 7"
     for codec in h264 hevc av1 vp9 mpeg2video mpeg1video mpeg4 mjpeg; do
-        { echo "${head_lines}"
-          echo "constant 1"
-          i=1
-          for name in hevc av1 vp9 mpeg2 mpeg4 mjpeg; do
-              echo "weight coded.${name} $((i += 1))"
-          done
-          echo "end"; } > ${tmp}/codecs
         basis_of ${codec} codecs "" ${all} codec=${codec} | grep score
     done
     # an I frame of step 1.5, P frames of step 3 and as many bytes, such an I frame: means 1.5, 2.25, 2.5, 3
@@ -448,8 +427,8 @@ basis(){
 # picture is 2.4544873, and so its distance from 2 is 0.9089746.
 basis_outside(){
     for i in near:1 far:0.9; do
-        printf '%s\nconstant 1\nweight %s 1\nmean L1.zeta10 2\nprecision L1.zeta10 4\npercentile 50 0.1\npercentile 99 %s\npercentile 90 0.2\nend\n' \
-            "${head_lines}" L3.ori10 ${i#*:} > ${tmp}/${i%:*}
+        model ${i%:*} "constant 1" "weight L3.ori10 1" "mean L1.zeta10 2" "precision L1.zeta10 4" \
+            "percentile 50 0.1" "percentile 99 ${i#*:}" "percentile 90 0.2"
         sed 's/L3.ori10/coded.step/' ${tmp}/${i%:*} > ${tmp}/${i%:*}.coded
     done
     # 3 of the frames, of 5 or of 6, have keys
@@ -520,8 +499,7 @@ decode_payloads(){
 
 # Through an encoder that keeps them, and back.
 sei(){ # encoder format options
-    printf '%s\nconstant 1\nweight L1.zeta100 20\nsigma 2.5\nmean L1.zeta10 2\nprecision L1.zeta10 4\nend' \
-        "${head_lines}" > ${tmp}/model
+    model model "constant 1" "weight L1.zeta100 20" "sigma 2.5" "mean L1.zeta10 2" "precision L1.zeta10 4"
     source="testsrc2=s=96x80:d=0.4,format=yuv420p,drawbox=c=black:t=fill:enable=eq(n\\,5)"
     ffmpeg -lavfi ${source},${bliinds}=model=${tmp}/model:f=${tmp}/stats${download} -c:v $1 $3 -udu_sei 1 -f $2 -y ${tmp}/video || return
     ffmpeg -i ${tmp}/video -vf showinfo ${to_null} 2>&1 | payloads | decode_payloads > ${tmp}/got

@@ -95,9 +95,7 @@ on_cuda(){ # test
 }
 
 check_assembly(){ # test
-    run tests/checkasm/checkasm${EXECSUF} --test=$1 2> ${tmp}/err
-    status=$?
-    cat ${tmp}/err >&2
+    heard run tests/checkasm/checkasm${EXECSUF} --test=$1
     ! grep -q 'no tests to perform' ${tmp}/err || skip "there is no assembly for this processor"
     return ${status}
 }
@@ -107,11 +105,17 @@ messages(){
     sed -n "s/^\[Parsed_${parsed}[^]]*\] //p" | grep -v '^Failed to configure'
 }
 
-# The same, of a command that has to fail.
-fails(){
-    ffmpeg "$@" > ${tmp}/out 2> ${tmp}/err
+# Runs a command, of which what it says is in ${tmp}/err, too.
+heard(){ # command...
+    "$@" 2> ${tmp}/err
     status=$?
     cat ${tmp}/err >&2
+    return ${status}
+}
+
+# The messages of a command that has to fail.
+fails(){
+    heard ffmpeg "$@" > ${tmp}/out
     messages < ${tmp}/err
     test -s ${tmp}/err || echo "and no message"
     # ffmpeg exits with an error number; signals are in this range, too
@@ -182,11 +186,8 @@ agree(){ # table picture [filter]
         }
         END {
             for (i in expected) {
-                difference = got[i] - expected[i]
-                if (difference < 0)
-                    difference = -difference
                 limit = 1e-5 * expected[i] + 1e-8 + slack[i]
-                if (i in got && difference <= limit)
+                if (i in got && (got[i] - expected[i]) ^ 2 <= limit ^ 2)
                     good++
                 else
                     printf("%s is %s and not %s\n", i, got[i], expected[i])

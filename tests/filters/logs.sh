@@ -62,9 +62,8 @@ log_rebuild(){
         options=features=1:log_fmt=${form}:log_path=${tmp}
         ffmpeg -reinit_filter 0 -i ${tmp}/%d.pgm -vf bliinds=${options}/one.log:f=${tmp}/one.stats:rr_write=${tmp}/one.rr \
             ${to_null} || return
-        ffmpeg -i ${tmp}/%d.pgm -vf ${gray}${bliinds}=${options}/many.log:f=${tmp}/many.stats:rr_write=${tmp}/many.rr \
-            ${to_null} 2> ${tmp}/err || return
-        cat ${tmp}/err >&2
+        heard ffmpeg -i ${tmp}/%d.pgm -vf ${gray}${bliinds}=${options}/many.log:f=${tmp}/many.stats:rr_write=${tmp}/many.rr \
+            ${to_null} || return
         for file in log stats rr; do
             for i in one many; do sed '/"\{0,1\}fps/d' ${tmp}/${i}.${file} > ${tmp}/${i}; done
             same "${form} ${file}" ${tmp}/one ${tmp}/many
@@ -90,8 +89,7 @@ log_hosts(){
         rm -f ${tmp}/log ${tmp}/stats
         set --
         for job in ${jobs}; do set -- "$@" ${job}:bliinds=log_path=${tmp}/log:f=${tmp}/stats; done
-        ${host} "$@" > ${tmp}/out 2> ${tmp}/err || echo "a failure"
-        cat ${tmp}/err >&2
+        heard ${host} "$@" > ${tmp}/out || echo "a failure"
         echo "${jobs}:"
         test ! -e ${tmp}/log || jq -c '[.frames[].frameNum], .aggregate_metrics.frames' ${tmp}/log | xargs
         test ! -e ${tmp}/stats || cut -d' ' -f1,2 ${tmp}/stats | xargs
@@ -139,7 +137,7 @@ log_locale(){
     need localedef || return 0
     mkdir ${tmp}/locales
     host="run libavfilter/tests/score_log${EXECSUF}"
-    printf '%s\nconstant 17.25\nweight L1.band3 1.5\nend' "${head_lines}" > ${tmp}/model
+    model model "constant 17.25" "weight L1.band3 1.5"
     for locale in C de_DE.UTF-8 ps_AF.UTF-8; do
         if test ${locale} != C && ! localedef -i ${locale%.*} -f UTF-8 ${tmp}/locales/${locale} > ${tmp}/localedef 2>&1 &&
                 test ! -d ${tmp}/locales/${locale}; then
@@ -166,9 +164,7 @@ log_locale(){
 log_memory(){ # filter
     test -z "${target_exec}" || { skip "runs under ${target_exec}"; return 0; }
     for frames in 1000 10000; do
-        ffmpeg -benchmark -v info -lavfi testsrc2=s=44x44:d=$((frames / 25)),format=gray,$1 ${to_null} \
-            2> ${tmp}/err || return
-        cat ${tmp}/err >&2
+        heard ffmpeg -benchmark -v info -lavfi testsrc2=s=44x44:d=$((frames / 25)),format=gray,$1 ${to_null} || return
         sed -n 's/.*maxrss=\([0-9]*\)Ki*B.*/\1/p' ${tmp}/err
     done | xargs | tee -a /dev/stderr | awk '{ print($1 > 0 && $2 < $1 + 2048 ? "the same" : "from " $1 " to " $2 " KiB") }'
 }
@@ -201,9 +197,8 @@ log_errors(){
     # an output that ends early
     fails -lavfi testsrc2=s=64x64,format=yuv420p,${bliinds}=log_path=/dev/full -frames:v 2 ${to_null}
     # no file may have more than 4 kB here
-    { (trap '' XFSZ; ulimit -f 8; ffmpeg ${clip},${bliinds}=features=1:log_path=${tmp}/log ${to_null} 2>&1
-       echo "status $?") | cat; } > ${tmp}/err
-    cat ${tmp}/err >&2
+    (trap '' XFSZ; ulimit -f 8; ffmpeg ${clip},${bliinds}=features=1:log_path=${tmp}/log ${to_null} 2>&1
+     echo "status $?") | tee ${tmp}/err >&2
     messages < ${tmp}/err | sed "s,${tmp},folder,"
     grep -q '^status 0' ${tmp}/err && echo "but no failure"
     cat ${tmp}/log
@@ -212,12 +207,12 @@ log_errors(){
 }
 
 summary(){
-    printf '%s\nconstant 7\nweight L3.ori10 0\nend' "${head_lines}" > ${tmp}/seven
+    model seven "constant 7" "weight L3.ori10 0"
     for filters in "" trim=end_frame=1, drawbox=c=black:t=fill, ; do
         ffmpeg -lavfi testsrc2=s=64x64:d=0.2,format=yuv420p,${filters}${bliinds}=model=${tmp}/seven ${to_null} 2>&1 | messages
     done
     # of blurred frames among others, the best by one model and the worst by the other
-    printf '%s\nconstant 0\nweight L1.band3 10\nend' "${head_lines}" > ${tmp}/lower
+    model lower "constant 0" "weight L1.band3 10"
     sed s/lower/higher/ ${tmp}/lower > ${tmp}/higher
     for model in lower higher; do
         ffmpeg -lavfi "testsrc2=s=64x64:d=8,format=yuv420p,avgblur=3:enable='between(n,100,147)',${bliinds}=model=${tmp}/${model}" \

@@ -16,10 +16,8 @@ mad_agree(){ # score hi lo
     awk -F= -v expected="$1 $2 $3" -v tolerance=1e-5 '
         BEGIN { split(expected, value, " ") }
         /^lavfi\.mad\./ {
-            difference = $2 - value[++n]
-            if (difference < 0)
-                difference = -difference
-            if ($2 ~ /^[0-9.]+$/ && difference <= tolerance * value[n] + 1e-9)
+            limit = tolerance * value[++n] + 1e-9
+            if ($2 ~ /^[0-9.]+$/ && ($2 - value[n]) ^ 2 <= limit ^ 2)
                 good++
             else
                 printf("%s and not %s\n", $0, value[n])

@@ -125,9 +125,7 @@ rr_match(){
         test "${write}" = - ||
             ffmpeg ${raw} -vf "${write}${gray}${bliinds}=rr_write=${tmp}/rr" ${to_null} || return
         rm -f ${tmp}/stats
-        ffmpeg ${raw} -vf "$(echo "${read}" | sed "s|@|${gray}${bliinds}=rr_read=${tmp}/rr:f=${tmp}/stats|")" \
-            ${to_null} 2> ${tmp}/err
-        cat ${tmp}/err >&2
+        heard ffmpeg ${raw} -vf "$(echo "${read}" | sed "s|@|${gray}${bliinds}=rr_read=${tmp}/rr:f=${tmp}/stats|")" ${to_null}
         echo "${name}: $(losses)"
         rr_messages < ${tmp}/err
     done << 'EOF'
@@ -209,8 +207,7 @@ rr_json(){
     done 3> ${tmp}/source > ${tmp}/encode
     raw="-f rawvideo -pix_fmt gray -video_size 70x46 -framerate 25"
     ffmpeg ${raw} -i ${tmp}/source -vf ${gray}${bliinds}=rr_write=${tmp}/rr ${to_null}
-    ffmpeg ${raw} -i ${tmp}/encode -vf ${gray}${bliinds}=rr_read=${tmp}/rr:log_path=${tmp}/log ${to_null} 2> ${tmp}/err
-    cat ${tmp}/err >&2
+    heard ffmpeg ${raw} -i ${tmp}/encode -vf ${gray}${bliinds}=rr_read=${tmp}/rr:log_path=${tmp}/log ${to_null}
     messages < ${tmp}/err | sed "s,${tmp},folder,;s/[0-9]*\.[0-9]\{6\}/N/g"
     jq -r '"metrics: \(.frames[0].metrics | keys_unsorted | join(" "))",
         "loss: \(.loss)",
@@ -228,8 +225,7 @@ rr_cut(){
     size=$(wc -c < ${tmp}/whole)
     for less in 0 1 2 9 17 40 60 69 70 71 72 73 74 100 500; do
         head -c $((size - less)) ${tmp}/whole > ${tmp}/rr
-        ffmpeg ${raw} -vf ${gray}${bliinds}=rr_read=${tmp}/rr:f=${tmp}/stats ${to_null} 2> ${tmp}/err || echo "a failure"
-        cat ${tmp}/err >&2
+        heard ffmpeg ${raw} -vf ${gray}${bliinds}=rr_read=${tmp}/rr:f=${tmp}/stats ${to_null} || echo "a failure"
         left=$(($(wc -l < ${tmp}/rr) - 2))
         ends_whole=$(tail -c 1 ${tmp}/rr | wc -l)
         said=$(grep -c 'ends within a line' ${tmp}/err)
@@ -246,9 +242,7 @@ rr_errors(){
     while IFS='|' read -r name script; do
         test ${name} = none || sed "${script}" ${tmp}/good > ${tmp}/${name}
         test ${name} != zeros || head -c 300 /dev/zero >> ${tmp}/zeros
-        ffmpeg ${raw} -vf ${gray}${bliinds}=rr_read=${tmp}/${name} ${to_null} 2> ${tmp}/err
-        status=$?
-        cat ${tmp}/err >&2
+        heard ffmpeg ${raw} -vf ${gray}${bliinds}=rr_read=${tmp}/${name} ${to_null}
         rr_messages < ${tmp}/err | grep -v '^Failed to configure' | sed "s/^/${name}: /"
         case ${status}${name} in
         0no-frames) ;;
@@ -281,10 +275,8 @@ EOF
     fails ${raw} -vf ${gray}${bliinds}=rr_write=${tmp}/good:rr_read=${tmp}/good ${to_null} | sed "s,${tmp},folder,g"
     wc -l < ${tmp}/good
     # no file may have more than 4 kB here
-    { (trap '' XFSZ; ulimit -f 8
-       ffmpeg -lavfi testsrc2=s=64x64:d=10,format=yuv420p,${bliinds}=rr_write=${tmp}/rr ${to_null} 2>&1
-       echo "status $?") | cat; } > ${tmp}/err
-    cat ${tmp}/err >&2
+    (trap '' XFSZ; ulimit -f 8; ffmpeg -lavfi testsrc2=s=64x64:d=10,format=yuv420p,${bliinds}=rr_write=${tmp}/rr ${to_null} 2>&1
+     echo "status $?") | tee ${tmp}/err >&2
     rr_messages < ${tmp}/err
     grep -q '^status 0' ${tmp}/err && echo "but no failure"
     # another size in the course of the source, and of the encode
@@ -301,9 +293,8 @@ EOF
 # While the source is encoded, what was encoded of it is compared with it.
 rr_live(){
     twelve
-    ffmpeg ${raw} -filter_complex "[0:v]${gray}${bliinds}=rr_write=${tmp}/rr${gray_download}[v]" -map "[v]" -c:v rawvideo ${to_null} \
-        -dec 0:0 -filter_complex "[dec:0]${gray}${bliinds}=rr_read=${tmp}/rr:f=${tmp}/stats[e]" -map "[e]" ${to_null} 2> ${tmp}/err
-    cat ${tmp}/err >&2
+    heard ffmpeg ${raw} -filter_complex "[0:v]${gray}${bliinds}=rr_write=${tmp}/rr${gray_download}[v]" -map "[v]" -c:v rawvideo ${to_null} \
+        -dec 0:0 -filter_complex "[dec:0]${gray}${bliinds}=rr_read=${tmp}/rr:f=${tmp}/stats[e]" -map "[e]" ${to_null}
     rr_messages < ${tmp}/err
     losses
 }
