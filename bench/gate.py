@@ -11,7 +11,6 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 import argparse
 import os
 import re
-import resource
 import selectors
 import statistics
 import subprocess

@@ -142,7 +142,7 @@ input_of() { # filter clip
     takes_pairs $1 || return 0
     input+=("${input[@]}")
     # five frames apart, or else mad has nothing to do
-    inputs=2 graph="[1:v]trim=start_frame=5,setpts=PTS-STARTPTS[r];[0:v][r]" with=$1_cuda
+    inputs=2 graph="[1:v]trim=start_frame=5,setpts=PTS-STARTPTS[r];[0:v][r]"
 }
 
 streams() {
