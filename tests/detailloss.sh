@@ -143,21 +143,13 @@ detailloss_subsample(){
 }
 
 detailloss_errors(){
-    for size in 15x16 16x15 1x1 16385x16; do
-        fails -lavfi color=s=${size}:d=0.04,format=gray,split,detailloss ${to_null}
-    done
-    fails -lavfi testsrc2=s=96x80:d=0.04,format=yuv420p[a]\;testsrc2=s=80x96:d=0.04,format=yuv420p[b]\;[a][b]detailloss ${to_null}
-    fails -lavfi $(mad_source 64x64 0.4)detailloss=log_path=${tmp}/none/log ${to_null} | sed "s,${tmp},folder,"
-    if test -c /dev/full; then
-        fails -lavfi $(mad_source 64x64 0.4)detailloss=f=/dev/full ${to_null}
-    fi
-    # what changes on the way: the frames take turns, so that none is early
+    pair_errors 15x16 16x15 1x1 16385x16
+    # what changes on the way
     i=0
     for size in 96x80 96x80 65x33 65x33 16x16 16x16 96x80; do
         i=$((i + 1))
         ffmpeg -lavfi testsrc2=s=${size}:r=50,format=gray,avgblur=$((1 + i % 2 * 3)) -frames:v 1 -y ${tmp}/${i}.pgm
     done
-    turns=split[a][b]\;[a]select=not\(mod\(n\\,2\)\),setpts=N[c]\;[b]select=mod\(n\\,2\),setpts=N[d]\;[c][d]
     ffmpeg -i ${tmp}/%d.pgm -lavfi split,detailloss=f=${tmp}/stats ${to_null}
     sed 's/ loss.*//' ${tmp}/stats | xargs
     mv ${tmp}/7.pgm ${tmp}/6.pgm

@@ -120,13 +120,13 @@ vmaf_of(){ # source encode model [options]
     bits="format=yuv420p10,"
     test "${3#*v0.}" = "$3" || bits=
     model=$(printf '%s' "$3" | sed 's/:/\\:/g')
-    run ffmpeg${PROGSUF}${EXECSUF} -v info -nostdin -i $2 -i $1 -an -lavfi "[0]${bits}settb=1/25,setpts=N[a];[1]${bits}settb=1/25,setpts=N[b];[a][b]libvmaf=model='${model}'$4" ${to_null} 2>&1 |
+    ff -v info -i $2 -i $1 -an -lavfi "[0]${bits}settb=1/25,setpts=N[a];[1]${bits}settb=1/25,setpts=N[b];[a][b]libvmaf=model='${model}'$4" ${to_null} 2>&1 |
         sed -n 's/.*VMAF score: //p'
 }
 
 # What xpsnr says at its end, of the worst plane.
 xpsnr_of(){ # source encode
-    run ffmpeg${PROGSUF}${EXECSUF} -v info -nostdin -i $2 -i $1 -an -lavfi "[1][0]xpsnr" ${to_null} 2>&1 |
+    ff -v info -i $2 -i $1 -an -lavfi "[1][0]xpsnr" ${to_null} 2>&1 |
         sed -n 's/.*minimum: \([0-9.]*\)).*/\1/p'
 }
 

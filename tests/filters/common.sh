@@ -125,10 +125,10 @@ fails(){
     esac
 }
 
-same(){ # name file file
+same(){ # name file file [command that compares]
     if ! test -s $2; then
         echo "$1: nothing to compare with"
-    elif cmp -s $2 $3; then
+    elif ${4:-cmp -s} $2 $3; then
         echo "$1: same"
     else
         echo "$1: differs"
@@ -136,22 +136,17 @@ same(){ # name file file
     fi
 }
 
-# The same but for what single precision rounds.
-near(){ # name file file
-    if paste -d' ' $2 $3 | awk -F'[ :]' '{
-            if (NF % 2)
+# Whether they are the same but for what single precision rounds.
+nearly_same(){ # file file
+    test -s $2 && paste -d' ' $1 $2 | awk -F'[ :]' '{
+        if (NF % 2)
+            exit 1
+        for (i = 1; i <= NF / 2; i++) {
+            a = $i; b = $(i + NF / 2); d = a - b
+            if (a != b && (a !~ /^-?[0-9.]+$/ || (d < 0 ? -d : d) > 2e-7 * (a < 0 ? -a : a) + 1e-6))
                 exit 1
-            for (i = 1; i <= NF / 2; i++) {
-                a = $i; b = $(i + NF / 2); d = a - b
-                if (a != b && (a !~ /^-?[0-9.]+$/ || (d < 0 ? -d : d) > 2e-7 * (a < 0 ? -a : a) + 1e-6))
-                    exit 1
-            }
-        }' && test -s $2 && test -s $3; then
-        echo "$1: same"
-    else
-        echo "$1: differs"
-        diff $2 $3 >&2 || true
-    fi
+        }
+    }'
 }
 
 # Compares metadata on stdin with the 24 features of a picture in a table, whose
@@ -196,19 +191,11 @@ agree(){ # table picture [filter]
         }'
 }
 
-# Samples of a picture as bytes, or shifted up as 16 bits in little endian. p is
-# the sample before, the first itself at the first.
-samples(){ # expression-of-v-and-p
+# Samples of a picture as bytes, with others behind each if these are given. p is the sample
+# before, the first itself at the first.
+samples(){ # expression-of-v-and-p [other bytes]
     tail -c 3220 ${pictures}/rose_70x46.pgm | od -An -v -tu1 |
-        awk "{ for (i = 1; i <= NF; i++) { v = \$i; if (!n++) p = v; printf(\"\\\\%03o\", $1); p = v } }" > ${tmp}/octal
-    # shellcheck disable=SC2059
-    printf "$(cat ${tmp}/octal)"
-}
-
-samples16(){ # expression-of-v
-    tail -c 3220 ${pictures}/rose_70x46.pgm | od -An -v -tu1 |
-        awk "{ for (i = 1; i <= NF; i++) { v = \$i; v = int($1);
-               printf(\"\\\\%03o\\\\%03o\", v % 256, int(v / 256)) } }" > ${tmp}/octal
+        awk "{ for (i = 1; i <= NF; i++) { v = \$i; if (!n++) p = v; printf(\"\\\\%03o$2\", $1); p = v } }" > ${tmp}/octal
     # shellcheck disable=SC2059
     printf "$(cat ${tmp}/octal)"
 }

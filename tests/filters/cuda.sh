@@ -101,31 +101,8 @@ all_the_same(){ # least number of cases, on a GPU
     if test ${cases} -ge ${least}; then echo "all the same"; else echo "${cases} cases of ${least}"; fi
 }
 
-# Formats of CUDA frames, and the CPU's with the same samples. The first six are in all releases,
-# and FFmpeg by itself tells of the others.
-list_cuda_formats(){
-    cat << END
-nv12 yuv420p
-yuv420p yuv420p
-yuv444p yuv444p
-p010le yuv420p10le
-p016le yuv420p16le
-yuv444p16le yuv444p16le
-nv16 yuv422p
-yuv422p yuv422p
-p012le yuv420p12le
-p210le yuv422p10le
-p212le yuv422p12le
-p216le yuv422p16le
-yuv420p10le yuv420p10le
-yuv422p10le yuv422p10le
-yuv444p10le yuv444p10le
-yuv444p10msble yuv444p10le
-yuv444p12msble yuv444p12le
-END
-}
-
-# Whether there are CUDA frames of a format.
+# Whether there are CUDA frames of a format. The first six are in all releases, and FFmpeg by
+# itself tells of the others.
 uploads(){ # format
     case $1 in
     nv12 | yuv420p | yuv444p | p010le | p016le | yuv444p16le) return 0 ;;
@@ -150,7 +127,26 @@ variants(){ # filter
 
 cuda_formats(){ # filter
     with_frames=yes
-    list_cuda_formats > ${tmp}/formats
+    # of CUDA frames, and of the CPU's with the same samples
+    cat > ${tmp}/formats << END
+nv12 yuv420p
+yuv420p yuv420p
+yuv444p yuv444p
+p010le yuv420p10le
+p016le yuv420p16le
+yuv444p16le yuv444p16le
+nv16 yuv422p
+yuv422p yuv422p
+p012le yuv420p12le
+p210le yuv422p10le
+p212le yuv422p12le
+p216le yuv422p16le
+yuv420p10le yuv420p10le
+yuv422p10le yuv422p10le
+yuv444p10le yuv444p10le
+yuv444p10msble yuv444p10le
+yuv444p12msble yuv444p12le
+END
     test $1 != blocksmooth || echo yuva420p yuva420p >> ${tmp}/formats
     while read -r format planar; do
         uploads ${format} || continue

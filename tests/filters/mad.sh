@@ -177,17 +177,25 @@ mad_logs(){ # name-of-the-score
     jq -r 'if (.frames | length) >= 3 then "3 frames" else . end' ${tmp}/json
 }
 
-mad_errors(){
-    for size in 63x64 64x63 1x1 16385x64; do
-        fails -lavfi color=s=${size}:d=0.04,format=gray,split[a][b]\;[a][b]mad ${to_null}
+# A pair of frames that take turns, so that none is early.
+turns=split[a][b]\;[a]select=not\(mod\(n\\,2\)\),setpts=N[c]\;[b]select=mod\(n\\,2\),setpts=N[d]\;[c][d]
+
+# Sizes that cannot be, or that differ, and files that cannot be written.
+pair_errors(){ # sizes
+    for size; do
+        fails -lavfi color=s=${size}:d=0.04,format=gray,split,${parsed} ${to_null}
     done
-    fails -lavfi testsrc2=s=96x80:d=0.04,format=yuv420p[a]\;testsrc2=s=80x96:d=0.04,format=yuv420p[b]\;[a][b]mad ${to_null}
-    fails -lavfi $(mad_source 64x64 0.4)mad=log_path=${tmp}/none/log ${to_null} | sed "s,${tmp},folder,"
+    fails -lavfi testsrc2=s=96x80:d=0.04,format=yuv420p[a]\;testsrc2=s=80x96:d=0.04,format=yuv420p[b]\;[a][b]${parsed} ${to_null}
+    fails -lavfi $(mad_source 64x64 0.4)${parsed}=log_path=${tmp}/none/log ${to_null} | sed "s,${tmp},folder,"
     if test -c /dev/full; then
-        fails -lavfi $(mad_source 64x64 0.4)mad=f=/dev/full ${to_null}
+        fails -lavfi $(mad_source 64x64 0.4)${parsed}=f=/dev/full ${to_null}
     fi
+}
+
+mad_errors(){
+    pair_errors 63x64 64x63 1x1 16385x64
     fails -lavfi $(mad_source 64x64 0.4)mad=map=all ${to_null} > /dev/null
-    # what changes on the way: the frames take turns, so that none is early
+    # what changes on the way
     i=0
     for picture in camera_crop_300x240_jpeg15.png camera_crop_300x240.pgm chelsea_451x300_blur.png chelsea_451x300.pgm \
                    camera_crop_300x240_blur.png camera_crop_300x240.pgm chelsea_451x300.pgm; do
@@ -197,7 +205,6 @@ mad_errors(){
         size=${size%%[_.]*}
         { printf 'P5\n%s\n255\n' "$(echo ${size} | tr x ' ')"; ffmpeg -i ${pictures}/${picture} -f rawvideo -; } > ${tmp}/${i}.pgm
     done
-    turns=split[a][b]\;[a]select=not\(mod\(n\\,2\)\),setpts=N[c]\;[b]select=mod\(n\\,2\),setpts=N[d]\;[c][d]
     mv ${tmp}/7.pgm ${tmp}/6.pgm
     fails -reinit_filter 0 -i ${tmp}/%d.pgm -lavfi ${turns}mad ${to_null} | sed 's/[0-9][0-9]*\.[0-9]*/N/g'
 }
