@@ -7,6 +7,7 @@ import base64
 import functools
 import hashlib
 import html.parser
+import itertools
 import json
 import os
 import re
@@ -172,11 +173,7 @@ class Page(html.parser.HTMLParser):
 
     def times(self, log=0):
         data = zlib.decompress(base64.b64decode(self.data['time']['times'][log]))
-        times, at = [], 0
-        for step in struct.unpack(f'<{len(data) // 8}d', data):
-            at += step
-            times.append(at / 1e6)
-        return times
+        return [at / 1e6 for at in itertools.accumulate(struct.unpack(f'<{len(data) // 8}d', data))]
 
     def marked(self):
         """What is said of what scores were made from."""

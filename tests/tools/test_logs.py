@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from unittest import mock
 from xml.sax.saxutils import quoteattr
 
 import pytest
@@ -154,29 +155,24 @@ def read(data):
 
 def exit_code(data, *options):
     """Of the gate, which keeps a file for Prometheus, too."""
-    stored(data)
-    argv, sys.argv = sys.argv, ['quality-gate', os.path.join(folder, 'log'), '--above', '60', '--prometheus',
-                                os.path.join(folder, 'prom'), *options]
+    arguments = ['quality-gate', stored(data), '--above', '60', '--prometheus', os.path.join(folder, 'prom'), *options]
     try:
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        with mock.patch.object(sys, 'argv', arguments), contextlib.redirect_stdout(io.StringIO()), \
+                contextlib.redirect_stderr(io.StringIO()):
             return gate.Session(gate.parse_arguments()).run()
     except ToolError:
         return gate.UNUSABLE
-    finally:
-        sys.argv = argv
 
 
 def page(data, fps):
     """Whether there is one."""
-    argv, sys.argv = sys.argv, ['quality-report', stored(data), '-o', os.path.join(folder, 'page')]
-    sys.argv += ['--fps', '25'] if fps else []
+    arguments = ['quality-report', stored(data), '-o', os.path.join(folder, 'page'), *(['--fps', '25'] if fps else [])]
     try:
-        report.main()
+        with mock.patch.object(sys, 'argv', arguments):
+            report.main()
         return True
     except ToolError:
         return False
-    finally:
-        sys.argv = argv
 
 
 def try_all(data):
