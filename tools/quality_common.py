@@ -4,6 +4,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 
 import argparse
+import contextlib
 import importlib.machinery
 import importlib.util
 import math
@@ -100,10 +101,8 @@ def write_whole(path, text, errors='replace'):
             file.write(text)
         os.replace(temporary, path)
     except BaseException:
-        try:
+        with contextlib.suppress(OSError):
             os.unlink(temporary)
-        except OSError:
-            pass
         raise
 
 

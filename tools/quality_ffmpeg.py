@@ -86,6 +86,12 @@ def without_prefix(lines):
     return list(dict.fromkeys(PREFIX.sub('', line, count=1).strip() for line in lines))
 
 
+def errors(log):
+    """What ffmpeg complained of, in a line."""
+    lines = complaints(log) or log.strip().splitlines()[-2:]
+    return '; '.join(without_prefix(lines)[:2])
+
+
 def gpus():
     """Names of the GPUs that this process may use."""
     visible = os.environ.get('CUDA_VISIBLE_DEVICES')

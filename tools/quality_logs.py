@@ -13,6 +13,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 import bisect
 import codecs
 import collections
+import contextlib
 import csv
 import functools
 import json
@@ -162,10 +163,8 @@ class Tail:
         found = []
         for entry in os.scandir(folder or '.'):
             if re.fullmatch(re.escape(name) + '([-.][0-9]+)*', entry.name):
-                try:
+                with contextlib.suppress(FileNotFoundError):
                     found.append((os.path.join(folder, entry.name), entry.stat()))
-                except FileNotFoundError:
-                    pass
         return sorted(found, key=lambda item: (item[0] == self.path, item[1].st_mtime_ns))
 
     def _holds(self, file):
