@@ -70,6 +70,13 @@ static double rho_of_inverse(int n)
     return rho;
 }
 
+static void check_rho(const float *table, double g, double expected)
+{
+    const double rho = table[lrint(g * 1000) - BLIINDS_GAMMA_MIN];
+
+    CHECK(fabs(rho / expected - 1) < 1e-7, "rho(%g) is %.9g, not %.9g\n", g, rho, expected);
+}
+
 static void test_table(const float *table)
 {
     static const int inverse[] = { 1, 2, 4, 5, 8, 10, 20, 25 };
@@ -84,19 +91,10 @@ static void test_table(const float *table)
 
     for (int j = 1; j < BLIINDS_GAMMA_NB; j++)
         CHECK(table[j] < table[j - 1], "rho does not fall at entry %d\n", j);
-    for (int i = 0; i < FF_ARRAY_ELEMS(inverse); i++) {
-        double expected = rho_of_inverse(inverse[i]);
-        double rho      = table[1000 / inverse[i] - BLIINDS_GAMMA_MIN];
-
-        CHECK(fabs(rho / expected - 1) < 1e-7, "rho(1/%d) is %.9g, not %.9g\n",
-              inverse[i], rho, expected);
-    }
-    for (int i = 0; i < FF_ARRAY_ELEMS(known); i++) {
-        double rho = table[lrint(known[i].g * 1000) - BLIINDS_GAMMA_MIN];
-
-        CHECK(fabs(rho / known[i].rho - 1) < 1e-7, "rho(%g) is %.9g, not %.9g\n",
-              known[i].g, rho, known[i].rho);
-    }
+    for (int i = 0; i < FF_ARRAY_ELEMS(inverse); i++)
+        check_rho(table, 1. / inverse[i], rho_of_inverse(inverse[i]));
+    for (int i = 0; i < FF_ARRAY_ELEMS(known); i++)
+        check_rho(table, known[i].g, known[i].rho);
     printf("table: %d shapes from 0.030 to %.3f\n", BLIINDS_GAMMA_NB,
            bliinds_gamma_value(BLIINDS_GAMMA_NB - 2) / 1000. + .001);
 }
@@ -111,8 +109,7 @@ static void test_gamma(const float *table)
     for (float rho = first; rho <= MAX_RHO; rho = nextafterf(rho, INFINITY)) {
         int j = bliinds_gamma(table, rho);
 
-        wrong += j < 0 || j > BLIINDS_GAMMA_NB - 2 ||
-                 !(table[j + 1] < rho && rho <= table[j]);
+        wrong += j < 0 || j > BLIINDS_GAMMA_NB - 2 || !(table[j + 1] < rho && rho <= table[j]);
     }
     CHECK(!wrong, "%d values of rho get another shape than the table's\n", wrong);
     for (int i = 0; i < FF_ARRAY_ELEMS(none); i++)
@@ -497,7 +494,7 @@ static int test_blocks(const BLIINDSDSPContext *dsp, const float *table,
     const int bw = bliinds_nb_blocks(image->w), bh = bliinds_nb_blocks(image->h);
     const int n  = bw * bh;
     float *basis = alloc(2 * 5 * 5 + BLIINDS_NB_ROWS + 3, bw * sizeof(*basis));
-    float *value[BLIINDS_NB_ROWS];
+    float *value = alloc(BLIINDS_NB_ROWS, n * sizeof(*value));
     const float *high[5], *low[5];
     float *row = basis + 2 * 5 * 5 * bw, *band = row + BLIINDS_NB_ROWS * bw;
     double zeta, sub, ori = 0;
@@ -506,9 +503,6 @@ static int test_blocks(const BLIINDSDSPContext *dsp, const float *table,
     for (int i = 0; i < NB_MAPS; i++)
         if (map[i].w != bw || map[i].h != bh)
             return -1;
-    for (int i = 0; i < BLIINDS_NB_ROWS; i++)
-        value[i] = alloc(n, sizeof(*value[i]));
-
     for (int by = 0; by < bh; by++) {
         for (int y = 0; y < 5; y++) {
             float *h = basis + y * 5 * bw, *l = h + 5 * 5 * bw;
@@ -522,20 +516,20 @@ static int test_blocks(const BLIINDSDSPContext *dsp, const float *table,
         CHECK(!memcmp(row + BLIINDS_ROW_BAND * bw, band, 3 * bw * sizeof(*band)),
               "the bands alone are others in row %d of level %d\n", by, level);
         for (int i = 0; i < BLIINDS_NB_ROWS; i++)
-            memcpy(value[i] + by * bw, row + i * bw, bw * sizeof(*row));
+            memcpy(value + i * n + by * bw, row + i * bw, bw * sizeof(*row));
     }
 
-    zeta = max_difference(&map[ZETA], value[BLIINDS_ROW_STATISTIC + BLIINDS_ZETA]);
-    sub  = max_difference(&map[SUB],  value[BLIINDS_ROW_STATISTIC + BLIINDS_SUB]);
+    zeta = max_difference(&map[ZETA], value + (BLIINDS_ROW_STATISTIC + BLIINDS_ZETA) * n);
+    sub  = max_difference(&map[SUB],  value + (BLIINDS_ROW_STATISTIC + BLIINDS_SUB) * n);
     for (int i = 0; i < n; i++) {
         double f[3] = { map[ORI1].value[i], map[ORI2].value[i], map[ORI3].value[i] };
         double mean = (f[0] + f[1] + f[2]) / 3, var = 0;
-        int gamma = bliinds_gamma_value(bliinds_gamma(table, value[BLIINDS_ROW_RHO][i]));
+        int gamma = bliinds_gamma_value(bliinds_gamma(table, value[BLIINDS_ROW_RHO * n + i]));
         int step  = abs(gamma - (int)lrint(map[GAMMA].value[i] * 1000));
 
         for (int j = 0; j < 3; j++)
             var += (f[j] - mean) * (f[j] - mean) / 2;
-        ori = FFMAX(ori, fabs(value[BLIINDS_ROW_STATISTIC + BLIINDS_ORI][i] - var));
+        ori = FFMAX(ori, fabs(value[(BLIINDS_ROW_STATISTIC + BLIINDS_ORI) * n + i] - var));
         CHECK(step <= 1, "block %d of level %d: gamma is %d and not %f\n",
               i, level, gamma, map[GAMMA].value[i]);
         steps += step;
@@ -550,14 +544,12 @@ static int test_blocks(const BLIINDSDSPContext *dsp, const float *table,
     CHECK(ori  < 1e-6, "ori differs by %g\n",  ori);
     CHECK(steps <= 1 + n / 500, "gamma differs in %d blocks\n", steps);
 
-    for (int i = 0; i < BLIINDS_NB_ROWS; i++)
-        av_free(value[i]);
+    av_free(value);
     av_free(basis);
     return 0;
 }
 
-static int test_picture(const BLIINDSDSPContext *dsp, const float *table,
-                        const char *path)
+static int test_picture(const BLIINDSDSPContext *dsp, const float *table, const char *path)
 {
     static const char *const name[NB_MAPS] = {
         "zeta", "gamma", "subband", "ori1", "ori2", "ori3",
