@@ -618,7 +618,9 @@ def test_settings(tmp_path):
         process.send_signal(signal.SIGHUP)
         process.stdin.write(''.join(rows[:number]))
         process.stdin.flush()
-        wait_for(lambda: err.read_text().endswith(said), 30)
+        # until it sleeps: all of these lines are judged
+        status = Path(f'/proc/{process.pid}/status')
+        wait_for(lambda: '\nState:\tS' in status.read_text() and err.read_text().endswith(said), 30)
         del rows[:number]
     takes_hang_ups(process)
     feed(100, '--above 60 --for 1x', 'is no duration such as 2s, 500ms or 1m\nquality-gate: the settings stay as they were\n')
