@@ -18,12 +18,8 @@
 
 /**
  * @file
- * The arithmetic of MAD's blocks and filters: the only copy, included by C and by
- * CUDA C, in single precision.
- *
- * Eric C. Larson and Damon M. Chandler, "Most apparent distortion:
- * full-reference image quality assessment and the role of strategy", Journal of
- * Electronic Imaging 19(1), 2010.
+ * The arithmetic of MAD's blocks and filters, see mad.h: the only copy, included by C
+ * and by CUDA C, in single precision.
  */
 
 #ifndef AVFILTER_MAD_BLOCK_H
@@ -34,24 +30,20 @@
 #if defined(__CUDACC__) || defined(__CUDA__)
 #include "cuda/kernel.cuh"
 
-typedef float MADReal;
 #define MAD_SQRT(x)     approx_sqrt(x)
-#define MAD_ABS(x)      fabsf(x)
 #define MAD_LOG_SQRT(x) (0.5f * 0.693147181f * approx_log2(x))
 /// exp(-x / 2)
 #define MAD_GAUSS(x)    approx_exp2(-0.5f * 1.44269504f * (x))
-/// Sums of squares over a block below it are rounding errors of nothing.
-#define MAD_FLAT        1e-15f
 #else
 #include <math.h>
 
-typedef float MADReal;
 #define MAD_SQRT(x)     sqrtf(x)
-#define MAD_ABS(x)      fabsf(x)
-#define MAD_LOG_SQRT(x) ((MADReal)(0.5 * log(x)))
-#define MAD_GAUSS(x)    ((MADReal)exp(-0.5 * (x)))
-#define MAD_FLAT        1e-15f
+#define MAD_LOG_SQRT(x) ((float)(0.5 * log(x)))
+#define MAD_GAUSS(x)    ((float)exp(-0.5 * (x)))
 #endif
+
+/// A block is flat if its sum of squared deviations is below this: that is rounding noise.
+#define MAD_FLAT 1e-15f
 
 /// Blocks of MAD_BLOCK samples begin every MAD_STEP samples, in both axes.
 #define MAD_BLOCK     16
@@ -61,38 +53,38 @@ typedef float MADReal;
 #define MAD_SUB_SAMPLES   (MAD_SUB_BLOCK * MAD_SUB_BLOCK)
 #define MAD_CELL_SAMPLES  (MAD_STEP * MAD_STEP)
 
-/// Samples at the begin and end of each axis that the scores leave out.
+/// Samples at the beginning and end of each axis that the scores leave out.
 #define MAD_BORDER_BEGIN 16
 #define MAD_BORDER_END   17
 
 #define MAD_SCALES       5
 #define MAD_ORIENTATIONS 4
 
-/// Angles are in widths of a filter: from one to the next, and once round.
+/// Angles are in units of a filter's width: the step from filter to filter, and a full turn.
 #define MAD_ANGLE_STEP 1.5
 #define MAD_ANGLE_TURN (2 * MAD_ORIENTATIONS * MAD_ANGLE_STEP)
 
-/// Contrasts of blocks darker than this are not looked at.
+/// Errors in blocks darker than this are taken as invisible.
 #define MAD_MIN_MEAN 0.5
 /// Square of the least visible contrast, exp(-5).
 #define MAD_MIN_CONTRAST_SQUARE 4.5399929762484854e-5
 
-/// Of some samples: the mean, and the sums of the powers of their distance to it.
+/// The mean of some samples, and the sums of the powers of their deviations from it.
 typedef struct MADMoments {
-    MADReal mean, m2, m3, m4;
+    float mean, m2, m3, m4;
 } MADMoments;
 
-SHARED_INLINE MADMoments mad_cell_moments(const MADReal v[MAD_CELL_SAMPLES])
+SHARED_INLINE MADMoments mad_cell_moments(const float v[MAD_CELL_SAMPLES])
 {
     MADMoments m = { 0, 0, 0, 0 };
 
     UNROLL
     for (int i = 0; i < MAD_CELL_SAMPLES; i++)
         m.mean += v[i];
-    m.mean *= (MADReal)1 / MAD_CELL_SAMPLES;
+    m.mean *= 1.f / MAD_CELL_SAMPLES;
     UNROLL
     for (int i = 0; i < MAD_CELL_SAMPLES; i++) {
-        const MADReal d = v[i] - m.mean, d2 = d * d;
+        const float d = v[i] - m.mean, d2 = d * d;
 
         m.m2 += d2;
         m.m3 += d2 * d;
@@ -101,38 +93,38 @@ SHARED_INLINE MADMoments mad_cell_moments(const MADReal v[MAD_CELL_SAMPLES])
     return m;
 }
 
-/// Of two sets of n samples each.
+/// Moments of the union of two sets of n samples each.
 SHARED_INLINE MADMoments mad_merge(MADMoments a, MADMoments b, int n)
 {
-    const MADReal d = b.mean - a.mean, d2 = d * d;
+    const float d = b.mean - a.mean, d2 = d * d;
     MADMoments m;
 
     m.mean = (a.mean + b.mean) / 2;
-    m.m2   = a.m2 + b.m2 + n / (MADReal)2 * d2;
-    m.m3   = a.m3 + b.m3 + (MADReal)1.5 * d * (b.m2 - a.m2);
-    m.m4   = a.m4 + b.m4 + 2 * d * (b.m3 - a.m3) + (MADReal)1.5 * d2 * (a.m2 + b.m2) +
-             n / (MADReal)8 * d2 * d2;
+    m.m2   = a.m2 + b.m2 + n / 2.f * d2;
+    m.m3   = a.m3 + b.m3 + 1.5f * d * (b.m2 - a.m2);
+    m.m4   = a.m4 + b.m4 + 2 * d * (b.m3 - a.m3) + 1.5f * d2 * (a.m2 + b.m2) +
+             n / 8.f * d2 * d2;
     return m;
 }
 
 /**
- * How visible the error of a block is, by the logarithms of the contrasts.
+ * How visible the error of a block is: the logarithm of the ratio of the contrasts, 0 or more.
  *
  * @param mean    of the reference's lightness
- * @param masking variance of the reference where it is least, in a sub-block
+ * @param masking least variance of the reference in a sub-block
  * @param error   variance of the error
  */
-SHARED_INLINE MADReal mad_visibility(MADReal mean, MADReal masking, MADReal error)
+SHARED_INLINE float mad_visibility(float mean, float masking, float error)
 {
-    const MADReal least = (MADReal)MAD_MIN_CONTRAST_SQUARE * (mean * mean);
+    const float least = (float)MAD_MIN_CONTRAST_SQUARE * (mean * mean);
 
     masking = masking > least ? masking : least;
-    // darker blocks are not looked at; the logarithm of variances is twice that of deviations
-    return mean >= (MADReal)MAD_MIN_MEAN && error > masking ? MAD_LOG_SQRT(error / masking) : 0;
+    // log(sqrt()): these are variances, contrasts are deviations
+    return mean >= (float)MAD_MIN_MEAN && error > masking ? MAD_LOG_SQRT(error / masking) : 0;
 }
 
-/// Standard deviation, skewness and kurtosis of a block, whose sums of powers these are.
-SHARED_INLINE void mad_describe(MADReal dst[3], MADReal m2, MADReal m3, MADReal m4)
+/// Standard deviation, skewness and kurtosis of a block, from its sums of powers.
+SHARED_INLINE void mad_describe(float dst[3], float m2, float m3, float m4)
 {
     const int flat = m2 < MAD_FLAT;
 
@@ -141,22 +133,22 @@ SHARED_INLINE void mad_describe(MADReal dst[3], MADReal m2, MADReal m3, MADReal 
     dst[2] = flat ? 0 : MAD_BLOCK_SAMPLES * m4 / (m2 * m2);
 }
 
-/// How far two blocks so described are apart; unit is that of the standard deviation.
-SHARED_INLINE MADReal mad_difference(const MADReal a[3], const MADReal b[3], MADReal unit)
+/// Distance of two results of mad_describe(); unit scales the standard deviations.
+SHARED_INLINE float mad_difference(const float a[3], const float b[3], float unit)
 {
-    return MAD_ABS(a[0] - b[0]) * unit + 2 * MAD_ABS(a[1] - b[1]) + MAD_ABS(a[2] - b[2]);
+    return fabsf(a[0] - b[0]) * unit + 2 * fabsf(a[1] - b[1]) + fabsf(a[2] - b[2]);
 }
 
-/// Distance of a frequency's angle from a filter's.
-SHARED_INLINE MADReal mad_turn(MADReal angle, MADReal direction)
+/// Distance between the angles of a frequency and of a filter, in units of the filter's width.
+SHARED_INLINE float mad_turn(float angle, float direction)
 {
-    const MADReal d = MAD_ABS(angle - direction), other = (MADReal)MAD_ANGLE_TURN - d;
+    const float d = fabsf(angle - direction), other = (float)MAD_ANGLE_TURN - d;
 
     return d < other ? d : other;
 }
 
-/// Gain of a log-Gabor filter, at the sum of the squares of the distances.
-SHARED_INLINE MADReal mad_gain(MADReal square)
+/// Gain of a log-Gabor filter; square is the sum of the squared distances, in its widths.
+SHARED_INLINE float mad_gain(float square)
 {
     return MAD_GAUSS(square);
 }
