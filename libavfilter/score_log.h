@@ -53,7 +53,6 @@ enum ScorePooled {
     SCORE_POOL_KNOWN,     ///< frames that have a value, valid or not
     SCORE_POOL_FEATURE,   ///< valid frames, without percentiles: there are many such metrics
     SCORE_POOL_COUNT,     ///< all scored frames; the summary counts those that are not 0
-    SCORE_POOL_NB
 };
 
 /// What a filter reports for each frame, in the order of the values.

@@ -89,7 +89,6 @@ typedef struct ThreadData {
     int bands_alone;                    ///< all that is asked for
 } ThreadData;
 
-#define OFFSET(x) offsetof(BLIINDSCPUContext, x)
 #define FLAGS (AV_OPT_FLAG_FILTERING_PARAM | AV_OPT_FLAG_VIDEO_PARAM)
 
 static const AVOption bliinds_options[] = {

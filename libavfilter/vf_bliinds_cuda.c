@@ -25,10 +25,8 @@
  * are not waited for: they leave when their result has come back, in order.
  */
 
-#include "libavutil/cuda_check.h"
 #include "libavutil/mem.h"
 #include "libavutil/opt.h"
-#include "libavutil/pixdesc.h"
 
 #include "avfilter.h"
 #include "bliinds.h"
@@ -42,8 +40,6 @@
 
 /// Frames are scored in batches while their data takes no more bytes than this.
 #define MAX_BATCH_MEMORY (128 << 20)
-
-#define CHECK_CU(x) FF_CUDA_CHECK_DL(ctx, s->queue.cu, x)
 
 typedef struct BLIINDSCUDAContext {
     CUDAQueue queue;

@@ -30,8 +30,6 @@
  * any number of threads.
  */
 
-#include <string.h>
-
 #include "libavutil/mem.h"
 #include "libavutil/opt.h"
 #include "libavutil/pixdesc.h"
@@ -43,7 +41,6 @@
 #include "release_compat.h"
 #include "luma_frame.h"
 #include "pair_sync.h"
-#include "video.h"
 
 enum { SOURCE, ENCODE, NB_PICTURES };
 
@@ -98,7 +95,6 @@ typedef struct ThreadData {
     int scale, width, height;           ///< of the picture that is split
 } ThreadData;
 
-#define OFFSET(x) offsetof(DetailLossCPUContext, x)
 #define FLAGS (AV_OPT_FLAG_FILTERING_PARAM | AV_OPT_FLAG_VIDEO_PARAM)
 
 static const AVOption detailloss_options[] = {

@@ -24,8 +24,6 @@
  * are not waited for: main frames leave when their result has come back, in order.
  */
 
-#include <string.h>
-
 #include "libavutil/macros.h"
 #include "libavutil/opt.h"
 #include "libavutil/pixdesc.h"

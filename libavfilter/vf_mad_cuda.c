@@ -30,7 +30,6 @@
 #include <math.h>
 
 #include "libavutil/cuda_check.h"
-#include "libavutil/hwcontext.h"
 #include "libavutil/macros.h"
 #include "libavutil/mem.h"
 #include "libavutil/opt.h"

@@ -31,7 +31,6 @@
  */
 
 #include <math.h>
-#include <string.h>
 
 #include "libavutil/bprint.h"
 #include "libavutil/dict.h"

@@ -39,7 +39,6 @@
 /// Largest radix in scratch memory, see fft.cuh.
 #define FFT_LARGE_RADIX 9
 #define FFT_MAX_THREADS 1024
-#define FFT_MAX_LENGTH 16384
 
 /// Thread blocks of a launch that have scratch memory: each has three buffers, of all its lines.
 #define FFT_SCRATCH_BLOCKS  128
@@ -63,9 +62,9 @@ typedef struct FFTPlan {
 } FFTPlan;
 
 /**
- * Plan to transform lines of 1 to FFT_MAX_LENGTH values in a way.
+ * Plan the transforms of lines of up to 16384 values.
  *
- * @return 1, or 0 if it is not possible that way, which never is so for FFT_LARGE
+ * @return 1, or 0 if this way does not fit; FFT_LARGE always fits
  */
 int ff_fft_plan(FFTPlan *plan, int length, enum FFTWay way);
 
