@@ -44,10 +44,8 @@ static const char *const basis_name[] = {
     [BLIINDS_PIXELS] = "pixels", [BLIINDS_BITSTREAM] = "bitstream",
 };
 
-/**
- * A frame is not valid if more than this share of its level 1 blocks is flat,
- * or if its level 3 has less blocks than this. What is left says nothing of the picture's quality.
- */
+/// A frame is not valid if more than this share of its level 1 blocks is flat, or if its level 3
+/// has fewer blocks than this: the other blocks tell too little.
 #define MAX_FLAT   0.75
 #define MIN_BLOCKS 10
 
@@ -57,7 +55,7 @@ static const AVUUID sei_uuid = {
     0x3c, 0x0e, 0x4a, 0x9b, 0x6f, 0x52, 0x4d, 0x17,
     0x9a, 0x41, 0xd8, 0x27, 0x5b, 0xe3, 0x60, 0xf4,
 };
-/// libx265 3.5 writes this UUID of its own before what it is given, UUID and all.
+/// libx265 3.5 writes this UUID of its own before the payload, which begins with ours.
 static const AVUUID x265_uuid = {
     0x2c, 0xa2, 0xde, 0x09, 0xb5, 0x17, 0x47, 0xdb,
     0xbb, 0x55, 0xa4, 0xfe, 0x7f, 0xc2, 0xfc, 0x4e,
@@ -75,16 +73,15 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
 {
     enum ScoreDirection direction;
     const BLIINDSModel *model;
-    // without memory for an option's default, FFmpeg goes on without it
+    // FFmpeg leaves the option NULL if there is no memory for its default
     int ret = s->model_name ? ff_bliinds_model_load(s->model, ctx, s->model_name) : AVERROR(ENOMEM);
 
     if (ret < 0)
         return ret;
 
-    // both have the same name and scale
+    // if there are two, they have the same name, range and direction
     model     = &s->model[s->model[BLIINDS_PIXELS].name[0] ? BLIINDS_PIXELS : BLIINDS_BITSTREAM];
     direction = model->higher_is_better ? SCORE_HIGHER_IS_BETTER : SCORE_LOWER_IS_BETTER;
-    // what the model does not know is not reported, but keeps its place
     add_metric(s, (ScoreMetric){ "score",    6, SCORE_POOL_VALID, direction });
     add_metric(s, (ScoreMetric){ "raw",      6, SCORE_POOL_VALID, direction });
     add_metric(s, (ScoreMetric){ "sigma",    6, SCORE_POOL_VALID });
@@ -143,7 +140,8 @@ int ff_bliinds_config(BLIINDSContext *s, const AVFilterLink *inlink)
     return ret < 0 ? ret : ff_bliinds_rr_open(&s->rr, ctx);
 }
 
-/// The model for what is known of a frame, or the one that needs less; there may be none.
+/// The bitstream model if all coded features are known and it exists, else the pixel model,
+/// which may be empty.
 static enum BLIINDSBasis choose_basis(const BLIINDSContext *s, const double coded[BLIINDS_NB_CODED])
 {
     for (int i = 0; i < BLIINDS_NB_CODED; i++)
@@ -196,7 +194,7 @@ static int is_valid(const BLIINDSLevelSums sums[BLIINDS_LEVELS])
            bliinds_level_blocks(&sums[BLIINDS_LEVELS - 1]) >= MIN_BLOCKS;
 }
 
-/// Side data of ours that the frame has, from an encoder or an earlier filter.
+/// Find our side data in a frame, from an encoder or an earlier filter.
 static AVFrameSideData *find_side_data(const AVFrame *frame)
 {
     for (int i = 0; i < frame->nb_side_data; i++) {
@@ -246,8 +244,7 @@ static int set_side_data(const BLIINDSContext *s, AVFrame *frame, const double *
 /**
  * Write a frame's energies, and compare them with those of its source.
  *
- * @param loss set to NAN if nothing can be said: there is no such frame of the
- *             source, or it has no content to be lost
+ * @param loss set to NAN if no frame of the source matches, or if that is not valid
  */
 static int compare_with_source(BLIINDSContext *s, AVFilterContext *ctx, const AVFrame *frame,
                                uint64_t n, const BLIINDSLevelSums sums[BLIINDS_LEVELS],

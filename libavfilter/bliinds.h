@@ -39,10 +39,10 @@
 #include "luma_frame.h"
 #include "score_log.h"
 
-#define BLIINDS_MIN_SIZE 4      ///< level 3 has one sample then
+#define BLIINDS_MIN_SIZE 4      ///< level 3 then has one sample
 #define BLIINDS_MAX_SIZE 16384
 
-/// More than any queue holds.
+/// Frames between ff_bliinds_describe() and ff_bliinds_score(): more than any queue holds.
 #define BLIINDS_MAX_IN_FLIGHT 128
 
 #define BLIINDS_MAX_METRICS (9 + BLIINDS_NB_FEATURES)
@@ -50,7 +50,7 @@
 /// What is known of a frame before its samples are looked at.
 typedef struct BLIINDSFrame {
     LumaFrame luma;
-    double coded[BLIINDS_NB_CODED];     ///< features
+    double coded[BLIINDS_NB_CODED];     ///< the coded features
 } BLIINDSFrame;
 
 /// The part of a filter's context that does not depend on where it computes.
@@ -67,7 +67,7 @@ typedef struct BLIINDSContext {
 
     BLIINDSModel model[BLIINDS_NB_BASES];
     BLIINDSCoding coding;
-    BLIINDSFrame frame[BLIINDS_MAX_IN_FLIGHT];      ///< frame n at n % that
+    BLIINDSFrame frame[BLIINDS_MAX_IN_FLIGHT];      ///< frame n is at n % BLIINDS_MAX_IN_FLIGHT
     int nb_metrics;         ///< values of a frame that are reported
     ScoreMetric metric[BLIINDS_MAX_METRICS];
     ScoreCounter counter[3];
@@ -91,12 +91,12 @@ typedef struct BLIINDSContext {
     BLIINDS_RR_OPTIONS(type, member.rr, flags),                                             \
     SCORE_LOG_OPTIONS(type, member.log, flags)
 
-/// Load the model.
+/// Load the model, and set up the metrics and logs.
 int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx);
 
 /**
- * Check the size of the input and read what rr_read names: not before, since ffmpeg
- * also creates filters that never see a frame, to learn what a graph consists of.
+ * Check the size of the input, and open the file that rr_read names. init() would be too
+ * early: ffmpeg also creates filters that never get a frame, only to examine a graph.
  */
 int ff_bliinds_config(BLIINDSContext *s, const AVFilterLink *inlink);
 
@@ -111,15 +111,15 @@ int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, const AVFrame *
                         uint64_t n, const LumaFrame **luma);
 
 /**
- * Whether a frame's sums must have all: else those of the bands and the number of
- * flat blocks are enough for ff_bliinds_score().
+ * Whether ff_bliinds_score() needs all sums of a frame. Otherwise the sums of the bands
+ * and nb_flat are enough.
  *
- * @param n its number, which ff_bliinds_describe() was given
+ * @param n its number; ff_bliinds_describe() has seen it
  */
 int ff_bliinds_needs_statistics(const BLIINDSContext *s, uint64_t n);
 
 /**
- * Score a frame: to its metadata, its side data and the files.
+ * Score a frame; the score goes to its metadata, its side data and the files.
  *
  * @param frame the frame, whose pixels are not touched
  * @param n     its number
@@ -131,7 +131,7 @@ int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
 /**
  * Finish the files, print the summary, and free all; may be called again.
  *
- * @param ended 0 if the filter goes without the end of its input
+ * @param ended 0 if the filter is freed before the end of its input
  * @return 0, or a negative AVERROR if a file could not be written
  */
 int ff_bliinds_close(BLIINDSContext *s, AVFilterContext *ctx, int ended);

@@ -29,13 +29,12 @@
  * or square root in a written order, so that any compiler and any processor
  * yields the same bits. The files that include this are therefore compiled
  * without contraction of a * b + c and without fast-math, and not for processors
- * that compute in a wider format, as the x87.
+ * that compute in a wider format, such as the x87.
  *
  * Many statistics are ratios of sums that are exactly zero on flat, ruled or
- * letterboxed content, where a rounding error would be divided by 1e-7. What
- * is zero must therefore come out as zero: level images are integers, and the
- * DCT is taken in two steps, of which the first has integer factors and is
- * exact.
+ * letterboxed content. A rounding error there would be divided by 1e-7. To give
+ * exact zeros, level images are integers, and the DCT has two steps: the first one
+ * has integer factors and is exact.
  */
 
 #ifndef AVFILTER_BLIINDS_BLOCK_H
@@ -47,9 +46,9 @@
 
 #if defined(__CUDACC__) || defined(__CUDA__)
 /**
- * a / b, correctly rounded as the operator is, without its branch for operands
- * near the limits of the format: the refinement that CUDA uses elsewhere. Here
- * b is 1e-8 to 2^24, and a is 0 or from 2^-100 to 2^24.
+ * a / b, correctly rounded like the operator, by the same refinement, but without
+ * its branch for operands near the limits of the format. Here b is 1e-8 to 2^24,
+ * and a is 0 or from 2^-100 to 2^24.
  */
 SHARED_INLINE float bliinds_div(float a, float b)
 {
@@ -62,7 +61,7 @@ SHARED_INLINE float bliinds_div(float a, float b)
     return __builtin_fmaf(r, __builtin_fmaf(-b, q, a), q);
 }
 
-/// The square root in the same way: x is 0 or from 2^-100 to 2^48.
+/// The correctly rounded square root; x is 0 or from 2^-100 to 2^48.
 SHARED_INLINE float bliinds_sqrt(float x)
 {
     float r, s;
@@ -98,7 +97,7 @@ SHARED_INLINE float bliinds_guess_rsqrt(float x)
 #else
 #include <float.h>
 #include <math.h>
-// 16 is single precision for float, too
+// 16 means single precision for float, like 0
 #if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16
 #error "Scores need float in its own format: on 32-bit x86, --extra-cflags='-msse2 -mfpmath=sse'"
 #endif
@@ -151,7 +150,7 @@ SHARED_INLINE float bliinds_guess_rsqrt(float x)
  */
 #define BLIINDS_SET_NOISE (16.f / (1 << BLIINDS_FRAC_BITS))
 
-/// A block is flat up to this sum of the variances of its bands: it has one value.
+/// A block is flat if the sum of the variances of its bands is at most this.
 #define BLIINDS_FLAT 1e-7f
 
 /// The energy subband ratio has no bound; 127 was seen on pictures.
@@ -243,7 +242,7 @@ SHARED_INLINE float bliinds_variation(float sum_sq, float sum, float inv_n,
                        sum * inv_n + 1e-7f);
 }
 
-/// The same of an oriented set, 0 where it is rounding noise.
+/// bliinds_variation() of an oriented set of 8, or 0 where the set is rounding noise.
 SHARED_INLINE float bliinds_set_variation(float sum_sq, float sum)
 {
     float f = bliinds_variation(sum_sq, sum, 1.f / 8, 1.f / 7);
@@ -364,7 +363,7 @@ SHARED_INLINE void bliinds_block(BLIINDSBlock *dst, const float terms[5][5])
     dst->band[2] = v3;
 }
 
-/// Whether a block has one value, but for what its level image was rounded by.
+/// Whether all samples of a block are equal, apart from the rounding of its level image.
 SHARED_INLINE int bliinds_is_flat(const float band[3])
 {
     return (band[0] + band[1]) + band[2] <= BLIINDS_FLAT;
@@ -379,8 +378,8 @@ SHARED_INLINE int bliinds_is_flat(const float band[3])
  *
  * @param table BLIINDS_GAMMA_NB values of rho, strictly decreasing: see
  *              ff_bliinds_gamma_table()
- * @return index of the shape, or BLIINDS_GAMMA_NONE where rho is beyond the
- *         end of the table (flat blocks)
+ * @return index of the shape, or BLIINDS_GAMMA_NONE if rho is not above the
+ *         last value of the table (flat blocks)
  */
 SHARED_INLINE int bliinds_gamma(const float *table, float rho)
 {
@@ -415,8 +414,8 @@ SHARED_INLINE uint64_t bliinds_fixed(float x)
 }
 
 /**
- * Whether any of the BLIINDS_BLOCK samples of a window straddles a line of
- * the 8x8 grid on which most codecs transform.
+ * Whether a block straddles a line of the 8x8 grid on which most codecs transform,
+ * along one axis.
  *
  * @param b index of the block in its row or column
  */

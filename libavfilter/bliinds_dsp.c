@@ -28,7 +28,7 @@
 
 #include "bliinds_dsp.h"
 
-/// Values that tell about where the worst of many begin.
+/// Size of the sample that tells about where the k-th largest of many values is.
 #define NB_SAMPLE 4096
 
 #define EXPAND_ROW(bits)                                                        \
@@ -91,7 +91,7 @@ static av_always_inline void load_block(float dst[5][5], const float *const src[
             dst[y][k] = src[y][k * stride + b];
 }
 
-/// What is not stored of a block is not computed either.
+/// The compiler removes the arithmetic of what is not stored.
 static av_always_inline void blocks(float *restrict dst, const float *const high[5],
                                     const float *const low[5], ptrdiff_t stride,
                                     int nb_blocks, int has_low, int bands_alone)
@@ -238,8 +238,8 @@ void ff_bliinds_add_row(const BLIINDSDSPContext *dsp, BLIINDSLevelSums *sums,
 }
 
 /**
- * Add the k largest of n values to a sum, by their digits: the bits of a float
- * that is not negative order like the float.
+ * Add the k largest of n values to a sum, by radix selection: non-negative floats
+ * have the same order as their bits.
  *
  * @param value overwritten
  * @return the k-th largest
@@ -259,7 +259,7 @@ static float add_largest(BLIINDSSum *dst, float *value, int n, int k)
         while (count[bin] < k)
             k -= count[bin--];
 
-        // what is above that digit is in, what has it is looked at further
+        // larger digits are among the k largest, equal ones go to the next digit
         for (int i = 0; i < n; i++) {
             unsigned v = av_float2int(value[i]) >> digit[d].shift & mask;
 
@@ -290,7 +290,7 @@ static float sample_largest(const float *value, int n, float *sample, int nb, in
 void ff_bliinds_add_largest(const BLIINDSDSPContext *dsp, BLIINDSSum *dst,
                             float *value, int n, int k, float *candidate)
 {
-    // about where the k-th is, and four standard deviations of that
+    // expected rank of the k-th largest in the sample, and four standard deviations of it
     const int middle = (int64_t)NB_SAMPLE * k / n;
     const int margin = 4 * sqrtf(middle);
     const int max    = BLIINDS_NB_CANDIDATES(n) - BLIINDS_NB_SELECT;

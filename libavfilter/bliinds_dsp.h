@@ -18,7 +18,7 @@
 
 /**
  * @file
- * What the CPU does with rows of samples and of blocks.
+ * The functions of the CPU for rows of samples and of blocks.
  */
 
 #ifndef AVFILTER_BLIINDS_DSP_H
@@ -29,7 +29,7 @@
 
 #include "bliinds_sums.h"
 
-/// Rows that band_row() writes, and block_row() with those that follow.
+/// Rows of values of a row of blocks: band_row() writes those of the bands, block_row() all.
 enum {
     BLIINDS_ROW_BAND,
     BLIINDS_ROW_STATISTIC  = BLIINDS_ROW_BAND + 3,  ///< in the order of BLIINDSStatistic
@@ -37,13 +37,13 @@ enum {
     BLIINDS_NB_ROWS
 };
 
-/// Sums of a row: every eighth block, as the 8x8 grid lies the same in these.
+/// A row has 8 sums, each over every eighth block: in these the 8x8 grid lies alike.
 #define BLIINDS_NB_LANES 8
 
 /// The most values of one select(): as many as bliinds_sum_add() takes.
 #define BLIINDS_NB_SELECT (1 << 13)
 
-/// Where so many of n values may be among the worst, these are found faster.
+/// Room that ff_bliinds_add_largest() needs to find the largest of n values in a fast way.
 #define BLIINDS_NB_CANDIDATES(n) ((n) / 8 + BLIINDS_NB_SELECT)
 
 /// Strides are in elements; line, dst and src do not overlap.
@@ -66,9 +66,8 @@ typedef struct BLIINDSDSPContext {
      * Low-pass filter and decimate three rows to one of the next level.
      *
      * @param dst    w / 2 samples
-     * @param above  row above the middle one; below: row below it
-     * @param middle row whose odd samples stay
-     * @param w      samples of the rows, which one of value 0 follows
+     * @param middle row between above and below; dst[x] is centred on its sample 2 * x + 1
+     * @param w      samples of a row; a sample of value 0 comes after them
      */
     void (*lowpass_row)(int32_t *dst, const int32_t *above, const int32_t *middle,
                         const int32_t *below, int w);
@@ -78,7 +77,7 @@ typedef struct BLIINDSDSPContext {
      *
      * @param high term k of block b's upper parts at [k * stride + b]
      * @param low  the same of the lower parts, or NULL if they are all 0
-     * @param line sample -1 of the row, 0 beyond its ends
+     * @param line the row from sample -1 on; samples outside of it are 0
      */
     void (*basis_row)(float *high, float *low, ptrdiff_t stride,
                       const int32_t *line, int nb_blocks);
@@ -93,7 +92,7 @@ typedef struct BLIINDSDSPContext {
     void (*block_row)(float *dst, const float *const high[5],
                       const float *const low[5], ptrdiff_t stride, int nb_blocks);
 
-    /// The same for the rows of the bands alone.
+    /// block_row() that writes the rows of the bands alone.
     void (*band_row)(float *dst, const float *const high[5],
                      const float *const low[5], ptrdiff_t stride, int nb_blocks);
 
@@ -109,7 +108,7 @@ typedef struct BLIINDSDSPContext {
     int (*count_flat)(const float *band, ptrdiff_t stride, int nb_blocks);
 
     /**
-     * Shapes of a row of blocks, and their sums.
+     * Indices of the shapes of a row of blocks, and sums of the shapes.
      *
      * @param sum   bliinds_gamma_value() of block b is added to [b % BLIINDS_NB_LANES]
      * @param gamma set to the index of each block's shape
@@ -123,9 +122,9 @@ typedef struct BLIINDSDSPContext {
      * Sum the values above a range, and collect those in it.
      *
      * @param dst   n elements
-     * @param above bliinds_fixed() of those above, and their number, are added to this
+     * @param above bliinds_fixed() of those above is added to [0], their number to [1]
      * @param n     at most BLIINDS_NB_SELECT
-     * @param range the lower and the upper end, which are in it
+     * @param range its lower and upper end, both inclusive
      * @return number of values in dst
      */
     int (*select)(float *dst, uint64_t above[2], const float *value, int n,
@@ -177,9 +176,9 @@ void ff_bliinds_gamma_table(float table[BLIINDS_GAMMA_NB]);
 /**
  * Add a row of blocks to the sums of its level.
  *
- * @param blocks where its statistics are stored
- * @param y      of the row
- * @param value  of block_row(), or of band_row() if there is no table
+ * @param blocks takes its statistics
+ * @param y      number of the row of blocks
+ * @param value  output of block_row(), or of band_row() if table is NULL
  * @param table  of ff_bliinds_gamma_table(), or NULL for the bands alone
  */
 void ff_bliinds_add_row(const BLIINDSDSPContext *dsp, BLIINDSLevelSums *sums,

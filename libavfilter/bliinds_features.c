@@ -39,7 +39,7 @@ const char *const ff_bliinds_feature_name[BLIINDS_NB_FEATURES] = {
     "coded.hevc", "coded.av1", "coded.vp9", "coded.mpeg2", "coded.mpeg4", "coded.mjpeg",
 };
 
-/// Places of what the coding tells, from BLIINDS_FEATURE_CODED on.
+/// The coded features, counted from BLIINDS_FEATURE_CODED.
 enum {
     CODED_STEP,
     CODED_INTRA,
@@ -52,7 +52,7 @@ enum {
     CODED_MJPEG,
 };
 
-/// A value of quantizer_metadata's, empty if there is none.
+/// A value from quantizer_metadata, empty if there is none.
 static const char *coded_value(const AVFrame *frame, const char *key)
 {
     const AVDictionaryEntry *entry = av_dict_get(frame->metadata, key, NULL, 0);
@@ -60,7 +60,7 @@ static const char *coded_value(const AVFrame *frame, const char *key)
     return entry ? entry->value : "";
 }
 
-/// The same for a number, NAN if there is none.
+/// A number from quantizer_metadata, NAN if there is none.
 static double coded_number(const AVFrame *frame, const char *key)
 {
     const char *text = coded_value(frame, key);
@@ -95,7 +95,7 @@ void ff_bliinds_coded_features(double dst[BLIINDS_NB_CODED], BLIINDSCoding *codi
         return;
     if (!strcmp(coded_value(frame, "lavc.quantizer.pict_type"), "I"))
         *coding = (BLIINDSCoding){ .intra = bytes };
-    // what it was predicted from counts by its bytes: a frame of few is as good as those before
+    // steps are weighted by bytes: a frame of few bytes is mostly a copy of those before
     coding->gop_bytes += bytes;
     coding->gop_step  += step * bytes;
     dst[CODED_STEP]  = coding->gop_step / coding->gop_bytes;
@@ -108,7 +108,7 @@ void ff_bliinds_coded_features(double dst[BLIINDS_NB_CODED], BLIINDSCoding *codi
             dst[codec[i].feature] = 1;
 }
 
-/// Rounded once, so that it is the same however the sum is split.
+/// A sum as double, rounded once: it does not matter how whole and fraction share it.
 static double sum_value(BLIINDSSum sum)
 {
     return sum.whole + (sum.fraction >> 32) + (uint32_t)sum.fraction * 0x1p-32;
@@ -154,8 +154,8 @@ static void class_means(double dst[7], const BLIINDSClassSums *c)
 }
 
 /**
- * What the blocks of level 1 that straddle the grid have more than the others. There are
- * both in the smallest frame: the first block of a row straddles it, the second is clear.
+ * Means over the blocks of level 1 that straddle the grid minus those over the others. The
+ * smallest frame has both: the first block of a row straddles the grid, the second is clear.
  */
 static void compute_phases(double dst[7], const BLIINDSLevelSums *level)
 {

@@ -18,7 +18,7 @@
 
 /**
  * @file
- * The features of a frame: of its sums over blocks, and of how it was coded.
+ * The features of a frame, from its sums over blocks and from how it was coded.
  */
 
 #ifndef AVFILTER_BLIINDS_FEATURES_H
@@ -35,43 +35,42 @@
  * of worst quality ("10": the largest zeta, sub and ori, the smallest gamma).
  * 9 band energies: per level, log2 of 0.1 + the mean variance of the low (1),
  * middle (2) and high (3) band's coefficients.
- * 7 phases, of level 1: the bands' energies, and the means, of the blocks that straddle a
- * line of the grid of 8x8 samples minus those of the others.
- * 9 of how the frame was coded, from the keys of quantizer_metadata, NAN without them: log2
- * of the quantizer step in units of an 8-bit sample, the mean weighted by bytes over the
- * frames since the last I frame, on which it may depend; log2 of that I frame's bits per
- * sample of luma; log2 of the size that is shown over the coded one; and 1 for its codec, 0
- * for the others: all are 0 for H.264.
+ * 7 phases of level 1: band energies and mean statistics of the blocks that straddle a line
+ * of the 8x8 grid, minus those of the other blocks.
+ * 9 coded features, from the keys of quantizer_metadata, NAN without them: log2 of the
+ * quantizer step in units of an 8-bit sample, as mean over the frames since the last I frame,
+ * weighted by their bytes; log2 of that I frame's bits per sample of luma; log2 of the shown
+ * size over the coded one; and for each codec but H.264, 1 if it is the frame's, else 0.
  */
 enum {
     BLIINDS_STATISTIC_FEATURES = 8,     ///< per level
     BLIINDS_FEATURE_BAND       = 24,    ///< first of the band energies
     BLIINDS_FEATURE_PHASE      = 33,    ///< first of the phases, those of the bands
     BLIINDS_FEATURE_MEAN_PHASE = 36,    ///< first of the phases of means of statistics
-    BLIINDS_FEATURE_CODED      = 40,    ///< first of the coding's
+    BLIINDS_FEATURE_CODED      = 40,    ///< first of the coded features
     BLIINDS_NB_CODED           = 9,
     BLIINDS_NB_FEATURES        = 49
 };
 
 extern const char *const ff_bliinds_feature_name[BLIINDS_NB_FEATURES];
 
-/// The bitstream of the frames so far, as far as quantizer_metadata told of it.
+/// What quantizer_metadata told of the frames so far.
 typedef struct BLIINDSCoding {
     double intra;                   ///< bytes of the last I frame, 0 for none
-    double gop_bytes, gop_step;     ///< since then: bytes, steps times bytes
+    double gop_bytes, gop_step;     ///< sums since that frame: bytes, steps times bytes
 } BLIINDSCoding;
 
 /**
- * The features of how a frame was coded; each frame counts for those after it.
+ * Compute the coded features of a frame. Each frame, in order, updates coding.
  *
- * @param dst          not finite where it is not known
- * @param w,h          of the picture, which may have been scaled, turned or cropped
- * @param shown_height rows at which people see it, 0: h
+ * @param dst          NAN or infinite where it is not known
+ * @param w,h          size of the picture, which may have been scaled, rotated or cropped
+ * @param shown_height height in rows at which people see it, 0 for h
  */
 void ff_bliinds_coded_features(double dst[BLIINDS_NB_CODED], BLIINDSCoding *coding,
                                const AVFrame *frame, int w, int h, int shown_height);
 
-/// The features of a frame's levels, which are all but those of its coding.
+/// Compute all features of a frame but the coded ones.
 void ff_bliinds_features(double dst[BLIINDS_FEATURE_CODED],
                          const BLIINDSLevelSums sums[BLIINDS_LEVELS]);
 

@@ -24,7 +24,7 @@
 
 #include "bliinds_model.h"
 
-/// Sigma is not less and not more than these times that of the model.
+/// Limits of the sigma of a frame, as factors of the sigma of the model.
 #define MIN_SIGMA 0.25
 #define MAX_SIGMA 4
 
@@ -36,7 +36,7 @@ int ff_bliinds_model_load(BLIINDSModel model[BLIINDS_NB_BASES], void *logctx, co
     return 0;
 }
 
-/// Whether a feature takes more of the blocks than the energies of their bands.
+/// Whether a feature is made of the statistics of blocks.
 static int is_of_statistics(int feature)
 {
     return feature < BLIINDS_FEATURE_BAND ||
@@ -54,7 +54,7 @@ int ff_bliinds_model_needs_statistics(const BLIINDSModel *model)
     return 0;
 }
 
-/// Without a weight, a feature need not be known.
+/// Values of weight 0 are left out: they may be NAN.
 static double weighted_sum(double sum, const double *weight, const double *value, int nb)
 {
     for (int i = 0; i < nb; i++)
@@ -117,8 +117,8 @@ double ff_bliinds_model_distance(const BLIINDSModel *model,
 /**
  * The loss is 100 (1 - exp(-d c)). d is the sum over the bands of drop r(x), where the
  * encode has x less energy than its source, in log2, or of rise r(x), where it has x
- * more. r() is a square root whose slope is finite at 0. c is 1, or where it is known
- * how the encode was coded, exp(constant + the sum of coded times that).
+ * more. r() is a square root whose slope is finite at 0. c is 1, or if the coded features
+ * are known, exp(constant + sum of coded times these).
  *
  * The standard deviation of the error is sigma[0] + sigma[1] times the loss.
  * Fitted to 100 - VMAF v1 by tools/train/loss.py: see doc/rr-format.md.
@@ -143,15 +143,15 @@ static const struct {
     },
 };
 
-/// Drop of energy, in log2, below which it tells little.
+/// Change of energy, in log2, that is too small to tell much.
 #define KNEE 0.015
 
-/// c is not beyond the exponentials of this and of its negative.
+/// Limit of the magnitude of log(c).
 #define MAX_CODED 3
 
 /**
  * log2 of 32.32 fixed point that is not 0, in units of 1 / BLIINDS_ENERGY_ONE:
- * in integers, since no two libm agree on the last bit of theirs.
+ * in integers, since the log2() of two libm may differ in the last bit.
  */
 static int log2_fixed(uint64_t x)
 {
@@ -182,14 +182,14 @@ void ff_bliinds_energies(BLIINDSEnergies *dst, const BLIINDSLevelSums sums[BLIIN
             const uint64_t whole    = c[0].band[b].whole    + c[1].band[b].whole;
             const uint64_t fraction = c[0].band[b].fraction + c[1].band[b].fraction;
 
-            // less than 2^25 blocks, so the rest of the whole part has room
+            // n < 2^25, so that nothing overflows
             dst->band[l * 3 + b] =
                 log2_fixed((whole / n << 32) + ((whole % n << 32) + fraction) / n + FLOOR);
         }
     }
 }
 
-/// The root of a change of energy.
+/// r() of the loss.
 static double root(int change)
 {
     return sqrt(change / (double)BLIINDS_ENERGY_ONE + KNEE) - sqrt(KNEE);

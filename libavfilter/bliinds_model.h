@@ -27,39 +27,39 @@
 
 #include "bliinds_features.h"
 
-/// What is known of a frame.
+/// What a score is made from.
 enum BLIINDSBasis {
     BLIINDS_PIXELS,
-    BLIINDS_BITSTREAM,      ///< its coding, too
+    BLIINDS_BITSTREAM,      ///< the pixels and the coded features
     BLIINDS_NB_BASES
 };
 
-/// What a precision may have: all features, and in a file's joint form what is predicted.
+/// Most rows of a precision: all features and, while a file is read, the target of its joint form.
 #define BLIINDS_MAX_KNOWN (BLIINDS_NB_FEATURES + 1)
 
 typedef struct BLIINDSModel {
     char name[64];          ///< empty if there is no model
     double weight[BLIINDS_NB_FEATURES];
     double constant;
-    int logistic;           ///< the sum is the logarithm of (score - min) / (max - score)
+    int logistic;           ///< the weighted sum is log((score - min) / (max - score))
     int higher_is_better;
     double min, max;        ///< range of the score
     double step;            ///< the score is rounded to multiples of it; 0 for none
     double sigma;           ///< standard deviation of the prediction, NAN if unknown
-    /// its logarithm rises by these, of the features, the score and the distance
+    /// weights of the features, the score and the distance in the logarithm of sigma
     double sigma_weight[BLIINDS_NB_FEATURES + 2];
 
     /// @name The training set, for the distance of a frame from it
     /// @{
-    double outside;                     ///< distance beyond which a frame is unlike it
-    int nb_known;                       ///< features it is given for, 0 if unknown
-    int known[BLIINDS_MAX_KNOWN];       ///< which
-    double mean[BLIINDS_MAX_KNOWN];     ///< of the known ones
+    double outside;                     ///< larger distances are outside of it
+    int nb_known;                       ///< features of which mean and precision are given
+    int known[BLIINDS_MAX_KNOWN];       ///< their indices
+    double mean[BLIINDS_MAX_KNOWN];
     double precision[BLIINDS_MAX_KNOWN][BLIINDS_MAX_KNOWN];     ///< their inverse covariance
     /// @}
 } BLIINDSModel;
 
-/// The built-in model, of models/vmaf1_est1.txt.
+/// The built-in model, made from models/vmaf1_est1.txt.
 extern const BLIINDSModel ff_bliinds_model_vmaf1_est1[BLIINDS_NB_BASES];
 
 /**
@@ -69,10 +69,10 @@ extern const BLIINDSModel ff_bliinds_model_vmaf1_est1[BLIINDS_NB_BASES];
  */
 int ff_bliinds_model_load(BLIINDSModel model[BLIINDS_NB_BASES], void *logctx, const char *name);
 
-/// The same for the path of a file alone.
+/// Read a file, like ff_bliinds_model_load().
 int ff_bliinds_model_read(BLIINDSModel model[BLIINDS_NB_BASES], void *logctx, const char *path);
 
-/// Whether a model uses a feature of more than the band energies and the coding.
+/// Whether a model uses more than band energies and coded features.
 int ff_bliinds_model_needs_statistics(const BLIINDSModel *model);
 
 /// The prediction before it is rounded and clipped to the model's range.
@@ -125,7 +125,7 @@ void ff_bliinds_energies(BLIINDSEnergies *dst, const BLIINDSLevelSums sums[BLIIN
 /**
  * Predict how many VMAF points an encode is below its source.
  *
- * @param coded how the encode was coded, not finite where it is not known
+ * @param coded coded features of the encode, not finite where they are not known
  */
 BLIINDSLoss ff_bliinds_loss(const BLIINDSEnergies *source, const BLIINDSEnergies *encode,
                             const double coded[BLIINDS_NB_CODED]);

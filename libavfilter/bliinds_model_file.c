@@ -18,7 +18,7 @@
 
 /**
  * @file
- * Reads the user's models, a text file documented in doc/model-format.md.
+ * Reads models from a text file, which doc/model-format.md documents.
  */
 
 #include <math.h>
@@ -37,14 +37,15 @@
 #define MAX_SIZE (1 << 20)      ///< bytes; a full model of all features has 20 kB
 #define BLANKS   " \t\r"
 
-/// No number of a model is larger, so that what is made of it stays finite.
+/// Largest magnitude of a number, so that scores stay finite.
 #define MAX_NUMBER 1e100
 
 /// How far P_ij may be from P_ji in the precision, relative to sqrt(P_ii P_jj):
 /// what rounding leaves of a symmetric matrix.
 #define MAX_ASYMMETRY 1e-4
 
-/// What a line may name besides a feature: what is predicted, and what sigma depends on.
+/// Indices behind the features: of the target for a mean or a row of the precision, and of the
+/// distance for a sigma_weight, where the score has that of TARGET.
 enum {
     TARGET   = BLIINDS_NB_FEATURES,
     DISTANCE = BLIINDS_NB_FEATURES + 1,
@@ -52,7 +53,7 @@ enum {
 static const char *const target_name[2]   = { "target" };
 static const char *const estimate_name[2] = { "score", "distance" };
 
-/// What a line begins with.
+/// First words of lines.
 enum {
     NAME, PREDICTS, TRAINING, ACCURACY, LICENCE, DIRECTION, LINK, RANGE, STEP, SIGMA,
     SIGMA_WEIGHT, CONSTANT, WEIGHT, MEAN, PRECISION, PERCENTILE, END, NB_KEYWORDS
@@ -68,14 +69,14 @@ typedef struct Parser {
     char *text;                         ///< rest of the file
     char *next;                         ///< rest of the line
     int line;
-    int error;                          ///< set by the first fault, which alone is told
+    int error;                          ///< set by the first fault, the only one that is logged
 
     int is_open;                        ///< a model has begun, and not ended
     BLIINDSModel model;
     int seen[NB_KEYWORDS];              ///< how often
     int has_weight[BLIINDS_NB_FEATURES];
     int joint;                          ///< the last mean is the target's
-    int row_line[BLIINDS_MAX_KNOWN];    ///< where a row of the precision is, 0 for nowhere
+    int row_line[BLIINDS_MAX_KNOWN];    ///< line of a row of the precision, 0 if there is none
 } Parser;
 
 static av_printf_format(2, 3) void fail(Parser *p, const char *format, ...)
@@ -106,7 +107,7 @@ static double next_number(Parser *p)
         fail(p, "a number is missing.\n");
         return 0;
     }
-    // unlike strtod(), in every locale
+    // does not depend on the locale, as strtod() does
     if (av_sscanf(word, "%lf%n", &number, &length) != 1 || word[length] || !isfinite(number)) {
         fail(p, "'%s' is not a finite number.\n", word);
         return 0;
@@ -135,7 +136,7 @@ static int next_choice(Parser *p, const char *first, const char *second)
     return word && !strcmp(word, second);
 }
 
-/// Index of a feature, or behind them that of one of two other names; 0 after a fault.
+/// Index of a feature, or BLIINDS_NB_FEATURES + i for other[i]; 0 after a fault.
 static int next_feature(Parser *p, const char *const other[2])
 {
     const char *word = next_word(p);
@@ -168,7 +169,7 @@ static void parse_name(Parser *p)
         av_strlcpy(p->model.name, word, sizeof(p->model.name));
 }
 
-/// The place of a feature in mean and precision, nb_known if it has none.
+/// Position of a feature in mean and precision, nb_known if it is not there.
 static int find_known(const BLIINDSModel *m, int feature)
 {
     int i = 0;
@@ -368,7 +369,7 @@ static enum BLIINDSBasis find_basis(const BLIINDSModel *m)
     return BLIINDS_PIXELS;
 }
 
-/// One score has one name and one scale, whatever it was made from.
+/// Two models of a file must be for different frames, and have the same name and scale.
 static void check_others(Parser *p, const BLIINDSModel model[BLIINDS_NB_BASES])
 {
     const BLIINDSModel *m = &p->model;
@@ -403,7 +404,7 @@ static void begin_model(Parser *p, const char *word, int is_first)
 
 static void parse_file(Parser *p, BLIINDSModel model[BLIINDS_NB_BASES])
 {
-    // editors on Windows begin a file with the mark of UTF-8
+    // editors on Windows begin a file with the byte order mark of UTF-8
     av_strstart(p->text, "\xef\xbb\xbf", (const char **)&p->text);
     do {
         char *line = p->text, *word;

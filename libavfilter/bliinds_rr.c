@@ -36,20 +36,20 @@
 #define MAGIC   "bliinds-rr"
 #define VERSION 3
 
-/// Numbers and times (36,000 years) of frames are not beyond, so that differences can be doubled.
+/// Largest number of a frame, and time in us (36,000 years): twice a difference does not overflow.
 #define MAX_POSITION (INT64_MAX / 8)
 
-/// A frame's distance from the next where there is none, in microseconds: what
-/// differs less is the rounding of time bases.
+/// Distance in us that is taken for the only frame of a source: half of it covers the rounding
+/// of time bases.
 #define LONE_DISTANCE 2000
 
 /**
- * How far, in log2, coding does not move the energy of large shapes, see
- * is_other_content(): 1.7 times as much, or less by that.
+ * Largest change of the energy of large shapes that coding can cause, see
+ * is_other_content(): 0.75 in log2, a factor of 1.7.
  */
 #define MAX_CHANGE (BLIINDS_ENERGY_ONE * 3 / 4)
 
-/// One of so many frames may be moved further, before that is warned of.
+/// Warn if more than one of this many frames has a larger change.
 #define OTHER_PARTS 10
 
 #define TIME(time) time_string((char[32]){ 0 }, 32, time)
@@ -208,7 +208,7 @@ static int read_line(BLIINDSRR *s, void *logctx)
            read_frame(s, logctx, s->text);
 }
 
-/// Read what there is, or what has been written since: whole lines of it.
+/// Read the whole lines that were written since the last call.
 static int read_lines(BLIINDSRR *s, void *logctx)
 {
     int ret = 0;
@@ -221,7 +221,7 @@ static int read_lines(BLIINDSRR *s, void *logctx)
         s->text_size += nb;
         if (nb && s->text[s->text_size - 1] != '\n' && s->text_size < sizeof(s->text) - 1)
             continue;
-        // one that is too long, or has a zero, is no line of such a file
+        // a line that is too long, or has a zero byte, is made empty: that is an error
         s->text[nb && s->text[s->text_size - 1] == '\n' ? s->text_size - 1 : 0] = 0;
         s->text_size = 0;
         ret = read_line(s, logctx);
@@ -235,13 +235,13 @@ static int read_lines(BLIINDSRR *s, void *logctx)
 
 // ---- matching ----
 
-/// What frames are matched by.
+/// The time or the number by which frames are matched.
 static int64_t position(const BLIINDSRR *s, const BLIINDSRRFrame *frame)
 {
     return s->match == BLIINDS_RR_TIME ? frame->time : frame->n;
 }
 
-/// The index of the nearest frame of the source, the earlier one of two; there must be one.
+/// Index of the nearest frame of the source, of two the earlier one. The source has frames.
 static uint64_t find_nearest(const BLIINDSRR *s, int64_t pos)
 {
     uint64_t low = 0, high = s->nb_frames - 1;
@@ -260,8 +260,8 @@ static uint64_t find_nearest(const BLIINDSRR *s, int64_t pos)
 }
 
 /**
- * The distance from a frame of the source to the next or from the one before,
- * the shorter one. Between two that were written there may be others.
+ * The shorter distance from a frame of the source to its neighbours. By their numbers,
+ * frames that were not written are counted in.
  */
 static int64_t frame_distance(const BLIINDSRR *s, uint64_t i)
 {
@@ -281,11 +281,11 @@ static int is_within_half(const BLIINDSRR *s, uint64_t i, int64_t pos)
 {
     const int64_t distance = FFABS(pos - position(s, &s->frame[i]));
 
-    // twice the distance of numbers may not fit
+    // 2 * distance of numbers may overflow
     return distance < frame_distance(s, i) - distance;
 }
 
-/// Both may well be right: an encode of a part, or a container that delays.
+/// Warn if the first frames have different times: the encode may be a part, or be delayed.
 static void check_start(const BLIINDSRR *s, void *logctx, const BLIINDSRRFrame *encode)
 {
     const BLIINDSRRFrame *first = &s->frame[0];
@@ -312,9 +312,9 @@ static BLIINDSRRFrame *find_match(BLIINDSRR *s, void *logctx, const BLIINDSRRFra
 }
 
 /**
- * Tell if a frame is not the source's, however coarse it was coded: the lowest
- * band of level 3 is the last that coding takes away, and codecs' blocks add to
- * neither that nor the lowest of level 2.
+ * Whether a frame cannot be an encode of the source's, however coarse. Coding removes
+ * the low band of level 3 last, and the edges of its blocks add nothing to the low bands
+ * of levels 2 and 3.
  */
 static int is_other_content(const BLIINDSEnergies *source, const BLIINDSEnergies *encode)
 {
@@ -403,8 +403,8 @@ int ff_bliinds_rr_open(BLIINDSRR *s, void *logctx)
 }
 
 /**
- * An encode of a part whose times count from 0 is compared with the begin of its
- * source, whatever part it is of: from the times alone this cannot be told.
+ * Warn if most of the source was not compared. An encode of a part whose times begin at 0
+ * matches the beginning of the source, wherever the part is from: the times cannot tell.
  */
 static void check_use(const BLIINDSRR *s, void *logctx)
 {
@@ -430,7 +430,7 @@ static void check_use(const BLIINDSRR *s, void *logctx)
 
 static void report(BLIINDSRR *s, void *logctx)
 {
-    // frames may have been used again where the filter graph was rebuilt
+    // after a rebuild of the filter graph, frames may be counted as used twice
     s->nb_unused = s->nb_frames - FFMIN(s->kept.nb_used, s->nb_frames);
     av_log(logctx, AV_LOG_INFO, "'%s': matched:%"PRIu64" unmatched:%"PRIu64" unused:%"PRIu64"\n",
            s->read_path, s->kept.nb_matched, s->kept.nb_unmatched, s->nb_unused);

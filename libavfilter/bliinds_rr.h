@@ -18,9 +18,9 @@
 
 /**
  * @file
- * The energies of a source's frames in a file, documented in doc/rr-format.md:
- * written while the source is scored, read when an encode of it is, whose frames
- * are matched with them.
+ * A file of the energies of a source's frames, documented in doc/rr-format.md. It is
+ * written while the source is scored. While an encode is scored, it is read, and each
+ * frame of the encode is matched with a frame of the source.
  *
  * Functions of type int return 0, or a negative AVERROR after a message.
  */
@@ -60,7 +60,7 @@ typedef struct BLIINDSRRFrame {
     BLIINDSEnergies energies;
 } BLIINDSRRFrame;
 
-/// What a filter that goes on with the files has to know.
+/// What a successor takes over, see score_output.h.
 typedef struct BLIINDSRRKept {
     BLIINDSRRFormat format;         ///< written last
     uint64_t nb_matched;            ///< frames of the encode that have one of the source
@@ -77,20 +77,20 @@ typedef struct BLIINDSRR {
     ScoreOutput out;
 
     FILE *in;
-    char text[256];                 ///< what was read of a line
+    char text[256];                 ///< the part of a line that was read
     int text_size;
     uint64_t nb_lines;
     BLIINDSRRFormat read_format;    ///< read last
     int64_t last_n;                 ///< number read last, -1 at first
-    BLIINDSRRFrame *frame;          ///< of the source, in the order of what is matched
+    BLIINDSRRFrame *frame;          ///< of the source, in the order of time or number
     uint64_t nb_frames;
     unsigned frame_size;            ///< allocated bytes
-    uint64_t nb_ignored;            ///< frames that do not follow in time
+    uint64_t nb_ignored;            ///< frames without a time later than the one before
 
     BLIINDSRRKept kept;
-    uint64_t nb_other;              ///< of the matched frames, those that no encode of it can be
-    uint64_t nb_unused;             ///< frames of the source that were not used, once it is closed
-    int is_open;                    ///< or it was tried
+    uint64_t nb_other;              ///< matched frames of which is_other_content() is true
+    uint64_t nb_unused;             ///< frames of the source that were not compared; set by closing
+    int is_open;                    ///< opening it was tried
     int error;                      ///< first error met
 } BLIINDSRR;
 
@@ -109,28 +109,29 @@ typedef struct BLIINDSRR {
 #define BLIINDS_RR_MATCH(name, help, match, flags)                                          \
     { name, help, 0, AV_OPT_TYPE_CONST, { .i64 = match }, 0, 0, flags, .unit = "rr_match" }
 
-/// Open the file that is to be read, unless that was done, and read what there is.
+/// Open the file to read, if that was not done, and read what it has.
 int ff_bliinds_rr_open(BLIINDSRR *s, void *logctx);
 
-/// A timestamp in microseconds; AV_NOPTS_VALUE if it is unknown or out of all bounds.
+/// A timestamp in microseconds; AV_NOPTS_VALUE if it is unknown or beyond 36,000 years.
 int64_t ff_bliinds_rr_time(int64_t pts, AVRational time_base);
 
-/// Add the file that is to be written, and what is carried, if the options name any.
+/// Add the file to write, if there is one, and what a successor takes over, to the outputs.
 void ff_bliinds_rr_init(BLIINDSRR *s, ScoreOutputs *outputs);
 
-/// Write a frame to the opened outputs, or without one, only what comes before the first.
+/// Write a frame to the file, which is open; if frame is NULL, only the line of the version.
 int ff_bliinds_rr_write(BLIINDSRR *s, ScoreOutputs *outputs, void *logctx,
                         const BLIINDSRRFrame *frame);
 
 /**
- * Find the source's frame of a frame of the encode; it may have been written just now.
+ * Find the frame of the source that matches a frame of the encode. If need be, first read the
+ * lines that were written since the last call.
  *
  * @param source set to the source's frame, NULL if it has none that matches
  */
 int ff_bliinds_rr_find(BLIINDSRR *s, void *logctx, const BLIINDSRRFrame *encode,
                        const BLIINDSRRFrame **source);
 
-/// Close the file that was read, and tell what did not match; may be called again.
+/// Close the file that was read, and log what did not match; may be called again.
 int ff_bliinds_rr_close(BLIINDSRR *s, void *logctx);
 
 #endif /* AVFILTER_BLIINDS_RR_H */

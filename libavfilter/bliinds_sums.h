@@ -40,7 +40,7 @@ typedef struct BLIINDSSum {
     uint64_t whole, fraction;
 } BLIINDSSum;
 
-/// Add up to 2^13 values of bliinds_fixed(), added up.
+/// Add a value, or a sum of up to 2^13 values, of bliinds_fixed().
 SHARED_INLINE void bliinds_sum_add(BLIINDSSum *dst, uint64_t fixed)
 {
     dst->whole    += fixed >> 32;
@@ -51,19 +51,19 @@ SHARED_INLINE void bliinds_sum_add(BLIINDSSum *dst, uint64_t fixed)
 typedef struct BLIINDSClassSums {
     uint64_t nb_blocks;
     BLIINDSSum band[3];     ///< of the variances of the bands
-    /// @name 0 where band energies are enough; levels above the first may have all in one class
+    /// @name 0 if only bands are wanted; in levels 2 and 3 one class may have the sums of both
     /// @{
     BLIINDSSum statistic[BLIINDS_NB_STATISTICS];
     uint64_t gamma;         ///< of bliinds_gamma_value(), in thousandths
     /// @}
 } BLIINDSClassSums;
 
-/// Sums over all blocks of a level: integers, so in whatever order they are made.
+/// Sums over all blocks of a level: integers, so that the order of additions does not matter.
 typedef struct BLIINDSLevelSums {
     /// blocks clear of the grid of 8x8 samples of the level, and blocks that straddle it
     BLIINDSClassSums grid[2];
     uint64_t nb_flat;       ///< blocks that bliinds_is_flat(), at level 1; others may leave it 0
-    /// @name Sums over the ceil(N / 10) blocks of worst quality, 0 where these are not asked for
+    /// @name Sums over the bliinds_nb_worst() blocks of worst quality, 0 if only bands are wanted
     /// @{
     BLIINDSSum worst[BLIINDS_NB_STATISTICS];    ///< the largest
     uint64_t worst_gamma;                       ///< the smallest, in thousandths
@@ -82,7 +82,7 @@ SHARED_INLINE int bliinds_nb_blocks(int n)
     return (n + BLIINDS_STEP - 1) / BLIINDS_STEP;
 }
 
-/// Number of n blocks along a side that are clear of the 8x8 grid: four of eight.
+/// How many of n blocks along a side are clear of the 8x8 grid: four of each eight.
 SHARED_INLINE int bliinds_nb_clear(int n)
 {
     int nb = n / 8 * 4;
@@ -92,7 +92,7 @@ SHARED_INLINE int bliinds_nb_clear(int n)
     return nb;
 }
 
-/// Number of blocks that the worst 10 % of n are.
+/// Number of blocks in the worst 10 % of n.
 SHARED_INLINE int bliinds_nb_worst(int n)
 {
     return (n + 9) / 10;
@@ -115,7 +115,7 @@ SHARED_INLINE int bliinds_nb_worst(int n)
 #define BLIINDS_SUB_BINS2 (BLIINDS_SUB_BINS1 + 160)     ///< below 1
 /// @}
 
-/// The bits of a float; if it is not negative, they order like it.
+/// The bits of a float; those of non-negative floats have the order of the floats.
 SHARED_INLINE uint32_t bliinds_bits(float x)
 {
     union { float f; uint32_t i; } u = { x };
@@ -131,20 +131,19 @@ SHARED_INLINE float bliinds_from_bits(uint32_t x)
     return u.f;
 }
 
-/// Upper bits of x, of which one in (1 << shift) counts, from those of start on.
+/// Upper bits of x, without the lowest shift bits, minus those of start.
 SHARED_INLINE int bliinds_upper_bits(uint32_t x, float start, int shift)
 {
     return (int)(x >> shift) - (int)(bliinds_bits(start) >> shift);
 }
 
 /**
- * Bin of a statistic, growing with it; what is beyond the bins is in the first
- * and last.
+ * Bin of a value of a statistic. It grows with the value; values beyond all bins are in
+ * the first and the last one. A bin includes its lower end, but not its upper end.
  *
- * Most have 32 bins an octave. The energy subband ratio comes near 1 in many
- * blocks where a picture is smooth, so from .5 to 1 its bins are 16 for each
- * octave of the distance to 1, which is exact in single precision. All bins have
- * their lower end, and not their upper one.
+ * There are 32 bins per octave. But the energy subband ratio is near 1 in many blocks of
+ * smooth pictures: from .5 to 1 it has 16 bins per octave of its distance to 1, which is
+ * exact in single precision.
  *
  * @param x         not negative
  * @param statistic of BLIINDSStatistic
@@ -167,7 +166,7 @@ SHARED_INLINE int bliinds_bin(float x, int statistic)
     return bin < BLIINDS_BINS ? bin : BLIINDS_BINS - 1;
 }
 
-/// First bits of a bin of a statistic, or of what comes after the last one.
+/// Bits of the lower end of a bin; of BLIINDS_BINS, bits above those of all values.
 SHARED_INLINE uint32_t bliinds_bin_start(int statistic, int bin)
 {
     if (bin == 0)
@@ -184,7 +183,7 @@ SHARED_INLINE uint32_t bliinds_bin_start(int statistic, int bin)
     return bliinds_bits(1.f) + ((uint32_t)(bin - BLIINDS_SUB_BINS2) << 18);
 }
 
-/// Whether a bin has values that share fewer bits.
+/// Whether the values of a bin need not share their upper bits.
 SHARED_INLINE int bliinds_bin_is_open(int bin)
 {
     return bin == 0 || bin == BLIINDS_BINS - 1;

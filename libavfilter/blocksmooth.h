@@ -18,15 +18,13 @@
 
 /**
  * @file
- * Smoothing across an edge between blocks. Integers throughout, so all get the
- * same bits. The kernels share the limits and the places of edges, and do the
- * arithmetic of blocksmooth_edge() for several lines at once, see
- * vf_blocksmooth_cuda.cu.
+ * Smoothing across an edge between blocks, by integers. vf_blocksmooth_cuda.cu has its
+ * own form of blocksmooth_edge(), for several lines at once, with the same results.
  *
  * The six samples across an edge are A B C | D E F, and x = D - C. Where C is
  * near B and D near E, both sides are flat and the step is likely the codec's:
- * it is smoothed over all six. Else it may be part of the picture: only a lower
- * step is, and over four samples.
+ * it is smoothed over all six samples. Otherwise it may be part of the picture: it is
+ * smoothed only if it is lower, and over four samples.
  */
 
 #ifndef AVFILTER_BLOCKSMOOTH_H
@@ -41,12 +39,12 @@
 #define BLOCKSMOOTH_MIN_BLOCK 8
 #define BLOCKSMOOTH_MAX_BLOCK 64
 
-/// What the strength of a filter means for samples of a depth.
+/// The limits for a strength and a depth.
 typedef struct BlockSmoothLimits {
     int flat;       ///< sides are flat where their samples differ by less
-    int strong;     ///< steps that are smoothed are lower: between flat sides,
-    int weak;       ///< and between others
-    int max;        ///< value of a sample
+    int strong;     ///< lower steps between flat sides are smoothed
+    int weak;       ///< lower steps between other sides are smoothed
+    int max;        ///< largest value of a sample
 } BlockSmoothLimits;
 
 SHARED_INLINE int blocksmooth_abs(int a)
@@ -72,7 +70,7 @@ SHARED_INLINE BlockSmoothLimits blocksmooth_limits(int qf, int depth)
 }
 
 /**
- * Whether n samples of a line have an edge at a place, and all it is smoothed from.
+ * Whether there is an edge before sample at of a line of n samples, with room to smooth it.
  *
  * @param block a power of two
  */

@@ -70,7 +70,7 @@ static inline int blocksmooth_check_options(AVFilterContext *ctx)
     return 0;
 }
 
-/// A command changes an option from the next frame on, or nothing at all.
+/// Change an option from the next frame on. After an error the old value stays.
 static inline int blocksmooth_command(AVFilterContext *ctx, const char *cmd, const char *arg,
                                       char *res, int res_len, int flags)
 {
