@@ -26,11 +26,11 @@
 
 #include "fft.h"
 
-/// Those without a factor of 2 come first: then the first stage's writes to shared
-/// memory meet no others in its banks.
+/// Odd radices come first: then the stores of the first stage to shared memory have no bank
+/// conflicts.
 static const int radices[] = { 9, 15, 5, 16, 12, 10, 8, 6, 4 };
 
-/// Threads of a lane that have something to do in a stage.
+/// Threads per lane that have work in a stage.
 static int nb_active(const FFTPlan *plan, int i)
 {
     const int each = plan->radix[i] * (FFT_EACH / plan->radix[i]);
@@ -38,7 +38,7 @@ static int nb_active(const FFTPlan *plan, int i)
     return (plan->size + each - 1) / each;
 }
 
-/// How well a plan uses a multiprocessor: its threads that have something to do.
+/// Mean number of threads on a multiprocessor that have work.
 static int active_threads(const FFTPlan *plan)
 {
     int sum = 0;
@@ -57,7 +57,7 @@ static void set_threads(FFTPlan *plan)
     plan->threads = FFT_LANES * FFALIGN(nb, 32 / FFT_LANES);
 }
 
-/// Go through the ways to split rest, from radix i on; the best one so far is kept.
+/// Try all ways to factor rest into radices from number i on, and keep the best plan.
 static void try_radices(FFTPlan *best, FFTPlan *plan, int rest, int i, enum FFTWay way)
 {
     if (rest == 1) {
@@ -94,7 +94,7 @@ static int plan_size(FFTPlan *plan, int length, int size, enum FFTWay way)
 
 int ff_fft_plan(FFTPlan *plan, int length, enum FFTWay way)
 {
-    // sizes that av_tx is fast with, too, for the chirp's transform
+    // times powers of 2; av_tx, which transforms the chirp, is fast with such sizes, too
     static const int odd[] = { 1, 9, 5, 3, 15 };
     int best = 0;
 
@@ -113,7 +113,7 @@ int ff_fft_plan(FFTPlan *plan, int length, enum FFTWay way)
     return best && plan_size(plan, length, best, way);
 }
 
-/// The chirp, and the transform of its conjugate, with the factor that the way back needs.
+/// Make the chirp, and the transform of its conjugate divided by the size.
 static int make_chirp(const FFTPlan *plan, float (*chirp)[2], float (*filter)[2])
 {
     const int n = plan->length, size = plan->size;

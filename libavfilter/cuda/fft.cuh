@@ -69,7 +69,8 @@ static DEVICE_INLINE double cosine(double turn)
     const double x = 6.283185307179586477 * turn, y = x * x;
 
     return 1 - y /   2 * (1 - y /  12 * (1 - y /  30 * (1 - y /  56 * (1 - y /  90 * (1 - y / 132 *
-          (1 - y / 182 * (1 - y / 240 * (1 - y / 306 * (1 - y / 380 * (1 - y / 462 * (1 - y / 552)))))))))));
+          (1 - y / 182 * (1 - y / 240 * (1 - y / 306 * (1 - y / 380 *
+          (1 - y / 462 * (1 - y / 552)))))))))));
 }
 
 /// v times the k-th power of the n-th root of 1; k and n are constants.
@@ -184,7 +185,7 @@ static DEVICE_INLINE void fft_twiddle(float2 v[N], float2 root)
     }
 }
 
-/// What a thread knows of a stage.
+/// A stage, for one thread.
 typedef struct FFTStage {
     float2 *values;         ///< [size][FFT_LANES] in shared memory, from the thread's lane on
     const float2 *roots;
@@ -213,7 +214,7 @@ static DEVICE_INLINE void fft_stage(const FFTStage &s, IO &io)
         const int j = s.first + i * s.step;
 
         if (j >= nb) {
-            // else compilers keep what was there in the stage before
+            // otherwise compilers keep the values of the stage before
             UNROLL
             for (int k = 0; k < N; k++)
                 v[i][k] = make_float2(0.f, 0.f);
@@ -255,7 +256,7 @@ static DEVICE_INLINE void fft_stage(const FFTStage &s, IO &io)
         __syncthreads();
 }
 
-/// What a thread knows of a stage in scratch memory.
+/// A stage in scratch memory.
 typedef struct FFTLargeStage : FFTStage {
     float2 *next;           ///< takes the values
 } FFTLargeStage;
@@ -297,7 +298,7 @@ static DEVICE_INLINE void fft_wide_stage(FFTStage &s, int radix, IO &io)
     }
 }
 
-/// Addresses in scratch memory take registers, which are too few for a larger radix.
+/// No larger radix: addresses in scratch memory take the registers that it needs.
 static DEVICE_INLINE void fft_wide_stage(FFTLargeStage &, int, FFTLargeStage &)
 {
 }
@@ -326,9 +327,10 @@ static DEVICE_INLINE void fft_stages(Stage &s, const FFTPlan &plan, IO &io)
     }
 }
 
-/// In shared memory.
+/// Transform in shared memory.
 template<typename IO>
-static DEVICE_INLINE void fft_direct(float2 *shared, const FFTPlan &plan, const float2 *roots, IO &io)
+static DEVICE_INLINE void fft_direct(float2 *shared, const FFTPlan &plan, const float2 *roots,
+                                     IO &io)
 {
     FFTStage s;
 
@@ -337,7 +339,7 @@ static DEVICE_INLINE void fft_direct(float2 *shared, const FFTPlan &plan, const 
     fft_stages(s, plan, io);
 }
 
-/// Two transforms that convolve a line with a chirp; the second one is of conjugates, for the way back.
+/// The two transforms that convolve a line with a chirp; conjugates make the second one inverse.
 template<typename IO>
 struct FFTChirp {
     static const bool LOADS_SHARED = true;
@@ -368,7 +370,7 @@ struct FFTChirp {
     }
 };
 
-/// In scratch memory, by a chirp or without.
+/// Transform in scratch memory, with or without a chirp.
 template<typename IO>
 static DEVICE_INLINE void fft_large(const FFTPlan &plan, const float2 *roots, FFTChirp<IO> &io)
 {
@@ -402,12 +404,13 @@ static DEVICE_INLINE void fft_large(const FFTPlan &plan, const float2 *roots, FF
  * @param memory ff_fft_memory_size() bytes of shared memory; for FFT_LARGE
  *               FFT_SCRATCH_BUFFERS times as many of scratch memory
  * @param table  ff_fft_table()
- * @param io     load(i) gives value i of the thread's line, store(i, v) takes
- *               that of the transform; before the first store is begin_stores(),
- *               which synchronizes the threads if stores are to fft_lines_out()
+ * @param io     load(i) returns value i of the thread's line, store(i, v) takes value
+ *               i of its transform. begin_stores() is called before the first store,
+ *               and must synchronize the threads if stores are to fft_lines_out()
  */
 template<int WAY, typename IO>
-static DEVICE_INLINE void fft_lines(float2 *memory, const FFTPlan &plan, const float2 *table, IO &io)
+static DEVICE_INLINE void fft_lines(float2 *memory, const FFTPlan &plan, const float2 *table,
+                                    IO &io)
 {
     if (WAY == FFT_DIRECT) {
         fft_direct(memory, plan, table, io);
@@ -427,7 +430,7 @@ static DEVICE_INLINE void fft_lines(float2 *memory, const FFTPlan &plan, const f
     }
 }
 
-/// Where a kernel may keep what is stored, beside that of the other lanes.
+/// Memory for what io.store() gets: of each lane, value i at [i * FFT_LANES + lane].
 template<int WAY>
 static DEVICE_INLINE float2 *fft_lines_out(float2 *memory, const FFTPlan &plan)
 {

@@ -18,12 +18,12 @@
 
 /**
  * @file
- * Transforms that kernels do by themselves (fft.cuh): what comes before them and
- * after them does not go through the GPU's memory then.
+ * Fourier transforms as functions of kernels (fft.cuh): the steps before and after a
+ * transform need no pass through the GPU's memory.
  *
- * Lengths without prime factors beyond 5, as those of video, are transformed
- * directly, others by a convolution with a chirp (Bluestein). Both are done in
- * shared memory, or in scratch memory where that is too small.
+ * Lengths of the factors 2, 3 and 5, as most videos have, are transformed directly,
+ * others by a convolution with a chirp (Bluestein). This is done in shared memory, or
+ * in scratch memory if shared memory is too small.
  */
 
 #ifndef AVFILTER_CUDA_FFT_H
@@ -31,16 +31,16 @@
 
 #include <stddef.h>
 
-/// Transforms that a thread block does side by side.
+/// Lines that a thread block transforms side by side.
 #define FFT_LANES 4
-/// Values that a thread has at once.
+/// Values that a thread has in registers.
 #define FFT_EACH 16
 #define FFT_MAX_STAGES 6
 /// Largest radix in scratch memory, see fft.cuh.
 #define FFT_LARGE_RADIX 9
 #define FFT_MAX_THREADS 1024
 
-/// Thread blocks of a launch that have scratch memory: each has three buffers, of all its lines.
+/// Thread blocks of a launch in scratch memory, and buffers of ff_fft_memory_size() that each has.
 #define FFT_SCRATCH_BLOCKS  128
 #define FFT_SCRATCH_BUFFERS 3
 
@@ -48,7 +48,7 @@
 enum FFTWay {
     FFT_DIRECT,                         ///< in shared memory
     FFT_CHIRP,                          ///< in shared memory, by a chirp
-    FFT_LARGE,                          ///< in scratch memory, by a chirp where it must be
+    FFT_LARGE,                          ///< in scratch memory, by a chirp if it must be
     FFT_NB_WAYS
 };
 
@@ -57,7 +57,7 @@ typedef struct FFTPlan {
     int size;                           ///< of the transforms: the length, or more for a chirp
     int nb_stages;
     int radix[FFT_MAX_STAGES];          ///< 4, 5, 6, 8, 9, 10, 12, 15, 16: factors of size
-    unsigned inverse[FFT_MAX_STAGES];   ///< 2^32 / product of the radices before
+    unsigned inverse[FFT_MAX_STAGES];   ///< 2^32 / product of the radices before, rounded up
     int threads;                        ///< of a thread block
 } FFTPlan;
 
@@ -75,8 +75,8 @@ static inline size_t ff_fft_memory_size(const FFTPlan *plan)
 }
 
 /**
- * Complex values in the table of a plan: powers of the size-th root of 1; by a
- * chirp, also its length values and the size values of its transform.
+ * Complex values in the table of a plan: the size powers of the size-th root of 1 and,
+ * for a chirp, its length values and the size values of its transform.
  */
 static inline size_t ff_fft_table_size(const FFTPlan *plan)
 {

@@ -51,7 +51,7 @@ static DEVICE_INLINE float fused_add(float a, float b, float c)
     return __builtin_fmaf(a, b, c);
 }
 
-/// @name Without a library; the relative error is below 2^-22, of the logarithm the absolute one near 1
+/// @name Approximations: the relative error is below 2^-22, for log2 near 1 the absolute error
 /// @{
 static DEVICE_INLINE float approx_sqrt(float x)
 {
@@ -109,13 +109,13 @@ static DEVICE_INLINE void atomic_add64(uint64_t *dst, uint64_t value)
 #endif
 }
 
-/// Writes before it are seen by the device before writes after it.
+/// The device sees the writes before it before those after it.
 static DEVICE_INLINE void fence_device()
 {
     asm volatile("membar.gl;" ::: "memory");
 }
 
-/// A value that other thread blocks of the same launch have written.
+/// Load a value that other thread blocks of the same launch have written.
 template<typename T>
 static DEVICE_INLINE T load_relaxed(const T *src)
 {
@@ -158,13 +158,13 @@ static DEVICE_INLINE int count_leading_zeros(unsigned x)
     return ret;
 }
 
-/// All lanes of a warp are here, and see each other's writes to memory.
+/// Wait for all lanes of a warp. Then they see each other's writes to memory.
 static DEVICE_INLINE void sync_warp()
 {
     asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
 }
 
-/// The value of the lane that is delta above, for all lanes of a warp.
+/// The value of lane + delta; the lane's own if there is none.
 static DEVICE_INLINE unsigned shuffle_down(unsigned value, unsigned delta)
 {
     unsigned ret;
@@ -174,7 +174,7 @@ static DEVICE_INLINE unsigned shuffle_down(unsigned value, unsigned delta)
     return ret;
 }
 
-/// The value of the lane that is delta below; the own one where there is none.
+/// The value of lane - delta; the lane's own if there is none.
 static DEVICE_INLINE unsigned shuffle_up(unsigned value, unsigned delta)
 {
     unsigned ret;

@@ -31,9 +31,9 @@
 
 /// What the PTX is made for, see Makefile.snippet.
 #define MIN_COMPUTE_CAPABILITY 5
-/// Time from frame to frame, in us, that is as long as a frame may wait for others.
+/// If frames come at larger intervals, in us, they do not wait for a full batch.
 #define SLOW_INTERVAL 5000
-/// Bytes of shared memory that a thread block may have without asking.
+/// Bytes of shared memory that a thread block has without cuFuncSetAttribute().
 #define PLAIN_SHARED_SIZE (48 << 10)
 
 /// @name Not in CudaFunctions
@@ -191,7 +191,7 @@ CUdeviceptr ff_cuda_queue_plane(const AVFrame *frame, int component)
 
 // ---- opening and closing ----
 
-/// Memory of the host that kernels write to.
+/// Allocate host memory that kernels write to.
 static int alloc_results(AVFilterContext *ctx, size_t size)
 {
     CUDAQueue *q = ctx->priv;
@@ -341,7 +341,7 @@ static void free_device(AVFilterContext *ctx)
 
 // ---- the ring ----
 
-/// The slot of a frame in the ring, 0 is the oldest.
+/// The slot of frame i in the ring; 0 is the oldest.
 static CUDAQueueSlot *queued_slot(const CUDAQueue *q, int i)
 {
     return &q->slot[(q->first + i) % q->size];
@@ -359,7 +359,7 @@ CUdeviceptr ff_cuda_queue_next_result(AVFilterContext *ctx)
     return q->result_device + result_offset(q, queued_slot(q, q->nb_queued));
 }
 
-/// Say that the kernels of all frames in the ring are enqueued: an event for many costs less.
+/// Record one event for all frames whose kernels were just enqueued: one for each costs more.
 static int mark_launched(AVFilterContext *ctx)
 {
     CUDAQueue *q = ctx->priv;
@@ -382,7 +382,7 @@ static int mark_launched(AVFilterContext *ctx)
     return ret;
 }
 
-/// @return 1 if the oldest frame's result is there, 0 if not yet, or a negative AVERROR
+/// @return 1 if the result of the oldest frame is there, 0 if not yet, or a negative AVERROR
 static int check_oldest(AVFilterContext *ctx, int wait)
 {
     CUDAQueue *q = ctx->priv;
@@ -406,12 +406,12 @@ static int check_oldest(AVFilterContext *ctx, int wait)
 }
 
 /**
- * Take the oldest frame if its result is there.
+ * Take the oldest frame out of the ring, if its result is there.
  *
- * @param wait   1 to wait for it, if its kernels are enqueued
+ * @param wait   1 to wait for its kernels, if they are enqueued
  * @param result set to its result, valid until the next frame is queued
- * @return 1 if there is one, 0 if not yet, or a negative AVERROR after a message, and
- *         then the frame is gone
+ * @return 1, or 0 if it is not there yet, or a negative AVERROR after a message; then
+ *         the frame is freed
  */
 static int pop(AVFilterContext *ctx, int wait, AVFrame **frame, const void **result)
 {
@@ -450,11 +450,11 @@ int ff_cuda_queue_flush(AVFilterContext *ctx)
 }
 
 /**
- * Report the frames whose results are there; if more than max_left are in
- * flight, enqueue what is not yet.
+ * Report the frames whose results are there, and pass them on.
  *
- * @param max_left wait until no more than this many are left
- * @param pass_on  0 if nobody takes the frames any more
+ * @param max_left if more frames are in the ring, launch the batch, and wait until no
+ *                 more than these are left
+ * @param pass_on  0 to free the frames
  */
 static int deliver(AVFilterContext *ctx, int max_left, int pass_on)
 {
@@ -467,7 +467,7 @@ static int deliver(AVFilterContext *ctx, int max_left, int pass_on)
         return ret;
     while ((ret = pop(ctx, q->nb_queued > max_left, &frame, &result)) > 0) {
         ret = q->filter->report(ctx, frame, result);
-        // nor are the frames behind it reported
+        // after an error, uninit() does not report the frames behind it
         q->failed = ret < 0;
         if (ret < 0 || !pass_on)
             av_frame_free(&frame);
@@ -479,7 +479,7 @@ static int deliver(AVFilterContext *ctx, int max_left, int pass_on)
     return ret;
 }
 
-/// Keep the reference's frame for the next pair, also of frames that the timeline leaves out.
+/// Keep the reference's frame for the next pair, even if the timeline leaves this pair out.
 static int keep_previous(AVFilterContext *ctx, AVFrame **previous)
 {
     CUDAQueue *q = ctx->priv;
@@ -496,7 +496,7 @@ static int keep_previous(AVFilterContext *ctx, AVFrame **previous)
 /**
  * Add a frame to the batch, if the filter takes it.
  *
- * @param kept set to a reference to ref: framesync may let go of it before the kernels are done
+ * @param kept set to a reference to ref, as framesync may free it before the kernels are done
  * @return 1 if it was added, 0 if not, or a negative AVERROR
  */
 static int add_to_batch(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *ref,
@@ -521,7 +521,7 @@ static int add_to_batch(AVFilterContext *ctx, const AVFrame *frame, const AVFram
     return q->filter->add(ctx, frame, ref);
 }
 
-/// Take a frame into the ring, which has room, and into the batch if there is something to compute.
+/// Put a frame into the ring, which has room, and into the batch if the filter takes it.
 static int queue_frame(AVFilterContext *ctx, AVFrame *frame, const AVFrame *ref)
 {
     CUDAQueue *q = ctx->priv;
@@ -529,7 +529,7 @@ static int queue_frame(AVFilterContext *ctx, AVFrame *frame, const AVFrame *ref)
     const int64_t now = av_gettime_relative();
     CUDAQueueSlot *slot;
     int added = 0;
-    // kernels that were enqueued with the last frame have had time since
+    // kernels had time to finish since the last frame
     int ret = deliver(ctx, q->size, 1);
 
     if (ret < 0)
@@ -623,8 +623,8 @@ static int activate(AVFilterContext *ctx)
         status = ctx->nb_inputs > 1 ? ff_framesync_activate(&q->sync.fs) : take_frame(ctx);
         if (status < 0 && status != FFERROR_NOT_READY)
             return status;
-        // at the end the output has its status already, which comes after the frames
-        // that are passed on before this function returns
+        // at the end the output has a status already, but it comes after the frames that are
+        // passed on before this function returns
         q->eof |= q->sync.fs.eof;
         if (q->eof || q->nb_queued == q->size) {
             ret = deliver(ctx, q->eof ? 0 : q->size - 1, 1);
@@ -635,8 +635,7 @@ static int activate(AVFilterContext *ctx)
     if (q->eof)
         return status;
 
-    // What is done leaves. What came since does not wait for a batch if frames come slowly; if
-    // many come, a batch takes half of the GPU's time.
+    // A batch takes half of the time of its frames alone. But frames that come slowly do not wait.
     ret = deliver(ctx, q->size, 1);
     if (ret >= 0 && q->interval > SLOW_INTERVAL)
         ret = ff_cuda_queue_flush(ctx);
@@ -675,7 +674,7 @@ void ff_cuda_queue_uninit(AVFilterContext *ctx)
     CUDAQueue *q = ctx->priv;
 
     if (q->cu && ff_cuda_queue_enter(ctx) >= 0) {
-        // nobody takes these frames any more, but the logs have them
+        // these frames go nowhere, but into the logs
         if (!q->failed)
             deliver(ctx, 0, 0);
         free_device(ctx);

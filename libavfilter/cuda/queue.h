@@ -18,24 +18,24 @@
 
 /**
  * @file
- * The host side of the CUDA filters: device and kernels, and a queue of frames
- * whose results are still being computed, so that no frame is waited for.
+ * The host side of the CUDA filters: device, kernels, and a queue of frames whose
+ * results are being computed. The filter does not wait for a result, unless the queue is full.
  *
- * Frames of one input, or the pairs of two that framesync finds, are collected to
+ * Frames of one input, or the pairs that framesync makes of two inputs, are collected in
  * batches. The kernels of a batch are launched when it is full, when frames come
- * slowly, and when the queue is full or ends. The frames of the first input leave in
- * order with their results.
+ * slowly, when the queue is full, and at the end. The frames of the first input leave in
+ * order, with their results.
  *
  * Functions of type int return 0, or a negative AVERROR after a message.
  *
  * A filter's private context begins with a CUDAQueue named queue. The filter
  * - has CUDA_QUEUE_OPTION among its options and, for two inputs, defines its
  *   class with FRAMESYNC_DEFINE_CLASS(name, context, queue.sync.fs),
- * - sets filter, log and max_batch in init(),
+ * - sets filter and log in init(), and max_batch there or in setup(),
  * - has the pads, activate() and uninit() that are declared here.
  *
- * A filter that has no results opens the device only, and calls no more than
- * the functions down to ff_cuda_queue_uninit().
+ * A filter without results only opens the device. It calls none of the functions after
+ * ff_cuda_queue_uninit().
  */
 
 #ifndef AVFILTER_CUDA_QUEUE_H
@@ -69,7 +69,7 @@ typedef struct CUDAQueueKernel {
 typedef struct CUDAQueueModule {
     const unsigned char *ptx;
     const unsigned *ptx_size;
-    const CUDAQueueKernel *kernel;  ///< up to one that has no name
+    const CUDAQueueKernel *kernel;  ///< ends with one without a name
 } CUDAQueueModule;
 
 /// Declare the PTX of name.cu, for CUDA_QUEUE_MODULE.
@@ -83,48 +83,48 @@ typedef struct CUDAQueueModule {
 /// A frame in the queue.
 typedef struct CUDAQueueSlot {
     AVFrame *frame;
-    AVFrame *ref;               ///< what it is compared with, or NULL
-    AVFrame *previous;          ///< the reference's frame before, or NULL
+    AVFrame *ref;               ///< the reference it is compared with, or NULL
+    AVFrame *previous;          ///< the reference's previous frame, or NULL
     uint64_t n;                 ///< the frame's number
-    int scored;                 ///< 0 if it only passes through in its turn
-    CUevent event;              ///< of the slot
-    CUevent done;               ///< after its kernels, of the last slot of its batch; NULL before
+    int scored;                 ///< 0 if there are no kernels for it
+    CUevent event;              ///< the slot's own
+    CUevent done;               ///< event of the last slot of its batch; NULL before the launch
 } CUDAQueueSlot;
 
-/// What a filter is. The CUDA context is pushed in all functions but check and finish.
+/// A filter. The CUDA context is pushed while its functions run, but for check and finish.
 typedef struct CUDAQueueFilter {
     CUDAQueueModule module;
     size_t result_size;         ///< bytes of a frame's result, a multiple of 8; 0 for none
-    int keeps_previous;         ///< kernels read the reference's frame before
+    int keeps_previous;         ///< kernels read the reference's previous frame
 
     /// Check the input before the device is opened; may be NULL.
     int (*check)(AVFilterContext *ctx);
     /// Called once the device is open; may be NULL.
     int (*setup)(AVFilterContext *ctx);
     /**
-     * Add a frame to the batch, as its frame number nb_batch, whose result goes to
-     * ff_cuda_queue_next_result(). It may have another size and format than the one before.
+     * Add a frame to the batch, at index nb_batch. Its result goes to
+     * ff_cuda_queue_next_result(). Size and format may differ from those of the last frame.
      *
-     * @param ref like frame; NULL if there is one input
-     * @return 1, or 0 for a frame that only passes, or a negative AVERROR
+     * @param ref has frame's size and format; NULL if there is one input
+     * @return 1, or 0 if there is nothing to compute for it, or a negative AVERROR
      */
     int (*add)(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *ref);
     /// Enqueue the kernels of the nb_batch frames.
     int (*launch)(AVFilterContext *ctx);
     /**
-     * Report a frame, before it leaves: called for every one, in order.
+     * Report a frame before it leaves. Called for every frame, in order.
      *
      * @param result NULL if there are no kernels for it
      */
     int (*report)(AVFilterContext *ctx, AVFrame *frame, const void *result);
     /**
-     * Called once the output has a status and all frames are reported, perhaps again;
-     * NULL if the log is all that is to be closed.
+     * Called when the output has ended and all frames are reported, perhaps more than once;
+     * NULL closes the log.
      *
-     * @param ended 0 if the filter goes
+     * @param ended 0 if the filter is freed
      */
     int (*finish)(AVFilterContext *ctx, int ended);
-    /// Free what the filter has on the device by itself; may be NULL.
+    /// Free what else the filter has on the device; may be NULL.
     void (*release)(AVFilterContext *ctx);
 } CUDAQueueFilter;
 
@@ -143,14 +143,14 @@ typedef struct CUDAQueue {
     int nb_multiprocessors;
     int nb_batch;               ///< frames added since the last launch
     uint64_t n;                 ///< number of the frame that is added or reported
-    AVFrame *previous;          ///< the reference's frame before, which may be ref again, or NULL
+    AVFrame *previous;          ///< the reference's previous frame, NULL or perhaps ref again
     PairSync sync;
 
     AVBufferRef *device_ref;
     CUmodule module[CUDA_QUEUE_MAX_MODULES];
     CUdeviceptr *memory[CUDA_QUEUE_MAX_MEMORY];
     uint64_t nb_frames;
-    int advanced;               ///< the inputs had a frame
+    int advanced;               ///< a frame was taken from the inputs
     int eof, failed;
 
     CUDAQueueSlot *slot;        ///< [size], a ring
@@ -159,65 +159,65 @@ typedef struct CUDAQueue {
     int64_t pushed, interval;   ///< time of the last frame, and since the one before, in us
 
     uint8_t *result;            ///< [size][result_size], pinned
-    CUdeviceptr result_device;  ///< where kernels write the same
+    CUdeviceptr result_device;  ///< the address of result for kernels
 } CUDAQueue;
 
 #define CUDA_QUEUE_OPTION(type, flags)                                          \
     { "queue", "set the number of frames in flight, 1 to wait for each",        \
       offsetof(type, queue.size), AV_OPT_TYPE_INT, { .i64 = 8 }, 1, 64, flags }
 
-/// The pads of filters of one input and of two, and the output of the latter.
+/// The pads: the input of filters with one, the inputs and the output of filters with two.
 extern const AVFilterPad ff_cuda_queue_input[1], ff_cuda_queue_pair_inputs[2],
                          ff_cuda_queue_pair_output[1];
 
 /// config_props of the last input: check both, load the kernels, and make the queue.
 int ff_cuda_queue_config_input(AVFilterLink *inlink);
 
-/// Load another module, which is unloaded with the queue.
+/// Load one more module; the queue unloads it.
 int ff_cuda_queue_load(AVFilterContext *ctx, const CUDAQueueModule *module);
 
-/// Push the CUDA context, which is pushed already where the queue calls the filter.
+/// Push the CUDA context. The queue has done that where it calls the filter, see CUDAQueueFilter.
 int ff_cuda_queue_enter(AVFilterContext *ctx);
 
-/// Pop it, where that succeeded.
+/// Pop the CUDA context after a successful ff_cuda_queue_enter().
 void ff_cuda_queue_leave(AVFilterContext *ctx);
 
-/// Allocate memory on the device, all zero, in place of what was there; freed with the queue.
+/// Allocate zeroed device memory, after freeing *memory; the queue frees it at the end.
 int ff_cuda_queue_alloc(AVFilterContext *ctx, CUdeviceptr *memory, size_t size);
 
-/// Copy to the device, in the order of what is enqueued; src may be freed then.
+/// Copy to the device, after what is enqueued, and wait until src may be freed.
 int ff_cuda_queue_upload(AVFilterContext *ctx, CUdeviceptr dst, const void *src, size_t size);
 
 /**
- * Launch a kernel that takes the address of a struct of parameters alone.
+ * Enqueue a kernel whose only parameter is a struct, to which params points.
  *
  * @param shared_size bytes of dynamic shared memory of a thread block
  */
 int ff_cuda_queue_launch(AVFilterContext *ctx, CUfunction function, int grid_x, int grid_y,
                          int block_x, int block_y, unsigned shared_size, void *params);
 
-/// Let a kernel be launched with size bytes of shared memory. @return 0 if the GPU lacks as much
+/// Allow a kernel size bytes of dynamic shared memory. @return 1, or 0 if the GPU has less
 int ff_cuda_queue_allow_shared(AVFilterContext *ctx, CUfunction function, size_t size);
 
-/// Check that a frame is on the opened device, and its luma in its first plane, of 8 to 16 bits.
+/// Check that a frame is on the open device, with luma of 8 to 16 bits alone in the first plane.
 int ff_cuda_queue_check_frame(AVFilterContext *ctx, const AVFrame *frame);
 
 /// The format of the samples of frames with this hw_frames_ctx.
 const AVPixFmtDescriptor *ff_cuda_queue_format(const AVBufferRef *frames_ref);
 
-/// Where the picture's plane of a component begins: CUDA frames keep what is cropped.
+/// First sample of the plane of a component, after cropping, which CUDA frames leave to us.
 CUdeviceptr ff_cuda_queue_plane(const AVFrame *frame, int component);
 
 /// Report what is in flight, close the log, and free all.
 void ff_cuda_queue_uninit(AVFilterContext *ctx);
 
-/// Where kernels write the result of the frame that is added.
+/// Where kernels write the result of the frame that add() gets.
 CUdeviceptr ff_cuda_queue_next_result(AVFilterContext *ctx);
 
-/// Launch the batch, if there is one: before add() changes what all frames of a batch share.
+/// Launch the batch, if it is not empty. add() calls it before it changes what a batch shares.
 int ff_cuda_queue_flush(AVFilterContext *ctx);
 
-/// Take frames, report and pass on what is done.
+/// Take frames from the inputs, report and pass on those that are done.
 int ff_cuda_queue_activate(AVFilterContext *ctx);
 
 #endif /* AVFILTER_CUDA_QUEUE_H */
