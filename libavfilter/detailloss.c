@@ -43,28 +43,27 @@ static const ScoreMetric metric[NB_METRICS] = {
 };
 
 /**
- * The loss is the sum of these times detail lost, its square / 100, detail added and
- * the change of chroma, less motion times its own, which hides it. A gray picture has
- * no chroma: its detail lost counts that much more. Fitted to 100 - VMAF v1 by
- * tools/train/loss.py.
+ * loss = detail * lost + square * lost^2 / 100 + added * detail added
+ *      + chroma * change of chroma (gray pictures: gray * lost) - motion * motion
+ * Fitted to 100 - VMAF v1 by tools/train/loss.py.
  */
 static const struct {
     double detail, square, added, chroma, gray, motion;
 } factor = { 3.517, -4.873, 0.662, 8.078, 0.55, 0.6404 };
 
-/// Beyond this much detail lost, the loss is straight: by the square it would fall again.
+/// Beyond this much detail lost, the square is continued by its tangent: else the loss would fall.
 #define MAX_SQUARE 25
 
-/// A picture of this many lines fills a display of 2160, a smaller one is seen on one of 1080.
+/// Pictures of at least this many lines are seen on a display of 2160 lines, others on one of 1080.
 #define LARGE 2160
 
 /// Motion beyond this hides no more, in 8-bit steps from one frame to the next.
 #define MAX_MOTION 18
 
-/// The standard deviation of the error is the first, and the second times the loss.
+/// The standard deviation of the error is sigma[0] + sigma[1] * loss.
 static const double sigma[2] = { 2.25, 0.0901 };
 
-/// What the eye does not see, in each band: the cube root of 0.02.
+/// Added to each band, for what the eye does not see: the cube root of 0.02.
 #define NOISE 0.2714417616594907
 
 int ff_detailloss_init(DetailLossContext *s, AVFilterContext *ctx)
@@ -105,7 +104,7 @@ DetailPicture ff_detailloss_picture(const DetailLossContext *s, const AVFrame *m
     return p;
 }
 
-/// The strength of a part in all bands: the cube roots of the means, and what is not seen.
+/// The sum over all bands of the cube root of a part's mean cube, plus noise.
 static double strength(const DetailPicture *picture, const DetailSums *sums,
                        enum DetailPart part, double noise)
 {

@@ -18,8 +18,8 @@
 
 /**
  * @file
- * What the detail loss filters share: options, the description of a picture, and
- * the way from the sums over a pair of pictures to loss, metadata and logs.
+ * What the detail loss filters share: options, the description of a picture, and the
+ * computation of loss, metadata and logs from the sums over a pair of pictures.
  */
 
 #ifndef AVFILTER_DETAILLOSS_H
@@ -49,14 +49,14 @@ typedef struct DetailLossContext {
 /// What the samples of a picture are.
 typedef struct DetailPicture {
     int width, height;
-    int octave;                     ///< of the first scale, see detail_weight()
+    int octave;                     ///< of scale 0, see detail_weight()
     int depth;
     int has_chroma;
     int chroma_w, chroma_h;         ///< size of a chroma plane
     int cell_w, cell_h;             ///< samples of chroma in a cell
     int cells_x, cells_y;           ///< whole cells of chroma
-    float luma_unit;                ///< from a sample to steps of 8 bits, limited range
-    float chroma_unit;              ///< from the sum over a cell to such steps
+    float luma_unit;                ///< factor from a sample to 8-bit steps of limited range
+    float chroma_unit;              ///< factor from the sum over a cell to their mean in such steps
 } DetailPicture;
 
 /// The options of a detail loss filter, whose context has it as member.
@@ -69,12 +69,12 @@ typedef struct DetailPicture {
 /// Set up the logs.
 int ff_detailloss_init(DetailLossContext *s, AVFilterContext *ctx);
 
-/// Describe a pair of pictures of a software format, by the range of the main one.
+/// Describe a pair of pictures by the main one, whose software format is desc.
 DetailPicture ff_detailloss_picture(const DetailLossContext *s, const AVFrame *main,
                                     const AVPixFmtDescriptor *desc);
 
 /**
- * Score a frame: to its metadata and the logs.
+ * Score a frame; the loss goes to its metadata and the logs.
  *
  * @param frame of the main input, whose pixels are not touched
  * @param n     its number, from ff_score_log_count()

@@ -18,7 +18,7 @@
 
 /**
  * @file
- * What the CPU does with rows of samples and of wavelet coefficients.
+ * The functions of the CPU for rows of samples and of wavelet coefficients.
  */
 
 #ifndef AVFILTER_DETAILLOSS_DSP_H
@@ -29,7 +29,7 @@
 
 #include "detailloss_wavelet.h"
 
-/// Of each function, w elements are written; what it reads and writes does not overlap.
+/// Rows have w elements, where nothing else is said; inputs and outputs do not overlap.
 typedef struct DetailLossDSPContext {
     /**
      * Luma in 8-bit steps.
@@ -37,14 +37,14 @@ typedef struct DetailLossDSPContext {
      * @param src   uint8_t, or native uint16_t in load_row16
      * @param shift right shift from src to a sample's value
      * @param mask  the bits of a value
-     * @param unit  from a value to 8-bit steps
+     * @param unit  factor from a value to 8-bit steps
      */
     void (*load_row8)(float *dst, const uint8_t *src, int w,
                       int shift, int mask, float unit);
     void (*load_row16)(float *dst, const uint8_t *src, int w,
                        int shift, int mask, float unit);
 
-    /// detail_low() and detail_high() of four rows.
+    /// detail_low() and detail_high() of each column of four rows.
     void (*split_columns)(float *low, float *high, const float *const line[4], int w);
 
     /// The same along a row: dst[x] from src[2 * x - 1] on.
@@ -62,17 +62,17 @@ typedef struct DetailLossDSPContext {
                      const float *below, int w);
 
     /**
-     * @param hidden what hides each, or NULL
+     * @param hidden masking threshold of each magnitude, or NULL
      * @return sum of detail_cube()
      */
     uint64_t (*cube_row)(const float *src, const float *hidden, int w);
 
     /**
-     * Sums of h samples below each other.
+     * Sums of the columns of h lines.
      *
      * @param src    uint8_t, or native uint16_t in sum_lines16
      * @param stride from line to line, in bytes
-     * @param shift  and mask: as above
+     * @param shift,mask as in load_row8
      */
     void (*sum_lines8)(uint32_t *dst, const uint8_t *src, ptrdiff_t stride, int w, int h,
                        int shift, int mask);
@@ -80,10 +80,10 @@ typedef struct DetailLossDSPContext {
                         int shift, int mask);
 
     /**
-     * @param now    sums of DETAIL_MOTION_CELL lines
-     * @param before the same of the frame before
-     * @param w      number of cells
-     * @return sum of what the cells differ by
+     * @param now    sum_lines8() of DETAIL_MOTION_CELL lines
+     * @param before the same lines of the previous frame
+     * @param w      number of cells, of DETAIL_MOTION_CELL columns each
+     * @return sum of the absolute differences of the cells
      */
     uint64_t (*motion_row)(const uint32_t *now, const uint32_t *before, int w);
 } DetailLossDSPContext;

@@ -24,9 +24,9 @@
  * Separately Evaluating Detail Losses and Additive Impairments", IEEE
  * Transactions on Multimedia 13(5), 2011.
  *
- * Source and encode are split into wavelet bands. Each coefficient of the encode
- * is what was kept of the source's and what was added to it. Both are weighted by
- * how well the eye sees their frequency, and each hides a part of the other.
+ * Source and encode are split into wavelet bands. Each coefficient of the encode is
+ * split into the part that it kept of the source's, and the part that was added. Both
+ * are weighted by how well the eye sees their frequency. Each one masks the other.
  *
  * Every operation is an IEEE single precision one in a written order, so that any
  * compiler and any processor yields the same bits. The files that include this are
@@ -43,13 +43,13 @@
 #if !defined(__CUDACC__) && !defined(__CUDA__)
 #include <float.h>
 #include <math.h>
-// 16 is single precision for float, too
+// 16 means single precision for float, like 0
 #if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16
 #error "Scores need float in its own format: on 32-bit x86, --extra-cflags='-msse2 -mfpmath=sse'"
 #endif
 #endif
 
-#define DETAIL_SCALES       4   ///< each next one is of a picture half the size
+#define DETAIL_SCALES       4   ///< each one has half the size of the one before
 #define DETAIL_ORIENTATIONS 3   ///< horizontal, vertical and diagonal detail
 
 /// Bands of a scale whose coefficients are pooled together.
@@ -59,19 +59,19 @@ enum DetailBand {
     DETAIL_NB_BANDS
 };
 
-/// What the cubes of coefficients are summed up of.
+/// Parts of the coefficients, whose cubes are summed.
 enum DetailPart {
-    DETAIL_SOURCE,              ///< all of the source's
-    DETAIL_KEPT,                ///< what the encode has kept, but for what is hidden
-    DETAIL_ADDED,               ///< what was added and is not hidden by what was kept
+    DETAIL_SOURCE,              ///< the source's coefficient
+    DETAIL_KEPT,                ///< what the encode kept of it, minus what is masked
+    DETAIL_ADDED,               ///< what the encode added to it, minus what is masked
     DETAIL_NB_PARTS
 };
 
-/// Cells of luma for the motion, and of chroma: their side in samples of luma, twice
-/// as many of chroma for a display of 2160 lines.
+/// Sides of the cells for motion and for chroma, in samples of luma. For a display of 2160
+/// lines, the side of a chroma cell is twice as long.
 #define DETAIL_MOTION_CELL 4
 #define DETAIL_CHROMA_CELL 16
-/// Blocks of chroma cells: their side, and from one to the next.
+/// Blocks of chroma cells: their side, and the step from one to the next, in cells.
 #define DETAIL_CHROMA_BLOCK 5
 #define DETAIL_CHROMA_STEP  3
 
@@ -79,16 +79,15 @@ enum DetailPart {
 typedef struct DetailSums {
     /// sums of detail_cube()
     uint64_t cube[DETAIL_SCALES][DETAIL_NB_BANDS][DETAIL_NB_PARTS];
-    uint64_t chroma;            ///< of detail_chroma() over the blocks of both planes
-    uint64_t motion;            ///< of the source's cells, differences to the frame before
+    uint64_t chroma;            ///< sum of detail_chroma() over the blocks of both planes
+    uint64_t motion;            ///< absolute differences of the source's cells to the frame before
 } DetailSums;
 
 /**
- * How well the eye sees a coefficient, as a factor, at a distance of three times the
- * height of the display. From libvmaf 3, whose detail loss has a blend of the models
- * of Barten and of Watson.
+ * Factor of how well the eye sees a coefficient, at a viewing distance of three times the
+ * height of the display. From libvmaf 3, which blends the models of Barten and of Watson.
  *
- * @param octave the scale, and one more for a display of 1080 lines than for one of 2160
+ * @param octave the scale, from 0; plus 1 for a display of 1080 lines instead of 2160
  */
 SHARED_INLINE float detail_weight(int octave, int band)
 {
@@ -98,13 +97,13 @@ SHARED_INLINE float detail_weight(int octave, int band)
     return band == DETAIL_STRAIGHT ? straight[octave] : diagonal[octave];
 }
 
-/// Size of a band, and of the next scale's picture, from a picture's.
+/// Size of a picture's bands, and of the picture of the next scale.
 SHARED_INLINE int detail_half(int size)
 {
     return (size + 1) / 2;
 }
 
-/// Sample i of n, where those outside are a mirror image; i is from -1 to n + 2.
+/// Index of the sample that mirrors sample i of n, which is from -1 to n + 2.
 SHARED_INLINE int detail_mirror(int i, int n)
 {
     i = i < 0 ? -i : i;
@@ -112,7 +111,7 @@ SHARED_INLINE int detail_mirror(int i, int n)
     return i < 0 ? 0 : i;
 }
 
-/// @name The wavelet of Daubechies with four taps, from one sample before the coefficient's
+/// @name The Daubechies wavelet with four taps: coefficient i is made of samples 2 i - 1 to 2 i + 2
 /// @{
 SHARED_INLINE float detail_low(float x0, float x1, float x2, float x3)
 {
@@ -125,7 +124,7 @@ SHARED_INLINE float detail_high(float x0, float x1, float x2, float x3)
 }
 /// @}
 
-/// A coefficient, weighted: magnitudes.
+/// The weighted magnitudes of a coefficient.
 typedef struct DetailCoefficient {
     float source, kept, added;
 } DetailCoefficient;
@@ -143,10 +142,9 @@ SHARED_INLINE DetailCoefficient detail_coefficient(float source, float encode, f
 }
 
 /**
- * What hides at a place: a mean over it and its neighbours.
+ * Masking threshold at a coefficient: a weighted mean of what is around it.
  *
- * @param above,middle,below sums over the orientations in three rows, each with
- *                           the neighbours at [-1] and [1]
+ * @param above,middle,below sums over the orientations, in three rows around [0]
  */
 SHARED_INLINE float detail_mask(const float *above, const float *middle, const float *below)
 {
@@ -157,7 +155,7 @@ SHARED_INLINE float detail_mask(const float *above, const float *middle, const f
     return (((left + right) + here) + middle[0]) * (1.f / 30);
 }
 
-/// The cube of what is left of a magnitude, in units of 2^-16.
+/// The cube of what a magnitude is above the masking threshold, in units of 2^-16.
 SHARED_INLINE uint64_t detail_cube(float x, float hidden)
 {
     const float left = x > hidden ? x - hidden : 0.f;
@@ -165,6 +163,7 @@ SHARED_INLINE uint64_t detail_cube(float x, float hidden)
     return (uint64_t)(int64_t)(left * left * left * 65536.f);
 }
 
+/// log2 of a positive, normal number.
 SHARED_INLINE float detail_log2(float x)
 {
     union { float f; uint32_t i; } m = { x };

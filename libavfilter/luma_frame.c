@@ -79,7 +79,7 @@ LumaFrame ff_luma_frame(const AVFrame *frame, int range)
 
 int ff_frame_is_chosen(uint64_t n, int step)
 {
-    // a multiplicative hash, twice, of which run of step frames it is
+    // two rounds of a multiplicative hash of the number of the run
     uint32_t hash = n / step * 0x9e3779b9;
 
     for (int i = 0; i < 2; i++)

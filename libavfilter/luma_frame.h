@@ -18,8 +18,8 @@
 
 /**
  * @file
- * What is known of a frame before its luma is computed on: if it is scored at all, the
- * size of its picture, and the depth and range of its samples.
+ * What is known of a frame before its luma is read: whether it is scored, the size of its
+ * picture, and the depth and range of its samples.
  */
 
 #ifndef AVFILTER_LUMA_FRAME_H
@@ -50,27 +50,27 @@
 #define LUMA_RANGE(name, help, range, flags)                                                \
     { name, help, 0, AV_OPT_TYPE_CONST, { .i64 = range }, 0, 0, flags, .unit = "range" }
 
-/// Whether the CPU filters read the luma of a format: gray or YUV of 8 to 16 bits, in a plane.
+/// Whether the CPU filters support a format: gray or YUV of 8 to 16 bits, luma in its own plane.
 int ff_luma_is_supported(const AVPixFmtDescriptor *desc);
 
-/// All such formats, in whatever layout the chroma is.
+/// All supported formats; the chroma may have any layout.
 AVFilterFormats *ff_luma_formats(void);
 
 /**
  * Whether a frame's luma is of limited range.
  *
- * @param range the option
+ * @param range value of the option
  * @param desc  describes the frame's software format
  */
 int ff_luma_is_limited(int range, const AVFrame *frame, const AVPixFmtDescriptor *desc);
 
-/// Width of the picture: frames on a GPU keep what is cropped.
+/// Width of the picture. Frames on a GPU still have the margins that are to be cropped.
 static inline int ff_picture_width(const AVFrame *frame)
 {
     return frame->width - (frame->hw_frames_ctx ? (int)(frame->crop_left + frame->crop_right) : 0);
 }
 
-/// The same for the height.
+/// Height of the picture.
 static inline int ff_picture_height(const AVFrame *frame)
 {
     return frame->height - (frame->hw_frames_ctx ? (int)(frame->crop_top + frame->crop_bottom) : 0);
@@ -80,7 +80,7 @@ static inline int ff_picture_height(const AVFrame *frame)
 typedef struct LumaFrame {
     int width, height;      ///< of the picture
     int depth;              ///< bits of a sample
-    int shift;              ///< that a sample has to the left in its 16 bits
+    int shift;              ///< left shift of a sample in its 16 bits
     int limited;            ///< range
     int black;              ///< value of black
 } LumaFrame;
@@ -90,10 +90,10 @@ LumaFrame ff_luma_frame(const AVFrame *frame, int range);
 
 /**
  * Whether n_subsample chooses a frame: one of each run of step frames, at a place that
- * changes from run to run as if by chance, but is always the same for a number. A fixed
- * distance would meet some kinds of frames more than others, since encoders repeat theirs.
+ * changes from run to run in a pseudo-random, but repeatable way. A fixed distance would
+ * prefer some types of frames, since encoders use these in a fixed pattern.
  *
- * @param n    the frame's number, from 0; that one is chosen
+ * @param n    the frame's number, from 0; frame 0 is always chosen
  * @param step 1 chooses all
  */
 int ff_frame_is_chosen(uint64_t n, int step);

@@ -89,7 +89,7 @@ double ff_mad_lightness(double value)
 
 double ff_mad_csf(int r, int c, int rows, int columns)
 {
-    // the release has the zero frequency half a step off the middle
+    // the authors' release has the zero frequency half a step off the centre
     double u = ((r + rows    / 2) % rows    - rows    / 2. + 0.5) / columns * 64;
     double v = ((c + columns / 2) % columns - columns / 2. + 0.5) / columns * 64;
     double f = hypot(u, v) / (0.15 * cos(4 * atan2(v, u)) + 0.85);
@@ -97,8 +97,8 @@ double ff_mad_csf(int r, int c, int rows, int columns)
     return f < 7.8909 ? 0.9809 : 2.6 * (0.0192 + 0.114 * f) * exp(-pow(0.114 * f, 1.1));
 }
 
-/// A frequency, where 1 is the highest. In odd sizes, too, the release has the
-/// zero frequency half a step off, to the other side.
+/// A frequency, where 1 is the highest. In odd sizes the authors' release has the zero
+/// frequency half a step off the centre here, too, but to the other side.
 static double relative(int i, int size)
 {
     return ((i + (size + 1) / 2) % size - size / 2.) / (size / 2.);

@@ -19,7 +19,7 @@
 /**
  * @file
  * What the MAD filters share: options, the range of the samples, the filters in the frequency
- * domain, and the way from the sums over both maps to the score.
+ * domain, and the computation of the score from the sums over both maps.
  *
  * Eric C. Larson and Damon M. Chandler, "Most apparent distortion:
  * full-reference image quality assessment and the role of strategy", Journal of
@@ -45,7 +45,7 @@
 
 #define MAD_MIN_SIZE 64
 
-/// What map a pad shows: bits of the option.
+/// Maps, as bits of the option.
 enum MADMap {
     MAD_MAP_HI   = 1,
     MAD_MAP_LO   = 2,
@@ -53,7 +53,7 @@ enum MADMap {
 };
 
 #define MAD_MAP_FORMAT AV_PIX_FMT_GRAY16
-/// Gray levels per unit of sqrt(mask * lmse), that is per step of luma in 8 bits.
+/// Gray levels per unit of sqrt(mask * lmse), where lmse is in squared 8-bit steps of luma.
 #define MAD_MAP_HI_SCALE 4096
 /// Gray levels per unit of the appearance map.
 #define MAD_MAP_LO_SCALE 8192
@@ -66,7 +66,7 @@ typedef struct MADContext {
     ScoreLog log;
 } MADContext;
 
-/// From samples to values of 0..255.
+/// How samples become values: (sample - black) * scale, clipped to 0..255.
 typedef struct MADRange {
     int black;
     double scale;
@@ -77,7 +77,7 @@ typedef struct MADRange {
     LUMA_RANGE_OPTION(type, member.range, flags),                                           \
     SCORE_LOG_OPTIONS(type, member.log, flags)
 
-/// The option of those that have outputs for maps.
+/// The option of a filter that has outputs for maps.
 #define MAD_MAP_OPTIONS(type, member, flags)                                                \
     { "map", "show maps of the distortion on outputs of their own",                         \
       offsetof(type, member.map), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, MAD_MAP_BOTH, flags,    \
@@ -90,20 +90,20 @@ typedef struct MADRange {
 #define MAD_MAP(name, help, map, flags)                                                     \
     { name, help, 0, AV_OPT_TYPE_CONST, { .i64 = map }, 0, 0, flags, .unit = "map" }
 
-/// Blocks wholly inside along an axis; block i begins with cell i of MAD_STEP
-/// samples. Each map has one value per cell, 0 where no block begins.
+/// Number of blocks along an axis. Block i begins with cell i of MAD_STEP samples. A map has
+/// one value per cell, 0 where no block begins.
 static inline int mad_nb_blocks(int size)
 {
     return (size - MAD_BLOCK) / MAD_STEP + 1;
 }
 
-/// Sub-blocks of block i along an axis; the release has the second only a sample further inside.
+/// Number of sub-blocks of block i along an axis; the authors' release leaves out the last second one.
 static inline int mad_nb_sub_blocks(int i, int size)
 {
     return MAD_STEP * (i + 1) + 1 <= size - MAD_BLOCK ? 2 : 1;
 }
 
-/// Set up the logs, and append an output pad for each map, whose link config_map configures.
+/// Set up the logs, and append an output pad with config_map for each map of the option.
 int ff_mad_init(MADContext *s, AVFilterContext *ctx,
                 int (*config_map)(AVFilterLink *outlink));
 
@@ -118,16 +118,18 @@ double ff_mad_value(MADRange range, int sample);
 double ff_mad_lightness(double value);
 
 /**
- * Filters in the frequency domain, in their widths, at row r and column c of a transform of
- * rows x columns, whose zero frequency is at 0, 0.
+ * Filters in the frequency domain, at row r and column c of a transform of rows x columns,
+ * whose zero frequency is at 0, 0. Distances and angles are in units of a filter's width.
  * @{
  */
+/// Gain of the contrast sensitivity function.
 double ff_mad_csf(int r, int c, int rows, int columns);
 
-/// Of a log-Gabor filter: the distance of the logarithm of the radius; but the gain at 0, 0 is 0.
+/// Distance to the centre of a log-Gabor filter, by the logarithm of the radius; at 0, 0 its
+/// gain is 0.
 double ff_mad_radial_distance(int scale, int r, int c, int rows, int columns);
 
-/// The angle, of which that of a log-Gabor filter is a multiple of MAD_ANGLE_STEP.
+/// The angle; those of the log-Gabor filters are multiples of MAD_ANGLE_STEP.
 double ff_mad_angle(int r, int c, int rows, int columns);
 /** @} */
 
@@ -135,7 +137,7 @@ double ff_mad_angle(int r, int c, int rows, int columns);
 double ff_mad_weight(int scale);
 
 /**
- * Score a frame: to its metadata and the logs.
+ * Score a frame; the score goes to its metadata and the logs.
  *
  * @param frame of the main input, whose pixels are not touched
  * @param n     its number, from ff_score_log_count()
