@@ -32,9 +32,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libavutil/cuda_check.h"
 #include "libavfilter/vf_bliinds_cuda.c"
 #include "bliinds_pool.h"
 #include "filter_graph.h"
+
+#define CHECK_CU(x) FF_CUDA_CHECK_DL(ctx, s->queue.cu, x)
 
 #define WIDTH       322
 #define HEIGHT      182
