@@ -137,7 +137,7 @@ int ff_bliinds_config(BLIINDSContext *s, const AVFilterLink *inlink)
     AVFilterContext *ctx = inlink->dst;
     int ret = check_size(ctx, inlink->w, inlink->h);
 
-    return ret < 0 ? ret : ff_bliinds_rr_open(&s->rr, ctx);
+    return ret < 0 ? ret : ff_bliinds_rr_open(&s->rr, &s->log.outputs, ctx);
 }
 
 /// The bitstream model if all coded features are known and it exists, else the pixel model,

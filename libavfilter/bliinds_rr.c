@@ -372,13 +372,13 @@ int64_t ff_bliinds_rr_time(int64_t pts, AVRational time_base)
     return time >= -MAX_POSITION && time <= MAX_POSITION ? time : AV_NOPTS_VALUE;
 }
 
-static int open_file(BLIINDSRR *s, void *logctx)
+static int open_file(BLIINDSRR *s, const ScoreOutputs *outputs, void *logctx)
 {
     int ret;
 
-    if (s->write_path && !strcmp(s->read_path, s->write_path)) {
-        av_log(logctx, AV_LOG_ERROR, "rr_write would replace '%s', which rr_read "
-               "reads: give it another name.\n", s->read_path);
+    if (ff_score_outputs_have(outputs, s->read_path)) {
+        av_log(logctx, AV_LOG_ERROR, "The filter would replace '%s', which rr_read reads: name "
+               "another file to write.\n", s->read_path);
         return AVERROR(EINVAL);
     }
     s->in = avpriv_fopen_utf8(s->read_path, "rb");
@@ -393,11 +393,11 @@ static int open_file(BLIINDSRR *s, void *logctx)
     return ret < 0 || s->nb_lines ? ret : read_version(s, logctx, "");
 }
 
-int ff_bliinds_rr_open(BLIINDSRR *s, void *logctx)
+int ff_bliinds_rr_open(BLIINDSRR *s, const ScoreOutputs *outputs, void *logctx)
 {
     if (!s->is_open && s->read_path) {
         s->is_open = 1;
-        s->error   = open_file(s, logctx);
+        s->error   = open_file(s, outputs, logctx);
     }
     return s->error;
 }

@@ -109,8 +109,12 @@ typedef struct BLIINDSRR {
 #define BLIINDS_RR_MATCH(name, help, match, flags)                                          \
     { name, help, 0, AV_OPT_TYPE_CONST, { .i64 = match }, 0, 0, flags, .unit = "rr_match" }
 
-/// Open the file to read, if that was not done, and read what it has.
-int ff_bliinds_rr_open(BLIINDSRR *s, void *logctx);
+/**
+ * Open the file to read, if that was not done, and read what it has.
+ *
+ * @param outputs all that the filter writes: it must not be one of them
+ */
+int ff_bliinds_rr_open(BLIINDSRR *s, const ScoreOutputs *outputs, void *logctx);
 
 /// A timestamp in microseconds; AV_NOPTS_VALUE if it is unknown or beyond 36,000 years.
 int64_t ff_bliinds_rr_time(int64_t pts, AVRational time_base);

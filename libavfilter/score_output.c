@@ -21,6 +21,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #if HAVE_UNISTD_H
 #include <unistd.h>
@@ -43,6 +45,9 @@
 
 #ifndef O_BINARY
 #define O_BINARY 0
+#endif
+#ifdef _WIN32
+#define realpath(path, real) _fullpath(real, path, PATH_MAX)
 #endif
 
 /// Filters that leave something; the oldest makes room.
@@ -68,7 +73,23 @@ static ScoreOutput *writers;
 
 static int is_stdout(const char *path)
 {
-    return !strcmp(path, "-");
+    return !strcmp(path, "-") || !strcmp(path, "/dev/stdout");
+}
+
+/// The path of a file, or of one that is to be made, without links.
+static const char *real_path(char real[PATH_MAX], const char *path)
+{
+    char *folder;
+
+    if (realpath(path, real))
+        return real;
+    folder = av_strdup(path);
+    if (folder && realpath(av_dirname(folder), real))
+        av_strlcatf(real, PATH_MAX, "/%s", av_basename(path));
+    else
+        av_strlcpy(real, path, PATH_MAX);
+    av_free(folder);
+    return real;
 }
 
 static int get_stat(const char *path, struct stat *st)
@@ -84,15 +105,25 @@ static int has_type(const struct stat *st, int type)
 /// Devices may have several writers.
 static int is_same_file(const char *a, const char *b)
 {
+    char real_a[PATH_MAX], real_b[PATH_MAX];
     struct stat st_a, st_b;
+    int is_there;
 
     if (is_stdout(a) && is_stdout(b))
         return 1;
-    if (get_stat(a, &st_a) || get_stat(b, &st_b))
-        return !strcmp(a, b);
-    return !has_type(&st_a, S_IFCHR) &&
-           (!strcmp(a, b) ||
-            st_a.st_ino && st_a.st_dev == st_b.st_dev && st_a.st_ino == st_b.st_ino);
+    is_there = !get_stat(a, &st_a) && !get_stat(b, &st_b);
+    if (is_there && has_type(&st_a, S_IFCHR))
+        return 0;
+    return !strcmp(real_path(real_a, a), real_path(real_b, b)) ||
+           is_there && st_a.st_ino && st_a.st_dev == st_b.st_dev && st_a.st_ino == st_b.st_ino;
+}
+
+int ff_score_outputs_have(const ScoreOutputs *s, const char *path)
+{
+    for (int i = 0; i < s->nb_outputs; i++)
+        if (is_same_file(s->output[i]->path, path))
+            return 1;
+    return 0;
 }
 
 static int fail(ScoreOutputs *s, void *logctx, const char *format, const char *path)
@@ -286,9 +317,11 @@ static void release(ScoreOutput *output)
 /// Create a file that nobody has, beside the one that it will become.
 static int create_tmp(ScoreOutputs *s, void *logctx, ScoreOutput *output)
 {
+    char real[PATH_MAX];
     int fd;
 
-    output->tmp_path = av_asprintf("%s.%08"PRIx32".tmp", output->path, av_get_random_seed());
+    output->tmp_path = av_asprintf("%s.%08"PRIx32".tmp", real_path(real, output->path),
+                                   av_get_random_seed());
     if (!output->tmp_path)
         return s->error = AVERROR(ENOMEM);
     fd = avpriv_open(output->tmp_path, O_CREAT | O_EXCL | O_WRONLY | O_BINARY, 0666);
@@ -377,12 +410,14 @@ int ff_score_output_write(ScoreOutputs *s, void *logctx, ScoreOutput *output, AV
 
 static void close_output(ScoreOutputs *s, void *logctx, ScoreOutput *output)
 {
+    char real[PATH_MAX];
+
     errno = 0;
     if (output->file && output->file != stdout && fclose(output->file))
         fail(s, logctx, WRITE_ERROR, output->path);
     output->file = NULL;
     if (output->tmp_path) {
-        if (!s->error && rename(output->tmp_path, output->path))
+        if (!s->error && rename(output->tmp_path, real_path(real, output->path)))
             fail(s, logctx, WRITE_ERROR, output->path);
         if (s->error)
             unlink(output->tmp_path);

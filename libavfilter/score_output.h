@@ -68,7 +68,7 @@ static inline char *score_print(char text[SCORE_NUMBER_SIZE], const char *format
 
 typedef struct ScoreOutput {
     // set by the filter
-    const char *path;       ///< "-" is standard output
+    const char *path;       ///< "-" and "/dev/stdout" are standard output
     int has_end;            ///< it is not valid without its end
 
     FILE *file;
@@ -100,6 +100,9 @@ typedef struct ScoreOutputs {
 /// Note a frame, before anything else is done with it: the first one may go on with files.
 void ff_score_outputs_note(ScoreOutputs *s, void *logctx, const AVFrame *frame,
                            AVRational time_base);
+
+/// Whether a path is that of an output.
+int ff_score_outputs_have(const ScoreOutputs *s, const char *path);
 
 /**
  * Open all, unless that was done.

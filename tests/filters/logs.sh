@@ -112,7 +112,8 @@ log_writers(){
     # more frames than are in flight: the first filter has not closed its file when the second opens its own
     clip="-lavfi testsrc2=s=64x64:d=0.8,format=yuv420p"
     echo mine > ${tmp}/log.tmp
-    for files in f=-:log_path=- f=${tmp}/log:log_path=${tmp}/log f=${tmp}/log:rr_write=${tmp}/log; do
+    for files in f=-:log_path=- f=-:log_path=/dev/stdout f=${tmp}/log:log_path=${tmp}/log f=${tmp}/log:rr_write=${tmp}/log \
+                 f=${tmp}/new:log_path=${tmp}/./new; do
         fails ${clip},${bliinds}=${files} ${to_null} | sed "s,${tmp},folder,"
     done
     for path in - ${tmp}/log ${tmp}/new; do
@@ -122,9 +123,12 @@ log_writers(){
     ln -s log ${tmp}/link
     fails ${clip},${bliinds}=f=${tmp}/log${download},${bliinds}=f=${tmp}/link ${to_null} | sed "/BLIINDS\|are outside/d;s,${tmp},folder,"
     ffmpeg ${clip},${bliinds}=f=/dev/null${download},${bliinds}=f=/dev/null:log_path=/dev/null ${to_null} || echo "a failure"
-    ffmpeg ${clip},${bliinds}=log_path=${tmp}/log ${to_null} || echo "a failure"
+    rm ${tmp}/log
+    touch ${tmp}/log
+    ffmpeg ${clip},${bliinds}=log_path=${tmp}/link ${to_null} || echo "a failure"
     cat ${tmp}/log.tmp
-    ls ${tmp} | grep -vx probe | xargs
+    ls -F ${tmp} | grep -vx probe | xargs
+    same "what a link leads to" ${tmp}/log ${tmp}/link
     # as the user's other files
     umask 022
     ffmpeg ${clip},${bliinds}=log_path=${tmp}/mode ${to_null}

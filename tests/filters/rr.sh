@@ -272,7 +272,9 @@ EOF
     for path in /dev/full ${tmp}/none/rr ${tmp}; do
         fails ${raw} -vf ${gray}${bliinds}=rr_write=${path} ${to_null} | sed "s,${tmp},folder,"
     done
-    fails ${raw} -vf ${gray}${bliinds}=rr_write=${tmp}/good:rr_read=${tmp}/good ${to_null} | sed "s,${tmp},folder,g"
+    for written in rr_write=${tmp}/good rr_write=${tmp}/./good f=${tmp}/good log_path=${tmp}/good; do
+        fails ${raw} -vf ${gray}${bliinds}=rr_read=${tmp}/good:${written} ${to_null} | sed "s,${tmp},folder,g"
+    done
     wc -l < ${tmp}/good
     # no file may have more than 4 kB here
     (trap '' XFSZ; ulimit -f 8; ffmpeg -lavfi testsrc2=s=64x64:d=10,format=yuv420p,${bliinds}=rr_write=${tmp}/rr ${to_null} 2>&1

@@ -84,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     s.match = data[0] & 1;
     first   = (size - 1) * (data[0] >> 1) / 127;
     fd      = fuzz_file(path, data + 1, first);
-    if (ff_bliinds_rr_open(&s, NULL) >= 0 && find_frames(&s) >= 0) {
+    if (ff_bliinds_rr_open(&s, &(ScoreOutputs){ 0 }, NULL) >= 0 && find_frames(&s) >= 0) {
         fuzz_write(fd, data + 1 + first, size - 1 - first);
         if (find_frames(&s) >= 0)
             check_frames(&s);
