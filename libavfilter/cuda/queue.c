@@ -658,15 +658,23 @@ static int finish(AVFilterContext *ctx, int ended)
 
 int ff_cuda_queue_activate(AVFilterContext *ctx)
 {
-    int finished = 0, ret = ff_cuda_queue_enter(ctx);
+    CUDAQueue *q = ctx->priv;
+    int finished = 0, ret;
 
+    if (q->error)
+        return q->error;
+    ret = ff_cuda_queue_enter(ctx);
     if (ret >= 0) {
         ret = activate(ctx);
         ff_cuda_queue_leave(ctx);
     }
     if (ff_outlink_get_status(ctx->outputs[0]))
         finished = finish(ctx, 1);
-    return finished < 0 ? finished : ret;
+    if (finished < 0)
+        ret = finished;
+    if (ret < 0 && ret != FFERROR_NOT_READY)
+        q->error = ret;
+    return ret;
 }
 
 void ff_cuda_queue_uninit(AVFilterContext *ctx)

@@ -151,7 +151,9 @@ typedef struct CUDAQueue {
     CUdeviceptr *memory[CUDA_QUEUE_MAX_MEMORY];
     uint64_t nb_frames;
     int advanced;               ///< a frame was taken from the inputs
-    int eof, failed;
+    int eof;
+    int failed;                 ///< a frame could not be reported
+    int error;                  ///< the first one: nothing more is done after it
 
     CUDAQueueSlot *slot;        ///< [size], a ring
     int first;                  ///< slot of the oldest frame
