@@ -161,7 +161,6 @@ static int alloc_blocks(AVFilterContext *ctx, int width, int height)
     size_t nb_blocks = 0, nb_listed = 0;
     int max_batch, ret;
 
-    s->width = s->height = 0;
     *params = (BLIINDSCUDAParams){ .gamma_table = s->gamma_table, .state = s->state };
     for (int l = 0; l < BLIINDS_LEVELS; l++) {
         BLIINDSCUDALevel *level = &params->level[l];

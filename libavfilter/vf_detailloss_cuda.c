@@ -149,10 +149,8 @@ static int configure_batch(AVFilterContext *ctx, const DetailPicture *picture,
 {
     DetailLossCUDAContext *s = ctx->priv;
     DetailCUDAParams *p = &s->params;
-    int ret;
+    int ret = alloc_memory(ctx, picture);
 
-    s->sw_format = AV_PIX_FMT_NONE;
-    ret = alloc_memory(ctx, picture);
     if (ret < 0)
         return ret;
 
@@ -192,18 +190,15 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     };
     DetailPicture picture;
     DetailCUDAPair *pair;
-    int ret;
 
     if (!ff_frame_is_chosen(s->queue.n, s->common.n_subsample))
         return 0;
     picture = ff_detailloss_picture(&s->common, frame, desc);
-    ret = ff_pair_sync_check_frames(ctx, frame, reference, DETAIL_MIN_SIZE);
-    if (ret < 0)
-        return ret;
     if (picture.width != s->picture.width || picture.height != s->picture.height ||
         picture.luma_unit != s->picture.luma_unit || av_pix_fmt_desc_get_id(desc) != s->sw_format) {
-        if ((ret = ff_cuda_queue_flush(ctx)) < 0 ||
-            (ret = configure_batch(ctx, &picture, desc)) < 0)
+        int ret = ff_cuda_queue_flush(ctx);
+
+        if (ret < 0 || (ret = configure_batch(ctx, &picture, desc)) < 0)
             return ret;
     }
 
@@ -229,11 +224,6 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
     return ff_detailloss_score(&s->common, ctx, frame, s->queue.n, &picture, result);
 }
 
-static int check(AVFilterContext *ctx)
-{
-    return ff_pair_sync_check_links(ctx, DETAIL_MIN_SIZE);
-}
-
 static int setup(AVFilterContext *ctx)
 {
     DetailLossCUDAContext *s = ctx->priv;
@@ -257,7 +247,7 @@ static const CUDAQueueFilter filter = {
     .module         = CUDA_QUEUE_MODULE(vf_detailloss_cuda, kernels),
     .result_size    = sizeof(DetailSums),
     .keeps_previous = 1,
-    .check          = check,
+    .min_size       = DETAIL_MIN_SIZE,
     .setup          = setup,
     .add            = add_pair,
     .launch         = launch,

@@ -464,11 +464,14 @@ static int make_plans(AVFilterContext *ctx)
     return 0;
 }
 
-static int set_up(AVFilterContext *ctx, int width, int height, int depth)
+/// Be ready for pairs of a size and depth.
+static int prepare(AVFilterContext *ctx, int width, int height, int depth)
 {
     MADCUDAContext *s = ctx->priv;
     int ret;
 
+    if (width == s->width && height == s->height && depth == s->depth)
+        return 0;
     set_size(ctx, width, height);
     if ((ret = make_plans(ctx))          < 0 ||
         (ret = alloc_memory(ctx, depth)) < 0 ||
@@ -483,16 +486,6 @@ static int set_up(AVFilterContext *ctx, int width, int height, int depth)
     s->height = height;
     s->depth  = depth;
     return 0;
-}
-
-/// Be ready for pairs of a size and depth.
-static int prepare(AVFilterContext *ctx, int width, int height, int depth)
-{
-    MADCUDAContext *s = ctx->priv;
-
-    if (width == s->width && height == s->height && depth == s->depth)
-        return 0;
-    return set_up(ctx, width, height, depth);
 }
 
 // ---- the filter ----
@@ -520,12 +513,10 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     MADCUDAContext *s = ctx->priv;
     const AVFrame *frames[MAD_IMAGES] = { [MAD_REFERENCE] = ref, [MAD_DISTORTED] = frame };
     const AVPixFmtDescriptor *desc    = ff_cuda_queue_format(frame->hw_frames_ctx);
-    const int width = ff_picture_width(frame), height = ff_picture_height(frame);
     MADCUDAParams *p = &s->params;
-    int ret;
+    int ret = prepare(ctx, ff_picture_width(frame), ff_picture_height(frame), desc->comp[0].depth);
 
-    if ((ret = ff_pair_sync_check_frames(ctx, frame, ref, MAD_MIN_SIZE)) < 0 ||
-        (ret = prepare(ctx, width, height, desc->comp[0].depth)) < 0)
+    if (ret < 0)
         return ret;
     for (int i = 0; i < MAD_IMAGES; i++) {
         ret = set_image(ctx, i, frames[i], desc);
@@ -557,17 +548,12 @@ static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg
     return ff_formats_ref(ff_all_color_ranges(), &cfg_in[1]->color_ranges);
 }
 
-static int check(AVFilterContext *ctx)
-{
-    return ff_pair_sync_check_links(ctx, MAD_MIN_SIZE);
-}
-
 static int setup(AVFilterContext *ctx)
 {
     AVFilterLink *main = ctx->inputs[0];
 
-    return set_up(ctx, main->w, main->h,
-                  ff_cuda_queue_format(ff_filter_link(main)->hw_frames_ctx)->comp[0].depth);
+    return prepare(ctx, main->w, main->h,
+                   ff_cuda_queue_format(ff_filter_link(main)->hw_frames_ctx)->comp[0].depth);
 }
 
 static const CUDAQueueKernel kernels[] = {
@@ -583,7 +569,7 @@ static const CUDAQueueKernel kernels[] = {
 static const CUDAQueueFilter filter = {
     .module      = CUDA_QUEUE_MODULE(vf_mad_cuda, kernels),
     .result_size = sizeof(MADCUDAResult),
-    .check       = check,
+    .min_size    = MAD_MIN_SIZE,
     .setup       = setup,
     .add         = add_pair,
     .launch      = launch,

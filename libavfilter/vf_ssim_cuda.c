@@ -45,6 +45,9 @@
 #include "score_output.h"
 #include "vf_ssim_cuda.h"
 
+/// The least width and height of a component: that of a window.
+#define MIN_SIZE 8
+
 /// SSIM of the components, and all together, weighted by their sizes.
 typedef struct SSIMScores {
     double component[SSIM_MAX_PLANES], all;
@@ -132,9 +135,9 @@ static int configure_batch(AVFilterContext *ctx, const AVPixFmtDescriptor *desc,
 
         plane->bw = component_width(desc, i, width)   >> 2;
         plane->bh = component_height(desc, i, height) >> 2;
-        if (plane->bw < 2 || plane->bh < 2) {
-            av_log(ctx, AV_LOG_ERROR, "Frames of %dx%d %s are too small: SSIM needs 8x8 "
-                   "samples of each component.\n", width, height, desc->name);
+        if (FFMIN(plane->bw, plane->bh) < MIN_SIZE / 4) {
+            av_log(ctx, AV_LOG_ERROR, "Frames of %dx%d %s are too small: SSIM needs %dx%d "
+                   "samples of each component.\n", width, height, desc->name, MIN_SIZE, MIN_SIZE);
             return AVERROR(EINVAL);
         }
         plane->nb_channels = comp->step / sample_size;
@@ -331,6 +334,7 @@ static const CUDAQueueKernel kernels[] = {
 static const CUDAQueueFilter filter = {
     .module      = CUDA_QUEUE_MODULE(vf_ssim_cuda, kernels),
     .result_size = sizeof(SSIMCUDAResult),
+    .min_size    = MIN_SIZE,
     .setup       = setup,
     .add         = add_pair,
     .launch      = launch,

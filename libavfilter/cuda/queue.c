@@ -133,23 +133,23 @@ static int check_format(AVFilterContext *ctx, const AVHWFramesContext *frames)
     return 0;
 }
 
-/// Check that two frames, or those of two links, can be compared.
-static int check_pair(AVFilterContext *ctx, const AVHWFramesContext *main, int main_w, int main_h,
-                      const AVHWFramesContext *ref, int ref_w, int ref_h)
+/// Check that frames of two inputs, which have one size, can be compared.
+static int check_pair(AVFilterContext *ctx, const AVBufferRef *main, const AVBufferRef *ref)
 {
-    const char *name = av_get_pix_fmt_name(main->sw_format);
+    const AVHWFramesContext *m = (void *)main->data, *r = (void *)ref->data;
 
-    if (main->device_ref->data != ref->device_ref->data) {
+    if (m->device_ref->data != r->device_ref->data) {
         av_log(ctx, AV_LOG_ERROR, "The inputs are on two CUDA devices; use one for both, by "
                "-init_hw_device cuda=gpu with -hwaccel_device gpu before each input, or with "
                "-filter_hw_device gpu and hwupload.\n");
         return AVERROR(EINVAL);
     }
-    if (main_w != ref_w || main_h != ref_h || main->sw_format != ref->sw_format) {
-        av_log(ctx, AV_LOG_ERROR, "The main input is %dx%d %s, but the reference %dx%d %s; "
-               "insert scale_cuda=%d:%d:format=%s before the reference.\n",
-               main_w, main_h, name, ref_w, ref_h, av_get_pix_fmt_name(ref->sw_format),
-               main_w, main_h, name);
+    if (m->sw_format != r->sw_format) {
+        const char *format = av_get_pix_fmt_name(m->sw_format);
+
+        av_log(ctx, AV_LOG_ERROR, "The main input is %s, the reference %s: insert "
+               "scale_cuda=format=%s before the reference.\n", format,
+               av_get_pix_fmt_name(r->sw_format), format);
         return AVERROR(EINVAL);
     }
     return 0;
@@ -272,33 +272,27 @@ int ff_cuda_queue_load(AVFilterContext *ctx, const CUDAQueueModule *module)
 static int check_inputs(AVFilterContext *ctx)
 {
     CUDAQueue *q = ctx->priv;
-    const AVHWFramesContext *frames[2];
+    const AVBufferRef *ref[2];
+    const AVHWFramesContext *frames;
     int ret;
 
     for (int i = 0; i < ctx->nb_inputs; i++) {
-        const AVBufferRef *ref = ff_filter_link(ctx->inputs[i])->hw_frames_ctx;
-
-        if (!ref) {
+        ref[i] = ff_filter_link(ctx->inputs[i])->hw_frames_ctx;
+        if (!ref[i]) {
             av_log(ctx, AV_LOG_ERROR, "The input has no CUDA frames; decode with "
                    "-hwaccel cuda -hwaccel_output_format cuda, or insert hwupload_cuda.\n");
             return AVERROR(EINVAL);
         }
-        frames[i] = (AVHWFramesContext *)ref->data;
     }
-    if (ctx->nb_inputs > 1) {
-        ret = check_pair(ctx, frames[0], ctx->inputs[0]->w, ctx->inputs[0]->h,
-                         frames[1], ctx->inputs[1]->w, ctx->inputs[1]->h);
-        if (ret < 0)
-            return ret;
-    }
-    ret = check_format(ctx, frames[0]);
-    if (ret < 0)
+    frames = (AVHWFramesContext *)ref[0]->data;
+    if (ctx->nb_inputs > 1 && (ret = check_pair(ctx, ref[0], ref[1])) < 0 ||
+        (ret = check_format(ctx, frames)) < 0)
         return ret;
 
-    q->device_ref = av_buffer_ref(frames[0]->device_ref);
+    q->device_ref = av_buffer_ref(frames->device_ref);
     if (!q->device_ref)
         return AVERROR(ENOMEM);
-    q->hwctx = frames[0]->device_ctx->hwctx;
+    q->hwctx = frames->device_ctx->hwctx;
     q->cu    = q->hwctx->internal->cuda_dl;
     return 0;
 }
@@ -310,6 +304,7 @@ int ff_cuda_queue_config_input(AVFilterLink *inlink)
     int ret;
 
     if ((ret = filter->check ? filter->check(ctx) : 0) < 0 ||
+        ctx->nb_inputs > 1 && (ret = ff_pair_sync_check_links(ctx, filter->min_size)) < 0 ||
         (ret = check_inputs(ctx)) < 0 || (ret = ff_cuda_queue_enter(ctx)) < 0)
         return ret;
     if ((ret = check_device(ctx)) >= 0 && (ret = ff_cuda_queue_load(ctx, &filter->module)) >= 0 &&
@@ -509,10 +504,8 @@ static int add_to_batch(AVFilterContext *ctx, const AVFrame *frame, const AVFram
         return ret;
     if (ref) {
         if ((ret = ff_cuda_queue_check_frame(ctx, ref)) < 0 ||
-            (ret = check_pair(ctx, (AVHWFramesContext *)frame->hw_frames_ctx->data,
-                              ff_picture_width(frame), ff_picture_height(frame),
-                              (AVHWFramesContext *)ref->hw_frames_ctx->data,
-                              ff_picture_width(ref), ff_picture_height(ref))) < 0)
+            (ret = ff_pair_sync_check_frames(ctx, frame, ref, q->filter->min_size)) < 0 ||
+            (ret = check_pair(ctx, frame->hw_frames_ctx, ref->hw_frames_ctx)) < 0)
             return ret;
         *kept = av_frame_clone(ref);
         if (!*kept)

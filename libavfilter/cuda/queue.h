@@ -96,6 +96,7 @@ typedef struct CUDAQueueFilter {
     CUDAQueueModule module;
     size_t result_size;         ///< bytes of a frame's result, a multiple of 8; 0 for none
     int keeps_previous;         ///< kernels read the reference's previous frame
+    int min_size;               ///< of two inputs, the least width and height
 
     /// Check the input before the device is opened; may be NULL.
     int (*check)(AVFilterContext *ctx);

@@ -385,9 +385,9 @@ cuda_errors(){ # filter too-small
         else
             test "${m}" = "${r}" || continue
         fi
-        # no size is too small
+        # no size is too small or too large
         case ${m} in
-        *=0:64,* | *=64:0,*) continue ;;
+        *=0:64,* | *=64:0,* | *=16400:2,*) continue ;;
         esac
         fails ${on_gpu} -lavfi "${graph}" ${to_null} | sed "s,${tmp},folder,;s/^Error applying.*//;/^$/d;s/0\.000000/0/"
         ! grep -q 'Impossible to convert\|not have a common format' ${tmp}/err || echo "frames of the CPU are refused"
@@ -399,6 +399,7 @@ s=96x80,scale,${gpu} s=96x80,scale,format=nv12
 s=96x80,scale,${gpu}_cuda s=96x80,scale,${gpu}
 s=96x80,scale=$2:64,${gpu} s=96x80,scale=$2:64,${gpu}
 s=96x80,scale=64:$2,${gpu} s=96x80,scale=64:$2,${gpu}
+s=96x80,scale=16400:$(($2 + 2)),${gpu} s=96x80,scale=16400:$(($2 + 2)),${gpu}
 s=96x80,scale,format=bgr0,hwupload s=96x80,scale,format=bgr0,hwupload
 s=96x80,scale,${gpu} s=96x80,scale,${gpu} =f=/dev/full
 s=96x80,scale,${gpu} s=96x80,scale,${gpu} =f=${tmp}/none/stats
