@@ -165,7 +165,7 @@ static int configure_batch(AVFilterContext *ctx, const DetailPicture *picture,
     p->cell_h  = picture->cell_h;
     p->cells_x = picture->cells_x;
     p->cells_y = picture->cells_y;
-    for (int i = 0; i < desc->nb_components; i++)
+    for (int i = 0; i < FFMIN(desc->nb_components, DETAIL_MAX_COMPONENTS); i++)
         p->step[i] = desc->comp[i].step / (desc->comp[i].depth > 8 ? 2 : 1);
     s->picture   = *picture;
     s->sw_format = av_pix_fmt_desc_get_id(desc);
@@ -205,7 +205,7 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     pair  = &s->params.pair[s->queue.nb_batch];
     *pair = (DetailCUDAPair){ .result = ff_cuda_queue_next_result(ctx) };
     for (int i = 0; i < DETAIL_NB_IMAGES; i++)
-        for (int c = 0; c < desc->nb_components; c++)
+        for (int c = 0; c < FFMIN(desc->nb_components, DETAIL_MAX_COMPONENTS); c++)
             pair->plane[i][c] = plane(images[i], desc, c);
     if (is_alike(s->queue.previous, reference))
         pair->previous = plane(s->queue.previous, desc, 0);

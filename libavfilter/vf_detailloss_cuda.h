@@ -33,6 +33,8 @@
 #include <ffnvcodec/dynlink_cuda.h>
 #endif
 
+#define DETAIL_MAX_COMPONENTS 3     ///< alpha is not compared
+
 enum { DETAIL_IMAGE_SOURCE, DETAIL_IMAGE_ENCODE, DETAIL_NB_IMAGES };
 
 /// @name Coefficients of a tile, and thread blocks at once on a multiprocessor
@@ -55,7 +57,7 @@ typedef struct DetailCUDAPlane {
 } DetailCUDAPlane;
 
 typedef struct DetailCUDAPair {
-    DetailCUDAPlane plane[DETAIL_NB_IMAGES][3];
+    DetailCUDAPlane plane[DETAIL_NB_IMAGES][DETAIL_MAX_COMPONENTS];
     DetailCUDAPlane previous;       ///< luma of the source's frame before, or NULL
     DEVICE_PTR(DetailSums) result;
 } DetailCUDAPair;
@@ -64,7 +66,7 @@ typedef struct DetailCUDAParams {
     DetailCUDAPair pair[DETAIL_MAX_BATCH];
     int width, height;              ///< of the picture
     int octave;                     ///< of the first scale, see detail_weight()
-    int step[3];                    ///< from a component's sample to the next, in samples
+    int step[DETAIL_MAX_COMPONENTS];    ///< from a component's sample to the next, in samples
     int down;                       ///< right shift from a sample to its value
     int mask;                       ///< bits of a value
     float luma_unit, chroma_unit;   ///< see DetailPicture

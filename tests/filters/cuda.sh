@@ -147,7 +147,8 @@ yuv444p10le yuv444p10le
 yuv444p10msble yuv444p10le
 yuv444p12msble yuv444p12le
 END
-    test $1 != blocksmooth || echo yuva420p yuva420p >> ${tmp}/formats
+    # metrics leave alpha out
+    if test $1 = blocksmooth; then echo yuva420p yuva420p; else echo yuva420p yuv420p; fi >> ${tmp}/formats
     while read -r format planar; do
         uploads ${format} || continue
         for variant in $(variants $1); do
