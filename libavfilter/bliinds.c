@@ -144,10 +144,8 @@ int ff_bliinds_config(BLIINDSContext *s, const AVFilterLink *inlink)
 /// which may be empty.
 static enum BLIINDSBasis choose_basis(const BLIINDSContext *s, const double coded[BLIINDS_NB_CODED])
 {
-    for (int i = 0; i < BLIINDS_NB_CODED; i++)
-        if (!isfinite(coded[i]))
-            return BLIINDS_PIXELS;
-    return s->model[BLIINDS_BITSTREAM].name[0] ? BLIINDS_BITSTREAM : BLIINDS_PIXELS;
+    return ff_bliinds_is_coded(coded) && s->model[BLIINDS_BITSTREAM].name[0] ? BLIINDS_BITSTREAM
+                                                                             : BLIINDS_PIXELS;
 }
 
 int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, const AVFrame *frame,

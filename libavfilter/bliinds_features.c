@@ -108,6 +108,14 @@ void ff_bliinds_coded_features(double dst[BLIINDS_NB_CODED], BLIINDSCoding *codi
             dst[codec[i].feature] = 1;
 }
 
+int ff_bliinds_is_coded(const double coded[BLIINDS_NB_CODED])
+{
+    for (int i = 0; i < BLIINDS_NB_CODED; i++)
+        if (!isfinite(coded[i]))
+            return 0;
+    return 1;
+}
+
 /// A sum as double, rounded once: it does not matter how whole and fraction share it.
 static double sum_value(BLIINDSSum sum)
 {

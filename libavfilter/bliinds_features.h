@@ -70,6 +70,9 @@ typedef struct BLIINDSCoding {
 void ff_bliinds_coded_features(double dst[BLIINDS_NB_CODED], BLIINDSCoding *coding,
                                const AVFrame *frame, int w, int h, int shown_height);
 
+/// Whether all coded features are known.
+int ff_bliinds_is_coded(const double coded[BLIINDS_NB_CODED]);
+
 /// Compute all features of a frame but the coded ones.
 void ff_bliinds_features(double dst[BLIINDS_FEATURE_CODED],
                          const BLIINDSLevelSums sums[BLIINDS_LEVELS]);

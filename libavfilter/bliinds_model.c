@@ -198,13 +198,10 @@ static double root(int change)
 BLIINDSLoss ff_bliinds_loss(const BLIINDSEnergies *source, const BLIINDSEnergies *encode,
                             const double coded[BLIINDS_NB_CODED])
 {
-    enum BLIINDSBasis basis = BLIINDS_BITSTREAM;
+    const enum BLIINDSBasis basis = ff_bliinds_is_coded(coded) ? BLIINDS_BITSTREAM : BLIINDS_PIXELS;
     double distance = 0, told = 0;
     BLIINDSLoss ret;
 
-    for (int i = 0; i < BLIINDS_NB_CODED; i++)
-        if (!isfinite(coded[i]))
-            basis = BLIINDS_PIXELS;
     if (basis == BLIINDS_BITSTREAM) {
         told = table[basis].constant;
         for (int i = 0; i < BLIINDS_NB_CODED; i++)

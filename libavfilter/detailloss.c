@@ -88,17 +88,14 @@ DetailPicture ff_detailloss_picture(const DetailLossContext *s, const AVFrame *m
         .height     = ff_picture_height(main),
         .octave     = !is_large,
         .depth      = desc->comp[0].depth,
-        .has_chroma = desc->nb_components > 2,
         .luma_unit  = is_limited ? unit : unit * (219.f / 255),
     };
 
-    if (p.has_chroma) {
-        p.chroma_w    = AV_CEIL_RSHIFT(p.width,  desc->log2_chroma_w);
-        p.chroma_h    = AV_CEIL_RSHIFT(p.height, desc->log2_chroma_h);
+    if (desc->nb_components > 2) {
         p.cell_w      = DETAIL_CHROMA_CELL << is_large >> desc->log2_chroma_w;
         p.cell_h      = DETAIL_CHROMA_CELL << is_large >> desc->log2_chroma_h;
-        p.cells_x     = p.chroma_w / p.cell_w;
-        p.cells_y     = p.chroma_h / p.cell_h;
+        p.cells_x     = AV_CEIL_RSHIFT(p.width,  desc->log2_chroma_w) / p.cell_w;
+        p.cells_y     = AV_CEIL_RSHIFT(p.height, desc->log2_chroma_h) / p.cell_h;
         p.chroma_unit = (is_limited ? unit : unit * (224.f / 255)) / (p.cell_w * p.cell_h);
     }
     return p;

@@ -51,10 +51,8 @@ typedef struct DetailPicture {
     int width, height;
     int octave;                     ///< of scale 0, see detail_weight()
     int depth;
-    int has_chroma;
-    int chroma_w, chroma_h;         ///< size of a chroma plane
     int cell_w, cell_h;             ///< samples of chroma in a cell
-    int cells_x, cells_y;           ///< whole cells of chroma
+    int cells_x, cells_y;           ///< whole cells of chroma, 0 in gray pictures
     float luma_unit;                ///< factor from a sample to 8-bit steps of limited range
     float chroma_unit;              ///< factor from the sum over a cell to their mean in such steps
 } DetailPicture;

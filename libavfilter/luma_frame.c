@@ -20,7 +20,9 @@
 
 #include <string.h>
 
+#include "libavutil/error.h"
 #include "libavutil/hwcontext.h"
+#include "libavutil/log.h"
 
 #include "luma_frame.h"
 
@@ -36,6 +38,17 @@ int ff_luma_is_supported(const AVPixFmtDescriptor *desc)
            luma->depth >= 8 && luma->depth <= 16 &&
            luma->plane == 0 && luma->offset == 0 && luma->step == (luma->depth + 7) / 8 &&
            (luma->depth == 8 || !(desc->flags & AV_PIX_FMT_FLAG_BE) == !AV_HAVE_BIGENDIAN);
+}
+
+int ff_luma_check_format(void *logctx, const AVFrame *frame)
+{
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(frame->format);
+
+    if (ff_luma_is_supported(desc))
+        return 0;
+    av_log(logctx, AV_LOG_ERROR, "The frame format changed to %s, which is not supported; "
+           "insert format=yuv420p before.\n", desc->name);
+    return AVERROR(ENOSYS);
 }
 
 AVFilterFormats *ff_luma_formats(void)

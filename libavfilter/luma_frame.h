@@ -53,6 +53,13 @@
 /// Whether the CPU filters support a format: gray or YUV of 8 to 16 bits, luma in its own plane.
 int ff_luma_is_supported(const AVPixFmtDescriptor *desc);
 
+/**
+ * Check the format of a frame: it may change on the fly.
+ *
+ * @return 0, or AVERROR(ENOSYS) after a message
+ */
+int ff_luma_check_format(void *logctx, const AVFrame *frame);
+
 /// All supported formats; the chroma may have any layout.
 AVFilterFormats *ff_luma_formats(void);
 

@@ -320,15 +320,6 @@ static int prepare(AVFilterContext *ctx, int width, int height)
     return 0;
 }
 
-static int check_format(AVFilterContext *ctx, enum AVPixelFormat format)
-{
-    if (ff_luma_is_supported(av_pix_fmt_desc_get(format)))
-        return 0;
-    av_log(ctx, AV_LOG_ERROR, "The frame format changed to %s, which is not supported; "
-           "insert format=yuv420p before.\n", av_get_pix_fmt_name(format));
-    return AVERROR(ENOSYS);
-}
-
 static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
 {
     AVFilterContext *ctx = inlink->dst;
@@ -338,7 +329,7 @@ static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
     int ret = ff_bliinds_describe(&s->common, ctx, frame, n, &luma);
 
     if (ret >= 0 && luma &&
-        ((ret = check_format(ctx, frame->format)) < 0 ||
+        ((ret = ff_luma_check_format(ctx, frame)) < 0 ||
          (ret = prepare(ctx, luma->width, luma->height)) < 0 ||
          (ret = score_frame(ctx, frame, luma, n)) < 0) ||
         ret < 0) {

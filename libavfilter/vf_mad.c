@@ -105,16 +105,11 @@ static int prepare(AVFilterContext *ctx, MADPair *pair)
         MADPicture *picture = &pair->picture[i];
         const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(picture->frame->format);
 
-        if (!ff_luma_is_supported(desc)) {
-            av_log(ctx, AV_LOG_ERROR, "The frame format changed to %s, which is not "
-                   "supported; insert format=yuv420p before.\n", desc->name);
-            return AVERROR(ENOSYS);
-        }
         picture->luma   = &desc->comp[0];
         picture->tables = &s->tables[i];
-        ret = ff_mad_tables_make(&s->tables[i], ff_mad_range(&s->common, picture->frame, desc),
-                                 desc->comp[0].depth);
-        if (ret < 0)
+        if ((ret = ff_luma_check_format(ctx, picture->frame)) < 0 ||
+            (ret = ff_mad_tables_make(&s->tables[i], ff_mad_range(&s->common, picture->frame, desc),
+                                      desc->comp[0].depth)) < 0)
             return ret;
     }
     if (main->width != s->work.width || main->height != s->work.height)
