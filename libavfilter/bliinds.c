@@ -88,9 +88,9 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
     add_metric(s, (ScoreMetric){ "distance", 6, SCORE_POOL_VALID });
     add_metric(s, (ScoreMetric){ "valid",    0, SCORE_POOL_NONE });
     add_metric(s, (ScoreMetric){ "basis",    0, SCORE_POOL_COUNT, .words = basis_name,
-                                 .scale = basis_name[BLIINDS_BITSTREAM] });
+                                 .counted = basis_name[BLIINDS_BITSTREAM] });
     add_metric(s, (ScoreMetric){
-        "outside", 0, SCORE_POOL_COUNT, .scale = "outside",
+        "outside", 0, SCORE_POOL_COUNT, .counted = "outside",
         .warning = "outside of what the model knows: do not rely on the score",
     });
     if (s->rr.read_path) {

@@ -73,11 +73,6 @@ static const char *const pooled_name[SCORE_POOLED_NB] = {
     "standard_error", "worst_window", "worst_window_frame",
 };
 
-static int has_own_line(const ScoreMetric *metric)
-{
-    return metric->scale && metric->pooled != SCORE_POOL_COUNT;
-}
-
 static const char *direction_of(const ScoreMetric *metric)
 {
     return metric->direction == SCORE_LOWER_IS_BETTER ? "lower is better" : "higher is better";
@@ -233,7 +228,7 @@ static void print_header(const ScoreLog *s, AVBPrint *text)
                    direction_of(&s->metric[0]), SCORE_SHORT(s->min),
                    isfinite(s->max) ? SCORE_SHORT(s->max) : "null");
         for (int i = 1; i < s->nb_metrics; i++)
-            if (has_own_line(&s->metric[i]))
+            if (s->metric[i].scale)
                 av_bprintf(text, "  \"%s\": \"%s, %s\",\n", s->metric[i].name,
                            s->metric[i].scale, direction_of(&s->metric[i]));
         av_bprintf(text, "  \"frames\": [");
@@ -370,7 +365,7 @@ static void print_summary_line(const ScoreLog *s, void *logctx, const Size *size
                    size->nb_scored - size->nb_valid);
         for (int j = 0; j < s->nb_metrics; j++)
             if (s->metric[j].pooled == SCORE_POOL_COUNT && size->pool[j].nb)
-                av_bprintf(&text, "%s:%s ", s->metric[j].scale, SCORE_FIXED(0, size->pool[j].sum));
+                av_bprintf(&text, "%s:%s ", s->metric[j].counted, SCORE_FIXED(0, size->pool[j].sum));
         av_bprintf(&text, "(");
         if (isfinite(s->max))
             av_bprintf(&text, "%s..%s, ", SCORE_SHORT(s->min), SCORE_SHORT(s->max));
@@ -386,7 +381,7 @@ static void print_summary(const ScoreLog *s, void *logctx)
 
     for (int i = 0; i < totals->nb_sizes; i++)
         for (int j = 0; j < s->nb_metrics; j++)
-            if (!j || has_own_line(&s->metric[j]))
+            if (!j || s->metric[j].scale)
                 print_summary_line(s, logctx, &totals->size[i], j);
     if (totals->nb_sizes > 1)
         av_log(logctx, AV_LOG_WARNING, "The frame size changed: scores at "

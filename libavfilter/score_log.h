@@ -55,21 +55,21 @@ enum ScorePooled {
     SCORE_POOL_COUNT,     ///< all scored frames; the summary counts those that are not 0
 };
 
-/// What a filter reports for each frame, in the order of the values.
+/// A value that a filter reports for each frame.
 typedef struct ScoreMetric {
     const char *name;
-    /// digits after the point
-    int digits;
+    int digits;             ///< after the point
     enum ScorePooled pooled;
-    /// tells which window is the worst
-    enum ScoreDirection direction;
-    /// unit and range of a metric with a line of its own in the summary, or NULL;
-    /// metric[0] has a line anyway. What the summary calls the frames that it counts
+    enum ScoreDirection direction;  ///< tells which window is the worst
+    /// Unit and range, if the metric has a line of its own in the summary, or NULL.
+    /// metric[0] has a line anyway.
     const char *scale;
-    /// for the summary, if it counts more than half of the frames, or NULL: what they are
-    const char *warning;
-    /// for the metadata, words in place of the values 0, 1..., or NULL
-    const char *const *words;
+    /// @name Of SCORE_POOL_COUNT
+    /// @{
+    const char *counted;    ///< what the summary calls the frames whose value is not 0
+    const char *warning;    ///< what these frames are, if they are more than half, or NULL
+    /// @}
+    const char *const *words;   ///< for the metadata, in place of the values 0, 1..., or NULL
 } ScoreMetric;
 
 /// What a filter counts, for the log.

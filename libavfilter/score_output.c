@@ -50,11 +50,11 @@
 #define realpath(path, real) _fullpath(real, path, PATH_MAX)
 #endif
 
-/// Filters that leave something; the oldest makes room.
-#define MAX_LEFT 16
+/// Most legacies that are kept: a new one takes the place of the oldest.
+#define MAX_LEGACIES 16
 
-/// What a filter leaves to one of the same name and options.
-typedef struct Left {
+/// What a filter leaves to its successor, which has the same name and options.
+typedef struct Legacy {
     char *key;
     uint8_t carried[SCORE_MAX_CARRIED];
     void *owned;
@@ -64,11 +64,11 @@ typedef struct Left {
     int is_file[SCORE_MAX_OUTPUTS];         ///< a regular one
     struct stat st[SCORE_MAX_OUTPUTS];
     int64_t body[SCORE_MAX_OUTPUTS];
-} Left;
+} Legacy;
 
 static AVMutex mutex = AV_MUTEX_INITIALIZER;    ///< of what follows
-static Left *left_by[MAX_LEFT];
-static unsigned nb_left;                        ///< by all filters so far
+static Legacy *legacies[MAX_LEGACIES];
+static unsigned nb_legacies;                    ///< of all filters so far
 static ScoreOutput *writers;
 
 static int is_stdout(const char *path)
@@ -140,16 +140,16 @@ static int fail(ScoreOutputs *s, void *logctx, const char *format, const char *p
 
 // ---- successors ----
 
-static void free_left(Left **left)
+static void free_legacy(Legacy **legacy)
 {
-    if (*left && (*left)->owned)
-        (*left)->free_owned((*left)->owned);
-    if (*left)
-        av_free((*left)->key);
-    av_freep(left);
+    if (*legacy && (*legacy)->owned)
+        (*legacy)->free_owned((*legacy)->owned);
+    if (*legacy)
+        av_free((*legacy)->key);
+    av_freep(legacy);
 }
 
-/// Name and options of the filter.
+/// The name and options of the filter, by which its successor finds its legacy.
 static char *get_key(const ScoreOutputs *s)
 {
     char *options = NULL, *key = NULL;
@@ -160,27 +160,28 @@ static char *get_key(const ScoreOutputs *s)
     return key;
 }
 
-static Left *take_left(const ScoreOutputs *s)
+static Legacy *take_legacy(const ScoreOutputs *s)
 {
-    char *key  = s->nb_outputs ? get_key(s) : NULL;
-    Left *left = NULL;
+    char *key      = s->nb_outputs ? get_key(s) : NULL;
+    Legacy *legacy = NULL;
 
     ff_mutex_lock(&mutex);
-    for (int i = 0; key && i < MAX_LEFT && !left; i++)
-        if (left_by[i] && !strcmp(left_by[i]->key, key))
-            FFSWAP(Left *, left, left_by[i]);
+    for (int i = 0; key && i < MAX_LEGACIES && !legacy; i++)
+        if (legacies[i] && !strcmp(legacies[i]->key, key))
+            FFSWAP(Legacy *, legacy, legacies[i]);
     ff_mutex_unlock(&mutex);
     av_free(key);
-    return left;
+    return legacy;
 }
 
-static int is_as_left(const ScoreOutputs *s, const Left *left)
+/// Whether the files are still those that the legacy is of.
+static int has_its_files(const ScoreOutputs *s, const Legacy *legacy)
 {
     for (int i = 0; i < s->nb_outputs; i++) {
-        const struct stat *old = &left->st[i];
+        const struct stat *old = &legacy->st[i];
         struct stat st;
 
-        if (left->is_file[i] &&
+        if (legacy->is_file[i] &&
             (stat(s->output[i]->path, &st) || st.st_size != old->st_size ||
              st.st_dev != old->st_dev || st.st_ino != old->st_ino))
             return 0;
@@ -188,83 +189,83 @@ static int is_as_left(const ScoreOutputs *s, const Left *left)
     return 1;
 }
 
-static int is_later(const AVFrame *frame, AVRational time_base, const Left *left)
+static int is_later(const AVFrame *frame, AVRational time_base, const Legacy *legacy)
 {
-    return frame->pts != AV_NOPTS_VALUE && left->pts != AV_NOPTS_VALUE &&
-           av_compare_ts(frame->pts, time_base, left->pts, left->time_base) > 0;
+    return frame->pts != AV_NOPTS_VALUE && legacy->pts != AV_NOPTS_VALUE &&
+           av_compare_ts(frame->pts, time_base, legacy->pts, legacy->time_base) > 0;
 }
 
-static void go_on(ScoreOutputs *s, Left *left)
+static void inherit(ScoreOutputs *s, Legacy *legacy)
 {
     for (int i = 0; i < s->nb_outputs; i++) {
-        s->output[i]->continued = left->is_file[i];
-        s->output[i]->body      = left->body[i];
+        s->output[i]->continued = legacy->is_file[i];
+        s->output[i]->body      = legacy->body[i];
     }
     if (s->carried)
-        memcpy(s->carried, left->carried, s->carried_size);
-    FFSWAP(void *, s->owned, left->owned);
-    s->pts       = left->pts;
-    s->time_base = left->time_base;
+        memcpy(s->carried, legacy->carried, s->carried_size);
+    FFSWAP(void *, s->owned, legacy->owned);
+    s->pts       = legacy->pts;
+    s->time_base = legacy->time_base;
 }
 
-/// Go on where a filter of the same options has ended, if that is what this one does.
-static void succeed(ScoreOutputs *s, void *logctx, const AVFrame *frame, AVRational time_base)
+/// Continue what a filter of the same options has ended, unless this is another video.
+static void take_over(ScoreOutputs *s, void *logctx, const AVFrame *frame, AVRational time_base)
 {
-    Left *left = take_left(s);
+    Legacy *legacy = take_legacy(s);
 
-    if (!left || !is_as_left(s, left)) {
-        // nothing, or files of somebody else
-    } else if (!frame || is_later(frame, time_base, left)) {
-        go_on(s, left);
+    if (!legacy || !has_its_files(s, legacy)) {
+        // there is none, or somebody has changed the files
+    } else if (!frame || is_later(frame, time_base, legacy)) {
+        inherit(s, legacy);
     } else {
         for (int i = 0; i < s->nb_outputs; i++)
-            if (left->is_file[i])
+            if (legacy->is_file[i])
                 av_log(logctx, AV_LOG_WARNING, "'%s' is REPLACED: this process wrote frames to "
                        "it that are not earlier than those that come now. If ffmpeg has rebuilt "
                        "the filter graph because the frames changed, a filter before this one has "
                        "begun its timestamps again; for one file of all frames give "
                        "-reinit_filter 0 before -i.\n", s->output[i]->path);
     }
-    free_left(&left);
+    free_legacy(&legacy);
 }
 
-/// Without memory, there is nothing to go on with.
-static void leave(ScoreOutputs *s)
+/// Without memory there is no legacy: the successor begins anew.
+static void leave_legacy(ScoreOutputs *s)
 {
-    Left *left = av_mallocz(sizeof(*left)), *old = take_left(s);
+    Legacy *legacy = av_mallocz(sizeof(*legacy)), *old = take_legacy(s);
 
-    free_left(&old);
-    if (!left || !(left->key = get_key(s))) {
-        av_free(left);
+    free_legacy(&old);
+    if (!legacy || !(legacy->key = get_key(s))) {
+        av_free(legacy);
         return;
     }
-    av_assert0(s->carried_size <= sizeof(left->carried));
+    av_assert0(s->carried_size <= sizeof(legacy->carried));
     if (s->carried)
-        memcpy(left->carried, s->carried, s->carried_size);
-    FFSWAP(void *, s->owned, left->owned);
-    left->free_owned = s->free_owned;
-    left->pts        = s->pts;
-    left->time_base  = s->time_base;
+        memcpy(legacy->carried, s->carried, s->carried_size);
+    FFSWAP(void *, s->owned, legacy->owned);
+    legacy->free_owned = s->free_owned;
+    legacy->pts        = s->pts;
+    legacy->time_base  = s->time_base;
     for (int i = 0; i < s->nb_outputs; i++) {
         const char *path = s->output[i]->path;
 
-        left->is_file[i] = !is_stdout(path) && !stat(path, &left->st[i]) &&
-                           has_type(&left->st[i], S_IFREG);
-        left->body[i]    = s->output[i]->body;
+        legacy->is_file[i] = !is_stdout(path) && !stat(path, &legacy->st[i]) &&
+                           has_type(&legacy->st[i], S_IFREG);
+        legacy->body[i]    = s->output[i]->body;
     }
     ff_mutex_lock(&mutex);
     // the macro reads its arguments twice
-    FFSWAP(Left *, left, left_by[nb_left % MAX_LEFT]);
-    nb_left++;
+    FFSWAP(Legacy *, legacy, legacies[nb_legacies % MAX_LEGACIES]);
+    nb_legacies++;
     ff_mutex_unlock(&mutex);
-    free_left(&left);
+    free_legacy(&legacy);
 }
 
 void ff_score_outputs_forget(void)
 {
     ff_mutex_lock(&mutex);
-    for (int i = 0; i < MAX_LEFT; i++)
-        free_left(&left_by[i]);
+    for (int i = 0; i < MAX_LEGACIES; i++)
+        free_legacy(&legacies[i]);
     ff_mutex_unlock(&mutex);
 }
 
@@ -272,7 +273,7 @@ void ff_score_outputs_note(ScoreOutputs *s, void *logctx, const AVFrame *frame,
                            AVRational time_base)
 {
     if (!s->noted)
-        succeed(s, logctx, frame, time_base);
+        take_over(s, logctx, frame, time_base);
     s->noted     = 1;
     s->pts       = frame->pts;
     s->time_base = time_base;
@@ -384,7 +385,7 @@ int ff_score_outputs_open(ScoreOutputs *s, void *logctx)
     if (s->open || s->closed || s->error)
         return s->error;
     if (!s->noted)
-        succeed(s, logctx, NULL, (AVRational){ 0, 1 });
+        take_over(s, logctx, NULL, (AVRational){ 0, 1 });
     s->open = 1;
     for (int i = 0; i < s->nb_outputs && !s->error; i++)
         claim(s, logctx, s->output[i]);
@@ -430,7 +431,7 @@ int ff_score_outputs_close(ScoreOutputs *s, void *logctx)
     for (int i = 0; i < s->nb_outputs; i++)
         close_output(s, logctx, s->output[i]);
     if (s->open && !s->error && s->nb_outputs)
-        leave(s);
+        leave_legacy(s);
     for (int i = 0; i < s->nb_outputs; i++)
         release(s->output[i]);
     if (s->owned)

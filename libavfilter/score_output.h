@@ -20,11 +20,12 @@
  * @file
  * The files that filters write, and the numbers in them.
  *
- * No two filters write one file, and a file that has an end gets its name when it is whole.
+ * No two filters write one file. A file that has an end gets its name when it is whole.
+ *
  * When frames change in size or format, ffmpeg frees the filter and creates another one with
- * the same options. That one goes on with the files if its first frame is later than the last
- * one before, and the files are as they were left. Otherwise it is another video, and its
- * files replace the others, as in a new process.
+ * the same options, its successor. The successor continues the files if its first frame is
+ * later than the last one before, and if nobody has changed the files. Otherwise it is another
+ * video, and its files replace the others, as in a new process.
  */
 
 #ifndef AVFILTER_SCORE_OUTPUT_H
@@ -73,9 +74,9 @@ typedef struct ScoreOutput {
 
     FILE *file;
     char *tmp_path;         ///< written first, then renamed to path
-    int64_t body;           ///< bytes that a successor goes on behind
-    int continued;          ///< it has frames already
-    struct ScoreOutput *next;   ///< of those that are being written
+    int64_t body;           ///< bytes without its end: a successor writes behind them
+    int continued;          ///< a filter before this one has begun it
+    struct ScoreOutput *next;   ///< in the list of all that are being written
 } ScoreOutput;
 
 /// What one filter writes.
@@ -85,9 +86,9 @@ typedef struct ScoreOutputs {
     ScoreOutput *output[SCORE_MAX_OUTPUTS];
     int nb_outputs;
     // what a successor gets
-    void *carried;          ///< by its bytes
+    void *carried;          ///< a struct of so many bytes, which are copied
     size_t carried_size;
-    void *owned;            ///< memory that it then owns
+    void *owned;            ///< memory, which is handed over
     void (*free_owned)(void *owned);
 
     int noted;              ///< frames have come
@@ -127,7 +128,7 @@ int ff_score_output_write(ScoreOutputs *s, void *logctx, ScoreOutput *output, AV
  */
 int ff_score_outputs_close(ScoreOutputs *s, void *logctx);
 
-/// Free what filters have left to others: for tests, which look for leaks.
+/// Free what filters have left to successors that never came: for tests, which look for leaks.
 void ff_score_outputs_forget(void);
 
 #endif /* AVFILTER_SCORE_OUTPUT_H */
