@@ -97,13 +97,13 @@ static inline int mad_nb_blocks(int size)
     return (size - MAD_BLOCK) / MAD_STEP + 1;
 }
 
-/// Number of sub-blocks of block i along an axis; the authors' release leaves out the last second one.
+/// Number of sub-blocks of block i along an axis: 2, or 1 at the end, as in the authors' release.
 static inline int mad_nb_sub_blocks(int i, int size)
 {
     return MAD_STEP * (i + 1) + 1 <= size - MAD_BLOCK ? 2 : 1;
 }
 
-/// Set up the logs, and append an output pad with config_map for each map of the option.
+/// Set up the logs, and append an output pad for each map of the option, with config_map().
 int ff_mad_init(MADContext *s, AVFilterContext *ctx,
                 int (*config_map)(AVFilterLink *outlink));
 

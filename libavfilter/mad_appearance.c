@@ -28,9 +28,10 @@
 #include "mad_work.h"
 
 /**
- * Transform rows of a picture's Laplacian and a bit of its values, which the radial filters undo:
- * rounding of strong low frequencies would drown weak responses to high ones. Values are less one
- * of them: the filters have no zero frequency, and the responses of what is flat are zeros then.
+ * Transform rows of a picture's Laplacian plus MAD_PLAIN of its values. The radial filters undo
+ * that. Otherwise rounding errors of the strong low frequencies would hide weak responses to high
+ * ones. The first value is subtracted from all: the filters have no zero frequency, and the
+ * responses of a flat picture are exact zeros then.
  */
 static void value_band(const MADPair *pair, const MADScratch *scratch, int band)
 {
@@ -108,7 +109,7 @@ static void response_tile(const MADPair *pair, const MADScratch *scratch, int ti
     MADLanes *line        = scratch->line[0];
     const int is_passed   = tile < s->passed[pair->scale];
 
-    // what was cleared once stays so
+    // these columns were cleared for the first orientation of the scale
     if (!is_passed && (pair->orientation || pair->index))
         return;
     for (int side = 0; side < NB_SIDES; side++) {
@@ -128,7 +129,7 @@ static void response_tile(const MADPair *pair, const MADScratch *scratch, int ti
     }
 }
 
-/// Transform rows of responses back, to the moments of their magnitude.
+/// Transform rows of responses back, and compute the moments of their magnitudes.
 static void response_band(const MADPair *pair, const MADScratch *scratch, int band)
 {
     const MADWork *s = pair->work;

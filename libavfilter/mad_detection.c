@@ -18,7 +18,7 @@
 
 /**
  * @file
- * The detection stage of MAD: local squared errors, weighed by how far the
+ * The detection stage of MAD: local squared errors, weighted by how little the
  * contrast of the reference masks them
  */
 
@@ -32,10 +32,10 @@
 /// The window of the squared error reaches this far to the left and up.
 #define WINDOW_BEFORE (MAD_BLOCK / 2 - 1)
 
-/// Lightness that the transforms are spared, so that they round less: that of medium gray.
+/// Lightness of medium gray: it is subtracted before the transforms, so that they round less.
 #define MEDIUM 1.
 
-/// Transform rows of the reference's lightness, or of how far that of the main picture is from it.
+/// Transform rows of the reference's lightness, or of the main picture's minus the reference's.
 static void lightness_band(const MADPair *pair, const MADScratch *scratch, int band)
 {
     const MADWork *s = pair->work;
@@ -89,7 +89,7 @@ static void csf_tile(const MADPair *pair, const MADScratch *scratch, int tile)
     }
 }
 
-/// Transform rows of lightness back, to the moments of the reference or the negative error.
+/// Transform rows back, and compute the moments of the reference or of the negative error.
 static void contrast_band(const MADPair *pair, const MADScratch *scratch, int band)
 {
     const MADWork *s   = pair->work;
@@ -134,13 +134,13 @@ static void mask_row(const MADPair *pair, const MADScratch *scratch, int y)
     }
 }
 
-/// Place of a sample beyond the border: that is a mirror behind the last one.
+/// The sample to take for sample i, which may be outside: the border mirrors the picture.
 static int mirrored(int i, int size)
 {
     return i < 0 ? -1 - i : i >= size ? 2 * size - 1 - i : i;
 }
 
-/// Squared differences, summed over a row's windows.
+/// Squared errors of a row, summed over MAD_BLOCK samples along it.
 static void error_row(const MADPair *pair, const MADScratch *scratch, int y)
 {
     const MADWork *s = pair->work;

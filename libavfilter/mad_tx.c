@@ -35,24 +35,24 @@ typedef struct Complex {
     float re, im;
 } Complex;
 
-/// One pass of Stockham's transform: radix values of each line are transformed, then turned.
+/// One pass of Stockham's transform: short transforms, whose values are then multiplied by factors.
 typedef struct Pass {
-    int radix;
-    int nb;                     ///< transforms that are turned differently
-    Complex *turn;              ///< [nb][radix - 1]
-    Complex root[MAX_RADIX];    ///< of 1
+    int radix;                  ///< length of the short transforms
+    int nb;                     ///< transforms with factors of their own
+    Complex *turn;              ///< the factors, [nb][radix - 1]: that of the first value is 1
+    Complex root[MAX_RADIX];    ///< the powers of the radix-th root of 1
 } Pass;
 
 struct MADTransform {
     int length;
-    int size;                   ///< of the passes, longer if by a chirp
+    int size;                   ///< length of the passes; longer if there is a chirp
     Pass pass[MAX_PASSES];
     int nb_passes;
-    Complex *chirp;             ///< Bluestein's, or NULL
-    Complex *factor;            ///< its transform
+    Complex *chirp;             ///< of Bluestein's algorithm, NULL if it is not needed
+    Complex *factor;            ///< the transform of the chirp
 };
 
-/// Transform the values of a lane in place.
+/// Transform radix values of a lane in place.
 static av_always_inline void transform_few(float *re, float *im, const Complex *root, int radix)
 {
     const float re0 = re[0], im0 = im[0];
@@ -139,7 +139,7 @@ static void run_pass_##radix(MADLanes *restrict dst, const MADLanes *restrict sr
 {                                                                                            \
     if (pass->nb > 1)                                                                        \
         run_pass(dst, src, pass, stride, radix, pass->nb);                                   \
-    else    /* nothing is turned */                                                          \
+    else    /* all factors are 1 */                                                          \
         run_pass(dst, src, pass, stride, radix, 1);                                          \
 }
 

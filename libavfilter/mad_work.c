@@ -25,7 +25,7 @@
 
 #include "mad_work.h"
 
-/// Gains below it are as good as nothing.
+/// Smaller gains are taken for 0.
 #define MAD_NOTHING 1e-9
 
 // ---- pictures ----
@@ -235,8 +235,8 @@ static double laplacian(int i, int size)
 }
 
 /**
- * Compute the filters, with the factor that transforms there and back need. Of the CSF only the
- * real part of what it yields is used, and that is what its symmetric part yields.
+ * Compute the filters of a tile, with the factor that the two transforms, forward and inverse,
+ * need. Of what the CSF yields only the real part is used: that is what its symmetric part yields.
  */
 static void filter_tile(const MADPair *pair, const MADScratch *scratch, int tile)
 {
@@ -274,7 +274,7 @@ static void filter_tile(const MADPair *pair, const MADScratch *scratch, int tile
     }
 }
 
-/// What the filters of a scale let through is in the first tiles.
+/// Find the tiles in which the filters of each scale are not 0: these are the first ones.
 static void find_passed(MADWork *s)
 {
     for (int i = 0; i < MAD_SCALES; i++) {
@@ -289,7 +289,7 @@ static void find_passed(MADWork *s)
     }
 }
 
-/// Take memory that ff_mad_work_free() gives back. Once there was none, s->lacks_memory is set.
+/// Allocate memory that ff_mad_work_free() frees. Without memory s->lacks_memory is set.
 static void *take(MADWork *s, size_t nb, size_t size)
 {
     void *memory = av_calloc(nb, size);
@@ -361,7 +361,7 @@ int ff_mad_work_alloc(MADWork *s, AVFilterContext *ctx, int width, int height)
     s->shares_filters = width % 2 == 0;
     s->nb_tiles    = DIV_UP(width / 2 + 1, MAD_LANES);
     s->nb_bands    = DIV_UP(height, MAD_BAND);
-    // columns of cache lines not all in one set, and room for a tile
+    // rows are shifted, so that a column is not in one set of the cache; a tile may reach beyond
     s->row_stride  = FFALIGN(width, 64) + MAD_LANES;
     s->cell_stride = width / MAD_STEP;
     s->nb_jobs     = ff_filter_get_nb_threads(ctx);

@@ -38,18 +38,18 @@
 /// Rows that are transformed one after the other: cells of MAD_STEP rows, one for each lane.
 #define MAD_BAND (MAD_STEP * MAD_LANES)
 
-/// How much of the values is transformed beside their Laplacian.
+/// Share of the values themselves that is transformed with their Laplacian.
 #define MAD_PLAIN 0.125
 
-/// Of a job's scratch rows.
+/// Scratch rows of a job.
 #define NB_ROWS 7
 
 enum { REFERENCE, MAIN, NB_PICTURES };
 
-/// Columns of the left half, and those that mirror them.
+/// The columns of the left half of a spectrum, and the columns that mirror them.
 enum { LEFT, RIGHT, NB_SIDES };
 
-/// From the samples of an input to values and their lightness.
+/// Tables by the samples of an input.
 typedef struct MADTables {
     int depth;
     MADRange range;
@@ -66,21 +66,21 @@ typedef struct MADScratch {
 } MADScratch;
 
 /**
- * Columns are in tiles of MAD_LANES, those of one tile side by side. The spectra of real pictures
- * and what depends on the distance of a frequency have but tiles of the left half.
+ * Columns are in tiles: MAD_LANES columns side by side. Of spectra and filters only the tiles of
+ * the left half are stored, since the right half of a real picture's spectrum mirrors the left one.
  */
 typedef struct MADWork {
     int width, height;                  ///< that it is made for
     int nb_tiles;                       ///< of the left half
     int nb_bands;
-    int shares_filters;                 ///< both sides have the same distances
-    int passed[MAD_SCALES];             ///< tiles that the filters of a scale let through
+    int shares_filters;                 ///< frequencies that mirror each other have one distance
+    int passed[MAD_SCALES];             ///< tiles in which the filters of a scale are not 0
     ptrdiff_t row_stride;               ///< of work, in values
     int cell_stride;                    ///< of the moments of a row of cells
     int nb_jobs;
     MADTransform *row, *column;
     MADScratch *scratch;                ///< of each job
-    void **memory;                      ///< all that was taken, to be freed
+    void **memory;                      ///< all that take() has allocated
     int nb_memory;
     int lacks_memory;
 
@@ -90,8 +90,8 @@ typedef struct MADWork {
     float *angular[NB_SIDES][MAD_ORIENTATIONS];
     MADLanes *spectrum[NB_PICTURES];
 
-    MADLanes *work;                     ///< half transformed: each lane has a row
-    float *error;                       ///< squared, sums of a row's windows, in the memory of work
+    MADLanes *work;                     ///< transformed rows: each lane has a row
+    float *error;                       ///< squared errors, summed along rows; in the memory of work
     float *cell[NB_PICTURES];           ///< rows of mean, m2, m3 and m4
     float *mask;                        ///< of each block
     float *appearance;                  ///< of each block
@@ -120,18 +120,18 @@ typedef struct MADPair {
     AVFrame *map[2];                    ///< HI and LO, NULL if not wanted
 } MADPair;
 
-/// Do it for all, in all threads.
+/// Call run() for 0 to nb - 1, in all threads.
 void ff_mad_run(AVFilterContext *ctx, MADPair *pair, MADFunction *run, int nb);
 
-/// Be ready for pictures of a size.
+/// Allocate the memory, and compute the filters, for pictures of a size.
 int ff_mad_work_alloc(MADWork *s, AVFilterContext *ctx, int width, int height);
 void ff_mad_work_free(MADWork *s);
 
-/// Be ready for samples of a range and depth.
+/// Make the tables for samples of a range and depth, unless they are there.
 int ff_mad_tables_make(MADTables *tables, MADRange range, int depth);
 void ff_mad_tables_free(MADTables *tables);
 
-/// Look up a row of samples.
+/// Read a row of samples, by a table.
 void ff_mad_get_row(double *dst, const MADPicture *picture, const double *table, int y, int width);
 
 /// Rows i of all cells of a band, one in each lane.
@@ -149,7 +149,7 @@ static inline int mad_lane_row(const MADWork *s, int band, int i, int lane)
 /// Transform a row of each lane to work.
 void ff_mad_tx_row(const MADWork *s, const MADScratch *scratch, int band, int i);
 
-/// How many columns of a tile's right side there are, but for those that left tiles have.
+/// Number of the columns that mirror those of a tile, without columns that are in left tiles.
 static inline int mad_right_end(const MADWork *s, int tile)
 {
     return FFMIN(s->width - (s->nb_tiles + tile) * MAD_LANES + 1, MAD_LANES);
@@ -172,7 +172,7 @@ static inline const float *mad_cell_row(const MADWork *s, int picture, int y)
     return s->cell[picture] + y * (ptrdiff_t)4 * s->cell_stride;
 }
 
-/// Merge two rows of cells, of so many samples each.
+/// Merge the cells of two rows; each cell has nb_samples samples.
 void ff_mad_merge_row(const MADWork *s, float *dst, const float *a, const float *b, int nb_samples);
 
 /// Moments of the blocks that begin in row y of cells, in scratch row i; it needs rows 0 and 1.

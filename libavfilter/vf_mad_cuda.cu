@@ -629,7 +629,7 @@ mad_detect(MADCUDAParams p)
 
 #endif /* MAD_CHIRP, MAD_LARGE */
 
-/// Kernels whose thread blocks transform FFT_LANES lines each, or, in scratch memory, nb_lines times as many.
+/// Kernels that transform lines: a thread block takes FFT_LANES of them, in scratch memory several times.
 #ifdef MAD_LARGE
 #define LINES_KERNEL(name)                                                                  \
 __global__ void __launch_bounds__(FFT_MAX_THREADS, 1) mad_##name##_large(MADCUDAParams p)   \
