@@ -86,12 +86,12 @@ void ff_detailloss_mask_row_c(float *dst, const float *above, const float *middl
         dst[x] = detail_mask(above + x, middle + x, below + x);
 }
 
-uint64_t ff_detailloss_cube_row_c(const float *src, const float *hidden, int w)
+uint64_t ff_detailloss_cube_row_c(const float *src, const float *mask, int w)
 {
     uint64_t sum = 0;
 
     for (int x = 0; x < w; x++)
-        sum += detail_cube(src[x], hidden ? hidden[x] : 0.f);
+        sum += detail_cube(src[x], mask ? mask[x] : 0.f);
     return sum;
 }
 

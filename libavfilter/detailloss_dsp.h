@@ -62,10 +62,10 @@ typedef struct DetailLossDSPContext {
                      const float *below, int w);
 
     /**
-     * @param hidden masking threshold of each magnitude, or NULL
+     * @param mask masking threshold of each magnitude, or NULL for 0
      * @return sum of detail_cube()
      */
-    uint64_t (*cube_row)(const float *src, const float *hidden, int w);
+    uint64_t (*cube_row)(const float *src, const float *mask, int w);
 
     /**
      * Sums of the columns of h lines.
@@ -107,7 +107,7 @@ void ff_detailloss_sum_row_c(float *dst, const float *const src[DETAIL_ORIENTATI
                              int w);
 void ff_detailloss_mask_row_c(float *dst, const float *above, const float *middle,
                               const float *below, int w);
-uint64_t ff_detailloss_cube_row_c(const float *src, const float *hidden, int w);
+uint64_t ff_detailloss_cube_row_c(const float *src, const float *mask, int w);
 void ff_detailloss_sum_lines8_c(uint32_t *dst, const uint8_t *src, ptrdiff_t stride,
                                 int w, int h, int shift, int mask);
 void ff_detailloss_sum_lines16_c(uint32_t *dst, const uint8_t *src, ptrdiff_t stride,

@@ -155,12 +155,12 @@ SHARED_INLINE float detail_mask(const float *above, const float *middle, const f
     return (((left + right) + here) + middle[0]) * (1.f / 30);
 }
 
-/// The cube of what a magnitude is above the masking threshold, in units of 2^-16.
-SHARED_INLINE uint64_t detail_cube(float x, float hidden)
+/// The cube of the part of a magnitude above the masking threshold, in units of 2^-16.
+SHARED_INLINE uint64_t detail_cube(float x, float mask)
 {
-    const float left = x > hidden ? x - hidden : 0.f;
+    const float seen = x > mask ? x - mask : 0.f;
 
-    return (uint64_t)(int64_t)(left * left * left * 65536.f);
+    return (uint64_t)(int64_t)(seen * seen * seen * 65536.f);
 }
 
 /// log2 of a positive, normal number.

@@ -44,10 +44,10 @@
 
 enum { SOURCE, ENCODE, NB_PICTURES };
 
-/// Rows that a row of coefficients is made of.
+/// Rows of samples that a row of coefficients is made of.
 #define TAPS 4
 
-/// Samples before and after a row, a mirror image.
+/// Samples before and after a row, which mirror the row.
 #define PAD_LEFT  1
 #define PAD_RIGHT 3
 
@@ -57,7 +57,7 @@ enum { SOURCE, ENCODE, NB_PICTURES };
 /// A row of coefficients.
 typedef struct Row {
     float *part[DETAIL_NB_PARTS][DETAIL_ORIENTATIONS];
-    float *hidden[DETAIL_NB_PARTS];     ///< sums over the orientations, one more at each end
+    float *sum[DETAIL_NB_PARTS];        ///< over the orientations, with one more value at each end
 } Row;
 
 /// What one job works in.
@@ -65,8 +65,8 @@ typedef struct Scratch {
     float *line[NB_PICTURES][TAPS];     ///< row y of the first scale is in y % TAPS
     float *low, *high;                  ///< of the columns, padded
     float *band[NB_PICTURES][DETAIL_ORIENTATIONS];
-    float *smooth;                      ///< what the next scale does not want
-    float *mask[DETAIL_NB_PARTS];       ///< of detail_mask(), by what hides
+    float *unused;                      ///< takes the next scale's samples where nobody needs them
+    float *mask[DETAIL_NB_PARTS];       ///< of detail_mask(), by the part that masks
     Row row[3];                         ///< row y is in y % 3
     uint32_t *columns[2];               ///< sums of samples below each other
     DetailSums sums;
@@ -83,13 +83,13 @@ typedef struct DetailLossCPUContext {
     int nb_jobs;
     Scratch *scratch;                   ///< of each job
     float *memory;                      ///< all that is below, and in scratch
-    float *image[DETAIL_SCALES][NB_PICTURES];   ///< of the scales after the first, without padding
-    uint32_t *cell[2][NB_PICTURES];     ///< sums over the cells of both planes of chroma
+    float *image[DETAIL_SCALES][NB_PICTURES];   ///< pictures of the scales after the first
+    uint32_t *cell[2][NB_PICTURES];     ///< sums over the cells of Cb and Cr
 } DetailLossCPUContext;
 
 typedef struct ThreadData {
     const AVFrame *frame[NB_PICTURES];
-    const AVFrame *previous;            ///< of the source, NULL if there is none like it
+    const AVFrame *previous;            ///< the source's last frame, NULL if size or format differ
     const AVPixFmtDescriptor *desc;
     DetailPicture picture;
     int scale, width, height;           ///< of the picture that is split
@@ -112,7 +112,7 @@ static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg
 
 // ---- detail ----
 
-/// Samples of a row of a plane, of component i.
+/// The first sample of component i in row y.
 static const uint8_t *plane_row(const ThreadData *td, const AVFrame *frame, int i, int y)
 {
     const AVComponentDescriptor *comp = &td->desc->comp[i];
@@ -144,10 +144,10 @@ static enum DetailBand band_of(int orientation)
 }
 
 /**
- * The coefficients of a row of both pictures.
+ * Make a row of coefficients of both pictures.
  *
  * @param is_first the row above was not made before
- * @param is_own   also make a row of the next scale's pictures
+ * @param is_own   the row is one of the job's own: also make that of the next scale's pictures
  */
 static void make_row(const DetailLossCPUContext *s, const ThreadData *td, Scratch *scratch,
                      int y, int is_first, int is_own)
@@ -158,7 +158,7 @@ static void make_row(const DetailLossCPUContext *s, const ThreadData *td, Scratc
     for (int p = 0; p < NB_PICTURES; p++) {
         const float *line[TAPS];
         float *next = is_own && scale + 1 < DETAIL_SCALES ?
-                      s->image[scale + 1][p] + y * (size_t)w : scratch->smooth;
+                      s->image[scale + 1][p] + y * (size_t)w : scratch->unused;
 
         for (int i = 0; i < TAPS; i++) {
             const int from = 2 * y - 1 + i, mirrored = detail_mirror(from, td->height);
@@ -184,7 +184,7 @@ static void make_row(const DetailLossCPUContext *s, const ThreadData *td, Scratc
                                detail_weight(td->picture.octave + scale, band_of(o)));
     }
     for (int part = DETAIL_KEPT; part < DETAIL_NB_PARTS; part++) {
-        float *sum = row->hidden[part];
+        float *sum = row->sum[part];
 
         s->dsp.sum_row(sum, (const float *const *)row->part[part], w);
         sum[-1] = sum[0];
@@ -192,24 +192,24 @@ static void make_row(const DetailLossCPUContext *s, const ThreadData *td, Scratc
     }
 }
 
-/// Add the cubes of a row.
+/// Add the cubes of a row to the job's sums.
 static void add_row(const DetailLossCPUContext *s, Scratch *scratch, const ThreadData *td,
                     const Row *above, const Row *row, const Row *below)
 {
-    // what was kept hides what was added, and the other way round
-    const float *const hidden[DETAIL_NB_PARTS] = {
+    // what was kept masks what was added, and the other way round
+    const float *const mask[DETAIL_NB_PARTS] = {
         [DETAIL_KEPT]  = scratch->mask[DETAIL_ADDED],
         [DETAIL_ADDED] = scratch->mask[DETAIL_KEPT],
     };
     const int w = detail_half(td->width);
 
     for (int part = DETAIL_KEPT; part < DETAIL_NB_PARTS; part++)
-        s->dsp.mask_row(scratch->mask[part], above->hidden[part], row->hidden[part],
-                        below->hidden[part], w);
+        s->dsp.mask_row(scratch->mask[part], above->sum[part], row->sum[part],
+                        below->sum[part], w);
     for (int part = 0; part < DETAIL_NB_PARTS; part++)
         for (int o = 0; o < DETAIL_ORIENTATIONS; o++)
             scratch->sums.cube[td->scale][band_of(o)][part] +=
-                s->dsp.cube_row(row->part[part][o], hidden[part], w);
+                s->dsp.cube_row(row->part[part][o], mask[part], w);
 }
 
 static int split_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
@@ -221,7 +221,7 @@ static int split_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
     const int start = ff_slice_pos(h, jobnr, nb_jobs), end = ff_slice_pos(h, jobnr + 1, nb_jobs);
     const int first = FFMAX(start - 1, 0);
 
-    // each row needs its neighbours, which are other jobs' at the ends
+    // each row needs its neighbours, which belong to other jobs at the ends
     for (int y = first; y <= end; y++) {
         if (y < h)
             make_row(s, td, scratch, y, y == first, y >= start && y < end);
@@ -234,7 +234,7 @@ static int split_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 
 // ---- cells ----
 
-/// Sums of h samples, below each other, of component i: those of the first w columns.
+/// Sums of the first w columns of component i, over h samples from row y on.
 static void sum_lines(uint32_t *dst, const DetailLossCPUContext *s, const ThreadData *td,
                       const AVFrame *frame, int i, int y, int w, int h)
 {
@@ -362,13 +362,13 @@ static void lay_out_scratch(const DetailLossCPUContext *s, size_t *used, Scratch
     for (int p = 0; p < NB_PICTURES; p++)
         for (int o = 0; o < DETAIL_ORIENTATIONS; o++)
             scratch->band[p][o] = take(s, used, w);
-    scratch->smooth = take(s, used, w);
+    scratch->unused = take(s, used, w);
     for (int part = 0; part < DETAIL_NB_PARTS; part++)
         scratch->mask[part] = take(s, used, w);
     for (int i = 0; i < FF_ARRAY_ELEMS(scratch->row); i++)
         for (int part = 0; part < DETAIL_NB_PARTS; part++) {
             take(s, used, 1);
-            scratch->row[i].hidden[part] = take(s, used, w + 1);
+            scratch->row[i].sum[part] = take(s, used, w + 1);
             for (int o = 0; o < DETAIL_ORIENTATIONS; o++)
                 scratch->row[i].part[part][o] = take(s, used, w);
         }
@@ -469,7 +469,7 @@ static int filter_frames(FFFrameSync *fs)
     // where there is nothing to compare with, the frame passes
     if (reference && ff_frame_is_chosen(n, s->common.n_subsample))
         ret = score_frame(ctx, main, reference, n);
-    // the next frame's motion is from this one, which may have no reference for the timeline alone
+    // the next frame's motion is counted from this one, even if the timeline leaves this one out
     if (ret >= 0)
         ret = ff_framesync_get_frame(fs, 1, &source, 0);
     if (ret >= 0 && source)

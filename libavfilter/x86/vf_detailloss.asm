@@ -246,21 +246,21 @@ cglobal detailloss_mask_row, 5, 6, 4, dst, above, middle, below, w, i
     paddq           m0, m3
 %endmacro
 
-; uint64_t detailloss_cube_row(const float *src, const float *hidden, int w)
+; uint64_t detailloss_cube_row(const float *src, const float *mask, int w)
 %macro CUBE_ROW 0
-cglobal detailloss_cube_row, 3, 3, 6, src, hidden, w
+cglobal detailloss_cube_row, 3, 3, 6, src, mask, w
     pxor            m0, m0
     mova            m4, [cube_unit]
     mova            m5, [integer_bits]
     movsxd          wq, wd
     lea           srcq, [srcq + wq * 4]
-    test       hiddenq, hiddenq
+    test         maskq, maskq
     jz .all
-    lea        hiddenq, [hiddenq + wq * 4]
+    lea          maskq, [maskq + wq * 4]
     neg             wq
 .loop:
     movu            m1, [srcq + wq * 4]
-    movu            m3, [hiddenq + wq * 4]
+    movu            m3, [maskq + wq * 4]
     COMPARE          2, lt, m3, m1
     subps           m1, m3
     MASKED          m1, m1, 2

@@ -68,15 +68,15 @@ ROW(sum_lines16,
 
 /// These take whole vectors.
 #define CUBE_ROW(opt, nb_lanes)                                                     \
-uint64_t ff_detailloss_cube_row_ ## opt(const float *src, const float *hidden,      \
+uint64_t ff_detailloss_cube_row_ ## opt(const float *src, const float *mask,        \
                                         int w);                                     \
-static uint64_t cube_row_ ## opt(const float *src, const float *hidden, int w)      \
+static uint64_t cube_row_ ## opt(const float *src, const float *mask, int w)        \
 {                                                                                   \
     const int nb       = w / nb_lanes * nb_lanes;                                   \
     const uint64_t sum =                                                            \
-        nb > 0 ? ff_detailloss_cube_row_ ## opt(src, hidden, nb) : 0;               \
+        nb > 0 ? ff_detailloss_cube_row_ ## opt(src, mask, nb) : 0;                 \
                                                                                     \
-    return sum + BELOW_ ## opt(cube_row)(src + nb, hidden ? hidden + nb : NULL,     \
+    return sum + BELOW_ ## opt(cube_row)(src + nb, mask ? mask + nb : NULL,         \
                                          w - nb);                                   \
 }
 

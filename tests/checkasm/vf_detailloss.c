@@ -239,9 +239,9 @@ static void check_mask(const DetailLossDSPContext *dsp)
 static void check_cube(const DetailLossDSPContext *dsp)
 {
     LOCAL_ALIGNED_32(float, src,    [ROW]);
-    LOCAL_ALIGNED_32(float, hidden, [ROW]);
+    LOCAL_ALIGNED_32(float, mask, [ROW]);
 
-    declare_func(uint64_t, const float *src, const float *hidden, int w);
+    declare_func(uint64_t, const float *src, const float *mask, int w);
 
     if (!check_func(dsp->cube_row, "detailloss_cube_row"))
         return;
@@ -252,16 +252,16 @@ static void check_cube(const DetailLossDSPContext *dsp)
         // the largest cube is a bit less than 2^50 units
         for (int x = 0; x < ROW; x++) {
             src[x]    = rnd() % 16 ? fabsf(value()) : 2500;
-            hidden[x] = rnd() % 4 ? fabsf(value()) / 8 : src[x];
+            mask[x] = rnd() % 4 ? fabsf(value()) / 8 : src[x];
         }
         for (int all = 0; all < 2; all++) {
-            sum0 = call_ref(src + at, all ? NULL : hidden + at, w);
-            sum1 = call_new(src + at, all ? NULL : hidden + at, w);
+            sum0 = call_ref(src + at, all ? NULL : mask + at, w);
+            sum1 = call_new(src + at, all ? NULL : mask + at, w);
             if (sum0 != sum1)
                 fail();
         }
     }
-    bench_new(src, hidden, 256);
+    bench_new(src, mask, 256);
 }
 
 static void check_sum_lines(const DetailLossDSPContext *dsp, int bytes)
