@@ -29,6 +29,7 @@
 #include "libavutil/mem.h"
 #include "libavutil/time.h"
 
+#include "luma_frame.h"
 #include "score_log.h"
 #include "version.h"
 
@@ -152,7 +153,8 @@ static int add_frame(ScoreLog *s, void *logctx, const AVFrame *frame, uint64_t n
                      const double *value, int valid)
 {
     Size *size[2] = { &totals_of(s)->all };
-    int ret = find_size(s, logctx, frame->width, frame->height, &size[1]);
+    int ret = find_size(s, logctx, ff_picture_width(frame), ff_picture_height(frame),
+                        &size[1]);
 
     if (ret < 0)
         return ret;

@@ -276,7 +276,10 @@ END
 # Frames that are cropped on the GPU, where that moves no sample.
 cuda_crop(){ # filter
     while read -r format planar main_crop reference_crop; do
-        twins "${format} ${main_crop} ${reference_crop}" $1 ${twin_clip},avgblur=1 ${twin_clip} ${format} ${planar}
+        twins "${format} ${main_crop} ${reference_crop}" $1 ${twin_clip},avgblur=1 ${twin_clip} ${format} ${planar} \
+            log_path=${tmp}/cpu.log log_path=${tmp}/gpu.log
+        for i in cpu gpu; do logged ${tmp}/${i}.log > ${tmp}/${i}; done
+        cmp ${tmp}/cpu ${tmp}/gpu >&2 || echo "${format}: logs differ"
     done << END
 nv12    yuv420p     crop=160:96:32:16 crop=160:96:32:16
 p010le  yuv420p10le crop=160:96:32:16 crop=160:96:30:18
