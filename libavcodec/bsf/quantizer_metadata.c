@@ -21,13 +21,13 @@
  * Attach to each packet what its frame was coded with, first of all the
  * quantizer step, as strings that become metadata of the decoded frame.
  *
- * All codecs' steps have one unit: they are those of a uniform quantizer of
- * the coefficients of an orthonormal transform of 8-bit samples, as log2.
- * A sample of more bits counts as the fraction of an 8-bit one that it is.
+ * All codecs' steps have one unit: log2 of the step of a uniform quantizer, for
+ * the coefficients of an orthonormal transform of 8-bit samples. A sample of
+ * more bits counts as the fraction of an 8-bit one that it is.
  *
- * Only headers are read. A broken one costs the keys of its packet, and in AV1
- * and VP9 of those up to the next key frame. Its errors are the decoder's to
- * tell, and are logged here for debugging only.
+ * Only headers are read. If one is broken, its packet gets no keys; in AV1 and
+ * VP9 the packets up to the next key frame get none, either. The decoder reports
+ * the error: here it is logged for debugging only.
  */
 
 #include <inttypes.h>
@@ -63,10 +63,10 @@
 
 #define KEY "lavc.quantizer."
 
-/// More than all but the strangest slice headers of H.264 and HEVC have.
+/// Bytes in which nearly all slice headers of H.264 and HEVC end.
 #define SLICE_HEAD 4096
 
-/// What is known of a coded frame. Without bytes that is nothing.
+/// What is known of a coded frame: nothing if it has no bytes.
 typedef struct CodedFrame {
     int64_t bytes;              ///< of all slices
     double  step;               ///< log2 of the step of each slice, times its bytes, summed up
@@ -80,8 +80,8 @@ typedef struct CodedFrame {
 typedef struct QuantizerMetadataContext {
     const AVClass *class;
     int log_level_offset;
-    const struct Codec *codec;  ///< NULL if nothing is known of it
-    CodedBitstreamContext *cbc; ///< NULL if CBS does not do it
+    const struct Codec *codec;  ///< NULL if the stream's codec is not supported
+    CodedBitstreamContext *cbc; ///< NULL if the codec is read without CBS
     CodedBitstreamFragment fragment;
 
     // H.264, HEVC, MPEG-1, MPEG-2: units are handed to CBS one by one
@@ -187,16 +187,16 @@ static int read_unit(QuantizerMetadataContext *s, CodedBitstreamUnitType type,
     ret = ff_cbs_read_packet(s->cbc, &s->fragment, s->unit);
     if (ret < 0)
         return ret;
-    // A start code where none may be makes other units, also behind that one, of which a
-    // parameter set may replace that of a slice.
+    // CBS splits the data at a start code, too, where none may be. A parameter set behind it
+    // may have replaced that of the slice.
     return s->fragment.nb_units == 1 && s->fragment.units[0].type == type &&
            s->fragment.units[0].content ? 0 : AVERROR_INVALIDDATA;
 }
 
-/// Samples of luma that one of chroma, in units of which is cropped, is wide and high.
+/// Width and height of a chroma sample in samples of luma, by chroma_format_idc: units of cropping.
 static const uint8_t luma_width[] = { 1, 2, 2, 1 }, luma_height[] = { 1, 2, 1, 1 };
 
-/// More bits lower the least QP by 6 each and the sample's unit by as much.
+/// log2 of the step, at any depth: a bit more lowers the least QP by 6 and halves the sample's unit.
 static double step_of_qp(int qp)
 {
     return (qp - 4) / 6.;
@@ -238,7 +238,7 @@ static void read_hevc_slice(const QuantizerMetadataContext *s, size_t size, Code
     const H265RawPPS *pps = h265->active_pps;
 
     if (header->dependent_slice_segment_flag) {
-        // It goes on with the slice before, of which the mean so far will do.
+        // It continues the slice before: the mean of the slices so far will do.
         if (frame->bytes)
             add_slice(frame, frame->type, frame->step / frame->bytes, size);
         return;
@@ -262,7 +262,7 @@ static void read_nal(QuantizerMetadataContext *s, const uint8_t *unit, size_t si
                          type >= HEVC_NAL_BLA_W_LP && type <= HEVC_NAL_CRA_NUT;
     const int is_set   = is_h264 ? type == H264_NAL_SPS || type == H264_NAL_PPS :
                          type >= HEVC_NAL_VPS && type <= HEVC_NAL_PPS;
-    // CBS copies and unescapes what it gets, and all but the beginning of a slice is data.
+    // CBS copies and unescapes all that it gets, but the header is the beginning of a slice.
     const size_t head  = is_slice ? FFMIN(size, SLICE_HEAD) : size;
     int ret;
 
@@ -289,7 +289,7 @@ static void read_h2645(AVBSFContext *bsf, const AVPacket *pkt, const uint8_t *da
 
     s->nal_length_size = common->mp4 ? common->nal_length_size : 0;
     while ((unit = next_unit(&pos, end, s->nal_length_size, &size))) {
-        // It has no zeros at its end: they belong to the next start code.
+        // Zeros at its end belong to the next start code.
         while (size && !unit[size - 1])
             size--;
         if (size > 2)
@@ -304,7 +304,7 @@ static double step_of_index(int index, int depth)
     return log2(ff_vp9_ac_qlookup[(depth - 8) / 2][index] / 8.) - (depth - 8);
 }
 
-/// Extradata in a form of their own, which CBS knows.
+/// Read extradata in a form of their own that CBS knows, such as avcC.
 static void read_records(AVBSFContext *bsf, const AVPacket *pkt)
 {
     QuantizerMetadataContext *s = bsf->priv_data;
@@ -316,7 +316,7 @@ static void read_records(AVBSFContext *bsf, const AVPacket *pkt)
     ff_cbs_fragment_reset(&s->fragment);
 }
 
-/// Extradata in the form of a packet without a frame.
+/// Read extradata that have the form of a packet without a frame.
 static void read_headers(AVBSFContext *bsf, const AVPacket *pkt)
 {
     QuantizerMetadataContext *s = bsf->priv_data;
@@ -343,7 +343,7 @@ static void quantizer_metadata_flush(AVBSFContext *bsf)
     }
 }
 
-/// Read a packet of AV1 or VP9 by CBS; of a broken one, no frame is referred to later.
+/// Read a packet of AV1 or VP9 by CBS; after a broken one all frames are forgotten.
 static int read_packet(AVBSFContext *bsf, const AVPacket *pkt)
 {
     QuantizerMetadataContext *s = bsf->priv_data;
@@ -357,8 +357,8 @@ static int read_packet(AVBSFContext *bsf, const AVPacket *pkt)
 }
 
 /**
- * A coded frame of AV1 or VP9 is complete: keep it where it may be shown from,
- * and take it for the packet's if it is shown, or if no other is.
+ * A coded frame of AV1 or VP9 is complete: put it in the slots that it may be shown
+ * from. It is the packet's frame if it is shown, or if no other one is.
  */
 static void put_frame(QuantizerMetadataContext *s, const CodedFrame *coded, int refresh,
                       int show, int *shown, CodedFrame *frame)
@@ -512,7 +512,7 @@ static void read_mpeg12(AVBSFContext *bsf, const AVPacket *pkt, const uint8_t *d
 
     while ((unit = next_unit(&pos, end, 0, &size))) {
         if (size >= 3 && MPEG2_START_IS_SLICE(unit[0])) {
-            // Its first five bits, behind three of the position of tall pictures
+            // Its first five bits; in tall pictures three bits of the position come before them.
             const int shift = mpeg2->vertical_size > 2800 ? 0 : 3;
             const int code  = AV_RB16(unit + 1) >> 8 + shift & 31;
             const int scale = s->non_linear ? ff_mpeg2_non_linear_qscale[code] : 2 * code;
@@ -715,7 +715,7 @@ static void read_mjpeg(AVBSFContext *bsf, const AVPacket *pkt, const uint8_t *da
     }
 }
 
-/// Print a number with four digits, behind a point in any locale.
+/// Print a number with four digits after a point, in any locale.
 static void print_fixed(AVBPrint *bp, const char *key, double value)
 {
     const int fixed = lrint(fabs(value) * 10000);
@@ -724,7 +724,7 @@ static void print_fixed(AVBPrint *bp, const char *key, double value)
                fixed / 10000, fixed % 10000);
 }
 
-/// Attach what is known of the frame, behind the strings that are there already.
+/// Attach what is known of the frame, after the strings that the packet has already.
 static int attach(AVPacket *pkt, const CodedFrame *frame, const char *codec)
 {
     const double mean     = frame->step / frame->bytes;
@@ -742,7 +742,7 @@ static int attach(AVPacket *pkt, const CodedFrame *frame, const char *codec)
     av_bprintf(&bp, KEY "pict_type=%c\n" KEY "bytes=%"PRId64"\n" KEY "width=%d\n"
                KEY "height=%d\n" KEY "depth=%d\n", av_get_picture_type_char(frame->type),
                frame->bytes, frame->width, frame->height, frame->depth);
-    // Each reference of a frame copies its metadata: what is mostly 0 is left out then.
+    // Each reference to a frame copies its metadata: what is mostly 0 is left out where it is 0.
     if (variance > 1e-8)
         print_fixed(&bp, KEY "spread", sqrt(variance));
     if (frame->film_grain)
