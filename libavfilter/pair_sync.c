@@ -75,15 +75,16 @@ int ff_pair_sync_check_frames(AVFilterContext *ctx, const AVFrame *main, const A
                       ff_picture_width(reference), ff_picture_height(reference), min);
 }
 
-int ff_pair_sync_config_output(PairSync *s, AVFilterLink *outlink)
+int ff_pair_sync_config_output(PairSync *s, AVFilterLink *outlink, int min)
 {
     AVFilterContext *ctx = outlink->src;
     AVFilterLink *main   = ctx->inputs[0];
     const unsigned nb_outputs = ctx->nb_outputs;
+    int ret = ff_pair_sync_check_links(ctx, min);
 
+    if (ret < 0)
+        return ret;
     if (!s->fs.in) {
-        int ret;
-
         // framesync serves the first output alone, and asserts that there is no other
         ctx->nb_outputs = 1;
         ret = ff_framesync_init_dualinput(&s->fs, ctx);

@@ -59,8 +59,8 @@ int ff_pair_sync_check_links(AVFilterContext *ctx, int min);
 int ff_pair_sync_check_frames(AVFilterContext *ctx, const AVFrame *main, const AVFrame *reference,
                               int min);
 
-/// Configure an output like the main input, and framesync with the first one.
-int ff_pair_sync_config_output(PairSync *s, AVFilterLink *outlink);
+/// Check the links, configure an output like the main input, and with the first one framesync.
+int ff_pair_sync_config_output(PairSync *s, AVFilterLink *outlink, int min);
 
 /**
  * Get what framesync has paired, as ff_framesync_dualinput_get() does, and warn of the first pair

@@ -18,8 +18,8 @@
 
 /**
  * @file
- * Statistics of a row of values that is not kept: memory does not depend on
- * the number of values.
+ * Statistics of values that come one by one. The values are not kept: memory does
+ * not depend on their number.
  */
 
 #ifndef AVFILTER_SCORE_POOL_H

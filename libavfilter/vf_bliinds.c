@@ -53,10 +53,10 @@ typedef struct Level {
     BLIINDSLevelSums *sums;             ///< of each job, the total in the first
 } Level;
 
-/// What one job has of a level: the last rows of samples alone.
+/// What a job keeps of a level: only the last rows of samples.
 typedef struct Rows {
-    int first, end;                     ///< rows of samples that the job's own blocks step over
-    int from, to;                       ///< rows that it needs, also for the levels above
+    int first, end;                     ///< BLIINDS_STEP times the job's first row of blocks, and end
+    int from, to;                       ///< first and last row of samples that all levels need
     int32_t *memory[3];                 ///< padded rows
     const int32_t *line[3];             ///< the last three: row y is at (y + 3) % 3
     float *high[BLIINDS_BLOCK];         ///< basis of the last rows
@@ -86,7 +86,7 @@ typedef struct BLIINDSCPUContext {
 typedef struct ThreadData {
     const AVFrame *frame;
     const LumaFrame *luma;
-    int bands_alone;                    ///< all that is asked for
+    int bands_alone;                    ///< nothing else is asked for
 } ThreadData;
 
 #define FLAGS (AV_OPT_FLAG_FILTERING_PARAM | AV_OPT_FLAG_VIDEO_PARAM)
@@ -198,7 +198,7 @@ static int slice(AVFilterContext *ctx, void *arg, int job, int nb_jobs)
     return 0;
 }
 
-/// Add the jobs' sums, which consist of uint64_t only, to the first's.
+/// Add the jobs' sums, which consist of uint64_t only, to those of the first job.
 static void merge_sums(BLIINDSLevelSums *sums, int nb_jobs)
 {
     uint64_t *dst = (uint64_t *)sums;
@@ -248,7 +248,7 @@ static int score_frame(AVFilterContext *ctx, AVFrame *frame, const LumaFrame *lu
     return ff_bliinds_score(&s->common, ctx, frame, n, sums);
 }
 
-/// The next part of the memory; while there is none, only its size counts.
+/// Take the next part of the memory; while there is no memory, only count its size.
 static void *take(const BLIINDSCPUContext *s, size_t *used, size_t nb, size_t size)
 {
     void *part = s->memory ? s->memory + *used : NULL;

@@ -54,7 +54,7 @@ typedef struct BLIINDSCUDAContext {
 
     BLIINDSCUDAParams params;           ///< for width x height, and the batch
     CUfunction blocks;                  ///< for the batch's format
-    int bands_alone;                    ///< all that is asked of the batch
+    int bands_alone;                    ///< nothing else is asked of the batch
 } BLIINDSCUDAContext;
 
 #define OFFSET(x) offsetof(BLIINDSCUDAContext, x)

@@ -336,7 +336,7 @@ static DetailSums compare(AVFilterContext *ctx, ThreadData *td)
     return sums;
 }
 
-/// The next n floats of the memory; while there is none, only their number counts.
+/// Take the next n floats of the memory; while there is no memory, only count them.
 static float *take(const DetailLossCPUContext *s, size_t *used, size_t n)
 {
     float *part = s->memory ? s->memory + *used : NULL;
@@ -518,11 +518,9 @@ static av_cold void uninit(AVFilterContext *ctx)
 
 static int config_output(AVFilterLink *outlink)
 {
-    AVFilterContext *ctx = outlink->src;
-    DetailLossCPUContext *s = ctx->priv;
-    int ret = ff_pair_sync_check_links(ctx, DETAIL_MIN_SIZE);
+    DetailLossCPUContext *s = outlink->src->priv;
 
-    return ret < 0 ? ret : ff_pair_sync_config_output(&s->sync, outlink);
+    return ff_pair_sync_config_output(&s->sync, outlink, DETAIL_MIN_SIZE);
 }
 
 static const AVFilterPad detailloss_outputs[] = {

@@ -248,11 +248,9 @@ static int activate(AVFilterContext *ctx)
 
 static int config_output(AVFilterLink *outlink)
 {
-    AVFilterContext *ctx = outlink->src;
-    MADCPUContext *s = ctx->priv;
-    int ret = ff_pair_sync_check_links(ctx, MAD_MIN_SIZE);
+    MADCPUContext *s = outlink->src->priv;
 
-    return ret < 0 ? ret : ff_pair_sync_config_output(&s->sync, outlink);
+    return ff_pair_sync_config_output(&s->sync, outlink, MAD_MIN_SIZE);
 }
 
 static av_cold int init(AVFilterContext *ctx)

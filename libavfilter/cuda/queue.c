@@ -576,7 +576,7 @@ static int config_output(AVFilterLink *outlink)
     CUDAQueue *q = outlink->src->priv;
 
     q->sync.fs.on_event = queue_pair;
-    return ff_pair_sync_config_output(&q->sync, outlink);
+    return ff_pair_sync_config_output(&q->sync, outlink, q->filter->min_size);
 }
 
 /// What ff_framesync_activate() does, for one input.
