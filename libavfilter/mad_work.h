@@ -91,7 +91,7 @@ typedef struct MADWork {
     MADLanes *spectrum[NB_PICTURES];
 
     MADLanes *work;                     ///< transformed rows: each lane has a row
-    float *error;                       ///< squared errors, summed along rows; in the memory of work
+    float *error;                       ///< squared, and summed along rows; in the memory of work
     float *cell[NB_PICTURES];           ///< rows of mean, m2, m3 and m4
     float *mask;                        ///< of each block
     float *appearance;                  ///< of each block

@@ -367,7 +367,8 @@ static void print_summary_line(const ScoreLog *s, void *logctx, const Size *size
                    size->nb_scored - size->nb_valid);
         for (int j = 0; j < s->nb_metrics; j++)
             if (s->metric[j].pooled == SCORE_POOL_COUNT && size->pool[j].nb)
-                av_bprintf(&text, "%s:%s ", s->metric[j].counted, SCORE_FIXED(0, size->pool[j].sum));
+                av_bprintf(&text, "%s:%s ", s->metric[j].counted,
+                           SCORE_FIXED(0, size->pool[j].sum));
         av_bprintf(&text, "(");
         if (isfinite(s->max))
             av_bprintf(&text, "%s..%s, ", SCORE_SHORT(s->min), SCORE_SHORT(s->max));

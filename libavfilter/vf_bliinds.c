@@ -55,7 +55,7 @@ typedef struct Level {
 
 /// What a job keeps of a level: only the last rows of samples.
 typedef struct Rows {
-    int first, end;                     ///< BLIINDS_STEP times the job's first row of blocks, and end
+    int first, end;                     ///< rows of blocks of the job, times BLIINDS_STEP
     int from, to;                       ///< first and last row of samples that all levels need
     int32_t *memory[3];                 ///< padded rows
     const int32_t *line[3];             ///< the last three: row y is at (y + 3) % 3

@@ -196,7 +196,7 @@ static int read_unit(QuantizerMetadataContext *s, CodedBitstreamUnitType type,
 /// Width and height of a chroma sample in samples of luma, by chroma_format_idc: units of cropping.
 static const uint8_t luma_width[] = { 1, 2, 2, 1 }, luma_height[] = { 1, 2, 1, 1 };
 
-/// log2 of the step, at any depth: a bit more lowers the least QP by 6 and halves the sample's unit.
+/// log2 of the step, at any depth: a bit more lowers the least QP by 6 and halves the unit.
 static double step_of_qp(int qp)
 {
     return (qp - 4) / 6.;
