@@ -41,7 +41,7 @@ typedef struct Size {
     ScorePool *pool;        ///< [nb_metrics]
 } Size;
 
-/// All scored frames. They belong to whoever has the files, see score_output.h.
+/// Sums over all scored frames. A successor takes them over with the files, see score_output.h.
 typedef struct Totals {
     int nb_metrics;
     Size all;

@@ -18,9 +18,9 @@
 
 /**
  * @file
- * Where the scores of a filter go: to the metadata of its frames, a line a frame (stats_file), a
- * log in libvmaf's shape (log_path, log_fmt), and a summary at the end. What is pooled are the
- * values as they are printed, so that anybody who has a log can do it again.
+ * Where the scores of a filter go: to the metadata of its frames, to a line per frame (stats_file),
+ * to a log in libvmaf's shape (log_path, log_fmt), and to a summary at the end. The values are
+ * pooled as they are printed, so that the reader of a log can compute the same.
  */
 
 #ifndef AVFILTER_SCORE_LOG_H
@@ -43,10 +43,10 @@ enum ScoreLogFormat {
     SCORE_LOG_NB
 };
 
-/// Sizes that are pooled by themselves, too; an adaptive stream has less.
+/// Most frame sizes that are also pooled by themselves; an adaptive stream has fewer.
 #define SCORE_MAX_SIZES 64
 
-/// Frames over which a metric is pooled.
+/// The frames over which a metric is pooled.
 enum ScorePooled {
     SCORE_POOL_NONE,      ///< it is left out of the pooled metrics
     SCORE_POOL_VALID,     ///< valid frames

@@ -229,7 +229,7 @@ static void take_over(ScoreOutputs *s, void *logctx, const AVFrame *frame, AVRat
     free_legacy(&legacy);
 }
 
-/// Without memory there is no legacy: the successor begins anew.
+/// Without memory there is no legacy, and the successor begins new files.
 static void leave_legacy(ScoreOutputs *s)
 {
     Legacy *legacy = av_mallocz(sizeof(*legacy)), *old = take_legacy(s);
@@ -281,7 +281,7 @@ void ff_score_outputs_note(ScoreOutputs *s, void *logctx, const AVFrame *frame,
 
 // ---- files ----
 
-/// Enter the list of writers, if nobody in it writes this file.
+/// Enter the list of writers, if none of them writes this file.
 static int claim(ScoreOutputs *s, void *logctx, ScoreOutput *output)
 {
     const char *quote = is_stdout(output->path) ? "" : "'";
@@ -315,7 +315,7 @@ static void release(ScoreOutput *output)
     ff_mutex_unlock(&mutex);
 }
 
-/// Create a file that nobody has, beside the one that it will become.
+/// Create a new file in the folder of the one that it will become.
 static int create_tmp(ScoreOutputs *s, void *logctx, ScoreOutput *output)
 {
     char real[PATH_MAX];
@@ -401,7 +401,7 @@ int ff_score_output_write(ScoreOutputs *s, void *logctx, ScoreOutput *output, AV
     if (s->error || s->closed)
         return s->error;
     errno = 0;
-    // at the end, an output that has had enough would not see the error
+    // flushed at once: where the output has ended early, an error at the end would not be seen
     if (fwrite(text->str, 1, text->len, output->file) < text->len || fflush(output->file))
         fail(s, logctx, WRITE_ERROR, output->path);
     output->body += text->len;

@@ -21,8 +21,9 @@
  * No-reference quality by natural scene statistics in the DCT domain, on CUDA
  * frames
  *
- * The twin of vf_bliinds.c, which see: the same bits for the same luma. Frames
- * are not waited for: they leave when their result has come back, in order.
+ * The twin of vf_bliinds.c, where the method is described: the same bits for the
+ * same luma. The filter does not wait for results: frames leave in order, each when
+ * its result has come back.
  */
 
 #include "libavutil/mem.h"

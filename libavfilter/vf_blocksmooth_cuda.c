@@ -20,7 +20,7 @@
  * @file
  * Smooth the edges of the blocks that codecs leave, on CUDA frames
  *
- * The twin of vf_blocksmooth.c, which see: the same bits for the same frame. One
+ * The twin of vf_blocksmooth.c, where the method is described: the same bits for the same frame. One
  * kernel reads each sample once and writes it once, in place where the frame
  * is writable.
  */
@@ -143,7 +143,7 @@ static int launch(AVFilterContext *ctx, BlockSmoothCUDAParams *params, int depth
     return ret;
 }
 
-/// A frame of the same pool, for what somebody else holds, too.
+/// A frame of the same pool, for one that is not writable.
 static AVFrame *new_frame(const AVFrame *src)
 {
     AVFrame *dst = av_frame_alloc();

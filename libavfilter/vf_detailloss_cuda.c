@@ -20,7 +20,7 @@
  * @file
  * What an encode has lost of its source, of CUDA frames
  *
- * The twin of vf_detailloss.c, which see: the same bits for the same samples. Pairs
+ * The twin of vf_detailloss.c, where the method is described: the same bits for the same samples. Pairs
  * are not waited for: main frames leave when their result has come back, in order.
  */
 

@@ -117,7 +117,7 @@ static int prepare(AVFilterContext *ctx, MADPair *pair)
     return 0;
 }
 
-/// Get the frames of the maps that have somebody to look at them.
+/// Get frames for the maps whose outputs are still open.
 static int get_maps(AVFilterContext *ctx, AVFrame *map[2], const AVFrame *frame)
 {
     const MADCPUContext *s = ctx->priv;

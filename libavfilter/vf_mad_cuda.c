@@ -20,7 +20,7 @@
  * @file
  * Most Apparent Distortion, on CUDA frames
  *
- * The twin of vf_mad.c, which see: the same maps in single precision. Pairs are
+ * The twin of vf_mad.c, where the method is described: the same maps in single precision. Pairs are
  * not waited for: main frames leave when their result has come back, in order.
  *
  * As many filters of a scale are worked on at once as have their responses in the

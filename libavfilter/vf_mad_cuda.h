@@ -76,8 +76,8 @@ typedef struct MADCUDAImage {
     DEVICE_PTR(const float) lightness;  ///< of samples less black
 } MADCUDAImage;
 
-/// Columns of frequencies that the filters of a scale let through, FFT_LANES in a
-/// block; the others are as good as nothing.
+/// Columns of frequencies in which the filters of a scale are not about 0, FFT_LANES in
+/// a block.
 typedef struct MADCUDAPassed {
     int blocks;                             ///< from the first on
     int skipped;                            ///< blocks behind those that are not
