@@ -20,9 +20,9 @@
  * @file
  * Smooth the edges of the blocks that codecs leave, on CUDA frames
  *
- * The twin of vf_blocksmooth.c, where the method is described: the same bits for the same frame. One
- * kernel reads each sample once and writes it once, in place where the frame
- * is writable.
+ * The twin of vf_blocksmooth.c, where the method is described: the same bits for the
+ * same frame. One kernel reads each sample once and writes it once, in place where the
+ * frame is writable.
  */
 
 #include "libavutil/hwcontext.h"

@@ -20,8 +20,9 @@
  * @file
  * What an encode has lost of its source, of CUDA frames
  *
- * The twin of vf_detailloss.c, where the method is described: the same bits for the same samples. Pairs
- * are not waited for: main frames leave when their result has come back, in order.
+ * The twin of vf_detailloss.c, where the method is described: the same bits for the
+ * same samples. The filter does not wait for results: main frames leave in order, each
+ * when its result has come back.
  */
 
 #include "libavutil/macros.h"

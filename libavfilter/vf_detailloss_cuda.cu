@@ -20,8 +20,9 @@
 #include "vf_detailloss_cuda.h"
 
 /**
- * The sums of vf_detailloss.c for a batch of pairs; blockIdx.y is the pair. A kernel splits the pictures of one scale: a thread block takes one tile of
- * coefficients after the other, with those around it, which hide a part of them.
+ * The sums of vf_detailloss.c for a batch of pairs; blockIdx.y is the pair. A kernel
+ * splits the pictures of one scale. A thread block takes one tile of coefficients
+ * after the other, with the coefficients around it, which mask a part of them.
  */
 #define TILE_THREADS (DETAIL_TILE_W * DETAIL_TILE_H)
 

@@ -20,11 +20,12 @@
  * @file
  * Most Apparent Distortion, on CUDA frames
  *
- * The twin of vf_mad.c, where the method is described: the same maps in single precision. Pairs are
- * not waited for: main frames leave when their result has come back, in order.
+ * The twin of vf_mad.c, where the method is described: the same maps in single
+ * precision. The filter does not wait for results: main frames leave in order, each
+ * when its result has come back.
  *
- * As many filters of a scale are worked on at once as have their responses in the
- * L2 cache, from the kernel before to the one after their transform.
+ * As many filters of a scale are worked on at once as have room for their responses
+ * in the L2 cache: one kernel writes the responses there, and the next one reads them.
  */
 
 #include <math.h>
