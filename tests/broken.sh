@@ -75,6 +75,8 @@ mutants() {
   libavfilter/score_pool.c  @ s/== SCORE_LOWER_IS_BETTER ? sum > p->worst/!= SCORE_LOWER_IS_BETTER ? sum > p->worst/ @ bliinds-log-json bliinds-summary
   libavfilter/luma_frame.c    @ s/n \/ step \* 0x9e3779b9/n \/ step * 0x9e3779b1/ @ bliinds-which-frames
   libavfilter/score_log.c   @ s/nb_valid += !!valid/nb_valid += 1/ @ bliinds-log-json
+  libavfilter/score_log.c   @ s/ff_picture_width(frame), /frame->width, / @ detailloss-cuda-crop
+  libavfilter/score_output.c @ s/if (realpath(path, real))/if (!path)/ @ bliinds-log-writers
   libavfilter/detailloss_wavelet.h @ s/.8365163037f \* x1/.8366163037f * x1/ @ detailloss-numbers checkasm-vf_detailloss
   libavfilter/detailloss_wavelet.h @ s/(source < 0) == (encode < 0)/1/ @ detailloss-numbers checkasm-vf_detailloss
   libavfilter/detailloss_wavelet.h @ s/CHROMA_STEP  3/CHROMA_STEP  2/ @ detailloss-numbers
@@ -84,6 +86,7 @@ mutants() {
   libavfilter/vf_detailloss.c @ s/FFMAX(start - 1, 0)/start/ @ detailloss-layouts
 * libavfilter/vf_detailloss.c @ s/>= 0 \&\& source)/>= 0 \&\& reference)/ @ detailloss-subsample
   libavfilter/cuda/queue.c @ s/\*previous   = q->previous;/av_frame_free(\&q->previous);/ @ faults-in-flight-detailloss_cuda
+  libavfilter/cuda/queue.c @ s/q->error = ret;/q->error = 0;/ @ faults-driver-ssim_cuda
   libavfilter/luma_frame.h @ s/(int)(frame->crop_left + frame->crop_right)/(int)frame->crop_left/ @ faults-cropped
 * libavfilter/vf_bliinds_cuda.cu @ s/^        if (turn > 0) {$/        if (turn > 9) {/ @ bliinds-cuda-tiles
   libavfilter/vf_bliinds_cuda.cu @ s/(w % 4 == 0 || left/(w % 4 == w % 4 || left/ @ bliinds-cuda-tiles
