@@ -46,8 +46,8 @@
 #ifndef O_BINARY
 #define O_BINARY 0
 #endif
-#ifdef _WIN32
-#define realpath(path, real) _fullpath(real, path, PATH_MAX)
+#ifdef _WIN32   // where it would not know that paths are UTF-8
+#define realpath(path, real) NULL
 #endif
 
 /// Most legacies that are kept: a new one takes the place of the oldest.
