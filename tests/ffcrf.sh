@@ -827,6 +827,13 @@ junk, encode|-i ${tmp}/junk.mkv ${short} --encode ${out} -y
 junk, accepted|-i ${tmp}/junk.mkv ${one} --accept-damage --encode ${out} -y
 junk, verified|-i ${in} --verify ${tmp}/junk.mkv --target-loss 100
 END
+    # of which only the decoder tells: what was accepted once is not in the cache for others
+    ff -i ${in} -c copy ${tmp}/in.mp4
+    { head -c $((size / 2)) ${tmp}/in.mp4; printf %500s ""; tail -c +$((size / 2 + 501)) ${tmp}/in.mp4; } > ${tmp}/junk.mp4
+    all_say -i ${tmp}/junk.mp4 ${one} << 'END' | sed 's/damaged.*/damaged where/'
+junk, accepted|--accept-damage
+junk, no longer accepted|
+END
 }
 
 # Size and time that are predicted.

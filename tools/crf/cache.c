@@ -174,6 +174,8 @@ int cache_open(Cache *cache, const Options *o)
     av_bprintf(key, "filters %s\nreference %s\npix_fmt %s\n", or_nothing(o->filters),
                or_nothing(o->reference_filters), or_nothing(o->pix_fmt));
     av_bprintf(key, "part %"PRId64" %"PRId64" %s\n", o->start, o->length, or_nothing(o->hwaccel));
+    // what was decoded of a damaged file is no result for who does not accept that
+    av_bprintf(key, "accept_damage %d\n", o->accept_damage);
     av_bprintf(key, "encoder %s\n", o->encoder->name);
     while ((e = av_dict_iterate(o->encoder_options, e)))
         av_bprintf(key, "option %s=%s\n", e->key, e->value);
