@@ -847,6 +847,20 @@ crf_predict(){
     found ${search} --sample-duration 60s --encode ${out}
     whole=$(video_bytes ${out})
     yes_if "all of it is exact" "$(done_ '.predicted_encode_size_max - .predicted_encode_size_min') == 0 && $(within "$(done_ .predicted_encode_size)" ${whole} 4)"
+    # the encode may have more frames than the source, or fewer
+    for filter in fps=50 framestep=2; do
+        found ${search} --sample-duration 60s -vf ${filter}
+        yes_if "${filter}: all of it is exact" "$(done_ '.predicted_encode_size_max - .predicted_encode_size_min') == 0 && $(within "$(done_ .predicted_encode_seconds)" "$(sample .encode_seconds)" 1e-6)"
+        found ${search} --sample-duration 15s --samples 3 -vf ${filter}
+        yes_if "${filter}: a part is not" "$(done_ '.predicted_encode_size_max - .predicted_encode_size_min') > 0"
+    done
+    # a file without times
+    ff -i ${tmp}/scenes.mkv -t 4 -c copy ${tmp}/scenes.264
+    found -i ${tmp}/scenes.264 ${one} -t 2
+    yes_if "a part of it is exact" "$(done_ .predicted_encode_size) == $(sample .size)"
+    # scenes that differ so much that the range begins at 0
+    found ${search} --to 20 --sample-duration 1s --samples 2
+    done_ '"from \(.predicted_encode_size_min)"'
     for options in "" "--samples 1" "--samples 5"; do
         found ${search} --sample-duration 2s ${options}
         done_ '"\(.predicted_encode_size) \(.predicted_encode_percent) \(.predicted_encode_size_min) \(.predicted_encode_size_max)"' > ${tmp}/predicted

@@ -199,24 +199,23 @@ static int try_sample(Search *s, Sample *sample, double crf, Result *result)
 /// and may differ from that as much as the samples do.
 static void predict(const Search *s, const Result *result, Point *p)
 {
-    const int nb = s->nb_samples;
-    double bytes = 0, source_bytes = 0, frames = 0, squares = 0, unseen;
+    const int nb = s->nb_samples, is_all = !s->sample->duration;
+    const double seen = is_all ? 1 : nb * s->sample->duration / (s->scan.seconds * 1e6);
+    const double unseen = 1 - seen;
+    double bytes = 0, source_bytes = 0, seconds = 0, squares = 0;
 
-    p->encode_seconds = 0;
     for (int i = 0; i < nb; i++) {
-        bytes             += result[i].bytes;
-        source_bytes      += FFMAX(result[i].source_bytes, 1);
-        frames            += result[i].nb_frames;
-        p->encode_seconds += result[i].encode_seconds;
+        bytes        += result[i].bytes;
+        source_bytes += FFMAX(result[i].source_bytes, 1);
+        seconds      += result[i].encode_seconds;
     }
     for (int i = 0; i < nb; i++)
         squares += pow(result[i].bytes - bytes / source_bytes * result[i].source_bytes, 2);
-    p->encode_seconds *= s->scan.nb_frames / frames;
-    p->percent         = 100 * bytes / source_bytes;
-    p->size            = s->scan.bytes * bytes / source_bytes;
+    p->encode_seconds = seconds / seen;
+    p->percent        = 100 * bytes / source_bytes;
+    p->size           = is_all ? bytes : s->scan.bytes * bytes / source_bytes;
     // the standard error, times about what Student's t is for 90 %
-    unseen        = 1 - FFMIN(frames / s->scan.nb_frames, 1);
-    p->size_error = unseen < 0.01 ? 0 : nb == 1 ? NAN : p->size *
+    p->size_error = is_all ? 0 : nb == 1 ? NAN : p->size *
                     FFMAX(sqrt(squares * nb / (nb - 1) * unseen) / bytes * (1.65 + 2.5 / (nb - 1)),
                           LEAST_ERROR * unseen);
 }
@@ -606,13 +605,14 @@ static void report(const Search *s, const Point *p, const char *command)
 {
     const Metric *m     = s->o.metric;
     const double target = s->o.plan.target;
+    const double lowest = p->size_error > p->size ? 0 : p->size - p->size_error;
 
     if (s->o.json) {
         JSON("crf-search-done",
              { "crf", p->crf }, { "metric", .string = m->name },
              { "pool", .string = s->o.pool_name }, { "score", p->score }, { "target", target },
              { "predicted_encode_percent", p->percent }, { "predicted_encode_size", rint(p->size) },
-             { "predicted_encode_size_min", rint(p->size - p->size_error) },
+             { "predicted_encode_size_min", rint(lowest) },
              { "predicted_encode_size_max", rint(p->size + p->size_error) },
              { "predicted_encode_seconds", p->encode_seconds }, { "command", .string = command });
         return;
@@ -622,8 +622,7 @@ static void report(const Search *s, const Point *p, const char *command)
         printf(" (target %g)", target);
     printf(", about %.2f MB", p->size / 1e6);
     if (p->size_error > 0)
-        printf(" (%.2f to %.2f)", FFMAX(p->size - p->size_error, 0) / 1e6,
-               (p->size + p->size_error) / 1e6);
+        printf(" (%.2f to %.2f)", lowest / 1e6, (p->size + p->size_error) / 1e6);
     printf(", %.1f %% of the %.2f MB of the source's video, in %s\n%s\n", p->percent,
            s->scan.bytes / 1e6, CLOCK(p->encode_seconds), command);
     fflush(stdout);
@@ -640,7 +639,6 @@ static int status_of(int ret)
     case AVERROR(EINVAL):
     case AVERROR(ENOENT):
     case AVERROR_DECODER_NOT_FOUND:
-    case AVERROR_FILTER_NOT_FOUND:
     case AVERROR_INVALIDDATA:
     case AVERROR_OPTION_NOT_FOUND:
     case AVERROR_STREAM_NOT_FOUND: return EXIT_USAGE;
