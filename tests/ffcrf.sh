@@ -417,6 +417,9 @@ crf_status(){
     head -c $(($(wc -c < ${in}) / 2)) ${in} > ${tmp}/cut.mkv
     : > ${tmp}/empty.mkv
     echo "no video" > ${tmp}/text.txt
+    mkdir ${tmp}/folder.mkv
+    cp ${in} ${tmp}/x.part.mkv
+    ff -f lavfi -i testsrc2=size=4x4:d=0.5 -c:v ffv1 ${tmp}/tiny.mkv
     goal="${fast} --target-loss 10"
     good="-i ${in} ${goal}"
     all_say << 'END'
@@ -437,6 +440,8 @@ empty file|-i ${tmp}/empty.mkv ${goal}
 a text|-i ${tmp}/text.txt ${goal}
 no video|-i ${tmp}/audio.mkv ${goal}
 no index|-i ${tmp}/cut.mp4 ${goal}
+too small|-i ${tmp}/tiny.mkv ${fast} --target-ssim 0.9
+verify a folder|-i ${in} --verify ${tmp} --target-loss 10
 black|-i ${tmp}/black.mkv ${goal}
 cut off|-i ${tmp}/cut.mkv ${goal}
 found|${good}
@@ -444,8 +449,11 @@ one without a value|${good} -an
 too large|${good} --max-encoded-percent 0.5
 two targets|${good} --target-ssim 0.9
 bad pool|${good} --pool p99
+another bad pool|${good} --pool p5x
 bad range|${good} --min-crf 30 --max-crf 20
 bad duration|${good} --sample-every 12x
+another bad duration|${good} --sample-every 1.5.5s
+no frames in a sample|${good} --samples 3 --sample-duration 1ms
 no value|${good} --samples
 bad value|${good} --samples many
 no samples|${good} --samples 0
@@ -457,6 +465,7 @@ no CRF between|${good} --min-crf 21 --max-crf 24 --crf-increment 5
 one CRF between|${good} --min-crf 21 --max-crf 24 --crf-increment 7 --target-loss 90
 audio option|${good} -b:a 1
 bad format|${good} -pix_fmt yuv999p
+format of a device|${good} -pix_fmt cuda
 bad filter|${good} -vf frobnicate
 bad encoder option|${good} -tune frobnicate
 bad parameter|${good} -x264-params frobnicate=1
@@ -466,7 +475,10 @@ no GPU 99|${good} --gpu 99x
 no format of output|${good} --encode ${tmp}/encode
 no format for H.264|${good} --encode ${tmp}/encode.webm
 the input|${good} --encode ${in} -y
+the input while it is made|-i ${tmp}/x.part.mkv ${goal} --encode ${tmp}/x.mkv
 is there|${good} --encode ${tmp}/black.mkv
+a folder is there|${good} --encode ${tmp}/folder.mkv -y
+a protocol|${good} --encode a:b.mkv
 after the end|${good} -ss 9
 nothing|${good} -ss 3 --to 2
 -to and -t|${good} -t 1 --to 2
@@ -475,6 +487,8 @@ not the encoder's|${good} --enc c:v=libx265
 probe alone|${good} --probe --encode ${out}
 no such device|${good} -hwaccel frobnicate
 END
+    test -s ${tmp}/x.part.mkv || echo "the input is gone"
+    echo | { exec 5<&0; says "a pipe" -i /dev/fd/5 ${goal}; }
     if test -c /dev/full; then
         run ffcrf${PROGSUF}${EXECSUF} ${good} > /dev/full 2> ${tmp}/err
         echo "full output: status $?"

@@ -373,9 +373,7 @@ static int run(const char *command, int nb_frames)
 
 int command_run(const Options *o, const Source *input, double crf, int nb_frames)
 {
-    const char *dot = strrchr(av_basename(o->encode), '.');
-    char *part = av_asprintf("%.*s.part%s", (int)(dot - o->encode), o->encode, dot);
-    char *text = NULL, *command = NULL;
+    char *part = output_part(o->encode), *text = NULL, *command = NULL;
     int ret = AVERROR(ENOMEM);
 
     if (part)

@@ -282,6 +282,9 @@ int64_t parse_duration(const char *text);
 /// The encode's name, where none was given.
 char *default_output(const Options *o, const char *kind);
 
+/// Its name until it is complete.
+char *output_part(const char *output);
+
 /// All options that the encoder gets.
 int encoder_options(const Options *o, double crf, AVDictionary **options);
 

@@ -366,14 +366,16 @@ int64_t parse_duration(const char *text)
         return av_parse_time(&duration, text, 1) < 0 ? -1 : duration;
     do {
         const size_t digits = strspn(text, "0123456789."), size = strspn(text + digits, "hmsecin");
+        char *end;
+        const double number = strtod(text, &end);
         int i = 0;
 
         while (i < FF_ARRAY_ELEMS(units) && (strlen(units[i].name) != size ||
                                              strncmp(units[i].name, text + digits, size)))
             i++;
-        if (!digits || i == FF_ARRAY_ELEMS(units))
+        if (!digits || end != text + digits || i == FF_ARRAY_ELEMS(units))
             return -1;
-        seconds += strtod(text, NULL) * units[i].seconds;
+        seconds += number * units[i].seconds;
         text    += digits + size;
     } while (*text);
     return seconds < 1e9 ? seconds * 1e6 : -1;
@@ -509,6 +511,14 @@ char *default_output(const Options *o, const char *kind)
                                    : av_asprintf("%.*s.%s.mkv", size, o->input, kind);
 }
 
+char *output_part(const char *output)
+{
+    const char *dot = strrchr(output, '.');
+    const int size  = dot ? dot - output : strlen(output);
+
+    return av_asprintf("%.*s.part%s", size, output, output + size);
+}
+
 int options_parse(Options *o, int argc, char **argv)
 {
     static const char *const defaults[] = { "libsvtav1", "libx265", "libx264" };
@@ -550,6 +560,7 @@ static int check_encoder(Options *o)
     const char *name = o->encoder      ? o->encoder->name :
                        o->encoder_name ? o->encoder_name : "libsvtav1";
     SearchPlan *plan = &o->plan;
+    const AVPixFmtDescriptor *format;
     const struct Encoder *known;
     const AVOption *opt;
     const char *crf;
@@ -583,8 +594,11 @@ static int check_encoder(Options *o)
     if (search_first(plan) > search_last(plan))
         return usage("No multiple of --crf-increment %g is between CRF %g and %g: give a smaller "
                      "one.\n", plan->increment, plan->min_crf, plan->max_crf);
-    if (o->pix_fmt && av_get_pix_fmt(o->pix_fmt) == AV_PIX_FMT_NONE)
+    if (o->pix_fmt && !(format = av_pix_fmt_desc_get(av_get_pix_fmt(o->pix_fmt))))
         return usage("'%s' is no pixel format: `ffmpeg -pix_fmts` lists them.\n", o->pix_fmt);
+    if (o->pix_fmt && format->flags & AV_PIX_FMT_FLAG_HWACCEL)
+        return usage("-pix_fmt %s is for frames in a device: give the format that they have there, "
+                     "as nv12.\n", o->pix_fmt);
     return known->preset ? av_dict_set(&o->encoder_options, "preset", known->preset,
                                        AV_DICT_DONT_OVERWRITE) : 0;
 }
@@ -640,6 +654,7 @@ static int check_metric(Options *o)
     SearchPlan *plan = &o->plan;
     int ret = choose_metric(o);
     const Metric *m = o->metric;
+    char *end;
 
     if (ret < 0)
         return ret;
@@ -663,30 +678,49 @@ static int check_metric(Options *o)
 
     o->pool = !strcmp(o->pool_name, "mean")  ? POOL_MEAN :
               !strcmp(o->pool_name, "worst") ? POOL_WORST_SAMPLE : POOL_PERCENTILE;
-    o->percent = *o->pool_name == 'p' ? atoi(o->pool_name + 1) : 0;
-    if (o->pool == POOL_PERCENTILE && (o->percent < 1 || o->percent > 50))
+    if (o->pool != POOL_PERCENTILE)
+        return 0;
+    o->percent = *o->pool_name == 'p' ? strtol(o->pool_name + 1, &end, 10) : 0;
+    if (o->percent < 1 || o->percent > 50 || *end)
         return usage("'%s' is no --pool: there are mean, worst, and p1 to p50.\n", o->pool_name);
     return 0;
 }
 
+static int is_same_file(const char *a, const char *b)
+{
+    struct stat s, t;
+
+    return !stat(a, &s) && !stat(b, &t) && s.st_dev == t.st_dev && s.st_ino == t.st_ino;
+}
+
+/// What is wrong with the output is better known before the search than after it.
 static int check_output(const Options *o)
 {
-    const char *name = av_basename(o->encode);
-    struct stat input, output;
-    char *folder = av_asprintf("%.*s.", (int)(name - o->encode), o->encode);
-    int ret = folder ? access(folder, W_OK) : AVERROR(ENOMEM);
+    const char *output = o->encode, *slash = strrchr(output, '/');
+    const char *protocol = avio_find_protocol_name(output);
+    char *folder = av_asprintf("%.*s.", slash ? (int)(slash + 1 - output) : 0, output);
+    char *part   = output_part(output);
+    struct stat st;
+    int ret = 0;
 
-    if (folder && ret)
+    if (!folder || !part)
+        ret = AVERROR(ENOMEM);
+    else if (!protocol || strcmp(protocol, "file") || av_strstart(output, "file:", NULL))
+        ret = usage("FFmpeg takes what is before the colon of '%s' for a protocol: write "
+                    "--encode './%s'.\n", output, output);
+    else if (access(folder, W_OK) < 0)
         ret = usage("No file can be written to '%s', where --encode is to go: %s.\n", folder,
                     strerror(errno));
+    else if (is_same_file(o->input, output) || is_same_file(o->input, part))
+        ret = usage("--encode %s would overwrite the input '%s': give another name.\n",
+                    output, o->input);
+    else if (!stat(output, &st) && !S_ISREG(st.st_mode))
+        ret = usage("'%s' is there already, and is no regular file: give another name.\n", output);
+    else if (!access(output, F_OK) && !o->overwrite)
+        ret = usage("'%s' is there already: give another name, or -y to replace it.\n", output);
     av_free(folder);
-    if (ret < 0 || stat(o->encode, &output) < 0)
-        return ret;
-    if (!stat(o->input, &input) && input.st_dev == output.st_dev && input.st_ino == output.st_ino)
-        return usage("'%s' is the input: give another name to --encode.\n", o->encode);
-    if (!o->overwrite)
-        return usage("'%s' is there already: give another name, or -y to replace it.\n", o->encode);
-    return 0;
+    av_free(part);
+    return ret;
 }
 
 int options_check(Options *o)
@@ -707,10 +741,14 @@ int options_check(Options *o)
         { o->probe && (o->encode || o->verify),
           "--probe only compares metrics: leave out --encode and --verify.\n" },
     };
+    struct stat input;
     int ret;
 
     if (!o->input)
         return usage("Which video? Give it with -i. `ffcrf --help` lists the options.\n");
+    if (!stat(o->input, &input) && S_ISFIFO(input.st_mode))
+        return usage("'%s' is a pipe: the input is read more than once, so save it to a file "
+                     "first.\n", o->input);
     if ((ret = check_metric(o)) < 0 ||
         (!o->verify || o->encoder_name) && (ret = check_encoder(o)) < 0)
         return ret;

@@ -220,8 +220,9 @@ static int finish_sample(const Options *o, Sample *sample, const Source *s)
         free_frames(&sample->references);
     }
     if (!nb)
-        return fail(AVERROR_INVALIDDATA, "'%s' has no frames at %.1f s: it may be damaged or cut "
-                    "off.\n", o->input, sample->start / 1e6);
+        return fail(AVERROR_INVALIDDATA, "'%s' has no frames at %.1f s. Give a longer "
+                    "--sample-duration, unless the file is damaged there.\n", o->input,
+                    (o->start + sample->start) / 1e6);
     sample->bytes   = s->bytes;
     sample->seconds = s->frame_rate.num ? 1 / av_q2d(s->frame_rate) : 0.04;
     if (nb > 1)

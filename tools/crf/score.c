@@ -275,6 +275,9 @@ static int print_vmaf_options(Scorer *s, AVBPrint *text, const AVFrame *encode)
 
 static int add_score(Scorer *s, double score)
 {
+    if (!isfinite(score))
+        return usage("%s has no score for pictures of this size: take another metric.\n",
+                     s->metric->name);
     return av_dynarray2_add((void **)&s->score, &s->nb_scores, sizeof(score),
                             (const uint8_t *)&score) ? 0 : AVERROR(ENOMEM);
 }

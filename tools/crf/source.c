@@ -179,7 +179,7 @@ int source_open(Source *s, const char *path, const Options *o)
     if ((ret = avformat_open_input(&s->format, path, NULL, NULL)) < 0 ||
         (ret = avformat_find_stream_info(s->format, NULL)) < 0)
         return caught_signal ? ret :
-               fail(ret, "Cannot read '%s': %s.%s\n", path, av_err2str(ret),
+               usage("Cannot read '%s': %s.%s\n", path, av_err2str(ret),
                     ret == AVERROR_INVALIDDATA ? " Is it a complete video file?" : "");
     s->stream = find_video(s->format);
     if (!s->stream)
@@ -449,8 +449,8 @@ static int open_filters(Source *s)
         ret = graph_open(&s->graph, text.str, frame, s->stream->time_base, rate, s->device);
     av_bprint_finalize(&text, NULL);
     if (ret < 0)
-        return fail(ret, "The filters before the encoder do not work: %s. Check -vf and "
-                    "-pix_fmt.\n", av_err2str(ret));
+        return usage("The filters before the encoder do not work: %s. Check -vf and -pix_fmt.\n",
+                     av_err2str(ret));
     if (!s->time_base.num) {
         const AVFilterContext *out = s->graph.out;
         const AVBufferRef *frames  = av_buffersink_get_hw_frames_ctx(out);
