@@ -18,8 +18,8 @@
 
 /**
  * @file
- * An entry is named by the SHA-256 of its key, which is all that the result depends on. It is
- * written under another name and renamed when it is whole: whoever is killed leaves no half of one.
+ * An entry is named by the SHA-256 of its key, which is all that the result depends on. It gets its
+ * name when it is complete: no entry is ever half written.
  */
 
 #define _GNU_SOURCE         // for dl_iterate_phdr()
@@ -43,7 +43,7 @@
 #define HEADER(u64, real) "frames %d bytes " u64 " source_bytes " u64 \
                           " seconds " real " encode_seconds " real " scores %d"
 
-/// At the beginning, the middle and the end of the source, so much is hashed.
+/// So many bytes are hashed at the beginning, in the middle and at the end of the source.
 #define PLACE_SIZE 65536
 
 static int make_folders(const char *path)
@@ -174,7 +174,7 @@ int cache_open(Cache *cache, const Options *o)
     av_bprintf(key, "filters %s\nreference %s\npix_fmt %s\n", or_nothing(o->filters),
                or_nothing(o->reference_filters), or_nothing(o->pix_fmt));
     av_bprintf(key, "part %"PRId64" %"PRId64" %s\n", o->start, o->length, or_nothing(o->hwaccel));
-    // what was decoded of a damaged file is no result for who does not accept that
+    // the score of a damaged source is only for those who accept the damage
     av_bprintf(key, "accept_damage %d\n", o->accept_damage);
     av_bprintf(key, "encoder %s\n", o->encoder->name);
     while ((e = av_dict_iterate(o->encoder_options, e)))
@@ -209,7 +209,7 @@ static char *entry_path(const Cache *cache, const Options *o, const Sample *samp
     return path;
 }
 
-/// Read an entry; whatever is not as it was written is none.
+/// @return 1, or 0 if the entry is damaged
 static int read_entry(FILE *f, Result *r)
 {
     char magic[sizeof(MAGIC)] = "", end[8];

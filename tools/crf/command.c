@@ -178,7 +178,7 @@ static int add_streams(AVBPrint *text, const Options *o, const Source *input, co
     char map[16];
 
     if (!out || out->video_codec == AV_CODEC_ID_NONE)
-        return usage("The name '%s' tells no format for video: let it end with .mkv or .mp4.\n",
+        return usage("The name '%s' does not tell a video format: let it end with .mkv or .mp4.\n",
                      output);
     if (!avformat_query_codec(out, o->encoder->id, FF_COMPLIANCE_NORMAL))
         return usage("'%s' cannot hold %s, which %s makes: let the name end with .mkv or .mp4.\n",

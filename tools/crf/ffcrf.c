@@ -31,7 +31,7 @@
 enum {
     EXIT_FOUND,
     EXIT_NOT_REACHABLE,
-    EXIT_USAGE,                 ///< or the input is no good
+    EXIT_USAGE,                 ///< or an input that cannot be used
     EXIT_FAILED,
     EXIT_VERIFY,                ///< the whole encode misses the target
     EXIT_SIGNAL = 128
@@ -62,7 +62,7 @@ static int compare_doubles(const void *a, const void *b)
     return FFDIFFSIGN(*(const double *)a, *(const double *)b);
 }
 
-/// The value that so many percent of all are worse than, linear between ranks.
+/// The value that this percentage of all values is worse than; linear between ranks.
 static double percentile(const Metric *m, double *value, int nb, double percent)
 {
     const double place = (m->higher_is_better ? percent : 100 - percent) / 100 * (nb - 1);
@@ -115,7 +115,7 @@ static double size_percent(const Result *r)
 
 // ---- samples ----
 
-/// How much of the video so many samples may take, before all of it is taken as one.
+/// Whether so many samples are most of the video, which is then taken as one sample.
 static int are_most(const Search *s, int64_t nb_samples)
 {
     return nb_samples * s->o.duration >= s->scan.seconds * 1e6 * 0.85;
@@ -171,7 +171,7 @@ static void free_samples(Search *s)
 static int try_sample(Search *s, Sample *sample, double crf, Result *result)
 {
     const Options *o = &s->o;
-    // so many CRFs are likely to be tried in all
+    // a guess: the number of CRFs that will be tried
     const int nb_crfs = o->plan.min_crf == o->plan.max_crf ? 1 : FFMAX(4, s->nb_points + 1);
     char doing[128];
     int ret;
@@ -475,7 +475,7 @@ static int examine(Search *s)
 static int verify(const Options *o, const char *path)
 {
     const Metric *m    = o->metric;
-    const double slack = o->encode ? o->plan.tolerance : 0;   // may miss it by so much
+    const double slack = o->encode ? o->plan.tolerance : 0;   // it may miss the target by this
     double score;
     Result r;
     int ret, reached;

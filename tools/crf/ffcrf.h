@@ -93,7 +93,7 @@ void json_write(const char *type, const JSONField *field);
 
 typedef struct Metric {
     const char *name;
-    const char *filter;         ///< and its options
+    const char *filter;
     const char *cuda_filter;    ///< the same on a GPU, or NULL
     const char *key;            ///< of the score in a frame's metadata; NULL: it is in a log only
     const char *step_option;    ///< of the filter, to score one of this many frames, or NULL
@@ -114,7 +114,11 @@ typedef struct Metric {
 /// All of them; the last has no name.
 extern const Metric metrics[];
 
-int has_filter(const char *filter);         ///< its options may follow the name; 0 for NULL
+/// Whether this FFmpeg has a filter; NULL is none.
+static inline int has_filter(const char *filter)
+{
+    return filter && avfilter_get_by_name(filter);
+}
 
 /// The mean; for decibels, that of the errors that they stand for.
 double metric_mean(const Metric *m, const double *value, int nb);
@@ -268,15 +272,15 @@ typedef struct Options {
     AVBufferRef *encode_device; ///< of an encoder that takes its frames only
 } Options;
 
-int options_parse(Options *o, int argc, char **argv);   ///< sets all, if only to its default
+int options_parse(Options *o, int argc, char **argv);   ///< every option, or its default
 int options_check(Options *o);              ///< finds what is wrong, or does not go together
 void options_free(Options *o);
 
 void print_help(void);
-int print_completion(const char *shell);    ///< what this shell completes command lines by
+int print_completion(const char *shell);    ///< a script for this shell
 void print_completions(const char *word);   ///< what may follow this word of a command line
 
-/// "12m", "1h30m", "20s", "500ms", seconds, or hh:mm:ss. @return microseconds, < 0 if it is none
+/// "12m", "1h30m", "20s", "500ms", seconds, or hh:mm:ss. @return microseconds, or < 0
 int64_t parse_duration(const char *text);
 
 /// The encode's name, where none was given.

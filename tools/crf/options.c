@@ -139,7 +139,7 @@ static const char *const alias[][2] = {
     { "o", "encode" }, { "output", "encode" },
 };
 
-/// What options may have as their value, but for what a table has that is elsewhere.
+/// Values to complete. Those of other options come from other tables.
 static const char *const values[][2] = {
     { "gpu", "auto off" }, { "pool", "mean worst p1 p5" }, { "completion", "bash zsh fish" },
     { "scd", "true false" }, { "cache", "true false" }, { "hwaccel", "auto" },
@@ -291,10 +291,9 @@ static const char *option_name(const char *argument)
 
 static const AVOption *find_option(const char *name)
 {
-    for (const AVOption *o = options; o->name; o++)
-        if (o->type != AV_OPT_TYPE_CONST && !strcmp(o->name, name))
-            return o;
-    return NULL;
+    const AVClass *const fake = &class;
+
+    return av_opt_find((void *)&fake, name, NULL, 0, AV_OPT_SEARCH_FAKE_OBJ);
 }
 
 static int is_flag(const AVOption *opt)
@@ -381,7 +380,8 @@ int64_t parse_duration(const char *text)
     return seconds < 1e9 ? seconds * 1e6 : -1;
 }
 
-/// Refuse what is no option of the encoder before its value is taken, as it may have none.
+/// Refuse an option that the encoder does not have. This comes before its value is looked at, as
+/// nobody knows if it has one.
 static int check_encoder_option(const Options *o, const char *name)
 {
     static const char *const rates[] = { "b", "qp", "cq", "global_quality", "q" };
@@ -392,7 +392,7 @@ static int check_encoder_option(const Options *o, const char *name)
     if (!o->encoder)
         return 0;               // that is told later
     if (name[size] && strcmp(name + size, ":v") && strcmp(name + size, ":v:0"))
-        return usage("-%s is no option of a video encoder.\n", name);
+        return usage("-%s is not an option of a video encoder.\n", name);
     snprintf(key, sizeof(key), "%.*s", (int)size, name);
     for (int i = 0; i < FF_ARRAY_ELEMS(rates); i++)
         if (!strcmp(key, rates[i]))
@@ -415,12 +415,12 @@ static int set_option(Options *o, const AVOption *opt, const char *value)
         const int64_t duration = parse_duration(value);
 
         if (duration < opt->min)
-            return usage("--%s %s is no duration: write 20s, 12m or 1h30m.\n", opt->name, value);
+            return usage("--%s %s is not a duration: write 20s, 12m or 1h30m.\n", opt->name, value);
         return av_opt_set_int(o, opt->name, duration, 0);
     }
     ret = is_number && strtod(value, NULL) <= 0 ? AVERROR(ERANGE) :
                                                   av_opt_set(o, opt->name, value, 0);
-    return ret >= 0 ? ret : fail(ret, "'%s' is no value for --%s: %s. `ffcrf --help` lists the "
+    return ret >= 0 ? ret : fail(ret, "'%s' is not a value for --%s: %s. `ffcrf --help` lists the "
                                  "options.\n", value, opt->name, opt->help);
 }
 
@@ -464,9 +464,8 @@ static int take_pair(Options *o, const char *text, int is_input)
     for (int i = 0; i < FF_ARRAY_ELEMS(known[0]); i++)
         is_known |= !strcmp(name, known[is_input][i]);
     ret = is_known ? take_option(o, pair, value) : usage(
-          is_input ? "%s is no option of the input that ffcrf has: those are ss, to, t and "
-                     "hwaccel.\n"
-                   : "%s is none of the encoder's options: give it by itself.\n", pair);
+          is_input ? "%s is not an option of the input: ffcrf has ss, to, t and hwaccel.\n"
+                   : "%s is not an option of the encoder: give it without --enc.\n", pair);
     av_free(pair);
     return ret;
 }
@@ -541,7 +540,7 @@ int options_parse(Options *o, int argc, char **argv)
         }
     for (int i = first; i < argc; i += 1 + ret) {
         if (*argv[i] != '-' || !argv[i][1])
-            return usage("'%s' is no option: give the input with -i and the output with "
+            return usage("'%s' is not an option: give the input with -i and the output with "
                          "--encode.\n", argv[i]);
         if ((ret = take_option(o, argv[i], i + 1 < argc ? argv[i + 1] : NULL)) < 0)
             return ret;
@@ -595,7 +594,7 @@ static int check_encoder(Options *o)
         return usage("No multiple of --crf-increment %g is between CRF %g and %g: give a smaller "
                      "one.\n", plan->increment, plan->min_crf, plan->max_crf);
     if (o->pix_fmt && !(format = av_pix_fmt_desc_get(av_get_pix_fmt(o->pix_fmt))))
-        return usage("'%s' is no pixel format: `ffmpeg -pix_fmts` lists them.\n", o->pix_fmt);
+        return usage("'%s' is not a pixel format: `ffmpeg -pix_fmts` lists them.\n", o->pix_fmt);
     if (o->pix_fmt && format->flags & AV_PIX_FMT_FLAG_HWACCEL)
         return usage("-pix_fmt %s is for frames in a device: give the format that they have there, "
                      "as nv12.\n", o->pix_fmt);
@@ -630,15 +629,15 @@ static int choose_metric(Options *o)
             o->metric = m;
     }
     if (!o->metric && !name)
-        return usage("This FFmpeg has no filter of a metric with a target of its own. It has those of %s: give "
-                     "the target of one, such as --target-ssim 0.97.\n", *there ? there : "none");
+        return usage("There is no default metric, as this FFmpeg has neither libvmaf nor "
+                     "detailloss. It has %s: give a target, such as --target-ssim 0.97.\n",
+                     *there ? there : "no metric");
     if (!o->metric)
-        return usage("'%s' is no metric: there are %s.\n", name, all);
+        return usage("'%s' is not a metric: the metrics are %s.\n", name, all);
     if (!has_filter(o->metric->filter))
-        return usage("This FFmpeg has no filter %.*s, which the metric %s needs. It has those of "
-                     "%s: take one of them, or another FFmpeg.%s\n",
-                     (int)strcspn(o->metric->filter, "="), o->metric->filter, o->metric->name,
-                     there, strcmp(o->metric->name, "vmaf") ? "" :
+        return usage("This FFmpeg has no filter %s, which the metric %s needs. It has those of "
+                     "%s: take one of them, or another FFmpeg.%s\n", o->metric->filter,
+                     o->metric->name, there, strcmp(o->metric->name, "vmaf") ? "" :
                      " To have VMAF, configure it with --enable-libvmaf.");
     if (isnan(*target) && (!isnan(o->crf) || o->probe))
         *target = o->metric->worst;
@@ -660,8 +659,8 @@ static int check_metric(Options *o)
         return ret;
     if (fabs(plan->target - m->best) > fabs(m->worst - m->best) ||
         (plan->target > m->best) != (m->worst > m->best) && plan->target != m->best)
-        return usage("%g is no score of %s, which goes from %g (best) to %g.\n", plan->target,
-                     m->name, m->best, m->worst);
+        return usage("%g is not a score of %s, which goes from %g (best) to %g (worst).\n",
+                     plan->target, m->name, m->best, m->worst);
     if (o->step > 1 && m->gets_all && !m->step_option)
         return usage("%s looks at the frames before, and scores all: leave out --score-every.\n",
                      m->name);
@@ -682,7 +681,7 @@ static int check_metric(Options *o)
         return 0;
     o->percent = *o->pool_name == 'p' ? strtol(o->pool_name + 1, &end, 10) : 0;
     if (o->percent < 1 || o->percent > 50 || *end)
-        return usage("'%s' is no --pool: there are mean, worst, and p1 to p50.\n", o->pool_name);
+        return usage("--pool is mean, worst, or p1 to p50, and not '%s'.\n", o->pool_name);
     return 0;
 }
 
@@ -715,7 +714,7 @@ static int check_output(const Options *o)
         ret = usage("--encode %s would overwrite the input '%s': give another name.\n",
                     output, o->input);
     else if (!stat(output, &st) && !S_ISREG(st.st_mode))
-        ret = usage("'%s' is there already, and is no regular file: give another name.\n", output);
+        ret = usage("'%s' is not a regular file: give another name to --encode.\n", output);
     else if (!access(output, F_OK) && !o->overwrite)
         ret = usage("'%s' is there already: give another name, or -y to replace it.\n", output);
     av_free(folder);

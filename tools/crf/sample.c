@@ -487,7 +487,7 @@ static int encode_frames(Candidate *c, double crf, Result *result)
     int ended = 0, ret = frame ? 0 : AVERROR(ENOMEM);
 
     while (ret >= 0 && !ended) {
-        // the clock stands while there is scored
+        // scoring is not part of the time
         const int64_t begin = av_gettime_relative();
 
         ret   = next_frame(c, frame);
@@ -594,8 +594,8 @@ static int next_pair(const Options *o, Source s[2], AVFrame *frame[2], const cha
     if (end[0] && end[1])
         return AVERROR_EOF;
     if (end[0] || end[1])
-        return fail(AVERROR_INVALIDDATA, "'%s' has %s frames than '%s', which has %s%d: it is no "
-                    "encode of it, frame by frame.\n", path, end[0] ? "fewer" : "more", o->input,
+        return fail(AVERROR_INVALIDDATA, "'%s' has %s frames than '%s', which has %s%d: it is "
+                    "not an encode of it, frame by frame.\n", path, end[0] ? "fewer" : "more", o->input,
                     end[0] ? "more than " : "", number);
     if (frame[0]->width != frame[1]->width || frame[0]->height != frame[1]->height)
         return usage("'%s' is %dx%d, and '%s' is %dx%d with its filters: give the -vf that the "

@@ -22,12 +22,12 @@
 
 #include "ffcrf.h"
 
-/// Decibels are no thing to take the mean of.
+/// What decibels stand for: a mean of decibels means nothing.
 #define DISTANCE(decibels) pow(10, -(decibels) / 20)
 
 const Metric metrics[] = {
     {
-        .name = "vmaf", .filter = "libvmaf=log_fmt=xml",
+        .name = "vmaf", .filter = "libvmaf",
         .step_option = "n_subsample", .gets_all = 1,
         .higher_is_better = 1, .best = 100, .worst = 0, .offset = 1, .typical = 85,
         .digits = 2, .tolerance = 1, .step = 5, .target = 95,
@@ -62,15 +62,6 @@ static const char *const vmaf_models[][3] = {
     { "v0.6.1-4k",    "vmaf_4k_v0.6.1",         "vmaf_4k_v0.6.1" },
     { "v0.6.1-phone", "vmaf_v0.6.1:enable_transform=true", "vmaf_v0.6.1:enable_transform=true" },
 };
-
-int has_filter(const char *filter)
-{
-    char name[32];
-
-    av_strlcpy(name, filter ? filter : "", sizeof(name));
-    name[strcspn(name, "=")] = 0;
-    return !!avfilter_get_by_name(name);
-}
 
 double metric_mean(const Metric *m, const double *value, int nb)
 {
@@ -264,7 +255,8 @@ static int print_vmaf_options(Scorer *s, AVBPrint *text, const AVFrame *encode)
     av_bprint_init(&escaped, 0, AV_BPRINT_SIZE_UNLIMITED);
     describe_model(&model, s->model, encode->width, encode->height,
                    av_pix_fmt_desc_get(encode->format)->comp[0].depth);
-    av_bprintf(text, ":n_threads=%d:log_path=/dev/fd/%d:model=", av_cpu_count(), fileno(s->log));
+    av_bprintf(text, ":n_threads=%d:log_fmt=xml:log_path=/dev/fd/%d:model=", av_cpu_count(),
+               fileno(s->log));
     // the filter and the graph each take off one escape
     av_bprint_escape(&escaped, model.str, ":", AV_ESCAPE_MODE_BACKSLASH, 0);
     av_bprint_escape(text, escaped.str, "[],;", AV_ESCAPE_MODE_BACKSLASH, 0);
@@ -326,7 +318,7 @@ static int open_graph(Scorer *s, const AVFrame *encode, const AVFrame *source)
                m->source_is_first ? "[source][encode]" : "[encode][source]",
                s->device ? m->cuda_filter : m->filter);
     if (m->step_option)
-        av_bprintf(&text, "%c%s=%d", strchr(m->filter, '=') ? ':' : '=', m->step_option, s->step);
+        av_bprintf(&text, "=%s=%d", m->step_option, s->step);
     if (!m->key)
         ret = print_vmaf_options(s, &text, encode);
     if (ret >= 0)

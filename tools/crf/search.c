@@ -24,7 +24,7 @@
 
 #include "ffcrf.h"
 
-/// After so many encodes, it does to be within the tolerance, or exact.
+/// After this many encodes, a score within the tolerance, or a CRF that is about exact, is enough.
 #define ENOUGH 5
 
 double search_first(const SearchPlan *s)
@@ -112,7 +112,7 @@ SearchState search_next(const SearchPlan *s, const Point *point, int nb, double 
     const Point *low = NULL, *high = NULL;
     // all in steps of the CRF: what is sought is from one on, and before the other
     double from = search_first(s) - 1, to = search_last(s) + 1;
-    // they need not be nearer than this, and that many halvings lead there
+    // these two need not be nearer than this, so that the encodes that are left can halve the range
     const double near = FFMAX3(1, floor(exact / step + 1e-6),
                                ceil((to - from) / (1 << (SEARCH_MOST - 1))));
     double expected, next, most;
@@ -146,7 +146,7 @@ SearchState search_next(const SearchPlan *s, const Point *point, int nb, double 
             return low->percent > s->max_percent ? SEARCH_TOO_LARGE : state;
     }
 
-    // a little on the good side, and no longer by curves if these have not led there
+    // aim at the good side of the target; where curves do not lead there, halve the range
     next = FFMAX(expect(s, point, nb, low, high, safer), expected - 0.2) / step;
     if (low && high) {
         const double edge = (to - from - 2) * 0.15;

@@ -21,7 +21,7 @@
 
 #include "ffcrf.h"
 
-/// The last of all streams may end so much before the time that the file states.
+/// The last stream may end this many seconds before the duration that the file states.
 #define END_TOLERANCE 0.1
 
 // ---- decoders ----
@@ -69,7 +69,7 @@ int decoder_open(AVCodecContext **decoder, const AVCodecParameters *par, AVRatio
         c->hw_device_ctx = av_buffer_ref(device);
         if (!c->hw_device_ctx)
             return AVERROR(ENOMEM);
-        // what it fails in, the other one may do
+        // where it fails, the other one may not
         if (hardware != software)
             c->log_level_offset = AV_LOG_VERBOSE - AV_LOG_ERROR;
     }
