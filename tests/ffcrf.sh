@@ -467,8 +467,10 @@ audio option|${good} -b:a 1
 bad format|${good} -pix_fmt yuv999p
 format of a device|${good} -pix_fmt cuda
 bad filter|${good} -vf frobnicate
+filters with labels|${good} -vf '[in]split[a][b];[a][b]overlay[out]'
 bad encoder option|${good} -tune frobnicate
 bad parameter|${good} -x264-params frobnicate=1
+bad value of an option|${good} -rc-lookahead -5
 bad value of a parameter|${good} -x264-params ref=many
 odd size|${good} -vf scale=191:144
 no GPU 99|${good} --gpu 99x
@@ -732,6 +734,7 @@ crf_abav1(){
     # what nothing tells: the encoder and its preset
     ffcrf crf-search -i ${in} --crf 60 ${small} || echo "status $?"
     options | grep -o -e '^-c:v libsvtav1\|-preset:v 8'
+    says "half a CRF" -i ${in} --crf 30.5 ${small}
     # one CRF, and no target
     found sample-encode -i ${in} -e libx264 --preset ultrafast --crf 31.5 ${small}
     done_ .crf

@@ -638,6 +638,7 @@ static int status_of(int ret)
     case 0:                        return EXIT_NOT_REACHABLE;
     case AVERROR(EINVAL):
     case AVERROR(ENOENT):
+    case AVERROR(ERANGE):
     case AVERROR_DECODER_NOT_FOUND:
     case AVERROR_INVALIDDATA:
     case AVERROR_OPTION_NOT_FOUND:

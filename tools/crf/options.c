@@ -584,9 +584,10 @@ static int check_encoder(Options *o)
         plan->max_crf = known->max_crf;
     if (isnan(plan->increment))
         plan->increment = whole ? 1 : isnan(o->crf) ? 0.1 : 0.01;
-    if (whole && plan->increment != rint(plan->increment))
-        return usage("%s takes whole numbers for -%s: --crf-increment %g is not one.\n",
-                     name, crf, plan->increment);
+    if (whole && (plan->increment != rint(plan->increment) ||
+                  !isnan(o->crf) && o->crf != rint(o->crf)))
+        return usage("%s takes whole numbers only for -%s, and so for --crf and --crf-increment.\n",
+                     name, crf);
     if (plan->min_crf > plan->max_crf || plan->max_crf > (opt ? opt->max : 255))
         return usage("%s has no CRF between --min-crf %g and --max-crf %g.\n", name,
                      plan->min_crf, plan->max_crf);
@@ -722,6 +723,16 @@ static int check_output(const Options *o)
     return ret;
 }
 
+/// Other filters follow: take the label off the output, which ffmpeg does not need either.
+static void cut_label(char *filters)
+{
+    const size_t size = filters ? strlen(filters) : 0;
+    char *label       = size && filters[size - 1] == ']' ? strrchr(filters, '[') : NULL;
+
+    if (label)
+        *label = 0;
+}
+
 int options_check(Options *o)
 {
     const AVCodec *audio = o->audio_codec ? avcodec_find_encoder_by_name(o->audio_codec) : NULL;
@@ -757,6 +768,8 @@ int options_check(Options *o)
     for (int i = 0; i < FF_ARRAY_ELEMS(rules); i++)
         if (rules[i].is_wrong)
             return usage("%s", rules[i].message);
+    cut_label(o->filters);
+    cut_label(o->reference_filters);
     if (o->end)
         o->length = o->end - o->start;
     return o->encode ? check_output(o) : 0;
