@@ -146,7 +146,7 @@ static const char *const values[][2] = {
     { "vmaf-model", "v1 4k phone v0.6.1 v0.6.1-4k v0.6.1-phone" },
 };
 
-/// What is known of encoders, by what their names have in them: the first one counts.
+/// What is known of encoders, by a part of their names: the first match counts.
 static const struct Encoder {
     const char *name;
     double min_crf, max_crf;    ///< where to search
@@ -406,7 +406,7 @@ static int check_encoder_option(const Options *o, const char *name)
 
 static int set_option(Options *o, const AVOption *opt, const char *value)
 {
-    // 0 stands for no number, in options whose default depends on others
+    // in these, 0 stands for an option that is not given
     const int is_number = !opt->unit && (opt->type == AV_OPT_TYPE_INT ||
                                          opt->type == AV_OPT_TYPE_INT64);
     int ret;

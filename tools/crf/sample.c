@@ -214,7 +214,7 @@ static int finish_sample(const Options *o, Sample *sample, const Source *s)
 {
     const int nb = sample->nb_frames;
 
-    // those of another source are kept or decoded again with the frames
+    // frames and references are both kept, or both decoded again
     if (o->reference_filters && !(sample->frames.nb && sample->references.nb)) {
         free_frames(&sample->frames);
         free_frames(&sample->references);
@@ -594,9 +594,9 @@ static int next_pair(const Options *o, Source s[2], AVFrame *frame[2], const cha
     if (end[0] && end[1])
         return AVERROR_EOF;
     if (end[0] || end[1])
-        return fail(AVERROR_INVALIDDATA, "'%s' has %s frames than '%s', which has %s%d: it is "
-                    "not an encode of it, frame by frame.\n", path, end[0] ? "fewer" : "more", o->input,
-                    end[0] ? "more than " : "", number);
+        return fail(AVERROR_INVALIDDATA, "'%s' has %s frames than '%s', which has %s%d: it is not "
+                    "an encode of it, frame by frame.\n", path, end[0] ? "fewer" : "more",
+                    o->input, end[0] ? "more than " : "", number);
     if (frame[0]->width != frame[1]->width || frame[0]->height != frame[1]->height)
         return usage("'%s' is %dx%d, and '%s' is %dx%d with its filters: give the -vf that the "
                      "encode was made with.\n", path, frame[0]->width, frame[0]->height, o->input,

@@ -171,7 +171,7 @@ enum AVPixelFormat gpu_format(enum AVPixelFormat format)
 
 // ---- VMAF ----
 
-/// Of the files, those are v1's whose name does not say that they are not.
+/// A model is one of v1 unless its name says that it is not.
 static int is_vmaf_v1(const char *model)
 {
     return !strstr(model, "v0.");
@@ -191,7 +191,7 @@ static void describe_model(AVBPrint *text, const char *model, int width, int hei
     } else {
         av_bprintf(text, "version=%s", name ? name : model);
     }
-    // what it was encoded with: the frames come with 10
+    // the bits of the encode: print_input() converts its frames to 10
     if (is_vmaf_v1(model) && depth < 10)
         av_bprintf(text, ":cambi.enc_bitdepth=%d", depth);
 }
@@ -292,11 +292,11 @@ static int read_log(Scorer *s)
 
 // ---- scoring ----
 
-/// What brings a frame to where it is scored.
+/// Convert a frame, and upload it if a GPU scores.
 static void print_input(const Scorer *s, AVBPrint *text, const AVFrame *frame)
 {
     if (!s->metric->key && is_vmaf_v1(s->model))
-        // it sees bands, and is made for as many bits
+        // it detects banding, and is made for 10 bits
         av_bprintf(text, "format=yuv420p10|yuv422p10|yuv444p10,");
     if (s->device && frame->format != AV_PIX_FMT_CUDA)
         av_bprintf(text, "format=%s,hwupload,", av_get_pix_fmt_name(gpu_format(frame->format)));
@@ -355,7 +355,7 @@ static int take_scores(Scorer *s)
     return ret == AVERROR(EAGAIN) || ret == AVERROR_EOF ? 0 : ret;
 }
 
-/// Of planes, the one that is the worst in all tells, as in the filter's own summary.
+/// Keep the scores of the plane that is worst over all frames, as the filter's own summary does.
 static void take_worst_plane(Scorer *s)
 {
     int worst = 0;
@@ -368,7 +368,7 @@ static void take_worst_plane(Scorer *s)
         s->score[i] = s->score[i * s->nb_planes + worst];
 }
 
-/// Put a frame in, under a time that it shares with its counterpart only.
+/// Put a frame in, with a time that only its counterpart has, too.
 static int put(Scorer *s, int in, const AVFrame *src)
 {
     AVFrame *frame = av_frame_clone(src);

@@ -110,7 +110,7 @@ SearchState search_next(const SearchPlan *s, const Point *point, int nb, double 
     const double safer = m->higher_is_better ? FFMIN(s->target + margin, m->best)
                                              : FFMAX(s->target - margin, m->best);
     const Point *low = NULL, *high = NULL;
-    // all in steps of the CRF: what is sought is from one on, and before the other
+    // in steps of the CRF: the result is at from or higher, and lower than to
     double from = search_first(s) - 1, to = search_last(s) + 1;
     // these two need not be nearer than this, so that the encodes that are left can halve the range
     const double near = FFMAX3(1, floor(exact / step + 1e-6),
@@ -160,7 +160,7 @@ SearchState search_next(const SearchPlan *s, const Point *point, int nb, double 
         next = low ? FFMAX(next, from + ldexp(near, nb - 2))
                    : FFMIN(next, to   - ldexp(near, nb - 2));
     }
-    // no farther than halvings may still lead back; one is kept for the lowest CRF
+    // not so far that halving cannot lead back; one encode is kept for the lowest CRF
     most   = ldexp(near, FFMAX(SEARCH_MOST - 1 - nb - !low, 0));
     *crf   = step * av_clipd(floor(next + 1e-6), FFMAX(from + 1, to - most),
                              FFMIN(to - 1, from + most));

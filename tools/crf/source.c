@@ -121,7 +121,7 @@ static int is_between(const Source *s, int64_t pts)
     return pts >= s->start && pts < s->end;
 }
 
-/// What cannot be decoded is left out, as ffmpeg does.
+/// Count damage of the part that is used. What cannot be decoded is left out, as ffmpeg does.
 static void note_damage(Source *s)
 {
     if (!is_between(s, s->position))
@@ -194,7 +194,7 @@ int source_open(Source *s, const char *path, const Options *o)
            fail(ret, "Cannot decode the video of '%s': %s.\n", path, av_err2str(ret));
 }
 
-/// Go there, and see if decoding can begin with what comes first.
+/// Seek. @return 1 if decoding can begin with the first packet there, or 0
 static int try_seek(Source *s, int64_t pts)
 {
     int is_start = 0, ret = av_seek_frame(s->format, s->stream->index, pts, AVSEEK_FLAG_BACKWARD);
