@@ -598,6 +598,10 @@ crf_encode(){
     same_packets "names are quoted" ${tmp}/first.mkv ${tmp}/again.mkv
     says "verify: reached" -i ${in} --verify ${out} --target-loss 20
     says "verify: missed"  -i ${in} --verify ${out} --target-loss 1
+    # a sample that tells nothing of the rest
+    clip long.mkv 3
+    ff -i ${tmp}/long.mkv -vf "drawbox=t=fill:enable='between(t,1,2)'" -c:v libx264 -preset ultrafast -qp 4 ${tmp}/middle.mkv
+    says "encode: missed" -i ${tmp}/middle.mkv ${fast} --target-loss 5 --samples 1 --sample-duration 500ms --encode ${out} -y
 }
 
 # A part of the input: what ffmpeg takes by the same options is what is searched, made and scored.
