@@ -739,6 +739,8 @@ crf_abav1(){
     ffcrf crf-search -i ${in} --crf 60 ${small} || echo "status $?"
     options | grep -o -e '^-c:v libsvtav1\|-preset:v 8'
     says "half a CRF" -i ${in} --crf 30.5 ${small}
+    says "bad scd" -i ${in} --scd maybe ${small}
+    says "another encoder" -i ${in} -e libx264 --svt tune=0 ${small}
     # one CRF, and no target
     found sample-encode -i ${in} -e libx264 --preset ultrafast --crf 31.5 ${small}
     done_ .crf

@@ -296,7 +296,7 @@ static int search(Search *s, const Point **found)
     p = *found;
     if (state == SEARCH_MISSED)
         return fail(0, "Not reachable: even CRF %g gives %s %.*f, which does not reach %g. "
-                    "Allow lower ones with --min-crf, or a lower target.\n", p->crf,
+                    "Allow lower CRFs with --min-crf, or take an easier target.\n", p->crf,
                     m->name, m->digits, p->score, target);
     if (state == SEARCH_TOO_LARGE)
         return fail(0, "Not reachable: CRF %g has %.1f %% of the source's size%s, and gives %s "

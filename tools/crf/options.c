@@ -435,9 +435,11 @@ static int set_encoder_option(Options *o, const char *name, const char *value, i
 /// A parameter of libsvtav1, after those that there are.
 static int add_svt(Options *o, const char *parameter)
 {
-    int ret = check_encoder_option(o, "svtav1-params");
+    int ret = 0;
 
-    if (ret >= 0 && av_dict_get(o->encoder_options, "svtav1-params", NULL, 0))
+    if (o->encoder && !encoder_option(o->encoder, "svtav1-params"))
+        return usage("--svt and --scd are for libsvtav1, and not for %s.\n", o->encoder->name);
+    if (av_dict_get(o->encoder_options, "svtav1-params", NULL, 0))
         ret = set_encoder_option(o, "svtav1-params", ":", AV_DICT_APPEND);
     return ret < 0 ? ret : set_encoder_option(o, "svtav1-params", parameter, AV_DICT_APPEND);
 }
@@ -491,7 +493,9 @@ static int take_option(Options *o, const char *argument, const char *value)
     else if (!strcmp(name, "svt"))
         ret = add_svt(o, value);
     else if (!strcmp(name, "scd"))
-        ret = add_svt(o, strcmp(value, "true") ? "scd=0" : "scd=1");
+        ret = !strcmp(value, "true")  ? add_svt(o, "scd=1") :
+              !strcmp(value, "false") ? add_svt(o, "scd=0") :
+              usage("--scd is true or false, and not '%s'.\n", value);
     else if (!strcmp(name, "keyint") && strspn(value, "0123456789") == strlen(value))
         ret = set_encoder_option(o, "g", value, 0);
     else if (!strcmp(name, "enc") || !strcmp(name, "enc-input"))
