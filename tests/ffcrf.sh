@@ -406,6 +406,8 @@ crf_resume(){
     kill -TERM $!
     wait $!
     echo "TERM: status $?"
+    # there is nothing to go on with
+    timeout -s TERM 1 ${program} -i ${in} ${fast} --crf 30 --metric mad --score-every 1 -vf scale=1280:-2 --cache false 2>&1 | tail -n 1
 }
 
 crf_status(){

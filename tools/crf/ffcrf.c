@@ -750,8 +750,10 @@ int main(int argc, char **argv)
 
     status = run_options(&s, argc, argv);
     if (caught_signal) {
-        tell("Ended by signal %d. Finished work is in the cache: to continue, run the same "
-             "command again.\n", caught_signal);
+        const int is_kept = s.o.cache && !s.cache.failed && !s.o.verify && !s.o.probe;
+
+        tell("Ended by signal %d.%s\n", caught_signal, is_kept ? " Finished work is in the cache: to "
+             "continue, run the same command again." : "");
         status = EXIT_SIGNAL + caught_signal;
     } else if (s.o.json && status && status != EXIT_VERIFY &&
                !(status == EXIT_NOT_REACHABLE && s.o.verify)) {
