@@ -384,7 +384,6 @@ int64_t parse_duration(const char *text)
 /// nobody knows if it has one.
 static int check_encoder_option(const Options *o, const char *name)
 {
-    static const char *const rates[] = { "b", "qp", "cq", "global_quality", "q" };
     const AVClass *const generic = avcodec_get_class();
     const size_t size = strcspn(name, ":");
     char key[64];
@@ -394,9 +393,8 @@ static int check_encoder_option(const Options *o, const char *name)
     if (name[size] && strcmp(name + size, ":v") && strcmp(name + size, ":v:0"))
         return usage("-%s is not an option of a video encoder.\n", name);
     snprintf(key, sizeof(key), "%.*s", (int)size, name);
-    for (int i = 0; i < FF_ARRAY_ELEMS(rates); i++)
-        if (!strcmp(key, rates[i]))
-            return usage("-%s sets the quality, which ffcrf searches: leave it out.\n", key);
+    if (av_match_name(key, "b,qp,cq,global_quality,q"))
+        return usage("-%s sets the quality, which ffcrf searches: leave it out.\n", key);
     if (!encoder_option(o->encoder, key) &&
         !av_opt_find((void *)&generic, key, NULL, 0, AV_OPT_SEARCH_FAKE_OBJ))
         return usage("-%s is an option of neither ffcrf nor %s: see `ffcrf --help` and "
@@ -449,9 +447,6 @@ static int take_option(Options *o, const char *argument, const char *value);
 /// Take name=value, as ab-av1 has options of the encoder and of the input.
 static int take_pair(Options *o, const char *text, int is_input)
 {
-    static const char *const known[2][4] = {
-        { "c:a", "b:a", "", "" }, { "ss", "to", "t", "hwaccel" },
-    };
     char *pair  = av_asprintf("-%s", text + strspn(text, "-"));
     char *value = pair ? strchr(pair, '=') : NULL;
     const char *name;
@@ -462,9 +457,8 @@ static int take_pair(Options *o, const char *text, int is_input)
     if (value)
         *value++ = 0;
     name     = option_name(pair);
-    is_known = !is_input && !find_option(name);
-    for (int i = 0; i < FF_ARRAY_ELEMS(known[0]); i++)
-        is_known |= !strcmp(name, known[is_input][i]);
+    is_known = is_input ? av_match_name(name, "ss,to,t,hwaccel")
+                        : av_match_name(name, "c:a,b:a") || !find_option(name);
     ret = is_known ? take_option(o, pair, value) : usage(
           is_input ? "%s is not an option of the input: ffcrf has ss, to, t and hwaccel.\n"
                    : "%s is not an option of the encoder: give it without --enc.\n", pair);
@@ -525,14 +519,13 @@ char *output_part(const char *output)
 int options_parse(Options *o, int argc, char **argv)
 {
     static const char *const defaults[] = { "libsvtav1", "libx265", "libx264" };
+    const char *word = argc > 1 ? argv[1] : "";
     // of ab-av1
-    static const char *const words[]    = { "auto-encode", "crf-search", "sample-encode" };
-    int first = 1, ret;
+    const int first  = 1 + av_match_name(word, "auto-encode,crf-search,sample-encode");
+    int ret;
 
     o->class = &class;
     av_opt_set_defaults(o);
-    for (int i = 0; i < FF_ARRAY_ELEMS(words); i++)
-        first += argc > 1 && !strcmp(argv[1], words[i]);
     for (int i = 0; i < FF_ARRAY_ELEMS(defaults) && !o->encoder; i++)
         o->encoder = avcodec_find_encoder_by_name(defaults[i]);
     // what options there are depends on the encoder
@@ -551,7 +544,7 @@ int options_parse(Options *o, int argc, char **argv)
     }
     if (o->verify && !o->encoder_name)
         o->encoder = NULL;
-    if (first > 1 && !strcmp(argv[1], words[0]) && !o->encode && o->input && o->encoder)
+    if (!strcmp(word, "auto-encode") && !o->encode && o->input && o->encoder)
         o->encode = default_output(o, avcodec_get_name(o->encoder->id));
     return 0;
 }
