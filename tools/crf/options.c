@@ -690,7 +690,7 @@ static int is_same_file(const char *a, const char *b)
     return !stat(a, &s) && !stat(b, &t) && s.st_dev == t.st_dev && s.st_ino == t.st_ino;
 }
 
-/// What is wrong with the output is better known before the search than after it.
+/// Refuse an output that cannot be written, or that would destroy something.
 static int check_output(const Options *o)
 {
     const char *output = o->encode, *slash = strrchr(output, '/');
