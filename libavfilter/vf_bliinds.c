@@ -40,7 +40,6 @@
 #include "bliinds_dsp.h"
 #include "filters.h"
 #include "luma_frame.h"
-#include "release_compat.h"
 #include "video.h"
 
 /// Zeros around a level's rows: one sample before, three after.
@@ -404,16 +403,16 @@ static const AVFilterPad bliinds_inputs[] = {
 };
 
 const FFFilter ff_vf_bliinds = {
-    FILTER_PUBLIC(name)        = "bliinds",
-    FILTER_PUBLIC(description) =
+    .p.name         = "bliinds",
+    .p.description  =
         NULL_IF_CONFIG_SMALL("Score quality without a reference (BLIINDS-II)."),
-    FILTER_PUBLIC(priv_class)  = &bliinds_class,
-    FILTER_PUBLIC(flags)       = AVFILTER_FLAG_METADATA_ONLY | AVFILTER_FLAG_SLICE_THREADS |
-                                 AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
-    .priv_size                 = sizeof(BLIINDSCPUContext),
-    .init                      = init,
-    .activate                  = activate,
-    .uninit                    = uninit,
+    .p.priv_class   = &bliinds_class,
+    .p.flags        = AVFILTER_FLAG_METADATA_ONLY | AVFILTER_FLAG_SLICE_THREADS |
+                       AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
+    .priv_size      = sizeof(BLIINDSCPUContext),
+    .init           = init,
+    .activate       = activate,
+    .uninit         = uninit,
     FILTER_INPUTS(bliinds_inputs),
     FILTER_OUTPUTS(ff_video_default_filterpad),
     FILTER_QUERY_FUNC2(query_formats),

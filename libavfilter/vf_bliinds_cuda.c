@@ -34,7 +34,6 @@
 #include "bliinds_dsp.h"
 #include "cuda/queue.h"
 #include "filters.h"
-#include "release_compat.h"
 #include "luma_frame.h"
 #include "vf_bliinds_cuda.h"
 #include "video.h"
@@ -350,16 +349,16 @@ static av_cold int init(AVFilterContext *ctx)
 }
 
 const FFFilter ff_vf_bliinds_cuda = {
-    FILTER_PUBLIC(name)        = "bliinds_cuda",
-    FILTER_PUBLIC(description) =
+    .p.name         = "bliinds_cuda",
+    .p.description  =
         NULL_IF_CONFIG_SMALL("Score quality of CUDA frames without a reference (BLIINDS-II)."),
-    FILTER_PUBLIC(priv_class)  = &bliinds_cuda_class,
-    FILTER_PUBLIC(flags)       = AVFILTER_FLAG_METADATA_ONLY |
-                                 AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
-    .priv_size                 = sizeof(BLIINDSCUDAContext),
-    .init                      = init,
-    .activate                  = ff_cuda_queue_activate,
-    .uninit                    = ff_cuda_queue_uninit,
+    .p.priv_class   = &bliinds_cuda_class,
+    .p.flags        = AVFILTER_FLAG_METADATA_ONLY |
+                       AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
+    .priv_size      = sizeof(BLIINDSCUDAContext),
+    .init           = init,
+    .activate       = ff_cuda_queue_activate,
+    .uninit         = ff_cuda_queue_uninit,
     FILTER_INPUTS(ff_cuda_queue_input),
     FILTER_OUTPUTS(ff_video_default_filterpad),
     FILTER_SINGLE_PIXFMT(AV_PIX_FMT_CUDA),

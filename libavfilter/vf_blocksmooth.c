@@ -36,7 +36,6 @@
 #include "blocksmooth.h"
 #include "blocksmooth_options.h"
 #include "filters.h"
-#include "release_compat.h"
 #include "video.h"
 
 typedef struct BlockSmoothContext {
@@ -189,14 +188,14 @@ static const AVFilterPad blocksmooth_inputs[] = {
 };
 
 const FFFilter ff_vf_blocksmooth = {
-    FILTER_PUBLIC(name)        = "blocksmooth",
-    FILTER_PUBLIC(description) = NULL_IF_CONFIG_SMALL("Smooth the edges of a codec's blocks."),
-    FILTER_PUBLIC(priv_class)  = &blocksmooth_class,
-    FILTER_PUBLIC(flags)       = AVFILTER_FLAG_SLICE_THREADS |
-                                 AVFILTER_FLAG_SUPPORT_TIMELINE_GENERIC,
-    .priv_size                 = sizeof(BlockSmoothContext),
-    .init                      = blocksmooth_check_options,
-    .process_command           = blocksmooth_command,
+    .p.name         = "blocksmooth",
+    .p.description  = NULL_IF_CONFIG_SMALL("Smooth the edges of a codec's blocks."),
+    .p.priv_class   = &blocksmooth_class,
+    .p.flags        = AVFILTER_FLAG_SLICE_THREADS |
+                       AVFILTER_FLAG_SUPPORT_TIMELINE_GENERIC,
+    .priv_size      = sizeof(BlockSmoothContext),
+    .init           = blocksmooth_check_options,
+    .process_command = blocksmooth_command,
     FILTER_INPUTS(blocksmooth_inputs),
     FILTER_OUTPUTS(ff_video_default_filterpad),
     FILTER_PIXFMTS_ARRAY(pix_fmts),

@@ -33,7 +33,6 @@
 #include "blocksmooth_options.h"
 #include "cuda/queue.h"
 #include "filters.h"
-#include "release_compat.h"
 #include "vf_blocksmooth_cuda.h"
 #include "video.h"
 
@@ -218,15 +217,15 @@ static const AVFilterPad blocksmooth_cuda_inputs[] = {
 };
 
 const FFFilter ff_vf_blocksmooth_cuda = {
-    FILTER_PUBLIC(name)        = "blocksmooth_cuda",
-    FILTER_PUBLIC(description) =
+    .p.name         = "blocksmooth_cuda",
+    .p.description  =
         NULL_IF_CONFIG_SMALL("Smooth the edges of a codec's blocks on CUDA frames."),
-    FILTER_PUBLIC(priv_class)  = &blocksmooth_cuda_class,
-    FILTER_PUBLIC(flags)       = AVFILTER_FLAG_SUPPORT_TIMELINE_GENERIC,
-    .priv_size                 = sizeof(BlockSmoothCUDAContext),
-    .init                      = init,
-    .uninit                    = ff_cuda_queue_uninit,
-    .process_command           = blocksmooth_command,
+    .p.priv_class   = &blocksmooth_cuda_class,
+    .p.flags        = AVFILTER_FLAG_SUPPORT_TIMELINE_GENERIC,
+    .priv_size      = sizeof(BlockSmoothCUDAContext),
+    .init           = init,
+    .uninit         = ff_cuda_queue_uninit,
+    .process_command = blocksmooth_command,
     FILTER_INPUTS(blocksmooth_cuda_inputs),
     FILTER_OUTPUTS(ff_video_default_filterpad),
     FILTER_SINGLE_PIXFMT(AV_PIX_FMT_CUDA),

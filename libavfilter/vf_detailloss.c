@@ -38,7 +38,6 @@
 #include "detailloss.h"
 #include "detailloss_dsp.h"
 #include "filters.h"
-#include "release_compat.h"
 #include "luma_frame.h"
 #include "pair_sync.h"
 
@@ -532,17 +531,17 @@ static const AVFilterPad detailloss_outputs[] = {
 };
 
 const FFFilter ff_vf_detailloss = {
-    FILTER_PUBLIC(name)        = "detailloss",
-    FILTER_PUBLIC(description) =
+    .p.name         = "detailloss",
+    .p.description  =
         NULL_IF_CONFIG_SMALL("Measure what an encode has lost of its source."),
-    FILTER_PUBLIC(priv_class)  = &detailloss_class,
-    FILTER_PUBLIC(flags)       = AVFILTER_FLAG_METADATA_ONLY | AVFILTER_FLAG_SLICE_THREADS |
-                                 AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
-    .priv_size                 = sizeof(DetailLossCPUContext),
-    .preinit                   = detailloss_framesync_preinit,
-    .init                      = init,
-    .activate                  = activate,
-    .uninit                    = uninit,
+    .p.priv_class   = &detailloss_class,
+    .p.flags        = AVFILTER_FLAG_METADATA_ONLY | AVFILTER_FLAG_SLICE_THREADS |
+                       AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
+    .priv_size      = sizeof(DetailLossCPUContext),
+    .preinit        = detailloss_framesync_preinit,
+    .init           = init,
+    .activate       = activate,
+    .uninit         = uninit,
     FILTER_INPUTS(ff_pair_sync_inputs),
     FILTER_OUTPUTS(detailloss_outputs),
     FILTER_QUERY_FUNC2(query_formats),

@@ -33,7 +33,6 @@
 #include "cuda/queue.h"
 #include "detailloss.h"
 #include "filters.h"
-#include "release_compat.h"
 #include "vf_detailloss_cuda.h"
 
 typedef struct DetailLossCUDAContext {
@@ -267,17 +266,17 @@ static av_cold int init(AVFilterContext *ctx)
 }
 
 const FFFilter ff_vf_detailloss_cuda = {
-    FILTER_PUBLIC(name)        = "detailloss_cuda",
-    FILTER_PUBLIC(description) =
+    .p.name         = "detailloss_cuda",
+    .p.description  =
         NULL_IF_CONFIG_SMALL("Measure what an encode in CUDA frames has lost of its source."),
-    FILTER_PUBLIC(priv_class)  = &detailloss_cuda_class,
-    FILTER_PUBLIC(flags)       = AVFILTER_FLAG_METADATA_ONLY |
-                                 AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
-    .preinit                   = detailloss_cuda_framesync_preinit,
-    .priv_size                 = sizeof(DetailLossCUDAContext),
-    .init                      = init,
-    .activate                  = ff_cuda_queue_activate,
-    .uninit                    = ff_cuda_queue_uninit,
+    .p.priv_class   = &detailloss_cuda_class,
+    .p.flags        = AVFILTER_FLAG_METADATA_ONLY |
+                       AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
+    .preinit        = detailloss_cuda_framesync_preinit,
+    .priv_size      = sizeof(DetailLossCUDAContext),
+    .init           = init,
+    .activate       = ff_cuda_queue_activate,
+    .uninit         = ff_cuda_queue_uninit,
     FILTER_INPUTS(ff_cuda_queue_pair_inputs),
     FILTER_OUTPUTS(ff_cuda_queue_pair_output),
     FILTER_SINGLE_PIXFMT(AV_PIX_FMT_CUDA),

@@ -43,7 +43,6 @@
 #include "formats.h"
 #include "mad.h"
 #include "mad_work.h"
-#include "release_compat.h"
 #include "luma_frame.h"
 #include "pair_sync.h"
 #include "video.h"
@@ -281,17 +280,17 @@ static const AVFilterPad mad_outputs[] = {
 };
 
 const FFFilter ff_vf_mad = {
-    FILTER_PUBLIC(name)        = "mad",
-    FILTER_PUBLIC(description) =
+    .p.name         = "mad",
+    .p.description  =
         NULL_IF_CONFIG_SMALL("Score quality against a reference (Most Apparent Distortion)."),
-    FILTER_PUBLIC(priv_class)  = &mad_class,
-    FILTER_PUBLIC(flags)       = AVFILTER_FLAG_SLICE_THREADS | AVFILTER_FLAG_DYNAMIC_OUTPUTS |
-                                 AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
-    .priv_size                 = sizeof(MADCPUContext),
-    .preinit                   = mad_framesync_preinit,
-    .init                      = init,
-    .activate                  = activate,
-    .uninit                    = uninit,
+    .p.priv_class   = &mad_class,
+    .p.flags        = AVFILTER_FLAG_SLICE_THREADS | AVFILTER_FLAG_DYNAMIC_OUTPUTS |
+                       AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
+    .priv_size      = sizeof(MADCPUContext),
+    .preinit        = mad_framesync_preinit,
+    .init           = init,
+    .activate       = activate,
+    .uninit         = uninit,
     FILTER_INPUTS(ff_pair_sync_inputs),
     FILTER_OUTPUTS(mad_outputs),
     FILTER_QUERY_FUNC2(query_formats),

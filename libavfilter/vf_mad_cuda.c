@@ -42,7 +42,6 @@
 #include "filters.h"
 #include "formats.h"
 #include "mad.h"
-#include "release_compat.h"
 #include "luma_frame.h"
 #include "vf_mad_cuda.h"
 
@@ -588,18 +587,18 @@ static av_cold int init(AVFilterContext *ctx)
 }
 
 const FFFilter ff_vf_mad_cuda = {
-    FILTER_PUBLIC(name)        = "mad_cuda",
-    FILTER_PUBLIC(description) =
+    .p.name         = "mad_cuda",
+    .p.description  =
         NULL_IF_CONFIG_SMALL("Measure the most apparent distortion between two streams of "
                              "CUDA frames (MAD)."),
-    FILTER_PUBLIC(priv_class)  = &mad_cuda_class,
-    FILTER_PUBLIC(flags)       = AVFILTER_FLAG_METADATA_ONLY |
-                                 AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
-    .preinit                   = mad_cuda_framesync_preinit,
-    .priv_size                 = sizeof(MADCUDAContext),
-    .init                      = init,
-    .activate                  = ff_cuda_queue_activate,
-    .uninit                    = ff_cuda_queue_uninit,
+    .p.priv_class   = &mad_cuda_class,
+    .p.flags        = AVFILTER_FLAG_METADATA_ONLY |
+                       AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
+    .preinit        = mad_cuda_framesync_preinit,
+    .priv_size      = sizeof(MADCUDAContext),
+    .init           = init,
+    .activate       = ff_cuda_queue_activate,
+    .uninit         = ff_cuda_queue_uninit,
     FILTER_INPUTS(ff_cuda_queue_pair_inputs),
     FILTER_OUTPUTS(ff_cuda_queue_pair_output),
     FILTER_QUERY_FUNC2(query_formats),

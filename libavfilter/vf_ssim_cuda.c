@@ -40,7 +40,6 @@
 #include "avfilter.h"
 #include "cuda/queue.h"
 #include "filters.h"
-#include "release_compat.h"
 #include "luma_frame.h"
 #include "score_output.h"
 #include "vf_ssim_cuda.h"
@@ -359,17 +358,17 @@ static av_cold int init(AVFilterContext *ctx)
 }
 
 const FFFilter ff_vf_ssim_cuda = {
-    FILTER_PUBLIC(name)        = "ssim_cuda",
-    FILTER_PUBLIC(description) =
+    .p.name         = "ssim_cuda",
+    .p.description  =
         NULL_IF_CONFIG_SMALL("Calculate the SSIM between two CUDA video streams."),
-    FILTER_PUBLIC(priv_class)  = &ssim_cuda_class,
-    FILTER_PUBLIC(flags)       = AVFILTER_FLAG_METADATA_ONLY |
-                                 AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
-    .preinit                   = ssim_cuda_framesync_preinit,
-    .priv_size                 = sizeof(SSIMCUDAContext),
-    .init                      = init,
-    .activate                  = ff_cuda_queue_activate,
-    .uninit                    = ff_cuda_queue_uninit,
+    .p.priv_class   = &ssim_cuda_class,
+    .p.flags        = AVFILTER_FLAG_METADATA_ONLY |
+                       AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
+    .preinit        = ssim_cuda_framesync_preinit,
+    .priv_size      = sizeof(SSIMCUDAContext),
+    .init           = init,
+    .activate       = ff_cuda_queue_activate,
+    .uninit         = ff_cuda_queue_uninit,
     FILTER_INPUTS(ff_cuda_queue_pair_inputs),
     FILTER_OUTPUTS(ff_cuda_queue_pair_output),
     FILTER_SINGLE_PIXFMT(AV_PIX_FMT_CUDA),

@@ -13,8 +13,7 @@ build=$root/build
 
 # Supported series, the default first, and libavfilter's major version in each.
 series_table='9.0 12
-8.1 11
-7.1 10'
+8.1 11'
 
 say() {
     printf '==> %s\n' "$*" >&2

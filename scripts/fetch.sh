@@ -15,7 +15,6 @@ cache=${CACHE:-$build/cache}
 # The releases that were tried, as Debian's orig tarballs, which are FFmpeg's own.
 pinned='8c3850283eb25fa026482078a04051e0be17347b09ef81a0849bec15a96e002e ffmpeg 9.0.2
 464beb5e7bf0c311e68b45ae2f04e9cc2af88851abb4082231742a74d97b524c ffmpeg 8.1.2
-de668509caf9e35e3cd162473441fdb29538c6d96ed080292b3cf9e6fc5d558f ffmpeg 7.1.5
 0ca1a0c85b149646fa6ce4d600584507fdccf5a23d58e668d8701e89cee0c3fb nv-codec-headers 12.1.14.0'
 
 os_release() { # field

@@ -108,18 +108,6 @@ def assign():
 
 # ---- the series ----
 
-def as_mailed(text, release):
-    """`.p.name` as upstream writes it; the name of a field stands in a macro only for 7.1."""
-    if release == "7.1" or "FILTER_PUBLIC(" not in text:
-        return text
-    text = text.replace('#include "release_compat.h"\n', "")
-    start = text.index("const FFFilter")
-    head, filters = text[:start], text[start:]
-    filters = re.sub(r"(?m)^(    \.\w+ *) {12}=", r"\1=", filters)
-    filters = re.sub(r"(?m)^ {12}( {16,}\S)", r"\1", filters)
-    return head + re.sub(r"FILTER_PUBLIC\((\w+)\)", r".p.\1", filters)
-
-
 def without_dangling(texts):
     """References to sections of later patches are plain words until these are there."""
     manual = {file: text for file, text in texts.items() if file.endswith(".texi")}
@@ -134,8 +122,6 @@ def files_of(src, number):
     """What the patches up to a number make of FFmpeg's files, and what they add."""
     release, assigned = release_of(src), assign()
     there = {file for file in assigned if assigned[file] <= number}
-    if release != "7.1":
-        there.discard("libavfilter/release_compat.h")
     texts = without_dangling(registered(src, there))
     added = steps()[:number + 1]
     of = {library: sum(os.path.exists(os.path.join(ROOT, form % names[0])) for names in added)
@@ -147,7 +133,7 @@ def files_of(src, number):
     log = "".join("- %s\n" % title(names[0])[1] for names in added)
     texts["Changelog"] = read(src, "Changelog").replace("\n\n", "\n\nversion <next>:\n%s\n\n" % log, 1)
     for file in there:
-        texts[file] = as_mailed(read(source_of(file)), release)
+        texts[file] = read(source_of(file))
     return texts
 
 
@@ -222,8 +208,8 @@ def check(src, folder, farm):
         files = set(git(repository, "ls-files", "-z").split("\0")[:-1])
         release = release_of(src)
         wrong = [file for file in files - {"Changelog", "libavfilter/version.h", "libavcodec/version.h"}
-                 if read(repository, file) != as_mailed(read(farm, file), release)]
-        missing = set(our_files()) - files - {"libavfilter/release_compat.h"}
+                 if read(repository, file) != read(farm, file)]
+        missing = set(our_files()) - files
         if wrong or missing:
             die("the series is not the overlay: " + " ".join(sorted(wrong + list(missing))))
         # the rest of patcheck takes an hour for a series: it looks for each variable in every line
