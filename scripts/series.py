@@ -120,7 +120,7 @@ def without_dangling(texts):
 
 def files_of(src, number):
     """What the patches up to a number make of FFmpeg's files, and what they add."""
-    release, assigned = release_of(src), assign()
+    assigned = assign()
     there = {file for file in assigned if assigned[file] <= number}
     texts = without_dangling(registered(src, there))
     added = steps()[:number + 1]
@@ -206,7 +206,6 @@ def check(src, folder, farm):
         begin(src, repository, changed_files(src))
         git(repository, "am", "-q", *series_of(folder))
         files = set(git(repository, "ls-files", "-z").split("\0")[:-1])
-        release = release_of(src)
         wrong = [file for file in files - {"Changelog", "libavfilter/version.h", "libavcodec/version.h"}
                  if read(repository, file) != read(farm, file)]
         missing = set(our_files()) - files
