@@ -29,7 +29,7 @@
 #include "bliinds.h"
 #include "filters.h"
 
-/// The reported values of a frame; the loss and the features come after them.
+/// The reported values of a frame; the features come after them.
 enum {
     METRIC_SCORE,
     METRIC_RAW,
@@ -41,7 +41,7 @@ enum {
     NB_METRICS
 };
 static const char *const basis_name[] = {
-    [BLIINDS_PIXELS] = "pixels", [BLIINDS_BITSTREAM] = "bitstream",
+    [BLIINDS_PIXELS] = "pixels", [BLIINDS_BITSTREAM] = "bitstream", NULL
 };
 
 /// A frame is not valid if more than this share of its level 1 blocks is flat, or if its level 3
@@ -64,14 +64,8 @@ static const AVUUID x265_uuid = {
 #define SEI_VALID   0x01
 /// @}
 
-static void add_metric(BLIINDSContext *s, ScoreMetric metric)
-{
-    s->metric[s->nb_metrics++] = metric;
-}
-
 int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
 {
-    enum ScoreDirection direction;
     const BLIINDSModel *model;
     // FFmpeg leaves the option NULL if there is no memory for its default
     int ret = s->model_name ? ff_bliinds_model_load(s->model, ctx, s->model_name) : AVERROR(ENOMEM);
@@ -80,45 +74,26 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
         return ret;
 
     // if there are two, they have the same name, range and direction
-    model     = &s->model[s->model[BLIINDS_PIXELS].name[0] ? BLIINDS_PIXELS : BLIINDS_BITSTREAM];
-    direction = model->higher_is_better ? SCORE_HIGHER_IS_BETTER : SCORE_LOWER_IS_BETTER;
-    add_metric(s, (ScoreMetric){ "score",    6, SCORE_POOL_VALID, direction });
-    add_metric(s, (ScoreMetric){ "raw",      6, SCORE_POOL_VALID, direction });
-    add_metric(s, (ScoreMetric){ "sigma",    6, SCORE_POOL_VALID });
-    add_metric(s, (ScoreMetric){ "distance", 6, SCORE_POOL_VALID });
-    add_metric(s, (ScoreMetric){ "valid",    0, SCORE_POOL_NONE });
-    add_metric(s, (ScoreMetric){ "basis",    0, SCORE_POOL_COUNT, .words = basis_name,
-                                 .counted = basis_name[BLIINDS_BITSTREAM] });
-    add_metric(s, (ScoreMetric){
-        "outside", 0, SCORE_POOL_COUNT, .counted = "outside",
-        .warning = "outside of what the model knows: do not rely on the score",
-    });
-    if (s->rr.read_path) {
-        add_metric(s, (ScoreMetric){ "loss", 6, SCORE_POOL_KNOWN,
-                                     SCORE_LOWER_IS_BETTER, BLIINDS_LOSS_SCALE });
-        add_metric(s, (ScoreMetric){ "loss_sigma", 6, SCORE_POOL_KNOWN });
-    }
-    if (s->features)
-        for (int i = 0; i < BLIINDS_NB_FEATURES; i++)
-            add_metric(s, (ScoreMetric){ ff_bliinds_feature_name[i], 9, SCORE_POOL_FEATURE });
+    model = &s->model[s->model[BLIINDS_PIXELS].name[0] ? BLIINDS_PIXELS : BLIINDS_BITSTREAM];
+    s->metric[METRIC_SCORE]    = (ScoreMetric){ "score",    6, 1 };
+    s->metric[METRIC_RAW]      = (ScoreMetric){ "raw",      6, 1 };
+    s->metric[METRIC_SIGMA]    = (ScoreMetric){ "sigma",    6, 1 };
+    s->metric[METRIC_DISTANCE] = (ScoreMetric){ "distance", 6, 1 };
+    s->metric[METRIC_VALID]    = (ScoreMetric){ "valid",    0 };
+    s->metric[METRIC_BASIS]    = (ScoreMetric){ "basis",    0, .words = basis_name };
+    s->metric[METRIC_OUTSIDE]  = (ScoreMetric){ "outside",  0 };
+    for (int i = 0; i < BLIINDS_NB_FEATURES; i++)
+        s->metric[NB_METRICS + i] = (ScoreMetric){ ff_bliinds_feature_name[i], 9, 1 };
 
-    s->counter[0] = (ScoreCounter){ "matched",   &s->rr.kept.nb_matched };
-    s->counter[1] = (ScoreCounter){ "unmatched", &s->rr.kept.nb_unmatched };
-    s->counter[2] = (ScoreCounter){ "unused",    &s->rr.nb_unused };
-
-    s->log.filter      = "bliinds";
-    s->log.title       = "BLIINDS";
-    s->log.model       = model->name;
-    s->log.min         = model->min;
-    s->log.max         = model->max;
-    s->log.metric      = s->metric;
-    s->log.nb_metrics  = s->nb_metrics;
-    s->log.counter     = s->counter;
-    s->log.nb_counters = s->rr.read_path ? FF_ARRAY_ELEMS(s->counter) : 0;
-    ret = ff_score_log_init(&s->log, ctx->priv);
-    if (ret >= 0)
-        ff_bliinds_rr_init(&s->rr, &s->log.outputs);
-    return ret;
+    s->log.filter           = "bliinds";
+    s->log.title            = "BLIINDS";
+    s->log.model            = model->name;
+    s->log.min              = model->min;
+    s->log.max              = model->max;
+    s->log.higher_is_better = model->higher_is_better;
+    s->log.metric           = s->metric;
+    s->log.nb_metrics       = NB_METRICS + (s->features ? BLIINDS_NB_FEATURES : 0);
+    return ff_metric_init(&s->log, ctx);
 }
 
 static int check_size(AVFilterContext *ctx, int width, int height)
@@ -134,44 +109,33 @@ static int check_size(AVFilterContext *ctx, int width, int height)
 
 int ff_bliinds_config(BLIINDSContext *s, const AVFilterLink *inlink)
 {
-    AVFilterContext *ctx = inlink->dst;
-    int ret = check_size(ctx, inlink->w, inlink->h);
-
-    return ret < 0 ? ret : ff_bliinds_rr_open(&s->rr, &s->log.outputs, ctx);
+    return check_size(inlink->dst, inlink->w, inlink->h);
 }
 
-/// The bitstream model if all coded features are known and it exists, else the pixel model,
-/// which may be empty.
-static enum BLIINDSBasis choose_basis(const BLIINDSContext *s, const double coded[BLIINDS_NB_CODED])
+int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame *dst,
+                        const AVFrame *frame, uint64_t n)
 {
-    return ff_bliinds_is_coded(coded) && s->model[BLIINDS_BITSTREAM].name[0] ? BLIINDS_BITSTREAM
-                                                                             : BLIINDS_PIXELS;
-}
+    int ret;
 
-int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, const AVFrame *frame,
-                        uint64_t n, const LumaFrame **luma)
-{
-    BLIINDSFrame *f = &s->frame[n % BLIINDS_MAX_IN_FLIGHT];
-
-    f->luma = ff_luma_frame(frame, s->range);
-    ff_bliinds_coded_features(f->coded, &s->coding, frame, f->luma.width, f->luma.height,
+    dst->n    = n;
+    dst->luma = ff_luma_frame(frame, AVCOL_RANGE_UNSPECIFIED);
+    ff_bliinds_coded_features(dst->coded, &s->coding, frame, dst->luma.width, dst->luma.height,
                               s->shown_height);
-    *luma = !ctx->is_disabled && ff_frame_is_chosen(n, s->n_subsample) ? &f->luma : NULL;
-    return *luma ? check_size(ctx, f->luma.width, f->luma.height) : 0;
+    // without a bitstream model, or what it needs, the pixel model is used, which may be empty
+    dst->basis = ff_bliinds_is_coded(dst->coded) && s->model[BLIINDS_BITSTREAM].name[0] ?
+                 BLIINDS_BITSTREAM : BLIINDS_PIXELS;
+    dst->needs_statistics = s->features ||
+                            ff_bliinds_model_needs_statistics(&s->model[dst->basis]);
+    if (ctx->is_disabled || !ff_frame_is_chosen(n, s->n_subsample))
+        return 0;
+    ret = check_size(ctx, dst->luma.width, dst->luma.height);
+    return ret < 0 ? ret : 1;
 }
 
-int ff_bliinds_needs_statistics(const BLIINDSContext *s, uint64_t n)
-{
-    const BLIINDSFrame *f = &s->frame[n % BLIINDS_MAX_IN_FLIGHT];
-
-    return s->features || ff_bliinds_model_needs_statistics(&s->model[choose_basis(s, f->coded)]);
-}
-
-static void predict(double value[NB_METRICS], const BLIINDSContext *s,
+static void predict(double value[NB_METRICS], const BLIINDSContext *s, enum BLIINDSBasis basis,
                     const double feature[BLIINDS_NB_FEATURES])
 {
-    const enum BLIINDSBasis basis = choose_basis(s, feature + BLIINDS_FEATURE_CODED);
-    const BLIINDSModel *model     = &s->model[basis];
+    const BLIINDSModel *model = &s->model[basis];
 
     value[METRIC_BASIS]    = basis;
     value[METRIC_RAW]      = ff_bliinds_model_raw(model, feature);
@@ -239,69 +203,17 @@ static int set_side_data(const BLIINDSContext *s, AVFrame *frame, const double *
     return 0;
 }
 
-/**
- * Write a frame's energies, and compare them with those of its source.
- *
- * @param loss set to NAN if no frame of the source matches, or if that is not valid
- */
-static int compare_with_source(BLIINDSContext *s, AVFilterContext *ctx, const AVFrame *frame,
-                               uint64_t n, const BLIINDSLevelSums sums[BLIINDS_LEVELS],
-                               int valid, BLIINDSLoss *loss)
+int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
+                     const BLIINDSFrame *f, const BLIINDSLevelSums sums[BLIINDS_LEVELS])
 {
-    const BLIINDSFrame *f = &s->frame[n % BLIINDS_MAX_IN_FLIGHT];
-    BLIINDSRRFrame rr = {
-        .n      = n,
-        .time   = ff_bliinds_rr_time(frame->pts, s->log.outputs.time_base),
-        .valid  = valid,
-        .format = { f->luma.width, f->luma.height, f->luma.limited, f->luma.depth },
-    };
-    const BLIINDSRRFrame *source = NULL;
+    double value[BLIINDS_MAX_METRICS], *feature = value + NB_METRICS;
     int ret;
 
-    *loss = (BLIINDSLoss){ NAN, NAN };
-    ff_bliinds_energies(&rr.energies, sums);
-    if (s->rr.write_path && ((ret = ff_score_log_open(&s->log, ctx)) < 0 ||
-                             (ret = ff_bliinds_rr_write(&s->rr, &s->log.outputs, ctx, &rr)) < 0) ||
-        s->rr.read_path  && (ret = ff_bliinds_rr_find(&s->rr, ctx, &rr, &source)) < 0)
-        return ret;
-    if (source && source->valid)
-        *loss = ff_bliinds_loss(&source->energies, &rr.energies, f->coded);
-    return 0;
-}
-
-int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
-                     uint64_t n, const BLIINDSLevelSums sums[BLIINDS_LEVELS])
-{
-    const double *coded = s->frame[n % BLIINDS_MAX_IN_FLIGHT].coded;
-    double value[BLIINDS_MAX_METRICS], feature[BLIINDS_NB_FEATURES];
-    BLIINDSLoss loss;
-    int nb = NB_METRICS, ret;
-
     ff_bliinds_features(feature, sums);
-    memcpy(feature + BLIINDS_FEATURE_CODED, coded, BLIINDS_NB_CODED * sizeof(*coded));
-    predict(value, s, feature);
+    memcpy(feature + BLIINDS_FEATURE_CODED, f->coded, sizeof(f->coded));
+    predict(value, s, f->basis, feature);
     value[METRIC_VALID] = is_valid(sums);
-    if ((s->rr.read_path || s->rr.write_path) &&
-        (ret = compare_with_source(s, ctx, frame, n, sums, value[METRIC_VALID], &loss)) < 0)
-        return ret;
-    if (s->rr.read_path) {
-        value[nb++] = loss.loss;
-        value[nb++] = loss.sigma;
-    }
-    if (s->features)
-        memcpy(value + nb, feature, sizeof(feature));
-
     if (s->side_data && (ret = set_side_data(s, frame, value)) < 0)
         return ret;
-    return ff_score_log_frame(&s->log, ctx, frame, n, value, value[METRIC_VALID]);
-}
-
-int ff_bliinds_close(BLIINDSContext *s, AVFilterContext *ctx, int ended)
-{
-    int ret = ff_bliinds_rr_close(&s->rr, ctx), err;
-
-    if (ended && s->rr.write_path && !s->log.outputs.noted && ff_score_log_open(&s->log, ctx) >= 0)
-        ff_bliinds_rr_write(&s->rr, &s->log.outputs, ctx, NULL);
-    err = ff_score_log_close(&s->log, ctx, ended);
-    return ret < 0 ? ret : err;
+    return ff_metric_frame(&s->log, ctx, frame, f->n, value, value[METRIC_VALID]);
 }

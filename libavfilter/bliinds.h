@@ -18,7 +18,7 @@
 
 /**
  * @file
- * What the BLIINDS-II filters share: from sums over blocks to features, score,
+ * What the BLIINDS filters share: from sums over blocks to features, score,
  * metadata, side data and logs. They differ only in where the sums are made.
  *
  * A function of type int returns 0, or a negative AVERROR after a message.
@@ -34,43 +34,37 @@
 
 #include "avfilter.h"
 #include "bliinds_model.h"
-#include "bliinds_rr.h"
 #include "bliinds_sums.h"
 #include "luma_frame.h"
-#include "score_log.h"
+#include "metric.h"
 
 #define BLIINDS_MIN_SIZE 4      ///< level 3 then has one sample
 #define BLIINDS_MAX_SIZE 16384
 
-/// Frames between ff_bliinds_describe() and ff_bliinds_score(): more than any queue holds.
-#define BLIINDS_MAX_IN_FLIGHT 128
-
-#define BLIINDS_MAX_METRICS (9 + BLIINDS_NB_FEATURES)
+#define BLIINDS_MAX_METRICS (7 + BLIINDS_NB_FEATURES)
 
 /// What is known of a frame before its samples are looked at.
 typedef struct BLIINDSFrame {
+    uint64_t n;                         ///< number, from 0
     LumaFrame luma;
     double coded[BLIINDS_NB_CODED];     ///< the coded features
+    enum BLIINDSBasis basis;            ///< which model scores it
+    int needs_statistics;               ///< 0: the sums of the bands and nb_flat are enough
 } BLIINDSFrame;
 
 /// The part of a filter's context that does not depend on where it computes.
 typedef struct BLIINDSContext {
     // options
     char *model_name;
-    int range;              ///< enum AVColorRange, unspecified: from the frame
     int shown_height;       ///< rows at which people see the video, 0: those of the frame
     int features;
     int side_data;
     int n_subsample;
-    BLIINDSRR rr;
-    ScoreLog log;
+    MetricLog log;
 
     BLIINDSModel model[BLIINDS_NB_BASES];
     BLIINDSCoding coding;
-    BLIINDSFrame frame[BLIINDS_MAX_IN_FLIGHT];      ///< frame n is at n % BLIINDS_MAX_IN_FLIGHT
-    int nb_metrics;         ///< values of a frame that are reported
     ScoreMetric metric[BLIINDS_MAX_METRICS];
-    ScoreCounter counter[3];
 } BLIINDSContext;
 
 /// The options of a BLIINDS-II filter, whose context has it as member.
@@ -81,59 +75,37 @@ typedef struct BLIINDSContext {
     { "shown_height", "set the height at which people see the video, 0 for the frame's",    \
       offsetof(type, member.shown_height), AV_OPT_TYPE_INT, { .i64 = 0 }, 0,                \
       BLIINDS_MAX_SIZE, flags },                                                            \
-    LUMA_RANGE_OPTION(type, member.range, flags),                                           \
     { "features", "report the features too",                                                \
       offsetof(type, member.features), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1, flags },       \
     { "side_data", "attach the score as user data unregistered SEI",                        \
       offsetof(type, member.side_data), AV_OPT_TYPE_BOOL, { .i64 = 1 }, 0, 1, flags },      \
     { "n_subsample", "score one of every n frames",                                         \
       offsetof(type, member.n_subsample), AV_OPT_TYPE_INT, { .i64 = 1 }, 1, INT_MAX, flags }, \
-    BLIINDS_RR_OPTIONS(type, member.rr, flags),                                             \
-    SCORE_LOG_OPTIONS(type, member.log, flags)
+    METRIC_LOG_OPTIONS(type, member.log, flags)
 
 /// Load the model, and set up the metrics and logs.
 int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx);
 
-/**
- * Check the size of the input, and open the file that rr_read names. init() would be too
- * early: ffmpeg also creates filters that never get a frame, only to examine a graph.
- */
+/// Check the size of the input.
 int ff_bliinds_config(BLIINDSContext *s, const AVFilterLink *inlink);
 
 /**
- * Describe a frame, and say if it is to be scored.
+ * Describe a frame before its samples are looked at.
  *
- * @param n    its number, from ff_score_log_count()
- * @param luma set to its luma, NULL if it is not to be scored
- * @return 0, or AVERROR(EINVAL) after a message if it has a size that cannot be scored
+ * @param n its number, from 0
+ * @return 1 if it is to be scored, 0 if not, or AVERROR(EINVAL) after a message if it cannot be
  */
-int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, const AVFrame *frame,
-                        uint64_t n, const LumaFrame **luma);
-
-/**
- * Whether ff_bliinds_score() needs all sums of a frame. Otherwise the sums of the bands
- * and nb_flat are enough.
- *
- * @param n its number; ff_bliinds_describe() has seen it
- */
-int ff_bliinds_needs_statistics(const BLIINDSContext *s, uint64_t n);
+int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame *dst,
+                        const AVFrame *frame, uint64_t n);
 
 /**
  * Score a frame; the score goes to its metadata, its side data and the files.
  *
  * @param frame the frame, whose pixels are not touched
- * @param n     its number
+ * @param f     what ff_bliinds_describe() told of it
  * @param sums  of its levels
  */
 int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
-                     uint64_t n, const BLIINDSLevelSums sums[BLIINDS_LEVELS]);
-
-/**
- * Finish the files, print the summary, and free all; may be called again.
- *
- * @param ended 0 if the filter is freed before the end of its input
- * @return 0, or a negative AVERROR if a file could not be written
- */
-int ff_bliinds_close(BLIINDSContext *s, AVFilterContext *ctx, int ended);
+                     const BLIINDSFrame *f, const BLIINDSLevelSums sums[BLIINDS_LEVELS]);
 
 #endif /* AVFILTER_BLIINDS_H */

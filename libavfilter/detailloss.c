@@ -34,12 +34,12 @@ enum {
 };
 
 static const ScoreMetric metric[NB_METRICS] = {
-    [METRIC_LOSS]   = { "loss",   6, SCORE_POOL_VALID, SCORE_LOWER_IS_BETTER },
-    [METRIC_SIGMA]  = { "sigma",  6, SCORE_POOL_VALID },
-    [METRIC_DETAIL] = { "detail", 6, SCORE_POOL_VALID, SCORE_LOWER_IS_BETTER },
-    [METRIC_ADDED]  = { "added",  6, SCORE_POOL_VALID, SCORE_LOWER_IS_BETTER },
-    [METRIC_CHROMA] = { "chroma", 6, SCORE_POOL_VALID, SCORE_LOWER_IS_BETTER },
-    [METRIC_MOTION] = { "motion", 6, SCORE_POOL_VALID },
+    [METRIC_LOSS]   = { "loss",   6, 1 },
+    [METRIC_SIGMA]  = { "sigma",  6, 1 },
+    [METRIC_DETAIL] = { "detail", 6, 1 },
+    [METRIC_ADDED]  = { "added",  6, 1 },
+    [METRIC_CHROMA] = { "chroma", 6, 1 },
+    [METRIC_MOTION] = { "motion", 6, 1 },
 };
 
 /**
@@ -74,7 +74,7 @@ int ff_detailloss_init(DetailLossContext *s, AVFilterContext *ctx)
     s->log.max        = 100;
     s->log.metric     = metric;
     s->log.nb_metrics = NB_METRICS;
-    return ff_score_log_init(&s->log, ctx->priv);
+    return ff_metric_init(&s->log, ctx);
 }
 
 DetailPicture ff_detailloss_picture(const DetailLossContext *s, const AVFrame *main,
@@ -152,5 +152,5 @@ int ff_detailloss_score(DetailLossContext *s, AVFilterContext *ctx, AVFrame *fra
     double value[NB_METRICS];
 
     measure(value, picture, sums);
-    return ff_score_log_frame(&s->log, ctx, frame, n, value, 1);
+    return ff_metric_frame(&s->log, ctx, frame, n, value, 1);
 }

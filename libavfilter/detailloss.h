@@ -34,7 +34,7 @@
 #include "avfilter.h"
 #include "detailloss_wavelet.h"
 #include "luma_frame.h"
-#include "score_log.h"
+#include "metric.h"
 
 #define DETAIL_MIN_SIZE 16
 
@@ -43,7 +43,7 @@ typedef struct DetailLossContext {
     // options
     int range;              ///< enum AVColorRange, unspecified: from the frame
     int n_subsample;
-    ScoreLog log;
+    MetricLog log;
 } DetailLossContext;
 
 /// What the samples of a picture are.
@@ -62,7 +62,7 @@ typedef struct DetailPicture {
     LUMA_RANGE_OPTION(type, member.range, flags),                                           \
     { "n_subsample", "compare one of every n frames",                                       \
       offsetof(type, member.n_subsample), AV_OPT_TYPE_INT, { .i64 = 1 }, 1, INT_MAX, flags }, \
-    SCORE_LOG_OPTIONS(type, member.log, flags)
+    METRIC_LOG_OPTIONS(type, member.log, flags)
 
 /// Set up the logs.
 int ff_detailloss_init(DetailLossContext *s, AVFilterContext *ctx);
@@ -75,7 +75,7 @@ DetailPicture ff_detailloss_picture(const DetailLossContext *s, const AVFrame *m
  * Score a frame; the loss goes to its metadata and the logs.
  *
  * @param frame of the main input, whose pixels are not touched
- * @param n     its number, from ff_score_log_count()
+ * @param n     its number among the frames that the filter was given, from 0
  * @param sums  of the pair
  * @return 0, or a negative AVERROR after a message
  */

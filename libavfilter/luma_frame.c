@@ -40,6 +40,17 @@ int ff_luma_is_supported(const AVPixFmtDescriptor *desc)
            (luma->depth == 8 || !(desc->flags & AV_PIX_FMT_FLAG_BE) == !AV_HAVE_BIGENDIAN);
 }
 
+int ff_luma_check_frame(void *logctx, const AVFilterLink *link, const AVFrame *frame)
+{
+    if (frame->width == link->w && frame->height == link->h && frame->format == link->format)
+        return 1;
+    av_log(logctx, AV_LOG_ERROR, "A frame of %dx%d %s came on a link of %dx%d %s: insert scale "
+           "before this filter.\n", frame->width, frame->height,
+           av_get_pix_fmt_name(frame->format), link->w, link->h,
+           av_get_pix_fmt_name(link->format));
+    return AVERROR(EINVAL);
+}
+
 int ff_luma_check_format(void *logctx, const AVFrame *frame)
 {
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(frame->format);

@@ -33,6 +33,7 @@
 #include "libavutil/pixdesc.h"
 #include "libavutil/pixfmt.h"
 
+#include "avfilter.h"
 #include "formats.h"
 
 /// The option of the range, an int of the filter's context.
@@ -54,10 +55,12 @@
 int ff_luma_is_supported(const AVPixFmtDescriptor *desc);
 
 /**
- * Check the format of a frame: it may change on the fly.
+ * Check that a frame has the size and format of its link, which FFmpeg's filters rely on.
  *
- * @return 0, or AVERROR(ENOSYS) after a message
+ * @return 1, or AVERROR(EINVAL) after a message
  */
+int ff_luma_check_frame(void *logctx, const AVFilterLink *link, const AVFrame *frame);
+
 int ff_luma_check_format(void *logctx, const AVFrame *frame);
 
 /// All supported formats; the chroma may have any layout.

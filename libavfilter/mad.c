@@ -34,9 +34,9 @@ enum {
 };
 
 static const ScoreMetric metric[NB_METRICS] = {
-    [METRIC_SCORE] = { "score", 9, SCORE_POOL_VALID, SCORE_LOWER_IS_BETTER },
-    [METRIC_HI]    = { "hi",    9, SCORE_POOL_VALID, SCORE_LOWER_IS_BETTER },
-    [METRIC_LO]    = { "lo",    9, SCORE_POOL_VALID, SCORE_LOWER_IS_BETTER },
+    [METRIC_SCORE] = { "score", 9, 1 },
+    [METRIC_HI]    = { "hi",    9, 1 },
+    [METRIC_LO]    = { "lo",    9, 1 },
 };
 
 int ff_mad_init(MADContext *s, AVFilterContext *ctx,
@@ -53,7 +53,7 @@ int ff_mad_init(MADContext *s, AVFilterContext *ctx,
     s->log.max        = INFINITY;
     s->log.metric     = metric;
     s->log.nb_metrics = NB_METRICS;
-    ret = ff_score_log_init(&s->log, ctx->priv);
+    ret = ff_metric_init(&s->log, ctx);
 
     for (int i = 0; i < FF_ARRAY_ELEMS(pad) && ret >= 0; i++) {
         AVFilterPad map = {
@@ -137,5 +137,5 @@ int ff_mad_score(MADContext *s, AVFilterContext *ctx, AVFrame *frame, uint64_t n
     value[METRIC_LO]    = sqrt(lo / nb);
     weight              = 1 / (1 + b1 * pow(value[METRIC_HI], b2));
     value[METRIC_SCORE] = pow(value[METRIC_LO], 1 - weight) * pow(value[METRIC_HI], weight);
-    return ff_score_log_frame(&s->log, ctx, frame, n, value, 1);
+    return ff_metric_frame(&s->log, ctx, frame, n, value, 1);
 }

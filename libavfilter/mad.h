@@ -41,7 +41,7 @@
 #include "avfilter.h"
 #include "mad_block.h"
 #include "luma_frame.h"
-#include "score_log.h"
+#include "metric.h"
 
 #define MAD_MIN_SIZE 64
 
@@ -63,7 +63,7 @@ typedef struct MADContext {
     // options
     int range;              ///< enum AVColorRange, unspecified: from the frame
     int map;                ///< enum MADMap
-    ScoreLog log;
+    MetricLog log;
 } MADContext;
 
 /// How samples become values: (sample - black) * scale, clipped to 0..255.
@@ -75,7 +75,7 @@ typedef struct MADRange {
 /// The options of a MAD filter, whose context has it as member.
 #define MAD_OPTIONS(type, member, flags)                                                    \
     LUMA_RANGE_OPTION(type, member.range, flags),                                           \
-    SCORE_LOG_OPTIONS(type, member.log, flags)
+    METRIC_LOG_OPTIONS(type, member.log, flags)
 
 /// The option of a filter that has outputs for maps.
 #define MAD_MAP_OPTIONS(type, member, flags)                                                \
@@ -140,7 +140,7 @@ double ff_mad_weight(int scale);
  * Score a frame; the score goes to its metadata and the logs.
  *
  * @param frame of the main input, whose pixels are not touched
- * @param n     its number, from ff_score_log_count()
+ * @param n     its number among the frames that the filter was given, from 0
  * @param hi    sum of (mask * lmse)^2 over the interior
  * @param lo    sum of the appearance map's squares over the interior
  * @return 0, or a negative AVERROR after a message

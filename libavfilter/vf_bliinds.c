@@ -73,7 +73,9 @@ typedef struct BLIINDSCPUContext {
 
     BLIINDSDSPContext dsp;
     float gamma_table[BLIINDS_GAMMA_NB];
-    int width, height;                  ///< that the memory is made for
+    uint64_t nb_frames;
+    int ended;                          ///< the end of the input was seen
+    int width, height;                  ///< of the input
     int nb_jobs;
     uint8_t *memory;                    ///< all that is below
     ptrdiff_t block_stride;             ///< of basis and value rows
@@ -84,8 +86,7 @@ typedef struct BLIINDSCPUContext {
 
 typedef struct ThreadData {
     const AVFrame *frame;
-    const LumaFrame *luma;
-    int bands_alone;                    ///< nothing else is asked for
+    const BLIINDSFrame *f;
 } ThreadData;
 
 #define FLAGS (AV_OPT_FLAG_FILTERING_PARAM | AV_OPT_FLAG_VIDEO_PARAM)
@@ -107,7 +108,7 @@ static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg
 static const int32_t *first_row(const BLIINDSCPUContext *s, const ThreadData *td,
                                 const Rows *rows, int y)
 {
-    const LumaFrame *luma = td->luma;
+    const LumaFrame *luma = &td->f->luma;
     const AVFrame *frame  = td->frame;
     int32_t *dst = rows->memory[(y + 3) % 3];
 
@@ -146,10 +147,10 @@ static void block_row(const BLIINDSCPUContext *s, const ThreadData *td, const Sc
         high[i] = scratch->level[l].high[slot];
         low[i]  = scratch->level[l].low[slot];
     }
-    (td->bands_alone ? s->dsp.band_row : s->dsp.block_row)
+    (td->f->needs_statistics ? s->dsp.block_row : s->dsp.band_row)
         (scratch->value, high, l > 0 ? low : NULL, s->block_stride, blocks->w);
     ff_bliinds_add_row(&s->dsp, sums, blocks, (y + 1) / BLIINDS_STEP, scratch->value,
-                       s->block_stride, td->bands_alone ? NULL : s->gamma_table);
+                       s->block_stride, td->f->needs_statistics ? s->gamma_table : NULL);
 }
 
 /// The next row of samples of a level, and all that can be done with it.
@@ -226,25 +227,23 @@ static int worst_job(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
     return 0;
 }
 
-static int score_frame(AVFilterContext *ctx, AVFrame *frame, const LumaFrame *luma, uint64_t n)
+static int score_frame(AVFilterContext *ctx, AVFrame *frame, const BLIINDSFrame *f)
 {
     BLIINDSCPUContext *s = ctx->priv;
     const int nb_jobs   = FFMIN(s->level[0].blocks.h, s->nb_jobs);
     BLIINDSLevelSums sums[BLIINDS_LEVELS];
-    ThreadData td = {
-        .frame = frame, .luma = luma, .bands_alone = !ff_bliinds_needs_statistics(&s->common, n),
-    };
+    ThreadData td = { .frame = frame, .f = f };
 
     ff_filter_execute(ctx, slice, &td, NULL, nb_jobs);
     for (int l = 0; l < BLIINDS_LEVELS; l++)
         merge_sums(s->level[l].sums, nb_jobs);
-    if (!td.bands_alone)
+    if (f->needs_statistics)
         ff_filter_execute(ctx, worst_job, NULL, NULL,
                           BLIINDS_LEVELS * (BLIINDS_NB_STATISTICS + 1));
 
     for (int l = 0; l < BLIINDS_LEVELS; l++)
         sums[l] = s->level[l].sums[0];
-    return ff_bliinds_score(&s->common, ctx, frame, n, sums);
+    return ff_bliinds_score(&s->common, ctx, frame, f, sums);
 }
 
 /// Take the next part of the memory; while there is no memory, only count its size.
@@ -300,38 +299,18 @@ static size_t lay_out(BLIINDSCPUContext *s, int width, int height)
     return used;
 }
 
-/// Make the memory for a size, which may change on the fly.
-static int prepare(AVFilterContext *ctx, int width, int height)
-{
-    BLIINDSCPUContext *s = ctx->priv;
-
-    if (width == s->width && height == s->height)
-        return 0;
-    s->width   = s->height = 0;
-    s->nb_jobs = ff_filter_get_nb_threads(ctx);
-    av_freep(&s->memory);
-    s->memory = av_mallocz(lay_out(s, width, height));
-    if (!s->memory)
-        return AVERROR(ENOMEM);
-    lay_out(s, width, height);
-    s->width  = width;
-    s->height = height;
-    return 0;
-}
-
 static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
 {
     AVFilterContext *ctx = inlink->dst;
     BLIINDSCPUContext *s = ctx->priv;
-    const uint64_t n = ff_score_log_count(&s->common.log, ctx, frame, inlink->time_base);
-    const LumaFrame *luma;
-    int ret = ff_bliinds_describe(&s->common, ctx, frame, n, &luma);
+    BLIINDSFrame f;
+    int ret = ff_bliinds_describe(&s->common, ctx, &f, frame, s->nb_frames++);
 
-    if (ret >= 0 && luma &&
-        ((ret = ff_luma_check_format(ctx, frame)) < 0 ||
-         (ret = prepare(ctx, luma->width, luma->height)) < 0 ||
-         (ret = score_frame(ctx, frame, luma, n)) < 0) ||
-        ret < 0) {
+    if (ret > 0)
+        ret = ff_luma_check_frame(ctx, inlink, frame);
+    if (ret > 0)
+        ret = score_frame(ctx, frame, &f);
+    if (ret < 0) {
         av_frame_free(&frame);
         return ret;
     }
@@ -350,7 +329,7 @@ static int activate(AVFilterContext *ctx)
     status = ff_outlink_get_status(outlink);
     if (status) {
         ff_inlink_set_status(inlink, status);
-        return ff_bliinds_close(&s->common, ctx, 1);
+        return 0;
     }
 
     ret = ff_inlink_consume_frame(inlink, &frame);
@@ -360,8 +339,9 @@ static int activate(AVFilterContext *ctx)
         return filter_frame(inlink, frame);
 
     if (ff_inlink_acknowledge_status(inlink, &status, &pts)) {
+        s->ended = status == AVERROR_EOF;
         ff_outlink_set_status(outlink, status, pts);
-        return ff_bliinds_close(&s->common, ctx, 1);
+        return 0;
     }
     FF_FILTER_FORWARD_WANTED(outlink, inlink);
 
@@ -381,7 +361,7 @@ static av_cold void uninit(AVFilterContext *ctx)
 {
     BLIINDSCPUContext *s = ctx->priv;
 
-    ff_bliinds_close(&s->common, ctx, 0);
+    ff_metric_uninit(&s->common.log, ctx, s->nb_frames, s->ended);
     av_freep(&s->memory);
 }
 
@@ -391,7 +371,25 @@ static int config_input(AVFilterLink *inlink)
     BLIINDSCPUContext *s = ctx->priv;
     int ret = ff_bliinds_config(&s->common, inlink);
 
-    return ret < 0 ? ret : prepare(ctx, inlink->w, inlink->h);
+    if (ret < 0)
+        return ret;
+    s->width   = inlink->w;
+    s->height  = inlink->h;
+    s->nb_jobs = ff_filter_get_nb_threads(ctx);
+    av_freep(&s->memory);
+    s->memory = av_mallocz(lay_out(s, s->width, s->height));
+    if (!s->memory)
+        return AVERROR(ENOMEM);
+    lay_out(s, s->width, s->height);
+    return 0;
+}
+
+static int process_command(AVFilterContext *ctx, const char *cmd, const char *arg,
+                           char *res, int res_len, int flags)
+{
+    BLIINDSCPUContext *s = ctx->priv;
+
+    return ff_metric_command(&s->common.log, cmd);
 }
 
 static const AVFilterPad bliinds_inputs[] = {
@@ -413,6 +411,7 @@ const FFFilter ff_vf_bliinds = {
     .init           = init,
     .activate       = activate,
     .uninit         = uninit,
+    .process_command = process_command,
     FILTER_INPUTS(bliinds_inputs),
     FILTER_OUTPUTS(ff_video_default_filterpad),
     FILTER_QUERY_FUNC2(query_formats),

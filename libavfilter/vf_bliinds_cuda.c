@@ -203,18 +203,18 @@ static int alloc_blocks(AVFilterContext *ctx, int width, int height)
 static int add_frame(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *none)
 {
     BLIINDSCUDAContext *s = ctx->priv;
-    const LumaFrame *luma;
+    BLIINDSFrame *f = s->queue.state;
+    const LumaFrame *luma = &f->luma;
     CUfunction blocks;
     float scale;
-    int bands_alone, resized, ret = ff_bliinds_describe(&s->common, ctx, frame, s->queue.n, &luma);
+    int resized, ret = ff_bliinds_describe(&s->common, ctx, f, frame, s->queue.n);
 
-    if (ret < 0 || !luma)
+    if (ret <= 0)
         return ret;
-    bands_alone = !ff_bliinds_needs_statistics(&s->common, s->queue.n);
-    if (bands_alone)
-        blocks = luma->depth > 8 ? s->bands_16 : s->bands_8;
-    else
+    if (f->needs_statistics)
         blocks = luma->depth > 8 ? s->blocks_16 : s->blocks_8;
+    else
+        blocks = luma->depth > 8 ? s->bands_16 : s->bands_8;
     scale   = 1.f / (1 << (luma->depth - 8));
     resized = luma->width != s->width || luma->height != s->height;
     if ((resized || blocks != s->blocks || luma->shift != s->params.down ||
@@ -223,7 +223,7 @@ static int add_frame(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *
         return ret;
 
     s->blocks       = blocks;
-    s->bands_alone  = bands_alone;
+    s->bands_alone  = !f->needs_statistics;
     s->params.down  = luma->shift;
     s->params.mask  = (1 << luma->depth) - 1;
     s->params.up    = BLIINDS_FRAC_BITS - (luma->depth - 8);
@@ -274,21 +274,15 @@ static void read_statistics(BLIINDSLevelSums sums[BLIINDS_LEVELS], const BLIINDS
 static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
 {
     BLIINDSCUDAContext *s = ctx->priv;
+    const BLIINDSFrame *f = s->queue.state;
     BLIINDSLevelSums sums[BLIINDS_LEVELS] = { 0 };
 
     if (!result)
         return 0;
     read_bands(sums, result, frame);
-    if (ff_bliinds_needs_statistics(&s->common, s->queue.n))
+    if (f->needs_statistics)
         read_statistics(sums, result);
-    return ff_bliinds_score(&s->common, ctx, frame, s->queue.n, sums);
-}
-
-static int finish(AVFilterContext *ctx, int ended)
-{
-    BLIINDSCUDAContext *s = ctx->priv;
-
-    return ff_bliinds_close(&s->common, ctx, ended);
+    return ff_bliinds_score(&s->common, ctx, frame, f, sums);
 }
 
 static int check(AVFilterContext *ctx)
@@ -331,12 +325,12 @@ static const CUDAQueueKernel kernels[] = {
 static const CUDAQueueFilter filter = {
     .module      = CUDA_QUEUE_MODULE(vf_bliinds_cuda, kernels),
     .result_size = sizeof(BLIINDSCUDAResult),
+    .state_size  = sizeof(BLIINDSFrame),
     .check       = check,
     .setup       = setup,
     .add         = add_frame,
     .launch      = launch,
     .report      = report,
-    .finish      = finish,
 };
 
 static av_cold int init(AVFilterContext *ctx)
@@ -344,8 +338,24 @@ static av_cold int init(AVFilterContext *ctx)
     BLIINDSCUDAContext *s = ctx->priv;
 
     s->queue.filter = &filter;
-    s->queue.log    = &s->common.log;
     return ff_bliinds_init(&s->common, ctx);
+}
+
+static av_cold void uninit(AVFilterContext *ctx)
+{
+    BLIINDSCUDAContext *s = ctx->priv;
+
+    ff_cuda_queue_uninit(ctx);
+    ff_metric_uninit(&s->common.log, ctx, s->queue.nb_frames, s->queue.eof == AVERROR_EOF);
+}
+
+static int process_command(AVFilterContext *ctx, const char *cmd, const char *arg,
+                           char *res, int res_len, int flags)
+{
+    BLIINDSCUDAContext *s = ctx->priv;
+    int ret = ff_metric_command(&s->common.log, cmd);
+
+    return ret < 0 ? ret : ff_cuda_queue_drain(ctx);
 }
 
 const FFFilter ff_vf_bliinds_cuda = {
@@ -358,7 +368,8 @@ const FFFilter ff_vf_bliinds_cuda = {
     .priv_size      = sizeof(BLIINDSCUDAContext),
     .init           = init,
     .activate       = ff_cuda_queue_activate,
-    .uninit         = ff_cuda_queue_uninit,
+    .uninit         = uninit,
+    .process_command = process_command,
     FILTER_INPUTS(ff_cuda_queue_input),
     FILTER_OUTPUTS(ff_video_default_filterpad),
     FILTER_SINGLE_PIXFMT(AV_PIX_FMT_CUDA),

@@ -74,6 +74,7 @@ typedef struct Scratch {
 typedef struct DetailLossCPUContext {
     const AVClass *class;
     PairSync sync;
+    uint64_t nb_frames;
     DetailLossContext common;
     DetailLossDSPContext dsp;
 
@@ -464,7 +465,7 @@ static int filter_frames(FFFrameSync *fs)
 
     if (ret < 0)
         return ret;
-    n = ff_score_log_count(&s->common.log, ctx, main, fs->time_base);
+    n = s->nb_frames++;
     // where there is nothing to compare with, the frame passes
     if (reference && ff_frame_is_chosen(n, s->common.n_subsample))
         ret = score_frame(ctx, main, reference, n);
@@ -483,15 +484,8 @@ static int filter_frames(FFFrameSync *fs)
 static int activate(AVFilterContext *ctx)
 {
     DetailLossCPUContext *s = ctx->priv;
-    int ret = ff_framesync_activate(&s->sync.fs);
 
-    if (ff_outlink_get_status(ctx->outputs[0])) {
-        int err = ff_score_log_close(&s->common.log, ctx, 1);
-
-        if (err < 0)
-            return err;
-    }
-    return ret;
+    return ff_framesync_activate(&s->sync.fs);
 }
 
 static av_cold int init(AVFilterContext *ctx)
@@ -508,11 +502,19 @@ static av_cold void uninit(AVFilterContext *ctx)
 {
     DetailLossCPUContext *s = ctx->priv;
 
-    ff_score_log_close(&s->common.log, ctx, 0);
+    ff_metric_uninit(&s->common.log, ctx, s->nb_frames, s->sync.fs.eof);
     ff_pair_sync_uninit(&s->sync, ctx);
     av_frame_free(&s->previous);
     av_freep(&s->scratch);
     av_freep(&s->memory);
+}
+
+static int process_command(AVFilterContext *ctx, const char *cmd, const char *arg,
+                           char *res, int res_len, int flags)
+{
+    DetailLossCPUContext *s = ctx->priv;
+
+    return ff_metric_command(&s->common.log, cmd);
 }
 
 static int config_output(AVFilterLink *outlink)
@@ -542,6 +544,7 @@ const FFFilter ff_vf_detailloss = {
     .init           = init,
     .activate       = activate,
     .uninit         = uninit,
+    .process_command = process_command,
     FILTER_INPUTS(ff_pair_sync_inputs),
     FILTER_OUTPUTS(detailloss_outputs),
     FILTER_QUERY_FUNC2(query_formats),

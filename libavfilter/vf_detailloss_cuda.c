@@ -259,10 +259,26 @@ static av_cold int init(AVFilterContext *ctx)
     DetailLossCUDAContext *s = ctx->priv;
 
     s->queue.filter    = &filter;
-    s->queue.log       = &s->common.log;
     s->queue.max_batch = FFMIN(s->queue.size, DETAIL_MAX_BATCH);
     s->sw_format       = AV_PIX_FMT_NONE;
     return ff_detailloss_init(&s->common, ctx);
+}
+
+static av_cold void uninit(AVFilterContext *ctx)
+{
+    DetailLossCUDAContext *s = ctx->priv;
+
+    ff_cuda_queue_uninit(ctx);
+    ff_metric_uninit(&s->common.log, ctx, s->queue.nb_frames, s->queue.eof == AVERROR_EOF);
+}
+
+static int process_command(AVFilterContext *ctx, const char *cmd, const char *arg,
+                           char *res, int res_len, int flags)
+{
+    DetailLossCUDAContext *s = ctx->priv;
+    int ret = ff_metric_command(&s->common.log, cmd);
+
+    return ret < 0 ? ret : ff_cuda_queue_drain(ctx);
 }
 
 const FFFilter ff_vf_detailloss_cuda = {
@@ -276,7 +292,8 @@ const FFFilter ff_vf_detailloss_cuda = {
     .priv_size      = sizeof(DetailLossCUDAContext),
     .init           = init,
     .activate       = ff_cuda_queue_activate,
-    .uninit         = ff_cuda_queue_uninit,
+    .uninit         = uninit,
+    .process_command = process_command,
     FILTER_INPUTS(ff_cuda_queue_pair_inputs),
     FILTER_OUTPUTS(ff_cuda_queue_pair_output),
     FILTER_SINGLE_PIXFMT(AV_PIX_FMT_CUDA),

@@ -50,6 +50,7 @@
 typedef struct MADCPUContext {
     const AVClass *class;
     PairSync sync;
+    uint64_t nb_frames;
     MADContext common;
 
     MADTables tables[NB_PICTURES];
@@ -190,7 +191,7 @@ static int filter_frames(FFFrameSync *fs)
 
     if (ret < 0)
         return ret;
-    n = ff_score_log_count(&s->common.log, ctx, main, fs->time_base);
+    n = s->nb_frames++;
     // where there is nothing to compare with, the frame passes
     if (!reference)
         return ff_filter_frame(ctx->outputs[0], main);
@@ -229,20 +230,19 @@ static void serve_maps(AVFilterContext *ctx, int ended)
 static int activate(AVFilterContext *ctx)
 {
     MADCPUContext *s = ctx->priv;
-    int ended, ret;
+    int ret = ff_framesync_activate(&s->sync.fs);
 
-    ret = ff_framesync_activate(&s->sync.fs);
-    if (ret < 0 && ret != FFERROR_NOT_READY)
-        return ret;
-    ended = !!ff_outlink_get_status(ctx->outputs[0]);
-    serve_maps(ctx, ended);
-    if (ended) {
-        int err = ff_score_log_close(&s->common.log, ctx, 1);
-
-        if (err < 0)
-            return err;
-    }
+    if (ret >= 0 || ret == FFERROR_NOT_READY)
+        serve_maps(ctx, !!ff_outlink_get_status(ctx->outputs[0]));
     return ret;
+}
+
+static int process_command(AVFilterContext *ctx, const char *cmd, const char *arg,
+                           char *res, int res_len, int flags)
+{
+    MADCPUContext *s = ctx->priv;
+
+    return ff_metric_command(&s->common.log, cmd);
 }
 
 static int config_output(AVFilterLink *outlink)
@@ -264,7 +264,7 @@ static av_cold void uninit(AVFilterContext *ctx)
 {
     MADCPUContext *s = ctx->priv;
 
-    ff_score_log_close(&s->common.log, ctx, 0);
+    ff_metric_uninit(&s->common.log, ctx, s->nb_frames, s->sync.fs.eof);
     ff_pair_sync_uninit(&s->sync, ctx);
     ff_mad_work_free(&s->work);
     for (int i = 0; i < NB_PICTURES; i++)
@@ -291,6 +291,7 @@ const FFFilter ff_vf_mad = {
     .init           = init,
     .activate       = activate,
     .uninit         = uninit,
+    .process_command = process_command,
     FILTER_INPUTS(ff_pair_sync_inputs),
     FILTER_OUTPUTS(mad_outputs),
     FILTER_QUERY_FUNC2(query_formats),

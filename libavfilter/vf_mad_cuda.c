@@ -581,9 +581,25 @@ static av_cold int init(AVFilterContext *ctx)
     MADCUDAContext *s = ctx->priv;
 
     s->queue.filter    = &filter;
-    s->queue.log       = &s->common.log;
     s->queue.max_batch = 1;
     return ff_mad_init(&s->common, ctx, NULL);
+}
+
+static av_cold void uninit(AVFilterContext *ctx)
+{
+    MADCUDAContext *s = ctx->priv;
+
+    ff_cuda_queue_uninit(ctx);
+    ff_metric_uninit(&s->common.log, ctx, s->queue.nb_frames, s->queue.eof == AVERROR_EOF);
+}
+
+static int process_command(AVFilterContext *ctx, const char *cmd, const char *arg,
+                           char *res, int res_len, int flags)
+{
+    MADCUDAContext *s = ctx->priv;
+    int ret = ff_metric_command(&s->common.log, cmd);
+
+    return ret < 0 ? ret : ff_cuda_queue_drain(ctx);
 }
 
 const FFFilter ff_vf_mad_cuda = {
@@ -598,7 +614,8 @@ const FFFilter ff_vf_mad_cuda = {
     .priv_size      = sizeof(MADCUDAContext),
     .init           = init,
     .activate       = ff_cuda_queue_activate,
-    .uninit         = ff_cuda_queue_uninit,
+    .uninit         = uninit,
+    .process_command = process_command,
     FILTER_INPUTS(ff_cuda_queue_pair_inputs),
     FILTER_OUTPUTS(ff_cuda_queue_pair_output),
     FILTER_QUERY_FUNC2(query_formats),

@@ -41,7 +41,7 @@
 #include "cuda/queue.h"
 #include "filters.h"
 #include "luma_frame.h"
-#include "score_output.h"
+#include "metric.h"
 #include "vf_ssim_cuda.h"
 
 /// The least width and height of a component: that of a window.
@@ -52,16 +52,15 @@ typedef struct SSIMScores {
     double component[SSIM_MAX_PLANES], all;
 } SSIMScores;
 
-/// Over all pairs.
+/// Over all pairs: of 8 bytes each, as they are handed on to a rebuilt graph.
 typedef struct SSIMTotal {
     uint64_t nb_compared;
-    int nb_components;                  ///< of the last pair
+    uint64_t nb_components;             ///< of the last pair
     SSIMScores sum;
 } SSIMTotal;
 
 typedef struct SSIMCUDAContext {
     CUDAQueue queue;
-    char *stats_path;
 
     CUfunction ssim_8, ssim_16;
     CUdeviceptr state;                  ///< [SSIM_MAX_BATCH] of SSIMCUDAState
@@ -72,8 +71,8 @@ typedef struct SSIMCUDAContext {
     CUfunction ssim;
     int nb_thread_blocks, nb_threads;   ///< for a pair
 
-    ScoreOutputs outputs;
-    ScoreOutput stats;
+    MetricFile stats;
+    int drained;                        ///< the graph is about to be rebuilt
     SSIMTotal total;
     int range_warned;
 } SSIMCUDAContext;
@@ -83,9 +82,9 @@ typedef struct SSIMCUDAContext {
 
 static const AVOption ssim_cuda_options[] = {
     { "stats_file", "Set file where to store per-frame difference information",
-      OFFSET(stats_path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, FLAGS },
+      OFFSET(stats.path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, FLAGS },
     { "f",          "Set file where to store per-frame difference information",
-      OFFSET(stats_path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, FLAGS },
+      OFFSET(stats.path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, FLAGS },
     CUDA_QUEUE_OPTION(SSIMCUDAContext, FLAGS),
     { NULL }
 };
@@ -241,24 +240,29 @@ static int set_metadata(AVFrame *frame, const char *name, float value)
     char key[32];
 
     snprintf(key, sizeof(key), "lavfi.ssim.%s", name);
-    return av_dict_set(&frame->metadata, key, SCORE_FIXED(6, value), 0);
+    return av_dict_set(&frame->metadata, key, METRIC_FIXED(6, value), 0);
 }
 
 static int write_stats(AVFilterContext *ctx, const SSIMScores *scores)
 {
     SSIMCUDAContext *s = ctx->priv;
     AVBPrint text;
-    int ret = ff_score_outputs_open(&s->outputs, ctx);
 
-    if (ret < 0)
-        return ret;
     av_bprint_init(&text, 0, AV_BPRINT_SIZE_AUTOMATIC);
     av_bprintf(&text, "n:%"PRIu64" ", s->total.nb_compared);
     for (int i = 0; i < s->total.nb_components; i++)
-        av_bprintf(&text, "%c:%s ", component_name[i], SCORE_FIXED(6, scores->component[i]));
-    av_bprintf(&text, "All:%s (%s)\n", SCORE_FIXED(6, scores->all),
-               SCORE_FIXED(6, decibel(scores->all, 1.)));
-    return ff_score_output_write(&s->outputs, ctx, &s->stats, &text);
+        av_bprintf(&text, "%c:%s ", component_name[i], METRIC_FIXED(6, scores->component[i]));
+    av_bprintf(&text, "All:%s (%s)\n", METRIC_FIXED(6, scores->all),
+               METRIC_FIXED(6, decibel(scores->all, 1.)));
+    return ff_metric_file_write(&s->stats, ctx, &text);
+}
+
+static int begin(AVFilterContext *ctx)
+{
+    SSIMCUDAContext *s = ctx->priv;
+
+    return s->stats.path ? ff_metric_file_begin(&s->stats, ctx, (uint64_t *)&s->total,
+                                                sizeof(s->total) / sizeof(uint64_t)) : 0;
 }
 
 static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
@@ -267,9 +271,10 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
     SSIMScores scores;
     int ret;
 
-    ff_score_outputs_note(&s->outputs, ctx, frame, s->queue.sync.fs.time_base);
     if (!result)
         return 0;
+    if ((ret = begin(ctx)) < 0)
+        return ret;
     scores = read_scores(frame, result);
     s->total.nb_compared++;
     s->total.nb_components = count_components(ff_cuda_queue_format(frame->hw_frames_ctx));
@@ -283,7 +288,7 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
     if ((ret = set_metadata(frame, "All", scores.all)) < 0 ||
         (ret = set_metadata(frame, "dB", decibel(scores.all, 1.))) < 0)
         return ret;
-    return s->stats_path ? write_stats(ctx, &scores) : 0;
+    return s->stats.path ? write_stats(ctx, &scores) : 0;
 }
 
 static void print_summary(AVFilterContext *ctx)
@@ -294,23 +299,11 @@ static void print_summary(AVFilterContext *ctx)
     av_bprint_init(&text, 0, AV_BPRINT_SIZE_AUTOMATIC);
     for (int i = 0; i < s->total.nb_components; i++)
         av_bprintf(&text, " %c:%s (%s)", component_name[i],
-                   SCORE_FIXED(6, s->total.sum.component[i] / s->total.nb_compared),
-                   SCORE_FIXED(6, decibel(s->total.sum.component[i], s->total.nb_compared)));
+                   METRIC_FIXED(6, s->total.sum.component[i] / s->total.nb_compared),
+                   METRIC_FIXED(6, decibel(s->total.sum.component[i], s->total.nb_compared)));
     av_log(ctx, AV_LOG_INFO, "SSIM%s All:%s (%s)\n", text.str,
-           SCORE_FIXED(6, s->total.sum.all / s->total.nb_compared),
-           SCORE_FIXED(6, decibel(s->total.sum.all, s->total.nb_compared)));
-}
-
-static int finish(AVFilterContext *ctx, int ended)
-{
-    SSIMCUDAContext *s = ctx->priv;
-
-    if (!ended && s->total.nb_compared)
-        print_summary(ctx);
-    // without a frame, the file is written only where the input has ended
-    if (ended || s->outputs.noted)
-        ff_score_outputs_open(&s->outputs, ctx);
-    return ff_score_outputs_close(&s->outputs, ctx);
+           METRIC_FIXED(6, s->total.sum.all / s->total.nb_compared),
+           METRIC_FIXED(6, decibel(s->total.sum.all, s->total.nb_compared)));
 }
 
 static int setup(AVFilterContext *ctx)
@@ -338,7 +331,6 @@ static const CUDAQueueFilter filter = {
     .add         = add_pair,
     .launch      = launch,
     .report      = report,
-    .finish      = finish,
 };
 
 static av_cold int init(AVFilterContext *ctx)
@@ -347,14 +339,34 @@ static av_cold int init(AVFilterContext *ctx)
 
     s->queue.filter    = &filter;
     s->queue.max_batch = FFMIN(s->queue.size, SSIM_MAX_BATCH);
+    return ff_metric_file_open(&s->stats, ctx);
+}
 
-    s->stats.path         = s->stats_path;
-    s->outputs.options    = s;
-    s->outputs.output[0]  = &s->stats;
-    s->outputs.nb_outputs = !!s->stats_path;
-    s->outputs.carried      = &s->total;
-    s->outputs.carried_size = sizeof(s->total);
-    return 0;
+static av_cold void uninit(AVFilterContext *ctx)
+{
+    SSIMCUDAContext *s = ctx->priv;
+    const int ended    = s->queue.eof == AVERROR_EOF;
+    const int hands_on = s->drained && !ended && ff_metric_file_goes_on(&s->stats);
+
+    ff_cuda_queue_uninit(ctx);
+    // without a frame, the file is cut only where the input has ended
+    if (ended)
+        begin(ctx);
+    if (!hands_on && s->total.nb_compared)
+        print_summary(ctx);
+    ff_metric_file_close(&s->stats, ctx, hands_on && s->stats.begun ? (const uint64_t *)&s->total : NULL,
+                         sizeof(s->total) / sizeof(uint64_t));
+}
+
+static int process_command(AVFilterContext *ctx, const char *cmd, const char *arg,
+                           char *res, int res_len, int flags)
+{
+    SSIMCUDAContext *s = ctx->priv;
+
+    if (strcmp(cmd, "drain"))
+        return AVERROR(ENOSYS);
+    s->drained = 1;
+    return ff_cuda_queue_drain(ctx);
 }
 
 const FFFilter ff_vf_ssim_cuda = {
@@ -368,7 +380,8 @@ const FFFilter ff_vf_ssim_cuda = {
     .priv_size      = sizeof(SSIMCUDAContext),
     .init           = init,
     .activate       = ff_cuda_queue_activate,
-    .uninit         = ff_cuda_queue_uninit,
+    .uninit         = uninit,
+    .process_command = process_command,
     FILTER_INPUTS(ff_cuda_queue_pair_inputs),
     FILTER_OUTPUTS(ff_cuda_queue_pair_output),
     FILTER_SINGLE_PIXFMT(AV_PIX_FMT_CUDA),

@@ -45,16 +45,11 @@ mutants() {
   libavfilter/bliinds_features.c @ s/c->nb_blocks + 0.1/&1/ @ bliinds-yuv
   libavfilter/bliinds_features.c @ s/c->statistic\[BLIINDS_SUB\]/c->statistic[BLIINDS_ORI]/ @ bliinds-yuv
   libavfilter/bliinds.c       @ s/? SEI_VALID : 0/? 0 : SEI_VALID/ @ bliinds-sei-h264
-  libavfilter/bliinds_model.c @ s/0.10302/0.10303/ @ bliinds-rr-known
-  libavfilter/bliinds_model.c @ s/FLOOR 429496730/FLOOR 429597000/ @ bliinds-rr-energies bliinds-rr-round
-  libavfilter/bliinds_model.c @ s/c\[0\].band\[b\].whole    + c\[1\].band\[b\].whole/c[0].band[b].whole/ @ bliinds-rr-energies
   libavfilter/bliinds_model.c @ s/step + 0.5)/step + 0.4)/ @ bliinds-models
   libavfilter/bliinds_model.c @ s/sum += weight\[i\] \*/sum += 1.001 * weight[i] */ @ bliinds-models
   libavfilter/bliinds_model_file.c @ s/sqrt(1 \/ row\[t\])/sqrt(2 \/ row[t])/ @ bliinds-models
   libavfilter/bliinds_model.c @ s/sqrt(FFMAX(square, 0))/sqrt(FFMAX(square, 1))/ @ bliinds-models bliinds-default-model
   libavfilter/bliinds_model_file.c @ s/outside < distance/outside > distance/ @ bliinds-basis bliinds-basis-outside
-  libavfilter/bliinds_rr.c    @ s/frame_distance(s, i) - distance/frame_distance(s, i) - distance + 1/ @ bliinds-rr-match
-  libavfilter/bliinds_rr.c    @ s/(f->n - f\[-1\].n)/1/ @ bliinds-rr-match
 * libavfilter/bliinds_model.c @ s/feature >= BLIINDS_FEATURE_MEAN_PHASE/feature >= BLIINDS_FEATURE_CODED/ @ bliinds-bands
   libavfilter/bliinds_dsp.c  @ s/sums->nb_flat += dsp/sums->nb_flat = dsp/ @ bliinds-valid
   libavfilter/bliinds_dsp.c  @ s/while (count\[bin\] < k)/while (count[bin] <= k)/ @ bliinds-blocks
@@ -69,14 +64,8 @@ mutants() {
   libavfilter/vf_bliinds.c    @ s/FFMIN(rows\[l\].from, 2 \* rows\[l + 1\].from)/rows[l].from/ @ bliinds-layouts
   libavfilter/vf_bliinds.c    @ s/job = 1; job < nb_jobs/job = 1; job + 1 < nb_jobs/ @ bliinds-layouts
   libavfilter/luma_frame.c @ s/range == AVCOL_RANGE_MPEG;/range == AVCOL_RANGE_JPEG;/ @ bliinds-ranges
-  libavfilter/score_pool.c  @ s/value > -1 ? 1/value > -1 ? 1.001/ @ bliinds-log-json
-* libavfilter/score_pool.c  @ s/percentile\[\] = { 1, 5,/percentile[] = { 1, 6,/ @ bliinds-log-json
-  libavfilter/score_pool.h  @ s/define SCORE_WINDOW 48/define SCORE_WINDOW 47/ @ bliinds-log-json
-  libavfilter/score_pool.c  @ s/== SCORE_LOWER_IS_BETTER ? sum > p->worst/!= SCORE_LOWER_IS_BETTER ? sum > p->worst/ @ bliinds-log-json bliinds-summary
   libavfilter/luma_frame.c    @ s/n \/ step \* 0x9e3779b9/n \/ step * 0x9e3779b1/ @ bliinds-which-frames
-  libavfilter/score_log.c   @ s/nb_valid += !!valid/nb_valid += 1/ @ bliinds-log-json
-  libavfilter/score_log.c   @ s/ff_picture_width(frame), /frame->width, / @ detailloss-cuda-crop
-  libavfilter/score_output.c @ s/if (realpath(path, real))/if (!path)/ @ bliinds-log-writers
+  libavfilter/metric.c   @ s/nb_valid += !!valid/nb_valid += 1/ @ bliinds-log-json
   libavfilter/detailloss_wavelet.h @ s/.8365163037f \* x1/.8366163037f * x1/ @ detailloss-numbers checkasm-vf_detailloss
   libavfilter/detailloss_wavelet.h @ s/(source < 0) == (encode < 0)/1/ @ detailloss-numbers checkasm-vf_detailloss
   libavfilter/detailloss_wavelet.h @ s/CHROMA_STEP  3/CHROMA_STEP  2/ @ detailloss-numbers

@@ -123,17 +123,6 @@ clips() {
     for file; do
         for filter in $filters; do clip $filter "$file"; done
     done
-    # the reduced reference: files and losses of both filters; half a second late, a clip is not its own source
-    [[ " $filters " = *" bliinds "* ]] || return 0
-    for file; do
-        down="hwdownload,format=$(clip_format "$file")," late="settb=1/1000,setpts=PTS-STARTPTS+500,"
-        lines_of "bliinds=rr_write=$tmp/rr" "$down" "" "$tmp/cpu" "$file" &&
-            lines_of "bliinds_cuda=rr_write=$tmp/rr_cuda" "" "" "$tmp/gpu" "$file"
-        verdict - "reduced reference of $(basename "$file")" $? "$tmp/rr" "$tmp/rr_cuda"
-        lines_of "bliinds=rr_read=$tmp/rr" "$down$late" "" "$tmp/cpu" "$file" &&
-            lines_of "bliinds_cuda=rr_read=$tmp/rr" "$late" "" "$tmp/gpu" "$file"
-        verdict - "losses of $(basename "$file"), half a second late" $? "$tmp/cpu" "$tmp/gpu"
-    done
 }
 
 

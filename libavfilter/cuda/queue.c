@@ -217,8 +217,9 @@ static int alloc_ring(AVFilterContext *ctx)
     CUDAQueue *q = ctx->priv;
     int ret;
 
-    q->slot = av_calloc(q->size, sizeof(*q->slot));
-    if (!q->slot)
+    q->slot   = av_calloc(q->size, sizeof(*q->slot));
+    q->states = av_calloc(q->size, FFMAX(q->filter->state_size, 1));
+    if (!q->slot || !q->states)
         return AVERROR(ENOMEM);
     for (int i = 0; i < q->size; i++) {
         ret = CHECK_CU(q->cu->cuEventCreate(&q->slot[i].event, CU_EVENT_DISABLE_TIMING |
@@ -342,6 +343,11 @@ static CUDAQueueSlot *queued_slot(const CUDAQueue *q, int i)
     return &q->slot[(q->first + i) % q->size];
 }
 
+static void *slot_state(const CUDAQueue *q, const CUDAQueueSlot *slot)
+{
+    return q->states + (slot - q->slot) * q->filter->state_size;
+}
+
 static size_t result_offset(const CUDAQueue *q, const CUDAQueueSlot *slot)
 {
     return (slot - q->slot) * q->filter->result_size;
@@ -416,8 +422,9 @@ static int pop(AVFilterContext *ctx, int wait, AVFrame **frame, const void **res
 
     if (!ret)
         return 0;
-    slot    = queued_slot(q, 0);
-    q->n    = slot->n;
+    slot     = queued_slot(q, 0);
+    q->n     = slot->n;
+    q->state = slot_state(q, slot);
     *frame  = slot->frame;
     *result = slot->scored ? q->result + result_offset(q, slot) : NULL;
     slot->frame = NULL;
@@ -527,9 +534,8 @@ static int queue_frame(AVFilterContext *ctx, AVFrame *frame, const AVFrame *ref)
 
     if (ret < 0)
         goto fail;
-    q->n = q->nb_frames++;
-    if (q->log)
-        q->n = ff_score_log_count(q->log, ctx, frame, ctx->outputs[0]->time_base);
+    q->n     = q->nb_frames++;
+    q->state = slot_state(q, queued_slot(q, q->nb_queued));
     if (ref || ctx->nb_inputs == 1) {
         added = ret = add_to_batch(ctx, frame, ref, &kept);
         if (ret < 0)
@@ -593,7 +599,7 @@ static int take_frame(AVFilterContext *ctx)
         return queue_frame(ctx, frame, NULL);
     if (ff_inlink_acknowledge_status(ctx->inputs[0], &status, &pts)) {
         ff_outlink_set_status(ctx->outputs[0], status, pts);
-        q->eof = 1;
+        q->eof = status;
     }
     return 0;
 }
@@ -618,9 +624,10 @@ static int activate(AVFilterContext *ctx)
             return status;
         // at the end the output has a status already, but it comes after the frames that are
         // passed on before this function returns
-        q->eof |= q->sync.fs.eof;
-        if (q->eof || q->nb_queued == q->size) {
-            ret = deliver(ctx, q->eof ? 0 : q->size - 1, 1);
+        if (q->sync.fs.eof)
+            q->eof = AVERROR_EOF;
+        if (q->eof || q->drained || q->nb_queued == q->size) {
+            ret = deliver(ctx, q->eof || q->drained ? 0 : q->size - 1, 1);
             if (ret < 0)
                 return ret;
         }
@@ -639,20 +646,10 @@ static int activate(AVFilterContext *ctx)
     return FFERROR_NOT_READY;
 }
 
-static int finish(AVFilterContext *ctx, int ended)
-{
-    CUDAQueue *q = ctx->priv;
-
-    // uninit() may come without init()
-    if (q->filter && q->filter->finish)
-        return q->filter->finish(ctx, ended);
-    return q->log ? ff_score_log_close(q->log, ctx, ended) : 0;
-}
-
 int ff_cuda_queue_activate(AVFilterContext *ctx)
 {
     CUDAQueue *q = ctx->priv;
-    int finished = 0, ret;
+    int ret;
 
     if (q->error)
         return q->error;
@@ -661,11 +658,25 @@ int ff_cuda_queue_activate(AVFilterContext *ctx)
         ret = activate(ctx);
         ff_cuda_queue_leave(ctx);
     }
-    if (ff_outlink_get_status(ctx->outputs[0]))
-        finished = finish(ctx, 1);
-    if (finished < 0)
-        ret = finished;
     if (ret < 0 && ret != FFERROR_NOT_READY)
+        q->error = ret;
+    return ret;
+}
+
+int ff_cuda_queue_drain(AVFilterContext *ctx)
+{
+    CUDAQueue *q = ctx->priv;
+    int ret;
+
+    q->drained = 1;
+    if (q->error || !q->nb_queued || ff_outlink_get_status(ctx->outputs[0]))
+        return q->error;
+    ret = ff_cuda_queue_enter(ctx);
+    if (ret >= 0) {
+        ret = deliver(ctx, 0, 1);
+        ff_cuda_queue_leave(ctx);
+    }
+    if (ret < 0)
         q->error = ret;
     return ret;
 }
@@ -688,7 +699,7 @@ void ff_cuda_queue_uninit(AVFilterContext *ctx)
     }
     av_freep(&q->slot);
     av_frame_free(&q->previous);
-    finish(ctx, 0);
+    av_freep(&q->states);
     ff_pair_sync_uninit(&q->sync, ctx);
     av_buffer_unref(&q->device_ref);
 }

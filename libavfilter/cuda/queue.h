@@ -31,8 +31,9 @@
  * A filter's private context begins with a CUDAQueue named queue. The filter
  * - has CUDA_QUEUE_OPTION among its options and, for two inputs, defines its
  *   class with FRAMESYNC_DEFINE_CLASS(name, context, queue.sync.fs),
- * - sets filter and log in init(), and max_batch there or in setup(),
- * - has the pads, activate() and uninit() that are declared here.
+ * - sets filter in init(), and max_batch there or in setup(),
+ * - has the pads and activate() that are declared here, and calls ff_cuda_queue_uninit()
+ *   before it frees what report() needs.
  *
  * A filter without results only opens the device. It calls none of the functions after
  * ff_cuda_queue_uninit().
@@ -52,7 +53,6 @@
 
 #include "libavfilter/avfilter.h"
 #include "libavfilter/pair_sync.h"
-#include "libavfilter/score_log.h"
 
 #include "shared.h"
 
@@ -91,10 +91,11 @@ typedef struct CUDAQueueSlot {
     CUevent done;               ///< event of the last slot of its batch; NULL before the launch
 } CUDAQueueSlot;
 
-/// A filter. The CUDA context is pushed while its functions run, but for check and finish.
+/// A filter. The queue pushes the CUDA context around every function but check().
 typedef struct CUDAQueueFilter {
     CUDAQueueModule module;
     size_t result_size;         ///< bytes of a frame's result, a multiple of 8; 0 for none
+    size_t state_size;          ///< bytes that add() knows of a frame and report() needs, or 0
     int keeps_previous;         ///< kernels read the reference's previous frame
     int min_size;               ///< of two inputs, the least width and height
 
@@ -104,7 +105,7 @@ typedef struct CUDAQueueFilter {
     int (*setup)(AVFilterContext *ctx);
     /**
      * Add a frame to the batch, at index nb_batch. Its result goes to
-     * ff_cuda_queue_next_result(). Size and format may differ from those of the last frame.
+     * ff_cuda_queue_next_result(). Its cropping may differ from that of the last frame.
      *
      * @param ref has frame's size and format; NULL if there is one input
      * @return 1, or 0 if there is nothing to compute for it, or a negative AVERROR
@@ -118,13 +119,6 @@ typedef struct CUDAQueueFilter {
      * @param result NULL if there are no kernels for it
      */
     int (*report)(AVFilterContext *ctx, AVFrame *frame, const void *result);
-    /**
-     * Called when the output has ended and all frames are reported, perhaps more than once;
-     * NULL closes the log.
-     *
-     * @param ended 0 if the filter is freed
-     */
-    int (*finish)(AVFilterContext *ctx, int ended);
     /// Free what else the filter has on the device; may be NULL.
     void (*release)(AVFilterContext *ctx);
 } CUDAQueueFilter;
@@ -135,7 +129,6 @@ typedef struct CUDAQueue {
 
     // set by the filter
     const CUDAQueueFilter *filter;
-    ScoreLog *log;              ///< NULL for a filter without
     int max_batch;              ///< frames that one launch may take
 
     // for the filter's use
@@ -143,20 +136,23 @@ typedef struct CUDAQueue {
     CudaFunctions *cu;
     int nb_multiprocessors;
     int nb_batch;               ///< frames added since the last launch
-    uint64_t n;                 ///< number of the frame that is added or reported
+    uint64_t n;                 ///< number of the frame that is added or reported, from 0
+    void *state;                ///< [state_size] of that frame
+    uint64_t nb_frames;         ///< that came
+    int eof;                    ///< the status with which the input has ended, or 0
     AVFrame *previous;          ///< the reference's previous frame, NULL or perhaps ref again
     PairSync sync;
 
     AVBufferRef *device_ref;
     CUmodule module[CUDA_QUEUE_MAX_MODULES];
     CUdeviceptr *memory[CUDA_QUEUE_MAX_MEMORY];
-    uint64_t nb_frames;
     int advanced;               ///< a frame was taken from the inputs
-    int eof;
+    int drained;                ///< frames are no longer held
     int failed;                 ///< a frame could not be reported
     int error;                  ///< the first one: nothing more is done after it
 
     CUDAQueueSlot *slot;        ///< [size], a ring
+    uint8_t *states;            ///< [size][state_size]
     int first;                  ///< slot of the oldest frame
     int nb_queued;
     int64_t pushed, interval;   ///< time of the last frame, and since the one before, in us
@@ -211,7 +207,10 @@ const AVPixFmtDescriptor *ff_cuda_queue_format(const AVBufferRef *frames_ref);
 /// First sample of the plane of a component, after cropping, which CUDA frames leave to us.
 CUdeviceptr ff_cuda_queue_plane(const AVFrame *frame, int component);
 
-/// Report what is in flight, close the log, and free all.
+/// Pass on the frames that are held, and hold none from now on: the graph is about to be rebuilt.
+int ff_cuda_queue_drain(AVFilterContext *ctx);
+
+/// Report what is in flight, and free all.
 void ff_cuda_queue_uninit(AVFilterContext *ctx);
 
 /// Where kernels write the result of the frame that add() gets.

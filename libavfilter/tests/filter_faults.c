@@ -48,7 +48,6 @@
 #include "libavutil/pixdesc.h"
 #include "libavutil/tx.h"
 
-#include "libavfilter/score_output.h"
 #include "filter_graph.h"
 
 #define NB_FRAMES   6
@@ -342,7 +341,6 @@ static int filter_frames(Run *r)
 static void free_run(Run *r)
 {
     avfilter_graph_free(&r->graph.graph);
-    ff_score_outputs_forget();
     r->nb_allocs = nb_allocs;
     set_faults(r->in_driver, 0, 0);
     for (int i = 0; i < MAX_INPUTS; i++)

@@ -22,7 +22,7 @@
  * that gets its frames and is freed before the next one is made.
  *     FIRST:NUMBER:WIDTHxHEIGHT:END:FILTERS
  * NUMBER frames with the timestamps FIRST... in units of 1/25 s. Their input ends
- * if END is 1; if it is 0, the graph is freed without.
+ * if END is 1; if it is 0, the graph is freed without; if it is 2, it is told to drain first.
  * Prints a line of what each frame's metadata has of the filter's score.
  */
 
@@ -64,7 +64,7 @@ static int run(const char *job)
                &length) != 5)
         return AVERROR(EINVAL);
     ret = test_graph_open(&g, job + length, (AVFrame *[]){ &like }, 0);
-    for (int i = 0; i < number + end && ret >= 0; i++) {
+    for (int i = 0; i < number + (end == 1) && ret >= 0; i++) {
         AVFrame *frame = NULL;
 
         if (i < number) {
@@ -80,6 +80,10 @@ static int run(const char *job)
         if (ret >= 0)
             ret = test_graph_receive(&g, 0, NULL, take);
         av_frame_free(&frame);
+    }
+    if (ret >= 0 && end == 2) {
+        avfilter_graph_send_command(g.graph, "all", "drain", "", NULL, 0, 0);
+        ret = test_graph_receive(&g, 0, NULL, take);
     }
     avfilter_graph_free(&g.graph);
     return ret;

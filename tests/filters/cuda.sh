@@ -261,16 +261,13 @@ cuda_ranges(){ # filter
                 ${format%:*} ${format#*:} ${options}
         done << END
 null                null                none
-null                null                range=full
-null                null                range=auto
 setrange=full       setrange=full       none
-setrange=full       setrange=full       range=tv
-setrange=limited    setrange=limited    range=pc
+setrange=limited    setrange=limited    none
 setrange=limited    setrange=full       none
-setrange=full       setrange=limited    range=limited
+setrange=full       setrange=limited    none
 END
     done
-    all_the_same 24
+    all_the_same 15
 }
 
 # Frames that are cropped on the GPU, where that moves no sample.

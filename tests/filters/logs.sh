@@ -8,24 +8,11 @@ clip="-lavfi testsrc2=s=96x80:d=2.4,format=yuv420p,drawbox=c=black:t=fill:enable
 
 # A log, but for what is another one in each build and run.
 logged(){ # file
-    sed '/"\{0,1\}fps/d;s/"Lavfi[^"]*"/"LAVFI"/' $1
+    sed '/"fps/d;s/"Lavfi[^"]*"/"LAVFI"/' $1
 }
 
 log_json(){
     ffmpeg ${clip},${bliinds}=log_path=${tmp}/log ${to_null} || return
-    ls ${tmp} | grep 'tmp$' && echo "the temporary file is still there"
-    logged ${tmp}/log
-}
-
-# The other forms, with all features; the sixth frame is not valid.
-log_csv(){
-    ffmpeg ${clip},trim=end_frame=7,${bliinds}=features=1:log_path=${tmp}/log:log_fmt=csv:f=${tmp}/stats ${to_null} || return
-    logged ${tmp}/log
-    cat ${tmp}/stats
-}
-
-log_xml(){
-    ffmpeg ${clip},trim=end_frame=7,${bliinds}=features=1:log_path=${tmp}/log:log_fmt=xml ${to_null} || return
     logged ${tmp}/log
 }
 
@@ -37,102 +24,83 @@ log_stdout(){
     # without a valid frame there is nothing to pool
     ffmpeg -i ${pictures}/flat0_64x64.pgm -vf ${gray}${bliinds}=log_path=- ${to_null} |
         jq -c '.aggregate_metrics, .pooled_metrics.score'
+    # any number of filters may have it
+    ffmpeg ${clip},${bliinds}=f=-${download},${bliinds}=f=- ${to_null} | grep -c ^n:
 }
 
-# A log is whole when the output has had enough, or the input ends early.
+# A log tells whether the end of the input was seen.
 log_end(){
     need jq || return 0
     ffmpeg -lavfi testsrc2=s=64x64,format=yuv420p,${bliinds}=log_path=${tmp}/log -frames:v 3 ${to_null} || return
-    jq -r 'if (.frames | length) >= 3 then "3 frames" else . end' ${tmp}/log
+    jq -r 'if (.frames | length) >= 3 then "3 frames", .eof else . end' ${tmp}/log
     ffmpeg -lavfi testsrc2=s=64x64:d=1,format=yuv420p,${bliinds}=log_path=${tmp}/log,trim=end_frame=2 ${to_null} || return
-    jq -r 'if (.frames | length) >= 2 then "2 frames" else . end' ${tmp}/log
+    jq -r 'if (.frames | length) >= 2 then "2 frames", .eof else . end' ${tmp}/log
     ffmpeg -lavfi testsrc2=s=64x64:d=1,format=yuv420p,trim=end_frame=0,${bliinds}=log_path=${tmp}/log ${to_null}
-    jq -c '.frames, .aggregate_metrics' ${tmp}/log
+    jq -c '.frames, .aggregate_metrics, .eof' ${tmp}/log
+    # a failure after ten frames
+    pictures_of_two_sizes 10 10
+    fails -reinit_filter 0 -i ${tmp}/%d.pgm -vf ${gray}${bliinds}=log_path=${tmp}/log ${to_null} > /dev/null
+    jq -c '(.frames | length), .eof' ${tmp}/log
+}
+
+pictures_of_two_sizes(){ # number number
+    ffmpeg -lavfi testsrc2=s=64x64 -frames:v $1 -pix_fmt gray ${tmp}/%d.pgm &&
+        ffmpeg -lavfi testsrc2=s=80x64 -frames:v $2 -pix_fmt gray -start_number $(($1 + 1)) ${tmp}/%d.pgm
+}
+
+numbers(){ # log
+    jq -c '[.frames[].frameNum] | [length, .[0], .[-1]]' $1
+    jq -c '.aggregate_metrics, .eof' $1
 }
 
 # Where ffmpeg rebuilds the graph, the files go on: they are those of one graph.
 log_rebuild(){
     need jq || return 0
-    i=0
-    for picture in rose_70x46 rose_70x46 camera_crop_300x240 flat128_64x64 rose_70x46 camera_crop_300x240; do
-        i=$((i + 1))
-        cp ${pictures}/${picture}.pgm ${tmp}/${i}.pgm
-    done
-    for form in json csv xml; do
-        options=features=1:log_fmt=${form}:log_path=${tmp}
-        ffmpeg -reinit_filter 0 -i ${tmp}/%d.pgm -vf bliinds=${options}/one.log:f=${tmp}/one.stats:rr_write=${tmp}/one.rr \
-            ${to_null} || return
-        heard ffmpeg -i ${tmp}/%d.pgm -vf ${gray}${bliinds}=${options}/many.log:f=${tmp}/many.stats:rr_write=${tmp}/many.rr \
-            ${to_null} || return
-        for file in log stats rr; do
-            for i in one many; do sed '/"\{0,1\}fps/d' ${tmp}/${i}.${file} > ${tmp}/${i}; done
-            same "${form} ${file}" ${tmp}/one ${tmp}/many
-        done
-    done
-    messages < ${tmp}/err | grep -v REPLACED | tail -n 4 | sed 's/mean:.* frames/frames/'
-    # each loss is known, and what was matched is counted over all
-    ffmpeg -i ${tmp}/%d.pgm -vf ${gray}${bliinds}=rr_read=${tmp}/one.rr:log_path=${tmp}/log ${to_null} || return
-    jq -c '.aggregate_metrics, [.frames[].frameNum]' ${tmp}/log
-    # what cannot go on, since time does not, says so
-    ffmpeg -i ${tmp}/%d.pgm -vf setpts=N/25/TB,${gray}${bliinds}=log_path=${tmp}/log ${to_null} 2>&1 |
-        messages | sed -n "s,${tmp},folder,;/REPLACED/p"
-    jq -c '[.frames[].frameNum]' ${tmp}/log
+    pictures_of_two_sizes 12 20
+    graph="${gray}${bliinds}=log_path=${tmp}/log:f=${tmp}/stats"
+    heard ffmpeg -i ${tmp}/%d.pgm -vf ${graph} ${to_null} || return
+    numbers ${tmp}/log
+    sed 's/ .*//' ${tmp}/stats | xargs
+    grep -c rebuilt ${tmp}/log ${tmp}/stats | sed 's,.*/,,'
+    messages < ${tmp}/err | sed 's/mean:.* frames/frames/'
+    # what is pooled is what the lines have
+    awk '{ sub(/.*score:/, ""); sum += $1 } END { printf("%.5f\n", sum / NR) }' ${tmp}/stats > ${tmp}/expected
+    jq .pooled_metrics.score.mean ${tmp}/log | awk '{ printf("%.5f\n", $1) }' > ${tmp}/got
+    same "the mean over both sizes" ${tmp}/expected ${tmp}/got
+    # each file alone; a change of the format; two filters
+    ffmpeg -i ${tmp}/%d.pgm -vf ${gray}${bliinds}=f=${tmp}/one${download},${bliinds}=log_path=${tmp}/two ${to_null} || return
+    wc -l < ${tmp}/one
+    numbers ${tmp}/two
+    ffmpeg -lavfi testsrc2=s=64x64 -frames:v 5 -pix_fmt rgb24 -start_number 33 ${tmp}/%d.ppm
+    for i in 33 34 35 36 37; do mv ${tmp}/${i}.ppm ${tmp}/${i}.pgm; done
+    cat $(seq -f ${tmp}/%.0f.pgm 30 37) |
+        ffmpeg -f image2pipe -c:v ppm -i - -vf ${gray}${bliinds}=f=${tmp}/one ${to_null} || return
+    wc -l < ${tmp}/one
+    # a line that another process has left, killed as it was, is no beginning
+    sed -n 1,3p ${tmp}/stats > ${tmp}/left
+    echo "rebuilt pid:1 end:$(wc -c < ${tmp}/left) 3 3 3 1" >> ${tmp}/left
+    ffmpeg -i ${tmp}/%d.pgm -vf ${gray}${bliinds}=f=${tmp}/left -frames:v 4 ${to_null}
+    grep -c ^n:1 ${tmp}/left
+    # on standard output each filter counts its own frames
+    ffmpeg -i ${tmp}/%d.pgm -vf ${gray}${bliinds}=f=- ${to_null} | sed -n 's/ .*//;11,14p' | xargs
 }
 
-# In a host, graphs that come one after the other.
+# In a host: graphs that come one after the other are logs of their own, the last of which stays. One
+# that is told to drain, and does not come to its end, goes on in the next; END 2 stands for that.
 log_hosts(){
     need jq || return 0
     host="run libavfilter/tests/score_log${EXECSUF}"
-    for jobs in "0:5:64x64:1 5:5:64x64:1" "0:5:64x64:0 5:5:80x64:0" "0:5:64x64:0 9:5:64x64:1 14:1:64x64:1" \
-                "0:5:64x64:1 5:0:64x64:1" "0:5:64x64:1 5:0:64x64:0" \
-                "0:5:64x64:1 4:3:64x64:1" "0:5:64x64:1 0:5:64x64:1" "0:0:64x64:1" "0:0:64x64:0"; do
+    for jobs in "0:5:64x64:1 5:5:64x64:1" "0:5:64x64:0 5:5:80x64:0" "0:5:64x64:2 5:5:80x64:1" "0:5:64x64:2 0:5:64x64:2 9:1:16x16:1" \
+                "0:5:64x64:2 5:0:64x64:1" "0:5:64x64:2 5:0:64x64:0" "0:0:64x64:2 0:3:64x64:1" "0:0:64x64:1" "0:0:64x64:0"; do
         rm -f ${tmp}/log ${tmp}/stats
         set --
         for job in ${jobs}; do set -- "$@" ${job}:bliinds=log_path=${tmp}/log:f=${tmp}/stats; done
         heard ${host} "$@" > ${tmp}/out || echo "a failure"
         echo "${jobs}:"
-        test ! -e ${tmp}/log || jq -c '[.frames[].frameNum], .aggregate_metrics.frames' ${tmp}/log | xargs
-        test ! -e ${tmp}/stats || cut -d' ' -f1,2 ${tmp}/stats | xargs
-        grep -c REPLACED ${tmp}/err
+        jq -c '[.frames[].frameNum], .aggregate_metrics.frames, .eof' ${tmp}/log 2> /dev/null | xargs
+        cut -d' ' -f1,2 ${tmp}/stats | sed 's/ pid.*//' | xargs
+        messages < ${tmp}/err | sed 's/mean:.*frames/frames/'
     done
-    # of many filters, what the oldest has left goes
-    set --
-    for i in $(seq 20); do set -- "$@" 0:1:64x64:1:bliinds=f=${tmp}/${i}; done
-    ${host} "$@" 1:1:64x64:1:bliinds=f=${tmp}/1 1:1:64x64:1:bliinds=f=${tmp}/20 > ${tmp}/out || echo "a failure"
-    cut -d' ' -f1,2 ${tmp}/1 ${tmp}/20
-    # another option is another log
-    ${host} 0:1:64x64:1:bliinds=f=${tmp}/1 1:1:64x64:1:bliinds=features=1:f=${tmp}/1 > ${tmp}/out || echo "a failure"
-    cut -d' ' -f1,2 ${tmp}/1
-    # on standard output, lines go on
-    ${host} 0:2:64x64:1:bliinds=f=- 2:2:80x64:1:bliinds=f=- | sed -n 's/ pts_.*//;/^n/p'
-}
-
-# A file has one writer, and nobody's file is taken for a temporary one.
-log_writers(){
-    # more frames than are in flight: the first filter has not closed its file when the second opens its own
-    clip="-lavfi testsrc2=s=64x64:d=0.8,format=yuv420p"
-    echo mine > ${tmp}/log.tmp
-    for files in f=-:log_path=- f=-:log_path=/dev/stdout f=${tmp}/log:log_path=${tmp}/log f=${tmp}/log:rr_write=${tmp}/log \
-                 f=${tmp}/new:log_path=${tmp}/./new; do
-        fails ${clip},${bliinds}=${files} ${to_null} | sed "s,${tmp},folder,"
-    done
-    for path in - ${tmp}/log ${tmp}/new; do
-        fails ${clip},split[a][b]\;[a]${bliinds}=f=${path}[c]\;[b]${bliinds}=log_path=${path}[d] \
-            -map [c] ${to_null} -map [d] ${to_null} | sed "/BLIINDS\|are outside/d;s,${tmp},folder,"
-    done
-    ln -s log ${tmp}/link
-    fails ${clip},${bliinds}=f=${tmp}/log${download},${bliinds}=f=${tmp}/link ${to_null} | sed "/BLIINDS\|are outside/d;s,${tmp},folder,"
-    ffmpeg ${clip},${bliinds}=f=/dev/null${download},${bliinds}=f=/dev/null:log_path=/dev/null ${to_null} || echo "a failure"
-    rm ${tmp}/log
-    touch ${tmp}/log
-    ffmpeg ${clip},${bliinds}=log_path=${tmp}/link ${to_null} || echo "a failure"
-    cat ${tmp}/log.tmp
-    ls -F ${tmp} | grep -vx probe | xargs
-    same "what a link leads to" ${tmp}/log ${tmp}/link
-    # as the user's other files
-    umask 022
-    ffmpeg ${clip},${bliinds}=log_path=${tmp}/mode ${to_null}
-    ls -l ${tmp}/mode | cut -c1-10
 }
 
 # In a country with decimal commas, in a host that is at home there; and in one whose
@@ -149,19 +117,18 @@ log_locale(){
             skip "cannot make the locale ${locale}; its source is in Debian's package locales"
             return 0
         fi
-        for form in json csv xml; do
-            LOCPATH=${tmp}/locales LC_ALL=${locale} ${host} \
-                0:8:64x64:1:bliinds=features=1:log_path=${tmp}/log:log_fmt=${form}:f=${tmp}/stats,bliinds=model=${tmp}/model \
-                > ${tmp}/out 2> ${tmp}/err || echo "a failure"
-            cat ${tmp}/err >&2
-            messages < ${tmp}/err > ${tmp}/messages
-            for file in log stats out messages; do
-                sed '/"\{0,1\}fps/d' ${tmp}/${file} > ${tmp}/${file}.${form}.${locale}
-                test ${locale} = C || same "${locale} ${form} ${file}" ${tmp}/${file}.${form}.C ${tmp}/${file}.${form}.${locale}
-            done
+        LOCPATH=${tmp}/locales LC_ALL=${locale} ${host} \
+            0:8:64x64:2:bliinds=features=1:log_path=${tmp}/log:f=${tmp}/stats,bliinds=model=${tmp}/model \
+            8:8:64x64:1:bliinds=features=1:log_path=${tmp}/log:f=${tmp}/stats,bliinds=model=${tmp}/model \
+            > ${tmp}/out 2> ${tmp}/err || echo "a failure"
+        cat ${tmp}/err >&2
+        messages < ${tmp}/err > ${tmp}/messages
+        for file in log stats out messages; do
+            sed '/"fps/d' ${tmp}/${file} > ${tmp}/${file}.${locale}
+            test ${locale} = C || same "${locale} ${file}" ${tmp}/${file}.C ${tmp}/${file}.${locale}
         done
     done
-    wc -l < ${tmp}/out.json.C
+    wc -l < ${tmp}/out.C
 }
 
 # Memory does not grow with the frames.
@@ -205,21 +172,11 @@ log_errors(){
      echo "status $?") | tee ${tmp}/err >&2
     messages < ${tmp}/err | sed "s,${tmp},folder,"
     grep -q '^status 0' ${tmp}/err && echo "but no failure"
-    cat ${tmp}/log
-    ls ${tmp} | grep 'tmp$' && echo "the temporary file is still there"
-    fails ${clip},${bliinds}=log_fmt=yaml ${to_null} > /dev/null
 }
 
 summary(){
     model seven "constant 7" "weight L3.ori10 0"
     for filters in "" trim=end_frame=1, drawbox=c=black:t=fill, ; do
         ffmpeg -lavfi testsrc2=s=64x64:d=0.2,format=yuv420p,${filters}${bliinds}=model=${tmp}/seven ${to_null} 2>&1 | messages
-    done
-    # of blurred frames among others, the best by one model and the worst by the other
-    model lower "constant 0" "weight L1.band3 10"
-    sed s/lower/higher/ ${tmp}/lower > ${tmp}/higher
-    for model in lower higher; do
-        ffmpeg -lavfi "testsrc2=s=64x64:d=8,format=yuv420p,avgblur=3:enable='between(n,100,147)',${bliinds}=model=${tmp}/${model}" \
-            ${to_null} 2>&1 | messages | sed 's/:\([0-9]*\)\.[0-9]*/:\1.N/g'
     done
 }

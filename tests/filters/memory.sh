@@ -14,25 +14,21 @@ with_valgrind(){ # command...
 metric_memory(){
     run libavfilter/tests/filter_matrix${EXECSUF} memory > ${tmp}/out << EOF || echo "status $?"
 16x9,7x64,16x9 bliinds=features=1:log_path=${tmp}/log:f=${tmp}/stats
-33x31 bliinds=log_path=${tmp}/log:log_fmt=xml
+33x31 bliinds=log_path=${tmp}/log
 16x9 bliinds=model=${tmp}/none
 16x9 bliinds=model=${pictures}/crops.csv
 16x9 bliinds=log_path=${tmp}/none/log
 16x9,16x9 bliinds=f=/dev/full
-21x23,21x23 bliinds=rr_write=${tmp}/rr
-21x23,21x23 bliinds=rr_read=${tmp}/rr:log_path=${tmp}/log
-16x9 bliinds=rr_read=${tmp}/rr
-16x9 bliinds=rr_read=${pictures}/crops.csv
-16x9,16x9 bliinds=rr_write=/dev/full
+21x23,21x23 bliinds=log_path=${tmp}/log
 3x3 bliinds
 16x9,33x31 blocksmooth
 67x74,64x65 mad=map=both:log_path=${tmp}/log:f=${tmp}/stats
-71x64 mad=repeatlast=0:map=lo:log_path=${tmp}/log:log_fmt=xml[a][b];[b]trim=end_frame=1[c]
+71x64 mad=repeatlast=0:map=lo:log_path=${tmp}/log[a][b];[b]trim=end_frame=1[c]
 63x65 mad
 64x65 mad=log_path=${tmp}/none/log
 64x65,64x65 mad=f=/dev/full:map=both[a][b][c];[a]nullsink;[b]nullsink
 67x74,97x17,16x16 detailloss=log_path=${tmp}/log:f=${tmp}/stats
-71x64,71x64 detailloss=repeatlast=0:log_path=${tmp}/log:log_fmt=xml
+71x64,71x64 detailloss=repeatlast=0:log_path=${tmp}/log
 15x65 detailloss
 64x65 detailloss=log_path=${tmp}/none/log
 64x65,64x65 detailloss=f=/dev/full

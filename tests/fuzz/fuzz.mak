@@ -1,6 +1,6 @@
 # The fuzzers, which scripts/fuzz.sh builds with clang and runs.
 
-FUZZERS = $(addprefix tests/fuzz/,cache frames model options quantizer rr)
+FUZZERS = $(addprefix tests/fuzz/,cache frames model options quantizer)
 
 fuzzers: $(FUZZERS:%=%$(EXESUF))
 

@@ -37,9 +37,6 @@
 static const char model[] =
     "bliinds-model 1\nname small\ndirection lower\nrange 0 100\nconstant 50\n"
     "weight L1.zeta100 1\nend\n";
-static const char statistics[] =
-    "bliinds-rr 2\nformat 64 64 limited 8\n"
-    "0 0 1 97323 63796 30395 100401 69012 46767 105571 74656 53313\n";
 
 static void write_file(const char *name, const char *text)
 {
@@ -73,7 +70,6 @@ static void enter_folder(void)
     }
     clean_folder();
     write_file("model.txt", model);
-    write_file("rr.txt", statistics);
 }
 
 static void put_frame(AVFilterContext *source, int64_t pts)
