@@ -109,6 +109,7 @@ static int check_size(AVFilterContext *ctx, int width, int height)
 
 int ff_bliinds_config(BLIINDSContext *s, const AVFilterLink *inlink)
 {
+    s->log.time_base = inlink->time_base;
     return check_size(inlink->dst, inlink->w, inlink->h);
 }
 

@@ -242,15 +242,15 @@ static const char *json_number(char text[METRIC_NUMBER_SIZE], int digits, double
 
 #define JSON_NUMBER(digits, value) json_number((char[METRIC_NUMBER_SIZE]){ 0 }, digits, value)
 
-static void print_line(const MetricLog *s, AVBPrint *text, const AVFrame *frame,
-                       AVRational time_base, uint64_t n, const double *value)
+static void print_line(const MetricLog *s, AVBPrint *text, const AVFrame *frame, uint64_t n,
+                       const double *value)
 {
     av_bprintf(text, "n:%"PRIu64, s->first + n + 1);
     if (frame->pts == AV_NOPTS_VALUE)
         av_bprintf(text, " pts:NOPTS pts_time:NOPTS");
     else
         av_bprintf(text, " pts:%"PRId64" pts_time:%s", frame->pts,
-                   METRIC_FIXED(6, frame->pts * av_q2d(time_base)));
+                   METRIC_FIXED(6, frame->pts * av_q2d(s->time_base)));
     for (int i = 0; i < s->nb_metrics; i++)
         av_bprintf(text, " %s:%s", s->metric[i].name,
                    isfinite(value[i]) ? METRIC_FIXED(s->metric[i].digits, value[i]) : "nan");
@@ -405,7 +405,7 @@ static int set_metadata(const MetricLog *s, AVFrame *frame, const double *value)
     return ret;
 }
 
-static int write_frame(MetricLog *s, AVFilterContext *ctx, const AVFrame *frame, uint64_t n,
+static int write_frame(MetricLog *s, void *logctx, const AVFrame *frame, uint64_t n,
                        const double *value)
 {
     AVBPrint text;
@@ -413,27 +413,27 @@ static int write_frame(MetricLog *s, AVFilterContext *ctx, const AVFrame *frame,
 
     av_bprint_init(&text, 0, AV_BPRINT_SIZE_UNLIMITED);
     if (s->stats_file) {
-        print_line(s, &text, frame, ctx->outputs[0]->time_base, n, value);
-        ret = ff_metric_file_write(&s->stats, ctx, &text);
+        print_line(s, &text, frame, n, value);
+        ret = ff_metric_file_write(&s->stats, logctx, &text);
     }
     if (s->log_path && ret >= 0) {
         print_json_frame(s, &text, n, value);
-        ret = ff_metric_file_write(&s->log, ctx, &text);
+        ret = ff_metric_file_write(&s->log, logctx, &text);
         s->has_frames = 1;
     }
     av_bprint_finalize(&text, NULL);
     return ret;
 }
 
-int ff_metric_frame(MetricLog *s, AVFilterContext *ctx, AVFrame *frame, uint64_t n,
+int ff_metric_frame(MetricLog *s, void *logctx, AVFrame *frame, uint64_t n,
                     const double *value, int valid)
 {
     if (s->error >= 0)
-        s->error = begin(s, ctx);
+        s->error = begin(s, logctx);
     if (s->error >= 0)
         s->error = set_metadata(s, frame, value);
     if (s->error >= 0)
-        s->error = write_frame(s, ctx, frame, n, value);
+        s->error = write_frame(s, logctx, frame, n, value);
     if (s->error >= 0)
         add_frame(s, value, valid);
     return s->error;

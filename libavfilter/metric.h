@@ -41,8 +41,7 @@
 #include "libavutil/bprint.h"
 #include "libavutil/frame.h"
 #include "libavutil/opt.h"
-
-#include "avfilter.h"
+#include "libavutil/rational.h"
 
 /// The most metrics of a filter, with the values of a metric that has words.
 #define METRIC_MAX 64
@@ -118,6 +117,7 @@ typedef struct MetricLog {
     const char *model;              ///< name of the model, or NULL
     double min, max;                ///< range of metric[0]; max may be INFINITY
     int higher_is_better;           ///< of metric[0]
+    AVRational time_base;           ///< of the pts of the frames
     const ScoreMetric *metric;      ///< metric[0] is the score
     int nb_metrics;
 
@@ -146,13 +146,12 @@ int ff_metric_init(MetricLog *s, void *logctx);
 /**
  * Report one scored frame: to its metadata, lavfi.FILTER.METRIC, and to the files.
  *
- * @param ctx   its first output has the time base of the frames
  * @param n     its number among the frames that this filter was given, from 0
  * @param value of each metric; what is not finite is neither metadata nor pooled, and written as
  *              null or nan by format
  * @param valid 0 to keep the frame out of the pooled values
  */
-int ff_metric_frame(MetricLog *s, AVFilterContext *ctx, AVFrame *frame, uint64_t n,
+int ff_metric_frame(MetricLog *s, void *logctx, AVFrame *frame, uint64_t n,
                     const double *value, int valid);
 
 /// process_command() of a filter that holds no frames: it understands "drain".

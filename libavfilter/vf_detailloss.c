@@ -466,6 +466,7 @@ static int filter_frames(FFFrameSync *fs)
     if (ret < 0)
         return ret;
     n = s->nb_frames++;
+    s->common.log.time_base = fs->time_base;
     // where there is nothing to compare with, the frame passes
     if (reference && ff_frame_is_chosen(n, s->common.n_subsample))
         ret = score_frame(ctx, main, reference, n);

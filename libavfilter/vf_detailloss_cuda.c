@@ -191,6 +191,7 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     DetailPicture picture;
     DetailCUDAPair *pair;
 
+    s->common.log.time_base = s->queue.sync.fs.time_base;
     if (!ff_frame_is_chosen(s->queue.n, s->common.n_subsample))
         return 0;
     picture = ff_detailloss_picture(&s->common, frame, desc);

@@ -192,6 +192,7 @@ static int filter_frames(FFFrameSync *fs)
     if (ret < 0)
         return ret;
     n = s->nb_frames++;
+    s->common.log.time_base = fs->time_base;
     // where there is nothing to compare with, the frame passes
     if (!reference)
         return ff_filter_frame(ctx->outputs[0], main);

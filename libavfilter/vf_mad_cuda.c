@@ -516,6 +516,7 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     MADCUDAParams *p = &s->params;
     int ret = prepare(ctx, ff_picture_width(frame), ff_picture_height(frame), desc->comp[0].depth);
 
+    s->common.log.time_base = s->queue.sync.fs.time_base;
     if (ret < 0)
         return ret;
     for (int i = 0; i < MAD_IMAGES; i++) {
