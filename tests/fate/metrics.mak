@@ -81,6 +81,10 @@ fate-metric-memory: ON   = with_valgrind
 fate-metric-memory: NEED = BLIINDS_FILTER BLOCKSMOOTH_FILTER DETAILLOSS_FILTER MAD_FILTER
 FATE_QUALITY-$(CONFIG_BLIINDS_FILTER) += fate-metric-memory
 
+# FFmpeg's own filters, where a graph is rebuilt.
+fate-metric-stock: RUN = stock
+FATE_QUALITY-$(CONFIG_FFMPEG) += fate-metric-stock
+
 FATE_QUALITY = $(FATE_QUALITY-yes) $(FATE_HW_QUALITY-yes)
 $(FATE_QUALITY): CMD = $(SHELL_TEST)
 $(FATE_QUALITY): ffmpeg$(PROGSSUF)$(EXESUF) $(if $(CONFIG_FFPROBE),ffprobe$(PROGSSUF)$(EXESUF))

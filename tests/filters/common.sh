@@ -208,6 +208,6 @@ raw_values(){ # file format width height filters
 }
 
 # those of later patches are missing
-for part in bliinds logs cuda mad blocksmooth memory report; do
+for part in bliinds logs stock cuda mad blocksmooth memory report; do
     ! test -e ${base}/filters/${part}.sh || . ${base}/filters/${part}.sh
 done

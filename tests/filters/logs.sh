@@ -48,7 +48,7 @@ pictures_of_two_sizes(){ # number number
         ffmpeg -lavfi testsrc2=s=80x64 -frames:v $2 -pix_fmt gray -start_number $(($1 + 1)) ${tmp}/%d.pgm
 }
 
-numbers(){ # log
+frames_logged(){ # log
     jq -c '[.frames[].frameNum] | [length, .[0], .[-1]]' $1
     jq -c '.aggregate_metrics, .eof' $1
 }
@@ -59,22 +59,22 @@ log_rebuild(){
     pictures_of_two_sizes 12 20
     graph="${gray}${bliinds}=log_path=${tmp}/log:f=${tmp}/stats"
     heard ffmpeg -i ${tmp}/%d.pgm -vf ${graph} ${to_null} || return
-    numbers ${tmp}/log
+    frames_logged ${tmp}/log
     sed 's/ .*//' ${tmp}/stats | xargs
     grep -c rebuilt ${tmp}/log ${tmp}/stats | sed 's,.*/,,'
     messages < ${tmp}/err | sed 's/mean:.* frames/frames/'
     # what is pooled is what the lines have
-    awk '{ sub(/.*score:/, ""); sum += $1 } END { printf("%.5f\n", sum / NR) }' ${tmp}/stats > ${tmp}/expected
-    jq .pooled_metrics.score.mean ${tmp}/log | awk '{ printf("%.5f\n", $1) }' > ${tmp}/got
+    awk '{ sub(/.*score:/, ""); sum += $1 } END { printf("%.4f\n", sum / NR) }' ${tmp}/stats > ${tmp}/expected
+    jq .pooled_metrics.score.mean ${tmp}/log | awk '{ printf("%.4f\n", $1) }' > ${tmp}/got
     same "the mean over both sizes" ${tmp}/expected ${tmp}/got
     # each file alone; a change of the format; two filters
     ffmpeg -i ${tmp}/%d.pgm -vf ${gray}${bliinds}=f=${tmp}/one${download},${bliinds}=log_path=${tmp}/two ${to_null} || return
     wc -l < ${tmp}/one
-    numbers ${tmp}/two
+    frames_logged ${tmp}/two
     ffmpeg -lavfi testsrc2=s=64x64 -frames:v 5 -pix_fmt rgb24 -start_number 33 ${tmp}/%d.ppm
     for i in 33 34 35 36 37; do mv ${tmp}/${i}.ppm ${tmp}/${i}.pgm; done
     cat $(seq -f ${tmp}/%.0f.pgm 30 37) |
-        ffmpeg -f image2pipe -c:v ppm -i - -vf ${gray}${bliinds}=f=${tmp}/one ${to_null} || return
+        ffmpeg -f image2pipe -c:v ppm -i pipe:0 -vf scale,format=gray,${gray}${bliinds}=f=${tmp}/one ${to_null} || return
     wc -l < ${tmp}/one
     # a line that another process has left, killed as it was, is no beginning
     sed -n 1,3p ${tmp}/stats > ${tmp}/left
