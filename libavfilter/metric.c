@@ -439,14 +439,6 @@ int ff_metric_frame(MetricLog *s, void *logctx, AVFrame *frame, uint64_t n,
     return s->error;
 }
 
-int ff_metric_command(MetricLog *s, const char *cmd)
-{
-    if (strcmp(cmd, "drain"))
-        return AVERROR(ENOSYS);
-    s->drained = 1;
-    return 0;
-}
-
 static void finish(MetricLog *s, void *logctx, int ended)
 {
     AVBPrint text;

@@ -110,6 +110,7 @@ typedef struct MetricLog {
     // set by options, see METRIC_LOG_OPTIONS
     char *stats_file;
     char *log_path;
+    int drained;                    ///< the graph is about to be rebuilt
 
     // set by the filter before its first frame; strings live as long as the log
     const char *filter;             ///< name of the filter, without _cuda
@@ -121,7 +122,6 @@ typedef struct MetricLog {
     const ScoreMetric *metric;      ///< metric[0] is the score
     int nb_metrics;
 
-    int drained;                    ///< the graph is about to be rebuilt
     MetricFile stats, log;
     uint64_t first;                 ///< number of this filter's first frame
     int has_frames;                 ///< in log_path
@@ -133,12 +133,19 @@ typedef struct MetricLog {
     { name, "write a line per frame to this file, - for stdout",                            \
       offsetof(type, member.stats_file), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags }
 
+/// The option by which ffmpeg tells a filter that its graph is about to be rebuilt.
+#define METRIC_DRAIN_OPTION(type, member, flags)                                            \
+    { "drain", "leave the log to the filter of a rebuilt graph",                            \
+      offsetof(type, member), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1,                         \
+      (flags) | AV_OPT_FLAG_RUNTIME_PARAM }
+
 /// The options of a log; the filter's context has it as member.
 #define METRIC_LOG_OPTIONS(type, member, flags)                                             \
     METRIC_STATS_FILE("stats_file", type, member, flags),                                   \
     METRIC_STATS_FILE("f",          type, member, flags),                                   \
     { "log_path", "write a JSON log of all frames to this file, - for stdout",              \
-      offsetof(type, member.log_path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags }
+      offsetof(type, member.log_path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags }, \
+    METRIC_DRAIN_OPTION(type, member.drained, flags)
 
 /// Open the files, without cutting them: ffmpeg also makes filters only to look at them.
 int ff_metric_init(MetricLog *s, void *logctx);
@@ -153,9 +160,6 @@ int ff_metric_init(MetricLog *s, void *logctx);
  */
 int ff_metric_frame(MetricLog *s, void *logctx, AVFrame *frame, uint64_t n,
                     const double *value, int valid);
-
-/// process_command() of a filter that holds no frames: it understands "drain".
-int ff_metric_command(MetricLog *s, const char *cmd);
 
 /**
  * Finish the files, and print the summary or leave the totals to a rebuilt graph.

@@ -384,14 +384,6 @@ static int config_input(AVFilterLink *inlink)
     return 0;
 }
 
-static int process_command(AVFilterContext *ctx, const char *cmd, const char *arg,
-                           char *res, int res_len, int flags)
-{
-    BLIINDSCPUContext *s = ctx->priv;
-
-    return ff_metric_command(&s->common.log, cmd);
-}
-
 static const AVFilterPad bliinds_inputs[] = {
     {
         .name         = "default",
@@ -411,7 +403,7 @@ const FFFilter ff_vf_bliinds = {
     .init           = init,
     .activate       = activate,
     .uninit         = uninit,
-    .process_command = process_command,
+    .process_command = ff_filter_process_command,
     FILTER_INPUTS(bliinds_inputs),
     FILTER_OUTPUTS(ff_video_default_filterpad),
     FILTER_QUERY_FUNC2(query_formats),

@@ -349,15 +349,6 @@ static av_cold void uninit(AVFilterContext *ctx)
     ff_metric_uninit(&s->common.log, ctx, s->queue.nb_frames, s->queue.eof == AVERROR_EOF);
 }
 
-static int process_command(AVFilterContext *ctx, const char *cmd, const char *arg,
-                           char *res, int res_len, int flags)
-{
-    BLIINDSCUDAContext *s = ctx->priv;
-    int ret = ff_metric_command(&s->common.log, cmd);
-
-    return ret < 0 ? ret : ff_cuda_queue_drain(ctx);
-}
-
 const FFFilter ff_vf_bliinds_cuda = {
     .p.name         = "bliinds_cuda",
     .p.description  =
@@ -369,7 +360,7 @@ const FFFilter ff_vf_bliinds_cuda = {
     .init           = init,
     .activate       = ff_cuda_queue_activate,
     .uninit         = uninit,
-    .process_command = process_command,
+    .process_command = ff_cuda_queue_command,
     FILTER_INPUTS(ff_cuda_queue_input),
     FILTER_OUTPUTS(ff_video_default_filterpad),
     FILTER_SINGLE_PIXFMT(AV_PIX_FMT_CUDA),

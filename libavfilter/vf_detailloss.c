@@ -510,14 +510,6 @@ static av_cold void uninit(AVFilterContext *ctx)
     av_freep(&s->memory);
 }
 
-static int process_command(AVFilterContext *ctx, const char *cmd, const char *arg,
-                           char *res, int res_len, int flags)
-{
-    DetailLossCPUContext *s = ctx->priv;
-
-    return ff_metric_command(&s->common.log, cmd);
-}
-
 static int config_output(AVFilterLink *outlink)
 {
     DetailLossCPUContext *s = outlink->src->priv;
@@ -545,7 +537,7 @@ const FFFilter ff_vf_detailloss = {
     .init           = init,
     .activate       = activate,
     .uninit         = uninit,
-    .process_command = process_command,
+    .process_command = ff_filter_process_command,
     FILTER_INPUTS(ff_pair_sync_inputs),
     FILTER_OUTPUTS(detailloss_outputs),
     FILTER_QUERY_FUNC2(query_formats),

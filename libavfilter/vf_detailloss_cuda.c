@@ -273,15 +273,6 @@ static av_cold void uninit(AVFilterContext *ctx)
     ff_metric_uninit(&s->common.log, ctx, s->queue.nb_frames, s->queue.eof == AVERROR_EOF);
 }
 
-static int process_command(AVFilterContext *ctx, const char *cmd, const char *arg,
-                           char *res, int res_len, int flags)
-{
-    DetailLossCUDAContext *s = ctx->priv;
-    int ret = ff_metric_command(&s->common.log, cmd);
-
-    return ret < 0 ? ret : ff_cuda_queue_drain(ctx);
-}
-
 const FFFilter ff_vf_detailloss_cuda = {
     .p.name         = "detailloss_cuda",
     .p.description  =
@@ -294,7 +285,7 @@ const FFFilter ff_vf_detailloss_cuda = {
     .init           = init,
     .activate       = ff_cuda_queue_activate,
     .uninit         = uninit,
-    .process_command = process_command,
+    .process_command = ff_cuda_queue_command,
     FILTER_INPUTS(ff_cuda_queue_pair_inputs),
     FILTER_OUTPUTS(ff_cuda_queue_pair_output),
     FILTER_SINGLE_PIXFMT(AV_PIX_FMT_CUDA),

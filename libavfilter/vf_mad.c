@@ -238,14 +238,6 @@ static int activate(AVFilterContext *ctx)
     return ret;
 }
 
-static int process_command(AVFilterContext *ctx, const char *cmd, const char *arg,
-                           char *res, int res_len, int flags)
-{
-    MADCPUContext *s = ctx->priv;
-
-    return ff_metric_command(&s->common.log, cmd);
-}
-
 static int config_output(AVFilterLink *outlink)
 {
     MADCPUContext *s = outlink->src->priv;
@@ -292,7 +284,7 @@ const FFFilter ff_vf_mad = {
     .init           = init,
     .activate       = activate,
     .uninit         = uninit,
-    .process_command = process_command,
+    .process_command = ff_filter_process_command,
     FILTER_INPUTS(ff_pair_sync_inputs),
     FILTER_OUTPUTS(mad_outputs),
     FILTER_QUERY_FUNC2(query_formats),

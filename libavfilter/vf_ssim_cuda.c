@@ -85,6 +85,7 @@ static const AVOption ssim_cuda_options[] = {
       OFFSET(stats.path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, FLAGS },
     { "f",          "Set file where to store per-frame difference information",
       OFFSET(stats.path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, FLAGS },
+    METRIC_DRAIN_OPTION(SSIMCUDAContext, drained, FLAGS),
     CUDA_QUEUE_OPTION(SSIMCUDAContext, FLAGS),
     { NULL }
 };
@@ -358,17 +359,6 @@ static av_cold void uninit(AVFilterContext *ctx)
                          sizeof(s->total) / sizeof(uint64_t));
 }
 
-static int process_command(AVFilterContext *ctx, const char *cmd, const char *arg,
-                           char *res, int res_len, int flags)
-{
-    SSIMCUDAContext *s = ctx->priv;
-
-    if (strcmp(cmd, "drain"))
-        return AVERROR(ENOSYS);
-    s->drained = 1;
-    return ff_cuda_queue_drain(ctx);
-}
-
 const FFFilter ff_vf_ssim_cuda = {
     .p.name         = "ssim_cuda",
     .p.description  =
@@ -381,7 +371,7 @@ const FFFilter ff_vf_ssim_cuda = {
     .init           = init,
     .activate       = ff_cuda_queue_activate,
     .uninit         = uninit,
-    .process_command = process_command,
+    .process_command = ff_cuda_queue_command,
     FILTER_INPUTS(ff_cuda_queue_pair_inputs),
     FILTER_OUTPUTS(ff_cuda_queue_pair_output),
     FILTER_SINGLE_PIXFMT(AV_PIX_FMT_CUDA),

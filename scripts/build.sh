@@ -48,7 +48,7 @@ filter testsrc testsrc2 smptebars color nullsrc mandelbrot rgbtestsrc life gradi
 filter scale crop pad format noformat null copy split metadata showinfo select sidedata drawgraph
 filter avgblur gblur unsharp geq lut lutyuv negate fillborders drawbox transpose hflip vflip rotate
 filter ssim psnr xpsnr signalstats siti blurdetect blockdetect scdet blackdetect
-filter setpts settb fps trim loop reverse framestep tile hstack vstack xstack concat interleave overlay
+filter setpts settb fps trim tpad loop reverse framestep tile hstack vstack xstack concat interleave overlay
 filter setsar setdar setfield setrange setparams yadif bwdif codecview deblock movie buffer buffersink
 filter nullsink sendcmd streamselect thumbnail realtime libvmaf
 filter aresample aformat anull atrim asetpts anullsrc sine

@@ -207,8 +207,12 @@ const AVPixFmtDescriptor *ff_cuda_queue_format(const AVBufferRef *frames_ref);
 /// First sample of the plane of a component, after cropping, which CUDA frames leave to us.
 CUdeviceptr ff_cuda_queue_plane(const AVFrame *frame, int component);
 
-/// Pass on the frames that are held, and hold none from now on: the graph is about to be rebuilt.
-int ff_cuda_queue_drain(AVFilterContext *ctx);
+/**
+ * process_command() of a filter with results. At "drain", the frames that are held are passed on,
+ * and none is held from then on: the graph is about to be rebuilt.
+ */
+int ff_cuda_queue_command(AVFilterContext *ctx, const char *cmd, const char *arg,
+                          char *res, int res_len, int flags);
 
 /// Report what is in flight, and free all.
 void ff_cuda_queue_uninit(AVFilterContext *ctx);

@@ -82,7 +82,7 @@ static int run(const char *job)
         av_frame_free(&frame);
     }
     if (ret >= 0 && end == 2) {
-        avfilter_graph_send_command(g.graph, "all", "drain", "", NULL, 0, 0);
+        avfilter_graph_send_command(g.graph, "all", "drain", "1", NULL, 0, 0);
         ret = test_graph_receive(&g, 0, NULL, take);
     }
     avfilter_graph_free(&g.graph);

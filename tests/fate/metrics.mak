@@ -82,7 +82,8 @@ fate-metric-memory: NEED = BLIINDS_FILTER BLOCKSMOOTH_FILTER DETAILLOSS_FILTER M
 FATE_QUALITY-$(CONFIG_BLIINDS_FILTER) += fate-metric-memory
 
 # FFmpeg's own filters, where a graph is rebuilt.
-fate-metric-stock: RUN = stock
+fate-metric-stock: RUN  = stock
+fate-metric-stock: NEED = OVERLAY_FILTER TPAD_FILTER
 FATE_QUALITY-$(CONFIG_FFMPEG) += fate-metric-stock
 
 FATE_QUALITY = $(FATE_QUALITY-yes) $(FATE_HW_QUALITY-yes)

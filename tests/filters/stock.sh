@@ -5,10 +5,10 @@
 # An ffmpeg whose ffmpeg_filter.c has our lines taken out: one file is compiled, and ffmpeg linked.
 make_stock(){
     sed '/\/\/ what filters hold/,/while (ret >= 0 && fgt->graph/c\        ret = fgt->graph ? read_frames(fg, fgt, tmp) : 0;' \
-        ${project}/fftools/ffmpeg_filter.c > ${tmp}/ffmpeg_filter.c
-    cmp -s ${project}/fftools/ffmpeg_filter.c ${tmp}/ffmpeg_filter.c && echo "our lines were not found"
+        ${base}/../fftools/ffmpeg_filter.c > ${tmp}/ffmpeg_filter.c
+    cmp -s ${base}/../fftools/ffmpeg_filter.c ${tmp}/ffmpeg_filter.c && echo "our lines were not found"
     sh -c "$(unset MAKEFLAGS; make -n V=1 -W src/fftools/ffmpeg_filter.c fftools/ffmpeg_filter.o | grep -e ' -c ' |
-        sed "s, -o [^ ]*, -o ${tmp}/ffmpeg_filter.o,;s,src/fftools/ffmpeg_filter.c,-Isrc/fftools ${tmp}/ffmpeg_filter.c,;s, -MF [^ ]*, -MF ${tmp}/d,")" &&
+        sed "s, -o [^ ]*, -o ${tmp}/ffmpeg_filter.o,;s, [^ ]*src/fftools/ffmpeg_filter.c, -Isrc/fftools ${tmp}/ffmpeg_filter.c,;s, -MF [^ ]*, -MF ${tmp}/d,")" &&
         sh -c "$(unset MAKEFLAGS; make -n V=1 -W fftools/ffmpeg_filter.o ffmpeg_g${EXECSUF} | grep -e ' -o ffmpeg_g' |
             sed "s, -o [^ ]*, -o ${tmp}/stock,;s,fftools/ffmpeg_filter.o,${tmp}/ffmpeg_filter.o,")"
 } >&2
@@ -23,14 +23,15 @@ stock(){
     ffmpeg -lavfi testsrc2=s=64x64 -frames:v 25 ${tmp}/ref.mkv
     while read -r name graph; do
         for program in ffmpeg${PROGSUF}${EXECSUF} ${tmp}/stock; do
-            run ${program} -v error -nostdin -i ${tmp}/%d.ppm -filter_complex "${graph}" -frames:v 60 -f framemd5 - |
+            timeout 60 ${target_path}/${program} -v error -nostdin -i ${tmp}/%d.ppm -filter_complex "${graph}" -frames:v 60 -fps_mode passthrough -f framemd5 - |
                 grep -v '^#' > ${tmp}/${program##*/}.out
         done
-        echo "${name}: $(wc -l < ${tmp}/stock.out) frames, $(cmp -s ${tmp}/ffmpeg*.out ${tmp}/stock.out && echo the same || echo others)"
+        echo "${name}: $(wc -l < ${tmp}/stock.out) frames, $(cmp -s ${tmp}/ffmpeg${PROGSUF}${EXECSUF}.out ${tmp}/stock.out && echo the same || echo others)"
     done << END
 overlay color=s=16x16:r=25[c];[0][c]overlay=format=auto
 overlay-late color=s=16x16:r=25[c];[0][c]overlay=format=auto,setpts=PTS-1/TB
 overlay-zero color=s=16x16:r=25[c];[0][c]overlay=format=auto,setpts=0
+split split[a][b];[a][b]hstack
 tpad tpad=stop=5
 loop loop=2:3
 fps fps=50
