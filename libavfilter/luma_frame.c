@@ -51,17 +51,6 @@ int ff_luma_check_frame(void *logctx, const AVFilterLink *link, const AVFrame *f
     return AVERROR(EINVAL);
 }
 
-int ff_luma_check_format(void *logctx, const AVFrame *frame)
-{
-    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(frame->format);
-
-    if (ff_luma_is_supported(desc))
-        return 0;
-    av_log(logctx, AV_LOG_ERROR, "The frame format changed to %s, which is not supported; "
-           "insert format=yuv420p before.\n", desc->name);
-    return AVERROR(ENOSYS);
-}
-
 AVFilterFormats *ff_luma_formats(void)
 {
     const AVPixFmtDescriptor *desc = NULL;

@@ -61,8 +61,6 @@ int ff_luma_is_supported(const AVPixFmtDescriptor *desc);
  */
 int ff_luma_check_frame(void *logctx, const AVFilterLink *link, const AVFrame *frame);
 
-int ff_luma_check_format(void *logctx, const AVFrame *frame);
-
 /// All supported formats; the chroma may have any layout.
 AVFilterFormats *ff_luma_formats(void);
 

@@ -444,9 +444,11 @@ static int score_frame(AVFilterContext *ctx, AVFrame *main, const AVFrame *refer
     };
     const AVFrame *previous = s->previous;
     DetailSums sums;
-    int ret = prepare(ctx, &td);
+    int ret;
 
-    if (ret < 0)
+    if ((ret = ff_luma_check_frame(ctx, ctx->inputs[0], main)) < 0 ||
+        (ret = ff_luma_check_frame(ctx, ctx->inputs[1], reference)) < 0 ||
+        (ret = prepare(ctx, &td)) < 0)
         return ret;
     if (previous->data[0] && previous->format == reference->format &&
         previous->width == reference->width && previous->height == reference->height)

@@ -107,7 +107,7 @@ static int prepare(AVFilterContext *ctx, MADPair *pair)
 
         picture->luma   = &desc->comp[0];
         picture->tables = &s->tables[i];
-        if ((ret = ff_luma_check_format(ctx, picture->frame)) < 0 ||
+        if ((ret = ff_luma_check_frame(ctx, ctx->inputs[i == REFERENCE], picture->frame)) < 0 ||
             (ret = ff_mad_tables_make(&s->tables[i], ff_mad_range(&s->common, picture->frame, desc),
                                       desc->comp[0].depth)) < 0)
             return ret;

@@ -110,8 +110,8 @@ detailloss_limits(){
             clip=testsrc2=s=320x240:d=0.2,noise=alls=8,scale,format=yuv420p
             test ${encoder} = mpeg4 || clip=${clip},scale,format=yuvj420p
             ffmpeg -lavfi ${clip} -c:v ${encoder} -q:v ${q} -flags +bitexact -y ${tmp}/encode.avi || echo failed
-            ffmpeg -i ${tmp}/encode.avi -lavfi "[0]null[m];${clip}[r];[m][r]detailloss=log_path=${tmp}/csv:log_fmt=csv" ${to_null} || echo failed
-            awk -F, 'NR > 1 { sum += $2 } END { print sum / (NR - 1) }' ${tmp}/csv
+            ffmpeg -i ${tmp}/encode.avi -lavfi "[0]null[m];${clip}[r];[m][r]detailloss=f=${tmp}/stats" ${to_null} || echo failed
+            sed 's/.* loss://' ${tmp}/stats | awk '{ sum += $1 } END { print sum / NR }'
         done | awk -v name=${encoder} '
             $1 <= last { print name ": " last ", then " $1 }
             { last = $1 }

@@ -199,7 +199,7 @@ faults_driver(){ # filter
 # Files are in the folder where the program runs.
 faults_alloc(){
     each alloc 72x64 gray bliinds=features=1:n_subsample=4:stats_file=a:log_path=b a b
-    each alloc 72x64 yuv420p10 bliinds=log_path=a:log_fmt=xml a
+    each alloc 72x64 yuv420p10 bliinds=log_path=a a
     each alloc 72x64 yuv420p mad=stats_file=a:log_path=b a b
     each alloc 72x64 yuv420p "mad=map=both[o][h][l];[h]nullsink;[l]nullsink"
     each alloc 72x64 yuv420p detailloss=stats_file=a:log_path=b a b

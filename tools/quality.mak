@@ -14,9 +14,8 @@ COMPONENTS-yes += $(notdir $(basename $(wildcard $(SRC_PATH)/doc/quality-*.texi)
 install: install-quality
 install-quality:
 	$(Q)mkdir -p "$(BINDIR)" "$(QUALITY_DIR)/farm" "$(QUALITY_DIR)/report"
-	$(INSTALL) -c -m 755 $(addprefix $(SRC_PATH)/tools/farm/,quality-farm task) \
+	$(INSTALL) -c -m 755 $(SRC_PATH)/tools/farm/quality-farm \
 		"$(QUALITY_DIR)/farm"
-	$(INSTALL) -c -m 644 $(SRC_PATH)/tools/farm/parts.py "$(QUALITY_DIR)/farm"
 	$(INSTALL) -c -m 755 $(patsubst %,$(SRC_PATH)/tools/%,$(filter report/%,$(QUALITY_TOOLS))) \
 		"$(QUALITY_DIR)/report"
 	$(INSTALL) -c -m 755 $(SRC_PATH)/tools/bliinds-convert-release "$(QUALITY_DIR)"
