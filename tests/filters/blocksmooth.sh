@@ -141,14 +141,7 @@ blocksmooth_options(){
 
 # Frames that change on the fly, which another branch of the graph has, too.
 blocksmooth_changes(){
-    smoothed="blocksmooth,bliinds=features=1,${print}"
-    for i in 1:camera_crop_300x240 2:rose_70x46 3:chelsea_451x300 4:rose_70x46; do
-        cp ${pictures}/${i#*:}.pgm ${tmp}/${i%:*}.pgm
-        ffmpeg -i ${tmp}/${i%:*}.pgm -vf ${smoothed} ${to_null} | grep -v '^frame'
-    done > ${tmp}/expected
-    ffmpeg -reinit_filter 0 -i ${tmp}/%d.pgm -lavfi split[a][b]\;[a]${smoothed}[c] \
-        -map [c] ${to_null} -map [b] ${to_null} | grep -v '^frame' > ${tmp}/got
-    same "$(grep -c score ${tmp}/got) frames" ${tmp}/expected ${tmp}/got
+    cp ${pictures}/camera_crop_300x240.pgm ${tmp}/1.pgm
     # one of bits
     { printf 'P4\n300 240\n'; head -c 9120 /dev/zero; } > ${tmp}/2.pgm
     parsed=blocksmooth

@@ -167,7 +167,7 @@ log_errors(){
     (trap '' XFSZ; ulimit -f 8; ffmpeg ${clip},${bliinds}=features=1:log_path=${tmp}/log ${to_null} 2>&1
      echo "status $?") | tee ${tmp}/err >&2
     messages < ${tmp}/err | sed "s,${tmp},folder,"
-    grep -q '^status 0' ${tmp}/err && echo "but no failure"
+    ! grep -q '^status 0' ${tmp}/err || echo "but no failure"
 }
 
 summary(){

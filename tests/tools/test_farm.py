@@ -59,7 +59,7 @@ def test_list(tmp_path):
     (tmp_path / 'list').write_text('a.avi -vf x\n')
     assert 'a row is' in farm(tmp_path, '--list', 'list').stderr
     assert 'name files' in farm(tmp_path).stderr
-    assert 'cannot be run' in farm(tmp_path, '--ffmpeg', 'none', 'a b.avi').stderr
+    assert 'no none in' in farm(tmp_path, '--ffmpeg', 'none', 'a b.avi').stderr
 
 
 @needs('parallel')
