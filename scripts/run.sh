@@ -35,14 +35,13 @@ cuda_works() {
 }
 
 # The names of the outputs are plain and the folder is the current one, so that
-# no name of the user's needs an escape in the filter's options. One graph for
-# the whole video keeps its log in one file when the size changes.
+# no name of the user's needs an escape in the filter's options.
 score() { # filter decoder-options...
     local filter=$1
     shift
     [ ! "$filters" ] || set -- "$@" -bsf:V:0 "$filters"
-    "$ffmpeg" -hide_banner -nostdin -v level+info "$@" -noautorotate -reinit_filter 0 -i "$video" \
-        -map 0:v:0 -an -vf "$filter=stats_file=frames.log:log_path=report.json:log_fmt=json" \
+    "$ffmpeg" -hide_banner -nostdin -v level+info "$@" -noautorotate -i "$video" \
+        -map 0:v:0 -an -vf "$filter=stats_file=frames.log:log_path=report.json" \
         -f null - 2>&1 | tee ffmpeg.log >&2
 }
 
@@ -58,8 +57,8 @@ results=$root/results/$(basename "$video")
 mkdir -p "$results"
 cd "$results"
 rm -f frames.log report.json report.html plot.png
-filters=$("$root/tools/farm/quality-farm" --ffmpeg "$ffmpeg" --bitstream-filters "$video") ||
-    say "note: frames are scored by their pixels alone, see above"
+filters=$(python3 -B "$root/tools/quality_ffmpeg.py" "$ffmpeg" "$video")
+[ "$filters" ] || say "note: frames are scored by their pixels alone"
 if cuda_works; then
     say "scoring $video with bliinds_cuda"
     score bliinds_cuda -hwaccel cuda -hwaccel_output_format cuda || {
@@ -89,9 +88,6 @@ fi
 
 say "summary"
 tr '\r' '\n' < ffmpeg.log | sed -n 's/^\[Parsed_bliinds[^]]*\] \[\(info\|warning\)\] *//p' >&2
-if damage=$("$root/tools/farm/quality-farm" --ffmpeg "$ffmpeg" --damage "$video" frames.log ffmpeg.log); then
-    [ ! "$damage" ] || say "WARNING: this video is damaged, and its scores are of what can be decoded: $damage"
-else
-    say "note: nobody looked whether this video is damaged, see above"
-fi
+! grep -q '\[error\]' ffmpeg.log ||
+    say "WARNING: this video is damaged, and its scores are of what can be decoded: see ffmpeg.log"
 say "in $results: $(ls -m -- *.html *.log *.json *.png 2> /dev/null)"

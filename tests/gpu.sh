@@ -134,19 +134,13 @@ farm() { # clips
     for file; do
         name="farm: $(basename "$file")"
         rm -rf "$tmp/farm"
-        "$tools/quality-farm" --ffmpeg "$ffmpeg" -o "$tmp/farm" --filter bliinds_cuda --segment 3s --dry-run "$file" > "$tmp/err" 2>&1 ||
+        "$tools/farm/quality-farm" --ffmpeg "$ffmpeg" -o "$tmp/farm" --filter bliinds_cuda "$file" > "$tmp/err" 2>&1 ||
             { fail "$name"; continue; }
-        for part in "$tmp"/farm/.farm/*/*.gpu; do
-            part=${part%.gpu}
-            CUDA_VISIBLE_DEVICES=${CUDA_VISIBLE_DEVICES:-0} "$tools/farm/task" "$tmp/farm" "${part#"$tmp"/farm/.farm/}" 1
-        done > "$tmp/out" 2>&1
-        "$tools/quality-farm" --ffmpeg "$ffmpeg" --merge "$tmp/farm" >> "$tmp/out" 2>&1
-        bsf=$("$tools/quality-farm" --ffmpeg "$ffmpeg" --bitstream-filters "$file")
+        bsf=$(python3 -B "$tools/quality_ffmpeg.py" "$ffmpeg" "$file")
         ff $decode ${bsf:+-bsf:v "$bsf"} -i "$file" -an -vf "bliinds_cuda=log_path=$tmp/whole.json:f=$tmp/whole.log" $null
         for log in "$tmp/whole" "$tmp/farm/$(basename "$file")"; do
             { grep -v '"fps"' "$log.json"; cat "$log.log"; } > "$log.both"
         done 2> "$tmp/err"
-        ! grep -q 'on the CPU' "$tmp/farm/summary.csv"
         verdict - "$name" $? "$tmp/whole.both" "$tmp/farm/$(basename "$file").both"
     done
 }

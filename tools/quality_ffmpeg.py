@@ -102,3 +102,8 @@ def gpus():
     except OSError:
         lines = []
     return [line.split(':')[0].removeprefix('GPU ') for line in lines if line.startswith('GPU ')]
+
+
+if __name__ == '__main__':
+    programs = find_ffmpeg(sys.argv[1])
+    print(bitstream_filters(programs[1], known_filters(programs[0]), sys.argv[2]))

@@ -518,7 +518,7 @@ class Log:
                 yield Frame(n, None, fields)
 
 
-# ---- pooling as the filters do it, to the last bit: see score_pool.c ----
+# ---- pooling ----
 
 WINDOW = 48         # frames
 MIN_BATCHES = 4

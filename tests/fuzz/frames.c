@@ -49,8 +49,8 @@ static const struct {
     int nb_inputs;
 } filters[] = {
     { "bliinds=features=1",                               1 << 14,  4, 1, 1 },
-    { "bliinds=n_subsample=2:range=full:side_data=0",     1 << 14,  4, 1, 1 },
-    { "bliinds=range=limited:enable=mod(n\\,2)",          1 << 14,  4, 1, 1 },
+    { "bliinds=n_subsample=2:side_data=0",     1 << 14,  4, 1, 1 },
+    { "bliinds=enable=mod(n\\,2)",          1 << 14,  4, 1, 1 },
     { "mad",                                                 4400, 64, 1, 2 },
     { "mad=map=both:range=limited",                          4400, 64, 1, 2 },
     { "mad=range=full:enable=mod(n\\,2):shortest=1",         4400, 64, 1, 2 },
