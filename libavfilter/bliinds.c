@@ -34,10 +34,8 @@ enum {
     METRIC_SCORE,
     METRIC_RAW,
     METRIC_SIGMA,
-    METRIC_DISTANCE,
     METRIC_VALID,
     METRIC_BASIS,
-    METRIC_OUTSIDE,
     NB_METRICS
 };
 static const char *const basis_name[] = {
@@ -60,7 +58,7 @@ static const AVUUID x265_uuid = {
     0x2c, 0xa2, 0xde, 0x09, 0xb5, 0x17, 0x47, 0xdb,
     0xbb, 0x55, 0xa4, 0xfe, 0x7f, 0xc2, 0xfc, 0x4e,
 };
-#define SEI_VERSION 1
+#define SEI_VERSION 2
 #define SEI_VALID   0x01
 /// @}
 
@@ -85,14 +83,9 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
     add_metric(s, (ScoreMetric){ "score",    6, SCORE_POOL_VALID, direction });
     add_metric(s, (ScoreMetric){ "raw",      6, SCORE_POOL_VALID, direction });
     add_metric(s, (ScoreMetric){ "sigma",    6, SCORE_POOL_VALID });
-    add_metric(s, (ScoreMetric){ "distance", 6, SCORE_POOL_VALID });
     add_metric(s, (ScoreMetric){ "valid",    0, SCORE_POOL_NONE });
     add_metric(s, (ScoreMetric){ "basis",    0, SCORE_POOL_COUNT, .words = basis_name,
                                  .counted = basis_name[BLIINDS_BITSTREAM] });
-    add_metric(s, (ScoreMetric){
-        "outside", 0, SCORE_POOL_COUNT, .counted = "outside",
-        .warning = "outside of what the model knows: do not rely on the score",
-    });
     if (s->rr.read_path) {
         add_metric(s, (ScoreMetric){ "loss", 6, SCORE_POOL_KNOWN,
                                      SCORE_LOWER_IS_BETTER, BLIINDS_LOSS_SCALE });
@@ -173,14 +166,10 @@ static void predict(double value[NB_METRICS], const BLIINDSContext *s,
     const enum BLIINDSBasis basis = choose_basis(s, feature + BLIINDS_FEATURE_CODED);
     const BLIINDSModel *model     = &s->model[basis];
 
-    value[METRIC_BASIS]    = basis;
-    value[METRIC_RAW]      = ff_bliinds_model_raw(model, feature);
-    value[METRIC_SCORE]    = ff_bliinds_model_score(model, value[METRIC_RAW]);
-    value[METRIC_DISTANCE] = ff_bliinds_model_distance(model, feature);
-    value[METRIC_SIGMA]    = ff_bliinds_model_sigma(model, feature, value[METRIC_SCORE],
-                                                    value[METRIC_DISTANCE]);
-    value[METRIC_OUTSIDE]  = isfinite(value[METRIC_DISTANCE]) && isfinite(model->outside) ?
-                             value[METRIC_DISTANCE] > model->outside : NAN;
+    value[METRIC_BASIS] = basis;
+    value[METRIC_RAW]   = ff_bliinds_model_raw(model, feature);
+    value[METRIC_SCORE] = ff_bliinds_model_score(model, value[METRIC_RAW]);
+    value[METRIC_SIGMA] = ff_bliinds_model_sigma(model, feature, value[METRIC_SCORE]);
     if (!model->name[0])
         for (int i = 0; i < NB_METRICS; i++)
             value[i] = NAN;
@@ -212,7 +201,7 @@ static int set_side_data(const BLIINDSContext *s, AVFrame *frame, const double *
 {
     const size_t name_size = strlen(s->log.model);
     AVFrameSideData *old = find_side_data(frame);
-    AVBufferRef *buf = av_buffer_alloc(sizeof(AVUUID) + 2 + 4 * 4 + 1 + name_size);
+    AVBufferRef *buf = av_buffer_alloc(sizeof(AVUUID) + 2 + 3 * 4 + 1 + name_size);
     uint8_t *p;
 
     if (!buf)
@@ -222,7 +211,7 @@ static int set_side_data(const BLIINDSContext *s, AVFrame *frame, const double *
     p += sizeof(AVUUID);
     *p++ = SEI_VERSION;
     *p++ = value[METRIC_VALID] ? SEI_VALID : 0;
-    for (int i = METRIC_SCORE; i <= METRIC_DISTANCE; i++, p += 4)
+    for (int i = METRIC_SCORE; i <= METRIC_SIGMA; i++, p += 4)
         AV_WB32(p, av_float2int(value[i]));
     *p++ = name_size;
     memcpy(p, s->log.model, name_size);

@@ -34,9 +34,6 @@ enum BLIINDSBasis {
     BLIINDS_NB_BASES
 };
 
-/// Most rows of a precision: all features and, while a file is read, the target of its joint form.
-#define BLIINDS_MAX_KNOWN (BLIINDS_NB_FEATURES + 1)
-
 typedef struct BLIINDSModel {
     char name[64];          ///< empty if there is no model
     double weight[BLIINDS_NB_FEATURES];
@@ -46,17 +43,9 @@ typedef struct BLIINDSModel {
     double min, max;        ///< range of the score
     double step;            ///< the score is rounded to multiples of it; 0 for none
     double sigma;           ///< standard deviation of the prediction, NAN if unknown
-    /// weights of the features, the score and the distance in the logarithm of sigma
-    double sigma_weight[BLIINDS_NB_FEATURES + 2];
-
-    /// @name The training set, for the distance of a frame from it
-    /// @{
-    double outside;                     ///< larger distances are outside of it
-    int nb_known;                       ///< features of which mean and precision are given
-    int known[BLIINDS_MAX_KNOWN];       ///< their indices
-    double mean[BLIINDS_MAX_KNOWN];
-    double precision[BLIINDS_MAX_KNOWN][BLIINDS_MAX_KNOWN];     ///< their inverse covariance
-    /// @}
+    /// weights of the features, and behind them of the score, in the logarithm of sigma
+    double sigma_weight[BLIINDS_NB_FEATURES + 1];
+    double sigma_p80;       ///< 80 % of the training set have a lower sigma; NAN if unknown
 } BLIINDSModel;
 
 /// The built-in model, made from models/vmaf1_est1.txt.
@@ -82,14 +71,9 @@ double ff_bliinds_model_raw(const BLIINDSModel *model,
 /// A raw prediction on the model's scale: rounded to its step, clipped to its range.
 double ff_bliinds_model_score(const BLIINDSModel *model, double raw);
 
-/// The standard deviation of a score, NAN if the model does not tell.
+/// The standard deviation of the error of a score, NAN if the model does not tell.
 double ff_bliinds_model_sigma(const BLIINDSModel *model,
-                              const double feature[BLIINDS_NB_FEATURES],
-                              double score, double distance);
-
-/// Mahalanobis distance of a frame's features from the training set; NAN if that is unknown.
-double ff_bliinds_model_distance(const BLIINDSModel *model,
-                                 const double feature[BLIINDS_NB_FEATURES]);
+                              const double feature[BLIINDS_NB_FEATURES], double score);
 
 // ---- the loss of an encode, from its energies and those of its source ----
 

@@ -50,9 +50,7 @@ mutants() {
   libavfilter/bliinds_model.c @ s/c\[0\].band\[b\].whole    + c\[1\].band\[b\].whole/c[0].band[b].whole/ @ bliinds-rr-energies
   libavfilter/bliinds_model.c @ s/step + 0.5)/step + 0.4)/ @ bliinds-models
   libavfilter/bliinds_model.c @ s/sum += weight\[i\] \*/sum += 1.001 * weight[i] */ @ bliinds-models
-  libavfilter/bliinds_model_file.c @ s/sqrt(1 \/ row\[t\])/sqrt(2 \/ row[t])/ @ bliinds-models
-  libavfilter/bliinds_model.c @ s/sqrt(FFMAX(square, 0))/sqrt(FFMAX(square, 1))/ @ bliinds-models bliinds-default-model
-  libavfilter/bliinds_model_file.c @ s/outside < distance/outside > distance/ @ bliinds-basis bliinds-basis-outside
+  libavfilter/bliinds_model.c @ s/weight + BLIINDS_NB_FEATURES, &score/weight, \&score/ @ bliinds-basis
   libavfilter/bliinds_rr.c    @ s/frame_distance(s, i) - distance/frame_distance(s, i) - distance + 1/ @ bliinds-rr-match
   libavfilter/bliinds_rr.c    @ s/(f->n - f\[-1\].n)/1/ @ bliinds-rr-match
 * libavfilter/bliinds_model.c @ s/feature >= BLIINDS_FEATURE_MEAN_PHASE/feature >= BLIINDS_FEATURE_CODED/ @ bliinds-bands

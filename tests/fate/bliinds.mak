@@ -14,7 +14,7 @@ BLIINDS_TWINS = yuv sizes letterbox valid which-frames models basis bands defaul
                 log-xml log-stdout log-end log-errors log-rebuild log-writers summary sei-h264 sei-hevc              \
                 $(addprefix rr-,energies known round match other json cut errors live)
 FATE_BLIINDS  = $(addprefix fate-bliinds-,$(BLIINDS_TWINS) resize rebuild \
-                consumers basis-outside model-errors rr-flush log-hosts log-locale log-x87)
+                consumers model-errors rr-flush log-hosts log-locale log-x87)
 FATE_BLIINDS_TWINS = $(BLIINDS_TWINS:%=fate-bliinds-cuda-%)
 $(FATE_BLIINDS):       RUN = $(subst -,_,$(@:fate-bliinds-%=%))
 $(FATE_BLIINDS_TWINS): RUN = $(subst -,_,$(@:fate-bliinds-cuda-%=%))

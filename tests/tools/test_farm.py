@@ -291,8 +291,8 @@ def test_basis(place):
     place.video('unknown.mkv', '-c:v ffv1 -g 1')
     head = 'bliinds-model 1\nname test\ndirection lower\nrange 0 100\n'
     model = place.path / 'model'
-    model.write_text(''.join(f'{head}constant {constant}\nweight {weight}\nmean L1.zeta10 2\nprecision L1.zeta10 4\n'
-                             'percentile 99 1.9\nend\n' for constant, weight in ((70, 'L3.ori10 0'), (0, 'coded.mpeg4 10'))))
+    model.write_text(''.join(f'{head}constant {constant}\nweight {weight}\nend\n'
+                             for constant, weight in ((70, 'L3.ori10 0'), (0, 'coded.mpeg4 10'))))
     options = f'model={model}:shown_height=1080'
     for is_old in False, True:
         if is_old:
@@ -304,10 +304,9 @@ def test_basis(place):
             by_bitstream = name == 'known.mkv' and not is_old
             assert float(rows[name]['mean']) == (10 if by_bitstream else 70)
             assert rows[name]['bitstream'] == ('225' if by_bitstream else '0')
-            said = ffmpeg('-threads', 1, *([] if is_old else ['-bsf:v', 'quantizer_metadata']), '-i', place.path / name, '-vf',
-                          f'bliinds={options}:f={place.path}/whole.log', '-f', 'null', '-', log=True)
+            ffmpeg('-threads', 1, *([] if is_old else ['-bsf:v', 'quantizer_metadata']), '-i', place.path / name, '-vf',
+                   f'bliinds={options}:f={place.path}/whole.log', '-f', 'null', '-')
             place.compare(name)
-            assert 0 < int(rows[name]['outside']) < 225 and f"outside:{rows[name]['outside']} " in said
 
 
 # ---- names, failures, damage ----

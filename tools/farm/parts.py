@@ -22,7 +22,7 @@ import quality_logs
 MAX_GAP = 10
 
 # They are known of frames that are not valid, too.
-ALWAYS = re.compile('loss|loss_sigma|basis|outside')
+ALWAYS = re.compile('loss|loss_sigma|basis')
 
 OTHERS = ('n', 'pts', 'pts_time')     # of a line, besides the metrics
 
