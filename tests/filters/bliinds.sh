@@ -118,7 +118,7 @@ valid(){
     { cat ${tmp}/rose; head -c 3220 /dev/zero; cat ${tmp}/rose; } > ${tmp}/raw
     heard ffmpeg -f rawvideo -pix_fmt gray -video_size 70x46 -i ${tmp}/raw \
         -vf ${gray}${bliinds}=log_path=${tmp}/log:log_fmt=csv:stats_file=${tmp}/stats ${to_null}
-    cut -d, -f1,6 ${tmp}/log
+    cut -d, -f1,5 ${tmp}/log
     grep -c 'valid:0' ${tmp}/stats
     awk -F, 'NR == 2 { score = $2 } NR == 4 { again = $2 } END { print (score == again ? "same" : "another") " score" }' ${tmp}/log
     score=$(awk -F, 'NR == 2 { print $2 }' ${tmp}/log)

@@ -90,7 +90,7 @@ def test_bliinds_basis(tmp_path):
     (tmp_path / 'plain').write_text(lines(50, lambda i: i))
     for logs, begin in ([['metadata'], ''], [['own', 'plain'], 'own: ']):
         page = report(tmp_path, *(tmp_path / log for log in logs))
-        assert page.marked()[-1].startswith(begin + '0 frames scored by the bitstream, 50 by the pixels alone; ')
+        assert page.marked()[-1].startswith(begin + '0 frames scored by the bitstream, 50 by the pixels alone.')
 
 
 # ---- what is shown ----
