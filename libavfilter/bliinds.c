@@ -34,10 +34,8 @@ enum {
     METRIC_SCORE,
     METRIC_RAW,
     METRIC_SIGMA,
-    METRIC_DISTANCE,
     METRIC_VALID,
     METRIC_BASIS,
-    METRIC_OUTSIDE,
     NB_METRICS
 };
 static const char *const basis_name[] = {
@@ -60,7 +58,7 @@ static const AVUUID x265_uuid = {
     0x2c, 0xa2, 0xde, 0x09, 0xb5, 0x17, 0x47, 0xdb,
     0xbb, 0x55, 0xa4, 0xfe, 0x7f, 0xc2, 0xfc, 0x4e,
 };
-#define SEI_VERSION 1
+#define SEI_VERSION 2
 #define SEI_VALID   0x01
 /// @}
 
@@ -75,13 +73,11 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
 
     // if there are two, they have the same name, range and direction
     model = &s->model[s->model[BLIINDS_PIXELS].name[0] ? BLIINDS_PIXELS : BLIINDS_BITSTREAM];
-    s->metric[METRIC_SCORE]    = (ScoreMetric){ "score",    6, 1 };
-    s->metric[METRIC_RAW]      = (ScoreMetric){ "raw",      6, 1 };
-    s->metric[METRIC_SIGMA]    = (ScoreMetric){ "sigma",    6, 1 };
-    s->metric[METRIC_DISTANCE] = (ScoreMetric){ "distance", 6, 1 };
-    s->metric[METRIC_VALID]    = (ScoreMetric){ "valid",    0 };
-    s->metric[METRIC_BASIS]    = (ScoreMetric){ "basis",    0, .words = basis_name };
-    s->metric[METRIC_OUTSIDE]  = (ScoreMetric){ "outside",  0 };
+    s->metric[METRIC_SCORE] = (ScoreMetric){ "score",    6, 1 };
+    s->metric[METRIC_RAW]   = (ScoreMetric){ "raw",      6, 1 };
+    s->metric[METRIC_SIGMA] = (ScoreMetric){ "sigma",    6, 1 };
+    s->metric[METRIC_VALID] = (ScoreMetric){ "valid",    0 };
+    s->metric[METRIC_BASIS] = (ScoreMetric){ "basis",    0, .words = basis_name };
     for (int i = 0; i < BLIINDS_NB_FEATURES; i++)
         s->metric[NB_METRICS + i] = (ScoreMetric){ ff_bliinds_feature_name[i], 9, 1 };
 
@@ -138,14 +134,10 @@ static void predict(double value[NB_METRICS], const BLIINDSContext *s, enum BLII
 {
     const BLIINDSModel *model = &s->model[basis];
 
-    value[METRIC_BASIS]    = basis;
-    value[METRIC_RAW]      = ff_bliinds_model_raw(model, feature);
-    value[METRIC_SCORE]    = ff_bliinds_model_score(model, value[METRIC_RAW]);
-    value[METRIC_DISTANCE] = ff_bliinds_model_distance(model, feature);
-    value[METRIC_SIGMA]    = ff_bliinds_model_sigma(model, feature, value[METRIC_SCORE],
-                                                    value[METRIC_DISTANCE]);
-    value[METRIC_OUTSIDE]  = isfinite(value[METRIC_DISTANCE]) && isfinite(model->outside) ?
-                             value[METRIC_DISTANCE] > model->outside : NAN;
+    value[METRIC_BASIS] = basis;
+    value[METRIC_RAW]   = ff_bliinds_model_raw(model, feature);
+    value[METRIC_SCORE] = ff_bliinds_model_score(model, value[METRIC_RAW]);
+    value[METRIC_SIGMA] = ff_bliinds_model_sigma(model, feature, value[METRIC_SCORE]);
     if (!model->name[0])
         for (int i = 0; i < NB_METRICS; i++)
             value[i] = NAN;
@@ -177,7 +169,7 @@ static int set_side_data(const BLIINDSContext *s, AVFrame *frame, const double *
 {
     const size_t name_size = strlen(s->log.model);
     AVFrameSideData *old = find_side_data(frame);
-    AVBufferRef *buf = av_buffer_alloc(sizeof(AVUUID) + 2 + 4 * 4 + 1 + name_size);
+    AVBufferRef *buf = av_buffer_alloc(sizeof(AVUUID) + 2 + 3 * 4 + 1 + name_size);
     uint8_t *p;
 
     if (!buf)
@@ -187,7 +179,7 @@ static int set_side_data(const BLIINDSContext *s, AVFrame *frame, const double *
     p += sizeof(AVUUID);
     *p++ = SEI_VERSION;
     *p++ = value[METRIC_VALID] ? SEI_VALID : 0;
-    for (int i = METRIC_SCORE; i <= METRIC_DISTANCE; i++, p += 4)
+    for (int i = METRIC_SCORE; i <= METRIC_SIGMA; i++, p += 4)
         AV_WB32(p, av_float2int(value[i]));
     *p++ = name_size;
     memcpy(p, s->log.model, name_size);
@@ -214,6 +206,11 @@ int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
     memcpy(feature + BLIINDS_FEATURE_CODED, f->coded, sizeof(f->coded));
     predict(value, s, f->basis, feature);
     value[METRIC_VALID] = is_valid(sums);
+    if (value[METRIC_VALID]) {
+        // over frames of both models, the mean of what they tell
+        s->sigma_p80 += s->model[f->basis].sigma_p80;
+        s->metric[METRIC_SIGMA].uncertain_above = s->sigma_p80 / ++s->nb_valid;
+    }
     if (s->side_data && (ret = set_side_data(s, frame, value)) < 0)
         return ret;
     return ff_metric_frame(&s->log, ctx, frame, f->n, value, value[METRIC_VALID]);

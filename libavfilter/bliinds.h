@@ -64,6 +64,8 @@ typedef struct BLIINDSContext {
 
     BLIINDSModel model[BLIINDS_NB_BASES];
     BLIINDSCoding coding;
+    double sigma_p80;       ///< sum over the valid frames of their models' sigma_p80
+    uint64_t nb_valid;
     ScoreMetric metric[BLIINDS_MAX_METRICS];
 } BLIINDSContext;
 

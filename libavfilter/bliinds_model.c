@@ -17,10 +17,16 @@
  */
 
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
+#include "libavutil/avstring.h"
 #include "libavutil/common.h"
+#include "libavutil/error.h"
+#include "libavutil/file.h"
+#include "libavutil/log.h"
 #include "libavutil/macros.h"
+#include "libavutil/mem.h"
 
 #include "bliinds_model.h"
 
@@ -47,9 +53,6 @@ int ff_bliinds_model_needs_statistics(const BLIINDSModel *model)
 {
     for (int i = 0; i < BLIINDS_NB_FEATURES; i++)
         if (is_of_statistics(i) && (model->weight[i] || model->sigma_weight[i]))
-            return 1;
-    for (int i = 0; i < model->nb_known; i++)
-        if (is_of_statistics(model->known[i]))
             return 1;
     return 0;
 }
@@ -79,141 +82,295 @@ double ff_bliinds_model_score(const BLIINDSModel *model, double raw)
 }
 
 double ff_bliinds_model_sigma(const BLIINDSModel *model,
-                              const double feature[BLIINDS_NB_FEATURES],
-                              double score, double distance)
+                              const double feature[BLIINDS_NB_FEATURES], double score)
 {
-    const double estimate[] = { score, distance };
     const double *weight = model->sigma_weight;
     double sum = weighted_sum(0, weight, feature, BLIINDS_NB_FEATURES);
 
-    sum = weighted_sum(sum, weight + BLIINDS_NB_FEATURES, estimate, FF_ARRAY_ELEMS(estimate));
+    sum = weighted_sum(sum, weight + BLIINDS_NB_FEATURES, &score, 1);
     return model->sigma * av_clipd(exp(sum), MIN_SIGMA, MAX_SIGMA);
 }
 
-double ff_bliinds_model_distance(const BLIINDSModel *model,
-                                 const double feature[BLIINDS_NB_FEATURES])
-{
-    double square = 0, d[BLIINDS_NB_FEATURES];
+// ---- the file ----
 
-    if (!model->nb_known)
-        return NAN;
-    for (int i = 0; i < model->nb_known; i++)
-        d[i] = feature[model->known[i]] - model->mean[i];
-    for (int i = 0; i < model->nb_known; i++) {
-        double sum = 0;
+#define MAX_SIZE (1 << 20)      ///< bytes; a full model of all features has 20 kB
+#define BLANKS   " \t\r"
 
-        for (int j = 0; j < model->nb_known; j++)
-            sum += model->precision[i][j] * d[j];
-        square += d[i] * sum;
-    }
-    return sqrt(FFMAX(square, 0));
-}
+/// Largest magnitude of a number, so that scores stay finite.
+#define MAX_NUMBER 1e100
 
-// ---- the loss ----
-
-/// 0.1 as 32.32 fixed point.
-#define FLOOR 429496730
-
-/**
- * The loss is 100 (1 - exp(-d c)). d is the sum over the bands of drop r(x), where the
- * encode has x less energy than its source, in log2, or of rise r(x), where it has x
- * more. r() is a square root whose slope is finite at 0. c is 1, or if the coded features
- * are known, exp(constant + sum of coded times these).
- *
- * The standard deviation of the error is sigma[0] + sigma[1] times the loss.
- * Fitted to 100 - VMAF v1 by tools/train/loss.py: see doc/rr-format.md.
- */
-static const struct {
-    double drop[BLIINDS_NB_BANDS], rise[BLIINDS_NB_BANDS];
-    double constant, coded[BLIINDS_NB_CODED];
-    double sigma[2];
-} table[BLIINDS_NB_BASES] = {
-    [BLIINDS_PIXELS] = {
-        .drop     = { 0, 0, 0, 0.50492, 0, 0.026241, 0.77501, 0, 0.27992 },
-        .rise     = { 0, 0, 0.017065, 0, 0, 0, 0, 0, 0.16956 },
-        .sigma    = { 4.7414, 0.10484 },
-    },
-    [BLIINDS_BITSTREAM] = {
-        .drop     = { 0, 0, 0, 0.39705, 0, 0.096717, 0.41163, 0, 0.16324 },
-        .rise     = { 0, 0, 0.043947, 0, 0, 0, 0, 0.10302, 0.091574 },
-        .constant = -0.4611,
-        .coded    = { 0.1217, -0.017049, -0.07105, -0.10855,
-                      -0.18616, -0.075718, -0.30257, -0.25704, -0.38265 },
-        .sigma    = { 3.7039, 0.12367 },
-    },
+/// First words of lines.
+enum {
+    NAME, PREDICTS, TRAINING, ACCURACY, LICENCE, DIRECTION, LINK, RANGE, STEP, SIGMA,
+    SIGMA_P80, SIGMA_WEIGHT, CONSTANT, WEIGHT, END, NB_KEYWORDS
+};
+static const char *const keyword[NB_KEYWORDS] = {
+    "name", "predicts", "training", "accuracy", "licence", "direction", "link", "range", "step",
+    "sigma", "sigma_p80", "sigma_weight", "constant", "weight", "end",
 };
 
-/// Change of energy, in log2, that is too small to tell much.
-#define KNEE 0.015
+typedef struct Parser {
+    void *logctx;
+    const char *path;
+    char *text;                         ///< rest of the file
+    char *next;                         ///< rest of the line
+    int line;
+    int error;                          ///< set by the first fault, the only one that is logged
 
-/// Limit of the magnitude of log(c).
-#define MAX_CODED 3
+    int is_open;                        ///< a model has begun, and not ended
+    BLIINDSModel model;
+    int seen[NB_KEYWORDS];              ///< how often
+    int has_weight[BLIINDS_NB_FEATURES];
+} Parser;
 
-/**
- * log2 of 32.32 fixed point that is not 0, in units of 1 / BLIINDS_ENERGY_ONE:
- * in integers, since the log2() of two libm may differ in the last bit.
- */
-static int log2_fixed(uint64_t x)
+static av_printf_format(2, 3) void fail(Parser *p, const char *format, ...)
 {
-    const int whole = x >> 32 ? av_log2(x >> 32) : av_log2(x) - 32;
-    uint64_t m = whole < 0 ? x << (-1 - whole) : x >> (whole + 1);  // 1.31, from 1 to 2
-    uint64_t fraction = 0;
+    va_list args;
 
-    // each squaring doubles the logarithm, whose next bit is then before the point
-    for (int i = 0; i < 24; i++) {
-        int bit;
-
-        m   = m * m >> 31;
-        bit = m >> 32;
-        m >>= bit;
-        fraction = fraction << 1 | bit;
-    }
-    return whole * BLIINDS_ENERGY_ONE +
-           (int)((fraction * BLIINDS_ENERGY_ONE + (1 << 23)) >> 24);
+    if (p->error)
+        return;
+    p->error = AVERROR_INVALIDDATA;
+    av_log(p->logctx, AV_LOG_ERROR, "%s:%d: ", p->path, p->line);
+    va_start(args, format);
+    av_vlog(p->logctx, AV_LOG_ERROR, format, args);
+    va_end(args);
 }
 
-void ff_bliinds_energies(BLIINDSEnergies *dst, const BLIINDSLevelSums sums[BLIINDS_LEVELS])
+static char *next_word(Parser *p)
 {
-    for (int l = 0; l < BLIINDS_LEVELS; l++) {
-        const BLIINDSClassSums *c = sums[l].grid;
-        const uint64_t n = bliinds_level_blocks(&sums[l]);
+    return av_strtok(NULL, BLANKS, &p->next);
+}
 
-        for (int b = 0; b < 3; b++) {
-            const uint64_t whole    = c[0].band[b].whole    + c[1].band[b].whole;
-            const uint64_t fraction = c[0].band[b].fraction + c[1].band[b].fraction;
+static double next_number(Parser *p)
+{
+    char *word = next_word(p);
+    double number;
+    int length;
 
-            // n < 2^25, so that nothing overflows
-            dst->band[l * 3 + b] =
-                log2_fixed((whole / n << 32) + ((whole % n << 32) + fraction) / n + FLOOR);
+    if (!word) {
+        fail(p, "a number is missing.\n");
+        return 0;
+    }
+    // does not depend on the locale, as strtod() does
+    if (av_sscanf(word, "%lf%n", &number, &length) != 1 || word[length] || !isfinite(number)) {
+        fail(p, "'%s' is not a finite number.\n", word);
+        return 0;
+    }
+    if (fabs(number) > MAX_NUMBER)
+        fail(p, "'%s' is beyond %g: scores would not be finite.\n", word, MAX_NUMBER);
+    return number;
+}
+
+static double next_positive(Parser *p)
+{
+    const double number = next_number(p);
+
+    if (number <= 0)
+        fail(p, "a number above 0 is expected.\n");
+    return number;
+}
+
+/// Whether the second of two words comes next, and not the first one.
+static int next_choice(Parser *p, const char *first, const char *second)
+{
+    const char *word = next_word(p);
+
+    if (!word || strcmp(word, first) && strcmp(word, second))
+        fail(p, "'%s' or '%s' is expected.\n", first, second);
+    return word && !strcmp(word, second);
+}
+
+/// Index of a feature, or BLIINDS_NB_FEATURES for the other name; 0 after a fault.
+static int next_feature(Parser *p, const char *other)
+{
+    const char *word = next_word(p);
+
+    for (int i = 0; word && i < BLIINDS_NB_FEATURES; i++)
+        if (!strcmp(word, ff_bliinds_feature_name[i]))
+            return i;
+    if (word && other && !strcmp(word, other))
+        return BLIINDS_NB_FEATURES;
+    if (word)
+        fail(p, "there is no feature '%s'.\n", word);
+    else
+        fail(p, "the name of a feature is missing.\n");
+    return 0;
+}
+
+static void parse_name(Parser *p)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    const char *word = next_word(p);
+
+    if (!word)
+        fail(p, "the name is missing.\n");
+    else if (word[strspn(word, allowed)] || strlen(word) >= sizeof(p->model.name))
+        fail(p, "the name may have up to %d letters, digits and '._-'.\n",
+             (int)sizeof(p->model.name) - 1);
+    else
+        av_strlcpy(p->model.name, word, sizeof(p->model.name));
+}
+
+static void parse_line(Parser *p, const char *word)
+{
+    BLIINDSModel *m = &p->model;
+    int key = 0, i;
+
+    while (key < NB_KEYWORDS && strcmp(word, keyword[key]))
+        key++;
+    switch (key) {
+    case NAME:      parse_name(p); break;
+    case DIRECTION: m->higher_is_better = next_choice(p, "lower", "higher"); break;
+    case LINK:      m->logistic = next_choice(p, "linear", "logistic"); break;
+    case STEP:      m->step  = next_positive(p); break;
+    case SIGMA:     m->sigma = next_positive(p); break;
+    case SIGMA_P80: m->sigma_p80 = next_positive(p); break;
+    case CONSTANT:  m->constant = next_number(p); break;
+    case RANGE:
+        m->min = next_number(p);
+        m->max = next_number(p);
+        if (m->min >= m->max)
+            fail(p, "the range ends before it begins.\n");
+        break;
+    case WEIGHT:
+        i = next_feature(p, NULL);
+        if (p->has_weight[i]++)
+            fail(p, "a second weight of %s.\n", ff_bliinds_feature_name[i]);
+        m->weight[i] = next_number(p);
+        break;
+    case SIGMA_WEIGHT:
+        i = next_feature(p, "score");
+        m->sigma_weight[i] = next_number(p);
+        break;
+    case END:
+        break;
+    case NB_KEYWORDS:
+        fail(p, "unknown keyword '%s'.\n", word);
+        return;
+    default:            // free text, for the reader
+        return;
+    }
+    p->seen[key]++;
+    word = next_word(p);
+    if (word)
+        fail(p, "'%s' is too much on this line.\n", word);
+}
+
+static void check_model(Parser *p)
+{
+    const BLIINDSModel *m = &p->model;
+    const int *seen = p->seen;
+    const struct { int fault; const char *text; } rule[] = {
+        { !m->name[0],       "there is no 'name'" },
+        { !seen[RANGE],      "there is no 'range'" },
+        { !seen[DIRECTION],  "there is no 'direction'" },
+        { !seen[CONSTANT] || !seen[WEIGHT], "there is no constant, or no weight" },
+    };
+
+    for (int i = 0; i < FF_ARRAY_ELEMS(rule); i++)
+        if (rule[i].fault)
+            fail(p, "%s.\n", rule[i].text);
+}
+
+static enum BLIINDSBasis find_basis(const BLIINDSModel *m)
+{
+    for (int i = BLIINDS_FEATURE_CODED; i < BLIINDS_NB_FEATURES; i++)
+        if (m->weight[i] || m->sigma_weight[i])
+            return BLIINDS_BITSTREAM;
+    return BLIINDS_PIXELS;
+}
+
+/// Two models of a file must be for different frames, and have the same name and scale.
+static void check_others(Parser *p, const BLIINDSModel model[BLIINDS_NB_BASES])
+{
+    const BLIINDSModel *m = &p->model;
+    const enum BLIINDSBasis basis = find_basis(m);
+
+    if (model[basis].name[0])
+        fail(p, "a second model for frames %s the numbers of the bitstream.\n",
+             basis == BLIINDS_BITSTREAM ? "with" : "without");
+    for (int i = 0; i < BLIINDS_NB_BASES; i++)
+        if (model[i].name[0] &&
+            (strcmp(model[i].name, m->name) || model[i].min != m->min || model[i].max != m->max ||
+             model[i].higher_is_better != m->higher_is_better))
+            fail(p, "name, range and direction must be those of the model before.\n");
+}
+
+static void begin_model(Parser *p, const char *word, int is_first)
+{
+    *p = (Parser){
+        .logctx = p->logctx, .path = p->path, .text = p->text, .next = p->next, .line = p->line,
+        .is_open = 1, .model = { .sigma = NAN, .sigma_p80 = NAN },
+    };
+    if (!is_first && strcmp(word, "bliinds-model"))
+        fail(p, "nothing but another model may follow 'end'.\n");
+    else if (!word || strcmp(word, "bliinds-model") || !(word = next_word(p)))
+        fail(p, "not a model: it should begin with 'bliinds-model 1'. "
+             "tools/bliinds-convert-release makes one of a copy of the published release.\n");
+    else if (strcmp(word, "1"))
+        fail(p, "version %s of the format is not supported, only 1.\n", word);
+    else if ((word = next_word(p)))
+        fail(p, "'%s' is too much on this line.\n", word);
+}
+
+static void parse_file(Parser *p, BLIINDSModel model[BLIINDS_NB_BASES])
+{
+    // editors on Windows begin a file with the byte order mark of UTF-8
+    av_strstart(p->text, "\xef\xbb\xbf", (const char **)&p->text);
+    do {
+        char *line = p->text, *word;
+
+        p->text += strcspn(line, "\n");
+        if (*p->text)
+            *p->text++ = 0;
+        p->line++;
+        word = av_strtok(line, BLANKS, &p->next);
+        if (p->line > 1 && (!word || *word == '#'))
+            continue;
+        if (!p->is_open) {
+            begin_model(p, word, p->line == 1);
+            continue;
         }
-    }
+        parse_line(p, word);
+        if (p->seen[END] && !p->error) {
+            check_model(p);
+            check_others(p, model);
+            model[find_basis(&p->model)] = p->model;
+            p->is_open = 0;
+        }
+    } while (*p->text && !p->error);
+    if (p->is_open)
+        fail(p, "the file ends before its 'end' line: it is cut off.\n");
 }
 
-/// r() of the loss.
-static double root(int change)
+int ff_bliinds_model_read(BLIINDSModel model[BLIINDS_NB_BASES], void *logctx, const char *path)
 {
-    return sqrt(change / (double)BLIINDS_ENERGY_ONE + KNEE) - sqrt(KNEE);
-}
+    Parser p = { .logctx = logctx, .path = path };
+    uint8_t *data;
+    size_t size;
+    char *text;
+    int ret;
 
-BLIINDSLoss ff_bliinds_loss(const BLIINDSEnergies *source, const BLIINDSEnergies *encode,
-                            const double coded[BLIINDS_NB_CODED])
-{
-    const enum BLIINDSBasis basis = ff_bliinds_is_coded(coded) ? BLIINDS_BITSTREAM : BLIINDS_PIXELS;
-    double distance = 0, told = 0;
-    BLIINDSLoss ret;
-
-    if (basis == BLIINDS_BITSTREAM) {
-        told = table[basis].constant;
-        for (int i = 0; i < BLIINDS_NB_CODED; i++)
-            told += table[basis].coded[i] * coded[i];
+    for (int i = 0; i < BLIINDS_NB_BASES; i++)
+        model[i] = (BLIINDSModel){ 0 };
+    ret = av_file_map(path, &data, &size, 0, logctx);
+    if (ret < 0) {
+        av_log(logctx, AV_LOG_ERROR, "Cannot read the model '%s': %s. Give the path of a model "
+               "file, or a built-in model: %s.\n", path, av_err2str(ret),
+               ff_bliinds_model_vmaf1_est1->name);
+        return ret;
     }
-    for (int i = 0; i < BLIINDS_NB_BANDS; i++) {
-        const int drop = source->band[i] - encode->band[i];
-
-        distance += table[basis].drop[i] * root(FFMAX(drop, 0)) +
-                    table[basis].rise[i] * root(FFMAX(-drop, 0));
+    if (size > MAX_SIZE) {
+        av_log(logctx, AV_LOG_ERROR, "'%s' has %zu bytes: that is not a model.\n", path, size);
+        ret = AVERROR_INVALIDDATA;
+    } else {
+        p.text = text = size ? av_strndup((const char *)data, size) : av_strdup("");
+        if (text)
+            parse_file(&p, model);
+        av_free(text);
+        ret = text ? p.error : AVERROR(ENOMEM);
     }
-    ret.loss  = 100 * (1 - exp(-distance * exp(av_clipd(told, -MAX_CODED, MAX_CODED))));
-    ret.sigma = table[basis].sigma[0] + table[basis].sigma[1] * ret.loss;
+    av_file_unmap(data, size);
     return ret;
 }

@@ -34,9 +34,6 @@ enum BLIINDSBasis {
     BLIINDS_NB_BASES
 };
 
-/// Most rows of a precision: all features and, while a file is read, the target of its joint form.
-#define BLIINDS_MAX_KNOWN (BLIINDS_NB_FEATURES + 1)
-
 typedef struct BLIINDSModel {
     char name[64];          ///< empty if there is no model
     double weight[BLIINDS_NB_FEATURES];
@@ -46,17 +43,9 @@ typedef struct BLIINDSModel {
     double min, max;        ///< range of the score
     double step;            ///< the score is rounded to multiples of it; 0 for none
     double sigma;           ///< standard deviation of the prediction, NAN if unknown
-    /// weights of the features, the score and the distance in the logarithm of sigma
-    double sigma_weight[BLIINDS_NB_FEATURES + 2];
-
-    /// @name The training set, for the distance of a frame from it
-    /// @{
-    double outside;                     ///< larger distances are outside of it
-    int nb_known;                       ///< features of which mean and precision are given
-    int known[BLIINDS_MAX_KNOWN];       ///< their indices
-    double mean[BLIINDS_MAX_KNOWN];
-    double precision[BLIINDS_MAX_KNOWN][BLIINDS_MAX_KNOWN];     ///< their inverse covariance
-    /// @}
+    /// weights of the features, and behind them of the score, in the logarithm of sigma
+    double sigma_weight[BLIINDS_NB_FEATURES + 1];
+    double sigma_p80;       ///< 80 % of the training set have a lower sigma; NAN if unknown
 } BLIINDSModel;
 
 /// The built-in model, made from models/vmaf1_est1.txt.
@@ -82,52 +71,8 @@ double ff_bliinds_model_raw(const BLIINDSModel *model,
 /// A raw prediction on the model's scale: rounded to its step, clipped to its range.
 double ff_bliinds_model_score(const BLIINDSModel *model, double raw);
 
-/// The standard deviation of a score, NAN if the model does not tell.
+/// The standard deviation of the error of a score, NAN if the model does not tell.
 double ff_bliinds_model_sigma(const BLIINDSModel *model,
-                              const double feature[BLIINDS_NB_FEATURES],
-                              double score, double distance);
-
-/// Mahalanobis distance of a frame's features from the training set; NAN if that is unknown.
-double ff_bliinds_model_distance(const BLIINDSModel *model,
-                                 const double feature[BLIINDS_NB_FEATURES]);
-
-// ---- the loss of an encode, from its energies and those of its source ----
-
-/// Low, middle and high band of each level.
-#define BLIINDS_NB_BANDS (3 * BLIINDS_LEVELS)
-
-/**
- * Energies of a frame's bands: log2 of 0.1 + the mean variance of all blocks, in units
- * of 1 / BLIINDS_ENERGY_ONE. The same integers from the CPU and from the GPU.
- */
-typedef struct BLIINDSEnergies {
-    int32_t band[BLIINDS_NB_BANDS];     ///< [level * 3 + band]
-} BLIINDSEnergies;
-
-#define BLIINDS_ENERGY_ONE 10000
-
-/// @name The range of an energy: log2(0.1), and log2 of more than any variance
-/// @{
-#define BLIINDS_ENERGY_MIN (-33220)
-#define BLIINDS_ENERGY_MAX 190000
-/// @}
-
-/// What the loss is, for logs and summaries.
-#define BLIINDS_LOSS_SCALE "VMAF points lost, 0..100"
-
-typedef struct BLIINDSLoss {
-    double loss;            ///< VMAF points below the source, 0 to 100
-    double sigma;           ///< standard deviation of its error
-} BLIINDSLoss;
-
-void ff_bliinds_energies(BLIINDSEnergies *dst, const BLIINDSLevelSums sums[BLIINDS_LEVELS]);
-
-/**
- * Predict how many VMAF points an encode is below its source.
- *
- * @param coded coded features of the encode, not finite where they are not known
- */
-BLIINDSLoss ff_bliinds_loss(const BLIINDSEnergies *source, const BLIINDSEnergies *encode,
-                            const double coded[BLIINDS_NB_CODED]);
+                              const double feature[BLIINDS_NB_FEATURES], double score);
 
 #endif /* AVFILTER_BLIINDS_MODEL_H */

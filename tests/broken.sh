@@ -47,9 +47,7 @@ mutants() {
   libavfilter/bliinds.c       @ s/? SEI_VALID : 0/? 0 : SEI_VALID/ @ bliinds-sei-h264
   libavfilter/bliinds_model.c @ s/step + 0.5)/step + 0.4)/ @ bliinds-models
   libavfilter/bliinds_model.c @ s/sum += weight\[i\] \*/sum += 1.001 * weight[i] */ @ bliinds-models
-  libavfilter/bliinds_model_file.c @ s/sqrt(1 \/ row\[t\])/sqrt(2 \/ row[t])/ @ bliinds-models
-  libavfilter/bliinds_model.c @ s/sqrt(FFMAX(square, 0))/sqrt(FFMAX(square, 1))/ @ bliinds-models bliinds-default-model
-  libavfilter/bliinds_model_file.c @ s/outside < distance/outside > distance/ @ bliinds-basis bliinds-basis-outside
+  libavfilter/bliinds_model.c @ s/weight + BLIINDS_NB_FEATURES, &score/weight, \&score/ @ bliinds-basis
 * libavfilter/bliinds_model.c @ s/feature >= BLIINDS_FEATURE_MEAN_PHASE/feature >= BLIINDS_FEATURE_CODED/ @ bliinds-bands
   libavfilter/bliinds_dsp.c  @ s/sums->nb_flat += dsp/sums->nb_flat = dsp/ @ bliinds-valid
   libavfilter/bliinds_dsp.c  @ s/while (count\[bin\] < k)/while (count[bin] <= k)/ @ bliinds-blocks

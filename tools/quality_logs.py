@@ -53,7 +53,7 @@ SCALES = [
 DEFAULTS = ['loss', 'score', 'vmaf', 'All', 'ssim_avg', 'psnr_avg', 'blur', 'block']
 
 # What says of a frame how its score came about, and is none itself.
-MARKS = re.compile(r'(bliinds\.)?(basis|outside)')
+MARKS = re.compile(r'(bliinds\.)?basis')
 
 METADATA_FRAME = re.compile(r'frame:\s*([0-9]+)\s+pts:\s*\S+\s+pts_time:\s*(\S+)')
 

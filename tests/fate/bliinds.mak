@@ -13,7 +13,7 @@ $(FATE_BLIINDS_ORACLE) $(FATE_BLIINDS_CUDA_ORACLE): REF = 24 features agree
 BLIINDS_TWINS = yuv sizes letterbox valid which-frames models basis bands default-model log-json  \
                 log-stdout log-end log-errors log-rebuild summary sei-h264 sei-hevc
 FATE_BLIINDS  = $(addprefix fate-bliinds-,$(BLIINDS_TWINS) rebuild \
-                consumers basis-outside model-errors log-hosts log-locale log-x87)
+                consumers model-errors log-hosts log-locale log-x87)
 FATE_BLIINDS_TWINS = $(BLIINDS_TWINS:%=fate-bliinds-cuda-%)
 $(FATE_BLIINDS):       RUN = $(subst -,_,$(@:fate-bliinds-%=%))
 $(FATE_BLIINDS_TWINS): RUN = $(subst -,_,$(@:fate-bliinds-cuda-%=%))

@@ -213,12 +213,6 @@ model(){ # file lines...
     printf '%s\n' "${head_lines}" "$@" end > ${file}
 }
 
-# Precision of sqrt(25 * 9) * 1e-4 = 0.0015 and sqrt(9 * 0.25) * 1e-4 = 0.00015.
-symmetric(){ # P_01 P_12
-    printf '%s\nmean L1.zeta100 1\nmean L1.ori10 1\nmean target 50\n' "${head_lines}"
-    printf 'precision target 0 -1 0.25\nprecision L1.zeta100 25 %s 0\nprecision L1.ori10 2 9 %s\nend\n' $1 $2
-}
-
 # Errors are told in the order of the reference, of models in which HEAD stands for the first lines.
 model_errors(){
     head_text=$(printf '%s|' "${head_lines}" | tr '\n' '|' | sed 's/|/\\\\n/g')
@@ -251,13 +245,11 @@ after-end HEADconstant 1\nweight L1.ori10 1\nend\nconstant 1\n
 step HEADstep 0\n
 sigma HEADsigma -1\n
 link HEADlink probit\n
-joint-link HEADlink logistic\nmean target 1\nprecision target 1\nend\n
+sigma-p80 HEADsigma_p80 0
 sigma-of HEADsigma_weight target 1\n
-no-distance HEADconstant 1\nweight L1.ori10 1\nsigma 1\nsigma_weight distance 1\nend\n
 second HEADconstant 1\nweight L1.ori10 1\nend\nHEADconstant 1\nweight L1.ori10 1\nend\n
 second-coded HEADconstant 1\nweight coded.step 1\nend\nHEADconstant 1\nweight coded.step 1\nend\n
 cut-second HEADconstant 1\nweight coded.step 1\nend\nHEAD
-percentile HEADpercentile 200 1\n
 name bliinds-model 1\nname a/b\n
 no-name-given bliinds-model 1\nname\n
 range bliinds-model 1\nrange 1 0\n
@@ -265,23 +257,11 @@ direction bliinds-model 1\ndirection up\n
 no-name bliinds-model 1\nend\n
 no-range bliinds-model 1\nname a\nend\n
 no-direction bliinds-model 1\nname a\nrange 0 1\nend\n
-mean-order HEADmean target 1\nmean L1.ori10 1\n
-mean-twice HEADmean L1.ori10 1\nmean L1.ori10 1\n
-no-mean HEADprecision L1.ori10 1\n
-short-row HEADmean L1.ori10 1\nmean target 1\nprecision L1.ori10 1\n
-row-twice HEADmean L1.ori10 1\nprecision L1.ori10 1\nprecision L1.ori10 1\n
-late-mean HEADmean L1.ori10 1\nprecision L1.ori10 1\nmean L1.ori100 1\n
-no-row HEADmean target 1\nend\n
-singular HEADmean target 1\nprecision target 0\nend\n
-both HEADmean target 1\nprecision target 1\nconstant 1\nend\n
 large-weight HEADconstant 0\nweight L1.zeta100 1e308\nend\n
-tiny-precision HEADmean L1.ori10 1\nmean target 1\nprecision target 1e-10 1e-300\nprecision L1.ori10 1 1e-10\nend\n
 END
     printf '%s\nconstant 1\nweight coded.step 1\nend\n%s\nconstant 1\nweight L1.ori10 1\nend\n' \
         "${head_lines}" "${head_lines}" | sed '0,/range/s/100/99/' | model_error other-range
     printf 'bliinds-model 1\nname %065d\n' 0 | model_error long-name
-    symmetric 3 -1     | model_error asymmetric
-    symmetric 2 -1.001 | model_error asymmetric-target
     { echo "${head_lines}"; head -c 1100000 /dev/zero; }            | model_error zeros
     for name in ${tmp}/none ${tmp} vmaf1_est13; do
         fails -i ${pictures}/rose_70x46.pgm -vf bliinds=model=${name} ${to_null} |
@@ -301,18 +281,11 @@ models(){
     model step "constant 7.5" "weight L3.ori10 0" "step 2"
     model half "constant 7" "weight L3.ori10 0" "step 2"
     model less "constant 6.9" "weight L3.ori10 0" "step 2"
-    model above "constant 107" "weight L3.ori10 0" "predicts a b" "licence c" "percentile 50 1"
+    model above "constant 107" "weight L3.ori10 0" "predicts a b" "licence c" "sigma_p80 4"
     model below "constant -107" "weight L3.ori10 0"
-    # 50 + 4 (f - 1); sigma 1 / sqrt(0.25); distance |f - 1| sqrt(5 - 1 / 0.25)
-    model joint "step 0.5" "mean L1.zeta100 1" "mean target 50" "precision target -1 0.25" "precision L1.zeta100 5 -1"
-    # sqrt(4 * (2.4544873 - 2)^2), apart from what is predicted
-    model separate "constant 1" "weight L1.zeta100 1" "mean L1.zeta10 2" "precision L1.zeta10 4"
-    # 50 + 4 (o - 1); sqrt(25 z^2 + (2.0014 + 2) z o + (9 - 1 / 0.25) o^2), less the
-    # means, with a precision that is symmetric within the tolerance; then a model behind
-    # the mark of UTF-8, without an end of line
-    symmetric 2.0014 -1.00014 > ${tmp}/rounded
+    # a model behind the mark of UTF-8, without an end of line
     printf '\357\273\277%s\nconstant 5\nweight L3.ori10 0\nend' "${head_lines}" > ${tmp}/utf-8
-    for model in linear step half less above below joint separate rounded utf-8; do
+    for model in linear step half less above below utf-8; do
         model_values ${model}
     done
 }
@@ -397,34 +370,15 @@ basis(){
         sed -n 's/.*BLIINDS mean/BLIINDS mean/p'
 }
 
-# Where more than half of the frames are outside, a warning says so. By hand: L1.zeta10 of the
-# picture is 2.4544873, and so its distance from 2 is 0.9089746.
-basis_outside(){
-    for i in near:1 far:0.9; do
-        model ${i%:*} "constant 1" "weight L3.ori10 1" "mean L1.zeta10 2" "precision L1.zeta10 4" \
-            "percentile 50 0.1" "percentile 99 ${i#*:}" "percentile 90 0.2"
-        sed 's/L3.ori10/coded.step/' ${tmp}/${i%:*} > ${tmp}/${i%:*}.coded
-    done
-    # 3 of the frames, of 5 or of 6, have keys
-    for i in far:near:5 far:near:6 far:near:7 near:far:5 near:far:6 near:near:5; do
-        pixels=${i%%:*} frames=${i##*:} bitstream=${i#*:}
-        cat ${tmp}/${pixels} ${tmp}/${bitstream%:*}.coded > ${tmp}/both
-        ffmpeg -v info -i ${pictures}/rose_70x46.pgm -vf "${gray}loop=$((frames - 1)):1,$(keys step=1.5 bytes=805 width=35 \
-            height=23 pict_type=I | sed "s/,/:enable='lt(n,3)',/g")${bliinds}=model=${tmp}/both" ${to_null} 2>&1 |
-            sed -n "s/.*] BLIINDS.*\(bitstream:.*\) (.*/${i}: \1/p;s/.*] \([0-9]* of .*\)/${i}: \1/p"
-    done
-}
-
-# The built-in model's score and distance of pictures, by another implementation.
+# The built-in model's score of pictures, by another implementation.
 default_model(){
-    tail -n +2 ${pictures}/scores.csv | while IFS=, read -r picture filter raw distance; do
+    tail -n +2 ${pictures}/scores.csv | while IFS=, read -r picture filter raw; do
         ffmpeg -i ${pictures}/${picture}.pgm -vf ${gray}${bliinds},${print} ${to_null} |
-            awk -F= -v raw=${raw} -v distance=${distance} -v picture=${picture} '
+            awk -F= -v raw=${raw} -v picture=${picture} '
                 function near(a, b) { return (a - b) ^ 2 <= (0.001 + 1e-4 * b) ^ 2 }
                 $1 == "lavfi.bliinds.raw"      { good += near($2, raw) }
-                $1 == "lavfi.bliinds.distance" { good += near($2, distance) }
                 $1 == "lavfi.bliinds.score"    { good += near($2, raw < 0 ? 0 : raw > 100 ? 100 : raw) }
-                END { print picture ": " (good == 3 ? "same" : "another score") }'
+                END { print picture ": " (good == 2 ? "same" : "another score") }'
     done
 }
 
@@ -447,7 +401,7 @@ payloads(){
         }'
 }
 
-# version, flags, score, raw, sigma, distance, model
+# version, flags, score, raw, sigma, model
 decode_payloads(){
     awk '
         function digit(i) { return index("0123456789abcdef", substr($0, i, 1)) - 1 }
@@ -463,17 +417,17 @@ decode_payloads(){
         }
         {
             name = ""
-            for (i = 0; i < byte(18); i++)
-                name = name sprintf("%c", byte(19 + i))
+            for (i = 0; i < byte(14); i++)
+                name = name sprintf("%c", byte(15 + i))
             print "version:" byte(0), "valid:" byte(1) % 2, "score:" single(2), "raw:" single(6),
-                  "sigma:" single(10), "distance:" single(14), "model:" name,
-                  "bytes:" length($0) / 2 - 19 - byte(18)
+                  "sigma:" single(10), "model:" name,
+                  "bytes:" length($0) / 2 - 15 - byte(14)
         }'
 }
 
 # Through an encoder that keeps them, and back.
 sei(){ # encoder format options
-    model model "constant 1" "weight L1.zeta100 20" "sigma 2.5" "mean L1.zeta10 2" "precision L1.zeta10 4"
+    model model "constant 1" "weight L1.zeta100 20" "sigma 2.5"
     source="testsrc2=s=96x80:d=0.4,format=yuv420p,drawbox=c=black:t=fill:enable=eq(n\\,5)"
     ffmpeg -lavfi ${source},${bliinds}=model=${tmp}/model:f=${tmp}/stats${download} -c:v $1 $3 -udu_sei 1 -f $2 -y ${tmp}/video || return
     ffmpeg -i ${tmp}/video -vf showinfo ${to_null} 2>&1 | payloads | decode_payloads > ${tmp}/got
@@ -482,14 +436,14 @@ sei(){ # encoder format options
             n = index($i, ":")
             v[substr($i, 1, n - 1)] = substr($i, n + 1)
         }
-        print "version:1 valid:" v["valid"], "score:" v["score"], "raw:" v["raw"],
-              "sigma:" v["sigma"], "distance:" v["distance"], "model:test bytes:0"
+        print "version:2 valid:" v["valid"], "score:" v["score"], "raw:" v["raw"],
+              "sigma:" v["sigma"], "model:test bytes:0"
     }' ${tmp}/stats > ${tmp}/expected
     same "$1" ${tmp}/expected ${tmp}/got nearly_same
     wc -l < ${tmp}/got
     sort -u ${tmp}/got | wc -l
     # scored again, a frame has the new payload in the place of the old one
     ffmpeg -i ${tmp}/video -vf ${bliinds}${download},showinfo ${to_null} 2>&1 | payloads | decode_payloads |
-        cut -d' ' -f7 | sort | uniq -c
+        cut -d' ' -f6 | sort | uniq -c
     ffmpeg -lavfi ${source},${bliinds}=side_data=0${download},showinfo ${to_null} 2>&1 | payloads | wc -l
 }

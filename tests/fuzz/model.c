@@ -32,17 +32,15 @@
 static void check_model(const BLIINDSModel *model, int n)
 {
     static const double values[] = { 0, 1, -3.3219, 19, 0.1, 1e6, -1e6 };
-    double feature[BLIINDS_NB_FEATURES], raw, score, distance, sigma;
+    double feature[BLIINDS_NB_FEATURES], raw, score, sigma;
 
     for (int i = 0; i < BLIINDS_NB_FEATURES; i++)
         feature[i] = values[(n + i * (n & 1)) % FF_ARRAY_ELEMS(values)];
-    raw      = ff_bliinds_model_raw(model, feature);
-    score    = ff_bliinds_model_score(model, raw);
-    distance = ff_bliinds_model_distance(model, feature);
-    sigma    = ff_bliinds_model_sigma(model, feature, score, distance);
+    raw   = ff_bliinds_model_raw(model, feature);
+    score = ff_bliinds_model_score(model, raw);
+    sigma = ff_bliinds_model_sigma(model, feature, score);
     av_assert0(isfinite(raw));
     av_assert0(score >= model->min && score <= model->max);
-    av_assert0(isfinite(distance) || !model->nb_known);
     av_assert0(sigma > 0 || isnan(model->sigma));
 }
 

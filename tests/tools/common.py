@@ -177,7 +177,7 @@ class Page(html.parser.HTMLParser):
 
     def marked(self):
         """What is said of what scores were made from."""
-        return [text for text in self.paragraphs if 'bitstream' in text or 'outside' in text]
+        return [text for text in self.paragraphs if 'bitstream' in text]
 
 
 def report(folder, *arguments, **options):

@@ -58,10 +58,9 @@ def test_forms(logs, tmp_path, form):
 
 
 @pytest.mark.parametrize('form', ['lines', 'metadata'])
-@pytest.mark.parametrize('outside', [30, 20])
-def test_basis(tmp_path, form, outside):
-    """What scores were made from is counted, and there is a warning where most are outside of the model."""
-    rows = [{'score': 10, 'valid': 1, 'basis': int(i < 40), 'outside': int(i < outside)} for i in range(50)]
+def test_basis(tmp_path, form):
+    """What scores were made from is counted."""
+    rows = [{'score': 10, 'valid': 1, 'basis': int(i < 40)} for i in range(50)]
     words = [row | {'basis': 'bitstream' if row['basis'] else 'pixels'} for row in rows]
     (tmp_path / 'log').write_text({
         'lines': ''.join(f'n:{i + 1} pts_time:{i / 25} ' + ' '.join(f'{key}:{value}' for key, value in row.items()) + '\n'
@@ -70,9 +69,7 @@ def test_basis(tmp_path, form, outside):
             f'lavfi.bliinds.{key}={value}\n' for key, value in row.items()) for i, row in enumerate(words)),
     }[form])
     marked = report(tmp_path, tmp_path / 'log', '--fps', 25).marked()
-    warning = [f'{outside} of 50 frames are outside of what the model knows: do not rely on the score.'] * (outside > 25)
-    assert marked == warning + ['40 frames scored by the bitstream, 10 by the pixels alone; '
-                                f'{outside} outside of what the model knows.']
+    assert marked == ['40 frames scored by the bitstream, 10 by the pixels alone.']
 
 
 def test_basis_is_no_score(tmp_path):
@@ -92,7 +89,7 @@ def test_bliinds_basis(tmp_path):
     (tmp_path / 'plain').write_text(lines(50, lambda i: i))
     for logs, begin in ([['metadata'], ''], [['own', 'plain'], 'own: ']):
         page = report(tmp_path, *(tmp_path / log for log in logs))
-        assert page.marked()[-1].startswith(begin + '0 frames scored by the bitstream, 50 by the pixels alone; ')
+        assert page.marked()[-1].startswith(begin + '0 frames scored by the bitstream, 50 by the pixels alone.')
 
 
 # ---- what is shown ----

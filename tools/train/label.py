@@ -73,7 +73,7 @@ def features(path):
     with open(path) as file:
         frames = json.load(file)['frames']
     return [{name: value for name, value in frame['metrics'].items()
-             if name not in ('score', 'raw', 'sigma', 'distance')} for frame in frames]
+             if name not in ('score', 'raw', 'sigma')} for frame in frames]
 
 
 def vmaf_model(folder, name):

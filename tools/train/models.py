@@ -38,7 +38,7 @@ def read(path):
             key, *words = line.split() or '#'
             if key == 'bliinds-model':
                 models.append({'link': ['linear'], **{key: {} for key in (
-                    'weight', 'mean', 'precision', 'sigma_weight', 'percentile')}})
+                    'weight', 'sigma_weight')}})
             elif not key.startswith('#') and isinstance(models[-1].get(key), dict):
                 models[-1][key][words[0]] = words[1:]
             elif not key.startswith('#'):
@@ -52,8 +52,7 @@ def numbers(words):
 
 def is_coded(model):
     """Whether it is for frames of which the numbers of the bitstream are known."""
-    used = {**model['weight'], **model['mean'], **model['sigma_weight']}
-    return any(name.startswith('coded.') for name in used)
+    return any(name.startswith('coded.') for name in {**model['weight'], **model['sigma_weight']})
 
 
 def array(words):
@@ -64,9 +63,7 @@ def array(words):
 
 
 def c_table(model):
-    """A BLIINDSModel of one that has weights."""
-    known = list(model['mean'])
-
+    """A BLIINDSModel."""
     def values(key, names):
         return array([model[key].get(name, ['0'])[0] for name in names])
     fields = {
@@ -79,18 +76,14 @@ def c_table(model):
         'max': model['range'][1],
         'step': model.get('step', ['0'])[0],
         'sigma': model.get('sigma', ['NAN'])[0],
-        'sigma_weight': values('sigma_weight', FEATURES + ['score', 'distance']),
-        'outside': max((p[0] for p in model['percentile'].values()), key=float, default='INFINITY'),
-        'nb_known': len(known),
-        'known': '{ %s }' % ', '.join(str(FEATURES.index(name)) for name in known),
-        'mean': values('mean', known),
+        'sigma_weight': values('sigma_weight', FEATURES + ['score']),
+        'sigma_p80': model.get('sigma_p80', ['NAN'])[0],
     }
     lines = [textwrap.fill('.%s = %s,' % field, 100, initial_indent=8 * ' ',
                            subsequent_indent=12 * ' ', break_on_hyphens=False)
-             for field in fields.items()]
-    rows = ['            { %s },' % ', '.join(model['precision'][name]) for name in known]
+             for field in fields.items() if field[1] not in (0, '0')]
     return ['    [BLIINDS_%s] = {' % ('BITSTREAM' if is_coded(model) else 'PIXELS')] + lines + \
-        ['        .precision = {'] + rows + ['        },', '    },']
+        ['    },']
 
 
 def main():

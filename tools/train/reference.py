@@ -113,15 +113,13 @@ def features(image):
 
 
 def evaluate(model, values):
-    """The raw score, and the distance from the training set."""
+    """The raw score."""
     raw = float(model['constant'][0])
     raw += sum(float(w[0]) * values[name] for name, w in model['weight'].items())
     if model['link'] == ['logistic']:
         low, high = models.numbers(model['range'])
         raw = low + (high - low) / (1 + np.exp(-raw))
-    d = np.array([values[name] - float(mean[0]) for name, mean in model['mean'].items()])
-    precision = np.array([models.numbers(model['precision'][name]) for name in model['mean']])
-    return raw, np.sqrt(d @ precision @ d)
+    return raw
 
 
 def main():
@@ -130,11 +128,11 @@ def main():
     of_pixels = [model for model in models.read(sys.argv[1]) if not models.is_coded(model)]
     if not of_pixels:
         sys.exit('error: each model in this file needs the numbers of a bitstream')
-    print('image,filter,raw,distance')
+    print('image,filter,raw')
     for path in sys.argv[2:]:
-        raw, distance = evaluate(of_pixels[0], features(read_pgm(path)))
+        raw = evaluate(of_pixels[0], features(read_pgm(path)))
         name = os.path.splitext(os.path.basename(path))[0]
-        print('%s,,%.9f,%.9f' % (name, raw, distance))
+        print('%s,,%.9f' % (name, raw))
 
 
 if __name__ == '__main__':

@@ -96,67 +96,50 @@ def taught(names, data):
 
 
 class Model:
-    """A ridge regression, its training set, and the standard deviation of its errors."""
+    """A ridge regression."""
 
     def __init__(self, names, data, strength, rows=slice(None)):
-        x, weight = data.x(names)[rows], taught(names, data)[rows]
         self.names = names
-        self.constant, self.weights = fit.logistic(x, data.y[rows], weight, strength)
-        self.learn(x, weight)
-
-    def learn(self, x, weight):
-        weight = weight / weight.sum()
-        self.mean = weight @ x
-        centred = x - self.mean
-        covariance = (centred * weight[:, None]).T @ centred
-        # a little more variance than there is, so that the inverse is no matter of rounding
-        covariance += 1e-3 * np.diag(np.diag(covariance)) + 1e-6 * np.eye(len(covariance))
-        self.precision = np.linalg.inv(covariance)
-        self.precision = (self.precision + self.precision.T) / 2
-        self.far = np.sort(self.distance(x))
+        self.constant, self.weights = fit.logistic(data.x(names)[rows], data.y[rows],
+                                                   taught(names, data)[rows], strength)
 
     def raw(self, x):
         return 100 / (1 + np.exp(-self.constant - x @ self.weights))
 
-    def distance(self, x):
-        d = x - self.mean
-        return np.sqrt(np.einsum('ni,ij,nj->n', d, self.precision, d))
-
 
 def left_out(names, data, strength):
-    """Scores and distances of each group by a model of the others."""
+    """Scores of each group by a model of the others."""
     x = data.x(names)
-    score, distance = np.empty(len(x)), np.empty(len(x))
+    score = np.empty(len(x))
     for g in np.unique(data.group):
         here = data.group == g
-        model = Model(names, data, strength, ~here)
-        score[here], distance[here] = model.raw(x[here]), model.distance(x[here])
-    return score, distance
+        score[here] = Model(names, data, strength, ~here).raw(x[here])
+    return score
 
 
 def choose_strength(names, data):
-    errors = [np.average((left_out(names, data, s)[0] - data.y) ** 2, weights=data.weight)
+    errors = [np.average((left_out(names, data, s) - data.y) ** 2, weights=data.weight)
               for s in STRENGTHS]
     return STRENGTHS[int(np.argmin(errors))]
 
 
-def fit_sigma(score, distance, error, weight):
-    """log sigma = a + b score + c distance, of the most likely normal errors."""
+def fit_sigma(score, error, weight):
+    """log sigma = a + b score, of the most likely normal errors."""
     weight = weight / weight.sum()
 
     def cost(p):
-        log = np.clip(p[0] + p[1] * score + p[2] * distance, -3, 6)
+        log = np.clip(p[0] + p[1] * score, -3, 6)
         return weight @ (log + error ** 2 * np.exp(-2 * log) / 2)
 
-    start = np.log(np.sqrt(weight @ error ** 2)), 0, 0
+    start = np.log(np.sqrt(weight @ error ** 2)), 0
     best = optimize.minimize(cost, start, method='Nelder-Mead',
                              options={'maxiter': 4000, 'xatol': 1e-6, 'fatol': 1e-9})
     return best.x
 
 
-def sigma_of(p, score, distance):
+def sigma_of(p, score):
     """As the filter does: doc/model-format.md."""
-    return np.exp(p[0]) * np.clip(np.exp(p[1] * score + p[2] * distance), 0.25, 4)
+    return np.exp(p[0]) * np.clip(np.exp(p[1] * score), 0.25, 4)
 
 
 # ---- what it is worth ----
@@ -217,19 +200,14 @@ def unseen_presets(names, data, judged, strength):
 
 # ---- the model file ----
 
-def lines_of(model, sigma, fields):
+def lines_of(model, sigma, p80, fields):
     number = '%.9g'
     lines = ['bliinds-model 1'] + ['%-12s %s' % item for item in fields]
     lines += ['direction    lower', 'range        0 100', 'link         logistic']
     lines += ['sigma        ' + number % np.exp(sigma[0])]
-    lines += ['sigma_weight %-12s %s' % (name, number % value)
-              for name, value in zip(('score', 'distance'), sigma[1:])]
+    lines += ['sigma_weight score        ' + number % sigma[1], 'sigma_p80    %.4g' % p80]
     lines += ['constant     ' + number % model.constant]
     lines += ['weight       %-12s %s' % (n, number % w) for n, w in zip(model.names, model.weights)]
-    lines += ['mean         %-12s %s' % (n, number % m) for n, m in zip(model.names, model.mean)]
-    lines += ['precision    %-12s %s' % (n, ' '.join('%.7g' % v for v in row))
-              for n, row in zip(model.names, model.precision)]
-    lines += ['percentile   %d %.3f' % (p, np.percentile(model.far, p)) for p in (50, 90, 99)]
     return lines + ['end']
 
 
@@ -249,20 +227,20 @@ def main():
     text, report = [], []
     for basis, names in FORMS.items():
         strength = choose_strength(names, data)
-        score, distance = left_out(names, data, strength)
-        sigma = fit_sigma(score, distance, score - data.y, data.weight)
+        score = left_out(names, data, strength)
+        sigma = fit_sigma(score, score - data.y, data.weight)
+        p80 = np.percentile(sigma_of(sigma, score), 80)
         model = Model(names, data, strength)
         report += ['## %s, strength %g: contents left out one at a time' % (basis, strength), '',
-                   table(data, score, sigma_of(sigma, score, distance))]
+                   table(data, score, sigma_of(sigma, score))]
         if held:
-            x = held.x(names)
-            score, distance = model.raw(x), model.distance(x)
+            score = model.raw(held.x(names))
             report += ['## %s: contents held back' % basis, '',
-                       table(held, score, sigma_of(sigma, score, distance)),
+                       table(held, score, sigma_of(sigma, score)),
                        unseen_presets(names, data, held, strength)]
             np.savetxt(os.path.join(options.results, 'held-%s.txt' % basis),
                        np.stack([held.y, score], 1), '%.2f')
-        text += lines_of(model, sigma, [
+        text += lines_of(model, sigma, p80, [
             ('name', options.name), ('predicts', '100 - VMAF (v1.0.16, display of 1080 lines)'),
             ('training', 'ridge regression (strength %g) on %d encodes of %d contents, records %s' %
              (strength, len(np.unique(data.encode)), len(np.unique(data.group)), data.digest[:16])),
