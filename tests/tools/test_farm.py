@@ -72,8 +72,14 @@ def test_resume(tmp_path):
         if (tmp_path / 'out/long.avi.log').exists():
             break
         time.sleep(0.05)
-    os.killpg(run.pid, signal.SIGKILL)
-    run.wait()
+    # parallel ends its commands at the second signal
+    for _ in range(200):
+        try:
+            os.killpg(run.pid, signal.SIGTERM)
+        except ProcessLookupError:
+            break
+        run.poll()
+        time.sleep(0.1)
     old = (tmp_path / 'out/short.avi.json').stat().st_mtime_ns
     planned = farm(tmp_path, '--dry-run', 'short.avi', 'long.avi').stdout
     assert 'long.avi' in planned and 'short.avi' not in planned
