@@ -39,33 +39,15 @@ static const ScoreMetric metric[NB_METRICS] = {
     [METRIC_LO]    = { "lo",    9, SCORE_POOL_VALID, SCORE_LOWER_IS_BETTER },
 };
 
-int ff_mad_init(MADContext *s, AVFilterContext *ctx,
-                int (*config_map)(AVFilterLink *outlink))
+int ff_mad_init(MADContext *s, AVFilterContext *ctx)
 {
-    static const struct { int map; const char *name; } pad[] = {
-        { MAD_MAP_HI, "hi" }, { MAD_MAP_LO, "lo" },
-    };
-    int ret;
-
     s->log.filter     = "mad";
     s->log.title      = "MAD";
     s->log.min        = 0;
     s->log.max        = INFINITY;
     s->log.metric     = metric;
     s->log.nb_metrics = NB_METRICS;
-    ret = ff_score_log_init(&s->log, ctx->priv);
-
-    for (int i = 0; i < FF_ARRAY_ELEMS(pad) && ret >= 0; i++) {
-        AVFilterPad map = {
-            .name         = pad[i].name,
-            .type         = AVMEDIA_TYPE_VIDEO,
-            .config_props = config_map,
-        };
-
-        if (s->map & pad[i].map)
-            ret = ff_append_outpad(ctx, &map);
-    }
-    return ret;
+    return ff_score_log_init(&s->log, ctx->priv);
 }
 
 MADRange ff_mad_range(const MADContext *s, const AVFrame *frame,

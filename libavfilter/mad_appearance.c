@@ -165,15 +165,16 @@ static void appearance_row(const MADPair *pair, const MADScratch *scratch, int y
     }
 }
 
-static void sum_row(const MADPair *pair, const MADScratch *scratch, int y)
+static void sum_row(const MADPair *pair, const MADScratch *scratch, int i)
 {
-    const MADWork *s = pair->work;
-    float *row = scratch->row[0];
+    const MADWork *s   = pair->work;
+    const int y        = MAD_BORDER_BEGIN + i;
+    const float *block = mad_row_of_blocks(s, s->appearance, y);
+    float *row         = scratch->row[0];
 
-    ff_mad_spread_row(row, s, s->appearance, y);
+    for (int x = MAD_BORDER_BEGIN; x < s->width - MAD_BORDER_END; x++)
+        row[x] = block[x / MAD_STEP];
     s->sum[1][y] = ff_mad_sum_row(row, s->width);
-    if (pair->map[1])
-        ff_mad_write_map_row(pair->map[1], y, row, MAD_MAP_LO_SCALE, s->width);
 }
 
 void ff_mad_compare_appearance(AVFilterContext *ctx, MADPair *pair)
@@ -194,5 +195,5 @@ void ff_mad_compare_appearance(AVFilterContext *ctx, MADPair *pair)
             }
             ff_mad_run(ctx, pair, appearance_row, nb_rows);
         }
-    ff_mad_run(ctx, pair, sum_row, s->height);
+    ff_mad_run(ctx, pair, sum_row, s->height - MAD_BORDER_BEGIN - MAD_BORDER_END);
 }

@@ -134,13 +134,10 @@ static void mask_row(const MADPair *pair, const MADScratch *scratch, int y)
     }
 }
 
-/// The sample to take for sample i, which may be outside: the border mirrors the picture.
-static int mirrored(int i, int size)
-{
-    return i < 0 ? -1 - i : i >= size ? 2 * size - 1 - i : i;
-}
-
-/// Squared errors of a row, summed over MAD_BLOCK samples along it.
+/**
+ * Squared errors of a row, summed over the MAD_BLOCK samples from each one on. The interior's
+ * windows are within the picture.
+ */
 static void error_row(const MADPair *pair, const MADScratch *scratch, int y)
 {
     const MADWork *s = pair->work;
@@ -150,41 +147,35 @@ static void error_row(const MADPair *pair, const MADScratch *scratch, int y)
     for (int p = 0; p < NB_PICTURES; p++)
         ff_mad_get_row(scratch->sample[p], &pair->picture[p], pair->picture[p].tables->value,
                        y, s->width);
-    for (int i = 0; i < s->width + MAD_BLOCK - 1; i++) {
-        int x    = mirrored(i - WINDOW_BEFORE, s->width);
+    for (int x = 0; x < s->width; x++) {
         double d = main[x] - reference[x];
 
-        sum[i] = d * d;
+        sum[x] = d * d;
     }
     for (int n = 1; n < MAD_BLOCK; n *= 2)
-        for (int i = 0; i < s->width + MAD_BLOCK - 2 * n; i++)
-            sum[i] += sum[i + n];
+        for (int x = 0; x <= s->width - 2 * n; x++)
+            sum[x] += sum[x + n];
     memcpy(s->error + y * (ptrdiff_t)s->width, sum, s->width * sizeof(*sum));
 }
 
-static void detection_row(const MADPair *pair, const MADScratch *scratch, int y)
+static void detection_row(const MADPair *pair, const MADScratch *scratch, int i)
 {
-    const MADWork *s = pair->work;
-    float *row = scratch->row[0], *mask = scratch->row[1];
+    const MADWork *s  = pair->work;
+    const int y       = MAD_BORDER_BEGIN + i;
+    const float *mask = mad_row_of_blocks(s, s->mask, y);
+    float *row        = scratch->row[0];
 
     memset(row, 0, s->width * sizeof(*row));
-    for (int i = 0; i < MAD_BLOCK; i++) {
-        const float *error = s->error +
-            mirrored(y - WINDOW_BEFORE + i, s->height) * (ptrdiff_t)s->width;
+    for (int j = 0; j < MAD_BLOCK; j++) {
+        const float *error = s->error + (y - WINDOW_BEFORE + j) * (ptrdiff_t)s->width -
+                             WINDOW_BEFORE;
 
-        for (int x = 0; x < s->width; x++)
+        for (int x = MAD_BORDER_BEGIN; x < s->width - MAD_BORDER_END; x++)
             row[x] += error[x];
     }
-    ff_mad_spread_row(mask, s, s->mask, y);
-    for (int x = 0; x < s->width; x++)
-        row[x] *= mask[x] * (1.f / MAD_BLOCK_SAMPLES);
+    for (int x = MAD_BORDER_BEGIN; x < s->width - MAD_BORDER_END; x++)
+        row[x] *= mask[x / MAD_STEP] * (1.f / MAD_BLOCK_SAMPLES);
     s->sum[0][y] = ff_mad_sum_row(row, s->width);
-
-    if (pair->map[0]) {
-        for (int x = 0; x < s->width; x++)
-            row[x] = sqrtf(row[x]);
-        ff_mad_write_map_row(pair->map[0], y, row, MAD_MAP_HI_SCALE, s->width);
-    }
 }
 
 void ff_mad_detect(AVFilterContext *ctx, MADPair *pair)
@@ -198,5 +189,5 @@ void ff_mad_detect(AVFilterContext *ctx, MADPair *pair)
     }
     ff_mad_run(ctx, pair, mask_row,      mad_nb_blocks(s->height));
     ff_mad_run(ctx, pair, error_row,     s->height);
-    ff_mad_run(ctx, pair, detection_row, s->height);
+    ff_mad_run(ctx, pair, detection_row, s->height - MAD_BORDER_BEGIN - MAD_BORDER_END);
 }

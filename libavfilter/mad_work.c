@@ -195,19 +195,7 @@ const float *ff_mad_block_row(const MADWork *s, const MADScratch *scratch, int i
     return dst;
 }
 
-// ---- maps ----
-
-void ff_mad_spread_row(float *dst, const MADWork *s, const float *block, int y)
-{
-    const int columns = mad_nb_blocks(s->width);
-
-    y /= MAD_STEP;
-    memset(dst, 0, s->width * sizeof(*dst));
-    if (y >= mad_nb_blocks(s->height))
-        return;
-    for (int x = 0; x < MAD_STEP * columns; x++)
-        dst[x] = block[y * (ptrdiff_t)columns + x / MAD_STEP];
-}
+// ---- sums ----
 
 double ff_mad_sum_row(const float *row, int width)
 {
@@ -216,14 +204,6 @@ double ff_mad_sum_row(const float *row, int width)
     for (int x = MAD_BORDER_BEGIN; x < width - MAD_BORDER_END; x++)
         sum += (double)row[x] * row[x];
     return sum;
-}
-
-void ff_mad_write_map_row(AVFrame *map, int y, const float *value, int scale, int width)
-{
-    uint16_t *dst = (uint16_t *)(map->data[0] + y * (ptrdiff_t)map->linesize[0]);
-
-    for (int x = 0; x < width; x++)
-        dst[x] = lrintf(FFMIN(value[x] * scale, UINT16_MAX));
 }
 
 // ---- memory and filters for a size ----

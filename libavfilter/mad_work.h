@@ -95,7 +95,7 @@ typedef struct MADWork {
     float *cell[NB_PICTURES];           ///< rows of mean, m2, m3 and m4
     float *mask;                        ///< of each block
     float *appearance;                  ///< of each block
-    double *sum[2];                     ///< HI and LO, of each row
+    double *sum[2];                     ///< HI and LO, of each row of the interior
 } MADWork;
 
 typedef struct MADPicture {
@@ -117,7 +117,6 @@ typedef struct MADPair {
     int scale, orientation;
     MADFunction *run;
     int nb;                             ///< of rows, bands or tiles
-    AVFrame *map[2];                    ///< HI and LO, NULL if not wanted
 } MADPair;
 
 /// Call run() for 0 to nb - 1, in all threads.
@@ -179,13 +178,14 @@ void ff_mad_merge_row(const MADWork *s, float *dst, const float *a, const float 
 const float *ff_mad_block_row(const MADWork *s, const MADScratch *scratch, int i,
                               int picture, int y);
 
-/// Values of the block that begins in a sample's cell, 0 if there is none, for a row of samples.
-void ff_mad_spread_row(float *dst, const MADWork *s, const float *block, int y);
+/// The values of the blocks that begin in a row of samples.
+static inline const float *mad_row_of_blocks(const MADWork *s, const float *block, int y)
+{
+    return block + y / MAD_STEP * (ptrdiff_t)mad_nb_blocks(s->width);
+}
 
 /// Sum of squares of a row's interior.
 double ff_mad_sum_row(const float *row, int width);
-
-void ff_mad_write_map_row(AVFrame *map, int y, const float *value, int scale, int width);
 
 /// The detection stage, and the appearance stage, of a pair.
 void ff_mad_detect(AVFilterContext *ctx, MADPair *pair);

@@ -60,7 +60,6 @@ typedef struct MADCPUContext {
 
 static const AVOption mad_options[] = {
     MAD_OPTIONS(MADCPUContext, common, FLAGS),
-    MAD_MAP_OPTIONS(MADCPUContext, common, FLAGS),
     { NULL }
 };
 
@@ -76,19 +75,9 @@ static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg
     if ((ret = ff_formats_ref(formats,               &cfg_in[0]->formats)) < 0 ||
         (ret = ff_formats_ref(formats,               &cfg_out[0]->formats)) < 0 ||
         (ret = ff_formats_ref(ff_luma_formats(),     &cfg_in[1]->formats)) < 0 ||
-        (ret = ff_formats_ref(ff_all_color_spaces(), &cfg_in[1]->color_spaces)) < 0 ||
-        (ret = ff_formats_ref(ff_all_color_ranges(), &cfg_in[1]->color_ranges)) < 0)
+        (ret = ff_formats_ref(ff_all_color_spaces(), &cfg_in[1]->color_spaces)) < 0)
         return ret;
-
-    for (int i = 1; i < ctx->nb_outputs; i++)
-        if ((ret = ff_formats_ref(ff_make_formats_list_singleton(MAD_MAP_FORMAT),
-                                  &cfg_out[i]->formats))      < 0 ||
-            (ret = ff_formats_ref(ff_all_color_spaces(),
-                                  &cfg_out[i]->color_spaces)) < 0 ||
-            (ret = ff_formats_ref(ff_make_formats_list_singleton(AVCOL_RANGE_JPEG),
-                                  &cfg_out[i]->color_ranges)) < 0)
-            return ret;
-    return 0;
+    return ff_formats_ref(ff_all_color_ranges(), &cfg_in[1]->color_ranges);
 }
 
 /// Frames may change on the fly, where the user asked not to rebuild the graph.
@@ -116,31 +105,6 @@ static int prepare(AVFilterContext *ctx, MADPair *pair)
     return 0;
 }
 
-/// Get frames for the maps whose outputs are still open.
-static int get_maps(AVFilterContext *ctx, AVFrame *map[2], const AVFrame *frame)
-{
-    const MADCPUContext *s = ctx->priv;
-
-    for (int i = 0, output = 1; i < 2; i++) {
-        AVFilterLink *outlink;
-        int ret;
-
-        if (!(s->common.map & 1 << i))
-            continue;
-        outlink = ctx->outputs[output++];
-        if (ff_outlink_get_status(outlink))
-            continue;
-        map[i] = ff_get_video_buffer(outlink, frame->width, frame->height);
-        if (!map[i])
-            return AVERROR(ENOMEM);
-        ret = av_frame_copy_props(map[i], frame);
-        if (ret < 0)
-            return ret;
-        map[i]->color_range = AVCOL_RANGE_JPEG;
-    }
-    return 0;
-}
-
 static int score_frame(AVFilterContext *ctx, MADPair *pair, AVFrame *frame, uint64_t n)
 {
     MADCPUContext *s = ctx->priv;
@@ -148,8 +112,7 @@ static int score_frame(AVFilterContext *ctx, MADPair *pair, AVFrame *frame, uint
     double sum[2] = { 0 };
     int ret;
 
-    if ((ret = prepare(ctx, pair)) < 0 ||
-        (ret = get_maps(ctx, pair->map, frame)) < 0)
+    if ((ret = prepare(ctx, pair)) < 0)
         return ret;
     ff_mad_detect(ctx, pair);
     ff_mad_compare_appearance(ctx, pair);
@@ -158,25 +121,6 @@ static int score_frame(AVFilterContext *ctx, MADPair *pair, AVFrame *frame, uint
         for (int y = MAD_BORDER_BEGIN; y < work->height - MAD_BORDER_END; y++)
             sum[i] += work->sum[i][y];
     return ff_mad_score(&s->common, ctx, frame, n, sum[0], sum[1]);
-}
-
-static int send_maps(AVFilterContext *ctx, AVFrame *map[2])
-{
-    const MADCPUContext *s = ctx->priv;
-
-    for (int i = 0, output = 1; i < 2; i++) {
-        AVFrame *frame = map[i];
-        int ret;
-
-        output += s->common.map >> i & 1;
-        if (!frame)
-            continue;
-        map[i] = NULL;
-        ret = ff_filter_frame(ctx->outputs[output - 1], frame);
-        if (ret < 0)
-            return ret;
-    }
-    return 0;
 }
 
 static int filter_frames(FFFrameSync *fs)
@@ -198,45 +142,21 @@ static int filter_frames(FFFrameSync *fs)
     pair.picture[MAIN].frame      = main;
     pair.picture[REFERENCE].frame = reference;
     ret = score_frame(ctx, &pair, main, n);
-    if (ret >= 0)
-        ret = send_maps(ctx, pair.map);
     if (ret < 0) {
-        av_frame_free(&pair.map[0]);
-        av_frame_free(&pair.map[1]);
         av_frame_free(&main);
         return ret;
     }
     return ff_filter_frame(ctx->outputs[0], main);
 }
 
-/// Framesync asks for frames, and ends, only for the first output.
-static void serve_maps(AVFilterContext *ctx, int ended)
-{
-    MADCPUContext *s = ctx->priv;
-
-    for (int i = 1; i < ctx->nb_outputs; i++) {
-        AVFilterLink *outlink = ctx->outputs[i];
-
-        if (ended && !ff_outlink_get_status(outlink))
-            ff_outlink_set_status(outlink, AVERROR_EOF, AV_NOPTS_VALUE);
-        if (!ended && ff_outlink_frame_wanted(outlink))
-            for (int j = 0; j < ctx->nb_inputs; j++)
-                if (!s->sync.fs.in[j].have_next && !ff_outlink_get_status(ctx->inputs[j]))
-                    ff_inlink_request_frame(ctx->inputs[j]);
-    }
-}
-
 static int activate(AVFilterContext *ctx)
 {
     MADCPUContext *s = ctx->priv;
-    int ended, ret;
+    int ret = ff_framesync_activate(&s->sync.fs);
 
-    ret = ff_framesync_activate(&s->sync.fs);
     if (ret < 0 && ret != FFERROR_NOT_READY)
         return ret;
-    ended = !!ff_outlink_get_status(ctx->outputs[0]);
-    serve_maps(ctx, ended);
-    if (ended) {
+    if (ff_outlink_get_status(ctx->outputs[0])) {
         int err = ff_score_log_close(&s->common.log, ctx, 1);
 
         if (err < 0)
@@ -257,7 +177,7 @@ static av_cold int init(AVFilterContext *ctx)
     MADCPUContext *s = ctx->priv;
 
     s->sync.fs.on_event = filter_frames;
-    return ff_mad_init(&s->common, ctx, config_output);
+    return ff_mad_init(&s->common, ctx);
 }
 
 static av_cold void uninit(AVFilterContext *ctx)
@@ -284,7 +204,7 @@ const FFFilter ff_vf_mad = {
     .p.description  =
         NULL_IF_CONFIG_SMALL("Score quality against a reference (Most Apparent Distortion)."),
     .p.priv_class   = &mad_class,
-    .p.flags        = AVFILTER_FLAG_SLICE_THREADS | AVFILTER_FLAG_DYNAMIC_OUTPUTS |
+    .p.flags        = AVFILTER_FLAG_SLICE_THREADS |
                        AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
     .priv_size      = sizeof(MADCPUContext),
     .preinit        = mad_framesync_preinit,

@@ -583,7 +583,7 @@ static av_cold int init(AVFilterContext *ctx)
     s->queue.filter    = &filter;
     s->queue.log       = &s->common.log;
     s->queue.max_batch = 1;
-    return ff_mad_init(&s->common, ctx, NULL);
+    return ff_mad_init(&s->common, ctx);
 }
 
 const FFFilter ff_vf_mad_cuda = {

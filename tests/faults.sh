@@ -204,7 +204,6 @@ faults_alloc(){
     cp ${tmp}/a ${tmp}/rr
     each alloc 72x64 yuv420p bliinds=rr_read=rr:log_path=a a
     each alloc 72x64 yuv420p mad=stats_file=a:log_path=b a b
-    each alloc 72x64 yuv420p "mad=map=both[o][h][l];[h]nullsink;[l]nullsink"
     each alloc 72x64 yuv420p detailloss=stats_file=a:log_path=b a b
     each alloc 72x64,96x80,72x64 gray detailloss
     each alloc 72x64 yuv420p blocksmooth
