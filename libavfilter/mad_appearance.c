@@ -151,8 +151,8 @@ static void appearance_row(const MADPair *pair, const MADScratch *scratch, int y
     const MADWork *s   = pair->work;
     const float weight = ff_mad_weight(pair->scale);
     const int columns  = mad_nb_blocks(s->width), stride = s->cell_stride;
-    const float *main  = ff_mad_block_row(s, scratch, 2, MAIN, y);
-    const float *reference = ff_mad_block_row(s, scratch, 3, REFERENCE, y);
+    const float *main  = ff_mad_block_row(s, scratch, 2, PAIR_MAIN, y);
+    const float *reference = ff_mad_block_row(s, scratch, 3, PAIR_REFERENCE, y);
     float *dst = s->appearance + y * (ptrdiff_t)columns;
 
     for (int x = 0; x < columns; x++) {
@@ -183,13 +183,13 @@ void ff_mad_compare_appearance(AVFilterContext *ctx, MADPair *pair)
     const int nb_rows = mad_nb_blocks(s->height);
 
     memset(s->appearance, 0, (size_t)mad_nb_blocks(s->width) * nb_rows * sizeof(*s->appearance));
-    for (pair->index = 0; pair->index < NB_PICTURES; pair->index++) {
+    for (pair->index = 0; pair->index < PAIR_NB; pair->index++) {
         ff_mad_run(ctx, pair, value_band,    s->nb_bands);
         ff_mad_run(ctx, pair, spectrum_tile, s->nb_tiles);
     }
     for (pair->scale = 0; pair->scale < MAD_SCALES; pair->scale++)
         for (pair->orientation = 0; pair->orientation < MAD_ORIENTATIONS; pair->orientation++) {
-            for (pair->index = 0; pair->index < NB_PICTURES; pair->index++) {
+            for (pair->index = 0; pair->index < PAIR_NB; pair->index++) {
                 ff_mad_run(ctx, pair, response_tile, s->nb_tiles);
                 ff_mad_run(ctx, pair, response_band, s->nb_bands);
             }

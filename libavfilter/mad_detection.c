@@ -39,16 +39,16 @@
 static void lightness_band(const MADPair *pair, const MADScratch *scratch, int band)
 {
     const MADWork *s = pair->work;
-    const double *main = scratch->sample[MAIN], *reference = scratch->sample[REFERENCE];
+    const double *main = scratch->sample[PAIR_MAIN], *reference = scratch->sample[PAIR_REFERENCE];
 
     for (int i = 0; i < MAD_STEP; i++) {
         for (int lane = 0; lane < MAD_LANES; lane++) {
-            for (int p = 0; p <= pair->index; p++)
+            for (int p = pair->index; p < PAIR_NB; p++)
                 ff_mad_get_row(scratch->sample[p], &pair->picture[p],
                                pair->picture[p].tables->lightness,
                                mad_lane_row(s, band, i, lane), s->width);
             for (int x = 0; x < s->width; x++) {
-                scratch->line[0][x].v[0][lane] = (pair->index == MAIN ? main[x] : MEDIUM) -
+                scratch->line[0][x].v[0][lane] = (pair->index == PAIR_MAIN ? main[x] : MEDIUM) -
                                                  reference[x];
                 scratch->line[0][x].v[1][lane] = 0;
             }
@@ -93,8 +93,8 @@ static void csf_tile(const MADPair *pair, const MADScratch *scratch, int tile)
 static void contrast_band(const MADPair *pair, const MADScratch *scratch, int band)
 {
     const MADWork *s   = pair->work;
-    const float medium = pair->index == MAIN ? 0
-                                             : MEDIUM * ff_mad_csf(0, 0, s->height, s->width);
+    const float medium = pair->index == PAIR_MAIN ? 0
+                                                  : MEDIUM * ff_mad_csf(0, 0, s->height, s->width);
 
     for (int i = 0; i < MAD_STEP; i++) {
         const MADLanes *line = ff_mad_tx(s->row, scratch->line, mad_work_row(s, band, i));
@@ -110,14 +110,14 @@ static void mask_row(const MADPair *pair, const MADScratch *scratch, int y)
 {
     const MADWork *s  = pair->work;
     const int columns = mad_nb_blocks(s->width);
-    const float *error = ff_mad_block_row(s, scratch, 2, MAIN, y)      + s->cell_stride;
-    const float *mean  = ff_mad_block_row(s, scratch, 3, REFERENCE, y);
+    const float *error = ff_mad_block_row(s, scratch, 2, PAIR_MAIN, y)      + s->cell_stride;
+    const float *mean  = ff_mad_block_row(s, scratch, 3, PAIR_REFERENCE, y);
     float *sub_block[3];
 
     for (int i = 0; i < 3; i++) {
         sub_block[i] = scratch->row[4 + i];
-        ff_mad_merge_row(s, scratch->row[0], mad_cell_row(s, REFERENCE, y + i),
-                         mad_cell_row(s, REFERENCE, y + i + 1), MAD_CELL_SAMPLES);
+        ff_mad_merge_row(s, scratch->row[0], mad_cell_row(s, PAIR_REFERENCE, y + i),
+                         mad_cell_row(s, PAIR_REFERENCE, y + i + 1), MAD_CELL_SAMPLES);
         ff_mad_merge_row(s, sub_block[i], scratch->row[0], scratch->row[0] + 1,
                          2 * MAD_CELL_SAMPLES);
         sub_block[i] += s->cell_stride;
@@ -141,10 +141,10 @@ static void mask_row(const MADPair *pair, const MADScratch *scratch, int y)
 static void error_row(const MADPair *pair, const MADScratch *scratch, int y)
 {
     const MADWork *s = pair->work;
-    const double *reference = scratch->sample[REFERENCE], *main = scratch->sample[MAIN];
+    const double *reference = scratch->sample[PAIR_REFERENCE], *main = scratch->sample[PAIR_MAIN];
     float *sum = scratch->row[0];
 
-    for (int p = 0; p < NB_PICTURES; p++)
+    for (int p = 0; p < PAIR_NB; p++)
         ff_mad_get_row(scratch->sample[p], &pair->picture[p], pair->picture[p].tables->value,
                        y, s->width);
     for (int x = 0; x < s->width; x++) {
@@ -182,7 +182,7 @@ void ff_mad_detect(AVFilterContext *ctx, MADPair *pair)
 {
     const MADWork *s = pair->work;
 
-    for (pair->index = 0; pair->index < NB_PICTURES; pair->index++) {
+    for (pair->index = 0; pair->index < PAIR_NB; pair->index++) {
         ff_mad_run(ctx, pair, lightness_band, s->nb_bands);
         ff_mad_run(ctx, pair, csf_tile,       s->nb_tiles);
         ff_mad_run(ctx, pair, contrast_band,  s->nb_bands);

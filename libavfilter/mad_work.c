@@ -319,7 +319,7 @@ static void take_planes(MADWork *s)
         else
             TAKE(s->angular[RIGHT][i], half);
     }
-    for (int p = 0; p < NB_PICTURES; p++) {
+    for (int p = 0; p < PAIR_NB; p++) {
         TAKE(s->spectrum[p], half / MAD_LANES);
         TAKE(s->cell[p], cells + MAD_STEP);
         TAKE(s->sum[p], s->height);

@@ -34,6 +34,7 @@
 #include "filters.h"
 #include "mad.h"
 #include "mad_tx.h"
+#include "pair_sync.h"
 
 /// Rows that are transformed one after the other: cells of MAD_STEP rows, one for each lane.
 #define MAD_BAND (MAD_STEP * MAD_LANES)
@@ -43,8 +44,6 @@
 
 /// Scratch rows of a job.
 #define NB_ROWS 7
-
-enum { REFERENCE, MAIN, NB_PICTURES };
 
 /// The columns of the left half of a spectrum, and the columns that mirror them.
 enum { LEFT, RIGHT, NB_SIDES };
@@ -88,11 +87,11 @@ typedef struct MADWork {
     float *csf;
     float *radial[NB_SIDES][MAD_SCALES];
     float *angular[NB_SIDES][MAD_ORIENTATIONS];
-    MADLanes *spectrum[NB_PICTURES];
+    MADLanes *spectrum[PAIR_NB];
 
     MADLanes *work;                     ///< transformed rows: each lane has a row
     float *error;                       ///< squared, and summed along rows; in the memory of work
-    float *cell[NB_PICTURES];           ///< rows of mean, m2, m3 and m4
+    float *cell[PAIR_NB];           ///< rows of mean, m2, m3 and m4
     float *mask;                        ///< of each block
     float *appearance;                  ///< of each block
     double *sum[2];                     ///< HI and LO, of each row of the interior
@@ -112,7 +111,7 @@ typedef void MADFunction(const struct MADPair *pair, const MADScratch *scratch, 
 /// What the jobs of a pair are given.
 typedef struct MADPair {
     const MADWork *work;
-    MADPicture picture[NB_PICTURES];
+    MADPicture picture[PAIR_NB];
     int index;                          ///< of a picture
     int scale, orientation;
     MADFunction *run;

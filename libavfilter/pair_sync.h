@@ -36,6 +36,8 @@
 /// The largest width and height of a picture.
 #define PAIR_MAX_SIZE 16384
 
+enum { PAIR_MAIN, PAIR_REFERENCE, PAIR_NB };
+
 typedef struct PairSync {
     FFFrameSync fs;         ///< its class is the filter's: FRAMESYNC_DEFINE_CLASS()
 

@@ -52,7 +52,7 @@ typedef struct MADCPUContext {
     PairSync sync;
     MADContext common;
 
-    MADTables tables[NB_PICTURES];
+    MADTables tables[PAIR_NB];
     MADWork work;
 } MADCPUContext;
 
@@ -80,28 +80,36 @@ static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg
     return ff_formats_ref(ff_all_color_ranges(), &cfg_in[1]->color_ranges);
 }
 
-/// Frames may change on the fly, where the user asked not to rebuild the graph.
+/// What a frame must be for the memory that config_output() has made.
+static int check_frame(AVFilterContext *ctx, const AVFilterLink *link, const AVFrame *frame)
+{
+    if (frame->width == link->w && frame->height == link->h && frame->format == link->format)
+        return 0;
+    av_log(ctx, AV_LOG_ERROR, "A frame of the %s input is %dx%d %s, and not %dx%d %s as those "
+           "before: insert scale=%d:%d,format=%s before that input.\n", link->dstpad->name,
+           frame->width, frame->height, av_get_pix_fmt_name(frame->format),
+           link->w, link->h, av_get_pix_fmt_name(link->format),
+           link->w, link->h, av_get_pix_fmt_name(link->format));
+    return AVERROR(EINVAL);
+}
+
 static int prepare(AVFilterContext *ctx, MADPair *pair)
 {
     MADCPUContext *s = ctx->priv;
-    const AVFrame *main = pair->picture[MAIN].frame, *reference = pair->picture[REFERENCE].frame;
-    int ret = ff_pair_sync_check_frames(ctx, main, reference, MAD_MIN_SIZE);
 
-    if (ret < 0)
-        return ret;
-    for (int i = 0; i < NB_PICTURES; i++) {
+    for (int i = 0; i < PAIR_NB; i++) {
         MADPicture *picture = &pair->picture[i];
         const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(picture->frame->format);
+        int ret = check_frame(ctx, ctx->inputs[i], picture->frame);
 
-        picture->luma   = &desc->comp[0];
-        picture->tables = &s->tables[i];
-        if ((ret = ff_luma_check_format(ctx, picture->frame)) < 0 ||
+        // the range is the frame's
+        if (ret < 0 ||
             (ret = ff_mad_tables_make(&s->tables[i], ff_mad_range(&s->common, picture->frame, desc),
                                       desc->comp[0].depth)) < 0)
             return ret;
+        picture->luma   = &desc->comp[0];
+        picture->tables = &s->tables[i];
     }
-    if (main->width != s->work.width || main->height != s->work.height)
-        return ff_mad_work_alloc(&s->work, ctx, main->width, main->height);
     return 0;
 }
 
@@ -139,8 +147,8 @@ static int filter_frames(FFFrameSync *fs)
     if (!reference)
         return ff_filter_frame(ctx->outputs[0], main);
 
-    pair.picture[MAIN].frame      = main;
-    pair.picture[REFERENCE].frame = reference;
+    pair.picture[PAIR_MAIN].frame      = main;
+    pair.picture[PAIR_REFERENCE].frame = reference;
     ret = score_frame(ctx, &pair, main, n);
     if (ret < 0) {
         av_frame_free(&main);
@@ -168,8 +176,9 @@ static int activate(AVFilterContext *ctx)
 static int config_output(AVFilterLink *outlink)
 {
     MADCPUContext *s = outlink->src->priv;
+    int ret = ff_pair_sync_config_output(&s->sync, outlink, MAD_MIN_SIZE);
 
-    return ff_pair_sync_config_output(&s->sync, outlink, MAD_MIN_SIZE);
+    return ret < 0 ? ret : ff_mad_work_alloc(&s->work, outlink->src, outlink->w, outlink->h);
 }
 
 static av_cold int init(AVFilterContext *ctx)
@@ -187,7 +196,7 @@ static av_cold void uninit(AVFilterContext *ctx)
     ff_score_log_close(&s->common.log, ctx, 0);
     ff_pair_sync_uninit(&s->sync, ctx);
     ff_mad_work_free(&s->work);
-    for (int i = 0; i < NB_PICTURES; i++)
+    for (int i = 0; i < PAIR_NB; i++)
         ff_mad_tables_free(&s->tables[i]);
 }
 

@@ -20,9 +20,8 @@ $(eval $(call PROGRAM_TEST,mad-tx,mad_tx,341 transforms))
 $(eval $(call FORMATS_TEST,mad-formats,formats mad 64x64))
 $(eval $(call PROGRAM_TEST,mad-range-of,filter_matrix ranges mad 64x64,121 cases))
 $(eval $(call PROGRAM_TEST,mad-layouts,filter_matrix layouts mad 70x66,40 cases))
-$(eval $(call PROGRAM_TEST,mad-changes,filter_matrix changes mad 96x80 65x67 64x64 96x80,3 cases))
 
-FATE_MAD = $(FATE_MAD_ORACLE) $(FATE_MAD_RUN) $(addprefix fate-mad-,changes formats layouts oracle-all range-of tx)
+FATE_MAD = $(FATE_MAD_ORACLE) $(FATE_MAD_RUN) $(addprefix fate-mad-,formats layouts oracle-all range-of tx)
 $(FATE_MAD): NEED = PNG_DECODER
 
 FATE_QUALITY-$(call WITH_ALL, MAD_FILTER FFMPEG) += $(FATE_MAD)

@@ -151,17 +151,15 @@ pair_errors(){ # sizes
 
 mad_errors(){
     pair_errors 63x64 64x63 1x1 16385x64
-    # what changes on the way
+    # FFmpeg's own filters do not let frames change, but -reinit_filter 0 does
     i=0
-    for picture in camera_crop_300x240_jpeg15.png camera_crop_300x240.pgm chelsea_451x300_blur.png chelsea_451x300.pgm \
-                   camera_crop_300x240_blur.png camera_crop_300x240.pgm chelsea_451x300.pgm; do
+    for picture in camera_crop_300x240_jpeg15.png camera_crop_300x240.pgm chelsea_451x300_blur.png chelsea_451x300.pgm; do
         i=$((i + 1))
         size=${picture#*_}
         size=${size#crop_}
         size=${size%%[_.]*}
         { printf 'P5\n%s\n255\n' "$(echo ${size} | tr x ' ')"; ffmpeg -i ${pictures}/${picture} -f rawvideo -; } > ${tmp}/${i}.pgm
     done
-    mv ${tmp}/7.pgm ${tmp}/6.pgm
     fails -reinit_filter 0 -i ${tmp}/%d.pgm -lavfi ${turns}mad ${to_null} | sed 's/[0-9][0-9]*\.[0-9]*/N/g'
 }
 

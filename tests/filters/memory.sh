@@ -26,7 +26,7 @@ metric_memory(){
 16x9,16x9 bliinds=rr_write=/dev/full
 3x3 bliinds
 16x9,33x31 blocksmooth
-67x74,64x65 mad=log_path=${tmp}/log:f=${tmp}/stats
+67x74,67x74 mad=log_path=${tmp}/log:f=${tmp}/stats
 71x64 mad=repeatlast=0:log_path=${tmp}/log:log_fmt=xml,trim=end_frame=1
 63x65 mad
 64x65 mad=log_path=${tmp}/none/log
