@@ -100,6 +100,12 @@ double ff_mad_csf(int r, int c, int rows, int columns);
 /// gain is 0.
 double ff_mad_radial_distance(int scale, int r, int c, int rows, int columns);
 
+/**
+ * Columns, from that of the zero frequency on, in which the gain of a scale's filters is not
+ * taken for 0.
+ */
+int ff_mad_passed(int scale, int columns);
+
 /// The angle; those of the log-Gabor filters are multiples of MAD_ANGLE_STEP.
 double ff_mad_angle(int r, int c, int rows, int columns);
 /** @} */

@@ -25,9 +25,6 @@
 
 #include "mad_work.h"
 
-/// Smaller gains are taken for 0.
-#define MAD_NOTHING 1e-9
-
 // ---- pictures ----
 
 int ff_mad_tables_make(MADTables *tables, MADRange range, int depth)
@@ -254,21 +251,6 @@ static void filter_tile(const MADPair *pair, const MADScratch *scratch, int tile
     }
 }
 
-/// Find the tiles in which the filters of each scale are not 0: these are the first ones.
-static void find_passed(MADWork *s)
-{
-    for (int i = 0; i < MAD_SCALES; i++) {
-        double distance;
-
-        s->passed[i] = s->nb_tiles + 1;
-        do {
-            s->passed[i]--;
-            distance = ff_mad_radial_distance(i, 0, (s->passed[i] - 1) * MAD_LANES,
-                                              s->height, s->width);
-        } while (s->passed[i] > 1 && mad_gain(distance * distance) < MAD_NOTHING);
-    }
-}
-
 /// Allocate memory that ff_mad_work_free() frees. Without memory s->lacks_memory is set.
 static void *take(MADWork *s, size_t nb, size_t size)
 {
@@ -358,7 +340,8 @@ int ff_mad_work_alloc(MADWork *s, AVFilterContext *ctx, int width, int height)
         return AVERROR(ENOMEM);
     }
     ff_mad_run(ctx, &pair, filter_tile, s->nb_tiles);
-    find_passed(s);
+    for (int i = 0; i < MAD_SCALES; i++)
+        s->passed[i] = DIV_UP(ff_mad_passed(i, width), MAD_LANES);
     return 0;
 }
 
