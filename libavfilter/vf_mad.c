@@ -41,9 +41,9 @@
 #include "avfilter.h"
 #include "filters.h"
 #include "formats.h"
-#include "mad.h"
-#include "mad_work.h"
 #include "luma_frame.h"
+#include "mad.h"
+#include "mad_stages.h"
 #include "pair_sync.h"
 #include "video.h"
 
