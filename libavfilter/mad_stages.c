@@ -335,9 +335,9 @@ static void mask_row(const MADPair *pair, const MADScratch *scratch, int y)
     for (int i = 0; i < 3; i++) {
         sub_block[i] = scratch->row[4 + i];
         merge_row(s, scratch->row[0], cell_row(s, PAIR_REFERENCE, y + i),
-                         cell_row(s, PAIR_REFERENCE, y + i + 1), MAD_CELL_SAMPLES);
+                  cell_row(s, PAIR_REFERENCE, y + i + 1), MAD_CELL_SAMPLES);
         merge_row(s, sub_block[i], scratch->row[0], scratch->row[0] + 1,
-                         2 * MAD_CELL_SAMPLES);
+                  2 * MAD_CELL_SAMPLES);
         sub_block[i] += s->cell_stride;
     }
     for (int x = 0; x < columns; x++) {
