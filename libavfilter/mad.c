@@ -25,6 +25,12 @@
 #include "filters.h"
 #include "mad.h"
 
+/**
+ * Beyond so many widths of a log-Gabor filter its gain, less than 4e-6, is taken for 0. With less
+ * than 1e-9 transforms took 7 % longer, and scores were as far from the release's: 3e-6 at most.
+ */
+#define MAD_MAX_DISTANCE 5
+
 /// The reported values of a frame.
 enum {
     METRIC_SCORE,
@@ -39,33 +45,15 @@ static const ScoreMetric metric[NB_METRICS] = {
     [METRIC_LO]    = { "lo",    9, 1 },
 };
 
-int ff_mad_init(MADContext *s, AVFilterContext *ctx,
-                int (*config_map)(AVFilterLink *outlink))
+int ff_mad_init(MADContext *s, AVFilterContext *ctx)
 {
-    static const struct { int map; const char *name; } pad[] = {
-        { MAD_MAP_HI, "hi" }, { MAD_MAP_LO, "lo" },
-    };
-    int ret;
-
     s->log.filter     = "mad";
     s->log.title      = "MAD";
     s->log.min        = 0;
     s->log.max        = INFINITY;
     s->log.metric     = metric;
     s->log.nb_metrics = NB_METRICS;
-    ret = ff_metric_init(&s->log, ctx);
-
-    for (int i = 0; i < FF_ARRAY_ELEMS(pad) && ret >= 0; i++) {
-        AVFilterPad map = {
-            .name         = pad[i].name,
-            .type         = AVMEDIA_TYPE_VIDEO,
-            .config_props = config_map,
-        };
-
-        if (s->map & pad[i].map)
-            ret = ff_append_outpad(ctx, &map);
-    }
-    return ret;
+    return ff_metric_init(&s->log, ctx);
 }
 
 MADRange ff_mad_range(const MADContext *s, const AVFrame *frame,
@@ -110,6 +98,17 @@ double ff_mad_radial_distance(int scale, int r, int c, int rows, int columns)
 
     return log(hypot(relative(r, rows), relative(c, columns)) * wavelength[scale] / 2) /
            log(0.55);
+}
+
+int ff_mad_passed(int scale, int columns)
+{
+    int passed = columns / 2 + 1;
+
+    // the distance falls to 0 at the filters' middle, and below it beyond
+    while (passed > 1 &&
+           ff_mad_radial_distance(scale, 0, passed - 1, 2, columns) < -MAD_MAX_DISTANCE)
+        passed--;
+    return passed;
 }
 
 double ff_mad_angle(int r, int c, int rows, int columns)

@@ -45,24 +45,10 @@
 
 #define MAD_MIN_SIZE 64
 
-/// Maps, as bits of the option.
-enum MADMap {
-    MAD_MAP_HI   = 1,
-    MAD_MAP_LO   = 2,
-    MAD_MAP_BOTH = MAD_MAP_HI | MAD_MAP_LO,
-};
-
-#define MAD_MAP_FORMAT AV_PIX_FMT_GRAY16
-/// Gray levels per unit of sqrt(mask * lmse), where lmse is in squared 8-bit steps of luma.
-#define MAD_MAP_HI_SCALE 4096
-/// Gray levels per unit of the appearance map.
-#define MAD_MAP_LO_SCALE 8192
-
 /// The part of a filter's context that does not depend on where it computes.
 typedef struct MADContext {
     // options
     int range;              ///< enum AVColorRange, unspecified: from the frame
-    int map;                ///< enum MADMap
     MetricLog log;
 } MADContext;
 
@@ -77,21 +63,7 @@ typedef struct MADRange {
     LUMA_RANGE_OPTION(type, member.range, flags),                                           \
     METRIC_LOG_OPTIONS(type, member.log, flags)
 
-/// The option of a filter that has outputs for maps.
-#define MAD_MAP_OPTIONS(type, member, flags)                                                \
-    { "map", "show maps of the distortion on outputs of their own",                         \
-      offsetof(type, member.map), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, MAD_MAP_BOTH, flags,    \
-      .unit = "map" },                                                                      \
-    MAD_MAP("none", "no map",             0,          flags),                               \
-    MAD_MAP("hi",   "the detection map",  MAD_MAP_HI, flags),                               \
-    MAD_MAP("lo",   "the appearance map", MAD_MAP_LO, flags),                               \
-    MAD_MAP("both", "the detection map, then the appearance map", MAD_MAP_BOTH, flags)
-
-#define MAD_MAP(name, help, map, flags)                                                     \
-    { name, help, 0, AV_OPT_TYPE_CONST, { .i64 = map }, 0, 0, flags, .unit = "map" }
-
-/// Number of blocks along an axis. Block i begins with cell i of MAD_STEP samples. A map has
-/// one value per cell, 0 where no block begins.
+/// Number of blocks along an axis. Block i begins with cell i of MAD_STEP samples.
 static inline int mad_nb_blocks(int size)
 {
     return (size - MAD_BLOCK) / MAD_STEP + 1;
@@ -103,9 +75,8 @@ static inline int mad_nb_sub_blocks(int i, int size)
     return MAD_STEP * (i + 1) + 1 <= size - MAD_BLOCK ? 2 : 1;
 }
 
-/// Set up the logs, and append an output pad for each map of the option, with config_map().
-int ff_mad_init(MADContext *s, AVFilterContext *ctx,
-                int (*config_map)(AVFilterLink *outlink));
+/// Set up the logs.
+int ff_mad_init(MADContext *s, AVFilterContext *ctx);
 
 /// The range of a frame's luma, whose software format desc describes.
 MADRange ff_mad_range(const MADContext *s, const AVFrame *frame,
@@ -128,6 +99,12 @@ double ff_mad_csf(int r, int c, int rows, int columns);
 /// Distance to the centre of a log-Gabor filter, by the logarithm of the radius; at 0, 0 its
 /// gain is 0.
 double ff_mad_radial_distance(int scale, int r, int c, int rows, int columns);
+
+/**
+ * Columns, from that of the zero frequency on, in which the gain of a scale's filters is not
+ * taken for 0.
+ */
+int ff_mad_passed(int scale, int columns);
 
 /// The angle; those of the log-Gabor filters are multiples of MAD_ANGLE_STEP.
 double ff_mad_angle(int r, int c, int rows, int columns);

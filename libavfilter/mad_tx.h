@@ -20,6 +20,11 @@
  * @file
  * Fourier transforms of any length, in single precision. Several lines are transformed at once,
  * side by side, which any compiler makes vectors of; the bits are the same on every processor.
+ *
+ * Why not av_tx: it transforms one line at a time, is slow where a length has other factors
+ * than 2 and one of 3, 5, 7, 9 or 15, and its bits depend on the processor. A line of 1920
+ * values takes 3.5 us here and 4.6 there, on one core, one of 1080 1.7 and 28, of 854 8.7 and
+ * 47, and of 1366 15 and 1516.
  */
 
 #ifndef AVFILTER_MAD_TX_H

@@ -125,8 +125,10 @@ int ff_metric_file_begin(MetricFile *f, void *logctx, uint64_t *totals, int nb)
 
 int ff_metric_file_write(MetricFile *f, void *logctx, AVBPrint *text)
 {
-    if (!av_bprint_is_complete(text))
-        return AVERROR(ENOMEM);
+    if (!av_bprint_is_complete(text)) {
+        errno = ENOMEM;
+        return fail(f, logctx, "Cannot write '%s': %s.\n");
+    }
     errno = 0;
     // flushed at once: where the output has ended early, an error at the end would not be seen
     if (fwrite(text->str, 1, text->len, f->file) < text->len || fflush(f->file))

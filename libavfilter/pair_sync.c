@@ -79,19 +79,13 @@ int ff_pair_sync_config_output(PairSync *s, AVFilterLink *outlink, int min)
 {
     AVFilterContext *ctx = outlink->src;
     AVFilterLink *main   = ctx->inputs[0];
-    const unsigned nb_outputs = ctx->nb_outputs;
     int ret = ff_pair_sync_check_links(ctx, min);
 
     if (ret < 0)
         return ret;
-    if (!s->fs.in) {
-        // framesync serves the first output alone, and asserts that there is no other
-        ctx->nb_outputs = 1;
-        ret = ff_framesync_init_dualinput(&s->fs, ctx);
-        ctx->nb_outputs = nb_outputs;
-        if (ret < 0 || (ret = ff_framesync_configure(&s->fs)) < 0)
-            return ret;
-    }
+    if ((ret = ff_framesync_init_dualinput(&s->fs, ctx)) < 0 ||
+        (ret = ff_framesync_configure(&s->fs)) < 0)
+        return ret;
     outlink->w                   = main->w;
     outlink->h                   = main->h;
     outlink->sample_aspect_ratio = main->sample_aspect_ratio;

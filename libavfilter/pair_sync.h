@@ -36,6 +36,8 @@
 /// The largest width and height of a picture.
 #define PAIR_MAX_SIZE 16384
 
+enum { PAIR_MAIN, PAIR_REFERENCE, PAIR_NB };
+
 typedef struct PairSync {
     FFFrameSync fs;         ///< its class is the filter's: FRAMESYNC_DEFINE_CLASS()
 
@@ -59,7 +61,7 @@ int ff_pair_sync_check_links(AVFilterContext *ctx, int min);
 int ff_pair_sync_check_frames(AVFilterContext *ctx, const AVFrame *main, const AVFrame *reference,
                               int min);
 
-/// Check the links, configure an output like the main input, and with the first one framesync.
+/// Check the links, and configure framesync and the output, which is like the main input.
 int ff_pair_sync_config_output(PairSync *s, AVFilterLink *outlink, int min);
 
 /**

@@ -41,9 +41,9 @@
 #include "avfilter.h"
 #include "filters.h"
 #include "formats.h"
-#include "mad.h"
-#include "mad_work.h"
 #include "luma_frame.h"
+#include "mad.h"
+#include "mad_stages.h"
 #include "pair_sync.h"
 #include "video.h"
 
@@ -53,7 +53,7 @@ typedef struct MADCPUContext {
     uint64_t nb_frames;
     MADContext common;
 
-    MADTables tables[NB_PICTURES];
+    MADTables tables[PAIR_NB];
     MADWork work;
 } MADCPUContext;
 
@@ -61,7 +61,6 @@ typedef struct MADCPUContext {
 
 static const AVOption mad_options[] = {
     MAD_OPTIONS(MADCPUContext, common, FLAGS),
-    MAD_MAP_OPTIONS(MADCPUContext, common, FLAGS),
     { NULL }
 };
 
@@ -77,67 +76,27 @@ static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg
     if ((ret = ff_formats_ref(formats,               &cfg_in[0]->formats)) < 0 ||
         (ret = ff_formats_ref(formats,               &cfg_out[0]->formats)) < 0 ||
         (ret = ff_formats_ref(ff_luma_formats(),     &cfg_in[1]->formats)) < 0 ||
-        (ret = ff_formats_ref(ff_all_color_spaces(), &cfg_in[1]->color_spaces)) < 0 ||
-        (ret = ff_formats_ref(ff_all_color_ranges(), &cfg_in[1]->color_ranges)) < 0)
+        (ret = ff_formats_ref(ff_all_color_spaces(), &cfg_in[1]->color_spaces)) < 0)
         return ret;
-
-    for (int i = 1; i < ctx->nb_outputs; i++)
-        if ((ret = ff_formats_ref(ff_make_formats_list_singleton(MAD_MAP_FORMAT),
-                                  &cfg_out[i]->formats))      < 0 ||
-            (ret = ff_formats_ref(ff_all_color_spaces(),
-                                  &cfg_out[i]->color_spaces)) < 0 ||
-            (ret = ff_formats_ref(ff_make_formats_list_singleton(AVCOL_RANGE_JPEG),
-                                  &cfg_out[i]->color_ranges)) < 0)
-            return ret;
-    return 0;
+    return ff_formats_ref(ff_all_color_ranges(), &cfg_in[1]->color_ranges);
 }
 
-/// Frames may change on the fly, where the user asked not to rebuild the graph.
 static int prepare(AVFilterContext *ctx, MADPair *pair)
 {
     MADCPUContext *s = ctx->priv;
-    const AVFrame *main = pair->picture[MAIN].frame, *reference = pair->picture[REFERENCE].frame;
-    int ret = ff_pair_sync_check_frames(ctx, main, reference, MAD_MIN_SIZE);
 
-    if (ret < 0)
-        return ret;
-    for (int i = 0; i < NB_PICTURES; i++) {
+    for (int i = 0; i < PAIR_NB; i++) {
         MADPicture *picture = &pair->picture[i];
         const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(picture->frame->format);
+        int ret = ff_luma_check_frame(ctx, ctx->inputs[i], picture->frame);
 
-        picture->luma   = &desc->comp[0];
-        picture->tables = &s->tables[i];
-        if ((ret = ff_luma_check_frame(ctx, ctx->inputs[i == REFERENCE], picture->frame)) < 0 ||
+        // the range is the frame's
+        if (ret < 0 ||
             (ret = ff_mad_tables_make(&s->tables[i], ff_mad_range(&s->common, picture->frame, desc),
                                       desc->comp[0].depth)) < 0)
             return ret;
-    }
-    if (main->width != s->work.width || main->height != s->work.height)
-        return ff_mad_work_alloc(&s->work, ctx, main->width, main->height);
-    return 0;
-}
-
-/// Get frames for the maps whose outputs are still open.
-static int get_maps(AVFilterContext *ctx, AVFrame *map[2], const AVFrame *frame)
-{
-    const MADCPUContext *s = ctx->priv;
-
-    for (int i = 0, output = 1; i < 2; i++) {
-        AVFilterLink *outlink;
-        int ret;
-
-        if (!(s->common.map & 1 << i))
-            continue;
-        outlink = ctx->outputs[output++];
-        if (ff_outlink_get_status(outlink))
-            continue;
-        map[i] = ff_get_video_buffer(outlink, frame->width, frame->height);
-        if (!map[i])
-            return AVERROR(ENOMEM);
-        ret = av_frame_copy_props(map[i], frame);
-        if (ret < 0)
-            return ret;
-        map[i]->color_range = AVCOL_RANGE_JPEG;
+        picture->luma   = &desc->comp[0];
+        picture->tables = &s->tables[i];
     }
     return 0;
 }
@@ -149,8 +108,7 @@ static int score_frame(AVFilterContext *ctx, MADPair *pair, AVFrame *frame, uint
     double sum[2] = { 0 };
     int ret;
 
-    if ((ret = prepare(ctx, pair)) < 0 ||
-        (ret = get_maps(ctx, pair->map, frame)) < 0)
+    if ((ret = prepare(ctx, pair)) < 0)
         return ret;
     ff_mad_detect(ctx, pair);
     ff_mad_compare_appearance(ctx, pair);
@@ -159,25 +117,6 @@ static int score_frame(AVFilterContext *ctx, MADPair *pair, AVFrame *frame, uint
         for (int y = MAD_BORDER_BEGIN; y < work->height - MAD_BORDER_END; y++)
             sum[i] += work->sum[i][y];
     return ff_mad_score(&s->common, ctx, frame, n, sum[0], sum[1]);
-}
-
-static int send_maps(AVFilterContext *ctx, AVFrame *map[2])
-{
-    const MADCPUContext *s = ctx->priv;
-
-    for (int i = 0, output = 1; i < 2; i++) {
-        AVFrame *frame = map[i];
-        int ret;
-
-        output += s->common.map >> i & 1;
-        if (!frame)
-            continue;
-        map[i] = NULL;
-        ret = ff_filter_frame(ctx->outputs[output - 1], frame);
-        if (ret < 0)
-            return ret;
-    }
-    return 0;
 }
 
 static int filter_frames(FFFrameSync *fs)
@@ -197,52 +136,29 @@ static int filter_frames(FFFrameSync *fs)
     if (!reference)
         return ff_filter_frame(ctx->outputs[0], main);
 
-    pair.picture[MAIN].frame      = main;
-    pair.picture[REFERENCE].frame = reference;
+    pair.picture[PAIR_MAIN].frame      = main;
+    pair.picture[PAIR_REFERENCE].frame = reference;
     ret = score_frame(ctx, &pair, main, n);
-    if (ret >= 0)
-        ret = send_maps(ctx, pair.map);
     if (ret < 0) {
-        av_frame_free(&pair.map[0]);
-        av_frame_free(&pair.map[1]);
         av_frame_free(&main);
         return ret;
     }
     return ff_filter_frame(ctx->outputs[0], main);
 }
 
-/// Framesync asks for frames, and ends, only for the first output.
-static void serve_maps(AVFilterContext *ctx, int ended)
-{
-    MADCPUContext *s = ctx->priv;
-
-    for (int i = 1; i < ctx->nb_outputs; i++) {
-        AVFilterLink *outlink = ctx->outputs[i];
-
-        if (ended && !ff_outlink_get_status(outlink))
-            ff_outlink_set_status(outlink, AVERROR_EOF, AV_NOPTS_VALUE);
-        if (!ended && ff_outlink_frame_wanted(outlink))
-            for (int j = 0; j < ctx->nb_inputs; j++)
-                if (!s->sync.fs.in[j].have_next && !ff_outlink_get_status(ctx->inputs[j]))
-                    ff_inlink_request_frame(ctx->inputs[j]);
-    }
-}
-
 static int activate(AVFilterContext *ctx)
 {
     MADCPUContext *s = ctx->priv;
-    int ret = ff_framesync_activate(&s->sync.fs);
 
-    if (ret >= 0 || ret == FFERROR_NOT_READY)
-        serve_maps(ctx, !!ff_outlink_get_status(ctx->outputs[0]));
-    return ret;
+    return ff_framesync_activate(&s->sync.fs);
 }
 
 static int config_output(AVFilterLink *outlink)
 {
     MADCPUContext *s = outlink->src->priv;
+    int ret = ff_pair_sync_config_output(&s->sync, outlink, MAD_MIN_SIZE);
 
-    return ff_pair_sync_config_output(&s->sync, outlink, MAD_MIN_SIZE);
+    return ret < 0 ? ret : ff_mad_work_alloc(&s->work, outlink->src, outlink->w, outlink->h);
 }
 
 static av_cold int init(AVFilterContext *ctx)
@@ -250,7 +166,7 @@ static av_cold int init(AVFilterContext *ctx)
     MADCPUContext *s = ctx->priv;
 
     s->sync.fs.on_event = filter_frames;
-    return ff_mad_init(&s->common, ctx, config_output);
+    return ff_mad_init(&s->common, ctx);
 }
 
 static av_cold void uninit(AVFilterContext *ctx)
@@ -260,7 +176,7 @@ static av_cold void uninit(AVFilterContext *ctx)
     ff_metric_uninit(&s->common.log, ctx, s->nb_frames, s->sync.fs.eof);
     ff_pair_sync_uninit(&s->sync, ctx);
     ff_mad_work_free(&s->work);
-    for (int i = 0; i < NB_PICTURES; i++)
+    for (int i = 0; i < PAIR_NB; i++)
         ff_mad_tables_free(&s->tables[i]);
 }
 
@@ -277,7 +193,7 @@ const FFFilter ff_vf_mad = {
     .p.description  =
         NULL_IF_CONFIG_SMALL("Score quality against a reference (Most Apparent Distortion)."),
     .p.priv_class   = &mad_class,
-    .p.flags        = AVFILTER_FLAG_SLICE_THREADS | AVFILTER_FLAG_DYNAMIC_OUTPUTS |
+    .p.flags        = AVFILTER_FLAG_SLICE_THREADS |
                        AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
     .priv_size      = sizeof(MADCPUContext),
     .preinit        = mad_framesync_preinit,

@@ -47,8 +47,6 @@
 
 /// Filters of a scale are worked on at once while their response takes no more bytes.
 #define MAX_RESPONSE (280 << 20)
-/// Where a filter's factor is below 4e-6: the distance is in widths.
-#define MAX_RADIAL_DISTANCE 5.
 /// Rows begin at multiples of this many elements.
 #define ALIGN 32
 
@@ -304,13 +302,8 @@ static int upload_table(AVFilterContext *ctx, CUdeviceptr dst, const FFTPlan *pl
 /// What the filters of a scale let through.
 static MADCUDAPassed set_passed(int scale, int width)
 {
-    int columns = width / 2 + 1, blocks;
+    const int columns = ff_mad_passed(scale, width), blocks = DIV_UP(columns, FFT_LANES);
 
-    // the distance falls to 0 at the filters' middle, and below it beyond
-    while (columns > 1 &&
-           ff_mad_radial_distance(scale, 0, columns - 1, 2, width) < -MAX_RADIAL_DISTANCE)
-        columns--;
-    blocks = DIV_UP(columns, FFT_LANES);
     return (MADCUDAPassed){
         .blocks  = blocks,
         .skipped = FFMAX((width - columns) / FFT_LANES - blocks, 0),
@@ -583,7 +576,7 @@ static av_cold int init(AVFilterContext *ctx)
 
     s->queue.filter    = &filter;
     s->queue.max_batch = 1;
-    return ff_mad_init(&s->common, ctx, NULL);
+    return ff_mad_init(&s->common, ctx);
 }
 
 static av_cold void uninit(AVFilterContext *ctx)

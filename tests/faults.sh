@@ -201,9 +201,8 @@ faults_alloc(){
     each alloc 72x64 gray bliinds=features=1:n_subsample=4:stats_file=a:log_path=b a b
     each alloc 72x64 yuv420p10 bliinds=log_path=a a
     each alloc 72x64 yuv420p mad=stats_file=a:log_path=b a b
-    each alloc 72x64 yuv420p "mad=map=both[o][h][l];[h]nullsink;[l]nullsink"
     each alloc 72x64 yuv420p detailloss=stats_file=a:log_path=b a b
-    each alloc 72x64,96x80,72x64 gray detailloss
+    each alloc 72x64 gray detailloss
     each alloc 72x64 yuv420p blocksmooth
     echo "nothing went wrong"
 }

@@ -382,7 +382,8 @@ static av_noreturn void run_filter(Run *r, int result)
     }
     if (ret < 0 && r->in_driver && !nb_messages)
         exit(NO_MESSAGE);
-    exit(ret < 0 ? ENDED_WITH_ERROR : FINISHED);
+    // what goes wrong in uninit() is said, but not returned
+    exit(ret < 0 || nb_messages ? ENDED_WITH_ERROR : FINISHED);
 }
 
 // ---- all runs ----

@@ -12,17 +12,16 @@ fate-mad-oracle-all: RUN = mad_oracle_all
 fate-mad-oracle-all: REF = all values agree
 $(FATE_MAD_ORACLE) fate-mad-oracle-all: CMP = oneline
 
-FATE_MAD_RUN = $(addprefix fate-mad-,cases errors logs maps ranges sync)
+FATE_MAD_RUN = $(addprefix fate-mad-,cases errors logs ranges sync)
 $(FATE_MAD_RUN): RUN = parsed=mad; $(NAMED)
 fate-mad-logs:   RUN = parsed=mad; mad_logs score
 
 $(eval $(call PROGRAM_TEST,mad-tx,mad_tx,341 transforms))
 $(eval $(call FORMATS_TEST,mad-formats,formats mad 64x64))
 $(eval $(call PROGRAM_TEST,mad-range-of,filter_matrix ranges mad 64x64,13 cases))
-$(eval $(call PROGRAM_TEST,mad-layouts,filter_matrix layouts mad=map=both 70x66,40 cases))
-$(eval $(call PROGRAM_TEST,mad-changes,filter_matrix changes mad 96x80 65x67,3 cases))
+$(eval $(call PROGRAM_TEST,mad-layouts,filter_matrix layouts mad 70x66,40 cases))
 
-FATE_MAD = $(FATE_MAD_ORACLE) $(FATE_MAD_RUN) $(addprefix fate-mad-,changes formats layouts oracle-all range-of tx)
+FATE_MAD = $(FATE_MAD_ORACLE) $(FATE_MAD_RUN) $(addprefix fate-mad-,formats layouts oracle-all range-of tx)
 $(FATE_MAD): NEED = PNG_DECODER
 
 FATE_QUALITY-$(call WITH_ALL, MAD_FILTER FFMPEG) += $(FATE_MAD)

@@ -30,22 +30,22 @@ oracle_all(){
     grep -q agree ${tmp}/agree && echo "all features agree"
 }
 
-# The parameters of the published release as a model: the mean of 24 features
-# and of the target, which it reports less 1, and the inverse covariance.
+# The parameters of the published release as a model: the mean of 24 features and of the target, which
+# it reports less 1, and the inverse covariance. The likeliest target is linear in the features.
 release_model(){ # parameters
     awk '/^#/ || NF < 25 { next }
-        !n++ {
+        !n++ { split($0, mean); next }
+        n == 26 {
             print "bliinds-model 1\nname release\ndirection lower\nrange 0 99\nstep 0.5"
             split("zeta100 zeta10 gamma100 gamma10 sub100 sub10 ori100 ori10", s, " ")
-            for (i = 0; i < 24; i++)
-                name[i + 1] = "L" int(i / 8) + 1 "." s[i % 8 + 1]
-            name[25] = "target"
-            for (i = 1; i <= 25; i++)
-                printf("mean %s %.17g\n", name[i], i == 25 ? $i - 1 : $i)
-            next
-        }
-        { print "precision", name[n - 1], $0 }
-        END { print "end" }' $1
+            constant = mean[25] - 1
+            for (i = 1; i <= 24; i++)
+                constant += $i / $25 * mean[i]
+            printf("constant %.17g\n", constant)
+            for (i = 1; i <= 24; i++)
+                printf("weight L%d.%s %.17g\n", int((i - 1) / 8) + 1, s[(i - 1) % 8 + 1], -$i / $25)
+            print "end"
+        }' $1
 }
 
 oracle_scores(){

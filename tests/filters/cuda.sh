@@ -409,7 +409,7 @@ s=96x80,scale,${gpu} s=96x80,scale,${gpu} =block=12
 END
 }
 
-# The GPU's filter has the same options, and queue if it has results; mad_cuda has no maps.
+# The GPU's filter has the same options, and queue if it has results.
 cuda_options(){ # filter
     for filter in $1 $1_cuda; do
         run ffmpeg${PROGSUF}${EXECSUF} -v quiet -h filter=${filter} | sed '1,/ AVOptions:$/d' > ${tmp}/${filter}

@@ -22,11 +22,11 @@ metric_memory(){
 21x23,21x23 bliinds=log_path=${tmp}/log
 3x3 bliinds
 16x9,33x31 blocksmooth
-67x74,64x65 mad=map=both:log_path=${tmp}/log:f=${tmp}/stats
-71x64 mad=repeatlast=0:map=lo:log_path=${tmp}/log[a][b];[b]trim=end_frame=1[c]
+67x74,67x74 mad=log_path=${tmp}/log:f=${tmp}/stats
+71x64 mad=repeatlast=0:log_path=${tmp}/log,trim=end_frame=1
 63x65 mad
 64x65 mad=log_path=${tmp}/none/log
-64x65,64x65 mad=f=/dev/full:map=both[a][b][c];[a]nullsink;[b]nullsink
+64x65,64x65 mad=f=/dev/full
 67x74,97x17,16x16 detailloss=log_path=${tmp}/log:f=${tmp}/stats
 71x64,71x64 detailloss=repeatlast=0:log_path=${tmp}/log
 15x65 detailloss

@@ -18,12 +18,11 @@
 
 /**
  * @file
- * What mad works in and its stages share: the description of a picture, memory and
- * filters for a size, transforms of rows and columns, and moments.
+ * The two stages of MAD on the CPU, and what they work in.
  */
 
-#ifndef AVFILTER_MAD_WORK_H
-#define AVFILTER_MAD_WORK_H
+#ifndef AVFILTER_MAD_STAGES_H
+#define AVFILTER_MAD_STAGES_H
 
 #include <stddef.h>
 
@@ -34,17 +33,13 @@
 #include "filters.h"
 #include "mad.h"
 #include "mad_tx.h"
+#include "pair_sync.h"
 
 /// Rows that are transformed one after the other: cells of MAD_STEP rows, one for each lane.
 #define MAD_BAND (MAD_STEP * MAD_LANES)
 
-/// Share of the values themselves that is transformed with their Laplacian.
-#define MAD_PLAIN 0.125
-
 /// Scratch rows of a job.
 #define NB_ROWS 7
-
-enum { REFERENCE, MAIN, NB_PICTURES };
 
 /// The columns of the left half of a spectrum, and the columns that mirror them.
 enum { LEFT, RIGHT, NB_SIDES };
@@ -88,14 +83,14 @@ typedef struct MADWork {
     float *csf;
     float *radial[NB_SIDES][MAD_SCALES];
     float *angular[NB_SIDES][MAD_ORIENTATIONS];
-    MADLanes *spectrum[NB_PICTURES];
+    MADLanes *spectrum[PAIR_NB];
 
     MADLanes *work;                     ///< transformed rows: each lane has a row
     float *error;                       ///< squared, and summed along rows; in the memory of work
-    float *cell[NB_PICTURES];           ///< rows of mean, m2, m3 and m4
+    float *cell[PAIR_NB];           ///< rows of mean, m2, m3 and m4
     float *mask;                        ///< of each block
     float *appearance;                  ///< of each block
-    double *sum[2];                     ///< HI and LO, of each row
+    double *sum[2];                     ///< HI and LO, of each row of the interior
 } MADWork;
 
 typedef struct MADPicture {
@@ -112,16 +107,12 @@ typedef void MADFunction(const struct MADPair *pair, const MADScratch *scratch, 
 /// What the jobs of a pair are given.
 typedef struct MADPair {
     const MADWork *work;
-    MADPicture picture[NB_PICTURES];
+    MADPicture picture[PAIR_NB];
     int index;                          ///< of a picture
     int scale, orientation;
     MADFunction *run;
     int nb;                             ///< of rows, bands or tiles
-    AVFrame *map[2];                    ///< HI and LO, NULL if not wanted
 } MADPair;
-
-/// Call run() for 0 to nb - 1, in all threads.
-void ff_mad_run(AVFilterContext *ctx, MADPair *pair, MADFunction *run, int nb);
 
 /// Allocate the memory, and compute the filters, for pictures of a size.
 int ff_mad_work_alloc(MADWork *s, AVFilterContext *ctx, int width, int height);
@@ -131,64 +122,11 @@ void ff_mad_work_free(MADWork *s);
 int ff_mad_tables_make(MADTables *tables, MADRange range, int depth);
 void ff_mad_tables_free(MADTables *tables);
 
-/// Read a row of samples, by a table.
-void ff_mad_get_row(double *dst, const MADPicture *picture, const double *table, int y, int width);
-
-/// Rows i of all cells of a band, one in each lane.
-static inline MADLanes *mad_work_row(const MADWork *s, int band, int i)
-{
-    return s->work + (MAD_STEP * band + i) * s->row_stride;
-}
-
-/// The row of the picture that a lane has of them; below the picture, its last one.
-static inline int mad_lane_row(const MADWork *s, int band, int i, int lane)
-{
-    return FFMIN(MAD_BAND * band + MAD_STEP * lane + i, s->height - 1);
-}
-
-/// Transform a row of each lane to work.
-void ff_mad_tx_row(const MADWork *s, const MADScratch *scratch, int band, int i);
-
-/// Number of the columns that mirror those of a tile, without columns that are in left tiles.
-static inline int mad_right_end(const MADWork *s, int tile)
-{
-    return FFMIN(s->width - (s->nb_tiles + tile) * MAD_LANES + 1, MAD_LANES);
-}
-
-/// Read columns x, x + step... of work; the lanes from end on are left as they are.
-void ff_mad_gather(MADLanes *dst, const MADWork *s, int x, int step, int end);
-
-/// Write columns x + step * begin... to work.
-void ff_mad_scatter(const MADWork *s, const MADLanes *src, int x, int step, int begin, int end);
-
-/// Write a tile's columns of the right side to work.
-void ff_mad_scatter_right(const MADWork *s, const MADLanes *src, int tile);
-
-/// Make a band of a picture's cells.
-void ff_mad_cells(const MADWork *s, int picture, int band, float *const src[MAD_STEP]);
-
-static inline const float *mad_cell_row(const MADWork *s, int picture, int y)
-{
-    return s->cell[picture] + y * (ptrdiff_t)4 * s->cell_stride;
-}
-
-/// Merge the cells of two rows; each cell has nb_samples samples.
-void ff_mad_merge_row(const MADWork *s, float *dst, const float *a, const float *b, int nb_samples);
-
-/// Moments of the blocks that begin in row y of cells, in scratch row i; it needs rows 0 and 1.
-const float *ff_mad_block_row(const MADWork *s, const MADScratch *scratch, int i,
-                              int picture, int y);
-
-/// Values of the block that begins in a sample's cell, 0 if there is none, for a row of samples.
-void ff_mad_spread_row(float *dst, const MADWork *s, const float *block, int y);
-
-/// Sum of squares of a row's interior.
-double ff_mad_sum_row(const float *row, int width);
-
-void ff_mad_write_map_row(AVFrame *map, int y, const float *value, int scale, int width);
-
-/// The detection stage, and the appearance stage, of a pair.
+/// The detection stage: local squared errors, weighted by how little the contrast of the
+/// reference masks them.
 void ff_mad_detect(AVFilterContext *ctx, MADPair *pair);
+
+/// The appearance stage: the change of the local statistics of the responses to log-Gabor filters.
 void ff_mad_compare_appearance(AVFilterContext *ctx, MADPair *pair);
 
-#endif /* AVFILTER_MAD_WORK_H */
+#endif /* AVFILTER_MAD_STAGES_H */
