@@ -19,7 +19,7 @@
 /**
  * @file
  * Tests of what the BLIINDS-II filters compute: the table of shapes, the search in it,
- * the level images, the statistics of each block, the worst of them, the loss, and the
+ * the level images, the statistics of each block, the worst of them, and the
  * built-in model. Usage: bliinds [FILE...], for maps of tests/oracle, see README.md
  * there, and texts of models.
  */
@@ -139,80 +139,19 @@ static BLIINDSLevelSums make_sums(int class, uint64_t nb, double v)
 static void test_classes(void)
 {
     BLIINDSLevelSums sums[BLIINDS_LEVELS], straddling = make_sums(1, 300, 5);
-    BLIINDSEnergies both, all;
+    double both[BLIINDS_FEATURE_CODED], all[BLIINDS_FEATURE_CODED];
 
     for (int l = 0; l < BLIINDS_LEVELS; l++)
         sums[l] = make_sums(1, 400, 4);
-    ff_bliinds_energies(&all, sums);
+    ff_bliinds_features(all, sums);
     for (int l = 0; l < BLIINDS_LEVELS; l++) {
         sums[l] = make_sums(0, 100, 1);
         sums[l].grid[1] = straddling.grid[1];
     }
-    ff_bliinds_energies(&both, sums);
-    for (int i = 0; i < BLIINDS_NB_BANDS; i++)
-        CHECK(both.band[i] == all.band[i], "energy %d of blocks of both classes is %d\n",
-              i, both.band[i]);
-}
-
-/// Energies of two frames, and the loss between them, without files.
-static void test_loss(void)
-{
-    static const uint64_t nb_blocks[] = { 1, 7, 100, 29822521 };
-    BLIINDSLevelSums sums[BLIINDS_LEVELS];
-    BLIINDSEnergies loud, soft;
-    double coded[BLIINDS_NB_CODED], last;
-    int nb = 0;
-
-    for (int i = 0; i < FF_ARRAY_ELEMS(nb_blocks); i++)
-        for (double v = 1e-9; v < 1 << 19; v *= 1.0173, nb++) {
-            const double expected = log2(v + 0.1) * BLIINDS_ENERGY_ONE;
-
-            for (int l = 0; l < BLIINDS_LEVELS; l++)
-                sums[l] = make_sums(i & 1, nb_blocks[i], v);
-            ff_bliinds_energies(&soft, sums);
-            for (int b = 0; b < BLIINDS_NB_BANDS; b++)
-                CHECK(fabs(soft.band[b] - expected) < .501 &&
-                      soft.band[b] >= BLIINDS_ENERGY_MIN && soft.band[b] <= BLIINDS_ENERGY_MAX,
-                      "the energy of %"PRIu64" blocks of %g is %d and not %f\n",
-                      nb_blocks[i], v, soft.band[b], expected);
-        }
-
-    // energy that drops, and energy that rises, is a loss: the more the larger
-    for (int b = 0; b < BLIINDS_NB_BANDS; b++)
-        loud.band[b] = BLIINDS_ENERGY_MAX;
-    for (int told = 0; told < 2; told++) {
-        double rise = 0;
-
-        last = 0;
-        for (int i = 0; i < BLIINDS_NB_CODED; i++)
-            coded[i] = told ? 0 : NAN;
-        soft = loud;
-        for (int drop = 0; drop < 16 * BLIINDS_ENERGY_ONE; drop++) {
-            const BLIINDSLoss down = ff_bliinds_loss(&loud, &soft, coded);
-            const BLIINDSLoss up   = ff_bliinds_loss(&soft, &loud, coded);
-
-            CHECK(drop ? down.loss > last && down.loss < 100 : down.loss == 0,
-                  "a drop of %d is a loss of %f after %f\n", drop, down.loss, last);
-            CHECK(drop ? up.loss > rise && up.loss < 100 : up.loss == 0,
-                  "a rise of %d is a loss of %f after %f\n", drop, up.loss, rise);
-            CHECK(down.sigma > 0 && down.sigma < 100, "the sigma of %f is %f\n",
-                  down.loss, down.sigma);
-            last = down.loss;
-            rise = up.loss;
-            for (int b = 0; b < BLIINDS_NB_BANDS; b++)
-                soft.band[b]--;
-        }
-        CHECK(last > 90, "all detail lost is a loss of %f\n", last);
-    }
-    // a coarser quantizer, and one number of many that is not known
-    last = ff_bliinds_loss(&loud, &soft, coded).loss;
-    coded[0] = -8;
-    CHECK(ff_bliinds_loss(&loud, &soft, coded).loss < last, "a fine quantizer loses as much\n");
-    coded[BLIINDS_NB_CODED - 1] = NAN;
-    last = ff_bliinds_loss(&loud, &soft, coded).loss;
-    coded[0] = 8;
-    CHECK(ff_bliinds_loss(&loud, &soft, coded).loss == last, "what is known in part counts\n");
-    printf("loss: %d energies\n", nb);
+    ff_bliinds_features(both, sums);
+    for (int i = BLIINDS_FEATURE_BAND; i < BLIINDS_FEATURE_PHASE; i++)
+        CHECK(both[i] == all[i], "%s of blocks of both classes is %f\n",
+              ff_bliinds_feature_name[i], both[i]);
 }
 
 static void test_small_ones(void)
@@ -610,7 +549,6 @@ int main(int argc, char **argv)
     test_table(table);
     test_gamma(table);
     test_classes();
-    test_loss();
     test_small_ones();
     test_expand(&dsp);
     test_basis(&dsp);
