@@ -132,7 +132,8 @@ av_cold void ff_bliinds_dsp_init_x86(BLIINDSDSPContext *dsp)
 #if ARCH_X86_64
     const int flags = av_get_cpu_flags();
 
-    if (EXTERNAL_AVX2_FAST(flags))
+    // the choice of the largest uses tzcnt and blsr
+    if (EXTERNAL_AVX2_FAST(flags) && flags & AV_CPU_FLAG_BMI2)
         SET_FUNCTIONS(avx2);
     if (EXTERNAL_AVX512ICL(flags))
         SET_FUNCTIONS(avx512icl);
