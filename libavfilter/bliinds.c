@@ -116,7 +116,7 @@ int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame *d
 
     dst->n    = n;
     dst->luma = ff_luma_frame(frame, AVCOL_RANGE_UNSPECIFIED);
-    ff_bliinds_coded_features(dst->coded, &s->coding, frame, dst->luma.width, dst->luma.height,
+    ff_bliinds_coded_features(dst->coded, frame, dst->luma.width, dst->luma.height,
                               s->shown_height);
     // without a bitstream model, or what it needs, the pixel model is used, which may be empty
     dst->basis = ff_bliinds_is_coded(dst->coded) && s->model[BLIINDS_BITSTREAM].name[0] ?

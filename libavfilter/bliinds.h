@@ -63,7 +63,6 @@ typedef struct BLIINDSContext {
     MetricLog log;
 
     BLIINDSModel model[BLIINDS_NB_BASES];
-    BLIINDSCoding coding;
     double sigma_p80;       ///< sum over the valid frames of their models' sigma_p80
     uint64_t nb_valid;
     ScoreMetric metric[BLIINDS_MAX_METRICS];

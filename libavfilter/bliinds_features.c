@@ -70,8 +70,8 @@ static double coded_number(const AVFrame *frame, const char *key)
     return av_sscanf(text, "%lf%n", &value, &length) == 1 && !text[length] ? value : NAN;
 }
 
-void ff_bliinds_coded_features(double dst[BLIINDS_NB_CODED], BLIINDSCoding *coding,
-                               const AVFrame *frame, int w, int h, int shown_height)
+void ff_bliinds_coded_features(double dst[BLIINDS_NB_CODED], const AVFrame *frame, int w, int h,
+                               int shown_height)
 {
     static const struct {
         const char *name;
@@ -81,8 +81,8 @@ void ff_bliinds_coded_features(double dst[BLIINDS_NB_CODED], BLIINDSCoding *codi
         { "mpeg4", CODED_MPEG4 }, { "mjpeg", CODED_MJPEG }, { "mpeg2video", CODED_MPEG2 },
         { "mpeg1video", CODED_MPEG2 },
     };
-    const double step   = coded_number(frame, "lavc.quantizer.step");
-    const double bytes  = coded_number(frame, "lavc.quantizer.bytes");
+    const double step   = coded_number(frame, "lavc.quantizer.gop_step");
+    const double intra  = coded_number(frame, "lavc.quantizer.gop_intra_bytes");
     const double width  = coded_number(frame, "lavc.quantizer.width");
     const double height = coded_number(frame, "lavc.quantizer.height");
     const double scale  = FFMAX(FFMAX(w, h) / FFMAX(width, height),
@@ -91,15 +91,10 @@ void ff_bliinds_coded_features(double dst[BLIINDS_NB_CODED], BLIINDSCoding *codi
 
     for (int i = 0; i < BLIINDS_NB_CODED; i++)
         dst[i] = NAN;
-    if (!isfinite(step) || !(bytes > 0) || !isfinite(bytes))
+    if (!isfinite(step))
         return;
-    if (!strcmp(coded_value(frame, "lavc.quantizer.pict_type"), "I"))
-        *coding = (BLIINDSCoding){ .intra = bytes };
-    // steps are weighted by bytes: a frame of few bytes is mostly a copy of those before
-    coding->gop_bytes += bytes;
-    coding->gop_step  += step * bytes;
-    dst[CODED_STEP]  = coding->gop_step / coding->gop_bytes;
-    dst[CODED_INTRA] = log2(8 * coding->intra / (width * height));
+    dst[CODED_STEP]  = step;
+    dst[CODED_INTRA] = log2(8 * intra / (width * height));
     dst[CODED_SCALE] = log2(scale * shown);
     for (int i = CODED_HEVC; i < BLIINDS_NB_CODED; i++)
         dst[i] = 0;

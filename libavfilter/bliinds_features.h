@@ -38,8 +38,8 @@
  * 7 phases of level 1: band energies and mean statistics of the blocks that straddle a line
  * of the 8x8 grid, minus those of the other blocks.
  * 9 coded features, from the keys of quantizer_metadata, NAN without them: log2 of the
- * quantizer step in units of an 8-bit sample, as mean over the frames since the last I frame,
- * weighted by their bytes; log2 of that I frame's bits per sample of luma; log2 of the shown
+ * quantizer step in units of an 8-bit sample, as mean over the group of pictures so far,
+ * weighted by bytes; log2 of its I frame's bits per sample of luma; log2 of the shown
  * size over the coded one; and for each codec but H.264, 1 if it is the frame's, else 0.
  */
 enum {
@@ -54,21 +54,15 @@ enum {
 
 extern const char *const ff_bliinds_feature_name[BLIINDS_NB_FEATURES];
 
-/// What quantizer_metadata told of the frames so far.
-typedef struct BLIINDSCoding {
-    double intra;                   ///< bytes of the last I frame, 0 for none
-    double gop_bytes, gop_step;     ///< sums since that frame: bytes, steps times bytes
-} BLIINDSCoding;
-
 /**
- * Compute the coded features of a frame. Each frame, in order, updates coding.
+ * Compute the coded features of a frame.
  *
  * @param dst          NAN or infinite where it is not known
  * @param w,h          size of the picture, which may have been scaled, rotated or cropped
  * @param shown_height height in rows at which people see it, 0 for h
  */
-void ff_bliinds_coded_features(double dst[BLIINDS_NB_CODED], BLIINDSCoding *coding,
-                               const AVFrame *frame, int w, int h, int shown_height);
+void ff_bliinds_coded_features(double dst[BLIINDS_NB_CODED], const AVFrame *frame, int w, int h,
+                               int shown_height);
 
 /// Whether all coded features are known.
 int ff_bliinds_is_coded(const double coded[BLIINDS_NB_CODED]);

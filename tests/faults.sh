@@ -46,7 +46,7 @@ queue_option(){ # filter number
 in_flight(){ # filter
     source=testsrc2=s=72x64:d=1.2,format=yuv420p
     # of some frames bliinds_cuda needs the bands alone, of others all
-    for pair in step=2 bytes=999 width=72 height=64 pict_type=I codec=h264; do
+    for pair in gop_step=2 gop_intra_bytes=999 width=72 height=64 codec=h264; do
         source=${source},metadata=add:key=lavc.quantizer.${pair%=*}:value=${pair#*=}:enable=lt\(mod\(n\\,5\)\\,2\)
     done
     ffmpeg -lavfi ${source} -f framecrc - > ${tmp}/all

@@ -20,7 +20,7 @@ quantizer_said(){
 }
 
 # The keys of frames in the order of the decoder: step, type, bytes, size, depth, film grain,
-# spread, codec.
+# spread, codec; of the group step, bytes of the I frame and of others, frames.
 keys(){ # file [options of the input]
     file=${tmp}/$1
     shift
@@ -29,7 +29,8 @@ keys(){ # file [options of the input]
             function flush() {
                 if (n++)
                     print k["step"], k["pict_type"], k["bytes"], k["width"] "x" k["height"], \
-                          k["depth"], k["film_grain"] + 0, k["spread"] + 0, k["codec"]
+                          k["depth"], k["film_grain"] + 0, k["spread"] + 0, k["codec"], \
+                          k["gop_step"], k["gop_intra_bytes"], k["gop_other_bytes"], k["gop_frames"]
                 split("", k)
             }
             /^frame:/ { flush() }
@@ -85,10 +86,11 @@ compare(){ # what condition-in-awk [known]
         }' ${3:-${tmp}/known}
 }
 
-# What x264 says of its frames: they are sorted by their GOP and order of output.
+# What x264 says of its frames, and their number in the order of coding: they are sorted by their
+# GOP and order of output.
 x264_log(){
     sed -n 's/.*frame= *\([0-9]*\) QP=\([0-9.]*\) NAL=[0-9]* Slice:\(.\) Poc:\(-*[0-9]*\) .*size=\([0-9]*\) bytes.*/\1 \2 \3 \4 \5/p' |
-        awk '$4 == 0 { gop++ } { print gop, $4, $2, $3, $5 }' | sort -k 1,1n -k 2,2n
+        awk '$4 == 0 { gop++ } { print gop, $4, $2, $3, $5, $1 }' | sort -k 1,1n -k 2,2n
 }
 
 # Encodes, and has what is known and the keys.
@@ -119,6 +121,12 @@ quantizer_h264(){
     tail -n $(wc -l < ${tmp}/other) ${tmp}/keys > ${tmp}/tail
     same "after a seek, $(wc -l < ${tmp}/other) frames" ${tmp}/tail ${tmp}/other
     in_a_loop in.mkv
+    # in the order of coding, each frame tells of those of its group so far
+    paste -d ' ' ${tmp}/known ${tmp}/keys | sort -k 6,6n | awk '
+        $8 == "I" { intra = $9; step = size = n = 0 }
+        { step += $7 * $9; size += $9; n++ }
+        ($15 - step / size) ^ 2 < 1.5e-8 && $16 == intra && $17 == size - intra && $18 == n { good++ }
+        END { print "groups: " good " of " NR " frames" }'
 
     drawn in.mkv
     compare "as the decoder exports" 'near(w[1], int(int(k[1] * 6 + 4.5) * 128 / 31))' ${tmp}/blocks
@@ -128,6 +136,28 @@ quantizer_h264(){
     compare "10 bits" 'near(k[1], (w[3] - 12 - 4) / 6) && w[4] == k[2] && k[5] == 10'
     x264 in.mp4 slices=1 -qp 30 -vf scale=322x190
     compare "cropped" 'near(k[1], (w[3] - 4) / 6) && k[4] == "322x190"'
+}
+
+# Groups that begin with a seek, never end, or begin with no I frame.
+quantizer_groups(){
+    x264 in.mkv intra-refresh=1:keyint=1200:bframes=0 -b:v 300k
+    keys in.mkv -ss 1.2 > ${tmp}/other
+    tail -n $(wc -l < ${tmp}/other) ${tmp}/keys > ${tmp}/tail
+    same "intra refresh, $(grep -c ' I ' ${tmp}/keys) I frame, after a seek $(wc -l < ${tmp}/other) frames" ${tmp}/tail ${tmp}/other
+    # whatever reaches bliinds, its group is known
+    for filters in null trim=start_frame=25 select='gt(n\,25)' fps=5; do
+        quantizer_said -bsf:v ${with} -ss 0.5 -i ${tmp}/in.mkv -vf ${filters},bliinds ${to_null} 2>&1 |
+            sed -n "s/.*BLIINDS.* frames:\([^(]*\).*/${filters%%=*}: \1/p"
+    done
+    with="noise=drop=not(n),quantizer_metadata"
+    keys in.mkv -flags output_corrupt 2> /dev/null > ${tmp}/other
+    tail -n $(wc -l < ${tmp}/other) ${tmp}/keys | paste -d ' ' - ${tmp}/other | awk '
+        { size += $3; if ($3 > most) most = $3 }
+        $22 == most && $23 == size && $24 == NR { good++ }
+        END { print "no I frame: " good " of " NR " frames" }'
+    with=quantizer_metadata
+    quantizer_ffmpeg -f lavfi -i testsrc2=s=64x48:d=90:r=25 -c:v libx264 -preset ultrafast -g 9999 -sc_threshold 0 ${tmp}/in.mkv
+    keys in.mkv | awk '{ size += $3 } $12 > most { most = $12 } END { print "endless: " NR " frames, at most " most ", in the last " $12 }'
 }
 
 quantizer_hevc(){
@@ -323,7 +353,7 @@ quantizer_pass(){
             for filter in null ${with}; do
                 run ffmpeg${PROGSUF}${EXECSUF} -nostdin -nostats -v verbose -bsf:v noise=amount=${amount},${filter} \
                     -i ${tmp}/${clip} -an -fps_mode passthrough -f framemd5 - 2> ${tmp}/err | grep -vc '^#' > ${tmp}/frames.${filter}
-                grep ${with} ${tmp}/err | grep -v ' --enable-\|Of the codec ffv1 '
+                grep ${with} ${tmp}/err | grep -v ' --enable-\|Quantizers of ffv1 '
             done
             same "as many frames" ${tmp}/frames.null ${tmp}/frames.${with}
         done

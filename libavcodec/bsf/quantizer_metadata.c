@@ -25,6 +25,9 @@
  * the coefficients of an orthonormal transform of 8-bit samples. A sample of
  * more bits counts as the fraction of an 8-bit one that it is.
  *
+ * AVVideoEncParams, which some decoders export, cannot serve: those of HEVC and AV1 do
+ * not, none does that runs in hardware, and no filter learns of frames that it is not given.
+ *
  * Only headers are read. If one is broken, its packet gets no keys; in AV1 and
  * VP9 the packets up to the next key frame get none, either. The decoder reports
  * the error: here it is logged for debugging only.
@@ -66,12 +69,28 @@
 /// Bytes in which nearly all slice headers of H.264 and HEVC end.
 #define SLICE_HEAD 4096
 
+/// Frames after which those of a group count half: some groups have no end.
+#define MAX_GROUP 1000
+
+/// A group of pictures, in coding order, up to and including a frame.
+typedef struct Group {
+    int     frames;
+    int     has_intra;
+    int64_t intra_bytes;        ///< of its I frame, else of its largest frame so far
+    int64_t other_bytes;        ///< of the frames that are not I
+    double  bytes;              ///< of all frames
+    double  step;               ///< log2 of the step of each frame, times its bytes, summed up
+} Group;
+
 /// What is known of a coded frame: nothing if it has no bytes.
 typedef struct CodedFrame {
+    Group   group;
     int64_t bytes;              ///< of all slices
     double  step;               ///< log2 of the step of each slice, times its bytes, summed up
     double  square;             ///< the same of the squares
     enum AVPictureType type;
+    enum AVPictureType first;   ///< that of its first field
+    int     is_second, bottom;  ///< the field of the slice at hand, and of the first slice
     int     width, height;      ///< as it leaves the decoder
     int     depth;
     int     film_grain;         ///< the decoder adds film grain
@@ -90,6 +109,8 @@ typedef struct QuantizerMetadataContext {
 
     // AV1, VP9: the frames that may be shown later
     CodedFrame slot[AV1_NUM_REF_FRAMES];
+
+    Group group;
 
     // MPEG-1, MPEG-2, MPEG-4
     double matrix[2];           ///< mean log2 of a weight, intra and not
@@ -113,8 +134,11 @@ typedef struct Codec {
     /// Read the data of a packet, or of extradata in the same form.
     void (*read)(AVBSFContext *bsf, const AVPacket *pkt, const uint8_t *data, size_t size,
                  CodedFrame *frame);
-    /// Read the new extradata of a packet, or those of the stream.
-    void (*read_extradata)(AVBSFContext *bsf, const AVPacket *pkt);
+    enum {
+        NO_EXTRADATA,
+        LIKE_PACKETS,           ///< extradata have the form of a packet without a frame
+        RECORD,                 ///< ... a form of their own that CBS knows, such as avcC
+    } extradata;
 } Codec;
 
 static void add_slice(CodedFrame *frame, enum AVPictureType type, double step, size_t bytes)
@@ -124,6 +148,33 @@ static void add_slice(CodedFrame *frame, enum AVPictureType type, double step, s
     frame->square += step * step * bytes;
     // I, P, B: the one that depends on more
     frame->type    = FFMAX(frame->type, type);
+    if (!frame->is_second)
+        frame->first = frame->type;
+}
+
+/// A coded frame is complete. A group begins with it if its first field, or all of it, is I.
+static void end_frame(QuantizerMetadataContext *s, CodedFrame *frame)
+{
+    Group *group = &s->group;
+
+    if (!frame->bytes)
+        return;
+    if (frame->first == AV_PICTURE_TYPE_I)
+        *group = (Group){ .has_intra = 1, .intra_bytes = frame->bytes };
+    else
+        group->other_bytes += frame->bytes;
+    if (!group->has_intra)
+        group->intra_bytes = FFMAX(group->intra_bytes, frame->bytes);
+    group->bytes += frame->bytes;
+    group->step  += frame->step;
+    group->frames++;
+    frame->group  = *group;
+    if (group->frames == MAX_GROUP) {
+        group->frames      /= 2;
+        group->other_bytes /= 2;
+        group->bytes       /= 2;
+        group->step        /= 2;
+    }
 }
 
 /**
@@ -216,6 +267,9 @@ static void read_h264_slice(const QuantizerMetadataContext *s, size_t size, Code
 
     if (slice->header.redundant_pic_cnt)
         return;
+    if (!frame->bytes)
+        frame->bottom = slice->header.bottom_field_flag;
+    frame->is_second = slice->header.bottom_field_flag != frame->bottom;
     add_slice(frame, types[slice->header.slice_type % 5],
               step_of_qp(26 + pps->pic_init_qp_minus26 + slice->header.slice_qp_delta), size);
     frame->width  = (sps->pic_width_in_mbs_minus1 + 1) * 16 -
@@ -304,20 +358,8 @@ static double step_of_index(int index, int depth)
     return log2(ff_vp9_ac_qlookup[(depth - 8) / 2][index] / 8.) - (depth - 8);
 }
 
-/// Read extradata in a form of their own that CBS knows, such as avcC.
-static void read_records(AVBSFContext *bsf, const AVPacket *pkt)
-{
-    QuantizerMetadataContext *s = bsf->priv_data;
-
-    if (pkt)
-        ff_cbs_read_packet_side_data(s->cbc, &s->fragment, pkt);
-    else if (bsf->par_in->extradata_size)
-        ff_cbs_read_extradata(s->cbc, &s->fragment, bsf->par_in);
-    ff_cbs_fragment_reset(&s->fragment);
-}
-
-/// Read extradata that have the form of a packet without a frame.
-static void read_headers(AVBSFContext *bsf, const AVPacket *pkt)
+/// Read the new extradata of a packet, or those of the stream.
+static void read_extradata(AVBSFContext *bsf, const AVPacket *pkt)
 {
     QuantizerMetadataContext *s = bsf->priv_data;
     const uint8_t *data = bsf->par_in->extradata;
@@ -326,8 +368,17 @@ static void read_headers(AVBSFContext *bsf, const AVPacket *pkt)
 
     if (pkt)
         data = av_packet_get_side_data(pkt, AV_PKT_DATA_NEW_EXTRADATA, &size);
-    if (size)
+    if (!data || !size || s->codec->extradata == NO_EXTRADATA)
+        return;
+    if (s->codec->extradata == LIKE_PACKETS) {
         s->codec->read(bsf, NULL, data, size, &none);
+        return;
+    }
+    if (pkt)
+        ff_cbs_read_packet_side_data(s->cbc, &s->fragment, pkt);
+    else
+        ff_cbs_read_extradata(s->cbc, &s->fragment, bsf->par_in);
+    ff_cbs_fragment_reset(&s->fragment);
 }
 
 /// Forget the frames that came before. Parameter sets stay, as in decoders.
@@ -336,10 +387,11 @@ static void quantizer_metadata_flush(AVBSFContext *bsf)
     QuantizerMetadataContext *s = bsf->priv_data;
 
     memset(s->slot, 0, sizeof(s->slot));
+    s->group = (Group){ 0 };
     if (s->codec && s->codec->id == AV_CODEC_ID_AV1) {
         // CBS knows of frames, too.
         ff_cbs_flush(s->cbc);
-        read_records(bsf, NULL);
+        read_extradata(bsf, NULL);
     }
 }
 
@@ -360,9 +412,11 @@ static int read_packet(AVBSFContext *bsf, const AVPacket *pkt)
  * A coded frame of AV1 or VP9 is complete: put it in the slots that it may be shown
  * from. It is the packet's frame if it is shown, or if no other one is.
  */
-static void put_frame(QuantizerMetadataContext *s, const CodedFrame *coded, int refresh,
+static void put_frame(QuantizerMetadataContext *s, CodedFrame *coded, int refresh,
                       int show, int *shown, CodedFrame *frame)
 {
+    if (!coded->group.frames)
+        end_frame(s, coded);
     for (int i = 0; i < FF_ARRAY_ELEMS(s->slot); i++)
         if (refresh & 1 << i)
             s->slot[i] = *coded;
@@ -465,23 +519,15 @@ static double mean_log2(const uint8_t weight[64])
     return sum / 63;
 }
 
-static double default_matrix(void)
-{
-    uint8_t weight[64];
-
-    for (int i = 0; i < 64; i++)
-        weight[i] = ff_mpeg1_default_intra_matrix[i];
-    return mean_log2(weight);
-}
-
 static void read_mpeg12_header(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit)
 {
     if (unit->type == MPEG2_START_SEQUENCE_HEADER) {
         const MPEG2RawSequenceHeader *header = unit->content;
 
-        // without them, mean_log2() of the default matrix, and one that is 16 everywhere
+        // without them, mean_log2() of the default matrix (ISO/IEC 13818-2, 6.3.11), and one
+        // that is 16 everywhere
         s->matrix[0] = header->load_intra_quantiser_matrix ?
-                       mean_log2(header->intra_quantiser_matrix) : default_matrix();
+                       mean_log2(header->intra_quantiser_matrix) : 4.9725;
         s->matrix[1] = header->load_non_intra_quantiser_matrix ?
                        mean_log2(header->non_intra_quantiser_matrix) : 4;
     } else if (unit->type == MPEG2_START_EXTENSION) {
@@ -532,6 +578,7 @@ static void read_mpeg12(AVBSFContext *bsf, const AVPacket *pkt, const uint8_t *d
                 if (type > AV_PICTURE_TYPE_B || !mpeg2->vertical_size)
                     type = AV_PICTURE_TYPE_NONE;
                 s->non_linear = 0;
+                frame->is_second = frame->bytes > 0;
             } else {
                 read_mpeg12_header(s, header);
             }
@@ -729,6 +776,7 @@ static int attach(AVPacket *pkt, const CodedFrame *frame, const char *codec)
 {
     const double mean     = frame->step / frame->bytes;
     const double variance = frame->square / frame->bytes - mean * mean;
+    const Group *group    = &frame->group;
     AVDictionary *strings = NULL;
     const uint8_t *old;
     uint8_t *packed;
@@ -742,6 +790,9 @@ static int attach(AVPacket *pkt, const CodedFrame *frame, const char *codec)
     av_bprintf(&bp, KEY "pict_type=%c\n" KEY "bytes=%"PRId64"\n" KEY "width=%d\n"
                KEY "height=%d\n" KEY "depth=%d\n", av_get_picture_type_char(frame->type),
                frame->bytes, frame->width, frame->height, frame->depth);
+    print_fixed(&bp, KEY "gop_step", group->step / group->bytes);
+    av_bprintf(&bp, KEY "gop_intra_bytes=%"PRId64"\n" KEY "gop_other_bytes=%"PRId64"\n"
+               KEY "gop_frames=%d\n", group->intra_bytes, group->other_bytes, group->frames);
     // Each reference to a frame copies its metadata: what is mostly 0 is left out where it is 0.
     if (variance > 1e-8)
         print_fixed(&bp, KEY "spread", sqrt(variance));
@@ -771,9 +822,11 @@ static int quantizer_metadata_filter(AVBSFContext *bsf, AVPacket *pkt)
     if (ret < 0 || !s->codec || !pkt->size)
         return ret;
 
-    if (s->codec->read_extradata && av_packet_get_side_data(pkt, AV_PKT_DATA_NEW_EXTRADATA, NULL))
-        s->codec->read_extradata(bsf, pkt);
+    if (av_packet_get_side_data(pkt, AV_PKT_DATA_NEW_EXTRADATA, NULL))
+        read_extradata(bsf, pkt);
     s->codec->read(bsf, pkt, pkt->data, pkt->size, &frame);
+    if (!frame.group.frames)
+        end_frame(s, &frame);
     if (frame.bytes && frame.width > 0 && frame.height > 0 &&
         attach(pkt, &frame, avcodec_get_name(s->codec->id)) == AVERROR(ENOMEM)) {
         av_packet_unref(pkt);
@@ -788,14 +841,14 @@ static const CodedBitstreamUnitType av1_units[] = {
 };
 
 static const Codec codecs[] = {
-    { AV_CODEC_ID_H264,       AV_CODEC_ID_H264,       read_h2645,  read_records },
-    { AV_CODEC_ID_HEVC,       AV_CODEC_ID_HEVC,       read_h2645,  read_records },
-    { AV_CODEC_ID_AV1,        AV_CODEC_ID_AV1,        read_av1,    read_records },
-    { AV_CODEC_ID_VP9,        AV_CODEC_ID_VP9,        read_vp9,    NULL         },
-    { AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, read_mpeg12, read_headers },
-    { AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG2VIDEO, read_mpeg12, read_headers },
-    { AV_CODEC_ID_MPEG4,      AV_CODEC_ID_NONE,       read_mpeg4,  read_headers },
-    { AV_CODEC_ID_MJPEG,      AV_CODEC_ID_NONE,       read_mjpeg,  NULL         },
+    { AV_CODEC_ID_H264,       AV_CODEC_ID_H264,       read_h2645,  RECORD       },
+    { AV_CODEC_ID_HEVC,       AV_CODEC_ID_HEVC,       read_h2645,  RECORD       },
+    { AV_CODEC_ID_AV1,        AV_CODEC_ID_AV1,        read_av1,    RECORD       },
+    { AV_CODEC_ID_VP9,        AV_CODEC_ID_VP9,        read_vp9,    NO_EXTRADATA },
+    { AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, read_mpeg12, LIKE_PACKETS },
+    { AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG2VIDEO, read_mpeg12, LIKE_PACKETS },
+    { AV_CODEC_ID_MPEG4,      AV_CODEC_ID_NONE,       read_mpeg4,  LIKE_PACKETS },
+    { AV_CODEC_ID_MJPEG,      AV_CODEC_ID_NONE,       read_mjpeg,  NO_EXTRADATA },
 };
 
 static av_cold int quantizer_metadata_init(AVBSFContext *bsf)
@@ -806,8 +859,8 @@ static av_cold int quantizer_metadata_init(AVBSFContext *bsf)
         if (codecs[i].id == bsf->par_in->codec_id)
             s->codec = &codecs[i];
     if (!s->codec) {
-        av_log(bsf, AV_LOG_WARNING, "Of the codec %s no quantizer is read: its packets pass "
-               "as they are.\n", avcodec_get_name(bsf->par_in->codec_id));
+        av_log(bsf, AV_LOG_WARNING, "Quantizers of %s cannot be read; packets are passed "
+               "through unchanged.\n", avcodec_get_name(bsf->par_in->codec_id));
         return 0;
     }
     for (int i = 0; i < FF_ARRAY_ELEMS(s->table); i++)
@@ -827,8 +880,7 @@ static av_cold int quantizer_metadata_init(AVBSFContext *bsf)
             s->cbc->nb_decompose_unit_types = FF_ARRAY_ELEMS(av1_units);
         }
     }
-    if (s->codec->read_extradata)
-        s->codec->read_extradata(bsf, NULL);
+    read_extradata(bsf, NULL);
     return 0;
 }
 

@@ -306,7 +306,7 @@ bands(){
     model pixels "constant 0" "weight phase.zeta 1e6"
     model bitstream "constant 0" "weight coded.step 1" "$@"
     cat ${tmp}/pixels ${tmp}/bitstream > ${tmp}/model
-    known=$(keys step=2 bytes=999 width=64 height=64 pict_type=I codec=hevc |
+    known=$(keys gop_step=2 gop_intra_bytes=999 width=64 height=64 codec=hevc |
         sed "s/,/:enable='lt(mod(n\\\\,7)\\\\,4)',/g")
     for size in 70x46 16x9 4x4 96x48 97x49 321x243 520x130; do
         for format in yuv420p p010le; do
@@ -335,22 +335,22 @@ basis_of(){ # name model options keys...
 # The frame is twice as wide and high as what was coded, of 8 bits a sample: coded.intra is 3,
 # coded.scale is 1. By hand: 1 + 4 * 1.5 - 2 * 3 + 5 = 6, sigma 5 * exp(0.1 * 1.5 + 0.01 * 6).
 basis(){
-    all="step=1.5 bytes=805 width=35 height=23 pict_type=I"
+    all="gop_step=1.5 gop_intra_bytes=805 width=35 height=23"
     model pixels "constant 10" "weight L3.ori10 0" "sigma 3"
     model bitstream "constant 1" "weight coded.step 4" "weight coded.intra -2" "weight coded.scale 5" \
         "sigma 5" "sigma_weight coded.step 0.1" "sigma_weight score 0.01"
     { cat ${tmp}/pixels; printf '\n# both\n'; cat ${tmp}/bitstream; echo; } > ${tmp}/both
     basis_of known     both      ""               ${all}
-    basis_of turned    both      ""               step=1.5 bytes=805 width=23 height=35 pict_type=I
-    basis_of cropped   both      ""               step=1.5 bytes=1610 width=35 height=46 pict_type=I
+    basis_of turned    both      ""               gop_step=1.5 gop_intra_bytes=805 width=23 height=35
+    basis_of cropped   both      ""               gop_step=1.5 gop_intra_bytes=1610 width=35 height=46
     basis_of shown     both      :shown_height=92 ${all}
     basis_of none      both      ""
-    basis_of no-step   both      ""               bytes=805 width=35 height=23 pict_type=I
-    basis_of no-number both      ""               step=1.5x bytes=805 width=35 height=23 pict_type=I
-    basis_of nan       both      ""               step=nan bytes=805 width=35 height=23 pict_type=I
-    basis_of no-bytes  both      ""               step=1.5 bytes=0 width=35 height=23 pict_type=I
-    basis_of no-height both      ""               step=1.5 bytes=805 width=35 height=0 pict_type=I
-    basis_of no-intra  both      ""               step=1.5 bytes=805 width=35 height=23 pict_type=P
+    basis_of no-step   both      ""               gop_intra_bytes=805 width=35 height=23
+    basis_of no-number both      ""               gop_step=1.5x gop_intra_bytes=805 width=35 height=23
+    basis_of nan       both      ""               gop_step=nan gop_intra_bytes=805 width=35 height=23
+    basis_of no-bytes  both      ""               gop_step=1.5 gop_intra_bytes=0 width=35 height=23
+    basis_of no-height both      ""               gop_step=1.5 gop_intra_bytes=805 width=35 height=0
+    basis_of no-intra  both      ""               gop_step=1.5 width=35 height=23
     basis_of pixels    pixels    ""               ${all}
     basis_of bitstream bitstream ""               ${all}
     basis_of unknown   bitstream ""
@@ -362,9 +362,6 @@ basis(){
     for codec in h264 hevc av1 vp9 mpeg2video mpeg1video mpeg4 mjpeg; do
         basis_of ${codec} codecs "" ${all} codec=${codec} | grep score
     done
-    # an I frame of step 1.5, P frames of step 3 and as many bytes, such an I frame: means 1.5, 2.25, 2.5, 3
-    ffmpeg -i ${pictures}/rose_70x46.pgm -vf "${gray}loop=3:1,$(keys ${all})metadata=modify:key=lavc.quantizer.step:value=3:enable='gte(n,1)',metadata=modify:key=lavc.quantizer.pict_type:value=P:enable='between(n,1,2)',${bliinds}=model=${tmp}/bitstream,${print}" \
-        ${to_null} | sed -n 's/^lavfi.bliinds.score/gop: score/p'
     ffmpeg -v info -i ${pictures}/rose_70x46.pgm \
         -vf ${gray}loop=4:1,$(keys ${all} | sed "s/,/:enable='gte(n,2)',/g")${bliinds}=model=${tmp}/both ${to_null} 2>&1 |
         sed -n 's/.*BLIINDS mean/BLIINDS mean/p'

@@ -63,6 +63,11 @@ static void check_keys(const AVPacket *pkt)
         av_assert0(number(keys, "lavc.quantizer.height")     >  0);
         av_assert0(number(keys, "lavc.quantizer.depth")      >= 8);
         av_assert0(number(keys, "lavc.quantizer.depth")      <= 16);
+        av_assert0(fabs(number(keys, "lavc.quantizer.gop_step")) <= 16);
+        av_assert0(number(keys, "lavc.quantizer.gop_intra_bytes") >  0);
+        av_assert0(number(keys, "lavc.quantizer.gop_other_bytes") >= 0);
+        av_assert0(number(keys, "lavc.quantizer.gop_frames")      >  0);
+        av_assert0(number(keys, "lavc.quantizer.gop_frames")      <= 1000);
         if (av_dict_get(keys, "lavc.quantizer.spread", NULL, 0)) {
             av_assert0(number(keys, "lavc.quantizer.spread") > 0);
             av_assert0(number(keys, "lavc.quantizer.spread") <= 16);

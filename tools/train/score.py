@@ -28,14 +28,10 @@ STRENGTHS = (0.01, 0.03, 0.1, 0.3)
 
 def coding(record, scale):
     """What the filter makes of quantizer_metadata's keys, mean over the frames that are scored."""
-    found, intra, steps, size = [], np.nan, 0, 0
-    for frame in record['quantizer']:
-        if frame['pict_type'] == 'I':
-            intra, steps, size = frame['bytes'], 0, 0
-        steps += frame['step'] * frame['bytes']
-        size += frame['bytes']
-        found.append((steps / size, np.log2(8 * intra / (frame['width'] * frame['height']))))
-    step, intra = np.mean(found[label.FIRST_FRAME::label.FRAME_STEP], 0)
+    step, intra = np.mean(
+        [(frame['gop_step'],
+          np.log2(8 * frame['gop_intra_bytes'] / (frame['width'] * frame['height'])))
+         for frame in record['quantizer'][label.FIRST_FRAME::label.FRAME_STEP]], 0)
     codec = record['quantizer'][0]['codec']
     return {'coded.step': step, 'coded.intra': intra, 'coded.scale': scale,
             **{name: float(codec in names) for name, names in models.CODECS.items()}}
