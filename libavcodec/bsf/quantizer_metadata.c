@@ -84,7 +84,6 @@ typedef struct Group {
 
 /// What is known of a coded frame: nothing if it has no bytes.
 typedef struct CodedFrame {
-    Group   group;
     int64_t bytes;              ///< of all slices
     double  step;               ///< log2 of the step of each slice, times its bytes, summed up
     double  square;             ///< the same of the squares
@@ -94,6 +93,7 @@ typedef struct CodedFrame {
     int     width, height;      ///< as it leaves the decoder
     int     depth;
     int     film_grain;         ///< the decoder adds film grain
+    int     hidden;             ///< AV1, VP9: the packet does not show it
 } CodedFrame;
 
 typedef struct QuantizerMetadataContext {
@@ -152,29 +152,35 @@ static void add_slice(CodedFrame *frame, enum AVPictureType type, double step, s
         frame->first = frame->type;
 }
 
-/// A coded frame is complete. A group begins with it if its first field, or all of it, is I.
-static void end_frame(QuantizerMetadataContext *s, CodedFrame *frame)
+/**
+ * Add a frame to the group so far, or begin one if its first field, or all of it, is I.
+ *
+ * A hidden frame of AV1 or VP9 stays out of those after it until it is shown, if ever: so
+ * the sums are those of the frames that a decoder gives out.
+ */
+static Group add_to_group(QuantizerMetadataContext *s, const CodedFrame *frame)
 {
-    Group *group = &s->group;
+    Group group = s->group;
 
-    if (!frame->bytes)
-        return;
     if (frame->first == AV_PICTURE_TYPE_I)
-        *group = (Group){ .has_intra = 1, .intra_bytes = frame->bytes };
+        group = (Group){ .has_intra = 1, .intra_bytes = frame->bytes };
     else
-        group->other_bytes += frame->bytes;
-    if (!group->has_intra)
-        group->intra_bytes = FFMAX(group->intra_bytes, frame->bytes);
-    group->bytes += frame->bytes;
-    group->step  += frame->step;
-    group->frames++;
-    frame->group  = *group;
-    if (group->frames == MAX_GROUP) {
-        group->frames      /= 2;
-        group->other_bytes /= 2;
-        group->bytes       /= 2;
-        group->step        /= 2;
+        group.other_bytes += frame->bytes;
+    if (!group.has_intra)
+        group.intra_bytes = FFMAX(group.intra_bytes, frame->bytes);
+    group.frames++;
+    group.bytes += frame->bytes;
+    group.step  += frame->step;
+    if (frame->hidden)
+        return group;
+    s->group = group;
+    if (group.frames == MAX_GROUP) {
+        s->group.frames      /= 2;
+        s->group.other_bytes /= 2;
+        s->group.bytes       /= 2;
+        s->group.step        /= 2;
     }
+    return group;
 }
 
 /**
@@ -412,16 +418,16 @@ static int read_packet(AVBSFContext *bsf, const AVPacket *pkt)
  * A coded frame of AV1 or VP9 is complete: put it in the slots that it may be shown
  * from. It is the packet's frame if it is shown, or if no other one is.
  */
-static void put_frame(QuantizerMetadataContext *s, CodedFrame *coded, int refresh,
+static void put_frame(QuantizerMetadataContext *s, const CodedFrame *coded, int refresh,
                       int show, int *shown, CodedFrame *frame)
 {
-    if (!coded->group.frames)
-        end_frame(s, coded);
     for (int i = 0; i < FF_ARRAY_ELEMS(s->slot); i++)
         if (refresh & 1 << i)
             s->slot[i] = *coded;
-    if (show || !*shown)
+    if (show || !*shown) {
         *frame = *coded;
+        frame->hidden = !show;
+    }
     *shown |= show;
 }
 
@@ -772,11 +778,11 @@ static void print_fixed(AVBPrint *bp, const char *key, double value)
 }
 
 /// Attach what is known of the frame, after the strings that the packet has already.
-static int attach(AVPacket *pkt, const CodedFrame *frame, const char *codec)
+static int attach(AVPacket *pkt, const CodedFrame *frame, const Group *group,
+                  const char *codec)
 {
     const double mean     = frame->step / frame->bytes;
     const double variance = frame->square / frame->bytes - mean * mean;
-    const Group *group    = &frame->group;
     AVDictionary *strings = NULL;
     const uint8_t *old;
     uint8_t *packed;
@@ -816,6 +822,7 @@ static int quantizer_metadata_filter(AVBSFContext *bsf, AVPacket *pkt)
 {
     QuantizerMetadataContext *s = bsf->priv_data;
     CodedFrame frame = { 0 };
+    Group group;
     int ret;
 
     ret = ff_bsf_get_packet_ref(bsf, pkt);
@@ -825,14 +832,13 @@ static int quantizer_metadata_filter(AVBSFContext *bsf, AVPacket *pkt)
     if (av_packet_get_side_data(pkt, AV_PKT_DATA_NEW_EXTRADATA, NULL))
         read_extradata(bsf, pkt);
     s->codec->read(bsf, pkt, pkt->data, pkt->size, &frame);
-    if (!frame.group.frames)
-        end_frame(s, &frame);
-    if (frame.bytes && frame.width > 0 && frame.height > 0 &&
-        attach(pkt, &frame, avcodec_get_name(s->codec->id)) == AVERROR(ENOMEM)) {
+    if (!frame.bytes || frame.width <= 0 || frame.height <= 0)
+        return 0;
+    group = add_to_group(s, &frame);
+    ret   = attach(pkt, &frame, &group, avcodec_get_name(s->codec->id));
+    if (ret == AVERROR(ENOMEM))
         av_packet_unref(pkt);
-        return AVERROR(ENOMEM);
-    }
-    return 0;
+    return ret == AVERROR(ENOMEM) ? ret : 0;
 }
 
 static const CodedBitstreamUnitType av1_units[] = {
