@@ -115,7 +115,7 @@ int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame *d
     int ret;
 
     dst->n    = n;
-    dst->luma = ff_luma_frame(frame, AVCOL_RANGE_UNSPECIFIED);
+    dst->luma = ff_luma_frame(frame);
     ff_bliinds_coded_features(dst->coded, &s->coding, frame, dst->luma.width, dst->luma.height,
                               s->shown_height);
     // without a bitstream model, or what it needs, the pixel model is used, which may be empty

@@ -77,10 +77,9 @@ int ff_detailloss_init(DetailLossContext *s, AVFilterContext *ctx)
     return ff_metric_init(&s->log, ctx);
 }
 
-DetailPicture ff_detailloss_picture(const DetailLossContext *s, const AVFrame *main,
-                                    const AVPixFmtDescriptor *desc)
+DetailPicture ff_detailloss_picture(const AVFrame *main, const AVPixFmtDescriptor *desc)
 {
-    const int is_limited = ff_luma_is_limited(s->range, main, desc);
+    const int is_limited = ff_luma_is_limited(main, desc);
     const int is_large   = FFMIN(ff_picture_width(main), ff_picture_height(main)) >= LARGE;
     const float unit     = 1.f / (1 << (desc->comp[0].depth - 8));
     DetailPicture p = {

@@ -62,23 +62,19 @@ AVFilterFormats *ff_luma_formats(void)
     return formats;
 }
 
-int ff_luma_is_limited(int range, const AVFrame *frame, const AVPixFmtDescriptor *desc)
+int ff_luma_is_limited(const AVFrame *frame, const AVPixFmtDescriptor *desc)
 {
-    const int is_full = desc->nb_components < 3 || !strncmp(desc->name, "yuvj", 4);
-
-    if (range == AVCOL_RANGE_UNSPECIFIED)
-        range = frame->color_range;
-    if (range == AVCOL_RANGE_UNSPECIFIED)
-        return !is_full;
-    return range == AVCOL_RANGE_MPEG;
+    if (frame->color_range == AVCOL_RANGE_UNSPECIFIED)
+        return desc->nb_components >= 3 && strncmp(desc->name, "yuvj", 4);
+    return frame->color_range == AVCOL_RANGE_MPEG;
 }
 
-LumaFrame ff_luma_frame(const AVFrame *frame, int range)
+LumaFrame ff_luma_frame(const AVFrame *frame)
 {
     const AVHWFramesContext *hw = frame->hw_frames_ctx ? (void *)frame->hw_frames_ctx->data : NULL;
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(hw ? hw->sw_format : frame->format);
     const AVComponentDescriptor *luma = &desc->comp[0];
-    const int limited = ff_luma_is_limited(range, frame, desc);
+    const int limited = ff_luma_is_limited(frame, desc);
 
     return (LumaFrame){
         .width   = ff_picture_width(frame),

@@ -25,31 +25,13 @@
 #ifndef AVFILTER_LUMA_FRAME_H
 #define AVFILTER_LUMA_FRAME_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "libavutil/frame.h"
-#include "libavutil/opt.h"
 #include "libavutil/pixdesc.h"
-#include "libavutil/pixfmt.h"
 
 #include "avfilter.h"
 #include "formats.h"
-
-/// The option of the range, an int of the filter's context.
-#define LUMA_RANGE_OPTION(type, member, flags)                                              \
-    { "range", "set the range of the luma samples", offsetof(type, member),                 \
-      AV_OPT_TYPE_INT, { .i64 = AVCOL_RANGE_UNSPECIFIED }, 0, AVCOL_RANGE_NB - 1, flags,    \
-      .unit = "range" },                                                                    \
-    LUMA_RANGE("auto", "as the frame says; gray and yuvj are full, others limited",         \
-               AVCOL_RANGE_UNSPECIFIED, flags),                                             \
-    LUMA_RANGE("limited", "black is 16 in 8 bits", AVCOL_RANGE_MPEG, flags),                \
-    LUMA_RANGE("tv",      "black is 16 in 8 bits", AVCOL_RANGE_MPEG, flags),                \
-    LUMA_RANGE("full",    "black is 0",            AVCOL_RANGE_JPEG, flags),                \
-    LUMA_RANGE("pc",      "black is 0",            AVCOL_RANGE_JPEG, flags)
-
-#define LUMA_RANGE(name, help, range, flags)                                                \
-    { name, help, 0, AV_OPT_TYPE_CONST, { .i64 = range }, 0, 0, flags, .unit = "range" }
 
 /// Whether the CPU filters support a format: gray or YUV of 8 to 16 bits, luma in its own plane.
 int ff_luma_is_supported(const AVPixFmtDescriptor *desc);
@@ -65,12 +47,12 @@ int ff_luma_check_frame(void *logctx, const AVFilterLink *link, const AVFrame *f
 AVFilterFormats *ff_luma_formats(void);
 
 /**
- * Whether a frame's luma is of limited range.
+ * Whether a frame's luma is of limited range. If the frame does not say it, gray and yuvj formats
+ * are not.
  *
- * @param range value of the option
- * @param desc  describes the frame's software format
+ * @param desc describes the frame's software format
  */
-int ff_luma_is_limited(int range, const AVFrame *frame, const AVPixFmtDescriptor *desc);
+int ff_luma_is_limited(const AVFrame *frame, const AVPixFmtDescriptor *desc);
 
 /// Width of the picture. Frames on a GPU still have the margins that are to be cropped.
 static inline int ff_picture_width(const AVFrame *frame)
@@ -93,8 +75,8 @@ typedef struct LumaFrame {
     int black;              ///< value of black
 } LumaFrame;
 
-/// Describe a frame, in memory or on a GPU, by the option of the range.
-LumaFrame ff_luma_frame(const AVFrame *frame, int range);
+/// Describe a frame, in memory or on a GPU.
+LumaFrame ff_luma_frame(const AVFrame *frame);
 
 /**
  * Whether n_subsample chooses a frame: one of each run of step frames, at a place that

@@ -56,13 +56,12 @@ int ff_mad_init(MADContext *s, AVFilterContext *ctx)
     return ff_metric_init(&s->log, ctx);
 }
 
-MADRange ff_mad_range(const MADContext *s, const AVFrame *frame,
-                      const AVPixFmtDescriptor *desc)
+MADRange ff_mad_range(const AVFrame *frame, const AVPixFmtDescriptor *desc)
 {
     const int up = desc->comp[0].depth - 8;
 
-    return ff_luma_is_limited(s->range, frame, desc) ?
-           (MADRange){ 16 << up, 255. / 219 / (1 << up) } : (MADRange){ 0, 1. / (1 << up) };
+    return ff_luma_is_limited(frame, desc) ? (MADRange){ 16 << up, 255. / 219 / (1 << up) }
+                                           : (MADRange){ 0, 1. / (1 << up) };
 }
 
 double ff_mad_value(MADRange range, int sample)

@@ -431,7 +431,7 @@ static int prepare(AVFilterContext *ctx, ThreadData *td)
                av_get_pix_fmt_name(encode->format), td->desc->name);
         return AVERROR(ENOSYS);
     }
-    td->picture = ff_detailloss_picture(&s->common, encode, td->desc);
+    td->picture = ff_detailloss_picture(encode, td->desc);
     return need_memory(ctx, &td->picture);
 }
 

@@ -194,7 +194,7 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     s->common.log.time_base = s->queue.sync.fs.time_base;
     if (!ff_frame_is_chosen(s->queue.n, s->common.n_subsample))
         return 0;
-    picture = ff_detailloss_picture(&s->common, frame, desc);
+    picture = ff_detailloss_picture(frame, desc);
     if (picture.width != s->picture.width || picture.height != s->picture.height ||
         picture.luma_unit != s->picture.luma_unit || av_pix_fmt_desc_get_id(desc) != s->sw_format) {
         int ret = ff_cuda_queue_flush(ctx);
@@ -221,7 +221,7 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
 
     if (!result)
         return 0;
-    picture = ff_detailloss_picture(&s->common, frame, ff_cuda_queue_format(frame->hw_frames_ctx));
+    picture = ff_detailloss_picture(frame, ff_cuda_queue_format(frame->hw_frames_ctx));
     return ff_detailloss_score(&s->common, ctx, frame, s->queue.n, &picture, result);
 }
 

@@ -92,7 +92,7 @@ static int prepare(AVFilterContext *ctx, MADPair *pair)
 
         // the range is the frame's
         if (ret < 0 ||
-            (ret = ff_mad_tables_make(&s->tables[i], ff_mad_range(&s->common, picture->frame, desc),
+            (ret = ff_mad_tables_make(&s->tables[i], ff_mad_range(picture->frame, desc),
                                       desc->comp[0].depth)) < 0)
             return ret;
         picture->luma   = &desc->comp[0];

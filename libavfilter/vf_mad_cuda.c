@@ -489,7 +489,7 @@ static int set_image(AVFilterContext *ctx, int i, const AVFrame *frame,
 {
     MADCUDAContext *s   = ctx->priv;
     MADCUDAImage *image = &s->params.image[i];
-    const MADRange range = ff_mad_range(&s->common, frame, desc);
+    const MADRange range = ff_mad_range(frame, desc);
     const int is_new     = range.scale != s->range[i].scale;
 
     image->src       = ff_cuda_queue_plane(frame, 0);

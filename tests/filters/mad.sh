@@ -5,9 +5,9 @@
 # ---- MAD ----
 
 # Metadata of a pair of pictures.
-mad_pair(){ # distorted reference [options [filter-of-distorted filter-of-reference]]
+mad_pair(){ # distorted reference [filter-of-distorted filter-of-reference]
     ffmpeg -i ${pictures}/$1 -i ${pictures}/$2 \
-        -lavfi [0]${4:-null}[m]\;[1]${5:-null}[r]\;[m][r]mad$3,${print} ${to_null}
+        -lavfi [0]${3:-null}[m]\;[1]${4:-null}[r]\;[m][r]mad,${print} ${to_null}
 }
 
 # Compares metadata on stdin with the three values of one frame, which is relative
@@ -47,7 +47,7 @@ mad_oracle_all(){
 mad_cases(){
     tail -n +2 ${pictures}/mad_cases.csv |
         while IFS=, read -r reference distorted reference_filter main_filter score hi lo; do
-            mad_pair ${distorted}.png ${reference}.pgm "" ${main_filter} ${reference_filter} |
+            mad_pair ${distorted}.png ${reference}.pgm ${main_filter} ${reference_filter} |
                 mad_agree ${score} ${hi} ${lo} | sed "s|^|${reference_filter} ${main_filter}: |"
         done
     echo "identical pictures"
@@ -59,17 +59,12 @@ mad_cases(){
 # The numbers are double precision's of (v - 16) * 255 / 219.
 mad_ranges(){
     limited=lut=c0=16+floor\(val*219/255\)
-    while read -r score hi lo main reference options; do
-        mad_pair camera_crop_300x240_jpeg15.png camera_crop_300x240.pgm "${options}" ${main} ${reference} |
-            mad_agree ${score} ${hi} ${lo} | sed "s|^|${main} ${reference} ${options}: |"
+    while read -r score hi lo main reference; do
+        mad_pair camera_crop_300x240_jpeg15.png camera_crop_300x240.pgm ${main} ${reference} |
+            mad_agree ${score} ${hi} ${lo} | sed "s|^|${main} ${reference}: |"
     done << EOF
 54.8169887968 4118.15392679 2.36506789685 null null
-54.8169887968 4118.15392679 2.36506789685 setrange=limited setrange=limited =range=full
-54.8169887968 4118.15392679 2.36506789685 setrange=limited setrange=limited =range=pc
-57.342825071 5523.27986643 2.33760870491 null null =range=limited
-57.342825071 5523.27986643 2.33760870491 setrange=full setrange=full =range=tv
-57.342825071 5523.27986643 2.33760870491 setrange=limited setrange=limited =range=auto
-54.5543035907 4134.40895515 2.34257023917 ${limited} ${limited} =range=limited
+57.342825071 5523.27986643 2.33760870491 setrange=limited setrange=limited
 54.5543035907 4134.40895515 2.34257023917 ${limited},setrange=limited ${limited},setrange=limited
 54.6761984318 4137.32833612 2.35108874703 ${limited},setrange=limited null
 EOF
@@ -168,7 +163,7 @@ mad_cuda_oracle(){ # distorted
     gray=scale=in_range=full:out_range=full,format=yuv444p,hwupload
     grep ",$1," ${pictures}/mad.csv | while IFS=, read -r reference distorted width height score hi lo rest; do
         ffmpeg -init_hw_device cuda -i ${pictures}/${distorted}.png -i ${pictures}/${reference}.pgm \
-            -lavfi "[0]${gray}[m];[1]${gray}[r];[m][r]mad_cuda=range=full,${print}" ${to_null} |
+            -lavfi "[0]${gray}[m];[1]${gray}[r];[m][r]mad_cuda,${print}" ${to_null} |
             mad_agree ${score} ${hi} ${lo}
     done
 }
