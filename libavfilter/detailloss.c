@@ -79,12 +79,12 @@ int ff_detailloss_init(DetailLossContext *s, AVFilterContext *ctx)
 
 DetailPicture ff_detailloss_picture(const AVFrame *main, const AVPixFmtDescriptor *desc)
 {
-    const int is_limited = ff_luma_is_limited(main, desc);
-    const int is_large   = FFMIN(ff_picture_width(main), ff_picture_height(main)) >= LARGE;
+    const int is_limited = luma_is_limited(main, desc);
+    const int is_large   = FFMIN(picture_width(main), picture_height(main)) >= LARGE;
     const float unit     = 1.f / (1 << (desc->comp[0].depth - 8));
     DetailPicture p = {
-        .width      = ff_picture_width(main),
-        .height     = ff_picture_height(main),
+        .width      = picture_width(main),
+        .height     = picture_height(main),
         .octave     = !is_large,
         .depth      = desc->comp[0].depth,
         .luma_unit  = is_limited ? unit : unit * (219.f / 255),

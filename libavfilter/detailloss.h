@@ -33,7 +33,7 @@
 
 #include "avfilter.h"
 #include "detailloss_wavelet.h"
-#include "luma_frame.h"
+#include "luma.h"
 #include "metric.h"
 
 #define DETAIL_MIN_SIZE 16

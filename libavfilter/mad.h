@@ -39,8 +39,8 @@
 #include "libavutil/pixfmt.h"
 
 #include "avfilter.h"
+#include "luma.h"
 #include "mad_block.h"
-#include "luma_frame.h"
 #include "metric.h"
 
 #define MAD_MIN_SIZE 64

@@ -25,7 +25,7 @@
 #include "libavutil/mathematics.h"
 #include "libavutil/rational.h"
 
-#include "luma_frame.h"
+#include "luma.h"
 #include "pair_sync.h"
 
 /**
@@ -71,8 +71,8 @@ int ff_pair_sync_check_links(AVFilterContext *ctx, int min)
 int ff_pair_sync_check_frames(AVFilterContext *ctx, const AVFrame *main, const AVFrame *reference,
                               int min)
 {
-    return check_size(ctx, ff_picture_width(main), ff_picture_height(main),
-                      ff_picture_width(reference), ff_picture_height(reference), min);
+    return check_size(ctx, picture_width(main), picture_height(main),
+                      picture_width(reference), picture_height(reference), min);
 }
 
 int ff_pair_sync_config_output(PairSync *s, AVFilterLink *outlink, int min)

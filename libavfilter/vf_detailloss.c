@@ -38,7 +38,7 @@
 #include "detailloss.h"
 #include "detailloss_dsp.h"
 #include "filters.h"
-#include "luma_frame.h"
+#include "luma.h"
 #include "pair_sync.h"
 
 enum { SOURCE, ENCODE, NB_PICTURES };
@@ -107,7 +107,7 @@ FRAMESYNC_DEFINE_CLASS(detailloss, DetailLossCPUContext, sync.fs);
 static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
                          AVFilterFormatsConfig **cfg_out)
 {
-    return ff_set_common_formats2(ctx, cfg_in, cfg_out, ff_luma_formats());
+    return ff_set_common_formats2(ctx, cfg_in, cfg_out, luma_formats());
 }
 
 // ---- detail ----
@@ -419,13 +419,12 @@ static int need_memory(AVFilterContext *ctx, const DetailPicture *picture)
 /// Frames may change on the fly, where the user asked not to rebuild the graph.
 static int prepare(AVFilterContext *ctx, ThreadData *td)
 {
-    DetailLossCPUContext *s = ctx->priv;
     const AVFrame *encode = td->frame[ENCODE], *source = td->frame[SOURCE];
     int ret = ff_pair_sync_check_frames(ctx, encode, source, DETAIL_MIN_SIZE);
 
     if (ret < 0)
         return ret;
-    if (encode->format != source->format || !ff_luma_is_supported(td->desc)) {
+    if (encode->format != source->format || !luma_is_supported(td->desc)) {
         av_log(ctx, AV_LOG_ERROR, "The formats of the frames changed to %s and %s, which cannot be "
                "compared; insert format=yuv420p before both inputs.\n",
                av_get_pix_fmt_name(encode->format), td->desc->name);
@@ -446,8 +445,8 @@ static int score_frame(AVFilterContext *ctx, AVFrame *main, const AVFrame *refer
     DetailSums sums;
     int ret;
 
-    if ((ret = ff_luma_check_frame(ctx, ctx->inputs[0], main)) < 0 ||
-        (ret = ff_luma_check_frame(ctx, ctx->inputs[1], reference)) < 0 ||
+    if ((ret = luma_check_frame(ctx, ctx->inputs[0], main)) < 0 ||
+        (ret = luma_check_frame(ctx, ctx->inputs[1], reference)) < 0 ||
         (ret = prepare(ctx, &td)) < 0)
         return ret;
     if (previous->data[0] && previous->format == reference->format &&
@@ -470,7 +469,7 @@ static int filter_frames(FFFrameSync *fs)
     n = s->nb_frames++;
     s->common.log.time_base = fs->time_base;
     // where there is nothing to compare with, the frame passes
-    if (reference && ff_frame_is_chosen(n, s->common.n_subsample))
+    if (reference && frame_is_chosen(n, s->common.n_subsample))
         ret = score_frame(ctx, main, reference, n);
     // the next frame's motion is counted from this one, even if the timeline leaves this one out
     if (ret >= 0)

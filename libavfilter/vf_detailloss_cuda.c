@@ -177,8 +177,8 @@ static int is_alike(const AVFrame *previous, const AVFrame *reference)
 {
     return previous && ff_cuda_queue_format(previous->hw_frames_ctx) ==
                        ff_cuda_queue_format(reference->hw_frames_ctx) &&
-           ff_picture_width(previous)  == ff_picture_width(reference) &&
-           ff_picture_height(previous) == ff_picture_height(reference);
+           picture_width(previous)  == picture_width(reference) &&
+           picture_height(previous) == picture_height(reference);
 }
 
 static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *reference)
@@ -192,7 +192,7 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     DetailCUDAPair *pair;
 
     s->common.log.time_base = s->queue.sync.fs.time_base;
-    if (!ff_frame_is_chosen(s->queue.n, s->common.n_subsample))
+    if (!frame_is_chosen(s->queue.n, s->common.n_subsample))
         return 0;
     picture = ff_detailloss_picture(frame, desc);
     if (picture.width != s->picture.width || picture.height != s->picture.height ||

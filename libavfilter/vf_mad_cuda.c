@@ -41,8 +41,8 @@
 #include "cuda/queue.h"
 #include "filters.h"
 #include "formats.h"
+#include "luma.h"
 #include "mad.h"
-#include "luma_frame.h"
 #include "vf_mad_cuda.h"
 
 /// Filters of a scale are worked on at once while their response takes no more bytes.
@@ -507,7 +507,7 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     const AVFrame *frames[MAD_IMAGES] = { [MAD_REFERENCE] = ref, [MAD_DISTORTED] = frame };
     const AVPixFmtDescriptor *desc    = ff_cuda_queue_format(frame->hw_frames_ctx);
     MADCUDAParams *p = &s->params;
-    int ret = prepare(ctx, ff_picture_width(frame), ff_picture_height(frame), desc->comp[0].depth);
+    int ret = prepare(ctx, picture_width(frame), picture_height(frame), desc->comp[0].depth);
 
     s->common.log.time_base = s->queue.sync.fs.time_base;
     if (ret < 0)

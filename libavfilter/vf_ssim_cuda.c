@@ -40,7 +40,7 @@
 #include "avfilter.h"
 #include "cuda/queue.h"
 #include "filters.h"
-#include "luma_frame.h"
+#include "luma.h"
 #include "metric.h"
 #include "vf_ssim_cuda.h"
 
@@ -169,7 +169,7 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
 {
     SSIMCUDAContext *s = ctx->priv;
     const AVPixFmtDescriptor *desc = ff_cuda_queue_format(frame->hw_frames_ctx);
-    const int width = ff_picture_width(frame), height = ff_picture_height(frame);
+    const int width = picture_width(frame), height = picture_height(frame);
     SSIMCUDAPair *pair;
 
     if (frame->color_range != ref->color_range && !s->range_warned) {
@@ -217,8 +217,8 @@ static SSIMScores read_scores(const AVFrame *frame, const SSIMCUDAResult *result
     int w[SSIM_MAX_PLANES], h[SSIM_MAX_PLANES], size = 0;
 
     for (int i = 0; i < nb_components; i++) {
-        w[i]  = component_width(desc, i, ff_picture_width(frame));
-        h[i]  = component_height(desc, i, ff_picture_height(frame));
+        w[i]  = component_width(desc, i, picture_width(frame));
+        h[i]  = component_height(desc, i, picture_height(frame));
         size += w[i] * h[i];
     }
     for (int i = 0; i < nb_components; i++) {

@@ -24,7 +24,7 @@
 #include "libavutil/time.h"
 
 #include "libavfilter/filters.h"
-#include "libavfilter/luma_frame.h"
+#include "libavfilter/luma.h"
 
 #include "queue.h"
 #include "load_helper.h"        // needs what queue.h includes
