@@ -77,14 +77,14 @@ int ff_detailloss_init(DetailLossContext *s, AVFilterContext *ctx)
     return ff_metric_init(&s->log, ctx);
 }
 
-DetailPicture ff_detailloss_picture(const AVFrame *main, const AVPixFmtDescriptor *desc)
+DetailPicture ff_detailloss_picture(int width, int height, int is_limited,
+                                    const AVPixFmtDescriptor *desc)
 {
-    const int is_limited = luma_is_limited(main, desc);
-    const int is_large   = FFMIN(picture_width(main), picture_height(main)) >= LARGE;
-    const float unit     = 1.f / (1 << (desc->comp[0].depth - 8));
+    const int is_large = FFMIN(width, height) >= LARGE;
+    const float unit   = 1.f / (1 << (desc->comp[0].depth - 8));
     DetailPicture p = {
-        .width      = picture_width(main),
-        .height     = picture_height(main),
+        .width      = width,
+        .height     = height,
         .octave     = !is_large,
         .depth      = desc->comp[0].depth,
         .luma_unit  = is_limited ? unit : unit * (219.f / 255),

@@ -65,8 +65,9 @@ typedef struct DetailPicture {
 /// Set up the logs.
 int ff_detailloss_init(DetailLossContext *s, AVFilterContext *ctx);
 
-/// Describe a pair of pictures by the main one, whose software format is desc.
-DetailPicture ff_detailloss_picture(const AVFrame *main, const AVPixFmtDescriptor *desc);
+/// Describe pictures of a size and software format.
+DetailPicture ff_detailloss_picture(int width, int height, int is_limited,
+                                    const AVPixFmtDescriptor *desc);
 
 /**
  * Score a frame; the loss goes to its metadata and the logs.

@@ -93,10 +93,10 @@ static inline int luma_check_frame(void *logctx, const AVFilterLink *link, const
 {
     if (frame->width == link->w && frame->height == link->h && frame->format == link->format)
         return 1;
-    av_log(logctx, AV_LOG_ERROR, "A frame of %dx%d %s came on a link of %dx%d %s: insert scale "
+    av_log(logctx, AV_LOG_ERROR, "A frame of %dx%d %s came on a link of %dx%d %s: insert scale%s "
            "before this filter.\n", frame->width, frame->height,
            av_get_pix_fmt_name(frame->format), link->w, link->h,
-           av_get_pix_fmt_name(link->format));
+           av_get_pix_fmt_name(link->format), link->format == AV_PIX_FMT_CUDA ? "_cuda" : "");
     return AVERROR(EINVAL);
 }
 

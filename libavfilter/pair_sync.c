@@ -124,11 +124,19 @@ static void check_times(PairSync *s, AVFilterContext *ctx, const AVFrame *ref)
 
 int ff_pair_sync_get(PairSync *s, AVFrame **main, AVFrame **reference)
 {
+    AVFilterContext *ctx = s->fs.parent;
+    AVFrame *ref;
     int ret = ff_framesync_dualinput_get(&s->fs, main, reference);
 
-    if (ret >= 0)
-        check_times(s, s->fs.parent, *reference);
-    return ret;
+    if (ret < 0)
+        return ret;
+    check_times(s, ctx, *reference);
+    // also where the timeline leaves the pair out: the reference's frame may be kept for the next
+    if ((ret = luma_check_frame(ctx, ctx->inputs[0], *main)) < 0 ||
+        (ret = ff_framesync_get_frame(&s->fs, 1, &ref, 0)) < 0 ||
+        ref && (ret = luma_check_frame(ctx, ctx->inputs[1], ref)) < 0)
+        av_frame_free(main);
+    return FFMIN(ret, 0);
 }
 
 void ff_pair_sync_uninit(PairSync *s, AVFilterContext *ctx)

@@ -88,12 +88,11 @@ static int prepare(AVFilterContext *ctx, MADPair *pair)
     for (int i = 0; i < PAIR_NB; i++) {
         MADPicture *picture = &pair->picture[i];
         const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(picture->frame->format);
-        int ret = luma_check_frame(ctx, ctx->inputs[i], picture->frame);
-
         // the range is the frame's
-        if (ret < 0 ||
-            (ret = ff_mad_tables_make(&s->tables[i], ff_mad_range(picture->frame, desc),
-                                      desc->comp[0].depth)) < 0)
+        int ret = ff_mad_tables_make(&s->tables[i], ff_mad_range(picture->frame, desc),
+                                     desc->comp[0].depth);
+
+        if (ret < 0)
             return ret;
         picture->luma   = &desc->comp[0];
         picture->tables = &s->tables[i];

@@ -66,7 +66,6 @@ typedef struct SSIMCUDAContext {
     CUdeviceptr state;                  ///< [SSIM_MAX_BATCH] of SSIMCUDAState
 
     int width, height;                  ///< of the batch
-    const AVPixFmtDescriptor *desc;
     SSIMCUDAParams params;
     CUfunction ssim;
     int nb_thread_blocks, nb_threads;   ///< for a pair
@@ -161,7 +160,6 @@ static int configure_batch(AVFilterContext *ctx, const AVPixFmtDescriptor *desc,
 
     s->width  = width;
     s->height = height;
-    s->desc   = desc;
     return 0;
 }
 
@@ -178,7 +176,7 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
                av_color_range_name(ref->color_range));
         s->range_warned = 1;
     }
-    if (width != s->width || height != s->height || desc != s->desc) {
+    if (width != s->width || height != s->height) {
         int ret = ff_cuda_queue_flush(ctx);
 
         if (ret < 0)
