@@ -468,13 +468,14 @@ static int config_output(AVFilterLink *outlink)
 {
     AVFilterContext *ctx    = outlink->src;
     DetailLossCPUContext *s = ctx->priv;
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(outlink->format);
     DetailPicture picture;
     int ret = ff_pair_sync_config_output(&s->sync, outlink, DETAIL_MIN_SIZE);
 
     if (ret < 0)
         return ret;
     // the memory does not depend on the range
-    picture    = ff_detailloss_picture(outlink->w, outlink->h, 1, av_pix_fmt_desc_get(outlink->format));
+    picture    = ff_detailloss_picture(outlink->w, outlink->h, 1, desc);
     s->nb_jobs = ff_filter_get_nb_threads(ctx);
     s->scratch = av_calloc(s->nb_jobs, sizeof(*s->scratch));
     if (!s->scratch)

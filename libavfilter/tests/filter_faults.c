@@ -22,10 +22,11 @@
  *
  *   filter_faults alloc|driver[+][=N] SIZE FORMAT FILTER [FILE...]
  *
- * The filter gets frames of the size, until the end of the stream, in a process of its own for each fault. It has to end with an error, or with the
- * frames, metadata and FILEs of a run without faults; it must not crash, hang, or
- * leave anything behind. With "+", all that comes after the first fault fails, too; with
- * "=N", only the Nth fault is made, without a process of its own, for a debugger.
+ * The filter gets frames of the size, until the end of the stream, in a process of its
+ * own for each fault. It has to end with an error, or with the frames, metadata and
+ * FILEs of a run without faults; it must not crash, hang, or leave anything behind. With
+ * "+", all that comes after the first fault fails, too; with "=N", only the Nth fault is
+ * made, without a process of its own, for a debugger.
  *
  * Allocations are those that go through the functions below, which the linker puts in
  * the place of the C library's; the driver's are those of tests/faults/libcuda.c, which
