@@ -115,7 +115,7 @@ int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame *d
     int ret;
 
     dst->n    = n;
-    dst->luma = ff_luma_frame(frame, AVCOL_RANGE_UNSPECIFIED);
+    dst->luma = luma_frame(frame);
     ff_bliinds_coded_features(dst->coded, frame, dst->luma.width, dst->luma.height,
                               s->shown_height);
     // without a bitstream model, or what it needs, the pixel model is used, which may be empty
@@ -123,7 +123,7 @@ int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame *d
                  BLIINDS_BITSTREAM : BLIINDS_PIXELS;
     dst->needs_statistics = s->features ||
                             ff_bliinds_model_needs_statistics(&s->model[dst->basis]);
-    if (ctx->is_disabled || !ff_frame_is_chosen(n, s->n_subsample))
+    if (ctx->is_disabled || !frame_is_chosen(n, s->n_subsample))
         return 0;
     ret = check_size(ctx, dst->luma.width, dst->luma.height);
     return ret < 0 ? ret : 1;

@@ -35,7 +35,7 @@
 #include "avfilter.h"
 #include "bliinds_model.h"
 #include "bliinds_sums.h"
-#include "luma_frame.h"
+#include "luma.h"
 #include "metric.h"
 
 #define BLIINDS_MIN_SIZE 4      ///< level 3 then has one sample

@@ -77,15 +77,14 @@ int ff_detailloss_init(DetailLossContext *s, AVFilterContext *ctx)
     return ff_metric_init(&s->log, ctx);
 }
 
-DetailPicture ff_detailloss_picture(const DetailLossContext *s, const AVFrame *main,
+DetailPicture ff_detailloss_picture(int width, int height, int is_limited,
                                     const AVPixFmtDescriptor *desc)
 {
-    const int is_limited = ff_luma_is_limited(s->range, main, desc);
-    const int is_large   = FFMIN(ff_picture_width(main), ff_picture_height(main)) >= LARGE;
-    const float unit     = 1.f / (1 << (desc->comp[0].depth - 8));
+    const int is_large = FFMIN(width, height) >= LARGE;
+    const float unit   = 1.f / (1 << (desc->comp[0].depth - 8));
     DetailPicture p = {
-        .width      = ff_picture_width(main),
-        .height     = ff_picture_height(main),
+        .width      = width,
+        .height     = height,
         .octave     = !is_large,
         .depth      = desc->comp[0].depth,
         .luma_unit  = is_limited ? unit : unit * (219.f / 255),

@@ -33,7 +33,7 @@
 
 #include "avfilter.h"
 #include "detailloss_wavelet.h"
-#include "luma_frame.h"
+#include "luma.h"
 #include "metric.h"
 
 #define DETAIL_MIN_SIZE 16
@@ -41,7 +41,6 @@
 /// The part of a filter's context that does not depend on where it computes.
 typedef struct DetailLossContext {
     // options
-    int range;              ///< enum AVColorRange, unspecified: from the frame
     int n_subsample;
     MetricLog log;
 } DetailLossContext;
@@ -59,7 +58,6 @@ typedef struct DetailPicture {
 
 /// The options of a detail loss filter, whose context has it as member.
 #define DETAIL_OPTIONS(type, member, flags)                                                 \
-    LUMA_RANGE_OPTION(type, member.range, flags),                                           \
     { "n_subsample", "compare one of every n frames",                                       \
       offsetof(type, member.n_subsample), AV_OPT_TYPE_INT, { .i64 = 1 }, 1, INT_MAX, flags }, \
     METRIC_LOG_OPTIONS(type, member.log, flags)
@@ -67,8 +65,8 @@ typedef struct DetailPicture {
 /// Set up the logs.
 int ff_detailloss_init(DetailLossContext *s, AVFilterContext *ctx);
 
-/// Describe a pair of pictures by the main one, whose software format is desc.
-DetailPicture ff_detailloss_picture(const DetailLossContext *s, const AVFrame *main,
+/// Describe pictures of a size and software format.
+DetailPicture ff_detailloss_picture(int width, int height, int is_limited,
                                     const AVPixFmtDescriptor *desc);
 
 /**

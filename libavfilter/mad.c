@@ -56,13 +56,12 @@ int ff_mad_init(MADContext *s, AVFilterContext *ctx)
     return ff_metric_init(&s->log, ctx);
 }
 
-MADRange ff_mad_range(const MADContext *s, const AVFrame *frame,
-                      const AVPixFmtDescriptor *desc)
+MADRange ff_mad_range(const AVFrame *frame, const AVPixFmtDescriptor *desc)
 {
     const int up = desc->comp[0].depth - 8;
 
-    return ff_luma_is_limited(s->range, frame, desc) ?
-           (MADRange){ 16 << up, 255. / 219 / (1 << up) } : (MADRange){ 0, 1. / (1 << up) };
+    return luma_is_limited(frame, desc) ? (MADRange){ 16 << up, 255. / 219 / (1 << up) }
+                                           : (MADRange){ 0, 1. / (1 << up) };
 }
 
 double ff_mad_value(MADRange range, int sample)
@@ -128,8 +127,8 @@ int ff_mad_score(MADContext *s, AVFilterContext *ctx, AVFrame *frame, uint64_t n
 {
     const double b1 = exp(-2.55 / 3.35), b2 = 1 / (M_LN10 * 3.35);
     const int border = MAD_BORDER_BEGIN + MAD_BORDER_END;
-    const double nb  = (double)(ff_picture_width(frame)  - border) *
-                               (ff_picture_height(frame) - border);
+    const double nb  = (double)(picture_width(frame)  - border) *
+                               (picture_height(frame) - border);
     double value[NB_METRICS], weight;
 
     value[METRIC_HI]    = 200 * sqrt(hi / nb);

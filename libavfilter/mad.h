@@ -39,8 +39,8 @@
 #include "libavutil/pixfmt.h"
 
 #include "avfilter.h"
+#include "luma.h"
 #include "mad_block.h"
-#include "luma_frame.h"
 #include "metric.h"
 
 #define MAD_MIN_SIZE 64
@@ -48,7 +48,6 @@
 /// The part of a filter's context that does not depend on where it computes.
 typedef struct MADContext {
     // options
-    int range;              ///< enum AVColorRange, unspecified: from the frame
     MetricLog log;
 } MADContext;
 
@@ -60,7 +59,6 @@ typedef struct MADRange {
 
 /// The options of a MAD filter, whose context has it as member.
 #define MAD_OPTIONS(type, member, flags)                                                    \
-    LUMA_RANGE_OPTION(type, member.range, flags),                                           \
     METRIC_LOG_OPTIONS(type, member.log, flags)
 
 /// Number of blocks along an axis. Block i begins with cell i of MAD_STEP samples.
@@ -79,8 +77,7 @@ static inline int mad_nb_sub_blocks(int i, int size)
 int ff_mad_init(MADContext *s, AVFilterContext *ctx);
 
 /// The range of a frame's luma, whose software format desc describes.
-MADRange ff_mad_range(const MADContext *s, const AVFrame *frame,
-                      const AVPixFmtDescriptor *desc);
+MADRange ff_mad_range(const AVFrame *frame, const AVPixFmtDescriptor *desc);
 
 /// Value of a sample, 0..255.
 double ff_mad_value(MADRange range, int sample);

@@ -25,7 +25,7 @@
 #include "libavutil/mathematics.h"
 #include "libavutil/rational.h"
 
-#include "luma_frame.h"
+#include "luma.h"
 #include "pair_sync.h"
 
 /**
@@ -71,8 +71,8 @@ int ff_pair_sync_check_links(AVFilterContext *ctx, int min)
 int ff_pair_sync_check_frames(AVFilterContext *ctx, const AVFrame *main, const AVFrame *reference,
                               int min)
 {
-    return check_size(ctx, ff_picture_width(main), ff_picture_height(main),
-                      ff_picture_width(reference), ff_picture_height(reference), min);
+    return check_size(ctx, picture_width(main), picture_height(main),
+                      picture_width(reference), picture_height(reference), min);
 }
 
 int ff_pair_sync_config_output(PairSync *s, AVFilterLink *outlink, int min)
@@ -124,11 +124,19 @@ static void check_times(PairSync *s, AVFilterContext *ctx, const AVFrame *ref)
 
 int ff_pair_sync_get(PairSync *s, AVFrame **main, AVFrame **reference)
 {
+    AVFilterContext *ctx = s->fs.parent;
+    AVFrame *ref;
     int ret = ff_framesync_dualinput_get(&s->fs, main, reference);
 
-    if (ret >= 0)
-        check_times(s, s->fs.parent, *reference);
-    return ret;
+    if (ret < 0)
+        return ret;
+    check_times(s, ctx, *reference);
+    // also where the timeline leaves the pair out: the reference's frame may be kept for the next
+    if ((ret = luma_check_frame(ctx, ctx->inputs[0], *main)) < 0 ||
+        (ret = ff_framesync_get_frame(&s->fs, 1, &ref, 0)) < 0 ||
+        ref && (ret = luma_check_frame(ctx, ctx->inputs[1], ref)) < 0)
+        av_frame_free(main);
+    return FFMIN(ret, 0);
 }
 
 void ff_pair_sync_uninit(PairSync *s, AVFilterContext *ctx)

@@ -57,7 +57,7 @@ extern const AVFilterPad ff_pair_sync_inputs[2];
  */
 int ff_pair_sync_check_links(AVFilterContext *ctx, int min);
 
-/// The same of two frames: they may change on the fly.
+/// The same of the pictures of two CUDA frames, which may be cropped.
 int ff_pair_sync_check_frames(AVFilterContext *ctx, const AVFrame *main, const AVFrame *reference,
                               int min);
 
@@ -66,7 +66,7 @@ int ff_pair_sync_config_output(PairSync *s, AVFilterLink *outlink, int min);
 
 /**
  * Get what framesync has paired, as ff_framesync_dualinput_get() does, and warn of the first pair
- * whose times differ.
+ * whose times differ. Frames that are not as their links are an error.
  */
 int ff_pair_sync_get(PairSync *s, AVFrame **main, AVFrame **reference);
 

@@ -39,7 +39,7 @@
 #include "bliinds.h"
 #include "bliinds_dsp.h"
 #include "filters.h"
-#include "luma_frame.h"
+#include "luma.h"
 #include "video.h"
 
 /// Zeros around a level's rows: one sample before, three after.
@@ -101,7 +101,7 @@ AVFILTER_DEFINE_CLASS(bliinds);
 static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
                          AVFilterFormatsConfig **cfg_out)
 {
-    return ff_set_common_formats2(ctx, cfg_in, cfg_out, ff_luma_formats());
+    return ff_set_common_formats2(ctx, cfg_in, cfg_out, luma_formats());
 }
 
 /// Row y of level 1, padded: [0] is the sample before the first.
@@ -307,7 +307,7 @@ static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
     int ret = ff_bliinds_describe(&s->common, ctx, &f, frame, s->nb_frames++);
 
     if (ret > 0)
-        ret = ff_luma_check_frame(ctx, inlink, frame);
+        ret = luma_check_frame(ctx, inlink, frame);
     if (ret > 0)
         ret = score_frame(ctx, frame, &f);
     if (ret < 0) {

@@ -34,7 +34,7 @@
 #include "bliinds_dsp.h"
 #include "cuda/queue.h"
 #include "filters.h"
-#include "luma_frame.h"
+#include "luma.h"
 #include "vf_bliinds_cuda.h"
 #include "video.h"
 
@@ -242,8 +242,8 @@ static void read_bands(BLIINDSLevelSums sums[BLIINDS_LEVELS], const BLIINDSCUDAR
                        const AVFrame *frame)
 {
     for (int l = 0; l < BLIINDS_LEVELS; l++) {
-        const int bw = bliinds_nb_blocks(ff_picture_width(frame)  >> l);
-        const int bh = bliinds_nb_blocks(ff_picture_height(frame) >> l);
+        const int bw = bliinds_nb_blocks(picture_width(frame)  >> l);
+        const int bh = bliinds_nb_blocks(picture_height(frame) >> l);
         const int nb_clear = bliinds_nb_clear(bw) * bliinds_nb_clear(bh);
 
         for (int c = 0; c < 2; c++) {

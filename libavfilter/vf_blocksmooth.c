@@ -36,6 +36,7 @@
 #include "blocksmooth.h"
 #include "blocksmooth_options.h"
 #include "filters.h"
+#include "luma.h"
 #include "video.h"
 
 typedef struct BlockSmoothContext {
@@ -143,32 +144,13 @@ static int smooth_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
     return 0;
 }
 
-/// Frames may change on the fly, where the user asked not to rebuild the graph.
-static int prepare(AVFilterLink *inlink, AVFrame **frame)
-{
-    const int format = (*frame)->format;
-    int i;
-
-    for (i = 0; pix_fmts[i] != AV_PIX_FMT_NONE && pix_fmts[i] != format; i++)
-        ;
-    if (pix_fmts[i] == AV_PIX_FMT_NONE) {
-        av_log(inlink->dst, AV_LOG_ERROR, "The frame format changed to %s, which is not "
-               "supported; insert format=yuv420p before.\n", av_get_pix_fmt_name(format));
-        return AVERROR(ENOSYS);
-    }
-    // a copy by the link has the link's size and format
-    if (format == inlink->format && (*frame)->width == inlink->w && (*frame)->height == inlink->h)
-        return ff_inlink_make_frame_writable(inlink, frame);
-    return av_frame_make_writable(*frame);
-}
-
 static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
 {
     AVFilterContext *ctx  = inlink->dst;
     BlockSmoothContext *s = ctx->priv;
-    int ret = prepare(inlink, &frame);
+    int ret = luma_check_frame(ctx, inlink, frame);
 
-    if (ret < 0) {
+    if (ret < 0 || (ret = ff_inlink_make_frame_writable(inlink, &frame)) < 0) {
         av_frame_free(&frame);
         return ret;
     }

@@ -165,7 +165,7 @@ static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
     const AVPixFmtDescriptor *desc;
     BlockSmoothCUDAParams params;
     AVFrame *out = frame;
-    int ret = ff_cuda_queue_check_frame(ctx, frame);
+    int ret = ff_cuda_queue_check_frame(inlink, frame);
 
     if (ret < 0)
         goto end;

@@ -38,7 +38,7 @@
 #include "detailloss.h"
 #include "detailloss_dsp.h"
 #include "filters.h"
-#include "luma_frame.h"
+#include "luma.h"
 #include "pair_sync.h"
 
 enum { SOURCE, ENCODE, NB_PICTURES };
@@ -79,7 +79,6 @@ typedef struct DetailLossCPUContext {
     DetailLossDSPContext dsp;
 
     AVFrame *previous;                  ///< the source's last frame
-    DetailPicture picture;              ///< that the memory is made for
     int nb_jobs;
     Scratch *scratch;                   ///< of each job
     float *memory;                      ///< all that is below, and in scratch
@@ -89,7 +88,7 @@ typedef struct DetailLossCPUContext {
 
 typedef struct ThreadData {
     const AVFrame *frame[NB_PICTURES];
-    const AVFrame *previous;            ///< the source's last frame, NULL if size or format differ
+    const AVFrame *previous;            ///< the source's last frame, or NULL
     const AVPixFmtDescriptor *desc;
     DetailPicture picture;
     int scale, width, height;           ///< of the picture that is split
@@ -107,7 +106,7 @@ FRAMESYNC_DEFINE_CLASS(detailloss, DetailLossCPUContext, sync.fs);
 static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
                          AVFilterFormatsConfig **cfg_out)
 {
-    return ff_set_common_formats2(ctx, cfg_in, cfg_out, ff_luma_formats());
+    return ff_set_common_formats2(ctx, cfg_in, cfg_out, luma_formats());
 }
 
 // ---- detail ----
@@ -394,66 +393,19 @@ static size_t lay_out(DetailLossCPUContext *s, const DetailPicture *picture)
     return used;
 }
 
-/// Make the memory for pictures like this, unless it is there.
-static int need_memory(AVFilterContext *ctx, const DetailPicture *picture)
-{
-    DetailLossCPUContext *s = ctx->priv;
-
-    if (s->memory && picture->width == s->picture.width && picture->height == s->picture.height &&
-        picture->cells_x == s->picture.cells_x && picture->cells_y == s->picture.cells_y)
-        return 0;
-    s->nb_jobs = ff_filter_get_nb_threads(ctx);
-    if (!s->scratch)
-        s->scratch = av_calloc(s->nb_jobs, sizeof(*s->scratch));
-    if (!s->scratch)
-        return AVERROR(ENOMEM);
-    av_freep(&s->memory);
-    s->memory = av_malloc_array(lay_out(s, picture), sizeof(*s->memory));
-    if (!s->memory)
-        return AVERROR(ENOMEM);
-    lay_out(s, picture);
-    s->picture = *picture;
-    return 0;
-}
-
-/// Frames may change on the fly, where the user asked not to rebuild the graph.
-static int prepare(AVFilterContext *ctx, ThreadData *td)
-{
-    DetailLossCPUContext *s = ctx->priv;
-    const AVFrame *encode = td->frame[ENCODE], *source = td->frame[SOURCE];
-    int ret = ff_pair_sync_check_frames(ctx, encode, source, DETAIL_MIN_SIZE);
-
-    if (ret < 0)
-        return ret;
-    if (encode->format != source->format || !ff_luma_is_supported(td->desc)) {
-        av_log(ctx, AV_LOG_ERROR, "The formats of the frames changed to %s and %s, which cannot be "
-               "compared; insert format=yuv420p before both inputs.\n",
-               av_get_pix_fmt_name(encode->format), td->desc->name);
-        return AVERROR(ENOSYS);
-    }
-    td->picture = ff_detailloss_picture(&s->common, encode, td->desc);
-    return need_memory(ctx, &td->picture);
-}
-
 static int score_frame(AVFilterContext *ctx, AVFrame *main, const AVFrame *reference, uint64_t n)
 {
     DetailLossCPUContext *s = ctx->priv;
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(reference->format);
     ThreadData td = {
-        .frame = { [SOURCE] = reference, [ENCODE] = main },
-        .desc  = av_pix_fmt_desc_get(reference->format),
+        .frame    = { [SOURCE] = reference, [ENCODE] = main },
+        .previous = s->previous->data[0] ? s->previous : NULL,
+        .desc     = desc,
+        .picture  = ff_detailloss_picture(main->width, main->height, luma_is_limited(main, desc),
+                                          desc),
     };
-    const AVFrame *previous = s->previous;
-    DetailSums sums;
-    int ret;
+    const DetailSums sums = compare(ctx, &td);
 
-    if ((ret = ff_luma_check_frame(ctx, ctx->inputs[0], main)) < 0 ||
-        (ret = ff_luma_check_frame(ctx, ctx->inputs[1], reference)) < 0 ||
-        (ret = prepare(ctx, &td)) < 0)
-        return ret;
-    if (previous->data[0] && previous->format == reference->format &&
-        previous->width == reference->width && previous->height == reference->height)
-        td.previous = previous;
-    sums = compare(ctx, &td);
     return ff_detailloss_score(&s->common, ctx, main, n, &td.picture, &sums);
 }
 
@@ -470,7 +422,7 @@ static int filter_frames(FFFrameSync *fs)
     n = s->nb_frames++;
     s->common.log.time_base = fs->time_base;
     // where there is nothing to compare with, the frame passes
-    if (reference && ff_frame_is_chosen(n, s->common.n_subsample))
+    if (reference && frame_is_chosen(n, s->common.n_subsample))
         ret = score_frame(ctx, main, reference, n);
     // the next frame's motion is counted from this one, even if the timeline leaves this one out
     if (ret >= 0)
@@ -514,9 +466,25 @@ static av_cold void uninit(AVFilterContext *ctx)
 
 static int config_output(AVFilterLink *outlink)
 {
-    DetailLossCPUContext *s = outlink->src->priv;
+    AVFilterContext *ctx    = outlink->src;
+    DetailLossCPUContext *s = ctx->priv;
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(outlink->format);
+    DetailPicture picture;
+    int ret = ff_pair_sync_config_output(&s->sync, outlink, DETAIL_MIN_SIZE);
 
-    return ff_pair_sync_config_output(&s->sync, outlink, DETAIL_MIN_SIZE);
+    if (ret < 0)
+        return ret;
+    // the memory does not depend on the range
+    picture    = ff_detailloss_picture(outlink->w, outlink->h, 1, desc);
+    s->nb_jobs = ff_filter_get_nb_threads(ctx);
+    s->scratch = av_calloc(s->nb_jobs, sizeof(*s->scratch));
+    if (!s->scratch)
+        return AVERROR(ENOMEM);
+    s->memory = av_malloc_array(lay_out(s, &picture), sizeof(*s->memory));
+    if (!s->memory)
+        return AVERROR(ENOMEM);
+    lay_out(s, &picture);
+    return 0;
 }
 
 static const AVFilterPad detailloss_outputs[] = {

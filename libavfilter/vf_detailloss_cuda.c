@@ -44,8 +44,7 @@ typedef struct DetailLossCUDAContext {
     CUdeviceptr memory;                 ///< pictures of the scales, and cells, of a batch
     CUdeviceptr image[DETAIL_SCALES];   ///< of the scales after the first, in it
 
-    enum AVPixelFormat sw_format;       ///< that the batch has
-    DetailPicture picture;
+    DetailPicture picture;              ///< that the batch has
     DetailCUDAParams params;
 } DetailLossCUDAContext;
 
@@ -167,18 +166,14 @@ static int configure_batch(AVFilterContext *ctx, const DetailPicture *picture,
     p->cells_y = picture->cells_y;
     for (int i = 0; i < FFMIN(desc->nb_components, DETAIL_MAX_COMPONENTS); i++)
         p->step[i] = desc->comp[i].step / (desc->comp[i].depth > 8 ? 2 : 1);
-    s->picture   = *picture;
-    s->sw_format = av_pix_fmt_desc_get_id(desc);
+    s->picture = *picture;
     return 0;
 }
 
-/// Whether the source's frame before is one whose samples can be compared with this one's.
-static int is_alike(const AVFrame *previous, const AVFrame *reference)
+static DetailPicture describe(const AVFrame *frame, const AVPixFmtDescriptor *desc)
 {
-    return previous && ff_cuda_queue_format(previous->hw_frames_ctx) ==
-                       ff_cuda_queue_format(reference->hw_frames_ctx) &&
-           ff_picture_width(previous)  == ff_picture_width(reference) &&
-           ff_picture_height(previous) == ff_picture_height(reference);
+    return ff_detailloss_picture(picture_width(frame), picture_height(frame),
+                                 luma_is_limited(frame, desc), desc);
 }
 
 static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *reference)
@@ -192,11 +187,11 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     DetailCUDAPair *pair;
 
     s->common.log.time_base = s->queue.sync.fs.time_base;
-    if (!ff_frame_is_chosen(s->queue.n, s->common.n_subsample))
+    if (!frame_is_chosen(s->queue.n, s->common.n_subsample))
         return 0;
-    picture = ff_detailloss_picture(&s->common, frame, desc);
+    picture = describe(frame, desc);
     if (picture.width != s->picture.width || picture.height != s->picture.height ||
-        picture.luma_unit != s->picture.luma_unit || av_pix_fmt_desc_get_id(desc) != s->sw_format) {
+        picture.luma_unit != s->picture.luma_unit) {
         int ret = ff_cuda_queue_flush(ctx);
 
         if (ret < 0 || (ret = configure_batch(ctx, &picture, desc)) < 0)
@@ -208,7 +203,9 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     for (int i = 0; i < DETAIL_NB_IMAGES; i++)
         for (int c = 0; c < FFMIN(desc->nb_components, DETAIL_MAX_COMPONENTS); c++)
             pair->plane[i][c] = plane(images[i], desc, c);
-    if (is_alike(s->queue.previous, reference))
+    // the cropping of frames on the GPU may change
+    if (s->queue.previous && picture_width(s->queue.previous) == picture.width &&
+        picture_height(s->queue.previous) == picture.height)
         pair->previous = plane(s->queue.previous, desc, 0);
     return 1;
 }
@@ -221,7 +218,7 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
 
     if (!result)
         return 0;
-    picture = ff_detailloss_picture(&s->common, frame, ff_cuda_queue_format(frame->hw_frames_ctx));
+    picture = describe(frame, ff_cuda_queue_format(frame->hw_frames_ctx));
     return ff_detailloss_score(&s->common, ctx, frame, s->queue.n, &picture, result);
 }
 
@@ -261,7 +258,6 @@ static av_cold int init(AVFilterContext *ctx)
 
     s->queue.filter    = &filter;
     s->queue.max_batch = FFMIN(s->queue.size, DETAIL_MAX_BATCH);
-    s->sw_format       = AV_PIX_FMT_NONE;
     return ff_detailloss_init(&s->common, ctx);
 }
 

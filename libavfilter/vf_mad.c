@@ -41,7 +41,7 @@
 #include "avfilter.h"
 #include "filters.h"
 #include "formats.h"
-#include "luma_frame.h"
+#include "luma.h"
 #include "mad.h"
 #include "mad_stages.h"
 #include "pair_sync.h"
@@ -69,13 +69,13 @@ FRAMESYNC_DEFINE_CLASS(mad, MADCPUContext, sync.fs);
 static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
                          AVFilterFormatsConfig **cfg_out)
 {
-    AVFilterFormats *formats = ff_luma_formats();
+    AVFilterFormats *formats = luma_formats();
     int ret;
 
     // nothing of the inputs needs to be the same but their size
     if ((ret = ff_formats_ref(formats,               &cfg_in[0]->formats)) < 0 ||
         (ret = ff_formats_ref(formats,               &cfg_out[0]->formats)) < 0 ||
-        (ret = ff_formats_ref(ff_luma_formats(),     &cfg_in[1]->formats)) < 0 ||
+        (ret = ff_formats_ref(luma_formats(),     &cfg_in[1]->formats)) < 0 ||
         (ret = ff_formats_ref(ff_all_color_spaces(), &cfg_in[1]->color_spaces)) < 0)
         return ret;
     return ff_formats_ref(ff_all_color_ranges(), &cfg_in[1]->color_ranges);
@@ -88,12 +88,11 @@ static int prepare(AVFilterContext *ctx, MADPair *pair)
     for (int i = 0; i < PAIR_NB; i++) {
         MADPicture *picture = &pair->picture[i];
         const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(picture->frame->format);
-        int ret = ff_luma_check_frame(ctx, ctx->inputs[i], picture->frame);
-
         // the range is the frame's
-        if (ret < 0 ||
-            (ret = ff_mad_tables_make(&s->tables[i], ff_mad_range(&s->common, picture->frame, desc),
-                                      desc->comp[0].depth)) < 0)
+        int ret = ff_mad_tables_make(&s->tables[i], ff_mad_range(picture->frame, desc),
+                                     desc->comp[0].depth);
+
+        if (ret < 0)
             return ret;
         picture->luma   = &desc->comp[0];
         picture->tables = &s->tables[i];

@@ -41,8 +41,8 @@
 #include "cuda/queue.h"
 #include "filters.h"
 #include "formats.h"
+#include "luma.h"
 #include "mad.h"
-#include "luma_frame.h"
 #include "vf_mad_cuda.h"
 
 /// Filters of a scale are worked on at once while their response takes no more bytes.
@@ -70,7 +70,7 @@ typedef struct MADCUDAContext {
     CUfunction lines[NB_LINES][FFT_NB_WAYS];
     enum FFTWay row_way, column_way;
 
-    int width, height, depth;           ///< that the memory and the plans are made for
+    int width, height;                  ///< that the memory and the plans are made for
     CUdeviceptr memory;                 ///< all of it
     CUdeviceptr lightness[MAD_IMAGES];  ///< tables
     MADRange range[MAD_IMAGES];         ///< that they are for
@@ -343,10 +343,12 @@ static void set_size(AVFilterContext *ctx, int width, int height)
         p->nb_filters /= 2;
 }
 
-static int alloc_memory(AVFilterContext *ctx, int depth)
+static int alloc_memory(AVFilterContext *ctx)
 {
     MADCUDAContext *s = ctx->priv;
     MADCUDAParams *p  = &s->params;
+    const AVBufferRef *frames = ff_filter_link(ctx->inputs[0])->hw_frames_ctx;
+    const int depth   = ff_cuda_queue_format(frames)->comp[0].depth;
     const size_t rows = p->h, complex = 2 * sizeof(float);
     const size_t nb_cells = (size_t)(p->nb_x + MAD_BLOCK_CELLS - 1) *
                                     (p->nb_y + MAD_BLOCK_CELLS - 1) * MAD_ORIENTATIONS * MAD_IMAGES;
@@ -457,17 +459,17 @@ static int make_plans(AVFilterContext *ctx)
     return 0;
 }
 
-/// Be ready for pairs of a size and depth.
-static int prepare(AVFilterContext *ctx, int width, int height, int depth)
+/// Be ready for pictures of a size: that of the link, but for cropped frames.
+static int prepare(AVFilterContext *ctx, int width, int height)
 {
     MADCUDAContext *s = ctx->priv;
     int ret;
 
-    if (width == s->width && height == s->height && depth == s->depth)
+    if (width == s->width && height == s->height)
         return 0;
     set_size(ctx, width, height);
     if ((ret = make_plans(ctx))          < 0 ||
-        (ret = alloc_memory(ctx, depth)) < 0 ||
+        (ret = alloc_memory(ctx))        < 0 ||
         (ret = upload_csf(ctx))          < 0 ||
         (ret = upload_polar(ctx))        < 0 ||
         (ret = upload_table(ctx, s->params.column_table, &s->params.column_plan)) < 0 ||
@@ -477,7 +479,6 @@ static int prepare(AVFilterContext *ctx, int width, int height, int depth)
         s->range[i] = (MADRange){ 0 };
     s->width  = width;
     s->height = height;
-    s->depth  = depth;
     return 0;
 }
 
@@ -489,7 +490,7 @@ static int set_image(AVFilterContext *ctx, int i, const AVFrame *frame,
 {
     MADCUDAContext *s   = ctx->priv;
     MADCUDAImage *image = &s->params.image[i];
-    const MADRange range = ff_mad_range(&s->common, frame, desc);
+    const MADRange range = ff_mad_range(frame, desc);
     const int is_new     = range.scale != s->range[i].scale;
 
     image->src       = ff_cuda_queue_plane(frame, 0);
@@ -507,7 +508,7 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     const AVFrame *frames[MAD_IMAGES] = { [MAD_REFERENCE] = ref, [MAD_DISTORTED] = frame };
     const AVPixFmtDescriptor *desc    = ff_cuda_queue_format(frame->hw_frames_ctx);
     MADCUDAParams *p = &s->params;
-    int ret = prepare(ctx, ff_picture_width(frame), ff_picture_height(frame), desc->comp[0].depth);
+    int ret = prepare(ctx, picture_width(frame), picture_height(frame));
 
     s->common.log.time_base = s->queue.sync.fs.time_base;
     if (ret < 0)
@@ -544,10 +545,7 @@ static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg
 
 static int setup(AVFilterContext *ctx)
 {
-    AVFilterLink *main = ctx->inputs[0];
-
-    return prepare(ctx, main->w, main->h,
-                   ff_cuda_queue_format(ff_filter_link(main)->hw_frames_ctx)->comp[0].depth);
+    return prepare(ctx, ctx->inputs[0]->w, ctx->inputs[0]->h);
 }
 
 static const CUDAQueueKernel kernels[] = {

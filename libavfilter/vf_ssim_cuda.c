@@ -40,7 +40,7 @@
 #include "avfilter.h"
 #include "cuda/queue.h"
 #include "filters.h"
-#include "luma_frame.h"
+#include "luma.h"
 #include "metric.h"
 #include "vf_ssim_cuda.h"
 
@@ -66,7 +66,6 @@ typedef struct SSIMCUDAContext {
     CUdeviceptr state;                  ///< [SSIM_MAX_BATCH] of SSIMCUDAState
 
     int width, height;                  ///< of the batch
-    const AVPixFmtDescriptor *desc;
     SSIMCUDAParams params;
     CUfunction ssim;
     int nb_thread_blocks, nb_threads;   ///< for a pair
@@ -161,7 +160,6 @@ static int configure_batch(AVFilterContext *ctx, const AVPixFmtDescriptor *desc,
 
     s->width  = width;
     s->height = height;
-    s->desc   = desc;
     return 0;
 }
 
@@ -169,7 +167,7 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
 {
     SSIMCUDAContext *s = ctx->priv;
     const AVPixFmtDescriptor *desc = ff_cuda_queue_format(frame->hw_frames_ctx);
-    const int width = ff_picture_width(frame), height = ff_picture_height(frame);
+    const int width = picture_width(frame), height = picture_height(frame);
     SSIMCUDAPair *pair;
 
     if (frame->color_range != ref->color_range && !s->range_warned) {
@@ -178,7 +176,7 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
                av_color_range_name(ref->color_range));
         s->range_warned = 1;
     }
-    if (width != s->width || height != s->height || desc != s->desc) {
+    if (width != s->width || height != s->height) {
         int ret = ff_cuda_queue_flush(ctx);
 
         if (ret < 0)
@@ -217,8 +215,8 @@ static SSIMScores read_scores(const AVFrame *frame, const SSIMCUDAResult *result
     int w[SSIM_MAX_PLANES], h[SSIM_MAX_PLANES], size = 0;
 
     for (int i = 0; i < nb_components; i++) {
-        w[i]  = component_width(desc, i, ff_picture_width(frame));
-        h[i]  = component_height(desc, i, ff_picture_height(frame));
+        w[i]  = component_width(desc, i, picture_width(frame));
+        h[i]  = component_height(desc, i, picture_height(frame));
         size += w[i] * h[i];
     }
     for (int i = 0; i < nb_components; i++) {

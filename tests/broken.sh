@@ -41,7 +41,7 @@ mutants() {
   libavfilter/bliinds_features.c @ s/\*coding = (BLIINDSCoding){ .intra = bytes }/coding->intra = bytes/ @ bliinds-basis
   libavfilter/bliinds_model_data.c @ s/constant = -2.4/constant = -2.5/ @ bliinds-blocks
   libavfilter/bliinds_features.c @ s/CODED_AV1   }/CODED_HEVC  }/ @ bliinds-basis
-  libavfilter/luma_frame.c    @ s/? 16 << (luma/? 15 << (luma/ @ bliinds-letterbox
+  libavfilter/luma.h    @ s/? 16 << (luma/? 15 << (luma/ @ bliinds-letterbox
   libavfilter/bliinds_features.c @ s/c->nb_blocks + 0.1/&1/ @ bliinds-yuv
   libavfilter/bliinds_features.c @ s/c->statistic\[BLIINDS_SUB\]/c->statistic[BLIINDS_ORI]/ @ bliinds-yuv
   libavfilter/bliinds.c       @ s/? SEI_VALID : 0/? 0 : SEI_VALID/ @ bliinds-sei-h264
@@ -61,8 +61,8 @@ mutants() {
   libavfilter/vf_bliinds.c    @ s/2 \* rows\[l + 1\].to + 2)/2 * rows[l + 1].to)/ @ bliinds-layouts
   libavfilter/vf_bliinds.c    @ s/FFMIN(rows\[l\].from, 2 \* rows\[l + 1\].from)/rows[l].from/ @ bliinds-layouts
   libavfilter/vf_bliinds.c    @ s/job = 1; job < nb_jobs/job = 1; job + 1 < nb_jobs/ @ bliinds-layouts
-  libavfilter/luma_frame.c @ s/range == AVCOL_RANGE_MPEG;/range == AVCOL_RANGE_JPEG;/ @ bliinds-ranges
-  libavfilter/luma_frame.c    @ s/n \/ step \* 0x9e3779b9/n \/ step * 0x9e3779b1/ @ bliinds-which-frames
+  libavfilter/luma.h @ s/range == AVCOL_RANGE_MPEG;/range == AVCOL_RANGE_JPEG;/ @ bliinds-ranges
+  libavfilter/luma.h    @ s/n \/ step \* 0x9e3779b9/n \/ step * 0x9e3779b1/ @ bliinds-which-frames
   libavfilter/metric.c   @ s/nb_valid += !!valid/nb_valid += 1/ @ bliinds-log-json
   libavfilter/detailloss_wavelet.h @ s/.8365163037f \* x1/.8366163037f * x1/ @ detailloss-numbers checkasm-vf_detailloss
   libavfilter/detailloss_wavelet.h @ s/(source < 0) == (encode < 0)/1/ @ detailloss-numbers checkasm-vf_detailloss
@@ -74,7 +74,7 @@ mutants() {
 * libavfilter/vf_detailloss.c @ s/>= 0 \&\& source)/>= 0 \&\& reference)/ @ detailloss-subsample
   libavfilter/cuda/queue.c @ s/\*previous   = q->previous;/av_frame_free(\&q->previous);/ @ faults-in-flight-detailloss_cuda
   libavfilter/cuda/queue.c @ s/q->error = ret;/q->error = 0;/ @ faults-driver-ssim_cuda
-  libavfilter/luma_frame.h @ s/(int)(frame->crop_left + frame->crop_right)/(int)frame->crop_left/ @ faults-cropped
+  libavfilter/luma.h @ s/(int)(frame->crop_left + frame->crop_right)/(int)frame->crop_left/ @ faults-cropped
 * libavfilter/vf_bliinds_cuda.cu @ s/^        if (turn > 0) {$/        if (turn > 9) {/ @ bliinds-cuda-tiles
   libavfilter/vf_bliinds_cuda.cu @ s/(w % 4 == 0 || left/(w % 4 == w % 4 || left/ @ bliinds-cuda-tiles
   libavfilter/vf_bliinds_cuda.cu @ s/if (left >= 0 \&\& top >= 0 \&\& left/if (left >= -9 \&\& top >= 0 \&\& left/ @ bliinds-cuda-tiles

@@ -24,7 +24,7 @@
 #include "libavutil/time.h"
 
 #include "libavfilter/filters.h"
-#include "libavfilter/luma_frame.h"
+#include "libavfilter/luma.h"
 
 #include "queue.h"
 #include "load_helper.h"        // needs what queue.h includes
@@ -155,22 +155,23 @@ static int check_pair(AVFilterContext *ctx, const AVBufferRef *main, const AVBuf
     return 0;
 }
 
-int ff_cuda_queue_check_frame(AVFilterContext *ctx, const AVFrame *frame)
+int ff_cuda_queue_check_frame(AVFilterLink *inlink, const AVFrame *frame)
 {
-    const CUDAQueue *q = ctx->priv;
+    AVFilterContext *ctx = inlink->dst;
+    const AVHWFramesContext *link = (void *)ff_filter_link(inlink)->hw_frames_ctx->data;
     const AVHWFramesContext *frames;
+    int ret = luma_check_frame(ctx, inlink, frame);
 
-    if (!frame->hw_frames_ctx) {
-        av_log(ctx, AV_LOG_ERROR, "A frame is not on the GPU.\n");
-        return AVERROR(EINVAL);
-    }
-    frames = (AVHWFramesContext *)frame->hw_frames_ctx->data;
-    if (frames->device_ref->data != q->device_ref->data) {
-        av_log(ctx, AV_LOG_ERROR, "A frame is on another CUDA device than the filter's "
-               "input was configured with; use one device for both.\n");
-        return AVERROR(EINVAL);
-    }
-    return check_format(ctx, frames);
+    if (ret < 0)
+        return ret;
+    frames = frame->hw_frames_ctx ? (void *)frame->hw_frames_ctx->data : NULL;
+    if (frames && frames->device_ref->data == link->device_ref->data &&
+        frames->sw_format == link->sw_format)
+        return 0;
+    av_log(ctx, AV_LOG_ERROR, "A frame is on another CUDA device than its link or not in %s: insert "
+           "scale_cuda=format=%s before this filter.\n", av_get_pix_fmt_name(link->sw_format),
+           av_get_pix_fmt_name(link->sw_format));
+    return AVERROR(EINVAL);
 }
 
 const AVPixFmtDescriptor *ff_cuda_queue_format(const AVBufferRef *frames_ref)
@@ -488,7 +489,7 @@ static int keep_previous(AVFilterContext *ctx, AVFrame **previous)
     AVFrame *ref;
     int ret = ff_framesync_get_frame(&q->sync.fs, 1, &ref, 0);
 
-    if (ret < 0 || !ref || (ret = ff_cuda_queue_check_frame(ctx, ref)) < 0)
+    if (ret < 0 || !ref || (ret = ff_cuda_queue_check_frame(ctx->inputs[1], ref)) < 0)
         return ret;
     *previous   = q->previous;
     q->previous = av_frame_clone(ref);
@@ -505,14 +506,13 @@ static int add_to_batch(AVFilterContext *ctx, const AVFrame *frame, const AVFram
                         AVFrame **kept)
 {
     CUDAQueue *q = ctx->priv;
-    int ret = ff_cuda_queue_check_frame(ctx, frame);
+    int ret = ff_cuda_queue_check_frame(ctx->inputs[0], frame);
 
     if (ret < 0)
         return ret;
     if (ref) {
-        if ((ret = ff_cuda_queue_check_frame(ctx, ref)) < 0 ||
-            (ret = ff_pair_sync_check_frames(ctx, frame, ref, q->filter->min_size)) < 0 ||
-            (ret = check_pair(ctx, frame->hw_frames_ctx, ref->hw_frames_ctx)) < 0)
+        if ((ret = ff_cuda_queue_check_frame(ctx->inputs[1], ref)) < 0 ||
+            (ret = ff_pair_sync_check_frames(ctx, frame, ref, q->filter->min_size)) < 0)
             return ret;
         *kept = av_frame_clone(ref);
         if (!*kept)

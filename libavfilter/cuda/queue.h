@@ -198,8 +198,8 @@ int ff_cuda_queue_launch(AVFilterContext *ctx, CUfunction function, int grid_x, 
 /// Allow a kernel size bytes of dynamic shared memory. @return 1, or 0 if the GPU has less
 int ff_cuda_queue_allow_shared(AVFilterContext *ctx, CUfunction function, size_t size);
 
-/// Check that a frame is on the open device, with luma of 8 to 16 bits alone in the first plane.
-int ff_cuda_queue_check_frame(AVFilterContext *ctx, const AVFrame *frame);
+/// Check that a frame has the size, format and device of its link.
+int ff_cuda_queue_check_frame(AVFilterLink *inlink, const AVFrame *frame);
 
 /// The format of the samples of frames with this hw_frames_ctx.
 const AVPixFmtDescriptor *ff_cuda_queue_format(const AVBufferRef *frames_ref);

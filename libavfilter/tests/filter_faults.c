@@ -20,13 +20,13 @@
  * @file
  * Each allocation, or each call of the CUDA driver, that a filter makes fails in turn
  *
- *   filter_faults alloc|driver[+][=N] SIZE[,SIZE...] FORMAT FILTER [FILE...]
+ *   filter_faults alloc|driver[+][=N] SIZE FORMAT FILTER [FILE...]
  *
- * The filter gets frames that are of the sizes in turn, until the end of the stream,
- * in a process of its own for each fault. It has to end with an error, or with the
- * frames, metadata and FILEs of a run without faults; it must not crash, hang, or
- * leave anything behind. With "+", all that comes after the first fault fails, too; with
- * "=N", only the Nth fault is made, without a process of its own, for a debugger.
+ * The filter gets frames of the size, until the end of the stream, in a process of its
+ * own for each fault. It has to end with an error, or with the frames, metadata and
+ * FILEs of a run without faults; it must not crash, hang, or leave anything behind. With
+ * "+", all that comes after the first fault fails, too; with "=N", only the Nth fault is
+ * made, without a process of its own, for a debugger.
  *
  * Allocations are those that go through the functions below, which the linker puts in
  * the place of the C library's; the driver's are those of tests/faults/libcuda.c, which
@@ -52,7 +52,6 @@
 
 #define NB_FRAMES   6
 #define MAX_INPUTS  2
-#define MAX_SIZES   4
 #define TIMEOUT     20
 #define MAX_PROBLEMS 20
 #define REPORT      "faults.report"
@@ -179,11 +178,11 @@ static void set_faults(int in_driver, int fault, int and_more)
 typedef struct Run {
     const char *filter;
     enum AVPixelFormat format;
-    int width[MAX_SIZES], height[MAX_SIZES], nb_sizes;
+    int width, height;
     int in_driver;                  ///< where faults are
     int fault, and_more;            ///< number of the first one, 0 for none
     AVBufferRef *device;            ///< NULL for frames of the CPU
-    AVBufferRef *frames[MAX_SIZES];
+    AVBufferRef *frames;
     AVFrame *input[MAX_INPUTS][NB_FRAMES];
 
     TestGraph graph;
@@ -214,16 +213,10 @@ static void count_messages(void *ctx, int level, const char *format, va_list arg
         av_log_default_callback(ctx, level, format, args);
 }
 
-static int size_of_frame(const Run *r, int n)
-{
-    return n * r->nb_sizes / NB_FRAMES;
-}
-
 /// A picture that is another one for each number, and each input.
 static AVFrame *draw(const Run *r, int input, int n)
 {
-    const int size = size_of_frame(r, n);
-    AVFrame *frame = test_new_frame(r->format, r->width[size], r->height[size]);
+    AVFrame *frame = test_new_frame(r->format, r->width, r->height);
     unsigned seed = 2 * n + input;
 
     for (int i = 0; frame && i < FF_ARRAY_ELEMS(frame->buf) && frame->buf[i]; i++)
@@ -239,12 +232,11 @@ static AVFrame *draw(const Run *r, int input, int n)
 /// The frames that the filter is to get.
 static int make_frames(Run *r)
 {
-    for (int i = 0; r->device && i < r->nb_sizes; i++) {
-        int ret = test_open_frames(&r->frames[i], r->device, r->format, r->width[i], r->height[i]);
+    int ret = r->device ? test_open_frames(&r->frames, r->device, r->format, r->width, r->height)
+                        : 0;
 
-        if (ret < 0)
-            return ret;
-    }
+    if (ret < 0)
+        return ret;
     for (int i = 0; i < MAX_INPUTS; i++)
         for (int n = 0; n < NB_FRAMES; n++) {
             AVFrame *picture = draw(r, i, n);
@@ -254,7 +246,7 @@ static int make_frames(Run *r)
             picture->pts   = n;
             r->input[i][n] = picture;
             if (r->device) {
-                r->input[i][n] = test_upload(r->frames[size_of_frame(r, n)], picture);
+                r->input[i][n] = test_upload(r->frames, picture);
                 av_frame_free(&picture);
             }
             if (!r->input[i][n])
@@ -346,8 +338,7 @@ static void free_run(Run *r)
     for (int i = 0; i < MAX_INPUTS; i++)
         for (int n = 0; n < NB_FRAMES; n++)
             av_frame_free(&r->input[i][n]);
-    for (int i = 0; i < r->nb_sizes; i++)
-        av_buffer_unref(&r->frames[i]);
+    av_buffer_unref(&r->frames);
     av_buffer_unref(&r->device);
 }
 
@@ -503,12 +494,8 @@ static int read_arguments(Run *run, int argc, char **argv)
         return AVERROR(EINVAL);
     run->in_driver = !strncmp(argv[1], "driver", 6);
     run->and_more  = !!strchr(argv[1], '+');
-    for (char *next = argv[2]; next && run->nb_sizes < MAX_SIZES; run->nb_sizes++) {
-        if (sscanf(next, "%dx%d", &run->width[run->nb_sizes], &run->height[run->nb_sizes]) != 2)
-            return AVERROR(EINVAL);
-        next = strchr(next, ',');
-        next += !!next;
-    }
+    if (sscanf(argv[2], "%dx%d", &run->width, &run->height) != 2)
+        return AVERROR(EINVAL);
     run->format = av_get_pix_fmt(argv[3]);
     run->filter = argv[4];
     return 0;

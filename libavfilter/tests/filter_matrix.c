@@ -23,8 +23,7 @@
  *   filter_matrix TEST FILTER SIZE...
  *   filter_matrix memory < LIST
  *
- * TEST is formats (of luma that counts alone), formats-of-chroma, ranges, black, layouts or
- * changes.
+ * TEST is formats (of luma that counts alone), formats-of-chroma, ranges, black or layouts.
  * Prints what is not as it should be, and how many cases there were. In each, as many frames
  * have to come out as went in, with the same samples in the same memory.
  *
@@ -329,26 +328,6 @@ static void test_layouts(const char *filter, Case c)
     }
 }
 
-/// Frames of another size than their link's, which FFmpeg forbids, are an error.
-static void test_changes(const char *filter, Case *c, int nb)
-{
-    static const enum AVPixelFormat formats[] = {
-        AV_PIX_FMT_YUV420P, AV_PIX_FMT_GRAY12, AV_PIX_FMT_GRAY8,
-    };
-
-    for (int i = 0; i < FF_ARRAY_ELEMS(formats); i++) {
-        AVBPrint expected, got;
-
-        for (int n = 0; n < nb; n++)
-            c[n].format = formats[i];
-        run(&got, filter, "", c, nb, 2);
-        run(&expected, filter, "", c, 1, 1);
-        av_bprintf(&expected, "failed\n");
-        compare(&expected, &got, 1, av_get_pix_fmt_name(formats[i]), "changes of the size");
-        av_bprint_finalize(&expected, NULL);
-    }
-}
-
 static int read_sizes(Case c[MAX_FRAMES], char *const *size, int nb)
 {
     for (int i = 0; i < nb; i++)
@@ -409,8 +388,6 @@ int main(int argc, char **argv)
     }
     if (!read_sizes(c, argv + 3, nb))
         return 2;
-    if (!strcmp(test, "changes"))
-        test_changes(argv[2], c, nb);
     for (int i = 0; i < nb; i++)
         if (!strcmp(test, "formats") || !strcmp(test, "formats-of-chroma"))
             test_formats(argv[2], c[i], !!strchr(test, '-'));

@@ -81,6 +81,10 @@ fate-metric-memory: ON   = with_valgrind
 fate-metric-memory: NEED = BLIINDS_FILTER BLOCKSMOOTH_FILTER DETAILLOSS_FILTER MAD_FILTER
 FATE_QUALITY-$(CONFIG_BLIINDS_FILTER) += fate-metric-memory
 
+fate-metric-changes: RUN  = metric_changes bliinds blocksmooth detailloss mad
+fate-metric-changes: NEED = BLIINDS_FILTER BLOCKSMOOTH_FILTER DETAILLOSS_FILTER MAD_FILTER
+FATE_QUALITY-$(CONFIG_BLIINDS_FILTER) += fate-metric-changes
+
 # FFmpeg's own filters, where a graph is rebuilt.
 fate-metric-stock: RUN  = stock
 fate-metric-stock: NEED = OVERLAY_FILTER TPAD_FILTER

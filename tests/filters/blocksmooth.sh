@@ -139,15 +139,6 @@ blocksmooth_options(){
     same "timeline, $(wc -l < ${tmp}/got) frames" ${tmp}/expected ${tmp}/got
 }
 
-# Frames that change on the fly, which another branch of the graph has, too.
-blocksmooth_changes(){
-    cp ${pictures}/camera_crop_300x240.pgm ${tmp}/1.pgm
-    # one of bits
-    { printf 'P4\n300 240\n'; head -c 9120 /dev/zero; } > ${tmp}/2.pgm
-    parsed=blocksmooth
-    fails -reinit_filter 0 -i ${tmp}/%d.pgm -vf blocksmooth ${to_null}
-}
-
 blocksmooth_errors(){
     parsed=blocksmooth
     for options in block=12 block=48 block=4 block=128 qf=0 qf=256 planes=16; do

@@ -52,7 +52,7 @@ static const struct {
     { "bliinds=n_subsample=2:side_data=0",     1 << 14,  4, 1, 1 },
     { "bliinds=enable=mod(n\\,2)",          1 << 14,  4, 1, 1 },
     { "mad",                                                 4400, 64, 1, 2 },
-    { "mad=range=full:enable=mod(n\\,2):shortest=1",         4400, 64, 1, 2 },
+    { "mad=enable=mod(n\\,2):shortest=1",                    4400, 64, 1, 2 },
     { "blocksmooth",                                      1 << 14,  1, 0, 1 },
     { "blocksmooth=qf=255:block=16",       1 << 14,  1, 0, 1 },
     { "blocksmooth=qf=1:block=64:planes=6",               1 << 14,  1, 0, 1 },
