@@ -92,11 +92,14 @@ static int split_pool(BLIINDSCUDAContext *s)
     return nb_chunks;
 }
 
-/// Thread blocks that share the tiles of each frame of a batch: as many as run at once.
+/**
+ * Thread blocks that share the tiles of each frame of a batch: as many as run at once, or more
+ * where sums in 64 bits ask for it.
+ */
 static int tile_thread_blocks(const BLIINDSCUDAContext *s, int nb_batch)
 {
     return av_clip(s->queue.nb_multiprocessors * BLIINDS_TILES_PER_SM / nb_batch,
-                   1, s->params.nb_tiles);
+                   DIV_UP(s->params.nb_tiles, BLIINDS_MAX_TILES), s->params.nb_tiles);
 }
 
 /**

@@ -43,6 +43,7 @@
 #define BLIINDS_TILE_THREADS (BLIINDS_TILE_W * BLIINDS_TILE_H * 3 / 4)
 /// @}
 #define BLIINDS_TILES_PER_SM 2      ///< tiles worked on at once by a multiprocessor
+#define BLIINDS_MAX_TILES (1 << 12) ///< of a thread block: 2^13 blocks a thread, bliinds_fixed()
 #define BLIINDS_END_THREADS 64      ///< as many as there are words of sums of the bands, or more
 
 #define BLIINDS_POOL_THREADS 256

@@ -30,7 +30,7 @@
 #include "libavutil/pixdesc.h"
 
 #include "avfilter.h"
-#include "cuda/queue.h"
+#include "cuda/pair.h"
 #include "detailloss.h"
 #include "filters.h"
 #include "vf_detailloss_cuda.h"
@@ -243,6 +243,7 @@ static const CUDAQueueKernel kernels[] = {
 
 static const CUDAQueueFilter filter = {
     .module         = CUDA_QUEUE_MODULE(vf_detailloss_cuda, kernels),
+    .pairs          = &ff_cuda_pairs,
     .result_size    = sizeof(DetailSums),
     .keeps_previous = 1,
     .min_size       = DETAIL_MIN_SIZE,
@@ -265,7 +266,7 @@ static av_cold void uninit(AVFilterContext *ctx)
 {
     DetailLossCUDAContext *s = ctx->priv;
 
-    ff_cuda_queue_uninit(ctx);
+    ff_cuda_pair_uninit(ctx);
     ff_metric_uninit(&s->common.log, ctx, s->queue.nb_frames, s->queue.eof == AVERROR_EOF);
 }
 
@@ -282,7 +283,7 @@ const FFFilter ff_vf_detailloss_cuda = {
     .activate       = ff_cuda_queue_activate,
     .uninit         = uninit,
     .process_command = ff_cuda_queue_command,
-    FILTER_INPUTS(ff_cuda_queue_pair_inputs),
-    FILTER_OUTPUTS(ff_cuda_queue_pair_output),
+    FILTER_INPUTS(ff_cuda_pair_inputs),
+    FILTER_OUTPUTS(ff_cuda_pair_output),
     FILTER_SINGLE_PIXFMT(AV_PIX_FMT_CUDA),
 };

@@ -38,7 +38,7 @@
 
 #include "avfilter.h"
 #include "cuda/fft.h"
-#include "cuda/queue.h"
+#include "cuda/pair.h"
 #include "filters.h"
 #include "formats.h"
 #include "luma.h"
@@ -560,6 +560,7 @@ static const CUDAQueueKernel kernels[] = {
 
 static const CUDAQueueFilter filter = {
     .module      = CUDA_QUEUE_MODULE(vf_mad_cuda, kernels),
+    .pairs       = &ff_cuda_pairs,
     .result_size = sizeof(MADCUDAResult),
     .min_size    = MAD_MIN_SIZE,
     .setup       = setup,
@@ -581,7 +582,7 @@ static av_cold void uninit(AVFilterContext *ctx)
 {
     MADCUDAContext *s = ctx->priv;
 
-    ff_cuda_queue_uninit(ctx);
+    ff_cuda_pair_uninit(ctx);
     ff_metric_uninit(&s->common.log, ctx, s->queue.nb_frames, s->queue.eof == AVERROR_EOF);
 }
 
@@ -599,7 +600,7 @@ const FFFilter ff_vf_mad_cuda = {
     .activate       = ff_cuda_queue_activate,
     .uninit         = uninit,
     .process_command = ff_cuda_queue_command,
-    FILTER_INPUTS(ff_cuda_queue_pair_inputs),
-    FILTER_OUTPUTS(ff_cuda_queue_pair_output),
+    FILTER_INPUTS(ff_cuda_pair_inputs),
+    FILTER_OUTPUTS(ff_cuda_pair_output),
     FILTER_QUERY_FUNC2(query_formats),
 };

@@ -38,7 +38,7 @@
 #include "libavutil/pixdesc.h"
 
 #include "avfilter.h"
-#include "cuda/queue.h"
+#include "cuda/pair.h"
 #include "filters.h"
 #include "luma.h"
 #include "metric.h"
@@ -324,6 +324,7 @@ static const CUDAQueueKernel kernels[] = {
 
 static const CUDAQueueFilter filter = {
     .module      = CUDA_QUEUE_MODULE(vf_ssim_cuda, kernels),
+    .pairs       = &ff_cuda_pairs,
     .result_size = sizeof(SSIMCUDAResult),
     .min_size    = MIN_SIZE,
     .setup       = setup,
@@ -347,7 +348,7 @@ static av_cold void uninit(AVFilterContext *ctx)
     const int ended    = s->queue.eof == AVERROR_EOF;
     const int hands_on = s->drained && !ended && ff_metric_file_goes_on(&s->stats);
 
-    ff_cuda_queue_uninit(ctx);
+    ff_cuda_pair_uninit(ctx);
     // without a frame, the file is cut only where the input has ended
     if (ended)
         begin(ctx);
@@ -370,7 +371,7 @@ const FFFilter ff_vf_ssim_cuda = {
     .activate       = ff_cuda_queue_activate,
     .uninit         = uninit,
     .process_command = ff_cuda_queue_command,
-    FILTER_INPUTS(ff_cuda_queue_pair_inputs),
-    FILTER_OUTPUTS(ff_cuda_queue_pair_output),
+    FILTER_INPUTS(ff_cuda_pair_inputs),
+    FILTER_OUTPUTS(ff_cuda_pair_output),
     FILTER_SINGLE_PIXFMT(AV_PIX_FMT_CUDA),
 };

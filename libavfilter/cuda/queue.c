@@ -133,28 +133,6 @@ static int check_format(AVFilterContext *ctx, const AVHWFramesContext *frames)
     return 0;
 }
 
-/// Check that frames of two inputs, which have one size, can be compared.
-static int check_pair(AVFilterContext *ctx, const AVBufferRef *main, const AVBufferRef *ref)
-{
-    const AVHWFramesContext *m = (void *)main->data, *r = (void *)ref->data;
-
-    if (m->device_ref->data != r->device_ref->data) {
-        av_log(ctx, AV_LOG_ERROR, "The inputs are on two CUDA devices; use one for both, by "
-               "-init_hw_device cuda=gpu with -hwaccel_device gpu before each input, or with "
-               "-filter_hw_device gpu and hwupload.\n");
-        return AVERROR(EINVAL);
-    }
-    if (m->sw_format != r->sw_format) {
-        const char *format = av_get_pix_fmt_name(m->sw_format);
-
-        av_log(ctx, AV_LOG_ERROR, "The main input is %s, the reference %s: insert "
-               "scale_cuda=format=%s before the reference.\n", format,
-               av_get_pix_fmt_name(r->sw_format), format);
-        return AVERROR(EINVAL);
-    }
-    return 0;
-}
-
 int ff_cuda_queue_check_frame(AVFilterLink *inlink, const AVFrame *frame)
 {
     AVFilterContext *ctx = inlink->dst;
@@ -274,20 +252,18 @@ int ff_cuda_queue_load(AVFilterContext *ctx, const CUDAQueueModule *module)
 static int check_inputs(AVFilterContext *ctx)
 {
     CUDAQueue *q = ctx->priv;
-    const AVBufferRef *ref[2];
     const AVHWFramesContext *frames;
     int ret;
 
     for (int i = 0; i < ctx->nb_inputs; i++) {
-        ref[i] = ff_filter_link(ctx->inputs[i])->hw_frames_ctx;
-        if (!ref[i]) {
+        if (!ff_filter_link(ctx->inputs[i])->hw_frames_ctx) {
             av_log(ctx, AV_LOG_ERROR, "The input has no CUDA frames; decode with "
                    "-hwaccel cuda -hwaccel_output_format cuda, or insert hwupload_cuda.\n");
             return AVERROR(EINVAL);
         }
     }
-    frames = (AVHWFramesContext *)ref[0]->data;
-    if (ctx->nb_inputs > 1 && (ret = check_pair(ctx, ref[0], ref[1])) < 0 ||
+    frames = (AVHWFramesContext *)ff_filter_link(ctx->inputs[0])->hw_frames_ctx->data;
+    if (q->filter->pairs && (ret = q->filter->pairs->check_devices(ctx)) < 0 ||
         (ret = check_format(ctx, frames)) < 0)
         return ret;
 
@@ -306,7 +282,7 @@ int ff_cuda_queue_config_input(AVFilterLink *inlink)
     int ret;
 
     if ((ret = filter->check ? filter->check(ctx) : 0) < 0 ||
-        ctx->nb_inputs > 1 && (ret = ff_pair_sync_check_links(ctx, filter->min_size)) < 0 ||
+        filter->pairs && (ret = filter->pairs->check_sizes(ctx)) < 0 ||
         (ret = check_inputs(ctx)) < 0 || (ret = ff_cuda_queue_enter(ctx)) < 0)
         return ret;
     if ((ret = check_device(ctx)) >= 0 && (ret = ff_cuda_queue_load(ctx, &filter->module)) >= 0 &&
@@ -487,7 +463,7 @@ static int keep_previous(AVFilterContext *ctx, AVFrame **previous)
 {
     CUDAQueue *q = ctx->priv;
     AVFrame *ref;
-    int ret = ff_framesync_get_frame(&q->sync.fs, 1, &ref, 0);
+    int ret = q->filter->pairs->get_reference(ctx, &ref);
 
     if (ret < 0 || !ref || (ret = ff_cuda_queue_check_frame(ctx->inputs[1], ref)) < 0)
         return ret;
@@ -512,7 +488,7 @@ static int add_to_batch(AVFilterContext *ctx, const AVFrame *frame, const AVFram
         return ret;
     if (ref) {
         if ((ret = ff_cuda_queue_check_frame(ctx->inputs[1], ref)) < 0 ||
-            (ret = ff_pair_sync_check_frames(ctx, frame, ref, q->filter->min_size)) < 0)
+            (ret = q->filter->pairs->check_frames(ctx, frame, ref)) < 0)
             return ret;
         *kept = av_frame_clone(ref);
         if (!*kept)
@@ -521,8 +497,7 @@ static int add_to_batch(AVFilterContext *ctx, const AVFrame *frame, const AVFram
     return q->filter->add(ctx, frame, ref);
 }
 
-/// Put a frame into the ring, which has room, and into the batch if the filter takes it.
-static int queue_frame(AVFilterContext *ctx, AVFrame *frame, const AVFrame *ref)
+int ff_cuda_queue_frame(AVFilterContext *ctx, AVFrame *frame, const AVFrame *ref)
 {
     CUDAQueue *q = ctx->priv;
     AVFrame *kept = NULL, *previous = NULL;
@@ -567,24 +542,6 @@ fail:
     return ret;
 }
 
-static int queue_pair(FFFrameSync *fs)
-{
-    AVFilterContext *ctx = fs->parent;
-    CUDAQueue *q = ctx->priv;
-    AVFrame *frame, *ref;
-    int ret = ff_pair_sync_get(&q->sync, &frame, &ref);
-
-    return ret < 0 ? ret : queue_frame(ctx, frame, ref);
-}
-
-static int config_output(AVFilterLink *outlink)
-{
-    CUDAQueue *q = outlink->src->priv;
-
-    q->sync.fs.on_event = queue_pair;
-    return ff_pair_sync_config_output(&q->sync, outlink, q->filter->min_size);
-}
-
 /// What ff_framesync_activate() does, for one input.
 static int take_frame(AVFilterContext *ctx)
 {
@@ -596,7 +553,7 @@ static int take_frame(AVFilterContext *ctx)
     if (ret < 0)
         return ret;
     if (ret)
-        return queue_frame(ctx, frame, NULL);
+        return ff_cuda_queue_frame(ctx, frame, NULL);
     if (ff_inlink_acknowledge_status(ctx->inputs[0], &status, &pts)) {
         ff_outlink_set_status(ctx->outputs[0], status, pts);
         q->eof = status;
@@ -619,13 +576,11 @@ static int activate(AVFilterContext *ctx)
 
     do {
         q->advanced = 0;
-        status = ctx->nb_inputs > 1 ? ff_framesync_activate(&q->sync.fs) : take_frame(ctx);
+        status = q->filter->pairs ? q->filter->pairs->activate(ctx) : take_frame(ctx);
         if (status < 0 && status != FFERROR_NOT_READY)
             return status;
         // at the end the output has a status already, but it comes after the frames that are
         // passed on before this function returns
-        if (q->sync.fs.eof)
-            q->eof = AVERROR_EOF;
         if (q->eof || q->drained || q->nb_queued == q->size) {
             ret = deliver(ctx, q->eof || q->drained ? 0 : q->size - 1, 1);
             if (ret < 0)
@@ -703,19 +658,9 @@ void ff_cuda_queue_uninit(AVFilterContext *ctx)
     av_freep(&q->slot);
     av_frame_free(&q->previous);
     av_freep(&q->states);
-    ff_pair_sync_uninit(&q->sync, ctx);
     av_buffer_unref(&q->device_ref);
 }
 
 const AVFilterPad ff_cuda_queue_input[1] = {
     { .name = "default", .type = AVMEDIA_TYPE_VIDEO, .config_props = ff_cuda_queue_config_input },
-};
-
-const AVFilterPad ff_cuda_queue_pair_inputs[2] = {
-    { .name = "main",      .type = AVMEDIA_TYPE_VIDEO },
-    { .name = "reference", .type = AVMEDIA_TYPE_VIDEO, .config_props = ff_cuda_queue_config_input },
-};
-
-const AVFilterPad ff_cuda_queue_pair_output[1] = {
-    { .name = "default", .type = AVMEDIA_TYPE_VIDEO, .config_props = config_output },
 };

@@ -32,8 +32,8 @@
  * - has CUDA_QUEUE_OPTION among its options and, for two inputs, defines its
  *   class with FRAMESYNC_DEFINE_CLASS(name, context, queue.sync.fs),
  * - sets filter in init(), and max_batch there or in setup(),
- * - has the pads and activate() that are declared here, and calls ff_cuda_queue_uninit()
- *   before it frees what report() needs.
+ * - has the pad and activate() that are declared here, and calls ff_cuda_queue_uninit()
+ *   before it frees what report() needs; with two inputs, see pair.h.
  *
  * A filter without results only opens the device. It calls none of the functions after
  * ff_cuda_queue_uninit().
@@ -91,9 +91,20 @@ typedef struct CUDAQueueSlot {
     CUevent done;               ///< event of the last slot of its batch; NULL before the launch
 } CUDAQueueSlot;
 
+/// What the queue asks of two inputs: see pair.h.
+typedef struct CUDAQueuePairs {
+    int (*check_sizes)(AVFilterContext *ctx);
+    int (*check_devices)(AVFilterContext *ctx);
+    int (*check_frames)(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *ref);
+    int (*get_reference)(AVFilterContext *ctx, AVFrame **ref);
+    /// Queue what is paired. @return the status of ff_framesync_activate()
+    int (*activate)(AVFilterContext *ctx);
+} CUDAQueuePairs;
+
 /// A filter. The queue pushes the CUDA context around every function but check().
 typedef struct CUDAQueueFilter {
     CUDAQueueModule module;
+    const CUDAQueuePairs *pairs;    ///< &ff_cuda_pairs of a filter with two inputs, or NULL
     size_t result_size;         ///< bytes of a frame's result, a multiple of 8; 0 for none
     size_t state_size;          ///< bytes that add() knows of a frame and report() needs, or 0
     int keeps_previous;         ///< kernels read the reference's previous frame
@@ -165,9 +176,8 @@ typedef struct CUDAQueue {
     { "queue", "set the number of frames in flight, 1 to wait for each",        \
       offsetof(type, queue.size), AV_OPT_TYPE_INT, { .i64 = 8 }, 1, 64, flags }
 
-/// The pads: the input of filters with one, the inputs and the output of filters with two.
-extern const AVFilterPad ff_cuda_queue_input[1], ff_cuda_queue_pair_inputs[2],
-                         ff_cuda_queue_pair_output[1];
+/// The pad of filters with one input.
+extern const AVFilterPad ff_cuda_queue_input[1];
 
 /// config_props of the last input: check both, load the kernels, and make the queue.
 int ff_cuda_queue_config_input(AVFilterLink *inlink);
@@ -222,6 +232,9 @@ CUdeviceptr ff_cuda_queue_next_result(AVFilterContext *ctx);
 
 /// Launch the batch, if it is not empty. add() calls it before it changes what a batch shares.
 int ff_cuda_queue_flush(AVFilterContext *ctx);
+
+/// Put a frame into the ring, which has room, and into the batch if the filter takes it.
+int ff_cuda_queue_frame(AVFilterContext *ctx, AVFrame *frame, const AVFrame *ref);
 
 /// Take frames from the inputs, report and pass on those that are done.
 int ff_cuda_queue_activate(AVFilterContext *ctx);

@@ -183,6 +183,19 @@ static int send_early(Run *r)
     return ret;
 }
 
+/// Whether no thread sums more than 2^13 blocks of the largest frames, on the smallest GPU.
+static int test_bound(void)
+{
+    BLIINDSCUDAContext s = { .queue.nb_multiprocessors = 1 };
+
+    // the largest frame has 171 x 342 tiles, of which a thread has two blocks
+    for (s.params.nb_tiles = 1; s.params.nb_tiles <= 171 * 342; s.params.nb_tiles++)
+        for (int nb = 1; nb <= BLIINDS_MAX_BATCH; nb++)
+            if (2 * DIV_UP(s.params.nb_tiles, tile_thread_blocks(&s, nb)) > 1 << 13)
+                return 0;
+    return 1;
+}
+
 /// @return 0, or 1 after a message
 static int test_api(void)
 {
@@ -402,5 +415,9 @@ int main(int argc, char **argv)
     if (argc > 1)
         return test_pool(argc > 2 ? strtoul(argv[2], NULL, 0) : 1,
                          argc > 3 ? atoi(argv[3]) : 10000);
+    if (!test_bound()) {
+        printf("error: a thread has too many blocks\n");
+        return 1;
+    }
     return test_api();
 }

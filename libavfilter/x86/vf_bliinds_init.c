@@ -17,25 +17,13 @@
  */
 
 #include "libavutil/attributes.h"
+#include "libavutil/macros.h"
 #include "libavutil/x86/cpu.h"
 
 #include "libavfilter/bliinds_dsp.h"
 
-/// What a function leaves to that of the next narrower vectors.
-#define BELOW_avx2(name)      ff_bliinds_ ## name ## _c
-#define BELOW_avx512icl(name) name ## _avx2
-
-/// Functions that take n elements, if there are enough of them for one vector.
-#define ROW_OF(opt, nb_lanes, name, n, params, args)                                \
-void ff_bliinds_ ## name ## _ ## opt params;                                        \
-static void name ## _ ## opt params                                                 \
-{                                                                                   \
-    ((n) < nb_lanes ? BELOW_ ## opt(name) : ff_bliinds_ ## name ## _ ## opt)args;   \
-}
-
-#define ROW(name, n, params, args)                                                  \
-    ROW_OF(avx2,       8, name, n, params, args)                                    \
-    ROW_OF(avx512icl, 16, name, n, params, args)
+#define FILTER(name) ff_bliinds_ ## name
+#include "rows_init.h"
 
 ROW(expand_row8, w,
     (int32_t *dst, const uint8_t *src, int w, int down, int black, int up),

@@ -17,52 +17,40 @@
  */
 
 #include "libavutil/attributes.h"
+#include "libavutil/macros.h"
 #include "libavutil/x86/cpu.h"
 
 #include "libavfilter/detailloss_dsp.h"
 
-/// What a function leaves to that of the next narrower vectors.
-#define BELOW_avx2(name)      ff_detailloss_ ## name ## _c
-#define BELOW_avx512icl(name) name ## _avx2
+#define FILTER(name) ff_detailloss_ ## name
+#include "rows_init.h"
 
-/// Functions that take w elements, if there are enough of them for one vector.
-#define ROW_OF(opt, nb_lanes, name, params, args)                                   \
-void ff_detailloss_ ## name ## _ ## opt params;                                     \
-static void name ## _ ## opt params                                                 \
-{                                                                                   \
-    (w < nb_lanes ? BELOW_ ## opt(name) : ff_detailloss_ ## name ## _ ## opt)args;  \
-}
-
-#define ROW(name, params, args)                                                     \
-    ROW_OF(avx2,       8, name, params, args)                                       \
-    ROW_OF(avx512icl, 16, name, params, args)
-
-ROW(load_row8,
+ROW(load_row8, w,
     (float *dst, const uint8_t *src, int w, int shift, int mask, float unit),
     (dst, src, w, shift, mask, unit))
-ROW(load_row16,
+ROW(load_row16, w,
     (float *dst, const uint8_t *src, int w, int shift, int mask, float unit),
     (dst, src, w, shift, mask, unit))
-ROW(split_columns,
+ROW(split_columns, w,
     (float *low, float *high, const float *const line[4], int w),
     (low, high, line, w))
-ROW(split_row,
+ROW(split_row, w,
     (float *low, float *high, const float *src, int w),
     (low, high, src, w))
-ROW(coefficient_row,
+ROW(coefficient_row, w,
     (float *const dst[DETAIL_NB_PARTS], const float *source, const float *encode,
      int w, float weight),
     (dst, source, encode, w, weight))
-ROW(sum_row,
+ROW(sum_row, w,
     (float *dst, const float *const src[DETAIL_ORIENTATIONS], int w),
     (dst, src, w))
-ROW(mask_row,
+ROW(mask_row, w,
     (float *dst, const float *above, const float *middle, const float *below, int w),
     (dst, above, middle, below, w))
-ROW(sum_lines8,
+ROW(sum_lines8, w,
     (uint32_t *dst, const uint8_t *src, ptrdiff_t stride, int w, int h, int shift, int mask),
     (dst, src, stride, w, h, shift, mask))
-ROW(sum_lines16,
+ROW(sum_lines16, w,
     (uint32_t *dst, const uint8_t *src, ptrdiff_t stride, int w, int h, int shift, int mask),
     (dst, src, stride, w, h, shift, mask))
 

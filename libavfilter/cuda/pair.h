@@ -1,0 +1,37 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * The queue of a filter that compares two videos, by framesync. The filter has ff_cuda_pairs as its
+ * pairs, the pads that are declared here, and calls ff_cuda_pair_uninit().
+ */
+
+#ifndef AVFILTER_CUDA_PAIR_H
+#define AVFILTER_CUDA_PAIR_H
+
+#include "queue.h"
+
+extern const CUDAQueuePairs ff_cuda_pairs;
+
+extern const AVFilterPad ff_cuda_pair_inputs[2], ff_cuda_pair_output[1];
+
+/// ff_cuda_queue_uninit(), and what pair_sync has to say and to free.
+void ff_cuda_pair_uninit(AVFilterContext *ctx);
+
+#endif /* AVFILTER_CUDA_PAIR_H */
