@@ -84,6 +84,7 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
     s->log.filter           = "bliinds";
     s->log.title            = "BLIINDS";
     s->log.model            = model->name;
+    s->log.predicts         = model->predicts;
     s->log.min              = model->min;
     s->log.max              = model->max;
     s->log.higher_is_better = model->higher_is_better;

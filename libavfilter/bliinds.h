@@ -68,7 +68,7 @@ typedef struct BLIINDSContext {
     ScoreMetric metric[BLIINDS_MAX_METRICS];
 } BLIINDSContext;
 
-/// The options of a BLIINDS-II filter, whose context has it as member.
+/// The options of a BLIINDS filter, whose context has it as member.
 #define BLIINDS_OPTIONS(type, member, flags)                                                \
     { "model", "set the model: a built-in name or a file",                                  \
       offsetof(type, member.model_name), AV_OPT_TYPE_STRING, { .str = "vmaf1_est1" }, 0, 0, \

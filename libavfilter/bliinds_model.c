@@ -248,6 +248,9 @@ static void parse_line(Parser *p, const char *word)
     case NB_KEYWORDS:
         fail(p, "unknown keyword '%s'.\n", word);
         return;
+    case PREDICTS:
+        av_strlcpy(m->predicts, p->next + strspn(p->next, BLANKS), sizeof(m->predicts));
+        return;
     default:            // free text, for the reader
         return;
     }

@@ -36,6 +36,7 @@ enum BLIINDSBasis {
 
 typedef struct BLIINDSModel {
     char name[64];          ///< empty if there is no model
+    char predicts[64];      ///< what the score is, for the reader; may be empty
     double weight[BLIINDS_NB_FEATURES];
     double constant;
     int logistic;           ///< the weighted sum is log((score - min) / (max - score))

@@ -340,8 +340,10 @@ static void print_summary(const MetricLog *s, void *logctx)
     av_bprintf(&text, "(");
     if (isfinite(s->max))
         av_bprintf(&text, "%s..%s, ", METRIC_SHORT(s->min), METRIC_SHORT(s->max));
-    av_log(logctx, AV_LOG_INFO, "%s %s%s%s%s)\n", s->title, text.str, direction(s),
-           s->model ? ", model " : "", s->model ? s->model : "");
+    av_bprintf(&text, "%s", direction(s));
+    if (s->model)
+        av_bprintf(&text, "%s%s, model %s", *s->predicts ? ", " : "", s->predicts, s->model);
+    av_log(logctx, AV_LOG_INFO, "%s %s)\n", s->title, text.str);
     for (int i = 0; i < s->nb_metrics; i++)
         if (s->metric[i].uncertain_above > 0 &&
             pool_mean(&t->pool[i]) > s->metric[i].uncertain_above)

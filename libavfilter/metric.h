@@ -116,6 +116,7 @@ typedef struct MetricLog {
     const char *filter;             ///< name of the filter, without _cuda
     const char *title;              ///< first word of the summary
     const char *model;              ///< name of the model, or NULL
+    const char *predicts;           ///< what the model predicts, "" if it does not say
     double min, max;                ///< range of metric[0]; max may be INFINITY
     int higher_is_better;           ///< of metric[0]
     AVRational time_base;           ///< of the pts of the frames

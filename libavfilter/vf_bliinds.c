@@ -18,16 +18,17 @@
 
 /**
  * @file
- * No-reference quality by natural scene statistics in the DCT domain
+ * No-reference quality by the quantizer and natural scene statistics in the DCT domain
  *
  * Michele A. Saad, Alan C. Bovik and Christophe Charrier, "Blind Image Quality
  * Assessment: A Natural Scene Statistics Approach in the DCT Domain", IEEE
  * Transactions on Image Processing 21(8), 2012 (BLIINDS-II).
  *
  * A frame's luma and two half sized versions of it are cut into overlapping
- * blocks of 5x5 samples; four statistics of each block's DCT are pooled to 24
- * features, from which a linear model predicts the score. The arithmetic is
- * that of the authors' release. All sums are integers: the result is the same
+ * blocks of 5x5 samples; four statistics of each block's DCT are pooled to the 24
+ * features of BLIINDS-II, by the arithmetic of the authors' release. With the energies of
+ * bands and, where it is known, what the frame was coded with, a linear model predicts the
+ * score from them: the built-in one the VMAF loss, by the bitstream without the 24. All sums are integers: the result is the same
  * for any number of threads.
  */
 
@@ -395,7 +396,7 @@ static const AVFilterPad bliinds_inputs[] = {
 const FFFilter ff_vf_bliinds = {
     .p.name         = "bliinds",
     .p.description  =
-        NULL_IF_CONFIG_SMALL("Score quality without a reference (BLIINDS-II)."),
+        NULL_IF_CONFIG_SMALL("Estimate the VMAF loss of frames without a reference."),
     .p.priv_class   = &bliinds_class,
     .p.flags        = AVFILTER_FLAG_METADATA_ONLY | AVFILTER_FLAG_SLICE_THREADS |
                        AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,

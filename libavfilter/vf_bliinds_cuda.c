@@ -355,7 +355,7 @@ static av_cold void uninit(AVFilterContext *ctx)
 const FFFilter ff_vf_bliinds_cuda = {
     .p.name         = "bliinds_cuda",
     .p.description  =
-        NULL_IF_CONFIG_SMALL("Score quality of CUDA frames without a reference (BLIINDS-II)."),
+        NULL_IF_CONFIG_SMALL("Estimate the VMAF loss of CUDA frames without a reference."),
     .p.priv_class   = &bliinds_cuda_class,
     .p.flags        = AVFILTER_FLAG_METADATA_ONLY |
                        AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,

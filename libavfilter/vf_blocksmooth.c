@@ -25,7 +25,8 @@
  * changes lies within half a block of it, so bands of rows from the middle of
  * one row of blocks to that of the next depend on nothing else, in both passes.
  *
- * F. Castello, "N.V.I.D.I.A.", 2023.
+ * The method and its constants are those of F. Castello's CUDA program "N.V.I.D.I.A." (2023),
+ * of which no publication is known. This follows its formulas, and has none of its code.
  */
 
 #include "libavutil/intreadwrite.h"

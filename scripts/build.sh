@@ -115,7 +115,7 @@ configure_arguments() {
     if [ "$profile" != full ]; then
         printf '%s\n' --disable-everything --disable-autodetect --disable-ffplay --disable-debug --enable-zlib
         case $profile in
-        small) echo --disable-doc; lean | grep -v '^[+*]' ;;
+        small) printf '%s\n' --disable-doc --assert-level=2; lean | grep -v '^[+*]' ;;
         lean)  echo --disable-doc; lean | grep -v '^[*]' ;;
         *)     printf '%s\n' --disable-{html,pod,txt}pages; lean ;;
         esac | sed 's/^[+*]//' | while read -r kind names; do

@@ -36,7 +36,7 @@ Scale = collections.namedtuple('Scale', 'filter title lowest highest better')
 
 SCALES = [
     (r'((bliinds|detailloss)\.)?loss', Scale('bliinds', 'loss in VMAF points', 0, 100, 'lower')),
-    (r'(bliinds\.)?(score|raw)', Scale('bliinds', 'BLIINDS-II score', 0, 100, 'lower')),
+    (r'(bliinds\.)?(score|raw)', Scale('bliinds', 'estimated VMAF loss', 0, 100, 'lower')),
     (r'mad(\.(score|hi|lo))?', Scale('mad', 'MAD', 0, None, 'lower')),
     (r'vmaf.*', Scale('libvmaf', 'VMAF', 0, 100, 'higher')),
     (r'(ssim\.)?(All|Y|U|V)|(float_)?ssim|ssim_(avg|[yuv])', Scale('ssim', 'SSIM', 0, 1, 'higher')),

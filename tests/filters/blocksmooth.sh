@@ -5,7 +5,7 @@
 # 8x8 blocks with steps of all heights, some noise on them, and a few hard edges.
 blocks=testsrc2=s=44x32:d=0.12,scale=352:256:flags=neighbor,scale,format=yuv444p,noise=alls=5:allf=t:all_seed=7
 
-# Smoothing as the papers say it, of numbers on stdin, a sample each.
+# Smoothing by the formulas of the manual, of numbers on stdin, a sample each.
 smoothed(){ # width height depth qf block
     awk -v w=$1 -v h=$2 -v depth=$3 -v qf=$4 -v size=$5 '
         function at(line, i)      { return across ? i * w + line : line * w + i }

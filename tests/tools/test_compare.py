@@ -262,7 +262,7 @@ def test_page(compare):
     page = Page('out/report.html').check()
     assert [row[0] for row in page.rows[1:10]] == ['SSIM (0..1, higher is better)', 'a.mkv', 'b.mp4',
                                                    'PSNR, dB (0 and up, higher is better)', 'a.mkv', 'b.mp4',
-                                                   'BLIINDS-II score (0..100, lower is better)', 'a.mkv', 'b.mp4']
+                                                   'estimated VMAF loss (0..100, lower is better)', 'a.mkv', 'b.mp4']
     # the frame that is red lies at the source's time, and no other is
     cards = [card for card in page.cards if card[-1] == 'frame 30' and card[2] == '0:00:01.200']
     assert len(cards) == 1 and cards[0][0] == '1'

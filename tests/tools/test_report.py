@@ -129,7 +129,7 @@ def test_several(tmp_path):
     assert worst(page) == [('9.00', 9), ('38.00', 19)]
     assert ['5 %', '0.45', '1.90'] in page.rows
     page = report(tmp_path, tmp_path / 'a', '-m', 'score', '-m', 'raw', '--worst', 1)
-    assert [chart['axis'] for chart in page.data['time']['charts']] == 2 * ['BLIINDS-II score (0..100, lower is better)']
+    assert [chart['axis'] for chart in page.data['time']['charts']] == 2 * ['estimated VMAF loss (0..100, lower is better)']
     assert page.curve(0) == tuple(range(10)) and page.curve(1) == (1,) * 10
 
 
@@ -164,7 +164,7 @@ def test_histogram(tmp_path):
     (tmp_path / 'log').write_text(lines(100, lambda i: 10 if i < 75 else 20))
     chart = report(tmp_path, tmp_path / 'log').data['charts'][0]
     assert {round(x, 6): share for x, share in chart['rows'] if share} == {10: 75, 20: 25}
-    assert chart['lines'][0]['x'] == 12.5 and chart['x'] == 'BLIINDS-II score (0..100, lower is better)'
+    assert chart['lines'][0]['x'] == 12.5 and chart['x'] == 'estimated VMAF loss (0..100, lower is better)'
 
 
 @needs('chromium')

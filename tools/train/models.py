@@ -68,6 +68,7 @@ def c_table(model):
         return array([model[key].get(name, ['0'])[0] for name in names])
     fields = {
         'name': '"%s"' % model['name'][0],
+        'predicts': '"%s"' % ' '.join(model['predicts']),
         'weight': values('weight', FEATURES),
         'constant': model['constant'][0],
         'logistic': int(model['link'] == ['logistic']),

@@ -237,9 +237,9 @@ def main():
             np.savetxt(os.path.join(options.results, 'held-%s.txt' % basis),
                        np.stack([held.y, score], 1), '%.2f')
         text += lines_of(model, sigma, p80, [
-            ('name', options.name), ('predicts', '100 - VMAF (v1.0.16, display of 1080 lines)'),
-            ('training', 'ridge regression (strength %g) on %d encodes of %d contents, records %s' %
-             (strength, len(np.unique(data.encode)), len(np.unique(data.group)), data.digest[:16])),
+            ('name', options.name), ('predicts', 'estimated VMAF loss'),
+            ('training', '100 - VMAF v1.0.16 (1080 lines): ridge regression (strength %g) on %d '
+             'encodes of %d contents, records %s' % (strength, len(np.unique(data.encode)), len(np.unique(data.group)), data.digest[:16])),
             ('licence', options.licence)]) + ['']
     common.write(options.results, options.name + '.txt', text)
     common.write(options.results, 'report.md', report)
