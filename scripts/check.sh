@@ -60,6 +60,19 @@ rebuild() { # dir
     [ "$(make -C "$1" -n -W src/libavfilter/vf_bliinds.c | grep -c '^printf "CC')" = 1 ]
 }
 
+# A compiler that would change digits is refused, with the reason.
+refuses() { # dir
+    local folder=$1/refused compiler=$1/refused/no-contract.sh
+    mkdir -p "$folder" && cd "$folder" || return
+    printf '#!/bin/sh\ncase "$*" in *-ffp-contract=off*) exit 1;; esac\nexec cc "$@"\n' > "$compiler"
+    chmod +x "$compiler"
+    for option in --extra-cflags=-ffast-math "--cc=$compiler"; do
+        ! "$1/src/configure" --disable-everything --disable-programs --disable-doc --disable-autodetect \
+            --disable-asm --enable-filter=bliinds "$option" > configure.log || return
+        grep '^bliinds, detailloss and mad need' configure.log || return
+    done
+}
+
 # The patches for a mailing list give what the overlay is.
 series() { # src dir
     "$scripts/series.py" write "$1" "$build/series/check" 2>&1 &&
@@ -145,6 +158,7 @@ for version in $versions; do
             fate "$version" "$dir" fate-quality-series
         else
             expect "$version rebuild" rebuild "$dir"
+            expect "$version configure refuses" refuses "$dir"
             fate "$version" "$dir" fate-quality
             script model tests/model.sh "$dir/ffmpeg"
             script fuzz "$scripts/fuzz.sh" few
