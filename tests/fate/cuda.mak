@@ -32,7 +32,7 @@ $(eval $(call TWINS,detailloss,DETAILLOSS))
 $(eval $(call TWINS,mad,MAD))
 $(eval $(call TWINS,ssim,SSIM))
 
-# mad_cuda by the release, of pictures that are flat, and its transforms.
+# mad_cuda by the release, and of pictures that are flat.
 FATE_MAD_CUDA_ORACLE = $(MAD_ORACLE:%=fate-mad-cuda-%)
 $(FATE_MAD_CUDA_ORACLE): RUN = mad_cuda_oracle $(lastword $(subst oracle-, ,$@))
 $(FATE_MAD_CUDA_ORACLE): CMP = oneline
@@ -40,7 +40,5 @@ $(FATE_MAD_CUDA_ORACLE): REF = 3 values agree
 FATE_MAD_CUDA = $(FATE_MAD_CUDA_ORACLE) fate-mad-cuda-flat
 $(FATE_MAD_CUDA): NEED = MAD_FILTER HWUPLOAD_CUDA_FILTER PNG_DECODER
 $(FATE_MAD_CUDA): ON = on_cuda
-$(eval $(call PROGRAM_TEST,mad-cuda-fft,fft_cuda,52 direct + 307 by a chirp + 311 large))
 
-FATE_QUALITY-$(call WITH_ALL, MAD_CUDA_FILTER FFMPEG)    += fate-mad-cuda-fft
 FATE_HW_QUALITY-$(call WITH_ALL, MAD_CUDA_FILTER FFMPEG) += $(FATE_MAD_CUDA)

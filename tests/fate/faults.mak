@@ -60,3 +60,7 @@ $(FAULTS): libavfilter/tests/filter_faults$(EXESUF)
 # Allocations can be made to fail where the libraries are linked in.
 FATE_QUALITY-$(call WITH_ALL, BLIINDS_FILTER FFMPEG STATIC)      += fate-faults-alloc
 FATE_QUALITY-$(call WITH_ALL, BLIINDS_CUDA_FILTER FFMPEG STATIC) += $(FAULTS_CUDA)
+
+# The transforms of mad_cuda, compiled for the CPU.
+$(eval $(call PROGRAM_TEST,mad-cuda-fft,fft_cuda,52 direct + 307 by a chirp + 311 large))
+FATE_QUALITY-$(call WITH_ALL, MAD_CUDA_FILTER FFMPEG) += fate-mad-cuda-fft
