@@ -75,7 +75,7 @@ static void compare(const void *dst0, const void *dst1, int nb_rows, int stride,
 
     for (int i = 0; i < nb_rows; i++, row0 += 4 * stride, row1 += 4 * stride)
         if (memcmp(row0, row1, 4 * n) || memcmp(row1 + 4 * n, guard, 4))
-            fail();
+            checkasm_fail_func("row %d of %d with %d elements", i, nb_rows, n);
 }
 
 static void check_expand(const BLIINDSDSPContext *dsp, int bytes)
@@ -282,7 +282,7 @@ static void check_sum(const BLIINDSDSPContext *dsp, const float *table)
         call_ref(sum0, value, STRIDE, nb_rows, nb);
         call_new(sum1, value, STRIDE, nb_rows, nb);
         if (memcmp(sum0, sum1, sizeof(sum0)))
-            fail();
+            checkasm_fail_func("%d blocks", nb);
     }
     bench_new(sum1, value, STRIDE, BLIINDS_ROW_STATISTIC, 85);
 }
@@ -309,7 +309,7 @@ static void check_gamma(const BLIINDSDSPContext *dsp, const float *table)
         call_ref(sum0, gamma0, rho, table, nb);
         call_new(sum1, gamma1, rho, table, nb);
         if (memcmp(sum0, sum1, sizeof(sum0)) || memcmp(gamma0, gamma1, 2 * (MAX_WIDTH + 1)))
-            fail();
+            checkasm_fail_func("%d blocks", nb);
     }
     bench_new(sum1, gamma1, rho, table, 85);
 }
@@ -335,7 +335,7 @@ static void check_flat(const BLIINDSDSPContext *dsp)
         nb0 = call_ref(band, STRIDE, nb);
         nb1 = call_new(band, STRIDE, nb);
         if (nb0 != nb1)
-            fail();
+            checkasm_fail_func("%d blocks", nb);
     }
     bench_new(band, STRIDE, 85);
 }
@@ -366,7 +366,7 @@ static void check_select(const BLIINDSDSPContext *dsp)
             nb0 = call_ref(dst0, above0, value, n, range[r]);
             nb1 = call_new(dst1, above1, value, n, range[r]);
             if (nb0 != nb1 || memcmp(above0, above1, sizeof(above0)))
-                fail();
+                checkasm_fail_func("%d values, %g to %g", n, range[r][0], range[r][1]);
             else
                 compare(dst0, dst1, 1, 0, nb0);
         }

@@ -69,7 +69,7 @@ static void compare(const float *dst0, const float *dst1, int w)
 {
     if (memcmp(dst0, dst1, 4 * w) || av_float2int(dst1[-1]) != GUARD ||
         av_float2int(dst1[w]) != GUARD)
-        fail();
+        checkasm_fail_func("%d elements", w);
 }
 
 static const struct { int depth, shift; } format[] = {
@@ -258,7 +258,7 @@ static void check_cube(const DetailLossDSPContext *dsp)
             sum0 = call_ref(src + at, all ? NULL : mask + at, w);
             sum1 = call_new(src + at, all ? NULL : mask + at, w);
             if (sum0 != sum1)
-                fail();
+                checkasm_fail_func("%d elements", w);
         }
     }
     bench_new(src, mask, 256);
@@ -325,7 +325,7 @@ static void check_motion(const DetailLossDSPContext *dsp)
         sum0 = call_ref(now + at, before + at, w);
         sum1 = call_new(now + at, before + at, w);
         if (sum0 != sum1)
-            fail();
+            checkasm_fail_func("%d elements", w);
     }
     bench_new(now, before, 256);
 }
