@@ -41,8 +41,6 @@
 #include "luma.h"
 #include "pair_sync.h"
 
-enum { SOURCE, ENCODE, NB_PICTURES };
-
 /// Rows of samples that a row of coefficients is made of.
 #define TAPS 4
 
@@ -61,9 +59,9 @@ typedef struct Row {
 
 /// What one job works in.
 typedef struct Scratch {
-    float *line[NB_PICTURES][TAPS];     ///< row y of the first scale is in y % TAPS
+    float *line[PAIR_NB][TAPS];         ///< row y of the first scale is in y % TAPS
     float *low, *high;                  ///< of the columns, padded
-    float *band[NB_PICTURES][DETAIL_ORIENTATIONS];
+    float *band[PAIR_NB][DETAIL_ORIENTATIONS];
     float *unused;                      ///< takes the next scale's samples where nobody needs them
     float *mask[DETAIL_NB_PARTS];       ///< of detail_mask(), by the part that masks
     Row row[3];                         ///< row y is in y % 3
@@ -82,12 +80,12 @@ typedef struct DetailLossCPUContext {
     int nb_jobs;
     Scratch *scratch;                   ///< of each job
     float *memory;                      ///< all that is below, and in scratch
-    float *image[DETAIL_SCALES][NB_PICTURES];   ///< pictures of the scales after the first
-    uint32_t *cell[2][NB_PICTURES];     ///< sums over the cells of Cb and Cr
+    float *image[DETAIL_SCALES][PAIR_NB];   ///< pictures of the scales after the first
+    uint32_t *cell[2][PAIR_NB];             ///< sums over the cells of Cb and Cr
 } DetailLossCPUContext;
 
 typedef struct ThreadData {
-    const AVFrame *frame[NB_PICTURES];
+    const AVFrame *frame[PAIR_NB];
     const AVFrame *previous;            ///< the source's last frame, or NULL
     const AVPixFmtDescriptor *desc;
     DetailPicture picture;
@@ -154,7 +152,7 @@ static void make_row(const DetailLossCPUContext *s, const ThreadData *td, Scratc
     const int w = detail_half(td->width), scale = td->scale;
     const Row *row = &scratch->row[y % 3];
 
-    for (int p = 0; p < NB_PICTURES; p++) {
+    for (int p = 0; p < PAIR_NB; p++) {
         const float *line[TAPS];
         float *next = is_own && scale + 1 < DETAIL_SCALES ?
                       s->image[scale + 1][p] + y * (size_t)w : scratch->unused;
@@ -179,7 +177,8 @@ static void make_row(const DetailLossCPUContext *s, const ThreadData *td, Scratc
             row->part[DETAIL_SOURCE][o], row->part[DETAIL_KEPT][o], row->part[DETAIL_ADDED][o],
         };
 
-        s->dsp.coefficient_row(part, scratch->band[SOURCE][o], scratch->band[ENCODE][o], w,
+        s->dsp.coefficient_row(part, scratch->band[PAIR_REFERENCE][o],
+                               scratch->band[PAIR_MAIN][o], w,
                                detail_weight(td->picture.octave + scale, band_of(o)));
     }
     for (int part = DETAIL_KEPT; part < DETAIL_NB_PARTS; part++) {
@@ -274,14 +273,15 @@ static int cell_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
     const int cells_y = td->picture.cells_x ? td->picture.cells_y : 0;
 
     for (int y = ff_slice_pos(h, jobnr, nb_jobs); y < ff_slice_pos(h, jobnr + 1, nb_jobs); y++) {
-        sum_lines(scratch->columns[0], s, td, td->frame[SOURCE], 0, y * size, w * size, size);
+        sum_lines(scratch->columns[0], s, td, td->frame[PAIR_REFERENCE], 0, y * size, w * size,
+                  size);
         sum_lines(scratch->columns[1], s, td, td->previous,      0, y * size, w * size, size);
         scratch->sums.motion += s->dsp.motion_row(scratch->columns[0], scratch->columns[1], w);
     }
     for (int y = ff_slice_pos(cells_y, jobnr, nb_jobs);
          y < ff_slice_pos(cells_y, jobnr + 1, nb_jobs); y++)
         for (int i = 1; i <= 2; i++)
-            for (int p = 0; p < NB_PICTURES; p++)
+            for (int p = 0; p < PAIR_NB; p++)
                 sum_cells(s, td, scratch, p, i, y);
     return 0;
 }
@@ -295,12 +295,12 @@ static uint64_t sum_chroma(const DetailLossCPUContext *s, const DetailPicture *p
             const int first = DETAIL_CHROMA_STEP * (y * picture->cells_x + x);
 
             for (int i = 0; i < 2; i++) {
-                float variance[NB_PICTURES];
+                float variance[PAIR_NB];
 
-                for (int p = 0; p < NB_PICTURES; p++)
+                for (int p = 0; p < PAIR_NB; p++)
                     variance[p] = detail_variance(s->cell[i][p] + first, picture->cells_x,
                                                   picture->chroma_unit);
-                sum += detail_chroma(variance[SOURCE], variance[ENCODE]);
+                sum += detail_chroma(variance[PAIR_REFERENCE], variance[PAIR_MAIN]);
             }
         }
     return sum;
@@ -349,7 +349,7 @@ static void lay_out_scratch(const DetailLossCPUContext *s, size_t *used, Scratch
 {
     const int w = detail_half(width);
 
-    for (int p = 0; p < NB_PICTURES; p++)
+    for (int p = 0; p < PAIR_NB; p++)
         for (int i = 0; i < TAPS; i++)
             scratch->line[p][i] = take(s, used, width);
     for (int i = 0; i < FF_ARRAY_ELEMS(scratch->columns); i++)
@@ -358,7 +358,7 @@ static void lay_out_scratch(const DetailLossCPUContext *s, size_t *used, Scratch
     scratch->low = take(s, used, width + PAD_RIGHT);
     take(s, used, PAD_LEFT);
     scratch->high = take(s, used, width + PAD_RIGHT);
-    for (int p = 0; p < NB_PICTURES; p++)
+    for (int p = 0; p < PAIR_NB; p++)
         for (int o = 0; o < DETAIL_ORIENTATIONS; o++)
             scratch->band[p][o] = take(s, used, w);
     scratch->unused = take(s, used, w);
@@ -382,11 +382,11 @@ static size_t lay_out(DetailLossCPUContext *s, const DetailPicture *picture)
     for (int i = 1; i < DETAIL_SCALES; i++) {
         w = detail_half(w);
         h = detail_half(h);
-        for (int p = 0; p < NB_PICTURES; p++)
+        for (int p = 0; p < PAIR_NB; p++)
             s->image[i][p] = take(s, &used, (size_t)w * h);
     }
     for (int i = 0; i < 2; i++)
-        for (int p = 0; p < NB_PICTURES; p++)
+        for (int p = 0; p < PAIR_NB; p++)
             s->cell[i][p] = (uint32_t *)take(s, &used, (size_t)picture->cells_x * picture->cells_y);
     for (int job = 0; job < s->nb_jobs; job++)
         lay_out_scratch(s, &used, &s->scratch[job], picture->width);
@@ -398,7 +398,7 @@ static int score_frame(AVFilterContext *ctx, AVFrame *main, const AVFrame *refer
     DetailLossCPUContext *s = ctx->priv;
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(reference->format);
     ThreadData td = {
-        .frame    = { [SOURCE] = reference, [ENCODE] = main },
+        .frame    = { [PAIR_REFERENCE] = reference, [PAIR_MAIN] = main },
         .previous = s->previous->data[0] ? s->previous : NULL,
         .desc     = desc,
         .picture  = ff_detailloss_picture(main->width, main->height, luma_is_limited(main, desc),
