@@ -36,9 +36,9 @@ mutants() {
   libavfilter/bliinds_sums.h  @ s/(n + 9) \/ 10/(n + 10) \/ 10/ @ bliinds-oracle-rose_70x46 bliinds-sizes
   libavfilter/bliinds.c       @ s/MAX_FLAT   0.75/MAX_FLAT   0.76/ @ bliinds-valid
   libavfilter/bliinds.c       @ s/MIN_BLOCKS 10/MIN_BLOCKS 11/ @ bliinds-valid
-  libavfilter/bliinds_features.c @ s/gop_step  += step \* bytes/gop_step  += step/ @ bliinds-basis
+  libavcodec/bsf/quantizer_metadata.c @ s/group.step  += frame->step;/group.step  += frame->step \/ frame->bytes;/ @ quantizer-h264
 * libavfilter/bliinds_features.c @ s/log2(scale \* shown)/log2(scale)/ @ bliinds-basis
-  libavfilter/bliinds_features.c @ s/\*coding = (BLIINDSCoding){ .intra = bytes }/coding->intra = bytes/ @ bliinds-basis
+  libavcodec/bsf/quantizer_metadata.c @ s/if (group.frames == MAX_GROUP)/if (0)/ @ quantizer-groups
   libavfilter/bliinds_model_data.c @ s/constant = -2.4/constant = -2.5/ @ bliinds-blocks
   libavfilter/bliinds_features.c @ s/CODED_AV1   }/CODED_HEVC  }/ @ bliinds-basis
   libavfilter/luma.h    @ s/? 16 << (luma/? 15 << (luma/ @ bliinds-letterbox
