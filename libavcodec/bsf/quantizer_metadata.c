@@ -72,7 +72,7 @@
 /// Frames after which those of a group count half: some groups have no end.
 #define MAX_GROUP 1000
 
-/// A group of pictures, in coding order, up to and including a frame.
+/// A group of pictures up to and including a frame, in the order of packets that show one.
 typedef struct Group {
     int     frames;
     int     has_intra;
@@ -835,10 +835,11 @@ static int quantizer_metadata_filter(AVBSFContext *bsf, AVPacket *pkt)
     if (!frame.bytes || frame.width <= 0 || frame.height <= 0)
         return 0;
     group = add_to_group(s, &frame);
-    ret   = attach(pkt, &frame, &group, avcodec_get_name(s->codec->id));
-    if (ret == AVERROR(ENOMEM))
+    if (attach(pkt, &frame, &group, avcodec_get_name(s->codec->id)) == AVERROR(ENOMEM)) {
         av_packet_unref(pkt);
-    return ret == AVERROR(ENOMEM) ? ret : 0;
+        return AVERROR(ENOMEM);
+    }
+    return 0;
 }
 
 static const CodedBitstreamUnitType av1_units[] = {
