@@ -10,6 +10,9 @@ run:
 check:
 	@scripts/check.sh
 
+check-all:
+	@scripts/check.sh all
+
 mutants:
 	@tests/broken.sh
 
@@ -52,5 +55,5 @@ clean:
 distclean:
 	@scripts/clean.sh all
 
-.PHONY: help run check mutants fuzz build install uninstall package deb release model report apply \
+.PHONY: help run check check-all mutants fuzz build install uninstall package deb release model report apply \
         unapply series series-check mingw clean distclean

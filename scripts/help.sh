@@ -6,7 +6,8 @@
 
 cat << END
 make run [VIDEO=file]       builds what is needed and scores a video: log, report and plot in results/
-make check                  builds and tests on FFmpeg $(all_series | xargs)
+make check                  builds FFmpeg $(all_series | sed -n 1p) and runs the tests
+make check-all              tests FFmpeg $(all_series | xargs), the series, training, fuzzers and mutants, too
 make mutants                tests the tests: each of a hundred errors in the code must be seen (an hour)
 make fuzz [SECONDS=n]       runs each fuzzer for n seconds (default 60); inputs that fail go to results/fuzz/
 make build                  builds FFmpeg with the filters, in build/

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # The check-list of a release: a clean tree, VERSION and CHANGELOG.md that agree, tests that pass,
-# packages that start where nothing else is installed. CHECKED=1 takes make check for passed.
+# packages that start where nothing else is installed. CHECKED=1 takes make check-all for passed.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
 version=$(cat "$root/VERSION")
 head=$(git -C "$root" rev-parse HEAD) || die "this is no git checkout"
-passed=$build/check.passed      # the commit that make check has passed on
+passed=$build/check.passed      # the commit that make check-all has passed on
 
 [[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || die "VERSION has \"$version\"" "it must be like 1.2.3"
 newest=$(sed -n 's/^## //p' "$root/CHANGELOG.md" | sed -n 1p)
@@ -21,9 +21,9 @@ changes=$(git -C "$root" status --porcelain)
 say "VERSION and CHANGELOG.md agree, and the tree is clean"
 
 if [ "$(cat "$passed" 2> /dev/null)" = "$head" ] || [ "${CHECKED:-}" = 1 ]; then
-    say "make check has passed on this commit"
+    say "make check-all has passed on this commit"
 else
-    "$scripts/check.sh" >&2 || die "make check failed"
+    "$scripts/check.sh" all >&2 || die "make check-all failed"
 fi
 "$scripts/package.sh"
 "$scripts/package.sh" deb

@@ -12,9 +12,9 @@ failed=0
 check() { # what; after what is to be true
     # shellcheck disable=SC2319
     if [ $? = 0 ]; then
-        echo "ok: $1"
+        echo "PASS    scripts: $1"
     else
-        echo "FAILED: $1"
+        echo "FAIL    scripts: $1"
         cat "$tmp/out"
         failed=1
     fi
@@ -142,13 +142,13 @@ if command -v git > /dev/null; then
     check "it is of a clean tree"
     released 1.2.3 '1.2.3 - 2026-01-01' 'git tag v1.2.3' && said "there is a tag v1.2.3 already"
     check "it is a new one"
-    released 1.2.3 '1.2.3 - 2026-01-01' && said checked && said "make check failed"
-    check "it has passed make check"
+    released 1.2.3 '1.2.3 - 2026-01-01' && said checked && said "make check-all failed"
+    check "it has passed make check-all"
     released 1.2.3 '1.2.3 - 2026-01-01' 'mkdir build; echo build > .git/info/exclude; git rev-parse HEAD > build/check.passed' &&
-        said "make check has passed on this commit" && ! said checked
+        said "make check-all has passed on this commit" && ! said checked
     check "which is not run again"
 else
-    echo "SKIPPED what make release looks at: no git"
+    echo "SKIPPED scripts, what make release looks at: no git"
 fi
 
 # Steps of two makes: each says when it begins and ends, and calls another step.
