@@ -128,6 +128,7 @@ lock
 mkdir -p "$build"
 : > "$results"
 all=${1:-}
+given=${FFMPEG_SRC:-}${FFMPEG_VERSION:-}
 "$scripts/deps.sh" build check ${all:+model}
 get_promtool
 versions=${FFMPEG_VERSION:-$(all_series)}
@@ -180,4 +181,4 @@ sed -n 's/^SKIPPED [^:]*: //p' "$results" | sort | uniq -c | sort -rn | awk '{ n
 echo "$passed passed, $((failed + (passed == 0))) failed, $(grep -c '^SKIPPED ' "$results" || true) skipped"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ] || exit 1
 # for make release: the commit that all has passed on
-[ "$all" != all ] || [ "${FFMPEG_SRC:-}$(git status --porcelain 2>&1)" ] || git rev-parse HEAD > "$build/check.passed"
+[ "$all" != all ] || [ "$given$(git status --porcelain 2>&1)" ] || git rev-parse HEAD > "$build/check.passed"
