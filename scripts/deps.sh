@@ -24,8 +24,8 @@ packages() { # job
     model) echo python3-numpy python3-scipy libaom-dev? libvpx-dev? libjpeg-turbo-progs? ;;
     fuzz)  echo 'libclang-rt-19-dev|libclang-rt-dev|libclang-rt-14-dev' ;;
     check) echo git g++ jq gnuplot-nox? valgrind? shellcheck? libxml2-utils? python3-hypothesis? \
-                parallel? python3-pytest? python3-jinja2? python3-prometheus-client? \
-                libjs-dygraphs? slurm-wlm? slurm-wlm-basic-plugins? ;;
+                parallel? python3-pytest? python3-jinja2? python3-prometheus-client? python3-numpy? \
+                libjs-dygraphs? ;;
     esac
 }
 
