@@ -151,6 +151,24 @@ else
     echo "SKIPPED scripts, what make release looks at: no git"
 fi
 
+# Tests of nothing are no success: make check where FFmpeg's source cannot be had.
+unsourced() {
+    local checkout=$tmp/unsourced name
+    mkdir -p "$checkout"/{scripts,tests,bin}
+    cp "$root"/scripts/{common,check}.sh "$checkout/scripts"
+    touch "$checkout/Makefile"
+    # promtool would be downloaded
+    for name in scripts/deps.sh scripts/fetch.sh tests/scripts.sh bin/promtool; do
+        # shellcheck disable=SC2016
+        printf '#!/bin/sh\necho "PASS    all"\n[ "${0##*/}" != fetch.sh ]\n' > "$checkout/$name"
+        chmod +x "$checkout/$name"
+    done
+    ! PATH=$checkout/bin:$PATH env -u FFMPEG_SRC -u FFMPEG_VERSION "$checkout/scripts/check.sh" > "$tmp/out" 2>&1 &&
+        said "FAIL    9.0: no source of FFmpeg" && ! said "8.1"
+}
+unsourced
+check "make check fails without FFmpeg's source"
+
 # Steps of two makes: each says when it begins and ends, and calls another step.
 program step << END2
 . '$tmp/checkout/scripts/common.sh'
