@@ -8,30 +8,14 @@
 
 train=$root/tools/train
 contents=${CONTENTS:-$train/contents.txt}
-export PYTHONDONTWRITEBYTECODE=1    # nothing is written beside the sources
-
-# More than `make build` has: an encoder to train with, and libvmaf for the labels.
-configure_flags() {
-    echo "${FFMPEG_CONFIGURE:-} --enable-libvmaf"
-    ! pkg-config --exists vpx || echo "--enable-libvpx"
-}
-
-# The system's Python has the system's numpy, another one may not.
-python() {
-    local name
-    for name in python3 /usr/bin/python3; do
-        if "$name" -c 'import numpy, scipy' 2> /dev/null; then
-            echo "$name"
-            return
-        fi
-    done
-    die "no Python with numpy and scipy" "on Debian: apt-get install python3-numpy python3-scipy"
-}
+# Nothing is written beside the sources; one thread, so that sums are made in one order and the model has the same bytes each time.
+export PYTHONDONTWRITEBYTECODE=1 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
 [ -f "$contents" ] || die "there is no CONTENTS=$contents" "without it, the shots are those of tools/train/contents.txt"
 "$scripts/deps.sh" model
-python=$(python)
-
+# the system's Python has the system's numpy, another one may not
+python=python3
+"$python" -c 'import numpy, scipy' 2> /dev/null || python=/usr/bin/python3
 "$python" "$train/contents.py" check "$contents"
 missing=$("$python" "$train/contents.py" missing "${MEDIA:-MEDIA}" "$contents")
 if [ "$missing" ]; then
@@ -43,35 +27,29 @@ if [ "$missing" ]; then
 fi
 [ -d "${VMAF_MODELS:-}" ] || die "VMAF_MODELS=${VMAF_MODELS:-folder} must be the folder with the models of libvmaf" \
     "they are in the folder model of https://github.com/Netflix/vmaf"
-
 if [ "${FFMPEG:-}" ]; then
     ffmpeg=$(command -v "$FFMPEG") || die "FFMPEG=$FFMPEG is not a program"
 else
     pkg-config --exists libvmaf || die "FFmpeg cannot be built with libvmaf, which is not installed here" \
         "install https://github.com/Netflix/vmaf, and name the folder of its libvmaf.pc by PKG_CONFIG_PATH" \
         "or give a program that has it, and our filters, with FFMPEG=program"
-    FFMPEG_CONFIGURE=$(configure_flags | xargs)
-    export FFMPEG_CONFIGURE
-    dir=$(PROFILE=full "$scripts/build.sh")
-    ffmpeg=$dir/ffmpeg
+    # more than `make build` has: an encoder to train with, and libvmaf for the labels
+    vpx=
+    ! pkg-config --exists vpx || vpx=--enable-libvpx
+    ffmpeg=$(FFMPEG_CONFIGURE="${FFMPEG_CONFIGURE:-} --enable-libvmaf $vpx" PROFILE=full "$scripts/build.sh")/ffmpeg
 fi
-
 work=${WORK:-$build/model}
 results=${RESULTS:-$root/results/model}
-mkdir -p "$work" "$results"
 name=${NAME:-model}
-ffmpeg=$(realpath "$ffmpeg")
+mkdir -p "$work" "$results"
 read -ra families <<< "${FAMILIES:-}"
-list=(--contents "$contents")
-media=(--ffmpeg "$ffmpeg" --media "$MEDIA" "${list[@]}")
-
+media=(--ffmpeg "$(realpath "$ffmpeg")" --media "$MEDIA" --contents "$contents")
+fit=(--work "$work" --results "$results" --contents "$contents")
 "$python" "$train/pristine.py" "${media[@]}"
 "$python" "$train/label.py" "${media[@]}" --models "$VMAF_MODELS" --work "$work" \
     ${JOBS:+--jobs "$JOBS"} ${families:+--families "${families[@]}"}
-# One thread, so that sums are made in one order and the model has the same bytes each time.
-OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 "$python" "$train/score.py" --work "$work" --results "$results" \
-    "${list[@]}" --name "$name" ${LICENCE:+--licence "$LICENCE"}
+"$python" "$train/score.py" "${fit[@]}" --name "$name" ${LICENCE:+--licence "$LICENCE"}
 "$python" "$train/models.py" "$results/$name.txt" > "$results/$name.c"
-OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 "$python" "$train/loss.py" --work "$work" --results "$results" "${list[@]}"
+"$python" "$train/loss.py" "${fit[@]}"
 say "in $results: $(cd "$results" && ls -m)"
 say "use it: ffmpeg -bsf:v quantizer_metadata -i in.mp4 -an -vf bliinds=model=$results/$name.txt -f null -"

@@ -6,29 +6,11 @@
 . "$(dirname "$0")/common.sh"
 
 # LOG is one file, whatever is in its name, or several with spaces between them.
-logs() {
-    local newest
-    if [ -z "${LOG:-}" ]; then
-        newest=$(find "$root/results" -name frames.log -printf '%T@ %p\n' 2> /dev/null | sort -n | tail -n 1)
-        [ "$newest" ] || die "which log?" "name it with LOG=file, or make one with: make run VIDEO=file"
-        echo "${newest#* }"
-    elif [ -e "$LOG" ]; then
-        echo "$LOG"
-    else
-        xargs -n 1 <<< "$LOG"
-    fi
-}
-
-logs=$(logs)
-mapfile -t logs <<< "$logs"
+logs=("${LOG:-$(find "$root/results" -name frames.log -printf '%T@ %p\n' 2> /dev/null | sort -n | tail -n 1 | cut -d ' ' -f 2-)}")
+[ "${logs[0]}" ] || die "which log?" "name it with LOG=file, or make one with: make run VIDEO=file"
+[ -e "${logs[0]}" ] || mapfile -t logs < <(xargs -n 1 <<< "${logs[0]}")
 "$scripts/deps.sh" report
-arguments=()
-if [ "${VIDEO:-}" ]; then
-    arguments+=(--video "$VIDEO")
-    # what was built here, else what is installed
-    for ffmpeg in "$build"/*/ffmpeg; do
-        [ ! -x "$ffmpeg" ] || { arguments+=(--ffmpeg "$ffmpeg"); break; }
-    done
-fi
-"$root/tools/report/quality-report" "${arguments[@]}" --output "${REPORT:-report.html}" -- "${logs[@]}"
+ffmpeg=$(find "$build"/*/ffmpeg -prune -type f -perm -u+x 2> /dev/null | head -n 1)
+"$root/tools/report/quality-report" ${VIDEO:+--video "$VIDEO"} ${ffmpeg:+--ffmpeg "$ffmpeg"} \
+    --output "${REPORT:-report.html}" -- "${logs[@]}"
 say "in ${REPORT:-report.html}"

@@ -115,11 +115,10 @@ mutants() {
   tools/crf/ffcrf.c           @ s/ cache_put(&s->cache/ if (sample->number) &/ @ ffcrf-resume
 * tools/crf/ffcrf.c           @ s/percent : 100 - percent/percent : percent/ @ ffcrf-samples
   tools/crf/ffcrf.c           @ s/metric_reaches(m, \*score, sample)/metric_reaches(m, sample, *score)/ @ ffcrf-samples
-  tools/report/quality-gate   @ s/value > options.above/value >= options.above/ @ tools-gate
-  tools/report/quality-gate   @ s/<= at - self.length/< at - self.length/ @ tools-gate
-  tools/report/quality-gate   @ s/if at - self.since < (/if at - self.since <= (/ @ tools-gate
-  tools/report/quality-gate   @ s/place=self.log.place())/place=None)/ @ tools-gate
-  tools/quality_logs.py       @ s/found.setdefault(n - 1/found.setdefault(n/ @ tools-logs
+  tools/report/quality-gate   @ s/operator.gt/operator.ge/ @ tools-gate
+  tools/report/quality-gate   @ s/<= at - self.options.window/< at - self.options.window/ @ tools-gate
+  tools/report/quality-gate   @ s/if at - since < (/if at - since <= (/ @ tools-gate
+  tools/quality_logs.py       @ s/Frame(n - 1/Frame(n/ @ tools-logs
 END
 }
 

@@ -4,8 +4,6 @@
 ifdef CONFIG_BLIINDS_FILTER
 QUALITY_TOOLS   = bliinds-convert-release farm/quality-farm report/quality-compare report/quality-gate report/quality-report
 QUALITY_MODULES = quality_common.py quality_ffmpeg.py quality_logs.py
-QUALITY_DATA    = doc/quality-alerts.yml doc/quality-alerts-test.yml doc/quality-dashboard.json \
-                  doc/quality-gate@.service tools/quality.version
 QUALITY_DIR     = $(DATADIR)/quality
 
 # manual pages
@@ -20,7 +18,7 @@ install-quality:
 		"$(QUALITY_DIR)/report"
 	$(INSTALL) -c -m 755 $(SRC_PATH)/tools/bliinds-convert-release "$(QUALITY_DIR)"
 	$(INSTALL) -c -m 644 $(addprefix $(SRC_PATH)/tools/report/page,.html .js) "$(QUALITY_DIR)/report"
-	$(INSTALL) -c -m 644 $(QUALITY_MODULES:%=$(SRC_PATH)/tools/%) $(QUALITY_DATA:%=$(SRC_PATH)/%) \
+	$(INSTALL) -c -m 644 $(QUALITY_MODULES:%=$(SRC_PATH)/tools/%) $(SRC_PATH)/tools/quality.version \
 		"$(QUALITY_DIR)"
 	$(Q)ln -srf $(QUALITY_TOOLS:%="$(QUALITY_DIR)/%") "$(BINDIR)"
 

@@ -3,6 +3,7 @@
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 
+import functools
 import json
 import os
 import re
@@ -16,94 +17,71 @@ from quality_common import ToolError
 COMPLAINT = re.compile(r'\[(error|fatal)\]|[Cc]orrupt')
 PREFIX = re.compile(r'(\[[^]]* @ 0x[0-9a-f]+\] )*(\[\w+\] )?')
 
-# What tells the filter how frames were coded. Where a packet may have several frames, some
-# decoders pass this on only after the packet was split; so it is with B-frames of old AVI files.
+# The bitstream filter by which bliinds knows how frames were coded. A packet of some codecs has
+# to be split before it.
 QUANTIZER = 'quantizer_metadata'
 SPLITS = {'av1': 'av1_frame_split', 'vp9': 'vp9_superframe_split', 'mpeg4': 'mpeg4_unpack_bframes'}
 
 
-def output(*command, check=True):
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          errors='surrogateescape', check=False)
-    if check and done.returncode:
-        raise RuntimeError(done.stderr.strip() or f'{command[0]} failed with {done.returncode}')
-    return done.stdout
+def find(name):
+    """The ffmpeg and the ffprobe beside it: the one named, or beside this tool, or of the PATH."""
+    beside = os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), 'ffmpeg')
+    ffmpeg = shutil.which(name) if name else \
+        beside if os.access(beside, os.X_OK) else shutil.which('ffmpeg')
+    if not ffmpeg:
+        raise ToolError(f'{name or "ffmpeg"} cannot be run: name an ffmpeg with --ffmpeg')
+    folder = os.path.dirname(os.path.realpath(ffmpeg))
+    ffprobe = shutil.which('ffprobe', path=folder) or shutil.which('ffprobe')
+    if not ffprobe:
+        raise ToolError(f'there is no ffprobe in {folder}: name another ffmpeg with --ffmpeg')
+    return os.path.abspath(ffmpeg), ffprobe
 
 
-def find_program(name, beside):
-    for folder in beside, os.path.join(beside, 'tools'):
-        path = os.path.join(folder, name)
-        if os.access(path, os.X_OK):
-            return path
-    path = shutil.which(name)
-    if not path:
-        raise ToolError(f'no {name} in {beside} or in PATH: install it, or name an ffmpeg that has '
-                        'it beside it with --ffmpeg', 2)
-    return os.path.abspath(path)
+def run(*command):
+    """A command that has ended, with what it wrote."""
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
 
 
-def find_ffprobe(ffmpeg):
-    """The one beside an ffmpeg, whose name in PATH may be a link."""
-    return find_program('ffprobe', os.path.dirname(os.path.realpath(ffmpeg)))
+@functools.cache
+def has(ffmpeg, kind):
+    """The names of its 'filters' or 'bsfs'."""
+    return set(run(ffmpeg, '-v', 'quiet', '-' + kind).stdout.decode().split())
 
 
-def find_ffmpeg(name):
-    """The ffmpeg and the ffprobe to use; an installed tool is a link beside them."""
-    ffmpeg = os.path.abspath(name) if name and '/' in name else \
-        find_program(name or 'ffmpeg', os.path.dirname(os.path.abspath(sys.argv[0])))
-    if not os.access(ffmpeg, os.X_OK):
-        raise ToolError(f'{ffmpeg!r} cannot be run; name an ffmpeg with --ffmpeg')
-    return ffmpeg, find_ffprobe(ffmpeg)
+def probe(ffprobe, path, entries):
+    """What ffprobe tells of the video of a file, and of its container."""
+    # file: keeps a name with a colon from being taken for an address
+    done = run(ffprobe, '-v', 'error', '-select_streams', 'V:0', '-of', 'json',
+               '-show_entries', entries, '-i', 'file:' + path)
+    if done.returncode:
+        raise ToolError(f'{path!r} cannot be read: {errors(done.stderr)}')
+    found = json.loads(done.stdout)
+    if not found.get('streams'):
+        raise ToolError(f'{path!r} has no video')
+    return found
 
 
-def probe(ffprobe, path, *arguments):
-    return json.loads(output(ffprobe, '-v', 'error', '-select_streams', 'V:0', '-of', 'json',
-                             *arguments, '-i', 'file:' + path))
-
-
-def known_filters(ffmpeg):
-    """The bitstream filters that an ffmpeg has."""
-    return set(output(ffmpeg, '-v', 'quiet', '-bsfs', check=False).split())
-
-
-def bitstream_filters(ffprobe, known, path):
-    """What ffmpeg needs to score the video of a file by its bitstream, too; empty if it cannot."""
+def bitstream_filters(programs, path):
+    """What ffmpeg needs to score the video of a file by its bitstream; empty if it cannot."""
     try:
-        found = probe(ffprobe, path, '-show_entries', 'stream=codec_name')
-        codec = found['streams'][0]['codec_name']
-    except (RuntimeError, ValueError, LookupError):
+        codec = probe(programs[1], path, 'stream=codec_name')['streams'][0].get('codec_name')
+    except ToolError:
         return ''       # scoring it will tell what is wrong
     chain = [SPLITS[codec], QUANTIZER] if codec in SPLITS else [QUANTIZER]
-    return ','.join(chain) if known.issuperset(chain) else ''
+    return ','.join(chain) if has(programs[0], 'bsfs').issuperset(chain) else ''
 
 
-def complaints(text):
-    return [line for line in text.splitlines() if COMPLAINT.search(line)]
-
-
-def without_prefix(lines):
-    """The messages of these lines, each once."""
+def complaints(log):
+    """The lines of a log, each once, by which a file is damaged."""
+    lines = [line for line in log.decode(errors='replace').splitlines() if COMPLAINT.search(line)]
     return list(dict.fromkeys(PREFIX.sub('', line, count=1).strip() for line in lines))
 
 
 def errors(log):
     """What ffmpeg complained of, in a line."""
-    lines = complaints(log) or log.strip().splitlines()[-2:]
-    return '; '.join(without_prefix(lines)[:2])
-
-
-def gpus():
-    """Names of the GPUs that this process may use."""
-    visible = os.environ.get('CUDA_VISIBLE_DEVICES')
-    if visible is not None:
-        return [gpu for gpu in visible.split(',') if gpu]
-    try:
-        lines = output('nvidia-smi', '-L', check=False).splitlines()
-    except OSError:
-        lines = []
-    return [line.split(':')[0].removeprefix('GPU ') for line in lines if line.startswith('GPU ')]
+    lines = log.decode(errors='replace').strip().splitlines()[-2:]
+    return '; '.join(complaints(log)[:2] or (PREFIX.sub('', line, count=1) for line in lines))
 
 
 if __name__ == '__main__':
-    programs = find_ffmpeg(sys.argv[1])
-    print(bitstream_filters(programs[1], known_filters(programs[0]), sys.argv[2]))
+    print(bitstream_filters(find(sys.argv[1]), sys.argv[2]))

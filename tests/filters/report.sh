@@ -45,8 +45,8 @@ report_install(){
     echo "quality-farm: exit code $?, $(tail -n 1 ${tmp}/results/summary.csv | cut -d, -f3,4)"
     ${bin}/quality-report ${tmp}/results/clip.avi.log --video ${tmp}/clip.avi --worst 2 -o ${tmp}/page.html
     echo "quality-report: exit code $?, $(page ${tmp}/page.html), $(grep -o 'data:image/jpeg' ${tmp}/page.html | wc -l) pictures"
-    ${bin}/quality-compare -m ssim,bliinds -o ${tmp}/results ${tmp}/clip.avi ${tmp}/clip.avi > ${tmp}/table 2> ${tmp}/err
-    echo "quality-compare: exit code $?, $(wc -l < ${tmp}/results/clip.avi.csv) lines, $(page ${tmp}/results/report.html)"
+    ${bin}/quality-compare -m ssim,bliinds -o ${tmp}/compared ${tmp}/clip.avi ${tmp}/clip.avi > ${tmp}/table 2> ${tmp}/err
+    echo "quality-compare: exit code $?, $(grep -c frameNum ${tmp}/compared/clip.avi.json) frames"
     seq 50 | awk '{ print "n:" $1 " pts:" $1 " pts_time:" $1 / 25 " score:" $1 }' > ${tmp}/log
     ${bin}/quality-gate --above 40 ${tmp}/log > /dev/null 2>&1
     echo "quality-gate: exit code $?"

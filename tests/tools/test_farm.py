@@ -39,7 +39,7 @@ def test_files(tmp_path):
         make(path)
     (tmp_path / 'damaged.avi').write_bytes(b'no video at all')
     done = farm(tmp_path, tmp_path / 'a.avi', other / 'a.avi', quoted, 'damaged.avi')
-    assert done.returncode == 1 and 'damaged.avi failed: ' in done.stderr and 'Invalid data' in done.stderr
+    assert done.returncode == 2 and 'damaged.avi failed: ' in done.stderr and 'Invalid data' in done.stderr
     table = summary(tmp_path)
     assert [row['state'] for row in table] == ['ok', 'ok', 'ok', 'failed']
     assert [row['frames'] for row in table] == ['10', '10', '10', '']
@@ -59,7 +59,7 @@ def test_list(tmp_path):
     (tmp_path / 'list').write_text('a.avi -vf x\n')
     assert 'a row is' in farm(tmp_path, '--list', 'list').stderr
     assert 'name files' in farm(tmp_path).stderr
-    assert 'no none in' in farm(tmp_path, '--ffmpeg', 'none', 'a b.avi').stderr
+    assert 'none cannot be run' in farm(tmp_path, '--ffmpeg', 'none', 'a b.avi').stderr
 
 
 @needs('parallel')

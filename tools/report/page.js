@@ -3,73 +3,60 @@
 'use strict';
 const data = JSON.parse(document.getElementById('data').textContent);
 const get = id => document.getElementById(id);
-const COLUMNS = 1000, STEPS = [.01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21600, 86400];
-const graphs = [];
+const COLUMNS = 1000, STEPS = [.01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21600];
 
 function clock(x, digits) {
     const whole = Math.round(Math.max(x, 0) * 10 ** digits), minutes = Math.floor(whole / 60 / 10 ** digits);
     const rest = (whole / 10 ** digits - minutes * 60).toFixed(digits);
-    return Math.floor(minutes / 60) + ':' + String(minutes % 60).padStart(2, '0') + ':' +
-           rest.padStart(digits ? digits + 3 : 2, '0');
+    return Math.floor(minutes / 60) + ':' + String(minutes % 60).padStart(2, '0') + ':' + rest.padStart(digits ? digits + 3 : 2, '0');
 }
 
-function colours() {
-    const style = getComputedStyle(document.documentElement);
-    return { axisLineColor: style.getPropertyValue('--soft'), gridLineColor: style.getPropertyValue('--line') };
-}
-
-// Lines across a chart, and its points with a number.
+// Bars for frames without a valid score; the mean, as a broken line; points of a curve with a number.
 function paint(canvas, area, graph, spec) {
-    const soft = colours().axisLineColor;
+    const [begin, end] = graph.xAxisRange(), bottom = area.y + area.h;
     canvas.save();
     canvas.font = '11px system-ui, sans-serif';
-    for (const line of spec.lines || []) {
-        const x = line.x === undefined ? null : graph.toDomXCoord(line.x), y = line.y === undefined ? null : graph.toDomYCoord(line.y);
-        canvas.strokeStyle = canvas.fillStyle = line.colour || soft;
-        canvas.setLineDash([5, 4]);
-        canvas.beginPath();
-        canvas.moveTo(x ?? area.x, y ?? area.y);
-        canvas.lineTo(x ?? area.x + area.w, y ?? area.y + area.h);
-        canvas.stroke();
-        if (line.text)
-            canvas.fillText(line.text, area.x + 4, y - 4);
-    }
-    canvas.setLineDash([]);
     canvas.textAlign = 'center';
-    for (const mark of spec.marks || []) {
-        const x = graph.toDomXCoord(mark.x), y = graph.toDomYCoord(mark.y);
-        if (x < area.x || x > area.x + area.w)
-            continue;
-        canvas.fillStyle = canvas.strokeStyle = mark.colour;
+    canvas.setLineDash([5, 4]);
+    spec.curves.forEach(({ times, values, mean, colour }, c) => {
+        canvas.fillStyle = canvas.strokeStyle = colour;
+        times?.forEach((at, i) => {
+            const x = graph.toDomXCoord(at);
+            if (values[i] !== values[i] && at >= begin && at <= end)
+                canvas.fillRect(x, bottom - 6 * (c + 1), Math.max(graph.toDomXCoord(times[i + 1] ?? end) - x, 1), 5);
+        });
         canvas.beginPath();
-        canvas.arc(x, y, mark.ring ? 7 : 3, 0, 7);
-        mark.ring ? canvas.stroke() : canvas.fill();
-        canvas.fillText(mark.text, mark.ring ? x + 17 : x, mark.ring ? y + 4 : spec.down ? y + 16 : y - 9);
+        canvas.moveTo(graph.toDomXCoord(mean), area.y);
+        canvas.lineTo(graph.toDomXCoord(mean), bottom);
+        canvas.stroke();
+    });
+    for (const mark of (spec.marks || []).filter(mark => mark.x >= begin && mark.x <= end)) {
+        const x = graph.toDomXCoord(mark.x), y = graph.toDomYCoord(mark.y);
+        canvas.fillStyle = mark.colour;
+        canvas.beginPath();
+        canvas.arc(x, y, 3, 0, 7);
+        canvas.fill();
+        canvas.fillText(mark.text, x, spec.down ? y + 16 : y - 9);
     }
     canvas.restore();
 }
 
 function draw(spec, rows, place, options) {
     const box = get(spec.id), readout = box.nextElementSibling;
-    const value = v => v[0] === v[2] ? v[1].toFixed(spec.digits) :
-        v[1].toFixed(spec.digits) + ' (' + v[0].toFixed(spec.digits) + ' to ' + v[2].toFixed(spec.digits) + ')';
+    const value = ([low, mean = low, high = low]) => mean.toFixed(spec.digits) +
+        (low === high ? '' : ' (' + low.toFixed(spec.digits) + ' to ' + high.toFixed(spec.digits) + ')');
     const graph = new Dygraph(box, rows, {
-        labels: ['x', ...spec.curves.map((curve, i) => String(i))],
-        colors: spec.curves.map(curve => curve.colour),
+        labels: ['x', ...spec.curves.map((curve, i) => String(i))], colors: spec.curves.map(curve => curve.colour),
         legend: 'never', connectSeparatedPoints: true, animatedZooms: false, strokeWidth: 1.4, highlightCircleSize: 4,
-        xLabelHeight: 18, yLabelWidth: 18, rightGap: 12, ...colours(),
-        underlayCallback: (canvas, area, graph) => (options.paint || paint)(canvas, area, graph, spec),
+        xLabelHeight: 18, yLabelWidth: 18, rightGap: 12, axisLineColor: '#888', gridLineColor: '#8884',
+        underlayCallback: (canvas, area, graph) => paint(canvas, area, graph, spec),
         highlightCallback: (event, x, points, row) => {
-            readout.textContent = place(x) + ': ' + spec.curves.map((curve, i) => {
-                const v = [graph.getValue(row, i + 1)].flat();
-                return v[0] === null || v[0] !== v[0] ? '' :
-                    (spec.curves.length > 1 ? curve.name + ' ' : '') + value(v.length > 1 ? v : [v[0], v[0], v[0]]);
-            }).filter(Boolean).join(', ');
+            const found = spec.curves.map((curve, i) => [curve.name, [graph.getValue(row, i + 1)].flat()]).filter(([, of]) => of[0] !== null && of[0] === of[0]);
+            readout.textContent = place(x) + ': ' + found.map(([name, of]) => (spec.curves.length > 1 ? name + ' ' : '') + value(of)).join(', ');
         },
         unhighlightCallback: () => { readout.textContent = ''; },
         ...options,
     });
-    graphs.push(graph);
     return graph;
 }
 
@@ -79,57 +66,23 @@ async function unpack(text, type) {
     return new type(await new Response(stream).arrayBuffer());
 }
 
-// First of the sorted numbers that is not less.
-function bound(numbers, x) {
-    let low = 0, high = numbers.length;
-    while (low < high) {
-        const middle = (low + high) >> 1;
-        if (numbers[middle] < x)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 // Rows of the time from begin to end: of each frame, or of columns with the lowest, the mean and the highest.
 function rowsOf(chart, begin, end) {
-    const rows = new Map(), n = chart.curves.length;
-    const ranges = chart.curves.map(({ times }) => [bound(times, begin), bound(times, end)]);
-    const width = ranges.some(([first, last]) => last - first > 2 * COLUMNS) ? (end - begin) / COLUMNS : 0;
-    chart.curves.forEach(({ times, low, mean, high }, c) => {
-        for (let [i, last] = ranges[c]; i < last;) {
-            const x = width ? begin + (Math.floor((times[i] - begin) / width) + .5) * width : times[i];
-            let least = Infinity, most = -Infinity, sum = 0, count = 0;
-            do {
-                if (mean[i] === mean[i]) {
-                    least = Math.min(least, low[i]);
-                    most = Math.max(most, high[i]);
-                    sum += mean[i];
-                    count++;
-                }
-            } while (++i < last && width && times[i] < x + width / 2);
-            if (!rows.has(x))
-                rows.set(x, [x, ...Array(n).fill(null)]);
-            rows.get(x)[c + 1] = count ? [least, sum / count, most] : [NaN, NaN, NaN];
-        }
-    });
-    return [...rows.values()].sort((a, b) => a[0] - b[0]);
-}
-
-// Bars below the curves where frames have no valid score.
-function paintGaps(canvas, area, graph, spec) {
-    const [begin, end] = graph.xAxisRange();
-    spec.curves.forEach(({ times, mean, colour }, c) => {
-        const last = bound(times, end);
-        canvas.fillStyle = colour;
-        for (let i = bound(times, begin); i < last; i++)
-            if (mean[i] !== mean[i]) {
-                const x = graph.toDomXCoord(times[i]);
-                canvas.fillRect(x, area.y + area.h - 6 * (c + 1), Math.max(graph.toDomXCoord(times[i + 1] ?? end) - x, 1), 5);
-            }
-    });
-    paint(canvas, area, graph, spec);
+    const inside = at => at >= begin && at <= end, columns = new Map();
+    const width = chart.curves.some(({ times }) => times.filter(inside).length > 2 * COLUMNS) ? (end - begin) / COLUMNS : 0;
+    chart.curves.forEach(({ times, values }, c) => times.forEach((at, i) => {
+        if (!inside(at))
+            return;
+        const x = width ? begin + (Math.floor((at - begin) / width) + .5) * width : at;
+        if (!columns.has(x))
+            columns.set(x, chart.curves.map(() => []));
+        columns.get(x)[c].push(values[i]);
+    }));
+    return [...columns].sort((a, b) => a[0] - b[0]).map(([x, cells]) => [x, ...cells.map(cell => {
+        const known = cell.filter(value => value === value);
+        return !cell.length ? null : !known.length ? [NaN, NaN, NaN] :
+            [Math.min(...known), known.reduce((a, b) => a + b) / known.length, Math.max(...known)];
+    })]);
 }
 
 async function drawTime({ charts, times, begin, end, isTime }) {
@@ -139,30 +92,26 @@ async function drawTime({ charts, times, begin, end, isTime }) {
         at.forEach((difference, i) => { at[i] = (sum += difference) / 1e6; });
     }
     for (const chart of charts)
-        for (const curve of chart.curves) {
-            curve.times = times[curve.log];
-            curve.mean = await unpack(curve.mean, Float32Array);
-            curve.low = curve.low ? await unpack(curve.low, Float32Array) : curve.mean;
-            curve.high = curve.high ? await unpack(curve.high, Float32Array) : curve.mean;
+        for (const [c, curve] of chart.curves.entries()) {
+            curve.times = times[c];
+            curve.values = await unpack(curve.values, Float32Array);
         }
     let view = [begin, end], waiting = null;
-    const whole = charts.map(chart => rowsOf(chart, begin, end + 1e-6));
+    const whole = charts.map(chart => rowsOf(chart, begin, end));
     const digits = () => view[1] - view[0] < 20 ? 2 : 0;
     const place = x => isTime ? clock(x, digits() && 3) : 'frame ' + Math.round(x);
 
     function ticker(from, to, pixels, options, graph, values) {
         if (!isTime)
             return Dygraph.numericTicks(from, to, pixels, options, graph, values);
-        const step = STEPS.find(step => (to - from) / step <= pixels / 90) || 86400;
-        const ticks = [];
+        const step = STEPS.find(step => (to - from) / step <= pixels / 90) || 86400, ticks = [];
         for (let i = Math.ceil(from / step); i * step <= to; i++)
             ticks.push({ v: i * step, label: clock(i * step, step < .1 ? 2 : step < 1 ? 1 : 0) });
         return ticks;
     }
 
     const mine = charts.map((chart, n) => draw(chart, whole[n], place, {
-        customBars: true, fillAlpha: .3, valueRange: chart.range, dateWindow: view,
-        paint: paintGaps, axes: { x: { ticker }, y: { axisLabelWidth: 56 } },
+        customBars: true, fillAlpha: .3, valueRange: chart.range, dateWindow: view, axes: { x: { ticker }, y: { axisLabelWidth: 56 } },
         showRangeSelector: n === charts.length - 1, rangeSelectorHeight: 34, rangeSelectorPlotStrokeColor: chart.curves[0].colour,
         rangeSelectorPlotFillColor: chart.curves[0].colour,
         drawCallback: graph => {    // zoomed or moved by the pointer
@@ -179,24 +128,20 @@ async function drawTime({ charts, times, begin, end, isTime }) {
         from = Math.min(Math.max(from, begin), end - span);
         view = [from, from + span];
         mine.forEach((graph, n) => graph.updateOptions({ dateWindow: view, file: [
-            ...whole[n].filter(row => row[0] < from), ...rowsOf(charts[n], from, from + span + 1e-6),
-            ...whole[n].filter(row => row[0] > from + span)] }));
-        get('range').textContent = place(from) + ' to ' + place(from + span);
+            ...whole[n].filter(row => row[0] < from), ...rowsOf(charts[n], ...view), ...whole[n].filter(row => row[0] > view[1])] }));
+        get('range').textContent = place(view[0]) + ' to ' + place(view[1]);
     }
-    const zoom = by => show((view[0] + view[1]) / 2 - by * (view[1] - view[0]) / 2, (view[0] + view[1]) / 2 + by * (view[1] - view[0]) / 2);
-    const move = by => show(view[0] + by * (view[1] - view[0]), view[1] + by * (view[1] - view[0]));
+    const zoom = by => show(...[-by, by].map(by => (view[0] + view[1]) / 2 + by * (view[1] - view[0]) / 2));
+    const move = by => show(...view.map(x => x + by * (view[1] - view[0])));
     const keys = { '+': () => zoom(.5), '-': () => zoom(2), ArrowLeft: () => move(-.25), ArrowRight: () => move(.25),
                    Home: () => show(begin, end) };
     for (const chart of charts)
-        get(chart.id).addEventListener('keydown', event => {
-            if (keys[event.key]) {
-                keys[event.key]();
-                event.preventDefault();
-            }
-        });
-    get('in').onclick = keys['+'];
-    get('out').onclick = keys['-'];
-    get('all').onclick = keys.Home;
+        get(chart.id).onkeydown = event => {
+            if (keys[event.key])
+                event.preventDefault(keys[event.key]());
+        };
+    for (const button of document.querySelectorAll('[data-key]'))
+        button.onclick = keys[button.dataset.key];
     for (const button of document.querySelectorAll('[data-at]'))
         button.onclick = () => {
             const at = Number(button.dataset.at), half = isTime ? 5 : 120;
@@ -208,18 +153,8 @@ async function drawTime({ charts, times, begin, end, isTime }) {
 
 for (const spec of data.charts)
     draw(spec, spec.rows, x => spec.x.replace(/[,(].*/, '').trim() + ' ' + x.toFixed(spec.digits), {
-        xlabel: spec.x, ylabel: spec.y, includeZero: spec.kind === 'histogram', axes: { x: { drawGrid: false } },
-        ...(spec.kind === 'histogram' ? { stepPlot: true, fillGraph: true, fillAlpha: .4 } : { drawPoints: true, pointSize: 3, xRangePad: 20, yRangePad: 24 }),
+        xlabel: spec.x, ylabel: spec.y, includeZero: true, axes: { x: { drawGrid: false } }, stepPlot: true, fillGraph: true, fillAlpha: .4,
     });
-if (data.time)
-    drawTime(data.time).catch(error => { get('range').textContent = 'This browser cannot show the curves: ' + error.message; });
-
+drawTime(data.time).catch(error => { get('range').textContent = 'This browser cannot show the curves: ' + error.message; });
 for (const button of document.querySelectorAll('.picture'))
-    button.onclick = () => {
-        const pictures = document.createElement('div'), caption = button.parentNode.querySelector('figcaption').cloneNode(true);
-        pictures.append(...[...button.children].map(child => child.cloneNode(true)));
-        get('large').replaceChildren(pictures, caption);
-        get('large').showModal();
-    };
-get('large').onclick = () => get('large').close();
-matchMedia('(prefers-color-scheme: dark)').onchange = () => graphs.forEach(graph => graph.updateOptions(colours()));
+    button.onclick = () => button.parentNode.classList.toggle('large');

@@ -90,14 +90,6 @@ def write(folder, name, lines):
 # ---- families, and what is said of them ----
 
 TWICE, NOISE = 'second generations', 'noise that was added'
-# Codecs of which many encodes of a shot are on a ladder of CRFs.
-LADDERS = ('H.264', 'HEVC', 'AV1', 'VP9')
-# Presets and tunes, and the usual one of their encoder.
-PRESETS = {
-    **{'x264_' + name: 'x264' for name in ('ultrafast', 'veryfast', 'slow', 'veryslow', 'film',
-                                           'grain', 'animation', 'baseline')},
-    'av1_4': 'av1', 'av1_12': 'av1', 'aom': 'av1', 'vp9_realtime': 'vp9_good'}
-
 
 def part_of(family):
     if family.startswith('second'):

@@ -54,15 +54,3 @@ def srocc(a, b):
 
 def rmse(a, b):
     return np.sqrt(np.mean((a - b) ** 2))
-
-
-def interval(statistic, group, repeats=500, seed=1):
-    """95 % bootstrap interval of statistic(indices), drawing whole groups."""
-    rng = np.random.default_rng(seed)
-    members = [np.flatnonzero(group == g) for g in np.unique(group)]
-    values = []
-    for _ in range(repeats):
-        drawn = rng.integers(len(members), size=len(members))
-        values.append(statistic(np.concatenate([members[i] for i in drawn])))
-    known = [v for v in values if not np.isnan(v)]
-    return tuple(np.percentile(known, (2.5, 97.5))) if known else (np.nan, np.nan)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# Makes the encodes of all shots of a list, labels them by VMAF v1 (and v0.6.1 beside it), and
+# Makes the encodes of all shots of a list, labels them by VMAF v1, and
 # takes features and quantizers. A record is one JSON file; those that are there
 # are not made again, so a run that was stopped goes on where it was.
 # SPDX-License-Identifier: LGPL-2.1-or-later
@@ -8,7 +8,6 @@ import glob
 import hashlib
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -26,7 +25,6 @@ TIME = 'settb=1/25,setpts=N'
 
 # The judges: VMAF v1 for a display of 1080 lines, and of 2160 for shots of as many.
 V1, V1_4K = 'vmaf_v1.0.16_3d0h.json', 'vmaf_v1.0.16_3d0h_2160.json'
-V0, V0_4K = 'vmaf_v0.6.1.json', 'vmaf_4k_v0.6.1.json'
 
 
 def arguments():
@@ -84,8 +82,8 @@ def vmaf_model(folder, name):
     return found[0]
 
 
-def judges(size):
-    return (V1_4K, V0_4K) if min(size) >= 2160 else (V1, V0)
+def judge_of(size):
+    return V1_4K if min(size) >= 2160 else V1
 
 
 def judge(job, encoded, reference, size, models, scratch):
@@ -93,26 +91,22 @@ def judge(job, encoded, reference, size, models, scratch):
     coded = job.coded or size
     told = ''.join('\\:cambi.enc_%s=%d' % item for item in
                    zip(('width', 'height', 'bitdepth'), coded + ((10 if job.ten_bit else 8),)))
-    v1, v0 = (vmaf_model(models, name) for name in judges(size))
-    names = ['path=%s\\:name=v1%s' % (v1, told), 'path=%s\\:name=v0' % v0]
-    vmaf = "libvmaf=n_threads=1:log_fmt=json:log_path=vmaf.json:model='%s'" % '|'.join(names)
+    vmaf = "libvmaf=n_threads=1:log_fmt=json:log_path=vmaf.json:model='path=%s\\:name=v1%s'" % (
+        vmaf_model(models, judge_of(size)), told)
     scored = PICK + ',bliinds=features=1:side_data=0:log_path=%s,nullsink'
     graph = ['[0:v]%s,split[c][d]' % TIME, '[c]' + scored % 'coded.json',
              '[d]scale=%d:%d:flags=bicubic:out_range=limited,%s,split[s][e]'
-             % (size + (contents.UNTAGGED,)), '[e]format=yuv420p10,split=3[e1][e2][e3]',
+             % (size + (contents.UNTAGGED,)), '[e]format=yuv420p10,split[e1][e2]',
              '[s]' + (scored % 'shown.json' if job.coded else 'nullsink'),
-             '[1:v]%s,format=yuv420p10,split=3[r1][r2][r3]' % TIME,
-             '[e1][r1]%s[out]' % vmaf, '[e2][r2]psnr,nullsink',
-             '[e3][r3]detailloss=log_path=detail.json,nullsink']
-    said = common.run(['-i', os.path.abspath(encoded), '-i', os.path.abspath(reference),
-                   '-filter_complex_threads', '1', '-filter_complex', ';'.join(graph),
-                   '-map', '[out]', '-f', 'null', '-'], folder=scratch, quiet=False)
+             '[1:v]%s,format=yuv420p10,split[r1][r2]' % TIME, '[e1][r1]%s[out]' % vmaf,
+             '[e2][r2]detailloss=log_path=detail.json,nullsink']
+    common.run(['-i', os.path.abspath(encoded), '-i', os.path.abspath(reference),
+                '-filter_complex_threads', '1', '-filter_complex', ';'.join(graph),
+                '-map', '[out]', '-f', 'null', '-'], folder=scratch)
     with open(os.path.join(scratch, 'vmaf.json')) as file:
         frames = [frame['metrics'] for frame in json.load(file)['frames']]
-    found = re.search(r'PSNR y:([0-9.]+)', said)
     return {
-        'v1': [frame['v1'] for frame in frames], 'v0': [frame['v0'] for frame in frames],
-        'psnr': float(found[1]) if found else None,
+        'v1': [frame['v1'] for frame in frames],
         'features': features(os.path.join(scratch, 'coded.json')),
         'shown': features(os.path.join(scratch, 'shown.json')) if job.coded else None,
         'detail': features(os.path.join(scratch, 'detail.json')),
@@ -145,7 +139,7 @@ def write(record, path):
 def made(job, content, size, options):
     """The record of one encode, made if it is not there; and whether it was made."""
     key = (content.repository, content.path, content.start, content.factor, content.frames,
-           contents.VARIANTS[job.variant], job.ten_bit, job.chain, job.generations, V1, V0, PICK)
+           contents.VARIANTS[job.variant], job.ten_bit, job.chain, job.generations, V1, PICK)
     key = hashlib.sha256(repr(key).encode()).hexdigest()
     path = os.path.join(options.work, 'records', content.name, job.name + '.json')
     try:
@@ -192,8 +186,7 @@ def made(job, content, size, options):
 def complain(order, options):
     """Says what is missing for all of it, before any of it is done."""
     for size in {item[2] for item in order}:
-        for name in judges(size):
-            vmaf_model(options.models, name)
+        vmaf_model(options.models, judge_of(size))
     asked = {codec for item in order for codec, _ in item[0].generations}
     lacking = [name for name in sorted(asked - {'cjpeg'}) if name not in common.listed('encoders')]
     lacking += [name for name in ('bliinds', 'detailloss', 'libvmaf')

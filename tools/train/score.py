@@ -5,7 +5,6 @@
 import hashlib
 import json
 import os
-import subprocess
 import sys
 
 import numpy as np
@@ -58,9 +57,8 @@ class Data:
             print('note: left out %d encodes without quantizers: run label.py again' % without,
                   file=sys.stderr)
         self.digest = digest.hexdigest()
-        for name in 'group', 'family', 'content', 'y', 'value':
+        for name in 'group', 'family', 'y':
             setattr(self, name, np.array([row[name] for row in self.rows]))
-        self.ladder = np.array(['%s %s' % (row['content'], row['family']) for row in self.rows])
         # each group of contents counts the same, and so does each encode of one
         self.encode = np.array([row['encode'] for row in self.rows])
         nb_encodes = {g: len(np.unique(self.encode[self.group == g])) for g in self.group}
@@ -69,8 +67,7 @@ class Data:
 
     def add(self, record, group, frames, scale):
         content = common.content_of(record)
-        row = {'group': group, 'content': content, 'family': record['family'],
-               'value': float(record['value'] or 0),
+        row = {'group': group, 'family': record['family'],
                'encode': '%s %s %s' % (content, record['family'], record['value']),
                'y': 100 - np.mean(record['v1'])}
         for name in MEASURED:
@@ -160,38 +157,7 @@ def table(data, score, sigma):
                       '%.0f %%' % (100 * within)])
     lines = [common.table(['', 'encodes', 'contents', 'SROCC', 'RMSE', 'bias', 'within sigma'],
                           *cells)]
-    kept = sigma <= np.quantile(sigma, 0.8)
-    ranks = [fit.srocc(score[at], data.y[at]) for at in
-             (np.flatnonzero(data.ladder == name) for name in np.unique(data.ladder))
-             if len(at) >= 3 and common.part_of(data.family[at[0]]) in common.LADDERS]
-    at = np.flatnonzero(once)
-    spread = [fit.interval(lambda i, f=f: f(at[i]), data.group[at]) for f in
-              (lambda i: fit.srocc(score[i], data.y[i]), lambda i: fit.rmse(score[i], data.y[i]))]
-    lines += ['Coded once, 95 %% intervals over contents: SROCC %.2f to %.2f, '
-              'RMSE %.1f to %.1f.' % (*spread[0], *spread[1])]
-    rmse = figures(data, score, sigma, kept)[3]
-    lines += ['', 'Of the 80 %% with the lowest sigma, RMSE %.1f.' % rmse]
-    if ranks:
-        lines[-1] += (' Ladders: %d, median rank %.2f, worst %.2f.'
-                      % (len(ranks), np.median(ranks), min(ranks)))
     return '\n'.join(lines + [''])
-
-
-def unseen_presets(names, data, judged, strength):
-    """Bias on encodes by presets and tunes that were not in the fit, and by how much it is
-    another one than that of the usual preset on the same contents."""
-    rows = [['left out of the fit', 'encodes', 'bias', 'beside', 'RMSE']]
-    x = judged.x(names)
-    for family, usual in common.PRESETS.items():
-        score = Model(names, data, strength, data.family != family).raw(x)
-        where = judged.family == family
-        beside = (judged.family == usual) & np.isin(judged.content, judged.content[where])
-        if not where.any() or not beside.any():
-            continue
-        (rmse, bias), (_, other) = [figures(judged, score, score, which)[3:5]
-                                    for which in (where, beside)]
-        rows.append([family, where.sum(), '%+.1f' % bias, '%+.1f' % (bias - other), '%.1f' % rmse])
-    return common.table(*rows)
 
 
 # ---- the model file ----
@@ -232,10 +198,7 @@ def main():
         if held:
             score = model.raw(held.x(names))
             report += ['## %s: contents held back' % basis, '',
-                       table(held, score, sigma_of(sigma, score)),
-                       unseen_presets(names, data, held, strength)]
-            np.savetxt(os.path.join(options.results, 'held-%s.txt' % basis),
-                       np.stack([held.y, score], 1), '%.2f')
+                       table(held, score, sigma_of(sigma, score))]
         text += lines_of(model, sigma, p80, [
             ('name', options.name), ('predicts', 'estimated VMAF loss'),
             ('training', '100 - VMAF v1.0.16 (1080 lines): ridge regression (strength %g) on %d '
@@ -243,10 +206,6 @@ def main():
             ('licence', options.licence)]) + ['']
     common.write(options.results, options.name + '.txt', text)
     common.write(options.results, 'report.md', report)
-    if held:
-        folder = os.path.dirname(os.path.abspath(__file__))
-        subprocess.run(['gnuplot', os.path.join(folder, 'plot.gp')], cwd=options.results,
-                       check=True)
 
 
 if __name__ == '__main__':

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # The features and the score of pictures by another implementation, in double precision:
-#   tools/train/reference.py models/NAME.txt picture.pgm... > tests/oracle/scores.csv
+#   tests/oracle/reference.py models/NAME.txt picture.pgm... > tests/oracle/scores.csv
 # The tests compare the filter with it. It shares nothing with libavfilter but the paper.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 import os
@@ -9,7 +9,8 @@ import sys
 import numpy as np
 from scipy.special import gammaln
 
-import models
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../tools/train'))
+import models  # noqa: E402
 
 SIZE, STEP, EPSILON = 5, 3, 1e-7
 
