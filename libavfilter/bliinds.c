@@ -93,14 +93,14 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
     return ff_metric_init(&s->log, ctx);
 }
 
+/// @return 1, or AVERROR(EINVAL) after a message
 static int check_size(AVFilterContext *ctx, int width, int height)
 {
-    if (width  >= BLIINDS_MIN_SIZE && width  <= BLIINDS_MAX_SIZE &&
-        height >= BLIINDS_MIN_SIZE && height <= BLIINDS_MAX_SIZE)
-        return 0;
+    if (FFMIN(width, height) >= BLIINDS_MIN_SIZE && FFMAX(width, height) <= LUMA_MAX_SIZE)
+        return 1;
     av_log(ctx, AV_LOG_ERROR, "A frame of %dx%d cannot be scored: width and height "
            "must be %d to %d; scale it first.\n", width, height,
-           BLIINDS_MIN_SIZE, BLIINDS_MAX_SIZE);
+           BLIINDS_MIN_SIZE, LUMA_MAX_SIZE);
     return AVERROR(EINVAL);
 }
 
@@ -113,41 +113,19 @@ int ff_bliinds_config(BLIINDSContext *s, const AVFilterLink *inlink)
 int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame *dst,
                         const AVFrame *frame, uint64_t n)
 {
-    int ret;
-
     dst->n    = n;
     dst->luma = luma_frame(frame);
-    ff_bliinds_coded_features(dst->coded, frame, dst->luma.width, dst->luma.height,
-                              s->shown_height);
+    ff_bliinds_coded_features(dst->coded, frame, &dst->luma, s->shown_height);
     // without a bitstream model, or what it needs, the pixel model is used, which may be empty
-    dst->basis = ff_bliinds_is_coded(dst->coded) && s->model[BLIINDS_BITSTREAM].name[0] ?
-                 BLIINDS_BITSTREAM : BLIINDS_PIXELS;
+    dst->basis = s->model[BLIINDS_BITSTREAM].name[0] ? BLIINDS_BITSTREAM : BLIINDS_PIXELS;
+    for (int i = 0; i < BLIINDS_NB_CODED; i++)
+        if (!isfinite(dst->coded[i]))
+            dst->basis = BLIINDS_PIXELS;
     dst->needs_statistics = s->features ||
                             ff_bliinds_model_needs_statistics(&s->model[dst->basis]);
     if (ctx->is_disabled || !frame_is_chosen(n, s->n_subsample))
         return 0;
-    ret = check_size(ctx, dst->luma.width, dst->luma.height);
-    return ret < 0 ? ret : 1;
-}
-
-static void predict(double value[NB_METRICS], const BLIINDSContext *s, enum BLIINDSBasis basis,
-                    const double feature[BLIINDS_NB_FEATURES])
-{
-    const BLIINDSModel *model = &s->model[basis];
-
-    value[METRIC_BASIS] = basis;
-    value[METRIC_RAW]   = ff_bliinds_model_raw(model, feature);
-    value[METRIC_SCORE] = ff_bliinds_model_score(model, value[METRIC_RAW]);
-    value[METRIC_SIGMA] = ff_bliinds_model_sigma(model, feature, value[METRIC_SCORE]);
-    if (!model->name[0])
-        for (int i = 0; i < NB_METRICS; i++)
-            value[i] = NAN;
-}
-
-static int is_valid(const BLIINDSLevelSums sums[BLIINDS_LEVELS])
-{
-    return sums[0].nb_flat <= MAX_FLAT * bliinds_level_blocks(&sums[0]) &&
-           bliinds_level_blocks(&sums[BLIINDS_LEVELS - 1]) >= MIN_BLOCKS;
+    return check_size(ctx, dst->luma.width, dst->luma.height);
 }
 
 /// Find our side data in a frame, from an encoder or an earlier filter.
@@ -200,19 +178,27 @@ static int set_side_data(const BLIINDSContext *s, AVFrame *frame, const double *
 int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
                      const BLIINDSFrame *f, const BLIINDSLevelSums sums[BLIINDS_LEVELS])
 {
-    double value[BLIINDS_MAX_METRICS], *feature = value + NB_METRICS;
-    int ret;
+    const BLIINDSModel *model = &s->model[f->basis];
+    double value[FF_ARRAY_ELEMS(s->metric)], *feature = value + NB_METRICS;
+    BLIINDSPrediction prediction;
+    int ret, valid;
 
-    ff_bliinds_features(feature, sums);
+    ff_bliinds_features(feature, &f->luma, sums);
     memcpy(feature + BLIINDS_FEATURE_CODED, f->coded, sizeof(f->coded));
-    predict(value, s, f->basis, feature);
-    value[METRIC_VALID] = is_valid(sums);
-    if (value[METRIC_VALID]) {
+    prediction = ff_bliinds_model_predict(model, feature);
+    valid = sums[0].nb_flat <= MAX_FLAT * bliinds_level_blocks(f->luma.width, f->luma.height, 0) &&
+            bliinds_level_blocks(f->luma.width, f->luma.height, BLIINDS_LEVELS - 1) >= MIN_BLOCKS;
+    value[METRIC_SCORE] = prediction.score;
+    value[METRIC_RAW]   = prediction.raw;
+    value[METRIC_SIGMA] = prediction.sigma;
+    value[METRIC_BASIS] = model->name[0] ? f->basis : NAN;
+    value[METRIC_VALID] = valid;
+    if (valid) {
         // over frames of both models, the mean of what they tell
-        s->sigma_p80 += s->model[f->basis].sigma_p80;
+        s->sigma_p80 += model->sigma_p80;
         s->metric[METRIC_SIGMA].uncertain_above = s->sigma_p80 / ++s->nb_valid;
     }
     if (s->side_data && (ret = set_side_data(s, frame, value)) < 0)
         return ret;
-    return ff_metric_frame(&s->log, ctx, frame, f->n, value, value[METRIC_VALID]);
+    return ff_metric_frame(&s->log, ctx, frame, f->n, value, valid);
 }

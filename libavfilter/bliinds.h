@@ -33,15 +33,65 @@
 #include "libavutil/opt.h"
 
 #include "avfilter.h"
-#include "bliinds_model.h"
-#include "bliinds_sums.h"
+#include "bliinds_block.h"
 #include "luma.h"
 #include "metric.h"
 
 #define BLIINDS_MIN_SIZE 4      ///< level 3 then has one sample
-#define BLIINDS_MAX_SIZE 16384
 
-#define BLIINDS_MAX_METRICS (7 + BLIINDS_NB_FEATURES)
+/**
+ * The features, in the order of their values.
+ *
+ * 24 of the paper: per level, mean over all blocks ("100") and over the 10 %
+ * of worst quality ("10": the largest zeta, sub and ori, the smallest gamma).
+ * 9 band energies: per level, log2 of 0.1 + the mean variance of the low (1),
+ * middle (2) and high (3) band's coefficients.
+ * 7 phases of level 1: band energies and mean statistics of the blocks that straddle a line
+ * of the 8x8 grid, minus those of the other blocks.
+ * 9 coded features, from the keys of quantizer_metadata, NAN without them: log2 of the
+ * quantizer step in units of an 8-bit sample, as mean over the group of pictures so far,
+ * weighted by bytes; log2 of its I frame's bits per sample of luma; log2 of the shown
+ * size over the coded one; and for each codec but H.264, 1 if it is the frame's, else 0.
+ */
+enum {
+    BLIINDS_FEATURE_BAND       = 24,    ///< first of the band energies
+    BLIINDS_FEATURE_PHASE      = 33,    ///< first of the phases, those of the bands
+    BLIINDS_FEATURE_MEAN_PHASE = 36,    ///< first of the phases of means of statistics
+    BLIINDS_FEATURE_CODED      = 40,    ///< first of the coded features
+    BLIINDS_NB_CODED           = 9,
+    BLIINDS_NB_FEATURES        = 49
+};
+
+extern const char *const ff_bliinds_feature_name[BLIINDS_NB_FEATURES];
+
+/// What a score is made from.
+enum BLIINDSBasis {
+    BLIINDS_PIXELS,
+    BLIINDS_BITSTREAM,      ///< the pixels and the coded features
+    BLIINDS_NB_BASES
+};
+
+typedef struct BLIINDSModel {
+    char name[64];          ///< empty if there is no model
+    char predicts[64];      ///< what the score is, for the reader; may be empty
+    double weight[BLIINDS_NB_FEATURES];
+    double constant;
+    int logistic;           ///< the weighted sum is log((score - min) / (max - score))
+    int higher_is_better;
+    double min, max;        ///< range of the score
+    double step;            ///< the score is rounded to multiples of it; 0 for none
+    double sigma;           ///< standard deviation of the prediction, NAN if unknown
+    /// weights of the features, and behind them of the score, in the logarithm of sigma
+    double sigma_weight[BLIINDS_NB_FEATURES + 1];
+    double sigma_p80;       ///< 80 % of the training set have a lower sigma; NAN if unknown
+} BLIINDSModel;
+
+/// What a model makes of the features of a frame.
+typedef struct BLIINDSPrediction {
+    double raw;
+    double score;           ///< rounded to the model's step, clipped to its range
+    double sigma;           ///< standard deviation of the score's error, NAN if unknown
+} BLIINDSPrediction;
 
 /// What is known of a frame before its samples are looked at.
 typedef struct BLIINDSFrame {
@@ -65,7 +115,7 @@ typedef struct BLIINDSContext {
     BLIINDSModel model[BLIINDS_NB_BASES];
     double sigma_p80;       ///< sum over the valid frames of their models' sigma_p80
     uint64_t nb_valid;
-    ScoreMetric metric[BLIINDS_MAX_METRICS];
+    ScoreMetric metric[5 + BLIINDS_NB_FEATURES];    ///< the features come last
 } BLIINDSContext;
 
 /// The options of a BLIINDS filter, whose context has it as member.
@@ -73,9 +123,9 @@ typedef struct BLIINDSContext {
     { "model", "set the model: a built-in name or a file",                                  \
       offsetof(type, member.model_name), AV_OPT_TYPE_STRING, { .str = "vmaf1_est1" }, 0, 0, \
       flags },                                                                              \
-    { "shown_height", "set the height at which people see the video, 0 for the frame's",    \
+    { "shown_height", "set the display height in pixels (0 = frame height)",                \
       offsetof(type, member.shown_height), AV_OPT_TYPE_INT, { .i64 = 0 }, 0,                \
-      BLIINDS_MAX_SIZE, flags },                                                            \
+      LUMA_MAX_SIZE, flags },                                                            \
     { "features", "report the features too",                                                \
       offsetof(type, member.features), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1, flags },       \
     { "side_data", "attach the score as user data unregistered SEI",                        \
@@ -108,5 +158,33 @@ int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame *d
  */
 int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
                      const BLIINDSFrame *f, const BLIINDSLevelSums sums[BLIINDS_LEVELS]);
+
+// ---- features, see bliinds_features.c ----
+
+/// Compute the coded features: NAN or infinite where they are not known.
+void ff_bliinds_coded_features(double dst[BLIINDS_NB_CODED], const AVFrame *frame,
+                               const LumaFrame *luma, int shown_height);
+
+/// Compute all features but the coded ones.
+void ff_bliinds_features(double dst[BLIINDS_FEATURE_CODED], const LumaFrame *luma,
+                         const BLIINDSLevelSums sums[BLIINDS_LEVELS]);
+
+// ---- models, see bliinds_model.c ----
+
+/// The built-in model, made from models/vmaf1_est1.txt.
+extern const BLIINDSModel ff_bliinds_model_vmaf1_est1[BLIINDS_NB_BASES];
+
+/**
+ * Load a built-in model or a file, see doc/model-format.md: a model for each basis, or for one.
+ *
+ * @return 0, or a negative AVERROR after a message with file, line and reason
+ */
+int ff_bliinds_model_load(BLIINDSModel model[BLIINDS_NB_BASES], void *logctx, const char *name);
+
+/// Whether a model uses more than band energies and coded features.
+int ff_bliinds_model_needs_statistics(const BLIINDSModel *model);
+
+BLIINDSPrediction ff_bliinds_model_predict(const BLIINDSModel *model,
+                                           const double feature[BLIINDS_NB_FEATURES]);
 
 #endif /* AVFILTER_BLIINDS_H */

@@ -18,8 +18,8 @@
 
 /**
  * @file
- * The arithmetic of one BLIINDS-II block: the only copy, included by C and by
- * CUDA C.
+ * The arithmetic of one BLIINDS-II block, and what is pooled of all: the only copy,
+ * included by C and by CUDA C.
  *
  * Michele A. Saad, Alan C. Bovik and Christophe Charrier, "Blind Image Quality
  * Assessment: A Natural Scene Statistics Approach in the DCT Domain", IEEE
@@ -424,6 +424,70 @@ SHARED_INLINE int bliinds_straddles(int b)
     int first = (BLIINDS_STEP * b - 1) & 7;
 
     return first + BLIINDS_BLOCK > 8;
+}
+
+// ---- what is pooled of the blocks of a level ----
+
+/// The statistics of a block that are pooled; gamma as its shape in thousandths.
+enum BLIINDSStatistic {
+    BLIINDS_ZETA,
+    BLIINDS_SUB,
+    BLIINDS_ORI,
+    BLIINDS_GAMMA,
+    BLIINDS_NB_STATISTICS
+};
+
+/// An exact sum of bliinds_fixed() values, in units of 1 and of 2^-32.
+typedef struct BLIINDSSum {
+    uint64_t whole, fraction;
+} BLIINDSSum;
+
+/// Sums of a statistic, all 0 where a model needs the bands alone.
+typedef struct BLIINDSPooled {
+    BLIINDSSum grid[2];     ///< over blocks clear of the 8x8 grid of the level, and straddling it
+    BLIINDSSum worst;       ///< over the bliinds_nb_worst() blocks of worst quality
+} BLIINDSPooled;
+
+/// Sums over the blocks of a level: integers, so that the order of additions does not matter.
+typedef struct BLIINDSLevelSums {
+    BLIINDSPooled pooled[BLIINDS_NB_STATISTICS];
+    BLIINDSSum band[2][3];  ///< as grid above; in levels 2 and 3 one class may have both
+    uint64_t nb_flat;       ///< blocks that bliinds_is_flat(), at level 1; others may leave it 0
+} BLIINDSLevelSums;
+
+/// Add a value, or a sum of up to 2^13 values, of bliinds_fixed().
+SHARED_INLINE void bliinds_sum_add(BLIINDSSum *dst, uint64_t fixed)
+{
+    dst->whole    += fixed >> 32;
+    dst->fraction += (uint32_t)fixed;
+}
+
+/// Number of blocks along a side of n samples.
+SHARED_INLINE int bliinds_nb_blocks(int n)
+{
+    return (n + BLIINDS_STEP - 1) / BLIINDS_STEP;
+}
+
+/// Number of blocks of level l, from 0, of a picture.
+SHARED_INLINE int bliinds_level_blocks(int w, int h, int l)
+{
+    return bliinds_nb_blocks(w >> l) * bliinds_nb_blocks(h >> l);
+}
+
+/// How many of n blocks along a side are clear of the 8x8 grid: four of each eight.
+SHARED_INLINE int bliinds_nb_clear(int n)
+{
+    int nb = n / 8 * 4;
+
+    for (int b = 0; b < n % 8; b++)
+        nb += !bliinds_straddles(b);
+    return nb;
+}
+
+/// Number of blocks in the worst 10 % of n.
+SHARED_INLINE int bliinds_nb_worst(int n)
+{
+    return (n + 9) / 10;
 }
 
 #endif /* AVFILTER_BLIINDS_BLOCK_H */

@@ -32,8 +32,8 @@
 #define NB_SAMPLE 4096
 
 #define EXPAND_ROW(bits)                                                        \
-void ff_bliinds_expand_row ## bits ## _c(int32_t *dst, const uint8_t *src8,     \
-                                         int w, int down, int black, int up)    \
+static void expand_row ## bits ## _c(int32_t *dst, const uint8_t *src8,         \
+                                     int w, int down, int black, int up)        \
 {                                                                               \
     const uint ## bits ## _t *src = (const uint ## bits ## _t *)src8;           \
     /* bits beyond the depth, which no valid frame has, would overflow */       \
@@ -46,8 +46,8 @@ void ff_bliinds_expand_row ## bits ## _c(int32_t *dst, const uint8_t *src8,     
 EXPAND_ROW(8)
 EXPAND_ROW(16)
 
-void ff_bliinds_lowpass_row_c(int32_t *dst, const int32_t *above,
-                              const int32_t *middle, const int32_t *below, int w)
+static void lowpass_row_c(int32_t *dst, const int32_t *above,
+                          const int32_t *middle, const int32_t *below, int w)
 {
     int32_t left = bliinds_lowpass(above[0], middle[0], below[0]);
 
@@ -75,8 +75,8 @@ static av_always_inline void basis_part(float *restrict dst, ptrdiff_t stride,
     }
 }
 
-void ff_bliinds_basis_row_c(float *high, float *low, ptrdiff_t stride,
-                            const int32_t *line, int nb_blocks)
+static void basis_row_c(float *high, float *low, ptrdiff_t stride,
+                        const int32_t *line, int nb_blocks)
 {
     basis_part(high, stride, line, nb_blocks, bliinds_high);
     if (low)
@@ -91,10 +91,10 @@ static av_always_inline void load_block(float dst[5][5], const float *const src[
             dst[y][k] = src[y][k * stride + b];
 }
 
-/// The compiler removes the arithmetic of what is not stored.
+/// Compiled for each of its calls, without the arithmetic of what is not stored.
 static av_always_inline void blocks(float *restrict dst, const float *const high[5],
                                     const float *const low[5], ptrdiff_t stride,
-                                    int nb_blocks, int has_low, int bands_alone)
+                                    int nb_blocks, int nb_rows, int has_low)
 {
     for (int b = 0; b < nb_blocks; b++) {
         BLIINDSBlock block;
@@ -113,7 +113,8 @@ static av_always_inline void blocks(float *restrict dst, const float *const high
 
         for (int i = 0; i < 3; i++)
             dst[(BLIINDS_ROW_BAND + i) * stride + b] = block.band[i];
-        if (bands_alone)
+        dst[BLIINDS_ROW_FLAT * stride + b] = bliinds_is_flat(block.band);
+        if (nb_rows <= BLIINDS_ROW_STATISTIC)
             continue;
         dst[(BLIINDS_ROW_STATISTIC + BLIINDS_ZETA) * stride + b] = block.zeta;
         dst[(BLIINDS_ROW_STATISTIC + BLIINDS_SUB)  * stride + b] = block.sub;
@@ -122,48 +123,40 @@ static av_always_inline void blocks(float *restrict dst, const float *const high
     }
 }
 
-#define BLOCK_ROW(name, bands_alone)                                                    \
-void ff_bliinds_ ## name ## _c(float *dst, const float *const high[5],                  \
-                               const float *const low[5], ptrdiff_t stride,             \
-                               int nb_blocks)                                           \
-{                                                                                       \
-    if (low)                                                                            \
-        blocks(dst, high, low, stride, nb_blocks, 1, bands_alone);                      \
-    else                                                                                \
-        blocks(dst, high, NULL, stride, nb_blocks, 0, bands_alone);                     \
+static void block_row_c(float *dst, const float *const high[5], const float *const low[5],
+                        ptrdiff_t stride, int nb_blocks)
+{
+    if (low)
+        blocks(dst, high, low, stride, nb_blocks, BLIINDS_NB_ROWS, 1);
+    else
+        blocks(dst, high, low, stride, nb_blocks, BLIINDS_NB_ROWS, 0);
 }
 
-BLOCK_ROW(block_row, 0)
-BLOCK_ROW(band_row, 1)
+static void band_row_c(float *dst, const float *const high[5], const float *const low[5],
+                       ptrdiff_t stride, int nb_blocks)
+{
+    if (low)
+        blocks(dst, high, low, stride, nb_blocks, BLIINDS_ROW_STATISTIC, 1);
+    else
+        blocks(dst, high, low, stride, nb_blocks, BLIINDS_ROW_STATISTIC, 0);
+}
 
-void ff_bliinds_sum_rows_c(uint64_t (*sum)[BLIINDS_NB_LANES], const float *value,
-                           ptrdiff_t stride, int nb_rows, int nb_blocks)
+static void sum_rows_c(uint64_t (*sum)[BLIINDS_NB_LANES], const float *value,
+                       ptrdiff_t stride, int nb_rows, int nb_blocks)
 {
     for (int r = 0; r < nb_rows; r++)
         for (int b = 0; b < nb_blocks; b++)
             sum[r][b % BLIINDS_NB_LANES] += bliinds_fixed(value[r * stride + b]);
 }
 
-int ff_bliinds_count_flat_c(const float *band, ptrdiff_t stride, int nb_blocks)
+static void gamma_row_c(float *rho, const float *table, int nb_blocks)
 {
-    int nb = 0;
-
     for (int b = 0; b < nb_blocks; b++)
-        nb += bliinds_is_flat((float[]){ band[b], band[stride + b], band[2 * stride + b] });
-    return nb;
+        rho[b] = bliinds_gamma_value(bliinds_gamma(table, rho[b]));
 }
 
-void ff_bliinds_gamma_row_c(uint64_t sum[BLIINDS_NB_LANES], uint16_t *gamma,
-                            const float *rho, const float *table, int nb_blocks)
-{
-    for (int b = 0; b < nb_blocks; b++) {
-        gamma[b] = bliinds_gamma(table, rho[b]);
-        sum[b % BLIINDS_NB_LANES] += bliinds_gamma_value(gamma[b]);
-    }
-}
-
-int ff_bliinds_select_c(float *dst, uint64_t above[2], const float *value, int n,
-                        const float range[2])
+static int select_c(float *dst, uint64_t above[2], const float *value, int n,
+                    const float range[2])
 {
     int nb = 0;
 
@@ -180,16 +173,15 @@ int ff_bliinds_select_c(float *dst, uint64_t above[2], const float *value, int n
 
 av_cold void ff_bliinds_dsp_init(BLIINDSDSPContext *dsp)
 {
-    dsp->expand_row8  = ff_bliinds_expand_row8_c;
-    dsp->expand_row16 = ff_bliinds_expand_row16_c;
-    dsp->lowpass_row  = ff_bliinds_lowpass_row_c;
-    dsp->basis_row    = ff_bliinds_basis_row_c;
-    dsp->block_row    = ff_bliinds_block_row_c;
-    dsp->band_row     = ff_bliinds_band_row_c;
-    dsp->sum_rows     = ff_bliinds_sum_rows_c;
-    dsp->count_flat   = ff_bliinds_count_flat_c;
-    dsp->gamma_row    = ff_bliinds_gamma_row_c;
-    dsp->select       = ff_bliinds_select_c;
+    dsp->expand_row8  = expand_row8_c;
+    dsp->expand_row16 = expand_row16_c;
+    dsp->lowpass_row  = lowpass_row_c;
+    dsp->basis_row    = basis_row_c;
+    dsp->block_row    = block_row_c;
+    dsp->band_row     = band_row_c;
+    dsp->sum_rows     = sum_rows_c;
+    dsp->gamma_row    = gamma_row_c;
+    dsp->select       = select_c;
 
 #if ARCH_X86 && HAVE_X86ASM && CONFIG_BLIINDS_FILTER
     ff_bliinds_dsp_init_x86(dsp);
@@ -209,31 +201,31 @@ void ff_bliinds_gamma_table(float table[BLIINDS_GAMMA_NB])
 
 void ff_bliinds_add_row(const BLIINDSDSPContext *dsp, BLIINDSLevelSums *sums,
                         const BLIINDSBlocks *blocks, int y,
-                        const float *value, ptrdiff_t stride, const float *table)
+                        float *value, ptrdiff_t stride, const float *table)
 {
     const ptrdiff_t first = y * (ptrdiff_t)blocks->w;
+    const int nb_rows     = table ? BLIINDS_NB_ROWS : BLIINDS_ROW_STATISTIC;
+    const int nb          = FFALIGN(blocks->w, BLIINDS_VECTOR);
     uint64_t sum[BLIINDS_NB_ROWS][BLIINDS_NB_LANES] = { 0 };
 
-    dsp->sum_rows(sum, value, stride, table ? BLIINDS_ROW_RHO : BLIINDS_ROW_STATISTIC, blocks->w);
-    sums->nb_flat += dsp->count_flat(value, stride, blocks->w);
-    if (table) {
-        for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
-            memcpy(blocks->statistic[i] + first, value + (BLIINDS_ROW_STATISTIC + i) * stride,
-                   blocks->w * sizeof(*value));
-        dsp->gamma_row(sum[BLIINDS_ROW_RHO], blocks->gamma + first,
-                       value + BLIINDS_ROW_RHO * stride, table, blocks->w);
-    }
+    if (table)
+        dsp->gamma_row(value + BLIINDS_ROW_RHO * stride, table, nb);
+    for (int i = 0; i < nb_rows; i++)
+        memset(value + i * stride + blocks->w, 0, (nb - blocks->w) * sizeof(*value));
+    dsp->sum_rows(sum, value, stride, nb_rows, nb);
+    for (int i = 0; table && i < BLIINDS_NB_STATISTICS; i++)
+        memcpy(blocks->statistic[i] + first, value + (BLIINDS_ROW_STATISTIC + i) * stride,
+               blocks->w * sizeof(*value));
 
     // blocks straddle the grid in the same way every 8 blocks
     for (int x = 0; x < BLIINDS_NB_LANES; x++) {
-        BLIINDSClassSums *grid = &sums->grid[bliinds_straddles(y) || bliinds_straddles(x)];
+        const int class = bliinds_straddles(y) || bliinds_straddles(x);
 
-        grid->nb_blocks += (blocks->w + BLIINDS_NB_LANES - 1 - x) / BLIINDS_NB_LANES;
-        grid->gamma     += sum[BLIINDS_ROW_RHO][x];
-        for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
-            bliinds_sum_add(&grid->statistic[i], sum[BLIINDS_ROW_STATISTIC + i][x]);
+        sums->nb_flat += sum[BLIINDS_ROW_FLAT][x] >> 32;
         for (int i = 0; i < 3; i++)
-            bliinds_sum_add(&grid->band[i], sum[BLIINDS_ROW_BAND + i][x]);
+            bliinds_sum_add(&sums->band[class][i], sum[BLIINDS_ROW_BAND + i][x]);
+        for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
+            bliinds_sum_add(&sums->pooled[i].grid[class], sum[BLIINDS_ROW_STATISTIC + i][x]);
     }
 }
 
@@ -287,8 +279,9 @@ static float sample_largest(const float *value, int n, float *sample, int nb, in
     return add_largest(&unused, sample, nb, k);
 }
 
-void ff_bliinds_add_largest(const BLIINDSDSPContext *dsp, BLIINDSSum *dst,
-                            float *value, int n, int k, float *candidate)
+/// Add the k largest of n values, of which few are looked at twice.
+static void add_largest_of_many(const BLIINDSDSPContext *dsp, BLIINDSSum *dst,
+                                float *value, int n, int k, float *candidate)
 {
     // expected rank of the k-th largest in the sample, and four standard deviations of it
     const int middle = (int64_t)NB_SAMPLE * k / n;
@@ -298,10 +291,6 @@ void ff_bliinds_add_largest(const BLIINDSDSPContext *dsp, BLIINDSSum *dst,
     int nb = 0, nb_above = 0;
     float range[2];
 
-    if (n < 8 * NB_SAMPLE) {
-        add_largest(dst, value, n, k);
-        return;
-    }
     range[0] = sample_largest(value, n, candidate, NB_SAMPLE, FFMIN(middle + margin, NB_SAMPLE));
     range[1] = sample_largest(value, n, candidate, NB_SAMPLE, FFMAX(middle - margin, 1));
 
@@ -309,7 +298,7 @@ void ff_bliinds_add_largest(const BLIINDSDSPContext *dsp, BLIINDSSum *dst,
         uint64_t above[2] = { 0 };
 
         nb += dsp->select(candidate + nb, above, value + i,
-                          FFMIN(n - i, BLIINDS_NB_SELECT), range);
+                          FFMIN(FFALIGN(n - i, BLIINDS_VECTOR), BLIINDS_NB_SELECT), range);
         bliinds_sum_add(&sum, above[0]);
         nb_above += above[1];
     }
@@ -322,17 +311,31 @@ void ff_bliinds_add_largest(const BLIINDSDSPContext *dsp, BLIINDSSum *dst,
     }
 }
 
-void ff_bliinds_add_smallest_gamma(BLIINDSLevelSums *sums, const uint16_t *gamma,
-                                   int n, int k)
+static void add_smallest_gamma(BLIINDSSum *dst, const float *value, int n, int k)
 {
-    unsigned count[BLIINDS_GAMMA_NB] = { 0 };
+    unsigned count[BLIINDS_GAMMA_FLAT + 1] = { 0 };
 
     for (int i = 0; i < n; i++)
-        count[gamma[i]]++;
-    for (int j = 0; k > 0; j++) {
-        int nb = FFMIN(k, count[j]);
+        count[(int)value[i]]++;
+    for (int shape = 0; k > 0; shape++) {
+        const int nb = FFMIN(k, count[shape]);
 
-        sums->worst_gamma += (uint64_t)nb * bliinds_gamma_value(j);
+        dst->whole += (uint64_t)nb * shape;
         k -= nb;
     }
+}
+
+void ff_bliinds_add_worst(const BLIINDSDSPContext *dsp, BLIINDSLevelSums *sums,
+                          const BLIINDSBlocks *blocks, enum BLIINDSStatistic statistic)
+{
+    const int n = blocks->w * blocks->h, k = bliinds_nb_worst(n);
+    float *value    = blocks->statistic[statistic];
+    BLIINDSSum *dst = &sums->pooled[statistic].worst;
+
+    if (statistic == BLIINDS_GAMMA)
+        add_smallest_gamma(dst, value, n, k);
+    else if (n < 8 * NB_SAMPLE)
+        add_largest(dst, value, n, k);
+    else
+        add_largest_of_many(dsp, dst, value, n, k, blocks->candidate[statistic]);
 }

@@ -27,18 +27,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bliinds_sums.h"
+#include "bliinds_block.h"
 
-/// Rows of values of a row of blocks: band_row() writes those of the bands, block_row() all.
+/// Rows of values of a row of blocks. band_row() writes those before the statistics.
 enum {
     BLIINDS_ROW_BAND,
-    BLIINDS_ROW_STATISTIC  = BLIINDS_ROW_BAND + 3,  ///< in the order of BLIINDSStatistic
-    BLIINDS_ROW_RHO        = BLIINDS_ROW_STATISTIC + BLIINDS_NB_STATISTICS,
+    BLIINDS_ROW_FLAT       = BLIINDS_ROW_BAND + 3,  ///< 1 if bliinds_is_flat(), else 0
+    BLIINDS_ROW_STATISTIC,                          ///< in the order of BLIINDSStatistic
+    /// variance over squared mean deviation, until gamma_row() has put shapes there
+    BLIINDS_ROW_RHO        = BLIINDS_ROW_STATISTIC + BLIINDS_GAMMA,
     BLIINDS_NB_ROWS
 };
 
 /// A row has 8 sums, each over every eighth block: in these the 8x8 grid lies alike.
 #define BLIINDS_NB_LANES 8
+
+/// Most elements of a vector: numbers of blocks are multiples of it.
+#define BLIINDS_VECTOR 16
+
+/// Elements behind a row of samples that functions may read, or write any value to.
+#define BLIINDS_ROW_PAD 64
 
 /// The most values of one select(): as many as bliinds_sum_add() takes.
 #define BLIINDS_NB_SELECT (1 << 13)
@@ -46,10 +54,13 @@ enum {
 /// Room that ff_bliinds_add_largest() needs to find the largest of n values in a fast way.
 #define BLIINDS_NB_CANDIDATES(n) ((n) / 8 + BLIINDS_NB_SELECT)
 
-/// Strides are in elements; line, dst and src do not overlap.
+/**
+ * Strides are in elements; line, dst and src do not overlap. Numbers of blocks are multiples of
+ * BLIINDS_VECTOR: what rows have behind their last block is any finite value.
+ */
 typedef struct BLIINDSDSPContext {
     /**
-     * Expand a row of luma to level 1 samples.
+     * Expand a row of luma to level 1 samples; no more than these are read and written.
      *
      * @param src   uint8_t, or native uint16_t in row16
      * @param w     samples
@@ -92,7 +103,7 @@ typedef struct BLIINDSDSPContext {
     void (*block_row)(float *dst, const float *const high[5],
                       const float *const low[5], ptrdiff_t stride, int nb_blocks);
 
-    /// block_row() that writes the rows of the bands alone.
+    /// block_row() without the statistics.
     void (*band_row)(float *dst, const float *const high[5],
                      const float *const low[5], ptrdiff_t stride, int nb_blocks);
 
@@ -104,26 +115,15 @@ typedef struct BLIINDSDSPContext {
     void (*sum_rows)(uint64_t (*sum)[BLIINDS_NB_LANES], const float *value,
                      ptrdiff_t stride, int nb_rows, int nb_blocks);
 
-    /// Number of blocks of a row that bliinds_is_flat(); band: the first row of the bands.
-    int (*count_flat)(const float *band, ptrdiff_t stride, int nb_blocks);
-
-    /**
-     * Indices of the shapes of a row of blocks, and sums of the shapes.
-     *
-     * @param sum   bliinds_gamma_value() of block b is added to [b % BLIINDS_NB_LANES]
-     * @param gamma set to the index of each block's shape
-     * @param rho   the row BLIINDS_ROW_RHO
-     * @param table of ff_bliinds_gamma_table()
-     */
-    void (*gamma_row)(uint64_t sum[BLIINDS_NB_LANES], uint16_t *gamma,
-                      const float *rho, const float *table, int nb_blocks);
+    /// Replace the row BLIINDS_ROW_RHO by bliinds_gamma_value(), by ff_bliinds_gamma_table().
+    void (*gamma_row)(float *rho, const float *table, int nb_blocks);
 
     /**
      * Sum the values above a range, and collect those in it.
      *
      * @param dst   n elements
      * @param above bliinds_fixed() of those above is added to [0], their number to [1]
-     * @param n     at most BLIINDS_NB_SELECT
+     * @param n     a multiple of BLIINDS_VECTOR, at most BLIINDS_NB_SELECT
      * @param range its lower and upper end, both inclusive
      * @return number of values in dst
      */
@@ -134,37 +134,14 @@ typedef struct BLIINDSDSPContext {
 void ff_bliinds_dsp_init(BLIINDSDSPContext *dsp);
 void ff_bliinds_dsp_init_x86(BLIINDSDSPContext *dsp);
 
-/// @name The functions in C
-/// @{
-void ff_bliinds_expand_row8_c(int32_t *dst, const uint8_t *src, int w,
-                              int down, int black, int up);
-void ff_bliinds_expand_row16_c(int32_t *dst, const uint8_t *src, int w,
-                               int down, int black, int up);
-void ff_bliinds_lowpass_row_c(int32_t *dst, const int32_t *above,
-                              const int32_t *middle, const int32_t *below, int w);
-void ff_bliinds_basis_row_c(float *high, float *low, ptrdiff_t stride,
-                            const int32_t *line, int nb_blocks);
-void ff_bliinds_block_row_c(float *dst, const float *const high[5],
-                            const float *const low[5], ptrdiff_t stride, int nb_blocks);
-void ff_bliinds_band_row_c(float *dst, const float *const high[5],
-                           const float *const low[5], ptrdiff_t stride, int nb_blocks);
-void ff_bliinds_sum_rows_c(uint64_t (*sum)[BLIINDS_NB_LANES], const float *value,
-                           ptrdiff_t stride, int nb_rows, int nb_blocks);
-int ff_bliinds_count_flat_c(const float *band, ptrdiff_t stride, int nb_blocks);
-void ff_bliinds_gamma_row_c(uint64_t sum[BLIINDS_NB_LANES], uint16_t *gamma,
-                            const float *rho, const float *table, int nb_blocks);
-int ff_bliinds_select_c(float *dst, uint64_t above[2], const float *value, int n,
-                        const float range[2]);
-/// @}
-
 // ---- sums over the blocks of a level ----
 
 /// The blocks of a level, from which the worst are chosen.
 typedef struct BLIINDSBlocks {
     int w, h;
-    float *statistic[BLIINDS_NB_STATISTICS];    ///< of each block, [h][w]
-    uint16_t *gamma;                            ///< index of each block, [h][w]
-    float *candidate[BLIINDS_NB_STATISTICS];    ///< BLIINDS_NB_CANDIDATES(w * h)
+    /// of each block, [h][w], and up to the next multiple of BLIINDS_VECTOR values of -1
+    float *statistic[BLIINDS_NB_STATISTICS];
+    float *candidate[BLIINDS_GAMMA];            ///< BLIINDS_NB_CANDIDATES(w * h)
 } BLIINDSBlocks;
 
 /**
@@ -178,30 +155,18 @@ void ff_bliinds_gamma_table(float table[BLIINDS_GAMMA_NB]);
  *
  * @param blocks takes its statistics
  * @param y      number of the row of blocks
- * @param value  output of block_row(), or of band_row() if table is NULL
+ * @param value  output of block_row(), or of band_row() if table is NULL, overwritten
  * @param table  of ff_bliinds_gamma_table(), or NULL for the bands alone
  */
 void ff_bliinds_add_row(const BLIINDSDSPContext *dsp, BLIINDSLevelSums *sums,
                         const BLIINDSBlocks *blocks, int y,
-                        const float *value, ptrdiff_t stride, const float *table);
+                        float *value, ptrdiff_t stride, const float *table);
 
 /**
- * Add the k largest of n values to a sum.
- *
- * @param value     n values from 0 to 2^19, overwritten
- * @param k         1 to n
- * @param candidate BLIINDS_NB_CANDIDATES(n) elements of working memory
+ * Add the values of a statistic's worst blocks to the sums of their level: the smallest shapes
+ * of gamma, the largest values, from 0 to 2^19, of the others, which are overwritten.
  */
-void ff_bliinds_add_largest(const BLIINDSDSPContext *dsp, BLIINDSSum *dst,
-                            float *value, int n, int k, float *candidate);
-
-/**
- * Add the k smallest of n shapes to a level's worst_gamma.
- *
- * @param gamma n indices from bliinds_gamma()
- * @param k     1 to n
- */
-void ff_bliinds_add_smallest_gamma(BLIINDSLevelSums *sums, const uint16_t *gamma,
-                                   int n, int k);
+void ff_bliinds_add_worst(const BLIINDSDSPContext *dsp, BLIINDSLevelSums *sums,
+                          const BLIINDSBlocks *blocks, enum BLIINDSStatistic statistic);
 
 #endif /* AVFILTER_BLIINDS_DSP_H */

@@ -23,7 +23,7 @@
 #include "libavutil/dict.h"
 #include "libavutil/macros.h"
 
-#include "bliinds_features.h"
+#include "bliinds.h"
 
 #define LEVEL(l)                                                        \
     l ".zeta100", l ".zeta10", l ".gamma100", l ".gamma10",             \
@@ -70,8 +70,8 @@ static double coded_number(const AVFrame *frame, const char *key)
     return av_sscanf(text, "%lf%n", &value, &length) == 1 && !text[length] ? value : NAN;
 }
 
-void ff_bliinds_coded_features(double dst[BLIINDS_NB_CODED], const AVFrame *frame, int w, int h,
-                               int shown_height)
+void ff_bliinds_coded_features(double dst[BLIINDS_NB_CODED], const AVFrame *frame,
+                               const LumaFrame *luma, int shown_height)
 {
     static const struct {
         const char *name;
@@ -85,9 +85,10 @@ void ff_bliinds_coded_features(double dst[BLIINDS_NB_CODED], const AVFrame *fram
     const double intra  = coded_number(frame, "lavc.quantizer.gop_intra_bytes");
     const double width  = coded_number(frame, "lavc.quantizer.width");
     const double height = coded_number(frame, "lavc.quantizer.height");
-    const double scale  = FFMAX(FFMAX(w, h) / FFMAX(width, height),
-                                FFMIN(w, h) / FFMIN(width, height));
-    const double shown  = shown_height ? shown_height / (double)h : 1;
+    // the picture may have been scaled, rotated or cropped
+    const double scale  = FFMAX(FFMAX(luma->width, luma->height) / FFMAX(width, height),
+                                FFMIN(luma->width, luma->height) / FFMIN(width, height));
+    const double shown  = shown_height ? shown_height / (double)luma->height : 1;
 
     for (int i = 0; i < BLIINDS_NB_CODED; i++)
         dst[i] = NAN;
@@ -103,79 +104,56 @@ void ff_bliinds_coded_features(double dst[BLIINDS_NB_CODED], const AVFrame *fram
             dst[codec[i].feature] = 1;
 }
 
-int ff_bliinds_is_coded(const double coded[BLIINDS_NB_CODED])
-{
-    for (int i = 0; i < BLIINDS_NB_CODED; i++)
-        if (!isfinite(coded[i]))
-            return 0;
-    return 1;
-}
-
 /// A sum as double, rounded once: it does not matter how whole and fraction share it.
 static double sum_value(BLIINDSSum sum)
 {
     return sum.whole + (sum.fraction >> 32) + (uint32_t)sum.fraction * 0x1p-32;
 }
 
-static void compute_statistics(double *dst, const BLIINDSLevelSums *level)
-{
-    static const uint8_t position[BLIINDS_NB_STATISTICS] = {
-        [BLIINDS_ZETA] = 0, [BLIINDS_SUB] = 4, [BLIINDS_ORI] = 6,
-    };
-    const BLIINDSClassSums *c = level->grid;
-    const double n = bliinds_level_blocks(level);
-    const double k = bliinds_nb_worst(bliinds_level_blocks(level));
+/// A statistic's place in the order of the features.
+static const uint8_t position[BLIINDS_NB_STATISTICS] = {
+    [BLIINDS_ZETA] = 0, [BLIINDS_GAMMA] = 1, [BLIINDS_SUB] = 2, [BLIINDS_ORI] = 3,
+};
 
-    for (int i = 0; i < BLIINDS_NB_STATISTICS; i++) {
-        dst[position[i]]     = (sum_value(c[0].statistic[i]) +
-                                sum_value(c[1].statistic[i])) / n;
-        dst[position[i] + 1] = sum_value(level->worst[i]) / k;
-    }
-    dst[2] = (c[0].gamma + c[1].gamma) / (n * 1000);
-    dst[3] = level->worst_gamma / (k * 1000);
+/// Mean of a statistic over n blocks.
+static double mean(double sum, int statistic, double n)
+{
+    return sum / (statistic == BLIINDS_GAMMA ? n * 1000 : n);
 }
 
-/// Energies of the bands of a level.
-static void compute_bands(double dst[3], const BLIINDSLevelSums *level)
-{
-    const BLIINDSClassSums *c = level->grid;
-
-    for (int b = 0; b < 3; b++)
-        dst[b] = log2((sum_value(c[0].band[b]) + sum_value(c[1].band[b])) /
-                      bliinds_level_blocks(level) + 0.1);
-}
-
-/// Means over the blocks of a class, in the order of the phases.
-static void class_means(double dst[7], const BLIINDSClassSums *c)
+/// Means over the n blocks that are clear of the grid, or straddle it, in the order of the phases.
+static void class_means(double dst[7], const BLIINDSLevelSums *level, int class, int n)
 {
     for (int b = 0; b < 3; b++)
-        dst[b] = log2(sum_value(c->band[b]) / c->nb_blocks + 0.1);
-    dst[3] = sum_value(c->statistic[BLIINDS_ZETA]) / c->nb_blocks;
-    dst[4] = c->gamma / (c->nb_blocks * 1000.);
-    dst[5] = sum_value(c->statistic[BLIINDS_SUB]) / c->nb_blocks;
-    dst[6] = sum_value(c->statistic[BLIINDS_ORI]) / c->nb_blocks;
+        dst[b] = log2(sum_value(level->band[class][b]) / n + 0.1);
+    for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
+        dst[3 + position[i]] = mean(sum_value(level->pooled[i].grid[class]), i, n);
 }
 
-/**
- * Means over the blocks of level 1 that straddle the grid minus those over the others. The
- * smallest frame has both: the first block of a row straddles the grid, the second is clear.
- */
-static void compute_phases(double dst[7], const BLIINDSLevelSums *level)
-{
-    double clear[7];
-
-    class_means(clear, &level->grid[0]);
-    class_means(dst,   &level->grid[1]);
-    for (int i = 0; i < 7; i++)
-        dst[i] -= clear[i];
-}
-
-void ff_bliinds_features(double dst[BLIINDS_FEATURE_CODED],
+void ff_bliinds_features(double dst[BLIINDS_FEATURE_CODED], const LumaFrame *luma,
                          const BLIINDSLevelSums sums[BLIINDS_LEVELS])
 {
+    const int nb_clear = bliinds_nb_clear(bliinds_nb_blocks(luma->width)) *
+                         bliinds_nb_clear(bliinds_nb_blocks(luma->height));
+    double *phase = dst + BLIINDS_FEATURE_PHASE, clear[7];
+
     for (int l = 0; l < BLIINDS_LEVELS; l++) {
-        compute_statistics(dst + l * BLIINDS_STATISTIC_FEATURES, &sums[l]);
-        compute_bands(dst + BLIINDS_FEATURE_BAND + l * 3, &sums[l]);
+        const int n = bliinds_level_blocks(luma->width, luma->height, l);
+
+        for (int i = 0; i < BLIINDS_NB_STATISTICS; i++) {
+            const BLIINDSPooled *pooled = &sums[l].pooled[i];
+            double *feature = dst + 2 * (BLIINDS_NB_STATISTICS * l + position[i]);
+
+            feature[0] = mean(sum_value(pooled->grid[0]) + sum_value(pooled->grid[1]), i, n);
+            feature[1] = mean(sum_value(pooled->worst), i, bliinds_nb_worst(n));
+        }
+        for (int b = 0; b < 3; b++)
+            dst[BLIINDS_FEATURE_BAND + 3 * l + b] =
+                log2((sum_value(sums[l].band[0][b]) + sum_value(sums[l].band[1][b])) / n + 0.1);
     }
-    compute_phases(dst + BLIINDS_FEATURE_PHASE, &sums[0]);
+    // the smallest frame has both: its first block straddles the grid, the second is clear
+    class_means(clear, &sums[0], 0, nb_clear);
+    class_means(phase, &sums[0], 1, bliinds_level_blocks(luma->width, luma->height, 0) - nb_clear);
+    for (int i = 0; i < 7; i++)
+        phase[i] -= clear[i];
 }

@@ -28,19 +28,11 @@
 #include "libavutil/macros.h"
 #include "libavutil/mem.h"
 
-#include "bliinds_model.h"
+#include "bliinds.h"
 
 /// Limits of the sigma of a frame, as factors of the sigma of the model.
 #define MIN_SIGMA 0.25
 #define MAX_SIGMA 4
-
-int ff_bliinds_model_load(BLIINDSModel model[BLIINDS_NB_BASES], void *logctx, const char *name)
-{
-    if (strcmp(name, ff_bliinds_model_vmaf1_est1->name))
-        return ff_bliinds_model_read(model, logctx, name);
-    memcpy(model, ff_bliinds_model_vmaf1_est1, sizeof(ff_bliinds_model_vmaf1_est1));
-    return 0;
-}
 
 /// Whether a feature is made of the statistics of blocks.
 static int is_of_statistics(int feature)
@@ -66,29 +58,23 @@ static double weighted_sum(double sum, const double *weight, const double *value
     return sum;
 }
 
-double ff_bliinds_model_raw(const BLIINDSModel *model,
-                            const double feature[BLIINDS_NB_FEATURES])
+BLIINDSPrediction ff_bliinds_model_predict(const BLIINDSModel *model,
+                                           const double feature[BLIINDS_NB_FEATURES])
 {
-    const double raw = weighted_sum(model->constant, model->weight, feature, BLIINDS_NB_FEATURES);
+    BLIINDSPrediction p;
+    double sum;
 
-    return model->logistic ? model->min + (model->max - model->min) / (1 + exp(-raw)) : raw;
-}
-
-double ff_bliinds_model_score(const BLIINDSModel *model, double raw)
-{
-    if (model->step)
-        raw = floor(raw / model->step + 0.5) * model->step;
-    return av_clipd(raw, model->min, model->max);
-}
-
-double ff_bliinds_model_sigma(const BLIINDSModel *model,
-                              const double feature[BLIINDS_NB_FEATURES], double score)
-{
-    const double *weight = model->sigma_weight;
-    double sum = weighted_sum(0, weight, feature, BLIINDS_NB_FEATURES);
-
-    sum = weighted_sum(sum, weight + BLIINDS_NB_FEATURES, &score, 1);
-    return model->sigma * av_clipd(exp(sum), MIN_SIGMA, MAX_SIGMA);
+    if (!model->name[0])
+        return (BLIINDSPrediction){ NAN, NAN, NAN };
+    p.raw = weighted_sum(model->constant, model->weight, feature, BLIINDS_NB_FEATURES);
+    if (model->logistic)
+        p.raw = model->min + (model->max - model->min) / (1 + exp(-p.raw));
+    p.score = model->step ? floor(p.raw / model->step + 0.5) * model->step : p.raw;
+    p.score = av_clipd(p.score, model->min, model->max);
+    sum     = weighted_sum(0, model->sigma_weight, feature, BLIINDS_NB_FEATURES);
+    sum     = weighted_sum(sum, model->sigma_weight + BLIINDS_NB_FEATURES, &p.score, 1);
+    p.sigma = model->sigma * av_clipd(exp(sum), MIN_SIGMA, MAX_SIGMA);
+    return p;
 }
 
 // ---- the file ----
@@ -263,17 +249,15 @@ static void parse_line(Parser *p, const char *word)
 static void check_model(Parser *p)
 {
     const BLIINDSModel *m = &p->model;
-    const int *seen = p->seen;
-    const struct { int fault; const char *text; } rule[] = {
-        { !m->name[0],       "there is no 'name'" },
-        { !seen[RANGE],      "there is no 'range'" },
-        { !seen[DIRECTION],  "there is no 'direction'" },
-        { !seen[CONSTANT] || !seen[WEIGHT], "there is no constant, or no weight" },
-    };
 
-    for (int i = 0; i < FF_ARRAY_ELEMS(rule); i++)
-        if (rule[i].fault)
-            fail(p, "%s.\n", rule[i].text);
+    if (!m->name[0])
+        fail(p, "there is no 'name'.\n");
+    if (!p->seen[RANGE])
+        fail(p, "there is no 'range'.\n");
+    if (!p->seen[DIRECTION])
+        fail(p, "there is no 'direction'.\n");
+    if (!p->seen[CONSTANT] || !p->seen[WEIGHT])
+        fail(p, "there is no constant, or no weight.\n");
 }
 
 static enum BLIINDSBasis find_basis(const BLIINDSModel *m)
@@ -347,25 +331,28 @@ static void parse_file(Parser *p, BLIINDSModel model[BLIINDS_NB_BASES])
         fail(p, "the file ends before its 'end' line: it is cut off.\n");
 }
 
-int ff_bliinds_model_read(BLIINDSModel model[BLIINDS_NB_BASES], void *logctx, const char *path)
+int ff_bliinds_model_load(BLIINDSModel model[BLIINDS_NB_BASES], void *logctx, const char *name)
 {
-    Parser p = { .logctx = logctx, .path = path };
+    Parser p = { .logctx = logctx, .path = name };
     uint8_t *data;
     size_t size;
     char *text;
     int ret;
 
-    for (int i = 0; i < BLIINDS_NB_BASES; i++)
-        model[i] = (BLIINDSModel){ 0 };
-    ret = av_file_map(path, &data, &size, 0, logctx);
+    if (!strcmp(name, ff_bliinds_model_vmaf1_est1->name)) {
+        memcpy(model, ff_bliinds_model_vmaf1_est1, sizeof(ff_bliinds_model_vmaf1_est1));
+        return 0;
+    }
+    memset(model, 0, BLIINDS_NB_BASES * sizeof(*model));
+    ret = av_file_map(name, &data, &size, 0, logctx);
     if (ret < 0) {
         av_log(logctx, AV_LOG_ERROR, "Cannot read the model '%s': %s. Give the path of a model "
-               "file, or a built-in model: %s.\n", path, av_err2str(ret),
+               "file, or a built-in model: %s.\n", name, av_err2str(ret),
                ff_bliinds_model_vmaf1_est1->name);
         return ret;
     }
     if (size > MAX_SIZE) {
-        av_log(logctx, AV_LOG_ERROR, "'%s' has %zu bytes: that is not a model.\n", path, size);
+        av_log(logctx, AV_LOG_ERROR, "'%s' has %zu bytes: that is not a model.\n", name, size);
         ret = AVERROR_INVALIDDATA;
     } else {
         p.text = text = size ? av_strndup((const char *)data, size) : av_strdup("");

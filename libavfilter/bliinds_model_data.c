@@ -23,7 +23,7 @@
 
 #include <math.h>
 
-#include "bliinds_model.h"
+#include "bliinds.h"
 
 const BLIINDSModel ff_bliinds_model_vmaf1_est1[BLIINDS_NB_BASES] = {
     [BLIINDS_BITSTREAM] = {

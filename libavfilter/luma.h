@@ -37,6 +37,9 @@
 #include "avfilter.h"
 #include "formats.h"
 
+/// The largest width and height of a picture.
+#define LUMA_MAX_SIZE 16384
+
 /// The luma of a frame.
 typedef struct LumaFrame {
     int width, height;      ///< of the picture

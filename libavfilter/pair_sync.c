@@ -53,9 +53,9 @@ static int check_size(AVFilterContext *ctx, int main_w, int main_h, int ref_w, i
                scale, ref_w, ref_h);
         return AVERROR(EINVAL);
     }
-    if (FFMIN(main_w, main_h) < min || FFMAX(main_w, main_h) > PAIR_MAX_SIZE) {
+    if (FFMIN(main_w, main_h) < min || FFMAX(main_w, main_h) > LUMA_MAX_SIZE) {
         av_log(ctx, AV_LOG_ERROR, "A frame of %dx%d cannot be scored: width and height must be "
-               "%d to %d; %s both inputs first.\n", main_w, main_h, min, PAIR_MAX_SIZE, scale);
+               "%d to %d; %s both inputs first.\n", main_w, main_h, min, LUMA_MAX_SIZE, scale);
         return AVERROR(EINVAL);
     }
     return 0;

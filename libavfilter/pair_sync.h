@@ -33,9 +33,6 @@
 #include "filters.h"
 #include "framesync.h"
 
-/// The largest width and height of a picture.
-#define PAIR_MAX_SIZE 16384
-
 enum { PAIR_MAIN, PAIR_REFERENCE, PAIR_NB };
 
 typedef struct PairSync {
@@ -51,7 +48,7 @@ typedef struct PairSync {
 extern const AVFilterPad ff_pair_sync_inputs[2];
 
 /**
- * Check the sizes of both inputs' links: equal, and from min to PAIR_MAX_SIZE.
+ * Check the sizes of both inputs' links: equal, and from min to LUMA_MAX_SIZE.
  *
  * @return 0, or AVERROR(EINVAL) after a message
  */

@@ -28,8 +28,8 @@
  * blocks of 5x5 samples; four statistics of each block's DCT are pooled to the 24
  * features of BLIINDS-II, by the arithmetic of the authors' release. With the energies of
  * bands and, where it is known, what the frame was coded with, a linear model predicts the
- * score from them: the built-in one the VMAF loss, by the bitstream without the 24. All sums are integers: the result is the same
- * for any number of threads.
+ * score from them: the built-in one the VMAF loss, by the bitstream without the 24. All sums
+ * are integers: the result is the same for any number of threads.
  */
 
 #include "libavutil/mem.h"
@@ -126,12 +126,14 @@ static const int32_t *next_row(const BLIINDSCPUContext *s, Scratch *scratch, int
 {
     const int32_t *const *line = scratch->level[l].line;
     int32_t *dst = scratch->level[l + 1].memory[(y + 3) % 3];
+    const int w  = s->level[l + 1].w;
 
     if (y < 0 || y >= s->level[l + 1].h)
         return s->zero_line;
     s->dsp.lowpass_row(dst + PAD_LEFT, line[2 * y % 3] + PAD_LEFT,
                        line[(2 * y + 1) % 3] + PAD_LEFT, line[(2 * y + 2) % 3] + PAD_LEFT,
                        s->level[l].w);
+    memset(dst + PAD_LEFT + w, 0, PAD_RIGHT * sizeof(*dst));
     return dst;
 }
 
@@ -140,6 +142,7 @@ static void block_row(const BLIINDSCPUContext *s, const ThreadData *td, const Sc
                       BLIINDSLevelSums *sums, int l, int y)
 {
     const BLIINDSBlocks *blocks = &s->level[l].blocks;
+    const int nb = FFALIGN(blocks->w, BLIINDS_VECTOR);
     const float *high[BLIINDS_BLOCK], *low[BLIINDS_BLOCK];
 
     for (int i = 0; i < BLIINDS_BLOCK; i++) {
@@ -149,7 +152,7 @@ static void block_row(const BLIINDSCPUContext *s, const ThreadData *td, const Sc
         low[i]  = scratch->level[l].low[slot];
     }
     (td->f->needs_statistics ? s->dsp.block_row : s->dsp.band_row)
-        (scratch->value, high, l > 0 ? low : NULL, s->block_stride, blocks->w);
+        (scratch->value, high, l > 0 ? low : NULL, s->block_stride, nb);
     ff_bliinds_add_row(&s->dsp, sums, blocks, (y + 1) / BLIINDS_STEP, scratch->value,
                        s->block_stride, td->f->needs_statistics ? s->gamma_table : NULL);
 }
@@ -165,7 +168,7 @@ static void add_row(const BLIINDSCPUContext *s, const ThreadData *td, Scratch *s
     // blocks reach one row beyond those that they step over
     if (y >= rows->first - 1 && y <= rows->end) {
         s->dsp.basis_row(rows->high[slot], rows->low[slot], s->block_stride, line,
-                         s->level[l].blocks.w);
+                         FFALIGN(s->level[l].blocks.w, BLIINDS_VECTOR));
         if (y % BLIINDS_STEP == 0 && y > rows->first)
             block_row(s, td, scratch, &s->level[l].sums[job], l, y - BLIINDS_BLOCK + 1);
     }
@@ -173,7 +176,7 @@ static void add_row(const BLIINDSCPUContext *s, const ThreadData *td, Scratch *s
         add_row(s, td, scratch, job, l + 1, next, next_row(s, scratch, l, next));
 }
 
-/// A job's blocks of all levels. Jobs do not wait for each other: what two need, both make.
+/// A job's blocks of all levels. Rows that two jobs need, both make: they need no synchronization.
 static int slice(AVFilterContext *ctx, void *arg, int job, int nb_jobs)
 {
     const BLIINDSCPUContext *s = ctx->priv;
@@ -210,21 +213,13 @@ static void merge_sums(BLIINDSLevelSums *sums, int nb_jobs)
             dst[i] += dst[job * nb + i];
 }
 
-/// The worst blocks: a job for each level and statistic, gamma the last.
+/// The worst blocks: a job for each level and statistic.
 static int worst_job(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 {
     const BLIINDSCPUContext *s = ctx->priv;
-    const Level *level  = &s->level[jobnr / (BLIINDS_NB_STATISTICS + 1)];
-    const BLIINDSBlocks *blocks = &level->blocks;
-    const int statistic = jobnr % (BLIINDS_NB_STATISTICS + 1);
-    const int n = blocks->w * blocks->h, k = bliinds_nb_worst(n);
+    const Level *level = &s->level[jobnr / BLIINDS_NB_STATISTICS];
 
-    if (statistic < BLIINDS_NB_STATISTICS)
-        ff_bliinds_add_largest(&s->dsp, &level->sums->worst[statistic],
-                               blocks->statistic[statistic], n, k,
-                               blocks->candidate[statistic]);
-    else
-        ff_bliinds_add_smallest_gamma(level->sums, blocks->gamma, n, k);
+    ff_bliinds_add_worst(&s->dsp, level->sums, &level->blocks, jobnr % BLIINDS_NB_STATISTICS);
     return 0;
 }
 
@@ -239,8 +234,7 @@ static int score_frame(AVFilterContext *ctx, AVFrame *frame, const BLIINDSFrame 
     for (int l = 0; l < BLIINDS_LEVELS; l++)
         merge_sums(s->level[l].sums, nb_jobs);
     if (f->needs_statistics)
-        ff_filter_execute(ctx, worst_job, NULL, NULL,
-                          BLIINDS_LEVELS * (BLIINDS_NB_STATISTICS + 1));
+        ff_filter_execute(ctx, worst_job, NULL, NULL, BLIINDS_LEVELS * BLIINDS_NB_STATISTICS);
 
     for (int l = 0; l < BLIINDS_LEVELS; l++)
         sums[l] = s->level[l].sums[0];
@@ -259,10 +253,9 @@ static void *take(const BLIINDSCPUContext *s, size_t *used, size_t nb, size_t si
 /// Lay out the memory for a size of frames, and return how much it is.
 static size_t lay_out(BLIINDSCPUContext *s, int width, int height)
 {
-    const size_t line = PAD_LEFT + width + PAD_RIGHT;
     size_t used = 0;
 
-    s->block_stride = bliinds_nb_blocks(width);
+    s->block_stride = FFALIGN(bliinds_nb_blocks(width), BLIINDS_VECTOR);
     for (int l = 0; l < BLIINDS_LEVELS; l++) {
         Level *level = &s->level[l];
         const int w  = bliinds_nb_blocks(width >> l), h = bliinds_nb_blocks(height >> l);
@@ -270,13 +263,17 @@ static size_t lay_out(BLIINDSCPUContext *s, int width, int height)
 
         *level = (Level){ .w = width >> l, .h = height >> l, .blocks = { .w = w, .h = h } };
         for (int i = 0; i < BLIINDS_NB_STATISTICS; i++) {
-            level->blocks.statistic[i] = take(s, &used, nb, sizeof(float));
-            level->blocks.candidate[i] = take(s, &used, BLIINDS_NB_CANDIDATES(nb), sizeof(float));
+            float *value = take(s, &used, nb + BLIINDS_VECTOR, sizeof(float));
+
+            level->blocks.statistic[i] = value;
+            for (int j = 0; value && j < BLIINDS_VECTOR; j++)
+                value[nb + j] = -1;
         }
-        level->blocks.gamma = take(s, &used, nb, sizeof(*level->blocks.gamma));
+        for (int i = 0; i < BLIINDS_GAMMA; i++)
+            level->blocks.candidate[i] = take(s, &used, BLIINDS_NB_CANDIDATES(nb), sizeof(float));
         level->sums = take(s, &used, s->nb_jobs, sizeof(*level->sums));
     }
-    s->zero_line = take(s, &used, line, sizeof(*s->zero_line));
+    s->zero_line = take(s, &used, PAD_LEFT + width + BLIINDS_ROW_PAD, sizeof(*s->zero_line));
     s->scratch   = take(s, &used, s->nb_jobs, sizeof(*s->scratch));
     for (int job = 0; job < s->nb_jobs; job++) {
         Scratch scratch = { 0 };
@@ -285,7 +282,7 @@ static size_t lay_out(BLIINDSCPUContext *s, int width, int height)
             Rows *rows = &scratch.level[l];
 
             for (int i = 0; i < FF_ARRAY_ELEMS(rows->memory); i++)
-                rows->memory[i] = take(s, &used, PAD_LEFT + (width >> l) + PAD_RIGHT,
+                rows->memory[i] = take(s, &used, PAD_LEFT + (width >> l) + BLIINDS_ROW_PAD,
                                        sizeof(*rows->memory[i]));
             for (int i = 0; i < BLIINDS_BLOCK; i++) {
                 rows->high[i] = take(s, &used, 5 * s->block_stride, sizeof(float));

@@ -138,7 +138,7 @@ static int launch_pool(AVFilterContext *ctx)
     const int nb = s->queue.nb_batch;
     int ret = launch_kernel(ctx, s->pool, nb, split_pool(s), BLIINDS_POOL_THREADS);
 
-    return ret < 0 ? ret : launch_kernel(ctx, s->choose, BLIINDS_LEVELS * BLIINDS_NB_POOLED, nb,
+    return ret < 0 ? ret : launch_kernel(ctx, s->choose, BLIINDS_LEVELS * BLIINDS_NB_STATISTICS, nb,
                                          BLIINDS_CHOOSE_THREADS);
 }
 
@@ -182,7 +182,7 @@ static int alloc_blocks(AVFilterContext *ctx, int width, int height)
 
     params->frame_size =
         FFALIGN(nb_blocks * sizeof(BLIINDSCUDABlock) +
-                nb_listed * BLIINDS_NB_STATISTICS * sizeof(BLIINDSCUDAListed), 256);
+                nb_listed * BLIINDS_NB_FLOATS * sizeof(BLIINDSCUDAListed), 256);
     max_batch = best_batch(s, av_clip(MAX_BATCH_MEMORY / params->frame_size, 1,
                                       FFMIN(s->queue.size, BLIINDS_MAX_BATCH)));
     ret = ff_cuda_queue_alloc(ctx, &s->block_memory, max_batch * params->frame_size);
@@ -191,7 +191,7 @@ static int alloc_blocks(AVFilterContext *ctx, int width, int height)
     params->blocks = s->block_memory;
     next = s->block_memory + nb_blocks * sizeof(BLIINDSCUDABlock);
     for (int l = 0; l < BLIINDS_LEVELS; l++) {
-        for (int i = 0; i < BLIINDS_NB_STATISTICS; i++) {
+        for (int i = 0; i < BLIINDS_NB_FLOATS; i++) {
             params->level[l].list[i] = next;
             next += params->level[l].max_listed * sizeof(BLIINDSCUDAListed);
         }
@@ -240,52 +240,11 @@ static int add_frame(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *
     return 1;
 }
 
-/// Sums of the bands, and numbers of blocks.
-static void read_bands(BLIINDSLevelSums sums[BLIINDS_LEVELS], const BLIINDSCUDAResult *result,
-                       const AVFrame *frame)
-{
-    for (int l = 0; l < BLIINDS_LEVELS; l++) {
-        const int bw = bliinds_nb_blocks(picture_width(frame)  >> l);
-        const int bh = bliinds_nb_blocks(picture_height(frame) >> l);
-        const int nb_clear = bliinds_nb_clear(bw) * bliinds_nb_clear(bh);
-
-        for (int c = 0; c < 2; c++) {
-            sums[l].grid[c].nb_blocks = c ? bw * bh - nb_clear : nb_clear;
-            for (int i = 0; i < 3; i++)
-                sums[l].grid[c].band[i] = result->bands[l][c][i];
-        }
-    }
-    sums[0].nb_flat = result->nb_flat;
-}
-
-static void read_statistics(BLIINDSLevelSums sums[BLIINDS_LEVELS], const BLIINDSCUDAResult *result)
-{
-    for (int l = 0; l < BLIINDS_LEVELS; l++) {
-        const BLIINDSCUDAPooled *pooled = result->pooled[l];
-
-        for (int c = 0; c < 2; c++) {
-            for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
-                sums[l].grid[c].statistic[i] = pooled[i].grid[c];
-            sums[l].grid[c].gamma = pooled[BLIINDS_GAMMA].grid[c].fraction;
-        }
-        for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
-            sums[l].worst[i] = pooled[i].worst;
-        sums[l].worst_gamma = pooled[BLIINDS_GAMMA].worst.fraction;
-    }
-}
-
 static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
 {
     BLIINDSCUDAContext *s = ctx->priv;
-    const BLIINDSFrame *f = s->queue.state;
-    BLIINDSLevelSums sums[BLIINDS_LEVELS] = { 0 };
 
-    if (!result)
-        return 0;
-    read_bands(sums, result, frame);
-    if (f->needs_statistics)
-        read_statistics(sums, result);
-    return ff_bliinds_score(&s->common, ctx, frame, f, sums);
+    return result ? ff_bliinds_score(&s->common, ctx, frame, s->queue.state, result) : 0;
 }
 
 static int check(AVFilterContext *ctx)
@@ -327,7 +286,7 @@ static const CUDAQueueKernel kernels[] = {
 
 static const CUDAQueueFilter filter = {
     .module      = CUDA_QUEUE_MODULE(vf_bliinds_cuda, kernels),
-    .result_size = sizeof(BLIINDSCUDAResult),
+    .result_size = sizeof(BLIINDSLevelSums[BLIINDS_LEVELS]),
     .state_size  = sizeof(BLIINDSFrame),
     .check       = check,
     .setup       = setup,

@@ -322,11 +322,11 @@ static DEVICE_INLINE void make_level3(Tile<T> &t, const BLIINDSCUDAParams &p,
 #define NB_SUMS 6
 
 /// Counts of the values of all blocks, for each level.
-typedef unsigned Histograms[BLIINDS_LEVELS][BLIINDS_NB_POOLED][BLIINDS_BINS];
+typedef unsigned Histograms[BLIINDS_LEVELS][BLIINDS_NB_STATISTICS][BLIINDS_BINS];
 
 /// A block's statistics to memory, and to its level's histograms.
 static DEVICE_INLINE void put_statistics(const BLIINDSCUDAParams &p, BLIINDSCUDABlock *dst,
-                                         unsigned count[BLIINDS_NB_POOLED][BLIINDS_BINS],
+                                         unsigned count[BLIINDS_NB_STATISTICS][BLIINDS_BINS],
                                          const BLIINDSBlock &block, bool straddles)
 {
     const int gamma = bliinds_gamma(p.gamma_table, block.rho);
@@ -352,7 +352,7 @@ static DEVICE_INLINE void put_statistics(const BLIINDSCUDAParams &p, BLIINDSCUDA
  */
 template<bool ALL>
 static DEVICE_INLINE void tile_block(const BLIINDSCUDAParams &p, BLIINDSCUDABlock *dst,
-                                     unsigned count[BLIINDS_NB_POOLED][BLIINDS_BINS],
+                                     unsigned count[BLIINDS_NB_STATISTICS][BLIINDS_BINS],
                                      uint64_t sums[NB_SUMS], unsigned &nb_flat,
                                      const float terms[5][5], int level, int bx, int by)
 {
@@ -474,7 +474,7 @@ static DEVICE_INLINE void add_sum(BLIINDSSum *dst, uint64_t whole, uint64_t frac
  * Add the threads' sums to those in device memory; a warp has a band of a class of level
  * 1, or of another level, where classes are not told apart.
  */
-static DEVICE_INLINE void flush_sums(BLIINDSSum dst[BLIINDS_LEVELS][2][3],
+static DEVICE_INLINE void flush_sums(BLIINDSLevelSums dst[BLIINDS_LEVELS],
                                      const uint64_t sums[NB_SUMS],
                                      uint64_t shared[NB_SUMS][BLIINDS_TILE_THREADS])
 {
@@ -499,7 +499,8 @@ static DEVICE_INLINE void flush_sums(BLIINDSSum dst[BLIINDS_LEVELS][2][3],
         whole    = warp_sum(whole);
         fraction = warp_sum(fraction);
         if (lane == 0)
-            add_sum(&dst[upper ? 2 - second : 0][upper ? 0 : second][sum % 3], whole, fraction);
+            add_sum(&dst[upper ? 2 - second : 0].band[upper ? 0 : second][sum % 3],
+                    whole, fraction);
     }
 }
 
@@ -566,10 +567,10 @@ static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p, Histograms co
 
     if (ALL)
         flush_counts(state->count, count);
-    flush_sums(state->result.bands, sums, s.sums);
+    flush_sums(state->sums, sums, s.sums);
     nb_flat = warp_sum((uint64_t)nb_flat);
     if (threadIdx.x % WARP_SIZE == 0 && nb_flat)
-        atomic_add64(&state->result.nb_flat, nb_flat);
+        atomic_add64(&state->sums[0].nb_flat, nb_flat);
 }
 
 /**
@@ -626,14 +627,14 @@ typedef struct Table {
 
 /// What a thread block shares while it pools.
 typedef struct Pool {
-    Threshold threshold[BLIINDS_NB_POOLED];
+    Threshold threshold[BLIINDS_NB_STATISTICS];
     union {
-        Table table[BLIINDS_NB_STATISTICS];
-        uint64_t sums[BLIINDS_NB_POOLED][3][BLIINDS_POOL_THREADS];
+        Table table[BLIINDS_NB_FLOATS];
+        uint64_t sums[BLIINDS_NB_STATISTICS][3][BLIINDS_POOL_THREADS];
     };
     uint32_t gamma_fine[BLIINDS_GAMMA_FINE];
-    unsigned nb_values[BLIINDS_NB_STATISTICS];      ///< in the tables
-    unsigned first_listed[BLIINDS_NB_STATISTICS];   ///< where they go in the lists
+    unsigned nb_values[BLIINDS_NB_FLOATS];      ///< in the tables
+    unsigned first_listed[BLIINDS_NB_FLOATS];   ///< where they go in the lists
 } Pool;
 
 /// Put a value in a list in device memory, if there is room.
@@ -675,11 +676,11 @@ static DEVICE_INLINE void list_tables(Pool &s, const BLIINDSCUDAParams &p, int f
 {
     const int tid = threadIdx.x;
 
-    if (tid < BLIINDS_NB_STATISTICS && s.nb_values[tid])
+    if (tid < BLIINDS_NB_FLOATS && s.nb_values[tid])
         s.first_listed[tid] = atomic_add(&p.state[frame].nb_listed[l][tid], s.nb_values[tid]);
     __syncthreads();
 #pragma unroll 1
-    for (int i = tid; i < BLIINDS_NB_STATISTICS * TABLE_SIZE; i += BLIINDS_POOL_THREADS) {
+    for (int i = tid; i < BLIINDS_NB_FLOATS * TABLE_SIZE; i += BLIINDS_POOL_THREADS) {
         const int k = i / TABLE_SIZE;
         const uint32_t bits = s.table[k].bits[i % TABLE_SIZE];
 
@@ -709,12 +710,12 @@ static DEVICE_INLINE void pool_chunk(Pool &s, const BLIINDSCUDAParams &p, int fr
 {
     const BLIINDSCUDABlock *blocks = of_frame(p, p.blocks, frame) + p.level[l].first;
     const int tid = threadIdx.x, worst_gamma = s.threshold[BLIINDS_GAMMA].index;
-    uint64_t sums[BLIINDS_NB_POOLED][3] = { { 0 } };    // all, straddling, worst
-    uint32_t bin[BLIINDS_NB_STATISTICS][2];
+    uint64_t sums[BLIINDS_NB_STATISTICS][3] = { { 0 } };    // all, straddling, worst
+    uint32_t bin[BLIINDS_NB_FLOATS][2];
     BLIINDSCUDABlock next[BLIINDS_POOL_EACH];
 
     UNROLL
-    for (int k = 0; k < BLIINDS_NB_STATISTICS; k++) {
+    for (int k = 0; k < BLIINDS_NB_FLOATS; k++) {
         bin[k][0] = bliinds_bin_start(k, s.threshold[k].index);
         bin[k][1] = bliinds_bin_start(k, s.threshold[k].index + 1);
         bin[k][0] = bin[k][0] ? bin[k][0] : 1;          // zeros add nothing
@@ -740,7 +741,7 @@ static DEVICE_INLINE void pool_chunk(Pool &s, const BLIINDSCUDAParams &p, int fr
             if (first + i * BLIINDS_POOL_THREADS >= end)
                 continue;
             UNROLL
-            for (int k = 0; k < BLIINDS_NB_STATISTICS; k++) {
+            for (int k = 0; k < BLIINDS_NB_FLOATS; k++) {
                 const float x = block[i].statistic[k];
                 const uint64_t fixed = bliinds_fixed(x);
 
@@ -750,7 +751,7 @@ static DEVICE_INLINE void pool_chunk(Pool &s, const BLIINDSCUDAParams &p, int fr
                 if (bliinds_bits(x) >= bin[k][1])
                     sums[k][2] += fixed;
                 else if (bliinds_bits(x) >= bin[k][0])
-                    listed |= 1 << (i * BLIINDS_NB_STATISTICS + k);
+                    listed |= 1 << (i * BLIINDS_NB_FLOATS + k);
             }
             sums[BLIINDS_GAMMA][0] += shape;
             if (straddles)
@@ -763,10 +764,10 @@ static DEVICE_INLINE void pool_chunk(Pool &s, const BLIINDSCUDAParams &p, int fr
 #pragma unroll 1
         for (; listed; listed &= listed - 1) {
             const int i = 31 - count_leading_zeros(listed & -listed);
-            const int k = i % BLIINDS_NB_STATISTICS;
+            const int k = i % BLIINDS_NB_FLOATS;
 
             table_add(s, p, frame, l, k,
-                      bliinds_bits(blocks[first + i / BLIINDS_NB_STATISTICS * BLIINDS_POOL_THREADS]
+                      bliinds_bits(blocks[first + i / BLIINDS_NB_FLOATS * BLIINDS_POOL_THREADS]
                                  .statistic[k]));
         }
     }
@@ -774,7 +775,7 @@ static DEVICE_INLINE void pool_chunk(Pool &s, const BLIINDSCUDAParams &p, int fr
     list_tables(s, p, frame, l);
     __syncthreads();
     UNROLL
-    for (int k = 0; k < BLIINDS_NB_POOLED; k++) {
+    for (int k = 0; k < BLIINDS_NB_STATISTICS; k++) {
         s.sums[k][0][tid] = sums[k][0] - sums[k][1];
         s.sums[k][1][tid] = sums[k][1];
         s.sums[k][2][tid] = sums[k][2];
@@ -788,15 +789,16 @@ static DEVICE_INLINE void flush_pool(const Pool &s, BLIINDSCUDAState *state, int
 
     if (tid < BLIINDS_GAMMA_FINE && s.gamma_fine[tid])
         atomic_add(&state->gamma_fine[l][tid], s.gamma_fine[tid]);
-    for (int i = warp; i < BLIINDS_NB_POOLED * 3; i += POOL_WARPS) {
+    for (int i = warp; i < BLIINDS_NB_STATISTICS * 3; i += POOL_WARPS) {
         const int k = i / 3, c = i % 3;
-        BLIINDSCUDAPooled *sums = &state->result.pooled[l][k];
+        BLIINDSPooled *sums = &state->sums[l].pooled[k];
         uint64_t sum = 0;
 
         UNROLL
         for (int j = 0; j < POOL_WARPS; j++)
             sum += s.sums[k][c][j * WARP_SIZE + lane];
-        sum = warp_sum(sum);
+        // shapes are whole numbers
+        sum = warp_sum(sum) << (k == BLIINDS_GAMMA ? 32 : 0);
         if (lane == 0)
             add_sum(c < 2 ? &sums->grid[c] : &sums->worst, sum >> 32, (uint32_t)sum);
     }
@@ -936,7 +938,7 @@ static DEVICE_INLINE BLIINDSSum choose_gamma(const Choice &s, const uint32_t fin
     count  = fine[tid];
     before = warp_scan(count, tid) - count;
     take   = before < s.bin.need ? min_of(s.bin.need - before, count) : 0;
-    sum.fraction = (uint64_t)take * bliinds_gamma_value(s.bin.index * BLIINDS_GAMMA_FINE + tid);
+    sum.whole = (uint64_t)take * bliinds_gamma_value(s.bin.index * BLIINDS_GAMMA_FINE + tid);
     return sum;
 }
 
@@ -1006,11 +1008,12 @@ bliinds_bands_16(BLIINDSCUDAParams p)
 __global__ void __launch_bounds__(BLIINDS_END_THREADS)
 bliinds_bands_end(BLIINDSCUDAParams p)
 {
-    BLIINDSCUDAResult *result = p.frame[blockIdx.y].result;
-    BLIINDSCUDAState *state   = p.state + blockIdx.y;
+    BLIINDSLevelSums *result = p.frame[blockIdx.y].result;
+    BLIINDSLevelSums *sums   = p.state[blockIdx.y].sums;
 
-    move_words(&result->bands,   &state->result.bands);
-    move_words(&result->nb_flat, &state->result.nb_flat);
+    for (int l = 0; l < BLIINDS_LEVELS; l++)
+        move_words(&result[l].band, &sums[l].band);
+    move_words(&result->nb_flat, &sums->nb_flat);
 }
 
 /**
@@ -1038,15 +1041,15 @@ bliinds_pool(BLIINDSCUDAParams p)
             break;
         chunk -= nb_chunks;
     }
-    for (int i = tid; i < BLIINDS_NB_STATISTICS * TABLE_SIZE; i += BLIINDS_POOL_THREADS) {
+    for (int i = tid; i < BLIINDS_NB_FLOATS * TABLE_SIZE; i += BLIINDS_POOL_THREADS) {
         s.table[i / TABLE_SIZE].bits[i % TABLE_SIZE]  = 0;
         s.table[i / TABLE_SIZE].count[i % TABLE_SIZE] = 0;
     }
-    if (tid < BLIINDS_NB_STATISTICS)
+    if (tid < BLIINDS_NB_FLOATS)
         s.nb_values[tid] = 0;
     if (tid < BLIINDS_GAMMA_FINE)
         s.gamma_fine[tid] = 0;
-    if (warp < BLIINDS_NB_POOLED)
+    if (warp < BLIINDS_NB_STATISTICS)
         find_threshold<BLIINDS_BINS>(&s.threshold[warp], state->count[level][warp],
                                      warp == BLIINDS_GAMMA, bliinds_nb_worst(nb_blocks));
     __syncthreads();
@@ -1063,12 +1066,11 @@ __global__ void __launch_bounds__(BLIINDS_CHOOSE_THREADS)
 bliinds_choose(BLIINDSCUDAParams p)
 {
     __shared__ Choice s;
-    const int l = blockIdx.x / BLIINDS_NB_POOLED, k = blockIdx.x % BLIINDS_NB_POOLED;
+    const int l = blockIdx.x / BLIINDS_NB_STATISTICS, k = blockIdx.x % BLIINDS_NB_STATISTICS;
     const int nb_blocks = p.level[l].bw * p.level[l].bh, tid = threadIdx.x;
     const bool is_gamma = k == BLIINDS_GAMMA;
-    BLIINDSCUDAState *state   = p.state + blockIdx.y;
-    BLIINDSCUDAResult *result = p.frame[blockIdx.y].result;
-    BLIINDSCUDAPooled *sums   = &state->result.pooled[l][k];
+    BLIINDSCUDAState *state  = p.state + blockIdx.y;
+    BLIINDSLevelSums *result = p.frame[blockIdx.y].result + l, *sums = state->sums + l;
     BLIINDSSum rest;
 
     if (tid < WARP_SIZE)
@@ -1078,15 +1080,15 @@ bliinds_choose(BLIINDSCUDAParams p)
     rest = is_gamma ? choose_gamma(s, state->gamma_fine[l]) : choose_statistic(s, p, l, k);
     rest = choice_sum(s, rest);
     if (tid == 0) {
-        sums->worst.whole    += rest.whole;
-        sums->worst.fraction += rest.fraction;
+        sums->pooled[k].worst.whole    += rest.whole;
+        sums->pooled[k].worst.fraction += rest.fraction;
     }
     __syncthreads();
-    move_words(&result->pooled[l][k], sums);
-    if (is_gamma)
-        move_words(&result->bands[l], &state->result.bands[l]);
-    if (is_gamma && l == 0)
-        move_words(&result->nb_flat, &state->result.nb_flat);
+    move_words(&result->pooled[k], &sums->pooled[k]);
+    if (is_gamma) {
+        move_words(&result->band,    &sums->band);
+        move_words(&result->nb_flat, &sums->nb_flat);
+    }
     if (tid < BLIINDS_BINS)
         state->count[l][k][tid] = 0;
     if (is_gamma && tid < BLIINDS_GAMMA_FINE)

@@ -26,7 +26,7 @@
 
 #include <stdint.h>
 
-#include "bliinds_sums.h"
+#include "bliinds_block.h"
 #include "cuda/shared.h"
 
 #if !defined(__CUDACC__) && !defined(__CUDA__)
@@ -55,34 +55,115 @@
 #define BLIINDS_CHOOSE_THREADS 1024
 #define BLIINDS_LISTED 16           ///< blocks for which there is one place in a list
 
-/// The statistics of BLIINDSStatistic, and gamma.
-#define BLIINDS_GAMMA      BLIINDS_NB_STATISTICS
-#define BLIINDS_NB_POOLED (BLIINDS_NB_STATISTICS + 1)
+/// Statistics before gamma, which has no float but an index.
+#define BLIINDS_NB_FLOATS BLIINDS_GAMMA
 
-/// Sums of a statistic of BLIINDSStatistic. For gamma the fraction has them, in thousandths.
-typedef struct BLIINDSCUDAPooled {
-    BLIINDSSum grid[2];     ///< blocks clear of the 8x8 grid, and straddling
-    BLIINDSSum worst;
-} BLIINDSCUDAPooled;
+#define BLIINDS_BINS       320      ///< of a histogram from which the worst blocks are chosen
+#define BLIINDS_GAMMA_FINE 32       ///< shapes in a bin
 
-/// What comes back for a frame.
-typedef struct BLIINDSCUDAResult {
-    BLIINDSCUDAPooled pooled[BLIINDS_LEVELS][BLIINDS_NB_POOLED];
-    BLIINDSSum bands[BLIINDS_LEVELS][2][3];     ///< as grid above at level 1; at the others, [0] has all blocks
-    uint64_t nb_flat;                           ///< at level 1
-} BLIINDSCUDAResult;
+/**
+ * Values in one bin share all but this many lower bits, unless the bin is the
+ * first or the last one.
+ */
+#define BLIINDS_BIN_BITS 18
+
+/// @name Where bins of the energy subband ratio change their spacing, see bliinds_bin()
+/// @{
+#define BLIINDS_SUB_BINS1 64                            ///< below .5
+#define BLIINDS_SUB_BINS2 (BLIINDS_SUB_BINS1 + 160)     ///< below 1
+/// @}
+
+/// The bits of a float; those of non-negative floats have the order of the floats.
+SHARED_INLINE uint32_t bliinds_bits(float x)
+{
+    union { float f; uint32_t i; } u = { x };
+
+    return u.i;
+}
+
+SHARED_INLINE float bliinds_from_bits(uint32_t x)
+{
+    union { uint32_t i; float f; } u;
+
+    u.i = x;
+    return u.f;
+}
+
+/// Upper bits of x, without the lowest shift bits, minus those of start.
+SHARED_INLINE int bliinds_upper_bits(uint32_t x, float start, int shift)
+{
+    return (int)(x >> shift) - (int)(bliinds_bits(start) >> shift);
+}
+
+/**
+ * Bin of a value of a statistic. It grows with the value; values beyond all bins are in
+ * the first and the last one. A bin includes its lower end, but not its upper end.
+ *
+ * There are 32 bins per octave. But the energy subband ratio is near 1 in many blocks of
+ * smooth pictures: from .5 to 1 it has 16 bins per octave of its distance to 1, which is
+ * exact in single precision.
+ *
+ * @param x         not negative
+ * @param statistic of BLIINDSStatistic
+ */
+SHARED_INLINE int bliinds_bin(float x, int statistic)
+{
+    int bin;
+
+    if (statistic != BLIINDS_SUB)
+        bin = bliinds_upper_bits(bliinds_bits(x), 1.f / 64, 18);
+    else if (x < .5f)
+        bin = bliinds_upper_bits(bliinds_bits(x), .125f, 18);
+    else if (x >= 1.f)
+        bin = BLIINDS_SUB_BINS2 + bliinds_upper_bits(bliinds_bits(x), 1.f, 18);
+    else {
+        bin = BLIINDS_SUB_BINS1 - 1 - bliinds_upper_bits(bliinds_bits(1.f - x) - 1, .5f, 19);
+        bin = bin < BLIINDS_SUB_BINS2 ? bin : BLIINDS_SUB_BINS2 - 1;
+    }
+    bin = bin < 0 ? 0 : bin;
+    return bin < BLIINDS_BINS ? bin : BLIINDS_BINS - 1;
+}
+
+/// Bits of the lower end of a bin; of BLIINDS_BINS, bits above those of all values.
+SHARED_INLINE uint32_t bliinds_bin_start(int statistic, int bin)
+{
+    if (bin == 0)
+        return 0;
+    if (bin == BLIINDS_BINS)
+        return ~0u;
+    if (statistic != BLIINDS_SUB)
+        return bliinds_bits(1.f / 64) + ((uint32_t)bin << 18);
+    if (bin < BLIINDS_SUB_BINS1)
+        return bliinds_bits(.125f) + ((uint32_t)bin << 18);
+    if (bin < BLIINDS_SUB_BINS2)    // 1 minus the largest of the bin's distances
+        return bliinds_bits(1.f - bliinds_from_bits(bliinds_bits(.5f) -
+                                                    ((uint32_t)(bin - BLIINDS_SUB_BINS1) << 19)));
+    return bliinds_bits(1.f) + ((uint32_t)(bin - BLIINDS_SUB_BINS2) << 18);
+}
+
+/// Whether the values of a bin need not share their upper bits.
+SHARED_INLINE int bliinds_bin_is_open(int bin)
+{
+    return bin == 0 || bin == BLIINDS_BINS - 1;
+}
+
+/// Bin of an index of bliinds_gamma().
+SHARED_INLINE int bliinds_gamma_bin(unsigned index)
+{
+    return index / BLIINDS_GAMMA_FINE;
+}
 
 /// What is left on the device between kernels; all zero between batches.
 typedef struct BLIINDSCUDAState {
-    BLIINDSCUDAResult result;
-    uint32_t count[BLIINDS_LEVELS][BLIINDS_NB_POOLED][BLIINDS_BINS];
+    BLIINDSLevelSums sums[BLIINDS_LEVELS];
+    uint32_t count[BLIINDS_LEVELS][BLIINDS_NB_STATISTICS][BLIINDS_BINS];
     uint32_t gamma_fine[BLIINDS_LEVELS][BLIINDS_GAMMA_FINE];
-    uint32_t nb_listed[BLIINDS_LEVELS][BLIINDS_NB_STATISTICS];
+    uint32_t nb_listed[BLIINDS_LEVELS][BLIINDS_NB_FLOATS];
 } BLIINDSCUDAState;
 
 /// The statistics of a block, which one access reads or writes.
 typedef struct __attribute__((aligned(16))) BLIINDSCUDABlock {
-    float statistic[BLIINDS_NB_STATISTICS];
+    float statistic[BLIINDS_NB_FLOATS];
     uint32_t gamma;         ///< index, with the highest bit set if the block straddles the 8x8 grid
 } BLIINDSCUDABlock;
 
@@ -95,7 +176,7 @@ typedef struct BLIINDSCUDAListed {
 
 typedef struct BLIINDSCUDAFrame {
     DEVICE_PTR(const uint8_t) src;      ///< luma
-    DEVICE_PTR(BLIINDSCUDAResult) result;
+    DEVICE_PTR(BLIINDSLevelSums) result;        ///< of each level
     int pitch;                                  ///< of src, in bytes
     int black;                                  ///< value of black
 } BLIINDSCUDAFrame;
@@ -107,7 +188,7 @@ typedef struct BLIINDSCUDALevel {
     int first;              ///< the level's first block, of all levels'
     int max_listed;         ///< room in each list
     /// scratch: statistics in the bin of the threshold
-    DEVICE_PTR(BLIINDSCUDAListed) list[BLIINDS_NB_STATISTICS];
+    DEVICE_PTR(BLIINDSCUDAListed) list[BLIINDS_NB_FLOATS];
 } BLIINDSCUDALevel;
 
 typedef struct BLIINDSCUDAParams {

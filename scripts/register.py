@@ -181,6 +181,9 @@ def registered(src, files=None):
             done.add((rule["file"], file))
             name = (match.groups() or ("",))[0]
             text = rule["text"].replace("{name}", name).replace("{NAME}", name.upper())
+            # the section of a filter on CUDA may be its twin's
+            if text.startswith("<") and not os.path.exists(os.path.join(ROOT, text[1:].strip())):
+                continue
             if text.startswith("<"):
                 text = section(text[1:].strip(), lines, rule["after"])
             if rule["file"] == "libavfilter/allfilters.c" and first(lines, "extern const AVFilter ") is not None:

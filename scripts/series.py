@@ -147,6 +147,8 @@ def title(name):
 def body(name):
     """The first paragraph of a filter's section."""
     file = os.path.join(ROOT, "doc", name + ".texi")
+    if not os.path.exists(file):
+        return "It is %s on CUDA frames.\n" % name.removesuffix("_cuda")
     text = re.sub(r"(?m)^@.*\n", "", read(file)).strip().split("\n\n")[0]
     return re.sub(r"@\w+\{([^}]*)\}", r"\1", text) + "\n"
 

@@ -33,7 +33,7 @@ mutants() {
   libavfilter/bliinds_block.h @ s/(r <= table/(r < table/ @ bliinds-blocks bliinds-yuv checkasm-vf_bliinds
   libavfilter/bliinds_block.h @ s/BLOCK > 8/BLOCK >= 8/ @ bliinds-blocks bliinds-yuv
   libavfilter/bliinds_block.h @ s/(1 << (BLIINDS_TAP_BITS - 1))/0/ @ bliinds-blocks bliinds-yuv checkasm-vf_bliinds
-  libavfilter/bliinds_sums.h  @ s/(n + 9) \/ 10/(n + 10) \/ 10/ @ bliinds-oracle-rose_70x46 bliinds-sizes
+  libavfilter/bliinds_block.h @ s/(n + 9) \/ 10/(n + 10) \/ 10/ @ bliinds-oracle-rose_70x46 bliinds-sizes
   libavfilter/bliinds.c       @ s/MAX_FLAT   0.75/MAX_FLAT   0.76/ @ bliinds-valid
   libavfilter/bliinds.c       @ s/MIN_BLOCKS 10/MIN_BLOCKS 11/ @ bliinds-valid
   libavcodec/bsf/quantizer_metadata.c @ s/group.step  += frame->step;/group.step  += frame->step \/ frame->bytes;/ @ quantizer-h264
@@ -42,14 +42,14 @@ mutants() {
   libavfilter/bliinds_model_data.c @ s/constant = -2.4/constant = -2.5/ @ bliinds-blocks
   libavfilter/bliinds_features.c @ s/CODED_AV1   }/CODED_HEVC  }/ @ bliinds-basis
   libavfilter/luma.h    @ s/? 16 << (luma/? 15 << (luma/ @ bliinds-letterbox
-  libavfilter/bliinds_features.c @ s/c->nb_blocks + 0.1/&1/ @ bliinds-yuv
-  libavfilter/bliinds_features.c @ s/c->statistic\[BLIINDS_SUB\]/c->statistic[BLIINDS_ORI]/ @ bliinds-yuv
+  libavfilter/bliinds_features.c @ s/\[class\]\[b\]) \/ n + 0.1/&1/ @ bliinds-yuv
+  libavfilter/bliinds_features.c @ s/SUB\] = 2, \[BLIINDS_ORI\] = 3/SUB] = 3, [BLIINDS_ORI] = 2/ @ bliinds-yuv
   libavfilter/bliinds.c       @ s/? SEI_VALID : 0/? 0 : SEI_VALID/ @ bliinds-sei-h264
   libavfilter/bliinds_model.c @ s/step + 0.5)/step + 0.4)/ @ bliinds-models
   libavfilter/bliinds_model.c @ s/sum += weight\[i\] \*/sum += 1.001 * weight[i] */ @ bliinds-models
-  libavfilter/bliinds_model.c @ s/weight + BLIINDS_NB_FEATURES, &score/weight, \&score/ @ bliinds-basis
+  libavfilter/bliinds_model.c @ s/weight + BLIINDS_NB_FEATURES, &p/weight, \&p/ @ bliinds-basis
 * libavfilter/bliinds_model.c @ s/feature >= BLIINDS_FEATURE_MEAN_PHASE/feature >= BLIINDS_FEATURE_CODED/ @ bliinds-bands
-  libavfilter/bliinds_dsp.c  @ s/sums->nb_flat += dsp/sums->nb_flat = dsp/ @ bliinds-valid
+  libavfilter/bliinds_dsp.c  @ s/sums->nb_flat += sum/sums->nb_flat = sum/ @ bliinds-valid
   libavfilter/bliinds_dsp.c  @ s/while (count\[bin\] < k)/while (count[bin] <= k)/ @ bliinds-blocks
   libavfilter/bliinds_dsp.c  @ s/straddles(y) || bliinds_straddles(x)/straddles(y) \&\& bliinds_straddles(x)/ @ bliinds-yuv
   libavfilter/bliinds_dsp.c  @ s/nb_above += above\[1\]/nb_above += !!above[1]/ @ bliinds-blocks

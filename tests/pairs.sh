@@ -123,9 +123,9 @@ pairs_start(){
 
 # All documents print one way to pair frames.
 pairs_docs(){
-    for file in README.md doc/detailloss.texi doc/detailloss_cuda.texi doc/mad.texi doc/mad_cuda.texi doc/ssim_cuda.texi doc/quality-gate.texi; do
+    for file in README.md doc/detailloss.texi doc/mad.texi doc/ssim_cuda.texi doc/quality-gate.texi; do
         tr -s '\n' ' ' < ${doc}/${file} | grep -oE '"\[0:v\][^"]*"' |
-            sed 's/[" ]//g; s/scale[^,]*,//g; s/,format=nv12,hwupload//g; s/\(nearest\).*/\1/' |
+            sed 's/[" ]//g; s/scale[^,]*,//g; s/\(nearest\).*/\1/' |
             sort -u | sed "s,^,${file}: ,"
     done
 }

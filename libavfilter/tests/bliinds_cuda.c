@@ -44,8 +44,6 @@
 #define NB_FRAMES   50
 #define MAX_RUNS    16
 
-#define SCORE "lavfi.bliinds.score"
-
 /// One filter with what it needs, on a device or, without one, on the CPU.
 typedef struct Run {
     AVBufferRef *device, *frames;
@@ -55,7 +53,8 @@ typedef struct Run {
     int nb_scores;
 } Run;
 
-static int open_stream(Run *r)
+/// Make a stream of the run, or destroy it.
+static int change_stream(Run *r, int open)
 {
     AVCUDADeviceContext *hwctx = ((AVHWDeviceContext *)r->device->data)->hwctx;
     CudaFunctions *cu = hwctx->internal->cuda_dl;
@@ -64,19 +63,11 @@ static int open_stream(Run *r)
 
     if (cu->cuCtxPushCurrent(hwctx->cuda_ctx))
         return AVERROR_EXTERNAL;
-    res = cu->cuStreamCreate(&r->stream, CU_STREAM_NON_BLOCKING);
+    res = open ? cu->cuStreamCreate(&r->stream, CU_STREAM_NON_BLOCKING)
+               : cu->cuStreamDestroy(r->stream);
     cu->cuCtxPopCurrent(&dummy);
     hwctx->stream = r->stream;
     return res ? AVERROR_EXTERNAL : 0;
-}
-
-static int open_graph(Run *r)
-{
-    AVFrame like = { .format = r->frames ? AV_PIX_FMT_CUDA : AV_PIX_FMT_NV12, .width = WIDTH,
-                     .height = HEIGHT, .hw_frames_ctx = r->frames };
-
-    return test_graph_open(&r->graph, r->frames ? "bliinds_cuda" : "bliinds",
-                           (AVFrame *[]){ &like }, 0);
 }
 
 /// The filter, between the source and the sink.
@@ -91,6 +82,7 @@ static AVFilterContext *filter_of(const Run *r)
  */
 static int open_run(Run *r, int device, int own_stream)
 {
+    AVFrame like = { .format = AV_PIX_FMT_NV12, .width = WIDTH, .height = HEIGHT };
     char name[16];
     int ret;
 
@@ -98,26 +90,22 @@ static int open_run(Run *r, int device, int own_stream)
         snprintf(name, sizeof(name), "%d", device);
         if (av_hwdevice_ctx_create(&r->device, AV_HWDEVICE_TYPE_CUDA, name, NULL, 0) < 0)
             return AVERROR(ENODEV);
-        if ((own_stream && (ret = open_stream(r)) < 0) ||
+        if ((own_stream && (ret = change_stream(r, 1)) < 0) ||
             (ret = test_open_frames(&r->frames, r->device, AV_PIX_FMT_NV12, WIDTH, HEIGHT)) < 0)
             return ret;
+        like.format        = AV_PIX_FMT_CUDA;
+        like.hw_frames_ctx = r->frames;
     }
-    return open_graph(r);
+    return test_graph_open(&r->graph, device >= 0 ? "bliinds_cuda" : "bliinds",
+                           (AVFrame *[]){ &like }, 0);
 }
 
 static void close_run(Run *r)
 {
     avfilter_graph_free(&r->graph.graph);
     av_buffer_unref(&r->frames);
-    if (r->stream) {
-        AVCUDADeviceContext *hwctx = ((AVHWDeviceContext *)r->device->data)->hwctx;
-        CudaFunctions *cu = hwctx->internal->cuda_dl;
-        CUcontext dummy;
-
-        cu->cuCtxPushCurrent(hwctx->cuda_ctx);
-        cu->cuStreamDestroy(r->stream);
-        cu->cuCtxPopCurrent(&dummy);
-    }
+    if (r->stream)
+        change_stream(r, 0);
     av_buffer_unref(&r->device);
 }
 
@@ -145,7 +133,7 @@ static AVFrame *draw(int n)
 static int take(void *opaque, const AVFrame *frame)
 {
     Run *r = opaque;
-    const AVDictionaryEntry *score = av_dict_get(frame->metadata, SCORE, NULL, 0);
+    const AVDictionaryEntry *score = av_dict_get(frame->metadata, "lavfi.bliinds.score", NULL, 0);
 
     if (frame->pts != r->nb_scores || r->nb_scores == NB_FRAMES || !score)
         return AVERROR_BUG;
@@ -153,33 +141,24 @@ static int take(void *opaque, const AVFrame *frame)
     return 0;
 }
 
-/// Give a picture to the filter, NULL at the end.
-static int send(Run *r, const AVFrame *picture)
+/// Give each run the picture n, or at the end of them none.
+static int send(Run *run, int nb_runs, int n)
 {
-    AVFrame *frame = NULL;
-    int ret;
+    AVFrame *picture = n < NB_FRAMES ? draw(n) : NULL;
+    int ret = n < NB_FRAMES && !picture ? AVERROR(ENOMEM) : 0;
 
-    if (picture) {
-        frame = r->frames ? test_upload(r->frames, picture) : av_frame_clone(picture);
-        if (!frame)
-            return AVERROR(ENOMEM);
+    for (int i = 0; i < nb_runs && ret >= 0; i++) {
+        AVFrame *frame = !picture      ? NULL :
+                         run[i].frames ? test_upload(run[i].frames, picture) :
+                                         av_frame_clone(picture);
+
+        ret = picture && !frame ? AVERROR(ENOMEM)
+                                : av_buffersrc_add_frame(run[i].graph.source[0], frame);
+        av_frame_free(&frame);
+        if (ret >= 0)
+            ret = test_graph_receive(&run[i].graph, 0, &run[i], take);
     }
-    ret = av_buffersrc_add_frame(r->graph.source[0], frame);
-    av_frame_free(&frame);
-    return ret < 0 ? ret : test_graph_receive(&r->graph, 0, r, take);
-}
-
-/// Give a few pictures to a filter, none of which it is to give back before it is closed.
-static int send_early(Run *r)
-{
-    int ret = 0;
-
-    for (int n = 0; n < 3 && ret >= 0; n++) {
-        AVFrame *picture = draw(n);
-
-        ret = picture ? send(r, picture) : AVERROR(ENOMEM);
-        av_frame_free(&picture);
-    }
+    av_frame_free(&picture);
     return ret;
 }
 
@@ -200,28 +179,17 @@ static int test_bound(void)
 static int test_api(void)
 {
     static Run run[MAX_RUNS], early;
-    int nb_runs = 0, nb_devices = 0, ret;
+    int nb_runs = 0, ret;
 
-    ret = open_run(&run[nb_runs++], -1, 0);
-    while (ret >= 0 && nb_runs + 2 <= MAX_RUNS) {
-        ret = open_run(&run[nb_runs++], nb_devices, 0);
-        if (ret >= 0)
-            ret = open_run(&run[nb_runs++], nb_devices, 1);
-        nb_devices += ret >= 0;
-    }
-    if (ret == AVERROR(ENODEV)) {
-        nb_runs--;
+    // the CPU, then each GPU without and with a stream of its own
+    do {
+        ret = open_run(&run[nb_runs], (nb_runs + 1) / 2 - 1, nb_runs > 0 && nb_runs % 2 == 0);
+        nb_runs += ret >= 0;
+    } while (ret >= 0 && nb_runs < MAX_RUNS);
+    if (ret == AVERROR(ENODEV))
         ret = 0;
-    }
-    for (int n = 0; ret >= 0 && n <= NB_FRAMES; n++) {
-        AVFrame *picture = n < NB_FRAMES ? draw(n) : NULL;
-
-        if (n < NB_FRAMES && !picture)
-            ret = AVERROR(ENOMEM);
-        for (int i = 0; i < nb_runs && ret >= 0; i++)
-            ret = send(&run[i], picture);
-        av_frame_free(&picture);
-    }
+    for (int n = 0; ret >= 0 && n <= NB_FRAMES; n++)
+        ret = send(run, nb_runs, n);
     if (ret < 0)
         printf("error: %s\n", av_err2str(ret));
 
@@ -236,12 +204,13 @@ static int test_api(void)
             ret = AVERROR_BUG;
     }
     // closed with frames in flight, as ffmpeg does when it is interrupted
-    if (ret >= 0 && nb_devices && (ret = open_run(&early, 0, 0)) >= 0)
-        ret = send_early(&early);
+    if (ret >= 0 && nb_runs > 1 && (ret = open_run(&early, 0, 0)) >= 0)
+        for (int n = 0; n < 3 && ret >= 0; n++)
+            ret = send(&early, 1, n);
     if (ret >= 0)
-        printf(nb_devices ? "the same scores\n" : "no GPU\n");
+        printf(nb_runs > 1 ? "the same scores\n" : "no GPU\n");
     close_run(&early);
-    for (int i = 0; i < nb_runs; i++)
+    for (int i = 0; i <= nb_runs && i < MAX_RUNS; i++)
         close_run(&run[i]);
     return ret < 0;
 }
@@ -250,58 +219,64 @@ static int test_api(void)
 
 static int failed;
 
-/// A frame's blocks of a level: made up, and what is expected of them.
-static int make_level(AVLFG *lfg, BLIINDSCUDABlock *block, BLIINDSCUDAState *state,
-                      BLIINDSCUDAPooled expected[BLIINDS_NB_POOLED], int l, int n, int *kind)
+/// Bins follow each other without a gap, have their first value and no other's.
+static void test_bins(int statistic)
 {
-    float *value    = av_malloc_array(n, sizeof(*value));
-    uint16_t *gamma = av_malloc_array(n, sizeof(*gamma));
+    for (int bin = 0; bin < BLIINDS_BINS; bin++) {
+        const uint32_t start = bliinds_bin_start(statistic, bin);
+        const uint32_t end   = bliinds_bin_start(statistic, bin + 1);
+        const uint32_t last  = bliinds_bits(BLIINDS_SUB_MAX);
+        uint32_t step = 1;
+        int wrong = start >= end || !bliinds_bin_is_open(bin) &&
+                    start >> BLIINDS_BIN_BITS != (end - 1) >> BLIINDS_BIN_BITS;
 
-    if (!value || !gamma) {
-        av_free(value);
-        av_free(gamma);
-        return AVERROR(ENOMEM);
-    }
-    make_gammas(lfg, gamma, n);
-    for (int i = 0; i < n; i++) {
-        const int c = av_lfg_get(lfg) & 1;
-
-        block[i].gamma = gamma[i] | (uint32_t)c << 31;
-        state->count[l][BLIINDS_GAMMA][bliinds_gamma_bin(gamma[i])]++;
-        expected[BLIINDS_GAMMA].grid[c].fraction += bliinds_gamma_value(gamma[i]);
-    }
-    expected[BLIINDS_GAMMA].worst.fraction = sorted_worst_gamma(gamma, n);
-    for (int k = 0; k < BLIINDS_NB_STATISTICS; k++) {
-        kind[k] = av_lfg_get(lfg) % FF_ARRAY_ELEMS(kind_name);
-        make_values(lfg, value, n, k, kind[k]);
-        for (int i = 0; i < n; i++) {
-            block[i].statistic[k] = value[i];
-            state->count[l][k][bliinds_bin(value[i], k)]++;
-            bliinds_sum_add(&expected[k].grid[block[i].gamma >> 31], bliinds_fixed(value[i]));
+        // the ends one by one, the rest in steps that meet all kinds of lower bits
+        for (uint32_t bits = start; bits < end && bits <= last; bits += step) {
+            wrong |= bliinds_bin(bliinds_from_bits(bits), statistic) != bin;
+            step = bits - start < 4 || end - bits < 1024 ? 1 : end - bits < 2000 ? 7 : 997;
         }
-        expected[k].worst = sorted_worst(value, n);
+        if (wrong)
+            fprintf(stderr, "statistic %d: bin %d has others, or none\n", statistic, bin);
+        failed += wrong;
     }
-    av_free(value);
-    av_free(gamma);
-    return 0;
 }
 
-/// Those of gamma are counts: see BLIINDSCUDAPooled.
-static int same_pooled(const BLIINDSCUDAPooled *a, const BLIINDSCUDAPooled *b, int is_gamma)
+/// Blocks of a level: made up, their counts, and what is expected of them.
+static void make_level(AVLFG *lfg, BLIINDSCUDABlock *block, BLIINDSCUDAState *state,
+                       BLIINDSLevelSums *expected, float *value, int l, int n)
 {
-    return is_gamma ? !memcmp(a, b, sizeof(*a))
-                    : same_sum(a->grid[0], b->grid[0]) && same_sum(a->grid[1], b->grid[1]) &&
-                      same_sum(a->worst, b->worst);
+    for (int i = 0; i < n; i++)
+        block[i].gamma = (av_lfg_get(lfg) & 1u) << 31;
+    for (int k = 0; k < BLIINDS_NB_STATISTICS; k++) {
+        BLIINDSPooled *pooled = &expected->pooled[k];
+
+        make_values(lfg, value, n, k, av_lfg_get(lfg) % NB_KINDS);
+        for (int i = 0; i < n; i++) {
+            const int shape = value[i], index = shape == BLIINDS_GAMMA_FLAT ?
+                                                BLIINDS_GAMMA_NONE : shape - BLIINDS_GAMMA_MIN;
+
+            bliinds_sum_add(&pooled->grid[block[i].gamma >> 31], bliinds_fixed(value[i]));
+            if (k == BLIINDS_GAMMA)
+                block[i].gamma |= index;
+            else
+                block[i].statistic[k] = value[i];
+            state->count[l][k][k == BLIINDS_GAMMA ? bliinds_gamma_bin(index)
+                                                  : bliinds_bin(value[i], k)]++;
+        }
+        pooled->worst = sorted_worst(value, n, k);
+    }
 }
 
-static int is_zero(const BLIINDSCUDAState *state)
+static void check_pooled(const char *what, const BLIINDSPooled *got, const BLIINDSPooled *expected,
+                         int l, int k)
 {
-    const uint64_t *word = (const uint64_t *)state;
-
-    for (int i = 0; i < sizeof(*state) / sizeof(*word); i++)
-        if (word[i])
-            return 0;
-    return 1;
+    if (same_sum(got->grid[0], expected->grid[0]) && same_sum(got->grid[1], expected->grid[1]) &&
+        same_sum(got->worst, expected->worst))
+        return;
+    fprintf(stderr, "%s, level %d, statistic %d: worst %"PRIu64" + %"PRIu64" / 2^32, not %"PRIu64
+            " + %"PRIu64"\n", what, l + 1, k, got->worst.whole, got->worst.fraction,
+            expected->worst.whole, expected->worst.fraction);
+    failed++;
 }
 
 /// Pool a batch of made-up frames of a size; the CUDA context is pushed.
@@ -312,65 +287,53 @@ static int test_batch(AVFilterContext *ctx, AVLFG *lfg, int nb_frames)
     const BLIINDSCUDALevel *last = &s->params.level[BLIINDS_LEVELS - 1];
     const int nb_blocks = last->first + last->bw * last->bh;
     const CUdeviceptr result = s->queue.result_device;
-    BLIINDSCUDAPooled (*expected)[BLIINDS_LEVELS][BLIINDS_NB_POOLED] =
-        av_calloc(nb_frames, sizeof(*expected));
-    int kind[BLIINDS_MAX_BATCH][BLIINDS_LEVELS][BLIINDS_NB_STATISTICS];
+    static BLIINDSLevelSums expected[BLIINDS_MAX_BATCH][BLIINDS_LEVELS];
+    static BLIINDSLevelSums got[BLIINDS_MAX_BATCH][BLIINDS_LEVELS];
+    static BLIINDSCUDAState state[BLIINDS_MAX_BATCH], zero[BLIINDS_MAX_BATCH];
     BLIINDSCUDABlock *block = av_malloc_array(nb_blocks, sizeof(*block));
-    BLIINDSCUDAState *state = av_calloc(nb_frames, sizeof(*state));
-    BLIINDSCUDAResult *got  = av_calloc(nb_frames, sizeof(*got));
-    int ret = AVERROR(ENOMEM);
+    float *value = av_malloc_array(nb_blocks, sizeof(*value));
+    int ret = block && value ? 0 : AVERROR(ENOMEM);
 
-    if (!expected || !block || !state || !got)
-        goto end;
-    for (int i = 0; i < nb_frames; i++) {
+    memset(expected, 0, sizeof(expected));
+    for (int i = 0; i < nb_frames && ret >= 0; i++) {
         for (int l = 0; l < BLIINDS_LEVELS; l++) {
             const BLIINDSCUDALevel *level = &s->params.level[l];
 
-            ret = make_level(lfg, block + level->first, &state[i], expected[i][l], l,
-                             level->bw * level->bh, kind[i][l]);
-            if (ret < 0)
-                goto end;
+            make_level(lfg, block + level->first, &state[i], &expected[i][l], value, l,
+                       level->bw * level->bh);
         }
         ret = CHECK_CU(cu->cuMemcpyHtoD(s->block_memory + i * s->params.frame_size, block,
                                         nb_blocks * sizeof(*block)));
-        if (ret < 0)
-            goto end;
         s->params.frame[i].result = result + i * sizeof(*got);
     }
     s->queue.nb_batch = nb_frames;
-    if ((ret = CHECK_CU(cu->cuMemcpyHtoD(s->state, state, nb_frames * sizeof(*state)))) < 0 ||
+    if (ret < 0 ||
+        (ret = CHECK_CU(cu->cuMemcpyHtoD(s->state, state, sizeof(state)))) < 0 ||
         (ret = launch_pool(ctx)) < 0 ||
         (ret = CHECK_CU(cu->cuStreamSynchronize(s->queue.hwctx->stream))) < 0 ||
         (ret = CHECK_CU(cu->cuMemcpyDtoH(got, result, nb_frames * sizeof(*got)))) < 0 ||
-        (ret = CHECK_CU(cu->cuMemcpyDtoH(state, s->state, nb_frames * sizeof(*state)))) < 0)
+        (ret = CHECK_CU(cu->cuMemcpyDtoH(state, s->state, sizeof(state)))) < 0)
         goto end;
 
     for (int i = 0; i < nb_frames; i++) {
-        for (int l = 0; l < BLIINDS_LEVELS; l++)
-            for (int k = 0; k < BLIINDS_NB_POOLED; k++)
-                if (!same_pooled(&got[i].pooled[l][k], &expected[i][l][k], k == BLIINDS_GAMMA)) {
-                    const BLIINDSSum *a = &got[i].pooled[l][k].worst, *b = &expected[i][l][k].worst;
+        char what[64];
 
-                    fprintf(stderr, "%dx%d, frame %d of %d, level %d, statistic %d (%s): worst "
-                            "%"PRIu64" + %"PRIu64" / 2^32, not %"PRIu64" + %"PRIu64"\n", s->width,
-                            s->height, i + 1, nb_frames, l + 1, k,
-                            k < BLIINDS_NB_STATISTICS ? kind_name[kind[i][l][k]] : "gamma",
-                            a->whole, a->fraction, b->whole, b->fraction);
-                    failed++;
-                }
-        if (!is_zero(&state[i])) {
-            fprintf(stderr, "%dx%d, frame %d of %d: the state is not as it was\n",
-                    s->width, s->height, i + 1, nb_frames);
-            failed++;
-        }
+        snprintf(what, sizeof(what), "%dx%d, frame %d of %d", s->width, s->height, i + 1,
+                 nb_frames);
+        for (int l = 0; l < BLIINDS_LEVELS; l++)
+            for (int k = 0; k < BLIINDS_NB_STATISTICS; k++)
+                check_pooled(what, &got[i][l].pooled[k], &expected[i][l].pooled[k], l, k);
+    }
+    if (memcmp(state, zero, sizeof(state))) {
+        fprintf(stderr, "%dx%d: the state is not as it was\n", s->width, s->height);
+        memset(state, 0, sizeof(state));
+        failed++;
     }
 
 end:
     s->queue.nb_batch = 0;
-    av_free(expected);
     av_free(block);
-    av_free(state);
-    av_free(got);
+    av_free(value);
     return ret;
 }
 
@@ -383,6 +346,8 @@ static int test_pool(unsigned seed, int nb_cases)
     int ret = open_run(&run, 0, 0);
 
     av_lfg_init(&lfg, seed);
+    for (int i = 0; i < BLIINDS_NB_FLOATS; i++)
+        test_bins(i);
     if (ret == AVERROR(ENODEV))
         printf("no GPU\n");
     for (int i = 0; i < nb_cases + FF_ARRAY_ELEMS(large) && ret >= 0; i++) {

@@ -29,63 +29,61 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "libavutil/intfloat.h"
 #include "libavutil/lfg.h"
 #include "libavutil/macros.h"
 
-#include "libavfilter/bliinds_sums.h"
+#include "libavfilter/bliinds_block.h"
+
+enum {
+    ANY, EQUAL, BUT_ONE, ZERO, EDGES, TIES, ONE_BIN, LARGEST, SMALLEST, RISING, FALLING,
+    NEAR_1, FEW, ZERO_AND_BIN, THRESHOLD, MISLEADING_SAMPLE, NB_KINDS
+};
 
 /// Limits of the statistics, see BLIINDSBlock; that of ori is far beyond what is possible.
-static const float max_statistic[BLIINDS_NB_STATISTICS] = { 4.9f, BLIINDS_SUB_MAX, 64.f };
-
-static const char *const kind_name[] = {
-    "any", "equal", "but one", "zero", "one edge", "edges", "ties", "one bin",
-    "largest", "smallest", "rising", "falling", "near 1", "few", "zero and one bin",
-    "threshold", "threshold", "threshold", "threshold", "misleading sample",
-};
+static const float max_statistic[] = { 4.9f, BLIINDS_SUB_MAX, 64.f };
 
 static float limited(float x, int statistic)
 {
-    return x < max_statistic[statistic] ? x : max_statistic[statistic];
+    return av_clipf(x, 0, max_statistic[statistic]);
 }
 
 /// Any float from 0 to the limit, each of its exponents as likely as another.
 static float any_value(AVLFG *lfg, int statistic)
 {
-    return bliinds_from_bits(av_lfg_get(lfg) %
-                             (bliinds_bits(max_statistic[statistic]) + 1));
+    return av_int2float(av_lfg_get(lfg) % (av_float2int(max_statistic[statistic]) + 1));
 }
 
-/// The first value of a bin, or the one before or after it.
-static float edge_value(AVLFG *lfg, int statistic, int bin)
+/// Lower end of a bin that is not the first: see bliinds_bin().
+static float bin_start(AVLFG *lfg, int statistic)
 {
-    const uint32_t start = bliinds_bin_start(statistic, bin);
+    const unsigned first = av_float2int(1.f / 64) >> 18;
+    const unsigned last  = av_float2int(max_statistic[statistic]) >> 18;
 
-    return limited(bliinds_from_bits(start ? start + av_lfg_get(lfg) % 3 - 1 : 0), statistic);
+    if (statistic == BLIINDS_SUB && av_lfg_get(lfg) & 1)
+        return 1 - av_int2float(av_float2int(.5f) - (av_lfg_get(lfg) % 160 << 19));
+    return av_int2float((first + av_lfg_get(lfg) % (last - first + 1)) << 18);
 }
 
-static float value_in_bin(AVLFG *lfg, int statistic, int bin)
+/// A value, or one before or after it in the order of floats.
+static float beside(AVLFG *lfg, float x, int statistic)
 {
-    const uint32_t start = bliinds_bin_start(statistic, bin);
-
-    return limited(bliinds_from_bits(start + av_lfg_get(lfg) %
-                                     (bliinds_bin_start(statistic, bin + 1) - start)), statistic);
+    return limited(av_int2float(av_float2int(x) + av_lfg_get(lfg) % 3 - 1), statistic);
 }
 
 /// Values such that the worst end in a bin, of which most are its first and its last ones.
-static float threshold_value(AVLFG *lfg, int statistic, int bin)
+static float threshold_value(AVLFG *lfg, float start, int statistic)
 {
-    const uint32_t start = bliinds_bin_start(statistic, bin);
-    const uint32_t end   = bliinds_bin_start(statistic, bin + 1);
-    const unsigned place = av_lfg_get(lfg) % 32;
-    uint32_t bits;
+    const unsigned place = av_lfg_get(lfg) % 32, inside = av_lfg_get(lfg) % (1 << 18);
+    float x = start;
 
     if (place < 1)
-        return edge_value(lfg, statistic, bin + 1 + av_lfg_get(lfg) % (BLIINDS_BINS - 1 - bin));
-    if (place > 10)
-        return edge_value(lfg, statistic, av_lfg_get(lfg) % bin);
-    bits = place < 5 ? start + place % 2 : place < 9 ? end - 1 - place % 2 :
-           start + av_lfg_get(lfg) % (end - start);
-    return limited(bliinds_from_bits(bits), statistic);
+        x *= 2;
+    else if (place > 10)
+        x *= av_lfg_get(lfg) % 1024 / 1024.f;
+    else if (place > 4)
+        x = av_int2float(av_float2int(start) + (place < 9 ? (1 << 18) - 1 : inside));
+    return beside(lfg, x, statistic);
 }
 
 static int compare_floats(const void *a, const void *b)
@@ -95,64 +93,70 @@ static int compare_floats(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/// Fill n shapes of gamma.
+static void make_shapes(AVLFG *lfg, float *value, int n, int kind)
+{
+    const int one = av_lfg_get(lfg) % BLIINDS_GAMMA_NB;
+
+    for (int i = 0; i < n; i++) {
+        int index = BLIINDS_GAMMA_NONE;
+
+        switch (kind % 5) {
+        case 0: index = av_lfg_get(lfg) % BLIINDS_GAMMA_NB; break;
+        case 1: index = one; break;
+        case 2: index = av_lfg_get(lfg) % 8 ? index : one; break;
+        case 3: index = (one + av_lfg_get(lfg) % 33) % BLIINDS_GAMMA_NB; break;
+        }
+        value[i] = bliinds_gamma_value(index);
+    }
+}
+
 /// Fill n values of a statistic.
 static void make_values(AVLFG *lfg, float *value, int n, int statistic, int kind)
 {
-    const int bin = 1 + av_lfg_get(lfg) % (BLIINDS_BINS - 2);
-    const int k = bliinds_nb_worst(n), nb_few = 1 + av_lfg_get(lfg) % 20;
-    const float one = kind == 1 || kind == 2 ? edge_value(lfg, statistic, bin)
-                                             : any_value(lfg, statistic);
     // those beyond the tie: one too few, as many as are wanted, or one too many
-    const int nb_more = k - 1 + av_lfg_get(lfg) % 3, nb_edges = BLIINDS_BINS - 1;
-    const uint32_t max = bliinds_bits(max_statistic[statistic]);
+    const int nb_more = bliinds_nb_worst(n) - 1 + av_lfg_get(lfg) % 3;
+    float one, start, few[20];
 
-    for (int i = 0; i < n; i++)
+    if (statistic == BLIINDS_GAMMA) {
+        make_shapes(lfg, value, n, kind);
+        return;
+    }
+    start = bin_start(lfg, statistic);
+    one   = kind == EQUAL || kind == BUT_ONE ? beside(lfg, start, statistic)
+                                             : any_value(lfg, statistic);
+    for (int i = 0; i < FF_ARRAY_ELEMS(few); i++)
+        few[i] = beside(lfg, bin_start(lfg, statistic), statistic);
+    for (int i = 0; i < n; i++) {
+        const float in_bin = limited(av_int2float(av_float2int(start) +
+                                                  av_lfg_get(lfg) % (1 << 18)), statistic);
+
         switch (kind) {
-        default: value[i] = any_value(lfg, statistic); break;
-        case 1:
-        case 2:  value[i] = one; break;
-        case 3:  value[i] = 0; break;
-        case 4:  value[i] = edge_value(lfg, statistic, bin); break;
-        case 5:  value[i] = edge_value(lfg, statistic, 1 + av_lfg_get(lfg) % nb_edges); break;
-        case 6:  value[i] = i < nb_more ? limited(one * 2 + 1, statistic) : one; break;
-        case 7:  value[i] = value_in_bin(lfg, statistic, bin); break;
-        case 8:  value[i] = bliinds_from_bits(max - av_lfg_get(lfg) % 3); break;
-        case 9:  value[i] = bliinds_from_bits(av_lfg_get(lfg) % 4); break;
-        case 12:
-            value[i] = limited(1.f + ((int)(av_lfg_get(lfg) % 64) - 48) * 0x1p-24f, statistic);
+        default:        value[i] = any_value(lfg, statistic); break;
+        case EQUAL:
+        case BUT_ONE:   value[i] = one; break;
+        case ZERO:      value[i] = 0; break;
+        case EDGES:     value[i] = beside(lfg, bin_start(lfg, statistic), statistic); break;
+        case TIES:      value[i] = i < nb_more ? limited(one * 2 + 1, statistic) : one; break;
+        case ONE_BIN:   value[i] = in_bin; break;
+        case LARGEST:   value[i] = beside(lfg, max_statistic[statistic], statistic); break;
+        case SMALLEST:  value[i] = av_int2float(av_lfg_get(lfg) % 4); break;
+        case NEAR_1:    value[i] = 1.f + ((int)(av_lfg_get(lfg) % 64) - 48) * 0x1p-24f; break;
+        case FEW:       value[i] = few[av_lfg_get(lfg) % FF_ARRAY_ELEMS(few)]; break;
+        case ZERO_AND_BIN: value[i] = av_lfg_get(lfg) % 20 ? 0 : in_bin; break;
+        case THRESHOLD: value[i] = threshold_value(lfg, start, statistic); break;
+        // as many at equal distances as add_largest_of_many() looks at, and those before them
+        case MISLEADING_SAMPLE:
+            value[i] = i % FFMAX(n / 4096, 1) < 2 ? one : any_value(lfg, statistic);
             break;
-        case 13:
-            value[i] = edge_value(lfg, statistic, 1 + bin * (i % nb_few + 1) % nb_edges);
-            break;
-        case 14: value[i] = av_lfg_get(lfg) % 20 ? 0 : value_in_bin(lfg, statistic, bin); break;
-        case 15:
-        case 16:
-        case 17:
-        case 18: value[i] = threshold_value(lfg, statistic, bin); break;
-        // as many at equal distances as ff_bliinds_add_largest() looks at, and those before them
-        case 19: value[i] = i % FFMAX(n / 4096, 1) < 2 ? one : any_value(lfg, statistic); break;
         }
-    if (kind == 2)
+    }
+    if (kind == BUT_ONE)
         value[av_lfg_get(lfg) % n] = any_value(lfg, statistic);
-    if (kind == 10 || kind == 11)
+    if (kind == RISING || kind == FALLING)
         qsort(value, n, sizeof(*value), compare_floats);
-    for (int i = 0; i < n / 2 && kind == 11; i++)
+    for (int i = 0; i < n / 2 && kind == FALLING; i++)
         FFSWAP(float, value[i], value[n - 1 - i]);
-}
-
-/// Fill n indices of gamma.
-static void make_gammas(AVLFG *lfg, uint16_t *gamma, int n)
-{
-    const int kind = av_lfg_get(lfg) % 5, one = av_lfg_get(lfg) % BLIINDS_GAMMA_NB;
-
-    for (int i = 0; i < n; i++)
-        switch (kind) {
-        default: gamma[i] = av_lfg_get(lfg) % BLIINDS_GAMMA_NB; break;
-        case 1:  gamma[i] = one; break;
-        case 2:  gamma[i] = av_lfg_get(lfg) % 8 ? BLIINDS_GAMMA_NONE : one; break;
-        case 3:  gamma[i] = (one + av_lfg_get(lfg) % 33) % BLIINDS_GAMMA_NB; break;
-        case 4:  gamma[i] = BLIINDS_GAMMA_NONE; break;
-        }
 }
 
 static int same_sum(BLIINDSSum a, BLIINDSSum b)
@@ -162,28 +166,14 @@ static int same_sum(BLIINDSSum a, BLIINDSSum b)
 }
 
 /// What the worst of n values add up to, by a sort, which overwrites them.
-static BLIINDSSum sorted_worst(float *value, int n)
+static BLIINDSSum sorted_worst(float *value, int n, int statistic)
 {
+    const int k = bliinds_nb_worst(n), first = statistic == BLIINDS_GAMMA ? 0 : n - k;
     BLIINDSSum sum = { 0 };
 
     qsort(value, n, sizeof(*value), compare_floats);
-    for (int i = n - bliinds_nb_worst(n); i < n; i++)
+    for (int i = first; i < first + k; i++)
         bliinds_sum_add(&sum, bliinds_fixed(value[i]));
-    return sum;
-}
-
-static int compare_gammas(const void *a, const void *b)
-{
-    return *(const uint16_t *)a - *(const uint16_t *)b;
-}
-
-static uint64_t sorted_worst_gamma(uint16_t *gamma, int n)
-{
-    uint64_t sum = 0;
-
-    qsort(gamma, n, sizeof(*gamma), compare_gammas);
-    for (int i = 0; i < bliinds_nb_worst(n); i++)
-        sum += bliinds_gamma_value(gamma[i]);
     return sum;
 }
 

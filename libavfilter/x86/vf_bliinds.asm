@@ -22,7 +22,8 @@
 ; is added, multiplied, divided in the order of bliinds_block.h, so that the bits
 ; are those of C: no fused multiply-add, no approximate reciprocal.
 ;
-; There is at least one vector of a row. The last may overlap the one before.
+; Rows of blocks are whole vectors, and behind rows of samples there is room for one: see
+; bliinds_dsp.h. Only of the video's own rows there are no more samples than it has.
 
 %include "libavutil/x86/x86util.asm"
 %include "libavfilter/x86/rows.asm"
@@ -87,7 +88,6 @@ CONST  gamma_q1,    9.825797097e-1
 CONST  gamma_min,   0.03
 CONST  gamma_step,  1000.0
 CONST  gamma_last,  GAMMA_NB - 2
-CONST  gamma_none,  GAMMA_NB - 1
 CONST  gamma_first, GAMMA_MIN
 CONST  gamma_flat,  GAMMA_FLAT
 
@@ -95,9 +95,17 @@ SECTION .text
 
 %if ARCH_X86_64
 
+; Samples 0 of m or xm; m1 = down, m2 = up, m3 = black, m4 = mask
+%macro EXPAND 1 ; m or xm
+    psrld       %1 %+ 0, xm1
+    pand        %1 %+ 0, %1 %+ 4
+    psubd       %1 %+ 0, %1 %+ 3
+    pslld       %1 %+ 0, xm2
+%endmacro
+
 ; void bliinds_expand_row(int32_t *dst, const uint8_t *src, int w,
 ;                         int down, int black, int up)
-%macro EXPAND_ROW 2 ; bits, load
+%macro EXPAND_ROW 3 ; bits, load of a vector, size of a sample
 cglobal bliinds_expand_row%1, 6, 6, 5, dst, src, w, down, black, up
     movd           xm1, downd
     movd           xm2, upd
@@ -107,17 +115,29 @@ cglobal bliinds_expand_row%1, 6, 6, 5, dst, src, w, down, black, up
     movd           xm0, upd
     mova            m4, [all_bits]
     psrld           m4, xm0
-    movsxd          wq, wd
-    sub             wq, LANES
-    xor          downd, downd
+    sub             wd, LANES
+    jl .rest
 .loop:
-    %2              m0, [srcq + downq * (%1 / 8)]
-    psrld           m0, xm1
-    pand            m0, m4
-    psubd           m0, m3
-    pslld           m0, xm2
-    movu [dstq + downq * 4], m0
-    NEXT         downq, wq
+    %2              m0, [srcq]
+    EXPAND           m
+    movu        [dstq], m0
+    add           srcq, LANES * %1 / 8
+    add           dstq, mmsize
+    sub             wd, LANES
+    jge .loop
+.rest:
+    add             wd, LANES
+    jz .end
+.one:
+    movzx        downd, %3 [srcq]
+    movd           xm0, downd
+    EXPAND          xm
+    movd        [dstq], xm0
+    add           srcq, %1 / 8
+    add           dstq, 4
+    dec             wd
+    jg .one
+.end:
     RET
 %endmacro
 
@@ -153,9 +173,7 @@ cglobal bliinds_lowpass_row, 5, 6, 16, dst, above, middle, below, w, i
     mova           m13, [rotate1]
     mova           m14, [tap_side]
     mova           m15, [tap_round]
-    movsxd          wq, wd
-    shr             wq, 1
-    sub             wq, LANES
+    shr             wd, 1
     xor             id, id
 .loop:
     LOWPASS_ROWS    m0, 0
@@ -166,7 +184,9 @@ cglobal bliinds_lowpass_row, 5, 6, 16, dst, above, middle, below, w, i
     BLEND           m1, m1, m2, 2
     LOWPASS         m0, m3, m1, m6, m7, m8
     movu [dstq + iq * 4], m0
-    NEXT            iq, wq
+    add             id, LANES
+    cmp             id, wd
+    jl .loop
     RET
 %endmacro
 
@@ -228,8 +248,6 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     mova           m10, [every_3rd + 128]
     shl        strideq, 2
     lea       stride3q, [strideq * 3]
-    movsxd         nbq, nbd
-    sub            nbq, LANES
     xor             id, id
 .loop:
     lea             xq, [iq * 3]
@@ -259,7 +277,9 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     BASIS
     STORE_BASIS     xq
 .next:
-    NEXT            iq, nbq
+    add             id, LANES
+    cmp             id, nbd
+    jl .loop
     RET
 %endmacro
 
@@ -301,27 +321,19 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     mulps           %1, %1
 %endmacro
 
-%macro ADD_SQUARES 5 ; dst, i, j, i, j; m3 is temporary
-    SQUARE          %1, %2, %3
-    SQUARE          m3, %4, %5
-    addps           %1, m3
+%macro ADD_TWO 7 ; dst, temporary, function, i, j, i, j
+    %3              %1, %4, %5
+    %3              %2, %6, %7
+    addps           %1, %2
 %endmacro
 
 ; BLIINDS_SUM8(), m3..m6 are temporary
-%macro SUM8 10-18 ; dst, function, i, j ...
-    %2              m3, %3, %4
-    %2              m4, %5, %6
+%macro SUM8 18 ; dst, function, i, j ...
+    ADD_TWO         m3, m4, %2, %3, %4, %5, %6
+    ADD_TWO         m4, m5, %2, %7, %8, %9, %10
     addps           m3, m4
-    %2              m4, %7, %8
-    %2              m5, %9, %10
-    addps           m4, m5
-    addps           m3, m4
-    %2              m4, %11, %12
-    %2              m5, %13, %14
-    addps           m4, m5
-    %2              m5, %15, %16
-    %2              m6, %17, %18
-    addps           m5, m6
+    ADD_TWO         m4, m5, %2, %11, %12, %13, %14
+    ADD_TWO         m5, m6, %2, %15, %16, %17, %18
     addps           m4, m5
     addps           %1, m3, m4
 %endmacro
@@ -356,32 +368,29 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
 %endmacro
 
 ; A set's sums of squares m0, m1, m2 over the bands, m3 and m4 are temporary
+%macro SQUARES_OF 16 ; i, j ... of set 1 or 3
+    ADD_TWO         m0, m3, SQUARE, %1, %2, %3, %4
+    ADD_TWO         m1, m3, SQUARE, %5, %6, %7, %8
+    ADD_TWO         m2, m3, SQUARE, %9, %10, %11, %12
+    addps           m1, m2
+    SQUARE          m2, %13, %14
+    addps           m1, m2
+    SQUARE          m2, %15, %16
+%endmacro
 %macro SET1_SQUARES 0
-    ADD_SQUARES     m0, 0,1, 0,2
-    ADD_SQUARES     m1, 0,3, 0,4
-    ADD_SQUARES     m2, 1,2, 1,3
-    addps           m1, m2
-    SQUARE          m2, 1,4
-    addps           m1, m2
-    SQUARE          m2, 2,4
+    SQUARES_OF 0,1, 0,2, 0,3, 0,4, 1,2, 1,3, 1,4, 2,4
 %endmacro
 %macro SET2_SQUARES 0
     SQUARE          m0, 1,1
-    ADD_SQUARES     m1, 2,2, 2,3
+    ADD_TWO         m1, m3, SQUARE, 2,2, 2,3
     SQUARE          m2, 3,2
     addps           m1, m2
-    ADD_SQUARES     m2, 3,3, 3,4
-    ADD_SQUARES     m4, 4,3, 4,4
+    ADD_TWO         m2, m3, SQUARE, 3,3, 3,4
+    ADD_TWO         m4, m3, SQUARE, 4,3, 4,4
     addps           m2, m4
 %endmacro
 %macro SET3_SQUARES 0
-    ADD_SQUARES     m0, 1,0, 2,0
-    ADD_SQUARES     m1, 3,0, 4,0
-    ADD_SQUARES     m2, 2,1, 3,1
-    addps           m1, m2
-    SQUARE          m2, 4,1
-    addps           m1, m2
-    SQUARE          m2, 4,2
+    SQUARES_OF 1,0, 2,0, 3,0, 4,0, 2,1, 3,1, 4,1, 4,2
 %endmacro
 
 ; Adds these to those of all sets, m11, m12, m13
@@ -484,30 +493,23 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
 %endrep
 %endmacro
 
-; The variances m7, m8, m9 of the bands, stored to BLIINDS_ROW_BAND, from m11, m12, m13;
-; m10 is the sum of all coefficients.
+; The variances m7, m8, m9 of the bands from m11, m12, m13, and whether the block is flat,
+; stored to BLIINDS_ROW_BAND and BLIINDS_ROW_FLAT; m10 is the sum of all coefficients.
 %macro BANDS 0
-    COEFFICIENT     m7, 0,1
-    addps           m7, X(0,2)
-    COEFFICIENT     m0, 1,0
-    addps           m0, X(2,0)
+    ADD_TWO         m7, m1, COEFFICIENT, 0,1, 0,2
+    ADD_TWO         m0, m1, COEFFICIENT, 1,0, 2,0
     addps           m7, m0
     addps           m7, X(1,1)
     SUM8            m8, COEFFICIENT, 0,3, 0,4, 1,2, 1,3, 3,0, 4,0, 2,1, 3,1
-    COEFFICIENT     m0, 1,4
-    addps           m0, X(4,1)
-    COEFFICIENT     m1, 2,3
-    addps           m1, X(3,2)
+    ADD_TWO         m0, m1, COEFFICIENT, 1,4, 4,1
+    ADD_TWO         m1, m2, COEFFICIENT, 2,3, 3,2
     addps           m0, m1
     addps           m8, m0
     addps           m8, X(2,2)
-    COEFFICIENT     m9, 2,4
-    addps           m9, X(4,2)
-    COEFFICIENT     m0, 3,4
-    addps           m0, X(4,3)
+    ADD_TWO         m9, m1, COEFFICIENT, 2,4, 4,2
+    ADD_TWO         m0, m1, COEFFICIENT, 3,4, 4,3
     addps           m9, m0
-    COEFFICIENT     m0, 3,3
-    addps           m0, X(4,4)
+    ADD_TWO         m0, m1, COEFFICIENT, 3,3, 4,4
     addps           m9, m0
     addps          m10, m7, m8
     addps          m10, m9
@@ -517,6 +519,12 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     movu        [dstq], m7
     movu [dstq + strideq], m8
     movu [dstq + strideq * 2], m9
+    addps           m0, m7, m8
+    addps           m0, m9
+    COMPARE          2, le, m0, [flat]
+    mova            m1, [f_1]
+    MASKED          m0, m1, 2
+    movu [dstq + stride3q], m0
 %endmacro
 
 %macro BAND_BLOCK 0
@@ -554,7 +562,7 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     SET_VARIATION   m9
 
     VARIATION       m0, m14, m10, f_1_24, f_1_23, m1
-    movu [dstq + stride3q], m0
+    movu [dstq + strideq * 4], m0
 
     ; the variance of the orientations
     addps           m0, m7, m8
@@ -569,8 +577,7 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     addps           m7, m8
     addps           m7, m9
     mulps           m7, [f_half]
-    lea             tq, [strideq + strideq * 4]
-    movu   [dstq + tq], m7
+    movu [dstq + stride3q * 2], m7
 
     BANDS
 
@@ -590,7 +597,8 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     addps           m1, m2
     mulps           m1, [f_half]
     vminps          m1, m1, [sub_max]
-    movu [dstq + strideq * 4], m1
+    lea             tq, [strideq + strideq * 4]
+    movu   [dstq + tq], m1
 
     ; the variance of all over their squared mean deviation
     mova            m2, m14
@@ -605,7 +613,8 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     addps           m7, [f_1e_7]
     VARIANCE        m0, m2, m10, f_1_24, f_1_23, m1
     divps           m0, m7
-    movu [dstq + stride3q * 2], m0
+    lea             tq, [stride3q + strideq * 4]
+    movu   [dstq + tq], m0
 %endmacro
 
 ; A row of blocks from pointers to the first
@@ -613,20 +622,12 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
 %%loop:
     DCT             %2
     %1
-    sub            nbd, LANES
-    jz %%end
-    mov             td, LANES               ; less overlap these
-    cmp            nbd, td
-    cmovl           td, nbd
-    add            nbd, LANES
-    sub            nbd, td
-    shl             tq, 2
 %rep %0 - 2
-    add             %3, tq
+    add             %3, mmsize
 %rotate 1
 %endrep
-    jmp %%loop
-%%end:
+    sub            nbd, LANES
+    jg %%loop
     RET
 %endmacro
 
@@ -656,18 +657,6 @@ cglobal bliinds_%1_row, 5, 15, 16, -25 * mmsize, \
     paddq           %1, %3
 %endmacro
 
-; m0 and m1 to the sums of the lanes
-%macro ADD_SUMS 0
-%if mmsize == 64
-    paddq           m0, m1
-%else
-    paddq           m1, [sumq + 32]
-    movu   [sumq + 32], m1
-%endif
-    paddq           m0, [sumq]
-    movu        [sumq], m0
-%endmacro
-
 ; void bliinds_sum_rows(uint64_t (*sum)[8], const float *value,
 ;                       ptrdiff_t stride, int nb_rows, int nb_blocks)
 %macro SUM_ROWS 0
@@ -687,36 +676,18 @@ cglobal bliinds_sum_rows, 5, 6, 15, sum, value, stride, nb_rows, nb, i
     ADD_FIXED       m1, [valueq + iq * 4 + mmsize / 2], m3
     add             iq, LANES
     jl .loop
-    ADD_SUMS
+%if mmsize == 64
+    paddq           m0, m1
+%else
+    paddq           m1, [sumq + 32]
+    movu   [sumq + 32], m1
+%endif
+    paddq           m0, [sumq]
+    movu        [sumq], m0
     add         valueq, strideq
     add           sumq, 64
     dec       nb_rowsd
     jg .row
-    RET
-%endmacro
-
-; int bliinds_count_flat(const float *band, ptrdiff_t stride, int nb_blocks)
-%macro COUNT_FLAT 0
-cglobal bliinds_count_flat, 3, 7, 3, band, stride, nb, band1, band2, mask, count
-    shl        strideq, 2
-    movsxd         nbq, nbd
-    lea          bandq, [bandq + nbq * 4]
-    lea         band1q, [bandq + strideq]
-    lea         band2q, [bandq + strideq * 2]
-    neg            nbq
-    mova            m1, [flat]
-    xor         countd, countd
-.loop:
-    movu            m0, [bandq + nbq * 4]
-    addps           m0, [band1q + nbq * 4]
-    addps           m0, [band2q + nbq * 4]
-    COMPARE          2, le, m0, m1
-    MOVE_MASK    maskd, 2
-    popcnt       maskd, maskd
-    add         countd, maskd
-    add            nbq, LANES
-    jl .loop
-    mov            eax, countd
     RET
 %endmacro
 
@@ -740,17 +711,13 @@ cglobal bliinds_count_flat, 3, 7, 3, band, stride, nb, band1, band2, mask, count
 %endif
 %endmacro
 
-; void bliinds_gamma_row(uint64_t sum[8], uint16_t *gamma, const float *rho,
-;                        const float *table, int nb_blocks)
+; void bliinds_gamma_row(float *rho, const float *table, int nb_blocks)
 %macro GAMMA_ROW 0
-cglobal bliinds_gamma_row, 5, 5, 16, sum, gamma, rho, table, nb
+cglobal bliinds_gamma_row, 3, 3, 16, rho, table, nb
     movsxd         nbq, nbd
     lea           rhoq, [rhoq + nbq * 4]
-    lea         gammaq, [gammaq + nbq * 2]
     neg            nbq
     vbroadcastss   m15, [tableq + (GAMMA_NB - 1) * 4]
-    pxor           m12, m12
-    mova           m11, [gamma_none]
     mova           m10, [gamma_flat]
     mova            m9, [f_1]
     mova            m8, [all_bits]
@@ -786,23 +753,12 @@ cglobal bliinds_gamma_row, 5, 5, 16, sum, gamma, rho, table, nb
     COUNT_IF     psubd, m2, 5
     COUNT_IF     paddd, m2, 4
 
-    paddd           m3, m2, [gamma_first]
-    CHOOSE          m2, m11, m2, 7
-    CHOOSE          m3, m10, m3, 7
-    paddd          m12, m3
-%if mmsize == 64
-    vpmovdw [gammaq + nbq * 2], m2
-%else
-    vextracti128   xm3, m2, 1
-    packusdw       xm2, xm3
-    movu [gammaq + nbq * 2], xm2
-%endif
+    paddd           m2, [gamma_first]
+    CHOOSE          m2, m10, m2, 7
+    cvtdq2ps        m2, m2
+    movu [rhoq + nbq * 4], m2
     add            nbq, LANES
     jl .loop
-    UPPER_HALF       1, 12
-    pmovzxdq        m0, half(12)
-    pmovzxdq        m1, half(1)
-    ADD_SUMS
     RET
 %endmacro
 
@@ -867,14 +823,13 @@ cglobal bliinds_select, 5, 9, 15, dst, above, value, n, range, start, mask, i, n
 %endmacro
 
 %macro BLIINDS_FUNCTIONS 0
-EXPAND_ROW  8, pmovzxbd
-EXPAND_ROW 16, pmovzxwd
+EXPAND_ROW  8, pmovzxbd, byte
+EXPAND_ROW 16, pmovzxwd, word
 LOWPASS_ROW
 BASIS_ROW
 BLOCK_ROW block, BLOCK
 BLOCK_ROW  band, BAND_BLOCK
 SUM_ROWS
-COUNT_FLAT
 GAMMA_ROW
 SELECT
 %endmacro

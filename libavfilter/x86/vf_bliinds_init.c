@@ -17,103 +17,46 @@
  */
 
 #include "libavutil/attributes.h"
-#include "libavutil/macros.h"
 #include "libavutil/x86/cpu.h"
 
 #include "libavfilter/bliinds_dsp.h"
 
-#define FILTER(name) ff_bliinds_ ## name
-#include "rows_init.h"
-
-ROW(expand_row8, w,
-    (int32_t *dst, const uint8_t *src, int w, int down, int black, int up),
-    (dst, src, w, down, black, up))
-ROW(expand_row16, w,
-    (int32_t *dst, const uint8_t *src, int w, int down, int black, int up),
-    (dst, src, w, down, black, up))
-ROW(lowpass_row, w / 2,
-    (int32_t *dst, const int32_t *above, const int32_t *middle,
-     const int32_t *below, int w),
-    (dst, above, middle, below, w))
-ROW(basis_row, nb_blocks,
-    (float *high, float *low, ptrdiff_t stride, const int32_t *line, int nb_blocks),
-    (high, low, stride, line, nb_blocks))
-ROW(block_row, nb_blocks,
-    (float *dst, const float *const high[5], const float *const low[5],
-     ptrdiff_t stride, int nb_blocks),
-    (dst, high, low, stride, nb_blocks))
-ROW(band_row, nb_blocks,
-    (float *dst, const float *const high[5], const float *const low[5],
-     ptrdiff_t stride, int nb_blocks),
-    (dst, high, low, stride, nb_blocks))
-
-/// Functions that take whole vectors.
-#define SUMS(opt, nb_lanes)                                                         \
-void ff_bliinds_sum_rows_ ## opt(uint64_t (*sum)[BLIINDS_NB_LANES],                 \
-                                 const float *value, ptrdiff_t stride,              \
-                                 int nb_rows, int nb_blocks);                       \
-static void sum_rows_ ## opt(uint64_t (*sum)[BLIINDS_NB_LANES],                     \
-                             const float *value, ptrdiff_t stride,                  \
-                             int nb_rows, int nb_blocks)                            \
-{                                                                                   \
-    const int nb = nb_blocks / nb_lanes * nb_lanes;                                 \
-                                                                                    \
-    if (nb > 0)                                                                     \
-        ff_bliinds_sum_rows_ ## opt(sum, value, stride, nb_rows, nb);               \
-    BELOW_ ## opt(sum_rows)(sum, value + nb, stride, nb_rows, nb_blocks - nb);      \
-}                                                                                   \
-                                                                                    \
-int ff_bliinds_count_flat_ ## opt(const float *band, ptrdiff_t stride,              \
-                                  int nb_blocks);                                   \
-static int count_flat_ ## opt(const float *band, ptrdiff_t stride, int nb_blocks)   \
-{                                                                                   \
-    const int nb = nb_blocks / nb_lanes * nb_lanes;                                 \
-                                                                                    \
-    return (nb > 0 ? ff_bliinds_count_flat_ ## opt(band, stride, nb) : 0) +         \
-           BELOW_ ## opt(count_flat)(band + nb, stride, nb_blocks - nb);            \
-}                                                                                   \
-                                                                                    \
-void ff_bliinds_gamma_row_ ## opt(uint64_t sum[BLIINDS_NB_LANES], uint16_t *gamma,  \
-                                  const float *rho, const float *table,             \
-                                  int nb_blocks);                                   \
-static void gamma_row_ ## opt(uint64_t sum[BLIINDS_NB_LANES], uint16_t *gamma,      \
-                              const float *rho, const float *table, int nb_blocks)  \
-{                                                                                   \
-    const int nb = nb_blocks / nb_lanes * nb_lanes;                                 \
-                                                                                    \
-    if (nb > 0)                                                                     \
-        ff_bliinds_gamma_row_ ## opt(sum, gamma, rho, table, nb);                   \
-    BELOW_ ## opt(gamma_row)(sum, gamma + nb, rho + nb, table, nb_blocks - nb);     \
-}                                                                                   \
-                                                                                    \
-int ff_bliinds_select_ ## opt(float *dst, uint64_t above[2], const float *value,    \
-                              int n, const float range[2]);                         \
-static int select_ ## opt(float *dst, uint64_t above[2], const float *value,        \
-                          int n, const float range[2])                              \
-{                                                                                   \
-    const int nb   = n / nb_lanes * nb_lanes;                                       \
-    const int done = nb > 0 ?                                                       \
-        ff_bliinds_select_ ## opt(dst, above, value, nb, range) : 0;                \
-                                                                                    \
-    return done +                                                                   \
-           BELOW_ ## opt(select)(dst + done, above, value + nb, n - nb, range);     \
+#define FUNCTIONS(opt)                                                                      \
+void ff_bliinds_expand_row8_ ## opt(int32_t *dst, const uint8_t *src, int w,                \
+                                    int down, int black, int up);                           \
+void ff_bliinds_expand_row16_ ## opt(int32_t *dst, const uint8_t *src, int w,               \
+                                     int down, int black, int up);                          \
+void ff_bliinds_lowpass_row_ ## opt(int32_t *dst, const int32_t *above,                     \
+                                    const int32_t *middle, const int32_t *below, int w);    \
+void ff_bliinds_basis_row_ ## opt(float *high, float *low, ptrdiff_t stride,                \
+                                  const int32_t *line, int nb_blocks);                      \
+void ff_bliinds_block_row_ ## opt(float *dst, const float *const high[5],                   \
+                                  const float *const low[5], ptrdiff_t stride,              \
+                                  int nb_blocks);                                           \
+void ff_bliinds_band_row_ ## opt(float *dst, const float *const high[5],                    \
+                                 const float *const low[5], ptrdiff_t stride,               \
+                                 int nb_blocks);                                            \
+void ff_bliinds_sum_rows_ ## opt(uint64_t (*sum)[BLIINDS_NB_LANES], const float *value,     \
+                                 ptrdiff_t stride, int nb_rows, int nb_blocks);             \
+void ff_bliinds_gamma_row_ ## opt(float *rho, const float *table, int nb_blocks);           \
+int ff_bliinds_select_ ## opt(float *dst, uint64_t above[2], const float *value, int n,     \
+                              const float range[2]);                                        \
+                                                                                            \
+static void set_ ## opt(BLIINDSDSPContext *dsp)                                             \
+{                                                                                           \
+    dsp->expand_row8  = ff_bliinds_expand_row8_ ## opt;                                     \
+    dsp->expand_row16 = ff_bliinds_expand_row16_ ## opt;                                    \
+    dsp->lowpass_row  = ff_bliinds_lowpass_row_ ## opt;                                     \
+    dsp->basis_row    = ff_bliinds_basis_row_ ## opt;                                       \
+    dsp->block_row    = ff_bliinds_block_row_ ## opt;                                       \
+    dsp->band_row     = ff_bliinds_band_row_ ## opt;                                        \
+    dsp->sum_rows     = ff_bliinds_sum_rows_ ## opt;                                        \
+    dsp->gamma_row    = ff_bliinds_gamma_row_ ## opt;                                       \
+    dsp->select       = ff_bliinds_select_ ## opt;                                          \
 }
 
-SUMS(avx2, 8)
-SUMS(avx512icl, 16)
-
-#define SET_FUNCTIONS(opt) do {                     \
-    dsp->expand_row8  = expand_row8_ ## opt;        \
-    dsp->expand_row16 = expand_row16_ ## opt;       \
-    dsp->lowpass_row  = lowpass_row_ ## opt;        \
-    dsp->basis_row    = basis_row_ ## opt;          \
-    dsp->block_row    = block_row_ ## opt;          \
-    dsp->band_row     = band_row_ ## opt;           \
-    dsp->sum_rows     = sum_rows_ ## opt;           \
-    dsp->count_flat   = count_flat_ ## opt;         \
-    dsp->gamma_row    = gamma_row_ ## opt;          \
-    dsp->select       = select_ ## opt;             \
-} while (0)
+FUNCTIONS(avx2)
+FUNCTIONS(avx512icl)
 
 av_cold void ff_bliinds_dsp_init_x86(BLIINDSDSPContext *dsp)
 {
@@ -122,8 +65,8 @@ av_cold void ff_bliinds_dsp_init_x86(BLIINDSDSPContext *dsp)
 
     // the choice of the largest uses tzcnt and blsr
     if (EXTERNAL_AVX2_FAST(flags) && flags & AV_CPU_FLAG_BMI2)
-        SET_FUNCTIONS(avx2);
+        set_avx2(dsp);
     if (EXTERNAL_AVX512ICL(flags))
-        SET_FUNCTIONS(avx512icl);
+        set_avx512icl(dsp);
 #endif
 }

@@ -417,7 +417,7 @@ static void fake_bliinds_blocks(const Operation *op, const void *data, int sampl
     span(p->blocks, op->grid[1] * p->frame_size, "blocks");
     span(p->gamma_table, sizeof(float), "gamma_table");
     for (int i = 0; state && i < op->grid[1]; i++)
-        state[i].result.pooled[0][0].worst.whole =
+        state[i].sums[0].pooled[0].worst.whole =
             sum_picture(p->frame[i].src, p->frame[i].pitch,
                         (size_t)p->level[0].w * sample_size, p->level[0].h, "src");
 }
@@ -435,16 +435,14 @@ static void fake_bliinds_choose(const Operation *op, const void *data, int sampl
     BLIINDSCUDAState *state = span(p->state, op->grid[1] * sizeof(*state), "state");
 
     for (int i = 0; state && i < op->grid[1]; i++) {
-        BLIINDSCUDAResult *result = span(p->frame[i].result, sizeof(*result), "result");
-        uint64_t *sum = &state[i].result.pooled[0][0].worst.whole;
+        BLIINDSLevelSums *result = span(p->frame[i].result, sizeof(state->sums), "result");
+        uint64_t *sum = &state[i].sums[0].pooled[0].worst.whole;
 
-        if (result) {
-            memset(result->bands, 0, sizeof(result->bands));
-            result->nb_flat = 0;
-        }
+        if (result)
+            memset(result, 0, sizeof(state->sums));
         for (int l = 0; result && l < BLIINDS_LEVELS; l++)
-            for (int j = 0; j < BLIINDS_NB_POOLED; j++) {
-                BLIINDSCUDAPooled *pooled = &result->pooled[l][j];
+            for (int j = 0; j < BLIINDS_NB_STATISTICS; j++) {
+                BLIINDSPooled *pooled = &result[l].pooled[j];
 
                 pooled->grid[0].whole = pooled->grid[1].whole = pooled->worst.whole = *sum % 1000;
             }
@@ -458,7 +456,7 @@ static void fake_bliinds_bands(const Operation *op, const void *data, int sample
     BLIINDSCUDAState *state = span(p->state, op->grid[1] * sizeof(*state), "state");
 
     for (int i = 0; state && i < op->grid[1]; i++)
-        state[i].result.bands[0][0][0].whole =
+        state[i].sums[0].band[0][0].whole =
             sum_picture(p->frame[i].src, p->frame[i].pitch,
                         (size_t)p->level[0].w * sample_size, p->level[0].h, "src") % 1000;
 }
@@ -469,13 +467,11 @@ static void fake_bliinds_bands_end(const Operation *op, const void *data, int sa
     BLIINDSCUDAState *state = span(p->state, op->grid[1] * sizeof(*state), "state");
 
     for (int i = 0; state && i < op->grid[1]; i++) {
-        BLIINDSCUDAResult *result = span(p->frame[i].result, sizeof(*result), "result");
+        BLIINDSLevelSums *result = span(p->frame[i].result, sizeof(state->sums), "result");
 
-        if (result) {
-            memcpy(result->bands, state[i].result.bands, sizeof(result->bands));
-            result->nb_flat = 0;
-        }
-        memset(state[i].result.bands, 0, sizeof(state[i].result.bands));
+        if (result)
+            memcpy(result, state[i].sums, sizeof(state->sums));
+        memset(state[i].sums, 0, sizeof(state[i].sums));
     }
 }
 

@@ -26,22 +26,21 @@
 
 #include <math.h>
 
-#include "libavfilter/bliinds_model.h"
+#include "libavfilter/bliinds.h"
 #include "fuzz.h"
 
 static void check_model(const BLIINDSModel *model, int n)
 {
     static const double values[] = { 0, 1, -3.3219, 19, 0.1, 1e6, -1e6 };
-    double feature[BLIINDS_NB_FEATURES], raw, score, sigma;
+    double feature[BLIINDS_NB_FEATURES];
+    BLIINDSPrediction p;
 
     for (int i = 0; i < BLIINDS_NB_FEATURES; i++)
         feature[i] = values[(n + i * (n & 1)) % FF_ARRAY_ELEMS(values)];
-    raw   = ff_bliinds_model_raw(model, feature);
-    score = ff_bliinds_model_score(model, raw);
-    sigma = ff_bliinds_model_sigma(model, feature, score);
-    av_assert0(isfinite(raw));
-    av_assert0(score >= model->min && score <= model->max);
-    av_assert0(sigma > 0 || isnan(model->sigma));
+    p = ff_bliinds_model_predict(model, feature);
+    av_assert0(isfinite(p.raw));
+    av_assert0(p.score >= model->min && p.score <= model->max);
+    av_assert0(p.sigma > 0 || isnan(model->sigma));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -26,7 +26,7 @@ HEAD = '''
 
 #include <math.h>
 
-#include "bliinds_model.h"
+#include "bliinds.h"
 '''
 
 
