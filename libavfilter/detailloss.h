@@ -45,17 +45,6 @@ typedef struct DetailLossContext {
     MetricLog log;
 } DetailLossContext;
 
-/// What the samples of a picture are.
-typedef struct DetailPicture {
-    int width, height;
-    int octave;                     ///< of scale 0, see detail_weight()
-    int depth;
-    int cell_w, cell_h;             ///< samples of chroma in a cell
-    int cells_x, cells_y;           ///< whole cells of chroma, 0 in gray pictures
-    float luma_unit;                ///< factor from a sample to 8-bit steps of limited range
-    float chroma_unit;              ///< factor from the sum over a cell to their mean in such steps
-} DetailPicture;
-
 /// The options of a detail loss filter, whose context has it as member.
 #define DETAIL_OPTIONS(type, member, flags)                                                 \
     { "n_subsample", "compare one of every n frames",                                       \

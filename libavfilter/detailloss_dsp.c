@@ -26,8 +26,8 @@
 #include "detailloss_dsp.h"
 
 #define LOAD_ROW(bits)                                                              \
-void ff_detailloss_load_row ## bits ## _c(float *dst, const uint8_t *src8, int w,   \
-                                          int shift, int mask, float unit)          \
+static void load_row ## bits(float *dst, const uint8_t *src8, int w,                \
+                             int shift, int mask, float unit)                       \
 {                                                                                   \
     const uint ## bits ## _t *src = (const uint ## bits ## _t *)src8;               \
                                                                                     \
@@ -38,8 +38,7 @@ void ff_detailloss_load_row ## bits ## _c(float *dst, const uint8_t *src8, int w
 LOAD_ROW(8)
 LOAD_ROW(16)
 
-void ff_detailloss_split_columns_c(float *low, float *high,
-                                   const float *const line[4], int w)
+static void split_columns(float *low, float *high, const float *const line[4], int w)
 {
     const float *a = line[0], *b = line[1], *c = line[2], *d = line[3];
 
@@ -49,7 +48,7 @@ void ff_detailloss_split_columns_c(float *low, float *high,
     }
 }
 
-void ff_detailloss_split_row_c(float *low, float *high, const float *src, int w)
+static void split_row(float *low, float *high, const float *src, int w)
 {
     for (int x = 0; x < w; x++) {
         const float *from = src + 2 * x - 1;
@@ -59,9 +58,8 @@ void ff_detailloss_split_row_c(float *low, float *high, const float *src, int w)
     }
 }
 
-void ff_detailloss_coefficient_row_c(float *const dst[DETAIL_NB_PARTS],
-                                     const float *source, const float *encode,
-                                     int w, float weight)
+static void coefficient_row(float *const dst[DETAIL_NB_PARTS], const float *source,
+                            const float *encode, int w, float weight)
 {
     for (int x = 0; x < w; x++) {
         const DetailCoefficient c = detail_coefficient(source[x], encode[x], weight);
@@ -72,21 +70,20 @@ void ff_detailloss_coefficient_row_c(float *const dst[DETAIL_NB_PARTS],
     }
 }
 
-void ff_detailloss_sum_row_c(float *dst, const float *const src[DETAIL_ORIENTATIONS],
-                             int w)
+static void sum_row(float *dst, const float *const src[DETAIL_ORIENTATIONS], int w)
 {
     for (int x = 0; x < w; x++)
         dst[x] = (src[0][x] + src[1][x]) + src[2][x];
 }
 
-void ff_detailloss_mask_row_c(float *dst, const float *above, const float *middle,
-                              const float *below, int w)
+static void mask_row(float *dst, const float *above, const float *middle, const float *below,
+                     int w)
 {
     for (int x = 0; x < w; x++)
         dst[x] = detail_mask(above + x, middle + x, below + x);
 }
 
-uint64_t ff_detailloss_cube_row_c(const float *src, const float *mask, int w)
+static uint64_t cube_row(const float *src, const float *mask, int w)
 {
     uint64_t sum = 0;
 
@@ -96,9 +93,8 @@ uint64_t ff_detailloss_cube_row_c(const float *src, const float *mask, int w)
 }
 
 #define SUM_LINES(bits)                                                             \
-void ff_detailloss_sum_lines ## bits ## _c(uint32_t *dst, const uint8_t *src8,      \
-                                           ptrdiff_t stride, int w, int h,          \
-                                           int shift, int mask)                     \
+static void sum_lines ## bits(uint32_t *dst, const uint8_t *src8, ptrdiff_t stride, \
+                              int w, int h, int shift, int mask)                    \
 {                                                                                   \
     memset(dst, 0, w * sizeof(*dst));                                               \
     for (int y = 0; y < h; y++, src8 += stride) {                                   \
@@ -112,7 +108,7 @@ void ff_detailloss_sum_lines ## bits ## _c(uint32_t *dst, const uint8_t *src8,  
 SUM_LINES(8)
 SUM_LINES(16)
 
-uint64_t ff_detailloss_motion_row_c(const uint32_t *now, const uint32_t *before, int w)
+static uint64_t motion_row(const uint32_t *now, const uint32_t *before, int w)
 {
     uint64_t sum = 0;
 
@@ -126,21 +122,21 @@ uint64_t ff_detailloss_motion_row_c(const uint32_t *now, const uint32_t *before,
     return sum;
 }
 
-av_cold void ff_detailloss_dsp_init(DetailLossDSPContext *dsp)
+av_cold void ff_detailloss_dsp_init(DetailLossDSPContext *dsp, int narrowest)
 {
-    dsp->load_row8       = ff_detailloss_load_row8_c;
-    dsp->load_row16      = ff_detailloss_load_row16_c;
-    dsp->split_columns   = ff_detailloss_split_columns_c;
-    dsp->split_row       = ff_detailloss_split_row_c;
-    dsp->coefficient_row = ff_detailloss_coefficient_row_c;
-    dsp->sum_row         = ff_detailloss_sum_row_c;
-    dsp->mask_row        = ff_detailloss_mask_row_c;
-    dsp->cube_row        = ff_detailloss_cube_row_c;
-    dsp->sum_lines8      = ff_detailloss_sum_lines8_c;
-    dsp->sum_lines16     = ff_detailloss_sum_lines16_c;
-    dsp->motion_row      = ff_detailloss_motion_row_c;
-
+    *dsp = (DetailLossDSPContext){
+        .load_row        = { load_row8, load_row16 },
+        .split_columns   = split_columns,
+        .split_row       = split_row,
+        .coefficient_row = coefficient_row,
+        .sum_row         = sum_row,
+        .mask_row        = mask_row,
+        .cube_row        = cube_row,
+        .sum_lines       = { sum_lines8, sum_lines16 },
+        .motion_row      = motion_row,
+    };
 #if ARCH_X86 && HAVE_X86ASM
-    ff_detailloss_dsp_init_x86(dsp);
+    if (narrowest >= DETAIL_ALIGN)
+        ff_detailloss_dsp_init_x86(dsp);
 #endif
 }

@@ -29,20 +29,23 @@
 
 #include "detailloss_wavelet.h"
 
-/// Rows have w elements, where nothing else is said; inputs and outputs do not overlap.
+/// What the length of rows is a multiple of, but for those that are read from frames.
+#define DETAIL_ALIGN 16
+
+/**
+ * Rows have w elements, where nothing else is said: a multiple of DETAIL_ALIGN. Inputs and outputs
+ * do not overlap.
+ */
 typedef struct DetailLossDSPContext {
     /**
-     * Luma in 8-bit steps.
+     * Luma in 8-bit steps, of uint8_t or of native uint16_t.
      *
-     * @param src   uint8_t, or native uint16_t in load_row16
+     * @param w     any number from DETAIL_ALIGN on
      * @param shift right shift from src to a sample's value
      * @param mask  the bits of a value
      * @param unit  factor from a value to 8-bit steps
      */
-    void (*load_row8)(float *dst, const uint8_t *src, int w,
-                      int shift, int mask, float unit);
-    void (*load_row16)(float *dst, const uint8_t *src, int w,
-                       int shift, int mask, float unit);
+    void (*load_row[2])(float *dst, const uint8_t *src, int w, int shift, int mask, float unit);
 
     /// detail_low() and detail_high() of each column of four rows.
     void (*split_columns)(float *low, float *high, const float *const line[4], int w);
@@ -68,19 +71,16 @@ typedef struct DetailLossDSPContext {
     uint64_t (*cube_row)(const float *src, const float *mask, int w);
 
     /**
-     * Sums of the columns of h lines.
+     * Sums of the columns of h lines, of uint8_t or of native uint16_t.
      *
-     * @param src    uint8_t, or native uint16_t in sum_lines16
-     * @param stride from line to line, in bytes
-     * @param shift,mask as in load_row8
+     * @param stride       from line to line, in bytes
+     * @param w,shift,mask as in load_row
      */
-    void (*sum_lines8)(uint32_t *dst, const uint8_t *src, ptrdiff_t stride, int w, int h,
-                       int shift, int mask);
-    void (*sum_lines16)(uint32_t *dst, const uint8_t *src, ptrdiff_t stride, int w, int h,
-                        int shift, int mask);
+    void (*sum_lines[2])(uint32_t *dst, const uint8_t *src, ptrdiff_t stride, int w, int h,
+                         int shift, int mask);
 
     /**
-     * @param now    sum_lines8() of DETAIL_MOTION_CELL lines
+     * @param now    sum_lines() of DETAIL_MOTION_CELL lines
      * @param before the same lines of the previous frame
      * @param w      number of cells, of DETAIL_MOTION_CELL columns each
      * @return sum of the absolute differences of the cells
@@ -88,31 +88,8 @@ typedef struct DetailLossDSPContext {
     uint64_t (*motion_row)(const uint32_t *now, const uint32_t *before, int w);
 } DetailLossDSPContext;
 
-void ff_detailloss_dsp_init(DetailLossDSPContext *dsp);
+/// @param narrowest the least w of load_row and sum_lines
+void ff_detailloss_dsp_init(DetailLossDSPContext *dsp, int narrowest);
 void ff_detailloss_dsp_init_x86(DetailLossDSPContext *dsp);
-
-/// @name The functions in C
-/// @{
-void ff_detailloss_load_row8_c(float *dst, const uint8_t *src, int w,
-                               int shift, int mask, float unit);
-void ff_detailloss_load_row16_c(float *dst, const uint8_t *src, int w,
-                                int shift, int mask, float unit);
-void ff_detailloss_split_columns_c(float *low, float *high,
-                                   const float *const line[4], int w);
-void ff_detailloss_split_row_c(float *low, float *high, const float *src, int w);
-void ff_detailloss_coefficient_row_c(float *const dst[DETAIL_NB_PARTS],
-                                     const float *source, const float *encode,
-                                     int w, float weight);
-void ff_detailloss_sum_row_c(float *dst, const float *const src[DETAIL_ORIENTATIONS],
-                             int w);
-void ff_detailloss_mask_row_c(float *dst, const float *above, const float *middle,
-                              const float *below, int w);
-uint64_t ff_detailloss_cube_row_c(const float *src, const float *mask, int w);
-void ff_detailloss_sum_lines8_c(uint32_t *dst, const uint8_t *src, ptrdiff_t stride,
-                                int w, int h, int shift, int mask);
-void ff_detailloss_sum_lines16_c(uint32_t *dst, const uint8_t *src, ptrdiff_t stride,
-                                 int w, int h, int shift, int mask);
-uint64_t ff_detailloss_motion_row_c(const uint32_t *now, const uint32_t *before, int w);
-/// @}
 
 #endif /* AVFILTER_DETAILLOSS_DSP_H */

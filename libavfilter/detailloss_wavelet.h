@@ -75,6 +75,17 @@ enum DetailPart {
 #define DETAIL_CHROMA_BLOCK 5
 #define DETAIL_CHROMA_STEP  3
 
+/// What the samples of a picture are.
+typedef struct DetailPicture {
+    int width, height;
+    int octave;                     ///< of scale 0, see detail_weight()
+    int depth;
+    int cell_w, cell_h;             ///< samples of chroma in a cell
+    int cells_x, cells_y;           ///< whole cells of chroma, 0 in gray pictures
+    float luma_unit;                ///< factor from a sample to 8-bit steps of limited range
+    float chroma_unit;              ///< factor from the sum over a cell to their mean in such steps
+} DetailPicture;
+
 /// What a filter's CPU or GPU part hands to the shared part for each pair of frames.
 typedef struct DetailSums {
     /// sums of detail_cube()

@@ -19,10 +19,10 @@
 #include <math.h>
 
 #include "libavutil/avutil.h"
-#include "libavutil/macros.h"
+#include "libavutil/common.h"
 #include "libavutil/mathematics.h"
 
-#include "filters.h"
+#include "luma.h"
 #include "mad.h"
 
 /**
@@ -32,12 +32,7 @@
 #define MAD_MAX_DISTANCE 5
 
 /// The reported values of a frame.
-enum {
-    METRIC_SCORE,
-    METRIC_HI,
-    METRIC_LO,
-    NB_METRICS
-};
+enum { METRIC_SCORE, METRIC_HI, METRIC_LO, NB_METRICS };
 
 static const ScoreMetric metric[NB_METRICS] = {
     [METRIC_SCORE] = { "score", 9, 1 },
@@ -45,15 +40,14 @@ static const ScoreMetric metric[NB_METRICS] = {
     [METRIC_LO]    = { "lo",    9, 1 },
 };
 
-int ff_mad_init(MADContext *s, AVFilterContext *ctx)
+int ff_mad_init(MetricLog *log, AVFilterContext *ctx)
 {
-    s->log.filter     = "mad";
-    s->log.title      = "MAD";
-    s->log.min        = 0;
-    s->log.max        = INFINITY;
-    s->log.metric     = metric;
-    s->log.nb_metrics = NB_METRICS;
-    return ff_metric_init(&s->log, ctx);
+    log->filter     = "mad";
+    log->title      = "MAD";
+    log->max        = INFINITY;
+    log->metric     = metric;
+    log->nb_metrics = NB_METRICS;
+    return ff_metric_init(log, ctx);
 }
 
 MADRange ff_mad_range(const AVFrame *frame, const AVPixFmtDescriptor *desc)
@@ -74,14 +68,20 @@ double ff_mad_lightness(double value)
     return 0.02874 * pow(value, 2.2 / 3);
 }
 
-double ff_mad_csf(int r, int c, int rows, int columns)
+/// The gain of the authors' release, which has the zero frequency half a step off the centre.
+static double lopsided_csf(int r, int c, int rows, int columns)
 {
-    // the authors' release has the zero frequency half a step off the centre
     double u = ((r + rows    / 2) % rows    - rows    / 2. + 0.5) / columns * 64;
     double v = ((c + columns / 2) % columns - columns / 2. + 0.5) / columns * 64;
     double f = hypot(u, v) / (0.15 * cos(4 * atan2(v, u)) + 0.85);
 
     return f < 7.8909 ? 0.9809 : 2.6 * (0.0192 + 0.114 * f) * exp(-pow(0.114 * f, 1.1));
+}
+
+double ff_mad_csf(int r, int c, int rows, int columns)
+{
+    return (lopsided_csf(r, c, rows, columns) +
+            lopsided_csf((rows - r) % rows, (columns - c) % columns, rows, columns)) / 2;
 }
 
 /// A frequency, where 1 is the highest. In odd sizes the authors' release has the zero
@@ -122,7 +122,7 @@ double ff_mad_weight(int scale)
     return weight[scale] / 13.25;
 }
 
-int ff_mad_score(MADContext *s, AVFilterContext *ctx, AVFrame *frame, uint64_t n,
+int ff_mad_score(MetricLog *log, AVFilterContext *ctx, AVFrame *frame, uint64_t n,
                  double hi, double lo)
 {
     const double b1 = exp(-2.55 / 3.35), b2 = 1 / (M_LN10 * 3.35);
@@ -135,5 +135,5 @@ int ff_mad_score(MADContext *s, AVFilterContext *ctx, AVFrame *frame, uint64_t n
     value[METRIC_LO]    = sqrt(lo / nb);
     weight              = 1 / (1 + b1 * pow(value[METRIC_HI], b2));
     value[METRIC_SCORE] = pow(value[METRIC_LO], 1 - weight) * pow(value[METRIC_HI], weight);
-    return ff_metric_frame(&s->log, ctx, frame, n, value, 1);
+    return ff_metric_frame(log, ctx, frame, n, value, 1);
 }

@@ -18,8 +18,8 @@
 
 /**
  * @file
- * What the MAD filters share: options, the range of the samples, the filters in the frequency
- * domain, and the computation of the score from the sums over both maps.
+ * What the MAD filters share: the range of the samples, the filters in the frequency domain, and
+ * the computation of the score from the sums over both maps.
  *
  * Eric C. Larson and Damon M. Chandler, "Most apparent distortion:
  * full-reference image quality assessment and the role of strategy", Journal of
@@ -34,32 +34,19 @@
 #include <stdint.h>
 
 #include "libavutil/frame.h"
-#include "libavutil/opt.h"
 #include "libavutil/pixdesc.h"
-#include "libavutil/pixfmt.h"
 
 #include "avfilter.h"
-#include "luma.h"
 #include "mad_block.h"
 #include "metric.h"
 
 #define MAD_MIN_SIZE 64
-
-/// The part of a filter's context that does not depend on where it computes.
-typedef struct MADContext {
-    // options
-    MetricLog log;
-} MADContext;
 
 /// How samples become values: (sample - black) * scale, clipped to 0..255.
 typedef struct MADRange {
     int black;
     double scale;
 } MADRange;
-
-/// The options of a MAD filter, whose context has it as member.
-#define MAD_OPTIONS(type, member, flags)                                                    \
-    METRIC_LOG_OPTIONS(type, member.log, flags)
 
 /// Number of blocks along an axis. Block i begins with cell i of MAD_STEP samples.
 static inline int mad_nb_blocks(int size)
@@ -73,8 +60,8 @@ static inline int mad_nb_sub_blocks(int i, int size)
     return MAD_STEP * (i + 1) + 1 <= size - MAD_BLOCK ? 2 : 1;
 }
 
-/// Set up the logs.
-int ff_mad_init(MADContext *s, AVFilterContext *ctx);
+/// Set up the log of a MAD filter.
+int ff_mad_init(MetricLog *log, AVFilterContext *ctx);
 
 /// The range of a frame's luma, whose software format desc describes.
 MADRange ff_mad_range(const AVFrame *frame, const AVPixFmtDescriptor *desc);
@@ -90,7 +77,11 @@ double ff_mad_lightness(double value);
  * whose zero frequency is at 0, 0. Distances and angles are in units of a filter's width.
  * @{
  */
-/// Gain of the contrast sensitivity function.
+/**
+ * Gain of the contrast sensitivity function. Only the real part of what that of the authors'
+ * release yields is used: that is what the mean of its gains at a frequency and at the opposite
+ * one yields, which is returned.
+ */
 double ff_mad_csf(int r, int c, int rows, int columns);
 
 /// Distance to the centre of a log-Gabor filter, by the logarithm of the radius; at 0, 0 its
@@ -99,7 +90,7 @@ double ff_mad_radial_distance(int scale, int r, int c, int rows, int columns);
 
 /**
  * Columns, from that of the zero frequency on, in which the gain of a scale's filters is not
- * taken for 0.
+ * taken for 0. As many but one, at the end, mirror these.
  */
 int ff_mad_passed(int scale, int columns);
 
@@ -119,7 +110,7 @@ double ff_mad_weight(int scale);
  * @param lo    sum of the appearance map's squares over the interior
  * @return 0, or a negative AVERROR after a message
  */
-int ff_mad_score(MADContext *s, AVFilterContext *ctx, AVFrame *frame, uint64_t n,
+int ff_mad_score(MetricLog *log, AVFilterContext *ctx, AVFrame *frame, uint64_t n,
                  double hi, double lo);
 
 #endif /* AVFILTER_MAD_H */

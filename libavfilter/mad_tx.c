@@ -26,6 +26,7 @@
 #include "libavutil/mathematics.h"
 #include "libavutil/mem.h"
 
+#include "cuda/fft.h"
 #include "mad_tx.h"
 
 #define MAX_RADIX  7
@@ -49,7 +50,7 @@ struct MADTransform {
     Pass pass[MAX_PASSES];
     int nb_passes;
     Complex *chirp;             ///< of Bluestein's algorithm, NULL if it is not needed
-    Complex *factor;            ///< the transform of the chirp
+    Complex *factor;            ///< the transform of its conjugate
 };
 
 /// Transform radix values of a lane in place.
@@ -105,8 +106,10 @@ static av_always_inline void transform_few(float *re, float *im, const Complex *
 }
 
 static av_always_inline void run_pass(MADLanes *restrict dst, const MADLanes *restrict src,
-                                      const Pass *restrict pass, int stride, int radix, int nb)
+                                      const Pass *restrict pass, int stride, int radix)
 {
+    const int nb = pass->nb;
+
     for (int i = 0; i < nb; i++)
         for (int j = 0; j < stride; j++) {
             const Complex *turn = pass->turn + i * (radix - 1);
@@ -124,7 +127,7 @@ static av_always_inline void run_pass(MADLanes *restrict dst, const MADLanes *re
                 out->v[0][lane] = re[0];
                 out->v[1][lane] = im[0];
                 for (int k = 1; k < radix; k++) {
-                    const Complex w = nb > 1 ? turn[k - 1] : (Complex){ 1, 0 };
+                    const Complex w = turn[k - 1];
 
                     out[k * stride].v[0][lane] = re[k] * w.re - im[k] * w.im;
                     out[k * stride].v[1][lane] = re[k] * w.im + im[k] * w.re;
@@ -132,29 +135,6 @@ static av_always_inline void run_pass(MADLanes *restrict dst, const MADLanes *re
             }
         }
 }
-
-#define PASS(radix)                                                                          \
-static void run_pass_##radix(MADLanes *restrict dst, const MADLanes *restrict src,           \
-                             const Pass *restrict pass, int stride)                          \
-{                                                                                            \
-    if (pass->nb > 1)                                                                        \
-        run_pass(dst, src, pass, stride, radix, pass->nb);                                   \
-    else    /* all factors are 1 */                                                          \
-        run_pass(dst, src, pass, stride, radix, 1);                                          \
-}
-
-PASS(2)
-PASS(3)
-PASS(4)
-PASS(5)
-PASS(7)
-
-typedef void PassFunction(MADLanes *restrict dst, const MADLanes *restrict src,
-                          const Pass *restrict pass, int stride);
-
-static PassFunction *const run_pass_of[MAX_RADIX + 1] = {
-    [2] = run_pass_2, [3] = run_pass_3, [4] = run_pass_4, [5] = run_pass_5, [7] = run_pass_7,
-};
 
 static MADLanes *run_passes(const MADTransform *t, MADLanes *const scratch[2], const MADLanes *src)
 {
@@ -164,7 +144,13 @@ static MADLanes *run_passes(const MADTransform *t, MADLanes *const scratch[2], c
         const Pass *pass = &t->pass[i];
 
         dst = scratch[src == scratch[0]];
-        run_pass_of[pass->radix](dst, src, pass, stride);
+        switch (pass->radix) {
+        case 2: run_pass(dst, src, pass, stride, 2); break;
+        case 3: run_pass(dst, src, pass, stride, 3); break;
+        case 4: run_pass(dst, src, pass, stride, 4); break;
+        case 5: run_pass(dst, src, pass, stride, 5); break;
+        case 7: run_pass(dst, src, pass, stride, 7); break;
+        }
         stride *= pass->radix;
         src     = dst;
     }
@@ -253,56 +239,31 @@ static int init_passes(MADTransform *t)
 
 static int init_chirp(MADTransform *t)
 {
-    MADLanes *line, *scratch[2];
-    int ret = AVERROR(ENOMEM);
+    int ret;
 
-    scratch[0] = line = av_calloc(t->size, sizeof(*line));
-    scratch[1] = av_calloc(t->size, sizeof(*line));
     t->chirp  = av_malloc_array(t->length, sizeof(*t->chirp));
     t->factor = av_malloc_array(t->size, sizeof(*t->factor));
-    if (!scratch[0] || !scratch[1] || !t->chirp || !t->factor)
-        goto end;
-    for (int i = 0; i < t->length; i++) {
-        const Complex w = root_of_1((int64_t)i * i, 2 * t->length);
-        MADLanes *const mirrored = &line[(t->size - i) % t->size];
-
-        t->chirp[i] = w;
-        line[i].v[0][0] = mirrored->v[0][0] = w.re / t->size;
-        line[i].v[1][0] = mirrored->v[1][0] = w.im / t->size;
-    }
-    line = run_passes(t, scratch, line);
-    for (int i = 0; i < t->size; i++)
-        t->factor[i] = (Complex){ line[i].v[0][0], line[i].v[1][0] };
-    ret = 0;
-
-end:
-    av_free(scratch[0]);
-    av_free(scratch[1]);
+    if (!t->chirp || !t->factor)
+        return AVERROR(ENOMEM);
+    ret = ff_fft_chirp(t->length, t->size, (float (*)[2])t->chirp, (float (*)[2])t->factor);
+    for (int i = 0; ret >= 0 && i < t->length; i++)
+        t->chirp[i].im = -t->chirp[i].im;
     return ret;
 }
 
-static int init(MADTransform *t)
+int ff_mad_tx_alloc(MADTransform **tp, int length)
 {
+    MADTransform *t = *tp = av_mallocz(sizeof(*t));
     int ret;
 
-    t->size = t->length;
-    if (!is_fast(t->length))
-        for (t->size = 2 * t->length - 1; !is_fast(t->size);)
+    if (!t)
+        return AVERROR(ENOMEM);
+    t->length = t->size = length;
+    if (!is_fast(length))
+        for (t->size = 2 * length - 1; !is_fast(t->size);)
             t->size++;
     ret = init_passes(t);
-    return ret < 0 || t->size == t->length ? ret : init_chirp(t);
-}
-
-MADTransform *ff_mad_tx_alloc(int length)
-{
-    MADTransform *t = av_mallocz(sizeof(*t));
-
-    if (!t)
-        return NULL;
-    t->length = length;
-    if (init(t) < 0)
-        ff_mad_tx_free(&t);
-    return t;
+    return ret < 0 || t->size == length ? ret : init_chirp(t);
 }
 
 int ff_mad_tx_size(const MADTransform *t)

@@ -40,8 +40,8 @@ typedef struct MADLanes {
 
 typedef struct MADTransform MADTransform;
 
-/// @return NULL without memory
-MADTransform *ff_mad_tx_alloc(int length);
+/// @return 0, or a negative AVERROR
+int ff_mad_tx_alloc(MADTransform **t, int length);
 
 /// Values that each scratch array of ff_mad_tx() must have room for.
 int ff_mad_tx_size(const MADTransform *t);

@@ -30,10 +30,9 @@
 #include "libavutil/frame.h"
 
 #include "avfilter.h"
+#include "cuda/shared.h"
 #include "filters.h"
 #include "framesync.h"
-
-enum { PAIR_MAIN, PAIR_REFERENCE, PAIR_NB };
 
 typedef struct PairSync {
     FFFrameSync fs;         ///< its class is the filter's: FRAMESYNC_DEFINE_CLASS()

@@ -30,6 +30,9 @@
  * any number of threads.
  */
 
+#include <string.h>
+
+#include "libavutil/macros.h"
 #include "libavutil/mem.h"
 #include "libavutil/opt.h"
 #include "libavutil/pixdesc.h"
@@ -48,9 +51,6 @@
 #define PAD_LEFT  1
 #define PAD_RIGHT 3
 
-/// Rows begin at multiples of this many floats.
-#define ALIGN 16
-
 /// A row of coefficients.
 typedef struct Row {
     float *part[DETAIL_NB_PARTS][DETAIL_ORIENTATIONS];
@@ -65,7 +65,7 @@ typedef struct Scratch {
     float *unused;                      ///< takes the next scale's samples where nobody needs them
     float *mask[DETAIL_NB_PARTS];       ///< of detail_mask(), by the part that masks
     Row row[3];                         ///< row y is in y % 3
-    uint32_t *columns[2];               ///< sums of samples below each other
+    uint32_t *columns[3];               ///< sums of samples below each other; two of luma, 0 beyond
     DetailSums sums;
 } Scratch;
 
@@ -76,21 +76,19 @@ typedef struct DetailLossCPUContext {
     DetailLossContext common;
     DetailLossDSPContext dsp;
 
-    AVFrame *previous;                  ///< the source's last frame
+    const AVPixFmtDescriptor *desc;
     int nb_jobs;
     Scratch *scratch;                   ///< of each job
     float *memory;                      ///< all that is below, and in scratch
     float *image[DETAIL_SCALES][PAIR_NB];   ///< pictures of the scales after the first
     uint32_t *cell[2][PAIR_NB];             ///< sums over the cells of Cb and Cr
-} DetailLossCPUContext;
 
-typedef struct ThreadData {
+    // of the pair
     const AVFrame *frame[PAIR_NB];
-    const AVFrame *previous;            ///< the source's last frame, or NULL
-    const AVPixFmtDescriptor *desc;
+    AVFrame *previous;                  ///< the source's last frame, empty before the first
     DetailPicture picture;
     int scale, width, height;           ///< of the picture that is split
-} ThreadData;
+} DetailLossCPUContext;
 
 #define FLAGS (AV_OPT_FLAG_FILTERING_PARAM | AV_OPT_FLAG_VIDEO_PARAM)
 
@@ -110,21 +108,25 @@ static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg
 // ---- detail ----
 
 /// The first sample of component i in row y.
-static const uint8_t *plane_row(const ThreadData *td, const AVFrame *frame, int i, int y)
+static const uint8_t *plane_row(const DetailLossCPUContext *s, const AVFrame *frame, int i, int y)
 {
-    const AVComponentDescriptor *comp = &td->desc->comp[i];
+    const AVComponentDescriptor *comp = &s->desc->comp[i];
 
     return frame->data[comp->plane] + y * (ptrdiff_t)frame->linesize[comp->plane] + comp->offset;
 }
 
-static void load_row(float *dst, const DetailLossCPUContext *s, const ThreadData *td,
-                     int picture, int y)
+static void load_row(float *dst, const DetailLossCPUContext *s, int picture, int y)
 {
-    const AVComponentDescriptor *luma = &td->desc->comp[0];
+    const AVComponentDescriptor *luma = &s->desc->comp[0];
 
-    (luma->depth == 8 ? s->dsp.load_row8 : s->dsp.load_row16)
-        (dst, plane_row(td, td->frame[picture], 0, y), td->width,
-         luma->shift, (1 << luma->depth) - 1, td->picture.luma_unit);
+    s->dsp.load_row[luma->depth > 8](dst, plane_row(s, s->frame[picture], 0, y), s->width,
+                                     luma->shift, (1 << luma->depth) - 1, s->picture.luma_unit);
+}
+
+/// The length of rows of w elements, see DETAIL_ALIGN.
+static int padded_size(int w)
+{
+    return FFALIGN(w, DETAIL_ALIGN);
 }
 
 static void pad_row(float *row, int w)
@@ -146,31 +148,32 @@ static enum DetailBand band_of(int orientation)
  * @param is_first the row above was not made before
  * @param is_own   the row is one of the job's own: also make that of the next scale's pictures
  */
-static void make_row(const DetailLossCPUContext *s, const ThreadData *td, Scratch *scratch,
-                     int y, int is_first, int is_own)
+static void make_row(const DetailLossCPUContext *s, Scratch *scratch, int y,
+                     int is_first, int is_own)
 {
-    const int w = detail_half(td->width), scale = td->scale;
+    const int w = detail_half(s->width), padded = padded_size(w), scale = s->scale;
+    const int width = padded_size(s->width);
     const Row *row = &scratch->row[y % 3];
 
     for (int p = 0; p < PAIR_NB; p++) {
         const float *line[TAPS];
         float *next = is_own && scale + 1 < DETAIL_SCALES ?
-                      s->image[scale + 1][p] + y * (size_t)w : scratch->unused;
+                      s->image[scale + 1][p] + y * (size_t)padded : scratch->unused;
 
         for (int i = 0; i < TAPS; i++) {
-            const int from = 2 * y - 1 + i, mirrored = detail_mirror(from, td->height);
+            const int from = 2 * y - 1 + i, mirrored = detail_mirror(from, s->height);
             float *own = scratch->line[p][(from + TAPS) % TAPS];
 
-            line[i] = scale ? s->image[scale][p] + mirrored * (size_t)td->width : own;
+            line[i] = scale ? s->image[scale][p] + mirrored * (size_t)width : own;
             // the row above has loaded the others
             if (!scale && (is_first || i >= TAPS - 2))
-                load_row(own, s, td, p, mirrored);
+                load_row(own, s, p, mirrored);
         }
-        s->dsp.split_columns(scratch->low, scratch->high, line, td->width);
-        pad_row(scratch->low,  td->width);
-        pad_row(scratch->high, td->width);
-        s->dsp.split_row(next, scratch->band[p][1], scratch->low, w);
-        s->dsp.split_row(scratch->band[p][0], scratch->band[p][2], scratch->high, w);
+        s->dsp.split_columns(scratch->low, scratch->high, line, width);
+        pad_row(scratch->low,  s->width);
+        pad_row(scratch->high, s->width);
+        s->dsp.split_row(next, scratch->band[p][1], scratch->low, padded);
+        s->dsp.split_row(scratch->band[p][0], scratch->band[p][2], scratch->high, padded);
     }
     for (int o = 0; o < DETAIL_ORIENTATIONS; o++) {
         float *const part[DETAIL_NB_PARTS] = {
@@ -178,20 +181,22 @@ static void make_row(const DetailLossCPUContext *s, const ThreadData *td, Scratc
         };
 
         s->dsp.coefficient_row(part, scratch->band[PAIR_REFERENCE][o],
-                               scratch->band[PAIR_MAIN][o], w,
-                               detail_weight(td->picture.octave + scale, band_of(o)));
+                               scratch->band[PAIR_MAIN][o], padded,
+                               detail_weight(s->picture.octave + scale, band_of(o)));
+        for (int i = 0; i < DETAIL_NB_PARTS; i++)
+            memset(part[i] + w, 0, (padded - w) * sizeof(*part[i]));
     }
     for (int part = DETAIL_KEPT; part < DETAIL_NB_PARTS; part++) {
         float *sum = row->sum[part];
 
-        s->dsp.sum_row(sum, (const float *const *)row->part[part], w);
+        s->dsp.sum_row(sum, (const float *const *)row->part[part], padded);
         sum[-1] = sum[0];
         sum[w]  = sum[w - 1];
     }
 }
 
 /// Add the cubes of a row to the job's sums.
-static void add_row(const DetailLossCPUContext *s, Scratch *scratch, const ThreadData *td,
+static void add_row(const DetailLossCPUContext *s, Scratch *scratch,
                     const Row *above, const Row *row, const Row *below)
 {
     // what was kept masks what was added, and the other way round
@@ -199,32 +204,31 @@ static void add_row(const DetailLossCPUContext *s, Scratch *scratch, const Threa
         [DETAIL_KEPT]  = scratch->mask[DETAIL_ADDED],
         [DETAIL_ADDED] = scratch->mask[DETAIL_KEPT],
     };
-    const int w = detail_half(td->width);
+    const int w = padded_size(detail_half(s->width));
 
     for (int part = DETAIL_KEPT; part < DETAIL_NB_PARTS; part++)
         s->dsp.mask_row(scratch->mask[part], above->sum[part], row->sum[part],
                         below->sum[part], w);
     for (int part = 0; part < DETAIL_NB_PARTS; part++)
         for (int o = 0; o < DETAIL_ORIENTATIONS; o++)
-            scratch->sums.cube[td->scale][band_of(o)][part] +=
+            scratch->sums.cube[s->scale][band_of(o)][part] +=
                 s->dsp.cube_row(row->part[part][o], mask[part], w);
 }
 
 static int split_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 {
     const DetailLossCPUContext *s = ctx->priv;
-    const ThreadData *td = arg;
     Scratch *scratch = &s->scratch[jobnr];
-    const int h = detail_half(td->height);
+    const int h = detail_half(s->height);
     const int start = ff_slice_pos(h, jobnr, nb_jobs), end = ff_slice_pos(h, jobnr + 1, nb_jobs);
     const int first = FFMAX(start - 1, 0);
 
     // each row needs its neighbours, which belong to other jobs at the ends
     for (int y = first; y <= end; y++) {
         if (y < h)
-            make_row(s, td, scratch, y, y == first, y >= start && y < end);
+            make_row(s, scratch, y, y == first, y >= start && y < end);
         if (y > start)
-            add_row(s, scratch, td, &scratch->row[FFMAX(y - 2, 0) % 3],
+            add_row(s, scratch, &scratch->row[FFMAX(y - 2, 0) % 3],
                     &scratch->row[(y - 1) % 3], &scratch->row[FFMIN(y, h - 1) % 3]);
     }
     return 0;
@@ -233,28 +237,27 @@ static int split_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 // ---- cells ----
 
 /// Sums of the first w columns of component i, over h samples from row y on.
-static void sum_lines(uint32_t *dst, const DetailLossCPUContext *s, const ThreadData *td,
-                      const AVFrame *frame, int i, int y, int w, int h)
+static void sum_lines(uint32_t *dst, const DetailLossCPUContext *s, const AVFrame *frame,
+                      int i, int y, int w, int h)
 {
-    const AVComponentDescriptor *comp = &td->desc->comp[i];
+    const AVComponentDescriptor *comp = &s->desc->comp[i];
 
-    (comp->depth == 8 ? s->dsp.sum_lines8 : s->dsp.sum_lines16)
-        (dst, plane_row(td, frame, i, y), frame->linesize[comp->plane], w, h,
-         comp->shift, (1 << comp->depth) - 1);
+    s->dsp.sum_lines[comp->depth > 8](dst, plane_row(s, frame, i, y),
+                                      frame->linesize[comp->plane], w, h,
+                                      comp->shift, (1 << comp->depth) - 1);
 }
 
 /// Row y of the cells of chroma component i.
-static void sum_cells(const DetailLossCPUContext *s, const ThreadData *td, Scratch *scratch,
-                      int picture, int i, int y)
+static void sum_cells(const DetailLossCPUContext *s, Scratch *scratch, int picture, int i, int y)
 {
-    const AVComponentDescriptor *comp = &td->desc->comp[i];
-    const DetailPicture *size = &td->picture;
+    const AVComponentDescriptor *comp = &s->desc->comp[i];
+    const DetailPicture *size = &s->picture;
     const int step = comp->step / (comp->depth == 8 ? 1 : 2);
-    const uint32_t *column = scratch->columns[0];
+    const uint32_t *column = scratch->columns[2];
     uint32_t *cell = s->cell[i - 1][picture] + y * size->cells_x;
 
     // the other component may lie between the samples, but not behind the last
-    sum_lines(scratch->columns[0], s, td, td->frame[picture], i, y * size->cell_h,
+    sum_lines(scratch->columns[2], s, s->frame[picture], i, y * size->cell_h,
               (size->cells_x * size->cell_w - 1) * step + 1, size->cell_h);
     for (int x = 0; x < size->cells_x; x++) {
         cell[x] = 0;
@@ -266,28 +269,29 @@ static void sum_cells(const DetailLossCPUContext *s, const ThreadData *td, Scrat
 static int cell_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 {
     const DetailLossCPUContext *s = ctx->priv;
-    const ThreadData *td = arg;
     Scratch *scratch = &s->scratch[jobnr];
     const int size = DETAIL_MOTION_CELL;
-    const int w = td->picture.width / size, h = td->previous ? td->picture.height / size : 0;
-    const int cells_y = td->picture.cells_x ? td->picture.cells_y : 0;
+    const int w = s->picture.width / size;
+    const int h = s->previous->data[0] ? s->picture.height / size : 0;
+    const int cells_y = s->picture.cells_x ? s->picture.cells_y : 0;
 
     for (int y = ff_slice_pos(h, jobnr, nb_jobs); y < ff_slice_pos(h, jobnr + 1, nb_jobs); y++) {
-        sum_lines(scratch->columns[0], s, td, td->frame[PAIR_REFERENCE], 0, y * size, w * size,
-                  size);
-        sum_lines(scratch->columns[1], s, td, td->previous,      0, y * size, w * size, size);
-        scratch->sums.motion += s->dsp.motion_row(scratch->columns[0], scratch->columns[1], w);
+        sum_lines(scratch->columns[0], s, s->frame[PAIR_REFERENCE], 0, y * size, w * size, size);
+        sum_lines(scratch->columns[1], s, s->previous, 0, y * size, w * size, size);
+        scratch->sums.motion += s->dsp.motion_row(scratch->columns[0], scratch->columns[1],
+                                                  padded_size(w));
     }
     for (int y = ff_slice_pos(cells_y, jobnr, nb_jobs);
          y < ff_slice_pos(cells_y, jobnr + 1, nb_jobs); y++)
         for (int i = 1; i <= 2; i++)
             for (int p = 0; p < PAIR_NB; p++)
-                sum_cells(s, td, scratch, p, i, y);
+                sum_cells(s, scratch, p, i, y);
     return 0;
 }
 
-static uint64_t sum_chroma(const DetailLossCPUContext *s, const DetailPicture *picture)
+static uint64_t sum_chroma(const DetailLossCPUContext *s)
 {
+    const DetailPicture *picture = &s->picture;
     uint64_t sum = 0;
 
     for (int y = 0; y < detail_nb_chroma_blocks(picture->cells_y); y++)
@@ -308,21 +312,21 @@ static uint64_t sum_chroma(const DetailLossCPUContext *s, const DetailPicture *p
 
 // ---- a pair ----
 
-static DetailSums compare(AVFilterContext *ctx, ThreadData *td)
+static DetailSums compare(AVFilterContext *ctx)
 {
-    const DetailLossCPUContext *s = ctx->priv;
+    DetailLossCPUContext *s = ctx->priv;
     DetailSums sums = { 0 };
 
     for (int job = 0; job < s->nb_jobs; job++)
         s->scratch[job].sums = (DetailSums){ 0 };
-    td->width  = td->picture.width;
-    td->height = td->picture.height;
-    for (td->scale = 0; td->scale < DETAIL_SCALES; td->scale++) {
-        ff_filter_execute(ctx, split_slice, td, NULL, FFMIN(s->nb_jobs, detail_half(td->height)));
-        td->width  = detail_half(td->width);
-        td->height = detail_half(td->height);
+    s->width  = s->picture.width;
+    s->height = s->picture.height;
+    for (s->scale = 0; s->scale < DETAIL_SCALES; s->scale++) {
+        ff_filter_execute(ctx, split_slice, NULL, NULL, FFMIN(s->nb_jobs, detail_half(s->height)));
+        s->width  = detail_half(s->width);
+        s->height = detail_half(s->height);
     }
-    ff_filter_execute(ctx, cell_slice, td, NULL, s->nb_jobs);
+    ff_filter_execute(ctx, cell_slice, NULL, NULL, s->nb_jobs);
 
     for (int job = 0; job < s->nb_jobs; job++) {
         const DetailSums *from = &s->scratch[job].sums;
@@ -331,7 +335,7 @@ static DetailSums compare(AVFilterContext *ctx, ThreadData *td)
             ((uint64_t *)sums.cube)[i] += ((const uint64_t *)from->cube)[i];
         sums.motion += from->motion;
     }
-    sums.chroma = sum_chroma(s, &td->picture);
+    sums.chroma = sum_chroma(s);
     return sums;
 }
 
@@ -340,24 +344,24 @@ static float *take(const DetailLossCPUContext *s, size_t *used, size_t n)
 {
     float *part = s->memory ? s->memory + *used : NULL;
 
-    *used += FFALIGN(n, ALIGN);
+    *used += FFALIGN(n, DETAIL_ALIGN);
     return part;
 }
 
 static void lay_out_scratch(const DetailLossCPUContext *s, size_t *used, Scratch *scratch,
                             int width)
 {
-    const int w = detail_half(width);
+    const int w = padded_size(detail_half(width));
 
     for (int p = 0; p < PAIR_NB; p++)
         for (int i = 0; i < TAPS; i++)
             scratch->line[p][i] = take(s, used, width);
     for (int i = 0; i < FF_ARRAY_ELEMS(scratch->columns); i++)
-        scratch->columns[i] = (uint32_t *)take(s, used, 2 * (size_t)width);
+        scratch->columns[i] = (uint32_t *)take(s, used, 4 * (size_t)w);
     take(s, used, PAD_LEFT);
-    scratch->low = take(s, used, width + PAD_RIGHT);
+    scratch->low = take(s, used, 2 * w + PAD_RIGHT);
     take(s, used, PAD_LEFT);
-    scratch->high = take(s, used, width + PAD_RIGHT);
+    scratch->high = take(s, used, 2 * w + PAD_RIGHT);
     for (int p = 0; p < PAIR_NB; p++)
         for (int o = 0; o < DETAIL_ORIENTATIONS; o++)
             scratch->band[p][o] = take(s, used, w);
@@ -373,9 +377,10 @@ static void lay_out_scratch(const DetailLossCPUContext *s, size_t *used, Scratch
         }
 }
 
-/// Lay out the memory for pictures like this, and return how many floats it is.
-static size_t lay_out(DetailLossCPUContext *s, const DetailPicture *picture)
+/// Lay out the memory, and return how many floats it is.
+static size_t lay_out(DetailLossCPUContext *s)
 {
+    const DetailPicture *picture = &s->picture;
     int w = picture->width, h = picture->height;
     size_t used = 0;
 
@@ -383,7 +388,7 @@ static size_t lay_out(DetailLossCPUContext *s, const DetailPicture *picture)
         w = detail_half(w);
         h = detail_half(h);
         for (int p = 0; p < PAIR_NB; p++)
-            s->image[i][p] = take(s, &used, (size_t)w * h);
+            s->image[i][p] = take(s, &used, (size_t)padded_size(w) * h);
     }
     for (int i = 0; i < 2; i++)
         for (int p = 0; p < PAIR_NB; p++)
@@ -396,17 +401,14 @@ static size_t lay_out(DetailLossCPUContext *s, const DetailPicture *picture)
 static int score_frame(AVFilterContext *ctx, AVFrame *main, const AVFrame *reference, uint64_t n)
 {
     DetailLossCPUContext *s = ctx->priv;
-    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(reference->format);
-    ThreadData td = {
-        .frame    = { [PAIR_REFERENCE] = reference, [PAIR_MAIN] = main },
-        .previous = s->previous->data[0] ? s->previous : NULL,
-        .desc     = desc,
-        .picture  = ff_detailloss_picture(main->width, main->height, luma_is_limited(main, desc),
-                                          desc),
-    };
-    const DetailSums sums = compare(ctx, &td);
+    DetailSums sums;
 
-    return ff_detailloss_score(&s->common, ctx, main, n, &td.picture, &sums);
+    s->frame[PAIR_MAIN]      = main;
+    s->frame[PAIR_REFERENCE] = reference;
+    s->picture = ff_detailloss_picture(main->width, main->height, luma_is_limited(main, s->desc),
+                                       s->desc);
+    sums = compare(ctx);
+    return ff_detailloss_score(&s->common, ctx, main, n, &s->picture, &sums);
 }
 
 static int filter_frames(FFFrameSync *fs)
@@ -447,7 +449,6 @@ static av_cold int init(AVFilterContext *ctx)
 {
     DetailLossCPUContext *s = ctx->priv;
 
-    ff_detailloss_dsp_init(&s->dsp);
     s->sync.fs.on_event = filter_frames;
     s->previous         = av_frame_alloc();
     return s->previous ? ff_detailloss_init(&s->common, ctx) : AVERROR(ENOMEM);
@@ -468,22 +469,23 @@ static int config_output(AVFilterLink *outlink)
 {
     AVFilterContext *ctx    = outlink->src;
     DetailLossCPUContext *s = ctx->priv;
-    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(outlink->format);
-    DetailPicture picture;
     int ret = ff_pair_sync_config_output(&s->sync, outlink, DETAIL_MIN_SIZE);
 
     if (ret < 0)
         return ret;
+    s->desc    = av_pix_fmt_desc_get(outlink->format);
     // the memory does not depend on the range
-    picture    = ff_detailloss_picture(outlink->w, outlink->h, 1, desc);
+    s->picture = ff_detailloss_picture(outlink->w, outlink->h, 1, s->desc);
     s->nb_jobs = ff_filter_get_nb_threads(ctx);
     s->scratch = av_calloc(s->nb_jobs, sizeof(*s->scratch));
     if (!s->scratch)
         return AVERROR(ENOMEM);
-    s->memory = av_malloc_array(lay_out(s, &picture), sizeof(*s->memory));
+    s->memory = av_calloc(lay_out(s), sizeof(*s->memory));
     if (!s->memory)
         return AVERROR(ENOMEM);
-    lay_out(s, &picture);
+    lay_out(s);
+    ff_detailloss_dsp_init(&s->dsp, s->picture.cells_x ? s->picture.cells_x * s->picture.cell_w
+                                                       : outlink->w);
     return 0;
 }
 

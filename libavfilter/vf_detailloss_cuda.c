@@ -40,11 +40,7 @@ typedef struct DetailLossCUDAContext {
     DetailLossContext common;
 
     CUfunction split_8, split_16, split, cells_8, cells_16, finish_sums;
-    CUdeviceptr sums;                   ///< [DETAIL_MAX_BATCH] of DetailSums
-    CUdeviceptr memory;                 ///< pictures of the scales, and cells, of a batch
-    CUdeviceptr image[DETAIL_SCALES];   ///< of the scales after the first, in it
-
-    DetailPicture picture;              ///< that the batch has
+    CUdeviceptr image[DETAIL_SCALES];   ///< of the scales after the first
     DetailCUDAParams params;
 } DetailLossCUDAContext;
 
@@ -75,11 +71,11 @@ static int launch_split(AVFilterContext *ctx, int scale)
     DetailLossCUDAContext *s = ctx->priv;
     DetailCUDAParams *p = &s->params;
     const int max_blocks = s->queue.nb_multiprocessors * DETAIL_TILES_PER_SM;
-    CUfunction function = scale ? s->split : s->picture.depth > 8 ? s->split_16 : s->split_8;
+    CUfunction function = scale ? s->split : p->picture.depth > 8 ? s->split_16 : s->split_8;
 
     p->scale = scale;
-    p->w     = scale ? detail_half(p->w) : s->picture.width;
-    p->h     = scale ? detail_half(p->h) : s->picture.height;
+    p->w     = scale ? detail_half(p->w) : p->picture.width;
+    p->h     = scale ? detail_half(p->h) : p->picture.height;
     p->image = s->image[scale];
     p->next  = scale + 1 < DETAIL_SCALES ? s->image[scale + 1] : 0;
     p->nb_tiles_x = DIV_UP(detail_half(p->w), DETAIL_TILE_W);
@@ -92,8 +88,9 @@ static int launch_split(AVFilterContext *ctx, int scale)
 static int launch(AVFilterContext *ctx)
 {
     DetailLossCUDAContext *s = ctx->priv;
-    const int nb_cells = (s->picture.width  / DETAIL_MOTION_CELL) *
-                         (s->picture.height / DETAIL_MOTION_CELL);
+    const DetailPicture *picture = &s->params.picture;
+    const int nb_cells = (picture->width / DETAIL_MOTION_CELL) *
+                         (picture->height / DETAIL_MOTION_CELL);
     int ret;
 
     for (int i = 0; i < DETAIL_SCALES; i++) {
@@ -101,7 +98,7 @@ static int launch(AVFilterContext *ctx)
         if (ret < 0)
             return ret;
     }
-    ret = launch_kernel(ctx, s->picture.depth > 8 ? s->cells_16 : s->cells_8,
+    ret = launch_kernel(ctx, picture->depth > 8 ? s->cells_16 : s->cells_8,
                         DIV_UP(nb_cells, DETAIL_CELL_THREADS), DETAIL_CELL_THREADS);
     return ret < 0 ? ret : launch_kernel(ctx, s->finish_sums, 1, DETAIL_FINISH_THREADS);
 }
@@ -116,58 +113,29 @@ static DetailCUDAPlane plane(const AVFrame *frame, const AVPixFmtDescriptor *des
     };
 }
 
-/// Memory for batches of pictures of a size.
-static int alloc_memory(AVFilterContext *ctx, const DetailPicture *picture)
-{
-    DetailLossCUDAContext *s = ctx->priv;
-    const size_t nb_planes = DETAIL_NB_IMAGES * DETAIL_MAX_BATCH;
-    size_t offset[DETAIL_SCALES], cells, size = 0;
-    int w = picture->width, h = picture->height, ret;
-
-    for (int i = 1; i < DETAIL_SCALES; i++) {
-        w = detail_half(w);
-        h = detail_half(h);
-        offset[i] = size;
-        size += FFALIGN(nb_planes * w * h * sizeof(float), 256);
-    }
-    cells = size;
-    size += 2 * nb_planes * picture->cells_x * picture->cells_y * sizeof(uint32_t);
-
-    ret = ff_cuda_queue_alloc(ctx, &s->memory, size);
-    if (ret < 0)
-        return ret;
-    for (int i = 1; i < DETAIL_SCALES; i++)
-        s->image[i] = s->memory + offset[i];
-    s->params.cells = s->memory + cells;
-    return 0;
-}
-
 /// Prepare for batches of pictures like this; the batch is empty.
 static int configure_batch(AVFilterContext *ctx, const DetailPicture *picture,
                            const AVPixFmtDescriptor *desc)
 {
     DetailLossCUDAContext *s = ctx->priv;
     DetailCUDAParams *p = &s->params;
-    int ret = alloc_memory(ctx, picture);
+    const size_t nb_planes = PAIR_NB * DETAIL_MAX_BATCH;
+    const size_t nb_cells  = 2 * nb_planes * picture->cells_x * picture->cells_y;
+    int w = picture->width, h = picture->height, ret;
 
-    if (ret < 0)
-        return ret;
-
-    p->width  = picture->width;
-    p->height = picture->height;
-    p->octave = picture->octave;
-    p->down   = desc->comp[0].shift;
-    p->mask   = (1 << desc->comp[0].depth) - 1;
-    p->luma_unit   = picture->luma_unit;
-    p->chroma_unit = picture->chroma_unit;
-    p->cell_w  = picture->cell_w;
-    p->cell_h  = picture->cell_h;
-    p->cells_x = picture->cells_x;
-    p->cells_y = picture->cells_y;
+    p->picture = *picture;
+    p->down    = desc->comp[0].shift;
+    p->mask    = (1 << desc->comp[0].depth) - 1;
     for (int i = 0; i < FFMIN(desc->nb_components, DETAIL_MAX_COMPONENTS); i++)
         p->step[i] = desc->comp[i].step / (desc->comp[i].depth > 8 ? 2 : 1);
-    s->picture = *picture;
-    return 0;
+    for (int i = 1; i < DETAIL_SCALES; i++) {
+        w   = detail_half(w);
+        h   = detail_half(h);
+        ret = ff_cuda_queue_alloc(ctx, &s->image[i], nb_planes * w * h * sizeof(float));
+        if (ret < 0)
+            return ret;
+    }
+    return nb_cells ? ff_cuda_queue_alloc(ctx, &p->cells, nb_cells * sizeof(uint32_t)) : 0;
 }
 
 static DetailPicture describe(const AVFrame *frame, const AVPixFmtDescriptor *desc)
@@ -180,9 +148,8 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
 {
     DetailLossCUDAContext *s = ctx->priv;
     const AVPixFmtDescriptor *desc = ff_cuda_queue_format(reference->hw_frames_ctx);
-    const AVFrame *images[DETAIL_NB_IMAGES] = {
-        [DETAIL_IMAGE_SOURCE] = reference, [DETAIL_IMAGE_ENCODE] = frame,
-    };
+    const AVFrame *images[PAIR_NB] = { [PAIR_REFERENCE] = reference, [PAIR_MAIN] = frame };
+    const DetailPicture *current   = &s->params.picture;
     DetailPicture picture;
     DetailCUDAPair *pair;
 
@@ -190,8 +157,8 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     if (!frame_is_chosen(s->queue.n, s->common.n_subsample))
         return 0;
     picture = describe(frame, desc);
-    if (picture.width != s->picture.width || picture.height != s->picture.height ||
-        picture.luma_unit != s->picture.luma_unit) {
+    if (picture.width != current->width || picture.height != current->height ||
+        picture.luma_unit != current->luma_unit) {
         int ret = ff_cuda_queue_flush(ctx);
 
         if (ret < 0 || (ret = configure_batch(ctx, &picture, desc)) < 0)
@@ -200,7 +167,7 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
 
     pair  = &s->params.pair[s->queue.nb_batch];
     *pair = (DetailCUDAPair){ .result = ff_cuda_queue_next_result(ctx) };
-    for (int i = 0; i < DETAIL_NB_IMAGES; i++)
+    for (int i = 0; i < PAIR_NB; i++)
         for (int c = 0; c < FFMIN(desc->nb_components, DETAIL_MAX_COMPONENTS); c++)
             pair->plane[i][c] = plane(images[i], desc, c);
     // the cropping of frames on the GPU may change
@@ -225,10 +192,7 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
 static int setup(AVFilterContext *ctx)
 {
     DetailLossCUDAContext *s = ctx->priv;
-    int ret = ff_cuda_queue_alloc(ctx, &s->sums, DETAIL_MAX_BATCH * sizeof(DetailSums));
-
-    s->params.sums = s->sums;
-    return ret;
+    return ff_cuda_queue_alloc(ctx, &s->params.sums, DETAIL_MAX_BATCH * sizeof(DetailSums));
 }
 
 static const CUDAQueueKernel kernels[] = {

@@ -36,13 +36,13 @@
 
 /// Rows of samples of both images that a warp loads.
 #define NB_WARPS (TILE_THREADS / WARP_SIZE)
-#define ROWS     ((DETAIL_NB_IMAGES * SAMPLES_H + NB_WARPS - 1) / NB_WARPS)
+#define ROWS     ((PAIR_NB * SAMPLES_H + NB_WARPS - 1) / NB_WARPS)
 
 /// What a thread block shares: an image's samples, then its columns split.
 typedef struct Shared {
-    float sample[DETAIL_NB_IMAGES][SAMPLES_H][SAMPLES_W] __align__(16);
-    float low[DETAIL_NB_IMAGES][AROUND_H][SAMPLES_W];
-    float high[DETAIL_NB_IMAGES][AROUND_H][SAMPLES_W];
+    float sample[PAIR_NB][SAMPLES_H][SAMPLES_W] __align__(16);
+    float low[PAIR_NB][AROUND_H][SAMPLES_W];
+    float high[PAIR_NB][AROUND_H][SAMPLES_W];
     float kept[AROUND_H][AROUND_W], added[AROUND_H][AROUND_W];  ///< sums over the orientations
 } Shared;
 
@@ -95,7 +95,7 @@ DEVICE_INLINE DetailCUDAPlane get_image<float>(const DetailCUDAParams &p, int im
 template<typename T>
 static DEVICE_INLINE float image_value(const DetailCUDAParams &p, T v)
 {
-    return value_of(p, v) * p.luma_unit;
+    return value_of(p, v) * p.picture.luma_unit;
 }
 
 template<>
@@ -108,7 +108,7 @@ DEVICE_INLINE float image_value<float>(const DetailCUDAParams &p, float v)
 template<typename T>
 static DEVICE_INLINE void load_outside(Shared &s, const DetailCUDAParams &p, int left, int top)
 {
-    for (int i = 0; i < DETAIL_NB_IMAGES; i++) {
+    for (int i = 0; i < PAIR_NB; i++) {
         const DetailCUDAPlane image = get_image<T>(p, i);
 
 #pragma unroll 1
@@ -127,13 +127,12 @@ static DEVICE_INLINE void load_outside(Shared &s, const DetailCUDAParams &p, int
 template<typename T>
 static DEVICE_INLINE void load_samples(Shared &s, const DetailCUDAParams &p, int left, int top)
 {
-    const DetailCUDAPlane source = get_image<T>(p, DETAIL_IMAGE_SOURCE);
-    const DetailCUDAPlane encode = get_image<T>(p, DETAIL_IMAGE_ENCODE);
+    const DetailCUDAPlane first = get_image<T>(p, 0), second = get_image<T>(p, 1);
     const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
     Four<T> loaded[ROWS];
 
     if (left < 0 || top < 0 || left + SAMPLES_W > p.w || top + SAMPLES_H > p.h ||
-        ((uintptr_t)source.data | source.pitch | (uintptr_t)encode.data | encode.pitch) % sizeof(Four<T>)) {
+        ((uintptr_t)first.data | first.pitch | (uintptr_t)second.data | second.pitch) % sizeof(Four<T>)) {
         load_outside<T>(s, p, left, top);
         return;
     }
@@ -142,17 +141,17 @@ static DEVICE_INLINE void load_samples(Shared &s, const DetailCUDAParams &p, int
     UNROLL
     for (int i = 0; i < ROWS; i++) {
         const int row = warp + i * NB_WARPS, y = row % SAMPLES_H;
-        const uint8_t *data = row < SAMPLES_H ? source.data : encode.data;
-        const int pitch     = row < SAMPLES_H ? source.pitch : encode.pitch;
+        const uint8_t *data = row < SAMPLES_H ? first.data : second.data;
+        const int pitch     = row < SAMPLES_H ? first.pitch : second.pitch;
 
-        if (row < DETAIL_NB_IMAGES * SAMPLES_H)
+        if (row < PAIR_NB * SAMPLES_H)
             loaded[i] = ((const Four<T> *)(data + (int64_t)(top + y) * pitch + left * (int)sizeof(T)))[lane];
     }
     UNROLL
     for (int i = 0; i < ROWS; i++) {
         const int row = warp + i * NB_WARPS;
 
-        if (row < DETAIL_NB_IMAGES * SAMPLES_H) {
+        if (row < PAIR_NB * SAMPLES_H) {
             UNROLL
             for (int j = 0; j < 4; j++)
                 s.sample[0][row][4 * lane + j] = image_value(p, loaded[i].v[j]);
@@ -162,7 +161,7 @@ static DEVICE_INLINE void load_samples(Shared &s, const DetailCUDAParams &p, int
 
 static DEVICE_INLINE void split_columns(Shared &s)
 {
-    for (int i = 0; i < DETAIL_NB_IMAGES; i++)
+    for (int i = 0; i < PAIR_NB; i++)
         for (int j = threadIdx.x; j < SAMPLES_W * AROUND_H; j += TILE_THREADS) {
             const float *x = &s.sample[i][2 * (j / SAMPLES_W)][j % SAMPLES_W];
 
@@ -177,10 +176,10 @@ static DEVICE_INLINE void make_coefficients(DetailCoefficient dst[DETAIL_ORIENTA
 {
     const float straight = detail_weight(octave, DETAIL_STRAIGHT);
     const float diagonal = detail_weight(octave, DETAIL_DIAGONAL);
-    float c[DETAIL_NB_IMAGES][DETAIL_ORIENTATIONS];
+    float c[PAIR_NB][DETAIL_ORIENTATIONS];
 
     UNROLL
-    for (int i = 0; i < DETAIL_NB_IMAGES; i++) {
+    for (int i = 0; i < PAIR_NB; i++) {
         const float *low = &s.low[i][y][2 * x + 1], *high = &s.high[i][y][2 * x + 1];
 
         c[i][0] = detail_low(high[0], high[1], high[2], high[3]);
@@ -189,7 +188,7 @@ static DEVICE_INLINE void make_coefficients(DetailCoefficient dst[DETAIL_ORIENTA
     }
     UNROLL
     for (int o = 0; o < DETAIL_ORIENTATIONS; o++)
-        dst[o] = detail_coefficient(c[DETAIL_IMAGE_SOURCE][o], c[DETAIL_IMAGE_ENCODE][o],
+        dst[o] = detail_coefficient(c[PAIR_REFERENCE][o], c[PAIR_MAIN][o],
                                     o == 2 ? diagonal : straight);
     s.kept[y][x]  = (dst[0].kept  + dst[1].kept)  + dst[2].kept;
     s.added[y][x] = (dst[0].added + dst[1].added) + dst[2].added;
@@ -240,7 +239,7 @@ static DEVICE_INLINE void store_next(const Shared &s, const DetailCUDAParams &p,
                                      int left, int top, int bw, int bh)
 {
     UNROLL
-    for (int i = 0; i < DETAIL_NB_IMAGES; i++) {
+    for (int i = 0; i < PAIR_NB; i++) {
         const float *low = &s.low[i][y][2 * x + 1];
 
         p.next[(int64_t)(i * DETAIL_MAX_BATCH + blockIdx.y) * bw * bh + (top + y - 1) * bw + left + x - 1] =
@@ -254,6 +253,7 @@ static DEVICE_INLINE void split(const DetailCUDAParams &p)
     __shared__ Shared s;
     const int bw = detail_half(p.w), bh = detail_half(p.h), tid = threadIdx.x;
     const int x = tid % DETAIL_TILE_W + 1, y = tid / DETAIL_TILE_W + 1;
+    const int octave = p.picture.octave + p.scale;
     uint64_t sums[DETAIL_NB_BANDS][DETAIL_NB_PARTS] = { { 0, 0, 0 }, { 0, 0, 0 } };
 
 #pragma unroll 1
@@ -271,11 +271,11 @@ static DEVICE_INLINE void split(const DetailCUDAParams &p)
             const int i = tid - 2 * AROUND_W;
 
             if (i < 0)
-                make_coefficients(c, s, p.octave + p.scale, tid % AROUND_W, tid / AROUND_W * (AROUND_H - 1));
+                make_coefficients(c, s, octave, tid % AROUND_W, tid / AROUND_W * (AROUND_H - 1));
             else
-                make_coefficients(c, s, p.octave + p.scale, i % 2 * (AROUND_W - 1), i / 2 + 1);
+                make_coefficients(c, s, octave, i % 2 * (AROUND_W - 1), i / 2 + 1);
         }
-        make_coefficients(c, s, p.octave + p.scale, x, y);
+        make_coefficients(c, s, octave, x, y);
         if (inside && p.scale + 1 < DETAIL_SCALES)
             store_next(s, p, x, y, left, top, bw, bh);
         __syncthreads();
@@ -294,28 +294,30 @@ static DEVICE_INLINE void split(const DetailCUDAParams &p)
 template<typename T>
 static DEVICE_INLINE void sum_chroma_cells(const DetailCUDAParams &p)
 {
-    const DetailCUDAPair &pair = p.pair[blockIdx.y];
-    const int nb_cells = p.cells_x * p.cells_y, lane = threadIdx.x % DETAIL_CHROMA_LANES;
-    const int nb_lanes = gridDim.x * DETAIL_CELL_THREADS;
+    const DetailCUDAPair &pair   = p.pair[blockIdx.y];
+    const DetailPicture &picture = p.picture;
+    const int nb_cells = picture.cells_x * picture.cells_y;
+    const int lane = threadIdx.x % DETAIL_CHROMA_LANES, nb_lanes = gridDim.x * DETAIL_CELL_THREADS;
 
     // all lanes of a warp stay to the end
     for (int i = blockIdx.x * DETAIL_CELL_THREADS + threadIdx.x;
-         i - (int)threadIdx.x % WARP_SIZE < nb_cells * 2 * DETAIL_NB_IMAGES * DETAIL_CHROMA_LANES;
+         i - (int)threadIdx.x % WARP_SIZE < nb_cells * 2 * PAIR_NB * DETAIL_CHROMA_LANES;
          i += nb_lanes) {
         const int cell = i / DETAIL_CHROMA_LANES % nb_cells;
-        const int image = i / DETAIL_CHROMA_LANES / nb_cells % DETAIL_NB_IMAGES;
-        const int component = i / DETAIL_CHROMA_LANES / nb_cells / DETAIL_NB_IMAGES;
+        const int image = i / DETAIL_CHROMA_LANES / nb_cells % PAIR_NB;
+        const int component = i / DETAIL_CHROMA_LANES / nb_cells / PAIR_NB;
         const bool is_mine = component < 2;
         unsigned sum = 0;
 
-        for (int y = lane; is_mine && y < p.cell_h; y += DETAIL_CHROMA_LANES)
-            for (int x = 0; x < p.cell_w; x++)
+        for (int y = lane; is_mine && y < picture.cell_h; y += DETAIL_CHROMA_LANES)
+            for (int x = 0; x < picture.cell_w; x++)
                 sum += sample_value<T>(p, pair.plane[image][1 + component], p.step[1 + component],
-                                       cell % p.cells_x * p.cell_w + x, cell / p.cells_x * p.cell_h + y);
+                                       cell % picture.cells_x * picture.cell_w + x,
+                                       cell / picture.cells_x * picture.cell_h + y);
         for (int delta = DETAIL_CHROMA_LANES / 2; delta; delta /= 2)
             sum += shuffle_down(sum, delta);
         if (is_mine && lane == 0)
-            p.cells[((component * DETAIL_NB_IMAGES + image) * DETAIL_MAX_BATCH + blockIdx.y) * nb_cells + cell] = sum;
+            p.cells[((component * PAIR_NB + image) * DETAIL_MAX_BATCH + blockIdx.y) * nb_cells + cell] = sum;
     }
 }
 
@@ -338,8 +340,8 @@ template<typename T>
 static DEVICE_INLINE void sum_motion(const DetailCUDAParams &p)
 {
     const DetailCUDAPair &pair = p.pair[blockIdx.y];
-    const int w = p.width / DETAIL_MOTION_CELL, h = p.height / DETAIL_MOTION_CELL;
-    const DetailCUDAPlane &source = pair.plane[DETAIL_IMAGE_SOURCE][0];
+    const int w = p.picture.width / DETAIL_MOTION_CELL, h = p.picture.height / DETAIL_MOTION_CELL;
+    const DetailCUDAPlane &source = pair.plane[PAIR_REFERENCE][0];
     const bool is_aligned = !(((uintptr_t)source.data | source.pitch |
                                (uintptr_t)pair.previous.data | pair.previous.pitch) % sizeof(Four<T>));
     uint64_t motion = 0;
@@ -367,54 +369,50 @@ static DEVICE_INLINE void sum_motion(const DetailCUDAParams &p)
 
 extern "C" {
 
-__global__ void __launch_bounds__(TILE_THREADS, DETAIL_TILES_PER_SM) detail_split_8(DetailCUDAParams p)
-{
-    split<uint8_t>(p);
+#define SPLIT_KERNEL(name, T)                                                                   \
+__global__ void __launch_bounds__(TILE_THREADS, DETAIL_TILES_PER_SM) name(DetailCUDAParams p)   \
+{                                                                                               \
+    split<T>(p);                                                                                \
 }
 
-__global__ void __launch_bounds__(TILE_THREADS, DETAIL_TILES_PER_SM) detail_split_16(DetailCUDAParams p)
-{
-    split<uint16_t>(p);
+SPLIT_KERNEL(detail_split_8,  uint8_t)
+SPLIT_KERNEL(detail_split_16, uint16_t)
+SPLIT_KERNEL(detail_split,    float)
+
+#define CELLS_KERNEL(name, T)                                                                   \
+__global__ void __launch_bounds__(DETAIL_CELL_THREADS) name(DetailCUDAParams p)                 \
+{                                                                                               \
+    sum_chroma_cells<T>(p);                                                                     \
+    sum_motion<T>(p);                                                                           \
 }
 
-__global__ void __launch_bounds__(TILE_THREADS, DETAIL_TILES_PER_SM) detail_split(DetailCUDAParams p)
-{
-    split<float>(p);
-}
-
-__global__ void __launch_bounds__(DETAIL_CELL_THREADS) detail_cells_8(DetailCUDAParams p)
-{
-    sum_chroma_cells<uint8_t>(p);
-    sum_motion<uint8_t>(p);
-}
-
-__global__ void __launch_bounds__(DETAIL_CELL_THREADS) detail_cells_16(DetailCUDAParams p)
-{
-    sum_chroma_cells<uint16_t>(p);
-    sum_motion<uint16_t>(p);
-}
+CELLS_KERNEL(detail_cells_8,  uint8_t)
+CELLS_KERNEL(detail_cells_16, uint16_t)
 
 /// The change of chroma; then all sums are there. By one thread block.
 __global__ void __launch_bounds__(DETAIL_FINISH_THREADS) detail_finish(DetailCUDAParams p)
 {
-    const int w = detail_nb_chroma_blocks(p.cells_x), h = detail_nb_chroma_blocks(p.cells_y);
+    const DetailPicture &picture = p.picture;
+    const int w = detail_nb_chroma_blocks(picture.cells_x);
+    const int h = detail_nb_chroma_blocks(picture.cells_y);
     const int nb_words = sizeof(DetailSums) / sizeof(uint64_t), tid = threadIdx.x;
     uint64_t *sums = (uint64_t *)(p.sums + blockIdx.y), *result = (uint64_t *)p.pair[blockIdx.y].result;
     uint64_t chroma = 0;
 
     for (int i = tid; i < w * h * 2; i += DETAIL_FINISH_THREADS) {
         const int component = i / (w * h), x = i % (w * h) % w, y = i % (w * h) / w;
-        float variance[DETAIL_NB_IMAGES];
+        float variance[PAIR_NB];
 
         UNROLL
-        for (int j = 0; j < DETAIL_NB_IMAGES; j++) {
+        for (int j = 0; j < PAIR_NB; j++) {
             const uint32_t *cells = p.cells +
-                ((component * DETAIL_NB_IMAGES + j) * DETAIL_MAX_BATCH + blockIdx.y) * p.cells_x * p.cells_y;
+                ((component * PAIR_NB + j) * DETAIL_MAX_BATCH + blockIdx.y) *
+                picture.cells_x * picture.cells_y;
 
-            variance[j] = detail_variance(cells + DETAIL_CHROMA_STEP * (y * p.cells_x + x),
-                                          p.cells_x, p.chroma_unit);
+            variance[j] = detail_variance(cells + DETAIL_CHROMA_STEP * (y * picture.cells_x + x),
+                                          picture.cells_x, picture.chroma_unit);
         }
-        chroma += detail_chroma(variance[DETAIL_IMAGE_SOURCE], variance[DETAIL_IMAGE_ENCODE]);
+        chroma += detail_chroma(variance[PAIR_REFERENCE], variance[PAIR_MAIN]);
     }
     add_sum(&p.sums[blockIdx.y].chroma, chroma);
     fence_device();

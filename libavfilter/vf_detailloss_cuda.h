@@ -35,8 +35,6 @@
 
 #define DETAIL_MAX_COMPONENTS 3     ///< alpha is not compared
 
-enum { DETAIL_IMAGE_SOURCE, DETAIL_IMAGE_ENCODE, DETAIL_NB_IMAGES };
-
 /// @name Coefficients of a tile, and thread blocks at once on a multiprocessor
 /// @{
 #define DETAIL_TILE_W 32
@@ -57,30 +55,26 @@ typedef struct DetailCUDAPlane {
 } DetailCUDAPlane;
 
 typedef struct DetailCUDAPair {
-    DetailCUDAPlane plane[DETAIL_NB_IMAGES][DETAIL_MAX_COMPONENTS];
+    DetailCUDAPlane plane[PAIR_NB][DETAIL_MAX_COMPONENTS];
     DetailCUDAPlane previous;       ///< luma of the source's frame before, or NULL
     DEVICE_PTR(DetailSums) result;
 } DetailCUDAPair;
 
 typedef struct DetailCUDAParams {
     DetailCUDAPair pair[DETAIL_MAX_BATCH];
-    int width, height;              ///< of the picture
-    int octave;                     ///< of the first scale, see detail_weight()
+    DetailPicture picture;
     int step[DETAIL_MAX_COMPONENTS];    ///< from a component's sample to the next, in samples
     int down;                       ///< right shift from a sample to its value
     int mask;                       ///< bits of a value
-    float luma_unit, chroma_unit;   ///< see DetailPicture
-    int cell_w, cell_h;             ///< samples in a cell of chroma
-    int cells_x, cells_y;
 
     // of one launch
     int scale, w, h;                ///< of the picture that is split
     int nb_tiles_x, nb_tiles;
-    /// [DETAIL_NB_IMAGES][DETAIL_MAX_BATCH]: planes of this scale's pictures, and of the next's
+    /// [PAIR_NB][DETAIL_MAX_BATCH]: planes of this scale's pictures, and of the next's
     DEVICE_PTR(const float) image;
     DEVICE_PTR(float) next;
 
-    /// [2][DETAIL_NB_IMAGES][DETAIL_MAX_BATCH]: planes of sums over cells of chroma
+    /// [2][PAIR_NB][DETAIL_MAX_BATCH]: planes of sums over cells of chroma
     DEVICE_PTR(uint32_t) cells;
     DEVICE_PTR(DetailSums) sums;     ///< [DETAIL_MAX_BATCH], all zero between batches
 } DetailCUDAParams;

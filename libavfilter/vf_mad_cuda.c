@@ -52,28 +52,27 @@
 
 #define CHECK_CU(x) FF_CUDA_CHECK_DL(ctx, s->queue.cu, x)
 
-/// Kernels that transform lines.
+/// Kernels that transform lines: rows, then columns.
 enum Lines {
     PLANE_ROWS,
-    PLANE_COLUMNS,
     LIGHTNESS_ROWS,
-    RESPONSE_COLUMNS,
     RESPONSE_ROWS,
+    PLANE_COLUMNS,
+    RESPONSE_COLUMNS,
     NB_LINES
 };
 
 typedef struct MADCUDAContext {
     CUDAQueue queue;
-    MADContext common;
+    MetricLog log;
 
     CUfunction load_8, load_16, detect, compare, pool;
     CUfunction lines[NB_LINES][FFT_NB_WAYS];
     enum FFTWay row_way, column_way;
 
-    int width, height;                  ///< that the memory and the plans are made for
     CUdeviceptr memory;                 ///< all of it
-    CUdeviceptr lightness[MAD_IMAGES];  ///< tables
-    MADRange range[MAD_IMAGES];         ///< that they are for
+    CUdeviceptr lightness[PAIR_NB];  ///< tables
+    MADRange range[PAIR_NB];         ///< that they are for
     size_t appearance_size;
 
     MADCUDAParams params;
@@ -84,7 +83,7 @@ typedef struct MADCUDAContext {
 #define FLAGS (AV_OPT_FLAG_FILTERING_PARAM | AV_OPT_FLAG_VIDEO_PARAM)
 
 static const AVOption mad_cuda_options[] = {
-    MAD_OPTIONS(MADCUDAContext, common, FLAGS),
+    METRIC_LOG_OPTIONS(MADCUDAContext, log, FLAGS),
     CUDA_QUEUE_OPTION(MADCUDAContext, FLAGS),
     { NULL }
 };
@@ -116,7 +115,7 @@ static int launch_kernel(AVFilterContext *ctx, CUfunction function, int w, int h
 static int launch_lines(AVFilterContext *ctx, enum Lines kernel, int nb, int nb_layers)
 {
     MADCUDAContext *s = ctx->priv;
-    const int is_column    = kernel == PLANE_COLUMNS || kernel == RESPONSE_COLUMNS;
+    const int is_column    = kernel >= PLANE_COLUMNS;
     const FFTPlan *plan    = is_column ? &s->params.column_plan : &s->params.row_plan;
     const enum FFTWay way  = is_column ? s->column_way : s->row_way;
     const size_t shared    = way == FFT_LARGE ? 0 : ff_fft_memory_size(plan);
@@ -145,23 +144,12 @@ static int launch_detection(AVFilterContext *ctx)
     return launch_kernel(ctx, s->detect, p->nb_x, p->nb_y, MAD_DETECT_W, MAD_DETECT_H);
 }
 
-/// Cells of the responses to nb_filters filters of a scale.
-static int launch_filters(AVFilterContext *ctx)
-{
-    MADCUDAContext *s = ctx->priv;
-    const MADCUDAParams *p = &s->params;
-    const int nb_responses = p->nb_filters * MAD_IMAGES;
-    int ret = launch_lines(ctx, RESPONSE_COLUMNS,
-                           DIV_UP(p->w, FFT_LANES) - p->passed[p->scale].skipped, nb_responses);
-
-    return ret < 0 ? ret :
-           launch_lines(ctx, RESPONSE_ROWS, p->nb_y + MAD_BLOCK_CELLS - 1, nb_responses);
-}
-
+/// The appearance map, by the responses to nb_filters filters of a scale at once.
 static int launch_appearance(AVFilterContext *ctx)
 {
     MADCUDAContext *s = ctx->priv;
     MADCUDAParams *p  = &s->params;
+    const int nb_responses = p->nb_filters * PAIR_NB, nb_rows = p->nb_y + MAD_BLOCK_CELLS - 1;
     int ret;
 
     ret = CHECK_CU(s->queue.cu->cuMemsetD8Async(p->appearance, 0, s->appearance_size,
@@ -169,11 +157,12 @@ static int launch_appearance(AVFilterContext *ctx)
     if (ret < 0)
         return ret;
     for (p->scale = 0; p->scale < MAD_SCALES; p->scale++) {
-        for (p->filter = 0; p->filter < MAD_ORIENTATIONS; p->filter += p->nb_filters) {
-            ret = launch_filters(ctx);
-            if (ret < 0)
+        const int nb_columns = DIV_UP(p->w, FFT_LANES) - p->passed[p->scale].skipped;
+
+        for (p->filter = 0; p->filter < MAD_ORIENTATIONS; p->filter += p->nb_filters)
+            if ((ret = launch_lines(ctx, RESPONSE_COLUMNS, nb_columns, nb_responses)) < 0 ||
+                (ret = launch_lines(ctx, RESPONSE_ROWS,    nb_rows,    nb_responses)) < 0)
                 return ret;
-        }
         ret = launch_kernel(ctx, s->compare, p->nb_x, p->nb_y, MAD_BLOCKS_W, MAD_BLOCKS_H);
         if (ret < 0)
             return ret;
@@ -201,10 +190,19 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *data)
 
     if (!result)
         return 0;
-    return ff_mad_score(&s->common, ctx, frame, s->queue.n, result->hi, result->lo);
+    return ff_mad_score(&s->log, ctx, frame, s->queue.n, result->hi, result->lo);
 }
 
 // ---- memory, plans and tables for a size ----
+
+/// Upload a table of floats, and free it; NULL is an error.
+static int upload(AVFilterContext *ctx, CUdeviceptr dst, float *table, size_t nb)
+{
+    int ret = table ? ff_cuda_queue_upload(ctx, dst, table, nb * sizeof(*table)) : AVERROR(ENOMEM);
+
+    av_free(table);
+    return ret;
+}
 
 /// Lightness of the samples of one picture.
 static int upload_lightness(AVFilterContext *ctx, int image)
@@ -213,51 +211,23 @@ static int upload_lightness(AVFilterContext *ctx, int image)
     const MADRange range = s->range[image];
     const int nb = s->params.image[image].white + 1;
     float *table = av_malloc_array(nb, sizeof(*table));
-    int ret;
 
-    if (!table)
-        return AVERROR(ENOMEM);
-    for (int i = 0; i < nb; i++)
+    for (int i = 0; table && i < nb; i++)
         table[i] = ff_mad_lightness(ff_mad_value(range, range.black + i));
-    ret = ff_cuda_queue_upload(ctx, s->lightness[image], table, nb * sizeof(*table));
-    av_free(table);
-    return ret;
+    return upload(ctx, s->lightness[image], table, nb);
 }
 
-/**
- * The filter of the lightness. Only the real part of its output is used, which is
- * the output of the mean of the filter at a frequency and at the opposite one.
- */
+/// The filter of the lightness.
 static int upload_csf(AVFilterContext *ctx)
 {
     MADCUDAContext *s = ctx->priv;
     const MADCUDAParams *p = &s->params;
-    const int w = p->w, h = p->h, cw = (w + 1) / 2, ch = (h + 1) / 2;
-    float *quarter = av_malloc_array(cw * ch, sizeof(*quarter));
-    float *table   = av_calloc(h * p->half_pitch, sizeof(*table));
-    int ret = AVERROR(ENOMEM);
+    float *table = av_calloc(p->h * p->half_pitch, sizeof(*table));
 
-    if (!quarter || !table)
-        goto end;
-    // with the zero frequency in the middle it is symmetric in both axes
-    for (int r = 0; r < ch; r++)
-        for (int c = 0; c < cw; c++)
-            quarter[r * cw + c] = ff_mad_csf((r + ch) % h, (c + cw) % w, h, w);
-    for (int r = 0; r < h; r++)
-        for (int c = 0; c <= w / 2; c++) {
-            const int r0 = (r + h / 2) % h, r1 = (h - r + h / 2) % h;
-            const int c0 = (c + w / 2) % w, c1 = (w - c + w / 2) % w;
-
-            table[r * p->half_pitch + c] = p->norm / 2 *
-                (quarter[FFMIN(r0, h - 1 - r0) * cw + FFMIN(c0, w - 1 - c0)] +
-                 quarter[FFMIN(r1, h - 1 - r1) * cw + FFMIN(c1, w - 1 - c1)]);
-        }
-    ret = ff_cuda_queue_upload(ctx, p->csf, table, h * p->half_pitch * sizeof(*table));
-
-end:
-    av_free(quarter);
-    av_free(table);
-    return ret;
+    for (int r = 0; table && r < p->h; r++)
+        for (int c = 0; c <= p->w / 2; c++)
+            table[r * p->half_pitch + c] = p->norm * ff_mad_csf(r, c, p->h, p->w);
+    return upload(ctx, p->csf, table, p->h * p->half_pitch);
 }
 
 /// Where frequencies are for the log-Gabor filters, by the distances from the centre.
@@ -265,49 +235,31 @@ static int upload_polar(AVFilterContext *ctx)
 {
     MADCUDAContext *s = ctx->priv;
     const MADCUDAParams *p = &s->params;
-    const int w = p->w / 2 + 1, h = p->h / 2 + 1;
-    float *table = av_calloc(p->half_pitch * h, 2 * sizeof(*table));
-    int ret;
+    const size_t nb = 2 * p->half_pitch * (p->h / 2 + 1);
+    float *table = av_calloc(nb, sizeof(*table));
 
-    if (!table)
-        return AVERROR(ENOMEM);
-    for (int r = 0; r < h; r++)
-        for (int c = 0; c < w; c++) {
+    for (int r = 0; table && r <= p->h / 2; r++)
+        for (int c = 0; c <= p->w / 2; c++) {
             float *place = &table[2 * (r * p->half_pitch + c)];
             const double angle = fabs(ff_mad_angle(r, c, p->h, p->w));
 
             place[0] = ff_mad_radial_distance(0, r, c, p->h, p->w);
             place[1] = FFMIN(angle, MAD_ANGLE_TURN / 2 - angle);
         }
-    ret = ff_cuda_queue_upload(ctx, p->polar, table, 2 * p->half_pitch * h * sizeof(*table));
-    av_free(table);
-    return ret;
+    return upload(ctx, p->polar, table, nb);
 }
 
-static int upload_table(AVFilterContext *ctx, CUdeviceptr dst, const FFTPlan *plan)
+static int upload_roots(AVFilterContext *ctx, CUdeviceptr dst, const FFTPlan *plan)
 {
     const size_t nb = ff_fft_table_size(plan);
-    float (*table)[2] = av_malloc_array(nb, sizeof(*table));
+    float *table = av_malloc_array(nb, 2 * sizeof(*table));
     int ret;
 
-    if (!table)
-        return AVERROR(ENOMEM);
-    ret = ff_fft_table(plan, table);
-    if (ret >= 0)
-        ret = ff_cuda_queue_upload(ctx, dst, table, nb * sizeof(*table));
-    av_free(table);
-    return ret;
-}
-
-/// What the filters of a scale let through.
-static MADCUDAPassed set_passed(int scale, int width)
-{
-    const int columns = ff_mad_passed(scale, width), blocks = DIV_UP(columns, FFT_LANES);
-
-    return (MADCUDAPassed){
-        .blocks  = blocks,
-        .skipped = FFMAX((width - columns) / FFT_LANES - blocks, 0),
-    };
+    if (table && (ret = ff_fft_table(plan, (float (*)[2])table)) < 0) {
+        av_free(table);
+        return ret;
+    }
+    return upload(ctx, dst, table, 2 * nb);
 }
 
 /// What the kernels know of a size.
@@ -330,14 +282,18 @@ static void set_size(AVFilterContext *ctx, int width, int height)
     for (p->double_y = p->nb_y; mad_nb_sub_blocks(MAD_FIRST_CELL + p->double_y - 1, height) < 2; )
         p->double_y--;
     for (int i = 0; i < MAD_SCALES; i++) {
+        const int passed = ff_mad_passed(i, width), blocks = DIV_UP(passed, FFT_LANES);
+
         p->radial_step[i] = ff_mad_radial_distance(i, 1, 1, height, width) -
                             ff_mad_radial_distance(0, 1, 1, height, width);
         p->weight[i]      = ff_mad_weight(i);
-        p->passed[i]      = set_passed(i, width);
+        p->passed[i]      = (MADCUDAPassed){
+            .blocks = blocks, .skipped = FFMAX((width - passed) / FFT_LANES - blocks, 0),
+        };
     }
 
     s->appearance_size = (size_t)p->nb_x * p->nb_y * sizeof(float);
-    response = (size_t)MAD_IMAGES * p->pitch * height * 2 * sizeof(float);
+    response = (size_t)PAIR_NB * p->pitch * height * 2 * sizeof(float);
     p->nb_filters = MAD_ORIENTATIONS;
     while (p->nb_filters > 1 && p->nb_filters * response > MAX_RESPONSE)
         p->nb_filters /= 2;
@@ -351,8 +307,8 @@ static int alloc_memory(AVFilterContext *ctx)
     const int depth   = ff_cuda_queue_format(frames)->comp[0].depth;
     const size_t rows = p->h, complex = 2 * sizeof(float);
     const size_t nb_cells = (size_t)(p->nb_x + MAD_BLOCK_CELLS - 1) *
-                                    (p->nb_y + MAD_BLOCK_CELLS - 1) * MAD_ORIENTATIONS * MAD_IMAGES;
-    const size_t response = rows * p->nb_filters * MAD_IMAGES * p->pitch * complex;
+                                    (p->nb_y + MAD_BLOCK_CELLS - 1) * MAD_ORIENTATIONS * PAIR_NB;
+    const size_t response = rows * p->nb_filters * PAIR_NB * p->pitch * complex;
     const size_t planes   = rows * MAD_PLANES * p->pitch * sizeof(float);
     const struct { CUdeviceptr *ptr; size_t size; } part[] = {
         { &p->response,                FFMAX(response, planes) },
@@ -366,7 +322,7 @@ static int alloc_memory(AVFilterContext *ctx)
         { &p->appearance,              s->appearance_size },
         { &s->lightness[0],            sizeof(float) << depth },
         { &s->lightness[1],            sizeof(float) << depth },
-        { &p->first,                   MAD_IMAGES * sizeof(float) },
+        { &p->first,                   PAIR_NB * sizeof(float) },
         { &p->partial,                 MAD_POOL_BLOCKS * sizeof(MADCUDAResult) },
         { &p->nb_done,                 sizeof(unsigned) },
         { &p->scratch,                 FFT_SCRATCH_BLOCKS * p->scratch_size * complex },
@@ -414,9 +370,10 @@ static int load_lines(AVFilterContext *ctx, enum FFTWay way)
     return s->lines[PLANE_ROWS][way] ? 0 : ff_cuda_queue_load(ctx, &modules[way]);
 }
 
-/// Find the fastest way that the GPU has the shared memory for, and load its kernels.
+/// Find the fastest way that the GPU has the shared memory for, and load its kernels, of which those
+/// from first to end - 1 are used.
 static int plan_lines(AVFilterContext *ctx, FFTPlan *plan, enum FFTWay *way, int length,
-                      const enum Lines *kernel, int nb_kernels)
+                      int first, int end)
 {
     MADCUDAContext *s = ctx->priv;
 
@@ -428,8 +385,8 @@ static int plan_lines(AVFilterContext *ctx, FFTPlan *plan, enum FFTWay *way, int
         ret = load_lines(ctx, *way);
         if (ret < 0)
             return ret;
-        for (int i = 0; i < nb_kernels && possible; i++)
-            possible = ff_cuda_queue_allow_shared(ctx, s->lines[kernel[i]][*way],
+        for (int i = first; i < end && possible; i++)
+            possible = ff_cuda_queue_allow_shared(ctx, s->lines[i][*way],
                                                   ff_fft_memory_size(plan));
         if (possible)
             return 0;
@@ -440,16 +397,12 @@ static int plan_lines(AVFilterContext *ctx, FFTPlan *plan, enum FFTWay *way, int
 
 static int make_plans(AVFilterContext *ctx)
 {
-    static const enum Lines rows[]    = { PLANE_ROWS, LIGHTNESS_ROWS, RESPONSE_ROWS };
-    static const enum Lines columns[] = { PLANE_COLUMNS, RESPONSE_COLUMNS };
     MADCUDAContext *s = ctx->priv;
     MADCUDAParams *p  = &s->params;
     int size = 0, ret;
 
-    if ((ret = plan_lines(ctx, &p->row_plan, &s->row_way, p->w,
-                          rows, FF_ARRAY_ELEMS(rows)))       < 0 ||
-        (ret = plan_lines(ctx, &p->column_plan, &s->column_way, p->h,
-                          columns, FF_ARRAY_ELEMS(columns))) < 0)
+    if ((ret = plan_lines(ctx, &p->row_plan, &s->row_way, p->w, 0, PLANE_COLUMNS)) < 0 ||
+        (ret = plan_lines(ctx, &p->column_plan, &s->column_way, p->h, PLANE_COLUMNS, NB_LINES)) < 0)
         return ret;
     if (s->row_way == FFT_LARGE)
         size = p->row_plan.size;
@@ -465,20 +418,18 @@ static int prepare(AVFilterContext *ctx, int width, int height)
     MADCUDAContext *s = ctx->priv;
     int ret;
 
-    if (width == s->width && height == s->height)
+    if (width == s->params.w && height == s->params.h)
         return 0;
     set_size(ctx, width, height);
     if ((ret = make_plans(ctx))          < 0 ||
         (ret = alloc_memory(ctx))        < 0 ||
         (ret = upload_csf(ctx))          < 0 ||
         (ret = upload_polar(ctx))        < 0 ||
-        (ret = upload_table(ctx, s->params.column_table, &s->params.column_plan)) < 0 ||
-        (ret = upload_table(ctx, s->params.row_table,    &s->params.row_plan))    < 0)
+        (ret = upload_roots(ctx, s->params.column_table, &s->params.column_plan)) < 0 ||
+        (ret = upload_roots(ctx, s->params.row_table,    &s->params.row_plan))    < 0)
         return ret;
-    for (int i = 0; i < MAD_IMAGES; i++)
+    for (int i = 0; i < PAIR_NB; i++)
         s->range[i] = (MADRange){ 0 };
-    s->width  = width;
-    s->height = height;
     return 0;
 }
 
@@ -505,21 +456,21 @@ static int set_image(AVFilterContext *ctx, int i, const AVFrame *frame,
 static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *ref)
 {
     MADCUDAContext *s = ctx->priv;
-    const AVFrame *frames[MAD_IMAGES] = { [MAD_REFERENCE] = ref, [MAD_DISTORTED] = frame };
+    const AVFrame *frames[PAIR_NB] = { [PAIR_REFERENCE] = ref, [PAIR_MAIN] = frame };
     const AVPixFmtDescriptor *desc    = ff_cuda_queue_format(frame->hw_frames_ctx);
     MADCUDAParams *p = &s->params;
     int ret = prepare(ctx, picture_width(frame), picture_height(frame));
 
-    s->common.log.time_base = s->queue.sync.fs.time_base;
+    s->log.time_base = s->queue.sync.fs.time_base;
     if (ret < 0)
         return ret;
-    for (int i = 0; i < MAD_IMAGES; i++) {
+    for (int i = 0; i < PAIR_NB; i++) {
         ret = set_image(ctx, i, frames[i], desc);
         if (ret < 0)
             return ret;
-        p->image[i].scale = s->range[i].scale / s->range[MAD_REFERENCE].scale;
+        p->image[i].scale = s->range[i].scale / s->range[PAIR_REFERENCE].scale;
     }
-    p->unit      = s->range[MAD_REFERENCE].scale;
+    p->unit      = s->range[PAIR_REFERENCE].scale;
     p->lmse_unit = p->unit * p->unit / (MAD_BLOCK * MAD_BLOCK);
     p->down      = desc->comp[0].shift;
     p->mask      = (1 << desc->comp[0].depth) - 1;
@@ -575,7 +526,7 @@ static av_cold int init(AVFilterContext *ctx)
 
     s->queue.filter    = &filter;
     s->queue.max_batch = 1;
-    return ff_mad_init(&s->common, ctx);
+    return ff_mad_init(&s->log, ctx);
 }
 
 static av_cold void uninit(AVFilterContext *ctx)
@@ -583,7 +534,7 @@ static av_cold void uninit(AVFilterContext *ctx)
     MADCUDAContext *s = ctx->priv;
 
     ff_cuda_pair_uninit(ctx);
-    ff_metric_uninit(&s->common.log, ctx, s->queue.nb_frames, s->queue.eof == AVERROR_EOF);
+    ff_metric_uninit(&s->log, ctx, s->queue.nb_frames, s->queue.eof == AVERROR_EOF);
 }
 
 const FFFilter ff_vf_mad_cuda = {

@@ -66,6 +66,23 @@ static DEVICE_INLINE int load_sample(const MADCUDAParams &p, const MADCUDAImage 
     return v < image.white ? v : image.white;
 }
 
+/// Moments of a cell, each fourth of whose samples are stride from the last.
+static DEVICE_INLINE MADMoments cell_of(const float4 *src, int stride)
+{
+    float v[MAD_CELL_SAMPLES];
+
+    UNROLL
+    for (int i = 0; i < MAD_STEP; i++) {
+        const float4 four = src[i * stride];
+
+        v[4 * i]     = four.x;
+        v[4 * i + 1] = four.y;
+        v[4 * i + 2] = four.z;
+        v[4 * i + 3] = four.w;
+    }
+    return mad_cell_moments(v);
+}
+
 /// Make the planes; a thread has one sample of each.
 template<typename T>
 static DEVICE_INLINE void load(const MADCUDAParams &p)
@@ -73,12 +90,12 @@ static DEVICE_INLINE void load(const MADCUDAParams &p)
     const int x = blockIdx.x * MAD_LOAD_W + threadIdx.x;
     const int y = blockIdx.y * MAD_LOAD_H + threadIdx.y;
     const int64_t i = (int64_t)y * p.pitch + x;
-    float lightness[MAD_IMAGES];
+    float lightness[PAIR_NB];
 
     if (x >= p.w || y >= p.h)
         return;
     UNROLL
-    for (int n = 0; n < MAD_IMAGES; n++) {
+    for (int n = 0; n < PAIR_NB; n++) {
         const MADCUDAImage &image = p.image[n];
         const int v       = load_sample<T>(p, image, x, y);
         const float first = load_sample<T>(p, image, 0, 0) * image.scale;
@@ -88,8 +105,8 @@ static DEVICE_INLINE void load(const MADCUDAParams &p)
         plane_of(p, n)[i] = v * image.scale - first;
         lightness[n]      = image.lightness[v];
     }
-    plane_of(p, MAD_LIGHTNESS)[i]     = lightness[MAD_REFERENCE];
-    plane_of(p, MAD_LIGHTNESS + 1)[i] = lightness[MAD_DISTORTED] - lightness[MAD_REFERENCE];
+    plane_of(p, MAD_LIGHTNESS)[i]     = lightness[PAIR_REFERENCE];
+    plane_of(p, MAD_LIGHTNESS + 1)[i] = lightness[PAIR_MAIN] - lightness[PAIR_REFERENCE];
 }
 
 /// Mean and 2nd moment of some cells.
@@ -188,18 +205,8 @@ static DEVICE_INLINE void load_cells(Detect &s, const MADCUDAParams &p, int tx, 
             const float4 *src = (const float4 *)(plane_of(p, MAD_LIGHTNESS + n) +
                                 (int64_t)MAD_STEP * (ty + cy + MAD_FIRST_CELL) * p.pitch +
                                 MAD_STEP * (tx + cx + MAD_FIRST_CELL));
-            float v[MAD_CELL_SAMPLES];
 
-            UNROLL
-            for (int y = 0; y < MAD_STEP; y++) {
-                const float4 row = src[y * p.pitch / MAD_STEP];
-
-                v[4 * y]     = row.x;
-                v[4 * y + 1] = row.y;
-                v[4 * y + 2] = row.z;
-                v[4 * y + 3] = row.w;
-            }
-            (n ? s.error : s.reference)[cy][cx] = mad_cell_moments(v);
+            (n ? s.error : s.reference)[cy][cx] = cell_of(src, p.pitch / MAD_STEP);
         }
     }
 }
@@ -208,7 +215,7 @@ static DEVICE_INLINE void load_cells(Detect &s, const MADCUDAParams &p, int tx, 
 static DEVICE_INLINE void load_differences(Detect &s, const MADCUDAParams &p,
                                            int tx, int ty, int thread)
 {
-    const float *reference = plane_of(p, MAD_REFERENCE), *distorted = plane_of(p, MAD_DISTORTED);
+    const float *reference = plane_of(p, PAIR_REFERENCE), *distorted = plane_of(p, PAIR_MAIN);
 
     for (int i = thread; i < LMSE_W * LMSE_H; i += DETECT_THREADS) {
         const int x = i % LMSE_W, y = i / LMSE_W;
@@ -217,8 +224,8 @@ static DEVICE_INLINE void load_differences(Detect &s, const MADCUDAParams &p,
         const int64_t j = (int64_t)sy * p.pitch + sx;
 
         s.difference[y][x] = sx < p.w && sy < p.h
-                           ? square((distorted[j] + p.first[MAD_DISTORTED]) -
-                                    (reference[j] + p.first[MAD_REFERENCE])) : 0.f;
+                           ? square((distorted[j] + p.first[PAIR_MAIN]) -
+                                    (reference[j] + p.first[PAIR_REFERENCE])) : 0.f;
     }
 }
 
@@ -286,7 +293,7 @@ static DEVICE_INLINE float filter_gain(const MADCUDAParams &p, float radial, flo
 
 /// A column of a filtered spectrum, which is transformed to one of the response.
 struct FilteredColumn {
-    static const bool LOADS_SHARED = false;
+    static const bool LOADS_SHARED = false, STORES_SHARED = false;
     const MADCUDAParams &p;
     bool is_inside;             ///< the picture; else it is not stored
     int c;
@@ -301,12 +308,12 @@ struct FilteredColumn {
     {
         const int x = twice_from_centre(c, p.w);
 
-        src       = spectrum_of(p, response % MAD_IMAGES) + (mirrored ? p.w - c : c);
+        src       = spectrum_of(p, response % PAIR_NB) + (mirrored ? p.w - c : c);
         place     = (const float2 *)p.polar + (x < 0 ? -x : x) / 2;
         dst       = response_of(p, response) + c;
         half      = p.h / 2;
         last      = 2 * half;
-        direction = (p.filter + response / MAD_IMAGES) * (float)MAD_ANGLE_STEP;
+        direction = (p.filter + response / PAIR_NB) * (float)MAD_ANGLE_STEP;
         offset    = x < 0 ? (float)(MAD_ANGLE_TURN / 2) : 0.f;
         sign      = x < 0 ? -1.f : 1.f;
     }
@@ -324,10 +331,6 @@ struct FilteredColumn {
         return make_float2(gain * value.x, mirrored ? -gain * value.y : gain * value.y);
     }
 
-    DEVICE_INLINE void begin_stores() const
-    {
-    }
-
     DEVICE_INLINE void store(int r, float2 v) const
     {
         if (is_inside)
@@ -337,7 +340,7 @@ struct FilteredColumn {
 
 /// A row of a response, whose magnitudes are kept beside those of the other lanes.
 struct MagnitudeRow {
-    static const bool LOADS_SHARED = false;
+    static const bool LOADS_SHARED = false, STORES_SHARED = true;
     float *magnitude;
     const float2 *src;
     int skipped_begin, skipped_end;
@@ -345,11 +348,6 @@ struct MagnitudeRow {
     DEVICE_INLINE float2 load(int x) const
     {
         return x < skipped_begin || x >= skipped_end ? src[x] : make_float2(0.f, 0.f);
-    }
-
-    DEVICE_INLINE void begin_stores() const
-    {
-        __syncthreads();
     }
 
     DEVICE_INLINE void store(int x, float2 v) const
@@ -360,18 +358,13 @@ struct MagnitudeRow {
 
 /// Two rows of a plane, as one of complex values, which are kept beside those of the other lanes.
 struct PlaneRows {
-    static const bool LOADS_SHARED = false;
+    static const bool LOADS_SHARED = false, STORES_SHARED = true;
     const float *src[2];                ///< NULL beyond the picture
     float2 *values;                     ///< of the lane
 
     DEVICE_INLINE float2 load(int x) const
     {
         return make_float2(src[0] ? src[0][x] : 0.f, src[1] ? src[1][x] : 0.f);
-    }
-
-    DEVICE_INLINE void begin_stores() const
-    {
-        __syncthreads();
     }
 
     DEVICE_INLINE void store(int x, float2 v) const
@@ -382,7 +375,7 @@ struct PlaneRows {
 
 /// The other way: half of the spectra of two rows.
 struct SpectrumRows {
-    static const bool LOADS_SHARED = false;
+    static const bool LOADS_SHARED = false, STORES_SHARED = false;
     const float2 *src[2];
     float *dst[2];                      ///< NULL beyond the picture
     int w;
@@ -393,10 +386,6 @@ struct SpectrumRows {
         const float2 a = src[0][i], b = src[1][i];
 
         return mirrored ? make_float2(a.x + b.y, b.x - a.y) : make_float2(a.x - b.y, b.x + a.y);
-    }
-
-    DEVICE_INLINE void begin_stores() const
-    {
     }
 
     DEVICE_INLINE void store(int x, float2 v) const
@@ -410,7 +399,7 @@ struct SpectrumRows {
 
 /// A column of a plane's spectrum, in place.
 struct SpectrumColumn {
-    static const bool LOADS_SHARED = false;
+    static const bool LOADS_SHARED = false, STORES_SHARED = false;
     float2 *values;
     const float *gain;                  ///< NULL for 1
     float sign;                         ///< -1: the forward transform, by conjugates
@@ -422,10 +411,6 @@ struct SpectrumColumn {
         const float2 v = values[r * pitch];
 
         return make_float2(v.x, sign * v.y);
-    }
-
-    DEVICE_INLINE void begin_stores() const
-    {
     }
 
     DEVICE_INLINE void store(int r, float2 v) const
@@ -521,25 +506,14 @@ static DEVICE_INLINE void response_rows(const MADCUDAParams &p, float2 *memory, 
     MagnitudeRow row = { magnitude, response_of(p, blockIdx.y) + (int64_t)y * p.pitch,
                          passed.blocks * FFT_LANES, (passed.blocks + passed.skipped) * FFT_LANES };
     float4 *cells = (float4 *)p.cells +
-                    (((int64_t)p.filter * MAD_IMAGES + blockIdx.y) * nb_y + block) * nb_x;
+                    (((int64_t)p.filter * PAIR_NB + blockIdx.y) * nb_y + block) * nb_x;
 
     fft_lines<WAY>(memory, p.row_plan, (const float2 *)p.row_table, row);
     __syncthreads();
     for (int cx = threadIdx.x; cx < nb_x; cx += blockDim.x) {
-        const float4 *src = (const float4 *)magnitude + (cx + MAD_FIRST_CELL) * MAD_STEP;
-        float v[MAD_CELL_SAMPLES];
-        MADMoments m;
+        const float4 *src  = (const float4 *)magnitude + (cx + MAD_FIRST_CELL) * MAD_STEP;
+        const MADMoments m = cell_of(src, 1);
 
-        UNROLL
-        for (int x = 0; x < MAD_STEP; x++) {
-            const float4 samples = src[x];
-
-            v[4 * x]     = samples.x;
-            v[4 * x + 1] = samples.y;
-            v[4 * x + 2] = samples.z;
-            v[4 * x + 3] = samples.w;
-        }
-        m = mad_cell_moments(v);
         cells[cx] = make_float4(m.mean, m.m2, m.m3, m.m4);
     }
 }
@@ -592,7 +566,7 @@ static DEVICE_INLINE double block_sum(double *shared, double value)
 
 extern "C" {
 
-// vf_mad_chirp_cuda.cu and vf_mad_large_cuda.cu have the kernels for lines alone
+// with these, the kernels for lines alone are compiled: see Makefile
 #if !defined(MAD_CHIRP) && !defined(MAD_LARGE)
 
 __global__ void mad_load_8(MADCUDAParams p)
@@ -667,21 +641,21 @@ LINES_KERNEL(response_rows)
 __global__ void __launch_bounds__(MAD_BLOCKS_W * MAD_BLOCKS_H)
 mad_compare(MADCUDAParams p)
 {
-    __shared__ float4 strip[MAD_ORIENTATIONS][MAD_IMAGES][MAD_BLOCKS_H][MAD_STRIPS];
+    __shared__ float4 strip[MAD_ORIENTATIONS][PAIR_NB][MAD_BLOCKS_H][MAD_STRIPS];
     const int first_x = blockIdx.x * MAD_BLOCKS_W, first_y = blockIdx.y * MAD_BLOCKS_H;
     const int bx = first_x + threadIdx.x, by = first_y + threadIdx.y;
     const int nb_x = p.nb_x + MAD_BLOCK_CELLS - 1, nb_y = p.nb_y + MAD_BLOCK_CELLS - 1;
     const float4 *cell = (const float4 *)p.cells + (int64_t)first_y * nb_x + first_x;
     float sum = 0.f;
 
-    for (int i = 0; i < MAD_ORIENTATIONS * MAD_IMAGES; i++, cell += (int64_t)nb_y * nb_x)
-        join_strips(strip[i / MAD_IMAGES][i % MAD_IMAGES], cell, nb_x, nb_x - first_x, nb_y - first_y);
+    for (int i = 0; i < MAD_ORIENTATIONS * PAIR_NB; i++, cell += (int64_t)nb_y * nb_x)
+        join_strips(strip[i / PAIR_NB][i % PAIR_NB], cell, nb_x, nb_x - first_x, nb_y - first_y);
     __syncthreads();
     for (int o = 0; o < MAD_ORIENTATIONS; o++) {
-        float of[MAD_IMAGES][3];
+        float of[PAIR_NB][3];
 
         UNROLL
-        for (int n = 0; n < MAD_IMAGES; n++) {
+        for (int n = 0; n < PAIR_NB; n++) {
             const float4 m = join_parts(&strip[o][n][threadIdx.y][threadIdx.x],
                                         MAD_BLOCK_CELLS * MAD_CELL_SAMPLES);
 

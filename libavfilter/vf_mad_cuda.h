@@ -34,17 +34,10 @@
 #include <ffnvcodec/dynlink_cuda.h>
 #endif
 
-/// The two pictures of a pair.
-enum MADImage {
-    MAD_REFERENCE,
-    MAD_DISTORTED,
-    MAD_IMAGES
-};
-
 /// Planes that are transformed: the samples of both, the lightness of the
-/// reference, and how far that of the distorted picture is from it.
-#define MAD_PLANES    (2 * MAD_IMAGES)
-#define MAD_LIGHTNESS MAD_IMAGES
+/// reference, and how far that of the main picture is from it.
+#define MAD_PLANES    (2 * PAIR_NB)
+#define MAD_LIGHTNESS PAIR_NB
 
 /// The first cell of the maps' interior, where the first block begins that counts.
 #define MAD_FIRST_CELL (MAD_BORDER_BEGIN / MAD_STEP)
@@ -84,7 +77,7 @@ typedef struct MADCUDAPassed {
 } MADCUDAPassed;
 
 typedef struct MADCUDAParams {
-    MADCUDAImage image[MAD_IMAGES];
+    MADCUDAImage image[PAIR_NB];
     int down;                               ///< right shift from src to a sample
     int mask;                               ///< bits of a sample
     int w, h;                               ///< of the pictures
@@ -121,9 +114,9 @@ typedef struct MADCUDAParams {
     int64_t scratch_size;
     int nb_blocks, nb_layers;               ///< thread blocks of work, along both axes
 
-    /// [nb_filters][MAD_IMAGES][h][pitch] response, complex
+    /// [nb_filters][PAIR_NB][h][pitch] response, complex
     DEVICE_PTR(float) response;
-    /// [MAD_ORIENTATIONS][MAD_IMAGES][nb_y + 3][nb_x + 3] mean, and sums of the
+    /// [MAD_ORIENTATIONS][PAIR_NB][nb_y + 3][nb_x + 3] mean, and sums of the
     /// 2nd to 4th powers of what is beyond it
     DEVICE_PTR(float) cells;
 

@@ -91,7 +91,7 @@ mutants() {
   libavfilter/mad_block.h     @ s/BORDER_END   17/BORDER_END   16/ @ mad-oracle-chelsea_451x300_blur
   libavfilter/mad_block.h     @ s/MIN_MEAN 0.5/MIN_MEAN 0.6/ @ mad-oracle-chelsea_451x300_blur mad-cases
   libavfilter/mad_block.h     @ s/4.5399929762484854e-5/3.72e-5/ @ mad-oracle-chelsea_451x300_blur mad-cases
-  libavfilter/mad_tx.c        @ s/t->size = 2 \* t->length - 1;/t->size = 2 * t->length - 4;/ @ mad-tx
+  libavfilter/mad_tx.c        @ s/t->size = 2 \* length - 1;/t->size = 2 * length - 4;/ @ mad-tx
   libavfilter/mad_tx.c        @ s/v\[swap\]\[lane\]  = re \* f.re - im/v[swap][lane]  = re * f.re + im/ @ mad-cases mad-tx
   libavfilter/blocksmooth.h   @ s/+ 4) \/ 5/+ 0) \/ 5/ @ blocksmooth-numbers
   libavfilter/blocksmooth.h   @ s/strong = 2 \* qf/strong = 2 * qf + 1/ @ blocksmooth-numbers

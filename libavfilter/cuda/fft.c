@@ -113,10 +113,8 @@ int ff_fft_plan(FFTPlan *plan, int length, enum FFTWay way)
     return best && plan_size(plan, length, best, way);
 }
 
-/// Make the chirp, and the transform of its conjugate divided by the size.
-static int make_chirp(const FFTPlan *plan, float (*chirp)[2], float (*filter)[2])
+int ff_fft_chirp(int n, int size, float (*chirp)[2], float (*filter)[2])
 {
-    const int n = plan->length, size = plan->size;
     AVComplexDouble *in  = av_calloc(size, sizeof(*in));
     AVComplexDouble *out = av_malloc_array(size, sizeof(*out));
     AVTXContext *tx = NULL;
@@ -151,6 +149,7 @@ int ff_fft_table(const FFTPlan *plan, float (*table)[2])
         table[i][0] = cos(2 * M_PI * i / plan->size);
         table[i][1] = sin(2 * M_PI * i / plan->size);
     }
-    return plan->size == plan->length ? 0
-         : make_chirp(plan, table + plan->size, table + plan->size + plan->length);
+    return plan->size == plan->length ? 0 :
+           ff_fft_chirp(plan->length, plan->size, table + plan->size,
+                        table + plan->size + plan->length);
 }

@@ -232,9 +232,7 @@ static DEVICE_INLINE void fft_stage(const FFTStage &s, IO &io)
         }
         fft_values<N1, N2>(v[i]);
     }
-    if (behind == 1)
-        io.begin_stores();
-    else if (s.before > 1 || IO::LOADS_SHARED)
+    if (behind == 1 ? IO::STORES_SHARED : s.before > 1 || IO::LOADS_SHARED)
         __syncthreads();
     UNROLL
     for (int i = 0; i < nb_each; i++) {
@@ -342,7 +340,7 @@ static DEVICE_INLINE void fft_direct(float2 *shared, const FFTPlan &plan, const 
 /// The two transforms that convolve a line with a chirp; conjugates make the second one inverse.
 template<typename IO>
 struct FFTChirp {
-    static const bool LOADS_SHARED = true;
+    static const bool LOADS_SHARED = true, STORES_SHARED = true;
     IO &io;
     float2 *values;                     ///< of the lane
     const float2 *chirp, *filter;
@@ -354,11 +352,6 @@ struct FFTChirp {
         if (is_second)
             return values[i * FFT_LANES];
         return i < length ? complex_mul(io.load(i), chirp[i]) : make_float2(0.f, 0.f);
-    }
-
-    DEVICE_INLINE void begin_stores() const
-    {
-        __syncthreads();
     }
 
     DEVICE_INLINE void store(int i, float2 v) const
@@ -405,8 +398,8 @@ static DEVICE_INLINE void fft_large(const FFTPlan &plan, const float2 *roots, FF
  *               FFT_SCRATCH_BUFFERS times as many of scratch memory
  * @param table  ff_fft_table()
  * @param io     load(i) returns value i of the thread's line, store(i, v) takes value
- *               i of its transform. begin_stores() is called before the first store,
- *               and must synchronize the threads if stores are to fft_lines_out()
+ *               i of its transform. LOADS_SHARED: loads are from memory; STORES_SHARED:
+ *               stores are to fft_lines_out()
  */
 template<int WAY, typename IO>
 static DEVICE_INLINE void fft_lines(float2 *memory, const FFTPlan &plan, const float2 *table,

@@ -84,10 +84,19 @@ static inline size_t ff_fft_table_size(const FFTPlan *plan)
 }
 
 /**
+ * Make what Bluestein's algorithm convolves lines with: the first length values of a chirp, and
+ * the transform of its conjugate, divided by the size. Of forward transforms, the chirp is the
+ * conjugate of this, and the other is the same.
+ *
+ * @return 0, or a negative AVERROR
+ */
+int ff_fft_chirp(int length, int size, float (*chirp)[2], float (*filter)[2]);
+
+/**
  * Make the table of a plan.
  *
  * @param table takes ff_fft_table_size() pairs
- * @return 0, or AVERROR(ENOMEM)
+ * @return 0, or a negative AVERROR
  */
 int ff_fft_table(const FFTPlan *plan, float (*table)[2]);
 

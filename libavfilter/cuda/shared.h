@@ -36,6 +36,9 @@
 #define DEVICE_PTR(type) CUdeviceptr
 #endif
 
+/// The two pictures of a pair.
+enum { PAIR_MAIN, PAIR_REFERENCE, PAIR_NB };
+
 #define DIV_UP(a, b) (((a) + (b) - 1) / (b))
 
 #endif /* AVFILTER_CUDA_SHARED_H */

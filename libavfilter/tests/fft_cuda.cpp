@@ -43,12 +43,11 @@ static FFTPlan plan;
 
 /// Lines that come from outside, and are kept in the kernel's memory.
 struct Lines {
-    static const bool LOADS_SHARED = false;
+    static const bool LOADS_SHARED = false, STORES_SHARED = true;
     const float2 *src;
     float2 *dst;
 
     float2 load(int i) const          { return src[i]; }
-    void begin_stores() const         { __syncthreads(); }
     void store(int i, float2 v) const { dst[i * FFT_LANES] = v; }
 };
 

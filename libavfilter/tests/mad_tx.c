@@ -56,11 +56,11 @@ static double error_of(const MADLanes *got, const MADLanes *value, int length, i
 
 static int check(int length, AVLFG *rng)
 {
-    MADTransform *t = ff_mad_tx_alloc(length);
+    MADTransform *t;
     MADLanes *value = av_calloc(length, sizeof(*value)), *scratch[2] = { NULL };
     double error = NAN;
 
-    if (!t || !value)
+    if (ff_mad_tx_alloc(&t, length) < 0 || !value)
         goto end;
     scratch[0] = av_malloc_array(ff_mad_tx_size(t), sizeof(*value));
     scratch[1] = av_malloc_array(ff_mad_tx_size(t), sizeof(*value));

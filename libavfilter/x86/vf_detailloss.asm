@@ -22,8 +22,8 @@
 ; and multiplied in the order of detailloss_wavelet.h, so that the bits are those of C:
 ; no fused multiply-add.
 ;
-; There is at least one vector of a row. The last may overlap the one before, but not
-; in sums, which have whole vectors.
+; Rows are whole vectors. Of those that are read from frames, the last vector may overlap the one
+; before.
 
 %include "libavutil/x86/x86util.asm"
 %include "libavfilter/x86/rows.asm"
@@ -47,6 +47,13 @@ SECTION .text
 
 %if ARCH_X86_64
 
+%macro BEGIN_LOOP 0
+    movsxd          wq, wd
+    sub             wq, LANES
+    xor             id, id
+.loop:
+%endmacro
+
 ; void detailloss_load_row(float *dst, const uint8_t *src, int w,
 ;                          int shift, int mask, float unit)
 %macro LOAD_ROW 2 ; bits, load
@@ -59,10 +66,7 @@ cglobal detailloss_load_row%1, 5, 6, 4, dst, src, w, shift, mask, i
     movd           xm1, shiftd
     movd           xm2, maskd
     vpbroadcastd    m2, xm2
-    movsxd          wq, wd
-    sub             wq, LANES
-    xor             id, id
-.loop:
+    BEGIN_LOOP
     %2              m3, [srcq + iq * (%1 / 8)]
     psrld           m3, xm1
     pand            m3, m2
@@ -106,10 +110,7 @@ cglobal detailloss_split_columns, 4, 8, 12, low, high, line0, w, line1, line2, l
     mov         line2q, [line0q + 2 * gprsize]
     mov         line3q, [line0q + 3 * gprsize]
     mov         line0q, [line0q]
-    movsxd          wq, wd
-    sub             wq, LANES
-    xor             id, id
-.loop:
+    BEGIN_LOOP
     movu            m0, [line0q + iq * 4]
     movu            m1, [line1q + iq * 4]
     movu            m2, [line2q + iq * 4]
@@ -126,10 +127,7 @@ cglobal detailloss_split_columns, 4, 8, 12, low, high, line0, w, line1, line2, l
 cglobal detailloss_split_row, 4, 5, 13, low, high, src, w, i
     LOAD_TAPS
     mova           m12, [unzip %+ mmsize]
-    movsxd          wq, wd
-    sub             wq, LANES
-    xor             id, id
-.loop:
+    BEGIN_LOOP
     movu            m1, [srcq + iq * 8 - 4]
     movu            m2, [srcq + iq * 8 - 4 + mmsize]
     movu            m3, [srcq + iq * 8 + 4]
@@ -161,10 +159,7 @@ cglobal detailloss_coefficient_row, 4, 7, 8, dst0, source, encode, w, dst1, dst2
     mov          dst1q, [dst0q + 1 * gprsize]
     mov          dst2q, [dst0q + 2 * gprsize]
     mov          dst0q, [dst0q]
-    movsxd          wq, wd
-    sub             wq, LANES
-    xor             id, id
-.loop:
+    BEGIN_LOOP
     movu            m3, [sourceq + iq * 4]
     movu            m4, [encodeq + iq * 4]
     COMPARE          5, lt, m3, m2
@@ -193,10 +188,7 @@ cglobal detailloss_sum_row, 3, 6, 1, dst, src0, w, src1, src2, i
     mov          src1q, [src0q + 1 * gprsize]
     mov          src2q, [src0q + 2 * gprsize]
     mov          src0q, [src0q]
-    movsxd          wq, wd
-    sub             wq, LANES
-    xor             id, id
-.loop:
+    BEGIN_LOOP
     movu            m0, [src0q + iq * 4]
     addps           m0, [src1q + iq * 4]
     addps           m0, [src2q + iq * 4]
@@ -216,10 +208,7 @@ cglobal detailloss_sum_row, 3, 6, 1, dst, src0, w, src1, src2, i
 %macro MASK_ROW 0
 cglobal detailloss_mask_row, 5, 6, 4, dst, above, middle, below, w, i
     mova            m3, [f_1_30]
-    movsxd          wq, wd
-    sub             wq, LANES
-    xor             id, id
-.loop:
+    BEGIN_LOOP
     ADD_ROWS        m0, -4
     ADD_ROWS        m1, 4
     ADD_ROWS        m2, 0
@@ -287,10 +276,7 @@ cglobal detailloss_sum_lines%1, 5, 8, 4, dst, src, stride, w, h, i, line, y
     movd           xm1, r5m
     movd           xm2, r6m
     vpbroadcastd    m2, xm2
-    movsxd          wq, wd
-    sub             wq, LANES
-    xor             id, id
-.loop:
+    BEGIN_LOOP
     lea          lineq, [srcq + iq * (%1 / 8)]
     mov             yd, hd
     pxor            m0, m0

@@ -17,88 +17,46 @@
  */
 
 #include "libavutil/attributes.h"
-#include "libavutil/macros.h"
 #include "libavutil/x86/cpu.h"
 
 #include "libavfilter/detailloss_dsp.h"
 
-#define FILTER(name) ff_detailloss_ ## name
-#include "rows_init.h"
+#define DECLARE(opt)                                                                            \
+void ff_detailloss_load_row8_ ## opt(float *dst, const uint8_t *src, int w,                     \
+                                     int shift, int mask, float unit);                          \
+void ff_detailloss_load_row16_ ## opt(float *dst, const uint8_t *src, int w,                    \
+                                      int shift, int mask, float unit);                         \
+void ff_detailloss_split_columns_ ## opt(float *low, float *high, const float *const line[4],   \
+                                         int w);                                                \
+void ff_detailloss_split_row_ ## opt(float *low, float *high, const float *src, int w);         \
+void ff_detailloss_coefficient_row_ ## opt(float *const dst[DETAIL_NB_PARTS],                   \
+                                           const float *source, const float *encode,            \
+                                           int w, float weight);                                \
+void ff_detailloss_sum_row_ ## opt(float *dst, const float *const src[DETAIL_ORIENTATIONS],     \
+                                   int w);                                                      \
+void ff_detailloss_mask_row_ ## opt(float *dst, const float *above, const float *middle,        \
+                                    const float *below, int w);                                 \
+uint64_t ff_detailloss_cube_row_ ## opt(const float *src, const float *mask, int w);            \
+void ff_detailloss_sum_lines8_ ## opt(uint32_t *dst, const uint8_t *src, ptrdiff_t stride,      \
+                                      int w, int h, int shift, int mask);                       \
+void ff_detailloss_sum_lines16_ ## opt(uint32_t *dst, const uint8_t *src, ptrdiff_t stride,     \
+                                       int w, int h, int shift, int mask);                      \
+uint64_t ff_detailloss_motion_row_ ## opt(const uint32_t *now, const uint32_t *before, int w);
 
-ROW(load_row8, w,
-    (float *dst, const uint8_t *src, int w, int shift, int mask, float unit),
-    (dst, src, w, shift, mask, unit))
-ROW(load_row16, w,
-    (float *dst, const uint8_t *src, int w, int shift, int mask, float unit),
-    (dst, src, w, shift, mask, unit))
-ROW(split_columns, w,
-    (float *low, float *high, const float *const line[4], int w),
-    (low, high, line, w))
-ROW(split_row, w,
-    (float *low, float *high, const float *src, int w),
-    (low, high, src, w))
-ROW(coefficient_row, w,
-    (float *const dst[DETAIL_NB_PARTS], const float *source, const float *encode,
-     int w, float weight),
-    (dst, source, encode, w, weight))
-ROW(sum_row, w,
-    (float *dst, const float *const src[DETAIL_ORIENTATIONS], int w),
-    (dst, src, w))
-ROW(mask_row, w,
-    (float *dst, const float *above, const float *middle, const float *below, int w),
-    (dst, above, middle, below, w))
-ROW(sum_lines8, w,
-    (uint32_t *dst, const uint8_t *src, ptrdiff_t stride, int w, int h, int shift, int mask),
-    (dst, src, stride, w, h, shift, mask))
-ROW(sum_lines16, w,
-    (uint32_t *dst, const uint8_t *src, ptrdiff_t stride, int w, int h, int shift, int mask),
-    (dst, src, stride, w, h, shift, mask))
+DECLARE(avx2)
+DECLARE(avx512icl)
 
-/// These take whole vectors.
-#define CUBE_ROW(opt, nb_lanes)                                                     \
-uint64_t ff_detailloss_cube_row_ ## opt(const float *src, const float *mask,        \
-                                        int w);                                     \
-static uint64_t cube_row_ ## opt(const float *src, const float *mask, int w)        \
-{                                                                                   \
-    const int nb       = w / nb_lanes * nb_lanes;                                   \
-    const uint64_t sum =                                                            \
-        nb > 0 ? ff_detailloss_cube_row_ ## opt(src, mask, nb) : 0;                 \
-                                                                                    \
-    return sum + BELOW_ ## opt(cube_row)(src + nb, mask ? mask + nb : NULL,         \
-                                         w - nb);                                   \
+#define FUNCTIONS(opt) (DetailLossDSPContext){                                                  \
+    .load_row        = { ff_detailloss_load_row8_ ## opt, ff_detailloss_load_row16_ ## opt },   \
+    .split_columns   = ff_detailloss_split_columns_ ## opt,                                     \
+    .split_row       = ff_detailloss_split_row_ ## opt,                                         \
+    .coefficient_row = ff_detailloss_coefficient_row_ ## opt,                                   \
+    .sum_row         = ff_detailloss_sum_row_ ## opt,                                           \
+    .mask_row        = ff_detailloss_mask_row_ ## opt,                                          \
+    .cube_row        = ff_detailloss_cube_row_ ## opt,                                          \
+    .sum_lines       = { ff_detailloss_sum_lines8_ ## opt, ff_detailloss_sum_lines16_ ## opt }, \
+    .motion_row      = ff_detailloss_motion_row_ ## opt,                                        \
 }
-
-#define MOTION_ROW(opt, nb_lanes)                                                   \
-uint64_t ff_detailloss_motion_row_ ## opt(const uint32_t *now,                      \
-                                          const uint32_t *before, int w);           \
-static uint64_t motion_row_ ## opt(const uint32_t *now, const uint32_t *before,     \
-                                   int w)                                           \
-{                                                                                   \
-    const int nb       = w / nb_lanes * nb_lanes, done = nb * DETAIL_MOTION_CELL;   \
-    const uint64_t sum =                                                            \
-        nb > 0 ? ff_detailloss_motion_row_ ## opt(now, before, nb) : 0;             \
-                                                                                    \
-    return sum + BELOW_ ## opt(motion_row)(now + done, before + done, w - nb);      \
-}
-
-CUBE_ROW(avx2, 8)
-CUBE_ROW(avx512icl, 16)
-MOTION_ROW(avx2, 8)
-MOTION_ROW(avx512icl, 16)
-
-#define SET_FUNCTIONS(opt) do {                         \
-    dsp->load_row8       = load_row8_ ## opt;           \
-    dsp->load_row16      = load_row16_ ## opt;          \
-    dsp->split_columns   = split_columns_ ## opt;       \
-    dsp->split_row       = split_row_ ## opt;           \
-    dsp->coefficient_row = coefficient_row_ ## opt;     \
-    dsp->sum_row         = sum_row_ ## opt;             \
-    dsp->mask_row        = mask_row_ ## opt;            \
-    dsp->cube_row        = cube_row_ ## opt;            \
-    dsp->sum_lines8      = sum_lines8_ ## opt;          \
-    dsp->sum_lines16     = sum_lines16_ ## opt;         \
-    dsp->motion_row      = motion_row_ ## opt;          \
-} while (0)
 
 av_cold void ff_detailloss_dsp_init_x86(DetailLossDSPContext *dsp)
 {
@@ -106,8 +64,8 @@ av_cold void ff_detailloss_dsp_init_x86(DetailLossDSPContext *dsp)
     const int flags = av_get_cpu_flags();
 
     if (EXTERNAL_AVX2_FAST(flags))
-        SET_FUNCTIONS(avx2);
+        *dsp = FUNCTIONS(avx2);
     if (EXTERNAL_AVX512ICL(flags))
-        SET_FUNCTIONS(avx512icl);
+        *dsp = FUNCTIONS(avx512icl);
 #endif
 }

@@ -84,8 +84,7 @@ static void check_load(const DetailLossDSPContext *dsp, int bytes)
 
     declare_func(void, float *dst, const uint8_t *src, int w, int shift, int mask, float unit);
 
-    if (!check_func(bytes == 1 ? dsp->load_row8 : dsp->load_row16,
-                    "detailloss_load_row%d", 8 * bytes))
+    if (!check_func(dsp->load_row[bytes - 1], "detailloss_load_row%d", 8 * bytes))
         return;
     for (int i = 0; i < 2 * ROW; i++)
         src[i] = rnd();
@@ -95,7 +94,7 @@ static void check_load(const DetailLossDSPContext *dsp, int bytes)
 
         if ((format[f].depth > 8) != (bytes > 1))
             continue;
-        for (int w = 1; w <= MAX_WIDTH; w++) {
+        for (int w = DETAIL_ALIGN; w <= MAX_WIDTH; w++) {
             const int at = random_start();
 
             fill_guard(dst0, ROW);
@@ -118,7 +117,7 @@ static void check_split_columns(const DetailLossDSPContext *dsp)
 
     if (!check_func(dsp->split_columns, "detailloss_split_columns"))
         return;
-    for (int w = 1; w <= MAX_WIDTH; w++) {
+    for (int w = DETAIL_ALIGN; w <= MAX_WIDTH; w += DETAIL_ALIGN) {
         const int at = random_start();
         const float *const line[4] = { src[0] + at, src[1] + at, src[2] + at, src[3] + at };
 
@@ -143,7 +142,7 @@ static void check_split_row(const DetailLossDSPContext *dsp)
 
     if (!check_func(dsp->split_row, "detailloss_split_row"))
         return;
-    for (int w = 1; w <= MAX_WIDTH; w++) {
+    for (int w = DETAIL_ALIGN; w <= MAX_WIDTH; w += DETAIL_ALIGN) {
         const int at = random_start();
 
         fill(src, LINE);
@@ -169,7 +168,7 @@ static void check_coefficient(const DetailLossDSPContext *dsp)
 
     if (!check_func(dsp->coefficient_row, "detailloss_coefficient_row"))
         return;
-    for (int w = 1; w <= MAX_WIDTH; w++) {
+    for (int w = DETAIL_ALIGN; w <= MAX_WIDTH; w += DETAIL_ALIGN) {
         const int at = random_start();
         float *const part0[DETAIL_NB_PARTS] = { dst0[0] + at, dst0[1] + at, dst0[2] + at };
         float *const part1[DETAIL_NB_PARTS] = { dst1[0] + at, dst1[1] + at, dst1[2] + at };
@@ -198,7 +197,7 @@ static void check_sum(const DetailLossDSPContext *dsp)
 
     if (!check_func(dsp->sum_row, "detailloss_sum_row"))
         return;
-    for (int w = 1; w <= MAX_WIDTH; w++) {
+    for (int w = DETAIL_ALIGN; w <= MAX_WIDTH; w += DETAIL_ALIGN) {
         const int at = random_start();
         const float *const of[DETAIL_ORIENTATIONS] = { src[0] + at, src[1] + at, src[2] + at };
 
@@ -223,7 +222,7 @@ static void check_mask(const DetailLossDSPContext *dsp)
 
     if (!check_func(dsp->mask_row, "detailloss_mask_row"))
         return;
-    for (int w = 1; w <= MAX_WIDTH; w++) {
+    for (int w = DETAIL_ALIGN; w <= MAX_WIDTH; w += DETAIL_ALIGN) {
         const int at = random_start();
 
         fill(src[0], 3 * ROW);
@@ -245,7 +244,7 @@ static void check_cube(const DetailLossDSPContext *dsp)
 
     if (!check_func(dsp->cube_row, "detailloss_cube_row"))
         return;
-    for (int w = 1; w <= MAX_WIDTH; w++) {
+    for (int w = DETAIL_ALIGN; w <= MAX_WIDTH; w += DETAIL_ALIGN) {
         const int at = random_start();
         uint64_t sum0, sum1;
 
@@ -274,8 +273,7 @@ static void check_sum_lines(const DetailLossDSPContext *dsp, int bytes)
     declare_func(void, uint32_t *dst, const uint8_t *src, ptrdiff_t stride, int w, int h,
                  int shift, int mask);
 
-    if (!check_func(bytes == 1 ? dsp->sum_lines8 : dsp->sum_lines16,
-                    "detailloss_sum_lines%d", 8 * bytes))
+    if (!check_func(dsp->sum_lines[bytes - 1], "detailloss_sum_lines%d", 8 * bytes))
         return;
     for (int i = 0; i < MAX_LINES * 2 * ROW; i++)
         src[i] = rnd() % 8 ? rnd() : 255;
@@ -284,7 +282,7 @@ static void check_sum_lines(const DetailLossDSPContext *dsp, int bytes)
 
         if ((format[f].depth > 8) != (bytes > 1))
             continue;
-        for (int w = 1; w <= MAX_WIDTH; w++) {
+        for (int w = DETAIL_ALIGN; w <= MAX_WIDTH; w++) {
             const int at = random_start(), h = 1 + rnd() % MAX_LINES, up = rnd() & 1;
             const uint8_t *first = src + bytes * at + (up ? (h - 1) * stride : 0);
 
@@ -310,15 +308,15 @@ static void check_motion(const DetailLossDSPContext *dsp)
 
     if (!check_func(dsp->motion_row, "detailloss_motion_row"))
         return;
-    for (int w = 1; w <= MAX_WIDTH; w++) {
+    for (int w = DETAIL_ALIGN; w <= MAX_WIDTH; w += DETAIL_ALIGN) {
         const int at = random_start();
         uint64_t sum0, sum1;
 
         for (int i = 0; i < DETAIL_MOTION_CELL * ROW; i++) {
             now[i]    = rnd() % (max + 1);
             before[i] = rnd() % 4 ? rnd() % (max + 1) : now[i];
-            if (w % 4 == 1) {                       // the most that they can differ by
-                now[i]    = w % 8 == 1 ? max : 0;
+            if (w & DETAIL_ALIGN) {                 // the most that they can differ by
+                now[i]    = w & 2 * DETAIL_ALIGN ? max : 0;
                 before[i] = max - now[i];
             }
         }
@@ -334,7 +332,7 @@ void checkasm_check_detailloss(void)
 {
     DetailLossDSPContext dsp;
 
-    ff_detailloss_dsp_init(&dsp);
+    ff_detailloss_dsp_init(&dsp, DETAIL_ALIGN);
 
     check_load(&dsp, 1);
     check_load(&dsp, 2);

@@ -4,13 +4,19 @@
 # The stand-in, and the kernels compiled for the CPU: where there is no GPU, tests of the CUDA filters
 # need them. Kernels count through arrays of arrays as if they were one.
 STAND_IN = tests/faults/libcuda.so.1
-ON_CPU = $(foreach F,bliinds blocksmooth detailloss mad mad_chirp mad_large ssim,tests/faults/vf_$(F)_cuda.o)
+ON_CPU_LINES = tests/faults/vf_mad_chirp_cuda.o tests/faults/vf_mad_large_cuda.o
+ON_CPU_FILES = $(foreach F,bliinds blocksmooth detailloss mad ssim,tests/faults/vf_$(F)_cuda.o)
+ON_CPU = $(ON_CPU_FILES) $(ON_CPU_LINES)
 ON_CPU_FLAGS = $(CPPFLAGS) $(filter -I%,$(CFLAGS)) -std=c++11 -O2 -fPIC -ffp-contract=off -fno-strict-aliasing -fno-aggressive-loop-optimizations
-$(ON_CPU): tests/faults/%.o: $(SRC_PATH)/libavfilter/%.cu $(SRC_PATH)/libavfilter/tests/cuda_on_cpu.h \
-                             $(wildcard $(addprefix $(SRC_PATH)/libavfilter/,*.h cuda/*.h cuda/*.cuh vf_mad_cuda.cu))
+tests/faults/vf_mad_chirp_cuda.o: ON_CPU_FLAGS += -DMAD_CHIRP
+tests/faults/vf_mad_large_cuda.o: ON_CPU_FLAGS += -DMAD_LARGE
+$(ON_CPU_FILES): tests/faults/%.o: $(SRC_PATH)/libavfilter/%.cu
+$(ON_CPU_LINES): $(SRC_PATH)/libavfilter/vf_mad_cuda.cu
+$(ON_CPU): $(addprefix $(SRC_PATH)/libavfilter/,tests/cuda_on_cpu.h)    \
+           $(wildcard $(addprefix $(SRC_PATH)/libavfilter/,*.h cuda/*.h cuda/*.cuh))
 	$(Q)mkdir -p $(@D)
 	$(CXX) $(ON_CPU_FLAGS) -I$(SRC_PATH)/libavfilter -include $(SRC_PATH)/libavfilter/tests/cuda_on_cpu.h \
-	    -x c++ -c -o $@ $<
+	    -x c++ -c -o $@ $(filter %.cu,$^)
 tests/faults/cuda_on_cpu.o: $(addprefix $(SRC_PATH)/libavfilter/tests/cuda_on_cpu,.cpp .h)
 	$(Q)mkdir -p $(@D)
 	$(CXX) $(ON_CPU_FLAGS) -c -o $@ $<

@@ -500,10 +500,10 @@ static void fake_ssim(const Operation *op, const void *data, int sample_size)
 static void fake_mad_load(const Operation *op, const void *data, int sample_size)
 {
     const MADCUDAParams *p = data;
-    float *first = span(p->first, MAD_IMAGES * sizeof(*first), "first");
+    float *first = span(p->first, PAIR_NB * sizeof(*first), "first");
 
     span(p->plane, (size_t)MAD_PLANES * p->h * p->pitch * sizeof(float), "plane");
-    for (int i = 0; first && i < MAD_IMAGES; i++) {
+    for (int i = 0; first && i < PAIR_NB; i++) {
         const MADCUDAImage *image = &p->image[i];
 
         span(image->lightness, (image->white + 1) * sizeof(float), "lightness");
@@ -522,8 +522,8 @@ static void fake_mad(const Operation *op, const void *data, int sample_size)
     span(p->spectrum, (size_t)MAD_PLANES * p->h * p->half_pitch * 2 * sizeof(float), "spectrum");
     span(p->csf, (size_t)p->h * p->half_pitch * sizeof(float), "csf");
     span(p->polar, (size_t)(p->h / 2 + 1) * p->half_pitch * 2 * sizeof(float), "polar");
-    span(p->response, (size_t)p->nb_filters * MAD_IMAGES * p->h * p->pitch * 2 * sizeof(float), "response");
-    span(p->cells, (size_t)MAD_ORIENTATIONS * MAD_IMAGES * nb_cells * 4 * sizeof(float), "cells");
+    span(p->response, (size_t)p->nb_filters * PAIR_NB * p->h * p->pitch * 2 * sizeof(float), "response");
+    span(p->cells, (size_t)MAD_ORIENTATIONS * PAIR_NB * nb_cells * 4 * sizeof(float), "cells");
     span(p->detection, map_size, "detection");
     span(p->appearance, map_size, "appearance");
     span(p->column_table, ff_fft_table_size(&p->column_plan) * 2 * sizeof(float), "column_table");
@@ -541,13 +541,13 @@ static void fake_mad_large(const Operation *op, const void *data, int sample_siz
 static void fake_mad_pool(const Operation *op, const void *data, int sample_size)
 {
     const MADCUDAParams *p = data;
-    const float *first     = span(p->first, MAD_IMAGES * sizeof(*first), "first");
+    const float *first     = span(p->first, PAIR_NB * sizeof(*first), "first");
     MADCUDAResult *result  = span(p->result, sizeof(*result), "result");
 
     span(p->partial, MAD_POOL_BLOCKS * sizeof(*result), "partial");
     span(p->nb_done, sizeof(unsigned), "nb_done");
     if (first && result)
-        *result = (MADCUDAResult){ first[MAD_REFERENCE], first[MAD_DISTORTED] };
+        *result = (MADCUDAResult){ first[PAIR_REFERENCE], first[PAIR_MAIN] };
 }
 
 /// Copies, where there is something to copy.
@@ -574,7 +574,7 @@ static void fake_blocksmooth(const Operation *op, const void *data, int sample_s
 static void fake_detail_split(const Operation *op, const void *data, int sample_size)
 {
     const DetailCUDAParams *p = data;
-    const size_t nb_planes = DETAIL_NB_IMAGES * DETAIL_MAX_BATCH;
+    const size_t nb_planes = PAIR_NB * DETAIL_MAX_BATCH;
     DetailSums *sums = span(p->sums, op->grid[1] * sizeof(*sums), "sums");
 
     if (!sample_size)
@@ -582,10 +582,10 @@ static void fake_detail_split(const Operation *op, const void *data, int sample_
     if (p->scale + 1 < DETAIL_SCALES)
         span(p->next, nb_planes * detail_half(p->w) * detail_half(p->h) * sizeof(float), "next");
     for (int i = 0; sums && sample_size && i < op->grid[1]; i++)
-        for (int j = 0; j < DETAIL_NB_IMAGES; j++) {
+        for (int j = 0; j < PAIR_NB; j++) {
             const DetailCUDAPlane *plane = &p->pair[i].plane[j][0];
 
-            sums[i].cube[0][0][j == DETAIL_IMAGE_SOURCE ? DETAIL_SOURCE : DETAIL_ADDED] +=
+            sums[i].cube[0][0][j == PAIR_REFERENCE ? DETAIL_SOURCE : DETAIL_ADDED] +=
                 sum_picture(plane->data, plane->pitch, (size_t)p->w * sample_size, p->h, "luma") & 0xffffff;
         }
 }
@@ -595,21 +595,21 @@ static void fake_detail_cells(const Operation *op, const void *data, int sample_
     const DetailCUDAParams *p = data;
     DetailSums *sums = span(p->sums, op->grid[1] * sizeof(*sums), "sums");
 
-    span(p->cells, 2 * DETAIL_NB_IMAGES * DETAIL_MAX_BATCH * (size_t)p->cells_x * p->cells_y * sizeof(uint32_t), "cells");
+    span(p->cells, 2 * PAIR_NB * DETAIL_MAX_BATCH * (size_t)p->picture.cells_x * p->picture.cells_y * sizeof(uint32_t), "cells");
     for (int i = 0; sums && i < op->grid[1]; i++) {
         const DetailCUDAPlane *previous = &p->pair[i].previous;
 
-        for (int j = 0; j < DETAIL_NB_IMAGES; j++)
+        for (int j = 0; j < PAIR_NB; j++)
             for (int c = 1; c < 3; c++) {
                 const DetailCUDAPlane *plane = &p->pair[i].plane[j][c];
-                const size_t width = (p->cells_x * p->cell_w - 1) * (size_t)p->step[c] + 1;
+                const size_t width = (p->picture.cells_x * p->picture.cell_w - 1) * (size_t)p->step[c] + 1;
 
                 sums[i].chroma += sum_picture(plane->data, plane->pitch, width * sample_size,
-                                              p->cells_y * p->cell_h, "chroma") & 0xffffff;
+                                              p->picture.cells_y * p->picture.cell_h, "chroma") & 0xffffff;
             }
         if (previous->data)
-            sums[i].motion += sum_picture(previous->data, previous->pitch, (size_t)p->width * sample_size,
-                                          p->height, "previous") & 0xffff;
+            sums[i].motion += sum_picture(previous->data, previous->pitch, (size_t)p->picture.width * sample_size,
+                                          p->picture.height, "previous") & 0xffff;
     }
 }
 

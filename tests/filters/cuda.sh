@@ -457,9 +457,14 @@ ptx_use(){ # compiler gpu
 # more lengths, and take a compiler long.
 ptx(){ # filter compiler flags
     kernels=${base}/../libavfilter/vf_$1.cu
+    lines=${base}/../libavfilter/vf_mad_cuda.cu
+    case $1 in
+    mad_chirp_cuda) kernels="-DMAD_CHIRP ${lines}" ;;
+    mad_large_cuda) kernels="-DMAD_LARGE ${lines}" ;;
+    esac
     to_look_at=${kernels} gpus="sm_75 sm_90 sm_100"
     if test $1 = mad_chirp_cuda; then
-        to_look_at=${base}/../libavfilter/vf_mad_large_cuda.cu gpus=sm_90
+        to_look_at="-DMAD_LARGE ${lines}" gpus=sm_90
     fi
     shift
     PATH=${PATH}:/usr/local/cuda/bin
