@@ -14,7 +14,7 @@ check-all:
 	@scripts/check.sh all
 
 mutants:
-	@tests/broken.sh
+	@tests/extra/broken.sh
 
 fuzz:
 	@scripts/fuzz.sh $(SECONDS)

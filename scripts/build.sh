@@ -85,7 +85,7 @@ fuzzing_clang() {
             return
         fi
     done
-    die "no clang here has libFuzzer" "install libclang-rt-19-dev, or that of your clang"
+    die "no clang here has libFuzzer" "install libclang-rt-VERSION-dev of your clang"
 }
 
 # Comparisons are not traced: the transforms would take twice as long.
@@ -212,9 +212,9 @@ case " ${FFMPEG_CONFIGURE:-} " in
 esac
 
 targets=(all)
-[ "$profile" != fuzz ] || targets=(fuzzers)
+[ "$profile" != fuzz ] || targets=(EXTRA=yes fuzzers)
 steps=$(make -n "${targets[@]}" 2> /dev/null | grep -c '^printf') || true
 say "building FFmpeg $series, profile $profile: $steps steps (log: $dir/make.log)"
 logged "make" make.log make -j"$(nproc)" "${targets[@]}"
-say "ready: $dir/$([ "$profile" = fuzz ] && echo tests/fuzz || echo ffmpeg)"
+say "ready: $dir/$([ "$profile" = fuzz ] && echo tests/extra/fuzz || echo ffmpeg)"
 echo "$dir"

@@ -22,7 +22,7 @@ packages() { # job
     mingw) echo gcc-mingw-w64-x86-64-posix 'wine64?' ;;
     clip)  echo opencv-doc? ;;
     model) echo python3-numpy python3-scipy libaom-dev? libvpx-dev? libjpeg-turbo-progs? ;;
-    fuzz)  echo 'libclang-rt-19-dev|libclang-rt-dev|libclang-rt-14-dev' ;;
+    fuzz)  echo "libclang-rt-${clang#clang-}-dev" ;;
     check) echo git g++ jq gnuplot-nox? valgrind? shellcheck? libxml2-utils? python3-hypothesis? \
                 parallel? python3-pytest? python3-jinja2? python3-prometheus-client? python3-numpy? \
                 libjs-dygraphs? ;;

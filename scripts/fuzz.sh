@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs each fuzzer for some seconds, as many at once as there are processors:
 #   fuzz.sh [SECONDS]
-# It begins with the seeds in tests/fuzz/seeds, and with what earlier runs have
+# It begins with the seeds in tests/extra/fuzz/seeds, and with what earlier runs have
 # found in build/fuzz. An input that fails is kept in results/fuzz. With SECONDS=few
 # it makes so many inputs from the seeds that it takes some seconds, the same each time.
 # SPDX-License-Identifier: LGPL-2.1-or-later
@@ -10,12 +10,11 @@
 
 seconds=${1:-60}
 kept=$root/results/fuzz
-tests=$root/tests/fuzz
+tests=$root/tests/extra/fuzz
 
 few() { # name
     case $1 in
     frames) echo 60 ;;
-    options) echo 1000 ;;
     *) echo 5000 ;;
     esac
 }
@@ -28,14 +27,14 @@ fuzz() { # name
     fi
     mkdir -p "$found"
     [ ! -f "$tests/$name.dict" ] || dictionary=("-dict=$tests/$name.dict")
-    if "$dir/tests/fuzz/$name" "${limit[@]}" -timeout=100 -rss_limit_mb=2048 -print_final_stats=1 \
+    if "$dir/tests/extra/fuzz/$name" "${limit[@]}" -timeout=100 -rss_limit_mb=2048 -print_final_stats=1 \
         -artifact_prefix="$kept/$name-" "${dictionary[@]}" "$found" "$tests/seeds/$name" > /dev/null 2> "$log"; then
         report=$(awk '/number_of_executed_units/ { print $2 }' "$log")
         echo "PASS    fuzz $name, $report inputs"
     else
         report=$(grep -v '^#[0-9]' "$log" | tail -n 50)
         printf '%s\n' "FAIL    fuzz $name" "$report" \
-            "To repeat it: $dir/tests/fuzz/$name $kept/$name-..."
+            "To repeat it: $dir/tests/extra/fuzz/$name $kept/$name-..."
     fi
 }
 

@@ -29,13 +29,8 @@ wine=$(command -v wine64 || command -v wine || ls /usr/lib/wine/wine64 2> /dev/n
     { echo "SKIPPED what was built for Windows: no wine"; exit; }
 export WINEDEBUG=-all WINEPREFIX=$dir/wine
 "$wine" ffmpeg.exe -version > wine.log 2>&1 < /dev/null || die "wine does not run ffmpeg.exe" "see $dir/wine.log"
-failed=0
-
-expect() { # name command...
-    local name=$1
-    shift
-    if "$@" > wine.log 2>&1 < /dev/null; then echo "PASS    $name"; else echo "FAIL    $name"; cat wine.log; failed=1; fi
-}
+# shellcheck source=tests/common.sh
+. "$root/tests/common.sh"
 
 drawn="testsrc2=s=322x182:d=0.4,format=yuv420p"
 frames() { # graph, program...
@@ -50,9 +45,9 @@ same_log() { # graph
 }
 
 for filter in bliinds detailloss; do
-    expect "checkasm of $filter" "$wine" tests/checkasm/checkasm.exe "--test=vf_$filter"
+    check "checkasm of $filter" "$wine" tests/checkasm/checkasm.exe "--test=vf_$filter"
 done
-expect "bliinds"    same_log "[0]bliinds=features=1:stats_file=-;[1]nullsink"
-expect "detailloss" same_log "[0][1]detailloss=stats_file=-"
-expect "mad"        same_log "[0][1]mad=stats_file=-"
-exit $failed
+check "bliinds"    same_log "[0]bliinds=features=1:stats_file=-;[1]nullsink"
+check "detailloss" same_log "[0][1]detailloss=stats_file=-"
+check "mad"        same_log "[0][1]mad=stats_file=-"
+[ $failed = 0 ]

@@ -157,7 +157,7 @@ def begin(src, folder, files=()):
     """A repository with those of FFmpeg's files that change."""
     git(folder, "init", "-q", ".")
     # what has returns at the ends of its lines would lose them in a mail
-    write(os.path.join(folder, ".git/info/attributes"), "*.p?m binary\ntests/fuzz/seeds/** binary\n")
+    write(os.path.join(folder, ".git/info/attributes"), "*.p?m binary\ntests/extra/fuzz/seeds/** binary\n")
     for file in files:
         os.makedirs(os.path.join(folder, os.path.dirname(file)), exist_ok=True)
         shutil.copy(os.path.join(src, file), os.path.join(folder, file))

@@ -6,6 +6,8 @@
 
 set -u -o pipefail
 PATH=$PATH:/usr/sbin
+# shellcheck source=tests/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 usage() {
     echo "usage: ${0##*/} [-s SUITE] [-m MIRROR] [-r FOLDER]${operands:+ $operands}" >&2
@@ -23,22 +25,6 @@ while getopts s:m:r: option; do
     esac
 done
 shift $((OPTIND - 1))
-
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-failed=0
-
-check() { # subject what command...; its output is shown if it fails
-    local name="$1: $2"
-    shift 2
-    if "$@" > "$tmp/out" 2>&1; then
-        echo "PASS    $name"
-    else
-        echo "FAIL    $name"
-        tail -n 20 "$tmp/out"
-        failed=1
-    fi
-}
 
 # Puts a bare system there, or says why it cannot.
 make_bare() { # folder

@@ -9,20 +9,16 @@
 root=$(cd "$(dirname "$0")/.." && pwd)
 most_bytes=150000000
 
-skip() { # why
-    echo "SKIPPED container: $1"
-    exit 0
-}
-
-command -v buildah > /dev/null || skip "no buildah"
-ls "$root"/results/packages/*-linux-gpl.tar.gz > /dev/null 2>&1 || skip "no tarball: run make package"
+command -v buildah > /dev/null || { skip container "no buildah"; exit; }
+ls "$root"/results/packages/*-linux-gpl.tar.gz > /dev/null 2>&1 ||
+    { skip container "no tarball: run make package"; exit; }
 export BUILDAH_ISOLATION=chroot
 # no mounts: vfs copies
 buildah() {
     command buildah --storage-driver vfs --root "$tmp/root" --runroot "$tmp/run" "$@"
 }
 
-why=$(make_bare "$tmp/bare") || skip "$why"
+why=$(make_bare "$tmp/bare") || { skip container "$why"; exit; }
 
 builds() {
     local base
@@ -52,10 +48,10 @@ is_small() {
         [ "$(du -sb "$mounted/opt" | cut -f 1)" -le "$most_bytes" ]
 }
 
-check container "builds" builds
+check "container: builds" builds
 [ $failed = 0 ] || exit 1
-check container "scores a picture" scores
-check container "tells its version" tells_version
-check container "asks for the driver" asks_for_driver
-check container "adds at most $((most_bytes / 1000000)) MB" is_small
-exit $failed
+check "container: scores a picture" scores
+check "container: tells its version" tells_version
+check "container: asks for the driver" asks_for_driver
+check "container: adds at most $((most_bytes / 1000000)) MB" is_small
+[ $failed = 0 ]

@@ -18,24 +18,6 @@
 . "$(dirname "$0")/gpu-common.sh"
 
 tools=$(dirname "$0")/../tools
-passed=0 failed=0 skipped=0
-
-pass() { # name
-    passed=$((passed + 1))
-    echo "PASS    $1"
-}
-
-fail() { # name [file with the reason]
-    failed=$((failed + 1))
-    echo "FAIL    $1"
-    tail -n 5 "${2:-$tmp/err}" | sed 's/^/        /'
-}
-
-skip() { # name reason
-    skipped=$((skipped + 1))
-    echo "SKIPPED $1: $2"
-}
-
 # Whether an exit status is an error that the program chose: no signal, no limit of time.
 is_error() { # status
     case $1 in
@@ -278,5 +260,5 @@ for part in ${PARTS:-clips exact faults farm ffcrf}; do
     $part "$@"
 done
 [ $passed -gt 0 ] || fail "nothing was checked"
-echo "$passed passed, $failed failed, $skipped skipped"
+echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

@@ -103,14 +103,14 @@ beside() { # deb
 try_wheel() { # file
     local tool log=$tmp/frames.log bin=$tmp/venv/bin
     python3 -m venv --system-site-packages "$tmp/venv" > "$tmp/log" 2>&1 || { echo "SKIPPED $file: no python3-venv"; return; }
-    check "$system, $file" "installs" "$bin/pip" install -q --no-index --no-deps "$1"
+    check "$system, $file: installs" "$bin/pip" install -q --no-index --no-deps "$1"
     for tool in quality-compare quality-farm quality-gate quality-report; do
-        check "$system, $file" "has $tool" output_has "^$tool $(cut -d - -f 2 <<< "$file")$" "$bin/$tool" --version
+        check "$system, $file: has $tool" output_has "^$tool $(cut -d - -f 2 <<< "$file")$" "$bin/$tool" --version
     done
     seq 50 | awk '{ print "n:" $1 " pts:" $1 " pts_time:" $1 / 25 " score:" $1 " valid:1" }' > "$log"
-    check "$system, $file" "finds an alarm" output_has '1 alarms' "$bin/quality-gate" --above 40 "$log"
+    check "$system, $file: finds an alarm" output_has '1 alarms' "$bin/quality-gate" --above 40 "$log"
     if python3 -c 'import jinja2' 2> /dev/null && [ -d /usr/share/javascript/dygraphs ]; then
-        check "$system, $file" "makes a page" output_has '</html>' "$bin/quality-report" -o - "$log"
+        check "$system, $file: makes a page" output_has '</html>' "$bin/quality-report" -o - "$log"
     else
         echo "SKIPPED $file, a page: no python3-jinja2, or no libjs-dygraphs"
     fi
@@ -118,9 +118,9 @@ try_wheel() { # file
         | tee "$tmp/ffprobe" > "$tmp/ffmpeg"
     chmod +x "$tmp/ffmpeg" "$tmp/ffprobe"
     : > "$tmp/clip.mp4"
-    check "$system, $file" "says which metric is missing" output_has 'has no bliinds' \
+    check "$system, $file: says which metric is missing" output_has 'has no bliinds' \
         "$bin/quality-compare" --ffmpeg "$tmp/ffmpeg" -m bliinds -o "$tmp/compare" "$tmp/clip.mp4" "$tmp/clip.mp4"
-    check "$system, $file" "says which filter is missing" output_has 'has no filter bliinds' \
+    check "$system, $file: says which filter is missing" output_has 'has no filter bliinds' \
         "$bin/quality-farm" --ffmpeg "$tmp/ffmpeg" -o "$tmp/farm" "$tmp/clip.mp4"
 }
 
@@ -144,27 +144,27 @@ try_bare() { # path
     *.deb)
         case $file in *-lgpl_*) licence=lgpl ;; *) licence=gpl ;; esac
         bin=/usr/bin ffmpeg=ffmpeg-quality ffprobe=ffprobe-quality
-        check "$system, $file" "is beside the system's FFmpeg" beside "$1"
+        check "$system, $file: is beside the system's FFmpeg" beside "$1"
         cp "$1" "$bare/tmp/package.deb"
         # a bare system has no Python
-        check "$system, $file" "installs" inside dpkg --force-depends -i /tmp/package.deb ;;
+        check "$system, $file: installs" inside dpkg --force-depends -i /tmp/package.deb ;;
     *)
         case $file in *-lgpl.*) licence=lgpl ;; *) licence=gpl ;; esac
         mkdir -p "$bare/opt"
-        check "$system, $file" "unpacks" tar -C "$bare/opt" -xf "$1"
+        check "$system, $file: unpacks" tar -C "$bare/opt" -xf "$1"
         bin=/opt/${file%.tar.gz}/bin ffmpeg=ffmpeg ffprobe=ffprobe ;;
     esac
-    check "$system, $file" "is small" small_enough "$1"
-    check "$system, $file" "has the filters" has_filters
-    check "$system, $file" "scores a picture" scores
-    check "$system, $file" "encodes" encodes
-    check "$system, $file" "finds a CRF" finds_crf
-    check "$system, $file" "has a licence as its name says" licensed
-    check "$system, $file" "tells its version" versions
-    check "$system, $file" "starts in $most_ms ms" starts "$ffmpeg"
+    check "$system, $file: is small" small_enough "$1"
+    check "$system, $file: has the filters" has_filters
+    check "$system, $file: scores a picture" scores
+    check "$system, $file: encodes" encodes
+    check "$system, $file: finds a CRF" finds_crf
+    check "$system, $file: has a licence as its name says" licensed
+    check "$system, $file: tells its version" versions
+    check "$system, $file: starts in $most_ms ms" starts "$ffmpeg"
     echo "        $(stat -c %s "$1") bytes, starts in $(cat "$tmp/out")"
     if [ "$bin" = /usr/bin ]; then
-        check "$system, $file" "is removed" inside dpkg --purge "$(dpkg-deb -f "$1" Package)"
+        check "$system, $file: is removed" inside dpkg --purge "$(dpkg-deb -f "$1" Package)"
     fi
 }
 
@@ -175,4 +175,4 @@ for path; do
     *)     bare_system && try_bare "$path" ;;
     esac
 done
-exit $failed
+[ $failed = 0 ]

@@ -5,19 +5,12 @@
 set -u
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-failed=0
+# shellcheck source=tests/common.sh
+. "$root/tests/common.sh"
 
-check() { # what; after what is to be true
+was() { # what; after what is to be true
     # shellcheck disable=SC2319
-    if [ $? = 0 ]; then
-        echo "PASS    scripts: $1"
-    else
-        echo "FAIL    scripts: $1"
-        cat "$tmp/out"
-        failed=1
-    fi
+    if [ $? = 0 ]; then pass "$1"; else fail "$1" "$tmp/out"; fi
 }
 
 said() { # text
@@ -73,29 +66,29 @@ asked() { # packages
 has="$needed $others"
 offers="clang clang-9 clang-14 clang-19 clang-tools-19 $has"
 deps 0 "$has clang clang-14" "$offers" && asked clang-19
-check "the newest clang comes beside an older one"
+was "the newest clang comes beside an older one"
 deps 0 "$has clang-14 clang-19" "$offers" && asked ""
-check "the newest clang is not asked for again"
+was "the newest clang is not asked for again"
 deps 0 "$has" "$has clang-11 clang-9" && asked clang-11
-check "an older system has an older one"
+was "an older system has an older one"
 deps 0 "$has clang-21" "$offers" && asked ""
-check "what is installed may be newer"
+was "what is installed may be newer"
 deps 1000 "$has clang-14" "$offers" && asked "" &&
     said "going on with clang-14, though there is clang-19 (no root, no sudo)"
-check "without root the older one does"
+was "without root the older one does"
 ! deps 1000 "$has" "$offers" && said "packages are missing"
-check "without root and without any it fails"
+was "without root and without any it fails"
 deps 0 "$has clang-14" "$offers" clang-19 &&
     said "going on with clang-14, though there is clang-19 (it cannot be installed"
-check "where the newest cannot be installed the older one does"
+was "where the newest cannot be installed the older one does"
 ! deps 0 "$has" "$offers" clang-19
-check "where the only one cannot be installed it fails"
+was "where the only one cannot be installed it fails"
 deps 0 "$others clang-19" "$offers" &&
     asked "$needed" && deps 0 "$has clang-14" "${offers/libx265-dev/}" && asked clang-19
-check "what is needed is installed without what is not"
+was "what is needed is installed without what is not"
 deps 0 "clang-19 libx264-dev" "$offers" libx265-dev && said "going on without libx265-dev" &&
     [ "$(tail -n 1 "$tmp/asked")" = "$needed" ]
-check "a package that does not come does not keep others away"
+was "a package that does not come does not keep others away"
 
 # Which clang a build takes.
 for version in 9.0.1 14.0.6 19.1.4; do
@@ -106,13 +99,13 @@ newest() {
 }
 program clang <<< "echo 14.0.6"
 newest && [ "$(cat "$tmp/out")" = "$tmp/bin/clang-19" ]
-check "a build takes the newest clang"
+was "a build takes the newest clang"
 program clang <<< "echo 20.1.0"
 newest && [ "$(cat "$tmp/out")" = "$tmp/bin/clang" ]
-check "whatever its name is"
+was "whatever its name is"
 rm "$tmp"/bin/clang*
 newest && [ ! -s "$tmp/out" ]
-check "and none where there is none"
+was "and none where there is none"
 
 # What make release looks at before it begins: a checkout of which the version is 1.2.3.
 released() { # VERSION top-of-CHANGELOG.md; what is said
@@ -133,22 +126,22 @@ released() { # VERSION top-of-CHANGELOG.md; what is said
 }
 if command -v git > /dev/null; then
     released 1.2 '1.2 - 2026-01-01' && said 'VERSION has "1.2"'
-    check "a release has a whole version"
+    was "a release has a whole version"
     released 1.2.3 '1.2.2 - 2026-01-01' && said 'CHANGELOG.md begins with "1.2.2 - 2026-01-01"'
-    check "it has a section of the change log"
+    was "it has a section of the change log"
     released 1.2.3 '1.2.3' && said 'CHANGELOG.md begins with "1.2.3"'
-    check "which has a date"
+    was "which has a date"
     released 1.2.3 '1.2.3 - 2026-01-01' 'echo >> VERSION' && said "the tree is not clean"
-    check "it is of a clean tree"
+    was "it is of a clean tree"
     released 1.2.3 '1.2.3 - 2026-01-01' 'git tag v1.2.3' && said "there is a tag v1.2.3 already"
-    check "it is a new one"
+    was "it is a new one"
     released 1.2.3 '1.2.3 - 2026-01-01' && said checked && said "make check-all failed"
-    check "it has passed make check-all"
+    was "it has passed make check-all"
     released 1.2.3 '1.2.3 - 2026-01-01' 'mkdir build; echo build > .git/info/exclude; git rev-parse HEAD > build/check.passed' &&
         said "make check-all has passed on this commit" && ! said checked
-    check "which is not run again"
+    was "which is not run again"
 else
-    echo "SKIPPED scripts, what make release looks at: no git"
+    skip "what make release looks at" "no git"
 fi
 
 # Tests of nothing are no success: make check where FFmpeg's source cannot be had.
@@ -196,7 +189,7 @@ two() {
         said "another make works in $tmp/checkout: waiting for its end"
 }
 two
-check "of two makes the second waits, and says so"
+was "of two makes the second waits, and says so"
 
 killed() {
     : > "$tmp/out"
@@ -209,5 +202,5 @@ killed() {
     [ "$(cat "$tmp/out")" = "begins 2"$'\n'"ends 2" ]
 }
 killed
-check "one that was killed leaves no lock"
-exit $failed
+was "one that was killed leaves no lock"
+[ $failed = 0 ]

@@ -112,7 +112,7 @@ static void close_run(Run *r)
 /// A picture that is another one for each number: noise over a pattern.
 static AVFrame *draw(int n)
 {
-    AVFrame *frame = test_new_frame(AV_PIX_FMT_NV12, WIDTH, HEIGHT);
+    AVFrame *frame = test_new_frame(AV_PIX_FMT_NV12, WIDTH, HEIGHT, 0, 0, 0);
     unsigned seed = n;
 
     if (!frame)
@@ -156,7 +156,7 @@ static int send(Run *run, int nb_runs, int n)
                                 : av_buffersrc_add_frame(run[i].graph.source[0], frame);
         av_frame_free(&frame);
         if (ret >= 0)
-            ret = test_graph_receive(&run[i].graph, 0, &run[i], take);
+            ret = test_graph_receive(&run[i].graph, &run[i], take);
     }
     av_frame_free(&picture);
     return ret;

@@ -18,8 +18,8 @@
 
 /**
  * @file
- * A graph between sources and sinks, and frames for it: what the programs share that run filters
- * by themselves.
+ * A graph between one or two sources and a sink, and frames for it: what the programs share
+ * that run filters by themselves
  */
 
 #ifndef AVFILTER_TESTS_FILTER_GRAPH_H
@@ -32,16 +32,17 @@
 #include "libavutil/hwcontext.h"
 #include "libavutil/imgutils.h"
 #include "libavutil/mem.h"
+#include "libavutil/pixdesc.h"
 #include "libavfilter/avfilter.h"
 #include "libavfilter/buffersink.h"
 #include "libavfilter/buffersrc.h"
 
-#define TEST_MAX_PADS 8
+#define TEST_MAX_SOURCES 2
 
 typedef struct TestGraph {
     AVFilterGraph *graph;
-    AVFilterContext *source[TEST_MAX_PADS], *sink[TEST_MAX_PADS];
-    int nb_sources, nb_sinks;
+    AVFilterContext *source[TEST_MAX_SOURCES], *sink;
+    int nb_sources;
 } TestGraph;
 
 /// A source of frames like this one.
@@ -69,29 +70,22 @@ static int test_add_source(TestGraph *g, const AVFilterInOut *to, const AVFrame 
 }
 
 /**
- * Give each open pad a source or a sink, and configure the graph.
+ * Give the open pads sources and a sink, and configure the graph.
  *
  * @param frame for each source, what its frames are like
  */
-static int test_graph_link(TestGraph *g, AVFilterInOut *inputs, AVFilterInOut *outputs,
+static int test_graph_link(TestGraph *g, const AVFilterInOut *inputs, const AVFilterInOut *outputs,
                            AVFrame *const *frame)
 {
-    int ret = 0;
+    int ret = avfilter_graph_create_filter(&g->sink, avfilter_get_by_name("buffersink"), NULL, NULL,
+                                           NULL, g->graph);
 
     for (; inputs && ret >= 0; inputs = inputs->next)
-        ret = g->nb_sources < TEST_MAX_PADS ? test_add_source(g, inputs, frame[g->nb_sources])
-                                            : AVERROR(EINVAL);
-    for (; outputs && ret >= 0; outputs = outputs->next) {
-        AVFilterContext **sink = &g->sink[g->nb_sinks];
-
-        if (g->nb_sinks == TEST_MAX_PADS)
-            return AVERROR(EINVAL);
-        ret = avfilter_graph_create_filter(sink, avfilter_get_by_name("buffersink"), NULL, NULL,
-                                           NULL, g->graph);
-        if (ret >= 0)
-            ret = avfilter_link(outputs->filter_ctx, outputs->pad_idx, *sink, 0);
-        g->nb_sinks++;
-    }
+        ret = g->nb_sources < TEST_MAX_SOURCES ? test_add_source(g, inputs, frame[g->nb_sources])
+                                               : AVERROR(EINVAL);
+    if (ret >= 0)
+        ret = outputs ? avfilter_link(outputs->filter_ctx, outputs->pad_idx, g->sink, 0)
+                      : AVERROR(EINVAL);
     return ret < 0 ? ret : avfilter_graph_config(g->graph, NULL);
 }
 
@@ -117,34 +111,19 @@ static av_unused int test_graph_open(TestGraph *g, const char *text, AVFrame *co
     return ret;
 }
 
-/// Hand all frames that are at a sink to take(), which says if one is as it should be.
-static av_unused int test_graph_receive(TestGraph *g, int i, void *opaque,
+/// Hand all frames that are at the sink to take(), which says if one is as it should be.
+static av_unused int test_graph_receive(TestGraph *g, void *opaque,
                                         int (*take)(void *opaque, const AVFrame *frame))
 {
     AVFrame *frame = av_frame_alloc();
     int ret = frame ? 0 : AVERROR(ENOMEM);
 
-    while (ret >= 0 && (ret = av_buffersink_get_frame(g->sink[i], frame)) >= 0) {
+    while (ret >= 0 && (ret = av_buffersink_get_frame(g->sink, frame)) >= 0) {
         ret = take(opaque, frame);
         av_frame_unref(frame);
     }
     av_frame_free(&frame);
     return ret == AVERROR(EAGAIN) || ret == AVERROR_EOF ? 0 : ret;
-}
-
-/// A frame with memory of its own, or NULL.
-static av_unused AVFrame *test_new_frame(enum AVPixelFormat format, int width, int height)
-{
-    AVFrame *frame = av_frame_alloc();
-
-    if (frame) {
-        frame->format = format;
-        frame->width  = width;
-        frame->height = height;
-        if (av_frame_get_buffer(frame, 0) < 0)
-            av_frame_free(&frame);
-    }
-    return frame;
 }
 
 /// Where frames of this format and size come from on a CUDA device.
@@ -177,18 +156,15 @@ static av_unused AVFrame *test_upload(AVBufferRef *frames, const AVFrame *pictur
     return frame;
 }
 
-/// Size of the rows in bytes and number of rows of each plane; no rows for a palette.
+/// Bytes of the rows, and number of rows, of each plane; a palette has none.
 static void test_plane_sizes(const AVFrame *frame, int row[4], int nb_rows[4])
 {
-    ptrdiff_t linesize[4];
-    size_t size[4] = { 0 };
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(frame->format);
 
     av_image_fill_linesizes(row, frame->format, frame->width);
     for (int p = 0; p < 4; p++)
-        linesize[p] = row[p];
-    av_image_fill_plane_sizes(size, frame->format, frame->height, linesize);
-    for (int p = 0; p < 4; p++)
-        nb_rows[p] = row[p] ? size[p] / row[p] : 0;
+        nb_rows[p] = !row[p] ? 0 : AV_CEIL_RSHIFT(frame->height,
+                                                  p == 1 || p == 2 ? desc->log2_chroma_h : 0);
 }
 
 static av_unused uint32_t test_checksum(uint32_t sum, const AVFrame *frame)
@@ -209,17 +185,25 @@ static void test_free_plane(void *opaque, uint8_t *data)
 }
 
 /**
- * Memory for a frame of this format and size, each plane by itself, which ends where its memory
- * does, for checkers of memory to see all that is beyond.
+ * A frame with memory of its own, each plane by itself, which ends where its memory does, for
+ * checkers of memory to see all that is beyond.
  *
  * @param more         bytes between the rows
  * @param first        bytes before the first row
  * @param upside_down  whether the last row is the first one in memory
+ * @return NULL if there is no memory
  */
-static av_unused int test_get_buffer(AVFrame *frame, int more, int first, int upside_down)
+static av_unused AVFrame *test_new_frame(enum AVPixelFormat format, int width, int height,
+                                         int more, int first, int upside_down)
 {
+    AVFrame *frame = av_frame_alloc();
     int row[4], nb_rows[4];
 
+    if (!frame)
+        return NULL;
+    frame->format = format;
+    frame->width  = width;
+    frame->height = height;
     test_plane_sizes(frame, row, nb_rows);
     for (int p = 0; p < 4; p++) {
         const size_t stride = row[p] + more;
@@ -227,18 +211,19 @@ static av_unused int test_get_buffer(AVFrame *frame, int more, int first, int up
         const size_t size = nb_rows[p] ? first + last + row[p] : AVPALETTE_SIZE;
         uint8_t *data;
 
-        if (!nb_rows[p] && !(p == 1 && frame->format == AV_PIX_FMT_PAL8))
+        if (!nb_rows[p] && !(p == 1 && format == AV_PIX_FMT_PAL8))
             break;
         data = av_mallocz(size);
         frame->buf[p] = data ? av_buffer_create(data, size, test_free_plane, data, 0) : NULL;
         if (!frame->buf[p]) {
             av_free(data);
-            return AVERROR(ENOMEM);
+            av_frame_free(&frame);
+            return NULL;
         }
         frame->data[p]     = data + first + (upside_down ? last : 0);
         frame->linesize[p] = !nb_rows[p] ? 0 : upside_down ? -(int)stride : stride;
     }
-    return 0;
+    return frame;
 }
 
 #endif /* AVFILTER_TESTS_FILTER_GRAPH_H */

@@ -68,7 +68,7 @@ static int run(const char *job)
         AVFrame *frame = NULL;
 
         if (i < number) {
-            frame = test_new_frame(like.format, like.width, like.height);
+            frame = test_new_frame(like.format, like.width, like.height, 0, 0, 0);
             if (!frame) {
                 ret = AVERROR(ENOMEM);
                 break;
@@ -78,12 +78,12 @@ static int run(const char *job)
         }
         ret = av_buffersrc_add_frame(g.source[0], frame);
         if (ret >= 0)
-            ret = test_graph_receive(&g, 0, NULL, take);
+            ret = test_graph_receive(&g, NULL, take);
         av_frame_free(&frame);
     }
     if (ret >= 0 && end == 2) {
         avfilter_graph_send_command(g.graph, "all", "drain", "1", NULL, 0, 0);
-        ret = test_graph_receive(&g, 0, NULL, take);
+        ret = test_graph_receive(&g, NULL, take);
     }
     avfilter_graph_free(&g.graph);
     return ret;

@@ -1,11 +1,11 @@
 # The CUDA filters against their twins on the CPU, of the same frames: tests/filters/cuda.sh.
 # On a GPU, but for errors and options, which have references of their own.
 
-CUDA_TESTS_bliinds     = end errors formats instances queue ranges resize tiles
+CUDA_TESTS_bliinds     = errors formats instances queue ranges resize tiles
 CUDA_TESTS_blocksmooth = errors formats settings tiles writable
-CUDA_TESTS_detailloss  = crop end errors formats instances queue ranges resize tiles
-CUDA_TESTS_mad         = end errors formats instances queue ranges tiles
-CUDA_TESTS_ssim        = end errors formats instances queue tiles
+CUDA_TESTS_detailloss  = errors formats instances queue ranges resize tiles
+CUDA_TESTS_mad         = errors formats instances queue ranges tiles
+CUDA_TESTS_ssim        = errors formats instances queue tiles
 
 # The largest width or height that is too small, for cuda_errors.
 TOO_SMALL_bliinds      = 3

@@ -39,10 +39,11 @@ LAST       = $(lastword $(subst -, ,$@))
 # The reference of a test is that of another: $(call REF_OF,this,other), patterns of names.
 REF_OF = $(SRC_PATH)/tests/ref/fate/$(@:fate-$(1)=$(2))
 
-# A program of libavfilter/tests: $(call PROGRAM_TEST,test,program [arguments],what it has to print).
+# A program of libavfilter/tests, or of another folder:
+# $(call PROGRAM_TEST,test,program [arguments],what it has to print[,folder]).
 define PROGRAM_TEST
-fate-$(1): libavfilter/tests/$(firstword $(2))$(EXESUF)
-fate-$(1): RUN = run libavfilter/tests/$(firstword $(2))$(EXESUF) $(wordlist 2,99,$(2))
+fate-$(1): $(or $(4),libavfilter/tests)/$(firstword $(2))$(EXESUF)
+fate-$(1): RUN = run $(or $(4),libavfilter/tests)/$(firstword $(2))$(EXESUF) $(wordlist 2,99,$(2))
 fate-$(1): CMP = oneline
 fate-$(1): REF = $(3)
 endef
@@ -59,8 +60,8 @@ PTX_TESTS = $(foreach F,$(1) $(filter mad_chirp mad_large,$(1:%=%_chirp) $(1:%=%
                 $(addprefix fate-$(F)-cuda-ptx-,clang-14 clang-19 nvcc))
 PTX       = ptx $(subst -cuda-ptx-,_cuda ,$(@:fate-%=%))
 
-include $(wildcard $(addprefix $(SRC_PATH)/tests/fate/,bliinds.mak blocksmooth.mak detailloss.mak faults.mak \
-                    ffcrf.mak mad.mak cuda.mak pairs.mak quantizer.mak score_tools.mak ../fuzz/fuzz.mak))
+include $(wildcard $(addprefix $(SRC_PATH)/tests/fate/,bliinds.mak blocksmooth.mak detailloss.mak \
+                    ffcrf.mak mad.mak cuda.mak pairs.mak quantizer.mak score_tools.mak))
 
 FATE_PTX = $(foreach F,bliinds blocksmooth detailloss mad ssim,$(call PTX_TESTS,$(F)))
 $(FATE_PTX): RUN = $(if $(CONFIG_CUDA_LLVM),$(PTX) $(NVCCFLAGS) $(KERNEL_CLANGFLAGS),skip built with nvcc)
@@ -90,12 +91,14 @@ fate-metric-stock: RUN  = stock
 fate-metric-stock: NEED = OVERLAY_FILTER TPAD_FILTER
 FATE_QUALITY-$(CONFIG_FFMPEG) += fate-metric-stock
 
+# What needs more than FATE may ask for.
+include $(if $(EXTRA),$(SRC_PATH)/tests/extra/extra.mak)
+
 FATE_QUALITY = $(FATE_QUALITY-yes) $(FATE_HW_QUALITY-yes)
 $(FATE_QUALITY): CMD = $(SHELL_TEST)
 $(FATE_QUALITY): ffmpeg$(PROGSSUF)$(EXESUF) $(if $(CONFIG_FFPROBE),ffprobe$(PROGSSUF)$(EXESUF))
 
 FATE_HW-yes += $(FATE_HW_QUALITY-yes)
-$(FATE_HW_QUALITY-yes): $(STAND_IN)
 FATE += $(filter-out $(FATE_CHECKASM),$(FATE_QUALITY-yes))
 
 # What may depend on the release of FFmpeg: make check runs all tests on the first one, and these on
@@ -103,16 +106,20 @@ FATE += $(filter-out $(FATE_CHECKASM),$(FATE_QUALITY-yes))
 FATE_QUALITY_SERIES = $(filter fate-checkasm-% fate-%-changes fate-%-consumers fate-%-formats fate-%-layouts fate-%-numbers \
                                fate-%-options fate-%-passthrough fate-%-ranges fate-%-rebuild fate-%-resize   \
                                fate-%-sync fate-%-threads fate-%-rose_70x46 fate-%-300x240_blur               \
-                               fate-bliinds-sei-h264 fate-faults-in-flight-% fate-ffcrf-json fate-ffcrf-search \
+                               fate-bliinds-sei-h264 fate-ffcrf-json fate-ffcrf-search \
                                fate-pairs-mp4-of-ts fate-quantizer-h264 fate-quantizer-mjpeg                  \
                                fate-quantizer-mpeg,$(FATE_QUALITY-yes))
 
-fate-quality-list fate-quality-series-list:
-	@printf '%s\n' $(patsubst fate-%,%,$(sort $(if $(findstring series,$@),$(FATE_QUALITY_SERIES),$(FATE_QUALITY))))
-
 fate-quality: $(FATE_QUALITY)
 fate-quality-series: $(FATE_QUALITY_SERIES)
-fate-quality fate-quality-series:
+fate-faults: $(FAULTS)
+fate-quality-list:        LISTED = $(FATE_QUALITY)
+fate-quality-series-list: LISTED = $(FATE_QUALITY_SERIES)
+fate-faults-list:         LISTED = $(FAULTS)
+fate-quality-list fate-quality-series-list fate-faults-list:
+	@printf '%s\n' $(patsubst fate-%,%,$(sort $(LISTED)))
+
+fate-quality fate-quality-series fate-faults:
 	@cat $(patsubst fate-%,tests/data/fate/%.skipped,$^) 2> /dev/null | awk '             \
 	    { sub(/^[^:]*: /, ""); n[$$0]++ }                                                   \
 	    END { for (why in n) printf("SKIPPED %d of $(words $^) tests, or parts: %s\n", n[why], why) }'

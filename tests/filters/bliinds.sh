@@ -9,9 +9,9 @@ oracle(){ # picture
         agree ${pictures}/features.csv $1
 }
 
-# More pictures, where this project is developed: ORACLE, or beside the repository.
+# More pictures, which are not in the repository.
 find_oracle(){
-    oracle=${ORACLE:-${project}/../shared/oracle}
+    oracle=${ORACLE}
     test -f ${oracle}/bliinds/features.csv || { skip "no more pictures: name a folder of them with ORACLE"; return 1; }
 }
 

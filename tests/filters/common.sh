@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC2046,SC2086,SC2095,SC2125,SC2154,SC2258
+# shellcheck shell=sh disable=SC1090,SC2013,SC2034,SC2046,SC2086,SC2095,SC2125,SC2154,SC2258
 # What the tests of the filters and tools share, for CMD in tests/fate/metrics.mak: they
 # run inside of fate-run.sh, with its functions and variables.
 # SPDX-License-Identifier: LGPL-2.1-or-later
@@ -67,20 +67,18 @@ need(){
     done
 }
 
-# Where the stand-in for the driver is.
-stand_in=$(cd ${target_path} && pwd)/tests/faults
-
 has_cuda(){
     run ffmpeg${PROGSUF}${EXECSUF} -nostdin -v error -init_hw_device cuda -version > ${tmp}/probe 2>&1
 }
 
-# The same test of the GPU's filter, on a GPU; without one, kernels run on the CPU. There are no
-# gray CUDA frames.
+# The same test of the GPU's filter, on a GPU; without one, where tests/extra/extra.mak has made a
+# stand-in for the driver, kernels run on the CPU. There are no gray CUDA frames.
 on_cuda(){ # test
     if ! has_cuda; then
         why="no usable CUDA device: $(sed -n '1s/^\[[^]]*\] *//p' ${tmp}/probe)"
-        export LD_LIBRARY_PATH=${stand_in} CUDA_STAND_IN=computes=1
-        has_cuda || { skip "${why}"; return 0; }
+        test -n "${STAND_IN_FOLDER}" || { skip "${why}"; return 0; }
+        export LD_LIBRARY_PATH=${STAND_IN_FOLDER}
+        has_cuda || { cat ${tmp}/probe; return 1; }
         test -z "${takes_long}" || { skip "${why}; on the CPU it takes minutes"; return 0; }
         on_cpu=1
         touch ${outdir}/${test}.on_cpu

@@ -26,14 +26,11 @@ has_reference(){ # filter
 
 # What a filter and its twin make of the same frames, in one graph: lines, metadata and, if
 # ${with_frames} is set, frames, in ${tmp}/cpu.* and ${tmp}/gpu.*. CUDA frames have another format
-# where the CPU's filter takes planes only. ${main_crop} and ${reference_crop} are done on the
-# CPU for the one, and on the GPU for the other.
+# where the CPU's filter takes planes only.
 run_twins(){ # filter main reference cuda-format cpu-format [options [cuda-options]]
     r='' r3='' graph=''
     if has_reference $1; then
-        r=[r1] r3=[r3]
-        graph="$3,scale,format=$5,split[r][r2];[r]${reference_crop:-null}[r1]"
-        graph="${graph};[r2]scale,format=$4,hwupload,${reference_crop:-null}[r3];"
+        r=[r] r3=[r3] graph="$3,scale,format=$5,split[r][r2];[r2]scale,format=$4,hwupload[r3];"
     fi
     cpu_log='' gpu_log='' download=null to_cpu=${to_null} to_gpu=${to_null}
     if test $1 != blocksmooth; then
@@ -43,9 +40,8 @@ run_twins(){ # filter main reference cuda-format cpu-format [options [cuda-optio
         download=hwdownload,format=$4,scale,format=$5
         to_cpu="-f framemd5 -y ${tmp}/cpu.frames" to_gpu="-f framemd5 -y ${tmp}/gpu.frames"
     fi
-    graph="${graph}$2,scale,format=$5,split[m][m2];[m]${main_crop:-null}[m1]"
-    graph="${graph};[m1]${r}$1=${cpu_log}$6,metadata=print:file=${tmp}/cpu.metadata[c]"
-    graph="${graph};[m2]scale,format=$4,hwupload,${main_crop:-null}[m3]"
+    graph="${graph}$2,scale,format=$5,split[m][m2];[m]${r}$1=${cpu_log}$6,metadata=print:file=${tmp}/cpu.metadata[c]"
+    graph="${graph};[m2]scale,format=$4,hwupload[m3]"
     graph="${graph};[m3]${r3}$1_cuda=${gpu_log}${7:-$6},metadata=print:file=${tmp}/gpu.metadata,${download}[g]"
     rm -f ${tmp}/cpu.* ${tmp}/gpu.*
     heard ffmpeg ${on_gpu} -lavfi ${graph} -map [c] ${to_cpu} -map [g] ${to_gpu}
@@ -255,74 +251,34 @@ END
 
 cuda_ranges(){ # filter
     for format in nv12:yuv420p p010le:yuv420p10le yuv444p:yuv444p; do
-        while read -r main reference options; do
-            test ${options} != none || options=
-            twins "${format} ${main} ${reference} ${options}" $1 ${twin_clip},avgblur=1,${main} ${twin_clip},${reference} \
-                ${format%:*} ${format#*:} ${options}
-        done << END
-null                null                none
-setrange=full       setrange=full       none
-setrange=limited    setrange=limited    none
-setrange=limited    setrange=full       none
-setrange=full       setrange=limited    none
-END
+        for ranges in null@null setrange=full@setrange=full setrange=limited@setrange=full setrange=full@setrange=limited; do
+            twins "${format} ${ranges}" $1 ${twin_clip},avgblur=1,${ranges%@*} ${twin_clip},${ranges#*@} ${format%:*} ${format#*:}
+        done
     done
-    all_the_same 15
+    all_the_same 12
 }
 
-# Frames that are cropped on the GPU, where that moves no sample.
-cuda_crop(){ # filter
-    while read -r format planar main_crop reference_crop; do
-        twins "${format} ${main_crop} ${reference_crop}" $1 ${twin_clip},avgblur=1 ${twin_clip} ${format} ${planar} \
-            log_path=${tmp}/cpu.log log_path=${tmp}/gpu.log
-        for i in cpu gpu; do logged ${tmp}/${i}.log > ${tmp}/${i}; done
-        cmp ${tmp}/cpu ${tmp}/gpu >&2 || echo "${format}: logs differ"
-    done << END
-nv12    yuv420p     crop=160:96:32:16 crop=160:96:32:16
-p010le  yuv420p10le crop=160:96:32:16 crop=160:96:30:18
-yuv444p yuv444p     crop=162:98:34:18 crop=162:98:0:142
-END
-    all_the_same 3
-}
-
-# A graph of CUDA filters alone, of frames that run_twins has had before.
-gpu_frames(){ # filter pads-of-main pads-of-reference
-    echo "${frames},avgblur=1,scale,format=nv12,hwupload$2"
-    ! has_reference $1 || echo ";${frames},scale,format=nv12,hwupload$3"
-}
-
-# Three in one graph, one after another and side by side: the bits are the same.
+# Three in one graph, one after another and side by side: the digits are the same. Where the graph
+# ends early, all that came in is in the file.
 cuda_instances(){ # filter
     frames=${twin_clip},crop=96:80,loop=-1:3,trim=end_frame=23
     twins "one" $1 ${frames},avgblur=1 ${frames} nv12 yuv420p
-    r1='' r2='' r3=''
-    if has_reference $1; then r1=[r1] r2=[r2] r3=[r3]; fi
-    graph="$(gpu_frames $1 ,split[m][m2] ,split=3[r1][r2][r3] | tr -d '\n');[m]${r1}$1_cuda=f=${tmp}/1[x]"
-    graph="${graph};[x]${r2}$1_cuda=f=${tmp}/2:queue=1[c];[m2]${r3}$1_cuda=f=${tmp}/3:queue=3[d]"
-    ffmpeg ${on_gpu} -lavfi ${graph} -map [c] ${to_null} -map [d] ${to_null} || echo failed
+    up=scale,format=nv12,hwupload
+    graph="${frames},avgblur=1,${up}" pads='' r1='' r2='' r3=''
+    if has_reference $1; then
+        pads=";${frames},${up},split=3[r1][r2][r3]" r1=[r1] r2=[r2] r3=[r3]
+    fi
+    ffmpeg ${on_gpu} -lavfi "${graph},split[m][m2]${pads};[m]${r1}$1_cuda=f=${tmp}/1[x];[x]${r2}$1_cuda=f=${tmp}/2:queue=1[c];\
+[m2]${r3}$1_cuda=f=${tmp}/3:queue=3[d]" -map [c] ${to_null} -map [d] ${to_null} || echo failed
     for i in 1 2 3; do
         cmp ${tmp}/gpu.stats ${tmp}/${i} && cases=$((cases + 1))
     done
-    all_the_same 4
-}
-
-# Who has enough ends it: all that came in is in the file.
-cuda_end(){ # filter
-    frames=${twin_clip},crop=96:80,loop=-1:3,trim=end_frame=150
-    twins "all" $1 ${frames},avgblur=1 ${frames} nv12 yuv420p
-    r=''
-    if has_reference $1; then r=[r]; fi
-    graph="$(gpu_frames $1 [m] [r] | tr -d '\n');[m]${r}$1_cuda=f=${tmp}/stats"
+    pads=${pads%,split*}
     for queue in 1 8 64; do
-        for least in 2 5; do
-            case ${least} in
-            2) ffmpeg ${on_gpu} -lavfi "${graph}:queue=${queue},trim=end_frame=2" ${to_null} ;;
-            5) ffmpeg ${on_gpu} -lavfi "${graph}:queue=${queue}" -frames:v 5 ${to_null} ;;
-            esac || echo failed
-            lines=$(wc -l < ${tmp}/stats)
-            test ${lines} -ge ${least} || echo "queue ${queue}: ${lines} lines for ${least} frames"
-            head -n ${lines} ${tmp}/gpu.stats | cmp - ${tmp}/stats && cases=$((cases + 1))
-        done
+        ffmpeg ${on_gpu} -lavfi "${graph}[m]${pads:+${pads}[r]};[m]${pads:+[r]}$1_cuda=f=${tmp}/4:queue=${queue}" -frames:v 5 ${to_null}
+        lines=$(wc -l < ${tmp}/4)
+        test ${lines} -ge 5 || echo "queue ${queue}: ${lines} lines for 5 frames"
+        head -n ${lines} ${tmp}/gpu.stats | cmp - ${tmp}/4 && cases=$((cases + 1))
     done
     all_the_same 7
 }
@@ -420,32 +376,23 @@ cuda_options(){ # filter
 
 # ---- kernels ----
 
-# What ptxas makes of the PTX for a GPU goes to the log, what is wrong to stdout.
-ptx_use(){ # compiler gpu
-    if ! ptxas -v -arch=$2 -o /dev/null ${tmp}/ptx > ${tmp}/ptxas 2>&1; then
+# What is wrong with the PTX for a GPU, by ptxas; what it takes of that goes to the log.
+ptx_use(){ # gpu
+    ptxas -v -arch=$1 -o /dev/null ${tmp}/ptx > ${tmp}/ptxas 2>&1 || {
         cat ${tmp}/ptxas >&2
         if grep -q "not defined for option 'gpu-name'" ${tmp}/ptxas; then
-            missing="ptxas does not know $2"
+            missing="ptxas does not know $1"
         else
-            echo "ptxas does not accept it for $2"
+            echo "ptxas does not accept it for $1"
         fi
         return
-    fi
-    awk -v title="PTX of $1 on $2:" '
-        function before(word,    i) {
-            for (i = 2; i <= NF; i++)
-                if ($i ~ "^" word)
-                    return $(i - 1)
-        }
-        / entry function /  { name = substr($7, 2, length($7) - 2) }
-        / spill stores/     { spilled = $5 }
-        / Used .*registers/ { print title, name, before("registers"), "registers,", spilled, "bytes spilled" }' \
-        ${tmp}/ptxas > ${tmp}/use
-    cat ${tmp}/use >&3
-    # so few are not seen in the time
+    }
+    cat ${tmp}/ptxas >&2
+    # so few spilled bytes are not seen in the time
     awk -v kernels=$(grep -c '\.entry' ${tmp}/ptx) '
-        $(NF - 2) > 200 { print "too much: " $0 }
-        END { if (!NR || NR != kernels) print NR " kernels and not " kernels }' ${tmp}/use
+        / entry function / { name = $7; n++ }
+        / spill stores/ && $5 > 200 { print "too much is spilled: " name ", " $5 }
+        END { if (n != kernels) print n " kernels and not " kernels }' ${tmp}/ptxas
 }
 
 # The kernels by one compiler: what it makes of them and, in the log, what they
@@ -462,7 +409,7 @@ ptx(){ # filter compiler flags
     mad_chirp_cuda) kernels="-DMAD_CHIRP ${lines}" ;;
     mad_large_cuda) kernels="-DMAD_LARGE ${lines}" ;;
     esac
-    to_look_at=${kernels} gpus="sm_75 sm_90 sm_100"
+    to_look_at=${kernels} gpus="sm_75 sm_90"
     if test $1 = mad_chirp_cuda; then
         to_look_at="-DMAD_LARGE ${lines}" gpus=sm_90
     fi
@@ -493,7 +440,7 @@ ptx(){ # filter compiler flags
             echo "fused by the compiler"
         ! grep -E '(add|sub|mul)\.(ftz\.)?f(32|64)' ${tmp}/ptx || echo "may be fused by ptxas"
         for gpu in ${gpus}; do
-            test -n "${missing}" || ptx_use ${compiler} ${gpu}
+            test -n "${missing}" || ptx_use ${gpu}
         done
     } > ${tmp}/problems
     cat ${tmp}/problems

@@ -22,9 +22,10 @@
  * taken must score whatever the features are.
  */
 
-#define _GNU_SOURCE         // for fuzz.h
-
+#define _GNU_SOURCE
 #include <math.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "libavfilter/bliinds.h"
 #include "fuzz.h"
@@ -46,9 +47,12 @@ static void check_model(const BLIINDSModel *model, int n)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     BLIINDSModel model[BLIINDS_NB_BASES];
+    const int fd = memfd_create("model", 0);
     char path[32];
-    const int fd = fuzz_file(path, data, size);
 
+    av_log_set_callback(fuzz_log);
+    av_assert0(fd >= 0 && write(fd, data, size) == size);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     if (ff_bliinds_model_load(model, NULL, path) >= 0) {
         av_assert0(model[BLIINDS_PIXELS].name[0] || model[BLIINDS_BITSTREAM].name[0]);
         for (int i = 0; i < BLIINDS_NB_BASES; i++)

@@ -1,25 +1,17 @@
 #!/usr/bin/env bash
 # Tests the tests: what is broken must be seen. In a copy of the project and of a build,
 #
-#   tests/broken.sh dead BUILD [all]      no program does anything, and tests have to fail
-#   tests/broken.sh mutants BUILD [all]   a line of the code is wrong, and one of some tests has to fail
-#   tests/broken.sh                       all of both, of a build that is made: make mutants
+#   tests/extra/broken.sh dead BUILD            no program does anything, and tests have to fail
+#   tests/extra/broken.sh mutants BUILD [all]   a line of the code is wrong, and one of some tests has to fail
+#   tests/extra/broken.sh                       all of both, of a build that is made: make mutants
 #
 # BUILD is what scripts/build.sh has printed, and FATE has passed in it. Prints lines of PASS,
-# FAIL and SKIPPED. Without "all", some tests and some mutants are tried; with MUTANTS=FILE the
-# mutants of a file.
+# FAIL and SKIPPED. Without "all", the mutants with a star are tried; with MUTANTS=FILE those of a file.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck source=scripts/common.sh
-. "$(dirname "$0")/../scripts/common.sh"
-
-# Tests that run none of these programs, and what they look at.
-may_pass() { # test
-    case $1 in
-    bliinds-log-x87) echo "what the C compiler says of a header" ;;
-    pairs-docs)      echo "the documentation" ;;
-    *)               return 1 ;;
-    esac
-}
+. "$(dirname "$0")/../../scripts/common.sh"
+# shellcheck source=tests/common.sh
+. "$root/tests/common.sh"
 
 # What is made wrong in which file, and the tests of which one has to see it. Those that begin
 # with a star are tried by make check.
@@ -141,21 +133,15 @@ make_copy() { # build
     touch -r "$1/ffbuild/config.mak" "$dir/ffbuild/config.mak"
 }
 
+# FATE in the copy: what hangs is ended after some minutes, and fails.
+fate() { # minutes make's-arguments...
+    timeout -k 10 "${1}m" make -C "$dir" -j"$(nproc)" EXTRA=yes "${@:2}" > "$dir/broken.log" 2>&1
+}
+
 # ---- dead programs ----
 
-# Built programs but FATE's own, from their folder.
-programs() {
-    (cd "$dir" && find . -type f -perm -u+x ! -path './ffbuild/*' ! -name '*_g' \
-        \( ! -path './tests/*' -o -path './tests/*/*' \) -printf '%P\n')
-}
-
-# What is run of the tools, and compilers of kernels.
-other_programs() {
-    find "$copy/tools" -type f -perm -u+x
-    printf '%s\n' "$copy"/bin/{clang,clang-14,clang-19,nvcc}
-}
-
-# It says that there is a GPU, for all formats: else tests are skipped.
+# In the place of a program, one that says that there is a GPU, for all formats, as tests are skipped
+# else, and does nothing.
 kill_program() { # file status
     local python=
     ! head -n 1 "$1" 2> /dev/null | grep -aq python || python=1
@@ -170,139 +156,100 @@ kill_program() { # file status
     chmod +x "$1"
 }
 
-dead() { # build [all]
-    local status report name result program failed old target=fate-quality-series statuses=0
-    [ $# = 1 ] || target=fate-quality statuses="0 1"
-    for status in $statuses; do
-        make_copy "$1"
-        mkdir "$copy/bin"
-        while read -r program; do kill_program "$program" "$status"; done < <(other_programs)
-        # which make may not build again
-        old=()
-        while read -r program; do
-            kill_program "$dir/$program" "$status"
-            old+=(-o "$program")
-        done < <(programs)
-        failed=0
-        PATH=$copy/bin:$PATH ORACLE=${ORACLE:-$root/../shared/oracle} make -C "$dir" -k -j"$(nproc)" "${old[@]}" \
-            "$target" > "$dir/dead.log" 2>&1 || true
-        for report in "$reports"/*.rep; do
-            IFS=: read -r name result _ < "$report" || true
-            if [ "$result" != 0 ]; then
-                failed=$((failed + 1))
-            elif grep -qs "^$name: " "$reports/$name.skipped"; then
-                # twice the same tests
-                [ "$status" = 1 ] || echo "SKIPPED $name with dead programs: $(sed 's/^[^:]*: //' "$reports/$name.skipped")"
-            elif ! may_pass "$name" > /dev/null; then
-                echo "FAIL    $name passes where programs do nothing, and exit with $status"
-            fi
-        done
-        counted "$failed" "tests fail where programs do nothing, and exit with $status"
-        dead_scripts "$status"
+dead() { # build exit-status
+    local report name result program old=()
+    make_copy "$1"
+    mkdir "$copy/bin"
+    while read -r program; do
+        kill_program "$program" "$2"
+    done < <(find "$copy/tools" -type f -perm -u+x; printf '%s\n' "$copy"/bin/{clang,clang-14,clang-19,nvcc})
+    # all that is built but FATE's own, which make may not build again
+    while read -r program; do
+        kill_program "$dir/$program" "$2"
+        old+=(-o "$program")
+    done < <(cd "$dir" && find . -type f -perm -u+x ! -path './ffbuild/*' ! -name '*_g' \
+        \( ! -path './tests/*' -o -path './tests/*/*' \) -printf '%P\n')
+    PATH=$copy/bin:$PATH fate 20 -k "${old[@]}" fate-quality || true
+    for name in $(make -s -C "$dir" EXTRA=yes fate-quality-list); do
+        report=$reports/$name.rep
+        if ! IFS=: read -r _ result _ 2> /dev/null < "$report"; then
+            fail "$name does not end where programs exit with $2"
+        elif [ "$result" != 0 ]; then
+            pass "$name fails where programs exit with $2"
+        elif grep -qs "^$name: " "$reports/$name.skipped"; then
+            skip "$name with dead programs" "$(sed 's/^[^:]*: //' "$reports/$name.skipped")"
+        else
+            # these look at a header and at the documentation
+            case $name in bliinds-log-x87 | pairs-docs) ;; *) fail "$name passes where programs exit with $2" ;; esac
+        fi
     done
+    ! PARTS="clips exact faults" timeout 5m "$copy/tests/gpu.sh" "$dir/ffmpeg" clip.mkv > "$tmp/out" 2>&1 &&
+        grep -q '^0 passed, [1-9]' "$tmp/out"
+    told $? "tests/gpu.sh" "$2"
+    ! timeout 5m "$copy/tests/model.sh" "$dir/ffmpeg" > "$tmp/out" 2> /dev/null && [ ! -s "$tmp/out" ]
+    told $? "tests/model.sh" "$2"
 }
 
-counted() { # number what
-    if [ "$1" -gt 0 ]; then echo "PASS    $1 $2"; else echo "FAIL    no $2"; fi
-}
-
-# The tests that are not FATE's.
-dead_scripts() { # status
-    local output counts
-    output=$(PARTS="clips exact faults farm ffcrf sanitize soak" "$copy/tests/gpu.sh" "$dir/ffmpeg" clip.mkv 2>&1) || true
-    counts=$(grep '^[0-9]* passed, ' <<< "$output") || counts="no counts"
-    if [[ $counts == "0 passed, "[1-9]* ]]; then
-        echo "PASS    tests/gpu.sh fails where programs do nothing, and exit with $1: $counts"
-    else
-        grep '^PASS' <<< "$output" >&2 || true
-        echo "FAIL    tests/gpu.sh where programs do nothing, and exit with $1: $counts"
-    fi
-    if output=$("$copy/tests/model.sh" "$dir/ffmpeg" 2> /dev/null) || [ "$output" ]; then
-        echo "FAIL    tests/model.sh passes where programs do nothing, and exit with $1: $output"
-    else
-        echo "PASS    tests/model.sh fails where programs do nothing, and exit with $1"
-    fi
+told() { # status script exit-status
+    if [ "$1" = 0 ]; then pass "$2 fails where programs exit with $3"; else fail "$2 where programs exit with $3" "$tmp/out"; fi
 }
 
 # ---- mutants ----
 
-# Whatever was built since then is as in the build that was copied.
-restore() { # build stamp
-    local file
-    while read -r file; do
-        rm -f "$dir/$file"
-        [ ! -e "$1/$file" ] || cp -p "$1/$file" "$dir/$file"
-    done < <(cd "$dir" && find . -path ./tests/data -prune -o -type f -newer "$2" -print)
-}
-
 mutant() { # build file expression tests...
-    local base=$1 file=$2 expression=$3 name="mutant $2 $3" status=0
+    local base=$1 file=$2 expression=$3 name="mutant $2 $3" status=0 changed
     shift 3
     sed "$expression" "$root/$file" > "$copy/$file"
-    if cmp -s "$root/$file" "$copy/$file"; then
-        echo "FAIL    $name: there is no such line any more"
-        return
-    fi
+    ! cmp -s "$root/$file" "$copy/$file" || { fail "$name: there is no such line any more"; return; }
     rm -rf "$reports"
     touch "$copy/stamp"
-    make -C "$dir" -j"$(nproc)" "${@/#/fate-}" > "$dir/mutant.log" 2>&1 || status=$?
+    fate 10 "${@/#/fate-}" || status=$?
     if grep -qs '^[^:]*:[^0]' "$reports"/*.rep; then
-        echo "PASS    $name is seen by $(grep -l '^[^:]*:[^0]' "$reports"/*.rep | head -n 1 | xargs basename -s .rep)"
+        pass "$name is seen by $(grep -l '^[^:]*:[^0]' "$reports"/*.rep | head -n 1 | xargs basename -s .rep)"
     elif [ $status = 0 ]; then
-        echo "FAIL    $name is not seen by $*"
+        fail "$name is not seen by $*"
     else
-        tail -n 5 "$dir/mutant.log" >&2
-        echo "FAIL    $name: cannot be built"
+        fail "$name: cannot be built, or hangs" "$dir/broken.log"
     fi
     cp -p "$root/$file" "$copy/$file"
-    restore "$base" "$copy/stamp"
+    # whatever was built since then is as in the build that was copied
+    while read -r changed; do
+        rm -f "$dir/$changed"
+        [ ! -e "$base/$changed" ] || cp -p "$base/$changed" "$dir/$changed"
+    done < <(cd "$dir" && find . -path ./tests/data -prune -o -type f -newer "$copy/stamp" -print)
 }
 
-chosen() {
-    mutants | case ${MUTANTS:-$which} in
+all_mutants() { # build some|all
+    local file expression tests
+    make_copy "$1"
+    mutants | case ${MUTANTS:-$2} in
     some) sed -n 's/^\* //p' ;;
     all)  cut -c3- ;;
     *)    cut -c3- | grep "^$MUTANTS@" ;;
-    esac
-}
-
-all_mutants() { # build
-    local file expression tests all
-    make_copy "$1"
-    mapfile -t all < <(chosen | cut -d@ -f3 | tr ' ' '\n' | sort -u)
-    if ! make -C "$dir" -j"$(nproc)" "${all[@]/#/fate-}" > "$dir/mutant.log" 2>&1; then
-        tail -n 25 "$dir/mutant.log" >&2
-        echo "FAIL    mutants: the tests do not pass without any"
-        return
-    fi
+    esac > "$tmp/chosen"
+    # shellcheck disable=SC2046
+    fate 30 $(cut -d@ -f3 "$tmp/chosen" | tr ' ' '\n' | sort -u | sed 's/^/fate-/') ||
+        { fail "mutants: the tests do not pass without any" "$dir/broken.log"; return; }
     while IFS=@ read -r file expression tests; do
         # shellcheck disable=SC2086
         mutant "$1" "$file" "$expression" $tests
-    done < <(chosen)
+    done < "$tmp/chosen"
 }
 
-# Both, of the build that is made and tested here.
-everything() {
-    local dir results
-    "$scripts/deps.sh" build check model
-    dir=$("$scripts/build.sh")
-    logged "FATE" "$dir/fate.log" make -C "$dir" -k -j"$(nproc)" fate-quality
-    results=$("$0" dead "$dir" all; "$0" mutants "$dir" all) || true
-    echo "$results"
-    [ "$results" ] && ! grep -q '^FAIL' <<< "$results"
-}
-
-if [ $# = 0 ]; then
+which=${1:-both}
+if [ "$which" = both ]; then
     lock
-    everything
-    exit
+    "$scripts/deps.sh" build check model
+    base=$("$scripts/build.sh")
+else
+    base=$(readlink -f "${2:?of which build?}")
 fi
-base=$(readlink -f "${2:?of which build?}")
-copy=$build/broken-$1
-which=${3:-some}
-case $1 in
-dead)    dead "$base" ${3:+all} ;;
-mutants) all_mutants "$base" ;;
-*)       die "$1 is not known" "dead and mutants are" ;;
+copy=$build/broken-$which
+case $which in
+dead)    dead "$base" 0 ;;
+mutants) all_mutants "$base" "${3:-some}" ;;
+both)    dead "$base" 0; dead "$base" 1; all_mutants "$base" all ;;
+*)       die "$which is not known" "dead and mutants are" ;;
 esac
 rm -rf "$copy"
+[ $failed = 0 ]

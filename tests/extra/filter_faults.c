@@ -20,16 +20,15 @@
  * @file
  * Each allocation, or each call of the CUDA driver, that a filter makes fails in turn
  *
- *   filter_faults alloc|driver[+][=N] SIZE FORMAT FILTER [FILE...]
+ *   filter_faults alloc|driver[+] SIZE FORMAT FILTER [FILE...]
  *
  * The filter gets frames of the size, until the end of the stream, in a process of its
  * own for each fault. It has to end with an error, or with the frames, metadata and
  * FILEs of a run without faults; it must not crash, hang, or leave anything behind. With
- * "+", all that comes after the first fault fails, too; with "=N", only the Nth fault is
- * made, without a process of its own, for a debugger.
+ * "+", all that comes after the first fault fails, too.
  *
  * Allocations are those that go through the functions below, which the linker puts in
- * the place of the C library's; the driver's are those of tests/faults/libcuda.c, which
+ * the place of the C library's; the driver's are those of libcuda.c, which
  * LD_LIBRARY_PATH has to lead to.
  */
 
@@ -47,14 +46,19 @@
 #include "libavutil/macros.h"
 #include "libavutil/pixdesc.h"
 #include "libavutil/tx.h"
+#include "libavfilter/tests/filter_graph.h"
 
-#include "filter_graph.h"
-
-#define NB_FRAMES   6
-#define MAX_INPUTS  2
-#define TIMEOUT     20
+#define NB_FRAMES    6
+#define TIMEOUT      20
 #define MAX_PROBLEMS 20
-#define REPORT      "faults.report"
+#define REPORT       "faults.report"
+
+/// @name Faults that are tried one by one, the step behind them, and where all behind one fail, too
+/// @{
+#define MANY_FAULTS   700
+#define FAULT_STEP    13
+#define AND_MORE_STEP 5
+/// @}
 
 // ---- allocations that fail ----
 
@@ -79,41 +83,30 @@ static void *counted(void *ptr)
     return ptr;
 }
 
-#define WRAPPED(type, name, ...)            \
-    type __real_ ## name(__VA_ARGS__);      \
-    type __wrap_ ## name(__VA_ARGS__);
+/// The C library's function, and what is called in its place.
+#define WRAP(type, name, parameters)        \
+    type __real_ ## name parameters;        \
+    type __wrap_ ## name parameters;        \
+    type __wrap_ ## name parameters
 
-WRAPPED(void *, malloc, size_t size)
-WRAPPED(void *, calloc, size_t nb, size_t size)
-WRAPPED(void *, realloc, void *ptr, size_t size)
-WRAPPED(int, posix_memalign, void **ptr, size_t align, size_t size)
-WRAPPED(void, free, void *ptr)
-WRAPPED(FILE *, fdopen, int fd, const char *mode)
-WRAPPED(int, fclose, FILE *file)
-WRAPPED(int, av_tx_init, AVTXContext **ctx, av_tx_fn *tx, enum AVTXType type, int inv, int len,
-        const void *scale, uint64_t flags)
-
-void *__wrap_malloc(size_t size)
+WRAP(void *, malloc, (size_t size))
 {
     return failed() ? NULL : counted(__real_malloc(size));
 }
 
-void *__wrap_calloc(size_t nb, size_t size)
+WRAP(void *, calloc, (size_t nb, size_t size))
 {
     return failed() ? NULL : counted(__real_calloc(nb, size));
 }
 
-void *__wrap_realloc(void *ptr, size_t size)
+WRAP(void *, realloc, (void *ptr, size_t size))
 {
-    void *new;
+    void *new = failed() ? NULL : __real_realloc(ptr, size);
 
-    if (failed())
-        return NULL;
-    new = __real_realloc(ptr, size);
     return ptr ? new : counted(new);
 }
 
-int __wrap_posix_memalign(void **ptr, size_t align, size_t size)
+WRAP(int, posix_memalign, (void **ptr, size_t align, size_t size))
 {
     int ret = failed() ? ENOMEM : __real_posix_memalign(ptr, align, size);
 
@@ -121,26 +114,26 @@ int __wrap_posix_memalign(void **ptr, size_t align, size_t size)
     return ret;
 }
 
-void __wrap_free(void *ptr)
+WRAP(void, free, (void *ptr))
 {
     nb_left -= !!ptr;
     __real_free(ptr);
 }
 
-FILE *__wrap_fdopen(int fd, const char *mode)
+WRAP(FILE *, fdopen, (int fd, const char *mode))
 {
     return failed() ? NULL : counted(__real_fdopen(fd, mode));
 }
 
-int __wrap_fclose(FILE *file)
+WRAP(int, fclose, (FILE *file))
 {
     nb_left--;
     return __real_fclose(file);
 }
 
 /// It fails as a whole: FFmpeg leaves memory when it fails half-way, but for powers of two.
-int __wrap_av_tx_init(AVTXContext **ctx, av_tx_fn *tx, enum AVTXType type, int inv, int len,
-                      const void *scale, uint64_t flags)
+WRAP(int, av_tx_init, (AVTXContext **ctx, av_tx_fn *tx, enum AVTXType type, int inv, int len,
+                       const void *scale, uint64_t flags))
 {
     int ret;
 
@@ -168,25 +161,16 @@ static void set_faults(int in_driver, int fault, int and_more)
 
 // ---- a run of the filter ----
 
-/// @name Faults that are tried one by one, the step behind them, and where all behind one fail, too
-/// @{
-#define MANY_FAULTS   700
-#define FAULT_STEP     13
-#define AND_MORE_STEP   5
-/// @}
-
 typedef struct Run {
     const char *filter;
     enum AVPixelFormat format;
     int width, height;
     int in_driver;                  ///< where faults are
     int fault, and_more;            ///< number of the first one, 0 for none
-    AVBufferRef *device;            ///< NULL for frames of the CPU
-    AVBufferRef *frames;
-    AVFrame *input[MAX_INPUTS][NB_FRAMES];
+    AVBufferRef *frames;            ///< NULL for frames of the CPU
+    AVFrame *input[TEST_MAX_SOURCES][NB_FRAMES];
 
     TestGraph graph;
-    int nb_allocs;                  ///< that could fail
     int nb_creating;                ///< allocations that FFmpeg makes to create the filter
     int nb_received;
     uint32_t sum;                   ///< of all that came out
@@ -209,50 +193,47 @@ static int nb_messages;
 static void count_messages(void *ctx, int level, const char *format, va_list args)
 {
     nb_messages += level <= AV_LOG_ERROR;
-    if (getenv("FAULTS_VERBOSE"))
-        av_log_default_callback(ctx, level, format, args);
 }
 
-/// A picture that is another one for each number, and each input.
+/// A frame of the CPU that is another one for each number, and each input.
 static AVFrame *draw(const Run *r, int input, int n)
 {
-    AVFrame *frame = test_new_frame(r->format, r->width, r->height);
+    const int is_deep = av_pix_fmt_desc_get(r->format)->comp[0].depth > 8;
+    AVFrame *frame = test_new_frame(r->format, r->width, r->height, 0, 0, 0);
     unsigned seed = 2 * n + input;
 
-    for (int i = 0; frame && i < FF_ARRAY_ELEMS(frame->buf) && frame->buf[i]; i++)
+    if (!frame)
+        exit(SETUP_FAILED);
+    frame->pts = n;
+    for (int i = 0; i < FF_ARRAY_ELEMS(frame->buf) && frame->buf[i]; i++)
         for (size_t j = 0; j < frame->buf[i]->size; j++) {
             seed = seed * 1664525 + 1013904223;
             // samples of 10 bits have nothing in the high bits of their second byte
-            frame->buf[i]->data[j] = av_pix_fmt_desc_get(r->format)->comp[0].depth > 8 && j & 1 ?
-                                     seed >> 30 : (j * (n + 3) >> 4) % 128 + (seed >> 28);
+            frame->buf[i]->data[j] = is_deep && j & 1 ? seed >> 30 :
+                                     (j * (n + 3) >> 4) % 128 + (seed >> 28);
         }
     return frame;
 }
 
 /// The frames that the filter is to get.
-static int make_frames(Run *r)
+static void make_frames(Run *r)
 {
-    int ret = r->device ? test_open_frames(&r->frames, r->device, r->format, r->width, r->height)
-                        : 0;
+    AVBufferRef *device = NULL;
 
-    if (ret < 0)
-        return ret;
-    for (int i = 0; i < MAX_INPUTS; i++)
+    if (strstr(r->filter, "_cuda") &&
+        (av_hwdevice_ctx_create(&device, AV_HWDEVICE_TYPE_CUDA, NULL, NULL, 0) < 0 ||
+         test_open_frames(&r->frames, device, r->format, r->width, r->height) < 0))
+        exit(SETUP_FAILED);
+    av_buffer_unref(&device);
+    for (int i = 0; i < TEST_MAX_SOURCES; i++)
         for (int n = 0; n < NB_FRAMES; n++) {
             AVFrame *picture = draw(r, i, n);
 
-            if (!picture)
-                return AVERROR(ENOMEM);
-            picture->pts   = n;
-            r->input[i][n] = picture;
-            if (r->device) {
-                r->input[i][n] = test_upload(r->frames, picture);
-                av_frame_free(&picture);
-            }
+            r->input[i][n] = r->frames ? test_upload(r->frames, picture) : av_frame_clone(picture);
+            av_frame_free(&picture);
             if (!r->input[i][n])
-                return AVERROR_EXTERNAL;
+                exit(SETUP_FAILED);
         }
-    return 0;
 }
 
 static int open_graph(Run *r)
@@ -275,7 +256,7 @@ static int open_graph(Run *r)
         ret = avfilter_graph_segment_apply(segment, 0, &inputs, &outputs);
     if (ret >= 0)
         ret = test_graph_link(&r->graph, inputs, outputs,
-                              (AVFrame *[MAX_INPUTS]){ r->input[0][0], r->input[1][0] });
+                              (AVFrame *[]){ r->input[0][0], r->input[1][0] });
     avfilter_graph_segment_free(&segment);
     avfilter_inout_free(&inputs);
     avfilter_inout_free(&outputs);
@@ -287,7 +268,7 @@ static void add_to_sum(Run *r, const void *data, size_t size)
     r->sum = av_adler32_update(r->sum, data, size);
 }
 
-/// The samples of a frame of the CPU; of one of the GPU, which of the input it is.
+/// Metadata and the samples of a frame of the CPU; of one of the GPU, which of the input it is.
 static int take(void *opaque, const AVFrame *frame)
 {
     Run *r = opaque;
@@ -299,13 +280,11 @@ static int take(void *opaque, const AVFrame *frame)
         add_to_sum(r, entry->key, strlen(entry->key));
         add_to_sum(r, entry->value, strlen(entry->value));
     }
-    if (r->device) {
-        for (int i = 0; i < NB_FRAMES; i++)
-            if (r->input[0][i]->data[0] == frame->data[0])
-                add_to_sum(r, &i, sizeof(i));
-    } else {
+    if (!r->frames)
         r->sum = test_checksum(r->sum, frame);
-    }
+    else for (int i = 0; i < NB_FRAMES; i++)
+        if (r->input[0][i]->data[0] == frame->data[0])
+            add_to_sum(r, &i, sizeof(i));
     return 0;
 }
 
@@ -317,60 +296,43 @@ static int filter_frames(Run *r)
     int ret = open_graph(r);
 
     for (int n = 0; n <= NB_FRAMES && ret >= 0 && (goes_on || !r->error); n++) {
-        int errors[MAX_INPUTS + 1] = { 0 };
+        int errors[TEST_MAX_SOURCES + 1] = { 0 };
 
         for (int i = 0; i < r->graph.nb_sources; i++)
             errors[i] = av_buffersrc_add_frame_flags(r->graph.source[i],
                                                      n < NB_FRAMES ? r->input[i][n] : NULL,
                                                      AV_BUFFERSRC_FLAG_KEEP_REF);
-        errors[MAX_INPUTS] = test_graph_receive(&r->graph, 0, r, take);
-        for (int i = 0; i <= MAX_INPUTS && !r->error; i++)
+        errors[TEST_MAX_SOURCES] = test_graph_receive(&r->graph, r, take);
+        for (int i = 0; i <= TEST_MAX_SOURCES && !r->error; i++)
             r->error = FFMIN(errors[i], 0);
     }
-    return FFMIN(ret, r->error);
-}
-
-static void free_run(Run *r)
-{
     avfilter_graph_free(&r->graph.graph);
-    r->nb_allocs = nb_allocs;
-    set_faults(r->in_driver, 0, 0);
-    for (int i = 0; i < MAX_INPUTS; i++)
-        for (int n = 0; n < NB_FRAMES; n++)
-            av_frame_free(&r->input[i][n]);
-    av_buffer_unref(&r->frames);
-    av_buffer_unref(&r->device);
+    return FFMIN(ret, r->error);
 }
 
 /// One run, in a process of its own; its exit status is the outcome.
 static av_noreturn void run_filter(Run *r, int result)
 {
     const int before = nb_left;
-    int ret;
+    int ret, told[2];
 
     alarm(TIMEOUT);
-    if (r->in_driver || strstr(r->filter, "_cuda")) {
-        setenv("CUDA_STAND_IN", "report=" REPORT, 1);
-        ret = av_hwdevice_ctx_create(&r->device, AV_HWDEVICE_TYPE_CUDA, NULL, NULL, 0);
-        if (ret < 0)
-            exit(SETUP_FAILED);
-    }
-    ret = make_frames(r);
-    if (ret < 0)
-        exit(SETUP_FAILED);
-
-    ret = filter_frames(r);
-    free_run(r);
-    if (result != STDERR_FILENO &&
-        write(result, &(int[]){ r->nb_allocs, r->sum }, 2 * sizeof(int)) != 2 * sizeof(int))
+    make_frames(r);
+    ret     = filter_frames(r);
+    told[0] = nb_allocs;
+    told[1] = r->sum;
+    set_faults(r->in_driver, 0, 0);
+    for (int i = 0; i < TEST_MAX_SOURCES; i++)
+        for (int n = 0; n < NB_FRAMES; n++)
+            av_frame_free(&r->input[i][n]);
+    av_buffer_unref(&r->frames);
+    if (write(result, told, sizeof(told)) != sizeof(told))
         exit(SETUP_FAILED);
     if (ret >= 0 && r->nb_received != NB_FRAMES)
         exit(WRONG_ORDER);
     // FFmpeg drops the defaults of options when it cannot create a filter
-    if (nb_left != before && (r->in_driver || r->fault > r->nb_creating)) {
-        fprintf(stderr, "%d blocks of memory or files left\n", nb_left - before);
+    if (nb_left != before && (r->in_driver || r->fault > r->nb_creating))
         exit(LEFT_MEMORY);
-    }
     if (ret < 0 && r->in_driver && !nb_messages)
         exit(NO_MESSAGE);
     // what goes wrong in uninit() is said, but not returned
@@ -379,41 +341,29 @@ static av_noreturn void run_filter(Run *r, int result)
 
 // ---- all runs ----
 
-/// Adds a file to a sum, without the lines that tell how fast the filter was.
-static uint32_t add_file(uint32_t sum, const char *path)
-{
-    char line[1 << 16];
-    FILE *file = fopen(path, "r");
-
-    if (!file)
-        return sum + 1;
-    while (fgets(line, sizeof(line), file))
-        if (!strstr(line, "fps") && strncmp(line, "end ", 4))
-            sum = av_adler32_update(sum, (const uint8_t *)line, strlen(line));
-    fclose(file);
-    return sum;
-}
-
 /// What the stand-in for the driver has told.
 typedef struct Report {
     char failed[64];                ///< the first call that was made to fail
     int wrong, left;                ///< calls, and things that were not given back
 } Report;
 
-static Report read_report(void)
+/// Read the report, or a file of the filter's into a sum, without how fast the filter was.
+static uint32_t read_file(const char *path, Report *report, uint32_t sum)
 {
-    Report report = { "" };
-    char line[256];
-    FILE *file = fopen(REPORT, "r");
+    static char line[1 << 16];
+    FILE *file = fopen(path, "r");
 
     while (file && fgets(line, sizeof(line), file)) {
-        sscanf(line, "failed %63s", report.failed);
-        report.wrong += !strncmp(line, "error", 5);
-        report.left  += !strncmp(line, "left",  4);
+        if (report) {
+            sscanf(line, "failed %63s", report->failed);
+            report->wrong += !strncmp(line, "error", 5);
+            report->left  += !strncmp(line, "left",  4);
+        } else if (!strstr(line, "fps"))
+            sum = av_adler32_update(sum, (const uint8_t *)line, strlen(line));
     }
     if (file)
         fclose(file);
-    return report;
+    return sum + !file;
 }
 
 /// Calls that may fail and nothing be wrong.
@@ -484,47 +434,34 @@ static int run_process(Run *run, int result[2], char **files)
         result[0] = run->fault;
     close(pipes[0]);
     for (int i = 0; files[i]; i++)
-        result[1] = add_file(result[1], files[i]);
+        result[1] = read_file(files[i], NULL, result[1]);
     return status;
-}
-
-static int read_arguments(Run *run, int argc, char **argv)
-{
-    if (argc < 5)
-        return AVERROR(EINVAL);
-    run->in_driver = !strncmp(argv[1], "driver", 6);
-    run->and_more  = !!strchr(argv[1], '+');
-    if (sscanf(argv[2], "%dx%d", &run->width, &run->height) != 2)
-        return AVERROR(EINVAL);
-    run->format = av_get_pix_fmt(argv[3]);
-    run->filter = argv[4];
-    return 0;
 }
 
 int main(int argc, char **argv)
 {
     Run run = { 0 };
-    const char *only;
-    int expected = 0, wrong = 0, nb_failed = 0, more = 1;
+    int expected = 0, nb_wrong = 0, nb_failed = 0, more = 1;
 
-    if (read_arguments(&run, argc, argv) < 0)
+    if (argc < 5 || sscanf(argv[2], "%dx%d", &run.width, &run.height) != 2)
         return 2;
+    run.in_driver = !strncmp(argv[1], "driver", 6);
+    run.and_more  = !!strchr(argv[1], '+');
+    run.format    = av_get_pix_fmt(argv[3]);
+    run.filter    = argv[4];
     av_log_set_callback(count_messages);
-    only = strchr(argv[1], '=');
-    if (only) {
-        run.fault = atoi(only + 1);
-        run_filter(&run, STDERR_FILENO);
-    }
+    setenv("CUDA_STAND_IN_REPORT", REPORT, 1);
 
     // frames repeat each other's: of many, not all are tried
-    for (; more && wrong < MAX_PROBLEMS; run.fault += run.and_more ? AND_MORE_STEP :
-                                                       run.fault < MANY_FAULTS ? 1 : FAULT_STEP) {
+    for (; more && nb_wrong < MAX_PROBLEMS; run.fault += run.and_more ? AND_MORE_STEP :
+                                                         run.fault < MANY_FAULTS ? 1 : FAULT_STEP) {
         int result[2] = { 0 }, status = run_process(&run, result, argv + 5), has_failed;
-        const Report report = read_report();
+        Report report = { "" };
         const char *problem;
 
         if (status < 0)
             return 2;
+        read_file(REPORT, &report, 0);
         has_failed = run.in_driver ? !!report.failed[0] : run.fault && result[0] >= run.fault;
         more       = !run.fault || has_failed;
         nb_failed += has_failed;
@@ -534,9 +471,9 @@ int main(int argc, char **argv)
         if (problem) {
             printf("%s fails, %d: the filter %s\n", run.in_driver ? report.failed : "allocation",
                    run.fault, problem);
-            wrong++;
+            nb_wrong++;
         }
     }
-    fprintf(stderr, "%d faults, %d went wrong\n", nb_failed, wrong);
-    return wrong || !nb_failed;
+    fprintf(stderr, "%d faults, %d went wrong\n", nb_failed, nb_wrong);
+    return nb_wrong || !nb_failed;
 }

@@ -23,8 +23,8 @@
  * where they wait for each other; thread blocks run one after the other.
  */
 
-#ifndef AVFILTER_TESTS_CUDA_ON_CPU_H
-#define AVFILTER_TESTS_CUDA_ON_CPU_H
+#ifndef TESTS_EXTRA_CUDA_ON_CPU_H
+#define TESTS_EXTRA_CUDA_ON_CPU_H
 
 #include <math.h>
 #include <stdint.h>
@@ -45,7 +45,7 @@
 #define DYNAMIC_SHARED(type, name) type *name = (type *)on_cpu.shared
 
 #define __device__
-#define __global__ __attribute__((visibility("hidden")))
+#define __global__
 #define __shared__ static
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
@@ -159,4 +159,4 @@ static inline unsigned abs_diff_4(unsigned a, unsigned b) { return abs_diff_of(a
 static inline unsigned abs_diff_2(unsigned a, unsigned b) { return abs_diff_of(a, b, 16); }
 static inline int count_leading_zeros(unsigned x) { return x ? __builtin_clz(x) : 32; }
 
-#endif /* AVFILTER_TESTS_CUDA_ON_CPU_H */
+#endif /* TESTS_EXTRA_CUDA_ON_CPU_H */

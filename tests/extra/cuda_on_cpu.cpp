@@ -128,29 +128,23 @@ static void run_block(int nb_threads)
                                   i / on_cpu.block_dim.x / on_cpu.block_dim.y };
     }
     resume_all(0, nb_threads, READY);
-    for (;;) {
-        const int nb_done = count(0, nb_threads, DONE), nb_waiting = count(0, nb_threads, IN_BLOCK_SYNC);
+    while (count(0, nb_threads, DONE) < nb_threads) {
         int goes_on = 0;
 
-        if (nb_done == nb_threads)
-            return;
-        if (nb_done + nb_waiting == nb_threads) {
+        if (count(0, nb_threads, DONE) + count(0, nb_threads, IN_BLOCK_SYNC) == nb_threads) {
             resume_all(0, nb_threads, IN_BLOCK_SYNC);
             continue;
         }
-        for (int i = 0; i < nb_threads; i += WARP_SIZE) {
-            const int end = i + WARP_SIZE < nb_threads ? i + WARP_SIZE : nb_threads;
-            const int nb  = count(i, end, IN_WARP_SYNC);
-
-            if (!nb)
+        // all lanes of a warp, but those that are done
+        for (int i = 0, end; i < nb_threads; i = end) {
+            end = i + WARP_SIZE < nb_threads ? i + WARP_SIZE : nb_threads;
+            if (!count(i, end, IN_WARP_SYNC) || count(i, end, IN_BLOCK_SYNC))
                 continue;
-            if (nb + count(i, end, DONE) < end - i)
-                stop("lanes of a warp wait for others that are elsewhere");
             resume_all(i, end, IN_WARP_SYNC);
             goes_on = 1;
         }
         if (!goes_on)
-            stop("threads wait for each other");
+            stop("threads, or lanes of a warp, wait for others that are elsewhere");
     }
 }
 

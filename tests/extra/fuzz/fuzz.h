@@ -24,15 +24,13 @@
  * the assertions of its file must hold. scripts/fuzz.sh builds and runs them.
  */
 
-#ifndef TESTS_FUZZ_FUZZ_H
-#define TESTS_FUZZ_FUZZ_H
+#ifndef TESTS_EXTRA_FUZZ_FUZZ_H
+#define TESTS_EXTRA_FUZZ_FUZZ_H
 
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "libavutil/avassert.h"
 #include "libavutil/log.h"
@@ -51,26 +49,4 @@ static void fuzz_log(void *ctx, int level, const char *format, va_list args)
         vsnprintf(text, sizeof(text), format, args);
 }
 
-static inline void fuzz_write(int fd, const void *data, size_t size)
-{
-    av_assert0(write(fd, data, size) == size);
-}
-
-/**
- * Make a file in memory.
- *
- * @param path set to its name
- * @return its descriptor, to be closed
- */
-static inline int fuzz_file(char path[32], const void *data, size_t size)
-{
-    const int fd = memfd_create("fuzz", 0);
-
-    av_log_set_callback(fuzz_log);
-    av_assert0(fd >= 0);
-    fuzz_write(fd, data, size);
-    snprintf(path, 32, "/proc/self/fd/%d", fd);
-    return fd;
-}
-
-#endif /* TESTS_FUZZ_FUZZ_H */
+#endif /* TESTS_EXTRA_FUZZ_FUZZ_H */

@@ -1,0 +1,948 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * A stand-in for the CUDA driver, to run the CUDA filters where there is no GPU and to test
+ * what they do on the host
+ *
+ * Built as libcuda.so.1 and found by LD_LIBRARY_PATH, it keeps the books: contexts that are
+ * pushed and popped, memory, streams, events and modules. What is left at the end, and each
+ * call that a driver would refuse or that would read or write beyond memory, is an error.
+ * Errors are printed, and the process exits with 99.
+ *
+ * What is enqueued is done as late as may be: when something waits for it. Device pointers
+ * are addresses that the host cannot read. Kernels are compiled for the CPU, see cuda_on_cpu.h,
+ * and are found by their names.
+ *
+ * CUDA_STAND_IN_REPORT is the file for "calls N", "failed NAME", "error: ..." and "left: ...",
+ * else stderr. CUDA_STAND_IN holds options, as in "fail=3,delay=5":
+ *
+ *   fail=N        the Nth call fails
+ *   broken=1      and so do all behind it, as after a kernel's failure
+ *   delay=K       events are ready after 0 to K queries
+ *   devices=N     how many there are
+ *   major=N       their compute capability
+ *   idle=1        kernels do nothing, which is faster, and what valgrind needs
+ *
+ * A program may change fail and broken while it runs, by stand_in_fail().
+ */
+
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <ffnvcodec/dynlink_cuda.h>
+
+/// Errors that <ffnvcodec/dynlink_cuda.h> does not name.
+enum {
+    INVALID_VALUE    = 1,
+    OUT_OF_MEMORY    = 2,
+    NOT_INITIALIZED  = 3,
+    INVALID_DEVICE   = 101,
+    INVALID_CONTEXT  = 201,
+    INVALID_PTX      = 218,
+    INVALID_HANDLE   = 400,
+    NOT_FOUND        = 500,
+    NOT_SUPPORTED    = 801,
+};
+
+#define NB_MULTIPROCESSORS 4
+#define PLAIN_SHARED_SIZE  (48  << 10)
+#define MOST_SHARED_SIZE   (227 << 10)
+#define MAX_PUSHED         16
+#define MAX_PARAMS_SIZE    4096
+#define PAGE               4096UL
+#define ALIGNMENT          256UL
+#define EXIT_STATUS        99
+#define EXPORTED           __attribute__((visibility("default")))
+
+enum Kind { CONTEXT, STREAM, EVENT, MODULE, FUNCTION };
+static const char *const kind_name[] = {
+    "context", "stream", "event", "module", "function"
+};
+
+/// Whatever the driver hands out but memory; never freed, so that handles stay unique.
+typedef struct Object {
+    struct Object *next;
+    enum Kind kind;
+    int alive;
+    struct Object *context;         ///< of all but contexts
+    // contexts
+    int device;
+    struct Object *default_stream;
+    // streams
+    struct Operation *first, **last;
+    int own_queue;                  ///< 0: in order with the default stream
+    // events
+    struct Operation *record;       ///< that is not done yet
+    struct Object *record_stream;
+    int nb_queries;                 ///< until it is ready
+    // modules and functions
+    char *ptx, *name;
+    const struct Object *module;
+    void *kernel;
+    size_t params_size, max_shared;
+    unsigned max_threads;
+} Object;
+
+/// Device memory, or pinned memory of the host.
+typedef struct Memory {
+    CUdeviceptr address;
+    size_t size;
+    uint8_t *data;
+    Object *context;
+    int pinned, alive;
+} Memory;
+
+/// Parameters are passed by value, that is in memory: any kernel's are the beginning of these.
+typedef struct Params {
+    uint64_t words[MAX_PARAMS_SIZE / sizeof(uint64_t)];
+} Params;
+
+enum OperationKind { COPY, SET, LAUNCH, RECORD };
+
+/// What is enqueued in a stream.
+typedef struct Operation {
+    struct Operation *next;
+    enum OperationKind kind;
+    const char *function;           ///< that enqueued it
+    CUDA_MEMCPY2D copy;
+    void *staged;                   ///< the source's bytes, where the driver takes them at once
+    unsigned sum;                   ///< of the source's bytes, where it does not
+    CUdeviceptr address;
+    size_t size;
+    int value;
+    Object *event, *launched;
+    unsigned grid[3], block[3];
+    Params *params;
+} Operation;
+
+/// The contexts that a thread has pushed.
+typedef struct Pushed {
+    struct Pushed *next;
+    Object *context[MAX_PUSHED];
+    int nb;
+} Pushed;
+
+void on_cpu_launch(void (*kernel)(const void *), const void *params,
+                   const unsigned grid[3], const unsigned block[3]);
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local Pushed *pushed;
+static Pushed *all_pushed;
+static Object *objects;
+static Memory *memory;
+static int nb_memory;
+static CUdeviceptr next_address, end_address;
+static int nb_calls, nb_records, nb_errors, initialized;
+static const char *function = "at the end";     ///< of the driver, that runs
+static int res;                                 ///< what it will return
+static FILE *report;
+static int fail_at, broken, max_delay, nb_devices, major, idle;
+
+// ---- the books ----
+
+__attribute__((format(printf, 3, 4)))
+static void *tell(const char *kind, int error, const char *format, ...)
+{
+    va_list args;
+
+    nb_errors++;
+    fprintf(report, "%s: %s: ", kind, function);
+    va_start(args, format);
+    vfprintf(report, format, args);
+    va_end(args);
+    fputc('\n', report);
+    res = error ? error : res;
+    return NULL;
+}
+
+/// What the caller does wrong, which a driver would refuse with this error, and what it leaves.
+#define refuse(...) tell("error", __VA_ARGS__)
+#define left(...)   tell("left", 0, __VA_ARGS__)
+
+static void *allocate(size_t size)
+{
+    void *ptr = calloc(1, size);
+
+    if (!ptr)
+        abort();
+    return ptr;
+}
+
+static Object *current(void)
+{
+    return pushed && pushed->nb ? pushed->context[pushed->nb - 1] : NULL;
+}
+
+/**
+ * Every function of the driver begins with this, which counts the call, or fails it.
+ *
+ * @return 1 if there is what it works on
+ */
+static int enter(const char *name, int needs_context)
+{
+    pthread_mutex_lock(&mutex);
+    function = name;
+    nb_calls++;
+    res = 0;
+    if (fail_at && (nb_calls == fail_at || broken && nb_calls > fail_at)) {
+        if (nb_calls == fail_at)
+            fprintf(report, "failed %s\n", name);
+        res = CUDA_ERROR_UNKNOWN;
+    } else if (!initialized && strcmp(name, "cuInit")) {
+        refuse(NOT_INITIALIZED, "before cuInit");
+    } else if (needs_context && !current()) {
+        refuse(INVALID_CONTEXT, "no context is current");
+    }
+    return !needs_context || current();
+}
+
+static int leave(void)
+{
+    const int ret = res;
+
+    pthread_mutex_unlock(&mutex);
+    return ret;
+}
+
+static Object *new_object(enum Kind kind)
+{
+    Object *object = allocate(sizeof(*object));
+
+    object->kind    = kind;
+    object->alive   = 1;
+    object->context = kind == CONTEXT ? NULL : current();
+    object->last    = &object->first;
+    object->next    = objects;
+    return objects = object;
+}
+
+static Object *find(const void *handle, enum Kind kind)
+{
+    Object *object = objects;
+
+    while (object && (object != handle || object->kind != kind))
+        object = object->next;
+    if (!object)
+        return refuse(INVALID_HANDLE, "%p is no %s", handle, kind_name[kind]);
+    if (!object->alive)
+        return refuse(INVALID_HANDLE, "this %s was destroyed before", kind_name[kind]);
+    if (object->context && object->context != current())
+        return refuse(INVALID_HANDLE, "this %s is another context's", kind_name[kind]);
+    return object;
+}
+
+/// The queue that operations of a stream go to.
+static Object *find_stream(CUstream handle)
+{
+    Object *stream = handle ? find(handle, STREAM) : current()->default_stream;
+
+    return !stream || stream->own_queue ? stream : current()->default_stream;
+}
+
+// ---- memory ----
+
+static size_t page_size(size_t size)
+{
+    return (size + PAGE - 1) & -PAGE;
+}
+
+/// Memory that kernels find at its address, the host elsewhere; it ends where a page ends.
+static Memory *new_memory(size_t size, int pinned)
+{
+    const size_t pages = page_size(size), begin = pages - ((size + ALIGNMENT - 1) & -ALIGNMENT);
+    const int fd = size ? memfd_create("device", 0) : -1;
+    uint8_t *data = MAP_FAILED;
+
+    if (!size)
+        return refuse(INVALID_VALUE, "no bytes");
+    if (fd >= 0 && !ftruncate(fd, pages) && end_address - next_address >= pages + PAGE &&
+        mmap((void *)(uintptr_t)next_address, pages, PROT_NONE, MAP_SHARED | MAP_FIXED,
+             fd, 0) != MAP_FAILED)
+        data = mmap(NULL, pages, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    memory = realloc(memory, (nb_memory + 1) * sizeof(*memory));
+    if (!memory)
+        abort();
+    if (data == MAP_FAILED) {
+        res = OUT_OF_MEMORY;
+        return NULL;
+    }
+    memory[nb_memory] = (Memory){
+        .address = next_address + begin, .size = size, .data = data + begin,
+        .context = current(), .pinned = pinned, .alive = 1,
+    };
+    next_address += pages + PAGE;
+    return &memory[nb_memory++];
+}
+
+/// The memory that holds an address of the device, or one of the host; those of the device are not used twice.
+static Memory *find_memory(uintptr_t address, int of_host)
+{
+    for (Memory *m = memory + nb_memory; m-- > memory;)
+        if (address - (of_host ? (uintptr_t)m->data : m->address) < m->size &&
+            (!of_host || m->pinned && m->alive))
+            return m;
+    return NULL;
+}
+
+/// Where the bytes at a device address are, or NULL if not all of them are there.
+static void *span(CUdeviceptr address, size_t size, const char *what)
+{
+    const Memory *m = find_memory(address, 0);
+
+    if (!m)
+        return refuse(INVALID_VALUE, "%s: no memory at %#llx", what, address);
+    if (!m->alive)
+        return refuse(INVALID_VALUE, "%s: memory of %zu bytes was freed before", what, m->size);
+    if (address - m->address + size > m->size)
+        return refuse(INVALID_VALUE, "%s: %zu bytes at %llu of %zu", what, size,
+                      address - m->address, m->size);
+    return m->data + (address - m->address);
+}
+
+static void free_memory(Memory *m)
+{
+    munmap((void *)((uintptr_t)m->data & -PAGE), page_size(m->size));
+    mmap((void *)(uintptr_t)(m->address & -PAGE), page_size(m->size), PROT_NONE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    m->alive = 0;
+}
+
+// ---- queues ----
+
+/// Where device memory is, for kernels alone.
+static void protect(int protection)
+{
+    for (int i = 0; i < nb_memory; i++)
+        if (memory[i].alive)
+            mprotect((void *)(uintptr_t)(memory[i].address & -PAGE),
+                     page_size(memory[i].size), protection);
+}
+
+static void *running_kernel;
+
+static void call_kernel(const void *params)
+{
+    ((void (*)(Params))running_kernel)(*(const Params *)params);
+}
+
+static void run_kernel(const Operation *op)
+{
+    if (idle)
+        return;
+    function       = op->launched->name;
+    running_kernel = op->launched->kernel;
+    protect(PROT_READ | PROT_WRITE);
+    on_cpu_launch(call_kernel, op->params, op->grid, op->block);
+    protect(PROT_NONE);
+}
+
+/// A kernel goes beyond what is there, or the host takes a device's address for its own.
+static void segmentation_fault(int number)
+{
+    static const char message[] = "stand-in for libcuda: no memory there, or it is the device's\n";
+
+    _exit(write(2, message, sizeof(message) - 1) < 0 ? 1 : EXIT_STATUS);
+}
+
+static unsigned sum_host(const CUDA_MEMCPY2D *c)
+{
+    unsigned sum = 0;
+
+    for (size_t y = 0; y < c->Height; y++)
+        for (size_t x = 0; x < c->WidthInBytes; x++)
+            sum = sum * 31 + ((const uint8_t *)c->srcHost)[y * c->srcPitch + x];
+    return sum;
+}
+
+static size_t copy_size(const CUDA_MEMCPY2D *c, size_t pitch)
+{
+    return (c->Height - 1) * pitch + c->WidthInBytes;
+}
+
+static void run_copy(const Operation *op)
+{
+    const CUDA_MEMCPY2D *c = &op->copy;
+    const uint8_t *src = op->staged ? op->staged :
+                         c->srcMemoryType == CU_MEMORYTYPE_HOST ? c->srcHost :
+                         span(c->srcDevice, copy_size(c, c->srcPitch), "source");
+    uint8_t *dst = c->dstMemoryType == CU_MEMORYTYPE_HOST ? c->dstHost :
+                   span(c->dstDevice, copy_size(c, c->dstPitch), "destination");
+
+    if (op->sum && op->sum != sum_host(c))
+        refuse(INVALID_VALUE, "the source has changed before it was copied");
+    for (size_t y = 0; src && dst && y < c->Height; y++)
+        memmove(dst + y * c->dstPitch, src + y * c->srcPitch, c->WidthInBytes);
+}
+
+static void run(Operation *op)
+{
+    void *data;
+
+    function = op->function;
+    switch (op->kind) {
+    case COPY:
+        run_copy(op);
+        break;
+    case SET:
+        data = span(op->address, op->size, "destination");
+        if (data)
+            memset(data, op->value, op->size);
+        break;
+    case LAUNCH:
+        run_kernel(op);
+        break;
+    case RECORD:
+        if (op->event->record == op)
+            op->event->record = NULL;
+        break;
+    }
+}
+
+/// Do what is enqueued in a stream, up to an operation or, without one, all.
+static void drain(Object *stream, const Operation *until)
+{
+    const char *caller = function;
+    int done = 0;
+
+    while (stream->first && !done) {
+        Operation *op = stream->first;
+
+        stream->first = op->next;
+        if (!stream->first)
+            stream->last = &stream->first;
+        done = op == until;
+        run(op);
+        free(op->staged);
+        free(op->params);
+        free(op);
+    }
+    function = caller;
+}
+
+static void drain_context(Object *context)
+{
+    for (Object *object = objects; object; object = object->next)
+        if (object->kind == STREAM && object->alive && object->context == context)
+            drain(object, NULL);
+}
+
+static Operation *enqueue(Object *stream, Operation op)
+{
+    Operation *new = allocate(sizeof(*new));
+
+    op.function   = function;
+    *new          = op;
+    *stream->last = new;
+    stream->last  = &new->next;
+    return new;
+}
+
+// ---- devices and contexts ----
+
+/**
+ * A function of the driver, declared with the type by which FFmpeg calls it. What it does may
+ * set res; it is not done if the call is to fail.
+ */
+#define DRIVER(name, needs_context, parameters, ...) FUNCTION_OF(name, needs_context, !res, parameters, __VA_ARGS__)
+
+/// One after which what it is given is gone, or done, even if it fails.
+#define ENDS(name, needs_context, parameters, ...)   FUNCTION_OF(name, needs_context, 1, parameters, __VA_ARGS__)
+
+#define FUNCTION_OF(name, needs_context, is_done, parameters, ...)      \
+    t ## name name;                                                     \
+    EXPORTED CUresult name parameters                                   \
+    {                                                                   \
+        if (enter(__func__, needs_context) && is_done)                  \
+            __VA_ARGS__                                                 \
+        return leave();                                                 \
+    }
+
+/// One that tells a number or a text, and cannot fail.
+#define TELLS(name, type, value, parameters)                            \
+    t ## name name;                                                     \
+    EXPORTED CUresult name parameters                                   \
+    {                                                                   \
+        *value = type;                                                  \
+        return CUDA_SUCCESS;                                            \
+    }
+
+TELLS(cuDriverGetVersion, 12000, version, (int *version))
+TELLS(cuGetErrorName, "CUDA_ERROR_OF_THE_STAND_IN", text, (CUresult error, const char **text))
+TELLS(cuGetErrorString,
+      (int)error == OUT_OF_MEMORY ? "out of memory" : "the stand-in for the driver says so", text,
+      (CUresult error, const char **text))
+
+DRIVER(cuInit, 0, (unsigned flags), {
+    initialized = 1;
+})
+
+DRIVER(cuDeviceGet, 0, (CUdevice *device, int ordinal), {
+    *device = ordinal;
+    res     = ordinal < 0 || ordinal >= nb_devices ? INVALID_DEVICE : 0;
+})
+
+DRIVER(cuDeviceGetAttribute, 0, (int *value, CUdevice_attribute attribute, CUdevice device), {
+    switch (attribute) {
+    case CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT:        *value = 512;                break;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:     *value = NB_MULTIPROCESSORS; break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = major;              break;
+    default:                                           *value = 0;
+    }
+})
+
+static void push(Object *context)
+{
+    if (!pushed) {
+        pushed       = allocate(sizeof(*pushed));
+        pushed->next = all_pushed;
+        all_pushed   = pushed;
+    }
+    if (pushed->nb == MAX_PUSHED)
+        refuse(INVALID_CONTEXT, "contexts are pushed and pushed");
+    else
+        pushed->context[pushed->nb++] = context;
+}
+
+DRIVER(cuCtxCreate_v2, 0, (CUcontext *handle, unsigned flags, CUdevice device), {
+    Object *context = new_object(CONTEXT);
+
+    context->device = device;
+    context->default_stream = new_object(STREAM);
+    context->default_stream->context = context;
+    *handle = (CUcontext)context;
+    push(context);
+})
+
+/// Tell what is left of a context, which takes it along, or of all.
+static void end_context(const Object *context)
+{
+    for (Memory *m = memory; m < memory + nb_memory; m++)
+        if (m->alive && (!context || m->context == context)) {
+            left("%zu bytes were not freed", m->size);
+            free_memory(m);
+        }
+    for (Object *object = objects; object; object = object->next)
+        if (object->alive && object->kind != FUNCTION && (!context || object->context == context)) {
+            left("a %s was not destroyed", kind_name[object->kind]);
+            object->alive = 0;
+        }
+}
+
+ENDS(cuCtxDestroy_v2, 0, (CUcontext handle), {
+    Object *context = find(handle, CONTEXT);
+
+    if (context) {
+        if (current() == context)
+            pushed->nb--;
+        drain_context(context);
+        context->alive = context->default_stream->alive = 0;
+        end_context(context);
+    }
+})
+
+DRIVER(cuCtxPushCurrent_v2, 0, (CUcontext handle), {
+    Object *context = find(handle, CONTEXT);
+
+    if (context)
+        push(context);
+})
+
+ENDS(cuCtxPopCurrent_v2, 1, (CUcontext *handle), {
+    *handle = (CUcontext)current();
+    pushed->nb--;
+})
+
+DRIVER(cuCtxGetDevice, 1, (CUdevice *device), {
+    *device = current()->device;
+})
+
+// ---- memory and copies ----
+
+/// @name Not in CudaFunctions
+/// @{
+typedef CUresult tcuMemHostAlloc(void **ptr, size_t size, unsigned flags);
+typedef CUresult tcuMemFreeHost(void *ptr);
+typedef CUresult tcuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *ptr, unsigned flags);
+typedef CUresult tcuFuncSetAttribute(CUfunction function, int attribute, int value);
+/// @}
+
+DRIVER(cuMemAlloc_v2, 1, (CUdeviceptr *address, size_t size), {
+    const Memory *m = new_memory(size, 0);
+
+    if (m)
+        *address = m->address;
+})
+
+DRIVER(cuMemHostAlloc, 1, (void **ptr, size_t size, unsigned flags), {
+    const Memory *m = new_memory(size, 1);
+
+    if (m)
+        *ptr = m->data;
+})
+
+/// Waits for what is enqueued, as a driver does.
+static void release_memory(Memory *m, int is_begin)
+{
+    if (!m || !m->alive || !is_begin) {
+        refuse(INVALID_VALUE, "this is no memory, or it was freed before");
+    } else {
+        drain_context(m->context);
+        free_memory(m);
+    }
+}
+
+ENDS(cuMemFree_v2, 1, (CUdeviceptr address), {
+    Memory *m = find_memory(address, 0);
+
+    release_memory(m, m && m->address == address && !m->pinned);
+})
+
+ENDS(cuMemFreeHost, 1, (void *ptr), {
+    Memory *m = find_memory((uintptr_t)ptr, 1);
+
+    release_memory(m, m && m->data == ptr);
+})
+
+DRIVER(cuMemHostGetDevicePointer_v2, 1, (CUdeviceptr *address, void *ptr, unsigned flags), {
+    const Memory *m = find_memory((uintptr_t)ptr, 1);
+
+    if (m)
+        *address = m->address;
+    else
+        refuse(INVALID_VALUE, "this memory is not pinned");
+})
+
+DRIVER(cuMemsetD8Async, 1, (CUdeviceptr address, unsigned char value, size_t size, CUstream handle), {
+    Object *stream = find_stream(handle);
+
+    if (stream && span(address, size, "destination"))
+        enqueue(stream, (Operation){ .kind = SET, .address = address, .size = size, .value = value });
+})
+
+/**
+ * @param is_async 0 to be done when it returns
+ * @param stage    1 to read the host's memory at once
+ */
+static void copy(CUDA_MEMCPY2D c, CUstream handle, int is_async, int stage)
+{
+    Object *stream = find_stream(handle);
+    Operation op = { .kind = COPY, .copy = c };
+
+    if (!stream || !c.WidthInBytes || !c.Height)
+        return;
+    if (c.srcMemoryType == CU_MEMORYTYPE_ARRAY || c.dstMemoryType == CU_MEMORYTYPE_ARRAY ||
+        c.srcXInBytes || c.srcY || c.dstXInBytes || c.dstY)
+        refuse(NOT_SUPPORTED, "not kept by the stand-in");
+    else if (c.Height > 1 && (c.srcPitch < c.WidthInBytes || c.dstPitch < c.WidthInBytes))
+        refuse(INVALID_VALUE, "rows overlap");
+    if (res ||
+        c.srcMemoryType == CU_MEMORYTYPE_DEVICE && !span(c.srcDevice, copy_size(&c, c.srcPitch), "source") ||
+        c.dstMemoryType == CU_MEMORYTYPE_DEVICE && !span(c.dstDevice, copy_size(&c, c.dstPitch), "destination"))
+        return;
+    if (is_async && c.srcMemoryType == CU_MEMORYTYPE_HOST && !find_memory((uintptr_t)c.srcHost, 1)) {
+        if (stage) {
+            const size_t size = copy_size(&c, c.srcPitch);
+
+            op.staged = memcpy(allocate(size), c.srcHost, size);
+        } else
+            op.sum = sum_host(&c);
+    }
+    enqueue(stream, op);
+    if (!is_async)
+        drain(stream, NULL);
+}
+
+/// One row; names are those of the fields of dst and src.
+#define COPIES(name, parameters, dst_type, dst_field, src_type, src_field, stream, is_async)   \
+    DRIVER(name, 1, parameters, {                                                               \
+        copy((CUDA_MEMCPY2D){                                                                   \
+            .dstMemoryType = CU_MEMORYTYPE_ ## dst_type, .dst_field = dst, .dstPitch = size,    \
+            .srcMemoryType = CU_MEMORYTYPE_ ## src_type, .src_field = src, .srcPitch = size,    \
+            .WidthInBytes  = size, .Height = 1,                                                 \
+        }, stream, is_async, 0);                                                                \
+    })
+
+COPIES(cuMemcpyHtoD_v2,      (CUdeviceptr dst, const void *src, size_t size),
+       DEVICE, dstDevice, HOST, srcHost, NULL, 0)
+COPIES(cuMemcpyHtoDAsync_v2, (CUdeviceptr dst, const void *src, size_t size, CUstream stream),
+       DEVICE, dstDevice, HOST, srcHost, stream, 1)
+COPIES(cuMemcpyDtoH_v2,      (void *dst, CUdeviceptr src, size_t size),
+       HOST, dstHost, DEVICE, srcDevice, NULL, 0)
+
+/// FFmpeg's uploads rely on the driver, which reads pageable memory at once.
+DRIVER(cuMemcpy2DAsync_v2, 1, (const CUDA_MEMCPY2D *c, CUstream stream), {
+    copy(*c, stream, 1, 1);
+})
+
+// ---- streams and events ----
+
+DRIVER(cuStreamCreate, 1, (CUstream *handle, unsigned flags), {
+    Object *stream = new_object(STREAM);
+
+    stream->own_queue = flags & 1;
+    *handle = (CUstream)stream;
+})
+
+ENDS(cuStreamDestroy_v2, 1, (CUstream handle), {
+    Object *stream = find(handle, STREAM);
+
+    if (stream) {
+        drain(stream, NULL);
+        stream->alive = 0;
+    }
+})
+
+ENDS(cuStreamSynchronize, 1, (CUstream handle), {
+    Object *stream = find_stream(handle);
+
+    if (stream)
+        drain(stream, NULL);
+})
+
+DRIVER(cuEventCreate, 1, (CUevent *handle, unsigned flags), {
+    *handle = (CUevent)new_object(EVENT);
+})
+
+ENDS(cuEventDestroy_v2, 1, (CUevent handle), {
+    Object *event = find(handle, EVENT);
+
+    if (event)
+        event->alive = 0;
+})
+
+DRIVER(cuEventRecord, 1, (CUevent handle, CUstream stream), {
+    Object *event = find(handle, EVENT), *queue = find_stream(stream);
+
+    if (event && queue) {
+        event->record = enqueue(queue, (Operation){ .kind = RECORD, .event = event });
+        event->record_stream = queue;
+        event->nb_queries = nb_records++ * 7919LL % (max_delay + 1);
+    }
+})
+
+static void wait_for_event(const Object *event)
+{
+    if (event && event->record)
+        drain(event->record_stream, event->record);
+}
+
+DRIVER(cuEventQuery, 1, (CUevent handle), {
+    Object *event = find(handle, EVENT);
+
+    if (event && event->record && event->nb_queries) {
+        event->nb_queries--;
+        res = CUDA_ERROR_NOT_READY;
+    } else
+        wait_for_event(event);
+})
+
+ENDS(cuEventSynchronize, 1, (CUevent handle), {
+    wait_for_event(find(handle, EVENT));
+})
+
+// ---- modules and launches ----
+
+DRIVER(cuModuleLoadData, 1, (CUmodule *handle, const void *image), {
+    if (strstr(image, ".version")) {
+        Object *module = new_object(MODULE);
+
+        module->ptx = strdup(image);
+        *handle = (CUmodule)module;
+    } else
+        refuse(INVALID_PTX, "this is no PTX");
+})
+
+ENDS(cuModuleUnload, 1, (CUmodule handle), {
+    Object *module = find(handle, MODULE);
+
+    if (module) {
+        drain_context(module->context);
+        free(module->ptx);
+        for (Object *object = objects; object; object = object->next)
+            if (object->kind == FUNCTION && object->module == module)
+                object->alive = 0;
+        module->alive = 0;
+    }
+})
+
+/// What PTX says of a function: the size of its only parameter, and the threads that it may have.
+static Object *new_function(const Object *module, const char *name)
+{
+    char text[128];
+    Object *new;
+    const char *entry, *body;
+
+    snprintf(text, sizeof(text), ".entry %s(", name);
+    entry = strstr(module->ptx, text);
+    if (!entry)
+        return NULL;
+    body = strchr(entry, '{');
+    new  = new_object(FUNCTION);
+    new->module = module;
+    new->name   = strdup(name);
+    new->kernel = dlsym(RTLD_DEFAULT, name);
+    new->max_threads = 1024;
+    new->max_shared  = PLAIN_SHARED_SIZE;
+    snprintf(text, sizeof(text), "%s_param_0[", name);
+    entry = strstr(entry, text);
+    if (entry && entry < body)
+        new->params_size = atoi(entry + strlen(text));
+    if (entry && (entry = strstr(entry, ".maxntid")) && entry < body)
+        sscanf(entry, ".maxntid %u", &new->max_threads);
+    if (!new->kernel || new->params_size > sizeof(Params))
+        return refuse(NOT_SUPPORTED, "%s is not there for the CPU, or takes too much", name);
+    return new;
+}
+
+DRIVER(cuModuleGetFunction, 1, (CUfunction *handle, CUmodule module_handle, const char *name), {
+    const Object *module = find(module_handle, MODULE);
+    Object *new = module ? new_function(module, name) : NULL;
+
+    if (new)
+        *handle = (CUfunction)new;
+    else if (!res)
+        res = NOT_FOUND;
+})
+
+DRIVER(cuFuncSetAttribute, 1, (CUfunction handle, int attribute, int value), {
+    Object *launched = find(handle, FUNCTION);
+
+    if (launched && attribute == 8 && value <= MOST_SHARED_SIZE)
+        launched->max_shared = value;
+    else
+        res = INVALID_VALUE;
+})
+
+DRIVER(cuLaunchKernel, 1, (CUfunction handle, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                           unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                           CUstream stream_handle, void **args, void **extra), {
+    Object *launched = find(handle, FUNCTION), *stream = find_stream(stream_handle);
+    const size_t threads = (size_t)block_x * block_y * block_z;
+    Operation op = {
+        .kind = LAUNCH, .launched = launched, .grid = { grid_x, grid_y, grid_z },
+        .block = { block_x, block_y, block_z },
+    };
+
+    if (launched && (!grid_x || !grid_y || !grid_z || grid_y > 65535 || grid_z > 65535 || !threads ||
+                     threads > launched->max_threads || shared > launched->max_shared)) {
+        refuse(INVALID_VALUE, "%s: %u x %u x %u thread blocks of %zu threads, of %u at most, and %u bytes, of %zu",
+               launched->name, grid_x, grid_y, grid_z, threads, launched->max_threads,
+               shared, launched->max_shared);
+    } else if (launched && stream) {
+        op.params = allocate(sizeof(Params));
+        memcpy(op.params, args[0], launched->params_size);
+        enqueue(stream, op);
+    }
+})
+
+// ---- what FFmpeg asks for and our tests do not use ----
+
+static CUresult unused(void)
+{
+    enter("a function", 0);
+    refuse(NOT_SUPPORTED, "not kept by the stand-in");
+    return leave();
+}
+
+#define UNUSED(name) EXPORTED CUresult name(void) __attribute__((alias("unused")));
+
+UNUSED(cuArray3DCreate_v2) UNUSED(cuArrayCreate_v2) UNUSED(cuArrayDestroy)
+UNUSED(cuCtxGetCurrent) UNUSED(cuCtxSetLimit) UNUSED(cuDeviceComputeCapability)
+UNUSED(cuDeviceGetCount) UNUSED(cuDeviceGetName) UNUSED(cuDevicePrimaryCtxGetState)
+UNUSED(cuDevicePrimaryCtxRelease) UNUSED(cuDevicePrimaryCtxReset)
+UNUSED(cuDevicePrimaryCtxRetain) UNUSED(cuDevicePrimaryCtxSetFlags) UNUSED(cuGLGetDevices_v2)
+UNUSED(cuGraphicsGLRegisterImage) UNUSED(cuGraphicsMapResources)
+UNUSED(cuGraphicsResourceGetMappedPointer_v2) UNUSED(cuGraphicsSubResourceGetMappedArray)
+UNUSED(cuGraphicsUnmapResources) UNUSED(cuGraphicsUnregisterResource) UNUSED(cuLinkAddData)
+UNUSED(cuLinkComplete) UNUSED(cuLinkCreate) UNUSED(cuLinkDestroy) UNUSED(cuMemAllocManaged)
+UNUSED(cuMemAllocPitch_v2) UNUSED(cuMemcpy) UNUSED(cuMemcpy2D_v2) UNUSED(cuMemcpyAsync)
+UNUSED(cuMemcpyDtoDAsync_v2) UNUSED(cuMemcpyDtoD_v2) UNUSED(cuMemcpyDtoHAsync_v2)
+UNUSED(cuModuleGetGlobal) UNUSED(cuStreamAddCallback) UNUSED(cuStreamQuery)
+UNUSED(cuStreamWaitEvent) UNUSED(cuTexObjectCreate) UNUSED(cuTexObjectDestroy)
+
+// ---- begin and end ----
+
+/// The calls of the driver are counted from now on; the one with number at fails, none if that is 0.
+EXPORTED void stand_in_fail(int at, int and_more);
+void stand_in_fail(int at, int and_more)
+{
+    pthread_mutex_lock(&mutex);
+    nb_calls = 0;
+    fail_at  = at;
+    broken   = and_more;
+    pthread_mutex_unlock(&mutex);
+}
+
+/// What CUDA_STAND_IN has behind this name.
+static int option(const char *name, int value)
+{
+    const char *text = getenv("CUDA_STAND_IN");
+
+    text = text ? strstr(text, name) : NULL;
+    return text ? atoi(text + strlen(name)) : value;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    const char *path = getenv("CUDA_STAND_IN_REPORT");
+    size_t size = 128ULL << 30;
+    void *addresses;
+
+    report     = path ? fopen(path, "w") : stderr;
+    fail_at    = option("fail=",    0);
+    broken     = option("broken=",  0);
+    max_delay  = option("delay=",   0);
+    nb_devices = option("devices=", 1);
+    major      = option("major=",   9);
+    idle       = option("idle=",    0);
+    // valgrind has less room
+    do {
+        size /= 2;
+        addresses = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    } while (addresses == MAP_FAILED && size > 1 << 30);
+    if (!report || addresses == MAP_FAILED || signal(SIGSEGV, segmentation_fault) == SIG_ERR)
+        abort();
+    next_address = (CUdeviceptr)(uintptr_t)addresses;
+    end_address  = next_address + size;
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    end_context(NULL);
+    for (const Pushed *p = all_pushed; p; p = p->next)
+        if (p->nb)
+            refuse(INVALID_CONTEXT, "%d contexts were pushed and not popped", p->nb);
+    fprintf(report, "calls %d\n", nb_calls);
+    fflush(report);
+    if (nb_errors) {
+        fprintf(stderr, "stand-in for libcuda: %d errors\n", nb_errors);
+        _exit(EXIT_STATUS);
+    }
+}
