@@ -41,7 +41,7 @@ report:
 	@scripts/report.sh
 
 apply unapply:
-	@scripts/overlay.py $@ "$(FFMPEG_SRC)"
+	@scripts/overlay.sh $@ "$(FFMPEG_SRC)"
 
 series series-check:
 	@scripts/series.sh $@

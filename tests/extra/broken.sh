@@ -121,9 +121,9 @@ make_copy() { # build
     rm -rf "$copy"
     mkdir -p "$copy/build/$(basename "$1")"
     tar -C "$root" --exclude=./build --exclude=./.git -cf - . | tar -C "$copy" -xf -
-    src=$(head -n 1 "$1/src/.overlay")
+    src=$(head -n 1 "$1/.configured")
     tree=$copy/build/tree/$(basename "$(readlink -f "$1/src")")
-    "$copy/scripts/overlay.py" tree "$src" "$tree"
+    "$copy/scripts/overlay.sh" tree "$src" "$tree"
     dir=$copy/build/$(basename "$1")
     reports=$dir/tests/data/fate
     tar -C "$1" --exclude=./tests/data -cf - . | tar -C "$dir" -xf -
