@@ -107,7 +107,7 @@ FATE_QUALITY_SERIES = $(filter fate-checkasm-% fate-%-changes fate-%-consumers f
                                fate-%-options fate-%-passthrough fate-%-ranges fate-%-rebuild fate-%-resize   \
                                fate-%-sync fate-%-threads fate-%-rose_70x46 fate-%-300x240_blur               \
                                fate-bliinds-sei-h264 fate-ffcrf-json fate-ffcrf-search \
-                               fate-pairs-mp4-of-ts fate-quantizer-h264 fate-quantizer-mjpeg                  \
+                               fate-pairs-recipe fate-quantizer-h264 fate-quantizer-mjpeg                     \
                                fate-quantizer-mpeg,$(FATE_QUALITY-yes))
 
 fate-quality: $(FATE_QUALITY)
