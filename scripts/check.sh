@@ -74,12 +74,6 @@ refuses() { # dir
     done
 }
 
-# The patches for a mailing list give what the overlay is.
-series() { # src dir
-    "$scripts/series.py" write "$1" "$build/series/check" 2>&1 &&
-        "$scripts/series.py" check "$1" "$build/series/check" "$2/src"
-}
-
 # FATE's own reports tell how its tests went. One that has none was not built; one that could not run,
 # or not all of it, says so in a file beside its report.
 fate() { # series dir target
@@ -137,7 +131,7 @@ versions=${FFMPEG_VERSION:-$(all_series)}
 
 cd "$root"
 if command -v shellcheck > /dev/null; then
-    expect "shellcheck" shellcheck -x scripts/*.sh tests/{bare,broken,container,gpu,model,package,scripts}.sh packaging/debian/pack.sh bench/*.sh .ci/run
+    expect "shellcheck" shellcheck -x scripts/*.sh tests/{bare,common,container,gpu,model,package,scripts}.sh tests/extra/broken.sh packaging/debian/pack.sh bench/*.sh .ci/run
 else
     echo "SKIPPED shellcheck: not installed"
 fi | told
@@ -153,7 +147,7 @@ for version in $versions; do
     {
         echo "PASS    $version build"
         expect "$version apply and unapply" round_trip "$src"
-        [ ! "$all" ] || expect "$version series" series "$src" "$dir"
+        [ ! "$all" ] || expect "$version series" "$scripts/series.sh"
         if [ "${first_tested:-}" ]; then
             # what depends on the release
             fate "$version" "$dir" fate-quality-series

@@ -40,7 +40,7 @@ patched() { # tree options...
 # FFmpeg's files stay where they are: in the new tree are links, to ours too, so that make sees an edit of
 # either. Only what is patched is a copy, and as new as the newest of what it is made of.
 tree() { # src farm
-    local file patch newest ours
+    local file patch
     rm -rf "$2"
     cp -rs "$1" "$2"
     # what a build has left in SRC would stop one outside of it
@@ -52,11 +52,10 @@ tree() { # src farm
     done < "$2.patched"
     patched "$2" >&2 || die "our patches do not fit $1" "$supported"
     while read -r file; do
-        newest=$1/$file
-        for patch in $(grep -l "^+++ b/$file\$" "$root"/configure-patch/*.patch); do
-            [ "$newest" -nt "$patch" ] || newest=$patch
+        touch -r "$1/$file" "$2/$file"
+        grep -l "^+++ b/$file\$" "$root"/configure-patch/*.patch | while read -r patch; do
+            [ "$2/$file" -nt "$patch" ] || touch -r "$patch" "$2/$file"
         done
-        touch -r "$newest" "$2/$file"
     done < "$2.patched"
     # a name that FFmpeg has, too, is an error of cp
     cp -rs "$root"/{libavcodec,libavfilter,tests,tools,doc} "$2"
