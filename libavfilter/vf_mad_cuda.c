@@ -468,9 +468,10 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
         ret = set_image(ctx, i, frames[i], desc);
         if (ret < 0)
             return ret;
-        p->image[i].scale = s->range[i].scale / s->range[PAIR_REFERENCE].scale;
     }
     p->unit      = s->range[PAIR_REFERENCE].scale;
+    for (int i = 0; i < PAIR_NB; i++)
+        p->image[i].scale = s->range[i].scale / p->unit;
     p->lmse_unit = p->unit * p->unit / (MAD_BLOCK * MAD_BLOCK);
     p->down      = desc->comp[0].shift;
     p->mask      = (1 << desc->comp[0].depth) - 1;
