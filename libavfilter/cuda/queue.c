@@ -444,7 +444,9 @@ static int add_to_batch(AVFilterContext *ctx, CUDAQueueSlot *slot, const AVFrame
     const AVFrame *kept[] = { ref, other };
     int added, ret = ff_cuda_queue_check_frame(ctx->inputs[0], slot->frame);
 
-    if (ret < 0 || ref && (ret = ff_cuda_queue_check_frame(ctx->inputs[1], ref)) < 0)
+    for (int i = 0; i < FF_ARRAY_ELEMS(kept) && ret >= 0; i++)
+        ret = kept[i] ? ff_cuda_queue_check_frame(ctx->inputs[1], kept[i]) : 0;
+    if (ret < 0)
         return ret;
     added = q->filter->add(ctx, slot->frame, ref);
     for (int i = 0; i < FF_ARRAY_ELEMS(kept) && added > 0; i++) {

@@ -168,7 +168,7 @@ faults_others(){
     fi
     for filter in bliinds_cuda ssim_cuda detailloss_cuda mad_cuda blocksmooth_cuda; do
         for kind in ${kinds}; do
-            (cd ${tmp} && CUDA_STAND_IN=idle=1 ${program} other ${kind%.*} ${kind#*.} ${filter} > ${tmp}/said) &&
+            (cd ${tmp} && CUDA_STAND_IN=idle=1 ${program} other ${kind%.*} ${kind#*.} ${filter}) > ${tmp}/said &&
                 grep -q 'insert scale_cuda' ${tmp}/said || { cat ${tmp}/said; echo "${filter}, ${kind}: not refused"; }
         done
     done
