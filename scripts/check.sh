@@ -106,25 +106,12 @@ fate() { # series dir target
     done
 }
 
-# promtool alone of its package, which would start a server.
-get_promtool() {
-    local dir=$build/promtool
-    command -v promtool > /dev/null || {
-        [ -x "$dir/usr/bin/promtool" ] || {
-            mkdir -p "$dir"
-            (cd "$dir" && apt-get -q download prometheus && dpkg -x prometheus_*.deb .) > "$dir/log" 2>&1 || true
-        }
-        PATH=$PATH:$dir/usr/bin
-    }
-}
-
 lock
 mkdir -p "$build"
 : > "$results"
 all=${1:-}
 given=${FFMPEG_SRC:-}${FFMPEG_VERSION:-}
 "$scripts/deps.sh" build check ${all:+model}
-get_promtool
 versions=${FFMPEG_VERSION:-$(all_series)}
 [ "$all" ] || versions=$(sed -n 1p <<< "$versions")
 [ ! "${FFMPEG_SRC:-}" ] || versions=your-tree
