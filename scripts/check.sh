@@ -47,7 +47,7 @@ round_trip() { # src
     overlay unapply && unchanged "$1" || return
     sed -i '/ret = fgt->graph ? read_frames/d' "$copy/fftools/ffmpeg_filter.c"
     ! report=$(overlay apply 2>&1) || return
-    grep -q 'ffmpeg_filter.c' <<< "$report" && grep -qi 'hunk' <<< "$report" &&
+    grep -q 'ffmpeg_filter.c: patch does not apply' <<< "$report" &&
         grep -q 'supported releases' <<< "$report" || return
     cp "$1/fftools/ffmpeg_filter.c" "$copy/fftools/"
     unchanged "$1"

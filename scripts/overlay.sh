@@ -64,35 +64,39 @@ tree() { # src farm
 }
 
 apply() { # src
-    local file ours
-    files | while IFS=$'\t' read -r file ours; do
+    local file
+    while IFS=$'\t' read -r file _; do
         [ ! -e "$1/$file" ] || die "$1/$file is there already; nothing was changed" \
             "\`make unapply FFMPEG_SRC=$1\` takes the overlay out"
-    done
+    done <<< "$files"
     patched "$1" || die "our patches do not fit $1; nothing was changed" "$supported"
-    files | while IFS=$'\t' read -r file ours; do
-        install -D -p -m "$(stat -c %a "$ours")" "$ours" "$1/$file"
-    done
+    tree_of_ours | tar -C "$1" -xf -
     say "$1 (FFmpeg $(release "$1")) has the overlay now; configure and build it as ever"
 }
 
 unapply() { # src
-    local file ours
-    files | while IFS=$'\t' read -r file ours; do
-        cmp -s "$ours" "$1/$file" || die "$1/$file is not as it is here; nothing was changed" \
-            "save your edits and bring it back, or check out the version that was applied"
-    done
+    local edited
+    edited=$(tree_of_ours | tar -C "$1" -df - 2>&1 | grep -vE ': (Mod time|Uid|Gid|Mode) differs?$') || true
+    [ -z "$edited" ] || die "files in $1 are not as they are here; nothing was changed" "$edited" \
+        "save your edits and bring these back, or check out the version that was applied"
     patched "$1" -R || die "FFmpeg's own files were edited where we patched them; nothing was changed"
-    files | while IFS=$'\t' read -r file ours; do
-        rm "$1/$file"
-        rmdir -p --ignore-fail-on-non-empty "$1/${file%/*}"
-    done
+    cd "$1"
+    cut -f 1 <<< "$files" | xargs -d '\n' rm
+    cut -f 1 <<< "$files" | sed 's,/[^/]*$,,' | sort -u | xargs -d '\n' rmdir -p --ignore-fail-on-non-empty
     say "$1 is as it was before"
+}
+
+# An archive of our files, where they are in FFmpeg's tree.
+tree_of_ours() {
+    cut -f 2 <<< "$files" | sed "s,^$root/,," |
+        tar -C "$root" -T - --transform='s,^models/,libavfilter/models/,' --transform='s,^Makefile.snippet,libavfilter/&,' \
+            --transform='s,^VERSION,tools/quality.version,' -cf -
 }
 
 [ "${1:-}" != files ] || { files; exit; }
 [ -d "${2:-}" ] || die "which tree?" "give it with FFMPEG_SRC=path-to-your-FFmpeg${2:+: $2 is not a folder}"
 src=$(realpath "$2")
+files=$(files)
 case $1 in
 release | apply | unapply) "$1" "$src" ;;
 tree) tree "$src" "$(realpath -m "$3")" ;;
