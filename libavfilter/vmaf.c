@@ -1,0 +1,402 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+#include <math.h>
+#include <string.h>
+
+#include "libavutil/avstring.h"
+#include "libavutil/common.h"
+#include "libavutil/error.h"
+#include "libavutil/log.h"
+#include "libavutil/mem.h"
+
+#include "vmaf.h"
+
+/// Frames with more lines are those of a display with 2160 lines.
+#define LARGE 1440
+
+/// More motion hides no more.
+#define MAX_MOTION 18
+
+/// Added to each band of ADM, for what the eye does not see.
+#define NOISE 0.02
+
+/// Of what was kept in adm3. The rest is of what was added.
+#define KEPT_SHARE 0.7
+
+/// Digits after the point, as libvmaf has them.
+#define DIGITS 6
+
+// ---- options and names ----
+
+int ff_vmaf_init(VMAFContext *s, AVFilterContext *ctx)
+{
+    const char *type = s->log.log_path ? strrchr(s->log.log_path, '.') : NULL;
+
+    if (s->feature) {
+        av_log(ctx, AV_LOG_ERROR, "feature= is not supported: use the filter libvmaf, or ssim, psnr "
+               "and others for their own scores.\n");
+        return AVERROR(EINVAL);
+    }
+    if (s->log_format || type && (!av_strcasecmp(type, ".csv") || !av_strcasecmp(type, ".xml"))) {
+        av_log(ctx, AV_LOG_ERROR, "Logs are JSON: set log_fmt=json and a log_path that ends so, or "
+               "stats_file= for a line per frame.\n");
+        return AVERROR(EINVAL);
+    }
+    if (s->bitdepth % 10) {
+        av_log(ctx, AV_LOG_ERROR, "bitdepth=%d: only 10 is supported.\n", s->bitdepth);
+        return AVERROR(EINVAL);
+    }
+    if (s->n_threads || s->pool)
+        av_log(ctx, AV_LOG_VERBOSE, "n_threads and pool have no effect: see -filter_threads, and "
+               "the summary.\n");
+    if (s->models && (s->nb_models = ff_vmaf_models_parse(s->model, s->models, ctx)) < 0)
+        return s->nb_models;
+    s->log.filter           = "vmaf";
+    s->log.title            = "VMAF";
+    s->log.predicts         = "";
+    s->log.higher_is_better = 1;
+    s->log.metric           = s->metric;
+    return ff_metric_init(&s->log, ctx);
+}
+
+/// The name that libvmaf's logs have for a value.
+static char *log_name(const VMAFModel *model, enum VMAFValue value)
+{
+    static const char *const adm[] = { "adm2", "aim", "adm3", "adm_scale0", "adm_scale1",
+                                       "adm_scale2", "adm_scale3" };
+    static const char *const speed[]    = { "u", "v", "uv" };
+    static const char *const prescale[] = { "", "_ps_0.6_psm_bilinear", "_ps_0.5_psm_bilinear" };
+    static const char *const window[]   = { "_mmxv_18", "_mffw_mmxv_18_mma" };
+    char depth[32] = "", height[32] = "", width[32] = "";
+
+    switch (value) {
+    case VMAF_SCORE:
+        return av_strdup(model->name);
+    case VMAF_CAMBI:
+        if (model->cambi.depth)
+            snprintf(depth,  sizeof(depth),  "_encbd_%d", model->cambi.depth);
+        if (model->cambi.height)
+            snprintf(height, sizeof(height), "_ench_%d",  model->cambi.height);
+        if (model->cambi.width)
+            snprintf(width,  sizeof(width),  "_encw_%d",  model->cambi.width);
+        return av_asprintf("cambi_hrs_1080_cmxv_17_vlt_0.06%s%s%s", depth, height, width);
+    case VMAF_SPEED_U:
+    case VMAF_SPEED_V:
+    case VMAF_SPEED_UV:
+        return av_asprintf("speed_chroma_%s_mxv_45_nnf_0.1%s_snn_0.19_wvm_5",
+                           speed[value - VMAF_SPEED_U], prescale[model->prescale]);
+    case VMAF_SAD:
+        return av_asprintf("VMAF_integer_feature_motion_sad_score%s", window[model->window]);
+    case VMAF_MOTION2:
+    case VMAF_MOTION3:
+        return av_asprintf("integer_motion%d%s", value == VMAF_MOTION2 ? 2 : 3,
+                           window[model->window]);
+    default:
+        return av_asprintf("integer_%s_csf_2_dlmw_0.7_egl_1_min_0.5_nw_0.02%s",
+                           adm[value - VMAF_ADM2], model->viewing);
+    }
+}
+
+/// Name the values of a model, of which some may be known.
+static int add_metrics(VMAFContext *s, int m)
+{
+    static const char *const name[VMAF_NB_VALUES] = {
+        "score", "cambi", "speed_chroma_u", "speed_chroma_v", "speed_chroma_uv", "adm2", "aim",
+        "adm3", "adm_scale0", "adm_scale1", "adm_scale2", "adm_scale3", "motion_sad", "motion2",
+        "motion3",
+    };
+
+    for (int value = 0; value < VMAF_NB_VALUES; value++) {
+        char *known = log_name(&s->model[m], value);
+        int i;
+
+        if (!known)
+            return AVERROR(ENOMEM);
+        for (i = 0; i < s->log.nb_metrics && strcmp(s->name[i], known); i++)
+            ;
+        s->metric_of[m][value] = i;
+        if (i < s->log.nb_metrics) {
+            av_free(known);
+            continue;
+        }
+        s->name[i]   = known;
+        s->metric[i] = (ScoreMetric){ .name = m ? known : name[value], .log_name = known,
+                                      .digits = DIGITS, .pooled = 1 };
+        s->log.nb_metrics++;
+    }
+    return 0;
+}
+
+// ---- ADM ----
+
+static int ceil_log2(int n)
+{
+    return n > 1 ? av_log2(n - 1) + 1 : 0;
+}
+
+static void describe_adm(VMAFADMScale scale[VMAF_ADM_SCALES], enum VMAFCSF csf, int w, int h)
+{
+    for (int i = 0; i < VMAF_ADM_SCALES; i++) {
+        VMAFADMScale *s = &scale[i];
+
+        *s = (VMAFADMScale){ .scale = i, .width = w, .height = h };
+        s->w = w  = (w + 1) / 2;
+        s->h = h  = (h + 1) / 2;
+        s->left   = w * 0.1 - 0.5;
+        s->top    = h * 0.1 - 0.5;
+        s->right  = w - s->left;
+        s->bottom = h - s->top;
+        for (int band = 0; band < VMAF_ADM_BANDS; band++) {
+            const int is_diagonal = band == VMAF_ADM_D;
+            const double unit     = i ? 0x1p32 : is_diagonal ? 0x1p23 : 0x1p21;
+
+            s->weight[band] = ff_vmaf_csf(csf, band, i) * unit;
+            for (int part = 0; part < VMAF_ADM_PARTS; part++) {
+                s->square_shift[part][band] = i || is_diagonal ? 30 : 29;
+                s->cube_shift[part][band]   = ceil_log2(w) - (i ? 0 : is_diagonal ? 3 : 4);
+            }
+            s->square_shift[VMAF_ADM_SOURCE][band] = i == 2 ? 30 : 31;
+            s->cube_shift[VMAF_ADM_SOURCE][band]   = i ? ceil_log2(s->right - s->left) : 0;
+        }
+        for (int part = 0; part < VMAF_ADM_PARTS; part++)
+            s->row_shift[part] = ceil_log2(h);
+        s->row_shift[VMAF_ADM_SOURCE] =
+            i ? ceil_log2(s->bottom - s->top)
+              : FFMAX(ceil_log2((s->bottom - s->top) * (s->right - s->left)) - 20, 0);
+    }
+}
+
+/// How strong a part is in a scale: the cube roots of its bands, with those of noise.
+static float adm_strength(const VMAFADMScale *s, const VMAFADMSums *sums, enum VMAFCSF csf,
+                          int part, double noise)
+{
+    static const int part_bits[] = { 0, 45, 39, 36 }, source_bits[] = { 18, 32, 27, 23 };
+    const int scale = s->scale, area = (s->bottom - s->top) * (s->right - s->left);
+    float strength[VMAF_ADM_BANDS];
+
+    for (int band = 0; band < VMAF_ADM_BANDS; band++) {
+        const int64_t sum = sums->cube[scale][part][band];
+        const int shift   = s->row_shift[part] + s->cube_shift[part][band];
+        const double weight = ff_vmaf_csf(csf, band, scale);
+        float mean;
+
+        if (part == VMAF_ADM_SOURCE)
+            mean = sum / ldexp(1, source_bits[scale] - shift) * pow(weight, 3);
+        else if (scale)
+            mean = (float)sum / ldexpf(1, part_bits[scale] - shift);
+        else
+            mean = sum / ldexp(1, (band == VMAF_ADM_D ? 57 : 52) - shift);
+        strength[band] = powf(mean, 1 / 3.f) + powf(area * noise, 1 / 3.f);
+    }
+    return strength[VMAF_ADM_H] + strength[VMAF_ADM_V] + strength[VMAF_ADM_D];
+}
+
+static void measure_adm(double value[VMAF_NB_VALUES], const VMAFADMScale scale[VMAF_ADM_SCALES],
+                        const VMAFADMSums *sums, enum VMAFCSF csf)
+{
+    double kept = 0, added = 0, source = 0;
+
+    for (int i = 0; i < VMAF_ADM_SCALES; i++) {
+        const float k = adm_strength(&scale[i], sums, csf, VMAF_ADM_KEPT,   NOISE);
+        const float s = adm_strength(&scale[i], sums, csf, VMAF_ADM_SOURCE, NOISE);
+
+        kept   += k;
+        source += s;
+        added  += adm_strength(&scale[i], sums, csf, VMAF_ADM_ADDED, 0);
+        value[VMAF_ADM_SCALE + i] = (double)k / s;
+    }
+    value[VMAF_ADM2] = kept / source;
+    value[VMAF_AIM]  = added / source;
+    value[VMAF_ADM3] = FFMAX(value[VMAF_ADM2] * KEPT_SHARE +
+                             (1 - value[VMAF_AIM]) * (1 - KEPT_SHARE), 0.5);
+}
+
+// ---- motion ----
+
+/// The change of frame i of a run, with the frames around it.
+static double motion2(const VMAFContext *s, enum VMAFWindow window, int64_t i)
+{
+    const double *sad  = s->sad[window];
+    const int first    = window + 1;
+    const double after = sad[(i + 1) % 4];
+
+    if (i < first)
+        return 0;
+    if (i == s->nb_run - 1)
+        return sad[i % 4];
+    if (window == VMAF_WINDOW_3)
+        return FFMIN(sad[i % 4], after);
+    return i > first ? FFMIN(sad[(i - 1) % 4], after) : after;
+}
+
+/// It follows that of frame i - 1.
+static double motion3(VMAFContext *s, enum VMAFWindow window, int64_t i)
+{
+    const int first     = window + 1;
+    const double before = s->last[window];
+    double now          = motion2(s, window, i);
+
+    // the first ones have none of their own
+    if (i < first)
+        now = s->nb_run > first ? s->sad[window][first] : 0;
+    s->last[window] = now;
+    return window == VMAF_WINDOW_5 && i >= first ? (now + before) / 2 : now;
+}
+
+// ---- frames ----
+
+int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, int width, int height, int depth)
+{
+    int ret;
+
+    if (!s->nb_models) {
+        const char *version = height > LARGE ? "version=vmaf_v1.0.16_1d5h_2160"
+                                             : "version=vmaf_v1.0.16_3d0h";
+
+        av_log(ctx, AV_LOG_INFO, "The model is %s, chosen by the height; libvmaf's default is "
+               "another, v0.6.1.\n", strchr(version, '=') + 1);
+        if ((s->nb_models = ff_vmaf_models_parse(s->model, version, ctx)) < 0)
+            return s->nb_models;
+    }
+    s->width  = width;
+    s->height = height;
+    for (int m = 0; m < s->nb_models; m++) {
+        VMAFModel *model = &s->model[m];
+
+        if (s->bitdepth && depth == 8 && !model->cambi.depth)
+            model->cambi.depth = 8;
+        for (model->cambi_of = 0; model->cambi_of < m; model->cambi_of++)
+            if (!memcmp(&s->model[model->cambi_of].cambi, &model->cambi, sizeof(model->cambi)))
+                break;
+        s->needs_csf[model->csf]           = 1;
+        s->needs_prescale[model->prescale] = 1;
+        s->needs_window[model->window]     = 1;
+        if ((ret = add_metrics(s, m)) < 0)
+            return ret;
+    }
+    for (int i = 0; i < VMAF_NB_CSF; i++)
+        describe_adm(s->adm[i], i, width, height);
+    s->log.model = s->model[0].version;
+    s->log.max   = s->model[0].max;
+    return 0;
+}
+
+int ff_vmaf_is_chosen(const VMAFContext *s)
+{
+    return s->nb_frames % s->n_subsample == 0;
+}
+
+static void measure(VMAFContext *s, double *value, const VMAFSums *sums)
+{
+    for (int m = 0; m < s->nb_models; m++) {
+        const VMAFModel *model = &s->model[m];
+        const VMAFSpeed *speed = &sums->speed[model->prescale];
+        double of_model[VMAF_NB_VALUES] = { 0 };
+
+        measure_adm(of_model, s->adm[model->csf], &sums->adm[model->csf], model->csf);
+        of_model[VMAF_CAMBI]    = sums->cambi[model->cambi_of];
+        of_model[VMAF_SPEED_U]  = speed->u;
+        of_model[VMAF_SPEED_V]  = speed->v;
+        of_model[VMAF_SPEED_UV] = speed->uv;
+        for (int i = 0; i < VMAF_NB_VALUES; i++)
+            value[s->metric_of[m][i]] = of_model[i];
+    }
+}
+
+void ff_vmaf_add(VMAFContext *s, AVFrame *frame, const VMAFSums *sums, const uint64_t *sad)
+{
+    VMAFWaiting *w = &s->waiting[s->nb_waiting++];
+
+    w->frame     = frame;
+    w->n         = s->nb_frames++;
+    w->run       = sad ? s->nb_run : -1;
+    w->is_scored = !!sums;
+    if (sums)
+        measure(s, w->value, sums);
+    if (!sad)
+        return;
+    for (int i = 0; i < VMAF_NB_WINDOWS; i++)
+        s->sad[i][s->nb_run % 4] =
+            s->nb_run <= i ? 0 : FFMIN(sad[i] / 256. / (s->width * s->height), MAX_MOTION);
+    s->nb_run++;
+}
+
+static int score_frame(VMAFContext *s, AVFilterContext *ctx, VMAFWaiting *w)
+{
+    double motion[VMAF_NB_WINDOWS][2];
+
+    for (int i = 0; i < VMAF_NB_WINDOWS; i++) {
+        motion[i][0] = motion2(s, i, w->run);
+        motion[i][1] = motion3(s, i, w->run);
+    }
+    if (!w->is_scored)
+        return 0;
+    for (int m = 0; m < s->nb_models; m++) {
+        const VMAFModel *model = &s->model[m];
+        const int *of = s->metric_of[m];
+        double feature[4];
+
+        w->value[of[VMAF_SAD]]     = s->sad[model->window][w->run % 4];
+        w->value[of[VMAF_MOTION2]] = motion[model->window][0];
+        w->value[of[VMAF_MOTION3]] = motion[model->window][1];
+        feature[0] = w->value[of[VMAF_CAMBI]];
+        feature[1] = w->value[of[VMAF_SPEED_UV]];
+        feature[2] = w->value[of[VMAF_ADM3]];
+        feature[3] = w->value[of[VMAF_MOTION3]];
+        w->value[of[VMAF_SCORE]] = ff_vmaf_predict(model, feature);
+    }
+    return ff_metric_frame(&s->log, ctx, w->frame, w->n, w->value, 1);
+}
+
+int ff_vmaf_get(VMAFContext *s, AVFilterContext *ctx, AVFrame **frame, int ended)
+{
+    VMAFWaiting *w    = s->waiting;
+    const int passes  = w->run < 0;
+    int ret = 0;
+
+    if (!s->nb_waiting)
+        return 0;
+    if (!passes) {
+        // the frames after the first ones wait for the next
+        const int64_t last = FFMAX(w->run + 1, s->needs_window[VMAF_WINDOW_5] ? 2 : 1);
+
+        if (!ended && s->nb_run <= last && s->waiting[s->nb_waiting - 1].run >= 0)
+            return 0;
+        ret = score_frame(s, ctx, w);
+    }
+    *frame = w->frame;
+    s->nb_waiting--;
+    memmove(w, w + 1, s->nb_waiting * sizeof(*w));
+    if (passes || ended && !s->nb_waiting)
+        s->nb_run = 0;
+    if (ret < 0)
+        av_frame_free(frame);
+    return ret < 0 ? ret : 1;
+}
+
+void ff_vmaf_uninit(VMAFContext *s, AVFilterContext *ctx, int ended)
+{
+    ff_metric_uninit(&s->log, ctx, s->nb_frames, ended);
+    for (int i = 0; i < s->nb_waiting; i++)
+        av_frame_free(&s->waiting[i].frame);
+    for (int m = 0; m < FF_ARRAY_ELEMS(s->model); m++)
+        av_freep(&s->model[m].name);
+    for (int i = 0; i < METRIC_MAX; i++)
+        av_freep(&s->name[i]);
+}
