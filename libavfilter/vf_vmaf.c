@@ -44,18 +44,10 @@
 #include "luma.h"
 #include "pair_sync.h"
 #include "vmaf.h"
-#include "vmaf_cambi.h"
-#include "vmaf_luma.h"
-#include "vmaf_speed.h"
+#include "vmaf_cpu.h"
 
 /// ADM's smallest picture. SpEED and CAMBI need larger ones, as the model has it.
 #define MIN_SIZE 33
-
-/// What one job has summed.
-typedef struct JobSums {
-    VMAFADMSums adm;
-    uint64_t sad[VMAF_NB_WINDOWS];
-} JobSums;
 
 typedef struct VMAFCPUContext {
     const AVClass *class;
@@ -64,18 +56,12 @@ typedef struct VMAFCPUContext {
 
     int depth;                          ///< that is computed with
     enum AVPixelFormat deep_format;     ///< of frames that are converted to it
-    VMAFLumaContext luma;
-    VMAFCambiContext *cambi[VMAF_MAX_MODELS];
-    VMAFSpeedContext *speed[VMAF_NB_PRESCALES];
-    JobSums *job;
+    VMAFLuma *luma;
+    VMAFSpeed *speed[VMAF_NB_PRESCALES];
+    VMAFCambi *cambi[VMAF_MAX_MODELS];
     AVFrame *before[VMAF_NB_WINDOWS];   ///< the last frames of the reference
     int is_held;                        ///< the last event gave no frame
 } VMAFCPUContext;
-
-typedef struct ThreadData {
-    const VMAFADMScale *scale;
-    const AVFrame *frame[PAIR_NB];
-} ThreadData;
 
 #define FLAGS (AV_OPT_FLAG_FILTERING_PARAM | AV_OPT_FLAG_VIDEO_PARAM)
 
@@ -114,79 +100,30 @@ static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg
 
 // ---- a pair ----
 
-static VMAFLuma luma_of(const AVFrame *frame)
-{
-    return (VMAFLuma){ frame->data[0], frame->linesize[0] };
-}
-
-static int adm_slice(AVFilterContext *ctx, void *arg, int job, int nb_jobs)
-{
-    const VMAFCPUContext *s = ctx->priv;
-    const ThreadData *td = arg;
-    const VMAFLuma luma[] = { luma_of(td->frame[PAIR_REFERENCE]), luma_of(td->frame[PAIR_MAIN]) };
-
-    ff_vmaf_adm_slice(&s->luma, td->scale, luma, &s->job[job].adm, job, nb_jobs);
-    return 0;
-}
-
-static int motion_slice(AVFilterContext *ctx, void *arg, int job, int nb_jobs)
-{
-    const VMAFCPUContext *s = ctx->priv;
-    const ThreadData *td = arg;
-    const VMAFLuma now   = luma_of(td->frame[PAIR_REFERENCE]);
-
-    for (int i = 0; i < VMAF_NB_WINDOWS; i++)
-        if (s->common.needs_window[i] && s->common.nb_run > i) {
-            const VMAFLuma before = luma_of(s->before[i]);
-
-            s->job[job].sad[i] = ff_vmaf_motion_slice(&s->luma, &before, &now, job, nb_jobs);
-        }
-    return 0;
-}
-
-static void measure_adm(AVFilterContext *ctx, ThreadData *td, VMAFADMSums *sums, enum VMAFCSF csf)
-{
-    const VMAFCPUContext *s = ctx->priv;
-
-    *sums = (VMAFADMSums){ 0 };
-    for (int i = 0; i < VMAF_ADM_SCALES; i++) {
-        const int nb_jobs = FFMIN(s->luma.nb_jobs, s->common.adm[csf][i].h);
-
-        td->scale = &s->common.adm[csf][i];
-        ff_filter_execute(ctx, adm_slice, td, NULL, nb_jobs);
-        for (int job = 0; job < nb_jobs; job++)
-            for (int part = 0; part < VMAF_ADM_SUMS; part++)
-                for (int band = 0; band < VMAF_ADM_BANDS; band++)
-                    sums->cube[i][part][band] += s->job[job].adm.cube[i][part][band];
-    }
-}
-
-static int score_frame(AVFilterContext *ctx, AVFrame *main, ThreadData *td)
+static int score_frame(AVFilterContext *ctx, AVFrame *main, const AVFrame *encode,
+                       const AVFrame *reference)
 {
     VMAFCPUContext *s = ctx->priv;
     VMAFContext *c    = &s->common;
+    const int chosen  = ff_vmaf_is_chosen(c);
     uint64_t sad[VMAF_NB_WINDOWS] = { 0 };
     VMAFSums sums;
     int ret = 0;
 
-    ff_filter_execute(ctx, motion_slice, td, NULL, s->luma.nb_jobs);
-    for (int job = 0; job < s->luma.nb_jobs; job++)
-        for (int i = 0; i < VMAF_NB_WINDOWS; i++)
-            sad[i] += s->job[job].sad[i];
-    if (ff_vmaf_is_chosen(c)) {
-        for (int i = 0; i < VMAF_NB_CSF; i++)
-            if (c->needs_csf[i])
-                measure_adm(ctx, td, &sums.adm[i], i);
-        for (int i = 0; i < VMAF_NB_PRESCALES; i++)
-            if (s->speed[i])
-                sums.speed[i] = ff_vmaf_speed(s->speed[i], ctx, td->frame[PAIR_REFERENCE],
-                                              td->frame[PAIR_MAIN]);
-        for (int i = 0; i < c->nb_models && ret >= 0; i++)
-            if (s->cambi[i])
-                ret = ff_vmaf_cambi(s->cambi[i], ctx, td->frame[PAIR_MAIN], &sums.cambi[i]);
-    }
+    for (int i = 0; i < VMAF_NB_WINDOWS; i++)
+        if (c->needs_window[i] && c->nb_run > i)
+            sad[i] = ff_vmaf_motion(s->luma, ctx, s->before[i], reference);
+    for (int i = 0; i < VMAF_NB_CSF && chosen; i++)
+        if (c->needs_csf[i])
+            ff_vmaf_adm(s->luma, ctx, reference, encode, c->adm[i], &sums.adm[i]);
+    for (int i = 0; i < VMAF_NB_PRESCALES && chosen; i++)
+        if (s->speed[i])
+            sums.speed[i] = ff_vmaf_speed(s->speed[i], ctx, reference, encode);
+    for (int i = 0; i < c->nb_models && chosen && ret >= 0; i++)
+        if (s->cambi[i])
+            ret = ff_vmaf_cambi(s->cambi[i], ctx, encode, &sums.cambi[i]);
     if (ret >= 0)
-        ff_vmaf_add(c, main, ff_vmaf_is_chosen(c) ? &sums : NULL, sad);
+        ff_vmaf_add(c, main, chosen ? &sums : NULL, sad);
     return ret;
 }
 
@@ -245,7 +182,7 @@ static int filter_frames(FFFrameSync *fs)
 {
     AVFilterContext *ctx = fs->parent;
     VMAFCPUContext *s = ctx->priv;
-    AVFrame *main, *reference, *deep[PAIR_NB] = { NULL };
+    AVFrame *main, *reference;
     int ret = ff_pair_sync_get(&s->sync, &main, &reference);
 
     if (ret < 0)
@@ -253,16 +190,14 @@ static int filter_frames(FFFrameSync *fs)
     s->common.log.time_base = fs->time_base;
     s->is_held = 1;
     if (reference) {
-        ThreadData td;
+        AVFrame *encode = convert(s, main);
 
-        td.frame[PAIR_MAIN]      = deep[PAIR_MAIN]      = convert(s, main);
-        td.frame[PAIR_REFERENCE] = deep[PAIR_REFERENCE] = convert(s, reference);
-        ret = deep[PAIR_MAIN] && deep[PAIR_REFERENCE] ? score_frame(ctx, main, &td)
-                                                      : AVERROR(ENOMEM);
-        av_frame_free(&deep[PAIR_MAIN]);
-        FFSWAP(AVFrame *, s->before[0], s->before[1]);
-        FFSWAP(AVFrame *, s->before[0], deep[PAIR_REFERENCE]);
-        av_frame_free(&deep[PAIR_REFERENCE]);
+        reference = convert(s, reference);
+        ret = encode && reference ? score_frame(ctx, main, encode, reference) : AVERROR(ENOMEM);
+        av_frame_free(&encode);
+        av_frame_free(&s->before[1]);
+        s->before[1] = s->before[0];
+        s->before[0] = reference;
         if (ret < 0) {
             av_frame_free(&main);
             return ret;
@@ -299,8 +234,9 @@ static int process_command(AVFilterContext *ctx, const char *cmd, const char *ar
 {
     int ret = ff_filter_process_command(ctx, cmd, arg, res, res_len, flags);
 
-    return ret < 0 || strcmp(cmd, "drain") ? ret
-                                           : deliver(ctx, 1, !ff_outlink_get_status(ctx->outputs[0]));
+    if (ret >= 0 && !strcmp(cmd, "drain"))
+        ret = deliver(ctx, 1, !ff_outlink_get_status(ctx->outputs[0]));
+    return ret;
 }
 
 // ---- set-up ----
@@ -342,16 +278,13 @@ static int config_output(AVFilterLink *outlink)
     VMAFCPUContext *s = ctx->priv;
     VMAFContext *c    = &s->common;
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(outlink->format);
-    const int nb_jobs = ff_filter_get_nb_threads(ctx);
     int ret;
 
     if ((ret = check_formats(ctx)) < 0 ||
         (ret = ff_pair_sync_config_output(&s->sync, outlink, MIN_SIZE)) < 0 ||
         (ret = ff_vmaf_config(c, ctx, outlink->w, outlink->h, desc->comp[0].depth)) < 0 ||
-        (ret = ff_vmaf_luma_init(&s->luma, outlink->w, outlink->h, s->depth, nb_jobs)) < 0)
+        (ret = ff_vmaf_luma_init(&s->luma, ctx, outlink->w, outlink->h, s->depth)) < 0)
         return ret;
-    if (!(s->job = av_calloc(nb_jobs, sizeof(*s->job))))
-        return AVERROR(ENOMEM);
     // libvmaf has no half sample of chroma at the end of odd sizes
     for (int i = 0; i < VMAF_NB_PRESCALES; i++)
         if (c->needs_prescale[i] &&
@@ -381,14 +314,13 @@ static av_cold void uninit(AVFilterContext *ctx)
 
     ff_vmaf_uninit(&s->common, ctx, s->sync.fs.eof);
     ff_pair_sync_uninit(&s->sync, ctx);
-    ff_vmaf_luma_uninit(&s->luma);
+    ff_vmaf_luma_free(&s->luma);
     for (int i = 0; i < VMAF_NB_PRESCALES; i++)
         ff_vmaf_speed_free(&s->speed[i]);
     for (int i = 0; i < VMAF_MAX_MODELS; i++)
         ff_vmaf_cambi_free(&s->cambi[i]);
     for (int i = 0; i < VMAF_NB_WINDOWS; i++)
         av_frame_free(&s->before[i]);
-    av_freep(&s->job);
 }
 
 static const AVFilterPad vmaf_outputs[] = {

@@ -17,15 +17,18 @@
  */
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "libavutil/avstring.h"
 #include "libavutil/common.h"
+#include "libavutil/dict.h"
 #include "libavutil/error.h"
 #include "libavutil/log.h"
 #include "libavutil/mem.h"
 
 #include "vmaf.h"
+#include "vmaf_model_data.h"
 
 /// Frames with more lines are those of a display with 2160 lines.
 #define LARGE 1440
@@ -42,6 +45,148 @@
 /// Digits after the point, as libvmaf has them.
 #define DIGITS 6
 
+// ---- models ----
+
+#define PREFIX    "vmaf_v1.0.16_"
+#define GAMMA     0.035000000000000003
+#define RHO       -1.2801585513962348
+
+/// From a score and the features to their scaled values.
+static const double slope[] = {
+    0.012020766332648467, 0.07265168094288038, 0.03147688934068315, 4.044462665497729,
+    0.06242930101138472,
+};
+static const double intercept[] = {
+    -0.30712690585348135, -0.00016348141788834398, -0.014977474082856242, -3.0226057825839794,
+    -0.003051650363248205,
+};
+
+const double ff_vmaf_prescale[VMAF_NB_PRESCALES] = {
+    [VMAF_PRESCALE_1] = 1, [VMAF_PRESCALE_06] = 0.6, [VMAF_PRESCALE_05] = 0.5,
+};
+
+#define MODELS(csf, prescale, viewing, max, ...)                                            \
+    { version(""),     csf, prescale, VMAF_WINDOW_3, viewing, { __VA_ARGS__ }, max },       \
+    { version("hfr_"), csf, prescale, VMAF_WINDOW_5, viewing, { __VA_ARGS__ }, max }
+
+static const VMAFModel models[] = {
+#define version(hfr) PREFIX hfr "3d0h"
+    MODELS(VMAF_CSF_3240, VMAF_PRESCALE_1, "", 100, 5.30624188, 0.980791305, -0.000490758318),
+#undef version
+#define version(hfr) PREFIX hfr "5d0h"
+    MODELS(VMAF_CSF_1080_5H, VMAF_PRESCALE_06, "_nvd_5", 100,
+           5.30624188, 0.980791305, -0.000490758318),
+#undef version
+#define version(hfr) PREFIX hfr "3d0h_2160"
+    MODELS(VMAF_CSF_2160_3H, VMAF_PRESCALE_05, "_rdh_2160", 110, 5, 1, 0),
+#undef version
+#define version(hfr) PREFIX hfr "1d5h_2160"
+    MODELS(VMAF_CSF_3240, VMAF_PRESCALE_1, "_nvd_1.5_rdh_2160", 100, 0, 1, 0),
+#undef version
+};
+
+static int refuse(void *logctx, const char *key, const char *value)
+{
+    if (!strcmp(key, "version"))
+        av_log(logctx, AV_LOG_ERROR, "There is no model '%s': use " PREFIX "3d0h, " PREFIX "5d0h, "
+               PREFIX "3d0h_2160 or " PREFIX "1d5h_2160, or with hfr_ after " PREFIX "; for others "
+               "use the filter libvmaf.\n", value);
+    else
+        av_log(logctx, AV_LOG_ERROR, "A model has no option '%s=%s': use version, name, "
+               "cambi.enc_width, cambi.enc_height and cambi.enc_bitdepth; for others use the "
+               "filter libvmaf.\n", key, value);
+    return AVERROR(EINVAL);
+}
+
+/// @param min the least value, or 0, which stands for that of the frame
+static int parse_number(int *dst, const char *key, const char *value, int min, int max,
+                        void *logctx)
+{
+    char *end;
+    const long number = strtol(value, &end, 10);
+
+    if (*end || end == value || number && (number < min || number > max)) {
+        av_log(logctx, AV_LOG_ERROR, "%s=%s is not a number from %d to %d.\n",
+               key, value, min, max);
+        return AVERROR(EINVAL);
+    }
+    *dst = number;
+    return 0;
+}
+
+static int parse_option(VMAFModel *model, const char *key, const char *value, void *logctx)
+{
+    if (!strcmp(key, "version"))
+        return 0;
+    if (!strcmp(key, "name")) {
+        av_freep(&model->name);
+        model->name = av_strdup(value);
+        return model->name ? 0 : AVERROR(ENOMEM);
+    }
+    if (!strcmp(key, "cambi.enc_width"))
+        return parse_number(&model->cambi.width,  key, value, 180, 7680, logctx);
+    if (!strcmp(key, "cambi.enc_height"))
+        return parse_number(&model->cambi.height, key, value, 150, 7680, logctx);
+    if (!strcmp(key, "cambi.enc_bitdepth"))
+        return parse_number(&model->cambi.depth,  key, value, 6, 16, logctx);
+    return refuse(logctx, key, value);
+}
+
+static int parse_model(VMAFModel *model, const char *text, void *logctx)
+{
+    AVDictionary *options = NULL;
+    const AVDictionaryEntry *e = NULL;
+    int ret = av_dict_parse_string(&options, text, "=", ":", 0);
+
+    if (ret < 0) {
+        av_log(logctx, AV_LOG_ERROR, "Cannot read model '%s': write version=NAME\\\\:key=value.\n",
+               text);
+    } else if (!(e = av_dict_get(options, "version", NULL, 0))) {
+        av_log(logctx, AV_LOG_ERROR, "Model '%s' has no version=: use one like version=" PREFIX
+               "3d0h, files are not read.\n", text);
+        ret = AVERROR(EINVAL);
+    } else {
+        for (int i = 0; i < FF_ARRAY_ELEMS(models); i++)
+            if (!strcmp(models[i].version, e->value))
+                *model = models[i];
+        if (!model->version)
+            ret = refuse(logctx, "version", e->value);
+    }
+    for (e = NULL; ret >= 0 && (e = av_dict_iterate(options, e)); )
+        ret = parse_option(model, e->key, e->value, logctx);
+    if (ret >= 0 && !model->name && !(model->name = av_strdup("vmaf")))
+        ret = AVERROR(ENOMEM);
+    av_dict_free(&options);
+    return ret;
+}
+
+static int parse_models(VMAFModel model[VMAF_MAX_MODELS], const char *text, void *logctx)
+{
+    int nb = 0, ret = 0;
+
+    do {
+        char *one = av_get_token(&text, "|");
+
+        if (!one)
+            return AVERROR(ENOMEM);
+        if (nb == VMAF_MAX_MODELS) {
+            av_log(logctx, AV_LOG_ERROR, "There are more than %d models: use another filter for "
+                   "the rest.\n", VMAF_MAX_MODELS);
+            ret = AVERROR(EINVAL);
+        } else {
+            ret = parse_model(&model[nb++], one, logctx);
+        }
+        av_free(one);
+        for (int i = 0; i < nb - 1 && ret >= 0; i++)
+            if (!strcmp(model[i].name, model[nb - 1].name)) {
+                av_log(logctx, AV_LOG_ERROR, "Two models have the name '%s': give each one its "
+                       "name=.\n", model[i].name);
+                ret = AVERROR(EINVAL);
+            }
+    } while (ret >= 0 && *text++);
+    return ret < 0 ? ret : nb;
+}
+
 // ---- options and names ----
 
 int ff_vmaf_init(VMAFContext *s, AVFilterContext *ctx)
@@ -49,8 +194,8 @@ int ff_vmaf_init(VMAFContext *s, AVFilterContext *ctx)
     const char *type = s->log.log_path ? strrchr(s->log.log_path, '.') : NULL;
 
     if (s->feature) {
-        av_log(ctx, AV_LOG_ERROR, "feature= is not supported: use the filter libvmaf, or ssim, psnr "
-               "and others for their own scores.\n");
+        av_log(ctx, AV_LOG_ERROR, "feature= is not supported: use the filter libvmaf, or ssim, "
+               "psnr and others for their own scores.\n");
         return AVERROR(EINVAL);
     }
     if (s->log_format || type && (!av_strcasecmp(type, ".csv") || !av_strcasecmp(type, ".xml"))) {
@@ -65,7 +210,7 @@ int ff_vmaf_init(VMAFContext *s, AVFilterContext *ctx)
     if (s->n_threads || s->pool)
         av_log(ctx, AV_LOG_VERBOSE, "n_threads and pool have no effect: see -filter_threads, and "
                "the summary.\n");
-    if (s->models && (s->nb_models = ff_vmaf_models_parse(s->model, s->models, ctx)) < 0)
+    if (s->models && (s->nb_models = parse_models(s->model, s->models, ctx)) < 0)
         return s->nb_models;
     s->log.filter           = "vmaf";
     s->log.title            = "VMAF";
@@ -145,6 +290,12 @@ static int add_metrics(VMAFContext *s, int m)
 
 // ---- ADM ----
 
+/// How visible a band is.
+static float visibility(enum VMAFCSF of, enum VMAFADMBand band, int scale)
+{
+    return csf[of][band == VMAF_ADM_D][scale];
+}
+
 static int ceil_log2(int n)
 {
     return n > 1 ? av_log2(n - 1) + 1 : 0;
@@ -166,7 +317,7 @@ static void describe_adm(VMAFADMScale scale[VMAF_ADM_SCALES], enum VMAFCSF csf, 
             const int is_diagonal = band == VMAF_ADM_D;
             const double unit     = i ? 0x1p32 : is_diagonal ? 0x1p23 : 0x1p21;
 
-            s->weight[band] = ff_vmaf_csf(csf, band, i) * unit;
+            s->weight[band] = visibility(csf, band, i) * unit;
             for (int part = 0; part < VMAF_ADM_PARTS; part++) {
                 s->square_shift[part][band] = i || is_diagonal ? 30 : 29;
                 s->cube_shift[part][band]   = ceil_log2(w) - (i ? 0 : is_diagonal ? 3 : 4);
@@ -193,7 +344,7 @@ static float adm_strength(const VMAFADMScale *s, const VMAFADMSums *sums, enum V
     for (int band = 0; band < VMAF_ADM_BANDS; band++) {
         const int64_t sum = sums->cube[scale][part][band];
         const int shift   = s->row_shift[part] + s->cube_shift[part][band];
-        const double weight = ff_vmaf_csf(csf, band, scale);
+        const double weight = visibility(csf, band, scale);
         float mean;
 
         if (part == VMAF_ADM_SOURCE)
@@ -259,6 +410,38 @@ static double motion3(VMAFContext *s, enum VMAFWindow window, int64_t i)
     return window == VMAF_WINDOW_5 && i >= first ? (now + before) / 2 : now;
 }
 
+// ---- score ----
+
+/// The score of CAMBI, SpEED chroma, ADM3 and motion3.
+static double predict(const VMAFModel *model, const double feature[4])
+{
+    double x[4], y = 0, score, ret = 0;
+
+    for (int i = 0; i < 4; i++)
+        x[i] = slope[i + 1] * feature[i] + intercept[i + 1];
+    // without a measure of chroma, luma has to stand for it
+    if ((x[1] - intercept[2]) / slope[2] == 0) {
+        const double adm = (x[2] - intercept[3]) / slope[3];
+
+        x[1] = slope[2] * (-120 * adm + 120) + intercept[2];
+    }
+    for (int n = 0; n < FF_ARRAY_ELEMS(support_vector); n++) {
+        double distance = 0;
+
+        for (int i = 0; i < 4; i++) {
+            const double d = x[i] - support_vector[n].feature[i];
+
+            distance += d * d;
+        }
+        y += support_vector[n].alpha * exp(-GAMMA * distance);
+    }
+    score = (y - RHO - intercept[0]) / slope[0];
+    ret  += model->transform[0];
+    ret  += model->transform[1] * score;
+    ret  += model->transform[2] * score * score;
+    return av_clipd(ret, 0, model->max);
+}
+
 // ---- frames ----
 
 int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, int width, int height, int depth)
@@ -271,7 +454,7 @@ int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, int width, int height, 
 
         av_log(ctx, AV_LOG_INFO, "The model is %s, chosen by the height; libvmaf's default is "
                "another, v0.6.1.\n", strchr(version, '=') + 1);
-        if ((s->nb_models = ff_vmaf_models_parse(s->model, version, ctx)) < 0)
+        if ((s->nb_models = parse_models(s->model, version, ctx)) < 0)
             return s->nb_models;
     }
     s->width  = width;
@@ -306,7 +489,7 @@ static void measure(VMAFContext *s, double *value, const VMAFSums *sums)
 {
     for (int m = 0; m < s->nb_models; m++) {
         const VMAFModel *model = &s->model[m];
-        const VMAFSpeed *speed = &sums->speed[model->prescale];
+        const VMAFChroma *speed = &sums->speed[model->prescale];
         double of_model[VMAF_NB_VALUES] = { 0 };
 
         measure_adm(of_model, s->adm[model->csf], &sums->adm[model->csf], model->csf);
@@ -359,7 +542,7 @@ static int score_frame(VMAFContext *s, AVFilterContext *ctx, VMAFWaiting *w)
         feature[1] = w->value[of[VMAF_SPEED_UV]];
         feature[2] = w->value[of[VMAF_ADM3]];
         feature[3] = w->value[of[VMAF_MOTION3]];
-        w->value[of[VMAF_SCORE]] = ff_vmaf_predict(model, feature);
+        w->value[of[VMAF_SCORE]] = predict(model, feature);
     }
     return ff_metric_frame(&s->log, ctx, w->frame, w->n, w->value, 1);
 }

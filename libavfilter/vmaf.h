@@ -34,9 +34,7 @@
 
 #include "avfilter.h"
 #include "metric.h"
-#include "vmaf_adm.h"
-#include "vmaf_cambi.h"
-#include "vmaf_speed.h"
+#include "vmaf_arithmetic.h"
 
 /// The most models of a filter.
 #define VMAF_MAX_MODELS 8
@@ -69,6 +67,16 @@ enum VMAFPrescale {
 
 extern const double ff_vmaf_prescale[VMAF_NB_PRESCALES];
 
+/// The picture that was encoded, if it is not what is shown: 0 for what is.
+typedef struct VMAFCambiOptions {
+    int width, height, depth;
+} VMAFCambiOptions;
+
+/// SpEED of each plane, and of both.
+typedef struct VMAFChroma {
+    double u, v, uv;
+} VMAFChroma;
+
 typedef struct VMAFModel {
     const char *version;
     enum VMAFCSF csf;
@@ -86,7 +94,7 @@ typedef struct VMAFModel {
 typedef struct VMAFSums {
     VMAFADMSums adm[VMAF_NB_CSF];
     double cambi[VMAF_MAX_MODELS];
-    VMAFSpeed speed[VMAF_NB_PRESCALES];
+    VMAFChroma speed[VMAF_NB_PRESCALES];
 } VMAFSums;
 
 /// What is reported for each model.
@@ -203,19 +211,6 @@ void ff_vmaf_add(VMAFContext *s, AVFrame *frame, const VMAFSums *sums, const uin
 int ff_vmaf_get(VMAFContext *s, AVFilterContext *ctx, AVFrame **frame, int ended);
 
 void ff_vmaf_uninit(VMAFContext *s, AVFilterContext *ctx, int ended);
-/// @}
-
-/// @name Models
-/// @{
-
-/// Read model=. @return the number of models, or a negative AVERROR after a message
-int ff_vmaf_models_parse(VMAFModel model[VMAF_MAX_MODELS], const char *text, void *logctx);
-
-/// How visible a band of ADM is.
-float ff_vmaf_csf(enum VMAFCSF csf, enum VMAFADMBand band, int scale);
-
-/// The score of CAMBI, SpEED chroma, ADM3 and motion3.
-double ff_vmaf_predict(const VMAFModel *model, const double feature[4]);
 /// @}
 
 #endif /* AVFILTER_VMAF_H */

@@ -16,6 +16,17 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
+/**
+ * @file
+ * CAMBI, the banding that VMAF v1 measures in the luma of the encode.
+ *
+ * Pulkit Tandon, Mariana Afonso, Joel Sole and Lukas Krasula, "CAMBI: Contrast-aware Multiscale
+ * Banding Index", Picture Coding Symposium 2021.
+ *
+ * The contrast to each of the four nearest steps counts as far as many pixels around have either
+ * value. All is integer but for one multiplication, in libvmaf's order.
+ */
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,8 +41,7 @@
 #include "libavutil/mem.h"
 
 #include "filters.h"
-#include "vmaf_cambi.h"
-#include "vmaf_slice.h"
+#include "vmaf_cpu.h"
 
 #define SCALES    5
 #define CONTRASTS 4         ///< steps of 1 to 4 are seen as bands
@@ -76,7 +86,7 @@ typedef struct Job {
     int bits;                       ///< of all samples
 } Job;
 
-struct VMAFCambiContext {
+struct VMAFCambi {
     int src_w, src_h, depth;
     int width, height;              ///< that were encoded
     int dithers;                    ///< 8-bit sources have been dithered
@@ -89,13 +99,13 @@ struct VMAFCambiContext {
     uint16_t run[MAX_RUN + 1][MAX_WINDOW + MAX_RUN + VECTOR];   ///< what runs add to the counts
     uint16_t *image[2];             ///< of a scale, and of the one before
     uint8_t *mask[2];
-    uint8_t *memory;
     int nb_jobs;
     Job *job;
+    VMAFMemory memory;
 };
 
 typedef struct ThreadData {
-    const VMAFCambiContext *s;
+    const VMAFCambi *s;
     const AVFrame *frame;
     const uint16_t *src;            ///< the scale before, and how it is sampled
     const uint8_t *src_mask;
@@ -107,7 +117,8 @@ typedef struct ThreadData {
 // ---- picture and mask ----
 
 /// Row y of the encode, with 10 bits.
-static av_always_inline void get_source(const VMAFCambiContext *s, const AVFrame *frame, Job *job, int y)
+static av_always_inline void get_source(const VMAFCambi *s, const AVFrame *frame, Job *job,
+                                        int y)
 {
     const uint8_t *src8   = frame->data[0] + (s->line ? s->line[y] : y) *
                             (ptrdiff_t)frame->linesize[0];
@@ -129,7 +140,7 @@ static av_always_inline void get_source(const VMAFCambiContext *s, const AVFrame
 }
 
 /// Row y of the picture that is measured. Row y + 1 of the encode must not be known.
-static av_always_inline void get_row(const VMAFCambiContext *s, const AVFrame *frame, Job *job, int y)
+static av_always_inline void get_row(const VMAFCambi *s, const AVFrame *frame, Job *job, int y)
 {
     const uint16_t *above = job->source[y & 1], *below = job->source[(y + 1) & 1];
     uint16_t *dst = job->row[y & 1];
@@ -151,7 +162,7 @@ static av_always_inline void get_row(const VMAFCambiContext *s, const AVFrame *f
 }
 
 /// Mask what lies where most samples are those beside and below them.
-static av_always_inline void mask_row(const VMAFCambiContext *s, Job *job, uint8_t *restrict dst,
+static av_always_inline void mask_row(const VMAFCambi *s, Job *job, uint8_t *restrict dst,
                                       int step, int w, int y)
 {
     uint8_t *restrict sum = job->flat_sum;
@@ -176,7 +187,7 @@ static av_always_inline void mask_row(const VMAFCambiContext *s, Job *job, uint8
 static av_always_inline int prepare_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 {
     const ThreadData *td = arg;
-    const VMAFCambiContext *s = td->s;
+    const VMAFCambi *s = td->s;
     Job *job = &s->job[jobnr];
     const int begin = td->h * jobnr / nb_jobs, end = td->h * (jobnr + 1) / nb_jobs;
     const int step  = td->step, w = td->w, width = s->width;
@@ -284,7 +295,7 @@ static av_always_inline int run_length(const uint16_t *image, const uint8_t *mas
 /// Add a row to the counts of all windows that have it, or take it away.
 static av_always_inline void count_row(const ThreadData *td, Job *job, int y, int sign)
 {
-    const VMAFCambiContext *s = td->s;
+    const VMAFCambi *s = td->s;
     const uint16_t *image = td->image + y * (size_t)td->w;
     const uint8_t *mask   = td->mask  + y * (size_t)td->w;
 
@@ -305,7 +316,7 @@ static av_always_inline void count_row(const ThreadData *td, Job *job, int y, in
 }
 
 /// The largest contrasts of masked samples of one value.
-static av_always_inline void contrast_run(const VMAFCambiContext *s, float *restrict dst,
+static av_always_inline void contrast_run(const VMAFCambi *s, float *restrict dst,
                                           const uint16_t *restrict count, int value, int n)
 {
     memset(dst, 0, n * sizeof(*dst));
@@ -328,7 +339,7 @@ static av_always_inline void contrast_run(const VMAFCambiContext *s, float *rest
 static av_always_inline int contrast_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 {
     const ThreadData *td = arg;
-    const VMAFCambiContext *s = td->s;
+    const VMAFCambi *s = td->s;
     Job *job = &s->job[jobnr];
     const int begin = td->h * jobnr / nb_jobs, end = td->h * (jobnr + 1) / nb_jobs;
     const int around = s->window / 2;
@@ -359,14 +370,14 @@ static av_always_inline int contrast_slice(AVFilterContext *ctx, void *arg, int 
     return 0;
 }
 
-VMAF_SLICE(prepare_slice)
-VMAF_SLICE(filter_slice)
-VMAF_SLICE(contrast_slice)
+VMAF_JOB_FORMS(prepare_slice)
+VMAF_JOB_FORMS(filter_slice)
+VMAF_JOB_FORMS(contrast_slice)
 
 // ---- pooling ----
 
 /// The mean of the largest of a scale's contrasts. They are so coarse that any order has one sum.
-static double pool(const VMAFCambiContext *s, int nb_jobs, int nb)
+static double pool(const VMAFCambi *s, int nb_jobs, int nb)
 {
     const int nb_top = av_clip(TOP_SHARE * nb, 1, nb);
     uint32_t least = 0, known = 0;
@@ -397,7 +408,7 @@ static double pool(const VMAFCambiContext *s, int nb_jobs, int nb)
     return (sum + (double)av_int2float(least) * rest) / nb_top;
 }
 
-int ff_vmaf_cambi(VMAFCambiContext *s, AVFilterContext *ctx, const AVFrame *encode, double *score)
+int ff_vmaf_cambi(VMAFCambi *s, AVFilterContext *ctx, const AVFrame *encode, double *score)
 {
     ThreadData td = {
         .s = s, .frame = encode, .step = 1 + s->is_halved,
@@ -408,7 +419,7 @@ int ff_vmaf_cambi(VMAFCambiContext *s, AVFilterContext *ctx, const AVFrame *enco
     double sum = 0;
     int nb_jobs = FFMIN(s->nb_jobs, td.h), bits = 0;
 
-    ff_filter_execute(ctx, VMAF_SLICE_OF(s, prepare_slice), &td, NULL, nb_jobs);
+    ff_filter_execute(ctx, VMAF_JOB(s, prepare_slice), &td, NULL, nb_jobs);
     for (int i = 0; i < nb_jobs; i++)
         bits |= s->job[i].bits;
     if (bits >> s->depth) {
@@ -425,8 +436,8 @@ int ff_vmaf_cambi(VMAFCambiContext *s, AVFilterContext *ctx, const AVFrame *enco
         td.w        = (td.w + td.step - 1) / td.step;
         td.h        = (td.h + td.step - 1) / td.step;
         nb_jobs     = FFMIN(s->nb_jobs, td.h);
-        ff_filter_execute(ctx, VMAF_SLICE_OF(s, filter_slice), &td, NULL, nb_jobs);
-        ff_filter_execute(ctx, VMAF_SLICE_OF(s, contrast_slice), &td, NULL, nb_jobs);
+        ff_filter_execute(ctx, VMAF_JOB(s, filter_slice), &td, NULL, nb_jobs);
+        ff_filter_execute(ctx, VMAF_JOB(s, contrast_slice), &td, NULL, nb_jobs);
         sum += (16 >> scale) * pool(s, nb_jobs, td.w * td.h);
     }
     *score = FFMIN(sum / (s->window * s->window), MAX_SCORE);
@@ -441,56 +452,34 @@ static int ceil_log2(int n)
 }
 
 /// The nearest of n samples for each of nb, as libvmaf's steps of float find them.
-static av_cold int *make_positions(int n, int nb)
+static av_cold int *make_positions(VMAFMemory *m, int n, int nb)
 {
     const float ratio = (float)n / nb;
     float at = ratio / 2 - 0.5;
-    int *dst = av_malloc_array(nb, sizeof(*dst));
+    int *dst = vmaf_alloc(m, nb, sizeof(*dst));
 
     for (int i = 0; i < nb && dst; i++, at += ratio)
         dst[i] = at + 0.5;
     return dst;
 }
 
-/// Take a part of the memory; while there is no memory, only count it.
-static void *take(const VMAFCambiContext *s, size_t *used, size_t size)
+static av_cold void init_job(const VMAFCambi *s, VMAFMemory *m, Job *job, int w, int h)
 {
-    void *part = s->memory ? s->memory + *used + 32 : NULL;
-
-    *used += FFALIGN(size + 64, 32);
-    return part;
-}
-
-static av_cold size_t lay_out(VMAFCambiContext *s)
-{
-    const int w = s->is_halved ? (s->width  + 1) / 2 : s->width;
-    const int h = s->is_halved ? (s->height + 1) / 2 : s->height;
-    size_t used = 0;
-
     for (int i = 0; i < 2; i++) {
-        s->image[i] = take(s, &used, (size_t)w * h * sizeof(*s->image[i]));
-        s->mask[i]  = take(s, &used, (size_t)w * h);
+        job->source[i] = vmaf_alloc(m, s->width, sizeof(uint16_t));
+        job->row[i]    = vmaf_alloc(m, s->width, sizeof(uint16_t));
     }
-    for (int i = 0; i < s->nb_jobs; i++) {
-        Job *job = &s->job[i];
-
-        for (int n = 0; n < 2; n++) {
-            job->source[n] = take(s, &used, s->width * sizeof(uint16_t));
-            job->row[n]    = take(s, &used, s->width * sizeof(uint16_t));
-        }
-        for (int n = 0; n < MASK_ROWS; n++)
-            job->flat[n] = take(s, &used, s->width);
-        job->flat_sum = take(s, &used, s->width);
-        for (int n = 0; n < 3; n++)
-            job->mode[n] = take(s, &used, w * sizeof(uint16_t));
-        job->count    = take(s, &used, (NB_VALUES + 2 * CONTRASTS) * sizeof(uint16_t) *
-                                       (size_t)s->count_stride);
-        job->contrast = take(s, &used, ((size_t)(h / s->nb_jobs + 1) * w + 1) * sizeof(float));
-    }
-    return used;
+    for (int i = 0; i < MASK_ROWS; i++)
+        job->flat[i] = vmaf_alloc(m, s->width, 1);
+    job->flat_sum = vmaf_alloc(m, s->width, 1);
+    for (int i = 0; i < 3; i++)
+        job->mode[i] = vmaf_alloc(m, w, sizeof(uint16_t));
+    job->count    = vmaf_alloc(m, (NB_VALUES + 2 * CONTRASTS) * (size_t)s->count_stride,
+                               sizeof(uint16_t));
+    job->contrast = vmaf_alloc(m, (h / s->nb_jobs + 1) * (size_t)w, sizeof(float));
 }
 
-static av_cold int check_size(const VMAFCambiContext *s, AVFilterContext *ctx)
+static av_cold int check_size(const VMAFCambi *s, AVFilterContext *ctx)
 {
     // that of the last scale, which rounds up at each step
     const int least = FFMIN(s->width, s->height) - 1 >> (SCALES - 1 + s->is_halved);
@@ -505,11 +494,12 @@ static av_cold int check_size(const VMAFCambiContext *s, AVFilterContext *ctx)
     return 0;
 }
 
-av_cold int ff_vmaf_cambi_init(VMAFCambiContext **ps, AVFilterContext *ctx, int width, int height,
+av_cold int ff_vmaf_cambi_init(VMAFCambi **ps, AVFilterContext *ctx, int width, int height,
                                int depth, const VMAFCambiOptions *options)
 {
-    VMAFCambiContext *s = *ps = av_mallocz(sizeof(*s));
-    int ret;
+    VMAFCambi *s  = *ps = av_mallocz(sizeof(*s));
+    VMAFMemory *m = &s->memory;
+    int w, h, ret;
 
     if (!s)
         return AVERROR(ENOMEM);
@@ -544,27 +534,27 @@ av_cold int ff_vmaf_cambi_init(VMAFCambiContext **ps, AVFilterContext *ctx, int 
         for (int i = 0; i < n; i++)
             for (int x = i; x < i + s->window; x++)
                 s->run[n][x]++;
-    s->count_stride = FFALIGN((s->is_halved ? (s->width + 1) / 2 : s->width) + s->window + VECTOR,
-                              32);
-    s->nb_jobs      = ff_filter_get_nb_threads(ctx);
-    s->job          = av_calloc(s->nb_jobs, sizeof(*s->job));
-    if (!s->job || !(s->memory = av_mallocz(lay_out(s))))
-        return AVERROR(ENOMEM);
-    lay_out(s);
-    if (s->width == width && s->height == height)
-        return 0;
-    s->column = make_positions(width,  s->width);
-    s->line   = make_positions(height, s->height);
-    return s->column && s->line ? 0 : AVERROR(ENOMEM);
+    w = s->is_halved ? (s->width  + 1) / 2 : s->width;
+    h = s->is_halved ? (s->height + 1) / 2 : s->height;
+    s->count_stride = FFALIGN(w + s->window + VECTOR, 32);
+    for (int i = 0; i < 2; i++) {
+        s->image[i] = vmaf_alloc(m, (size_t)w * h, sizeof(*s->image[i]));
+        s->mask[i]  = vmaf_alloc(m, (size_t)w * h, 1);
+    }
+    s->nb_jobs = ff_filter_get_nb_threads(ctx);
+    s->job     = vmaf_alloc(m, s->nb_jobs, sizeof(*s->job));
+    for (int i = 0; i < s->nb_jobs && s->job; i++)
+        init_job(s, m, &s->job[i], w, h);
+    if (s->width != width || s->height != height) {
+        s->column = make_positions(m, width,  s->width);
+        s->line   = make_positions(m, height, s->height);
+    }
+    return m->is_short ? AVERROR(ENOMEM) : 0;
 }
 
-av_cold void ff_vmaf_cambi_free(VMAFCambiContext **s)
+av_cold void ff_vmaf_cambi_free(VMAFCambi **s)
 {
-    if (*s) {
-        av_freep(&(*s)->column);
-        av_freep(&(*s)->line);
-        av_freep(&(*s)->job);
-        av_freep(&(*s)->memory);
-    }
+    if (*s)
+        vmaf_free(&(*s)->memory);
     av_freep(s);
 }

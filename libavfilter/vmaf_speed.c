@@ -16,20 +16,31 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
+/**
+ * @file
+ * SpEED of chroma, as VMAF v1 has it: how much the entropy of U and V has changed.
+ *
+ * Christos G. Bampis, Praful Gupta, Rajiv Soundararajan and Alan C. Bovik, "SpEED-QA: Spatial
+ * Efficient Entropic Differencing for Image and Video Quality", IEEE Signal Processing
+ * Letters 24(9), 2017.
+ *
+ * All is floating point in the order of libvmaf's speed.c, where each rounding counts.
+ */
+
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "libavutil/attributes.h"
 #include "libavutil/common.h"
 #include "libavutil/error.h"
 #include "libavutil/log.h"
-#include "libavutil/macros.h"
 #include "libavutil/mem.h"
 
 #include "filters.h"
-#include "vmaf_slice.h"
-#include "vmaf_speed.h"
+#include "vmaf_cpu.h"
+
+/// The smallest side of chroma, after it is scaled.
+#define MIN_SIZE 80
 
 /// Side of a block, and its samples.
 #define SIDE  5
@@ -70,21 +81,17 @@ typedef struct Plane {
     int is_singular;
 } Plane;
 
-struct VMAFSpeedContext {
-    int depth;
-    int has_avx2;
+struct VMAFSpeed {
+    int depth, has_avx2;
     int w, h;               ///< that are measured
     int grid_w, grid_h;     ///< what is left of it
-    int blocks_w, blocks_h;
+    int blocks_w, nb_blocks;
     float none;             ///< entropy of a block that shows nothing
     Position *column, *line;    ///< NULL without scaling
-    float *memory;
     Plane plane[PLANES][PICTURES];
+    VMAFMemory memory;
+    const AVFrame *frame[PICTURES];     ///< that are measured now
 };
-
-typedef struct ThreadData {
-    const AVFrame *frame[PICTURES];
-} ThreadData;
 
 typedef float Matrix[BLOCK][STRIDE];
 
@@ -96,43 +103,29 @@ static int mirror(int i, int n)
     return i < n ? i : 2 * (n - 1) - i;
 }
 
-static av_cold void make_positions(Position *dst, int src, int n)
-{
-    const float ratio = (float)src / n;
-
-    for (int i = 0; i < n; i++) {
-        const float at = (i + 0.5) * ratio - 0.5;
-        const int before = floor(at);
-
-        dst[i] = (Position){ mirror(before, src), mirror(ceil(at), src), at };
-        dst[i].part = at - dst[i].before;
-    }
-}
-
-static av_always_inline float sample(const VMAFSpeedContext *s, const uint8_t *row, int x)
+static av_always_inline float sample(const VMAFSpeed *s, const uint8_t *row, int x)
 {
     return (s->depth == 8 ? row[x] : ((const uint16_t *)row)[x]) / (float)(1 << (s->depth - 8)) -
            128;
 }
 
 /// Row y of what is measured, in 8-bit steps around zero.
-static av_always_inline void get_row(const VMAFSpeedContext *s, float *dst, const uint8_t *data, ptrdiff_t linesize,
-                    int y)
+static av_always_inline void get_row(const VMAFSpeed *s, float *dst, const uint8_t *data,
+                                     ptrdiff_t linesize, int y)
 {
+    const Position *line = &s->line[y];
     const uint8_t *a, *b;
-    float dy;
 
-    if (!s->column) {
+    if (!s->line) {
         for (int x = 0; x < s->w; x++)
             dst[x] = sample(s, data + y * linesize, x);
         return;
     }
-    a  = data + s->line[y].before * linesize;
-    b  = data + s->line[y].after  * linesize;
-    dy = s->line[y].part;
+    a = data + line->before * linesize;
+    b = data + line->after  * linesize;
     for (int x = 0; x < s->w; x++) {
         const Position *p = &s->column[x];
-        const float dx = p->part;
+        const float dx = p->part, dy = line->part;
 
         dst[x] = (1 - dy) * (1 - dx) * sample(s, a, p->before) +
                  (1 - dy) * dx * sample(s, a, p->after) +
@@ -141,7 +134,8 @@ static av_always_inline void get_row(const VMAFSpeedContext *s, float *dst, cons
 }
 
 /// Blur a plane, of which only the samples of the grid are made.
-static av_always_inline void make_grid(const VMAFSpeedContext *s, Plane *p, const uint8_t *data, ptrdiff_t linesize)
+static av_always_inline void make_grid(const VMAFSpeed *s, Plane *p, const uint8_t *data,
+                                       ptrdiff_t linesize)
 {
     static const float tap[TAPS] = {
         0x1.35db8cp-4f, 0x1.95ed7p-4f, 0x1.ec4b3cp-4f, 0x1.1459bp-3f, 0x1.1f3866p-3f,
@@ -166,35 +160,34 @@ static av_always_inline void make_grid(const VMAFSpeedContext *s, Plane *p, cons
 }
 
 /// Leave only what differs from around.
-static void subtract_mean(const VMAFSpeedContext *s, Plane *p)
+static void subtract_mean(const VMAFSpeed *s, Plane *p)
 {
-    static const float tap[] = { 0x1.54be42p-3f, 0x1.55a0dep-1f, 0x1.54be42p-3f };
+    const float side = 0x1.54be42p-3f, middle = 0x1.55a0dep-1f;
     const int w = s->grid_w, h = s->grid_h;
 
-    for (int y = 0; y < h; y++)
-        for (int x = 0; x < w; x++) {
-            float sum = 0;
+    for (int y = 0; y < h; y++) {
+        const float *above = p->grid + mirror(y - 1, h) * w, *row = p->grid + y * w;
+        const float *below = p->grid + mirror(y + 1, h) * w;
 
-            for (int i = 0; i < 3; i++)
-                sum += tap[i] * p->grid[mirror(y + i - 1, h) * w + x];
-            p->blurred[y * w + x] = sum;
-        }
-    for (int y = 0; y < h; y++)
-        for (int x = 0; x < w; x++) {
-            float sum = 0;
+        for (int x = 0; x < w; x++)
+            p->blurred[y * w + x] = side * above[x] + middle * row[x] + side * below[x];
+    }
+    for (int y = 0; y < h; y++) {
+        const float *row = p->blurred + y * w;
 
-            for (int i = 0; i < 3; i++)
-                sum += tap[i] * p->blurred[y * w + mirror(x + i - 1, w)];
-            p->grid[y * w + x] -= sum;
-        }
+        for (int x = 0; x < w; x++)
+            p->grid[y * w + x] -= side * row[mirror(x - 1, w)] + middle * row[x] +
+                                  side * row[mirror(x + 1, w)];
+    }
 }
 
 // ---- statistics ----
 
 /// The covariance of the samples of all blocks, also of those that overlap.
-static av_always_inline void covariance(const VMAFSpeedContext *s, const Plane *p, Matrix dst)
+static av_always_inline void covariance(const VMAFSpeed *s, const Plane *p, Matrix dst)
 {
-    const int w = s->blocks_w * SIDE - SIDE + 1, h = s->blocks_h * SIDE - SIDE + 1, n = w * h;
+    const int w = (s->blocks_w - 1) * SIDE + 1, h = (s->nb_blocks / s->blocks_w - 1) * SIDE + 1;
+    const int n = w * h;
     float mean[BLOCK] = { 0 };
     double sum[BLOCK][STRIDE] = { { 0 } }, d[STRIDE] = { 0 };
 
@@ -341,7 +334,8 @@ static void eigenvalues(Matrix m, float d[BLOCK])
 }
 
 /// dst = a * b, of the rows and columns from first on: the others are those of a unit matrix.
-static av_always_inline void multiply(float *dst, int stride, Matrix a, const float *b, int first, int columns)
+static av_always_inline void multiply(float *dst, int stride, Matrix a, const float *b, int first,
+                                      int columns)
 {
     for (int i = first; i < BLOCK; i++) {
         float *restrict row = dst + i * stride;
@@ -403,9 +397,9 @@ static av_always_inline int solve(Plane *p, Matrix m, int nb_blocks)
 }
 
 /// Contrast and entropy of each block.
-static av_always_inline void measure_blocks(const VMAFSpeedContext *s, Plane *p)
+static av_always_inline void measure_blocks(const VMAFSpeed *s, Plane *p)
 {
-    const int nb = s->blocks_w * s->blocks_h;
+    const int nb = s->nb_blocks;
     float value[BLOCK];
     Matrix m, work;
 
@@ -436,11 +430,10 @@ static av_always_inline void measure_blocks(const VMAFSpeedContext *s, Plane *p)
 
 static av_always_inline int measure_plane(AVFilterContext *ctx, void *arg, int job, int nb_jobs)
 {
-    VMAFSpeedContext *s  = ((void **)arg)[0];
-    const ThreadData *td = ((void **)arg)[1];
-    Plane *p = &s->plane[job / PICTURES][job % PICTURES];
-    const AVFrame *frame = td->frame[job % PICTURES];
-    const int i = 1 + job / PICTURES;
+    VMAFSpeed *s = arg;
+    Plane *p     = &s->plane[job / PICTURES][job % PICTURES];
+    const AVFrame *frame = s->frame[job % PICTURES];
+    const int i  = 1 + job / PICTURES;
 
     make_grid(s, p, frame->data[i], frame->linesize[i]);
     subtract_mean(s, p);
@@ -448,14 +441,14 @@ static av_always_inline int measure_plane(AVFilterContext *ctx, void *arg, int j
     return 0;
 }
 
-VMAF_SLICE(measure_plane)
+VMAF_JOB_FORMS(measure_plane)
 
 // ---- scores ----
 
-static float compare(const VMAFSpeedContext *s, const Plane plane[PICTURES])
+static float compare(const VMAFSpeed *s, const Plane plane[PICTURES])
 {
     const Plane *r = &plane[REFERENCE], *e = &plane[ENCODE];
-    const int nb = s->blocks_w * s->blocks_h;
+    const int nb = s->nb_blocks;
     float sum = 0;
 
     if (r->is_singular != e->is_singular)
@@ -479,19 +472,20 @@ static double limit(double score)
     return score < MAX_SCORE ? score : MAX_SCORE;
 }
 
-VMAFSpeed ff_vmaf_speed(VMAFSpeedContext *s, AVFilterContext *ctx, const AVFrame *reference,
-                        const AVFrame *encode)
+VMAFChroma ff_vmaf_speed(VMAFSpeed *s, AVFilterContext *ctx, const AVFrame *reference,
+                         const AVFrame *encode)
 {
-    ThreadData td = { { [REFERENCE] = reference, [ENCODE] = encode } };
     float score[PLANES];
     int is_known[PLANES];
 
-    ff_filter_execute(ctx, VMAF_SLICE_OF(s, measure_plane), (void *[]){ s, &td }, NULL, PLANES * PICTURES);
+    s->frame[REFERENCE] = reference;
+    s->frame[ENCODE]    = encode;
+    ff_filter_execute(ctx, VMAF_JOB(s, measure_plane), s, NULL, PLANES * PICTURES);
     for (int i = 0; i < PLANES; i++) {
         score[i]    = compare(s, s->plane[i]);
         is_known[i] = !s->plane[i][REFERENCE].is_singular && !s->plane[i][ENCODE].is_singular;
     }
-    return (VMAFSpeed){
+    return (VMAFChroma){
         limit(score[U]), limit(score[V]),
         limit(is_known[U] == is_known[V] ? (score[U] + score[V]) / 2.0
                                          : score[is_known[U] ? U : V]),
@@ -500,43 +494,29 @@ VMAFSpeed ff_vmaf_speed(VMAFSpeedContext *s, AVFilterContext *ctx, const AVFrame
 
 // ---- set-up ----
 
-/// Take the next n floats of the memory; while there is no memory, only count them.
-static float *take(const VMAFSpeedContext *s, size_t *used, size_t n)
+static av_cold Position *make_positions(VMAFMemory *m, int src, int n)
 {
-    float *part = s->memory ? s->memory + *used : NULL;
+    const float ratio = (float)src / n;
+    Position *p = vmaf_alloc(m, n, sizeof(*p));
 
-    *used += FFALIGN(n, 16);
-    return part;
-}
+    for (int i = 0; i < n && p; i++) {
+        const float at   = (i + 0.5) * ratio - 0.5;
+        const int before = mirror(floor(at), src);
 
-static av_cold size_t lay_out(VMAFSpeedContext *s)
-{
-    const size_t grid = s->grid_w * s->grid_h, nb = s->blocks_w * s->blocks_h;
-    size_t used = 0;
-
-    for (int i = 0; i < PLANES * PICTURES; i++) {
-        Plane *p = &s->plane[i / PICTURES][i % PICTURES];
-
-        p->row      = take(s, &used, s->w);
-        p->sum      = take(s, &used, s->w);
-        p->grid     = take(s, &used, grid);
-        p->blurred  = take(s, &used, grid);
-        p->block    = take(s, &used, BLOCK * nb);
-        p->solution = take(s, &used, BLOCK * nb);
-        p->contrast = take(s, &used, nb);
-        p->entropy  = take(s, &used, nb);
+        p[i] = (Position){ before, mirror(ceil(at), src), at - before };
     }
-    return used;
+    return p;
 }
 
-av_cold int ff_vmaf_speed_init(VMAFSpeedContext **ps, AVFilterContext *ctx, int w, int h, int depth,
+av_cold int ff_vmaf_speed_init(VMAFSpeed **ps, AVFilterContext *ctx, int w, int h, int depth,
                                double prescale)
 {
     const int scaled_w = w * prescale + 0.5, scaled_h = h * prescale + 0.5;
-    VMAFSpeedContext *s;
+    VMAFSpeed *s;
+    VMAFMemory *m;
 
-    if (FFMIN(scaled_w, scaled_h) < VMAF_SPEED_MIN_SIZE) {
-        const int min = ceil((VMAF_SPEED_MIN_SIZE - 0.5) / prescale);
+    if (FFMIN(scaled_w, scaled_h) < MIN_SIZE) {
+        const int min = ceil((MIN_SIZE - 0.5) / prescale);
 
         av_log(ctx, AV_LOG_ERROR, "The model needs chroma of at least %dx%d samples, this has "
                "%dx%d: scale both inputs, or choose another model.\n", min, min, w, h);
@@ -544,36 +524,39 @@ av_cold int ff_vmaf_speed_init(VMAFSpeedContext **ps, AVFilterContext *ctx, int 
     }
     if (!(s = *ps = av_mallocz(sizeof(*s))))
         return AVERROR(ENOMEM);
-    s->has_avx2 = VMAF_HAS_AVX2;
-    s->depth    = depth;
-    s->w        = scaled_w;
-    s->h        = scaled_h;
-    s->grid_w   = s->w / STEP;
-    s->grid_h   = s->h / STEP;
-    s->blocks_w = s->grid_w / SIDE;
-    s->blocks_h = s->grid_h / SIDE;
-    s->none     = BLOCK * (log2((double)((1 + FLOOR) * SIGMA)) + ENTROPY_OF_ONE);
-    s->memory   = av_malloc_array(lay_out(s), sizeof(*s->memory));
-    if (!s->memory)
-        return AVERROR(ENOMEM);
-    lay_out(s);
-    if (prescale == 1)
-        return 0;
-    s->column = av_malloc_array(s->w, sizeof(*s->column));
-    s->line   = av_malloc_array(s->h, sizeof(*s->line));
-    if (!s->column || !s->line)
-        return AVERROR(ENOMEM);
-    make_positions(s->column, w, s->w);
-    make_positions(s->line,   h, s->h);
-    return 0;
+    m = &s->memory;
+    s->has_avx2  = VMAF_HAS_AVX2;
+    s->depth     = depth;
+    s->w         = scaled_w;
+    s->h         = scaled_h;
+    s->grid_w    = s->w / STEP;
+    s->grid_h    = s->h / STEP;
+    s->blocks_w  = s->grid_w / SIDE;
+    s->nb_blocks = s->blocks_w * (s->grid_h / SIDE);
+    s->none      = BLOCK * (log2((double)((1 + FLOOR) * SIGMA)) + ENTROPY_OF_ONE);
+    for (int i = 0; i < PLANES * PICTURES; i++) {
+        Plane *p          = &s->plane[i / PICTURES][i % PICTURES];
+        const size_t grid = s->grid_w * s->grid_h;
+
+        p->row      = vmaf_alloc(m, s->w, sizeof(float));
+        p->sum      = vmaf_alloc(m, s->w, sizeof(float));
+        p->grid     = vmaf_alloc(m, grid, sizeof(float));
+        p->blurred  = vmaf_alloc(m, grid, sizeof(float));
+        p->block    = vmaf_alloc(m, BLOCK * s->nb_blocks, sizeof(float));
+        p->solution = vmaf_alloc(m, BLOCK * s->nb_blocks, sizeof(float));
+        p->contrast = vmaf_alloc(m, s->nb_blocks, sizeof(float));
+        p->entropy  = vmaf_alloc(m, s->nb_blocks, sizeof(float));
+    }
+    if (prescale != 1) {
+        s->column = make_positions(m, w, s->w);
+        s->line   = make_positions(m, h, s->h);
+    }
+    return m->is_short ? AVERROR(ENOMEM) : 0;
 }
 
-av_cold void ff_vmaf_speed_free(VMAFSpeedContext **s)
+av_cold void ff_vmaf_speed_free(VMAFSpeed **s)
 {
-    if (*s) {
-        av_freep(&(*s)->column);
-        av_freep(&(*s)->line);
-        av_freep(&(*s)->memory);
-    }
+    if (*s)
+        vmaf_free(&(*s)->memory);
     av_freep(s);
 }

@@ -18,21 +18,24 @@
 
 /**
  * @file
- * The arithmetic of ADM, the detail that VMAF v1 measures: the only copy, included by C and by
- * CUDA C.
+ * The integers of VMAF v1, ADM's detail and the motion of the source: the only copy, included by C
+ * and by CUDA C. Roundings are those of libvmaf, for which the models were trained: also those that
+ * look odd.
  *
- * Songnan Li, Fan Zhang, Lin Ma and King Ngi Ngan, "Image Quality Assessment by
+ * ADM: Songnan Li, Fan Zhang, Lin Ma and King Ngi Ngan, "Image Quality Assessment by
  * Separately Evaluating Detail Losses and Additive Impairments", IEEE
  * Transactions on Multimedia 13(5), 2011.
  *
  * Both pictures are split into wavelet bands of four scales. Each coefficient of the encode is
  * split into the part that it kept of the source's, and the part that was added. Each part masks
- * the other. All is integer, with the roundings of libvmaf's integer_adm.c, for which the models
- * were trained: also those that look odd.
+ * the other.
+ *
+ * Motion is the difference of two frames of the source, blurred down the columns, then along the
+ * rows.
  */
 
-#ifndef AVFILTER_VMAF_ADM_H
-#define AVFILTER_VMAF_ADM_H
+#ifndef AVFILTER_VMAF_ARITHMETIC_H
+#define AVFILTER_VMAF_ARITHMETIC_H
 
 #include <stdint.h>
 
@@ -168,9 +171,11 @@ SHARED_INLINE int vmaf_adm_weigh(int x, int weight)
 }
 
 /// What a weighed coefficient of scale 0 masks: around it, and at its own place.
-SHARED_INLINE int vmaf_adm_mask0(int x, int shift, int rounding, int *near)
+SHARED_INLINE int vmaf_adm_mask0(int x, int band, int *near)
 {
-    const int e = vmaf_adm_abs(x + rounding >> shift);
+    // libvmaf's rounding of the diagonal is one less than a half
+    const int shift = band == VMAF_ADM_D ? 17 : 15, half = band == VMAF_ADM_D ? 65535 : 16384;
+    const int e     = vmaf_adm_abs(x + half >> shift);
 
     *near = (int16_t)(4369 * e + 2048 >> 12);
     // from 15360 on this wraps, in libvmaf
@@ -196,7 +201,15 @@ SHARED_INLINE uint64_t vmaf_adm_cube(int x, int threshold, int square_shift, int
     return square * seen + (1ull << shift >> 1) >> shift;
 }
 
-/// The cube of a coefficient of the source, as it is. libvmaf adds one to the square, and not a half.
+/// The cube of a coefficient of the source, as it is.
+SHARED_INLINE uint64_t vmaf_adm_cube_source0(int x)
+{
+    const uint32_t e = vmaf_adm_abs(x);
+
+    return (uint64_t)(e * e) * e;
+}
+
+/// The same of the other scales: libvmaf adds one to the square, and not a half.
 SHARED_INLINE uint64_t vmaf_adm_cube_source(int x, int square_shift, int shift)
 {
     const uint64_t e      = vmaf_adm_abs(x);
@@ -210,4 +223,35 @@ SHARED_INLINE uint64_t vmaf_adm_round_row(uint64_t sum, int shift)
     return sum + (1ull << shift >> 1) >> shift;
 }
 
-#endif /* AVFILTER_VMAF_ADM_H */
+// ---- motion ----
+
+#define VMAF_MOTION_TAPS 5
+
+/// Index of the row or column that stands for i of n.
+SHARED_INLINE int vmaf_motion_mirror(int i, int n)
+{
+    return i < 0 ? -i : i < n ? i : 2 * (n - 1) - i;
+}
+
+SHARED_INLINE int vmaf_motion_taps(int a, int b, int c, int d, int e)
+{
+    return (a + e) * 3571 + (b + d) * 16004 + c * 26386;
+}
+
+/// Blur five differences that are below each other.
+SHARED_INLINE int vmaf_motion_columns(int a, int b, int c, int d, int e, int depth)
+{
+    return vmaf_motion_taps(a, b, c, d, e) + (1 << (depth - 1)) >> depth;
+}
+
+/// Blur five of these. They are given as halves and the bit below, or the sum would have 33 bits.
+SHARED_INLINE int vmaf_motion_row(const int *half, const int *odd)
+{
+    const int halves = vmaf_motion_taps(half[-2], half[-1], half[0], half[1], half[2]);
+    const int rest   = vmaf_motion_taps(odd[-2], odd[-1], odd[0], odd[1], odd[2]);
+    const int sum    = halves + (rest + 32768 >> 1) >> 15;
+
+    return sum < 0 ? -sum : sum;
+}
+
+#endif /* AVFILTER_VMAF_ARITHMETIC_H */
