@@ -162,7 +162,7 @@ static AVFrame *convert(const VMAFCPUContext *s, const AVFrame *src)
 // ---- frames ----
 
 /// Pass on the frames that have their scores. @param ended none waits for the next
-static int deliver(AVFilterContext *ctx, int ended, int is_wanted)
+static int deliver(AVFilterContext *ctx, int ended)
 {
     VMAFCPUContext *s = ctx->priv;
     AVFrame *frame;
@@ -170,9 +170,7 @@ static int deliver(AVFilterContext *ctx, int ended, int is_wanted)
 
     while ((ret = ff_vmaf_get(&s->common, ctx, &frame, ended)) > 0) {
         s->is_held = 0;
-        if (!is_wanted)
-            av_frame_free(&frame);
-        else if ((ret = ff_filter_frame(ctx->outputs[0], frame)) < 0)
+        if ((ret = ff_filter_frame(ctx->outputs[0], frame)) < 0)
             return ret;
     }
     return ret;
@@ -206,7 +204,7 @@ static int filter_frames(FFFrameSync *fs)
         // where there is nothing to compare with, the frame passes
         ff_vmaf_add(&s->common, main, NULL, NULL);
     }
-    return deliver(ctx, 0, 1);
+    return deliver(ctx, 0);
 }
 
 static int activate(AVFilterContext *ctx)
@@ -214,16 +212,13 @@ static int activate(AVFilterContext *ctx)
     VMAFCPUContext *s = ctx->priv;
     int ret, status;
 
-    // nobody takes the frames any more, but they are scored
-    if (ff_outlink_get_status(ctx->outputs[0]) && (ret = deliver(ctx, 1, 0)) < 0)
-        return ret;
     do {
         s->is_held = 0;
         status = ff_framesync_activate(&s->sync.fs);
         if (status < 0 && status != FFERROR_NOT_READY)
             return status;
         // the output has its end already, but that comes after frames that are passed on now
-        if ((s->sync.fs.eof || s->common.log.drained) && (ret = deliver(ctx, 1, 1)) < 0)
+        if ((s->sync.fs.eof || s->common.log.drained) && (ret = deliver(ctx, 1)) < 0)
             return ret;
     } while (s->is_held);
     return status;
@@ -234,9 +229,7 @@ static int process_command(AVFilterContext *ctx, const char *cmd, const char *ar
 {
     int ret = ff_filter_process_command(ctx, cmd, arg, res, res_len, flags);
 
-    if (ret >= 0 && !strcmp(cmd, "drain"))
-        ret = deliver(ctx, 1, !ff_outlink_get_status(ctx->outputs[0]));
-    return ret;
+    return ret < 0 || strcmp(cmd, "drain") ? ret : deliver(ctx, 1);
 }
 
 // ---- set-up ----

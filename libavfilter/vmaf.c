@@ -17,15 +17,15 @@
  */
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "libavutil/avstring.h"
 #include "libavutil/common.h"
-#include "libavutil/dict.h"
 #include "libavutil/error.h"
 #include "libavutil/log.h"
 #include "libavutil/mem.h"
+#include "libavutil/opt.h"
+#include "libavutil/version.h"
 
 #include "vmaf.h"
 #include "vmaf_model_data.h"
@@ -69,7 +69,7 @@ const double ff_vmaf_prescale[VMAF_NB_PRESCALES] = {
     { version(""),     csf, prescale, VMAF_WINDOW_3, viewing, { __VA_ARGS__ }, max },       \
     { version("hfr_"), csf, prescale, VMAF_WINDOW_5, viewing, { __VA_ARGS__ }, max }
 
-static const VMAFModel models[] = {
+static const VMAFForm forms[] = {
 #define version(hfr) PREFIX hfr "3d0h"
     MODELS(VMAF_CSF_3240, VMAF_PRESCALE_1, "", 100, 5.30624188, 0.980791305, -0.000490758318),
 #undef version
@@ -85,81 +85,59 @@ static const VMAFModel models[] = {
 #undef version
 };
 
-static int refuse(void *logctx, const char *key, const char *value)
-{
-    if (!strcmp(key, "version"))
-        av_log(logctx, AV_LOG_ERROR, "There is no model '%s': use " PREFIX "3d0h, " PREFIX "5d0h, "
-               PREFIX "3d0h_2160 or " PREFIX "1d5h_2160, or with hfr_ after " PREFIX "; for others "
-               "use the filter libvmaf.\n", value);
-    else
-        av_log(logctx, AV_LOG_ERROR, "A model has no option '%s=%s': use version, name, "
-               "cambi.enc_width, cambi.enc_height and cambi.enc_bitdepth; for others use the "
-               "filter libvmaf.\n", key, value);
-    return AVERROR(EINVAL);
-}
+#define OFFSET(member) offsetof(VMAFModel, member)
 
-/// @param min the least value, or 0, which stands for that of the frame
-static int parse_number(int *dst, const char *key, const char *value, int min, int max,
-                        void *logctx)
-{
-    char *end;
-    const long number = strtol(value, &end, 10);
+static const AVOption model_options[] = {
+    { "version",            "", OFFSET(version), AV_OPT_TYPE_STRING },
+    { "name",               "", OFFSET(name),    AV_OPT_TYPE_STRING, { .str = "vmaf" } },
+    { "cambi.enc_width",    "", OFFSET(cambi.width),  AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 7680 },
+    { "cambi.enc_height",   "", OFFSET(cambi.height), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 7680 },
+    { "cambi.enc_bitdepth", "", OFFSET(cambi.depth),  AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 16 },
+    { NULL }
+};
 
-    if (*end || end == value || number && (number < min || number > max)) {
-        av_log(logctx, AV_LOG_ERROR, "%s=%s is not a number from %d to %d.\n",
-               key, value, min, max);
-        return AVERROR(EINVAL);
-    }
-    *dst = number;
-    return 0;
-}
+static const AVClass model_class = {
+    .class_name = "model",
+    .item_name  = av_default_item_name,
+    .option     = model_options,
+    .version    = LIBAVUTIL_VERSION_INT,
+};
 
-static int parse_option(VMAFModel *model, const char *key, const char *value, void *logctx)
+static int is_below(int value, int min)
 {
-    if (!strcmp(key, "version"))
-        return 0;
-    if (!strcmp(key, "name")) {
-        av_freep(&model->name);
-        model->name = av_strdup(value);
-        return model->name ? 0 : AVERROR(ENOMEM);
-    }
-    if (!strcmp(key, "cambi.enc_width"))
-        return parse_number(&model->cambi.width,  key, value, 180, 7680, logctx);
-    if (!strcmp(key, "cambi.enc_height"))
-        return parse_number(&model->cambi.height, key, value, 150, 7680, logctx);
-    if (!strcmp(key, "cambi.enc_bitdepth"))
-        return parse_number(&model->cambi.depth,  key, value, 6, 16, logctx);
-    return refuse(logctx, key, value);
+    return value && value < min;
 }
 
 static int parse_model(VMAFModel *model, const char *text, void *logctx)
 {
-    AVDictionary *options = NULL;
-    const AVDictionaryEntry *e = NULL;
-    int ret = av_dict_parse_string(&options, text, "=", ":", 0);
+    const VMAFCambiOptions *cambi = &model->cambi;
+    int ret;
 
-    if (ret < 0) {
-        av_log(logctx, AV_LOG_ERROR, "Cannot read model '%s': write version=NAME\\\\:key=value.\n",
-               text);
-    } else if (!(e = av_dict_get(options, "version", NULL, 0))) {
-        av_log(logctx, AV_LOG_ERROR, "Model '%s' has no version=: use one like version=" PREFIX
-               "3d0h, files are not read.\n", text);
-        ret = AVERROR(EINVAL);
-    } else {
-        for (int i = 0; i < FF_ARRAY_ELEMS(models); i++)
-            if (!strcmp(models[i].version, e->value))
-                *model = models[i];
-        if (!model->version)
-            ret = refuse(logctx, "version", e->value);
+    model->class = &model_class;
+    av_opt_set_defaults(model);
+    if ((ret = av_set_options_string(model, text, "=", ":")) < 0) {
+        av_log(logctx, AV_LOG_ERROR, "Cannot read model '%s': write version=NAME, and after \\\\: "
+               "name, cambi.enc_width, cambi.enc_height and cambi.enc_bitdepth; for files and "
+               "other options use the filter libvmaf.\n", text);
+        return ret;
     }
-    for (e = NULL; ret >= 0 && (e = av_dict_iterate(options, e)); )
-        ret = parse_option(model, e->key, e->value, logctx);
-    if (ret >= 0 && !model->name && !(model->name = av_strdup("vmaf")))
-        ret = AVERROR(ENOMEM);
-    av_dict_free(&options);
-    return ret;
+    if (is_below(cambi->width, 180) || is_below(cambi->height, 150) || is_below(cambi->depth, 6)) {
+        av_log(logctx, AV_LOG_ERROR, "cambi.enc_width must be 180 or more, cambi.enc_height 150, "
+               "and cambi.enc_bitdepth 6.\n");
+        return AVERROR(EINVAL);
+    }
+    for (int i = 0; i < FF_ARRAY_ELEMS(forms); i++)
+        if (model->version && !strcmp(forms[i].version, model->version))
+            model->form = &forms[i];
+    if (model->form)
+        return 0;
+    av_log(logctx, AV_LOG_ERROR, "Model '%s' has none of the versions " PREFIX "3d0h, " PREFIX
+           "5d0h, " PREFIX "3d0h_2160 and " PREFIX "1d5h_2160, also with hfr_ after " PREFIX
+           "; for others use the filter libvmaf.\n", text);
+    return AVERROR(EINVAL);
 }
 
+/// Read model=. @return the number of models, or a negative AVERROR after a message
 static int parse_models(VMAFModel model[VMAF_MAX_MODELS], const char *text, void *logctx)
 {
     int nb = 0, ret = 0;
@@ -245,16 +223,16 @@ static char *log_name(const VMAFModel *model, enum VMAFValue value)
     case VMAF_SPEED_V:
     case VMAF_SPEED_UV:
         return av_asprintf("speed_chroma_%s_mxv_45_nnf_0.1%s_snn_0.19_wvm_5",
-                           speed[value - VMAF_SPEED_U], prescale[model->prescale]);
+                           speed[value - VMAF_SPEED_U], prescale[model->form->prescale]);
     case VMAF_SAD:
-        return av_asprintf("VMAF_integer_feature_motion_sad_score%s", window[model->window]);
+        return av_asprintf("VMAF_integer_feature_motion_sad_score%s", window[model->form->window]);
     case VMAF_MOTION2:
     case VMAF_MOTION3:
         return av_asprintf("integer_motion%d%s", value == VMAF_MOTION2 ? 2 : 3,
-                           window[model->window]);
+                           window[model->form->window]);
     default:
         return av_asprintf("integer_%s_csf_2_dlmw_0.7_egl_1_min_0.5_nw_0.02%s",
-                           adm[value - VMAF_ADM2], model->viewing);
+                           adm[value - VMAF_ADM2], model->form->viewing);
     }
 }
 
@@ -436,10 +414,10 @@ static double predict(const VMAFModel *model, const double feature[4])
         y += support_vector[n].alpha * exp(-GAMMA * distance);
     }
     score = (y - RHO - intercept[0]) / slope[0];
-    ret  += model->transform[0];
-    ret  += model->transform[1] * score;
-    ret  += model->transform[2] * score * score;
-    return av_clipd(ret, 0, model->max);
+    ret  += model->form->transform[0];
+    ret  += model->form->transform[1] * score;
+    ret  += model->form->transform[2] * score * score;
+    return av_clipd(ret, 0, model->form->max);
 }
 
 // ---- frames ----
@@ -467,16 +445,16 @@ int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, int width, int height, 
         for (model->cambi_of = 0; model->cambi_of < m; model->cambi_of++)
             if (!memcmp(&s->model[model->cambi_of].cambi, &model->cambi, sizeof(model->cambi)))
                 break;
-        s->needs_csf[model->csf]           = 1;
-        s->needs_prescale[model->prescale] = 1;
-        s->needs_window[model->window]     = 1;
+        s->needs_csf[model->form->csf]           = 1;
+        s->needs_prescale[model->form->prescale] = 1;
+        s->needs_window[model->form->window]     = 1;
         if ((ret = add_metrics(s, m)) < 0)
             return ret;
     }
     for (int i = 0; i < VMAF_NB_CSF; i++)
         describe_adm(s->adm[i], i, width, height);
     s->log.model = s->model[0].version;
-    s->log.max   = s->model[0].max;
+    s->log.max   = s->model[0].form->max;
     return 0;
 }
 
@@ -489,10 +467,10 @@ static void measure(VMAFContext *s, double *value, const VMAFSums *sums)
 {
     for (int m = 0; m < s->nb_models; m++) {
         const VMAFModel *model = &s->model[m];
-        const VMAFChroma *speed = &sums->speed[model->prescale];
+        const VMAFChroma *speed = &sums->speed[model->form->prescale];
         double of_model[VMAF_NB_VALUES] = { 0 };
 
-        measure_adm(of_model, s->adm[model->csf], &sums->adm[model->csf], model->csf);
+        measure_adm(of_model, s->adm[model->form->csf], &sums->adm[model->form->csf], model->form->csf);
         of_model[VMAF_CAMBI]    = sums->cambi[model->cambi_of];
         of_model[VMAF_SPEED_U]  = speed->u;
         of_model[VMAF_SPEED_V]  = speed->v;
@@ -535,9 +513,9 @@ static int score_frame(VMAFContext *s, AVFilterContext *ctx, VMAFWaiting *w)
         const int *of = s->metric_of[m];
         double feature[4];
 
-        w->value[of[VMAF_SAD]]     = s->sad[model->window][w->run % 4];
-        w->value[of[VMAF_MOTION2]] = motion[model->window][0];
-        w->value[of[VMAF_MOTION3]] = motion[model->window][1];
+        w->value[of[VMAF_SAD]]     = s->sad[model->form->window][w->run % 4];
+        w->value[of[VMAF_MOTION2]] = motion[model->form->window][0];
+        w->value[of[VMAF_MOTION3]] = motion[model->form->window][1];
         feature[0] = w->value[of[VMAF_CAMBI]];
         feature[1] = w->value[of[VMAF_SPEED_UV]];
         feature[2] = w->value[of[VMAF_ADM3]];
@@ -575,11 +553,15 @@ int ff_vmaf_get(VMAFContext *s, AVFilterContext *ctx, AVFrame **frame, int ended
 
 void ff_vmaf_uninit(VMAFContext *s, AVFilterContext *ctx, int ended)
 {
+    AVFrame *frame;
+
+    // where the output has ended early, nobody has asked for these
+    while (s->nb_waiting)
+        if (ff_vmaf_get(s, ctx, &frame, 1) > 0)
+            av_frame_free(&frame);
     ff_metric_uninit(&s->log, ctx, s->nb_frames, ended);
-    for (int i = 0; i < s->nb_waiting; i++)
-        av_frame_free(&s->waiting[i].frame);
     for (int m = 0; m < FF_ARRAY_ELEMS(s->model); m++)
-        av_freep(&s->model[m].name);
+        av_opt_free(&s->model[m]);
     for (int i = 0; i < METRIC_MAX; i++)
         av_freep(&s->name[i]);
 }

@@ -77,16 +77,24 @@ typedef struct VMAFChroma {
     double u, v, uv;
 } VMAFChroma;
 
-typedef struct VMAFModel {
+/// What tells the models apart.
+typedef struct VMAFForm {
     const char *version;
     enum VMAFCSF csf;
     enum VMAFPrescale prescale;
     enum VMAFWindow window;
     const char *viewing;        ///< of ADM's names
     double transform[3], max;
+} VMAFForm;
 
+typedef struct VMAFModel {
+    const AVClass *class;
+    // options
+    char *version;
     char *name;                 ///< of the score
     VMAFCambiOptions cambi;
+
+    const VMAFForm *form;
     int cambi_of;               ///< the first model with the same CAMBI
 } VMAFModel;
 

@@ -41,6 +41,14 @@
 
 #include "cuda/shared.h"
 
+#if !defined(__CUDACC__) && !defined(__CUDA__)
+#include <float.h>
+// 16 means single precision for float, like 0
+#if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16
+#error "Scores need float in its own format: on 32-bit x86, --extra-cflags='-msse2 -mfpmath=sse'"
+#endif
+#endif
+
 #define VMAF_ADM_SCALES 4
 
 /// By whether the columns and the rows of a band have low or high frequencies.

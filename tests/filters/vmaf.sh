@@ -93,6 +93,14 @@ vmaf_motion(){
     on_drawn yuv420p n_subsample=2:f=- | sed 's/pts.* motion_sad/motion_sad/'
     ffmpeg -f rawvideo -pix_fmt yuv420p -video_size 480x360 -i ${tmp}/source \
         -lavfi split,vmaf=model=version=${v1}hfr_3d0h -f framecrc - | grep -c '^0,'
+    echo "a graph that is rebuilt"
+    ffmpeg -lavfi testsrc2=s=480x360 -frames:v 3 -pix_fmt gray ${tmp}/%d.pgm
+    ffmpeg -lavfi testsrc2=s=400x360 -frames:v 2 -pix_fmt gray -start_number 4 ${tmp}/%d.pgm
+    ffmpeg -i ${tmp}/%d.pgm -lavfi format=yuv420p,split,vmaf=f=${tmp}/stats -f framecrc - | grep -c '^0,'
+    sed 's/ .*//' ${tmp}/stats | xargs
+    echo "an output that ends early"
+    ffmpeg -lavfi testsrc2=s=480x360:d=1,format=yuv420p,split,vmaf=log_path=${tmp}/log,trim=end_frame=1 ${to_null}
+    sed -n 's/.*"frames": \([0-9]*\), "scored": \([0-9]*\),.*/\1 \2/p' ${tmp}/log | awk '{ print($1 == $2 ? "all scored" : $0) }'
 }
 
 # bitdepth=10 is what a conversion to 10 bits yields.
