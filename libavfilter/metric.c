@@ -250,12 +250,17 @@ static void print_header(const MetricLog *s, AVBPrint *text)
                isfinite(s->max) ? METRIC_SHORT(s->max) : "null");
 }
 
+static const char *log_name(const ScoreMetric *metric)
+{
+    return metric->log_name ? metric->log_name : metric->name;
+}
+
 static void print_json_frame(const MetricLog *s, AVBPrint *text, uint64_t n, const double *value)
 {
     av_bprintf(text, "%s\n    {\"frameNum\": %"PRIu64", \"metrics\": {", s->has_frames ? "," : "",
                s->first + n);
     for (int i = 0; i < s->nb_metrics; i++)
-        av_bprintf(text, "%s\"%s\": %s", i ? ", " : "", s->metric[i].name,
+        av_bprintf(text, "%s\"%s\": %s", i ? ", " : "", log_name(&s->metric[i]),
                    JSON_NUMBER(s->metric[i].digits, value[i]));
     av_bprintf(text, "}}");
 }
@@ -274,7 +279,7 @@ static void print_footer(const MetricLog *s, AVBPrint *text, int ended)
         if (!s->metric[i].pooled)
             continue;
         av_bprintf(text, "%s\n    \"%s\": {\"min\": %s, \"max\": %s, \"mean\": %s, "
-                   "\"harmonic_mean\": %s}", between, s->metric[i].name,
+                   "\"harmonic_mean\": %s}", between, log_name(&s->metric[i]),
                    JSON_NUMBER(digits, p->nb ? p->min : NAN),
                    JSON_NUMBER(digits, p->nb ? p->max : NAN),
                    JSON_NUMBER(digits, pool_mean(p)), JSON_NUMBER(digits, pool_harmonic_mean(p)));

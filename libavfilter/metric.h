@@ -80,6 +80,7 @@ typedef struct ScoreMetric {
     /// Ends with NULL. For the metadata, in place of the values 0, 1...; the summary gives the
     /// number of frames and the mean of metric[0] for each. NULL for a number.
     const char *const *words;
+    const char *log_name;   ///< in log_path, NULL for name
 } ScoreMetric;
 
 /// Sums over values.

@@ -70,7 +70,7 @@ refuses() { # dir
     for option in --extra-cflags=-ffast-math "--cc=$compiler"; do
         ! "$1/src/configure" --disable-everything --disable-programs --disable-doc --disable-autodetect \
             --disable-asm --enable-filter=bliinds "$option" > configure.log || return
-        grep '^bliinds, detailloss and mad need' configure.log || return
+        grep '^bliinds, detailloss, mad and vmaf need' configure.log || return
     done
 }
 

@@ -24,6 +24,7 @@ steps() {
     step mad_cuda "avfilter: add the mad_cuda filter" '*mad?cuda*' libavfilter/cuda/fft.cuh
     step detailloss "avfilter: add the detailloss filter" '*detailloss*' '*pairs*'
     step detailloss_cuda "avfilter: add the detailloss_cuda filter" '*detailloss?cuda*'
+    step vmaf "avfilter: add the vmaf filter" 'libavfilter/*vmaf[_.]*' 'tests/*/vmaf*' 'tests/ref/fate/vmaf-*' doc/vmaf.texi
 }
 # What is for the overlay alone.
 left_out='^(tools/|tests/(extra|tools|gpu)|tests/(bare|common|container|ffcrf|model|package|scripts)\.sh|'
