@@ -36,6 +36,7 @@
 #include "libavutil/common.h"
 #include "libavutil/error.h"
 #include "libavutil/intfloat.h"
+#include "libavutil/intreadwrite.h"
 #include "libavutil/log.h"
 #include "libavutil/macros.h"
 #include "libavutil/mem.h"
@@ -79,6 +80,7 @@ typedef struct Job {
     uint16_t *row[2];               ///< the same without dither
     uint8_t *flat[MASK_ROWS];       ///< whether a sample is that to the right and below; padded
     uint8_t *flat_sum;              ///< padded
+    uint8_t *mask;
     uint16_t *mode[3];
     uint16_t *count;                ///< [values][stride] of masked samples in the window around
     float *contrast;                ///< of masked samples
@@ -115,6 +117,19 @@ typedef struct ThreadData {
 } ThreadData;
 
 // ---- picture and mask ----
+
+/// Every sample, or every second one.
+#define SAMPLE(name, type)                                                                  \
+static av_always_inline void name(type *restrict dst, const type *restrict src, int step, int w) \
+{                                                                                           \
+    if (step == 1)                                                                          \
+        memcpy(dst, src, w * sizeof(*dst));                                                 \
+    for (int x = 0; step == 2 && x < w; x++)                                                \
+        dst[x] = src[2 * x];                                                                \
+}
+
+SAMPLE(sample8,  uint8_t)
+SAMPLE(sample16, uint16_t)
 
 /// Row y of the encode, with 10 bits.
 static av_always_inline void get_source(const VMAFCambi *s, const AVFrame *frame, Job *job,
@@ -165,7 +180,7 @@ static av_always_inline void get_row(const VMAFCambi *s, const AVFrame *frame, J
 static av_always_inline void mask_row(const VMAFCambi *s, Job *job, uint8_t *restrict dst,
                                       int step, int w, int y)
 {
-    uint8_t *restrict sum = job->flat_sum;
+    uint8_t *restrict sum = job->flat_sum, *restrict all = job->mask;
     const int width = s->width, least = s->mask_min;
 
     memset(sum, 0, width);
@@ -176,11 +191,12 @@ static av_always_inline void mask_row(const VMAFCambi *s, Job *job, uint8_t *res
         for (int x = 0; x < width; x++)
             sum[x] += row[x];
     }
-    for (int x = 0; x < w; x++) {
-        const uint8_t *at = sum + x * step;
+    for (int x = 0; x < width; x++) {
+        const uint8_t *at = sum + x;
 
-        dst[x] = at[-3] + at[-2] + at[-1] + at[0] + at[1] + at[2] + at[3] > least;
+        all[x] = at[-3] + at[-2] + at[-1] + at[0] + at[1] + at[2] + at[3] > least;
     }
+    sample8(dst, all, step, w);
 }
 
 /// Make the first scale's picture and mask.
@@ -212,12 +228,8 @@ static av_always_inline int prepare_slice(AVFilterContext *ctx, void *arg, int j
             for (int x = 0; x < width - 1; x++)
                 flat[x] = (row[x] == row[x + 1]) & (row[x] == below[x]);
             flat[width - 1] = row[width - 1] == below[width - 1];
-            if (y % step == 0 && y / step >= begin && y / step < end) {
-                uint16_t *restrict image = td->image + y / step * (size_t)w;
-
-                for (int x = 0; x < w; x++)
-                    image[x] = row[x * step];
-            }
+            if (y % step == 0 && y / step >= begin && y / step < end)
+                sample16(td->image + y / step * (size_t)w, row, step, w);
         } else {
             memset(flat, 0, width);
         }
@@ -236,16 +248,24 @@ static av_always_inline int mode3(int a, int b, int c)
     return (a == b) | (a == c) ? a : b == c ? b : least;
 }
 
-/// Row y of a scale, which is the one before or every second sample of it, filtered along itself.
-static av_always_inline void mode_row(const ThreadData *td, uint16_t *restrict dst, int y)
+static av_always_inline void mode_row(uint16_t *restrict dst, const uint16_t *restrict a,
+                                      const uint16_t *restrict b, const uint16_t *restrict c,
+                                      int w)
 {
-    const int step = td->step, w = td->w;
-    const uint16_t *restrict src = td->src + y * step * (size_t)td->src_w;
+    for (int x = 0; x < w; x++)
+        dst[x] = mode3(a[x], b[x], c[x]);
+}
 
-    dst[0]     = src[0];
-    dst[w - 1] = src[(w - 1) * step];
-    for (int x = 1; x < w - 1; x++)
-        dst[x] = mode3(src[(x - 1) * step], src[x * step], src[(x + 1) * step]);
+/// Row y of a scale, which is the one before or every second sample of it, filtered along itself.
+static av_always_inline void get_mode(const ThreadData *td, const Job *job, int y)
+{
+    uint16_t *dst = job->mode[y % 3], *row = job->source[0];
+    const int w   = td->w;
+
+    sample16(row, td->src + y * td->step * (size_t)td->src_w, td->step, w);
+    dst[0]     = row[0];
+    dst[w - 1] = row[w - 1];
+    mode_row(dst + 1, row, row + 1, row + 2, w - 2);
 }
 
 /// Sample the scale before, and replace what is alone among its neighbours.
@@ -257,28 +277,30 @@ static av_always_inline int filter_slice(AVFilterContext *ctx, void *arg, int jo
     const int step  = td->step, w = td->w;
 
     for (int y = FFMAX(begin - 1, 0); y <= begin; y++)
-        mode_row(td, job->mode[y % 3], y);
+        get_mode(td, job, y);
     for (int y = begin; y < end; y++) {
-        const uint16_t *restrict above = job->mode[(y + 2) % 3], *restrict row = job->mode[y % 3];
-        const uint16_t *restrict below = job->mode[(y + 1) % 3];
         const size_t from = y * step * (size_t)td->src_w, to = y * (size_t)w;
-        const uint16_t *restrict src     = td->src + from;
-        const uint8_t *restrict src_mask = td->src_mask + from;
-        uint16_t *restrict dst = td->image + to;
-        uint8_t *restrict mask = td->mask + to;
 
         if (y + 1 < td->h)
-            mode_row(td, job->mode[(y + 1) % 3], y + 1);
+            get_mode(td, job, y + 1);
         if (y && y < td->h - 1)
-            for (int x = 0; x < w; x++)
-                dst[x] = mode3(above[x], row[x], below[x]);
+            mode_row(td->image + to, job->mode[(y + 2) % 3], job->mode[y % 3],
+                     job->mode[(y + 1) % 3], w);
         else
-            for (int x = 0; x < w; x++)
-                dst[x] = src[x * step];
-        for (int x = 0; x < w; x++)
-            mask[x] = src_mask[x * step];
+            sample16(td->image + to, td->src + from, step, w);
+        sample8(td->mask + to, td->src_mask + from, step, w);
     }
     return 0;
+}
+
+/// The next masked sample from x on, or w or more without one.
+static av_always_inline int next_masked(const uint8_t *mask, int x, int w)
+{
+    while (x < w && !AV_RN64(mask + x))
+        x += 8;
+    while (x < w && !mask[x])
+        x++;
+    return x;
 }
 
 /// Samples from x on that are masked and have one value.
@@ -299,13 +321,13 @@ static av_always_inline void count_row(const ThreadData *td, Job *job, int y, in
     const uint16_t *image = td->image + y * (size_t)td->w;
     const uint8_t *mask   = td->mask  + y * (size_t)td->w;
 
-    for (int x = 0, n; x < td->w; x += FFMAX(n, 1)) {
+    for (int x = 0, n; (x = next_masked(mask, x, td->w)) < td->w; x += n) {
         const unsigned value = image[x] - FIRST_VALUE;
         const uint16_t *restrict run;
         uint16_t *restrict count;
 
         n = FFMIN(run_length(image, mask, x, FFMIN(x + MAX_RUN, td->w)), MAX_RUN);
-        if (!n || value >= NB_VALUES)
+        if (value >= NB_VALUES)
             continue;
         run   = s->run[n];
         count = job->count + (value + CONTRASTS) * (size_t)s->count_stride + x;
@@ -354,11 +376,11 @@ static av_always_inline int contrast_slice(AVFilterContext *ctx, void *arg, int 
 
         if (y + around < td->h)
             count_row(td, job, y + around, 1);
-        for (int x = 0, n; x < td->w; x += FFMAX(n, 1)) {
+        for (int x = 0, n; (x = next_masked(mask, x, td->w)) < td->w; x += n) {
             const unsigned value = image[x] - FIRST_VALUE;
 
             n = run_length(image, mask, x, td->w);
-            if (n && value < NB_VALUES) {
+            if (value < NB_VALUES) {
                 contrast_run(s, job->contrast + job->nb_contrasts, job->count + around + x +
                              (value + CONTRASTS) * (size_t)s->count_stride, image[x], n);
                 job->nb_contrasts += n;
@@ -472,6 +494,7 @@ static av_cold void init_job(const VMAFCambi *s, VMAFMemory *m, Job *job, int w,
     for (int i = 0; i < MASK_ROWS; i++)
         job->flat[i] = vmaf_alloc(m, s->width, 1);
     job->flat_sum = vmaf_alloc(m, s->width, 1);
+    job->mask     = vmaf_alloc(m, s->width, 1);
     for (int i = 0; i < 3; i++)
         job->mode[i] = vmaf_alloc(m, w, sizeof(uint16_t));
     job->count    = vmaf_alloc(m, (NB_VALUES + 2 * CONTRASTS) * (size_t)s->count_stride,

@@ -153,6 +153,17 @@ static av_always_inline void name(const Row *dst, int band, int from, int w,    
 PART_ROW(part_row0, vmaf_adm_kept0, WEIGH0,         vmaf_adm_mask0)
 PART_ROW(part_row,  vmaf_adm_kept,  vmaf_adm_weigh, MASK)
 
+/// What masks: sums over 3x3.
+static av_always_inline void threshold_row(int32_t *restrict dst, const int32_t *restrict above,
+                                           const int32_t *restrict row,
+                                           const int32_t *restrict below,
+                                           const int32_t *restrict here, int w)
+{
+    for (int x = 0; x < w; x++)
+        dst[x] = above[x - 1] + above[x] + above[x + 1] + row[x - 1] + row[x] + row[x + 1] +
+                 below[x - 1] + below[x] + below[x + 1] + here[x];
+}
+
 // ---- ADM ----
 
 /// Row y of a scale's picture.
@@ -283,14 +294,11 @@ static av_always_inline void add_parts(const VMAFADMScale *sc, Job *job, int y)
     const Row *above = &job->row[vmaf_adm_mirror(y - 1, sc->h) % 3], *row = &job->row[y % 3];
     const Row *below = &job->row[vmaf_adm_mirror(y + 1, sc->h) % 3];
 
-    for (int part = 0; part < VMAF_ADM_PARTS; part++) {
-        const int32_t *a = above->near[!part], *m = row->near[!part], *b = below->near[!part];
-        const int32_t *here = row->here[!part];
-        int32_t *restrict threshold = job->threshold;
+    const int left = sc->left;
 
-        for (int x = sc->left; x < sc->right; x++)
-            threshold[x] = a[x - 1] + a[x] + a[x + 1] + m[x - 1] + m[x] + m[x + 1] +
-                           b[x - 1] + b[x] + b[x + 1] + here[x];
+    for (int part = 0; part < VMAF_ADM_PARTS; part++) {
+        threshold_row(job->threshold + left, above->near[!part] + left, row->near[!part] + left,
+                      below->near[!part] + left, row->here[!part] + left, sc->right - left);
         for (int band = 0; band < VMAF_ADM_BANDS; band++) {
             const int32_t *value   = row->value[part][band];
             const int unit         = sc->scale ? 0 : band == VMAF_ADM_D ? 12 : 10;
@@ -299,7 +307,7 @@ static av_always_inline void add_parts(const VMAFADMScale *sc, Job *job, int y)
             uint64_t sum = 0;
 
             for (int x = sc->left; x < sc->right; x++)
-                sum += vmaf_adm_cube(value[x], (int)((uint32_t)threshold[x] << unit),
+                sum += vmaf_adm_cube(value[x], (int)((uint32_t)job->threshold[x] << unit),
                                      square_shift, shift);
             job->cube[part][band] += vmaf_adm_round_row(sum, sc->row_shift[part]);
         }

@@ -96,7 +96,7 @@ vmaf_motion(){
     echo "a graph that is rebuilt"
     ffmpeg -lavfi testsrc2=s=480x360 -frames:v 3 -pix_fmt gray ${tmp}/%d.pgm
     ffmpeg -lavfi testsrc2=s=400x360 -frames:v 2 -pix_fmt gray -start_number 4 ${tmp}/%d.pgm
-    ffmpeg -i ${tmp}/%d.pgm -lavfi format=yuv420p,split,vmaf=f=${tmp}/stats -f framecrc - | grep -c '^0,'
+    ffmpeg -i ${tmp}/%d.pgm -lavfi scale,format=yuv420p,split,vmaf=f=${tmp}/stats -f framecrc - | grep -c '^0,'
     sed 's/ .*//' ${tmp}/stats | xargs
     echo "an output that ends early"
     ffmpeg -lavfi testsrc2=s=480x360:d=1,format=yuv420p,split,vmaf=log_path=${tmp}/log,trim=end_frame=1 ${to_null}
