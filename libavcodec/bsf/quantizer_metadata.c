@@ -62,6 +62,9 @@
 
 #define KEY "lavc.quantizer."
 
+/// Bytes in which nearly all slice headers of H.264 and HEVC end.
+#define SLICE_HEAD 4096
+
 /// Frames after which those of a group count half: some groups have no end.
 #define MAX_GROUP 1000
 
@@ -94,6 +97,11 @@ typedef struct QuantizerMetadataContext {
     CodedBitstreamFragment fragment;
     Group group;
 
+    // H.264, HEVC
+    AVPacket *nal;              ///< what CBS gets of a NAL unit
+    size_t nal_size;            ///< of all of it
+    int bottom;                 ///< bottom_field_flag of the first slice
+
     // AV1, VP9: the frames that may be shown later
     CodedFrame slot[AV1_NUM_REF_FRAMES];
 
@@ -112,6 +120,17 @@ typedef struct QuantizerMetadataContext {
     // MJPEG
     double table[4];            ///< geometric mean of a step, 0 if there is none
 } QuantizerMetadataContext;
+
+typedef struct Codec {
+    enum AVCodecID id;
+    enum AVCodecID cbs_id;
+    /// Read the units of a packet, or of extradata, which have no slices.
+    void (*read)(QuantizerMetadataContext *s, CodedFrame *frame);
+    const CodedBitstreamUnitType *unit;     ///< those that CBS reads, NULL for all
+    int nb_units;
+    int has_slots;                          ///< of frames that may be shown later
+    int has_nals;                           ///< which are read one by one
+} Codec;
 
 static void add_slice(CodedFrame *frame, enum AVPictureType type, double step, size_t bytes)
 {
@@ -146,22 +165,90 @@ static double step_of_qp(int qp)
     return (qp - 4) / 6.;
 }
 
-/// Bytes of a unit in the stream: CBS has taken out those that keep start codes from its data.
-static size_t stored_size(const CodedBitstreamContext *cbc, const CodedBitstreamUnit *unit)
+/**
+ * Find the next NAL unit of a packet.
+ *
+ * @param pos where to begin; set to where to go on
+ */
+static const uint8_t *next_nal(const uint8_t **pos, const uint8_t *end, int nal_length_size,
+                               size_t *size)
 {
-    const H2645Packet *packet = &((CodedBitstreamH2645Context *)cbc->priv_data)->read_packet;
-    size_t size = 0;
+    const uint8_t *nal = NULL, *p = *pos;
 
-    for (int i = 0; i < packet->nb_nals && !size; i++) {
-        const H2645NAL *nal = &packet->nals[i];
+    if (nal_length_size) {
+        uint32_t length = 0;
 
-        if (nal->data == unit->data)
-            size = nal->raw_size;
-        // zeros at its end belong to the next start code
-        while (size && !nal->raw_data[size - 1])
-            size--;
+        if (end - p <= nal_length_size)
+            return NULL;
+        for (int i = 0; i < nal_length_size; i++)
+            length = length << 8 | *p++;
+        if (!length || length > end - p)
+            return NULL;
+        *size = length;
+        *pos  = p + length;
+        return p;
     }
-    return size;
+    // A start code is 0, 0, 1: of these, 1 is the rarest byte of a stream.
+    for (p += 2; p < end; p++) {
+        p = memchr(p, 1, end - p);
+        if (!p)
+            break;
+        if (p[-1] || p[-2])
+            continue;
+        if (nal) {
+            end = p - 2;
+            break;
+        }
+        nal = p + 1;
+        p   += 2;
+    }
+    *pos = end;
+    *size = nal ? end - nal : 0;
+    return nal;
+}
+
+/// Read the beginning of a NAL unit by CBS.
+static int read_nal(QuantizerMetadataContext *s, const uint8_t *data, size_t size, int length_size)
+{
+    const int prefix    = length_size ? length_size : 3;
+    const uint32_t code = length_size ? size : 1;       // of its length, or its start
+    int ret;
+
+    ff_cbs_fragment_reset(&s->fragment);
+    s->nal->size = 0;
+    ret = av_grow_packet(s->nal, prefix + size);
+    if (ret < 0)
+        return ret;
+    for (int i = 0; i < prefix; i++)
+        s->nal->data[i] = code >> 8 * (prefix - 1 - i);
+    memcpy(s->nal->data + prefix, data, size);
+    ret = ff_cbs_read_packet(s->cbc, &s->fragment, s->nal);
+    // CBS splits the data at a start code, too, where none may be.
+    return ret < 0 || s->fragment.nb_units == 1 ? ret : AVERROR_INVALIDDATA;
+}
+
+/// CBS goes through all bytes that it gets: these are the NAL units, one by one, or their heads.
+static void read_nals(QuantizerMetadataContext *s, const AVPacket *pkt, CodedFrame *frame)
+{
+    const CodedBitstreamH2645Context *common = s->cbc->priv_data;
+    const int length_size = common->mp4 ? common->nal_length_size : 0;
+    const uint8_t *nal, *pos = pkt->data, *end = pos + pkt->size;
+
+    while ((nal = next_nal(&pos, end, length_size, &s->nal_size))) {
+        size_t head;
+
+        // Another layer may use the same numbers for its parameter sets.
+        if (s->codec->id == AV_CODEC_ID_HEVC && s->nal_size > 1 && (nal[0] & 1 || nal[1] >> 3))
+            continue;
+        // Zeros at its end belong to the next start code.
+        while (s->nal_size && !nal[s->nal_size - 1])
+            s->nal_size--;
+        head = FFMIN(s->nal_size, SLICE_HEAD);
+        if (head && (read_nal(s, nal, head, length_size) >= 0 ||
+                     head < s->nal_size && read_nal(s, nal, s->nal_size, length_size) >= 0))
+            s->codec->read(s, frame);
+    }
+    ff_cbs_fragment_reset(&s->fragment);
 }
 
 static void read_h264(QuantizerMetadataContext *s, CodedFrame *frame)
@@ -171,7 +258,6 @@ static void read_h264(QuantizerMetadataContext *s, CodedFrame *frame)
         AV_PICTURE_TYPE_P, AV_PICTURE_TYPE_I,   // SP and SI
     };
     const CodedBitstreamH264Context *h264 = s->cbc->priv_data;
-    int bottom = 0;
 
     for (int i = 0; i < s->fragment.nb_units; i++) {
         const CodedBitstreamUnit *unit = &s->fragment.units[i];
@@ -187,12 +273,12 @@ static void read_h264(QuantizerMetadataContext *s, CodedFrame *frame)
         if (slice->redundant_pic_cnt)
             continue;
         if (!frame->bytes)
-            bottom = slice->bottom_field_flag;
-        else if (slice->bottom_field_flag != bottom && !frame->first_field)
+            s->bottom = slice->bottom_field_flag;
+        else if (slice->bottom_field_flag != s->bottom && !frame->first_field)
             frame->first_field = frame->type;
         add_slice(frame, types[slice->slice_type % 5],
                   step_of_qp(26 + pps->pic_init_qp_minus26 + slice->slice_qp_delta),
-                  stored_size(s->cbc, unit));
+                  s->nal_size);
         frame->width  = (sps->pic_width_in_mbs_minus1 + 1) * 16 -
                         luma_width[sps->chroma_format_idc] *
                         (sps->frame_crop_left_offset + sps->frame_crop_right_offset);
@@ -226,12 +312,12 @@ static void read_hevc(QuantizerMetadataContext *s, CodedFrame *frame)
             // It continues the slice before: the mean of the slices so far will do.
             if (frame->bytes)
                 add_slice(frame, frame->type, frame->step / frame->bytes,
-                          stored_size(s->cbc, unit));
+                          s->nal_size);
             continue;
         }
         add_slice(frame, types[slice->slice_type],
                   step_of_qp(26 + pps->init_qp_minus26 + slice->slice_qp_delta),
-                  stored_size(s->cbc, unit));
+                  s->nal_size);
         frame->width  = sps->pic_width_in_luma_samples - luma_width[sps->chroma_format_idc] *
                         (sps->conf_win_left_offset + sps->conf_win_right_offset);
         frame->height = sps->pic_height_in_luma_samples - luma_height[sps->chroma_format_idc] *
@@ -567,28 +653,18 @@ static void read_mjpeg(QuantizerMetadataContext *s, CodedFrame *frame)
 
 // ---- the filter ----
 
-typedef struct Codec {
-    enum AVCodecID id;
-    enum AVCodecID cbs_id;
-    /// Read the units of a packet, or of extradata, which have no slices.
-    void (*read)(QuantizerMetadataContext *s, CodedFrame *frame);
-    const CodedBitstreamUnitType *unit;     ///< those that CBS reads, NULL for all
-    int nb_units;
-    int has_slots;                          ///< of frames that may be shown later
-} Codec;
-
 #define UNITS(units) units, FF_ARRAY_ELEMS(units)
 
 static const Codec codecs[] = {
-    { AV_CODEC_ID_H264,       AV_CODEC_ID_H264,       read_h264,   UNITS(h264_units)   },
-    { AV_CODEC_ID_HEVC,       AV_CODEC_ID_HEVC,       read_hevc,   UNITS(hevc_units)   },
-    { AV_CODEC_ID_AV1,        AV_CODEC_ID_AV1,        read_av1,    UNITS(av1_units), 1 },
-    { AV_CODEC_ID_VP9,        AV_CODEC_ID_VP9,        read_vp9,    NULL, 0, 1          },
+    { AV_CODEC_ID_H264, AV_CODEC_ID_H264, read_h264, UNITS(h264_units), .has_nals  = 1 },
+    { AV_CODEC_ID_HEVC, AV_CODEC_ID_HEVC, read_hevc, UNITS(hevc_units), .has_nals  = 1 },
+    { AV_CODEC_ID_AV1,  AV_CODEC_ID_AV1,  read_av1,  UNITS(av1_units),  .has_slots = 1 },
+    { AV_CODEC_ID_VP9,  AV_CODEC_ID_VP9,  read_vp9,                     .has_slots = 1 },
     { AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, read_mpeg12, UNITS(mpeg12_units) },
     { AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG2VIDEO, read_mpeg12, UNITS(mpeg12_units) },
     // CBS has no MPEG-4, but start codes are the same: it splits, and reads no unit
-    { AV_CODEC_ID_MPEG4,      AV_CODEC_ID_MPEG2VIDEO, read_mpeg4,  mpeg12_units, 0     },
-    { AV_CODEC_ID_MJPEG,      AV_CODEC_ID_MJPEG,      read_mjpeg,  UNITS(mjpeg_units)  },
+    { AV_CODEC_ID_MPEG4, AV_CODEC_ID_MPEG2VIDEO, read_mpeg4, mpeg12_units, 0 },
+    { AV_CODEC_ID_MJPEG, AV_CODEC_ID_MJPEG, read_mjpeg, UNITS(mjpeg_units) },
 };
 
 /**
@@ -709,12 +785,16 @@ static int quantizer_metadata_filter(AVBSFContext *bsf, AVPacket *pkt)
 
     if (av_packet_get_side_data(pkt, AV_PKT_DATA_NEW_EXTRADATA, NULL))
         read_extradata(bsf, pkt);
-    ret = ff_cbs_read_packet(s->cbc, &s->fragment, pkt);
-    if (ret >= 0)
-        s->codec->read(s, &frame);
-    ff_cbs_fragment_reset(&s->fragment);
-    if (ret < 0 && s->codec->has_slots)
-        quantizer_metadata_flush(bsf);
+    if (s->codec->has_nals) {
+        read_nals(s, pkt, &frame);
+    } else {
+        ret = ff_cbs_read_packet(s->cbc, &s->fragment, pkt);
+        if (ret >= 0)
+            s->codec->read(s, &frame);
+        ff_cbs_fragment_reset(&s->fragment);
+        if (ret < 0 && s->codec->has_slots)
+            quantizer_metadata_flush(bsf);
+    }
     if (!frame.bytes || frame.width <= 0 || frame.height <= 0)
         return 0;
 
@@ -748,6 +828,9 @@ static av_cold int quantizer_metadata_init(AVBSFContext *bsf)
                "through unchanged.\n", avcodec_get_name(bsf->par_in->codec_id));
         return 0;
     }
+    s->nal = av_packet_alloc();
+    if (!s->nal)
+        return AVERROR(ENOMEM);
     ret = ff_cbs_init(&s->cbc, s->codec->cbs_id, (void *)&quiet);
     if (ret < 0)
         return ret;
@@ -764,6 +847,7 @@ static av_cold void quantizer_metadata_close(AVBSFContext *bsf)
 
     ff_cbs_fragment_free(&s->fragment);
     ff_cbs_close(&s->cbc);
+    av_packet_free(&s->nal);
 }
 
 const FFBitStreamFilter ff_quantizer_metadata_bsf = {
