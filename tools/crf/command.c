@@ -64,11 +64,11 @@ static void add_dictionary(Command *c, const AVDictionary *options, const char *
         add_option(c, e->key, stream, text("%s", e->value));
 }
 
-char *command_text(const Command *c)
+const char *command_text(const Command *c)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
                                 "_-+=:,./@%";
-    char *all = "";
+    const char *all = "";
 
     for (int i = 0; i < c->nb; i++) {
         char *word = c->argv[i];
@@ -127,7 +127,7 @@ static Command begin(const Job *job, int is_printed)
         add_words(&c, text("-y -nostats -progress pipe:1 -v %s", o->loglevel));
     if (o->device)
         OPTION(&c, "init_hw_device", "%s", o->device);
-    if (o->measure.on_gpu && !is_printed)
+    if (o->measure.on_gpu && job->width && !is_printed)
         add_words(&c, text("-init_hw_device cuda=gpu:%d -filter_hw_device gpu",
                            o->gpu ? atoi(o->gpu) : 0));
     return c;

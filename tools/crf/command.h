@@ -67,6 +67,6 @@ int command_whole(Command *c, const Job *job, double crf, const char *output, in
 Command command_verify(const Job *job, const Input *encode);
 
 /// The arguments for a shell.
-char *command_text(const Command *c);
+const char *command_text(const Command *c);
 
 #endif /* TOOLS_CRF_COMMAND_H */

@@ -545,11 +545,13 @@ int main(int argc, char **argv)
     int status;
 
     process_catch_signals();
-    av_log_set_level(AV_LOG_ERROR);
+    // what libavutil says of options is said in other words
+    av_log_set_level(AV_LOG_QUIET);
     // SVT-AV1 has a log of its own: errors only
     setenv("SVT_LOG", "1", 0);
 
     status = options_parse(&s.o, argc, argv);
+    av_log_set_level(AV_LOG_ERROR);
     if (status >= 0 && (s.o.help || argc == 1))
         options_print_help();
     else if (status >= 0 && s.o.version)

@@ -16,6 +16,8 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
+#define _GNU_SOURCE         // for getline()
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

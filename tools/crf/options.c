@@ -43,7 +43,7 @@
 #define REAL(name, field, value, min, max, help) \
     { name, help, offsetof(Options, field), AV_OPT_TYPE_DOUBLE, { .dbl = value }, min, max }
 #define INTEGER(name, field, value, max, help) \
-    { name, help, offsetof(Options, field), AV_OPT_TYPE_INT, { .i64 = value }, 1, max }
+    { name, help, offsetof(Options, field), AV_OPT_TYPE_INT, { .i64 = value }, 0, max }
 #define TIME(name, field, value, min, help) \
     { name, help, offsetof(Options, field), AV_OPT_TYPE_DURATION, { .i64 = value }, min, INT64_MAX }
 
@@ -216,8 +216,10 @@ static int set_option(Options *o, const AVOption *opt, const char *argument, con
     const int is_time      = opt->type == AV_OPT_TYPE_DURATION;
     const int64_t duration = is_time ? parse_duration(value) : 0;
 
+    // 0 stands for a number that is not given
     if (is_time ? duration < opt->min || av_opt_set_int(o, opt->name, duration, 0) < 0
-                : av_opt_set(o, opt->name, value, 0) < 0)
+                : opt->type == AV_OPT_TYPE_INT && atoi(value) < 1 ||
+                  av_opt_set(o, opt->name, value, 0) < 0)
         return fail("'%s' is not a value for %s: %s. `ffcrf --help` lists the options.", value,
                     argument, opt->help);
     return 1;
@@ -306,7 +308,7 @@ static int check_output(const Options *o)
 static int check(Options *o)
 {
     struct stat input;
-    char *end = "";
+    char *end = o->pool_name;
 
     if (!o->input)
         return fail("Which video? Give it with -i. `ffcrf --help` lists the options.");
@@ -503,7 +505,8 @@ int options_choose_encoder(Options *o, const char *name, const char *help, doubl
                     name);
     while (!strstr(name, known->name))
         known++;
-    av_opt_set(o, "c:v", name, 0);
+    if (!o->encoder)
+        av_opt_set(o, "c:v", name, 0);
     for (int i = 0; i < FF_ARRAY_ELEMS(searched) && !option; i++)
         if ((option = find_option(help, searched[i])))
             o->crf_option = searched[i];

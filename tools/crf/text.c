@@ -109,7 +109,7 @@ void progress_show(int frames, int nb_frames)
     const int64_t now     = av_gettime_relative();
     const double seconds  = FFMAX(now - work.begin, 1) / 1e6;
 
-    if (now - work.told < (is_terminal ? 250000 : 10000000) || frames < 1)
+    if (!work.doing || now - work.told < (is_terminal ? 250000 : 10000000) || frames < 1)
         return;
     work.told = now;
     nb_frames = FFMAX(frames, nb_frames);
