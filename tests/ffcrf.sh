@@ -186,7 +186,7 @@ crf_search(){ # encoder [most encodes]
         next=$(awk "BEGIN { print $(done_ .crf) + 1 }")
         bytes=$(done_ .predicted_encode_size) score=$(done_ .score)
         command=$(done_ .command)
-        (cd ${tmp} && eval "${command} -v error -y") < /dev/null
+        (eval "${command} -v error -y") < /dev/null
         made=$(eval "set -- ${command}"; eval "printf '%s' \"\${$#}\"")
         has_json -i ${in} --verify "${made}" --target-${metric} 0 --score-every 1
         yes_if "${metric}: made as predicted" "$(whole .score) == ${score} && ($(whole .size) - ${bytes}) ^ 2 <= 10000"
@@ -209,16 +209,15 @@ crf_cache(){
         has_json ${search} ${options};      cached "${what}"
     done << END
 cache false|--cache false
-another target|--target-ssim 0.94
 another option|-g 10
 another filter|-vf hflip
-other frames|--score-every 2
+another format|-pix_fmt yuv444p
 another part|--to 300ms
 END
     touch -d 2020-01-01 ${in}
     has_json ${search};                     cached "another time of change"
     for damage in "head -c -3" "head -c 0" "echo junk"; do
-        for entry in ${tmp}/cache/*; do
+        for entry in $(find ${tmp}/cache -type f); do
             ${damage} < ${entry} > ${tmp}/damaged && cp ${tmp}/damaged ${entry}
         done
         has_json ${search};                 cached "${damage}"
@@ -227,10 +226,11 @@ END
     FFCRF_CACHE=${tmp}/file/cache has_json ${search}; cached "no folder"
     # no file may have more than a block: the cache is full, and the search goes on
     rm -r ${tmp}/cache
-    (trap '' XFSZ; ulimit -f 0; run ffcrf${PROGSUF}${EXECSUF} ${search} > /dev/null 2> ${tmp}/err; echo "full disk: status $?")
+    (trap '' XFSZ; ulimit -f 0; run ffcrf${PROGSUF}${EXECSUF} ${search} | cat; exit) > /dev/null 2>&1
     find ${tmp}/cache -type f
-    (trap '' XFSZ; ulimit -f 8; run ffcrf${PROGSUF}${EXECSUF} ${search} --encode ${out} > /dev/null 2>&1; echo "full disk of the encode: status $?")
-    find ${tmp} -name 'out*'
+    (trap '' XFSZ; ulimit -f 8; run ffcrf${PROGSUF}${EXECSUF} ${search} --encode ${out}) > /dev/null 2>&1
+    echo "full disk of the encode: status $?"
+    find ${tmp} -name 'out.*'
 }
 
 # The ffmpeg that are left of this test.
@@ -356,7 +356,7 @@ crf_samples(){
     # the cache has the scores of all frames
     rm -r ${tmp}/cache
     found ${search}
-    for entry in ${tmp}/cache/*; do sed '1,2d; /end/d' ${entry}; done | sort -n > ${tmp}/scores
+    for entry in $(find ${tmp}/cache -type f); do sed '1,2d; /end/d' ${entry}; done | sort -n > ${tmp}/scores
     for pool in mean worst p5 p50; do
         found ${search} --pool ${pool}
         awk -v pool=${pool} -v score=$(done_ .score) -v worst=$(head -n 1 ${tmp}/samples) '

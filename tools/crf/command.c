@@ -178,6 +178,20 @@ static void add_counts(Command *c, const char *stream)
     add_option(c, "stats_mux_pre_fmt", stream, text("{size}"));
 }
 
+/// Filter the source to [a], which is encoded, and [s], which that is compared with.
+static void add_source(Command *c, const Job *job)
+{
+    const Options *o = job->o;
+    const int index  = job->in->stream->index;
+
+    if (o->reference)
+        OPTION(c, "filter_complex", "[0:%d]split[x][y];[x]%s%s[a];[y]%s[s]", index,
+               filters(job, 0), o->upload, filters(job, 1));
+    else
+        OPTION(c, "filter_complex", "[0:%d]%s,split[x][s];[x]null%s[a]", index, filters(job, 0),
+               o->upload);
+}
+
 /// Score the frames of that label against [s].
 static void add_score(Command *c, const Job *job, const char *encode, int step)
 {
@@ -217,16 +231,10 @@ Command command_first(const Job *job, double crf)
 Command command_sample(const Job *job, double crf, double start, double duration, int step)
 {
     const Options *o = job->o;
-    const int index  = job->in->stream->index;
     Command c = begin(job, 0);
 
     add_input(&c, job, o->start / 1e6 + start, duration ? duration : o->length / 1e6);
-    if (o->reference)
-        OPTION(&c, "filter_complex", "[0:%d]split[x][y];[x]%s%s[a];[y]%s[s]", index,
-               filters(job, 0), o->upload, filters(job, 1));
-    else
-        OPTION(&c, "filter_complex", "[0:%d]%s,split[x][s];[x]null%s[a]", index, filters(job, 0),
-               o->upload);
+    add_source(&c, job);
     add_words(&c, "-map [a]");
     add_encoder(&c, o, crf, ":v");
     add_counts(&c, ":v");
@@ -276,11 +284,14 @@ static const char *stream_encoder(const AVOutputFormat *out, const AVStream *st)
     return can == 1 || can && type <= AVMEDIA_TYPE_AUDIO && type >= 0 ? "copy" : NULL;
 }
 
-/// All streams that the output's format takes.
-/// @param place set to the place of the video among them. @return its specifier, NULL after a message
-static const char *add_streams(Command *c, const Job *job, const char *output, int warns, int *place)
+/// All streams that the output's format takes: as they are, or with [a] in place of the video.
+/// @param place set to that of the video. @return its specifier, NULL after a message
+static const char *add_streams(Command *c, const Job *job, const char *output, int scores, int warns,
+                               int *place)
 {
     const AVOutputFormat *out = av_guess_format(NULL, output, NULL);
+    const Input *in  = job->in;
+    const Options *o = job->o;
     int nb_videos = 0, nb_subtitles = 0, nb = 0, video = 0;
     Command other = { NULL };
 
@@ -289,33 +300,42 @@ static const char *add_streams(Command *c, const Job *job, const char *output, i
              avcodec_get_name(job->codec));
         return NULL;
     }
-    *place = 0;
-    OPTION(c, "map", job->o->video_only ? "0:%d" : "0", job->in->stream->index);
-    for (unsigned i = 0; i < job->in->format->nb_streams && !job->o->video_only; i++) {
-        const AVStream *st    = job->in->format->streams[i];
+    if (!scores)
+        OPTION(c, "map", o->video_only ? "0:%d" : "0", in->stream->index);
+    for (unsigned i = 0; i < in->format->nb_streams; i++) {
+        const AVStream *st    = in->format->streams[i];
         const int type        = st->codecpar->codec_type;
         const char *name      = avcodec_get_name(st->codecpar->codec_id);
-        const char *converter = st == job->in->stream ? "copy" : stream_encoder(out, st);
+        const char *converter = st == in->stream ? "copy" : stream_encoder(out, st);
 
-        if (st == job->in->stream) {
-            *place = nb;
-            video  = nb_videos;
-        }
+        if (st != in->stream && o->video_only)
+            continue;
+        if (!converter && type == AVMEDIA_TYPE_AUDIO &&
+            av_dict_get(o->other_options, "c:a", NULL, AV_DICT_IGNORE_SUFFIX))
+            converter = "copy";         // which that overrides
         if (!converter && type == AVMEDIA_TYPE_AUDIO) {
-            if (av_dict_get(job->o->other_options, "c:a", NULL, AV_DICT_IGNORE_SUFFIX))
-                converter = "copy";             // which they override
-            else {
-                fail("'%s' cannot hold %s, which stream %u is: let the name end with .mkv, or choose "
-                     "by -c:a what audio is encoded by.", output, name, i);
-                return NULL;
-            }
+            fail("'%s' cannot hold %s, which stream %u is: let the name end with .mkv, or choose by "
+                 "-c:a what audio is encoded by.", output, name, i);
+            return NULL;
         }
         if (!converter) {
             if (warns)
                 tell("Stream %u (%s) is left out: '%s' cannot hold it.\n", i, name, output);
-            OPTION(c, "map", "-0:%u", i);
+            if (!scores)
+                OPTION(c, "map", "-0:%u", i);
             continue;
         }
+        if (st == in->stream) {
+            *place = nb;
+            video  = nb_videos;
+        }
+        if (scores) {
+            // what comes from a graph has lost what is known of it
+            add_option(c, "map", "", st == in->stream ? text("[a]") : text("0:%u", i));
+            add_option(&other, "map_metadata", text(":s:%d", nb), text("0:s:%u", i));
+        }
+        if (scores && st == in->stream && st->disposition & AV_DISPOSITION_DEFAULT)
+            add_option(&other, "disposition", text(":%d", nb), text("default"));
         if (strcmp(converter, "copy"))
             add_option(&other, "c", text(":s:%d", nb_subtitles), text("%s", converter));
         nb_videos    += type == AVMEDIA_TYPE_VIDEO;
@@ -325,11 +345,12 @@ static const char *add_streams(Command *c, const Job *job, const char *output, i
     add_words(c, "-c copy");
     for (int i = 0; i < other.nb; i++)
         add(c, other.argv[i]);
-    add_dictionary(c, job->o->other_options, "");
+    add_dictionary(c, o->other_options, "");
     return nb_videos > 1 ? text(":v:%d", video) : ":v";
 }
 
-int command_whole(Command *c, const Job *job, double crf, const char *output, int scores, int warns)
+int command_whole(Command *c, const Job *job, double crf, const char *output, int scores,
+                  int warns)
 {
     const Options *o = job->o;
     const char *stream;
@@ -337,17 +358,19 @@ int command_whole(Command *c, const Job *job, double crf, const char *output, in
 
     *c = begin(job, !scores);
     add_input(c, job, o->start / 1e6, o->length / 1e6);
-    stream = add_streams(c, job, output, warns, &place);
+    if (scores)
+        add_source(c, job);
+    stream = add_streams(c, job, output, scores, warns, &place);
     if (!stream)
         return -1;
     add_encoder(c, o, crf, stream);
-    add_option(c, "filter", stream, text("%s%s", filters(job, 0), o->upload));
     if (scores)
         add_counts(c, stream);
+    else
+        add_option(c, "filter", stream, text("%s%s", filters(job, 0), o->upload));
     add(c, text("%s%s", *output == '-' ? "./" : "", output));
     if (scores) {
         OPTION(c, "dec", "0:%d", place);
-        OPTION(c, "filter_complex", "[0:%d]%s[s]", job->in->stream->index, filters(job, 1));
         add_score(c, job, "dec:0", o->step);
     }
     return 0;

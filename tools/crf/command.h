@@ -61,7 +61,8 @@ Command command_sample(const Job *job, double crf, double start, double duration
 
 /// Encode all, with the other streams; as it is printed, or with scores. Warnings name the streams
 /// that are left out. @return 0, or -1 after a message
-int command_whole(Command *c, const Job *job, double crf, const char *output, int scores, int warns);
+int command_whole(Command *c, const Job *job, double crf, const char *output, int scores,
+                  int warns);
 
 /// Score an encode.
 Command command_verify(const Job *job, const Input *encode);

@@ -90,11 +90,14 @@ static void show_frames(void *expected, char *line)
 }
 
 /// Run a command that writes files, which the caller closes.
-static int run(const Command *c, int nb_frames, FILE *file[PROCESS_FILES])
+static int run(const Options *o, const Command *c, int nb_frames, FILE *file[PROCESS_FILES])
 {
-    int ret = process_run(c->argv, file, show_frames, &nb_frames);
     const char *error;
+    int ret;
 
+    if (!strcmp(o->loglevel, "verbose"))
+        tell("%s\n", command_text(c));
+    ret = process_run(c->argv, file, show_frames, &nb_frames);
     progress_end();
     if (ret < 0)
         return -1;
@@ -141,7 +144,7 @@ static int measure(const Search *s, const Command *c, int nb_frames, int step, i
     const Metric *m     = s->o.measure.metric;
     const int64_t begin = av_gettime_relative();
     FILE *file[PROCESS_FILES];
-    int ret = run(c, nb_frames, file), frames, packets, decoded, most;
+    int ret = run(&s->o, c, nb_frames, file), frames, packets, decoded, most;
     int64_t ignored;
 
     r->seconds = (av_gettime_relative() - begin) / 1e6;
@@ -152,6 +155,7 @@ static int measure(const Search *s, const Command *c, int nb_frames, int step, i
         packets = count_lines(file[FILE_PACKETS - FILE_ERRORS], &r->bytes);
         decoded = count_lines(file[FILE_DECODED - FILE_ERRORS], &ignored);
         most    = (decoded + step - 1) / step;
+
         r->nb_frames = decoded;
         if (is_encode && (frames != packets || frames != decoded))
             ret = fail("%d frames went into %s and %d packets came out, of which %d frames were "
@@ -233,7 +237,8 @@ static int try_sample(Search *s, int number, double crf, Result *r)
     const Metric *m      = o->measure.metric;
     // a guess: the number of CRFs that will be tried
     const int nb_crfs    = o->plan.min_crf == o->plan.max_crf ? 1 : FFMAX(4, s->nb_points + 1);
-    const Command c      = command_sample(&s->job, crf, sample->start, sample->duration, sample->step);
+    const Command c      = command_sample(&s->job, crf, sample->start, sample->duration,
+                                          sample->step);
     const char *key      = text("%s\n%s", s->facts, command_text(&c));
     const int is_cached  = cache_get(s->cache, key, r);
 
@@ -360,8 +365,8 @@ static void report(const Search *s, const Point *p, const char *command)
              { "predicted_encode_size_max", rint(most) },
              { "predicted_encode_seconds", p->seconds }, { "command", .string = command });
     else
-        printf("CRF %g: %s %.*f%s, about %.2f MB%s, %.1f %% of the %.2f MB of the source's video, in "
-               "%s\n%s\n", p->crf, m->name, m->digits, p->score,
+        printf("CRF %g: %s %.*f%s, about %.2f MB%s, %.1f %% of the %.2f MB of the source's video, "
+               "in %s\n%s\n", p->crf, m->name, m->digits, p->score,
                target != m->scale.worst ? text(" (target %g)", target) : "", p->size / 1e6,
                p->size_error > 0 ? text(" (%.2f to %.2f)", lowest / 1e6, most / 1e6) : "",
                p->percent, s->in.bytes / 1e6, clock_time(p->seconds), command);
@@ -460,8 +465,8 @@ static int check_gpu(Search *s)
         why = "it takes 4:2:0 of 8 or 10 bits only; see -pix_fmt";
     else if (seen && (!*seen || *seen == '-'))
         why = "CUDA_VISIBLE_DEVICES hides all";
-    else if (ask(&s->job, text("-nostdin -v quiet -init_hw_device cuda=gpu:%d -filter_hw_device gpu "
-                               "-f lavfi -i color=s=320x320:d=0.04 -vf "
+    else if (ask(&s->job, text("-nostdin -v quiet -init_hw_device cuda=gpu:%d -filter_hw_device "
+                               "gpu -f lavfi -i color=s=320x320:d=0.04 -vf "
                                "format=nv12,hwupload,split,%s_cuda -f null -",
                                o->gpu ? atoi(o->gpu) : 0, m->filter), &said))
         why = "it does not work";
@@ -496,7 +501,7 @@ static int encode_first(Search *s)
     FILE *file[PROCESS_FILES];
     Input first;
 
-    if (run(&c, 1, file) < 0 ||
+    if (run(&s->o, &c, 1, file) < 0 ||
         input_open(&first, text("/dev/fd/%d", fileno(file[FILE_FIRST - FILE_ERRORS]))) < 0)
         return -1;
     p = first.stream->codecpar;
@@ -561,11 +566,12 @@ int main(int argc, char **argv)
     if (argc == 1 || status < 0)
         status = EXIT_FAILED;
     if (caught_signal) {
-        tell("Ended by signal %d.%s\n", caught_signal, s.cache ? " Finished work is in the cache: to "
-             "continue, run the same command again." : "");
+        tell("Ended by signal %d.%s\n", caught_signal, s.cache ? " Finished work is in the cache: "
+             "to continue, run the same command again." : "");
         status = EXIT_SIGNAL + caught_signal;
     } else if (s.o.json && *last_error) {
-        JSON(status == EXIT_MISSED ? "crf-search-error" : "error", { "message", .string = last_error });
+        JSON(status == EXIT_MISSED ? "crf-search-error" : "error",
+             { "message", .string = last_error });
     }
     if (fflush(stdout) || ferror(stdout)) {
         tell("Standard output cannot be written: %s.\n", strerror(errno));

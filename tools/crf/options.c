@@ -111,7 +111,7 @@ static const AVClass class = {
 
 /// Other spellings, of ffmpeg and of ab-av1.
 static const char *const alias[][2] = {
-    { "codec:v", "c:v" }, { "vcodec", "c:v" }, { "encoder", "c:v" }, { "e", "c:v" },
+    { "codec", "c:v" }, { "vcodec", "c:v" }, { "encoder", "c:v" }, { "e", "c:v" },
     { "codec:a", "c:a" }, { "acodec", "c:a" }, { "filter", "vf" }, { "vfilter", "vf" },
     { "input", "i" }, { "h", "help" }, { "v", "loglevel" }, { "vframes", "frames" },
     { "min-vmaf", "target-vmaf" }, { "min-xpsnr", "target-xpsnr" },
@@ -197,18 +197,14 @@ static const char *canonical_name(const char *argument)
     char *name = text("%s", argument + 1 + (argument[1] == '-'));
     char *end  = strstr(name, ":v");
 
-    if (end && strspn(end + 2, ":0") == strlen(end + 2)) {
-        end[2] = 0;
-        for (int i = 0; i < FF_ARRAY_ELEMS(alias); i++)
-            if (!strcmp(name, alias[i][0]))
-                return alias[i][1];
-        if (strcmp(name, "c:v"))
-            *end = 0;
-    }
+    if (end && strspn(end + 2, ":0") == strlen(end + 2))
+        *end = 0;
+    else
+        end = NULL;
     for (int i = 0; i < FF_ARRAY_ELEMS(alias); i++)
         if (!strcmp(name, alias[i][0]))
             return alias[i][1];
-    return name;
+    return end && !strcmp(name, "c") ? "c:v" : name;
 }
 
 static int set_option(Options *o, const AVOption *opt, const char *argument, const char *value)
@@ -482,7 +478,8 @@ static int set_range(Options *o, const struct Encoder *known, const char *option
         plan->max_crf = known->max_crf;
     if (isnan(plan->increment))
         plan->increment = whole ? 1 : isnan(o->crf) ? 0.1 : 0.01;
-    if (whole && (plan->increment != rint(plan->increment) || !isnan(o->crf) && o->crf != rint(o->crf)))
+    if (whole && (plan->increment != rint(plan->increment) ||
+                  !isnan(o->crf) && o->crf != rint(o->crf)))
         return fail("%s takes whole numbers only for -%s, and so for --crf and --crf-increment.",
                     o->encoder, o->crf_option);
     if (plan->min_crf > plan->max_crf || plan->max_crf > (most > 0 ? most : 255) ||
