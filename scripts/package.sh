@@ -71,9 +71,7 @@ add_libraries() { # stage
 
 add_completions() { # stage
     local tool
-    mkdir -p "$1/share/zsh/site-functions" "$1/share/fish/vendor_completions.d"
-    "$1/bin/ffcrf" --completion zsh > "$1/share/zsh/site-functions/_ffcrf"
-    "$1/bin/ffcrf" --completion fish > "$1/share/fish/vendor_completions.d/ffcrf.fish"
+    mkdir -p "$1/share/bash-completion/completions"
     for tool in "${tools[@]}"; do
         echo "complete -o default -W '$("$1/bin/$tool" --help | grep -oE -- '--[a-z][a-z-]*' | sort -u | xargs)' $tool" \
             > "$1/share/bash-completion/completions/$tool"

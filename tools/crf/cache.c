@@ -36,7 +36,8 @@
 
 const char *cache_folder(void)
 {
-    const char *own = getenv("FFCRF_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const char *own = getenv("FFCRF_CACHE"), *xdg = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
     char *folder    = own && *own        ? text("%s/", own) :
                       xdg && *xdg == '/' ? text("%s/ffcrf/", xdg) :
                       home && *home      ? text("%s/.cache/ffcrf/", home) : NULL;

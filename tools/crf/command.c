@@ -19,6 +19,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "libavcodec/avcodec.h"
@@ -83,8 +84,9 @@ const char *command_text(const Command *c)
 
 const char *command_ffmpeg(void)
 {
-    char path[PATH_MAX] = "", *name;
-    const char *beside;
+    char path[PATH_MAX] = "", *name, *folders = text("%s", getenv("PATH") ? getenv("PATH") : "");
+    const char *beside, *found;
+    struct stat a, b;
 
     if (readlink("/proc/self/exe", path, sizeof(path) - 1) > 0 && (name = strrchr(path, '/')))
         *name = 0;
@@ -92,7 +94,14 @@ const char *command_ffmpeg(void)
     if ((name = strrchr(path, '/')) && !strcmp(name, "/libexec"))
         strcpy(name, "/bin");
     beside = text("%s/ffmpeg", path);
-    return *path && !access(beside, X_OK) ? beside : "ffmpeg";
+    if (!*path || access(beside, X_OK) || stat(beside, &a))
+        return "ffmpeg";
+    do {
+        name  = av_strtok(folders, ":", &folders);
+        found = text("%s/ffmpeg", name ? name : "");
+    } while (name && access(found, X_OK));
+    return name && !stat(found, &b) && a.st_ino == b.st_ino && a.st_dev == b.st_dev ? "ffmpeg"
+                                                                                    : beside;
 }
 
 // ---- parts of commands ----
@@ -286,8 +295,8 @@ static const char *stream_encoder(const AVOutputFormat *out, const AVStream *st)
 
 /// All streams that the output's format takes: as they are, or with [a] in place of the video.
 /// @param place set to that of the video. @return its specifier, NULL after a message
-static const char *add_streams(Command *c, const Job *job, const char *output, int scores, int warns,
-                               int *place)
+static const char *add_streams(Command *c, const Job *job, const char *output, int scores,
+                               int warns, int *place)
 {
     const AVOutputFormat *out = av_guess_format(NULL, output, NULL);
     const Input *in  = job->in;
@@ -314,8 +323,8 @@ static const char *add_streams(Command *c, const Job *job, const char *output, i
             av_dict_get(o->other_options, "c:a", NULL, AV_DICT_IGNORE_SUFFIX))
             converter = "copy";         // which that overrides
         if (!converter && type == AVMEDIA_TYPE_AUDIO) {
-            fail("'%s' cannot hold %s, which stream %u is: let the name end with .mkv, or choose by "
-                 "-c:a what audio is encoded by.", output, name, i);
+            fail("'%s' cannot hold %s, which stream %u is: let the name end with .mkv, or choose "
+                 "an encoder by -c:a.", output, name, i);
             return NULL;
         }
         if (!converter) {

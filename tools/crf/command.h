@@ -48,7 +48,7 @@ typedef struct Command {
 enum { FILE_ERRORS = 2, FILE_SCORES, FILE_FRAMES, FILE_PACKETS, FILE_DECODED,
        FILE_FIRST = FILE_SCORES };
 
-/// The ffmpeg beside this program, or else that of PATH.
+/// The ffmpeg beside this program, or else that of PATH, which has the short name.
 const char *command_ffmpeg(void);
 
 Command command_ask(const Job *job, const char *words);

@@ -164,8 +164,11 @@ int measure_read(const Measure *m, FILE *log, Scores *scores)
 
         for (int i = 0; i < FF_ARRAY_ELEMS(distance) && (found = strstr(found, key)); i++) {
             // in decibels, the name of a plane is between
-            double score = strtod(found += strlen(key) + 2 * scale->is_in_decibels, NULL);
+            char *end;
+            double score = strtod(found += strlen(key) + 2 * scale->is_in_decibels, &end);
 
+            if (end == found)       // a summary
+                break;
             if (scale->is_in_decibels)
                 score = FFMIN(score, scale->best);      // infinite where planes are equal
             if (!isfinite(score))

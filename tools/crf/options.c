@@ -157,7 +157,7 @@ void options_print_help(void)
         printf("  %*s%-21s %s\n", 2, o->name[strcspn(o->name, ":_")] || strlen(o->name) < 3 ||
                !strcmp(o->name, "hwaccel") ? "-" : "--", o->name, o->help);
     printf("\nAll other options go to the encoder: `ffmpeg -h encoder=NAME` lists them.\n"
-           "Exit status: 0 found, 1 not reachable or missed, 2 failed, 128 + n ended by signal n.\n");
+           "Exit status: 0 found, 1 not reached, 2 failed, 128 + n ended by signal n.\n");
 }
 
 // ---- the command line ----
@@ -166,7 +166,8 @@ void options_print_help(void)
 static int64_t parse_duration(const char *string)
 {
     static const struct { const char *name; double seconds; } units[] = {
-        { "ms", 1e-3 }, { "sec", 1 }, { "s", 1 }, { "min", 60 }, { "m", 60 }, { "h", 3600 }, { "", 1 },
+        { "ms", 1e-3 }, { "sec", 1 }, { "s", 1 }, { "min", 60 }, { "m", 60 }, { "h", 3600 },
+        { "", 1 },
     };
     double seconds = 0;
     int64_t duration;
@@ -526,6 +527,7 @@ int options_choose_encoder(Options *o, const char *name, const char *help, doubl
         return fail("--keyint %s cannot be: it is a number of frames, or a time as 10s of a video "
                     "that has a frame rate.", o->keyint);
     if (o->keyint)
-        set_other(&o->encoder_options, "g", text("%.0f", FFMAX(1, rint(keyint / 1e6 * frame_rate))));
+        set_other(&o->encoder_options, "g",
+                  text("%.0f", FFMAX(1, rint(keyint / 1e6 * frame_rate))));
     return check_encoder_options(o) < 0 ? -1 : set_range(o, known, option);
 }

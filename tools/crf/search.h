@@ -76,9 +76,8 @@ double search_first(const SearchPlan *plan);
 double search_last(const SearchPlan *plan);
 
 /**
- * Choose the next CRF, by the points that were tried, which are by rising CRF. It is the highest
- * that reaches the target, with all below it, that is searched. A metric that is worse in between is
- * taken as if all above the first miss missed.
+ * Choose the next CRF, by the points that were tried, which are by rising CRF. The highest that
+ * reaches the target is searched, with all below it: all above the first miss are taken to miss.
  *
  * @param crf   set to the one to try
  * @param found set to the point that ended the search, NULL while there is a CRF to try
