@@ -114,6 +114,7 @@ static const char *const alias[][2] = {
     { "codec", "c:v" }, { "vcodec", "c:v" }, { "encoder", "c:v" }, { "e", "c:v" },
     { "codec:a", "c:a" }, { "acodec", "c:a" }, { "filter", "vf" }, { "vfilter", "vf" },
     { "input", "i" }, { "h", "help" }, { "v", "loglevel" }, { "vframes", "frames" },
+    { "pix-format", "pix_fmt" },
     { "min-vmaf", "target-vmaf" }, { "min-xpsnr", "target-xpsnr" },
     { "o", "encode" }, { "output", "encode" },
 };
@@ -353,7 +354,7 @@ int options_parse(Options *o, int argc, char **argv)
          i += 1 + ret) {
         if (*argv[i] == '-' && argv[i][1])
             ret = take_option(o, argv[i], argv[i + 1]);
-        else if (o->encode || i < argc - 1)
+        else if (o->encode)
             ret = fail("'%s' is not an option: give the input with -i and the output with "
                        "--encode.", argv[i]);
         else        // as ffmpeg has it
