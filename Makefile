@@ -22,7 +22,7 @@ fuzz:
 build:
 	@scripts/build.sh
 
-install uninstall:
+install install-full uninstall:
 	@scripts/install.sh $@
 
 package:
@@ -41,7 +41,7 @@ report:
 	@scripts/report.sh
 
 apply unapply:
-	@scripts/overlay.py $@ "$(FFMPEG_SRC)"
+	@scripts/overlay.sh $@ "$(FFMPEG_SRC)"
 
 series series-check:
 	@scripts/series.sh $@
@@ -55,5 +55,5 @@ clean:
 distclean:
 	@scripts/clean.sh all
 
-.PHONY: help run check check-all mutants fuzz build install uninstall package deb release model report apply \
+.PHONY: help run check check-all mutants fuzz build install install-full uninstall package deb release model report apply \
         unapply series series-check mingw clean distclean

@@ -90,12 +90,12 @@ static inline int picture_height(const AVFrame *frame)
 /**
  * Check that a frame has the size and format of its link, which FFmpeg's filters rely on.
  *
- * @return 1, or AVERROR(EINVAL) after a message
+ * @return 0, or AVERROR(EINVAL) after a message
  */
 static inline int luma_check_frame(void *logctx, const AVFilterLink *link, const AVFrame *frame)
 {
     if (frame->width == link->w && frame->height == link->h && frame->format == link->format)
-        return 1;
+        return 0;
     av_log(logctx, AV_LOG_ERROR, "A frame of %dx%d %s came on a link of %dx%d %s: insert scale%s "
            "before this filter.\n", frame->width, frame->height,
            av_get_pix_fmt_name(frame->format), link->w, link->h,

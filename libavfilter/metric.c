@@ -79,7 +79,7 @@ int ff_metric_file_goes_on(const MetricFile *f)
 }
 
 /// @return where the text ends before the line of a filter of this process, or -1 without one
-static int64_t read_rebuilt(const MetricFile *f, uint64_t *totals, int nb)
+static int64_t read_rebuilt(const MetricFile *f)
 {
     FILE *in = avpriv_fopen_utf8(f->path, "rb");
     char text[REBUILT_SIZE + 1], *line, *word;
@@ -100,24 +100,24 @@ static int64_t read_rebuilt(const MetricFile *f, uint64_t *totals, int nb)
     if (sscanf(line, REBUILT"%n", &pid, &end, &length) != 2 || pid != getpid() || end < 0)
         return -1;
     word = line + length;
-    for (int i = 0; i < nb && *word == ' '; i++)
-        totals[i] = strtoull(word, &word, 16);
+    for (int i = 0; i < f->nb_totals && *word == ' '; i++)
+        f->totals[i] = strtoull(word, &word, 16);
     return *word ? -1 : end;
 }
 
-int ff_metric_file_begin(MetricFile *f, void *logctx, uint64_t *totals, int nb)
+int ff_metric_file_begin(MetricFile *f, void *logctx)
 {
     int64_t end;
     int ret;
 
-    if (f->begun)
+    if (!f->path || f->begun)
         return 0;
     f->begun = 1;
     if (!f->file && (ret = open_file(f, logctx)) < 0)
         return ret;
     if (!ff_metric_file_goes_on(f))
         return 0;
-    end = read_rebuilt(f, totals, nb);
+    end = read_rebuilt(f);
     if (ftruncate(fileno(f->file), FFMAX(end, 0)) < 0)
         return fail(f, logctx, "Cannot cut '%s': %s.\n");
     return end >= 0;
@@ -137,29 +137,26 @@ int ff_metric_file_write(MetricFile *f, void *logctx, AVBPrint *text)
     return 0;
 }
 
-int ff_metric_file_close(MetricFile *f, void *logctx, const uint64_t *totals, int nb)
+void ff_metric_file_close(MetricFile *f, void *logctx, int goes_on)
 {
-    int ret = 0;
+    AVBPrint text;
 
     if (!f->file)
-        return 0;
-    if (totals && ff_metric_file_goes_on(f) && !fseek(f->file, 0, SEEK_END)) {
-        AVBPrint text;
-
+        return;
+    if (goes_on && f->begun && !fseek(f->file, 0, SEEK_END)) {
         av_bprint_init(&text, 0, AV_BPRINT_SIZE_UNLIMITED);
         av_bprintf(&text, "%s"REBUILT, f->is_json ? "\n" : "", (int)getpid(),
                    (int64_t)ftell(f->file));
-        for (int i = 0; i < nb; i++)
-            av_bprintf(&text, " %"PRIx64, totals[i]);
+        for (int i = 0; i < f->nb_totals; i++)
+            av_bprintf(&text, " %"PRIx64, f->totals[i]);
         av_bprintf(&text, "\n");
-        ret = ff_metric_file_write(f, logctx, &text);
+        ff_metric_file_write(f, logctx, &text);
         av_bprint_finalize(&text, NULL);
     }
     errno = 0;
-    if (f->file != stdout && fclose(f->file) && ret >= 0)
-        ret = fail(f, logctx, "Cannot write '%s': %s.\n");
+    if (f->file != stdout && fclose(f->file))
+        fail(f, logctx, "Cannot write '%s': %s.\n");
     f->file = NULL;
-    return ret;
 }
 
 // ---- pooling ----
@@ -174,22 +171,10 @@ static int nb_words(const MetricLog *s)
     return nb;
 }
 
-/// Words of totals that are in use.
-static int nb_totals(const MetricLog *s)
-{
-    return (offsetof(MetricTotals, pool) +
-            (s->nb_metrics + nb_words(s)) * sizeof(MetricPool)) / sizeof(uint64_t);
-}
-
 static double as_printed(int digits, double value)
 {
-    static const double scale[] = { 1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9 };
-    const double scaled = value * scale[digits], whole = rint(scaled);
     char text[METRIC_NUMBER_SIZE];
 
-    // far from half, and where the product's own rounding is small, that is what printf() rounds to
-    if (fabs(scaled) < 0x1p40 && fabs(fabs(scaled - whole) - 0.5) > 1e-3)
-        return whole / scale[digits];
     snprintf(text, sizeof(text), "%.*f", digits, value);
     return strtod(text, NULL);
 }
@@ -237,12 +222,7 @@ static const char *direction(const MetricLog *s)
     return s->higher_is_better ? "higher is better" : "lower is better";
 }
 
-static const char *json_number(char text[METRIC_NUMBER_SIZE], int digits, double value)
-{
-    return isfinite(value) ? ff_metric_print(text, "%.*f", digits, value) : "null";
-}
-
-#define JSON_NUMBER(digits, value) json_number((char[METRIC_NUMBER_SIZE]){ 0 }, digits, value)
+#define JSON_NUMBER(digits, value) (isfinite(value) ? METRIC_FIXED(digits, value) : "null")
 
 static void print_line(const MetricLog *s, AVBPrint *text, const AVFrame *frame, uint64_t n,
                        const double *value)
@@ -270,12 +250,17 @@ static void print_header(const MetricLog *s, AVBPrint *text)
                isfinite(s->max) ? METRIC_SHORT(s->max) : "null");
 }
 
+static const char *log_name(const ScoreMetric *metric)
+{
+    return metric->log_name ? metric->log_name : metric->name;
+}
+
 static void print_json_frame(const MetricLog *s, AVBPrint *text, uint64_t n, const double *value)
 {
     av_bprintf(text, "%s\n    {\"frameNum\": %"PRIu64", \"metrics\": {", s->has_frames ? "," : "",
                s->first + n);
     for (int i = 0; i < s->nb_metrics; i++)
-        av_bprintf(text, "%s\"%s\": %s", i ? ", " : "", s->metric[i].name,
+        av_bprintf(text, "%s\"%s\": %s", i ? ", " : "", log_name(&s->metric[i]),
                    JSON_NUMBER(s->metric[i].digits, value[i]));
     av_bprintf(text, "}}");
 }
@@ -294,7 +279,7 @@ static void print_footer(const MetricLog *s, AVBPrint *text, int ended)
         if (!s->metric[i].pooled)
             continue;
         av_bprintf(text, "%s\n    \"%s\": {\"min\": %s, \"max\": %s, \"mean\": %s, "
-                   "\"harmonic_mean\": %s}", between, s->metric[i].name,
+                   "\"harmonic_mean\": %s}", between, log_name(&s->metric[i]),
                    JSON_NUMBER(digits, p->nb ? p->min : NAN),
                    JSON_NUMBER(digits, p->nb ? p->max : NAN),
                    JSON_NUMBER(digits, pool_mean(p)), JSON_NUMBER(digits, pool_harmonic_mean(p)));
@@ -357,11 +342,19 @@ static void print_summary(const MetricLog *s, void *logctx)
 
 int ff_metric_init(MetricLog *s, void *logctx)
 {
+    const int nb_pools     = s->nb_metrics + nb_words(s);
+    const MetricFile totals = {
+        .totals    = (uint64_t *)&s->totals,
+        .nb_totals = (offsetof(MetricTotals, pool) + nb_pools * sizeof(MetricPool)) / 8,
+    };
     int ret;
 
-    av_assert0(s->nb_metrics + nb_words(s) <= METRIC_MAX);
-    s->stats = (MetricFile){ .path = s->stats_file };
-    s->log   = (MetricFile){ .path = s->log_path, .is_json = 1 };
+    av_assert0(nb_pools <= METRIC_MAX);
+    av_bprint_init(&s->text, 0, AV_BPRINT_SIZE_UNLIMITED);
+    s->stats = s->log = totals;
+    s->stats.path  = s->stats_file;
+    s->log.path    = s->log_path;
+    s->log.is_json = 1;
     ret = ff_metric_file_open(&s->stats, logctx);
     return ret < 0 ? ret : ff_metric_file_open(&s->log, logctx);
 }
@@ -369,27 +362,21 @@ int ff_metric_init(MetricLog *s, void *logctx)
 /// Begin both files, with what a filter before this one has left.
 static int begin(MetricLog *s, void *logctx)
 {
-    uint64_t *totals = (uint64_t *)&s->totals;
-    int ret = 0;
+    int ret;
 
     if (s->totals.start)
         return 0;
-    if (s->stats_file && (ret = ff_metric_file_begin(&s->stats, logctx, totals, nb_totals(s))) < 0 ||
-        s->log_path   && (ret = ff_metric_file_begin(&s->log,   logctx, totals, nb_totals(s))) < 0)
+    if ((ret = ff_metric_file_begin(&s->stats, logctx)) < 0 ||
+        (ret = ff_metric_file_begin(&s->log,   logctx)) < 0)
         return ret;
     s->first = s->totals.nb_frames;
     if (!s->totals.start)
         s->totals.start = av_gettime();
     s->has_frames = ret && s->totals.nb_scored;
-    if (s->log_path && !ret) {
-        AVBPrint text;
-
-        av_bprint_init(&text, 0, AV_BPRINT_SIZE_UNLIMITED);
-        print_header(s, &text);
-        ret = ff_metric_file_write(&s->log, logctx, &text);
-        av_bprint_finalize(&text, NULL);
-    }
-    return FFMIN(ret, 0);
+    if (!s->log_path || ret)
+        return 0;
+    print_header(s, &s->text);
+    return ff_metric_file_write(&s->log, logctx, &s->text);
 }
 
 static int set_metadata(const MetricLog *s, AVFrame *frame, const double *value)
@@ -412,66 +399,47 @@ static int set_metadata(const MetricLog *s, AVFrame *frame, const double *value)
 static int write_frame(MetricLog *s, void *logctx, const AVFrame *frame, uint64_t n,
                        const double *value)
 {
-    AVBPrint text;
     int ret = 0;
 
-    av_bprint_init(&text, 0, AV_BPRINT_SIZE_UNLIMITED);
     if (s->stats_file) {
-        print_line(s, &text, frame, n, value);
-        ret = ff_metric_file_write(&s->stats, logctx, &text);
+        print_line(s, &s->text, frame, n, value);
+        ret = ff_metric_file_write(&s->stats, logctx, &s->text);
     }
     if (s->log_path && ret >= 0) {
-        print_json_frame(s, &text, n, value);
-        ret = ff_metric_file_write(&s->log, logctx, &text);
+        print_json_frame(s, &s->text, n, value);
+        ret = ff_metric_file_write(&s->log, logctx, &s->text);
         s->has_frames = 1;
     }
-    av_bprint_finalize(&text, NULL);
     return ret;
 }
 
 int ff_metric_frame(MetricLog *s, void *logctx, AVFrame *frame, uint64_t n,
                     const double *value, int valid)
 {
-    if (s->error >= 0)
-        s->error = begin(s, logctx);
-    if (s->error >= 0)
-        s->error = set_metadata(s, frame, value);
-    if (s->error >= 0)
-        s->error = write_frame(s, logctx, frame, n, value);
-    if (s->error >= 0)
+    if (s->error >= 0 &&
+        (s->error = begin(s, logctx)) >= 0 && (s->error = set_metadata(s, frame, value)) >= 0 &&
+        (s->error = write_frame(s, logctx, frame, n, value)) >= 0)
         add_frame(s, value, valid);
     return s->error;
 }
 
-static void finish(MetricLog *s, void *logctx, int ended)
-{
-    AVBPrint text;
-
-    if (s->log_path) {
-        av_bprint_init(&text, 0, AV_BPRINT_SIZE_UNLIMITED);
-        print_footer(s, &text, ended);
-        s->error = ff_metric_file_write(&s->log, logctx, &text);
-        av_bprint_finalize(&text, NULL);
-    }
-    print_summary(s, logctx);
-}
-
 void ff_metric_uninit(MetricLog *s, void *logctx, uint64_t nb_frames, int ended)
 {
-    const int hands_on = s->drained && !ended && (s->stats_file || s->log_path) &&
-                         (!s->stats_file || ff_metric_file_goes_on(&s->stats)) &&
-                         (!s->log_path   || ff_metric_file_goes_on(&s->log));
-    const uint64_t *totals = NULL;
+    const int goes_on = s->drained && !ended && (s->stats_file || s->log_path) &&
+                        (!s->stats_file || ff_metric_file_goes_on(&s->stats)) &&
+                        (!s->log_path   || ff_metric_file_goes_on(&s->log));
+    int is_whole = s->error >= 0 && (ended || nb_frames) && begin(s, logctx) >= 0;
 
-    if (s->error >= 0 && (ended || nb_frames))
-        s->error = begin(s, logctx);
-    if (s->error >= 0 && (ended || nb_frames)) {
+    if (is_whole)
         s->totals.nb_frames = s->first + nb_frames;
-        if (hands_on)
-            totals = (const uint64_t *)&s->totals;
-        else
-            finish(s, logctx, ended);
+    if (is_whole && !goes_on) {
+        if (s->log_path) {
+            print_footer(s, &s->text, ended);
+            ff_metric_file_write(&s->log, logctx, &s->text);
+        }
+        print_summary(s, logctx);
     }
-    ff_metric_file_close(&s->stats, logctx, totals, nb_totals(s));
-    ff_metric_file_close(&s->log,   logctx, totals, nb_totals(s));
+    ff_metric_file_close(&s->stats, logctx, is_whole && goes_on);
+    ff_metric_file_close(&s->log,   logctx, is_whole && goes_on);
+    av_bprint_finalize(&s->text, NULL);
 }

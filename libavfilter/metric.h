@@ -80,6 +80,7 @@ typedef struct ScoreMetric {
     /// Ends with NULL. For the metadata, in place of the values 0, 1...; the summary gives the
     /// number of frames and the mean of metric[0] for each. NULL for a number.
     const char *const *words;
+    const char *log_name;   ///< in log_path, NULL for name
 } ScoreMetric;
 
 /// Sums over values.
@@ -98,10 +99,12 @@ typedef struct MetricTotals {
     MetricPool pool[METRIC_MAX];    ///< of each metric, then of metric[0] for each word
 } MetricTotals;
 
-/// A file of lines.
+/// A file of lines. The first four are set before it is opened.
 typedef struct MetricFile {
     const char *path;       ///< "-" is standard output, NULL none
     int is_json;            ///< its frames end without a newline
+    uint64_t *totals;       ///< [nb_totals], which a rebuilt graph goes on with
+    int nb_totals;
     FILE *file;
     int begun;              ///< what an earlier run left is cut off
 } MetricFile;
@@ -127,6 +130,7 @@ typedef struct MetricLog {
     uint64_t first;                 ///< number of this filter's first frame
     int has_frames;                 ///< in log_path
     int error;                      ///< the first one: nothing is written after it
+    AVBPrint text;                  ///< what is written next
     MetricTotals totals;
 } MetricLog;
 
@@ -178,21 +182,20 @@ int ff_metric_file_open(MetricFile *f, void *logctx);
 
 /**
  * Before the first line, go on with a file that a filter of this process left to be continued,
- * or cut it.
+ * and with its totals, or cut it.
  *
- * @param totals [nb] words, set to those that were left, if any were
- * @return 1 if the file goes on, 0 if it is new or was begun before
+ * @return 1 if the file goes on, 0 if it is new, was begun before, or there is none
  */
-int ff_metric_file_begin(MetricFile *f, void *logctx, uint64_t *totals, int nb);
+int ff_metric_file_begin(MetricFile *f, void *logctx);
 
 /// Write text, whole and at once, and clear it.
 int ff_metric_file_write(MetricFile *f, void *logctx, AVBPrint *text);
 
-/// Close a file. @param totals [nb] words to leave to a rebuilt graph, or NULL
-int ff_metric_file_close(MetricFile *f, void *logctx, const uint64_t *totals, int nb);
-
-/// Whether ff_metric_file_close() can leave totals there.
+/// Whether totals can be left there to a rebuilt graph.
 int ff_metric_file_goes_on(const MetricFile *f);
+
+/// Close a file, if it is open. @param goes_on 1 to leave the totals there, if it was begun
+void ff_metric_file_close(MetricFile *f, void *logctx, int goes_on);
 /// @}
 
 #endif /* AVFILTER_METRIC_H */

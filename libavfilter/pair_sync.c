@@ -43,7 +43,8 @@ const AVFilterPad ff_pair_sync_inputs[2] = {
     { .name = "reference", .type = AVMEDIA_TYPE_VIDEO },
 };
 
-static int check_size(AVFilterContext *ctx, int main_w, int main_h, int ref_w, int ref_h, int min)
+static int check_size(const PairSync *s, AVFilterContext *ctx, int main_w, int main_h,
+                      int ref_w, int ref_h)
 {
     const char *scale = ctx->inputs[0]->format == AV_PIX_FMT_CUDA ? "scale_cuda" : "scale";
 
@@ -53,37 +54,29 @@ static int check_size(AVFilterContext *ctx, int main_w, int main_h, int ref_w, i
                scale, ref_w, ref_h);
         return AVERROR(EINVAL);
     }
-    if (FFMIN(main_w, main_h) < min || FFMAX(main_w, main_h) > LUMA_MAX_SIZE) {
+    if (FFMIN(main_w, main_h) < s->min_size || FFMAX(main_w, main_h) > LUMA_MAX_SIZE) {
         av_log(ctx, AV_LOG_ERROR, "A frame of %dx%d cannot be scored: width and height must be "
-               "%d to %d; %s both inputs first.\n", main_w, main_h, min, LUMA_MAX_SIZE, scale);
+               "%d to %d; %s both inputs first.\n", main_w, main_h, s->min_size, LUMA_MAX_SIZE, scale);
         return AVERROR(EINVAL);
     }
     return 0;
 }
 
-int ff_pair_sync_check_links(AVFilterContext *ctx, int min)
+int ff_pair_sync_check_links(const PairSync *s, AVFilterContext *ctx)
 {
     const AVFilterLink *m = ctx->inputs[0], *r = ctx->inputs[1];
 
-    return check_size(ctx, m->w, m->h, r->w, r->h, min);
+    return check_size(s, ctx, m->w, m->h, r->w, r->h);
 }
 
-int ff_pair_sync_check_frames(AVFilterContext *ctx, const AVFrame *main, const AVFrame *reference,
-                              int min)
-{
-    return check_size(ctx, picture_width(main), picture_height(main),
-                      picture_width(reference), picture_height(reference), min);
-}
-
-int ff_pair_sync_config_output(PairSync *s, AVFilterLink *outlink, int min)
+int ff_pair_sync_config_output(PairSync *s, AVFilterLink *outlink)
 {
     AVFilterContext *ctx = outlink->src;
     AVFilterLink *main   = ctx->inputs[0];
-    int ret = ff_pair_sync_check_links(ctx, min);
+    int ret;
 
-    if (ret < 0)
-        return ret;
-    if ((ret = ff_framesync_init_dualinput(&s->fs, ctx)) < 0 ||
+    if ((ret = ff_pair_sync_check_links(s, ctx)) < 0 ||
+        (ret = ff_framesync_init_dualinput(&s->fs, ctx)) < 0 ||
         (ret = ff_framesync_configure(&s->fs)) < 0)
         return ret;
     outlink->w                   = main->w;
@@ -134,9 +127,11 @@ int ff_pair_sync_get(PairSync *s, AVFrame **main, AVFrame **reference)
     // also where the timeline leaves the pair out: the reference's frame may be kept for the next
     if ((ret = luma_check_frame(ctx, ctx->inputs[0], *main)) < 0 ||
         (ret = ff_framesync_get_frame(&s->fs, 1, &ref, 0)) < 0 ||
-        ref && (ret = luma_check_frame(ctx, ctx->inputs[1], ref)) < 0)
+        ref && (ret = luma_check_frame(ctx, ctx->inputs[1], ref)) < 0 ||
+        *reference && (ret = check_size(s, ctx, picture_width(*main), picture_height(*main),
+                                        picture_width(ref), picture_height(ref))) < 0)
         av_frame_free(main);
-    return FFMIN(ret, 0);
+    return ret;
 }
 
 void ff_pair_sync_uninit(PairSync *s, AVFilterContext *ctx)

@@ -20,6 +20,9 @@
  * @file
  * The inputs and the output of a filter that compares two videos, by framesync: one description
  * of its pads, sizes and times, and a warning where frames that are paired are of two times.
+ *
+ * Functions of type int return 0, or a negative AVERROR after a message. All are called in the
+ * thread that runs the filter.
  */
 
 #ifndef AVFILTER_PAIR_SYNC_H
@@ -36,6 +39,7 @@
 
 typedef struct PairSync {
     FFFrameSync fs;         ///< its class is the filter's: FRAMESYNC_DEFINE_CLASS()
+    int min_size;           ///< set by the filter: the least width and height of both inputs
 
     int64_t main_time;      ///< of the last main frame, if there was one
     uint64_t nb_main;       ///< main frames
@@ -46,23 +50,19 @@ typedef struct PairSync {
 
 extern const AVFilterPad ff_pair_sync_inputs[2];
 
-/**
- * Check the sizes of both inputs' links: equal, and from min to LUMA_MAX_SIZE.
- *
- * @return 0, or AVERROR(EINVAL) after a message
- */
-int ff_pair_sync_check_links(AVFilterContext *ctx, int min);
-
-/// The same of the pictures of two CUDA frames, which may be cropped.
-int ff_pair_sync_check_frames(AVFilterContext *ctx, const AVFrame *main, const AVFrame *reference,
-                              int min);
+/// Check the sizes of both inputs' links: equal, and from min_size to LUMA_MAX_SIZE.
+int ff_pair_sync_check_links(const PairSync *s, AVFilterContext *ctx);
 
 /// Check the links, and configure framesync and the output, which is like the main input.
-int ff_pair_sync_config_output(PairSync *s, AVFilterLink *outlink, int min);
+int ff_pair_sync_config_output(PairSync *s, AVFilterLink *outlink);
 
 /**
  * Get what framesync has paired, as ff_framesync_dualinput_get() does, and warn of the first pair
- * whose times differ. Frames that are not as their links are an error.
+ * whose times differ. Frames that are not as their links are an error, and so are pictures of two
+ * sizes: frames on a GPU may be cropped.
+ *
+ * @param main      the caller's
+ * @param reference framesync's; NULL where there is nothing to compare with
  */
 int ff_pair_sync_get(PairSync *s, AVFrame **main, AVFrame **reference);
 

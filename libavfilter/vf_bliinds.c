@@ -304,9 +304,7 @@ static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
     BLIINDSFrame f;
     int ret = ff_bliinds_describe(&s->common, ctx, &f, frame, s->nb_frames++);
 
-    if (ret > 0)
-        ret = luma_check_frame(ctx, inlink, frame);
-    if (ret > 0)
+    if (ret > 0 && (ret = luma_check_frame(ctx, inlink, frame)) >= 0)
         ret = score_frame(ctx, frame, &f);
     if (ret < 0) {
         av_frame_free(&frame);

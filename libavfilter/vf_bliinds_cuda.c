@@ -62,7 +62,7 @@ typedef struct BLIINDSCUDAContext {
 
 static const AVOption bliinds_cuda_options[] = {
     BLIINDS_OPTIONS(BLIINDSCUDAContext, common, FLAGS),
-    CUDA_QUEUE_OPTION(BLIINDSCUDAContext, FLAGS),
+    CUDA_QUEUE_OPTION(FLAGS),
     { NULL }
 };
 

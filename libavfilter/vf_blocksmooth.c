@@ -86,35 +86,21 @@ static av_always_inline void smooth(uint8_t *p, ptrdiff_t step, int sample_size,
     }
 }
 
-/// Across the vertical edges of rows.
-static av_always_inline void smooth_horizontally(uint8_t *data, ptrdiff_t linesize, int width,
-                                                 int start, int end, int block, int sample_size,
-                                                 const BlockSmoothLimits *limits)
+/// Across the vertical edges of a band of rows, then across the horizontal edge in its middle.
+static av_always_inline void smooth_band(uint8_t *data, ptrdiff_t linesize, int width, int height,
+                                         int band, int block, int sample_size,
+                                         const BlockSmoothLimits *limits)
 {
+    const int edge  = band * block;
+    const int start = FFMAX(edge - block / 2, 0), end = FFMIN(edge + block / 2, height);
+
     for (int y = start; y < end; y++)
         for (int x = block; blocksmooth_is_edge(x, width, block); x += block)
             smooth(data + y * linesize + x * sample_size, sample_size, sample_size, limits);
-}
-
-/// Across the horizontal edge at a row.
-static av_always_inline void smooth_vertically(uint8_t *data, ptrdiff_t linesize, int width,
-                                               int y, int sample_size,
-                                               const BlockSmoothLimits *limits)
-{
+    if (!blocksmooth_is_edge(edge, height, block))
+        return;
     for (int x = 0; x < width; x++)
-        smooth(data + y * linesize + x * sample_size, linesize, sample_size, limits);
-}
-
-static av_always_inline void smooth_band(const BlockSmoothOptions *opt, uint8_t *data,
-                                         ptrdiff_t linesize, int width, int height, int band,
-                                         int sample_size, const BlockSmoothLimits *limits)
-{
-    const int block = opt->block, edge = band * block;
-    const int start = FFMAX(edge - block / 2, 0), end = FFMIN(edge + block / 2, height);
-
-    smooth_horizontally(data, linesize, width, start, end, block, sample_size, limits);
-    if (blocksmooth_is_edge(edge, height, block))
-        smooth_vertically(data, linesize, width, edge, sample_size, limits);
+        smooth(data + edge * linesize + x * sample_size, linesize, sample_size, limits);
 }
 
 static int smooth_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
@@ -135,11 +121,11 @@ static int smooth_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
         for (int band = ff_slice_pos(nb_bands, jobnr, nb_jobs);
              band < ff_slice_pos(nb_bands, jobnr + 1, nb_jobs); band++) {
             if (desc->comp[0].depth > 8)
-                smooth_band(&s->opt, frame->data[p], frame->linesize[p], width, height, band,
-                            2, &s->limits);
+                smooth_band(frame->data[p], frame->linesize[p], width, height, band,
+                            s->opt.block, 2, &s->limits);
             else
-                smooth_band(&s->opt, frame->data[p], frame->linesize[p], width, height, band,
-                            1, &s->limits);
+                smooth_band(frame->data[p], frame->linesize[p], width, height, band,
+                            s->opt.block, 1, &s->limits);
         }
     }
     return 0;

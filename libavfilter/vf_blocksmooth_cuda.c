@@ -25,7 +25,6 @@
  * frame is writable.
  */
 
-#include "libavutil/hwcontext.h"
 #include "libavutil/opt.h"
 #include "libavutil/pixdesc.h"
 
@@ -142,22 +141,6 @@ static int launch(AVFilterContext *ctx, BlockSmoothCUDAParams *params, int depth
     return ret;
 }
 
-/// A frame of the same pool, for one that is not writable.
-static AVFrame *new_frame(const AVFrame *src)
-{
-    AVFrame *dst = av_frame_alloc();
-
-    if (!dst)
-        return NULL;
-    if (av_hwframe_get_buffer(src->hw_frames_ctx, dst, 0) < 0 || av_frame_copy_props(dst, src) < 0)
-        av_frame_free(&dst);
-    else {
-        dst->width  = src->width;
-        dst->height = src->height;
-    }
-    return dst;
-}
-
 static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
 {
     AVFilterContext *ctx  = inlink->dst;
@@ -170,11 +153,14 @@ static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
     if (ret < 0)
         goto end;
     if (!av_frame_is_writable(frame)) {
-        out = new_frame(frame);
-        if (!out) {
+        out = ff_get_video_buffer(ctx->outputs[0], frame->width, frame->height);
+        if (!out || av_frame_copy_props(out, frame) < 0) {
             ret = AVERROR(ENOMEM);
             goto end;
         }
+        // that of the pool may be larger
+        out->width  = frame->width;
+        out->height = frame->height;
     }
     desc   = ff_cuda_queue_format(frame->hw_frames_ctx);
     params = describe(&s->opt, desc, out, frame);

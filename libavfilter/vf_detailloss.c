@@ -450,6 +450,7 @@ static av_cold int init(AVFilterContext *ctx)
     DetailLossCPUContext *s = ctx->priv;
 
     s->sync.fs.on_event = filter_frames;
+    s->sync.min_size    = DETAIL_MIN_SIZE;
     s->previous         = av_frame_alloc();
     return s->previous ? ff_detailloss_init(&s->common, ctx) : AVERROR(ENOMEM);
 }
@@ -469,7 +470,7 @@ static int config_output(AVFilterLink *outlink)
 {
     AVFilterContext *ctx    = outlink->src;
     DetailLossCPUContext *s = ctx->priv;
-    int ret = ff_pair_sync_config_output(&s->sync, outlink, DETAIL_MIN_SIZE);
+    int ret = ff_pair_sync_config_output(&s->sync, outlink);
 
     if (ret < 0)
         return ret;

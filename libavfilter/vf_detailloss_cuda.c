@@ -36,7 +36,7 @@
 #include "vf_detailloss_cuda.h"
 
 typedef struct DetailLossCUDAContext {
-    CUDAQueue queue;
+    CUDAPair pair;
     DetailLossContext common;
 
     CUfunction split_8, split_16, split, cells_8, cells_16, finish_sums;
@@ -49,11 +49,11 @@ typedef struct DetailLossCUDAContext {
 
 static const AVOption detailloss_cuda_options[] = {
     DETAIL_OPTIONS(DetailLossCUDAContext, common, FLAGS),
-    CUDA_QUEUE_OPTION(DetailLossCUDAContext, FLAGS),
+    CUDA_QUEUE_OPTION(FLAGS),
     { NULL }
 };
 
-FRAMESYNC_DEFINE_CLASS(detailloss_cuda, DetailLossCUDAContext, queue.sync.fs);
+FRAMESYNC_DEFINE_CLASS(detailloss_cuda, DetailLossCUDAContext, pair.sync.fs);
 
 CUDA_QUEUE_PTX(vf_detailloss_cuda);
 
@@ -61,7 +61,7 @@ static int launch_kernel(AVFilterContext *ctx, CUfunction function, int nb_block
 {
     DetailLossCUDAContext *s = ctx->priv;
 
-    return ff_cuda_queue_launch(ctx, function, nb_blocks, s->queue.nb_batch, nb_threads, 1, 0,
+    return ff_cuda_queue_launch(ctx, function, nb_blocks, s->pair.queue.nb_batch, nb_threads, 1, 0,
                                 &s->params);
 }
 
@@ -70,7 +70,8 @@ static int launch_split(AVFilterContext *ctx, int scale)
 {
     DetailLossCUDAContext *s = ctx->priv;
     DetailCUDAParams *p = &s->params;
-    const int max_blocks = s->queue.nb_multiprocessors * DETAIL_TILES_PER_SM;
+    const int max_blocks = s->pair.queue.nb_multiprocessors * DETAIL_TILES_PER_SM /
+                           s->pair.queue.nb_batch;
     CUfunction function = scale ? s->split : p->picture.depth > 8 ? s->split_16 : s->split_8;
 
     p->scale = scale;
@@ -80,7 +81,7 @@ static int launch_split(AVFilterContext *ctx, int scale)
     p->next  = scale + 1 < DETAIL_SCALES ? s->image[scale + 1] : 0;
     p->nb_tiles_x = DIV_UP(detail_half(p->w), DETAIL_TILE_W);
     p->nb_tiles   = DIV_UP(detail_half(p->h), DETAIL_TILE_H) * p->nb_tiles_x;
-    return launch_kernel(ctx, function, av_clip(max_blocks / s->queue.nb_batch, 1, p->nb_tiles),
+    return launch_kernel(ctx, function, av_clip(max_blocks, 1, p->nb_tiles),
                          DETAIL_TILE_W * DETAIL_TILE_H);
 }
 
@@ -153,8 +154,8 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     DetailPicture picture;
     DetailCUDAPair *pair;
 
-    s->common.log.time_base = s->queue.sync.fs.time_base;
-    if (!frame_is_chosen(s->queue.n, s->common.n_subsample))
+    s->common.log.time_base = s->pair.sync.fs.time_base;
+    if (!frame_is_chosen(s->pair.queue.n, s->common.n_subsample))
         return 0;
     picture = describe(frame, desc);
     if (picture.width != current->width || picture.height != current->height ||
@@ -165,15 +166,15 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
             return ret;
     }
 
-    pair  = &s->params.pair[s->queue.nb_batch];
+    pair  = &s->params.pair[s->pair.queue.nb_batch];
     *pair = (DetailCUDAPair){ .result = ff_cuda_queue_next_result(ctx) };
     for (int i = 0; i < PAIR_NB; i++)
         for (int c = 0; c < FFMIN(desc->nb_components, DETAIL_MAX_COMPONENTS); c++)
             pair->plane[i][c] = plane(images[i], desc, c);
     // the cropping of frames on the GPU may change
-    if (s->queue.previous && picture_width(s->queue.previous) == picture.width &&
-        picture_height(s->queue.previous) == picture.height)
-        pair->previous = plane(s->queue.previous, desc, 0);
+    if (s->pair.previous && picture_width(s->pair.previous) == picture.width &&
+        picture_height(s->pair.previous) == picture.height)
+        pair->previous = plane(s->pair.previous, desc, 0);
     return 1;
 }
 
@@ -186,7 +187,7 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
     if (!result)
         return 0;
     picture = describe(frame, ff_cuda_queue_format(frame->hw_frames_ctx));
-    return ff_detailloss_score(&s->common, ctx, frame, s->queue.n, &picture, result);
+    return ff_detailloss_score(&s->common, ctx, frame, s->pair.queue.n, &picture, result);
 }
 
 static int setup(AVFilterContext *ctx)
@@ -207,10 +208,7 @@ static const CUDAQueueKernel kernels[] = {
 
 static const CUDAQueueFilter filter = {
     .module         = CUDA_QUEUE_MODULE(vf_detailloss_cuda, kernels),
-    .pairs          = &ff_cuda_pairs,
     .result_size    = sizeof(DetailSums),
-    .keeps_previous = 1,
-    .min_size       = DETAIL_MIN_SIZE,
     .setup          = setup,
     .add            = add_pair,
     .launch         = launch,
@@ -221,8 +219,10 @@ static av_cold int init(AVFilterContext *ctx)
 {
     DetailLossCUDAContext *s = ctx->priv;
 
-    s->queue.filter    = &filter;
-    s->queue.max_batch = FFMIN(s->queue.size, DETAIL_MAX_BATCH);
+    s->pair.queue.filter    = &filter;
+    s->pair.keeps_previous  = 1;
+    s->pair.sync.min_size   = DETAIL_MIN_SIZE;
+    s->pair.queue.max_batch = FFMIN(s->pair.queue.size, DETAIL_MAX_BATCH);
     return ff_detailloss_init(&s->common, ctx);
 }
 
@@ -231,7 +231,8 @@ static av_cold void uninit(AVFilterContext *ctx)
     DetailLossCUDAContext *s = ctx->priv;
 
     ff_cuda_pair_uninit(ctx);
-    ff_metric_uninit(&s->common.log, ctx, s->queue.nb_frames, s->queue.eof == AVERROR_EOF);
+    ff_metric_uninit(&s->common.log, ctx, s->pair.queue.nb_frames,
+                     s->pair.queue.eof == AVERROR_EOF);
 }
 
 const FFFilter ff_vf_detailloss_cuda = {
@@ -244,7 +245,7 @@ const FFFilter ff_vf_detailloss_cuda = {
     .preinit        = detailloss_cuda_framesync_preinit,
     .priv_size      = sizeof(DetailLossCUDAContext),
     .init           = init,
-    .activate       = ff_cuda_queue_activate,
+    .activate       = ff_cuda_pair_activate,
     .uninit         = uninit,
     .process_command = ff_cuda_queue_command,
     FILTER_INPUTS(ff_cuda_pair_inputs),

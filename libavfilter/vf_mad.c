@@ -749,7 +749,7 @@ static int config_output(AVFilterLink *outlink)
 {
     AVFilterContext *ctx = outlink->src;
     MADContext *s = ctx->priv;
-    int ret = ff_pair_sync_config_output(&s->sync, outlink, MAD_MIN_SIZE);
+    int ret = ff_pair_sync_config_output(&s->sync, outlink);
 
     if (ret < 0)
         return ret;
@@ -786,6 +786,7 @@ static av_cold int init(AVFilterContext *ctx)
     MADContext *s = ctx->priv;
 
     s->sync.fs.on_event = filter_frames;
+    s->sync.min_size    = MAD_MIN_SIZE;
     return ff_mad_init(&s->log, ctx);
 }
 

@@ -50,7 +50,7 @@
 /// Rows begin at multiples of this many elements.
 #define ALIGN 32
 
-#define CHECK_CU(x) FF_CUDA_CHECK_DL(ctx, s->queue.cu, x)
+#define CHECK_CU(x) FF_CUDA_CHECK_DL(ctx, s->pair.queue.cu, x)
 
 /// Kernels that transform lines: rows, then columns.
 enum Lines {
@@ -63,7 +63,7 @@ enum Lines {
 };
 
 typedef struct MADCUDAContext {
-    CUDAQueue queue;
+    CUDAPair pair;
     MetricLog log;
 
     CUfunction load_8, load_16, detect, compare, pool;
@@ -84,11 +84,11 @@ typedef struct MADCUDAContext {
 
 static const AVOption mad_cuda_options[] = {
     METRIC_LOG_OPTIONS(MADCUDAContext, log, FLAGS),
-    CUDA_QUEUE_OPTION(MADCUDAContext, FLAGS),
+    CUDA_QUEUE_OPTION(FLAGS),
     { NULL }
 };
 
-FRAMESYNC_DEFINE_CLASS(mad_cuda, MADCUDAContext, queue.sync.fs);
+FRAMESYNC_DEFINE_CLASS(mad_cuda, MADCUDAContext, pair.sync.fs);
 
 CUDA_QUEUE_PTX(vf_mad_cuda);
 CUDA_QUEUE_PTX(vf_mad_chirp_cuda);
@@ -152,8 +152,8 @@ static int launch_appearance(AVFilterContext *ctx)
     const int nb_responses = p->nb_filters * PAIR_NB, nb_rows = p->nb_y + MAD_BLOCK_CELLS - 1;
     int ret;
 
-    ret = CHECK_CU(s->queue.cu->cuMemsetD8Async(p->appearance, 0, s->appearance_size,
-                                                s->queue.hwctx->stream));
+    ret = CHECK_CU(s->pair.queue.cu->cuMemsetD8Async(p->appearance, 0, s->appearance_size,
+                                                     s->pair.queue.hwctx->stream));
     if (ret < 0)
         return ret;
     for (p->scale = 0; p->scale < MAD_SCALES; p->scale++) {
@@ -190,7 +190,7 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *data)
 
     if (!result)
         return 0;
-    return ff_mad_score(&s->log, ctx, frame, s->queue.n, result->hi, result->lo);
+    return ff_mad_score(&s->log, ctx, frame, s->pair.queue.n, result->hi, result->lo);
 }
 
 // ---- memory, plans and tables for a size ----
@@ -461,16 +461,17 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     MADCUDAParams *p = &s->params;
     int ret = prepare(ctx, picture_width(frame), picture_height(frame));
 
-    s->log.time_base = s->queue.sync.fs.time_base;
+    s->log.time_base = s->pair.sync.fs.time_base;
     if (ret < 0)
         return ret;
     for (int i = 0; i < PAIR_NB; i++) {
         ret = set_image(ctx, i, frames[i], desc);
         if (ret < 0)
             return ret;
-        p->image[i].scale = s->range[i].scale / s->range[PAIR_REFERENCE].scale;
     }
     p->unit      = s->range[PAIR_REFERENCE].scale;
+    for (int i = 0; i < PAIR_NB; i++)
+        p->image[i].scale = s->range[i].scale / p->unit;
     p->lmse_unit = p->unit * p->unit / (MAD_BLOCK * MAD_BLOCK);
     p->down      = desc->comp[0].shift;
     p->mask      = (1 << desc->comp[0].depth) - 1;
@@ -511,9 +512,7 @@ static const CUDAQueueKernel kernels[] = {
 
 static const CUDAQueueFilter filter = {
     .module      = CUDA_QUEUE_MODULE(vf_mad_cuda, kernels),
-    .pairs       = &ff_cuda_pairs,
     .result_size = sizeof(MADCUDAResult),
-    .min_size    = MAD_MIN_SIZE,
     .setup       = setup,
     .add         = add_pair,
     .launch      = launch,
@@ -524,8 +523,9 @@ static av_cold int init(AVFilterContext *ctx)
 {
     MADCUDAContext *s = ctx->priv;
 
-    s->queue.filter    = &filter;
-    s->queue.max_batch = 1;
+    s->pair.queue.filter    = &filter;
+    s->pair.sync.min_size   = MAD_MIN_SIZE;
+    s->pair.queue.max_batch = 1;
     return ff_mad_init(&s->log, ctx);
 }
 
@@ -534,7 +534,7 @@ static av_cold void uninit(AVFilterContext *ctx)
     MADCUDAContext *s = ctx->priv;
 
     ff_cuda_pair_uninit(ctx);
-    ff_metric_uninit(&s->log, ctx, s->queue.nb_frames, s->queue.eof == AVERROR_EOF);
+    ff_metric_uninit(&s->log, ctx, s->pair.queue.nb_frames, s->pair.queue.eof == AVERROR_EOF);
 }
 
 const FFFilter ff_vf_mad_cuda = {
@@ -548,7 +548,7 @@ const FFFilter ff_vf_mad_cuda = {
     .preinit        = mad_cuda_framesync_preinit,
     .priv_size      = sizeof(MADCUDAContext),
     .init           = init,
-    .activate       = ff_cuda_queue_activate,
+    .activate       = ff_cuda_pair_activate,
     .uninit         = uninit,
     .process_command = ff_cuda_queue_command,
     FILTER_INPUTS(ff_cuda_pair_inputs),

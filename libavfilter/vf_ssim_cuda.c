@@ -60,7 +60,7 @@ typedef struct SSIMTotal {
 } SSIMTotal;
 
 typedef struct SSIMCUDAContext {
-    CUDAQueue queue;
+    CUDAPair pair;
 
     CUfunction ssim_8, ssim_16;
     CUdeviceptr state;                  ///< [SSIM_MAX_BATCH] of SSIMCUDAState
@@ -85,11 +85,11 @@ static const AVOption ssim_cuda_options[] = {
     { "f",          "Set file where to store per-frame difference information",
       OFFSET(stats.path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, FLAGS },
     METRIC_DRAIN_OPTION(SSIMCUDAContext, drained, FLAGS),
-    CUDA_QUEUE_OPTION(SSIMCUDAContext, FLAGS),
+    CUDA_QUEUE_OPTION(FLAGS),
     { NULL }
 };
 
-FRAMESYNC_DEFINE_CLASS(ssim_cuda, SSIMCUDAContext, queue.sync.fs);
+FRAMESYNC_DEFINE_CLASS(ssim_cuda, SSIMCUDAContext, pair.sync.fs);
 
 CUDA_QUEUE_PTX(vf_ssim_cuda);
 
@@ -101,19 +101,14 @@ static int count_components(const AVPixFmtDescriptor *desc)
     return FFMIN(desc->nb_components, SSIM_MAX_PLANES);
 }
 
-static int is_chroma(int component)
-{
-    return component > 0;
-}
-
 static int component_width(const AVPixFmtDescriptor *desc, int component, int width)
 {
-    return is_chroma(component) ? AV_CEIL_RSHIFT(width, desc->log2_chroma_w) : width;
+    return AV_CEIL_RSHIFT(width, component ? desc->log2_chroma_w : 0);
 }
 
 static int component_height(const AVPixFmtDescriptor *desc, int component, int height)
 {
-    return is_chroma(component) ? AV_CEIL_RSHIFT(height, desc->log2_chroma_h) : height;
+    return AV_CEIL_RSHIFT(height, component ? desc->log2_chroma_h : 0);
 }
 
 /// The planes' geometry and all else that pairs of a batch share.
@@ -169,6 +164,7 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     const AVPixFmtDescriptor *desc = ff_cuda_queue_format(frame->hw_frames_ctx);
     const int width = picture_width(frame), height = picture_height(frame);
     SSIMCUDAPair *pair;
+    int ret;
 
     if (frame->color_range != ref->color_range && !s->range_warned) {
         av_log(ctx, AV_LOG_WARNING, "The main input has %s range, the reference %s: they are "
@@ -176,17 +172,12 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
                av_color_range_name(ref->color_range));
         s->range_warned = 1;
     }
-    if (width != s->width || height != s->height) {
-        int ret = ff_cuda_queue_flush(ctx);
+    if ((width != s->width || height != s->height) &&
+        ((ret = ff_cuda_queue_flush(ctx)) < 0 ||
+         (ret = configure_batch(ctx, desc, width, height)) < 0))
+        return ret;
 
-        if (ret < 0)
-            return ret;
-        ret = configure_batch(ctx, desc, width, height);
-        if (ret < 0)
-            return ret;
-    }
-
-    pair = &s->params.pair[s->queue.nb_batch];
+    pair = &s->params.pair[s->pair.queue.nb_batch];
     for (int i = 0; i < count_components(desc); i++) {
         const int plane = desc->comp[i].plane;
 
@@ -203,7 +194,7 @@ static int launch(AVFilterContext *ctx)
 {
     SSIMCUDAContext *s = ctx->priv;
 
-    return ff_cuda_queue_launch(ctx, s->ssim, s->nb_thread_blocks, s->queue.nb_batch,
+    return ff_cuda_queue_launch(ctx, s->ssim, s->nb_thread_blocks, s->pair.queue.nb_batch,
                                 s->nb_threads, 1, 0, &s->params);
 }
 
@@ -256,14 +247,6 @@ static int write_stats(AVFilterContext *ctx, const SSIMScores *scores)
     return ff_metric_file_write(&s->stats, ctx, &text);
 }
 
-static int begin(AVFilterContext *ctx)
-{
-    SSIMCUDAContext *s = ctx->priv;
-
-    return s->stats.path ? ff_metric_file_begin(&s->stats, ctx, (uint64_t *)&s->total,
-                                                sizeof(s->total) / sizeof(uint64_t)) : 0;
-}
-
 static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
 {
     SSIMCUDAContext *s = ctx->priv;
@@ -272,7 +255,7 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
 
     if (!result)
         return 0;
-    if ((ret = begin(ctx)) < 0)
+    if ((ret = ff_metric_file_begin(&s->stats, ctx)) < 0)
         return ret;
     scores = read_scores(frame, result);
     s->total.nb_compared++;
@@ -324,9 +307,7 @@ static const CUDAQueueKernel kernels[] = {
 
 static const CUDAQueueFilter filter = {
     .module      = CUDA_QUEUE_MODULE(vf_ssim_cuda, kernels),
-    .pairs       = &ff_cuda_pairs,
     .result_size = sizeof(SSIMCUDAResult),
-    .min_size    = MIN_SIZE,
     .setup       = setup,
     .add         = add_pair,
     .launch      = launch,
@@ -337,25 +318,27 @@ static av_cold int init(AVFilterContext *ctx)
 {
     SSIMCUDAContext *s = ctx->priv;
 
-    s->queue.filter    = &filter;
-    s->queue.max_batch = FFMIN(s->queue.size, SSIM_MAX_BATCH);
+    s->pair.queue.filter    = &filter;
+    s->pair.sync.min_size   = MIN_SIZE;
+    s->pair.queue.max_batch = FFMIN(s->pair.queue.size, SSIM_MAX_BATCH);
+    s->stats.totals         = (uint64_t *)&s->total;
+    s->stats.nb_totals      = sizeof(s->total) / sizeof(uint64_t);
     return ff_metric_file_open(&s->stats, ctx);
 }
 
 static av_cold void uninit(AVFilterContext *ctx)
 {
     SSIMCUDAContext *s = ctx->priv;
-    const int ended    = s->queue.eof == AVERROR_EOF;
+    const int ended    = s->pair.queue.eof == AVERROR_EOF;
     const int hands_on = s->drained && !ended && ff_metric_file_goes_on(&s->stats);
 
     ff_cuda_pair_uninit(ctx);
     // without a frame, the file is cut only where the input has ended
     if (ended)
-        begin(ctx);
+        ff_metric_file_begin(&s->stats, ctx);
     if (!hands_on && s->total.nb_compared)
         print_summary(ctx);
-    ff_metric_file_close(&s->stats, ctx, hands_on && s->stats.begun ? (const uint64_t *)&s->total : NULL,
-                         sizeof(s->total) / sizeof(uint64_t));
+    ff_metric_file_close(&s->stats, ctx, hands_on);
 }
 
 const FFFilter ff_vf_ssim_cuda = {
@@ -368,7 +351,7 @@ const FFFilter ff_vf_ssim_cuda = {
     .preinit        = ssim_cuda_framesync_preinit,
     .priv_size      = sizeof(SSIMCUDAContext),
     .init           = init,
-    .activate       = ff_cuda_queue_activate,
+    .activate       = ff_cuda_pair_activate,
     .uninit         = uninit,
     .process_command = ff_cuda_queue_command,
     FILTER_INPUTS(ff_cuda_pair_inputs),

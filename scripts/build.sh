@@ -116,7 +116,7 @@ configure_arguments() {
         printf '%s\n' --disable-everything --disable-autodetect --disable-ffplay --disable-debug --enable-zlib
         case $profile in
         small) printf '%s\n' --disable-doc --assert-level=2; lean | grep -v '^[+*]' ;;
-        lean)  echo --disable-doc; lean | grep -v '^[*]' ;;
+        lean)  printf '%s\n' --disable-doc --assert-level=2; lean | grep -v '^[*]' ;;
         *)     printf '%s\n' --disable-{html,pod,txt}pages; lean ;;
         esac | sed 's/^[+*]//' | while read -r kind names; do
             echo "${names:+--enable-}$kind${names:+=${names// /,}}"
@@ -131,6 +131,8 @@ configure_arguments() {
         ! pkg-config --exists $names || printf '%s\n' --enable-gpl "--enable-lib$names"
     done
     clang=$(clangs | sed -n 1p)
+    # It compiles in half of GCC's time, and the kernels need it.
+    [ ! "$clang" ] || echo "--cc=$clang"
     if pkg-config --exists ffnvcodec && [ "$clang" ]; then
         printf '%s\n' --enable-ffnvcodec --enable-cuda --enable-cuvid --enable-nvdec \
             --enable-nvenc --enable-cuda-llvm "--nvcc=$clang"
@@ -175,10 +177,10 @@ jobs=(build)
 [ "$profile" != full ] || jobs+=(full)
 "$scripts/deps.sh" "${jobs[@]}"
 src=$("$scripts/fetch.sh" ffmpeg)
-series=$("$scripts/overlay.py" release "$src")
+series=$("$scripts/overlay.sh" release "$src")
 tree=$build/tree/$([ "${FFMPEG_SRC:-}" ] && echo user || echo "$series")
 mkdir -p "$build/tree"
-"$scripts/overlay.py" tree "$src" "$tree"
+"$scripts/overlay.sh" tree "$src" "$tree"
 PKG_CONFIG_PATH=$(ffnvcodec)${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
 export PKG_CONFIG_PATH
 # A tree without .git of its own must not take its version from this project's.

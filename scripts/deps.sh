@@ -9,13 +9,13 @@
 # time.
 packages() { # job
     case $1 in
-    build) echo gcc libc6-dev make nasm python3 'pkgconf|pkg-config' patch xz-utils zlib1g-dev \
+    build) echo gcc libc6-dev make nasm git 'pkgconf|pkg-config' xz-utils zlib1g-dev \
                 "clang${clang:+?}" libx264-dev? libx265-dev? libsvtav1enc-dev? libdav1d-dev?
            # few systems have it
            ! is_offered libvmaf-dev 2> /dev/null || echo 'libvmaf-dev?' ;;
     full)  echo libbz2-dev liblzma-dev texinfo? ;;
-    run)   echo gnuplot-nox? python3-jinja2? libjs-dygraphs? ;;
-    package) echo patchelf binutils perl python3-setuptools python3-wheel libsvtav1enc-dev \
+    run)   echo python3 gnuplot-nox? python3-jinja2? libjs-dygraphs? ;;
+    package) echo patchelf binutils perl libsvtav1enc-dev \
                 libaom-dev libdav1d-dev libx264-dev libx265-dev ;;
     report) echo python3-jinja2 libjs-dygraphs ;;
     series) echo git ;;
@@ -95,7 +95,7 @@ set -f # the "?" marks are no patterns
 clang=
 if ! command -v apt-get > /dev/null; then
     wanted=$(for job; do packages "$job"; done | xargs -n 1)
-    for tool in gcc make nasm python3 pkg-config patch xz clang; do
+    for tool in gcc make nasm git pkg-config xz clang; do
         command -v "$tool" > /dev/null || die "$tool is missing, and there is no apt-get here" \
             "install the equivalents of these Debian packages: $(xargs <<< "$wanted")"
     done

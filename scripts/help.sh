@@ -11,9 +11,10 @@ make check-all              tests FFmpeg $(all_series | xargs), the series, trai
 make mutants                tests the tests: each of a hundred errors in the code must be seen (an hour)
 make fuzz [SECONDS=n]       runs each fuzzer for n seconds (default 60); inputs that fail go to results/fuzz/
 make build                  builds FFmpeg with the filters, in build/
-make install [PREFIX=dir]   builds the full profile and installs it (default /usr/local); DESTDIR is honoured
+make install [PREFIX=dir]   installs what make run built (default /usr/local); DESTDIR is honoured
+make install-full           builds all of FFmpeg and installs that
 make uninstall [PREFIX=dir] takes it away again
-make package                writes tarballs, the Python tools as a wheel and the sources: results/packages/
+make package                writes tarballs and the sources: results/packages/
 make deb                    writes Debian packages there that leave the system's FFmpeg alone
 make release                the check-list of a release: tree, VERSION, CHANGELOG.md, tests, packages
 make report [LOG=files] [VIDEO=file] [REPORT=file]

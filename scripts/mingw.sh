@@ -11,7 +11,7 @@ command -v x86_64-w64-mingw32-gcc > /dev/null || die "there is no mingw-w64 here
 native=$("$scripts/build.sh")
 lock
 src=$("$scripts/fetch.sh" ffmpeg)
-tree=$build/tree/$("$scripts/overlay.py" release "$src")
+tree=$build/tree/$("$scripts/overlay.sh" release "$src")
 dir=$build/mingw
 mkdir -p "$dir"
 cd "$dir"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Writes what is released to results/packages: package.sh [deb]
 # Tarballs that run wherever they are unpacked, one under the LGPL and one with x264 and x265 under
-# the GPL; the Python tools as a wheel; the sources. With deb, Debian packages of the two instead.
+# the GPL; the sources. With deb, Debian packages of the two instead.
 # LICENCES=lgpl or gpl makes one of the two.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck source=scripts/common.sh
@@ -19,7 +19,6 @@ export SOURCE_DATE_EPOCH=$epoch
 oldest_glibc=2.36       # of Debian 12
 
 programs=(ffmpeg ffprobe ffcrf)
-tools=(quality-compare quality-farm quality-gate quality-report)
 
 # A bare system has gzip, and no xz.
 tarball() { # folder, which is at its top
@@ -66,15 +65,6 @@ add_libraries() { # stage
         # shellcheck disable=SC2016
         patchelf --set-rpath '$ORIGIN' "$library"
         chmod 644 "$library"
-    done
-}
-
-add_completions() { # stage
-    local tool
-    mkdir -p "$1/share/bash-completion/completions"
-    for tool in "${tools[@]}"; do
-        echo "complete -o default -W '$("$1/bin/$tool" --help | grep -oE -- '--[a-z][a-z-]*' | sort -u | xargs)' $tool" \
-            > "$1/share/bash-completion/completions/$tool"
     done
 }
 
@@ -152,19 +142,6 @@ sources() {
     tarball "$folder"
 }
 
-wheel() { # stage
-    local folder=$work/wheel
-    rm -rf "$folder"
-    mkdir -p "$folder/ffmpeg_quality"
-    cp -r "$1"/share/ffmpeg/quality/{farm,report,quality.version,*.py,*.yml} "$folder/ffmpeg_quality"
-    cp "$root/packaging/wheel/__init__.py" "$folder/ffmpeg_quality"
-    cp "$root/packaging/wheel/pyproject.toml" "$root"/{README.md,COPYING.LGPLv2.1} "$folder"
-    # no network: Debian's setuptools
-    (cd "$folder" && logged "wheel" "$work/wheel.log" /usr/bin/python3 -c \
-        'import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])' "$packages")
-    say "$(ls "$packages"/*-"$version"-*.whl)"
-}
-
 lock
 "$scripts/deps.sh" build package
 src=$("$scripts/fetch.sh" ffmpeg)
@@ -177,7 +154,6 @@ for licence in $licences; do
     stage=$work/$name-$version-x86_64-linux-$licence
     install_files "$dir" "$stage"
     add_libraries "$stage"
-    add_completions "$stage"
     add_documents "$dir" "$stage" "$licence"
     check_stage "$stage" "$licence"
     if [ "${1:-}" = deb ]; then
@@ -187,7 +163,6 @@ for licence in $licences; do
     fi
 done
 if [ "${1:-}" != deb ]; then
-    wheel "$stage"
     sources
     if [ "$library_sources" ]; then
         tarball "$library_sources"

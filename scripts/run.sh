@@ -53,9 +53,15 @@ dir=$(PROFILE=lean "$scripts/build.sh")
 ffmpeg=$dir/ffmpeg
 video=$(realpath "${VIDEO:-$(sample)}")
 
+# two files of one name have a folder each
 results=$root/results/$(basename "$video")
+for ((n = 2; ; n++)); do
+    [ "$(cat "$results/source" 2> /dev/null || echo "$video")" != "$video" ] || break
+    results=$root/results/$(basename "$video").$n
+done
 mkdir -p "$results"
 cd "$results"
+echo "$video" > source
 rm -f frames.log report.json report.html plot.png
 filters=$(python3 -B "$root/tools/quality_ffmpeg.py" "$ffmpeg" "$video")
 [ "$filters" ] || say "note: frames are scored by their pixels alone"

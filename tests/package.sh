@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tries packages where nothing else is installed: package.sh [-s SUITE] [-m MIRROR] [-r FOLDER] FILE...
-# Each FILE is a tarball, a Debian package or a wheel; the options are those of bare.sh.
+# Each FILE is a tarball or a Debian package; the options are those of bare.sh.
 # It prints a line for each test.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck disable=SC2317,SC2034 source=tests/bare.sh
@@ -98,40 +98,6 @@ beside() { # deb
             "$tmp/list"
 }
 
-# A wheel is installed beside this system's Python: its tools run, and say what an ffmpeg without our
-# filters lacks.
-try_wheel() { # file
-    local tool log=$tmp/frames.log bin=$tmp/venv/bin
-    python3 -m venv --system-site-packages "$tmp/venv" > "$tmp/log" 2>&1 || { echo "SKIPPED $file: no python3-venv"; return; }
-    check "$system, $file: installs" "$bin/pip" install -q --no-index --no-deps "$1"
-    for tool in quality-compare quality-farm quality-gate quality-report; do
-        check "$system, $file: has $tool" output_has "^$tool $(cut -d - -f 2 <<< "$file")$" "$bin/$tool" --version
-    done
-    seq 50 | awk '{ print "n:" $1 " pts:" $1 " pts_time:" $1 / 25 " score:" $1 " valid:1" }' > "$log"
-    check "$system, $file: finds an alarm" output_has '1 alarms' "$bin/quality-gate" --above 40 "$log"
-    if python3 -c 'import jinja2' 2> /dev/null && [ -d /usr/share/javascript/dygraphs ]; then
-        check "$system, $file: makes a page" output_has '</html>' "$bin/quality-report" -o - "$log"
-    else
-        echo "SKIPPED $file, a page: no python3-jinja2, or no libjs-dygraphs"
-    fi
-    printf '#!/bin/sh\ncase "$*" in *-filters*) echo " T. showinfo  V->V"; echo " .. scale V->V"; echo " .. metadata V->V" ;; esac\n' \
-        | tee "$tmp/ffprobe" > "$tmp/ffmpeg"
-    chmod +x "$tmp/ffmpeg" "$tmp/ffprobe"
-    : > "$tmp/clip.mp4"
-    check "$system, $file: says which metric is missing" output_has 'has no bliinds' \
-        "$bin/quality-compare" --ffmpeg "$tmp/ffmpeg" -m bliinds -o "$tmp/compare" "$tmp/clip.mp4" "$tmp/clip.mp4"
-    check "$system, $file: says which filter is missing" output_has 'has no filter bliinds' \
-        "$bin/quality-farm" --ffmpeg "$tmp/ffmpeg" -o "$tmp/farm" "$tmp/clip.mp4"
-}
-
-output_has() { # pattern command...; its exit code is that of the tests of the tool
-    local pattern=$1
-    shift
-    "$@" > "$tmp/said" 2>&1
-    cat "$tmp/said"
-    grep -q -- "$pattern" "$tmp/said"
-}
-
 # Makes it once; fails, and says SKIPPED, where that cannot be.
 bare_system() {
     local why
@@ -170,9 +136,6 @@ try_bare() { # path
 
 for path; do
     file=$(basename "$path")
-    case $file in
-    *.whl) system=$(sed -n 's/^PRETTY_NAME=//p' /etc/os-release | tr -d '"'); try_wheel "$path" ;;
-    *)     bare_system && try_bare "$path" ;;
-    esac
+    bare_system && try_bare "$path"
 done
 [ $failed = 0 ]

@@ -25,8 +25,9 @@
  * the coefficients of an orthonormal transform of 8-bit samples. A sample of
  * more bits counts as the fraction of an 8-bit one that it is.
  *
- * AVVideoEncParams, which some decoders export, cannot serve: those of HEVC and AV1 do
- * not, none does that runs in hardware, and no filter learns of frames that it is not given.
+ * AVVideoEncParams, which some decoders export, cannot serve: there are none for HEVC and
+ * AV1, none from hardware, none for VP9's hidden frames, and a filter sees none of the frames
+ * that it is not given.
  *
  * Only headers are read. If one is broken, its packet gets no keys; in AV1 and
  * VP9 the packets up to the next key frame get none, either. The decoder reports
@@ -35,39 +36,31 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "libavutil/avutil.h"
 #include "libavutil/bprint.h"
-#include "libavutil/dict.h"
 #include "libavutil/intreadwrite.h"
 #include "libavutil/log.h"
 #include "libavutil/macros.h"
-#include "libavutil/mem.h"
 
 #include "libavcodec/bsf.h"
 #include "libavcodec/bsf_internal.h"
-#include "libavcodec/bytestream.h"
 #include "libavcodec/cbs.h"
 #include "libavcodec/cbs_av1.h"
 #include "libavcodec/cbs_h264.h"
 #include "libavcodec/cbs_h265.h"
+#include "libavcodec/cbs_jpeg.h"
 #include "libavcodec/cbs_mpeg2.h"
 #include "libavcodec/cbs_vp9.h"
 #include "libavcodec/get_bits.h"
 #include "libavcodec/h264.h"
 #include "libavcodec/hevc/hevc.h"
-#include "libavcodec/mjpeg.h"
-#include "libavcodec/mpeg12data.h"
 #include "libavcodec/mpeg4videodefs.h"
 #include "libavcodec/mpegvideodata.h"
 #include "libavcodec/vp9data.h"
 
 #define KEY "lavc.quantizer."
-
-/// Bytes in which nearly all slice headers of H.264 and HEVC end.
-#define SLICE_HEAD 4096
 
 /// Frames after which those of a group count half: some groups have no end.
 #define MAX_GROUP 1000
@@ -88,29 +81,21 @@ typedef struct CodedFrame {
     double  step;               ///< log2 of the step of each slice, times its bytes, summed up
     double  square;             ///< the same of the squares
     enum AVPictureType type;
-    enum AVPictureType first;   ///< that of its first field
-    int     is_second, bottom;  ///< the field of the slice at hand, and of the first slice
+    enum AVPictureType first_field;     ///< its type, if there are two
     int     width, height;      ///< as it leaves the decoder
     int     depth;
     int     film_grain;         ///< the decoder adds film grain
-    int     hidden;             ///< AV1, VP9: the packet does not show it
+    int     hidden;             ///< AV1, VP9: the packet does not show it, so far
 } CodedFrame;
 
 typedef struct QuantizerMetadataContext {
-    const AVClass *class;
-    int log_level_offset;
     const struct Codec *codec;  ///< NULL if the stream's codec is not supported
-    CodedBitstreamContext *cbc; ///< NULL if the codec is read without CBS
+    CodedBitstreamContext *cbc;
     CodedBitstreamFragment fragment;
-
-    // H.264, HEVC, MPEG-1, MPEG-2: units are handed to CBS one by one
-    int nal_length_size;        ///< 0 for start codes
-    AVPacket *unit;
+    Group group;
 
     // AV1, VP9: the frames that may be shown later
     CodedFrame slot[AV1_NUM_REF_FRAMES];
-
-    Group group;
 
     // MPEG-1, MPEG-2, MPEG-4
     double matrix[2];           ///< mean log2 of a weight, intra and not
@@ -125,21 +110,8 @@ typedef struct QuantizerMetadataContext {
     } vol;
 
     // MJPEG
-    double table[4];            ///< mean log2 of a step, NAN if there is none
+    double table[4];            ///< geometric mean of a step, 0 if there is none
 } QuantizerMetadataContext;
-
-typedef struct Codec {
-    enum AVCodecID id;
-    enum AVCodecID cbs_id;
-    /// Read the data of a packet, or of extradata in the same form.
-    void (*read)(AVBSFContext *bsf, const AVPacket *pkt, const uint8_t *data, size_t size,
-                 CodedFrame *frame);
-    enum {
-        NO_EXTRADATA,
-        LIKE_PACKETS,           ///< extradata have the form of a packet without a frame
-        RECORD,                 ///< ... a form of their own that CBS knows, such as avcC
-    } extradata;
-} Codec;
 
 static void add_slice(CodedFrame *frame, enum AVPictureType type, double step, size_t bytes)
 {
@@ -148,107 +120,22 @@ static void add_slice(CodedFrame *frame, enum AVPictureType type, double step, s
     frame->square += step * step * bytes;
     // I, P, B: the one that depends on more
     frame->type    = FFMAX(frame->type, type);
-    if (!frame->is_second)
-        frame->first = frame->type;
+    frame->hidden  = 0;
 }
 
-/**
- * Add a frame to the group so far, or begin one if its first field, or all of it, is I.
- *
- * A hidden frame of AV1 or VP9 stays out of those after it until it is shown, if ever: so
- * the sums are those of the frames that a decoder gives out.
- */
-static Group add_to_group(QuantizerMetadataContext *s, const CodedFrame *frame)
-{
-    Group group = s->group;
+// ---- H.264, HEVC ----
 
-    if (frame->first == AV_PICTURE_TYPE_I)
-        group = (Group){ .has_intra = 1, .intra_bytes = frame->bytes };
-    else
-        group.other_bytes += frame->bytes;
-    if (!group.has_intra)
-        group.intra_bytes = FFMAX(group.intra_bytes, frame->bytes);
-    group.frames++;
-    group.bytes += frame->bytes;
-    group.step  += frame->step;
-    if (frame->hidden)
-        return group;
-    s->group = group;
-    if (group.frames == MAX_GROUP) {
-        s->group.frames      /= 2;
-        s->group.other_bytes /= 2;
-        s->group.bytes       /= 2;
-        s->group.step        /= 2;
-    }
-    return group;
-}
+static const CodedBitstreamUnitType h264_units[] = {
+    H264_NAL_SLICE, H264_NAL_IDR_SLICE, H264_NAL_SPS, H264_NAL_PPS,
+};
 
-/**
- * Find the next unit of a packet: a NAL unit, or what follows a start code.
- *
- * @param pos where to begin; set to where to go on
- */
-static const uint8_t *next_unit(const uint8_t **pos, const uint8_t *end, int nal_length_size,
-                                size_t *size)
-{
-    const uint8_t *unit = NULL, *p = *pos;
-
-    if (nal_length_size) {
-        uint32_t length = 0;
-
-        if (end - p <= nal_length_size)
-            return NULL;
-        for (int i = 0; i < nal_length_size; i++)
-            length = length << 8 | *p++;
-        if (!length || length > end - p)
-            return NULL;
-        *size = length;
-        *pos  = p + length;
-        return p;
-    }
-    // A start code is 0, 0, 1: of these, 1 is the rarest byte of a stream.
-    for (p += 2; p < end; p++) {
-        p = memchr(p, 1, end - p);
-        if (!p)
-            break;
-        if (p[-1] || p[-2])
-            continue;
-        if (unit) {
-            end = p - 2;
-            break;
-        }
-        unit = p + 1;
-        p   += 2;
-    }
-    *pos = end;
-    *size = unit ? end - unit : 0;
-    return unit;
-}
-
-/// Read one unit by CBS.
-static int read_unit(QuantizerMetadataContext *s, CodedBitstreamUnitType type,
-                     const uint8_t *data, size_t size)
-{
-    const int prefix = s->nal_length_size ? s->nal_length_size : 3;
-    const uint32_t code = s->nal_length_size ? size : 1;    // of its length, or its start
-    int ret;
-
-    ff_cbs_fragment_reset(&s->fragment);
-    s->unit->size = 0;
-    ret = av_grow_packet(s->unit, prefix + size);
-    if (ret < 0)
-        return ret;
-    for (int i = 0; i < prefix; i++)
-        s->unit->data[i] = code >> 8 * (prefix - 1 - i);
-    memcpy(s->unit->data + prefix, data, size);
-    ret = ff_cbs_read_packet(s->cbc, &s->fragment, s->unit);
-    if (ret < 0)
-        return ret;
-    // CBS splits the data at a start code, too, where none may be. A parameter set behind it
-    // may have replaced that of the slice.
-    return s->fragment.nb_units == 1 && s->fragment.units[0].type == type &&
-           s->fragment.units[0].content ? 0 : AVERROR_INVALIDDATA;
-}
+static const CodedBitstreamUnitType hevc_units[] = {
+    HEVC_NAL_TRAIL_N,    HEVC_NAL_TRAIL_R,  HEVC_NAL_TSA_N,      HEVC_NAL_TSA_R,
+    HEVC_NAL_STSA_N,     HEVC_NAL_STSA_R,   HEVC_NAL_RADL_N,     HEVC_NAL_RADL_R,
+    HEVC_NAL_RASL_N,     HEVC_NAL_RASL_R,   HEVC_NAL_BLA_W_LP,   HEVC_NAL_BLA_W_RADL,
+    HEVC_NAL_BLA_N_LP,   HEVC_NAL_IDR_N_LP, HEVC_NAL_IDR_W_RADL, HEVC_NAL_CRA_NUT,
+    HEVC_NAL_VPS,        HEVC_NAL_SPS,      HEVC_NAL_PPS,
+};
 
 /// Width and height of a chroma sample in samples of luma, by chroma_format_idc: units of cropping.
 static const uint8_t luma_width[] = { 1, 2, 2, 1 }, luma_height[] = { 1, 2, 1, 1 };
@@ -259,104 +146,106 @@ static double step_of_qp(int qp)
     return (qp - 4) / 6.;
 }
 
-static void read_h264_slice(const QuantizerMetadataContext *s, size_t size, CodedFrame *frame)
+/// Bytes of a unit in the stream: CBS has taken out those that keep start codes from its data.
+static size_t stored_size(const CodedBitstreamContext *cbc, const CodedBitstreamUnit *unit)
+{
+    const H2645Packet *packet = &((CodedBitstreamH2645Context *)cbc->priv_data)->read_packet;
+    size_t size = 0;
+
+    for (int i = 0; i < packet->nb_nals && !size; i++) {
+        const H2645NAL *nal = &packet->nals[i];
+
+        if (nal->data == unit->data)
+            size = nal->raw_size;
+        // zeros at its end belong to the next start code
+        while (size && !nal->raw_data[size - 1])
+            size--;
+    }
+    return size;
+}
+
+static void read_h264(QuantizerMetadataContext *s, CodedFrame *frame)
 {
     static const enum AVPictureType types[] = {
         AV_PICTURE_TYPE_P, AV_PICTURE_TYPE_B, AV_PICTURE_TYPE_I,
         AV_PICTURE_TYPE_P, AV_PICTURE_TYPE_I,   // SP and SI
     };
     const CodedBitstreamH264Context *h264 = s->cbc->priv_data;
-    const H264RawSlice *slice = s->fragment.units[0].content;
-    const H264RawSPS *sps = h264->active_sps;
-    const H264RawPPS *pps = h264->active_pps;
-    const int fields = 2 - sps->frame_mbs_only_flag;
+    int bottom = 0;
 
-    if (slice->header.redundant_pic_cnt)
-        return;
-    if (!frame->bytes)
-        frame->bottom = slice->header.bottom_field_flag;
-    frame->is_second = slice->header.bottom_field_flag != frame->bottom;
-    add_slice(frame, types[slice->header.slice_type % 5],
-              step_of_qp(26 + pps->pic_init_qp_minus26 + slice->header.slice_qp_delta), size);
-    frame->width  = (sps->pic_width_in_mbs_minus1 + 1) * 16 -
-                    luma_width[sps->chroma_format_idc] *
-                    (sps->frame_crop_left_offset + sps->frame_crop_right_offset);
-    frame->height = ((sps->pic_height_in_map_units_minus1 + 1) * 16 -
-                     luma_height[sps->chroma_format_idc] *
-                     (sps->frame_crop_top_offset + sps->frame_crop_bottom_offset)) * fields;
-    frame->depth  = sps->bit_depth_luma_minus8 + 8;
+    for (int i = 0; i < s->fragment.nb_units; i++) {
+        const CodedBitstreamUnit *unit = &s->fragment.units[i];
+        const H264RawSliceHeader *slice;
+        const H264RawPPS *pps;
+        const H264RawSPS *sps;
+
+        if (unit->type != H264_NAL_SLICE && unit->type != H264_NAL_IDR_SLICE)
+            continue;
+        slice = &((H264RawSlice *)unit->content)->header;
+        pps   = h264->pps[slice->pic_parameter_set_id];
+        sps   = h264->sps[pps->seq_parameter_set_id];
+        if (slice->redundant_pic_cnt)
+            continue;
+        if (!frame->bytes)
+            bottom = slice->bottom_field_flag;
+        else if (slice->bottom_field_flag != bottom && !frame->first_field)
+            frame->first_field = frame->type;
+        add_slice(frame, types[slice->slice_type % 5],
+                  step_of_qp(26 + pps->pic_init_qp_minus26 + slice->slice_qp_delta),
+                  stored_size(s->cbc, unit));
+        frame->width  = (sps->pic_width_in_mbs_minus1 + 1) * 16 -
+                        luma_width[sps->chroma_format_idc] *
+                        (sps->frame_crop_left_offset + sps->frame_crop_right_offset);
+        frame->height = ((sps->pic_height_in_map_units_minus1 + 1) * 16 -
+                         luma_height[sps->chroma_format_idc] *
+                         (sps->frame_crop_top_offset + sps->frame_crop_bottom_offset)) *
+                        (2 - sps->frame_mbs_only_flag);
+        frame->depth  = sps->bit_depth_luma_minus8 + 8;
+    }
 }
 
-static void read_hevc_slice(const QuantizerMetadataContext *s, size_t size, CodedFrame *frame)
+static void read_hevc(QuantizerMetadataContext *s, CodedFrame *frame)
 {
     static const enum AVPictureType types[] = {
         AV_PICTURE_TYPE_B, AV_PICTURE_TYPE_P, AV_PICTURE_TYPE_I,
     };
     const CodedBitstreamH265Context *h265 = s->cbc->priv_data;
-    const H265RawSliceHeader *header = &((H265RawSlice *)s->fragment.units[0].content)->header;
-    const H265RawSPS *sps = h265->active_sps;
-    const H265RawPPS *pps = h265->active_pps;
 
-    if (header->dependent_slice_segment_flag) {
-        // It continues the slice before: the mean of the slices so far will do.
-        if (frame->bytes)
-            add_slice(frame, frame->type, frame->step / frame->bytes, size);
-        return;
+    for (int i = 0; i < s->fragment.nb_units; i++) {
+        const CodedBitstreamUnit *unit = &s->fragment.units[i];
+        const H265RawSliceHeader *slice;
+        const H265RawPPS *pps;
+        const H265RawSPS *sps;
+
+        if (!unit->content || unit->type >= HEVC_NAL_VPS)
+            continue;
+        slice = &((H265RawSlice *)unit->content)->header;
+        pps   = h265->pps[slice->slice_pic_parameter_set_id];
+        sps   = h265->sps[pps->pps_seq_parameter_set_id];
+        if (slice->dependent_slice_segment_flag) {
+            // It continues the slice before: the mean of the slices so far will do.
+            if (frame->bytes)
+                add_slice(frame, frame->type, frame->step / frame->bytes,
+                          stored_size(s->cbc, unit));
+            continue;
+        }
+        add_slice(frame, types[slice->slice_type],
+                  step_of_qp(26 + pps->init_qp_minus26 + slice->slice_qp_delta),
+                  stored_size(s->cbc, unit));
+        frame->width  = sps->pic_width_in_luma_samples - luma_width[sps->chroma_format_idc] *
+                        (sps->conf_win_left_offset + sps->conf_win_right_offset);
+        frame->height = sps->pic_height_in_luma_samples - luma_height[sps->chroma_format_idc] *
+                        (sps->conf_win_top_offset + sps->conf_win_bottom_offset);
+        frame->depth  = sps->bit_depth_luma_minus8 + 8;
     }
-    add_slice(frame, types[header->slice_type],
-              step_of_qp(26 + pps->init_qp_minus26 + header->slice_qp_delta), size);
-    frame->width  = sps->pic_width_in_luma_samples - luma_width[sps->chroma_format_idc] *
-                    (sps->conf_win_left_offset + sps->conf_win_right_offset);
-    frame->height = sps->pic_height_in_luma_samples - luma_height[sps->chroma_format_idc] *
-                    (sps->conf_win_top_offset + sps->conf_win_bottom_offset);
-    frame->depth  = sps->bit_depth_luma_minus8 + 8;
 }
 
-static void read_nal(QuantizerMetadataContext *s, const uint8_t *unit, size_t size,
-                     CodedFrame *frame)
-{
-    const int is_h264  = s->codec->id == AV_CODEC_ID_H264;
-    const int type     = is_h264 ? unit[0] & 31 : unit[0] >> 1 & 63;
-    const int is_slice = is_h264 ? type == H264_NAL_SLICE || type == H264_NAL_IDR_SLICE :
-                         type <= HEVC_NAL_RASL_R ||
-                         type >= HEVC_NAL_BLA_W_LP && type <= HEVC_NAL_CRA_NUT;
-    const int is_set   = is_h264 ? type == H264_NAL_SPS || type == H264_NAL_PPS :
-                         type >= HEVC_NAL_VPS && type <= HEVC_NAL_PPS;
-    // CBS copies and unescapes all that it gets, but the header is the beginning of a slice.
-    const size_t head  = is_slice ? FFMIN(size, SLICE_HEAD) : size;
-    int ret;
+// ---- AV1, VP9 ----
 
-    // Another layer may use the same numbers for its parameter sets.
-    if (!is_slice && !is_set || !is_h264 && (unit[0] & 1 || unit[1] >> 3))
-        return;
-    ret = read_unit(s, type, unit, head);
-    if (ret < 0 && head < size)
-        ret = read_unit(s, type, unit, size);
-    if (ret < 0 || !is_slice)
-        return;
-    if (is_h264)
-        read_h264_slice(s, size, frame);
-    else
-        read_hevc_slice(s, size, frame);
-}
-
-static void read_h2645(AVBSFContext *bsf, const AVPacket *pkt, const uint8_t *data, size_t size,
-                       CodedFrame *frame)
-{
-    QuantizerMetadataContext *s = bsf->priv_data;
-    const CodedBitstreamH2645Context *common = s->cbc->priv_data;
-    const uint8_t *unit, *pos = data, *end = data + size;
-
-    s->nal_length_size = common->mp4 ? common->nal_length_size : 0;
-    while ((unit = next_unit(&pos, end, s->nal_length_size, &size))) {
-        // Zeros at its end belong to the next start code.
-        while (size && !unit[size - 1])
-            size--;
-        if (size > 2)
-            read_nal(s, unit, size, frame);
-    }
-    ff_cbs_fragment_reset(&s->fragment);
-}
+static const CodedBitstreamUnitType av1_units[] = {
+    AV1_OBU_SEQUENCE_HEADER, AV1_OBU_TEMPORAL_DELIMITER,
+    AV1_OBU_FRAME_HEADER,    AV1_OBU_TILE_GROUP,         AV1_OBU_FRAME,
+};
 
 static double step_of_index(int index, int depth)
 {
@@ -364,128 +253,57 @@ static double step_of_index(int index, int depth)
     return log2(ff_vp9_ac_qlookup[(depth - 8) / 2][index] / 8.) - (depth - 8);
 }
 
-/// Read the new extradata of a packet, or those of the stream.
-static void read_extradata(AVBSFContext *bsf, const AVPacket *pkt)
-{
-    QuantizerMetadataContext *s = bsf->priv_data;
-    const uint8_t *data = bsf->par_in->extradata;
-    size_t size         = bsf->par_in->extradata_size;
-    CodedFrame none     = { 0 };
-
-    if (pkt)
-        data = av_packet_get_side_data(pkt, AV_PKT_DATA_NEW_EXTRADATA, &size);
-    if (!data || !size || s->codec->extradata == NO_EXTRADATA)
-        return;
-    if (s->codec->extradata == LIKE_PACKETS) {
-        s->codec->read(bsf, NULL, data, size, &none);
-        return;
-    }
-    if (pkt)
-        ff_cbs_read_packet_side_data(s->cbc, &s->fragment, pkt);
-    else
-        ff_cbs_read_extradata(s->cbc, &s->fragment, bsf->par_in);
-    ff_cbs_fragment_reset(&s->fragment);
-}
-
-/// Forget the frames that came before. Parameter sets stay, as in decoders.
-static void quantizer_metadata_flush(AVBSFContext *bsf)
-{
-    QuantizerMetadataContext *s = bsf->priv_data;
-
-    memset(s->slot, 0, sizeof(s->slot));
-    s->group = (Group){ 0 };
-    if (s->codec && s->codec->id == AV_CODEC_ID_AV1) {
-        // CBS knows of frames, too.
-        ff_cbs_flush(s->cbc);
-        read_extradata(bsf, NULL);
-    }
-}
-
-/// Read a packet of AV1 or VP9 by CBS; after a broken one all frames are forgotten.
-static int read_packet(AVBSFContext *bsf, const AVPacket *pkt)
-{
-    QuantizerMetadataContext *s = bsf->priv_data;
-    const int ret = ff_cbs_read_packet(s->cbc, &s->fragment, pkt);
-
-    if (ret < 0) {
-        ff_cbs_fragment_reset(&s->fragment);
-        quantizer_metadata_flush(bsf);
-    }
-    return ret;
-}
-
 /**
- * A coded frame of AV1 or VP9 is complete: put it in the slots that it may be shown
- * from. It is the packet's frame if it is shown, or if no other one is.
+ * Put what is known of a coded frame in the slots that it may be shown from. It is
+ * the packet's frame if it is shown, or if no other one is.
  */
 static void put_frame(QuantizerMetadataContext *s, const CodedFrame *coded, int refresh,
-                      int show, int *shown, CodedFrame *frame)
+                      int show, CodedFrame *frame)
 {
     for (int i = 0; i < FF_ARRAY_ELEMS(s->slot); i++)
         if (refresh & 1 << i)
             s->slot[i] = *coded;
-    if (show || !*shown) {
+    if (show || frame->hidden) {
         *frame = *coded;
         frame->hidden = !show;
     }
-    *shown |= show;
 }
 
-static void begin_av1_frame(const QuantizerMetadataContext *s, const AV1RawFrameHeader *header,
-                            CodedFrame *coded)
+static void read_av1(QuantizerMetadataContext *s, CodedFrame *frame)
 {
     const CodedBitstreamAV1Context *av1 = s->cbc->priv_data;
-
-    *coded = header->show_existing_frame ? s->slot[header->frame_to_show_map_idx] : (CodedFrame) {
-        .width      = header->frame_width_minus_1  + 1,
-        .height     = header->frame_height_minus_1 + 1,
-        .depth      = av1->bit_depth,
-        .film_grain = header->film_grain.apply_grain,
-    };
-}
-
-static void read_av1(AVBSFContext *bsf, const AVPacket *pkt, const uint8_t *data, size_t size,
-                     CodedFrame *frame)
-{
-    QuantizerMetadataContext *s = bsf->priv_data;
     const AV1RawFrameHeader *header = NULL;
     CodedFrame coded = { 0 };
-    int shown = 0;
 
-    if (read_packet(bsf, pkt) < 0)
-        return;
-    for (int i = 0; i <= s->fragment.nb_units; i++) {
-        const int is_end = i == s->fragment.nb_units;
-        const CodedBitstreamUnit *unit = is_end ? NULL : &s->fragment.units[i];
-        const AV1RawOBU *obu = is_end ? NULL : unit->content;
-        const int is_new = obu && (unit->type == AV1_OBU_FRAME_HEADER ||
-                                   unit->type == AV1_OBU_FRAME);
+    for (int i = 0; i < s->fragment.nb_units; i++) {
+        const CodedBitstreamUnit *unit = &s->fragment.units[i];
+        const AV1RawOBU *obu = unit->content;
+        const int has_tiles  = unit->type == AV1_OBU_TILE_GROUP || unit->type == AV1_OBU_FRAME;
 
-        if (header && (is_new || is_end))
-            put_frame(s, &coded, header->refresh_frame_flags,
-                      header->show_frame || header->show_existing_frame, &shown, frame);
-        if (is_new) {
+        if (obu && (unit->type == AV1_OBU_FRAME_HEADER || unit->type == AV1_OBU_FRAME)) {
             header = unit->type == AV1_OBU_FRAME ? &obu->obu.frame.header : &obu->obu.frame_header;
-            begin_av1_frame(s, header, &coded);
+            coded  = header->show_existing_frame ? s->slot[header->frame_to_show_map_idx] :
+                                                   (CodedFrame) {
+                .width      = header->frame_width_minus_1  + 1,
+                .height     = header->frame_height_minus_1 + 1,
+                .depth      = av1->bit_depth,
+                .film_grain = header->film_grain.apply_grain,
+            };
         }
-        if (obu && header && !header->show_existing_frame &&
-            (unit->type == AV1_OBU_TILE_GROUP || unit->type == AV1_OBU_FRAME))
+        if (!obu || !header)
+            continue;
+        if (has_tiles && !header->show_existing_frame)
             add_slice(&coded, header->frame_type == AV1_FRAME_KEY ||
                               header->frame_type == AV1_FRAME_INTRA_ONLY ? AV_PICTURE_TYPE_I
                                                                          : AV_PICTURE_TYPE_P,
                       step_of_index(header->base_q_idx, coded.depth), unit->data_size);
+        put_frame(s, &coded, header->refresh_frame_flags,
+                  header->show_frame || header->show_existing_frame, frame);
     }
-    ff_cbs_fragment_reset(&s->fragment);
 }
 
-static void read_vp9(AVBSFContext *bsf, const AVPacket *pkt, const uint8_t *data, size_t size,
-                     CodedFrame *frame)
+static void read_vp9(QuantizerMetadataContext *s, CodedFrame *frame)
 {
-    QuantizerMetadataContext *s = bsf->priv_data;
-    int shown = 0;
-
-    if (read_packet(bsf, pkt) < 0)
-        return;
     for (int i = 0; i < s->fragment.nb_units; i++) {
         const CodedBitstreamUnit *unit = &s->fragment.units[i];
         const VP9RawFrameHeader *header = &((VP9RawFrame *)unit->content)->header;
@@ -493,7 +311,7 @@ static void read_vp9(AVBSFContext *bsf, const AVPacket *pkt, const uint8_t *data
         CodedFrame coded = { 0 };
 
         if (header->show_existing_frame) {
-            put_frame(s, &s->slot[header->frame_to_show_map_idx], 0, 1, &shown, frame);
+            put_frame(s, &s->slot[header->frame_to_show_map_idx], 0, 1, frame);
             continue;
         }
         coded.width  = header->frame_width_minus_1  + 1;
@@ -510,10 +328,15 @@ static void read_vp9(AVBSFContext *bsf, const AVPacket *pkt, const uint8_t *data
         if (coded.depth)
             add_slice(&coded, intra ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_P,
                       step_of_index(header->base_q_idx, coded.depth), unit->data_size);
-        put_frame(s, &coded, header->refresh_frame_flags, header->show_frame, &shown, frame);
+        put_frame(s, &coded, header->refresh_frame_flags, header->show_frame, frame);
     }
-    ff_cbs_fragment_reset(&s->fragment);
 }
+
+// ---- MPEG-1, MPEG-2, MPEG-4, MJPEG ----
+
+static const CodedBitstreamUnitType mpeg12_units[] = {
+    MPEG2_START_PICTURE, MPEG2_START_SEQUENCE_HEADER, MPEG2_START_EXTENSION,
+};
 
 /// The mean over the AC coefficients.
 static double mean_log2(const uint8_t weight[64])
@@ -554,43 +377,35 @@ static void read_mpeg12_header(QuantizerMetadataContext *s, const CodedBitstream
     }
 }
 
-static void read_mpeg12(AVBSFContext *bsf, const AVPacket *pkt, const uint8_t *data, size_t size,
-                        CodedFrame *frame)
+static void read_mpeg12(QuantizerMetadataContext *s, CodedFrame *frame)
 {
-    QuantizerMetadataContext *s = bsf->priv_data;
     const CodedBitstreamMPEG2Context *mpeg2 = s->cbc->priv_data;
-    const uint8_t *unit, *pos = data, *end = data + size;
     enum AVPictureType type = AV_PICTURE_TYPE_NONE;
 
-    while ((unit = next_unit(&pos, end, 0, &size))) {
-        if (size >= 3 && MPEG2_START_IS_SLICE(unit[0])) {
+    for (int i = 0; i < s->fragment.nb_units; i++) {
+        const CodedBitstreamUnit *unit = &s->fragment.units[i];
+
+        if (unit->type == MPEG2_START_PICTURE) {
+            type = ((MPEG2RawPictureHeader *)unit->content)->picture_coding_type;
+            // There are D pictures in MPEG-1, and no slices without a sequence header.
+            if (type > AV_PICTURE_TYPE_B || !mpeg2->vertical_size)
+                type = AV_PICTURE_TYPE_NONE;
+            s->non_linear      = 0;
+            frame->first_field = frame->type;
+        } else if (type && MPEG2_START_IS_SLICE(unit->type) && unit->data_size >= 3) {
             // Its first five bits; in tall pictures three bits of the position come before them.
             const int shift = mpeg2->vertical_size > 2800 ? 0 : 3;
-            const int code  = AV_RB16(unit + 1) >> 8 + shift & 31;
+            const int code  = AV_RB16(unit->data + 1) >> 8 + shift & 31;
             const int scale = s->non_linear ? ff_mpeg2_non_linear_qscale[code] : 2 * code;
 
             // The decoder multiplies by scale * weight / 16.
-            if (type && scale)
-                add_slice(frame, type,
-                          log2(scale) + s->matrix[type != AV_PICTURE_TYPE_I] - 4, size);
-        } else if (size && (unit[0] == MPEG2_START_PICTURE || unit[0] == MPEG2_START_EXTENSION ||
-                            unit[0] == MPEG2_START_SEQUENCE_HEADER) &&
-                   read_unit(s, unit[0], unit, size) >= 0) {
-            const CodedBitstreamUnit *header = &s->fragment.units[0];
-
-            if (unit[0] == MPEG2_START_PICTURE) {
-                type = ((MPEG2RawPictureHeader *)header->content)->picture_coding_type;
-                // There are D pictures in MPEG-1, and no slices without a sequence header.
-                if (type > AV_PICTURE_TYPE_B || !mpeg2->vertical_size)
-                    type = AV_PICTURE_TYPE_NONE;
-                s->non_linear = 0;
-                frame->is_second = frame->bytes > 0;
-            } else {
-                read_mpeg12_header(s, header);
-            }
+            if (scale)
+                add_slice(frame, type, log2(scale) + s->matrix[type != AV_PICTURE_TYPE_I] - 4,
+                          unit->data_size);
+        } else if (unit->content) {
+            read_mpeg12_header(s, unit);
         }
     }
-    ff_cbs_fragment_reset(&s->fragment);
     frame->width  = mpeg2->horizontal_size;
     frame->height = mpeg2->vertical_size;
     frame->depth  = 8;
@@ -613,6 +428,7 @@ static double read_mpeg4_matrix(GetBitContext *gb, double default_mean)
     return mean_log2(weight);
 }
 
+/// By hand, as all of MPEG-4: FFmpeg's parser stops before vop_quant.
 static void read_mpeg4_vol(QuantizerMetadataContext *s, GetBitContext *gb)
 {
     int version = 1, resolution, width, height;
@@ -693,78 +509,143 @@ static void read_mpeg4_vop(const QuantizerMetadataContext *s, GetBitContext *gb,
     frame->depth  = 8;
 }
 
-static void read_mpeg4(AVBSFContext *bsf, const AVPacket *pkt, const uint8_t *data, size_t size,
-                       CodedFrame *frame)
+static void read_mpeg4(QuantizerMetadataContext *s, CodedFrame *frame)
 {
-    QuantizerMetadataContext *s = bsf->priv_data;
-    const uint8_t *unit, *pos = data, *end = data + size;
     GetBitContext gb;
 
-    while ((unit = next_unit(&pos, end, 0, &size))) {
-        if (!size || init_get_bits8(&gb, unit + 1, FFMIN(size - 1, 256)) < 0)
+    for (int i = 0; i < s->fragment.nb_units; i++) {
+        const CodedBitstreamUnit *unit = &s->fragment.units[i];
+
+        if (init_get_bits8(&gb, unit->data + 1, FFMIN(unit->data_size - 1, 256)) < 0)
             continue;
-        if (unit[0] >= 0x20 && unit[0] <= 0x2F)
+        if (unit->type >= 0x20 && unit->type <= 0x2F)
             read_mpeg4_vol(s, &gb);
-        else if (unit[0] == (VOP_STARTCODE & 0xFF) && s->vol.width && !frame->bytes)
-            read_mpeg4_vop(s, &gb, size, frame);
+        else if (unit->type == (VOP_STARTCODE & 0xFF) && s->vol.width && !frame->bytes)
+            read_mpeg4_vop(s, &gb, unit->data_size, frame);
     }
 }
 
-static void read_mjpeg(AVBSFContext *bsf, const AVPacket *pkt, const uint8_t *data, size_t size,
-                       CodedFrame *frame)
+static const CodedBitstreamUnitType mjpeg_units[] = {
+    JPEG_MARKER_SOF0, JPEG_MARKER_SOF1, JPEG_MARKER_SOF2, JPEG_MARKER_DQT,
+};
+
+static void read_mjpeg(QuantizerMetadataContext *s, CodedFrame *frame)
 {
-    QuantizerMetadataContext *s = bsf->priv_data;
-    GetByteContext packet, segment;
-    int table = -1;
+    const uint8_t *pos = s->fragment.data, *end = pos + s->fragment.data_size;
+    const JPEGRawFrameHeader *header = NULL;
 
-    bytestream2_init(&packet, data, size);
-    while (bytestream2_get_bytes_left(&packet) >= 4) {
-        int marker, length;
+    for (int i = 0; i < s->fragment.nb_units; i++) {
+        const CodedBitstreamUnit *unit = &s->fragment.units[i];
 
-        if (bytestream2_get_byte(&packet) != 0xFF)
-            continue;
-        marker = bytestream2_peek_byte(&packet);
-        // none, a fill byte, or one without a length
-        if (marker < SOF0 || marker == 0xFF || marker >= RST0 && marker <= EOI)
-            continue;
-        bytestream2_skip(&packet, 1);
-        length = bytestream2_get_be16(&packet) - 2;
-        if (length < 0 || length > bytestream2_get_bytes_left(&packet))
-            return;
-        bytestream2_init(&segment, packet.buffer, length);
-        bytestream2_skip(&packet, length);
-        switch (marker) {
-        case SOF0:
-        case SOF1:
-        case SOF2:
-            frame->depth  = bytestream2_get_byte(&segment);
-            frame->height = bytestream2_get_be16(&segment);
-            frame->width  = bytestream2_get_be16(&segment);
-            // the number of components; the first one's id, sampling and table
-            bytestream2_skip(&segment, 3);
-            table = bytestream2_get_byte(&segment);
-            break;
-        case DQT:
-            while (bytestream2_get_bytes_left(&segment) > 64) {
-                const int which = bytestream2_get_byte(&segment);
+        if (unit->type == JPEG_MARKER_DQT) {
+            const JPEGRawQuantisationTableSpecification *dqt = unit->content;
+
+            for (int j = 0; j < dqt->Lq / 65; j++) {
                 double sum = 0;
 
-                for (int i = 0; i < 64; i++) {
-                    const int step = which >> 4 ? bytestream2_get_be16(&segment)
-                                                : bytestream2_get_byte(&segment);
-
-                    sum += i ? log2(step) : 0;
-                }
-                s->table[which & 3] = sum / 63;
+                for (int k = 1; k < 64; k++)
+                    sum += log2(dqt->table[j].Q[k]);
+                s->table[dqt->table[j].Tq] = exp2(sum / 63);
             }
+        } else if (unit->type >= JPEG_MARKER_SOF0 && unit->type <= JPEG_MARKER_SOF2) {
+            header = unit->content;
+        } else if (unit->type == JPEG_MARKER_SOS) {
+            // CBS has copied it: it begins with the marker, and the scan behind its header
+            pos += 2 + AV_RB16(unit->data);
+            if (header && header->P == 8 && s->table[header->Tq[0]] && pos < end)
+                add_slice(frame, AV_PICTURE_TYPE_I, log2(s->table[header->Tq[0]]), end - pos);
             break;
-        case SOS:
-            if ((frame->depth == 8 || frame->depth == 12) && table >= 0 && table < 4 &&
-                isfinite(s->table[table]))
-                add_slice(frame, AV_PICTURE_TYPE_I, s->table[table] - (frame->depth - 8),
-                          bytestream2_get_bytes_left(&packet));
-            return;
         }
+        pos = unit->data + unit->data_size;
+    }
+    if (header) {
+        frame->width  = header->X;
+        frame->height = header->Y;
+        frame->depth  = header->P;
+    }
+}
+
+// ---- the filter ----
+
+typedef struct Codec {
+    enum AVCodecID id;
+    enum AVCodecID cbs_id;
+    /// Read the units of a packet, or of extradata, which have no slices.
+    void (*read)(QuantizerMetadataContext *s, CodedFrame *frame);
+    const CodedBitstreamUnitType *unit;     ///< those that CBS reads, NULL for all
+    int nb_units;
+    int has_slots;                          ///< of frames that may be shown later
+} Codec;
+
+#define UNITS(units) units, FF_ARRAY_ELEMS(units)
+
+static const Codec codecs[] = {
+    { AV_CODEC_ID_H264,       AV_CODEC_ID_H264,       read_h264,   UNITS(h264_units)   },
+    { AV_CODEC_ID_HEVC,       AV_CODEC_ID_HEVC,       read_hevc,   UNITS(hevc_units)   },
+    { AV_CODEC_ID_AV1,        AV_CODEC_ID_AV1,        read_av1,    UNITS(av1_units), 1 },
+    { AV_CODEC_ID_VP9,        AV_CODEC_ID_VP9,        read_vp9,    NULL, 0, 1          },
+    { AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, read_mpeg12, UNITS(mpeg12_units) },
+    { AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG2VIDEO, read_mpeg12, UNITS(mpeg12_units) },
+    // CBS has no MPEG-4, but start codes are the same: it splits, and reads no unit
+    { AV_CODEC_ID_MPEG4,      AV_CODEC_ID_MPEG2VIDEO, read_mpeg4,  mpeg12_units, 0     },
+    { AV_CODEC_ID_MJPEG,      AV_CODEC_ID_MJPEG,      read_mjpeg,  UNITS(mjpeg_units)  },
+};
+
+/**
+ * Add a frame to the group so far, or begin one if its first field, or all of it, is I.
+ *
+ * A hidden frame of AV1 or VP9 stays out of those after it until it is shown, if ever: so
+ * the sums are those of the frames that a decoder gives out.
+ */
+static Group add_to_group(QuantizerMetadataContext *s, const CodedFrame *frame)
+{
+    Group group = s->group;
+
+    if ((frame->first_field ? frame->first_field : frame->type) == AV_PICTURE_TYPE_I)
+        group = (Group){ .has_intra = 1, .intra_bytes = frame->bytes };
+    else
+        group.other_bytes += frame->bytes;
+    if (!group.has_intra)
+        group.intra_bytes = FFMAX(group.intra_bytes, frame->bytes);
+    group.frames++;
+    group.bytes += frame->bytes;
+    group.step  += frame->step;
+    if (frame->hidden)
+        return group;
+    s->group = group;
+    if (group.frames == MAX_GROUP) {
+        s->group.frames      /= 2;
+        s->group.other_bytes /= 2;
+        s->group.bytes       /= 2;
+        s->group.step        /= 2;
+    }
+    return group;
+}
+
+/// Read the new extradata of a packet, or those of the stream.
+static void read_extradata(AVBSFContext *bsf, const AVPacket *pkt)
+{
+    QuantizerMetadataContext *s = bsf->priv_data;
+    CodedFrame none = { 0 };
+
+    if ((pkt ? ff_cbs_read_packet_side_data(s->cbc, &s->fragment, pkt) :
+               ff_cbs_read_extradata(s->cbc, &s->fragment, bsf->par_in)) >= 0)
+        s->codec->read(s, &none);
+    ff_cbs_fragment_reset(&s->fragment);
+}
+
+/// Forget the frames that came before. Parameter sets stay, as in decoders.
+static void quantizer_metadata_flush(AVBSFContext *bsf)
+{
+    QuantizerMetadataContext *s = bsf->priv_data;
+
+    memset(s->slot, 0, sizeof(s->slot));
+    s->group = (Group){ 0 };
+    if (s->codec && s->codec->id == AV_CODEC_ID_AV1) {
+        // CBS knows of frames, too.
+        ff_cbs_flush(s->cbc);
+        if (bsf->par_in->extradata_size)
+            read_extradata(bsf, NULL);
     }
 }
 
@@ -778,19 +659,18 @@ static void print_fixed(AVBPrint *bp, const char *key, double value)
 }
 
 /// Attach what is known of the frame, after the strings that the packet has already.
-static int attach(AVPacket *pkt, const CodedFrame *frame, const Group *group,
-                  const char *codec)
+static int attach(AVPacket *pkt, const CodedFrame *frame, const Group *group, const char *codec)
 {
     const double mean     = frame->step / frame->bytes;
     const double variance = frame->square / frame->bytes - mean * mean;
-    AVDictionary *strings = NULL;
-    const uint8_t *old;
-    uint8_t *packed;
-    size_t size = 0;
+    uint8_t *old, *strings = NULL;
+    size_t old_size;
     AVBPrint bp;
-    int ret;
 
-    av_bprint_init(&bp, 0, AV_BPRINT_SIZE_AUTOMATIC);
+    av_bprint_init(&bp, 0, AV_BPRINT_SIZE_UNLIMITED);
+    old = av_packet_get_side_data(pkt, AV_PKT_DATA_STRINGS_METADATA, &old_size);
+    if (old)
+        av_bprint_append_data(&bp, old, old_size);
     av_bprintf(&bp, KEY "codec=%s\n", codec);
     print_fixed(&bp, KEY "step", mean);
     av_bprintf(&bp, KEY "pict_type=%c\n" KEY "bytes=%"PRId64"\n" KEY "width=%d\n"
@@ -805,23 +685,21 @@ static int attach(AVPacket *pkt, const CodedFrame *frame, const Group *group,
     if (frame->film_grain)
         av_bprintf(&bp, KEY "film_grain=1\n");
 
-    old = av_packet_get_side_data(pkt, AV_PKT_DATA_STRINGS_METADATA, &size);
-    if ((ret = av_packet_unpack_dictionary(old, size, &strings)) >= 0 &&
-        (ret = av_dict_parse_string(&strings, bp.str, "=", "\n", 0)) >= 0) {
-        packed = av_packet_pack_dictionary(strings, &size);
-        ret    = packed ? av_packet_add_side_data(pkt, AV_PKT_DATA_STRINGS_METADATA, packed, size)
-                        : AVERROR(ENOMEM);
-        if (packed && ret < 0)
-            av_free(packed);
+    if (av_bprint_is_complete(&bp))
+        strings = av_packet_new_side_data(pkt, AV_PKT_DATA_STRINGS_METADATA, bp.len);
+    for (size_t i = 0; strings && i < bp.len; i++) {
+        const int ends = i >= old_size && (bp.str[i] == '=' || bp.str[i] == '\n');
+
+        strings[i] = ends ? 0 : bp.str[i];
     }
-    av_dict_free(&strings);
-    return ret;
+    av_bprint_finalize(&bp, NULL);
+    return strings ? 0 : AVERROR(ENOMEM);
 }
 
 static int quantizer_metadata_filter(AVBSFContext *bsf, AVPacket *pkt)
 {
     QuantizerMetadataContext *s = bsf->priv_data;
-    CodedFrame frame = { 0 };
+    CodedFrame frame = { .hidden = 1 };
     Group group;
     int ret;
 
@@ -831,36 +709,36 @@ static int quantizer_metadata_filter(AVBSFContext *bsf, AVPacket *pkt)
 
     if (av_packet_get_side_data(pkt, AV_PKT_DATA_NEW_EXTRADATA, NULL))
         read_extradata(bsf, pkt);
-    s->codec->read(bsf, pkt, pkt->data, pkt->size, &frame);
+    ret = ff_cbs_read_packet(s->cbc, &s->fragment, pkt);
+    if (ret >= 0)
+        s->codec->read(s, &frame);
+    ff_cbs_fragment_reset(&s->fragment);
+    if (ret < 0 && s->codec->has_slots)
+        quantizer_metadata_flush(bsf);
     if (!frame.bytes || frame.width <= 0 || frame.height <= 0)
         return 0;
+
     group = add_to_group(s, &frame);
-    if (attach(pkt, &frame, &group, avcodec_get_name(s->codec->id)) == AVERROR(ENOMEM)) {
+    ret   = attach(pkt, &frame, &group, avcodec_get_name(s->codec->id));
+    if (ret < 0)
         av_packet_unref(pkt);
-        return AVERROR(ENOMEM);
-    }
-    return 0;
+    return ret;
 }
-
-static const CodedBitstreamUnitType av1_units[] = {
-    AV1_OBU_SEQUENCE_HEADER, AV1_OBU_TEMPORAL_DELIMITER,
-    AV1_OBU_FRAME_HEADER,    AV1_OBU_TILE_GROUP,         AV1_OBU_FRAME,
-};
-
-static const Codec codecs[] = {
-    { AV_CODEC_ID_H264,       AV_CODEC_ID_H264,       read_h2645,  RECORD       },
-    { AV_CODEC_ID_HEVC,       AV_CODEC_ID_HEVC,       read_h2645,  RECORD       },
-    { AV_CODEC_ID_AV1,        AV_CODEC_ID_AV1,        read_av1,    RECORD       },
-    { AV_CODEC_ID_VP9,        AV_CODEC_ID_VP9,        read_vp9,    NO_EXTRADATA },
-    { AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, read_mpeg12, LIKE_PACKETS },
-    { AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG2VIDEO, read_mpeg12, LIKE_PACKETS },
-    { AV_CODEC_ID_MPEG4,      AV_CODEC_ID_NONE,       read_mpeg4,  LIKE_PACKETS },
-    { AV_CODEC_ID_MJPEG,      AV_CODEC_ID_NONE,       read_mjpeg,  NO_EXTRADATA },
-};
 
 static av_cold int quantizer_metadata_init(AVBSFContext *bsf)
 {
+    /// What CBS has to say is for debugging: the decoder reports what is broken.
+    static const AVClass quiet_class = {
+        .class_name              = "quantizer_metadata",
+        .item_name               = av_default_item_name,
+        .version                 = LIBAVUTIL_VERSION_INT,
+        .log_level_offset_offset = sizeof(AVClass *),
+    };
+    static const struct { const AVClass *class; int log_level_offset; } quiet = {
+        &quiet_class, AV_LOG_DEBUG - AV_LOG_ERROR
+    };
     QuantizerMetadataContext *s = bsf->priv_data;
+    int ret;
 
     for (int i = 0; i < FF_ARRAY_ELEMS(codecs); i++)
         if (codecs[i].id == bsf->par_in->codec_id)
@@ -870,24 +748,13 @@ static av_cold int quantizer_metadata_init(AVBSFContext *bsf)
                "through unchanged.\n", avcodec_get_name(bsf->par_in->codec_id));
         return 0;
     }
-    for (int i = 0; i < FF_ARRAY_ELEMS(s->table); i++)
-        s->table[i] = NAN;
-    if (s->codec->cbs_id) {
-        int ret;
-
-        s->unit = av_packet_alloc();
-        if (!s->unit)
-            return AVERROR(ENOMEM);
-        s->log_level_offset = AV_LOG_DEBUG - AV_LOG_ERROR;
-        ret = ff_cbs_init(&s->cbc, s->codec->cbs_id, s);
-        if (ret < 0)
-            return ret;
-        if (s->codec->id == AV_CODEC_ID_AV1) {
-            s->cbc->decompose_unit_types    = av1_units;
-            s->cbc->nb_decompose_unit_types = FF_ARRAY_ELEMS(av1_units);
-        }
-    }
-    read_extradata(bsf, NULL);
+    ret = ff_cbs_init(&s->cbc, s->codec->cbs_id, (void *)&quiet);
+    if (ret < 0)
+        return ret;
+    s->cbc->decompose_unit_types    = s->codec->unit;
+    s->cbc->nb_decompose_unit_types = s->codec->nb_units;
+    if (bsf->par_in->extradata_size)
+        read_extradata(bsf, NULL);
     return 0;
 }
 
@@ -897,20 +764,10 @@ static av_cold void quantizer_metadata_close(AVBSFContext *bsf)
 
     ff_cbs_fragment_free(&s->fragment);
     ff_cbs_close(&s->cbc);
-    av_packet_free(&s->unit);
 }
-
-/// For the messages of CBS: those of the filter itself are the AVBSFContext's.
-static const AVClass quantizer_metadata_class = {
-    .class_name              = "quantizer_metadata_bsf",
-    .item_name               = av_default_item_name,
-    .version                 = LIBAVUTIL_VERSION_INT,
-    .log_level_offset_offset = offsetof(QuantizerMetadataContext, log_level_offset),
-};
 
 const FFBitStreamFilter ff_quantizer_metadata_bsf = {
     .p.name         = "quantizer_metadata",
-    .p.priv_class   = &quantizer_metadata_class,
     .priv_data_size = sizeof(QuantizerMetadataContext),
     .init           = quantizer_metadata_init,
     .filter         = quantizer_metadata_filter,

@@ -47,74 +47,72 @@ static int check_devices(AVFilterContext *ctx)
     return 0;
 }
 
-static int check_sizes(AVFilterContext *ctx)
-{
-    const CUDAQueue *q = ctx->priv;
-
-    return ff_pair_sync_check_links(ctx, q->filter->min_size);
-}
-
-static int check_frames(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *ref)
-{
-    const CUDAQueue *q = ctx->priv;
-
-    return ff_pair_sync_check_frames(ctx, frame, ref, q->filter->min_size);
-}
-
-static int get_reference(AVFilterContext *ctx, AVFrame **ref)
-{
-    CUDAQueue *q = ctx->priv;
-
-    return ff_framesync_get_frame(&q->sync.fs, 1, ref, 0);
-}
-
-static int activate(AVFilterContext *ctx)
-{
-    CUDAQueue *q = ctx->priv;
-    int status = ff_framesync_activate(&q->sync.fs);
-
-    if (q->sync.fs.eof && (status >= 0 || status == FFERROR_NOT_READY))
-        q->eof = AVERROR_EOF;
-    return status;
-}
-
-const CUDAQueuePairs ff_cuda_pairs = {
-    .check_sizes   = check_sizes,
-    .check_devices = check_devices,
-    .check_frames  = check_frames,
-    .get_reference = get_reference,
-    .activate      = activate,
-};
-
 static int queue_pair(FFFrameSync *fs)
 {
     AVFilterContext *ctx = fs->parent;
-    CUDAQueue *q = ctx->priv;
+    CUDAPair *p = ctx->priv;
     AVFrame *frame, *ref;
-    int ret = ff_pair_sync_get(&q->sync, &frame, &ref);
+    int ret = ff_pair_sync_get(&p->sync, &frame, &ref);
 
-    return ret < 0 ? ret : ff_cuda_queue_frame(ctx, frame, ref);
+    if (ret < 0)
+        return ret;
+    ret = ff_cuda_queue_frame(ctx, frame, ref, p->previous);
+    if (ret < 0 || !p->keeps_previous)
+        return ret;
+    // also where the timeline leaves this pair out
+    if ((ret = ff_framesync_get_frame(fs, 1, &ref, 0)) < 0 || !ref)
+        return ret;
+    av_frame_free(&p->previous);
+    p->previous = av_frame_clone(ref);
+    return p->previous ? 0 : AVERROR(ENOMEM);
+}
+
+static int config_input(AVFilterLink *inlink)
+{
+    const CUDAPair *p = inlink->dst->priv;
+    int ret;
+
+    if ((ret = ff_pair_sync_check_links(&p->sync, inlink->dst)) < 0 ||
+        (ret = ff_cuda_queue_config_input(inlink)) < 0)
+        return ret;
+    return check_devices(inlink->dst);
 }
 
 static int config_output(AVFilterLink *outlink)
 {
-    CUDAQueue *q = outlink->src->priv;
+    CUDAPair *p = outlink->src->priv;
 
-    q->sync.fs.on_event = queue_pair;
-    return ff_pair_sync_config_output(&q->sync, outlink, q->filter->min_size);
+    p->sync.fs.on_event = queue_pair;
+    return ff_pair_sync_config_output(&p->sync, outlink);
+}
+
+static int take_pair(AVFilterContext *ctx)
+{
+    CUDAPair *p = ctx->priv;
+    int status = ff_framesync_activate(&p->sync.fs);
+
+    if (p->sync.fs.eof && (status >= 0 || status == FFERROR_NOT_READY))
+        p->queue.eof = AVERROR_EOF;
+    return status;
+}
+
+int ff_cuda_pair_activate(AVFilterContext *ctx)
+{
+    return ff_cuda_queue_run(ctx, take_pair);
 }
 
 void ff_cuda_pair_uninit(AVFilterContext *ctx)
 {
-    CUDAQueue *q = ctx->priv;
+    CUDAPair *p = ctx->priv;
 
     ff_cuda_queue_uninit(ctx);
-    ff_pair_sync_uninit(&q->sync, ctx);
+    av_frame_free(&p->previous);
+    ff_pair_sync_uninit(&p->sync, ctx);
 }
 
 const AVFilterPad ff_cuda_pair_inputs[2] = {
     { .name = "main",      .type = AVMEDIA_TYPE_VIDEO },
-    { .name = "reference", .type = AVMEDIA_TYPE_VIDEO, .config_props = ff_cuda_queue_config_input },
+    { .name = "reference", .type = AVMEDIA_TYPE_VIDEO, .config_props = config_input },
 };
 
 const AVFilterPad ff_cuda_pair_output[1] = {

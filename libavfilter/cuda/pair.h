@@ -18,18 +18,32 @@
 
 /**
  * @file
- * The queue of a filter that compares two videos, by framesync. The filter has ff_cuda_pairs as its
- * pairs, the pads that are declared here, and calls ff_cuda_pair_uninit().
+ * The queue of a filter that compares two videos, by framesync.
+ *
+ * The filter's private context begins with a CUDAPair. The filter defines its class with
+ * FRAMESYNC_DEFINE_CLASS(name, context, pair.sync.fs), sets pair.sync.min_size in init(), has the
+ * pads and activate() that are declared here, and calls ff_cuda_pair_uninit(); else see queue.h.
  */
 
 #ifndef AVFILTER_CUDA_PAIR_H
 #define AVFILTER_CUDA_PAIR_H
 
+#include "libavfilter/pair_sync.h"
+
 #include "queue.h"
 
-extern const CUDAQueuePairs ff_cuda_pairs;
+typedef struct CUDAPair {
+    CUDAQueue queue;
+    PairSync sync;
+
+    int keeps_previous;     ///< set by the filter: kernels read the reference's previous frame
+    AVFrame *previous;      ///< that frame, NULL or perhaps the same again
+} CUDAPair;
 
 extern const AVFilterPad ff_cuda_pair_inputs[2], ff_cuda_pair_output[1];
+
+/// Take pairs, report and pass on the main input's frames that are done.
+int ff_cuda_pair_activate(AVFilterContext *ctx);
 
 /// ff_cuda_queue_uninit(), and what pair_sync has to say and to free.
 void ff_cuda_pair_uninit(AVFilterContext *ctx);

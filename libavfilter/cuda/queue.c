@@ -263,8 +263,8 @@ static int check_inputs(AVFilterContext *ctx)
         }
     }
     frames = (AVHWFramesContext *)ff_filter_link(ctx->inputs[0])->hw_frames_ctx->data;
-    if (q->filter->pairs && (ret = q->filter->pairs->check_devices(ctx)) < 0 ||
-        (ret = check_format(ctx, frames)) < 0)
+    ret    = check_format(ctx, frames);
+    if (ret < 0)
         return ret;
 
     q->device_ref = av_buffer_ref(frames->device_ref);
@@ -282,7 +282,6 @@ int ff_cuda_queue_config_input(AVFilterLink *inlink)
     int ret;
 
     if ((ret = filter->check ? filter->check(ctx) : 0) < 0 ||
-        filter->pairs && (ret = filter->pairs->check_sizes(ctx)) < 0 ||
         (ret = check_inputs(ctx)) < 0 || (ret = ff_cuda_queue_enter(ctx)) < 0)
         return ret;
     if ((ret = check_device(ctx)) >= 0 && (ret = ff_cuda_queue_load(ctx, &filter->module)) >= 0 &&
@@ -337,34 +336,17 @@ CUdeviceptr ff_cuda_queue_next_result(AVFilterContext *ctx)
     return q->result_device + result_offset(q, queued_slot(q, q->nb_queued));
 }
 
-/// Record one event for all frames whose kernels were just enqueued: one for each costs more.
-static int mark_launched(AVFilterContext *ctx)
+static void free_frames(CUDAQueueSlot *slot)
 {
-    CUDAQueue *q = ctx->priv;
-    CUevent done = NULL;
-    int ret;
-
-    for (int i = 0; i < q->nb_queued; i++) {
-        const CUDAQueueSlot *slot = queued_slot(q, i);
-
-        if (slot->scored && !slot->done)
-            done = slot->event;
-    }
-    ret = done ? CHECK_CU(q->cu->cuEventRecord(done, q->hwctx->stream)) : 0;
-    for (int i = 0; i < q->nb_queued && ret >= 0; i++) {
-        CUDAQueueSlot *slot = queued_slot(q, i);
-
-        if (slot->scored && !slot->done)
-            slot->done = done;
-    }
-    return ret;
+    av_frame_free(&slot->frame);
+    for (int i = 0; i < FF_ARRAY_ELEMS(slot->kept); i++)
+        av_frame_free(&slot->kept[i]);
 }
 
-/// @return 1 if the result of the oldest frame is there, 0 if not yet, or a negative AVERROR
-static int check_oldest(AVFilterContext *ctx, int wait)
+/// @return 1 if the result of a frame is there, 0 if not yet, or a negative AVERROR
+static int check_result(AVFilterContext *ctx, const CUDAQueueSlot *slot, int wait)
 {
     CUDAQueue *q = ctx->priv;
-    const CUDAQueueSlot *slot = queued_slot(q, 0);
     CUresult status;
     int ret;
 
@@ -383,49 +365,33 @@ static int check_oldest(AVFilterContext *ctx, int wait)
     return ret < 0 ? ret : 1;
 }
 
-/**
- * Take the oldest frame out of the ring, if its result is there.
- *
- * @param wait   1 to wait for its kernels, if they are enqueued
- * @param result set to its result, valid until the next frame is queued
- * @return 1, or 0 if it is not there yet, or a negative AVERROR after a message; then
- *         the frame is freed
- */
-static int pop(AVFilterContext *ctx, int wait, AVFrame **frame, const void **result)
-{
-    CUDAQueue *q = ctx->priv;
-    CUDAQueueSlot *slot;
-    int ret = q->nb_queued ? check_oldest(ctx, wait) : 0;
-
-    if (!ret)
-        return 0;
-    slot     = queued_slot(q, 0);
-    q->n     = slot->n;
-    q->state = slot_state(q, slot);
-    *frame  = slot->frame;
-    *result = slot->scored ? q->result + result_offset(q, slot) : NULL;
-    slot->frame = NULL;
-    av_frame_free(&slot->ref);
-    av_frame_free(&slot->previous);
-    q->first = (q->first + 1) % q->size;
-    q->nb_queued--;
-    if (ret < 0)
-        av_frame_free(frame);
-    return ret;
-}
-
 // ---- frames come and go ----
 
 int ff_cuda_queue_flush(AVFilterContext *ctx)
 {
     CUDAQueue *q = ctx->priv;
+    CUevent done = NULL;
     int ret;
 
     if (!q->nb_batch)
         return 0;
     ret = q->filter->launch(ctx);
     q->nb_batch = 0;
-    return ret < 0 ? ret : mark_launched(ctx);
+    // one event for all frames of the batch, the last one's: one for each costs more
+    for (int i = q->nb_queued - 1; i >= 0 && ret >= 0; i--) {
+        CUDAQueueSlot *slot = queued_slot(q, i);
+
+        if (!slot->scored || slot->done)
+            continue;
+        if (!done) {
+            ret = CHECK_CU(q->cu->cuEventRecord(slot->event, q->hwctx->stream));
+            if (ret < 0)
+                return ret;
+            done = slot->event;
+        }
+        slot->done = done;
+    }
+    return ret;
 }
 
 /**
@@ -438,111 +404,91 @@ int ff_cuda_queue_flush(AVFilterContext *ctx)
 static int deliver(AVFilterContext *ctx, int max_left, int pass_on)
 {
     CUDAQueue *q = ctx->priv;
-    AVFrame *frame;
-    const void *result;
-    int ret;
+    int ret = q->nb_queued > max_left ? ff_cuda_queue_flush(ctx) : 0;
 
-    if (q->nb_queued > max_left && (ret = ff_cuda_queue_flush(ctx)) < 0)
-        return ret;
-    while ((ret = pop(ctx, q->nb_queued > max_left, &frame, &result)) > 0) {
-        ret = q->filter->report(ctx, frame, result);
-        // after an error, uninit() does not report the frames behind it
-        q->failed = ret < 0;
-        if (ret < 0 || !pass_on)
-            av_frame_free(&frame);
-        else
+    while (q->nb_queued && ret >= 0) {
+        CUDAQueueSlot *slot = queued_slot(q, 0);
+        AVFrame *frame = NULL;
+
+        ret = check_result(ctx, slot, q->nb_queued > max_left);
+        if (!ret)
+            return 0;
+        if (ret > 0) {
+            q->n     = slot->n;
+            q->state = slot_state(q, slot);
+            ret = q->filter->report(ctx, slot->frame,
+                                    slot->scored ? q->result + result_offset(q, slot) : NULL);
+            // after an error, uninit() does not report the frames behind it
+            q->failed = ret < 0;
+        }
+        if (ret >= 0 && pass_on)
+            FFSWAP(AVFrame *, frame, slot->frame);
+        free_frames(slot);
+        q->first = (q->first + 1) % q->size;
+        q->nb_queued--;
+        if (frame)
             ret = ff_filter_frame(ctx->outputs[0], frame);
-        if (ret < 0)
-            return ret;
     }
     return ret;
 }
 
-/// Keep the reference's frame for the next pair, even if the timeline leaves this pair out.
-static int keep_previous(AVFilterContext *ctx, AVFrame **previous)
-{
-    CUDAQueue *q = ctx->priv;
-    AVFrame *ref;
-    int ret = q->filter->pairs->get_reference(ctx, &ref);
-
-    if (ret < 0 || !ref || (ret = ff_cuda_queue_check_frame(ctx->inputs[1], ref)) < 0)
-        return ret;
-    *previous   = q->previous;
-    q->previous = av_frame_clone(ref);
-    return q->previous ? 0 : AVERROR(ENOMEM);
-}
-
 /**
- * Add a frame to the batch, if the filter takes it.
+ * Add a frame to the batch, if the filter takes it, and keep what its kernels read.
  *
- * @param kept set to a reference to ref, as framesync may free it before the kernels are done
  * @return 1 if it was added, 0 if not, or a negative AVERROR
  */
-static int add_to_batch(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *ref,
-                        AVFrame **kept)
+static int add_to_batch(AVFilterContext *ctx, CUDAQueueSlot *slot, const AVFrame *ref,
+                        const AVFrame *other)
 {
     CUDAQueue *q = ctx->priv;
-    int ret = ff_cuda_queue_check_frame(ctx->inputs[0], frame);
+    const AVFrame *kept[] = { ref, other };
+    int added, ret = ff_cuda_queue_check_frame(ctx->inputs[0], slot->frame);
 
+    for (int i = 0; i < FF_ARRAY_ELEMS(kept) && ret >= 0; i++)
+        ret = kept[i] ? ff_cuda_queue_check_frame(ctx->inputs[1], kept[i]) : 0;
     if (ret < 0)
         return ret;
-    if (ref) {
-        if ((ret = ff_cuda_queue_check_frame(ctx->inputs[1], ref)) < 0 ||
-            (ret = q->filter->pairs->check_frames(ctx, frame, ref)) < 0)
-            return ret;
-        *kept = av_frame_clone(ref);
-        if (!*kept)
+    added = q->filter->add(ctx, slot->frame, ref);
+    for (int i = 0; i < FF_ARRAY_ELEMS(kept) && added > 0; i++) {
+        if (kept[i] && !(slot->kept[i] = av_frame_clone(kept[i])))
             return AVERROR(ENOMEM);
     }
-    return q->filter->add(ctx, frame, ref);
+    return added;
 }
 
-int ff_cuda_queue_frame(AVFilterContext *ctx, AVFrame *frame, const AVFrame *ref)
+int ff_cuda_queue_frame(AVFilterContext *ctx, AVFrame *frame, const AVFrame *ref,
+                        const AVFrame *other)
 {
     CUDAQueue *q = ctx->priv;
-    AVFrame *kept = NULL, *previous = NULL;
     const int64_t now = av_gettime_relative();
     CUDAQueueSlot *slot;
-    int added = 0;
     // kernels had time to finish since the last frame
-    int ret = deliver(ctx, q->size, 1);
+    int added, ret = deliver(ctx, q->size, 1);
 
-    if (ret < 0)
-        goto fail;
-    q->n     = q->nb_frames++;
-    q->state = slot_state(q, queued_slot(q, q->nb_queued));
-    if (ref || ctx->nb_inputs == 1) {
-        added = ret = add_to_batch(ctx, frame, ref, &kept);
-        if (ret < 0)
-            goto fail;
+    if (ret < 0) {
+        av_frame_free(&frame);
+        return ret;
     }
-    if (q->filter->keeps_previous && (ret = keep_previous(ctx, &previous)) < 0)
-        goto fail;
-
-    slot  = queued_slot(q, q->nb_queued);
-    *slot = (CUDAQueueSlot){
-        .frame    = frame,
-        .ref      = kept,
-        .previous = previous,
-        .n        = q->n,
-        .scored   = added,
-        .event    = slot->event,
-    };
+    slot = queued_slot(q, q->nb_queued);
+    slot->frame = frame;
+    slot->done  = NULL;
+    slot->n     = q->n = q->nb_frames++;
+    q->state    = slot_state(q, slot);
+    added = ref || ctx->nb_inputs == 1 ? add_to_batch(ctx, slot, ref, other) : 0;
+    if (added < 0) {
+        free_frames(slot);
+        return added;
+    }
+    slot->scored = added;
     q->interval  = now - q->pushed;
     q->pushed    = now;
     q->nb_batch += added;
     q->nb_queued++;
     q->advanced = 1;
     return q->nb_batch == q->max_batch ? ff_cuda_queue_flush(ctx) : 0;
-
-fail:
-    av_frame_free(&frame);
-    av_frame_free(&kept);
-    av_frame_free(&previous);
-    return ret;
 }
 
-/// What ff_framesync_activate() does, for one input.
+/// Queue a frame, or tell that there is none any more, or ask for one.
 static int take_frame(AVFilterContext *ctx)
 {
     CUDAQueue *q = ctx->priv;
@@ -553,19 +499,20 @@ static int take_frame(AVFilterContext *ctx)
     if (ret < 0)
         return ret;
     if (ret)
-        return ff_cuda_queue_frame(ctx, frame, NULL);
+        return ff_cuda_queue_frame(ctx, frame, NULL, NULL);
     if (ff_inlink_acknowledge_status(ctx->inputs[0], &status, &pts)) {
         ff_outlink_set_status(ctx->outputs[0], status, pts);
         q->eof = status;
+        return 0;
     }
-    return 0;
+    FF_FILTER_FORWARD_WANTED(ctx->outputs[0], ctx->inputs[0]);
+    return FFERROR_NOT_READY;
 }
 
-static int activate(AVFilterContext *ctx)
+static int run(AVFilterContext *ctx, int (*take)(AVFilterContext *ctx))
 {
     CUDAQueue *q = ctx->priv;
-    AVFilterLink *inlink = ctx->inputs[0], *outlink = ctx->outputs[0];
-    int ret, status = ff_outlink_get_status(outlink);
+    int ret, status = ff_outlink_get_status(ctx->outputs[0]);
 
     if (status) {
         // nobody takes the frames any more
@@ -576,7 +523,7 @@ static int activate(AVFilterContext *ctx)
 
     do {
         q->advanced = 0;
-        status = q->filter->pairs ? q->filter->pairs->activate(ctx) : take_frame(ctx);
+        status = take(ctx);
         if (status < 0 && status != FFERROR_NOT_READY)
             return status;
         // at the end the output has a status already, but it comes after the frames that are
@@ -594,14 +541,10 @@ static int activate(AVFilterContext *ctx)
     ret = deliver(ctx, q->size, 1);
     if (ret >= 0 && q->interval > SLOW_INTERVAL)
         ret = ff_cuda_queue_flush(ctx);
-    if (ret < 0 || ctx->nb_inputs > 1)
-        return ret < 0 ? ret : status;
-
-    FF_FILTER_FORWARD_WANTED(outlink, inlink);
-    return FFERROR_NOT_READY;
+    return ret < 0 ? ret : status;
 }
 
-int ff_cuda_queue_activate(AVFilterContext *ctx)
+int ff_cuda_queue_run(AVFilterContext *ctx, int (*take)(AVFilterContext *ctx))
 {
     CUDAQueue *q = ctx->priv;
     int ret;
@@ -610,12 +553,17 @@ int ff_cuda_queue_activate(AVFilterContext *ctx)
         return q->error;
     ret = ff_cuda_queue_enter(ctx);
     if (ret >= 0) {
-        ret = activate(ctx);
+        ret = run(ctx, take);
         ff_cuda_queue_leave(ctx);
     }
     if (ret < 0 && ret != FFERROR_NOT_READY)
         q->error = ret;
     return ret;
+}
+
+int ff_cuda_queue_activate(AVFilterContext *ctx)
+{
+    return ff_cuda_queue_run(ctx, take_frame);
 }
 
 int ff_cuda_queue_command(AVFilterContext *ctx, const char *cmd, const char *arg,
@@ -650,13 +598,9 @@ void ff_cuda_queue_uninit(AVFilterContext *ctx)
         free_device(ctx);
         ff_cuda_queue_leave(ctx);
     }
-    for (int i = 0; q->slot && i < q->size; i++) {
-        av_frame_free(&q->slot[i].frame);
-        av_frame_free(&q->slot[i].ref);
-        av_frame_free(&q->slot[i].previous);
-    }
+    for (int i = 0; q->slot && i < q->size; i++)
+        free_frames(&q->slot[i]);
     av_freep(&q->slot);
-    av_frame_free(&q->previous);
     av_freep(&q->states);
     av_buffer_unref(&q->device_ref);
 }

@@ -21,19 +21,18 @@
  * The host side of the CUDA filters: device, kernels, and a queue of frames whose
  * results are being computed. The filter does not wait for a result, unless the queue is full.
  *
- * Frames of one input, or the pairs that framesync makes of two inputs, are collected in
- * batches. The kernels of a batch are launched when it is full, when frames come
- * slowly, when the queue is full, and at the end. The frames of the first input leave in
- * order, with their results.
+ * Frames are collected in batches. The kernels of a batch are launched when it is full, when
+ * frames come slowly, when the queue is full, and at the end. Frames leave in order, with
+ * their results.
  *
- * Functions of type int return 0, or a negative AVERROR after a message.
+ * Functions of type int return 0, or a negative AVERROR after a message. All are called in the
+ * thread that runs the filter; no pointer may be NULL where it does not say so.
  *
- * A filter's private context begins with a CUDAQueue named queue. The filter
- * - has CUDA_QUEUE_OPTION among its options and, for two inputs, defines its
- *   class with FRAMESYNC_DEFINE_CLASS(name, context, queue.sync.fs),
+ * A filter's private context begins with a CUDAQueue, or with a CUDAPair: see pair.h. The filter
+ * - has CUDA_QUEUE_OPTION among its options,
  * - sets filter in init(), and max_batch there or in setup(),
  * - has the pad and activate() that are declared here, and calls ff_cuda_queue_uninit()
- *   before it frees what report() needs; with two inputs, see pair.h.
+ *   before it frees what report() needs.
  *
  * A filter without results only opens the device. It calls none of the functions after
  * ff_cuda_queue_uninit().
@@ -52,7 +51,7 @@
 #include "libavutil/pixdesc.h"
 
 #include "libavfilter/avfilter.h"
-#include "libavfilter/pair_sync.h"
+#include "libavfilter/filters.h"
 
 #include "shared.h"
 
@@ -83,32 +82,18 @@ typedef struct CUDAQueueModule {
 /// A frame in the queue.
 typedef struct CUDAQueueSlot {
     AVFrame *frame;
-    AVFrame *ref;               ///< the reference it is compared with, or NULL
-    AVFrame *previous;          ///< the reference's previous frame, or NULL
+    AVFrame *kept[2];           ///< others that its kernels read, or NULL
     uint64_t n;                 ///< the frame's number
     int scored;                 ///< 0 if there are no kernels for it
     CUevent event;              ///< the slot's own
     CUevent done;               ///< event of the last slot of its batch; NULL before the launch
 } CUDAQueueSlot;
 
-/// What the queue asks of two inputs: see pair.h.
-typedef struct CUDAQueuePairs {
-    int (*check_sizes)(AVFilterContext *ctx);
-    int (*check_devices)(AVFilterContext *ctx);
-    int (*check_frames)(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *ref);
-    int (*get_reference)(AVFilterContext *ctx, AVFrame **ref);
-    /// Queue what is paired. @return the status of ff_framesync_activate()
-    int (*activate)(AVFilterContext *ctx);
-} CUDAQueuePairs;
-
 /// A filter. The queue pushes the CUDA context around every function but check().
 typedef struct CUDAQueueFilter {
     CUDAQueueModule module;
-    const CUDAQueuePairs *pairs;    ///< &ff_cuda_pairs of a filter with two inputs, or NULL
     size_t result_size;         ///< bytes of a frame's result, a multiple of 8; 0 for none
     size_t state_size;          ///< bytes that add() knows of a frame and report() needs, or 0
-    int keeps_previous;         ///< kernels read the reference's previous frame
-    int min_size;               ///< of two inputs, the least width and height
 
     /// Check the input before the device is opened; may be NULL.
     int (*check)(AVFilterContext *ctx);
@@ -118,7 +103,7 @@ typedef struct CUDAQueueFilter {
      * Add a frame to the batch, at index nb_batch. Its result goes to
      * ff_cuda_queue_next_result(). Its cropping may differ from that of the last frame.
      *
-     * @param ref has frame's size and format; NULL if there is one input
+     * @param ref the second input's; NULL if there is one input
      * @return 1, or 0 if there is nothing to compute for it, or a negative AVERROR
      */
     int (*add)(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *ref);
@@ -151,8 +136,6 @@ typedef struct CUDAQueue {
     void *state;                ///< [state_size] of that frame
     uint64_t nb_frames;         ///< that came
     int eof;                    ///< the status with which the input has ended, or 0
-    AVFrame *previous;          ///< the reference's previous frame, NULL or perhaps ref again
-    PairSync sync;
 
     AVBufferRef *device_ref;
     CUmodule module[CUDA_QUEUE_MAX_MODULES];
@@ -172,14 +155,14 @@ typedef struct CUDAQueue {
     CUdeviceptr result_device;  ///< the address of result for kernels
 } CUDAQueue;
 
-#define CUDA_QUEUE_OPTION(type, flags)                                          \
+#define CUDA_QUEUE_OPTION(flags)                                                \
     { "queue", "set the number of frames in flight, 1 to wait for each",        \
-      offsetof(type, queue.size), AV_OPT_TYPE_INT, { .i64 = 8 }, 1, 64, flags }
+      offsetof(CUDAQueue, size), AV_OPT_TYPE_INT, { .i64 = 8 }, 1, 64, flags }
 
 /// The pad of filters with one input.
 extern const AVFilterPad ff_cuda_queue_input[1];
 
-/// config_props of the last input: check both, load the kernels, and make the queue.
+/// config_props of the last input: check the first, load the kernels, and make the queue.
 int ff_cuda_queue_config_input(AVFilterLink *inlink);
 
 /// Load one more module; the queue unloads it.
@@ -233,10 +216,24 @@ CUdeviceptr ff_cuda_queue_next_result(AVFilterContext *ctx);
 /// Launch the batch, if it is not empty. add() calls it before it changes what a batch shares.
 int ff_cuda_queue_flush(AVFilterContext *ctx);
 
-/// Put a frame into the ring, which has room, and into the batch if the filter takes it.
-int ff_cuda_queue_frame(AVFilterContext *ctx, AVFrame *frame, const AVFrame *ref);
-
-/// Take frames from the inputs, report and pass on those that are done.
+/// activate() of a filter with one input: take its frames, pass on those that are done.
 int ff_cuda_queue_activate(AVFilterContext *ctx);
+
+/**
+ * The same of a filter with other inputs.
+ *
+ * @param take queues a frame, or sets eof; returns 0, FFERROR_NOT_READY, or an error
+ */
+int ff_cuda_queue_run(AVFilterContext *ctx, int (*take)(AVFilterContext *ctx));
+
+/**
+ * Put a frame into the ring, which has room, and into the batch if the filter takes it.
+ *
+ * @param frame the queue's from now on, also after an error
+ * @param ref   of the second input; with two inputs, a frame without it only passes
+ * @param other one more frame that the kernels read, or NULL
+ */
+int ff_cuda_queue_frame(AVFilterContext *ctx, AVFrame *frame, const AVFrame *ref,
+                        const AVFrame *other);
 
 #endif /* AVFILTER_CUDA_QUEUE_H */

@@ -64,7 +64,7 @@ mutants() {
   libavfilter/detailloss.c    @ s/MAX_SQUARE 25/MAX_SQUARE 100/ @ detailloss-limits
   libavfilter/vf_detailloss.c @ s/FFMAX(start - 1, 0)/start/ @ detailloss-layouts
 * libavfilter/vf_detailloss.c @ s/>= 0 \&\& source)/>= 0 \&\& reference)/ @ detailloss-subsample
-  libavfilter/cuda/queue.c @ s/\*previous   = q->previous;/av_frame_free(\&q->previous);/ @ faults-in-flight-detailloss_cuda
+  libavfilter/cuda/queue.c @ s/{ ref, other }/{ ref, NULL }/ @ faults-in-flight-detailloss_cuda
   libavfilter/cuda/queue.c @ s/q->error = ret;/q->error = 0;/ @ faults-driver-ssim_cuda
   libavfilter/luma.h @ s/(int)(frame->crop_left + frame->crop_right)/(int)frame->crop_left/ @ faults-cropped
 * libavfilter/vf_bliinds_cuda.cu @ s/^        if (turn > 0) {$/        if (turn > 9) {/ @ bliinds-cuda-tiles
@@ -89,13 +89,13 @@ mutants() {
   libavfilter/blocksmooth.h   @ s/strong = 2 \* qf/strong = 2 * qf + 1/ @ blocksmooth-numbers
   libavfilter/blocksmooth.h   @ s/step >= (is_flat/step > (is_flat/ @ blocksmooth-numbers
   libavfilter/vf_blocksmooth.c @ s/edge + block \/ 2, height/edge + block \/ 2 - 1, height/ @ blocksmooth-numbers
-* libavcodec/bsf/quantizer_metadata.c @ s/slice_qp_delta), size/slice_qp_delta - 1), size/ @ quantizer-h264 quantizer-hevc
+* libavcodec/bsf/quantizer_metadata.c @ s/slice->slice_qp_delta)/slice->slice_qp_delta - 1)/ @ quantizer-h264 quantizer-hevc
   libavcodec/bsf/quantizer_metadata.c @ s/group.other_bytes += frame->bytes;/;/ @ quantizer-h264
   libavcodec/bsf/quantizer_metadata.c @ s/s->slot\[header->frame_to_show_map_idx\] :/s->slot[0] :/ @ quantizer-av1
   libavcodec/bsf/quantizer_metadata.c @ s/\[index\] \/ 8.) - (depth - 8)/[index] \/ 8.)/ @ quantizer-av1
   libavcodec/bsf/quantizer_metadata.c @ s/matrix\[type != AV_PICTURE_TYPE_I\]/matrix[0]/ @ quantizer-mpeg
   libavcodec/bsf/quantizer_metadata.c @ s/vertical_size > 2800 ? 0 : 3/vertical_size > 28 ? 0 : 3/ @ quantizer-mpeg
-  libavcodec/bsf/quantizer_metadata.c @ s/sum += i ? log2(step) : 0/sum += log2(step)/ @ quantizer-mjpeg
+  libavcodec/bsf/quantizer_metadata.c @ s/int k = 1; k < 64/int k = 0; k < 64/ @ quantizer-mjpeg
   tools/crf/search.c          @ s/SEARCH_MOST - 1 - nb/SEARCH_MOST + 1 - nb/ @ ffcrf-choice
   tools/crf/search.c          @ s/rint(low->crf \/ step)/rint(low->crf \/ step) + 1/ @ ffcrf-choice
   tools/crf/search.c          @ s/ENOUGH \&\& to - from <= near/ENOUGH \&\& to - from <= 2 * near/ @ ffcrf-choice
@@ -122,9 +122,9 @@ make_copy() { # build
     rm -rf "$copy"
     mkdir -p "$copy/build/$(basename "$1")"
     tar -C "$root" --exclude=./build --exclude=./.git -cf - . | tar -C "$copy" -xf -
-    src=$(head -n 1 "$1/src/.overlay")
+    src=$(head -n 1 "$1/.configured")
     tree=$copy/build/tree/$(basename "$(readlink -f "$1/src")")
-    "$copy/scripts/overlay.py" tree "$src" "$tree"
+    "$copy/scripts/overlay.sh" tree "$src" "$tree"
     dir=$copy/build/$(basename "$1")
     reports=$dir/tests/data/fate
     tar -C "$1" --exclude=./tests/data -cf - . | tar -C "$dir" -xf -

@@ -18,9 +18,9 @@
 
 /**
  * @file
- * CUDA C for the CPU: it stands for cuda/kernel.cuh and cuda/shared.h where kernels are
- * compiled as C++. The threads of a thread block are coroutines, which run in turn up to
- * where they wait for each other; thread blocks run one after the other.
+ * CUDA C for the CPU: it stands for cuda/kernel.cuh where kernels are compiled as C++. The
+ * threads of a thread block are coroutines, which run in turn up to where they wait for each
+ * other; thread blocks run one after the other.
  */
 
 #ifndef TESTS_EXTRA_CUDA_ON_CPU_H
@@ -33,12 +33,6 @@
 
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"
 
-#define AVFILTER_CUDA_SHARED_H
-#define SHARED_INLINE static inline
-#define UNROLL
-#define DEVICE_PTR(type) type *
-#define DIV_UP(a, b) (((a) + (b) - 1) / (b))
-
 #define AVFILTER_CUDA_KERNEL_CUH
 #define WARP_SIZE 32
 #define DEVICE_INLINE inline
@@ -49,6 +43,10 @@
 #define __shared__ static
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
+
+#include "libavfilter/cuda/shared.h"
+#undef DEVICE_PTR
+#define DEVICE_PTR(type) type *
 
 typedef struct OnCPUIndex {
     unsigned x, y, z;

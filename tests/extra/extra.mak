@@ -47,7 +47,7 @@ FATE_QUALITY-$(call WITH_ALL, MAD_CUDA_FILTER FFMPEG) += fate-mad-cuda-fft
 FAULTS_FILTERS = bliinds_cuda ssim_cuda detailloss_cuda mad_cuda blocksmooth_cuda
 FAULTS_OF      = $(FAULTS_FILTERS:%=fate-faults-$(1)-%)
 FAULTS_CUDA    = $(foreach T,in-flight changes driver,$(call FAULTS_OF,$(T))) \
-                 $(addprefix fate-faults-,checked cropped devices many-changes ranges)
+                 $(addprefix fate-faults-,checked cropped devices many-changes others ranges)
 FAULTS         = $(FAULTS_CUDA) fate-faults-alloc
 $(call FAULTS_OF,in-flight):   RUN = in_flight $(LAST)
 $(call FAULTS_OF,in-flight):   REF = 36 runs of 30 and 7 frames
@@ -61,6 +61,7 @@ fate-faults-checked:      ON  = with_valgrind
 fate-faults-checked:      REF = $(FAULTS_FILTERS:%=%: 0 for 10 frames)
 fate-faults-cropped:      REF = $(patsubst %,%: same,$(filter-out blocksmooth_cuda,$(FAULTS_FILTERS)))
 fate-faults-devices:      REF = 8 errors are told
+fate-faults-others:       REF = others are refused
 fate-faults-ranges:       REF = 4
 fate-faults-alloc: NEED = DETAILLOSS_FILTER MAD_FILTER BLOCKSMOOTH_FILTER
 $(FAULTS_CUDA): NEED = BLIINDS_CUDA_FILTER SSIM_CUDA_FILTER DETAILLOSS_CUDA_FILTER MAD_CUDA_FILTER \

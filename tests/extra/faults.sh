@@ -158,6 +158,23 @@ faults_devices(){
     echo "${told} errors are told"
 }
 
+# Frames that are not as their link are refused. FFmpeg's assertions end those of another size.
+faults_others(){
+    program=$(cd ${target_path} && pwd)/tests/extra/filter_faults${EXECSUF}
+    kinds="72x64.p010 96x80.nv12"
+    if ffmpeg -buildconf 2>&1 | grep -q 'assert-level=[12]'; then
+        kinds=72x64.p010
+        skipped "${test}, another size" "FFmpeg's assertions end it"
+    fi
+    for filter in bliinds_cuda ssim_cuda detailloss_cuda mad_cuda blocksmooth_cuda; do
+        for kind in ${kinds}; do
+            (cd ${tmp} && CUDA_STAND_IN=idle=1 ${program} other ${kind%.*} ${kind#*.} ${filter}) > ${tmp}/said &&
+                grep -q 'insert scale_cuda' ${tmp}/said || { cat ${tmp}/said; echo "${filter}, ${kind}: not refused"; }
+        done
+    done
+    echo "others are refused"
+}
+
 # Each allocation, or driver's call, fails in turn, alone and with all behind it. What
 # went wrong is printed; how many faults there were goes to the log. Files are in the
 # folder where the program runs.

@@ -21,11 +21,13 @@
  * Each allocation, or each call of the CUDA driver, that a filter makes fails in turn
  *
  *   filter_faults alloc|driver[+] SIZE FORMAT FILTER [FILE...]
+ *   filter_faults other SIZE FORMAT FILTER
  *
  * The filter gets frames of the size, until the end of the stream, in a process of its
  * own for each fault. It has to end with an error, or with the frames, metadata and
  * FILEs of a run without faults; it must not crash, hang, or leave anything behind. With
- * "+", all that comes after the first fault fails, too.
+ * "+", all that comes after the first fault fails, too. With "other" nothing fails, but the last
+ * frames are not of the size and format of the link: what the filter says is printed.
  *
  * Allocations are those that go through the functions below, which the linker puts in
  * the place of the C library's; the driver's are those of libcuda.c, which
@@ -166,6 +168,7 @@ typedef struct Run {
     enum AVPixelFormat format;
     int width, height;
     int in_driver;                  ///< where faults are
+    int has_others;                 ///< the last half of the frames is not as the link
     int fault, and_more;            ///< number of the first one, 0 for none
     AVBufferRef *frames;            ///< NULL for frames of the CPU
     AVFrame *input[TEST_MAX_SOURCES][NB_FRAMES];
@@ -188,11 +191,13 @@ static const char *const outcomes[] = {
     [WRONG_ORDER]  = "has lost frames or their order",
 };
 
-static int nb_messages;
+static int nb_messages, are_printed;
 
 static void count_messages(void *ctx, int level, const char *format, va_list args)
 {
     nb_messages += level <= AV_LOG_ERROR;
+    if (level <= AV_LOG_ERROR && are_printed)
+        vprintf(format, args);
 }
 
 /// A frame of the CPU that is another one for each number, and each input.
@@ -234,6 +239,21 @@ static void make_frames(Run *r)
             if (!r->input[i][n])
                 exit(SETUP_FAILED);
         }
+}
+
+/// In the place of the last half of the frames, some that are not as the link.
+static void make_others(Run *r)
+{
+    Run link = { .filter = r->filter, .format = AV_PIX_FMT_NV12, .width = 72, .height = 64 };
+
+    make_frames(&link);
+    for (int i = 0; i < TEST_MAX_SOURCES; i++)
+        for (int n = 0; n < NB_FRAMES; n++) {
+            if (n < NB_FRAMES / 2)
+                FFSWAP(AVFrame *, r->input[i][n], link.input[i][n]);
+            av_frame_free(&link.input[i][n]);
+        }
+    av_buffer_unref(&link.frames);
 }
 
 static int open_graph(Run *r)
@@ -318,6 +338,8 @@ static av_noreturn void run_filter(Run *r, int result)
 
     alarm(TIMEOUT);
     make_frames(r);
+    if (r->has_others)
+        make_others(r);
     ret     = filter_frames(r);
     told[0] = nb_allocs;
     told[1] = r->sum;
@@ -445,12 +467,18 @@ int main(int argc, char **argv)
 
     if (argc < 5 || sscanf(argv[2], "%dx%d", &run.width, &run.height) != 2)
         return 2;
-    run.in_driver = !strncmp(argv[1], "driver", 6);
-    run.and_more  = !!strchr(argv[1], '+');
-    run.format    = av_get_pix_fmt(argv[3]);
-    run.filter    = argv[4];
+    run.in_driver  = strncmp(argv[1], "alloc", 5);
+    run.has_others = are_printed = !strcmp(argv[1], "other");
+    run.and_more   = !!strchr(argv[1], '+');
+    run.format     = av_get_pix_fmt(argv[3]);
+    run.filter     = argv[4];
     av_log_set_callback(count_messages);
     setenv("CUDA_STAND_IN_REPORT", REPORT, 1);
+    if (run.has_others) {
+        int result[2], status = run_process(&run, result, argv + 5);
+
+        return !WIFEXITED(status) || WEXITSTATUS(status) != ENDED_WITH_ERROR;
+    }
 
     // frames repeat each other's: of many, not all are tried
     for (; more && nb_wrong < MAX_PROBLEMS; run.fault += run.and_more ? AND_MORE_STEP :

@@ -61,7 +61,7 @@ PTX_TESTS = $(foreach F,$(1) $(filter mad_chirp mad_large,$(1:%=%_chirp) $(1:%=%
 PTX       = ptx $(subst -cuda-ptx-,_cuda ,$(@:fate-%=%))
 
 include $(wildcard $(addprefix $(SRC_PATH)/tests/fate/,bliinds.mak blocksmooth.mak detailloss.mak \
-                    ffcrf.mak mad.mak cuda.mak pairs.mak quantizer.mak score_tools.mak))
+                    ffcrf.mak mad.mak cuda.mak pairs.mak quantizer.mak score_tools.mak vmaf.mak))
 
 FATE_PTX = $(foreach F,bliinds blocksmooth detailloss mad ssim,$(call PTX_TESTS,$(F)))
 $(FATE_PTX): RUN = $(if $(CONFIG_CUDA_LLVM),$(PTX) $(NVCCFLAGS) $(KERNEL_CLANGFLAGS),skip built with nvcc)
@@ -107,7 +107,7 @@ FATE_QUALITY_SERIES = $(filter fate-checkasm-% fate-%-changes fate-%-consumers f
                                fate-%-options fate-%-passthrough fate-%-ranges fate-%-rebuild fate-%-resize   \
                                fate-%-sync fate-%-threads fate-%-rose_70x46 fate-%-300x240_blur               \
                                fate-bliinds-sei-h264 fate-ffcrf-json fate-ffcrf-search \
-                               fate-pairs-mp4-of-ts fate-quantizer-h264 fate-quantizer-mjpeg                  \
+                               fate-pairs-recipe fate-quantizer-h264 fate-quantizer-mjpeg                     \
                                fate-quantizer-mpeg,$(FATE_QUALITY-yes))
 
 fate-quality: $(FATE_QUALITY)

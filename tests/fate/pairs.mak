@@ -1,22 +1,18 @@
 # How the frames of two files are paired by the README's command: tests/pairs.sh.
 
-PAIRS_CONTAINERS = mkv mp4 ts
-FATE_PAIRS_OF    = $(foreach E,$(PAIRS_CONTAINERS),$(foreach S,$(PAIRS_CONTAINERS),fate-pairs-$(E)-of-$(S)))
-FATE_PAIRS_WITH  = $(FATE_PAIRS_OF) $(addprefix fate-pairs-,docs part rates start vfr)
-$(FATE_PAIRS_WITH): ON  = with_readme
-$(FATE_PAIRS_OF):   RUN = pairs_of $(subst -of-, ,$(@:fate-pairs-%=%))
+FATE_PAIRS_WITH = $(addprefix fate-pairs-,docs recipe)
+$(FATE_PAIRS_WITH): ON = with_readme
 
 # The warnings of the GPU's filters are the same.
 FATE_PAIRS_CUDA = $(addprefix fate-pairs-,detailloss-cuda mad-cuda ssim-cuda)
 $(FATE_PAIRS_CUDA): RUN = pairs_warning $(subst -,_,$(@:fate-pairs-%=%)) ,hwupload
 $(FATE_PAIRS_CUDA): ON  = on_cuda
-fate-pairs-mad-cuda: ON = on_cuda
 fate-pairs-warning: RUN = pairs_warning mad
 fate-pairs-warning-detailloss: RUN = pairs_warning detailloss
 $(FATE_PAIRS_CUDA) fate-pairs-warning-detailloss: REF = $(SRC_PATH)/tests/ref/fate/pairs-warning
 
 FATE_PAIRS = $(FATE_PAIRS_WITH) $(addprefix fate-pairs-,warning warning-detailloss)
-$(FATE_PAIRS): NEED = DETAILLOSS_FILTER MAD_FILTER MP2_ENCODER LIBX264_ENCODER
+$(FATE_PAIRS): NEED = DETAILLOSS_FILTER MAD_FILTER LIBX264_ENCODER
 $(FATE_PAIRS) $(FATE_PAIRS_CUDA): FROM = pairs
 
 FATE_QUALITY-$(call WITH_ALL, MAD_FILTER FFMPEG) += $(FATE_PAIRS)

@@ -143,7 +143,7 @@ log_x87(){
     1" "__clang__) ;;
     *) skip "not built with gcc for x86_64"; return 0 ;;
     esac
-    for header in bliinds_block detailloss_wavelet; do
+    for header in bliinds_block detailloss_wavelet vmaf_arithmetic; do
         for math in sse 387; do
             echo "#include \"${header}.h\"" |
                 ${cc} -mfpmath=${math} -fsyntax-only -I${project}/libavfilter -x c - 2>&1 | sed -n 's/.*error: #error/refused:/p'

@@ -123,7 +123,7 @@ def summary(source, encode, name, before=''):
 def test_means(compare):
     """They are those that the filters print; XPSNR is that of the worst plane, and 100 for equal pictures."""
     video('source.mkv', seconds=1)
-    copy('source.mkv', 'a.mkv', "lutyuv=u='val+8*gte(n,9)'", *X264, '-crf', 30)
+    copy('source.mkv', 'a.mkv', "lutyuv=u=val+8:enable='gte(n,9)'", *X264, '-crf', 30)
     code, _, table = compare('source.mkv', 'a.mkv', 'source.mkv', '-m', 'ssim,psnr,xpsnr')
     assert code == 0
     found = re.findall(r'(?:^|  )(a|source)\.mkv +(\S+) +(\S+) +(\S+) +0:00:0', table, re.M)

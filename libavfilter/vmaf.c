@@ -1,0 +1,567 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+#include <math.h>
+#include <string.h>
+
+#include "libavutil/avstring.h"
+#include "libavutil/common.h"
+#include "libavutil/error.h"
+#include "libavutil/log.h"
+#include "libavutil/mem.h"
+#include "libavutil/opt.h"
+#include "libavutil/version.h"
+
+#include "vmaf.h"
+#include "vmaf_model_data.h"
+
+/// Frames with more lines are those of a display with 2160 lines.
+#define LARGE 1440
+
+/// More motion hides no more.
+#define MAX_MOTION 18
+
+/// Added to each band of ADM, for what the eye does not see.
+#define NOISE 0.02
+
+/// Of what was kept in adm3. The rest is of what was added.
+#define KEPT_SHARE 0.7
+
+/// Digits after the point, as libvmaf has them.
+#define DIGITS 6
+
+// ---- models ----
+
+#define PREFIX    "vmaf_v1.0.16_"
+#define GAMMA     0.035000000000000003
+#define RHO       -1.2801585513962348
+
+/// From a score and the features to their scaled values.
+static const double slope[] = {
+    0.012020766332648467, 0.07265168094288038, 0.03147688934068315, 4.044462665497729,
+    0.06242930101138472,
+};
+static const double intercept[] = {
+    -0.30712690585348135, -0.00016348141788834398, -0.014977474082856242, -3.0226057825839794,
+    -0.003051650363248205,
+};
+
+const double ff_vmaf_prescale[VMAF_NB_PRESCALES] = {
+    [VMAF_PRESCALE_1] = 1, [VMAF_PRESCALE_06] = 0.6, [VMAF_PRESCALE_05] = 0.5,
+};
+
+#define MODELS(csf, prescale, viewing, max, ...)                                            \
+    { version(""),     csf, prescale, VMAF_WINDOW_3, viewing, { __VA_ARGS__ }, max },       \
+    { version("hfr_"), csf, prescale, VMAF_WINDOW_5, viewing, { __VA_ARGS__ }, max }
+
+static const VMAFForm forms[] = {
+#define version(hfr) PREFIX hfr "3d0h"
+    MODELS(VMAF_CSF_3240, VMAF_PRESCALE_1, "", 100, 5.30624188, 0.980791305, -0.000490758318),
+#undef version
+#define version(hfr) PREFIX hfr "5d0h"
+    MODELS(VMAF_CSF_1080_5H, VMAF_PRESCALE_06, "_nvd_5", 100,
+           5.30624188, 0.980791305, -0.000490758318),
+#undef version
+#define version(hfr) PREFIX hfr "3d0h_2160"
+    MODELS(VMAF_CSF_2160_3H, VMAF_PRESCALE_05, "_rdh_2160", 110, 5, 1, 0),
+#undef version
+#define version(hfr) PREFIX hfr "1d5h_2160"
+    MODELS(VMAF_CSF_3240, VMAF_PRESCALE_1, "_nvd_1.5_rdh_2160", 100, 0, 1, 0),
+#undef version
+};
+
+#define OFFSET(member) offsetof(VMAFModel, member)
+
+static const AVOption model_options[] = {
+    { "version",            "", OFFSET(version), AV_OPT_TYPE_STRING },
+    { "name",               "", OFFSET(name),    AV_OPT_TYPE_STRING, { .str = "vmaf" } },
+    { "cambi.enc_width",    "", OFFSET(cambi.width),  AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 7680 },
+    { "cambi.enc_height",   "", OFFSET(cambi.height), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 7680 },
+    { "cambi.enc_bitdepth", "", OFFSET(cambi.depth),  AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 16 },
+    { NULL }
+};
+
+static const AVClass model_class = {
+    .class_name = "model",
+    .item_name  = av_default_item_name,
+    .option     = model_options,
+    .version    = LIBAVUTIL_VERSION_INT,
+};
+
+static int is_below(int value, int min)
+{
+    return value && value < min;
+}
+
+static int parse_model(VMAFModel *model, const char *text, void *logctx)
+{
+    const VMAFCambiOptions *cambi = &model->cambi;
+    int ret;
+
+    model->class = &model_class;
+    av_opt_set_defaults(model);
+    if ((ret = av_set_options_string(model, text, "=", ":")) < 0) {
+        av_log(logctx, AV_LOG_ERROR, "Cannot read model '%s': write version=NAME, and after \\\\: "
+               "name, cambi.enc_width, cambi.enc_height and cambi.enc_bitdepth; for files and "
+               "other options use the filter libvmaf.\n", text);
+        return ret;
+    }
+    if (is_below(cambi->width, 180) || is_below(cambi->height, 150) || is_below(cambi->depth, 6)) {
+        av_log(logctx, AV_LOG_ERROR, "cambi.enc_width must be 180 or more, cambi.enc_height 150, "
+               "and cambi.enc_bitdepth 6.\n");
+        return AVERROR(EINVAL);
+    }
+    for (int i = 0; i < FF_ARRAY_ELEMS(forms); i++)
+        if (model->version && !strcmp(forms[i].version, model->version))
+            model->form = &forms[i];
+    if (model->form)
+        return 0;
+    av_log(logctx, AV_LOG_ERROR, "Model '%s' has none of the versions " PREFIX "3d0h, " PREFIX
+           "5d0h, " PREFIX "3d0h_2160 and " PREFIX "1d5h_2160, also with hfr_ after " PREFIX
+           "; for others use the filter libvmaf.\n", text);
+    return AVERROR(EINVAL);
+}
+
+/// Read model=. @return the number of models, or a negative AVERROR after a message
+static int parse_models(VMAFModel model[VMAF_MAX_MODELS], const char *text, void *logctx)
+{
+    int nb = 0, ret = 0;
+
+    do {
+        char *one = av_get_token(&text, "|");
+
+        if (!one)
+            return AVERROR(ENOMEM);
+        if (nb == VMAF_MAX_MODELS) {
+            av_log(logctx, AV_LOG_ERROR, "There are more than %d models: use another filter for "
+                   "the rest.\n", VMAF_MAX_MODELS);
+            ret = AVERROR(EINVAL);
+        } else {
+            ret = parse_model(&model[nb++], one, logctx);
+        }
+        av_free(one);
+        for (int i = 0; i < nb - 1 && ret >= 0; i++)
+            if (!strcmp(model[i].name, model[nb - 1].name)) {
+                av_log(logctx, AV_LOG_ERROR, "Two models have the name '%s': give each one its "
+                       "name=.\n", model[i].name);
+                ret = AVERROR(EINVAL);
+            }
+    } while (ret >= 0 && *text++);
+    return ret < 0 ? ret : nb;
+}
+
+// ---- options and names ----
+
+int ff_vmaf_init(VMAFContext *s, AVFilterContext *ctx)
+{
+    const char *type = s->log.log_path ? strrchr(s->log.log_path, '.') : NULL;
+
+    if (s->feature) {
+        av_log(ctx, AV_LOG_ERROR, "feature= is not supported: use the filter libvmaf, or ssim, "
+               "psnr and others for their own scores.\n");
+        return AVERROR(EINVAL);
+    }
+    if (s->log_format || type && (!av_strcasecmp(type, ".csv") || !av_strcasecmp(type, ".xml"))) {
+        av_log(ctx, AV_LOG_ERROR, "Logs are JSON: set log_fmt=json and a log_path that ends so, or "
+               "stats_file= for a line per frame.\n");
+        return AVERROR(EINVAL);
+    }
+    if (s->bitdepth % 10) {
+        av_log(ctx, AV_LOG_ERROR, "bitdepth=%d: only 10 is supported.\n", s->bitdepth);
+        return AVERROR(EINVAL);
+    }
+    if (s->n_threads || s->pool)
+        av_log(ctx, AV_LOG_VERBOSE, "n_threads and pool have no effect: see -filter_threads, and "
+               "the summary.\n");
+    if (s->models && (s->nb_models = parse_models(s->model, s->models, ctx)) < 0)
+        return s->nb_models;
+    s->log.filter           = "vmaf";
+    s->log.title            = "VMAF";
+    s->log.predicts         = "";
+    s->log.higher_is_better = 1;
+    s->log.metric           = s->metric;
+    return ff_metric_init(&s->log, ctx);
+}
+
+/// The name that libvmaf's logs have for a value.
+static char *log_name(const VMAFModel *model, enum VMAFValue value)
+{
+    static const char *const adm[] = { "adm2", "aim", "adm3", "adm_scale0", "adm_scale1",
+                                       "adm_scale2", "adm_scale3" };
+    static const char *const speed[]    = { "u", "v", "uv" };
+    static const char *const prescale[] = { "", "_ps_0.6_psm_bilinear", "_ps_0.5_psm_bilinear" };
+    static const char *const window[]   = { "_mmxv_18", "_mffw_mmxv_18_mma" };
+    char depth[32] = "", height[32] = "", width[32] = "";
+
+    switch (value) {
+    case VMAF_SCORE:
+        return av_strdup(model->name);
+    case VMAF_CAMBI:
+        if (model->cambi.depth)
+            snprintf(depth,  sizeof(depth),  "_encbd_%d", model->cambi.depth);
+        if (model->cambi.height)
+            snprintf(height, sizeof(height), "_ench_%d",  model->cambi.height);
+        if (model->cambi.width)
+            snprintf(width,  sizeof(width),  "_encw_%d",  model->cambi.width);
+        return av_asprintf("cambi_hrs_1080_cmxv_17_vlt_0.06%s%s%s", depth, height, width);
+    case VMAF_SPEED_U:
+    case VMAF_SPEED_V:
+    case VMAF_SPEED_UV:
+        return av_asprintf("speed_chroma_%s_mxv_45_nnf_0.1%s_snn_0.19_wvm_5",
+                           speed[value - VMAF_SPEED_U], prescale[model->form->prescale]);
+    case VMAF_SAD:
+        return av_asprintf("VMAF_integer_feature_motion_sad_score%s", window[model->form->window]);
+    case VMAF_MOTION2:
+    case VMAF_MOTION3:
+        return av_asprintf("integer_motion%d%s", value == VMAF_MOTION2 ? 2 : 3,
+                           window[model->form->window]);
+    default:
+        return av_asprintf("integer_%s_csf_2_dlmw_0.7_egl_1_min_0.5_nw_0.02%s",
+                           adm[value - VMAF_ADM2], model->form->viewing);
+    }
+}
+
+/// Name the values of a model, of which some may be known.
+static int add_metrics(VMAFContext *s, int m)
+{
+    static const char *const name[VMAF_NB_VALUES] = {
+        "score", "cambi", "speed_chroma_u", "speed_chroma_v", "speed_chroma_uv", "adm2", "aim",
+        "adm3", "adm_scale0", "adm_scale1", "adm_scale2", "adm_scale3", "motion_sad", "motion2",
+        "motion3",
+    };
+
+    for (int value = 0; value < VMAF_NB_VALUES; value++) {
+        char *known = log_name(&s->model[m], value);
+        int i;
+
+        if (!known)
+            return AVERROR(ENOMEM);
+        for (i = 0; i < s->log.nb_metrics && strcmp(s->name[i], known); i++)
+            ;
+        s->metric_of[m][value] = i;
+        if (i < s->log.nb_metrics) {
+            av_free(known);
+            continue;
+        }
+        s->name[i]   = known;
+        s->metric[i] = (ScoreMetric){ .name = m ? known : name[value], .log_name = known,
+                                      .digits = DIGITS, .pooled = 1 };
+        s->log.nb_metrics++;
+    }
+    return 0;
+}
+
+// ---- ADM ----
+
+/// How visible a band is.
+static float visibility(enum VMAFCSF of, enum VMAFADMBand band, int scale)
+{
+    return csf[of][band == VMAF_ADM_D][scale];
+}
+
+static int ceil_log2(int n)
+{
+    return n > 1 ? av_log2(n - 1) + 1 : 0;
+}
+
+static void describe_adm(VMAFADMScale scale[VMAF_ADM_SCALES], enum VMAFCSF csf, int w, int h)
+{
+    for (int i = 0; i < VMAF_ADM_SCALES; i++) {
+        VMAFADMScale *s = &scale[i];
+
+        *s = (VMAFADMScale){ .scale = i, .width = w, .height = h };
+        s->w = w  = (w + 1) / 2;
+        s->h = h  = (h + 1) / 2;
+        s->left   = w * 0.1 - 0.5;
+        s->top    = h * 0.1 - 0.5;
+        s->right  = w - s->left;
+        s->bottom = h - s->top;
+        for (int band = 0; band < VMAF_ADM_BANDS; band++) {
+            const int is_diagonal = band == VMAF_ADM_D;
+            const double unit     = i ? 0x1p32 : is_diagonal ? 0x1p23 : 0x1p21;
+
+            s->weight[band] = visibility(csf, band, i) * unit;
+            for (int part = 0; part < VMAF_ADM_PARTS; part++) {
+                s->square_shift[part][band] = i || is_diagonal ? 30 : 29;
+                s->cube_shift[part][band]   = ceil_log2(w) - (i ? 0 : is_diagonal ? 3 : 4);
+            }
+            s->square_shift[VMAF_ADM_SOURCE][band] = i == 2 ? 30 : 31;
+            s->cube_shift[VMAF_ADM_SOURCE][band]   = i ? ceil_log2(s->right - s->left) : 0;
+        }
+        for (int part = 0; part < VMAF_ADM_PARTS; part++)
+            s->row_shift[part] = ceil_log2(h);
+        s->row_shift[VMAF_ADM_SOURCE] =
+            i ? ceil_log2(s->bottom - s->top)
+              : FFMAX(ceil_log2((s->bottom - s->top) * (s->right - s->left)) - 20, 0);
+    }
+}
+
+/// How strong a part is in a scale: the cube roots of its bands, with those of noise.
+static float adm_strength(const VMAFADMScale *s, const VMAFADMSums *sums, enum VMAFCSF csf,
+                          int part, double noise)
+{
+    static const int part_bits[] = { 0, 45, 39, 36 }, source_bits[] = { 18, 32, 27, 23 };
+    const int scale = s->scale, area = (s->bottom - s->top) * (s->right - s->left);
+    float strength[VMAF_ADM_BANDS];
+
+    for (int band = 0; band < VMAF_ADM_BANDS; band++) {
+        const int64_t sum = sums->cube[scale][part][band];
+        const int shift   = s->row_shift[part] + s->cube_shift[part][band];
+        const double weight = visibility(csf, band, scale);
+        float mean;
+
+        if (part == VMAF_ADM_SOURCE)
+            mean = sum / ldexp(1, source_bits[scale] - shift) * pow(weight, 3);
+        else if (scale)
+            mean = (float)sum / ldexpf(1, part_bits[scale] - shift);
+        else
+            mean = sum / ldexp(1, (band == VMAF_ADM_D ? 57 : 52) - shift);
+        strength[band] = powf(mean, 1 / 3.f) + powf(area * noise, 1 / 3.f);
+    }
+    return strength[VMAF_ADM_H] + strength[VMAF_ADM_V] + strength[VMAF_ADM_D];
+}
+
+static void measure_adm(double value[VMAF_NB_VALUES], const VMAFADMScale scale[VMAF_ADM_SCALES],
+                        const VMAFADMSums *sums, enum VMAFCSF csf)
+{
+    double kept = 0, added = 0, source = 0;
+
+    for (int i = 0; i < VMAF_ADM_SCALES; i++) {
+        const float k = adm_strength(&scale[i], sums, csf, VMAF_ADM_KEPT,   NOISE);
+        const float s = adm_strength(&scale[i], sums, csf, VMAF_ADM_SOURCE, NOISE);
+
+        kept   += k;
+        source += s;
+        added  += adm_strength(&scale[i], sums, csf, VMAF_ADM_ADDED, 0);
+        value[VMAF_ADM_SCALE + i] = (double)k / s;
+    }
+    value[VMAF_ADM2] = kept / source;
+    value[VMAF_AIM]  = added / source;
+    value[VMAF_ADM3] = FFMAX(value[VMAF_ADM2] * KEPT_SHARE +
+                             (1 - value[VMAF_AIM]) * (1 - KEPT_SHARE), 0.5);
+}
+
+// ---- motion ----
+
+/// The change of frame i of a run, with the frames around it.
+static double motion2(const VMAFContext *s, enum VMAFWindow window, int64_t i)
+{
+    const double *sad  = s->sad[window];
+    const int first    = window + 1;
+    const double after = sad[(i + 1) % 4];
+
+    if (i < first)
+        return 0;
+    if (i == s->nb_run - 1)
+        return sad[i % 4];
+    if (window == VMAF_WINDOW_3)
+        return FFMIN(sad[i % 4], after);
+    return i > first ? FFMIN(sad[(i - 1) % 4], after) : after;
+}
+
+/// It follows that of frame i - 1.
+static double motion3(VMAFContext *s, enum VMAFWindow window, int64_t i)
+{
+    const int first     = window + 1;
+    const double before = s->last[window];
+    double now          = motion2(s, window, i);
+
+    // the first ones have none of their own
+    if (i < first)
+        now = s->nb_run > first ? s->sad[window][first] : 0;
+    s->last[window] = now;
+    return window == VMAF_WINDOW_5 && i >= first ? (now + before) / 2 : now;
+}
+
+// ---- score ----
+
+/// The score of CAMBI, SpEED chroma, ADM3 and motion3.
+static double predict(const VMAFModel *model, const double feature[4])
+{
+    double x[4], y = 0, score, ret = 0;
+
+    for (int i = 0; i < 4; i++)
+        x[i] = slope[i + 1] * feature[i] + intercept[i + 1];
+    // without a measure of chroma, luma has to stand for it
+    if ((x[1] - intercept[2]) / slope[2] == 0) {
+        const double adm = (x[2] - intercept[3]) / slope[3];
+
+        x[1] = slope[2] * (-120 * adm + 120) + intercept[2];
+    }
+    for (int n = 0; n < FF_ARRAY_ELEMS(support_vector); n++) {
+        double distance = 0;
+
+        for (int i = 0; i < 4; i++) {
+            const double d = x[i] - support_vector[n].feature[i];
+
+            distance += d * d;
+        }
+        y += support_vector[n].alpha * exp(-GAMMA * distance);
+    }
+    score = (y - RHO - intercept[0]) / slope[0];
+    ret  += model->form->transform[0];
+    ret  += model->form->transform[1] * score;
+    ret  += model->form->transform[2] * score * score;
+    return av_clipd(ret, 0, model->form->max);
+}
+
+// ---- frames ----
+
+int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, int width, int height, int depth)
+{
+    int ret;
+
+    if (!s->nb_models) {
+        const char *version = height > LARGE ? "version=vmaf_v1.0.16_1d5h_2160"
+                                             : "version=vmaf_v1.0.16_3d0h";
+
+        av_log(ctx, AV_LOG_INFO, "The model is %s, chosen by the height; libvmaf's default is "
+               "another, v0.6.1.\n", strchr(version, '=') + 1);
+        if ((s->nb_models = parse_models(s->model, version, ctx)) < 0)
+            return s->nb_models;
+    }
+    s->width  = width;
+    s->height = height;
+    for (int m = 0; m < s->nb_models; m++) {
+        VMAFModel *model = &s->model[m];
+
+        if (s->bitdepth && depth == 8 && !model->cambi.depth)
+            model->cambi.depth = 8;
+        for (model->cambi_of = 0; model->cambi_of < m; model->cambi_of++)
+            if (!memcmp(&s->model[model->cambi_of].cambi, &model->cambi, sizeof(model->cambi)))
+                break;
+        s->needs_csf[model->form->csf]           = 1;
+        s->needs_prescale[model->form->prescale] = 1;
+        s->needs_window[model->form->window]     = 1;
+        if ((ret = add_metrics(s, m)) < 0)
+            return ret;
+    }
+    for (int i = 0; i < VMAF_NB_CSF; i++)
+        describe_adm(s->adm[i], i, width, height);
+    s->log.model = s->model[0].version;
+    s->log.max   = s->model[0].form->max;
+    return 0;
+}
+
+int ff_vmaf_is_chosen(const VMAFContext *s)
+{
+    return s->nb_frames % s->n_subsample == 0;
+}
+
+static void measure(VMAFContext *s, double *value, const VMAFSums *sums)
+{
+    for (int m = 0; m < s->nb_models; m++) {
+        const VMAFModel *model = &s->model[m];
+        const VMAFChroma *speed = &sums->speed[model->form->prescale];
+        double of_model[VMAF_NB_VALUES] = { 0 };
+
+        measure_adm(of_model, s->adm[model->form->csf], &sums->adm[model->form->csf], model->form->csf);
+        of_model[VMAF_CAMBI]    = sums->cambi[model->cambi_of];
+        of_model[VMAF_SPEED_U]  = speed->u;
+        of_model[VMAF_SPEED_V]  = speed->v;
+        of_model[VMAF_SPEED_UV] = speed->uv;
+        for (int i = 0; i < VMAF_NB_VALUES; i++)
+            value[s->metric_of[m][i]] = of_model[i];
+    }
+}
+
+void ff_vmaf_add(VMAFContext *s, AVFrame *frame, const VMAFSums *sums, const uint64_t *sad)
+{
+    VMAFWaiting *w = &s->waiting[s->nb_waiting++];
+
+    w->frame     = frame;
+    w->n         = s->nb_frames++;
+    w->run       = sad ? s->nb_run : -1;
+    w->is_scored = !!sums;
+    if (sums)
+        measure(s, w->value, sums);
+    if (!sad)
+        return;
+    for (int i = 0; i < VMAF_NB_WINDOWS; i++)
+        s->sad[i][s->nb_run % 4] =
+            s->nb_run <= i ? 0 : FFMIN(sad[i] / 256. / (s->width * s->height), MAX_MOTION);
+    s->nb_run++;
+}
+
+static int score_frame(VMAFContext *s, AVFilterContext *ctx, VMAFWaiting *w)
+{
+    double motion[VMAF_NB_WINDOWS][2];
+
+    for (int i = 0; i < VMAF_NB_WINDOWS; i++) {
+        motion[i][0] = motion2(s, i, w->run);
+        motion[i][1] = motion3(s, i, w->run);
+    }
+    if (!w->is_scored)
+        return 0;
+    for (int m = 0; m < s->nb_models; m++) {
+        const VMAFModel *model = &s->model[m];
+        const int *of = s->metric_of[m];
+        double feature[4];
+
+        w->value[of[VMAF_SAD]]     = s->sad[model->form->window][w->run % 4];
+        w->value[of[VMAF_MOTION2]] = motion[model->form->window][0];
+        w->value[of[VMAF_MOTION3]] = motion[model->form->window][1];
+        feature[0] = w->value[of[VMAF_CAMBI]];
+        feature[1] = w->value[of[VMAF_SPEED_UV]];
+        feature[2] = w->value[of[VMAF_ADM3]];
+        feature[3] = w->value[of[VMAF_MOTION3]];
+        w->value[of[VMAF_SCORE]] = predict(model, feature);
+    }
+    return ff_metric_frame(&s->log, ctx, w->frame, w->n, w->value, 1);
+}
+
+int ff_vmaf_get(VMAFContext *s, AVFilterContext *ctx, AVFrame **frame, int ended)
+{
+    VMAFWaiting *w    = s->waiting;
+    const int passes  = w->run < 0;
+    int ret = 0;
+
+    if (!s->nb_waiting)
+        return 0;
+    if (!passes) {
+        // the frames after the first ones wait for the next
+        const int64_t last = FFMAX(w->run + 1, s->needs_window[VMAF_WINDOW_5] ? 2 : 1);
+
+        if (!ended && s->nb_run <= last && s->waiting[s->nb_waiting - 1].run >= 0)
+            return 0;
+        ret = score_frame(s, ctx, w);
+    }
+    *frame = w->frame;
+    s->nb_waiting--;
+    memmove(w, w + 1, s->nb_waiting * sizeof(*w));
+    if (passes || ended && !s->nb_waiting)
+        s->nb_run = 0;
+    if (ret < 0)
+        av_frame_free(frame);
+    return ret < 0 ? ret : 1;
+}
+
+void ff_vmaf_uninit(VMAFContext *s, AVFilterContext *ctx, int ended)
+{
+    AVFrame *frame;
+
+    // where the output has ended early, nobody has asked for these
+    while (s->nb_waiting)
+        if (ff_vmaf_get(s, ctx, &frame, 1) > 0)
+            av_frame_free(&frame);
+    ff_metric_uninit(&s->log, ctx, s->nb_frames, ended);
+    for (int m = 0; m < FF_ARRAY_ELEMS(s->model); m++)
+        av_opt_free(&s->model[m]);
+    for (int i = 0; i < METRIC_MAX; i++)
+        av_freep(&s->name[i]);
+}

@@ -1,0 +1,224 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * What the VMAF filters share: options, models, and all that is computed of the sums over a pair of
+ * pictures: features, scores, logs, and the frames that wait for the motion of the next one.
+ */
+
+#ifndef AVFILTER_VMAF_H
+#define AVFILTER_VMAF_H
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libavutil/frame.h"
+#include "libavutil/opt.h"
+
+#include "avfilter.h"
+#include "metric.h"
+#include "vmaf_arithmetic.h"
+
+/// The most models of a filter.
+#define VMAF_MAX_MODELS 8
+
+/// Frames that wait, at most: with the five frame window, the first two wait for the third.
+#define VMAF_MAX_WAITING 3
+
+/// Contrast sensitivities, by the lines of the display and the viewing distance in its heights.
+enum VMAFCSF {
+    VMAF_CSF_3240,              ///< the product of both: 1080 at 3, 2160 at 1.5
+    VMAF_CSF_1080_5H,
+    VMAF_CSF_2160_3H,
+    VMAF_NB_CSF
+};
+
+/// Motion to the frame before, or to the one before that.
+enum VMAFWindow {
+    VMAF_WINDOW_3,
+    VMAF_WINDOW_5,
+    VMAF_NB_WINDOWS
+};
+
+/// Sizes of chroma.
+enum VMAFPrescale {
+    VMAF_PRESCALE_1,
+    VMAF_PRESCALE_06,
+    VMAF_PRESCALE_05,
+    VMAF_NB_PRESCALES
+};
+
+extern const double ff_vmaf_prescale[VMAF_NB_PRESCALES];
+
+/// The picture that was encoded, if it is not what is shown: 0 for what is.
+typedef struct VMAFCambiOptions {
+    int width, height, depth;
+} VMAFCambiOptions;
+
+/// SpEED of each plane, and of both.
+typedef struct VMAFChroma {
+    double u, v, uv;
+} VMAFChroma;
+
+/// What tells the models apart.
+typedef struct VMAFForm {
+    const char *version;
+    enum VMAFCSF csf;
+    enum VMAFPrescale prescale;
+    enum VMAFWindow window;
+    const char *viewing;        ///< of ADM's names
+    double transform[3], max;
+} VMAFForm;
+
+typedef struct VMAFModel {
+    const AVClass *class;
+    // options
+    char *version;
+    char *name;                 ///< of the score
+    VMAFCambiOptions cambi;
+
+    const VMAFForm *form;
+    int cambi_of;               ///< the first model with the same CAMBI
+} VMAFModel;
+
+/// What a filter's CPU or GPU part hands to the shared part: what the models need of it.
+typedef struct VMAFSums {
+    VMAFADMSums adm[VMAF_NB_CSF];
+    double cambi[VMAF_MAX_MODELS];
+    VMAFChroma speed[VMAF_NB_PRESCALES];
+} VMAFSums;
+
+/// What is reported for each model.
+enum VMAFValue {
+    VMAF_SCORE,
+    VMAF_CAMBI,
+    VMAF_SPEED_U,
+    VMAF_SPEED_V,
+    VMAF_SPEED_UV,
+    VMAF_ADM2,
+    VMAF_AIM,
+    VMAF_ADM3,
+    VMAF_ADM_SCALE,
+    VMAF_SAD = VMAF_ADM_SCALE + VMAF_ADM_SCALES,
+    VMAF_MOTION2,
+    VMAF_MOTION3,
+    VMAF_NB_VALUES
+};
+
+/// A frame that has been measured, or one that passes.
+typedef struct VMAFWaiting {
+    AVFrame *frame;
+    uint64_t n;                 ///< its number among all frames
+    int64_t run;                ///< its number among those that follow each other, or -1
+    int is_scored;
+    double value[METRIC_MAX];
+} VMAFWaiting;
+
+typedef struct VMAFContext {
+    // options
+    char *models, *pool, *feature;
+    int bitdepth, n_subsample, n_threads, log_format;
+    MetricLog log;
+
+    VMAFModel model[VMAF_MAX_MODELS];
+    int nb_models;
+    int needs_csf[VMAF_NB_CSF], needs_prescale[VMAF_NB_PRESCALES], needs_window[VMAF_NB_WINDOWS];
+    ScoreMetric metric[METRIC_MAX];
+    char *name[METRIC_MAX];     ///< in libvmaf's logs
+    int metric_of[VMAF_MAX_MODELS][VMAF_NB_VALUES];     ///< models may have values in common
+
+    int width, height;
+    VMAFADMScale adm[VMAF_NB_CSF][VMAF_ADM_SCALES];
+
+    uint64_t nb_frames;         ///< that the filter was given
+    VMAFWaiting waiting[VMAF_MAX_WAITING];
+    int nb_waiting;
+    /// Frames that follow each other, since the first or the last one that was not compared.
+    uint64_t nb_run;
+    double sad[VMAF_NB_WINDOWS][4];     ///< of the last ones of the run: number i is in i % 4
+    double last[VMAF_NB_WINDOWS];       ///< before it is averaged
+} VMAFContext;
+
+/// The options of a VMAF filter, whose context has it as member.
+#define VMAF_OPTIONS(type, member, flags)                                                   \
+    { "model", "models, with | between them",                                               \
+      offsetof(type, member.models), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags },    \
+    { "bitdepth", "compute frames of 8 bits as if they had this many",                      \
+      offsetof(type, member.bitdepth), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 10, flags,         \
+      .unit = "bitdepth" },                                                                 \
+        { "as-is", "as they are", 0, AV_OPT_TYPE_CONST, { .i64 = 0 }, 0, 0, flags,          \
+          .unit = "bitdepth" },                                                             \
+        { "10", "as if converted", 0, AV_OPT_TYPE_CONST, { .i64 = 10 }, 0, 0, flags,        \
+          .unit = "bitdepth" },                                                             \
+    { "n_subsample", "score one of every n frames",                                         \
+      offsetof(type, member.n_subsample), AV_OPT_TYPE_INT, { .i64 = 1 }, 1, INT_MAX, flags }, \
+    { "n_threads", "ignored: see the option threads of filters",                            \
+      offsetof(type, member.n_threads), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, INT_MAX, flags }, \
+    { "pool", "ignored: the summary has all means",                                         \
+      offsetof(type, member.pool), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags },      \
+    { "feature", "not supported",                                                           \
+      offsetof(type, member.feature), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags },   \
+    { "log_fmt", "format of log_path",                                                      \
+      offsetof(type, member.log_format), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 1, flags,        \
+      .unit = "log_fmt" },                                                                  \
+        { "json", "", 0, AV_OPT_TYPE_CONST, { .i64 = 0 }, 0, 0, flags, .unit = "log_fmt" }, \
+        { "xml",  "not supported", 0, AV_OPT_TYPE_CONST, { .i64 = 1 }, 0, 0, flags,         \
+          .unit = "log_fmt" },                                                              \
+        { "csv",  "not supported", 0, AV_OPT_TYPE_CONST, { .i64 = 1 }, 0, 0, flags,         \
+          .unit = "log_fmt" },                                                              \
+    METRIC_LOG_OPTIONS(type, member.log, flags)
+
+/// @name Functions of type int return 0, or a negative AVERROR after a message
+/// @{
+
+/// Check the options. Models are known where they are given.
+int ff_vmaf_init(VMAFContext *s, AVFilterContext *ctx);
+
+/**
+ * Choose a model where none is given, and set up for pictures of a size.
+ *
+ * @param depth of the encode's samples
+ */
+int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, int width, int height, int depth);
+
+/// Whether the next frame is to be scored, and not measured for its motion alone.
+int ff_vmaf_is_chosen(const VMAFContext *s);
+
+/**
+ * Take a frame: at most VMAF_MAX_WAITING, with those that still wait.
+ *
+ * @param sums of the pair, NULL for a frame that is not chosen
+ * @param sad  absolute differences of the blurred frames of the reference, of the windows that are
+ *             needed; NULL for a frame that is not compared: motion begins anew after it
+ */
+void ff_vmaf_add(VMAFContext *s, AVFrame *frame, const VMAFSums *sums, const uint64_t *sad);
+
+/**
+ * Get the next frame, with its score where it has one.
+ *
+ * @param ended no frame is to come, or none that follows on these
+ * @return 1 with a frame; 0 if there is none, or one that waits for the motion of the next
+ */
+int ff_vmaf_get(VMAFContext *s, AVFilterContext *ctx, AVFrame **frame, int ended);
+
+void ff_vmaf_uninit(VMAFContext *s, AVFilterContext *ctx, int ended);
+/// @}
+
+#endif /* AVFILTER_VMAF_H */

@@ -1,0 +1,583 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * CAMBI, the banding that VMAF v1 measures in the luma of the encode.
+ *
+ * Pulkit Tandon, Mariana Afonso, Joel Sole and Lukas Krasula, "CAMBI: Contrast-aware Multiscale
+ * Banding Index", Picture Coding Symposium 2021.
+ *
+ * The contrast to each of the four nearest steps counts as far as many pixels around have either
+ * value. All is integer but for one multiplication, in libvmaf's order.
+ */
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libavutil/attributes.h"
+#include "libavutil/common.h"
+#include "libavutil/error.h"
+#include "libavutil/intfloat.h"
+#include "libavutil/intreadwrite.h"
+#include "libavutil/log.h"
+#include "libavutil/macros.h"
+#include "libavutil/mem.h"
+
+#include "filters.h"
+#include "vmaf_cpu.h"
+
+#define SCALES    5
+#define CONTRASTS 4         ///< steps of 1 to 4 are seen as bands
+
+/// One side must have this much.
+#define MIN_SIZE 216
+
+/// A picture of at least so many samples is measured at half its size.
+#define LARGE (1920 * 1080)
+
+/// Of the 10-bit values that are seen: no band is dark enough to be invisible, or so bright that
+/// its step is; by BT.1886 in limited range, for a display of 0.01 to 300 cd/m2.
+#define DARKEST 78
+static const int brightest[CONTRASTS] = { 178, 305, 432, 559 };
+
+/// Values that are counted, with those that are a contrast away from them.
+#define FIRST_VALUE 67
+#define NB_VALUES   497
+
+/// A value needs this many neighbours in a 7x7 window that begin no edge.
+#define MASK_SIZE   7
+#define MASK_ROWS   8       ///< a power of two
+
+/// Samples of one value beside each other that are counted at once.
+#define MAX_RUN     8
+
+#define TOP_SHARE   0.6     ///< of the pixels, which make the score
+#define MAX_SCORE   17
+#define MAX_WINDOW  65
+#define VECTOR      16      ///< counts are added in so many
+
+/// What one job works in.
+typedef struct Job {
+    uint16_t *source[2];            ///< row y is in y % 2, with 10 bits
+    uint16_t *row[2];               ///< the same without dither
+    uint8_t *flat[MASK_ROWS];       ///< whether a sample is that to the right and below; padded
+    uint8_t *flat_sum;              ///< padded
+    uint8_t *mask;
+    uint16_t *mode[3];
+    uint16_t *count;                ///< [values][stride] of masked samples in the window around
+    float *contrast;                ///< of masked samples
+    int nb_contrasts;
+    int bits;                       ///< of all samples
+} Job;
+
+struct VMAFCambi {
+    int src_w, src_h, depth;
+    int width, height;              ///< that were encoded
+    int dithers;                    ///< 8-bit sources have been dithered
+    int is_halved;
+    int has_avx2;
+    int window, mask_min;
+    int *column, *line;             ///< of the source, for each of the encode; NULL if equal
+    float reciprocal[MAX_WINDOW * MAX_WINDOW + 1];
+    int count_stride;
+    uint16_t run[MAX_RUN + 1][MAX_WINDOW + MAX_RUN + VECTOR];   ///< what runs add to the counts
+    uint16_t *image[2];             ///< of a scale, and of the one before
+    uint8_t *mask[2];
+    int nb_jobs;
+    Job *job;
+    VMAFMemory memory;
+};
+
+typedef struct ThreadData {
+    const VMAFCambi *s;
+    const AVFrame *frame;
+    const uint16_t *src;            ///< the scale before, and how it is sampled
+    const uint8_t *src_mask;
+    uint16_t *image;
+    uint8_t *mask;
+    int src_w, step, w, h;          ///< of the scale
+} ThreadData;
+
+// ---- picture and mask ----
+
+/// Every sample, or every second one.
+#define SAMPLE(name, type)                                                                  \
+static av_always_inline void name(type *restrict dst, const type *restrict src, int step, int w) \
+{                                                                                           \
+    if (step == 1)                                                                          \
+        memcpy(dst, src, w * sizeof(*dst));                                                 \
+    for (int x = 0; step == 2 && x < w; x++)                                                \
+        dst[x] = src[2 * x];                                                                \
+}
+
+SAMPLE(sample8,  uint8_t)
+SAMPLE(sample16, uint16_t)
+
+/// Row y of the encode, with 10 bits.
+static av_always_inline void get_source(const VMAFCambi *s, const AVFrame *frame, Job *job,
+                                        int y)
+{
+    const uint8_t *src8   = frame->data[0] + (s->line ? s->line[y] : y) *
+                            (ptrdiff_t)frame->linesize[0];
+    const uint16_t *src16 = (const uint16_t *)src8;
+    uint16_t *dst = job->source[y & 1];
+    const int w = s->width, shift = s->depth - 10;
+
+    if (s->depth == 8) {
+        for (int x = 0; x < w; x++)
+            dst[x] = src8[s->column ? s->column[x] : x] << 2;
+    } else {
+        for (int x = 0; x < w; x++)
+            dst[x] = src16[s->column ? s->column[x] : x];
+        for (int x = 0; x < w; x++)
+            job->bits |= dst[x];
+        for (int x = 0; x < w && shift; x++)
+            dst[x] = dst[x] + (1 << shift >> 1) >> shift;
+    }
+}
+
+/// Row y of the picture that is measured. Row y + 1 of the encode must not be known.
+static av_always_inline void get_row(const VMAFCambi *s, const AVFrame *frame, Job *job, int y)
+{
+    const uint16_t *above = job->source[y & 1], *below = job->source[(y + 1) & 1];
+    uint16_t *dst = job->row[y & 1];
+    const int w = s->width;
+
+    if (y + 1 < s->height)
+        get_source(s, frame, job, y + 1);
+    if (!s->dithers) {
+        memcpy(dst, above, w * sizeof(*dst));
+    } else if (y + 1 < s->height) {
+        for (int x = 0; x < w - 1; x++)
+            dst[x] = above[x] + above[x + 1] + below[x] + below[x + 1] >> 2;
+        dst[w - 1] = above[w - 1] + below[w - 1] >> 1;
+    } else {
+        for (int x = 0; x < w - 1; x++)
+            dst[x] = above[x] + above[x + 1] >> 1;
+        dst[w - 1] = above[w - 1];
+    }
+}
+
+/// Mask what lies where most samples are those beside and below them.
+static av_always_inline void mask_row(const VMAFCambi *s, Job *job, uint8_t *restrict dst,
+                                      int step, int w, int y)
+{
+    uint8_t *restrict sum = job->flat_sum, *restrict all = job->mask;
+    const int width = s->width, least = s->mask_min;
+
+    memset(sum, 0, width);
+    for (int i = 0; i < MASK_SIZE; i++) {
+        const uint8_t *restrict row =
+            job->flat[y + i + MASK_ROWS - MASK_SIZE / 2 & MASK_ROWS - 1];
+
+        for (int x = 0; x < width; x++)
+            sum[x] += row[x];
+    }
+    for (int x = 0; x < width; x++) {
+        const uint8_t *at = sum + x;
+
+        all[x] = at[-3] + at[-2] + at[-1] + at[0] + at[1] + at[2] + at[3] > least;
+    }
+    sample8(dst, all, step, w);
+}
+
+/// Make the first scale's picture and mask.
+static av_always_inline int prepare_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
+{
+    const ThreadData *td = arg;
+    const VMAFCambi *s = td->s;
+    Job *job = &s->job[jobnr];
+    const int begin = td->h * jobnr / nb_jobs, end = td->h * (jobnr + 1) / nb_jobs;
+    const int step  = td->step, w = td->w, width = s->width;
+    const int first = FFMAX(begin * step - MASK_SIZE / 2, 0);
+    const int last  = (end - 1) * step + MASK_SIZE / 2;
+
+    job->bits = 0;
+    for (int i = 0; i < MASK_ROWS; i++)
+        memset(job->flat[i], 0, width);
+    get_source(s, td->frame, job, first);
+    get_row(s, td->frame, job, first);
+    for (int y = first; y <= last; y++) {
+        const uint16_t *restrict row = job->row[y & 1], *restrict below = job->row[(y + 1) & 1];
+        uint8_t *restrict flat = job->flat[y & MASK_ROWS - 1];
+        const int done = y - MASK_SIZE / 2;
+
+        if (y < s->height) {
+            if (y + 1 < s->height)
+                get_row(s, td->frame, job, y + 1);
+            else
+                below = row;
+            for (int x = 0; x < width - 1; x++)
+                flat[x] = (row[x] == row[x + 1]) & (row[x] == below[x]);
+            flat[width - 1] = row[width - 1] == below[width - 1];
+            if (y % step == 0 && y / step >= begin && y / step < end)
+                sample16(td->image + y / step * (size_t)w, row, step, w);
+        } else {
+            memset(flat, 0, width);
+        }
+        if (done >= begin * step && done % step == 0)
+            mask_row(s, job, td->mask + done / step * (size_t)w, step, w, done);
+    }
+    return 0;
+}
+
+// ---- scales ----
+
+static av_always_inline int mode3(int a, int b, int c)
+{
+    const int least = FFMIN3(a, b, c);
+
+    return (a == b) | (a == c) ? a : b == c ? b : least;
+}
+
+static av_always_inline void mode_row(uint16_t *restrict dst, const uint16_t *restrict a,
+                                      const uint16_t *restrict b, const uint16_t *restrict c,
+                                      int w)
+{
+    for (int x = 0; x < w; x++)
+        dst[x] = mode3(a[x], b[x], c[x]);
+}
+
+/// Row y of a scale, which is the one before or every second sample of it, filtered along itself.
+static av_always_inline void get_mode(const ThreadData *td, const Job *job, int y)
+{
+    uint16_t *dst = job->mode[y % 3], *row = job->source[0];
+    const int w   = td->w;
+
+    sample16(row, td->src + y * td->step * (size_t)td->src_w, td->step, w);
+    dst[0]     = row[0];
+    dst[w - 1] = row[w - 1];
+    mode_row(dst + 1, row, row + 1, row + 2, w - 2);
+}
+
+/// Sample the scale before, and replace what is alone among its neighbours.
+static av_always_inline int filter_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
+{
+    const ThreadData *td = arg;
+    const Job *job  = &td->s->job[jobnr];
+    const int begin = td->h * jobnr / nb_jobs, end = td->h * (jobnr + 1) / nb_jobs;
+    const int step  = td->step, w = td->w;
+
+    for (int y = FFMAX(begin - 1, 0); y <= begin; y++)
+        get_mode(td, job, y);
+    for (int y = begin; y < end; y++) {
+        const size_t from = y * step * (size_t)td->src_w, to = y * (size_t)w;
+
+        if (y + 1 < td->h)
+            get_mode(td, job, y + 1);
+        if (y && y < td->h - 1)
+            mode_row(td->image + to, job->mode[(y + 2) % 3], job->mode[y % 3],
+                     job->mode[(y + 1) % 3], w);
+        else
+            sample16(td->image + to, td->src + from, step, w);
+        sample8(td->mask + to, td->src_mask + from, step, w);
+    }
+    return 0;
+}
+
+/// The next masked sample from x on, or w or more without one.
+static av_always_inline int next_masked(const uint8_t *mask, int x, int w)
+{
+    while (x < w && !AV_RN64(mask + x))
+        x += 8;
+    while (x < w && !mask[x])
+        x++;
+    return x;
+}
+
+/// Samples from x on that are masked and have one value.
+static av_always_inline int run_length(const uint16_t *image, const uint8_t *mask, int x, int w)
+{
+    const int value = image[x];
+    int n = x;
+
+    while (n < w && mask[n] && image[n] == value)
+        n++;
+    return n - x;
+}
+
+/// Add a row to the counts of all windows that have it, or take it away.
+static av_always_inline void count_row(const ThreadData *td, Job *job, int y, int sign)
+{
+    const VMAFCambi *s = td->s;
+    const uint16_t *image = td->image + y * (size_t)td->w;
+    const uint8_t *mask   = td->mask  + y * (size_t)td->w;
+
+    for (int x = 0, n; (x = next_masked(mask, x, td->w)) < td->w; x += n) {
+        const unsigned value = image[x] - FIRST_VALUE;
+        const uint16_t *restrict run;
+        uint16_t *restrict count;
+
+        n = FFMIN(run_length(image, mask, x, FFMIN(x + MAX_RUN, td->w)), MAX_RUN);
+        if (value >= NB_VALUES)
+            continue;
+        run   = s->run[n];
+        count = job->count + (value + CONTRASTS) * (size_t)s->count_stride + x;
+        for (int end = s->window + n - 1; end > 0; end -= VECTOR, count += VECTOR, run += VECTOR)
+            for (int i = 0; i < VECTOR; i++)
+                count[i] += sign * run[i];
+    }
+}
+
+/// The largest contrasts of masked samples of one value.
+static av_always_inline void contrast_run(const VMAFCambi *s, float *restrict dst,
+                                          const uint16_t *restrict count, int value, int n)
+{
+    memset(dst, 0, n * sizeof(*dst));
+    for (int d = 0; d < CONTRASTS; d++) {
+        const uint16_t *above = count + (d + 1) * s->count_stride;
+        const uint16_t *below = count - (d + 1) * s->count_stride;
+
+        // the offset by the four contrasts is part of libvmaf's limit
+        if (value > brightest[d] || value + CONTRASTS + d + 1 <= DARKEST)
+            continue;
+        for (int x = 0; x < n; x++) {
+            const int here = count[x], near = FFMAX(above[x], below[x]);
+            const float c  = (float)((d + 1) * here * near) * s->reciprocal[near + here];
+
+            dst[x] = FFMAX(dst[x], c);
+        }
+    }
+}
+
+static av_always_inline int contrast_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
+{
+    const ThreadData *td = arg;
+    const VMAFCambi *s = td->s;
+    Job *job = &s->job[jobnr];
+    const int begin = td->h * jobnr / nb_jobs, end = td->h * (jobnr + 1) / nb_jobs;
+    const int around = s->window / 2;
+
+    memset(job->count, 0, (NB_VALUES + 2 * CONTRASTS) * (size_t)s->count_stride * 2);
+    job->nb_contrasts = 0;
+    for (int y = FFMAX(begin - around, 0); y < FFMIN(begin + around, td->h); y++)
+        count_row(td, job, y, 1);
+    for (int y = begin; y < end; y++) {
+        const uint16_t *image = td->image + y * (size_t)td->w;
+        const uint8_t *mask   = td->mask  + y * (size_t)td->w;
+
+        if (y + around < td->h)
+            count_row(td, job, y + around, 1);
+        for (int x = 0, n; (x = next_masked(mask, x, td->w)) < td->w; x += n) {
+            const unsigned value = image[x] - FIRST_VALUE;
+
+            n = run_length(image, mask, x, td->w);
+            if (value < NB_VALUES) {
+                contrast_run(s, job->contrast + job->nb_contrasts, job->count + around + x +
+                             (value + CONTRASTS) * (size_t)s->count_stride, image[x], n);
+                job->nb_contrasts += n;
+            }
+        }
+        if (y >= around)
+            count_row(td, job, y - around, -1);
+    }
+    return 0;
+}
+
+VMAF_JOB_FORMS(prepare_slice)
+VMAF_JOB_FORMS(filter_slice)
+VMAF_JOB_FORMS(contrast_slice)
+
+// ---- pooling ----
+
+/// The mean of the largest of a scale's contrasts. They are so coarse that any order has one sum.
+static double pool(const VMAFCambi *s, int nb_jobs, int nb)
+{
+    const int nb_top = av_clip(TOP_SHARE * nb, 1, nb);
+    uint32_t least = 0, known = 0;
+    double sum = 0;
+    int rest = nb_top;
+
+    // the bits of the least of them, from the highest on: those of positive floats are in order
+    for (int shift = 20; shift >= 0; shift -= 10) {
+        uint32_t nb_of[1 << 11] = { 0 };
+        int digit = (1 << 11) - 1;
+
+        for (int j = 0; j < nb_jobs; j++)
+            for (int i = 0; i < s->job[j].nb_contrasts; i++) {
+                const uint32_t bits = av_float2int(s->job[j].contrast[i]);
+
+                if ((bits & known) == least)
+                    nb_of[(bits & ~known) >> shift]++;
+            }
+        while (digit && rest > nb_of[digit])
+            rest -= nb_of[digit--];
+        least |= (uint32_t)digit << shift;
+        known  = ~0u << shift;
+    }
+    for (int j = 0; j < nb_jobs; j++)
+        for (int i = 0; i < s->job[j].nb_contrasts; i++)
+            if (av_float2int(s->job[j].contrast[i]) > least)
+                sum += s->job[j].contrast[i];
+    return (sum + (double)av_int2float(least) * rest) / nb_top;
+}
+
+int ff_vmaf_cambi(VMAFCambi *s, AVFilterContext *ctx, const AVFrame *encode, double *score)
+{
+    ThreadData td = {
+        .s = s, .frame = encode, .step = 1 + s->is_halved,
+        .image = s->image[1], .mask = s->mask[1],
+        .w = s->is_halved ? (s->width  + 1) / 2 : s->width,
+        .h = s->is_halved ? (s->height + 1) / 2 : s->height,
+    };
+    double sum = 0;
+    int nb_jobs = FFMIN(s->nb_jobs, td.h), bits = 0;
+
+    ff_filter_execute(ctx, VMAF_JOB(s, prepare_slice), &td, NULL, nb_jobs);
+    for (int i = 0; i < nb_jobs; i++)
+        bits |= s->job[i].bits;
+    if (bits >> s->depth) {
+        av_log(ctx, AV_LOG_ERROR, "The encode has samples of more than %d bits.\n", s->depth);
+        return AVERROR_INVALIDDATA;
+    }
+    for (int scale = 0; scale < SCALES; scale++) {
+        td.src      = s->image[!(scale & 1)];
+        td.src_mask = s->mask[!(scale & 1)];
+        td.image    = s->image[scale & 1];
+        td.mask     = s->mask[scale & 1];
+        td.src_w    = td.w;
+        td.step     = scale ? 2 : 1;
+        td.w        = (td.w + td.step - 1) / td.step;
+        td.h        = (td.h + td.step - 1) / td.step;
+        nb_jobs     = FFMIN(s->nb_jobs, td.h);
+        ff_filter_execute(ctx, VMAF_JOB(s, filter_slice), &td, NULL, nb_jobs);
+        ff_filter_execute(ctx, VMAF_JOB(s, contrast_slice), &td, NULL, nb_jobs);
+        sum += (16 >> scale) * pool(s, nb_jobs, td.w * td.h);
+    }
+    *score = FFMIN(sum / (s->window * s->window), MAX_SCORE);
+    return 0;
+}
+
+// ---- set-up ----
+
+static int ceil_log2(int n)
+{
+    return n > 1 ? av_log2(n - 1) + 1 : 0;
+}
+
+/// The nearest of n samples for each of nb, as libvmaf's steps of float find them.
+static av_cold int *make_positions(VMAFMemory *m, int n, int nb)
+{
+    const float ratio = (float)n / nb;
+    float at = ratio / 2 - 0.5;
+    int *dst = vmaf_alloc(m, nb, sizeof(*dst));
+
+    for (int i = 0; i < nb && dst; i++, at += ratio)
+        dst[i] = at + 0.5;
+    return dst;
+}
+
+static av_cold void init_job(const VMAFCambi *s, VMAFMemory *m, Job *job, int w, int h)
+{
+    for (int i = 0; i < 2; i++) {
+        job->source[i] = vmaf_alloc(m, s->width, sizeof(uint16_t));
+        job->row[i]    = vmaf_alloc(m, s->width, sizeof(uint16_t));
+    }
+    for (int i = 0; i < MASK_ROWS; i++)
+        job->flat[i] = vmaf_alloc(m, s->width, 1);
+    job->flat_sum = vmaf_alloc(m, s->width, 1);
+    job->mask     = vmaf_alloc(m, s->width, 1);
+    for (int i = 0; i < 3; i++)
+        job->mode[i] = vmaf_alloc(m, w, sizeof(uint16_t));
+    job->count    = vmaf_alloc(m, (NB_VALUES + 2 * CONTRASTS) * (size_t)s->count_stride,
+                               sizeof(uint16_t));
+    job->contrast = vmaf_alloc(m, (h / s->nb_jobs + 1) * (size_t)w, sizeof(float));
+}
+
+static av_cold int check_size(const VMAFCambi *s, AVFilterContext *ctx)
+{
+    // that of the last scale, which rounds up at each step
+    const int least = FFMIN(s->width, s->height) - 1 >> (SCALES - 1 + s->is_halved);
+
+    if (FFMAX(s->width, s->height) < MIN_SIZE || s->window > MAX_WINDOW ||
+        least + 1 < s->window / 2) {
+        av_log(ctx, AV_LOG_ERROR, "CAMBI cannot measure a picture of %dx%d: one side must be at "
+               "least %d, the other a tenth of it, and both together less than 6000, or %d "
+               "samples and more.\n", s->width, s->height, MIN_SIZE, LARGE);
+        return AVERROR(EINVAL);
+    }
+    return 0;
+}
+
+av_cold int ff_vmaf_cambi_init(VMAFCambi **ps, AVFilterContext *ctx, int width, int height,
+                               int depth, const VMAFCambiOptions *options)
+{
+    VMAFCambi *s  = *ps = av_mallocz(sizeof(*s));
+    VMAFMemory *m = &s->memory;
+    int w, h, ret;
+
+    if (!s)
+        return AVERROR(ENOMEM);
+    s->has_avx2 = VMAF_HAS_AVX2;
+    s->depth    = depth;
+    s->width    = width;
+    s->height   = height;
+    if (options->width && options->height &&
+        options->width <= width && options->height <= height) {
+        s->width  = options->width;
+        s->height = options->height;
+    }
+    s->dithers   = (options->depth ? options->depth : depth) < 10;
+    s->is_halved = s->width * s->height >= LARGE;
+    s->window    = MAX_WINDOW * (s->width + s->height) / 375 >> 4;
+    if (s->is_halved)
+        s->window = s->window + 1 >> 1;
+    s->window  |= 1;
+    s->mask_min = MASK_SIZE * MASK_SIZE +
+                  3 * (ceil_log2((s->width >> 6) * (s->height >> 6)) - 11) - 1 >> 1;
+    if ((ret = check_size(s, ctx)) < 0)
+        return ret;
+
+    // libvmaf's table has nine decimal digits
+    for (int i = 1; i <= s->window * s->window; i++) {
+        char text[32];
+
+        snprintf(text, sizeof(text), "%.9g", 1.0 / i);
+        s->reciprocal[i] = strtof(text, NULL);
+    }
+    for (int n = 1; n <= MAX_RUN; n++)
+        for (int i = 0; i < n; i++)
+            for (int x = i; x < i + s->window; x++)
+                s->run[n][x]++;
+    w = s->is_halved ? (s->width  + 1) / 2 : s->width;
+    h = s->is_halved ? (s->height + 1) / 2 : s->height;
+    s->count_stride = FFALIGN(w + s->window + VECTOR, 32);
+    for (int i = 0; i < 2; i++) {
+        s->image[i] = vmaf_alloc(m, (size_t)w * h, sizeof(*s->image[i]));
+        s->mask[i]  = vmaf_alloc(m, (size_t)w * h, 1);
+    }
+    s->nb_jobs = ff_filter_get_nb_threads(ctx);
+    s->job     = vmaf_alloc(m, s->nb_jobs, sizeof(*s->job));
+    for (int i = 0; i < s->nb_jobs && s->job; i++)
+        init_job(s, m, &s->job[i], w, h);
+    if (s->width != width || s->height != height) {
+        s->column = make_positions(m, width,  s->width);
+        s->line   = make_positions(m, height, s->height);
+    }
+    return m->is_short ? AVERROR(ENOMEM) : 0;
+}
+
+av_cold void ff_vmaf_cambi_free(VMAFCambi **s)
+{
+    if (*s)
+        vmaf_free(&(*s)->memory);
+    av_freep(s);
+}

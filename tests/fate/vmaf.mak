@@ -1,0 +1,8 @@
+# vmaf. The numbers are those of libvmaf's plain C for the same drawn clips, by its tool of commit
+# f85a8536 with a model each; clips and figures are the same on every machine with glibc.
+
+FATE_VMAF = $(addprefix fate-vmaf-,depth drawn errors json motion)
+$(FATE_VMAF): RUN  = parsed=vmaf; $(NAMED)
+$(FATE_VMAF): FROM = filters/vmaf
+
+FATE_QUALITY-$(call WITH_ALL, VMAF_FILTER FFMPEG) += $(FATE_VMAF)

@@ -1,0 +1,154 @@
+# shellcheck shell=sh disable=SC2034,SC2046,SC2086,SC2095,SC2125,SC2154
+# Tests of vmaf, for CMD in tests/fate/metrics.mak: they come after tests/filters/common.sh.
+# SPDX-License-Identifier: LGPL-2.1-or-later
+
+v1=vmaf_v1.0.16_
+
+# Draw a source and its encode, ${tmp}/source and ${tmp}/encode: steps of luma and of chroma, and in
+# the source noise by the usual 32-bit congruence. Products stay below 2^53.
+draw(){ # frames depth chroma-shift-x chroma-shift-y
+    LC_ALL=C awk -v frames=$1 -v depth=$2 -v sx=$3 -v sy=$4 -v source=${tmp}/source -v encode=${tmp}/encode '
+        function odd(a) { return int(a / 16) % 2 }
+        function put(v, file) {
+            printf("%c", v % 256) > file
+            if (depth > 8)
+                printf("%c", int(v / 256)) > file
+        }
+        BEGIN {
+            s = 1
+            for (t = 0; t < frames; t++)
+                for (p = 0; p < 3; p++) {
+                    w = p ? 480 / 2 ^ sx : 480
+                    h = p ? 360 / 2 ^ sy : 360
+                    for (y = 0; y < h; y++)
+                        for (x = 0; x < w; x++) {
+                            s = (s * 1664525 + 1013904223) % 4294967296
+                            z = int(s / 1073741824)
+                            if (p == 0) {
+                                d = 48 + int(x / 12) + int(y / 18) + 6 * (odd(x + 3 * t) != odd(y))
+                                r = d + z
+                            } else if (p == 1) {
+                                r = 110 + int((x * x + 3 * y * t) / 64) % 37 + z
+                                d = int(r / 4) * 4
+                            } else {
+                                r = 120 + int((x * y + 11 * t) / 32) % 29 + z
+                                d = int(r / 5) * 5
+                            }
+                            if (depth == 10) {
+                                r = r * 4 + int(s / 268435456) % 4
+                                d *= 4
+                            }
+                            put(r, source)
+                            put(d, encode)
+                        }
+                }
+        }'
+}
+
+# The filter on what was drawn.
+on_drawn(){ # format options [filter-of-main filter-of-reference options-of-ffmpeg]
+    raw="-f rawvideo -pix_fmt $1 -video_size 480x360"
+    ffmpeg ${raw} -i ${tmp}/encode ${raw} -i ${tmp}/source \
+        -lavfi "[0]${3:-null}[m];[1]${4:-null}[r];[m][r]vmaf=$2" ${5} ${to_null}
+}
+
+# Of lines of stats_file.
+features(){
+    sed 's/^n:\([0-9]*\) .* score:/\1 score:/; s/ speed_chroma_[uv]:[^ ]*//g
+         s/ adm_scale[^ ]*//g; s/ motion_sad:[^ ]*//; s/ motion2:[^ ]*//'
+}
+
+# All features and scores, for any number of threads.
+vmaf_drawn(){
+    draw 3 8 1 1
+    while read -r format model; do
+        test ${format} != yuv444p10 || test -e ${tmp}/deep || { draw 4 10 0 0; touch ${tmp}/deep; }
+        echo "${format} ${model}"
+        on_drawn ${format} model=version=${v1}${model}:f=- | features > ${tmp}/one
+        on_drawn ${format} model=version=${v1}${model}:f=- "" "" "-filter_complex_threads 5" | features > ${tmp}/five
+        cat ${tmp}/one
+        cmp -s ${tmp}/one ${tmp}/five || echo "and others with five threads"
+    done << END
+yuv420p   3d0h
+yuv420p   hfr_3d0h
+yuv444p10 5d0h
+yuv444p10 3d0h_2160
+yuv444p10 hfr_1d5h_2160
+END
+}
+
+# Frames without a next one, and those that the timeline leaves out.
+vmaf_motion(){
+    draw 3 8 1 1
+    for model in 3d0h hfr_3d0h; do
+        for frames in 1 2; do
+            echo "${model}, frames: ${frames}"
+            on_drawn yuv420p model=version=${v1}${model}:f=- trim=end_frame=${frames} trim=end_frame=${frames} |
+                sed 's/.* motion_sad/motion_sad/'
+        done
+    done
+    echo "without frame 1"
+    on_drawn yuv420p "enable='not(eq(n,1))':f=-" | sed 's/.* motion_sad/motion_sad/'
+    echo "one of two"
+    on_drawn yuv420p n_subsample=2:f=- | sed 's/pts.* motion_sad/motion_sad/'
+    ffmpeg -f rawvideo -pix_fmt yuv420p -video_size 480x360 -i ${tmp}/source \
+        -lavfi split,vmaf=model=version=${v1}hfr_3d0h -f framecrc - | grep -c '^0,'
+    echo "a graph that is rebuilt"
+    ffmpeg -lavfi testsrc2=s=480x360 -frames:v 3 -pix_fmt gray ${tmp}/%d.pgm
+    ffmpeg -lavfi testsrc2=s=400x360 -frames:v 2 -pix_fmt gray -start_number 4 ${tmp}/%d.pgm
+    ffmpeg -i ${tmp}/%d.pgm -lavfi scale,format=yuv420p,split,vmaf=f=${tmp}/stats -f framecrc - | grep -c '^0,'
+    sed 's/ .*//' ${tmp}/stats | xargs
+    echo "an output that ends early"
+    ffmpeg -lavfi testsrc2=s=480x360:d=1,format=yuv420p,split,vmaf=log_path=${tmp}/log,trim=end_frame=1 ${to_null}
+    sed -n 's/.*"frames": \([0-9]*\), "scored": \([0-9]*\),.*/\1 \2/p' ${tmp}/log | awk '{ print($1 == $2 ? "all scored" : $0) }'
+}
+
+# bitdepth=10 is what a conversion to 10 bits yields.
+vmaf_depth(){
+    draw 2 8 1 1
+    for range in limited full; do
+        deep=setrange=${range},scale,format=yuv420p10
+        on_drawn yuv420p model=version=${v1}3d0h'\\:cambi.enc_bitdepth=8':f=- ${deep} ${deep} > ${tmp}/converted
+        on_drawn yuv420p bitdepth=10:f=- setrange=${range} setrange=${range} > ${tmp}/computed
+        same "bitdepth=10 of ${range} range" ${tmp}/converted ${tmp}/computed
+    done
+    on_drawn yuv420p bitdepth=10:f=- scale,format=yuv420p10 | features
+    on_drawn yuv420p bitdepth=10:f=- null scale,format=yuv420p10 | features
+}
+
+# The keys are libvmaf's.
+vmaf_json(){
+    draw 2 8 1 1
+    on_drawn yuv420p "model=version=${v1}5d0h\\\\:name=phone|version=${v1}hfr_1d5h_2160\\\\:cambi.enc_width=320\\\\:cambi.enc_height=240\\\\:cambi.enc_bitdepth=8:log_path=-:log_fmt=json:n_threads=2:pool=harmonic_mean" |
+        sed '/"version"/d; /"fps"/d; /frameNum": 1/d; /"[a-oq-z].*"min"/d; s/, "/,\
+"/g'
+    ffmpeg -lavfi "testsrc2=s=480x360:d=0.08,format=yuv420p,split,vmaf,${print}" ${to_null} | grep -v ^frame | sed 's/=.*//' | sort | uniq -c | sed 's/^ *//'
+}
+
+vmaf_errors(){
+    source=testsrc2=d=0.04,scale=480x360,format=yuv420p
+    while read -r options; do
+        fails -lavfi ${source},split,vmaf=${options} ${to_null}
+    done << 'END'
+model=version=vmaf_v0.6.1
+model=path=model.json
+model=version=vmaf_v1.0.16_3d0h\\:motion.motion_fps_weight=2
+model=version=vmaf_v1.0.16_3d0h\\:cambi.enc_width=9
+model=version=vmaf_v1.0.16_3d0h|version=vmaf_v1.0.16_5d0h
+feature=name=psnr
+log_fmt=csv
+log_path=scores.XML
+bitdepth=9
+END
+    while read -r size format options; do
+        fails -lavfi testsrc2=d=0.04,scale=${size},format=${format},split,vmaf=${options} ${to_null}
+    done << END
+480x360  gray
+216x158  yuv420p
+480x264  yuv420p model=version=${v1}5d0h
+215x215  yuv420p
+1920x160 yuv420p
+END
+    fails -lavfi "${source},split[a][b];[b]scale,format=yuv422p[c];[a][c]vmaf=bitdepth=10" ${to_null}
+    fails -lavfi "${source},split[a][b];[b]scale=240x180[c];[a][c]vmaf" ${to_null}
+}
