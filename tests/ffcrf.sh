@@ -118,7 +118,7 @@ crf_refusals(){
         eval ffcrf ${arguments}
         echo "${arguments}: status ${status}, $(grep -c -e "${word}" ${tmp}/err)" | sed "s,${tmp},folder,g"
     done << 'END' | sed 's/, [1-9][0-9]*$/, and says why/; s/, 0$/, and does not say why/'
-crf:v 20|${good} -crf:v 20
+crf 20|${good} -crf:v 20
 crf 20|${good} -crf 20
 qp 20|${good} -qp 20
 b 1M|${good} -b:v 1M

@@ -154,6 +154,7 @@ int process_run(char *const argv[], FILE *file[PROCESS_FILES],
         if (caught_signal)
             kill(child, SIGKILL);           // what it was making is of no use
     } while (waitpid(child, &status, 0) < 0 && errno == EINTR);
+    rewind(file[0]);                        // the program has written with the same position
     if (caught_signal)
         return -1;
     if (WIFSIGNALED(status))
