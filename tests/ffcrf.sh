@@ -369,10 +369,10 @@ crf_samples(){
             }' ${tmp}/scores
     done
     # scenes that differ take more samples, and the size of the whole is in the range
-    ff -loop 1 -framerate 25 -i ${pictures}/chelsea_451x300.pgm -t 24 \
-        -vf "crop=96:72:x='mod(n*(1+3*gt(mod(floor(n/50)*7,11),5)),250)':y='mod(n,150)*lt(mod(floor(n/50)*5,7),4)',format=yuv420p" \
+    ff -loop 1 -framerate 25 -i ${pictures}/chelsea_451x300.pgm -t 60 \
+        -vf "crop=192:144:x='mod(n*(1+3*gt(mod(floor(n/125)*7,11),5)),250)':y='mod(n,150)*lt(mod(floor(n/125)*5,7),4)',format=yuv420p" \
         -c:v libx264 -preset ultrafast -qp 10 ${tmp}/scenes.mkv
-    found -i ${tmp}/scenes.mkv ${fast} -g 25 --crf 30 --metric ssim --sample-duration 1s --encode ${out}
+    found -i ${tmp}/scenes.mkv ${fast} -g 25 --crf 30 --metric ssim --sample-duration 2s --encode ${out}
     yes_if "more samples" "$(sample .sample | wc -l) > 3"
     yes_if "in the range" "$(done_ .predicted_encode_size_min) < $(whole .size) && $(whole .size) < $(done_ .predicted_encode_size_max)"
     # thorough: the best of all CRFs
