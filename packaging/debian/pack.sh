@@ -22,8 +22,6 @@ mkdir -p "$lib" "$tree/usr/bin" "$tree/usr/share/man/man1" "$tree/DEBIAN" "$doc"
 cp -r "$stage/bin" "$stage/lib" "$stage/libexec" "$lib"
 mkdir "$lib/share"
 cp -r "$stage/share/ffmpeg" "$lib/share"
-cp -r "$stage/share/bash-completion" "$stage/share/zsh" "$stage/share/fish" "$tree/usr/share"
-mv "$tree/usr/share/zsh/site-functions" "$tree/usr/share/zsh/vendor-completions"
 cp -r "$stage/share/doc/$name/"* "$doc"
 rm "$doc/licences/"COPYING.* "$doc/CHANGELOG.md"
 

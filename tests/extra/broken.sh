@@ -102,11 +102,12 @@ mutants() {
   tools/crf/search.c          @ s/i < nb \&\& !high/i < nb/ @ ffcrf-choice
   tools/crf/search.c          @ s/ \&\& low->percent <= s->max_percent;/;/ @ ffcrf-choice
   tools/crf/search.c          @ s/? curve : line/? line : line/ @ ffcrf-choice
-  tools/crf/score.c           @ s/= s->nb_frames;/= src->pts;/ @ ffcrf-vfr
-  tools/crf/score.c           @ s/: "\[encode\]\[source\]"/: "[source][encode]"/ @ ffcrf-search
-  tools/crf/ffcrf.c           @ s/ cache_put(&s->cache/ if (sample->number) &/ @ ffcrf-resume
-* tools/crf/ffcrf.c           @ s/percent : 100 - percent/percent : percent/ @ ffcrf-samples
-  tools/crf/ffcrf.c           @ s/metric_reaches(m, \*score, sample)/metric_reaches(m, sample, *score)/ @ ffcrf-samples
+  tools/crf/metric.c          @ s/split\[c\]%s\[e\]/split[c]%s,loop=1:1:0[e]/ @ ffcrf-pairs
+  tools/crf/ffcrf.c           @ s/frames != packets || frames != decoded/0/ @ ffcrf-pairs
+  tools/crf/metric.c          @ s/"\[r\]\[e\]" : "\[e\]\[r\]"/"[r][e]" : "[r][e]"/ @ ffcrf-metrics
+  tools/crf/ffcrf.c           @ s/cache_put(s->cache, key, r) < 0/number \&\& cache_put(s->cache, key, r) < 0/ @ ffcrf-resume
+  tools/crf/metric.c          @ s/percent : 100 - percent/100 - percent : percent/ @ ffcrf-samples
+  tools/crf/metric.c          @ s/reaches(&m->scale, worst, mean)/reaches(\&m->scale, mean, worst)/ @ ffcrf-samples
   tools/report/quality-gate   @ s/operator.gt/operator.ge/ @ tools-gate
   tools/report/quality-gate   @ s/<= at - self.options.window/< at - self.options.window/ @ tools-gate
   tools/report/quality-gate   @ s/if at - since < (/if at - since <= (/ @ tools-gate

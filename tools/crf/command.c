@@ -17,380 +17,370 @@
  */
 
 #include <limits.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <sys/wait.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "ffcrf.h"
+#include "libavcodec/avcodec.h"
+#include "libavutil/avstring.h"
+#include "libavutil/mem.h"
 
-/// Add an argument, quoted for a shell if it has to be.
-static void add(AVBPrint *text, const char *argument)
+#include "command.h"
+#include "text.h"
+
+// ---- arguments ----
+
+static void add(Command *c, char *argument)
+{
+    c->argv = checked(av_realloc_array(c->argv, c->nb + 2, sizeof(*c->argv)));
+    c->argv[c->nb++] = argument;
+    c->argv[c->nb]   = NULL;
+}
+
+/// Add an option, of a stream if its specifier is given, and its value.
+static void add_option(Command *c, const char *name, const char *stream, char *value)
+{
+    add(c, text("-%s%s", name, stream));
+    add(c, value);
+}
+
+#define OPTION(c, name, ...) add_option(c, name, "", text(__VA_ARGS__))
+
+static void add_words(Command *c, const char *words)
+{
+    for (; *words; words += strspn(words, " ")) {
+        const int size = strcspn(words, " ");
+
+        add(c, text("%.*s", size, words));
+        words += size;
+    }
+}
+
+static void add_dictionary(Command *c, const AVDictionary *options, const char *stream)
+{
+    const AVDictionaryEntry *e = NULL;
+
+    while ((e = av_dict_iterate(options, e)))
+        add_option(c, e->key, stream, text("%s", e->value));
+}
+
+const char *command_text(const Command *c)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
                                 "_-+=:,./@%";
+    const char *all = "";
 
-    if (text->len)
-        av_bprint_chars(text, ' ', 1);
-    if (*argument && strspn(argument, plain) == strlen(argument))
-        av_bprintf(text, "%s", argument);
+    for (int i = 0; i < c->nb; i++) {
+        char *word = c->argv[i];
+
+        if ((!*word || word[strspn(word, plain)]) &&
+            av_escape(&word, c->argv[i], NULL, AV_ESCAPE_MODE_QUOTE, 0) < 0)
+            checked(NULL);
+        all = text("%s%s%s", all, i ? " " : "", word);
+    }
+    return all;
+}
+
+const char *command_ffmpeg(void)
+{
+    char path[PATH_MAX] = "", *name, *folders = text("%s", getenv("PATH") ? getenv("PATH") : "");
+    const char *beside, *found;
+    struct stat a, b;
+
+    if (readlink("/proc/self/exe", path, sizeof(path) - 1) > 0 && (name = strrchr(path, '/')))
+        *name = 0;
+    // programs of a package are in libexec, and what starts them is in bin
+    if ((name = strrchr(path, '/')) && !strcmp(name, "/libexec"))
+        strcpy(name, "/bin");
+    beside = text("%s/ffmpeg", path);
+    if (!*path || access(beside, X_OK) || stat(beside, &a))
+        return "ffmpeg";
+    do {
+        name  = av_strtok(folders, ":", &folders);
+        found = text("%s/ffmpeg", name ? name : "");
+    } while (name && access(found, X_OK));
+    return name && !stat(found, &b) && a.st_ino == b.st_ino && a.st_dev == b.st_dev ? "ffmpeg"
+                                                                                    : beside;
+}
+
+// ---- parts of commands ----
+
+/// Filters before the encoder, or before the comparison. All that comes out of them is of one size
+/// and format, those of the encoder's first frame.
+static const char *filters(const Job *job, int is_reference)
+{
+    const Options *o = job->o;
+    const char *user = is_reference && o->reference ? o->reference : o->filters;
+    const char *end  = job->width   ? text("scale=%d:%d,format=%s", job->width, job->height,
+                                           av_get_pix_fmt_name(job->format)) :
+                       o->pix_fmt   ? text("format=%s", o->pix_fmt) : "null";
+
+    return text("%s%s%s%s%s%s", user ? user : "", user ? "," : "",
+                o->rate      ? text("fps=%s,", o->rate) : "",
+                o->size      ? text("scale=s=%s,", o->size) : "",
+                o->nb_frames ? text("trim=end_frame=%d,", o->nb_frames) : "",
+                // a command that was printed has it already
+                user && strstr(user, end) ? "null" : end);
+}
+
+/// The program, and what goes for all of its files.
+static Command begin(const Job *job, int is_printed)
+{
+    const Options *o = job->o;
+    Command c = { NULL };
+
+    add(&c, text("%s", job->ffmpeg));
+    add_words(&c, "-nostdin");
+    if (!is_printed)
+        add_words(&c, text("-y -nostats -progress pipe:1 -v %s", o->loglevel));
+    if (o->device)
+        OPTION(&c, "init_hw_device", "%s", o->device);
+    if (o->measure.on_gpu && job->width && !is_printed)
+        add_words(&c, text("-init_hw_device cuda=gpu:%d -filter_hw_device gpu",
+                           o->gpu ? atoi(o->gpu) : 0));
+    return c;
+}
+
+/// A part of the source; length 0 is to its end.
+static void add_input(Command *c, const Job *job, double start, double length)
+{
+    const Options *o = job->o;
+
+    if (o->hwaccel)
+        OPTION(c, "hwaccel", "%s", o->hwaccel);
+    if (start > 0)
+        OPTION(c, "ss", "%.12g", start);
+    if (length > 0)
+        OPTION(c, "t", "%.12g", length);
+    OPTION(c, "i", "%s", o->input);
+}
+
+static void add_encoder(Command *c, const Options *o, double crf, const char *stream)
+{
+    AVDictionary *always = NULL;
+
+    // the user's are among them, too
+    if (o->always && av_dict_parse_string(&always, o->always, "=", ":", 0) < 0)
+        checked(NULL);
+    add_option(c, "c", stream, text("%s", o->encoder));
+    add_option(c, o->crf_option, stream, text("%.6g", crf));
+    add_dictionary(c, always, stream);
+    add_dictionary(c, o->encoder_options, stream);
+    add_option(c, "fps_mode", stream, text("passthrough"));
+    add_option(c, "enc_time_base", stream, text("filter"));
+    av_dict_free(&always);
+}
+
+/// Count the frames of a stream.
+static void add_count(Command *c, const char *stream, int file)
+{
+    add_option(c, "stats_enc_pre", stream, text("/dev/fd/%d", file));
+    add_option(c, "stats_enc_pre_fmt", stream, text("{n}"));
+}
+
+/// Count what goes into an encoder, and what comes out.
+static void add_counts(Command *c, const char *stream)
+{
+    add_count(c, stream, FILE_FRAMES);
+    add_option(c, "stats_mux_pre", stream, text("/dev/fd/%d", FILE_PACKETS));
+    add_option(c, "stats_mux_pre_fmt", stream, text("{size}"));
+}
+
+/// Filter the source to [a], which is encoded, and [s], which that is compared with.
+static void add_source(Command *c, const Job *job)
+{
+    const Options *o = job->o;
+    const int index  = job->in->stream->index;
+
+    if (o->reference)
+        OPTION(c, "filter_complex", "[0:%d]split[x][y];[x]%s%s[a];[y]%s[s]", index,
+               filters(job, 0), o->upload, filters(job, 1));
     else
-        av_bprint_escape(text, argument, NULL, AV_ESCAPE_MODE_QUOTE, 0);
+        OPTION(c, "filter_complex", "[0:%d]%s,split[x][s];[x]null%s[a]", index, filters(job, 0),
+               o->upload);
 }
 
-/// Add an option, of the stream that is encoded if one is given.
-static void add_option(AVBPrint *text, const char *name, const char *stream, const char *value)
+/// Score the frames of that label against [s].
+static void add_score(Command *c, const Job *job, const char *encode, int step)
 {
-    char option[128];
+    const char *log = text("/dev/fd/%d", FILE_SCORES);
 
-    snprintf(option, sizeof(option), "-%s%s", name, stream);
-    add(text, option);
-    add(text, value);
+    OPTION(c, "filter_complex", "%s", measure_graph(&job->o->measure, encode, log, job->height,
+                                                    job->format, step));
+    add_words(c, "-map [c] -fps_mode passthrough");
+    add_count(c, "", FILE_DECODED);
+    add_words(c, "-f null - -map [o] -fps_mode passthrough -f null -");
 }
 
-/// The ffmpeg beside this program, by its short name if a shell finds it by that. Programs of a
-/// package are in libexec, and what starts them is in bin.
-static int add_ffmpeg(AVBPrint *text)
-{
-    char dir[PATH_MAX], beside[PATH_MAX + 12], found[PATH_MAX], real[PATH_MAX] = "";
-    ssize_t size = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
-    const char *env = getenv("PATH");
-    char *path = av_strdup(env ? env : ""), *rest = path, *part, *name;
-    int packaged;
+// ---- whole commands ----
 
-    if (!path)
-        return AVERROR(ENOMEM);
-    dir[FFMAX(size, 0)] = 0;
-    if ((name = strrchr(dir, '/')))
-        *name = 0;
-    name = strrchr(dir, '/');
-    if ((packaged = name && !strcmp(name, "/libexec")))
-        *name = 0;
-    snprintf(beside, sizeof(beside), "%s%s/ffmpeg", dir, packaged ? "/bin" : "");
-    if (access(beside, X_OK) < 0 || !realpath(beside, real))
-        *real = 0;
-    while ((part = av_strtok(rest, ":", &rest))) {
-        snprintf(dir, sizeof(dir), "%s/ffmpeg", part);
-        if (access(dir, X_OK) >= 0)
-            break;
-    }
-    add(text, !*real || part && realpath(dir, found) && !strcmp(found, real) ? "ffmpeg" : beside);
-    av_free(path);
-    return 0;
+Command command_ask(const Job *job, const char *words)
+{
+    Command c = { NULL };
+
+    add(&c, text("%s", job->ffmpeg));
+    add_words(&c, words);
+    return c;
 }
 
-// ---- streams ----
-
-/// What becomes of a stream that is not encoded as the video is.
-enum { STREAM_COPY, STREAM_CONVERT, STREAM_DROP, STREAM_ERROR };
-
-/// An encoder for text that a format can hold, NULL if there is none.
-static const AVCodec *find_subtitles(const AVOutputFormat *format)
+Command command_first(const Job *job, double crf)
 {
-    static const enum AVCodecID texts[] = {
-        AV_CODEC_ID_SUBRIP, AV_CODEC_ID_MOV_TEXT, AV_CODEC_ID_WEBVTT
+    const Options *o = job->o;
+    Command c = begin(job, 0);
+
+    add_input(&c, job, o->start / 1e6, o->length / 1e6);
+    OPTION(&c, "map", "0:%d", job->in->stream->index);
+    OPTION(&c, "vf", "%s%s", filters(job, 0), o->upload);
+    add_encoder(&c, o, crf, ":v");
+    add_words(&c, text("-frames:v 1 -f matroska /dev/fd/%d", FILE_FIRST));
+    return c;
+}
+
+Command command_sample(const Job *job, double crf, double start, double duration, int step)
+{
+    const Options *o = job->o;
+    Command c = begin(job, 0);
+
+    add_input(&c, job, o->start / 1e6 + start, duration ? duration : o->length / 1e6);
+    add_source(&c, job);
+    add_words(&c, "-map [a]");
+    add_encoder(&c, o, crf, ":v");
+    add_counts(&c, ":v");
+    // headers where most files have them
+    add_words(&c, "-flags:v +global_header -f null - -dec 0:0");
+    add_score(&c, job, "dec:0", step);
+    return c;
+}
+
+Command command_verify(const Job *job, const Input *encode)
+{
+    const Options *o = job->o;
+    Command c = begin(job, 0);
+
+    OPTION(&c, "i", "%s", encode->path);
+    add_input(&c, job, o->start / 1e6, o->length / 1e6);
+    OPTION(&c, "filter_complex", "[1:%d]%s,split[s][d]", job->in->stream->index, filters(job, 1));
+    add_words(&c, "-map [d] -fps_mode passthrough");
+    add_count(&c, "", FILE_FRAMES);
+    add_words(&c, "-f null -");
+    add_score(&c, job, text("0:%d", encode->stream->index), o->step);
+    return c;
+}
+
+// ---- all streams ----
+
+/// What makes a stream one that the output can hold: "copy" or an encoder; NULL if nothing does.
+static const char *stream_encoder(const AVOutputFormat *out, const AVStream *st)
+{
+    static const struct { enum AVCodecID id; const char *encoder; } texts[] = {
+        { AV_CODEC_ID_SUBRIP, "srt" }, { AV_CODEC_ID_MOV_TEXT, "mov_text" },
+        { AV_CODEC_ID_WEBVTT, "webvtt" },
     };
+    const enum AVMediaType type = st->codecpar->codec_type;
+    const enum AVCodecID id     = st->codecpar->codec_id;
+    const AVCodecDescriptor *d  = avcodec_descriptor_get(id);
+    const int can               = avformat_query_codec(out, id, FF_COMPLIANCE_NORMAL);
 
-    for (int i = 0; i < FF_ARRAY_ELEMS(texts); i++) {
-        const AVCodec *codec = avcodec_find_encoder(texts[i]);
-
-        if (codec && avformat_query_codec(format, texts[i], FF_COMPLIANCE_NORMAL) == 1)
-            return codec;
-    }
-    return NULL;
+    // a file of any kind may be attached, of which the format tells nothing
+    if (!strcmp(out->name, "matroska") && (type == AVMEDIA_TYPE_ATTACHMENT ||
+                                           st->disposition & AV_DISPOSITION_ATTACHED_PIC))
+        return "copy";
+    for (int i = 0; i < FF_ARRAY_ELEMS(texts) && !can && d; i++)
+        if (d->props & AV_CODEC_PROP_TEXT_SUB &&
+            avformat_query_codec(out, texts[i].id, FF_COMPLIANCE_NORMAL) == 1)
+            return texts[i].encoder;
+    return can == 1 || can && type <= AVMEDIA_TYPE_AUDIO && type >= 0 ? "copy" : NULL;
 }
 
-static int needs_downmix(const Options *o, const AVStream *st)
-{
-    return o->downmix && st->codecpar->ch_layout.nb_channels > 3;
-}
-
-/// What encodes a stream of audio, NULL if it is copied.
-static const AVCodec *find_audio(const Options *o, const AVOutputFormat *format, const AVStream *st)
-{
-    static const char *const names[] = { "libopus", "aac" };
-
-    if (o->audio_codec)
-        return avcodec_find_encoder_by_name(o->audio_codec);
-    for (int i = 0; needs_downmix(o, st) && i < FF_ARRAY_ELEMS(names); i++) {
-        const AVCodec *codec = avcodec_find_encoder_by_name(names[i]);
-
-        if (codec && avformat_query_codec(format, codec->id, FF_COMPLIANCE_NORMAL))
-            return codec;
-    }
-    return NULL;
-}
-
-/// @param converter set to what encodes it, NULL if nothing does
-static int judge_stream(const Options *o, const AVOutputFormat *format, const AVStream *st,
-                        const AVCodec **converter)
-{
-    const enum AVCodecID id = st->codecpar->codec_id;
-    const AVCodecDescriptor *desc = avcodec_descriptor_get(id);
-    const int can = avformat_query_codec(format, id, FF_COMPLIANCE_NORMAL);
-
-    *converter = NULL;
-    // a file of any kind may be attached, of which it tells nothing
-    if (!strcmp(format->name, "matroska") && (st->codecpar->codec_type == AVMEDIA_TYPE_ATTACHMENT ||
-                                              st->disposition & AV_DISPOSITION_ATTACHED_PIC))
-        return STREAM_COPY;
-    switch (st->codecpar->codec_type) {
-    case AVMEDIA_TYPE_AUDIO:
-        *converter = find_audio(o, format, st);
-        if (*converter)
-            return avformat_query_codec(format, (*converter)->id, FF_COMPLIANCE_NORMAL) ?
-                   STREAM_CONVERT : STREAM_ERROR;
-        return can ? STREAM_COPY : STREAM_ERROR;
-    case AVMEDIA_TYPE_VIDEO:
-        return can ? STREAM_COPY : STREAM_DROP;
-    case AVMEDIA_TYPE_SUBTITLE:
-        if (can)
-            return STREAM_COPY;
-        *converter = find_subtitles(format);
-        return *converter && desc && desc->props & AV_CODEC_PROP_TEXT_SUB &&
-               avcodec_find_decoder(id) ? STREAM_CONVERT : STREAM_DROP;
-    default:
-        return can == 1 ? STREAM_COPY : STREAM_DROP;
-    }
-}
-
-/// How a stream that is one of that number of its type is converted.
-static void add_conversion(AVBPrint *text, const Options *o, const AVStream *st, int number,
-                           const AVCodec *codec)
-{
-    const int is_audio = st->codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
-    char stream[16];
-
-    snprintf(stream, sizeof(stream), ":%c:%d", is_audio ? 'a' : 's', number);
-    add_option(text, "c", stream, codec->name);
-    if (is_audio && o->audio_rate)
-        add_option(text, "b", stream, o->audio_rate);
-    if (is_audio && needs_downmix(o, st))
-        add_option(text, "ac", stream, "2");
-}
-
-/// All streams that the output's format takes; encoded is what the one that is encoded is called.
-static int add_streams(AVBPrint *text, const Options *o, const Source *input, const char *output,
-                       int is_quiet, char encoded[16])
+/// All streams that the output's format takes: as they are, or with [a] in place of the video.
+/// @param place set to that of the video. @return its specifier, NULL after a message
+static const char *add_streams(Command *c, const Job *job, const char *output, int scores,
+                               int warns, int *place)
 {
     const AVOutputFormat *out = av_guess_format(NULL, output, NULL);
-    int nb[AVMEDIA_TYPE_NB]   = { 0 }, place = 0, ret = 0;
-    AVBPrint conversions;
-    char map[16];
+    const Input *in  = job->in;
+    const Options *o = job->o;
+    int nb_videos = 0, nb_subtitles = 0, nb = 0, video = 0;
+    Command other = { NULL };
 
-    if (!out || out->video_codec == AV_CODEC_ID_NONE)
-        return usage("The name '%s' does not tell a video format: let it end with .mkv or .mp4.\n",
-                     output);
-    if (!avformat_query_codec(out, o->encoder->id, FF_COMPLIANCE_NORMAL))
-        return usage("'%s' cannot hold %s, which %s makes: let the name end with .mkv or .mp4.\n",
-                     output, avcodec_get_name(o->encoder->id), o->encoder->name);
-    snprintf(encoded, 16, ":v");
-    snprintf(map, sizeof(map), o->video_only ? "0:%d" : "0", input->stream->index);
-    add_option(text, "map", "", map);
-    if (o->video_only)
-        return 0;
-    av_bprint_init(&conversions, 0, AV_BPRINT_SIZE_UNLIMITED);
-    for (unsigned i = 0; ret >= 0 && i < input->format->nb_streams; i++) {
-        const AVStream *st = input->format->streams[i];
-        const enum AVMediaType type = st->codecpar->codec_type;
-        const char *type_name = av_get_media_type_string(type);
-        const AVCodec *converter = NULL;
-        const int fate = st == input->stream ? STREAM_COPY : judge_stream(o, out, st, &converter);
+    if (!out || !avformat_query_codec(out, job->codec, FF_COMPLIANCE_NORMAL)) {
+        fail("'%s' does not name a format that holds %s: let it end with .mkv or .mp4.", output,
+             avcodec_get_name(job->codec));
+        return NULL;
+    }
+    if (!scores)
+        OPTION(c, "map", o->video_only ? "0:%d" : "0", in->stream->index);
+    for (unsigned i = 0; i < in->format->nb_streams; i++) {
+        const AVStream *st    = in->format->streams[i];
+        const int type        = st->codecpar->codec_type;
+        const char *name      = avcodec_get_name(st->codecpar->codec_id);
+        const char *converter = st == in->stream ? "copy" : stream_encoder(out, st);
 
-        if (fate == STREAM_ERROR) {
-            ret = usage("'%s' cannot hold %s, which stream %u of '%s' %s: let the name end with "
-                        ".mkv, or choose by -c:a what audio is encoded by.\n", output,
-                        avcodec_get_name(converter ? converter->id : st->codecpar->codec_id), i,
-                        o->input, converter ? "would be" : "is");
-        } else if (fate == STREAM_DROP) {
-            av_log(NULL, is_quiet ? AV_LOG_DEBUG : AV_LOG_WARNING,
-                   "Stream %u (%s, %s) is left out: '%s' cannot hold it.\n", i,
-                   type_name ? type_name : "unknown",
-                   avcodec_get_name(st->codecpar->codec_id), output);
-            snprintf(map, sizeof(map), "-0:%u", i);
-            add_option(text, "map", "", map);
-        } else if (type >= 0) {
-            if (st == input->stream)
-                place = nb[type];
-            if (fate == STREAM_CONVERT)
-                add_conversion(&conversions, o, st, nb[type], converter);
-            nb[type]++;
+        if (st != in->stream && o->video_only)
+            continue;
+        if (!converter && type == AVMEDIA_TYPE_AUDIO &&
+            av_dict_get(o->other_options, "c:a", NULL, AV_DICT_IGNORE_SUFFIX))
+            converter = "copy";         // which that overrides
+        if (!converter && type == AVMEDIA_TYPE_AUDIO) {
+            fail("'%s' cannot hold %s, which stream %u is: let the name end with .mkv, or choose "
+                 "an encoder by -c:a.", output, name, i);
+            return NULL;
         }
-    }
-    add_option(text, "c", "", "copy");
-    av_bprintf(text, "%s%s", conversions.len ? " " : "", conversions.str);
-    av_bprint_finalize(&conversions, NULL);
-    if (nb[AVMEDIA_TYPE_VIDEO] > 1)
-        snprintf(encoded, 16, ":v:%d", place);
-    return ret;
-}
-
-// ---- the command ----
-
-/// The name of a device's type, NULL if there is none.
-static const char *type_name(const AVBufferRef *device)
-{
-    return device ? av_hwdevice_get_type_name(((AVHWDeviceContext *)device->data)->type) : NULL;
-}
-
-/// Which part of the input is taken.
-static void add_part(AVBPrint *text, const Options *o)
-{
-    const int64_t time[2] = { o->start, o->length };
-    char value[32];
-
-    for (int i = 0; i < 2; i++)
-        if (time[i]) {
-            snprintf(value, sizeof(value), "%.12g", time[i] / 1e6);
-            add_option(text, i ? "t" : "ss", "", value);
+        if (!converter) {
+            if (warns)
+                tell("Stream %u (%s) is left out: '%s' cannot hold it.\n", i, name, output);
+            if (!scores)
+                OPTION(c, "map", "-0:%u", i);
+            continue;
         }
-}
-
-/// Filters and pixel format before the encoder.
-static void add_filters(AVBPrint *text, const Options *o, const char *stream)
-{
-    AVBPrint filters;
-
-    av_bprint_init(&filters, 0, AV_BPRINT_SIZE_UNLIMITED);
-    av_bprintf(&filters, "%s", o->filters ? o->filters : "");
-    if (o->encode_device)
-        av_bprintf(&filters, "%sformat=%s,hwupload", filters.len ? "," : "", upload_formats(o));
-    else if (o->pix_fmt)
-        add_option(text, "pix_fmt", stream, o->pix_fmt);
-    if (filters.len)
-        add_option(text, "filter", stream, filters.str);
-    av_bprint_finalize(&filters, NULL);
-}
-
-static void add_input(AVBPrint *text, const Options *o, const Source *input)
-{
-    const AVCodecParameters *par = input->stream->codecpar;
-    const char *const hwaccel    = type_name(o->decode_device);
-    const char *const uploads    = type_name(o->encode_device);
-
-    if (uploads)
-        add_option(text, "init_hw_device", "", uploads);
-    if (hwaccel)
-        add_option(text, "hwaccel", "", hwaccel);
-    if (!input->seeks_late)
-        add_part(text, o);
-    if (av_packet_side_data_get(par->coded_side_data, par->nb_coded_side_data,
-                                AV_PKT_DATA_DISPLAYMATRIX))
-        add(text, "-noautorotate");
-    add_option(text, "i", "", o->input);
-    if (input->seeks_late)
-        add_part(text, o);
-}
-
-int command_make(char **command, const Options *o, const Source *input, double crf,
-                 const char *output, int is_quiet, const char *progress_options)
-{
-    const AVDictionaryEntry *e = NULL;
-    AVDictionary *options = NULL;
-    AVBPrint text;
-    char stream[16], name[PATH_MAX + 2];
-    int ret;
-
-    av_bprint_init(&text, 0, AV_BPRINT_SIZE_UNLIMITED);
-    ret = add_ffmpeg(&text);
-    av_bprintf(&text, "%s -nostdin", progress_options);
-    add_input(&text, o, input);
-    if (ret >= 0)
-        ret = add_streams(&text, o, input, output, is_quiet, stream);
-    if (ret >= 0) {
-        add_option(&text, "c", stream, o->encoder->name);
-        ret = encoder_options(o, crf, &options);
-        while (ret >= 0 && (e = av_dict_iterate(options, e)))
-            add_option(&text, e->key, stream, e->value);
-        av_dict_free(&options);
-        add_filters(&text, o, stream);
-        add_option(&text, "fps_mode", stream, "passthrough");
-        add_option(&text, "enc_time_base", stream, "filter");
-        snprintf(name, sizeof(name), "%s%s", *output == '-' ? "./" : "", output);
-        add(&text, name);
-    }
-    if (ret >= 0 && !av_bprint_is_complete(&text))
-        ret = AVERROR(ENOMEM);
-    return FFMIN(ret, av_bprint_finalize(&text, command));
-}
-
-/// Take the lines that -progress writes until it ends, which a signal asks it to.
-static void follow(FILE *f, pid_t child, int nb_frames)
-{
-    char line[256];
-    int asked = 0;
-
-    for (;;) {
-        const int got = !!fgets(line, sizeof(line), f);
-
-        if (caught_signal && !asked) {
-            kill(child, caught_signal);
-            asked = 1;
+        if (st == in->stream) {
+            *place = nb;
+            video  = nb_videos;
         }
-        if (!got && !(ferror(f) && errno == EINTR))
-            break;
-        clearerr(f);
-        if (got && !strncmp(line, "frame=", 6))
-            progress("encoding", atoi(line + 6), nb_frames, atof(line + 6) / FFMAX(nb_frames, 1));
+        if (scores) {
+            // what comes from a graph has lost what is known of it
+            add_option(c, "map", "", st == in->stream ? text("[a]") : text("0:%u", i));
+            add_option(&other, "map_metadata", text(":s:%d", nb), text("0:s:%u", i));
+        }
+        if (scores && st == in->stream && st->disposition & AV_DISPOSITION_DEFAULT)
+            add_option(&other, "disposition", text(":%d", nb), text("default"));
+        if (strcmp(converter, "copy"))
+            add_option(&other, "c", text(":s:%d", nb_subtitles), text("%s", converter));
+        nb_videos    += type == AVMEDIA_TYPE_VIDEO;
+        nb_subtitles += type == AVMEDIA_TYPE_SUBTITLE;
+        nb++;
     }
+    add_words(c, "-c copy");
+    for (int i = 0; i < other.nb; i++)
+        add(c, other.argv[i]);
+    add_dictionary(c, o->other_options, "");
+    return nb_videos > 1 ? text(":v:%d", video) : ":v";
 }
 
-/// Run a command by the shell.
-static int run(const char *command, int nb_frames)
+int command_whole(Command *c, const Job *job, double crf, const char *output, int scores,
+                  int warns)
 {
-    int fd[2], status;
-    pid_t child;
-    FILE *f;
+    const Options *o = job->o;
+    const char *stream;
+    int place;
 
-    if (pipe(fd) < 0)
-        return AVERROR(errno);
-    child = fork();
-    if (!child) {
-        dup2(fd[1], STDOUT_FILENO);
-        close(fd[0]);
-        close(fd[1]);
-        execl("/bin/sh", "sh", "-c", command, NULL);
-        _exit(127);
-    }
-    close(fd[1]);
-    f = fdopen(fd[0], "r");
-    if (child > 0 && f)
-        follow(f, child, nb_frames);
-    if (f)
-        fclose(f);
+    *c = begin(job, !scores);
+    add_input(c, job, o->start / 1e6, o->length / 1e6);
+    if (scores)
+        add_source(c, job);
+    stream = add_streams(c, job, output, scores, warns, &place);
+    if (!stream)
+        return -1;
+    add_encoder(c, o, crf, stream);
+    if (scores)
+        add_counts(c, stream);
     else
-        close(fd[0]);
-    if (child < 0)
-        return AVERROR(EAGAIN);
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return AVERROR(errno);
-    if (caught_signal)
-        return AVERROR_EXIT;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-        tell("Put the ffmpeg that ffcrf was built with into PATH.\n");
-    return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : AVERROR_EXTERNAL;
-}
-
-int command_run(const Options *o, const Source *input, double crf, int nb_frames)
-{
-    char *part = output_part(o->encode), *text = NULL, *command = NULL;
-    int ret = AVERROR(ENOMEM);
-
-    if (part)
-        ret = command_make(&text, o, input, crf, part, 1, " -v error -nostats -progress - -y");
-    if (ret >= 0) {
-        command = av_asprintf("exec %s", text);
-        ret     = command ? run(command, nb_frames) : AVERROR(ENOMEM);
+        add_option(c, "filter", stream, text("%s%s", filters(job, 0), o->upload));
+    add(c, text("%s%s", *output == '-' ? "./" : "", output));
+    if (scores) {
+        OPTION(c, "dec", "0:%d", place);
+        add_score(c, job, "dec:0", o->step);
     }
-    if (ret >= 0 && rename(part, o->encode) < 0)
-        ret = AVERROR(errno);
-    if (ret < 0 && part)
-        unlink(part);
-    if (ret < 0 && ret != AVERROR_EXIT)
-        fail(ret, "'%s' could not be made%s\n", o->encode, ret == AVERROR_EXTERNAL ?
-             ": see ffmpeg's message above." : ".");
-    av_free(text);
-    av_free(command);
-    av_free(part);
-    return ret;
+    return 0;
 }

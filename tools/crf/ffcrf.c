@@ -21,176 +21,243 @@
  * ffcrf: find the CRF of an encoder that gives an encode a wanted quality.
  */
 
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
-#include <signal.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-#include "ffcrf.h"
+#include "libavutil/common.h"
+#include "libavutil/mem.h"
+#include "libavutil/time.h"
 
-enum {
-    EXIT_FOUND,
-    EXIT_NOT_REACHABLE,
-    EXIT_USAGE,                 ///< or an input that cannot be used
-    EXIT_FAILED,
-    EXIT_VERIFY,                ///< the whole encode misses the target
-    EXIT_SIGNAL = 128
-};
+#include "cache.h"
+#include "command.h"
+#include "input.h"
+#include "options.h"
+#include "process.h"
+#include "search.h"
+#include "text.h"
+
+/// As of all quality tools.
+enum { EXIT_FOUND, EXIT_MISSED, EXIT_FAILED, EXIT_SIGNAL = 128 };
 
 #define SIZE_ERROR   0.1    ///< samples are added while the predicted size may be off by more
 #define MOST_SAMPLES 24     ///< that are reached by that
 #define LEAST_ERROR  0.08   ///< of the size that samples leave out, however alike they are
-#define NB_PROBES    5      ///< CRFs that --probe tries
+#define LEAST_SCORED 16     ///< frames of each sample, if it has them
+
+/// A part of the source that is encoded. Times are in seconds.
+typedef struct Sample {
+    double start, duration;     ///< in what is taken of the source; duration 0: all
+    int64_t bytes;              ///< of the source
+    int nb_frames;              ///< of the source
+    int step;                   ///< one of this many frames is scored
+} Sample;
 
 typedef struct Search {
     Options o;
-    Cache cache;
-    Source source;              ///< for what is known of the whole file
-    Scan scan;
-    Sample *sample;
+    Input in;
+    Job job;
+    const char *cache;          ///< its folder, or NULL
+    const char *facts;          ///< what results depend on, beside the commands
+    Sample sample[1000];
     int nb_samples;
-    int64_t memory[NB_MEMORIES];
-    enum AVPixelFormat format;  ///< that is encoded
     Point point[SEARCH_MOST];   ///< by rising CRF
     int nb_points;
 } Search;
 
-// ---- scores ----
+// ---- running commands ----
 
-static int compare_doubles(const void *a, const void *b)
+/// Print the errors of a program. @return the first of them, or ""
+static const char *print_errors(FILE *f)
 {
-    return FFDIFFSIGN(*(const double *)a, *(const double *)b);
+    const char *first = "";
+    char line[4096];
+
+    while (fgets(line, sizeof(line), f)) {
+        tell("%s", line);
+        if (!*first)
+            first = text(": %.*s", (int)strcspn(line, "\n"), line);
+    }
+    return first;
 }
 
-/// The value that this percentage of all values is worse than; linear between ranks.
-static double percentile(const Metric *m, double *value, int nb, double percent)
+static void show_frames(void *expected, char *line)
 {
-    const double place = (m->higher_is_better ? percent : 100 - percent) / 100 * (nb - 1);
-    const int i        = FFMIN(place, nb - 2);
-
-    qsort(value, nb, sizeof(*value), compare_doubles);
-    return nb == 1 ? value[0] : value[i] + (value[i + 1] - value[i]) * (place - i);
+    if (!strncmp(line, "frame=", 6))
+        progress_show(atoi(line + 6), *(int *)expected);
 }
 
-/// Make one score of those of all samples, as --pool says.
-static int pool(const Options *o, const Result *result, int nb_results, double *score)
+/// Run a command that writes files, which the caller closes.
+static int run(const Options *o, const Command *c, int nb_frames, FILE *file[PROCESS_FILES])
 {
-    const Metric *m = o->metric;
-    double *all = NULL, *new;
+    const char *error;
+    int ret;
+
+    if (!strcmp(o->loglevel, "verbose"))
+        tell("%s\n", command_text(c));
+    ret = process_run(c->argv, file, show_frames, &nb_frames);
+    progress_end();
+    if (ret < 0)
+        return -1;
+    error = print_errors(file[0]);
+    return ret ? fail("ffmpeg failed%s", error) : 0;
+}
+
+static void keep_line(void *all, char *line)
+{
+    *(const char **)all = text("%s%s\n", *(const char **)all, line);
+}
+
+/// What ffmpeg prints, and its version.
+static int ask(const Job *job, const char *words, const char **answer)
+{
+    const Command c = command_ask(job, words);
+    FILE *file[PROCESS_FILES];
+    char line[4096];
+    int ret;
+
+    *answer = "";
+    ret     = process_run(c.argv, file, keep_line, answer);
+    while (ret >= 0 && fgets(line, sizeof(line), file[0]))
+        keep_line(answer, line);
+    process_close(file);
+    return ret;
+}
+
+/// The number of lines that are numbers, and their sum.
+static int count_lines(FILE *f, int64_t *sum)
+{
+    char line[64];
     int nb = 0;
 
-    *score = m->best;
-    for (const Result *r = result; r < result + nb_results; r++) {
-        const double sample = metric_mean(m, r->score, r->nb_scores);
-
-        if (metric_reaches(m, *score, sample))
-            *score = sample;
-        new = av_realloc_array(all, nb + r->nb_scores, sizeof(*all));
-        if (!new) {
-            av_free(all);
-            return AVERROR(ENOMEM);
-        }
-        all = new;
-        memcpy(all + nb, r->score, r->nb_scores * sizeof(*all));
-        nb += r->nb_scores;
-    }
-    if (o->pool == POOL_MEAN)
-        *score = metric_mean(m, all, nb);
-    else if (o->pool == POOL_PERCENTILE)
-        *score = percentile(m, all, nb, o->percent);
-    av_free(all);
-    return 0;
+    for (*sum = 0; fgets(line, sizeof(line), f); nb++)
+        *sum += atoll(line);
+    return nb;
 }
 
-static double size_percent(const Result *r)
+/// Run a command that scores. It fails if a frame got lost, or may have met another one.
+static int measure(const Search *s, const Command *c, int nb_frames, int step, int is_encode,
+                   Result *r)
 {
-    return r->source_bytes ? 100. * r->bytes / r->source_bytes : NAN;
+    const Metric *m     = s->o.measure.metric;
+    const int64_t begin = av_gettime_relative();
+    FILE *file[PROCESS_FILES];
+    int ret = run(&s->o, c, nb_frames, file), frames, packets, decoded, most;
+    int64_t ignored;
+
+    r->seconds = (av_gettime_relative() - begin) / 1e6;
+    if (ret >= 0)
+        ret = measure_read(&s->o.measure, file[FILE_SCORES - FILE_ERRORS], &r->scores);
+    if (ret >= 0) {
+        frames  = count_lines(file[FILE_FRAMES  - FILE_ERRORS], &ignored);
+        packets = count_lines(file[FILE_PACKETS - FILE_ERRORS], &r->bytes);
+        decoded = count_lines(file[FILE_DECODED - FILE_ERRORS], &ignored);
+        most    = (decoded + step - 1) / step;
+
+        r->nb_frames = decoded;
+        if (is_encode && (frames != packets || frames != decoded))
+            ret = fail("%d frames went into %s and %d packets came out, of which %d frames were "
+                       "decoded: without pairs of frames there is no score.", frames,
+                       s->o.encoder, packets, decoded);
+        else if (frames != decoded)
+            ret = fail("The encode has %d frames, and what it is compared with %d: give the part, "
+                       "-vf and -r that it was made with.", decoded, frames);
+        else if (!decoded || r->scores.nb > most ||
+                 r->scores.nb < (m->has_n_subsample ? most : decoded / step))
+            ret = fail("Of %d frames %d were scored, and not %d.", decoded, r->scores.nb, most);
+    }
+    process_close(file);
+    return ret;
 }
-
-#define JSON_RESULT(r)                                                                  \
-    { "frames", (r)->nb_frames }, { "scored_frames", (r)->nb_scores },                  \
-    { "size", (r)->bytes }, { "encode_percent", size_percent(r) }
-
-#define JSON_BOOL(x) .word = (x) ? "true" : "false"
 
 // ---- samples ----
 
 /// Whether so many samples are most of the video, which is then taken as one sample.
-static int are_most(const Search *s, int64_t nb_samples)
+static int are_most(const Search *s, double nb_samples)
 {
-    return nb_samples * s->o.duration >= s->scan.seconds * 1e6 * 0.85;
+    return s->o.nb_frames || nb_samples * s->o.duration / 1e6 >= s->in.seconds * 0.85;
+}
+
+static void lay_sample(Search *s, double start, double duration)
+{
+    Sample *sample = &s->sample[s->nb_samples++];
+
+    *sample           = (Sample){ start, duration };
+    sample->nb_frames = input_count(&s->in, start, duration ? duration : INFINITY, &sample->bytes);
+    sample->step      = av_clip(sample->nb_frames / LEAST_SCORED, 1, s->o.step);
 }
 
 /// Lay samples over the file, with equal gaps; the whole file if they are most of it.
-static int plan_samples(Search *s)
+static void plan_samples(Search *s)
 {
-    const Options *o = &s->o;
-    const int64_t duration = s->scan.seconds * 1e6;
-    const int64_t nb = av_clip64(o->samples ? o->samples : (duration + o->every - 1) / o->every,
-                                 o->samples ? 1 : o->min_samples, 1000);
-    const int whole  = are_most(s, nb);
-    const int64_t gap = (duration - nb * o->duration) / (nb + 1);
+    const Options *o      = &s->o;
+    const double duration = o->duration / 1e6;
+    const double wanted   = o->samples ? o->samples : FFMAX(ceil(s->in.seconds * 1e6 / o->every),
+                                                            o->min_samples);
+    const int nb     = FFMIN(wanted, FF_ARRAY_ELEMS(s->sample));
+    const double gap = (s->in.seconds - nb * duration) / (nb + 1);
 
-    s->nb_samples = whole ? 1 : nb;
-    s->sample     = av_calloc(s->nb_samples, sizeof(*s->sample));
-    if (!s->sample)
-        return AVERROR(ENOMEM);
-    for (int i = 0; i < s->nb_samples && !whole; i++)
-        s->sample[i] = (Sample){ i, gap * (i + 1) + o->duration * i, o->duration };
-    return 0;
+    if (are_most(s, nb))
+        lay_sample(s, 0, 0);
+    else for (int i = 0; i < nb; i++)
+        lay_sample(s, gap * (i + 1) + duration * i, duration);
 }
 
 /// Put a sample into the middle of each gap. @return whether there was room
 static int add_samples(Search *s)
 {
-    const Options *o = &s->o;
+    const double duration = s->o.duration / 1e6;
     const int nb = s->nb_samples, all = 2 * nb + 1;
-    const int64_t gap = (s->scan.seconds * 1e6 - all * o->duration) / (all + 1);
-    Sample *sample;
+    const double gap = (s->in.seconds - all * duration) / (all + 1);
 
-    if (o->samples || all > MOST_SAMPLES || are_most(s, all))
+    if (s->o.samples || all > MOST_SAMPLES || are_most(s, all))
         return 0;
-    sample = av_realloc_array(s->sample, all, sizeof(*sample));
-    if (!sample)
-        return AVERROR(ENOMEM);
-    s->sample     = sample;
-    s->nb_samples = all;
-    for (int i = nb; i < all; i++)
-        sample[i] = (Sample){ i, gap + 2 * (gap + o->duration) * (i - nb), o->duration };
+    while (s->nb_samples < all)
+        lay_sample(s, gap + 2 * (gap + duration) * (s->nb_samples - nb), duration);
     return 1;
 }
 
-static void free_samples(Search *s)
+static double size_percent(int64_t bytes, int64_t source)
 {
-    for (int i = 0; s->sample && i < s->nb_samples; i++)
-        sample_unload(&s->sample[i]);
-    av_freep(&s->sample);
+    return source ? 100. * bytes / source : NAN;
 }
 
-/// Encode and score a sample with a CRF, if the cache does not know what comes out.
-static int try_sample(Search *s, Sample *sample, double crf, Result *result)
-{
-    const Options *o = &s->o;
-    // a guess: the number of CRFs that will be tried
-    const int nb_crfs = o->plan.min_crf == o->plan.max_crf ? 1 : FFMAX(4, s->nb_points + 1);
-    char doing[128];
-    int ret;
+#define JSON_RESULT(r, source)                                                          \
+    { "frames", (r)->nb_frames }, { "scored_frames", (r)->scores.nb },                  \
+    { "size", (r)->bytes }, { "encode_percent", size_percent((r)->bytes, source) }
 
-    if (cache_get(&s->cache, o, sample, crf, result))
-        return 0;
-    snprintf(doing, sizeof(doing), "CRF %g, sample %d of %d, ", crf, sample->number + 1,
-             s->nb_samples);
-    if (!sample->loaded) {
-        show_meter(doing, "decoding the source");
-        if ((ret = sample_load(o, sample, s->memory)) < 0)
-            return ret;
+/// Encode and score a sample with a CRF, if the cache does not know what comes out.
+/// @return 1 if it does, 0, or -1 after a message
+static int try_sample(Search *s, int number, double crf, Result *r)
+{
+    const Sample *sample = &s->sample[number];
+    const Options *o     = &s->o;
+    const Metric *m      = o->measure.metric;
+    // a guess: the number of CRFs that will be tried
+    const int nb_crfs    = o->plan.min_crf == o->plan.max_crf ? 1 : FFMAX(4, s->nb_points + 1);
+    const Command c      = command_sample(&s->job, crf, sample->start, sample->duration,
+                                          sample->step);
+    const char *key      = text("%s\n%s", s->facts, command_text(&c));
+    const int is_cached  = cache_get(s->cache, key, r);
+
+    if (!is_cached) {
+        progress_begin(text("CRF %g, sample %d of %d, ", crf, number + 1, s->nb_samples),
+                       (nb_crfs - s->nb_points) * (double)s->nb_samples - number);
+        if (measure(s, &c, sample->nb_frames, sample->step, 1, r) < 0)
+            return -1;
+        if (s->cache && cache_put(s->cache, key, r) < 0)
+            s->cache = NULL;
     }
-    progress_begin(doing, (nb_crfs - s->nb_points) * (double)s->nb_samples - sample->number);
-    ret = sample_encode(o, sample, crf, result);
-    clear_meter();
-    if (ret >= 0)
-        cache_put(&s->cache, o, sample, crf, result);
-    return ret;
+    if (o->json)
+        JSON("sample-encode-done", { "sample", number + 1 }, { "samples", s->nb_samples },
+             { "start", o->start / 1e6 + sample->start },
+             { "seconds", sample->duration ? sample->duration : s->in.seconds }, { "crf", crf },
+             { "metric", .string = m->name }, { "score", scores_mean(m, &r->scores) },
+             JSON_RESULT(r, sample->bytes), { "encode_seconds", r->seconds },
+             { "from_cache", JSON_BOOL(is_cached) });
+    return !!is_cached;
 }
 
 // ---- the search ----
@@ -200,79 +267,55 @@ static int try_sample(Search *s, Sample *sample, double crf, Result *result)
 static void predict(const Search *s, const Result *result, Point *p)
 {
     const int nb = s->nb_samples, is_all = !s->sample->duration;
-    const double seen = is_all ? 1 : nb * s->sample->duration / (s->scan.seconds * 1e6);
-    const double unseen = 1 - seen;
-    double bytes = 0, source_bytes = 0, seconds = 0, squares = 0;
+    const double seen = is_all ? 1 : nb * s->sample->duration / s->in.seconds, unseen = 1 - seen;
+    double bytes = 0, source = 0, seconds = 0, squares = 0;
 
     for (int i = 0; i < nb; i++) {
-        bytes        += result[i].bytes;
-        source_bytes += FFMAX(result[i].source_bytes, 1);
-        seconds      += result[i].encode_seconds;
+        bytes   += result[i].bytes;
+        source  += FFMAX(s->sample[i].bytes, 1);
+        seconds += result[i].seconds;
     }
     for (int i = 0; i < nb; i++)
-        squares += pow(result[i].bytes - bytes / source_bytes * result[i].source_bytes, 2);
-    p->encode_seconds = seconds / seen;
-    p->percent        = 100 * bytes / source_bytes;
-    p->size           = is_all ? bytes : s->scan.bytes * bytes / source_bytes;
+        squares += pow(result[i].bytes - bytes / source * s->sample[i].bytes, 2);
+    p->seconds = seconds / seen;
+    p->percent = 100 * bytes / source;
+    p->size    = is_all ? bytes : s->in.bytes * bytes / source;
     // the standard error, times about what Student's t is for 90 %
     p->size_error = is_all ? 0 : nb == 1 ? NAN : p->size *
                     FFMAX(sqrt(squares * nb / (nb - 1) * unseen) / bytes * (1.65 + 2.5 / (nb - 1)),
                           LEAST_ERROR * unseen);
 }
 
-static void tell_sample(const Search *s, const Sample *sample, double crf, const Result *r)
-{
-    const Metric *m = s->o.metric;
-
-    if (s->o.json)
-        JSON("sample-encode-done",
-             { "sample", sample->number + 1 }, { "samples", s->nb_samples },
-             { "start", (s->o.start + sample->start) / 1e6 }, { "seconds", r->seconds },
-             { "crf", crf }, { "metric", .string = m->name },
-             { "score", metric_mean(m, r->score, r->nb_scores) }, JSON_RESULT(r),
-             { "encode_seconds", r->encode_seconds }, { "from_cache", JSON_BOOL(r->is_cached) });
-}
-
 /// Encode all samples with a CRF. The first CRF tells how many samples it takes.
 static int try_crf(Search *s, double crf)
 {
-    const Options *o = &s->o;
-    Result *result = NULL, *new;
+    const Metric *m = s->o.measure.metric;
+    Result result[FF_ARRAY_ELEMS(s->sample)];
+    Scores scores[FF_ARRAY_ELEMS(s->sample)];
     Point p = { .crf = crf };
     int i, nb = 0, nb_cached = 0, ret;
 
     do {
-        new = av_realloc_array(result, s->nb_samples, sizeof(*result));
-        ret = new ? 0 : AVERROR(ENOMEM);
-        result = new ? new : result;
-        for (; nb < s->nb_samples && ret >= 0; nb++) {
-            if ((ret = try_sample(s, &s->sample[nb], crf, &result[nb])) < 0)
-                break;
-            nb_cached += result[nb].is_cached;
-            tell_sample(s, &s->sample[nb], crf, &result[nb]);
+        for (; nb < s->nb_samples; nb++) {
+            if ((ret = try_sample(s, nb, crf, &result[nb])) < 0)
+                return -1;
+            nb_cached += ret;
+            scores[nb] = result[nb].scores;
         }
-        if (ret >= 0)
-            predict(s, result, &p);
-    } while (ret >= 0 && !s->nb_points && p.size_error > SIZE_ERROR * p.size &&
-             (ret = add_samples(s)) > 0);
-    if (ret >= 0)
-        ret = pool(o, result, nb, &p.score);
-    for (i = 0; i < nb; i++)
-        av_freep(&result[i].score);
-    av_free(result);
-    if (ret < 0)
-        return ret;
-
-    tell("CRF %g: %s %.*f, %.1f %% of the source's video%s\n", crf, o->metric->name,
-         o->metric->digits, p.score, p.percent,
-         nb_cached == s->nb_samples ? " (from the cache)" : "");
+        predict(s, result, &p);
+    } while (!s->nb_points && p.size_error > SIZE_ERROR * p.size && add_samples(s));
+    p.score = scores_pool(m, &s->o.pool, scores, nb);
+    tell("CRF %g: %s %.*f, %.1f %% of the source's video%s\n", crf, m->name, m->digits, p.score,
+         p.percent, nb_cached == nb ? " (from the cache)" : "");
     for (i = s->nb_points++; i > 0 && s->point[i - 1].crf > crf; i--)
         s->point[i] = s->point[i - 1];
     s->point[i] = p;
+    while (nb--)
+        av_free(scores[nb].score);
     return 0;
 }
 
-/// @return 1 if a CRF was found, 0 if there is none, or a negative AVERROR
+/// @return an exit status, or -1
 static int search(Search *s, const Point **found)
 {
     static const char *const why[] = {
@@ -282,493 +325,257 @@ static int search(Search *s, const Point **found)
         [SEARCH_LAST]      = "is the highest that may be tried",
     };
     const double target = s->o.plan.target;
-    const Metric *m     = s->o.metric;
+    const Metric *m     = s->o.measure.metric;
     const Point *p;
     SearchState state;
     double crf;
 
-    while ((state = search_next(&s->o.plan, s->point, s->nb_points, &crf, found)) == SEARCH_TRY) {
-        int ret = try_crf(s, crf);
-
-        if (ret < 0)
-            return ret;
-    }
+    while ((state = search_next(&s->o.plan, s->point, s->nb_points, &crf, found)) == SEARCH_TRY)
+        if (try_crf(s, crf) < 0)
+            return -1;
     p = *found;
     if (state == SEARCH_MISSED)
-        return fail(0, "Not reachable: even CRF %g gives %s %.*f, which does not reach %g. "
-                    "Allow lower CRFs with --min-crf, or take an easier target.\n", p->crf,
-                    m->name, m->digits, p->score, target);
-    if (state == SEARCH_TOO_LARGE)
-        return fail(0, "Not reachable: CRF %g has %.1f %% of the source's size%s, and gives %s "
-                    "%.*f for a target of %g. Allow more with --max-encoded-percent.\n",
-                    p->crf, p->percent, metric_reaches(m, p->score, target) ? "" : " already",
-                    m->name, m->digits, p->score, target);
-    tell("CRFs tried: %d. CRF %g %s.\n", s->nb_points, p->crf, why[state]);
-    return 1;
-}
-
-// ---- set-up ----
-
-/// Score a grey frame, to see if all is there that the GPU needs.
-static int try_gpu(const Options *o)
-{
-    Scorer scorer  = scorer_new(o, 1);
-    AVFrame *frame = av_frame_alloc();
-    int ret = AVERROR(ENOMEM);
-
-    if (frame) {
-        frame->format = AV_PIX_FMT_NV12;
-        frame->width  = frame->height = 256;
-        ret = av_frame_get_buffer(frame, 0);
-        for (int i = 0; ret >= 0 && i < 2; i++)
-            memset(frame->data[i], 128, frame->linesize[i] * (ptrdiff_t)(frame->height >> i));
-        if (ret >= 0 && (ret = scorer_add(&scorer, frame, frame)) >= 0)
-            ret = scorer_finish(&scorer);
-    }
-    scorer_close(&scorer);
-    av_frame_free(&frame);
-    return ret;
-}
-
-/// Take a GPU if there is one that can score what is encoded.
-static int open_gpu(Search *s)
-{
-    Options *o = &s->o;
-    const int level = av_log_get_level(), wanted = !!strcmp(o->gpu, "auto");
-    const char *why = NULL;
-
-    if (!strcmp(o->gpu, "off"))
-        return 0;
-    if (wanted && strspn(o->gpu, "0123456789") != strlen(o->gpu))
-        return usage("--gpu is auto, off or the number of a GPU, and not '%s'.\n", o->gpu);
-    if (!wanted && !o->metric->cuda_filter)
-        return 0;               // no GPU and no build has it
-    if (!has_filter(o->metric->cuda_filter)) {
-        why = "this build has no filter that scores there";
-    } else if (gpu_format(s->format) == AV_PIX_FMT_NONE) {
-        why = "it takes 4:2:0 of 8 or 10 bits only; see -pix_fmt";
-    } else {
-        if (!wanted)
-            av_log_set_level(AV_LOG_QUIET);
-        if (av_hwdevice_ctx_create(&o->device, AV_HWDEVICE_TYPE_CUDA, wanted ? o->gpu : NULL,
-                                   NULL, 0) < 0)
-            why = "there is none that works";
-        else if (try_gpu(o) < 0)
-            why = "it cannot run the filter";
-        av_log_set_level(level);
-    }
-    if (!why)
-        return 0;
-    av_buffer_unref(&o->device);
-    if (wanted)
-        return usage("--gpu %s: %s.\n", o->gpu, why);
-    warn("Scoring on the CPU, not on a GPU: %s.\n", why);
-    return 0;
-}
-
-/// Devices that were asked for, by --hwaccel and by the encoder.
-static int open_devices(Options *o)
-{
-    const AVCodec *e = o->encoder;
-    const AVCodecHWConfig *config = e && !is_on_gpu(e) && !has_software_format(e) ?
-                                    avcodec_get_hw_config(e, 0) : NULL;
-    enum AVHWDeviceType type = AV_HWDEVICE_TYPE_NONE;
-    const int level = av_log_get_level();
-    int is_auto;
-
-    if (config && av_hwdevice_ctx_create(&o->encode_device, config->device_type, NULL, NULL, 0) < 0)
-        return usage("%s needs a device of the type %s, and there is none that works.\n", e->name,
-                     av_hwdevice_get_type_name(config->device_type));
-    if (!o->hwaccel || !strcmp(o->hwaccel, "none"))
-        return 0;
-    is_auto = !strcmp(o->hwaccel, "auto");
-    if (!is_auto && av_hwdevice_find_type_by_name(o->hwaccel) == AV_HWDEVICE_TYPE_NONE)
-        return usage("This build of FFmpeg has no -hwaccel '%s': `ffmpeg -hwaccels` lists those "
-                     "that it has.\n", o->hwaccel);
-    av_log_set_level(is_auto ? AV_LOG_QUIET : level);
-    while (!o->decode_device && (type = av_hwdevice_iterate_types(type)) != AV_HWDEVICE_TYPE_NONE)
-        if (is_auto || !strcmp(o->hwaccel, av_hwdevice_get_type_name(type)))
-            av_hwdevice_ctx_create(&o->decode_device, type, NULL, NULL, 0);
-    av_log_set_level(level);
-    if (!o->decode_device && !is_auto)
-        return usage("-hwaccel %s: there is no such device that works. Leave it out, or take "
-                     "auto.\n", o->hwaccel);
-    if (!o->decode_device)
-        warn("Decoding the input on the CPU: no device that -hwaccel may take works.\n");
-    return 0;
-}
-
-/// The distance of key frames, if it is told as a time.
-static int set_keyint(Options *o, const Source *s)
-{
-    const AVRational rate  = av_guess_frame_rate(s->format, s->stream, NULL);
-    const int64_t duration = o->keyint ? parse_duration(o->keyint) : 0;
-
-    if (!duration)
-        return 0;
-    if (duration < 0)
-        return usage("--keyint is a number of frames or a time such as 10s, not '%s'.\n",
-                     o->keyint);
-    if (!rate.num || !rate.den)
-        return usage("'%s' has no frame rate: give --keyint as a number of frames.\n", o->input);
-    return av_dict_set_int(&o->encoder_options, "g",
-                           FFMAX(1, lrint(duration / 1e6 * av_q2d(rate))), 0);
-}
-
-/// Make the first frame that an encoder of the input gets, and see how the input can be decoded.
-static int see_first_frame(Search *s)
-{
-    const Options *o = &s->o;
-    AVFrame *frame   = av_frame_alloc();
-    Source first;
-    int ret = source_open_part(&first, o, 0, 0, 0);
-
-    if (!frame)
-        ret = AVERROR(ENOMEM);
-    if (ret >= 0)
-        ret = source_next(&first, frame);
-    if (ret == AVERROR_EOF)
-        ret = fail(AVERROR_INVALIDDATA, "'%s' has no frames%s: it may be damaged or cut off.\n",
-                   o->input, o->start || o->length ? " between -ss and -to" : "");
-    s->source.seeks_late = first.seeks_late;
-    if (ret >= 0) {
-        s->format = frame->format;
-        if (o->decode_device && !first.is_downloaded)
-            warn("The CPU decodes '%s', as the device of -hwaccel cannot.\n", o->input);
-    }
-    av_frame_free(&frame);
-    source_close(&first);
-    return ret;
-}
-
-/// See what the input is, whether all of it is there, and what there is to work with.
-static int examine(Search *s)
-{
-    const Options *o = &s->o;
-    char missing[128];
-    int ret;
-
-    if ((ret = see_first_frame(s)) < 0 || !o->probe && (ret = open_gpu(s)) < 0)
-        return ret;
-    show_meter("reading ", o->input);
-    if ((ret = source_scan(&s->source, &s->scan)) < 0)
-        return ret;
-    if (s->scan.missing > 0) {
-        snprintf(missing, sizeof(missing), "cut off: %.2f s are missing, as its video ends at "
-                 "%.2f s", s->scan.missing, s->scan.seconds);
-        if ((ret = tell_damage(o, o->input, missing)) < 0)
-            return ret;
-    }
-    if ((ret = source_check(&s->source, o)) < 0)
-        return ret;
-    s->memory[MEMORY_SYSTEM] = o->memory ? o->memory :
-                               (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / 2;
-    s->memory[MEMORY_GPU]    = o->memory ? o->memory : INT64_MAX;
-    if (o->device)
-        s->memory[MEMORY_GPU] = FFMIN(s->memory[MEMORY_GPU], gpu_memory(o->device) / 2);
-    return 0;
-}
-
-// ---- what is asked for ----
-
-/// Score a whole encode. @return 1 if it reaches the target, 0 if not, or a negative AVERROR
-static int verify(const Options *o, const char *path)
-{
-    const Metric *m    = o->metric;
-    const double slack = o->encode ? o->plan.tolerance : 0;   // it may miss the target by this
-    double score;
-    Result r;
-    int ret, reached;
-
-    progress_begin("the whole encode, ", 1);
-    ret = score_file(o, path, &r);
-    clear_meter();
-    if (ret >= 0)           // the worst sample is the whole
-        ret = pool(o, &r, 1, &score);
-    av_freep(&r.score);
-    if (ret < 0)
-        return ret;
-    reached = metric_reaches(m, score, o->plan.target + (m->higher_is_better ? -slack : slack));
-    if (o->json)
-        JSON("verify-done",
-             { "file", .string = path }, { "metric", .string = m->name }, { "score", score },
-             { "target", o->plan.target }, JSON_RESULT(&r), { "reached", JSON_BOOL(reached) });
+        fail("Not reachable: even CRF %g gives %s %.*f, which does not reach %g. Allow lower CRFs "
+             "with --min-crf, or take an easier target.", p->crf, m->name, m->digits, p->score,
+             target);
+    else if (state == SEARCH_TOO_LARGE)
+        fail("Not reachable: CRF %g has %.1f %% of the source's size, and gives %s %.*f for a "
+             "target of %g. Allow more with --max-encoded-percent.", p->crf, p->percent, m->name,
+             m->digits, p->score, target);
     else
-        printf("%s: %s %.*f (target %g) over %d of %d frames, %.2f MB, %.1f %% of the %.2f MB of "
-               "the source's video\n", path, m->name, m->digits, score, o->plan.target, r.nb_scores,
-               r.nb_frames, r.bytes / 1e6, size_percent(&r), r.source_bytes / 1e6);
-    return reached ? 1 : fail(0, "'%s' misses the target%s.\n", path, o->encode ?
-                              ": the samples are better than the rest. Take more samples" : "");
+        tell("CRFs tried: %d. CRF %g %s.\n", s->nb_points, p->crf, why[state]);
+    return state == SEARCH_MISSED || state == SEARCH_TOO_LARGE ? EXIT_MISSED : EXIT_FOUND;
 }
 
-/// Score the sample at a CRF by the metric that is set.
-static int probe_crf(Search *s, double crf, Result *r, double *score)
-{
-    const Options *o = &s->o;
-    int ret = try_sample(s, s->sample, crf, r);
-
-    if (ret >= 0)
-        ret = pool(o, r, 1, score);
-    if (ret >= 0 && o->json)
-        JSON("probe-done",
-             { "metric", .string = o->metric->name }, { "crf", crf }, { "score", *score },
-             JSON_RESULT(r), { "encode_seconds", r->encode_seconds },
-             { "score_seconds", r->score_seconds });
-    av_freep(&r->score);
-    return ret;
-}
-
-static void print_row(const char *name, const double *value, int nb, int digits)
-{
-    printf("%-10s", name);
-    for (int i = 0; i < nb; i++)
-        printf(" %9.*f", digits, value[i]);
-}
-
-/// The CRFs to compare metrics by, over all of the range.
-static int plan_probes(const SearchPlan *plan, double crf[NB_PROBES])
-{
-    const double step = FFMAX(plan->increment, 1);
-    int nb = 0;
-
-    for (int i = 0; i < NB_PROBES; i++) {
-        const double part   = (i + 0.5) / NB_PROBES;
-        const double wanted = plan->min_crf + (plan->max_crf - plan->min_crf) * part;
-
-        crf[nb] = av_clipd(rint(wanted / step) * step, search_first(plan) * plan->increment,
-                           search_last(plan) * plan->increment);
-        nb     += !nb || crf[nb] != crf[nb - 1];
-    }
-    return nb;
-}
-
-/// Take another metric, and the GPU if it can.
-static int change_metric(Search *s, const Metric *m)
-{
-    Options *o = &s->o;
-    int ret = 0;
-
-    o->metric = m;
-    o->step   = m->step;
-    av_buffer_unref(&o->device);
-    if (has_filter(m->cuda_filter)) {
-        ret = open_gpu(s);
-        if (!o->device)
-            av_opt_set(o, "gpu", "off", 0);     // which is told once
-    }
-    return ret;
-}
-
-/// Compare all metrics by the middle of the video. @return 1, or a negative AVERROR
-static int probe(Search *s)
-{
-    double crf[NB_PROBES], size[NB_PROBES], score[NB_PROBES];
-    const int nb = plan_probes(&s->o.plan, crf);
-    int has_sizes = 0, ret = 0;
-
-    s->o.samples = 1;
-    for (const Metric *m = metrics; ret >= 0 && m->name; m++) {
-        double seconds = 0, frames = 0;
-
-        if (!has_filter(m->filter))
-            continue;
-        if ((ret = change_metric(s, m)) < 0 || (ret = plan_samples(s)) < 0)
-            return ret;
-        for (int j = 0; ret >= 0 && j < nb; j++) {
-            Result r;
-
-            ret        = probe_crf(s, crf[j], &r, &score[j]);
-            size[j]    = size_percent(&r);
-            seconds   += r.score_seconds;
-            frames    += r.nb_frames;
-        }
-        free_samples(s);
-        if (ret < 0 || s->o.json)
-            continue;
-        if (!has_sizes++) {
-            printf("%-10s", "CRF");
-            for (int j = 0; j < nb; j++)
-                printf(" %9g", crf[j]);
-            printf("  ms/frame\n");
-            print_row("size in %", size, nb, 1);
-            printf("\n");
-        }
-        print_row(m->name, score, nb, m->digits);
-        printf(" %9.2f\n", 1e3 * seconds / frames);
-        fflush(stdout);
-    }
-    return ret < 0 ? ret : 1;
-}
+// ---- what is found ----
 
 /// What the search predicts of the whole encode.
 static void report(const Search *s, const Point *p, const char *command)
 {
-    const Metric *m     = s->o.metric;
+    const Metric *m     = s->o.measure.metric;
     const double target = s->o.plan.target;
     const double lowest = p->size_error > p->size ? 0 : p->size - p->size_error;
+    const double most   = p->size + p->size_error;
 
-    if (s->o.json) {
-        JSON("crf-search-done",
-             { "crf", p->crf }, { "metric", .string = m->name },
+    if (s->o.json)
+        JSON("crf-search-done", { "crf", p->crf }, { "metric", .string = m->name },
              { "pool", .string = s->o.pool_name }, { "score", p->score }, { "target", target },
              { "predicted_encode_percent", p->percent }, { "predicted_encode_size", rint(p->size) },
              { "predicted_encode_size_min", rint(lowest) },
-             { "predicted_encode_size_max", rint(p->size + p->size_error) },
-             { "predicted_encode_seconds", p->encode_seconds }, { "command", .string = command });
-        return;
-    }
-    printf("CRF %g: %s %.*f", p->crf, m->name, m->digits, p->score);
-    if (target != m->worst)
-        printf(" (target %g)", target);
-    printf(", about %.2f MB", p->size / 1e6);
-    if (p->size_error > 0)
-        printf(" (%.2f to %.2f)", lowest / 1e6, (p->size + p->size_error) / 1e6);
-    printf(", %.1f %% of the %.2f MB of the source's video, in %s\n%s\n", p->percent,
-           s->scan.bytes / 1e6, CLOCK(p->encode_seconds), command);
+             { "predicted_encode_size_max", rint(most) },
+             { "predicted_encode_seconds", p->seconds }, { "command", .string = command });
+    else
+        printf("CRF %g: %s %.*f%s, about %.2f MB%s, %.1f %% of the %.2f MB of the source's video, "
+               "in %s\n%s\n", p->crf, m->name, m->digits, p->score,
+               target != m->scale.worst ? text(" (target %g)", target) : "", p->size / 1e6,
+               p->size_error > 0 ? text(" (%.2f to %.2f)", lowest / 1e6, most / 1e6) : "",
+               p->percent, s->in.bytes / 1e6, clock_time(p->seconds), command);
     fflush(stdout);
 }
 
-/// The exit status for a 1 of what was reached, a 0, or an error, which the user's input may be.
-static int status_of(int ret)
+/// Tell the score of a whole encode. @return an exit status
+static int report_whole(const Search *s, const char *path, const Result *r)
 {
-    if (ret < 0 && !*last_error && !caught_signal)
-        fail(ret, "It stopped: %s.\n", av_err2str(ret));
-    switch (ret) {
-    case 1:                        return EXIT_FOUND;
-    case 0:                        return EXIT_NOT_REACHABLE;
-    case AVERROR(EINVAL):
-    case AVERROR(ENOENT):
-    case AVERROR(ERANGE):
-    case AVERROR_DECODER_NOT_FOUND:
-    case AVERROR_INVALIDDATA:
-    case AVERROR_OPTION_NOT_FOUND:
-    case AVERROR_STREAM_NOT_FOUND: return EXIT_USAGE;
-    }
-    return EXIT_FAILED;
+    const Options *o   = &s->o;
+    const Metric *m    = o->measure.metric;
+    // samples may have been a little better
+    const double slack = o->encode ? o->plan.tolerance : 0;
+    const double score = scores_pool(m, &o->pool, &r->scores, 1);
+    const int reached  = reaches(&m->scale, score, o->plan.target +
+                                 (m->scale.higher_is_better ? -slack : slack));
+
+    if (o->json)
+        JSON("verify-done", { "file", .string = path }, { "metric", .string = m->name },
+             { "score", score }, { "target", o->plan.target }, JSON_RESULT(r, s->in.bytes),
+             { "reached", JSON_BOOL(reached) });
+    else
+        printf("%s: %s %.*f (target %g) over %d of %d frames, %.2f MB, %.1f %% of the %.2f MB of "
+               "the source's video\n", path, m->name, m->digits, score, o->plan.target,
+               r->scores.nb, r->nb_frames, r->bytes / 1e6, size_percent(r->bytes, s->in.bytes),
+               s->in.bytes / 1e6);
+    if (!reached)
+        tell("'%s' misses the target%s.\n", path, o->encode ?
+             ": the samples are better than the rest. Take more samples" : "");
+    return reached ? EXIT_FOUND : EXIT_MISSED;
 }
 
-/// Tell what was found, and make the encode if that is wanted. @return the exit status
+static int verify(Search *s)
+{
+    Result r = { 0 };
+    Input encode;
+    Command c;
+
+    if (input_open(&encode, s->o.verify) < 0 ||
+        input_scan(&encode, 0, 0, process_is_stopped) < 0)
+        return -1;
+    s->job.width  = encode.stream->codecpar->width;
+    s->job.height = encode.stream->codecpar->height;
+    s->job.format = encode.stream->codecpar->format;
+    c = command_verify(&s->job, &encode);
+    progress_begin("the whole encode, ", 1);
+    if (measure(s, &c, encode.nb_units, s->o.step, 0, &r) < 0)
+        return -1;
+    r.bytes = encode.bytes;
+    return report_whole(s, s->o.verify, &r);
+}
+
+/// Tell what was found; with --encode make it, and score it meanwhile.
 static int finish(Search *s, const Point *found)
 {
-    const Options *o = &s->o;
-    char *output = NULL, *command = NULL, kind[32];
-    int ret = AVERROR(ENOMEM);
-
-    snprintf(kind, sizeof(kind), "crf%g", found->crf);
-    output = o->encode ? av_strdup(o->encode) : default_output(o, kind);
-    if (output)
-        ret = command_make(&command, o, &s->source, found->crf, output, 0, "");
-    if (ret >= 0)
-        report(s, found, command);
-    av_free(command);
-    av_free(output);
-    if (ret < 0 || !o->encode)
-        return ret < 0 ? status_of(ret) : EXIT_FOUND;
-
-    free_samples(s);
-    progress_begin("the whole encode, ", 1);
-    ret = command_run(o, &s->source, found->crf, s->scan.nb_frames);
-    clear_meter();
-    if (ret >= 0)
-        ret = verify(o, o->encode);
-    return ret ? status_of(ret) : EXIT_VERIFY;
-}
-
-/// @return the exit status
-static int run(Search *s)
-{
-    Options *o = &s->o;
-    const Point *found;
+    const char *input  = s->o.input, *output = s->o.encode, *part;
+    const char *ending = text("crf%g.mkv", found->crf);
+    Result r = { 0 };
+    Command c;
     int ret;
 
-    if (options_check(o) < 0 || open_devices(o) < 0 ||
-        source_open(&s->source, o->input, o) < 0 || set_keyint(o, &s->source) < 0)
-        return EXIT_USAGE;
-    if ((ret = examine(s)) < 0)
-        return status_of(ret);
-    if (o->verify)
-        return status_of(verify(o, o->verify));
-    if (o->probe)
-        return status_of(probe(s));
-    if (o->encode) {
-        // what is wrong with the output is better known before the search than after it
-        char *command = NULL;
+    if (!output)
+        output = strstr(input, "://") ? ending : output_name(input, ending);
+    if (command_whole(&c, &s->job, found->crf, output, 0, 1) < 0)
+        return -1;
+    report(s, found, command_text(&c));
+    if (!s->o.encode)
+        return EXIT_FOUND;
 
-        ret = command_make(&command, o, &s->source, o->plan.min_crf, o->encode, 1, "");
-        av_free(command);
-        if (ret < 0)
-            return EXIT_USAGE;
-    }
-    if (cache_open(&s->cache, o) < 0 || plan_samples(s) < 0)
-        return EXIT_FAILED;
-    ret = search(s, &found);
-    return ret > 0 ? finish(s, found) : status_of(ret);
+    part = output_name(output, text("part%s", strrchr(output, '.')));
+    ret  = command_whole(&c, &s->job, found->crf, part, 1, 0);
+    progress_begin("the whole encode, ", 1);
+    if (ret >= 0)
+        ret = measure(s, &c, s->in.nb_units, s->o.step, 1, &r);
+    if (ret >= 0 && rename(part, output) < 0)
+        ret = fail("'%s' cannot get its name: %s.", output, strerror(errno));
+    if (ret < 0)
+        unlink(part);
+    return ret < 0 ? ret : report_whole(s, output, &r);
 }
 
-static int run_options(Search *s, int argc, char **argv)
+// ---- set-up ----
+
+/// Score on a GPU only if one can. @return 0, or -1 if the one that was asked for cannot
+static int check_gpu(Search *s)
+{
+    const Options *o = &s->o;
+    Measure *m       = &s->o.measure;
+    const char *seen = getenv("CUDA_VISIBLE_DEVICES"), *why = NULL, *said;
+
+    if (o->gpu && !strcmp(o->gpu, "off"))
+        return 0;
+    if (!m->on_gpu || o->device)
+        why = "it does not go with this metric, encoder or ffmpeg";
+    else if (s->job.width && !upload_format(s->job.format))
+        why = "it takes 4:2:0 of 8 or 10 bits only; see -pix_fmt";
+    else if (seen && (!*seen || *seen == '-'))
+        why = "CUDA_VISIBLE_DEVICES hides all";
+    else if (ask(&s->job, text("-nostdin -v quiet -init_hw_device cuda=gpu:%d -filter_hw_device "
+                               "gpu -f lavfi -i color=s=320x320:d=0.04 -vf "
+                               "format=nv12,hwupload,split,%s_cuda -f null -",
+                               o->gpu ? atoi(o->gpu) : 0, m->filter), &said))
+        why = "it does not work";
+    m->on_gpu = !why;
+    if (why && o->gpu && strcmp(o->gpu, "auto"))
+        return fail("--gpu %s: %s.", o->gpu, why);
+    if (why && o->gpu)
+        tell("Scoring on the CPU, not on a GPU: %s.\n", why);
+    return 0;
+}
+
+static int find_encoder(Search *s)
+{
+    const double rate = av_q2d(av_guess_frame_rate(s->in.format, s->in.stream, NULL));
+    const char *help  = "", *name, *next;
+    int i = 0;
+
+    do {
+        name = options_encoder(&s->o, i++);
+        next = options_encoder(&s->o, i);
+        if (ask(&s->job, text("-h encoder=%s", name), &help) < 0)
+            return -1;
+    } while (next && !strstr(help, text("Encoder %s ", name)));
+    return options_choose_encoder(&s->o, name, help, rate);
+}
+
+/// Encode a first frame, to see what becomes of it, and that all that was asked for works.
+static int encode_first(Search *s)
+{
+    const Command c = command_first(&s->job, s->o.plan.min_crf);
+    const AVCodecParameters *p;
+    FILE *file[PROCESS_FILES];
+    Input first;
+
+    if (run(&s->o, &c, 1, file) < 0 ||
+        input_open(&first, text("/dev/fd/%d", fileno(file[FILE_FIRST - FILE_ERRORS]))) < 0)
+        return -1;
+    p = first.stream->codecpar;
+    s->job.width  = p->width;
+    s->job.height = p->height;
+    s->job.format = p->format;
+    s->job.codec  = p->codec_id;
+    process_close(file);
+    return p->format >= 0 ? 0 : fail("The pixel format of %s is not known.", s->o.encoder);
+}
+
+/// @return an exit status, or -1 after a message
+static int run_all(Search *s)
 {
     Options *o = &s->o;
+    const char *filters, *source;
+    const Point *found;
+    Command c;
+    int ret;
 
-    if (options_parse(o, argc, argv) < 0)
-        return EXIT_USAGE;
-    av_log_set_level(o->loglevel);
-    if (o->completion)
-        return print_completion(o->completion) < 0 ? EXIT_USAGE : EXIT_FOUND;
-    if (o->help || argc == 1)
-        print_help();
-    else if (o->complete)
-        print_completions(o->complete);
-    else if (o->version)
-        printf("ffcrf %s, FFmpeg %s\n", QUALITY_VERSION, av_version_info());
-    else
-        return run(s);
-    return argc == 1 ? EXIT_USAGE : EXIT_FOUND;
-}
-
-static void handle_signal(int number)
-{
-    caught_signal = number;
+    s->job = (Job){ o, &s->in, command_ffmpeg() };
+    if (input_open(&s->in, o->input) < 0 || ask(&s->job, "-filters", &filters) < 0 ||
+        options_choose_metric(o, filters) < 0 || !o->verify && find_encoder(s) < 0 ||
+        input_scan(&s->in, o->start / 1e6, o->length / 1e6, process_is_stopped) < 0)
+        return -1;
+    if (o->nb_frames)
+        input_limit(&s->in, o->nb_frames);
+    if (!o->verify && encode_first(s) < 0 || check_gpu(s) < 0)
+        return -1;
+    if (o->verify)
+        return verify(s);
+    // what is wrong with the output is better known before the search than after it
+    if (o->encode && command_whole(&c, &s->job, 0, o->encode, 0, 0) < 0)
+        return -1;
+    source   = cache_describe(o->input);
+    s->cache = o->cache && source ? cache_folder() : NULL;
+    s->facts = text("%s\n%s", source, filters);
+    plan_samples(s);
+    ret = search(s, &found);
+    return ret == EXIT_FOUND ? finish(s, found) : ret;
 }
 
 int main(int argc, char **argv)
 {
-    // the second one ends at once
-    const struct sigaction action = { .sa_handler = handle_signal, .sa_flags = SA_RESETHAND };
-    Search s = { 0 };
+    static Search s;
     int status;
 
-    output_init();
-    sigaction(SIGINT,  &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    process_catch_signals();
+    // what libavutil says of options is said in other words
+    av_log_set_level(AV_LOG_QUIET);
     // SVT-AV1 has a log of its own: errors only
     setenv("SVT_LOG", "1", 0);
-#ifdef M_PERTURB
-    // All memory is 0 at first, as it is in a new process: libx264 (core 164) makes
-    // another stream by what it finds in memory that another encoder has freed.
-    mallopt(M_PERTURB, 0xff);
-#endif
 
-    status = run_options(&s, argc, argv);
+    status = options_parse(&s.o, argc, argv);
+    av_log_set_level(AV_LOG_ERROR);
+    if (status >= 0 && (s.o.help || argc == 1))
+        options_print_help();
+    else if (status >= 0 && s.o.version)
+        printf("ffcrf %s, libavformat %s\n", QUALITY_VERSION, av_version_info());
+    else if (status >= 0)
+        status = run_all(&s);
+    if (argc == 1 || status < 0)
+        status = EXIT_FAILED;
     if (caught_signal) {
-        const int is_kept = s.o.cache && !s.cache.failed && !s.o.verify && !s.o.probe;
-
-        tell("Ended by signal %d.%s\n", caught_signal, is_kept ? " Finished work is in the cache: to "
-             "continue, run the same command again." : "");
+        tell("Ended by signal %d.%s\n", caught_signal, s.cache ? " Finished work is in the cache: "
+             "to continue, run the same command again." : "");
         status = EXIT_SIGNAL + caught_signal;
-    } else if (s.o.json && status && status != EXIT_VERIFY &&
-               !(status == EXIT_NOT_REACHABLE && s.o.verify)) {
-        // what a verification found is told by its own object
-        JSON(status == EXIT_NOT_REACHABLE ? "crf-search-error" : "error",
+    } else if (s.o.json && *last_error) {
+        JSON(status == EXIT_MISSED ? "crf-search-error" : "error",
              { "message", .string = last_error });
     }
     if (fflush(stdout) || ferror(stdout)) {
         tell("Standard output cannot be written: %s.\n", strerror(errno));
         status = status ? status : EXIT_FAILED;
     }
-
-    free_samples(&s);
-    cache_close(&s.cache);
-    source_close(&s.source);
-    options_free(&s.o);
     return status;
 }

@@ -1,10 +1,10 @@
 # ffcrf, the search for a CRF, as a program beside ffmpeg, where there is POSIX.
 
-ifdef CONFIG_DETAILLOSS_FILTER
+ifdef CONFIG_FFMPEG
 ifdef HAVE_SYSCONF
 FFCRF      = ffcrf$(PROGSSUF)$(EXESUF)
-OBJS-ffcrf = $(addprefix tools/crf/,cache.o command.o ffcrf.o options.o output.o sample.o \
-                                   score.o search.o source.o)
+OBJS-ffcrf = $(addprefix tools/crf/,cache.o command.o ffcrf.o input.o metric.o options.o process.o \
+                                   search.o text.o)
 
 PROGS          += $(FFCRF)
 COMPONENTS-yes += ffcrf
@@ -13,17 +13,14 @@ ffcrf$(PROGSSUF)_g$(EXESUF): $(OBJS-ffcrf)
 
 all: $(FFCRF)
 
-FFCRF_COMPLETION = $(DATADIR)/../bash-completion/completions/$(FFCRF)
-
 install: install-ffcrf
 install-ffcrf: $(FFCRF)
-	$(Q)mkdir -p "$(BINDIR)" "$(dir $(FFCRF_COMPLETION))"
+	$(Q)mkdir -p "$(BINDIR)"
 	$(INSTALL) -c -m 755 $(FFCRF) "$(BINDIR)"
-	$(Q)echo 'source <($(FFCRF) --completion bash)' > "$(FFCRF_COMPLETION)"
 
 uninstall: uninstall-ffcrf
 uninstall-ffcrf:
-	$(RM) "$(BINDIR)/$(FFCRF)" "$(FFCRF_COMPLETION)"
+	$(RM) "$(BINDIR)/$(FFCRF)"
 endif
 endif
 

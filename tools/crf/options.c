@@ -16,11 +16,22 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "libavutil/avstring.h"
+#include "libavutil/common.h"
+#include "libavutil/opt.h"
 #include "libavutil/parseutils.h"
 
-#include "ffcrf.h"
+#include "options.h"
+#include "text.h"
 
 /// A CRF is not searched for more exactly than this.
 #define CRF_EXACT 0.4
@@ -31,93 +42,61 @@
     { name, help, offsetof(Options, field), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 }
 #define REAL(name, field, value, min, max, help) \
     { name, help, offsetof(Options, field), AV_OPT_TYPE_DOUBLE, { .dbl = value }, min, max }
-#define INTEGER(name, field, value, min, max, choices, help) \
-    { name, help, offsetof(Options, field), AV_OPT_TYPE_INT, { .i64 = value }, min, max, \
-      .unit = choices }
+#define INTEGER(name, field, value, max, help) \
+    { name, help, offsetof(Options, field), AV_OPT_TYPE_INT, { .i64 = value }, 0, max }
 #define TIME(name, field, value, min, help) \
     { name, help, offsetof(Options, field), AV_OPT_TYPE_DURATION, { .i64 = value }, min, INT64_MAX }
-#define CHOICE(option, name, value) \
-    { name, NULL, 0, AV_OPT_TYPE_CONST, { .i64 = value }, .unit = option }
 
 static const AVOption options[] = {
     TEXT("i", input, NULL, "the video to encode"),
     TIME("ss", start, 0, 0, "start at this time of the input"),
     TIME("to", end, 0, 0, "end at this time of the input"),
     TIME("t", length, 0, 0, "take this much of the input"),
-    TEXT("hwaccel", hwaccel, NULL,
-         "decode the input by this device: auto, cuda, vaapi, qsv, ... (default: the CPU)"),
-    TEXT("c:v", encoder_name, NULL, "the encoder (default: the first of libsvtav1, libx265, "
-         "libx264 that this FFmpeg has; libsvtav1 with -preset 8)"),
+    TEXT("hwaccel", hwaccel, NULL, "decode the input by this device: auto, cuda, vaapi, qsv, ..."),
+    TEXT("c:v", encoder, NULL, "the encoder (default: libsvtav1 -preset 8, libx265 or libx264)"),
     TEXT("vf", filters, NULL, "filters before the encoder, as in ffmpeg"),
-    TEXT("reference-vfilter", reference_filters, NULL,
-         "filters of what the encode is compared with (default: -vf)"),
+    TEXT("reference-vfilter", reference, NULL, "filters before the comparison (default: -vf)"),
+    TEXT("r", rate, NULL, "frame rate of the encode"),
+    TEXT("s", size, NULL, "size of the encode, WxH"),
+    INTEGER("frames", nb_frames, 0, INT_MAX, "the most frames of the encode"),
     TEXT("keyint", keyint, NULL, "largest distance of key frames, in frames or as a time (10s)"),
     TEXT("enc", ignored, NULL, "name=value, an option of the encoder"),
-    TEXT("enc-input", ignored, NULL, "name=value, an option of the input: ss, to, t, hwaccel"),
     TEXT("svt", ignored, NULL, "name=value, a parameter of libsvtav1"),
     TEXT("scd", ignored, NULL, "key frames where scenes change, for libsvtav1: true, false"),
     TEXT("pix_fmt", pix_fmt, NULL, "pixel format to encode in"),
-    TEXT("metric", metric_name, NULL, "the metric: vmaf, loss, ssim, xpsnr, mad (default: vmaf, "
-         "or loss if this FFmpeg has no libvmaf)"),
-    REAL("target", target[0], NAN, -INFINITY, INFINITY,
-         "the score to reach, in the metric's unit (default: vmaf 95, loss 5)"),
-    REAL("target-vmaf", target[1], NAN, 0, 100, "metric vmaf and its target: higher is better"),
-    TEXT("vmaf-model", vmaf_model, "v1", "v1, 4k, phone, v0.6.1, v0.6.1-4k, v0.6.1-phone, "
-         "a name that libvmaf knows, or a file"),
-    REAL("target-loss", target[2], NAN, 0, 100,
-         "metric loss and its target: VMAF points lost, lower is better"),
-    REAL("target-ssim", target[3], NAN, 0, 1, "metric ssim and its target: higher is better"),
-    REAL("target-xpsnr", target[4], NAN, 0, 100,
-         "metric xpsnr and its target: decibels, higher is better"),
-    REAL("target-mad", target[5], NAN, 0, INFINITY, "metric mad and its target: lower is better"),
-    TEXT("pool", pool_name, "mean", "which score has to reach the target: mean, p1 to p50 "
-         "(percentile of the worst frames), worst (sample)"),
-    REAL("tolerance", plan.tolerance, NAN, 0, INFINITY, "how much better than the target is good "
-         "enough (default: ssim 0.002, xpsnr 0.3, others 1)"),
+    TEXT("metric", metric_name, NULL, "vmaf (default), detailloss, ssim, xpsnr or mad"),
+    REAL("target", target[0], NAN, -INFINITY, INFINITY, "the score of --metric to reach"),
+    REAL("target-vmaf", target[1], NAN, 0, 100, "VMAF to reach: higher is better (default 95)"),
+    REAL("target-loss", target[2], NAN, 0, 100, "loss by detailloss to reach: lower is better"),
+    REAL("target-ssim", target[3], NAN, 0, 1, "SSIM to reach: higher is better"),
+    REAL("target-xpsnr", target[4], NAN, 0, 100, "XPSNR to reach, in dB: higher is better"),
+    REAL("target-mad", target[5], NAN, 0, INFINITY, "MAD to reach: lower is better"),
+    TEXT("vmaf-model", vmaf_model, "v1", "v1, 4k, phone, or a model's name; for libvmaf a file, "
+         "v0.6.1, ..."),
+    TEXT("pool", pool_name, "mean", "the score that counts: mean, p1 to p50 (percentile), worst "
+         "(sample)"),
+    REAL("tolerance", plan.tolerance, NAN, 0, INFINITY, "so much better than the target is enough"),
     REAL("min-crf", plan.min_crf, NAN, 0, 255, "lowest CRF to try (default: by encoder)"),
     REAL("max-crf", plan.max_crf, NAN, 0, 255, "highest CRF to try (default: by encoder)"),
-    REAL("crf-increment", plan.increment, NAN, 0.01, 50,
-         "try multiples of this only (default: 0.1, or 1)"),
+    REAL("crf-increment", plan.increment, NAN, 0.01, 50, "try multiples of this only"),
     REAL("crf", crf, NAN, 0, 255, "try this CRF only; no target is needed"),
     FLAG("thorough", thorough, "find the highest CRF that reaches the target, without tolerance"),
     REAL("max-encoded-percent", plan.max_percent, 100, 0, INFINITY,
-         "largest size, in % of the size of the source's video"),
-    INTEGER("samples", samples, 0, 0, 1000, NULL,
-            "number of samples (default: by --sample-every, and more where scenes differ)"),
+         "largest size, in % of the source's video (default 100)"),
+    INTEGER("samples", samples, 0, 1000, "number of samples"),
     TIME("sample-every", every, 720000000, 1000, "one sample for this much video (default 12m)"),
-    INTEGER("min-samples", min_samples, 3, 1, 1000, NULL, "least number of samples (default 3)"),
+    INTEGER("min-samples", min_samples, 3, 1000, "least number of samples (default 3)"),
     TIME("sample-duration", duration, 10000000, 1000, "length of a sample (default 10s)"),
-    INTEGER("score-every", step, 0, 0, 10000, NULL,
-            "score one of this many frames (default: vmaf and loss 5, ssim 4, mad 24)"),
-    { "memory", "bytes for decoded samples, such as 4G (default: half of the memory)",
-      offsetof(Options, memory), AV_OPT_TYPE_INT64, { .i64 = 0 }, 0, INT64_MAX },
-    { "cache", "keep results, and use those that were kept: true, false",
+    INTEGER("score-every", step, 0, 10000, "score one of this many frames (default: by metric)"),
+    { "cache", "keep results, and use those that were kept: true (default), false",
       offsetof(Options, cache), AV_OPT_TYPE_BOOL, { .i64 = 1 }, 0, 1 },
-    TEXT("gpu", gpu, "auto", "score on a GPU: auto, off, or its number"),
+    TEXT("gpu", gpu, NULL, "score on a GPU: auto, off, or its number (default: if one works)"),
     TEXT("encode", encode, NULL, "write the encode to this file, and score all of it"),
     TEXT("verify", verify, NULL, "do not search: score all of this encode of the input"),
-    FLAG("probe", probe, "do not search: score one sample at some CRFs by all metrics"),
-    FLAG("accept-damage", accept_damage, "go on if the input is damaged or cut off"),
-    TEXT("c:a", audio_codec, NULL, "the encoder of audio, or copy (default copy)"),
-    TEXT("b:a", audio_rate, NULL, "bit rate of audio that is encoded, such as 128k"),
-    FLAG("downmix-to-stereo", downmix, "make stereo of audio with more than 3 channels"),
     FLAG("video-only", video_only, "leave out all streams but the video"),
     FLAG("y", overwrite, "replace the file of --encode"),
     FLAG("json", json, "write JSON to standard output, one object per line"),
-    INTEGER("stdout-format", json, 0, 0, 1, "stdout-format", "json or human"),
-        CHOICE("stdout-format", "json",  1),
-        CHOICE("stdout-format", "human", 0),
-    INTEGER("loglevel", loglevel, AV_LOG_ERROR, AV_LOG_QUIET, AV_LOG_TRACE, "loglevel",
-            "which messages of FFmpeg's libraries are shown: quiet, error, warning, info, "
-            "verbose, debug (default error)"),
-        CHOICE("loglevel", "quiet",   AV_LOG_QUIET),
-        CHOICE("loglevel", "error",   AV_LOG_ERROR),
-        CHOICE("loglevel", "warning", AV_LOG_WARNING),
-        CHOICE("loglevel", "info",    AV_LOG_INFO),
-        CHOICE("loglevel", "verbose", AV_LOG_VERBOSE),
-        CHOICE("loglevel", "debug",   AV_LOG_DEBUG),
-    TEXT("completion", completion, NULL, "print the completion script of a shell: bash, zsh, fish"),
-    TEXT("complete", complete, NULL, "print what may follow this word, for shells"),
+    TEXT("loglevel", loglevel, "error", "ffmpeg's messages: quiet, error, warning, info, ..."),
     FLAG("version", version, "print the version"),
     FLAG("help", help, "print this"),
     { NULL }
@@ -132,19 +111,22 @@ static const AVClass class = {
 
 /// Other spellings, of ffmpeg and of ab-av1.
 static const char *const alias[][2] = {
-    { "codec:v", "c:v" }, { "vcodec", "c:v" }, { "encoder", "c:v" }, { "e", "c:v" },
-    { "acodec", "c:a" }, { "codec:a", "c:a" }, { "input", "i" }, { "pix-format", "pix_fmt" },
-    { "filter:v", "vf" }, { "vfilter", "vf" }, { "v", "loglevel" }, { "h", "help" },
+    { "codec", "c:v" }, { "vcodec", "c:v" }, { "encoder", "c:v" }, { "e", "c:v" },
+    { "codec:a", "c:a" }, { "acodec", "c:a" }, { "filter", "vf" }, { "vfilter", "vf" },
+    { "input", "i" }, { "h", "help" }, { "v", "loglevel" }, { "vframes", "frames" },
+    { "pix-format", "pix_fmt" },
     { "min-vmaf", "target-vmaf" }, { "min-xpsnr", "target-xpsnr" },
     { "o", "encode" }, { "output", "encode" },
 };
 
-/// Values to complete. Those of other options come from other tables.
-static const char *const values[][2] = {
-    { "gpu", "auto off" }, { "pool", "mean worst p1 p5" }, { "completion", "bash zsh fish" },
-    { "scd", "true false" }, { "cache", "true false" }, { "hwaccel", "auto" },
-    { "vmaf-model", "v1 4k phone v0.6.1 v0.6.1-4k v0.6.1-phone" },
+/// What a command has that was printed here, which may be given back.
+static const char *const own[][2] = {
+    { "map", "0" }, { "c", "copy" }, { "fps_mode", "passthrough" }, { "enc_time_base", "filter" },
 };
+
+/// What sets the quality or the rate: of an encoder, and among the parameters of its library.
+#define REFUSED        "b,q,qscale,qp,cq,crf,global_quality,rc,rc_mode,lossless"
+#define REFUSED_PARAMS "crf,qp,cqp,cq-level,end-usage,bitrate,tbr,rc,lossless,quantizer"
 
 /// What is known of encoders, by a part of their names: the first match counts.
 static const struct Encoder {
@@ -152,427 +134,344 @@ static const struct Encoder {
     double min_crf, max_crf;    ///< where to search
     const char *crf_option;     ///< if it has none of crf, cq and qp
     const char *always;         ///< options that it gets
-    const char *preset;         ///< if no other is given
+    const char *formats;        ///< of a device, if it takes no others
 } encoders[] = {
-    { "libx264",    10, 46 },
-    { "libx265",    10, 46 },
-    { "libsvtav1",   5, 63, .preset = "8" },
-    { "libaom-av1",  5, 63 },
+    { "libx26",     10, 46 },
     { "libvpx-vp9", 10, 63 },
     { "librav1e",   10, 255 },
-    { "av1_nvenc",  10, 63, .always = "rc=vbr:b=0" },
-    { "av1_vaapi",  10, 255, "global_quality", "rc_mode=CQP" },
-    { "_nvenc",     10, 46, .always = "rc=vbr:b=0" },
-    { "_qsv",       10, 46, "global_quality" },
-    { "_vaapi",     10, 46, "global_quality", "rc_mode=CQP" },
+    { "av1_nvenc",  10, 63,  NULL, "rc=vbr:b=0" },
+    { "_nvenc",     10, 46,  NULL, "rc=vbr:b=0" },
+    { "_qsv",       10, 46,  "global_quality" },
+    { "av1_vaapi",  10, 255, "global_quality", "rc_mode=CQP", "nv12|p010" },
+    { "h264_vaapi", 10, 46,  "global_quality", "rc_mode=CQP", "nv12" },
+    { "_vaapi",     10, 46,  "global_quality", "rc_mode=CQP", "nv12|p010" },
+    { "av1",         5, 63 },
     { "",            0, 63 },
 };
 
-static const struct Encoder *find_encoder(const AVCodec *codec)
-{
-    const struct Encoder *e = encoders;
-
-    while (!strstr(codec->name, e->name))
-        e++;
-    return e;
-}
-
-/// An option that no other encoder need have.
-static const AVOption *encoder_option(const AVCodec *codec, const char *name)
-{
-    return codec->priv_class ? av_opt_find((void *)&codec->priv_class, name, NULL, 0,
-                                           AV_OPT_SEARCH_FAKE_OBJ) : NULL;
-}
-
-/// The option that is searched, NULL if there is none.
-static const char *crf_option(const AVCodec *codec)
-{
-    static const char *const names[] = { "crf", "cq", "qp" };
-
-    for (int i = 0; i < FF_ARRAY_ELEMS(names); i++)
-        if (encoder_option(codec, names[i]))
-            return names[i];
-    return find_encoder(codec)->crf_option;
-}
-
-int encoder_options(const Options *o, double crf, AVDictionary **options)
-{
-    const char *always = find_encoder(o->encoder)->always;
-    char value[32];
-    int ret;
-
-    snprintf(value, sizeof(value), "%.6g", crf);
-    ret = av_dict_set(options, crf_option(o->encoder), value, 0);
-    if (ret >= 0 && always)
-        ret = av_dict_parse_string(options, always, "=", ":", 0);
-    return ret < 0 ? ret : av_dict_copy(options, o->encoder_options, 0);
-}
-
-int is_on_gpu(const AVCodec *encoder)
-{
-    return encoder && strstr(encoder->name, "_nvenc");
-}
-
-/// @return whether there is one, or the encoder does not tell
-static int print_software_formats(AVBPrint *text, const AVCodec *encoder)
-{
-    const enum AVPixelFormat *formats = NULL;
-    int nb = 0;
-
-    avcodec_get_supported_config(NULL, encoder, AV_CODEC_CONFIG_PIX_FORMAT, 0,
-                                 (const void **)&formats, NULL);
-    for (const enum AVPixelFormat *f = formats; f && *f != AV_PIX_FMT_NONE; f++)
-        if (!(av_pix_fmt_desc_get(*f)->flags & AV_PIX_FMT_FLAG_HWACCEL))
-            av_bprintf(text, "%s%s", nb++ ? "|" : "", av_get_pix_fmt_name(*f));
-    return nb || !formats;
-}
-
-int has_software_format(const AVCodec *encoder)
-{
-    AVBPrint text;
-
-    av_bprint_init(&text, 0, AV_BPRINT_SIZE_COUNT_ONLY);
-    return print_software_formats(&text, encoder);
-}
-
-const char *upload_formats(const Options *o)
-{
-    // of encoders with frames of their own only, those of H.264 have 8 bits
-    return o->pix_fmt ? av_get_pix_fmt_name(gpu_format(av_get_pix_fmt(o->pix_fmt))) :
-           o->encode_device && o->encoder->id == AV_CODEC_ID_H264 ? "nv12" : "nv12|p010";
-}
-
-int print_formats(const Options *o, AVBPrint *text)
-{
-    if (o->device && is_on_gpu(o->encoder) || o->encode_device)
-        av_bprintf(text, "%s", upload_formats(o));
-    else if (o->pix_fmt)
-        av_bprintf(text, "%s", av_get_pix_fmt_name(av_get_pix_fmt(o->pix_fmt)));
-    else if (o->encoder)
-        print_software_formats(text, o->encoder);
-    return av_bprint_is_complete(text) ? 0 : AVERROR(ENOMEM);
-}
-
-// ---- help ----
-
-/// ffmpeg's own options have one dash.
-static const char *dashes(const char *name)
-{
-    return name[strcspn(name, ":_")] || strlen(name) <= 2 || !strcmp(name, "hwaccel") ? "-" : "--";
-}
-
-void print_help(void)
+void options_print_help(void)
 {
     printf("usage: ffcrf -i INPUT [-c:v ENCODER] [encoder's options] [--target-vmaf 95] [options]\n"
            "Finds the CRF that gives an encode of INPUT the wanted quality.\n\n");
-    for (const AVOption *o = options; o->name; o++) {
-        const char *value = o->type == AV_OPT_TYPE_STRING ? o->default_val.str : NULL;
-
-        if (o->type != AV_OPT_TYPE_CONST)
-            printf("  %s%-*s %s%s%s%s\n", dashes(o->name), 22 - (int)strlen(dashes(o->name)),
-                   o->name, o->help, value ? " (default " : "", value ? value : "",
-                   value ? ")" : "");
-    }
-    printf("\nAll other options go to the encoder: `ffmpeg -h encoder=NAME` lists them.\n"
-           "Exit status: 0 found, 1 not reachable, 2 wrong usage or input, 3 failed,\n"
-           "4 the whole encode misses the target, 128 + n ended by signal n.\n");
-}
-
-/// What an argument is called in the table of options.
-static const char *option_name(const char *argument)
-{
-    const char *name = argument + 1 + (argument[1] == '-');
-
-    for (int i = 0; i < FF_ARRAY_ELEMS(alias); i++)
-        if (!strcmp(name, alias[i][0]))
-            return alias[i][1];
-    return name;
-}
-
-static const AVOption *find_option(const char *name)
-{
-    const AVClass *const fake = &class;
-
-    return av_opt_find((void *)&fake, name, NULL, 0, AV_OPT_SEARCH_FAKE_OBJ);
-}
-
-static int is_flag(const AVOption *opt)
-{
-    return opt->type == AV_OPT_TYPE_BOOL && !opt->default_val.i64;
-}
-
-int print_completion(const char *shell)
-{
-    static const char *const scripts[][2] = {
-        { "bash", "_ffcrf() {\n"
-                  "    COMPREPLY=($(compgen -W \"$(${COMP_WORDS[0]} --complete "
-                  "\"${COMP_WORDS[COMP_CWORD-1]}\")\" -- \"${COMP_WORDS[COMP_CWORD]}\"))\n}\n"
-                  "complete -o default -F _ffcrf ffcrf\n" },
-        { "zsh",  "_ffcrf() {\n"
-                  "    compadd -- $(${words[1]} --complete \"${words[CURRENT-1]}\") || _files\n}\n"
-                  "compdef _ffcrf ffcrf\n" },
-        { "fish", "complete -c ffcrf -a \"(ffcrf --complete (commandline -opc)[-1])\"\n" },
-    };
-
-    for (int i = 0; i < FF_ARRAY_ELEMS(scripts); i++)
-        if (!strcmp(shell, scripts[i][0]))
-            return printf("%s", scripts[i][1]);
-    return usage("--completion is for bash, zsh or fish, and not for '%s'.\n", shell);
-}
-
-void print_completions(const char *word)
-{
-    // to bash, the colon is the end of a word
-    const char *name    = !strcmp(word, "v")     ? "c:v" :
-                          *word == '-' && word[1] ? option_name(word) : "";
-    const AVOption *opt = find_option(name);
-    enum AVHWDeviceType type = AV_HWDEVICE_TYPE_NONE;
-    void *iterator = NULL;
-    const AVCodec *codec;
-
     for (const AVOption *o = options; o->name; o++)
-        if (opt && opt->unit && o->type == AV_OPT_TYPE_CONST && !strcmp(o->unit, opt->unit))
-            printf("%s\n", o->name);
-        else if ((!opt || is_flag(opt)) && o->type != AV_OPT_TYPE_CONST)
-            printf("%s%s\n", dashes(o->name), o->name);
-    for (int i = 0; i < FF_ARRAY_ELEMS(values); i++)
-        for (const char *v = values[i][1]; !strcmp(name, values[i][0]) && *v; v += !!*v) {
-            printf("%.*s\n", (int)strcspn(v, " "), v);
-            v += strcspn(v, " ");
-        }
-    while (!strcmp(name, "c:v") && (codec = av_codec_iterate(&iterator)))
-        if (av_codec_is_encoder(codec) && codec->type == AVMEDIA_TYPE_VIDEO && crf_option(codec))
-            printf("%s\n", codec->name);
-    while (!strcmp(name, "hwaccel") &&
-           (type = av_hwdevice_iterate_types(type)) != AV_HWDEVICE_TYPE_NONE)
-        printf("%s\n", av_hwdevice_get_type_name(type));
-    for (const Metric *m = metrics; !strcmp(name, "metric") && m->name; m++)
-        printf("%s\n", m->name);
+        // ffmpeg's own options have one dash
+        printf("  %*s%-21s %s\n", 2, o->name[strcspn(o->name, ":_")] || strlen(o->name) < 3 ||
+               !strcmp(o->name, "hwaccel") ? "-" : "--", o->name, o->help);
+    printf("\nAll other options go to the encoder: `ffmpeg -h encoder=NAME` lists them.\n"
+           "Exit status: 0 found, 1 not reached, 2 failed, 128 + n ended by signal n.\n");
 }
 
 // ---- the command line ----
 
-int64_t parse_duration(const char *text)
+/// "12m", "1h30m", "20s", "500ms", seconds, or hh:mm:ss. @return microseconds, or < 0
+static int64_t parse_duration(const char *string)
 {
     static const struct { const char *name; double seconds; } units[] = {
-        { "ms", 1e-3 }, { "s", 1 }, { "sec", 1 }, { "", 1 },
-        { "m", 60 }, { "min", 60 }, { "h", 3600 },
+        { "ms", 1e-3 }, { "sec", 1 }, { "s", 1 }, { "min", 60 }, { "m", 60 }, { "h", 3600 },
+        { "", 1 },
     };
     double seconds = 0;
     int64_t duration;
 
-    if (strchr(text, ':'))
-        return av_parse_time(&duration, text, 1) < 0 ? -1 : duration;
+    if (strchr(string, ':'))
+        return av_parse_time(&duration, string, 1) < 0 ? -1 : duration;
     do {
-        const size_t digits = strspn(text, "0123456789."), size = strspn(text + digits, "hmsecin");
+        const size_t digits = strspn(string, "0123456789.");
         char *end;
-        const double number = strtod(text, &end);
+        const double number = strtod(string, &end);
         int i = 0;
 
-        while (i < FF_ARRAY_ELEMS(units) && (strlen(units[i].name) != size ||
-                                             strncmp(units[i].name, text + digits, size)))
+        if (!digits || end != string + digits)
+            return -1;
+        while (!av_strstart(end, units[i].name, (const char **)&string))
             i++;
-        if (!digits || end != text + digits || i == FF_ARRAY_ELEMS(units))
+        if (!*units[i].name && *end)
             return -1;
         seconds += number * units[i].seconds;
-        text    += digits + size;
-    } while (*text);
+    } while (*string);
     return seconds < 1e9 ? seconds * 1e6 : -1;
 }
 
-/// Refuse an option that the encoder does not have. This comes before its value is looked at, as
-/// nobody knows if it has one.
-static int check_encoder_option(const Options *o, const char *name)
+/// What an argument is called in the table: without dashes, and without what says that it is of the
+/// video.
+static const char *canonical_name(const char *argument)
 {
-    const AVClass *const generic = avcodec_get_class();
-    const size_t size = strcspn(name, ":");
-    char key[64];
+    char *name = text("%s", argument + 1 + (argument[1] == '-'));
+    char *end  = strstr(name, ":v");
 
-    if (!o->encoder)
-        return 0;               // that is told later
-    if (name[size] && strcmp(name + size, ":v") && strcmp(name + size, ":v:0"))
-        return usage("-%s is not an option of a video encoder.\n", name);
-    snprintf(key, sizeof(key), "%.*s", (int)size, name);
-    if (av_match_name(key, "b,qp,cq,global_quality,q"))
-        return usage("-%s sets the quality, which ffcrf searches: leave it out.\n", key);
-    if (!encoder_option(o->encoder, key) &&
-        !av_opt_find((void *)&generic, key, NULL, 0, AV_OPT_SEARCH_FAKE_OBJ))
-        return usage("-%s is an option of neither ffcrf nor %s: see `ffcrf --help` and "
-                     "`ffmpeg -h encoder=%s`.\n", key, o->encoder->name, o->encoder->name);
-    return 0;
+    if (end && strspn(end + 2, ":0") == strlen(end + 2))
+        *end = 0;
+    else
+        end = NULL;
+    for (int i = 0; i < FF_ARRAY_ELEMS(alias); i++)
+        if (!strcmp(name, alias[i][0]))
+            return alias[i][1];
+    return end && !strcmp(name, "c") ? "c:v" : name;
 }
 
-static int set_option(Options *o, const AVOption *opt, const char *value)
+static int set_option(Options *o, const AVOption *opt, const char *argument, const char *value)
 {
-    // in these, 0 stands for an option that is not given
-    const int is_number = !opt->unit && (opt->type == AV_OPT_TYPE_INT ||
-                                         opt->type == AV_OPT_TYPE_INT64);
-    int ret;
+    const int is_time      = opt->type == AV_OPT_TYPE_DURATION;
+    const int64_t duration = is_time ? parse_duration(value) : 0;
 
-    if (opt->type == AV_OPT_TYPE_DURATION) {
-        const int64_t duration = parse_duration(value);
-
-        if (duration < opt->min)
-            return usage("--%s %s is not a duration: write 20s, 12m or 1h30m.\n", opt->name, value);
-        return av_opt_set_int(o, opt->name, duration, 0);
-    }
-    ret = is_number && strtod(value, NULL) <= 0 ? AVERROR(ERANGE) :
-                                                  av_opt_set(o, opt->name, value, 0);
-    return ret >= 0 ? ret : fail(ret, "'%s' is not a value for --%s: %s. `ffcrf --help` lists the "
-                                 "options.\n", value, opt->name, opt->help);
+    // 0 stands for a number that is not given
+    if (is_time ? duration < opt->min || av_opt_set_int(o, opt->name, duration, 0) < 0
+                : opt->type == AV_OPT_TYPE_INT && atoi(value) < 1 ||
+                  av_opt_set(o, opt->name, value, 0) < 0)
+        return fail("'%s' is not a value for %s: %s. `ffcrf --help` lists the options.", value,
+                    argument, opt->help);
+    return 1;
 }
 
-static int set_encoder_option(Options *o, const char *name, const char *value, int flags)
+/// @return 1
+static int set_other(AVDictionary **options, const char *name, const char *value)
 {
-    char *key = av_strndup(name, strcspn(name, ":"));
-
-    return key ? av_dict_set(&o->encoder_options, key, value, AV_DICT_DONT_STRDUP_KEY | flags) :
-                 AVERROR(ENOMEM);
+    return av_dict_set(options, name, value, 0) < 0 ? (checked(NULL), 0) : 1;
 }
 
 /// A parameter of libsvtav1, after those that there are.
 static int add_svt(Options *o, const char *parameter)
 {
-    int ret = 0;
+    const AVDictionaryEntry *e = av_dict_get(o->encoder_options, "svtav1-params", NULL, 0);
 
-    if (o->encoder && !encoder_option(o->encoder, "svtav1-params"))
-        return usage("--svt and --scd are for libsvtav1, and not for %s.\n", o->encoder->name);
-    if (av_dict_get(o->encoder_options, "svtav1-params", NULL, 0))
-        ret = set_encoder_option(o, "svtav1-params", ":", AV_DICT_APPEND);
-    return ret < 0 ? ret : set_encoder_option(o, "svtav1-params", parameter, AV_DICT_APPEND);
+    return set_other(&o->encoder_options, "svtav1-params",
+                     e ? text("%s:%s", e->value, parameter) : parameter);
 }
 
-static int take_option(Options *o, const char *argument, const char *value);
-
-/// Take name=value, as ab-av1 has options of the encoder and of the input.
-static int take_pair(Options *o, const char *text, int is_input)
-{
-    char *pair  = av_asprintf("-%s", text + strspn(text, "-"));
-    char *value = pair ? strchr(pair, '=') : NULL;
-    const char *name;
-    int is_known, ret;
-
-    if (!pair)
-        return AVERROR(ENOMEM);
-    if (value)
-        *value++ = 0;
-    name     = option_name(pair);
-    is_known = is_input ? av_match_name(name, "ss,to,t,hwaccel")
-                        : av_match_name(name, "c:a,b:a") || !find_option(name);
-    ret = is_known ? take_option(o, pair, value) : usage(
-          is_input ? "%s is not an option of the input: ffcrf has ss, to, t and hwaccel.\n"
-                   : "%s is not an option of the encoder: give it without --enc.\n", pair);
-    av_free(pair);
-    return ret;
-}
-
-/// Take an option of ffcrf's or of the encoder's. @return 1 if it took the value, which may be NULL
+/// Take an option of ffcrf's or of ffmpeg's. @return 1 if it took the value, which may be NULL
 static int take_option(Options *o, const char *argument, const char *value)
 {
-    const char *name    = option_name(argument);
-    const AVOption *opt = find_option(name);
-    int ret = 0;
+    const char *name    = canonical_name(argument);
+    const AVOption *opt = av_opt_find(o, name, NULL, 0, 0);
 
-    // as ab-av1 has it, whatever the encoder calls it
-    if (!strcmp(name, "preset") && o->encoder && !encoder_option(o->encoder, name))
-        name = encoder_option(o->encoder, "cpu-used") ? "cpu-used" : "speed";
-    if (!opt && (ret = check_encoder_option(o, name)) < 0)
-        return ret;
-    if (opt && is_flag(opt))
-        return FFMIN(set_option(o, opt, "1"), 0);
-    if (!value)
-        return usage("%s needs a value.\n", argument);
-    if (!opt)
-        ret = set_encoder_option(o, name, value, 0);
-    else if (!strcmp(name, "svt"))
-        ret = add_svt(o, value);
-    else if (!strcmp(name, "scd"))
-        ret = !strcmp(value, "true")  ? add_svt(o, "scd=1") :
-              !strcmp(value, "false") ? add_svt(o, "scd=0") :
-              usage("--scd is true or false, and not '%s'.\n", value);
-    else if (!strcmp(name, "keyint") && strspn(value, "0123456789") == strlen(value))
-        ret = set_encoder_option(o, "g", value, 0);
-    else if (!strcmp(name, "enc") || !strcmp(name, "enc-input"))
-        ret = take_pair(o, value, !!name[3]);
-    else
-        ret = set_option(o, opt, value);
-    return ret < 0 ? ret : 1;
-}
+    if (!strcmp(name, "nostdin"))
+        return 0;
+    if (opt && opt->type == AV_OPT_TYPE_BOOL && !opt->default_val.i64)
+        return set_option(o, opt, argument, "1") < 0 ? -1 : 0;
+    if (!value || !strncmp(value, "--", 2))
+        return fail("%s needs a value.", argument);
+    for (int i = 0; i < FF_ARRAY_ELEMS(own); i++)
+        if (!strcmp(name, own[i][0]))
+            return !strcmp(value, own[i][1]) || *value == '-' ? 1 :
+                   fail("%s %s cannot be: it is %s here.", argument, value, own[i][1]);
+    // in ffmpeg's spelling it is the encoder's own, see check_encoder_options()
+    if (!strcmp(name, "crf") && (argument[1] != '-' || strchr(argument, ':')))
+        return set_other(&o->encoder_options, "crf", value);
+    if (!strcmp(name, "keyint") && strspn(value, "0123456789") == strlen(value))
+        return set_other(&o->encoder_options, "g", value);
+    if (!strcmp(name, "svt"))
+        return add_svt(o, value);
+    if (!strcmp(name, "scd"))
+        return add_svt(o, strcmp(value, "true") ? "scd=0" : "scd=1");
+    if (!strcmp(name, "stdout-format"))
+        return 1;           // it was looked at
+    if (!strcmp(name, "enc")) {
+        char *pair = text("-%s", value), *equals = strchr(pair, '=');
 
-char *default_output(const Options *o, const char *kind)
-{
-    const char *name = av_basename(o->input), *dot = strrchr(name, '.');
-    int size = dot && dot > name ? dot - o->input : strlen(o->input);
-
-    return strstr(o->input, "://") ? av_asprintf("%s.mkv", kind)
-                                   : av_asprintf("%.*s.%s.mkv", size, o->input, kind);
-}
-
-char *output_part(const char *output)
-{
-    const char *dot = strrchr(output, '.');
-    const int size  = dot ? dot - output : strlen(output);
-
-    return av_asprintf("%.*s.part%s", size, output, output + size);
-}
-
-int options_parse(Options *o, int argc, char **argv)
-{
-    static const char *const defaults[] = { "libsvtav1", "libx265", "libx264" };
-    const char *word = argc > 1 ? argv[1] : "";
-    // of ab-av1
-    const int first  = 1 + av_match_name(word, "auto-encode,crf-search,sample-encode");
-    int ret;
-
-    o->class = &class;
-    av_opt_set_defaults(o);
-    for (int i = 0; i < FF_ARRAY_ELEMS(defaults) && !o->encoder; i++)
-        o->encoder = avcodec_find_encoder_by_name(defaults[i]);
-    // what options there are depends on the encoder
-    for (int i = first; i < argc - 1; i++)
-        if (*argv[i] == '-' && !strcmp(option_name(argv[i]), "c:v")) {
-            i++;
-            o->encoder = avcodec_find_encoder_by_name(strcmp(argv[i], "svt-av1") ? argv[i]
-                                                                                 : "libsvtav1");
-        }
-    for (int i = first; i < argc; i += 1 + ret) {
-        if (*argv[i] != '-' || !argv[i][1])
-            return usage("'%s' is not an option: give the input with -i and the output with "
-                         "--encode.\n", argv[i]);
-        if ((ret = take_option(o, argv[i], i + 1 < argc ? argv[i + 1] : NULL)) < 0)
-            return ret;
+        if (!equals)
+            return fail("--enc is name=value, and not '%s'.", value);
+        *equals = 0;
+        return take_option(o, pair, equals + 1);
     }
-    if (o->verify && !o->encoder_name)
-        o->encoder = NULL;
-    if (!strcmp(word, "auto-encode") && !o->encode && o->input && o->encoder)
-        o->encode = default_output(o, avcodec_get_name(o->encoder->id));
-    return 0;
+    if (opt)
+        return set_option(o, opt, argument, value);
+    return set_other(strchr(name, ':') ? &o->other_options : &o->encoder_options, name, value);
 }
 
 // ---- what goes together ----
 
-static int check_encoder(Options *o)
+/// Refuse an output that cannot be written, or that would destroy something.
+static int check_output(const Options *o)
 {
-    const char *name = o->encoder      ? o->encoder->name :
-                       o->encoder_name ? o->encoder_name : "libsvtav1";
-    SearchPlan *plan = &o->plan;
-    const AVPixFmtDescriptor *format;
-    const struct Encoder *known;
-    const AVOption *opt;
-    const char *crf;
-    int whole;
+    const char *output = o->encode, *slash = strrchr(output, '/');
+    const char *folder = slash ? text("%.*s", (int)(slash + 1 - output), output) : ".";
+    struct stat in, out;
 
-    if (!o->encoder || o->encoder->type != AVMEDIA_TYPE_VIDEO)
-        return usage("This build of FFmpeg has no video encoder '%s': `ffmpeg -encoders` lists "
-                     "those that it has.\n", name);
-    crf = crf_option(o->encoder);
-    if (!crf)
-        return usage("%s has no constant quality by -crf, -cq or -qp, which is searched: take "
-                     "libx264, libx265, libsvtav1, libaom-av1 or one of NVENC, QSV or VAAPI.\n",
-                     name);
-    known = find_encoder(o->encoder);
-    opt   = encoder_option(o->encoder, crf);
-    whole = !opt || opt->type == AV_OPT_TYPE_INT;
+    if (output[strcspn(output, ":/")] == ':')
+        return fail("FFmpeg takes what is before the colon of '%s' for a protocol: write "
+                    "--encode './%s'.", output, output);
+    if (access(folder, W_OK) < 0)
+        return fail("No file can be written to '%s', where --encode is to go: %s.", folder,
+                    strerror(errno));
+    if (stat(output, &out) < 0)
+        return 0;
+    if (!stat(o->input, &in) && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+        return fail("--encode %s would overwrite the input: give another name.", output);
+    if (!S_ISREG(out.st_mode) || !o->overwrite)
+        return fail("'%s' is there already: give another name, or -y to replace a file.", output);
+    return 0;
+}
+
+/// What does not depend on ffmpeg.
+static int check(Options *o)
+{
+    struct stat input;
+    char *end = o->pool_name;
+
+    if (!o->input)
+        return fail("Which video? Give it with -i. `ffcrf --help` lists the options.");
+    if (!stat(o->input, &input) && S_ISFIFO(input.st_mode))
+        return fail("'%s' is a pipe: it is read more than once, so save it to a file.", o->input);
+    if (o->end && (o->length || o->end <= o->start))
+        return fail("-to is after -ss, and not there together with -t.");
+    if (o->encode && o->verify)
+        return fail("--encode verifies what it makes: leave out --verify.");
+    if (o->gpu && strcmp(o->gpu, "auto") && strcmp(o->gpu, "off") &&
+        strspn(o->gpu, "0123456789") != strlen(o->gpu))
+        return fail("--gpu is auto, off or the number of a GPU, and not '%s'.", o->gpu);
+    if (o->end)
+        o->length = o->end - o->start;
+    o->pool.kind = !strcmp(o->pool_name, "mean")  ? POOL_MEAN :
+                   !strcmp(o->pool_name, "worst") ? POOL_WORST_SAMPLE : POOL_PERCENTILE;
+    if (o->pool.kind == POOL_PERCENTILE && *o->pool_name == 'p')
+        o->pool.percent = strtol(o->pool_name + 1, &end, 10);
+    if (o->pool.kind == POOL_PERCENTILE && (o->pool.percent < 1 || o->pool.percent > 50 || *end))
+        return fail("--pool is mean, worst, or p1 to p50, and not '%s'.", o->pool_name);
+    return o->encode ? check_output(o) : 0;
+}
+
+char *output_name(const char *path, const char *kind)
+{
+    const char *dot = strrchr(path, '.');
+    const int size  = dot && !strchr(dot, '/') ? dot - path : strlen(path);
+
+    return text("%.*s.%s", size, path, kind);
+}
+
+int options_parse(Options *o, int argc, char **argv)
+{
+    const char *word = argc > 1 ? argv[1] : "";
+    int ret;
+
+    o->class = &class;
+    av_opt_set_defaults(o);
+    // before all others, so that errors are JSON
+    for (int i = 1; i < argc; i++)
+        o->json |= !strcmp(argv[i], "--json") || !strcmp(argv[i], "-json") ||
+                   !strcmp(argv[i], "json") && !strcmp(argv[i - 1], "--stdout-format");
+    // the words are ab-av1's
+    for (int i = 1 + !!av_match_name(word, "auto-encode,crf-search,sample-encode"); i < argc;
+         i += 1 + ret) {
+        if (*argv[i] == '-' && argv[i][1])
+            ret = take_option(o, argv[i], argv[i + 1]);
+        else if (o->encode)
+            ret = fail("'%s' is not an option: give the input with -i and the output with "
+                       "--encode.", argv[i]);
+        else        // as ffmpeg has it
+            ret = av_opt_set(o, "encode", argv[i], 0);
+        if (ret < 0)
+            return ret;
+    }
+    if (!strcmp(word, "auto-encode") && !o->encode && o->input)
+        av_opt_set(o, "encode", output_name(o->input, "encode.mkv"), 0);
+    return o->help || o->version ? 0 : check(o);
+}
+
+int options_choose_metric(Options *o, const char *filters)
+{
+    SearchPlan *plan = &o->plan;
+    Measure *m       = &o->measure;
+    const char *name = o->metric_name, *there = "";
+    const Scale *scale;
+
+    plan->target = o->target[0];
+    for (int i = 0; i < NB_METRICS; i++) {
+        const double target = o->target[1 + i];
+
+        if (!isnan(target) && (!isnan(plan->target) || name && strcmp(name, metrics[i].name)))
+            return fail("Give one metric and one target: --%s is for another metric, or a second "
+                        "target.", metrics[i].option);
+        name         = isnan(target) ? name : metrics[i].name;
+        plan->target = isnan(target) ? plan->target : target;
+    }
+    for (int i = 0; i < NB_METRICS; i++) {
+        Measure one = { &metrics[i], .model = o->vmaf_model };
+
+        measure_choose(&one, filters, !o->gpu || strcmp(o->gpu, "off"));
+        if (one.filter)
+            there = text("%s%s%s", there, *there ? ", " : "", metrics[i].name);
+        if (name ? !strcmp(name, metrics[i].name) : !m->metric && one.filter && metrics[i].target)
+            *m = one;
+    }
+    if (!m->filter)
+        return fail("This ffmpeg cannot measure %s. It has %s: take one of them, as --target-ssim "
+                    "0.97.", name ? name : "the default metrics", *there ? there : "no metric");
+    scale = &m->metric->scale;
+    if (isnan(plan->target) && (!isnan(o->crf) || av_dict_get(o->encoder_options, "crf", NULL, 0)))
+        plan->target = scale->worst;
+    else if (isnan(plan->target) && (name || !m->metric->target))
+        return fail("Which quality? Give it with --%s.", m->metric->option);
+    else if (isnan(plan->target))
+        plan->target = m->metric->target;
+    if (plan->target < FFMIN(scale->best, scale->worst) ||
+        plan->target > FFMAX(scale->best, scale->worst))
+        return fail("%g is not a score of %s, which goes from %g (best) to %g (worst).",
+                    plan->target, m->metric->name, scale->best, scale->worst);
+    if (o->step > 1 && m->metric->step == 1)
+        return fail("%s looks at the frames before, and scores all: leave out --score-every.",
+                    m->metric->name);
+    plan->scale     = scale;
+    plan->exact     = o->thorough ? 0 : CRF_EXACT;
+    plan->tolerance = o->thorough ? 0 : isnan(plan->tolerance) ? m->metric->tolerance
+                                                               : plan->tolerance;
+    o->step         = o->step ? o->step : m->metric->step;
+    return 0;
+}
+
+// ---- the encoder ----
+
+const char *options_encoder(const Options *o, int i)
+{
+    static const char *const defaults[] = { "libsvtav1", "libx265", "libx264", NULL };
+
+    return o->encoder ? i ? NULL : o->encoder : defaults[i];
+}
+
+/// An option in what ffmpeg prints of an encoder, with its type and range, or NULL.
+static const char *find_option(const char *help, const char *name)
+{
+    return strstr(help, text("\n  -%s ", name));
+}
+
+/// Refuse what sets the quality that is searched.
+static int check_encoder_options(Options *o)
+{
+    const AVDictionaryEntry *e = NULL, *crf = av_dict_get(o->encoder_options, "crf", NULL, 0);
+
+    // in a command that was printed, it is the one to try
+    if (crf && o->plan.target == o->plan.scale->worst && isnan(o->crf)) {
+        const AVOption *opt = av_opt_find(o, "crf", NULL, 0, 0);
+
+        if (set_option(o, opt, "-crf", crf->value) < 0)
+            return -1;
+        set_other(&o->encoder_options, "crf", NULL);
+    }
+    while ((e = av_dict_iterate(o->encoder_options, e))) {
+        const int is_params = strstr(e->key, "-params") || strstr(e->key, "opts");
+        const int is_always = o->always && strstr(o->always, text("%s=%s", e->key, e->value));
+
+        if (av_match_name(e->key, REFUSED) && !is_always)
+            return fail("-%s %s sets the quality that is searched: leave it out. --crf tries one "
+                        "CRF.", e->key, e->value);
+        for (const char *p = e->value; is_params && *p; p += strcspn(p, ":"), p += !!*p) {
+            const char *name = text("%.*s", (int)strcspn(p, "=:"), p);
+
+            if (av_match_name(name, REFUSED_PARAMS))
+                return fail("-%s %s sets the quality that is searched: leave its '%s' out.", e->key,
+                            e->value, name);
+        }
+    }
+    return 0;
+}
+
+/// Set where to search, by what is known of the encoder, and of its option.
+static int set_range(Options *o, const struct Encoder *known, const char *option)
+{
+    SearchPlan *plan  = &o->plan;
+    const char *range = option ? strstr(option, " to ") : NULL;
+    const double most = range ? strtod(range + 4, NULL) : 0;    // it may be a name
+    const int whole   = !option || !strncmp(option + strcspn(option, "<"), "<int>", 5);
+
     if (!isnan(o->crf))
         plan->min_crf = plan->max_crf = o->crf;
     if (isnan(plan->min_crf))
@@ -583,200 +482,53 @@ static int check_encoder(Options *o)
         plan->increment = whole ? 1 : isnan(o->crf) ? 0.1 : 0.01;
     if (whole && (plan->increment != rint(plan->increment) ||
                   !isnan(o->crf) && o->crf != rint(o->crf)))
-        return usage("%s takes whole numbers only for -%s, and so for --crf and --crf-increment.\n",
-                     name, crf);
-    if (plan->min_crf > plan->max_crf || plan->max_crf > (opt ? opt->max : 255))
-        return usage("%s has no CRF between --min-crf %g and --max-crf %g.\n", name,
-                     plan->min_crf, plan->max_crf);
-    if (search_first(plan) > search_last(plan))
-        return usage("No multiple of --crf-increment %g is between CRF %g and %g: give a smaller "
-                     "one.\n", plan->increment, plan->min_crf, plan->max_crf);
-    if (o->pix_fmt && !(format = av_pix_fmt_desc_get(av_get_pix_fmt(o->pix_fmt))))
-        return usage("'%s' is not a pixel format: `ffmpeg -pix_fmts` lists them.\n", o->pix_fmt);
-    if (o->pix_fmt && format->flags & AV_PIX_FMT_FLAG_HWACCEL)
-        return usage("-pix_fmt %s is for frames in a device: give the format that they have there, "
-                     "as nv12.\n", o->pix_fmt);
-    return known->preset ? av_dict_set(&o->encoder_options, "preset", known->preset,
-                                       AV_DICT_DONT_OVERWRITE) : 0;
-}
-
-/// The metric that is asked for, and its target.
-static int choose_metric(Options *o)
-{
-    const char *name = o->metric_name;
-    double *target   = &o->plan.target;
-    char all[64] = "", there[64] = "";
-
-    *target = o->target[0];
-    for (const Metric *m = metrics; m->name; m++) {
-        const double own = o->target[1 + (m - metrics)];
-
-        if (!isnan(own) && (!isnan(*target) || name && strcmp(name, m->name)))
-            return usage("Give one metric and one target: --target-%s is for another metric, or a "
-                         "second target.\n", m->name);
-        name    = isnan(own) ? name : m->name;
-        *target = isnan(own) ? *target : own;
-    }
-    for (const Metric *m = metrics; m->name; m++) {
-        const int is_there = has_filter(m->filter);
-
-        av_strlcatf(all, sizeof(all), "%s%s", *all ? ", " : "", m->name);
-        if (is_there)
-            av_strlcatf(there, sizeof(there), "%s%s", *there ? ", " : "", m->name);
-        if (name ? !strcmp(name, m->name) : !o->metric && is_there && m->target)
-            o->metric = m;
-    }
-    if (!o->metric && !name)
-        return usage("There is no default metric, as this FFmpeg has neither libvmaf nor "
-                     "detailloss. It has %s: give a target, such as --target-ssim 0.97.\n",
-                     *there ? there : "no metric");
-    if (!o->metric)
-        return usage("'%s' is not a metric: the metrics are %s.\n", name, all);
-    if (!has_filter(o->metric->filter))
-        return usage("This FFmpeg has no filter %s, which the metric %s needs. It has those of "
-                     "%s: take one of them, or another FFmpeg.%s\n", o->metric->filter,
-                     o->metric->name, there, strcmp(o->metric->name, "vmaf") ? "" :
-                     " To have VMAF, configure it with --enable-libvmaf.");
-    if (isnan(*target) && (!isnan(o->crf) || o->probe))
-        *target = o->metric->worst;
-    if (isnan(*target) && (name || !o->metric->target))
-        return usage("Which quality? Give it with --target-%s.\n", o->metric->name);
-    if (isnan(*target))
-        *target = o->metric->target;
+        return fail("%s takes whole numbers only for -%s, and so for --crf and --crf-increment.",
+                    o->encoder, o->crf_option);
+    if (plan->min_crf > plan->max_crf || plan->max_crf > (most > 0 ? most : 255) ||
+        search_first(plan) > search_last(plan))
+        return fail("%s has no CRF from --min-crf %g to --max-crf %g by --crf-increment %g.",
+                    o->encoder, plan->min_crf, plan->max_crf, plan->increment);
     return 0;
 }
 
-static int check_metric(Options *o)
+int options_choose_encoder(Options *o, const char *name, const char *help, double frame_rate)
 {
-    SearchPlan *plan = &o->plan;
-    int ret = choose_metric(o);
-    const Metric *m = o->metric;
-    char *end;
+    static const char *const searched[] = { "crf", "cq", "qp" };
+    const int64_t keyint = o->keyint ? parse_duration(o->keyint) : 0;
+    const struct Encoder *known = encoders;
+    const AVDictionaryEntry *preset;
+    const char *option = NULL;
 
-    if (ret < 0)
-        return ret;
-    if (fabs(plan->target - m->best) > fabs(m->worst - m->best) ||
-        (plan->target > m->best) != (m->worst > m->best) && plan->target != m->best)
-        return usage("%g is not a score of %s, which goes from %g (best) to %g (worst).\n",
-                     plan->target, m->name, m->best, m->worst);
-    if (o->step > 1 && m->gets_all && !m->step_option)
-        return usage("%s looks at the frames before, and scores all: leave out --score-every.\n",
-                     m->name);
-    if (!m->key && (ret = check_vmaf_model(o->vmaf_model)) < 0)
-        return ret;
-    if (isnan(plan->tolerance))
-        plan->tolerance = m->tolerance;
-    if (o->thorough)
-        plan->tolerance = 0;
-    plan->exact  = o->thorough ? 0 : CRF_EXACT;
-    plan->metric = m;
-    if (!o->step)
-        o->step = m->step;
-
-    o->pool = !strcmp(o->pool_name, "mean")  ? POOL_MEAN :
-              !strcmp(o->pool_name, "worst") ? POOL_WORST_SAMPLE : POOL_PERCENTILE;
-    if (o->pool != POOL_PERCENTILE)
-        return 0;
-    o->percent = *o->pool_name == 'p' ? strtol(o->pool_name + 1, &end, 10) : 0;
-    if (o->percent < 1 || o->percent > 50 || *end)
-        return usage("--pool is mean, worst, or p1 to p50, and not '%s'.\n", o->pool_name);
-    return 0;
-}
-
-static int is_same_file(const char *a, const char *b)
-{
-    struct stat s, t;
-
-    return !stat(a, &s) && !stat(b, &t) && s.st_dev == t.st_dev && s.st_ino == t.st_ino;
-}
-
-/// Refuse an output that cannot be written, or that would destroy something.
-static int check_output(const Options *o)
-{
-    const char *output = o->encode, *slash = strrchr(output, '/');
-    const char *protocol = avio_find_protocol_name(output);
-    char *folder = av_asprintf("%.*s.", slash ? (int)(slash + 1 - output) : 0, output);
-    char *part   = output_part(output);
-    struct stat st;
-    int ret = 0;
-
-    if (!folder || !part)
-        ret = AVERROR(ENOMEM);
-    else if (!protocol || strcmp(protocol, "file") || av_strstart(output, "file:", NULL))
-        ret = usage("FFmpeg takes what is before the colon of '%s' for a protocol: write "
-                    "--encode './%s'.\n", output, output);
-    else if (access(folder, W_OK) < 0)
-        ret = usage("No file can be written to '%s', where --encode is to go: %s.\n", folder,
-                    strerror(errno));
-    else if (is_same_file(o->input, output) || is_same_file(o->input, part))
-        ret = usage("--encode %s would overwrite the input '%s': give another name.\n",
-                    output, o->input);
-    else if (!stat(output, &st) && !S_ISREG(st.st_mode))
-        ret = usage("'%s' is not a regular file: give another name to --encode.\n", output);
-    else if (!access(output, F_OK) && !o->overwrite)
-        ret = usage("'%s' is there already: give another name, or -y to replace it.\n", output);
-    av_free(folder);
-    av_free(part);
-    return ret;
-}
-
-/// Other filters follow: take the label off the output, which ffmpeg does not need either.
-static void cut_label(char *filters)
-{
-    const size_t size = filters ? strlen(filters) : 0;
-    char *label       = size && filters[size - 1] == ']' ? strrchr(filters, '[') : NULL;
-
-    if (label)
-        *label = 0;
-}
-
-int options_check(Options *o)
-{
-    const AVCodec *audio = o->audio_codec ? avcodec_find_encoder_by_name(o->audio_codec) : NULL;
-    const int copies     = !o->audio_codec || !strcmp(o->audio_codec, "copy");
-    const struct { int is_wrong; const char *message; } rules[] = {
-        { copies && o->audio_codec && o->downmix,
-          "--downmix-to-stereo encodes audio: leave out -c:a copy.\n" },
-        { copies && o->audio_rate && !o->downmix,
-          "-b:a is for audio that is encoded: give -c:a, as -c:a libopus.\n" },
-        { o->end && o->length,
-          "-to and -t both tell where to end: leave one out.\n" },
-        { o->end && o->end <= o->start,
-          "-to is before -ss: nothing is between them.\n" },
-        { o->encode && o->verify,
-          "--encode verifies what it makes: leave out --verify.\n" },
-        { o->probe && (o->encode || o->verify),
-          "--probe only compares metrics: leave out --encode and --verify.\n" },
-    };
-    struct stat input;
-    int ret;
-
-    if (!o->input)
-        return usage("Which video? Give it with -i. `ffcrf --help` lists the options.\n");
-    if (!stat(o->input, &input) && S_ISFIFO(input.st_mode))
-        return usage("'%s' is a pipe: the input is read more than once, so save it to a file "
-                     "first.\n", o->input);
-    if ((ret = check_metric(o)) < 0 ||
-        (!o->verify || o->encoder_name) && (ret = check_encoder(o)) < 0)
-        return ret;
-    if (!copies && (!audio || audio->type != AVMEDIA_TYPE_AUDIO))
-        return usage("This build of FFmpeg has no audio encoder '%s': `ffmpeg -encoders` lists "
-                     "those that it has.\n", o->audio_codec);
-    for (int i = 0; i < FF_ARRAY_ELEMS(rules); i++)
-        if (rules[i].is_wrong)
-            return usage("%s", rules[i].message);
-    cut_label(o->filters);
-    cut_label(o->reference_filters);
-    if (o->end)
-        o->length = o->end - o->start;
-    return o->encode ? check_output(o) : 0;
-}
-
-void options_free(Options *o)
-{
-    av_buffer_unref(&o->device);
-    av_buffer_unref(&o->decode_device);
-    av_buffer_unref(&o->encode_device);
-    av_dict_free(&o->encoder_options);
-    av_opt_free(o);
+    if (!strstr(help, text("Encoder %s ", name)))
+        return fail("This ffmpeg has no encoder '%s': `ffmpeg -encoders` lists those that it has.",
+                    name);
+    while (!strstr(name, known->name))
+        known++;
+    if (!o->encoder)
+        av_opt_set(o, "c:v", name, 0);
+    for (int i = 0; i < FF_ARRAY_ELEMS(searched) && !option; i++)
+        if ((option = find_option(help, searched[i])))
+            o->crf_option = searched[i];
+    if (!option && !(o->crf_option = known->crf_option))
+        return fail("%s has no constant quality by -crf, -cq or -qp, which is searched: take "
+                    "libx264, libx265, libsvtav1, libaom-av1 or one of NVENC, QSV or VAAPI.", name);
+    o->always = known->always;
+    o->device = known->formats ? "vaapi" : NULL;
+    o->upload = known->formats ? text(",format=%s,hwupload", known->formats) : "";
+    preset    = av_dict_get(o->encoder_options, "preset", NULL, 0);
+    if (!preset && !strcmp(name, "libsvtav1"))
+        set_other(&o->encoder_options, "preset", "8");
+    if (preset && !find_option(help, "preset")) {
+        // as ab-av1 has it, whatever the encoder calls it
+        set_other(&o->encoder_options, find_option(help, "cpu-used") ? "cpu-used" : "speed",
+                  preset->value);
+        set_other(&o->encoder_options, "preset", NULL);
+    }
+    if (o->keyint && (keyint <= 0 || frame_rate <= 0))
+        return fail("--keyint %s cannot be: it is a number of frames, or a time as 10s of a video "
+                    "that has a frame rate.", o->keyint);
+    if (o->keyint)
+        set_other(&o->encoder_options, "g",
+                  text("%.0f", FFMAX(1, rint(keyint / 1e6 * frame_rate))));
+    return check_encoder_options(o) < 0 ? -1 : set_range(o, known, option);
 }

@@ -22,7 +22,11 @@
  * does not lead on.
  */
 
-#include "ffcrf.h"
+#include <math.h>
+
+#include "libavutil/common.h"
+
+#include "search.h"
 
 /// After this many encodes, a score within the tolerance, or a CRF that is about exact, is enough.
 #define ENOUGH 5
@@ -40,7 +44,7 @@ double search_last(const SearchPlan *s)
 /// About linear in the CRF.
 static double distortion(const SearchPlan *s, double score)
 {
-    const Metric *m = s->metric;
+    const Scale *m = s->scale;
 
     if (m->is_in_decibels)
         return -score * M_LN10 / 20;
@@ -72,7 +76,7 @@ static double expect(const SearchPlan *s, const Point *point, int nb,
     double x[3], d[3], line, curve = 0, slope = prior;
 
     if (!one)
-        return (s->min_crf + s->max_crf) / 2 + (y - distortion(s, s->metric->typical)) / prior;
+        return (s->min_crf + s->max_crf) / 2 + (y - distortion(s, s->scale->typical)) / prior;
     if (!low || !high) {
         // beyond all that is known, no slope but a likely one is taken
         if (other)
@@ -106,7 +110,7 @@ SearchState search_next(const SearchPlan *s, const Point *point, int nb, double 
                         const Point **found)
 {
     const double step = s->increment, exact = FFMAX(s->exact, step), margin = s->tolerance / 4;
-    const Metric *m    = s->metric;
+    const Scale *m = s->scale;
     const double safer = m->higher_is_better ? FFMIN(s->target + margin, m->best)
                                              : FFMAX(s->target - margin, m->best);
     const Point *low = NULL, *high = NULL;
@@ -118,7 +122,7 @@ SearchState search_next(const SearchPlan *s, const Point *point, int nb, double 
     double expected, next, most;
 
     for (int i = 0; i < nb && !high; i++)
-        if (metric_reaches(m, point[i].score, s->target))
+        if (reaches(m, point[i].score, s->target))
             low = &point[i];
         else
             high = &point[i];

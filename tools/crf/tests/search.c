@@ -100,7 +100,7 @@ static void check_found(int n, const SearchPlan *plan, SearchState state, const 
                         const Point *end, int all, int near, int best)
 {
     const double first = search_first(plan);
-    const int higher   = plan->metric->higher_is_better, kind = n % NB_KINDS;
+    const int higher   = plan->scale->higher_is_better, kind = n % NB_KINDS;
     const int at      = rint(found->crf / plan->increment) - first;
     const int reached = higher ? found->score >= plan->target : found->score <= plan->target;
     const int misses  = found + 1 < end ? rint(found[1].crf / plan->increment) - first : all;
@@ -142,7 +142,7 @@ static int test_curve(int n)
     const int kind = n % NB_KINDS;
     const int is_thorough = number() < 0.3, higher = number() < 0.5;
     const double worst = number() < 0.5 ? 100 : 1, sign = higher ? -1 : 1;
-    Metric metric = {
+    Scale scale = {
         .higher_is_better = higher,
         .best             = higher ? worst : 0,
         .offset           = worst * 0.02,
@@ -151,7 +151,7 @@ static int test_curve(int n)
         .tolerance   = is_thorough ? 0 : worst * between(0, 0.02),
         .max_percent = number() < 0.8 ? INFINITY : between(1, 200),
         .exact       = is_thorough ? 0 : 0.4,
-        .metric      = &metric,
+        .scale       = &scale,
     };
     double first, last, crf = 0;
     Point point[SEARCH_MOST] = { { 0 } };
@@ -159,7 +159,7 @@ static int test_curve(int n)
     SearchState state;
     int best = -1, nb = 0, all, near;
 
-    metric.typical = metric.best + sign * worst * 0.2;
+    scale.typical = scale.best + sign * worst * 0.2;
     do {
         const int range = number() * FF_ARRAY_ELEMS(ranges);
 
@@ -170,12 +170,12 @@ static int test_curve(int n)
         last  = search_last(&plan);
     } while (first > last);
     all = last - first + 1;
-    make_curve(kind, all, metric.offset, worst);
+    make_curve(kind, all, scale.offset, worst);
     // one of the scores, or any: better than the best, or worse than the worst, too
-    plan.target = metric.best + sign *
+    plan.target = scale.best + sign *
                   (number() < 0.2 ? FFMIN(distortions[(int)(number() * all)], worst)
                                   : worst * between(-0.05, 0.7));
-    for (int i = 0; i < all && (higher ? metric.best - distortions[i] >= plan.target
+    for (int i = 0; i < all && (higher ? scale.best - distortions[i] >= plan.target
                                        : distortions[i] <= plan.target); i++)
         best = i;
     near = FFMAX3(1, (int)(plan.exact / plan.increment + 1e-6), (all + 1024) / 1024);
@@ -194,7 +194,7 @@ static int test_curve(int n)
         CHECK(!i || point[i - 1].crf < crf, "CRF %g is tried again\n", crf);
         point[i] = (Point){
             .crf     = crf,
-            .score   = metric.best + sign * distortions[at],
+            .score   = scale.best + sign * distortions[at],
             .percent = percent(at, all),
         };
     }
@@ -208,8 +208,8 @@ static int test_curve(int n)
 /// Three CRFs that lie on a parabola, by their distortions, give the others on it.
 static void test_expect(int n)
 {
-    const Metric metric   = { .best = 0, .offset = 2, .typical = 20 };
-    const SearchPlan plan = { .metric = &metric, .max_crf = 51 };
+    const Scale scale     = { .best = 0, .offset = 2, .typical = 20 };
+    const SearchPlan plan = { .scale = &scale, .max_crf = 51 };
     Point point[3];
 
     for (int i = 0; i < 3; i++) {

@@ -1,0 +1,73 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * The commands that are run, and printed.
+ */
+
+#ifndef TOOLS_CRF_COMMAND_H
+#define TOOLS_CRF_COMMAND_H
+
+#include "input.h"
+#include "options.h"
+
+/// What all commands are made of.
+typedef struct Job {
+    const Options *o;
+    const Input *in;
+    const char *ffmpeg;
+    // what is encoded, once a first frame was
+    int width, height;
+    enum AVPixelFormat format;
+    enum AVCodecID codec;
+} Job;
+
+/// Arguments, with a NULL after the last.
+typedef struct Command {
+    char **argv;
+    int nb;
+} Command;
+
+/// The numbers of the files that a command writes.
+enum { FILE_ERRORS = 2, FILE_SCORES, FILE_FRAMES, FILE_PACKETS, FILE_DECODED,
+       FILE_FIRST = FILE_SCORES };
+
+/// The ffmpeg beside this program, or else that of PATH, which has the short name.
+const char *command_ffmpeg(void);
+
+Command command_ask(const Job *job, const char *words);
+
+/// Encode one frame to FILE_FIRST.
+Command command_first(const Job *job, double crf);
+
+/// Encode a sample and score it; duration 0 is all.
+Command command_sample(const Job *job, double crf, double start, double duration, int step);
+
+/// Encode all, with the other streams; as it is printed, or with scores. Warnings name the streams
+/// that are left out. @return 0, or -1 after a message
+int command_whole(Command *c, const Job *job, double crf, const char *output, int scores,
+                  int warns);
+
+/// Score an encode.
+Command command_verify(const Job *job, const Input *encode);
+
+/// The arguments for a shell.
+const char *command_text(const Command *c);
+
+#endif /* TOOLS_CRF_COMMAND_H */

@@ -1,0 +1,91 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * What is asked for on the command line. Functions return 0, or -1 after a message.
+ */
+
+#ifndef TOOLS_CRF_OPTIONS_H
+#define TOOLS_CRF_OPTIONS_H
+
+#include <stdint.h>
+
+#include "libavutil/dict.h"
+#include "libavutil/log.h"
+
+#include "metric.h"
+#include "search.h"
+
+typedef struct Options {
+    const AVClass *class;
+
+    // set from the command line, see the table in options.c
+    char *input;
+    int64_t start, end, length; ///< of what is taken of it, in microseconds; length 0: to its end
+    char *hwaccel;
+    char *encoder;
+    char *filters, *reference;  ///< before the encoder, and before what it is compared with
+    char *rate, *size;
+    int nb_frames;              ///< the most of the encode, 0 if there is no limit
+    char *keyint;
+    char *pix_fmt;
+    char *metric_name;
+    double target[1 + NB_METRICS];  ///< by --target, and of each metric in their order
+    char *pool_name;
+    SearchPlan plan;
+    double crf;
+    int thorough;
+    int samples, min_samples;
+    int64_t every, duration;    ///< of samples, in microseconds
+    int step;
+    int cache;
+    char *gpu;
+    char *encode, *verify;
+    int video_only, overwrite, json, help, version;
+    char *loglevel, *vmaf_model;
+    char *ignored;              ///< for options that set others
+    AVDictionary *encoder_options;
+    AVDictionary *other_options;    ///< of streams that are not the video
+
+    // what that means
+    Measure measure;
+    Pool pool;
+    const char *crf_option;     ///< of the encoder: what is searched
+    const char *always;         ///< options that it always gets
+    const char *upload;         ///< filters after which it takes frames of a device, or ""
+    const char *device;         ///< for that, or NULL
+} Options;
+
+int options_parse(Options *o, int argc, char **argv);
+
+/// Choose the metric, by what `ffmpeg -filters` prints.
+int options_choose_metric(Options *o, const char *filters);
+
+/// The encoders to ask ffmpeg about, NULL after the last: that which is asked for, or the defaults.
+const char *options_encoder(const Options *o, int i);
+
+/// Take an encoder, by what `ffmpeg -h encoder=` prints.
+int options_choose_encoder(Options *o, const char *name, const char *help, double frame_rate);
+
+void options_print_help(void);
+
+/// A name with another ending.
+char *output_name(const char *path, const char *kind);
+
+#endif /* TOOLS_CRF_OPTIONS_H */

@@ -1,0 +1,166 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libavutil/avstring.h"
+#include "libavutil/bprint.h"
+#include "libavutil/common.h"
+#include "libavutil/mem.h"
+#include "libavutil/time.h"
+
+#include "text.h"
+
+char last_error[1024];
+
+static struct {
+    const char *doing;
+    double jobs;
+    int64_t begin, told;
+    int has_meter;              ///< there is a line that the next one replaces
+} work;
+
+void tell(const char *format, ...)
+{
+    va_list va;
+
+    progress_end();
+    va_start(va, format);
+    vfprintf(stderr, format, va);
+    va_end(va);
+}
+
+int fail(const char *format, ...)
+{
+    va_list va;
+
+    va_start(va, format);
+    vsnprintf(last_error, sizeof(last_error), format, va);
+    va_end(va);
+    tell("%s\n", last_error);
+    return -1;
+}
+
+void *checked(void *memory)
+{
+    if (!memory) {
+        tell("There is no memory left.\n");
+        exit(2);
+    }
+    return memory;
+}
+
+char *text(const char *format, ...)
+{
+    static void **kept;
+    static int nb;
+    AVBPrint made;
+    va_list va;
+
+    av_bprint_init(&made, 0, AV_BPRINT_SIZE_UNLIMITED);
+    va_start(va, format);
+    av_vbprintf(&made, format, va);
+    va_end(va);
+    kept = checked(av_realloc_array(kept, nb + 1, sizeof(*kept)));
+    av_bprint_finalize(&made, (char **)&kept[nb]);
+    return checked(kept[nb++]);
+}
+
+// ---- progress ----
+
+const char *clock_time(double seconds)
+{
+    const int s = av_clipd(seconds + 0.5, 0, 359999);
+
+    return s < 3600 ? text("%d:%02d", s / 60, s % 60)
+                    : text("%d:%02d:%02d", s / 3600, s / 60 % 60, s % 60);
+}
+
+void progress_begin(const char *doing, double jobs)
+{
+    work.doing = doing;
+    work.jobs  = jobs;
+    work.begin = work.told = av_gettime_relative();
+}
+
+void progress_show(int frames, int nb_frames)
+{
+    const int is_terminal = isatty(STDERR_FILENO);
+    const int64_t now     = av_gettime_relative();
+    const double seconds  = FFMAX(now - work.begin, 1) / 1e6;
+
+    if (!work.doing || now - work.told < (is_terminal ? 250000 : 10000000) || frames < 1)
+        return;
+    work.told = now;
+    nb_frames = FFMAX(frames, nb_frames);
+    tell("%sframe %d of %d, %.1f fps, ETA %s%s", work.doing, frames, nb_frames, frames / seconds,
+         clock_time(seconds * (work.jobs * nb_frames / frames - 1)), is_terminal ? "" : "\n");
+    work.has_meter = is_terminal;
+}
+
+void progress_end(void)
+{
+    if (work.has_meter)
+        fprintf(stderr, "\r\033[K");
+    work.has_meter = 0;
+}
+
+// ---- JSON ----
+
+/// Bytes that are no UTF-8, as names of files may have, become U+FFFD: JSON cannot hold them.
+static void print_string(const char *value)
+{
+    const uint8_t *next = value, *end = next + strlen(value);
+
+    putchar('"');
+    while (next < end) {
+        const uint8_t *begin = next;
+        int32_t code;
+
+        if (av_utf8_decode(&code, &next, end, AV_UTF8_FLAG_ACCEPT_NON_CHARACTERS) < 0)
+            printf("\xef\xbf\xbd");
+        else if (code == '"' || code == '\\' || code < 32)
+            printf(code < 32 ? "\\u%04x" : "\\%c", code);
+        else
+            fwrite(begin, 1, next - begin, stdout);
+    }
+    putchar('"');
+}
+
+void json_write(const char *type, const JSONField *field)
+{
+    printf("{\"type\": \"%s\"", type);
+    for (; field->key; field++) {
+        const double n = field->number;
+
+        printf(", \"%s\": ", field->key);
+        if (field->string)
+            print_string(field->string);
+        else if (field->word || !isfinite(n))
+            printf("%s", field->word ? field->word : "null");
+        else
+            printf(n == rint(n) && fabs(n) < 1e15 ? "%.0f" : "%.10g", n);
+    }
+    printf("}\n");
+    fflush(stdout);
+}
