@@ -82,10 +82,10 @@ fate() { # series dir target
     # one more than there are processors: some tests wait
     # shellcheck disable=SC2317
     run_fate() {
-        make -C "$1" --no-print-directory -k -j$(($(nproc) + 1)) "$2" 9>&- || true
+        make -C "$1" --no-print-directory -k -j$(($(nproc) + 1)) ${all:+EXTRA=yes} "$2" 9>&- || true
     }
     logged "FATE on $series" "$dir/fate.log" run_fate "$dir" "$3"
-    tests=$(make -s -C "$dir" "$3-list")
+    tests=$(make -s -C "$dir" ${all:+EXTRA=yes} "$3-list")
     for name in ${tests:-$3}; do
         if [ ! -f "$reports/$name.rep" ]; then
             echo "FAIL    $series $name: it could not be built or run, see $dir/fate.log"
@@ -143,6 +143,7 @@ for version in $versions; do
             expect "$version configure refuses" refuses "$dir"
             fate "$version" "$dir" fate-quality
             if [ "$all" ]; then
+                fate "$version" "$dir" fate-faults
                 script model tests/model.sh "$dir/ffmpeg"
                 script fuzz "$scripts/fuzz.sh" few
                 script dead tests/broken.sh dead "$dir"
