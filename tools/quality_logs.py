@@ -138,7 +138,10 @@ class Log:
         if asked:
             name = find(asked, names)
         else:
-            found = {self.metric_of(name, names)[:3]: name for name in reversed(list(names))}
+            # the first field of a metric's is what it is known for
+            main = sorted(names, key=lambda name: name.rpartition('.')[2] !=
+                          self.metric_of(name, names).fields.split('|')[0])
+            found = {self.metric_of(name, names)[:3]: name for name in reversed(main)}
             name = next((found[metric[:3]] for metric in METRICS if metric[:3] in found), None)
         if not name:
             raise self.error(f'there is no {asked or "score"} in it; it has {", ".join(names)}: '
