@@ -131,8 +131,6 @@ configure_arguments() {
         ! pkg-config --exists $names || printf '%s\n' --enable-gpl "--enable-lib$names"
     done
     clang=$(clangs | sed -n 1p)
-    # It compiles in half of GCC's time, and the kernels need it.
-    [ ! "$clang" ] || echo "--cc=$clang"
     if pkg-config --exists ffnvcodec && [ "$clang" ]; then
         printf '%s\n' --enable-ffnvcodec --enable-cuda --enable-cuvid --enable-nvdec \
             --enable-nvenc --enable-cuda-llvm "--nvcc=$clang"
