@@ -50,7 +50,7 @@ round_trip() { # src
     grep -q 'ffmpeg_filter.c: patch does not apply' <<< "$report" &&
         grep -q 'supported releases' <<< "$report" || return
     cp "$1/fftools/ffmpeg_filter.c" "$copy/fftools/"
-    unchanged "$1"
+    unchanged "$1" || return
     rm -rf "$build/check"
 }
 

@@ -34,7 +34,8 @@ files() {
 patched() { # tree options...
     local tree=$1
     shift
-    GIT_CEILING_DIRECTORIES=$(dirname "$tree") git -C "$tree" apply "$@" "$root"/configure-patch/*.patch
+    cat "$root"/configure-patch/*.patch |
+        GIT_CEILING_DIRECTORIES=$(dirname "$tree") git -C "$tree" apply "$@" -
 }
 
 # FFmpeg's files stay where they are: in the new tree are links, to ours too, so that make sees an edit of
