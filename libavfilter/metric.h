@@ -61,7 +61,8 @@ static inline char *ff_metric_print(char text[METRIC_NUMBER_SIZE], const char *f
     rest  = point + strcspn(point, number);
     if (rest > point) {
         *point = '.';
-        memmove(point + 1, rest, strlen(rest) + 1);
+        if (rest > point + 1)
+            memmove(point + 1, rest, strlen(rest) + 1);
     }
     return text;
 }
