@@ -1,4 +1,22 @@
 /*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/*
  * The support vectors of VMAF v1.0.16, which all of its models have in common, as they stand in
  * model/vmaf_v1.0.16/vmaf_v1.0.16_3d0h.json of https://github.com/Netflix/vmaf, and the contrast
  * sensitivities of ADM that libvmaf/src/feature/barten_csf_tools.h has for the models. That
