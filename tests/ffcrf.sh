@@ -275,7 +275,7 @@ crf_resume(){
     yes_if "measured once" "$(wc -l < ${tmp}/made) == $(uniq ${tmp}/made | wc -l) && $(wc -l < ${tmp}/made) >= ${nb} - 3"
     # while it makes the whole
     env --default-signal=INT ${program} ${search} --encode ${out} > /dev/null 2>&1 &
-    until_so "test -s ${tmp}/out.part.mkv"
+    until_so "test -e ${tmp}/out.part.mkv"
     kill -INT $!
     wait $!
     echo "INT: status $?, $(ls ${tmp} | grep -c '^out\.') files of the output"
