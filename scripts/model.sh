@@ -36,7 +36,9 @@ else
     # more than `make build` has: an encoder to train with, and libvmaf for the labels
     vpx=
     ! pkg-config --exists vpx || vpx=--enable-libvpx
-    ffmpeg=$(FFMPEG_CONFIGURE="${FFMPEG_CONFIGURE:-} --enable-libvmaf $vpx" PROFILE=full "$scripts/build.sh")/ffmpeg
+    # a static libvmaf does not tell that it is C++ in part
+    ffmpeg=$(FFMPEG_CONFIGURE="${FFMPEG_CONFIGURE:-} --enable-libvmaf --extra-libs=-lstdc++ $vpx" \
+        PROFILE=full "$scripts/build.sh")/ffmpeg
 fi
 work=${WORK:-$build/model}
 results=${RESULTS:-$root/results/model}

@@ -77,14 +77,7 @@ else
 fi
 
 if command -v gnuplot > /dev/null; then
-    # Frames that are not valid become gaps.
-    awk '{
-        for (i = 1; i <= NF; i++) {
-            colon = index($i, ":")
-            value[substr($i, 1, colon - 1)] = substr($i, colon + 1)
-        }
-        print value["pts_time"], value["valid"] == 1 ? value["score"] : "NaN"
-    }' frames.log | gnuplot -c "$scripts/plot.gp" plot.png "$(basename "$video")" ||
+    gnuplot -c "$scripts/plot.gp" plot.png "$(basename "$video")" < frames.log ||
         { rm -f plot.png; say "note: no plot, gnuplot found nothing to draw"; }
 else
     say "note: no plot, gnuplot is missing"
