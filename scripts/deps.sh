@@ -15,6 +15,7 @@ packages() { # job
                 libaom-dev libdav1d-dev libx264-dev libx265-dev ;;
     report) echo python3-jinja2 libjs-dygraphs ;;
     series) echo git ;;
+    bare)  echo debootstrap? buildah? ;;
     mingw) echo gcc-mingw-w64-x86-64-posix wine64? ;;
     clip)  echo opencv-doc? ;;
     model) echo python3-numpy python3-scipy libaom-dev? libvpx-dev? libjpeg-turbo-progs? ;;
