@@ -46,8 +46,7 @@ deb:
 release:
 	@scripts/release.sh
 
-#: make model MEDIA=dir VMAF_MODELS=dir
-#:                             trains a model on encodes of pristine shots: results/model/
+#: make model MEDIA=dir        trains a model on encodes of pristine shots: results/model/
 model:
 	@scripts/model.sh
 
@@ -87,13 +86,12 @@ distclean:
 #: CACHE=dir             where downloads are kept (default build/cache)
 #: For make model:
 #: MEDIA=dir             the sources: OWNER/REPOSITORY/PATH, as its list names them
-#: VMAF_MODELS=dir       the models of libvmaf, in it or in folders of it
 #: CONTENTS=file         a list of shots (default tools/train/contents.txt)
 #: FAMILIES="name..."    the families of encodes (default all of tools/train/encodes.py)
 #: NAME=word, LICENCE=text    of the model, for its file (default model, not stated)
 #: JOBS=n                how many encodes are made at a time (default: one a core)
 #: WORK=dir, RESULTS=dir where its work (build/model) and the model (results/model) are kept
-#: FFMPEG=program        an FFmpeg with our filters and libvmaf, instead of a build of its own
+#: FFMPEG=program        an FFmpeg with our filters and all encoders, instead of a build of its own
 
 .PHONY: help run check check-all mutants fuzz build install install-full uninstall package deb \
         release model report apply unapply series series-check mingw clean distclean

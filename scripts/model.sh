@@ -36,9 +36,7 @@ else
     # more than `make build` has: an encoder to train with, and libvmaf for the labels
     vpx=
     ! pkg-config --exists vpx || vpx=--enable-libvpx
-    # a static libvmaf does not tell that it is C++ in part
-    ffmpeg=$(FFMPEG_CONFIGURE="${FFMPEG_CONFIGURE:-} --enable-libvmaf --extra-libs=-lstdc++ $vpx" \
-        PROFILE=full "$scripts/build.sh")/ffmpeg
+    ffmpeg=$(FFMPEG_CONFIGURE="${FFMPEG_CONFIGURE:-} --enable-libvmaf $vpx" PROFILE=full "$scripts/build.sh")/ffmpeg
 fi
 work=${WORK:-$build/model}
 results=${RESULTS:-$root/results/model}
