@@ -5,10 +5,10 @@
 #
 # It runs FRAMES frames, and five times so many: the difference counts. Medians are printed.
 #
-#   PARTS="streams ten start memory kernels"             what is timed; the last two need no clip,
-#                                                        kernels needs Nsight Compute
+#   PARTS="streams ten kernels"                          what is timed; kernels needs no clip, but
+#                                                        Nsight Compute
 #   FILTERS="bliinds ssim detailloss mad blocksmooth"    which filters
-#   SIZES="512x512 1920x1080 3840x2160"                  of memory and kernels
+#   SIZES="512x512 1920x1080 3840x2160"                  of kernels
 #   FRAMES=1500   of the shorter run
 #   RUNS=3        of each
 #   LIMIT=300     seconds that a command may take
@@ -111,20 +111,6 @@ ten() {
     filters=bliinds streams 10
 }
 
-# One frame, by which the driver compiles the kernels or finds them in its cache.
-start() {
-    local run filter began
-    for filter in null bliinds_cuda; do
-        for run in 0 1; do
-            began=$(date +%s%N)
-            CUDA_CACHE_DISABLE=$run ff -v error -init_hw_device cuda -f lavfi -i color -frames:v 1 \
-                -vf format=nv12,hwupload,$filter $null
-            row "$filter, one frame$([ $run = 0 ] || echo ", no cache of the driver")" \
-                "$((($(date +%s%N) - began) / 1000000)) ms"
-        done
-    done
-}
-
 # A drawn picture that goes through a filter again and again.
 graph_of() { # filter format
     local up="format=$2,hwupload,loop=-1:1,setpts=N/25/TB"
@@ -133,19 +119,6 @@ graph_of() { # filter format
     else
         echo "$up,${1}_cuda"
     fi
-}
-
-memory() {
-    local filter size
-    for filter in $filters; do
-        for size in $sizes; do
-            ff -v error -init_hw_device cuda -f lavfi -i mandelbrot=s=$size -t 8 \
-                -filter_complex "$(graph_of $filter nv12),realtime" $null &
-            sleep 5
-            row "${filter}_cuda at $size, memory of the GPU in use" "$(of_gpu memory.used) MiB"
-            wait
-        done
-    done
 }
 
 # The kernels of so many frames; without a number those of a batch, as many as the first of them has
@@ -211,6 +184,6 @@ for clip; do
     clips+=("$tmp/${clip##*/}")
     ff -v error -stream_loop -1 -i "$clip" -map 0:v -c copy -frames:v 1500 "${clips[-1]}"
 done
-for part in ${PARTS:-${1:+streams ten} start memory kernels}; do
+for part in ${PARTS:-${1:+streams ten} kernels}; do
     $part
 done
