@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Builds FFmpeg with our filters, in build/SERIES-PROFILE; prints that folder.
-# PROFILE=lean has what people meet and builds fast, PROFILE=small what tests need on another
-# release, PROFILE=full all of FFmpeg, PROFILE=fuzz the fuzzers and no more, with clang's sanitizers.
-# PROFILE=lgpl and PROFILE=gpl are what make package packs: lean, with more formats and the network.
+# Builds FFmpeg with our filters, in build/SERIES-PROFILE; prints that folder. The PROFILE
+#   lean         has what people meet and builds fast
+#   small        what tests need on another release
+#   full         all of FFmpeg
+#   fuzz         the fuzzers and no more, with clang's sanitizers
+#   lgpl, gpl    what make package packs: lean, with more formats and the network
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
@@ -94,16 +96,11 @@ fuzz_arguments() {
     compiler=$(fuzzing_clang)
     printf '%s\n' --disable-everything --disable-autodetect --disable-doc --disable-programs \
         --disable-avdevice --disable-avformat --disable-swscale --disable-swresample \
-        --disable-x86asm --enable-filter=bliinds,blocksmooth,detailloss,mad,buffer,buffersink \
+        --disable-x86asm --enable-filter=bliinds,blocksmooth,detailloss,mad,vmaf,buffer,buffersink \
         --enable-bsf=quantizer_metadata "--cc=$compiler" \
         --disable-debug --optflags=-O2 "--extra-cflags=-gline-tables-only \
 -fsanitize=fuzzer-no-link,$sanitizers -fno-sanitize=function -fno-sanitize-recover=all \
 -fno-sanitize-coverage=trace-cmp" "--extra-ldflags=-fsanitize=$sanitizers" --libfuzzer=-fsanitize=fuzzer
-}
-
-# The models of VMAF v1 are in the library from this version on.
-has_libvmaf() {
-    pkg-config --exists 'libvmaf >= 3.2'
 }
 
 configure_arguments() {
@@ -125,10 +122,9 @@ configure_arguments() {
     ! pkg-config --exists SvtAv1Enc || echo --enable-libsvtav1
     ! pkg-config --exists aom || echo --enable-libaom
     ! pkg-config --exists dav1d || echo --enable-libdav1d
-    # It is C++ in part, which the pkg-config file of a static one does not say.
-    ! has_libvmaf || printf '%s\n' --enable-libvmaf --extra-libs=-lstdc++
-    [ "$profile" = lgpl ] || for names in x264 x265; do
-        ! pkg-config --exists $names || printf '%s\n' --enable-gpl "--enable-lib$names"
+    for names in x264 x265; do
+        [ "$profile" = lgpl ] || ! pkg-config --exists $names ||
+            printf '%s\n' --enable-gpl "--enable-lib$names"
     done
     clang=$(clangs | sed -n 1p)
     if pkg-config --exists ffnvcodec && [ "$clang" ]; then
@@ -203,9 +199,6 @@ for filter in $(our_filters); do
         *)      die "FFmpeg's configure has left $filter out" "see $dir/configure.log" ;;
         esac
 done
-[ "$profile" = fuzz ] || has_libvmaf ||
-    say "note: no libvmaf of 3.2 or newer here, so this build has no VMAF;" \
-        "PKG_CONFIG_PATH names the folder of one that is installed elsewhere"
 case " ${FFMPEG_CONFIGURE:-} " in
 *" --enable-nonfree "*) say "note: nonfree by your own flags: this build must not be passed on" ;;
 *) grep -qx 'CONFIG_NONFREE=yes' ffbuild/config.mak && die "this build came out nonfree" ;;

@@ -49,7 +49,7 @@ logged() { # title log command...
     shift 2
     (
         SECONDS=0
-        while sleep 10 && kill -0 $$ 2> /dev/null; do
+        while sleep 10 2> /dev/null && kill -0 $$ 2> /dev/null; do
             printf '    %s: %d s%s\n' "$title" $SECONDS \
                 "${steps:+, $(grep -c $'^[A-Z0-9]*\t' "$log") of $steps steps}" >&2
         done

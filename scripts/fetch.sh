@@ -11,6 +11,7 @@
 . "$(dirname "$0")/common.sh"
 
 cache=${CACHE:-$build/cache}
+trees=$build/src
 
 # The releases that were tried, as Debian's orig tarballs, which are FFmpeg's own.
 pinned='8c3850283eb25fa026482078a04051e0be17347b09ef81a0849bec15a96e002e ffmpeg 9.0.2
@@ -24,103 +25,74 @@ os_release() { # field
 distribution=$(os_release ID)
 
 pinned_version() { # package version-or-series
-    awk -v p="$1" -v v="$2" '$2 == p && ($3 == v || index($3, v ".") == 1) { print $3 }' \
-        <<< "$pinned"
+    awk -v p="$1" -v v="$2" '$2 == p && index($3 ".", v ".") == 1 { print $3 }' <<< "$pinned"
 }
 
 # apt as configured here, but with lists, sources and packages of our own: the
-# machine's are neither read nor written. A mirror that is kept as it was on some
-# day serves, too: its signatures are good for an old list as for a new one.
+# machine's are neither read nor written.
 private_apt() { # command arguments...
-    local command=$1
-    shift
-    "$command" -q -o Dir::Etc::SourceList=/dev/null \
-        -o Dir::Etc::SourceParts="$cache/apt/sources" \
+    "$1" -q -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$cache/apt/sources" \
         -o Dir::State::Lists="$cache/apt/lists" -o Dir::Cache="$cache/apt" \
         -o APT::Sandbox::User="$(id -un)" -o APT::Get::AllowUnauthenticated=false \
-        -o Acquire::AllowInsecureRepositories=false -o Acquire::Check-Valid-Until=false "$@"
+        -o APT::Get::List-Cleanup=false -o Acquire::AllowInsecureRepositories=false "${@:2}" \
+        2>> "$cache/apt/log"
 }
 
-# The machine's own mirror, in whatever form its sources are written.
-mirror() {
-    mkdir -p "$cache/apt/none"
-    apt-get -o Dir::State::Lists="$cache/apt/none" -o Debug::NoLocking=1 update --print-uris |
-        sed -n "s,^'\(.*\)/dists/\([^/]*\)/InRelease'.*,\2 \1,p" |
-        awk -v own="$(os_release VERSION_CODENAME)" \
-            '!found && ($1 == own || $1 ~ /^(oldstable|stable|testing|unstable|sid)$/) {
-                print $2
-                found = 1
+# The sources of this system's own packages, in apt's lines. A mirror that is kept as it was on some
+# day serves, too: its signatures are good for an old list as for a new one.
+own_sources() {
+    local keyring options='check-valid-until=no'
+    for keyring in "/usr/share/keyrings/$distribution-archive-keyring".{gpg,pgp}; do
+        [ ! -f "$keyring" ] || options="check-valid-until=no signed-by=$keyring"
+    done
+    # shellcheck disable=SC2016
+    apt-get indextargets --no-release-info --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' \
+        'Created-By: Packages' | awk -v options="$options" -v own="$(os_release VERSION_CODENAME)" '
+            $2 ~ "^(" own "|oldstable|stable|testing|unstable|sid)(-|$)" && !seen[$0]++ {
+                print "deb-src [" options "]", $0
             }'
 }
 
-keyring() {
-    local file
-    for file in "/usr/share/keyrings/$distribution-archive-keyring".{gpg,pgp}; do
-        [ ! -f "$file" ] || { echo "$file"; break; }
-    done
+# Reads the lists of sources, which are on stdin.
+refresh() {
+    mkdir -p "$cache"/apt/{lists,archives}/partial "$cache/apt/sources"
+    cat > "$cache/apt/sources/own.list"
+    private_apt apt-get update >> "$cache/apt/log"
 }
 
 # The source packages of what is installed, from where that came from. Fails if one cannot be had.
 from_own_mirrors() { # folder package=version...
-    local folder=$1 package signed
-    shift
+    local package
     command -v apt-get > /dev/null || return 1
-    signed=$(keyring)
-    mkdir -p "$folder" "$cache/apt/lists/partial" "$cache/apt/archives/partial" "$cache/apt/sources"
-    rm -f "$cache/apt/sources"/*
-    # shellcheck disable=SC2016
-    apt-get indextargets --format '$(ORIGIN) $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
-        awk -v by="${signed:+[signed-by=$signed] }" -v own="$distribution" \
-            'tolower($1) == own { print "deb-src " by $2, $3, $4 }' > "$cache/apt/sources/own.list"
-    private_apt apt-get update >> "$cache/apt/log" 2>&1 || return
-    for package; do
-        (cd "$folder" && private_apt apt-get source --download-only "$package") >> "$cache/apt/log" 2>&1 ||
+    mkdir -p "$1"
+    own_sources | refresh || true
+    cd "$1"
+    for package in "${@:2}"; do
+        private_apt apt-get source --download-only "$package" >> "$cache/apt/log" ||
             { say "the source of $package cannot be had, see $cache/apt/log"; return 1; }
     done
-}
-
-suites() {
-    case $distribution in
-    debian) echo testing unstable stable oldstable ;;
-    *)      echo "$(os_release VERSION_CODENAME) devel" ;;
-    esac
 }
 
 # Asks one suite after the other for a version that fits; the newest in the
 # first suite that has one is downloaded. Prints the tarball.
 from_apt() { # package version-or-series
-    local package=$1 wanted=$2 uri suite list signed version
+    local package=$1 wanted=$2 source suites suite components version
     command -v apt-get > /dev/null || return 1
-    uri=$(mirror)
-    [ "$uri" ] || return 1
-    mkdir -p "$cache/apt/lists/partial" "$cache/apt/archives/partial" "$cache/apt/sources"
-    for suite in $(suites); do
-        rm -f "$cache/apt/sources"/*
-        {
-            printf 'Types: deb-src\nURIs: %s\nSuites: %s\n' "$uri" "$suite"
-            case $distribution in
-            debian) echo "Components: main" ;;
-            *)      echo "Components: main universe" ;;
-            esac
-            signed=$(keyring)
-            [ ! "$signed" ] || echo "Signed-By: $signed"
-        } > "$cache/apt/sources/$suite.sources"
+    source=$(own_sources | sed -nE '/ [a-z]+ [^ ]+$/{s///p;q}')
+    [ "$source" ] || return 1
+    suites='testing unstable stable oldstable' components=main
+    [ "$distribution" = debian ] ||
+        suites="$(os_release VERSION_CODENAME) devel" components='main universe'
+    for suite in $suites; do
         say "looking for $package $wanted in the source packages of $suite"
-        private_apt apt-get -o APT::Get::List-Cleanup=false update >> "$cache/apt/log" 2>&1 ||
-            continue
-        list=$(private_apt apt-cache showsrc "$package" 2>> "$cache/apt/log") || continue
-        version=$(awk -v wanted="$wanted" '
-            $1 == "Version:" {
-                upstream = $2
-                sub(/^[0-9]+:/, "", upstream)
-                sub(/-[^-]*$/, "", upstream)
-                if (upstream == wanted || index(upstream, wanted ".") == 1)
-                    print $2
-            }' <<< "$list" | sort -V | tail -n 1)
+        echo "$source $suite $components" | refresh || continue
+        version=$(private_apt apt-cache madison "$package" | awk -v wanted="$wanted" '
+            { upstream = $3; sub(/^[0-9]+:/, "", upstream); sub(/-[^-]*$/, "", upstream) }
+            index(upstream ".", wanted ".") == 1 { print $3 }' | sort -V | tail -n 1)
         [ "$version" ] || continue
         say "downloading $package $version"
-        (cd "$cache" && private_apt apt-get source --download-only --tar-only \
-            "$package=$version") >> "$cache/apt/log" 2>&1 || continue
+        (cd "$cache" && private_apt apt-get source --download-only --tar-only "$package=$version") \
+            >> "$cache/apt/log" || continue
         version=${version#*:}
         echo "$cache/${package}_${version%-*}.orig.tar.xz"
         return
@@ -143,23 +115,19 @@ from_release() { # package version-or-series
 }
 
 from_cache() { # package version-or-series
-    local version tarball
-    for version in $(pinned_version "$1" "$2"); do
-        for tarball in "$cache/$1_$version.orig.tar.xz" "$cache/$1-$version.tar.xz"; do
-            [ ! -f "$tarball" ] || { echo "$tarball"; return; }
-        done
-    done
-    return 1
+    local version
+    version=$(pinned_version "$1" "$2")
+    [ "$version" ] && find "$cache" -maxdepth 1 -name "$1[_-]$version.*tar.xz" | grep -m 1 .
 }
 
-# Unpacks the tarball of one series or release; prints the tree.
+# Prints the tree of one series or release, which is unpacked where it was not yet.
 get() { # package version-or-series
     local package=$1 wanted=$2 ways way tarball version sum tree
-    case $distribution in
-    debian) ways='from_cache from_apt from_release' ;;
-    *)      ways='from_cache from_release from_apt' ;;
-    esac
-    mkdir -p "$cache"
+    tree=$(find "$trees" -maxdepth 1 -type d -regex ".*/$package-$wanted\(\.[0-9.]*\)?" |
+        sort -V | tail -n 1)
+    [ ! "$tree" ] || { echo "$tree"; return; }
+    ways='from_cache from_apt from_release'
+    [ "$distribution" = debian ] || ways='from_cache from_release from_apt'
     for way in $ways; do
         tarball=$($way "$package" "$wanted") || continue
         version=${tarball##*/"$package"?}
@@ -173,37 +141,28 @@ get() { # package version-or-series
             rm -f "$tarball"
             continue
         fi
-        tree=$build/src/$package-$version
-        if [ ! -d "$tree" ]; then
-            say "unpacking $package $version"
-            rm -rf "$tree.part"
-            mkdir -p "$tree.part"
-            tar -xf "$tarball" -C "$tree.part" --strip-components=1 || return
-            mv "$tree.part" "$tree"
-        fi
+        say "unpacking $package $version"
+        tree=$trees/$package-$version
+        rm -rf "$tree.part"
+        mkdir "$tree.part"
+        tar -xf "$tarball" -C "$tree.part" --strip-components=1 || return
+        mv "$tree.part" "$tree"
         echo "$tree"
         return
+    done
+    say "$package $wanted cannot be had here"
+    return 1
+}
+
+first_of() { # package version-or-series...
+    local wanted
+    for wanted in "${@:2}"; do
+        ! get "$1" "$wanted" || return 0
     done
     return 1
 }
 
-# Remembers what was got for a name, so that the next run asks nobody.
-remembered() { # name package version-or-series...
-    local name=$build/src/$1 package=$2 wanted tree=
-    shift 2
-    if [ ! -d "$name/." ]; then
-        mkdir -p "$build/src"
-        for wanted; do
-            tree=$(get "$package" "$wanted") && break
-            say "$package $wanted cannot be had here"
-        done
-        [ "$tree" ] || return 1
-        [ "$wanted" = "$1" ] || say "note: using $package $wanted instead of $1"
-        ln -sfn "${tree##*/}" "$name"
-    fi
-    readlink -f "$name"
-}
-
+mkdir -p "$cache/apt" "$trees"
 case $1 in
 ffmpeg)
     if [ "${FFMPEG_SRC:-}" ]; then
@@ -211,26 +170,24 @@ ffmpeg)
         readlink -f "$FFMPEG_SRC"
         exit
     fi
-    name=${FFMPEG_VERSION:-default}
-    wanted=${FFMPEG_VERSION:-$(all_series | xargs)}
-    if [ "${FFMPEG_VERSION:-}" ]; then
-        all_series | grep -qxF "$(cut -d. -f1,2 <<< "$wanted")" ||
-            die "FFMPEG_VERSION=$wanted is not supported" \
-                "supported releases: $(all_series | xargs)"
-    fi
+    supported=$(all_series | xargs)
+    wanted=${FFMPEG_VERSION:-$supported}
+    [[ " $supported " = *" $(cut -d. -f1,2 <<< "${wanted%% *}") "* ]] ||
+        die "FFMPEG_VERSION=$wanted is not supported" "supported releases: $supported"
     # shellcheck disable=SC2086
-    remembered "$name" ffmpeg $wanted ||
+    first_of ffmpeg $wanted ||
         die "no source of FFmpeg $wanted" \
             "tried: $cache, source packages through apt (log: $cache/apt/log), ffmpeg.org" \
             "give a tree of your own with FFMPEG_SRC=, or put ffmpeg-VERSION.tar.xz in $cache;" \
             "versions known: $(awk '$2 == "ffmpeg" { print $3 }' <<< "$pinned" | xargs)" ;;
 libraries)
-    shift
-    from_own_mirrors "$@" ;;
+    from_own_mirrors "${@:2}" ;;
 nv-codec-headers)
-    # Without them FFmpeg is built without CUDA: an empty folder stands for that.
-    remembered nv-codec-headers nv-codec-headers 12.1 12.2 13 || {
-        mkdir -p "$build/src/nv-codec-headers"
-        echo "$build/src/nv-codec-headers"
-    } ;;
+    # Without them FFmpeg is built without CUDA. For that an empty folder stands, so that nobody is
+    # asked again.
+    none=$trees/no-codec-headers
+    if [ -d "$none" ] || ! first_of nv-codec-headers 12.1 12.2 13; then
+        mkdir -p "$none"
+        echo "$none"
+    fi ;;
 esac

@@ -7,7 +7,8 @@
 . "$(dirname "$0")/common.sh"
 
 "$scripts/deps.sh" mingw
-command -v x86_64-w64-mingw32-gcc > /dev/null || die "there is no mingw-w64 here" "install gcc-mingw-w64-x86-64-posix"
+command -v x86_64-w64-mingw32-gcc > /dev/null ||
+    die "there is no mingw-w64 here" "install gcc-mingw-w64-x86-64-posix"
 native=$("$scripts/build.sh")
 lock
 src=$("$scripts/fetch.sh" ffmpeg)
@@ -17,11 +18,13 @@ mkdir -p "$dir"
 cd "$dir"
 
 logged "configure" configure.log "$tree/configure" --cross-prefix=x86_64-w64-mingw32- --arch=x86_64 \
-    --target-os=mingw32 --extra-ldflags=-static --disable-everything --disable-autodetect --disable-doc \
-    --disable-ffplay --disable-debug --enable-filter=bliinds,blocksmooth,detailloss,mad,testsrc2,noise,format,scale,null,nullsink \
+    --target-os=mingw32 --extra-ldflags=-static --disable-everything --disable-autodetect \
+    --disable-doc --disable-ffplay --disable-debug \
+    --enable-filter=bliinds,blocksmooth,detailloss,mad,vmaf,testsrc2,noise,format,scale,null,nullsink \
     --enable-decoder=h264,hevc,mpeg4,mpeg2video,rawvideo,wrapped_avframe \
     --enable-demuxer=mov,matroska,mpegts,h264,hevc,rawvideo --enable-bsf=quantizer_metadata \
-    --enable-encoder=rawvideo,wrapped_avframe --enable-muxer=null,framecrc --enable-protocol=file,pipe --enable-indev=lavfi
+    --enable-encoder=rawvideo,wrapped_avframe --enable-muxer=null,framecrc \
+    --enable-protocol=file,pipe --enable-indev=lavfi
 logged "make" make.log make -j"$(nproc)" ffmpeg.exe ffprobe.exe tests/checkasm/checkasm.exe
 echo "PASS    build for Windows"
 
@@ -34,20 +37,20 @@ export WINEDEBUG=-all WINEPREFIX=$dir/wine
 
 drawn="testsrc2=s=322x182:d=0.4,format=yuv420p"
 frames() { # graph, program...
-    local graph=$1
-    shift
-    "$@" -nostdin -v error -f lavfi -i "${drawn/,/,noise=alls=20:all_seed=3,}" -f lavfi -i "$drawn" \
-        -lavfi "$graph" -f null - | tr -d '\r'
+    "${@:2}" -nostdin -v error -f lavfi -i "${drawn/,/,noise=alls=20:all_seed=3,}" -f lavfi \
+        -i "$drawn" -lavfi "$1" -f null - | tr -d '\r'
 }
 
 same_log() { # graph
-    frames "$1" "$native/ffmpeg" > native.log && [ -s native.log ] && frames "$1" "$wine" ffmpeg.exe | diff native.log -
+    frames "$1" "$native/ffmpeg" > native.log && [ -s native.log ] &&
+        frames "$1" "$wine" ffmpeg.exe | diff native.log -
 }
 
 for filter in bliinds detailloss; do
     check "checkasm of $filter" "$wine" tests/checkasm/checkasm.exe "--test=vf_$filter"
 done
-check "bliinds"    same_log "[0]bliinds=features=1:stats_file=-;[1]nullsink"
-check "detailloss" same_log "[0][1]detailloss=stats_file=-"
-check "mad"        same_log "[0][1]mad=stats_file=-"
+check "bliinds" same_log "[0]bliinds=features=1:stats_file=-;[1]nullsink"
+for filter in detailloss mad vmaf; do
+    check "$filter" same_log "[0][1]$filter=stats_file=-"
+done
 [ $failed = 0 ]

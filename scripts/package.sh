@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Writes what is released to results/packages: package.sh [deb]
 # Tarballs that run wherever they are unpacked, one under the LGPL and one with x264 and x265 under
-# the GPL; the sources. With deb, Debian packages of the two instead.
-# LICENCES=lgpl or gpl makes one of the two.
+# the GPL, and the sources. With deb, Debian packages of the two instead. LICENCES has one or both.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
@@ -12,20 +11,17 @@ version=$(cat "$root/VERSION")
 packages=$root/results/packages
 work=$build/package
 licences=${LICENCES:-gpl lgpl}
+oldest_glibc=2.36       # of Debian 12
+programs=(ffmpeg ffprobe ffcrf)
 # A release has the same bytes each time: files have the time of its commit.
 epoch=$(git -C "$root" log -1 --format=%ct 2> /dev/null || stat -c %Y "$root/VERSION")
 export SOURCE_DATE_EPOCH=$epoch
 
-oldest_glibc=2.36       # of Debian 12
-
-programs=(ffmpeg ffprobe ffcrf)
-
 # A bare system has gzip, and no xz.
 tarball() { # folder, which is at its top
-    local tarball
-    tarball=$packages/$(basename "$1").tar.gz
-    tar -C "$(dirname "$1")" -I 'gzip -9n' --sort=name --owner=0 --group=0 --numeric-owner \
-        --mtime="@$epoch" -cf "$tarball" "$(basename "$1")"
+    local tarball=$packages/${1##*/}.tar.gz
+    tar -C "${1%/*}" -I 'gzip -9n' --sort=name --owner=0 --group=0 --numeric-owner \
+        --mtime="@$epoch" -cf "$tarball" "${1##*/}"
     say "$tarball: $(du -m "$tarball" | cut -f 1) MB"
 }
 
@@ -42,30 +38,27 @@ install_files() { # build-folder stage
     cp "$root"/models/* "$2/share/ffmpeg/quality/models"
 }
 
-# Libraries that a bare system lacks: all but glibc. The loader finds them from where a program is, which
-# it cannot tell in a chroot without /proc: what is in bin/ tells it then.
+# Libraries that a bare system lacks: all but glibc. The loader finds them from where a program is.
 add_libraries() { # stage
     local program library path
-    mkdir -p "$1/lib" "$1/libexec"
+    mkdir -p "$1/lib"
     for program in "${programs[@]}"; do
-        ldd "$1/bin/$program" | awk '$3 ~ "^/" { print $1, $3 }' |
-            grep -vE '^(libc|libm|libmvec|libdl|libpthread|librt|libresolv)\.so' > "$work/libraries" || true
-        ! grep -q 'not found' "$work/libraries" || die "$program lacks a library" "$(cat "$work/libraries")"
+        ldd "$1/bin/$program" | awk '$3 ~ "^/" { print $1, $3 }' > "$work/libraries"
+        ! ldd "$1/bin/$program" | grep 'not found' || die "$program lacks a library"
         while read -r library path; do
-            [ -f "$1/lib/$library" ] || cp -L "$path" "$1/lib"
+            case $library in
+            libc.so* | libm.so* | libmvec.so* | libdl.so* | libpthread.so* | librt.so* | libresolv.so*)
+                continue ;;
+            esac
+            cp -L "$path" "$1/lib"
             echo "$path"
         done < "$work/libraries"
         # shellcheck disable=SC2016
         patchelf --set-rpath '$ORIGIN/../lib' "$1/bin/$program"
-        mv "$1/bin/$program" "$1/libexec"
-        sed "s/PROGRAM/$program/" "$root/packaging/launcher" > "$1/bin/$program"
-        chmod 755 "$1/bin/$program"
     done | sort -u > "$work/paths"
-    for library in "$1"/lib/*; do
-        # shellcheck disable=SC2016
-        patchelf --set-rpath '$ORIGIN' "$library"
-        chmod 644 "$library"
-    done
+    chmod 644 "$1"/lib/*
+    # shellcheck disable=SC2016
+    patchelf --set-rpath '$ORIGIN' "$1"/lib/*
 }
 
 # The Debian packages that the libraries are of: package, version, source, source's version.
@@ -75,8 +68,8 @@ packages_of_libraries() {
         # it is known by its place of before /lib became a link, or by that after
         path=$(readlink -f "$path")
         package=$(dpkg -S "$path" "${path#/usr}" 2> /dev/null | sed -n '1s/:.*//p') || true
-        [ "$package" ] || die "$path is of no package" \
-            "its licence and its sources are not known, so it cannot be passed on"
+        [ "$package" ] || die "$path is of no package, so it cannot be passed on" \
+            "its licence and its sources are not known"
         # shellcheck disable=SC2016
         dpkg-query -W -f '${Package} ${Version} ${source:Package} ${source:Version}\n' "$package"
     done < "$work/paths" | sort -u
@@ -121,15 +114,15 @@ END
 
 # The programs are what the licence says, and run where we say.
 check_stage() { # stage licence
-    local newest program
-    for program in "$1/bin/ffmpeg" "$1/bin/ffprobe"; do
-        ! "$program" -v quiet -buildconf | grep -q nonfree || die "$program is nonfree"
-        [ "$2" = gpl ] || ! "$program" -v quiet -buildconf | grep -q -- --enable-gpl || die "$program is under the GPL"
-    done
-    newest=$(objdump -T "$1"/libexec/* "$1"/lib/* | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)
-    [ "$(printf '%s\n' "GLIBC_$oldest_glibc" "$newest" | sort -V | tail -n 1)" = "GLIBC_$oldest_glibc" ] ||
-        say "note: this needs $newest; what is built on Debian 12 needs $oldest_glibc and runs there, too"
-    echo "${newest#GLIBC_}" > "$work/glibc"
+    local flags newest
+    flags=$("$1/bin/ffmpeg" -v quiet -buildconf)
+    [[ $flags != *nonfree* ]] || die "$1/bin/ffmpeg is nonfree"
+    [[ $2 = gpl || $flags != *--enable-gpl* ]] || die "$1/bin/ffmpeg is under the GPL"
+    newest=$(objdump -T "${programs[@]/#/$1/bin/}" "$1"/lib/* | grep -o 'GLIBC_[0-9.]*' |
+        sed 's/.*_//' | sort -Vu | tail -n 1)
+    [ "$(printf '%s\n' "$oldest_glibc" "$newest" | sort -V | tail -n 1)" = "$oldest_glibc" ] ||
+        say "note: this needs glibc $newest; what is built on Debian 12 needs $oldest_glibc"
+    echo "$newest" > "$work/glibc"
 }
 
 sources() {
@@ -162,12 +155,11 @@ for licence in $licences; do
         tarball "$stage"
     fi
 done
-if [ "${1:-}" != deb ]; then
-    sources
-    if [ "$library_sources" ]; then
-        tarball "$library_sources"
-    else
-        say "note: the sources of the libraries are not packed; who passes the programs on has to offer" \
-            "what share/doc/$name/SOURCES names"
-    fi
+[ "${1:-}" != deb ] || exit 0
+sources
+if [ "$library_sources" ]; then
+    tarball "$library_sources"
+else
+    say "note: the sources of the libraries are not packed; who passes the programs on has to offer" \
+        "what share/doc/$name/SOURCES names"
 fi

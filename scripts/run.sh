@@ -7,42 +7,36 @@
 # A real clip from a Debian package, else one that FFmpeg draws.
 sample() {
     local clip
-    clip=$(dpkg -L opencv-doc 2> /dev/null | grep '/Megamind\.avi\(\.gz\)\?$') || clip=
-    case $clip in
-    *.gz)
-        gzip -dc "$clip" > "$build/Megamind.avi"
-        clip=$build/Megamind.avi ;;
-    '')
-        say "note: no opencv-doc package here, so a drawn clip stands in for a real one"
-        clip=$build/mandelbrot.mkv
-        [ -f "$clip" ] || "$ffmpeg" -v error -t 10 -f lavfi \
-            -i mandelbrot=rate=25,noise=alls=12:allf=t,format=yuv420p -c:v ffv1 "$clip" ;;
-    esac
+    if clip=$(dpkg -L opencv-doc 2> /dev/null | grep '/Megamind\.avi'); then
+        gzip -dcf "$clip" > "$build/Megamind.avi"
+        echo "$build/Megamind.avi"
+        return
+    fi
+    say "note: no opencv-doc package here, so a drawn clip stands in for a real one"
+    clip=$build/mandelbrot.mkv
+    [ -f "$clip" ] || "$ffmpeg" -v error -t 10 -f lavfi \
+        -i mandelbrot=rate=25,noise=alls=12:allf=t,format=yuv420p -c:v ffv1 "$clip"
     echo "$clip"
 }
 
 # Whether frames can stay on a GPU from the decoder to the filter.
 cuda_works() {
-    grep -qx CONFIG_BLIINDS_CUDA_FILTER=yes "$dir/ffbuild/config.mak" || {
-        say "scoring on the CPU: this build has no bliinds_cuda"
-        return 1
-    }
-    "$ffmpeg" -v error -nostdin -init_hw_device cuda -f lavfi -i color -frames:v 1 -f null - \
-        2> /dev/null || {
-        say "scoring on the CPU: no usable CUDA device"
-        return 1
-    }
+    local why="this build has no bliinds_cuda"
+    if grep -qx CONFIG_BLIINDS_CUDA_FILTER=yes "$dir/ffbuild/config.mak"; then
+        why="no usable CUDA device"
+        ! "$ffmpeg" -v quiet -nostdin -init_hw_device cuda -f lavfi -i color -frames:v 1 -f null - ||
+            return 0
+    fi
+    say "scoring on the CPU: $why"
+    return 1
 }
 
 # The names of the outputs are plain and the folder is the current one, so that
 # no name of the user's needs an escape in the filter's options.
 score() { # filter decoder-options...
-    local filter=$1
-    shift
-    [ ! "$filters" ] || set -- "$@" -bsf:V:0 "$filters"
-    "$ffmpeg" -hide_banner -nostdin -v level+info "$@" -noautorotate -i "$video" \
-        -map 0:v:0 -an -vf "$filter=stats_file=frames.log:log_path=report.json" \
-        -f null - 2>&1 | tee ffmpeg.log >&2
+    "$ffmpeg" -hide_banner -nostdin -v level+info "${@:2}" ${filters:+-bsf:V:0 "$filters"} \
+        -noautorotate -i "$video" -map 0:v:0 -an \
+        -vf "$1=stats_file=frames.log:log_path=report.json" -f null - 2>&1 | tee ffmpeg.log >&2
 }
 
 [ -z "${VIDEO:-}" ] || [ -f "$VIDEO" ] || die "VIDEO=$VIDEO is not a file"
@@ -77,14 +71,7 @@ else
 fi
 
 if command -v gnuplot > /dev/null; then
-    # Frames that are not valid become gaps.
-    awk '{
-        for (i = 1; i <= NF; i++) {
-            colon = index($i, ":")
-            value[substr($i, 1, colon - 1)] = substr($i, colon + 1)
-        }
-        print value["pts_time"], value["valid"] == 1 ? value["score"] : "NaN"
-    }' frames.log | gnuplot -c "$scripts/plot.gp" plot.png "$(basename "$video")" ||
+    gnuplot -c "$scripts/plot.gp" plot.png "$(basename "$video")" < frames.log ||
         { rm -f plot.png; say "note: no plot, gnuplot found nothing to draw"; }
 else
     say "note: no plot, gnuplot is missing"

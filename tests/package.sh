@@ -13,8 +13,11 @@ most_ms=50              # from the command to its end, of -version
 
 bare=$tmp/bare
 
+# The loader learns of a program's folder by /proc, which is not there.
 inside() {
-    chroot "$bare" /usr/bin/env -i PATH="$bin:/usr/sbin:/usr/bin:/sbin:/bin" LC_ALL=C HOME=/tmp "$@"
+    local origin=$bin
+    [ "$bin" != /usr/bin ] || origin=/usr/lib/ffmpeg-quality/bin
+    chroot "$bare" /usr/bin/env -i LD_ORIGIN_PATH="$origin" PATH="$bin:/usr/sbin:/usr/bin:/sbin:/bin" LC_ALL=C HOME=/tmp "$@"
 }
 
 small_enough() {
@@ -25,7 +28,7 @@ small_enough() {
 has_filters() {
     inside "$ffmpeg" -v error -filters > "$tmp/filters" || return
     local filter missing=0
-    for filter in bliinds{,_cuda} blocksmooth{,_cuda} detailloss{,_cuda} mad{,_cuda} ssim ssim_cuda; do
+    for filter in bliinds{,_cuda} blocksmooth{,_cuda} detailloss{,_cuda} mad{,_cuda} ssim{,_cuda} vmaf; do
         grep -q " $filter " "$tmp/filters" || { echo "no $filter"; missing=1; }
     done
     return "$missing"

@@ -149,6 +149,7 @@ unsourced() {
     local checkout=$tmp/unsourced name
     mkdir -p "$checkout"/{scripts,tests}
     cp "$root"/scripts/{common,check}.sh "$checkout/scripts"
+    cp "$root/tests/common.sh" "$checkout/tests"
     touch "$checkout/Makefile"
     for name in scripts/deps.sh scripts/fetch.sh tests/scripts.sh; do
         # shellcheck disable=SC2016

@@ -10,8 +10,12 @@ stage=$1 licence=$2 glibc=$3 folder=$4
 name=ffmpeg-quality
 version=$(cat "$root/VERSION")
 case $licence in
-gpl)  package=$name       other=$name-lgpl terms='GNU General Public License, version 2'          common=GPL-2 ;;
-lgpl) package=$name-lgpl  other=$name      terms='GNU Lesser General Public License, version 2.1' common=LGPL-2.1 ;;
+gpl)
+    package=$name other=$name-lgpl common=GPL-2
+    terms='GNU General Public License, version 2' ;;
+lgpl)
+    package=$name-lgpl other=$name common=LGPL-2.1
+    terms='GNU Lesser General Public License, version 2.1' ;;
 esac
 tree=$build/package/$package
 lib=$tree/usr/lib/$name
@@ -19,7 +23,7 @@ doc=$tree/usr/share/doc/$package
 
 rm -rf "$tree"
 mkdir -p "$lib" "$tree/usr/bin" "$tree/usr/share/man/man1" "$tree/DEBIAN" "$doc"
-cp -r "$stage/bin" "$stage/lib" "$stage/libexec" "$lib"
+cp -r "$stage/bin" "$stage/lib" "$lib"
 mkdir "$lib/share"
 cp -r "$stage/share/ffmpeg" "$lib/share"
 cp -r "$stage/share/doc/$name/"* "$doc"
@@ -31,22 +35,26 @@ for library in zlib1g:libz.so.1 libgcc-s1:libgcc_s.so.1 libstdc++6:libstdc++.so.
     [ -f "$lib/lib/${library#*:}" ] || continue
     package_of=${library%:*}
     # shellcheck disable=SC2016
-    depends+=", $package_of (>= $(dpkg-query -W -f '${Version}' "$package_of" | sed 's/\.dfsg.*//; s/-[^-]*$//'))"
+    of=$(dpkg-query -W -f '${Version}' "$package_of" | sed 's/\.dfsg.*//; s/-[^-]*$//')
+    depends+=", $package_of (>= $of)"
     rm -f "$lib/lib/${library#*:}" "$doc/licences/$package_of"
     sed -i "/ has $package_of\$/d" "$doc/SOURCES"
 done
 
 # A tool looks for ffmpeg beside itself: it is started there.
 for tool in "$stage"/bin/*; do
-    tool=$(basename "$tool")
-    manual=$stage/share/man/man1/$tool.1
+    tool=${tool##*/}
     case $tool in
-    ffmpeg)  ln -s "../lib/$name/bin/ffmpeg"  "$tree/usr/bin/$name"; page=$name ;;
-    ffprobe) ln -s "../lib/$name/bin/ffprobe" "$tree/usr/bin/${name/ffmpeg/ffprobe}"; page=${name/ffmpeg/ffprobe} ;;
-    *)       printf '#!/bin/sh\nexec /usr/lib/%s/bin/%s "$@"\n' "$name" "$tool" > "$tree/usr/bin/$tool"
-             chmod 755 "$tree/usr/bin/$tool"; page=$tool ;;
+    ffmpeg | ffprobe)
+        page=$tool-quality
+        ln -s "../lib/$name/bin/$tool" "$tree/usr/bin/$page" ;;
+    *)
+        page=$tool
+        printf '#!/bin/sh\nexec /usr/lib/%s/bin/%s "$@"\n' "$name" "$tool" > "$tree/usr/bin/$tool"
+        chmod 755 "$tree/usr/bin/$tool" ;;
     esac
-    [ ! -f "$manual" ] || gzip -9nc "$manual" > "$tree/usr/share/man/man1/$page.1.gz"
+    [ ! -f "$stage/share/man/man1/$tool.1" ] ||
+        gzip -9nc "$stage/share/man/man1/$tool.1" > "$tree/usr/share/man/man1/$page.1.gz"
 done
 gzip -9nc "$stage/share/man/man1/ffmpeg-filters.1" > "$tree/usr/share/man/man1/$name-filters.1.gz"
 
@@ -74,13 +82,13 @@ Priority: optional
 Architecture: amd64
 Maintainer: $maintainer
 Installed-Size: $(du -sk --exclude=DEBIAN "$tree" | cut -f 1)
-Depends: libc6 (>= $glibc)$depends, python3 (>= 3.9)
+Depends: libc6 (>= $glibc)$depends, python3 (>= 3.11)
 Recommends: python3-jinja2, libjs-dygraphs
 Suggests: python3-prometheus-client, parallel, slurm-client
 Conflicts: $other
 Description: FFmpeg with filters that score video, and tools around them
- The filters bliinds, detailloss, mad and ssim_cuda score each frame of a
- video, with or without its source, on the CPU or on a GPU. ffcrf finds the CRF
+ The filters vmaf, bliinds, detailloss, mad and ssim_cuda score each frame of
+ a video, with or without its source, on the CPU or on a GPU. ffcrf finds the CRF
  that reaches a quality; quality-report, quality-compare, quality-gate and
  quality-farm make pages, comparisons, alarms and job arrays.
  .
