@@ -3,6 +3,7 @@
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 
+import contextlib
 import functools
 import json
 import os
@@ -42,6 +43,18 @@ def run(*command):
     return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
 
 
+@contextlib.contextmanager
+def started(command):
+    """A command whose messages are read while it runs; nothing that goes wrong leaves it behind."""
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True, errors='replace') as process:
+        try:
+            yield process
+        except BaseException:
+            process.kill()
+            raise
+
+
 @functools.cache
 def has(ffmpeg, kind):
     """The names of its 'filters' or 'bsfs'."""
@@ -54,7 +67,7 @@ def probe(ffprobe, path, entries):
     done = run(ffprobe, '-v', 'error', '-select_streams', 'V:0', '-of', 'json',
                '-show_entries', entries, '-i', 'file:' + path)
     if done.returncode:
-        raise ToolError(f'{path!r} cannot be read: {errors(done.stderr)}')
+        raise ToolError(f'{path!r} cannot be read: {errors(done.stderr.decode(errors="replace"))}')
     found = json.loads(done.stdout)
     if not found.get('streams'):
         raise ToolError(f'{path!r} has no video')
@@ -73,13 +86,13 @@ def bitstream_filters(programs, path):
 
 def complaints(log):
     """The lines of a log, each once, by which a file is damaged."""
-    lines = [line for line in log.decode(errors='replace').splitlines() if COMPLAINT.search(line)]
+    lines = [line for line in log.splitlines() if COMPLAINT.search(line)]
     return list(dict.fromkeys(PREFIX.sub('', line, count=1).strip() for line in lines))
 
 
 def errors(log):
     """What ffmpeg complained of, in a line."""
-    lines = log.decode(errors='replace').strip().splitlines()[-2:]
+    lines = log.strip().splitlines()[-2:]
     return '; '.join(complaints(log)[:2] or (PREFIX.sub('', line, count=1) for line in lines))
 
 
