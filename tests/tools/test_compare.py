@@ -229,7 +229,6 @@ def stand_in(pattern, command):
     path.parent.mkdir()
     path.write_text(f'#!/bin/bash\ncase "$*" in\n{pattern}) {command} ;;\n*) exec {FFMPEG} "$@" ;;\nesac\n')
     path.chmod(0o755)
-    path.with_name('ffprobe').symlink_to(Path(FFMPEG).with_name('ffprobe'))
     return path
 
 

@@ -38,7 +38,7 @@ def test_readme(monkeypatch):
 def test_examples(tmp_path, name):
     pytest.importorskip('jinja2', reason='no python3-jinja2')
     (tmp_path / 'bin').mkdir()
-    for program, path in {**TOOLS, 'ffmpeg': FFMPEG, 'ffprobe': os.path.dirname(FFMPEG) + '/ffprobe'}.items():
+    for program, path in {**TOOLS, 'ffmpeg': FFMPEG}.items():
         (tmp_path / 'bin' / program).symlink_to(path)
     video(tmp_path / 'in.mp4', '-c:v libx264 -preset veryfast', 12)
     plain = re.sub(r'@([@{}])', r'\1', (ROOT / f'doc/{name}.texi').read_text())

@@ -64,7 +64,7 @@ def judge(job, encoded, reference, size, scratch):
              '[1:v]%s,format=yuv420p10,split[r1][r2]' % TIME,
              "[e1][r1]vmaf=log_path=vmaf.json:model='%s'[out]" % model,
              '[e2][r2]detailloss=log_path=detail.json,nullsink']
-    bsf = quality_ffmpeg.bitstream_filters(quality_ffmpeg.find(common.program), encoded)
+    bsf = quality_ffmpeg.bitstream_filters(common.program, encoded)
     common.run(['-bsf:v', bsf, '-i', encoded, '-i', reference, '-filter_complex_threads', '1',
                 '-filter_complex', ';'.join(graph), '-map', '[out]', '-f', 'null', '-'], scratch)
     logs = {}
