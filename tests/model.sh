@@ -140,7 +140,7 @@ converts() {
         }
         print "];"
     }' > "$tmp/bliinds_prediction.m"
-    ! "$root/tools/bliinds-convert-release" "$0" 2> "$tmp/told" && grep -q ': there is no matrix with mu in its name: ' "$tmp/told" || return
+    ! "$root/tools/bliinds-convert-release" "$root/VERSION" 2> "$tmp/told" && grep -q ': there is no matrix with mu in its name: ' "$tmp/told" || return
     "$root/tools/bliinds-convert-release" "$tmp/bliinds_prediction.m" > "$tmp/release.txt" || return
     "$ffmpeg" -v error -i "$root/tests/oracle/camera_crop_300x240.pgm" -vf "bliinds=model=$tmp/release.txt:features=1,metadata=print:file=-" \
         -f null - | awk -F= '

@@ -13,10 +13,9 @@ class Error(Exception):
     pass
 
 
-def run(arguments, folder=None, quiet=True):
+def run(arguments, folder=None):
     """Runs FFmpeg, returns what it says; an Error if it fails."""
-    command = [program, '-hide_banner', '-nostdin', '-y', '-threads', '1']
-    command += ['-v', 'error' if quiet else 'info'] + arguments
+    command = [program, '-nostdin', '-y', '-threads', '1', '-v', 'error', *arguments]
     done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, errors='replace')
     if done.returncode:
@@ -24,14 +23,13 @@ def run(arguments, folder=None, quiet=True):
     return done.stdout
 
 
-def size(path):
-    """Width and height of a file's first frame."""
-    out = run(['-i', path, '-map', '0:v:0', '-vf', 'showinfo', '-frames:v', '1', '-f', 'null', '-'],
-              quiet=False)
-    found = re.search(r'showinfo.* n: *0 .* s:(\d+)x(\d+)', out)
-    if not found:
-        raise Error('no picture in ' + path)
-    return int(found[1]), int(found[2])
+def packets(arguments, frames):
+    """Codec, width, height of an input, and the bytes of its first packets."""
+    said = run(arguments + ['-map', '0:v:0', '-frames:v', str(frames), '-c', 'copy',
+                            '-f', 'framecrc', '-'])
+    stream = re.search(r'codec_id 0: (\S+)\n#dimensions 0: (\d+)x(\d+)', said)
+    sizes = [int(line.split(',')[4]) for line in said.splitlines() if line[:1].isdigit()]
+    return stream[1], int(stream[2]), int(stream[3]), sizes
 
 
 def records(folder, shots, held):

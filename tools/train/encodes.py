@@ -71,7 +71,8 @@ FAMILIES = [
     Family(3, 'aom', 'libaom-av1', AOM, (30, 45, 58), (2, 0)),
     Family(3, 'mpeg4', 'mpeg4', FIXED, (4, 12, 28), (2, 1)),
     Family(3, 'cjpeg', 'cjpeg', '{}', (85, 50, 20), (2, 0)),
-    Family(3, 'second_mpeg2', 'mpeg2video', FIXED, (16,), (2, 0), again=('libx264', AVC.format(20))),
+    Family(3, 'second_mpeg2', 'mpeg2video', FIXED, (16,), (2, 0),
+           again=('libx264', AVC.format(20))),
     Family(3, 'second_av1', 'libsvtav1', AV1, (56,), (2, 1), again=('libx265', HEVC.format(22))),
     # noise that is not in the source, coded finely
     Family(3, 'noise', 'libx264', AVC.format(16), (6, 15), chain='noise=c0s={}:c0f=t:c0_seed=9'),

@@ -46,7 +46,8 @@ def encode(job, source, out, scratch):
             continue
         command = ['-i', source, *chain, '-c:v', codec]
         if '{pass}' in options:
-            common.run([*command, *options.replace('{pass}', '1').split(), '-f', 'null', '-'], scratch)
+            first = options.replace('{pass}', '1').split()
+            common.run([*command, *first, '-f', 'null', '-'], scratch)
         common.run([*command, *options.replace('{pass}', '2').split(), to], scratch)
         source, chain = to, []
 
@@ -56,7 +57,7 @@ def judge(job, encoded, reference, size, scratch):
     model = 'version=%s\\:name=v1' % (V1_4K if min(size) >= 2160 else V1) + ''.join(
         '\\:cambi.enc_%s=%d' % item for item in
         zip(('width', 'height', 'bitdepth'), (*job.coded, 10 if job.ten_bit else 8)))
-    scored = PICK + ',bliinds=features=1:side_data=0:shown_height=%d:log_path=%%s,nullsink' % size[1]
+    scored = PICK + ',bliinds=features=1:shown_height=%d:log_path=%%s,nullsink' % size[1]
     graph = ['[0:v]%s,split[c][d]' % TIME, '[c]' + scored % 'features.json',
              '[d]scale=%d:%d:flags=bicubic:out_range=limited,%s,split[s][e]'
              % (*size, contents.UNTAGGED), '[e]format=yuv420p10,split[e1][e2]',
@@ -95,7 +96,6 @@ def made(job, content, size, options):
                                 job.variant, job.ten_bit)
     with tempfile.TemporaryDirectory(dir=os.path.join(options.work, 'scratch')) as scratch:
         encode(job, source, out, scratch)
-    with tempfile.TemporaryDirectory(dir=os.path.join(options.work, 'scratch')) as scratch:
         judged = judge(job, out, source, size, scratch)
     if len(judged['v1']) != content.frames:
         raise common.Error('%d frames, not %d: %s' % (len(judged['v1']), content.frames, out))
@@ -109,11 +109,11 @@ def made(job, content, size, options):
 
 def complain(order, families):
     """Says what is missing for all of it, before any of it is done."""
-    programs = {codec for job, *_ in order for codec, _ in job.generations}
-    lacking = sorted({'bliinds', 'detailloss', 'vmaf'} - quality_ffmpeg.has(common.program, 'filters'))
-    lacking += sorted(programs - {'cjpeg'} - quality_ffmpeg.has(common.program, 'encoders'))
-    if 'cjpeg' in programs and not shutil.which('cjpeg'):
-        lacking.append('cjpeg')
+    needed = {codec for job, *_ in order for codec, _ in job.generations}
+    needed |= {'bliinds', 'detailloss', 'vmaf'}
+    lacking = needed.difference(*(quality_ffmpeg.has(common.program, kind)
+                                  for kind in ('filters', 'encoders')))
+    lacking = [name for name in sorted(lacking) if name != 'cjpeg' or not shutil.which(name)]
     if lacking:
         sys.exit('error: this FFmpeg, or this system, has no %s: take another, or name the '
                  'families that it can make by FAMILIES' % ', '.join(lacking))
@@ -127,7 +127,8 @@ def label(shots, options):
         os.makedirs(os.path.join(options.work, folder), exist_ok=True)
     clips, order = os.path.join(options.work, 'clips'), []
     for index, shot in enumerate(shots):
-        size = common.size(contents.reference(shot, options.media, clips))
+        clip = contents.reference(shot, options.media, clips)
+        size = common.packets(['-i', clip], 1)[1:3]
         order += enumerate([(job, shot, size, options) for job in encodes.encodes(index, size)
                             if not options.families or job.family in options.families])
     # one encode of each shot, then the next of each: what there is at any time is spread well

@@ -23,24 +23,21 @@ LOSSLESS = ('rawvideo', 'png', 'ffv1', 'huffyuv', 'ffvhuff', 'utvideo')
 
 def least_factor(arguments):
     """By which factor it must be made smaller, infinity if none is known to do; and why."""
-    frames = ['-map', '0:v:0', '-frames:v', str(FRAMES)]
     try:
-        said = common.run(['-bsf:v', 'quantizer_metadata'] + arguments + frames +
-                          ['-vf', 'metadata=print', '-f', 'null', '-'], quiet=False)
-        copied = common.run(arguments + frames + ['-c', 'copy', '-f', 'framecrc', '-'])
+        codec, width, height, sizes = common.packets(arguments, FRAMES)
+        said = common.run(['-bsf:v', 'quantizer_metadata', *arguments, '-map', '0:v:0', '-frames:v',
+                           str(FRAMES), '-vf', 'metadata=print:file=-', '-f', 'null', '-'])
     except common.Error as error:
         sys.exit('error: %s: %s' % (arguments[-1], str(error).splitlines()[-1]))
-    stream = re.search(r'Stream #0:.*?: Video: (\w+).*?, (\d\d+)x(\d+)', said)
     steps = [float(s) for s in re.findall(r'lavc\.quantizer\.step=([-0-9.]+)', said)]
-    if stream[1] in LOSSLESS:
-        return 1, stream[1] + ', lossless'
+    if codec in LOSSLESS:
+        return 1, codec + ', lossless'
     if steps:
         step = sum(steps) / len(steps)
-        return max(1, 2 ** ((step - LOG2_STEP) / SLOPE)), '%s, step 2^%.2f' % (stream[1], step)
-    sizes = [int(line.split(',')[4]) for line in copied.splitlines() if line[:1].isdigit()]
-    bits = 8 * sum(sizes) / max(len(sizes), 1) / int(stream[2]) / int(stream[3])
+        return max(1, 2 ** ((step - LOG2_STEP) / SLOPE)), '%s, step 2^%.2f' % (codec, step)
+    bits = 8 * sum(sizes) / max(len(sizes), 1) / width / height
     return max(HALVED, math.sqrt(BITS / bits)) if bits else math.inf, \
-        '%s, %.3f bits per sample, no step' % (stream[1], bits)
+        '%s, %.3f bits per sample, no step' % (codec, bits)
 
 
 def judge(sources):

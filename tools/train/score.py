@@ -121,7 +121,8 @@ def write(shots, options):
             score = model.raw(held.x(names))
             report += ['## %s: contents held back' % basis, '',
                        held.table(score, sigma_of(sigma, score))]
-        text += lines_of(names, model, sigma, np.percentile(sigma_of(sigma, scores[strength]), 80), [
+        p80 = np.percentile(sigma_of(sigma, scores[strength]), 80)
+        text += lines_of(names, model, sigma, p80, [
             ('name', options.name), ('predicts', 'estimated VMAF loss'),
             ('training', '100 - VMAF v1.0.16 (1080 lines): ridge regression (strength %g) on %d '
              'encodes of %d contents, records %s' % (strength, len(np.unique(data.encode)),
