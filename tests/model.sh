@@ -1,18 +1,16 @@
 #!/usr/bin/env bash
 # Tests what makes models, in about a minute: make model on a few drawn shots, killed on the way and gone on with, and
-# the converter of the published model. tests/model.sh FFMPEG prints a line for each test, and fails if one does. The
-# labels are made of PSNR, in the place of libvmaf's.
+# the converter of the published model. tests/model.sh FFMPEG prints a line for each test, and fails if one does.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/../scripts/common.sh"
 
 ffmpeg=$(realpath "$1")
-train=$root/tools/train
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-export FFMPEG=$tmp/ffmpeg MEDIA=$tmp/media CONTENTS=$tmp/contents.txt WORK=$tmp/training RESULTS=$tmp/results \
-    NAME=tiny FAMILIES="x264_slow x264_1_2 mpeg2" VMAF_MODELS=$tmp/vmaf PYTHONPATH=$train PYTHONDONTWRITEBYTECODE=1
+export FFMPEG=$ffmpeg MEDIA=$tmp/media CONTENTS=$tmp/contents.txt WORK=$tmp/training RESULTS=$tmp/results NAME=tiny \
+    FAMILIES="x264_slow x264_1_2 mpeg2" PYTHONPATH=$root/tools/train:$root/tools PYTHONDONTWRITEBYTECODE=1
 
 check() { # what command...
     local what=$1
@@ -24,60 +22,43 @@ check() { # what command...
 # Three groups, of which the rule holds one back. In zoom_far the scene changes, so that there is a second I frame.
 drawn() {
     local name source
-    mkdir -p "$MEDIA/drawn/shots" "$VMAF_MODELS"
-    touch "$VMAF_MODELS/vmaf_v1.0.16_3d0h.json"
+    mkdir -p "$MEDIA/drawn/shots"
     while read -r name source; do
         "$ffmpeg" -nostdin -v error -f lavfi -i "${source/@/s=640x360:r=25}" -frames:v 14 -c:v ffv1 "$MEDIA/drawn/shots/$name.mkv"
-        echo "$name ${name%_*} choose drawn/shots $name.mkv none 0 1 12 nobody" >> "$CONTENTS"
+        echo "$name ${name%_*} drawn/shots $name.mkv none 0 1 12 nobody" >> "$CONTENTS"
     done << END
 zoom mandelbrot=@
 zoom_far mandelbrot=@:start_scale=0.1,format=gray,negate=enable='gte(n,6)'
 chart testsrc2=@,noise=alls=20:allf=t:all_seed=2
 grain color=@:c=gray,format=yuv420p,noise=alls=90:allf=t:all_seed=5,gblur=2
 END
-    "$python" "$train/contents.py" split "$CONTENTS"
-    { echo "#!/usr/bin/env bash"; declare -p ffmpeg; cat << 'SCRIPT'; } > "$FFMPEG"
-[[ " $* " = *libvmaf=* || " $* " = *" -filters "* ]] || exec "$ffmpeg" "$@"
-"$ffmpeg" "${@/libvmaf=*\'\[out]/psnr=stats_file=vmaf.log[out]}" || exit
-if [[ " $* " = *" -filters "* ]]; then
-    echo " .. libvmaf           VV->V"
-else
-    awk '
-        {
-            sub(/.*psnr_y:/, "")
-            score = $1 == "inf" || $1 > 50 ? 100 : $1 < 10 ? 0 : 2.5 * ($1 - 10)
-            printf "%s{\"metrics\": {\"v1\": %s}}", NR == 1 ? "{\"frames\": [" : ", ", score
-        }
-        END { print "]}" }' vmaf.log > vmaf.json
-fi
-SCRIPT
-    chmod +x "$FFMPEG"
 }
 
-# The split of the contents is that of its rule; no two encodes of a shot have one name, or one would be lost.
+# The split of the contents is what it was when the models were made; no two encodes of a shot have one name, or one would be lost.
 lists() {
-    cp "$train/contents.txt" "$tmp/list" && "$python" "$train/contents.py" check &&
-        sed -i '/^bunny /s/ choose / held /' "$tmp/list" || return
-    ! "$python" "$train/contents.py" check "$tmp/list" 2> /dev/null && "$python" "$train/contents.py" split "$tmp/list" &&
-        cmp "$tmp/list" "$train/contents.txt" || return
     "$python" -c '
-import encodes
+import contents, encodes, zlib
+held = sorted({shot.group for shot in contents.contents() if shot.held})
+assert len(held) == 16 and zlib.crc32(" ".join(held).encode()) == 0x9a34ac44, held
 for index in range(12):
     for size in (640, 360), (360, 640), (400, 200), (3840, 2160):
-        names = [job.name for jobs in encodes.rounds(index, size) for job in jobs]
+        names = [job.name for job in encodes.encodes(index, size)]
         assert names and len(names) == len(set(names)), names'
 }
 
 # What is missing is told before anything is made; a source that shows its coding is refused.
 tells() {
+    local shot="coarse coarse drawn/shots coarse.mkv none 0"
     mkdir "$tmp/few" || return
     ! MEDIA=$tmp/few "$scripts/model.sh" 2> "$tmp/told" && grep -q "git clone .*/drawn/shots $tmp/few/drawn/shots" "$tmp/told" || return
-    ! VMAF_MODELS=$tmp/none "$scripts/model.sh" 2> "$tmp/told" && grep -q "^error: VMAF_MODELS=$tmp/none" "$tmp/told" || return
     ! FAMILIES="mpeg2 none" "$scripts/model.sh" > "$tmp/told" 2>&1 && grep -q "^error: .* none$" "$tmp/told" || return
     [ ! "$(find "$WORK/records" -name '*.json')" ] || return
-    "$ffmpeg" -v error -i "$MEDIA/drawn/shots/chart.mkv" -pix_fmt yuv420p -c:v libx264 -qp 27 "$tmp/coarse.mkv" || return
-    ! "$python" "$train/pristine.py" --ffmpeg "$ffmpeg" "$tmp/coarse.mkv" > "$tmp/told" 2>&1 && grep -q 'coarse.*REFUSED' "$tmp/told" &&
-        "$python" "$train/pristine.py" --ffmpeg "$ffmpeg" --factor 2 "$tmp/coarse.mkv" > /dev/null
+    "$ffmpeg" -v error -i "$MEDIA/drawn/shots/chart.mkv" -pix_fmt yuv420p -c:v libx264 -qp 27 "$MEDIA/drawn/shots/coarse.mkv" || return
+    ! CONTENTS=<(echo "$shot 1 12 nobody") pristine > "$tmp/told" 2>&1 && grep -q 'coarse.*REFUSED' "$tmp/told" &&
+        CONTENTS=<(echo "$shot 2 12 nobody") pristine > /dev/null
+}
+pristine() {
+    "$python" "$root/tools/train/train.py" pristine --ffmpeg "$ffmpeg" --media "$MEDIA" --contents "$CONTENTS"
 }
 
 # A run that is killed leaves whole records only, the next one makes the others, and a third one none, and the same model.
@@ -92,7 +73,7 @@ resumes() {
     kill -KILL -- -$group || { cat "$tmp/killed.log" >&2; return 1; }
     wait $group
     [ ! -e "$RESULTS/tiny.txt" ] || return
-    truncate -s 100 "$(grep -l '"quantizer"' -r "$WORK/records" --include='*.json' | head -n 1)"
+    truncate -s 100 "$(find "$WORK/records" -name '*.json' | head -n 1)"
     "$scripts/model.sh" > "$tmp/first.log" 2>&1 || { cat "$tmp/first.log" >&2; return 1; }
     grep -q '[1-9] of them new, 0 failed' "$tmp/first.log" || return
     cp "$RESULTS/tiny.txt" "$tmp/once.txt"
@@ -100,48 +81,43 @@ resumes() {
         cmp "$tmp/once.txt" "$RESULTS/tiny.txt" && grep -q 'detailloss: detail' "$RESULTS/loss.md"
 }
 
-# Contents that are held back have no part in the fit, the others do; what has no quantizers is left out, and said.
-refits() { # names of shots, in Python; change of a record r
+# Contents that are held back have no part in the fit, the others do; one group is too few.
+refits() { # which shots, in Python
     rm -rf "$tmp/changed" && cp -r "$WORK" "$tmp/changed" && "$python" -c '
 import contents, glob, json, sys
-shots = [c.name for c in contents.contents(sys.argv[1]) if eval(sys.argv[3])]
+shots = [shot.name for shot in contents.contents(sys.argv[1]) if eval(sys.argv[3])]
 assert shots
 for path in glob.glob(sys.argv[2] + "/records/*/*.json"):
-    r = json.load(open(path))
-    if r["content"] in shots:
-        exec(sys.argv[4])
-        json.dump(r, open(path, "w"))' "$CONTENTS" "$tmp/changed" "$@" &&
-        "$python" "$train/score.py" --work "$tmp/changed" --results "$tmp/changed/results" --contents "$CONTENTS" \
-            --name tiny > "$tmp/fit.log" 2>&1
+    record = json.load(open(path))
+    if record["content"] in shots:
+        json.dump({**record, "v1": [50.0] * 12}, open(path, "w"))' "$CONTENTS" "$tmp/changed" "$@" && refit "$tmp/changed"
+}
+refit() { # work
+    "$python" "$root/tools/train/train.py" fit --work "$1" --results "$tmp/refitted" --contents "$CONTENTS" --name tiny > "$tmp/fit.log" 2>&1
 }
 holds() {
-    refits 'c.use == "held"' 'r["v1"] = [50.0] * 12' && cmp "$RESULTS/tiny.txt" "$tmp/changed/results/tiny.txt" || return
-    refits 'c.name == "chart"' 'r["v1"] = [50.0] * 12' && ! cmp -s "$RESULTS/tiny.txt" "$tmp/changed/results/tiny.txt" || return
-    refits 'c.use == "choose"' 'if r["family"] == "mpeg2": del r["quantizer"]' &&
-        grep -q '^note: left out [1-9][0-9]* encodes without quantizers' "$tmp/fit.log" || return
-    ! refits 'c.use == "choose"' 'r["quantizer"] = []' && grep -q '^error: the records are of 0 groups' "$tmp/fit.log"
+    refits 'shot.held' && cmp "$RESULTS/tiny.txt" "$tmp/refitted/tiny.txt" || return
+    refits 'shot.name == "chart"' && ! cmp -s "$RESULTS/tiny.txt" "$tmp/refitted/tiny.txt" || return
+    rm -r "$tmp/changed/records/chart" && ! refit "$tmp/changed" && grep -q '^error: the records are of 1 groups' "$tmp/fit.log"
 }
 
-# The features of the fit are those of the filter, and its model scores as the filter does, by both models.
+# The filter scores by the file as the fit did, and its features are those of the fit, by both models.
 predicts() {
     local encode=$WORK/encodes/zoom_far/x264_1_2_27.mkv filter="bliinds=model=$RESULTS/tiny.txt:features=1"
     "$ffmpeg" -v error -bsf:v quantizer_metadata -i "$encode" -vf "$filter:shown_height=360:log_path=$tmp/bitstream" -f null - &&
         "$ffmpeg" -v error -i "$encode" -vf "$filter:log_path=$tmp/pixels" -f null - && "$python" -c '
-import json, os, sys
-import numpy as np
-import contents, label, score
-listed, work, *files = sys.argv[1:]
-shots = contents.contents(listed)
-data = score.Data(work, shots, "choose")
-row = next(row for use in ("choose", "held") for row in score.Data(work, shots, use).rows if row["encode"] == "zoom_far x264_1_2 27")
-for path in files:
-    names = score.FORMS[os.path.basename(path)]
-    model = score.Model(names, data, score.choose_strength(names, data))
-    got = [frame["metrics"] for frame in json.load(open(path))["frames"]]
-    x = np.array([[f[n] for n in names] for f in got])
-    assert len(got) == 12 and np.abs(model.raw(x) - [f["raw"] for f in got]).max() < 1e-4
-    off = np.abs(x[label.FIRST_FRAME::label.FRAME_STEP].mean(0) - [row[n] for n in names])
-    assert off.max() < 2e-6, (path, names[off.argmax()], off.max())' "$CONTENTS" "$WORK" "$tmp/bitstream" "$tmp/pixels"
+import json, math, sys
+import label, models
+model, record, *logs = sys.argv[1:]
+logs = [[frame["metrics"] for frame in json.load(open(log))["frames"]] for log in logs]
+for of, log in zip(models.read(model), logs):
+    for frame in log:
+        total = float(of["constant"][0]) + sum(float(w[0]) * frame[name] for name, w in of["weight"].items())
+        assert abs(100 / (1 + math.exp(-total)) - frame["raw"]) < 1e-4, frame
+picked = logs[0][label.FIRST_FRAME::label.FRAME_STEP]
+for a, b in zip(json.load(open(record))["features"], picked, strict=True):
+    assert all(abs(a[name] - b[name]) < 2e-6 for name in models.FEATURES), (a, b)
+' "$RESULTS/tiny.txt" "$WORK/records/zoom_far/x264_1_2_27.json" "$tmp/bitstream" "$tmp/pixels"
 }
 
 # Scores by the filter are those by the other implementation.
@@ -164,6 +140,7 @@ converts() {
         }
         print "];"
     }' > "$tmp/bliinds_prediction.m"
+    ! "$root/tools/bliinds-convert-release" "$root/VERSION" 2> "$tmp/told" && grep -q ': there is no matrix with mu in its name: ' "$tmp/told" || return
     "$root/tools/bliinds-convert-release" "$tmp/bliinds_prediction.m" > "$tmp/release.txt" || return
     "$ffmpeg" -v error -i "$root/tests/oracle/camera_crop_300x240.pgm" -vf "bliinds=model=$tmp/release.txt:features=1,metadata=print:file=-" \
         -f null - | awk -F= '
@@ -179,7 +156,7 @@ check "the published model's converter and its score" converts
 check "the lists of contents and of encodes" lists
 check "make model says what is missing, and which sources show their coding" tells
 check "make model goes on where it was killed, and repeats itself" resumes
-check "the fit does not see what is held back or has no quantizers" holds
+check "the fit does not see what is held back" holds
 check "the filter and the fit agree on features and score" predicts
 check "the filter and numpy agree on the model's score" scores "$RESULTS/tiny.txt"
 check "the filter and numpy agree on the default model's score" scores "$root"/models/*.txt

@@ -74,13 +74,15 @@ def package(name, debian):
                         f'{debian}') from error
 
 
-def add_version(parser):
-    """--version. In a checkout the number is in the file VERSION, anywhere else beside this one."""
+def parse(parser):
+    """The options, --version among them. In a checkout the number is in the file VERSION, anywhere
+    else beside this one."""
     here = os.path.dirname(os.path.realpath(__file__))
     paths = [os.path.join(here, name) for name in ('quality.version', '../VERSION')]
     with open(next(filter(os.path.exists, paths)), encoding='utf-8') as file:
         version = file.read().strip()
     parser.add_argument('--version', action='version', version=f'%(prog)s {version}')
+    return parser.parse_args()
 
 
 def run(name, main):

@@ -3,8 +3,8 @@
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 
+import contextlib
 import functools
-import json
 import os
 import re
 import shutil
@@ -24,62 +24,57 @@ SPLITS = {'av1': 'av1_frame_split', 'vp9': 'vp9_superframe_split', 'mpeg4': 'mpe
 
 
 def find(name):
-    """The ffmpeg and the ffprobe beside it: the one named, or beside this tool, or of the PATH."""
+    """The ffmpeg that is named, or is beside this tool, or of the PATH."""
     beside = os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), 'ffmpeg')
-    ffmpeg = shutil.which(name) if name else \
-        beside if os.access(beside, os.X_OK) else shutil.which('ffmpeg')
+    ffmpeg = shutil.which(name or (beside if os.access(beside, os.X_OK) else 'ffmpeg'))
     if not ffmpeg:
         raise ToolError(f'{name or "ffmpeg"} cannot be run: name an ffmpeg with --ffmpeg')
-    folder = os.path.dirname(os.path.realpath(ffmpeg))
-    ffprobe = shutil.which('ffprobe', path=folder) or shutil.which('ffprobe')
-    if not ffprobe:
-        raise ToolError(f'there is no ffprobe in {folder}: name another ffmpeg with --ffmpeg')
-    return os.path.abspath(ffmpeg), ffprobe
+    return os.path.abspath(ffmpeg)
 
 
-def run(*command):
-    """A command that has ended, with what it wrote."""
-    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+def run(ffmpeg, *options):
+    """Its output, its messages, and whether it failed."""
+    done = subprocess.run([ffmpeg, '-nostdin', '-hide_banner', '-nostats', *options],
+                          stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    return done.stdout, done.stderr.decode(errors='replace'), done.returncode != 0
+
+
+@contextlib.contextmanager
+def started(command):
+    """A command whose messages are read while it runs; nothing that goes wrong leaves it behind."""
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True, errors='replace') as process:
+        try:
+            yield process
+        except BaseException:
+            process.kill()
+            raise
 
 
 @functools.cache
 def has(ffmpeg, kind):
-    """The names of its 'filters' or 'bsfs'."""
-    return set(run(ffmpeg, '-v', 'quiet', '-' + kind).stdout.decode().split())
+    """The names of its 'filters', 'bsfs' or 'encoders'."""
+    return set(run(ffmpeg, '-v', 'quiet', '-' + kind)[0].decode().split())
 
 
-def probe(ffprobe, path, entries):
-    """What ffprobe tells of the video of a file, and of its container."""
-    # file: keeps a name with a colon from being taken for an address
-    done = run(ffprobe, '-v', 'error', '-select_streams', 'V:0', '-of', 'json',
-               '-show_entries', entries, '-i', 'file:' + path)
-    if done.returncode:
-        raise ToolError(f'{path!r} cannot be read: {errors(done.stderr)}')
-    found = json.loads(done.stdout)
-    if not found.get('streams'):
-        raise ToolError(f'{path!r} has no video')
-    return found
-
-
-def bitstream_filters(programs, path):
+def bitstream_filters(ffmpeg, path):
     """What ffmpeg needs to score the video of a file by its bitstream; empty if it cannot."""
-    try:
-        codec = probe(programs[1], path, 'stream=codec_name')['streams'][0].get('codec_name')
-    except ToolError:
-        return ''       # scoring it will tell what is wrong
-    chain = [SPLITS[codec], QUANTIZER] if codec in SPLITS else [QUANTIZER]
-    return ','.join(chain) if has(programs[0], 'bsfs').issuperset(chain) else ''
+    # file: keeps a name with a colon from being taken for an address
+    codec = re.search(r'Stream #0:.*: Video: (\w+)(?!.*\(attached pic\))',
+                      run(ffmpeg, '-i', 'file:' + path)[1])
+    chain = [*filter(None, [SPLITS.get(codec and codec[1])]), QUANTIZER]
+    return ','.join(chain) if has(ffmpeg, 'bsfs').issuperset(chain) else ''
 
 
 def complaints(log):
     """The lines of a log, each once, by which a file is damaged."""
-    lines = [line for line in log.decode(errors='replace').splitlines() if COMPLAINT.search(line)]
+    lines = [line for line in log.splitlines() if COMPLAINT.search(line)]
     return list(dict.fromkeys(PREFIX.sub('', line, count=1).strip() for line in lines))
 
 
 def errors(log):
     """What ffmpeg complained of, in a line."""
-    lines = log.decode(errors='replace').strip().splitlines()[-2:]
+    lines = log.strip().splitlines()[-2:]
     return '; '.join(complaints(log)[:2] or (PREFIX.sub('', line, count=1) for line in lines))
 
 

@@ -11,6 +11,7 @@ import math
 import os
 import re
 import select
+import statistics
 import sys
 from typing import NamedTuple
 
@@ -38,6 +39,7 @@ class Metric(NamedTuple):
     highest: float
     better: str
     label: str
+    decibels: int = 0   # so many of them for a factor of 10: they have no mean of their own
 
     @property
     def digits(self):
@@ -56,13 +58,17 @@ class Metric(NamedTuple):
 
 # What is looked at when nothing else is asked for is the first of these that a log has.
 METRICS = [
+    # a model of vmaf may have any name, in a log that names the filter
+    Metric('vmaf', '(?!.*cambi)(?!.*speed_)(?!.*adm)(?!.*aim)(?!.*motion).*', '(?!)', 0, 100,
+           'higher', 'VMAF'),
+    Metric('vmaf', 'score|vmaf', 'vmaf|.*(cambi|adm|motion).*', 0, 100, 'higher', 'VMAF'),
     Metric('detailloss', 'loss', 'detail', 0, 100, 'lower', 'detailloss'),
     Metric('bliinds', 'score|raw', 'raw|basis', 0, 100, 'lower', 'estimated VMAF loss'),
     Metric('mad', 'score|hi|lo', 'hi', 0, math.inf, 'lower', 'MAD'),
-    Metric('vmaf', 'score|vmaf', 'vmaf|.*(cambi|adm|motion).*', 0, 100, 'higher', 'VMAF'),
     Metric('ssim', 'All|[YUV]|(float_)?ssim', 'All|(float_)?ssim', 0, 1, 'higher', 'SSIM'),
-    Metric('psnr', 'psnr_avg|psnr_.*', 'psnr_.*', 0, math.inf, 'higher', 'PSNR, dB'),
-    Metric('xpsnr', 'score|xpsnr.*', 'xpsnr.*', 0, math.inf, 'higher', 'XPSNR, dB'),
+    Metric('psnr', 'psnr_avg|psnr_.*', 'psnr_.*', 0, math.inf, 'higher', 'PSNR, dB', 10),
+    # that of the worst plane, as in ffcrf; of equal pictures it is the highest
+    Metric('xpsnr', 'score|xpsnr.*', 'xpsnr.*', 0, 100, 'higher', 'XPSNR, dB', 20),
     Metric('', 'score', 'score', 0, 100, 'lower', 'score'),
 ]
 
@@ -86,12 +92,9 @@ def count(value):
     return int(value) if re.fullmatch('[0-9]{1,15}', str(value)) else None
 
 
-def find(asked, names):
-    """The field that is meant: `score`, `bliinds.score`, `lavfi.bliinds.score` or `bliinds`."""
-    asked = asked.removeprefix('lavfi.')
-    fields = [asked, *(metric.fields.split('|')[0] for metric in METRICS if metric.filter == asked)]
-    return next((name for field in fields for name in names
-                 if name == field or name.endswith('.' + field)), None)
+def beside(name, other):
+    """The other field of the same filter."""
+    return name[:name.rfind('.') + 1] + other
 
 
 class Log:
@@ -114,17 +117,14 @@ class Log:
 
     def metric_of(self, name, names):
         """What a field means, among those of its frames."""
-        prefix, _, field = name.partition('.')
-        told = str(self.header.get('filter', ''))
-        if prefix in [metric.filter for metric in METRICS]:
-            told = prefix
-        else:
-            field = name
+        told, _, field = name.partition('.')
+        if told not in [metric.filter for metric in METRICS]:
+            told, field = str(self.header.get('filter', '')), name
         metric = next((metric for metric in METRICS if re.fullmatch(metric.fields, field) and (
             told == metric.filter or not told and
             any(re.fullmatch(metric.known_by, other) for other in names))), None)
         better = re.match('lower|higher', str(self.header.get('direction')))
-        if metric and better and field == 'score':      # a model of the user's own
+        if metric and better and (field == 'score' or told == 'vmaf'):      # it is the model's
             ends = self.header.get('range')
             low, high = map(number, ends) if isinstance(ends, list) and len(ends) == 2 else \
                 (math.nan, math.nan)
@@ -133,21 +133,21 @@ class Log:
         return metric or Metric('', '', '', math.nan, math.nan, None, name)
 
     def choose(self, asked, names):
-        """The field that is asked for, or else the score; the one that tells whether it means
-        anything, or None; and the metric."""
-        if asked:
-            name = find(asked, names)
-        else:
-            # the first field of a metric's is what it is known for
-            main = sorted(names, key=lambda name: name.rpartition('.')[2] !=
-                          self.metric_of(name, names).fields.split('|')[0])
-            found = {self.metric_of(name, names)[:3]: name for name in reversed(main)}
-            name = next((found[metric[:3]] for metric in METRICS if metric[:3] in found), None)
+        """The field that is meant by `score`, `bliinds.score`, `lavfi.bliinds.score`, `bliinds` or
+        nothing; the one that tells whether it means anything, or None; and the metric."""
+        asked = (asked or '').removeprefix('lavfi.')
+        fields = [name for name in names if asked and ('.' + name).endswith('.' + asked)]
+        known = {name: self.metric_of(name, names) for name in names}
+        fields += [name for metric in METRICS if asked in ('', metric.filter)
+                   for field in metric.fields.split('|') for name in names
+                   if known[name].filter == metric.filter and
+                   re.fullmatch(field, name.rpartition('.')[2])]
+        name = next(iter(fields), None)
         if not name:
             raise self.error(f'there is no {asked or "score"} in it; it has {", ".join(names)}: '
                              'name one with --metric')
-        valid = name.rpartition('.')[0] + '.valid' if '.' in name else 'valid'
-        return name, valid if valid in names else None, self.metric_of(name, names)
+        valid = beside(name, 'valid')
+        return name, valid if valid in names else None, known[name]
 
     def error(self, text):
         return ToolError(f'{self.path!r}: {text}')
@@ -162,7 +162,7 @@ class Log:
             raise self.error(f'cannot be read: {error.strerror}') from error
 
     def __iter__(self):
-        first, rest, is_known = b'', b'', False
+        rest, first, is_known = b'', b'', False
         while (data := self._read()) != b'':
             if data is None:
                 yield None
@@ -176,9 +176,8 @@ class Log:
             if len(rest) > LONGEST:
                 raise self.error(f'has a line of more than {LONGEST >> 20} MiB: that is no log')
             for line in lines:
-                frame = self._frame(line.decode(errors='replace'))
-                is_known = is_known or frame
-                if frame:
+                if frame := self._frame(line.decode(errors='replace')):
+                    is_known = True
                     yield frame
         if not is_known:
             raise self.error('is no log that is known here; its first line is '
@@ -203,15 +202,14 @@ class Log:
         return Frame(n - 1, seconds(fields.pop('pts_time', None)), fields)
 
     def _json(self, text):
-        parts, size = [text], len(text)
+        text = bytearray(text)
         while data := self._read() or b'':
-            parts.append(data)
-            size += len(data)
-            if size > WHOLE:
+            text += data
+            if len(text) > WHOLE:
                 raise self.error(f'has more than {WHOLE >> 30} GiB; the lines of stats_file may '
                                  'have any length')
         try:
-            log = json.loads(b''.join(parts).decode(errors='replace'))
+            log = json.loads(text.decode(errors='replace'))
         except (ValueError, RecursionError) as error:
             raise self.error(f'this JSON is not whole ({error}): was its run stopped, or does it '
                              'go on? The lines of stats_file can be read at any time') from error
@@ -230,20 +228,32 @@ class Log:
             yield Frame(n, seconds(frame.get('pts_time')), frame['metrics'])
 
 
-def pooled(values, better):
-    """Least, largest, mean, exact percentiles, and the worst frames in a row: their mean and the
+def mean(values, metric):
+    """Of decibels, what their logarithms are of has a mean, as in the filters' own summaries."""
+    if not metric.decibels:
+        return statistics.fmean(values)
+    of = statistics.fmean(10 ** (-value / metric.decibels) for value in values)
+    return -metric.decibels * math.log10(of) if of else math.inf
+
+
+def pooled(values, metric):
+    """Least, largest, means, exact percentiles, and the worst frames in a row: their mean and the
     first one's place."""
     ordered = sorted(values)
-    pool = {'min': ordered[0], 'max': ordered[-1], 'mean': math.fsum(values) / len(values)}
+    pool = {'min': ordered[0], 'max': ordered[-1], 'mean': mean(values, metric)}
+    if ordered[0] >= 0:
+        inverse = statistics.fmean(1 / (value + 1) for value in values)
+        pool['harmonic_mean'] = 1 / inverse - 1 if inverse else math.inf
     for p in PERCENTILES:
         rank = (len(ordered) - 1) * p / 100
         low, high = ordered[int(rank)], ordered[math.ceil(rank)]
         # infinite ones have no difference
         pool[f'p{p}'] = low if low == high else low + (high - low) * (rank - int(rank))
-    ends = ('max', 'p99', 'p95') if better == 'lower' else ('min', 'p1', 'p5')
+    is_lower = metric.better == 'lower'
+    ends = ('max', 'p99', 'p95') if is_lower else ('min', 'p1', 'p5')
     pool['worst'], pool['worse'], pool['bad'] = (pool[end] for end in ends)
     size = min(WINDOW, len(values))
-    means = [math.fsum(values[i:i + size]) / size for i in range(len(values) - size + 1)]
-    pool['window'] = (max if better == 'lower' else min)(means)
+    means = [mean(values[i:i + size], metric) for i in range(len(values) - size + 1)]
+    pool['window'] = (max if is_lower else min)(means)
     pool['window_at'] = means.index(pool['window'])
     return pool

@@ -9,7 +9,7 @@ unset PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE
 # The tests of tests/tools/test_NAME.py, or some of them. What these skip is told.
 tools_test(){ # name [some]
     /usr/bin/python3 -m pytest --version > /dev/null 2>&1 || { skip "no python3-pytest"; return 0; }
-    FFMPEG=${ffmpeg_path} /usr/bin/python3 -B -m pytest -q -rs -p no:cacheprovider --basetemp=${tmp}/pytest \
+    FFMPEG=${ffmpeg_path} timeout 15m /usr/bin/python3 -B -m pytest -q -rs -p no:cacheprovider --basetemp=${tmp}/pytest \
         ${project}/tests/tools/test_$1.py ${2:+-k "$2"} > ${tmp}/out
     status=$?
     cat ${tmp}/out >&2

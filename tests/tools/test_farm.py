@@ -8,98 +8,93 @@ import json
 import os
 import signal
 import subprocess
-import time
 
-from common import FFMPEG, TOOLS, needs
-
-FARM = TOOLS['quality-farm']
+import pytest
+from common import FFMPEG, TOOLS, needs, tool, video, wait_for
 
 
-def make(path, frames=10, size='64x48'):
-    subprocess.run([FFMPEG, '-nostdin', '-v', 'error', '-f', 'lavfi', '-i', f'testsrc2=s={size}', '-frames:v', str(frames),
-                    '-c:v', 'mjpeg', '-f', 'avi', path], check=True)
+def make(path, seconds=0.4, size='64x48'):
+    video(path, '-c:v mjpeg -f avi', seconds, source=f'testsrc2=s={size}:r=25')
 
 
-def farm(folder, *args, **options):
-    return subprocess.run([FARM, '--ffmpeg', FFMPEG, '-o', folder / 'out', *map(str, args)], capture_output=True, text=True,
-                          cwd=folder, **options)
+@pytest.fixture
+def farm(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*args, program=FFMPEG):
+        return tool('quality-farm', '--ffmpeg', program, '-o', 'out', *args)
+    return run
 
 
-def summary(folder):
-    with open(folder / 'out/summary.csv', encoding='utf-8') as lines:
-        return list(csv.DictReader(lines))
+def summary(*names):
+    """Columns of the table."""
+    with open('out/summary.csv', encoding='utf-8') as lines:
+        rows = list(csv.DictReader(lines))
+    return [[row[name] for row in rows] for name in names]
 
 
 @needs('parallel')
-def test_files(tmp_path):
-    other = tmp_path / 'other'
-    other.mkdir()
-    quoted = tmp_path / "it's a \"film\",[1]; $x.avi"
-    for path in (tmp_path / 'a.avi', other / 'a.avi', quoted):
-        make(path)
+def test_files(farm, tmp_path):
+    (tmp_path / 'other').mkdir()
+    names = 'a.avi', 'other/a.avi', "it's a \"film\",[1]; $x.avi"
+    for name in names:
+        make(name)
     (tmp_path / 'damaged.avi').write_bytes(b'no video at all')
-    done = farm(tmp_path, tmp_path / 'a.avi', other / 'a.avi', quoted, 'damaged.avi')
+    done = farm(*names, 'damaged.avi')
     assert done.returncode == 2 and 'damaged.avi failed: ' in done.stderr and 'Invalid data' in done.stderr
-    table = summary(tmp_path)
-    assert [row['state'] for row in table] == ['ok', 'ok', 'ok', 'failed']
-    assert [row['frames'] for row in table] == ['10', '10', '10', '']
-    assert table[0]['mean'] == table[1]['mean'] == table[2]['mean'] != ''
+    states, frames, means = summary('state', 'frames', 'mean')
+    assert states == ['ok', 'ok', 'ok', 'failed'] and frames == ['10', '10', '10', '']
     log = json.loads((tmp_path / 'out/a.avi.2.json').read_text())
-    assert float(table[1]['mean']) == log['pooled_metrics']['score']['mean']
+    assert [float(mean) for mean in means[:3]] == [log['pooled_metrics']['score']['mean']] * 3
     assert len((tmp_path / 'out/a.avi.log').read_text().splitlines()) == 10
 
 
 @needs('parallel')
-def test_list(tmp_path):
-    make(tmp_path / 'a b.avi', 50)
+def test_list(farm, tmp_path):
+    make('a b.avi', 2)
     (tmp_path / 'list').write_text("'a b.avi' -ss 1 -t 0.4\n\n'a b.avi'\n")
-    assert farm(tmp_path, '--list', 'list', '--filter', 'bliinds=features=1').returncode == 0
-    assert [row['frames'] for row in summary(tmp_path)] == ['10', '50']
+    assert farm('--list', 'list', '--filter', 'bliinds=features=1').returncode == 0
+    assert summary('frames') == [['10', '50']]
     assert 'L1.zeta100' in (tmp_path / 'out/a_b.avi.log').read_text()
     (tmp_path / 'list').write_text('a.avi -vf x\n')
-    assert 'a row is' in farm(tmp_path, '--list', 'list').stderr
-    assert 'name files' in farm(tmp_path).stderr
-    assert 'none cannot be run' in farm(tmp_path, '--ffmpeg', 'none', 'a b.avi').stderr
+    assert 'a row is' in farm('--list', 'list').stderr
+    assert 'name files' in farm().stderr
+    assert 'none cannot be run' in farm('a b.avi', program='none').stderr
 
 
 @needs('parallel')
-def test_resume(tmp_path):
-    make(tmp_path / 'short.avi', 5)
-    make(tmp_path / 'long.avi', 200, '1280x720')
-    run = subprocess.Popen([FARM, '--ffmpeg', FFMPEG, '-o', tmp_path / 'out', '--jobs', '1', '--filter', 'bliinds=features=1', 'short.avi',
-                            'long.avi'], cwd=tmp_path, start_new_session=True, stderr=subprocess.DEVNULL)
-    for _ in range(600):
-        if (tmp_path / 'out/long.avi.log').exists():
-            break
-        time.sleep(0.05)
-    # parallel ends its commands at the second signal
-    for _ in range(200):
+def test_resume(farm, tmp_path):
+    make('short.avi', 0.2)
+    make('long.avi', 8, '1280x720')
+    run = subprocess.Popen([TOOLS['quality-farm'], '--ffmpeg', FFMPEG, '-o', 'out', '--jobs', '1', '--filter', 'bliinds=features=1',
+                            'short.avi', 'long.avi'], start_new_session=True, stderr=subprocess.DEVNULL)
+    wait_for((tmp_path / 'out/long.avi.log').exists)
+
+    def is_ended():     # parallel ends its commands at the second signal
         try:
             os.killpg(run.pid, signal.SIGTERM)
         except ProcessLookupError:
-            break
-        run.poll()
-        time.sleep(0.1)
+            return True
+        return run.poll() and False
+    wait_for(is_ended)
     old = (tmp_path / 'out/short.avi.json').stat().st_mtime_ns
-    planned = farm(tmp_path, '--dry-run', 'short.avi', 'long.avi').stdout
+    planned = farm('--dry-run', 'short.avi', 'long.avi').stdout
     assert 'long.avi' in planned and 'short.avi' not in planned
-    assert farm(tmp_path, 'short.avi', 'long.avi').returncode == 0
-    assert [row['frames'] for row in summary(tmp_path)] == ['5', '200']
+    assert farm('short.avi', 'long.avi').returncode == 0
+    assert summary('frames') == [['5', '200']]
     assert (tmp_path / 'out/short.avi.json').stat().st_mtime_ns == old
 
 
-def test_slurm(tmp_path):
+def test_slurm(farm, tmp_path, monkeypatch):
     """What sbatch is asked for: its place is taken by one that runs the array at once."""
-    make(tmp_path / 'a.avi')
-    make(tmp_path / 'b.avi', 7)
-    bin_ = tmp_path / 'bin'
-    bin_.mkdir()
-    (bin_ / 'sbatch').write_text('#!/bin/sh\necho "$@" > asked\nfor i; do last=$i; done\n'
-                                 'for SLURM_ARRAY_TASK_ID in 1 2; do export SLURM_ARRAY_TASK_ID; sh -c "$last"; done\n')
-    (bin_ / 'sbatch').chmod(0o755)
-    done = farm(tmp_path, '--slurm', '--sbatch=--partition=x', 'a.avi', 'b.avi',
-                env=dict(os.environ, PATH=f'{bin_}:{os.environ["PATH"]}'))
+    make('a.avi')
+    make('b.avi', 0.28)
+    (tmp_path / 'sbatch').write_text('#!/bin/sh\necho "$@" > asked\nfor i; do last=$i; done\n'
+                                     'for SLURM_ARRAY_TASK_ID in 1 2; do export SLURM_ARRAY_TASK_ID; sh -c "$last"; done\n')
+    (tmp_path / 'sbatch').chmod(0o755)
+    monkeypatch.setenv('PATH', f'{tmp_path}:{os.environ["PATH"]}')
+    done = farm('--slurm', '--sbatch=--partition=x', 'a.avi', 'b.avi')
     assert done.returncode == 0, done.stderr
-    assert '--wait --array=1-2' in (tmp_path / 'out/asked').read_text()
-    assert '--partition=x' in (tmp_path / 'out/asked').read_text()
-    assert [row['frames'] for row in summary(tmp_path)] == ['10', '7']
+    asked = (tmp_path / 'out/asked').read_text()
+    assert '--wait --array=1-2' in asked and '--partition=x' in asked
+    assert summary('frames') == [['10', '7']]

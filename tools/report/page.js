@@ -36,7 +36,7 @@ function paint(canvas, area, graph, spec) {
         canvas.beginPath();
         canvas.arc(x, y, 3, 0, 7);
         canvas.fill();
-        canvas.fillText(mark.text, x, spec.down ? y + 16 : y - 9);
+        canvas.fillText(mark.text, Math.min(x, area.x + area.w - 8), spec.down ? y + 16 : y - 9);
     }
     canvas.restore();
 }

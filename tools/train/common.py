@@ -1,6 +1,5 @@
-# What the programs share: FFmpeg, the program; their options; records; families of encodes; tables.
+# What the modules share: FFmpeg, records, families of encodes.
 # SPDX-License-Identifier: LGPL-2.1-or-later
-import argparse
 import glob
 import json
 import os
@@ -8,39 +7,15 @@ import re
 import subprocess
 
 program = 'ffmpeg'
-LIST = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'contents.txt')
 
-OPTIONS = {
-    'ffmpeg': {'required': True, 'help': 'with our filters, libvmaf and all encoders'},
-    'models': {'required': True, 'help': 'folder with the models of libvmaf'},
-    'media': {'help': 'folder with OWNER/REPOSITORY/PATH of the sources'},
-    'work': {'required': True, 'help': 'where shots, encodes and records are kept'},
-    'results': {'required': True, 'help': 'folder for what is made, and the report'},
-    'jobs': {'type': int, 'default': os.cpu_count(), 'help': 'encodes at a time'},
-    'contents': {'default': LIST, 'help': 'list of the shots'},
-    'held': {'action': 'store_true',
-             'help': 'report on the contents that were held back: once, at the end'},
-}
-
-
-def options(description, *names):
-    """A parser with some of these options."""
-    parser = argparse.ArgumentParser(description=description)
-    for name in names:
-        parser.add_argument('--' + name, **OPTIONS[name])
-    return parser
-
-
-# ---- FFmpeg ----
 
 class Error(Exception):
     pass
 
 
-def run(arguments, folder=None, quiet=True):
-    """Runs it, returns what it says; an Error if it fails."""
-    command = [program, '-hide_banner', '-nostdin', '-y', '-threads', '1']
-    command += ['-v', 'error' if quiet else 'info'] + arguments
+def run(arguments, folder=None):
+    """Runs FFmpeg, returns what it says; an Error if it fails."""
+    command = [program, '-nostdin', '-y', '-threads', '1', '-v', 'error', *arguments]
     done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, errors='replace')
     if done.returncode:
@@ -48,50 +23,36 @@ def run(arguments, folder=None, quiet=True):
     return done.stdout
 
 
-def listed(kind):
-    """Names of all 'encoders' or 'filters' of the build."""
-    lines = subprocess.run([program, '-hide_banner', '-' + kind], stdout=subprocess.PIPE,
-                           stderr=subprocess.DEVNULL, text=True, check=True).stdout.splitlines()
-    return {line.split()[1] for line in lines if len(line.split()) > 2}
+def packets(arguments, frames):
+    """Codec, width, height of an input, and the bytes of its first packets."""
+    said = run(arguments + ['-map', '0:v:0', '-frames:v', str(frames), '-c', 'copy',
+                            '-f', 'framecrc', '-'])
+    stream = re.search(r'codec_id 0: (\S+)\n#dimensions 0: (\d+)x(\d+)', said)
+    sizes = [int(line.split(',')[4]) for line in said.splitlines() if line[:1].isdigit()]
+    return stream[1], int(stream[2]), int(stream[3]), sizes
 
 
-def size(path):
-    """Width and height of a file's first frame."""
-    out = run(['-i', path, '-map', '0:v:0', '-vf', 'showinfo', '-frames:v', '1', '-f', 'null', '-'],
-              quiet=False)
-    found = re.search(r'showinfo.* n: *0 .* s:(\d+)x(\d+)', out)
-    if not found:
-        raise Error('no picture in ' + path)
-    return int(found[1]), int(found[2])
-
-
-# ---- records ----
-
-def records(folder, listed, use):
-    """Those of the shots of a use, each with the group of its shot."""
-    group = {content.name: content.group for content in listed if content.use == use}
+def records(folder, shots, held):
+    """Those of the encodes of all shots that are held back or not, each with its shot's group."""
+    group = {shot.name: shot.group for shot in shots if shot.held == held}
     for path in sorted(glob.glob(os.path.join(folder, 'records', '*', '*.json'))):
         with open(path) as file:
             record = json.load(file)
-        if record['content'] in group:
+        if record['content'] in group and record['generations']:
             yield record, group[record['content']]
 
 
-def content_of(record):
-    """Its shot and variant."""
-    return '_'.join(filter(None, (record['content'], record['variant'])))
-
-
 def write(folder, name, lines):
+    os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, name), 'w') as file:
-        file.write('\n'.join(lines))
+        file.write('\n'.join(lines) + '\n')
 
-
-# ---- families, and what is said of them ----
 
 TWICE, NOISE = 'second generations', 'noise that was added'
 
+
 def part_of(family):
+    """Of which kind an encode is, for reports."""
     if family.startswith('second'):
         return TWICE
     if family.endswith(('_1_2', '_2_3')):
@@ -101,9 +62,3 @@ def part_of(family):
     return {'x264': 'H.264', 'x265': 'HEVC', 'av1': 'AV1', 'aom': 'AV1', 'vp9': 'VP9',
             'mpeg2': 'MPEG-2', 'mpeg4': 'MPEG-4', 'mjpeg': 'MJPEG',
             'cjpeg': 'MJPEG'}[family.split('_')[0]]
-
-
-def table(*rows):
-    """Rows of cells, the first one the head, in Markdown."""
-    lines = ['| %s |' % ' | '.join(map(str, row)) for row in rows]
-    return '\n'.join([lines[0], '|---' * len(rows[0]) + '|'] + lines[1:] + [''])

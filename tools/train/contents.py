@@ -1,14 +1,12 @@
-#!/usr/bin/env python3
-# The video contents of contents.txt, or of a list like it: their split, and their shots as
-# short lossless files.
+# The shots of contents.txt, or of a list like it: which are held back, and short lossless files.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 import hashlib
 import os
-import sys
 
 import common
 
-FIELDS = 'name group use repository path licence start factor frames author'.split()
+LIST = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'contents.txt')
+FIELDS = 'name group repository path licence start factor frames author'.split()
 
 # What stands in for contents that are hard to find: made of others, judged against themselves.
 VARIANTS = {
@@ -29,54 +27,29 @@ class Content:
     def __init__(self, line):
         for name, value in zip(FIELDS, line.split(None, len(FIELDS) - 1)):
             setattr(self, name, value)
-        self.pictures = '%' in self.path
-        self.factor = float(self.factor)
-        self.frames = int(self.frames)
-
-    def source(self, media):
-        return os.path.join(media, self.repository, self.path)
-
-    def there(self, media):
-        source = self.source(media)
-        return os.path.exists(source % int(self.start) if self.pictures else source)
+        self.factor, self.frames = float(self.factor), int(self.frames)
 
     def input(self, media):
         """What FFmpeg is told to read the shot."""
-        start = ['-start_number' if self.pictures else '-ss', self.start]
+        start = ['-start_number' if '%' in self.path else '-ss', self.start]
         # a raw stream cannot be sought in, not even to its start
-        return (start if self.start != '0' else []) + ['-i', self.source(media)]
+        return (start if self.start != '0' else []) + \
+            ['-i', os.path.join(media, self.repository, self.path)]
+
+    def is_there(self, media):
+        path = self.input(media)[-1]
+        return os.path.exists(path % int(self.start) if '%' in self.path else path)
 
 
-def lines(path):
+def contents(path=LIST):
+    """All shots. Held back is the third of the groups whose names have the smallest SHA-256."""
     with open(path) as file:
-        return file.read().splitlines()
-
-
-def contents(path=common.LIST):
-    return [Content(line) for line in lines(path) if line and not line.startswith('#')]
-
-
-def missing(path, media):
-    """The repositories of sources that the folder has not."""
-    return sorted({content.repository for content in contents(path) if not content.there(media)})
-
-
-def uses(groups):
-    """'held' or 'choose' of each group."""
-    ranked = sorted(set(groups), key=lambda group: hashlib.sha256(group.encode()).hexdigest())
-    return {group: 'held' if i < len(ranked) // 3 else 'choose' for i, group in enumerate(ranked)}
-
-
-def split(path):
-    """The lines with the column that the rule asks for."""
-    of = uses(content.group for content in contents(path))
-    result = []
-    for line in lines(path):
-        if line and not line.startswith('#'):
-            parts = line.split(None, 3)
-            line = ' '.join([parts[0], parts[1], of[parts[1]], parts[3]])
-        result.append(line)
-    return result
+        shots = [Content(line) for line in file if line.strip() and not line.startswith('#')]
+    groups = sorted({shot.group for shot in shots},
+                    key=lambda group: hashlib.sha256(group.encode()).hexdigest())
+    for shot in shots:
+        shot.held = shot.group in groups[:len(groups) // 3]
+    return shots
 
 
 def reference(content, media, folder, variant='', ten_bit=False):
@@ -94,20 +67,3 @@ def reference(content, media, folder, variant='', ten_bit=False):
             '-frames:v', str(content.frames), '-c:v', 'ffv1', '-f', 'matroska', path + '.part'])
         os.replace(path + '.part', path)
     return path
-
-
-if __name__ == '__main__':
-    action, *rest = sys.argv[1:] or ['']
-    media = rest.pop(0) if action == 'missing' and rest else None
-    chosen = rest.pop(0) if rest else common.LIST
-    if action == 'split' and not rest:
-        text = '\n'.join(split(chosen)) + '\n'
-        with open(chosen, 'w') as file:
-            file.write(text)
-    elif action == 'check' and not rest:
-        if split(chosen) != lines(chosen):
-            sys.exit('error: %s does not follow its rule: run contents.py split' % chosen)
-    elif action == 'missing' and media and not rest:
-        print('\n'.join(missing(chosen, media)))
-    else:
-        sys.exit('usage: contents.py split|check [LIST] | contents.py missing MEDIA [LIST]')

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # Fits detailloss to the records of label.py: the factors of the five numbers that it measures of
 # a frame. Writes them, and says what they are worth.
 # SPDX-License-Identifier: LGPL-2.1-or-later
@@ -6,7 +5,6 @@ import numpy as np
 from scipy import optimize
 
 import common
-import contents
 import fit
 
 FOLDS = 11
@@ -18,22 +16,20 @@ MAX_SQUARE = 25
 class Detail:
     """Frames in rows, and the encodes that they are of."""
 
-    def __init__(self, folder, listed, use):
-        rows, at, y, self.of = [], [], [], []
-        for record, group in common.records(folder, listed, use):
-            if not record['generations'] or not record.get('detail') or not record.get('quantizer'):
-                continue
+    def __init__(self, folder, shots, held):
+        rows, at, y, encodes = [], [], [], []
+        for record, group in common.records(folder, shots, held):
             # the first frame has no motion
             for frame, v1 in list(zip(record['detail'], record['v1']))[1:]:
                 lost = frame['detail']
                 d = min(lost, MAX_SQUARE)
                 rows.append([lost, d * (2 * lost - d) / 100, frame['added'],
                              frame.get('chroma') or 0, -min(frame['motion'], MAX_MOTION)])
-                at.append(len(self.of))
+                at.append(len(encodes))
                 y.append(100 - v1)
-            self.of.append((group, common.part_of(record['family']), 100 - np.mean(record['v1'])))
+            encodes.append((group, record['family'], 100 - np.mean(record['v1'])))
         self.x, self.at, self.y = np.array(rows), np.array(at), np.array(y)
-        self.group, self.part, self.loss = map(np.array, zip(*self.of))
+        self.group, self.family, self.loss = map(np.array, zip(*encodes))
 
     def fit(self, rows):
         x, y = self.x[rows], self.y[rows]
@@ -55,6 +51,12 @@ class Detail:
             result[here] = self.predict(self.fit(~here), here)
         return result
 
+    def table(self, of_frames, sigma):
+        """By encodes: the mean over their frames."""
+        predicted, each = np.bincount(self.at, of_frames) / np.bincount(self.at), len(self.loss)
+        return fit.table(np.arange(each), self.family, self.group, predicted, self.loss,
+                         sigma[0] + sigma[1] * predicted, np.ones(each))
+
 
 def sigma_of(predicted, error):
     """a + b loss, of the most likely normal errors."""
@@ -64,34 +66,14 @@ def sigma_of(predicted, error):
     return optimize.minimize(cost, (2, 0.1), method='Nelder-Mead').x
 
 
-def table(data, of_frames, sigma):
-    """By encodes: the mean over their frames."""
-    predicted = np.bincount(data.at, of_frames) / np.bincount(data.at)
-    error = predicted - data.loss
-    within = np.abs(error) <= sigma[0] + sigma[1] * predicted
-    rows = [('all', data.part != '')] + [(p, data.part == p) for p in sorted(set(data.part))]
-    return common.table(['', 'encodes', 'SROCC', 'RMSE', 'bias', 'within sigma'], *(
-        [name, here.sum(), '%.3f' % fit.srocc(predicted[here], data.loss[here]),
-         '%.1f' % fit.rmse(error[here], 0), '%+.1f' % error[here].mean(),
-         '%.0f %%' % (100 * within[here].mean())] for name, here in rows))
-
-
-def main():
-    options = common.options('Fits detailloss to the records of label.py.',
-                             'work', 'results', 'contents', 'held').parse_args()
-    listed = contents.contents(options.contents)
-    data = Detail(options.work, listed, 'choose')
-    predicted = data.left_out()
+def write(shots, options):
+    data = Detail(options.work, shots, False)
+    predicted, factors = data.left_out(), data.fit(slice(None))
     sigma = sigma_of(predicted, predicted - data.y)
-    factors = data.fit(slice(None))
     report = ['detailloss: detail, its square, added, chroma, motion: '
               + ', '.join('%.4g' % f for f in factors), 'sigma: %.3g, %.3g' % tuple(sigma), '',
-              '## Contents left out', '', table(data, predicted, sigma)]
+              '## Contents left out', '', data.table(predicted, sigma)]
     if options.held:
-        held = Detail(options.work, listed, 'held')
-        report += ['## Contents held back', '', table(held, held.predict(factors), sigma)]
+        held = Detail(options.work, shots, True)
+        report += ['## Contents held back', '', held.table(held.predict(factors), sigma)]
     common.write(options.results, 'loss.md', report)
-
-
-if __name__ == '__main__':
-    main()

@@ -12,10 +12,8 @@ STATISTICS = [level + '.' + name for level in LEVELS for name in NAMES]
 BANDS = ['%s.band%d' % (level, band) for level in LEVELS for band in (1, 2, 3)]
 BAND_PHASES = ['L1.phase1', 'L1.phase2', 'L1.phase3']
 PHASES = BAND_PHASES + ['phase.zeta', 'phase.gamma', 'phase.sub', 'phase.ori']
-CODECS = {'coded.hevc': ['hevc'], 'coded.av1': ['av1'], 'coded.vp9': ['vp9'],
-          'coded.mpeg2': ['mpeg2video', 'mpeg1video'], 'coded.mpeg4': ['mpeg4'],
-          'coded.mjpeg': ['mjpeg']}
-CODED = ['coded.step', 'coded.intra', 'coded.scale'] + list(CODECS)
+CODED = ['coded.' + name for name in
+         'step intra scale hevc av1 vp9 mpeg2 mpeg4 mjpeg'.split()]
 FEATURES = STATISTICS + BANDS + PHASES + CODED      # the filter's order
 
 HEAD = '''
@@ -87,17 +85,16 @@ def c_table(model):
         ['    },']
 
 
-def main():
-    if len(sys.argv) != 2:
-        sys.exit('usage: models.py model.txt')
-    models = read(sys.argv[1])
+def c_tables(path):
+    """The lines of bliinds_model_data.c for a model file."""
+    models = read(path)
     folder = os.path.dirname(os.path.abspath(__file__))
     with open(os.path.join(folder, '../../libavfilter/bliinds_model.c')) as file:
         licence = file.read().split('*/')[0] + '*/\n'
-    print(licence + HEAD % os.path.basename(sys.argv[1]))
-    print('const BLIINDSModel ff_bliinds_model_%s[BLIINDS_NB_BASES] = {' % models[0]['name'][0])
-    print('\n'.join(line for model in models for line in c_table(model)) + '\n};')
+    return [licence + HEAD % os.path.basename(path),
+            'const BLIINDSModel ff_bliinds_model_%s[BLIINDS_NB_BASES] = {' % models[0]['name'][0],
+            *(line for model in models for line in c_table(model)), '};']
 
 
 if __name__ == '__main__':
-    main()
+    print('\n'.join(c_tables(sys.argv[1])))
