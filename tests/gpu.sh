@@ -14,16 +14,10 @@
 #
 # The exit status is 1 if a check failed, and 77 if there is no GPU to use.
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck disable=SC2086,SC2154 source=tests/gpu-common.sh
+# shellcheck disable=SC2086,SC2154,SC2317 source=tests/gpu-common.sh
 . "$(dirname "$0")/gpu-common.sh"
 
 tools=$(dirname "$0")/../tools
-# Whether an exit status is an error that the program chose: no signal, no limit of time.
-is_error() { # status
-    case $1 in
-    0 | 124 | 132 | 134 | 135 | 136 | 137 | 139) return 1 ;;
-    esac
-}
 
 # Two files of lines are the same; those of mad within 1e-4, for its transforms round.
 same() { # filter file file
@@ -40,9 +34,11 @@ same() { # filter file file
     }'
 }
 
-verdict() { # filter name status file file
-    if [ $3 = 0 ] && same $1 "$4" "$5" > "$tmp/diff" 2>&1; then
-        pass "$2, $(wc -l < "$4") lines"
+# After a command: it went well, and both files are the same.
+verdict() { # filter name file file
+    local status=$?
+    if [ $status = 0 ] && same $1 "$3" "$4" > "$tmp/diff" 2>&1; then
+        pass "$2, $(wc -l < "$3") lines"
     else
         cat "$tmp/err" >> "$tmp/diff"
         fail "$2" "$tmp/diff"
@@ -70,33 +66,30 @@ lines_of() { # filter-with-options before after output clip flags...
 }
 
 clip() { # filter clip
-    local name options down planar status pids=() pid
+    local name options flags format down pids=() pid process
     name="$1_cuda $(basename "$2")"
     format=$(clip_format "$2") || { fail "$name cannot be decoded on the GPU"; return; }
-    planar=$(planar_of $format)
-    down="hwdownload,format=$format,scale,format=$planar"
-    lines_of $1 "$down," "" "$tmp/cpu" "$2" && lines_of $1_cuda "" ",$down" "$tmp/gpu" "$2"
-    verdict $1 "$name as $format: as $1 on the CPU" $? "$tmp/cpu" "$tmp/gpu"
-    cp "$tmp/gpu" "$tmp/expected"
-    again() { # what options flags...
-        local what=$1 options=$2
-        shift 2
-        lines_of $filter_cuda$options "" ",$down" "$tmp/gpu" "$clip" "$@"
-        verdict - "$name: $what" $? "$tmp/expected" "$tmp/gpu"
-    }
-    filter_cuda=$1_cuda clip=$2
-    gives_frames $1 || for options in queue=1 queue=64; do
-        again $options =$options
-    done
-    again +unsafe_output "" -extra_hw_frames 24 -hwaccel_flags +unsafe_output
-    if [ "$two_gpus" ]; then again "on the second GPU" "" -hwaccel_device 1; fi
+    down="hwdownload,format=$format,scale,format=$(planar_of $format)"
+    lines_of $1 "$down," "" "$tmp/cpu" "$2" && lines_of $1_cuda "" ",$down" "$tmp/expected" "$2"
+    verdict $1 "$name as $format: as $1 on the CPU" "$tmp/cpu" "$tmp/expected"
+    while read -r options flags; do
+        [[ $options != queue* ]] || ! gives_frames $1 || continue
+        [[ $flags != *device* ]] || [ "$two_gpus" ] || continue
+        lines_of $1_cuda${options/#-/} "" ",$down" "$tmp/gpu" "$2" $flags
+        verdict - "$name: $options $flags" "$tmp/expected" "$tmp/gpu"
+    done << END
+=queue=1
+=queue=64
+- -extra_hw_frames 24 -hwaccel_flags +unsafe_output
+- -hwaccel_device 1
+END
     for process in 1 2; do
         (lines_of $1_cuda "" ",$down" "$tmp/gpu$process" "$2") &
         pids+=($!)
     done
     for pid in "${pids[@]}"; do wait $pid; done
     for process in 1 2; do
-        verdict - "$name: process $process of two at once" 0 "$tmp/expected" "$tmp/gpu$process"
+        verdict - "$name: process $process of two at once" "$tmp/expected" "$tmp/gpu$process"
     done
 }
 
@@ -107,23 +100,112 @@ clips() {
     done
 }
 
+# ---- 20,000 frames: bliinds_cuda gives what bliinds gives, all features to the last digit ----
+
+sizes="70:46/1 128:96/1 322:182/1 480:270/1 512:512/1 640:272/1 854:480/2 1280:720/3 1920:1080/6 3840:2160/12"
+
+# Prints frames, 1 if they differ, and what they are.
+exact_frames() { # input|filter|format|size/share
+    local input filter format size n twice='' log
+    IFS='|' read -r input filter format size <<< "$1"
+    n=$((${PART:-24} / ${size#*/})) size=${size%/*}
+    n=$((n > 0 ? n : 1))
+    log=$(mktemp -d -p "$tmp")
+    # the way back from twice the size leaves samples of 10 bits between those of 8
+    [[ $format != *10* ]] || twice=",scale=2*iw:2*ih:flags=bilinear"
+    filter="scale=$size:flags=bilinear,$filter$twice,scale=$size:flags=bilinear,format=$format"
+    timeout 500 "$ffmpeg" -nostdin -v error -init_hw_device cuda $input -filter_complex \
+        "[0:v]trim=end_frame=$n,$filter,split[a][b];[a]hwupload,bliinds_cuda=features=1:f=$log/gpu[c];
+         [b]bliinds=features=1:f=$log/cpu[d]" -map "[c]" $null -map "[d]" $null > "$log/err" 2>&1 &&
+        [ "$(wc -l < "$log/cpu")" = $n ] && cmp -s "$log/cpu" "$log/gpu"
+    echo "$n $? $1: $(tail -n 1 "$log/err")"
+    rm -rf "$log"
+}
+
+exact() { # clips
+    local strength drawn clip size seed=${SEED:-0} noise=format=yuv444p,noise=allf=t
+    {
+        for strength in {1..40}; do
+            echo "-f lavfi -i color=gray:s=640x360:r=25|$noise:all_seed=$((seed * 100 + strength)):alls=$strength"
+        done
+        for drawn in gradients=s=960x540:seed=$((seed + 1)) mandelbrot=s=960x540 testsrc2=s=960x540 testsrc=s=960x540 \
+                     smptebars=s=960x540 rgbtestsrc=s=960x540 life=s=320x180:seed=$((seed + 7)):mold=10; do
+            printf -- '-f lavfi -i %s|%s\n' $drawn null $drawn $noise:all_seed=$seed:alls=3
+        done
+        echo "-f lavfi -i color=s=256x256|geq=lum='mod(X*(1+N)+Y*N,256)':cb=128:cr=128"
+        for clip; do printf -- '-i %s|%s\n' "$clip" null "$clip" unsharp; done
+    } | while read -r drawn; do
+        for size in $sizes; do printf '%s|%s\n' "$drawn" "nv12|$size" "$drawn" "p010le|$size"; done
+    done > "$tmp/jobs"
+    export -f exact_frames
+    export ffmpeg tmp null
+    # shellcheck disable=SC2016
+    xargs -d '\n' -P "$(nproc)" -n 1 bash -c 'exact_frames "$1"' - < "$tmp/jobs" > "$tmp/results"
+    if ! grep -v '^[0-9]* 0 ' "$tmp/results" > "$tmp/diff" && [ -s "$tmp/results" ]; then
+        pass "bliinds_cuda: $(awk '{ n += $1 } END { print n }' "$tmp/results") frames, all features to the last digit"
+    else
+        fail "bliinds_cuda: $(wc -l < "$tmp/diff") of $(wc -l < "$tmp/jobs") sources, sizes and formats differ" "$tmp/diff"
+    fi
+}
+
+# ---- GPU memory that is nearly full; nobody else may be on the GPU ----
+
+# Takes all of the GPU's memory but so many MiB, until its input ends.
+take_memory="
+import ctypes, sys
+cu = ctypes.CDLL('libcuda.so.1')
+context, free, total, p = ctypes.c_void_p(), ctypes.c_size_t(), ctypes.c_size_t(), ctypes.c_uint64()
+assert not cu.cuInit(0) and not cu.cuCtxCreate_v2(ctypes.byref(context), 0, 0)
+size = 1 << 30
+while size >= 1 << 20:
+    cu.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total))
+    if free.value < (int(sys.argv[1]) << 20) + size or cu.cuMemAlloc_v2(ctypes.byref(p), ctypes.c_size_t(size)):
+        size >>= 1
+print('ready', flush=True)
+sys.stdin.read()"
+
+faults() {
+    local filter left status pid fd results
+    for filter in $filters; do
+        results=
+        # a context of its own takes some 500 MiB, too
+        for left in 300 600 700 800 900 1000 1200 1500 2000 4000; do
+            coproc taker { python3 -c "$take_memory" $left 2> "$tmp/taker"; }
+            pid=$! fd=${taker[0]:-}
+            [ ! "$fd" ] || read -r -t 30 -u "$fd" _
+            ff -init_hw_device cuda -lavfi "$(graph $filter 3840x2160)" $null
+            status=$?
+            { kill $pid; wait $pid; } 2> /dev/null
+            case $status in
+            0) results+=" well" ;;
+            124 | 132 | 134 | 135 | 136 | 137 | 139) results+=" wrong:$status" ;;
+            *) if [ -s "$tmp/err" ]; then results+=" error"; else results+=" wrong:silent"; fi ;;
+            esac
+        done
+        # it must have failed at least once, and not with much memory
+        case $results in
+        *wrong* | *error) fail "${filter}_cuda: memory is full:$results" ;;
+        *error*)          pass "${filter}_cuda: memory is full:$results" ;;
+        *)                fail "${filter}_cuda: memory was never full" ;;
+        esac
+    done
+}
 
 # ---- the tools ----
 
-# Clips in parts of 3 s, by the task script itself, against one ffmpeg.
+# A clip by quality-farm, against one ffmpeg.
 farm() { # clips
-    local file name part bsf log
+    local file name bsf log
     for file; do
-        name="farm: $(basename "$file")"
+        name=$(basename "$file")
         rm -rf "$tmp/farm"
-        "$tools/farm/quality-farm" --ffmpeg "$ffmpeg" -o "$tmp/farm" --filter bliinds_cuda "$file" > "$tmp/err" 2>&1 ||
-            { fail "$name"; continue; }
         bsf=$(python3 -B "$tools/quality_ffmpeg.py" "$ffmpeg" "$file")
-        ff $decode ${bsf:+-bsf:v "$bsf"} -i "$file" -an -vf "bliinds_cuda=log_path=$tmp/whole.json:f=$tmp/whole.log" $null
-        for log in "$tmp/whole" "$tmp/farm/$(basename "$file")"; do
-            { grep -v '"fps"' "$log.json"; cat "$log.log"; } > "$log.both"
-        done 2> "$tmp/err"
-        verdict - "$name" $? "$tmp/whole.both" "$tmp/farm/$(basename "$file").both"
+        "$tools/farm/quality-farm" --ffmpeg "$ffmpeg" -o "$tmp/farm" --filter bliinds_cuda "$file" > "$tmp/err" 2>&1 &&
+            ff $decode ${bsf:+-bsf:v "$bsf"} -i "$file" -an -vf "bliinds_cuda=log_path=$tmp/whole.json:f=$tmp/whole.log" $null &&
+            for log in "$tmp/whole" "$tmp/farm/$name"; do
+                { grep -v '"fps"' "$log.json"; cat "$log.log"; } > "$log.both" || break
+            done 2> "$tmp/err"
+        verdict - "farm: $name" "$tmp/whole.both" "$tmp/farm/$name.both"
     done
 }
 
@@ -134,16 +216,15 @@ crf() { # arguments...
 }
 
 # A candidate that is scored on the GPU has the scores of the CPU's, but for what MAD's transforms round.
-crf_same() { # clip metric encoder arguments...
-    local file=$1 metric=$2 encoder=$3 gpu
-    shift 3
+crf_same() { # clip metric
+    local gpu
     for gpu in off 0; do
-        crf -i "$file" -c:v $encoder --sample-duration 2s --samples 2 --gpu $gpu \
-            --metric $metric --target 0 --tolerance 0 --min-crf 28 --max-crf 28 "$@"
+        crf -i "$1" -c:v libx264 -preset veryfast --sample-duration 2s --samples 2 --gpu $gpu \
+            --metric $2 --target 0 --tolerance 0 --min-crf 28 --max-crf 28
         jq -r 'select(.type == "sample-encode-done") |
             "sample:\(.sample) frames:\(.frames) scored:\(.scored_frames) size:\(.size) score:\(.score)"' "$tmp/json" > "$tmp/crf.$gpu"
     done
-    verdict mad "ffcrf $encoder $metric $* $(basename "$file")" 0 "$tmp/crf.off" "$tmp/crf.0"
+    verdict mad "ffcrf $2 $(basename "$1")" "$tmp/crf.off" "$tmp/crf.0"
 }
 
 # A search with NVENC, and what it makes: the whole may miss what the sample reached, and the target
@@ -164,52 +245,43 @@ crf_nvenc() { # clip encoder
 }
 
 ffcrf() { # clips
-    local file metric encoder
+    local file what
     command -v jq > /dev/null || { skip ffcrf "no jq"; return; }
     for file; do
-        for metric in detailloss ssim mad; do
-            crf_same "$file" $metric "libx264 -preset veryfast"
-        done
-        for encoder in h264_nvenc hevc_nvenc av1_nvenc; do
-            crf_nvenc "$file" $encoder
-        done
+        for what in detailloss ssim mad; do crf_same "$file" $what; done
+        for what in h264_nvenc hevc_nvenc av1_nvenc; do crf_nvenc "$file" $what; done
     done
 }
 
 # ---- compute-sanitizer, and hours ----
 
 sanitize() {
-    local tool filter source known format
+    local tool filter source known
     command -v compute-sanitizer > /dev/null || { skip sanitize "no compute-sanitizer"; return; }
     for tool in memcheck racecheck initcheck synccheck; do
         for filter in $filters; do
             for source in nv12:176x98 p010le:174x98 nv12:64x64 yuv444p:133x67 yuv444p16le:133x67 nv12:640x360 \
                           $([ $filter != bliinds ] || echo bitstream,{nv12,p010le}:176x98); do
                 known=
-                [[ $source != bitstream* ]] || known=$coded
-                format=${source%:*}
-                if timeout "$limit" compute-sanitizer --tool $tool --error-exitcode 9 \
-                        "$ffmpeg" -nostdin -v error -init_hw_device cuda -filter_complex \
-                        "$(graph $filter ${source#*:} | sed "s/yuv420p/${format#bitstream,}/g;s/,hwupload/,${known}hwupload/")" $null > "$tmp/err" 2>&1; then
-                    pass "$tool ${filter}_cuda $source"
-                else
-                    fail "$tool ${filter}_cuda $source"
-                fi
+                [[ $source != bitstream* ]] || known=$coded source=${source#*,}
+                check "$tool ${filter}_cuda $source ${known:+by the bitstream}" timeout "$limit" \
+                    compute-sanitizer --tool $tool --error-exitcode 9 "$ffmpeg" -nostdin -v error -init_hw_device cuda -filter_complex \
+                    "$(graph $filter ${source#*:} | sed "s/yuv420p/${source%:*}/g;s/,hwupload/,${known}hwupload/")" $null
             done
         done
     done
 }
 
-# Runs FFmpeg; after the first quarter no memory may grow, but for a megabyte of the host's.
+# Runs FFmpeg, 580 s at most; after the first quarter no memory may grow, but for a megabyte of the host's.
 constant() { # name seconds-between frames arguments...
     local name=$1 pause=$2 count=$3 child rss
     shift 3
-    "$ffmpeg" -nostdin -v error "$@" 2> "$tmp/err" &
+    timeout 580 "$ffmpeg" -nostdin -v error "$@" 2> "$tmp/err" &
     child=$!
-    while rss=$(sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' /proc/$child/status 2> /dev/null) && [ "$rss" ]; do
+    # of ffmpeg, which is the child of timeout
+    while rss=$(ps --ppid $child -o rss=) && [ "$rss" ]; do
         echo "$(nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits -i "${CUDA_VISIBLE_DEVICES:-0}" | head -n 1) $rss"
         sleep "$pause"
-        [ $SECONDS -lt "$deadline" ] || kill $child
     done > "$tmp/memory"
     wait $child
     if awk '{ gpu[NR] = $1; host[NR] = $2 }
@@ -233,7 +305,6 @@ soak() {
         chain=${filter}_cuda=f=$tmp/g
         ! takes_pairs $filter || chain=split,$chain
         ! gives_frames $filter || chain=${filter}_cuda,metadata=add:key=a:value=b,metadata=print:key=a:file=$tmp/g
-        deadline=$((SECONDS + 580))
         constant "$count frames through ${filter}_cuda" 1 "$count" -f lavfi -i color=s=64x64:r=25 \
             -filter_complex "format=nv12,hwupload_cuda,loop=-1:32,$chain" -frames:v "$count" $null
     done
@@ -241,7 +312,6 @@ soak() {
     for i in {1..1000}; do
         { printf 'P5\n%d 48\n255\n' $((64 + i % 2 * 32)); head -c $(((64 + i % 2 * 32) * 48)) /dev/urandom; } > "$tmp/$i.pgm"
     done
-    deadline=$((SECONDS + 580))
     constant "1000 filters in a row, one log" 0.4 1000 -init_hw_device cuda -i "$tmp/%d.pgm" \
         -vf "format=nv12,hwupload,bliinds_cuda=f=$tmp/g" $null
 }
@@ -252,10 +322,6 @@ two_gpus=
 ! ff -init_hw_device cuda=two:1 -version > /dev/null || two_gpus=1
 [ "$two_gpus" ] || skip "two GPUs" "there is one"
 for part in ${PARTS:-clips exact faults farm ffcrf}; do
-    # shellcheck source=/dev/null
-    case $part in
-    exact | faults) . "$(dirname "$0")/gpu-$part.sh" ;;
-    esac
     $part "$@"
 done
 [ $passed -gt 0 ] || fail "nothing was checked"
