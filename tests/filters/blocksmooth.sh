@@ -45,21 +45,6 @@ smoothed(){ # width height depth qf block
         }'
 }
 
-# The same kind of picture in any format, with no scaler, which differs from release
-# to release: blocks with steps of up to 115, and a texture that is not always flat.
-pattern(){ # size format
-    case $2 in
-    *16le) unit=256 ;; *14le) unit=64 ;; *12le) unit=16 ;; *10le) unit=4 ;; *9le) unit=2 ;; *) unit=1 ;;
-    esac
-    values="100+mod(floor(X/8)*5+floor(Y/8)*7+N*3\\,24)*mod(floor(X/32)+floor(Y/32)\\,6)+mod(X*X*3+Y*7+X*Y\\,7)-3"
-    values="(${values})*${unit}+mod(X*5+Y*3\\,${unit})"
-    case $2 in
-    gbr*) values="g=${values}:b=${values}:r=${values}" ;;
-    *)    values="lum=${values}" ;;
-    esac
-    echo "nullsrc=s=$1:d=0.12,format=$2,geq=${values}"
-}
-
 numbers(){ # depth
     if test $1 -gt 8; then od -A n -v -t u2; else od -A n -v -t u1; fi
 }
