@@ -24,70 +24,51 @@ has_reference(){ # filter
     esac
 }
 
-# What a filter and its twin make of the same frames, in one graph: lines, metadata and, if
-# ${with_frames} is set, frames, in ${tmp}/cpu.* and ${tmp}/gpu.*. CUDA frames have another format
-# where the CPU's filter takes planes only.
-run_twins(){ # filter main reference cuda-format cpu-format [options [cuda-options]]
+# A filter and its twin on the same frames, in one graph: lines, metadata and, if ${with_frames} is
+# set, frames have to be the same. Says what fails, and counts. CUDA frames have another format where
+# the CPU's filter takes planes only.
+twins(){ # name filter main reference cuda-format cpu-format [options [cuda-options]]
+    cases=$((cases + 1))
     r='' r3='' graph=''
-    if has_reference $1; then
-        r=[r] r3=[r3] graph="$3,scale,format=$5,split[r][r2];[r2]scale,format=$4,hwupload[r3];"
+    if has_reference $2; then
+        r=[r] r3=[r3] graph="$4,scale,format=$6,split[r][r2];[r2]scale,format=$5,hwupload[r3];"
     fi
     cpu_log='' gpu_log='' download=null to_cpu=${to_null} to_gpu=${to_null}
-    if test $1 != blocksmooth; then
+    if test $2 != blocksmooth; then
         cpu_log=f=${tmp}/cpu.stats: gpu_log=f=${tmp}/gpu.stats:
     fi
     if test -n "${with_frames}"; then
-        download=hwdownload,format=$4,scale,format=$5
+        download=hwdownload,format=$5,scale,format=$6
         to_cpu="-f framemd5 -y ${tmp}/cpu.frames" to_gpu="-f framemd5 -y ${tmp}/gpu.frames"
     fi
-    graph="${graph}$2,scale,format=$5,split[m][m2];[m]${r}$1=${cpu_log}$6,metadata=print:file=${tmp}/cpu.metadata[c]"
-    graph="${graph};[m2]scale,format=$4,hwupload[m3]"
-    graph="${graph};[m3]${r3}$1_cuda=${gpu_log}${7:-$6},metadata=print:file=${tmp}/gpu.metadata,${download}[g]"
+    graph="${graph}$3,scale,format=$6,split[m][m2];[m]${r}$2=${cpu_log}$7,metadata=print:file=${tmp}/cpu.metadata[c]"
+    graph="${graph};[m2]scale,format=$5,hwupload[m3]"
+    graph="${graph};[m3]${r3}$2_cuda=${gpu_log}${8:-$7},metadata=print:file=${tmp}/gpu.metadata,${download}[g]"
     rm -f ${tmp}/cpu.* ${tmp}/gpu.*
-    heard ffmpeg ${on_gpu} -lavfi ${graph} -map [c] ${to_cpu} -map [g] ${to_gpu}
-    sed -n "s/^\[Parsed_$1_[0-9][^]]*\] SSIM/SSIM/p"      ${tmp}/err > ${tmp}/cpu.summary
-    sed -n "s/^\[Parsed_$1_cuda_[0-9][^]]*\] SSIM/SSIM/p" ${tmp}/err > ${tmp}/gpu.summary
-    return ${status}
+    heard ffmpeg ${on_gpu} -lavfi ${graph} -map [c] ${to_cpu} -map [g] ${to_gpu} || { echo "$1: failed"; return; }
+    sed -n "s/^\[Parsed_$2_[0-9][^]]*\] SSIM/SSIM/p"      ${tmp}/err > ${tmp}/cpu.summary
+    sed -n "s/^\[Parsed_$2_cuda_[0-9][^]]*\] SSIM/SSIM/p" ${tmp}/err > ${tmp}/gpu.summary
+    twins_agree $2 || echo "$1: differs"
 }
 
-# Lines of mad: the same frames, values within 1e-4. What is printed of 0 is 0.
-mads_agree(){
-    paste -d ' ' ${tmp}/cpu.stats ${tmp}/gpu.stats | awk '
-        {
-            if (NF != 12)
-                exit bad = 1
-            for (i = 1; i <= 6; i++) {
-                split($i, cpu, ":")
-                split($(i + 6), gpu, ":")
-                limit = i > 3 ? 1e-4 * cpu[2] : 0
-                if (cpu[1] != gpu[1] || gpu[2] !~ /^[0-9.]+$/ || (gpu[2] - cpu[2]) ^ 2 > limit ^ 2)
-                    exit bad = 1
-            }
-        }
-        END { exit bad || !NR }'
-}
-
+# Values of mad within 1e-4. What is printed of 0 is 0.
 twins_agree(){ # filter
     test -s ${tmp}/cpu.stats || test -s ${tmp}/cpu.frames || return
     for kind in stats metadata summary frames; do
         case $1.${kind} in
-        mad.stats) mads_agree || return ;;
-        mad.*a)    ;;
-        *)         ! test -e ${tmp}/cpu.${kind} || cmp ${tmp}/cpu.${kind} ${tmp}/gpu.${kind} >&2 || return ;;
+        mad.stats)
+            paste -d ' ' ${tmp}/cpu.stats ${tmp}/gpu.stats | awk -F '[ :]' '
+                NF != 24 { exit bad = 1 }
+                {
+                    for (i = 1; i <= 12; i++)
+                        if ($i != $(i + 12) && (i < 7 || $(i + 12) !~ /^[0-9.]+$/ || ($i - $(i + 12)) ^ 2 > (1e-4 * $i) ^ 2))
+                            exit bad = 1
+                }
+                END { exit bad || !NR }' || return ;;
+        mad.metadata) ;;
+        *) ! test -e ${tmp}/cpu.${kind} || cmp ${tmp}/cpu.${kind} ${tmp}/gpu.${kind} >&2 || return ;;
         esac
     done
-}
-
-# Says what fails, and counts.
-twins(){ # name, arguments of run_twins
-    name=$1
-    shift
-    cases=$((cases + 1))
-    if ! run_twins "$@"; then
-        echo "${name}: failed"
-    elif ! twins_agree $1; then
-        echo "${name}: differs"
-    fi
 }
 
 # The last line of a test.
@@ -95,18 +76,6 @@ all_the_same(){ # least number of cases, on a GPU
     least=$1
     test -z "${on_cpu}" || least=$(((least + 4) / 5))
     if test ${cases} -ge ${least}; then echo "all the same"; else echo "${cases} cases of ${least}"; fi
-}
-
-# Whether there are CUDA frames of a format. The first six are in all releases, and FFmpeg by
-# itself tells of the others.
-uploads(){ # format
-    case $1 in
-    nv12 | yuv420p | yuv444p | p010le | p016le | yuv444p16le) return 0 ;;
-    esac
-    ffmpeg ${on_gpu} -lavfi nullsrc=s=64x64:d=0.04,format=$1,hwupload ${to_null} || {
-        skipped "${test}, $1" "not in this FFmpeg"
-        return 1
-    }
 }
 
 # Frames as they come, what is done to the main ones in their format, and the options.
@@ -146,7 +115,12 @@ END
     # metrics leave alpha out
     if test $1 = blocksmooth; then echo yuva420p yuva420p; else echo yuva420p yuv420p; fi >> ${tmp}/formats
     while read -r format planar; do
-        uploads ${format} || continue
+        case ${format} in
+        nv12 | yuv420p | yuv444p | p010le | p016le | yuv444p16le) ;;
+        # these are not in all releases
+        *) ffmpeg ${on_gpu} -lavfi nullsrc=s=64x64:d=0.04,format=${format},hwupload ${to_null} ||
+               { skipped "${test}, ${format}" "not in this FFmpeg"; continue; } ;;
+        esac
         for variant in $(variants $1); do
             rest=${variant#*@}
             frames=${variant%%@*},scale=174:98
@@ -285,11 +259,7 @@ cuda_instances(){ # filter
 
 # A new graph for each size: the log goes on, with what was in flight.
 cuda_resize(){ # filter
-    i=0
-    for size in 96x80 96x80 66x70 66x70 66x70 96x80; do
-        i=$((i + 1))
-        ffmpeg -lavfi testsrc2=s=${size}:r=50,format=gray -frames:v 1 -y ${tmp}/${i}.pgm
-    done
+    pictures_of 96x80:2 66x70:3 96x80:1
     cpu="scale,format=yuv420p[m];[m]"
     gpu="scale,format=yuv420p,hwupload[m];[m]"
     if has_reference $1; then
@@ -330,38 +300,38 @@ cuda_writable(){ # filter
     all_the_same 4
 }
 
-# What cannot be is said.
+# What cannot be is said: filters after scale of the main frames, of the reference (- for the same), options. A
+# filter without a reference has what differs in it left out, and blocksmooth takes all sizes.
 cuda_errors(){ # filter too-small
     parsed=$1_cuda
-    still=testsrc2=d=0.08
-    gpu=format=nv12,hwupload
+    source=testsrc2=d=0.08:s=96x80,scale
     while read -r m r options; do
-        graph="${still}:${m},$1_cuda${options}"
+        test "${r}" != - || r=${m}
+        graph="${source}${m},$1_cuda${options}"
         if has_reference $1; then
-            graph="${still}:${m}[m];${still}:${r}[r];[m][r]$1_cuda${options}"
-        else
-            test "${m}" = "${r}" || continue
+            graph="${source}${m}[m];${source}${r}[r];[m][r]$1_cuda${options}"
+        elif test "${m}" != "${r}"; then
+            continue
         fi
-        # no size is too small or too large
-        case ${m} in
-        *=0:64,* | *=64:0,* | *=16400:2,*) continue ;;
+        case $1${m} in
+        blocksmooth=*) continue ;;
         esac
-        fails ${on_gpu} -lavfi "${graph}" ${to_null} | sed "s,${tmp},folder,;s/^Error applying.*//;/^$/d;s/0\.000000/0/"
+        fails ${on_gpu} -lavfi "${graph}" ${to_null} | grep -v '^$' | sed 's/0\.000000/0/'
         ! grep -q 'Impossible to convert\|not have a common format' ${tmp}/err || echo "frames of the CPU are refused"
     done << END
-s=96x80,scale,format=nv12 s=96x80,scale,format=nv12
-s=96x80,scale,${gpu} s=80x96,scale,${gpu}
-s=96x80,scale,${gpu} s=96x80,scale,format=yuv444p,hwupload
-s=96x80,scale,${gpu} s=96x80,scale,format=nv12
-s=96x80,scale,${gpu}_cuda s=96x80,scale,${gpu}
-s=96x80,scale=$2:64,${gpu} s=96x80,scale=$2:64,${gpu}
-s=96x80,scale=64:$2,${gpu} s=96x80,scale=64:$2,${gpu}
-s=96x80,scale=16400:$(($2 + 2)),${gpu} s=96x80,scale=16400:$(($2 + 2)),${gpu}
-s=96x80,scale,format=bgr0,hwupload s=96x80,scale,format=bgr0,hwupload
-s=96x80,scale,${gpu} s=96x80,scale,${gpu} =f=/dev/full
-s=96x80,scale,${gpu} s=96x80,scale,${gpu} =f=${tmp}/none/stats
-s=96x80,scale,${gpu} s=96x80,scale,${gpu} =queue=0
-s=96x80,scale,${gpu} s=96x80,scale,${gpu} =block=12
+,format=nv12 -
+,format=nv12,hwupload =80:96,format=nv12,hwupload
+,format=nv12,hwupload ,format=yuv444p,hwupload
+,format=nv12,hwupload ,format=nv12
+,format=nv12,hwupload_cuda ,format=nv12,hwupload
+=$2:64,format=nv12,hwupload -
+=64:$2,format=nv12,hwupload -
+=16400:$(($2 + 2)),format=nv12,hwupload -
+,format=bgr0,hwupload -
+,format=nv12,hwupload - =f=/dev/full
+,format=nv12,hwupload - =f=${tmp}/none/stats
+,format=nv12,hwupload - =queue=0
+,format=nv12,hwupload - =block=12
 END
 }
 
@@ -376,42 +346,43 @@ cuda_options(){ # filter
 
 # ---- kernels ----
 
-# What is wrong with the PTX for a GPU, by ptxas; what it takes of that goes to the log.
-ptx_use(){ # gpu
-    ptxas -v -arch=$1 -o /dev/null ${tmp}/ptx > ${tmp}/ptxas 2>&1 || {
+# What is wrong with the PTX, what compilers make of it unfused, and for some GPUs, by ptxas; what it takes of
+# these goes to the log.
+#
+# No float operation may be contracted: PTX says so by .rn, without it ptxas may. Fused ones are where
+# __builtin_fmaf() is written: clang tells them apart from its own before it makes PTX; of nvcc there are
+# none where that is a macro. So few spilled bytes as may be are not seen in the time.
+problems(){ # ptx unfused compiler gpus...
+    case $3 in
+    *clang*) grep -q '^\.version 6\.0' $1 && grep -q '^\.target sm_50' $1 || echo "not PTX 6.0 for sm_50" ;;
+    esac
+    ! grep -E '[[:space:]](fma|mad)\.(rn\.)?(ftz\.)?f|llvm\.fmuladd| f(add|sub|mul) .*(contract|fast) ' $2 ||
+        echo "fused by the compiler"
+    ! grep -E '(add|sub|mul)\.(ftz\.)?f(32|64)' $1 || echo "may be fused by ptxas"
+    ptx=$1
+    shift 3
+    for gpu in $(command -v ptxas > /dev/null && echo $*); do
+        ptxas -v -arch=${gpu} -o /dev/null ${ptx} > ${tmp}/ptxas 2>&1 ||
+            grep "not defined for option 'gpu-name'" ${tmp}/ptxas > ${tmp}/missing || echo "ptxas does not accept it for ${gpu}"
         cat ${tmp}/ptxas >&2
-        if grep -q "not defined for option 'gpu-name'" ${tmp}/ptxas; then
-            missing="ptxas does not know $1"
-        else
-            echo "ptxas does not accept it for $1"
-        fi
-        return
-    }
-    cat ${tmp}/ptxas >&2
-    # so few spilled bytes are not seen in the time
-    awk -v kernels=$(grep -c '\.entry' ${tmp}/ptx) '
-        / entry function / { name = $7; n++ }
-        / spill stores/ && $5 > 200 { print "too much is spilled: " name ", " $5 }
-        END { if (n != kernels) print n " kernels and not " kernels }' ${tmp}/ptxas
+        test -s ${tmp}/missing || awk -v kernels=$(grep -c '\.entry' ${ptx}) '
+            / entry function / { name = $7; n++ }
+            / spill stores/ && $5 > 200 { print "too much is spilled: " name ", " $5 }
+            END { if (n != kernels) print n " kernels and not " kernels }' ${tmp}/ptxas
+    done
 }
 
-# The kernels by one compiler: what it makes of them and, in the log, what they
-# take of a GPU.
-#
-# No float operation may be contracted: PTX says so by .rn, without it ptxas may. Fused ones
-# are where __builtin_fmaf() is written: clang tells them apart from its own before it makes PTX; of
-# nvcc there are none where that is a macro. The kernels of mad_chirp are those of mad_large with
-# more lengths, and take a compiler long.
-ptx(){ # filter compiler flags
-    kernels=${base}/../libavfilter/vf_$1.cu
-    lines=${base}/../libavfilter/vf_mad_cuda.cu
+# The kernels that the build has by its compiler, or those by another one. The kernels of mad_chirp are those of
+# mad_large with more lengths, and take a compiler long.
+ptx(){ # filter [built] compiler flags
+    source=${base}/../libavfilter/vf_$1.cu gpus="sm_75 sm_90" made=${tmp}/ptx
     case $1 in
-    mad_chirp_cuda) kernels="-DMAD_CHIRP ${lines}" ;;
-    mad_large_cuda) kernels="-DMAD_LARGE ${lines}" ;;
+    mad_chirp_cuda) source="-DMAD_LARGE ${base}/../libavfilter/vf_mad_cuda.cu" gpus=sm_90 ;;
+    mad_large_cuda) source="-DMAD_LARGE ${base}/../libavfilter/vf_mad_cuda.cu" ;;
     esac
-    to_look_at=${kernels} gpus="sm_75 sm_90"
-    if test $1 = mad_chirp_cuda; then
-        to_look_at="-DMAD_LARGE ${lines}" gpus=sm_90
+    if test $2 = built; then
+        made=libavfilter/vf_$1.ptx
+        shift
     fi
     shift
     PATH=${PATH}:/usr/local/cuda/bin
@@ -427,26 +398,16 @@ ptx(){ # filter compiler flags
         echo "#define __builtin_fmaf(a, b, c) ((a) * (b) + (c))" > ${tmp}/unfused.h
         unfused="-include ${tmp}/unfused.h" ;;
     esac
-    "$@" -o ${tmp}/ptx ${kernels} && "$@" ${unfused} -o ${tmp}/unfused ${to_look_at} || return
-    grep -q '\.entry' ${tmp}/ptx && grep -q '\.entry\|^define ' ${tmp}/unfused || { echo "no kernels"; return; }
-    missing=
-    command -v ptxas > /dev/null || missing="no ptxas"
-    {
-        case ${compiler} in
-        *clang*) grep -q '^\.version 6\.0' ${tmp}/ptx && grep -q '^\.target sm_50' ${tmp}/ptx ||
-                     echo "not PTX 6.0 for sm_50: $(grep -E '^\.(version|target)' ${tmp}/ptx | xargs)" ;;
-        esac
-        ! grep -E '[[:space:]](fma|mad)\.(rn\.)?(ftz\.)?f|llvm\.fmuladd| f(add|sub|mul) .*(contract|fast) ' ${tmp}/unfused ||
-            echo "fused by the compiler"
-        ! grep -E '(add|sub|mul)\.(ftz\.)?f(32|64)' ${tmp}/ptx || echo "may be fused by ptxas"
-        for gpu in ${gpus}; do
-            test -n "${missing}" || ptx_use ${gpu}
-        done
-    } > ${tmp}/problems
+    test ${made} != ${tmp}/ptx || "$@" -o ${made} ${source} || return
+    "$@" ${unfused} -o ${tmp}/unfused ${source} || return
+    grep -q '\.entry' ${made} && grep -q '\.entry\|^define ' ${tmp}/unfused || { echo "no kernels"; return; }
+    problems ${made} ${tmp}/unfused ${compiler} ${gpus} > ${tmp}/problems
     cat ${tmp}/problems
-    if test -n "${missing}" && ! test -s ${tmp}/problems; then
-        skip "${missing}, the PTX itself is good"
-    else
+    if test -s ${tmp}/problems; then
+        return
+    elif command -v ptxas > /dev/null && ! test -s ${tmp}/missing; then
         echo "good PTX"
+    else
+        skip "no ptxas for ${gpus}, the PTX itself is good"
     fi
 }
