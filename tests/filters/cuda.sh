@@ -10,39 +10,37 @@ twin_clip=testsrc2=s=320x240:d=0.12,format=yuv420p,noise=alls=6
 cases=0
 with_frames=
 
-# Of these the first one, where kernels run on the CPU, which takes its time.
-few(){
-    echo $1
-    test -n "${on_cpu}" && return
-    shift
-    echo $*
-}
-
 has_reference(){ # filter
     case $1 in
     bliinds | blocksmooth) return 1 ;;
     esac
 }
 
+# The format of the CPU's frames with the same samples: CUDA frames have another one where the CPU's filter
+# takes planes only, and metrics leave alpha out.
+planar_of(){ # filter format
+    echo $2 | sed "s/^nv12/yuv420p/;s/^nv16/yuv422p/;s/^p0/yuv420p/;s/^p2/yuv422p/;s/msble/le/
+                   $(test $1 = blocksmooth || echo s/yuva/yuv/)"
+}
+
 # A filter and its twin on the same frames, in one graph: lines, metadata and, if ${with_frames} is
-# set, frames have to be the same. Says what fails, and counts. CUDA frames have another format where
-# the CPU's filter takes planes only.
-twins(){ # name filter main reference cuda-format cpu-format [options [cuda-options]]
+# set, frames have to be the same. Says what fails, and counts.
+twins(){ # name filter frames change-of-the-main-ones reference format [options [cuda-options]]
     cases=$((cases + 1))
-    r='' r3='' graph=''
+    planar=$(planar_of $2 $6) r='' r3='' graph=''
     if has_reference $2; then
-        r=[r] r3=[r3] graph="$4,scale,format=$6,split[r][r2];[r2]scale,format=$5,hwupload[r3];"
+        r=[r] r3=[r3] graph="$5,scale,format=${planar},split[r][r2];[r2]scale,format=$6,hwupload[r3];"
     fi
     cpu_log='' gpu_log='' download=null to_cpu=${to_null} to_gpu=${to_null}
     if test $2 != blocksmooth; then
         cpu_log=f=${tmp}/cpu.stats: gpu_log=f=${tmp}/gpu.stats:
     fi
     if test -n "${with_frames}"; then
-        download=hwdownload,format=$5,scale,format=$6
+        download=hwdownload,format=$6,scale,format=${planar}
         to_cpu="-f framemd5 -y ${tmp}/cpu.frames" to_gpu="-f framemd5 -y ${tmp}/gpu.frames"
     fi
-    graph="${graph}$3,scale,format=$6,split[m][m2];[m]${r}$2=${cpu_log}$7,metadata=print:file=${tmp}/cpu.metadata[c]"
-    graph="${graph};[m2]scale,format=$5,hwupload[m3]"
+    graph="${graph}$3,scale,format=${planar},$4,split[m][m2]"
+    graph="${graph};[m]${r}$2=${cpu_log}$7,metadata=print:file=${tmp}/cpu.metadata[c];[m2]scale,format=$6,hwupload[m3]"
     graph="${graph};[m3]${r3}$2_cuda=${gpu_log}${8:-$7},metadata=print:file=${tmp}/gpu.metadata,${download}[g]"
     rm -f ${tmp}/cpu.* ${tmp}/gpu.*
     heard ffmpeg ${on_gpu} -lavfi ${graph} -map [c] ${to_cpu} -map [g] ${to_gpu} || { echo "$1: failed"; return; }
@@ -92,29 +90,8 @@ variants(){ # filter
 
 cuda_formats(){ # filter
     with_frames=yes
-    # of CUDA frames, and of the CPU's with the same samples
-    cat > ${tmp}/formats << END
-nv12 yuv420p
-yuv420p yuv420p
-yuv444p yuv444p
-p010le yuv420p10le
-p016le yuv420p16le
-yuv444p16le yuv444p16le
-nv16 yuv422p
-yuv422p yuv422p
-p012le yuv420p12le
-p210le yuv422p10le
-p212le yuv422p12le
-p216le yuv422p16le
-yuv420p10le yuv420p10le
-yuv422p10le yuv422p10le
-yuv444p10le yuv444p10le
-yuv444p10msble yuv444p10le
-yuv444p12msble yuv444p12le
-END
-    # metrics leave alpha out
-    if test $1 = blocksmooth; then echo yuva420p yuva420p; else echo yuva420p yuv420p; fi >> ${tmp}/formats
-    while read -r format planar; do
+    for format in nv12 yuv420p yuv444p p010le p016le yuv444p16le nv16 yuv422p p012le p210le p212le p216le yuva420p \
+                  yuv420p10le yuv422p10le yuv444p10le yuv444p10msble yuv444p12msble; do
         case ${format} in
         nv12 | yuv420p | yuv444p | p010le | p016le | yuv444p16le) ;;
         # these are not in all releases
@@ -124,63 +101,50 @@ END
         for variant in $(variants $1); do
             rest=${variant#*@}
             frames=${variant%%@*},scale=174:98
-            twins "${format} ${rest}" $1 ${frames},scale,format=${planar},${rest%@*} ${frames} ${format} ${planar} ${rest#*@}
+            twins "${format} ${rest}" $1 ${frames} ${rest%@*} ${frames} ${format} ${rest#*@}
         done
-    done < ${tmp}/formats
+    done
     all_the_same 6
 }
 
 # Sizes on both sides of what warps, thread blocks and tiles take, tiny ones, and for mad all that its
 # kernels transform in another way. FFmpeg does not upload the last row of chroma of an odd height,
 # nor make the last column of p010 of an odd width: no window or cell of a metric has these here.
-tiles(){ # filter
-    case $1 in
-    bliinds) cat << END
-nv12        yuv420p     321:243 70:46 5:4
-p010le      yuv420p10le 321:243 70:46 5:4
-END
-    ;;
-    blocksmooth) cat << END
-nv12        yuv420p     2:2 10:12 22:22 23:22 123:124 124:124 125:126 128:130 252:68 253:70 256:72
-p010le      yuv420p10le 2:2 10:12 22:22 24:22 60:64 62:64 124:130 126:132 128:134
-yuv444p     yuv444p     1:1 3:3 10:10 11:11 123:125 124:123 125:4 133:5 256:131
-yuv444p16le yuv444p16le 1:1 3:3 10:10 11:11 59:61 60:63 61:65 62:4 133:5
-END
-    ;;
-    detailloss) cat << END
-nv12        yuv420p     16:16 17:19 64:32 65:33 66:34 129:65 161:99 451:305 1921:101 2162:2161
-p010le      yuv420p10le 16:16 18:19 66:33 162:99 2160:161
-yuv420p     yuv420p     79:161 96:80
-yuv444p     yuv444p     17:31 63:33 161:99 2161:2161
-yuv444p16le yuv444p16le 17:31 161:99 333:201
-END
-    ;;
-    mad) for format in $(few yuv444p yuv444p16le); do
-             echo ${format} ${format} 64:64 65:67 131:64 163:243 451:300 1024:600 80:96 135:225 108:192 300:270 640:360 \
-                  1920:64 160:1080 2592:64
-         done ;;
-    ssim) cat << END
-nv12        yuv420p     16:16 17:19 33:33 70:46 126:30 128:30 132:30 254:62 257:41 992:20 998:22 1004:24 2003:51 3841:37
-p010le      yuv420p10le 16:16 18:19 34:33 70:46 126:30 128:30 132:30 254:62 258:41 992:20 998:22 1004:24 2004:51 3842:37
-yuv444p     yuv444p     8:8 9:11 17:15 63:23 127:27 128:28 133:31 1000:9 1003:10
-yuv444p16le yuv444p16le 8:8 9:11 17:15 63:23 127:27 128:28 133:31 1987:9 1991:13 3977:8
-END
-    esac
-}
-
 cuda_tiles(){ # filter
-    frames=${twin_clip} change=gblur=1
+    frames=${twin_clip} change=gblur=1 crop=scale
     if test $1 = blocksmooth; then
-        with_frames=yes frames=${blocks} change=null
+        with_frames=yes frames=${blocks} change=null crop=crop
     fi
-    tiles $1 > ${tmp}/tiles
-    while read -r format planar sizes; do
+    while read -r filter format sizes; do
+        test ${filter} = $1 || continue
+        # kernels take their time on the CPU
+        test ${filter}.${format}${on_cpu} != mad.yuv444p16le1 || continue
         for size in ${sizes}; do
-            crop=scale=${size}
-            test $1 != blocksmooth || crop=crop=${size}
-            twins "${size} ${format}" $1 ${frames},${crop},scale,format=${planar},${change} ${frames},${crop} ${format} ${planar}
+            twins "${size} ${format}" $1 ${frames},${crop}=${size} ${change} ${frames},${crop}=${size} ${format}
         done
-    done < ${tmp}/tiles
+    done << END
+bliinds     nv12        321:243 70:46 5:4
+bliinds     p010le      321:243 70:46 5:4
+blocksmooth nv12        2:2 10:12 22:22 23:22 123:124 124:124 125:126 128:130 252:68 253:70 256:72
+blocksmooth p010le      2:2 10:12 22:22 24:22 60:64 62:64 124:130 126:132 128:134
+blocksmooth yuv444p     1:1 3:3 10:10 11:11 123:125 124:123 125:4 133:5 256:131
+blocksmooth yuv444p16le 1:1 3:3 10:10 11:11 59:61 60:63 61:65 62:4 133:5
+detailloss  nv12        16:16 17:19 64:32 65:33 66:34 129:65 161:99 451:305 1921:101 2162:2161
+detailloss  p010le      16:16 18:19 66:33 162:99 2160:161
+detailloss  yuv420p     79:161 96:80
+detailloss  yuv444p     17:31 63:33 161:99 2161:2161
+detailloss  yuv444p16le 17:31 161:99 333:201
+mad         yuv444p     64:64 65:67 131:64 163:243 451:300 1024:600 80:96 135:225 108:192
+mad         yuv444p     300:270 640:360 1920:64 160:1080 2592:64
+mad         yuv444p16le 64:64 65:67 131:64 163:243 451:300 1024:600 80:96 135:225 108:192
+mad         yuv444p16le 300:270 640:360 1920:64 160:1080 2592:64
+ssim        nv12        16:16 17:19 33:33 70:46 126:30 128:30 132:30 254:62 257:41 992:20 998:22 1004:24 2003:51
+ssim        nv12        3841:37
+ssim        p010le      16:16 18:19 34:33 70:46 126:30 128:30 132:30 254:62 258:41 992:20 998:22 1004:24 2004:51
+ssim        p010le      3842:37
+ssim        yuv444p     8:8 9:11 17:15 63:23 127:27 128:28 133:31 1000:9 1003:10
+ssim        yuv444p16le 8:8 9:11 17:15 63:23 127:27 128:28 133:31 1987:9 1991:13 3977:8
+END
     all_the_same 6
 }
 
@@ -197,9 +161,9 @@ cuda_queue(){ # filter
         *.none)                   options= ;;
         mad.n_sub* | ssim.n_sub* | bliinds.shortest*) continue ;;
         esac
-        for queue in $(few 3 1 2 8 64); do
-            twins "${main} ${reference} ${options} queue ${queue}" $1 ${frames},avgblur=1,${main} ${frames},${reference} \
-                nv12 yuv420p "${options}" "${options:+${options}:}queue=${queue}"
+        for queue in 3 $(test -n "${on_cpu}" || echo 1 2 8 64); do
+            twins "${main} ${reference} ${options} queue ${queue}" $1 ${frames} avgblur=1,${main} ${frames},${reference} \
+                nv12 "${options}" "${options:+${options}:}queue=${queue}"
         done
     done << END
 null                null                none
@@ -224,9 +188,9 @@ END
 }
 
 cuda_ranges(){ # filter
-    for format in nv12:yuv420p p010le:yuv420p10le yuv444p:yuv444p; do
+    for format in nv12 p010le yuv444p; do
         for ranges in null@null setrange=full@setrange=full setrange=limited@setrange=full setrange=full@setrange=limited; do
-            twins "${format} ${ranges}" $1 ${twin_clip},avgblur=1,${ranges%@*} ${twin_clip},${ranges#*@} ${format%:*} ${format#*:}
+            twins "${format} ${ranges}" $1 ${twin_clip} avgblur=1,${ranges%@*} ${twin_clip},${ranges#*@} ${format}
         done
     done
     all_the_same 12
@@ -236,20 +200,19 @@ cuda_ranges(){ # filter
 # ends early, all that came in is in the file.
 cuda_instances(){ # filter
     frames=${twin_clip},crop=96:80,loop=-1:3,trim=end_frame=23
-    twins "one" $1 ${frames},avgblur=1 ${frames} nv12 yuv420p
+    twins "one" $1 ${frames} avgblur=1 ${frames} nv12
     up=scale,format=nv12,hwupload
-    graph="${frames},avgblur=1,${up}" pads='' r1='' r2='' r3=''
+    main="${frames},scale,format=yuv420p,avgblur=1,${up}" pads='' r='' r1='' r2='' r3=''
     if has_reference $1; then
-        pads=";${frames},${up},split=3[r1][r2][r3]" r1=[r1] r2=[r2] r3=[r3]
+        pads=";${frames},${up}[r];[r]split=3[r1][r2][r3]" r=[r] r1=[r1] r2=[r2] r3=[r3]
     fi
-    ffmpeg ${on_gpu} -lavfi "${graph},split[m][m2]${pads};[m]${r1}$1_cuda=f=${tmp}/1[x];[x]${r2}$1_cuda=f=${tmp}/2:queue=1[c];\
+    ffmpeg ${on_gpu} -lavfi "${main},split[m][m2]${pads};[m]${r1}$1_cuda=f=${tmp}/1[x];[x]${r2}$1_cuda=f=${tmp}/2:queue=1[c];\
 [m2]${r3}$1_cuda=f=${tmp}/3:queue=3[d]" -map [c] ${to_null} -map [d] ${to_null} || echo failed
     for i in 1 2 3; do
         cmp ${tmp}/gpu.stats ${tmp}/${i} && cases=$((cases + 1))
     done
-    pads=${pads%,split*}
     for queue in 1 8 64; do
-        ffmpeg ${on_gpu} -lavfi "${graph}[m]${pads:+${pads}[r]};[m]${pads:+[r]}$1_cuda=f=${tmp}/4:queue=${queue}" -frames:v 5 ${to_null}
+        ffmpeg ${on_gpu} -lavfi "${main}[m]${pads%;*};[m]${r}$1_cuda=f=${tmp}/4:queue=${queue}" -frames:v 5 ${to_null}
         lines=$(wc -l < ${tmp}/4)
         test ${lines} -ge 5 || echo "queue ${queue}: ${lines} lines for 5 frames"
         head -n ${lines} ${tmp}/gpu.stats | cmp - ${tmp}/4 && cases=$((cases + 1))
@@ -278,12 +241,12 @@ cuda_resize(){ # filter
 cuda_settings(){ # filter
     with_frames=yes
     echo "0.04 $1 qf 99, $1_cuda qf 99; 0.08 $1 block 16, $1_cuda block 16;" > ${tmp}/commands
-    for format in nv12:yuv420p p010le:yuv420p10le yuv444p:yuv444p; do
-        frames=${blocks},crop=256:194
+    frames=${blocks},crop=256:194
+    for format in nv12 p010le yuv444p; do
         for options in planes=0 planes=1 planes=2 planes=4 planes=5 qf=1 qf=255 block=16 block=32 block=64; do
-            twins "${format} ${options}" $1 ${frames} "" ${format%:*} ${format#*:} ${options}
+            twins "${format} ${options}" $1 ${frames} null "" ${format} ${options}
         done
-        twins "${format} commands" $1 ${frames},sendcmd=f=${tmp}/commands "" ${format%:*} ${format#*:} qf=30
+        twins "${format} commands" $1 ${frames} sendcmd=f=${tmp}/commands "" ${format} qf=30
     done
     all_the_same 33
 }

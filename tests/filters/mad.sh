@@ -153,6 +153,6 @@ color=black:s=175x99:d=0.04 color=black:s=175x99:d=0.04
 color=gray:s=175x99:d=0.04 color=gray:s=175x99:d=0.04
 color=black:s=175x99:d=0.04 color=white:s=175x99:d=0.04
 END
-    twins "against black" mad ${twin_clip},negate color=black:s=320x240:d=0.12 yuv420p yuv420p
+    twins "against black" mad ${twin_clip} negate color=black:s=320x240:d=0.12 yuv420p
     all_the_same 1
 }
