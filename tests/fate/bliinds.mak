@@ -32,17 +32,15 @@ fate-bliinds-sei-h264 fate-bliinds-cuda-sei-h264: RUN        = sei libx264 h264 
 fate-bliinds-sei-hevc fate-bliinds-cuda-sei-hevc: NEED_ALSO = LIBX265_ENCODER HEVC_MUXER HEVC_DEMUXER HEVC_PARSER HEVC_DECODER
 fate-bliinds-sei-hevc fate-bliinds-cuda-sei-hevc: RUN        = sei libx265 hevc "-preset ultrafast"
 
-# More pictures, and the scores by the published model, where they are at hand.
-fate-bliinds-oracle-all:    RUN = oracle_all
-fate-bliinds-oracle-all:    REF = all features agree
-fate-bliinds-oracle-scores: RUN = oracle_scores
-fate-bliinds-oracle-scores: REF = all scores agree
+# More pictures, where they are at hand.
+fate-bliinds-oracle-all:    RUN = oracle_all oracle bliinds 24
+fate-bliinds-oracle-all:    REF = all values agree
 fate-bliinds-log-memory:    RUN = log_memory bliinds=features=1
 fate-bliinds-log-memory:    REF = the same
 fate-bliinds-rebuild:       RUN = rebuild
 fate-bliinds-rebuild:       REF = 65
 
-BLIINDS_ONELINE = $(addprefix fate-bliinds-,oracle-all oracle-scores log-memory rebuild)
+BLIINDS_ONELINE = $(addprefix fate-bliinds-,oracle-all log-memory rebuild)
 $(BLIINDS_ONELINE): CMP = oneline
 
 # Formats, ranges, layouts in memory and threads, sizes that change.

@@ -34,7 +34,7 @@ $(eval $(call TWINS,ssim,SSIM))
 
 # mad_cuda by the release, and of pictures that are flat.
 FATE_MAD_CUDA = fate-mad-cuda-flat fate-mad-cuda-oracle
-fate-mad-cuda-oracle: RUN = mad_oracle
+fate-mad-cuda-oracle: RUN = mad_oracle $(SRC_PATH)/tests/oracle
 fate-mad-cuda-oracle: REF = $(SRC_PATH)/tests/ref/fate/mad-oracle
 $(FATE_MAD_CUDA): NEED = MAD_FILTER HWUPLOAD_CUDA_FILTER PNG_DECODER
 $(FATE_MAD_CUDA): ON = on_cuda

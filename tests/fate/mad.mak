@@ -4,9 +4,10 @@
 FATE_MAD_RUN = $(addprefix fate-mad-,cases errors logs oracle sync)
 $(FATE_MAD_RUN): RUN = parsed=mad; $(NAMED)
 fate-mad-logs:   RUN = parsed=mad; mad_logs score
+fate-mad-oracle: RUN = mad_oracle $(SRC_PATH)/tests/oracle
 
 # More pairs, where they are at hand.
-fate-mad-oracle-all: RUN = mad_oracle_all
+fate-mad-oracle-all: RUN = oracle_all mad_oracle mad 3
 fate-mad-oracle-all: CMP = oneline
 fate-mad-oracle-all: REF = all values agree
 

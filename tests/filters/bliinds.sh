@@ -13,38 +13,12 @@ oracle(){ # folder
     done
 }
 
-# More pictures, which are not in the repository.
-find_oracle(){
-    oracle=${ORACLE}
-    test -f ${oracle}/bliinds/features.csv || { skip "no more pictures: name a folder of them with ORACLE"; return 1; }
-}
-
-oracle_all(){
-    find_oracle || return 0
-    oracle ${oracle}/bliinds > ${tmp}/agree
-    grep -v ': 24 values agree$' ${tmp}/agree
-    grep -q agree ${tmp}/agree && echo "all features agree"
-}
-
-# The scores of the published release, by its parameters: those of MODEL or, in the folder, rows of the mean and
-# of the inverse covariance.
-oracle_scores(){
-    find_oracle || return 0
-    parameters=${oracle}/../model/live-release.txt
-    model=${MODEL:-${tmp}/release}
-    if test -z "${MODEL}"; then
-        test -f ${parameters} || { skip "no parameters of the published release: name a model of them with MODEL"; return 0; }
-        awk 'BEGIN { print "mu = [" } !/^#/ && NF >= 25 { print; if (!n++) print "];\nsigma = [" } END { print "];" }' \
-            ${parameters} > ${tmp}/release.m
-        ${project}/tools/bliinds-convert-release ${tmp}/release.m > ${model} || return
-    fi
-    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "score") column = i; next }
-             $column != "NaN" { print $1, $column }' ${oracle}/bliinds/features.csv > ${tmp}/scores
-    while read -r picture score; do
-        ffmpeg -i ${oracle}/bliinds/${picture}.pgm -vf bliinds=model=${model},${print} ${to_null} |
-            grep -qx "lavfi.bliinds.score=${score}" || echo "${picture}: another score"
-    done < ${tmp}/scores
-    test -s ${tmp}/scores && echo "all scores agree"
+# More pictures or pairs, which are not in the repository.
+oracle_all(){ # test-of-a-folder folder values
+    test -n "${ORACLE}" || { skip "no more pictures: name a folder of them with ORACLE"; return 0; }
+    $1 ${ORACLE}/$2 > ${tmp}/agree
+    grep -v ": $3 values agree$" ${tmp}/agree
+    grep -q agree ${tmp}/agree && echo "all values agree"
 }
 
 # ---- content ----
