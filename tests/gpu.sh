@@ -1,16 +1,15 @@
 #!/usr/bin/env bash
-# Checks the CUDA filters where there is a GPU, and what FATE cannot have there: NVDEC, clips of the
-# user's, memory that is full, hours. FATE's own tests of them are `make fate-hw`.
+# Checks the CUDA filters where there is a GPU, with what FATE cannot have: NVDEC, clips of the user's,
+# hours. FATE's own tests of them are `make fate-hw`.
 #
 #   tests/gpu.sh FFMPEG CLIP...
 #
 # FFMPEG is any build with the filters; clips are H.264 and HEVC, of 8 and of 10 bits.
 #
-#   PARTS="clips exact faults farm ffcrf sanitize soak"   what is done; without it the first five
+#   PARTS="clips farm ffcrf sanitize soak"                what is done; without it the first three
 #   FILTERS="bliinds ssim detailloss mad blocksmooth"     which filters
 #   LIMIT=300        seconds that a command may take
 #   SOAKED=1000000   frames of soak
-#   SEED=0 PART=24   of exact: another seed is another noise; frames of each of the small sizes
 #
 # The exit status is 1 if a check failed, and 77 if there is no GPU to use.
 # SPDX-License-Identifier: LGPL-2.1-or-later
@@ -100,112 +99,17 @@ clips() {
     done
 }
 
-# ---- 20,000 frames: bliinds_cuda gives what bliinds gives, all features to the last digit ----
-
-sizes="70:46/1 128:96/1 322:182/1 480:270/1 512:512/1 640:272/1 854:480/2 1280:720/3 1920:1080/6 3840:2160/12"
-
-# Prints frames, 1 if they differ, and what they are.
-exact_frames() { # input|filter|format|size/share
-    local input filter format size n twice='' log
-    IFS='|' read -r input filter format size <<< "$1"
-    n=$((${PART:-24} / ${size#*/})) size=${size%/*}
-    n=$((n > 0 ? n : 1))
-    log=$(mktemp -d -p "$tmp")
-    # the way back from twice the size leaves samples of 10 bits between those of 8
-    [[ $format != *10* ]] || twice=",scale=2*iw:2*ih:flags=bilinear"
-    filter="scale=$size:flags=bilinear,$filter$twice,scale=$size:flags=bilinear,format=$format"
-    timeout 500 "$ffmpeg" -nostdin -v error -init_hw_device cuda $input -filter_complex \
-        "[0:v]trim=end_frame=$n,$filter,split[a][b];[a]hwupload,bliinds_cuda=features=1:f=$log/gpu[c];
-         [b]bliinds=features=1:f=$log/cpu[d]" -map "[c]" $null -map "[d]" $null > "$log/err" 2>&1 &&
-        [ "$(wc -l < "$log/cpu")" = $n ] && cmp -s "$log/cpu" "$log/gpu"
-    echo "$n $? $1: $(tail -n 1 "$log/err")"
-    rm -rf "$log"
-}
-
-exact() { # clips
-    local strength drawn clip size seed=${SEED:-0} noise=format=yuv444p,noise=allf=t
-    {
-        for strength in {1..40}; do
-            echo "-f lavfi -i color=gray:s=640x360:r=25|$noise:all_seed=$((seed * 100 + strength)):alls=$strength"
-        done
-        for drawn in gradients=s=960x540:seed=$((seed + 1)) mandelbrot=s=960x540 testsrc2=s=960x540 testsrc=s=960x540 \
-                     smptebars=s=960x540 rgbtestsrc=s=960x540 life=s=320x180:seed=$((seed + 7)):mold=10; do
-            printf -- '-f lavfi -i %s|%s\n' $drawn null $drawn $noise:all_seed=$seed:alls=3
-        done
-        echo "-f lavfi -i color=s=256x256|geq=lum='mod(X*(1+N)+Y*N,256)':cb=128:cr=128"
-        for clip; do printf -- '-i %s|%s\n' "$clip" null "$clip" unsharp; done
-    } | while read -r drawn; do
-        for size in $sizes; do printf '%s|%s\n' "$drawn" "nv12|$size" "$drawn" "p010le|$size"; done
-    done > "$tmp/jobs"
-    export -f exact_frames
-    export ffmpeg tmp null
-    # shellcheck disable=SC2016
-    xargs -d '\n' -P "$(nproc)" -n 1 bash -c 'exact_frames "$1"' - < "$tmp/jobs" > "$tmp/results"
-    if ! grep -v '^[0-9]* 0 ' "$tmp/results" > "$tmp/diff" && [ -s "$tmp/results" ]; then
-        pass "bliinds_cuda: $(awk '{ n += $1 } END { print n }' "$tmp/results") frames, all features to the last digit"
-    else
-        fail "bliinds_cuda: $(wc -l < "$tmp/diff") of $(wc -l < "$tmp/jobs") sources, sizes and formats differ" "$tmp/diff"
-    fi
-}
-
-# ---- GPU memory that is nearly full; nobody else may be on the GPU ----
-
-# Takes all of the GPU's memory but so many MiB, until its input ends.
-take_memory="
-import ctypes, sys
-cu = ctypes.CDLL('libcuda.so.1')
-context, free, total, p = ctypes.c_void_p(), ctypes.c_size_t(), ctypes.c_size_t(), ctypes.c_uint64()
-assert not cu.cuInit(0) and not cu.cuCtxCreate_v2(ctypes.byref(context), 0, 0)
-size = 1 << 30
-while size >= 1 << 20:
-    cu.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total))
-    if free.value < (int(sys.argv[1]) << 20) + size or cu.cuMemAlloc_v2(ctypes.byref(p), ctypes.c_size_t(size)):
-        size >>= 1
-print('ready', flush=True)
-sys.stdin.read()"
-
-faults() {
-    local filter left status pid fd results
-    for filter in $filters; do
-        results=
-        # a context of its own takes some 500 MiB, too
-        for left in 300 600 700 800 900 1000 1200 1500 2000 4000; do
-            coproc taker { python3 -c "$take_memory" $left 2> "$tmp/taker"; }
-            pid=$! fd=${taker[0]:-}
-            [ ! "$fd" ] || read -r -t 30 -u "$fd" _
-            ff -init_hw_device cuda -lavfi "$(graph $filter 3840x2160)" $null
-            status=$?
-            { kill $pid; wait $pid; } 2> /dev/null
-            case $status in
-            0) results+=" well" ;;
-            124 | 132 | 134 | 135 | 136 | 137 | 139) results+=" wrong:$status" ;;
-            *) if [ -s "$tmp/err" ]; then results+=" error"; else results+=" wrong:silent"; fi ;;
-            esac
-        done
-        # it must have failed at least once, and not with much memory
-        case $results in
-        *wrong* | *error) fail "${filter}_cuda: memory is full:$results" ;;
-        *error*)          pass "${filter}_cuda: memory is full:$results" ;;
-        *)                fail "${filter}_cuda: memory was never full" ;;
-        esac
-    done
-}
-
 # ---- the tools ----
 
-# A clip by quality-farm, against one ffmpeg.
+# quality-farm's scores by the GPU are those by the CPU.
 farm() { # clips
-    local file name bsf log
+    local file filter
     for file; do
-        name=$(basename "$file")
-        rm -rf "$tmp/farm"
-        bsf=$(python3 -B "$tools/quality_ffmpeg.py" "$ffmpeg" "$file")
-        "$tools/farm/quality-farm" --ffmpeg "$ffmpeg" -o "$tmp/farm" --filter bliinds_cuda "$file" > "$tmp/err" 2>&1 &&
-            ff $decode ${bsf:+-bsf:v "$bsf"} -i "$file" -an -vf "bliinds_cuda=log_path=$tmp/whole.json:f=$tmp/whole.log" $null &&
-            for log in "$tmp/whole" "$tmp/farm/$name"; do
-                { grep -v '"fps"' "$log.json"; cat "$log.log"; } > "$log.both" || break
-            done 2> "$tmp/err"
-        verdict - "farm: $name" "$tmp/whole.both" "$tmp/farm/$name.both"
+        for filter in bliinds bliinds_cuda; do
+            "$tools/farm/quality-farm" --ffmpeg "$ffmpeg" -o "$tmp/$filter" --filter $filter "$file" > "$tmp/err" 2>&1 || break
+        done
+        verdict - "farm: $(basename "$file")" "$tmp"/bliinds{,_cuda}/"$(basename "$file").log"
+        rm -rf "$tmp"/bliinds*
     done
 }
 
@@ -321,7 +225,7 @@ soak() {
 two_gpus=
 ! ff -init_hw_device cuda=two:1 -version > /dev/null || two_gpus=1
 [ "$two_gpus" ] || skip "two GPUs" "there is one"
-for part in ${PARTS:-clips exact faults farm ffcrf}; do
+for part in ${PARTS:-clips farm ffcrf}; do
     $part "$@"
 done
 [ $passed -gt 0 ] || fail "nothing was checked"

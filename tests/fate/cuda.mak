@@ -1,7 +1,7 @@
 # The CUDA filters against their twins on the CPU, of the same frames: tests/filters/cuda.sh.
 # On a GPU, but for errors and options, which have references of their own.
 
-CUDA_TESTS_bliinds     = errors formats instances queue ranges resize tiles
+CUDA_TESTS_bliinds     = errors formats instances noise queue ranges resize tiles
 CUDA_TESTS_blocksmooth = errors formats settings tiles writable
 CUDA_TESTS_detailloss  = errors formats instances queue ranges resize tiles
 CUDA_TESTS_mad         = errors formats instances queue ranges tiles

@@ -196,6 +196,24 @@ cuda_ranges(){ # filter
     all_the_same 12
 }
 
+# Noise of all strengths, and what FFmpeg draws, at all sizes in turn. Another SEED is another noise.
+cuda_noise(){ # filter
+    sizes="70:46 128:96 322:182 480:270 512:512 640:272 854:480 1280:720 1920:1080"
+    for strength in $(seq 1 $(test -n "${on_cpu}" && echo 20 || echo 3) 40); do
+        noise=noise=alls=${strength}:allf=t:all_seed=$((100 * ${SEED:-0} + strength))
+        for source in color=gray mandelbrot testsrc2,negate 'nullsrc,format=gray,geq=mod(X*(1+N)+Y*N\,256),scale'; do
+            for format in nv12 p010le; do
+                size=$(echo ${sizes} | cut -d ' ' -f $((cases % 9 + 1)))
+                frames=${source},trim=end_frame=9,scale=${size},format=yuv444p,${noise} change=null
+                # samples of 10 bits come from twice the size
+                test ${format} = nv12 || frames=${frames},scale=2*iw:2*ih change=scale=${size}:flags=bilinear
+                twins "${source} ${strength} ${size} ${format}" $1 ${frames} ${change} "" ${format} features=1
+            done
+        done
+    done
+    all_the_same 80
+}
+
 # Three in one graph, one after another and side by side: the digits are the same. Where the graph
 # ends early, all that came in is in the file.
 cuda_instances(){ # filter
