@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck source=bench/common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../bench/common.sh"
+# shellcheck source=tests/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 set -u
 export LC_ALL=C
 
@@ -13,8 +15,6 @@ filters=${FILTERS:-bliinds ssim detailloss mad blocksmooth}
 limit=${LIMIT:-300}
 decode="-hwaccel cuda -hwaccel_output_format cuda"
 null="-f null -"
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
 trap 'exit 130' INT TERM
 
 ff() {

@@ -1,29 +1,22 @@
 #!/usr/bin/env bash
-# Checks the CUDA filters where there is a GPU, and what FATE cannot have there: NVDEC, clips of the
-# user's, memory that is full, hours. FATE's own tests of them are `make fate-hw`.
+# Checks the CUDA filters where there is a GPU, with what FATE cannot have: NVDEC, clips of the user's,
+# hours. FATE's own tests of them are `make fate-hw`.
 #
 #   tests/gpu.sh FFMPEG CLIP...
 #
 # FFMPEG is any build with the filters; clips are H.264 and HEVC, of 8 and of 10 bits.
 #
-#   PARTS="clips exact faults farm ffcrf sanitize soak"   what is done; without it the first five
+#   PARTS="clips farm ffcrf sanitize soak"                what is done; without it the first three
 #   FILTERS="bliinds ssim detailloss mad blocksmooth"     which filters
 #   LIMIT=300        seconds that a command may take
 #   SOAKED=1000000   frames of soak
-#   SEED=0 PART=24   of exact: another seed is another noise; frames of each of the small sizes
 #
 # The exit status is 1 if a check failed, and 77 if there is no GPU to use.
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck disable=SC2086,SC2154 source=tests/gpu-common.sh
+# shellcheck disable=SC2086,SC2154,SC2317 source=tests/gpu-common.sh
 . "$(dirname "$0")/gpu-common.sh"
 
 tools=$(dirname "$0")/../tools
-# Whether an exit status is an error that the program chose: no signal, no limit of time.
-is_error() { # status
-    case $1 in
-    0 | 124 | 132 | 134 | 135 | 136 | 137 | 139) return 1 ;;
-    esac
-}
 
 # Two files of lines are the same; those of mad within 1e-4, for its transforms round.
 same() { # filter file file
@@ -40,9 +33,11 @@ same() { # filter file file
     }'
 }
 
-verdict() { # filter name status file file
-    if [ $3 = 0 ] && same $1 "$4" "$5" > "$tmp/diff" 2>&1; then
-        pass "$2, $(wc -l < "$4") lines"
+# After a command: it went well, and both files are the same.
+verdict() { # filter name file file
+    local status=$?
+    if [ $status = 0 ] && same $1 "$3" "$4" > "$tmp/diff" 2>&1; then
+        pass "$2, $(wc -l < "$3") lines"
     else
         cat "$tmp/err" >> "$tmp/diff"
         fail "$2" "$tmp/diff"
@@ -70,33 +65,30 @@ lines_of() { # filter-with-options before after output clip flags...
 }
 
 clip() { # filter clip
-    local name options down planar status pids=() pid
+    local name options flags format down pids=() pid process
     name="$1_cuda $(basename "$2")"
     format=$(clip_format "$2") || { fail "$name cannot be decoded on the GPU"; return; }
-    planar=$(planar_of $format)
-    down="hwdownload,format=$format,scale,format=$planar"
-    lines_of $1 "$down," "" "$tmp/cpu" "$2" && lines_of $1_cuda "" ",$down" "$tmp/gpu" "$2"
-    verdict $1 "$name as $format: as $1 on the CPU" $? "$tmp/cpu" "$tmp/gpu"
-    cp "$tmp/gpu" "$tmp/expected"
-    again() { # what options flags...
-        local what=$1 options=$2
-        shift 2
-        lines_of $filter_cuda$options "" ",$down" "$tmp/gpu" "$clip" "$@"
-        verdict - "$name: $what" $? "$tmp/expected" "$tmp/gpu"
-    }
-    filter_cuda=$1_cuda clip=$2
-    gives_frames $1 || for options in queue=1 queue=64; do
-        again $options =$options
-    done
-    again +unsafe_output "" -extra_hw_frames 24 -hwaccel_flags +unsafe_output
-    if [ "$two_gpus" ]; then again "on the second GPU" "" -hwaccel_device 1; fi
+    down="hwdownload,format=$format,scale,format=$(planar_of $format)"
+    lines_of $1 "$down," "" "$tmp/cpu" "$2" && lines_of $1_cuda "" ",$down" "$tmp/expected" "$2"
+    verdict $1 "$name as $format: as $1 on the CPU" "$tmp/cpu" "$tmp/expected"
+    while read -r options flags; do
+        [[ $options != =queue* ]] || ! gives_frames $1 || continue
+        [[ $flags != *device* ]] || [ "$two_gpus" ] || continue
+        lines_of $1_cuda${options/#-/} "" ",$down" "$tmp/gpu" "$2" $flags
+        verdict - "$name: $options $flags" "$tmp/expected" "$tmp/gpu"
+    done << END
+=queue=1
+=queue=64
+- -extra_hw_frames 24 -hwaccel_flags +unsafe_output
+- -hwaccel_device 1
+END
     for process in 1 2; do
         (lines_of $1_cuda "" ",$down" "$tmp/gpu$process" "$2") &
         pids+=($!)
     done
     for pid in "${pids[@]}"; do wait $pid; done
     for process in 1 2; do
-        verdict - "$name: process $process of two at once" 0 "$tmp/expected" "$tmp/gpu$process"
+        verdict - "$name: process $process of two at once" "$tmp/expected" "$tmp/gpu$process"
     done
 }
 
@@ -107,23 +99,17 @@ clips() {
     done
 }
 
-
 # ---- the tools ----
 
-# Clips in parts of 3 s, by the task script itself, against one ffmpeg.
+# quality-farm's scores by the GPU are those by the CPU.
 farm() { # clips
-    local file name part bsf log
+    local file filter
     for file; do
-        name="farm: $(basename "$file")"
-        rm -rf "$tmp/farm"
-        "$tools/farm/quality-farm" --ffmpeg "$ffmpeg" -o "$tmp/farm" --filter bliinds_cuda "$file" > "$tmp/err" 2>&1 ||
-            { fail "$name"; continue; }
-        bsf=$(python3 -B "$tools/quality_ffmpeg.py" "$ffmpeg" "$file")
-        ff $decode ${bsf:+-bsf:v "$bsf"} -i "$file" -an -vf "bliinds_cuda=log_path=$tmp/whole.json:f=$tmp/whole.log" $null
-        for log in "$tmp/whole" "$tmp/farm/$(basename "$file")"; do
-            { grep -v '"fps"' "$log.json"; cat "$log.log"; } > "$log.both"
-        done 2> "$tmp/err"
-        verdict - "$name" $? "$tmp/whole.both" "$tmp/farm/$(basename "$file").both"
+        for filter in bliinds bliinds_cuda; do
+            "$tools/farm/quality-farm" --ffmpeg "$ffmpeg" -o "$tmp/$filter" --filter $filter "$file" > "$tmp/err" 2>&1 || break
+        done
+        verdict - "farm: $(basename "$file")" "$tmp"/bliinds{,_cuda}/"$(basename "$file").log"
+        rm -rf "$tmp"/bliinds*
     done
 }
 
@@ -134,16 +120,15 @@ crf() { # arguments...
 }
 
 # A candidate that is scored on the GPU has the scores of the CPU's, but for what MAD's transforms round.
-crf_same() { # clip metric encoder arguments...
-    local file=$1 metric=$2 encoder=$3 gpu
-    shift 3
+crf_same() { # clip metric
+    local gpu
     for gpu in off 0; do
-        crf -i "$file" -c:v $encoder --sample-duration 2s --samples 2 --gpu $gpu \
-            --metric $metric --target 0 --tolerance 0 --min-crf 28 --max-crf 28 "$@"
+        crf -i "$1" -c:v libx264 -preset veryfast --sample-duration 2s --samples 2 --gpu $gpu \
+            --metric $2 --target 0 --tolerance 0 --min-crf 28 --max-crf 28
         jq -r 'select(.type == "sample-encode-done") |
             "sample:\(.sample) frames:\(.frames) scored:\(.scored_frames) size:\(.size) score:\(.score)"' "$tmp/json" > "$tmp/crf.$gpu"
     done
-    verdict mad "ffcrf $encoder $metric $* $(basename "$file")" 0 "$tmp/crf.off" "$tmp/crf.0"
+    verdict mad "ffcrf $2 $(basename "$1")" "$tmp/crf.off" "$tmp/crf.0"
 }
 
 # A search with NVENC, and what it makes: the whole may miss what the sample reached, and the target
@@ -164,52 +149,43 @@ crf_nvenc() { # clip encoder
 }
 
 ffcrf() { # clips
-    local file metric encoder
+    local file what
     command -v jq > /dev/null || { skip ffcrf "no jq"; return; }
     for file; do
-        for metric in detailloss ssim mad; do
-            crf_same "$file" $metric "libx264 -preset veryfast"
-        done
-        for encoder in h264_nvenc hevc_nvenc av1_nvenc; do
-            crf_nvenc "$file" $encoder
-        done
+        for what in detailloss ssim mad; do crf_same "$file" $what; done
+        for what in h264_nvenc hevc_nvenc av1_nvenc; do crf_nvenc "$file" $what; done
     done
 }
 
 # ---- compute-sanitizer, and hours ----
 
 sanitize() {
-    local tool filter source known format
+    local tool filter source known
     command -v compute-sanitizer > /dev/null || { skip sanitize "no compute-sanitizer"; return; }
     for tool in memcheck racecheck initcheck synccheck; do
         for filter in $filters; do
             for source in nv12:176x98 p010le:174x98 nv12:64x64 yuv444p:133x67 yuv444p16le:133x67 nv12:640x360 \
                           $([ $filter != bliinds ] || echo bitstream,{nv12,p010le}:176x98); do
                 known=
-                [[ $source != bitstream* ]] || known=$coded
-                format=${source%:*}
-                if timeout "$limit" compute-sanitizer --tool $tool --error-exitcode 9 \
-                        "$ffmpeg" -nostdin -v error -init_hw_device cuda -filter_complex \
-                        "$(graph $filter ${source#*:} | sed "s/yuv420p/${format#bitstream,}/g;s/,hwupload/,${known}hwupload/")" $null > "$tmp/err" 2>&1; then
-                    pass "$tool ${filter}_cuda $source"
-                else
-                    fail "$tool ${filter}_cuda $source"
-                fi
+                [[ $source != bitstream* ]] || known=$coded source=${source#*,}
+                check "$tool ${filter}_cuda $source ${known:+by the bitstream}" timeout "$limit" \
+                    compute-sanitizer --tool $tool --error-exitcode 9 "$ffmpeg" -nostdin -v error -init_hw_device cuda -filter_complex \
+                    "$(graph $filter ${source#*:} | sed "s/yuv420p/${source%:*}/g;s/,hwupload/,${known}hwupload/")" $null
             done
         done
     done
 }
 
-# Runs FFmpeg; after the first quarter no memory may grow, but for a megabyte of the host's.
+# Runs FFmpeg, 580 s at most; after the first quarter no memory may grow, but for a megabyte of the host's.
 constant() { # name seconds-between frames arguments...
     local name=$1 pause=$2 count=$3 child rss
     shift 3
-    "$ffmpeg" -nostdin -v error "$@" 2> "$tmp/err" &
+    timeout 580 "$ffmpeg" -nostdin -v error "$@" 2> "$tmp/err" &
     child=$!
-    while rss=$(sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' /proc/$child/status 2> /dev/null) && [ "$rss" ]; do
+    # of ffmpeg, which is the child of timeout
+    while rss=$(ps --ppid $child -o rss=) && [ "$rss" ]; do
         echo "$(nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits -i "${CUDA_VISIBLE_DEVICES:-0}" | head -n 1) $rss"
         sleep "$pause"
-        [ $SECONDS -lt "$deadline" ] || kill $child
     done > "$tmp/memory"
     wait $child
     if awk '{ gpu[NR] = $1; host[NR] = $2 }
@@ -233,7 +209,6 @@ soak() {
         chain=${filter}_cuda=f=$tmp/g
         ! takes_pairs $filter || chain=split,$chain
         ! gives_frames $filter || chain=${filter}_cuda,metadata=add:key=a:value=b,metadata=print:key=a:file=$tmp/g
-        deadline=$((SECONDS + 580))
         constant "$count frames through ${filter}_cuda" 1 "$count" -f lavfi -i color=s=64x64:r=25 \
             -filter_complex "format=nv12,hwupload_cuda,loop=-1:32,$chain" -frames:v "$count" $null
     done
@@ -241,7 +216,6 @@ soak() {
     for i in {1..1000}; do
         { printf 'P5\n%d 48\n255\n' $((64 + i % 2 * 32)); head -c $(((64 + i % 2 * 32) * 48)) /dev/urandom; } > "$tmp/$i.pgm"
     done
-    deadline=$((SECONDS + 580))
     constant "1000 filters in a row, one log" 0.4 1000 -init_hw_device cuda -i "$tmp/%d.pgm" \
         -vf "format=nv12,hwupload,bliinds_cuda=f=$tmp/g" $null
 }
@@ -251,11 +225,7 @@ soak() {
 two_gpus=
 ! ff -init_hw_device cuda=two:1 -version > /dev/null || two_gpus=1
 [ "$two_gpus" ] || skip "two GPUs" "there is one"
-for part in ${PARTS:-clips exact faults farm ffcrf}; do
-    # shellcheck source=/dev/null
-    case $part in
-    exact | faults) . "$(dirname "$0")/gpu-$part.sh" ;;
-    esac
+for part in ${PARTS:-clips farm ffcrf}; do
     $part "$@"
 done
 [ $passed -gt 0 ] || fail "nothing was checked"

@@ -3,22 +3,19 @@
 # come after tests/filters/common.sh. What is to be right is what the README prints.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
-doc=${project}
-encoder="-fps_mode passthrough -c:v libx264 -preset ultrafast -bf 2 -g 12 -y"
-
 pairs_ffmpeg(){
-    heard run ffmpeg${PROGSUF}${EXECSUF} -nostdin -nostats -v warning "$@"
+    heard run ffmpeg${PROGSUF}${EXECSUF} -nostdin -nostats -v warning -y "$@"
 }
 
 # In FFmpeg's own tree there is no README of ours.
 with_readme(){ # test
-    grep -q '^## Against a source' ${doc}/README.md || { skip "no README here"; return 0; }
+    grep -q '^## Against a source' ${project}/README.md || { skip "no README here"; return 0; }
     "$@"
 }
 
 # The graph of the README's command, with a log of lines.
 readme_graph(){ # filter
-    sed -n '/^## Against a source/,/^## /s/^    //p' ${doc}/README.md | tr -d '\n' |
+    sed -n '/^## Against a source/,/^## /s/^    //p' ${project}/README.md | tr -d '\n' |
         sed "s,.*-lavfi \"\([^\"]*\)\".*,\1,; s,detailloss=,$1=,; s,log_path=loss.json,stats_file=${tmp}/recipe.$1,"
 }
 
@@ -26,17 +23,19 @@ readme_graph(){ # filter
 # and nothing is warned of. How frames are paired is FFmpeg's: here is what each container does to
 # times, and a part that begins between two frames.
 pairs_recipe(){
-    raw="-fps_mode passthrough -f rawvideo -y"
+    parsed=mad
+    encoder="-fps_mode passthrough -c:v libx264 -preset ultrafast -bf 2 -g 12"
+    raw="-fps_mode passthrough -f rawvideo"
     while read -r source encode rate part; do
+        inputs="-i ${tmp}/encode.${encode} ${part} -i ${tmp}/source.${source}"
         pairs_ffmpeg -f lavfi -i "testsrc2=s=64x64:r=${rate}:d=1,format=yuv420p,noise=alls=20:allf=t" \
             ${encoder} -qp 4 ${tmp}/source.${source} &&
-        pairs_ffmpeg ${part} -i ${tmp}/source.${source} ${encoder} -crf 35 ${tmp}/encode.${encode} || echo "no files"
-        inputs="-i ${tmp}/encode.${encode} ${part} -i ${tmp}/source.${source}"
+        pairs_ffmpeg ${part} -i ${tmp}/source.${source} ${encoder} -crf 35 ${tmp}/encode.${encode} &&
         pairs_ffmpeg ${inputs} -map 0:v ${raw} ${tmp}/encode.yuv -map 1:v ${raw} ${tmp}/source.yuv &&
         pairs_ffmpeg -f rawvideo -s 64x64 -i ${tmp}/encode.yuv -f rawvideo -s 64x64 -i ${tmp}/source.yuv \
-            -lavfi "mad=stats_file=${tmp}/mad" -f null - || echo "no numbers"
-        pairs_ffmpeg ${inputs} -lavfi "$(readme_graph mad)" -f null - || echo "the command failed"
-        sed -n 's/^\[Parsed_mad[^]]*\] //p' ${tmp}/err
+            -lavfi mad=f=${tmp}/mad ${to_null} &&
+        pairs_ffmpeg ${inputs} -lavfi "$(readme_graph mad)" ${to_null} || echo "a command failed"
+        messages < ${tmp}/err
         for i in ${tmp}/mad ${tmp}/recipe.mad; do
             sed 's/pts[^ ]* //g' ${i} > ${i}.numbers
         done
@@ -52,7 +51,7 @@ END
 # All documents print one way to pair frames.
 pairs_docs(){
     for file in README.md doc/detailloss.texi doc/mad.texi doc/ssim_cuda.texi doc/quality-gate.texi; do
-        tr -s '\n' ' ' < ${doc}/${file} | grep -oE '"\[0:v\][^"]*"' |
+        tr -s '\n' ' ' < ${project}/${file} | grep -oE '"\[0:v\][^"]*"' |
             sed 's/[" ]//g; s/scale[^,]*,//g; s/\(nearest\).*/\1/' |
             sort -u | sed "s,^,${file}: ,"
     done
@@ -61,11 +60,13 @@ pairs_docs(){
 # Pairs that are apart are warned of and counted, by what is said at the first one and at the
 # end; of what is right nothing is said. Milliseconds stand for Matroska.
 pairs_warning(){ # filter [after the format]
+    parsed=$1
+    source=testsrc2=s=64x64:r=24:d=1
     while read -r name main reference options; do
         echo "${name}:"
-        pairs_ffmpeg ${2:+-init_hw_device cuda} -f lavfi -i testsrc2=s=64x64:r=24:d=1 -f lavfi -i testsrc2=s=64x64:r=24:d=1 \
-            -lavfi "[0]${main},format=nv12$2[m];[1]${reference},format=nv12$2[r];[m][r]$1=${options}" -f null - || echo failed
-        sed -n "s/^\[Parsed_$1[^]]*\] /    /p" ${tmp}/err
+        heard ffmpeg -v warning ${2:+-init_hw_device cuda} -lavfi "${source},${main},scale,format=nv12$2[m];\
+${source},${reference},scale,format=nv12$2[r];[m][r]$1=${options}" ${to_null} || echo failed
+        messages < ${tmp}/err | sed 's/^/    /'
     done << END
 exact                       null                            null                        shortest=0
 rounded                     settb=1/1000                    null                        shortest=0

@@ -14,11 +14,6 @@ quantizer_ffmpeg(){
 # A film in which something moves.
 film="-f lavfi -i testsrc2=s=320x192:r=25:d="
 
-# The same program, with its log.
-quantizer_said(){
-    run ffmpeg${PROGSUF}${EXECSUF} -nostdin -nostats -v info "$@" 2>&1
-}
-
 # The keys of frames in the order of the decoder: step, type, bytes, size, depth, film grain,
 # spread, codec; of the group step, bytes of the I frame and of others, frames.
 keys(){ # file [options of the input]
@@ -46,19 +41,27 @@ again(){ # what file [options of the input]
     same "${what}" ${tmp}/keys ${tmp}/other
 }
 
-in_containers(){ # file containers...
+# In other containers, and in a loop.
+elsewhere(){ # file containers...
     first=$1
     shift
     for container; do
         quantizer_ffmpeg -i ${tmp}/${first} -c copy ${tmp}/in.${container}
         again ${container} in.${container} -threads 4
     done
+    cat ${tmp}/keys > ${tmp}/once
+    cat ${tmp}/once ${tmp}/once > ${tmp}/keys
+    again "in a loop" ${first} -stream_loop 1
+    mv ${tmp}/once ${tmp}/keys
 }
 
-in_a_loop(){ # file
-    cat ${tmp}/keys ${tmp}/keys > ${tmp}/twice
-    keys $1 -stream_loop 1 > ${tmp}/other
-    same "in a loop" ${tmp}/twice ${tmp}/other
+# The last frames are those of the whole.
+at_the_end(){ # what file [options of the input]
+    what=$1
+    shift
+    keys "$@" 2> /dev/null | tail -n ${last:-9999} > ${tmp}/other
+    tail -n $(wc -l < ${tmp}/other) ${tmp}/keys > ${tmp}/tail
+    same "${what}, $(wc -l < ${tmp}/other) frames" ${tmp}/tail ${tmp}/other
 }
 
 # The quantizers of blocks, which the decoder exports and codecview draws as chroma.
@@ -70,20 +73,11 @@ drawn(){ # file
 
 # A line per frame of what is known, as fields w, against the line of keys, as k.
 compare(){ # what condition-in-awk [known]
-    awk -v what="$1" -v keys=${tmp}/keys '
+    paste -d '|' ${3:-${tmp}/known} ${tmp}/keys | awk -F '|' -v what="$1" '
         function near(a, b) { return a != "" && (a - b) ^ 2 < 1e-8 }
-        {
-            line = $0
-            if ((getline < keys) <= 0) { print what ": no keys of frame " NR; bad = 1; exit }
-            for (i = 1; i <= NF; i++) k[i] = $i
-            split(line, w, " ")
-            if (!('"$2"')) { print what ": frame " NR ", " line " against " $0; bad = 1; exit }
-        }
-        END {
-            if (!bad && (getline < keys) > 0) { print what ": keys of too many frames"; bad = 1 }
-            if (!bad && NR) print what ": " NR " frames agree"
-            if (!NR) print what ": nothing is known"
-        }' ${3:-${tmp}/known}
+        { split($1, w, " "); split($2, k, " ") }
+        !('"$2"') { print what ": frame " NR ", " $0; bad = 1; exit }
+        END { if (!bad) print what ": " NR " frames agree" }'
 }
 
 # What x264 says of its frames, and their number in the order of coding: they are sorted by their
@@ -116,11 +110,8 @@ quantizer_h264(){
     compare "bytes" 'w[4] == "I" ? w[5] > k[3] && w[5] < k[3] + 1500 : w[5] == k[3] + 13'
     again "threads 1" in.mkv -threads 1
     again "threads 4" in.mkv -threads 4
-    in_containers in.mkv mp4 ts h264
-    keys in.mkv -ss 1.2 > ${tmp}/other
-    tail -n $(wc -l < ${tmp}/other) ${tmp}/keys > ${tmp}/tail
-    same "after a seek, $(wc -l < ${tmp}/other) frames" ${tmp}/tail ${tmp}/other
-    in_a_loop in.mkv
+    elsewhere in.mkv mp4 ts h264
+    at_the_end "after a seek" in.mkv -ss 1.2
     # in the order of coding, each frame tells of those of its group so far
     paste -d ' ' ${tmp}/known ${tmp}/keys | sort -k 6,6n | awk '
         $8 == "I" { intra = $9; step = size = n = 0 }
@@ -141,12 +132,10 @@ quantizer_h264(){
 # Groups that begin with a seek, never end, or begin with no I frame.
 quantizer_groups(){
     x264 in.mkv intra-refresh=1:keyint=1200:bframes=0 -b:v 300k
-    keys in.mkv -ss 1.2 > ${tmp}/other
-    tail -n $(wc -l < ${tmp}/other) ${tmp}/keys > ${tmp}/tail
-    same "intra refresh, $(grep -c ' I ' ${tmp}/keys) I frame, after a seek $(wc -l < ${tmp}/other) frames" ${tmp}/tail ${tmp}/other
+    at_the_end "intra refresh, $(grep -c ' I ' ${tmp}/keys) I frame, after a seek" in.mkv -ss 1.2
     # whatever reaches bliinds, its group is known
     for filters in null trim=start_frame=25 select='gt(n\,25)' fps=5; do
-        quantizer_said -bsf:v ${with} -ss 0.5 -i ${tmp}/in.mkv -vf ${filters},bliinds ${to_null} 2>&1 |
+        quantizer_ffmpeg -v info -bsf:v ${with} -ss 0.5 -i ${tmp}/in.mkv -vf ${filters},bliinds ${to_null} 2>&1 |
             sed -n "s/.*BLIINDS.* frames:\([^(]*\).*/${filters%%=*}: \1/p"
     done
     with="noise=drop=not(n),quantizer_metadata"
@@ -170,18 +159,18 @@ x265_log(){
 }
 
 quantizer_hevc(){
+    test -d /sys/devices/system && test -e /dev/pts/ptmx || { skip "x265 needs /sys and /dev/pts"; return 0; }
     # depth, format, options
     while read -r depth format options; do
         rm -f ${tmp}/csv
         quantizer_ffmpeg ${film}2 -pix_fmt ${format} -vf scale=322x190 -c:v libx265 -preset fast -tag:v hvc1 ${options} -x265-params \
             "log-level=error:keyint=24:ipratio=1:pbratio=1:aq-mode=0:cutree=0:slices=2:csv=${tmp}/csv:csv-log-level=1" ${tmp}/in.mp4
-        test -s ${tmp}/csv || { echo "x265 has encoded nothing; it needs /sys and /dev/pts"; return; }
         x265_log < ${tmp}/csv > ${tmp}/known
         keys in.mp4 > ${tmp}/keys
         compare "${format} ${options}" \
             '(w[2] - (k[1] * 6 + 4)) ^ 2 < 0.26 && w[3] == k[2] && w[4] == k[3] && k[4] == "322x190" && k[5] == '${depth}' && k[7] == 0 && k[8] == "hevc"'
         awk '!seen[$2]++ { n++ } END { print (n >= 8 ? "many QPs" : "QP " $2) }' ${tmp}/known
-        in_containers in.mp4 mkv ts hevc
+        elsewhere in.mp4 mkv ts hevc
     done << END
 8 yuv420p -b:v 300k
 10 yuv420p10le -b:v 300k
@@ -192,7 +181,7 @@ END
 # What is shown by each packet of AV1, by the headers that trace_headers prints and the
 # rules of the specification: base_q_idx, frame type, bytes of its OBUs.
 av1_headers(){ # file
-    quantizer_said -i ${tmp}/$1 -map 0:v:0 -c copy -bsf:v trace_headers ${to_null} |
+    quantizer_ffmpeg -v info -i ${tmp}/$1 -map 0:v:0 -c copy -bsf:v trace_headers ${to_null} 2>&1 |
         awk '
             function done() {
                 if (!open) return
@@ -221,7 +210,7 @@ av1_step="${av1_step} depth == 8 ? near(k[1], log((w[1] + 7) / 8) / log(2)) : w[
 quantizer_av1(){
     # name, QP, options
     while read -r name qp options; do
-        quantizer_ffmpeg ${film}2 -c:v libsvtav1 -preset 8 -g 26 ${options} -svtav1-params "rc=0:aq-mode=0:qp=${qp}:lp=2:hierarchical-levels=3:film-grain=$((qp == 21 ? 8 : 0))" \
+        quantizer_ffmpeg ${film}2 -c:v libsvtav1 -preset 8 -g 26 ${options} -svtav1-params "rc=0:aq-mode=0:qp=${qp}:lp=1:hierarchical-levels=3:film-grain=$((qp == 21 ? 8 : 0))" \
             ${tmp}/in.mkv 2> ${tmp}/err || cat ${tmp}/err >&2
         av1_headers in.mkv > ${tmp}/known
         keys in.mkv > ${tmp}/keys
@@ -231,17 +220,14 @@ quantizer_av1(){
             "$(echo "${av1_step}" | sed s/depth/${depth}/)"' && k[2] == (w[2] == 0 || w[2] == 2 ? "I" : "P") && k[4] == "320x192" && k[5] == '${depth}' &&
              k[6] == '$((qp == 21))' && k[7] == 0 && k[8] == "av1"'
         awk '!seen[$1]++ { n++ } END { print (n > 2 ? "several indices" : "index " $1) }' ${tmp}/known
-        in_containers in.mkv mp4 ivf
+        elsewhere in.mkv mp4 ivf
         # each frame in a packet of its own, and the decoder's output is the same
         with=av1_frame_split,quantizer_metadata
         again "split" in.mkv
         # after a broken packet all is right again from the next key frame on
         with="noise=amount=3*not(n-5),quantizer_metadata"
-        keys in.mkv 2> /dev/null | tail -n 24 > ${tmp}/other
-        tail -n 24 ${tmp}/keys > ${tmp}/tail
-        same "second GOP" ${tmp}/tail ${tmp}/other
+        last=24 at_the_end "second GOP" in.mkv
         with=quantizer_metadata
-        in_a_loop in.mkv
     done << END
 8-bits 20 -pix_fmt yuv420p
 10-bits 40 -pix_fmt yuv420p10le
@@ -257,7 +243,7 @@ quantizer_vp9(){
         format=yuv420p
         test ${depth} = 8 || format=yuv420p10le
         quantizer_ffmpeg ${film}3 -pix_fmt ${format} -c:v libvpx-vp9 -cpu-used 8 -b:v 100k -g 40 -auto-alt-ref 1 -lag-in-frames 16 ${tmp}/in.mkv
-        quantizer_said -threads 1 -export_side_data venc_params -i ${tmp}/in.mkv -vf showinfo ${to_null} |
+        quantizer_ffmpeg -v info -threads 1 -export_side_data venc_params -i ${tmp}/in.mkv -vf showinfo ${to_null} 2>&1 |
             sed -n 's/.* qp=\([0-9]*\).*/\1/p' > ${tmp}/known
         keys in.mkv -threads 4 > ${tmp}/keys
         awk '!seen[$1]++ { n++ } END { print (n >= 8 ? "many indices" : "few indices") }' ${tmp}/known
@@ -278,11 +264,11 @@ quantizer_mpeg(){
         quantizer_ffmpeg ${film}1 -b_qfactor 1 -b_qoffset 0 -i_qfactor 1 -i_qoffset 0 -bf 2 -g 12 \
             ${options} ${tmp}/in.mkv
         # the types of pictures, as the decoder says
-        quantizer_said -i ${tmp}/in.mkv -vf showinfo ${to_null} | sed -n 's/.*showinfo.* type:\(.\) .*/\1/p' > ${tmp}/known
+        quantizer_ffmpeg -v info -i ${tmp}/in.mkv -vf showinfo ${to_null} 2>&1 | sed -n 's/.*showinfo.* type:\(.\) .*/\1/p' > ${tmp}/known
         keys in.mkv -threads 4 > ${tmp}/keys
         compare "${name}" 'k[2] == w[1] && near(k[1], w[1] == "I" ? '${intra}' : '${inter}') && k[4] == "320x192" && k[5] == 8 && k[7] == 0'
         # in the container's own packets, and with the sequence header there
-        in_containers in.mkv avi
+        elsewhere in.mkv avi
     done << END
 mpeg1 log(10)/log(2)+.972475 log(10)/log(2) -c:v mpeg1video -qscale:v 5
 mpeg2 log(10)/log(2)+.972475 log(10)/log(2) -c:v mpeg2video -qscale:v 5
@@ -318,7 +304,7 @@ quantizer_mjpeg(){
     for q in 1 3 31; do
         quantizer_ffmpeg ${film}0.2 -c:v mjpeg -qscale:v ${q} -pix_fmt yuvj420p ${tmp}/in.avi
         quantizer_ffmpeg -i ${tmp}/in.avi -frames:v 1 -c copy -f rawvideo - | jpeg_step > ${tmp}/step
-        cat ${tmp}/step ${tmp}/step ${tmp}/step ${tmp}/step ${tmp}/step > ${tmp}/known
+        yes "$(cat ${tmp}/step)" | head -n 5 > ${tmp}/known
         keys in.avi > ${tmp}/keys
         compare "qscale ${q}" 'near(k[1], w[1]) && k[2] == "I" && k[4] == "320x192" && k[5] == 8 && !k[6] && k[7] == 0 && k[8] == "mjpeg"'
     done
@@ -341,33 +327,25 @@ END
 }
 all_clips="h264.ts avc.mp4 hevc.mkv av1.mp4 mpeg2.ts mpeg4.avi mjpeg.avi ffv1.mkv"
 
-# Packets are as they were.
-passes(){ # what file [filters-before]
-    for filter in null ${with}; do
-        heard quantizer_ffmpeg -i ${tmp}/$2 -map 0:v -c copy -bsf:v ${3:+$3,}${filter} -f framemd5 - |
-            sed 's/, S=.*//' > ${tmp}/packets.${filter}
-    done
-    same "$1" ${tmp}/packets.null ${tmp}/packets.${with}
-}
-
-# Packets are as they were, whole ones and broken ones; of what is broken as many frames are
-# decoded, and the filter says nothing of it.
+# Packets are as they were, whole ones and broken ones; as many frames are decoded, and the filter says
+# nothing of what is broken.
 quantizer_pass(){
     clips
     for clip in ${all_clips}; do
-        passes ${clip} ${clip}
-        sed 's/^\[[^]]*\] //' ${tmp}/err
-        for amount in 20 200 2000; do
-            passes "noise ${amount}" ${clip} noise=amount=${amount}
+        head -c $(($(wc -c < ${tmp}/${clip}) * 2 / 3)) ${tmp}/${clip} > ${tmp}/cut.${clip##*.}
+        for before in "" noise=amount=20, noise=amount=200, noise=amount=2000, cut; do
+            file=${clip}
+            if test "${before}" = cut; then file=cut.${clip##*.} before=; fi
+            # without its end there is no MP4
+            test ${file} != cut.mp4 || continue
             for filter in null ${with}; do
-                run ffmpeg${PROGSUF}${EXECSUF} -nostdin -nostats -v verbose -bsf:v noise=amount=${amount},${filter} \
-                    -i ${tmp}/${clip} -an -fps_mode passthrough -f framemd5 - 2> ${tmp}/err | grep -vc '^#' > ${tmp}/frames.${filter}
+                { quantizer_ffmpeg -i ${tmp}/${file} -map 0:v -c copy -bsf:v ${before}${filter} -f framemd5 - | sed 's/, S=.*//'
+                  quantizer_ffmpeg -v verbose -bsf:v ${before}${filter} -i ${tmp}/${file} -an -fps_mode passthrough \
+                      -f framemd5 - 2> ${tmp}/err | grep -vc '^#'; } > ${tmp}/${filter}
                 grep ${with} ${tmp}/err | grep -v ' --enable-\|Quantizers of ffv1 '
             done
-            same "as many frames" ${tmp}/frames.null ${tmp}/frames.${with}
+            same "${file} ${before}" ${tmp}/null ${tmp}/${with}
         done
-        head -c $(($(wc -c < ${tmp}/${clip}) * 2 / 3)) ${tmp}/${clip} > ${tmp}/cut.${clip##*.}
-        test ${clip##*.} = mp4 || passes "cut off" cut.${clip##*.}
     done
 }
 

@@ -41,108 +41,80 @@ program apt-get << END2
 while [ \$# -gt 0 ] && [ "\$1" != install ]; do shift; done
 [ \$# -gt 0 ] || exit 0
 shift 2
-echo "\$*" >> '$tmp/asked'
+echo "\$*" > '$tmp/asked'
 for name; do ! grep -qx "\$name" '$tmp/broken' || { echo "E: \$name"; exit 100; }; done
 END2
 
-# Runs deps.sh build where these packages are installed and offered, and some cannot be installed.
+# deps.sh build where these packages are installed and offered, and some cannot be installed: what
+# it asks for last, and says.
 needed="gcc libc6-dev make nasm git pkgconf xz-utils zlib1g-dev"
-others="libx264-dev libx265-dev libsvtav1enc-dev libdav1d-dev"
-deps() { # user installed offered [broken]
-    echo "$1" > "$tmp/id"
-    # shellcheck disable=SC2086
-    printf '%s\n' $2 > "$tmp/installed"
-    # shellcheck disable=SC2086
-    printf '%s\n' $3 > "$tmp/offered"
-    echo "${4:-}" > "$tmp/broken"
-    : > "$tmp/asked"
-    PATH=$tmp/bin "$tmp/checkout/scripts/deps.sh" build > "$tmp/out" 2>&1
-}
-
-asked() { # packages
-    [ "$(cat "$tmp/asked")" = "$1" ]
-}
-
-has="$needed $others"
+has="$needed libx264-dev libx265-dev libsvtav1enc-dev libdav1d-dev"
 offers="clang clang-9 clang-14 clang-19 clang-tools-19 $has"
-deps 0 "$has clang clang-14" "$offers" && asked clang-19
-was "the newest clang comes beside an older one"
-deps 0 "$has clang-14 clang-19" "$offers" && asked ""
-was "the newest clang is not asked for again"
-deps 0 "$has" "$has clang-11 clang-9" && asked clang-11
-was "an older system has an older one"
-deps 0 "$has clang-21" "$offers" && asked ""
-was "what is installed may be newer"
-deps 1000 "$has clang-14" "$offers" && asked "" &&
-    said "going on with clang-14, though there is clang-19 (no root, no sudo)"
-was "without root the older one does"
-! deps 1000 "$has" "$offers" && said "packages are missing"
-was "without root and without any it fails"
-deps 0 "$has clang-14" "$offers" clang-19 &&
-    said "going on with clang-14, though there is clang-19 (it cannot be installed"
-was "where the newest cannot be installed the older one does"
-! deps 0 "$has" "$offers" clang-19
-was "where the only one cannot be installed it fails"
-deps 0 "$others clang-19" "$offers" &&
-    asked "$needed" && deps 0 "$has clang-14" "${offers/libx265-dev/}" && asked clang-19
-was "what is needed is installed without what is not"
-deps 0 "clang-19 libx264-dev" "$offers" libx265-dev && said "going on without libx265-dev" &&
-    [ "$(tail -n 1 "$tmp/asked")" = "$needed" ]
-was "a package that does not come does not keep others away"
+while IFS='|' read -r name user installed offered broken asked text; do
+    echo "$user" > "$tmp/id"
+    echo "$broken" > "$tmp/broken"
+    tr ' ' '\n' <<< "$installed" > "$tmp/installed"
+    tr ' ' '\n' <<< "$offered" > "$tmp/offered"
+    : > "$tmp/asked"
+    PATH=$tmp/bin "$tmp/checkout/scripts/deps.sh" build > "$tmp/out" 2>&1 < /dev/null
+    echo "status $?" >> "$tmp/out"
+    [ "$(cat "$tmp/asked")" = "$asked" ] && said "$text"
+    was "$name"
+done << END
+the newest clang comes beside an older one|0|$has clang clang-14|$offers||clang-19|status 0
+the newest clang is not asked for again|0|$has clang-14 clang-19|$offers|||status 0
+an older system has an older one|0|$has|$has clang-11 clang-9||clang-11|status 0
+what is installed may be newer|0|$has clang-21|$offers|||status 0
+without root the older one does|1000|$has clang-14|$offers|||going on with clang-14, though there is clang-19 (no root
+without root and without any it fails|1000|$has|$offers|||packages are missing
+where the newest cannot be installed the older one does|0|$has clang-14|$offers|clang-19|clang-19|clang-14, though there is
+where the only one cannot be installed it fails|0|$has|$offers|clang-19|clang-19|status 1
+what is needed is installed without what is not|0|${has#"$needed "} clang-19|$offers||$needed|status 0
+what nobody offers keeps nothing away|0|$has clang-14|${offers/libx265-dev/}||clang-19|status 0
+nor does what does not come|0|clang-19 libx264-dev|$offers|libx265-dev|$needed|going on without libx265-dev
+END
 
 # Which clang a build takes.
 for version in 9.0.1 14.0.6 19.1.4; do
     program "clang-${version%%.*}" <<< "echo $version"
 done
-newest() {
-    PATH=$tmp/bin bash -c "$(sed -n '/^clangs()/,/^}/p' "$root/scripts/build.sh"); clangs | sed -n 1p" > "$tmp/out" 2>&1
+newest() { # program
+    [ "$(PATH=$tmp/bin bash -c "$(sed -n '/^clangs()/,/^}/p' "$root/scripts/build.sh"); clangs | sed -n 1p" 2>&1)" = "$1" ]
 }
 program clang <<< "echo 14.0.6"
-newest && [ "$(cat "$tmp/out")" = "$tmp/bin/clang-19" ]
+newest "$tmp/bin/clang-19"
 was "a build takes the newest clang"
 program clang <<< "echo 20.1.0"
-newest && [ "$(cat "$tmp/out")" = "$tmp/bin/clang" ]
+newest "$tmp/bin/clang"
 was "whatever its name is"
 rm "$tmp"/bin/clang*
-newest && [ ! -s "$tmp/out" ]
+newest ""
 was "and none where there is none"
 
-# What make release looks at before it begins: a checkout of which the version is 1.2.3.
-released() { # VERSION top-of-CHANGELOG.md; what is said
-    local checkout=$tmp/released
+# What make release says of a checkout with this version, top of CHANGELOG.md, and another command.
+while IFS='|' read -r name version top command text; do
+    type -P git > /dev/null || { skip "a release: $name" "no git"; continue; }
+    checkout=$tmp/released
     rm -rf "$checkout"
     mkdir -p "$checkout/scripts"
     cp "$root"/scripts/{common,release}.sh "$checkout/scripts"
     printf '#!/bin/sh\necho checked; exit 1\n' > "$checkout/scripts/check.sh"
     chmod +x "$checkout/scripts/check.sh"
-    echo "$1" > "$checkout/VERSION"
-    printf '# Changes\n\n## %s\n\n## 0.9.0 - 2020-01-01\n' "$2" > "$checkout/CHANGELOG.md"
+    echo "$version" > "$checkout/VERSION"
+    printf '# Changes\n\n## %s\n\n## 0.9.0 - 2020-01-01\n' "$top" > "$checkout/CHANGELOG.md"
     touch "$checkout/Makefile"
-    git -C "$checkout" init -q
-    git -C "$checkout" add -A
-    git -C "$checkout" -c user.name=n -c user.email=e commit -q -m all
-    [ -z "${3:-}" ] || (cd "$checkout" && eval "$3")
-    ! "$checkout/scripts/release.sh" > "$tmp/out" 2>&1
-}
-if command -v git > /dev/null; then
-    released 1.2 '1.2 - 2026-01-01' && said 'VERSION has "1.2"'
-    was "a release has a whole version"
-    released 1.2.3 '1.2.2 - 2026-01-01' && said 'CHANGELOG.md begins with "1.2.2 - 2026-01-01"'
-    was "it has a section of the change log"
-    released 1.2.3 '1.2.3' && said 'CHANGELOG.md begins with "1.2.3"'
-    was "which has a date"
-    released 1.2.3 '1.2.3 - 2026-01-01' 'echo >> VERSION' && said "the tree is not clean"
-    was "it is of a clean tree"
-    released 1.2.3 '1.2.3 - 2026-01-01' 'git tag v1.2.3' && said "there is a tag v1.2.3 already"
-    was "it is a new one"
-    released 1.2.3 '1.2.3 - 2026-01-01' && said checked && said "make check-all failed"
-    was "it has passed make check-all"
-    released 1.2.3 '1.2.3 - 2026-01-01' 'mkdir build; echo build > .git/info/exclude; git rev-parse HEAD > build/check.passed' &&
-        said "make check-all has passed on this commit" && ! said checked
-    was "which is not run again"
-else
-    skip "what make release looks at" "no git"
-fi
+    (cd "$checkout" && git init -q && git add -A && git -c user.name=n -c user.email=e commit -q -m all && eval "$command")
+    ! "$checkout/scripts/release.sh" > "$tmp/out" 2>&1 && [ "$(grep -F "$text" "$tmp/out" | tail -n 1)" ]
+    was "a release: $name"
+done << 'END'
+it has a whole version|1.2|1.2 - 2026-01-01||VERSION has "1.2"
+it has a section of the change log|1.2.3|1.2.2 - 2026-01-01||CHANGELOG.md begins with "1.2.2 - 2026-01-01"
+which has a date|1.2.3|1.2.3||CHANGELOG.md begins with "1.2.3"
+it is of a clean tree|1.2.3|1.2.3 - 2026-01-01|echo >> VERSION|the tree is not clean
+it is a new one|1.2.3|1.2.3 - 2026-01-01|git tag v1.2.3|there is a tag v1.2.3 already
+it has passed make check-all|1.2.3|1.2.3 - 2026-01-01||make check-all failed
+which is not run again|1.2.3|1.2.3 - 2026-01-01|mkdir build; echo build > .git/info/exclude; git rev-parse HEAD > build/check.passed|has passed
+END
 
 # Tests of nothing are no success: make check where FFmpeg's source cannot be had.
 unsourced() {
@@ -160,7 +132,7 @@ unsourced() {
         said "FAIL    9.0: no source of FFmpeg" && ! said "8.1"
 }
 unsourced
-check "make check fails without FFmpeg's source"
+was "make check fails without FFmpeg's source"
 
 # Steps of two makes: each says when it begins and ends, and calls another step.
 program step << END2
@@ -168,39 +140,29 @@ program step << END2
 lock
 echo "begins \$1"
 [ "\$2" = ends ] || step "\$1, inside" ends
-until [ "\$2" != waits ] || grep -q waiting '$tmp/out'; do sleep 0.05; done
-[ "\$2" != hangs ] || read -r < '$tmp/fifo'
+[ "\$2" != waits ] || timeout 60 sh -c 'until grep -q waiting "$tmp/out"; do sleep 0.05; done'
+[ "\$2" != hangs ] || exec sleep 60
 echo "ends \$1"
 END2
-await() { # text; a minute
-    for _ in {1..1200}; do
-        ! said "$1" || return 0
-        sleep 0.05
-    done
-}
-two() {
+ln -s "$(type -P timeout)" "$(type -P sh)" "$tmp/bin"
+begin() { # what text-to-wait-for
     : > "$tmp/out"
-    PATH=$tmp/bin step 1 waits >> "$tmp/out" 2>&1 &
-    await begins
-    PATH=$tmp/bin step 2 goes >> "$tmp/out" 2>&1
-    wait
-    [ "$(grep -v '^==>' "$tmp/out" | tr -d '\n')" = \
-        "begins 1begins 1, insideends 1, insideends 1begins 2begins 2, insideends 2, insideends 2" ] &&
-        said "another make works in $tmp/checkout: waiting for its end"
+    PATH=$tmp/bin step 1 "$1" >> "$tmp/out" 2>&1 &
+    timeout 60 bash -c "until grep -q '$2' '$tmp/out'; do sleep 0.05; done"
 }
-two
+
+begin waits begins
+PATH=$tmp/bin step 2 goes >> "$tmp/out" 2>&1
+wait
+[ "$(grep -v '^==>' "$tmp/out" | paste -sd ' ')" = \
+    "begins 1 begins 1, inside ends 1, inside ends 1 begins 2 begins 2, inside ends 2, inside ends 2" ] &&
+    said "another make works in $tmp/checkout: waiting for its end"
 was "of two makes the second waits, and says so"
 
-killed() {
-    : > "$tmp/out"
-    mkfifo "$tmp/fifo"
-    PATH=$tmp/bin step 1 hangs >> "$tmp/out" 2>&1 &
-    await "ends 1, inside"
-    kill -9 $!
-    wait $! 2> /dev/null
-    PATH=$tmp/bin step 2 ends > "$tmp/out" 2>&1
-    [ "$(cat "$tmp/out")" = "begins 2"$'\n'"ends 2" ]
-}
-killed
+begin hangs "ends 1, inside"
+kill -9 $!
+wait $! 2> /dev/null
+PATH=$tmp/bin timeout 60 step 2 ends > "$tmp/out" 2>&1
+[ "$(paste -sd ' ' "$tmp/out")" = "begins 2 ends 2" ]
 was "one that was killed leaves no lock"
 [ $failed = 0 ]

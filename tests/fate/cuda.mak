@@ -1,7 +1,7 @@
 # The CUDA filters against their twins on the CPU, of the same frames: tests/filters/cuda.sh.
 # On a GPU, but for errors and options, which have references of their own.
 
-CUDA_TESTS_bliinds     = errors formats instances queue ranges resize tiles
+CUDA_TESTS_bliinds     = errors formats instances noise queue ranges resize tiles
 CUDA_TESTS_blocksmooth = errors formats settings tiles writable
 CUDA_TESTS_detailloss  = errors formats instances queue ranges resize tiles
 CUDA_TESTS_mad         = errors formats instances queue ranges tiles
@@ -33,11 +33,9 @@ $(eval $(call TWINS,mad,MAD))
 $(eval $(call TWINS,ssim,SSIM))
 
 # mad_cuda by the release, and of pictures that are flat.
-FATE_MAD_CUDA_ORACLE = $(MAD_ORACLE:%=fate-mad-cuda-%)
-$(FATE_MAD_CUDA_ORACLE): RUN = mad_cuda_oracle $(lastword $(subst oracle-, ,$@))
-$(FATE_MAD_CUDA_ORACLE): CMP = oneline
-$(FATE_MAD_CUDA_ORACLE): REF = 3 values agree
-FATE_MAD_CUDA = $(FATE_MAD_CUDA_ORACLE) fate-mad-cuda-flat
+FATE_MAD_CUDA = fate-mad-cuda-flat fate-mad-cuda-oracle
+fate-mad-cuda-oracle: RUN = mad_oracle $(SRC_PATH)/tests/oracle
+fate-mad-cuda-oracle: REF = $(SRC_PATH)/tests/ref/fate/mad-oracle
 $(FATE_MAD_CUDA): NEED = MAD_FILTER HWUPLOAD_CUDA_FILTER PNG_DECODER
 $(FATE_MAD_CUDA): ON = on_cuda
 

@@ -56,8 +56,8 @@ fate-$(1): REF = $(SRC_PATH)/tests/ref/fate/metric-formats
 endef
 
 # Kernels by each compiler, which are in the test's name with the filter: $(call PTX_TESTS,filter).
-PTX_TESTS = $(foreach F,$(1) $(filter mad_chirp mad_large,$(1:%=%_chirp) $(1:%=%_large)),\
-                $(addprefix fate-$(F)-cuda-ptx-,clang-14 clang-19 nvcc))
+PTX_TESTS = $(patsubst %,fate-%-cuda-ptx-built,$(1) $(filter mad_chirp mad_large,$(1:%=%_chirp) $(1:%=%_large))) \
+            $(foreach F,$(1) $(filter mad_large,$(1:%=%_large)),fate-$(F)-cuda-ptx-clang-14 fate-$(F)-cuda-ptx-nvcc)
 PTX       = ptx $(subst -cuda-ptx-,_cuda ,$(@:fate-%=%))
 
 include $(wildcard $(addprefix $(SRC_PATH)/tests/fate/,bliinds.mak blocksmooth.mak detailloss.mak \
@@ -65,6 +65,7 @@ include $(wildcard $(addprefix $(SRC_PATH)/tests/fate/,bliinds.mak blocksmooth.m
 
 FATE_PTX = $(foreach F,bliinds blocksmooth detailloss mad ssim,$(call PTX_TESTS,$(F)))
 $(FATE_PTX): RUN = $(if $(CONFIG_CUDA_LLVM),$(PTX) $(NVCCFLAGS) $(KERNEL_CLANGFLAGS),skip built with nvcc)
+$(filter %-built,$(FATE_PTX)): PTX += $(lastword $(NVCC))
 $(filter %-nvcc,$(FATE_PTX)): RUN = $(PTX) $(KERNEL_NVCCFLAGS)
 $(FATE_PTX): CMP = oneline
 $(FATE_PTX): REF = good PTX

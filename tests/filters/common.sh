@@ -32,26 +32,19 @@ skip(){
 }
 
 # What this FFmpeg does not have is left out of a test, and of its reference.
-leave_out(){ # format [why]
-    skipped "${test}, $1" "${2:-not in this FFmpeg}"
+leave_out(){ # format
+    skipped "${test}, $1" "not in this FFmpeg"
     sed "/^$1[:, ]/d" ${ref} > ${tmp}/left
     mv ${tmp}/left ${tmp}/ref
     ref=${tmp}/ref
 }
 
-# Whether FFmpeg has a pixel format: not all are in all releases.
-knows(){ # format
-    test -s ${tmp}/formats || run ffmpeg${PROGSUF}${EXECSUF} -v quiet -pix_fmts > ${tmp}/formats
-    grep -q " $1 " ${tmp}/formats && return
-    # a program that says nothing does not lack a format
-    ! test -s ${tmp}/formats || leave_out $1
-    return 1
-}
-
-# The formats that a filter takes, with the same values of the same samples.
+# The formats that a filter takes, with the same values of the same samples; of those in the reference
+# that this FFmpeg has, unless it says nothing.
 matrix_of_formats(){ # arguments of filter_matrix
-    for format in $(sed 's/:.*//' ${ref}); do
-        knows ${format} || true
+    run ffmpeg${PROGSUF}${EXECSUF} -v quiet -pix_fmts > ${tmp}/formats
+    for format in $(test -s ${tmp}/formats && sed 's/:.*//' ${ref}); do
+        grep -q " ${format} " ${tmp}/formats || leave_out ${format}
     done
     run libavfilter/tests/filter_matrix${EXECSUF} "$@"
 }
@@ -98,9 +91,21 @@ check_assembly(){ # test
     return ${status}
 }
 
-# What the filter says in the log of a command.
+# What the filter says in the log of a command: of each message the figures and the names.
 messages(){
-    sed -n "s/^\[Parsed_${parsed}[^]]*\] //p" | grep -v '^Failed to configure'
+    sed -n "s/^\[Parsed_${parsed}[^]]*\] //p" | grep -v '^Failed to configure\|^\[FILE' | sed "s,${tmp},folder,g" | figures
+}
+
+figures(){
+    awk '{
+        line = ""
+        for (i = 1; i <= NF; i++) {
+            sub(/[.,:;]+$/, "", $i)
+            if ($i ~ /[0-9=\047]/)
+                line = line " " $i
+        }
+        print substr(line, 2)
+    }'
 }
 
 # Runs a command, of which what it says is in ${tmp}/err, too.
@@ -123,10 +128,10 @@ fails(){
     esac
 }
 
-same(){ # name file file [command that compares]
+same(){ # name file file
     if ! test -s $2; then
         echo "$1: nothing to compare with"
-    elif ${4:-cmp -s} $2 $3; then
+    elif cmp -s $2 $3; then
         echo "$1: same"
     else
         echo "$1: differs"
@@ -134,68 +139,61 @@ same(){ # name file file [command that compares]
     fi
 }
 
-# Whether they are the same but for what single precision rounds.
-nearly_same(){ # file file
-    test -s $2 && paste -d' ' $1 $2 | awk -F'[ :]' '{
-        if (NF % 2)
-            exit 1
-        for (i = 1; i <= NF / 2; i++) {
-            a = $i; b = $(i + NF / 2); d = a - b
-            if (a != b && (a !~ /^-?[0-9.]+$/ || (d < 0 ? -d : d) > 2e-7 * (a < 0 ? -a : a) + 1e-6))
-                exit 1
-        }
-    }'
-}
-
-# Compares metadata on stdin with the 24 features of a picture in a table, whose
-# rows have a filter too if one is given. The tolerance is relative, and absolute
-# for what is a difference of rounding units. In the few blocks of a crop one
-# block may get the next shape, 0.001 away.
-agree(){ # table picture [filter]
-    awk -F, -v table=$1 -v picture=$2 -v filter=$3 '
-        function blocks(n) { return int((n + 2) / 3) }
+# Compares metadata on stdin with a row of a table, by the names of its columns. The absolute tolerance is
+# for what is a difference of rounding units; in a crop of few blocks one may get the next shape.
+agree(){ # table how-the-row-begins [relative-tolerance absolute-tolerance]
+    awk -v table=$1 -v row="$2," -v relative=${3:-1e-5} -v absolute=${4:-1e-8} '
         BEGIN {
             getline line < table
-            fields = split(line, name, ",")
-            while ((getline line < table) > 0) {
-                split(line, value, ",")
-                if (value[1] == picture && (filter == "" || value[2] == filter))
-                    for (i = 3; i <= fields; i++) {
-                        sub(/_/, ".", name[i])
-                        if (name[i] ~ /^L[123]\./)
-                            expected[name[i]] = value[i]
-                    }
-            }
-            split(filter, size, /[=:]/)
-            for (level = 1; level <= 3 && size[1] == "crop"; level++) {
-                n = blocks(int(size[2] / 2 ^ (level - 1))) * blocks(int(size[3] / 2 ^ (level - 1)))
-                slack["L" level ".gamma100"] = .001 / n
-                slack["L" level ".gamma10"]  = .001 / int((n + 9) / 10)
-            }
+            columns = split(line, name, ",")
+            while ((getline line < table) > 0)
+                if (index(line, row) == 1) {
+                    split(line, value, ",")
+                    for (i = 1; i <= columns; i++)
+                        expected[name[i] == "mad" ? "score" : name[i]] = value[i]
+                }
         }
-        /^lavfi\.bliinds\.L[123]\.(zeta|gamma|sub|ori)/ {
-            split(substr($0, 15), pair, "=")
-            got[pair[1]] = pair[2]
+        sub(/^lavfi\.[a-z]*\./, "") {
+            split($0, got, "=")
+            if (!(got[1] in expected))
+                next
+            limit = relative * expected[got[1]] + absolute + (row ~ /crop=/ && got[1] ~ /gamma/ ? .001 : 0)
+            if (got[2] ~ /^-?[0-9.]+$/ && (got[2] - expected[got[1]]) ^ 2 <= limit ^ 2)
+                good++
+            else
+                print got[1] " is " got[2] " and not " expected[got[1]]
         }
-        END {
-            for (i in expected) {
-                limit = 1e-5 * expected[i] + 1e-8 + slack[i]
-                if (i in got && (got[i] - expected[i]) ^ 2 <= limit ^ 2)
-                    good++
-                else
-                    printf("%s is %s and not %s\n", i, got[i], expected[i])
-            }
-            print good + 0 " features agree"
-        }'
+        END { print good + 0 " values agree" }'
 }
 
-# Samples of a picture as bytes, with others behind each if these are given. p is the sample
-# before, the first itself at the first.
-samples(){ # expression-of-v-and-p [other bytes]
+# Frames of a stream whose size changes, for which ffmpeg rebuilds the graph: ${tmp}/%d.pgm.
+pictures_of(){ # size:number...
+    first=1
+    for i; do
+        ffmpeg -lavfi testsrc2=s=${i%:*}:r=25,format=gray -frames:v ${i#*:} -start_number ${first} ${tmp}/%d.pgm
+        first=$((first + ${i#*:}))
+    done
+}
+
+# Blocks that move, in any planar format, with no scaler, which differs from release
+# to release: blocks with steps of up to 115, and a texture that is not always flat.
+pattern(){ # size format
+    case $2 in
+    *16le) unit=256 ;; *14le) unit=64 ;; *12le) unit=16 ;; *10le) unit=4 ;; *9le) unit=2 ;; *) unit=1 ;;
+    esac
+    values="100+mod(floor(X/8)*5+floor(Y/8)*7+N*3\\,24)*mod(floor(X/32)+floor(Y/32)\\,6)+mod(X*X*3+Y*7+X*Y\\,7)-3"
+    values="(${values})*${unit}+mod(X*5+Y*3\\,${unit})"
+    case $2 in
+    gbr*) values="g=${values}:b=${values}:r=${values}" ;;
+    *)    values="lum=${values}" ;;
+    esac
+    echo "nullsrc=s=$1:d=0.12,format=$2,geq=${values}"
+}
+
+# Samples of a picture as bytes.
+samples(){ # expression of v
     tail -c 3220 ${pictures}/rose_70x46.pgm | od -An -v -tu1 |
-        awk "{ for (i = 1; i <= NF; i++) { v = \$i; if (!n++) p = v; printf(\"\\\\%03o$2\", $1); p = v } }" > ${tmp}/octal
-    # shellcheck disable=SC2059
-    printf "$(cat ${tmp}/octal)"
+        awk "{ for (i = 1; i <= NF; i++) { v = \$i; printf(\"%c\", $1) } }"
 }
 
 # Metadata of a frame of raw luma in a pixel format; chroma is the same again.

@@ -7,41 +7,32 @@ v1=vmaf_v1.0.16_
 # Draw a source and its encode, ${tmp}/source and ${tmp}/encode: steps of luma and of chroma, and in
 # the source noise by the usual 32-bit congruence. Products stay below 2^53.
 draw(){ # frames depth chroma-shift-x chroma-shift-y
-    LC_ALL=C awk -v frames=$1 -v depth=$2 -v sx=$3 -v sy=$4 -v source=${tmp}/source -v encode=${tmp}/encode '
+    awk -v frames=$1 -v depth=$2 -v sx=$3 -v sy=$4 -v source=${tmp}/source -v encode=${tmp}/encode '
         function odd(a) { return int(a / 16) % 2 }
-        function put(v, file) {
-            printf("%c", v % 256) > file
-            if (depth > 8)
-                printf("%c", int(v / 256)) > file
+        function put(v, file) { printf(depth > 8 ? "%c%c" : "%c", v % 256, int(v / 256)) > file }
+        function draw_sample(t, p, x, y,    z, d, r) {
+            s = (s * 1664525 + 1013904223) % 4294967296
+            z = int(s / 1073741824)
+            if (p == 0) {
+                d = 48 + int(x / 12) + int(y / 18) + 6 * (odd(x + 3 * t) != odd(y))
+                r = d + z
+            } else if (p == 1) {
+                r = 110 + int((x * x + 3 * y * t) / 64) % 37 + z
+                d = int(r / 4) * 4
+            } else {
+                r = 120 + int((x * y + 11 * t) / 32) % 29 + z
+                d = int(r / 5) * 5
+            }
+            put(depth == 10 ? r * 4 + int(s / 268435456) % 4 : r, source)
+            put(depth == 10 ? d * 4 : d, encode)
         }
         BEGIN {
             s = 1
             for (t = 0; t < frames; t++)
-                for (p = 0; p < 3; p++) {
-                    w = p ? 480 / 2 ^ sx : 480
-                    h = p ? 360 / 2 ^ sy : 360
-                    for (y = 0; y < h; y++)
-                        for (x = 0; x < w; x++) {
-                            s = (s * 1664525 + 1013904223) % 4294967296
-                            z = int(s / 1073741824)
-                            if (p == 0) {
-                                d = 48 + int(x / 12) + int(y / 18) + 6 * (odd(x + 3 * t) != odd(y))
-                                r = d + z
-                            } else if (p == 1) {
-                                r = 110 + int((x * x + 3 * y * t) / 64) % 37 + z
-                                d = int(r / 4) * 4
-                            } else {
-                                r = 120 + int((x * y + 11 * t) / 32) % 29 + z
-                                d = int(r / 5) * 5
-                            }
-                            if (depth == 10) {
-                                r = r * 4 + int(s / 268435456) % 4
-                                d *= 4
-                            }
-                            put(r, source)
-                            put(d, encode)
-                        }
-                }
+                for (p = 0; p < 3; p++)
+                    for (y = 0; y < (p ? 360 / 2 ^ sy : 360); y++)
+                        for (x = 0; x < (p ? 480 / 2 ^ sx : 480); x++)
+                            draw_sample(t, p, x, y)
         }'
 }
 
@@ -94,8 +85,7 @@ vmaf_motion(){
     ffmpeg -f rawvideo -pix_fmt yuv420p -video_size 480x360 -i ${tmp}/source \
         -lavfi split,vmaf=model=version=${v1}hfr_3d0h -f framecrc - | grep -c '^0,'
     echo "a graph that is rebuilt"
-    ffmpeg -lavfi testsrc2=s=480x360 -frames:v 3 -pix_fmt gray ${tmp}/%d.pgm
-    ffmpeg -lavfi testsrc2=s=400x360 -frames:v 2 -pix_fmt gray -start_number 4 ${tmp}/%d.pgm
+    pictures_of 480x360:3 400x360:2
     ffmpeg -i ${tmp}/%d.pgm -lavfi scale,format=yuv420p,split,vmaf=f=${tmp}/stats -f framecrc - | grep -c '^0,'
     sed 's/ .*//' ${tmp}/stats | xargs
     echo "an output that ends early"
@@ -126,29 +116,25 @@ vmaf_json(){
 }
 
 vmaf_errors(){
-    source=testsrc2=d=0.04,scale=480x360,format=yuv420p
-    while read -r options; do
-        fails -lavfi ${source},split,vmaf=${options} ${to_null}
-    done << 'END'
-model=version=vmaf_v0.6.1
-model=path=model.json
-model=version=vmaf_v1.0.16_3d0h\\:motion.motion_fps_weight=2
-model=version=vmaf_v1.0.16_3d0h\\:cambi.enc_width=9
-model=version=vmaf_v1.0.16_3d0h|version=vmaf_v1.0.16_5d0h
-feature=name=psnr
-log_fmt=csv
-log_path=scores.XML
-bitdepth=9
-END
     while read -r size format options; do
         fails -lavfi testsrc2=d=0.04,scale=${size},format=${format},split,vmaf=${options} ${to_null}
-    done << END
-480x360  gray
-216x158  yuv420p
-480x264  yuv420p model=version=${v1}5d0h
-215x215  yuv420p
+    done << 'END'
+480x360 yuv420p model=version=vmaf_v0.6.1
+480x360 yuv420p model=path=model.json
+480x360 yuv420p model=version=vmaf_v1.0.16_3d0h\\:motion.motion_fps_weight=2
+480x360 yuv420p model=version=vmaf_v1.0.16_3d0h\\:cambi.enc_width=9
+480x360 yuv420p model=version=vmaf_v1.0.16_3d0h|version=vmaf_v1.0.16_5d0h
+480x360 yuv420p feature=name=psnr
+480x360 yuv420p log_fmt=csv
+480x360 yuv420p log_path=scores.XML
+480x360 yuv420p bitdepth=9
+480x360 gray
+216x158 yuv420p
+480x264 yuv420p model=version=vmaf_v1.0.16_5d0h
+215x215 yuv420p
 1920x160 yuv420p
 END
-    fails -lavfi "${source},split[a][b];[b]scale,format=yuv422p[c];[a][c]vmaf=bitdepth=10" ${to_null}
-    fails -lavfi "${source},split[a][b];[b]scale=240x180[c];[a][c]vmaf" ${to_null}
+    source=testsrc2=d=0.04,scale=480x360,format=yuv420p,split[a][b]
+    fails -lavfi "${source};[b]scale,format=yuv422p[c];[a][c]vmaf=bitdepth=10" ${to_null}
+    fails -lavfi "${source};[b]scale=240x180[c];[a][c]vmaf" ${to_null}
 }

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-# The detail loss in double precision, by the description in libavfilter/detailloss_wavelet.h, to
-# compare the filter's numbers with:
+# The detail loss in double precision, by the description in libavfilter/detailloss_wavelet.h, of the frames
+# that a test leaves with KEEP=1, row by row:
 #
-#   detailloss_reference.py ENCODE SOURCE FORMAT WIDTHxHEIGHT [limited|full [WIDTHxHEIGHT]]
+#   make -C build/9.0-lean fate-detailloss-numbers KEEP=1
+#   detailloss.py build/9.0-lean/tests/data/fate/detailloss-numbers.tmp tests/oracle/detailloss.csv > new.csv
 #
-# Both files are raw frames in a planar FORMAT of FFmpeg's, as gray, yuv420p or yuv422p10le. A
-# line for each frame has loss, detail, added, chroma (nan without any) and motion. The second
-# size is that of a picture which goes on without any detail where these frames end.
+# It prints the table with loss, detail, added, chroma (nan without any) and motion of each row's last frame.
+# `whole` is the size of a picture that goes on without any detail where these frames end.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 import math
 import pathlib
@@ -27,7 +27,7 @@ UNSEEN = .02 ** (1 / 3)
 CHROMA_NOISE = .05
 
 # What was fitted last: of detail, its square / 100, added, chroma, detail without chroma, motion.
-SOURCE = pathlib.Path(__file__).resolve().parents[1] / 'libavfilter/detailloss.c'
+SOURCE = pathlib.Path(__file__).resolve().parents[2] / 'libavfilter/detailloss.c'
 FACTORS = [float(f) for f in re.search(r'} factor = {(.*)}', SOURCE.read_text()).group(1).split(',')]
 
 
@@ -148,14 +148,17 @@ def compare(source, encode, previous, form, width, height):
     return min(max(loss, 0), 100), detail, added, chroma, motion
 
 
-def main(encode_file, source_file, name, size, color_range='limited', whole_size=None):
-    form = Format(name, color_range == 'full')
-    width, height = map(int, size.split('x'))
-    whole_width, whole_height = map(int, (whole_size or size).split('x'))
-    previous = None
-    for encode, source in zip(*(form.frames(path, width, height) for path in (encode_file, source_file))):
-        print(*('%.6f' % v for v in compare(source, encode, previous, form, whole_width, whole_height)))
-        previous = source
+def main(folder, table):
+    with open(table) as file:
+        rows = [line.strip().split(',')[:6] for line in file]
+    print(*rows[0], 'loss,detail,added,chroma,motion', sep=',')
+    for n, row in enumerate(rows[1:], 1):
+        form = Format(row[1], row[3] == 'full')
+        width, height = map(int, row[2].split('x'))
+        whole_size = map(int, (row[5] or row[2]).split('x'))
+        sources, encodes = (list(form.frames(f'{folder}/{n}.{name}', width, height)) for name in ('source', 'encode'))
+        values = compare(sources[-1], encodes[-1], sources[-2], form, *whole_size)
+        print(*row, *('%.6f' % v for v in values), sep=',')
 
 
 main(*sys.argv[1:])

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# What blocksmooth makes of pictures by the formulas of its manual, of the samples that a test leaves with KEEP=1:
+#
+#   make -C build/9.0-lean fate-blocksmooth-numbers KEEP=1
+#   blocksmooth.py build/9.0-lean/tests/data/fate/blocksmooth-numbers.tmp tests/oracle/blocksmooth.csv > new.csv
+#
+# It prints the table with the MD5 of each smoothed picture.
+# SPDX-License-Identifier: LGPL-2.1-or-later
+import array
+import hashlib
+import sys
+
+
+def part(step, divisor):
+    """Of a step, rounded towards zero."""
+    return abs(step) // divisor * (1 if step > 0 else -1)
+
+
+def smooth(line, depth, qf, size):
+    unit = 2 ** (depth - 8)
+
+    def add(i, change):
+        line[i] = min(max(line[i] + change, 0), 2 ** depth - 1)
+
+    for e in range(size, len(line) - 2, size):
+        step = line[e] - line[e - 1]
+        if abs(line[e - 2] - line[e - 1]) < 5 * unit and abs(line[e] - line[e + 1]) < 5 * unit:
+            parts = (2, 4, 8) if abs(step) < 2 * qf * unit else ()
+        else:
+            parts = (2, 8) if abs(step) * 5 < 4 * qf * unit else ()
+        for i, divisor in enumerate(parts):
+            add(e - 1 - i, part(step, divisor))
+            add(e + i, -part(step, divisor))
+
+
+def smoothed(samples, width, depth, qf, size):
+    lines = [list(samples[i:i + width]) for i in range(0, len(samples), width)]
+    for line in lines:
+        smooth(line, depth, qf, size)
+    columns = [list(column) for column in zip(*lines)]
+    for column in columns:
+        smooth(column, depth, qf, size)
+    return [sample for line in zip(*columns) for sample in line]
+
+
+def main(folder, table):
+    with open(table) as file:
+        head, *rows = (line.rstrip('\n').split(',', 6) for line in file)
+    print(*head, sep=',')
+    for n, row in enumerate(rows, 1):
+        width, _, depth, qf, size = map(int, row[:5])
+        kind = 'B' if depth == 8 else 'H'
+        with open(f'{folder}/{n}.source', 'rb') as file:
+            result = smoothed(array.array(kind, file.read()), width, depth, qf, size)
+        row[5] = hashlib.md5(array.array(kind, result)).hexdigest()
+        print(*row, sep=',')
+
+
+main(*sys.argv[1:])
