@@ -24,7 +24,7 @@ $(FATE_HW_QUALITY-yes): $(STAND_IN)
 $(FATE_HW_QUALITY-yes): export STAND_IN_FOLDER = $(CURDIR)/tests/extra
 
 # The allocations that filter_faults lets fail are those of the static libraries.
-WRAPPED = malloc calloc realloc posix_memalign free fdopen fclose av_tx_init
+WRAPPED = calloc realloc posix_memalign free fdopen fclose
 FUZZERS = $(addprefix tests/extra/fuzz/,frames model quantizer)
 EXTRA_PROGRAMS = tests/extra/filter_faults tests/extra/fft_cuda $(FUZZERS)
 tests/extra/filter_faults$(EXESUF): EXTRA_LIBS = $(WRAPPED:%=-Xlinker --wrap=%)

@@ -4,7 +4,8 @@
 # stand-in for the driver, so that no GPU is needed: see tests/extra/libcuda.c.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
-export LD_LIBRARY_PATH=${STAND_IN_FOLDER} CUDA_STAND_IN_REPORT=${tmp}/report
+export LD_LIBRARY_PATH=${STAND_IN_FOLDER}
+program=$(cd ${target_path} && pwd)/tests/extra/filter_faults${EXECSUF}
 clip=testsrc2=s=72x64:d=1.2,format=yuv420p
 # a filter's frames come from here and go there
 up=hwupload
@@ -12,7 +13,7 @@ down=hwdownload,format=yuv420p
 
 # ffmpeg on the stand-in with these options. What is wrong in its books is said.
 on_stand_in(){ # options arguments...
-    export CUDA_STAND_IN=$1
+    export CUDA_STAND_IN=$1 CUDA_STAND_IN_REPORT=${tmp}/report
     shift
     rm -f ${tmp}/report
     heard ffmpeg -y -init_hw_device cuda=gpu -filter_hw_device gpu "$@" 2> /dev/null
@@ -160,7 +161,6 @@ faults_devices(){
 
 # Frames that are not as their link are refused. FFmpeg's assertions end those of another size.
 faults_others(){
-    program=$(cd ${target_path} && pwd)/tests/extra/filter_faults${EXECSUF}
     kinds="72x64.p010 96x80.nv12"
     if ffmpeg -buildconf 2>&1 | grep -q 'assert-level=[12]'; then
         kinds=72x64.p010
@@ -181,7 +181,6 @@ faults_others(){
 each(){ # alloc|driver size format filter [file...]
     kind=$1
     shift
-    program=$(cd ${target_path} && pwd)/tests/extra/filter_faults${EXECSUF}
     for and_more in "" +; do
         (cd ${tmp} && CUDA_STAND_IN=idle=1 ${program} ${kind}${and_more} "$@") 2> ${tmp}/faults ||
             echo "$3, ${kind}${and_more}: status $?"

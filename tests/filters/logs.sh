@@ -85,7 +85,7 @@ log_rebuild(){
 # that is told to drain, and does not come to its end, goes on in the next; END 2 stands for that.
 log_hosts(){
     need jq || return 0
-    host="run libavfilter/tests/score_log${EXECSUF}"
+    host="run libavfilter/tests/filter_matrix${EXECSUF} host"
     for jobs in "0:5:64x64:1 5:5:64x64:1" "0:5:64x64:0 5:5:80x64:0" "0:5:64x64:2 5:5:80x64:1" "0:5:64x64:2 0:5:64x64:2 9:1:16x16:1" \
                 "0:5:64x64:2 5:0:64x64:1" "0:5:64x64:2 5:0:64x64:0" "0:0:64x64:2 0:3:64x64:1" "0:0:64x64:1" "0:0:64x64:0"; do
         rm -f ${tmp}/log ${tmp}/stats
@@ -104,7 +104,7 @@ log_hosts(){
 log_locale(){
     need localedef || return 0
     mkdir ${tmp}/locales
-    host="run libavfilter/tests/score_log${EXECSUF}"
+    host="run libavfilter/tests/filter_matrix${EXECSUF} host"
     model model "constant 17.25" "weight L1.band3 1.5"
     for locale in C de_DE.UTF-8 ps_AF.UTF-8; do
         if test ${locale} != C && ! localedef -i ${locale%.*} -f UTF-8 ${tmp}/locales/${locale} > ${tmp}/localedef 2>&1 &&
