@@ -75,17 +75,17 @@ refuses() { # dir
 }
 
 # FATE's own reports tell how its tests went. One that has none was not built; one that could not run,
-# or not all of it, says so in a file beside its report.
+# or not all of it, says so in a file beside its report. Where there is no GPU, kernels run on the CPU.
 fate() { # series dir target
     local series=$1 dir=$2 reports=$2/tests/data/fate name status difference messages what why whole tests
     rm -rf "$reports"
     # one more than there are processors: some tests wait
     # shellcheck disable=SC2317
     run_fate() {
-        make -C "$1" --no-print-directory -k -j$(($(nproc) + 1)) ${all:+EXTRA=yes} "$2" 9>&- || true
+        make -C "$1" --no-print-directory -k -j$(($(nproc) + 1)) EXTRA=yes "$2" 9>&- || true
     }
     logged "FATE on $series" "$dir/fate.log" run_fate "$dir" "$3"
-    tests=$(make -s -C "$dir" ${all:+EXTRA=yes} "$3-list")
+    tests=$(make -s -C "$dir" EXTRA=yes "$3-list")
     for name in ${tests:-$3}; do
         if [ ! -f "$reports/$name.rep" ]; then
             echo "FAIL    $series $name: it could not be built or run, see $dir/fate.log"
@@ -146,8 +146,8 @@ for version in $versions; do
                 fate "$version" "$dir" fate-faults
                 script model tests/model.sh "$dir/ffmpeg"
                 script fuzz "$scripts/fuzz.sh" few
-                script dead tests/broken.sh dead "$dir"
-                script mutants tests/broken.sh mutants "$dir"
+                script dead tests/extra/broken.sh dead "$dir"
+                script mutants tests/extra/broken.sh mutants "$dir"
             fi
         fi
         expect "$version source untouched" \

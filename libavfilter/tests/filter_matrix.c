@@ -238,11 +238,10 @@ static void test_layouts(Case c)
     c.nb_frames = 3;
     for (int i = 0; i < FF_ARRAY_ELEMS(formats); i++) {
         c.pic.format = formats[i];
-        c.pic.layout = c.pic.beyond = 0;
+        c.pic.layout = 0;
         c.nb_threads = 1;
         for (int more = is_accepted(&c); more; more = c.pic.layout < TEST_NB_LAYOUTS) {
             c.nb_threads = threads[(i + c.pic.layout) % FF_ARRAY_ELEMS(threads)];
-            c.pic.beyond = c.pic.layout & 1;
             compare(&c, 1, "by layout and threads");
             c.pic.layout++;
         }

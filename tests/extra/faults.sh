@@ -204,6 +204,8 @@ faults_alloc(){
     each alloc 72x64 yuv420p mad=stats_file=a:log_path=b a b
     each alloc 72x64 yuv420p detailloss=stats_file=a:log_path=b a b
     each alloc 72x64 gray detailloss
+    each alloc 218x216 yuv420p vmaf=stats_file=a:log_path=b:model=version=vmaf_v1.0.16_hfr_3d0h a b
+    each alloc 216x216 yuv422p10 "vmaf=model=version=vmaf_v1.0.16_3d0h|version=vmaf_v1.0.16_3d0h\\\\:name=b"
     each alloc 72x64 yuv420p blocksmooth
     echo "nothing went wrong"
 }
