@@ -193,13 +193,14 @@ static int filter_frames(FFFrameSync *fs)
         reference = convert(s, reference);
         ret = encode && reference ? score_frame(ctx, main, encode, reference) : AVERROR(ENOMEM);
         av_frame_free(&encode);
-        av_frame_free(&s->before[1]);
-        s->before[1] = s->before[0];
-        s->before[0] = reference;
         if (ret < 0) {
+            av_frame_free(&reference);
             av_frame_free(&main);
             return ret;
         }
+        av_frame_free(&s->before[1]);
+        s->before[1] = s->before[0];
+        s->before[0] = reference;
     } else {
         // where there is nothing to compare with, the frame passes
         ff_vmaf_add(&s->common, main, NULL, NULL);

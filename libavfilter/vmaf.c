@@ -115,6 +115,8 @@ static int parse_model(VMAFModel *model, const char *text, void *logctx)
 
     model->class = &model_class;
     av_opt_set_defaults(model);
+    if (!model->name)
+        return AVERROR(ENOMEM);
     if ((ret = av_set_options_string(model, text, "=", ":")) < 0) {
         av_log(logctx, AV_LOG_ERROR, "Cannot read model '%s': write version=NAME, and after \\\\: "
                "name, cambi.enc_width, cambi.enc_height and cambi.enc_bitdepth; for files and "

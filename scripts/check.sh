@@ -68,7 +68,7 @@ END
 )
 
 # FATE's own reports tell how its tests went. One that has none was not built; one that could not
-# run, or not all of it, says so in a file beside its report.
+# run, or not all of it, says so in a file beside its report. Without a GPU kernels run on the CPU.
 fate() { # series dir target
     local series=$1 dir=$2 reports=$2/tests/data/fate name tests
     local status difference messages what why whole
@@ -76,10 +76,10 @@ fate() { # series dir target
     # one more than there are processors: some tests wait
     # shellcheck disable=SC2317
     run_fate() {
-        make -C "$1" --no-print-directory -k -j$(($(nproc) + 1)) ${all:+EXTRA=yes} "$2" 9>&- || true
+        make -C "$1" --no-print-directory -k -j$(($(nproc) + 1)) EXTRA=yes "$2" 9>&- || true
     }
     logged "FATE on $series" "$dir/fate.log" run_fate "$dir" "$3"
-    tests=$(make -s -C "$dir" ${all:+EXTRA=yes} "$3-list")
+    tests=$(make -s -C "$dir" EXTRA=yes "$3-list")
     for name in ${tests:-$3}; do
         if [ ! -f "$reports/$name.rep" ]; then
             fail "$series $name: it could not be built or run, see $dir/fate.log"

@@ -35,10 +35,9 @@
 
 #include "libavfilter/bliinds_block.h"
 
-enum {
-    ANY, EQUAL, BUT_ONE, ZERO, EDGES, TIES, ONE_BIN, LARGEST, SMALLEST, RISING, FALLING,
-    NEAR_1, FEW, ZERO_AND_BIN, THRESHOLD, MISLEADING_SAMPLE, NB_KINDS
-};
+/// Where values come from; see make_values().
+enum { ANY, ONE, FEW, ZERO, EDGE, IN_BIN, LARGEST, SMALLEST, NEAR_1, NB_SOURCES };
+enum { AS_DRAWN, TIES, MISLEADING_SAMPLE, RISING, FALLING, NB_ORDERS };
 
 /// Limits of the statistics, see BLIINDSBlock; that of ori is far beyond what is possible.
 static const float max_statistic[] = { 4.9f, BLIINDS_SUB_MAX, 64.f };
@@ -71,21 +70,6 @@ static float beside(AVLFG *lfg, float x, int statistic)
     return limited(av_int2float(av_float2int(x) + av_lfg_get(lfg) % 3 - 1), statistic);
 }
 
-/// Values such that the worst end in a bin, of which most are its first and its last ones.
-static float threshold_value(AVLFG *lfg, float start, int statistic)
-{
-    const unsigned place = av_lfg_get(lfg) % 32, inside = av_lfg_get(lfg) % (1 << 18);
-    float x = start;
-
-    if (place < 1)
-        x *= 2;
-    else if (place > 10)
-        x *= av_lfg_get(lfg) % 1024 / 1024.f;
-    else if (place > 4)
-        x = av_int2float(av_float2int(start) + (place < 9 ? (1 << 18) - 1 : inside));
-    return beside(lfg, x, statistic);
-}
-
 static int compare_floats(const void *a, const void *b)
 {
     const float x = *(const float *)a, y = *(const float *)b;
@@ -93,8 +77,28 @@ static int compare_floats(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/// A value of a source; few[0] is the start of the one bin.
+static float make_value(AVLFG *lfg, const float few[20], int statistic, int source)
+{
+    const unsigned inside = av_lfg_get(lfg) % (1 << 18), place = av_lfg_get(lfg) % 4;
+
+    switch (source) {
+    case ONE:      return few[0];
+    case FEW:      return few[av_lfg_get(lfg) % 20];
+    case ZERO:     return 0;
+    case EDGE:     return beside(lfg, bin_start(lfg, statistic), statistic);
+    // most are the first and the last of the bin
+    case IN_BIN:   return beside(lfg, av_int2float(av_float2int(few[0]) +
+                                 (place > 1 ? inside : place ? (1 << 18) - 1 : 0)), statistic);
+    case LARGEST:  return beside(lfg, max_statistic[statistic], statistic);
+    case SMALLEST: return av_int2float(place);
+    case NEAR_1:   return 1.f + ((int)(inside % 64) - 48) * 0x1p-24f;
+    default:       return any_value(lfg, statistic);
+    }
+}
+
 /// Fill n shapes of gamma.
-static void make_shapes(AVLFG *lfg, float *value, int n, int kind)
+static void make_shapes(AVLFG *lfg, float *value, int n, unsigned kind)
 {
     const int one = av_lfg_get(lfg) % BLIINDS_GAMMA_NB;
 
@@ -111,51 +115,34 @@ static void make_shapes(AVLFG *lfg, float *value, int n, int kind)
     }
 }
 
-/// Fill n values of a statistic.
-static void make_values(AVLFG *lfg, float *value, int n, int statistic, int kind)
+/// Fill n values of a statistic: of a source, and some of another, in an order. A kind is any number.
+static void make_values(AVLFG *lfg, float *value, int n, int statistic, unsigned kind)
 {
+    const int often  = kind % NB_SOURCES, seldom = kind / NB_SOURCES % NB_SOURCES;
+    const int one_in = (int[]){ 0, 2, 20, n }[kind >> 8 & 3], order = (kind >> 10) % NB_ORDERS;
     // those beyond the tie: one too few, as many as are wanted, or one too many
     const int nb_more = bliinds_nb_worst(n) - 1 + av_lfg_get(lfg) % 3;
-    float one, start, few[20];
+    float few[20];
 
     if (statistic == BLIINDS_GAMMA) {
         make_shapes(lfg, value, n, kind);
         return;
     }
-    start = bin_start(lfg, statistic);
-    one   = kind == EQUAL || kind == BUT_ONE ? beside(lfg, start, statistic)
-                                             : any_value(lfg, statistic);
     for (int i = 0; i < FF_ARRAY_ELEMS(few); i++)
-        few[i] = beside(lfg, bin_start(lfg, statistic), statistic);
+        few[i] = bin_start(lfg, statistic);
     for (int i = 0; i < n; i++) {
-        const float in_bin = limited(av_int2float(av_float2int(start) +
-                                                  av_lfg_get(lfg) % (1 << 18)), statistic);
+        const int is_other = one_in && !(av_lfg_get(lfg) % one_in);
 
-        switch (kind) {
-        default:        value[i] = any_value(lfg, statistic); break;
-        case EQUAL:
-        case BUT_ONE:   value[i] = one; break;
-        case ZERO:      value[i] = 0; break;
-        case EDGES:     value[i] = beside(lfg, bin_start(lfg, statistic), statistic); break;
-        case TIES:      value[i] = i < nb_more ? limited(one * 2 + 1, statistic) : one; break;
-        case ONE_BIN:   value[i] = in_bin; break;
-        case LARGEST:   value[i] = beside(lfg, max_statistic[statistic], statistic); break;
-        case SMALLEST:  value[i] = av_int2float(av_lfg_get(lfg) % 4); break;
-        case NEAR_1:    value[i] = 1.f + ((int)(av_lfg_get(lfg) % 64) - 48) * 0x1p-24f; break;
-        case FEW:       value[i] = few[av_lfg_get(lfg) % FF_ARRAY_ELEMS(few)]; break;
-        case ZERO_AND_BIN: value[i] = av_lfg_get(lfg) % 20 ? 0 : in_bin; break;
-        case THRESHOLD: value[i] = threshold_value(lfg, start, statistic); break;
+        value[i] = make_value(lfg, few, statistic, is_other ? seldom : often);
+        if (order == TIES)
+            value[i] = i < nb_more ? limited(few[0] * 2 + 1, statistic) : few[0];
         // as many at equal distances as add_largest_of_many() looks at, and those before them
-        case MISLEADING_SAMPLE:
-            value[i] = i % FFMAX(n / 4096, 1) < 2 ? one : any_value(lfg, statistic);
-            break;
-        }
+        if (order == MISLEADING_SAMPLE && i % FFMAX(n / 4096, 1) < 2)
+            value[i] = few[0];
     }
-    if (kind == BUT_ONE)
-        value[av_lfg_get(lfg) % n] = any_value(lfg, statistic);
-    if (kind == RISING || kind == FALLING)
+    if (order == RISING || order == FALLING)
         qsort(value, n, sizeof(*value), compare_floats);
-    for (int i = 0; i < n / 2 && kind == FALLING; i++)
+    for (int i = 0; i < n / 2 && order == FALLING; i++)
         FFSWAP(float, value[i], value[n - 1 - i]);
 }
 

@@ -18,8 +18,8 @@
 
 /**
  * @file
- * A graph between one or two sources and a sink, and frames for it: what the programs share
- * that run filters by themselves
+ * A graph between one or two sources and a sink, pictures for it, and what comes out: what
+ * the programs share that run filters by themselves
  */
 
 #ifndef AVFILTER_TESTS_FILTER_GRAPH_H
@@ -27,6 +27,9 @@
 
 #include "libavutil/adler32.h"
 #include "libavutil/attributes.h"
+#include "libavutil/avassert.h"
+#include "libavutil/bprint.h"
+#include "libavutil/dict.h"
 #include "libavutil/error.h"
 #include "libavutil/frame.h"
 #include "libavutil/hwcontext.h"
@@ -112,8 +115,8 @@ static av_unused int test_graph_open(TestGraph *g, const char *text, AVFrame *co
 }
 
 /// Hand all frames that are at the sink to take(), which says if one is as it should be.
-static av_unused int test_graph_receive(TestGraph *g, void *opaque,
-                                        int (*take)(void *opaque, const AVFrame *frame))
+static int test_graph_receive(TestGraph *g, void *opaque,
+                              int (*take)(void *opaque, const AVFrame *frame))
 {
     AVFrame *frame = av_frame_alloc();
     int ret = frame ? 0 : AVERROR(ENOMEM);
@@ -126,34 +129,36 @@ static av_unused int test_graph_receive(TestGraph *g, void *opaque,
     return ret == AVERROR(EAGAIN) || ret == AVERROR_EOF ? 0 : ret;
 }
 
-/// Where frames of this format and size come from on a CUDA device.
-static av_unused int test_open_frames(AVBufferRef **frames, AVBufferRef *device,
-                                      enum AVPixelFormat format, int width, int height)
+/**
+ * Give each source its frame, or the end of the stream, and take what comes out.
+ *
+ * @param frame for each source; NULL for the end
+ * @return 0, or the first error
+ */
+static av_unused int test_graph_send(TestGraph *g, AVFrame *const *frame, void *opaque,
+                                     int (*take)(void *opaque, const AVFrame *frame))
 {
-    AVHWFramesContext *context;
+    int ret = 0, other;
 
-    *frames = av_hwframe_ctx_alloc(device);
-    if (!*frames)
-        return AVERROR(ENOMEM);
-    context = (AVHWFramesContext *)(*frames)->data;
-    context->format    = AV_PIX_FMT_CUDA;
-    context->sw_format = format;
-    context->width     = width;
-    context->height    = height;
-    return av_hwframe_ctx_init(*frames);
+    for (int i = 0; i < g->nb_sources; i++) {
+        other = av_buffersrc_add_frame_flags(g->source[i], frame ? frame[i] : NULL,
+                                             AV_BUFFERSRC_FLAG_KEEP_REF);
+        ret = ret < 0 ? ret : other;
+    }
+    other = test_graph_receive(g, opaque, take);
+    return ret < 0 ? ret : other;
 }
 
-/// A picture on the device, with its timestamp, or NULL.
-static av_unused AVFrame *test_upload(AVBufferRef *frames, const AVFrame *picture)
+/// What a filter has added to a frame.
+static av_unused void test_describe(AVBPrint *text, const AVFrame *frame)
 {
-    AVFrame *frame = av_frame_alloc();
+    const AVFrameSideData *sd = av_frame_get_side_data(frame, AV_FRAME_DATA_SEI_UNREGISTERED);
+    const AVDictionaryEntry *e = NULL;
 
-    if (frame && (av_hwframe_get_buffer(frames, frame, 0) < 0 ||
-                  av_hwframe_transfer_data(frame, picture, 0) < 0))
-        av_frame_free(&frame);
-    if (frame)
-        frame->pts = picture->pts;
-    return frame;
+    while ((e = av_dict_iterate(frame->metadata, e)))
+        av_bprintf(text, "%s=%s\n", e->key, e->value);
+    if (sd)
+        av_bprintf(text, "%08x\n", av_adler32_update(0, sd->data, sd->size));
 }
 
 /// Bytes of the rows, and number of rows, of each plane; a palette has none.
@@ -223,6 +228,94 @@ static av_unused AVFrame *test_new_frame(enum AVPixelFormat format, int width, i
         frame->data[p]     = data + first + (upside_down ? last : 0);
         frame->linesize[p] = !nb_rows[p] ? 0 : upside_down ? -(int)stride : stride;
     }
+    return frame;
+}
+
+/// Layouts in memory, which may be added to each other.
+enum {
+    TEST_PADDED = 1, TEST_SHIFTED = 2, TEST_UPSIDE_DOWN = 4, TEST_NB_LAYOUTS = 8
+};
+
+#define TEST_MAX_WIDTH 1024
+
+typedef struct TestPicture {
+    enum AVPixelFormat format;
+    enum AVColorRange range;
+    int width, height;
+    int black;                  ///< what is added to all samples, in 8 bits
+    int layout;
+    int beyond;                 ///< whether the bits beyond the depth are set
+} TestPicture;
+
+/// Texture on a ramp that moves; the first input is a coarse form of the second.
+static int test_sample(const TestPicture *pic, int input, int n, int plane, int x, int y)
+{
+    const unsigned noise = (x + 3 * n) * 7919 ^ y * 104729 ^ plane * 31;
+    const int v = 20 + (x + 2 * y + 5 * n + 40 * plane) % 80 + (noise >> 3) % 24;
+
+    return pic->black + (input ? v : v & ~7);
+}
+
+/// Frame n of an input.
+static av_unused AVFrame *test_draw(const TestPicture *pic, int input, int n)
+{
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(pic->format);
+    // what is not of planes is refused, whatever is in it
+    const int nb_drawn = desc->flags & AV_PIX_FMT_FLAG_PLANAR ? desc->nb_components
+                                                              : desc->nb_components == 1;
+    AVFrame *frame = test_new_frame(pic->format, pic->width, pic->height,
+                                    pic->layout & TEST_PADDED ? 48 : 0,
+                                    pic->layout & TEST_SHIFTED ? 2 : 0,
+                                    pic->layout & TEST_UPSIDE_DOWN);
+    uint16_t row[TEST_MAX_WIDTH];
+
+    av_assert0(frame && pic->width <= TEST_MAX_WIDTH);
+    frame->color_range = pic->range;
+    frame->pts         = n;
+    for (int i = 0; i < nb_drawn; i++) {
+        const int is_chroma = i == 1 || i == 2;
+        const int depth = desc->comp[i].depth;
+        const int width  = AV_CEIL_RSHIFT(pic->width,  is_chroma ? desc->log2_chroma_w : 0);
+        const int height = AV_CEIL_RSHIFT(pic->height, is_chroma ? desc->log2_chroma_h : 0);
+
+        for (int y = 0; y < height && depth >= 8 && depth <= 16; y++) {
+            for (int x = 0; x < width; x++)
+                row[x] = test_sample(pic, input, n, i, x, y) << depth - 8 |
+                         (pic->beyond ? 0xFFFF << depth : 0);
+            av_write_image_line(row, frame->data, frame->linesize, desc, 0, y, i, width);
+        }
+    }
+    return frame;
+}
+
+/// Where frames of this format and size come from on a device.
+static av_unused AVBufferRef *test_open_frames(AVBufferRef *device, const TestPicture *pic)
+{
+    AVBufferRef *frames = av_hwframe_ctx_alloc(device);
+    AVHWFramesContext *context;
+
+    av_assert0(frames);
+    context = (AVHWFramesContext *)frames->data;
+    context->format    = AV_PIX_FMT_CUDA;
+    context->sw_format = pic->format;
+    context->width     = pic->width;
+    context->height    = pic->height;
+    av_assert0(av_hwframe_ctx_init(frames) >= 0);
+    return frames;
+}
+
+/// Frame n of an input, on the device if there is one.
+static av_unused AVFrame *test_frame(AVBufferRef *frames, const TestPicture *pic, int input, int n)
+{
+    AVFrame *picture = test_draw(pic, input, n), *frame;
+
+    if (!frames)
+        return picture;
+    frame = av_frame_alloc();
+    av_assert0(frame && av_hwframe_get_buffer(frames, frame, 0) >= 0 &&
+               av_hwframe_transfer_data(frame, picture, 0) >= 0);
+    frame->pts = picture->pts;
+    av_frame_free(&picture);
     return frame;
 }
 

@@ -18,10 +18,11 @@
 
 /**
  * @file
- * A metric filter by many formats, ranges, layouts in memory, numbers of threads and sizes
+ * A filter by many formats, ranges, layouts in memory, numbers of threads and sizes
  *
  *   filter_matrix TEST FILTER SIZE...
  *   filter_matrix memory < LIST
+ *   filter_matrix host FIRST:NUMBER:WIDTHxHEIGHT:END:GRAPH...
  *
  * TEST is formats (of luma that counts alone), formats-of-chroma, ranges, black or layouts.
  * Prints what is not as it should be, and how many cases there were. In each, as many frames
@@ -29,98 +30,47 @@
  *
  * LIST has a graph a line, after the size of each of its frames, for a checker of memory.
  * What becomes of it by each format is printed.
+ *
+ * A host of filters, in the locale of the environment, frees each graph before it makes the next
+ * one. It gets NUMBER frames with the timestamps FIRST... in units of 1/25 s. Their input ends if
+ * END is 1; if it is 0, the graph is freed without; if it is 2, it is told to drain first. Prints
+ * the scores in each frame's metadata.
  */
 
+#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "libavutil/avassert.h"
-#include "libavutil/bprint.h"
-#include "libavutil/dict.h"
 #include "libavutil/log.h"
 #include "libavutil/macros.h"
-#include "libavutil/pixdesc.h"
 #include "filter_graph.h"
 
-#define MAX_WIDTH  1024
 #define MAX_FRAMES 3
 
-/// Layouts in memory, which may be added to each other.
-enum {
-    PADDED = 1, SHIFTED = 2, UPSIDE_DOWN = 4, NB_LAYOUTS = 8
-};
-
 typedef struct Case {
-    enum AVPixelFormat format;
-    enum AVColorRange range;
-    int width, height, nb_frames;
-    int nb_threads;
-    int black;                  ///< what is added to all samples, in 8 bits
-    int layout;
-    int beyond;                 ///< whether the bits beyond the depth are set
+    TestPicture pic;
+    int nb_frames, nb_threads;
     int of_gray;                ///< whether the second input is gray
     int left;                   ///< whether the graph is freed before the end of the stream
 } Case;
 
+static const char *filter;
+static AVBPrint expected;
 static int nb_cases, nb_wrong;
-
-/// Texture on a ramp that moves; the first input is a coarse form of the second.
-static int sample(const Case *c, int input, int n, int plane, int x, int y)
-{
-    const unsigned noise = (x + 3 * n) * 7919 ^ y * 104729 ^ plane * 31;
-    const int v = 20 + (x + 2 * y + 5 * n + 40 * plane) % 80 + (noise >> 3) % 24;
-
-    return c->black + (input ? v : v & ~7);
-}
-
-static AVFrame *draw(const Case *c, int input, int n)
-{
-    const enum AVPixelFormat format = input && c->of_gray ? AV_PIX_FMT_GRAY8 : c->format;
-    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(format);
-    // what is not of planes is refused, whatever is in it
-    const int nb_drawn = desc->flags & AV_PIX_FMT_FLAG_PLANAR ? desc->nb_components
-                                                              : desc->nb_components == 1;
-    AVFrame *frame = test_new_frame(format, c->width, c->height, c->layout & PADDED ? 48 : 0,
-                                    c->layout & SHIFTED ? 2 : 0, c->layout & UPSIDE_DOWN);
-    uint16_t row[MAX_WIDTH];
-
-    av_assert0(frame);
-    frame->color_range = c->range;
-    frame->pts         = n;
-    for (int i = 0; i < nb_drawn; i++) {
-        const int is_chroma = i == 1 || i == 2;
-        const int depth = desc->comp[i].depth;
-        const int width  = AV_CEIL_RSHIFT(c->width,  is_chroma ? desc->log2_chroma_w : 0);
-        const int height = AV_CEIL_RSHIFT(c->height, is_chroma ? desc->log2_chroma_h : 0);
-
-        for (int y = 0; y < height && depth >= 8 && depth <= 16; y++) {
-            for (int x = 0; x < width; x++)
-                row[x] = sample(c, input, n, i, x, y) << depth - 8 |
-                         (c->beyond ? 0xFFFF << depth : 0);
-            av_write_image_line(row, frame->data, frame->linesize, desc, 0, y, i, width);
-        }
-    }
-    return frame;
-}
 
 /// What comes out of a graph.
 typedef struct Output {
     AVBPrint *text;
-    AVFrame *const *input;
+    AVFrame *(*input)[2];
     int nb_frames;
 } Output;
 
 static int take(void *opaque, const AVFrame *frame)
 {
     Output *out = opaque;
-    const AVFrameSideData *sd = av_frame_get_side_data(frame, AV_FRAME_DATA_SEI_UNREGISTERED);
-    const AVFrame *in = out->input[out->nb_frames];
-    const AVDictionaryEntry *e = NULL;
+    const AVFrame *in = out->input[out->nb_frames][0];
 
-    while ((e = av_dict_iterate(frame->metadata, e)))
-        av_bprintf(out->text, "%s=%s\n", e->key, e->value);
-    if (sd)
-        av_bprintf(out->text, "%08x\n", av_adler32_update(0, sd->data, sd->size));
+    test_describe(out->text, frame);
     if (frame->pts != in->pts || frame->data[0] != in->data[0] ||
         test_checksum(0, frame) != test_checksum(0, in))
         av_bprintf(out->text, "frame %d is not as it was\n", out->nb_frames);
@@ -129,68 +79,69 @@ static int take(void *opaque, const AVFrame *frame)
 }
 
 /// What the frames of a case get; "refused" where there is no such graph.
-static void run(AVBPrint *text, const char *filter, const Case *c)
+static void run(AVBPrint *text, const Case *c)
 {
-    AVFrame *input[2][MAX_FRAMES];
-    Output out = { .text = text, .input = input[0] };
+    AVFrame *input[MAX_FRAMES][2];
+    Output out = { .text = text, .input = input };
+    TestPicture second = c->pic;
     TestGraph g;
     int ret;
 
-    for (int i = 0; i < 2; i++)
-        for (int n = 0; n < c->nb_frames; n++)
-            input[i][n] = draw(c, i, n);
+    if (c->of_gray)
+        second.format = AV_PIX_FMT_GRAY8;
+    for (int n = 0; n < c->nb_frames; n++)
+        for (int i = 0; i < 2; i++)
+            input[n][i] = test_draw(i ? &second : &c->pic, i, n);
     av_bprint_init(text, 0, AV_BPRINT_SIZE_UNLIMITED);
-    ret = test_graph_open(&g, filter, (AVFrame *[]){ input[0][0], input[1][0] }, c->nb_threads);
+    ret = test_graph_open(&g, filter, input[0], c->nb_threads);
     if (ret < 0)
         av_bprintf(text, "refused\n");
     for (int n = 0; n < c->nb_frames + !c->left && ret >= 0; n++) {
-        for (int i = 0; i < g.nb_sources && ret >= 0; i++)
-            ret = av_buffersrc_add_frame_flags(g.source[i], n < c->nb_frames ? input[i][n] : NULL,
-                                               AV_BUFFERSRC_FLAG_KEEP_REF);
-        if (ret >= 0)
-            ret = test_graph_receive(&g, &out, take);
+        ret = test_graph_send(&g, n < c->nb_frames ? input[n] : NULL, &out, take);
         if (ret < 0)
             av_bprintf(text, "failed\n");
     }
     if (ret >= 0 && out.nb_frames != c->nb_frames)
         av_bprintf(text, "%d frames of %d\n", out.nb_frames, c->nb_frames);
     avfilter_graph_free(&g.graph);
-    for (int i = 0; i < 2; i++)
-        for (int n = 0; n < c->nb_frames; n++)
-            av_frame_free(&input[i][n]);
+    for (int n = 0; n < c->nb_frames; n++)
+        for (int i = 0; i < 2; i++)
+            av_frame_free(&input[n][i]);
     av_assert0(av_bprint_is_complete(text));
 }
 
+/// What the next cases are compared with.
+static void expect(const Case *c)
+{
+    av_bprint_finalize(&expected, NULL);
+    run(&expected, c);
+}
+
 /// Run a case, and count it: what it gets has to be what is expected, or something else.
-static void compare(const AVBPrint *expected, const char *filter, const Case *c, int is_same,
-                    const char *what)
+static void compare(const Case *c, int is_same, const char *what)
 {
     AVBPrint got;
 
-    run(&got, filter, c);
+    run(&got, c);
     nb_cases++;
-    if (!strchr(expected->str, '=') || strstr(got.str, "frame") ||
-        is_same == !!strcmp(expected->str, got.str)) {
-        printf("%s %s: %s\n", av_get_pix_fmt_name(c->format), what,
+    if (!strchr(expected.str, '=') || strstr(got.str, "frame") ||
+        is_same == !!strcmp(expected.str, got.str)) {
+        printf("%s %s: %s\n", av_get_pix_fmt_name(c->pic.format), what,
                is_same ? "differs" : "does not differ");
-        fprintf(stderr, "%s\n-- not as --\n%s", got.str, expected->str);
+        fprintf(stderr, "%s\n-- not as --\n%s", got.str, expected.str);
         nb_wrong++;
     }
     av_bprint_finalize(&got, NULL);
 }
 
-static int is_accepted(const char *filter, const Case *c)
+static int is_accepted(const Case *c)
 {
-    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(c->format);
-    AVBPrint text;
-    int ret;
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(c->pic.format);
 
     if (desc->flags & AV_PIX_FMT_FLAG_HWACCEL || !desc->nb_components)
         return 0;
-    run(&text, filter, c);
-    ret = strcmp(text.str, "refused\n");
-    av_bprint_finalize(&text, NULL);
-    return ret;
+    expect(c);
+    return strcmp(expected.str, "refused\n");
 }
 
 /// The 8-bit format of the same planes, as FFmpeg's first ones are.
@@ -209,99 +160,91 @@ static enum AVPixelFormat plain_format(const AVPixFmtDescriptor *desc)
 }
 
 /// Formats of the same samples, also where the bits beyond their depth are set; tells which.
-static void test_formats(const char *filter, Case c, int has_chroma)
+static void test_formats(Case c, int has_chroma)
 {
     const AVPixFmtDescriptor *desc = NULL;
-    AVBPrint expected;
     Case base = c;
 
     while ((desc = av_pix_fmt_desc_next(desc))) {
-        base.format = has_chroma ? plain_format(desc) : AV_PIX_FMT_GRAY8;
-        c.format    = av_pix_fmt_desc_get_id(desc);
-        c.of_gray   = 0;
-        if (base.format == AV_PIX_FMT_NONE || !is_accepted(filter, &c))
+        base.pic.format = has_chroma ? plain_format(desc) : AV_PIX_FMT_GRAY8;
+        c.pic.format    = av_pix_fmt_desc_get_id(desc);
+        c.of_gray       = 0;
+        if (base.pic.format == AV_PIX_FMT_NONE || !is_accepted(&c))
             continue;
         for (int i = 0; i < 2; i++) {
             // FFmpeg takes yuvj for full, whatever the frames say
-            base.range = c.range = i && strncmp(desc->name, "yuvj", 4) ? AVCOL_RANGE_MPEG
-                                                                       : AVCOL_RANGE_JPEG;
-            run(&expected, filter, &base);
+            base.pic.range = c.pic.range =
+                i && strncmp(desc->name, "yuvj", 4) ? AVCOL_RANGE_MPEG : AVCOL_RANGE_JPEG;
+            expect(&base);
             for (int j = 0; j < (has_chroma ? 2 : 4); j++) {
-                c.beyond  = j & 1;
-                c.of_gray = j >> 1;
-                compare(&expected, filter, &c, 1, av_color_range_name(c.range));
+                c.pic.beyond = j & 1;
+                c.of_gray    = j >> 1;
+                compare(&c, 1, av_color_range_name(c.pic.range));
             }
-            av_bprint_finalize(&expected, NULL);
         }
         printf("%s: %s\n", desc->name, nb_wrong ? "something differs" : "same");
     }
 }
 
 /// The range is that of the frames, or else the format's.
-static void test_ranges(const char *filter, Case c)
+static void test_ranges(Case c)
 {
     static const enum AVPixelFormat formats[] = {
         AV_PIX_FMT_GRAY8, AV_PIX_FMT_GRAY10,
         AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV420P10, AV_PIX_FMT_NV12, AV_PIX_FMT_P010,
     };
-    AVBPrint expected;
 
     for (int i = 0; i < FF_ARRAY_ELEMS(formats); i++)
         for (int is_full = 0; is_full < 2; is_full++) {
-            c.format = formats[i];
-            c.range  = is_full ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
-            run(&expected, filter, &c);
-            c.range  = AVCOL_RANGE_UNSPECIFIED;
-            compare(&expected, filter, &c, is_full == i < 2, "without a range");
-            c.format = AV_PIX_FMT_YUVJ420P;
-            c.range  = AVCOL_RANGE_JPEG;
+            c.pic.format = formats[i];
+            c.pic.range  = is_full ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
+            expect(&c);
+            c.pic.range  = AVCOL_RANGE_UNSPECIFIED;
+            compare(&c, is_full == i < 2, "without a range");
+            c.pic.format = AV_PIX_FMT_YUVJ420P;
+            c.pic.range  = AVCOL_RANGE_JPEG;
             if (is_full && formats[i] == AV_PIX_FMT_YUV420P)
-                compare(&expected, filter, &c, 1, "of full range");
-            av_bprint_finalize(&expected, NULL);
+                compare(&c, 1, "of full range");
         }
 }
 
 /// Samples above the black of the limited range are as those above 0 of the full one.
-static void test_black(const char *filter, Case c)
+static void test_black(Case c)
 {
     static const enum AVPixelFormat formats[] = {
         AV_PIX_FMT_GRAY8, AV_PIX_FMT_GRAY10, AV_PIX_FMT_YUV420P10, AV_PIX_FMT_P010, AV_PIX_FMT_P016,
     };
-    AVBPrint expected;
 
     for (int i = 0; i < FF_ARRAY_ELEMS(formats); i++) {
-        c.format = formats[i];
-        c.black  = 0;
-        c.range  = AVCOL_RANGE_JPEG;
-        run(&expected, filter, &c);
-        c.black  = 16;
-        c.range  = AVCOL_RANGE_MPEG;
-        compare(&expected, filter, &c, 1, "above black");
-        av_bprint_finalize(&expected, NULL);
+        c.pic.format = formats[i];
+        c.pic.black  = 0;
+        c.pic.range  = AVCOL_RANGE_JPEG;
+        expect(&c);
+        c.pic.black  = 16;
+        c.pic.range  = AVCOL_RANGE_MPEG;
+        compare(&c, 1, "above black");
     }
 }
 
 /// Where in memory the samples are does not matter, nor how many threads there are.
-static void test_layouts(const char *filter, Case c)
+static void test_layouts(Case c)
 {
     static const enum AVPixelFormat formats[] = {
         AV_PIX_FMT_GRAY8, AV_PIX_FMT_YUV420P, AV_PIX_FMT_NV12, AV_PIX_FMT_P010,
-        AV_PIX_FMT_YUV444P16,
+        AV_PIX_FMT_YUV444P16, AV_PIX_FMT_YUV422P10, AV_PIX_FMT_YUV444P12,
     };
     static const int threads[] = { 1, 2, 3, 7, 16 };
-    AVBPrint expected;
 
     c.nb_frames = 3;
     for (int i = 0; i < FF_ARRAY_ELEMS(formats); i++) {
-        c.format     = formats[i];
-        c.layout     = 0;
+        c.pic.format = formats[i];
+        c.pic.layout = 0;
         c.nb_threads = 1;
-        run(&expected, filter, &c);
-        for (c.layout = 0; c.layout < NB_LAYOUTS; c.layout++) {
-            c.nb_threads = threads[(i + c.layout) % FF_ARRAY_ELEMS(threads)];
-            compare(&expected, filter, &c, 1, "by layout and threads");
+        for (int more = is_accepted(&c); more; more = c.pic.layout < TEST_NB_LAYOUTS) {
+            c.nb_threads = threads[(i + c.pic.layout) % FF_ARRAY_ELEMS(threads)];
+            compare(&c, 1, "by layout and threads");
+            c.pic.layout++;
         }
-        av_bprint_finalize(&expected, NULL);
     }
 }
 
@@ -317,51 +260,91 @@ static void test_memory(void)
         Case c = { .nb_frames = 1 };
         char *graph = strchr(line, ' ');
 
-        av_assert0(graph && sscanf(line, "%dx%d", &c.width, &c.height) == 2);
+        av_assert0(graph && sscanf(line, "%dx%d", &c.pic.width, &c.pic.height) == 2);
         for (char *p = line; p < graph; p++)
             c.nb_frames += *p == ',';
-        av_assert0(c.width <= MAX_WIDTH && c.nb_frames <= MAX_FRAMES);
-        graph++;
+        av_assert0(c.nb_frames <= MAX_FRAMES);
+        filter = graph + 1;
         graph[strcspn(graph, "\n")] = 0;
-        printf("%s:", graph);
+        printf("%s:", filter);
         for (int i = 0; i < FF_ARRAY_ELEMS(formats); i++) {
-            AVBPrint text;
-
-            c.format     = formats[i];
-            c.layout     = i;
+            c.pic.format = formats[i];
+            c.pic.layout = i;
             c.left       = i & 1;
             c.nb_threads = 1 + i;
-            run(&text, graph, &c);
-            printf(" %s", strstr(text.str, "refused") ? "refused" :
-                          strstr(text.str, "failed")  ? "failed"  : "done");
-            av_bprint_finalize(&text, NULL);
+            expect(&c);
+            printf(" %s", strstr(expected.str, "refused") ? "refused" :
+                          strstr(expected.str, "failed")  ? "failed"  : "done");
         }
         printf("\n");
     }
+}
+
+static int print_scores(void *opaque, const AVFrame *frame)
+{
+    const AVDictionaryEntry *entry = NULL;
+
+    while ((entry = av_dict_iterate(frame->metadata, entry)))
+        if (strstr(entry->key, ".score"))
+            printf("%"PRId64" %s=%s\n", frame->pts, entry->key, entry->value);
+    return 0;
+}
+
+static int host(const char *job)
+{
+    TestPicture pic = { .format = AV_PIX_FMT_GRAY8 };
+    AVFrame *frame;
+    TestGraph g;
+    int first, nb, end, length, ret;
+
+    if (sscanf(job, "%d:%d:%dx%d:%d:%n", &first, &nb, &pic.width, &pic.height, &end, &length) != 5)
+        return AVERROR(EINVAL);
+    frame = test_draw(&pic, 1, 0);
+    ret   = test_graph_open(&g, job + length, &frame, 0);
+    for (int i = 0; i < nb + (end == 1) && ret >= 0; i++) {
+        av_frame_free(&frame);
+        frame = test_draw(&pic, 1, first + i);
+        ret   = test_graph_send(&g, i < nb ? &frame : NULL, NULL, print_scores);
+    }
+    if (ret >= 0 && end == 2) {
+        avfilter_graph_send_command(g.graph, "all", "drain", "1", NULL, 0, 0);
+        ret = test_graph_receive(&g, NULL, print_scores);
+    }
+    avfilter_graph_free(&g.graph);
+    av_frame_free(&frame);
+    return ret;
 }
 
 int main(int argc, char **argv)
 {
     const char *test = argc > 1 ? argv[1] : "";
 
+    if (!strcmp(test, "host")) {
+        setlocale(LC_ALL, "");
+        for (int i = 2; i < argc; i++)
+            if (host(argv[i]) < 0)
+                return 1;
+        return 0;
+    }
     av_log_set_level(AV_LOG_QUIET);
     if (!strcmp(test, "memory")) {
         test_memory();
         return 0;
     }
+    filter = argv[2];
     for (int i = 3; i < argc; i++) {
         Case c = { .nb_frames = 1, .nb_threads = 1 };
 
-        if (sscanf(argv[i], "%dx%d", &c.width, &c.height) != 2 || c.width > MAX_WIDTH)
+        if (sscanf(argv[i], "%dx%d", &c.pic.width, &c.pic.height) != 2)
             return 2;
         if (!strncmp(test, "formats", 7))
-            test_formats(argv[2], c, !strcmp(test, "formats-of-chroma"));
+            test_formats(c, !strcmp(test, "formats-of-chroma"));
         else if (!strcmp(test, "ranges"))
-            test_ranges(argv[2], c);
+            test_ranges(c);
         else if (!strcmp(test, "black"))
-            test_black(argv[2], c);
+            test_black(c);
         else if (!strcmp(test, "layouts"))
-            test_layouts(argv[2], c);
+            test_layouts(c);
     }
     // of formats there are not so many in each release
     if (strncmp(test, "formats", 7))

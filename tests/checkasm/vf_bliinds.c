@@ -28,10 +28,11 @@
 #define MAX_WIDTH  259
 #define MAX_BLOCKS 96
 #define STRIDE     (MAX_BLOCKS + 5)
+#define MAX_VALUES FFMAX(BLIINDS_NB_ROWS * STRIDE, BLIINDS_NB_SELECT)
 /// Row of samples with the one before, and what may be read or written behind it.
 #define LINE       (1 + MAX_WIDTH + BLIINDS_ROW_PAD)
 /// What a function must leave alone.
-#define GUARD      0x5a
+#define GUARD      0x5a5a5a5a
 
 static const int widths[] = {
     1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 31, 32, 33,
@@ -69,15 +70,34 @@ static void fill_line(int32_t *line, int w, int y, int content, int bits)
                   content_value(content, bits, x - 1, y) * (1 << (BLIINDS_FRAC_BITS + 8 - bits));
 }
 
-/// The same in n elements of each row, and what is behind those that may be written is not.
-static void compare(const void *dst0, const void *dst1, int nb_rows, int stride, int n, int end)
-{
-    static const uint8_t guard[4] = { GUARD, GUARD, GUARD, GUARD };
-    const uint8_t *row0 = dst0, *row1 = dst1;
+/// What is made by C, and by assembly, which leaves the rest alone.
+static union {
+    DECLARE_ALIGNED_32(int32_t, i)[MAX_VALUES + 1];
+    float f[MAX_VALUES + 1];
+} dst[2];
 
-    for (int i = 0; i < nb_rows; i++, row0 += 4 * stride, row1 += 4 * stride)
-        if (n && memcmp(row0, row1, 4 * n) || memcmp(row1 + 4 * end, guard, 4))
-            checkasm_fail_func("row %d of %d with %d elements", i, nb_rows, n);
+static DECLARE_ALIGNED_32(uint16_t, src16)[MAX_WIDTH];
+static DECLARE_ALIGNED_32(int32_t,  line)[5][LINE];
+static DECLARE_ALIGNED_32(float,    value)[MAX_VALUES];
+
+/// What a function is called with.
+static int content, bits;
+
+/// The same in n elements of each row, and what is behind those that may be written is as it was.
+static void compare(int nb_rows, int stride, int n, int end)
+{
+    for (int i = 0; i < nb_rows; i++) {
+        const int32_t *row0 = dst[0].i + i * stride, *row1 = dst[1].i + i * stride;
+
+        if (n && memcmp(row0, row1, 4 * n) || row1[end] != GUARD)
+            checkasm_fail_func("row %d of %d with %d elements, content %d of %d bits",
+                               i, nb_rows, n, content, bits);
+    }
+}
+
+static void begin(void)
+{
+    memset(dst, GUARD & 0xff, sizeof(dst));
 }
 
 static void check_expand(const BLIINDSDSPContext *dsp, int bytes)
@@ -85,9 +105,6 @@ static void check_expand(const BLIINDSDSPContext *dsp, int bytes)
     static const struct { int depth, shift; } format[] = {
         { 8, 0 }, { 9, 0 }, { 10, 0 }, { 12, 0 }, { 14, 0 }, { 16, 0 }, { 10, 6 }, { 12, 4 },
     };
-    LOCAL_ALIGNED_32(uint16_t, src16, [MAX_WIDTH]);
-    LOCAL_ALIGNED_32(int32_t,  dst0,  [MAX_WIDTH + 1]);
-    LOCAL_ALIGNED_32(int32_t,  dst1,  [MAX_WIDTH + 1]);
     uint8_t *src8 = (uint8_t *)src16;
 
     declare_func(void, int32_t *dst, const uint8_t *src, int w, int down, int black, int up);
@@ -96,125 +113,116 @@ static void check_expand(const BLIINDSDSPContext *dsp, int bytes)
                     "bliinds_expand_row%d", 8 * bytes))
         return;
     for (int f = 0; f < FF_ARRAY_ELEMS(format); f++) {
-        const int depth = format[f].depth, down = format[f].shift;
-        const int up    = BLIINDS_FRAC_BITS - (depth - 8);
+        const int down = format[f].shift, up = BLIINDS_FRAC_BITS - (format[f].depth - 8);
 
-        if ((depth > 8) != (bytes > 1))
+        bits = format[f].depth;
+        if ((bits > 8) != (bytes > 1))
             continue;
         for (int i = 0; i < FF_ARRAY_ELEMS(widths); i++) {
-            const int w = widths[i], black = i & 1 ? 16 << (depth - 8) : 0;
+            const int w = widths[i], black = i & 1 ? 16 << (bits - 8) : 0;
 
+            content = i % 3 ? RANDOM : BRIGHT;
             for (int x = 0; x < w; x++) {
-                int value = content_value(i % 3 ? RANDOM : BRIGHT, depth, x, 0);
+                int sample = content_value(content, bits, x, 0);
 
                 if (bytes == 1)
-                    src8[x] = value;
+                    src8[x] = sample;
                 else
-                    src16[x] = value << down;
+                    src16[x] = sample << down;
             }
-            memset(dst1, GUARD, 4 * (w + 1));
-            call_ref(dst0, src8, w, down, black, up);
-            call_new(dst1, src8, w, down, black, up);
-            compare(dst0, dst1, 1, 0, w, w);
+            begin();
+            call_ref(dst[0].i, src8, w, down, black, up);
+            call_new(dst[1].i, src8, w, down, black, up);
+            compare(1, 0, w, w);
         }
     }
-    for (int x = 0; x < MAX_WIDTH; x++)
-        src16[x] = rnd();
-    bench_new(dst1, src8, 256, 0, 0, bytes == 1 ? 21 : 13);
+    bench_new(dst[1].i, src8, 256, 0, 0, bytes == 1 ? 21 : 13);
 }
 
 static void check_lowpass(const BLIINDSDSPContext *dsp)
 {
-    LOCAL_ALIGNED_32(int32_t, src,  [3], [LINE]);
-    LOCAL_ALIGNED_32(int32_t, dst0, [LINE]);
-    LOCAL_ALIGNED_32(int32_t, dst1, [LINE]);
-
     declare_func(void, int32_t *dst, const int32_t *above, const int32_t *middle,
                  const int32_t *below, int w);
 
     if (!check_func(dsp->lowpass_row, "bliinds_lowpass_row"))
         return;
-    for (int content = 0; content < NB_CONTENTS; content++) {
+    for (content = 0; content < NB_CONTENTS; content++) {
+        bits = content == RANDOM ? 22 : 8;
         for (int i = 1; i < FF_ARRAY_ELEMS(widths); i++) {
             const int w = widths[i];
 
             for (int y = 0; y < 3; y++)
-                fill_line(src[y], w, y, content, content == RANDOM ? 22 : 8);
+                fill_line(line[y], w, y, content, bits);
             if (i & 1) // the last row may be outside of the picture
-                memset(src[2], 0, sizeof(src[2]));
-            memset(dst1, GUARD, 4 * LINE);
-            call_ref(dst0, src[0] + 1, src[1] + 1, src[2] + 1, w);
-            call_new(dst1, src[0] + 1, src[1] + 1, src[2] + 1, w);
-            compare(dst0, dst1, 1, 0, w / 2, w / 2 + BLIINDS_ROW_PAD);
+                memset(line[2], 0, sizeof(line[2]));
+            begin();
+            call_ref(dst[0].i, line[0] + 1, line[1] + 1, line[2] + 1, w);
+            call_new(dst[1].i, line[0] + 1, line[1] + 1, line[2] + 1, w);
+            compare(1, 0, w / 2, w / 2 + BLIINDS_ROW_PAD);
         }
     }
-    bench_new(dst1, src[0] + 1, src[0] + 1, src[0] + 1, 256);
+    bench_new(dst[1].i, line[0] + 1, line[0] + 1, line[0] + 1, 256);
 }
 
 static void check_basis(const BLIINDSDSPContext *dsp)
 {
-    LOCAL_ALIGNED_32(int32_t, line,   [LINE]);
-    LOCAL_ALIGNED_32(float,   basis0, [10 * STRIDE]);
-    LOCAL_ALIGNED_32(float,   basis1, [10 * STRIDE]);
+    float *low0 = dst[0].f + 5 * STRIDE, *low1 = dst[1].f + 5 * STRIDE;
 
     declare_func(void, float *high, float *low, ptrdiff_t stride,
                  const int32_t *line, int nb_blocks);
 
     if (!check_func(dsp->basis_row, "bliinds_basis_row"))
         return;
-    for (int content = 0; content < NB_CONTENTS; content++) {
+    for (content = 0; content < NB_CONTENTS; content++) {
         for (int i = 0; i < 2 * FF_ARRAY_ELEMS(nb_blocks); i++) {
             const int nb = nb_blocks[i / 2], has_low = i & 1;
 
             // up to 16 bits have no low part
-            fill_line(line, FFMIN(3 * nb, MAX_WIDTH), 3, content, has_low ? 27 : 16);
-            memset(basis1, GUARD, sizeof(float[10 * STRIDE]));
-            call_ref(basis0, has_low ? basis0 + 5 * STRIDE : NULL, STRIDE, line, nb);
-            call_new(basis1, has_low ? basis1 + 5 * STRIDE : NULL, STRIDE, line, nb);
-            compare(basis0, basis1, has_low ? 10 : 5, STRIDE, nb, nb);
+            bits = has_low ? 27 : 16;
+            fill_line(line[0], FFMIN(3 * nb, MAX_WIDTH), 3, content, bits);
+            begin();
+            call_ref(dst[0].f, has_low ? low0 : NULL, STRIDE, line[0], nb);
+            call_new(dst[1].f, has_low ? low1 : NULL, STRIDE, line[0], nb);
+            compare(has_low ? 10 : 5, STRIDE, nb, nb);
         }
     }
-    bench_new(basis1, basis1 + 5 * STRIDE, STRIDE, line, 80);
+    bench_new(dst[1].f, low1, STRIDE, line[0], 80);
 }
 
 static void check_block(const BLIINDSDSPContext *dsp, int bands_alone)
 {
     const int nb_rows = bands_alone ? BLIINDS_ROW_STATISTIC : BLIINDS_NB_ROWS;
     static const int depth[] = { 8, 27, 10, 16, 21, 29 };
-    LOCAL_ALIGNED_32(int32_t, line,  [LINE]);
-    LOCAL_ALIGNED_32(float,   basis, [10], [5 * STRIDE]);
-    LOCAL_ALIGNED_32(float,   dst0,  [BLIINDS_NB_ROWS * STRIDE + 1]);
-    LOCAL_ALIGNED_32(float,   dst1,  [BLIINDS_NB_ROWS * STRIDE + 1]);
-    const float *high[5], *low[5];
+    LOCAL_ALIGNED_32(float, basis, [10], [5 * STRIDE]);
+    const float *const high[] = { basis[0], basis[1], basis[2], basis[3], basis[4] };
+    const float *const low[]  = { basis[5], basis[6], basis[7], basis[8], basis[9] };
 
     declare_func(void, float *dst, const float *const high[5],
                  const float *const low[5], ptrdiff_t stride, int nb_blocks);
 
-    for (int y = 0; y < 5; y++) {
-        high[y] = basis[y];
-        low[y]  = basis[y + 5];
-    }
     if (!check_func(bands_alone ? dsp->band_row : dsp->block_row,
                     "bliinds_%s_row", bands_alone ? "band" : "block"))
         return;
-    for (int content = 0; content < NB_CONTENTS; content++) {
+    for (content = 0; content < NB_CONTENTS; content++) {
         for (int i = 0; i < 7 * FF_ARRAY_ELEMS(nb_blocks); i++) {
-            const int nb = nb_blocks[i / 7], bits = depth[i % 6], has_low = bits > 16;
+            const int nb = nb_blocks[i / 7], has_low = depth[i % 6] > 16;
 
+            bits = depth[i % 6];
             for (int y = 0; y < 5; y++) {
-                fill_line(line, FFMIN(3 * nb, MAX_WIDTH) - i % 3, y, content, bits);
+                fill_line(line[y], FFMIN(3 * nb, MAX_WIDTH) - i % 3, y, content, bits);
                 if (i % 7 == 6 && y > 2) // the bottom of a picture
-                    memset(line, 0, sizeof(int32_t[LINE]));
-                dsp->basis_row(basis[y], has_low ? basis[y + 5] : NULL, STRIDE, line, nb);
+                    memset(line[y], 0, sizeof(line[y]));
+                dsp->basis_row(basis[y], has_low ? basis[y + 5] : NULL, STRIDE, line[y], nb);
             }
-            memset(dst1, GUARD, sizeof(float[BLIINDS_NB_ROWS * STRIDE + 1]));
-            call_ref(dst0, high, has_low ? low : NULL, STRIDE, nb);
-            call_new(dst1, high, has_low ? low : NULL, STRIDE, nb);
-            compare(dst0, dst1, nb_rows, STRIDE, nb, nb);
-            compare(NULL, dst1 + nb_rows * STRIDE, 1, 0, 0, 0);
+            begin();
+            call_ref(dst[0].f, high, has_low ? low : NULL, STRIDE, nb);
+            call_new(dst[1].f, high, has_low ? low : NULL, STRIDE, nb);
+            if (dst[1].i[nb_rows * STRIDE] != GUARD)
+                checkasm_fail_func("%d blocks: more than %d rows", nb, nb_rows);
+            compare(nb_rows, STRIDE, nb, nb);
         }
     }
-    bench_new(dst1, high, low, STRIDE, 80);
+    bench_new(dst[1].f, high, low, STRIDE, 80);
 }
 
 /// A rho on a shape's, or right beside it, below all of them or above.
@@ -246,7 +254,6 @@ static float value_to_sum(void)
 
 static void check_sum(const BLIINDSDSPContext *dsp)
 {
-    LOCAL_ALIGNED_32(float, value, [BLIINDS_NB_ROWS * STRIDE]);
     uint64_t sum0[BLIINDS_NB_ROWS][BLIINDS_NB_LANES];
     uint64_t sum1[BLIINDS_NB_ROWS][BLIINDS_NB_LANES];
 
@@ -258,7 +265,7 @@ static void check_sum(const BLIINDSDSPContext *dsp)
     for (int i = 0; i < 4 * FF_ARRAY_ELEMS(nb_blocks); i++) {
         const int nb = nb_blocks[i / 4], nb_rows = i % 2 ? BLIINDS_ROW_STATISTIC : BLIINDS_NB_ROWS;
 
-        for (int j = 0; j < BLIINDS_NB_ROWS * STRIDE; j++)
+        for (int j = 0; j < MAX_VALUES; j++)
             value[j] = value_to_sum();
         for (int r = 0; r < BLIINDS_NB_ROWS; r++)
             for (int j = 0; j < BLIINDS_NB_LANES; j++)
@@ -274,8 +281,6 @@ static void check_sum(const BLIINDSDSPContext *dsp)
 static void check_gamma(const BLIINDSDSPContext *dsp)
 {
     static float table[BLIINDS_GAMMA_NB];
-    LOCAL_ALIGNED_32(float, rho0, [STRIDE]);
-    LOCAL_ALIGNED_32(float, rho1, [STRIDE]);
 
     declare_func(void, float *rho, const float *table, int nb_blocks);
 
@@ -285,14 +290,14 @@ static void check_gamma(const BLIINDSDSPContext *dsp)
     for (int i = 0; i < 32 * FF_ARRAY_ELEMS(nb_blocks); i++) {
         const int nb = nb_blocks[i / 32];
 
-        memset(rho1, GUARD, sizeof(float[STRIDE]));
+        begin();
         for (int b = 0; b < nb; b++)
-            rho0[b] = rho1[b] = rho_value(table);
-        call_ref(rho0, table, nb);
-        call_new(rho1, table, nb);
-        compare(rho0, rho1, 1, 0, nb, nb);
+            dst[0].f[b] = dst[1].f[b] = rho_value(table);
+        call_ref(dst[0].f, table, nb);
+        call_new(dst[1].f, table, nb);
+        compare(1, 0, nb, nb);
     }
-    bench_new(rho1, table, 80);
+    bench_new(dst[1].f, table, 80);
 }
 
 static void check_select(const BLIINDSDSPContext *dsp)
@@ -300,9 +305,6 @@ static void check_select(const BLIINDSDSPContext *dsp)
     static const float range[][2] = {
         { 1, 2 }, { 1, 1 }, { 0, 0 }, { 0, 9 }, { 8, 9 }, { 2.5, 2.75 },
     };
-    LOCAL_ALIGNED_32(float, value, [BLIINDS_NB_SELECT]);
-    LOCAL_ALIGNED_32(float, dst0,  [BLIINDS_NB_SELECT + 1]);
-    LOCAL_ALIGNED_32(float, dst1,  [BLIINDS_NB_SELECT + 1]);
 
     declare_func(int, float *dst, uint64_t above[2], const float *value, int n,
                  const float range[2]);
@@ -316,18 +318,18 @@ static void check_select(const BLIINDSDSPContext *dsp)
             uint64_t above0[2] = { 1, 2 }, above1[2] = { 1, 2 };
             int nb0, nb1;
 
-            memset(dst1, GUARD, 4 * (n + 1));
-            nb0 = call_ref(dst0, above0, value, n, range[r]);
-            nb1 = call_new(dst1, above1, value, n, range[r]);
+            begin();
+            nb0 = call_ref(dst[0].f, above0, value, n, range[r]);
+            nb1 = call_new(dst[1].f, above1, value, n, range[r]);
             if (nb0 != nb1 || memcmp(above0, above1, sizeof(above0)))
                 checkasm_fail_func("%d values, %g to %g", n, range[r][0], range[r][1]);
             else
-                compare(dst0, dst1, 1, 0, nb0, nb0);
+                compare(1, 0, nb0, nb0);
         }
     }
     for (int i = 0; i < BLIINDS_NB_SELECT; i++)
         value[i] = rnd() % 1000;
-    bench_new(dst1, (uint64_t[2]){ 0 }, value, 256, (const float[2]){ 880, 920 });
+    bench_new(dst[1].f, (uint64_t[2]){ 0 }, value, 256, (const float[2]){ 880, 920 });
 }
 
 void checkasm_check_bliinds(void)

@@ -33,14 +33,19 @@
 #define SHARED_SIZE (228 << 10)
 
 /// What a thread of a thread block does.
-enum State { READY, IN_BLOCK_SYNC, IN_WARP_SYNC, DONE };
+enum State { READY, IN_BLOCK_SYNC, IN_WARP_SYNC, DONE, NB_STATES };
 
 typedef struct Thread {
     enum State state;
     jmp_buf place;
     OnCPUIndex index;
-    int nb_shuffles;
+    int nb_shared;
 } Thread;
+
+typedef struct Warp {
+    int nb[NB_STATES];                              ///< threads that are in each state
+    uint64_t shared[2][WARP_SIZE];
+} Warp;
 
 extern "C" {
 OnCPU on_cpu;
@@ -49,13 +54,14 @@ void on_cpu_launch(void (*kernel)(const void *), const void *params,
 }
 
 static Thread thread[MAX_THREADS], *running;
+static Warp warp[MAX_THREADS / WARP_SIZE];
+static int nb_threads, nb_warps;
 static int nb_started;                              ///< that have a stack
 static jmp_buf scheduler;
 static ucontext_t first_context;
 static char *stacks;
 static void (*running_kernel)(const void *);
 static const void *running_params;
-static unsigned shuffled[MAX_THREADS / WARP_SIZE][2][WARP_SIZE];
 static char shared_memory[SHARED_SIZE] __attribute__((aligned(128)));
 
 static void stop(const char *why)
@@ -64,10 +70,16 @@ static void stop(const char *why)
     abort();
 }
 
+static Warp *warp_of(const Thread *t)
+{
+    return &warp[(t - thread) / WARP_SIZE];
+}
+
 /// Let others run until this state is over.
 static void yield(enum State state)
 {
     running->state = state;
+    warp_of(running)->nb[state]++;
     if (!_setjmp(running->place))
         _longjmp(scheduler, 1);
 }
@@ -83,8 +95,9 @@ static void run_thread(void)
 static void resume(int i)
 {
     running = &thread[i];
-    running->state = READY;
-    on_cpu.thread  = running->index;
+    warp_of(running)->nb[running->state]--;
+    on_cpu.thread = running->index;
+    on_cpu.lane   = i % WARP_SIZE;
     if (_setjmp(scheduler))
         return;
     if (i < nb_started)
@@ -108,39 +121,40 @@ static void resume_all(int begin, int end, enum State state)
     }
 }
 
-/// How many threads are in a state.
-static int count(int begin, int end, enum State state)
+/// How many threads of all are in a state.
+static int count(enum State state)
 {
     int nb = 0;
 
-    for (int i = begin; i < end; i++)
-        nb += thread[i].state == state;
+    for (int i = 0; i < nb_warps; i++)
+        nb += warp[i].nb[state];
     return nb;
 }
 
-static void run_block(int nb_threads)
+static void run_block(void)
 {
     memset(shared_memory, 0xcd, sizeof(shared_memory));
+    memset(warp, 0, sizeof(warp));
     for (int i = 0; i < nb_threads; i++) {
-        thread[i].state       = READY;
-        thread[i].nb_shuffles = 0;
-        thread[i].index       = { i % on_cpu.block_dim.x, i / on_cpu.block_dim.x % on_cpu.block_dim.y,
-                                  i / on_cpu.block_dim.x / on_cpu.block_dim.y };
+        warp[i / WARP_SIZE].nb[READY]++;
+        thread[i].state     = READY;
+        thread[i].nb_shared = 0;
+        thread[i].index     = { i % on_cpu.block_dim.x, i / on_cpu.block_dim.x % on_cpu.block_dim.y,
+                                i / on_cpu.block_dim.x / on_cpu.block_dim.y };
     }
     resume_all(0, nb_threads, READY);
-    while (count(0, nb_threads, DONE) < nb_threads) {
+    while (count(DONE) < nb_threads) {
         int goes_on = 0;
 
-        if (count(0, nb_threads, DONE) + count(0, nb_threads, IN_BLOCK_SYNC) == nb_threads) {
+        if (count(DONE) + count(IN_BLOCK_SYNC) == nb_threads) {
             resume_all(0, nb_threads, IN_BLOCK_SYNC);
             continue;
         }
         // all lanes of a warp, but those that are done
-        for (int i = 0, end; i < nb_threads; i = end) {
-            end = i + WARP_SIZE < nb_threads ? i + WARP_SIZE : nb_threads;
-            if (!count(i, end, IN_WARP_SYNC) || count(i, end, IN_BLOCK_SYNC))
+        for (int i = 0; i < nb_warps; i++) {
+            if (!warp[i].nb[IN_WARP_SYNC] || warp[i].nb[IN_BLOCK_SYNC])
                 continue;
-            resume_all(i, end, IN_WARP_SYNC);
+            resume_all(i * WARP_SIZE, min((i + 1) * WARP_SIZE, nb_threads), IN_WARP_SYNC);
             goes_on = 1;
         }
         if (!goes_on)
@@ -158,22 +172,21 @@ void on_cpu_sync_warp(void)
     yield(IN_WARP_SYNC);
 }
 
-unsigned on_cpu_shuffle(unsigned value, int distance)
+const uint64_t *on_cpu_share(uint64_t value)
 {
-    const int i = running - thread, lane = i % WARP_SIZE, from = lane + distance;
     // who is through may write the next value while others still read this one
-    unsigned *values = shuffled[i / WARP_SIZE][running->nb_shuffles++ % 2];
+    uint64_t *values = warp_of(running)->shared[running->nb_shared++ % 2];
 
-    values[lane] = value;
+    values[on_cpu.lane] = value;
     on_cpu_sync_warp();
-    return from < 0 || from >= WARP_SIZE ? value : values[from];
+    return values;
 }
 
 void on_cpu_launch(void (*kernel)(const void *), const void *params,
                    const unsigned grid[3], const unsigned block[3])
 {
-    const int nb_threads = block[0] * block[1] * block[2];
-
+    nb_threads = block[0] * block[1] * block[2];
+    nb_warps   = (nb_threads + WARP_SIZE - 1) / WARP_SIZE;
     if (!stacks)
         stacks = (char *)mmap(NULL, (size_t)MAX_THREADS * STACK_SIZE, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -187,5 +200,5 @@ void on_cpu_launch(void (*kernel)(const void *), const void *params,
     for (on_cpu.block.z = 0; on_cpu.block.z < grid[2]; on_cpu.block.z++)
         for (on_cpu.block.y = 0; on_cpu.block.y < grid[1]; on_cpu.block.y++)
             for (on_cpu.block.x = 0; on_cpu.block.x < grid[0]; on_cpu.block.x++)
-                run_block(nb_threads);
+                run_block();
 }

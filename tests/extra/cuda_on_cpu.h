@@ -55,6 +55,7 @@ typedef struct OnCPUIndex {
 /// Where the thread that runs is, and what its thread block has.
 typedef struct OnCPU {
     OnCPUIndex thread, block, block_dim, grid_dim;
+    int lane;
     void *shared;
 } OnCPU;
 
@@ -79,28 +80,38 @@ extern "C" void on_cpu_sync_warp(void)    __attribute__((visibility("hidden")));
 #define __syncthreads on_cpu_sync_threads
 static inline void sync_warp() { on_cpu_sync_warp(); }
 
-/// The value that the lane at a distance gives; the own one where there is none.
-extern "C" unsigned on_cpu_shuffle(unsigned value, int distance) __attribute__((visibility("hidden")));
-static inline unsigned shuffle_down(unsigned value, unsigned delta) { return on_cpu_shuffle(value, delta); }
-static inline unsigned shuffle_up(unsigned value, unsigned delta)   { return on_cpu_shuffle(value, -(int)delta); }
+/// The values that the lanes of a warp give.
+extern "C" const uint64_t *on_cpu_share(uint64_t value) __attribute__((visibility("hidden")));
+
+/// That of another lane; the own one where there is none.
+static inline unsigned shuffle(unsigned value, int distance)
+{
+    const uint64_t *values = on_cpu_share(value);
+    const int from = on_cpu.lane + distance;
+
+    return from < 0 || from >= WARP_SIZE ? value : values[from];
+}
+
+static inline unsigned shuffle_down(unsigned value, unsigned delta) { return shuffle(value, delta); }
+static inline unsigned shuffle_up(unsigned value, unsigned delta)   { return shuffle(value, -(int)delta); }
 
 static inline uint64_t warp_sum(uint64_t value)
 {
-    for (int delta = WARP_SIZE / 2; delta; delta /= 2) {
-        uint64_t low = shuffle_down((unsigned)value, delta);
+    const uint64_t *values = on_cpu_share(value);
 
-        value += (uint64_t)shuffle_down((unsigned)(value >> 32), delta) << 32 | low;
-    }
+    value = 0;
+    for (int i = 0; i < WARP_SIZE; i++)
+        value += values[i];
     return value;
 }
 
 static inline unsigned warp_scan(unsigned value, int lane)
 {
-    for (int delta = 1; delta < WARP_SIZE; delta *= 2) {
-        unsigned below = shuffle_up(value, delta);
+    const uint64_t *values = on_cpu_share(value);
 
-        value += lane >= delta ? below : 0;
-    }
+    value = 0;
+    for (int i = 0; i <= lane; i++)
+        value += values[i];
     return value;
 }
 

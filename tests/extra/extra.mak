@@ -24,7 +24,7 @@ $(FATE_HW_QUALITY-yes): $(STAND_IN)
 $(FATE_HW_QUALITY-yes): export STAND_IN_FOLDER = $(CURDIR)/tests/extra
 
 # The allocations that filter_faults lets fail are those of the static libraries.
-WRAPPED = malloc calloc realloc posix_memalign free fdopen fclose av_tx_init
+WRAPPED = calloc realloc posix_memalign free fdopen fclose
 FUZZERS = $(addprefix tests/extra/fuzz/,frames model quantizer)
 EXTRA_PROGRAMS = tests/extra/filter_faults tests/extra/fft_cuda $(FUZZERS)
 tests/extra/filter_faults$(EXESUF): EXTRA_LIBS = $(WRAPPED:%=-Xlinker --wrap=%)
@@ -34,8 +34,12 @@ $(EXTRA_PROGRAMS:%=%$(EXESUF)): %$(EXESUF): %.o $(FF_DEP_LIBS)
 fuzzers: $(FUZZERS:%=%$(EXESUF))
 
 OUTDIRS += tests/extra tests/extra/fuzz
-$(ON_CPU) $(EXTRA_PROGRAMS:%=%.o) $(addprefix tests/extra/,libcuda.o cuda_on_cpu.o): | tests/extra tests/extra/fuzz
--include $(wildcard tests/extra/*.d tests/extra/fuzz/*.d)
+EXTRA_OBJS = $(ON_CPU) $(EXTRA_PROGRAMS:%=%.o) $(addprefix tests/extra/,libcuda.o cuda_on_cpu.o)
+$(EXTRA_OBJS): | tests/extra tests/extra/fuzz
+-include $(wildcard $(EXTRA_OBJS:.o=.d))
+# as FFmpeg's makefile does it for headers: one that is no more does not stop make
+src/%.cuh src/%.cpp:
+	@:
 clean::
 	$(RM) $(foreach D,tests/extra tests/extra/fuzz,$(CLEANSUFFIXES:%=$(D)/%)) $(STAND_IN) $(EXTRA_PROGRAMS:%=%$(EXESUF))
 
@@ -63,7 +67,7 @@ fate-faults-cropped:      REF = $(patsubst %,%: same,$(filter-out blocksmooth_cu
 fate-faults-devices:      REF = 8 errors are told
 fate-faults-others:       REF = others are refused
 fate-faults-ranges:       REF = 4
-fate-faults-alloc: NEED = DETAILLOSS_FILTER MAD_FILTER BLOCKSMOOTH_FILTER
+fate-faults-alloc: NEED = DETAILLOSS_FILTER MAD_FILTER BLOCKSMOOTH_FILTER VMAF_FILTER
 $(FAULTS_CUDA): NEED = BLIINDS_CUDA_FILTER SSIM_CUDA_FILTER DETAILLOSS_CUDA_FILTER MAD_CUDA_FILTER \
                        BLOCKSMOOTH_CUDA_FILTER HWUPLOAD_CUDA_FILTER
 $(FAULTS_CUDA): $(STAND_IN)

@@ -4,7 +4,8 @@
 # stand-in for the driver, so that no GPU is needed: see tests/extra/libcuda.c.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
-export LD_LIBRARY_PATH=${STAND_IN_FOLDER} CUDA_STAND_IN_REPORT=${tmp}/report
+export LD_LIBRARY_PATH=${STAND_IN_FOLDER}
+program=$(cd ${target_path} && pwd)/tests/extra/filter_faults${EXECSUF}
 clip=testsrc2=s=72x64:d=1.2,format=yuv420p
 # a filter's frames come from here and go there
 up=hwupload
@@ -12,7 +13,7 @@ down=hwdownload,format=yuv420p
 
 # ffmpeg on the stand-in with these options. What is wrong in its books is said.
 on_stand_in(){ # options arguments...
-    export CUDA_STAND_IN=$1
+    export CUDA_STAND_IN=$1 CUDA_STAND_IN_REPORT=${tmp}/report
     shift
     rm -f ${tmp}/report
     heard ffmpeg -y -init_hw_device cuda=gpu -filter_hw_device gpu "$@" 2> /dev/null
@@ -160,7 +161,6 @@ faults_devices(){
 
 # Frames that are not as their link are refused. FFmpeg's assertions end those of another size.
 faults_others(){
-    program=$(cd ${target_path} && pwd)/tests/extra/filter_faults${EXECSUF}
     kinds="72x64.p010 96x80.nv12"
     if ffmpeg -buildconf 2>&1 | grep -q 'assert-level=[12]'; then
         kinds=72x64.p010
@@ -181,7 +181,6 @@ faults_others(){
 each(){ # alloc|driver size format filter [file...]
     kind=$1
     shift
-    program=$(cd ${target_path} && pwd)/tests/extra/filter_faults${EXECSUF}
     for and_more in "" +; do
         (cd ${tmp} && CUDA_STAND_IN=idle=1 ${program} ${kind}${and_more} "$@") 2> ${tmp}/faults ||
             echo "$3, ${kind}${and_more}: status $?"
@@ -205,6 +204,8 @@ faults_alloc(){
     each alloc 72x64 yuv420p mad=stats_file=a:log_path=b a b
     each alloc 72x64 yuv420p detailloss=stats_file=a:log_path=b a b
     each alloc 72x64 gray detailloss
+    each alloc 218x216 yuv420p vmaf=stats_file=a:log_path=b:model=version=vmaf_v1.0.16_hfr_3d0h a b
+    each alloc 216x216 yuv422p10 "vmaf=model=version=vmaf_v1.0.16_3d0h|version=vmaf_v1.0.16_3d0h\\\\:name=b"
     each alloc 72x64 yuv420p blocksmooth
     echo "nothing went wrong"
 }

@@ -34,26 +34,24 @@
  * LD_LIBRARY_PATH has to lead to.
  */
 
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "libavutil/dict.h"
 #include "libavutil/log.h"
 #include "libavutil/macros.h"
-#include "libavutil/pixdesc.h"
-#include "libavutil/tx.h"
 #include "libavfilter/tests/filter_graph.h"
 
 #define NB_FRAMES    6
 #define TIMEOUT      20
 #define MAX_PROBLEMS 20
-#define REPORT       "faults.report"
 
 /// @name Faults that are tried one by one, the step behind them, and where all behind one fail, too
 /// @{
@@ -65,13 +63,10 @@
 // ---- allocations that fail ----
 
 static int nb_allocs, nb_left, fail_at, fail_on;
-static int in_tx;                   ///< depth of av_tx_init()
 
 /// @return 1 if this one is to fail
 static int failed(void)
 {
-    if (in_tx)
-        return 0;
     nb_allocs++;
     if (!fail_at || nb_allocs < fail_at || nb_allocs > fail_at && !fail_on)
         return 0;
@@ -90,11 +85,6 @@ static void *counted(void *ptr)
     type __real_ ## name parameters;        \
     type __wrap_ ## name parameters;        \
     type __wrap_ ## name parameters
-
-WRAP(void *, malloc, (size_t size))
-{
-    return failed() ? NULL : counted(__real_malloc(size));
-}
 
 WRAP(void *, calloc, (size_t nb, size_t size))
 {
@@ -133,62 +123,35 @@ WRAP(int, fclose, (FILE *file))
     return __real_fclose(file);
 }
 
-/// It fails as a whole: FFmpeg leaves memory when it fails half-way, but for powers of two.
-WRAP(int, av_tx_init, (AVTXContext **ctx, av_tx_fn *tx, enum AVTXType type, int inv, int len,
-                       const void *scale, uint64_t flags))
-{
-    int ret;
-
-    if (failed())
-        return AVERROR(ENOMEM);
-    in_tx++;
-    ret = __real_av_tx_init(ctx, tx, type, inv, len, scale, flags);
-    in_tx--;
-    return ret;
-}
-
-/// Let the allocation, or the driver's call, with this number from now on fail; 0 for none.
-static void set_faults(int in_driver, int fault, int and_more)
-{
-    nb_allocs = 0;
-    fail_at   = in_driver ? 0 : fault;
-    fail_on   = and_more;
-    if (in_driver) {
-        void *library = dlopen("libcuda.so.1", RTLD_LAZY);
-        void (*set)(int at, int and_more) = dlsym(library, "stand_in_fail");
-
-        set(fault, and_more);
-    }
-}
-
 // ---- a run of the filter ----
 
 typedef struct Run {
     const char *filter;
-    enum AVPixelFormat format;
-    int width, height;
+    TestPicture pic;
     int in_driver;                  ///< where faults are
     int has_others;                 ///< the last half of the frames is not as the link
     int fault, and_more;            ///< number of the first one, 0 for none
-    AVBufferRef *frames;            ///< NULL for frames of the CPU
-    AVFrame *input[TEST_MAX_SOURCES][NB_FRAMES];
+    AVFrame *input[NB_FRAMES][TEST_MAX_SOURCES];
 
     TestGraph graph;
     int nb_creating;                ///< allocations that FFmpeg makes to create the filter
     int nb_received;
-    uint32_t sum;                   ///< of all that came out
     int error;                      ///< the first one
+    int nb_allocs;                  ///< that could fail
+    char failed[64];                ///< the driver's call that was made to fail
+    uint32_t sum;                   ///< of all that came out
 } Run;
 
-/// What a run tells.
+/// What a run tells; BAD_BOOKS is the stand-in's.
 enum {
-    FINISHED, ENDED_WITH_ERROR, SETUP_FAILED, LEFT_MEMORY, NO_MESSAGE, WRONG_ORDER
+    FINISHED, ENDED_WITH_ERROR, SETUP_FAILED, LEFT_MEMORY, NO_MESSAGE, WRONG_ORDER, BAD_BOOKS = 99
 };
 static const char *const outcomes[] = {
     [SETUP_FAILED] = "could not begin",
     [LEFT_MEMORY]  = "has left memory or a file open",
     [NO_MESSAGE]   = "has ended with an error that it did not tell",
     [WRONG_ORDER]  = "has lost frames or their order",
+    [BAD_BOOKS]    = "has called the driver in a wrong way, or left something there",
 };
 
 static int nb_messages, are_printed;
@@ -200,60 +163,29 @@ static void count_messages(void *ctx, int level, const char *format, va_list arg
         vprintf(format, args);
 }
 
-/// A frame of the CPU that is another one for each number, and each input.
-static AVFrame *draw(const Run *r, int input, int n)
+/// Let the allocation, or the driver's call, with this number from now on fail; 0 for none.
+static void set_faults(Run *r, int fault)
 {
-    const int is_deep = av_pix_fmt_desc_get(r->format)->comp[0].depth > 8;
-    AVFrame *frame = test_new_frame(r->format, r->width, r->height, 0, 0, 0);
-    unsigned seed = 2 * n + input;
+    nb_allocs = 0;
+    fail_at   = r->in_driver ? 0 : fault;
+    fail_on   = r->and_more;
+    if (r->in_driver) {
+        void *library = dlopen("libcuda.so.1", RTLD_LAZY);
+        void (*set)(int at, int and_more, char failed[64]) = dlsym(library, "stand_in_fail");
 
-    if (!frame)
-        exit(SETUP_FAILED);
-    frame->pts = n;
-    for (int i = 0; i < FF_ARRAY_ELEMS(frame->buf) && frame->buf[i]; i++)
-        for (size_t j = 0; j < frame->buf[i]->size; j++) {
-            seed = seed * 1664525 + 1013904223;
-            // samples of 10 bits have nothing in the high bits of their second byte
-            frame->buf[i]->data[j] = is_deep && j & 1 ? seed >> 30 :
-                                     (j * (n + 3) >> 4) % 128 + (seed >> 28);
-        }
-    return frame;
+        set(fault, r->and_more, r->failed);
+    }
 }
 
-/// The frames that the filter is to get.
-static void make_frames(Run *r)
+/// Some of the frames that the filter is to get.
+static void make_frames(Run *r, const TestPicture *pic, AVBufferRef *device, int begin, int end)
 {
-    AVBufferRef *device = NULL;
+    AVBufferRef *frames = device ? test_open_frames(device, pic) : NULL;
 
-    if (strstr(r->filter, "_cuda") &&
-        (av_hwdevice_ctx_create(&device, AV_HWDEVICE_TYPE_CUDA, NULL, NULL, 0) < 0 ||
-         test_open_frames(&r->frames, device, r->format, r->width, r->height) < 0))
-        exit(SETUP_FAILED);
-    av_buffer_unref(&device);
-    for (int i = 0; i < TEST_MAX_SOURCES; i++)
-        for (int n = 0; n < NB_FRAMES; n++) {
-            AVFrame *picture = draw(r, i, n);
-
-            r->input[i][n] = r->frames ? test_upload(r->frames, picture) : av_frame_clone(picture);
-            av_frame_free(&picture);
-            if (!r->input[i][n])
-                exit(SETUP_FAILED);
-        }
-}
-
-/// In the place of the last half of the frames, some that are not as the link.
-static void make_others(Run *r)
-{
-    Run link = { .filter = r->filter, .format = AV_PIX_FMT_NV12, .width = 72, .height = 64 };
-
-    make_frames(&link);
-    for (int i = 0; i < TEST_MAX_SOURCES; i++)
-        for (int n = 0; n < NB_FRAMES; n++) {
-            if (n < NB_FRAMES / 2)
-                FFSWAP(AVFrame *, r->input[i][n], link.input[i][n]);
-            av_frame_free(&link.input[i][n]);
-        }
-    av_buffer_unref(&link.frames);
+    for (int n = begin; n < end; n++)
+        for (int i = 0; i < TEST_MAX_SOURCES; i++)
+            r->input[n][i] = test_frame(frames, pic, i, n);
+    av_buffer_unref(&frames);
 }
 
 static int open_graph(Run *r)
@@ -268,43 +200,36 @@ static int open_graph(Run *r)
     r->graph.graph->nb_threads = 1;
     ret = avfilter_graph_segment_parse(r->graph.graph, r->filter, 0, &segment);
     // from here on, as FFmpeg forgets options for which it has no memory when it parses them
-    set_faults(r->in_driver, r->fault, r->and_more);
+    set_faults(r, r->fault);
     if (ret >= 0)
         ret = avfilter_graph_segment_create_filters(segment, 0);
     r->nb_creating = nb_allocs;
     if (ret >= 0)
         ret = avfilter_graph_segment_apply(segment, 0, &inputs, &outputs);
     if (ret >= 0)
-        ret = test_graph_link(&r->graph, inputs, outputs,
-                              (AVFrame *[]){ r->input[0][0], r->input[1][0] });
+        ret = test_graph_link(&r->graph, inputs, outputs, r->input[0]);
     avfilter_graph_segment_free(&segment);
     avfilter_inout_free(&inputs);
     avfilter_inout_free(&outputs);
     return ret;
 }
 
-static void add_to_sum(Run *r, const void *data, size_t size)
-{
-    r->sum = av_adler32_update(r->sum, data, size);
-}
-
-/// Metadata and the samples of a frame of the CPU; of one of the GPU, which of the input it is.
+/// What the filter has added, and the samples of a frame of the CPU; of the GPU's, if it is as it came.
 static int take(void *opaque, const AVFrame *frame)
 {
+    static char buffer[1 << 14];
     Run *r = opaque;
-    const AVDictionaryEntry *entry = NULL;
+    AVBPrint text;
 
     if (frame->pts != r->nb_received++ && !r->error)
         exit(WRONG_ORDER);
-    while ((entry = av_dict_iterate(frame->metadata, entry))) {
-        add_to_sum(r, entry->key, strlen(entry->key));
-        add_to_sum(r, entry->value, strlen(entry->value));
-    }
-    if (!r->frames)
+    av_bprint_init_for_buffer(&text, buffer, sizeof(buffer));
+    test_describe(&text, frame);
+    if (!frame->hw_frames_ctx)
         r->sum = test_checksum(r->sum, frame);
-    else for (int i = 0; i < NB_FRAMES; i++)
-        if (r->input[0][i]->data[0] == frame->data[0])
-            add_to_sum(r, &i, sizeof(i));
+    else
+        av_bprintf(&text, "%d", frame->data[0] == r->input[frame->pts][0]->data[0]);
+    r->sum = av_adler32_update(r->sum, buffer, text.len);
     return 0;
 }
 
@@ -316,40 +241,35 @@ static int filter_frames(Run *r)
     int ret = open_graph(r);
 
     for (int n = 0; n <= NB_FRAMES && ret >= 0 && (goes_on || !r->error); n++) {
-        int errors[TEST_MAX_SOURCES + 1] = { 0 };
+        const int err = test_graph_send(&r->graph, n < NB_FRAMES ? r->input[n] : NULL, r, take);
 
-        for (int i = 0; i < r->graph.nb_sources; i++)
-            errors[i] = av_buffersrc_add_frame_flags(r->graph.source[i],
-                                                     n < NB_FRAMES ? r->input[i][n] : NULL,
-                                                     AV_BUFFERSRC_FLAG_KEEP_REF);
-        errors[TEST_MAX_SOURCES] = test_graph_receive(&r->graph, r, take);
-        for (int i = 0; i <= TEST_MAX_SOURCES && !r->error; i++)
-            r->error = FFMIN(errors[i], 0);
+        r->error = r->error ? r->error : FFMIN(err, 0);
     }
     avfilter_graph_free(&r->graph.graph);
     return FFMIN(ret, r->error);
 }
 
 /// One run, in a process of its own; its exit status is the outcome.
-static av_noreturn void run_filter(Run *r, int result)
+static av_noreturn void run_filter(Run *r)
 {
-    const int before = nb_left;
-    int ret, told[2];
+    const TestPicture link = { .format = AV_PIX_FMT_NV12, .width = 72, .height = 64 };
+    const int before = nb_left, nb_others = r->has_others ? NB_FRAMES / 2 : NB_FRAMES;
+    AVBufferRef *device = NULL;
+    int ret;
 
     alarm(TIMEOUT);
-    make_frames(r);
-    if (r->has_others)
-        make_others(r);
-    ret     = filter_frames(r);
-    told[0] = nb_allocs;
-    told[1] = r->sum;
-    set_faults(r->in_driver, 0, 0);
-    for (int i = 0; i < TEST_MAX_SOURCES; i++)
-        for (int n = 0; n < NB_FRAMES; n++)
-            av_frame_free(&r->input[i][n]);
-    av_buffer_unref(&r->frames);
-    if (write(result, told, sizeof(told)) != sizeof(told))
+    if (strstr(r->filter, "_cuda") &&
+        av_hwdevice_ctx_create(&device, AV_HWDEVICE_TYPE_CUDA, NULL, NULL, 0) < 0)
         exit(SETUP_FAILED);
+    make_frames(r, &link, device, 0, NB_FRAMES - nb_others);
+    make_frames(r, &r->pic, device, NB_FRAMES - nb_others, NB_FRAMES);
+    av_buffer_unref(&device);
+    ret = filter_frames(r);
+    r->nb_allocs = nb_allocs;
+    set_faults(r, 0);
+    for (int n = 0; n < NB_FRAMES; n++)
+        for (int i = 0; i < TEST_MAX_SOURCES; i++)
+            av_frame_free(&r->input[n][i]);
     if (ret >= 0 && r->nb_received != NB_FRAMES)
         exit(WRONG_ORDER);
     // FFmpeg drops the defaults of options when it cannot create a filter
@@ -363,26 +283,15 @@ static av_noreturn void run_filter(Run *r, int result)
 
 // ---- all runs ----
 
-/// What the stand-in for the driver has told.
-typedef struct Report {
-    char failed[64];                ///< the first call that was made to fail
-    int wrong, left;                ///< calls, and things that were not given back
-} Report;
-
-/// Read the report, or a file of the filter's into a sum, without how fast the filter was.
-static uint32_t read_file(const char *path, Report *report, uint32_t sum)
+/// Add a file of the filter's to a sum, without how fast the filter was.
+static uint32_t sum_file(const char *path, uint32_t sum)
 {
     static char line[1 << 16];
     FILE *file = fopen(path, "r");
 
-    while (file && fgets(line, sizeof(line), file)) {
-        if (report) {
-            sscanf(line, "failed %63s", report->failed);
-            report->wrong += !strncmp(line, "error", 5);
-            report->left  += !strncmp(line, "left",  4);
-        } else if (!strstr(line, "fps"))
+    while (file && fgets(line, sizeof(line), file))
+        if (!strstr(line, "fps"))
             sum = av_adler32_update(sum, (const uint8_t *)line, strlen(line));
-    }
     if (file)
         fclose(file);
     return sum + !file;
@@ -392,8 +301,6 @@ static uint32_t read_file(const char *path, Report *report, uint32_t sum)
 static int may_fail(const char *name)
 {
     static const char *const names[] = {
-        // results are copied then
-        "cuMemHostAlloc", "cuMemHostGetDevicePointer_v2",
         // transforms are done in another way then
         "cuFuncSetAttribute",
         // what is given back is gone, whatever the driver says
@@ -408,8 +315,7 @@ static int may_fail(const char *name)
 }
 
 /// What there is to say against a run with this status; NULL for nothing.
-static const char *find_problem(const Run *run, int status, const Report *report,
-                                int has_failed, int is_same)
+static const char *find_problem(const Run *run, int status, int has_failed, uint32_t expected)
 {
     const int outcome = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 
@@ -419,88 +325,75 @@ static const char *find_problem(const Run *run, int status, const Report *report
         return "has ended with an error without a fault";
     if (outcome > ENDED_WITH_ERROR && outcome < FF_ARRAY_ELEMS(outcomes))
         return outcomes[outcome];
-    if (report->wrong)
-        return "has called the driver in a wrong way";
-    // a context that cannot be made current keeps what is in it
-    if (report->left && !run->and_more && strcmp(report->failed, "cuCtxPushCurrent_v2"))
-        return "has left something in the driver";
-    if (outcome == FINISHED && run->in_driver && has_failed && !may_fail(report->failed))
+    if (outcome == FINISHED && run->in_driver && has_failed && !may_fail(run->failed))
         return "has not noticed";
-    return outcome == FINISHED && !is_same ? "has another result" : NULL;
+    return outcome == FINISHED && run->sum != expected ? "has another result" : NULL;
 }
 
-/**
- * One run in a process of its own.
- *
- * @param result number of allocations that could fail, and the sum of all that came out
- * @return its status, less than 0 if there is none
- */
-static int run_process(Run *run, int result[2], char **files)
+/// One run in a process of its own. @return its status, less than 0 if there is none
+static int run_process(Run *run, char **files)
 {
-    int status, pipes[2];
+    int status;
     pid_t pid;
 
-    remove(REPORT);
     for (int i = 0; files[i]; i++)
         remove(files[i]);
-    if (pipe(pipes) < 0)
-        return -1;
+    // what does not come to its end has met its fault
+    run->nb_allocs = run->fault;
     fflush(NULL);
     pid = fork();
     if (!pid)
-        run_filter(run, pipes[1]);
-    close(pipes[1]);
+        run_filter(run);
     if (pid < 0 || waitpid(pid, &status, 0) < 0)
         return -1;
-    if (read(pipes[0], result, 2 * sizeof(*result)) != 2 * sizeof(*result))
-        result[0] = run->fault;
-    close(pipes[0]);
     for (int i = 0; files[i]; i++)
-        result[1] = read_file(files[i], NULL, result[1]);
+        run->sum = sum_file(files[i], run->sum);
     return status;
 }
 
 int main(int argc, char **argv)
 {
-    Run run = { 0 };
-    int expected = 0, nb_wrong = 0, nb_failed = 0, more = 1;
+    Run *run = mmap(NULL, sizeof(*run), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int nb_wrong = 0, nb_failed = 0, more = 1;
+    uint32_t expected = 0;
 
-    if (argc < 5 || sscanf(argv[2], "%dx%d", &run.width, &run.height) != 2)
+    if (run == MAP_FAILED || argc < 5 ||
+        sscanf(argv[2], "%dx%d", &run->pic.width, &run->pic.height) != 2)
         return 2;
-    run.in_driver  = strncmp(argv[1], "alloc", 5);
-    run.has_others = are_printed = !strcmp(argv[1], "other");
-    run.and_more   = !!strchr(argv[1], '+');
-    run.format     = av_get_pix_fmt(argv[3]);
-    run.filter     = argv[4];
+    run->in_driver  = strncmp(argv[1], "alloc", 5);
+    run->has_others = are_printed = !strcmp(argv[1], "other");
+    run->and_more   = !!strchr(argv[1], '+');
+    run->pic.format = av_get_pix_fmt(argv[3]);
+    run->filter     = argv[4];
     av_log_set_callback(count_messages);
-    setenv("CUDA_STAND_IN_REPORT", REPORT, 1);
-    if (run.has_others) {
-        int result[2], status = run_process(&run, result, argv + 5);
+    if (run->has_others) {
+        const int status = run_process(run, argv + 5);
 
         return !WIFEXITED(status) || WEXITSTATUS(status) != ENDED_WITH_ERROR;
     }
 
     // frames repeat each other's: of many, not all are tried
-    for (; more && nb_wrong < MAX_PROBLEMS; run.fault += run.and_more ? AND_MORE_STEP :
-                                                         run.fault < MANY_FAULTS ? 1 : FAULT_STEP) {
-        int result[2] = { 0 }, status = run_process(&run, result, argv + 5), has_failed;
-        Report report = { "" };
+    for (; more && nb_wrong < MAX_PROBLEMS; run->fault += run->and_more ? AND_MORE_STEP :
+                                            run->fault < MANY_FAULTS ? 1 : FAULT_STEP) {
+        const Run before = *run;
+        const int status = run_process(run, argv + 5);
         const char *problem;
+        int has_failed;
 
         if (status < 0)
             return 2;
-        read_file(REPORT, &report, 0);
-        has_failed = run.in_driver ? !!report.failed[0] : run.fault && result[0] >= run.fault;
-        more       = !run.fault || has_failed;
+        has_failed = run->in_driver ? !!run->failed[0] : run->fault && run->nb_allocs >= run->fault;
+        more       = !run->fault || has_failed;
         nb_failed += has_failed;
-        if (!run.fault)
-            expected = result[1];
-        problem = find_problem(&run, status, &report, has_failed, result[1] == expected);
+        if (!run->fault)
+            expected = run->sum;
+        problem = find_problem(run, status, has_failed, expected);
         if (problem) {
-            printf("%s fails, %d: the filter %s\n", run.in_driver ? report.failed : "allocation",
-                   run.fault, problem);
+            printf("%s fails, %d: the filter %s\n", run->in_driver ? run->failed : "allocation",
+                   run->fault, problem);
             nb_wrong++;
         }
+        *run = before;
     }
     fprintf(stderr, "%d faults, %d went wrong\n", nb_failed, nb_wrong);
     return nb_wrong || !nb_failed;

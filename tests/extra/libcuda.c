@@ -26,21 +26,19 @@
  * call that a driver would refuse or that would read or write beyond memory, is an error.
  * Errors are printed, and the process exits with 99.
  *
- * What is enqueued is done as late as may be: when something waits for it. Device pointers
- * are addresses that the host cannot read. Kernels are compiled for the CPU, see cuda_on_cpu.h,
- * and are found by their names.
+ * What is enqueued is done as late as may be: when something waits for it. Until then the host
+ * cannot read the memory of the device. Kernels are compiled for the CPU, see cuda_on_cpu.h, and
+ * are found by their names.
  *
- * CUDA_STAND_IN_REPORT is the file for "calls N", "failed NAME", "error: ..." and "left: ...",
- * else stderr. CUDA_STAND_IN holds options, as in "fail=3,delay=5":
+ * CUDA_STAND_IN_REPORT is the file for "error: ..." and "left: ..." and, at the end, "calls N",
+ * else stderr. CUDA_STAND_IN holds options, as in "delay=5,idle=1":
  *
- *   fail=N        the Nth call fails
- *   broken=1      and so do all behind it, as after a kernel's failure
  *   delay=K       events are ready after 0 to K queries
  *   devices=N     how many there are
  *   major=N       their compute capability
  *   idle=1        kernels do nothing, which is faster, and what valgrind needs
  *
- * A program may change fail and broken while it runs, by stand_in_fail().
+ * A program lets calls fail by stand_in_fail().
  */
 
 #define _GNU_SOURCE
@@ -80,15 +78,16 @@ enum {
 #define EXIT_STATUS        99
 #define EXPORTED           __attribute__((visibility("default")))
 
-enum Kind { CONTEXT, STREAM, EVENT, MODULE, FUNCTION };
+enum Kind { CONTEXT, STREAM, EVENT, MODULE, FUNCTION, MEMORY };
 static const char *const kind_name[] = {
-    "context", "stream", "event", "module", "function"
+    "context", "stream", "event", "module", "function", "memory"
 };
 
-/// Whatever the driver hands out but memory; never freed, so that handles stay unique.
+/// Whatever the driver hands out; never freed, so that handles stay unique.
 typedef struct Object {
     struct Object *next;
     enum Kind kind;
+    const void *handle;             ///< the object, or the first byte of memory
     int alive;
     struct Object *context;         ///< of all but contexts
     // contexts
@@ -107,16 +106,10 @@ typedef struct Object {
     void *kernel;
     size_t params_size, max_shared;
     unsigned max_threads;
-} Object;
-
-/// Device memory, or pinned memory of the host.
-typedef struct Memory {
-    CUdeviceptr address;
+    // memory
     size_t size;
-    uint8_t *data;
-    Object *context;
-    int pinned, alive;
-} Memory;
+    int pinned;                     ///< it is the host's
+} Object;
 
 /// Parameters are passed by value, that is in memory: any kernel's are the beginning of these.
 typedef struct Params {
@@ -129,10 +122,8 @@ enum OperationKind { COPY, SET, LAUNCH, RECORD };
 typedef struct Operation {
     struct Operation *next;
     enum OperationKind kind;
-    const char *function;           ///< that enqueued it
     CUDA_MEMCPY2D copy;
-    void *staged;                   ///< the source's bytes, where the driver takes them at once
-    unsigned sum;                   ///< of the source's bytes, where it does not
+    void *staged;                   ///< the bytes of a source that is not pinned
     CUdeviceptr address;
     size_t size;
     int value;
@@ -141,28 +132,26 @@ typedef struct Operation {
     Params *params;
 } Operation;
 
-/// The contexts that a thread has pushed.
-typedef struct Pushed {
-    struct Pushed *next;
-    Object *context[MAX_PUSHED];
-    int nb;
-} Pushed;
-
 void on_cpu_launch(void (*kernel)(const void *), const void *params,
                    const unsigned grid[3], const unsigned block[3]);
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static _Thread_local Pushed *pushed;
-static Pushed *all_pushed;
+static _Thread_local Object *pushed[MAX_PUSHED];
+static _Thread_local int nb_pushed;
+static int all_pushed;                          ///< by all threads
 static Object *objects;
-static Memory *memory;
-static int nb_memory;
-static CUdeviceptr next_address, end_address;
 static int nb_calls, nb_records, nb_errors, initialized;
 static const char *function = "at the end";     ///< of the driver, that runs
 static int res;                                 ///< what it will return
 static FILE *report;
-static int fail_at, broken, max_delay, nb_devices, major, idle;
+static int max_delay, nb_devices, major, idle;
+
+/// @name What fails
+/// @{
+static int fail_at, broken;
+static int may_leave;                           ///< after some failures nothing can be given back
+static char *failed_name;
+/// @}
 
 // ---- the books ----
 
@@ -181,9 +170,8 @@ static void *tell(const char *kind, int error, const char *format, ...)
     return NULL;
 }
 
-/// What the caller does wrong, which a driver would refuse with this error, and what it leaves.
+/// What the caller does wrong, which a driver would refuse with this error.
 #define refuse(...) tell("error", __VA_ARGS__)
-#define left(...)   tell("left", 0, __VA_ARGS__)
 
 static void *allocate(size_t size)
 {
@@ -196,7 +184,7 @@ static void *allocate(size_t size)
 
 static Object *current(void)
 {
-    return pushed && pushed->nb ? pushed->context[pushed->nb - 1] : NULL;
+    return nb_pushed ? pushed[nb_pushed - 1] : NULL;
 }
 
 /**
@@ -212,7 +200,8 @@ static int enter(const char *name, int needs_context)
     res = 0;
     if (fail_at && (nb_calls == fail_at || broken && nb_calls > fail_at)) {
         if (nb_calls == fail_at)
-            fprintf(report, "failed %s\n", name);
+            snprintf(failed_name, 64, "%s", name);
+        may_leave |= broken || !strcmp(name, "cuCtxPushCurrent_v2");
         res = CUDA_ERROR_UNKNOWN;
     } else if (!initialized && strcmp(name, "cuInit")) {
         refuse(NOT_INITIALIZED, "before cuInit");
@@ -235,6 +224,7 @@ static Object *new_object(enum Kind kind)
     Object *object = allocate(sizeof(*object));
 
     object->kind    = kind;
+    object->handle  = object;
     object->alive   = 1;
     object->context = kind == CONTEXT ? NULL : current();
     object->last    = &object->first;
@@ -246,7 +236,7 @@ static Object *find(const void *handle, enum Kind kind)
 {
     Object *object = objects;
 
-    while (object && (object != handle || object->kind != kind))
+    while (object && (object->handle != handle || object->kind != kind))
         object = object->next;
     if (!object)
         return refuse(INVALID_HANDLE, "%p is no %s", handle, kind_name[kind]);
@@ -267,100 +257,65 @@ static Object *find_stream(CUstream handle)
 
 // ---- memory ----
 
-static size_t page_size(size_t size)
+/// Memory that ends where a page ends, before one that nobody may touch; its addresses are not used twice.
+static void *new_memory(size_t size, int pinned)
 {
-    return (size + PAGE - 1) & -PAGE;
-}
-
-/// Memory that kernels find at its address, the host elsewhere; it ends where a page ends.
-static Memory *new_memory(size_t size, int pinned)
-{
-    const size_t pages = page_size(size), begin = pages - ((size + ALIGNMENT - 1) & -ALIGNMENT);
-    const int fd = size ? memfd_create("device", 0) : -1;
-    uint8_t *data = MAP_FAILED;
+    const size_t pages = (size + PAGE - 1) & -PAGE;
+    uint8_t *data = mmap(NULL, pages + PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    Object *memory;
 
     if (!size)
         return refuse(INVALID_VALUE, "no bytes");
-    if (fd >= 0 && !ftruncate(fd, pages) && end_address - next_address >= pages + PAGE &&
-        mmap((void *)(uintptr_t)next_address, pages, PROT_NONE, MAP_SHARED | MAP_FIXED,
-             fd, 0) != MAP_FAILED)
-        data = mmap(NULL, pages, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    close(fd);
-    memory = realloc(memory, (nb_memory + 1) * sizeof(*memory));
-    if (!memory)
-        abort();
-    if (data == MAP_FAILED) {
+    if (data == MAP_FAILED || pinned && mprotect(data, pages, PROT_READ | PROT_WRITE)) {
         res = OUT_OF_MEMORY;
         return NULL;
     }
-    memory[nb_memory] = (Memory){
-        .address = next_address + begin, .size = size, .data = data + begin,
-        .context = current(), .pinned = pinned, .alive = 1,
-    };
-    next_address += pages + PAGE;
-    return &memory[nb_memory++];
+    memory = new_object(MEMORY);
+    memory->handle = data += pages - ((size + ALIGNMENT - 1) & -ALIGNMENT);
+    memory->size   = size;
+    memory->pinned = pinned;
+    return data;
 }
 
-/// The memory that holds an address of the device, or one of the host; those of the device are not used twice.
-static Memory *find_memory(uintptr_t address, int of_host)
+/// The memory that holds an address.
+static const Object *find_memory(CUdeviceptr address)
 {
-    for (Memory *m = memory + nb_memory; m-- > memory;)
-        if (address - (of_host ? (uintptr_t)m->data : m->address) < m->size &&
-            (!of_host || m->pinned && m->alive))
-            return m;
+    for (const Object *o = objects; o; o = o->next)
+        if (o->kind == MEMORY && address - (uintptr_t)o->handle < o->size)
+            return o;
     return NULL;
 }
 
-/// Where the bytes at a device address are, or NULL if not all of them are there.
-static void *span(CUdeviceptr address, size_t size, const char *what)
+/// Whether all bytes at a device address are there.
+static int is_there(CUdeviceptr address, size_t size, const char *what)
 {
-    const Memory *m = find_memory(address, 0);
+    const Object *m = find_memory(address);
 
     if (!m)
-        return refuse(INVALID_VALUE, "%s: no memory at %#llx", what, address);
-    if (!m->alive)
-        return refuse(INVALID_VALUE, "%s: memory of %zu bytes was freed before", what, m->size);
-    if (address - m->address + size > m->size)
-        return refuse(INVALID_VALUE, "%s: %zu bytes at %llu of %zu", what, size,
-                      address - m->address, m->size);
-    return m->data + (address - m->address);
+        refuse(INVALID_VALUE, "%s: no memory at %#llx", what, address);
+    else if (!m->alive)
+        refuse(INVALID_VALUE, "%s: memory of %zu bytes was freed before", what, m->size);
+    else if (address - (uintptr_t)m->handle + size > m->size)
+        refuse(INVALID_VALUE, "%s: %zu bytes at %llu of %zu", what, size,
+               address - (uintptr_t)m->handle, m->size);
+    return !res;
 }
 
-static void free_memory(Memory *m)
+static void protect(const Object *memory, int protection)
 {
-    munmap((void *)((uintptr_t)m->data & -PAGE), page_size(m->size));
-    mmap((void *)(uintptr_t)(m->address & -PAGE), page_size(m->size), PROT_NONE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-    m->alive = 0;
+    const uintptr_t begin = (uintptr_t)memory->handle & -PAGE;
+    const uintptr_t end   = (uintptr_t)memory->handle + memory->size;
+
+    if (mprotect((void *)begin, end - begin, protection))
+        abort();
 }
 
-// ---- queues ----
-
-/// Where device memory is, for kernels alone.
-static void protect(int protection)
+/// Where the memory of devices can be reached: while what is enqueued is done.
+static void protect_all(int protection)
 {
-    for (int i = 0; i < nb_memory; i++)
-        if (memory[i].alive)
-            mprotect((void *)(uintptr_t)(memory[i].address & -PAGE),
-                     page_size(memory[i].size), protection);
-}
-
-static void *running_kernel;
-
-static void call_kernel(const void *params)
-{
-    ((void (*)(Params))running_kernel)(*(const Params *)params);
-}
-
-static void run_kernel(const Operation *op)
-{
-    if (idle)
-        return;
-    function       = op->launched->name;
-    running_kernel = op->launched->kernel;
-    protect(PROT_READ | PROT_WRITE);
-    on_cpu_launch(call_kernel, op->params, op->grid, op->block);
-    protect(PROT_NONE);
+    for (const Object *o = objects; o; o = o->next)
+        if (o->kind == MEMORY && o->alive && !o->pinned)
+            protect(o, protection);
 }
 
 /// A kernel goes beyond what is there, or the host takes a device's address for its own.
@@ -371,19 +326,13 @@ static void segmentation_fault(int number)
     _exit(write(2, message, sizeof(message) - 1) < 0 ? 1 : EXIT_STATUS);
 }
 
-static unsigned sum_host(const CUDA_MEMCPY2D *c)
-{
-    unsigned sum = 0;
+// ---- queues ----
 
-    for (size_t y = 0; y < c->Height; y++)
-        for (size_t x = 0; x < c->WidthInBytes; x++)
-            sum = sum * 31 + ((const uint8_t *)c->srcHost)[y * c->srcPitch + x];
-    return sum;
-}
+static void *running_kernel;
 
-static size_t copy_size(const CUDA_MEMCPY2D *c, size_t pitch)
+static void call_kernel(const void *params)
 {
-    return (c->Height - 1) * pitch + c->WidthInBytes;
+    ((void (*)(Params))running_kernel)(*(const Params *)params);
 }
 
 static void run_copy(const Operation *op)
@@ -391,32 +340,27 @@ static void run_copy(const Operation *op)
     const CUDA_MEMCPY2D *c = &op->copy;
     const uint8_t *src = op->staged ? op->staged :
                          c->srcMemoryType == CU_MEMORYTYPE_HOST ? c->srcHost :
-                         span(c->srcDevice, copy_size(c, c->srcPitch), "source");
+                         (void *)(uintptr_t)c->srcDevice;
     uint8_t *dst = c->dstMemoryType == CU_MEMORYTYPE_HOST ? c->dstHost :
-                   span(c->dstDevice, copy_size(c, c->dstPitch), "destination");
+                   (void *)(uintptr_t)c->dstDevice;
 
-    if (op->sum && op->sum != sum_host(c))
-        refuse(INVALID_VALUE, "the source has changed before it was copied");
-    for (size_t y = 0; src && dst && y < c->Height; y++)
+    for (size_t y = 0; y < c->Height; y++)
         memmove(dst + y * c->dstPitch, src + y * c->srcPitch, c->WidthInBytes);
 }
 
-static void run(Operation *op)
+static void run(const Operation *op)
 {
-    void *data;
-
-    function = op->function;
     switch (op->kind) {
     case COPY:
         run_copy(op);
         break;
     case SET:
-        data = span(op->address, op->size, "destination");
-        if (data)
-            memset(data, op->value, op->size);
+        memset((void *)(uintptr_t)op->address, op->value, op->size);
         break;
     case LAUNCH:
-        run_kernel(op);
+        running_kernel = op->launched->kernel;
+        if (!idle)
+            on_cpu_launch(call_kernel, op->params, op->grid, op->block);
         break;
     case RECORD:
         if (op->event->record == op)
@@ -428,9 +372,11 @@ static void run(Operation *op)
 /// Do what is enqueued in a stream, up to an operation or, without one, all.
 static void drain(Object *stream, const Operation *until)
 {
-    const char *caller = function;
     int done = 0;
 
+    if (!stream->first)
+        return;
+    protect_all(PROT_READ | PROT_WRITE);
     while (stream->first && !done) {
         Operation *op = stream->first;
 
@@ -443,10 +389,10 @@ static void drain(Object *stream, const Operation *until)
         free(op->params);
         free(op);
     }
-    function = caller;
+    protect_all(PROT_NONE);
 }
 
-static void drain_context(Object *context)
+static void drain_context(const Object *context)
 {
     for (Object *object = objects; object; object = object->next)
         if (object->kind == STREAM && object->alive && object->context == context)
@@ -457,7 +403,6 @@ static Operation *enqueue(Object *stream, Operation op)
 {
     Operation *new = allocate(sizeof(*new));
 
-    op.function   = function;
     *new          = op;
     *stream->last = new;
     stream->last  = &new->next;
@@ -519,15 +464,18 @@ DRIVER(cuDeviceGetAttribute, 0, (int *value, CUdevice_attribute attribute, CUdev
 
 static void push(Object *context)
 {
-    if (!pushed) {
-        pushed       = allocate(sizeof(*pushed));
-        pushed->next = all_pushed;
-        all_pushed   = pushed;
-    }
-    if (pushed->nb == MAX_PUSHED)
+    if (nb_pushed == MAX_PUSHED) {
         refuse(INVALID_CONTEXT, "contexts are pushed and pushed");
-    else
-        pushed->context[pushed->nb++] = context;
+    } else {
+        pushed[nb_pushed++] = context;
+        all_pushed++;
+    }
+}
+
+static void pop(void)
+{
+    nb_pushed--;
+    all_pushed--;
 }
 
 DRIVER(cuCtxCreate_v2, 0, (CUcontext *handle, unsigned flags, CUdevice device), {
@@ -543,14 +491,10 @@ DRIVER(cuCtxCreate_v2, 0, (CUcontext *handle, unsigned flags, CUdevice device), 
 /// Tell what is left of a context, which takes it along, or of all.
 static void end_context(const Object *context)
 {
-    for (Memory *m = memory; m < memory + nb_memory; m++)
-        if (m->alive && (!context || m->context == context)) {
-            left("%zu bytes were not freed", m->size);
-            free_memory(m);
-        }
     for (Object *object = objects; object; object = object->next)
         if (object->alive && object->kind != FUNCTION && (!context || object->context == context)) {
-            left("a %s was not destroyed", kind_name[object->kind]);
+            if (!may_leave)
+                tell("left", 0, "a %s was not given back", kind_name[object->kind]);
             object->alive = 0;
         }
 }
@@ -560,7 +504,7 @@ ENDS(cuCtxDestroy_v2, 0, (CUcontext handle), {
 
     if (context) {
         if (current() == context)
-            pushed->nb--;
+            pop();
         drain_context(context);
         context->alive = context->default_stream->alive = 0;
         end_context(context);
@@ -576,7 +520,7 @@ DRIVER(cuCtxPushCurrent_v2, 0, (CUcontext handle), {
 
 ENDS(cuCtxPopCurrent_v2, 1, (CUcontext *handle), {
     *handle = (CUcontext)current();
-    pushed->nb--;
+    pop();
 })
 
 DRIVER(cuCtxGetDevice, 1, (CUdevice *device), {
@@ -594,63 +538,58 @@ typedef CUresult tcuFuncSetAttribute(CUfunction function, int attribute, int val
 /// @}
 
 DRIVER(cuMemAlloc_v2, 1, (CUdeviceptr *address, size_t size), {
-    const Memory *m = new_memory(size, 0);
-
-    if (m)
-        *address = m->address;
+    *address = (uintptr_t)new_memory(size, 0);
 })
 
 DRIVER(cuMemHostAlloc, 1, (void **ptr, size_t size, unsigned flags), {
-    const Memory *m = new_memory(size, 1);
-
-    if (m)
-        *ptr = m->data;
+    *ptr = new_memory(size, 1);
 })
 
 /// Waits for what is enqueued, as a driver does.
-static void release_memory(Memory *m, int is_begin)
+static void free_memory(const void *handle, int pinned)
 {
-    if (!m || !m->alive || !is_begin) {
-        refuse(INVALID_VALUE, "this is no memory, or it was freed before");
-    } else {
+    Object *m = find(handle, MEMORY);
+
+    if (m && m->pinned != pinned) {
+        refuse(INVALID_VALUE, "this memory is of the other kind");
+    } else if (m) {
         drain_context(m->context);
-        free_memory(m);
+        protect(m, PROT_NONE);
+        madvise((void *)((uintptr_t)m->handle & -PAGE), m->size, MADV_DONTNEED);
+        m->alive = 0;
     }
 }
 
 ENDS(cuMemFree_v2, 1, (CUdeviceptr address), {
-    Memory *m = find_memory(address, 0);
-
-    release_memory(m, m && m->address == address && !m->pinned);
+    free_memory((void *)(uintptr_t)address, 0);
 })
 
 ENDS(cuMemFreeHost, 1, (void *ptr), {
-    Memory *m = find_memory((uintptr_t)ptr, 1);
-
-    release_memory(m, m && m->data == ptr);
+    free_memory(ptr, 1);
 })
 
 DRIVER(cuMemHostGetDevicePointer_v2, 1, (CUdeviceptr *address, void *ptr, unsigned flags), {
-    const Memory *m = find_memory((uintptr_t)ptr, 1);
+    const Object *m = find(ptr, MEMORY);
 
-    if (m)
-        *address = m->address;
-    else
+    if (m && !m->pinned)
         refuse(INVALID_VALUE, "this memory is not pinned");
+    *address = (uintptr_t)ptr;
 })
 
 DRIVER(cuMemsetD8Async, 1, (CUdeviceptr address, unsigned char value, size_t size, CUstream handle), {
     Object *stream = find_stream(handle);
 
-    if (stream && span(address, size, "destination"))
+    if (stream && is_there(address, size, "destination"))
         enqueue(stream, (Operation){ .kind = SET, .address = address, .size = size, .value = value });
 })
 
-/**
- * @param is_async 0 to be done when it returns
- * @param stage    1 to read the host's memory at once
- */
-static void copy(CUDA_MEMCPY2D c, CUstream handle, int is_async, int stage)
+static size_t copy_size(const CUDA_MEMCPY2D *c, size_t pitch)
+{
+    return (c->Height - 1) * pitch + c->WidthInBytes;
+}
+
+/// A driver reads a source that is not pinned at once, which FFmpeg's uploads rely on.
+static void copy(CUDA_MEMCPY2D c, CUstream handle, int is_async)
 {
     Object *stream = find_stream(handle);
     Operation op = { .kind = COPY, .copy = c };
@@ -663,16 +602,13 @@ static void copy(CUDA_MEMCPY2D c, CUstream handle, int is_async, int stage)
     else if (c.Height > 1 && (c.srcPitch < c.WidthInBytes || c.dstPitch < c.WidthInBytes))
         refuse(INVALID_VALUE, "rows overlap");
     if (res ||
-        c.srcMemoryType == CU_MEMORYTYPE_DEVICE && !span(c.srcDevice, copy_size(&c, c.srcPitch), "source") ||
-        c.dstMemoryType == CU_MEMORYTYPE_DEVICE && !span(c.dstDevice, copy_size(&c, c.dstPitch), "destination"))
+        c.srcMemoryType == CU_MEMORYTYPE_DEVICE && !is_there(c.srcDevice, copy_size(&c, c.srcPitch), "source") ||
+        c.dstMemoryType == CU_MEMORYTYPE_DEVICE && !is_there(c.dstDevice, copy_size(&c, c.dstPitch), "destination"))
         return;
-    if (is_async && c.srcMemoryType == CU_MEMORYTYPE_HOST && !find_memory((uintptr_t)c.srcHost, 1)) {
-        if (stage) {
-            const size_t size = copy_size(&c, c.srcPitch);
+    if (c.srcMemoryType == CU_MEMORYTYPE_HOST && !find_memory((uintptr_t)c.srcHost)) {
+        const size_t size = copy_size(&c, c.srcPitch);
 
-            op.staged = memcpy(allocate(size), c.srcHost, size);
-        } else
-            op.sum = sum_host(&c);
+        op.staged = memcpy(allocate(size), c.srcHost, size);
     }
     enqueue(stream, op);
     if (!is_async)
@@ -686,7 +622,7 @@ static void copy(CUDA_MEMCPY2D c, CUstream handle, int is_async, int stage)
             .dstMemoryType = CU_MEMORYTYPE_ ## dst_type, .dst_field = dst, .dstPitch = size,    \
             .srcMemoryType = CU_MEMORYTYPE_ ## src_type, .src_field = src, .srcPitch = size,    \
             .WidthInBytes  = size, .Height = 1,                                                 \
-        }, stream, is_async, 0);                                                                \
+        }, stream, is_async);                                                                   \
     })
 
 COPIES(cuMemcpyHtoD_v2,      (CUdeviceptr dst, const void *src, size_t size),
@@ -696,9 +632,8 @@ COPIES(cuMemcpyHtoDAsync_v2, (CUdeviceptr dst, const void *src, size_t size, CUs
 COPIES(cuMemcpyDtoH_v2,      (void *dst, CUdeviceptr src, size_t size),
        HOST, dstHost, DEVICE, srcDevice, NULL, 0)
 
-/// FFmpeg's uploads rely on the driver, which reads pageable memory at once.
 DRIVER(cuMemcpy2DAsync_v2, 1, (const CUDA_MEMCPY2D *c, CUstream stream), {
-    copy(*c, stream, 1, 1);
+    copy(*c, stream, 1);
 })
 
 // ---- streams and events ----
@@ -889,14 +824,21 @@ UNUSED(cuStreamWaitEvent) UNUSED(cuTexObjectCreate) UNUSED(cuTexObjectDestroy)
 
 // ---- begin and end ----
 
-/// The calls of the driver are counted from now on; the one with number at fails, none if that is 0.
-EXPORTED void stand_in_fail(int at, int and_more);
-void stand_in_fail(int at, int and_more)
+/**
+ * The calls of the driver are counted from now on.
+ *
+ * @param at       number of the one that fails, 0 for none
+ * @param and_more whether so do all behind it, as after a kernel's failure
+ * @param name     where its name goes
+ */
+EXPORTED void stand_in_fail(int at, int and_more, char name[64]);
+void stand_in_fail(int at, int and_more, char name[64])
 {
     pthread_mutex_lock(&mutex);
     nb_calls = 0;
     fail_at  = at;
     broken   = and_more;
+    failed_name = name;
     pthread_mutex_unlock(&mutex);
 }
 
@@ -912,34 +854,23 @@ static int option(const char *name, int value)
 __attribute__((constructor)) static void begin(void)
 {
     const char *path = getenv("CUDA_STAND_IN_REPORT");
-    size_t size = 128ULL << 30;
-    void *addresses;
 
     report     = path ? fopen(path, "w") : stderr;
-    fail_at    = option("fail=",    0);
-    broken     = option("broken=",  0);
     max_delay  = option("delay=",   0);
     nb_devices = option("devices=", 1);
     major      = option("major=",   9);
     idle       = option("idle=",    0);
-    // valgrind has less room
-    do {
-        size /= 2;
-        addresses = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    } while (addresses == MAP_FAILED && size > 1 << 30);
-    if (!report || addresses == MAP_FAILED || signal(SIGSEGV, segmentation_fault) == SIG_ERR)
+    if (!report || signal(SIGSEGV, segmentation_fault) == SIG_ERR)
         abort();
-    next_address = (CUdeviceptr)(uintptr_t)addresses;
-    end_address  = next_address + size;
 }
 
 __attribute__((destructor)) static void end(void)
 {
     end_context(NULL);
-    for (const Pushed *p = all_pushed; p; p = p->next)
-        if (p->nb)
-            refuse(INVALID_CONTEXT, "%d contexts were pushed and not popped", p->nb);
-    fprintf(report, "calls %d\n", nb_calls);
+    if (all_pushed)
+        refuse(INVALID_CONTEXT, "%d contexts were pushed and not popped", all_pushed);
+    if (report != stderr)
+        fprintf(report, "calls %d\n", nb_calls);
     fflush(report);
     if (nb_errors) {
         fprintf(stderr, "stand-in for libcuda: %d errors\n", nb_errors);

@@ -24,7 +24,7 @@ fate-bliinds-blocks: RUN = run libavfilter/tests/bliinds$(EXESUF) \
                            $(addprefix $(SRC_PATH)/tests/oracle/,rose_70x46.maps camera_crop_16x9.maps stripes_v_128x96.maps) \
                            $(SRC_PATH)/libavfilter/models/vmaf1_est1.txt
 
-fate-bliinds-log-hosts fate-bliinds-log-locale: libavfilter/tests/score_log$(EXESUF)
+fate-bliinds-log-hosts fate-bliinds-log-locale: libavfilter/tests/filter_matrix$(EXESUF)
 fate-bliinds-log-x87: NEED_ALSO = DETAILLOSS_FILTER
 
 fate-bliinds-sei-h264 fate-bliinds-cuda-sei-h264: NEED_ALSO = LIBX264_ENCODER
@@ -47,7 +47,7 @@ $(BLIINDS_ONELINE): CMP = oneline
 $(eval $(call FORMATS_TEST,bliinds-formats,formats bliinds=features=1 70x46))
 $(eval $(call PROGRAM_TEST,bliinds-ranges,filter_matrix ranges bliinds=features=1 70x46,13 cases))
 $(eval $(call PROGRAM_TEST,bliinds-black,filter_matrix black bliinds=features=1 70x46 321x243,10 cases))
-$(eval $(call PROGRAM_TEST,bliinds-layouts,filter_matrix layouts bliinds=features=1 321x243 70x46 4x4,120 cases))
+$(eval $(call PROGRAM_TEST,bliinds-layouts,filter_matrix layouts bliinds=features=1 321x243 70x46 4x4,168 cases))
 
 # The choice of the worst blocks, of made-up statistics, against a sort.
 $(eval $(call PROGRAM_TEST,bliinds-cuda-pool,bliinds_cuda,all as by a sort))

@@ -12,7 +12,7 @@ fate-detailloss-sync: REF = $(call REF_OF,detailloss-%,mad-%)
 
 $(eval $(call FORMATS_TEST,detailloss-formats,formats-of-chroma detailloss 70x66))
 $(eval $(call PROGRAM_TEST,detailloss-ranges,filter_matrix ranges detailloss 96x80,13 cases))
-$(eval $(call PROGRAM_TEST,detailloss-layouts,filter_matrix layouts detailloss 321x243 16x16 17x48 131x64,160 cases))
+$(eval $(call PROGRAM_TEST,detailloss-layouts,filter_matrix layouts detailloss 321x243 16x16 17x48 131x64,224 cases))
 
 FATE_DETAILLOSS = $(FATE_DETAILLOSS_RUN) $(addprefix fate-detailloss-,formats layouts log-memory logs ranges sync)
 $(FATE_DETAILLOSS): NEED = PNG_DECODER

@@ -14,7 +14,7 @@ fate-mad-oracle-all: REF = all values agree
 $(eval $(call PROGRAM_TEST,mad-tx,mad_tx,341 transforms))
 $(eval $(call FORMATS_TEST,mad-formats,formats mad 64x64))
 $(eval $(call PROGRAM_TEST,mad-range-of,filter_matrix ranges mad 64x64,13 cases))
-$(eval $(call PROGRAM_TEST,mad-layouts,filter_matrix layouts mad 70x66,40 cases))
+$(eval $(call PROGRAM_TEST,mad-layouts,filter_matrix layouts mad 70x66,56 cases))
 
 FATE_MAD = $(FATE_MAD_RUN) $(addprefix fate-mad-,formats layouts oracle-all range-of tx)
 $(FATE_MAD): NEED = PNG_DECODER

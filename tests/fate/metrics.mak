@@ -80,7 +80,7 @@ FATE_QUALITY-yes += $(filter $(METRIC_ASM),$(FATE_CHECKASM))
 # All of them under a checker of memory.
 fate-metric-memory: libavfilter/tests/filter_matrix$(EXESUF)
 fate-metric-memory: ON   = with_valgrind
-fate-metric-memory: NEED = BLIINDS_FILTER BLOCKSMOOTH_FILTER DETAILLOSS_FILTER MAD_FILTER
+fate-metric-memory: NEED = BLIINDS_FILTER BLOCKSMOOTH_FILTER DETAILLOSS_FILTER MAD_FILTER VMAF_FILTER
 FATE_QUALITY-$(CONFIG_BLIINDS_FILTER) += fate-metric-memory
 
 fate-metric-changes: RUN  = metric_changes bliinds blocksmooth detailloss mad

@@ -5,4 +5,7 @@ FATE_VMAF = $(addprefix fate-vmaf-,depth drawn errors json motion)
 $(FATE_VMAF): RUN  = parsed=vmaf; $(NAMED)
 $(FATE_VMAF): FROM = filters/vmaf
 
+$(eval $(call PROGRAM_TEST,vmaf-layouts,filter_matrix layouts vmaf 321x243 218x217 160x216,72 cases))
+FATE_VMAF += fate-vmaf-layouts
+
 FATE_QUALITY-$(call WITH_ALL, VMAF_FILTER FFMPEG) += $(FATE_VMAF)

@@ -77,7 +77,7 @@ log_rebuild(){
 # that is told to drain, and does not come to its end, goes on in the next; END 2 stands for that.
 log_hosts(){
     need jq || return 0
-    host="run libavfilter/tests/score_log${EXECSUF}"
+    host="run libavfilter/tests/filter_matrix${EXECSUF} host"
     for jobs in "0:5:64x64:1 5:5:64x64:1" "0:5:64x64:0 5:5:80x64:0" "0:5:64x64:2 5:5:80x64:1" "0:5:64x64:2 0:5:64x64:2 9:1:16x16:1" \
                 "0:5:64x64:2 5:0:64x64:1" "0:5:64x64:2 5:0:64x64:0" "0:0:64x64:2 0:3:64x64:1" "0:0:64x64:1" "0:0:64x64:0"; do
         rm -f ${tmp}/log ${tmp}/stats
@@ -104,7 +104,7 @@ log_locale(){
             skip "cannot make the locale ${locale}; its source is in Debian's package locales"
             return 0
         fi
-        LOCPATH=${tmp}/locales LC_ALL=${locale} heard run libavfilter/tests/score_log${EXECSUF} \
+        LOCPATH=${tmp}/locales LC_ALL=${locale} heard run libavfilter/tests/filter_matrix${EXECSUF} host \
             0:8:64x64:2:${graph} 8:8:64x64:1:${graph} > ${tmp}/out || echo "a failure"
         { sed '/"fps/d' ${tmp}/log ${tmp}/stats ${tmp}/out; messages < ${tmp}/err; } > ${tmp}/${locale}
         same ${locale} ${tmp}/C ${tmp}/${locale}

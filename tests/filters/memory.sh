@@ -32,6 +32,11 @@ metric_memory(){
 15x65 detailloss
 64x65 detailloss=log_path=${tmp}/none/log
 64x65,64x65 detailloss=f=/dev/full
+217x219,217x219,217x219 vmaf=log_path=${tmp}/log:f=${tmp}/stats
+217x219 vmaf=repeatlast=0:model=version=vmaf_v1.0.16_hfr_3d0h,trim=end_frame=1
+215x215 vmaf
+217x219 vmaf=log_path=${tmp}/none/log
+217x219,217x219 vmaf=f=/dev/full
 EOF
     sed "s,${tmp},folder,g;s,${pictures},pictures,g" ${tmp}/out
 }

@@ -29,9 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libavutil/bprint.h"
 #include "libavutil/common.h"
-#include "libavutil/dict.h"
 #include "libavutil/intreadwrite.h"
 #include "libavutil/pixdesc.h"
 #include "libavfilter/tests/filter_graph.h"
@@ -54,6 +52,10 @@ static const struct {
     { "blocksmooth",                                      1 << 14,  1, 0, 1 },
     { "blocksmooth=qf=255:block=16",       1 << 14,  1, 0, 1 },
     { "blocksmooth=qf=1:block=64:planes=6",               1 << 14,  1, 0, 1 },
+    { "detailloss",                                       1 << 14, 16, 1, 2 },
+    { "vmaf",                                            1 << 16, 216, 1, 2 },
+    { "vmaf=bitdepth=10:n_subsample=2:model=version=vmaf_v1.0.16_hfr_5d0h",
+                                                         1 << 17, 266, 1, 2 },
 };
 
 /// The second byte.
@@ -143,15 +145,10 @@ static AVFrame *make_frame(const Command *c, int input, int width, int height)
 static int take(void *opaque, const AVFrame *frame)
 {
     Run *run = opaque;
-    const AVFrameSideData *sd = av_frame_get_side_data(frame, AV_FRAME_DATA_SEI_UNREGISTERED);
-    const AVDictionaryEntry *e = NULL;
 
-    av_bprintf(&run->text, "%d %dx%d %s %lld %08x %08x", run->nb_out, frame->width, frame->height,
-               av_get_pix_fmt_name(frame->format), (long long)frame->pts, test_checksum(1, frame),
-               sd ? (unsigned)av_adler32_update(1, sd->data, sd->size) : 0);
-    while ((e = av_dict_iterate(frame->metadata, e)))
-        av_bprintf(&run->text, " %s=%s", e->key, e->value);
-    av_bprintf(&run->text, "\n");
+    av_bprintf(&run->text, "%d %dx%d %s %lld %08x\n", run->nb_out, frame->width, frame->height,
+               av_get_pix_fmt_name(frame->format), (long long)frame->pts, test_checksum(1, frame));
+    test_describe(&run->text, frame);
     av_assert0(run->nb_out < run->nb_in);
     av_assert0(!run->passes || test_checksum(1, frame) == run->sums[run->nb_out]);
     run->nb_out++;
