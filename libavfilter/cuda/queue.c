@@ -297,8 +297,6 @@ static void free_device(AVFilterContext *ctx)
 
     // after an error there is nothing left to wait for
     q->cu->cuStreamSynchronize(q->hwctx->stream);
-    if (q->filter->release)
-        q->filter->release(ctx);
     for (int i = 0; q->slot && i < q->size; i++)
         if (q->slot[i].event)
             CHECK_CU(q->cu->cuEventDestroy(q->slot[i].event));

@@ -115,8 +115,6 @@ typedef struct CUDAQueueFilter {
      * @param result NULL if there are no kernels for it
      */
     int (*report)(AVFilterContext *ctx, AVFrame *frame, const void *result);
-    /// Free what else the filter has on the device; may be NULL.
-    void (*release)(AVFilterContext *ctx);
 } CUDAQueueFilter;
 
 typedef struct CUDAQueue {
