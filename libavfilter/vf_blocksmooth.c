@@ -35,7 +35,6 @@
 
 #include "avfilter.h"
 #include "blocksmooth.h"
-#include "blocksmooth_options.h"
 #include "filters.h"
 #include "luma.h"
 #include "video.h"
