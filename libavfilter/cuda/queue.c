@@ -118,21 +118,6 @@ int ff_cuda_queue_allow_shared(AVFilterContext *ctx, CUfunction function, size_t
 
 // ---- frames ----
 
-static int check_format(AVFilterContext *ctx, const AVHWFramesContext *frames)
-{
-    const AVPixFmtDescriptor *desc    = av_pix_fmt_desc_get(frames->sw_format);
-    const AVComponentDescriptor *luma = &desc->comp[0];
-
-    if (desc->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_FLOAT | AV_PIX_FMT_FLAG_PAL) ||
-        luma->plane || luma->offset || luma->depth < 8 || luma->depth > 16 ||
-        luma->step != (luma->depth + 7) / 8) {
-        av_log(ctx, AV_LOG_ERROR, "CUDA frames of %s are not supported; insert "
-               "scale_cuda=format=nv12.\n", desc->name);
-        return AVERROR(ENOSYS);
-    }
-    return 0;
-}
-
 int ff_cuda_queue_check_frame(AVFilterLink *inlink, const AVFrame *frame)
 {
     AVFilterContext *ctx = inlink->dst;
@@ -253,7 +238,7 @@ static int check_inputs(AVFilterContext *ctx)
 {
     CUDAQueue *q = ctx->priv;
     const AVHWFramesContext *frames;
-    int ret;
+    const AVPixFmtDescriptor *desc;
 
     for (int i = 0; i < ctx->nb_inputs; i++) {
         if (!ff_filter_link(ctx->inputs[i])->hw_frames_ctx) {
@@ -263,9 +248,12 @@ static int check_inputs(AVFilterContext *ctx)
         }
     }
     frames = (AVHWFramesContext *)ff_filter_link(ctx->inputs[0])->hw_frames_ctx->data;
-    ret    = check_format(ctx, frames);
-    if (ret < 0)
-        return ret;
+    desc   = av_pix_fmt_desc_get(frames->sw_format);
+    if (!luma_is_supported(desc)) {
+        av_log(ctx, AV_LOG_ERROR, "CUDA frames of %s are not supported; insert "
+               "scale_cuda=format=nv12.\n", desc->name);
+        return AVERROR(ENOSYS);
+    }
 
     q->device_ref = av_buffer_ref(frames->device_ref);
     if (!q->device_ref)
