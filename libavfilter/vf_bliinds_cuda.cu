@@ -208,7 +208,7 @@ static DEVICE_INLINE int32_t lowpass_stored(const BLIINDSCUDAParams &p,
  */
 static DEVICE_INLINE int32_t lowpass_row(int32_t first, int32_t second)
 {
-    return bliinds_lowpass(first, second, shuffle_down(first, 1));
+    return bliinds_lowpass(first, second, shuffle_down((unsigned)first, 1));
 }
 
 /**

@@ -174,6 +174,14 @@ static DEVICE_INLINE unsigned shuffle_down(unsigned value, unsigned delta)
     return ret;
 }
 
+static DEVICE_INLINE uint64_t shuffle_down(uint64_t value, unsigned delta)
+{
+    uint64_t low  = shuffle_down((unsigned)value, delta);
+    uint64_t high = shuffle_down((unsigned)(value >> 32), delta);
+
+    return high << 32 | low;
+}
+
 /// The value of lane - delta; the lane's own if there is none.
 static DEVICE_INLINE unsigned shuffle_up(unsigned value, unsigned delta)
 {
@@ -187,12 +195,8 @@ static DEVICE_INLINE unsigned shuffle_up(unsigned value, unsigned delta)
 /// Sum over a warp, in its first lane.
 static DEVICE_INLINE uint64_t warp_sum(uint64_t value)
 {
-    for (int delta = WARP_SIZE / 2; delta; delta /= 2) {
-        uint64_t low  = shuffle_down((unsigned)value, delta);
-        uint64_t high = shuffle_down((unsigned)(value >> 32), delta);
-
-        value += high << 32 | low;
-    }
+    for (int delta = WARP_SIZE / 2; delta; delta /= 2)
+        value += shuffle_down(value, delta);
     return value;
 }
 

@@ -84,13 +84,17 @@ extern "C" unsigned on_cpu_shuffle(unsigned value, int distance) __attribute__((
 static inline unsigned shuffle_down(unsigned value, unsigned delta) { return on_cpu_shuffle(value, delta); }
 static inline unsigned shuffle_up(unsigned value, unsigned delta)   { return on_cpu_shuffle(value, -(int)delta); }
 
+static inline uint64_t shuffle_down(uint64_t value, unsigned delta)
+{
+    uint64_t low = shuffle_down((unsigned)value, delta);
+
+    return (uint64_t)shuffle_down((unsigned)(value >> 32), delta) << 32 | low;
+}
+
 static inline uint64_t warp_sum(uint64_t value)
 {
-    for (int delta = WARP_SIZE / 2; delta; delta /= 2) {
-        uint64_t low = shuffle_down((unsigned)value, delta);
-
-        value += (uint64_t)shuffle_down((unsigned)(value >> 32), delta) << 32 | low;
-    }
+    for (int delta = WARP_SIZE / 2; delta; delta /= 2)
+        value += shuffle_down(value, delta);
     return value;
 }
 
