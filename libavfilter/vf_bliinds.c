@@ -322,12 +322,7 @@ static int activate(AVFilterContext *ctx)
     int64_t pts;
     int ret, status;
 
-    status = ff_outlink_get_status(outlink);
-    if (status) {
-        ff_inlink_set_status(inlink, status);
-        return 0;
-    }
-
+    FF_FILTER_FORWARD_STATUS_BACK(outlink, inlink);
     ret = ff_inlink_consume_frame(inlink, &frame);
     if (ret < 0)
         return ret;
