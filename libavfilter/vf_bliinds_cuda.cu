@@ -975,34 +975,24 @@ static DEVICE_INLINE void move_words(T *dst, T *src)
 
 extern "C" {
 
-__global__ void __launch_bounds__(BLIINDS_TILE_THREADS, BLIINDS_TILES_PER_SM)
-bliinds_blocks_8(BLIINDSCUDAParams p)
-{
-    __shared__ Histograms count __align__(16);
-
-    level_blocks<uint8_t, true>(p, count);
+/// For samples of some bits; bliinds_bands is for the bands alone.
+#define BLOCKS_KERNELS(bits)                                                        \
+__global__ void __launch_bounds__(BLIINDS_TILE_THREADS, BLIINDS_TILES_PER_SM)       \
+bliinds_blocks_##bits(BLIINDSCUDAParams p)                                          \
+{                                                                                   \
+    __shared__ Histograms count __align__(16);                                      \
+                                                                                    \
+    level_blocks<uint##bits##_t, true>(p, count);                                   \
+}                                                                                   \
+                                                                                    \
+__global__ void __launch_bounds__(BLIINDS_TILE_THREADS, BLIINDS_TILES_PER_SM)       \
+bliinds_bands_##bits(BLIINDSCUDAParams p)                                           \
+{                                                                                   \
+    level_blocks<uint##bits##_t, false>(p, 0);                                      \
 }
 
-__global__ void __launch_bounds__(BLIINDS_TILE_THREADS, BLIINDS_TILES_PER_SM)
-bliinds_blocks_16(BLIINDSCUDAParams p)
-{
-    __shared__ Histograms count __align__(16);
-
-    level_blocks<uint16_t, true>(p, count);
-}
-
-/// The same for the bands alone.
-__global__ void __launch_bounds__(BLIINDS_TILE_THREADS, BLIINDS_TILES_PER_SM)
-bliinds_bands_8(BLIINDSCUDAParams p)
-{
-    level_blocks<uint8_t, false>(p, 0);
-}
-
-__global__ void __launch_bounds__(BLIINDS_TILE_THREADS, BLIINDS_TILES_PER_SM)
-bliinds_bands_16(BLIINDSCUDAParams p)
-{
-    level_blocks<uint16_t, false>(p, 0);
-}
+BLOCKS_KERNELS(8)
+BLOCKS_KERNELS(16)
 
 /// Writes the result of the bands alone, and leaves the state as it was; blockIdx.y is the frame.
 __global__ void __launch_bounds__(BLIINDS_END_THREADS)

@@ -233,24 +233,11 @@ static int set_metadata(AVFrame *frame, const char *name, float value)
     return av_dict_set(&frame->metadata, key, METRIC_FIXED(6, value), 0);
 }
 
-static int write_stats(AVFilterContext *ctx, const SSIMScores *scores)
-{
-    SSIMCUDAContext *s = ctx->priv;
-    AVBPrint text;
-
-    av_bprint_init(&text, 0, AV_BPRINT_SIZE_AUTOMATIC);
-    av_bprintf(&text, "n:%"PRIu64" ", s->total.nb_compared);
-    for (int i = 0; i < s->total.nb_components; i++)
-        av_bprintf(&text, "%c:%s ", component_name[i], METRIC_FIXED(6, scores->component[i]));
-    av_bprintf(&text, "All:%s (%s)\n", METRIC_FIXED(6, scores->all),
-               METRIC_FIXED(6, decibel(scores->all, 1.)));
-    return ff_metric_file_write(&s->stats, ctx, &text);
-}
-
 static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
 {
     SSIMCUDAContext *s = ctx->priv;
     SSIMScores scores;
+    AVBPrint text;
     int ret;
 
     if (!result)
@@ -261,8 +248,11 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
     s->total.nb_compared++;
     s->total.nb_components = count_components(ff_cuda_queue_format(frame->hw_frames_ctx));
     s->total.sum.all += scores.all;
+    av_bprint_init(&text, 0, AV_BPRINT_SIZE_AUTOMATIC);
+    av_bprintf(&text, "n:%"PRIu64" ", s->total.nb_compared);
     for (int i = 0; i < s->total.nb_components; i++) {
         s->total.sum.component[i] += scores.component[i];
+        av_bprintf(&text, "%c:%s ", component_name[i], METRIC_FIXED(6, scores.component[i]));
         ret = set_metadata(frame, (char[]){ component_name[i], 0 }, scores.component[i]);
         if (ret < 0)
             return ret;
@@ -270,7 +260,9 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
     if ((ret = set_metadata(frame, "All", scores.all)) < 0 ||
         (ret = set_metadata(frame, "dB", decibel(scores.all, 1.))) < 0)
         return ret;
-    return s->stats.path ? write_stats(ctx, &scores) : 0;
+    av_bprintf(&text, "All:%s (%s)\n", METRIC_FIXED(6, scores.all),
+               METRIC_FIXED(6, decibel(scores.all, 1.)));
+    return s->stats.path ? ff_metric_file_write(&s->stats, ctx, &text) : 0;
 }
 
 static void print_summary(AVFilterContext *ctx)

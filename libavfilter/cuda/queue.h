@@ -160,7 +160,7 @@ typedef struct CUDAQueue {
 /// The pad of filters with one input.
 extern const AVFilterPad ff_cuda_queue_input[1];
 
-/// config_props of the last input: check the first, load the kernels, and make the queue.
+/// config_props of the input: check all, load the kernels, and make the queue.
 int ff_cuda_queue_config_input(AVFilterLink *inlink);
 
 /// Load one more module; the queue unloads it.
