@@ -148,11 +148,7 @@ static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
 }
 
 static const AVFilterPad blocksmooth_inputs[] = {
-    {
-        .name         = "default",
-        .type         = AVMEDIA_TYPE_VIDEO,
-        .filter_frame = filter_frame,
-    },
+    { .name = "default", .type = AVMEDIA_TYPE_VIDEO, .filter_frame = filter_frame },
 };
 
 const FFFilter ff_vf_blocksmooth = {

@@ -101,14 +101,13 @@ static int count_components(const AVPixFmtDescriptor *desc)
     return FFMIN(desc->nb_components, SSIM_MAX_PLANES);
 }
 
-static int component_width(const AVPixFmtDescriptor *desc, int component, int width)
+static void component_sizes(int w[SSIM_MAX_PLANES], int h[SSIM_MAX_PLANES],
+                            const AVPixFmtDescriptor *desc, int width, int height)
 {
-    return AV_CEIL_RSHIFT(width, component ? desc->log2_chroma_w : 0);
-}
-
-static int component_height(const AVPixFmtDescriptor *desc, int component, int height)
-{
-    return AV_CEIL_RSHIFT(height, component ? desc->log2_chroma_h : 0);
+    for (int i = 0; i < SSIM_MAX_PLANES; i++) {
+        w[i] = AV_CEIL_RSHIFT(width,  i ? desc->log2_chroma_w : 0);
+        h[i] = AV_CEIL_RSHIFT(height, i ? desc->log2_chroma_h : 0);
+    }
 }
 
 /// The planes' geometry and all else that pairs of a batch share.
@@ -120,14 +119,16 @@ static int configure_batch(AVFilterContext *ctx, const AVPixFmtDescriptor *desc,
     const int depth = desc->comp[0].depth, sample_size = DIV_UP(depth, 8);
     const int nb_warps = sample_size > 1 ? SSIM_WARPS_16 : SSIM_WARPS_8;
     const int max = (1 << depth) - 1;
+    int w[SSIM_MAX_PLANES], h[SSIM_MAX_PLANES];
 
+    component_sizes(w, h, desc, width, height);
     params->nb_planes = 0;
     for (int i = 0; i < count_components(desc); i++) {
         const AVComponentDescriptor *comp = &desc->comp[i];
         SSIMCUDAPlane *plane = &params->plane[comp->plane];
 
-        plane->bw = component_width(desc, i, width)   >> 2;
-        plane->bh = component_height(desc, i, height) >> 2;
+        plane->bw = w[i] >> 2;
+        plane->bh = h[i] >> 2;
         if (FFMIN(plane->bw, plane->bh) < MIN_SIZE / 4) {
             av_log(ctx, AV_LOG_ERROR, "Frames of %dx%d %s are too small: SSIM needs %dx%d "
                    "samples of each component.\n", width, height, desc->name, MIN_SIZE, MIN_SIZE);
@@ -205,11 +206,9 @@ static SSIMScores read_scores(const AVFrame *frame, const SSIMCUDAResult *result
     SSIMScores scores = { 0 };
     int w[SSIM_MAX_PLANES], h[SSIM_MAX_PLANES], size = 0;
 
-    for (int i = 0; i < nb_components; i++) {
-        w[i]  = component_width(desc, i, picture_width(frame));
-        h[i]  = component_height(desc, i, picture_height(frame));
+    component_sizes(w, h, desc, picture_width(frame), picture_height(frame));
+    for (int i = 0; i < nb_components; i++)
         size += w[i] * h[i];
-    }
     for (int i = 0; i < nb_components; i++) {
         const int nb_windows = ((w[i] >> 2) - 1) * ((h[i] >> 2) - 1);
 

@@ -68,6 +68,12 @@ INSTRUCTION(float, approx_exp2, (float x), asm("ex2.approx.f32 %0, %1;" : "=f"(r
 INSTRUCTION(float, approx_log2, (float x), asm("lg2.approx.f32 %0, %1;" : "=f"(ret) : "f"(x)))
 /// @}
 
+/// @name The same, where denormal numbers are 0
+/// @{
+INSTRUCTION(float, guess_rcp,   (float x), asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(ret) : "f"(x)))
+INSTRUCTION(float, guess_rsqrt, (float x), asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(ret) : "f"(x)))
+/// @}
+
 /// Add without an order to other memory accesses; returns the old value.
 static DEVICE_INLINE unsigned atomic_add(unsigned *dst, unsigned value)
 {

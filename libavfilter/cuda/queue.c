@@ -186,6 +186,7 @@ static int alloc_ring(AVFilterContext *ctx)
     if (!q->slot || !q->states)
         return AVERROR(ENOMEM);
     for (int i = 0; i < q->size; i++) {
+        q->slot[i].state = q->states + i * q->filter->state_size;
         ret = CHECK_CU(q->cu->cuEventCreate(&q->slot[i].event, CU_EVENT_DISABLE_TIMING |
                                                                CU_EVENT_BLOCKING_SYNC));
         if (ret < 0)
@@ -305,11 +306,6 @@ static CUDAQueueSlot *queued_slot(const CUDAQueue *q, int i)
     return &q->slot[(q->first + i) % q->size];
 }
 
-static void *slot_state(const CUDAQueue *q, const CUDAQueueSlot *slot)
-{
-    return q->states + (slot - q->slot) * q->filter->state_size;
-}
-
 static size_t result_offset(const CUDAQueue *q, const CUDAQueueSlot *slot)
 {
     return (slot - q->slot) * q->filter->result_size;
@@ -401,7 +397,7 @@ static int deliver(AVFilterContext *ctx, int max_left, int pass_on)
             return 0;
         if (ret > 0) {
             q->n     = slot->n;
-            q->state = slot_state(q, slot);
+            q->state = slot->state;
             ret = q->filter->report(ctx, slot->frame,
                                     slot->scored ? q->result + result_offset(q, slot) : NULL);
             // after an error, uninit() does not report the frames behind it
@@ -459,7 +455,7 @@ int ff_cuda_queue_frame(AVFilterContext *ctx, AVFrame *frame, const AVFrame *ref
     slot->frame = frame;
     slot->done  = NULL;
     slot->n     = q->n = q->nb_frames++;
-    q->state    = slot_state(q, slot);
+    q->state    = slot->state;
     added = ref || ctx->nb_inputs == 1 ? add_to_batch(ctx, slot, ref, other) : 0;
     if (added < 0) {
         free_frames(slot);

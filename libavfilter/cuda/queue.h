@@ -84,6 +84,7 @@ typedef struct CUDAQueueSlot {
     AVFrame *frame;
     AVFrame *kept[2];           ///< others that its kernels read, or NULL
     uint64_t n;                 ///< the frame's number
+    void *state;                ///< [state_size] of the frame
     int scored;                 ///< 0 if there are no kernels for it
     CUevent event;              ///< the slot's own
     CUevent done;               ///< event of the last slot of its batch; NULL before the launch
