@@ -45,6 +45,8 @@
 #include "cuda/shared.h"
 
 #if defined(__CUDACC__) || defined(__CUDA__)
+#include "cuda/kernel.cuh"
+
 /**
  * a / b, correctly rounded like the operator, by the same refinement, but without
  * its branch for operands near the limits of the format. Here b is 1e-8 to 2^24,
@@ -52,9 +54,8 @@
  */
 SHARED_INLINE float bliinds_div(float a, float b)
 {
-    float r, q;
+    float r = guess_rcp(b), q;
 
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(b));
     r = __builtin_fmaf(r, __builtin_fmaf(-b, r, 1.f), r);
     q = a * r;
     q = __builtin_fmaf(r, __builtin_fmaf(-b, q, a), q);
@@ -64,10 +65,8 @@ SHARED_INLINE float bliinds_div(float a, float b)
 /// The correctly rounded square root; x is 0 or from 2^-100 to 2^48.
 SHARED_INLINE float bliinds_sqrt(float x)
 {
-    float r, s;
+    const float r = guess_rsqrt(x > 0x1p-100f ? x : 0x1p-100f), s = x * r;
 
-    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x > 0x1p-100f ? x : 0x1p-100f));
-    s = x * r;
     return __builtin_fmaf(__builtin_fmaf(-s, s, x), r * .5f, s);
 }
 
@@ -77,23 +76,9 @@ SHARED_INLINE float bliinds_minus_4(float a, float b)
     return __builtin_fmaf(-4.f, b, a);
 }
 
-/// a / b within 1e-6, relative
-SHARED_INLINE float bliinds_guess_div(float a, float b)
-{
-    float r;
-
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(b));
-    return a * r;
-}
-
-/// 1 / sqrt(x) within 1e-6, relative
-SHARED_INLINE float bliinds_guess_rsqrt(float x)
-{
-    float r;
-
-    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
-    return r;
-}
+/// a / b and 1 / sqrt(x) within 1e-6, relative
+#define bliinds_guess_div(a, b) ((a) * guess_rcp(b))
+#define bliinds_guess_rsqrt(x)  guess_rsqrt(x)
 #else
 #include <float.h>
 #include <math.h>

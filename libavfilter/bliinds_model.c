@@ -248,14 +248,11 @@ static void parse_line(Parser *p, const char *word)
 
 static void check_model(Parser *p)
 {
-    const BLIINDSModel *m = &p->model;
+    static const int needed[] = { NAME, RANGE, DIRECTION };
 
-    if (!m->name[0])
-        fail(p, "there is no 'name'.\n");
-    if (!p->seen[RANGE])
-        fail(p, "there is no 'range'.\n");
-    if (!p->seen[DIRECTION])
-        fail(p, "there is no 'direction'.\n");
+    for (int i = 0; i < FF_ARRAY_ELEMS(needed); i++)
+        if (!p->seen[needed[i]])
+            fail(p, "there is no '%s'.\n", keyword[needed[i]]);
     if (!p->seen[CONSTANT] || !p->seen[WEIGHT])
         fail(p, "there is no constant, or no weight.\n");
 }

@@ -18,8 +18,9 @@
 
 /**
  * @file
- * Smoothing across an edge between blocks, by integers. vf_blocksmooth_cuda.cu has its
- * own form of blocksmooth_edge(), for several lines at once, with the same results.
+ * Smoothing across an edge between blocks, by integers, and the options of the filters.
+ * vf_blocksmooth_cuda.cu has its own form of blocksmooth_edge(), for several lines at
+ * once, with the same results.
  *
  * The six samples across an edge are A B C | D E F, and x = D - C. Where C is
  * near B and D near E, both sides are flat and the step is likely the codec's:
@@ -29,6 +30,15 @@
 
 #ifndef AVFILTER_BLOCKSMOOTH_H
 #define AVFILTER_BLOCKSMOOTH_H
+
+#ifndef __cplusplus
+#include "libavutil/error.h"
+#include "libavutil/log.h"
+#include "libavutil/opt.h"
+
+#include "avfilter.h"
+#include "filters.h"
+#endif
 
 #include "cuda/shared.h"
 
@@ -102,5 +112,55 @@ SHARED_INLINE void blocksmooth_edge(int v[BLOCKSMOOTH_TAPS], const BlockSmoothLi
     v[2] += x / 2;
     v[3] -= x / 2;
 }
+
+#ifndef __cplusplus     // what follows is not for kernels
+typedef struct BlockSmoothOptions {
+    int qf;
+    int planes;                 ///< bit mask
+    int block;
+} BlockSmoothOptions;
+
+#define BLOCKSMOOTH_FLAGS                                                                   \
+    (AV_OPT_FLAG_FILTERING_PARAM | AV_OPT_FLAG_VIDEO_PARAM | AV_OPT_FLAG_RUNTIME_PARAM)
+
+/// The options; the filter's context has them as member.
+#define BLOCKSMOOTH_OPTIONS(type, member)                                                   \
+    { "qf", "set the strength: the steps that are smoothed are lower than twice it",        \
+      offsetof(type, member.qf), AV_OPT_TYPE_INT, { .i64 = 127 }, 1, 255, BLOCKSMOOTH_FLAGS }, \
+    { "planes", "set which planes to smooth, as a bit mask",                                \
+      offsetof(type, member.planes), AV_OPT_TYPE_INT, { .i64 = 15 }, 0, 15, BLOCKSMOOTH_FLAGS }, \
+    { "block", "set the size of blocks: 8, 16, 32 or 64",                                   \
+      offsetof(type, member.block), AV_OPT_TYPE_INT, { .i64 = BLOCKSMOOTH_MIN_BLOCK },      \
+      BLOCKSMOOTH_MIN_BLOCK, BLOCKSMOOTH_MAX_BLOCK, BLOCKSMOOTH_FLAGS }
+
+/// @return 0, or AVERROR(EINVAL) after a message
+static inline int blocksmooth_check_options(AVFilterContext *ctx)
+{
+    int64_t block = 0;
+
+    av_opt_get_int(ctx->priv, "block", 0, &block);
+    if (block & (block - 1)) {
+        av_log(ctx, AV_LOG_ERROR, "Blocks of %d are not known; block can be 8, 16, 32 or "
+               "64.\n", (int)block);
+        return AVERROR(EINVAL);
+    }
+    return 0;
+}
+
+/// Change an option from the next frame on. After an error the old value stays.
+static inline int blocksmooth_command(AVFilterContext *ctx, const char *cmd, const char *arg,
+                                      char *res, int res_len, int flags)
+{
+    int64_t block = 0;
+    int ret;
+
+    av_opt_get_int(ctx->priv, "block", 0, &block);
+    ret = ff_filter_process_command(ctx, cmd, arg, res, res_len, flags);
+    if (ret >= 0 && (ret = blocksmooth_check_options(ctx)) < 0)
+        av_opt_set_int(ctx->priv, "block", block, 0);
+    return ret;
+}
+
+#endif /* __cplusplus */
 
 #endif /* AVFILTER_BLOCKSMOOTH_H */

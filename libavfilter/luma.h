@@ -48,14 +48,14 @@ typedef struct LumaFrame {
     int black;              ///< value of black
 } LumaFrame;
 
-/// Whether the CPU filters support a format: gray or YUV of 8 to 16 bits, luma in its own plane.
+/// Whether the filters support a format: gray or YUV of 8 to 16 bits, luma in its own plane.
 static inline int luma_is_supported(const AVPixFmtDescriptor *desc)
 {
     const AVComponentDescriptor *luma = &desc->comp[0];
     const uint64_t refused =
         AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_BITSTREAM |
-        AV_PIX_FMT_FLAG_HWACCEL | AV_PIX_FMT_FLAG_ALPHA | AV_PIX_FMT_FLAG_FLOAT |
-        AV_PIX_FMT_FLAG_BAYER | AV_PIX_FMT_FLAG_XYZ;
+        AV_PIX_FMT_FLAG_HWACCEL | AV_PIX_FMT_FLAG_FLOAT | AV_PIX_FMT_FLAG_BAYER |
+        AV_PIX_FMT_FLAG_XYZ;
 
     return desc->nb_components && !(desc->flags & refused) &&
            luma->depth >= 8 && luma->depth <= 16 &&
@@ -63,14 +63,15 @@ static inline int luma_is_supported(const AVPixFmtDescriptor *desc)
            (luma->depth == 8 || !(desc->flags & AV_PIX_FMT_FLAG_BE) == !AV_HAVE_BIGENDIAN);
 }
 
-/// All formats that are supported; the chroma may have any layout.
+/// All formats that the CPU filters support; the chroma may have any layout.
 static inline AVFilterFormats *luma_formats(void)
 {
     const AVPixFmtDescriptor *desc = NULL;
     AVFilterFormats *formats = NULL;
 
     while ((desc = av_pix_fmt_desc_next(desc)))
-        if (luma_is_supported(desc) && ff_add_format(&formats, av_pix_fmt_desc_get_id(desc)) < 0)
+        if (luma_is_supported(desc) && !(desc->flags & AV_PIX_FMT_FLAG_ALPHA) &&
+            ff_add_format(&formats, av_pix_fmt_desc_get_id(desc)) < 0)
             return NULL;
     return formats;
 }

@@ -32,14 +32,14 @@
 
 #define MAD_SQRT(x)     approx_sqrt(x)
 #define MAD_LOG_SQRT(x) (0.5f * 0.693147181f * approx_log2(x))
-/// exp(-x / 2)
-#define MAD_GAUSS(x)    approx_exp2(-0.5f * 1.44269504f * (x))
+#define mad_gain(square) approx_exp2(-0.5f * 1.44269504f * (square))
 #else
 #include <math.h>
 
 #define MAD_SQRT(x)     sqrtf(x)
 #define MAD_LOG_SQRT(x) ((float)(0.5 * log(x)))
-#define MAD_GAUSS(x)    ((float)exp(-0.5 * (x)))
+/// Gain of a log-Gabor filter; square is the sum of the squared distances, in its widths.
+#define mad_gain(square) ((float)exp(-0.5 * (float)(square)))
 #endif
 
 /// A block is flat if its sum of squared deviations is below this: that is rounding noise.
@@ -145,12 +145,6 @@ SHARED_INLINE float mad_turn(float angle, float direction)
     const float d = fabsf(angle - direction), other = (float)MAD_ANGLE_TURN - d;
 
     return d < other ? d : other;
-}
-
-/// Gain of a log-Gabor filter; square is the sum of the squared distances, in its widths.
-SHARED_INLINE float mad_gain(float square)
-{
-    return MAD_GAUSS(square);
 }
 
 #endif /* AVFILTER_MAD_BLOCK_H */

@@ -62,20 +62,13 @@ static int check_size(const PairSync *s, AVFilterContext *ctx, int main_w, int m
     return 0;
 }
 
-int ff_pair_sync_check_links(const PairSync *s, AVFilterContext *ctx)
-{
-    const AVFilterLink *m = ctx->inputs[0], *r = ctx->inputs[1];
-
-    return check_size(s, ctx, m->w, m->h, r->w, r->h);
-}
-
 int ff_pair_sync_config_output(PairSync *s, AVFilterLink *outlink)
 {
     AVFilterContext *ctx = outlink->src;
-    AVFilterLink *main   = ctx->inputs[0];
+    AVFilterLink *main   = ctx->inputs[0], *ref = ctx->inputs[1];
     int ret;
 
-    if ((ret = ff_pair_sync_check_links(s, ctx)) < 0 ||
+    if ((ret = check_size(s, ctx, main->w, main->h, ref->w, ref->h)) < 0 ||
         (ret = ff_framesync_init_dualinput(&s->fs, ctx)) < 0 ||
         (ret = ff_framesync_configure(&s->fs)) < 0)
         return ret;

@@ -50,10 +50,10 @@ typedef struct PairSync {
 
 extern const AVFilterPad ff_pair_sync_inputs[2];
 
-/// Check the sizes of both inputs' links: equal, and from min_size to LUMA_MAX_SIZE.
-int ff_pair_sync_check_links(const PairSync *s, AVFilterContext *ctx);
-
-/// Check the links, and configure framesync and the output, which is like the main input.
+/**
+ * Check the sizes of both inputs' links, equal and from min_size to LUMA_MAX_SIZE, and configure
+ * framesync and the output, which is like the main input.
+ */
 int ff_pair_sync_config_output(PairSync *s, AVFilterLink *outlink);
 
 /**

@@ -83,12 +83,10 @@ typedef struct BLIINDSCPUContext {
     Level level[BLIINDS_LEVELS];
     int32_t *zero_line;                 ///< a padded row outside of the frame
     Scratch *scratch;                   ///< of each job
-} BLIINDSCPUContext;
 
-typedef struct ThreadData {
-    const AVFrame *frame;
+    const AVFrame *frame;               ///< that is scored
     const BLIINDSFrame *f;
-} ThreadData;
+} BLIINDSCPUContext;
 
 #define FLAGS (AV_OPT_FLAG_FILTERING_PARAM | AV_OPT_FLAG_VIDEO_PARAM)
 
@@ -106,17 +104,15 @@ static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg
 }
 
 /// Row y of level 1, padded: [0] is the sample before the first.
-static const int32_t *first_row(const BLIINDSCPUContext *s, const ThreadData *td,
-                                const Rows *rows, int y)
+static const int32_t *first_row(const BLIINDSCPUContext *s, const Rows *rows, int y)
 {
-    const LumaFrame *luma = &td->f->luma;
-    const AVFrame *frame  = td->frame;
+    const LumaFrame *luma = &s->f->luma;
     int32_t *dst = rows->memory[(y + 3) % 3];
 
     if (y < 0 || y >= s->height)
         return s->zero_line;
     (luma->depth > 8 ? s->dsp.expand_row16 : s->dsp.expand_row8)
-        (dst + PAD_LEFT, frame->data[0] + y * (ptrdiff_t)frame->linesize[0], s->width,
+        (dst + PAD_LEFT, s->frame->data[0] + y * (ptrdiff_t)s->frame->linesize[0], s->width,
          luma->shift, luma->black, BLIINDS_FRAC_BITS - (luma->depth - 8));
     return dst;
 }
@@ -138,8 +134,8 @@ static const int32_t *next_row(const BLIINDSCPUContext *s, Scratch *scratch, int
 }
 
 /// A row of blocks, of which the first row of samples is y.
-static void block_row(const BLIINDSCPUContext *s, const ThreadData *td, const Scratch *scratch,
-                      BLIINDSLevelSums *sums, int l, int y)
+static void block_row(const BLIINDSCPUContext *s, const Scratch *scratch, BLIINDSLevelSums *sums,
+                      int l, int y)
 {
     const BLIINDSBlocks *blocks = &s->level[l].blocks;
     const int nb = FFALIGN(blocks->w, BLIINDS_VECTOR);
@@ -151,15 +147,15 @@ static void block_row(const BLIINDSCPUContext *s, const ThreadData *td, const Sc
         high[i] = scratch->level[l].high[slot];
         low[i]  = scratch->level[l].low[slot];
     }
-    (td->f->needs_statistics ? s->dsp.block_row : s->dsp.band_row)
+    (s->f->needs_statistics ? s->dsp.block_row : s->dsp.band_row)
         (scratch->value, high, l > 0 ? low : NULL, s->block_stride, nb);
     ff_bliinds_add_row(&s->dsp, sums, blocks, (y + 1) / BLIINDS_STEP, scratch->value,
-                       s->block_stride, td->f->needs_statistics ? s->gamma_table : NULL);
+                       s->block_stride, s->f->needs_statistics ? s->gamma_table : NULL);
 }
 
 /// The next row of samples of a level, and all that can be done with it.
-static void add_row(const BLIINDSCPUContext *s, const ThreadData *td, Scratch *scratch,
-                    int job, int l, int y, const int32_t *line)
+static void add_row(const BLIINDSCPUContext *s, Scratch *scratch, int job, int l, int y,
+                    const int32_t *line)
 {
     Rows *rows     = &scratch->level[l];
     const int slot = (y + 1) % BLIINDS_BLOCK, next = y / 2 - 1;
@@ -170,19 +166,18 @@ static void add_row(const BLIINDSCPUContext *s, const ThreadData *td, Scratch *s
         s->dsp.basis_row(rows->high[slot], rows->low[slot], s->block_stride, line,
                          FFALIGN(s->level[l].blocks.w, BLIINDS_VECTOR));
         if (y % BLIINDS_STEP == 0 && y > rows->first)
-            block_row(s, td, scratch, &s->level[l].sums[job], l, y - BLIINDS_BLOCK + 1);
+            block_row(s, scratch, &s->level[l].sums[job], l, y - BLIINDS_BLOCK + 1);
     }
     if (l < BLIINDS_LEVELS - 1 && y % 2 == 0 && next >= rows[1].from && next <= rows[1].to)
-        add_row(s, td, scratch, job, l + 1, next, next_row(s, scratch, l, next));
+        add_row(s, scratch, job, l + 1, next, next_row(s, scratch, l, next));
 }
 
 /// A job's blocks of all levels. Rows that two jobs need, both make: they need no synchronization.
 static int slice(AVFilterContext *ctx, void *arg, int job, int nb_jobs)
 {
     const BLIINDSCPUContext *s = ctx->priv;
-    const ThreadData *td = arg;
-    Scratch *scratch     = &s->scratch[job];
-    Rows *rows           = scratch->level;
+    Scratch *scratch = &s->scratch[job];
+    Rows *rows       = scratch->level;
 
     for (int l = BLIINDS_LEVELS - 1; l >= 0; l--) {
         const Level *level = &s->level[l];
@@ -198,7 +193,7 @@ static int slice(AVFilterContext *ctx, void *arg, int job, int nb_jobs)
         }
     }
     for (int y = rows->from; y <= rows->to; y++)
-        add_row(s, td, scratch, job, 0, y, first_row(s, td, rows, y));
+        add_row(s, scratch, job, 0, y, first_row(s, rows, y));
     return 0;
 }
 
@@ -226,11 +221,12 @@ static int worst_job(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 static int score_frame(AVFilterContext *ctx, AVFrame *frame, const BLIINDSFrame *f)
 {
     BLIINDSCPUContext *s = ctx->priv;
-    const int nb_jobs   = FFMIN(s->level[0].blocks.h, s->nb_jobs);
+    const int nb_jobs = FFMIN(s->level[0].blocks.h, s->nb_jobs);
     BLIINDSLevelSums sums[BLIINDS_LEVELS];
-    ThreadData td = { .frame = frame, .f = f };
 
-    ff_filter_execute(ctx, slice, &td, NULL, nb_jobs);
+    s->frame = frame;
+    s->f     = f;
+    ff_filter_execute(ctx, slice, NULL, NULL, nb_jobs);
     for (int l = 0; l < BLIINDS_LEVELS; l++)
         merge_sums(s->level[l].sums, nb_jobs);
     if (f->needs_statistics)
@@ -322,12 +318,7 @@ static int activate(AVFilterContext *ctx)
     int64_t pts;
     int ret, status;
 
-    status = ff_outlink_get_status(outlink);
-    if (status) {
-        ff_inlink_set_status(inlink, status);
-        return 0;
-    }
-
+    FF_FILTER_FORWARD_STATUS_BACK(outlink, inlink);
     ret = ff_inlink_consume_frame(inlink, &frame);
     if (ret < 0)
         return ret;
@@ -381,11 +372,7 @@ static int config_input(AVFilterLink *inlink)
 }
 
 static const AVFilterPad bliinds_inputs[] = {
-    {
-        .name         = "default",
-        .type         = AVMEDIA_TYPE_VIDEO,
-        .config_props = config_input,
-    },
+    { .name = "default", .type = AVMEDIA_TYPE_VIDEO, .config_props = config_input },
 };
 
 const FFFilter ff_vf_bliinds = {

@@ -90,11 +90,6 @@ static DEVICE_INLINE T *of_frame(const BLIINDSCUDAParams &p, T *first, int frame
     return (T *)((uint8_t *)first + frame * p.frame_size);
 }
 
-template<typename T> static DEVICE_INLINE T min_of(T a, T b)
-{
-    return a < b ? a : b;
-}
-
 /// Value of a sample of level 1, as in memory; bits beyond the depth do not count.
 template<typename T>
 static DEVICE_INLINE int value1(const BLIINDSCUDAParams &p, T v)
@@ -208,7 +203,7 @@ static DEVICE_INLINE int32_t lowpass_stored(const BLIINDSCUDAParams &p,
  */
 static DEVICE_INLINE int32_t lowpass_row(int32_t first, int32_t second)
 {
-    return bliinds_lowpass(first, second, shuffle_down(first, 1));
+    return bliinds_lowpass(first, second, shuffle_down((unsigned)first, 1));
 }
 
 /**
@@ -298,7 +293,7 @@ static DEVICE_INLINE void make_level3(Tile<T> &t, const BLIINDSCUDAParams &p,
     const int left = tx * TILE_SAMPLES_X / 4 - HALO3 + x;
     const int top  = ty * TILE_SAMPLES_Y / 4 - HALO3;
     const bool inside = left >= 0 && left < p.level[2].w;
-    const int y0 = warp * ROWS3, y1 = min_of(y0 + ROWS3, H3);
+    const int y0 = warp * ROWS3, y1 = min(y0 + ROWS3, H3);
     Pair above = load_pair(t.level2, 2 * x, 2 * y0);
 
 #pragma unroll 1
@@ -937,7 +932,7 @@ static DEVICE_INLINE BLIINDSSum choose_gamma(const Choice &s, const uint32_t fin
         return sum;
     count  = fine[tid];
     before = warp_scan(count, tid) - count;
-    take   = before < s.bin.need ? min_of(s.bin.need - before, count) : 0;
+    take   = before < s.bin.need ? min(s.bin.need - before, count) : 0;
     sum.whole = (uint64_t)take * bliinds_gamma_value(s.bin.index * BLIINDS_GAMMA_FINE + tid);
     return sum;
 }
@@ -975,34 +970,24 @@ static DEVICE_INLINE void move_words(T *dst, T *src)
 
 extern "C" {
 
-__global__ void __launch_bounds__(BLIINDS_TILE_THREADS, BLIINDS_TILES_PER_SM)
-bliinds_blocks_8(BLIINDSCUDAParams p)
-{
-    __shared__ Histograms count __align__(16);
-
-    level_blocks<uint8_t, true>(p, count);
+/// For samples of some bits; bliinds_bands is for the bands alone.
+#define BLOCKS_KERNELS(bits)                                                        \
+__global__ void __launch_bounds__(BLIINDS_TILE_THREADS, BLIINDS_TILES_PER_SM)       \
+bliinds_blocks_##bits(BLIINDSCUDAParams p)                                          \
+{                                                                                   \
+    __shared__ Histograms count __align__(16);                                      \
+                                                                                    \
+    level_blocks<uint##bits##_t, true>(p, count);                                   \
+}                                                                                   \
+                                                                                    \
+__global__ void __launch_bounds__(BLIINDS_TILE_THREADS, BLIINDS_TILES_PER_SM)       \
+bliinds_bands_##bits(BLIINDSCUDAParams p)                                           \
+{                                                                                   \
+    level_blocks<uint##bits##_t, false>(p, 0);                                      \
 }
 
-__global__ void __launch_bounds__(BLIINDS_TILE_THREADS, BLIINDS_TILES_PER_SM)
-bliinds_blocks_16(BLIINDSCUDAParams p)
-{
-    __shared__ Histograms count __align__(16);
-
-    level_blocks<uint16_t, true>(p, count);
-}
-
-/// The same for the bands alone.
-__global__ void __launch_bounds__(BLIINDS_TILE_THREADS, BLIINDS_TILES_PER_SM)
-bliinds_bands_8(BLIINDSCUDAParams p)
-{
-    level_blocks<uint8_t, false>(p, 0);
-}
-
-__global__ void __launch_bounds__(BLIINDS_TILE_THREADS, BLIINDS_TILES_PER_SM)
-bliinds_bands_16(BLIINDSCUDAParams p)
-{
-    level_blocks<uint16_t, false>(p, 0);
-}
+BLOCKS_KERNELS(8)
+BLOCKS_KERNELS(16)
 
 /// Writes the result of the bands alone, and leaves the state as it was; blockIdx.y is the frame.
 __global__ void __launch_bounds__(BLIINDS_END_THREADS)
@@ -1053,7 +1038,7 @@ bliinds_pool(BLIINDSCUDAParams p)
         find_threshold<BLIINDS_BINS>(&s.threshold[warp], state->count[level][warp],
                                      warp == BLIINDS_GAMMA, bliinds_nb_worst(nb_blocks));
     __syncthreads();
-    pool_chunk(s, p, frame, level, chunk * p.pool_chunk, min_of((chunk + 1) * p.pool_chunk, nb_blocks));
+    pool_chunk(s, p, frame, level, chunk * p.pool_chunk, min((chunk + 1) * p.pool_chunk, nb_blocks));
     __syncthreads();
     flush_pool(s, state, level);
 }

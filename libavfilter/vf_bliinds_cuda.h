@@ -29,10 +29,6 @@
 #include "bliinds_block.h"
 #include "cuda/shared.h"
 
-#if !defined(__CUDACC__) && !defined(__CUDA__)
-#include <ffnvcodec/dynlink_cuda.h>
-#endif
-
 /**
  * @name Blocks of level 1 in a tile, and its threads
  * Two thirds of the threads have two of these blocks each, the others have the upper levels.

@@ -35,7 +35,6 @@
 
 #include "avfilter.h"
 #include "blocksmooth.h"
-#include "blocksmooth_options.h"
 #include "filters.h"
 #include "luma.h"
 #include "video.h"
@@ -149,11 +148,7 @@ static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
 }
 
 static const AVFilterPad blocksmooth_inputs[] = {
-    {
-        .name         = "default",
-        .type         = AVMEDIA_TYPE_VIDEO,
-        .filter_frame = filter_frame,
-    },
+    { .name = "default", .type = AVMEDIA_TYPE_VIDEO, .filter_frame = filter_frame },
 };
 
 const FFFilter ff_vf_blocksmooth = {

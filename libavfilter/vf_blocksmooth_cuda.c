@@ -29,7 +29,7 @@
 #include "libavutil/pixdesc.h"
 
 #include "avfilter.h"
-#include "blocksmooth_options.h"
+#include "blocksmooth.h"
 #include "cuda/queue.h"
 #include "filters.h"
 #include "vf_blocksmooth_cuda.h"

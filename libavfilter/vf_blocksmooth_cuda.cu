@@ -86,26 +86,22 @@ struct Place {
     }
 };
 
-template<typename T, int C, bool BY_ROWS>
-static DEVICE_INLINE void get_words(uint32_t (&word)[NB_WORDS], const Exchange &x)
-{
-    typedef Words<T, C, BY_ROWS> W;
-    const uint32_t *first = &x[W::first_row()][W::first_column()];
-
-    UNROLL
-    for (int i = 0; i < NB_WORDS; i++)
-        word[i] = first[W::row(i) * EXCHANGE_PITCH + W::column(i)];
-}
-
-template<typename T, int C, bool BY_ROWS>
-static DEVICE_INLINE void put_words(Exchange &x, const uint32_t (&word)[NB_WORDS])
+/// Put a thread's words in shared memory, or get them from there.
+template<typename T, int C, bool BY_ROWS, bool PUT>
+static DEVICE_INLINE void move_words(uint32_t (&word)[NB_WORDS], Exchange &x)
 {
     typedef Words<T, C, BY_ROWS> W;
     uint32_t *first = &x[W::first_row()][W::first_column()];
 
     UNROLL
-    for (int i = 0; i < NB_WORDS; i++)
-        first[W::row(i) * EXCHANGE_PITCH + W::column(i)] = word[i];
+    for (int i = 0; i < NB_WORDS; i++) {
+        uint32_t &shared = first[W::row(i) * EXCHANGE_PITCH + W::column(i)];
+
+        if (PUT)
+            shared = word[i];
+        else
+            word[i] = shared;
+    }
 }
 
 template<typename T, int C, bool BY_ROWS>
@@ -134,12 +130,12 @@ static DEVICE_INLINE void load(uint32_t (&word)[NB_WORDS], Exchange &x,
                                 ((const T *)(src + row * pitch))[column] : 0;
     }
     sync_warp();
-    get_words<T, C, BY_ROWS>(word, x);
+    move_words<T, C, BY_ROWS, false>(word, x);
     sync_warp();
 }
 
 template<typename T, int C, bool BY_ROWS>
-static DEVICE_INLINE void store(const uint32_t (&word)[NB_WORDS], Exchange &x,
+static DEVICE_INLINE void store(uint32_t (&word)[NB_WORDS], Exchange &x,
                                 const BlockSmoothCUDAPlane &plane, const Place &place)
 {
     typedef Words<T, C, BY_ROWS> W;
@@ -157,7 +153,7 @@ static DEVICE_INLINE void store(const uint32_t (&word)[NB_WORDS], Exchange &x,
         return;
     }
     sync_warp();
-    put_words<T, C, BY_ROWS>(x, word);
+    move_words<T, C, BY_ROWS, true>(word, x);
     sync_warp();
 #pragma unroll 1
     for (int i = threadIdx.x % WARP_SIZE; i < BLOCKSMOOTH_CELL * ELEMENTS(T); i += WARP_SIZE) {
@@ -354,9 +350,9 @@ static DEVICE_INLINE void smooth_cells(Exchange &x, const BlockSmoothCUDAParams 
         return;
     load<T, C, true>(word, x, plane, place);
     smooth_words<T, C, true>(word, p, plane, place);
-    put_words<T, C, true>(x, word);
+    move_words<T, C, true, true>(word, x);
     sync_warp();
-    get_words<T, C, false>(word, x);
+    move_words<T, C, false, false>(word, x);
     smooth_words<T, C, false>(word, p, plane, place);
     store<T, C, false>(word, x, plane, place);
 }

@@ -29,10 +29,6 @@
 #include "blocksmooth.h"
 #include "cuda/shared.h"
 
-#if !defined(__CUDACC__) && !defined(__CUDA__)
-#include <ffnvcodec/dynlink_cuda.h>
-#endif
-
 #define BLOCKSMOOTH_CELL  8             ///< samples along a side of a cell
 #define BLOCKSMOOTH_WARPS 4             ///< of a thread block, one below the other
 #define BLOCKSMOOTH_WORDS 32            ///< of four bytes in a row of a warp

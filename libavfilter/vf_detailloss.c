@@ -491,11 +491,7 @@ static int config_output(AVFilterLink *outlink)
 }
 
 static const AVFilterPad detailloss_outputs[] = {
-    {
-        .name         = "default",
-        .type         = AVMEDIA_TYPE_VIDEO,
-        .config_props = config_output,
-    },
+    { .name = "default", .type = AVMEDIA_TYPE_VIDEO, .config_props = config_output },
 };
 
 const FFFilter ff_vf_detailloss = {

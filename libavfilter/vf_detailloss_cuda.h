@@ -29,10 +29,6 @@
 #include "cuda/shared.h"
 #include "detailloss_wavelet.h"
 
-#if !defined(__CUDACC__) && !defined(__CUDA__)
-#include <ffnvcodec/dynlink_cuda.h>
-#endif
-
 #define DETAIL_MAX_COMPONENTS 3     ///< alpha is not compared
 
 /// @name Coefficients of a tile, and thread blocks at once on a multiprocessor

@@ -230,35 +230,31 @@ static void tx_row(const MADContext *s, const Scratch *scratch, int band, int i)
            s->width * sizeof(*s->work));
 }
 
+/// Copy the columns of a tile from work to a line, or put them back.
+static av_always_inline void copy_columns(const MADContext *s, MADLanes *line, int tile, int put)
+{
+    for (int band = 0; band < s->nb_bands; band++, line += BAND)
+        for (int i = 0; i < MAD_STEP; i++) {
+            MADLanes *work = work_row(s, band, i) + tile * MAD_LANES;
+
+            for (int j = 0; j < MAD_LANES; j++)
+                for (int part = 0; part < 2; part++)
+                    for (int lane = 0; lane < MAD_LANES; lane++) {
+                        float *in_line = &line[MAD_STEP * lane + i].v[part][j];
+
+                        if (put)
+                            work[j].v[part][lane] = *in_line;
+                        else
+                            *in_line = work[j].v[part][lane];
+                    }
+        }
+}
+
 /// Transform the columns of a tile.
 static MADLanes *tx_columns(const MADContext *s, const Scratch *scratch, int tile)
 {
-    MADLanes *dst = scratch->line[0];
-
-    for (int band = 0; band < s->nb_bands; band++, dst += BAND)
-        for (int i = 0; i < MAD_STEP; i++) {
-            const MADLanes *src = work_row(s, band, i) + tile * MAD_LANES;
-
-            for (int j = 0; j < MAD_LANES; j++)
-                for (int part = 0; part < 2; part++)
-                    for (int lane = 0; lane < MAD_LANES; lane++)
-                        dst[MAD_STEP * lane + i].v[part][j] = src[j].v[part][lane];
-        }
+    copy_columns(s, scratch->line[0], tile, 0);
     return ff_mad_tx(s->column, scratch->line, scratch->line[0]);
-}
-
-/// Write the columns of a tile to work.
-static void put_columns(const MADContext *s, const MADLanes *src, int tile)
-{
-    for (int band = 0; band < s->nb_bands; band++, src += BAND)
-        for (int i = 0; i < MAD_STEP; i++) {
-            MADLanes *dst = work_row(s, band, i) + tile * MAD_LANES;
-
-            for (int j = 0; j < MAD_LANES; j++)
-                for (int part = 0; part < 2; part++)
-                    for (int lane = 0; lane < MAD_LANES; lane++)
-                        dst[j].v[part][lane] = src[MAD_STEP * lane + i].v[part][j];
-        }
 }
 
 // ---- moments ----
@@ -376,7 +372,7 @@ static void csf_tile(const MADContext *s, const Scratch *scratch, int tile)
             line[y].v[0][lane] = csf[lane] * line[y].v[1][lane];
             line[y].v[1][lane] = csf[lane] * re;
         }
-    put_columns(s, ff_mad_tx(s->column, scratch->line, line), tile);
+    copy_columns(s, ff_mad_tx(s->column, scratch->line, line), tile, 1);
 }
 
 /// Transform rows back, and compute the moments of the reference and of the error.
@@ -542,7 +538,7 @@ static void response_tile(const MADContext *s, const Scratch *scratch, int tile)
         return;                     // cleared for the first response of the scale
     else
         memset(line, 0, s->height * sizeof(*line));
-    put_columns(s, line, tile);
+    copy_columns(s, line, tile, 1);
 }
 
 /// Transform rows of responses back, and compute the moments of their magnitudes.
@@ -804,11 +800,7 @@ static av_cold void uninit(AVFilterContext *ctx)
 }
 
 static const AVFilterPad mad_outputs[] = {
-    {
-        .name         = "default",
-        .type         = AVMEDIA_TYPE_VIDEO,
-        .config_props = config_output,
-    },
+    { .name = "default", .type = AVMEDIA_TYPE_VIDEO, .config_props = config_output },
 };
 
 const FFFilter ff_vf_mad = {

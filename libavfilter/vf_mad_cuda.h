@@ -30,10 +30,6 @@
 #include "cuda/shared.h"
 #include "mad_block.h"
 
-#if !defined(__CUDACC__) && !defined(__CUDA__)
-#include <ffnvcodec/dynlink_cuda.h>
-#endif
-
 /// Planes that are transformed: the samples of both, the lightness of the
 /// reference, and how far that of the main picture is from it.
 #define MAD_PLANES    (2 * PAIR_NB)

@@ -101,14 +101,13 @@ static int count_components(const AVPixFmtDescriptor *desc)
     return FFMIN(desc->nb_components, SSIM_MAX_PLANES);
 }
 
-static int component_width(const AVPixFmtDescriptor *desc, int component, int width)
+static void component_sizes(int w[SSIM_MAX_PLANES], int h[SSIM_MAX_PLANES],
+                            const AVPixFmtDescriptor *desc, int width, int height)
 {
-    return AV_CEIL_RSHIFT(width, component ? desc->log2_chroma_w : 0);
-}
-
-static int component_height(const AVPixFmtDescriptor *desc, int component, int height)
-{
-    return AV_CEIL_RSHIFT(height, component ? desc->log2_chroma_h : 0);
+    for (int i = 0; i < SSIM_MAX_PLANES; i++) {
+        w[i] = AV_CEIL_RSHIFT(width,  i ? desc->log2_chroma_w : 0);
+        h[i] = AV_CEIL_RSHIFT(height, i ? desc->log2_chroma_h : 0);
+    }
 }
 
 /// The planes' geometry and all else that pairs of a batch share.
@@ -120,14 +119,16 @@ static int configure_batch(AVFilterContext *ctx, const AVPixFmtDescriptor *desc,
     const int depth = desc->comp[0].depth, sample_size = DIV_UP(depth, 8);
     const int nb_warps = sample_size > 1 ? SSIM_WARPS_16 : SSIM_WARPS_8;
     const int max = (1 << depth) - 1;
+    int w[SSIM_MAX_PLANES], h[SSIM_MAX_PLANES];
 
+    component_sizes(w, h, desc, width, height);
     params->nb_planes = 0;
     for (int i = 0; i < count_components(desc); i++) {
         const AVComponentDescriptor *comp = &desc->comp[i];
         SSIMCUDAPlane *plane = &params->plane[comp->plane];
 
-        plane->bw = component_width(desc, i, width)   >> 2;
-        plane->bh = component_height(desc, i, height) >> 2;
+        plane->bw = w[i] >> 2;
+        plane->bh = h[i] >> 2;
         if (FFMIN(plane->bw, plane->bh) < MIN_SIZE / 4) {
             av_log(ctx, AV_LOG_ERROR, "Frames of %dx%d %s are too small: SSIM needs %dx%d "
                    "samples of each component.\n", width, height, desc->name, MIN_SIZE, MIN_SIZE);
@@ -205,11 +206,9 @@ static SSIMScores read_scores(const AVFrame *frame, const SSIMCUDAResult *result
     SSIMScores scores = { 0 };
     int w[SSIM_MAX_PLANES], h[SSIM_MAX_PLANES], size = 0;
 
-    for (int i = 0; i < nb_components; i++) {
-        w[i]  = component_width(desc, i, picture_width(frame));
-        h[i]  = component_height(desc, i, picture_height(frame));
+    component_sizes(w, h, desc, picture_width(frame), picture_height(frame));
+    for (int i = 0; i < nb_components; i++)
         size += w[i] * h[i];
-    }
     for (int i = 0; i < nb_components; i++) {
         const int nb_windows = ((w[i] >> 2) - 1) * ((h[i] >> 2) - 1);
 
@@ -233,24 +232,11 @@ static int set_metadata(AVFrame *frame, const char *name, float value)
     return av_dict_set(&frame->metadata, key, METRIC_FIXED(6, value), 0);
 }
 
-static int write_stats(AVFilterContext *ctx, const SSIMScores *scores)
-{
-    SSIMCUDAContext *s = ctx->priv;
-    AVBPrint text;
-
-    av_bprint_init(&text, 0, AV_BPRINT_SIZE_AUTOMATIC);
-    av_bprintf(&text, "n:%"PRIu64" ", s->total.nb_compared);
-    for (int i = 0; i < s->total.nb_components; i++)
-        av_bprintf(&text, "%c:%s ", component_name[i], METRIC_FIXED(6, scores->component[i]));
-    av_bprintf(&text, "All:%s (%s)\n", METRIC_FIXED(6, scores->all),
-               METRIC_FIXED(6, decibel(scores->all, 1.)));
-    return ff_metric_file_write(&s->stats, ctx, &text);
-}
-
 static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
 {
     SSIMCUDAContext *s = ctx->priv;
     SSIMScores scores;
+    AVBPrint text;
     int ret;
 
     if (!result)
@@ -261,8 +247,11 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
     s->total.nb_compared++;
     s->total.nb_components = count_components(ff_cuda_queue_format(frame->hw_frames_ctx));
     s->total.sum.all += scores.all;
+    av_bprint_init(&text, 0, AV_BPRINT_SIZE_AUTOMATIC);
+    av_bprintf(&text, "n:%"PRIu64" ", s->total.nb_compared);
     for (int i = 0; i < s->total.nb_components; i++) {
         s->total.sum.component[i] += scores.component[i];
+        av_bprintf(&text, "%c:%s ", component_name[i], METRIC_FIXED(6, scores.component[i]));
         ret = set_metadata(frame, (char[]){ component_name[i], 0 }, scores.component[i]);
         if (ret < 0)
             return ret;
@@ -270,7 +259,9 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
     if ((ret = set_metadata(frame, "All", scores.all)) < 0 ||
         (ret = set_metadata(frame, "dB", decibel(scores.all, 1.))) < 0)
         return ret;
-    return s->stats.path ? write_stats(ctx, &scores) : 0;
+    av_bprintf(&text, "All:%s (%s)\n", METRIC_FIXED(6, scores.all),
+               METRIC_FIXED(6, decibel(scores.all, 1.)));
+    return s->stats.path ? ff_metric_file_write(&s->stats, ctx, &text) : 0;
 }
 
 static void print_summary(AVFilterContext *ctx)

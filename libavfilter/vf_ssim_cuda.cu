@@ -71,53 +71,35 @@ struct Source {
     int main_pitch, ref_pitch;
 };
 
-/// @name Load words as they lie in memory
-/// @{
-static DEVICE_INLINE void load_words(uint32_t (&dst)[1], const uint8_t *src)
-{
-    dst[0] = *(const uint32_t *)src;
-}
+/// Words of samples, as they lie in memory.
+template<int N> struct __align__(4 * N) Words {
+    uint32_t v[N];
+};
 
-static DEVICE_INLINE void load_words(uint32_t (&dst)[2], const uint8_t *src)
-{
-    int2 v = *(const int2 *)src;
-
-    dst[0] = v.x;
-    dst[1] = v.y;
-}
-
-static DEVICE_INLINE void load_words(uint32_t (&dst)[4], const uint8_t *src)
-{
-    int4 v = *(const int4 *)src;
-
-    dst[0] = v.x;
-    dst[1] = v.y;
-    dst[2] = v.z;
-    dst[3] = v.w;
-}
-
-/// The same, where src is not aligned to the words.
-template<typename T, int N>
-static DEVICE_INLINE void load_samples(uint32_t (&dst)[N], const uint8_t *src)
+template<typename T, int N, bool ALIGNED>
+static DEVICE_INLINE Words<N> load_words(const uint8_t *src)
 {
     const int per_word = 4 / sizeof(T);
+    Words<N> ret;
 
+    if (ALIGNED)
+        return *(const Words<N> *)src;
 #pragma unroll
     for (int i = 0; i < N; i++) {
-        dst[i] = 0;
+        ret.v[i] = 0;
 #pragma unroll
         for (int j = 0; j < per_word; j++)
-            dst[i] |= (uint32_t)((const T *)src)[i * per_word + j] << (j * 8 * sizeof(T));
+            ret.v[i] |= (uint32_t)((const T *)src)[i * per_word + j] << (j * 8 * sizeof(T));
     }
+    return ret;
 }
-/// @}
 
 /// Value number i of words of samples.
 template<typename T, int N>
-static DEVICE_INLINE uint32_t value(const uint32_t (&word)[N], int i, int shift)
+static DEVICE_INLINE uint32_t value(const Words<N> &word, int i, int shift)
 {
     const int per_word = 4 / sizeof(T);
-    uint32_t v = word[i / per_word] >> (i % per_word * 8 * sizeof(T)) & (T)~0;
+    uint32_t v = word.v[i / per_word] >> (i % per_word * 8 * sizeof(T)) & (T)~0;
 
     return sizeof(T) == 1 ? v : v >> shift;
 }
@@ -128,7 +110,7 @@ static DEVICE_INLINE void sum_blocks(Sums<typename Integer<T>::sum> (&dst)[C],
                                      const Source &src, int shift)
 {
     typedef typename Integer<T>::sum S;
-    const int nb_at_once = ALIGNED ? BLOCK : 1;
+    const int nb_at_once = ALIGNED ? BLOCK : 1, nb_words = C * sizeof(T);
 
 #pragma unroll
     for (int c = 0; c < C; c++)
@@ -137,15 +119,9 @@ static DEVICE_INLINE void sum_blocks(Sums<typename Integer<T>::sum> (&dst)[C],
     for (int y = 0; y < BLOCK; y++) {
         const uint8_t *main = src.main + y * (int64_t)src.main_pitch;
         const uint8_t *ref  = src.ref  + y * (int64_t)src.ref_pitch;
-        uint32_t main_word[C * sizeof(T)], ref_word[C * sizeof(T)];
+        const Words<nb_words> main_word = load_words<T, nb_words, ALIGNED>(main);
+        const Words<nb_words> ref_word  = load_words<T, nb_words, ALIGNED>(ref);
 
-        if (ALIGNED) {
-            load_words(main_word, main);
-            load_words(ref_word,  ref);
-        } else {
-            load_samples<T>(main_word, main);
-            load_samples<T>(ref_word,  ref);
-        }
 #pragma unroll
         for (int i = 0; i < C * BLOCK; i++) {
             const S m = value<T>(main_word, i, shift), r = value<T>(ref_word, i, shift);
@@ -158,13 +134,6 @@ static DEVICE_INLINE void sum_blocks(Sums<typename Integer<T>::sum> (&dst)[C],
             sums.product += m * r;
         }
     }
-}
-
-static DEVICE_INLINE uint64_t shuffle_down(uint64_t v, unsigned delta)
-{
-    uint64_t high = shuffle_down((unsigned)(v >> 32), delta);
-
-    return high << 32 | shuffle_down((unsigned)v, delta);
 }
 
 template<typename S>

@@ -28,10 +28,6 @@
 
 #include "cuda/shared.h"
 
-#if !defined(__CUDACC__) && !defined(__CUDA__)
-#include <ffnvcodec/dynlink_cuda.h>
-#endif
-
 #define SSIM_STRIP    2             ///< rows of windows that a thread block takes
 #define SSIM_WINDOWS  31            ///< of a warp in a row
 

@@ -51,31 +51,27 @@ static DEVICE_INLINE float fused_add(float a, float b, float c)
     return __builtin_fmaf(a, b, c);
 }
 
+/// A function of one instruction, which sets ret.
+#define INSTRUCTION(type, name, params, ...)    \
+static DEVICE_INLINE type name params           \
+{                                               \
+    type ret;                                   \
+                                                \
+    __VA_ARGS__;                                \
+    return ret;                                 \
+}
+
 /// @name Approximations: the relative error is below 2^-22, for log2 near 1 the absolute error
 /// @{
-static DEVICE_INLINE float approx_sqrt(float x)
-{
-    float ret;
+INSTRUCTION(float, approx_sqrt, (float x), asm("sqrt.approx.f32 %0, %1;" : "=f"(ret) : "f"(x)))
+INSTRUCTION(float, approx_exp2, (float x), asm("ex2.approx.f32 %0, %1;" : "=f"(ret) : "f"(x)))
+INSTRUCTION(float, approx_log2, (float x), asm("lg2.approx.f32 %0, %1;" : "=f"(ret) : "f"(x)))
+/// @}
 
-    asm("sqrt.approx.f32 %0, %1;" : "=f"(ret) : "f"(x));
-    return ret;
-}
-
-static DEVICE_INLINE float approx_exp2(float x)
-{
-    float ret;
-
-    asm("ex2.approx.f32 %0, %1;" : "=f"(ret) : "f"(x));
-    return ret;
-}
-
-static DEVICE_INLINE float approx_log2(float x)
-{
-    float ret;
-
-    asm("lg2.approx.f32 %0, %1;" : "=f"(ret) : "f"(x));
-    return ret;
-}
+/// @name The same, where denormal numbers are 0
+/// @{
+INSTRUCTION(float, guess_rcp,   (float x), asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(ret) : "f"(x)))
+INSTRUCTION(float, guess_rsqrt, (float x), asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(ret) : "f"(x)))
 /// @}
 
 /// Add without an order to other memory accesses; returns the old value.
@@ -123,40 +119,18 @@ static DEVICE_INLINE T load_relaxed(const T *src)
 }
 
 /// Four bytes of a (numbered from 0) and b (from 4), by the nibbles of selector.
-static DEVICE_INLINE unsigned byte_perm(unsigned a, unsigned b, unsigned selector)
-{
-    unsigned ret;
-
-    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(ret) : "r"(a), "r"(b), "r"(selector));
-    return ret;
-}
+INSTRUCTION(unsigned, byte_perm, (unsigned a, unsigned b, unsigned selector),
+            asm("prmt.b32 %0, %1, %2, %3;" : "=r"(ret) : "r"(a), "r"(b), "r"(selector)))
 
 /// @name The absolute differences of the four bytes, or the two halves, of words
 /// @{
-static DEVICE_INLINE unsigned abs_diff_4(unsigned a, unsigned b)
-{
-    unsigned ret;
-
-    asm("vabsdiff4.u32.u32.u32 %0, %1, %2, %3;" : "=r"(ret) : "r"(a), "r"(b), "r"(0));
-    return ret;
-}
-
-static DEVICE_INLINE unsigned abs_diff_2(unsigned a, unsigned b)
-{
-    unsigned ret;
-
-    asm("vabsdiff2.u32.u32.u32 %0, %1, %2, %3;" : "=r"(ret) : "r"(a), "r"(b), "r"(0));
-    return ret;
-}
+INSTRUCTION(unsigned, abs_diff_4, (unsigned a, unsigned b),
+            asm("vabsdiff4.u32.u32.u32 %0, %1, %2, %3;" : "=r"(ret) : "r"(a), "r"(b), "r"(0)))
+INSTRUCTION(unsigned, abs_diff_2, (unsigned a, unsigned b),
+            asm("vabsdiff2.u32.u32.u32 %0, %1, %2, %3;" : "=r"(ret) : "r"(a), "r"(b), "r"(0)))
 /// @}
 
-static DEVICE_INLINE int count_leading_zeros(unsigned x)
-{
-    int ret;
-
-    asm("clz.b32 %0, %1;" : "=r"(ret) : "r"(x));
-    return ret;
-}
+INSTRUCTION(int, count_leading_zeros, (unsigned x), asm("clz.b32 %0, %1;" : "=r"(ret) : "r"(x)))
 
 /// Wait for all lanes of a warp. Then they see each other's writes to memory.
 static DEVICE_INLINE void sync_warp()
@@ -165,34 +139,28 @@ static DEVICE_INLINE void sync_warp()
 }
 
 /// The value of lane + delta; the lane's own if there is none.
-static DEVICE_INLINE unsigned shuffle_down(unsigned value, unsigned delta)
-{
-    unsigned ret;
+INSTRUCTION(unsigned, shuffle_down, (unsigned value, unsigned delta),
+            asm volatile("shfl.sync.down.b32 %0, %1, %2, 0x1f, 0xffffffff;"
+                         : "=r"(ret) : "r"(value), "r"(delta)))
 
-    asm volatile("shfl.sync.down.b32 %0, %1, %2, 0x1f, 0xffffffff;"
-                 : "=r"(ret) : "r"(value), "r"(delta));
-    return ret;
+static DEVICE_INLINE uint64_t shuffle_down(uint64_t value, unsigned delta)
+{
+    uint64_t low  = shuffle_down((unsigned)value, delta);
+    uint64_t high = shuffle_down((unsigned)(value >> 32), delta);
+
+    return high << 32 | low;
 }
 
 /// The value of lane - delta; the lane's own if there is none.
-static DEVICE_INLINE unsigned shuffle_up(unsigned value, unsigned delta)
-{
-    unsigned ret;
-
-    asm volatile("shfl.sync.up.b32 %0, %1, %2, 0, 0xffffffff;"
-                 : "=r"(ret) : "r"(value), "r"(delta));
-    return ret;
-}
+INSTRUCTION(unsigned, shuffle_up, (unsigned value, unsigned delta),
+            asm volatile("shfl.sync.up.b32 %0, %1, %2, 0, 0xffffffff;"
+                         : "=r"(ret) : "r"(value), "r"(delta)))
 
 /// Sum over a warp, in its first lane.
 static DEVICE_INLINE uint64_t warp_sum(uint64_t value)
 {
-    for (int delta = WARP_SIZE / 2; delta; delta /= 2) {
-        uint64_t low  = shuffle_down((unsigned)value, delta);
-        uint64_t high = shuffle_down((unsigned)(value >> 32), delta);
-
-        value += high << 32 | low;
-    }
+    for (int delta = WARP_SIZE / 2; delta; delta /= 2)
+        value += shuffle_down(value, delta);
     return value;
 }
 

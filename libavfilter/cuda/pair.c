@@ -67,23 +67,17 @@ static int queue_pair(FFFrameSync *fs)
     return p->previous ? 0 : AVERROR(ENOMEM);
 }
 
-static int config_input(AVFilterLink *inlink)
-{
-    const CUDAPair *p = inlink->dst->priv;
-    int ret;
-
-    if ((ret = ff_pair_sync_check_links(&p->sync, inlink->dst)) < 0 ||
-        (ret = ff_cuda_queue_config_input(inlink)) < 0)
-        return ret;
-    return check_devices(inlink->dst);
-}
-
 static int config_output(AVFilterLink *outlink)
 {
-    CUDAPair *p = outlink->src->priv;
+    AVFilterContext *ctx = outlink->src;
+    CUDAPair *p = ctx->priv;
+    int ret;
 
     p->sync.fs.on_event = queue_pair;
-    return ff_pair_sync_config_output(&p->sync, outlink);
+    if ((ret = ff_pair_sync_config_output(&p->sync, outlink)) < 0 ||
+        (ret = ff_cuda_queue_config_input(ctx->inputs[0])) < 0)
+        return ret;
+    return check_devices(ctx);
 }
 
 static int take_pair(AVFilterContext *ctx)
@@ -112,7 +106,7 @@ void ff_cuda_pair_uninit(AVFilterContext *ctx)
 
 const AVFilterPad ff_cuda_pair_inputs[2] = {
     { .name = "main",      .type = AVMEDIA_TYPE_VIDEO },
-    { .name = "reference", .type = AVMEDIA_TYPE_VIDEO, .config_props = config_input },
+    { .name = "reference", .type = AVMEDIA_TYPE_VIDEO },
 };
 
 const AVFilterPad ff_cuda_pair_output[1] = {

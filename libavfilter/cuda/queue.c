@@ -118,21 +118,6 @@ int ff_cuda_queue_allow_shared(AVFilterContext *ctx, CUfunction function, size_t
 
 // ---- frames ----
 
-static int check_format(AVFilterContext *ctx, const AVHWFramesContext *frames)
-{
-    const AVPixFmtDescriptor *desc    = av_pix_fmt_desc_get(frames->sw_format);
-    const AVComponentDescriptor *luma = &desc->comp[0];
-
-    if (desc->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_FLOAT | AV_PIX_FMT_FLAG_PAL) ||
-        luma->plane || luma->offset || luma->depth < 8 || luma->depth > 16 ||
-        luma->step != (luma->depth + 7) / 8) {
-        av_log(ctx, AV_LOG_ERROR, "CUDA frames of %s are not supported; insert "
-               "scale_cuda=format=nv12.\n", desc->name);
-        return AVERROR(ENOSYS);
-    }
-    return 0;
-}
-
 int ff_cuda_queue_check_frame(AVFilterLink *inlink, const AVFrame *frame)
 {
     AVFilterContext *ctx = inlink->dst;
@@ -201,6 +186,7 @@ static int alloc_ring(AVFilterContext *ctx)
     if (!q->slot || !q->states)
         return AVERROR(ENOMEM);
     for (int i = 0; i < q->size; i++) {
+        q->slot[i].state = q->states + i * q->filter->state_size;
         ret = CHECK_CU(q->cu->cuEventCreate(&q->slot[i].event, CU_EVENT_DISABLE_TIMING |
                                                                CU_EVENT_BLOCKING_SYNC));
         if (ret < 0)
@@ -253,7 +239,7 @@ static int check_inputs(AVFilterContext *ctx)
 {
     CUDAQueue *q = ctx->priv;
     const AVHWFramesContext *frames;
-    int ret;
+    const AVPixFmtDescriptor *desc;
 
     for (int i = 0; i < ctx->nb_inputs; i++) {
         if (!ff_filter_link(ctx->inputs[i])->hw_frames_ctx) {
@@ -263,9 +249,12 @@ static int check_inputs(AVFilterContext *ctx)
         }
     }
     frames = (AVHWFramesContext *)ff_filter_link(ctx->inputs[0])->hw_frames_ctx->data;
-    ret    = check_format(ctx, frames);
-    if (ret < 0)
-        return ret;
+    desc   = av_pix_fmt_desc_get(frames->sw_format);
+    if (!luma_is_supported(desc)) {
+        av_log(ctx, AV_LOG_ERROR, "CUDA frames of %s are not supported; insert "
+               "scale_cuda=format=nv12.\n", desc->name);
+        return AVERROR(ENOSYS);
+    }
 
     q->device_ref = av_buffer_ref(frames->device_ref);
     if (!q->device_ref)
@@ -297,8 +286,6 @@ static void free_device(AVFilterContext *ctx)
 
     // after an error there is nothing left to wait for
     q->cu->cuStreamSynchronize(q->hwctx->stream);
-    if (q->filter->release)
-        q->filter->release(ctx);
     for (int i = 0; q->slot && i < q->size; i++)
         if (q->slot[i].event)
             CHECK_CU(q->cu->cuEventDestroy(q->slot[i].event));
@@ -317,11 +304,6 @@ static void free_device(AVFilterContext *ctx)
 static CUDAQueueSlot *queued_slot(const CUDAQueue *q, int i)
 {
     return &q->slot[(q->first + i) % q->size];
-}
-
-static void *slot_state(const CUDAQueue *q, const CUDAQueueSlot *slot)
-{
-    return q->states + (slot - q->slot) * q->filter->state_size;
 }
 
 static size_t result_offset(const CUDAQueue *q, const CUDAQueueSlot *slot)
@@ -415,7 +397,7 @@ static int deliver(AVFilterContext *ctx, int max_left, int pass_on)
             return 0;
         if (ret > 0) {
             q->n     = slot->n;
-            q->state = slot_state(q, slot);
+            q->state = slot->state;
             ret = q->filter->report(ctx, slot->frame,
                                     slot->scored ? q->result + result_offset(q, slot) : NULL);
             // after an error, uninit() does not report the frames behind it
@@ -473,7 +455,7 @@ int ff_cuda_queue_frame(AVFilterContext *ctx, AVFrame *frame, const AVFrame *ref
     slot->frame = frame;
     slot->done  = NULL;
     slot->n     = q->n = q->nb_frames++;
-    q->state    = slot_state(q, slot);
+    q->state    = slot->state;
     added = ref || ctx->nb_inputs == 1 ? add_to_batch(ctx, slot, ref, other) : 0;
     if (added < 0) {
         free_frames(slot);

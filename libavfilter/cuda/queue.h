@@ -84,6 +84,7 @@ typedef struct CUDAQueueSlot {
     AVFrame *frame;
     AVFrame *kept[2];           ///< others that its kernels read, or NULL
     uint64_t n;                 ///< the frame's number
+    void *state;                ///< [state_size] of the frame
     int scored;                 ///< 0 if there are no kernels for it
     CUevent event;              ///< the slot's own
     CUevent done;               ///< event of the last slot of its batch; NULL before the launch
@@ -115,8 +116,6 @@ typedef struct CUDAQueueFilter {
      * @param result NULL if there are no kernels for it
      */
     int (*report)(AVFilterContext *ctx, AVFrame *frame, const void *result);
-    /// Free what else the filter has on the device; may be NULL.
-    void (*release)(AVFilterContext *ctx);
 } CUDAQueueFilter;
 
 typedef struct CUDAQueue {
@@ -162,7 +161,7 @@ typedef struct CUDAQueue {
 /// The pad of filters with one input.
 extern const AVFilterPad ff_cuda_queue_input[1];
 
-/// config_props of the last input: check the first, load the kernels, and make the queue.
+/// config_props of the input: check all, load the kernels, and make the queue.
 int ff_cuda_queue_config_input(AVFilterLink *inlink);
 
 /// Load one more module; the queue unloads it.

@@ -31,6 +31,10 @@
 /// An address on the device.
 #define DEVICE_PTR(type) type *
 #else
+#include "config.h"
+#if CONFIG_FFNVCODEC
+#include <ffnvcodec/dynlink_cuda.h>
+#endif
 #define SHARED_INLINE static inline
 #define UNROLL
 #define DEVICE_PTR(type) CUdeviceptr
