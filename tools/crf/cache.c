@@ -19,19 +19,20 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "libavutil/common.h"
+#include "libavutil/hash.h"
 #include "libavutil/mem.h"
-#include "libavutil/sha.h"
 
 #include "cache.h"
 #include "text.h"
 
-#define MAGIC "ffcrf-cache 4"
+#define MAGIC "ffcrf-cache 5"
 #define PLACE 65536         ///< bytes that are hashed at each place of the source
 
 const char *cache_folder(void)
@@ -56,23 +57,22 @@ const char *cache_folder(void)
 /// A hash in hexadecimal digits.
 static const char *hash(const uint8_t *data, size_t size)
 {
-    struct AVSHA *sha = checked(av_sha_alloc());
-    uint8_t digest[20];
-    char *digits = text("%40s", "");
+    char *digits = checked(av_mallocz(2 * AV_HASH_MAX_SIZE + 1));
+    struct AVHashContext *context;
 
-    av_sha_init(sha, 160);
-    av_sha_update(sha, data, size);
-    av_sha_final(sha, digest);
-    av_free(sha);
-    for (int i = 0; i < 20; i++)
-        snprintf(digits + 2 * i, 3, "%02x", digest[i]);
+    if (av_hash_alloc(&context, "SHA160") < 0)
+        checked(NULL);
+    av_hash_init(context);
+    av_hash_update(context, data, size);
+    av_hash_final_hex(context, digits, 2 * AV_HASH_MAX_SIZE + 1);
+    av_hash_freep(&context);
     return digits;
 }
 
 const char *cache_describe(const char *path)
 {
-    FILE *f       = fopen(path, "rb");
-    uint8_t *data = checked(av_malloc(3 * PLACE));
+    static uint8_t data[3 * PLACE];
+    FILE *f = fopen(path, "rb");
     const char *made = NULL;
     size_t size = 0;
     struct stat st;
@@ -86,7 +86,6 @@ const char *cache_describe(const char *path)
     }
     if (f)
         fclose(f);
-    av_free(data);
     return made;
 }
 
@@ -102,12 +101,12 @@ int cache_get(const char *folder, const char *key, Result *r)
         return 0;
     if (fscanf(f, MAGIC " %d %"SCNd64" %lf %d", &r->nb_frames, &r->bytes, &r->seconds, &nb) == 4)
         // memory for what is there, not for what a damaged number promises
-        while (r->scores.nb < nb && fscanf(f, "%lf", &score) == 1 && isfinite(score))
-            scores_add(&r->scores, score);
-    if (fscanf(f, "%7s", end) != 1 || strcmp(end, "end") || nb < 1 || r->scores.nb < nb)
+        while (r->nb_scores < nb && fscanf(f, "%lf", &score) == 1 && isfinite(score))
+            score_add(r, score);
+    if (fscanf(f, "%7s", end) != 1 || strcmp(end, "end") || nb < 1 || r->nb_scores < nb)
         *r = (Result){ 0 };
     fclose(f);
-    return r->scores.nb;
+    return r->nb_scores;
 }
 
 int cache_put(const char *folder, const char *key, const Result *r)
@@ -119,9 +118,9 @@ int cache_put(const char *folder, const char *key, const Result *r)
 
     if (f) {
         fprintf(f, MAGIC "\n%d %"PRId64" %.6f %d\n", r->nb_frames, r->bytes, r->seconds,
-                r->scores.nb);
-        for (int i = 0; i < r->scores.nb; i++)
-            fprintf(f, "%.9g\n", r->scores.score[i]);
+                r->nb_scores);
+        for (int i = 0; i < r->nb_scores; i++)
+            fprintf(f, "%.9g\n", r->score[i]);
         fputs("end\n", f);
         bad = ferror(f);
         // it gets its name when it is complete

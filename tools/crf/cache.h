@@ -24,17 +24,7 @@
 #ifndef TOOLS_CRF_CACHE_H
 #define TOOLS_CRF_CACHE_H
 
-#include <stdint.h>
-
 #include "metric.h"
-
-/// What came of an encode.
-typedef struct Result {
-    int nb_frames;
-    int64_t bytes;
-    double seconds;             ///< that it took
-    Scores scores;
-} Result;
 
 /// The folder of the cache, which is made; NULL, and a warning, if there is none.
 const char *cache_folder(void);

@@ -29,6 +29,7 @@
 
 #include "libavutil/common.h"
 #include "libavutil/mem.h"
+#include "libavutil/pixdesc.h"
 #include "libavutil/time.h"
 
 #include "cache.h"
@@ -69,72 +70,57 @@ typedef struct Search {
 
 // ---- running commands ----
 
-/// Print the errors of a program. @return the first of them, or ""
-static const char *print_errors(FILE *f)
-{
-    const char *first = "";
-    char line[4096];
+/// What a command that scores has printed.
+typedef struct Lines {
+    const Metric *metric;
+    int expected;               ///< frames
+    int nb_frames, nb_packets, nb_decoded;
+    int64_t bytes;
+    Result planes[sizeof(SCORED_PLANES)];
+} Lines;
 
-    while (fgets(line, sizeof(line), f)) {
-        tell("%s", line);
-        if (!*first)
-            first = text(": %.*s", (int)strcspn(line, "\n"), line);
+static void take_line(void *lines, const char *line)
+{
+    Lines *l = lines;
+    const char *size;
+
+    if (av_strstart(line, LINE_FRAME "\n", NULL)) {
+        l->nb_frames++;
+    } else if (av_strstart(line, LINE_PACKET, &size)) {
+        l->nb_packets++;
+        l->bytes += atoll(size);
+    } else if (av_strstart(line, LINE_DECODED "\n", NULL)) {
+        progress_show(++l->nb_decoded, l->expected);
+    } else {
+        score_read(l->metric, line, l->planes);
     }
-    return first;
 }
 
-static void show_frames(void *expected, char *line)
-{
-    if (!strncmp(line, "frame=", 6))
-        progress_show(atoi(line + 6), *(int *)expected);
-}
-
-/// Run a command that writes files, which the caller closes.
-static int run(const Options *o, const Command *c, int nb_frames, FILE *file[PROCESS_FILES])
+/// Run a command that does what was asked for.
+static int run(const Options *o, const Command *c, Lines *lines)
 {
     const char *error;
     int ret;
 
     if (!strcmp(o->loglevel, "verbose"))
         tell("%s\n", command_text(c));
-    ret = process_run(c->argv, file, show_frames, &nb_frames);
-    progress_end();
-    if (ret < 0)
-        return -1;
-    error = print_errors(file[0]);
-    return ret ? fail("ffmpeg failed%s", error) : 0;
+    ret = process_run(c->argv, take_line, lines, &error);
+    return ret <= 0 ? ret : fail("ffmpeg failed%s%s", *error ? ": " : "", error);
 }
 
-static void keep_line(void *all, char *line)
+static void keep_line(void *all, const char *line)
 {
-    *(const char **)all = text("%s%s\n", *(const char **)all, line);
+    *(const char **)all = text("%s%s", *(const char **)all, line);
 }
 
-/// What ffmpeg prints, and its version.
+/// What ffmpeg prints. @return its exit status, or -1
 static int ask(const Job *job, const char *words, const char **answer)
 {
     const Command c = command_ask(job, words);
-    FILE *file[PROCESS_FILES];
-    char line[4096];
-    int ret;
+    const char *error;
 
     *answer = "";
-    ret     = process_run(c.argv, file, keep_line, answer);
-    while (ret >= 0 && fgets(line, sizeof(line), file[0]))
-        keep_line(answer, line);
-    process_close(file);
-    return ret;
-}
-
-/// The number of lines that are numbers, and their sum.
-static int count_lines(FILE *f, int64_t *sum)
-{
-    char line[64];
-    int nb = 0;
-
-    for (*sum = 0; fgets(line, sizeof(line), f); nb++)
-        *sum += atoll(line);
-    return nb;
+    return process_run(c.argv, keep_line, answer, &error);
 }
 
 /// Run a command that scores. It fails if a frame got lost, or may have met another one.
@@ -143,33 +129,34 @@ static int measure(const Search *s, const Command *c, int nb_frames, int step, i
 {
     const Metric *m     = s->o.measure.metric;
     const int64_t begin = av_gettime_relative();
-    FILE *file[PROCESS_FILES];
-    int ret = run(&s->o, c, nb_frames, file), frames, packets, decoded, most;
-    int64_t ignored;
+    Lines l = { m, nb_frames };
+    int least, most;
 
-    r->seconds = (av_gettime_relative() - begin) / 1e6;
-    if (ret >= 0)
-        ret = measure_read(&s->o.measure, file[FILE_SCORES - FILE_ERRORS], &r->scores);
-    if (ret >= 0) {
-        frames  = count_lines(file[FILE_FRAMES  - FILE_ERRORS], &ignored);
-        packets = count_lines(file[FILE_PACKETS - FILE_ERRORS], &r->bytes);
-        decoded = count_lines(file[FILE_DECODED - FILE_ERRORS], &ignored);
-        most    = (decoded + step - 1) / step;
-
-        r->nb_frames = decoded;
-        if (is_encode && (frames != packets || frames != decoded))
-            ret = fail("%d frames went into %s and %d packets came out, of which %d frames were "
-                       "decoded: without pairs of frames there is no score.", frames,
-                       s->o.encoder, packets, decoded);
-        else if (frames != decoded)
-            ret = fail("The encode has %d frames, and what it is compared with %d: give the part, "
-                       "-vf and -r that it was made with.", decoded, frames);
-        else if (!decoded || r->scores.nb > most ||
-                 r->scores.nb < (m->has_n_subsample ? most : decoded / step))
-            ret = fail("Of %d frames %d were scored, and not %d.", decoded, r->scores.nb, most);
-    }
-    process_close(file);
-    return ret;
+    if (run(&s->o, c, &l) < 0)
+        return -1;
+    // the plane that is worst over all frames, as xpsnr's own summary has it
+    *r = (Result){ 0 };
+    for (int i = 0; i < FF_ARRAY_ELEMS(l.planes); i++)
+        if (l.planes[i].nb_scores && (!r->nb_scores ||
+            reaches(&m->scale, score_mean(m, r), score_mean(m, &l.planes[i]))))
+            *r = l.planes[i];
+    r->seconds   = (av_gettime_relative() - begin) / 1e6;
+    r->bytes     = l.bytes;
+    r->nb_frames = l.nb_decoded;
+    // of what is left at the end, shorter than a step, one may be scored
+    least        = l.nb_decoded / step;
+    most         = (l.nb_decoded + step - 1) / step;
+    if (is_encode && (l.nb_frames != l.nb_packets || l.nb_frames != l.nb_decoded))
+        return fail("%d frames went into %s and %d packets came out, of which %d frames were "
+                    "decoded: without pairs of frames there is no score.", l.nb_frames,
+                    s->o.encoder, l.nb_packets, l.nb_decoded);
+    if (l.nb_frames != l.nb_decoded)
+        return fail("The encode has %d frames, and what it is compared with %d: give the part, "
+                    "-vf and -r that it was made with.", l.nb_decoded, l.nb_frames);
+    if (r->nb_scores < FFMAX(least, 1) || r->nb_scores > most)
+        return fail("Of %d frames %d were scored, and not %d.", l.nb_decoded, r->nb_scores, most);
+    return isfinite(score_mean(m, r)) ? 0 :
+           fail("%s has no score for these pictures: take another metric.", m->name);
 }
 
 // ---- samples ----
@@ -225,7 +212,7 @@ static double size_percent(int64_t bytes, int64_t source)
 }
 
 #define JSON_RESULT(r, source)                                                          \
-    { "frames", (r)->nb_frames }, { "scored_frames", (r)->scores.nb },                  \
+    { "frames", (r)->nb_frames }, { "scored_frames", (r)->nb_scores },                  \
     { "size", (r)->bytes }, { "encode_percent", size_percent((r)->bytes, source) }
 
 /// Encode and score a sample with a CRF, if the cache does not know what comes out.
@@ -254,7 +241,7 @@ static int try_sample(Search *s, int number, double crf, Result *r)
         JSON("sample-encode-done", { "sample", number + 1 }, { "samples", s->nb_samples },
              { "start", o->start / 1e6 + sample->start },
              { "seconds", sample->duration ? sample->duration : s->in.seconds }, { "crf", crf },
-             { "metric", .string = m->name }, { "score", scores_mean(m, &r->scores) },
+             { "metric", .string = m->name }, { "score", score_mean(m, r) },
              JSON_RESULT(r, sample->bytes), { "encode_seconds", r->seconds },
              { "from_cache", JSON_BOOL(is_cached) });
     return !!is_cached;
@@ -291,7 +278,6 @@ static int try_crf(Search *s, double crf)
 {
     const Metric *m = s->o.measure.metric;
     Result result[FF_ARRAY_ELEMS(s->sample)];
-    Scores scores[FF_ARRAY_ELEMS(s->sample)];
     Point p = { .crf = crf };
     int i, nb = 0, nb_cached = 0, ret;
 
@@ -300,18 +286,17 @@ static int try_crf(Search *s, double crf)
             if ((ret = try_sample(s, nb, crf, &result[nb])) < 0)
                 return -1;
             nb_cached += ret;
-            scores[nb] = result[nb].scores;
         }
         predict(s, result, &p);
     } while (!s->nb_points && p.size_error > SIZE_ERROR * p.size && add_samples(s));
-    p.score = scores_pool(m, &s->o.pool, scores, nb);
+    p.score = score_pool(m, &s->o.pool, result, nb);
     tell("CRF %g: %s %.*f, %.1f %% of the source's video%s\n", crf, m->name, m->digits, p.score,
          p.percent, nb_cached == nb ? " (from the cache)" : "");
     for (i = s->nb_points++; i > 0 && s->point[i - 1].crf > crf; i--)
         s->point[i] = s->point[i - 1];
     s->point[i] = p;
     while (nb--)
-        av_free(scores[nb].score);
+        av_free(result[nb].score);
     return 0;
 }
 
@@ -380,7 +365,7 @@ static int report_whole(const Search *s, const char *path, const Result *r)
     const Metric *m    = o->measure.metric;
     // samples may have been a little better
     const double slack = o->encode ? o->plan.tolerance : 0;
-    const double score = scores_pool(m, &o->pool, &r->scores, 1);
+    const double score = score_pool(m, &o->pool, r, 1);
     const int reached  = reaches(&m->scale, score, o->plan.target +
                                  (m->scale.higher_is_better ? -slack : slack));
 
@@ -391,32 +376,12 @@ static int report_whole(const Search *s, const char *path, const Result *r)
     else
         printf("%s: %s %.*f (target %g) over %d of %d frames, %.2f MB, %.1f %% of the %.2f MB of "
                "the source's video\n", path, m->name, m->digits, score, o->plan.target,
-               r->scores.nb, r->nb_frames, r->bytes / 1e6, size_percent(r->bytes, s->in.bytes),
+               r->nb_scores, r->nb_frames, r->bytes / 1e6, size_percent(r->bytes, s->in.bytes),
                s->in.bytes / 1e6);
     if (!reached)
         tell("'%s' misses the target%s.\n", path, o->encode ?
              ": the samples are better than the rest. Take more samples" : "");
     return reached ? EXIT_FOUND : EXIT_MISSED;
-}
-
-static int verify(Search *s)
-{
-    Result r = { 0 };
-    Input encode;
-    Command c;
-
-    if (input_open(&encode, s->o.verify) < 0 ||
-        input_scan(&encode, 0, 0, process_is_stopped) < 0)
-        return -1;
-    s->job.width  = encode.stream->codecpar->width;
-    s->job.height = encode.stream->codecpar->height;
-    s->job.format = encode.stream->codecpar->format;
-    c = command_verify(&s->job, &encode);
-    progress_begin("the whole encode, ", 1);
-    if (measure(s, &c, encode.nb_units, s->o.step, 0, &r) < 0)
-        return -1;
-    r.bytes = encode.bytes;
-    return report_whole(s, s->o.verify, &r);
 }
 
 /// Tell what was found; with --encode make it, and score it meanwhile.
@@ -451,94 +416,138 @@ static int finish(Search *s, const Point *found)
 // ---- set-up ----
 
 /// Score on a GPU only if one can. @return 0, or -1 if the one that was asked for cannot
-static int check_gpu(Search *s)
+static int check_gpu(Search *s, const char *filters)
 {
-    const Options *o = &s->o;
-    Measure *m       = &s->o.measure;
-    const char *seen = getenv("CUDA_VISIBLE_DEVICES"), *why = NULL, *said;
+    const Options *o       = &s->o;
+    Measure *m             = &s->o.measure;
+    const char *const name = text("%s_cuda", m->metric->name), *upload = NULL, *why = NULL, *said;
+    const char *const seen = getenv("CUDA_VISIBLE_DEVICES");
 
-    if (o->gpu && !strcmp(o->gpu, "off"))
+    if (s->job.format == AV_PIX_FMT_YUV420P || s->job.format == AV_PIX_FMT_YUVJ420P)
+        upload = "nv12";
+    else if (s->job.format == AV_PIX_FMT_YUV420P10)
+        upload = "p010";
+    if (!strcmp(o->gpu, "off"))
         return 0;
-    if (!m->on_gpu || o->device)
+    if (!strstr(filters, text(" %s ", name)) || o->device)
         why = "it does not go with this metric, encoder or ffmpeg";
-    else if (s->job.width && !upload_format(s->job.format))
+    else if (!upload || m->is_mixed)
         why = "it takes 4:2:0 of 8 or 10 bits only; see -pix_fmt";
     else if (seen && (!*seen || *seen == '-'))
         why = "CUDA_VISIBLE_DEVICES hides all";
-    else if (ask(&s->job, text("-nostdin -v quiet -init_hw_device cuda=gpu:%d -filter_hw_device "
-                               "gpu -f lavfi -i color=s=320x320:d=0.04 -vf "
-                               "format=nv12,hwupload,split,%s_cuda -f null -",
-                               o->gpu ? atoi(o->gpu) : 0, m->filter), &said))
+    else if (ask(&s->job, text("-init_hw_device cuda=gpu:%d -filter_hw_device gpu -f lavfi -i "
+                               "color=s=320x320:d=0.04 -vf format=nv12,hwupload,split,%s -f null -",
+                               atoi(o->gpu), name), &said))
         why = "it does not work";
-    m->on_gpu = !why;
-    if (why && o->gpu && strcmp(o->gpu, "auto"))
+    m->upload = why ? NULL : upload;
+    if (why && *o->gpu && strcmp(o->gpu, "auto"))
         return fail("--gpu %s: %s.", o->gpu, why);
-    if (why && o->gpu)
+    if (why && *o->gpu)
         tell("Scoring on the CPU, not on a GPU: %s.\n", why);
     return 0;
 }
 
 static int find_encoder(Search *s)
 {
+    static const char *const defaults[] = { "libsvtav1", "libx265", "libx264" };
     const double rate = av_q2d(av_guess_frame_rate(s->in.format, s->in.stream, NULL));
-    const char *help  = "", *name, *next;
-    int i = 0;
+    const char *list, *help;
 
-    do {
-        name = options_encoder(&s->o, i++);
-        next = options_encoder(&s->o, i);
-        if (ask(&s->job, text("-h encoder=%s", name), &help) < 0)
-            return -1;
-    } while (next && !strstr(help, text("Encoder %s ", name)));
-    return options_choose_encoder(&s->o, name, help, rate);
+    if (ask(&s->job, "-encoders", &list) < 0)
+        return -1;
+    for (int i = 0; i < FF_ARRAY_ELEMS(defaults) && !s->o.encoder; i++)
+        if (i == FF_ARRAY_ELEMS(defaults) - 1 || strstr(list, text(" %s ", defaults[i])))
+            s->o.encoder = text("%s", defaults[i]);
+    if (ask(&s->job, text("-h encoder=%s", s->o.encoder), &help) < 0)
+        return -1;
+    return options_choose_encoder(&s->o, help, rate);
+}
+
+static void take_picture(Search *s, const AVCodecParameters *p)
+{
+    s->job.width  = p->width;
+    s->job.height = s->o.measure.height = p->height;
+    s->job.format = s->job.reference_format = p->format;
+    s->job.codec  = p->codec_id;
 }
 
 /// Encode a first frame, to see what becomes of it, and that all that was asked for works.
 static int encode_first(Search *s)
 {
-    const Command c = command_first(&s->job, s->o.plan.min_crf);
-    const AVCodecParameters *p;
-    FILE *file[PROCESS_FILES];
+    FILE *f = temporary_file();
+    Lines none = { s->o.measure.metric };
+    Command c;
     Input first;
 
-    if (run(&s->o, &c, 1, file) < 0 ||
-        input_open(&first, text("/dev/fd/%d", fileno(file[FILE_FIRST - FILE_ERRORS]))) < 0)
+    if (!f)
         return -1;
-    p = first.stream->codecpar;
-    s->job.width  = p->width;
-    s->job.height = p->height;
-    s->job.format = p->format;
-    s->job.codec  = p->codec_id;
-    process_close(file);
-    return p->format >= 0 ? 0 : fail("The pixel format of %s is not known.", s->o.encoder);
+    c = command_first(&s->job, s->o.plan.min_crf, fileno(f));
+    if (run(&s->o, &c, &none) < 0 || input_open(&first, text("/dev/fd/%d", fileno(f))) < 0)
+        return -1;
+    fclose(f);
+    take_picture(s, first.stream->codecpar);
+    return s->job.format >= 0 ? 0 : fail("The pixel format of %s is not known.", s->o.encoder);
+}
+
+/// Open the encode that is to be verified.
+static int open_encode(Search *s, Input *encode)
+{
+    const int source = s->in.stream->codecpar->format;
+    const AVPixFmtDescriptor *from = av_pix_fmt_desc_get(source), *to;
+
+    if (input_open(encode, s->o.verify) < 0 || input_scan(encode, 0, 0, 0) < 0)
+        return -1;
+    take_picture(s, encode->stream->codecpar);
+    to = av_pix_fmt_desc_get(s->job.format);
+    // vmaf compares 8 bits with the 10 that they were made of, and need not round these
+    if (!strcmp(s->o.measure.metric->name, "vmaf") && from && from->comp[0].depth > 8 &&
+        to && to->comp[0].depth == 8) {
+        const enum AVPixelFormat deep = av_get_pix_fmt(text("%s10", to->name));
+
+        s->o.measure.is_mixed   = deep != AV_PIX_FMT_NONE;
+        s->job.reference_format = s->o.measure.is_mixed ? deep : s->job.format;
+    }
+    return 0;
+}
+
+/// @return an exit status, or -1
+static int verify(Search *s, const Input *encode)
+{
+    const Command c = command_verify(&s->job, encode);
+    Result r;
+
+    progress_begin("the whole encode, ", 1);
+    if (measure(s, &c, encode->nb_units, s->o.step, 0, &r) < 0)
+        return -1;
+    r.bytes = encode->bytes;
+    return report_whole(s, s->o.verify, &r);
 }
 
 /// @return an exit status, or -1 after a message
 static int run_all(Search *s)
 {
     Options *o = &s->o;
-    const char *filters, *source;
+    const char *filters, *version, *source;
     const Point *found;
+    Input encode;
     Command c;
     int ret;
 
     s->job = (Job){ o, &s->in, command_ffmpeg() };
     if (input_open(&s->in, o->input) < 0 || ask(&s->job, "-filters", &filters) < 0 ||
         options_choose_metric(o, filters) < 0 || !o->verify && find_encoder(s) < 0 ||
-        input_scan(&s->in, o->start / 1e6, o->length / 1e6, process_is_stopped) < 0)
-        return -1;
-    if (o->nb_frames)
-        input_limit(&s->in, o->nb_frames);
-    if (!o->verify && encode_first(s) < 0 || check_gpu(s) < 0)
+        input_scan(&s->in, o->start / 1e6, o->length / 1e6, o->nb_frames) < 0 ||
+        (o->verify ? open_encode(s, &encode) : encode_first(s)) < 0 || check_gpu(s, filters) < 0 ||
+        ask(&s->job, "-version", &version) < 0)
         return -1;
     if (o->verify)
-        return verify(s);
+        return verify(s, &encode);
     // what is wrong with the output is better known before the search than after it
     if (o->encode && command_whole(&c, &s->job, 0, o->encode, 0, 0) < 0)
         return -1;
     source   = cache_describe(o->input);
     s->cache = o->cache && source ? cache_folder() : NULL;
-    s->facts = text("%s\n%s", source, filters);
+    s->facts = text("%s\n%s", source, version);
     plan_samples(s);
     ret = search(s, &found);
     return ret == EXIT_FOUND ? finish(s, found) : ret;

@@ -24,22 +24,18 @@
 #ifndef TOOLS_CRF_INPUT_H
 #define TOOLS_CRF_INPUT_H
 
-#include <stdint.h>
-
 #include "libavformat/avformat.h"
 
-/// A packet of the video.
 typedef struct Unit {
     double time;                ///< in seconds of the part that is used
     int size;
 } Unit;
 
 typedef struct Input {
-    const char *path;
     AVFormatContext *format;
     AVStream *stream;           ///< the largest video
     // of the part that is used
-    Unit *unit;                 ///< by rising time
+    Unit *unit;                 ///< the packets of the video, by rising time
     int nb_units;
     int64_t bytes;
     double seconds;             ///< to the end of the last one
@@ -48,10 +44,8 @@ typedef struct Input {
 int input_open(Input *in, const char *path);
 
 /// Read all packets of a part, of which length 0 is to the end, and warn of what is cut off.
-int input_scan(Input *in, double start, double length, int (*is_stopped)(void));
-
-/// Use no more than so many frames.
-void input_limit(Input *in, int nb_frames);
+/// @param nb_frames use no more than so many frames, if it is not 0
+int input_scan(Input *in, double start, double length, int nb_frames);
 
 /// The packets of so many seconds from a place. @return their number
 int input_count(const Input *in, double start, double seconds, int64_t *bytes);

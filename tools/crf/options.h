@@ -24,13 +24,10 @@
 #ifndef TOOLS_CRF_OPTIONS_H
 #define TOOLS_CRF_OPTIONS_H
 
-#include <stdint.h>
-
 #include "libavutil/dict.h"
 #include "libavutil/log.h"
 
 #include "metric.h"
-#include "search.h"
 
 typedef struct Options {
     const AVClass *class;
@@ -58,7 +55,7 @@ typedef struct Options {
     char *gpu;
     char *encode, *verify;
     int video_only, overwrite, json, help, version;
-    char *loglevel, *vmaf_model;
+    char *loglevel;
     char *ignored;              ///< for options that set others
     AVDictionary *encoder_options;
     AVDictionary *other_options;    ///< of streams that are not the video
@@ -67,7 +64,6 @@ typedef struct Options {
     Measure measure;
     Pool pool;
     const char *crf_option;     ///< of the encoder: what is searched
-    const char *always;         ///< options that it always gets
     const char *upload;         ///< filters after which it takes frames of a device, or ""
     const char *device;         ///< for that, or NULL
 } Options;
@@ -77,11 +73,8 @@ int options_parse(Options *o, int argc, char **argv);
 /// Choose the metric, by what `ffmpeg -filters` prints.
 int options_choose_metric(Options *o, const char *filters);
 
-/// The encoders to ask ffmpeg about, NULL after the last: that which is asked for, or the defaults.
-const char *options_encoder(const Options *o, int i);
-
-/// Take an encoder, by what `ffmpeg -h encoder=` prints.
-int options_choose_encoder(Options *o, const char *name, const char *help, double frame_rate);
+/// Take the encoder, by what `ffmpeg -h encoder=` prints.
+int options_choose_encoder(Options *o, const char *help, double frame_rate);
 
 void options_print_help(void);
 

@@ -18,14 +18,14 @@
 
 /**
  * @file
- * What is printed: messages, a progress meter, and lines of JSON. Functions that can fail print a
- * message, and return -1.
+ * What is printed: messages, a progress meter, and lines of JSON.
  */
 
 #ifndef TOOLS_CRF_TEXT_H
 #define TOOLS_CRF_TEXT_H
 
 #include "libavutil/attributes.h"
+#include "libavutil/avstring.h"
 
 extern char last_error[1024];       ///< the last message of fail()
 
@@ -36,12 +36,11 @@ void tell(const char *format, ...) av_printf_format(1, 2);
 void *checked(void *memory);
 
 /// A string by a format. It stays until the program ends.
-char *text(const char *format, ...) av_printf_format(1, 2);
+#define text(...) ((char *)checked(av_asprintf(__VA_ARGS__)))
 
-/// Start the progress display: its lines begin with doing; jobs are left, this one included.
+/// Start the progress meter: its lines begin with doing; jobs are left, this one included.
 void progress_begin(const char *doing, double jobs);
 void progress_show(int frames, int nb_frames);
-void progress_end(void);
 
 /// Minutes and seconds, with hours if there are any.
 const char *clock_time(double seconds);
