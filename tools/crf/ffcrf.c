@@ -1,20 +1,4 @@
-/*
- * This file is part of FFmpeg.
- *
- * FFmpeg is free software; you can redistribute it and/or
- * modify it under the terms of the GNU Lesser General Public
- * License as published by the Free Software Foundation; either
- * version 2.1 of the License, or (at your option) any later version.
- *
- * FFmpeg is distributed in the hope that it will be useful,
- * but WITHOUT ANY WARRANTY; without even the implied warranty of
- * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
- * Lesser General Public License for more details.
- *
- * You should have received a copy of the GNU Lesser General Public
- * License along with FFmpeg; if not, write to the Free Software
- * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
- */
+// SPDX-License-Identifier: LGPL-2.1-or-later
 
 /**
  * @file
@@ -161,12 +145,6 @@ static int measure(const Search *s, const Command *c, int nb_frames, int step, i
 
 // ---- samples ----
 
-/// Whether so many samples are most of the video, which is then taken as one sample.
-static int are_most(const Search *s, double nb_samples)
-{
-    return s->o.nb_frames || nb_samples * s->o.duration / 1e6 >= s->in.seconds * 0.85;
-}
-
 static void lay_sample(Search *s, double start, double duration)
 {
     Sample *sample = &s->sample[s->nb_samples++];
@@ -176,34 +154,28 @@ static void lay_sample(Search *s, double start, double duration)
     sample->step      = av_clip(sample->nb_frames / LEAST_SCORED, 1, s->o.step);
 }
 
-/// Lay samples over the file, with equal gaps; the whole file if they are most of it.
-static void plan_samples(Search *s)
+/// Lay so many samples over the video, with equal gaps. Those that were laid before, about half of
+/// them, are among these. @return whether there is room: they are not most of the video
+static int lay_samples(Search *s, int nb)
 {
-    const Options *o      = &s->o;
-    const double duration = o->duration / 1e6;
-    const double wanted   = o->samples ? o->samples : FFMAX(ceil(s->in.seconds * 1e6 / o->every),
-                                                            o->min_samples);
-    const int nb     = FFMIN(wanted, FF_ARRAY_ELEMS(s->sample));
-    const double gap = (s->in.seconds - nb * duration) / (nb + 1);
+    const double duration = s->o.duration / 1e6, gap = (s->in.seconds - nb * duration) / (nb + 1);
 
-    if (are_most(s, nb))
-        lay_sample(s, 0, 0);
-    else for (int i = 0; i < nb; i++)
+    if (s->o.nb_frames || nb * duration >= s->in.seconds * 0.85)
+        return 0;
+    for (int i = 0, step = s->nb_samples ? 2 : 1; i < nb; i += step)
         lay_sample(s, gap * (i + 1) + duration * i, duration);
+    return 1;
 }
 
-/// Put a sample into the middle of each gap. @return whether there was room
-static int add_samples(Search *s)
+/// The first samples; the whole video as one if they are most of it.
+static void plan_samples(Search *s)
 {
-    const double duration = s->o.duration / 1e6;
-    const int nb = s->nb_samples, all = 2 * nb + 1;
-    const double gap = (s->in.seconds - all * duration) / (all + 1);
+    const Options *o = &s->o;
+    const double nb  = o->samples ? o->samples : FFMAX(ceil(s->in.seconds * 1e6 / o->every),
+                                                       o->min_samples);
 
-    if (s->o.samples || all > MOST_SAMPLES || are_most(s, all))
-        return 0;
-    while (s->nb_samples < all)
-        lay_sample(s, gap + 2 * (gap + duration) * (s->nb_samples - nb), duration);
-    return 1;
+    if (!lay_samples(s, FFMIN(nb, FF_ARRAY_ELEMS(s->sample))))
+        lay_sample(s, 0, 0);
 }
 
 static double size_percent(int64_t bytes, int64_t source)
@@ -215,11 +187,20 @@ static double size_percent(int64_t bytes, int64_t source)
     { "frames", (r)->nb_frames }, { "scored_frames", (r)->nb_scores },                  \
     { "size", (r)->bytes }, { "encode_percent", size_percent((r)->bytes, source) }
 
+/// As it is printed.
+static const char *score_text(const Search *s, double score)
+{
+    const Metric *m = s->o.measure.metric;
+
+    return text("%s %.*f", m->name, m->digits, score);
+}
+
 /// Encode and score a sample with a CRF, if the cache does not know what comes out.
 /// @return 1 if it does, 0, or -1 after a message
 static int try_sample(Search *s, int number, double crf, Result *r)
 {
     const Sample *sample = &s->sample[number];
+    const double seconds = sample->duration ? sample->duration : s->in.seconds;
     const Options *o     = &s->o;
     const Metric *m      = o->measure.metric;
     // a guess: the number of CRFs that will be tried
@@ -240,7 +221,7 @@ static int try_sample(Search *s, int number, double crf, Result *r)
     if (o->json)
         JSON("sample-encode-done", { "sample", number + 1 }, { "samples", s->nb_samples },
              { "start", o->start / 1e6 + sample->start },
-             { "seconds", sample->duration ? sample->duration : s->in.seconds }, { "crf", crf },
+             { "seconds", seconds }, { "crf", crf },
              { "metric", .string = m->name }, { "score", score_mean(m, r) },
              JSON_RESULT(r, sample->bytes), { "encode_seconds", r->seconds },
              { "from_cache", JSON_BOOL(is_cached) });
@@ -276,7 +257,6 @@ static void predict(const Search *s, const Result *result, Point *p)
 /// Encode all samples with a CRF. The first CRF tells how many samples it takes.
 static int try_crf(Search *s, double crf)
 {
-    const Metric *m = s->o.measure.metric;
     Result result[FF_ARRAY_ELEMS(s->sample)];
     Point p = { .crf = crf };
     int i, nb = 0, nb_cached = 0, ret;
@@ -288,10 +268,11 @@ static int try_crf(Search *s, double crf)
             nb_cached += ret;
         }
         predict(s, result, &p);
-    } while (!s->nb_points && p.size_error > SIZE_ERROR * p.size && add_samples(s));
-    p.score = score_pool(m, &s->o.pool, result, nb);
-    tell("CRF %g: %s %.*f, %.1f %% of the source's video%s\n", crf, m->name, m->digits, p.score,
-         p.percent, nb_cached == nb ? " (from the cache)" : "");
+    } while (!s->nb_points && p.size_error > SIZE_ERROR * p.size && !s->o.samples &&
+             2 * nb < MOST_SAMPLES && lay_samples(s, 2 * nb + 1));
+    p.score = score_pool(s->o.measure.metric, &s->o.pool, result, nb);
+    tell("CRF %g: %s, %.1f %% of the source's video%s\n", crf, score_text(s, p.score), p.percent,
+         nb_cached == nb ? " (from the cache)" : "");
     for (i = s->nb_points++; i > 0 && s->point[i - 1].crf > crf; i--)
         s->point[i] = s->point[i - 1];
     s->point[i] = p;
@@ -310,7 +291,6 @@ static int search(Search *s, const Point **found)
         [SEARCH_LAST]      = "is the highest that may be tried",
     };
     const double target = s->o.plan.target;
-    const Metric *m     = s->o.measure.metric;
     const Point *p;
     SearchState state;
     double crf;
@@ -320,13 +300,12 @@ static int search(Search *s, const Point **found)
             return -1;
     p = *found;
     if (state == SEARCH_MISSED)
-        fail("Not reachable: even CRF %g gives %s %.*f, which does not reach %g. Allow lower CRFs "
-             "with --min-crf, or take an easier target.", p->crf, m->name, m->digits, p->score,
-             target);
+        fail("Not reachable: even CRF %g gives %s, which does not reach %g. Allow lower CRFs with "
+             "--min-crf, or take an easier target.", p->crf, score_text(s, p->score), target);
     else if (state == SEARCH_TOO_LARGE)
-        fail("Not reachable: CRF %g has %.1f %% of the source's size, and gives %s %.*f for a "
-             "target of %g. Allow more with --max-encoded-percent.", p->crf, p->percent, m->name,
-             m->digits, p->score, target);
+        fail("Not reachable: CRF %g has %.1f %% of the source's size, and gives %s for a target of "
+             "%g. Allow more with --max-encoded-percent.", p->crf, p->percent,
+             score_text(s, p->score), target);
     else
         tell("CRFs tried: %d. CRF %g %s.\n", s->nb_points, p->crf, why[state]);
     return state == SEARCH_MISSED || state == SEARCH_TOO_LARGE ? EXIT_MISSED : EXIT_FOUND;
@@ -350,8 +329,8 @@ static void report(const Search *s, const Point *p, const char *command)
              { "predicted_encode_size_max", rint(most) },
              { "predicted_encode_seconds", p->seconds }, { "command", .string = command });
     else
-        printf("CRF %g: %s %.*f%s, about %.2f MB%s, %.1f %% of the %.2f MB of the source's video, "
-               "in %s\n%s\n", p->crf, m->name, m->digits, p->score,
+        printf("CRF %g: %s%s, about %.2f MB%s, %.1f %% of the %.2f MB of the source's video, "
+               "in %s\n%s\n", p->crf, score_text(s, p->score),
                target != m->scale.worst ? text(" (target %g)", target) : "", p->size / 1e6,
                p->size_error > 0 ? text(" (%.2f to %.2f)", lowest / 1e6, most / 1e6) : "",
                p->percent, s->in.bytes / 1e6, clock_time(p->seconds), command);
@@ -374,9 +353,9 @@ static int report_whole(const Search *s, const char *path, const Result *r)
              { "score", score }, { "target", o->plan.target }, JSON_RESULT(r, s->in.bytes),
              { "reached", JSON_BOOL(reached) });
     else
-        printf("%s: %s %.*f (target %g) over %d of %d frames, %.2f MB, %.1f %% of the %.2f MB of "
-               "the source's video\n", path, m->name, m->digits, score, o->plan.target,
-               r->nb_scores, r->nb_frames, r->bytes / 1e6, size_percent(r->bytes, s->in.bytes),
+        printf("%s: %s (target %g) over %d of %d frames, %.2f MB, %.1f %% of the %.2f MB of the "
+               "source's video\n", path, score_text(s, score), o->plan.target, r->nb_scores,
+               r->nb_frames, r->bytes / 1e6, size_percent(r->bytes, s->in.bytes),
                s->in.bytes / 1e6);
     if (!reached)
         tell("'%s' misses the target%s.\n", path, o->encode ?
@@ -416,34 +395,28 @@ static int finish(Search *s, const Point *found)
 // ---- set-up ----
 
 /// Score on a GPU only if one can. @return 0, or -1 if the one that was asked for cannot
-static int check_gpu(Search *s, const char *filters)
+static int check_gpu(Search *s)
 {
-    const Options *o       = &s->o;
-    Measure *m             = &s->o.measure;
-    const char *const name = text("%s_cuda", m->metric->name), *upload = NULL, *why = NULL, *said;
-    const char *const seen = getenv("CUDA_VISIBLE_DEVICES");
+    const char *const gpu = s->o.gpu, *upload = NULL, *ignored;
+    Measure *m = &s->o.measure;
 
+    if (!strcmp(gpu, "off"))
+        return 0;
     if (s->job.format == AV_PIX_FMT_YUV420P || s->job.format == AV_PIX_FMT_YUVJ420P)
         upload = "nv12";
     else if (s->job.format == AV_PIX_FMT_YUV420P10)
         upload = "p010";
-    if (!strcmp(o->gpu, "off"))
+    if (upload && !s->o.device && !m->is_mixed &&
+        !ask(&s->job, text("-v %s -init_hw_device cuda=gpu:%d -filter_hw_device gpu -f lavfi -i "
+                           "color=s=320x320:d=0.04 -vf format=%s,hwupload,split,%s_cuda -f null -",
+                           *gpu ? "error" : "quiet", atoi(gpu), upload, m->metric->name), &ignored))
+        m->upload = upload;
+    if (m->upload || !*gpu)
         return 0;
-    if (!strstr(filters, text(" %s ", name)) || o->device)
-        why = "it does not go with this metric, encoder or ffmpeg";
-    else if (!upload || m->is_mixed)
-        why = "it takes 4:2:0 of 8 or 10 bits only; see -pix_fmt";
-    else if (seen && (!*seen || *seen == '-'))
-        why = "CUDA_VISIBLE_DEVICES hides all";
-    else if (ask(&s->job, text("-init_hw_device cuda=gpu:%d -filter_hw_device gpu -f lavfi -i "
-                               "color=s=320x320:d=0.04 -vf format=nv12,hwupload,split,%s -f null -",
-                               atoi(o->gpu), name), &said))
-        why = "it does not work";
-    m->upload = why ? NULL : upload;
-    if (why && *o->gpu && strcmp(o->gpu, "auto"))
-        return fail("--gpu %s: %s.", o->gpu, why);
-    if (why && *o->gpu)
-        tell("Scoring on the CPU, not on a GPU: %s.\n", why);
+    if (strcmp(gpu, "auto"))
+        return fail("--gpu %s: it cannot score %s of this format, see -pix_fmt.", gpu,
+                    m->metric->name);
+    tell("Scoring on the CPU: no GPU can score %s of this format.\n", m->metric->name);
     return 0;
 }
 
@@ -537,7 +510,7 @@ static int run_all(Search *s)
     if (input_open(&s->in, o->input) < 0 || ask(&s->job, "-filters", &filters) < 0 ||
         options_choose_metric(o, filters) < 0 || !o->verify && find_encoder(s) < 0 ||
         input_scan(&s->in, o->start / 1e6, o->length / 1e6, o->nb_frames) < 0 ||
-        (o->verify ? open_encode(s, &encode) : encode_first(s)) < 0 || check_gpu(s, filters) < 0 ||
+        (o->verify ? open_encode(s, &encode) : encode_first(s)) < 0 || check_gpu(s) < 0 ||
         ask(&s->job, "-version", &version) < 0)
         return -1;
     if (o->verify)
@@ -578,7 +551,7 @@ int main(int argc, char **argv)
         tell("Ended by signal %d.%s\n", caught_signal, s.cache ? " Finished work is in the cache: "
              "to continue, run the same command again." : "");
         status = EXIT_SIGNAL + caught_signal;
-    } else if (s.o.json && *last_error) {
+    } else if (s.o.json && last_error) {
         JSON(status == EXIT_MISSED ? "crf-search-error" : "error",
              { "message", .string = last_error });
     }

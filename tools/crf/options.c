@@ -1,20 +1,4 @@
-/*
- * This file is part of FFmpeg.
- *
- * FFmpeg is free software; you can redistribute it and/or
- * modify it under the terms of the GNU Lesser General Public
- * License as published by the Free Software Foundation; either
- * version 2.1 of the License, or (at your option) any later version.
- *
- * FFmpeg is distributed in the hope that it will be useful,
- * but WITHOUT ANY WARRANTY; without even the implied warranty of
- * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
- * Lesser General Public License for more details.
- *
- * You should have received a copy of the GNU Lesser General Public
- * License along with FFmpeg; if not, write to the Free Software
- * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
- */
+// SPDX-License-Identifier: LGPL-2.1-or-later
 
 #include <errno.h>
 #include <limits.h>
@@ -64,12 +48,12 @@ static const AVOption options[] = {
     TEXT("scd", ignored, NULL, "key frames where scenes change, for libsvtav1: true, false"),
     TEXT("pix_fmt", pix_fmt, NULL, "pixel format to encode in"),
     TEXT("metric", metric_name, NULL, "vmaf (default), detailloss, ssim, xpsnr or mad"),
-    REAL("target", target[0], NAN, -INFINITY, INFINITY, "the score of --metric to reach"),
-    REAL("target-vmaf", target[1], NAN, 0, 100, "VMAF to reach: higher is better (default 95)"),
-    REAL("target-loss", target[2], NAN, 0, 100, "loss by detailloss to reach: lower is better"),
-    REAL("target-ssim", target[3], NAN, 0, 1, "SSIM to reach: higher is better"),
-    REAL("target-xpsnr", target[4], NAN, 0, 100, "XPSNR to reach, in dB: higher is better"),
-    REAL("target-mad", target[5], NAN, 0, INFINITY, "MAD to reach: lower is better"),
+    REAL("target", plan.target, NAN, -INFINITY, INFINITY, "the score of --metric to reach"),
+    REAL("target-vmaf", plan.target, NAN, 0, 110, "VMAF to reach: higher is better (default 95)"),
+    REAL("target-loss", plan.target, NAN, 0, 100, "loss by detailloss to reach: lower is better"),
+    REAL("target-ssim", plan.target, NAN, 0, 1, "SSIM to reach: higher is better"),
+    REAL("target-xpsnr", plan.target, NAN, 0, 100, "XPSNR to reach, in dB: higher is better"),
+    REAL("target-mad", plan.target, NAN, 0, INFINITY, "MAD to reach: lower is better"),
     TEXT("vmaf-model", measure.model, "v1", "v1, 4k, phone, or the name of a model of VMAF v1"),
     TEXT("pool", pool_name, "mean", "the score that counts: mean, p1 to p50 (percentile), worst "
          "(sample)"),
@@ -246,6 +230,13 @@ static int take_option(Options *o, const char *argument, const char *value)
     }
     if (!strcmp(name, "stdout-format"))
         return 1;           // it was looked at
+    if (opt && opt->offset == offsetof(Options, plan.target)) {
+        if (!isnan(o->plan.target))
+            return fail("%s is a second target: give one.", argument);
+        for (int i = 0; i < NB_METRICS; i++)
+            if (!strcmp(name, metrics[i].option))
+                o->measure.metric = &metrics[i];
+    }
     // in ffmpeg's spelling it is the encoder's own, see check_encoder_options()
     if (opt && (strcmp(name, "crf") || argument[1] == '-' && !strchr(argument, ':')))
         return set_option(o, opt, argument, value);
@@ -276,27 +267,24 @@ static int check_output(const Options *o)
 /// What does not depend on ffmpeg.
 static int check(Options *o)
 {
-    struct stat input;
-    char *end = o->pool_name;
+    const char *pool = o->pool_name;
+    char end;
 
     if (!o->input)
         return fail("Which video? Give it with -i. `ffcrf --help` lists the options.");
-    if (!stat(o->input, &input) && S_ISFIFO(input.st_mode))
-        return fail("'%s' is a pipe: it is read more than once, so save it to a file.", o->input);
     if (o->end && (o->length || o->end <= o->start))
         return fail("-to is after -ss, and not there together with -t.");
-    if (o->encode && o->verify)
-        return fail("--encode verifies what it makes: leave out --verify.");
-    if (strcmp(o->gpu, "auto") && strcmp(o->gpu, "off") && o->gpu[strspn(o->gpu, "0123456789")])
-        return fail("--gpu is auto, off or the number of a GPU, and not '%s'.", o->gpu);
     if (o->end)
         o->length = o->end - o->start;
-    o->pool.kind = !strcmp(o->pool_name, "mean")  ? POOL_MEAN :
-                   !strcmp(o->pool_name, "worst") ? POOL_WORST_SAMPLE : POOL_PERCENTILE;
-    if (o->pool.kind == POOL_PERCENTILE && *o->pool_name == 'p')
-        o->pool.percent = strtol(o->pool_name + 1, &end, 10);
-    if (o->pool.kind == POOL_PERCENTILE && (o->pool.percent < 1 || o->pool.percent > 50 || *end))
-        return fail("--pool is mean, worst, or p1 to p50, and not '%s'.", o->pool_name);
+    if (o->encode && o->verify)
+        return fail("--encode verifies what it makes: leave out --verify.");
+    if (!av_match_name(o->gpu, "auto,off") && o->gpu[strspn(o->gpu, "0123456789")])
+        return fail("--gpu is auto, off or the number of a GPU, and not '%s'.", o->gpu);
+    o->pool.kind = !strcmp(pool, "mean")  ? POOL_MEAN :
+                   !strcmp(pool, "worst") ? POOL_WORST_SAMPLE : POOL_PERCENTILE;
+    if (o->pool.kind == POOL_PERCENTILE && (sscanf(pool, "p%d%c", &o->pool.percent, &end) != 1 ||
+                                            o->pool.percent < 1 || o->pool.percent > 50))
+        return fail("--pool is mean, worst, or p1 to p50, and not '%s'.", pool);
     return o->encode ? check_output(o) : 0;
 }
 
@@ -342,49 +330,37 @@ int options_parse(Options *o, int argc, char **argv)
 int options_choose_metric(Options *o, const char *filters)
 {
     const int is_one_crf = !isnan(o->crf) || av_dict_get(o->encoder_options, "crf", NULL, 0);
-    const char *name = o->metric_name, *there = "";
+    const Metric *m  = o->measure.metric;       // that of the target
+    const char *name = o->metric_name ? o->metric_name : m ? m->name : "vmaf", *there = "";
     SearchPlan *plan = &o->plan;
-    const Metric *m  = NULL;
-    const Scale *scale;
 
-    plan->target = o->target[0];
-    for (int i = 0; i < NB_METRICS; i++) {
-        const double target = o->target[1 + i];
-
-        if (isnan(target))
-            continue;
-        if (!isnan(plan->target) || name && strcmp(name, metrics[i].name))
-            return fail("Give one metric and one target: --%s is for another metric, or a second "
-                        "target.", metrics[i].option);
-        name         = metrics[i].name;
-        plan->target = target;
-    }
+    if (m && strcmp(m->name, name))
+        return fail("--%s is not for --metric %s: give one of them.", m->option, name);
+    m = NULL;
     for (int i = 0; i < NB_METRICS; i++) {
         if (!strstr(filters, text(" %s ", metrics[i].name)))
             continue;
         there = text("%s%s%s", there, *there ? ", " : "", metrics[i].name);
-        if (!strcmp(name ? name : "vmaf", metrics[i].name))
+        if (!strcmp(name, metrics[i].name))
             m = &metrics[i];
     }
     if (!m)
         return fail("This ffmpeg cannot measure %s. It has %s: take one of them, as --target-ssim "
-                    "0.97.", name ? name : "vmaf", *there ? there : "no metric");
-    scale = &m->scale;
-    if (isnan(plan->target) && name && !is_one_crf)
+                    "0.97.", name, *there ? there : "no metric");
+    if (isnan(plan->target) && o->metric_name && !is_one_crf)
         return fail("Which quality? Give it with --%s.", m->option);
     if (isnan(plan->target))
-        plan->target = is_one_crf ? scale->worst : 95;
-    if (plan->target < FFMIN(scale->best, scale->worst) ||
-        plan->target > FFMAX(scale->best, scale->worst))
-        return fail("%g is not a score of %s, which goes from %g (best) to %g (worst).",
-                    plan->target, m->name, scale->best, scale->worst);
+        plan->target = is_one_crf ? m->scale.worst : 95;
     if (o->step > 1 && m->step == 1)
         return fail("%s looks at the frames before, and scores all: leave out --score-every.",
                     m->name);
-    plan->scale     = scale;
-    plan->exact     = o->thorough ? 0 : CRF_EXACT;
-    plan->tolerance = o->thorough ? 0 : isnan(plan->tolerance) ? m->tolerance : plan->tolerance;
-    o->step         = o->step ? o->step : m->step;
+    if (o->thorough)
+        plan->tolerance = 0;
+    else if (isnan(plan->tolerance))
+        plan->tolerance = m->tolerance;
+    plan->scale       = &m->scale;
+    plan->exact       = o->thorough ? 0 : CRF_EXACT;
+    o->step           = o->step ? o->step : m->step;
     o->measure.metric = m;
     return 0;
 }

@@ -1,24 +1,6 @@
-/*
- * This file is part of FFmpeg.
- *
- * FFmpeg is free software; you can redistribute it and/or
- * modify it under the terms of the GNU Lesser General Public
- * License as published by the Free Software Foundation; either
- * version 2.1 of the License, or (at your option) any later version.
- *
- * FFmpeg is distributed in the hope that it will be useful,
- * but WITHOUT ANY WARRANTY; without even the implied warranty of
- * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
- * Lesser General Public License for more details.
- *
- * You should have received a copy of the GNU Lesser General Public
- * License along with FFmpeg; if not, write to the Free Software
- * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
- */
+// SPDX-License-Identifier: LGPL-2.1-or-later
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -27,7 +9,7 @@
 
 #include "text.h"
 
-char last_error[1024];
+const char *last_error;
 
 static struct {
     const char *doing;
@@ -36,31 +18,10 @@ static struct {
     int has_meter;              ///< there is a line that the next one replaces
 } work;
 
-static void print(const char *format, va_list va)
+int fail_with(const char *message)
 {
-    if (work.has_meter)
-        fprintf(stderr, "\r\033[K");
-    work.has_meter = 0;
-    vfprintf(stderr, format, va);
-}
-
-void tell(const char *format, ...)
-{
-    va_list va;
-
-    va_start(va, format);
-    print(format, va);
-    va_end(va);
-}
-
-int fail(const char *format, ...)
-{
-    va_list va;
-
-    va_start(va, format);
-    vsnprintf(last_error, sizeof(last_error), format, va);
-    va_end(va);
-    tell("%s\n", last_error);
+    last_error = message;
+    tell("%s\n", message);
     return -1;
 }
 
@@ -103,6 +64,13 @@ void progress_show(int frames, int nb_frames)
     tell("%sframe %d of %d, %.1f fps, ETA %s%s", work.doing, frames, nb_frames, frames / seconds,
          clock_time(seconds * (work.jobs * nb_frames / frames - 1)), is_terminal ? "" : "\n");
     work.has_meter = is_terminal;
+}
+
+void progress_end(void)
+{
+    if (work.has_meter)
+        fprintf(stderr, "\r\033[K");
+    work.has_meter = 0;
 }
 
 // ---- JSON ----
