@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "libavutil/common.h"
 #include "libavutil/hash.h"
 #include "libavutil/mem.h"
 
@@ -17,7 +16,6 @@
 #include "text.h"
 
 #define MAGIC "ffcrf-cache 5"
-#define PLACE 65536         ///< bytes that are hashed at each place of the source
 
 const char *cache_folder(void)
 {
@@ -38,8 +36,7 @@ const char *cache_folder(void)
     return folder;
 }
 
-/// A hash in hexadecimal digits.
-static const char *hash(const uint8_t *data, size_t size)
+const char *cache_hash(const void *data, size_t size)
 {
     char *digits = checked(av_mallocz(2 * AV_HASH_MAX_SIZE + 1));
     struct AVHashContext *context;
@@ -53,29 +50,14 @@ static const char *hash(const uint8_t *data, size_t size)
     return digits;
 }
 
-const char *cache_describe(const char *path)
+static const char *entry(const char *folder, const char *key)
 {
-    static uint8_t data[3 * PLACE];
-    FILE *f = fopen(path, "rb");
-    const char *made = NULL;
-    size_t size = 0;
-    struct stat st;
-
-    if (f && fstat(fileno(f), &st) >= 0 && S_ISREG(st.st_mode)) {
-        for (int i = 0; i < 3; i++)
-            if (!fseeko(f, FFMAX(st.st_size - PLACE, 0) / 2 * i, SEEK_SET))
-                size += fread(data + size, 1, PLACE, f);
-        made = text("%s %"PRId64" %"PRId64" %s", path, (int64_t)st.st_size, (int64_t)st.st_mtime,
-                    hash(data, size));
-    }
-    if (f)
-        fclose(f);
-    return made;
+    return text("%s%s", folder, cache_hash(key, strlen(key)));
 }
 
 int cache_get(const char *folder, const char *key, Result *r)
 {
-    FILE *f = folder ? fopen(text("%s%s", folder, hash(key, strlen(key))), "r") : NULL;
+    FILE *f = folder ? fopen(entry(folder, key), "r") : NULL;
     char end[8] = "";
     int nb = 0;
     double score;
@@ -95,7 +77,7 @@ int cache_get(const char *folder, const char *key, Result *r)
 
 int cache_put(const char *folder, const char *key, const Result *r)
 {
-    const char *path      = text("%s%s", folder, hash(key, strlen(key)));
+    const char *path      = entry(folder, key);
     const char *temporary = text("%s.%d.tmp", path, getpid());
     FILE *f = fopen(temporary, "w");
     int bad = !f;

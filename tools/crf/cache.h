@@ -13,8 +13,8 @@
 /// The folder of the cache, which is made; NULL, and a warning, if there is none.
 const char *cache_folder(void);
 
-/// Name, size, time of change, and what is at three places of a file; NULL if it is no regular one.
-const char *cache_describe(const char *path);
+/// A hash in hexadecimal digits.
+const char *cache_hash(const void *data, size_t size);
 
 /// @param folder NULL has nothing. @return whether there was a complete result
 int cache_get(const char *folder, const char *key, Result *result);

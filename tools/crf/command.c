@@ -65,12 +65,12 @@ const char *command_text(const Command *c)
 
 const char *command_ffmpeg(void)
 {
-    char path[PATH_MAX] = "", *name, *folders = text("%s", getenv("PATH") ? getenv("PATH") : "");
+    char path[PATH_MAX] = "", *folders = text("%s", getenv("PATH") ? getenv("PATH") : ""), *name;
     const char *beside, *found;
     struct stat a, b;
 
-    if (readlink("/proc/self/exe", path, sizeof(path) - 1) > 0 && (name = strrchr(path, '/')))
-        *name = 0;
+    if (readlink("/proc/self/exe", path, sizeof(path) - 1) > 0)
+        *strrchr(path, '/') = 0;
     // programs of a package are in libexec, and what starts them is in bin
     if ((name = strrchr(path, '/')) && !strcmp(name, "/libexec"))
         strcpy(name, "/bin");
@@ -243,23 +243,16 @@ Command command_verify(const Job *job, const Input *encode)
 /// What makes a stream one that the output can hold: "copy" or an encoder; NULL if nothing does.
 static const char *stream_encoder(const AVOutputFormat *out, const AVStream *st)
 {
-    static const struct { enum AVCodecID id; const char *encoder; } texts[] = {
-        { AV_CODEC_ID_SUBRIP, "srt" }, { AV_CODEC_ID_MOV_TEXT, "mov_text" },
-        { AV_CODEC_ID_WEBVTT, "webvtt" },
-    };
     const enum AVMediaType type = st->codecpar->codec_type;
-    const enum AVCodecID id     = st->codecpar->codec_id;
-    const AVCodecDescriptor *d  = avcodec_descriptor_get(id);
-    const int can               = avformat_query_codec(out, id, FF_COMPLIANCE_NORMAL);
+    const AVCodecDescriptor *d  = avcodec_descriptor_get(st->codecpar->codec_id);
+    const int can = avformat_query_codec(out, st->codecpar->codec_id, FF_COMPLIANCE_NORMAL);
 
     // a file of any kind may be attached, of which the format tells nothing
     if (!strcmp(out->name, "matroska") && (type == AVMEDIA_TYPE_ATTACHMENT ||
                                            st->disposition & AV_DISPOSITION_ATTACHED_PIC))
         return "copy";
-    for (int i = 0; i < FF_ARRAY_ELEMS(texts) && !can && d; i++)
-        if (d->props & AV_CODEC_PROP_TEXT_SUB &&
-            avformat_query_codec(out, texts[i].id, FF_COMPLIANCE_NORMAL) == 1)
-            return texts[i].encoder;
+    if (!can && d && d->props & AV_CODEC_PROP_TEXT_SUB && out->subtitle_codec)
+        return avcodec_get_name(out->subtitle_codec);
     return can == 1 || can && type <= AVMEDIA_TYPE_AUDIO && type >= 0 ? "copy" : NULL;
 }
 

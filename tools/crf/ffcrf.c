@@ -108,8 +108,7 @@ static int ask(const Job *job, const char *words, const char **answer)
 }
 
 /// Run a command that scores. It fails if a frame got lost, or may have met another one.
-static int measure(const Search *s, const Command *c, int nb_frames, int step, int is_encode,
-                   Result *r)
+static int measure(const Search *s, const Command *c, int nb_frames, int step, Result *r)
 {
     const Metric *m     = s->o.measure.metric;
     const int64_t begin = av_gettime_relative();
@@ -130,13 +129,11 @@ static int measure(const Search *s, const Command *c, int nb_frames, int step, i
     // of what is left at the end, shorter than a step, one may be scored
     least        = l.nb_decoded / step;
     most         = (l.nb_decoded + step - 1) / step;
-    if (is_encode && (l.nb_frames != l.nb_packets || l.nb_frames != l.nb_decoded))
-        return fail("%d frames went into %s and %d packets came out, of which %d frames were "
-                    "decoded: without pairs of frames there is no score.", l.nb_frames,
-                    s->o.encoder, l.nb_packets, l.nb_decoded);
-    if (l.nb_frames != l.nb_decoded)
-        return fail("The encode has %d frames, and what it is compared with %d: give the part, "
-                    "-vf and -r that it was made with.", l.nb_decoded, l.nb_frames);
+    if (l.nb_frames != l.nb_decoded || l.nb_packets && l.nb_packets != l.nb_frames)
+        return fail("The encode has %d frames, of %d packets, and what it is compared with has %d "
+                    "frames: without pairs there is no score. %s", l.nb_decoded, l.nb_packets,
+                    l.nb_frames, s->o.verify ? "Give the part, -vf and -r that it was made with." :
+                    "Leave out what drops or adds frames.");
     if (r->nb_scores < FFMAX(least, 1) || r->nb_scores > most)
         return fail("Of %d frames %d were scored, and not %d.", l.nb_decoded, r->nb_scores, most);
     return isfinite(score_mean(m, r)) ? 0 :
@@ -213,7 +210,7 @@ static int try_sample(Search *s, int number, double crf, Result *r)
     if (!is_cached) {
         progress_begin(text("CRF %g, sample %d of %d, ", crf, number + 1, s->nb_samples),
                        (nb_crfs - s->nb_points) * (double)s->nb_samples - number);
-        if (measure(s, &c, sample->nb_frames, sample->step, 1, r) < 0)
+        if (measure(s, &c, sample->nb_frames, sample->step, r) < 0)
             return -1;
         if (s->cache && cache_put(s->cache, key, r) < 0)
             s->cache = NULL;
@@ -384,7 +381,7 @@ static int finish(Search *s, const Point *found)
     ret  = command_whole(&c, &s->job, found->crf, part, 1, 0);
     progress_begin("the whole encode, ", 1);
     if (ret >= 0)
-        ret = measure(s, &c, s->in.nb_units, s->o.step, 1, &r);
+        ret = measure(s, &c, s->in.nb_units, s->o.step, &r);
     if (ret >= 0 && rename(part, output) < 0)
         ret = fail("'%s' cannot get its name: %s.", output, strerror(errno));
     if (ret < 0)
@@ -490,7 +487,7 @@ static int verify(Search *s, const Input *encode)
     Result r;
 
     progress_begin("the whole encode, ", 1);
-    if (measure(s, &c, encode->nb_units, s->o.step, 0, &r) < 0)
+    if (measure(s, &c, encode->nb_units, s->o.step, &r) < 0)
         return -1;
     r.bytes = encode->bytes;
     return report_whole(s, s->o.verify, &r);
@@ -500,7 +497,7 @@ static int verify(Search *s, const Input *encode)
 static int run_all(Search *s)
 {
     Options *o = &s->o;
-    const char *filters, *version, *source;
+    const char *filters, *version;
     const Point *found;
     Input encode;
     Command c;
@@ -518,9 +515,10 @@ static int run_all(Search *s)
     // what is wrong with the output is better known before the search than after it
     if (o->encode && command_whole(&c, &s->job, 0, o->encode, 0, 0) < 0)
         return -1;
-    source   = cache_describe(o->input);
-    s->cache = o->cache && source ? cache_folder() : NULL;
-    s->facts = text("%s\n%s", source, version);
+    s->cache = o->cache ? cache_folder() : NULL;
+    // files with other contents have packets of other sizes
+    s->facts = text("%s\n%s", version,
+                    cache_hash(s->in.unit, s->in.nb_units * sizeof(*s->in.unit)));
     plan_samples(s);
     ret = search(s, &found);
     return ret == EXIT_FOUND ? finish(s, found) : ret;

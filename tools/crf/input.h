@@ -12,7 +12,7 @@
 
 typedef struct Unit {
     double time;                ///< in seconds of the part that is used
-    int size;
+    int64_t size;
 } Unit;
 
 typedef struct Input {

@@ -55,7 +55,8 @@ char *measure_graph(const Measure *m, const char *encode, int step)
             model = models[i][1 + (m->height > 1440)];
     if (!strcmp(metric->name, "vmaf"))
         options = text("%s%s:model=version=%s", options, m->is_mixed ? ":bitdepth=10" : "", model);
-    // a log has the last frame, too, which does not always come out; FFmpeg's logs have parts of lines
+    // a log has the last frame, too, which does not always come out; but FFmpeg's own filters write
+    // parts of lines, between which others may come
     options = text("%s%s", options, *metric->key == ' ' ? ":stats_file=/dev/stdout" :
                                     ",metadata=print:file=/dev/stdout:direct=1");
     return text("[%s]settb=1/25,setpts=N,split[c][x];[x]null%s[e];[s]settb=1/25,setpts=N%s[r];"

@@ -62,7 +62,7 @@ static const AVOption options[] = {
     REAL("max-crf", plan.max_crf, NAN, 0, 255, "highest CRF to try (default: by encoder)"),
     REAL("crf-increment", plan.increment, NAN, 0.01, 50, "try multiples of this only"),
     REAL("crf", crf, NAN, 0, 255, "try this CRF only; no target is needed"),
-    FLAG("thorough", thorough, 0, "find the highest CRF that reaches the target, without tolerance"),
+    FLAG("thorough", thorough, 0, "find the highest CRF that reaches the target: no tolerance"),
     REAL("max-encoded-percent", plan.max_percent, 100, 0, INFINITY,
          "largest size, in % of the source's video (default 100)"),
     INTEGER("samples", samples, 0, 1000, "number of samples"),
@@ -146,21 +146,17 @@ void options_print_help(void)
 /// "1h30m", as ab-av1 has it, in seconds; what is not of this kind is returned as it is.
 static const char *in_seconds(const char *duration)
 {
-    static const struct { const char *name; double seconds; } units[] = {
-        { "ms", 1e-3 }, { "sec", 1 }, { "s", 1 }, { "min", 60 }, { "m", 60 }, { "h", 3600 },
-    };
     double sum = 0, number;
-    char name[4];
-    int size, i;
+    char unit[4];
+    int size;
 
     for (const char *p = duration; *p; p += size) {
-        if (sscanf(p, "%lf%3[a-z]%n", &number, name, &size) != 2)
+        if (sscanf(p, "%lf%3[a-z]%n", &number, unit, &size) != 2)
             return duration;
-        for (i = 0; i < FF_ARRAY_ELEMS(units) && strcmp(name, units[i].name);)
-            i++;
-        if (i == FF_ARRAY_ELEMS(units))
-            return duration;
-        sum += number * units[i].seconds;
+        sum += number * (av_match_name(unit, "h")     ? 3600 :
+                         av_match_name(unit, "m,min") ? 60   :
+                         av_match_name(unit, "s,sec") ? 1    :
+                         av_match_name(unit, "ms")    ? 1e-3 : NAN);
     }
     return text("%f", sum);
 }
@@ -223,10 +219,11 @@ static int take_option(Options *o, const char *argument, const char *value)
     }
     if (!strcmp(name, "svt") || !strcmp(name, "scd")) {
         const AVDictionaryEntry *e = av_dict_get(o->encoder_options, "svtav1-params", NULL, 0);
-        const char *parameter      = name[1] == 'v' ? value : strcmp(value, "true") ? "scd=0" : "scd=1";
 
+        if (!strcmp(name, "scd"))
+            value = strcmp(value, "true") ? "scd=0" : "scd=1";
         return set_other(&o->encoder_options, "svtav1-params",
-                         text("%s%s%s", e ? e->value : "", e ? ":" : "", parameter));
+                         e ? text("%s:%s", e->value, value) : value);
     }
     if (!strcmp(name, "stdout-format"))
         return 1;           // it was looked at
@@ -256,12 +253,11 @@ static int check_output(const Options *o)
     if (access(folder, W_OK) < 0)
         return fail("No file can be written to '%s', where --encode is to go: %s.", folder,
                     strerror(errno));
-    if (stat(output, &out) < 0)
+    if (stat(output, &out) < 0 || o->overwrite && S_ISREG(out.st_mode) &&
+        (stat(o->input, &in) < 0 || in.st_dev != out.st_dev || in.st_ino != out.st_ino))
         return 0;
-    if (!stat(o->input, &in) && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
-        return fail("--encode %s would overwrite the input: give another name.", output);
-    return S_ISREG(out.st_mode) && o->overwrite ? 0 :
-           fail("'%s' is there already: give another name, or -y to replace a file.", output);
+    return fail("'%s' is there already, and --encode would overwrite it: give another name, or -y "
+                "to replace a file that is not the input.", output);
 }
 
 /// What does not depend on ffmpeg.
