@@ -114,16 +114,15 @@ crf_refusals(){
     : > ${tmp}/empty.mkv
     cp ${in} ${tmp}/there.mkv
     good="-i ${in} ${fast} --target-ssim 0.9"
+    export CUDA_VISIBLE_DEVICES=-1
     while IFS='|' read -r word arguments; do
         eval ffcrf ${arguments}
         echo "${arguments}: status ${status}, $(grep -c -e "${word}" ${tmp}/err)" | sed "s,${tmp},folder,g"
     done << 'END' | sed 's/, [1-9][0-9]*$/, and says why/; s/, 0$/, and does not say why/'
 crf 20|${good} -crf:v 20
-crf 20|${good} -crf 20
 qp 20|${good} -qp 20
 b 1M|${good} -b:v 1M
 qp|${good} -x264-params ref=2:qp=20
-crf|${good} -x264opts crf=20
 crf|-i ${in} -c:v libsvtav1 --target-ssim 0.9 -svtav1-params tune=0:crf=20
 crf|-i ${in} -c:v libx265 --target-ssim 0.9 -x265-params crf=18
 fps_mode|${good} -fps_mode cfr
@@ -137,10 +136,12 @@ frobnicate|${good} -vf frobnicate
 frobnicate|${good} -tune frobnicate
 yuv999p|${good} -pix_fmt:v yuv999p
 psnr|-i ${in} ${fast} --metric psnr --target 40
+xpsnr|${good} --metric xpsnr
+hwaccel|${good} -hwaccel frobnicate
+cuda|${good} -hwaccel cuda
 target-ssim|-i ${in} ${fast} --metric ssim
 second target|${good} --target-xpsnr 40
 not a value|${good} --samples many
-12x|${good} --sample-every 12x
 1.5.5s|${good} --sample-every 1.5.5s
 p99|${good} --pool p99
 needs a value|${good} --samples
@@ -156,12 +157,10 @@ holds h264|${good} --encode ${tmp}/out.webm
 protocol|${good} --encode a:b.mkv
 gpu|${good} --gpu 99x
 END
-    CUDA_VISIBLE_DEVICES=-1 ffcrf ${good} --gpu 0
-    echo "no GPU: status ${status}, $(grep -c -e '--gpu 0' ${tmp}/err)"
-    CUDA_VISIBLE_DEVICES=-1 ffcrf ${good} --gpu auto
-    echo "a GPU if there is one: status ${status}, $(grep -ci 'on the CPU' ${tmp}/err) told"
-    CUDA_VISIBLE_DEVICES=-1 ffcrf ${good}
-    echo "nothing asked: status ${status}, $(grep -ci 'GPU' ${tmp}/err) told"
+    for gpu in "--gpu 0" "--gpu auto" "--gpu off" ""; do
+        ffcrf ${good} ${gpu}
+        echo "no GPU, ${gpu}: status ${status}, $(grep -c -e 'GPU can' -e '--gpu 0' ${tmp}/err) told"
+    done
     ffcrf -i ${in} ${fast} --target-ssim 1
     echo "not reachable: status ${status}"
     ffcrf ${good} --max-encoded-percent 0.1
@@ -214,8 +213,9 @@ another filter|-vf hflip
 another format|-pix_fmt yuv444p
 another part|--to 300ms
 END
-    touch -d 2020-01-01 ${in}
-    has_json ${search};                     cached "another time of change"
+    ff -i ${in} -c:v libx264 -preset ultrafast -qp 5 ${out}
+    mv ${out} ${in}
+    has_json ${search};                     cached "other contents"
     for damage in "head -c -3" "head -c 0" "echo junk"; do
         for entry in $(find ${tmp}/cache -type f); do
             ${damage} < ${entry} > ${tmp}/damaged && cp ${tmp}/damaged ${entry}
@@ -238,20 +238,21 @@ children(){
     pgrep -f "ffmpeg.*${tmp}/in.mkv" | wc -l
 }
 
-# Waits until something is so, for ten seconds at most.
+# Waits until something is so, for a minute at most.
 until_so(){ # condition
-    for _ in $(seq 200); do
+    for _ in $(seq 1200); do
         if eval "$1"; then return; fi
         sleep 0.05
     done
     echo "never: $1"
 }
 
-# Interrupted at any moment, no ffmpeg outlives it; it goes on where it was, and finds the same.
+# Interrupted at any moment, no ffmpeg outlives it; it goes on where it was, and finds the same. A filter
+# keeps the encoder waiting, so that none is at its end before it is interrupted.
 crf_resume(){
     need pgrep || return 0
     clip in.mkv 4
-    search="-i ${in} -c:v libx264 -preset slow --max-encoded-percent 1000 --target-ssim 0.95 --samples 3 --sample-duration 1s --tolerance 0 --json"
+    search="-i ${in} -c:v libx264 -vf realtime=2 --max-encoded-percent 1000 --target-ssim 0.95 --samples 3 --sample-duration 1s --tolerance 0 --json"
     without_time='select(.type == "crf-search-done") | del(.predicted_encode_seconds)'
     has_json ${search}
     jq -c "${without_time}" ${json} > ${tmp}/first
@@ -273,8 +274,9 @@ crf_resume(){
     same "found" ${tmp}/first ${tmp}/again
     jq -Rc 'fromjson? | select(.type == "sample-encode-done" and (.from_cache | not)) | [.sample, .crf]' ${tmp}/runs | sort > ${tmp}/made
     yes_if "measured once" "$(wc -l < ${tmp}/made) == $(uniq ${tmp}/made | wc -l) && $(wc -l < ${tmp}/made) >= ${nb} - 3"
-    # while it makes the whole
-    env --default-signal=INT ${program} ${search} --encode ${out} > /dev/null 2>&1 &
+    # while it makes the whole, which takes 100 s
+    env --default-signal=INT ${program} -i ${in} ${fast} -vf realtime=0.04 --metric ssim --crf 30 \
+        --samples 1 --sample-duration 80ms --encode ${out} > /dev/null 2>&1 &
     until_so "test -e ${tmp}/out.part.mkv"
     kill -INT $!
     wait $!
@@ -392,20 +394,16 @@ crf_metrics(){
         key=${metric#*=} metric=${metric%=*} pair="[e][r]"
         grep -q " ${metric} " ${tmp}/filters || { leave_out ${metric}; continue; }
         test ${metric} != xpsnr || pair="[r][e]"
-        options=
-        test ${metric} != vmaf || options=bitdepth=10:
         has_json -i ${in} --verify ${out} --metric ${metric} --target 1 --score-every 1
-        ff -v info -i ${out} -i ${in} -lavfi "[0]${count}[e];[1]${count}[r];${pair}${metric}=${options}stats_file=${tmp}/stats" ${to_null} 2> ${tmp}/log
+        ff -v info -i ${out} -i ${in} -lavfi "[0]${count}[e];[1]${count}[r];${pair}${metric}=stats_file=${tmp}/stats" ${to_null} 2> ${tmp}/log
         case ${metric} in
         xpsnr) mean=$(sed -n 's/.*minimum: \([0-9.]*\)).*/\1/p' ${tmp}/log) ;;      # its own summary, the worst plane
         *)     mean=$(sed "s/.* ${key}:\([^ ]*\).*/\1/" ${tmp}/stats | awk '{ sum += $1 } END { print sum / NR }') ;;
         esac
         yes_if "${metric}" "${mean:-0} > 0 && (${mean:-0} - $(whole .score)) ^ 2 < 1e-7"
     done
-    default=vmaf
-    grep -q ' \(lib\)\{0,1\}vmaf ' ${tmp}/filters || default=detailloss
     has_json -i ${in} ${fast}
-    yes_if "the default is the first that is there" "\"$(done_ .metric)\" == \"${default}\""
+    echo "by default $(done_ '"\(.metric) of \(.target)"')"
 }
 
 # A file that is cut off is used as far as it goes, and that is told.
@@ -436,6 +434,58 @@ crf_abav1(){
     options
     ffcrf sample-encode -i ${in} --encoder libsvtav1 --crf 30.5 ${small}
     echo "half a CRF: status ${status}"
+}
+
+# The meter of a terminal: how far it is, and for how long it will go on. Of devices, none is one, too.
+crf_meter(){
+    need script || return 0
+    clip in.mkv 2
+    script -qec "${program} -hwaccel none -i ${in} ${fast} -vf realtime --metric ssim --crf 30" /dev/null < /dev/null > ${tmp}/out
+    tr '\r' '\n' < ${tmp}/out | sed -n 's/.*CRF 30, sample 1 of 1, frame \([0-9]*\) of 50, [0-9.]* fps, ETA 0:[0-9][0-9]$/\1/p' > ${tmp}/shown
+    yes_if "it goes on" "$(wc -l < ${tmp}/shown) > 1 && $(sort -cnu ${tmp}/shown 2>&1 | wc -l) == 0"
+    yes_if "it is wiped" "$(grep -c "$(printf '\r\033\[KCRF 30: ssim')" ${tmp}/out) == 1"
+    yes_if "-hwaccel" "$(grep -c 'ffmpeg.* -hwaccel none -i ' ${tmp}/out) == 1"
+}
+
+# What is searched, and what else an encoder gets, by what ffmpeg says of it: here a stand-in says it.
+crf_encoders(){
+    clip in.mkv 0.1
+    mkdir ${tmp}/bin
+    cp ${program} ${tmp}/bin/ffcrf
+    cat > ${tmp}/bin/ffmpeg << 'END'
+#!/bin/sh
+case "$*" in
+*-filters) echo " ... ssim VV->V" ;;
+*encoder=*)
+    echo "Encoder ${*##*=} [x]:"
+    case "$*" in
+    *nvenc)     printf '  -preset <int> x
+  -cq <float> x (from 0 to 51)
+  -qp <int> x
+' ;;
+    *_qsv)      printf '  -preset <int> x
+' ;;
+    *libaom*)   printf '  -cpu-used <int> x
+  -crf <int> x (from -1 to 63)
+' ;;
+    *librav1e)  printf '  -qp <int> x (from -1 to 255)
+  -speed <int> x
+' ;;
+    *libx26*)   printf '  -preset <string> x
+  -crf <float> x (from -1 to FLT_MAX)
+  -qp <int> x
+' ;;
+    esac ;;
+*) exit 1 ;;
+esac
+END
+    chmod +x ${tmp}/bin/ffmpeg
+    for encoder in libx264 libx265 libaom-av1 librav1e h264_nvenc av1_nvenc hevc_qsv h264_vaapi hevc_vaapi av1_vaapi; do
+        ${tmp}/bin/ffcrf -i ${in} -c:v ${encoder} -preset 6 --target-ssim 0.9 --loglevel verbose 2>&1 |
+            sed -n 's/ -fps_mode.*//; s/.*verbose //; s/-i .* -vf/.../p'
+    done
+    ${tmp}/bin/ffcrf -i ${in} -c:v libaom-av1 --crf 30.5 > /dev/null 2>&1
+    echo "half a CRF: status $?"
 }
 
 # The examples of the manual.

@@ -10,8 +10,8 @@ $(FATE_FFCRF_SEARCH): RUN = crf_search $(CODEC)
 fate-ffcrf-search:  CODEC = "-c:v libx264 -preset veryfast"
 fate-ffcrf-libx265: CODEC = "-c:v libx265 -preset ultrafast"
 fate-ffcrf-svtav1:  CODEC = "-c:v libsvtav1 -preset 10" 8
-FATE_FFCRF_RUN = $(addprefix fate-ffcrf-,abav1 alone cache damage docs json metrics pairs refusals resume \
-                                         samples streams)
+FATE_FFCRF_RUN = $(addprefix fate-ffcrf-,abav1 alone cache damage docs encoders json meter metrics pairs \
+                                         refusals resume samples streams)
 $(FATE_FFCRF_RUN): RUN = crf_$(LAST)
 FATE_FFCRF = $(FATE_FFCRF_SEARCH) $(FATE_FFCRF_RUN)
 

@@ -1,38 +1,21 @@
-/*
- * This file is part of FFmpeg.
- *
- * FFmpeg is free software; you can redistribute it and/or
- * modify it under the terms of the GNU Lesser General Public
- * License as published by the Free Software Foundation; either
- * version 2.1 of the License, or (at your option) any later version.
- *
- * FFmpeg is distributed in the hope that it will be useful,
- * but WITHOUT ANY WARRANTY; without even the implied warranty of
- * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
- * Lesser General Public License for more details.
- *
- * You should have received a copy of the GNU Lesser General Public
- * License along with FFmpeg; if not, write to the Free Software
- * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
- */
+// SPDX-License-Identifier: LGPL-2.1-or-later
 
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "libavutil/common.h"
+#include "libavutil/hash.h"
 #include "libavutil/mem.h"
-#include "libavutil/sha.h"
 
 #include "cache.h"
 #include "text.h"
 
-#define MAGIC "ffcrf-cache 4"
-#define PLACE 65536         ///< bytes that are hashed at each place of the source
+#define MAGIC "ffcrf-cache 5"
 
 const char *cache_folder(void)
 {
@@ -53,46 +36,28 @@ const char *cache_folder(void)
     return folder;
 }
 
-/// A hash in hexadecimal digits.
-static const char *hash(const uint8_t *data, size_t size)
+const char *cache_hash(const void *data, size_t size)
 {
-    struct AVSHA *sha = checked(av_sha_alloc());
-    uint8_t digest[20];
-    char *digits = text("%40s", "");
+    char *digits = checked(av_mallocz(2 * AV_HASH_MAX_SIZE + 1));
+    struct AVHashContext *context;
 
-    av_sha_init(sha, 160);
-    av_sha_update(sha, data, size);
-    av_sha_final(sha, digest);
-    av_free(sha);
-    for (int i = 0; i < 20; i++)
-        snprintf(digits + 2 * i, 3, "%02x", digest[i]);
+    if (av_hash_alloc(&context, "SHA160") < 0)
+        checked(NULL);
+    av_hash_init(context);
+    av_hash_update(context, data, size);
+    av_hash_final_hex(context, digits, 2 * AV_HASH_MAX_SIZE + 1);
+    av_hash_freep(&context);
     return digits;
 }
 
-const char *cache_describe(const char *path)
+static const char *entry(const char *folder, const char *key)
 {
-    FILE *f       = fopen(path, "rb");
-    uint8_t *data = checked(av_malloc(3 * PLACE));
-    const char *made = NULL;
-    size_t size = 0;
-    struct stat st;
-
-    if (f && fstat(fileno(f), &st) >= 0 && S_ISREG(st.st_mode)) {
-        for (int i = 0; i < 3; i++)
-            if (!fseeko(f, FFMAX(st.st_size - PLACE, 0) / 2 * i, SEEK_SET))
-                size += fread(data + size, 1, PLACE, f);
-        made = text("%s %"PRId64" %"PRId64" %s", path, (int64_t)st.st_size, (int64_t)st.st_mtime,
-                    hash(data, size));
-    }
-    if (f)
-        fclose(f);
-    av_free(data);
-    return made;
+    return text("%s%s", folder, cache_hash(key, strlen(key)));
 }
 
 int cache_get(const char *folder, const char *key, Result *r)
 {
-    FILE *f = folder ? fopen(text("%s%s", folder, hash(key, strlen(key))), "r") : NULL;
+    FILE *f = folder ? fopen(entry(folder, key), "r") : NULL;
     char end[8] = "";
     int nb = 0;
     double score;
@@ -102,26 +67,26 @@ int cache_get(const char *folder, const char *key, Result *r)
         return 0;
     if (fscanf(f, MAGIC " %d %"SCNd64" %lf %d", &r->nb_frames, &r->bytes, &r->seconds, &nb) == 4)
         // memory for what is there, not for what a damaged number promises
-        while (r->scores.nb < nb && fscanf(f, "%lf", &score) == 1 && isfinite(score))
-            scores_add(&r->scores, score);
-    if (fscanf(f, "%7s", end) != 1 || strcmp(end, "end") || nb < 1 || r->scores.nb < nb)
+        while (r->nb_scores < nb && fscanf(f, "%lf", &score) == 1 && isfinite(score))
+            score_add(r, score);
+    if (fscanf(f, "%7s", end) != 1 || strcmp(end, "end") || nb < 1 || r->nb_scores < nb)
         *r = (Result){ 0 };
     fclose(f);
-    return r->scores.nb;
+    return r->nb_scores;
 }
 
 int cache_put(const char *folder, const char *key, const Result *r)
 {
-    const char *path      = text("%s%s", folder, hash(key, strlen(key)));
+    const char *path      = entry(folder, key);
     const char *temporary = text("%s.%d.tmp", path, getpid());
     FILE *f = fopen(temporary, "w");
     int bad = !f;
 
     if (f) {
         fprintf(f, MAGIC "\n%d %"PRId64" %.6f %d\n", r->nb_frames, r->bytes, r->seconds,
-                r->scores.nb);
-        for (int i = 0; i < r->scores.nb; i++)
-            fprintf(f, "%.9g\n", r->scores.score[i]);
+                r->nb_scores);
+        for (int i = 0; i < r->nb_scores; i++)
+            fprintf(f, "%.9g\n", r->score[i]);
         fputs("end\n", f);
         bad = ferror(f);
         // it gets its name when it is complete

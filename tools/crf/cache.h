@@ -1,20 +1,4 @@
-/*
- * This file is part of FFmpeg.
- *
- * FFmpeg is free software; you can redistribute it and/or
- * modify it under the terms of the GNU Lesser General Public
- * License as published by the Free Software Foundation; either
- * version 2.1 of the License, or (at your option) any later version.
- *
- * FFmpeg is distributed in the hope that it will be useful,
- * but WITHOUT ANY WARRANTY; without even the implied warranty of
- * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
- * Lesser General Public License for more details.
- *
- * You should have received a copy of the GNU Lesser General Public
- * License along with FFmpeg; if not, write to the Free Software
- * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
- */
+// SPDX-License-Identifier: LGPL-2.1-or-later
 
 /**
  * @file
@@ -24,23 +8,13 @@
 #ifndef TOOLS_CRF_CACHE_H
 #define TOOLS_CRF_CACHE_H
 
-#include <stdint.h>
-
 #include "metric.h"
-
-/// What came of an encode.
-typedef struct Result {
-    int nb_frames;
-    int64_t bytes;
-    double seconds;             ///< that it took
-    Scores scores;
-} Result;
 
 /// The folder of the cache, which is made; NULL, and a warning, if there is none.
 const char *cache_folder(void);
 
-/// Name, size, time of change, and what is at three places of a file; NULL if it is no regular one.
-const char *cache_describe(const char *path);
+/// A hash in hexadecimal digits.
+const char *cache_hash(const void *data, size_t size);
 
 /// @param folder NULL has nothing. @return whether there was a complete result
 int cache_get(const char *folder, const char *key, Result *result);

@@ -1,20 +1,4 @@
-/*
- * This file is part of FFmpeg.
- *
- * FFmpeg is free software; you can redistribute it and/or
- * modify it under the terms of the GNU Lesser General Public
- * License as published by the Free Software Foundation; either
- * version 2.1 of the License, or (at your option) any later version.
- *
- * FFmpeg is distributed in the hope that it will be useful,
- * but WITHOUT ANY WARRANTY; without even the implied warranty of
- * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
- * Lesser General Public License for more details.
- *
- * You should have received a copy of the GNU Lesser General Public
- * License along with FFmpeg; if not, write to the Free Software
- * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
- */
+// SPDX-License-Identifier: LGPL-2.1-or-later
 
 #include <limits.h>
 #include <stdlib.h>
@@ -23,46 +7,43 @@
 #include <unistd.h>
 
 #include "libavcodec/avcodec.h"
-#include "libavutil/avstring.h"
 #include "libavutil/mem.h"
+#include "libavutil/pixdesc.h"
 
 #include "command.h"
 #include "text.h"
 
 // ---- arguments ----
 
-static void add(Command *c, char *argument)
+static void add(Command *c, const char *argument)
 {
     c->argv = checked(av_realloc_array(c->argv, c->nb + 2, sizeof(*c->argv)));
-    c->argv[c->nb++] = argument;
+    c->argv[c->nb++] = text("%s", argument);
     c->argv[c->nb]   = NULL;
 }
 
 /// Add an option, of a stream if its specifier is given, and its value.
-static void add_option(Command *c, const char *name, const char *stream, char *value)
+static void add_option(Command *c, const char *name, const char *stream, const char *value)
 {
     add(c, text("-%s%s", name, stream));
     add(c, value);
 }
 
-#define OPTION(c, name, ...) add_option(c, name, "", text(__VA_ARGS__))
-
-static void add_words(Command *c, const char *words)
+/// Add what stands between spaces.
+static void add_split(Command *c, char *words)
 {
-    for (; *words; words += strspn(words, " ")) {
-        const int size = strcspn(words, " ");
-
-        add(c, text("%.*s", size, words));
-        words += size;
-    }
+    for (char *word; (word = av_strtok(words, " ", &words));)
+        add(c, word);
 }
+
+#define add_words(c, ...) add_split(c, text(__VA_ARGS__))
 
 static void add_dictionary(Command *c, const AVDictionary *options, const char *stream)
 {
     const AVDictionaryEntry *e = NULL;
 
     while ((e = av_dict_iterate(options, e)))
-        add_option(c, e->key, stream, text("%s", e->value));
+        add_option(c, e->key, stream, e->value);
 }
 
 const char *command_text(const Command *c)
@@ -84,12 +65,12 @@ const char *command_text(const Command *c)
 
 const char *command_ffmpeg(void)
 {
-    char path[PATH_MAX] = "", *name, *folders = text("%s", getenv("PATH") ? getenv("PATH") : "");
+    char path[PATH_MAX] = "", *folders = text("%s", getenv("PATH") ? getenv("PATH") : ""), *name;
     const char *beside, *found;
     struct stat a, b;
 
-    if (readlink("/proc/self/exe", path, sizeof(path) - 1) > 0 && (name = strrchr(path, '/')))
-        *name = 0;
+    if (readlink("/proc/self/exe", path, sizeof(path) - 1) > 0)
+        *strrchr(path, '/') = 0;
     // programs of a package are in libexec, and what starts them is in bin
     if ((name = strrchr(path, '/')) && !strcmp(name, "/libexec"))
         strcpy(name, "/bin");
@@ -112,9 +93,10 @@ static const char *filters(const Job *job, int is_reference)
 {
     const Options *o = job->o;
     const char *user = is_reference && o->reference ? o->reference : o->filters;
-    const char *end  = job->width   ? text("scale=%d:%d,format=%s", job->width, job->height,
-                                           av_get_pix_fmt_name(job->format)) :
-                       o->pix_fmt   ? text("format=%s", o->pix_fmt) : "null";
+    const char *end  = job->width ? text("scale=%d:%d,format=%s", job->width, job->height,
+                                         av_get_pix_fmt_name(is_reference ? job->reference_format
+                                                                          : job->format)) :
+                       o->pix_fmt ? text("format=%s", o->pix_fmt) : "null";
 
     return text("%s%s%s%s%s%s", user ? user : "", user ? "," : "",
                 o->rate      ? text("fps=%s,", o->rate) : "",
@@ -130,61 +112,49 @@ static Command begin(const Job *job, int is_printed)
     const Options *o = job->o;
     Command c = { NULL };
 
-    add(&c, text("%s", job->ffmpeg));
-    add_words(&c, "-nostdin");
+    add(&c, job->ffmpeg);
+    add(&c, "-nostdin");
     if (!is_printed)
-        add_words(&c, text("-y -nostats -progress pipe:1 -v %s", o->loglevel));
+        add_words(&c, "-y -nostats -v %s", o->loglevel);
     if (o->device)
-        OPTION(&c, "init_hw_device", "%s", o->device);
-    if (o->measure.on_gpu && job->width && !is_printed)
-        add_words(&c, text("-init_hw_device cuda=gpu:%d -filter_hw_device gpu",
-                           o->gpu ? atoi(o->gpu) : 0));
+        add_words(&c, "-init_hw_device %s", o->device);
+    if (o->measure.upload && !is_printed)
+        add_words(&c, "-init_hw_device cuda=gpu:%d -filter_hw_device gpu", atoi(o->gpu));
     return c;
 }
 
-/// A part of the source; length 0 is to its end.
+/// A part of what is taken of the source; length 0 is to its end.
 static void add_input(Command *c, const Job *job, double start, double length)
 {
     const Options *o = job->o;
 
+    start  += o->start / 1e6;
+    length  = length ? length : o->length / 1e6;
     if (o->hwaccel)
-        OPTION(c, "hwaccel", "%s", o->hwaccel);
+        add_option(c, "hwaccel", "", o->hwaccel);
     if (start > 0)
-        OPTION(c, "ss", "%.12g", start);
+        add_words(c, "-ss %.12g", start);
     if (length > 0)
-        OPTION(c, "t", "%.12g", length);
-    OPTION(c, "i", "%s", o->input);
+        add_words(c, "-t %.12g", length);
+    add_option(c, "i", "", o->input);
 }
 
 static void add_encoder(Command *c, const Options *o, double crf, const char *stream)
 {
-    AVDictionary *always = NULL;
-
-    // the user's are among them, too
-    if (o->always && av_dict_parse_string(&always, o->always, "=", ":", 0) < 0)
-        checked(NULL);
-    add_option(c, "c", stream, text("%s", o->encoder));
+    add_option(c, "c", stream, o->encoder);
     add_option(c, o->crf_option, stream, text("%.6g", crf));
-    add_dictionary(c, always, stream);
     add_dictionary(c, o->encoder_options, stream);
-    add_option(c, "fps_mode", stream, text("passthrough"));
-    add_option(c, "enc_time_base", stream, text("filter"));
-    av_dict_free(&always);
+    add_option(c, "fps_mode", stream, "passthrough");
+    add_option(c, "enc_time_base", stream, "filter");
 }
 
-/// Count the frames of a stream.
-static void add_count(Command *c, const char *stream, int file)
+/// Print a line for each frame of a stream, or packet. ffmpeg has one buffer for all that it prints
+/// to files of one name, without a lock: each kind of line needs another name of standard output.
+static void add_lines(Command *c, const char *of, const char *stream, const char *output,
+                      const char *line)
 {
-    add_option(c, "stats_enc_pre", stream, text("/dev/fd/%d", file));
-    add_option(c, "stats_enc_pre_fmt", stream, text("{n}"));
-}
-
-/// Count what goes into an encoder, and what comes out.
-static void add_counts(Command *c, const char *stream)
-{
-    add_count(c, stream, FILE_FRAMES);
-    add_option(c, "stats_mux_pre", stream, text("/dev/fd/%d", FILE_PACKETS));
-    add_option(c, "stats_mux_pre_fmt", stream, text("{size}"));
+    add_option(c, text("stats_%s", of), stream, output);
+    add_option(c, text("stats_%s_fmt", of), stream, line);
 }
 
 /// Filter the source to [a], which is encoded, and [s], which that is compared with.
@@ -193,24 +163,26 @@ static void add_source(Command *c, const Job *job)
     const Options *o = job->o;
     const int index  = job->in->stream->index;
 
-    if (o->reference)
-        OPTION(c, "filter_complex", "[0:%d]split[x][y];[x]%s%s[a];[y]%s[s]", index,
-               filters(job, 0), o->upload, filters(job, 1));
-    else
-        OPTION(c, "filter_complex", "[0:%d]%s,split[x][s];[x]null%s[a]", index, filters(job, 0),
-               o->upload);
+    add_option(c, "filter_complex", "", o->reference ?
+               text("[0:%d]split[x][y];[x]%s%s[a];[y]%s[s]", index, filters(job, 0), o->upload,
+                    filters(job, 1)) :
+               text("[0:%d]%s,split[x][s];[x]null%s[a]", index, filters(job, 0), o->upload));
+}
+
+/// Count what goes into an encoder, and what comes out.
+static void add_counts(Command *c, const char *stream)
+{
+    add_lines(c, "enc_pre", stream, "pipe:1", LINE_FRAME);
+    add_lines(c, "mux_pre", stream, "/dev/stdout", LINE_PACKET "{size}");
 }
 
 /// Score the frames of that label against [s].
 static void add_score(Command *c, const Job *job, const char *encode, int step)
 {
-    const char *log = text("/dev/fd/%d", FILE_SCORES);
-
-    OPTION(c, "filter_complex", "%s", measure_graph(&job->o->measure, encode, log, job->height,
-                                                    job->format, step));
-    add_words(c, "-map [c] -fps_mode passthrough");
-    add_count(c, "", FILE_DECODED);
-    add_words(c, "-f null - -map [o] -fps_mode passthrough -f null -");
+    add_option(c, "filter_complex", "", measure_graph(&job->o->measure, encode, step));
+    add_words(c, "-map [c] -fps_mode passthrough -enc_time_base filter");
+    add_lines(c, "enc_pre", "", "/dev/fd/1", LINE_DECODED);
+    add_words(c, "-f null - -map [o] -fps_mode passthrough -enc_time_base filter -f null -");
 }
 
 // ---- whole commands ----
@@ -219,33 +191,31 @@ Command command_ask(const Job *job, const char *words)
 {
     Command c = { NULL };
 
-    add(&c, text("%s", job->ffmpeg));
-    add_words(&c, words);
+    add(&c, job->ffmpeg);
+    add_words(&c, "-nostdin -v quiet %s", words);
     return c;
 }
 
-Command command_first(const Job *job, double crf)
+Command command_first(const Job *job, double crf, int file)
 {
-    const Options *o = job->o;
     Command c = begin(job, 0);
 
-    add_input(&c, job, o->start / 1e6, o->length / 1e6);
-    OPTION(&c, "map", "0:%d", job->in->stream->index);
-    OPTION(&c, "vf", "%s%s", filters(job, 0), o->upload);
-    add_encoder(&c, o, crf, ":v");
-    add_words(&c, text("-frames:v 1 -f matroska /dev/fd/%d", FILE_FIRST));
+    add_input(&c, job, 0, 0);
+    add_words(&c, "-map 0:%d", job->in->stream->index);
+    add_option(&c, "vf", "", text("%s%s", filters(job, 0), job->o->upload));
+    add_encoder(&c, job->o, crf, ":v");
+    add_words(&c, "-frames:v 1 -f matroska /dev/fd/%d", file);
     return c;
 }
 
 Command command_sample(const Job *job, double crf, double start, double duration, int step)
 {
-    const Options *o = job->o;
     Command c = begin(job, 0);
 
-    add_input(&c, job, o->start / 1e6 + start, duration ? duration : o->length / 1e6);
+    add_input(&c, job, start, duration);
     add_source(&c, job);
     add_words(&c, "-map [a]");
-    add_encoder(&c, o, crf, ":v");
+    add_encoder(&c, job->o, crf, ":v");
     add_counts(&c, ":v");
     // headers where most files have them
     add_words(&c, "-flags:v +global_header -f null - -dec 0:0");
@@ -255,16 +225,16 @@ Command command_sample(const Job *job, double crf, double start, double duration
 
 Command command_verify(const Job *job, const Input *encode)
 {
-    const Options *o = job->o;
     Command c = begin(job, 0);
 
-    OPTION(&c, "i", "%s", encode->path);
-    add_input(&c, job, o->start / 1e6, o->length / 1e6);
-    OPTION(&c, "filter_complex", "[1:%d]%s,split[s][d]", job->in->stream->index, filters(job, 1));
-    add_words(&c, "-map [d] -fps_mode passthrough");
-    add_count(&c, "", FILE_FRAMES);
+    add_option(&c, "i", "", job->o->verify);
+    add_input(&c, job, 0, 0);
+    add_option(&c, "filter_complex", "", text("[1:%d]%s,split[s][d]", job->in->stream->index,
+                                              filters(job, 1)));
+    add_words(&c, "-map [d] -fps_mode passthrough -enc_time_base filter");
+    add_lines(&c, "enc_pre", "", "pipe:1", LINE_FRAME);
     add_words(&c, "-f null -");
-    add_score(&c, job, text("0:%d", encode->stream->index), o->step);
+    add_score(&c, job, text("0:%d", encode->stream->index), job->o->step);
     return c;
 }
 
@@ -273,23 +243,16 @@ Command command_verify(const Job *job, const Input *encode)
 /// What makes a stream one that the output can hold: "copy" or an encoder; NULL if nothing does.
 static const char *stream_encoder(const AVOutputFormat *out, const AVStream *st)
 {
-    static const struct { enum AVCodecID id; const char *encoder; } texts[] = {
-        { AV_CODEC_ID_SUBRIP, "srt" }, { AV_CODEC_ID_MOV_TEXT, "mov_text" },
-        { AV_CODEC_ID_WEBVTT, "webvtt" },
-    };
     const enum AVMediaType type = st->codecpar->codec_type;
-    const enum AVCodecID id     = st->codecpar->codec_id;
-    const AVCodecDescriptor *d  = avcodec_descriptor_get(id);
-    const int can               = avformat_query_codec(out, id, FF_COMPLIANCE_NORMAL);
+    const AVCodecDescriptor *d  = avcodec_descriptor_get(st->codecpar->codec_id);
+    const int can = avformat_query_codec(out, st->codecpar->codec_id, FF_COMPLIANCE_NORMAL);
 
     // a file of any kind may be attached, of which the format tells nothing
     if (!strcmp(out->name, "matroska") && (type == AVMEDIA_TYPE_ATTACHMENT ||
                                            st->disposition & AV_DISPOSITION_ATTACHED_PIC))
         return "copy";
-    for (int i = 0; i < FF_ARRAY_ELEMS(texts) && !can && d; i++)
-        if (d->props & AV_CODEC_PROP_TEXT_SUB &&
-            avformat_query_codec(out, texts[i].id, FF_COMPLIANCE_NORMAL) == 1)
-            return texts[i].encoder;
+    if (!can && d && d->props & AV_CODEC_PROP_TEXT_SUB && out->subtitle_codec)
+        return avcodec_get_name(out->subtitle_codec);
     return can == 1 || can && type <= AVMEDIA_TYPE_AUDIO && type >= 0 ? "copy" : NULL;
 }
 
@@ -310,43 +273,41 @@ static const char *add_streams(Command *c, const Job *job, const char *output, i
         return NULL;
     }
     if (!scores)
-        OPTION(c, "map", o->video_only ? "0:%d" : "0", in->stream->index);
+        add_words(c, "-map %s", o->video_only ? text("0:%d", in->stream->index) : "0");
     for (unsigned i = 0; i < in->format->nb_streams; i++) {
         const AVStream *st    = in->format->streams[i];
-        const int type        = st->codecpar->codec_type;
+        const int type        = st->codecpar->codec_type, is_video = st == in->stream;
         const char *name      = avcodec_get_name(st->codecpar->codec_id);
-        const char *converter = st == in->stream ? "copy" : stream_encoder(out, st);
+        const char *converter = is_video ? "copy" : stream_encoder(out, st);
 
-        if (st != in->stream && o->video_only)
+        if (!is_video && o->video_only)
             continue;
         if (!converter && type == AVMEDIA_TYPE_AUDIO &&
-            av_dict_get(o->other_options, "c:a", NULL, AV_DICT_IGNORE_SUFFIX))
-            converter = "copy";         // which that overrides
-        if (!converter && type == AVMEDIA_TYPE_AUDIO) {
+            !av_dict_get(o->other_options, "c:a", NULL, AV_DICT_IGNORE_SUFFIX)) {
             fail("'%s' cannot hold %s, which stream %u is: let the name end with .mkv, or choose "
                  "an encoder by -c:a.", output, name, i);
             return NULL;
         }
-        if (!converter) {
+        if (!converter && type != AVMEDIA_TYPE_AUDIO) {
             if (warns)
                 tell("Stream %u (%s) is left out: '%s' cannot hold it.\n", i, name, output);
             if (!scores)
-                OPTION(c, "map", "-0:%u", i);
+                add_words(c, "-map -0:%u", i);
             continue;
         }
-        if (st == in->stream) {
+        if (is_video) {
             *place = nb;
             video  = nb_videos;
         }
         if (scores) {
             // what comes from a graph has lost what is known of it
-            add_option(c, "map", "", st == in->stream ? text("[a]") : text("0:%u", i));
-            add_option(&other, "map_metadata", text(":s:%d", nb), text("0:s:%u", i));
+            add_option(c, "map", "", is_video ? "[a]" : text("0:%u", i));
+            add_words(&other, "-map_metadata:s:%d 0:s:%u", nb, i);
+            if (is_video && st->disposition & AV_DISPOSITION_DEFAULT)
+                add_words(&other, "-disposition:%d default", nb);
         }
-        if (scores && st == in->stream && st->disposition & AV_DISPOSITION_DEFAULT)
-            add_option(&other, "disposition", text(":%d", nb), text("default"));
-        if (strcmp(converter, "copy"))
-            add_option(&other, "c", text(":s:%d", nb_subtitles), text("%s", converter));
+        if (converter && strcmp(converter, "copy"))
+            add_words(&other, "-c:s:%d %s", nb_subtitles, converter);
         nb_videos    += type == AVMEDIA_TYPE_VIDEO;
         nb_subtitles += type == AVMEDIA_TYPE_SUBTITLE;
         nb++;
@@ -366,7 +327,7 @@ int command_whole(Command *c, const Job *job, double crf, const char *output, in
     int place;
 
     *c = begin(job, !scores);
-    add_input(c, job, o->start / 1e6, o->length / 1e6);
+    add_input(c, job, 0, 0);
     if (scores)
         add_source(c, job);
     stream = add_streams(c, job, output, scores, warns, &place);
@@ -379,8 +340,8 @@ int command_whole(Command *c, const Job *job, double crf, const char *output, in
         add_option(c, "filter", stream, text("%s%s", filters(job, 0), o->upload));
     add(c, text("%s%s", *output == '-' ? "./" : "", output));
     if (scores) {
-        OPTION(c, "dec", "0:%d", place);
-        add_score(c, job, "dec:0", o->step);
+        add_words(c, "-dec 0:%d", place);
+        add_score(c, job, text("dec:0"), o->step);
     }
     return 0;
 }

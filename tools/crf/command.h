@@ -1,20 +1,4 @@
-/*
- * This file is part of FFmpeg.
- *
- * FFmpeg is free software; you can redistribute it and/or
- * modify it under the terms of the GNU Lesser General Public
- * License as published by the Free Software Foundation; either
- * version 2.1 of the License, or (at your option) any later version.
- *
- * FFmpeg is distributed in the hope that it will be useful,
- * but WITHOUT ANY WARRANTY; without even the implied warranty of
- * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
- * Lesser General Public License for more details.
- *
- * You should have received a copy of the GNU Lesser General Public
- * License along with FFmpeg; if not, write to the Free Software
- * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
- */
+// SPDX-License-Identifier: LGPL-2.1-or-later
 
 /**
  * @file
@@ -34,7 +18,7 @@ typedef struct Job {
     const char *ffmpeg;
     // what is encoded, once a first frame was
     int width, height;
-    enum AVPixelFormat format;
+    enum AVPixelFormat format, reference_format;
     enum AVCodecID codec;
 } Job;
 
@@ -44,17 +28,19 @@ typedef struct Command {
     int nb;
 } Command;
 
-/// The numbers of the files that a command writes.
-enum { FILE_ERRORS = 2, FILE_SCORES, FILE_FRAMES, FILE_PACKETS, FILE_DECODED,
-       FILE_FIRST = FILE_SCORES };
+/// What a command that scores prints for each frame that is encoded, packet and decoded frame,
+/// beside the scores.
+#define LINE_FRAME   "frame"
+#define LINE_PACKET  "packet "
+#define LINE_DECODED "decoded"
 
 /// The ffmpeg beside this program, or else that of PATH, which has the short name.
 const char *command_ffmpeg(void);
 
 Command command_ask(const Job *job, const char *words);
 
-/// Encode one frame to FILE_FIRST.
-Command command_first(const Job *job, double crf);
+/// Encode one frame to a file of this number.
+Command command_first(const Job *job, double crf, int file);
 
 /// Encode a sample and score it; duration 0 is all.
 Command command_sample(const Job *job, double crf, double start, double duration, int step);

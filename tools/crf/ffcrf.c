@@ -1,20 +1,4 @@
-/*
- * This file is part of FFmpeg.
- *
- * FFmpeg is free software; you can redistribute it and/or
- * modify it under the terms of the GNU Lesser General Public
- * License as published by the Free Software Foundation; either
- * version 2.1 of the License, or (at your option) any later version.
- *
- * FFmpeg is distributed in the hope that it will be useful,
- * but WITHOUT ANY WARRANTY; without even the implied warranty of
- * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
- * Lesser General Public License for more details.
- *
- * You should have received a copy of the GNU Lesser General Public
- * License along with FFmpeg; if not, write to the Free Software
- * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
- */
+// SPDX-License-Identifier: LGPL-2.1-or-later
 
 /**
  * @file
@@ -29,6 +13,7 @@
 
 #include "libavutil/common.h"
 #include "libavutil/mem.h"
+#include "libavutil/pixdesc.h"
 #include "libavutil/time.h"
 
 #include "cache.h"
@@ -69,116 +54,93 @@ typedef struct Search {
 
 // ---- running commands ----
 
-/// Print the errors of a program. @return the first of them, or ""
-static const char *print_errors(FILE *f)
-{
-    const char *first = "";
-    char line[4096];
+/// What a command that scores has printed.
+typedef struct Lines {
+    const Metric *metric;
+    int expected;               ///< frames
+    int nb_frames, nb_packets, nb_decoded;
+    int64_t bytes;
+    Result planes[sizeof(SCORED_PLANES)];
+} Lines;
 
-    while (fgets(line, sizeof(line), f)) {
-        tell("%s", line);
-        if (!*first)
-            first = text(": %.*s", (int)strcspn(line, "\n"), line);
+static void take_line(void *lines, const char *line)
+{
+    Lines *l = lines;
+    const char *size;
+
+    if (av_strstart(line, LINE_FRAME "\n", NULL)) {
+        l->nb_frames++;
+    } else if (av_strstart(line, LINE_PACKET, &size)) {
+        l->nb_packets++;
+        l->bytes += atoll(size);
+    } else if (av_strstart(line, LINE_DECODED "\n", NULL)) {
+        progress_show(++l->nb_decoded, l->expected);
+    } else {
+        score_read(l->metric, line, l->planes);
     }
-    return first;
 }
 
-static void show_frames(void *expected, char *line)
-{
-    if (!strncmp(line, "frame=", 6))
-        progress_show(atoi(line + 6), *(int *)expected);
-}
-
-/// Run a command that writes files, which the caller closes.
-static int run(const Options *o, const Command *c, int nb_frames, FILE *file[PROCESS_FILES])
+/// Run a command that does what was asked for.
+static int run(const Options *o, const Command *c, Lines *lines)
 {
     const char *error;
     int ret;
 
     if (!strcmp(o->loglevel, "verbose"))
         tell("%s\n", command_text(c));
-    ret = process_run(c->argv, file, show_frames, &nb_frames);
-    progress_end();
-    if (ret < 0)
-        return -1;
-    error = print_errors(file[0]);
-    return ret ? fail("ffmpeg failed%s", error) : 0;
+    ret = process_run(c->argv, take_line, lines, &error);
+    return ret <= 0 ? ret : fail("ffmpeg failed%s%s", *error ? ": " : "", error);
 }
 
-static void keep_line(void *all, char *line)
+static void keep_line(void *all, const char *line)
 {
-    *(const char **)all = text("%s%s\n", *(const char **)all, line);
+    *(const char **)all = text("%s%s", *(const char **)all, line);
 }
 
-/// What ffmpeg prints, and its version.
+/// What ffmpeg prints. @return its exit status, or -1
 static int ask(const Job *job, const char *words, const char **answer)
 {
     const Command c = command_ask(job, words);
-    FILE *file[PROCESS_FILES];
-    char line[4096];
-    int ret;
+    const char *error;
 
     *answer = "";
-    ret     = process_run(c.argv, file, keep_line, answer);
-    while (ret >= 0 && fgets(line, sizeof(line), file[0]))
-        keep_line(answer, line);
-    process_close(file);
-    return ret;
-}
-
-/// The number of lines that are numbers, and their sum.
-static int count_lines(FILE *f, int64_t *sum)
-{
-    char line[64];
-    int nb = 0;
-
-    for (*sum = 0; fgets(line, sizeof(line), f); nb++)
-        *sum += atoll(line);
-    return nb;
+    return process_run(c.argv, keep_line, answer, &error);
 }
 
 /// Run a command that scores. It fails if a frame got lost, or may have met another one.
-static int measure(const Search *s, const Command *c, int nb_frames, int step, int is_encode,
-                   Result *r)
+static int measure(const Search *s, const Command *c, int nb_frames, int step, Result *r)
 {
     const Metric *m     = s->o.measure.metric;
     const int64_t begin = av_gettime_relative();
-    FILE *file[PROCESS_FILES];
-    int ret = run(&s->o, c, nb_frames, file), frames, packets, decoded, most;
-    int64_t ignored;
+    Lines l = { m, nb_frames };
+    int least, most;
 
-    r->seconds = (av_gettime_relative() - begin) / 1e6;
-    if (ret >= 0)
-        ret = measure_read(&s->o.measure, file[FILE_SCORES - FILE_ERRORS], &r->scores);
-    if (ret >= 0) {
-        frames  = count_lines(file[FILE_FRAMES  - FILE_ERRORS], &ignored);
-        packets = count_lines(file[FILE_PACKETS - FILE_ERRORS], &r->bytes);
-        decoded = count_lines(file[FILE_DECODED - FILE_ERRORS], &ignored);
-        most    = (decoded + step - 1) / step;
-
-        r->nb_frames = decoded;
-        if (is_encode && (frames != packets || frames != decoded))
-            ret = fail("%d frames went into %s and %d packets came out, of which %d frames were "
-                       "decoded: without pairs of frames there is no score.", frames,
-                       s->o.encoder, packets, decoded);
-        else if (frames != decoded)
-            ret = fail("The encode has %d frames, and what it is compared with %d: give the part, "
-                       "-vf and -r that it was made with.", decoded, frames);
-        else if (!decoded || r->scores.nb > most ||
-                 r->scores.nb < (m->has_n_subsample ? most : decoded / step))
-            ret = fail("Of %d frames %d were scored, and not %d.", decoded, r->scores.nb, most);
-    }
-    process_close(file);
-    return ret;
+    if (run(&s->o, c, &l) < 0)
+        return -1;
+    // the plane that is worst over all frames, as xpsnr's own summary has it
+    *r = (Result){ 0 };
+    for (int i = 0; i < FF_ARRAY_ELEMS(l.planes); i++)
+        if (l.planes[i].nb_scores && (!r->nb_scores ||
+            reaches(&m->scale, score_mean(m, r), score_mean(m, &l.planes[i]))))
+            *r = l.planes[i];
+    r->seconds   = (av_gettime_relative() - begin) / 1e6;
+    r->bytes     = l.bytes;
+    r->nb_frames = l.nb_decoded;
+    // of what is left at the end, shorter than a step, one may be scored
+    least        = l.nb_decoded / step;
+    most         = (l.nb_decoded + step - 1) / step;
+    if (l.nb_frames != l.nb_decoded || l.nb_packets && l.nb_packets != l.nb_frames)
+        return fail("The encode has %d frames, of %d packets, and what it is compared with has %d "
+                    "frames: without pairs there is no score. %s", l.nb_decoded, l.nb_packets,
+                    l.nb_frames, s->o.verify ? "Give the part, -vf and -r that it was made with." :
+                    "Leave out what drops or adds frames.");
+    if (r->nb_scores < FFMAX(least, 1) || r->nb_scores > most)
+        return fail("Of %d frames %d were scored, and not %d.", l.nb_decoded, r->nb_scores, most);
+    return isfinite(score_mean(m, r)) ? 0 :
+           fail("%s has no score for these pictures: take another metric.", m->name);
 }
 
 // ---- samples ----
-
-/// Whether so many samples are most of the video, which is then taken as one sample.
-static int are_most(const Search *s, double nb_samples)
-{
-    return s->o.nb_frames || nb_samples * s->o.duration / 1e6 >= s->in.seconds * 0.85;
-}
 
 static void lay_sample(Search *s, double start, double duration)
 {
@@ -189,34 +151,28 @@ static void lay_sample(Search *s, double start, double duration)
     sample->step      = av_clip(sample->nb_frames / LEAST_SCORED, 1, s->o.step);
 }
 
-/// Lay samples over the file, with equal gaps; the whole file if they are most of it.
-static void plan_samples(Search *s)
+/// Lay so many samples over the video, with equal gaps. Those that were laid before, about half of
+/// them, are among these. @return whether there is room: they are not most of the video
+static int lay_samples(Search *s, int nb)
 {
-    const Options *o      = &s->o;
-    const double duration = o->duration / 1e6;
-    const double wanted   = o->samples ? o->samples : FFMAX(ceil(s->in.seconds * 1e6 / o->every),
-                                                            o->min_samples);
-    const int nb     = FFMIN(wanted, FF_ARRAY_ELEMS(s->sample));
-    const double gap = (s->in.seconds - nb * duration) / (nb + 1);
+    const double duration = s->o.duration / 1e6, gap = (s->in.seconds - nb * duration) / (nb + 1);
 
-    if (are_most(s, nb))
-        lay_sample(s, 0, 0);
-    else for (int i = 0; i < nb; i++)
+    if (s->o.nb_frames || nb * duration >= s->in.seconds * 0.85)
+        return 0;
+    for (int i = 0, step = s->nb_samples ? 2 : 1; i < nb; i += step)
         lay_sample(s, gap * (i + 1) + duration * i, duration);
+    return 1;
 }
 
-/// Put a sample into the middle of each gap. @return whether there was room
-static int add_samples(Search *s)
+/// The first samples; the whole video as one if they are most of it.
+static void plan_samples(Search *s)
 {
-    const double duration = s->o.duration / 1e6;
-    const int nb = s->nb_samples, all = 2 * nb + 1;
-    const double gap = (s->in.seconds - all * duration) / (all + 1);
+    const Options *o = &s->o;
+    const double nb  = o->samples ? o->samples : FFMAX(ceil(s->in.seconds * 1e6 / o->every),
+                                                       o->min_samples);
 
-    if (s->o.samples || all > MOST_SAMPLES || are_most(s, all))
-        return 0;
-    while (s->nb_samples < all)
-        lay_sample(s, gap + 2 * (gap + duration) * (s->nb_samples - nb), duration);
-    return 1;
+    if (!lay_samples(s, FFMIN(nb, FF_ARRAY_ELEMS(s->sample))))
+        lay_sample(s, 0, 0);
 }
 
 static double size_percent(int64_t bytes, int64_t source)
@@ -225,14 +181,23 @@ static double size_percent(int64_t bytes, int64_t source)
 }
 
 #define JSON_RESULT(r, source)                                                          \
-    { "frames", (r)->nb_frames }, { "scored_frames", (r)->scores.nb },                  \
+    { "frames", (r)->nb_frames }, { "scored_frames", (r)->nb_scores },                  \
     { "size", (r)->bytes }, { "encode_percent", size_percent((r)->bytes, source) }
+
+/// As it is printed.
+static const char *score_text(const Search *s, double score)
+{
+    const Metric *m = s->o.measure.metric;
+
+    return text("%s %.*f", m->name, m->digits, score);
+}
 
 /// Encode and score a sample with a CRF, if the cache does not know what comes out.
 /// @return 1 if it does, 0, or -1 after a message
 static int try_sample(Search *s, int number, double crf, Result *r)
 {
     const Sample *sample = &s->sample[number];
+    const double seconds = sample->duration ? sample->duration : s->in.seconds;
     const Options *o     = &s->o;
     const Metric *m      = o->measure.metric;
     // a guess: the number of CRFs that will be tried
@@ -245,7 +210,7 @@ static int try_sample(Search *s, int number, double crf, Result *r)
     if (!is_cached) {
         progress_begin(text("CRF %g, sample %d of %d, ", crf, number + 1, s->nb_samples),
                        (nb_crfs - s->nb_points) * (double)s->nb_samples - number);
-        if (measure(s, &c, sample->nb_frames, sample->step, 1, r) < 0)
+        if (measure(s, &c, sample->nb_frames, sample->step, r) < 0)
             return -1;
         if (s->cache && cache_put(s->cache, key, r) < 0)
             s->cache = NULL;
@@ -253,8 +218,8 @@ static int try_sample(Search *s, int number, double crf, Result *r)
     if (o->json)
         JSON("sample-encode-done", { "sample", number + 1 }, { "samples", s->nb_samples },
              { "start", o->start / 1e6 + sample->start },
-             { "seconds", sample->duration ? sample->duration : s->in.seconds }, { "crf", crf },
-             { "metric", .string = m->name }, { "score", scores_mean(m, &r->scores) },
+             { "seconds", seconds }, { "crf", crf },
+             { "metric", .string = m->name }, { "score", score_mean(m, r) },
              JSON_RESULT(r, sample->bytes), { "encode_seconds", r->seconds },
              { "from_cache", JSON_BOOL(is_cached) });
     return !!is_cached;
@@ -289,9 +254,7 @@ static void predict(const Search *s, const Result *result, Point *p)
 /// Encode all samples with a CRF. The first CRF tells how many samples it takes.
 static int try_crf(Search *s, double crf)
 {
-    const Metric *m = s->o.measure.metric;
     Result result[FF_ARRAY_ELEMS(s->sample)];
-    Scores scores[FF_ARRAY_ELEMS(s->sample)];
     Point p = { .crf = crf };
     int i, nb = 0, nb_cached = 0, ret;
 
@@ -300,18 +263,18 @@ static int try_crf(Search *s, double crf)
             if ((ret = try_sample(s, nb, crf, &result[nb])) < 0)
                 return -1;
             nb_cached += ret;
-            scores[nb] = result[nb].scores;
         }
         predict(s, result, &p);
-    } while (!s->nb_points && p.size_error > SIZE_ERROR * p.size && add_samples(s));
-    p.score = scores_pool(m, &s->o.pool, scores, nb);
-    tell("CRF %g: %s %.*f, %.1f %% of the source's video%s\n", crf, m->name, m->digits, p.score,
-         p.percent, nb_cached == nb ? " (from the cache)" : "");
+    } while (!s->nb_points && p.size_error > SIZE_ERROR * p.size && !s->o.samples &&
+             2 * nb < MOST_SAMPLES && lay_samples(s, 2 * nb + 1));
+    p.score = score_pool(s->o.measure.metric, &s->o.pool, result, nb);
+    tell("CRF %g: %s, %.1f %% of the source's video%s\n", crf, score_text(s, p.score), p.percent,
+         nb_cached == nb ? " (from the cache)" : "");
     for (i = s->nb_points++; i > 0 && s->point[i - 1].crf > crf; i--)
         s->point[i] = s->point[i - 1];
     s->point[i] = p;
     while (nb--)
-        av_free(scores[nb].score);
+        av_free(result[nb].score);
     return 0;
 }
 
@@ -325,7 +288,6 @@ static int search(Search *s, const Point **found)
         [SEARCH_LAST]      = "is the highest that may be tried",
     };
     const double target = s->o.plan.target;
-    const Metric *m     = s->o.measure.metric;
     const Point *p;
     SearchState state;
     double crf;
@@ -335,13 +297,12 @@ static int search(Search *s, const Point **found)
             return -1;
     p = *found;
     if (state == SEARCH_MISSED)
-        fail("Not reachable: even CRF %g gives %s %.*f, which does not reach %g. Allow lower CRFs "
-             "with --min-crf, or take an easier target.", p->crf, m->name, m->digits, p->score,
-             target);
+        fail("Not reachable: even CRF %g gives %s, which does not reach %g. Allow lower CRFs with "
+             "--min-crf, or take an easier target.", p->crf, score_text(s, p->score), target);
     else if (state == SEARCH_TOO_LARGE)
-        fail("Not reachable: CRF %g has %.1f %% of the source's size, and gives %s %.*f for a "
-             "target of %g. Allow more with --max-encoded-percent.", p->crf, p->percent, m->name,
-             m->digits, p->score, target);
+        fail("Not reachable: CRF %g has %.1f %% of the source's size, and gives %s for a target of "
+             "%g. Allow more with --max-encoded-percent.", p->crf, p->percent,
+             score_text(s, p->score), target);
     else
         tell("CRFs tried: %d. CRF %g %s.\n", s->nb_points, p->crf, why[state]);
     return state == SEARCH_MISSED || state == SEARCH_TOO_LARGE ? EXIT_MISSED : EXIT_FOUND;
@@ -365,8 +326,8 @@ static void report(const Search *s, const Point *p, const char *command)
              { "predicted_encode_size_max", rint(most) },
              { "predicted_encode_seconds", p->seconds }, { "command", .string = command });
     else
-        printf("CRF %g: %s %.*f%s, about %.2f MB%s, %.1f %% of the %.2f MB of the source's video, "
-               "in %s\n%s\n", p->crf, m->name, m->digits, p->score,
+        printf("CRF %g: %s%s, about %.2f MB%s, %.1f %% of the %.2f MB of the source's video, "
+               "in %s\n%s\n", p->crf, score_text(s, p->score),
                target != m->scale.worst ? text(" (target %g)", target) : "", p->size / 1e6,
                p->size_error > 0 ? text(" (%.2f to %.2f)", lowest / 1e6, most / 1e6) : "",
                p->percent, s->in.bytes / 1e6, clock_time(p->seconds), command);
@@ -380,7 +341,7 @@ static int report_whole(const Search *s, const char *path, const Result *r)
     const Metric *m    = o->measure.metric;
     // samples may have been a little better
     const double slack = o->encode ? o->plan.tolerance : 0;
-    const double score = scores_pool(m, &o->pool, &r->scores, 1);
+    const double score = score_pool(m, &o->pool, r, 1);
     const int reached  = reaches(&m->scale, score, o->plan.target +
                                  (m->scale.higher_is_better ? -slack : slack));
 
@@ -389,34 +350,14 @@ static int report_whole(const Search *s, const char *path, const Result *r)
              { "score", score }, { "target", o->plan.target }, JSON_RESULT(r, s->in.bytes),
              { "reached", JSON_BOOL(reached) });
     else
-        printf("%s: %s %.*f (target %g) over %d of %d frames, %.2f MB, %.1f %% of the %.2f MB of "
-               "the source's video\n", path, m->name, m->digits, score, o->plan.target,
-               r->scores.nb, r->nb_frames, r->bytes / 1e6, size_percent(r->bytes, s->in.bytes),
+        printf("%s: %s (target %g) over %d of %d frames, %.2f MB, %.1f %% of the %.2f MB of the "
+               "source's video\n", path, score_text(s, score), o->plan.target, r->nb_scores,
+               r->nb_frames, r->bytes / 1e6, size_percent(r->bytes, s->in.bytes),
                s->in.bytes / 1e6);
     if (!reached)
         tell("'%s' misses the target%s.\n", path, o->encode ?
              ": the samples are better than the rest. Take more samples" : "");
     return reached ? EXIT_FOUND : EXIT_MISSED;
-}
-
-static int verify(Search *s)
-{
-    Result r = { 0 };
-    Input encode;
-    Command c;
-
-    if (input_open(&encode, s->o.verify) < 0 ||
-        input_scan(&encode, 0, 0, process_is_stopped) < 0)
-        return -1;
-    s->job.width  = encode.stream->codecpar->width;
-    s->job.height = encode.stream->codecpar->height;
-    s->job.format = encode.stream->codecpar->format;
-    c = command_verify(&s->job, &encode);
-    progress_begin("the whole encode, ", 1);
-    if (measure(s, &c, encode.nb_units, s->o.step, 0, &r) < 0)
-        return -1;
-    r.bytes = encode.bytes;
-    return report_whole(s, s->o.verify, &r);
 }
 
 /// Tell what was found; with --encode make it, and score it meanwhile.
@@ -440,7 +381,7 @@ static int finish(Search *s, const Point *found)
     ret  = command_whole(&c, &s->job, found->crf, part, 1, 0);
     progress_begin("the whole encode, ", 1);
     if (ret >= 0)
-        ret = measure(s, &c, s->in.nb_units, s->o.step, 1, &r);
+        ret = measure(s, &c, s->in.nb_units, s->o.step, &r);
     if (ret >= 0 && rename(part, output) < 0)
         ret = fail("'%s' cannot get its name: %s.", output, strerror(errno));
     if (ret < 0)
@@ -453,92 +394,131 @@ static int finish(Search *s, const Point *found)
 /// Score on a GPU only if one can. @return 0, or -1 if the one that was asked for cannot
 static int check_gpu(Search *s)
 {
-    const Options *o = &s->o;
-    Measure *m       = &s->o.measure;
-    const char *seen = getenv("CUDA_VISIBLE_DEVICES"), *why = NULL, *said;
+    const char *const gpu = s->o.gpu, *upload = NULL, *ignored;
+    Measure *m = &s->o.measure;
 
-    if (o->gpu && !strcmp(o->gpu, "off"))
+    if (!strcmp(gpu, "off"))
         return 0;
-    if (!m->on_gpu || o->device)
-        why = "it does not go with this metric, encoder or ffmpeg";
-    else if (s->job.width && !upload_format(s->job.format))
-        why = "it takes 4:2:0 of 8 or 10 bits only; see -pix_fmt";
-    else if (seen && (!*seen || *seen == '-'))
-        why = "CUDA_VISIBLE_DEVICES hides all";
-    else if (ask(&s->job, text("-nostdin -v quiet -init_hw_device cuda=gpu:%d -filter_hw_device "
-                               "gpu -f lavfi -i color=s=320x320:d=0.04 -vf "
-                               "format=nv12,hwupload,split,%s_cuda -f null -",
-                               o->gpu ? atoi(o->gpu) : 0, m->filter), &said))
-        why = "it does not work";
-    m->on_gpu = !why;
-    if (why && o->gpu && strcmp(o->gpu, "auto"))
-        return fail("--gpu %s: %s.", o->gpu, why);
-    if (why && o->gpu)
-        tell("Scoring on the CPU, not on a GPU: %s.\n", why);
+    if (s->job.format == AV_PIX_FMT_YUV420P || s->job.format == AV_PIX_FMT_YUVJ420P)
+        upload = "nv12";
+    else if (s->job.format == AV_PIX_FMT_YUV420P10)
+        upload = "p010";
+    if (upload && !s->o.device && !m->is_mixed &&
+        !ask(&s->job, text("-v %s -init_hw_device cuda=gpu:%d -filter_hw_device gpu -f lavfi -i "
+                           "color=s=320x320:d=0.04 -vf format=%s,hwupload,split,%s_cuda -f null -",
+                           *gpu ? "error" : "quiet", atoi(gpu), upload, m->metric->name), &ignored))
+        m->upload = upload;
+    if (m->upload || !*gpu)
+        return 0;
+    if (strcmp(gpu, "auto"))
+        return fail("--gpu %s: it cannot score %s of this format, see -pix_fmt.", gpu,
+                    m->metric->name);
+    tell("Scoring on the CPU: no GPU can score %s of this format.\n", m->metric->name);
     return 0;
 }
 
 static int find_encoder(Search *s)
 {
+    static const char *const defaults[] = { "libsvtav1", "libx265", "libx264" };
     const double rate = av_q2d(av_guess_frame_rate(s->in.format, s->in.stream, NULL));
-    const char *help  = "", *name, *next;
-    int i = 0;
+    const char *list, *help;
 
-    do {
-        name = options_encoder(&s->o, i++);
-        next = options_encoder(&s->o, i);
-        if (ask(&s->job, text("-h encoder=%s", name), &help) < 0)
-            return -1;
-    } while (next && !strstr(help, text("Encoder %s ", name)));
-    return options_choose_encoder(&s->o, name, help, rate);
+    if (ask(&s->job, "-encoders", &list) < 0)
+        return -1;
+    for (int i = 0; i < FF_ARRAY_ELEMS(defaults) && !s->o.encoder; i++)
+        if (i == FF_ARRAY_ELEMS(defaults) - 1 || strstr(list, text(" %s ", defaults[i])))
+            s->o.encoder = text("%s", defaults[i]);
+    if (ask(&s->job, text("-h encoder=%s", s->o.encoder), &help) < 0)
+        return -1;
+    return options_choose_encoder(&s->o, help, rate);
+}
+
+static void take_picture(Search *s, const AVCodecParameters *p)
+{
+    s->job.width  = p->width;
+    s->job.height = s->o.measure.height = p->height;
+    s->job.format = s->job.reference_format = p->format;
+    s->job.codec  = p->codec_id;
 }
 
 /// Encode a first frame, to see what becomes of it, and that all that was asked for works.
 static int encode_first(Search *s)
 {
-    const Command c = command_first(&s->job, s->o.plan.min_crf);
-    const AVCodecParameters *p;
-    FILE *file[PROCESS_FILES];
+    FILE *f = temporary_file();
+    Lines none = { s->o.measure.metric };
+    Command c;
     Input first;
 
-    if (run(&s->o, &c, 1, file) < 0 ||
-        input_open(&first, text("/dev/fd/%d", fileno(file[FILE_FIRST - FILE_ERRORS]))) < 0)
+    if (!f)
         return -1;
-    p = first.stream->codecpar;
-    s->job.width  = p->width;
-    s->job.height = p->height;
-    s->job.format = p->format;
-    s->job.codec  = p->codec_id;
-    process_close(file);
-    return p->format >= 0 ? 0 : fail("The pixel format of %s is not known.", s->o.encoder);
+    c = command_first(&s->job, s->o.plan.min_crf, fileno(f));
+    if (run(&s->o, &c, &none) < 0 || input_open(&first, text("/dev/fd/%d", fileno(f))) < 0)
+        return -1;
+    fclose(f);
+    take_picture(s, first.stream->codecpar);
+    return s->job.format >= 0 ? 0 : fail("The pixel format of %s is not known.", s->o.encoder);
+}
+
+/// Open the encode that is to be verified.
+static int open_encode(Search *s, Input *encode)
+{
+    const int source = s->in.stream->codecpar->format;
+    const AVPixFmtDescriptor *from = av_pix_fmt_desc_get(source), *to;
+
+    if (input_open(encode, s->o.verify) < 0 || input_scan(encode, 0, 0, 0) < 0)
+        return -1;
+    take_picture(s, encode->stream->codecpar);
+    to = av_pix_fmt_desc_get(s->job.format);
+    // vmaf compares 8 bits with the 10 that they were made of, and need not round these
+    if (!strcmp(s->o.measure.metric->name, "vmaf") && from && from->comp[0].depth > 8 &&
+        to && to->comp[0].depth == 8) {
+        const enum AVPixelFormat deep = av_get_pix_fmt(text("%s10", to->name));
+
+        s->o.measure.is_mixed   = deep != AV_PIX_FMT_NONE;
+        s->job.reference_format = s->o.measure.is_mixed ? deep : s->job.format;
+    }
+    return 0;
+}
+
+/// @return an exit status, or -1
+static int verify(Search *s, const Input *encode)
+{
+    const Command c = command_verify(&s->job, encode);
+    Result r;
+
+    progress_begin("the whole encode, ", 1);
+    if (measure(s, &c, encode->nb_units, s->o.step, &r) < 0)
+        return -1;
+    r.bytes = encode->bytes;
+    return report_whole(s, s->o.verify, &r);
 }
 
 /// @return an exit status, or -1 after a message
 static int run_all(Search *s)
 {
     Options *o = &s->o;
-    const char *filters, *source;
+    const char *filters, *version;
     const Point *found;
+    Input encode;
     Command c;
     int ret;
 
     s->job = (Job){ o, &s->in, command_ffmpeg() };
     if (input_open(&s->in, o->input) < 0 || ask(&s->job, "-filters", &filters) < 0 ||
         options_choose_metric(o, filters) < 0 || !o->verify && find_encoder(s) < 0 ||
-        input_scan(&s->in, o->start / 1e6, o->length / 1e6, process_is_stopped) < 0)
-        return -1;
-    if (o->nb_frames)
-        input_limit(&s->in, o->nb_frames);
-    if (!o->verify && encode_first(s) < 0 || check_gpu(s) < 0)
+        input_scan(&s->in, o->start / 1e6, o->length / 1e6, o->nb_frames) < 0 ||
+        (o->verify ? open_encode(s, &encode) : encode_first(s)) < 0 || check_gpu(s) < 0 ||
+        ask(&s->job, "-version", &version) < 0)
         return -1;
     if (o->verify)
-        return verify(s);
+        return verify(s, &encode);
     // what is wrong with the output is better known before the search than after it
     if (o->encode && command_whole(&c, &s->job, 0, o->encode, 0, 0) < 0)
         return -1;
-    source   = cache_describe(o->input);
-    s->cache = o->cache && source ? cache_folder() : NULL;
-    s->facts = text("%s\n%s", source, filters);
+    s->cache = o->cache ? cache_folder() : NULL;
+    // files with other contents have packets of other sizes
+    s->facts = text("%s\n%s", version,
+                    cache_hash(s->in.unit, s->in.nb_units * sizeof(*s->in.unit)));
     plan_samples(s);
     ret = search(s, &found);
     return ret == EXIT_FOUND ? finish(s, found) : ret;
@@ -569,7 +549,7 @@ int main(int argc, char **argv)
         tell("Ended by signal %d.%s\n", caught_signal, s.cache ? " Finished work is in the cache: "
              "to continue, run the same command again." : "");
         status = EXIT_SIGNAL + caught_signal;
-    } else if (s.o.json && *last_error) {
+    } else if (s.o.json && last_error) {
         JSON(status == EXIT_MISSED ? "crf-search-error" : "error",
              { "message", .string = last_error });
     }

@@ -1,20 +1,4 @@
-/*
- * This file is part of FFmpeg.
- *
- * FFmpeg is free software; you can redistribute it and/or
- * modify it under the terms of the GNU Lesser General Public
- * License as published by the Free Software Foundation; either
- * version 2.1 of the License, or (at your option) any later version.
- *
- * FFmpeg is distributed in the hope that it will be useful,
- * but WITHOUT ANY WARRANTY; without even the implied warranty of
- * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
- * Lesser General Public License for more details.
- *
- * You should have received a copy of the GNU Lesser General Public
- * License along with FFmpeg; if not, write to the Free Software
- * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
- */
+// SPDX-License-Identifier: LGPL-2.1-or-later
 
 #include <errno.h>
 #include <limits.h>
@@ -25,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "libavutil/avstring.h"
 #include "libavutil/common.h"
 #include "libavutil/opt.h"
 #include "libavutil/parseutils.h"
@@ -38,8 +21,8 @@
 
 #define TEXT(name, field, value, help) \
     { name, help, offsetof(Options, field), AV_OPT_TYPE_STRING, { .str = value } }
-#define FLAG(name, field, help) \
-    { name, help, offsetof(Options, field), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 }
+#define FLAG(name, field, value, help) \
+    { name, help, offsetof(Options, field), AV_OPT_TYPE_BOOL, { .i64 = value }, 0, 1 }
 #define REAL(name, field, value, min, max, help) \
     { name, help, offsetof(Options, field), AV_OPT_TYPE_DOUBLE, { .dbl = value }, min, max }
 #define INTEGER(name, field, value, max, help) \
@@ -65,14 +48,13 @@ static const AVOption options[] = {
     TEXT("scd", ignored, NULL, "key frames where scenes change, for libsvtav1: true, false"),
     TEXT("pix_fmt", pix_fmt, NULL, "pixel format to encode in"),
     TEXT("metric", metric_name, NULL, "vmaf (default), detailloss, ssim, xpsnr or mad"),
-    REAL("target", target[0], NAN, -INFINITY, INFINITY, "the score of --metric to reach"),
-    REAL("target-vmaf", target[1], NAN, 0, 100, "VMAF to reach: higher is better (default 95)"),
-    REAL("target-loss", target[2], NAN, 0, 100, "loss by detailloss to reach: lower is better"),
-    REAL("target-ssim", target[3], NAN, 0, 1, "SSIM to reach: higher is better"),
-    REAL("target-xpsnr", target[4], NAN, 0, 100, "XPSNR to reach, in dB: higher is better"),
-    REAL("target-mad", target[5], NAN, 0, INFINITY, "MAD to reach: lower is better"),
-    TEXT("vmaf-model", vmaf_model, "v1", "v1, 4k, phone, or a model's name; for libvmaf a file, "
-         "v0.6.1, ..."),
+    REAL("target", plan.target, NAN, -INFINITY, INFINITY, "the score of --metric to reach"),
+    REAL("target-vmaf", plan.target, NAN, 0, 110, "VMAF to reach: higher is better (default 95)"),
+    REAL("target-loss", plan.target, NAN, 0, 100, "loss by detailloss to reach: lower is better"),
+    REAL("target-ssim", plan.target, NAN, 0, 1, "SSIM to reach: higher is better"),
+    REAL("target-xpsnr", plan.target, NAN, 0, 100, "XPSNR to reach, in dB: higher is better"),
+    REAL("target-mad", plan.target, NAN, 0, INFINITY, "MAD to reach: lower is better"),
+    TEXT("vmaf-model", measure.model, "v1", "v1, 4k, phone, or the name of a model of VMAF v1"),
     TEXT("pool", pool_name, "mean", "the score that counts: mean, p1 to p50 (percentile), worst "
          "(sample)"),
     REAL("tolerance", plan.tolerance, NAN, 0, INFINITY, "so much better than the target is enough"),
@@ -80,7 +62,7 @@ static const AVOption options[] = {
     REAL("max-crf", plan.max_crf, NAN, 0, 255, "highest CRF to try (default: by encoder)"),
     REAL("crf-increment", plan.increment, NAN, 0.01, 50, "try multiples of this only"),
     REAL("crf", crf, NAN, 0, 255, "try this CRF only; no target is needed"),
-    FLAG("thorough", thorough, "find the highest CRF that reaches the target, without tolerance"),
+    FLAG("thorough", thorough, 0, "find the highest CRF that reaches the target: no tolerance"),
     REAL("max-encoded-percent", plan.max_percent, 100, 0, INFINITY,
          "largest size, in % of the source's video (default 100)"),
     INTEGER("samples", samples, 0, 1000, "number of samples"),
@@ -88,17 +70,16 @@ static const AVOption options[] = {
     INTEGER("min-samples", min_samples, 3, 1000, "least number of samples (default 3)"),
     TIME("sample-duration", duration, 10000000, 1000, "length of a sample (default 10s)"),
     INTEGER("score-every", step, 0, 10000, "score one of this many frames (default: by metric)"),
-    { "cache", "keep results, and use those that were kept: true (default), false",
-      offsetof(Options, cache), AV_OPT_TYPE_BOOL, { .i64 = 1 }, 0, 1 },
-    TEXT("gpu", gpu, NULL, "score on a GPU: auto, off, or its number (default: if one works)"),
+    FLAG("cache", cache, 1, "keep results, and use those that were kept: true (default), false"),
+    TEXT("gpu", gpu, "", "score on a GPU: auto, off, or its number (default: if one works)"),
     TEXT("encode", encode, NULL, "write the encode to this file, and score all of it"),
     TEXT("verify", verify, NULL, "do not search: score all of this encode of the input"),
-    FLAG("video-only", video_only, "leave out all streams but the video"),
-    FLAG("y", overwrite, "replace the file of --encode"),
-    FLAG("json", json, "write JSON to standard output, one object per line"),
+    FLAG("video-only", video_only, 0, "leave out all streams but the video"),
+    FLAG("y", overwrite, 0, "replace the file of --encode"),
+    FLAG("json", json, 0, "write JSON to standard output, one object per line"),
     TEXT("loglevel", loglevel, "error", "ffmpeg's messages: quiet, error, warning, info, ..."),
-    FLAG("version", version, "print the version"),
-    FLAG("help", help, "print this"),
+    FLAG("version", version, 0, "print the version"),
+    FLAG("help", help, 0, "print this"),
     { NULL }
 };
 
@@ -114,8 +95,7 @@ static const char *const alias[][2] = {
     { "codec", "c:v" }, { "vcodec", "c:v" }, { "encoder", "c:v" }, { "e", "c:v" },
     { "codec:a", "c:a" }, { "acodec", "c:a" }, { "filter", "vf" }, { "vfilter", "vf" },
     { "input", "i" }, { "h", "help" }, { "v", "loglevel" }, { "vframes", "frames" },
-    { "pix-format", "pix_fmt" },
-    { "min-vmaf", "target-vmaf" }, { "min-xpsnr", "target-xpsnr" },
+    { "pix-format", "pix_fmt" }, { "min-vmaf", "target-vmaf" }, { "min-xpsnr", "target-xpsnr" },
     { "o", "encode" }, { "output", "encode" },
 };
 
@@ -163,61 +143,31 @@ void options_print_help(void)
 
 // ---- the command line ----
 
-/// "12m", "1h30m", "20s", "500ms", seconds, or hh:mm:ss. @return microseconds, or < 0
-static int64_t parse_duration(const char *string)
+/// "1h30m", as ab-av1 has it, in seconds; what is not of this kind is returned as it is.
+static const char *in_seconds(const char *duration)
 {
-    static const struct { const char *name; double seconds; } units[] = {
-        { "ms", 1e-3 }, { "sec", 1 }, { "s", 1 }, { "min", 60 }, { "m", 60 }, { "h", 3600 },
-        { "", 1 },
-    };
-    double seconds = 0;
-    int64_t duration;
+    double sum = 0, number;
+    char unit[4];
+    int size;
 
-    if (strchr(string, ':'))
-        return av_parse_time(&duration, string, 1) < 0 ? -1 : duration;
-    do {
-        const size_t digits = strspn(string, "0123456789.");
-        char *end;
-        const double number = strtod(string, &end);
-        int i = 0;
-
-        if (!digits || end != string + digits)
-            return -1;
-        while (!av_strstart(end, units[i].name, (const char **)&string))
-            i++;
-        if (!*units[i].name && *end)
-            return -1;
-        seconds += number * units[i].seconds;
-    } while (*string);
-    return seconds < 1e9 ? seconds * 1e6 : -1;
-}
-
-/// What an argument is called in the table: without dashes, and without what says that it is of the
-/// video.
-static const char *canonical_name(const char *argument)
-{
-    char *name = text("%s", argument + 1 + (argument[1] == '-'));
-    char *end  = strstr(name, ":v");
-
-    if (end && strspn(end + 2, ":0") == strlen(end + 2))
-        *end = 0;
-    else
-        end = NULL;
-    for (int i = 0; i < FF_ARRAY_ELEMS(alias); i++)
-        if (!strcmp(name, alias[i][0]))
-            return alias[i][1];
-    return end && !strcmp(name, "c") ? "c:v" : name;
+    for (const char *p = duration; *p; p += size) {
+        if (sscanf(p, "%lf%3[a-z]%n", &number, unit, &size) != 2)
+            return duration;
+        sum += number * (av_match_name(unit, "h")     ? 3600 :
+                         av_match_name(unit, "m,min") ? 60   :
+                         av_match_name(unit, "s,sec") ? 1    :
+                         av_match_name(unit, "ms")    ? 1e-3 : NAN);
+    }
+    return text("%f", sum);
 }
 
 static int set_option(Options *o, const AVOption *opt, const char *argument, const char *value)
 {
-    const int is_time      = opt->type == AV_OPT_TYPE_DURATION;
-    const int64_t duration = is_time ? parse_duration(value) : 0;
+    const int is_time = opt->type == AV_OPT_TYPE_DURATION;
 
     // 0 stands for a number that is not given
-    if (is_time ? duration < opt->min || av_opt_set_int(o, opt->name, duration, 0) < 0
-                : opt->type == AV_OPT_TYPE_INT && atoi(value) < 1 ||
-                  av_opt_set(o, opt->name, value, 0) < 0)
+    if (opt->type == AV_OPT_TYPE_INT && atoi(value) < 1 ||
+        av_opt_set(o, opt->name, is_time ? in_seconds(value) : value, 0) < 0)
         return fail("'%s' is not a value for %s: %s. `ffcrf --help` lists the options.", value,
                     argument, opt->help);
     return 1;
@@ -229,13 +179,20 @@ static int set_other(AVDictionary **options, const char *name, const char *value
     return av_dict_set(options, name, value, 0) < 0 ? (checked(NULL), 0) : 1;
 }
 
-/// A parameter of libsvtav1, after those that there are.
-static int add_svt(Options *o, const char *parameter)
+/// What an argument is called in the table: without dashes, and without what says that it is of the
+/// video.
+static const char *canonical_name(const char *argument)
 {
-    const AVDictionaryEntry *e = av_dict_get(o->encoder_options, "svtav1-params", NULL, 0);
+    char *name = text("%s", argument + 1 + (argument[1] == '-')), *end = strstr(name, ":v");
 
-    return set_other(&o->encoder_options, "svtav1-params",
-                     e ? text("%s:%s", e->value, parameter) : parameter);
+    if (end && !end[2 + strspn(end + 2, ":0")])
+        *end = 0;
+    else
+        end = NULL;
+    for (int i = 0; i < FF_ARRAY_ELEMS(alias); i++)
+        if (!strcmp(name, alias[i][0]))
+            return alias[i][1];
+    return end && !strcmp(name, "c") ? "c:v" : name;
 }
 
 /// Take an option of ffcrf's or of ffmpeg's. @return 1 if it took the value, which may be NULL
@@ -254,31 +211,34 @@ static int take_option(Options *o, const char *argument, const char *value)
         if (!strcmp(name, own[i][0]))
             return !strcmp(value, own[i][1]) || *value == '-' ? 1 :
                    fail("%s %s cannot be: it is %s here.", argument, value, own[i][1]);
-    // in ffmpeg's spelling it is the encoder's own, see check_encoder_options()
-    if (!strcmp(name, "crf") && (argument[1] != '-' || strchr(argument, ':')))
-        return set_other(&o->encoder_options, "crf", value);
-    if (!strcmp(name, "keyint") && strspn(value, "0123456789") == strlen(value))
-        return set_other(&o->encoder_options, "g", value);
-    if (!strcmp(name, "svt"))
-        return add_svt(o, value);
-    if (!strcmp(name, "scd"))
-        return add_svt(o, strcmp(value, "true") ? "scd=0" : "scd=1");
+    if (!strcmp(name, "enc")) {
+        const int size = strcspn(value, "=");
+
+        return !value[size] ? fail("--enc is name=value, and not '%s'.", value) :
+               take_option(o, text("-%.*s", size, value), value + size + 1);
+    }
+    if (!strcmp(name, "svt") || !strcmp(name, "scd")) {
+        const AVDictionaryEntry *e = av_dict_get(o->encoder_options, "svtav1-params", NULL, 0);
+
+        if (!strcmp(name, "scd"))
+            value = strcmp(value, "true") ? "scd=0" : "scd=1";
+        return set_other(&o->encoder_options, "svtav1-params",
+                         e ? text("%s:%s", e->value, value) : value);
+    }
     if (!strcmp(name, "stdout-format"))
         return 1;           // it was looked at
-    if (!strcmp(name, "enc")) {
-        char *pair = text("-%s", value), *equals = strchr(pair, '=');
-
-        if (!equals)
-            return fail("--enc is name=value, and not '%s'.", value);
-        *equals = 0;
-        return take_option(o, pair, equals + 1);
+    if (opt && opt->offset == offsetof(Options, plan.target)) {
+        if (!isnan(o->plan.target))
+            return fail("%s is a second target: give one.", argument);
+        for (int i = 0; i < NB_METRICS; i++)
+            if (!strcmp(name, metrics[i].option))
+                o->measure.metric = &metrics[i];
     }
-    if (opt)
+    // in ffmpeg's spelling it is the encoder's own, see check_encoder_options()
+    if (opt && (strcmp(name, "crf") || argument[1] == '-' && !strchr(argument, ':')))
         return set_option(o, opt, argument, value);
     return set_other(strchr(name, ':') ? &o->other_options : &o->encoder_options, name, value);
 }
-
-// ---- what goes together ----
 
 /// Refuse an output that cannot be written, or that would destroy something.
 static int check_output(const Options *o)
@@ -293,40 +253,34 @@ static int check_output(const Options *o)
     if (access(folder, W_OK) < 0)
         return fail("No file can be written to '%s', where --encode is to go: %s.", folder,
                     strerror(errno));
-    if (stat(output, &out) < 0)
+    if (stat(output, &out) < 0 || o->overwrite && S_ISREG(out.st_mode) &&
+        (stat(o->input, &in) < 0 || in.st_dev != out.st_dev || in.st_ino != out.st_ino))
         return 0;
-    if (!stat(o->input, &in) && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
-        return fail("--encode %s would overwrite the input: give another name.", output);
-    if (!S_ISREG(out.st_mode) || !o->overwrite)
-        return fail("'%s' is there already: give another name, or -y to replace a file.", output);
-    return 0;
+    return fail("'%s' is there already, and --encode would overwrite it: give another name, or -y "
+                "to replace a file that is not the input.", output);
 }
 
 /// What does not depend on ffmpeg.
 static int check(Options *o)
 {
-    struct stat input;
-    char *end = o->pool_name;
+    const char *pool = o->pool_name;
+    char end;
 
     if (!o->input)
         return fail("Which video? Give it with -i. `ffcrf --help` lists the options.");
-    if (!stat(o->input, &input) && S_ISFIFO(input.st_mode))
-        return fail("'%s' is a pipe: it is read more than once, so save it to a file.", o->input);
     if (o->end && (o->length || o->end <= o->start))
         return fail("-to is after -ss, and not there together with -t.");
-    if (o->encode && o->verify)
-        return fail("--encode verifies what it makes: leave out --verify.");
-    if (o->gpu && strcmp(o->gpu, "auto") && strcmp(o->gpu, "off") &&
-        strspn(o->gpu, "0123456789") != strlen(o->gpu))
-        return fail("--gpu is auto, off or the number of a GPU, and not '%s'.", o->gpu);
     if (o->end)
         o->length = o->end - o->start;
-    o->pool.kind = !strcmp(o->pool_name, "mean")  ? POOL_MEAN :
-                   !strcmp(o->pool_name, "worst") ? POOL_WORST_SAMPLE : POOL_PERCENTILE;
-    if (o->pool.kind == POOL_PERCENTILE && *o->pool_name == 'p')
-        o->pool.percent = strtol(o->pool_name + 1, &end, 10);
-    if (o->pool.kind == POOL_PERCENTILE && (o->pool.percent < 1 || o->pool.percent > 50 || *end))
-        return fail("--pool is mean, worst, or p1 to p50, and not '%s'.", o->pool_name);
+    if (o->encode && o->verify)
+        return fail("--encode verifies what it makes: leave out --verify.");
+    if (!av_match_name(o->gpu, "auto,off") && o->gpu[strspn(o->gpu, "0123456789")])
+        return fail("--gpu is auto, off or the number of a GPU, and not '%s'.", o->gpu);
+    o->pool.kind = !strcmp(pool, "mean")  ? POOL_MEAN :
+                   !strcmp(pool, "worst") ? POOL_WORST_SAMPLE : POOL_PERCENTILE;
+    if (o->pool.kind == POOL_PERCENTILE && (sscanf(pool, "p%d%c", &o->pool.percent, &end) != 1 ||
+                                            o->pool.percent < 1 || o->pool.percent > 50))
+        return fail("--pool is mean, worst, or p1 to p50, and not '%s'.", pool);
     return o->encode ? check_output(o) : 0;
 }
 
@@ -367,64 +321,44 @@ int options_parse(Options *o, int argc, char **argv)
     return o->help || o->version ? 0 : check(o);
 }
 
+// ---- what goes with this ffmpeg ----
+
 int options_choose_metric(Options *o, const char *filters)
 {
+    const int is_one_crf = !isnan(o->crf) || av_dict_get(o->encoder_options, "crf", NULL, 0);
+    const Metric *m  = o->measure.metric;       // that of the target
+    const char *name = o->metric_name ? o->metric_name : m ? m->name : "vmaf", *there = "";
     SearchPlan *plan = &o->plan;
-    Measure *m       = &o->measure;
-    const char *name = o->metric_name, *there = "";
-    const Scale *scale;
 
-    plan->target = o->target[0];
+    if (m && strcmp(m->name, name))
+        return fail("--%s is not for --metric %s: give one of them.", m->option, name);
+    m = NULL;
     for (int i = 0; i < NB_METRICS; i++) {
-        const double target = o->target[1 + i];
-
-        if (!isnan(target) && (!isnan(plan->target) || name && strcmp(name, metrics[i].name)))
-            return fail("Give one metric and one target: --%s is for another metric, or a second "
-                        "target.", metrics[i].option);
-        name         = isnan(target) ? name : metrics[i].name;
-        plan->target = isnan(target) ? plan->target : target;
+        if (!strstr(filters, text(" %s ", metrics[i].name)))
+            continue;
+        there = text("%s%s%s", there, *there ? ", " : "", metrics[i].name);
+        if (!strcmp(name, metrics[i].name))
+            m = &metrics[i];
     }
-    for (int i = 0; i < NB_METRICS; i++) {
-        Measure one = { &metrics[i], .model = o->vmaf_model };
-
-        measure_choose(&one, filters, !o->gpu || strcmp(o->gpu, "off"));
-        if (one.filter)
-            there = text("%s%s%s", there, *there ? ", " : "", metrics[i].name);
-        if (name ? !strcmp(name, metrics[i].name) : !m->metric && one.filter && metrics[i].target)
-            *m = one;
-    }
-    if (!m->filter)
+    if (!m)
         return fail("This ffmpeg cannot measure %s. It has %s: take one of them, as --target-ssim "
-                    "0.97.", name ? name : "the default metrics", *there ? there : "no metric");
-    scale = &m->metric->scale;
-    if (isnan(plan->target) && (!isnan(o->crf) || av_dict_get(o->encoder_options, "crf", NULL, 0)))
-        plan->target = scale->worst;
-    else if (isnan(plan->target) && (name || !m->metric->target))
-        return fail("Which quality? Give it with --%s.", m->metric->option);
-    else if (isnan(plan->target))
-        plan->target = m->metric->target;
-    if (plan->target < FFMIN(scale->best, scale->worst) ||
-        plan->target > FFMAX(scale->best, scale->worst))
-        return fail("%g is not a score of %s, which goes from %g (best) to %g (worst).",
-                    plan->target, m->metric->name, scale->best, scale->worst);
-    if (o->step > 1 && m->metric->step == 1)
+                    "0.97.", name, *there ? there : "no metric");
+    if (isnan(plan->target) && o->metric_name && !is_one_crf)
+        return fail("Which quality? Give it with --%s.", m->option);
+    if (isnan(plan->target))
+        plan->target = is_one_crf ? m->scale.worst : 95;
+    if (o->step > 1 && m->step == 1)
         return fail("%s looks at the frames before, and scores all: leave out --score-every.",
-                    m->metric->name);
-    plan->scale     = scale;
-    plan->exact     = o->thorough ? 0 : CRF_EXACT;
-    plan->tolerance = o->thorough ? 0 : isnan(plan->tolerance) ? m->metric->tolerance
-                                                               : plan->tolerance;
-    o->step         = o->step ? o->step : m->metric->step;
+                    m->name);
+    if (o->thorough)
+        plan->tolerance = 0;
+    else if (isnan(plan->tolerance))
+        plan->tolerance = m->tolerance;
+    plan->scale       = &m->scale;
+    plan->exact       = o->thorough ? 0 : CRF_EXACT;
+    o->step           = o->step ? o->step : m->step;
+    o->measure.metric = m;
     return 0;
-}
-
-// ---- the encoder ----
-
-const char *options_encoder(const Options *o, int i)
-{
-    static const char *const defaults[] = { "libsvtav1", "libx265", "libx264", NULL };
-
-    return o->encoder ? i ? NULL : o->encoder : defaults[i];
 }
 
 /// An option in what ffmpeg prints of an encoder, with its type and range, or NULL.
@@ -434,21 +368,19 @@ static const char *find_option(const char *help, const char *name)
 }
 
 /// Refuse what sets the quality that is searched.
-static int check_encoder_options(Options *o)
+static int check_encoder_options(Options *o, const char *always)
 {
     const AVDictionaryEntry *e = NULL, *crf = av_dict_get(o->encoder_options, "crf", NULL, 0);
 
     // in a command that was printed, it is the one to try
     if (crf && o->plan.target == o->plan.scale->worst && isnan(o->crf)) {
-        const AVOption *opt = av_opt_find(o, "crf", NULL, 0, 0);
-
-        if (set_option(o, opt, "-crf", crf->value) < 0)
+        if (set_option(o, av_opt_find(o, "crf", NULL, 0, 0), "-crf", crf->value) < 0)
             return -1;
         set_other(&o->encoder_options, "crf", NULL);
     }
     while ((e = av_dict_iterate(o->encoder_options, e))) {
         const int is_params = strstr(e->key, "-params") || strstr(e->key, "opts");
-        const int is_always = o->always && strstr(o->always, text("%s=%s", e->key, e->value));
+        const int is_always = always && strstr(always, text("%s=%s", e->key, e->value));
 
         if (av_match_name(e->key, REFUSED) && !is_always)
             return fail("-%s %s sets the quality that is searched: leave it out. --crf tries one "
@@ -491,32 +423,30 @@ static int set_range(Options *o, const struct Encoder *known, const char *option
     return 0;
 }
 
-int options_choose_encoder(Options *o, const char *name, const char *help, double frame_rate)
+int options_choose_encoder(Options *o, const char *help, double frame_rate)
 {
     static const char *const searched[] = { "crf", "cq", "qp" };
-    const int64_t keyint = o->keyint ? parse_duration(o->keyint) : 0;
+    const AVDictionaryEntry *preset = av_dict_get(o->encoder_options, "preset", NULL, 0);
     const struct Encoder *known = encoders;
-    const AVDictionaryEntry *preset;
     const char *option = NULL;
+    int64_t keyint;
 
-    if (!strstr(help, text("Encoder %s ", name)))
+    if (!strstr(help, text("Encoder %s ", o->encoder)))
         return fail("This ffmpeg has no encoder '%s': `ffmpeg -encoders` lists those that it has.",
-                    name);
-    while (!strstr(name, known->name))
+                    o->encoder);
+    while (!strstr(o->encoder, known->name))
         known++;
-    if (!o->encoder)
-        av_opt_set(o, "c:v", name, 0);
+    o->crf_option = known->crf_option;
     for (int i = 0; i < FF_ARRAY_ELEMS(searched) && !option; i++)
         if ((option = find_option(help, searched[i])))
             o->crf_option = searched[i];
-    if (!option && !(o->crf_option = known->crf_option))
+    if (!o->crf_option)
         return fail("%s has no constant quality by -crf, -cq or -qp, which is searched: take "
-                    "libx264, libx265, libsvtav1, libaom-av1 or one of NVENC, QSV or VAAPI.", name);
-    o->always = known->always;
+                    "libx264, libx265, libsvtav1, libaom-av1 or one of NVENC, QSV or VAAPI.",
+                    o->encoder);
     o->device = known->formats ? "vaapi" : NULL;
     o->upload = known->formats ? text(",format=%s,hwupload", known->formats) : "";
-    preset    = av_dict_get(o->encoder_options, "preset", NULL, 0);
-    if (!preset && !strcmp(name, "libsvtav1"))
+    if (!preset && !strcmp(o->encoder, "libsvtav1"))
         set_other(&o->encoder_options, "preset", "8");
     if (preset && !find_option(help, "preset")) {
         // as ab-av1 has it, whatever the encoder calls it
@@ -524,11 +454,17 @@ int options_choose_encoder(Options *o, const char *name, const char *help, doubl
                   preset->value);
         set_other(&o->encoder_options, "preset", NULL);
     }
-    if (o->keyint && (keyint <= 0 || frame_rate <= 0))
-        return fail("--keyint %s cannot be: it is a number of frames, or a time as 10s of a video "
-                    "that has a frame rate.", o->keyint);
-    if (o->keyint)
+    if (o->keyint && !o->keyint[strspn(o->keyint, "0123456789")]) {
+        set_other(&o->encoder_options, "g", o->keyint);
+    } else if (o->keyint) {
+        if (av_parse_time(&keyint, in_seconds(o->keyint), 1) < 0 || keyint <= 0 || frame_rate <= 0)
+            return fail("--keyint %s cannot be: it is a number of frames, or a time as 10s of a "
+                        "video that has a frame rate.", o->keyint);
         set_other(&o->encoder_options, "g",
                   text("%.0f", FFMAX(1, rint(keyint / 1e6 * frame_rate))));
-    return check_encoder_options(o) < 0 ? -1 : set_range(o, known, option);
+    }
+    if (check_encoder_options(o, known->always) < 0 ||
+        known->always && av_dict_parse_string(&o->encoder_options, known->always, "=", ":", 0) < 0)
+        return -1;
+    return set_range(o, known, option);
 }

@@ -1,20 +1,4 @@
-/*
- * This file is part of FFmpeg.
- *
- * FFmpeg is free software; you can redistribute it and/or
- * modify it under the terms of the GNU Lesser General Public
- * License as published by the Free Software Foundation; either
- * version 2.1 of the License, or (at your option) any later version.
- *
- * FFmpeg is distributed in the hope that it will be useful,
- * but WITHOUT ANY WARRANTY; without even the implied warranty of
- * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
- * Lesser General Public License for more details.
- *
- * You should have received a copy of the GNU Lesser General Public
- * License along with FFmpeg; if not, write to the Free Software
- * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
- */
+// SPDX-License-Identifier: LGPL-2.1-or-later
 
 /**
  * @file
@@ -24,13 +8,10 @@
 #ifndef TOOLS_CRF_OPTIONS_H
 #define TOOLS_CRF_OPTIONS_H
 
-#include <stdint.h>
-
 #include "libavutil/dict.h"
 #include "libavutil/log.h"
 
 #include "metric.h"
-#include "search.h"
 
 typedef struct Options {
     const AVClass *class;
@@ -46,7 +27,6 @@ typedef struct Options {
     char *keyint;
     char *pix_fmt;
     char *metric_name;
-    double target[1 + NB_METRICS];  ///< by --target, and of each metric in their order
     char *pool_name;
     SearchPlan plan;
     double crf;
@@ -58,7 +38,7 @@ typedef struct Options {
     char *gpu;
     char *encode, *verify;
     int video_only, overwrite, json, help, version;
-    char *loglevel, *vmaf_model;
+    char *loglevel;
     char *ignored;              ///< for options that set others
     AVDictionary *encoder_options;
     AVDictionary *other_options;    ///< of streams that are not the video
@@ -67,7 +47,6 @@ typedef struct Options {
     Measure measure;
     Pool pool;
     const char *crf_option;     ///< of the encoder: what is searched
-    const char *always;         ///< options that it always gets
     const char *upload;         ///< filters after which it takes frames of a device, or ""
     const char *device;         ///< for that, or NULL
 } Options;
@@ -77,11 +56,8 @@ int options_parse(Options *o, int argc, char **argv);
 /// Choose the metric, by what `ffmpeg -filters` prints.
 int options_choose_metric(Options *o, const char *filters);
 
-/// The encoders to ask ffmpeg about, NULL after the last: that which is asked for, or the defaults.
-const char *options_encoder(const Options *o, int i);
-
-/// Take an encoder, by what `ffmpeg -h encoder=` prints.
-int options_choose_encoder(Options *o, const char *name, const char *help, double frame_rate);
+/// Take the encoder, by what `ffmpeg -h encoder=` prints.
+int options_choose_encoder(Options *o, const char *help, double frame_rate);
 
 void options_print_help(void);
 

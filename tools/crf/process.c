@@ -1,26 +1,8 @@
-/*
- * This file is part of FFmpeg.
- *
- * FFmpeg is free software; you can redistribute it and/or
- * modify it under the terms of the GNU Lesser General Public
- * License as published by the Free Software Foundation; either
- * version 2.1 of the License, or (at your option) any later version.
- *
- * FFmpeg is distributed in the hope that it will be useful,
- * but WITHOUT ANY WARRANTY; without even the implied warranty of
- * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
- * Lesser General Public License for more details.
- *
- * You should have received a copy of the GNU Lesser General Public
- * License along with FFmpeg; if not, write to the Free Software
- * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
- */
+// SPDX-License-Identifier: LGPL-2.1-or-later
 
-#define _GNU_SOURCE         // for F_DUPFD_CLOEXEC
+#define _GNU_SOURCE         // for getline()
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -33,14 +15,15 @@
 #include "process.h"
 #include "text.h"
 
-#define FIRST_FILE STDERR_FILENO
-#define WAIT       250          ///< a signal is seen after so many milliseconds at most
-
 volatile sig_atomic_t caught_signal;
+
+static volatile pid_t child;
 
 static void handle_signal(int number)
 {
     caught_signal = number;
+    if (child > 0)
+        kill(child, SIGKILL);       // what it was making is of no use
 }
 
 void process_catch_signals(void)
@@ -52,109 +35,66 @@ void process_catch_signals(void)
     sigaction(SIGTERM, &action, NULL);
 }
 
-int process_is_stopped(void)
-{
-    return caught_signal;
-}
-
-/// Move a file to a number that no file of the program has.
-static int move_up(int fd)
-{
-    const int moved = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FILE + PROCESS_FILES);
-
-    close(fd);
-    return moved;
-}
-
-static int open_files(FILE *file[PROCESS_FILES])
+FILE *temporary_file(void)
 {
     const char *dir = getenv("TMPDIR");
+    char *path      = text("%s/ffcrf-XXXXXX", dir && *dir ? dir : "/tmp");
+    const int fd    = mkstemp(path);
+    FILE *f         = fd < 0 || unlink(path) < 0 ? NULL : fdopen(fd, "r");
 
-    for (int i = 0; i < PROCESS_FILES; i++) {
-        char *path = text("%s/ffcrf-XXXXXX", dir && *dir ? dir : "/tmp");
-        int fd     = mkstemp(path);
-
-        if (fd >= 0 && unlink(path) >= 0)
-            fd = move_up(fd);
-        if (fd < 0 || !(file[i] = fdopen(fd, "r")))
-            return fail("Cannot make a temporary file '%s': %s. Set TMPDIR to another folder.",
-                        path, strerror(errno));
-    }
-    return 0;
-}
-
-void process_close(FILE *file[PROCESS_FILES])
-{
-    for (int i = 0; i < PROCESS_FILES; i++)
-        if (file[i])
-            fclose(file[i]);
+    if (!f)
+        fail("Cannot make a temporary file '%s': %s. Set TMPDIR to another folder.", path,
+             strerror(errno));
+    return f;
 }
 
 /// Become the program.
-static void become(char *const argv[], FILE *file[PROCESS_FILES], int out, pid_t parent)
+static void become(char *const argv[], int out, FILE *errors, pid_t parent)
 {
 #ifdef __linux__
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
-    for (int i = 0; i < PROCESS_FILES; i++)
-        dup2(fileno(file[i]), FIRST_FILE + i);
     dup2(out, STDOUT_FILENO);
+    dup2(fileno(errors), STDERR_FILENO);
     if (getppid() == parent)
         execvp(argv[0], argv);
     _exit(127);
 }
 
-/// Take lines until there are no more, or a signal comes.
-static void follow(int fd, void (*line)(void *opaque, char *line), void *opaque)
-{
-    struct pollfd p = { fd, POLLIN };
-    char buffer[4096];
-    size_t size = 0;
-
-    while (!caught_signal) {
-        char *begin = buffer, *end;
-        ssize_t got;
-
-        if (poll(&p, 1, WAIT) <= 0)
-            continue;
-        if ((got = read(fd, buffer + size, sizeof(buffer) - 1 - size)) <= 0)
-            break;
-        size += got;
-        buffer[size] = 0;
-        for (; (end = strchr(begin, '\n')); begin = end + 1) {
-            *end = 0;
-            line(opaque, begin);
-        }
-        size -= begin - buffer;
-        memmove(buffer, begin, size);
-        if (size == sizeof(buffer) - 1)     // what has no end is no line of interest
-            size = 0;
-    }
-}
-
-int process_run(char *const argv[], FILE *file[PROCESS_FILES],
-                void (*line)(void *opaque, char *line), void *opaque)
+int process_run(char *const argv[], void (*line)(void *opaque, const char *line), void *opaque,
+                const char **error)
 {
     const pid_t parent = getpid();
-    int fd[2], status  = 0;
-    pid_t child;
+    FILE *errors = temporary_file(), *out;
+    char *buffer = NULL;
+    size_t size  = 0;
+    int fd[2], status = 0;
 
-    memset(file, 0, PROCESS_FILES * sizeof(*file));
-    if (open_files(file) < 0)
+    if (!errors)
         return -1;
-    if (pipe(fd) < 0 || (fd[0] = move_up(fd[0])) < 0 || (fd[1] = move_up(fd[1])) < 0 ||
-        (child = fork()) < 0)
+    if (pipe(fd) < 0 || (child = fork()) < 0)
         return fail("No program can be started: %s.", strerror(errno));
     if (!child)
-        become(argv, file, fd[1], parent);
+        become(argv, fd[1], errors, parent);
+    if (caught_signal)              // before its number was known
+        kill(child, SIGKILL);
     close(fd[1]);
-    follow(fd[0], line, opaque);
-    close(fd[0]);
-    do {
-        if (caught_signal)
-            kill(child, SIGKILL);           // what it was making is of no use
-    } while (waitpid(child, &status, 0) < 0 && errno == EINTR);
-    rewind(file[0]);                        // the program has written with the same position
+    out = checked(fdopen(fd[0], "r"));
+    while (getline(&buffer, &size, out) >= 0)
+        line(opaque, buffer);
+    fclose(out);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    child  = 0;
+    *error = "";
+    rewind(errors);                 // the program has written with the same position
+    while (!caught_signal && getline(&buffer, &size, errors) >= 0) {
+        tell("%s", buffer);
+        if (!**error)
+            *error = text("%.*s", (int)strcspn(buffer, "\n"), buffer);
+    }
+    fclose(errors);
+    free(buffer);
     if (caught_signal)
         return -1;
     if (WIFSIGNALED(status))

@@ -1,20 +1,4 @@
-/*
- * This file is part of FFmpeg.
- *
- * FFmpeg is free software; you can redistribute it and/or
- * modify it under the terms of the GNU Lesser General Public
- * License as published by the Free Software Foundation; either
- * version 2.1 of the License, or (at your option) any later version.
- *
- * FFmpeg is distributed in the hope that it will be useful,
- * but WITHOUT ANY WARRANTY; without even the implied warranty of
- * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
- * Lesser General Public License for more details.
- *
- * You should have received a copy of the GNU Lesser General Public
- * License along with FFmpeg; if not, write to the Free Software
- * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
- */
+// SPDX-License-Identifier: LGPL-2.1-or-later
 
 /**
  * @file
@@ -30,20 +14,18 @@
 extern volatile sig_atomic_t caught_signal;     ///< the one that asks to end, or 0
 
 void process_catch_signals(void);
-int process_is_stopped(void);
 
-/// Files without names, which a program has as number 2 and up: that gets its errors.
-#define PROCESS_FILES 5
+/// A file without a name; NULL after a message.
+FILE *temporary_file(void);
 
 /**
- * Run a program. It ends, at the latest, with this one.
+ * Run a program. When it has ended, what it wrote to standard error is printed.
  *
- * @param file set to the files, to be read
- * @param line takes each line of standard output
+ * @param line  takes each line of standard output
+ * @param error set to the first line of standard error, or ""
  * @return the exit status, or -1 after a message
  */
-int process_run(char *const argv[], FILE *file[PROCESS_FILES],
-                void (*line)(void *opaque, char *line), void *opaque);
-void process_close(FILE *file[PROCESS_FILES]);
+int process_run(char *const argv[], void (*line)(void *opaque, const char *line), void *opaque,
+                const char **error);
 
 #endif /* TOOLS_CRF_PROCESS_H */

@@ -1,20 +1,4 @@
-/*
- * This file is part of FFmpeg.
- *
- * FFmpeg is free software; you can redistribute it and/or
- * modify it under the terms of the GNU Lesser General Public
- * License as published by the Free Software Foundation; either
- * version 2.1 of the License, or (at your option) any later version.
- *
- * FFmpeg is distributed in the hope that it will be useful,
- * but WITHOUT ANY WARRANTY; without even the implied warranty of
- * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
- * Lesser General Public License for more details.
- *
- * You should have received a copy of the GNU Lesser General Public
- * License along with FFmpeg; if not, write to the Free Software
- * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
- */
+// SPDX-License-Identifier: LGPL-2.1-or-later
 
 /**
  * @file
@@ -42,17 +26,14 @@ static inline int reaches(const Scale *s, double a, double b)
     return s->higher_is_better ? a >= b : a <= b;
 }
 
-/// What is known of a CRF that was tried.
+/// What is known of a CRF that was tried, for the whole encode.
 typedef struct Point {
-    double crf;
-    double score;
-    // of the whole encode
+    double crf, score;
     double size, size_error;    ///< bytes; the error is NAN if one sample does not tell it
     double percent;             ///< of the size of the source's video
     double seconds;
 } Point;
 
-/// What is searched.
 typedef struct SearchPlan {
     const Scale *scale;
     double min_crf, max_crf, increment;

@@ -1,63 +1,27 @@
-/*
- * This file is part of FFmpeg.
- *
- * FFmpeg is free software; you can redistribute it and/or
- * modify it under the terms of the GNU Lesser General Public
- * License as published by the Free Software Foundation; either
- * version 2.1 of the License, or (at your option) any later version.
- *
- * FFmpeg is distributed in the hope that it will be useful,
- * but WITHOUT ANY WARRANTY; without even the implied warranty of
- * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
- * Lesser General Public License for more details.
- *
- * You should have received a copy of the GNU Lesser General Public
- * License along with FFmpeg; if not, write to the Free Software
- * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
- */
+// SPDX-License-Identifier: LGPL-2.1-or-later
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "libavutil/avstring.h"
-#include "libavutil/bprint.h"
 #include "libavutil/common.h"
-#include "libavutil/mem.h"
 #include "libavutil/time.h"
 
 #include "text.h"
 
-char last_error[1024];
+const char *last_error;
 
 static struct {
     const char *doing;
     double jobs;
-    int64_t begin, told;
+    int64_t begin, shown;
     int has_meter;              ///< there is a line that the next one replaces
 } work;
 
-void tell(const char *format, ...)
+int fail_with(const char *message)
 {
-    va_list va;
-
-    progress_end();
-    va_start(va, format);
-    vfprintf(stderr, format, va);
-    va_end(va);
-}
-
-int fail(const char *format, ...)
-{
-    va_list va;
-
-    va_start(va, format);
-    vsnprintf(last_error, sizeof(last_error), format, va);
-    va_end(va);
-    tell("%s\n", last_error);
+    last_error = message;
+    tell("%s\n", message);
     return -1;
 }
 
@@ -68,22 +32,6 @@ void *checked(void *memory)
         exit(2);
     }
     return memory;
-}
-
-char *text(const char *format, ...)
-{
-    static void **kept;
-    static int nb;
-    AVBPrint made;
-    va_list va;
-
-    av_bprint_init(&made, 0, AV_BPRINT_SIZE_UNLIMITED);
-    va_start(va, format);
-    av_vbprintf(&made, format, va);
-    va_end(va);
-    kept = checked(av_realloc_array(kept, nb + 1, sizeof(*kept)));
-    av_bprint_finalize(&made, (char **)&kept[nb]);
-    return checked(kept[nb++]);
 }
 
 // ---- progress ----
@@ -100,19 +48,19 @@ void progress_begin(const char *doing, double jobs)
 {
     work.doing = doing;
     work.jobs  = jobs;
-    work.begin = work.told = av_gettime_relative();
+    work.begin = work.shown = av_gettime_relative();
 }
 
 void progress_show(int frames, int nb_frames)
 {
     const int is_terminal = isatty(STDERR_FILENO);
     const int64_t now     = av_gettime_relative();
-    const double seconds  = FFMAX(now - work.begin, 1) / 1e6;
+    const double seconds  = (now - work.begin) / 1e6;
 
-    if (!work.doing || now - work.told < (is_terminal ? 250000 : 10000000) || frames < 1)
+    if (now - work.shown < (is_terminal ? 250000 : 10000000))
         return;
-    work.told = now;
-    nb_frames = FFMAX(frames, nb_frames);
+    work.shown = now;
+    nb_frames  = FFMAX(frames, nb_frames);
     tell("%sframe %d of %d, %.1f fps, ETA %s%s", work.doing, frames, nb_frames, frames / seconds,
          clock_time(seconds * (work.jobs * nb_frames / frames - 1)), is_terminal ? "" : "\n");
     work.has_meter = is_terminal;
@@ -140,7 +88,7 @@ static void print_string(const char *value)
         if (av_utf8_decode(&code, &next, end, AV_UTF8_FLAG_ACCEPT_NON_CHARACTERS) < 0)
             printf("\xef\xbf\xbd");
         else if (code == '"' || code == '\\' || code < 32)
-            printf(code < 32 ? "\\u%04x" : "\\%c", code);
+            printf("\\u%04x", code);
         else
             fwrite(begin, 1, next - begin, stdout);
     }

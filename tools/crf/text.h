@@ -1,44 +1,30 @@
-/*
- * This file is part of FFmpeg.
- *
- * FFmpeg is free software; you can redistribute it and/or
- * modify it under the terms of the GNU Lesser General Public
- * License as published by the Free Software Foundation; either
- * version 2.1 of the License, or (at your option) any later version.
- *
- * FFmpeg is distributed in the hope that it will be useful,
- * but WITHOUT ANY WARRANTY; without even the implied warranty of
- * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
- * Lesser General Public License for more details.
- *
- * You should have received a copy of the GNU Lesser General Public
- * License along with FFmpeg; if not, write to the Free Software
- * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
- */
+// SPDX-License-Identifier: LGPL-2.1-or-later
 
 /**
  * @file
- * What is printed: messages, a progress meter, and lines of JSON. Functions that can fail print a
- * message, and return -1.
+ * What is printed: messages, a progress meter, and lines of JSON.
  */
 
 #ifndef TOOLS_CRF_TEXT_H
 #define TOOLS_CRF_TEXT_H
 
-#include "libavutil/attributes.h"
+#include <stdio.h>
 
-extern char last_error[1024];       ///< the last message of fail()
-
-int fail(const char *format, ...) av_printf_format(1, 2);   ///< @return -1
-void tell(const char *format, ...) av_printf_format(1, 2);
+#include "libavutil/avstring.h"
 
 /// Memory that was allocated; where there is none, the program ends.
 void *checked(void *memory);
 
 /// A string by a format. It stays until the program ends.
-char *text(const char *format, ...) av_printf_format(1, 2);
+#define text(...) ((char *)checked(av_asprintf(__VA_ARGS__)))
 
-/// Start the progress display: its lines begin with doing; jobs are left, this one included.
+#define tell(...) (progress_end(), (void)fprintf(stderr, __VA_ARGS__))
+#define fail(...) fail_with(text(__VA_ARGS__))
+
+extern const char *last_error;
+int fail_with(const char *message);         ///< @return -1
+
+/// Start the progress meter: its lines begin with doing; jobs are left, this one included.
 void progress_begin(const char *doing, double jobs);
 void progress_show(int frames, int nb_frames);
 void progress_end(void);
