@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tests the scripts, then builds FFmpeg 9.0, or FFMPEG_VERSION or FFMPEG_SRC, and runs its FATE
-# tests. `check.sh all` does what takes long, too: the other releases, the series, training, faults,
-# fuzzers (which have the sanitizers), mutants, a build for Windows, packages. The last line counts.
+# tests. `check.sh all` does what takes long, too: the other releases, the series, training, Slurm,
+# faults, fuzzers (which have the sanitizers), mutants, Windows, packages. The last line counts.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
@@ -118,7 +118,7 @@ tests() {
     local version src dir profile=
     if command -v shellcheck > /dev/null; then
         check "shellcheck" shellcheck -x scripts/*.sh bench/*.sh packaging/debian/pack.sh .ci/run \
-            tests/{bare,common,container,gpu,model,package,scripts}.sh tests/extra/broken.sh
+            tests/{bare,common,container,gpu,model,package,scripts}.sh tests/extra/{broken,slurm}.sh
     else
         skip "shellcheck" "not installed"
     fi
@@ -141,6 +141,7 @@ tests() {
             if [ "$all" ]; then
                 fate "$version" "$dir" fate-faults
                 script model tests/model.sh "$dir/ffmpeg"
+                script slurm tests/extra/slurm.sh "$dir/ffmpeg"
                 script fuzz "$scripts/fuzz.sh" few
                 script dead tests/extra/broken.sh dead "$dir"
                 script mutants tests/extra/broken.sh mutants "$dir"
