@@ -16,7 +16,7 @@ cd "$tmp"
 
 [ "$(id -u)" = 0 ] || { skip slurm "not root, as whom slurmd runs"; exit; }
 apt-get -q -o APT::Sandbox::User=root download slurmctld slurmd slurm-client munge libmunge2 \
-    slurm-wlm-basic-plugins libhwloc15 > log 2>&1 ||
+    slurm-wlm-basic-plugins libhwloc15 libnuma1 liblua5.1-0 > log 2>&1 ||
     { skip slurm "its packages cannot be had"; exit; }
 for package in *.deb; do
     dpkg -x "$package" .
