@@ -10,8 +10,8 @@ run:
 	@scripts/run.sh
 
 #: make check                  builds FFmpeg 9.0 and runs the tests
-#: make check-all              tests FFmpeg 8.1, the series, training, faults, fuzzers, mutants,
-#:                             Windows and packages, too (hours)
+#: make check-all              tests FFmpeg 8.1, the series, training, Slurm, faults, fuzzers,
+#:                             mutants, Windows and packages, too (hours)
 check:
 	@scripts/check.sh
 check-all:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tests the scripts, then builds FFmpeg 9.0, or FFMPEG_VERSION or FFMPEG_SRC, and runs its FATE
-# tests. `check.sh all` does what takes long, too: the other releases, the series, training, faults,
-# fuzzers (which have the sanitizers), mutants, a build for Windows, packages. The last line counts.
+# tests. `check.sh all` does what takes long, too: the other releases, the series, training, Slurm,
+# faults, fuzzers (which have the sanitizers), mutants, Windows, packages. The last line counts.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
@@ -68,7 +68,8 @@ END
 )
 
 # FATE's own reports tell how its tests went. One that has none was not built; one that could not
-# run, or not all of it, says so in a file beside its report. Without a GPU kernels run on the CPU.
+# run, or not all of it, says so in a file beside its report. Where there is no GPU, kernels run on
+# the CPU.
 fate() { # series dir target
     local series=$1 dir=$2 reports=$2/tests/data/fate name tests
     local status difference messages what why whole
@@ -117,8 +118,8 @@ packages() {
 tests() {
     local version src dir profile=
     if command -v shellcheck > /dev/null; then
-        check "shellcheck" shellcheck -x scripts/*.sh bench/*.sh packaging/debian/pack.sh .ci/run \
-            tests/{bare,common,container,gpu,model,package,scripts}.sh tests/extra/broken.sh
+        check "shellcheck" shellcheck -x scripts/*.sh tests/{,filters/,extra/}*.sh bench/*.sh \
+            packaging/debian/pack.sh .ci/run
     else
         skip "shellcheck" "not installed"
     fi
@@ -141,6 +142,7 @@ tests() {
             if [ "$all" ]; then
                 fate "$version" "$dir" fate-faults
                 script model tests/model.sh "$dir/ffmpeg"
+                script slurm tests/extra/slurm.sh "$dir/ffmpeg"
                 script fuzz "$scripts/fuzz.sh" few
                 script dead tests/extra/broken.sh dead "$dir"
                 script mutants tests/extra/broken.sh mutants "$dir"

@@ -30,6 +30,8 @@ shift $((OPTIND - 1))
 make_bare() { # folder
     if [ "$(id -u)" != 0 ]; then
         echo "not root, who alone can chroot"
+    elif ! unshare -m true 2> /dev/null; then
+        echo "no mounts can be made here"
     elif [ "$folder" ]; then
         cp -a "$folder" "$1" && return
         echo "$folder cannot be copied"
