@@ -19,7 +19,7 @@ X264 = ['-c:v', 'libx264', '-preset', 'ultrafast']
 
 
 def copy(source, path, filters='null', *options):
-    ffmpeg('-i', source, '-vf', filters, *(options or ('-c:v', 'ffv1')), path)
+    ffmpeg('-i', source, '-vf', filters, '-fps_mode', 'passthrough', *(options or ('-c:v', 'ffv1')), path)
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def films(tmp_path_factory):
             ('source.mkv', 'late.mkv', start(7)), ('source.mkv', 'later.mkv', start(13)),
             ('late.mkv', 'half.mp4', 'scale=80:48', *X264, '-crf', 35),
             ('50.mkv', '25.mkv', start(7) + ',framestep=2'), ('50.mkv', '50cut.mkv', start(13)),
-            ('50.mkv', '25all.mkv', 'framestep=2'),
+            ('50.mkv', '25all.mkv', 'framestep=2'), ('source.mkv', 'vfr.mkv', "select='mod(n+1,6)*mod(n+1,7)'"),
             ('30.mkv', 'ntsc.mp4', start(7) + ',fps=30000/1001', *X264, '-qp', 0),
             ('source.mkv', 'still.mkv', 'trim=end_frame=1,loop=74:1,setpts=N/25/TB'),
             ('source.mkv', 'again.mkv', 'trim=end_frame=20,loop=3:20,setpts=N/25/TB'),
@@ -75,7 +75,8 @@ OFFSETS = [     # source, encode, options, what is said of it, how many frames; 
     ('50.mkv', '25.mkv', '', ['offset +7 frames (+0.140 s)' + LATER, rate(50, 25, 'source')], 72),
     ('25.mkv', '50.mkv', '', ['offset -3.5 frames (-0.140 s)' + BEFORE, rate(25, 50, 'encode')], 72),
     ('25all.mkv', '50cut.mkv', '', ['offset +6.5 frames (+0.260 s)' + LATER, rate(25, 50, 'encode')], 68),
-    ('30.mkv', 'ntsc.mp4', '', ['offset +7 frames (+0.233 s)' + LATER, rate(30, 29.97, 'source')], 83),
+    ('30.mkv', 'ntsc.mp4', '', ['offset +7 frames (+0.233 s)' + LATER, rate(30, 29.97, 'source')], 82),
+    ('source.mkv', 'vfr.mkv', '', [SAME, rate(25, 17.9054, 'source')], 54),
     ('source.mkv', 'late.mkv', '--offset 7f --duration 1', ['offset +7 frames (+0.280 s), as given'], 25),
     ('source.mkv', 'late.mkv', '--offset 0.28', ['offset +7 frames (+0.280 s), as given'], 68),
     ('still.mkv', 'still.mkv', '', [UNKNOWN.format('3.0')], 75), ('again.mkv', 'again.mkv', '', [UNKNOWN.format(3.2)], 80),
@@ -240,6 +241,17 @@ def test_what_it_lacks(compare):
     assert compare('source.mkv', 'source.mkv', '-m', 'ssim,vmaf', program=few)[1][0] == 'SKIPPED vmaf: this ffmpeg has no vmaf'
     assert compare('source.mkv', 'source.mkv', '-m', 'vmaf', program=few)[:2] == (
         2, ['SKIPPED vmaf: this ffmpeg has no vmaf', 'quality-compare: nothing is left to measure'])
+
+
+@has('xpsnr')
+def test_variable_rate(compare):
+    """What cannot be right is not there."""
+    video('source.mkv', seconds=1)
+    copy('source.mkv', 'vfr.mkv', "select='mod(n+1,6)'")
+    skipped = 'SKIPPED xpsnr: it cannot follow the variable frame rate'
+    code, said, table = compare('source.mkv', 'vfr.mkv', '-m', 'ssim,xpsnr')
+    assert code == 0 and 'vfr.mkv: ' + skipped in said and 'XPSNR' not in table and '1.0000' in table
+    assert compare('source.mkv', 'vfr.mkv', '-m', 'xpsnr')[0] == 2
 
 
 def has_ended(process):
