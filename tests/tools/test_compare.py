@@ -164,7 +164,7 @@ def test_all_metrics(compare):
     ('yuv420p', 'yuv420p', ''), ('yuv420p', 'yuv420p10le', 'bitdepth=10'), ('yuv420p10le', 'yuv420p', 'bitdepth=10')])
 def test_vmaf(compare, source, encode, options):
     """The digits are those of the filter on the files as they are, also of other depths; it comes first."""
-    video('source.mkv', f'-c:v ffv1 -pix_fmt {source}', source='testsrc2=s=320x240:r=25', seconds=0.4)
+    video('source.mkv', f'-c:v ffv1 -pix_fmt {source}', 0.4, 'format=yuv420p10,noise=c0s=9:c0f=t:c0_seed=1', 'testsrc2=s=320x240:r=25')
     copy('source.mkv', 'a.mkv', 'gblur=1', '-c:v', 'ffv1', '-pix_fmt', encode)
     ffmpeg('-i', 'a.mkv', '-i', 'source.mkv', '-lavfi', f'vmaf=f=alone.log:{options}', '-f', 'null', '-')
     code, _, table = compare('source.mkv', 'a.mkv', '-m', 'ssim,bliinds,vmaf')
