@@ -6,11 +6,13 @@
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
-# Nothing is written beside the sources; one thread, so that sums are made in one order and the model has the same bytes each time.
+# Nothing is written beside the sources; one thread, so that sums are made in one order and the
+# model has the same bytes each time.
 export PYTHONDONTWRITEBYTECODE=1 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
 contents=${CONTENTS:-$root/tools/train/contents.txt}
-[ -f "$contents" ] || die "there is no CONTENTS=$contents" "without it, the shots are those of tools/train/contents.txt"
+[ -f "$contents" ] || die "there is no CONTENTS=$contents" \
+    "without it, the shots are those of tools/train/contents.txt"
 "$scripts/deps.sh" model
 # the system's Python has the system's numpy, another one may not
 python=python3
@@ -26,8 +28,9 @@ fi
 results=${RESULTS:-$root/results/model}
 name=${NAME:-model}
 read -ra families <<< "${FAMILIES:-}"
-"$python" "$root/tools/train/train.py" all --ffmpeg "$(realpath "$ffmpeg")" --media "${MEDIA:-media}" --contents "$contents" \
-    --work "${WORK:-$build/model}" --results "$results" --name "$name" ${LICENCE:+--licence "$LICENCE"} \
+"$python" "$root/tools/train/train.py" all --ffmpeg "$(realpath "$ffmpeg")" \
+    --media "${MEDIA:-media}" --contents "$contents" --work "${WORK:-$build/model}" \
+    --results "$results" --name "$name" ${LICENCE:+--licence "$LICENCE"} \
     ${JOBS:+--jobs "$JOBS"} ${families:+--families "${families[@]}"}
 say "in $results: $(cd "$results" && ls -m)"
 say "use it: ffmpeg -bsf:v quantizer_metadata -i in.mp4 -an -vf bliinds=model=$results/$name.txt -f null -"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tests what makes models, in about a minute: make model on a few drawn shots, killed on the way and gone on with, and
-# the converter of the published model. tests/model.sh FFMPEG prints a line for each test, and fails if one does.
+# Tests what makes models: make model on a few drawn shots, killed on the way and gone on with, and
+# the converter of the published model. tests/model.sh FFMPEG prints a line for each test.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/../scripts/common.sh"
@@ -9,8 +9,9 @@ ffmpeg=$(realpath "$1")
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-export FFMPEG=$ffmpeg MEDIA=$tmp/media CONTENTS=$tmp/contents.txt WORK=$tmp/training RESULTS=$tmp/results NAME=tiny \
-    FAMILIES="x264_slow x264_1_2 mpeg2" PYTHONPATH=$root/tools/train:$root/tools PYTHONDONTWRITEBYTECODE=1
+export FFMPEG=$ffmpeg MEDIA=$tmp/media CONTENTS=$tmp/contents.txt WORK=$tmp/training \
+    RESULTS=$tmp/results NAME=tiny FAMILIES="x264_slow x264_1_2 mpeg2" \
+    PYTHONPATH=$root/tools/train:$root/tools PYTHONDONTWRITEBYTECODE=1
 
 check() { # what command...
     local what=$1
@@ -34,7 +35,7 @@ grain color=@:c=gray,format=yuv420p,noise=alls=90:allf=t:all_seed=5,gblur=2
 END
 }
 
-# The split of the contents is what it was when the models were made; no two encodes of a shot have one name, or one would be lost.
+# The split is what it was when the models were made; no two encodes of a shot have one name.
 lists() {
     "$python" -c '
 import contents, encodes, zlib
@@ -53,12 +54,14 @@ tells() {
     ! MEDIA=$tmp/few "$scripts/model.sh" 2> "$tmp/told" && grep -q "git clone .*/drawn/shots $tmp/few/drawn/shots" "$tmp/told" || return
     ! FAMILIES="mpeg2 none" "$scripts/model.sh" > "$tmp/told" 2>&1 && grep -q "^error: .* none$" "$tmp/told" || return
     [ ! "$(find "$WORK/records" -name '*.json')" ] || return
-    "$ffmpeg" -v error -i "$MEDIA/drawn/shots/chart.mkv" -pix_fmt yuv420p -c:v libx264 -qp 27 "$MEDIA/drawn/shots/coarse.mkv" || return
-    ! CONTENTS=<(echo "$shot 1 12 nobody") pristine > "$tmp/told" 2>&1 && grep -q 'coarse.*REFUSED' "$tmp/told" &&
-        CONTENTS=<(echo "$shot 2 12 nobody") pristine > /dev/null
+    "$ffmpeg" -v error -i "$MEDIA/drawn/shots/chart.mkv" -pix_fmt yuv420p -c:v libx264 -qp 27 \
+        "$MEDIA/drawn/shots/coarse.mkv" || return
+    ! CONTENTS=<(echo "$shot 1 12 nobody") train pristine && grep -q 'coarse.*REFUSED' "$tmp/told" &&
+        CONTENTS=<(echo "$shot 2 12 nobody") train pristine
 }
-pristine() {
-    "$python" "$root/tools/train/train.py" pristine --ffmpeg "$ffmpeg" --media "$MEDIA" --contents "$CONTENTS"
+train() { # step...
+    "$python" "$root/tools/train/train.py" "$@" --ffmpeg "$ffmpeg" --media "$MEDIA" \
+        --contents "$CONTENTS" > "$tmp/told" 2>&1
 }
 
 # A run that is killed leaves whole records only, the next one makes the others, and a third one none, and the same model.
@@ -90,18 +93,20 @@ assert shots
 for path in glob.glob(sys.argv[2] + "/records/*/*.json"):
     record = json.load(open(path))
     if record["content"] in shots:
-        json.dump({**record, "v1": [50.0] * 12}, open(path, "w"))' "$CONTENTS" "$tmp/changed" "$@" && refit "$tmp/changed"
+        json.dump({**record, "v1": [50.0] * 12}, open(path, "w"))' "$CONTENTS" "$tmp/changed" "$@" &&
+        refit
 }
-refit() { # work
-    "$python" "$root/tools/train/train.py" fit --work "$1" --results "$tmp/refitted" --contents "$CONTENTS" --name tiny > "$tmp/fit.log" 2>&1
+refit() {
+    train fit --work "$tmp/changed" --results "$tmp/refitted" --name tiny
 }
 holds() {
     refits 'shot.held' && cmp "$RESULTS/tiny.txt" "$tmp/refitted/tiny.txt" || return
     refits 'shot.name == "chart"' && ! cmp -s "$RESULTS/tiny.txt" "$tmp/refitted/tiny.txt" || return
-    rm -r "$tmp/changed/records/chart" && ! refit "$tmp/changed" && grep -q '^error: the records are of 1 groups' "$tmp/fit.log"
+    rm -r "$tmp/changed/records/chart" && ! refit &&
+        grep -q '^error: the records are of 1 groups' "$tmp/told"
 }
 
-# The filter scores by the file as the fit did, and its features are those of the fit, by both models.
+# The filter scores by the file as the fit did, by both models, and features are those of the fit.
 predicts() {
     local encode=$WORK/encodes/zoom_far/x264_1_2_27.mkv filter="bliinds=model=$RESULTS/tiny.txt:features=1"
     "$ffmpeg" -v error -bsf:v quantizer_metadata -i "$encode" -vf "$filter:shown_height=360:log_path=$tmp/bitstream" -f null - &&
@@ -112,8 +117,9 @@ model, record, *logs = sys.argv[1:]
 logs = [[frame["metrics"] for frame in json.load(open(log))["frames"]] for log in logs]
 for of, log in zip(models.read(model), logs):
     for frame in log:
-        total = float(of["constant"][0]) + sum(float(w[0]) * frame[name] for name, w in of["weight"].items())
-        assert abs(100 / (1 + math.exp(-total)) - frame["raw"]) < 1e-4, frame
+        total = sum(float(w[0]) * frame[name] for name, w in of["weight"].items())
+        raw = 100 / (1 + math.exp(-total - float(of["constant"][0])))
+        assert abs(raw - frame["raw"]) < 1e-4, frame
 picked = logs[0][label.FIRST_FRAME::label.FRAME_STEP]
 for a, b in zip(json.load(open(record))["features"], picked, strict=True):
     assert all(abs(a[name] - b[name]) < 2e-6 for name in models.FEATURES), (a, b)
@@ -140,7 +146,8 @@ converts() {
         }
         print "];"
     }' > "$tmp/bliinds_prediction.m"
-    ! "$root/tools/bliinds-convert-release" "$root/VERSION" 2> "$tmp/told" && grep -q ': there is no matrix with mu in its name: ' "$tmp/told" || return
+    ! "$root/tools/bliinds-convert-release" "$root/VERSION" 2> "$tmp/told" &&
+        grep -q ': there is no matrix with mu in its name: ' "$tmp/told" || return
     "$root/tools/bliinds-convert-release" "$tmp/bliinds_prediction.m" > "$tmp/release.txt" || return
     "$ffmpeg" -v error -i "$root/tests/oracle/camera_crop_300x240.pgm" -vf "bliinds=model=$tmp/release.txt:features=1,metadata=print:file=-" \
         -f null - | awk -F= '

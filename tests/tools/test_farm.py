@@ -66,8 +66,9 @@ def test_list(farm, tmp_path):
 def test_resume(farm, tmp_path):
     make('short.avi', 0.2)
     make('long.avi', 8, '1280x720')
-    run = subprocess.Popen([TOOLS['quality-farm'], '--ffmpeg', FFMPEG, '-o', 'out', '--jobs', '1', '--filter', 'bliinds=features=1',
-                            'short.avi', 'long.avi'], start_new_session=True, stderr=subprocess.DEVNULL)
+    run = subprocess.Popen([TOOLS['quality-farm'], '--ffmpeg', FFMPEG, '-o', 'out', '--jobs', '1',
+                            '--filter', 'bliinds=features=1', 'short.avi', 'long.avi'],
+                           start_new_session=True, stderr=subprocess.DEVNULL)
     wait_for((tmp_path / 'out/long.avi.log').exists)
 
     def is_ended():     # parallel ends its commands at the second signal
@@ -89,8 +90,9 @@ def test_slurm(farm, tmp_path, monkeypatch):
     """What sbatch is asked for: its place is taken by one that runs the array at once."""
     make('a.avi')
     make('b.avi', 0.28)
-    (tmp_path / 'sbatch').write_text('#!/bin/sh\necho "$@" > asked\nfor i; do last=$i; done\n'
-                                     'for SLURM_ARRAY_TASK_ID in 1 2; do export SLURM_ARRAY_TASK_ID; sh -c "$last"; done\n')
+    (tmp_path / 'sbatch').write_text(
+        '#!/bin/sh\necho "$@" > asked\nfor i; do last=$i; done\n'
+        'SLURM_ARRAY_TASK_ID=1 sh -c "$last"\nSLURM_ARRAY_TASK_ID=2 sh -c "$last"\n')
     (tmp_path / 'sbatch').chmod(0o755)
     monkeypatch.setenv('PATH', f'{tmp_path}:{os.environ["PATH"]}')
     done = farm('--slurm', '--sbatch=--partition=x', 'a.avi', 'b.avi')

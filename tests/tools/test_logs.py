@@ -119,7 +119,8 @@ def test_bad_logs(tmp_path, text, message):
         list(quality_logs.Log(str(tmp_path / 'log')))
 
 
-SCALES = {'loss': 'estimated VMAF loss (0..100, lower is better)', 'detailloss': 'detailloss (0..100, lower is better)',
+SCALES = {'loss': 'estimated VMAF loss (0..100, lower is better)',
+          'detailloss': 'detailloss (0..100, lower is better)',
           'MAD': 'MAD (0 and up, lower is better)', 'VMAF': 'VMAF (0..100, higher is better)',
           '4K': 'VMAF (0..110, higher is better)', 'SSIM': 'SSIM (0..1, higher is better)',
           'PSNR': 'PSNR, dB (0 and up, higher is better)'}
@@ -128,14 +129,22 @@ COMPARED = 'ssim.All vmaf.score vmaf.motion2 bliinds.raw bliinds.score mad.score
 
 
 @pytest.mark.parametrize('names, header, asked, name, scale', [
-    ('score raw valid', {}, None, 'score', 'loss'), ('score hi lo', {}, None, 'score', 'MAD'),
-    ('loss sigma detail motion', {}, None, 'loss', 'detailloss'), ('score motion2 cambi', {}, None, 'score', 'VMAF'),
-    ('integer_adm3 float_ssim vmaf', {}, None, 'vmaf', 'VMAF'), ('integer_adm3 float_ssim vmaf', {}, 'ssim', 'float_ssim', 'SSIM'),
-    ('score cambi', OF_VMAF, None, 'score', '4K'), ('vmaf integer_adm3', OF_VMAF, None, 'vmaf', '4K'),
-    ('speed_chroma_u integer_adm3 tv phone', OF_VMAF, None, 'tv', '4K'), ('tv cambi phone', OF_VMAF, 'phone', 'phone', '4K'),
-    ('Y U V All', {}, None, 'All', 'SSIM'), ('mse_avg psnr_y psnr_avg', {}, None, 'psnr_avg', 'PSNR'),
-    (COMPARED, {}, None, 'vmaf.score', 'VMAF'), (COMPARED, {}, 'bliinds', 'bliinds.score', 'loss'),
-    (COMPARED, {}, 'mad', 'mad.score', 'MAD'), (COMPARED, {}, 'lavfi.detailloss.loss', 'detailloss.loss', 'detailloss')])
+    ('score raw valid', {}, None, 'score', 'loss'),
+    ('score hi lo', {}, None, 'score', 'MAD'),
+    ('loss sigma detail motion', {}, None, 'loss', 'detailloss'),
+    ('score motion2 cambi', {}, None, 'score', 'VMAF'),
+    ('integer_adm3 float_ssim vmaf', {}, None, 'vmaf', 'VMAF'),
+    ('integer_adm3 float_ssim vmaf', {}, 'ssim', 'float_ssim', 'SSIM'),
+    ('score cambi', OF_VMAF, None, 'score', '4K'),
+    ('vmaf integer_adm3', OF_VMAF, None, 'vmaf', '4K'),
+    ('speed_chroma_u integer_adm3 tv phone', OF_VMAF, None, 'tv', '4K'),
+    ('tv cambi phone', OF_VMAF, 'phone', 'phone', '4K'),
+    ('Y U V All', {}, None, 'All', 'SSIM'),
+    ('mse_avg psnr_y psnr_avg', {}, None, 'psnr_avg', 'PSNR'),
+    (COMPARED, {}, None, 'vmaf.score', 'VMAF'),
+    (COMPARED, {}, 'bliinds', 'bliinds.score', 'loss'),
+    (COMPARED, {}, 'mad', 'mad.score', 'MAD'),
+    (COMPARED, {}, 'lavfi.detailloss.loss', 'detailloss.loss', 'detailloss')])
 def test_metrics(names, header, asked, name, scale):
     log = quality_logs.Log('/dev/null')
     log.header = header

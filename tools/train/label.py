@@ -32,8 +32,9 @@ def still_images(source, quality, out, scratch):
                 os.path.join(scratch, '%03d.ppm')])
     for name in sorted(os.listdir(scratch)):
         path = os.path.join(scratch, name[:-4])
-        subprocess.run(['cjpeg', '-quality', quality, '-optimize', '-outfile', path + '.jpg',
-                        path + '.ppm'], check=True, stderr=subprocess.DEVNULL)  # coarse tables
+        # tables of 8 bits, which quantizer_metadata reads
+        subprocess.run(['cjpeg', '-quality', quality, '-baseline', '-optimize',
+                        '-outfile', path + '.jpg', path + '.ppm'], check=True)
     common.run(['-framerate', '25', '-i', os.path.join(scratch, '%03d.jpg'), '-c', 'copy', out])
 
 

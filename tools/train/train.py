@@ -57,4 +57,7 @@ def main():
 
 
 if __name__ == '__main__':
-    main()
+    try:
+        main()
+    except common.Error as error:
+        sys.exit('error: %s' % error)
