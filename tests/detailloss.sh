@@ -3,11 +3,13 @@
 # tests/filters/common.sh.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
-# Real pictures that move, in gray, and drawn ones; raw frames of a clip and of what a filter makes of it.
+# Real pictures that move, in gray, and drawn ones; raw frames of a clip and of what a filter
+# makes of it.
 make_raw(){ # clip format size filter file
+    crop=loop=2:1,crop=${3%x*}:${3#*x}
     case $1 in
-    camera)  graph="-i ${pictures}/camera_crop_300x240.pgm -vf loop=2:1,crop=${3%x*}:${3#*x}:n*5:n*3" ;;
-    chelsea) graph="-i ${pictures}/chelsea_451x300.pgm -vf loop=2:1,crop=${3%x*}:${3#*x}:100-n*3:n*2" ;;
+    camera)  graph="-i ${pictures}/camera_crop_300x240.pgm -vf ${crop}:n*5:n*3" ;;
+    chelsea) graph="-i ${pictures}/chelsea_451x300.pgm -vf ${crop}:100-n*3:n*2" ;;
     drawn)   graph="-lavfi $(pattern $3 $2)" ;;
     pale)    graph="-lavfi $(pattern $3 $2),lutyuv=u=124+val/32:v=124+val/32" ;;
     esac
@@ -18,20 +20,24 @@ make_raw(){ # clip format size filter file
 # The filter on raw frames.
 on_raw(){ # file format size [filter-of-both]
     raw="-f rawvideo -pix_fmt $2 -video_size $3"
-    ffmpeg ${raw} -i $1.encode ${raw} -i $1.source \
-        -lavfi [0]${4:-null}[m]\;[1]${4:-null}[r]\;[m][r]detailloss,trim=start_frame=2,${print} ${to_null}
+    ffmpeg ${raw} -i $1.encode ${raw} -i $1.source -lavfi \
+        [0]${4:-null}[m]\;[1]${4:-null}[r]\;[m][r]detailloss,trim=start_frame=2,${print} ${to_null}
 }
 
-# Against double precision: tests/oracle/detailloss.py. What goes on without detail can be large; from 2160
-# lines on the display is another one.
+# Against double precision: tests/oracle/detailloss.py. What goes on without detail can be large;
+# from 2160 lines on the display is another one.
 detailloss_numbers(){
     n=0
-    tail -n +2 ${pictures}/detailloss.csv | while IFS=, read -r clip format size range filter whole rest; do
+    table=${pictures}/detailloss.csv
+    tail -n +2 ${table} | while IFS=, read -r clip format size range filter whole rest; do
         n=$((n + 1)) row=${clip},${format},${size},${range},${filter},${whole}
-        border=${whole:+,pad=192:192:color=gray}
-        make_raw ${clip} ${format} $(test -n "${whole}" && echo 96x96 || echo ${size}) ${filter} ${tmp}/${n}
-        on_raw ${tmp}/${n} ${format} ${size} setrange=${range}${whole:+,pad=${whole%x*}:${whole#*x}:color=gray} |
-            agree ${pictures}/detailloss.csv ${row} 1e-4 1e-4 | sed "s|^|${row}: |"
+        drawn=${size} border='' grown=''
+        if test -n "${whole}"; then
+            drawn=96x96 border=,pad=192:192:color=gray grown=,pad=${whole%x*}:${whole#*x}:color=gray
+        fi
+        make_raw ${clip} ${format} ${drawn} ${filter} ${tmp}/${n}
+        on_raw ${tmp}/${n} ${format} ${size} setrange=${range}${grown} |
+            agree ${table} ${row} 1e-4 1e-4 | sed "s|^|${row}: |"
     done
 }
 

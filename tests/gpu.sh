@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks the CUDA filters where there is a GPU, with what FATE cannot have: NVDEC, clips of the user's,
-# hours. FATE's own tests of them are `make fate-hw`.
+# Checks the CUDA filters where there is a GPU, with what FATE cannot have: NVDEC, clips of the
+# user's, hours. FATE's own tests of them are `make fate-hw`.
 #
 #   tests/gpu.sh FFMPEG CLIP...
 #
@@ -106,7 +106,8 @@ farm() { # clips
     local file filter
     for file; do
         for filter in bliinds bliinds_cuda; do
-            "$tools/farm/quality-farm" --ffmpeg "$ffmpeg" -o "$tmp/$filter" --filter $filter "$file" > "$tmp/err" 2>&1 || break
+            "$tools/farm/quality-farm" --ffmpeg "$ffmpeg" -o "$tmp/$filter" --filter $filter \
+                "$file" > "$tmp/err" 2>&1 || break
         done
         verdict - "farm: $(basename "$file")" "$tmp"/bliinds{,_cuda}/"$(basename "$file").log"
         rm -rf "$tmp"/bliinds*
@@ -119,7 +120,8 @@ crf() { # arguments...
         > "$tmp/json" 2> "$tmp/err"
 }
 
-# A candidate that is scored on the GPU has the scores of the CPU's, but for what MAD's transforms round.
+# A candidate that is scored on the GPU has the scores of the CPU's, but for what MAD's transforms
+# round.
 crf_same() { # clip metric
     local gpu
     for gpu in off 0; do
@@ -160,7 +162,7 @@ ffcrf() { # clips
 # ---- compute-sanitizer, and hours ----
 
 sanitize() {
-    local tool filter source known
+    local tool filter source known frames
     command -v compute-sanitizer > /dev/null || { skip sanitize "no compute-sanitizer"; return; }
     for tool in memcheck racecheck initcheck synccheck; do
         for filter in $filters; do
@@ -168,15 +170,18 @@ sanitize() {
                           $([ $filter != bliinds ] || echo bitstream,{nv12,p010le}:176x98); do
                 known=
                 [[ $source != bitstream* ]] || known=$coded source=${source#*,}
+                frames=$(graph $filter ${source#*:} |
+                    sed "s/yuv420p/${source%:*}/g;s/,hwupload/,${known}hwupload/")
                 check "$tool ${filter}_cuda $source ${known:+by the bitstream}" timeout "$limit" \
-                    compute-sanitizer --tool $tool --error-exitcode 9 "$ffmpeg" -nostdin -v error -init_hw_device cuda -filter_complex \
-                    "$(graph $filter ${source#*:} | sed "s/yuv420p/${source%:*}/g;s/,hwupload/,${known}hwupload/")" $null
+                    compute-sanitizer --tool $tool --error-exitcode 9 "$ffmpeg" -nostdin -v error \
+                    -init_hw_device cuda -filter_complex "$frames" $null
             done
         done
     done
 }
 
-# Runs FFmpeg, 580 s at most; after the first quarter no memory may grow, but for a megabyte of the host's.
+# Runs FFmpeg, 580 s at most; after the first quarter no memory may grow, but for a megabyte of
+# the host's.
 constant() { # name seconds-between frames arguments...
     local name=$1 pause=$2 count=$3 child rss
     shift 3

@@ -31,7 +31,8 @@ has_filters() {
 scores() {
     # shellcheck disable=SC2086
     inside "$ffmpeg" $draw -vf trim=end_frame=1,gblur=2,bliinds=f=- -f null - |
-        tee "$tmp/score" /dev/stderr | grep -qE '^n:1 .* score:[0-9.]+ .* valid:1 ' && [ "$(wc -l < "$tmp/score")" = 1 ]
+        tee "$tmp/score" /dev/stderr | grep -qE '^n:1 .* score:[0-9.]+ .* valid:1 ' &&
+        [ "$(wc -l < "$tmp/score")" = 1 ]
 }
 
 encodes() {
@@ -48,14 +49,17 @@ encodes() {
 finds_crf() {
     # shellcheck disable=SC2086
     inside "$ffmpeg" $draw -c:v ffv1 /tmp/in.mkv &&
-        inside ffcrf -i /tmp/in.mkv -c:v libsvtav1 -preset:v 8 --target-ssim 0.97 | tee /dev/stderr |
-        grep -qE '^(/usr/lib/ffmpeg-quality/bin/)?ffmpeg -nostdin -i /tmp/in\.mkv .*-crf'
+        inside ffcrf -i /tmp/in.mkv -c:v libsvtav1 -preset:v 8 --target-ssim 0.97 |
+        tee /dev/stderr | grep -qE '^(/usr/lib/ffmpeg-quality/bin/)?ffmpeg -nostdin -i /tmp/in\.mkv .*-crf'
 }
 
 # FFmpeg says what it was configured with.
 licensed() {
     inside "$ffmpeg" -v error -buildconf > "$tmp/buildconf" && ! grep nonfree "$tmp/buildconf" &&
-        if [ "$licence" = gpl ]; then grep -e --enable-gpl "$tmp/buildconf"; else ! grep -e --enable-gpl "$tmp/buildconf"; fi
+        case $licence in
+        gpl)  grep -e --enable-gpl "$tmp/buildconf" ;;
+        lgpl) ! grep -e --enable-gpl "$tmp/buildconf" ;;
+        esac
 }
 
 # The least of ten: what else runs here is not to count.
@@ -112,7 +116,8 @@ try_bare() {
     check "$what: tells its version" versions
     check "$what: starts in $most_ms ms" starts
     echo "        $(stat -c %s "$path") bytes, starts in $(cat "$tmp/out")"
-    [ $ffmpeg = ffmpeg ] || check "$what: is removed" inside dpkg --purge "$(dpkg-deb -f "$path" Package)"
+    [ $ffmpeg = ffmpeg ] ||
+        check "$what: is removed" inside dpkg --purge "$(dpkg-deb -f "$path" Package)"
 }
 
 for path; do
