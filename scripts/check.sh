@@ -118,7 +118,7 @@ versions=${FFMPEG_VERSION:-$(all_series)}
 
 cd "$root"
 if command -v shellcheck > /dev/null; then
-    expect "shellcheck" shellcheck -x scripts/*.sh tests/{bare,common,container,gpu,model,package,scripts}.sh tests/extra/broken.sh packaging/debian/pack.sh bench/*.sh .ci/run
+    expect "shellcheck" shellcheck -x scripts/*.sh tests/{,filters/,extra/}*.sh packaging/debian/pack.sh bench/*.sh .ci/run
 else
     echo "SKIPPED shellcheck: not installed"
 fi | told

@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC2046,SC2086,SC2154
+# shellcheck shell=sh disable=SC2034,SC2046,SC2086,SC2154
 # Tests of how the frames of two files are paired, for CMD in tests/fate/metrics.mak: they
 # come after tests/filters/common.sh. What is to be right is what the README prints.
 # SPDX-License-Identifier: LGPL-2.1-or-later

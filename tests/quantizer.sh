@@ -160,8 +160,9 @@ x265_log(){
 }
 
 quantizer_hevc(){
-    test -d /sys/devices/system && test -e /dev/pts/ptmx ||
-        { skip "x265 needs /sys and /dev/pts"; return 0; }
+    for mounted in /sys/devices /dev/pts/ptmx; do
+        test -e ${mounted} || { skip "x265 needs ${mounted}"; return 0; }
+    done
     # depth, format, options
     while read -r depth format options; do
         rm -f ${tmp}/csv
@@ -338,7 +339,7 @@ quantizer_pass(){
     clips
     for clip in ${all_clips}; do
         head -c $(($(wc -c < ${tmp}/${clip}) * 2 / 3)) ${tmp}/${clip} > ${tmp}/cut.${clip##*.}
-        for before in "" noise=amount=20, noise=amount=200, noise=amount=2000, cut; do
+        for before in "" "noise=amount=20," "noise=amount=200," "noise=amount=2000," cut; do
             file=${clip}
             if test "${before}" = cut; then file=cut.${clip##*.} before=; fi
             # without its end there is no MP4

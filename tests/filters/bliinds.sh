@@ -7,7 +7,9 @@
 # The 24 features of the pictures in a folder.
 oracle(){ # folder
     tail -n +2 $1/features.csv | while IFS=, read -r picture width height rest; do
-        test ${width} -ge 4 && test ${height} -ge 4 || continue
+        case ${width},${height} in
+        [1-3],* | *,[1-3]) continue ;;
+        esac
         ffmpeg -i $1/${picture}.pgm -vf ${gray}${bliinds}=features=1,${print} ${to_null} |
             grep '\.L[123]\.' | agree $1/features.csv ${picture} | sed "s/^/${picture}: /"
     done
@@ -256,7 +258,7 @@ basis_of(){ # name model options keys...
     name=$1 model=$2 options=$3
     shift 3
     ffmpeg -i ${pictures}/rose_70x46.pgm \
-        -vf ${gray}$(keys $*)${bliinds}=model=${tmp}/${model}${options},${print} ${to_null} |
+        -vf ${gray}$(keys "$@")${bliinds}=model=${tmp}/${model}${options},${print} ${to_null} |
         sed -n "s/^lavfi.bliinds./${name}: /p"
 }
 

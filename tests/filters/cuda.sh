@@ -357,7 +357,7 @@ problems(){ # ptx unfused compiler gpus...
     ! grep -E '(add|sub|mul)\.(ftz\.)?f(32|64)' $1 || echo "may be fused by ptxas"
     ptx=$1
     shift 3
-    for gpu in $(command -v ptxas > /dev/null && echo $*); do
+    for gpu in $(command -v ptxas > /dev/null && echo "$@"); do
         ptxas -v -arch=${gpu} -o /dev/null ${ptx} > ${tmp}/ptxas 2>&1 ||
             grep "not defined for option 'gpu-name'" ${tmp}/ptxas > ${tmp}/missing ||
             echo "ptxas does not accept it for ${gpu}"
