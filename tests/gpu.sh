@@ -65,7 +65,7 @@ lines_of() { # filter-with-options before after output clip flags...
 }
 
 clip() { # filter clip
-    local name options flags format down pids=() pid process
+    local name options flags format down
     name="$1_cuda $(basename "$2")"
     format=$(clip_format "$2") || { fail "$name cannot be decoded on the GPU"; return; }
     down="hwdownload,format=$format,scale,format=$(planar_of $format)"
@@ -82,14 +82,6 @@ clip() { # filter clip
 - -extra_hw_frames 24 -hwaccel_flags +unsafe_output
 - -hwaccel_device 1
 END
-    for process in 1 2; do
-        (lines_of $1_cuda "" ",$down" "$tmp/gpu$process" "$2") &
-        pids+=($!)
-    done
-    for pid in "${pids[@]}"; do wait $pid; done
-    for process in 1 2; do
-        verdict - "$name: process $process of two at once" "$tmp/expected" "$tmp/gpu$process"
-    done
 }
 
 clips() {

@@ -50,7 +50,8 @@ finds_crf() {
     # shellcheck disable=SC2086
     inside "$ffmpeg" $draw -c:v ffv1 /tmp/in.mkv &&
         inside ffcrf -i /tmp/in.mkv -c:v libsvtav1 -preset:v 8 --target-ssim 0.97 |
-        tee /dev/stderr | grep -qE '^(/usr/lib/ffmpeg-quality/bin/)?ffmpeg -nostdin -i /tmp/in\.mkv .*-crf'
+        tee /dev/stderr |
+        grep -qE '^(/usr/lib/ffmpeg-quality/bin/)?ffmpeg -nostdin -i /tmp/in\.mkv .*-crf'
 }
 
 # FFmpeg says what it was configured with.

@@ -95,7 +95,8 @@ variants(){ # filter
 cuda_formats(){ # filter
     with_frames=yes
     for format in nv12 yuv420p yuv444p p010le p016le yuv444p16le nv16 yuv422p p012le p210le p212le \
-                  p216le yuva420p yuv420p10le yuv422p10le yuv444p10le yuv444p10msble yuv444p12msble; do
+                  p216le yuva420p yuv420p10le yuv422p10le yuv444p10le yuv444p10msble \
+                  yuv444p12msble; do
         case ${format} in
         nv12 | yuv420p | yuv444p | p010le | p016le | yuv444p16le) ;;
         # these are not in all releases
@@ -217,7 +218,8 @@ cuda_noise(){ # filter
                 frames=${source},trim=end_frame=9,scale=${size},format=yuv444p,${noise} change=null
                 # samples of 10 bits come from twice the size
                 test ${format} = nv12 || frames=${frames},scale=2*iw:2*ih change=scale=${size}
-                twins "${source} ${noise} ${size} ${format}" $1 ${frames} ${change} "" ${format} features=1
+                twins "${source} ${noise} ${size} ${format}" \
+                    $1 ${frames} ${change} "" ${format} features=1
             done
         done
     done
@@ -349,7 +351,8 @@ cuda_options(){ # filter
 # time.
 problems(){ # ptx unfused compiler gpus...
     case $3 in
-    *clang*) test $(grep -c '^\.version 6\.0\|^\.target sm_50' $1) = 2 || echo "not PTX 6.0 for sm_50" ;;
+    *clang*) test $(grep -c '^\.version 6\.0\|^\.target sm_50' $1) = 2 ||
+                 echo "not PTX 6.0 for sm_50" ;;
     esac
     ! grep -e '[[:space:]]\(fma\|mad\)\.\(rn\.\)\?\(ftz\.\)\?f' -e 'llvm\.fmuladd' \
            -e ' f\(add\|sub\|mul\) .*\(contract\|fast\) ' $2 ||

@@ -140,15 +140,14 @@ EOF
 
 # What differs nowhere is 0, also what is flat, black, or differs by a constant.
 mad_cuda_flat(){
-    while read -r main reference; do
-        ffmpeg -init_hw_device cuda -lavfi "${main},scale,format=yuv444p,hwupload[m];${reference},scale,format=yuv444p,hwupload[r];[m][r]mad_cuda,${print}" \
-            ${to_null} | grep mad | sort | uniq -c | sed 's/^ *//'
+    while read -r main reference change; do
+        twins "${main} ${reference} ${change}" mad ${main} ${change} ${reference} yuv444p
     done << END
-${twin_clip} ${twin_clip}
-color=black:s=175x99:d=0.04 color=black:s=175x99:d=0.04
-color=gray:s=175x99:d=0.04 color=gray:s=175x99:d=0.04
-color=black:s=175x99:d=0.04 color=white:s=175x99:d=0.04
+${twin_clip} ${twin_clip} null
+color=black:s=175x99:d=0.04 color=black:s=175x99:d=0.04 null
+color=gray:s=175x99:d=0.04 color=gray:s=175x99:d=0.04 null
+color=black:s=175x99:d=0.04 color=white:s=175x99:d=0.04 null
+${twin_clip} color=black:s=320x240:d=0.12 negate
 END
-    twins "against black" mad ${twin_clip} negate color=black:s=320x240:d=0.12 yuv420p
-    all_the_same 1
+    all_the_same 5
 }
