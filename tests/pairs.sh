@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC2046,SC2086,SC2154
+# shellcheck shell=sh disable=SC2034,SC2046,SC2086,SC2154
 # Tests of how the frames of two files are paired, for CMD in tests/fate/metrics.mak: they
 # come after tests/filters/common.sh. What is to be right is what the README prints.
 # SPDX-License-Identifier: LGPL-2.1-or-later
@@ -30,7 +30,8 @@ pairs_recipe(){
         inputs="-i ${tmp}/encode.${encode} ${part} -i ${tmp}/source.${source}"
         pairs_ffmpeg -f lavfi -i "testsrc2=s=64x64:r=${rate}:d=1,format=yuv420p,noise=alls=20:allf=t" \
             ${encoder} -qp 4 ${tmp}/source.${source} &&
-        pairs_ffmpeg ${part} -i ${tmp}/source.${source} ${encoder} -crf 35 ${tmp}/encode.${encode} &&
+        pairs_ffmpeg ${part} -i ${tmp}/source.${source} ${encoder} -crf 35 \
+            ${tmp}/encode.${encode} &&
         pairs_ffmpeg ${inputs} -map 0:v ${raw} ${tmp}/encode.yuv -map 1:v ${raw} ${tmp}/source.yuv &&
         pairs_ffmpeg -f rawvideo -s 64x64 -i ${tmp}/encode.yuv -f rawvideo -s 64x64 -i ${tmp}/source.yuv \
             -lavfi mad=f=${tmp}/mad ${to_null} &&
@@ -64,7 +65,8 @@ pairs_warning(){ # filter [after the format]
     source=testsrc2=s=64x64:r=24:d=1
     while read -r name main reference options; do
         echo "${name}:"
-        heard ffmpeg -v warning ${2:+-init_hw_device cuda} -lavfi "${source},${main},scale,format=nv12$2[m];\
+        heard ffmpeg -v warning ${2:+-init_hw_device cuda} -lavfi \
+            "${source},${main},scale,format=nv12$2[m];\
 ${source},${reference},scale,format=nv12$2[r];[m][r]$1=${options}" ${to_null} || echo failed
         messages < ${tmp}/err | sed 's/^/    /'
     done << END

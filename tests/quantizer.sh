@@ -135,7 +135,8 @@ quantizer_groups(){
     at_the_end "intra refresh, $(grep -c ' I ' ${tmp}/keys) I frame, after a seek" in.mkv -ss 1.2
     # whatever reaches bliinds, its group is known
     for filters in null trim=start_frame=25 select='gt(n\,25)' fps=5; do
-        quantizer_ffmpeg -v info -bsf:v ${with} -ss 0.5 -i ${tmp}/in.mkv -vf ${filters},bliinds ${to_null} 2>&1 |
+        quantizer_ffmpeg -v info -bsf:v ${with} -ss 0.5 -i ${tmp}/in.mkv \
+            -vf ${filters},bliinds ${to_null} 2>&1 |
             sed -n "s/.*BLIINDS.* frames:\([^(]*\).*/${filters%%=*}: \1/p"
     done
     with="noise=drop=not(n),quantizer_metadata"
@@ -159,7 +160,9 @@ x265_log(){
 }
 
 quantizer_hevc(){
-    test -d /sys/devices/system && test -e /dev/pts/ptmx || { skip "x265 needs /sys and /dev/pts"; return 0; }
+    for mounted in /sys/devices /dev/pts/ptmx; do
+        test -e ${mounted} || { skip "x265 needs ${mounted}"; return 0; }
+    done
     # depth, format, options
     while read -r depth format options; do
         rm -f ${tmp}/csv
@@ -210,8 +213,9 @@ av1_step="${av1_step} depth == 8 ? near(k[1], log((w[1] + 7) / 8) / log(2)) : w[
 quantizer_av1(){
     # name, QP, options
     while read -r name qp options; do
-        quantizer_ffmpeg ${film}2 -c:v libsvtav1 -preset 8 -g 26 ${options} -svtav1-params "rc=0:aq-mode=0:qp=${qp}:lp=1:hierarchical-levels=3:film-grain=$((qp == 21 ? 8 : 0))" \
-            ${tmp}/in.mkv 2> ${tmp}/err || cat ${tmp}/err >&2
+        params=rc=0:aq-mode=0:qp=${qp}:lp=1:hierarchical-levels=3:film-grain=$((qp == 21 ? 8 : 0))
+        quantizer_ffmpeg ${film}2 -c:v libsvtav1 -preset 8 -g 26 ${options} \
+            -svtav1-params ${params} ${tmp}/in.mkv 2> ${tmp}/err || cat ${tmp}/err >&2
         av1_headers in.mkv > ${tmp}/known
         keys in.mkv > ${tmp}/keys
         depth=8
@@ -243,7 +247,8 @@ quantizer_vp9(){
         format=yuv420p
         test ${depth} = 8 || format=yuv420p10le
         quantizer_ffmpeg ${film}3 -pix_fmt ${format} -c:v libvpx-vp9 -cpu-used 8 -b:v 100k -g 40 -auto-alt-ref 1 -lag-in-frames 16 ${tmp}/in.mkv
-        quantizer_ffmpeg -v info -threads 1 -export_side_data venc_params -i ${tmp}/in.mkv -vf showinfo ${to_null} 2>&1 |
+        quantizer_ffmpeg -v info -threads 1 -export_side_data venc_params -i ${tmp}/in.mkv \
+            -vf showinfo ${to_null} 2>&1 |
             sed -n 's/.* qp=\([0-9]*\).*/\1/p' > ${tmp}/known
         keys in.mkv -threads 4 > ${tmp}/keys
         awk '!seen[$1]++ { n++ } END { print (n >= 8 ? "many indices" : "few indices") }' ${tmp}/known
@@ -264,7 +269,8 @@ quantizer_mpeg(){
         quantizer_ffmpeg ${film}1 -b_qfactor 1 -b_qoffset 0 -i_qfactor 1 -i_qoffset 0 -bf 2 -g 12 \
             ${options} ${tmp}/in.mkv
         # the types of pictures, as the decoder says
-        quantizer_ffmpeg -v info -i ${tmp}/in.mkv -vf showinfo ${to_null} 2>&1 | sed -n 's/.*showinfo.* type:\(.\) .*/\1/p' > ${tmp}/known
+        quantizer_ffmpeg -v info -i ${tmp}/in.mkv -vf showinfo ${to_null} 2>&1 |
+            sed -n 's/.*showinfo.* type:\(.\) .*/\1/p' > ${tmp}/known
         keys in.mkv -threads 4 > ${tmp}/keys
         compare "${name}" 'k[2] == w[1] && near(k[1], w[1] == "I" ? '${intra}' : '${inter}') && k[4] == "320x192" && k[5] == 8 && k[7] == 0'
         # in the container's own packets, and with the sequence header there
@@ -327,21 +333,23 @@ END
 }
 all_clips="h264.ts avc.mp4 hevc.mkv av1.mp4 mpeg2.ts mpeg4.avi mjpeg.avi ffv1.mkv"
 
-# Packets are as they were, whole ones and broken ones; as many frames are decoded, and the filter says
-# nothing of what is broken.
+# Packets are as they were, whole ones and broken ones; as many frames are decoded, and the filter
+# says nothing of what is broken.
 quantizer_pass(){
     clips
     for clip in ${all_clips}; do
         head -c $(($(wc -c < ${tmp}/${clip}) * 2 / 3)) ${tmp}/${clip} > ${tmp}/cut.${clip##*.}
-        for before in "" noise=amount=20, noise=amount=200, noise=amount=2000, cut; do
+        for before in "" "noise=amount=20," "noise=amount=200," "noise=amount=2000," cut; do
             file=${clip}
             if test "${before}" = cut; then file=cut.${clip##*.} before=; fi
             # without its end there is no MP4
             test ${file} != cut.mp4 || continue
             for filter in null ${with}; do
-                { quantizer_ffmpeg -i ${tmp}/${file} -map 0:v -c copy -bsf:v ${before}${filter} -f framemd5 - | sed 's/, S=.*//'
-                  quantizer_ffmpeg -v verbose -bsf:v ${before}${filter} -i ${tmp}/${file} -an -fps_mode passthrough \
-                      -f framemd5 - 2> ${tmp}/err | grep -vc '^#'; } > ${tmp}/${filter}
+                quantizer_ffmpeg -i ${tmp}/${file} -map 0:v -c copy -bsf:v ${before}${filter} \
+                    -f framemd5 - | sed 's/, S=.*//' > ${tmp}/${filter}
+                quantizer_ffmpeg -v verbose -bsf:v ${before}${filter} -i ${tmp}/${file} -an \
+                    -fps_mode passthrough -f framemd5 - 2> ${tmp}/err |
+                    grep -vc '^#' >> ${tmp}/${filter}
                 grep ${with} ${tmp}/err | grep -v ' --enable-\|Quantizers of ffv1 '
             done
             same "${file} ${before}" ${tmp}/null ${tmp}/${with}

@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC2046,SC2086,SC2154
+# shellcheck shell=sh disable=SC2013,SC2015,SC2046,SC2086,SC2154
 # What the filters do where something fails, and where frames are in flight, for
 # tests/extra/extra.mak: it is read after tests/filters/common.sh. The CUDA filters run on a
 # stand-in for the driver, so that no GPU is needed: see tests/extra/libcuda.c.

@@ -1,8 +1,8 @@
 # bliinds and bliinds_cuda.
 
 # These also run on a GPU, with the same references: the bits are the same.
-BLIINDS_TWINS = oracle yuv sizes letterbox valid which-frames models basis bands default-model log-json  \
-                log-stdout log-end log-errors log-rebuild summary sei-h264 sei-hevc
+BLIINDS_TWINS = oracle yuv sizes letterbox valid which-frames models basis bands default-model \
+                log-json log-stdout log-end log-errors log-rebuild summary sei-h264 sei-hevc
 FATE_BLIINDS  = $(addprefix fate-bliinds-,$(BLIINDS_TWINS) \
                 consumers model-errors log-hosts log-locale log-x87)
 FATE_BLIINDS_TWINS = $(BLIINDS_TWINS:%=fate-bliinds-cuda-%)

@@ -34,6 +34,8 @@ $(eval $(call TWINS,ssim,SSIM))
 
 # mad_cuda by the release, and of pictures that are flat.
 FATE_MAD_CUDA = fate-mad-cuda-flat fate-mad-cuda-oracle
+fate-mad-cuda-flat: CMP = oneline
+fate-mad-cuda-flat: REF = all the same
 fate-mad-cuda-oracle: RUN = mad_oracle $(SRC_PATH)/tests/oracle
 fate-mad-cuda-oracle: REF = $(SRC_PATH)/tests/ref/fate/mad-oracle
 $(FATE_MAD_CUDA): NEED = MAD_FILTER HWUPLOAD_CUDA_FILTER PNG_DECODER

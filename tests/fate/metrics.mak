@@ -56,8 +56,9 @@ fate-$(1): REF = $(SRC_PATH)/tests/ref/fate/metric-formats
 endef
 
 # Kernels by each compiler, which are in the test's name with the filter: $(call PTX_TESTS,filter).
-PTX_TESTS = $(patsubst %,fate-%-cuda-ptx-built,$(1) $(filter mad_chirp mad_large,$(1:%=%_chirp) $(1:%=%_large))) \
-            $(foreach F,$(1) $(filter mad_large,$(1:%=%_large)),fate-$(F)-cuda-ptx-clang-14 fate-$(F)-cuda-ptx-nvcc)
+PTX_TESTS = $(patsubst %,fate-%-cuda-ptx-built,$(1) $(if $(filter mad,$(1)),mad_chirp mad_large)) \
+            $(foreach F,$(1) $(if $(filter mad,$(1)),mad_large),\
+                $(addprefix fate-$(F)-cuda-ptx-,clang-14 nvcc))
 PTX       = ptx $(subst -cuda-ptx-,_cuda ,$(@:fate-%=%))
 
 include $(wildcard $(addprefix $(SRC_PATH)/tests/fate/,bliinds.mak blocksmooth.mak detailloss.mak \

@@ -7,9 +7,11 @@
 # The 24 features of the pictures in a folder.
 oracle(){ # folder
     tail -n +2 $1/features.csv | while IFS=, read -r picture width height rest; do
-        test ${width} -ge 4 && test ${height} -ge 4 || continue
-        ffmpeg -i $1/${picture}.pgm -vf ${gray}${bliinds}=features=1,${print} ${to_null} | grep '\.L[123]\.' |
-            agree $1/features.csv ${picture} | sed "s/^/${picture}: /"
+        case ${width},${height} in
+        [1-3],* | *,[1-3]) continue ;;
+        esac
+        ffmpeg -i $1/${picture}.pgm -vf ${gray}${bliinds}=features=1,${print} ${to_null} |
+            grep '\.L[123]\.' | agree $1/features.csv ${picture} | sed "s/^/${picture}: /"
     done
 }
 
@@ -256,7 +258,7 @@ basis_of(){ # name model options keys...
     name=$1 model=$2 options=$3
     shift 3
     ffmpeg -i ${pictures}/rose_70x46.pgm \
-        -vf ${gray}$(keys $*)${bliinds}=model=${tmp}/${model}${options},${print} ${to_null} |
+        -vf ${gray}$(keys "$@")${bliinds}=model=${tmp}/${model}${options},${print} ${to_null} |
         sed -n "s/^lavfi.bliinds./${name}: /p"
 }
 
@@ -305,8 +307,8 @@ default_model(){
 
 # ---- side data ----
 
-# The fields of payloads in showinfo's output: version, flags, score, raw, sigma, length of the model's name,
-# the name. libx265 puts a UUID of its own before what it is given.
+# The fields of payloads in showinfo's output: version, flags, score, raw, sigma, length of the
+# model's name, the name. libx265 puts a UUID of its own before what it is given.
 payloads(){
     sed -n '/UUID=/{s/.*UUID=//;s/-//g;N;s/\n.*User Data=//;s/^2ca2de09b51747dbbb55a4fe7fc2fc4e//
             s/^3c0e4a9b6f524d179a41d8275be360f4//p}' | tr a-f A-F | while read -r payload; do
@@ -323,11 +325,15 @@ sei(){ # encoder format options
     ffmpeg -lavfi ${source},${bliinds}=model=${tmp}/model:f=${tmp}/stats${download} -c:v $1 $3 -udu_sei 1 -f $2 -y ${tmp}/video || return
     ffmpeg -i ${tmp}/video -vf showinfo ${to_null} 2>&1 | payloads > ${tmp}/got
     # but for what single precision rounds
-    sed 's/.* score:\([^ ]*\) raw:\([^ ]*\) sigma:\([^ ]*\) .*valid:\([^ ]*\).*/2 \4 \1 \2 \3 4 test/' ${tmp}/stats | paste -d' ' - ${tmp}/got |
-        awk '{ for (i = 1; i <= 7; i++) if ($i != $(i + 7) && ($i !~ /^-?[0-9.]+$/ || ($i - $(i + 7)) ^ 2 > (2e-7 * $i + 1e-6) ^ 2)) print }
-             END { print NR " payloads" }'
+    v=':\([^ ]*\)'
+    sed "s/.* score${v} raw${v} sigma${v} .*valid${v}.*/2 \4 \1 \2 \3 4 test/" ${tmp}/stats |
+        paste -d' ' - ${tmp}/got | awk '
+        function far(a, b) { return a !~ /^-?[0-9.]+$/ || (a - b) ^ 2 > (2e-7 * a + 1e-6) ^ 2 }
+        { for (i = 1; i <= 7; i++) if ($i != $(i + 7) && far($i, $(i + 7))) print }
+        END { print NR " payloads" }'
     sort -u ${tmp}/got | wc -l
     # scored again, a frame has the new payload in the place of the old one
-    ffmpeg -i ${tmp}/video -vf ${bliinds}${download},showinfo ${to_null} 2>&1 | payloads | cut -d' ' -f7 | sort | uniq -c
+    ffmpeg -i ${tmp}/video -vf ${bliinds}${download},showinfo ${to_null} 2>&1 | payloads |
+        cut -d' ' -f7 | sort | uniq -c
     ffmpeg -lavfi ${source},${bliinds}=side_data=0${download},showinfo ${to_null} 2>&1 | payloads | wc -l
 }

@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC2046,SC2086,SC2095,SC2125,SC2154,SC2258
+# shellcheck shell=sh disable=SC2034,SC2046,SC2086,SC2095,SC2125,SC2154,SC2258
 # Tests of blocksmooth.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
@@ -8,16 +8,19 @@ blocks=testsrc2=s=44x32:d=0.12,scale=352:256:flags=neighbor,scale,format=yuv444p
 # By the formulas of the manual: tests/oracle/blocksmooth.py.
 blocksmooth_numbers(){
     n=0
-    tail -n +2 ${pictures}/blocksmooth.csv | while IFS=, read -r width height depth qf block md5 filter; do
-        format=gray n=$((n + 1))
+    table=${pictures}/blocksmooth.csv
+    tail -n +2 ${table} | while IFS=, read -r width height depth qf block md5 filter; do
+        format=gray size=${width}x${height} n=$((n + 1))
+        source=${tmp}/${n}.source
         test ${depth} = 8 || format=gray${depth}le
-        ffmpeg -lavfi $(pattern ${width}x${height} ${format}),${filter} -frames:v 1 -f rawvideo -y ${tmp}/${n}.source
-        ffmpeg -f rawvideo -pix_fmt ${format} -video_size ${width}x${height} -i ${tmp}/${n}.source \
+        ffmpeg -lavfi $(pattern ${size} ${format}),${filter} -frames:v 1 -f rawvideo ${source}
+        ffmpeg -f rawvideo -pix_fmt ${format} -video_size ${size} -i ${source} \
             -vf blocksmooth=qf=${qf}:block=${block} -f rawvideo -y ${tmp}/smoothed
         echo ${md5} > ${tmp}/expected
         do_md5sum ${tmp}/smoothed | cut -c-32 > ${tmp}/got
-        same "${width}x${height} of ${depth} bits, ${filter}, qf ${qf}, block ${block}, $(
-              cmp -l ${tmp}/${n}.source ${tmp}/smoothed | wc -l) bytes changed" ${tmp}/expected ${tmp}/got
+        changed=$(cmp -l ${source} ${tmp}/smoothed | wc -l)
+        same "${size} ${format}, ${filter}, qf ${qf}, block ${block}, ${changed} bytes changed" \
+            ${tmp}/expected ${tmp}/got
     done
 }
 

@@ -39,8 +39,8 @@ leave_out(){ # format
     ref=${tmp}/ref
 }
 
-# The formats that a filter takes, with the same values of the same samples; of those in the reference
-# that this FFmpeg has, unless it says nothing.
+# The formats that a filter takes, with the same values of the same samples; of those in the
+# reference that this FFmpeg has, unless it says nothing.
 matrix_of_formats(){ # arguments of filter_matrix
     run ffmpeg${PROGSUF}${EXECSUF} -v quiet -pix_fmts > ${tmp}/formats
     for format in $(test -s ${tmp}/formats && sed 's/:.*//' ${ref}); do
@@ -93,19 +93,17 @@ check_assembly(){ # test
 
 # What the filter says in the log of a command: of each message the figures and the names.
 messages(){
-    sed -n "s/^\[Parsed_${parsed}[^]]*\] //p" | grep -v '^Failed to configure\|^\[FILE' | sed "s,${tmp},folder,g" | figures
-}
-
-figures(){
-    awk '{
-        line = ""
-        for (i = 1; i <= NF; i++) {
-            sub(/[.,:;]+$/, "", $i)
-            if ($i ~ /[0-9=\047]/)
-                line = line " " $i
-        }
-        print substr(line, 2)
-    }'
+    sed -n "s,${tmp},folder,g;s/^\[Parsed_${parsed}[^]]*\] //p" | awk '
+        /^Failed to configure|^\[FILE/ { next }
+        {
+            line = ""
+            for (i = 1; i <= NF; i++) {
+                sub(/[.,:;]+$/, "", $i)
+                if ($i ~ /[0-9=\047]/)
+                    line = line " " $i
+            }
+            print substr(line, 2)
+        }'
 }
 
 # Runs a command, of which what it says is in ${tmp}/err, too.
@@ -139,8 +137,9 @@ same(){ # name file file
     fi
 }
 
-# Compares metadata on stdin with a row of a table, by the names of its columns. The absolute tolerance is
-# for what is a difference of rounding units; in a crop of few blocks one may get the next shape.
+# Compares metadata on stdin with a row of a table, by the names of its columns. The absolute
+# tolerance is for what is a difference of rounding units; in a crop of few blocks one may get the
+# next shape.
 agree(){ # table how-the-row-begins [relative-tolerance absolute-tolerance]
     awk -v table=$1 -v row="$2," -v relative=${3:-1e-5} -v absolute=${4:-1e-8} '
         BEGIN {
@@ -157,7 +156,9 @@ agree(){ # table how-the-row-begins [relative-tolerance absolute-tolerance]
             split($0, got, "=")
             if (!(got[1] in expected))
                 next
-            limit = relative * expected[got[1]] + absolute + (row ~ /crop=/ && got[1] ~ /gamma/ ? .001 : 0)
+            limit = relative * expected[got[1]] + absolute
+            if (row ~ /crop=/ && got[1] ~ /gamma/)
+                limit += .001
             if (got[2] ~ /^-?[0-9.]+$/ && (got[2] - expected[got[1]]) ^ 2 <= limit ^ 2)
                 good++
             else
@@ -170,7 +171,8 @@ agree(){ # table how-the-row-begins [relative-tolerance absolute-tolerance]
 pictures_of(){ # size:number...
     first=1
     for i; do
-        ffmpeg -lavfi testsrc2=s=${i%:*}:r=25,format=gray -frames:v ${i#*:} -start_number ${first} ${tmp}/%d.pgm
+        ffmpeg -lavfi testsrc2=s=${i%:*}:r=25,format=gray -frames:v ${i#*:} \
+            -start_number ${first} ${tmp}/%d.pgm
         first=$((first + ${i#*:}))
     done
 }
@@ -178,10 +180,10 @@ pictures_of(){ # size:number...
 # Blocks that move, in any planar format, with no scaler, which differs from release
 # to release: blocks with steps of up to 115, and a texture that is not always flat.
 pattern(){ # size format
-    case $2 in
-    *16le) unit=256 ;; *14le) unit=64 ;; *12le) unit=16 ;; *10le) unit=4 ;; *9le) unit=2 ;; *) unit=1 ;;
-    esac
-    values="100+mod(floor(X/8)*5+floor(Y/8)*7+N*3\\,24)*mod(floor(X/32)+floor(Y/32)\\,6)+mod(X*X*3+Y*7+X*Y\\,7)-3"
+    depth=$(expr $2 : '.*[a-z]\([0-9]*\)le$')
+    unit=$((1 << ${depth:-8} - 8))
+    values="100+mod(floor(X/8)*5+floor(Y/8)*7+N*3\\,24)*mod(floor(X/32)+floor(Y/32)\\,6)"
+    values="${values}+mod(X*X*3+Y*7+X*Y\\,7)-3"
     values="(${values})*${unit}+mod(X*5+Y*3\\,${unit})"
     case $2 in
     gbr*) values="g=${values}:b=${values}:r=${values}" ;;

@@ -16,8 +16,8 @@ has_reference(){ # filter
     esac
 }
 
-# The format of the CPU's frames with the same samples: CUDA frames have another one where the CPU's filter
-# takes planes only, and metrics leave alpha out.
+# The format of the CPU's frames with the same samples: CUDA frames have another one where the
+# CPU's filter takes planes only, and metrics leave alpha out.
 planar_of(){ # filter format
     echo $2 | sed "s/^nv12/yuv420p/;s/^nv16/yuv422p/;s/^p0/yuv420p/;s/^p2/yuv422p/;s/msble/le/
                    $(test $1 = blocksmooth || echo s/yuva/yuv/)"
@@ -27,9 +27,9 @@ planar_of(){ # filter format
 # set, frames have to be the same. Says what fails, and counts.
 twins(){ # name filter frames change-of-the-main-ones reference format [options [cuda-options]]
     cases=$((cases + 1))
-    planar=$(planar_of $2 $6) r='' r3='' graph=''
+    planar=$(planar_of $2 $6) up=scale,format=$6,hwupload r='' r3='' graph=''
     if has_reference $2; then
-        r=[r] r3=[r3] graph="$5,scale,format=${planar},split[r][r2];[r2]scale,format=$6,hwupload[r3];"
+        r=[r] r3=[r3] graph="$5,scale,format=${planar},split[r][r2];[r2]${up}[r3];"
     fi
     cpu_log='' gpu_log='' download=null to_cpu=${to_null} to_gpu=${to_null}
     if test $2 != blocksmooth; then
@@ -40,10 +40,12 @@ twins(){ # name filter frames change-of-the-main-ones reference format [options 
         to_cpu="-f framemd5 -y ${tmp}/cpu.frames" to_gpu="-f framemd5 -y ${tmp}/gpu.frames"
     fi
     graph="${graph}$3,scale,format=${planar},$4,split[m][m2]"
-    graph="${graph};[m]${r}$2=${cpu_log}$7,metadata=print:file=${tmp}/cpu.metadata[c];[m2]scale,format=$6,hwupload[m3]"
-    graph="${graph};[m3]${r3}$2_cuda=${gpu_log}${8:-$7},metadata=print:file=${tmp}/gpu.metadata,${download}[g]"
+    graph="${graph};[m]${r}$2=${cpu_log}$7,metadata=print:file=${tmp}/cpu.metadata[c]"
+    graph="${graph};[m2]${up}[m3];[m3]${r3}$2_cuda=${gpu_log}${8:-$7},"
+    graph="${graph}metadata=print:file=${tmp}/gpu.metadata,${download}[g]"
     rm -f ${tmp}/cpu.* ${tmp}/gpu.*
-    heard ffmpeg ${on_gpu} -lavfi ${graph} -map [c] ${to_cpu} -map [g] ${to_gpu} || { echo "$1: failed"; return; }
+    heard ffmpeg ${on_gpu} -lavfi ${graph} -map [c] ${to_cpu} -map [g] ${to_gpu} ||
+        { echo "$1: failed"; return; }
     sed -n "s/^\[Parsed_$2_[0-9][^]]*\] SSIM/SSIM/p"      ${tmp}/err > ${tmp}/cpu.summary
     sed -n "s/^\[Parsed_$2_cuda_[0-9][^]]*\] SSIM/SSIM/p" ${tmp}/err > ${tmp}/gpu.summary
     twins_agree $2 || echo "$1: differs"
@@ -56,15 +58,17 @@ twins_agree(){ # filter
         case $1.${kind} in
         mad.stats)
             paste -d ' ' ${tmp}/cpu.stats ${tmp}/gpu.stats | awk -F '[ :]' '
+                function far(a, b) { return b !~ /^[0-9.]+$/ || (a - b) ^ 2 > (1e-4 * a) ^ 2 }
                 NF != 24 { exit bad = 1 }
                 {
                     for (i = 1; i <= 12; i++)
-                        if ($i != $(i + 12) && (i < 7 || $(i + 12) !~ /^[0-9.]+$/ || ($i - $(i + 12)) ^ 2 > (1e-4 * $i) ^ 2))
+                        if ($i != $(i + 12) && (i < 7 || far($i, $(i + 12))))
                             exit bad = 1
                 }
                 END { exit bad || !NR }' || return ;;
         mad.metadata) ;;
-        *) ! test -e ${tmp}/cpu.${kind} || cmp ${tmp}/cpu.${kind} ${tmp}/gpu.${kind} >&2 || return ;;
+        *) test -e ${tmp}/cpu.${kind} || continue
+           cmp ${tmp}/cpu.${kind} ${tmp}/gpu.${kind} >&2 || return ;;
         esac
     done
 }
@@ -90,8 +94,9 @@ variants(){ # filter
 
 cuda_formats(){ # filter
     with_frames=yes
-    for format in nv12 yuv420p yuv444p p010le p016le yuv444p16le nv16 yuv422p p012le p210le p212le p216le yuva420p \
-                  yuv420p10le yuv422p10le yuv444p10le yuv444p10msble yuv444p12msble; do
+    for format in nv12 yuv420p yuv444p p010le p016le yuv444p16le nv16 yuv422p p012le p210le p212le \
+                  p216le yuva420p yuv420p10le yuv422p10le yuv444p10le yuv444p10msble \
+                  yuv444p12msble; do
         case ${format} in
         nv12 | yuv420p | yuv444p | p010le | p016le | yuv444p16le) ;;
         # these are not in all releases
@@ -109,9 +114,10 @@ cuda_formats(){ # filter
     all_the_same 6
 }
 
-# Sizes on both sides of what warps, thread blocks and tiles take, tiny ones, and for mad all that its
-# kernels transform in another way. FFmpeg does not upload the last row of chroma of an odd height,
-# nor make the last column of p010 of an odd width: no window or cell of a metric has these here.
+# Sizes on both sides of what warps, thread blocks and tiles take, tiny ones, and for mad all that
+# its kernels transform in another way. FFmpeg does not upload the last row of chroma of an odd
+# height, nor make the last column of p010 of an odd width: no window or cell of a metric has
+# these here.
 cuda_tiles(){ # filter
     frames=${twin_clip} change=gblur=1 crop=scale
     if test $1 = blocksmooth; then
@@ -121,7 +127,8 @@ cuda_tiles(){ # filter
         # on the CPU, mad-cuda-fft has the lengths of the others
         test ${filter} = $1 || test ${filter}${on_cpu} = $1.gpu || continue
         for size in ${sizes}; do
-            twins "${size} ${format}" $1 ${frames},${crop}=${size} ${change} ${frames},${crop}=${size} ${format}
+            cut=${frames},${crop}=${size}
+            twins "${size} ${format}" $1 ${cut} ${change} ${cut} ${format}
         done
     done << END
 bliinds     nv12        321:243 70:46 5:4
@@ -139,10 +146,10 @@ mad         yuv444p     64:64 65:67 131:64 163:243 80:96 135:225 108:192
 mad.gpu     yuv444p     451:300 1024:600 300:270 640:360 1920:64 160:1080 2592:64
 mad.gpu     yuv444p16le 64:64 65:67 131:64 163:243 80:96 135:225 108:192
 mad.gpu     yuv444p16le 451:300 1024:600 300:270 640:360 1920:64 160:1080 2592:64
-ssim        nv12        16:16 17:19 33:33 70:46 126:30 128:30 132:30 254:62 257:41 992:20 998:22 1004:24 2003:51
-ssim        nv12        3841:37
-ssim        p010le      16:16 18:19 34:33 70:46 126:30 128:30 132:30 254:62 258:41 992:20 998:22 1004:24 2004:51
-ssim        p010le      3842:37
+ssim        nv12        16:16 17:19 33:33 70:46 126:30 128:30 132:30 254:62 257:41 992:20 998:22
+ssim        nv12        1004:24 2003:51 3841:37
+ssim        p010le      16:16 18:19 34:33 70:46 126:30 128:30 132:30 254:62 258:41 992:20 998:22
+ssim        p010le      1004:24 2004:51 3842:37
 ssim        yuv444p     8:8 9:11 17:15 63:23 127:27 128:28 133:31 1000:9 1003:10
 ssim        yuv444p16le 8:8 9:11 17:15 63:23 127:27 128:28 133:31 1987:9 1991:13 3977:8
 END
@@ -164,8 +171,8 @@ cuda_queue(){ # filter
         mad.*=*) test -z "${on_cpu}" || continue ;;
         esac
         for queue in 3 $(test -n "${on_cpu}" || echo 1 2 8 64); do
-            twins "${main} ${reference} ${options} queue ${queue}" $1 ${frames} avgblur=1,${main} ${frames},${reference} \
-                nv12 "${options}" "${options:+${options}:}queue=${queue}"
+            twins "${main} ${reference} ${options} queue ${queue}" $1 ${frames} avgblur=1,${main} \
+                ${frames},${reference} nv12 "${options}" "${options:+${options}:}queue=${queue}"
         done
     done << END
 null                null                none
@@ -191,25 +198,30 @@ END
 
 cuda_ranges(){ # filter
     for format in nv12 p010le yuv444p; do
-        for ranges in null@null setrange=full@setrange=full setrange=limited@setrange=full setrange=full@setrange=limited; do
-            twins "${format} ${ranges}" $1 ${twin_clip} avgblur=1,${ranges%@*} ${twin_clip},${ranges#*@} ${format}
+        for ranges in null@null full@full limited@full full@limited; do
+            main=avgblur=1,setrange=${ranges%@*} reference=${twin_clip},setrange=${ranges#*@}
+            test ${ranges} != null@null || main=avgblur=1 reference=${twin_clip}
+            twins "${format} ${ranges}" $1 ${twin_clip} ${main} ${reference} ${format}
         done
     done
     all_the_same 12
 }
 
-# Noise of all strengths, and what FFmpeg draws, at all sizes in turn. Another SEED is another noise.
+# Noise of all strengths, and what FFmpeg draws, at all sizes in turn. Another SEED is another
+# noise.
 cuda_noise(){ # filter
     sizes="70:46 128:96 322:182 480:270 512:512 640:272 854:480 1280:720 1920:1080"
     for strength in $(seq 1 $(test -n "${on_cpu}" && echo 20 || echo 3) 40); do
         noise=noise=alls=${strength}:allf=t:all_seed=$((100 * ${SEED:-0} + strength))
-        for source in color=gray mandelbrot testsrc2,negate 'nullsrc,format=gray,geq=mod(X*(1+N)+Y*N\,256),scale'; do
+        for source in color=gray mandelbrot testsrc2,negate \
+                      'nullsrc,format=gray,geq=mod(X*(1+N)+Y*N\,256),scale'; do
             for format in nv12 p010le; do
                 size=$(echo ${sizes} | cut -d ' ' -f $((cases % 9 + 1)))
                 frames=${source},trim=end_frame=9,scale=${size},format=yuv444p,${noise} change=null
                 # samples of 10 bits come from twice the size
-                test ${format} = nv12 || frames=${frames},scale=2*iw:2*ih change=scale=${size}:flags=bilinear
-                twins "${source} ${strength} ${size} ${format}" $1 ${frames} ${change} "" ${format} features=1
+                test ${format} = nv12 || frames=${frames},scale=2*iw:2*ih change=scale=${size}
+                twins "${source} ${noise} ${size} ${format}" \
+                    $1 ${frames} ${change} "" ${format} features=1
             done
         done
     done
@@ -226,13 +238,15 @@ cuda_instances(){ # filter
     if has_reference $1; then
         pads=";${frames},${up}[r];[r]split=3[r1][r2][r3]" r=[r] r1=[r1] r2=[r2] r3=[r3]
     fi
-    ffmpeg ${on_gpu} -lavfi "${main},split[m][m2]${pads};[m]${r1}$1_cuda=f=${tmp}/1[x];[x]${r2}$1_cuda=f=${tmp}/2:queue=1[c];\
-[m2]${r3}$1_cuda=f=${tmp}/3:queue=3[d]" -map [c] ${to_null} -map [d] ${to_null} || echo failed
+    ffmpeg ${on_gpu} -lavfi "${main},split[m][m2]${pads};[m]${r1}$1_cuda=f=${tmp}/1[x];\
+[x]${r2}$1_cuda=f=${tmp}/2:queue=1[c];[m2]${r3}$1_cuda=f=${tmp}/3:queue=3[d]" \
+        -map [c] ${to_null} -map [d] ${to_null} || echo failed
     for i in 1 2 3; do
         cmp ${tmp}/gpu.stats ${tmp}/${i} && cases=$((cases + 1))
     done
     for queue in 1 8 64; do
-        ffmpeg ${on_gpu} -lavfi "${main}[m]${pads%;*};[m]${r}$1_cuda=f=${tmp}/4:queue=${queue}" -frames:v 5 ${to_null}
+        ffmpeg ${on_gpu} -lavfi "${main}[m]${pads%;*};[m]${r}$1_cuda=f=${tmp}/4:queue=${queue}" \
+            -frames:v 5 ${to_null}
         lines=$(wc -l < ${tmp}/4)
         test ${lines} -ge 5 || echo "queue ${queue}: ${lines} lines for 5 frames"
         head -n ${lines} ${tmp}/gpu.stats | cmp - ${tmp}/4 && cases=$((cases + 1))
@@ -283,8 +297,9 @@ cuda_writable(){ # filter
     all_the_same 4
 }
 
-# What cannot be is said: filters after scale of the main frames, of the reference (- for the same), options. A
-# filter without a reference has what differs in it left out, and blocksmooth takes all sizes.
+# What cannot be is said: filters after scale of the main frames, of the reference (- for the
+# same), options. A filter without a reference has what differs in it left out, and blocksmooth
+# takes all sizes.
 cuda_errors(){ # filter too-small
     parsed=$1_cuda
     source=testsrc2=d=0.08:s=96x80,scale
@@ -329,24 +344,28 @@ cuda_options(){ # filter
 
 # ---- kernels ----
 
-# What is wrong with the PTX, what compilers make of it unfused, and for some GPUs, by ptxas; what it takes of
-# these goes to the log.
+# What is wrong with the PTX, what compilers make of it unfused, and for some GPUs, by ptxas; what
+# it takes of these goes to the log.
 #
-# No float operation may be contracted: PTX says so by .rn, without it ptxas may. Fused ones are where
-# __builtin_fmaf() is written: clang tells them apart from its own before it makes PTX; of nvcc there are
-# none where that is a macro. So few spilled bytes as may be are not seen in the time.
+# No float operation may be contracted: PTX says so by .rn, without it ptxas may. Fused ones are
+# where __builtin_fmaf() is written: clang tells them apart from its own before it makes PTX; of
+# nvcc there are none where that is a macro. So few spilled bytes as may be are not seen in the
+# time.
 problems(){ # ptx unfused compiler gpus...
     case $3 in
-    *clang*) grep -q '^\.version 6\.0' $1 && grep -q '^\.target sm_50' $1 || echo "not PTX 6.0 for sm_50" ;;
+    *clang*) test $(grep -c '^\.version 6\.0\|^\.target sm_50' $1) = 2 ||
+                 echo "not PTX 6.0 for sm_50" ;;
     esac
-    ! grep -E '[[:space:]](fma|mad)\.(rn\.)?(ftz\.)?f|llvm\.fmuladd| f(add|sub|mul) .*(contract|fast) ' $2 ||
+    ! grep -e '[[:space:]]\(fma\|mad\)\.\(rn\.\)\?\(ftz\.\)\?f' -e 'llvm\.fmuladd' \
+           -e ' f\(add\|sub\|mul\) .*\(contract\|fast\) ' $2 ||
         echo "fused by the compiler"
     ! grep -E '(add|sub|mul)\.(ftz\.)?f(32|64)' $1 || echo "may be fused by ptxas"
     ptx=$1
     shift 3
-    for gpu in $(command -v ptxas > /dev/null && echo $*); do
+    for gpu in $(command -v ptxas > /dev/null && echo "$@"); do
         ptxas -v -arch=${gpu} -o /dev/null ${ptx} > ${tmp}/ptxas 2>&1 ||
-            grep "not defined for option 'gpu-name'" ${tmp}/ptxas > ${tmp}/missing || echo "ptxas does not accept it for ${gpu}"
+            grep "not defined for option 'gpu-name'" ${tmp}/ptxas > ${tmp}/missing ||
+            echo "ptxas does not accept it for ${gpu}"
         cat ${tmp}/ptxas >&2
         test -s ${tmp}/missing || awk -v kernels=$(grep -c '\.entry' ${ptx}) '
             / entry function / { name = $7; n++ }
@@ -355,8 +374,8 @@ problems(){ # ptx unfused compiler gpus...
     done
 }
 
-# The kernels that the build has by its compiler, or those by another one. The kernels of mad_chirp are those of
-# mad_large with more lengths, and take a compiler long.
+# The kernels that the build has by its compiler, or those by another one. The kernels of
+# mad_chirp are those of mad_large with more lengths, and take a compiler long.
 ptx(){ # filter [built] compiler flags
     source=${base}/../libavfilter/vf_$1.cu gpus="sm_75 sm_90" made=${tmp}/ptx
     case $1 in
@@ -383,7 +402,8 @@ ptx(){ # filter [built] compiler flags
     esac
     test ${made} != ${tmp}/ptx || "$@" -o ${made} ${source} || return
     "$@" ${unfused} -o ${tmp}/unfused ${source} || return
-    grep -q '\.entry' ${made} && grep -q '\.entry\|^define ' ${tmp}/unfused || { echo "no kernels"; return; }
+    grep -q '\.entry' ${made} && grep -q '\.entry\|^define ' ${tmp}/unfused ||
+        { echo "no kernels"; return; }
     problems ${made} ${tmp}/unfused ${compiler} ${gpus} > ${tmp}/problems
     cat ${tmp}/problems
     if test -s ${tmp}/problems; then

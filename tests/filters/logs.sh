@@ -48,7 +48,8 @@ frames_logged(){ # log
 log_rebuild(){
     need jq || return 0
     pictures_of 64x64:12 80x64:20
-    heard ffmpeg -i ${tmp}/%d.pgm -vf "${gray}${bliinds}=log_path=${tmp}/log:f=${tmp}/stats" ${to_null} || return
+    graph=${gray}${bliinds}=log_path=${tmp}/log:f=${tmp}/stats
+    heard ffmpeg -i ${tmp}/%d.pgm -vf ${graph} ${to_null} || return
     frames_logged ${tmp}/log
     sed 's/ .*//' ${tmp}/stats | xargs
     messages < ${tmp}/err | sed 's/mean:.* frames/frames/'
@@ -73,8 +74,9 @@ log_rebuild(){
     ffmpeg -i ${tmp}/%d.pgm -vf ${gray}${bliinds}=f=- ${to_null} | sed -n 's/ .*//;11,14p' | xargs
 }
 
-# In a host: graphs that come one after the other are logs of their own, the last of which stays. One
-# that is told to drain, and does not come to its end, goes on in the next; END 2 stands for that.
+# In a host: graphs that come one after the other are logs of their own, the last of which stays.
+# One that is told to drain, and does not come to its end, goes on in the next; END 2 stands for
+# that.
 log_hosts(){
     need jq || return 0
     host="run libavfilter/tests/filter_matrix${EXECSUF} host"
@@ -100,13 +102,15 @@ log_locale(){
     graph=bliinds=features=1:log_path=${tmp}/log:f=${tmp}/stats,bliinds=model=${tmp}/model
     for locale in C de_DE.UTF-8 ps_AF.UTF-8; do
         made=${tmp}/locales/${locale}
-        if test ${locale} != C && ! localedef -i ${locale%.*} -f UTF-8 ${made} > ${tmp}/out 2>&1 && ! test -d ${made}; then
+        test ${locale} = C || localedef -i ${locale%.*} -f UTF-8 ${made} > ${tmp}/out 2>&1 ||
+            test -d ${made} || {
             skip "cannot make the locale ${locale}; its source is in Debian's package locales"
             return 0
-        fi
+        }
         LOCPATH=${tmp}/locales LC_ALL=${locale} heard run libavfilter/tests/filter_matrix${EXECSUF} host \
             0:8:64x64:2:${graph} 8:8:64x64:1:${graph} > ${tmp}/out || echo "a failure"
-        { sed '/"fps/d' ${tmp}/log ${tmp}/stats ${tmp}/out; messages < ${tmp}/err; } > ${tmp}/${locale}
+        sed '/"fps/d' ${tmp}/log ${tmp}/stats ${tmp}/out > ${tmp}/${locale}
+        messages < ${tmp}/err >> ${tmp}/${locale}
         same ${locale} ${tmp}/C ${tmp}/${locale}
     done
     wc -l < ${tmp}/out
@@ -130,8 +134,9 @@ log_x87(){
     esac
     for header in bliinds_block detailloss_wavelet vmaf_arithmetic; do
         for math in sse 387; do
-            echo "${header} ${math} $(echo "#include \"${header}.h\"" |
-                ${cc} -mfpmath=${math} -fsyntax-only -I${project}/libavfilter -x c - 2>&1 | grep -c 'error: #error.*mfpmath=sse')"
+            echo "#include \"${header}.h\"" > ${tmp}/x87.c
+            ${cc} -mfpmath=${math} -fsyntax-only -I${project}/libavfilter ${tmp}/x87.c 2> ${tmp}/err
+            echo "${header} ${math} $(grep -c 'error: #error.*mfpmath=sse' ${tmp}/err)"
         done
     done
 }
@@ -147,8 +152,9 @@ log_errors(){
     # an output that ends early
     fails -lavfi testsrc2=s=64x64,format=yuv420p,${bliinds}=log_path=/dev/full -frames:v 2 ${to_null}
     # no file may have more than 4 kB here
-    (trap '' XFSZ; ulimit -f 8; ffmpeg ${clip},${bliinds}=features=1:log_path=${tmp}/log ${to_null} 2>&1 &&
-        echo "[Parsed_${parsed}] status 0") | tee ${tmp}/err >&2
+    (trap '' XFSZ; ulimit -f 8
+     ffmpeg ${clip},${bliinds}=features=1:log_path=${tmp}/log ${to_null} 2>&1 &&
+         echo "[Parsed_${parsed}] status 0") | tee ${tmp}/err >&2
     messages < ${tmp}/err
 }
 

@@ -4,18 +4,20 @@
 
 # ---- MAD ----
 
-# MAD and its parts of pairs of pictures, by a table whose rows begin with the reference and the distorted
-# picture, and go on with a filter of each where these are not those of another table.
+# MAD and its parts of pairs of pictures, by a table whose rows begin with the reference and the
+# distorted picture, and go on with a filter of each where these are not those of another table.
 mad_table(){ # table
     up='' filter=mad
     if test ${bliinds} != bliinds; then
-        device="-init_hw_device cuda" up=,scale=in_range=full:out_range=full,format=yuv444p,hwupload filter=mad_cuda
+        device="-init_hw_device cuda" filter=mad_cuda
+        up=,scale=in_range=full:out_range=full,format=yuv444p,hwupload
     fi
     tail -n +2 $1 | while IFS=, read -r reference distorted r m rest; do
         row=${reference},${distorted},${r},${m}
         test ${r} = "${r#[0-9]}" || r=null m=null
         ffmpeg ${device} -i ${1%/*}/${distorted} -i ${1%/*}/${reference} \
-            -lavfi [0]${m}${up}[m]\;[1]${r}${up}[r]\;[m][r]${filter},${print} ${to_null} | agree $1 ${row} | sed "s|^|${row}: |"
+            -lavfi [0]${m}${up}[m]\;[1]${r}${up}[r]\;[m][r]${filter},${print} ${to_null} |
+            agree $1 ${row} | sed "s|^|${row}: |"
     done
 }
 
@@ -28,7 +30,8 @@ mad_oracle(){ # folder
 mad_cases(){
     mad_table ${pictures}/mad_cases.csv
     ffmpeg -i ${pictures}/chelsea_451x300.pgm -lavfi split,mad,${print} ${to_null} | grep mad
-    ffmpeg -lavfi testsrc2=s=175x99:d=0.2,format=yuv420p,split,mad,${print} ${to_null} | grep mad | sort | uniq -c
+    ffmpeg -lavfi testsrc2=s=175x99:d=0.2,format=yuv420p,split,mad,${print} ${to_null} |
+        grep mad | sort | uniq -c
 }
 
 # The luma of a drawn clip, blurred, and as it is.
@@ -127,7 +130,8 @@ EOF
             *)                turns= ;;
             esac
             cat ${tmp}/96x80,format=gray ${tmp}/${other} > ${tmp}/changes.ppm
-            fails -reinit_filter 0 -f image2pipe -c:v ppm -i ${tmp}/changes.ppm -lavfi "${turns}${parsed}" ${to_null} | grep '[0-9]x'
+            fails -reinit_filter 0 -f image2pipe -c:v ppm -i ${tmp}/changes.ppm \
+                -lavfi "${turns}${parsed}" ${to_null} | grep '[0-9]x'
         done
     done
 }
@@ -136,15 +140,14 @@ EOF
 
 # What differs nowhere is 0, also what is flat, black, or differs by a constant.
 mad_cuda_flat(){
-    while read -r main reference; do
-        ffmpeg -init_hw_device cuda -lavfi "${main},scale,format=yuv444p,hwupload[m];${reference},scale,format=yuv444p,hwupload[r];[m][r]mad_cuda,${print}" \
-            ${to_null} | grep mad | sort | uniq -c | sed 's/^ *//'
+    while read -r main reference change; do
+        twins "${main} ${reference} ${change}" mad ${main} ${change} ${reference} yuv444p
     done << END
-${twin_clip} ${twin_clip}
-color=black:s=175x99:d=0.04 color=black:s=175x99:d=0.04
-color=gray:s=175x99:d=0.04 color=gray:s=175x99:d=0.04
-color=black:s=175x99:d=0.04 color=white:s=175x99:d=0.04
+${twin_clip} ${twin_clip} null
+color=black:s=175x99:d=0.04 color=black:s=175x99:d=0.04 null
+color=gray:s=175x99:d=0.04 color=gray:s=175x99:d=0.04 null
+color=black:s=175x99:d=0.04 color=white:s=175x99:d=0.04 null
+${twin_clip} color=black:s=320x240:d=0.12 negate
 END
-    twins "against black" mad ${twin_clip} negate color=black:s=320x240:d=0.12 yuv420p
-    all_the_same 1
+    all_the_same 5
 }

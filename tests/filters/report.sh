@@ -41,7 +41,8 @@ report_install(){
     chmod +x ${tmp}/other/ffmpeg ${tmp}/other/ffprobe
     PATH=$(readlink -f ${tmp})/other:${PATH}
     ${bin}/ffmpeg -v error -f lavfi -i testsrc2=s=96x64:r=25:d=4,format=yuv420p -c:v mjpeg ${tmp}/clip.avi
-    CUDA_VISIBLE_DEVICES= ${bin}/quality-farm -o ${tmp}/results --filter bliinds ${tmp}/clip.avi 2> ${tmp}/err
+    CUDA_VISIBLE_DEVICES='' \
+        ${bin}/quality-farm -o ${tmp}/results --filter bliinds ${tmp}/clip.avi 2> ${tmp}/err
     echo "quality-farm: exit code $?, $(tail -n 1 ${tmp}/results/summary.csv | cut -d, -f3,4)"
     ${bin}/quality-report ${tmp}/results/clip.avi.log --video ${tmp}/clip.avi --worst 2 -o ${tmp}/page.html
     echo "quality-report: exit code $?, $(page ${tmp}/page.html), $(grep -o 'data:image/jpeg' ${tmp}/page.html | wc -l) pictures"

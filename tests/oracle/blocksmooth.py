@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-# What blocksmooth makes of pictures by the formulas of its manual, of the samples that a test leaves with KEEP=1:
+# What blocksmooth makes of pictures by the formulas of its manual, of the samples that a test
+# leaves with KEEP=1:
 #
 #   make -C build/9.0-lean fate-blocksmooth-numbers KEEP=1
 #   blocksmooth.py build/9.0-lean/tests/data/fate/blocksmooth-numbers.tmp tests/oracle/blocksmooth.csv > new.csv

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-# The detail loss in double precision, by the description in libavfilter/detailloss_wavelet.h, of the frames
-# that a test leaves with KEEP=1, row by row:
+# The detail loss in double precision, by the description in libavfilter/detailloss_wavelet.h, of
+# the frames that a test leaves with KEEP=1, row by row:
 #
 #   make -C build/9.0-lean fate-detailloss-numbers KEEP=1
 #   detailloss.py build/9.0-lean/tests/data/fate/detailloss-numbers.tmp tests/oracle/detailloss.csv > new.csv
 #
-# It prints the table with loss, detail, added, chroma (nan without any) and motion of each row's last frame.
-# `whole` is the size of a picture that goes on without any detail where these frames end.
+# It prints the table with loss, detail, added, chroma (nan without any) and motion of each row's
+# last frame. `whole` is the size of a picture that goes on without any detail where these frames
+# end.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 import math
 import pathlib
