@@ -84,16 +84,19 @@ static inline void sync_warp() { on_cpu_sync_warp(); }
 extern "C" const uint64_t *on_cpu_share(uint64_t value) __attribute__((visibility("hidden")));
 
 /// That of another lane; the own one where there is none.
-static inline unsigned shuffle(unsigned value, int distance)
+template<typename T>
+static inline T shuffle(T value, int distance)
 {
     const uint64_t *values = on_cpu_share(value);
     const int from = on_cpu.lane + distance;
 
-    return from < 0 || from >= WARP_SIZE ? value : values[from];
+    return from < 0 || from >= WARP_SIZE ? value : (T)values[from];
 }
 
-static inline unsigned shuffle_down(unsigned value, unsigned delta) { return shuffle(value, delta); }
-static inline unsigned shuffle_up(unsigned value, unsigned delta)   { return shuffle(value, -(int)delta); }
+template<typename T>
+static inline T shuffle_down(T value, unsigned delta) { return shuffle(value, delta); }
+template<typename T>
+static inline T shuffle_up(T value, unsigned delta) { return shuffle(value, -(int)delta); }
 
 static inline uint64_t warp_sum(uint64_t value)
 {
