@@ -14,7 +14,7 @@
 . "$root/tests/common.sh"
 
 # What is made wrong in which file, and the tests of which one has to see it. Those that begin
-# with a star are tried by make check.
+# with a star are tried by make check-all.
 mutants() {
     sed 's/ *@ */@/g' << 'END'
   libavfilter/bliinds_block.h @ s/c3 = 0.3717480345f/c3 = 0.3717490345f/ @ bliinds-blocks checkasm-vf_bliinds
@@ -102,8 +102,8 @@ mutants() {
   tools/crf/search.c          @ s/i < nb \&\& !high/i < nb/ @ ffcrf-choice
   tools/crf/search.c          @ s/ \&\& low->percent <= s->max_percent;/;/ @ ffcrf-choice
   tools/crf/search.c          @ s/? curve : line/? line : line/ @ ffcrf-choice
-  tools/crf/metric.c          @ s/split\[c\]%s\[e\]/split[c]%s,loop=1:1:0[e]/ @ ffcrf-pairs
-  tools/crf/ffcrf.c           @ s/frames != packets || frames != decoded/0/ @ ffcrf-pairs
+  tools/crf/metric.c          @ s/%s\[e\]/%s,loop=1:1:0[e]/ @ ffcrf-pairs
+  tools/crf/ffcrf.c           @ s/frames != [a-z_.]* || [^)]*/frames < 0/ @ ffcrf-pairs
   tools/crf/metric.c          @ s/"\[r\]\[e\]" : "\[e\]\[r\]"/"[r][e]" : "[r][e]"/ @ ffcrf-metrics
   tools/crf/ffcrf.c           @ s/cache_put(s->cache, key, r) < 0/number \&\& cache_put(s->cache, key, r) < 0/ @ ffcrf-resume
   tools/crf/metric.c          @ s/percent : 100 - percent/100 - percent : percent/ @ ffcrf-samples
