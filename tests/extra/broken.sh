@@ -120,7 +120,7 @@ END
 make_copy() { # build
     local src tree
     rm -rf "$copy"
-    mkdir -p "$copy/build/$(basename "$1")"
+    mkdir -p "$copy/build/tree" "$copy/build/$(basename "$1")"
     tar -C "$root" --exclude=./build --exclude=./.git -cf - . | tar -C "$copy" -xf -
     src=$(head -n 1 "$1/.configured")
     tree=$copy/build/tree/$(basename "$(readlink -f "$1/src")")
