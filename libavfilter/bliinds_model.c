@@ -235,7 +235,8 @@ static void parse_line(Parser *p, const char *word)
         fail(p, "unknown keyword '%s'.\n", word);
         return;
     case PREDICTS:
-        av_strlcpy(m->predicts, p->next + strspn(p->next, BLANKS), sizeof(m->predicts));
+        if (p->next)
+            av_strlcpy(m->predicts, p->next + strspn(p->next, BLANKS), sizeof(m->predicts));
         return;
     default:            // free text, for the reader
         return;

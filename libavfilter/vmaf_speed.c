@@ -113,7 +113,7 @@ static av_always_inline float sample(const VMAFSpeed *s, const uint8_t *row, int
 static av_always_inline void get_row(const VMAFSpeed *s, float *dst, const uint8_t *data,
                                      ptrdiff_t linesize, int y)
 {
-    const Position *line = &s->line[y];
+    const Position *line;
     const uint8_t *a, *b;
 
     if (!s->line) {
@@ -121,6 +121,7 @@ static av_always_inline void get_row(const VMAFSpeed *s, float *dst, const uint8
             dst[x] = sample(s, data + y * linesize, x);
         return;
     }
+    line = &s->line[y];
     a = data + line->before * linesize;
     b = data + line->after  * linesize;
     for (int x = 0; x < s->w; x++) {

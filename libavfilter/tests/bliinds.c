@@ -191,30 +191,6 @@ static void test_small_ones(void)
     printf("sums, grid, counts: ok\n");
 }
 
-/// Level 1 is in units of 2^-21 of an 8-bit step, whatever the depth.
-static void test_expand(const BLIINDSDSPContext *dsp)
-{
-    static const struct { int depth, shift; } format[] = {
-        { 8, 0 }, { 9, 0 }, { 10, 0 }, { 12, 0 }, { 14, 0 }, { 16, 0 }, { 10, 6 }, { 12, 4 },
-    };
-
-    for (int f = 0; f < FF_ARRAY_ELEMS(format); f++) {
-        const int depth = format[f].depth, black = 16 << (depth - 8);
-
-        for (int value = 0; value < 1 << depth; value++) {
-            const uint8_t  src8  = value;
-            const uint16_t src16 = value << format[f].shift;
-            int32_t got;
-
-            (depth > 8 ? dsp->expand_row16 : dsp->expand_row8)
-                (&got, depth > 8 ? (const uint8_t *)&src16 : &src8, 1, format[f].shift, black,
-                 BLIINDS_FRAC_BITS - (depth - 8));
-            CHECK(got == ldexp(value - black, 21 + 8 - depth), "%d of %d bits is %d\n",
-                  value, depth, got);
-        }
-    }
-}
-
 /// The integer step is exact for level samples of any depth.
 static void test_basis(const BLIINDSDSPContext *dsp)
 {
@@ -480,7 +456,6 @@ int main(int argc, char **argv)
     test_gamma(table);
     test_classes();
     test_small_ones();
-    test_expand(&dsp);
     test_basis(&dsp);
     test_pool(&dsp);
     for (int i = 1; i < argc; i++)

@@ -1,20 +1,4 @@
-/*
- * This file is part of FFmpeg.
- *
- * FFmpeg is free software; you can redistribute it and/or
- * modify it under the terms of the GNU Lesser General Public
- * License as published by the Free Software Foundation; either
- * version 2.1 of the License, or (at your option) any later version.
- *
- * FFmpeg is distributed in the hope that it will be useful,
- * but WITHOUT ANY WARRANTY; without even the implied warranty of
- * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
- * Lesser General Public License for more details.
- *
- * You should have received a copy of the GNU Lesser General Public
- * License along with FFmpeg; if not, write to the Free Software
- * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
- */
+// SPDX-License-Identifier: LGPL-2.1-or-later
 
 /**
  * @file
@@ -84,16 +68,19 @@ static inline void sync_warp() { on_cpu_sync_warp(); }
 extern "C" const uint64_t *on_cpu_share(uint64_t value) __attribute__((visibility("hidden")));
 
 /// That of another lane; the own one where there is none.
-static inline unsigned shuffle(unsigned value, int distance)
+template<typename T>
+static inline T shuffle(T value, int distance)
 {
     const uint64_t *values = on_cpu_share(value);
     const int from = on_cpu.lane + distance;
 
-    return from < 0 || from >= WARP_SIZE ? value : values[from];
+    return from < 0 || from >= WARP_SIZE ? value : (T)values[from];
 }
 
-static inline unsigned shuffle_down(unsigned value, unsigned delta) { return shuffle(value, delta); }
-static inline unsigned shuffle_up(unsigned value, unsigned delta)   { return shuffle(value, -(int)delta); }
+template<typename T>
+static inline T shuffle_down(T value, unsigned delta) { return shuffle(value, delta); }
+template<typename T>
+static inline T shuffle_up(T value, unsigned delta) { return shuffle(value, -(int)delta); }
 
 static inline uint64_t shuffle_down(uint64_t value, unsigned delta)
 {

@@ -1,20 +1,4 @@
-/*
- * This file is part of FFmpeg.
- *
- * FFmpeg is free software; you can redistribute it and/or
- * modify it under the terms of the GNU Lesser General Public
- * License as published by the Free Software Foundation; either
- * version 2.1 of the License, or (at your option) any later version.
- *
- * FFmpeg is distributed in the hope that it will be useful,
- * but WITHOUT ANY WARRANTY; without even the implied warranty of
- * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
- * Lesser General Public License for more details.
- *
- * You should have received a copy of the GNU Lesser General Public
- * License along with FFmpeg; if not, write to the Free Software
- * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
- */
+// SPDX-License-Identifier: LGPL-2.1-or-later
 
 /**
  * @file
@@ -55,19 +39,6 @@
 
 #include <ffnvcodec/dynlink_cuda.h>
 
-/// Errors that <ffnvcodec/dynlink_cuda.h> does not name.
-enum {
-    INVALID_VALUE    = 1,
-    OUT_OF_MEMORY    = 2,
-    NOT_INITIALIZED  = 3,
-    INVALID_DEVICE   = 101,
-    INVALID_CONTEXT  = 201,
-    INVALID_PTX      = 218,
-    INVALID_HANDLE   = 400,
-    NOT_FOUND        = 500,
-    NOT_SUPPORTED    = 801,
-};
-
 #define NB_MULTIPROCESSORS 4
 #define PLAIN_SHARED_SIZE  (48  << 10)
 #define MOST_SHARED_SIZE   (227 << 10)
@@ -101,7 +72,7 @@ typedef struct Object {
     struct Object *record_stream;
     int nb_queries;                 ///< until it is ready
     // modules and functions
-    char *ptx, *name;
+    char *ptx;
     const struct Object *module;
     void *kernel;
     size_t params_size, max_shared;
@@ -170,8 +141,8 @@ static void *tell(const char *kind, int error, const char *format, ...)
     return NULL;
 }
 
-/// What the caller does wrong, which a driver would refuse with this error.
-#define refuse(...) tell("error", __VA_ARGS__)
+/// What the caller does wrong, which a driver would refuse.
+#define refuse(...) tell("error", CUDA_ERROR_UNKNOWN, __VA_ARGS__)
 
 static void *allocate(size_t size)
 {
@@ -204,9 +175,9 @@ static int enter(const char *name, int needs_context)
         may_leave |= broken || !strcmp(name, "cuCtxPushCurrent_v2");
         res = CUDA_ERROR_UNKNOWN;
     } else if (!initialized && strcmp(name, "cuInit")) {
-        refuse(NOT_INITIALIZED, "before cuInit");
+        refuse("before cuInit");
     } else if (needs_context && !current()) {
-        refuse(INVALID_CONTEXT, "no context is current");
+        refuse("no context is current");
     }
     return !needs_context || current();
 }
@@ -238,12 +209,9 @@ static Object *find(const void *handle, enum Kind kind)
 
     while (object && (object->handle != handle || object->kind != kind))
         object = object->next;
-    if (!object)
-        return refuse(INVALID_HANDLE, "%p is no %s", handle, kind_name[kind]);
-    if (!object->alive)
-        return refuse(INVALID_HANDLE, "this %s was destroyed before", kind_name[kind]);
-    if (object->context && object->context != current())
-        return refuse(INVALID_HANDLE, "this %s is another context's", kind_name[kind]);
+    if (!object || !object->alive || object->context && object->context != current())
+        return refuse("%p is no %s, or was given back, or is another context's", handle,
+                      kind_name[kind]);
     return object;
 }
 
@@ -257,17 +225,18 @@ static Object *find_stream(CUstream handle)
 
 // ---- memory ----
 
-/// Memory that ends where a page ends, before one that nobody may touch; its addresses are not used twice.
+/// Memory that ends where a page ends, before one that nobody may touch. Addresses are not used twice.
 static void *new_memory(size_t size, int pinned)
 {
     const size_t pages = (size + PAGE - 1) & -PAGE;
-    uint8_t *data = mmap(NULL, pages + PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    uint8_t *data = mmap(NULL, pages + PAGE, PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     Object *memory;
 
     if (!size)
-        return refuse(INVALID_VALUE, "no bytes");
+        return refuse("no bytes");
     if (data == MAP_FAILED || pinned && mprotect(data, pages, PROT_READ | PROT_WRITE)) {
-        res = OUT_OF_MEMORY;
+        res = CUDA_ERROR_UNKNOWN;
         return NULL;
     }
     memory = new_object(MEMORY);
@@ -291,13 +260,9 @@ static int is_there(CUdeviceptr address, size_t size, const char *what)
 {
     const Object *m = find_memory(address);
 
-    if (!m)
-        refuse(INVALID_VALUE, "%s: no memory at %#llx", what, address);
-    else if (!m->alive)
-        refuse(INVALID_VALUE, "%s: memory of %zu bytes was freed before", what, m->size);
-    else if (address - (uintptr_t)m->handle + size > m->size)
-        refuse(INVALID_VALUE, "%s: %zu bytes at %llu of %zu", what, size,
-               address - (uintptr_t)m->handle, m->size);
+    if (!m || !m->alive || address - (uintptr_t)m->handle + size > m->size)
+        refuse("%s: %zu bytes at %llu of %zu, or they were freed before", what, size,
+               m ? address - (uintptr_t)m->handle : 0, m ? m->size : 0);
     return !res;
 }
 
@@ -415,10 +380,12 @@ static Operation *enqueue(Object *stream, Operation op)
  * A function of the driver, declared with the type by which FFmpeg calls it. What it does may
  * set res; it is not done if the call is to fail.
  */
-#define DRIVER(name, needs_context, parameters, ...) FUNCTION_OF(name, needs_context, !res, parameters, __VA_ARGS__)
+#define DRIVER(name, needs_context, parameters, ...)                    \
+    FUNCTION_OF(name, needs_context, !res, parameters, __VA_ARGS__)
 
 /// One after which what it is given is gone, or done, even if it fails.
-#define ENDS(name, needs_context, parameters, ...)   FUNCTION_OF(name, needs_context, 1, parameters, __VA_ARGS__)
+#define ENDS(name, needs_context, parameters, ...)                      \
+    FUNCTION_OF(name, needs_context, 1, parameters, __VA_ARGS__)
 
 #define FUNCTION_OF(name, needs_context, is_done, parameters, ...)      \
     t ## name name;                                                     \
@@ -440,9 +407,7 @@ static Operation *enqueue(Object *stream, Operation op)
 
 TELLS(cuDriverGetVersion, 12000, version, (int *version))
 TELLS(cuGetErrorName, "CUDA_ERROR_OF_THE_STAND_IN", text, (CUresult error, const char **text))
-TELLS(cuGetErrorString,
-      (int)error == OUT_OF_MEMORY ? "out of memory" : "the stand-in for the driver says so", text,
-      (CUresult error, const char **text))
+TELLS(cuGetErrorString, "the stand-in for the driver says so", text, (CUresult error, const char **text))
 
 DRIVER(cuInit, 0, (unsigned flags), {
     initialized = 1;
@@ -450,7 +415,7 @@ DRIVER(cuInit, 0, (unsigned flags), {
 
 DRIVER(cuDeviceGet, 0, (CUdevice *device, int ordinal), {
     *device = ordinal;
-    res     = ordinal < 0 || ordinal >= nb_devices ? INVALID_DEVICE : 0;
+    res     = ordinal < 0 || ordinal >= nb_devices ? CUDA_ERROR_UNKNOWN : 0;
 })
 
 DRIVER(cuDeviceGetAttribute, 0, (int *value, CUdevice_attribute attribute, CUdevice device), {
@@ -465,7 +430,7 @@ DRIVER(cuDeviceGetAttribute, 0, (int *value, CUdevice_attribute attribute, CUdev
 static void push(Object *context)
 {
     if (nb_pushed == MAX_PUSHED) {
-        refuse(INVALID_CONTEXT, "contexts are pushed and pushed");
+        refuse("contexts are pushed and pushed");
     } else {
         pushed[nb_pushed++] = context;
         all_pushed++;
@@ -551,7 +516,7 @@ static void free_memory(const void *handle, int pinned)
     Object *m = find(handle, MEMORY);
 
     if (m && m->pinned != pinned) {
-        refuse(INVALID_VALUE, "this memory is of the other kind");
+        refuse("this memory is of the other kind");
     } else if (m) {
         drain_context(m->context);
         protect(m, PROT_NONE);
@@ -572,15 +537,15 @@ DRIVER(cuMemHostGetDevicePointer_v2, 1, (CUdeviceptr *address, void *ptr, unsign
     const Object *m = find(ptr, MEMORY);
 
     if (m && !m->pinned)
-        refuse(INVALID_VALUE, "this memory is not pinned");
+        refuse("this memory is not pinned");
     *address = (uintptr_t)ptr;
 })
 
-DRIVER(cuMemsetD8Async, 1, (CUdeviceptr address, unsigned char value, size_t size, CUstream handle), {
+DRIVER(cuMemsetD8Async, 1, (CUdeviceptr dst, unsigned char value, size_t size, CUstream handle), {
     Object *stream = find_stream(handle);
 
-    if (stream && is_there(address, size, "destination"))
-        enqueue(stream, (Operation){ .kind = SET, .address = address, .size = size, .value = value });
+    if (stream && is_there(dst, size, "destination"))
+        enqueue(stream, (Operation){ .kind = SET, .address = dst, .size = size, .value = value });
 })
 
 static size_t copy_size(const CUDA_MEMCPY2D *c, size_t pitch)
@@ -597,13 +562,14 @@ static void copy(CUDA_MEMCPY2D c, CUstream handle, int is_async)
     if (!stream || !c.WidthInBytes || !c.Height)
         return;
     if (c.srcMemoryType == CU_MEMORYTYPE_ARRAY || c.dstMemoryType == CU_MEMORYTYPE_ARRAY ||
-        c.srcXInBytes || c.srcY || c.dstXInBytes || c.dstY)
-        refuse(NOT_SUPPORTED, "not kept by the stand-in");
-    else if (c.Height > 1 && (c.srcPitch < c.WidthInBytes || c.dstPitch < c.WidthInBytes))
-        refuse(INVALID_VALUE, "rows overlap");
-    if (res ||
-        c.srcMemoryType == CU_MEMORYTYPE_DEVICE && !is_there(c.srcDevice, copy_size(&c, c.srcPitch), "source") ||
-        c.dstMemoryType == CU_MEMORYTYPE_DEVICE && !is_there(c.dstDevice, copy_size(&c, c.dstPitch), "destination"))
+        c.srcXInBytes || c.srcY || c.dstXInBytes || c.dstY ||
+        c.Height > 1 && (c.srcPitch < c.WidthInBytes || c.dstPitch < c.WidthInBytes))
+        refuse("rows overlap, or a copy that the stand-in does not know");
+    if (c.srcMemoryType == CU_MEMORYTYPE_DEVICE)
+        is_there(c.srcDevice, copy_size(&c, c.srcPitch), "source");
+    if (c.dstMemoryType == CU_MEMORYTYPE_DEVICE)
+        is_there(c.dstDevice, copy_size(&c, c.dstPitch), "destination");
+    if (res)
         return;
     if (c.srcMemoryType == CU_MEMORYTYPE_HOST && !find_memory((uintptr_t)c.srcHost)) {
         const size_t size = copy_size(&c, c.srcPitch);
@@ -711,7 +677,7 @@ DRIVER(cuModuleLoadData, 1, (CUmodule *handle, const void *image), {
         module->ptx = strdup(image);
         *handle = (CUmodule)module;
     } else
-        refuse(INVALID_PTX, "this is no PTX");
+        refuse("this is no PTX");
 })
 
 ENDS(cuModuleUnload, 1, (CUmodule handle), {
@@ -731,28 +697,23 @@ ENDS(cuModuleUnload, 1, (CUmodule handle), {
 static Object *new_function(const Object *module, const char *name)
 {
     char text[128];
+    const char *entry, *param, *threads;
     Object *new;
-    const char *entry, *body;
 
     snprintf(text, sizeof(text), ".entry %s(", name);
-    entry = strstr(module->ptx, text);
-    if (!entry)
+    if (!(entry = strstr(module->ptx, text)))
         return NULL;
-    body = strchr(entry, '{');
-    new  = new_object(FUNCTION);
+    new = new_object(FUNCTION);
     new->module = module;
-    new->name   = strdup(name);
     new->kernel = dlsym(RTLD_DEFAULT, name);
-    new->max_threads = 1024;
-    new->max_shared  = PLAIN_SHARED_SIZE;
+    new->max_shared = PLAIN_SHARED_SIZE;
     snprintf(text, sizeof(text), "%s_param_0[", name);
-    entry = strstr(entry, text);
-    if (entry && entry < body)
-        new->params_size = atoi(entry + strlen(text));
-    if (entry && (entry = strstr(entry, ".maxntid")) && entry < body)
-        sscanf(entry, ".maxntid %u", &new->max_threads);
+    param   = strstr(entry, text);
+    threads = strstr(entry, ".maxntid ");
+    new->params_size = param ? atoi(param + strlen(text)) : 0;
+    new->max_threads = threads && threads < strchr(entry, '{') ? atoi(threads + 9) : 1024;
     if (!new->kernel || new->params_size > sizeof(Params))
-        return refuse(NOT_SUPPORTED, "%s is not there for the CPU, or takes too much", name);
+        return refuse("%s is not there for the CPU, or takes too much", name);
     return new;
 }
 
@@ -763,7 +724,7 @@ DRIVER(cuModuleGetFunction, 1, (CUfunction *handle, CUmodule module_handle, cons
     if (new)
         *handle = (CUfunction)new;
     else if (!res)
-        res = NOT_FOUND;
+        res = CUDA_ERROR_UNKNOWN;
 })
 
 DRIVER(cuFuncSetAttribute, 1, (CUfunction handle, int attribute, int value), {
@@ -772,7 +733,7 @@ DRIVER(cuFuncSetAttribute, 1, (CUfunction handle, int attribute, int value), {
     if (launched && attribute == 8 && value <= MOST_SHARED_SIZE)
         launched->max_shared = value;
     else
-        res = INVALID_VALUE;
+        res = CUDA_ERROR_UNKNOWN;
 })
 
 DRIVER(cuLaunchKernel, 1, (CUfunction handle, unsigned grid_x, unsigned grid_y, unsigned grid_z,
@@ -785,11 +746,11 @@ DRIVER(cuLaunchKernel, 1, (CUfunction handle, unsigned grid_x, unsigned grid_y, 
         .block = { block_x, block_y, block_z },
     };
 
-    if (launched && (!grid_x || !grid_y || !grid_z || grid_y > 65535 || grid_z > 65535 || !threads ||
-                     threads > launched->max_threads || shared > launched->max_shared)) {
-        refuse(INVALID_VALUE, "%s: %u x %u x %u thread blocks of %zu threads, of %u at most, and %u bytes, of %zu",
-               launched->name, grid_x, grid_y, grid_z, threads, launched->max_threads,
-               shared, launched->max_shared);
+    if (launched && (!grid_x || !grid_y || !grid_z || grid_y > 65535 || grid_z > 65535 ||
+                     !threads || threads > launched->max_threads || shared > launched->max_shared)) {
+        refuse("%u x %u x %u thread blocks of %zu threads, of %u at most, and %u bytes, of %zu",
+               grid_x, grid_y, grid_z, threads, launched->max_threads, shared,
+               launched->max_shared);
     } else if (launched && stream) {
         op.params = allocate(sizeof(Params));
         memcpy(op.params, args[0], launched->params_size);
@@ -802,7 +763,7 @@ DRIVER(cuLaunchKernel, 1, (CUfunction handle, unsigned grid_x, unsigned grid_y, 
 static CUresult unused(void)
 {
     enter("a function", 0);
-    refuse(NOT_SUPPORTED, "not kept by the stand-in");
+    refuse("not kept by the stand-in");
     return leave();
 }
 
@@ -868,7 +829,7 @@ __attribute__((destructor)) static void end(void)
 {
     end_context(NULL);
     if (all_pushed)
-        refuse(INVALID_CONTEXT, "%d contexts were pushed and not popped", all_pushed);
+        refuse("%d contexts were pushed and not popped", all_pushed);
     if (report != stderr)
         fprintf(report, "calls %d\n", nb_calls);
     fflush(report);

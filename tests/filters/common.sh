@@ -73,11 +73,11 @@ on_cuda(){ # test
         export LD_LIBRARY_PATH=${STAND_IN_FOLDER}
         has_cuda || { cat ${tmp}/probe; return 1; }
         test -z "${takes_long}" || { skip "${why}; on the CPU it takes minutes"; return 0; }
-        on_cpu=1
+        on_cpu=1 limit=600
         touch ${outdir}/${test}.on_cpu
     fi
     # a filter may hang
-    test -n "${target_exec}" || ! command -v timeout > /dev/null || target_exec="timeout 120"
+    test -n "${target_exec}" || ! command -v timeout > /dev/null || target_exec="timeout ${limit:-120}"
     bliinds=hwupload_cuda,bliinds_cuda
     gray=scale=in_range=full:out_range=full,format=yuv444p,
     download=,hwdownload,format=yuv420p

@@ -1,20 +1,4 @@
-/*
- * This file is part of FFmpeg.
- *
- * FFmpeg is free software; you can redistribute it and/or
- * modify it under the terms of the GNU Lesser General Public
- * License as published by the Free Software Foundation; either
- * version 2.1 of the License, or (at your option) any later version.
- *
- * FFmpeg is distributed in the hope that it will be useful,
- * but WITHOUT ANY WARRANTY; without even the implied warranty of
- * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
- * Lesser General Public License for more details.
- *
- * You should have received a copy of the GNU Lesser General Public
- * License along with FFmpeg; if not, write to the Free Software
- * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
- */
+// SPDX-License-Identifier: LGPL-2.1-or-later
 
 /**
  * @file
@@ -68,7 +52,7 @@ enum {
 /// A frame, byte by byte.
 typedef struct Command {
     uint8_t width[2], height[2];
-    uint8_t format[2];          ///< of each input; the upper half has all, the lower those with luma
+    uint8_t format[2];          ///< of each input, see get_format()
     uint8_t range;              ///< two bits for each input
     uint8_t layout;
     uint8_t content;
@@ -84,29 +68,20 @@ typedef struct Run {
     int failed;
 } Run;
 
-static enum AVPixelFormat luma_format[AV_PIX_FMT_NB], any_format[AV_PIX_FMT_NB];
-static int nb_luma_formats, nb_any_formats;
-
-static void list_formats(void)
-{
-    const AVPixFmtDescriptor *desc = NULL;
-
-    while ((desc = av_pix_fmt_desc_next(desc))) {
-        const enum AVPixelFormat format  = av_pix_fmt_desc_get_id(desc);
-        const AVComponentDescriptor *luma = &desc->comp[0];
-
-        if (desc->flags & AV_PIX_FMT_FLAG_HWACCEL || !desc->nb_components)
-            continue;
-        any_format[nb_any_formats++] = format;
-        if (luma->plane == 0 && luma->offset == 0 && luma->depth >= 8 && luma->depth <= 16 &&
-            luma->step == (luma->depth + 7) / 8 && !(desc->flags & AV_PIX_FMT_FLAG_BE))
-            luma_format[nb_luma_formats++] = format;
-    }
-}
-
+/// Those that filters take, and half of all.
 static enum AVPixelFormat get_format(int byte)
 {
-    return byte < 128 ? luma_format[byte % nb_luma_formats] : any_format[byte % 128 % nb_any_formats];
+    static const enum AVPixelFormat common[] = {
+        AV_PIX_FMT_YUV420P,   AV_PIX_FMT_YUV422P,   AV_PIX_FMT_YUV444P,   AV_PIX_FMT_YUV410P,
+        AV_PIX_FMT_YUVJ420P,  AV_PIX_FMT_GRAY8,     AV_PIX_FMT_NV12,      AV_PIX_FMT_NV24,
+        AV_PIX_FMT_YUV420P10, AV_PIX_FMT_YUV422P10, AV_PIX_FMT_YUV444P12, AV_PIX_FMT_YUV420P16,
+        AV_PIX_FMT_GRAY10,    AV_PIX_FMT_GRAY16,    AV_PIX_FMT_P010,      AV_PIX_FMT_P416,
+    };
+    const int any = 2 * (byte & 127) + 1;
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(any);
+
+    return byte < 128 || !desc || desc->flags & AV_PIX_FMT_FLAG_HWACCEL || !desc->nb_components
+           ? common[byte % FF_ARRAY_ELEMS(common)] : any;
 }
 
 static uint8_t sample_byte(int content, int x, int y, unsigned *random)
@@ -231,10 +206,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     Run run[2];
     int nb;
 
-    if (!nb_luma_formats) {
-        list_formats();
-        av_log_set_callback(fuzz_log);
-    }
+    av_log_set_callback(fuzz_log);
     if (size < 2 || size > 2 + MAX_FRAMES * sizeof(Command))
         return 0;
     nb = (size - 2) / sizeof(Command);
