@@ -22,8 +22,7 @@
  * frames
  *
  * The twin of vf_bliinds.c, where the method is described: the same bits for the
- * same luma. The filter does not wait for results: frames leave in order, each when
- * its result has come back.
+ * same luma.
  */
 
 #include "libavutil/mem.h"
@@ -131,17 +130,6 @@ static int launch_kernel(AVFilterContext *ctx, CUfunction function, int grid_x, 
     return ff_cuda_queue_launch(ctx, function, grid_x, grid_y, threads, 1, 0, &s->params);
 }
 
-/// Enqueue the kernels that pool the blocks of the batch.
-static int launch_pool(AVFilterContext *ctx)
-{
-    BLIINDSCUDAContext *s = ctx->priv;
-    const int nb = s->queue.nb_batch;
-    int ret = launch_kernel(ctx, s->pool, nb, split_pool(s), BLIINDS_POOL_THREADS);
-
-    return ret < 0 ? ret : launch_kernel(ctx, s->choose, BLIINDS_LEVELS * BLIINDS_NB_STATISTICS, nb,
-                                         BLIINDS_CHOOSE_THREADS);
-}
-
 /// Enqueue the kernels of the batch.
 static int launch(AVFilterContext *ctx)
 {
@@ -149,10 +137,13 @@ static int launch(AVFilterContext *ctx)
     const int nb = s->queue.nb_batch;
     int ret = launch_kernel(ctx, s->blocks, tile_thread_blocks(s, nb), nb, BLIINDS_TILE_THREADS);
 
-    if (ret < 0)
+    if (ret >= 0 && s->bands_alone)
+        return launch_kernel(ctx, s->bands_end, 1, nb, BLIINDS_END_THREADS);
+    if (ret < 0 ||
+        (ret = launch_kernel(ctx, s->pool, nb, split_pool(s), BLIINDS_POOL_THREADS)) < 0)
         return ret;
-    return s->bands_alone ? launch_kernel(ctx, s->bands_end, 1, nb, BLIINDS_END_THREADS)
-                          : launch_pool(ctx);
+    return launch_kernel(ctx, s->choose, BLIINDS_LEVELS * BLIINDS_NB_STATISTICS, nb,
+                         BLIINDS_CHOOSE_THREADS);
 }
 
 /// Memory for the blocks of frames of a size.

@@ -21,8 +21,7 @@
  * Most Apparent Distortion, on CUDA frames
  *
  * The twin of vf_mad.c, where the method is described: the same maps in single
- * precision. The filter does not wait for results: main frames leave in order, each
- * when its result has come back.
+ * precision.
  *
  * As many filters of a scale are worked on at once as have room for their responses
  * in the L2 cache: one kernel writes the responses there, and the next one reads them.
