@@ -130,6 +130,17 @@ static int launch_kernel(AVFilterContext *ctx, CUfunction function, int grid_x, 
     return ff_cuda_queue_launch(ctx, function, grid_x, grid_y, threads, 1, 0, &s->params);
 }
 
+/// Enqueue the kernels that pool the blocks of the batch.
+static int launch_pool(AVFilterContext *ctx)
+{
+    BLIINDSCUDAContext *s = ctx->priv;
+    const int nb = s->queue.nb_batch;
+    int ret = launch_kernel(ctx, s->pool, nb, split_pool(s), BLIINDS_POOL_THREADS);
+
+    return ret < 0 ? ret : launch_kernel(ctx, s->choose, BLIINDS_LEVELS * BLIINDS_NB_STATISTICS, nb,
+                                         BLIINDS_CHOOSE_THREADS);
+}
+
 /// Enqueue the kernels of the batch.
 static int launch(AVFilterContext *ctx)
 {
@@ -137,13 +148,10 @@ static int launch(AVFilterContext *ctx)
     const int nb = s->queue.nb_batch;
     int ret = launch_kernel(ctx, s->blocks, tile_thread_blocks(s, nb), nb, BLIINDS_TILE_THREADS);
 
-    if (ret >= 0 && s->bands_alone)
-        return launch_kernel(ctx, s->bands_end, 1, nb, BLIINDS_END_THREADS);
-    if (ret < 0 ||
-        (ret = launch_kernel(ctx, s->pool, nb, split_pool(s), BLIINDS_POOL_THREADS)) < 0)
+    if (ret < 0)
         return ret;
-    return launch_kernel(ctx, s->choose, BLIINDS_LEVELS * BLIINDS_NB_STATISTICS, nb,
-                         BLIINDS_CHOOSE_THREADS);
+    return s->bands_alone ? launch_kernel(ctx, s->bands_end, 1, nb, BLIINDS_END_THREADS)
+                          : launch_pool(ctx);
 }
 
 /// Memory for the blocks of frames of a size.
