@@ -159,12 +159,6 @@ int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame *d
 int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
                      const BLIINDSFrame *f, const BLIINDSLevelSums sums[BLIINDS_LEVELS]);
 
-// ---- features, see bliinds_features.c ----
-
-/// Compute the coded features: NAN or infinite where they are not known.
-void ff_bliinds_coded_features(double dst[BLIINDS_NB_CODED], const AVFrame *frame,
-                               const LumaFrame *luma, int shown_height);
-
 /// Compute all features but the coded ones.
 void ff_bliinds_features(double dst[BLIINDS_FEATURE_CODED], const LumaFrame *luma,
                          const BLIINDSLevelSums sums[BLIINDS_LEVELS]);

@@ -19,11 +19,7 @@
 /**
  * @file
  * The arithmetic of one BLIINDS-II block, and what is pooled of all: the only copy,
- * included by C and by CUDA C.
- *
- * Michele A. Saad, Alan C. Bovik and Christophe Charrier, "Blind Image Quality
- * Assessment: A Natural Scene Statistics Approach in the DCT Domain", IEEE
- * Transactions on Image Processing 21(8), 2012; names are the paper's.
+ * included by C and by CUDA C. Names are those of the paper: see vf_bliinds.c.
  *
  * Every operation is an IEEE single precision add, subtract, multiply, divide
  * or square root in a written order, so that any compiler and any processor

@@ -32,6 +32,7 @@
 #define AVFILTER_BLOCKSMOOTH_H
 
 #ifndef __cplusplus
+#include "libavutil/common.h"
 #include "libavutil/error.h"
 #include "libavutil/log.h"
 #include "libavutil/opt.h"
@@ -49,36 +50,6 @@
 #define BLOCKSMOOTH_MIN_BLOCK 8
 #define BLOCKSMOOTH_MAX_BLOCK 64
 
-/// The limits for a strength and a depth.
-typedef struct BlockSmoothLimits {
-    int flat;       ///< sides are flat where their samples differ by less
-    int strong;     ///< lower steps between flat sides are smoothed
-    int weak;       ///< lower steps between other sides are smoothed
-    int max;        ///< largest value of a sample
-} BlockSmoothLimits;
-
-SHARED_INLINE int blocksmooth_abs(int a)
-{
-    return a < 0 ? -a : a;
-}
-
-SHARED_INLINE int blocksmooth_clip(int a, int max)
-{
-    return a < 0 ? 0 : a > max ? max : a;
-}
-
-/// @param qf strength, 1 to 255
-SHARED_INLINE BlockSmoothLimits blocksmooth_limits(int qf, int depth)
-{
-    BlockSmoothLimits limits;
-
-    limits.flat   = 5 << (depth - 8);
-    limits.strong = 2 * qf << (depth - 8);
-    limits.weak   = ((4 * qf << (depth - 8)) + 4) / 5;      // below 0.8 qf
-    limits.max    = (1 << depth) - 1;
-    return limits;
-}
-
 /**
  * Whether there is an edge before sample at of a line of n samples, with room to smooth it.
  *
@@ -89,31 +60,51 @@ SHARED_INLINE int blocksmooth_is_edge(int at, int n, int block)
     return at > 0 && !(at & (block - 1)) && at + BLOCKSMOOTH_TAPS - BLOCKSMOOTH_BEFORE <= n;
 }
 
-/// @param v A B C D E F
-SHARED_INLINE void blocksmooth_edge(int v[BLOCKSMOOTH_TAPS], const BlockSmoothLimits *limits)
+#ifndef __cplusplus     // what follows is not for kernels
+/// The limits for a strength and a depth.
+typedef struct BlockSmoothLimits {
+    int flat;       ///< sides are flat where their samples differ by less
+    int strong;     ///< lower steps between flat sides are smoothed
+    int weak;       ///< lower steps between other sides are smoothed
+    int max;        ///< largest value of a sample
+} BlockSmoothLimits;
+
+/// @param qf strength, 1 to 255
+static inline BlockSmoothLimits blocksmooth_limits(int qf, int depth)
 {
-    const int x = v[3] - v[2], step = blocksmooth_abs(x), max = limits->max;
-    const int is_flat = blocksmooth_abs(v[1] - v[2]) < limits->flat &&
-                        blocksmooth_abs(v[3] - v[4]) < limits->flat;
+    BlockSmoothLimits limits;
+
+    limits.flat   = 5 << (depth - 8);
+    limits.strong = 2 * qf << (depth - 8);
+    limits.weak   = ((4 * qf << (depth - 8)) + 4) / 5;      // below 0.8 qf
+    limits.max    = (1 << depth) - 1;
+    return limits;
+}
+
+/// @param v A B C D E F
+static inline void blocksmooth_edge(int v[BLOCKSMOOTH_TAPS], const BlockSmoothLimits *limits)
+{
+    const int x = v[3] - v[2], step = FFABS(x), max = limits->max;
+    const int is_flat = FFABS(v[1] - v[2]) < limits->flat &&
+                        FFABS(v[3] - v[4]) < limits->flat;
 
     if (step >= (is_flat ? limits->strong : limits->weak))
         return;
     // quotients are rounded towards 0
     if (is_flat) {
-        v[0] = blocksmooth_clip(v[0] + x / 8, max);
-        v[1] = blocksmooth_clip(v[1] + x / 4, max);
-        v[4] = blocksmooth_clip(v[4] - x / 4, max);
-        v[5] = blocksmooth_clip(v[5] - x / 8, max);
+        v[0] = av_clip(v[0] + x / 8, 0, max);
+        v[1] = av_clip(v[1] + x / 4, 0, max);
+        v[4] = av_clip(v[4] - x / 4, 0, max);
+        v[5] = av_clip(v[5] - x / 8, 0, max);
     } else {
-        v[1] = blocksmooth_clip(v[1] + x / 8, max);
-        v[4] = blocksmooth_clip(v[4] - x / 8, max);
+        v[1] = av_clip(v[1] + x / 8, 0, max);
+        v[4] = av_clip(v[4] - x / 8, 0, max);
     }
     // these lie between C and D
     v[2] += x / 2;
     v[3] -= x / 2;
 }
 
-#ifndef __cplusplus     // what follows is not for kernels
 typedef struct BlockSmoothOptions {
     int qf;
     int planes;                 ///< bit mask

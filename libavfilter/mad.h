@@ -19,13 +19,8 @@
 /**
  * @file
  * What the MAD filters share: the range of the samples, the filters in the frequency domain, and
- * the computation of the score from the sums over both maps.
- *
- * Eric C. Larson and Damon M. Chandler, "Most apparent distortion:
- * full-reference image quality assessment and the role of strategy", Journal of
- * Electronic Imaging 19(1), 2010.
- *
- * The arithmetic is that of the authors' release in GNU Octave.
+ * the computation of the score from the sums over both maps. The arithmetic is that of the
+ * authors' release in GNU Octave; vf_mad.c names the paper.
  */
 
 #ifndef AVFILTER_MAD_H

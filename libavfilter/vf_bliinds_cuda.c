@@ -22,8 +22,7 @@
  * frames
  *
  * The twin of vf_bliinds.c, where the method is described: the same bits for the
- * same luma. The filter does not wait for results: frames leave in order, each when
- * its result has come back.
+ * same luma.
  */
 
 #include "libavutil/mem.h"

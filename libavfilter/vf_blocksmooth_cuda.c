@@ -194,12 +194,8 @@ static av_cold int init(AVFilterContext *ctx)
 }
 
 static const AVFilterPad blocksmooth_cuda_inputs[] = {
-    {
-        .name         = "default",
-        .type         = AVMEDIA_TYPE_VIDEO,
-        .config_props = ff_cuda_queue_config_input,
-        .filter_frame = filter_frame,
-    },
+    { .name = "default", .type = AVMEDIA_TYPE_VIDEO,
+      .config_props = ff_cuda_queue_config_input, .filter_frame = filter_frame },
 };
 
 const FFFilter ff_vf_blocksmooth_cuda = {

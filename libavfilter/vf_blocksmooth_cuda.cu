@@ -43,16 +43,9 @@ typedef uint32_t Exchange[BLOCKSMOOTH_CELL][EXCHANGE_PITCH];
 #define PER_WORD(T) (4 / (int)sizeof(T))
 #define ELEMENTS(T) (WARP_SIZE * PER_WORD(T))
 
-template<typename T, int C> struct Layout {
-    enum {
-        WORDS = BLOCKSMOOTH_CELL * C / PER_WORD(T),         ///< of a row of a cell
-        ROWS  = NB_WORDS / WORDS                        ///< of a thread
-    };
-};
-
 /// The words of a thread: where the first is in the warp's, and the others from it.
 template<typename T, int C, bool BY_ROWS> struct Words {
-    enum { WORDS = Layout<T, C>::WORDS };
+    enum { WORDS = BLOCKSMOOTH_CELL * C / PER_WORD(T) };    ///< of a row of a cell
 
     static DEVICE_INLINE int first_row()
     {
@@ -315,7 +308,7 @@ template<typename T, int C, bool BY_ROWS>
 static DEVICE_INLINE void smooth_words(uint32_t (&word)[NB_WORDS], const BlockSmoothCUDAParams &p,
                                        const BlockSmoothCUDAPlane &plane, const Place &place)
 {
-    const int cell = threadIdx.x % WARP_SIZE / Layout<T, C>::WORDS;
+    const int cell = threadIdx.x % WARP_SIZE / Words<T, C, BY_ROWS>::WORDS;
     // the edge is in the middle of the cell
     const int x = place.left / C + cell * BLOCKSMOOTH_CELL + BLOCKSMOOTH_CELL / 2;
     const int y = place.top + BLOCKSMOOTH_CELL / 2;

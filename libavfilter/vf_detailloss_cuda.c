@@ -21,8 +21,7 @@
  * What an encode has lost of its source, of CUDA frames
  *
  * The twin of vf_detailloss.c, where the method is described: the same bits for the
- * same samples. The filter does not wait for results: main frames leave in order, each
- * when its result has come back.
+ * same samples.
  */
 
 #include "libavutil/macros.h"

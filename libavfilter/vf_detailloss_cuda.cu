@@ -194,12 +194,6 @@ static DEVICE_INLINE void make_coefficients(DetailCoefficient dst[DETAIL_ORIENTA
     s.added[y][x] = (dst[0].added + dst[1].added) + dst[2].added;
 }
 
-/// Where what is around a picture's coefficients is taken from: the nearest one.
-static DEVICE_INLINE int clamp(int i, int first, int last)
-{
-    return min(max(i, first), last);
-}
-
 /**
  * Add the cubes of a coefficient; those around are there. Outside of the picture the
  * nearest ones count.
@@ -212,11 +206,11 @@ static DEVICE_INLINE void add_cubes(uint64_t sums[DETAIL_NB_BANDS][DETAIL_NB_PAR
 
     UNROLL
     for (int j = 0; j < 3; j++) {
-        const int row = clamp(y + j - 1, 1 - top, bh - top);
+        const int row = min(max(y + j - 1, 1 - top), bh - top);
 
         UNROLL
         for (int i = 0; i < 3; i++) {
-            const int column = clamp(x + i - 1, 1 - left, bw - left);
+            const int column = min(max(x + i - 1, 1 - left), bw - left);
 
             around[0][j][i] = s.added[row][column];
             around[1][j][i] = s.kept[row][column];

@@ -442,7 +442,8 @@ static void error_row(const MADContext *s, const Scratch *scratch, int y)
             sum[x] += sum[x + n];
 }
 
-static void detection_row(const MADContext *s, const Scratch *scratch, int i)
+/// The sums of both maps over a row.
+static void sum_row(const MADContext *s, const Scratch *scratch, int i)
 {
     const int y = MAD_BORDER_BEGIN + i;
     float *row  = scratch->row[0];
@@ -458,9 +459,11 @@ static void detection_row(const MADContext *s, const Scratch *scratch, int i)
     for (int x = MAD_BORDER_BEGIN; x < s->width - MAD_BORDER_END; x++)
         row[x] *= 1.f / MAD_BLOCK_SAMPLES;
     s->sum[0][y] = sum_squares(s, s->mask, row, y);
+    s->sum[1][y] = sum_squares(s, s->appearance, NULL, y);
 }
 
-/// Local squared errors, weighted by how little the contrast of the reference masks them.
+/// Local squared errors, weighted by how little the contrast of the reference masks them; and the
+/// sums, of the appearance map, too, which is there.
 static void detect(AVFilterContext *ctx)
 {
     const MADContext *s = ctx->priv;
@@ -470,7 +473,7 @@ static void detect(AVFilterContext *ctx)
     run_all(ctx, contrast_band,  s->nb_bands);
     run_all(ctx, mask_row,       mad_nb_blocks(s->height));
     run_all(ctx, error_row,      s->height);
-    run_all(ctx, detection_row,  s->height - MAD_BORDER_BEGIN - MAD_BORDER_END);
+    run_all(ctx, sum_row,        s->height - MAD_BORDER_BEGIN - MAD_BORDER_END);
 }
 
 // ---- appearance ----
@@ -574,13 +577,6 @@ static void appearance_row(const MADContext *s, const Scratch *scratch, int y)
     }
 }
 
-static void sum_row(const MADContext *s, const Scratch *scratch, int i)
-{
-    const int y = MAD_BORDER_BEGIN + i;
-
-    s->sum[1][y] = sum_squares(s, s->appearance, NULL, y);
-}
-
 /// The change of the local statistics of the responses to log-Gabor filters.
 static void compare_appearance(AVFilterContext *ctx)
 {
@@ -600,7 +596,6 @@ static void compare_appearance(AVFilterContext *ctx)
             }
             run_all(ctx, appearance_row, nb_rows);
         }
-    run_all(ctx, sum_row, s->height - MAD_BORDER_BEGIN - MAD_BORDER_END);
 }
 
 // ---- a pair ----
@@ -614,8 +609,8 @@ static int score_frame(AVFilterContext *ctx, AVFrame *main, const AVFrame *refer
     s->picture[PAIR_REFERENCE].frame = reference;
     for (int p = 0; p < PAIR_NB; p++)
         make_tables(&s->picture[p]);
-    detect(ctx);
     compare_appearance(ctx);
+    detect(ctx);
 
     for (int i = 0; i < 2; i++)
         for (int y = MAD_BORDER_BEGIN; y < s->height - MAD_BORDER_END; y++)

@@ -21,8 +21,7 @@
  * Most Apparent Distortion, on CUDA frames
  *
  * The twin of vf_mad.c, where the method is described: the same maps in single
- * precision. The filter does not wait for results: main frames leave in order, each
- * when its result has come back.
+ * precision.
  *
  * As many filters of a scale are worked on at once as have room for their responses
  * in the L2 cache: one kernel writes the responses there, and the next one reads them.
@@ -49,8 +48,6 @@
 #define MAX_RESPONSE (280 << 20)
 /// Rows begin at multiples of this many elements.
 #define ALIGN 32
-
-#define CHECK_CU(x) FF_CUDA_CHECK_DL(ctx, s->pair.queue.cu, x)
 
 /// Kernels that transform lines: rows, then columns.
 enum Lines {
@@ -152,8 +149,9 @@ static int launch_appearance(AVFilterContext *ctx)
     const int nb_responses = p->nb_filters * PAIR_NB, nb_rows = p->nb_y + MAD_BLOCK_CELLS - 1;
     int ret;
 
-    ret = CHECK_CU(s->pair.queue.cu->cuMemsetD8Async(p->appearance, 0, s->appearance_size,
-                                                     s->pair.queue.hwctx->stream));
+    ret = FF_CUDA_CHECK_DL(ctx, s->pair.queue.cu,
+                           s->pair.queue.cu->cuMemsetD8Async(p->appearance, 0, s->appearance_size,
+                                                             s->pair.queue.hwctx->stream));
     if (ret < 0)
         return ret;
     for (p->scale = 0; p->scale < MAD_SCALES; p->scale++) {
@@ -370,8 +368,8 @@ static int load_lines(AVFilterContext *ctx, enum FFTWay way)
     return s->lines[PLANE_ROWS][way] ? 0 : ff_cuda_queue_load(ctx, &modules[way]);
 }
 
-/// Find the fastest way that the GPU has the shared memory for, and load its kernels, of which those
-/// from first to end - 1 are used.
+/// Find the fastest way that the GPU has the shared memory for, and load its kernels, of which
+/// those from first to end - 1 are used.
 static int plan_lines(AVFilterContext *ctx, FFTPlan *plan, enum FFTWay *way, int length,
                       int first, int end)
 {

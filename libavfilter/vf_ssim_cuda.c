@@ -22,8 +22,6 @@
  *
  * What vf_ssim.c computes and prints, to the last digit, of frames that stay on
  * the GPU: the planes' sums come from vf_ssim_cuda.cu, the rest is done here.
- * The filter does not wait for results: main frames leave in order, each when its
- * result has come back.
  *
  * Z. Wang, A. C. Bovik, H. R. Sheikh and E. P. Simoncelli, "Image Quality
  * Assessment: From Error Visibility to Structural Similarity", IEEE

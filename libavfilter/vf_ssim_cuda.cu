@@ -148,17 +148,15 @@ static DEVICE_INLINE Sums<S> add(const Sums<S> &a, const Sums<S> &b)
     return sum;
 }
 
-/// The sums of the next lane.
+/// With those of the next lane.
 template<typename S>
-static DEVICE_INLINE Sums<S> next(const Sums<S> &a)
+static DEVICE_INLINE Sums<S> add_next(Sums<S> a)
 {
-    Sums<S> b;
-
-    b.main    = shuffle_down(a.main,    1);
-    b.ref     = shuffle_down(a.ref,     1);
-    b.squares = shuffle_down(a.squares, 1);
-    b.product = shuffle_down(a.product, 1);
-    return b;
+    a.main    += shuffle_down(a.main,    1);
+    a.ref     += shuffle_down(a.ref,     1);
+    a.squares += shuffle_down(a.squares, 1);
+    a.product += shuffle_down(a.product, 1);
+    return a;
 }
 
 /// SSIM of a window: integers up to the quotient, rounded where FFmpeg's ssim does.
@@ -260,7 +258,7 @@ static DEVICE_INLINE void sum_strip(Shared<T> &s, int64_t (&sum)[2], const SSIMC
             for (int c = 0; c < C; c++) {
                 if (r >= 0) {
                     const Sums<S> column = add(above[c], sums[c]);
-                    const float v = window_ssim<I>(add(column, next(column)), (I)p.c1, (I)p.c2);
+                    const float v = window_ssim<I>(add_next(column), (I)p.c1, (I)p.c2);
 
                     if (lane < SSIM_WINDOWS)
                         take_window(s, total[c], c, r, is_window ? v : 0.f);

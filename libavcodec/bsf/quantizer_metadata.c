@@ -124,7 +124,7 @@ typedef struct QuantizerMetadataContext {
 typedef struct Codec {
     enum AVCodecID id;
     enum AVCodecID cbs_id;
-    /// Read the units of a packet, or of extradata, which have no slices.
+    /// Read the units of a packet, or of extradata; where there are NAL units, one of a packet.
     void (*read)(QuantizerMetadataContext *s, CodedFrame *frame);
     const CodedBitstreamUnitType *unit;     ///< those that CBS reads, NULL for all
     int nb_units;
@@ -258,36 +258,31 @@ static void read_h264(QuantizerMetadataContext *s, CodedFrame *frame)
         AV_PICTURE_TYPE_P, AV_PICTURE_TYPE_I,   // SP and SI
     };
     const CodedBitstreamH264Context *h264 = s->cbc->priv_data;
+    const CodedBitstreamUnit *unit = s->fragment.units;
+    const H264RawSliceHeader *slice;
+    const H264RawPPS *pps;
+    const H264RawSPS *sps;
 
-    for (int i = 0; i < s->fragment.nb_units; i++) {
-        const CodedBitstreamUnit *unit = &s->fragment.units[i];
-        const H264RawSliceHeader *slice;
-        const H264RawPPS *pps;
-        const H264RawSPS *sps;
-
-        if (unit->type != H264_NAL_SLICE && unit->type != H264_NAL_IDR_SLICE)
-            continue;
-        slice = &((H264RawSlice *)unit->content)->header;
-        pps   = h264->pps[slice->pic_parameter_set_id];
-        sps   = h264->sps[pps->seq_parameter_set_id];
-        if (slice->redundant_pic_cnt)
-            continue;
-        if (!frame->bytes)
-            s->bottom = slice->bottom_field_flag;
-        else if (slice->bottom_field_flag != s->bottom && !frame->first_field)
-            frame->first_field = frame->type;
-        add_slice(frame, types[slice->slice_type % 5],
-                  step_of_qp(26 + pps->pic_init_qp_minus26 + slice->slice_qp_delta),
-                  s->nal_size);
-        frame->width  = (sps->pic_width_in_mbs_minus1 + 1) * 16 -
-                        luma_width[sps->chroma_format_idc] *
-                        (sps->frame_crop_left_offset + sps->frame_crop_right_offset);
-        frame->height = ((sps->pic_height_in_map_units_minus1 + 1) * 16 -
-                         luma_height[sps->chroma_format_idc] *
-                         (sps->frame_crop_top_offset + sps->frame_crop_bottom_offset)) *
-                        (2 - sps->frame_mbs_only_flag);
-        frame->depth  = sps->bit_depth_luma_minus8 + 8;
-    }
+    if (unit->type != H264_NAL_SLICE && unit->type != H264_NAL_IDR_SLICE)
+        return;
+    slice = &((H264RawSlice *)unit->content)->header;
+    pps   = h264->pps[slice->pic_parameter_set_id];
+    sps   = h264->sps[pps->seq_parameter_set_id];
+    if (slice->redundant_pic_cnt)
+        return;
+    if (!frame->bytes)
+        s->bottom = slice->bottom_field_flag;
+    else if (slice->bottom_field_flag != s->bottom && !frame->first_field)
+        frame->first_field = frame->type;
+    add_slice(frame, types[slice->slice_type % 5],
+              step_of_qp(26 + pps->pic_init_qp_minus26 + slice->slice_qp_delta), s->nal_size);
+    frame->width  = (sps->pic_width_in_mbs_minus1 + 1) * 16 - luma_width[sps->chroma_format_idc] *
+                    (sps->frame_crop_left_offset + sps->frame_crop_right_offset);
+    frame->height = ((sps->pic_height_in_map_units_minus1 + 1) * 16 -
+                     luma_height[sps->chroma_format_idc] *
+                     (sps->frame_crop_top_offset + sps->frame_crop_bottom_offset)) *
+                    (2 - sps->frame_mbs_only_flag);
+    frame->depth  = sps->bit_depth_luma_minus8 + 8;
 }
 
 static void read_hevc(QuantizerMetadataContext *s, CodedFrame *frame)
@@ -296,34 +291,29 @@ static void read_hevc(QuantizerMetadataContext *s, CodedFrame *frame)
         AV_PICTURE_TYPE_B, AV_PICTURE_TYPE_P, AV_PICTURE_TYPE_I,
     };
     const CodedBitstreamH265Context *h265 = s->cbc->priv_data;
+    const CodedBitstreamUnit *unit = s->fragment.units;
+    const H265RawSliceHeader *slice;
+    const H265RawPPS *pps;
+    const H265RawSPS *sps;
 
-    for (int i = 0; i < s->fragment.nb_units; i++) {
-        const CodedBitstreamUnit *unit = &s->fragment.units[i];
-        const H265RawSliceHeader *slice;
-        const H265RawPPS *pps;
-        const H265RawSPS *sps;
-
-        if (!unit->content || unit->type >= HEVC_NAL_VPS)
-            continue;
-        slice = &((H265RawSlice *)unit->content)->header;
-        pps   = h265->pps[slice->slice_pic_parameter_set_id];
-        sps   = h265->sps[pps->pps_seq_parameter_set_id];
-        if (slice->dependent_slice_segment_flag) {
-            // It continues the slice before: the mean of the slices so far will do.
-            if (frame->bytes)
-                add_slice(frame, frame->type, frame->step / frame->bytes,
-                          s->nal_size);
-            continue;
-        }
-        add_slice(frame, types[slice->slice_type],
-                  step_of_qp(26 + pps->init_qp_minus26 + slice->slice_qp_delta),
-                  s->nal_size);
-        frame->width  = sps->pic_width_in_luma_samples - luma_width[sps->chroma_format_idc] *
-                        (sps->conf_win_left_offset + sps->conf_win_right_offset);
-        frame->height = sps->pic_height_in_luma_samples - luma_height[sps->chroma_format_idc] *
-                        (sps->conf_win_top_offset + sps->conf_win_bottom_offset);
-        frame->depth  = sps->bit_depth_luma_minus8 + 8;
+    if (!unit->content || unit->type >= HEVC_NAL_VPS)
+        return;
+    slice = &((H265RawSlice *)unit->content)->header;
+    pps   = h265->pps[slice->slice_pic_parameter_set_id];
+    sps   = h265->sps[pps->pps_seq_parameter_set_id];
+    if (slice->dependent_slice_segment_flag) {
+        // It continues the slice before: the mean of the slices so far will do.
+        if (frame->bytes)
+            add_slice(frame, frame->type, frame->step / frame->bytes, s->nal_size);
+        return;
     }
+    add_slice(frame, types[slice->slice_type],
+              step_of_qp(26 + pps->init_qp_minus26 + slice->slice_qp_delta), s->nal_size);
+    frame->width  = sps->pic_width_in_luma_samples - luma_width[sps->chroma_format_idc] *
+                    (sps->conf_win_left_offset + sps->conf_win_right_offset);
+    frame->height = sps->pic_height_in_luma_samples - luma_height[sps->chroma_format_idc] *
+                    (sps->conf_win_top_offset + sps->conf_win_bottom_offset);
+    frame->depth  = sps->bit_depth_luma_minus8 + 8;
 }
 
 // ---- AV1, VP9 ----
@@ -705,7 +695,8 @@ static void read_extradata(AVBSFContext *bsf, const AVPacket *pkt)
     CodedFrame none = { 0 };
 
     if ((pkt ? ff_cbs_read_packet_side_data(s->cbc, &s->fragment, pkt) :
-               ff_cbs_read_extradata(s->cbc, &s->fragment, bsf->par_in)) >= 0)
+               ff_cbs_read_extradata(s->cbc, &s->fragment, bsf->par_in)) >= 0 &&
+        !s->codec->has_nals)
         s->codec->read(s, &none);
     ff_cbs_fragment_reset(&s->fragment);
 }

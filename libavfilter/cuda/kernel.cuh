@@ -35,6 +35,8 @@
 
 GET(get_grid_dim, nctaid)
 #define gridDim (get_grid_dim())
+#undef atomicAdd    // FFmpeg's has an order to other memory accesses
+#define atomicAdd(dst, value) __atomic_fetch_add(dst, value, __ATOMIC_RELAXED)
 #endif
 
 #define WARP_SIZE 32
@@ -74,14 +76,10 @@ INSTRUCTION(float, guess_rcp,   (float x), asm("rcp.approx.ftz.f32 %0, %1;" : "=
 INSTRUCTION(float, guess_rsqrt, (float x), asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(ret) : "f"(x)))
 /// @}
 
-/// Add without an order to other memory accesses; returns the old value.
+/// Returns the old value.
 static DEVICE_INLINE unsigned atomic_add(unsigned *dst, unsigned value)
 {
-#ifdef __clang__
-    return __atomic_fetch_add(dst, value, __ATOMIC_RELAXED);
-#else
     return atomicAdd(dst, value);
-#endif
 }
 
 /// Replace a value if it is the expected one; returns the old value.
@@ -98,11 +96,7 @@ static DEVICE_INLINE unsigned atomic_cas(unsigned *dst, unsigned expected, unsig
 /// atomic_add() of 64 bits.
 static DEVICE_INLINE void atomic_add64(uint64_t *dst, uint64_t value)
 {
-#ifdef __clang__
-    __atomic_fetch_add(dst, value, __ATOMIC_RELAXED);
-#else
     atomicAdd((unsigned long long *)dst, (unsigned long long)value);
-#endif
 }
 
 /// The device sees the writes before it before those after it.

@@ -32,7 +32,7 @@
 #define DEVICE_PTR(type) type *
 #else
 #include "config.h"
-#if CONFIG_FFNVCODEC
+#if CONFIG_FFNVCODEC && !defined(__cplusplus)
 #include <ffnvcodec/dynlink_cuda.h>
 #endif
 #define SHARED_INLINE static inline

@@ -29,13 +29,13 @@ mutants() {
   libavfilter/bliinds.c       @ s/MAX_FLAT   0.75/MAX_FLAT   0.76/ @ bliinds-valid
   libavfilter/bliinds.c       @ s/MIN_BLOCKS 10/MIN_BLOCKS 11/ @ bliinds-valid
   libavcodec/bsf/quantizer_metadata.c @ s/group.step  += frame->step;/group.step  += frame->step \/ frame->bytes;/ @ quantizer-h264
-* libavfilter/bliinds_features.c @ s/log2(scale \* shown)/log2(scale)/ @ bliinds-basis
+* libavfilter/bliinds.c       @ s/log2(scale \* shown)/log2(scale)/ @ bliinds-basis
   libavcodec/bsf/quantizer_metadata.c @ s/if (group.frames == MAX_GROUP)/if (0)/ @ quantizer-groups
   libavfilter/bliinds_model_data.c @ s/constant = -2.4/constant = -2.5/ @ bliinds-blocks
-  libavfilter/bliinds_features.c @ s/CODED_AV1   }/CODED_HEVC  }/ @ bliinds-basis
+  libavfilter/bliinds.c       @ s/CODED_AV1   }/CODED_HEVC  }/ @ bliinds-basis
   libavfilter/luma.h    @ s/? 16 << (luma/? 15 << (luma/ @ bliinds-letterbox
-  libavfilter/bliinds_features.c @ s/\[class\]\[b\]) \/ n + 0.1/&1/ @ bliinds-yuv
-  libavfilter/bliinds_features.c @ s/SUB\] = 2, \[BLIINDS_ORI\] = 3/SUB] = 3, [BLIINDS_ORI] = 2/ @ bliinds-yuv
+  libavfilter/bliinds.c       @ s/\[class\]\[b\]) \/ n + 0.1/&1/ @ bliinds-yuv
+  libavfilter/bliinds.c       @ s/SUB\] = 2, \[BLIINDS_ORI\] = 3/SUB] = 3, [BLIINDS_ORI] = 2/ @ bliinds-yuv
   libavfilter/bliinds.c       @ s/? SEI_VALID : 0/? 0 : SEI_VALID/ @ bliinds-sei-h264
   libavfilter/bliinds_model.c @ s/step + 0.5)/step + 0.4)/ @ bliinds-models
   libavfilter/bliinds_model.c @ s/sum += weight\[i\] \*/sum += 1.001 * weight[i] */ @ bliinds-models
