@@ -111,7 +111,6 @@ crf_pairs(){
 # What is refused, with the word that says by what.
 crf_refusals(){
     clip in.mkv 0.4
-    : > ${tmp}/empty.mkv
     cp ${in} ${tmp}/there.mkv
     good="-i ${in} ${fast} --target-ssim 0.9"
     export CUDA_VISIBLE_DEVICES=-1
@@ -121,23 +120,16 @@ crf_refusals(){
     done << 'END' | sed 's/, [1-9][0-9]*$/, and says why/; s/, 0$/, and does not say why/'
 crf 20|${good} -crf:v 20
 qp 20|${good} -qp 20
-b 1M|${good} -b:v 1M
-qp|${good} -x264-params ref=2:qp=20
 crf|-i ${in} -c:v libsvtav1 --target-ssim 0.9 -svtav1-params tune=0:crf=20
 crf|-i ${in} -c:v libx265 --target-ssim 0.9 -x265-params crf=18
 fps_mode|${good} -fps_mode cfr
 -i|${fast} --target-ssim 0.9
 none.mkv|-i ${tmp}/none.mkv ${fast} --target-ssim 0.9
-empty.mkv|-i ${tmp}/empty.mkv ${fast} --target-ssim 0.9
 libx999|-i ${in} -c:v libx999 --target-ssim 0.9
 ffv1|-i ${in} -c:v ffv1 --target-ssim 0.9
-frobnicate|${good} -frobnicate 1
 frobnicate|${good} -vf frobnicate
-frobnicate|${good} -tune frobnicate
-yuv999p|${good} -pix_fmt:v yuv999p
 psnr|-i ${in} ${fast} --metric psnr --target 40
 xpsnr|${good} --metric xpsnr
-hwaccel|${good} -hwaccel frobnicate
 cuda|${good} -hwaccel cuda
 target-ssim|-i ${in} ${fast} --metric ssim
 second target|${good} --target-xpsnr 40
@@ -401,6 +393,16 @@ crf_metrics(){
         *)     mean=$(sed "s/.* ${key}:\([^ ]*\).*/\1/" ${tmp}/stats | awk '{ sum += $1 } END { print sum / NR }') ;;
         esac
         yes_if "${metric}" "${mean:-0} > 0 && (${mean:-0} - $(whole .score)) ^ 2 < 1e-7"
+    done
+    # 8 bits against the 10 that they were made of: these are not rounded
+    ff -i ${in} -vf "format=yuv420p10,lutyuv=y=val+2,format=yuv420p10" -c:v ffv1 ${tmp}/deep.mkv
+    has_json -i ${tmp}/deep.mkv --verify ${out} --metric vmaf --target 1 --score-every 1
+    ff -v info -i ${out} -i ${tmp}/deep.mkv -lavfi "[0]${count}[e];[1]${count}[r];[e][r]vmaf=bitdepth=10:stats_file=${tmp}/stats" ${to_null}
+    yes_if "vmaf of 8 and 10 bits" "($(sed 's/.* score:\([^ ]*\).*/\1/' ${tmp}/stats | awk '{ sum += $1 } END { print sum / NR }') - $(whole .score)) ^ 2 < 1e-7"
+    # any number of frames, of which one of 5 is scored
+    for frames in 1 3 17 19 96; do
+        ff -stream_loop -1 -i ${in} -frames:v ${frames} -c:v ffv1 ${tmp}/${frames}.mkv
+        found -i ${tmp}/${frames}.mkv ${fast} --metric detailloss --crf 30
     done
     has_json -i ${in} ${fast}
     echo "by default $(done_ '"\(.metric) of \(.target)"')"
