@@ -493,7 +493,7 @@ END
 # The examples of the manual.
 crf_docs(){
     clip plain.mkv 0.5
-    ff -i ${tmp}/plain.mkv -f lavfi -i sine=d=0.5 -c:v copy -c:a aac ${tmp}/in.mp4
+    ff -i ${tmp}/plain.mkv -f lavfi -i sine=d=0.5 -c:v libx264 -vf scale=320:240 -c:a aac ${tmp}/in.mp4
     ff -i ${tmp}/in.mp4 -c:v libx264 -crf 20 -c:a copy ${out}
     sed -n '/^@example/,/^@end example/{/nvenc/d; /^ffcrf /p;}' ${base}/../doc/ffcrf.texi > ${tmp}/examples
     FFCRF_CACHE=$(readlink -f ${tmp})/cache
