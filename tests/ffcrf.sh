@@ -267,12 +267,15 @@ crf_resume(){
     jq -Rc 'fromjson? | select(.type == "sample-encode-done" and (.from_cache | not)) | [.sample, .crf]' ${tmp}/runs | sort > ${tmp}/made
     yes_if "measured once" "$(wc -l < ${tmp}/made) == $(uniq ${tmp}/made | wc -l) && $(wc -l < ${tmp}/made) >= ${nb} - 3"
     # while it makes the whole, which takes 100 s
-    env --default-signal=INT ${program} -i ${in} ${fast} -vf realtime=0.04 --metric ssim --crf 30 \
-        --samples 1 --sample-duration 80ms --encode ${out} > /dev/null 2>&1 &
-    until_so "test -e ${tmp}/out.part.mkv"
-    kill -INT $!
-    wait $!
-    echo "INT: status $?, $(ls ${tmp} | grep -c '^out\.') files of the output"
+    for signal in INT KILL; do
+        env --default-signal=INT ${program} -i ${in} ${fast} -vf realtime=0.04 --metric ssim --crf 30 \
+            --samples 1 --sample-duration 80ms --encode ${out} > /dev/null 2>&1 &
+        until_so "test -e ${tmp}/out.part.mkv"
+        kill -${signal} $!
+        wait $! 2> /dev/null
+        echo "${signal}: status $?, $(ls ${tmp} | grep -c '^out\.') files of the output"
+        until_so "test \$(children) = 0"
+    done
 }
 
 # All that is written is JSON, whatever the names, the order of options, and how it ends.
@@ -397,8 +400,10 @@ crf_metrics(){
     # 8 bits against the 10 that they were made of: these are not rounded
     ff -i ${in} -vf "format=yuv420p10,lutyuv=y=val+2,format=yuv420p10" -c:v ffv1 ${tmp}/deep.mkv
     has_json -i ${tmp}/deep.mkv --verify ${out} --metric vmaf --target 1 --score-every 1
-    ff -v info -i ${out} -i ${tmp}/deep.mkv -lavfi "[0]${count}[e];[1]${count}[r];[e][r]vmaf=bitdepth=10:stats_file=${tmp}/stats" ${to_null}
-    yes_if "vmaf of 8 and 10 bits" "($(sed 's/.* score:\([^ ]*\).*/\1/' ${tmp}/stats | awk '{ sum += $1 } END { print sum / NR }') - $(whole .score)) ^ 2 < 1e-7"
+    ff -i ${out} -i ${tmp}/deep.mkv -lavfi \
+        "[0]${count}[e];[1]${count}[r];[e][r]vmaf=bitdepth=10:stats_file=${tmp}/stats" ${to_null}
+    mean=$(sed 's/.* score:\([^ ]*\).*/\1/' ${tmp}/stats | awk '{ sum += $1 } END { print sum / NR }')
+    yes_if "vmaf of 8 and 10 bits" "(${mean} - $(whole .score)) ^ 2 < 1e-7"
     # any number of frames, of which one of 5 is scored
     for frames in 1 3 17 19 96; do
         ff -stream_loop -1 -i ${in} -frames:v ${frames} -c:v ffv1 ${tmp}/${frames}.mkv
@@ -442,8 +447,10 @@ crf_abav1(){
 crf_meter(){
     need script || return 0
     clip in.mkv 2
-    script -qec "${program} -hwaccel none -i ${in} ${fast} -vf realtime --metric ssim --crf 30" /dev/null < /dev/null > ${tmp}/out
-    tr '\r' '\n' < ${tmp}/out | sed -n 's/.*CRF 30, sample 1 of 1, frame \([0-9]*\) of 50, [0-9.]* fps, ETA 0:[0-9][0-9]$/\1/p' > ${tmp}/shown
+    script -qec "${program} -hwaccel none -i ${in} ${fast} -vf realtime --metric ssim --crf 30" \
+        /dev/null < /dev/null > ${tmp}/out
+    tr '\r' '\n' < ${tmp}/out |
+        sed -n 's/.*, sample 1 of 1, frame \(.*\) of 50, [0-9.]* fps, ETA 0:[0-9][0-9]$/\1/p' > ${tmp}/shown
     yes_if "it goes on" "$(wc -l < ${tmp}/shown) > 1 && $(sort -cnu ${tmp}/shown 2>&1 | wc -l) == 0"
     yes_if "it is wiped" "$(grep -c "$(printf '\r\033\[KCRF 30: ssim')" ${tmp}/out) == 1"
     yes_if "-hwaccel" "$(grep -c 'ffmpeg.* -hwaccel none -i ' ${tmp}/out) == 1"
@@ -457,32 +464,21 @@ crf_encoders(){
     cat > ${tmp}/bin/ffmpeg << 'END'
 #!/bin/sh
 case "$*" in
-*-filters) echo " ... ssim VV->V" ;;
-*encoder=*)
-    echo "Encoder ${*##*=} [x]:"
-    case "$*" in
-    *nvenc)     printf '  -preset <int> x
-  -cq <float> x (from 0 to 51)
-  -qp <int> x
-' ;;
-    *_qsv)      printf '  -preset <int> x
-' ;;
-    *libaom*)   printf '  -cpu-used <int> x
-  -crf <int> x (from -1 to 63)
-' ;;
-    *librav1e)  printf '  -qp <int> x (from -1 to 255)
-  -speed <int> x
-' ;;
-    *libx26*)   printf '  -preset <string> x
-  -crf <float> x (from -1 to FLT_MAX)
-  -qp <int> x
-' ;;
-    esac ;;
-*) exit 1 ;;
+*-filters)  echo " ... ssim VV->V" ;;
+*encoder=*) sed -n "/^${*##*=} /{s/^[^ ]*/Encoder & [x]:/; s/  -/\n&/gp;}" $0 ;;
 esac
+exit
+libx264   -preset <string>  -crf <float> (from -1 to FLT_MAX)  -qp <int>
+libaom-av1   -cpu-used <int>  -crf <int> (from -1 to 63)
+librav1e   -speed <int>  -qp <int> (from -1 to 255)
+h264_nvenc   -preset <int>  -cq <float> (from 0 to 51)  -qp <int>
+av1_nvenc   -preset <int>  -cq <float> (from 0 to 63)  -qp <int>
+hevc_qsv   -preset <int>
+h264_vaapi   -idr_interval <int>
+hevc_vaapi   -idr_interval <int>
 END
     chmod +x ${tmp}/bin/ffmpeg
-    for encoder in libx264 libx265 libaom-av1 librav1e h264_nvenc av1_nvenc hevc_qsv h264_vaapi hevc_vaapi av1_vaapi; do
+    for encoder in $(sed -n 's/   -.*//p' ${tmp}/bin/ffmpeg); do
         ${tmp}/bin/ffcrf -i ${in} -c:v ${encoder} -preset 6 --target-ssim 0.9 --loglevel verbose 2>&1 |
             sed -n 's/ -fps_mode.*//; s/.*verbose //; s/-i .* -vf/.../p'
     done

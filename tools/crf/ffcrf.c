@@ -125,9 +125,8 @@ static int measure(const Search *s, const char *command, int nb_frames, int step
     r->seconds   = (av_gettime_relative() - begin) / 1e6;
     r->bytes     = l.bytes;
     r->nb_frames = l.nb_decoded;
-    // of what is left at the end, shorter than a step, one may be scored
-    least        = l.nb_decoded / step;
     most         = (l.nb_decoded + step - 1) / step;
+    least        = l.nb_decoded / step;     // what is shorter than a step may have none
     if (l.nb_frames != l.nb_decoded || l.nb_packets && l.nb_packets != l.nb_frames)
         return fail("The encode has %d frames, of %d packets, and what it is compared with has %d "
                     "frames: without pairs there is no score. %s", l.nb_decoded, l.nb_packets,
