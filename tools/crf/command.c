@@ -38,8 +38,7 @@ const char *command_ffmpeg(void)
 
 // ---- parts of commands ----
 
-/// A word for a shell.
-static const char *word(const char *string)
+const char *command_word(const char *string)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
                                 "_-+=:,./@%";
@@ -55,7 +54,7 @@ static const char *word(const char *string)
 /// An option, of a stream if its specifier is given.
 static const char *option(const char *name, const char *stream, const char *value)
 {
-    return text(" %s %s", word(text("-%s%s", name, stream)), word(value));
+    return text(" %s %s", command_word(text("-%s%s", name, stream)), command_word(value));
 }
 
 static const char *all_options(const AVDictionary *options, const char *stream)
@@ -92,7 +91,7 @@ static const char *begin(const Job *job, int is_printed)
 {
     const Options *o = job->o;
 
-    return text("%s -nostdin%s%s%s", word(job->ffmpeg),
+    return text("%s -nostdin%s%s%s", command_word(job->ffmpeg),
                 is_printed ? "" : text(" -y -nostats%s", option("v", "", o->loglevel)),
                 o->device ? option("init_hw_device", "", o->device) : "",
                 is_printed || !o->measure.upload ? "" :
@@ -152,7 +151,7 @@ static const char *score(const Job *job, const char *encode, int step)
 
 const char *command_ask(const Job *job, const char *options)
 {
-    return text("%s -nostdin -v quiet %s", word(job->ffmpeg), options);
+    return text("%s -nostdin -v quiet %s", command_word(job->ffmpeg), options);
 }
 
 const char *command_first(const Job *job, double crf, int file)
@@ -267,7 +266,8 @@ static const char *streams(const Job *job, const char *output, int scores, int w
 
 const char *command_whole(const Job *job, double crf, const char *output, int scores, int warns)
 {
-    const char *stream, *all, *encode, *to = word(text("%s%s", *output == '-' ? "./" : "", output));
+    const char *to = command_word(text("%s%s", *output == '-' ? "./" : "", output));
+    const char *stream, *all, *encode;
     int place;
 
     if (!(all = streams(job, output, scores, warns, &place, &stream)))

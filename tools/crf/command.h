@@ -31,6 +31,9 @@ typedef struct Job {
 /// The ffmpeg beside this program, or else that of PATH, which has the short name.
 const char *command_ffmpeg(void);
 
+/// A word for a shell.
+const char *command_word(const char *string);
+
 /// Ask for what these options print.
 const char *command_ask(const Job *job, const char *options);
 

@@ -425,7 +425,7 @@ static int find_encoder(Search *s)
     for (int i = 0; i < FF_ARRAY_ELEMS(defaults) && !s->o.encoder; i++)
         if (i == FF_ARRAY_ELEMS(defaults) - 1 || strstr(list, text(" %s ", defaults[i])))
             s->o.encoder = text("%s", defaults[i]);
-    if (ask(&s->job, text("-h encoder=%s", s->o.encoder), &help) < 0)
+    if (ask(&s->job, text("-h %s", command_word(text("encoder=%s", s->o.encoder))), &help) < 0)
         return -1;
     return options_choose_encoder(&s->o, help, rate);
 }

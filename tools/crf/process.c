@@ -54,8 +54,8 @@ static void become(const char *command, int out, FILE *errors, pid_t parent)
 #ifdef __linux__
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
-    dup2(out, STDOUT_FILENO);
     dup2(fileno(errors), STDERR_FILENO);
+    dup2(out, STDOUT_FILENO);
     if (getppid() == parent)
         execl("/bin/sh", "sh", "-c", text("exec %s", command), NULL);
     _exit(127);
