@@ -102,10 +102,14 @@ mutants() {
   tools/crf/search.c          @ s/i < nb \&\& !high/i < nb/ @ ffcrf-choice
   tools/crf/search.c          @ s/ \&\& low->percent <= s->max_percent;/;/ @ ffcrf-choice
   tools/crf/search.c          @ s/? curve : line/? line : line/ @ ffcrf-choice
-  tools/crf/metric.c          @ s/%s\[e\]/%s,loop=1:1:0[e]/ @ ffcrf-pairs
-  tools/crf/ffcrf.c           @ s/frames != [a-z_.]* || [^)]*/frames < 0/ @ ffcrf-pairs
+  tools/crf/metric.c          @ s/\[x\]null%s/[x]loop=1:1:0%s/ @ ffcrf-pairs
+  tools/crf/ffcrf.c           @ s/ || l.nb_packets \&\& l.nb_packets != l.nb_frames// @ ffcrf-pairs
   tools/crf/metric.c          @ s/"\[r\]\[e\]" : "\[e\]\[r\]"/"[r][e]" : "[r][e]"/ @ ffcrf-metrics
   tools/crf/ffcrf.c           @ s/cache_put(s->cache, key, r) < 0/number \&\& cache_put(s->cache, key, r) < 0/ @ ffcrf-resume
+  tools/crf/metric.c          @ s/":bitdepth=10"/""/ @ ffcrf-metrics
+  tools/crf/ffcrf.c           @ s/= l.nb_decoded \/ step/= most/ @ ffcrf-metrics
+  tools/crf/options.c         @ s/, "cq", "qp"/, "qp", "cq"/ @ ffcrf-encoders
+  tools/crf/text.c            @ s/seconds \* (work.jobs/0 * (work.jobs/ @ ffcrf-meter
   tools/crf/metric.c          @ s/percent : 100 - percent/100 - percent : percent/ @ ffcrf-samples
   tools/crf/metric.c          @ s/reaches(&m->scale, worst, mean)/reaches(\&m->scale, mean, worst)/ @ ffcrf-samples
   tools/report/quality-gate   @ s/operator.gt/operator.ge/ @ tools-gate

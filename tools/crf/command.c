@@ -7,61 +7,12 @@
 #include <unistd.h>
 
 #include "libavcodec/avcodec.h"
-#include "libavutil/mem.h"
 #include "libavutil/pixdesc.h"
 
 #include "command.h"
 #include "text.h"
 
-// ---- arguments ----
-
-static void add(Command *c, const char *argument)
-{
-    c->argv = checked(av_realloc_array(c->argv, c->nb + 2, sizeof(*c->argv)));
-    c->argv[c->nb++] = text("%s", argument);
-    c->argv[c->nb]   = NULL;
-}
-
-/// Add an option, of a stream if its specifier is given, and its value.
-static void add_option(Command *c, const char *name, const char *stream, const char *value)
-{
-    add(c, text("-%s%s", name, stream));
-    add(c, value);
-}
-
-/// Add what stands between spaces.
-static void add_split(Command *c, char *words)
-{
-    for (char *word; (word = av_strtok(words, " ", &words));)
-        add(c, word);
-}
-
-#define add_words(c, ...) add_split(c, text(__VA_ARGS__))
-
-static void add_dictionary(Command *c, const AVDictionary *options, const char *stream)
-{
-    const AVDictionaryEntry *e = NULL;
-
-    while ((e = av_dict_iterate(options, e)))
-        add_option(c, e->key, stream, e->value);
-}
-
-const char *command_text(const Command *c)
-{
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-                                "_-+=:,./@%";
-    const char *all = "";
-
-    for (int i = 0; i < c->nb; i++) {
-        char *word = c->argv[i];
-
-        if ((!*word || word[strspn(word, plain)]) &&
-            av_escape(&word, c->argv[i], NULL, AV_ESCAPE_MODE_QUOTE, 0) < 0)
-            checked(NULL);
-        all = text("%s%s%s", all, i ? " " : "", word);
-    }
-    return all;
-}
+#define PASS " -fps_mode passthrough -enc_time_base filter"
 
 const char *command_ffmpeg(void)
 {
@@ -87,6 +38,35 @@ const char *command_ffmpeg(void)
 
 // ---- parts of commands ----
 
+const char *command_word(const char *string)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                "_-+=:,./@%";
+    char *quoted;
+
+    if (*string && !string[strspn(string, plain)])
+        return string;
+    if (av_escape(&quoted, string, NULL, AV_ESCAPE_MODE_QUOTE, 0) < 0)
+        checked(NULL);
+    return quoted;
+}
+
+/// An option, of a stream if its specifier is given.
+static const char *option(const char *name, const char *stream, const char *value)
+{
+    return text(" %s %s", command_word(text("-%s%s", name, stream)), command_word(value));
+}
+
+static const char *all_options(const AVDictionary *options, const char *stream)
+{
+    const AVDictionaryEntry *e = NULL;
+    const char *all = "";
+
+    while ((e = av_dict_iterate(options, e)))
+        all = text("%s%s", all, option(e->key, stream, e->value));
+    return all;
+}
+
 /// Filters before the encoder, or before the comparison. All that comes out of them is of one size
 /// and format, those of the encoder's first frame.
 static const char *filters(const Job *job, int is_reference)
@@ -107,135 +87,97 @@ static const char *filters(const Job *job, int is_reference)
 }
 
 /// The program, and what goes for all of its files.
-static Command begin(const Job *job, int is_printed)
+static const char *begin(const Job *job, int is_printed)
 {
     const Options *o = job->o;
-    Command c = { NULL };
 
-    add(&c, job->ffmpeg);
-    add(&c, "-nostdin");
-    if (!is_printed)
-        add_words(&c, "-y -nostats -v %s", o->loglevel);
-    if (o->device)
-        add_words(&c, "-init_hw_device %s", o->device);
-    if (o->measure.upload && !is_printed)
-        add_words(&c, "-init_hw_device cuda=gpu:%d -filter_hw_device gpu", atoi(o->gpu));
-    return c;
+    return text("%s -nostdin%s%s%s", command_word(job->ffmpeg),
+                is_printed ? "" : text(" -y -nostats%s", option("v", "", o->loglevel)),
+                o->device ? option("init_hw_device", "", o->device) : "",
+                is_printed || !o->measure.upload ? "" :
+                text(" -init_hw_device cuda=gpu:%d -filter_hw_device gpu", atoi(o->gpu)));
 }
 
 /// A part of what is taken of the source; length 0 is to its end.
-static void add_input(Command *c, const Job *job, double start, double length)
+static const char *input(const Job *job, double start, double length)
 {
     const Options *o = job->o;
 
     start  += o->start / 1e6;
     length  = length ? length : o->length / 1e6;
-    if (o->hwaccel)
-        add_option(c, "hwaccel", "", o->hwaccel);
-    if (start > 0)
-        add_words(c, "-ss %.12g", start);
-    if (length > 0)
-        add_words(c, "-t %.12g", length);
-    add_option(c, "i", "", o->input);
+    return text("%s%s%s%s", o->hwaccel ? option("hwaccel", "", o->hwaccel) : "",
+                start  > 0 ? text(" -ss %.12g", start) : "",
+                length > 0 ? text(" -t %.12g", length) : "", option("i", "", o->input));
 }
 
-static void add_encoder(Command *c, const Options *o, double crf, const char *stream)
+static const char *encoder(const Options *o, double crf, const char *stream)
 {
-    add_option(c, "c", stream, o->encoder);
-    add_option(c, o->crf_option, stream, text("%.6g", crf));
-    add_dictionary(c, o->encoder_options, stream);
-    add_option(c, "fps_mode", stream, "passthrough");
-    add_option(c, "enc_time_base", stream, "filter");
+    return text("%s%s%s -fps_mode%s passthrough -enc_time_base%s filter",
+                option("c", stream, o->encoder), option(o->crf_option, stream, text("%.6g", crf)),
+                all_options(o->encoder_options, stream), stream, stream);
 }
 
-/// Print a line for each frame of a stream, or packet. ffmpeg has one buffer for all that it prints
-/// to files of one name, without a lock: each kind of line needs another name of standard output.
-static void add_lines(Command *c, const char *of, const char *stream, const char *output,
-                      const char *line)
+/// Print a line for each frame that goes in, and packet that comes out. ffmpeg has one buffer for
+/// all that it prints to files of one name, and no lock: each kind of line, as that of score(),
+/// needs another name of standard output.
+static const char *counts(const char *stream)
 {
-    add_option(c, text("stats_%s", of), stream, output);
-    add_option(c, text("stats_%s_fmt", of), stream, line);
+    return text(" -stats_enc_pre%s pipe:1 -stats_enc_pre_fmt%s " LINE_FRAME
+                " -stats_mux_pre%s /dev/stdout -stats_mux_pre_fmt%s '" LINE_PACKET "{size}'",
+                stream, stream, stream, stream);
 }
 
 /// Filter the source to [a], which is encoded, and [s], which that is compared with.
-static void add_source(Command *c, const Job *job)
+static const char *source(const Job *job)
 {
     const Options *o = job->o;
     const int index  = job->in->stream->index;
 
-    add_option(c, "filter_complex", "", o->reference ?
-               text("[0:%d]split[x][y];[x]%s%s[a];[y]%s[s]", index, filters(job, 0), o->upload,
-                    filters(job, 1)) :
-               text("[0:%d]%s,split[x][s];[x]null%s[a]", index, filters(job, 0), o->upload));
-}
-
-/// Count what goes into an encoder, and what comes out.
-static void add_counts(Command *c, const char *stream)
-{
-    add_lines(c, "enc_pre", stream, "pipe:1", LINE_FRAME);
-    add_lines(c, "mux_pre", stream, "/dev/stdout", LINE_PACKET "{size}");
+    return option("filter_complex", "", o->reference ?
+                  text("[0:%d]split[x][y];[x]%s%s[a];[y]%s[s]", index, filters(job, 0), o->upload,
+                       filters(job, 1)) :
+                  text("[0:%d]%s,split[x][s];[x]null%s[a]", index, filters(job, 0), o->upload));
 }
 
 /// Score the frames of that label against [s].
-static void add_score(Command *c, const Job *job, const char *encode, int step)
+static const char *score(const Job *job, const char *encode, int step)
 {
-    add_option(c, "filter_complex", "", measure_graph(&job->o->measure, encode, step));
-    add_words(c, "-map [c] -fps_mode passthrough -enc_time_base filter");
-    add_lines(c, "enc_pre", "", "/dev/fd/1", LINE_DECODED);
-    add_words(c, "-f null - -map [o] -fps_mode passthrough -enc_time_base filter -f null -");
+    return text("%s -map '[c]'" PASS " -stats_enc_pre /dev/fd/1 -stats_enc_pre_fmt " LINE_DECODED
+                " -f null - -map '[o]'" PASS " -f null -",
+                option("filter_complex", "", measure_graph(&job->o->measure, encode, step)));
 }
 
 // ---- whole commands ----
 
-Command command_ask(const Job *job, const char *words)
+const char *command_ask(const Job *job, const char *options)
 {
-    Command c = { NULL };
-
-    add(&c, job->ffmpeg);
-    add_words(&c, "-nostdin -v quiet %s", words);
-    return c;
+    return text("%s -nostdin -v quiet %s", command_word(job->ffmpeg), options);
 }
 
-Command command_first(const Job *job, double crf, int file)
+const char *command_first(const Job *job, double crf, int file)
 {
-    Command c = begin(job, 0);
-
-    add_input(&c, job, 0, 0);
-    add_words(&c, "-map 0:%d", job->in->stream->index);
-    add_option(&c, "vf", "", text("%s%s", filters(job, 0), job->o->upload));
-    add_encoder(&c, job->o, crf, ":v");
-    add_words(&c, "-frames:v 1 -f matroska /dev/fd/%d", file);
-    return c;
+    return text("%s%s -map 0:%d%s%s -frames:v 1 -f matroska /dev/fd/%d", begin(job, 0),
+                input(job, 0, 0), job->in->stream->index,
+                option("vf", "", text("%s%s", filters(job, 0), job->o->upload)),
+                encoder(job->o, crf, ":v"), file);
 }
 
-Command command_sample(const Job *job, double crf, double start, double duration, int step)
+const char *command_sample(const Job *job, double crf, double start, double duration, int step)
 {
-    Command c = begin(job, 0);
-
-    add_input(&c, job, start, duration);
-    add_source(&c, job);
-    add_words(&c, "-map [a]");
-    add_encoder(&c, job->o, crf, ":v");
-    add_counts(&c, ":v");
     // headers where most files have them
-    add_words(&c, "-flags:v +global_header -f null - -dec 0:0");
-    add_score(&c, job, "dec:0", step);
-    return c;
+    return text("%s%s%s -map '[a]'%s%s -flags:v +global_header -f null - -dec 0:0%s",
+                begin(job, 0), input(job, start, duration), source(job),
+                encoder(job->o, crf, ":v"), counts(":v"), score(job, "dec:0", step));
 }
 
-Command command_verify(const Job *job, const Input *encode)
+const char *command_verify(const Job *job, const Input *encode)
 {
-    Command c = begin(job, 0);
+    const char *graph = text("[1:%d]%s,split[s][d]", job->in->stream->index, filters(job, 1));
 
-    add_option(&c, "i", "", job->o->verify);
-    add_input(&c, job, 0, 0);
-    add_option(&c, "filter_complex", "", text("[1:%d]%s,split[s][d]", job->in->stream->index,
-                                              filters(job, 1)));
-    add_words(&c, "-map [d] -fps_mode passthrough -enc_time_base filter");
-    add_lines(&c, "enc_pre", "", "pipe:1", LINE_FRAME);
-    add_words(&c, "-f null -");
-    add_score(&c, job, text("0:%d", encode->stream->index), job->o->step);
-    return c;
+    return text("%s%s%s%s -map '[d]'" PASS " -stats_enc_pre pipe:1 -stats_enc_pre_fmt " LINE_FRAME
+                " -f null -%s", begin(job, 0), option("i", "", job->o->verify), input(job, 0, 0),
+                option("filter_complex", "", graph),
+                score(job, text("0:%d", encode->stream->index), job->o->step));
 }
 
 // ---- all streams ----
@@ -243,6 +185,9 @@ Command command_verify(const Job *job, const Input *encode)
 /// What makes a stream one that the output can hold: "copy" or an encoder; NULL if nothing does.
 static const char *stream_encoder(const AVOutputFormat *out, const AVStream *st)
 {
+    static const enum AVCodecID texts[] = {
+        AV_CODEC_ID_SUBRIP, AV_CODEC_ID_MOV_TEXT, AV_CODEC_ID_WEBVTT,
+    };
     const enum AVMediaType type = st->codecpar->codec_type;
     const AVCodecDescriptor *d  = avcodec_descriptor_get(st->codecpar->codec_id);
     const int can = avformat_query_codec(out, st->codecpar->codec_id, FF_COMPLIANCE_NORMAL);
@@ -251,29 +196,32 @@ static const char *stream_encoder(const AVOutputFormat *out, const AVStream *st)
     if (!strcmp(out->name, "matroska") && (type == AVMEDIA_TYPE_ATTACHMENT ||
                                            st->disposition & AV_DISPOSITION_ATTACHED_PIC))
         return "copy";
-    if (!can && d && d->props & AV_CODEC_PROP_TEXT_SUB && out->subtitle_codec)
-        return avcodec_get_name(out->subtitle_codec);
+    for (int i = 0; i < FF_ARRAY_ELEMS(texts) && !can && d; i++)
+        if (d->props & AV_CODEC_PROP_TEXT_SUB &&
+            avformat_query_codec(out, texts[i], FF_COMPLIANCE_NORMAL) == 1)
+            return avcodec_get_name(texts[i]);
     return can == 1 || can && type <= AVMEDIA_TYPE_AUDIO && type >= 0 ? "copy" : NULL;
 }
 
 /// All streams that the output's format takes: as they are, or with [a] in place of the video.
-/// @param place set to that of the video. @return its specifier, NULL after a message
-static const char *add_streams(Command *c, const Job *job, const char *output, int scores,
-                               int warns, int *place)
+/// @param place set to that of the video, and stream to its specifier. @return NULL after a message
+static const char *streams(const Job *job, const char *output, int scores, int warns, int *place,
+                           const char **stream)
 {
     const AVOutputFormat *out = av_guess_format(NULL, output, NULL);
     const Input *in  = job->in;
     const Options *o = job->o;
+    const char *maps = o->video_only ? text(" -map 0:%d", in->stream->index) : " -map 0";
+    const char *other = "";
     int nb_videos = 0, nb_subtitles = 0, nb = 0, video = 0;
-    Command other = { NULL };
 
     if (!out || !avformat_query_codec(out, job->codec, FF_COMPLIANCE_NORMAL)) {
         fail("'%s' does not name a format that holds %s: let it end with .mkv or .mp4.", output,
              avcodec_get_name(job->codec));
         return NULL;
     }
-    if (!scores)
-        add_words(c, "-map %s", o->video_only ? text("0:%d", in->stream->index) : "0");
+    if (scores)
+        maps = "";
     for (unsigned i = 0; i < in->format->nb_streams; i++) {
         const AVStream *st    = in->format->streams[i];
         const int type        = st->codecpar->codec_type, is_video = st == in->stream;
@@ -292,7 +240,7 @@ static const char *add_streams(Command *c, const Job *job, const char *output, i
             if (warns)
                 tell("Stream %u (%s) is left out: '%s' cannot hold it.\n", i, name, output);
             if (!scores)
-                add_words(c, "-map -0:%u", i);
+                maps = text("%s -map -0:%u", maps, i);
             continue;
         }
         if (is_video) {
@@ -301,47 +249,33 @@ static const char *add_streams(Command *c, const Job *job, const char *output, i
         }
         if (scores) {
             // what comes from a graph has lost what is known of it
-            add_option(c, "map", "", is_video ? "[a]" : text("0:%u", i));
-            add_words(&other, "-map_metadata:s:%d 0:s:%u", nb, i);
+            maps  = is_video ? text("%s -map '[a]'", maps) : text("%s -map 0:%u", maps, i);
+            other = text("%s -map_metadata:s:%d 0:s:%u", other, nb, i);
             if (is_video && st->disposition & AV_DISPOSITION_DEFAULT)
-                add_words(&other, "-disposition:%d default", nb);
+                other = text("%s -disposition:%d default", other, nb);
         }
         if (converter && strcmp(converter, "copy"))
-            add_words(&other, "-c:s:%d %s", nb_subtitles, converter);
+            other = text("%s -c:s:%d %s", other, nb_subtitles, converter);
         nb_videos    += type == AVMEDIA_TYPE_VIDEO;
         nb_subtitles += type == AVMEDIA_TYPE_SUBTITLE;
         nb++;
     }
-    add_words(c, "-c copy");
-    for (int i = 0; i < other.nb; i++)
-        add(c, other.argv[i]);
-    add_dictionary(c, o->other_options, "");
-    return nb_videos > 1 ? text(":v:%d", video) : ":v";
+    *stream = nb_videos > 1 ? text(":v:%d", video) : ":v";
+    return text("%s -c copy%s%s", maps, other, all_options(o->other_options, ""));
 }
 
-int command_whole(Command *c, const Job *job, double crf, const char *output, int scores,
-                  int warns)
+const char *command_whole(const Job *job, double crf, const char *output, int scores, int warns)
 {
-    const Options *o = job->o;
-    const char *stream;
+    const char *to = command_word(text("%s%s", *output == '-' ? "./" : "", output));
+    const char *stream, *all, *encode;
     int place;
 
-    *c = begin(job, !scores);
-    add_input(c, job, 0, 0);
-    if (scores)
-        add_source(c, job);
-    stream = add_streams(c, job, output, scores, warns, &place);
-    if (!stream)
-        return -1;
-    add_encoder(c, o, crf, stream);
-    if (scores)
-        add_counts(c, stream);
-    else
-        add_option(c, "filter", stream, text("%s%s", filters(job, 0), o->upload));
-    add(c, text("%s%s", *output == '-' ? "./" : "", output));
-    if (scores) {
-        add_words(c, "-dec 0:%d", place);
-        add_score(c, job, text("dec:0"), o->step);
-    }
-    return 0;
+    if (!(all = streams(job, output, scores, warns, &place, &stream)))
+        return NULL;
+    encode = encoder(job->o, crf, stream);
+    return scores ?
+           text("%s%s%s%s%s%s %s -dec 0:%d%s", begin(job, 0), input(job, 0, 0), source(job), all,
+                encode, counts(stream), to, place, score(job, "dec:0", job->o->step)) :
+           text("%s%s%s%s%s %s", begin(job, 1), input(job, 0, 0), all, encode,
+                option("filter", stream, text("%s%s", filters(job, 0), job->o->upload)), to);
 }

@@ -2,7 +2,7 @@
 
 /**
  * @file
- * The commands that are run, and printed.
+ * The commands that are run, and printed, for a shell.
  */
 
 #ifndef TOOLS_CRF_COMMAND_H
@@ -22,12 +22,6 @@ typedef struct Job {
     enum AVCodecID codec;
 } Job;
 
-/// Arguments, with a NULL after the last.
-typedef struct Command {
-    char **argv;
-    int nb;
-} Command;
-
 /// What a command that scores prints for each frame that is encoded, packet and decoded frame,
 /// beside the scores.
 #define LINE_FRAME   "frame"
@@ -37,23 +31,23 @@ typedef struct Command {
 /// The ffmpeg beside this program, or else that of PATH, which has the short name.
 const char *command_ffmpeg(void);
 
-Command command_ask(const Job *job, const char *words);
+/// A word for a shell.
+const char *command_word(const char *string);
+
+/// Ask for what these options print.
+const char *command_ask(const Job *job, const char *options);
 
 /// Encode one frame to a file of this number.
-Command command_first(const Job *job, double crf, int file);
+const char *command_first(const Job *job, double crf, int file);
 
 /// Encode a sample and score it; duration 0 is all.
-Command command_sample(const Job *job, double crf, double start, double duration, int step);
-
-/// Encode all, with the other streams; as it is printed, or with scores. Warnings name the streams
-/// that are left out. @return 0, or -1 after a message
-int command_whole(Command *c, const Job *job, double crf, const char *output, int scores,
-                  int warns);
+const char *command_sample(const Job *job, double crf, double start, double duration, int step);
 
 /// Score an encode.
-Command command_verify(const Job *job, const Input *encode);
+const char *command_verify(const Job *job, const Input *encode);
 
-/// The arguments for a shell.
-const char *command_text(const Command *c);
+/// Encode all, with the other streams; as it is printed, or with scores. Warnings name the streams
+/// that are left out. @return NULL after a message
+const char *command_whole(const Job *job, double crf, const char *output, int scores, int warns);
 
 #endif /* TOOLS_CRF_COMMAND_H */

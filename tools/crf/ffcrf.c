@@ -81,14 +81,14 @@ static void take_line(void *lines, const char *line)
 }
 
 /// Run a command that does what was asked for.
-static int run(const Options *o, const Command *c, Lines *lines)
+static int run(const Options *o, const char *command, Lines *lines)
 {
     const char *error;
     int ret;
 
     if (!strcmp(o->loglevel, "verbose"))
-        tell("%s\n", command_text(c));
-    ret = process_run(c->argv, take_line, lines, &error);
+        tell("%s\n", command);
+    ret = process_run(command, take_line, lines, &error);
     return ret <= 0 ? ret : fail("ffmpeg failed%s%s", *error ? ": " : "", error);
 }
 
@@ -98,24 +98,23 @@ static void keep_line(void *all, const char *line)
 }
 
 /// What ffmpeg prints. @return its exit status, or -1
-static int ask(const Job *job, const char *words, const char **answer)
+static int ask(const Job *job, const char *options, const char **answer)
 {
-    const Command c = command_ask(job, words);
     const char *error;
 
     *answer = "";
-    return process_run(c.argv, keep_line, answer, &error);
+    return process_run(command_ask(job, options), keep_line, answer, &error);
 }
 
 /// Run a command that scores. It fails if a frame got lost, or may have met another one.
-static int measure(const Search *s, const Command *c, int nb_frames, int step, Result *r)
+static int measure(const Search *s, const char *command, int nb_frames, int step, Result *r)
 {
     const Metric *m     = s->o.measure.metric;
     const int64_t begin = av_gettime_relative();
     Lines l = { m, nb_frames };
     int least, most;
 
-    if (run(&s->o, c, &l) < 0)
+    if (run(&s->o, command, &l) < 0)
         return -1;
     // the plane that is worst over all frames, as xpsnr's own summary has it
     *r = (Result){ 0 };
@@ -126,9 +125,8 @@ static int measure(const Search *s, const Command *c, int nb_frames, int step, R
     r->seconds   = (av_gettime_relative() - begin) / 1e6;
     r->bytes     = l.bytes;
     r->nb_frames = l.nb_decoded;
-    // of what is left at the end, shorter than a step, one may be scored
-    least        = l.nb_decoded / step;
     most         = (l.nb_decoded + step - 1) / step;
+    least        = l.nb_decoded / step;     // what is shorter than a step may have none
     if (l.nb_frames != l.nb_decoded || l.nb_packets && l.nb_packets != l.nb_frames)
         return fail("The encode has %d frames, of %d packets, and what it is compared with has %d "
                     "frames: without pairs there is no score. %s", l.nb_decoded, l.nb_packets,
@@ -202,15 +200,15 @@ static int try_sample(Search *s, int number, double crf, Result *r)
     const Metric *m      = o->measure.metric;
     // a guess: the number of CRFs that will be tried
     const int nb_crfs    = o->plan.min_crf == o->plan.max_crf ? 1 : FFMAX(4, s->nb_points + 1);
-    const Command c      = command_sample(&s->job, crf, sample->start, sample->duration,
+    const char *command  = command_sample(&s->job, crf, sample->start, sample->duration,
                                           sample->step);
-    const char *key      = text("%s\n%s", s->facts, command_text(&c));
+    const char *key      = text("%s\n%s", s->facts, command);
     const int is_cached  = cache_get(s->cache, key, r);
 
     if (!is_cached) {
         progress_begin(text("CRF %g, sample %d of %d, ", crf, number + 1, s->nb_samples),
                        (nb_crfs - s->nb_points) * (double)s->nb_samples - number);
-        if (measure(s, &c, sample->nb_frames, sample->step, r) < 0)
+        if (measure(s, command, sample->nb_frames, sample->step, r) < 0)
             return -1;
         if (s->cache && cache_put(s->cache, key, r) < 0)
             s->cache = NULL;
@@ -365,23 +363,22 @@ static int finish(Search *s, const Point *found)
 {
     const char *input  = s->o.input, *output = s->o.encode, *part;
     const char *ending = text("crf%g.mkv", found->crf);
-    Result r = { 0 };
-    Command c;
+    const char *command;
+    Result r;
     int ret;
 
     if (!output)
         output = strstr(input, "://") ? ending : output_name(input, ending);
-    if (command_whole(&c, &s->job, found->crf, output, 0, 1) < 0)
+    if (!(command = command_whole(&s->job, found->crf, output, 0, 1)))
         return -1;
-    report(s, found, command_text(&c));
+    report(s, found, command);
     if (!s->o.encode)
         return EXIT_FOUND;
 
-    part = output_name(output, text("part%s", strrchr(output, '.')));
-    ret  = command_whole(&c, &s->job, found->crf, part, 1, 0);
+    part    = output_name(output, text("part%s", strrchr(output, '.')));
+    command = command_whole(&s->job, found->crf, part, 1, 0);
     progress_begin("the whole encode, ", 1);
-    if (ret >= 0)
-        ret = measure(s, &c, s->in.nb_units, s->o.step, &r);
+    ret = command ? measure(s, command, s->in.nb_units, s->o.step, &r) : -1;
     if (ret >= 0 && rename(part, output) < 0)
         ret = fail("'%s' cannot get its name: %s.", output, strerror(errno));
     if (ret < 0)
@@ -428,7 +425,7 @@ static int find_encoder(Search *s)
     for (int i = 0; i < FF_ARRAY_ELEMS(defaults) && !s->o.encoder; i++)
         if (i == FF_ARRAY_ELEMS(defaults) - 1 || strstr(list, text(" %s ", defaults[i])))
             s->o.encoder = text("%s", defaults[i]);
-    if (ask(&s->job, text("-h encoder=%s", s->o.encoder), &help) < 0)
+    if (ask(&s->job, text("-h %s", command_word(text("encoder=%s", s->o.encoder))), &help) < 0)
         return -1;
     return options_choose_encoder(&s->o, help, rate);
 }
@@ -446,13 +443,10 @@ static int encode_first(Search *s)
 {
     FILE *f = temporary_file();
     Lines none = { s->o.measure.metric };
-    Command c;
     Input first;
 
-    if (!f)
-        return -1;
-    c = command_first(&s->job, s->o.plan.min_crf, fileno(f));
-    if (run(&s->o, &c, &none) < 0 || input_open(&first, text("/dev/fd/%d", fileno(f))) < 0)
+    if (!f || run(&s->o, command_first(&s->job, s->o.plan.min_crf, fileno(f)), &none) < 0 ||
+        input_open(&first, text("/dev/fd/%d", fileno(f))) < 0)
         return -1;
     fclose(f);
     take_picture(s, first.stream->codecpar);
@@ -483,11 +477,10 @@ static int open_encode(Search *s, Input *encode)
 /// @return an exit status, or -1
 static int verify(Search *s, const Input *encode)
 {
-    const Command c = command_verify(&s->job, encode);
     Result r;
 
     progress_begin("the whole encode, ", 1);
-    if (measure(s, &c, encode->nb_units, s->o.step, &r) < 0)
+    if (measure(s, command_verify(&s->job, encode), encode->nb_units, s->o.step, &r) < 0)
         return -1;
     r.bytes = encode->bytes;
     return report_whole(s, s->o.verify, &r);
@@ -500,7 +493,6 @@ static int run_all(Search *s)
     const char *filters, *version;
     const Point *found;
     Input encode;
-    Command c;
     int ret;
 
     s->job = (Job){ o, &s->in, command_ffmpeg() };
@@ -513,7 +505,7 @@ static int run_all(Search *s)
     if (o->verify)
         return verify(s, &encode);
     // what is wrong with the output is better known before the search than after it
-    if (o->encode && command_whole(&c, &s->job, 0, o->encode, 0, 0) < 0)
+    if (o->encode && !command_whole(&s->job, 0, o->encode, 0, 0))
         return -1;
     s->cache = o->cache ? cache_folder() : NULL;
     // files with other contents have packets of other sizes

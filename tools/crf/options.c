@@ -454,15 +454,14 @@ int options_choose_encoder(Options *o, const char *help, double frame_rate)
                   preset->value);
         set_other(&o->encoder_options, "preset", NULL);
     }
-    if (o->keyint && !o->keyint[strspn(o->keyint, "0123456789")]) {
-        set_other(&o->encoder_options, "g", o->keyint);
-    } else if (o->keyint) {
+    if (o->keyint && o->keyint[strspn(o->keyint, "0123456789")]) {
         if (av_parse_time(&keyint, in_seconds(o->keyint), 1) < 0 || keyint <= 0 || frame_rate <= 0)
             return fail("--keyint %s cannot be: it is a number of frames, or a time as 10s of a "
                         "video that has a frame rate.", o->keyint);
-        set_other(&o->encoder_options, "g",
-                  text("%.0f", FFMAX(1, rint(keyint / 1e6 * frame_rate))));
+        o->keyint = text("%.0f", FFMAX(1, rint(keyint / 1e6 * frame_rate)));
     }
+    if (o->keyint)
+        set_other(&o->encoder_options, "g", o->keyint);
     if (check_encoder_options(o, known->always) < 0 ||
         known->always && av_dict_parse_string(&o->encoder_options, known->always, "=", ":", 0) < 0)
         return -1;

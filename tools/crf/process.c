@@ -48,20 +48,20 @@ FILE *temporary_file(void)
     return f;
 }
 
-/// Become the program.
-static void become(char *const argv[], int out, FILE *errors, pid_t parent)
+/// Become the command.
+static void become(const char *command, int out, FILE *errors, pid_t parent)
 {
 #ifdef __linux__
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
-    dup2(out, STDOUT_FILENO);
     dup2(fileno(errors), STDERR_FILENO);
+    dup2(out, STDOUT_FILENO);
     if (getppid() == parent)
-        execvp(argv[0], argv);
+        execl("/bin/sh", "sh", "-c", text("exec %s", command), NULL);
     _exit(127);
 }
 
-int process_run(char *const argv[], void (*line)(void *opaque, const char *line), void *opaque,
+int process_run(const char *command, void (*line)(void *opaque, const char *line), void *opaque,
                 const char **error)
 {
     const pid_t parent = getpid();
@@ -75,7 +75,7 @@ int process_run(char *const argv[], void (*line)(void *opaque, const char *line)
     if (pipe(fd) < 0 || (child = fork()) < 0)
         return fail("No program can be started: %s.", strerror(errno));
     if (!child)
-        become(argv, fd[1], errors, parent);
+        become(command, fd[1], errors, parent);
     if (caught_signal)              // before its number was known
         kill(child, SIGKILL);
     close(fd[1]);
@@ -97,9 +97,6 @@ int process_run(char *const argv[], void (*line)(void *opaque, const char *line)
     free(buffer);
     if (caught_signal)
         return -1;
-    if (WIFSIGNALED(status))
-        return fail("'%s' was ended by signal %d.", argv[0], WTERMSIG(status));
-    if (WEXITSTATUS(status) == 127)
-        return fail("There is no '%s' that can be run.", argv[0]);
-    return WEXITSTATUS(status);
+    return WIFSIGNALED(status) ? fail("ffmpeg was ended by signal %d.", WTERMSIG(status))
+                               : WEXITSTATUS(status);
 }

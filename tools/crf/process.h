@@ -19,13 +19,13 @@ void process_catch_signals(void);
 FILE *temporary_file(void);
 
 /**
- * Run a program. When it has ended, what it wrote to standard error is printed.
+ * Run a command of a shell. When it has ended, what it wrote to standard error is printed.
  *
  * @param line  takes each line of standard output
  * @param error set to the first line of standard error, or ""
  * @return the exit status, or -1 after a message
  */
-int process_run(char *const argv[], void (*line)(void *opaque, const char *line), void *opaque,
+int process_run(const char *command, void (*line)(void *opaque, const char *line), void *opaque,
                 const char **error);
 
 #endif /* TOOLS_CRF_PROCESS_H */

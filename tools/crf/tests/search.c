@@ -1,21 +1,4 @@
-/*
- * This file is part of FFmpeg.
- *
- * FFmpeg is free software; you can redistribute it and/or
- * modify it under the terms of the GNU Lesser General Public
- * License as published by the Free Software Foundation; either
- * version 2.1 of the License, or (at your option) any later version.
- *
- * FFmpeg is distributed in the hope that it will be useful,
- * but WITHOUT ANY WARRANTY; without even the implied warranty of
- * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
- * Lesser General Public License for more details.
- *
- * You should have received a copy of the GNU Lesser General Public
- * License along with FFmpeg; if not, write to the Free Software
- * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
- */
-
+// SPDX-License-Identifier: LGPL-2.1-or-later
 
 /**
  * @file
@@ -89,37 +72,27 @@ static double percent(int i, int nb)
     return 150 * exp(-4. * i / nb);
 }
 
-/**
- * Check what was found against the scan.
- *
- * @param all  number of CRFs
- * @param near so far it may be from the best
- * @param best index of the best, -1 if there is none
- */
+/// Check what was found of all CRFs, so near to the best, against the scan; best -1: there is none.
 static void check_found(int n, const SearchPlan *plan, SearchState state, const Point *found,
                         const Point *end, int all, int near, int best)
 {
     const double first = search_first(plan);
-    const int higher   = plan->scale->higher_is_better, kind = n % NB_KINDS;
-    const int at      = rint(found->crf / plan->increment) - first;
-    const int reached = higher ? found->score >= plan->target : found->score <= plan->target;
-    const int misses  = found + 1 < end ? rint(found[1].crf / plan->increment) - first : all;
-    const int close   = fabs(found->score - plan->target) <= plan->tolerance;
+    const int kind     = n % NB_KINDS;
+    const int at       = rint(found->crf / plan->increment) - first;
+    const int reached  = reaches(plan->scale, found->score, plan->target);
+    const int misses   = found + 1 < end ? rint(found[1].crf / plan->increment) - first : all;
+    const int close    = fabs(found->score - plan->target) <= plan->tolerance;
     const int too_large = found->percent > plan->max_percent;
+    const int holds[]  = {
+        [SEARCH_TOLERANCE] = close && reached && !too_large,
+        [SEARCH_EXACT]     = misses == at + 1 && misses < all && reached && !too_large,
+        [SEARCH_NEAR]      = misses <= at + near && reached && !too_large,
+        [SEARCH_LAST]      = at == all - 1 && reached && !too_large,
+        [SEARCH_MISSED]    = at == 0 && !reached,
+        [SEARCH_TOO_LARGE] = too_large,
+    };
 
-    switch (state) {
-    case SEARCH_TRY:       break;
-    case SEARCH_TOLERANCE: CHECK(close, "it is not within the tolerance\n"); break;
-    case SEARCH_EXACT:     CHECK(misses == at + 1 && misses < all, "the next is untried\n"); break;
-    case SEARCH_NEAR:      CHECK(misses <= at + near, "no near CRF misses the target\n"); break;
-    case SEARCH_LAST:      CHECK(at == all - 1, "it is not the last CRF\n"); break;
-    case SEARCH_MISSED:    CHECK(at == 0, "it is not the first CRF\n"); break;
-    case SEARCH_TOO_LARGE: CHECK(too_large, "it is not too large\n"); break;
-    }
-    if (state == SEARCH_MISSED)
-        CHECK(!reached, "CRF %g reaches the target\n", found->crf);
-    else if (state != SEARCH_TOO_LARGE)
-        CHECK(reached && !too_large, "CRF %g misses the target\n", found->crf);
+    CHECK(holds[state], "state %d with CRF %g\n", state, found->crf);
 
     // against the scan
     if (kind < NB_MONOTONE && state == SEARCH_MISSED)
