@@ -77,6 +77,15 @@ typedef struct VMAFChroma {
     double u, v, uv;
 } VMAFChroma;
 
+#define VMAF_CHROMA 2       ///< planes of it
+
+/// What SpEED has found in a plane of a picture.
+typedef struct VMAFSpeedPlane {
+    int is_singular;                    ///< there is no measure
+    float value[VMAF_SPEED_BLOCK];      ///< eigenvalues
+    float *contrast;                    ///< of each block
+} VMAFSpeedPlane;
+
 /// What tells the models apart.
 typedef struct VMAFForm {
     const char *version;
@@ -219,6 +228,33 @@ void ff_vmaf_add(VMAFContext *s, AVFrame *frame, const VMAFSums *sums, const uin
 int ff_vmaf_get(VMAFContext *s, AVFilterContext *ctx, AVFrame **frame, int ended);
 
 void ff_vmaf_uninit(VMAFContext *s, AVFilterContext *ctx, int ended);
+
+/// What CAMBI measures, if the size allows it. Half of the size for pictures of that many samples.
+int ff_vmaf_cambi_picture(VMAFCambiPicture *s, AVFilterContext *ctx, int width, int height,
+                          int depth, const VMAFCambiOptions *options);
+
+/// What SpEED measures, if the size allows it. @param w,h of chroma, without half samples
+int ff_vmaf_speed_picture(VMAFSpeedPicture *s, AVFilterContext *ctx, int w, int h,
+                          double prescale);
+/// @}
+
+/// @name The rest of CAMBI
+/// @{
+void ff_vmaf_cambi_reciprocals(float *dst, int window);     ///< [window * window + 1]
+
+/// The nearest of n samples for each of nb.
+void ff_vmaf_cambi_positions(int *dst, int n, int nb);
+
+/// How many of a scale's contrasts count, the largest ones, whose mean makes the score.
+int ff_vmaf_cambi_top(int nb);
+double ff_vmaf_cambi_score(const VMAFCambiPicture *s, const double mean[VMAF_CAMBI_SCALES]);
+/// @}
+
+/// @name The rest of SpEED
+/// @{
+void ff_vmaf_speed_positions(VMAFSpeedPosition *dst, int n, int nb);
+VMAFChroma ff_vmaf_speed_score(const VMAFSpeedPicture *s,
+                               const VMAFSpeedPlane plane[VMAF_CHROMA][PAIR_NB]);
 /// @}
 
 #endif /* AVFILTER_VMAF_H */
