@@ -600,6 +600,44 @@ static double predict(const VMAFModel *model, const double feature[4])
 
 // ---- frames ----
 
+int ff_vmaf_depth(const VMAFContext *s, AVFilterContext *ctx,
+                  const AVPixFmtDescriptor *main, const AVPixFmtDescriptor *reference,
+                  const char *conversion)
+{
+    const AVPixFmtDescriptor *const desc[] = { main, reference };
+    const int main_depth      = FFMIN(main->comp[0].depth,      VMAF_MAX_DEPTH);
+    const int reference_depth = FFMIN(reference->comp[0].depth, VMAF_MAX_DEPTH);
+    const int depth = s->bitdepth && main_depth == 8 ? s->bitdepth : main_depth;
+
+    for (int i = 0; i < FF_ARRAY_ELEMS(desc); i++)
+        if (desc[i]->nb_components < 3) {
+            av_log(ctx, AV_LOG_ERROR, "VMAF v1 measures chroma, and %s has none: use a filter like "
+                   "mad or ssim.\n", desc[i]->name);
+            return AVERROR(EINVAL);
+        }
+    if (main->log2_chroma_w == reference->log2_chroma_w &&
+        main->log2_chroma_h == reference->log2_chroma_h &&
+        (reference_depth == depth || s->bitdepth == depth && reference_depth == 8))
+        return depth;
+    av_log(ctx, AV_LOG_ERROR, "The main input is %s, the reference %s: put %s=%s before the "
+           "reference.\n", main->name, reference->name, conversion, main->name);
+    return AVERROR(EINVAL);
+}
+
+int ff_vmaf_refuse_depth(AVFilterContext *ctx, int depth)
+{
+    av_log(ctx, AV_LOG_ERROR, "The encode has samples of more than %d bits.\n", depth);
+    return AVERROR_INVALIDDATA;
+}
+
+void ff_vmaf_set_size(VMAFContext *s, int width, int height)
+{
+    s->width  = width;
+    s->height = height;
+    for (int i = 0; i < VMAF_NB_CSF; i++)
+        describe_adm(s->adm[i], i, width, height);
+}
+
 int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, int width, int height, int depth)
 {
     int ret;
@@ -613,8 +651,7 @@ int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, int width, int height, 
         if ((s->nb_models = parse_models(s->model, version, ctx)) < 0)
             return s->nb_models;
     }
-    s->width  = width;
-    s->height = height;
+    ff_vmaf_set_size(s, width, height);
     for (int m = 0; m < s->nb_models; m++) {
         VMAFModel *model = &s->model[m];
 
@@ -629,16 +666,14 @@ int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, int width, int height, 
         if ((ret = add_metrics(s, m)) < 0)
             return ret;
     }
-    for (int i = 0; i < VMAF_NB_CSF; i++)
-        describe_adm(s->adm[i], i, width, height);
     s->log.model = s->model[0].version;
     s->log.max   = s->model[0].form->max;
     return 0;
 }
 
-int ff_vmaf_is_chosen(const VMAFContext *s)
+int ff_vmaf_is_chosen(const VMAFContext *s, uint64_t n)
 {
-    return s->nb_frames % s->n_subsample == 0;
+    return n % s->n_subsample == 0;
 }
 
 static void measure(VMAFContext *s, double *value, const VMAFSums *sums)
@@ -646,9 +681,10 @@ static void measure(VMAFContext *s, double *value, const VMAFSums *sums)
     for (int m = 0; m < s->nb_models; m++) {
         const VMAFModel *model = &s->model[m];
         const VMAFChroma *speed = &sums->speed[model->form->prescale];
+        const enum VMAFCSF csf  = model->form->csf;
         double of_model[VMAF_NB_VALUES] = { 0 };
 
-        measure_adm(of_model, s->adm[model->form->csf], &sums->adm[model->form->csf], model->form->csf);
+        measure_adm(of_model, s->adm[csf], &sums->adm[csf], csf);
         of_model[VMAF_CAMBI]    = sums->cambi[model->cambi_of];
         of_model[VMAF_SPEED_U]  = speed->u;
         of_model[VMAF_SPEED_V]  = speed->v;

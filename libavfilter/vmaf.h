@@ -31,10 +31,16 @@
 
 #include "libavutil/frame.h"
 #include "libavutil/opt.h"
+#include "libavutil/pixdesc.h"
 
 #include "avfilter.h"
 #include "metric.h"
 #include "vmaf_arithmetic.h"
+
+/// ADM's smallest picture. SpEED and CAMBI need larger ones, as the model has it.
+#define VMAF_MIN_SIZE 33
+
+#define VMAF_MAX_DEPTH 12
 
 /// The most models of a filter.
 #define VMAF_MAX_MODELS 8
@@ -83,7 +89,7 @@ typedef struct VMAFChroma {
 typedef struct VMAFSpeedPlane {
     int is_singular;                    ///< there is no measure
     float value[VMAF_SPEED_BLOCK];      ///< eigenvalues
-    float *contrast;                    ///< of each block
+    const float *contrast;              ///< of each block
 } VMAFSpeedPlane;
 
 /// What tells the models apart.
@@ -207,8 +213,24 @@ int ff_vmaf_init(VMAFContext *s, AVFilterContext *ctx);
  */
 int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, int width, int height, int depth);
 
-/// Whether the next frame is to be scored, and not measured for its motion alone.
-int ff_vmaf_is_chosen(const VMAFContext *s);
+/// The same for pictures of another size, which are as deep.
+void ff_vmaf_set_size(VMAFContext *s, int width, int height);
+
+/**
+ * How deep samples are measured: those of 16 bits as of 12, which is what NVDEC puts there.
+ *
+ * @param conversion what a reference of another format needs, up to the name of that
+ * @return the depth
+ */
+int ff_vmaf_depth(const VMAFContext *s, AVFilterContext *ctx,
+                  const AVPixFmtDescriptor *main, const AVPixFmtDescriptor *reference,
+                  const char *conversion);
+
+/// Say that samples have more bits than that. @return AVERROR_INVALIDDATA
+int ff_vmaf_refuse_depth(AVFilterContext *ctx, int depth);
+
+/// Whether frame n is to be scored, and not measured for its motion alone.
+int ff_vmaf_is_chosen(const VMAFContext *s, uint64_t n);
 
 /**
  * Take a frame: at most VMAF_MAX_WAITING, with those that still wait.

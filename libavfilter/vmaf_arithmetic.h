@@ -37,8 +37,8 @@
  * contrast to each of the four nearest steps counts as far as many pixels around have either value.
  *
  * SpEED of chroma, how much the entropy of U and V has changed: Christos G. Bampis, Praful Gupta,
- * Rajiv Soundararajan and Alan C. Bovik, "SpEED-QA: Spatial Efficient Entropic Differencing for Image
- * and Video Quality", IEEE Signal Processing Letters 24(9), 2017. Each rounding of it counts.
+ * Rajiv Soundararajan and Alan C. Bovik, "SpEED-QA: Spatial Efficient Entropic Differencing for
+ * Image and Video Quality", IEEE Signal Processing Letters 24(9), 2017. Each rounding of it counts.
  */
 
 #ifndef AVFILTER_VMAF_ARITHMETIC_H
@@ -71,7 +71,7 @@ SHARED_INLINE double vmaf_sqrt(double x)
 #include <float.h>
 #include <math.h>
 #define vmaf_sqrtf(x) sqrtf(x)
-#define vmaf_sqrt(x)  sqrt(x)
+#define vmaf_sqrt(x)  sqrt((double)(x))
 // 16 means single precision for float, like 0
 #if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16
 #error "Scores need float in its own format: on 32-bit x86, --extra-cflags='-msse2 -mfpmath=sse'"

@@ -294,7 +294,8 @@ static av_always_inline void count_row(const ThreadData *td, Job *job, int y, in
             continue;
         run   = s->run[n];
         count = job->count + (value + CONTRASTS) * (size_t)s->count_stride + x;
-        for (int end = s->picture.window + n - 1; end > 0; end -= VECTOR, count += VECTOR, run += VECTOR)
+        for (int end = s->picture.window + n - 1; end > 0;
+             end -= VECTOR, count += VECTOR, run += VECTOR)
             for (int i = 0; i < VECTOR; i++)
                 count[i] += sign * run[i];
     }
@@ -406,10 +407,8 @@ int ff_vmaf_cambi(VMAFCambi *s, AVFilterContext *ctx, const AVFrame *encode, dou
     ff_filter_execute(ctx, VMAF_JOB(s, prepare_slice), &td, NULL, nb_jobs);
     for (int i = 0; i < nb_jobs; i++)
         bits |= s->job[i].bits;
-    if (bits >> s->picture.depth) {
-        av_log(ctx, AV_LOG_ERROR, "The encode has samples of more than %d bits.\n", s->picture.depth);
-        return AVERROR_INVALIDDATA;
-    }
+    if (bits >> s->picture.depth)
+        return ff_vmaf_refuse_depth(ctx, s->picture.depth);
     for (int scale = 0; scale < SCALES; scale++) {
         td.src      = s->image[!(scale & 1)];
         td.src_mask = s->mask[!(scale & 1)];

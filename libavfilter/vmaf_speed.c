@@ -43,6 +43,7 @@ typedef struct Plane {
     float *row, *sum;       ///< w samples
     float *grid, *blurred;  ///< grid_w * grid_h samples
     float *block, *solution;    ///< [BLOCK][nb_blocks], sample by sample
+    float *contrast;        ///< [nb_blocks]
 } Plane;
 
 struct VMAFSpeed {
@@ -261,7 +262,7 @@ static av_always_inline void measure_blocks(const VMAFSpeedPicture *s, Plane *p,
 
         for (int i = 0; i < BLOCK; i++)
             contrast += p->solution[i * nb + b] * p->block[i * nb + b] / BLOCK;
-        found->contrast[b] = contrast;
+        p->contrast[b] = contrast;
     }
 }
 
@@ -315,8 +316,8 @@ av_cold int ff_vmaf_speed_init(VMAFSpeed **ps, AVFilterContext *ctx, int w, int 
         p->blurred  = vmaf_alloc(m, grid, sizeof(float));
         p->block    = vmaf_alloc(m, BLOCK * picture->nb_blocks, sizeof(float));
         p->solution = vmaf_alloc(m, BLOCK * picture->nb_blocks, sizeof(float));
-        s->found[i / PAIR_NB][i % PAIR_NB].contrast =
-            vmaf_alloc(m, picture->nb_blocks, sizeof(float));
+        p->contrast = vmaf_alloc(m, picture->nb_blocks, sizeof(float));
+        s->found[i / PAIR_NB][i % PAIR_NB].contrast = p->contrast;
     }
     s->column = vmaf_alloc(m, s->picture.w, sizeof(*s->column));
     s->line   = vmaf_alloc(m, s->picture.h, sizeof(*s->line));

@@ -56,6 +56,7 @@
 #include "shared.h"
 
 #define CUDA_QUEUE_MAX_MEMORY 8
+#define CUDA_QUEUE_MAX_OTHERS 2     ///< more frames that kernels read
 #define CUDA_QUEUE_MAX_MODULES 3
 
 /// A kernel of a module, and where in the filter's context its address goes.
@@ -82,7 +83,7 @@ typedef struct CUDAQueueModule {
 /// A frame in the queue.
 typedef struct CUDAQueueSlot {
     AVFrame *frame;
-    AVFrame *kept[2];           ///< others that its kernels read, or NULL
+    AVFrame *kept[1 + CUDA_QUEUE_MAX_OTHERS];   ///< others that its kernels read, or NULL
     uint64_t n;                 ///< the frame's number
     int scored;                 ///< 0 if there are no kernels for it
     CUevent event;              ///< the slot's own
@@ -115,6 +116,14 @@ typedef struct CUDAQueueFilter {
      * @param result NULL if there are no kernels for it
      */
     int (*report)(AVFilterContext *ctx, AVFrame *frame, const void *result);
+    /**
+     * Get the next frame that leaves, where that is not each one when it was reported: then report()
+     * takes references. May be NULL.
+     *
+     * @param ended no frame is to come: none waits for others
+     * @return 1, 0 if there is none, or a negative AVERROR
+     */
+    int (*get)(AVFilterContext *ctx, AVFrame **frame, int ended);
     /// Free what else the filter has on the device; may be NULL.
     void (*release)(AVFilterContext *ctx);
 } CUDAQueueFilter;
@@ -231,9 +240,9 @@ int ff_cuda_queue_run(AVFilterContext *ctx, int (*take)(AVFilterContext *ctx));
  *
  * @param frame the queue's from now on, also after an error
  * @param ref   of the second input; with two inputs, a frame without it only passes
- * @param other one more frame that the kernels read, or NULL
+ * @param other [CUDA_QUEUE_MAX_OTHERS] more frames that the kernels read, or NULL
  */
 int ff_cuda_queue_frame(AVFilterContext *ctx, AVFrame *frame, const AVFrame *ref,
-                        const AVFrame *other);
+                        AVFrame *const *other);
 
 #endif /* AVFILTER_CUDA_QUEUE_H */

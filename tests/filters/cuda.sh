@@ -10,6 +10,15 @@ twin_clip=testsrc2=s=320x240:d=0.12,format=yuv420p,noise=alls=6
 cases=0
 with_frames=
 
+# A small size, and a smaller one.
+small(){ # filter
+    if test $1 = vmaf; then echo 218:160; else echo 96:80; fi
+}
+
+smaller(){ # filter
+    if test $1 = vmaf; then echo 160:218; else echo 66:70; fi
+}
+
 # Of these the first one, where kernels run on the CPU, which takes its time.
 few(){
     echo $1
@@ -122,7 +131,8 @@ variants(){ # filter
 }
 
 cuda_formats(){ # filter
-    with_frames=yes
+    with_frames=yes size=174:98
+    test $1 != vmaf || size=$(small $1)
     # of CUDA frames, and of the CPU's with the same samples
     cat > ${tmp}/formats << END
 nv12 yuv420p
@@ -149,7 +159,7 @@ END
         uploads ${format} || continue
         for variant in $(variants $1); do
             rest=${variant#*@}
-            frames=${variant%%@*},scale=174:98
+            frames=${variant%%@*},scale=${size}
             twins "${format} ${rest}" $1 ${frames},scale,format=${planar},${rest%@*} ${frames} ${format} ${planar} ${rest#*@}
         done
     done < ${tmp}/formats
@@ -179,6 +189,12 @@ p010le      yuv420p10le 16:16 18:19 66:33 162:99 2160:161
 yuv420p     yuv420p     79:161 96:80
 yuv444p     yuv444p     17:31 63:33 161:99 2161:2161
 yuv444p16le yuv444p16le 17:31 161:99 333:201
+END
+    ;;
+    vmaf) cat << END
+nv12        yuv420p     160:216 217:163 530:270
+p010le      yuv420p10le 216:161
+yuv444p     yuv444p     217:83 83:217 219:97
 END
     ;;
     mad) for format in $(few yuv444p yuv444p16le); do
@@ -214,7 +230,7 @@ cuda_tiles(){ # filter
 # any number of frames in flight.
 cuda_queue(){ # filter
     with_frames=yes
-    frames=${twin_clip},crop=96:80,loop=-1:3,trim=end_frame=23
+    frames=${twin_clip},crop=$(small $1),loop=-1:3,trim=end_frame=23
     while read -r main reference options; do
         if ! has_reference $1; then
             test ${reference} = null || continue
@@ -261,7 +277,7 @@ cuda_ranges(){ # filter
 # Three in one graph, one after another and side by side: the digits are the same. Where the graph
 # ends early, all that came in is in the file.
 cuda_instances(){ # filter
-    frames=${twin_clip},crop=96:80,loop=-1:3,trim=end_frame=23
+    frames=${twin_clip},crop=$(small $1),loop=-1:3,trim=end_frame=23
     twins "one" $1 ${frames},avgblur=1 ${frames} nv12 yuv420p
     up=scale,format=nv12,hwupload
     graph="${frames},avgblur=1,${up}" pads='' r1='' r2='' r3=''
@@ -278,7 +294,10 @@ cuda_instances(){ # filter
         ffmpeg ${on_gpu} -lavfi "${graph}[m]${pads:+${pads}[r]};[m]${pads:+[r]}$1_cuda=f=${tmp}/4:queue=${queue}" -frames:v 5 ${to_null}
         lines=$(wc -l < ${tmp}/4)
         test ${lines} -ge 5 || echo "queue ${queue}: ${lines} lines for 5 frames"
-        head -n ${lines} ${tmp}/gpu.stats | cmp - ${tmp}/4 && cases=$((cases + 1))
+        # vmaf's last frame has lost the next one, by which its motion is measured
+        test $1 != vmaf || lines=$((lines - 1))
+        head -n ${lines} ${tmp}/gpu.stats > ${tmp}/5
+        head -n ${lines} ${tmp}/4 | cmp ${tmp}/5 - && cases=$((cases + 1))
     done
     all_the_same 7
 }
@@ -286,9 +305,10 @@ cuda_instances(){ # filter
 # A new graph for each size: the log goes on, with what was in flight.
 cuda_resize(){ # filter
     i=0
-    for size in 96x80 96x80 66x70 66x70 66x70 96x80; do
+    small=$(small $1) smaller=$(smaller $1)
+    for size in ${small} ${small} ${smaller} ${smaller} ${smaller} ${small}; do
         i=$((i + 1))
-        ffmpeg -lavfi testsrc2=s=${size}:r=50,format=gray -frames:v 1 -y ${tmp}/${i}.pgm
+        ffmpeg -lavfi testsrc2=r=50,scale=${size},format=gray -frames:v 1 -y ${tmp}/${i}.pgm
     done
     cpu="scale,format=yuv420p[m];[m]"
     gpu="scale,format=yuv420p,hwupload[m];[m]"
@@ -332,7 +352,8 @@ cuda_writable(){ # filter
 
 # What cannot be is said.
 cuda_errors(){ # filter too-small
-    parsed=$1_cuda
+    parsed=$1_cuda size=96x80 other=80x96
+    test $1 != vmaf || size=240x180 other=180x240
     still=testsrc2=d=0.08
     gpu=format=nv12,hwupload
     while read -r m r options; do
@@ -349,19 +370,19 @@ cuda_errors(){ # filter too-small
         fails ${on_gpu} -lavfi "${graph}" ${to_null} | sed "s,${tmp},folder,;s/^Error applying.*//;/^$/d;s/0\.000000/0/"
         ! grep -q 'Impossible to convert\|not have a common format' ${tmp}/err || echo "frames of the CPU are refused"
     done << END
-s=96x80,scale,format=nv12 s=96x80,scale,format=nv12
-s=96x80,scale,${gpu} s=80x96,scale,${gpu}
-s=96x80,scale,${gpu} s=96x80,scale,format=yuv444p,hwupload
-s=96x80,scale,${gpu} s=96x80,scale,format=nv12
-s=96x80,scale,${gpu}_cuda s=96x80,scale,${gpu}
-s=96x80,scale=$2:64,${gpu} s=96x80,scale=$2:64,${gpu}
-s=96x80,scale=64:$2,${gpu} s=96x80,scale=64:$2,${gpu}
-s=96x80,scale=16400:$(($2 + 2)),${gpu} s=96x80,scale=16400:$(($2 + 2)),${gpu}
-s=96x80,scale,format=bgr0,hwupload s=96x80,scale,format=bgr0,hwupload
-s=96x80,scale,${gpu} s=96x80,scale,${gpu} =f=/dev/full
-s=96x80,scale,${gpu} s=96x80,scale,${gpu} =f=${tmp}/none/stats
-s=96x80,scale,${gpu} s=96x80,scale,${gpu} =queue=0
-s=96x80,scale,${gpu} s=96x80,scale,${gpu} =block=12
+s=${size},scale,format=nv12 s=${size},scale,format=nv12
+s=${size},scale,${gpu} s=${other},scale,${gpu}
+s=${size},scale,${gpu} s=${size},scale,format=yuv444p,hwupload
+s=${size},scale,${gpu} s=${size},scale,format=nv12
+s=${size},scale,${gpu}_cuda s=${size},scale,${gpu}
+s=${size},scale=$2:64,${gpu} s=${size},scale=$2:64,${gpu}
+s=${size},scale=64:$2,${gpu} s=${size},scale=64:$2,${gpu}
+s=${size},scale=16400:$(($2 + 2)),${gpu} s=${size},scale=16400:$(($2 + 2)),${gpu}
+s=${size},scale,format=bgr0,hwupload s=${size},scale,format=bgr0,hwupload
+s=${size},scale,${gpu} s=${size},scale,${gpu} =f=/dev/full
+s=${size},scale,${gpu} s=${size},scale,${gpu} =f=${tmp}/none/stats
+s=${size},scale,${gpu} s=${size},scale,${gpu} =queue=0
+s=${size},scale,${gpu} s=${size},scale,${gpu} =block=12
 END
 }
 
