@@ -88,7 +88,8 @@ typedef struct VMAFCUDAContext {
 
 static const AVOption vmaf_cuda_options[] = {
     VMAF_OPTIONS(VMAFCUDAContext, common, FLAGS),
-    CUDA_QUEUE_OPTION(FLAGS),
+    // SpEED takes as long for a batch as for a pair
+    CUDA_QUEUE_OPTION_OF(32, FLAGS),
     { NULL }
 };
 

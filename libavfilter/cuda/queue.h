@@ -164,9 +164,10 @@ typedef struct CUDAQueue {
     CUdeviceptr result_device;  ///< the address of result for kernels
 } CUDAQueue;
 
-#define CUDA_QUEUE_OPTION(flags)                                                \
+#define CUDA_QUEUE_OPTION_OF(nb, flags)                                         \
     { "queue", "set the number of frames in flight, 1 to wait for each",        \
-      offsetof(CUDAQueue, size), AV_OPT_TYPE_INT, { .i64 = 8 }, 1, 64, flags }
+      offsetof(CUDAQueue, size), AV_OPT_TYPE_INT, { .i64 = nb }, 1, 64, flags }
+#define CUDA_QUEUE_OPTION(flags) CUDA_QUEUE_OPTION_OF(8, flags)
 
 /// The pad of filters with one input.
 extern const AVFilterPad ff_cuda_queue_input[1];

@@ -157,6 +157,10 @@ END
     if test $1 = blocksmooth; then echo yuva420p yuva420p; else echo yuva420p yuv420p; fi >> ${tmp}/formats
     while read -r format planar; do
         uploads ${format} || continue
+        # of 16 bits it takes 12
+        case $1.${planar} in
+        vmaf.*p16le) planar=${planar%16le}12le ;;
+        esac
         for variant in $(variants $1); do
             rest=${variant#*@}
             frames=${variant%%@*},scale=${size}
@@ -231,6 +235,8 @@ cuda_tiles(){ # filter
 cuda_queue(){ # filter
     with_frames=yes
     frames=${twin_clip},crop=$(small $1),loop=-1:3,trim=end_frame=23
+    # that takes its time
+    test $1 != vmaf || frames=${frames},trim=end_frame=13
     while read -r main reference options; do
         if ! has_reference $1; then
             test ${reference} = null || continue
