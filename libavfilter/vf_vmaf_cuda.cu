@@ -752,13 +752,10 @@ static DEVICE_INLINE void speed_blur(const VMAFCUDAParams &p)
     speed_grid(p, 0, picture)[i % size] = sum;
 }
 
-/// What a thread block shares: 17 KB.
+/// What a thread block shares: 20 KB.
 typedef struct SpeedShared {
-    VMAFSpeedMatrix work;
+    VMAFSpeedWork work;
     float mean[BLOCK];
-    float m[BLOCK][VMAF_SPEED_STRIDE];                  ///< covariances
-    float z[2][BLOCK][VMAF_SPEED_STRIDE];               ///< that of m becomes triangular, and q
-    float next[2][BLOCK][VMAF_SPEED_STRIDE];
 } SpeedShared;
 
 /// Leave only what differs from around.
@@ -812,87 +809,9 @@ static DEVICE_INLINE void speed_covariance(SpeedShared &s, const VMAFSpeedPictur
         for (int y = 0; y < h; y++)
             for (int x = 0; x < w; x++)
                 sum += ((double)a[y * stride + x] - mean_a) * ((double)b[y * stride + x] - mean_b);
-        s.m[i][j] = s.m[j][i] = sum / (w * h);
+        s.work.given[i][j] = s.work.given[j][i] = sum / (w * h);
     }
     __syncthreads();
-}
-
-/// The matrix as a product of q and one that is triangular, by Householder's reflections.
-static DEVICE_INLINE void speed_decompose(SpeedShared &s)
-{
-    const int tid = threadIdx.x;
-    float (*z)[VMAF_SPEED_STRIDE] = s.z[0], *v = s.work.v;
-
-    for (int i = tid; i < BLOCK * BLOCK; i += VMAF_SPEED_THREADS) {
-        z[i / BLOCK][i % BLOCK]      = s.m[i / BLOCK][i % BLOCK];
-        s.z[1][i / BLOCK][i % BLOCK] = i / BLOCK == i % BLOCK;
-    }
-    __syncthreads();
-    for (int k = 0; k < BLOCK - 1; k++) {
-        const int nb = (BLOCK - k) * BLOCK;
-        float sum = 0, length, head;
-
-        for (int i = k; i < BLOCK; i++)
-            sum += z[i][k] * z[i][k];
-        length = vmaf_sqrtf(sum);
-        // the sign is that of the matrix as it was given, in libvmaf
-        head   = z[k][k] + (s.m[k][k] >= 0 ? length : -length);
-        sum    = head * head;
-        for (int i = k + 1; i < BLOCK; i++)
-            sum += z[i][k] * z[i][k];
-        length = vmaf_sqrtf(sum);
-        for (int i = k + tid; i < BLOCK; i += VMAF_SPEED_THREADS)
-            v[i] = (i == k ? head : z[i][k]) / length;
-        __syncthreads();
-        for (int i = tid; i < 2 * nb; i += VMAF_SPEED_THREADS) {
-            const int row = k + i % nb / BLOCK, column = i % BLOCK;
-            float product = 0;
-
-            for (int j = k; j < BLOCK; j++) {
-                float factor = -2 * v[row] * v[j];
-
-                if (j == row)
-                    factor += 1;
-                product += factor * s.z[i / nb][j][column];
-            }
-            s.next[i / nb][row][column] = product;
-        }
-        __syncthreads();
-        for (int i = tid; i < 2 * nb; i += VMAF_SPEED_THREADS)
-            s.z[i / nb][k + i % nb / BLOCK][i % BLOCK] =
-                s.next[i / nb][k + i % nb / BLOCK][i % BLOCK];
-        __syncthreads();
-    }
-    for (int i = tid; i < BLOCK * BLOCK; i += VMAF_SPEED_THREADS) {
-        float product = 0;
-
-        for (int j = 0; j < BLOCK; j++)
-            product += s.z[1][i / BLOCK][j] * s.m[j][i % BLOCK];
-        z[i / BLOCK][i % BLOCK] = product;
-    }
-    __syncthreads();
-}
-
-/// The contrast of a block.
-static DEVICE_INLINE float speed_contrast(const SpeedShared &s, const float *block, int stride)
-{
-    float x[BLOCK], y[BLOCK], contrast = 0;
-
-    for (int i = 0; i < BLOCK; i++)
-        y[i] = block[i / VMAF_SPEED_SIDE * stride + i % VMAF_SPEED_SIDE];
-    for (int i = 0; i < BLOCK; i++) {
-        x[i] = 0;
-        for (int k = 0; k < BLOCK; k++)
-            x[i] += s.z[1][i][k] * y[k];
-    }
-    for (int i = BLOCK - 1; i >= 0; i--) {
-        for (int k = i + 1; k < BLOCK; k++)
-            x[i] -= x[k] * s.z[0][i][k];
-        x[i] /= s.z[0][i][i];
-    }
-    for (int i = 0; i < BLOCK; i++)
-        contrast += x[i] * y[i] / BLOCK;
-    return contrast;
 }
 
 /// Contrasts and eigenvalues of a plane, each one by a thread block.
@@ -910,26 +829,20 @@ static DEVICE_INLINE void speed_measure(const VMAFCUDAParams &p)
         return;
     speed_subtract(grid, speed_grid(p, 0, blockIdx.x), picture.grid_w, picture.grid_h);
     speed_covariance(s, picture, grid);
-    for (int i = tid; i < BLOCK * BLOCK; i += VMAF_SPEED_THREADS)
-        s.work.m[i / BLOCK][i % BLOCK] = s.m[i / BLOCK][i % BLOCK];
-    __syncthreads();
     vmaf_tridiagonalize(&s.work, tid, VMAF_SPEED_THREADS);
     if (tid == 0)
         vmaf_eigenvalues(s.work.value, s.work.side);
     __syncthreads();
     for (int i = 0; i < BLOCK; i++)
         is_singular |= s.work.value[i] < VMAF_SPEED_SINGULAR;
-    if (!is_singular) {
-        speed_decompose(s);
-        for (int i = 0; i < BLOCK; i++)
-            is_singular |= vmaf_fabsf(s.z[0][i][i]) < VMAF_SPEED_SINGULAR;
-    }
+    is_singular = is_singular || !vmaf_triangulate(&s.work, tid, VMAF_SPEED_THREADS);
     if (tid < VMAF_SPEED_HEAD)
         dst[tid] = tid ? s.work.value[tid - 1] : is_singular;
     for (int i = tid; i < picture.nb_blocks && !is_singular; i += VMAF_SPEED_THREADS)
         dst[VMAF_SPEED_HEAD + i] =
-            speed_contrast(s, grid + i / picture.blocks_w * VMAF_SPEED_SIDE * picture.grid_w +
-                              i % picture.blocks_w * VMAF_SPEED_SIDE, picture.grid_w);
+            vmaf_speed_contrast(&s.work, grid + i / picture.blocks_w * VMAF_SPEED_SIDE *
+                                picture.grid_w + i % picture.blocks_w * VMAF_SPEED_SIDE,
+                                picture.grid_w);
 }
 
 extern "C" {

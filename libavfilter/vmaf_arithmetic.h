@@ -402,13 +402,17 @@ SHARED_INLINE float vmaf_speed_smooth(float a, float b, float c)
     return side * a + middle * b + side * c;
 }
 
+typedef float VMAFSpeedMatrix[VMAF_SPEED_BLOCK][VMAF_SPEED_STRIDE];
+
 /// A symmetric matrix, and what comes of it.
-typedef struct VMAFSpeedMatrix {
-    float m[VMAF_SPEED_BLOCK][VMAF_SPEED_STRIDE];
+typedef struct VMAFSpeedWork {
+    VMAFSpeedMatrix given, m;       ///< as it was, and what is worked on
     float v[VMAF_SPEED_BLOCK], y[VMAF_SPEED_BLOCK], change[VMAF_SPEED_BLOCK];
     float value[VMAF_SPEED_BLOCK];  ///< the diagonal, then the eigenvalues
     float side[VMAF_SPEED_BLOCK];   ///< beside the diagonal
-} VMAFSpeedMatrix;
+    VMAFSpeedMatrix factor[2];      ///< m is a product of a triangular one, and this
+    VMAFSpeedMatrix next[2];
+} VMAFSpeedWork;
 
 /// Wait for the others that share the work on a matrix; the CPU has none.
 #ifndef VMAF_SYNC
@@ -421,14 +425,18 @@ SHARED_INLINE float vmaf_hypotenuse(float a, float b)
 }
 
 /**
- * Reduce a matrix to its diagonal and the one beside it, by Householder's reflections.
+ * Reduce the given matrix to its diagonal and the one beside it, by Householder's reflections.
  *
  * @param lane one of nb_lanes that share the work: 0 of 1, or of whole warps
  */
-SHARED_INLINE void vmaf_tridiagonalize(VMAFSpeedMatrix *s, int lane, int nb_lanes)
+SHARED_INLINE void vmaf_tridiagonalize(VMAFSpeedWork *s, int lane, int nb_lanes)
 {
     const int width = nb_lanes < 32 ? 1 : 32, row = lane / width, column = lane % width;
 
+    for (int r = row; r < VMAF_SPEED_BLOCK; r += nb_lanes / width)
+        for (int i = column; i < VMAF_SPEED_BLOCK; i += width)
+            s->m[r][i] = s->given[r][i];
+    VMAF_SYNC();
     for (int j = 0; j < VMAF_SPEED_BLOCK - 2; j++) {
         const int first = j + 1, n = VMAF_SPEED_BLOCK - first;
         const float head = s->m[first][j];
@@ -541,6 +549,97 @@ SHARED_INLINE void vmaf_eigenvalues(float *d, float *e)
         vmaf_chop(d, e, first, last);
         sweeps++;
     }
+}
+
+/// A row of the product of a reflection by v, whose first rows are those of a unit matrix, and m.
+SHARED_INLINE void vmaf_reflect_row(float *dst, const float *v, int row, int first,
+                                    VMAFSpeedMatrix m, int column, int width)
+{
+    for (int i = column; i < VMAF_SPEED_BLOCK; i += width)
+        dst[i] = 0;
+    for (int j = first; j < VMAF_SPEED_BLOCK; j++) {
+        const float factor = -2 * v[row] * v[j] + (j == row);
+
+        for (int i = column; i < VMAF_SPEED_BLOCK; i += width)
+            dst[i] += factor * m[j][i];
+    }
+}
+
+/**
+ * Make a triangular matrix of the given one, by Householder's reflections, and their product.
+ *
+ * @return 0 if there is no inverse
+ */
+SHARED_INLINE int vmaf_triangulate(VMAFSpeedWork *s, int lane, int nb_lanes)
+{
+    const int width = nb_lanes < 32 ? 1 : 32, row = lane / width, column = lane % width;
+    const int nb_rows = nb_lanes / width, last = VMAF_SPEED_BLOCK - 1;
+    float *v = s->v;
+    int is_regular = 1;
+
+    for (int r = row; r <= last; r += nb_rows)
+        for (int i = column; i <= last; i += width) {
+            s->factor[0][r][i] = s->given[r][i];
+            s->factor[1][r][i] = r == i;
+        }
+    VMAF_SYNC();
+    for (int k = 0; k < last; k++) {
+        float sum = 0, length, head;
+
+        for (int i = k; i <= last; i++)
+            sum += s->factor[0][i][k] * s->factor[0][i][k];
+        length = vmaf_sqrtf(sum);
+        // the sign is that of the matrix as it was given, in libvmaf
+        head   = s->factor[0][k][k] + (s->given[k][k] >= 0 ? length : -length);
+        sum    = head * head;
+        for (int i = k + 1; i <= last; i++)
+            sum += s->factor[0][i][k] * s->factor[0][i][k];
+        length = vmaf_sqrtf(sum);
+        for (int i = k + lane; i <= last; i += nb_lanes)
+            v[i] = (i == k ? head : s->factor[0][i][k]) / length;
+        VMAF_SYNC();
+        for (int r = 2 * k + row; r <= 2 * last + 1; r += nb_rows)
+            vmaf_reflect_row(s->next[r & 1][r >> 1], v, r >> 1, k, s->factor[r & 1],
+                             column, width);
+        VMAF_SYNC();
+        for (int r = 2 * k + row; r <= 2 * last + 1; r += nb_rows)
+            for (int i = column; i <= last; i += width)
+                s->factor[r & 1][r >> 1][i] = s->next[r & 1][r >> 1][i];
+        VMAF_SYNC();
+    }
+    for (int r = row; r <= last; r += nb_rows)
+        for (int i = column; i <= last; i += width)
+            s->factor[0][r][i] = 0;
+    for (int r = row; r <= last; r += nb_rows)
+        for (int j = 0; j <= last; j++)
+            for (int i = column; i <= last; i += width)
+                s->factor[0][r][i] += s->factor[1][r][j] * s->given[j][i];
+    VMAF_SYNC();
+    for (int i = 0; i <= last; i++)
+        is_regular &= !(vmaf_fabsf(s->factor[0][i][i]) < VMAF_SPEED_SINGULAR);
+    return is_regular;
+}
+
+/// The contrast of a block, by the inverse of the matrix.
+SHARED_INLINE float vmaf_speed_contrast(const VMAFSpeedWork *s, const float *block, int stride)
+{
+    float x[VMAF_SPEED_BLOCK], y[VMAF_SPEED_BLOCK], contrast = 0;
+
+    for (int i = 0; i < VMAF_SPEED_BLOCK; i++) {
+        x[i] = 0;
+        y[i] = block[i / VMAF_SPEED_SIDE * stride + i % VMAF_SPEED_SIDE];
+    }
+    for (int i = 0; i < VMAF_SPEED_BLOCK; i++)
+        for (int k = 0; k < VMAF_SPEED_BLOCK; k++)
+            x[i] += s->factor[1][i][k] * y[k];
+    for (int i = VMAF_SPEED_BLOCK - 1; i >= 0; i--) {
+        for (int k = i + 1; k < VMAF_SPEED_BLOCK; k++)
+            x[i] -= x[k] * s->factor[0][i][k];
+        x[i] /= s->factor[0][i][i];
+    }
+    for (int i = 0; i < VMAF_SPEED_BLOCK; i++)
+        contrast += x[i] * y[i] / VMAF_SPEED_BLOCK;
+    return contrast;
 }
 
 #endif /* AVFILTER_VMAF_ARITHMETIC_H */

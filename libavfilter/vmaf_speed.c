@@ -42,7 +42,6 @@
 typedef struct Plane {
     float *row, *sum;       ///< w samples
     float *grid, *blurred;  ///< grid_w * grid_h samples
-    float *block, *solution;    ///< [BLOCK][nb_blocks], sample by sample
     float *contrast;        ///< [nb_blocks]
 } Plane;
 
@@ -55,8 +54,6 @@ struct VMAFSpeed {
     VMAFMemory memory;
     const AVFrame *frame[PAIR_NB];      ///< that are measured now
 };
-
-typedef float Matrix[BLOCK][STRIDE];
 
 // ---- samples ----
 
@@ -136,7 +133,7 @@ static void subtract_mean(const VMAFSpeedPicture *s, Plane *p)
 // ---- statistics ----
 
 /// The covariance of the samples of all blocks, also of those that overlap.
-static av_always_inline void covariance(const VMAFSpeedPicture *s, const Plane *p, Matrix dst)
+static av_always_inline void covariance(const VMAFSpeedPicture *s, const Plane *p, VMAFSpeedMatrix dst)
 {
     const int w = (s->blocks_w - 1) * SIDE + 1, h = (s->nb_blocks / s->blocks_w - 1) * SIDE + 1;
     const int n = w * h;
@@ -162,108 +159,23 @@ static av_always_inline void covariance(const VMAFSpeedPicture *s, const Plane *
             dst[i][j] = dst[j][i] = sum[i][j] / n;
 }
 
-static float norm(const float v[BLOCK])
-{
-    float sum = 0;
-
-    for (int i = 0; i < BLOCK; i++)
-        sum += v[i] * v[i];
-    return sqrtf(sum);
-}
-
-/// dst = a * b, of the rows and columns from first on: the others are those of a unit matrix.
-static av_always_inline void multiply(float *dst, int stride, Matrix a, const float *b, int first,
-                                      int columns)
-{
-    for (int i = first; i < BLOCK; i++) {
-        float *restrict row = dst + i * stride;
-
-        memset(row, 0, columns * sizeof(*row));
-        for (int k = first; k < BLOCK; k++) {
-            const float factor = a[i][k];
-            const float *restrict from = b + k * stride;
-
-            for (int j = 0; j < columns; j++)
-                row[j] += factor * from[j];
-        }
-    }
-}
-
-/// Solve m * p->solution = p->block by Householder's reflections. @return 0 if there is none
-static av_always_inline int solve(Plane *p, Matrix m, int nb_blocks)
-{
-    Matrix z, q = { { 0 } }, h, next;
-
-    memcpy(z, m, sizeof(z));
-    for (int i = 0; i < BLOCK; i++)
-        q[i][i] = 1;
-    for (int k = 0; k < BLOCK - 1; k++) {
-        float v[BLOCK] = { 0 }, length;
-
-        for (int i = k; i < BLOCK; i++)
-            v[i] = z[i][k];
-        length = norm(v);
-        // the sign is that of the matrix as it was given, in libvmaf
-        v[k]  += m[k][k] >= 0 ? length : -length;
-        length = norm(v);
-        for (int i = k; i < BLOCK; i++)
-            v[i] /= length;
-        for (int i = k; i < BLOCK; i++) {
-            for (int j = k; j < BLOCK; j++)
-                h[i][j] = -2 * v[i] * v[j];
-            h[i][i] += 1;
-        }
-        multiply(next[0], STRIDE, h, z[0], k, BLOCK);
-        memcpy(z[k], next[k], (BLOCK - k) * sizeof(*z));
-        multiply(next[0], STRIDE, h, q[0], k, BLOCK);
-        memcpy(q[k], next[k], (BLOCK - k) * sizeof(*q));
-    }
-    multiply(z[0], STRIDE, q, m[0], 0, BLOCK);
-    multiply(p->solution, nb_blocks, q, p->block, 0, nb_blocks);
-    for (int i = BLOCK - 1; i >= 0; i--) {
-        float *x = p->solution + i * nb_blocks;
-
-        if (fabsf(z[i][i]) < VMAF_SPEED_SINGULAR)
-            return 0;
-        for (int k = i + 1; k < BLOCK; k++)
-            for (int b = 0; b < nb_blocks; b++)
-                x[b] -= p->solution[k * nb_blocks + b] * z[i][k];
-        for (int b = 0; b < nb_blocks; b++)
-            x[b] /= z[i][i];
-    }
-    return 1;
-}
-
 /// The contrast of each block.
 static av_always_inline void measure_blocks(const VMAFSpeedPicture *s, Plane *p,
                                             VMAFSpeedPlane *found)
 {
-    const int nb = s->nb_blocks;
-    VMAFSpeedMatrix work;
-    Matrix m;
+    VMAFSpeedWork work;
 
-    for (int i = 0; i < BLOCK; i++)
-        for (int b = 0; b < nb; b++) {
-            const int y = b / s->blocks_w * SIDE + i / SIDE, x = b % s->blocks_w * SIDE + i % SIDE;
-
-            p->block[i * nb + b] = p->grid[y * s->grid_w + x];
-        }
-    covariance(s, p, m);
-    memcpy(work.m, m, sizeof(m));
+    covariance(s, p, work.given);
     vmaf_tridiagonalize(&work, 0, 1);
     vmaf_eigenvalues(work.value, work.side);
     memcpy(found->value, work.value, sizeof(work.value));
     found->is_singular = 0;
     for (int i = 0; i < BLOCK; i++)
         found->is_singular |= found->value[i] < VMAF_SPEED_SINGULAR;
-    found->is_singular = found->is_singular || !solve(p, m, nb);
-    for (int b = 0; b < nb && !found->is_singular; b++) {
-        float contrast = 0;
-
-        for (int i = 0; i < BLOCK; i++)
-            contrast += p->solution[i * nb + b] * p->block[i * nb + b] / BLOCK;
-        p->contrast[b] = contrast;
-    }
+    found->is_singular = found->is_singular || !vmaf_triangulate(&work, 0, 1);
+    for (int i = 0; i < s->nb_blocks && !found->is_singular; i++)
+        p->contrast[i] = vmaf_speed_contrast(&work, p->grid + i / s->blocks_w * SIDE * s->grid_w +
+                                             i % s->blocks_w * SIDE, s->grid_w);
 }
 
 static av_always_inline int measure_plane(AVFilterContext *ctx, void *arg, int job, int nb_jobs)
@@ -310,12 +222,10 @@ av_cold int ff_vmaf_speed_init(VMAFSpeed **ps, AVFilterContext *ctx, int w, int 
         const size_t grid = picture->grid_w * picture->grid_h;
         Plane *p = &s->plane[i / PAIR_NB][i % PAIR_NB];
 
-        p->row      = vmaf_alloc(m, picture->w, sizeof(float));
-        p->sum      = vmaf_alloc(m, picture->w, sizeof(float));
-        p->grid     = vmaf_alloc(m, grid, sizeof(float));
-        p->blurred  = vmaf_alloc(m, grid, sizeof(float));
-        p->block    = vmaf_alloc(m, BLOCK * picture->nb_blocks, sizeof(float));
-        p->solution = vmaf_alloc(m, BLOCK * picture->nb_blocks, sizeof(float));
+        p->row     = vmaf_alloc(m, picture->w, sizeof(float));
+        p->sum     = vmaf_alloc(m, picture->w, sizeof(float));
+        p->grid    = vmaf_alloc(m, grid, sizeof(float));
+        p->blurred = vmaf_alloc(m, grid, sizeof(float));
         p->contrast = vmaf_alloc(m, picture->nb_blocks, sizeof(float));
         s->found[i / PAIR_NB][i % PAIR_NB].contrast = p->contrast;
     }
