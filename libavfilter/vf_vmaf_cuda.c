@@ -74,8 +74,7 @@ typedef struct VMAFCUDAContext {
     CUfunction motion, adm_first, adm_next, adm_finish;
     CUfunction cambi_prepare, cambi_filter, cambi_contrast, cambi_select;
     CUfunction speed_blur, speed_measure;
-    CUdeviceptr image[VMAF_ADM_SCALES];     ///< of the scales after the first
-    CUdeviceptr cambi_memory, tables;
+    CUdeviceptr images, cambi_memory, tables;
     VMAFCambiPicture cambi[VMAF_MAX_MODELS];
     VMAFSpeedPicture speed[VMAF_NB_PRESCALES];
     size_t speed_at[VMAF_NB_PRESCALES];     ///< in the results
@@ -119,17 +118,24 @@ static int launch_motion(AVFilterContext *ctx, enum VMAFWindow window)
                          VMAF_MOTION_THREADS);
 }
 
+/// Bytes that the pictures of a scale after the first take, for a pair.
+static size_t image_size(const VMAFADMScale *adm)
+{
+    return sizeof(int32_t) * PAIR_NB * adm->width * adm->height;
+}
+
 static int launch_adm(AVFilterContext *ctx, enum VMAFCSF csf)
 {
     VMAFCUDAContext *s = ctx->priv;
     VMAFCUDAParams *p  = &s->params;
 
+    p->next = s->images;
     for (int i = 0; i < VMAF_ADM_SCALES; i++) {
         int ret;
 
         p->adm   = s->common.adm[csf][i];
-        p->image = s->image[i];
-        p->next  = i + 1 < VMAF_ADM_SCALES ? s->image[i + 1] : 0;
+        p->image = p->next;
+        p->next += i ? s->pair.queue.max_batch * image_size(&p->adm) : 0;
         memcpy(p->row_shift[i], p->adm.row_shift, sizeof(p->adm.row_shift));
         ret = launch_kernel(ctx, i ? s->adm_next : s->adm_first,
                             DIV_UP(p->adm.w, VMAF_ADM_TILE_W * VMAF_ADM_TILES) *
@@ -349,17 +355,13 @@ static int setup(AVFilterContext *ctx)
     VMAFContext *c     = &s->common;
     VMAFCUDAParams *p  = &s->params;
     CUDAQueue *q       = &s->pair.queue;
-    const VMAFADMScale *adm = c->adm[0];
-    size_t image[VMAF_ADM_SCALES] = { 0 }, cambi = 0, grid = 0, rows, size;
+    size_t images = 0, cambi = 0, grids = 0, rows;
     int ret;
 
-    p->nb_rows = adm[0].h;
+    for (int i = 1; i < VMAF_ADM_SCALES; i++)
+        images += image_size(&c->adm[0][i]);
+    p->nb_rows = c->adm[0][0].h;
     rows = sizeof(uint64_t) * VMAF_ADM_SCALES * VMAF_ADM_SUMS * VMAF_ADM_BANDS * p->nb_rows;
-    size = rows;
-    for (int i = 1; i < VMAF_ADM_SCALES; i++) {
-        image[i] = sizeof(int32_t) * PAIR_NB * adm[i].width * adm[i].height;
-        size    += image[i];
-    }
     for (int i = 0; i < c->nb_models; i++) {
         if (c->model[i].cambi_of != i)
             continue;
@@ -367,20 +369,16 @@ static int setup(AVFilterContext *ctx)
         cambi = FFMAX(cambi, sizeof(uint32_t) * (p->level_size - p->level[1].at) +
                              (sizeof(uint16_t) + 1) * p->level_size);
     }
-    size += cambi;
     for (int i = 0; i < VMAF_NB_PRESCALES; i++)
-        if (c->needs_prescale[i])
-            grid = FFMAX(grid, sizeof(float) * VMAF_CHROMA * PAIR_NB *
-                               s->speed[i].grid_w * s->speed[i].grid_h);
+        grids = FFMAX(grids, sizeof(float) * 2 * VMAF_CHROMA * PAIR_NB *
+                             s->speed[i].grid_w * s->speed[i].grid_h);
     // while one batch is measured, another one comes
-    q->max_batch = av_clip(MAX_MEMORY / size, 1, FFMIN((q->size + 1) / 2, VMAF_MAX_BATCH));
-
-    for (int i = 1; i < VMAF_ADM_SCALES; i++)
-        if ((ret = ff_cuda_queue_alloc(ctx, &s->image[i], q->max_batch * image[i])) < 0)
-            return ret;
-    if ((ret = ff_cuda_queue_alloc(ctx, &p->rows, q->max_batch * rows)) < 0 ||
+    q->max_batch = av_clip(MAX_MEMORY / (images + rows + cambi), 1,
+                           FFMIN((q->size + 1) / 2, VMAF_MAX_BATCH));
+    if ((ret = ff_cuda_queue_alloc(ctx, &s->images, q->max_batch * images)) < 0 ||
+        (ret = ff_cuda_queue_alloc(ctx, &p->rows, q->max_batch * rows)) < 0 ||
         (ret = ff_cuda_queue_alloc(ctx, &s->cambi_memory, q->max_batch * cambi)) < 0 ||
-        (ret = ff_cuda_queue_alloc(ctx, &p->grid, 2 * VMAF_MAX_BATCH * grid)) < 0 ||
+        (ret = ff_cuda_queue_alloc(ctx, &p->grid, VMAF_MAX_BATCH * grids)) < 0 ||
         (ret = ff_cuda_queue_alloc(ctx, &p->state, VMAF_MAX_BATCH * sizeof(VMAFCUDAState))) < 0 ||
         (ret = ff_cuda_queue_alloc(ctx, &s->tables, sizeof(Tables))) < 0)
         return ret;
@@ -446,22 +444,14 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     return 1;
 }
 
-/// The mean of the largest contrasts of a scale.
-static double top_mean(const VMAFCUDATop *top, int nb)
+static double read_cambi(const VMAFCUDATop top[VMAF_CAMBI_SCALES], const VMAFCambiPicture *picture)
 {
-    return (top->sum * 0x1p-24 + (double)av_int2float(top->least) * top->rest) / nb;
-}
-
-static double read_cambi(const VMAFCUDAContext *s, const VMAFCUDATop *top, int model)
-{
-    VMAFCUDAParams levels;
     double mean[VMAF_CAMBI_SCALES];
 
-    describe_levels(&levels, &s->cambi[model]);
     for (int i = 0; i < VMAF_CAMBI_SCALES; i++)
-        mean[i] = top_mean(&top[i], ff_vmaf_cambi_top(levels.level[i + 1].w *
-                                                      levels.level[i + 1].h));
-    return ff_vmaf_cambi_score(&s->cambi[model], mean);
+        mean[i] = (top[i].sum * 0x1p-24 + (double)av_int2float(top[i].least) * top[i].rest) /
+                  top[i].nb;
+    return ff_vmaf_cambi_score(picture, mean);
 }
 
 static VMAFChroma read_speed(const VMAFSpeedPicture *picture, const float *result)
@@ -494,7 +484,7 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *results)
             continue;
         if (result->cambi[i][0].is_deep)
             return ff_vmaf_refuse_depth(ctx, s->params.depth);
-        sums.cambi[i] = read_cambi(s, result->cambi[i], i);
+        sums.cambi[i] = read_cambi(result->cambi[i], &s->cambi[i]);
     }
     for (int i = 0; i < VMAF_NB_PRESCALES && chosen; i++)
         if (c->needs_prescale[i])

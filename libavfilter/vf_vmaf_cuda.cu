@@ -688,12 +688,12 @@ static DEVICE_INLINE void cambi_select(const VMAFCUDAParams &p)
     } else if (!has_digit && tid == 0) {
         VMAFCUDATop *dst = (VMAFCUDATop *)(p.pair[blockIdx.y].result + p.result_at) + scale;
 
-        dst->sum   = load_relaxed(&select->top.sum);
-        dst->least = least;
-        dst->rest  = select->top.rest;
+        dst->sum     = load_relaxed(&select->top.sum);
+        dst->least   = least;
+        dst->rest    = select->top.rest;
+        dst->nb      = p.top[scale];
         dst->is_deep = select->top.is_deep;
-        select->top.sum   = select->top.is_deep = 0;
-        select->top.least = select->top.rest = 0;
+        select->top  = VMAFCUDATop();
     }
 }
 

@@ -93,7 +93,8 @@ typedef struct VMAFCUDAPair {
 typedef struct VMAFCUDATop {
     uint64_t sum;
     uint32_t least, rest;
-    uint64_t is_deep;               ///< of the first scale: samples have more than their bits
+    uint32_t nb;                    ///< how many count
+    uint32_t is_deep;               ///< of the first scale: samples have more than their bits
 } VMAFCUDATop;
 
 /// What is left on the device between thread blocks and launches; all zero between batches.
