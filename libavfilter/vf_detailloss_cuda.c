@@ -171,9 +171,9 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
         for (int c = 0; c < FFMIN(desc->nb_components, DETAIL_MAX_COMPONENTS); c++)
             pair->plane[i][c] = plane(images[i], desc, c);
     // the cropping of frames on the GPU may change
-    if (s->pair.previous && picture_width(s->pair.previous) == picture.width &&
-        picture_height(s->pair.previous) == picture.height)
-        pair->previous = plane(s->pair.previous, desc, 0);
+    if (s->pair.previous[0] && picture_width(s->pair.previous[0]) == picture.width &&
+        picture_height(s->pair.previous[0]) == picture.height)
+        pair->previous = plane(s->pair.previous[0], desc, 0);
     return 1;
 }
 
@@ -219,7 +219,7 @@ static av_cold int init(AVFilterContext *ctx)
     DetailLossCUDAContext *s = ctx->priv;
 
     s->pair.queue.filter    = &filter;
-    s->pair.keeps_previous  = 1;
+    s->pair.nb_previous     = 1;
     s->pair.sync.min_size   = DETAIL_MIN_SIZE;
     s->pair.queue.max_batch = FFMIN(s->pair.queue.size, DETAIL_MAX_BATCH);
     return ff_detailloss_init(&s->common, ctx);

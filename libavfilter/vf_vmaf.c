@@ -46,9 +46,6 @@
 #include "vmaf.h"
 #include "vmaf_cpu.h"
 
-/// ADM's smallest picture. SpEED and CAMBI need larger ones, as the model has it.
-#define MIN_SIZE 33
-
 typedef struct VMAFCPUContext {
     const AVClass *class;
     PairSync sync;
@@ -105,7 +102,7 @@ static int score_frame(AVFilterContext *ctx, AVFrame *main, const AVFrame *encod
 {
     VMAFCPUContext *s = ctx->priv;
     VMAFContext *c    = &s->common;
-    const int chosen  = ff_vmaf_is_chosen(c);
+    const int chosen  = ff_vmaf_is_chosen(c, c->nb_frames);
     uint64_t sad[VMAF_NB_WINDOWS] = { 0 };
     VMAFSums sums;
     int ret = 0;
@@ -235,46 +232,19 @@ static int process_command(AVFilterContext *ctx, const char *cmd, const char *ar
 
 // ---- set-up ----
 
-static int check_formats(AVFilterContext *ctx)
-{
-    VMAFCPUContext *s = ctx->priv;
-    const AVPixFmtDescriptor *desc[PAIR_NB];
-    int depth[PAIR_NB];
-
-    for (int i = 0; i < PAIR_NB; i++) {
-        desc[i]  = av_pix_fmt_desc_get(ctx->inputs[i]->format);
-        depth[i] = desc[i]->comp[0].depth;
-        if (desc[i]->nb_components < 3) {
-            av_log(ctx, AV_LOG_ERROR, "VMAF v1 measures chroma, and %s has none: use a filter like "
-                   "mad or ssim.\n", desc[i]->name);
-            return AVERROR(EINVAL);
-        }
-    }
-    s->depth = depth[PAIR_MAIN];
-    if (s->common.bitdepth && s->depth == 8)
-        s->depth = s->common.bitdepth;
-    if (desc[PAIR_MAIN]->log2_chroma_w != desc[PAIR_REFERENCE]->log2_chroma_w ||
-        desc[PAIR_MAIN]->log2_chroma_h != desc[PAIR_REFERENCE]->log2_chroma_h ||
-        depth[PAIR_REFERENCE] != s->depth && !(s->depth == 10 && depth[PAIR_REFERENCE] == 8)) {
-        av_log(ctx, AV_LOG_ERROR, "The main input is %s, the reference %s: put format=%s before "
-               "the reference.\n", desc[PAIR_MAIN]->name, desc[PAIR_REFERENCE]->name,
-               desc[PAIR_MAIN]->name);
-        return AVERROR(EINVAL);
-    }
-    s->deep_format = desc[PAIR_MAIN]->log2_chroma_h ? AV_PIX_FMT_YUV420P10 :
-                     desc[PAIR_MAIN]->log2_chroma_w ? AV_PIX_FMT_YUV422P10 : AV_PIX_FMT_YUV444P10;
-    return 0;
-}
-
 static int config_output(AVFilterLink *outlink)
 {
     AVFilterContext *ctx = outlink->src;
     VMAFCPUContext *s = ctx->priv;
     VMAFContext *c    = &s->common;
-    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(outlink->format);
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(ctx->inputs[PAIR_MAIN]->format);
+    const AVPixFmtDescriptor *reference =
+        av_pix_fmt_desc_get(ctx->inputs[PAIR_REFERENCE]->format);
     int ret;
 
-    if ((ret = check_formats(ctx)) < 0 ||
+    s->deep_format = desc->log2_chroma_h ? AV_PIX_FMT_YUV420P10 :
+                     desc->log2_chroma_w ? AV_PIX_FMT_YUV422P10 : AV_PIX_FMT_YUV444P10;
+    if ((ret = s->depth = ff_vmaf_depth(c, ctx, desc, reference, "format")) < 0 ||
         (ret = ff_pair_sync_config_output(&s->sync, outlink)) < 0 ||
         (ret = ff_vmaf_config(c, ctx, outlink->w, outlink->h, desc->comp[0].depth)) < 0 ||
         (ret = ff_vmaf_luma_init(&s->luma, ctx, outlink->w, outlink->h, s->depth)) < 0)
@@ -299,7 +269,7 @@ static av_cold int init(AVFilterContext *ctx)
     VMAFCPUContext *s = ctx->priv;
 
     s->sync.fs.on_event = filter_frames;
-    s->sync.min_size    = MIN_SIZE;
+    s->sync.min_size    = VMAF_MIN_SIZE;
     return ff_vmaf_init(&s->common, ctx);
 }
 

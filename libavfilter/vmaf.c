@@ -17,6 +17,8 @@
  */
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "libavutil/avstring.h"
@@ -35,6 +37,23 @@
 
 /// More motion hides no more.
 #define MAX_MOTION 18
+
+/// @name CAMBI: one side must have this much, and a picture of so many samples is measured at half
+/// its size
+/// @{
+#define CAMBI_MIN_SIZE 216
+#define CAMBI_LARGE    (1920 * 1080)
+#define MAX_CAMBI      17
+/// @}
+
+/// @name SpEED
+/// @{
+#define SPEED_MIN_SIZE 80       ///< the smallest side of chroma, after it is scaled
+#define SIGMA          0.19f    ///< of the noise that the eye adds
+#define NOISE_FLOOR    0.1f     ///< of the noise that counts as nothing
+#define ENTROPY_OF_ONE 4.094191170361282    ///< log2(2 pi e)
+#define MAX_SPEED      45
+/// @}
 
 /// Added to each band of ADM, for what the eye does not see.
 #define NOISE 0.02
@@ -390,6 +409,165 @@ static double motion3(VMAFContext *s, enum VMAFWindow window, int64_t i)
     return window == VMAF_WINDOW_5 && i >= first ? (now + before) / 2 : now;
 }
 
+// ---- CAMBI ----
+
+av_cold int ff_vmaf_cambi_picture(VMAFCambiPicture *s, AVFilterContext *ctx, int width,
+                                  int height, int depth, const VMAFCambiOptions *options)
+{
+    int least;
+
+    *s = (VMAFCambiPicture){ .width = width, .height = height, .depth = depth };
+    if (options->width && options->height &&
+        options->width <= width && options->height <= height) {
+        s->width  = options->width;
+        s->height = options->height;
+    }
+    s->dithers   = (options->depth ? options->depth : depth) < 10;
+    s->is_halved = s->width * s->height >= CAMBI_LARGE;
+    s->window    = VMAF_CAMBI_MAX_WINDOW * (s->width + s->height) / 375 >> 4;
+    if (s->is_halved)
+        s->window = s->window + 1 >> 1;
+    s->window  |= 1;
+    s->mask_min = VMAF_CAMBI_MASK * VMAF_CAMBI_MASK +
+                  3 * (ceil_log2((s->width >> 6) * (s->height >> 6)) - 11) - 1 >> 1;
+    // that of the last scale, which rounds up at each step
+    least = FFMIN(s->width, s->height) - 1 >> (VMAF_CAMBI_SCALES - 1 + s->is_halved);
+    if (FFMAX(s->width, s->height) < CAMBI_MIN_SIZE || s->window > VMAF_CAMBI_MAX_WINDOW ||
+        least + 1 < s->window / 2) {
+        av_log(ctx, AV_LOG_ERROR, "CAMBI cannot measure a picture of %dx%d: one side must be at "
+               "least %d, the other a tenth of it, and both together less than 6000, or %d "
+               "samples and more.\n", s->width, s->height, CAMBI_MIN_SIZE, CAMBI_LARGE);
+        return AVERROR(EINVAL);
+    }
+    return 0;
+}
+
+av_cold void ff_vmaf_cambi_reciprocals(float *dst, int window)
+{
+    // libvmaf's table has nine decimal digits
+    for (int i = 1; i <= window * window; i++) {
+        char text[32];
+
+        snprintf(text, sizeof(text), "%.9g", 1.0 / i);
+        dst[i] = strtof(text, NULL);
+    }
+}
+
+av_cold void ff_vmaf_cambi_positions(int *dst, int n, int nb)
+{
+    // as libvmaf's steps of float find them
+    const float ratio = (float)n / nb;
+    float at = ratio / 2 - 0.5;
+
+    for (int i = 0; i < nb; i++, at += ratio)
+        dst[i] = at + 0.5;
+}
+
+int ff_vmaf_cambi_top(int nb)
+{
+    return av_clip(0.6 * nb, 1, nb);
+}
+
+double ff_vmaf_cambi_score(const VMAFCambiPicture *s, const double mean[VMAF_CAMBI_SCALES])
+{
+    double sum = 0;
+
+    for (int i = 0; i < VMAF_CAMBI_SCALES; i++)
+        sum += (16 >> i) * mean[i];
+    return FFMIN(sum / (s->window * s->window), MAX_CAMBI);
+}
+
+// ---- SpEED ----
+
+av_cold int ff_vmaf_speed_picture(VMAFSpeedPicture *s, AVFilterContext *ctx, int w, int h,
+                                  double prescale)
+{
+    *s = (VMAFSpeedPicture){ .w = w * prescale + 0.5, .h = h * prescale + 0.5 };
+    if (FFMIN(s->w, s->h) < SPEED_MIN_SIZE) {
+        const int min = ceil((SPEED_MIN_SIZE - 0.5) / prescale);
+
+        av_log(ctx, AV_LOG_ERROR, "The model needs chroma of at least %dx%d samples, this has "
+               "%dx%d: scale both inputs, or choose another model.\n", min, min, w, h);
+        return AVERROR(EINVAL);
+    }
+    s->is_scaled = prescale != 1;
+    s->grid_w    = s->w / VMAF_SPEED_STEP;
+    s->grid_h    = s->h / VMAF_SPEED_STEP;
+    s->blocks_w  = s->grid_w / VMAF_SPEED_SIDE;
+    s->nb_blocks = s->blocks_w * (s->grid_h / VMAF_SPEED_SIDE);
+    s->none      = VMAF_SPEED_BLOCK * (log2((double)((1 + NOISE_FLOOR) * SIGMA)) + ENTROPY_OF_ONE);
+    return 0;
+}
+
+av_cold void ff_vmaf_speed_positions(VMAFSpeedPosition *dst, int n, int nb)
+{
+    const float ratio = (float)n / nb;
+
+    for (int i = 0; i < nb; i++) {
+        const float at   = (i + 0.5) * ratio - 0.5;
+        const int before = vmaf_mirror(floor(at), n);
+
+        dst[i] = (VMAFSpeedPosition){ before, vmaf_mirror(ceil(at), n), at - before };
+    }
+}
+
+static float entropy(const VMAFSpeedPlane *plane, int block)
+{
+    float sum = 0;
+
+    for (int i = 0; i < VMAF_SPEED_BLOCK; i++)
+        sum += log2((double)(FFMAX(plane->value[i], 0) * plane->contrast[block] + SIGMA)) +
+               ENTROPY_OF_ONE;
+    return sum;
+}
+
+/// How much a plane has changed: 0 where it was not measured.
+static float compare(const VMAFSpeedPicture *s, const VMAFSpeedPlane *reference,
+                     const VMAFSpeedPlane *encode)
+{
+    float sum = 0;
+
+    if (reference->is_singular || encode->is_singular)
+        return 0;
+    for (int i = 0; i < s->nb_blocks; i++) {
+        const float r = entropy(reference, i), e = entropy(encode, i);
+        float before, after;
+
+        if (r < s->none && e < s->none)
+            continue;
+        // float on one side and double on the other, in libvmaf
+        before = r * log2((double)(1 + reference->contrast[i]));
+        after  = e * log2(1 + (0.75 * reference->contrast[i] + 0.25 * encode->contrast[i]));
+        sum   += fabsf(before - after);
+    }
+    return sum / s->nb_blocks;
+}
+
+/// NAN becomes the largest score, too.
+static double limit_speed(double score)
+{
+    return score < MAX_SPEED ? score : MAX_SPEED;
+}
+
+VMAFChroma ff_vmaf_speed_score(const VMAFSpeedPicture *s,
+                               const VMAFSpeedPlane plane[VMAF_CHROMA][PAIR_NB])
+{
+    float score[VMAF_CHROMA];
+    int is_known[VMAF_CHROMA];
+
+    for (int i = 0; i < VMAF_CHROMA; i++) {
+        const VMAFSpeedPlane *reference = &plane[i][PAIR_REFERENCE], *encode = &plane[i][PAIR_MAIN];
+
+        score[i]    = compare(s, reference, encode);
+        is_known[i] = !reference->is_singular && !encode->is_singular;
+    }
+    return (VMAFChroma){
+        limit_speed(score[0]), limit_speed(score[1]),
+        limit_speed(is_known[0] == is_known[1] ? (score[0] + score[1]) / 2.0
+                                               : score[!is_known[0]]),
+    };
+}
+
 // ---- score ----
 
 /// The score of CAMBI, SpEED chroma, ADM3 and motion3.
@@ -424,6 +602,44 @@ static double predict(const VMAFModel *model, const double feature[4])
 
 // ---- frames ----
 
+int ff_vmaf_depth(const VMAFContext *s, AVFilterContext *ctx,
+                  const AVPixFmtDescriptor *main, const AVPixFmtDescriptor *reference,
+                  const char *conversion)
+{
+    const AVPixFmtDescriptor *const desc[] = { main, reference };
+    const int main_depth      = FFMIN(main->comp[0].depth,      VMAF_MAX_DEPTH);
+    const int reference_depth = FFMIN(reference->comp[0].depth, VMAF_MAX_DEPTH);
+    const int depth = s->bitdepth && main_depth == 8 ? s->bitdepth : main_depth;
+
+    for (int i = 0; i < FF_ARRAY_ELEMS(desc); i++)
+        if (desc[i]->nb_components < 3) {
+            av_log(ctx, AV_LOG_ERROR, "VMAF v1 measures chroma, and %s has none: use a filter like "
+                   "mad or ssim.\n", desc[i]->name);
+            return AVERROR(EINVAL);
+        }
+    if (main->log2_chroma_w == reference->log2_chroma_w &&
+        main->log2_chroma_h == reference->log2_chroma_h &&
+        (reference_depth == depth || s->bitdepth == depth && reference_depth == 8))
+        return depth;
+    av_log(ctx, AV_LOG_ERROR, "The main input is %s, the reference %s: put %s=%s before the "
+           "reference.\n", main->name, reference->name, conversion, main->name);
+    return AVERROR(EINVAL);
+}
+
+int ff_vmaf_refuse_depth(AVFilterContext *ctx, int depth)
+{
+    av_log(ctx, AV_LOG_ERROR, "The encode has samples of more than %d bits.\n", depth);
+    return AVERROR_INVALIDDATA;
+}
+
+void ff_vmaf_set_size(VMAFContext *s, int width, int height)
+{
+    s->width  = width;
+    s->height = height;
+    for (int i = 0; i < VMAF_NB_CSF; i++)
+        describe_adm(s->adm[i], i, width, height);
+}
+
 int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, int width, int height, int depth)
 {
     int ret;
@@ -437,8 +653,7 @@ int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, int width, int height, 
         if ((s->nb_models = parse_models(s->model, version, ctx)) < 0)
             return s->nb_models;
     }
-    s->width  = width;
-    s->height = height;
+    ff_vmaf_set_size(s, width, height);
     for (int m = 0; m < s->nb_models; m++) {
         VMAFModel *model = &s->model[m];
 
@@ -453,16 +668,14 @@ int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, int width, int height, 
         if ((ret = add_metrics(s, m)) < 0)
             return ret;
     }
-    for (int i = 0; i < VMAF_NB_CSF; i++)
-        describe_adm(s->adm[i], i, width, height);
     s->log.model = s->model[0].version;
     s->log.max   = s->model[0].form->max;
     return 0;
 }
 
-int ff_vmaf_is_chosen(const VMAFContext *s)
+int ff_vmaf_is_chosen(const VMAFContext *s, uint64_t n)
 {
-    return s->nb_frames % s->n_subsample == 0;
+    return n % s->n_subsample == 0;
 }
 
 static void measure(VMAFContext *s, double *value, const VMAFSums *sums)
@@ -470,9 +683,10 @@ static void measure(VMAFContext *s, double *value, const VMAFSums *sums)
     for (int m = 0; m < s->nb_models; m++) {
         const VMAFModel *model = &s->model[m];
         const VMAFChroma *speed = &sums->speed[model->form->prescale];
+        const enum VMAFCSF csf  = model->form->csf;
         double of_model[VMAF_NB_VALUES] = { 0 };
 
-        measure_adm(of_model, s->adm[model->form->csf], &sums->adm[model->form->csf], model->form->csf);
+        measure_adm(of_model, s->adm[csf], &sums->adm[csf], csf);
         of_model[VMAF_CAMBI]    = sums->cambi[model->cambi_of];
         of_model[VMAF_SPEED_U]  = speed->u;
         of_model[VMAF_SPEED_V]  = speed->v;

@@ -31,10 +31,16 @@
 
 #include "libavutil/frame.h"
 #include "libavutil/opt.h"
+#include "libavutil/pixdesc.h"
 
 #include "avfilter.h"
 #include "metric.h"
 #include "vmaf_arithmetic.h"
+
+/// ADM's smallest picture. SpEED and CAMBI need larger ones, as the model has it.
+#define VMAF_MIN_SIZE 33
+
+#define VMAF_MAX_DEPTH 12
 
 /// The most models of a filter.
 #define VMAF_MAX_MODELS 8
@@ -76,6 +82,15 @@ typedef struct VMAFCambiOptions {
 typedef struct VMAFChroma {
     double u, v, uv;
 } VMAFChroma;
+
+#define VMAF_CHROMA 2       ///< planes of it
+
+/// What SpEED has found in a plane of a picture.
+typedef struct VMAFSpeedPlane {
+    int is_singular;                    ///< there is no measure
+    float value[VMAF_SPEED_BLOCK];      ///< eigenvalues
+    const float *contrast;              ///< of each block
+} VMAFSpeedPlane;
 
 /// What tells the models apart.
 typedef struct VMAFForm {
@@ -198,8 +213,24 @@ int ff_vmaf_init(VMAFContext *s, AVFilterContext *ctx);
  */
 int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, int width, int height, int depth);
 
-/// Whether the next frame is to be scored, and not measured for its motion alone.
-int ff_vmaf_is_chosen(const VMAFContext *s);
+/// The same for pictures of another size, which are as deep.
+void ff_vmaf_set_size(VMAFContext *s, int width, int height);
+
+/**
+ * How deep samples are measured: those of 16 bits as of 12, which is what NVDEC puts there.
+ *
+ * @param conversion what a reference of another format needs, up to the name of that
+ * @return the depth
+ */
+int ff_vmaf_depth(const VMAFContext *s, AVFilterContext *ctx,
+                  const AVPixFmtDescriptor *main, const AVPixFmtDescriptor *reference,
+                  const char *conversion);
+
+/// Say that samples have more bits than that. @return AVERROR_INVALIDDATA
+int ff_vmaf_refuse_depth(AVFilterContext *ctx, int depth);
+
+/// Whether frame n is to be scored, and not measured for its motion alone.
+int ff_vmaf_is_chosen(const VMAFContext *s, uint64_t n);
 
 /**
  * Take a frame: at most VMAF_MAX_WAITING, with those that still wait.
@@ -219,6 +250,33 @@ void ff_vmaf_add(VMAFContext *s, AVFrame *frame, const VMAFSums *sums, const uin
 int ff_vmaf_get(VMAFContext *s, AVFilterContext *ctx, AVFrame **frame, int ended);
 
 void ff_vmaf_uninit(VMAFContext *s, AVFilterContext *ctx, int ended);
+
+/// What CAMBI measures, if the size allows it. Half of the size for pictures of that many samples.
+int ff_vmaf_cambi_picture(VMAFCambiPicture *s, AVFilterContext *ctx, int width, int height,
+                          int depth, const VMAFCambiOptions *options);
+
+/// What SpEED measures, if the size allows it. @param w,h of chroma, without half samples
+int ff_vmaf_speed_picture(VMAFSpeedPicture *s, AVFilterContext *ctx, int w, int h,
+                          double prescale);
+/// @}
+
+/// @name The rest of CAMBI
+/// @{
+void ff_vmaf_cambi_reciprocals(float *dst, int window);     ///< [window * window + 1]
+
+/// The nearest of n samples for each of nb.
+void ff_vmaf_cambi_positions(int *dst, int n, int nb);
+
+/// How many of a scale's contrasts count, the largest ones, whose mean makes the score.
+int ff_vmaf_cambi_top(int nb);
+double ff_vmaf_cambi_score(const VMAFCambiPicture *s, const double mean[VMAF_CAMBI_SCALES]);
+/// @}
+
+/// @name The rest of SpEED
+/// @{
+void ff_vmaf_speed_positions(VMAFSpeedPosition *dst, int n, int nb);
+VMAFChroma ff_vmaf_speed_score(const VMAFSpeedPicture *s,
+                               const VMAFSpeedPlane plane[VMAF_CHROMA][PAIR_NB]);
 /// @}
 
 #endif /* AVFILTER_VMAF_H */

@@ -18,9 +18,8 @@
 
 /**
  * @file
- * The integers of VMAF v1, ADM's detail and the motion of the source: the only copy, included by C
- * and by CUDA C. Roundings are those of libvmaf, for which the models were trained: also those that
- * look odd.
+ * The arithmetic of VMAF v1's features: the only copy, included by C and by CUDA C. Roundings are
+ * those of libvmaf, for which the models were trained: also those that look odd.
  *
  * ADM: Songnan Li, Fan Zhang, Lin Ma and King Ngi Ngan, "Image Quality Assessment by
  * Separately Evaluating Detail Losses and Additive Impairments", IEEE
@@ -32,6 +31,14 @@
  *
  * Motion is the difference of two frames of the source, blurred down the columns, then along the
  * rows.
+ *
+ * CAMBI, the banding in the luma of the encode: Pulkit Tandon, Mariana Afonso, Joel Sole and Lukas
+ * Krasula, "CAMBI: Contrast-aware Multiscale Banding Index", Picture Coding Symposium 2021. The
+ * contrast to each of the four nearest steps counts as far as many pixels around have either value.
+ *
+ * SpEED of chroma, how much the entropy of U and V has changed: Christos G. Bampis, Praful Gupta,
+ * Rajiv Soundararajan and Alan C. Bovik, "SpEED-QA: Spatial Efficient Entropic Differencing for
+ * Image and Video Quality", IEEE Signal Processing Letters 24(9), 2017. Each rounding of it counts.
  */
 
 #ifndef AVFILTER_VMAF_ARITHMETIC_H
@@ -41,13 +48,53 @@
 
 #include "cuda/shared.h"
 
-#if !defined(__CUDACC__) && !defined(__CUDA__)
+#if defined(__CUDACC__) || defined(__CUDA__)
+/// @name The square root, correctly rounded
+/// @{
+SHARED_INLINE float vmaf_sqrtf(float x)
+{
+    float ret;
+
+    asm("sqrt.rn.f32 %0, %1;" : "=f"(ret) : "f"(x));
+    return ret;
+}
+
+SHARED_INLINE double vmaf_sqrt(double x)
+{
+    double ret;
+
+    asm("sqrt.rn.f64 %0, %1;" : "=d"(ret) : "d"(x));
+    return ret;
+}
+/// @}
+#else
 #include <float.h>
+#include <math.h>
+#define vmaf_sqrtf(x) sqrtf(x)
+#define vmaf_sqrt(x)  sqrt((double)(x))
 // 16 means single precision for float, like 0
 #if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16
 #error "Scores need float in its own format: on 32-bit x86, --extra-cflags='-msse2 -mfpmath=sse'"
 #endif
 #endif
+
+SHARED_INLINE int vmaf_abs(int x)
+{
+    return x < 0 ? -x : x;
+}
+
+SHARED_INLINE float vmaf_fabsf(float x)
+{
+    return x < 0 ? -x : x;
+}
+
+/// Index of the row or column that stands for i of n, by a mirror in the middle of the edge's.
+SHARED_INLINE int vmaf_mirror(int i, int n)
+{
+    return i < 0 ? -i : i < n ? i : 2 * (n - 1) - i;
+}
+
+// ---- ADM ----
 
 #define VMAF_ADM_SCALES 4
 
@@ -123,11 +170,6 @@ SHARED_INLINE int vmaf_adm_is_aligned(float product, float source, float encode)
     return product >= 0 && (double)product * product >= cos2 * source * encode;
 }
 
-SHARED_INLINE int vmaf_adm_abs(int x)
-{
-    return x < 0 ? -x : x;
-}
-
 /// With vectors within one degree, no more is kept than there is.
 SHARED_INLINE int vmaf_adm_limit(int kept, int source, int encode, int is_aligned, uint32_t ratio)
 {
@@ -140,7 +182,7 @@ SHARED_INLINE int vmaf_adm_limit(int kept, int source, int encode, int is_aligne
 /// The part of a coefficient of scale 0 that was kept. All products have 32 bits.
 SHARED_INLINE int vmaf_adm_kept0(int source, int encode, int is_aligned)
 {
-    const uint32_t s = vmaf_adm_abs(source), e = vmaf_adm_abs(encode);
+    const uint32_t s = vmaf_abs(source), e = vmaf_abs(encode);
     const uint32_t m = s > 1 ? s : 1;
     // with any more the ratio is 1, too
     const uint32_t reached = e <= m ? e : m + 1;
@@ -154,7 +196,7 @@ SHARED_INLINE int vmaf_adm_kept0(int source, int encode, int is_aligned)
 /// The same of the other scales.
 SHARED_INLINE int vmaf_adm_kept(int source, int encode, int is_aligned)
 {
-    const uint32_t s = vmaf_adm_abs(source), e = vmaf_adm_abs(encode);
+    const uint32_t s = vmaf_abs(source), e = vmaf_abs(encode);
     const union { float f; uint32_t i; } exponent = { (float)(int)(s & ~(s >> 1)) };
     // the upper 15 bits of it, rounded
     const int bits   = (int)(exponent.i >> 23) - 127 - 14;
@@ -183,7 +225,7 @@ SHARED_INLINE int vmaf_adm_mask0(int x, int band, int *near)
 {
     // libvmaf's rounding of the diagonal is one less than a half
     const int shift = band == VMAF_ADM_D ? 17 : 15, half = band == VMAF_ADM_D ? 65535 : 16384;
-    const int e     = vmaf_adm_abs(x + half >> shift);
+    const int e     = vmaf_abs(x + half >> shift);
 
     *near = (int16_t)(4369 * e + 2048 >> 12);
     // from 15360 on this wraps, in libvmaf
@@ -193,7 +235,7 @@ SHARED_INLINE int vmaf_adm_mask0(int x, int band, int *near)
 /// The same of the other scales: minus a half in libvmaf, so -1 where there is nothing.
 SHARED_INLINE int vmaf_adm_mask(int x, int *near)
 {
-    const uint64_t e = vmaf_adm_abs(x);
+    const uint64_t e = vmaf_abs(x);
 
     *near = (int)(e * 143165577 + (1u << 31) >> 32) - 1;
     return  (int)(e * 286331153 + (1u << 31) >> 32) - 1;
@@ -202,7 +244,7 @@ SHARED_INLINE int vmaf_adm_mask(int x, int *near)
 /// The cube of a weighed coefficient above its masking threshold.
 SHARED_INLINE uint64_t vmaf_adm_cube(int x, int threshold, int square_shift, int shift)
 {
-    const int above       = vmaf_adm_abs(x) - threshold;
+    const int above       = vmaf_abs(x) - threshold;
     const uint64_t seen   = above > 0 ? above : 0;
     const uint32_t square = seen * seen + (1ull << square_shift >> 1) >> square_shift;
 
@@ -212,7 +254,7 @@ SHARED_INLINE uint64_t vmaf_adm_cube(int x, int threshold, int square_shift, int
 /// The cube of a coefficient of the source, as it is.
 SHARED_INLINE uint64_t vmaf_adm_cube_source0(int x)
 {
-    const uint32_t e = vmaf_adm_abs(x);
+    const uint32_t e = vmaf_abs(x);
 
     return (uint64_t)(e * e) * e;
 }
@@ -220,7 +262,7 @@ SHARED_INLINE uint64_t vmaf_adm_cube_source0(int x)
 /// The same of the other scales: libvmaf adds one to the square, and not a half.
 SHARED_INLINE uint64_t vmaf_adm_cube_source(int x, int square_shift, int shift)
 {
-    const uint64_t e      = vmaf_adm_abs(x);
+    const uint64_t e      = vmaf_abs(x);
     const uint32_t square = (e * e >> square_shift) + 1;
 
     return square * e + (1ull << shift >> 1) >> shift;
@@ -235,12 +277,6 @@ SHARED_INLINE uint64_t vmaf_adm_round_row(uint64_t sum, int shift)
 
 #define VMAF_MOTION_TAPS 5
 
-/// Index of the row or column that stands for i of n.
-SHARED_INLINE int vmaf_motion_mirror(int i, int n)
-{
-    return i < 0 ? -i : i < n ? i : 2 * (n - 1) - i;
-}
-
 SHARED_INLINE int vmaf_motion_taps(int a, int b, int c, int d, int e)
 {
     return (a + e) * 3571 + (b + d) * 16004 + c * 26386;
@@ -252,14 +288,358 @@ SHARED_INLINE int vmaf_motion_columns(int a, int b, int c, int d, int e, int dep
     return vmaf_motion_taps(a, b, c, d, e) + (1 << (depth - 1)) >> depth;
 }
 
-/// Blur five of these. They are given as halves and the bit below, or the sum would have 33 bits.
-SHARED_INLINE int vmaf_motion_row(const int *half, const int *odd)
+/// Blur five of these. Of halves and of the bits below, or the sum would have 33 bits.
+SHARED_INLINE int vmaf_motion_row(int halves, int odds)
 {
-    const int halves = vmaf_motion_taps(half[-2], half[-1], half[0], half[1], half[2]);
-    const int rest   = vmaf_motion_taps(odd[-2], odd[-1], odd[0], odd[1], odd[2]);
-    const int sum    = halves + (rest + 32768 >> 1) >> 15;
+    return vmaf_abs(halves + (odds + 32768 >> 1) >> 15);
+}
 
-    return sum < 0 ? -sum : sum;
+// ---- CAMBI ----
+
+#define VMAF_CAMBI_SCALES     5
+#define VMAF_CAMBI_CONTRASTS  4     ///< steps of 1 to 4 are seen as bands
+#define VMAF_CAMBI_MAX_WINDOW 65
+
+/// Values that are counted, with those that are a contrast away from them.
+#define VMAF_CAMBI_FIRST  67
+#define VMAF_CAMBI_VALUES 497
+
+/// A value needs neighbours that begin no edge in a window of this side.
+#define VMAF_CAMBI_MASK 7
+
+/// What is measured of pictures of one size.
+typedef struct VMAFCambiPicture {
+    int width, height;              ///< that were encoded
+    int depth;
+    int dithers;                    ///< 8-bit sources have been dithered
+    int is_halved;
+    int window, mask_min;
+} VMAFCambiPicture;
+
+/// A sample with 10 bits.
+SHARED_INLINE int vmaf_cambi_value(int sample, int depth)
+{
+    return depth == 8 ? sample << 2 : sample + (1 << (depth - 10) >> 1) >> (depth - 10);
+}
+
+/// What is alone among three becomes one of the others.
+SHARED_INLINE int vmaf_cambi_mode(int a, int b, int c)
+{
+    const int ab = a < b ? a : b, least = ab < c ? ab : c;
+
+    return (a == b) | (a == c) ? a : b == c ? b : least;
+}
+
+/**
+ * Whether a step from a 10-bit value is seen: it is not so dark that all is black, or so bright
+ * that the step is less than one percent; by BT.1886 in limited range, for a display of 0.01 to
+ * 300 cd/m2.
+ */
+SHARED_INLINE int vmaf_cambi_is_seen(int value, int step)
+{
+    // the offset by the four contrasts is part of libvmaf's limit
+    return value <= 51 + 127 * step && value + VMAF_CAMBI_CONTRASTS + step > 78;
+}
+
+/// The contrast of a value to the one a step away, by how often both are in the window.
+SHARED_INLINE float vmaf_cambi_contrast(int step, int here, int near, const float *reciprocal)
+{
+    return (float)(step * here * near) * reciprocal[near + here];
+}
+
+// ---- SpEED ----
+
+/// Side of a block, and its samples.
+#define VMAF_SPEED_SIDE  5
+#define VMAF_SPEED_BLOCK (VMAF_SPEED_SIDE * VMAF_SPEED_SIDE)
+
+/// A row of a matrix, with room for whole vectors.
+#define VMAF_SPEED_STRIDE 32
+
+/// Taps of the blur, of whose output one of so many samples is kept.
+#define VMAF_SPEED_TAPS 9
+#define VMAF_SPEED_STEP 16
+
+#define VMAF_SPEED_BLUR {                                                                   \
+    0x1.35db8cp-4f, 0x1.95ed7p-4f, 0x1.ec4b3cp-4f, 0x1.1459bp-3f, 0x1.1f3866p-3f,           \
+    0x1.1459bp-3f, 0x1.ec4b3cp-4f, 0x1.95ed7p-4f, 0x1.35db8cp-4f }
+
+/// Eigenvalues below it are of a matrix that has no inverse.
+#define VMAF_SPEED_SINGULAR 1e-6
+
+/// A plane of chroma.
+typedef struct VMAFSpeedPicture {
+    int is_scaled;
+    int w, h;               ///< that are measured
+    int grid_w, grid_h;     ///< what is left of it
+    int blocks_w, nb_blocks;
+    float none;             ///< entropy of a block that shows nothing
+} VMAFSpeedPicture;
+
+/// Between which samples a scaled one lies.
+typedef struct VMAFSpeedPosition {
+    int before, after;
+    float part;             ///< of the one after
+} VMAFSpeedPosition;
+
+/// A sample in 8-bit steps around zero.
+SHARED_INLINE float vmaf_speed_value(int sample, int depth)
+{
+    return sample / (float)(1 << (depth - 8)) - 128;
+}
+
+/// What lies between four samples.
+SHARED_INLINE float vmaf_speed_between(float dx, float dy, float a, float b, float c, float d)
+{
+    return (1 - dy) * (1 - dx) * a + (1 - dy) * dx * b + dy * (1 - dx) * c + dy * dx * d;
+}
+
+/// The mean of three, of which the grid keeps what differs.
+SHARED_INLINE float vmaf_speed_smooth(float a, float b, float c)
+{
+    const float side = 0x1.54be42p-3f, middle = 0x1.55a0dep-1f;
+
+    return side * a + middle * b + side * c;
+}
+
+typedef float VMAFSpeedMatrix[VMAF_SPEED_BLOCK][VMAF_SPEED_STRIDE];
+
+/// A symmetric matrix, and what comes of it.
+typedef struct VMAFSpeedWork {
+    VMAFSpeedMatrix given, m;       ///< as it was, and what is worked on
+    float v[VMAF_SPEED_BLOCK], y[VMAF_SPEED_BLOCK], change[VMAF_SPEED_BLOCK];
+    float value[VMAF_SPEED_BLOCK];  ///< the diagonal, then the eigenvalues
+    float side[VMAF_SPEED_BLOCK];   ///< beside the diagonal
+    VMAFSpeedMatrix factor[2];      ///< m is a product of a triangular one, and this
+    VMAFSpeedMatrix next[2];
+} VMAFSpeedWork;
+
+/// Wait for the others that share the work on a matrix; the CPU has none.
+#ifndef VMAF_SYNC
+#define VMAF_SYNC()
+#endif
+
+SHARED_INLINE float vmaf_hypotenuse(float a, float b)
+{
+    return vmaf_sqrtf(a * a + b * b);
+}
+
+/**
+ * Reduce the given matrix to its diagonal and the one beside it, by Householder's reflections.
+ *
+ * @param lane one of nb_lanes that share the work: 0 of 1, or of whole warps
+ */
+SHARED_INLINE void vmaf_tridiagonalize(VMAFSpeedWork *s, int lane, int nb_lanes)
+{
+    const int width = nb_lanes < 32 ? 1 : 32, row = lane / width, column = lane % width;
+
+    for (int r = row; r < VMAF_SPEED_BLOCK; r += nb_lanes / width)
+        for (int i = column; i < VMAF_SPEED_BLOCK; i += width)
+            s->m[r][i] = s->given[r][i];
+    VMAF_SYNC();
+    for (int j = 0; j < VMAF_SPEED_BLOCK - 2; j++) {
+        const int first = j + 1, n = VMAF_SPEED_BLOCK - first;
+        const float head = s->m[first][j];
+        float sum = 0, dot = 0, rest, beta, tau, pivot, factor;
+
+        for (int i = 1; i < n; i++)
+            sum += s->m[first + i][j] * s->m[first + i][j];
+        rest = vmaf_sqrtf(sum);
+        if (!lane)
+            s->side[j] = head;
+        if (rest == 0)
+            continue;
+        beta  = head >= 0 ? -vmaf_hypotenuse(head, rest) : vmaf_hypotenuse(head, rest);
+        tau   = (beta - head) / beta;
+        pivot = head - beta;
+        if (!lane && pivot != 0)
+            s->side[j] = beta;
+        if (tau == 0)
+            continue;
+        for (int i = lane; i < n; i += nb_lanes)
+            s->v[i] = !i ? 1 : pivot != 0 ? s->m[first + i][j] / pivot : s->m[first + i][j];
+        VMAF_SYNC();
+        for (int r = lane; r < n; r += nb_lanes) {
+            float y = 0;
+
+            for (int i = 0; i < n; i++)
+                y += tau * s->m[first + r][first + i] * s->v[i];
+            s->y[r] = y;
+        }
+        VMAF_SYNC();
+        for (int i = 0; i < n; i++)
+            dot += s->y[i] * s->v[i];
+        factor = -0.5 * tau * dot;
+        for (int i = lane; i < n; i += nb_lanes)
+            s->change[i] = s->y[i] + factor * s->v[i];
+        VMAF_SYNC();
+        for (int r = row; r < n; r += nb_lanes / width)
+            for (int i = column; i < n; i += width)
+                s->m[first + r][first + i] -= s->change[r] * s->v[i] + s->v[r] * s->change[i];
+        VMAF_SYNC();
+    }
+    for (int i = lane; i < VMAF_SPEED_BLOCK; i += nb_lanes)
+        s->value[i] = s->m[i][i];
+    if (!lane)
+        s->side[VMAF_SPEED_BLOCK - 2] = s->m[VMAF_SPEED_BLOCK - 1][VMAF_SPEED_BLOCK - 2];
+    VMAF_SYNC();
+}
+
+/// Clear what is too small beside the diagonal.
+SHARED_INLINE void vmaf_chop(const float *d, float *e, int from, int to)
+{
+    for (int i = from; i < to; i++)
+        if (vmaf_fabsf(e[i]) < VMAF_SPEED_SINGULAR * (vmaf_fabsf(d[i]) + vmaf_fabsf(d[i + 1])))
+            e[i] = 0;
+}
+
+/// Wilkinson's shift: the eigenvalue of the last 2x2 block that is nearer to its end.
+SHARED_INLINE float vmaf_wilkinson(const float *d, const float *e, int last)
+{
+    const float h = (d[last - 1] - d[last]) / 2, side = e[last - 1], q = d[last];
+
+    return h > 0 ? q - side * (side / (h + vmaf_hypotenuse(h, side))) :
+           h < 0 ? q + side * (side / (-h + vmaf_hypotenuse(h, side))) : q - vmaf_fabsf(side);
+}
+
+/// Eigenvalues of a tridiagonal matrix: QR sweeps with implicit shifts.
+SHARED_INLINE void vmaf_eigenvalues(float *d, float *e)
+{
+    int last = VMAF_SPEED_BLOCK - 1, sweeps = 0;
+
+    vmaf_chop(d, e, 0, last);
+    while (last > 0 && sweeps < 500) {
+        int first = last - 1;
+        float shift, x, z;
+
+        if (e[last - 1] == 0) {
+            last--;
+            continue;
+        }
+        while (first > 0 && e[first - 1] != 0)
+            first--;
+        shift = vmaf_wilkinson(d, e, last);
+        if (VMAF_SPEED_SINGULAR * vmaf_fabsf(shift) > vmaf_fabsf(d[first]) + vmaf_fabsf(e[first]))
+            shift = 0;
+        x = d[first] - shift;
+        z = e[first];
+        for (int k = first; k < last; k++) {
+            const float a = d[k], b = e[k], f = d[k + 1];
+            float c = 1, s = 0;
+
+            if (z != 0) {
+                const int is_steep = vmaf_fabsf(z) > vmaf_fabsf(x);
+                const float t      = is_steep ? -x / z : -z / x;
+                const float major  = 1.0 / vmaf_sqrt(1 + t * t), minor = major * t;
+
+                c = is_steep ? minor : major;
+                s = is_steep ? major : minor;
+            }
+            if (k > first)
+                e[k - 1] = c * e[k - 1] - s * z;
+            d[k]     = c * (c * a - s * b) + s * (s * f - c * b);
+            e[k]     = c * (s * a + c * b) - s * (s * b + c * f);
+            d[k + 1] = s * (s * a + c * b) + c * (s * b + c * f);
+            if (k < last - 1) {
+                z        = -s * e[k + 1];
+                e[k + 1] = c * e[k + 1];
+                x        = e[k];
+            }
+        }
+        vmaf_chop(d, e, first, last);
+        sweeps++;
+    }
+}
+
+/// A row of the product of a reflection by v, whose first rows are those of a unit matrix, and m.
+SHARED_INLINE void vmaf_reflect_row(float *dst, const float *v, int row, int first,
+                                    VMAFSpeedMatrix m, int column, int width)
+{
+    for (int i = column; i < VMAF_SPEED_BLOCK; i += width)
+        dst[i] = 0;
+    for (int j = first; j < VMAF_SPEED_BLOCK; j++) {
+        const float factor = -2 * v[row] * v[j] + (j == row);
+
+        for (int i = column; i < VMAF_SPEED_BLOCK; i += width)
+            dst[i] += factor * m[j][i];
+    }
+}
+
+/**
+ * Make a triangular matrix of the given one, by Householder's reflections, and their product.
+ *
+ * @return 0 if there is no inverse
+ */
+SHARED_INLINE int vmaf_triangulate(VMAFSpeedWork *s, int lane, int nb_lanes)
+{
+    const int width = nb_lanes < 32 ? 1 : 32, row = lane / width, column = lane % width;
+    const int nb_rows = nb_lanes / width, last = VMAF_SPEED_BLOCK - 1;
+    float *v = s->v;
+    int is_regular = 1;
+
+    for (int r = row; r <= last; r += nb_rows)
+        for (int i = column; i <= last; i += width) {
+            s->factor[0][r][i] = s->given[r][i];
+            s->factor[1][r][i] = r == i;
+        }
+    VMAF_SYNC();
+    for (int k = 0; k < last; k++) {
+        float sum = 0, length, head;
+
+        for (int i = k; i <= last; i++)
+            sum += s->factor[0][i][k] * s->factor[0][i][k];
+        length = vmaf_sqrtf(sum);
+        // the sign is that of the matrix as it was given, in libvmaf
+        head   = s->factor[0][k][k] + (s->given[k][k] >= 0 ? length : -length);
+        sum    = head * head;
+        for (int i = k + 1; i <= last; i++)
+            sum += s->factor[0][i][k] * s->factor[0][i][k];
+        length = vmaf_sqrtf(sum);
+        for (int i = k + lane; i <= last; i += nb_lanes)
+            v[i] = (i == k ? head : s->factor[0][i][k]) / length;
+        VMAF_SYNC();
+        for (int r = 2 * k + row; r <= 2 * last + 1; r += nb_rows)
+            vmaf_reflect_row(s->next[r & 1][r >> 1], v, r >> 1, k, s->factor[r & 1],
+                             column, width);
+        VMAF_SYNC();
+        for (int r = 2 * k + row; r <= 2 * last + 1; r += nb_rows)
+            for (int i = column; i <= last; i += width)
+                s->factor[r & 1][r >> 1][i] = s->next[r & 1][r >> 1][i];
+        VMAF_SYNC();
+    }
+    for (int r = row; r <= last; r += nb_rows)
+        for (int i = column; i <= last; i += width)
+            s->factor[0][r][i] = 0;
+    for (int r = row; r <= last; r += nb_rows)
+        for (int j = 0; j <= last; j++)
+            for (int i = column; i <= last; i += width)
+                s->factor[0][r][i] += s->factor[1][r][j] * s->given[j][i];
+    VMAF_SYNC();
+    for (int i = 0; i <= last; i++)
+        is_regular &= !(vmaf_fabsf(s->factor[0][i][i]) < VMAF_SPEED_SINGULAR);
+    return is_regular;
+}
+
+/// The contrast of a block, by the inverse of the matrix.
+SHARED_INLINE float vmaf_speed_contrast(const VMAFSpeedWork *s, const float *block, int stride)
+{
+    float x[VMAF_SPEED_BLOCK], y[VMAF_SPEED_BLOCK], contrast = 0;
+
+    for (int i = 0; i < VMAF_SPEED_BLOCK; i++) {
+        x[i] = 0;
+        y[i] = block[i / VMAF_SPEED_SIDE * stride + i % VMAF_SPEED_SIDE];
+    }
+    for (int i = 0; i < VMAF_SPEED_BLOCK; i++)
+        for (int k = 0; k < VMAF_SPEED_BLOCK; k++)
+            x[i] += s->factor[1][i][k] * y[k];
+    for (int i = VMAF_SPEED_BLOCK - 1; i >= 0; i--) {
+        for (int k = i + 1; k < VMAF_SPEED_BLOCK; k++)
+            x[i] -= x[k] * s->factor[0][i][k];
+        x[i] /= s->factor[0][i][i];
+    }
+    for (int i = 0; i < VMAF_SPEED_BLOCK; i++)
+        contrast += x[i] * y[i] / VMAF_SPEED_BLOCK;
+    return contrast;
 }
 
 #endif /* AVFILTER_VMAF_ARITHMETIC_H */

@@ -18,18 +18,10 @@
 
 /**
  * @file
- * CAMBI, the banding that VMAF v1 measures in the luma of the encode.
- *
- * Pulkit Tandon, Mariana Afonso, Joel Sole and Lukas Krasula, "CAMBI: Contrast-aware Multiscale
- * Banding Index", Picture Coding Symposium 2021.
- *
- * The contrast to each of the four nearest steps counts as far as many pixels around have either
- * value. All is integer but for one multiplication, in libvmaf's order.
+ * CAMBI on the CPU.
  */
 
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "libavutil/attributes.h"
@@ -44,34 +36,16 @@
 #include "filters.h"
 #include "vmaf_cpu.h"
 
-#define SCALES    5
-#define CONTRASTS 4         ///< steps of 1 to 4 are seen as bands
-
-/// One side must have this much.
-#define MIN_SIZE 216
-
-/// A picture of at least so many samples is measured at half its size.
-#define LARGE (1920 * 1080)
-
-/// Of the 10-bit values that are seen: no band is dark enough to be invisible, or so bright that
-/// its step is; by BT.1886 in limited range, for a display of 0.01 to 300 cd/m2.
-#define DARKEST 78
-static const int brightest[CONTRASTS] = { 178, 305, 432, 559 };
-
-/// Values that are counted, with those that are a contrast away from them.
-#define FIRST_VALUE 67
-#define NB_VALUES   497
-
-/// A value needs this many neighbours in a 7x7 window that begin no edge.
-#define MASK_SIZE   7
-#define MASK_ROWS   8       ///< a power of two
+#define SCALES     VMAF_CAMBI_SCALES
+#define CONTRASTS  VMAF_CAMBI_CONTRASTS
+#define MAX_WINDOW VMAF_CAMBI_MAX_WINDOW
+#define NB_VALUES  VMAF_CAMBI_VALUES
+#define MASK_SIZE  VMAF_CAMBI_MASK
+#define MASK_ROWS  8        ///< a power of two
 
 /// Samples of one value beside each other that are counted at once.
 #define MAX_RUN     8
 
-#define TOP_SHARE   0.6     ///< of the pixels, which make the score
-#define MAX_SCORE   17
-#define MAX_WINDOW  65
 #define VECTOR      16      ///< counts are added in so many
 
 /// What one job works in.
@@ -89,12 +63,8 @@ typedef struct Job {
 } Job;
 
 struct VMAFCambi {
-    int src_w, src_h, depth;
-    int width, height;              ///< that were encoded
-    int dithers;                    ///< 8-bit sources have been dithered
-    int is_halved;
+    VMAFCambiPicture picture;
     int has_avx2;
-    int window, mask_min;
     int *column, *line;             ///< of the source, for each of the encode; NULL if equal
     float reciprocal[MAX_WINDOW * MAX_WINDOW + 1];
     int count_stride;
@@ -139,18 +109,18 @@ static av_always_inline void get_source(const VMAFCambi *s, const AVFrame *frame
                             (ptrdiff_t)frame->linesize[0];
     const uint16_t *src16 = (const uint16_t *)src8;
     uint16_t *dst = job->source[y & 1];
-    const int w = s->width, shift = s->depth - 10;
+    const int w = s->picture.width, depth = s->picture.depth;
 
-    if (s->depth == 8) {
+    if (depth == 8) {
         for (int x = 0; x < w; x++)
-            dst[x] = src8[s->column ? s->column[x] : x] << 2;
+            dst[x] = vmaf_cambi_value(src8[s->column ? s->column[x] : x], 8);
     } else {
         for (int x = 0; x < w; x++)
             dst[x] = src16[s->column ? s->column[x] : x];
         for (int x = 0; x < w; x++)
             job->bits |= dst[x];
-        for (int x = 0; x < w && shift; x++)
-            dst[x] = dst[x] + (1 << shift >> 1) >> shift;
+        for (int x = 0; x < w && depth > 10; x++)
+            dst[x] = vmaf_cambi_value(dst[x], depth);
     }
 }
 
@@ -159,13 +129,13 @@ static av_always_inline void get_row(const VMAFCambi *s, const AVFrame *frame, J
 {
     const uint16_t *above = job->source[y & 1], *below = job->source[(y + 1) & 1];
     uint16_t *dst = job->row[y & 1];
-    const int w = s->width;
+    const int w = s->picture.width;
 
-    if (y + 1 < s->height)
+    if (y + 1 < s->picture.height)
         get_source(s, frame, job, y + 1);
-    if (!s->dithers) {
+    if (!s->picture.dithers) {
         memcpy(dst, above, w * sizeof(*dst));
-    } else if (y + 1 < s->height) {
+    } else if (y + 1 < s->picture.height) {
         for (int x = 0; x < w - 1; x++)
             dst[x] = above[x] + above[x + 1] + below[x] + below[x + 1] >> 2;
         dst[w - 1] = above[w - 1] + below[w - 1] >> 1;
@@ -181,7 +151,7 @@ static av_always_inline void mask_row(const VMAFCambi *s, Job *job, uint8_t *res
                                       int step, int w, int y)
 {
     uint8_t *restrict sum = job->flat_sum, *restrict all = job->mask;
-    const int width = s->width, least = s->mask_min;
+    const int width = s->picture.width, least = s->picture.mask_min;
 
     memset(sum, 0, width);
     for (int i = 0; i < MASK_SIZE; i++) {
@@ -206,7 +176,7 @@ static av_always_inline int prepare_slice(AVFilterContext *ctx, void *arg, int j
     const VMAFCambi *s = td->s;
     Job *job = &s->job[jobnr];
     const int begin = td->h * jobnr / nb_jobs, end = td->h * (jobnr + 1) / nb_jobs;
-    const int step  = td->step, w = td->w, width = s->width;
+    const int step  = td->step, w = td->w, width = s->picture.width;
     const int first = FFMAX(begin * step - MASK_SIZE / 2, 0);
     const int last  = (end - 1) * step + MASK_SIZE / 2;
 
@@ -220,8 +190,8 @@ static av_always_inline int prepare_slice(AVFilterContext *ctx, void *arg, int j
         uint8_t *restrict flat = job->flat[y & MASK_ROWS - 1];
         const int done = y - MASK_SIZE / 2;
 
-        if (y < s->height) {
-            if (y + 1 < s->height)
+        if (y < s->picture.height) {
+            if (y + 1 < s->picture.height)
                 get_row(s, td->frame, job, y + 1);
             else
                 below = row;
@@ -241,19 +211,12 @@ static av_always_inline int prepare_slice(AVFilterContext *ctx, void *arg, int j
 
 // ---- scales ----
 
-static av_always_inline int mode3(int a, int b, int c)
-{
-    const int least = FFMIN3(a, b, c);
-
-    return (a == b) | (a == c) ? a : b == c ? b : least;
-}
-
 static av_always_inline void mode_row(uint16_t *restrict dst, const uint16_t *restrict a,
                                       const uint16_t *restrict b, const uint16_t *restrict c,
                                       int w)
 {
     for (int x = 0; x < w; x++)
-        dst[x] = mode3(a[x], b[x], c[x]);
+        dst[x] = vmaf_cambi_mode(a[x], b[x], c[x]);
 }
 
 /// Row y of a scale, which is the one before or every second sample of it, filtered along itself.
@@ -322,7 +285,7 @@ static av_always_inline void count_row(const ThreadData *td, Job *job, int y, in
     const uint8_t *mask   = td->mask  + y * (size_t)td->w;
 
     for (int x = 0, n; (x = next_masked(mask, x, td->w)) < td->w; x += n) {
-        const unsigned value = image[x] - FIRST_VALUE;
+        const unsigned value = image[x] - VMAF_CAMBI_FIRST;
         const uint16_t *restrict run;
         uint16_t *restrict count;
 
@@ -331,7 +294,8 @@ static av_always_inline void count_row(const ThreadData *td, Job *job, int y, in
             continue;
         run   = s->run[n];
         count = job->count + (value + CONTRASTS) * (size_t)s->count_stride + x;
-        for (int end = s->window + n - 1; end > 0; end -= VECTOR, count += VECTOR, run += VECTOR)
+        for (int end = s->picture.window + n - 1; end > 0;
+             end -= VECTOR, count += VECTOR, run += VECTOR)
             for (int i = 0; i < VECTOR; i++)
                 count[i] += sign * run[i];
     }
@@ -342,16 +306,15 @@ static av_always_inline void contrast_run(const VMAFCambi *s, float *restrict ds
                                           const uint16_t *restrict count, int value, int n)
 {
     memset(dst, 0, n * sizeof(*dst));
-    for (int d = 0; d < CONTRASTS; d++) {
-        const uint16_t *above = count + (d + 1) * s->count_stride;
-        const uint16_t *below = count - (d + 1) * s->count_stride;
+    for (int step = 1; step <= CONTRASTS; step++) {
+        const uint16_t *above = count + step * s->count_stride;
+        const uint16_t *below = count - step * s->count_stride;
 
-        // the offset by the four contrasts is part of libvmaf's limit
-        if (value > brightest[d] || value + CONTRASTS + d + 1 <= DARKEST)
+        if (!vmaf_cambi_is_seen(value, step))
             continue;
         for (int x = 0; x < n; x++) {
-            const int here = count[x], near = FFMAX(above[x], below[x]);
-            const float c  = (float)((d + 1) * here * near) * s->reciprocal[near + here];
+            const float c = vmaf_cambi_contrast(step, count[x], FFMAX(above[x], below[x]),
+                                                s->reciprocal);
 
             dst[x] = FFMAX(dst[x], c);
         }
@@ -364,7 +327,7 @@ static av_always_inline int contrast_slice(AVFilterContext *ctx, void *arg, int 
     const VMAFCambi *s = td->s;
     Job *job = &s->job[jobnr];
     const int begin = td->h * jobnr / nb_jobs, end = td->h * (jobnr + 1) / nb_jobs;
-    const int around = s->window / 2;
+    const int around = s->picture.window / 2;
 
     memset(job->count, 0, (NB_VALUES + 2 * CONTRASTS) * (size_t)s->count_stride * 2);
     job->nb_contrasts = 0;
@@ -377,7 +340,7 @@ static av_always_inline int contrast_slice(AVFilterContext *ctx, void *arg, int 
         if (y + around < td->h)
             count_row(td, job, y + around, 1);
         for (int x = 0, n; (x = next_masked(mask, x, td->w)) < td->w; x += n) {
-            const unsigned value = image[x] - FIRST_VALUE;
+            const unsigned value = image[x] - VMAF_CAMBI_FIRST;
 
             n = run_length(image, mask, x, td->w);
             if (value < NB_VALUES) {
@@ -401,7 +364,7 @@ VMAF_JOB_FORMS(contrast_slice)
 /// The mean of the largest of a scale's contrasts. They are so coarse that any order has one sum.
 static double pool(const VMAFCambi *s, int nb_jobs, int nb)
 {
-    const int nb_top = av_clip(TOP_SHARE * nb, 1, nb);
+    const int nb_top = ff_vmaf_cambi_top(nb);
     uint32_t least = 0, known = 0;
     double sum = 0;
     int rest = nb_top;
@@ -433,21 +396,19 @@ static double pool(const VMAFCambi *s, int nb_jobs, int nb)
 int ff_vmaf_cambi(VMAFCambi *s, AVFilterContext *ctx, const AVFrame *encode, double *score)
 {
     ThreadData td = {
-        .s = s, .frame = encode, .step = 1 + s->is_halved,
+        .s = s, .frame = encode, .step = 1 + s->picture.is_halved,
         .image = s->image[1], .mask = s->mask[1],
-        .w = s->is_halved ? (s->width  + 1) / 2 : s->width,
-        .h = s->is_halved ? (s->height + 1) / 2 : s->height,
+        .w = s->picture.is_halved ? (s->picture.width  + 1) / 2 : s->picture.width,
+        .h = s->picture.is_halved ? (s->picture.height + 1) / 2 : s->picture.height,
     };
-    double sum = 0;
+    double mean[SCALES];
     int nb_jobs = FFMIN(s->nb_jobs, td.h), bits = 0;
 
     ff_filter_execute(ctx, VMAF_JOB(s, prepare_slice), &td, NULL, nb_jobs);
     for (int i = 0; i < nb_jobs; i++)
         bits |= s->job[i].bits;
-    if (bits >> s->depth) {
-        av_log(ctx, AV_LOG_ERROR, "The encode has samples of more than %d bits.\n", s->depth);
-        return AVERROR_INVALIDDATA;
-    }
+    if (bits >> s->picture.depth)
+        return ff_vmaf_refuse_depth(ctx, s->picture.depth);
     for (int scale = 0; scale < SCALES; scale++) {
         td.src      = s->image[!(scale & 1)];
         td.src_mask = s->mask[!(scale & 1)];
@@ -460,61 +421,29 @@ int ff_vmaf_cambi(VMAFCambi *s, AVFilterContext *ctx, const AVFrame *encode, dou
         nb_jobs     = FFMIN(s->nb_jobs, td.h);
         ff_filter_execute(ctx, VMAF_JOB(s, filter_slice), &td, NULL, nb_jobs);
         ff_filter_execute(ctx, VMAF_JOB(s, contrast_slice), &td, NULL, nb_jobs);
-        sum += (16 >> scale) * pool(s, nb_jobs, td.w * td.h);
+        mean[scale] = pool(s, nb_jobs, td.w * td.h);
     }
-    *score = FFMIN(sum / (s->window * s->window), MAX_SCORE);
+    *score = ff_vmaf_cambi_score(&s->picture, mean);
     return 0;
 }
 
 // ---- set-up ----
 
-static int ceil_log2(int n)
-{
-    return n > 1 ? av_log2(n - 1) + 1 : 0;
-}
-
-/// The nearest of n samples for each of nb, as libvmaf's steps of float find them.
-static av_cold int *make_positions(VMAFMemory *m, int n, int nb)
-{
-    const float ratio = (float)n / nb;
-    float at = ratio / 2 - 0.5;
-    int *dst = vmaf_alloc(m, nb, sizeof(*dst));
-
-    for (int i = 0; i < nb && dst; i++, at += ratio)
-        dst[i] = at + 0.5;
-    return dst;
-}
-
 static av_cold void init_job(const VMAFCambi *s, VMAFMemory *m, Job *job, int w, int h)
 {
     for (int i = 0; i < 2; i++) {
-        job->source[i] = vmaf_alloc(m, s->width, sizeof(uint16_t));
-        job->row[i]    = vmaf_alloc(m, s->width, sizeof(uint16_t));
+        job->source[i] = vmaf_alloc(m, s->picture.width, sizeof(uint16_t));
+        job->row[i]    = vmaf_alloc(m, s->picture.width, sizeof(uint16_t));
     }
     for (int i = 0; i < MASK_ROWS; i++)
-        job->flat[i] = vmaf_alloc(m, s->width, 1);
-    job->flat_sum = vmaf_alloc(m, s->width, 1);
-    job->mask     = vmaf_alloc(m, s->width, 1);
+        job->flat[i] = vmaf_alloc(m, s->picture.width, 1);
+    job->flat_sum = vmaf_alloc(m, s->picture.width, 1);
+    job->mask     = vmaf_alloc(m, s->picture.width, 1);
     for (int i = 0; i < 3; i++)
         job->mode[i] = vmaf_alloc(m, w, sizeof(uint16_t));
     job->count    = vmaf_alloc(m, (NB_VALUES + 2 * CONTRASTS) * (size_t)s->count_stride,
                                sizeof(uint16_t));
     job->contrast = vmaf_alloc(m, (h / s->nb_jobs + 1) * (size_t)w, sizeof(float));
-}
-
-static av_cold int check_size(const VMAFCambi *s, AVFilterContext *ctx)
-{
-    // that of the last scale, which rounds up at each step
-    const int least = FFMIN(s->width, s->height) - 1 >> (SCALES - 1 + s->is_halved);
-
-    if (FFMAX(s->width, s->height) < MIN_SIZE || s->window > MAX_WINDOW ||
-        least + 1 < s->window / 2) {
-        av_log(ctx, AV_LOG_ERROR, "CAMBI cannot measure a picture of %dx%d: one side must be at "
-               "least %d, the other a tenth of it, and both together less than 6000, or %d "
-               "samples and more.\n", s->width, s->height, MIN_SIZE, LARGE);
-        return AVERROR(EINVAL);
-    }
-    return 0;
 }
 
 av_cold int ff_vmaf_cambi_init(VMAFCambi **ps, AVFilterContext *ctx, int width, int height,
@@ -526,40 +455,17 @@ av_cold int ff_vmaf_cambi_init(VMAFCambi **ps, AVFilterContext *ctx, int width, 
 
     if (!s)
         return AVERROR(ENOMEM);
-    s->has_avx2 = VMAF_HAS_AVX2;
-    s->depth    = depth;
-    s->width    = width;
-    s->height   = height;
-    if (options->width && options->height &&
-        options->width <= width && options->height <= height) {
-        s->width  = options->width;
-        s->height = options->height;
-    }
-    s->dithers   = (options->depth ? options->depth : depth) < 10;
-    s->is_halved = s->width * s->height >= LARGE;
-    s->window    = MAX_WINDOW * (s->width + s->height) / 375 >> 4;
-    if (s->is_halved)
-        s->window = s->window + 1 >> 1;
-    s->window  |= 1;
-    s->mask_min = MASK_SIZE * MASK_SIZE +
-                  3 * (ceil_log2((s->width >> 6) * (s->height >> 6)) - 11) - 1 >> 1;
-    if ((ret = check_size(s, ctx)) < 0)
+    if ((ret = ff_vmaf_cambi_picture(&s->picture, ctx, width, height, depth, options)) < 0)
         return ret;
-
-    // libvmaf's table has nine decimal digits
-    for (int i = 1; i <= s->window * s->window; i++) {
-        char text[32];
-
-        snprintf(text, sizeof(text), "%.9g", 1.0 / i);
-        s->reciprocal[i] = strtof(text, NULL);
-    }
+    s->has_avx2 = VMAF_HAS_AVX2;
+    ff_vmaf_cambi_reciprocals(s->reciprocal, s->picture.window);
     for (int n = 1; n <= MAX_RUN; n++)
         for (int i = 0; i < n; i++)
-            for (int x = i; x < i + s->window; x++)
+            for (int x = i; x < i + s->picture.window; x++)
                 s->run[n][x]++;
-    w = s->is_halved ? (s->width  + 1) / 2 : s->width;
-    h = s->is_halved ? (s->height + 1) / 2 : s->height;
-    s->count_stride = FFALIGN(w + s->window + VECTOR, 32);
+    w = s->picture.is_halved ? (s->picture.width  + 1) / 2 : s->picture.width;
+    h = s->picture.is_halved ? (s->picture.height + 1) / 2 : s->picture.height;
+    s->count_stride = FFALIGN(w + s->picture.window + VECTOR, 32);
     for (int i = 0; i < 2; i++) {
         s->image[i] = vmaf_alloc(m, (size_t)w * h, sizeof(*s->image[i]));
         s->mask[i]  = vmaf_alloc(m, (size_t)w * h, 1);
@@ -568,11 +474,17 @@ av_cold int ff_vmaf_cambi_init(VMAFCambi **ps, AVFilterContext *ctx, int width, 
     s->job     = vmaf_alloc(m, s->nb_jobs, sizeof(*s->job));
     for (int i = 0; i < s->nb_jobs && s->job; i++)
         init_job(s, m, &s->job[i], w, h);
-    if (s->width != width || s->height != height) {
-        s->column = make_positions(m, width,  s->width);
-        s->line   = make_positions(m, height, s->height);
+    if (s->picture.width != width || s->picture.height != height) {
+        s->column = vmaf_alloc(m, s->picture.width,  sizeof(*s->column));
+        s->line   = vmaf_alloc(m, s->picture.height, sizeof(*s->line));
     }
-    return m->is_short ? AVERROR(ENOMEM) : 0;
+    if (m->is_short)
+        return AVERROR(ENOMEM);
+    if (s->column) {
+        ff_vmaf_cambi_positions(s->column, width,  s->picture.width);
+        ff_vmaf_cambi_positions(s->line,   height, s->picture.height);
+    }
+    return 0;
 }
 
 av_cold void ff_vmaf_cambi_free(VMAFCambi **s)

@@ -399,7 +399,7 @@ static av_always_inline int motion_slice(AVFilterContext *ctx, void *arg, int jo
         for (int p = 0; p < PICTURES; p++)
             for (int i = 0; i < VMAF_MOTION_TAPS; i++)
                 line[p][i] = picture_row(s, 0, w, p,
-                                         vmaf_motion_mirror(y + i - VMAF_MOTION_TAPS / 2, h));
+                                         vmaf_mirror(y + i - VMAF_MOTION_TAPS / 2, h));
         if (s->depth == 8)
             blur_columns8(half, odd, line[ENCODE], line[REFERENCE], 8, w);
         else
@@ -410,8 +410,12 @@ static av_always_inline int motion_slice(AVFilterContext *ctx, void *arg, int jo
             half[w - 1 + i] = half[w - 1 - i];
             odd[w - 1 + i]  = odd[w - 1 - i];
         }
-        for (int x = 0; x < w; x++)
-            sum += vmaf_motion_row(half + x, odd + x);
+        for (int x = 0; x < w; x++) {
+            const int32_t *a = half + x, *b = odd + x;
+
+            sum += vmaf_motion_row(vmaf_motion_taps(a[-2], a[-1], a[0], a[1], a[2]),
+                                   vmaf_motion_taps(b[-2], b[-1], b[0], b[1], b[2]));
+        }
         job->sad += sum;
     }
     return 0;

@@ -27,6 +27,7 @@
 
 static int check_devices(AVFilterContext *ctx)
 {
+    const CUDAPair *p = ctx->priv;
     const AVHWFramesContext *m = (void *)ff_filter_link(ctx->inputs[0])->hw_frames_ctx->data;
     const AVHWFramesContext *r = (void *)ff_filter_link(ctx->inputs[1])->hw_frames_ctx->data;
 
@@ -36,7 +37,7 @@ static int check_devices(AVFilterContext *ctx)
                "-filter_hw_device gpu and hwupload.\n");
         return AVERROR(EINVAL);
     }
-    if (m->sw_format != r->sw_format) {
+    if (m->sw_format != r->sw_format && !p->mixes_formats) {
         const char *format = av_get_pix_fmt_name(m->sw_format);
 
         av_log(ctx, AV_LOG_ERROR, "The main input is %s, the reference %s: insert "
@@ -57,14 +58,16 @@ static int queue_pair(FFFrameSync *fs)
     if (ret < 0)
         return ret;
     ret = ff_cuda_queue_frame(ctx, frame, ref, p->previous);
-    if (ret < 0 || !p->keeps_previous)
+    if (ret < 0 || !p->nb_previous)
         return ret;
     // also where the timeline leaves this pair out
     if ((ret = ff_framesync_get_frame(fs, 1, &ref, 0)) < 0 || !ref)
         return ret;
-    av_frame_free(&p->previous);
-    p->previous = av_frame_clone(ref);
-    return p->previous ? 0 : AVERROR(ENOMEM);
+    av_frame_free(&p->previous[p->nb_previous - 1]);
+    for (int i = p->nb_previous - 1; i > 0; i--)
+        p->previous[i] = p->previous[i - 1];
+    p->previous[0] = av_frame_clone(ref);
+    return p->previous[0] ? 0 : AVERROR(ENOMEM);
 }
 
 static int config_output(AVFilterLink *outlink)
@@ -100,7 +103,8 @@ void ff_cuda_pair_uninit(AVFilterContext *ctx)
     CUDAPair *p = ctx->priv;
 
     ff_cuda_queue_uninit(ctx);
-    av_frame_free(&p->previous);
+    for (int i = 0; i < CUDA_QUEUE_MAX_OTHERS; i++)
+        av_frame_free(&p->previous[i]);
     ff_pair_sync_uninit(&p->sync, ctx);
 }
 

@@ -36,8 +36,10 @@ typedef struct CUDAPair {
     CUDAQueue queue;
     PairSync sync;
 
-    int keeps_previous;     ///< set by the filter: kernels read the reference's previous frame
-    AVFrame *previous;      ///< that frame, NULL or perhaps the same again
+    // set by the filter
+    int nb_previous;        ///< kernels read so many of the reference's frames before
+    int mixes_formats;      ///< the filter itself checks the formats of the inputs
+    AVFrame *previous[CUDA_QUEUE_MAX_OTHERS];   ///< those, NULL or perhaps the same again
 } CUDAPair;
 
 extern const AVFilterPad ff_cuda_pair_inputs[2], ff_cuda_pair_output[1];

@@ -376,6 +376,28 @@ int ff_cuda_queue_flush(AVFilterContext *ctx)
     return ret;
 }
 
+/// Pass on a frame, or free it where nobody takes it.
+static int leave(AVFilterContext *ctx, AVFrame *frame, int pass_on)
+{
+    if (pass_on)
+        return ff_filter_frame(ctx->outputs[0], frame);
+    av_frame_free(&frame);
+    return 0;
+}
+
+/// The same with those that the filter has held.
+static int leave_held(AVFilterContext *ctx, int ended, int pass_on)
+{
+    const CUDAQueue *q = ctx->priv;
+    AVFrame *frame;
+    int ret;
+
+    while ((ret = q->filter->get(ctx, &frame, ended)) > 0)
+        if ((ret = leave(ctx, frame, pass_on)) < 0)
+            break;
+    return ret;
+}
+
 /**
  * Report the frames whose results are there, and pass them on.
  *
@@ -403,14 +425,18 @@ static int deliver(AVFilterContext *ctx, int max_left, int pass_on)
             // after an error, uninit() does not report the frames behind it
             q->failed = ret < 0;
         }
-        if (ret >= 0 && pass_on)
+        if (ret >= 0 && !q->filter->get)
             FFSWAP(AVFrame *, frame, slot->frame);
         free_frames(slot);
         q->first = (q->first + 1) % q->size;
         q->nb_queued--;
         if (frame)
-            ret = ff_filter_frame(ctx->outputs[0], frame);
+            ret = leave(ctx, frame, pass_on);
+        else if (ret >= 0)
+            ret = leave_held(ctx, 0, pass_on);
     }
+    if (ret >= 0 && q->filter->get && (q->eof || q->drained))
+        ret = leave_held(ctx, 1, pass_on);
     return ret;
 }
 
@@ -420,10 +446,10 @@ static int deliver(AVFilterContext *ctx, int max_left, int pass_on)
  * @return 1 if it was added, 0 if not, or a negative AVERROR
  */
 static int add_to_batch(AVFilterContext *ctx, CUDAQueueSlot *slot, const AVFrame *ref,
-                        const AVFrame *other)
+                        AVFrame *const *other)
 {
     CUDAQueue *q = ctx->priv;
-    const AVFrame *kept[] = { ref, other };
+    const AVFrame *kept[] = { ref, other ? other[0] : NULL, other ? other[1] : NULL };
     int added, ret = ff_cuda_queue_check_frame(ctx->inputs[0], slot->frame);
 
     for (int i = 0; i < FF_ARRAY_ELEMS(kept) && ret >= 0; i++)
@@ -439,7 +465,7 @@ static int add_to_batch(AVFilterContext *ctx, CUDAQueueSlot *slot, const AVFrame
 }
 
 int ff_cuda_queue_frame(AVFilterContext *ctx, AVFrame *frame, const AVFrame *ref,
-                        const AVFrame *other)
+                        AVFrame *const *other)
 {
     CUDAQueue *q = ctx->priv;
     const int64_t now = av_gettime_relative();
@@ -557,7 +583,7 @@ int ff_cuda_queue_command(AVFilterContext *ctx, const char *cmd, const char *arg
     if (ret < 0 || strcmp(cmd, "drain"))
         return ret;
     q->drained = 1;
-    if (q->error || !q->nb_queued || ff_outlink_get_status(ctx->outputs[0]))
+    if (q->error || !q->cu || ff_outlink_get_status(ctx->outputs[0]))
         return q->error;
     ret = ff_cuda_queue_enter(ctx);
     if (ret >= 0) {

@@ -56,6 +56,7 @@
 #include "shared.h"
 
 #define CUDA_QUEUE_MAX_MEMORY 8
+#define CUDA_QUEUE_MAX_OTHERS 2     ///< more frames that kernels read
 #define CUDA_QUEUE_MAX_MODULES 3
 
 /// A kernel of a module, and where in the filter's context its address goes.
@@ -82,7 +83,7 @@ typedef struct CUDAQueueModule {
 /// A frame in the queue.
 typedef struct CUDAQueueSlot {
     AVFrame *frame;
-    AVFrame *kept[2];           ///< others that its kernels read, or NULL
+    AVFrame *kept[1 + CUDA_QUEUE_MAX_OTHERS];   ///< others that its kernels read, or NULL
     uint64_t n;                 ///< the frame's number
     void *state;                ///< [state_size] of the frame
     int scored;                 ///< 0 if there are no kernels for it
@@ -116,6 +117,14 @@ typedef struct CUDAQueueFilter {
      * @param result NULL if there are no kernels for it
      */
     int (*report)(AVFilterContext *ctx, AVFrame *frame, const void *result);
+    /**
+     * Get the next frame that leaves, where that is not each one when it was reported: then report()
+     * takes references. May be NULL.
+     *
+     * @param ended no frame is to come: none waits for others
+     * @return 1, 0 if there is none, or a negative AVERROR
+     */
+    int (*get)(AVFilterContext *ctx, AVFrame **frame, int ended);
 } CUDAQueueFilter;
 
 typedef struct CUDAQueue {
@@ -154,9 +163,10 @@ typedef struct CUDAQueue {
     CUdeviceptr result_device;  ///< the address of result for kernels
 } CUDAQueue;
 
-#define CUDA_QUEUE_OPTION(flags)                                                \
+#define CUDA_QUEUE_OPTION_OF(nb, flags)                                         \
     { "queue", "set the number of frames in flight, 1 to wait for each",        \
-      offsetof(CUDAQueue, size), AV_OPT_TYPE_INT, { .i64 = 8 }, 1, 64, flags }
+      offsetof(CUDAQueue, size), AV_OPT_TYPE_INT, { .i64 = nb }, 1, 64, flags }
+#define CUDA_QUEUE_OPTION(flags) CUDA_QUEUE_OPTION_OF(8, flags)
 
 /// The pad of filters with one input.
 extern const AVFilterPad ff_cuda_queue_input[1];
@@ -230,9 +240,9 @@ int ff_cuda_queue_run(AVFilterContext *ctx, int (*take)(AVFilterContext *ctx));
  *
  * @param frame the queue's from now on, also after an error
  * @param ref   of the second input; with two inputs, a frame without it only passes
- * @param other one more frame that the kernels read, or NULL
+ * @param other [CUDA_QUEUE_MAX_OTHERS] more frames that the kernels read, or NULL
  */
 int ff_cuda_queue_frame(AVFilterContext *ctx, AVFrame *frame, const AVFrame *ref,
-                        const AVFrame *other);
+                        AVFrame *const *other);
 
 #endif /* AVFILTER_CUDA_QUEUE_H */

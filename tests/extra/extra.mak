@@ -7,7 +7,7 @@
 # The stand-in, and the kernels compiled for the CPU. They count through arrays of arrays as if
 # these were one.
 STAND_IN = tests/extra/libcuda.so.1
-ON_CPU   = $(foreach F,bliinds blocksmooth detailloss mad mad_chirp mad_large ssim,tests/extra/vf_$(F)_cuda.o)
+ON_CPU   = $(foreach F,bliinds blocksmooth detailloss mad mad_chirp mad_large ssim vmaf,tests/extra/vf_$(F)_cuda.o)
 $(ON_CPU) $(addprefix tests/extra/,cuda_on_cpu.o fft_cuda.o): \
     CXXFLAGS += -O2 -fPIC -ffp-contract=off -fno-strict-aliasing -fno-aggressive-loop-optimizations
 $(ON_CPU): CXXFLAGS += $(filter -I%,$(CFLAGS)) -I$(SRC_PATH)/libavfilter -include $(SRC_PATH)/tests/extra/cuda_on_cpu.h -x c++
@@ -51,19 +51,20 @@ FATE_QUALITY-$(call WITH_ALL, MAD_CUDA_FILTER FFMPEG) += fate-mad-cuda-fft
 FAULTS_FILTERS = bliinds_cuda ssim_cuda detailloss_cuda mad_cuda blocksmooth_cuda
 FAULTS_OF      = $(FAULTS_FILTERS:%=fate-faults-$(1)-%)
 FAULTS_CUDA    = $(foreach T,in-flight changes driver,$(call FAULTS_OF,$(T))) \
+                 $(addsuffix -vmaf_cuda,$(addprefix fate-faults-,in-flight driver)) \
                  $(addprefix fate-faults-,checked cropped devices many-changes others ranges)
 FAULTS         = $(FAULTS_CUDA) fate-faults-alloc
-$(call FAULTS_OF,in-flight):   RUN = in_flight $(LAST)
-$(call FAULTS_OF,in-flight):   REF = 36 runs of 30 and 7 frames
+$(call FAULTS_OF,in-flight) fate-faults-in-flight-vmaf_cuda:   RUN = in_flight $(LAST)
+$(call FAULTS_OF,in-flight) fate-faults-in-flight-vmaf_cuda:   REF = 36 runs of 30 and 7 frames
 $(call FAULTS_OF,changes):     RUN = changes $(LAST) 20 3
 $(call FAULTS_OF,changes):     REF = 63 frames
-$(call FAULTS_OF,driver):      RUN = faults_driver $(LAST)
-$(call FAULTS_OF,driver) fate-faults-alloc: REF = nothing went wrong
+$(call FAULTS_OF,driver) fate-faults-driver-vmaf_cuda:      RUN = faults_driver $(LAST)
+$(call FAULTS_OF,driver) fate-faults-driver-vmaf_cuda fate-faults-alloc: REF = nothing went wrong
 fate-faults-many-changes: RUN = changes bliinds_cuda 200 2 8 5
 fate-faults-many-changes: REF = 402 frames
 fate-faults-checked:      ON  = with_valgrind
 fate-faults-checked:      REF = $(FAULTS_FILTERS:%=%: 0 for 10 frames)
-fate-faults-cropped:      REF = $(patsubst %,%: same,$(filter-out blocksmooth_cuda,$(FAULTS_FILTERS)))
+fate-faults-cropped:      REF = $(patsubst %,%: same,$(filter-out blocksmooth_cuda,$(FAULTS_FILTERS)) vmaf_cuda)
 fate-faults-devices:      REF = 8 errors are told
 fate-faults-others:       REF = others are refused
 fate-faults-ranges:       REF = 4

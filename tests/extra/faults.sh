@@ -7,6 +7,12 @@
 export LD_LIBRARY_PATH=${STAND_IN_FOLDER}
 program=$(cd ${target_path} && pwd)/tests/extra/filter_faults${EXECSUF}
 clip=testsrc2=s=72x64:d=1.2,format=yuv420p
+
+# A small size that a filter takes.
+size_of(){ # filter
+    if test $1 = vmaf_cuda; then echo 218x160; else echo 72x64; fi
+}
+
 # a filter's frames come from here and go there
 up=hwupload
 down=hwdownload,format=yuv420p
@@ -30,7 +36,7 @@ succeeds(){ # options arguments...
 # A filter with options between what it needs.
 chain(){ # filter options
     case $1 in
-    ssim_cuda | detailloss_cuda | mad_cuda)
+    ssim_cuda | detailloss_cuda | mad_cuda | vmaf_cuda)
         echo "split[a][b];[a]${up}[c];[b]negate,${up}[d];[c][d]$1=$2,${down}" ;;
     *)
         echo "${up},$1=$2,${down}" ;;
@@ -64,7 +70,7 @@ told(){ # text
 # All frames, in order, with the same metadata, for each queue and each delay: to the
 # end, up to a few frames, and where some are left alone.
 in_flight(){ # filter
-    source=${clip} runs=0
+    source=testsrc2=s=$(size_of $1):d=1.2,format=yuv420p runs=0
     # of some frames bliinds_cuda needs the bands alone, of others all
     for pair in gop_step=2 gop_intra_bytes=999 width=72 height=64 codec=h264; do
         source=${source},metadata=add:key=lavc.quantizer.${pair%=*}:value=${pair#*=}:enable=lt\(mod\(n\\,5\)\\,2\)
@@ -129,9 +135,10 @@ faults_checked(){
 # It is the same whether frames are cropped before they are on the GPU, or there.
 faults_cropped(){
     down=null
-    for filter in bliinds_cuda ssim_cuda detailloss_cuda mad_cuda; do
-        for up in crop=72:64:8:4,hwupload hwupload,crop=72:64:8:4; do
-            succeeds delay=5 -lavfi "testsrc2=s=96x80:d=0.16,format=yuv420p,$(chain ${filter} queue=3),${print}" ${to_null} |
+    for filter in bliinds_cuda ssim_cuda detailloss_cuda mad_cuda vmaf_cuda; do
+        crop=crop=$(size_of ${filter} | tr x :):8:4
+        for up in ${crop},hwupload hwupload,${crop}; do
+            succeeds delay=5 -lavfi "testsrc2=s=240x180:d=0.16,format=yuv420p,$(chain ${filter} queue=3),${print}" ${to_null} |
                 grep '^lavfi' > ${tmp}/${up%%[=,]*}
         done
         same ${filter} ${tmp}/crop ${tmp}/hwupload
@@ -191,10 +198,10 @@ each(){ # alloc|driver size format filter [file...]
 
 faults_driver(){ # filter
     for options in $(queue_option $1 1) $(queue_option $1 3) $(queue_option $1 8); do
-        each driver 72x64 nv12 $1=${options}
+        each driver $(size_of $1) nv12 $1=${options}
     done
-    each driver 72x64 p010 $1
-    each alloc 72x64 nv12 $1
+    each driver $(size_of $1) p010 $1
+    each alloc $(size_of $1) nv12 $1
     echo "nothing went wrong"
 }
 

@@ -6,6 +6,7 @@ CUDA_TESTS_blocksmooth = errors formats settings tiles writable
 CUDA_TESTS_detailloss  = errors formats instances queue ranges resize tiles
 CUDA_TESTS_mad         = errors formats instances queue ranges tiles
 CUDA_TESTS_ssim        = errors formats instances queue tiles
+CUDA_TESTS_vmaf        = errors formats instances queue ranges resize tiles
 
 # The largest width or height that is too small, for cuda_errors.
 TOO_SMALL_bliinds      = 3
@@ -13,6 +14,7 @@ TOO_SMALL_blocksmooth  = 0
 TOO_SMALL_detailloss   = 15
 TOO_SMALL_mad          = 63
 TOO_SMALL_ssim         = 14
+TOO_SMALL_vmaf         = 32
 
 # $(call TWINS,filter,filter in capitals)
 define TWINS
@@ -31,6 +33,7 @@ $(eval $(call TWINS,blocksmooth,BLOCKSMOOTH))
 $(eval $(call TWINS,detailloss,DETAILLOSS))
 $(eval $(call TWINS,mad,MAD))
 $(eval $(call TWINS,ssim,SSIM))
+$(eval $(call TWINS,vmaf,VMAF))
 
 # mad_cuda by the release, and of pictures that are flat.
 FATE_MAD_CUDA = fate-mad-cuda-flat fate-mad-cuda-oracle

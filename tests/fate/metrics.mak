@@ -64,7 +64,7 @@ PTX       = ptx $(subst -cuda-ptx-,_cuda ,$(@:fate-%=%))
 include $(wildcard $(addprefix $(SRC_PATH)/tests/fate/,bliinds.mak blocksmooth.mak detailloss.mak \
                     ffcrf.mak mad.mak cuda.mak pairs.mak quantizer.mak score_tools.mak vmaf.mak))
 
-FATE_PTX = $(foreach F,bliinds blocksmooth detailloss mad ssim,$(call PTX_TESTS,$(F)))
+FATE_PTX = $(foreach F,bliinds blocksmooth detailloss mad ssim vmaf,$(call PTX_TESTS,$(F)))
 $(FATE_PTX): RUN = $(if $(CONFIG_CUDA_LLVM),$(PTX) $(NVCCFLAGS) $(KERNEL_CLANGFLAGS),skip built with nvcc)
 $(filter %-built,$(FATE_PTX)): PTX += $(lastword $(NVCC))
 $(filter %-nvcc,$(FATE_PTX)): RUN = $(PTX) $(KERNEL_NVCCFLAGS)

@@ -9,3 +9,13 @@ $(eval $(call PROGRAM_TEST,vmaf-layouts,filter_matrix layouts vmaf 321x243 218x2
 FATE_VMAF += fate-vmaf-layouts
 
 FATE_QUALITY-$(call WITH_ALL, VMAF_FILTER FFMPEG) += $(FATE_VMAF)
+
+# The same numbers of CUDA frames.
+FATE_VMAF_CUDA = $(addprefix fate-vmaf-cuda-,depth drawn json motion)
+$(FATE_VMAF_CUDA): RUN  = of_cuda vmaf_$(LAST)
+$(FATE_VMAF_CUDA): FROM = filters/vmaf
+$(FATE_VMAF_CUDA): REF  = $(call REF_OF,vmaf-cuda-%,vmaf-%)
+$(FATE_VMAF_CUDA): NEED = HWUPLOAD_CUDA_FILTER
+$(FATE_VMAF_CUDA): ON   = on_cuda
+
+FATE_HW_QUALITY-$(call WITH_ALL, VMAF_CUDA_FILTER FFMPEG) += $(FATE_VMAF_CUDA)

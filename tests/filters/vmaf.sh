@@ -1,8 +1,23 @@
 # shellcheck shell=sh disable=SC2034,SC2046,SC2086,SC2095,SC2125,SC2154
-# Tests of vmaf, for CMD in tests/fate/metrics.mak: they come after tests/filters/common.sh.
+# Tests of vmaf and vmaf_cuda, for CMD in tests/fate/metrics.mak: they come after
+# tests/filters/common.sh.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
 v1=vmaf_v1.0.16_
+vmaf=vmaf
+# to the GPU, and back
+up=
+down=
+
+# The same test of CUDA frames.
+of_cuda(){ # test
+    vmaf=vmaf_cuda
+    up=,hwupload
+    down=,hwdownload,format=yuv420p
+    parsed=vmaf_cuda
+    gpu="-init_hw_device cuda"
+    "$@"
+}
 
 # Draw a source and its encode, ${tmp}/source and ${tmp}/encode: steps of luma and of chroma, and in
 # the source noise by the usual 32-bit congruence. Products stay below 2^53.
@@ -39,8 +54,8 @@ draw(){ # frames depth chroma-shift-x chroma-shift-y
 # The filter on what was drawn.
 on_drawn(){ # format options [filter-of-main filter-of-reference options-of-ffmpeg]
     raw="-f rawvideo -pix_fmt $1 -video_size 480x360"
-    ffmpeg ${raw} -i ${tmp}/encode ${raw} -i ${tmp}/source \
-        -lavfi "[0]${3:-null}[m];[1]${4:-null}[r];[m][r]vmaf=$2" ${5} ${to_null}
+    ffmpeg ${gpu} ${raw} -i ${tmp}/encode ${raw} -i ${tmp}/source \
+        -lavfi "[0]${3:-null}${up}[m];[1]${4:-null}${up}[r];[m][r]${vmaf}=$2" ${5} ${to_null}
 }
 
 # Of lines of stats_file.
@@ -56,8 +71,9 @@ vmaf_drawn(){
         test ${format} != yuv444p10 || test -e ${tmp}/deep || { draw 4 10 0 0; touch ${tmp}/deep; }
         echo "${format} ${model}"
         on_drawn ${format} model=version=${v1}${model}:f=- | features > ${tmp}/one
-        on_drawn ${format} model=version=${v1}${model}:f=- "" "" "-filter_complex_threads 5" | features > ${tmp}/five
         cat ${tmp}/one
+        test -z "${up}" || continue
+        on_drawn ${format} model=version=${v1}${model}:f=- "" "" "-filter_complex_threads 5" | features > ${tmp}/five
         cmp -s ${tmp}/one ${tmp}/five || echo "and others with five threads"
     done << END
 yuv420p   3d0h
@@ -82,28 +98,31 @@ vmaf_motion(){
     on_drawn yuv420p "enable='not(eq(n,1))':f=-" | sed 's/.* motion_sad/motion_sad/'
     echo "one of two"
     on_drawn yuv420p n_subsample=2:f=- | sed 's/pts.* motion_sad/motion_sad/'
-    ffmpeg -f rawvideo -pix_fmt yuv420p -video_size 480x360 -i ${tmp}/source \
-        -lavfi split,vmaf=model=version=${v1}hfr_3d0h -f framecrc - | grep -c '^0,'
+    ffmpeg ${gpu} -f rawvideo -pix_fmt yuv420p -video_size 480x360 -i ${tmp}/source \
+        -lavfi null${up},split,${vmaf}=model=version=${v1}hfr_3d0h${down} -f framecrc - | grep -c '^0,'
     echo "a graph that is rebuilt"
     pictures_of 480x360:3 400x360:2
-    ffmpeg -i ${tmp}/%d.pgm -lavfi scale,format=yuv420p,split,vmaf=f=${tmp}/stats -f framecrc - | grep -c '^0,'
+    ffmpeg ${gpu} -i ${tmp}/%d.pgm -lavfi scale,format=yuv420p${up},split,${vmaf}=f=${tmp}/stats${down} -f framecrc - |
+        grep -c '^0,'
     sed 's/ .*//' ${tmp}/stats | xargs
     echo "an output that ends early"
-    ffmpeg -lavfi testsrc2=s=480x360:d=1,format=yuv420p,split,vmaf=log_path=${tmp}/log,trim=end_frame=1 ${to_null}
+    ffmpeg ${gpu} -lavfi testsrc2=s=480x360:d=1,format=yuv420p${up},split,${vmaf}=log_path=${tmp}/log,trim=end_frame=1 ${to_null}
     sed -n 's/.*"frames": \([0-9]*\), "scored": \([0-9]*\),.*/\1 \2/p' ${tmp}/log | awk '{ print($1 == $2 ? "all scored" : $0) }'
 }
 
 # bitdepth=10 is what a conversion to 10 bits yields.
 vmaf_depth(){
+    deep=yuv420p10
+    test -z "${up}" || deep=p010le
     draw 2 8 1 1
     for range in limited full; do
-        deep=setrange=${range},scale,format=yuv420p10
-        on_drawn yuv420p model=version=${v1}3d0h'\\:cambi.enc_bitdepth=8':f=- ${deep} ${deep} > ${tmp}/converted
+        convert=setrange=${range},scale,format=yuv420p10${up:+,scale,format=${deep}}
+        on_drawn yuv420p model=version=${v1}3d0h'\\:cambi.enc_bitdepth=8':f=- ${convert} ${convert} > ${tmp}/converted
         on_drawn yuv420p bitdepth=10:f=- setrange=${range} setrange=${range} > ${tmp}/computed
         same "bitdepth=10 of ${range} range" ${tmp}/converted ${tmp}/computed
     done
-    on_drawn yuv420p bitdepth=10:f=- scale,format=yuv420p10 | features
-    on_drawn yuv420p bitdepth=10:f=- null scale,format=yuv420p10 | features
+    on_drawn yuv420p bitdepth=10:f=- scale,format=${deep} | features
+    on_drawn yuv420p bitdepth=10:f=- null scale,format=${deep} | features
 }
 
 # The keys are libvmaf's.
@@ -112,7 +131,7 @@ vmaf_json(){
     on_drawn yuv420p "model=version=${v1}5d0h\\\\:name=phone|version=${v1}hfr_1d5h_2160\\\\:cambi.enc_width=320\\\\:cambi.enc_height=240\\\\:cambi.enc_bitdepth=8:log_path=-:log_fmt=json:n_threads=2:pool=harmonic_mean" |
         sed '/"version"/d; /"fps"/d; /frameNum": 1/d; /"[a-oq-z].*"min"/d; s/, "/,\
 "/g'
-    ffmpeg -lavfi "testsrc2=s=480x360:d=0.08,format=yuv420p,split,vmaf,${print}" ${to_null} | grep -v ^frame | sed 's/=.*//' | sort | uniq -c | sed 's/^ *//'
+    ffmpeg ${gpu} -lavfi "testsrc2=s=480x360:d=0.08,format=yuv420p${up},split,${vmaf},${print}" ${to_null} | grep -v ^frame | sed 's/=.*//' | sort | uniq -c | sed 's/^ *//'
 }
 
 vmaf_errors(){

@@ -1,0 +1,582 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+
+/**
+ * @file
+ * VMAF v1 of CUDA frames
+ *
+ * The twin of vf_vmaf.c: the same digits. Kernels sum integers and make the statistics of chroma;
+ * vmaf.c makes features and scores of these. The filter does not wait for results: main frames
+ * leave in order, each when its result and that of the frame after it have come back.
+ */
+
+#include <stddef.h>
+#include <string.h>
+
+#include "libavutil/common.h"
+#include "libavutil/error.h"
+#include "libavutil/intfloat.h"
+#include "libavutil/log.h"
+#include "libavutil/mem.h"
+#include "libavutil/opt.h"
+#include "libavutil/pixdesc.h"
+
+#include "avfilter.h"
+#include "cuda/pair.h"
+#include "filters.h"
+#include "formats.h"
+#include "luma.h"
+#include "vf_vmaf_cuda.h"
+#include "vmaf.h"
+
+/// Bytes of the device that a batch of more than one pair may take.
+#define MAX_MEMORY (512 << 20)
+
+/// What comes back for a pair. Behind it is, for each size of chroma, what SpEED finds in planes.
+typedef struct Result {
+    VMAFADMSums adm[VMAF_NB_CSF];
+    uint64_t sad[VMAF_NB_WINDOWS];
+    VMAFCUDATop cambi[VMAF_MAX_MODELS][VMAF_CAMBI_SCALES];
+} Result;
+
+/// What CAMBI reads of a model, and SpEED of a size of chroma.
+typedef struct Tables {
+    struct {
+        float reciprocal[VMAF_CAMBI_MAX_WINDOW * VMAF_CAMBI_MAX_WINDOW + 1];
+        int column[LUMA_MAX_SIZE], line[LUMA_MAX_SIZE];
+    } cambi[VMAF_MAX_MODELS];
+    struct {
+        VMAFSpeedPosition column[LUMA_MAX_SIZE], line[LUMA_MAX_SIZE];
+    } speed[VMAF_NB_PRESCALES];
+} Tables;
+
+typedef struct VMAFCUDAContext {
+    CUDAPair pair;
+    VMAFContext common;
+
+    CUDAQueueFilter filter;         ///< with the size of results of these pictures
+    CUfunction motion, adm_first, adm_next, adm_finish;
+    CUfunction cambi_prepare, cambi_filter, cambi_contrast, cambi_select;
+    CUfunction speed_blur, speed_measure;
+    CUdeviceptr images, cambi_memory, tables;
+    VMAFCambiPicture cambi[VMAF_MAX_MODELS];
+    VMAFSpeedPicture speed[VMAF_NB_PRESCALES];
+    size_t speed_at[VMAF_NB_PRESCALES];     ///< in the results
+    int has_pairs;
+    VMAFCUDAParams params;
+} VMAFCUDAContext;
+
+#define OFFSET(x) offsetof(VMAFCUDAContext, x)
+#define FLAGS (AV_OPT_FLAG_FILTERING_PARAM | AV_OPT_FLAG_VIDEO_PARAM)
+
+static const AVOption vmaf_cuda_options[] = {
+    VMAF_OPTIONS(VMAFCUDAContext, common, FLAGS),
+    // SpEED takes as long for a batch as for a pair
+    CUDA_QUEUE_OPTION_OF(32, FLAGS),
+    { NULL }
+};
+
+FRAMESYNC_DEFINE_CLASS(vmaf_cuda, VMAFCUDAContext, pair.sync.fs);
+
+CUDA_QUEUE_PTX(vf_vmaf_cuda);
+
+// ---- kernels ----
+
+static int launch_kernel(AVFilterContext *ctx, CUfunction function, int nb_blocks, int nb_threads)
+{
+    VMAFCUDAContext *s = ctx->priv;
+
+    return ff_cuda_queue_launch(ctx, function, nb_blocks, s->pair.queue.nb_batch, nb_threads, 1, 0,
+                                &s->params);
+}
+
+static int launch_motion(AVFilterContext *ctx, enum VMAFWindow window)
+{
+    VMAFCUDAContext *s = ctx->priv;
+    VMAFCUDAParams *p  = &s->params;
+
+    p->window    = window;
+    p->result_at = offsetof(Result, sad[window]);
+    return launch_kernel(ctx, s->motion, DIV_UP(p->width, VMAF_MOTION_TILE_W) *
+                                         DIV_UP(p->height, VMAF_MOTION_TILE_H),
+                         VMAF_MOTION_THREADS);
+}
+
+/// Bytes that the pictures of a scale after the first take, for a pair.
+static size_t image_size(const VMAFADMScale *adm)
+{
+    return sizeof(int32_t) * PAIR_NB * adm->width * adm->height;
+}
+
+static int launch_adm(AVFilterContext *ctx, enum VMAFCSF csf)
+{
+    VMAFCUDAContext *s = ctx->priv;
+    VMAFCUDAParams *p  = &s->params;
+
+    p->next = s->images;
+    for (int i = 0; i < VMAF_ADM_SCALES; i++) {
+        int ret;
+
+        p->adm   = s->common.adm[csf][i];
+        p->image = p->next;
+        p->next += i ? s->pair.queue.max_batch * image_size(&p->adm) : 0;
+        memcpy(p->row_shift[i], p->adm.row_shift, sizeof(p->adm.row_shift));
+        ret = launch_kernel(ctx, i ? s->adm_next : s->adm_first,
+                            DIV_UP(p->adm.w, VMAF_ADM_TILE_W * VMAF_ADM_TILES) *
+                            DIV_UP(p->adm.h, VMAF_ADM_TILE_H),
+                            VMAF_ADM_TILE_W * VMAF_ADM_TILE_H);
+        if (ret < 0)
+            return ret;
+    }
+    p->result_at = offsetof(Result, adm[csf]);
+    return launch_kernel(ctx, s->adm_finish, VMAF_ADM_SCALES * VMAF_ADM_SUMS * VMAF_ADM_BANDS, 32);
+}
+
+/// Sizes and places of the scales' pictures.
+static void describe_levels(VMAFCUDAParams *p, const VMAFCambiPicture *picture)
+{
+    int divisor = 1 + picture->is_halved;
+
+    p->cambi      = *picture;
+    p->level_size = 0;
+    for (int i = 0; i <= VMAF_CAMBI_SCALES; i++) {
+        p->level[i].w  = DIV_UP(picture->width,  divisor);
+        p->level[i].h  = DIV_UP(picture->height, divisor);
+        p->level[i].at = p->level_size;
+        p->level_size += p->level[i].w * p->level[i].h;
+        divisor      <<= i > 0;
+    }
+}
+
+/// Make the pictures of all scales.
+static int launch_cambi_pictures(AVFilterContext *ctx)
+{
+    VMAFCUDAContext *s = ctx->priv;
+    VMAFCUDAParams *p  = &s->params;
+
+    for (int i = 0; i <= VMAF_CAMBI_SCALES; i++) {
+        int ret;
+
+        p->scale = i - 1;
+        ret = launch_kernel(ctx, i ? s->cambi_filter : s->cambi_prepare,
+                            DIV_UP(p->level[i].w, VMAF_CAMBI_TILE_W) *
+                            DIV_UP(p->level[i].h, VMAF_CAMBI_TILE_H),
+                            VMAF_CAMBI_TILE_W * VMAF_CAMBI_TILE_H);
+        if (ret < 0)
+            return ret;
+    }
+    return 0;
+}
+
+static int launch_cambi(AVFilterContext *ctx, int model)
+{
+    VMAFCUDAContext *s   = ctx->priv;
+    VMAFCUDAParams *p    = &s->params;
+    const int nb_columns = VMAF_CAMBI_COLUMNS - s->cambi[model].window / 2 * 2;
+    const int max_batch  = s->pair.queue.max_batch;
+    int nb = 0, ret;
+
+    describe_levels(p, &s->cambi[model]);
+    p->contrast   = s->cambi_memory;
+    p->value      = p->contrast + sizeof(uint32_t) * max_batch *
+                                  (p->level_size - p->level[1].at);
+    p->mask       = p->value + sizeof(uint16_t) * max_batch * p->level_size;
+    p->reciprocal = s->tables + offsetof(Tables, cambi[model].reciprocal);
+    p->column     = s->tables + offsetof(Tables, cambi[model].column);
+    p->line       = s->tables + offsetof(Tables, cambi[model].line);
+    p->result_at  = offsetof(Result, cambi[model]);
+    if ((ret = launch_cambi_pictures(ctx)) < 0)
+        return ret;
+
+    for (int i = 0; i < VMAF_CAMBI_SCALES; i++) {
+        const int w = p->level[i + 1].w, h = p->level[i + 1].h;
+
+        p->top[i]   = ff_vmaf_cambi_top(w * h);
+        p->first[i] = nb;
+        nb += DIV_UP(w, nb_columns) * DIV_UP(h, VMAF_CAMBI_ROWS);
+    }
+    if ((ret = launch_kernel(ctx, s->cambi_contrast, nb, VMAF_CAMBI_COLUMNS)) < 0)
+        return ret;
+    nb = 0;
+    for (int i = 0; i < VMAF_CAMBI_SCALES; i++) {
+        p->first[i] = nb;
+        nb += DIV_UP(p->level[i + 1].w * p->level[i + 1].h, VMAF_SELECT_SIZE);
+    }
+    for (p->pass = 0; p->pass < VMAF_SELECT_PASSES && ret >= 0; p->pass++)
+        ret = launch_kernel(ctx, s->cambi_select, nb, VMAF_SELECT_THREADS);
+    return ret;
+}
+
+static int launch_speed(AVFilterContext *ctx, enum VMAFPrescale prescale)
+{
+    VMAFCUDAContext *s = ctx->priv;
+    VMAFCUDAParams *p  = &s->params;
+    const int nb_planes = VMAF_CHROMA * PAIR_NB;
+    int ret;
+
+    p->speed        = s->speed[prescale];
+    p->speed_column = s->tables + offsetof(Tables, speed[prescale].column);
+    p->speed_line   = s->tables + offsetof(Tables, speed[prescale].line);
+    p->result_at    = s->speed_at[prescale];
+    ret = launch_kernel(ctx, s->speed_blur, DIV_UP(p->speed.grid_w * p->speed.grid_h * nb_planes,
+                                                   VMAF_GRID_THREADS), VMAF_GRID_THREADS);
+    return ret < 0 ? ret : launch_kernel(ctx, s->speed_measure, nb_planes, VMAF_SPEED_THREADS);
+}
+
+/// Enqueue the kernels of the batch.
+static int launch(AVFilterContext *ctx)
+{
+    const VMAFCUDAContext *s = ctx->priv;
+    const VMAFContext *c = &s->common;
+    int ret = 0;
+
+    for (int i = 0; i < VMAF_NB_WINDOWS && ret >= 0; i++)
+        ret = c->needs_window[i] ? launch_motion(ctx, i) : 0;
+    for (int i = 0; i < VMAF_NB_CSF && ret >= 0; i++)
+        ret = c->needs_csf[i] ? launch_adm(ctx, i) : 0;
+    for (int i = 0; i < c->nb_models && ret >= 0; i++)
+        ret = c->model[i].cambi_of == i ? launch_cambi(ctx, i) : 0;
+    for (int i = 0; i < VMAF_NB_PRESCALES && ret >= 0; i++)
+        ret = c->needs_prescale[i] ? launch_speed(ctx, i) : 0;
+    return ret;
+}
+
+// ---- set-up ----
+
+static const AVPixFmtDescriptor *input_format(const AVFilterContext *ctx, int i)
+{
+    return ff_cuda_queue_format(ff_filter_link(ctx->inputs[i])->hw_frames_ctx);
+}
+
+/// Describe what is measured of pictures of a size, and what comes back.
+static int set_size(AVFilterContext *ctx, int width, int height)
+{
+    VMAFCUDAContext *s = ctx->priv;
+    VMAFContext *c     = &s->common;
+    const AVPixFmtDescriptor *desc = input_format(ctx, PAIR_MAIN);
+    size_t size = sizeof(Result);
+    int ret;
+
+    ff_vmaf_set_size(c, width, height);
+    s->params.width  = width;
+    s->params.height = height;
+    for (int i = 0; i < VMAF_NB_PRESCALES; i++) {
+        if (!c->needs_prescale[i])
+            continue;
+        // libvmaf has no half sample of chroma at the end of odd sizes
+        if ((ret = ff_vmaf_speed_picture(&s->speed[i], ctx, width >> desc->log2_chroma_w,
+                                         height >> desc->log2_chroma_h, ff_vmaf_prescale[i])) < 0)
+            return ret;
+        s->speed_at[i] = size;
+        size += sizeof(float) * VMAF_CHROMA * PAIR_NB * (VMAF_SPEED_HEAD + s->speed[i].nb_blocks);
+    }
+    for (int i = 0; i < c->nb_models; i++)
+        if (c->model[i].cambi_of == i &&
+            (ret = ff_vmaf_cambi_picture(&s->cambi[i], ctx, width, height, s->params.depth,
+                                         &c->model[i].cambi)) < 0)
+            return ret;
+    // frames that are cropped on the GPU have smaller results
+    if (!s->filter.result_size)
+        s->filter.result_size = size;
+    return 0;
+}
+
+/// Check formats and sizes before the device is opened.
+static int check(AVFilterContext *ctx)
+{
+    VMAFCUDAContext *s = ctx->priv;
+    const AVFilterLink *main = ctx->inputs[PAIR_MAIN];
+    const AVPixFmtDescriptor *desc[PAIR_NB];
+    int ret;
+
+    for (int i = 0; i < PAIR_NB; i++) {
+        // the queue tells
+        if (!ff_filter_link(ctx->inputs[i])->hw_frames_ctx)
+            return 0;
+        desc[i] = input_format(ctx, i);
+        if (desc[i]->flags & AV_PIX_FMT_FLAG_RGB)
+            return 0;
+    }
+    if ((ret = ff_vmaf_depth(&s->common, ctx, desc[PAIR_MAIN], desc[PAIR_REFERENCE],
+                             "scale_cuda=format")) < 0)
+        return ret;
+    s->params.depth = ret;
+    ret = ff_vmaf_config(&s->common, ctx, main->w, main->h, desc[PAIR_MAIN]->comp[0].depth);
+    return ret < 0 ? ret : set_size(ctx, main->w, main->h);
+}
+
+static int upload_tables(AVFilterContext *ctx)
+{
+    VMAFCUDAContext *s = ctx->priv;
+    VMAFContext *c     = &s->common;
+    const int w = s->params.width >> input_format(ctx, PAIR_MAIN)->log2_chroma_w;
+    const int h = s->params.height >> input_format(ctx, PAIR_MAIN)->log2_chroma_h;
+    Tables *t = av_mallocz(sizeof(*t));
+    int ret;
+
+    if (!t)
+        return AVERROR(ENOMEM);
+    for (int i = 0; i < c->nb_models; i++)
+        if (c->model[i].cambi_of == i) {
+            ff_vmaf_cambi_reciprocals(t->cambi[i].reciprocal, s->cambi[i].window);
+            ff_vmaf_cambi_positions(t->cambi[i].column, s->params.width,  s->cambi[i].width);
+            ff_vmaf_cambi_positions(t->cambi[i].line,   s->params.height, s->cambi[i].height);
+        }
+    for (int i = 0; i < VMAF_NB_PRESCALES; i++)
+        if (c->needs_prescale[i]) {
+            ff_vmaf_speed_positions(t->speed[i].column, w, s->speed[i].w);
+            ff_vmaf_speed_positions(t->speed[i].line,   h, s->speed[i].h);
+        }
+    ret = ff_cuda_queue_upload(ctx, s->tables, t, sizeof(*t));
+    av_free(t);
+    return ret;
+}
+
+/// Get memory for batches of as many pairs as there is room for.
+static int setup(AVFilterContext *ctx)
+{
+    VMAFCUDAContext *s = ctx->priv;
+    VMAFContext *c     = &s->common;
+    VMAFCUDAParams *p  = &s->params;
+    CUDAQueue *q       = &s->pair.queue;
+    size_t images = 0, cambi = 0, grids = 0, rows;
+    int ret;
+
+    for (int i = 1; i < VMAF_ADM_SCALES; i++)
+        images += image_size(&c->adm[0][i]);
+    p->nb_rows = c->adm[0][0].h;
+    rows = sizeof(uint64_t) * VMAF_ADM_SCALES * VMAF_ADM_SUMS * VMAF_ADM_BANDS * p->nb_rows;
+    for (int i = 0; i < c->nb_models; i++) {
+        if (c->model[i].cambi_of != i)
+            continue;
+        describe_levels(p, &s->cambi[i]);
+        cambi = FFMAX(cambi, sizeof(uint32_t) * (p->level_size - p->level[1].at) +
+                             (sizeof(uint16_t) + 1) * p->level_size);
+    }
+    for (int i = 0; i < VMAF_NB_PRESCALES; i++)
+        grids = FFMAX(grids, sizeof(float) * 2 * VMAF_CHROMA * PAIR_NB *
+                             s->speed[i].grid_w * s->speed[i].grid_h);
+    // while one batch is measured, another one comes
+    q->max_batch = av_clip(MAX_MEMORY / (images + rows + cambi), 1,
+                           FFMIN((q->size + 1) / 2, VMAF_MAX_BATCH));
+    if ((ret = ff_cuda_queue_alloc(ctx, &s->images, q->max_batch * images)) < 0 ||
+        (ret = ff_cuda_queue_alloc(ctx, &p->rows, q->max_batch * rows)) < 0 ||
+        (ret = ff_cuda_queue_alloc(ctx, &s->cambi_memory, q->max_batch * cambi)) < 0 ||
+        (ret = ff_cuda_queue_alloc(ctx, &p->grid, VMAF_MAX_BATCH * grids)) < 0 ||
+        (ret = ff_cuda_queue_alloc(ctx, &p->state, VMAF_MAX_BATCH * sizeof(VMAFCUDAState))) < 0 ||
+        (ret = ff_cuda_queue_alloc(ctx, &s->tables, sizeof(Tables))) < 0)
+        return ret;
+    return upload_tables(ctx);
+}
+
+// ---- a pair ----
+
+static VMAFCUDAPlane plane(const VMAFCUDAContext *s, const AVFrame *frame, int component)
+{
+    const AVPixFmtDescriptor *desc   = ff_cuda_queue_format(frame->hw_frames_ctx);
+    const AVComponentDescriptor *comp = &desc->comp[component];
+    const int is_deep   = comp->depth > 8;
+    const int is_raised = !is_deep && s->params.depth > 8;
+
+    return (VMAFCUDAPlane){
+        .data   = ff_cuda_queue_plane(frame, component) + comp->offset,
+        .pitch  = frame->linesize[comp->plane],
+        .step   = comp->step,
+        .size   = 1 + is_deep,
+        .down   = comp->shift + FFMAX(comp->depth - VMAF_MAX_DEPTH, 0),
+        .up     = is_raised ? s->params.depth - 8 : 0,
+        .repeat = is_raised && !component && !luma_is_limited(frame, desc) ? 6 : 31,
+    };
+}
+
+static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *reference)
+{
+    VMAFCUDAContext *s = ctx->priv;
+    const CUDAQueue *q = &s->pair.queue;
+    const AVFrame *picture[PAIR_NB] = { [PAIR_MAIN] = frame, [PAIR_REFERENCE] = reference };
+    const int width = picture_width(frame), height = picture_height(frame);
+    VMAFCUDAPair *pair;
+    int ret;
+
+    s->common.log.time_base = s->pair.sync.fs.time_base;
+    if (width != s->params.width || height != s->params.height) {
+        if (s->has_pairs) {
+            av_log(ctx, AV_LOG_ERROR, "The size of the picture has changed to %dx%d: insert "
+                   "scale_cuda before this filter.\n", width, height);
+            return AVERROR(EINVAL);
+        }
+        // that of the link is without the cropping, which CUDA frames leave to us
+        if ((ret = set_size(ctx, width, height)) < 0 || (ret = setup(ctx)) < 0)
+            return ret;
+    }
+    s->has_pairs = 1;
+
+    pair  = &s->params.pair[q->nb_batch];
+    *pair = (VMAFCUDAPair){
+        .result    = ff_cuda_queue_next_result(ctx),
+        .is_chosen = ff_vmaf_is_chosen(&s->common, q->n),
+    };
+    for (int i = 0; i < PAIR_NB; i++)
+        for (int c = 0; c < 3; c++)
+            pair->plane[i][c] = plane(s, picture[i], c);
+    for (int i = 0; i < VMAF_NB_WINDOWS; i++) {
+        const AVFrame *before = s->pair.previous[i];
+
+        if (before && picture_width(before) == width && picture_height(before) == height)
+            pair->before[i] = plane(s, before, 0);
+    }
+    return 1;
+}
+
+static double read_cambi(const VMAFCUDATop top[VMAF_CAMBI_SCALES], const VMAFCambiPicture *picture)
+{
+    double mean[VMAF_CAMBI_SCALES];
+
+    for (int i = 0; i < VMAF_CAMBI_SCALES; i++)
+        mean[i] = (top[i].sum * 0x1p-24 + (double)av_int2float(top[i].least) * top[i].rest) /
+                  top[i].nb;
+    return ff_vmaf_cambi_score(picture, mean);
+}
+
+static VMAFChroma read_speed(const VMAFSpeedPicture *picture, const float *result)
+{
+    VMAFSpeedPlane plane[VMAF_CHROMA][PAIR_NB];
+
+    for (int i = 0; i < VMAF_CHROMA * PAIR_NB; i++) {
+        VMAFSpeedPlane *p = &plane[i / PAIR_NB][i % PAIR_NB];
+
+        p->is_singular = result[0];
+        memcpy(p->value, result + 1, sizeof(p->value));
+        p->contrast = result + VMAF_SPEED_HEAD;
+        result     += VMAF_SPEED_HEAD + picture->nb_blocks;
+    }
+    return ff_vmaf_speed_score(picture, plane);
+}
+
+/// Hand over a frame whose result is there, and which may wait for the next one.
+static int report(AVFilterContext *ctx, AVFrame *frame, const void *results)
+{
+    VMAFCUDAContext *s = ctx->priv;
+    VMAFContext *c     = &s->common;
+    const Result *result = results;
+    const int chosen = result && ff_vmaf_is_chosen(c, c->nb_frames);
+    VMAFSums sums;
+    AVFrame *held;
+
+    for (int i = 0; i < c->nb_models && chosen; i++) {
+        if (c->model[i].cambi_of != i)
+            continue;
+        if (result->cambi[i][0].is_deep)
+            return ff_vmaf_refuse_depth(ctx, s->params.depth);
+        sums.cambi[i] = read_cambi(result->cambi[i], &s->cambi[i]);
+    }
+    for (int i = 0; i < VMAF_NB_PRESCALES && chosen; i++)
+        if (c->needs_prescale[i])
+            sums.speed[i] = read_speed(&s->speed[i],
+                                       (const float *)((const uint8_t *)results + s->speed_at[i]));
+    if (chosen)
+        memcpy(sums.adm, result->adm, sizeof(sums.adm));
+    if (!(held = av_frame_clone(frame)))
+        return AVERROR(ENOMEM);
+    ff_vmaf_add(c, held, chosen ? &sums : NULL, result ? result->sad : NULL);
+    return 0;
+}
+
+static int get_frame(AVFilterContext *ctx, AVFrame **frame, int ended)
+{
+    VMAFCUDAContext *s = ctx->priv;
+
+    return ff_vmaf_get(&s->common, ctx, frame, ended);
+}
+
+// ---- filter ----
+
+static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
+                         AVFilterFormatsConfig **cfg_out)
+{
+    const VMAFCUDAContext *s = ctx->priv;
+    AVFilterFormats *formats = ff_make_formats_list_singleton(AV_PIX_FMT_CUDA);
+    int ret = ff_set_common_formats2(ctx, cfg_in, cfg_out, formats);
+
+    // then ranges of the inputs may differ
+    return ret < 0 || !s->common.bitdepth ? ret
+           : ff_formats_ref(ff_all_color_ranges(), &cfg_in[1]->color_ranges);
+}
+
+static const CUDAQueueKernel kernels[] = {
+    { "vmaf_motion",         OFFSET(motion)         },
+    { "vmaf_adm_first",      OFFSET(adm_first)      },
+    { "vmaf_adm_next",       OFFSET(adm_next)       },
+    { "vmaf_adm_finish",     OFFSET(adm_finish)     },
+    { "vmaf_cambi_prepare",  OFFSET(cambi_prepare)  },
+    { "vmaf_cambi_filter",   OFFSET(cambi_filter)   },
+    { "vmaf_cambi_contrast", OFFSET(cambi_contrast) },
+    { "vmaf_cambi_select",   OFFSET(cambi_select)   },
+    { "vmaf_speed_blur",     OFFSET(speed_blur)     },
+    { "vmaf_speed_measure",  OFFSET(speed_measure)  },
+    { NULL }
+};
+
+static const CUDAQueueFilter filter = {
+    .module = CUDA_QUEUE_MODULE(vf_vmaf_cuda, kernels),
+    .check  = check,
+    .setup  = setup,
+    .add    = add_pair,
+    .launch = launch,
+    .report = report,
+    .get    = get_frame,
+};
+
+static av_cold int init(AVFilterContext *ctx)
+{
+    VMAFCUDAContext *s = ctx->priv;
+
+    s->filter               = filter;
+    s->pair.queue.filter    = &s->filter;
+    s->pair.nb_previous     = VMAF_NB_WINDOWS;
+    s->pair.mixes_formats   = 1;
+    s->pair.sync.min_size   = VMAF_MIN_SIZE;
+    return ff_vmaf_init(&s->common, ctx);
+}
+
+static av_cold void uninit(AVFilterContext *ctx)
+{
+    VMAFCUDAContext *s = ctx->priv;
+
+    ff_cuda_pair_uninit(ctx);
+    ff_vmaf_uninit(&s->common, ctx, s->pair.queue.eof == AVERROR_EOF);
+}
+
+const FFFilter ff_vf_vmaf_cuda = {
+    .p.name         = "vmaf_cuda",
+    .p.description  =
+        NULL_IF_CONFIG_SMALL("Measure VMAF v1 of CUDA frames against a reference."),
+    .p.priv_class   = &vmaf_cuda_class,
+    .p.flags        = AVFILTER_FLAG_METADATA_ONLY |
+                       AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
+    .preinit        = vmaf_cuda_framesync_preinit,
+    .priv_size      = sizeof(VMAFCUDAContext),
+    .init           = init,
+    .activate       = ff_cuda_pair_activate,
+    .uninit         = uninit,
+    .process_command = ff_cuda_queue_command,
+    FILTER_INPUTS(ff_cuda_pair_inputs),
+    FILTER_OUTPUTS(ff_cuda_pair_output),
+    FILTER_QUERY_FUNC2(query_formats),
+};

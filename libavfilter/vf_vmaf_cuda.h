@@ -1,0 +1,151 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+
+/**
+ * @file
+ * What crosses between vf_vmaf_cuda.c and vf_vmaf_cuda.cu.
+ */
+
+#ifndef AVFILTER_VMAF_CUDA_H
+#define AVFILTER_VMAF_CUDA_H
+
+#include <stdint.h>
+
+#include "cuda/shared.h"
+#include "vmaf_arithmetic.h"
+
+#if !defined(__CUDACC__) && !defined(__CUDA__)
+#include <ffnvcodec/dynlink_cuda.h>
+#endif
+
+#define VMAF_MAX_BATCH 16           ///< pairs in a launch
+
+/// @name ADM: coefficients of a tile, and how many tiles in a row a thread block takes
+/// @{
+#define VMAF_ADM_TILE_W 32
+#define VMAF_ADM_TILE_H 8
+#define VMAF_ADM_TILES  8
+/// @}
+
+/// @name Motion: columns that a thread block blurs, and its rows
+/// @{
+#define VMAF_MOTION_THREADS 128
+#define VMAF_MOTION_TILE_W  (VMAF_MOTION_THREADS - VMAF_MOTION_TAPS + 1)
+#define VMAF_MOTION_TILE_H  16
+/// @}
+
+/// @name CAMBI: samples of a tile of the picture, and of a scale; and columns whose values are
+/// counted, of which the window leaves the fewer the larger it is, and rows
+/// @{
+#define VMAF_CAMBI_TILE_W  32
+#define VMAF_CAMBI_TILE_H  8
+#define VMAF_CAMBI_COLUMNS 96
+#define VMAF_CAMBI_ROWS    32
+/// @}
+
+/// @name The largest of CAMBI's contrasts: threads, and what a thread block looks at
+/// @{
+#define VMAF_SELECT_THREADS 256
+#define VMAF_SELECT_SIZE    8192
+#define VMAF_SELECT_BINS    2048
+#define VMAF_SELECT_PASSES  4       ///< three for the least of them, one for the sum
+/// @}
+
+#define VMAF_GRID_THREADS  128
+#define VMAF_SPEED_THREADS 352      ///< one for each covariance, and whole warps
+
+/// What precedes the contrasts of a plane in its result: whether it is singular, and eigenvalues.
+#define VMAF_SPEED_HEAD (1 + VMAF_SPEED_BLOCK)
+
+/// A component of a frame.
+typedef struct VMAFCUDAPlane {
+    DEVICE_PTR(const uint8_t) data;
+    int pitch;                      ///< in bytes
+    uint8_t step, size;             ///< bytes from a sample to the next, and of one
+    uint8_t down;                   ///< right shift from a sample to its value
+    uint8_t up, repeat;             ///< to more bits: left shift, and right shift of what fills it
+} VMAFCUDAPlane;
+
+typedef struct VMAFCUDAPair {
+    VMAFCUDAPlane plane[PAIR_NB][3];
+    VMAFCUDAPlane before[2];        ///< luma of the reference's frames before, or NULL
+    DEVICE_PTR(uint8_t) result;
+    int is_chosen;                  ///< it is scored, and not measured for its motion alone
+} VMAFCUDAPair;
+
+/// The largest contrasts of a scale: the sum of those above the least, in 2^-24, and that so often.
+typedef struct VMAFCUDATop {
+    uint64_t sum;
+    uint32_t least, rest;
+    uint32_t nb;                    ///< how many count
+    uint32_t is_deep;               ///< of the first scale: samples have more than their bits
+} VMAFCUDATop;
+
+/// What is left on the device between thread blocks and launches; all zero between batches.
+typedef struct VMAFCUDAState {
+    uint64_t sad;
+    uint32_t nb_done;
+    struct VMAFCUDASelect {
+        VMAFCUDATop top;
+        uint32_t nb_done;
+        uint32_t nb_of[VMAF_SELECT_BINS];
+    } select[VMAF_CAMBI_SCALES];
+} VMAFCUDAState;
+
+typedef struct VMAFCUDAParams {
+    VMAFCUDAPair pair[VMAF_MAX_BATCH];
+    int width, height, depth;
+    DEVICE_PTR(VMAFCUDAState) state;            ///< [VMAF_MAX_BATCH]
+    int result_at;                  ///< where in a pair's result this launch writes
+    int window;                     ///< of motion
+
+    VMAFADMScale adm;               ///< that is split
+    int row_shift[VMAF_ADM_SCALES][VMAF_ADM_SUMS];
+    DEVICE_PTR(const int32_t) image;            ///< [VMAF_MAX_BATCH][PAIR_NB] of this scale
+    DEVICE_PTR(int32_t) next;
+    /// [VMAF_MAX_BATCH][VMAF_ADM_SCALES][VMAF_ADM_SUMS][VMAF_ADM_BANDS][nb_rows]: zero between
+    /// batches
+    DEVICE_PTR(uint64_t) rows;
+    int nb_rows;
+
+    VMAFCambiPicture cambi;
+    /// The first is the picture that is sampled and filtered for the first scale.
+    struct {
+        int w, h;
+        int at;                     ///< in a pair's memory
+    } level[VMAF_CAMBI_SCALES + 1];
+    int level_size;                 ///< of all
+    int scale;                      ///< that is filtered
+    int first[VMAF_CAMBI_SCALES];   ///< thread block of a scale
+    int top[VMAF_CAMBI_SCALES];     ///< how many contrasts count
+    int pass;                       ///< of VMAF_SELECT_PASSES
+    DEVICE_PTR(const int) column;   ///< of the source, for each of what was encoded
+    DEVICE_PTR(const int) line;
+    DEVICE_PTR(const float) reciprocal;
+    DEVICE_PTR(uint16_t) value;     ///< [VMAF_MAX_BATCH][level_size]
+    DEVICE_PTR(uint8_t) mask;
+    DEVICE_PTR(float) contrast;
+
+    VMAFSpeedPicture speed;
+    DEVICE_PTR(const VMAFSpeedPosition) speed_column;
+    DEVICE_PTR(const VMAFSpeedPosition) speed_line;
+    DEVICE_PTR(float) grid;         ///< [2][VMAF_MAX_BATCH][2][PAIR_NB]: blurred, and differences
+} VMAFCUDAParams;
+
+#endif /* AVFILTER_VMAF_CUDA_H */
