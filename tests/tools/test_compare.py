@@ -277,7 +277,7 @@ def has_ended(process):
 def test_interrupted(compare, number):
     """It leaves no program behind, and nothing else."""
     video('source.mkv', seconds=1)
-    slow = stand_in('*-filter_complex*', 'echo $$ > slow.pid; exec sleep 100')
+    slow = stand_in('*-filter_complex*', 'echo $$ > slow.pid; exec sleep 1000')
     process = subprocess.Popen([sys.executable, TOOLS['quality-compare'], '--ffmpeg', slow, '-o', 'out',
                                 'source.mkv', 'source.mkv', '-m', 'ssim'], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))

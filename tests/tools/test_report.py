@@ -114,6 +114,7 @@ def test_pictures(tmp_path, name):
             page = report(tmp_path, path, '--video', video, '--ffmpeg', FFMPEG, '--worst', 3)
             wanted = [frame_of(video, n) for _, n in worst(page)]
             assert page.pictures() == wanted and len(wanted) == 3
+            assert path == log or page.times()[0] == 0
     page = report(tmp_path, log, '--video', video, '--source', tmp_path / 'source.mkv', '--ffmpeg', FFMPEG, '--worst', 3)
     assert page.pictures()[1::2] == wanted
     assert page.pictures()[::2] == [frame_of(tmp_path / 'source.mkv', n) for _, n in worst(page)]
