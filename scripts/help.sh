@@ -19,7 +19,8 @@ make deb                    writes Debian packages there that leave the system's
 make release                the check-list of a release: tree, VERSION, CHANGELOG.md, tests, packages
 make report [LOG=files] [VIDEO=file] [REPORT=file]
                             makes a page of quality logs, by default of the last make run's: report.html
-make model MEDIA=dir        trains a model on encodes of pristine shots: results/model/
+make model MEDIA=dir VMAF_MODELS=dir
+                            trains a model on encodes of pristine shots: results/model/
 make apply FFMPEG_SRC=dir   puts the overlay into a source tree of your own
 make unapply FFMPEG_SRC=dir takes it out again
 make series                 writes patches for a mailing list, one a filter: build/series/
@@ -38,6 +39,7 @@ PROFILE=lean|full     what make build builds (default lean)
 LICENCES=lgpl|gpl     which of the two make package and make deb make (default both)
 PREFIX=dir            where make install installs
 MEDIA=dir             the sources of make model: OWNER/REPOSITORY/PATH, as its list names them
+VMAF_MODELS=dir       the models of libvmaf for make model, in it or in folders of it
 CONTENTS=file         a list of shots for make model (default tools/train/contents.txt)
 FAMILIES="name..."    the families of encodes that make model makes (default all of tools/train/encodes.py)
 NAME=word             what make model calls its model (default model)
@@ -45,6 +47,6 @@ LICENCE=text          of what make model makes, for the model file (default not 
 JOBS=n                how many encodes make model makes at a time (default: one a core)
 WORK=dir              where make model keeps shots, encodes and records (default build/model)
 RESULTS=dir           where make model writes the model and its report (default results/model)
-FFMPEG=program        an FFmpeg with our filters for make model, instead of a build of its own
+FFMPEG=program        an FFmpeg with our filters and libvmaf for make model, instead of a build of its own
 CACHE=dir             where downloads are kept (default build/cache)
 END
