@@ -127,13 +127,12 @@ GLUED = re.sub(r' score:19.*\n', ' ', WHOLE)
     (WHOLE[:-30], '--above 60', 2, 'NOT WHOLE: 0 alarms, 0 stalls, 49 frames'),
     (WHOLE[:-30], '--above 40', 1, 'BROKEN: 1 alarms, 0 stalls, 49 frames'),
     (GLUED, '--above 60', 2, 'left out, since they are damaged: 1 lines\nquality-gate: NOT WHOLE: 0 alarms, 0 stalls, 48'),
-    ('', '--above 60', 2, "'log': is empty"), (None, '--above 60', 2, "'log': cannot be read: No such file or directory"),
+    (None, '--above 60', 2, "'log': cannot be read: No such file or directory"),
     (lines(3, lambda i: 5, lambda i: False), '--above 60', 2, 'none of its 3 frames has a valid number of score'),
     (document([]), '--above 60', 2, 'none of its 0 frames has a valid number'),
     (WHOLE, '--above 60 --metric foo', 2, "'log': there is no foo in it; it has score, raw, valid: name one with --metric"),
-    (WHOLE, '', 2, 'one of the arguments --above --below is required'), (WHOLE, '--above nan', 2, 'must be a number'),
+    (WHOLE, '--above nan', 2, 'must be a number'),
     (WHOLE, '--above 60 --for 2x', 2, "argument --for: '2x' is no duration such as 2s, 500ms or 1m"),
-    (WHOLE, '--above 60 --below 50', 2, 'argument --below: not allowed with argument --above'),
     (WHOLE, '--above 60 --fps 0', 2, '--fps must be above 0'), (WHOLE, '--above 60 --listen x', 2, 'is no [HOST:]PORT')])
 def test_errors(gate, text, options, code, message):
     got, _, err = gate(text, options)

@@ -119,37 +119,32 @@ def test_bad_logs(tmp_path, text, message):
         list(quality_logs.Log(str(tmp_path / 'log')))
 
 
-SCALES = {'loss': 'estimated VMAF loss (0..100, lower is better)',
-          'detailloss': 'detailloss (0..100, lower is better)',
-          'MAD': 'MAD (0 and up, lower is better)', 'VMAF': 'VMAF (0..100, higher is better)',
-          '4K': 'VMAF (0..110, higher is better)', 'SSIM': 'SSIM (0..1, higher is better)',
-          'PSNR': 'PSNR, dB (0 and up, higher is better)'}
 OF_VMAF = {'filter': 'vmaf', 'direction': 'higher is better', 'range': [0, 110]}
 COMPARED = 'ssim.All vmaf.score vmaf.motion2 bliinds.raw bliinds.score mad.score detailloss.loss'
 
 
-@pytest.mark.parametrize('names, header, asked, name, scale', [
-    ('score raw valid', {}, None, 'score', 'loss'),
-    ('score hi lo', {}, None, 'score', 'MAD'),
-    ('loss sigma detail motion', {}, None, 'loss', 'detailloss'),
-    ('score motion2 cambi', {}, None, 'score', 'VMAF'),
-    ('integer_adm3 float_ssim vmaf', {}, None, 'vmaf', 'VMAF'),
-    ('integer_adm3 float_ssim vmaf', {}, 'ssim', 'float_ssim', 'SSIM'),
-    ('score cambi', OF_VMAF, None, 'score', '4K'),
-    ('vmaf integer_adm3', OF_VMAF, None, 'vmaf', '4K'),
-    ('speed_chroma_u integer_adm3 tv phone', OF_VMAF, None, 'tv', '4K'),
-    ('tv cambi phone', OF_VMAF, 'phone', 'phone', '4K'),
-    ('Y U V All', {}, None, 'All', 'SSIM'),
-    ('mse_avg psnr_y psnr_avg', {}, None, 'psnr_avg', 'PSNR'),
-    (COMPARED, {}, None, 'vmaf.score', 'VMAF'),
-    (COMPARED, {}, 'bliinds', 'bliinds.score', 'loss'),
-    (COMPARED, {}, 'mad', 'mad.score', 'MAD'),
-    (COMPARED, {}, 'lavfi.detailloss.loss', 'detailloss.loss', 'detailloss')])
-def test_metrics(names, header, asked, name, scale):
+@pytest.mark.parametrize('names, header, asked, name, of, highest', [
+    ('score raw valid', {}, None, 'score', 'bliinds', 100),
+    ('score hi lo', {}, None, 'score', 'mad', math.inf),
+    ('loss sigma detail motion', {}, None, 'loss', 'detailloss', 100),
+    ('score motion2 cambi', {}, None, 'score', 'vmaf', 100),
+    ('integer_adm3 float_ssim vmaf', {}, None, 'vmaf', 'vmaf', 100),
+    ('integer_adm3 float_ssim vmaf', {}, 'ssim', 'float_ssim', 'ssim', 1),
+    ('score cambi', OF_VMAF, None, 'score', 'vmaf', 110),
+    ('vmaf integer_adm3', OF_VMAF, None, 'vmaf', 'vmaf', 110),
+    ('speed_chroma_u integer_adm3 tv phone', OF_VMAF, None, 'tv', 'vmaf', 110),
+    ('tv cambi phone', OF_VMAF, 'phone', 'phone', 'vmaf', 110),
+    ('Y U V All', {}, None, 'All', 'ssim', 1),
+    ('mse_avg psnr_y psnr_avg', {}, None, 'psnr_avg', 'psnr', math.inf),
+    (COMPARED, {}, None, 'vmaf.score', 'vmaf', 100),
+    (COMPARED, {}, 'bliinds', 'bliinds.score', 'bliinds', 100),
+    (COMPARED, {}, 'mad', 'mad.score', 'mad', math.inf),
+    (COMPARED, {}, 'lavfi.detailloss.loss', 'detailloss.loss', 'detailloss', 100)])
+def test_metrics(names, header, asked, name, of, highest):
     log = quality_logs.Log('/dev/null')
     log.header = header
     found, _, metric = log.choose(asked, names.split())
-    assert (found, metric.axis) == (name, SCALES[scale])
+    assert (found, metric.filter, metric.highest) == (name, of, highest)
 
 
 @pytest.mark.parametrize('begin', [b'', b'n:1 score:1\nn:2 '])

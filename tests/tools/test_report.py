@@ -114,6 +114,7 @@ def test_pictures(tmp_path, name):
             page = report(tmp_path, path, '--video', video, '--ffmpeg', FFMPEG, '--worst', 3)
             wanted = [frame_of(video, n) for _, n in worst(page)]
             assert page.pictures() == wanted and len(wanted) == 3
+            assert path == log or page.times()[0] == 0
     page = report(tmp_path, log, '--video', video, '--source', tmp_path / 'source.mkv', '--ffmpeg', FFMPEG, '--worst', 3)
     assert page.pictures()[1::2] == wanted
     assert page.pictures()[::2] == [frame_of(tmp_path / 'source.mkv', n) for _, n in worst(page)]
@@ -143,7 +144,7 @@ def test_names(tmp_path):
     ('none', "'none': cannot be read: No such file or directory\n"), ('log --source none', "'none' is no file\n"),
     ('log --video log --ffmpeg ./none', './none cannot be run: name an ffmpeg with --ffmpeg\n'),
     ('log --fps 0', '--fps must be above 0\n'), ('log --worst -1', '--worst must be from 0 to 1000\n'),
-    ('log --video a --video b', 'more videos than logs\n'), ('', 'the following arguments are required: LOG\n'),
+    ('log --video a --video b', 'more videos than logs\n'),
     ('foo --metric foo', "'foo': which end of foo is the better one? Say it with --better\n"),
     ('log psnr', "these logs have different scales: 'log': score, 0..100, lower is better; 'psnr': psnr_avg, "
      '0 and up, higher is better. Name one that all have with --metric, or make a page of each\n'),
