@@ -13,11 +13,8 @@ most_ms=50              # from the command to its end, of -version
 
 bare=$tmp/bare
 
-# The loader learns of a program's folder by /proc, which is not there.
 inside() {
-    local origin=$bin
-    [ "$bin" != /usr/bin ] || origin=/usr/lib/ffmpeg-quality/bin
-    chroot "$bare" /usr/bin/env -i LD_ORIGIN_PATH="$origin" PATH="$bin:/usr/sbin:/usr/bin:/sbin:/bin" LC_ALL=C HOME=/tmp "$@"
+    chroot "$bare" /usr/bin/env -i PATH="$bin:/usr/sbin:/usr/bin:/sbin:/bin" LC_ALL=C HOME=/tmp "$@"
 }
 
 small_enough() {
