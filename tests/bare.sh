@@ -26,22 +26,24 @@ while getopts s:m:r: option; do
 done
 shift $((OPTIND - 1))
 
-# Puts a bare system there, or says why it cannot.
-make_bare() { # folder
+trap 'umount "$tmp/bare/proc" 2> /dev/null; rm -rf --one-file-system "$tmp"' EXIT
+
+# Puts a bare system there with a /proc, by which the loader and ffcrf work; or says why it cannot.
+make_bare() { # $tmp/bare
     if [ "$(id -u)" != 0 ]; then
         echo "not root, who alone can chroot"
-    elif ! unshare -m true 2> /dev/null; then
-        echo "no mounts can be made here"
-    elif [ "$folder" ]; then
-        cp -a "$folder" "$1" && return
+    elif [ "$folder" ] && ! cp -a "$folder" "$1"; then
         echo "$folder cannot be copied"
-    elif ! command -v debootstrap > /dev/null; then
+    elif [ ! "$folder" ] && ! command -v debootstrap > /dev/null; then
         echo "no debootstrap"
-    elif ! debootstrap --variant=minbase "$suite" "$1" ${mirror:+"$mirror"} > "$tmp/log" 2>&1; then
+    elif [ ! "$folder" ] && ! debootstrap --variant=minbase "$suite" "$1" ${mirror:+"$mirror"} \
+            > "$tmp/log" 2>&1; then
         echo "debootstrap cannot make $suite: $(tail -n 1 "$tmp/log")"
+    elif ! mount -t proc proc "$1/proc" > "$tmp/log" 2>&1; then
+        cat "$tmp/log"
     else
         return 0
     fi
-    rm -rf "$1"
+    rm -rf --one-file-system "$1"
     return 1
 }

@@ -19,6 +19,7 @@ buildah() {
 }
 
 why=$(make_bare "$tmp/bare") || { skip container "$why"; exit; }
+umount "$tmp/bare/proc"
 
 builds() {
     local base
