@@ -53,7 +53,6 @@
 #include "mad.h"
 #include "mad_tx.h"
 #include "pair_sync.h"
-#include "video.h"
 
 /// Rows of a band.
 #define BAND (MAD_STEP * MAD_LANES)

@@ -31,8 +31,7 @@
 /// An address on the device.
 #define DEVICE_PTR(type) type *
 #else
-#include "config.h"
-#if CONFIG_FFNVCODEC && !defined(__cplusplus)
+#if !defined(__cplusplus) && __has_include(<ffnvcodec/dynlink_cuda.h>)
 #include <ffnvcodec/dynlink_cuda.h>
 #endif
 #define SHARED_INLINE static inline
