@@ -4,7 +4,7 @@
 BLIINDS_TWINS = oracle yuv sizes letterbox valid which-frames models basis bands default-model \
                 log-json log-stdout log-end log-errors log-rebuild summary sei-h264 sei-hevc
 FATE_BLIINDS  = $(addprefix fate-bliinds-,$(BLIINDS_TWINS) \
-                consumers model-errors log-hosts log-locale log-x87)
+                model-errors log-hosts log-locale log-x87)
 FATE_BLIINDS_TWINS = $(BLIINDS_TWINS:%=fate-bliinds-cuda-%)
 $(FATE_BLIINDS):       RUN = $(subst -,_,$(@:fate-bliinds-%=%))
 $(FATE_BLIINDS_TWINS): RUN = $(subst -,_,$(@:fate-bliinds-cuda-%=%))

@@ -105,7 +105,7 @@ FATE += $(filter-out $(FATE_CHECKASM),$(FATE_QUALITY-yes))
 
 # What may depend on the release of FFmpeg: make check runs all tests on the first one, and these on
 # the others.
-FATE_QUALITY_SERIES = $(filter fate-checkasm-% fate-%-changes fate-%-consumers fate-%-formats fate-%-layouts fate-%-numbers \
+FATE_QUALITY_SERIES = $(filter fate-checkasm-% fate-%-changes fate-%-formats fate-%-layouts fate-%-numbers \
                                fate-%-options fate-%-passthrough fate-%-ranges fate-%-rebuild fate-%-resize   \
                                fate-%-sync fate-%-threads fate-%-rose_70x46 fate-%-300x240_blur               \
                                fate-bliinds-sei-h264 fate-ffcrf-json fate-ffcrf-search \

@@ -112,20 +112,6 @@ rebuild(){
     framecrc -i ${tmp}/%d.pgm -vf ${gray}${bliinds}${gray_download} | grep -vc '^#'
 }
 
-# ---- other filters and tools ----
-
-consumers(){
-    picture=${pictures}/rose_70x46.pgm
-    ffmpeg -i ${picture} -vf bliinds,${print} ${to_null} | grep bliinds | sort > ${tmp}/expected
-    run ffprobe${PROGSUF}${EXECSUF} -v error -f lavfi -show_entries frame_tags -of default=nw=1 \
-        movie=${picture},bliinds | sed -n 's/^TAG:lavfi.bliinds/lavfi.bliinds/p' | sort > ${tmp}/probe
-    same "ffprobe movie=" ${tmp}/expected ${tmp}/probe
-    samples v > ${tmp}/rose
-    { cat ${tmp}/rose; head -c 3220 /dev/zero; cat ${tmp}/rose; } > ${tmp}/raw
-    framemd5 -f rawvideo -pix_fmt gray -video_size 70x46 -i ${tmp}/raw \
-        -vf bliinds,metadata=select:key=lavfi.bliinds.valid:value=1:function=equal | grep -c '^0'
-}
-
 # ---- models ----
 
 model_error(){ # name; the model is read from stdin
