@@ -25,6 +25,7 @@ steps() {
     step detailloss "avfilter: add the detailloss filter" '*detailloss*' '*pairs*'
     step detailloss_cuda "avfilter: add the detailloss_cuda filter" '*detailloss?cuda*'
     step vmaf "avfilter: add the vmaf filter" 'libavfilter/*vmaf[_.]*' 'tests/*/vmaf*' 'tests/ref/fate/vmaf-*' doc/vmaf.texi
+    step vmaf_cuda "avfilter: add the vmaf_cuda filter" '*vmaf?cuda*'
 }
 # What is for the overlay alone.
 left_out='^(tools/|tests/(extra|tools|gpu)|tests/(bare|common|container|ffcrf|model|package|scripts)\.sh|'
