@@ -203,9 +203,9 @@ children(){
     pgrep -f "ffmpeg.*${tmp}/in.mkv" | wc -l
 }
 
-# Waits until something is so, for a minute at most.
+# Waits until something is so, for 20 s or more.
 until_so(){ # condition
-    for _ in $(seq 1200); do
+    for _ in $(seq 400); do
         if eval "$1"; then return; fi
         sleep 0.05
     done
@@ -240,9 +240,9 @@ crf_resume(){
     same "found" ${tmp}/first ${tmp}/again
     jq -Rc 'fromjson? | select(.type == "sample-encode-done" and (.from_cache | not)) | [.sample, .crf]' ${tmp}/runs | sort > ${tmp}/made
     yes_if "measured once" "$(wc -l < ${tmp}/made) == $(uniq ${tmp}/made | wc -l) && $(wc -l < ${tmp}/made) >= ${nb} - 3"
-    # while it makes the whole, which takes 100 s
+    # while it makes the whole, which takes 130 s
     for signal in INT KILL; do
-        env --default-signal=INT ${program} -i ${in} ${fast} -vf realtime=speed=0.04 --metric ssim \
+        env --default-signal=INT ${program} -i ${in} ${fast} -vf realtime=speed=0.03 --metric ssim \
             --crf 30 --samples 1 --sample-duration 80ms --encode ${out} > /dev/null 2>&1 &
         until_so "test -e ${tmp}/out.part.mkv"
         kill -${signal} $!

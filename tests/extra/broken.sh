@@ -108,6 +108,7 @@ mutants() {
   tools/crf/ffcrf.c           @ s/cache_put(s->cache, key, r) < 0/number \&\& cache_put(s->cache, key, r) < 0/ @ ffcrf-resume
   tools/crf/metric.c          @ s/":bitdepth=10"/""/ @ ffcrf-metrics
   tools/crf/ffcrf.c           @ s/= l.nb_decoded \/ step/= most/ @ ffcrf-metrics
+  tools/crf/process.c         @ s/PR_SET_PDEATHSIG, SIGKILL/PR_SET_PDEATHSIG, 0/ @ ffcrf-resume
   tools/crf/options.c         @ s/, "cq", "qp"/, "qp", "cq"/ @ ffcrf-encoders
   tools/crf/text.c            @ s/seconds \* (work.jobs/0 * (work.jobs/ @ ffcrf-meter
   tools/crf/metric.c          @ s/percent : 100 - percent/100 - percent : percent/ @ ffcrf-samples

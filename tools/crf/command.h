@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-/**
- * @file
- * The commands that are run, and printed, for a shell.
- */
+/** @file The commands that are run, and printed, for a shell. */
 
 #ifndef TOOLS_CRF_COMMAND_H
 #define TOOLS_CRF_COMMAND_H

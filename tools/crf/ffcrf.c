@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-/**
- * @file
- * ffcrf: find the CRF of an encoder that gives an encode a wanted quality.
- */
+/** @file ffcrf: find the CRF of an encoder that gives an encode a wanted quality. */
 
 #include <errno.h>
 #include <math.h>
@@ -160,17 +157,6 @@ static int lay_samples(Search *s, int nb)
     for (int i = 0, step = s->nb_samples ? 2 : 1; i < nb; i += step)
         lay_sample(s, gap * (i + 1) + duration * i, duration);
     return 1;
-}
-
-/// The first samples; the whole video as one if they are most of it.
-static void plan_samples(Search *s)
-{
-    const Options *o = &s->o;
-    const double nb  = o->samples ? o->samples : FFMAX(ceil(s->in.seconds * 1e6 / o->every),
-                                                       o->min_samples);
-
-    if (!lay_samples(s, FFMIN(nb, FF_ARRAY_ELEMS(s->sample))))
-        lay_sample(s, 0, 0);
 }
 
 static double size_percent(int64_t bytes, int64_t source)
@@ -493,6 +479,7 @@ static int run_all(Search *s)
     const char *filters, *version;
     const Point *found;
     Input encode;
+    double nb;
     int ret;
 
     s->job = (Job){ o, &s->in, command_ffmpeg() };
@@ -511,7 +498,9 @@ static int run_all(Search *s)
     // files with other contents have packets of other sizes
     s->facts = text("%s\n%s", version,
                     cache_hash(s->in.unit, s->in.nb_units * sizeof(*s->in.unit)));
-    plan_samples(s);
+    nb = o->samples ? o->samples : FFMAX(ceil(s->in.seconds * 1e6 / o->every), o->min_samples);
+    if (!lay_samples(s, FFMIN(nb, FF_ARRAY_ELEMS(s->sample))))
+        lay_sample(s, 0, 0);    // the whole
     ret = search(s, &found);
     return ret == EXIT_FOUND ? finish(s, found) : ret;
 }

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-/**
- * @file
- * What is known of a file without decoding it.
- */
+/** @file What is known of a file without decoding it. */
 
 #ifndef TOOLS_CRF_INPUT_H
 #define TOOLS_CRF_INPUT_H

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-/**
- * @file
- * What is asked for on the command line. Functions return 0, or -1 after a message.
- */
+/** @file What is asked for on the command line. Functions return 0, or -1 after a message. */
 
 #ifndef TOOLS_CRF_OPTIONS_H
 #define TOOLS_CRF_OPTIONS_H

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-/**
- * @file
- * Programs that are run, and signals: none of them outlives this one.
- */
+/** @file Programs that are run, and signals: none of them outlives this one. */
 
 #ifndef TOOLS_CRF_PROCESS_H
 #define TOOLS_CRF_PROCESS_H

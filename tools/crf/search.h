@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-/**
- * @file
- * The search for a CRF: which one to try next, by what is known so far.
- */
+/** @file The search for a CRF: which one to try next, by what is known so far. */
 
 #ifndef TOOLS_CRF_SEARCH_H
 #define TOOLS_CRF_SEARCH_H

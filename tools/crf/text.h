@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-/**
- * @file
- * What is printed: messages, a progress meter, and lines of JSON.
- */
+/** @file What is printed: messages, a progress meter, and lines of JSON. */
 
 #ifndef TOOLS_CRF_TEXT_H
 #define TOOLS_CRF_TEXT_H

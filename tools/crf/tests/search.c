@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-/**
- * @file
- * The search for a CRF, on made-up curves of all kinds, against a scan of all CRFs.
- */
+/** @file The search for a CRF, on made-up curves of all kinds, against a scan of all CRFs. */
 
 #include "tools/crf/search.c"
 
@@ -12,12 +9,9 @@
 
 #define NB_CURVES 20000
 
-/// All CRFs from 0 to 255 by 0.01.
-#define MOST_CRFS 25501
-
 enum { SMOOTH, PLATEAUS, STEPS, NB_MONOTONE, NOISE = NB_MONOTONE, BUMPS, RANDOM, NB_KINDS };
 
-static double distortions[MOST_CRFS];
+static double distortions[25501];    ///< of all CRFs from 0 to 255 by 0.01, at most
 static int failed;
 
 #define CHECK(condition, ...) do {              \
@@ -115,11 +109,7 @@ static int test_curve(int n)
     const int kind = n % NB_KINDS;
     const int is_thorough = number() < 0.3, higher = number() < 0.5;
     const double worst = number() < 0.5 ? 100 : 1, sign = higher ? -1 : 1;
-    Scale scale = {
-        .higher_is_better = higher,
-        .best             = higher ? worst : 0,
-        .offset           = worst * 0.02,
-    };
+    Scale scale = { higher, .best = higher ? worst : 0, .offset = worst * 0.02 };
     SearchPlan plan = {
         .tolerance   = is_thorough ? 0 : worst * between(0, 0.02),
         .max_percent = number() < 0.8 ? INFINITY : between(1, 200),
@@ -165,11 +155,7 @@ static int test_curve(int n)
         for (i = nb++; i > 0 && point[i - 1].crf > crf; i--)
             point[i] = point[i - 1];
         CHECK(!i || point[i - 1].crf < crf, "CRF %g is tried again\n", crf);
-        point[i] = (Point){
-            .crf     = crf,
-            .score   = scale.best + sign * distortions[at],
-            .percent = percent(at, all),
-        };
+        point[i] = (Point){ crf, scale.best + sign * distortions[at], .percent = percent(at, all) };
     }
 
     CHECK(found >= point && found < point + nb, "nothing that was tried is found\n");
