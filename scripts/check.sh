@@ -118,7 +118,8 @@ versions=${FFMPEG_VERSION:-$(all_series)}
 
 cd "$root"
 if command -v shellcheck > /dev/null; then
-    expect "shellcheck" shellcheck -x scripts/*.sh tests/{,filters/,extra/}*.sh packaging/debian/pack.sh bench/*.sh .ci/run
+    expect "shellcheck" shellcheck -x scripts/*.sh tests/{,filters/,extra/}*.sh \
+        packaging/debian/pack.sh bench/*.sh .ci/run
 else
     echo "SKIPPED shellcheck: not installed"
 fi | told
