@@ -199,7 +199,7 @@ soak() {
                         exit 1
                 exit NR < 8
             }' "$tmp/memory" && [ "$(grep -c '^n:\|^frame:' "$tmp/g")" -ge "$count" ]; then
-            pass "$count frames through ${filter}_cuda, MiB of the GPU and KiB: $(tail -n 1 "$tmp/memory")"
+            pass "$count frames through ${filter}_cuda, MiB and KiB: $(tail -n 1 "$tmp/memory")"
         else
             fail "${filter}_cuda, $(grep -c '^n:\|^frame:' "$tmp/g") lines" "$tmp/memory"
         fi

@@ -61,7 +61,7 @@ mutants() {
   libavfilter/detailloss_wavelet.h @ s/CHROMA_STEP  3/CHROMA_STEP  2/ @ detailloss-numbers
   libavfilter/detailloss_wavelet.h @ s/i < n ? i : 2 \* (n - 1) - i/i < n ? i : n - 1/ @ detailloss-numbers
   libavfilter/detailloss.c    @ s/LARGE 2160/LARGE 2161/ @ detailloss-numbers
-  libavfilter/detailloss.c    @ s/MAX_SQUARE 25/MAX_SQUARE 100/ @ detailloss-limits
+  libavfilter/detailloss.c    @ s/MAX_SQUARE 25/MAX_SQUARE 100/ @ detailloss-numbers
   libavfilter/vf_detailloss.c @ s/FFMAX(start - 1, 0)/start/ @ detailloss-layouts
 * libavfilter/vf_detailloss.c @ s/>= 0 \&\& source)/>= 0 \&\& reference)/ @ detailloss-subsample
   libavfilter/cuda/queue.c @ s/{ ref, other }/{ ref, NULL }/ @ faults-in-flight-detailloss_cuda

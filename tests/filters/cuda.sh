@@ -396,13 +396,13 @@ problems(){ # ptx unfused compiler gpus...
 # The kernels that the build has by its compiler, or those by another one. The kernels of
 # mad_chirp are those of mad_large with more lengths, and take a compiler long.
 ptx(){ # filter [built] compiler flags
-    source=${base}/../libavfilter/vf_$1.cu gpus="sm_75 sm_90" made=${tmp}/ptx
+    source=${base}/../libavfilter/vf_$1.cu gpus=sm_90 made=${tmp}/ptx
     case $1 in
-    mad_chirp_cuda) source="-DMAD_LARGE ${base}/../libavfilter/vf_mad_cuda.cu" gpus=sm_90 ;;
-    mad_large_cuda) source="-DMAD_LARGE ${base}/../libavfilter/vf_mad_cuda.cu" ;;
+    mad_chirp_cuda | mad_large_cuda) source="-DMAD_LARGE ${base}/../libavfilter/vf_mad_cuda.cu" ;;
     esac
     if test $2 = built; then
         made=libavfilter/vf_$1.ptx
+        test $1 = mad_chirp_cuda || gpus="sm_75 sm_90"
         shift
     fi
     shift
