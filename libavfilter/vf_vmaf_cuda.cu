@@ -792,6 +792,7 @@ static DEVICE_INLINE void speed_covariance(SpeedShared &s, const VMAFSpeedPictur
         float mean = 0;
 
         for (int y = 0; y < h; y++)
+#pragma unroll 4
             for (int x = 0; x < w; x++)
                 mean += src[y * stride + x];
         s.mean[tid] = mean / (w * h);
@@ -806,6 +807,7 @@ static DEVICE_INLINE void speed_covariance(SpeedShared &s, const VMAFSpeedPictur
         const float mean_a = s.mean[i], mean_b = s.mean[j];
 
         for (int y = 0; y < h; y++)
+#pragma unroll 4
             for (int x = 0; x < w; x++)
                 sum += ((double)a[y * stride + x] - mean_a) * ((double)b[y * stride + x] - mean_b);
         s.work.given[i][j] = s.work.given[j][i] = sum / (w * h);
