@@ -134,7 +134,8 @@ static void subtract_mean(const VMAFSpeedPicture *s, Plane *p)
 // ---- statistics ----
 
 /// The covariance of the samples of all blocks, also of those that overlap.
-static av_always_inline void covariance(const VMAFSpeedPicture *s, const Plane *p, VMAFSpeedMatrix dst)
+static av_always_inline void covariance(const VMAFSpeedPicture *s, const Plane *p,
+                                        VMAFSpeedMatrix dst)
 {
     const int w = (s->blocks_w - 1) * SIDE + 1, h = (s->nb_blocks / s->blocks_w - 1) * SIDE + 1;
     const int n = w * h;

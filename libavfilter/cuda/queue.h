@@ -118,8 +118,8 @@ typedef struct CUDAQueueFilter {
      */
     int (*report)(AVFilterContext *ctx, AVFrame *frame, const void *result);
     /**
-     * Get the next frame that leaves, where that is not each one when it was reported: then report()
-     * takes references. May be NULL.
+     * Get the next frame that leaves, where that is not each one when it was reported: then
+     * report() takes references. May be NULL.
      *
      * @param ended no frame is to come: none waits for others
      * @return 1, 0 if there is none, or a negative AVERROR
