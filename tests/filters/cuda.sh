@@ -254,7 +254,9 @@ END
 }
 
 cuda_ranges(){ # filter
-    for format in nv12:yuv420p p010le:yuv420p10le yuv444p:yuv444p; do
+    formats="nv12:yuv420p p010le:yuv420p10le yuv444p:yuv444p"
+    test $1.${on_cpu} != mad.1 || formats=nv12:yuv420p
+    for format in ${formats}; do
         for ranges in null@null setrange=full@setrange=full setrange=limited@setrange=full setrange=full@setrange=limited; do
             twins "${format} ${ranges}" $1 ${twin_clip},avgblur=1,${ranges%@*} ${twin_clip},${ranges#*@} ${format%:*} ${format#*:}
         done
