@@ -221,7 +221,8 @@ static void test_basis(const BLIINDSDSPContext *dsp)
 }
 
 /// The choice of the worst blocks is as by a sort.
-static void test_worst(const BLIINDSDSPContext *dsp, AVLFG *lfg, int n, int statistic, unsigned kind)
+static void test_worst(const BLIINDSDSPContext *dsp, AVLFG *lfg, int n, int statistic,
+                       unsigned kind)
 {
     float *value = alloc(2 * n + BLIINDS_VECTOR + BLIINDS_NB_CANDIDATES(n), sizeof(*value));
     BLIINDSBlocks blocks = { .w = n, .h = 1 };

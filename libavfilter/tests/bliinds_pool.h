@@ -115,7 +115,7 @@ static void make_shapes(AVLFG *lfg, float *value, int n, unsigned kind)
     }
 }
 
-/// Fill n values of a statistic: of a source, and some of another, in an order. A kind is any number.
+/// Fill n values of a statistic: of one source, some of another, in an order. Any number is a kind.
 static void make_values(AVLFG *lfg, float *value, int n, int statistic, unsigned kind)
 {
     const int often  = kind % NB_SOURCES, seldom = kind / NB_SOURCES % NB_SOURCES;

@@ -214,7 +214,7 @@ static int open_graph(Run *r)
     return ret;
 }
 
-/// What the filter has added, and the samples of a frame of the CPU; of the GPU's, if it is as it came.
+/// What the filter has added, and the samples of a frame of the CPU; of the GPU's, if they came so.
 static int take(void *opaque, const AVFrame *frame)
 {
     static char buffer[1 << 14];

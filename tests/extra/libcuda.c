@@ -241,7 +241,7 @@ static Object *find_stream(CUstream handle)
 
 // ---- memory ----
 
-/// Memory that ends where a page ends, before one that nobody may touch. Addresses are not used twice.
+/// Memory up to the end of a page, before one that nobody may touch. No address is used twice.
 static void *new_memory(size_t size, int pinned)
 {
     const size_t pages = (size + PAGE - 1) & -PAGE;
@@ -423,7 +423,7 @@ static Operation *enqueue(Object *stream, Operation op)
 
 TELLS(cuDriverGetVersion, 12000, version, (int *version))
 TELLS(cuGetErrorName, "CUDA_ERROR_OF_THE_STAND_IN", text, (CUresult error, const char **text))
-TELLS(cuGetErrorString, "the stand-in for the driver says so", text, (CUresult error, const char **text))
+TELLS(cuGetErrorString, "the stand-in says so", text, (CUresult error, const char **text))
 
 DRIVER(cuInit, 0, (unsigned flags), {
     initialized = 1;
@@ -763,7 +763,8 @@ DRIVER(cuLaunchKernel, 1, (CUfunction handle, unsigned grid_x, unsigned grid_y, 
     };
 
     if (launched && (!grid_x || !grid_y || !grid_z || grid_y > 65535 || grid_z > 65535 ||
-                     !threads || threads > launched->max_threads || shared > launched->max_shared)) {
+                     !threads || threads > launched->max_threads ||
+                     shared > launched->max_shared)) {
         refuse("%u x %u x %u thread blocks of %zu threads, of %u at most, and %u bytes, of %zu",
                grid_x, grid_y, grid_z, threads, launched->max_threads, shared,
                launched->max_shared);

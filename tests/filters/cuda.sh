@@ -212,7 +212,9 @@ END
 }
 
 cuda_ranges(){ # filter
-    for format in nv12 p010le yuv444p; do
+    formats='nv12 p010le yuv444p'
+    test $1.${on_cpu} != mad.1 || formats=nv12
+    for format in ${formats}; do
         for ranges in null@null full@full limited@full full@limited; do
             main=avgblur=1,setrange=${ranges%@*} reference=${twin_clip},setrange=${ranges#*@}
             test ${ranges} != null@null || main=avgblur=1 reference=${twin_clip}

@@ -173,7 +173,8 @@ static int same_form(const Command *a, const Command *b)
     return !memcmp(a, b, offsetof(Command, layout)) && a->layout >> 5 == b->layout >> 5;
 }
 
-static void run_filter(Run *run, int filter, int flags, const Command *c, int nb_frames, int nb_threads)
+static void run_filter(Run *run, int filter, int flags, const Command *c, int nb_frames,
+                       int nb_threads)
 {
     TestGraph g = { NULL };
     int64_t pts = 0;
@@ -207,7 +208,8 @@ static void run_filter(Run *run, int filter, int flags, const Command *c, int nb
         if (!run->failed)
             run->failed |= test_graph_receive(&g, run, take) < 0;
         for (int j = 0; j < 2; j++) {
-            av_assert0(j || !ours[j] || run->failed || test_checksum(1, ours[j]) == run->sums[run->nb_in - 1]);
+            av_assert0(j || !ours[j] || run->failed ||
+                       test_checksum(1, ours[j]) == run->sums[run->nb_in - 1]);
             av_frame_free(&ours[j]);
         }
     }
@@ -227,7 +229,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     nb = (size - 2) / sizeof(Command);
     for (int i = 0; i < 2; i++)
-        run_filter(&run[i], data[0] % FF_ARRAY_ELEMS(filters), data[1], (const Command *)(data + 2), nb,
+        run_filter(&run[i], data[0] % FF_ARRAY_ELEMS(filters), data[1],
+                   (const Command *)(data + 2), nb,
                    i ? 2 + ((data[1] & THREADS) >> 2) : 1);
     av_assert0(run[0].nb_out == run[1].nb_out && !strcmp(run[0].text.str, run[1].text.str));
     for (int i = 0; i < 2; i++)
