@@ -98,13 +98,6 @@ static inline T shuffle_down(T value, unsigned delta) { return shuffle(value, de
 template<typename T>
 static inline T shuffle_up(T value, unsigned delta) { return shuffle(value, -(int)delta); }
 
-static inline uint64_t shuffle_down(uint64_t value, unsigned delta)
-{
-    uint64_t low = shuffle_down((unsigned)value, delta);
-
-    return (uint64_t)shuffle_down((unsigned)(value >> 32), delta) << 32 | low;
-}
-
 static inline uint64_t warp_sum(uint64_t value)
 {
     const uint64_t *values = on_cpu_share(value);
