@@ -347,6 +347,7 @@ cuda_errors(){ # filter too-small
 =64:$2,format=nv12,hwupload -
 =16400:$(($2 + 2)),format=nv12,hwupload -
 ,format=bgr0,hwupload -
+,format=yuv444p,hwupload ,format=bgr0,hwupload
 ,format=nv12,hwupload - =f=/dev/full
 ,format=nv12,hwupload - =f=${tmp}/none/stats
 ,format=nv12,hwupload - =queue=0
