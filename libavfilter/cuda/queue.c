@@ -238,22 +238,24 @@ int ff_cuda_queue_load(AVFilterContext *ctx, const CUDAQueueModule *module)
 static int check_inputs(AVFilterContext *ctx)
 {
     CUDAQueue *q = ctx->priv;
-    const AVHWFramesContext *frames;
-    const AVPixFmtDescriptor *desc;
+    const AVHWFramesContext *frames = NULL;
 
-    for (int i = 0; i < ctx->nb_inputs; i++) {
-        if (!ff_filter_link(ctx->inputs[i])->hw_frames_ctx) {
+    for (int i = ctx->nb_inputs - 1; i >= 0; i--) {
+        const AVBufferRef *ref = ff_filter_link(ctx->inputs[i])->hw_frames_ctx;
+        const AVPixFmtDescriptor *desc;
+
+        if (!ref) {
             av_log(ctx, AV_LOG_ERROR, "The input has no CUDA frames; decode with "
                    "-hwaccel cuda -hwaccel_output_format cuda, or insert hwupload_cuda.\n");
             return AVERROR(EINVAL);
         }
-    }
-    frames = (AVHWFramesContext *)ff_filter_link(ctx->inputs[0])->hw_frames_ctx->data;
-    desc   = av_pix_fmt_desc_get(frames->sw_format);
-    if (!luma_is_supported(desc)) {
-        av_log(ctx, AV_LOG_ERROR, "CUDA frames of %s are not supported; insert "
-               "scale_cuda=format=nv12.\n", desc->name);
-        return AVERROR(ENOSYS);
+        frames = (const AVHWFramesContext *)ref->data;
+        desc   = av_pix_fmt_desc_get(frames->sw_format);
+        if (!luma_is_supported(desc)) {
+            av_log(ctx, AV_LOG_ERROR, "CUDA frames of %s are not supported; insert "
+                   "scale_cuda=format=nv12.\n", desc->name);
+            return AVERROR(ENOSYS);
+        }
     }
 
     q->device_ref = av_buffer_ref(frames->device_ref);
