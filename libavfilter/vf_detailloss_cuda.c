@@ -247,7 +247,7 @@ const FFFilter ff_vf_detailloss_cuda = {
     .activate       = ff_cuda_pair_activate,
     .uninit         = uninit,
     .process_command = ff_cuda_queue_command,
-    FILTER_INPUTS(ff_cuda_pair_inputs),
+    FILTER_INPUTS(ff_pair_sync_inputs),
     FILTER_OUTPUTS(ff_cuda_pair_output),
     FILTER_SINGLE_PIXFMT(AV_PIX_FMT_CUDA),
 };

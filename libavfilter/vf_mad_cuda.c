@@ -549,7 +549,7 @@ const FFFilter ff_vf_mad_cuda = {
     .activate       = ff_cuda_pair_activate,
     .uninit         = uninit,
     .process_command = ff_cuda_queue_command,
-    FILTER_INPUTS(ff_cuda_pair_inputs),
+    FILTER_INPUTS(ff_pair_sync_inputs),
     FILTER_OUTPUTS(ff_cuda_pair_output),
     FILTER_QUERY_FUNC2(query_formats),
 };

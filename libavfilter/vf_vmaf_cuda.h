@@ -29,10 +29,6 @@
 #include "cuda/shared.h"
 #include "vmaf_arithmetic.h"
 
-#if !defined(__CUDACC__) && !defined(__CUDA__)
-#include <ffnvcodec/dynlink_cuda.h>
-#endif
-
 #define VMAF_MAX_BATCH 16           ///< pairs in a launch
 
 /// @name ADM: coefficients of a tile, and how many tiles in a row a thread block takes

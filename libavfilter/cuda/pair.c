@@ -108,11 +108,6 @@ void ff_cuda_pair_uninit(AVFilterContext *ctx)
     ff_pair_sync_uninit(&p->sync, ctx);
 }
 
-const AVFilterPad ff_cuda_pair_inputs[2] = {
-    { .name = "main",      .type = AVMEDIA_TYPE_VIDEO },
-    { .name = "reference", .type = AVMEDIA_TYPE_VIDEO },
-};
-
 const AVFilterPad ff_cuda_pair_output[1] = {
     { .name = "default", .type = AVMEDIA_TYPE_VIDEO, .config_props = config_output },
 };

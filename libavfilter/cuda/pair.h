@@ -42,7 +42,8 @@ typedef struct CUDAPair {
     AVFrame *previous[CUDA_QUEUE_MAX_OTHERS];   ///< those, NULL or perhaps the same again
 } CUDAPair;
 
-extern const AVFilterPad ff_cuda_pair_inputs[2], ff_cuda_pair_output[1];
+/// The output of filters whose inputs are ff_pair_sync_inputs.
+extern const AVFilterPad ff_cuda_pair_output[1];
 
 /// Take pairs, report and pass on the main input's frames that are done.
 int ff_cuda_pair_activate(AVFilterContext *ctx);
