@@ -471,7 +471,8 @@ crf_docs(){
     FFCRF_CACHE=$(readlink -f ${tmp})/cache
     PATH=${target_path}:${PATH}
     while read -r line; do
-        (cd ${tmp} && sh -c "${line} --max-encoded-percent 1000" > log 2>&1 < /dev/null; echo "status $?: ${line}"; cat log >&2)
+        (cd ${tmp} && sh -c "${line} --max-encoded-percent 1000" > log 2>&1 < /dev/null; echo "status $?: ${line}"
+            cat log >&2; test -s log || echo "it said nothing")
     done < ${tmp}/examples
 }
 
