@@ -38,9 +38,6 @@ const char *command_ffmpeg(void)
 
     if (readlink("/proc/self/exe", path, sizeof(path) - 1) > 0)
         *strrchr(path, '/') = 0;
-    // programs of a package are in libexec, and what starts them is in bin
-    if ((name = strrchr(path, '/')) && !strcmp(name, "/libexec"))
-        strcpy(name, "/bin");
     beside = text("%s/ffmpeg", path);
     if (!*path || access(beside, X_OK) || stat(beside, &a))
         return "ffmpeg";
