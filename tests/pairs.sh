@@ -16,7 +16,7 @@ with_readme(){ # test
 # The graph of the README's command, with a log of lines.
 readme_graph(){ # filter
     sed -n '/^## Against a source/,/^## /s/^    //p' ${project}/README.md | tr -d '\n' |
-        sed "s,.*-lavfi \"\([^\"]*\)\".*,\1,; s,detailloss=,$1=,; s,log_path=loss.json,stats_file=${tmp}/recipe.$1,"
+        sed "s,.*-lavfi \"\([^\"]*\)\".*,\1,; s,vmaf=,$1=,; s,log_path=vmaf.json,stats_file=${tmp}/recipe.$1,"
 }
 
 # What the README's command gives is that of frame n against frame n of both files, once decoded,
