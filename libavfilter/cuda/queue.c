@@ -45,6 +45,8 @@ typedef CUresult CUDAAPI tHostGetDevicePointer(CUdeviceptr *device, void *ptr, u
 typedef CUresult CUDAAPI tFreeHost(void *ptr);
 #define FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES 8
 typedef CUresult CUDAAPI tFuncSetAttribute(CUfunction function, int attribute, int value);
+#define STREAM_PRIORITY (-5)        ///< above that of streams that do not ask for one
+typedef CUresult CUDAAPI tStreamCreate(CUstream *stream, unsigned flags, int priority);
 
 #define DRIVER_FUNCTION(type, name) ((type *)FFNV_SYM_FUNC(q->cu->lib, name))
 /// @}
@@ -103,8 +105,49 @@ int ff_cuda_queue_launch(AVFilterContext *ctx, CUfunction function, int grid_x, 
     CUDAQueue *q = ctx->priv;
 
     return CHECK_CU(q->cu->cuLaunchKernel(function, grid_x, grid_y, 1, block_x, block_y, 1,
-                                          shared_size, q->hwctx->stream,
-                                          (void *[]){ params }, NULL));
+                                          shared_size, q->stream, (void *[]){ params }, NULL));
+}
+
+int ff_cuda_queue_branch(AVFilterContext *ctx, int i)
+{
+    CUDAQueue *q = ctx->priv;
+    CudaFunctions *cu = q->cu;
+    tStreamCreate *create = DRIVER_FUNCTION(tStreamCreate, "cuStreamCreateWithPriority");
+    int ret = 0;
+
+    q->stream = q->hwctx->stream;
+    if (!i--)
+        return 0;
+    // what has few thread blocks must not wait for the many of others
+    if (!q->branch[i].stream)
+        ret = create ? CHECK_CU(create(&q->branch[i].stream, CU_STREAM_NON_BLOCKING,
+                                       STREAM_PRIORITY)) : AVERROR(ENOSYS);
+    if (ret >= 0 && !q->branch[i].event)
+        ret = CHECK_CU(cu->cuEventCreate(&q->branch[i].event, CU_EVENT_DISABLE_TIMING));
+    if (ret < 0 || (ret = CHECK_CU(cu->cuEventRecord(q->branch[i].event, q->stream))) < 0 ||
+        (ret = CHECK_CU(cu->cuStreamWaitEvent(q->branch[i].stream, q->branch[i].event, 0))) < 0)
+        return ret;
+    q->stream = q->branch[i].stream;
+    q->branch[i].waits = 1;
+    return 0;
+}
+
+/// Let the device's stream wait for the branches.
+static int join_branches(AVFilterContext *ctx)
+{
+    CUDAQueue *q = ctx->priv;
+    int ret = 0;
+
+    q->stream = q->hwctx->stream;
+    for (int i = 0; i < CUDA_QUEUE_MAX_BRANCHES && ret >= 0; i++) {
+        if (!q->branch[i].waits)
+            continue;
+        ret = CHECK_CU(q->cu->cuEventRecord(q->branch[i].event, q->branch[i].stream));
+        if (ret >= 0)
+            ret = CHECK_CU(q->cu->cuStreamWaitEvent(q->stream, q->branch[i].event, 0));
+        q->branch[i].waits = 0;
+    }
+    return ret;
 }
 
 int ff_cuda_queue_allow_shared(AVFilterContext *ctx, CUfunction function, size_t size)
@@ -263,6 +306,7 @@ static int check_inputs(AVFilterContext *ctx)
         return AVERROR(ENOMEM);
     q->hwctx = frames->device_ctx->hwctx;
     q->cu    = q->hwctx->internal->cuda_dl;
+    q->stream = q->hwctx->stream;
     return 0;
 }
 
@@ -288,6 +332,14 @@ static void free_device(AVFilterContext *ctx)
 
     // after an error there is nothing left to wait for
     q->cu->cuStreamSynchronize(q->hwctx->stream);
+    for (int i = 0; i < CUDA_QUEUE_MAX_BRANCHES; i++) {
+        if (q->branch[i].event)
+            CHECK_CU(q->cu->cuEventDestroy(q->branch[i].event));
+        if (q->branch[i].stream) {
+            q->cu->cuStreamSynchronize(q->branch[i].stream);
+            CHECK_CU(q->cu->cuStreamDestroy(q->branch[i].stream));
+        }
+    }
     for (int i = 0; q->slot && i < q->size; i++)
         if (q->slot[i].event)
             CHECK_CU(q->cu->cuEventDestroy(q->slot[i].event));
@@ -360,6 +412,8 @@ int ff_cuda_queue_flush(AVFilterContext *ctx)
     if (!q->nb_batch)
         return 0;
     ret = q->filter->launch(ctx);
+    if (ret >= 0)
+        ret = join_branches(ctx);
     q->nb_batch = 0;
     // one event for all frames of the batch, the last one's: one for each costs more
     for (int i = q->nb_queued - 1; i >= 0 && ret >= 0; i--) {

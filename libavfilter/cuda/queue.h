@@ -58,6 +58,7 @@
 #define CUDA_QUEUE_MAX_MEMORY 8
 #define CUDA_QUEUE_MAX_OTHERS 2     ///< more frames that kernels read
 #define CUDA_QUEUE_MAX_MODULES 3
+#define CUDA_QUEUE_MAX_BRANCHES 2
 
 /// A kernel of a module, and where in the filter's context its address goes.
 typedef struct CUDAQueueKernel {
@@ -146,6 +147,12 @@ typedef struct CUDAQueue {
     int eof;                    ///< the status with which the input has ended, or 0
 
     AVBufferRef *device_ref;
+    CUstream stream;            ///< of the launches: the device's, or a branch's
+    struct {
+        CUstream stream;
+        CUevent event;
+        int waits;              ///< kernels have been launched in it that nobody waits for
+    } branch[CUDA_QUEUE_MAX_BRANCHES];
     CUmodule module[CUDA_QUEUE_MAX_MODULES];
     CUdeviceptr *memory[CUDA_QUEUE_MAX_MEMORY];
     int advanced;               ///< a frame was taken from the inputs
@@ -196,6 +203,14 @@ int ff_cuda_queue_upload(AVFilterContext *ctx, CUdeviceptr dst, const void *src,
  */
 int ff_cuda_queue_launch(AVFilterContext *ctx, CUfunction function, int grid_x, int grid_y,
                          int block_x, int block_y, unsigned shared_size, void *params);
+
+/**
+ * Launch what follows beside what is launched elsewhere, and after what was enqueued before the
+ * batch: launch() may call it before its first launch in a branch. The batch ends when all have.
+ *
+ * @param i 1 to CUDA_QUEUE_MAX_BRANCHES, or 0 to go on without a branch
+ */
+int ff_cuda_queue_branch(AVFilterContext *ctx, int i);
 
 /// Allow a kernel size bytes of dynamic shared memory. @return 1, or 0 if the GPU has less
 int ff_cuda_queue_allow_shared(AVFilterContext *ctx, CUfunction function, size_t size);

@@ -627,6 +627,14 @@ DRIVER(cuStreamCreate, 1, (CUstream *handle, unsigned flags), {
     *handle = (CUstream)stream;
 })
 
+typedef CUresult tcuStreamCreateWithPriority(CUstream *handle, unsigned flags, int priority);
+DRIVER(cuStreamCreateWithPriority, 1, (CUstream *handle, unsigned flags, int priority), {
+    Object *stream = new_object(STREAM);
+
+    stream->own_queue = flags & 1;
+    *handle = (CUstream)stream;
+})
+
 ENDS(cuStreamDestroy_v2, 1, (CUstream handle), {
     Object *stream = find(handle, STREAM);
 
@@ -682,6 +690,12 @@ DRIVER(cuEventQuery, 1, (CUevent handle), {
 
 ENDS(cuEventSynchronize, 1, (CUevent handle), {
     wait_for_event(find(handle, EVENT));
+})
+
+// then there is nothing left to wait for
+DRIVER(cuStreamWaitEvent, 1, (CUstream stream, CUevent handle, unsigned flags), {
+    if (find_stream(stream))
+        wait_for_event(find(handle, EVENT));
 })
 
 // ---- modules and launches ----
@@ -798,7 +812,7 @@ UNUSED(cuLinkComplete) UNUSED(cuLinkCreate) UNUSED(cuLinkDestroy) UNUSED(cuMemAl
 UNUSED(cuMemAllocPitch_v2) UNUSED(cuMemcpy) UNUSED(cuMemcpy2D_v2) UNUSED(cuMemcpyAsync)
 UNUSED(cuMemcpyDtoDAsync_v2) UNUSED(cuMemcpyDtoD_v2) UNUSED(cuMemcpyDtoHAsync_v2)
 UNUSED(cuModuleGetGlobal) UNUSED(cuStreamAddCallback) UNUSED(cuStreamQuery)
-UNUSED(cuStreamWaitEvent) UNUSED(cuTexObjectCreate) UNUSED(cuTexObjectDestroy)
+UNUSED(cuTexObjectCreate) UNUSED(cuTexObjectDestroy)
 
 // ---- begin and end ----
 
