@@ -137,14 +137,15 @@ static int launch_adm(AVFilterContext *ctx, enum VMAFCSF csf)
         p->next += i ? s->pair.queue.max_batch * image_size(&p->adm) : 0;
         memcpy(p->row_shift[i], p->adm.row_shift, sizeof(p->adm.row_shift));
         ret = launch_kernel(ctx, i ? s->adm_next : s->adm_first,
-                            DIV_UP(p->adm.w, VMAF_ADM_TILE_W * VMAF_ADM_TILES) *
+                            DIV_UP(p->adm.w, VMAF_ADM_TILE_W * VMAF_ADM_TILES(i)) *
                             DIV_UP(p->adm.h, VMAF_ADM_TILE_H),
                             VMAF_ADM_TILE_W * VMAF_ADM_TILE_H);
         if (ret < 0)
             return ret;
     }
     p->result_at = offsetof(Result, adm[csf]);
-    return launch_kernel(ctx, s->adm_finish, VMAF_ADM_SCALES * VMAF_ADM_SUMS * VMAF_ADM_BANDS, 32);
+    return launch_kernel(ctx, s->adm_finish, VMAF_ADM_SCALES * VMAF_ADM_SUMS * VMAF_ADM_BANDS,
+                         VMAF_ADM_TILE_W * VMAF_ADM_TILE_H);
 }
 
 /// Sizes and places of the scales' pictures.
@@ -157,68 +158,61 @@ static void describe_levels(VMAFCUDAParams *p, const VMAFCambiPicture *picture)
     for (int i = 0; i <= VMAF_CAMBI_SCALES; i++) {
         p->level[i].w  = DIV_UP(picture->width,  divisor);
         p->level[i].h  = DIV_UP(picture->height, divisor);
+        // four samples are read at a time
+        p->level[i].pitch = FFALIGN(p->level[i].w, 4);
         p->level[i].at = p->level_size;
-        p->level_size += p->level[i].w * p->level[i].h;
+        p->level_size += p->level[i].pitch * p->level[i].h;
         divisor      <<= i > 0;
     }
 }
 
-/// Make the pictures of all scales.
-static int launch_cambi_pictures(AVFilterContext *ctx)
+/// Bytes that CAMBI takes for a pair.
+static size_t cambi_size(const VMAFCUDAParams *p)
 {
-    VMAFCUDAContext *s = ctx->priv;
-    VMAFCUDAParams *p  = &s->params;
+    return (sizeof(float) + sizeof(uint16_t)) * p->level_size +
+           sizeof(uint32_t) * DIV_UP(p->cambi.width, 32) * p->cambi.height;
+}
 
-    for (int i = 0; i <= VMAF_CAMBI_SCALES; i++) {
-        int ret;
-
-        p->scale = i - 1;
-        ret = launch_kernel(ctx, i ? s->cambi_filter : s->cambi_prepare,
-                            DIV_UP(p->level[i].w, VMAF_CAMBI_TILE_W) *
-                            DIV_UP(p->level[i].h, VMAF_CAMBI_TILE_H),
-                            VMAF_CAMBI_TILE_W * VMAF_CAMBI_TILE_H);
-        if (ret < 0)
-            return ret;
-    }
-    return 0;
+/// Launch a kernel of CAMBI, of so many jobs of a warp each.
+static int launch_warps(AVFilterContext *ctx, CUfunction function, int nb)
+{
+    return launch_kernel(ctx, function, DIV_UP(nb, VMAF_CAMBI_WARPS), VMAF_CAMBI_WARPS * 32);
 }
 
 static int launch_cambi(AVFilterContext *ctx, int model)
 {
     VMAFCUDAContext *s   = ctx->priv;
     VMAFCUDAParams *p    = &s->params;
-    const int nb_columns = VMAF_CAMBI_COLUMNS - s->cambi[model].window / 2 * 2;
+    const int nb_columns = 128 - 8 * DIV_UP(s->cambi[model].window / 2, 4);
     const int max_batch  = s->pair.queue.max_batch;
     int nb = 0, ret;
 
     describe_levels(p, &s->cambi[model]);
     p->contrast   = s->cambi_memory;
-    p->value      = p->contrast + sizeof(uint32_t) * max_batch *
-                                  (p->level_size - p->level[1].at);
-    p->mask       = p->value + sizeof(uint16_t) * max_batch * p->level_size;
+    p->value      = p->contrast + sizeof(float) * max_batch * p->level_size;
+    p->flat       = p->value + sizeof(uint16_t) * max_batch * p->level_size;
     p->reciprocal = s->tables + offsetof(Tables, cambi[model].reciprocal);
     p->column     = s->tables + offsetof(Tables, cambi[model].column);
     p->line       = s->tables + offsetof(Tables, cambi[model].line);
     p->result_at  = offsetof(Result, cambi[model]);
-    if ((ret = launch_cambi_pictures(ctx)) < 0)
-        return ret;
-
-    for (int i = 0; i < VMAF_CAMBI_SCALES; i++) {
+    ret = launch_warps(ctx, s->cambi_prepare, DIV_UP(p->cambi.width, 32) *
+                                              DIV_UP(p->cambi.height, VMAF_CAMBI_ROWS));
+    for (int i = 0; i < VMAF_CAMBI_SCALES && ret >= 0; i++) {
         const int w = p->level[i + 1].w, h = p->level[i + 1].h;
 
         p->top[i]   = ff_vmaf_cambi_top(w * h);
         p->first[i] = nb;
-        nb += DIV_UP(w, nb_columns) * DIV_UP(h, VMAF_CAMBI_ROWS);
+        p->scale    = i;
+        nb += DIV_UP(w, nb_columns) * DIV_UP(h, VMAF_CAMBI_TILE_H);
+        ret = launch_warps(ctx, s->cambi_filter, DIV_UP(w, 32) *
+                                                 DIV_UP(h, VMAF_CAMBI_FILTER_ROWS));
     }
-    if ((ret = launch_kernel(ctx, s->cambi_contrast, nb, VMAF_CAMBI_COLUMNS)) < 0)
+    p->nb_jobs = nb;
+    if (ret < 0 || (ret = launch_warps(ctx, s->cambi_contrast, nb)) < 0)
         return ret;
-    nb = 0;
-    for (int i = 0; i < VMAF_CAMBI_SCALES; i++) {
-        p->first[i] = nb;
-        nb += DIV_UP(p->level[i + 1].w * p->level[i + 1].h, VMAF_SELECT_SIZE);
-    }
     for (p->pass = 0; p->pass < VMAF_SELECT_PASSES && ret >= 0; p->pass++)
-        ret = launch_kernel(ctx, s->cambi_select, nb, VMAF_SELECT_THREADS);
+        ret = launch_kernel(ctx, s->cambi_select, VMAF_CAMBI_SCALES * VMAF_SELECT_BLOCKS,
+                            VMAF_SELECT_THREADS);
     return ret;
 }
 
@@ -238,21 +232,25 @@ static int launch_speed(AVFilterContext *ctx, enum VMAFPrescale prescale)
     return ret < 0 ? ret : launch_kernel(ctx, s->speed_measure, nb_planes, VMAF_SPEED_THREADS);
 }
 
-/// Enqueue the kernels of the batch.
+/// Enqueue the kernels of the batch. SpEED has few threads, which take long; CAMBI many launches.
 static int launch(AVFilterContext *ctx)
 {
     const VMAFCUDAContext *s = ctx->priv;
     const VMAFContext *c = &s->common;
-    int ret = 0;
+    int ret = ff_cuda_queue_branch(ctx, 1);
 
-    for (int i = 0; i < VMAF_NB_WINDOWS && ret >= 0; i++)
-        ret = c->needs_window[i] ? launch_motion(ctx, i) : 0;
-    for (int i = 0; i < VMAF_NB_CSF && ret >= 0; i++)
-        ret = c->needs_csf[i] ? launch_adm(ctx, i) : 0;
-    for (int i = 0; i < c->nb_models && ret >= 0; i++)
-        ret = c->model[i].cambi_of == i ? launch_cambi(ctx, i) : 0;
     for (int i = 0; i < VMAF_NB_PRESCALES && ret >= 0; i++)
         ret = c->needs_prescale[i] ? launch_speed(ctx, i) : 0;
+    if (ret < 0 || (ret = ff_cuda_queue_branch(ctx, 2)) < 0)
+        return ret;
+    for (int i = 0; i < c->nb_models && ret >= 0; i++)
+        ret = c->model[i].cambi_of == i ? launch_cambi(ctx, i) : 0;
+    if (ret < 0 || (ret = ff_cuda_queue_branch(ctx, 0)) < 0)
+        return ret;
+    for (int i = 0; i < VMAF_NB_CSF && ret >= 0; i++)
+        ret = c->needs_csf[i] ? launch_adm(ctx, i) : 0;
+    for (int i = 0; i < VMAF_NB_WINDOWS && ret >= 0; i++)
+        ret = c->needs_window[i] ? launch_motion(ctx, i) : 0;
     return ret;
 }
 
@@ -261,6 +259,12 @@ static int launch(AVFilterContext *ctx)
 static const AVPixFmtDescriptor *input_format(const AVFilterContext *ctx, int i)
 {
     return ff_cuda_queue_format(ff_filter_link(ctx->inputs[i])->hw_frames_ctx);
+}
+
+/// What comes back of a plane: whether it is singular; contrasts and entropies of blocks.
+static size_t speed_size(const VMAFSpeedPicture *picture)
+{
+    return 1 + 2 * picture->nb_blocks;
 }
 
 /// Describe what is measured of pictures of a size, and what comes back.
@@ -283,7 +287,7 @@ static int set_size(AVFilterContext *ctx, int width, int height)
                                          height >> desc->log2_chroma_h, ff_vmaf_prescale[i])) < 0)
             return ret;
         s->speed_at[i] = size;
-        size += sizeof(float) * VMAF_CHROMA * PAIR_NB * (VMAF_SPEED_HEAD + s->speed[i].nb_blocks);
+        size += sizeof(float) * VMAF_CHROMA * PAIR_NB * speed_size(&s->speed[i]);
     }
     for (int i = 0; i < c->nb_models; i++)
         if (c->model[i].cambi_of == i &&
@@ -365,8 +369,7 @@ static int setup(AVFilterContext *ctx)
         if (c->model[i].cambi_of != i)
             continue;
         describe_levels(p, &s->cambi[i]);
-        cambi = FFMAX(cambi, sizeof(uint32_t) * (p->level_size - p->level[1].at) +
-                             (sizeof(uint16_t) + 1) * p->level_size);
+        cambi = FFMAX(cambi, cambi_size(p));
     }
     for (int i = 0; i < VMAF_NB_PRESCALES; i++)
         grids = FFMAX(grids, sizeof(float) * 2 * VMAF_CHROMA * PAIR_NB *
@@ -399,8 +402,8 @@ static VMAFCUDAPlane plane(const VMAFCUDAContext *s, const AVFrame *frame, int c
         .step   = comp->step,
         .size   = 1 + is_deep,
         .down   = comp->shift + FFMAX(comp->depth - VMAF_MAX_DEPTH, 0),
-        .up     = is_raised ? s->params.depth - 8 : 0,
-        .repeat = is_raised && !component && !luma_is_limited(frame, desc) ? 6 : 31,
+        // with the upper bits again below, if black and white are 0 and 255
+        .factor = !is_raised ? 64 : component || luma_is_limited(frame, desc) ? 256 : 257,
     };
 }
 
@@ -458,12 +461,12 @@ static VMAFChroma read_speed(const VMAFSpeedPicture *picture, const float *resul
     VMAFSpeedPlane plane[VMAF_CHROMA][PAIR_NB];
 
     for (int i = 0; i < VMAF_CHROMA * PAIR_NB; i++) {
-        VMAFSpeedPlane *p = &plane[i / PAIR_NB][i % PAIR_NB];
-
-        p->is_singular = result[0];
-        memcpy(p->value, result + 1, sizeof(p->value));
-        p->contrast = result + VMAF_SPEED_HEAD;
-        result     += VMAF_SPEED_HEAD + picture->nb_blocks;
+        plane[i / PAIR_NB][i % PAIR_NB] = (VMAFSpeedPlane){
+            .is_singular = result[0],
+            .contrast    = result + 1,
+            .entropy     = result + 1 + picture->nb_blocks,
+        };
+        result += speed_size(picture);
     }
     return ff_vmaf_speed_score(picture, plane);
 }

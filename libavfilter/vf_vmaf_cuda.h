@@ -31,33 +31,34 @@
 
 #define VMAF_MAX_BATCH 16           ///< pairs in a launch
 
-/// @name ADM: coefficients of a tile, and how many tiles in a row a thread block takes
+/// @name ADM: coefficients of a tile, and how many tiles in a row a thread block takes: the smaller
+/// scales have few
 /// @{
 #define VMAF_ADM_TILE_W 32
-#define VMAF_ADM_TILE_H 8
-#define VMAF_ADM_TILES  8
+#define VMAF_ADM_TILE_H 16
+#define VMAF_ADM_TILES(scale) ((scale) ? 4 : 16)
 /// @}
 
 /// @name Motion: columns that a thread block blurs, and its rows
 /// @{
 #define VMAF_MOTION_THREADS 128
 #define VMAF_MOTION_TILE_W  (VMAF_MOTION_THREADS - VMAF_MOTION_TAPS + 1)
-#define VMAF_MOTION_TILE_H  16
+#define VMAF_MOTION_TILE_H  32
 /// @}
 
-/// @name CAMBI: samples of a tile of the picture, and of a scale; and columns whose values are
-/// counted, of which the window leaves the fewer the larger it is, and rows
+/// @name CAMBI: warps of a thread block; rows of a part of a picture, and of those whose contrasts
+/// a warp measures
 /// @{
-#define VMAF_CAMBI_TILE_W  32
-#define VMAF_CAMBI_TILE_H  8
-#define VMAF_CAMBI_COLUMNS 96
-#define VMAF_CAMBI_ROWS    32
+#define VMAF_CAMBI_WARPS       4
+#define VMAF_CAMBI_ROWS        32
+#define VMAF_CAMBI_FILTER_ROWS 8
+#define VMAF_CAMBI_TILE_H      16
 /// @}
 
-/// @name The largest of CAMBI's contrasts: threads, and what a thread block looks at
+/// @name The largest of CAMBI's contrasts: thread blocks for a scale, and values of a digit
 /// @{
+#define VMAF_SELECT_BLOCKS  16
 #define VMAF_SELECT_THREADS 256
-#define VMAF_SELECT_SIZE    8192
 #define VMAF_SELECT_BINS    2048
 #define VMAF_SELECT_PASSES  4       ///< three for the least of them, one for the sum
 /// @}
@@ -65,16 +66,13 @@
 #define VMAF_GRID_THREADS  128
 #define VMAF_SPEED_THREADS 352      ///< one for each covariance, and whole warps
 
-/// What precedes the contrasts of a plane in its result: whether it is singular, and eigenvalues.
-#define VMAF_SPEED_HEAD (1 + VMAF_SPEED_BLOCK)
-
 /// A component of a frame.
 typedef struct VMAFCUDAPlane {
     DEVICE_PTR(const uint8_t) data;
     int pitch;                      ///< in bytes
     uint8_t step, size;             ///< bytes from a sample to the next, and of one
-    uint8_t down;                   ///< right shift from a sample to its value
-    uint8_t up, repeat;             ///< to more bits: left shift, and right shift of what fills it
+    uint8_t down;                   ///< right shift from a sample of two bytes to its value
+    uint16_t factor;                ///< of a sample of one byte, in 2^-6
 } VMAFCUDAPlane;
 
 typedef struct VMAFCUDAPair {
@@ -92,15 +90,19 @@ typedef struct VMAFCUDATop {
     uint32_t is_deep;               ///< of the first scale: samples have more than their bits
 } VMAFCUDATop;
 
+/// The contrasts of a scale.
+typedef struct VMAFCUDASelect {
+    VMAFCUDATop top;
+    uint32_t nb;
+    uint32_t nb_done;
+    uint32_t nb_of[VMAF_SELECT_BINS];
+} VMAFCUDASelect;
+
 /// What is left on the device between thread blocks and launches; all zero between batches.
 typedef struct VMAFCUDAState {
     uint64_t sad;
     uint32_t nb_done;
-    struct VMAFCUDASelect {
-        VMAFCUDATop top;
-        uint32_t nb_done;
-        uint32_t nb_of[VMAF_SELECT_BINS];
-    } select[VMAF_CAMBI_SCALES];
+    VMAFCUDASelect select[VMAF_CAMBI_SCALES];
 } VMAFCUDAState;
 
 typedef struct VMAFCUDAParams {
@@ -122,20 +124,22 @@ typedef struct VMAFCUDAParams {
     VMAFCambiPicture cambi;
     /// The first is the picture that is sampled and filtered for the first scale.
     struct {
-        int w, h;
+        int w, h, pitch;
         int at;                     ///< in a pair's memory
     } level[VMAF_CAMBI_SCALES + 1];
     int level_size;                 ///< of all
     int scale;                      ///< that is filtered
-    int first[VMAF_CAMBI_SCALES];   ///< thread block of a scale
-    int top[VMAF_CAMBI_SCALES];     ///< how many contrasts count
+    int first[VMAF_CAMBI_SCALES];   ///< warp of a scale
+    int nb_jobs;                    ///< warps of all scales
     int pass;                       ///< of VMAF_SELECT_PASSES
+    int top[VMAF_CAMBI_SCALES];     ///< how many contrasts count
     DEVICE_PTR(const int) column;   ///< of the source, for each of what was encoded
     DEVICE_PTR(const int) line;
     DEVICE_PTR(const float) reciprocal;
-    DEVICE_PTR(uint16_t) value;     ///< [VMAF_MAX_BATCH][level_size]
-    DEVICE_PTR(uint8_t) mask;
-    DEVICE_PTR(float) contrast;
+    DEVICE_PTR(float) contrast;     ///< [VMAF_MAX_BATCH][level_size], in any order
+    DEVICE_PTR(uint16_t) value;     ///< the same
+    /// A bit a sample: [VMAF_MAX_BATCH][cambi.height][DIV_UP(cambi.width, 32)]
+    DEVICE_PTR(uint32_t) flat;
 
     VMAFSpeedPicture speed;
     DEVICE_PTR(const VMAFSpeedPosition) speed_column;

@@ -49,9 +49,7 @@
 /// @name SpEED
 /// @{
 #define SPEED_MIN_SIZE 80       ///< the smallest side of chroma, after it is scaled
-#define SIGMA          0.19f    ///< of the noise that the eye adds
 #define NOISE_FLOOR    0.1f     ///< of the noise that counts as nothing
-#define ENTROPY_OF_ONE 4.094191170361282    ///< log2(2 pi e)
 #define MAX_SPEED      45
 /// @}
 
@@ -318,7 +316,7 @@ static void describe_adm(VMAFADMScale scale[VMAF_ADM_SCALES], enum VMAFCSF csf, 
 
             s->weight[band] = visibility(csf, band, i) * unit;
             for (int part = 0; part < VMAF_ADM_PARTS; part++) {
-                s->square_shift[part][band] = i || is_diagonal ? 30 : 29;
+                s->square_shift[part][band] = vmaf_adm_square_shift(i, band);
                 s->cube_shift[part][band]   = ceil_log2(w) - (i ? 0 : is_diagonal ? 3 : 4);
             }
             s->square_shift[VMAF_ADM_SOURCE][band] = i == 2 ? 30 : 31;
@@ -495,7 +493,8 @@ av_cold int ff_vmaf_speed_picture(VMAFSpeedPicture *s, AVFilterContext *ctx, int
     s->grid_h    = s->h / VMAF_SPEED_STEP;
     s->blocks_w  = s->grid_w / VMAF_SPEED_SIDE;
     s->nb_blocks = s->blocks_w * (s->grid_h / VMAF_SPEED_SIDE);
-    s->none      = VMAF_SPEED_BLOCK * (log2((double)((1 + NOISE_FLOOR) * SIGMA)) + ENTROPY_OF_ONE);
+    s->none      = VMAF_SPEED_BLOCK * (log2((double)((1 + NOISE_FLOOR) * VMAF_SPEED_NOISE)) +
+                                       VMAF_SPEED_ENTROPY_OF_ONE);
     return 0;
 }
 
@@ -511,16 +510,6 @@ av_cold void ff_vmaf_speed_positions(VMAFSpeedPosition *dst, int n, int nb)
     }
 }
 
-static float entropy(const VMAFSpeedPlane *plane, int block)
-{
-    float sum = 0;
-
-    for (int i = 0; i < VMAF_SPEED_BLOCK; i++)
-        sum += log2((double)(FFMAX(plane->value[i], 0) * plane->contrast[block] + SIGMA)) +
-               ENTROPY_OF_ONE;
-    return sum;
-}
-
 /// How much a plane has changed: 0 where it was not measured.
 static float compare(const VMAFSpeedPicture *s, const VMAFSpeedPlane *reference,
                      const VMAFSpeedPlane *encode)
@@ -530,7 +519,7 @@ static float compare(const VMAFSpeedPicture *s, const VMAFSpeedPlane *reference,
     if (reference->is_singular || encode->is_singular)
         return 0;
     for (int i = 0; i < s->nb_blocks; i++) {
-        const float r = entropy(reference, i), e = entropy(encode, i);
+        const float r = reference->entropy[i], e = encode->entropy[i];
         float before, after;
 
         if (r < s->none && e < s->none)

@@ -88,8 +88,7 @@ typedef struct VMAFChroma {
 /// What SpEED has found in a plane of a picture.
 typedef struct VMAFSpeedPlane {
     int is_singular;                    ///< there is no measure
-    float value[VMAF_SPEED_BLOCK];      ///< eigenvalues
-    const float *contrast;              ///< of each block
+    const float *contrast, *entropy;    ///< of each block
 } VMAFSpeedPlane;
 
 /// What tells the models apart.

@@ -67,11 +67,24 @@ SHARED_INLINE double vmaf_sqrt(double x)
     return ret;
 }
 /// @}
+
+/// 1 / sqrt(x) of a float from 1 to 2. The float next to it is the right one, as none of these lies
+/// within 2^-48 of the middle of two; of the guess, one step leaves 2^-52.
+SHARED_INLINE float vmaf_rsqrt(float x)
+{
+    float guess;
+    double rest;
+
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(guess) : "f"(x));
+    rest = 1 - (double)x * guess * guess;
+    return guess + guess * (rest * (0.5 + 0.375 * rest));
+}
 #else
 #include <float.h>
 #include <math.h>
 #define vmaf_sqrtf(x) sqrtf(x)
 #define vmaf_sqrt(x)  sqrt((double)(x))
+#define vmaf_rsqrt(x) (1.0 / vmaf_sqrt(x))
 // 16 means single precision for float, like 0
 #if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16
 #error "Scores need float in its own format: on 32-bit x86, --extra-cflags='-msse2 -mfpmath=sse'"
@@ -241,6 +254,11 @@ SHARED_INLINE int vmaf_adm_mask(int x, int *near)
     return  (int)(e * 286331153 + (1u << 31) >> 32) - 1;
 }
 
+SHARED_INLINE int vmaf_adm_square_shift(int scale, int band)
+{
+    return scale || band == VMAF_ADM_D ? 30 : 29;
+}
+
 /// The cube of a weighed coefficient above its masking threshold.
 SHARED_INLINE uint64_t vmaf_adm_cube(int x, int threshold, int square_shift, int shift)
 {
@@ -292,6 +310,13 @@ SHARED_INLINE int vmaf_motion_columns(int a, int b, int c, int d, int e, int dep
 SHARED_INLINE int vmaf_motion_row(int halves, int odds)
 {
     return vmaf_abs(halves + (odds + 32768 >> 1) >> 15);
+}
+
+/// The same where 64 bits cost less than two sums.
+SHARED_INLINE int vmaf_motion_row64(int a, int b, int c, int d, int e)
+{
+    return vmaf_abs((int)((int64_t)(a + e) * 3571 + (int64_t)(b + d) * 16004 +
+                          (int64_t)c * 26386 + 32768 >> 16));
 }
 
 // ---- CAMBI ----
@@ -367,6 +392,9 @@ SHARED_INLINE float vmaf_cambi_contrast(int step, int here, int near, const floa
 /// Eigenvalues below it are of a matrix that has no inverse.
 #define VMAF_SPEED_SINGULAR 1e-6
 
+#define VMAF_SPEED_NOISE          0.19f             ///< that the eye adds: its variance
+#define VMAF_SPEED_ENTROPY_OF_ONE 4.094191170361282 ///< log2(2 pi e)
+
 /// A plane of chroma.
 typedef struct VMAFSpeedPicture {
     int is_scaled;
@@ -419,6 +447,12 @@ typedef struct VMAFSpeedWork {
 #define VMAF_SYNC()
 #endif
 
+/// Lanes that share a row of a matrix, and its elements for each.
+#ifndef VMAF_SPEED_LANES
+#define VMAF_SPEED_LANES 1
+#endif
+#define VMAF_SPEED_SHARE (VMAF_SPEED_STRIDE / VMAF_SPEED_LANES)
+
 SHARED_INLINE float vmaf_hypotenuse(float a, float b)
 {
     return vmaf_sqrtf(a * a + b * b);
@@ -431,7 +465,7 @@ SHARED_INLINE float vmaf_hypotenuse(float a, float b)
  */
 SHARED_INLINE void vmaf_tridiagonalize(VMAFSpeedWork *s, int lane, int nb_lanes)
 {
-    const int width = nb_lanes < 32 ? 1 : 32, row = lane / width, column = lane % width;
+    const int width = VMAF_SPEED_LANES, row = lane / width, column = lane % width;
 
     for (int r = row; r < VMAF_SPEED_BLOCK; r += nb_lanes / width)
         for (int i = column; i < VMAF_SPEED_BLOCK; i += width)
@@ -530,7 +564,7 @@ SHARED_INLINE void vmaf_eigenvalues(float *d, float *e)
             if (z != 0) {
                 const int is_steep = vmaf_fabsf(z) > vmaf_fabsf(x);
                 const float t      = is_steep ? -x / z : -z / x;
-                const float major  = 1.0 / vmaf_sqrt(1 + t * t), minor = major * t;
+                const float major  = vmaf_rsqrt(1 + t * t), minor = major * t;
 
                 c = is_steep ? minor : major;
                 s = is_steep ? major : minor;
@@ -551,18 +585,31 @@ SHARED_INLINE void vmaf_eigenvalues(float *d, float *e)
     }
 }
 
+/// Add the products of a factor and a lane's elements of a row.
+SHARED_INLINE void vmaf_add_row(float sum[VMAF_SPEED_SHARE], float factor, const float *row,
+                                int lane)
+{
+    UNROLL
+    for (int i = 0; i < VMAF_SPEED_SHARE; i++)
+        sum[i] += factor * row[i * VMAF_SPEED_LANES + lane];
+}
+
+SHARED_INLINE void vmaf_set_row(float *row, const float sum[VMAF_SPEED_SHARE], int lane)
+{
+    UNROLL
+    for (int i = 0; i < VMAF_SPEED_SHARE; i++)
+        row[i * VMAF_SPEED_LANES + lane] = sum[i];
+}
+
 /// A row of the product of a reflection by v, whose first rows are those of a unit matrix, and m.
 SHARED_INLINE void vmaf_reflect_row(float *dst, const float *v, int row, int first,
-                                    VMAFSpeedMatrix m, int column, int width)
+                                    VMAFSpeedMatrix m, int lane)
 {
-    for (int i = column; i < VMAF_SPEED_BLOCK; i += width)
-        dst[i] = 0;
-    for (int j = first; j < VMAF_SPEED_BLOCK; j++) {
-        const float factor = -2 * v[row] * v[j] + (j == row);
+    float sum[VMAF_SPEED_SHARE] = { 0 };
 
-        for (int i = column; i < VMAF_SPEED_BLOCK; i += width)
-            dst[i] += factor * m[j][i];
-    }
+    for (int j = first; j < VMAF_SPEED_BLOCK; j++)
+        vmaf_add_row(sum, -2 * v[row] * v[j] + (j == row), m[j], lane);
+    vmaf_set_row(dst, sum, lane);
 }
 
 /**
@@ -572,7 +619,7 @@ SHARED_INLINE void vmaf_reflect_row(float *dst, const float *v, int row, int fir
  */
 SHARED_INLINE int vmaf_triangulate(VMAFSpeedWork *s, int lane, int nb_lanes)
 {
-    const int width = nb_lanes < 32 ? 1 : 32, row = lane / width, column = lane % width;
+    const int width = VMAF_SPEED_LANES, row = lane / width, column = lane % width;
     const int nb_rows = nb_lanes / width, last = VMAF_SPEED_BLOCK - 1;
     float *v = s->v;
     int is_regular = 1;
@@ -599,25 +646,58 @@ SHARED_INLINE int vmaf_triangulate(VMAFSpeedWork *s, int lane, int nb_lanes)
             v[i] = (i == k ? head : s->factor[0][i][k]) / length;
         VMAF_SYNC();
         for (int r = 2 * k + row; r <= 2 * last + 1; r += nb_rows)
-            vmaf_reflect_row(s->next[r & 1][r >> 1], v, r >> 1, k, s->factor[r & 1],
-                             column, width);
+            vmaf_reflect_row(s->next[r & 1][r >> 1], v, r >> 1, k, s->factor[r & 1], column);
         VMAF_SYNC();
         for (int r = 2 * k + row; r <= 2 * last + 1; r += nb_rows)
             for (int i = column; i <= last; i += width)
                 s->factor[r & 1][r >> 1][i] = s->next[r & 1][r >> 1][i];
         VMAF_SYNC();
     }
-    for (int r = row; r <= last; r += nb_rows)
-        for (int i = column; i <= last; i += width)
-            s->factor[0][r][i] = 0;
-    for (int r = row; r <= last; r += nb_rows)
+    for (int r = row; r <= last; r += nb_rows) {
+        float sum[VMAF_SPEED_SHARE] = { 0 };
+
         for (int j = 0; j <= last; j++)
-            for (int i = column; i <= last; i += width)
-                s->factor[0][r][i] += s->factor[1][r][j] * s->given[j][i];
+            vmaf_add_row(sum, s->factor[1][r][j], s->given[j], column);
+        vmaf_set_row(s->factor[0][r], sum, column);
+    }
     VMAF_SYNC();
     for (int i = 0; i <= last; i++)
         is_regular &= !(vmaf_fabsf(s->factor[0][i][i]) < VMAF_SPEED_SINGULAR);
     return is_regular;
+}
+
+/// The binary logarithm of a positive number.
+SHARED_INLINE double vmaf_log2(float x)
+{
+    union { double d; uint64_t i; } m = { x };
+    int exponent = (int)(m.i >> 52) - 1023;
+    double s, square, sum = 0;
+
+    if (!(x > 0 && x <= 0x1.fffffep127f))
+        return x > 0 ? x : (x - x) / (x - x);
+    m.i = (m.i & 0xfffffffffffff) | 1023ull << 52;
+    if (m.d > 1.4142135623730951) {
+        m.d /= 2;
+        exponent++;
+    }
+    // 2 / ln(2) times atanh(), by its series
+    s      = (m.d - 1) / (m.d + 1);
+    square = s * s;
+    UNROLL
+    for (int i = 21; i > 0; i -= 2)
+        sum = sum * square + 2.8853900817779268 / i;
+    return exponent + s * sum;
+}
+
+/// The entropy of a block, by its contrast and the eigenvalues, with what noise the eye adds.
+SHARED_INLINE float vmaf_speed_entropy(const float value[VMAF_SPEED_BLOCK], float contrast)
+{
+    float sum = 0;
+
+    for (int i = 0; i < VMAF_SPEED_BLOCK; i++)
+        sum += vmaf_log2((value[i] > 0 ? value[i] : 0) * contrast + VMAF_SPEED_NOISE) +
+               VMAF_SPEED_ENTROPY_OF_ONE;
+    return sum;
 }
 
 /// The contrast of a block, by the inverse of the matrix.

@@ -42,7 +42,7 @@
 typedef struct Plane {
     float *row, *sum;       ///< w samples
     float *grid, *blurred;  ///< grid_w * grid_h samples
-    float *contrast;        ///< [nb_blocks]
+    float *contrast, *entropy;      ///< [nb_blocks]
 } Plane;
 
 struct VMAFSpeed {
@@ -165,19 +165,20 @@ static av_always_inline void covariance(const VMAFSpeedPicture *s, const Plane *
 static av_always_inline void measure_blocks(const VMAFSpeedPicture *s, Plane *p,
                                             VMAFSpeedPlane *found)
 {
-    VMAFSpeedWork work;
+    VMAFSpeedWork work = { 0 };
 
     covariance(s, p, work.given);
     vmaf_tridiagonalize(&work, 0, 1);
     vmaf_eigenvalues(work.value, work.side);
-    memcpy(found->value, work.value, sizeof(work.value));
     found->is_singular = 0;
     for (int i = 0; i < BLOCK; i++)
-        found->is_singular |= found->value[i] < VMAF_SPEED_SINGULAR;
+        found->is_singular |= work.value[i] < VMAF_SPEED_SINGULAR;
     found->is_singular = found->is_singular || !vmaf_triangulate(&work, 0, 1);
-    for (int i = 0; i < s->nb_blocks && !found->is_singular; i++)
+    for (int i = 0; i < s->nb_blocks && !found->is_singular; i++) {
         p->contrast[i] = vmaf_speed_contrast(&work, p->grid + i / s->blocks_w * SIDE * s->grid_w +
                                              i % s->blocks_w * SIDE, s->grid_w);
+        p->entropy[i]  = vmaf_speed_entropy(work.value, p->contrast[i]);
+    }
 }
 
 static av_always_inline int measure_plane(AVFilterContext *ctx, void *arg, int job, int nb_jobs)
@@ -229,7 +230,9 @@ av_cold int ff_vmaf_speed_init(VMAFSpeed **ps, AVFilterContext *ctx, int w, int 
         p->grid    = vmaf_alloc(m, grid, sizeof(float));
         p->blurred = vmaf_alloc(m, grid, sizeof(float));
         p->contrast = vmaf_alloc(m, picture->nb_blocks, sizeof(float));
+        p->entropy  = vmaf_alloc(m, picture->nb_blocks, sizeof(float));
         s->found[i / PAIR_NB][i % PAIR_NB].contrast = p->contrast;
+        s->found[i / PAIR_NB][i % PAIR_NB].entropy  = p->entropy;
     }
     s->column = vmaf_alloc(m, s->picture.w, sizeof(*s->column));
     s->line   = vmaf_alloc(m, s->picture.h, sizeof(*s->line));

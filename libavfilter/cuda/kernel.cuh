@@ -124,6 +124,7 @@ INSTRUCTION(unsigned, abs_diff_2, (unsigned a, unsigned b),
             asm("vabsdiff2.u32.u32.u32 %0, %1, %2, %3;" : "=r"(ret) : "r"(a), "r"(b), "r"(0)))
 /// @}
 
+INSTRUCTION(int, count_bits, (unsigned x), asm("popc.b32 %0, %1;" : "=r"(ret) : "r"(x)))
 INSTRUCTION(int, count_leading_zeros, (unsigned x), asm("clz.b32 %0, %1;" : "=r"(ret) : "r"(x)))
 
 /// Wait for all lanes of a warp. Then they see each other's writes to memory.
@@ -149,6 +150,30 @@ static DEVICE_INLINE uint64_t shuffle_down(uint64_t value, unsigned delta)
 INSTRUCTION(unsigned, shuffle_up, (unsigned value, unsigned delta),
             asm volatile("shfl.sync.up.b32 %0, %1, %2, 0, 0xffffffff;"
                          : "=r"(ret) : "r"(value), "r"(delta)))
+
+/// The value of a lane.
+INSTRUCTION(unsigned, shuffle_from, (unsigned value, unsigned lane),
+            asm volatile("shfl.sync.idx.b32 %0, %1, %2, 0x1f, 0xffffffff;"
+                         : "=r"(ret) : "r"(value), "r"(lane)))
+
+/// A bit of each lane of a warp: whether its value is not 0.
+INSTRUCTION(unsigned, warp_ballot, (int value),
+            asm volatile("{\n\t"
+                         ".reg .pred p;\n\t"
+                         "setp.ne.s32 p, %1, 0;\n\t"
+                         "vote.sync.ballot.b32 %0, p, 0xffffffff;\n\t"
+                         "}" : "=r"(ret) : "r"(value)))
+
+/// The least over a warp, in all lanes.
+static DEVICE_INLINE unsigned warp_min(unsigned value)
+{
+    for (int delta = WARP_SIZE / 2; delta; delta /= 2) {
+        const unsigned other = shuffle_down(value, delta);
+
+        value = other < value ? other : value;
+    }
+    return shuffle_from(value, 0);
+}
 
 /// Sum over a warp, in its first lane.
 static DEVICE_INLINE uint64_t warp_sum(uint64_t value)

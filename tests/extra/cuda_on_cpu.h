@@ -71,6 +71,7 @@ typedef struct int2   { int x, y; } __align__(8) int2;
 typedef struct int4   { int x, y, z, w; } __align__(16) int4;
 #define min(a, b) ((a) < (b) ? (a) : (b))
 #define max(a, b) ((a) > (b) ? (a) : (b))
+static inline int2 make_int2(int x, int y) { return { x, y }; }
 static inline float2 make_float2(float x, float y) { return { x, y }; }
 static inline float4 make_float4(float x, float y, float z, float w) { return { x, y, z, w }; }
 
@@ -97,6 +98,30 @@ template<typename T>
 static inline T shuffle_down(T value, unsigned delta) { return shuffle(value, delta); }
 template<typename T>
 static inline T shuffle_up(T value, unsigned delta) { return shuffle(value, -(int)delta); }
+
+static inline unsigned shuffle_from(unsigned value, unsigned lane)
+{
+    return on_cpu_share(value)[lane];
+}
+
+static inline unsigned warp_ballot(int value)
+{
+    const uint64_t *values = on_cpu_share(value);
+    unsigned bits = 0;
+
+    for (int i = 0; i < WARP_SIZE; i++)
+        bits |= (unsigned)!!values[i] << i;
+    return bits;
+}
+
+static inline unsigned warp_min(unsigned value)
+{
+    const uint64_t *values = on_cpu_share(value);
+
+    for (int i = 0; i < WARP_SIZE; i++)
+        value = min(value, (unsigned)values[i]);
+    return value;
+}
 
 static inline uint64_t warp_sum(uint64_t value)
 {
@@ -169,6 +194,7 @@ static inline unsigned abs_diff_of(unsigned a, unsigned b, int bits)
 
 static inline unsigned abs_diff_4(unsigned a, unsigned b) { return abs_diff_of(a, b, 8);  }
 static inline unsigned abs_diff_2(unsigned a, unsigned b) { return abs_diff_of(a, b, 16); }
+static inline int count_bits(unsigned x) { return __builtin_popcount(x); }
 static inline int count_leading_zeros(unsigned x) { return x ? __builtin_clz(x) : 32; }
 
 #endif /* TESTS_EXTRA_CUDA_ON_CPU_H */
