@@ -7,8 +7,9 @@
 #
 #   PARTS="streams ten kernels"                          what is timed; kernels needs no clip, but
 #                                                        Nsight Compute
-#   FILTERS="bliinds ssim detailloss mad blocksmooth"    which filters
+#   FILTERS="bliinds ssim detailloss vmaf mad blocksmooth"    which filters
 #   SIZES="512x512 1920x1080 3840x2160"                  of kernels
+#   SOURCE=mandelbrot=s=SIZE     their picture, by lavfi
 #   FRAMES=1500   of the shorter run
 #   RUNS=3        of each
 #   LIMIT=300     seconds that a command may take
@@ -21,7 +22,7 @@ set -u
 ffmpeg=$1
 shift
 . "$(dirname "$0")/common.sh"
-filters=${FILTERS:-bliinds ssim detailloss mad blocksmooth}
+filters=${FILTERS:-bliinds ssim detailloss vmaf mad blocksmooth}
 sizes=${SIZES:-512x512 1920x1080 3840x2160}
 frames=${FRAMES:-1500}
 runs=${RUNS:-3}
@@ -126,7 +127,7 @@ graph_of() { # filter format
 profile() { # title frames-to-run graph [frames] [options of ncu]
     timeout "${LIMIT:-300}" ncu --clock-control none --cache-control none --csv --print-units base \
         --metrics gpu__time_duration.sum "${@:5}" "$ffmpeg" -nostdin -v quiet -init_hw_device cuda \
-        -f lavfi -i "mandelbrot=s=$size" -frames:v $2 -filter_complex "$3" $null > "$tmp/ncu" 2>&1
+        -f lavfi -i "$source" -frames:v $2 -filter_complex "$3" $null > "$tmp/ncu" 2>&1
     awk -F '","' -v title="$1" -v n="${4:-}" '
         /"ID"/ {
             for (i = 1; i <= NF; i++) {
@@ -154,19 +155,25 @@ profile() { # title frames-to-run graph [frames] [options of ncu]
 }
 
 # Kernels are slow to start where they are looked at, so that each frame goes alone. Those behind
-# many that are not looked at have a batch, as frames come fast until then.
+# many that are not looked at have a batch, as frames come fast until then. Two processes at once
+# leave the GPU no pause: the time of all is that of its frames.
 kernels() {
-    local filter size format known graph title each
+    local filter size format known graph title each source
     command -v ncu > /dev/null || { echo "SKIPPED kernels: no ncu"; return; }
     for filter in $filters; do
         for size in $sizes; do
+            source=${SOURCE:-mandelbrot=s=SIZE}
+            source=${source//SIZE/$size}
             for format in nv12 p010le; do
                 for known in '' $([ $filter != bliinds ] || echo "$coded"); do
                     graph=$known$(graph_of $filter $format)
                     title="${filter}_cuda${known:+ by the bitstream}, $size $format"
                     profile "$title, alone" 4 "$graph" 4
                     each=$(($(grep -c gpu__time "$tmp/ncu") / 4))
-                    [ $filter = mad ] || profile "$title, in batches" 4000 "$graph" '' \
+                    row "$title, two processes" "$(timed 2 "-init_hw_device cuda -f lavfi -i $source \
+                        -frames:v FRAMES -filter_complex $graph $null" |
+                        awk '{ printf("%.2f us\n", 1e6 / $1) }')"
+                    [[ $filter = mad || $filter = vmaf ]] || profile "$title, in batches" 4000 "$graph" '' \
                         --launch-skip $((300 * each)) --launch-count $each
                 done
             done

@@ -7,7 +7,7 @@
 # FFMPEG is any build with the filters; clips are H.264 and HEVC, of 8 and of 10 bits.
 #
 #   PARTS="clips farm ffcrf sanitize soak"                what is done; without it the first three
-#   FILTERS="bliinds ssim detailloss mad blocksmooth"     which filters
+#   FILTERS="bliinds ssim detailloss vmaf mad blocksmooth"     which filters
 #   LIMIT=300        seconds that a command may take
 #   SOAKED=1000000   frames of soak
 #
@@ -146,7 +146,7 @@ ffcrf() { # clips
     local file what
     command -v jq > /dev/null || { skip ffcrf "no jq"; return; }
     for file; do
-        for what in detailloss ssim mad; do crf_same "$file" $what; done
+        for what in vmaf detailloss ssim mad; do crf_same "$file" $what; done
         for what in h264_nvenc hevc_nvenc av1_nvenc; do crf_nvenc "$file" $what; done
     done
 }
@@ -154,11 +154,13 @@ ffcrf() { # clips
 # ---- compute-sanitizer, and hours ----
 
 sanitize() {
-    local tool filter source known frames
+    local tool filter source known frames small
     command -v compute-sanitizer > /dev/null || { skip sanitize "no compute-sanitizer"; return; }
     for tool in memcheck racecheck initcheck synccheck; do
         for filter in $filters; do
-            for source in nv12:176x98 p010le:174x98 nv12:64x64 yuv444p:133x67 yuv444p16le:133x67 nv12:640x360 \
+            small="nv12:176x98 p010le:174x98 nv12:64x64 yuv444p:133x67 yuv444p16le:133x67"
+            [ $filter != vmaf ] || small="p010le:482x362 yuv444p:321x243 yuv444p16le:321x243"
+            for source in $small nv12:640x360 \
                           $([ $filter != bliinds ] || echo bitstream,{nv12,p010le}:176x98); do
                 known=
                 [[ $source != bitstream* ]] || known=$coded source=${source#*,}
@@ -180,7 +182,7 @@ soak() {
         ! takes_pairs $filter || chain=split,$chain
         ! gives_frames $filter ||
             chain=${filter}_cuda,metadata=add:key=a:value=b,metadata=print:key=a:file=$tmp/g
-        "$ffmpeg" -nostdin -v error -f lavfi -i color=s=64x64:r=25 -filter_complex \
+        "$ffmpeg" -nostdin -v error -f lavfi -i color=s=320x240:r=25 -filter_complex \
             "format=nv12,hwupload_cuda,loop=-1:32,$chain" -frames:v "$count" $null 2> "$tmp/err" &
         child=$! SECONDS=0
         while rss=$(awk '/^VmRSS:/ { print $2 }' /proc/$child/status 2> /dev/null) && [ "$rss" ]; do
