@@ -7,6 +7,8 @@
 
 on_gpu="-init_hw_device cuda"
 twin_clip=testsrc2=s=320x240:d=0.12,format=yuv420p,noise=alls=6
+# in whose chroma SpEED finds something: smaller and smoother planes are singular
+noisy_clip=testsrc2=s=544x384:d=0.12,format=yuv420p,noise=alls=40:allf=t
 cases=0
 with_frames=
 
@@ -97,13 +99,14 @@ variants(){ # filter
                  # of much contrast: smoothing goes below black and beyond white
                  echo "${blocks},noise=alls=100:allf=t+u,lutyuv=y=2*val-128:u=2*val-128:v=2*val-128@null@qf=255" ;;
     ssim)        for main in null avgblur=3 hflip negate; do echo ${twin_clip}@${main}@; done ;;
+    vmaf)        echo ${noisy_clip}@avgblur=1@ ;;
     *)           echo ${twin_clip}@avgblur=1@ ;;
     esac
 }
 
 cuda_formats(){ # filter
     with_frames=yes size=174:98
-    test $1 != vmaf || size=$(small $1 | tr x :)
+    test $1 != vmaf || size=480:360
     for format in nv12 yuv420p yuv444p p010le p016le yuv444p16le nv16 yuv422p p012le p210le p212le \
                   p216le yuva420p yuv420p10le yuv422p10le yuv444p10le yuv444p10msble \
                   yuv444p12msble; do
@@ -133,6 +136,7 @@ cuda_tiles(){ # filter
     if test $1 = blocksmooth; then
         with_frames=yes frames=${blocks} change=null crop=crop
     fi
+    test $1 != vmaf || frames=${noisy_clip} crop=crop
     while read -r filter format sizes; do
         # on the CPU, mad-cuda-fft has the lengths of the others
         test ${filter} = $1 || test ${filter}${on_cpu} = $1.gpu || continue
@@ -156,8 +160,8 @@ mad         yuv444p     64:64 65:67 131:64 163:243 80:96 135:225 108:192
 mad.gpu     yuv444p     451:300 1024:600 300:270 640:360 1920:64 160:1080 2592:64
 mad.gpu     yuv444p16le 64:64 65:67 131:64 163:243 80:96 135:225 108:192
 mad.gpu     yuv444p16le 451:300 1024:600 300:270 640:360 1920:64 160:1080 2592:64
-vmaf        nv12        160:216 217:163 530:270
-vmaf        p010le      216:161
+vmaf        nv12        160:216 217:163 530:270 481:363
+vmaf        p010le      216:161 482:360
 vmaf        yuv444p     217:83 83:217 219:97
 ssim        nv12        16:16 17:19 33:33 70:46 126:30 128:30 132:30 254:62 257:41 992:20 998:22
 ssim        nv12        1004:24 2003:51 3841:37
