@@ -117,20 +117,18 @@ static av_always_inline void name(int32_t *restrict dst,                        
 ALIGN_ROW(align_row0, int)
 ALIGN_ROW(align_row,  int64_t)
 
-/// Split the coefficients of a band to their weighed parts, and add what these mask.
+/// Split the coefficients of a band to their weighed parts, and add what these mask. Compilers
+/// make vectors only of what is restricted among the parameters.
 #define PART_ROW(name, kept_of, weigh, mask)                                                \
-static av_always_inline void name(const Row *dst, int band, int from, int w,                \
+static av_always_inline void name(int32_t *restrict kept, int32_t *restrict added,          \
+                                  int32_t *restrict kept_near, int32_t *restrict kept_here, \
+                                  int32_t *restrict added_near,                             \
+                                  int32_t *restrict added_here,                             \
                                   const int32_t *restrict reference,                        \
                                   const int32_t *restrict encode,                           \
-                                  const int32_t *restrict is_aligned, int weight)           \
+                                  const int32_t *restrict is_aligned,                       \
+                                  int band, int weight, int w)                              \
 {                                                                                           \
-    int32_t *restrict kept       = dst->value[VMAF_ADM_KEPT][band] + from;                  \
-    int32_t *restrict added      = dst->value[VMAF_ADM_ADDED][band] + from;                 \
-    int32_t *restrict kept_near  = dst->near[VMAF_ADM_KEPT] + from;                         \
-    int32_t *restrict kept_here  = dst->here[VMAF_ADM_KEPT] + from;                         \
-    int32_t *restrict added_near = dst->near[VMAF_ADM_ADDED] + from;                        \
-    int32_t *restrict added_here = dst->here[VMAF_ADM_ADDED] + from;                        \
-                                                                                            \
     for (int x = 0; x < w; x++) {                                                           \
         const int part = kept_of(reference[x], encode[x], is_aligned[x]);                   \
         const int k = weigh(part, weight), a = weigh(encode[x] - part, weight);             \
@@ -254,13 +252,18 @@ static av_always_inline void make_row(const VMAFLuma *s, Job *job, int y)
         memset(row->near[part] + from, 0, w * sizeof(int32_t));
         memset(row->here[part] + from, 0, w * sizeof(int32_t));
     }
+#define PART_ROW_OF(name, band)                                                             \
+    name(row->value[VMAF_ADM_KEPT][band] + from, row->value[VMAF_ADM_ADDED][band] + from,   \
+         row->near[VMAF_ADM_KEPT] + from,  row->here[VMAF_ADM_KEPT] + from,                 \
+         row->near[VMAF_ADM_ADDED] + from, row->here[VMAF_ADM_ADDED] + from,                \
+         r[band] + from, e[band] + from, job->is_aligned + from, band, sc->weight[band], w)
     for (int band = 0; band < VMAF_ADM_BANDS; band++)
         if (sc->scale)
-            part_row(row, band, from, w, r[band] + from, e[band] + from, job->is_aligned + from,
-                     sc->weight[band]);
+            PART_ROW_OF(part_row, band);
+        else if (band == VMAF_ADM_D)
+            PART_ROW_OF(part_row0, VMAF_ADM_D);
         else
-            part_row0(row, band, from, w, r[band] + from, e[band] + from, job->is_aligned + from,
-                      sc->weight[band]);
+            PART_ROW_OF(part_row0, band);
     for (int part = 0; part < VMAF_ADM_PARTS && !sc->left; part++) {
         int32_t *near = row->near[part];
 
