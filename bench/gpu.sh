@@ -155,8 +155,7 @@ profile() { # title frames-to-run graph [frames] [options of ncu]
 }
 
 # Kernels are slow to start where they are looked at, so that each frame goes alone. Those behind
-# many that are not looked at have a batch, as frames come fast until then. Two processes at once
-# leave the GPU no pause: the time of all is that of its frames.
+# many that are not looked at have a batch, as frames come fast until then.
 kernels() {
     local filter size format known graph title each source
     command -v ncu > /dev/null || { echo "SKIPPED kernels: no ncu"; return; }
@@ -170,8 +169,8 @@ kernels() {
                     title="${filter}_cuda${known:+ by the bitstream}, $size $format"
                     profile "$title, alone" 4 "$graph" 4
                     each=$(($(grep -c gpu__time "$tmp/ncu") / 4))
-                    row "$title, two processes" "$(timed 2 "-init_hw_device cuda -f lavfi -i $source \
-                        -frames:v FRAMES -filter_complex $graph $null" |
+                    row "$title, with the host" "$(timed 1 "-init_hw_device cuda -f lavfi \
+                        -i $source -frames:v FRAMES -filter_complex $graph $null" |
                         awk '{ printf("%.2f us\n", 1e6 / $1) }')"
                     [[ $filter = mad || $filter = vmaf ]] || profile "$title, in batches" 4000 "$graph" '' \
                         --launch-skip $((300 * each)) --launch-count $each
@@ -187,9 +186,9 @@ echo "$(date -u +%Y-%m-%d), $(of_gpu name,driver_version), $(nproc) cores"
 "$ffmpeg" -version | sed q
 clips=()
 for clip; do
-    # a clip that is read again and again starts the decoder anew each time: a long one seldom does
+    # a clip that is read again and again starts the decoder anew each time
     clips+=("$tmp/${clip##*/}")
-    ff -v error -stream_loop -1 -i "$clip" -map 0:v -c copy -frames:v 1500 "${clips[-1]}"
+    ff -v error -stream_loop -1 -i "$clip" -map 0:v -c copy -frames:v $((5 * frames + 64)) "${clips[-1]}"
 done
 for part in ${PARTS:-${1:+streams ten} kernels}; do
     $part
