@@ -245,7 +245,7 @@ static int launch(AVFilterContext *ctx)
         return ret;
     for (int i = 0; i < c->nb_models && ret >= 0; i++)
         ret = c->model[i].cambi_of == i ? launch_cambi(ctx, i) : 0;
-    if (ret < 0 || (ret = ff_cuda_queue_branch(ctx, 0)) < 0)
+    if (ret < 0 || (ret = ff_cuda_queue_branch(ctx, 3)) < 0)
         return ret;
     for (int i = 0; i < VMAF_NB_CSF && ret >= 0; i++)
         ret = c->needs_csf[i] ? launch_adm(ctx, i) : 0;

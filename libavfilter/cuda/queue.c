@@ -45,7 +45,6 @@ typedef CUresult CUDAAPI tHostGetDevicePointer(CUdeviceptr *device, void *ptr, u
 typedef CUresult CUDAAPI tFreeHost(void *ptr);
 #define FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES 8
 typedef CUresult CUDAAPI tFuncSetAttribute(CUfunction function, int attribute, int value);
-#define STREAM_PRIORITY (-5)        ///< above that of streams that do not ask for one
 typedef CUresult CUDAAPI tStreamCreate(CUstream *stream, unsigned flags, int priority);
 
 #define DRIVER_FUNCTION(type, name) ((type *)FFNV_SYM_FUNC(q->cu->lib, name))
@@ -108,44 +107,48 @@ int ff_cuda_queue_launch(AVFilterContext *ctx, CUfunction function, int grid_x, 
                                           shared_size, q->stream, (void *[]){ params }, NULL));
 }
 
-int ff_cuda_queue_branch(AVFilterContext *ctx, int i)
+/// Let a branch wait for a stream.
+static int wait_for_stream(AVFilterContext *ctx, int i, CUstream stream)
 {
     CUDAQueue *q = ctx->priv;
     CudaFunctions *cu = q->cu;
     tStreamCreate *create = DRIVER_FUNCTION(tStreamCreate, "cuStreamCreateWithPriority");
     int ret = 0;
 
-    q->stream = q->hwctx->stream;
-    if (!i--)
-        return 0;
-    // what has few thread blocks must not wait for the many of others
+    // 0 is the priority of other streams
     if (!q->branch[i].stream)
         ret = create ? CHECK_CU(create(&q->branch[i].stream, CU_STREAM_NON_BLOCKING,
-                                       STREAM_PRIORITY)) : AVERROR(ENOSYS);
+                                       i - CUDA_QUEUE_MAX_BRANCHES)) : AVERROR(ENOSYS);
     if (ret >= 0 && !q->branch[i].event)
         ret = CHECK_CU(cu->cuEventCreate(&q->branch[i].event, CU_EVENT_DISABLE_TIMING));
-    if (ret < 0 || (ret = CHECK_CU(cu->cuEventRecord(q->branch[i].event, q->stream))) < 0 ||
-        (ret = CHECK_CU(cu->cuStreamWaitEvent(q->branch[i].stream, q->branch[i].event, 0))) < 0)
-        return ret;
-    q->stream = q->branch[i].stream;
-    q->branch[i].waits = 1;
-    return 0;
+    if (ret >= 0)
+        ret = CHECK_CU(cu->cuEventRecord(q->branch[i].event, stream));
+    return ret < 0 ? ret : CHECK_CU(cu->cuStreamWaitEvent(q->branch[i].stream,
+                                                          q->branch[i].event, 0));
 }
 
-/// Let the device's stream wait for the branches.
+int ff_cuda_queue_branch(AVFilterContext *ctx, int i)
+{
+    CUDAQueue *q = ctx->priv;
+    int ret = wait_for_stream(ctx, i, q->hwctx->stream);
+
+    q->stream = q->branch[i].stream;
+    q->branch[i].is_used = 1;
+    return ret;
+}
+
+/// Go on in a stream where all of the batch has been enqueued.
 static int join_branches(AVFilterContext *ctx)
 {
     CUDAQueue *q = ctx->priv;
     int ret = 0;
 
-    q->stream = q->hwctx->stream;
-    for (int i = 0; i < CUDA_QUEUE_MAX_BRANCHES && ret >= 0; i++) {
-        if (!q->branch[i].waits)
+    for (int i = 1; i <= CUDA_QUEUE_MAX_BRANCHES && ret >= 0; i++) {
+        if (!q->branch[i].is_used)
             continue;
-        ret = CHECK_CU(q->cu->cuEventRecord(q->branch[i].event, q->branch[i].stream));
-        if (ret >= 0)
-            ret = CHECK_CU(q->cu->cuStreamWaitEvent(q->stream, q->branch[i].event, 0));
-        q->branch[i].waits = 0;
+        ret = wait_for_stream(ctx, 0, q->branch[i].stream);
+        q->stream = q->branch[0].stream;
+        q->branch[i].is_used = 0;
     }
     return ret;
 }
@@ -332,7 +335,7 @@ static void free_device(AVFilterContext *ctx)
 
     // after an error there is nothing left to wait for
     q->cu->cuStreamSynchronize(q->hwctx->stream);
-    for (int i = 0; i < CUDA_QUEUE_MAX_BRANCHES; i++) {
+    for (int i = 0; i < FF_ARRAY_ELEMS(q->branch); i++) {
         if (q->branch[i].event)
             CHECK_CU(q->cu->cuEventDestroy(q->branch[i].event));
         if (q->branch[i].stream) {
@@ -422,7 +425,7 @@ int ff_cuda_queue_flush(AVFilterContext *ctx)
         if (!slot->scored || slot->done)
             continue;
         if (!done) {
-            ret = CHECK_CU(q->cu->cuEventRecord(slot->event, q->hwctx->stream));
+            ret = CHECK_CU(q->cu->cuEventRecord(slot->event, q->stream));
             if (ret < 0)
                 return ret;
             done = slot->event;

@@ -58,7 +58,7 @@
 #define CUDA_QUEUE_MAX_MEMORY 8
 #define CUDA_QUEUE_MAX_OTHERS 2     ///< more frames that kernels read
 #define CUDA_QUEUE_MAX_MODULES 3
-#define CUDA_QUEUE_MAX_BRANCHES 2
+#define CUDA_QUEUE_MAX_BRANCHES 3
 
 /// A kernel of a module, and where in the filter's context its address goes.
 typedef struct CUDAQueueKernel {
@@ -151,8 +151,8 @@ typedef struct CUDAQueue {
     struct {
         CUstream stream;
         CUevent event;
-        int waits;              ///< kernels have been launched in it that nobody waits for
-    } branch[CUDA_QUEUE_MAX_BRANCHES];
+        int is_used;            ///< by the batch
+    } branch[1 + CUDA_QUEUE_MAX_BRANCHES];      ///< the first one joins the others
     CUmodule module[CUDA_QUEUE_MAX_MODULES];
     CUdeviceptr *memory[CUDA_QUEUE_MAX_MEMORY];
     int advanced;               ///< a frame was taken from the inputs
@@ -205,10 +205,11 @@ int ff_cuda_queue_launch(AVFilterContext *ctx, CUfunction function, int grid_x, 
                          int block_x, int block_y, unsigned shared_size, void *params);
 
 /**
- * Launch what follows beside what is launched elsewhere, and after what was enqueued before the
- * batch: launch() may call it before its first launch in a branch. The batch ends when all have.
+ * Launch what follows in a branch: after what was enqueued before the batch and in the same branch,
+ * beside all else, also what decodes the next frames. launch() calls it before its first launch in
+ * each branch, and launches nothing elsewhere. Branches share no memory that they write.
  *
- * @param i 1 to CUDA_QUEUE_MAX_BRANCHES, or 0 to go on without a branch
+ * @param i 1 to CUDA_QUEUE_MAX_BRANCHES: of thread blocks that wait, those of the lowest are first
  */
 int ff_cuda_queue_branch(AVFilterContext *ctx, int i);
 
