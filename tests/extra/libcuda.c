@@ -620,19 +620,20 @@ DRIVER(cuMemcpy2DAsync_v2, 1, (const CUDA_MEMCPY2D *c, CUstream stream), {
 
 // ---- streams and events ----
 
-DRIVER(cuStreamCreate, 1, (CUstream *handle, unsigned flags), {
+static void new_stream(CUstream *handle, unsigned flags)
+{
     Object *stream = new_object(STREAM);
 
     stream->own_queue = flags & 1;
     *handle = (CUstream)stream;
-})
+}
 
 typedef CUresult tcuStreamCreateWithPriority(CUstream *handle, unsigned flags, int priority);
+DRIVER(cuStreamCreate, 1, (CUstream *handle, unsigned flags), {
+    new_stream(handle, flags);
+})
 DRIVER(cuStreamCreateWithPriority, 1, (CUstream *handle, unsigned flags, int priority), {
-    Object *stream = new_object(STREAM);
-
-    stream->own_queue = flags & 1;
-    *handle = (CUstream)stream;
+    new_stream(handle, flags);
 })
 
 ENDS(cuStreamDestroy_v2, 1, (CUstream handle), {
