@@ -131,8 +131,6 @@ crf_refusals(){
     ffcrf -i ${in} -c:v "x; touch ${tmp}/hole" -x "; touch ${tmp}/hole" -vf "; touch ${tmp}/hole"
     ls ${tmp}/hole 2> /dev/null
     test ! -c /dev/full || { run ffcrf${PROGSUF}${EXECSUF} ${good} > /dev/full; echo "full output: status $?"; }
-    TMPDIR=${tmp}/none ffcrf ${good} --cache false
-    echo "no TMPDIR: status ${status}, $(grep -c TMPDIR ${tmp}/err)"
 }
 
 # The highest CRF that reaches the target, and the command that makes its encode.
@@ -440,7 +438,6 @@ crf_encoders(){
     cat > ${tmp}/bin/ffmpeg << 'END'
 #!/bin/sh
 case "$*" in
-*-filters)  echo " ... ssim VV->V" ;;
 *encoder=*) sed -n "/^${*##*=} /{s/^[^ ]*/Encoder & [x]:/; s/  -/\n&/gp;}" $0 ;;
 esac
 exit

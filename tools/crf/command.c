@@ -28,6 +28,13 @@
 #include "command.h"
 #include "text.h"
 
+/// The models of VMAF that have names here: for pictures of up to 1440 lines, and for larger ones.
+static const char *const models[][3] = {
+    { "v1",    "vmaf_v1.0.16_3d0h",      "vmaf_v1.0.16_1d5h_2160" },
+    { "4k",    "vmaf_v1.0.16_1d5h_2160", "vmaf_v1.0.16_1d5h_2160" },
+    { "phone", "vmaf_v1.0.16_5d0h",      "vmaf_v1.0.16_5d0h" },
+};
+
 #define PASS " -fps_mode passthrough -enc_time_base filter"
 
 const char *command_ffmpeg(void)
@@ -107,7 +114,7 @@ static const char *begin(const Job *job, int is_printed)
     return text("%s -nostdin%s%s%s", command_word(job->ffmpeg),
                 is_printed ? "" : text(" -y -nostats%s", option("v", "", o->loglevel)),
                 o->device ? option("init_hw_device", "", o->device) : "",
-                is_printed || !o->measure.upload ? "" :
+                is_printed || !job->upload ? "" :
                 text(" -init_hw_device cuda=gpu:%d -filter_hw_device gpu", atoi(o->gpu)));
 }
 
@@ -152,12 +159,51 @@ static const char *source(const Job *job)
                   text("[0:%d]%s,split[x][s];[x]null%s[a]", index, filters(job, 0), o->upload));
 }
 
+/// The filter graph that pairs the frames of [encode] with those of [s] by number, and prints the
+/// scores of one of each step frames: the encode's frames go to [c], compared ones to [o].
+static const char *score_graph(const Job *job, const char *encode, int step)
+{
+    const Metric *m     = job->o->metric;
+    const char *options = "", *model = job->o->model;
+    // which one of each step changes: encoders repeat their types of frames with a period
+    const char *rest    = step < 2 || m->scored ? "" :
+        text(",select='eq(mod(n,%d),floor(%d*mod(floor(n/%d)*0.618034,1)))'", step, step, step);
+
+    if (job->upload)
+        rest = text("%s,format=%s,hwupload", rest, job->upload);
+    if (m->scored)
+        options = text("%s=%d", m->scored, step);
+    for (int i = 0; i < FF_ARRAY_ELEMS(models); i++)
+        if (!strcmp(model, models[i][0]))
+            model = models[i][1 + (job->height > 1440)];
+    if (!strcmp(m->name, "vmaf"))
+        options = text("%s%s:model=version=%s", options, job->is_mixed ? ":bitdepth=10" : "", model);
+    // FFmpeg's own filters write parts of lines to their logs, between which others may come
+    options = text("%s%s", options, *m->key == ' ' ? ":stats_file=/dev/stdout" :
+                                    ",metadata=print:file=/dev/stdout:direct=1");
+    return text("[%s]settb=1/25,setpts=N,split[c][x];[x]null%s[e];[s]settb=1/25,setpts=N%s[r];"
+                "%s%s%s=shortest=1%s[o]", encode, rest, rest,
+                m->scale.is_in_decibels ? "[r][e]" : "[e][r]", m->name,
+                job->upload ? "_cuda" : "", options);
+}
+
 /// Score the frames of that label against [s].
 static const char *score(const Job *job, const char *encode, int step)
 {
     return text("%s -map '[c]'" PASS " -stats_enc_pre /dev/fd/1 -stats_enc_pre_fmt " LINE_DECODED
                 " -f null - -map '[o]'" PASS " -f null -",
-                option("filter_complex", "", measure_graph(&job->o->measure, encode, step)));
+                option("filter_complex", "", score_graph(job, encode, step)));
+}
+
+/// Encode the streams of these maps, and score the video, which is the one of that specifier, and
+/// of that number in the output.
+static const char *encode_and_score(const Job *job, double crf, double start, double duration,
+                                    int step, const char *maps, const char *stream, int number,
+                                    const char *output)
+{
+    return text("%s%s%s%s%s%s %s -dec 0:%d%s", begin(job, 0), input(job, start, duration),
+                source(job), maps, encoder(job->o, crf, stream), counts(stream), output, number,
+                score(job, "dec:0", step));
 }
 
 // ---- whole commands ----
@@ -178,9 +224,8 @@ const char *command_first(const Job *job, double crf, int file)
 const char *command_sample(const Job *job, double crf, double start, double duration, int step)
 {
     // headers where most files have them
-    return text("%s%s%s -map '[a]'%s%s -flags:v +global_header -f null - -dec 0:0%s",
-                begin(job, 0), input(job, start, duration), source(job),
-                encoder(job->o, crf, ":v"), counts(":v"), score(job, "dec:0", step));
+    return encode_and_score(job, crf, start, duration, step, " -map '[a]'", ":v", 0,
+                            "-flags:v +global_header -f null -");
 }
 
 const char *command_verify(const Job *job, const Input *encode)
@@ -280,15 +325,14 @@ static const char *streams(const Job *job, const char *output, int scores, int w
 const char *command_whole(const Job *job, double crf, const char *output, int scores, int warns)
 {
     const char *to = command_word(text("%s%s", *output == '-' ? "./" : "", output));
-    const char *stream, *all, *encode;
+    const char *stream, *maps;
     int place;
 
-    if (!(all = streams(job, output, scores, warns, &place, &stream)))
+    if (!(maps = streams(job, output, scores, warns, &place, &stream)))
         return NULL;
-    encode = encoder(job->o, crf, stream);
-    return scores ?
-           text("%s%s%s%s%s%s %s -dec 0:%d%s", begin(job, 0), input(job, 0, 0), source(job), all,
-                encode, counts(stream), to, place, score(job, "dec:0", job->o->step)) :
-           text("%s%s%s%s%s %s", begin(job, 1), input(job, 0, 0), all, encode,
+    if (scores)
+        return encode_and_score(job, crf, 0, 0, job->o->step, maps, stream, place, to);
+    return text("%s%s%s%s%s %s", begin(job, 1), input(job, 0, 0), maps,
+                encoder(job->o, crf, stream),
                 option("filter", stream, text("%s%s", filters(job, 0), job->o->upload)), to);
 }

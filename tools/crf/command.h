@@ -28,11 +28,13 @@
 typedef struct Job {
     const Options *o;
     const Input *in;
-    const char *ffmpeg;
+    const char *ffmpeg, *version;
     // what is encoded, once a first frame was
     int width, height;
     enum AVPixelFormat format, reference_format;
     enum AVCodecID codec;
+    const char *upload;         ///< format of the frames that are scored on a GPU, or NULL
+    int is_mixed;               ///< one of 8 bits is scored against one of more
 } Job;
 
 /// What a command that scores prints for each frame that is encoded, packet and decoded frame,

@@ -23,7 +23,6 @@
 #include "libavutil/mem.h"
 
 #include "input.h"
-#include "process.h"
 #include "text.h"
 
 #define END_TOLERANCE 0.5   ///< by which the stated duration may be longer than all streams, in s
@@ -63,7 +62,7 @@ int input_scan(Input *in, double start, double length, int nb_frames)
     AVPacket *p = checked(av_packet_alloc());
     double end  = 0, last = 0;      // of all streams, and of the video
 
-    for (; !caught_signal && av_read_frame(in->format, p) >= 0; av_packet_unref(p)) {
+    for (; av_read_frame(in->format, p) >= 0; av_packet_unref(p)) {
         const AVStream *st = format->streams[p->stream_index];
         const double unit  = av_q2d(st->time_base);
         const int64_t time = p->pts == AV_NOPTS_VALUE ? p->dts : p->pts;
@@ -80,8 +79,6 @@ int input_scan(Input *in, double start, double length, int nb_frames)
         in->seconds = FFMAX(in->seconds, last - start);
     }
     av_packet_free(&p);
-    if (caught_signal)
-        return -1;
     if (!in->nb_units)
         return fail("'%s' has no frames%s.", format->url, start || length ? " in that part" : "");
     qsort(in->unit, in->nb_units, sizeof(*in->unit), compare_units);

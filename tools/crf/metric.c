@@ -26,10 +26,7 @@
 #include "metric.h"
 #include "text.h"
 
-/// What decibels stand for: a mean of decibels means nothing.
-#define DISTANCE(decibels) pow(10, -(decibels) / 20)
-
-const Metric metrics[NB_METRICS] = {
+const Metric metrics[] = {
     { "vmaf", "target-vmaf", " score:",
       { .higher_is_better = 1, .best = 100, .worst = 0, .offset = 1, .typical = 85 },
       .digits = 2, .tolerance = 1, .step = 5, .scored = ":n_subsample" },
@@ -45,43 +42,8 @@ const Metric metrics[NB_METRICS] = {
     { "mad", "target-mad", " score:",
       { .best = 0, .worst = INFINITY, .offset = 0.1, .typical = 15 },
       .digits = 3, .tolerance = 1, .step = 24 },
+    { NULL }
 };
-
-/// The models that have names here: for pictures of up to 1440 lines, and for larger ones.
-static const char *const models[][3] = {
-    { "v1",    "vmaf_v1.0.16_3d0h",      "vmaf_v1.0.16_1d5h_2160" },
-    { "4k",    "vmaf_v1.0.16_1d5h_2160", "vmaf_v1.0.16_1d5h_2160" },
-    { "phone", "vmaf_v1.0.16_5d0h",      "vmaf_v1.0.16_5d0h" },
-};
-
-char *measure_graph(const Measure *m, const char *encode, int step)
-{
-    const Metric *metric = m->metric;
-    const char *options  = "", *model = m->model;
-    // which one of each step changes: encoders repeat their types of frames with a period
-    const char *rest     = step < 2 || metric->scored ? "" :
-        text(",select='eq(mod(n,%d),floor(%d*mod(floor(n/%d)*0.618034,1)))'", step, step, step);
-
-    if (m->upload)
-        rest = text("%s,format=%s,hwupload", rest, m->upload);
-    if (metric->scored)
-        options = text("%s=%d", metric->scored, step);
-    for (int i = 0; i < FF_ARRAY_ELEMS(models); i++)
-        if (!strcmp(model, models[i][0]))
-            model = models[i][1 + (m->height > 1440)];
-    if (!strcmp(metric->name, "vmaf"))
-        options = text("%s%s:model=version=%s", options, m->is_mixed ? ":bitdepth=10" : "", model);
-    // a log has the last frame, too, which does not always come out; but FFmpeg's own filters write
-    // parts of lines, between which others may come
-    options = text("%s%s", options, *metric->key == ' ' ? ":stats_file=/dev/stdout" :
-                                    ",metadata=print:file=/dev/stdout:direct=1");
-    return text("[%s]settb=1/25,setpts=N,split[c][x];[x]null%s[e];[s]settb=1/25,setpts=N%s[r];"
-                "%s%s%s=shortest=1%s[o]", encode, rest, rest,
-                metric->scale.is_in_decibels ? "[r][e]" : "[e][r]", metric->name,
-                m->upload ? "_cuda" : "", options);
-}
-
-// ---- scores ----
 
 void score_read(const Metric *m, const char *line, Result *planes)
 {
@@ -108,7 +70,7 @@ double score_mean(const Metric *m, const Result *r)
     double sum = 0;
 
     for (int i = 0; i < r->nb_scores; i++)
-        sum += m->scale.is_in_decibels ? DISTANCE(r->score[i]) : r->score[i];
+        sum += m->scale.is_in_decibels ? pow(10, -r->score[i] / 20) : r->score[i];
     sum /= r->nb_scores;
     return m->scale.is_in_decibels ? -20 * log10(sum) : sum;
 }
@@ -130,7 +92,7 @@ static double percentile(const Metric *m, Result *r, double percent)
     return nb == 1 ? s[0] : s[i] + (s[i + 1] - s[i]) * (place - i);
 }
 
-double score_pool(const Metric *m, const Pool *pool, const Result *sample, int nb)
+double score_pool(const Metric *m, const char *pool, const Result *sample, int nb)
 {
     double worst = m->scale.best, score;
     Result all   = { 0 };
@@ -142,8 +104,7 @@ double score_pool(const Metric *m, const Pool *pool, const Result *sample, int n
         for (int j = 0; j < sample[i].nb_scores; j++)
             score_add(&all, sample[i].score[j]);
     }
-    score = pool->kind == POOL_MEAN       ? score_mean(m, &all) :
-            pool->kind == POOL_PERCENTILE ? percentile(m, &all, pool->percent) : worst;
-    av_free(all.score);
+    score = *pool == 'm' ? score_mean(m, &all) :
+            *pool == 'w' ? worst : percentile(m, &all, atoi(pool + 1));
     return score;
 }

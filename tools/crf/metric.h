@@ -16,10 +16,7 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
-/**
- * @file
- * The metrics: their filters, the graph that scores an encode, and what is made of the scores.
- */
+/** @file The metrics, and what is made of their scores. */
 
 #ifndef TOOLS_CRF_METRIC_H
 #define TOOLS_CRF_METRIC_H
@@ -27,8 +24,6 @@
 #include <stdint.h>
 
 #include "search.h"
-
-#define NB_METRICS 5
 
 typedef struct Metric {
     const char *name;           ///< of it, and of its filter
@@ -41,16 +36,7 @@ typedef struct Metric {
     const char *scored;         ///< option for one of so many frames; others are not filtered
 } Metric;
 
-extern const Metric metrics[NB_METRICS];
-
-/// How a metric is measured.
-typedef struct Measure {
-    const Metric *metric;
-    const char *model;          ///< of VMAF
-    const char *upload;         ///< format of the frames that are scored on a GPU, or NULL
-    int height;
-    int is_mixed;               ///< one of 8 bits with one of more
-} Measure;
+extern const Metric metrics[];  ///< to one without a name
 
 /// What came of an encode.
 typedef struct Result {
@@ -59,17 +45,6 @@ typedef struct Result {
     double seconds;             ///< that it took
     double *score;
 } Result;
-
-typedef struct Pool {
-    enum { POOL_MEAN, POOL_WORST_SAMPLE, POOL_PERCENTILE } kind;
-    int percent;
-} Pool;
-
-/**
- * The filter graph that pairs the frames of [encode] with those of [s] by number, and prints the
- * scores of one of each step frames: the encode's frames go to [c], compared ones to [o].
- */
-char *measure_graph(const Measure *m, const char *encode, int step);
 
 /// The names of planes that have scores of their own.
 #define SCORED_PLANES "yuvrgba"
@@ -81,7 +56,7 @@ void score_add(Result *r, double score);
 /// The mean; for decibels, that of the errors that they stand for.
 double score_mean(const Metric *m, const Result *r);
 
-/// The score of some samples.
-double score_pool(const Metric *m, const Pool *pool, const Result *sample, int nb);
+/// The score of some samples, by "mean", "worst" or a percentile as "p5".
+double score_pool(const Metric *m, const char *pool, const Result *sample, int nb);
 
 #endif /* TOOLS_CRF_METRIC_H */

@@ -16,29 +16,32 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
-/** @file Programs that are run, and signals: none of them outlives this one. */
+/** @file ffmpeg is run, and what it has measured is kept. No program outlives this one. */
 
-#ifndef TOOLS_CRF_PROCESS_H
-#define TOOLS_CRF_PROCESS_H
+#ifndef TOOLS_CRF_RUN_H
+#define TOOLS_CRF_RUN_H
 
 #include <signal.h>
-#include <stdio.h>
+
+#include "command.h"
 
 extern volatile sig_atomic_t caught_signal;     ///< the one that asks to end, or 0
 
-void process_catch_signals(void);
+void run_catch_signals(void);
 
-/// A file without a name; NULL after a message.
-FILE *temporary_file(void);
+/// Ask for what ffmpeg prints with these options. @return its exit status, or -1
+int run_ask(const Job *job, const char *options, const char **answer);
+
+/// Run a command that does what was asked for. @return 0, or -1 after a message
+int run_first(const Job *job, const char *command);
 
 /**
- * Run a command of a shell. When it has ended, what it wrote to standard error is printed.
+ * Run a command that scores, unless what comes out was kept. It fails if a frame got lost, or may
+ * have met another one.
  *
- * @param line  takes each line of standard output
- * @param error set to the first line of standard error, or ""
- * @return the exit status, or -1 after a message
+ * @return 1 if it was kept, 0, or -1 after a message
  */
-int process_run(const char *command, void (*line)(void *opaque, const char *line), void *opaque,
-                const char **error);
+int run_measure(const Job *job, const char *command, int is_kept, int nb_frames, int step,
+                Result *r);
 
-#endif /* TOOLS_CRF_PROCESS_H */
+#endif /* TOOLS_CRF_RUN_H */
