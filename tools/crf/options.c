@@ -122,6 +122,25 @@ static const char *const own[][2] = {
 #define REFUSED "b,q,qscale,qp,cq,crf,global_quality,rc,rc_mode,lossless,cqp,cq-level,end-usage," \
                 "bitrate,tbr,quantizer"
 
+static const Metric metrics[] = {
+    { "vmaf", "target-vmaf", " score:",
+      { .higher_is_better = 1, .best = 100, .worst = 0, .offset = 1, .typical = 85 },
+      .digits = 2, .tolerance = 1, .step = 5, .scored = ":n_subsample" },
+    { "detailloss", "target-loss", " loss:",
+      { .best = 0, .worst = 100, .offset = 4, .typical = 20 },
+      .digits = 2, .tolerance = 1, .step = 5, .scored = ":n_subsample" },
+    { "ssim", "target-ssim", "lavfi.ssim.All=",
+      { .higher_is_better = 1, .best = 1, .worst = 0, .offset = 1e-4, .typical = 0.96 },
+      .digits = 5, .tolerance = 0.002, .step = 4 },
+    { "xpsnr", "target-xpsnr", "lavfi.xpsnr.xpsnr.",
+      { .higher_is_better = 1, .is_in_decibels = 1, .best = 100, .typical = 38 },
+      .digits = 3, .tolerance = 0.3, .step = 1 },
+    { "mad", "target-mad", " score:",
+      { .best = 0, .worst = INFINITY, .offset = 0.1, .typical = 15 },
+      .digits = 3, .tolerance = 1, .step = 24 },
+    { NULL }
+};
+
 /// What is known of encoders, by a part of their names: the first match counts.
 static const struct Encoder {
     const char *name, *crf_option;

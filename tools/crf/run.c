@@ -31,7 +31,9 @@
 #include <sys/prctl.h>
 #endif
 
+#include "libavutil/common.h"
 #include "libavutil/hash.h"
+#include "libavutil/mem.h"
 #include "libavutil/time.h"
 
 #include "run.h"
@@ -128,6 +130,57 @@ int run_ask(const Job *job, const char *options, const char **answer)
     return run(command_ask(job, options), keep_line, answer, &error);
 }
 
+// ---- scores ----
+
+static void score_add(Result *r, double score)
+{
+    checked(av_dynarray2_add((void **)&r->score, &r->nb_scores, sizeof(score), (uint8_t *)&score));
+}
+
+double score_mean(const Metric *m, const Result *r)
+{
+    double sum = 0;
+
+    for (int i = 0; i < r->nb_scores; i++)
+        sum += m->scale.is_in_decibels ? pow(10, -r->score[i] / 20) : r->score[i];
+    sum /= r->nb_scores;
+    return m->scale.is_in_decibels ? -20 * log10(sum) : sum;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    return FFDIFFSIGN(*(const double *)a, *(const double *)b);
+}
+
+/// The value that this percentage of all values is worse than; linear between ranks.
+static double percentile(const Metric *m, Result *r, double percent)
+{
+    const int nb       = r->nb_scores;
+    const double place = (m->scale.higher_is_better ? percent : 100 - percent) / 100 * (nb - 1);
+    const int i        = FFMIN(place, nb - 2);
+    const double *s    = r->score;
+
+    qsort(r->score, nb, sizeof(*s), compare_doubles);
+    return nb == 1 ? s[0] : s[i] + (s[i + 1] - s[i]) * (place - i);
+}
+
+double score_pool(const Metric *m, const char *pool, const Result *sample, int nb)
+{
+    double worst = m->scale.best, score;
+    Result all   = { 0 };
+
+    for (int i = 0; i < nb; i++) {
+        const double mean = score_mean(m, &sample[i]);
+
+        worst = reaches(&m->scale, worst, mean) ? mean : worst;
+        for (int j = 0; j < sample[i].nb_scores; j++)
+            score_add(&all, sample[i].score[j]);
+    }
+    score = *pool == 'm' ? score_mean(m, &all) :
+            *pool == 'w' ? worst : percentile(m, &all, atoi(pool + 1));
+    return score;
+}
+
 // ---- the cache: files that are named by the hash of all that the result depends on ----
 
 #define MAGIC "ffcrf-cache 5"
@@ -215,6 +268,9 @@ static void cache_put(const char *path, const Result *r)
 
 // ---- commands that score ----
 
+/// The names of planes that have scores of their own.
+#define SCORED_PLANES "yuvrgba"
+
 /// What such a command has printed.
 typedef struct Lines {
     const Metric *metric;
@@ -223,6 +279,22 @@ typedef struct Lines {
     int64_t bytes;
     Result planes[sizeof(SCORED_PLANES)];
 } Lines;
+
+/// Take a score from a line, for all planes or one of SCORED_PLANES.
+static void score_read(const Metric *m, const char *line, Result *planes)
+{
+    const char *value = strstr(line, m->key), *plane;
+
+    if (!value)
+        return;
+    value += strlen(m->key);
+    if ((plane = strchr(SCORED_PLANES, *value))) {
+        planes += 1 + plane - SCORED_PLANES;
+        value  += 2;
+    }
+    // decibels are infinite where planes are equal
+    score_add(planes, FFMIN(strtod(value, NULL), m->scale.is_in_decibels ? 100 : INFINITY));
+}
 
 static void take_line(void *lines, const char *line)
 {

@@ -25,6 +25,14 @@
 
 #include "command.h"
 
+/// What came of an encode.
+typedef struct Result {
+    int nb_frames, nb_scores;
+    int64_t bytes;
+    double seconds;             ///< that it took
+    double *score;
+} Result;
+
 extern volatile sig_atomic_t caught_signal;     ///< the one that asks to end, or 0
 
 void run_catch_signals(void);
@@ -43,5 +51,11 @@ int run_first(const Job *job, const char *command);
  */
 int run_measure(const Job *job, const char *command, int is_kept, int nb_frames, int step,
                 Result *r);
+
+/// The mean; for decibels, that of the errors that they stand for.
+double score_mean(const Metric *m, const Result *r);
+
+/// The score of some samples, by "mean", "worst" or a percentile as "p5".
+double score_pool(const Metric *m, const char *pool, const Result *sample, int nb);
 
 #endif /* TOOLS_CRF_RUN_H */
