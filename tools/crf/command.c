@@ -171,9 +171,9 @@ static const char *filters(const Job *job, int is_reference)
 {
     const Options *o = job->o;
     const char *user = is_reference && o->reference ? o->reference : o->filters;
-    const char *end  = job->width ? text("scale=%d:%d,format=%s", job->width, job->height,
-                                         av_get_pix_fmt_name(is_reference ? job->reference_format
-                                                                          : job->format)) :
+    const char *end  = job->width ? text("scale=%d:%d,format=%s%s", job->width, job->height,
+                                         av_get_pix_fmt_name(job->format),
+                                         is_reference && job->is_mixed ? "10" : "") :
                        o->pix_fmt ? text("format=%s", o->pix_fmt) : "null";
 
     return text("%s%s%s%s%s%s", user ? user : "", user ? "," : "",
@@ -286,11 +286,6 @@ static const char *encode_and_score(const Job *job, double crf, double start, do
 }
 
 // ---- whole commands ----
-
-const char *command_ask(const Job *job, const char *options)
-{
-    return text("%s -nostdin -v quiet %s", command_word(job->ffmpeg), options);
-}
 
 const char *command_first(const Job *job, double crf, int file)
 {

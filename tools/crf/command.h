@@ -47,10 +47,10 @@ typedef struct Job {
     const char *ffmpeg, *version;
     // what is encoded, once a first frame was
     int width, height;
-    enum AVPixelFormat format, reference_format;
+    enum AVPixelFormat format;
     enum AVCodecID codec;
     const char *upload;         ///< format of the frames that are scored on a GPU, or NULL
-    int is_mixed;               ///< one of 8 bits is scored against one of more
+    int is_mixed;               ///< one of 8 bits is scored against 10
 } Job;
 
 int input_open(Input *in, const char *path);
@@ -73,9 +73,6 @@ const char *command_ffmpeg(void);
 
 /// A word for a shell.
 const char *command_word(const char *string);
-
-/// Ask for what these options print.
-const char *command_ask(const Job *job, const char *options);
 
 /// Encode one frame to a file of this number.
 const char *command_first(const Job *job, double crf, int file);

@@ -199,7 +199,7 @@ static int search(Search *s, const Point **found)
              score_text(s, p->score), target);
     else
         tell("CRFs tried: %d. CRF %g %s.\n", s->nb_points, p->crf, why[state]);
-    return state == SEARCH_MISSED || state == SEARCH_TOO_LARGE ? EXIT_MISSED : EXIT_FOUND;
+    return state >= SEARCH_MISSED ? EXIT_MISSED : EXIT_FOUND;
 }
 
 // ---- what is found ----
@@ -343,7 +343,7 @@ static void take_picture(Job *job, const AVCodecParameters *p)
 {
     job->width  = p->width;
     job->height = p->height;
-    job->format = job->reference_format = p->format;
+    job->format = p->format;
     job->codec  = p->codec_id;
 }
 
@@ -394,13 +394,8 @@ static int verify(Search *s)
     take_picture(job, encode.stream->codecpar);
     to = av_pix_fmt_desc_get(job->format);
     // vmaf compares 8 bits with the 10 that they were made of, and need not round these
-    if (!strcmp(s->o.metric->name, "vmaf") && from && from->comp[0].depth > 8 &&
-        to && to->comp[0].depth == 8) {
-        const enum AVPixelFormat deep = av_get_pix_fmt(text("%s10", to->name));
-
-        job->is_mixed         = deep != AV_PIX_FMT_NONE;
-        job->reference_format = job->is_mixed ? deep : job->format;
-    }
+    job->is_mixed = !strcmp(s->o.metric->name, "vmaf") && from && from->comp[0].depth > 8 &&
+                    to && av_get_pix_fmt(text("%s10", to->name)) != AV_PIX_FMT_NONE;
     if (check_gpu(s) < 0)
         return -1;
     progress_begin("the whole encode, ", 1);

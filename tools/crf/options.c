@@ -115,7 +115,7 @@ static const char *const alias[][2] = {
 /// What a command has that was printed here, which may be given back, and what ab-av1 has.
 static const char *const own[][2] = {
     { "map", "0" }, { "c", "copy" }, { "fps_mode", "passthrough" }, { "enc_time_base", "filter" },
-    { "stdout-format", "json" },
+    { "stdout-format", "" },
 };
 
 /// What sets the quality or the rate of an encoder, or of its library.
@@ -245,7 +245,7 @@ static int take_option(Options *o, const char *argument, const char *value)
         return fail("%s needs a value.", argument);
     for (int i = 0; i < FF_ARRAY_ELEMS(own); i++)
         if (!strcmp(name, own[i][0]))
-            return !strcmp(value, own[i][1]) || *value == '-' ? 1 :
+            return !*own[i][1] || !strcmp(value, own[i][1]) || *value == '-' ? 1 :
                    fail("%s %s cannot be: it is %s here.", argument, value, own[i][1]);
     if (!strcmp(name, "enc")) {
         const int size = strcspn(value, "=");

@@ -59,28 +59,12 @@ void run_catch_signals(void)
     sigaction(SIGTERM, &action, NULL);
 }
 
-/// Become the command.
-static void become(const char *command, int out, FILE *errors, pid_t parent)
-{
-#ifdef __linux__
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-#endif
-    dup2(fileno(errors), STDERR_FILENO);
-    dup2(out, STDOUT_FILENO);
-    if (getppid() == parent)
-        execl("/bin/sh", "sh", "-c", text("exec %s", command), NULL);
-    _exit(127);
-}
+/// The first line that the last command wrote to standard error, or "".
+static const char *first_error;
 
-/**
- * Run a command of a shell. When it has ended, what it wrote to standard error is printed.
- *
- * @param line  takes each line of standard output
- * @param error set to the first line of standard error, or ""
- * @return the exit status, or -1 after a message
- */
-static int run(const char *command, void (*line)(void *opaque, const char *line), void *opaque,
-               const char **error)
+/// Run a command of a shell. When it has ended, what it wrote to standard error is printed.
+/// @param line takes each line of standard output. @return the exit status, or -1 after a message
+static int run(const char *command, void (*line)(void *opaque, const char *line), void *opaque)
 {
     const pid_t parent = getpid();
     FILE *errors = tmpfile(), *out;
@@ -90,8 +74,16 @@ static int run(const char *command, void (*line)(void *opaque, const char *line)
 
     if (!errors || pipe(fd) < 0 || (child = fork()) < 0)
         return fail("No program can be started: %s.", strerror(errno));
-    if (!child)
-        become(command, fd[1], errors, parent);
+    if (!child) {
+#ifdef __linux__
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+        dup2(fileno(errors), STDERR_FILENO);
+        dup2(fd[1], STDOUT_FILENO);
+        if (getppid() == parent)
+            execl("/bin/sh", "sh", "-c", text("exec %s", command), NULL);
+        _exit(127);
+    }
     if (caught_signal)              // before its number was known
         kill(child, SIGKILL);
     close(fd[1]);
@@ -101,13 +93,13 @@ static int run(const char *command, void (*line)(void *opaque, const char *line)
     fclose(out);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
-    child  = 0;
-    *error = "";
+    child       = 0;
+    first_error = "";
     rewind(errors);                 // the program has written with the same position
     while (!caught_signal && getline(&buffer, &size, errors) >= 0) {
         tell("%s", buffer);
-        if (!**error)
-            *error = text("%.*s", (int)strcspn(buffer, "\n"), buffer);
+        if (!*first_error)
+            first_error = text("%.*s", (int)strcspn(buffer, "\n"), buffer);
     }
     fclose(errors);
     free(buffer);
@@ -124,10 +116,9 @@ static void keep_line(void *all, const char *line)
 
 int run_ask(const Job *job, const char *options, const char **answer)
 {
-    const char *error;
-
     *answer = "";
-    return run(command_ask(job, options), keep_line, answer, &error);
+    return run(text("%s -nostdin -v quiet %s", command_word(job->ffmpeg), options), keep_line,
+               answer);
 }
 
 // ---- scores ----
@@ -268,7 +259,7 @@ static void cache_put(const char *path, const Result *r)
 
 // ---- commands that score ----
 
-/// The names of planes that have scores of their own.
+/// The names of planes that have scores of their own; others are for all planes.
 #define SCORED_PLANES "yuvrgba"
 
 /// What such a command has printed.
@@ -280,48 +271,38 @@ typedef struct Lines {
     Result planes[sizeof(SCORED_PLANES)];
 } Lines;
 
-/// Take a score from a line, for all planes or one of SCORED_PLANES.
-static void score_read(const Metric *m, const char *line, Result *planes)
-{
-    const char *value = strstr(line, m->key), *plane;
-
-    if (!value)
-        return;
-    value += strlen(m->key);
-    if ((plane = strchr(SCORED_PLANES, *value))) {
-        planes += 1 + plane - SCORED_PLANES;
-        value  += 2;
-    }
-    // decibels are infinite where planes are equal
-    score_add(planes, FFMIN(strtod(value, NULL), m->scale.is_in_decibels ? 100 : INFINITY));
-}
-
 static void take_line(void *lines, const char *line)
 {
     Lines *l = lines;
-    const char *size;
+    Result *r = l->planes;
+    const char *key = l->metric->key, *value, *plane;
 
     if (av_strstart(line, LINE_FRAME "\n", NULL)) {
         l->nb_frames++;
-    } else if (av_strstart(line, LINE_PACKET, &size)) {
+    } else if (av_strstart(line, LINE_PACKET, &value)) {
         l->nb_packets++;
-        l->bytes += atoll(size);
+        l->bytes += atoll(value);
     } else if (av_strstart(line, LINE_DECODED "\n", NULL)) {
         progress_show(++l->nb_decoded, l->expected);
-    } else {
-        score_read(l->metric, line, l->planes);
+    } else if ((value = strstr(line, key))) {
+        value += strlen(key);
+        if ((plane = strchr(SCORED_PLANES, *value))) {
+            r     += 1 + plane - SCORED_PLANES;
+            value += 2;
+        }
+        // decibels are infinite where planes are equal
+        score_add(r, FFMIN(strtod(value, NULL), l->metric->scale.is_in_decibels ? 100 : INFINITY));
     }
 }
 
 static int run_lines(const Job *job, const char *command, Lines *lines)
 {
-    const char *error;
     int ret;
 
     if (!strcmp(job->o->loglevel, "verbose"))
         tell("%s\n", command);
-    ret = run(command, take_line, lines, &error);
-    return ret <= 0 ? ret : fail("ffmpeg failed%s%s", *error ? ": " : "", error);
+    ret = run(command, take_line, lines);
+    return ret <= 0 ? ret : fail("ffmpeg failed%s%s", *first_error ? ": " : "", first_error);
 }
 
 int run_first(const Job *job, const char *command)
