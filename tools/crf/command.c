@@ -260,8 +260,9 @@ static const char *score_graph(const Job *job, const char *encode, int step)
     // FFmpeg's own filters write parts of lines to their logs, between which others may come
     options = text("%s%s", options, *m->key == ' ' ? ":stats_file=/dev/stdout" :
                                     ",metadata=print:file=/dev/stdout:direct=1");
+    // with shortest=1, ffmpeg loses the last frame of a filter that waits for the next one
     return text("[%s]settb=1/25,setpts=N,split[c][x];[x]null%s[e];[s]settb=1/25,setpts=N%s[r];"
-                "%s%s%s=shortest=1%s[o]", encode, rest, rest,
+                "%s%s%s=eof_action=pass%s[o]", encode, rest, rest,
                 m->scale.is_in_decibels ? "[r][e]" : "[e][r]", m->name,
                 job->upload ? "_cuda" : "", options);
 }
