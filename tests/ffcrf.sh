@@ -428,6 +428,7 @@ crf_meter(){
         sed -n 's/.*, sample 1 of 1, frame \(.*\) of 50, [0-9.]* fps, ETA 0:[0-9][0-9]$/\1/p' \
         > ${tmp}/shown
     yes_if "it goes on" "$(wc -l < ${tmp}/shown) > 1 && $(sort -cnu ${tmp}/shown 2>&1 | wc -l) == 0"
+    yes_if "time is left" "$(tr '\r' '\n' < ${tmp}/out | grep -c 'ETA 0:0[1-9]') > 1"
     yes_if "it is wiped" "$(grep -c "$(printf '\r\033\[KCRF 30: ssim')" ${tmp}/out) == 1"
     yes_if "-hwaccel" "$(grep -c 'ffmpeg.* -hwaccel none -i ' ${tmp}/out) == 1"
 }
