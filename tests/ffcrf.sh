@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC2010,SC2013,SC2015,SC2044,SC2046,SC2086,SC2154
+# shellcheck shell=sh disable=SC2010,SC2013,SC2015,SC2034,SC2044,SC2046,SC2086,SC2154
 # Tests of ffcrf, for tests/fate/ffcrf.mak: they come after tests/filters/common.sh. What encoders make
 # differs from version to version, so they print what must be so for any.
 # SPDX-License-Identifier: LGPL-2.1-or-later

@@ -346,7 +346,7 @@ static const char *streams(const Job *job, const char *output, int scores, int w
     const Options *o = job->o;
     const char *maps = o->video_only ? text(" -map 0:%d", in->stream->index) : " -map 0";
     const char *other = "";
-    int nb_videos = 0, nb_subtitles = 0, nb = 0, video = 0;
+    int nb_videos = 0, nb = 0, video = 0;
 
     if (!out || !avformat_query_codec(out, job->codec, FF_COMPLIANCE_NORMAL)) {
         fail("'%s' does not name a format that holds %s: let it end with .mkv or .mp4.", output,
@@ -388,9 +388,8 @@ static const char *streams(const Job *job, const char *output, int scores, int w
                 other = text("%s -disposition:%d default", other, nb);
         }
         if (converter && strcmp(converter, "copy"))
-            other = text("%s -c:s:%d %s", other, nb_subtitles, converter);
-        nb_videos    += type == AVMEDIA_TYPE_VIDEO;
-        nb_subtitles += type == AVMEDIA_TYPE_SUBTITLE;
+            other = text("%s -c:%d %s", other, nb, converter);
+        nb_videos += type == AVMEDIA_TYPE_VIDEO;
         nb++;
     }
     *stream = nb_videos > 1 ? text(":v:%d", video) : ":v";

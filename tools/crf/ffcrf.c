@@ -80,14 +80,9 @@ static int lay_samples(Search *s, int nb)
     return 1;
 }
 
-static double size_percent(int64_t bytes, int64_t source)
-{
-    return source ? 100. * bytes / source : NAN;
-}
-
 #define JSON_RESULT(r, source)                                                          \
     { "frames", (r)->nb_frames }, { "scored_frames", (r)->nb_scores },                  \
-    { "size", (r)->bytes }, { "encode_percent", size_percent((r)->bytes, source) }
+    { "size", (r)->bytes }, { "encode_percent", 100. * (r)->bytes / (source) }
 
 /// As it is printed.
 static const char *score_text(const Search *s, double score)
@@ -246,7 +241,7 @@ static int report_whole(const Search *s, const char *path, const Result *r)
     else
         printf("%s: %s (target %g) over %d of %d frames, %.2f MB, %.1f %% of the %.2f MB of the "
                "source's video\n", path, score_text(s, score), o->plan.target, r->nb_scores,
-               r->nb_frames, r->bytes / 1e6, size_percent(r->bytes, s->in.bytes),
+               r->nb_frames, r->bytes / 1e6, 100. * r->bytes / s->in.bytes,
                s->in.bytes / 1e6);
     if (!reached)
         tell("'%s' misses the target%s.\n", path, o->encode ?

@@ -29,9 +29,6 @@
 #include "options.h"
 #include "text.h"
 
-/// A CRF is not searched for more exactly than this.
-#define CRF_EXACT 0.4
-
 #define TEXT(name, field, value, help) \
     { name, help, offsetof(Options, field), AV_OPT_TYPE_STRING, { .str = value } }
 #define FLAG(name, field, value, help) \
@@ -300,7 +297,7 @@ static int choose_metric(Options *o)
     else if (isnan(plan->tolerance))
         plan->tolerance = m->tolerance;
     plan->scale = &m->scale;
-    plan->exact = o->thorough ? 0 : CRF_EXACT;
+    plan->exact = o->thorough ? 0 : 0.4;
     o->step     = o->step ? o->step : m->step;
     o->metric   = m;
     return 0;
