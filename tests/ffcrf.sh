@@ -416,28 +416,14 @@ crf_meter(){
     yes_if "-hwaccel" "$(grep -c 'ffmpeg.* -hwaccel none -i ' ${tmp}/out) == 1"
 }
 
-# What is searched, and what else an encoder gets, by what ffmpeg says of it: here a stand-in.
+# What is searched, and what else an encoder gets. The ffmpeg here is a stand-in that has all options.
 crf_encoders(){
     clip 0.1
     mkdir ${tmp}/bin
     cp ${program} ${tmp}/bin/ffcrf
-    cat > ${tmp}/bin/ffmpeg << 'END'
-#!/bin/sh
-case "$*" in
-*encoder=*) sed -n "/^${*##*=} /{s/^[^ ]*/Encoder & [x]:/; s/  -/\n&/gp;}" $0 ;;
-esac
-exit
-libx264   -preset <string>  -crf <float> (from -1 to FLT_MAX)  -qp <int>
-libaom-av1   -cpu-used <int>  -crf <int> (from -1 to 63)
-librav1e   -speed <int>  -qp <int> (from -1 to 255)
-h264_nvenc   -preset <int>  -cq <float> (from 0 to 51)  -qp <int>
-av1_nvenc   -preset <int>  -cq <float> (from 0 to 63)  -qp <int>
-hevc_qsv   -preset <int>
-h264_vaapi   -idr_interval <int>
-hevc_vaapi   -idr_interval <int>
-END
+    printf '#!/bin/sh\nprintf "\\n  -%%s \\n" crf cq qp\n' > ${tmp}/bin/ffmpeg
     chmod +x ${tmp}/bin/ffmpeg
-    for encoder in $(sed -n 's/   -.*//p' ${tmp}/bin/ffmpeg); do
+    for encoder in libx264 libaom-av1 libvpx-vp9 librav1e libvvenc h264_nvenc av1_nvenc hevc_qsv h264_vaapi hevc_vaapi; do
         ${tmp}/bin/ffcrf -i ${in} -c:v ${encoder} -preset 6 --target-ssim 0.9 -v verbose 2>&1 |
             sed -n 's/ -fps_mode.*//; s/.*verbose //; s/-i .* -vf/.../p'
     done

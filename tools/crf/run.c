@@ -157,7 +157,7 @@ static double percentile(const Metric *m, Result *r, double percent)
 
 double score_pool(const Metric *m, const char *pool, const Result *sample, int nb)
 {
-    double worst = m->scale.best, score;
+    double worst = m->scale.best;
     Result all   = { 0 };
 
     for (int i = 0; i < nb; i++) {
@@ -167,14 +167,13 @@ double score_pool(const Metric *m, const char *pool, const Result *sample, int n
         for (int j = 0; j < sample[i].nb_scores; j++)
             score_add(&all, sample[i].score[j]);
     }
-    score = *pool == 'm' ? score_mean(m, &all) :
-            *pool == 'w' ? worst : percentile(m, &all, atoi(pool + 1));
-    return score;
+    return *pool == 'm' ? score_mean(m, &all) :
+           *pool == 'w' ? worst : percentile(m, &all, atoi(pool + 1));
 }
 
 // ---- the cache: files that are named by the hash of all that the result depends on ----
 
-#define MAGIC "ffcrf-cache 5"
+#define MAGIC "ffcrf-cache 6"
 
 static int cache_has_failed;
 
@@ -218,16 +217,14 @@ static int cache_get(const char *path, Result *r)
 {
     FILE *f = fopen(path, "r");
     char end[8] = "";
-    int nb = 0;
     double score;
 
     if (!f)
         return 0;
-    if (fscanf(f, MAGIC " %d %"SCNd64" %lf %d", &r->nb_frames, &r->bytes, &r->seconds, &nb) == 4)
-        // memory for what is there, not for what a damaged number promises
-        while (r->nb_scores < nb && fscanf(f, "%lf", &score) == 1 && isfinite(score))
+    if (fscanf(f, MAGIC " %d %"SCNd64" %lf", &r->nb_frames, &r->bytes, &r->seconds) == 3)
+        while (fscanf(f, "%lf", &score) == 1 && isfinite(score))
             score_add(r, score);
-    if (fscanf(f, "%7s", end) != 1 || strcmp(end, "end") || nb < 1 || r->nb_scores < nb)
+    if (fscanf(f, "%7s", end) != 1 || strcmp(end, "end"))
         *r = (Result){ 0 };
     fclose(f);
     return r->nb_scores;
@@ -240,8 +237,7 @@ static void cache_put(const char *path, const Result *r)
     int bad = !f;
 
     if (f) {
-        fprintf(f, MAGIC "\n%d %"PRId64" %.6f %d\n", r->nb_frames, r->bytes, r->seconds,
-                r->nb_scores);
+        fprintf(f, MAGIC "\n%d %"PRId64" %.6f\n", r->nb_frames, r->bytes, r->seconds);
         for (int i = 0; i < r->nb_scores; i++)
             fprintf(f, "%.9g\n", r->score[i]);
         fputs("end\n", f);
