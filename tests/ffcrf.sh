@@ -58,11 +58,11 @@ read_numbers(){ # file
 
 # A camera that goes over a photograph.
 clip(){ # seconds [size]
-    ff -loop 1 -framerate 25 -i ${pictures}/chelsea_451x300.pgm -t $1 -vf crop=${2:-192:144}:x=2*n:y=n,format=yuv420p \
-        -c:v libx264 -preset ultrafast -qp 4 ${in}
+    ff -loop 1 -framerate 25 -i ${pictures}/chelsea_451x300.pgm -t $1 \
+        -vf crop=${2:-192:144}:x=2*n:y=n,format=yuv420p -c:v libx264 -preset ultrafast -qp 4 ${in}
 }
 
-# The cases that a test has are in its reference: of each line with a | what is before the last colon.
+# The cases of a test are in its reference: of lines with a |, what is before the last colon.
 cases(){
     sed -n '/|/s/: [^:]*$//p' ${ref} > ${tmp}/cases
 }
@@ -84,10 +84,12 @@ crf_pairs(){
     cat ${tmp}/0.264 ${tmp}/20.264 ${tmp}/40.264 > ${tmp}/change.264
     cases
     while IFS='|' read -r name wanted options; do
-        eval has_json ${fast} --crf 8 --target-ssim 0.9 --pool p1 --score-every 1 --cache false --encode ${out} -y ${options}
+        eval has_json ${fast} --crf 8 --target-ssim 0.9 --pool p1 --score-every 1 --cache false \
+            --encode ${out} -y ${options}
+        right=$(jq -r 'select(.score > 0.97).type' ${json} | paste -sd' ')
+        echo "${name}|${wanted}|${options}: status ${status}, ${right}"
         read_numbers ${out} > ${tmp}/numbers
-        eval "printf '%s\n' ${wanted}" | cmp -s - ${tmp}/numbers || echo "numbers: $(paste -sd' ' ${tmp}/numbers)"
-        echo "${name}|${wanted}|${options}: status ${status}, $(jq -r 'select(.score > 0.97).type' ${json} | paste -sd' ')"
+        eval "printf '%s\n' ${wanted}" | cmp -s - ${tmp}/numbers || paste -sd' ' ${tmp}/numbers
         yes_if "as long as predicted" "($(done_ .predicted_encode_size) - $(whole .size)) ^ 2 < 64"
     done < ${tmp}/cases
     # that this is seen: pictures that are off by one
@@ -316,7 +318,8 @@ crf_samples(){
         case ${pool} in
         mean)  right=$(jq -s 'add / length' ${tmp}/scores) ;;
         worst) right=$(head -n 1 ${tmp}/samples) ;;
-        *)     right=$(jq -s "(${pool#p} / 100 * (length - 1)) as \$p | .[\$p:][:2] | .[0] + (.[1] - .[0]) * (\$p - (\$p | floor))" ${tmp}/scores) ;;
+        *)     right=$(jq -s "(${pool#p} / 100 * (length - 1)) as \$at | (\$at | floor) as \$i |
+                              .[\$i] + (.[\$i + 1] - .[\$i]) * (\$at - \$i)" ${tmp}/scores) ;;
         esac
         yes_if "${pool} of $(wc -l < ${tmp}/scores)" "($(done_ .score) - ${right}) ^ 2 < 1e-10"
     done
@@ -416,14 +419,15 @@ crf_meter(){
     yes_if "-hwaccel" "$(grep -c 'ffmpeg.* -hwaccel none -i ' ${tmp}/out) == 1"
 }
 
-# What is searched, and what else an encoder gets. The ffmpeg here is a stand-in that has all options.
+# What is searched, and what else an encoder gets, with a stand-in for ffmpeg.
 crf_encoders(){
     clip 0.1
     mkdir ${tmp}/bin
     cp ${program} ${tmp}/bin/ffcrf
     printf '#!/bin/sh\nprintf "\\n  -%%s \\n" crf cq qp\n' > ${tmp}/bin/ffmpeg
     chmod +x ${tmp}/bin/ffmpeg
-    for encoder in libx264 libaom-av1 libvpx-vp9 librav1e libvvenc h264_nvenc av1_nvenc hevc_qsv h264_vaapi hevc_vaapi; do
+    for encoder in libx264 libaom-av1 libvpx-vp9 librav1e libvvenc h264_nvenc av1_nvenc hevc_qsv \
+                   h264_vaapi hevc_vaapi; do
         ${tmp}/bin/ffcrf -i ${in} -c:v ${encoder} -preset 6 --target-ssim 0.9 -v verbose 2>&1 |
             sed -n 's/ -fps_mode.*//; s/.*verbose //; s/-i .* -vf/.../p'
     done

@@ -438,13 +438,13 @@ int main(int argc, char **argv)
 
     status = options_parse(&s.o, argc, argv);
     av_log_set_level(AV_LOG_ERROR);
-    if (status >= 0 && (s.o.help || argc == 1))
+    if (status >= 0 && s.o.help)
         options_print_help();
     else if (status >= 0 && s.o.version)
         printf("ffcrf %s, libavformat %s\n", QUALITY_VERSION, av_version_info());
     else if (status >= 0)
         status = run_all(&s);
-    if (argc == 1 || status < 0)
+    if (status < 0)
         status = EXIT_FAILED;
     if (caught_signal) {
         tell("Ended by signal %d.%s\n", caught_signal, s.nb_samples && s.o.cache ? " Finished work "
