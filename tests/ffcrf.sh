@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC2010,SC2013,SC2015,SC2044,SC2046,SC2086,SC2154
+# shellcheck shell=sh disable=SC2010,SC2013,SC2015,SC2034,SC2044,SC2046,SC2086,SC2154
 # Tests of ffcrf, for tests/fate/ffcrf.mak: they come after tests/filters/common.sh. What encoders make
 # differs from version to version, so they print what must be so for any.
 # SPDX-License-Identifier: LGPL-2.1-or-later
@@ -57,45 +57,41 @@ read_numbers(){ # file
 }
 
 # A camera that goes over a photograph.
-clip(){ # name seconds
-    ff -loop 1 -framerate 25 -i ${pictures}/chelsea_451x300.pgm -t $2 -vf crop=192:144:x=2*n:y=n,format=yuv420p \
-        -c:v libx264 -preset ultrafast -qp 4 ${tmp}/$1
+clip(){ # seconds [size]
+    ff -loop 1 -framerate 25 -i ${pictures}/chelsea_451x300.pgm -t $1 \
+        -vf crop=${2:-192:144}:x=2*n:y=n,format=yuv420p -c:v libx264 -preset ultrafast -qp 4 ${in}
+}
+
+# The cases of a test are in its reference: of lines with a |, what is before the last colon.
+cases(){
+    sed -n '/|/s/: [^:]*$//p' ${ref} > ${tmp}/cases
 }
 
 # Each picture of an encode meets the picture of the source that has its number: their similarity
 # says so, of the sample and of the whole. The numbers are those that there have to be.
-paired(){ # name numbers options...
-    name=$1 wanted=$2
-    shift 2
-    has_json ${fast} --crf 8 --target-ssim 0.9 --pool p1 --score-every 1 --cache false --encode ${out} -y "$@"
-    echo "${name}: status ${status}, $(done_ 'if .score > 0.97 then "paired" else .score end'), whole $(whole 'if .score > 0.97 then "paired" else .score end')"
-    read_numbers ${out} > ${tmp}/numbers
-    printf '%s\n' ${wanted} | cmp -s - ${tmp}/numbers || echo "numbers: $(paste -sd' ' ${tmp}/numbers)"
-    yes_if "as long as predicted" "($(done_ .predicted_encode_size) - $(whole .size)) ^ 2 < 64"
-}
-
 crf_pairs(){
     numbers ${in} 60
     all=$(seq 0 59)
-    paired "constant rate" "${all}" -i ${in}
-    paired "frames that wait" "${all}" -i ${in} -preset medium -bf 8 -rc-lookahead 60 -sc_threshold 0
-    paired "-frames:v" "$(seq 0 19)" -i ${in} -frames:v 20
-    paired "-r" "$(seq 0 2 58)" -i ${in} -vf setpts=PTS+1 -r 12.5
-    paired "twice as many" "$(for n in ${all}; do echo ${n} ${n}; done)" -i ${in} -vf yadif=1
-    paired "filters of their own" "${all}" -i ${in} -vf hflip,hflip --reference-vfilter null
-    paired "a part" "$(seq 25 49)" -i ${in} -ss 1 -t 1
-    paired "another size" "${all}" -i ${in} -s 96x64
     # every third and every seventh picture
+    some=$(for n in ${all}; do test $((n % 3)) -gt 0 && test $((n % 7)) -gt 0 || echo ${n}; done)
     ff -i ${in} -vf "select='not(mod(n,3))+not(mod(n,7))',settb=1001/90000,setpts=PTS+mod(N*N\,3)" -fps_mode passthrough \
         -enc_time_base filter -c:v ffv1 ${tmp}/vfr.nut
-    paired "variable rate" "$(for n in ${all}; do test $((n % 3)) -gt 0 && test $((n % 7)) -gt 0 || echo ${n}; done)" -i ${tmp}/vfr.nut
     # the size changes, and the format
     for n in 0:20:192:128 20:40:96:64,format=yuv444p 40:60:192:128; do
         ff -i ${in} -vf trim=start_frame=${n%%:*}:end_frame=$(echo ${n} | cut -d: -f2),scale=${n#*:*:} -c:v libx264 \
             -preset ultrafast -qp 4 -f h264 ${tmp}/${n%%:*}.264
     done
     cat ${tmp}/0.264 ${tmp}/20.264 ${tmp}/40.264 > ${tmp}/change.264
-    paired "a change of size" "${all}" -i ${tmp}/change.264
+    cases
+    while IFS='|' read -r name wanted options; do
+        eval has_json ${fast} --crf 8 --target-ssim 0.9 --pool p1 --score-every 1 --cache false \
+            --encode ${out} -y ${options}
+        right=$(jq -r 'select(.score > 0.97).type' ${json} | paste -sd' ')
+        echo "${name}|${wanted}|${options}: status ${status}, ${right}"
+        read_numbers ${out} > ${tmp}/numbers
+        eval "printf '%s\n' ${wanted}" | cmp -s - ${tmp}/numbers || paste -sd' ' ${tmp}/numbers
+        yes_if "as long as predicted" "($(done_ .predicted_encode_size) - $(whole .size)) ^ 2 < 64"
+    done < ${tmp}/cases
     # that this is seen: pictures that are off by one
     ff -i ${in} -vf "loop=1:1:0" -frames:v 60 -c:v ffv1 ${tmp}/late.mkv
     has_json -i ${in} --verify ${tmp}/late.mkv --target-ssim 0.9 --score-every 1
@@ -110,34 +106,28 @@ crf_pairs(){
 
 # What is refused: the reference has the cases, with the word that says by what.
 crf_refusals(){
-    clip in.mkv 0.4
+    clip 0.4
     cp ${in} ${tmp}/there.mkv
     good="-i ${in} ${fast} --target-ssim 0.9"
     export CUDA_VISIBLE_DEVICES=-1
-    sed -n '/|/s/: status.*//p' ${ref} > ${tmp}/cases
+    cases
     while IFS='|' read -r word arguments; do
         eval ffcrf ${arguments}
         echo "${word}|${arguments}: status ${status}, $(grep -c -e "${word}" ${tmp}/err)" |
             sed 's/, 0$/, BUT DOES NOT SAY SO/; s/, [0-9]*$//'
     done < ${tmp}/cases
-    for gpu in "--gpu 0" "--gpu auto" "--gpu off" ""; do
+    for gpu in "--gpu off" ""; do
         ffcrf ${good} ${gpu}
         echo "no GPU, ${gpu}: status ${status}, $(grep -c -e ' GPU ' -e '--gpu' ${tmp}/err) told"
     done
-    ffcrf -i ${in} ${fast} --target-ssim 1
-    echo "not reachable: status ${status}"
-    ffcrf ${good} --max-encoded-percent 0.1
-    echo "too large: status ${status}"
     ffcrf -i ${in} -c:v "x; touch ${tmp}/hole" -x "; touch ${tmp}/hole" -vf "; touch ${tmp}/hole"
     ls ${tmp}/hole 2> /dev/null
     test ! -c /dev/full || { run ffcrf${PROGSUF}${EXECSUF} ${good} > /dev/full; echo "full output: status $?"; }
-    TMPDIR=${tmp}/none ffcrf ${good} --cache false
-    echo "no TMPDIR: status ${status}, $(grep -c TMPDIR ${tmp}/err)"
 }
 
 # The highest CRF that reaches the target, and the command that makes its encode.
 crf_search(){ # encoder [most encodes]
-    clip in.mkv 1
+    clip 1
     for target in loss=10=1 ssim=0.95=0.002; do
         metric=${target%%=*} tolerance=${target##*=} sign=1
         target=${target#*=} target=${target%=*}
@@ -161,23 +151,16 @@ crf_search(){ # encoder [most encodes]
 
 # What was found is found again, unless anything is another.
 crf_cache(){
-    clip in.mkv 0.4
+    clip 0.4
     search="-i ${in} ${fast} --target-ssim 0.95 --min-crf 30"
     cached() { echo "$1: $(sample .from_cache | sort -u | tr '\n' ' ')"; }
-    has_json ${search};                     cached first
-    done_ . > ${tmp}/first
-    has_json ${search};                     cached again
-    done_ . > ${tmp}/again
-    same "found again" ${tmp}/first ${tmp}/again
+    cases
     while IFS='|' read -r what options; do
-        has_json ${search} ${options};      cached "${what}"
-    done << END
-cache false|--cache false
-another option|-g 10
-another filter|-vf hflip
-another format|-pix_fmt yuv444p
-another part|--to 300ms
-END
+        has_json ${search} ${options}
+        cached "${what}|${options}"
+        done_ . > "${tmp}/${what}"
+    done < ${tmp}/cases
+    same "found again" ${tmp}/first ${tmp}/again
     ff -i ${in} -c:v libx264 -preset ultrafast -qp 5 ${out}
     mv ${out} ${in}
     has_json ${search};                     cached "other contents"
@@ -198,7 +181,6 @@ END
     find ${tmp} -name 'out.*'
 }
 
-# The ffmpeg that are left of this test.
 children(){
     pgrep -f "ffmpeg.*${tmp}/in.mkv" | wc -l
 }
@@ -212,11 +194,20 @@ until_so(){ # condition
     echo "never: $1"
 }
 
+# Ends the ffcrf in the background when something is so, and waits until no ffmpeg is left.
+interrupt(){ # signal condition
+    until_so "$2 && test \$(children) -gt 0"
+    kill -$1 $!
+    wait $! 2> /dev/null
+    echo "$1: status $?"
+    until_so "test \$(children) = 0"
+}
+
 # Interrupted at any moment, no ffmpeg outlives it; it goes on where it was, and finds the same.
 # A filter keeps the encoder waiting, so that none is at its end before it is interrupted.
 crf_resume(){
     need pgrep || return 0
-    clip in.mkv 4
+    clip 4
     search="-i ${in} ${fast} -vf realtime=speed=2 --target-ssim 0.95 --tolerance 0 --json"
     search="${search} --samples 3 --sample-duration 1s"
     without_time='select(.type == "crf-search-done") | del(.predicted_encode_seconds)'
@@ -229,11 +220,7 @@ crf_resume(){
     for signal in INT KILL TERM; do
         n=$((n + 2))
         env --default-signal=INT ${program} ${search} >> ${tmp}/runs 2> ${tmp}/err &
-        until_so "test \$(ls ${tmp}/cache 2> /dev/null | grep -vc tmp) -ge ${n} && test \$(children) -gt 0"
-        kill -${signal} $!
-        wait $! 2> /dev/null
-        echo "${signal}: status $?"
-        until_so "test \$(children) = 0"
+        interrupt ${signal} "test \$(ls ${tmp}/cache 2> /dev/null | grep -vc tmp) -ge ${n}"
     done
     ${program} ${search} >> ${tmp}/runs 2> ${tmp}/err || echo "status $?"
     jq -Rc "fromjson? | ${without_time}" ${tmp}/runs > ${tmp}/again
@@ -244,17 +231,14 @@ crf_resume(){
     for signal in INT KILL; do
         env --default-signal=INT ${program} -i ${in} ${fast} -vf realtime=speed=0.03 --metric ssim \
             --crf 30 --samples 1 --sample-duration 80ms --encode ${out} > /dev/null 2>&1 &
-        until_so "test -e ${tmp}/out.part.mkv"
-        kill -${signal} $!
-        wait $! 2> /dev/null
-        echo "${signal}: status $?, $(ls ${tmp} | grep -c '^out\.') files of the output"
-        until_so "test \$(children) = 0"
+        interrupt ${signal} "test -e ${tmp}/out.part.mkv"
+        echo "$(ls ${tmp} | grep -c '^out\.') files of the output"
     done
 }
 
 # All that is written is JSON, whatever the names, the order of options, and how it ends.
 crf_json(){
-    clip in.mkv 0.4
+    clip 0.4
     name=$(printf 'a"b\\c d\te\303\244\377.mkv')
     mv ${in} "${tmp}/${name}"
     for options in "" "--min-crf 46 --target-ssim 1" "--frobnicate 1" "--pool p101" "--encode ${out}" "--verify ${out}" \
@@ -275,7 +259,8 @@ crf_streams(){
     printf ';FFMETADATA1\ntitle=a title\n[CHAPTER]\nTIMEBASE=1/1000\nSTART=0\nEND=500\ntitle=one\n' > ${tmp}/meta
     printf '1\n00:00:00,100 --> 00:00:01,000\nwords\n\n' > ${tmp}/words.srt
     echo font > ${tmp}/a.ttf
-    clip plain.mkv 0.5
+    clip 0.5
+    mv ${in} ${tmp}/plain.mkv
     ff -i ${tmp}/plain.mkv -f lavfi -i sine=d=0.5 -f lavfi -i sine=300:d=0.5 -i ${tmp}/words.srt -i ${tmp}/meta -map 1 -map 0 -map 2 -map 3 \
         -map_metadata 4 -map_chapters 4 -metadata:s:a:1 language=deu -metadata:s:v language=fra -disposition:a:1 default -attach ${tmp}/a.ttf \
         -metadata:s:t:0 mimetype=application/x-truetype-font -c:v ffv1 -level 3 \
@@ -315,7 +300,7 @@ crf_streams(){
 
 # Where samples are, how many, and what is made of their scores.
 crf_samples(){
-    clip in.mkv 4
+    clip 4
     for options in "" "--samples 2" "--samples 2 --sample-duration 500ms" "--sample-every 1s --sample-duration 0.2s" \
                    "--sample-every 00:00:02 --min-samples 3 --sample-duration 200ms" "-ss 0.5 --to 2.5 --samples 2 --sample-duration 400ms"; do
         found -i ${in} ${fast} --metric ssim --crf 30 ${options}
@@ -330,14 +315,13 @@ crf_samples(){
     for entry in $(find ${tmp}/cache -type f); do sed '1,2d; /end/d' ${entry}; done | sort -n > ${tmp}/scores
     for pool in mean worst p5 p50; do
         found ${search} --pool ${pool}
-        awk -v pool=${pool} -v score=$(done_ .score) -v worst=$(head -n 1 ${tmp}/samples) '
-            { v[NR] = $1; sum += $1 }
-            END {
-                at = substr(pool, 2) / 100 * (NR - 1)
-                i = int(at)
-                e = pool == "mean" ? sum / NR : pool == "worst" ? worst : v[i + 1] + (v[i + 2] - v[i + 1]) * (at - i)
-                print pool ": " ((e - score) ^ 2 < 1e-10 ? "right" : "WRONG, " e " and not " score) " of " NR
-            }' ${tmp}/scores
+        case ${pool} in
+        mean)  right=$(jq -s 'add / length' ${tmp}/scores) ;;
+        worst) right=$(head -n 1 ${tmp}/samples) ;;
+        *)     right=$(jq -s "(${pool#p} / 100 * (length - 1)) as \$at | (\$at | floor) as \$i |
+                              .[\$i] + (.[\$i + 1] - .[\$i]) * (\$at - \$i)" ${tmp}/scores) ;;
+        esac
+        yes_if "${pool} of $(wc -l < ${tmp}/scores)" "($(done_ .score) - ${right}) ^ 2 < 1e-10"
     done
     # scenes that differ take more samples, and the size of the whole is in the range
     ff -loop 1 -framerate 25 -i ${pictures}/chelsea_451x300.pgm -t 60 \
@@ -355,7 +339,7 @@ crf_samples(){
 
 # Scores are those that the filters have by themselves.
 crf_metrics(){
-    ff -loop 1 -framerate 25 -i ${pictures}/chelsea_451x300.pgm -t 0.4 -vf crop=320:240:x=2*n:y=n,format=yuv420p -c:v ffv1 ${in}
+    clip 0.4 320:240
     ff -i ${in} -vf "lutyuv=v=val+mod(val\,5)*4" -c:v libx264 -preset ultrafast -crf 33 ${out}
     run ffmpeg${PROGSUF}${EXECSUF} -v quiet -filters > ${tmp}/filters
     count="[0]settb=1/25,setpts=N[e];[1]settb=1/25,setpts=N[r]"
@@ -379,10 +363,13 @@ crf_metrics(){
     ff -i ${out} -i ${tmp}/deep.mkv -lavfi \
         "${count};[e][r]vmaf=bitdepth=10:stats_file=${tmp}/stats" ${to_null}
     yes_if "vmaf of 8 and 10 bits" "($(mean_of score) - $(whole .score)) ^ 2 < 1e-7"
-    # any number of frames, of which one of 5 is scored
+    # any number of frames, of which some are scored: the first of five, or one of each five or four
     for frames in 1 3 17 19 96; do
         ff -stream_loop -1 -i ${in} -frames:v ${frames} -c:v ffv1 ${tmp}/${frames}.mkv
-        found -i ${tmp}/${frames}.mkv ${fast} --metric detailloss --crf 30
+        for metric in detailloss vmaf ssim; do
+            found -i ${tmp}/${frames}.mkv ${fast} --metric ${metric} --crf 30
+            echo "${metric}: $(sample '"\(.scored_frames) of \(.frames)"')"
+        done
     done
     has_json -i ${in} ${fast}
     echo "by default $(done_ '"\(.metric) of \(.target)"')"
@@ -390,14 +377,13 @@ crf_metrics(){
 
 # A file that is cut off is used as far as it goes, and that is told.
 crf_damage(){
-    clip in.mkv 4
+    clip 4
     ff -i ${in} -c copy -movflags faststart ${tmp}/in.mp4
     ff -i ${in} -c copy ${tmp}/in.ts
     for n in in.mkv in.mp4 in.ts; do
         has_json -i ${tmp}/${n} ${fast} --metric ssim --crf 40
         echo "${n}: status ${status}, $(sample .frames) frames, $(grep -c 'cut off' ${tmp}/err) warnings"
-    done
-    for n in in.mkv in.mp4; do
+        test ${n} != in.ts || break     # which does not say how long it is
         head -c $(($(wc -c < ${tmp}/${n}) / 2)) ${tmp}/${n} > ${tmp}/cut.${n}
         has_json -i ${tmp}/cut.${n} ${fast} --metric ssim --crf 40 --loglevel quiet
         yes_if "half of ${n}" "${status} == 0 && $(sample .frames) > 20 && $(sample .frames) < 80 && $(grep -c 'cut off' ${tmp}/err) == 1"
@@ -406,7 +392,7 @@ crf_damage(){
 
 # Command lines of ab-av1.
 crf_abav1(){
-    clip in.mkv 0.4
+    clip 0.4
     options() { sed -n "s,.* -c:v,-c:v,; s,${tmp},folder,; s/\"}$//; /^-c:v/p" ${tmp}/out; }
     small="--metric ssim --max-encoded-percent 500"
     ffcrf auto-encode --input ${in} -e libx264 --preset ultrafast --keyint 400ms --enc x264-params=ref=2 --pix-format yuv420p \
@@ -414,58 +400,43 @@ crf_abav1(){
     options
     ffcrf crf-search -i ${in} -e libsvtav1 --svt tune=0 --scd true --crf 60 ${small} || echo "status $?"
     options
-    ffcrf sample-encode -i ${in} --encoder libsvtav1 --crf 30.5 ${small}
-    echo "half a CRF: status ${status}"
+    ffcrf sample-encode -i ${in} --encoder libx264 --crf 30.5 ${small} || echo "status $?"
+    options
 }
 
 # The meter of a terminal: how far it is, and how long it will go on. Of devices, none is one, too.
 crf_meter(){
     need script || return 0
-    clip in.mkv 2
+    clip 2
     script -qec "${program} -hwaccel none -i ${in} ${fast} -vf realtime --metric ssim --crf 30" \
         /dev/null < /dev/null > ${tmp}/out
     tr '\r' '\n' < ${tmp}/out |
         sed -n 's/.*, sample 1 of 1, frame \(.*\) of 50, [0-9.]* fps, ETA 0:[0-9][0-9]$/\1/p' \
         > ${tmp}/shown
     yes_if "it goes on" "$(wc -l < ${tmp}/shown) > 1 && $(sort -cnu ${tmp}/shown 2>&1 | wc -l) == 0"
+    yes_if "time is left" "$(tr '\r' '\n' < ${tmp}/out | grep -c 'ETA 0:0[1-9]') > 1"
     yes_if "it is wiped" "$(grep -c "$(printf '\r\033\[KCRF 30: ssim')" ${tmp}/out) == 1"
     yes_if "-hwaccel" "$(grep -c 'ffmpeg.* -hwaccel none -i ' ${tmp}/out) == 1"
 }
 
-# What is searched, and what else an encoder gets, by what ffmpeg says of it: here a stand-in.
+# What is searched, and what else an encoder gets, with a stand-in for ffmpeg.
 crf_encoders(){
-    clip in.mkv 0.1
+    clip 0.1
     mkdir ${tmp}/bin
     cp ${program} ${tmp}/bin/ffcrf
-    cat > ${tmp}/bin/ffmpeg << 'END'
-#!/bin/sh
-case "$*" in
-*-filters)  echo " ... ssim VV->V" ;;
-*encoder=*) sed -n "/^${*##*=} /{s/^[^ ]*/Encoder & [x]:/; s/  -/\n&/gp;}" $0 ;;
-esac
-exit
-libx264   -preset <string>  -crf <float> (from -1 to FLT_MAX)  -qp <int>
-libaom-av1   -cpu-used <int>  -crf <int> (from -1 to 63)
-librav1e   -speed <int>  -qp <int> (from -1 to 255)
-h264_nvenc   -preset <int>  -cq <float> (from 0 to 51)  -qp <int>
-av1_nvenc   -preset <int>  -cq <float> (from 0 to 63)  -qp <int>
-hevc_qsv   -preset <int>
-h264_vaapi   -idr_interval <int>
-hevc_vaapi   -idr_interval <int>
-END
+    printf '#!/bin/sh\nprintf "\\n  -%%s \\n" crf cq qp\n' > ${tmp}/bin/ffmpeg
     chmod +x ${tmp}/bin/ffmpeg
-    for encoder in $(sed -n 's/   -.*//p' ${tmp}/bin/ffmpeg); do
+    for encoder in libx264 libaom-av1 libvpx-vp9 librav1e libvvenc h264_nvenc av1_nvenc hevc_qsv \
+                   h264_vaapi hevc_vaapi; do
         ${tmp}/bin/ffcrf -i ${in} -c:v ${encoder} -preset 6 --target-ssim 0.9 -v verbose 2>&1 |
             sed -n 's/ -fps_mode.*//; s/.*verbose //; s/-i .* -vf/.../p'
     done
-    ${tmp}/bin/ffcrf -i ${in} -c:v libaom-av1 --crf 30.5 > /dev/null 2>&1
-    echo "half a CRF: status $?"
 }
 
 # The examples of the manual.
 crf_docs(){
-    clip plain.mkv 0.5
-    ff -i ${tmp}/plain.mkv -f lavfi -i sine=d=0.5 -c:v libx264 -s 320x240 ${tmp}/in.mp4
+    clip 0.5
+    ff -i ${in} -f lavfi -i sine=d=0.5 -c:v libx264 -s 320x240 ${tmp}/in.mp4
     ff -i ${tmp}/in.mp4 -c:v libx264 -crf 20 -c:a copy ${out}
     sed -n '/^@example/,/^@end example/{/nvenc/d; /^ffcrf /p;}' ${base}/../doc/ffcrf.texi > ${tmp}/examples
     FFCRF_CACHE=$(readlink -f ${tmp})/cache
@@ -486,7 +457,7 @@ crf_alone(){
         PKG_CONFIG_PATH=$(dirname $(find ${system} -name libavutil.pc)):${PKG_CONFIG_PATH} \
             make -C ${base}/../tools/crf install BUILD=${system} DESTDIR=${system}/root PREFIX=/usr CFLAGS=-O0 \
             PKG_CONFIG="pkg-config --static" >> ${tmp}/log 2>&1 || { tail -n 25 ${tmp}/log; return; }
-    clip in.mkv 0.4
+    clip 0.4
     PATH=${target_path}:${PATH} ${system}/root/usr/bin/ffcrf -i ${in} ${fast} --target-ssim 0.9 > ${tmp}/out 2> ${tmp}/err || echo "status $?"
     sed -n 's/^CRF .*ssim.*/found/p' ${tmp}/out
     find ${system}/root -type f | sed "s,${system}/root,," | sort

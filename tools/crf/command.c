@@ -17,9 +17,9 @@
  */
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "libavcodec/avcodec.h"
@@ -28,25 +28,97 @@
 #include "command.h"
 #include "text.h"
 
+/// The models of VMAF that have names here: for pictures of up to 1440 lines, and for larger ones.
+static const char *const models[][3] = {
+    { "v1",    "vmaf_v1.0.16_3d0h",      "vmaf_v1.0.16_1d5h_2160" },
+    { "4k",    "vmaf_v1.0.16_1d5h_2160", "vmaf_v1.0.16_1d5h_2160" },
+    { "phone", "vmaf_v1.0.16_5d0h",      "vmaf_v1.0.16_5d0h" },
+};
+
 #define PASS " -fps_mode passthrough -enc_time_base filter"
 
-const char *command_ffmpeg(void)
-{
-    char path[PATH_MAX] = "", *folders = text("%s", getenv("PATH") ? getenv("PATH") : ""), *name;
-    const char *beside, *found;
-    struct stat a, b;
+// ---- input ----
 
-    if (readlink("/proc/self/exe", path, sizeof(path) - 1) > 0)
-        *strrchr(path, '/') = 0;
-    beside = text("%s/ffmpeg", path);
-    if (!*path || access(beside, X_OK) || stat(beside, &a))
-        return "ffmpeg";
-    do {
-        name  = av_strtok(folders, ":", &folders);
-        found = text("%s/ffmpeg", name ? name : "");
-    } while (name && access(found, X_OK));
-    return name && !stat(found, &b) && a.st_ino == b.st_ino && a.st_dev == b.st_dev ? "ffmpeg"
-                                                                                    : beside;
+#define END_TOLERANCE 0.5   ///< by which the stated duration may be longer than all streams, in s
+
+int input_open(Input *in, const char *path)
+{
+    int ret;
+
+    *in = (Input){ 0 };
+    if ((ret = avformat_open_input(&in->format, path, NULL, NULL)) < 0 ||
+        (ret = avformat_find_stream_info(in->format, NULL)) < 0)
+        return fail("Cannot read '%s': %s.", path, av_err2str(ret));
+    for (unsigned i = 0; i < in->format->nb_streams; i++) {
+        AVStream *st               = in->format->streams[i];
+        const AVCodecParameters *p = st->codecpar;
+
+        // a picture of the cover is no video
+        if (p->codec_type == AVMEDIA_TYPE_VIDEO &&
+            !(st->disposition & AV_DISPOSITION_ATTACHED_PIC) &&
+            (!in->stream || (int64_t)p->width * p->height >
+                            (int64_t)in->stream->codecpar->width * in->stream->codecpar->height))
+            in->stream = st;
+    }
+    return in->stream ? 0 : fail("'%s' has no video stream.", path);
+}
+
+static int compare_units(const void *a, const void *b)
+{
+    return FFDIFFSIGN(((const Unit *)a)->time, ((const Unit *)b)->time);
+}
+
+int input_scan(Input *in, double start, double length, int nb_frames)
+{
+    const AVFormatContext *format = in->format;
+    const double offset = format->start_time == AV_NOPTS_VALUE ? 0 : format->start_time / 1e6;
+    const double stated = format->duration / 1e6;
+    AVPacket *p = checked(av_packet_alloc());
+    double end  = 0, last = 0;      // of all streams, and of the video
+
+    for (; av_read_frame(in->format, p) >= 0; av_packet_unref(p)) {
+        const AVStream *st = format->streams[p->stream_index];
+        const double unit  = av_q2d(st->time_base);
+        const int64_t time = p->pts == AV_NOPTS_VALUE ? p->dts : p->pts;
+        const double begin = time == AV_NOPTS_VALUE ? last : time * unit - offset;
+        const Unit u       = { begin - start, p->size };
+
+        end = FFMAX(end, begin + p->duration * unit);
+        if (st != in->stream)
+            continue;
+        last = begin + p->duration * unit;
+        if (u.time < 0 || length && u.time >= length)
+            continue;
+        checked(av_dynarray2_add((void **)&in->unit, &in->nb_units, sizeof(u), (uint8_t *)&u));
+        in->seconds = FFMAX(in->seconds, last - start);
+    }
+    av_packet_free(&p);
+    if (!in->nb_units)
+        return fail("'%s' has no frames%s.", format->url, start || length ? " in that part" : "");
+    qsort(in->unit, in->nb_units, sizeof(*in->unit), compare_units);
+    if (nb_frames && nb_frames < in->nb_units)
+        in->seconds = in->unit[nb_frames].time;
+    in->nb_units = input_count(in, 0, INFINITY, &in->bytes);
+    // other durations are estimates
+    if (format->duration_estimation_method == AVFMT_DURATION_FROM_STREAM &&
+        stated - end > END_TOLERANCE)
+        tell("'%s' is cut off: %.2f s are missing at its end. What is there is used.\n",
+             format->url, stated - end);
+    return 0;
+}
+
+int input_count(const Input *in, double start, double seconds, int64_t *bytes)
+{
+    const double end = FFMIN(start + seconds, in->seconds);
+    int nb = 0;
+
+    *bytes = 0;
+    for (const Unit *u = in->unit; u < in->unit + in->nb_units; u++)
+        if (u->time >= start && u->time < end) {
+            *bytes += u->size;
+            nb++;
+        }
+    return nb;
 }
 
 // ---- parts of commands ----
@@ -62,6 +134,19 @@ const char *command_word(const char *string)
     if (av_escape(&quoted, string, NULL, AV_ESCAPE_MODE_QUOTE, 0) < 0)
         checked(NULL);
     return quoted;
+}
+
+const char *command_ffmpeg(void)
+{
+    char path[PATH_MAX] = "";
+    const char *beside;
+
+    if (readlink("/proc/self/exe", path, sizeof(path) - 1) > 0)
+        *strrchr(path, '/') = 0;
+    beside = command_word(text("%s/ffmpeg", path));
+    // the one that a user starts by its name needs no folder
+    return system(text("test -x %s && ! test \"$(command -v ffmpeg)\" -ef %s", beside, beside)) ?
+           "ffmpeg" : text("%s/ffmpeg", path);
 }
 
 /// An option, of a stream if its specifier is given.
@@ -86,9 +171,9 @@ static const char *filters(const Job *job, int is_reference)
 {
     const Options *o = job->o;
     const char *user = is_reference && o->reference ? o->reference : o->filters;
-    const char *end  = job->width ? text("scale=%d:%d,format=%s", job->width, job->height,
-                                         av_get_pix_fmt_name(is_reference ? job->reference_format
-                                                                          : job->format)) :
+    const char *end  = job->width ? text("scale=%d:%d,format=%s%s", job->width, job->height,
+                                         av_get_pix_fmt_name(job->format),
+                                         is_reference && job->is_mixed ? "10" : "") :
                        o->pix_fmt ? text("format=%s", o->pix_fmt) : "null";
 
     return text("%s%s%s%s%s%s", user ? user : "", user ? "," : "",
@@ -107,7 +192,7 @@ static const char *begin(const Job *job, int is_printed)
     return text("%s -nostdin%s%s%s", command_word(job->ffmpeg),
                 is_printed ? "" : text(" -y -nostats%s", option("v", "", o->loglevel)),
                 o->device ? option("init_hw_device", "", o->device) : "",
-                is_printed || !o->measure.upload ? "" :
+                is_printed || !job->upload ? "" :
                 text(" -init_hw_device cuda=gpu:%d -filter_hw_device gpu", atoi(o->gpu)));
 }
 
@@ -152,20 +237,56 @@ static const char *source(const Job *job)
                   text("[0:%d]%s,split[x][s];[x]null%s[a]", index, filters(job, 0), o->upload));
 }
 
+/// The filter graph that pairs the frames of [encode] with those of [s] by number, and prints the
+/// scores of one of each step frames: the encode's frames go to [c], compared ones to [o].
+static const char *score_graph(const Job *job, const char *encode, int step)
+{
+    const Metric *m     = job->o->metric;
+    const char *options = "", *model = job->o->model;
+    // which one of each step changes: encoders repeat their types of frames with a period
+    const char *rest    = step < 2 || m->scored ? "" :
+        text(",select='eq(mod(n,%d),floor(%d*mod(floor(n/%d)*0.618034,1)))'", step, step, step);
+
+    if (job->upload)
+        rest = text("%s,format=%s,hwupload", rest, job->upload);
+    if (m->scored)
+        options = text("%s=%d", m->scored, step);
+    for (int i = 0; i < FF_ARRAY_ELEMS(models); i++)
+        if (!strcmp(model, models[i][0]))
+            model = models[i][1 + (job->height > 1440)];
+    if (!strcmp(m->name, "vmaf"))
+        options = text("%s%s:model=version=%s", options, job->is_mixed ? ":bitdepth=10" : "",
+                       model);
+    // FFmpeg's own filters write parts of lines to their logs, between which others may come
+    options = text("%s%s", options, *m->key == ' ' ? ":stats_file=/dev/stdout" :
+                                    ",metadata=print:file=/dev/stdout:direct=1");
+    // with shortest=1, ffmpeg loses the last frame of a filter that waits for the next one
+    return text("[%s]settb=1/25,setpts=N,split[c][x];[x]null%s[e];[s]settb=1/25,setpts=N%s[r];"
+                "%s%s%s=eof_action=pass%s[o]", encode, rest, rest,
+                m->scale.is_in_decibels ? "[r][e]" : "[e][r]", m->name,
+                job->upload ? "_cuda" : "", options);
+}
+
 /// Score the frames of that label against [s].
 static const char *score(const Job *job, const char *encode, int step)
 {
     return text("%s -map '[c]'" PASS " -stats_enc_pre /dev/fd/1 -stats_enc_pre_fmt " LINE_DECODED
                 " -f null - -map '[o]'" PASS " -f null -",
-                option("filter_complex", "", measure_graph(&job->o->measure, encode, step)));
+                option("filter_complex", "", score_graph(job, encode, step)));
+}
+
+/// Encode the streams of these maps, and score the video, which is the one of that specifier, and
+/// of that number in the output.
+static const char *encode_and_score(const Job *job, double crf, double start, double duration,
+                                    int step, const char *maps, const char *stream, int number,
+                                    const char *output)
+{
+    return text("%s%s%s%s%s%s %s -dec 0:%d%s", begin(job, 0), input(job, start, duration),
+                source(job), maps, encoder(job->o, crf, stream), counts(stream), output, number,
+                score(job, "dec:0", step));
 }
 
 // ---- whole commands ----
-
-const char *command_ask(const Job *job, const char *options)
-{
-    return text("%s -nostdin -v quiet %s", command_word(job->ffmpeg), options);
-}
 
 const char *command_first(const Job *job, double crf, int file)
 {
@@ -178,9 +299,8 @@ const char *command_first(const Job *job, double crf, int file)
 const char *command_sample(const Job *job, double crf, double start, double duration, int step)
 {
     // headers where most files have them
-    return text("%s%s%s -map '[a]'%s%s -flags:v +global_header -f null - -dec 0:0%s",
-                begin(job, 0), input(job, start, duration), source(job),
-                encoder(job->o, crf, ":v"), counts(":v"), score(job, "dec:0", step));
+    return encode_and_score(job, crf, start, duration, step, " -map '[a]'", ":v", 0,
+                            "-flags:v +global_header -f null -");
 }
 
 const char *command_verify(const Job *job, const Input *encode)
@@ -226,7 +346,7 @@ static const char *streams(const Job *job, const char *output, int scores, int w
     const Options *o = job->o;
     const char *maps = o->video_only ? text(" -map 0:%d", in->stream->index) : " -map 0";
     const char *other = "";
-    int nb_videos = 0, nb_subtitles = 0, nb = 0, video = 0;
+    int nb_videos = 0, nb = 0, video = 0;
 
     if (!out || !avformat_query_codec(out, job->codec, FF_COMPLIANCE_NORMAL)) {
         fail("'%s' does not name a format that holds %s: let it end with .mkv or .mp4.", output,
@@ -268,9 +388,8 @@ static const char *streams(const Job *job, const char *output, int scores, int w
                 other = text("%s -disposition:%d default", other, nb);
         }
         if (converter && strcmp(converter, "copy"))
-            other = text("%s -c:s:%d %s", other, nb_subtitles, converter);
-        nb_videos    += type == AVMEDIA_TYPE_VIDEO;
-        nb_subtitles += type == AVMEDIA_TYPE_SUBTITLE;
+            other = text("%s -c:%d %s", other, nb, converter);
+        nb_videos += type == AVMEDIA_TYPE_VIDEO;
         nb++;
     }
     *stream = nb_videos > 1 ? text(":v:%d", video) : ":v";
@@ -280,15 +399,14 @@ static const char *streams(const Job *job, const char *output, int scores, int w
 const char *command_whole(const Job *job, double crf, const char *output, int scores, int warns)
 {
     const char *to = command_word(text("%s%s", *output == '-' ? "./" : "", output));
-    const char *stream, *all, *encode;
+    const char *stream, *maps;
     int place;
 
-    if (!(all = streams(job, output, scores, warns, &place, &stream)))
+    if (!(maps = streams(job, output, scores, warns, &place, &stream)))
         return NULL;
-    encode = encoder(job->o, crf, stream);
-    return scores ?
-           text("%s%s%s%s%s%s %s -dec 0:%d%s", begin(job, 0), input(job, 0, 0), source(job), all,
-                encode, counts(stream), to, place, score(job, "dec:0", job->o->step)) :
-           text("%s%s%s%s%s %s", begin(job, 1), input(job, 0, 0), all, encode,
+    if (scores)
+        return encode_and_score(job, crf, 0, 0, job->o->step, maps, stream, place, to);
+    return text("%s%s%s%s%s %s", begin(job, 1), input(job, 0, 0), maps,
+                encoder(job->o, crf, stream),
                 option("filter", stream, text("%s%s", filters(job, 0), job->o->upload)), to);
 }

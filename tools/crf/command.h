@@ -16,24 +16,51 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
-/** @file The commands that are run, and printed, for a shell. */
+/** @file What is known of files without decoding them, and the commands for a shell. */
 
 #ifndef TOOLS_CRF_COMMAND_H
 #define TOOLS_CRF_COMMAND_H
 
-#include "input.h"
+#include "libavformat/avformat.h"
+
 #include "options.h"
+
+typedef struct Unit {
+    double time;                ///< in seconds of the part that is used
+    int64_t size;
+} Unit;
+
+typedef struct Input {
+    AVFormatContext *format;
+    AVStream *stream;           ///< the largest video
+    // of the part that is used
+    Unit *unit;                 ///< the packets of the video, by rising time
+    int nb_units;
+    int64_t bytes;
+    double seconds;             ///< to the end of the last one
+} Input;
 
 /// What all commands are made of.
 typedef struct Job {
     const Options *o;
     const Input *in;
-    const char *ffmpeg;
+    const char *ffmpeg, *version;
     // what is encoded, once a first frame was
     int width, height;
-    enum AVPixelFormat format, reference_format;
+    enum AVPixelFormat format;
     enum AVCodecID codec;
+    const char *upload;         ///< format of the frames that are scored on a GPU, or NULL
+    int is_mixed;               ///< one of 8 bits is scored against 10
 } Job;
+
+int input_open(Input *in, const char *path);
+
+/// Read all packets of a part, of which length 0 is to the end, and warn of what is cut off.
+/// @param nb_frames use no more than so many frames, if it is not 0
+int input_scan(Input *in, double start, double length, int nb_frames);
+
+/// The packets of so many seconds from a place. @return their number
+int input_count(const Input *in, double start, double seconds, int64_t *bytes);
 
 /// What a command that scores prints for each frame that is encoded, packet and decoded frame,
 /// beside the scores.
@@ -46,9 +73,6 @@ const char *command_ffmpeg(void);
 
 /// A word for a shell.
 const char *command_word(const char *string);
-
-/// Ask for what these options print.
-const char *command_ask(const Job *job, const char *options);
 
 /// Encode one frame to a file of this number.
 const char *command_first(const Job *job, double crf, int file);

@@ -22,19 +22,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "libavutil/common.h"
-#include "libavutil/mem.h"
 #include "libavutil/pixdesc.h"
-#include "libavutil/time.h"
 
-#include "cache.h"
-#include "command.h"
-#include "input.h"
-#include "options.h"
-#include "process.h"
-#include "search.h"
+#include "run.h"
 #include "text.h"
 
 /// As of all quality tools.
@@ -57,99 +50,11 @@ typedef struct Search {
     Options o;
     Input in;
     Job job;
-    const char *cache;          ///< its folder, or NULL
-    const char *facts;          ///< what results depend on, beside the commands
     Sample sample[1000];
     int nb_samples;
     Point point[SEARCH_MOST];   ///< by rising CRF
     int nb_points;
 } Search;
-
-// ---- running commands ----
-
-/// What a command that scores has printed.
-typedef struct Lines {
-    const Metric *metric;
-    int expected;               ///< frames
-    int nb_frames, nb_packets, nb_decoded;
-    int64_t bytes;
-    Result planes[sizeof(SCORED_PLANES)];
-} Lines;
-
-static void take_line(void *lines, const char *line)
-{
-    Lines *l = lines;
-    const char *size;
-
-    if (av_strstart(line, LINE_FRAME "\n", NULL)) {
-        l->nb_frames++;
-    } else if (av_strstart(line, LINE_PACKET, &size)) {
-        l->nb_packets++;
-        l->bytes += atoll(size);
-    } else if (av_strstart(line, LINE_DECODED "\n", NULL)) {
-        progress_show(++l->nb_decoded, l->expected);
-    } else {
-        score_read(l->metric, line, l->planes);
-    }
-}
-
-/// Run a command that does what was asked for.
-static int run(const Options *o, const char *command, Lines *lines)
-{
-    const char *error;
-    int ret;
-
-    if (!strcmp(o->loglevel, "verbose"))
-        tell("%s\n", command);
-    ret = process_run(command, take_line, lines, &error);
-    return ret <= 0 ? ret : fail("ffmpeg failed%s%s", *error ? ": " : "", error);
-}
-
-static void keep_line(void *all, const char *line)
-{
-    *(const char **)all = text("%s%s", *(const char **)all, line);
-}
-
-/// What ffmpeg prints. @return its exit status, or -1
-static int ask(const Job *job, const char *options, const char **answer)
-{
-    const char *error;
-
-    *answer = "";
-    return process_run(command_ask(job, options), keep_line, answer, &error);
-}
-
-/// Run a command that scores. It fails if a frame got lost, or may have met another one.
-static int measure(const Search *s, const char *command, int nb_frames, int step, Result *r)
-{
-    const Metric *m     = s->o.measure.metric;
-    const int64_t begin = av_gettime_relative();
-    Lines l = { m, nb_frames };
-    int least, most;
-
-    if (run(&s->o, command, &l) < 0)
-        return -1;
-    // the plane that is worst over all frames, as xpsnr's own summary has it
-    *r = (Result){ 0 };
-    for (int i = 0; i < FF_ARRAY_ELEMS(l.planes); i++)
-        if (l.planes[i].nb_scores && (!r->nb_scores ||
-            reaches(&m->scale, score_mean(m, r), score_mean(m, &l.planes[i]))))
-            *r = l.planes[i];
-    r->seconds   = (av_gettime_relative() - begin) / 1e6;
-    r->bytes     = l.bytes;
-    r->nb_frames = l.nb_decoded;
-    most         = (l.nb_decoded + step - 1) / step;
-    least        = l.nb_decoded / step;     // what is shorter than a step may have none
-    if (l.nb_frames != l.nb_decoded || l.nb_packets && l.nb_packets != l.nb_frames)
-        return fail("The encode has %d frames, of %d packets, and what it is compared with has %d "
-                    "frames: without pairs there is no score. %s", l.nb_decoded, l.nb_packets,
-                    l.nb_frames, s->o.verify ? "Give the part, -vf and -r that it was made with." :
-                    "Leave out what drops or adds frames.");
-    if (r->nb_scores < FFMAX(least, 1) || r->nb_scores > most)
-        return fail("Of %d frames %d were scored, and not %d.", l.nb_decoded, r->nb_scores, most);
-    return isfinite(score_mean(m, r)) ? 0 :
-           fail("%s has no score for these pictures: take another metric.", m->name);
-}
 
 // ---- samples ----
 
@@ -175,54 +80,40 @@ static int lay_samples(Search *s, int nb)
     return 1;
 }
 
-static double size_percent(int64_t bytes, int64_t source)
-{
-    return source ? 100. * bytes / source : NAN;
-}
-
 #define JSON_RESULT(r, source)                                                          \
     { "frames", (r)->nb_frames }, { "scored_frames", (r)->nb_scores },                  \
-    { "size", (r)->bytes }, { "encode_percent", size_percent((r)->bytes, source) }
+    { "size", (r)->bytes }, { "encode_percent", 100. * (r)->bytes / (source) }
 
 /// As it is printed.
 static const char *score_text(const Search *s, double score)
 {
-    const Metric *m = s->o.measure.metric;
+    const Metric *m = s->o.metric;
 
     return text("%s %.*f", m->name, m->digits, score);
 }
 
-/// Encode and score a sample with a CRF, if the cache does not know what comes out.
-/// @return 1 if it does, 0, or -1 after a message
+/// Encode and score a sample with a CRF. @return 1 if the result was kept, 0, or -1 after a message
 static int try_sample(Search *s, int number, double crf, Result *r)
 {
     const Sample *sample = &s->sample[number];
-    const double seconds = sample->duration ? sample->duration : s->in.seconds;
     const Options *o     = &s->o;
-    const Metric *m      = o->measure.metric;
     // a guess: the number of CRFs that will be tried
     const int nb_crfs    = o->plan.min_crf == o->plan.max_crf ? 1 : FFMAX(4, s->nb_points + 1);
-    const char *command  = command_sample(&s->job, crf, sample->start, sample->duration,
-                                          sample->step);
-    const char *key      = text("%s\n%s", s->facts, command);
-    const int is_cached  = cache_get(s->cache, key, r);
+    int ret;
 
-    if (!is_cached) {
-        progress_begin(text("CRF %g, sample %d of %d, ", crf, number + 1, s->nb_samples),
-                       (nb_crfs - s->nb_points) * (double)s->nb_samples - number);
-        if (measure(s, command, sample->nb_frames, sample->step, r) < 0)
-            return -1;
-        if (s->cache && cache_put(s->cache, key, r) < 0)
-            s->cache = NULL;
-    }
-    if (o->json)
+    progress_begin(text("CRF %g, sample %d of %d, ", crf, number + 1, s->nb_samples),
+                   (nb_crfs - s->nb_points) * (double)s->nb_samples - number);
+    ret = run_measure(&s->job, command_sample(&s->job, crf, sample->start, sample->duration,
+                                              sample->step),
+                      o->cache, sample->nb_frames, sample->step, r);
+    if (o->json && ret >= 0)
         JSON("sample-encode-done", { "sample", number + 1 }, { "samples", s->nb_samples },
              { "start", o->start / 1e6 + sample->start },
-             { "seconds", seconds }, { "crf", crf },
-             { "metric", .string = m->name }, { "score", score_mean(m, r) },
+             { "seconds", sample->duration ? sample->duration : s->in.seconds }, { "crf", crf },
+             { "metric", .string = o->metric->name }, { "score", score_mean(o->metric, r) },
              JSON_RESULT(r, sample->bytes), { "encode_seconds", r->seconds },
-             { "from_cache", JSON_BOOL(is_cached) });
-    return !!is_cached;
+             { "from_cache", JSON_BOOL(ret) });
+    return ret;
 }
 
 // ---- the search ----
@@ -267,14 +158,12 @@ static int try_crf(Search *s, double crf)
         predict(s, result, &p);
     } while (!s->nb_points && p.size_error > SIZE_ERROR * p.size && !s->o.samples &&
              2 * nb < MOST_SAMPLES && lay_samples(s, 2 * nb + 1));
-    p.score = score_pool(s->o.measure.metric, &s->o.pool, result, nb);
+    p.score = score_pool(s->o.metric, s->o.pool, result, nb);
     tell("CRF %g: %s, %.1f %% of the source's video%s\n", crf, score_text(s, p.score), p.percent,
          nb_cached == nb ? " (from the cache)" : "");
     for (i = s->nb_points++; i > 0 && s->point[i - 1].crf > crf; i--)
         s->point[i] = s->point[i - 1];
     s->point[i] = p;
-    while (nb--)
-        av_free(result[nb].score);
     return 0;
 }
 
@@ -305,7 +194,7 @@ static int search(Search *s, const Point **found)
              score_text(s, p->score), target);
     else
         tell("CRFs tried: %d. CRF %g %s.\n", s->nb_points, p->crf, why[state]);
-    return state == SEARCH_MISSED || state == SEARCH_TOO_LARGE ? EXIT_MISSED : EXIT_FOUND;
+    return state >= SEARCH_MISSED ? EXIT_MISSED : EXIT_FOUND;
 }
 
 // ---- what is found ----
@@ -313,14 +202,14 @@ static int search(Search *s, const Point **found)
 /// What the search predicts of the whole encode.
 static void report(const Search *s, const Point *p, const char *command)
 {
-    const Metric *m     = s->o.measure.metric;
+    const Metric *m     = s->o.metric;
     const double target = s->o.plan.target;
     const double lowest = p->size_error > p->size ? 0 : p->size - p->size_error;
     const double most   = p->size + p->size_error;
 
     if (s->o.json)
         JSON("crf-search-done", { "crf", p->crf }, { "metric", .string = m->name },
-             { "pool", .string = s->o.pool_name }, { "score", p->score }, { "target", target },
+             { "pool", .string = s->o.pool }, { "score", p->score }, { "target", target },
              { "predicted_encode_percent", p->percent }, { "predicted_encode_size", rint(p->size) },
              { "predicted_encode_size_min", rint(lowest) },
              { "predicted_encode_size_max", rint(most) },
@@ -338,10 +227,10 @@ static void report(const Search *s, const Point *p, const char *command)
 static int report_whole(const Search *s, const char *path, const Result *r)
 {
     const Options *o   = &s->o;
-    const Metric *m    = o->measure.metric;
+    const Metric *m    = o->metric;
     // samples may have been a little better
     const double slack = o->encode ? o->plan.tolerance : 0;
-    const double score = score_pool(m, &o->pool, r, 1);
+    const double score = score_pool(m, o->pool, r, 1);
     const int reached  = reaches(&m->scale, score, o->plan.target +
                                  (m->scale.higher_is_better ? -slack : slack));
 
@@ -352,12 +241,41 @@ static int report_whole(const Search *s, const char *path, const Result *r)
     else
         printf("%s: %s (target %g) over %d of %d frames, %.2f MB, %.1f %% of the %.2f MB of the "
                "source's video\n", path, score_text(s, score), o->plan.target, r->nb_scores,
-               r->nb_frames, r->bytes / 1e6, size_percent(r->bytes, s->in.bytes),
+               r->nb_frames, r->bytes / 1e6, 100. * r->bytes / s->in.bytes,
                s->in.bytes / 1e6);
     if (!reached)
         tell("'%s' misses the target%s.\n", path, o->encode ?
              ": the samples are better than the rest. Take more samples" : "");
     return reached ? EXIT_FOUND : EXIT_MISSED;
+}
+
+/// What an output is called until it is complete.
+static const char *part_name(const char *output)
+{
+    return output_name(output, text("part%s", strrchr(output, '.')));
+}
+
+/// Refuse an output that cannot be written, or that would destroy something.
+static int check_output(const Search *s)
+{
+    const char *output = s->o.encode, *part;
+    struct stat in, out;
+    AVIOContext *io;
+    int ret;
+
+    if (!stat(output, &out) &&
+        (!s->o.overwrite || !S_ISREG(out.st_mode) || !stat(s->o.input, &in) &&
+         in.st_dev == out.st_dev && in.st_ino == out.st_ino))
+        return fail("'%s' is there already, and --encode would overwrite it: give another name, or "
+                    "-y to replace a file that is not the input.", output);
+    if (!command_whole(&s->job, 0, output, 0, 0))
+        return -1;
+    part = part_name(output);
+    if ((ret = avio_open(&io, part, AVIO_FLAG_WRITE)) < 0)
+        return fail("No file can be written to '%s': %s.", output, av_err2str(ret));
+    avio_closep(&io);
+    unlink(part);
+    return 0;
 }
 
 /// Tell what was found; with --encode make it, and score it meanwhile.
@@ -377,10 +295,10 @@ static int finish(Search *s, const Point *found)
     if (!s->o.encode)
         return EXIT_FOUND;
 
-    part    = output_name(output, text("part%s", strrchr(output, '.')));
+    part    = part_name(output);
     command = command_whole(&s->job, found->crf, part, 1, 0);
     progress_begin("the whole encode, ", 1);
-    ret = command ? measure(s, command, s->in.nb_units, s->o.step, &r) : -1;
+    ret = command ? run_measure(&s->job, command, 0, s->in.nb_units, s->o.step, &r) : -1;
     if (ret >= 0 && rename(part, output) < 0)
         ret = fail("'%s' cannot get its name: %s.", output, strerror(errno));
     if (ret < 0)
@@ -393,127 +311,114 @@ static int finish(Search *s, const Point *found)
 /// Score on a GPU only if one can. @return 0, or -1 if the one that was asked for cannot
 static int check_gpu(Search *s)
 {
-    const char *const gpu = s->o.gpu, *upload = NULL, *ignored;
-    Measure *m = &s->o.measure;
+    const char *const gpu = s->o.gpu, *metric = s->o.metric->name, *upload = NULL, *ignored;
+    Job *job = &s->job;
 
     if (!strcmp(gpu, "off"))
         return 0;
-    if (s->job.format == AV_PIX_FMT_YUV420P || s->job.format == AV_PIX_FMT_YUVJ420P)
+    if (job->format == AV_PIX_FMT_YUV420P || job->format == AV_PIX_FMT_YUVJ420P)
         upload = "nv12";
-    else if (s->job.format == AV_PIX_FMT_YUV420P10)
+    else if (job->format == AV_PIX_FMT_YUV420P10)
         upload = "p010";
-    if (upload && !s->o.device && !m->is_mixed &&
-        !ask(&s->job, text("-v %s -init_hw_device cuda=gpu:%d -filter_hw_device gpu -f lavfi -i "
+    if (upload && !s->o.device && !job->is_mixed &&
+        !run_ask(job, text("-v %s -init_hw_device cuda=gpu:%d -filter_hw_device gpu -f lavfi -i "
                            "color=s=320x320:d=0.04 -vf format=%s,hwupload,split,%s_cuda -f null -",
-                           *gpu ? "error" : "quiet", atoi(gpu), upload, m->metric->name), &ignored))
-        m->upload = upload;
-    if (m->upload || !*gpu)
+                           *gpu ? "error" : "quiet", atoi(gpu), upload, metric), &ignored))
+        job->upload = upload;
+    if (job->upload || !*gpu)
         return 0;
     if (strcmp(gpu, "auto"))
-        return fail("--gpu %s: it cannot score %s of this format, see -pix_fmt.", gpu,
-                    m->metric->name);
-    tell("Scoring on the CPU: no GPU can score %s of this format.\n", m->metric->name);
+        return fail("--gpu %s: it cannot score %s of this format, see -pix_fmt.", gpu, metric);
+    tell("Scoring on the CPU: no GPU can score %s of this format.\n", metric);
     return 0;
+}
+
+/// What a file has instead of what is asked for.
+static void take_picture(Job *job, const AVCodecParameters *p)
+{
+    job->width  = p->width;
+    job->height = p->height;
+    job->format = p->format;
+    job->codec  = p->codec_id;
 }
 
 static int find_encoder(Search *s)
 {
     static const char *const defaults[] = { "libsvtav1", "libx265", "libx264" };
-    const double rate = av_q2d(av_guess_frame_rate(s->in.format, s->in.stream, NULL));
-    const char *list, *help;
+    const double rate   = av_q2d(av_guess_frame_rate(s->in.format, s->in.stream, NULL));
+    const int is_chosen = !!s->o.encoder;
+    const char *help    = "";
 
-    if (ask(&s->job, "-encoders", &list) < 0)
-        return -1;
-    for (int i = 0; i < FF_ARRAY_ELEMS(defaults) && !s->o.encoder; i++)
-        if (i == FF_ARRAY_ELEMS(defaults) - 1 || strstr(list, text(" %s ", defaults[i])))
+    for (int i = 0; i < (is_chosen ? 1 : FF_ARRAY_ELEMS(defaults)) && !strstr(help, "-crf "); i++) {
+        if (!is_chosen)
             s->o.encoder = text("%s", defaults[i]);
-    if (ask(&s->job, text("-h %s", command_word(text("encoder=%s", s->o.encoder))), &help) < 0)
-        return -1;
-    return options_choose_encoder(&s->o, help, rate);
-}
-
-static void take_picture(Search *s, const AVCodecParameters *p)
-{
-    s->job.width  = p->width;
-    s->job.height = s->o.measure.height = p->height;
-    s->job.format = s->job.reference_format = p->format;
-    s->job.codec  = p->codec_id;
+        if (run_ask(&s->job, text("-h %s", command_word(text("encoder=%s", s->o.encoder))),
+                    &help) < 0)
+            return -1;
+    }
+    return options_take_encoder(&s->o, help, rate);
 }
 
 /// Encode a first frame, to see what becomes of it, and that all that was asked for works.
 static int encode_first(Search *s)
 {
-    FILE *f = temporary_file();
-    Lines none = { s->o.measure.metric };
+    FILE *f = tmpfile();
     Input first;
 
-    if (!f || run(&s->o, command_first(&s->job, s->o.plan.min_crf, fileno(f)), &none) < 0 ||
+    if (!f)
+        return fail("There can be no temporary file: %s.", strerror(errno));
+    if (find_encoder(s) < 0 ||
+        run_first(&s->job, command_first(&s->job, s->o.plan.min_crf, fileno(f))) < 0 ||
         input_open(&first, text("/dev/fd/%d", fileno(f))) < 0)
         return -1;
     fclose(f);
-    take_picture(s, first.stream->codecpar);
+    take_picture(&s->job, first.stream->codecpar);
     return s->job.format >= 0 ? 0 : fail("The pixel format of %s is not known.", s->o.encoder);
 }
 
-/// Open the encode that is to be verified.
-static int open_encode(Search *s, Input *encode)
-{
-    const int source = s->in.stream->codecpar->format;
-    const AVPixFmtDescriptor *from = av_pix_fmt_desc_get(source), *to;
-
-    if (input_open(encode, s->o.verify) < 0 || input_scan(encode, 0, 0, 0) < 0)
-        return -1;
-    take_picture(s, encode->stream->codecpar);
-    to = av_pix_fmt_desc_get(s->job.format);
-    // vmaf compares 8 bits with the 10 that they were made of, and need not round these
-    if (!strcmp(s->o.measure.metric->name, "vmaf") && from && from->comp[0].depth > 8 &&
-        to && to->comp[0].depth == 8) {
-        const enum AVPixelFormat deep = av_get_pix_fmt(text("%s10", to->name));
-
-        s->o.measure.is_mixed   = deep != AV_PIX_FMT_NONE;
-        s->job.reference_format = s->o.measure.is_mixed ? deep : s->job.format;
-    }
-    return 0;
-}
-
 /// @return an exit status, or -1
-static int verify(Search *s, const Input *encode)
+static int verify(Search *s)
 {
+    const AVPixFmtDescriptor *from = av_pix_fmt_desc_get(s->in.stream->codecpar->format), *to;
+    Job *job = &s->job;
+    Input encode;
     Result r;
 
-    progress_begin("the whole encode, ", 1);
-    if (measure(s, command_verify(&s->job, encode), encode->nb_units, s->o.step, &r) < 0)
+    if (input_open(&encode, s->o.verify) < 0 || input_scan(&encode, 0, 0, 0) < 0)
         return -1;
-    r.bytes = encode->bytes;
+    take_picture(job, encode.stream->codecpar);
+    to = av_pix_fmt_desc_get(job->format);
+    // vmaf compares 8 bits with the 10 that they were made of, and need not round these
+    job->is_mixed = !strcmp(s->o.metric->name, "vmaf") && from && from->comp[0].depth > 8 &&
+                    to && av_get_pix_fmt(text("%s10", to->name)) != AV_PIX_FMT_NONE;
+    if (check_gpu(s) < 0)
+        return -1;
+    progress_begin("the whole encode, ", 1);
+    if (run_measure(job, command_verify(job, &encode), 0, encode.nb_units, s->o.step, &r) < 0)
+        return -1;
+    r.bytes = encode.bytes;
     return report_whole(s, s->o.verify, &r);
 }
 
 /// @return an exit status, or -1 after a message
 static int run_all(Search *s)
 {
-    Options *o = &s->o;
-    const char *filters, *version;
+    const Options *o = &s->o;
     const Point *found;
-    Input encode;
     double nb;
     int ret;
 
     s->job = (Job){ o, &s->in, command_ffmpeg() };
-    if (input_open(&s->in, o->input) < 0 || ask(&s->job, "-filters", &filters) < 0 ||
-        options_choose_metric(o, filters) < 0 || !o->verify && find_encoder(s) < 0 ||
-        input_scan(&s->in, o->start / 1e6, o->length / 1e6, o->nb_frames) < 0 ||
-        (o->verify ? open_encode(s, &encode) : encode_first(s)) < 0 || check_gpu(s) < 0 ||
-        ask(&s->job, "-version", &version) < 0)
+    if (input_open(&s->in, o->input) < 0 ||
+        input_scan(&s->in, o->start / 1e6, o->length / 1e6, o->nb_frames) < 0)
         return -1;
+    run_catch_signals();
     if (o->verify)
-        return verify(s, &encode);
+        return verify(s);
     // what is wrong with the output is better known before the search than after it
-    if (o->encode && !command_whole(&s->job, 0, o->encode, 0, 0))
+    if (run_ask(&s->job, "-version", &s->job.version) < 0 || encode_first(s) < 0 ||
+        check_gpu(s) < 0 || o->encode && check_output(s) < 0)
         return -1;
-    s->cache = o->cache ? cache_folder() : NULL;
-    // files with other contents have packets of other sizes
-    s->facts = text("%s\n%s", version,
-                    cache_hash(s->in.unit, s->in.nb_units * sizeof(*s->in.unit)));
     nb = o->samples ? o->samples : FFMAX(ceil(s->in.seconds * 1e6 / o->every), o->min_samples);
     if (!lay_samples(s, FFMIN(nb, FF_ARRAY_ELEMS(s->sample))))
         lay_sample(s, 0, 0);    // the whole
@@ -526,7 +431,6 @@ int main(int argc, char **argv)
     static Search s;
     int status;
 
-    process_catch_signals();
     // what libavutil says of options is said in other words
     av_log_set_level(AV_LOG_QUIET);
     // SVT-AV1 has a log of its own: errors only
@@ -534,17 +438,17 @@ int main(int argc, char **argv)
 
     status = options_parse(&s.o, argc, argv);
     av_log_set_level(AV_LOG_ERROR);
-    if (status >= 0 && (s.o.help || argc == 1))
+    if (status >= 0 && s.o.help)
         options_print_help();
     else if (status >= 0 && s.o.version)
         printf("ffcrf %s, libavformat %s\n", QUALITY_VERSION, av_version_info());
     else if (status >= 0)
         status = run_all(&s);
-    if (argc == 1 || status < 0)
+    if (status < 0)
         status = EXIT_FAILED;
     if (caught_signal) {
-        tell("Ended by signal %d.%s\n", caught_signal, s.cache ? " Finished work is in the cache: "
-             "to continue, run the same command again." : "");
+        tell("Ended by signal %d.%s\n", caught_signal, s.nb_samples && s.o.cache ? " Finished work "
+             "is in the cache: to continue, run the same command again." : "");
         status = EXIT_SIGNAL + caught_signal;
     } else if (s.o.json && last_error) {
         JSON(status == EXIT_MISSED ? "crf-search-error" : "error",

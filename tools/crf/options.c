@@ -16,14 +16,11 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "libavutil/common.h"
 #include "libavutil/opt.h"
@@ -31,9 +28,6 @@
 
 #include "options.h"
 #include "text.h"
-
-/// A CRF is not searched for more exactly than this.
-#define CRF_EXACT 0.4
 
 #define TEXT(name, field, value, help) \
     { name, help, offsetof(Options, field), AV_OPT_TYPE_STRING, { .str = value } }
@@ -70,8 +64,8 @@ static const AVOption options[] = {
     REAL("target-ssim", plan.target, NAN, 0, 1, "SSIM to reach: higher is better"),
     REAL("target-xpsnr", plan.target, NAN, 0, 100, "XPSNR to reach, in dB: higher is better"),
     REAL("target-mad", plan.target, NAN, 0, INFINITY, "MAD to reach: lower is better"),
-    TEXT("vmaf-model", measure.model, "v1", "v1, 4k, phone, or the name of a model of VMAF v1"),
-    TEXT("pool", pool_name, "mean", "the score that counts: mean, p1 to p50 (percentile), worst "
+    TEXT("vmaf-model", model, "v1", "v1, 4k, phone, or the name of a model of VMAF v1"),
+    TEXT("pool", pool, "mean", "the score that counts: mean, p1 to p50 (percentile), worst "
          "(sample)"),
     REAL("tolerance", plan.tolerance, NAN, 0, INFINITY, "so much better than the target is enough"),
     REAL("min-crf", plan.min_crf, NAN, 0, 255, "lowest CRF to try (default: by encoder)"),
@@ -115,34 +109,57 @@ static const char *const alias[][2] = {
     { "o", "encode" }, { "output", "encode" },
 };
 
-/// What a command has that was printed here, which may be given back.
+/// What a command has that was printed here, which may be given back, and what ab-av1 has.
 static const char *const own[][2] = {
     { "map", "0" }, { "c", "copy" }, { "fps_mode", "passthrough" }, { "enc_time_base", "filter" },
+    { "stdout-format", "" },
 };
 
-/// What sets the quality or the rate: of an encoder, and among the parameters of its library.
-#define REFUSED        "b,q,qscale,qp,cq,crf,global_quality,rc,rc_mode,lossless"
-#define REFUSED_PARAMS "crf,qp,cqp,cq-level,end-usage,bitrate,tbr,rc,lossless,quantizer"
+/// What sets the quality or the rate of an encoder, or of its library.
+#define REFUSED "b,q,qscale,qp,cq,crf,global_quality,rc,rc_mode,lossless,cqp,cq-level,end-usage," \
+                "bitrate,tbr,quantizer"
+
+static const Metric metrics[] = {
+    { "vmaf", "target-vmaf", " score:",
+      { .higher_is_better = 1, .best = 100, .worst = 0, .offset = 1, .typical = 85 },
+      .digits = 2, .tolerance = 1, .step = 5, .scored = ":n_subsample" },
+    { "detailloss", "target-loss", " loss:",
+      { .best = 0, .worst = 100, .offset = 4, .typical = 20 },
+      .digits = 2, .tolerance = 1, .step = 5, .scored = ":n_subsample" },
+    { "ssim", "target-ssim", "lavfi.ssim.All=",
+      { .higher_is_better = 1, .best = 1, .worst = 0, .offset = 1e-4, .typical = 0.96 },
+      .digits = 5, .tolerance = 0.002, .step = 4 },
+    { "xpsnr", "target-xpsnr", "lavfi.xpsnr.xpsnr.",
+      { .higher_is_better = 1, .is_in_decibels = 1, .best = 100, .typical = 38 },
+      .digits = 3, .tolerance = 0.3, .step = 1 },
+    { "mad", "target-mad", " score:",
+      { .best = 0, .worst = INFINITY, .offset = 0.1, .typical = 15 },
+      .digits = 3, .tolerance = 1, .step = 24 },
+    { NULL }
+};
 
 /// What is known of encoders, by a part of their names: the first match counts.
 static const struct Encoder {
-    const char *name;
-    double min_crf, max_crf;    ///< where to search
-    const char *crf_option;     ///< if it has none of crf, cq and qp
-    const char *always;         ///< options that it gets
+    const char *name, *crf_option;
+    double min_crf, max_crf, increment;
+    const char *preset;         ///< what -preset is called, if it is not -preset
+    const char *set;            ///< options that it gets
     const char *formats;        ///< of a device, if it takes no others
 } encoders[] = {
-    { "libx26",     10, 46 },
-    { "libvpx-vp9", 10, 63 },
-    { "librav1e",   10, 255 },
-    { "av1_nvenc",  10, 63,  NULL, "rc=vbr:b=0" },
-    { "_nvenc",     10, 46,  NULL, "rc=vbr:b=0" },
-    { "_qsv",       10, 46,  "global_quality" },
-    { "av1_vaapi",  10, 255, "global_quality", "rc_mode=CQP", "nv12|p010" },
-    { "h264_vaapi", 10, 46,  "global_quality", "rc_mode=CQP", "nv12" },
-    { "_vaapi",     10, 46,  "global_quality", "rc_mode=CQP", "nv12|p010" },
-    { "av1",         5, 63 },
-    { "",            0, 63 },
+    { "libx26",     "crf", 10,  46, 0.1 },
+    { "libsvtav1",  "crf",  5,  63, 1, .set = "preset=8" },
+    { "libaom-av1", "crf",  5,  63, 1, "cpu-used" },
+    { "libvpx-vp9", "crf", 10,  63, 1, "cpu-used" },
+    { "libvpx",     "crf",  0,  63, 1, "cpu-used" },
+    { "librav1e",   "qp",  10, 255, 1, "speed" },
+    { "libvvenc",   "qp",   0,  63, 1 },
+    { "av1_nvenc",  "cq",  10,  63, 0.1, .set = "rc=vbr:b=0" },
+    { "_nvenc",     "cq",  10,  46, 0.1, .set = "rc=vbr:b=0" },
+    { "_qsv",       "global_quality", 10,  46, 1 },
+    { "av1_vaapi",  "global_quality", 10, 255, 1, NULL, "rc_mode=CQP", "nv12|p010" },
+    { "h264_vaapi", "global_quality", 10,  46, 1, NULL, "rc_mode=CQP", "nv12" },
+    { "_vaapi",     "global_quality", 10,  46, 1, NULL, "rc_mode=CQP", "nv12|p010" },
+    { "",           "crf",  0,  63, 1 },
 };
 
 void options_print_help(void)
@@ -225,7 +242,7 @@ static int take_option(Options *o, const char *argument, const char *value)
         return fail("%s needs a value.", argument);
     for (int i = 0; i < FF_ARRAY_ELEMS(own); i++)
         if (!strcmp(name, own[i][0]))
-            return !strcmp(value, own[i][1]) || *value == '-' ? 1 :
+            return !*own[i][1] || !strcmp(value, own[i][1]) || *value == '-' ? 1 :
                    fail("%s %s cannot be: it is %s here.", argument, value, own[i][1]);
     if (!strcmp(name, "enc")) {
         const int size = strcspn(value, "=");
@@ -241,14 +258,12 @@ static int take_option(Options *o, const char *argument, const char *value)
         return set_other(&o->encoder_options, "svtav1-params",
                          e ? text("%s:%s", e->value, value) : value);
     }
-    if (!strcmp(name, "stdout-format"))
-        return 1;           // it was looked at
     if (opt && opt->offset == offsetof(Options, plan.target)) {
         if (!isnan(o->plan.target))
             return fail("%s is a second target: give one.", argument);
-        for (int i = 0; i < NB_METRICS; i++)
-            if (!strcmp(name, metrics[i].option))
-                o->measure.metric = &metrics[i];
+        for (const Metric *m = metrics; m->name; m++)
+            if (!strcmp(name, m->option))
+                o->metric = m;
     }
     // in ffmpeg's spelling it is the encoder's own, see check_encoder_options()
     if (opt && (strcmp(name, "crf") || argument[1] == '-' && !strchr(argument, ':')))
@@ -256,31 +271,41 @@ static int take_option(Options *o, const char *argument, const char *value)
     return set_other(strchr(name, ':') ? &o->other_options : &o->encoder_options, name, value);
 }
 
-/// Refuse an output that cannot be written, or that would destroy something.
-static int check_output(const Options *o)
+/// The metric, and the target.
+static int choose_metric(Options *o)
 {
-    const char *output = o->encode, *slash = strrchr(output, '/');
-    const char *folder = slash ? text("%.*s", (int)(slash + 1 - output), output) : ".";
-    struct stat in, out;
+    const int is_one_crf = !isnan(o->crf) || av_dict_get(o->encoder_options, "crf", NULL, 0);
+    const Metric *m      = !o->metric_name && o->metric ? o->metric : metrics;
+    SearchPlan *plan     = &o->plan;
 
-    if (output[strcspn(output, ":/")] == ':')
-        return fail("FFmpeg takes what is before the colon of '%s' for a protocol: write "
-                    "--encode './%s'.", output, output);
-    if (access(folder, W_OK) < 0)
-        return fail("No file can be written to '%s', where --encode is to go: %s.", folder,
-                    strerror(errno));
-    if (stat(output, &out) < 0 || o->overwrite && S_ISREG(out.st_mode) &&
-        (stat(o->input, &in) < 0 || in.st_dev != out.st_dev || in.st_ino != out.st_ino))
-        return 0;
-    return fail("'%s' is there already, and --encode would overwrite it: give another name, or -y "
-                "to replace a file that is not the input.", output);
+    while (o->metric_name && m->name && strcmp(m->name, o->metric_name))
+        m++;
+    if (!m->name)
+        return fail("--metric is vmaf, detailloss, ssim, xpsnr or mad, and not '%s'.",
+                    o->metric_name);
+    if (o->metric && o->metric != m)
+        return fail("--%s is not for --metric %s: give one of them.", o->metric->option, m->name);
+    if (isnan(plan->target) && o->metric_name && !is_one_crf)
+        return fail("Which quality? Give it with --%s.", m->option);
+    if (isnan(plan->target))
+        plan->target = is_one_crf ? m->scale.worst : 95;
+    if (o->step > 1 && m->step == 1)
+        return fail("%s looks at the frames before, and scores all: leave out --score-every.",
+                    m->name);
+    if (o->thorough)
+        plan->tolerance = 0;
+    else if (isnan(plan->tolerance))
+        plan->tolerance = m->tolerance;
+    plan->scale = &m->scale;
+    plan->exact = o->thorough ? 0 : 0.4;
+    o->step     = o->step ? o->step : m->step;
+    o->metric   = m;
+    return 0;
 }
 
-/// What does not depend on ffmpeg.
 static int check(Options *o)
 {
-    const char *pool = o->pool_name;
-    char end;
+    const int percent = *o->pool == 'p' ? atoi(o->pool + 1) : 0;
 
     if (!o->input)
         return fail("Which video? Give it with -i. `ffcrf --help` lists the options.");
@@ -292,12 +317,10 @@ static int check(Options *o)
         return fail("--encode verifies what it makes: leave out --verify.");
     if (!av_match_name(o->gpu, "auto,off") && o->gpu[strspn(o->gpu, "0123456789")])
         return fail("--gpu is auto, off or the number of a GPU, and not '%s'.", o->gpu);
-    o->pool.kind = !strcmp(pool, "mean")  ? POOL_MEAN :
-                   !strcmp(pool, "worst") ? POOL_WORST_SAMPLE : POOL_PERCENTILE;
-    if (o->pool.kind == POOL_PERCENTILE && (sscanf(pool, "p%d%c", &o->pool.percent, &end) != 1 ||
-                                            o->pool.percent < 1 || o->pool.percent > 50))
-        return fail("--pool is mean, worst, or p1 to p50, and not '%s'.", pool);
-    return o->encode ? check_output(o) : 0;
+    if (!av_match_name(o->pool, "mean,worst") &&
+        (percent < 1 || percent > 50 || strcmp(o->pool, text("p%d", percent))))
+        return fail("--pool is mean, worst, or p1 to p50, and not '%s'.", o->pool);
+    return choose_metric(o);
 }
 
 char *output_name(const char *path, const char *kind)
@@ -337,54 +360,10 @@ int options_parse(Options *o, int argc, char **argv)
     return o->help || o->version ? 0 : check(o);
 }
 
-// ---- what goes with this ffmpeg ----
-
-int options_choose_metric(Options *o, const char *filters)
-{
-    const int is_one_crf = !isnan(o->crf) || av_dict_get(o->encoder_options, "crf", NULL, 0);
-    const Metric *m  = o->measure.metric;       // that of the target
-    const char *name = o->metric_name ? o->metric_name : m ? m->name : "vmaf", *there = "";
-    SearchPlan *plan = &o->plan;
-
-    if (m && strcmp(m->name, name))
-        return fail("--%s is not for --metric %s: give one of them.", m->option, name);
-    m = NULL;
-    for (int i = 0; i < NB_METRICS; i++) {
-        if (!strstr(filters, text(" %s ", metrics[i].name)))
-            continue;
-        there = text("%s%s%s", there, *there ? ", " : "", metrics[i].name);
-        if (!strcmp(name, metrics[i].name))
-            m = &metrics[i];
-    }
-    if (!m)
-        return fail("This ffmpeg cannot measure %s. It has %s: take one of them, as --target-ssim "
-                    "0.97.", name, *there ? there : "no metric");
-    if (isnan(plan->target) && o->metric_name && !is_one_crf)
-        return fail("Which quality? Give it with --%s.", m->option);
-    if (isnan(plan->target))
-        plan->target = is_one_crf ? m->scale.worst : 95;
-    if (o->step > 1 && m->step == 1)
-        return fail("%s looks at the frames before, and scores all: leave out --score-every.",
-                    m->name);
-    if (o->thorough)
-        plan->tolerance = 0;
-    else if (isnan(plan->tolerance))
-        plan->tolerance = m->tolerance;
-    plan->scale       = &m->scale;
-    plan->exact       = o->thorough ? 0 : CRF_EXACT;
-    o->step           = o->step ? o->step : m->step;
-    o->measure.metric = m;
-    return 0;
-}
-
-/// An option in what ffmpeg prints of an encoder, with its type and range, or NULL.
-static const char *find_option(const char *help, const char *name)
-{
-    return strstr(help, text("\n  -%s ", name));
-}
+// ---- the encoder ----
 
 /// Refuse what sets the quality that is searched.
-static int check_encoder_options(Options *o, const char *always)
+static int check_encoder_options(Options *o, const char *set)
 {
     const AVDictionaryEntry *e = NULL, *crf = av_dict_get(o->encoder_options, "crf", NULL, 0);
 
@@ -396,78 +375,62 @@ static int check_encoder_options(Options *o, const char *always)
     }
     while ((e = av_dict_iterate(o->encoder_options, e))) {
         const int is_params = strstr(e->key, "-params") || strstr(e->key, "opts");
-        const int is_always = always && strstr(always, text("%s=%s", e->key, e->value));
+        const char *names   = text("%s:%s", e->key, is_params ? e->value : "");
 
-        if (av_match_name(e->key, REFUSED) && !is_always)
-            return fail("-%s %s sets the quality that is searched: leave it out. --crf tries one "
-                        "CRF.", e->key, e->value);
-        for (const char *p = e->value; is_params && *p; p += strcspn(p, ":"), p += !!*p) {
+        if (set && strstr(set, text("%s=%s", e->key, e->value)))
+            continue;
+        for (const char *p = names; *p; p += strcspn(p, ":"), p += !!*p) {
             const char *name = text("%.*s", (int)strcspn(p, "=:"), p);
 
-            if (av_match_name(name, REFUSED_PARAMS))
-                return fail("-%s %s sets the quality that is searched: leave its '%s' out.", e->key,
-                            e->value, name);
+            if (av_match_name(name, REFUSED))
+                return fail("-%s %s sets the quality that is searched: leave out '%s'. --crf tries "
+                            "one CRF.", e->key, e->value, name);
         }
     }
     return 0;
 }
 
-/// Set where to search, by what is known of the encoder, and of its option.
-static int set_range(Options *o, const struct Encoder *known, const char *option)
+/// Set where to search, unless that is given.
+static int set_range(Options *o, const struct Encoder *known)
 {
-    SearchPlan *plan  = &o->plan;
-    const char *range = option ? strstr(option, " to ") : NULL;
-    const double most = range ? strtod(range + 4, NULL) : 0;    // it may be a name
-    const int whole   = !option || !strncmp(option + strcspn(option, "<"), "<int>", 5);
+    const int whole = known->increment == 1;
+    SearchPlan *s   = &o->plan;
 
     if (!isnan(o->crf))
-        plan->min_crf = plan->max_crf = o->crf;
-    if (isnan(plan->min_crf))
-        plan->min_crf = known->min_crf;
-    if (isnan(plan->max_crf))
-        plan->max_crf = known->max_crf;
-    if (isnan(plan->increment))
-        plan->increment = whole ? 1 : isnan(o->crf) ? 0.1 : 0.01;
-    if (whole && (plan->increment != rint(plan->increment) ||
-                  !isnan(o->crf) && o->crf != rint(o->crf)))
-        return fail("%s takes whole numbers only for -%s, and so for --crf and --crf-increment.",
-                    o->encoder, o->crf_option);
-    if (plan->min_crf > plan->max_crf || plan->max_crf > (most > 0 ? most : 255) ||
-        search_first(plan) > search_last(plan))
-        return fail("%s has no CRF from --min-crf %g to --max-crf %g by --crf-increment %g.",
-                    o->encoder, plan->min_crf, plan->max_crf, plan->increment);
+        s->min_crf = s->max_crf = o->crf;
+    if (isnan(s->min_crf))
+        s->min_crf = known->min_crf;
+    if (isnan(s->max_crf))
+        s->max_crf = known->max_crf;
+    if (isnan(s->increment))
+        s->increment = whole || isnan(o->crf) ? known->increment : 0.01;
+    if (s->min_crf > s->max_crf || search_first(s) > search_last(s) ||
+        whole && s->increment != rint(s->increment))
+        return fail("%s has no CRF from --min-crf %g to --max-crf %g by --crf-increment %g%s.",
+                    o->encoder, s->min_crf, s->max_crf, s->increment,
+                    whole ? ": it takes whole numbers" : "");
     return 0;
 }
 
-int options_choose_encoder(Options *o, const char *help, double frame_rate)
+int options_take_encoder(Options *o, const char *help, double frame_rate)
 {
-    static const char *const searched[] = { "crf", "cq", "qp" };
     const AVDictionaryEntry *preset = av_dict_get(o->encoder_options, "preset", NULL, 0);
     const struct Encoder *known = encoders;
-    const char *option = NULL;
     int64_t keyint;
 
-    if (!strstr(help, text("Encoder %s ", o->encoder)))
-        return fail("This ffmpeg has no encoder '%s': `ffmpeg -encoders` lists those that it has.",
-                    o->encoder);
     while (!strstr(o->encoder, known->name))
         known++;
+    // ffmpeg takes no offence at an option of another encoder
+    if (strcmp(known->crf_option, "global_quality") &&
+        !strstr(help, text("\n  -%s ", known->crf_option)))
+        return fail("This ffmpeg has no encoder '%s' with -%s, which is searched: take libx264, "
+                    "libx265, libsvtav1, libaom-av1 or one of NVENC, QSV or VAAPI.", o->encoder,
+                    known->crf_option);
     o->crf_option = known->crf_option;
-    for (int i = 0; i < FF_ARRAY_ELEMS(searched) && !option; i++)
-        if ((option = find_option(help, searched[i])))
-            o->crf_option = searched[i];
-    if (!o->crf_option)
-        return fail("%s has no constant quality by -crf, -cq or -qp, which is searched: take "
-                    "libx264, libx265, libsvtav1, libaom-av1 or one of NVENC, QSV or VAAPI.",
-                    o->encoder);
-    o->device = known->formats ? "vaapi" : NULL;
-    o->upload = known->formats ? text(",format=%s,hwupload", known->formats) : "";
-    if (!preset && !strcmp(o->encoder, "libsvtav1"))
-        set_other(&o->encoder_options, "preset", "8");
-    if (preset && !find_option(help, "preset")) {
-        // as ab-av1 has it, whatever the encoder calls it
-        set_other(&o->encoder_options, find_option(help, "cpu-used") ? "cpu-used" : "speed",
-                  preset->value);
+    o->device     = known->formats ? "vaapi" : NULL;
+    o->upload     = known->formats ? text(",format=%s,hwupload", known->formats) : "";
+    if (preset && known->preset) {      // as ab-av1 has it
+        set_other(&o->encoder_options, known->preset, preset->value);
         set_other(&o->encoder_options, "preset", NULL);
     }
     if (o->keyint && o->keyint[strspn(o->keyint, "0123456789")]) {
@@ -478,8 +441,9 @@ int options_choose_encoder(Options *o, const char *help, double frame_rate)
     }
     if (o->keyint)
         set_other(&o->encoder_options, "g", o->keyint);
-    if (check_encoder_options(o, known->always) < 0 ||
-        known->always && av_dict_parse_string(&o->encoder_options, known->always, "=", ":", 0) < 0)
+    if (check_encoder_options(o, known->set) < 0 ||
+        known->set && av_dict_parse_string(&o->encoder_options, known->set, "=", ":",
+                                           AV_DICT_DONT_OVERWRITE) < 0)
         return -1;
-    return set_range(o, known, option);
+    return set_range(o, known);
 }

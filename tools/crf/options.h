@@ -24,41 +24,43 @@
 #include "libavutil/dict.h"
 #include "libavutil/log.h"
 
-#include "metric.h"
+#include "search.h"
+
+typedef struct Metric {
+    const char *name;           ///< of it, and of its filter
+    const char *option;         ///< that gives a target
+    const char *key;            ///< before the score in the log, or in the metadata as "lavfi..."
+    Scale scale;
+    int digits;                 ///< after the point
+    double tolerance;           ///< default of --tolerance
+    int step;                   ///< default of --score-every
+    const char *scored;         ///< option for one of so many frames; others are not filtered
+} Metric;
 
 typedef struct Options {
     const AVClass *class;
 
-    // set from the command line, see the table in options.c
+    // set from the command line, see the table in options.c; times are in microseconds
     char *input;
-    int64_t start, end, length; ///< of what is taken of it, in microseconds; length 0: to its end
-    char *hwaccel;
-    char *encoder;
+    int64_t start, end, length; ///< of what is taken of it; length 0: to its end
+    char *hwaccel, *encoder;
     char *filters, *reference;  ///< before the encoder, and before what it is compared with
-    char *rate, *size;
+    char *rate, *size, *keyint, *pix_fmt;
     int nb_frames;              ///< the most of the encode, 0 if there is no limit
-    char *keyint;
-    char *pix_fmt;
-    char *metric_name;
-    char *pool_name;
+    char *metric_name, *model, *pool;
     SearchPlan plan;
     double crf;
-    int thorough;
     int samples, min_samples;
-    int64_t every, duration;    ///< of samples, in microseconds
+    int64_t every, duration;    ///< of samples
     int step;
-    int cache;
-    char *gpu;
-    char *encode, *verify;
-    int video_only, overwrite, json, help, version;
-    char *loglevel;
+    char *gpu, *encode, *verify, *loglevel;
+    int thorough, cache, video_only, overwrite, json, help, version;
     char *ignored;              ///< for options that set others
     AVDictionary *encoder_options;
     AVDictionary *other_options;    ///< of streams that are not the video
 
     // what that means
-    Measure measure;
-    Pool pool;
+    const Metric *metric;
     const char *crf_option;     ///< of the encoder: what is searched
     const char *upload;         ///< filters after which it takes frames of a device, or ""
     const char *device;         ///< for that, or NULL
@@ -66,11 +68,8 @@ typedef struct Options {
 
 int options_parse(Options *o, int argc, char **argv);
 
-/// Choose the metric, by what `ffmpeg -filters` prints.
-int options_choose_metric(Options *o, const char *filters);
-
-/// Take the encoder, by what `ffmpeg -h encoder=` prints.
-int options_choose_encoder(Options *o, const char *help, double frame_rate);
+/// Take the encoder, of which `ffmpeg -h encoder=` prints this.
+int options_take_encoder(Options *o, const char *help, double frame_rate);
 
 void options_print_help(void);
 

@@ -123,7 +123,7 @@ void json_write(const char *type, const JSONField *field)
         else if (field->word || !isfinite(n))
             printf("%s", field->word ? field->word : "null");
         else
-            printf(n == rint(n) && fabs(n) < 1e15 ? "%.0f" : "%.10g", n);
+            printf("%.*g", n == rint(n) ? 15 : 10, n);
     }
     printf("}\n");
     fflush(stdout);

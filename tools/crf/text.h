@@ -42,8 +42,7 @@ void progress_begin(const char *doing, double jobs);
 void progress_show(int frames, int nb_frames);
 void progress_end(void);
 
-/// Minutes and seconds, with hours if there are any.
-const char *clock_time(double seconds);
+const char *clock_time(double seconds);     ///< as 1:02:03, or 2:03
 
 /// A string, one of JSON's words, or else a number, which is null if it is not finite.
 typedef struct JSONField {
