@@ -118,7 +118,7 @@ def test_unlike(compare, films):
 
 # ---- what is measured ----
 
-@has('xpsnr')
+@has('xpsnr', 'blend')
 def test_means(compare):
     """They are those that the filters print; XPSNR is that of the worst plane, and 100 for equal pictures."""
     video('source.mkv', seconds=1)
@@ -248,7 +248,7 @@ def test_what_it_lacks(compare):
         2, ['SKIPPED vmaf: this ffmpeg has no vmaf', 'quality-compare: nothing is left to measure'])
 
 
-@has('xpsnr')
+@has('xpsnr', 'blend')
 def test_variable_rate(compare):
     """XPSNR has the source's frame of each of the encode's: the twentieth alone differs from it."""
     video('source.mkv', seconds=1)
