@@ -30,7 +30,7 @@ steps() {
 # What is for the overlay alone.
 left_out='^(tools/|tests/(extra|tools|gpu)|tests/(bare|common|container|ffcrf|model|package|scripts)\.sh|'
 left_out+='tests/fate/(ffcrf|score_tools)|tests/filters/report|tests/ref/fate/(ffcrf|report)|'
-left_out+='doc/(benchmarks|install|model|quality-|scores|bliinds-convert|ffcrf)|libavfilter/Makefile.snippet)'
+left_out+='doc/(benchmarks|install|model|quality-|scores|ffcrf)|libavfilter/Makefile.snippet)'
 
 names=() subjects=() patterns=()
 step() { # name subject pattern...

@@ -7,7 +7,7 @@ QUALITY_MODULES = quality_common.py quality_ffmpeg.py quality_logs.py
 QUALITY_DIR     = $(DATADIR)/quality
 
 # manual pages
-COMPONENTS-yes += $(notdir $(basename $(wildcard $(SRC_PATH)/doc/quality-*.texi))) bliinds-convert-release
+COMPONENTS-yes += $(notdir $(basename $(wildcard $(SRC_PATH)/doc/quality-*.texi)))
 
 install: install-quality
 install-quality:
