@@ -58,5 +58,6 @@ def test_examples(tmp_path, monkeypatch, name):
 def test_manual_pages(name):
     """FFmpeg's own program makes the pages of the manuals."""
     program = Path(FFMPEG).parent / 'src/doc/texi2pod.pl'
-    done = subprocess.run(['perl', program, ROOT / f'doc/{name}.texi'], capture_output=True, text=True, check=True)
+    done = subprocess.run(['perl', program, ROOT / f'doc/{name}.texi'], capture_output=True,
+                          text=True, check=True)
     assert f'=head1 NAME\n\n{name} - ' in done.stdout and '=head1 OPTIONS' in done.stdout

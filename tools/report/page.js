@@ -47,7 +47,8 @@ function draw(spec, rows, place, options) {
         (low === high ? '' : ' (' + low.toFixed(spec.digits) + ' to ' + high.toFixed(spec.digits) + ')');
     return new Dygraph(box, rows, {
         labels: ['x', ...spec.curves.map((curve, i) => String(i))], colors: spec.curves.map(curve => curve.colour),
-        legend: 'never', connectSeparatedPoints: true, animatedZooms: false, digitsAfterDecimal: spec.digits, strokeWidth: 1.4, highlightCircleSize: 4,
+        legend: 'never', connectSeparatedPoints: true, animatedZooms: false, strokeWidth: 1.4, highlightCircleSize: 4,
+        digitsAfterDecimal: spec.digits,
         xLabelHeight: 18, yLabelWidth: 18, rightGap: 12, axisLineColor: '#888', gridLineColor: '#8884',
         underlayCallback: (canvas, area, graph) => paint(canvas, area, graph, spec),
         highlightCallback: (event, x, points, row) => {
@@ -97,17 +98,21 @@ async function drawTime({ charts, times, begin, end, isTime }) {
         }
     let view = [begin, end], waiting = null;
     const whole = charts.map(chart => rowsOf(chart, begin, end));
-    const digits = () => view[1] - view[0] < 20 ? 2 : 0;
-    const place = x => isTime ? clock(x, digits() && 3) : 'frame ' + Math.round(x);
+    const place = x => isTime ? clock(x, view[1] - view[0] < 20 ? 3 : 0) : 'frame ' + Math.round(x);
 
     // the library's dates are milliseconds
     const ticker = (from, to, ...rest) => !isTime ? Dygraph.numericTicks(from, to, ...rest) :
-        Dygraph.dateTicker(from * 1000, to * 1000, ...rest).map(({ v, label }) => ({ v: v / 1000, label }));
-    const axisLabelFormatter = x => isTime ? clock(x / 1000, view[1] - view[0] < 1 ? 2 : view[1] - view[0] < 9 ? 1 : 0) : String(x);
+        Dygraph.dateTicker(from * 1000, to * 1000, ...rest)
+            .map(({ v, label }) => ({ v: v / 1000, label }));
+    const axisLabelFormatter = x => isTime ?
+        clock(x / 1000, [1, 9].filter(seconds => view[1] - view[0] < seconds).length) : String(x);
 
     const mine = charts.map((chart, n) => draw(chart, whole[n], place, {
         customBars: true, fillAlpha: .3, valueRange: chart.range, dateWindow: view, labelsUTC: true,
-        axes: { x: { ticker, axisLabelFormatter, pixelsPerLabel: 90, axisLabelWidth: 80 }, y: { axisLabelWidth: 56 } },
+        axes: {
+            x: { ticker, axisLabelFormatter, pixelsPerLabel: 90, axisLabelWidth: 80 },
+            y: { axisLabelWidth: 56 },
+        },
         showRangeSelector: n === charts.length - 1, rangeSelectorHeight: 34, rangeSelectorPlotStrokeColor: chart.curves[0].colour,
         rangeSelectorPlotFillColor: chart.curves[0].colour,
         drawCallback: graph => {    // zoomed or moved by the pointer
