@@ -14,7 +14,6 @@ packages() { # job
     package) echo patchelf binutils perl libsvtav1enc-dev \
                 libaom-dev libdav1d-dev libx264-dev libx265-dev ;;
     report) echo python3-jinja2 libjs-dygraphs ;;
-    series) echo git ;;
     bare)  echo debootstrap? buildah? ;;
     mingw) echo gcc-mingw-w64-x86-64-posix wine64? ;;
     clip)  echo opencv-doc? ;;

@@ -169,7 +169,7 @@ steps
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export PKG_CONFIG_PATH=$build/ffnvcodec/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
-"$scripts/deps.sh" build series
+"$scripts/deps.sh" build
 for version in ${FFMPEG_VERSION:-$(all_series)}; do
     export FFMPEG_VERSION=$version
     src=$("$scripts/fetch.sh" ffmpeg)
