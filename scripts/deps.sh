@@ -48,16 +48,9 @@ missing() { # job...
     done
 }
 
-# Says what we do without, or that there is a newer one of.
 go_on() { # reason entry...
-    local entry names=''
-    for entry in "${@:2}"; do
-        case $entry in
-        clang-*) say "note: going on with $clang, though there is ${entry%\?} ($1)" ;;
-        *)       names+=" ${entry%\?}" ;;
-        esac
-    done
-    [ ! "$names" ] || say "note: going on without$names ($1)"
+    local entries=${*:2}
+    say "note: going on without ${entries//\?/} ($1)"
 }
 
 as_root() {
