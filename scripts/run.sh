@@ -72,7 +72,7 @@ if command -v gnuplot > /dev/null; then
 else
     say "note: no plot, gnuplot is missing"
 fi
-"$root/tools/report/quality-report" frames.log --video "$video" --ffmpeg "$ffmpeg" -o report.html ||
+"$root/tools/quality-report" frames.log --video "$video" --ffmpeg "$ffmpeg" -o report.html ||
     say "note: no page, see above"
 
 say "summary"
