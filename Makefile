@@ -81,7 +81,7 @@ distclean:
 #: CACHE=dir             where downloads are kept (default build/cache)
 #: For make model:
 #: MEDIA=dir             the sources: OWNER/REPOSITORY/PATH, as its list names them
-#: CONTENTS=file         a list of shots (default tools/train/contents.txt)
+#: CONTENTS=file         a list of shots, in the form of the default, tools/train/contents.txt
 #: FAMILIES="name..."    the families of encodes (default all of tools/train/encodes.py)
 #: NAME=word, LICENCE=text    of the model, for its file (default model, not stated)
 #: JOBS=n                how many encodes are made at a time (default: one a core)
