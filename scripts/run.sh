@@ -8,7 +8,8 @@
 sample() {
     local clip
     clip=$(dpkg -L opencv-doc 2> /dev/null | grep '/Megamind\.avi') ||
-        die "there is no package opencv-doc here, which has a clip" "name a video: make run VIDEO=file"
+        die "there is no package opencv-doc here, which has a clip" \
+            "name a video: make run VIDEO=file"
     mkdir -p "$build"
     gzip -dcf "$clip" > "$build/Megamind.avi"
     echo "$build/Megamind.avi"
