@@ -50,11 +50,6 @@ release:
 model:
 	@scripts/model.sh
 
-#: make report [LOG=files] [VIDEO=file] [REPORT=report.html]
-#:                             makes a page of quality logs, by default of the last make run's
-report:
-	@scripts/report.sh
-
 #: make apply FFMPEG_SRC=dir   puts the overlay into a source tree of your own
 #: make unapply FFMPEG_SRC=dir takes it out again
 apply unapply:
@@ -86,7 +81,7 @@ distclean:
 #: CACHE=dir             where downloads are kept (default build/cache)
 #: For make model:
 #: MEDIA=dir             the sources: OWNER/REPOSITORY/PATH, as its list names them
-#: CONTENTS=file         a list of shots (default tools/train/contents.txt)
+#: CONTENTS=file         a list of shots, in the form of the default, tools/train/contents.txt
 #: FAMILIES="name..."    the families of encodes (default all of tools/train/encodes.py)
 #: NAME=word, LICENCE=text    of the model, for its file (default model, not stated)
 #: JOBS=n                how many encodes are made at a time (default: one a core)
@@ -94,4 +89,4 @@ distclean:
 #: FFMPEG=program        an FFmpeg with our filters and all encoders, instead of a build of its own
 
 .PHONY: help run check check-all mutants fuzz build install install-full uninstall package deb \
-        release model report apply unapply series series-check mingw clean distclean
+        release model apply unapply series series-check mingw clean distclean

@@ -52,7 +52,7 @@ filter avgblur gblur unsharp geq lut lutyuv negate fillborders drawbox transpose
 filter ssim psnr xpsnr signalstats siti blurdetect blockdetect scdet blackdetect
 filter setpts settb fps trim tpad loop reverse framestep tile hstack vstack xstack concat interleave overlay
 filter setsar setdar setfield setrange setparams yadif bwdif codecview deblock movie buffer buffersink
-filter nullsink sendcmd streamselect thumbnail realtime libvmaf
+filter nullsink blend sendcmd streamselect thumbnail realtime libvmaf
 filter aresample aformat anull atrim asetpts anullsrc sine
 filter hwupload hwdownload hwmap hwupload_cuda scale_cuda bwdif_cuda
 filter $(our_filters | xargs)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the packages that are missing for some jobs: deps.sh build|full|run|report|check...
+# Installs the packages that are missing for some jobs: deps.sh build|full|run|check...
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
@@ -13,8 +13,6 @@ packages() { # job
     run)   echo python3 gnuplot-nox? python3-jinja2? libjs-dygraphs? ;;
     package) echo patchelf binutils perl libsvtav1enc-dev \
                 libaom-dev libdav1d-dev libx264-dev libx265-dev ;;
-    report) echo python3-jinja2 libjs-dygraphs ;;
-    series) echo git ;;
     bare)  echo debootstrap? buildah? ;;
     mingw) echo gcc-mingw-w64-x86-64-posix wine64? ;;
     clip)  echo opencv-doc? ;;
@@ -49,16 +47,9 @@ missing() { # job...
     done
 }
 
-# Says what we do without, or that there is a newer one of.
 go_on() { # reason entry...
-    local entry names=''
-    for entry in "${@:2}"; do
-        case $entry in
-        clang-*) say "note: going on with $clang, though there is ${entry%\?} ($1)" ;;
-        *)       names+=" ${entry%\?}" ;;
-        esac
-    done
-    [ ! "$names" ] || say "note: going on without$names ($1)"
+    local entries=${*:2}
+    say "note: going on without ${entries//\?/} ($1)"
 }
 
 as_root() {

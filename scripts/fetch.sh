@@ -120,44 +120,38 @@ from_cache() { # package version-or-series
     [ "$version" ] && find "$cache" -maxdepth 1 -name "$1[_-]$version.*tar.xz" | grep -m 1 .
 }
 
-# Prints the tree of one series or release, which is unpacked where it was not yet.
-get() { # package version-or-series
-    local package=$1 wanted=$2 ways way tarball version sum tree
-    tree=$(find "$trees" -maxdepth 1 -type d -regex ".*/$package-$wanted\(\.[0-9.]*\)?" |
-        sort -V | tail -n 1)
-    [ ! "$tree" ] || { echo "$tree"; return; }
+# Prints the tree of the first series or release that can be had, unpacked where it was not yet.
+get() { # package version-or-series...
+    local package=$1 wanted ways way tarball version sum tree
     ways='from_cache from_apt from_release'
     [ "$distribution" = debian ] || ways='from_cache from_release from_apt'
-    for way in $ways; do
-        tarball=$($way "$package" "$wanted") || continue
-        version=${tarball##*/"$package"?}
-        version=${version%.tar.xz}
-        version=${version%.orig}
-        sum=$(sed -n "s/ $package $version\$//p" <<< "$pinned")
-        if [ -z "$sum" ]; then
-            say "note: $package $version was not tried yet; apt has authenticated it"
-        elif ! sha256sum --status -c <<< "$sum  $tarball"; then
-            say "$tarball is not the $package $version that is known here: not used"
-            rm -f "$tarball"
-            continue
-        fi
-        say "unpacking $package $version"
-        tree=$trees/$package-$version
-        rm -rf "$tree.part"
-        mkdir "$tree.part"
-        tar -xf "$tarball" -C "$tree.part" --strip-components=1 || return
-        mv "$tree.part" "$tree"
-        echo "$tree"
-        return
-    done
-    say "$package $wanted cannot be had here"
-    return 1
-}
-
-first_of() { # package version-or-series...
-    local wanted
     for wanted in "${@:2}"; do
-        ! get "$1" "$wanted" || return 0
+        tree=$(find "$trees" -maxdepth 1 -type d -regex ".*/$package-$wanted\(\.[0-9.]*\)?" |
+            sort -V | tail -n 1)
+        [ ! "$tree" ] || { echo "$tree"; return; }
+        for way in $ways; do
+            tarball=$($way "$package" "$wanted") || continue
+            version=${tarball##*/"$package"?}
+            version=${version%.tar.xz}
+            version=${version%.orig}
+            sum=$(sed -n "s/ $package $version\$//p" <<< "$pinned")
+            if [ -z "$sum" ]; then
+                say "note: $package $version was not tried yet; apt has authenticated it"
+            elif ! sha256sum --status -c <<< "$sum  $tarball"; then
+                say "$tarball is not the $package $version that is known here: not used"
+                rm -f "$tarball"
+                continue
+            fi
+            say "unpacking $package $version"
+            tree=$trees/$package-$version
+            rm -rf "$tree.part"
+            mkdir "$tree.part"
+            tar -xf "$tarball" -C "$tree.part" --strip-components=1 || return
+            mv "$tree.part" "$tree"
+            echo "$tree"
+            return
+        done
+        say "$package $wanted cannot be had here"
     done
     return 1
 }
@@ -175,7 +169,7 @@ ffmpeg)
     [[ " $supported " = *" $(cut -d. -f1,2 <<< "${wanted%% *}") "* ]] ||
         die "FFMPEG_VERSION=$wanted is not supported" "supported releases: $supported"
     # shellcheck disable=SC2086
-    first_of ffmpeg $wanted ||
+    get ffmpeg $wanted ||
         die "no source of FFmpeg $wanted" \
             "tried: $cache, source packages through apt (log: $cache/apt/log), ffmpeg.org" \
             "give a tree of your own with FFMPEG_SRC=, or put ffmpeg-VERSION.tar.xz in $cache;" \
@@ -186,7 +180,7 @@ nv-codec-headers)
     # Without them FFmpeg is built without CUDA. For that an empty folder stands, so that nobody is
     # asked again.
     none=$trees/no-codec-headers
-    if [ -d "$none" ] || ! first_of nv-codec-headers 12.1 12.2 13; then
+    if [ -d "$none" ] || ! get nv-codec-headers 12.1 12.2 13; then
         mkdir -p "$none"
         echo "$none"
     fi ;;

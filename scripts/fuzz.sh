@@ -7,49 +7,42 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
+# shellcheck source=tests/common.sh
+. "$root/tests/common.sh"
 
 seconds=${1:-60}
 kept=$root/results/fuzz
 tests=$root/tests/extra/fuzz
 
-few() { # name
-    case $1 in
-    frames) echo 60 ;;
-    *) echo 5000 ;;
-    esac
-}
-
 fuzz() { # name
-    local name=$1 found=$build/fuzz/$1 log=$build/fuzz/$1.log dictionary=() report limit=(-max_total_time="$seconds")
+    local name=$1 found=$build/fuzz/$1 log=$build/fuzz/$1.log limit=(-max_total_time="$seconds")
     if [ "$seconds" = few ]; then
-        found=$scratch/$name
-        limit=(-seed=1 -runs="$(few "$name")")
+        found=$tmp/$name
+        limit=(-seed=1 -runs=5000)
+        [ "$name" != frames ] || limit=(-seed=1 -runs=60)
     fi
     mkdir -p "$found"
-    [ ! -f "$tests/$name.dict" ] || dictionary=("-dict=$tests/$name.dict")
-    if "$dir/tests/extra/fuzz/$name" "${limit[@]}" -timeout=100 -rss_limit_mb=2048 -print_final_stats=1 \
-        -artifact_prefix="$kept/$name-" "${dictionary[@]}" "$found" "$tests/seeds/$name" > /dev/null 2> "$log"; then
-        report=$(awk '/number_of_executed_units/ { print $2 }' "$log")
-        echo "PASS    fuzz $name, $report inputs"
+    [ ! -f "$tests/$name.dict" ] || limit+=("-dict=$tests/$name.dict")
+    if "$dir/tests/extra/fuzz/$name" "${limit[@]}" -timeout=100 -rss_limit_mb=2048 \
+        -print_final_stats=1 -artifact_prefix="$kept/$name-" \
+        "$found" "$tests/seeds/$name" > /dev/null 2> "$log"; then
+        pass "fuzz $name, $(awk '/number_of_executed_units/ { print $2 }' "$log") inputs"
     else
-        report=$(grep -v '^#[0-9]' "$log" | tail -n 50)
-        printf '%s\n' "FAIL    fuzz $name" "$report" \
-            "To repeat it: $dir/tests/extra/fuzz/$name $kept/$name-..."
+        echo "To repeat it: $dir/tests/extra/fuzz/$name $kept/$name-..., of all: $log" >> "$log"
+        fail "fuzz $name" "$log"
     fi
 }
 
 "$scripts/deps.sh" fuzz || {
-    echo "SKIPPED fuzz: no libFuzzer here"
+    skip "fuzz" "no libFuzzer here"
     exit
 }
-if ! dir=$(PROFILE=fuzz "$scripts/build.sh"); then
-    echo "FAIL    fuzz build"
+dir=$(PROFILE=fuzz "$scripts/build.sh") || {
+    fail "fuzz build"
     exit 1
-fi
+}
 mkdir -p "$kept" "$build/fuzz"
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
+cd "$tmp"
 say "fuzzing, $seconds seconds each"
 results=$(
     for name in "$tests"/seeds/*; do

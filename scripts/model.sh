@@ -14,9 +14,7 @@ contents=${CONTENTS:-$root/tools/train/contents.txt}
 [ -f "$contents" ] || die "there is no CONTENTS=$contents" \
     "without it, the shots are those of tools/train/contents.txt"
 "$scripts/deps.sh" model
-# the system's Python has the system's numpy, another one may not
-python=python3
-"$python" -c 'import numpy, scipy' 2> /dev/null || python=/usr/bin/python3
+python=/usr/bin/python3     # it has the system's numpy, another one may not
 if [ "${FFMPEG:-}" ]; then
     ffmpeg=$(command -v "$FFMPEG") || die "FFMPEG=$FFMPEG is not a program"
 else

@@ -48,21 +48,19 @@ patched() { # tree options...
 # FFmpeg's files stay where they are: in the new tree are links, to ours too, so that make sees an
 # edit of either. Only what is patched is a copy, and as new as the newest of what it is made of.
 tree() { # src farm
-    local file newest
+    local file newest changed
     rm -rf "$2"
     cp -rs "$1" "$2"
     # what a build has left in SRC would stop one outside of it
     find "$2" -name .git -prune -exec rm -rf {} + -o -type l \( -name '*.[oda]' -o -name '*.so' \
         -o -name config.h -o -name config.mak -o -name 'config_components.*' \) -exec rm {} +
-    sed -n 's,^+++ b/,,p' "${patches[@]}" | sort -u > "$2.patched"
-    while read -r file; do
-        cp --remove-destination "$1/$file" "$2/$file"
-    done < "$2.patched"
+    mapfile -t changed < <(sed -n 's,^+++ b/,,p' "${patches[@]}" | sort -u)
+    (cd "$1" && cp --parents --remove-destination -t "$2" "${changed[@]}")
     cat "${patches[@]}" | patched "$2" >&2 || die "our patches do not fit $1" "$supported"
-    while read -r file; do
+    for file in "${changed[@]}"; do
         newest=$(grep -l "^+++ b/$file\$" "${patches[@]}" | xargs -d '\n' ls -t "$1/$file" | sed q)
         touch -r "$newest" "$2/$file"
-    done < "$2.patched"
+    done
     # a name that FFmpeg has, too, is an error of ln
     each "$2" ln -s
 }

@@ -4,19 +4,15 @@
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
-# A real clip from a Debian package, else one that FFmpeg draws.
+# A clip from a Debian package.
 sample() {
     local clip
-    if clip=$(dpkg -L opencv-doc 2> /dev/null | grep '/Megamind\.avi'); then
-        gzip -dcf "$clip" > "$build/Megamind.avi"
-        echo "$build/Megamind.avi"
-        return
-    fi
-    say "note: no opencv-doc package here, so a drawn clip stands in for a real one"
-    clip=$build/mandelbrot.mkv
-    [ -f "$clip" ] || "$ffmpeg" -v error -t 10 -f lavfi \
-        -i mandelbrot=rate=25,noise=alls=12:allf=t,format=yuv420p -c:v ffv1 "$clip"
-    echo "$clip"
+    clip=$(dpkg -L opencv-doc 2> /dev/null | grep '/Megamind\.avi') ||
+        die "there is no package opencv-doc here, which has a clip" \
+            "name a video: make run VIDEO=file"
+    mkdir -p "$build"
+    gzip -dcf "$clip" > "$build/Megamind.avi"
+    echo "$build/Megamind.avi"
 }
 
 # Whether frames can stay on a GPU from the decoder to the filter.
@@ -43,9 +39,10 @@ score() { # filter decoder-options...
 jobs=(build run)
 [ "${VIDEO:-}" ] || jobs+=(clip)
 "$scripts/deps.sh" "${jobs[@]}"
+video=${VIDEO:-$(sample)}
+video=$(realpath "$video")
 dir=$(PROFILE=lean "$scripts/build.sh")
 ffmpeg=$dir/ffmpeg
-video=$(realpath "${VIDEO:-$(sample)}")
 
 # two files of one name have a folder each
 results=$root/results/$(basename "$video")
@@ -76,7 +73,7 @@ if command -v gnuplot > /dev/null; then
 else
     say "note: no plot, gnuplot is missing"
 fi
-"$root/tools/report/quality-report" frames.log --video "$video" --ffmpeg "$ffmpeg" -o report.html ||
+"$root/tools/quality-report" frames.log --video "$video" --ffmpeg "$ffmpeg" -o report.html ||
     say "note: no page, see above"
 
 say "summary"

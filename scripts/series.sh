@@ -30,7 +30,7 @@ steps() {
 # What is for the overlay alone.
 left_out='^(tools/|tests/(extra|tools|gpu)|tests/(bare|common|container|ffcrf|model|package|scripts)\.sh|'
 left_out+='tests/fate/(ffcrf|score_tools)|tests/filters/report|tests/ref/fate/(ffcrf|report)|'
-left_out+='doc/(benchmarks|install|model|quality-|scores|bliinds-convert|ffcrf)|libavfilter/Makefile.snippet)'
+left_out+='doc/(benchmarks|install|model|quality-|scores|ffcrf)|libavfilter/Makefile.snippet)'
 
 names=() subjects=() patterns=()
 step() { # name subject pattern...
@@ -169,7 +169,7 @@ steps
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export PKG_CONFIG_PATH=$build/ffnvcodec/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
-"$scripts/deps.sh" build series
+"$scripts/deps.sh" build
 for version in ${FFMPEG_VERSION:-$(all_series)}; do
     export FFMPEG_VERSION=$version
     src=$("$scripts/fetch.sh" ffmpeg)

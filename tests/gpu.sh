@@ -98,7 +98,7 @@ farm() { # clips
     local file filter
     for file; do
         for filter in bliinds bliinds_cuda; do
-            "$tools/farm/quality-farm" --ffmpeg "$ffmpeg" -o "$tmp/$filter" --filter $filter \
+            "$tools/quality-farm" --ffmpeg "$ffmpeg" -o "$tmp/$filter" --filter $filter \
                 "$file" > "$tmp/err" 2>&1 || break
         done
         verdict - "farm: $(basename "$file")" "$tmp"/bliinds{,_cuda}/"$(basename "$file").log"

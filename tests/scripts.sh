@@ -65,9 +65,9 @@ the newest clang comes beside an older one|0|$has clang clang-14|$offers||clang-
 the newest clang is not asked for again|0|$has clang-14 clang-19|$offers|||status 0
 an older system has an older one|0|$has|$has clang-11 clang-9||clang-11|status 0
 what is installed may be newer|0|$has clang-21|$offers|||status 0
-without root the older one does|1000|$has clang-14|$offers|||though there is clang-19 (no root
+without root the older one does|1000|$has clang-14|$offers|||without clang-19 (no root
 without root and without any it fails|1000|$has|$offers|||packages are missing
-where the newest does not come as well|0|$has clang-14|$offers|clang-19|clang-19|clang-14, though
+where the newest does not come as well|0|$has clang-14|$offers|clang-19|clang-19|without clang-19 (it cannot
 where the only one cannot be installed it fails|0|$has|$offers|clang-19|clang-19|status 1
 what is needed comes without what is not|0|${has#"$needed "} clang-19|$offers||$needed|status 0
 what nobody offers keeps nothing away|0|$has clang-14|${offers/libx265-dev/}||clang-19|status 0

@@ -3,7 +3,6 @@
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 
-import contextlib
 import functools
 import os
 import re
@@ -39,18 +38,6 @@ def run(ffmpeg, *options):
     return done.stdout, done.stderr.decode(errors='replace'), done.returncode != 0
 
 
-@contextlib.contextmanager
-def started(command):
-    """A command whose messages are read while it runs; nothing that goes wrong leaves it behind."""
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                          stderr=subprocess.PIPE, text=True, errors='replace') as process:
-        try:
-            yield process
-        except BaseException:
-            process.kill()
-            raise
-
-
 @functools.cache
 def has(ffmpeg, kind):
     """The names of its 'filters', 'bsfs' or 'encoders'."""
@@ -68,8 +55,8 @@ def bitstream_filters(ffmpeg, path):
 
 def complaints(log):
     """The lines of a log, each once, by which a file is damaged."""
-    lines = [line for line in log.splitlines() if COMPLAINT.search(line)]
-    return list(dict.fromkeys(PREFIX.sub('', line, count=1).strip() for line in lines))
+    return list(dict.fromkeys(PREFIX.sub('', line, count=1).strip()
+                              for line in log.splitlines() if COMPLAINT.search(line)))
 
 
 def errors(log):

@@ -21,7 +21,6 @@ WINDOW = 48         # frames in a row that may be the worst ones
 LARGEST = 1e15      # what is beyond is no number, time or count of a log's
 BLOCK = 1 << 16     # bytes read at once
 LONGEST = 1 << 20   # bytes of a line
-WHOLE = 1 << 30     # bytes of JSON
 PERCENTILES = [1, 5, 10, 50, 90, 95, 99]
 
 
@@ -202,12 +201,7 @@ class Log:
         return Frame(n - 1, seconds(fields.pop('pts_time', None)), fields)
 
     def _json(self, text):
-        text = bytearray(text)
-        while data := self._read() or b'':
-            text += data
-            if len(text) > WHOLE:
-                raise self.error(f'has more than {WHOLE >> 30} GiB; the lines of stats_file may '
-                                 'have any length')
+        text += b''.join(iter(lambda: self._read() or b'', b''))
         try:
             log = json.loads(text.decode(errors='replace'))
         except (ValueError, RecursionError) as error:

@@ -114,9 +114,9 @@ mutants() {
   tools/crf/text.c            @ s/seconds \* (work.jobs/0 * (work.jobs/ @ ffcrf-meter
   tools/crf/run.c             @ s/percent : 100 - percent/100 - percent : percent/ @ ffcrf-samples
   tools/crf/run.c             @ s/reaches(&m->scale, worst, mean)/reaches(\&m->scale, mean, worst)/ @ ffcrf-samples
-  tools/report/quality-gate   @ s/operator.gt/operator.ge/ @ tools-gate
-  tools/report/quality-gate   @ s/<= at - self.options.window/< at - self.options.window/ @ tools-gate
-  tools/report/quality-gate   @ s/if at - since < (/if at - since <= (/ @ tools-gate
+  tools/quality-gate   @ s/operator.gt/operator.ge/ @ tools-gate
+  tools/quality-gate   @ s/<= at - self.options.window/< at - self.options.window/ @ tools-gate
+  tools/quality-gate   @ s/if at - since < (/if at - since <= (/ @ tools-gate
   tools/quality_logs.py       @ s/Frame(n - 1/Frame(n/ @ tools-logs
 END
 }

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../common.sh"
 set -eu
 
-farm=$(readlink -f "$(dirname "$0")/../../tools/farm/quality-farm")
+farm=$(readlink -f "$(dirname "$0")/../../tools/quality-farm")
 ffmpeg=$(readlink -f "$1")
 host=$(hostname -s)
 library=$tmp/usr/lib/x86_64-linux-gnu

@@ -5,10 +5,10 @@ FATE_PYTEST = $(addprefix fate-tools-,compare docs farm gate logs report)
 $(FATE_PYTEST): RUN = tools_test $(LAST)
 $(FATE_PYTEST): CMP = oneline
 $(FATE_PYTEST): REF = all tests pass
-fate-tools-farm: NEED = FFPROBE QUANTIZER_METADATA_BSF
+fate-tools-farm: NEED = QUANTIZER_METADATA_BSF
 
 FATE_SCORE_TOOLS = fate-report-install $(addprefix fate-tools-,compare docs gate logs report)
-$(FATE_SCORE_TOOLS): NEED = LIBX264_ENCODER MP2_ENCODER PNG_ENCODER FFPROBE
+$(FATE_SCORE_TOOLS): NEED = LIBX264_ENCODER MP2_ENCODER PNG_ENCODER
 # or else it would build what others are building
 fate-report-install: all
 

@@ -118,7 +118,7 @@ def evaluate(model, values):
     raw = float(model['constant'][0])
     raw += sum(float(w[0]) * values[name] for name, w in model['weight'].items())
     if model['link'] == ['logistic']:
-        low, high = models.numbers(model['range'])
+        low, high = map(float, model['range'])
         raw = low + (high - low) / (1 + np.exp(-raw))
     return raw
 

@@ -23,7 +23,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FFMPEG = os.path.abspath(os.environ.get('FFMPEG') or shutil.which('ffmpeg') or 'ffmpeg')
-TOOLS = {path.name: str(path) for path in ROOT.glob('tools/*/quality-*')}
+TOOLS = {path.name: str(path) for path in ROOT.glob('tools/quality-*') if not path.suffix}
 sys.path.insert(0, str(ROOT / 'tools'))
 sys.dont_write_bytecode = True
 

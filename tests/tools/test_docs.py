@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import subprocess
+from pathlib import Path
 
 import pytest
 from common import FFMPEG, ROOT, TOOLS, Page, has, needs, tool, video
@@ -50,3 +51,15 @@ def test_examples(tmp_path, monkeypatch, name):
         assert line in said.splitlines(), line
     for page in tmp_path.glob('*.html'):
         Page(page).check()
+
+
+@needs('perl')
+@pytest.mark.parametrize('name', sorted([*TOOLS, 'ffcrf']))
+def test_manual_pages(name):
+    """FFmpeg's own program makes the pages of the manuals."""
+    # a build in FFmpeg's own tree has no src
+    programs = (folder / 'doc/texi2pod.pl' for folder in (Path(FFMPEG).parent / 'src', ROOT))
+    program = next(filter(os.path.exists, programs))
+    done = subprocess.run(['perl', program, ROOT / f'doc/{name}.texi'], capture_output=True,
+                          text=True, check=True)
+    assert f'=head1 NAME\n\n{name} - ' in done.stdout and '=head1 OPTIONS' in done.stdout

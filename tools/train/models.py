@@ -44,10 +44,6 @@ def read(path):
     return models
 
 
-def numbers(words):
-    return [float(word) for word in words]
-
-
 def is_coded(model):
     """Whether it is for frames of which the numbers of the bitstream are known."""
     return any(name.startswith('coded.') for name in {**model['weight'], **model['sigma_weight']})

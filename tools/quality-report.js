@@ -3,7 +3,7 @@
 'use strict';
 const data = JSON.parse(document.getElementById('data').textContent);
 const get = id => document.getElementById(id);
-const COLUMNS = 1000, STEPS = [.01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21600];
+const COLUMNS = 1000;
 
 function clock(x, digits) {
     const whole = Math.round(Math.max(x, 0) * 10 ** digits), minutes = Math.floor(whole / 60 / 10 ** digits);
@@ -45,9 +45,10 @@ function draw(spec, rows, place, options) {
     const box = get(spec.id), readout = box.nextElementSibling;
     const value = ([low, mean = low, high = low]) => mean.toFixed(spec.digits) +
         (low === high ? '' : ' (' + low.toFixed(spec.digits) + ' to ' + high.toFixed(spec.digits) + ')');
-    const graph = new Dygraph(box, rows, {
+    return new Dygraph(box, rows, {
         labels: ['x', ...spec.curves.map((curve, i) => String(i))], colors: spec.curves.map(curve => curve.colour),
         legend: 'never', connectSeparatedPoints: true, animatedZooms: false, strokeWidth: 1.4, highlightCircleSize: 4,
+        digitsAfterDecimal: spec.digits,
         xLabelHeight: 18, yLabelWidth: 18, rightGap: 12, axisLineColor: '#888', gridLineColor: '#8884',
         underlayCallback: (canvas, area, graph) => paint(canvas, area, graph, spec),
         highlightCallback: (event, x, points, row) => {
@@ -57,7 +58,6 @@ function draw(spec, rows, place, options) {
         unhighlightCallback: () => { readout.textContent = ''; },
         ...options,
     });
-    return graph;
 }
 
 async function unpack(text, type) {
@@ -98,20 +98,21 @@ async function drawTime({ charts, times, begin, end, isTime }) {
         }
     let view = [begin, end], waiting = null;
     const whole = charts.map(chart => rowsOf(chart, begin, end));
-    const digits = () => view[1] - view[0] < 20 ? 2 : 0;
-    const place = x => isTime ? clock(x, digits() && 3) : 'frame ' + Math.round(x);
+    const place = x => isTime ? clock(x, view[1] - view[0] < 20 ? 3 : 0) : 'frame ' + Math.round(x);
 
-    function ticker(from, to, pixels, options, graph, values) {
-        if (!isTime)
-            return Dygraph.numericTicks(from, to, pixels, options, graph, values);
-        const step = STEPS.find(step => (to - from) / step <= pixels / 90) || 86400, ticks = [];
-        for (let i = Math.ceil(from / step); i * step <= to; i++)
-            ticks.push({ v: i * step, label: clock(i * step, step < .1 ? 2 : step < 1 ? 1 : 0) });
-        return ticks;
-    }
+    // the library's dates are milliseconds
+    const ticker = (from, to, ...rest) => !isTime ? Dygraph.numericTicks(from, to, ...rest) :
+        Dygraph.dateTicker(from * 1000, to * 1000, ...rest)
+            .map(({ v, label }) => ({ v: v / 1000, label }));
+    const axisLabelFormatter = x => isTime ?
+        clock(x / 1000, [1, 9].filter(seconds => view[1] - view[0] < seconds).length) : String(x);
 
     const mine = charts.map((chart, n) => draw(chart, whole[n], place, {
-        customBars: true, fillAlpha: .3, valueRange: chart.range, dateWindow: view, axes: { x: { ticker }, y: { axisLabelWidth: 56 } },
+        customBars: true, fillAlpha: .3, valueRange: chart.range, dateWindow: view, labelsUTC: true,
+        axes: {
+            x: { ticker, axisLabelFormatter, pixelsPerLabel: 90, axisLabelWidth: 80 },
+            y: { axisLabelWidth: 56 },
+        },
         showRangeSelector: n === charts.length - 1, rangeSelectorHeight: 34, rangeSelectorPlotStrokeColor: chart.curves[0].colour,
         rangeSelectorPlotFillColor: chart.curves[0].colour,
         drawCallback: graph => {    // zoomed or moved by the pointer
