@@ -242,18 +242,17 @@ typedef struct TestPicture {
     enum AVPixelFormat format;
     enum AVColorRange range;
     int width, height;
-    int black;                  ///< what is added to all samples, in 8 bits
     int layout;
     int beyond;                 ///< whether the bits beyond the depth are set
 } TestPicture;
 
 /// Texture on a ramp that moves; the first input is a coarse form of the second.
-static int test_sample(const TestPicture *pic, int input, int n, int plane, int x, int y)
+static int test_sample(int input, int n, int plane, int x, int y)
 {
     const unsigned noise = (x + 3 * n) * 7919 ^ y * 104729 ^ plane * 31;
     const int v = 20 + (x + 2 * y + 5 * n + 40 * plane) % 80 + (noise >> 3) % 24;
 
-    return pic->black + (input ? v : v & ~7);
+    return input ? v : v & ~7;
 }
 
 /// Frame n of an input.
@@ -280,7 +279,7 @@ static av_unused AVFrame *test_draw(const TestPicture *pic, int input, int n)
 
         for (int y = 0; y < height && depth >= 8 && depth <= 16; y++) {
             for (int x = 0; x < width; x++)
-                row[x] = test_sample(pic, input, n, i, x, y) << depth - 8 |
+                row[x] = test_sample(input, n, i, x, y) << depth - 8 |
                          (pic->beyond ? 0xFFFF << depth : 0);
             av_write_image_line(row, frame->data, frame->linesize, desc, 0, y, i, width);
         }
