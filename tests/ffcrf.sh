@@ -285,7 +285,7 @@ crf_streams(){
     ff -i ${out} -map 0:v -c copy -f framecrc ${tmp}/2.crc
     same "its command" ${tmp}/1.crc ${tmp}/2.crc
     eval "set -- $(cat ${tmp}/command)"
-    shift
+    test $# = 0 || shift
     found "$@" -y --metric ssim --score-every 1
     yes_if "given back" "$(sample .crf | wc -l) == 1 && $(whole .frames) == 13"
     ff -i ${out} -map 0:v -c copy -f framecrc ${tmp}/2.crc
@@ -384,7 +384,7 @@ crf_damage(){
         has_json -i ${tmp}/${n} ${fast} --metric ssim --crf 40
         echo "${n}: status ${status}, $(sample .frames) frames, $(grep -c 'cut off' ${tmp}/err) warnings"
         test ${n} != in.ts || break     # which does not say how long it is
-        head -c $(($(wc -c < ${tmp}/${n}) / 2)) ${tmp}/${n} > ${tmp}/cut.${n}
+        part_of ${tmp}/${n} 50 > ${tmp}/cut.${n}
         has_json -i ${tmp}/cut.${n} ${fast} --metric ssim --crf 40 --loglevel quiet
         yes_if "half of ${n}" "${status} == 0 && $(sample .frames) > 20 && $(sample .frames) < 80 && $(grep -c 'cut off' ${tmp}/err) == 1"
     done

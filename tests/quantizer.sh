@@ -338,7 +338,7 @@ all_clips="h264.ts avc.mp4 hevc.mkv av1.mp4 mpeg2.ts mpeg4.avi mjpeg.avi ffv1.mk
 quantizer_pass(){
     clips
     for clip in ${all_clips}; do
-        head -c $(($(wc -c < ${tmp}/${clip}) * 2 / 3)) ${tmp}/${clip} > ${tmp}/cut.${clip##*.}
+        part_of ${tmp}/${clip} 67 > ${tmp}/cut.${clip##*.}
         for before in "" "noise=amount=20," "noise=amount=200," "noise=amount=2000," cut; do
             file=${clip}
             if test "${before}" = cut; then file=cut.${clip##*.} before=; fi
@@ -349,7 +349,7 @@ quantizer_pass(){
                     -f framemd5 - | sed 's/, S=.*//' > ${tmp}/${filter}
                 quantizer_ffmpeg -v verbose -bsf:v ${before}${filter} -i ${tmp}/${file} -an \
                     -fps_mode passthrough -f framemd5 - 2> ${tmp}/err |
-                    grep -vc '^#' >> ${tmp}/${filter}
+                    grep -v '^#' | sed -n '$=' >> ${tmp}/${filter}
                 grep ${with} ${tmp}/err | grep -v ' --enable-\|Quantizers of ffv1 '
             done
             same "${file} ${before}" ${tmp}/null ${tmp}/${with}

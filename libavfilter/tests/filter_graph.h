@@ -73,22 +73,28 @@ static int test_add_source(TestGraph *g, const AVFilterInOut *to, const AVFrame 
 }
 
 /**
- * Give the open pads sources and a sink, and configure the graph.
+ * Make the filters of a parsed graph, give their open pads sources and a sink, and configure it.
  *
- * @param frame for each source, what its frames are like
+ * @param segment is freed
+ * @param frame   for each source, what its frames are like
  */
-static int test_graph_link(TestGraph *g, const AVFilterInOut *inputs, const AVFilterInOut *outputs,
-                           AVFrame *const *frame)
+static int test_graph_apply(TestGraph *g, AVFilterGraphSegment *segment, AVFrame *const *frame)
 {
-    int ret = avfilter_graph_create_filter(&g->sink, avfilter_get_by_name("buffersink"), NULL, NULL,
-                                           NULL, g->graph);
+    AVFilterInOut *inputs = NULL, *outputs = NULL;
+    int ret = avfilter_graph_segment_apply(segment, 0, &inputs, &outputs);
 
-    for (; inputs && ret >= 0; inputs = inputs->next)
-        ret = g->nb_sources < TEST_MAX_SOURCES ? test_add_source(g, inputs, frame[g->nb_sources])
+    if (ret >= 0)
+        ret = avfilter_graph_create_filter(&g->sink, avfilter_get_by_name("buffersink"), NULL, NULL,
+                                           NULL, g->graph);
+    for (const AVFilterInOut *i = inputs; i && ret >= 0; i = i->next)
+        ret = g->nb_sources < TEST_MAX_SOURCES ? test_add_source(g, i, frame[g->nb_sources])
                                                : AVERROR(EINVAL);
     if (ret >= 0)
         ret = outputs ? avfilter_link(outputs->filter_ctx, outputs->pad_idx, g->sink, 0)
                       : AVERROR(EINVAL);
+    avfilter_graph_segment_free(&segment);
+    avfilter_inout_free(&inputs);
+    avfilter_inout_free(&outputs);
     return ret < 0 ? ret : avfilter_graph_config(g->graph, NULL);
 }
 
@@ -96,7 +102,7 @@ static int test_graph_link(TestGraph *g, const AVFilterInOut *inputs, const AVFi
 static av_unused int test_graph_open(TestGraph *g, const char *text, AVFrame *const *frame,
                                      int nb_threads)
 {
-    AVFilterInOut *inputs = NULL, *outputs = NULL;
+    AVFilterGraphSegment *segment;
     int ret;
 
     *g = (TestGraph){ .graph = avfilter_graph_alloc() };
@@ -104,11 +110,9 @@ static av_unused int test_graph_open(TestGraph *g, const char *text, AVFrame *co
         return AVERROR(ENOMEM);
     g->graph->nb_threads = nb_threads;
     avfilter_graph_set_auto_convert(g->graph, AVFILTER_AUTO_CONVERT_NONE);
-    ret = avfilter_graph_parse2(g->graph, text, &inputs, &outputs);
+    ret = avfilter_graph_segment_parse(g->graph, text, 0, &segment);
     if (ret >= 0)
-        ret = test_graph_link(g, inputs, outputs, frame);
-    avfilter_inout_free(&inputs);
-    avfilter_inout_free(&outputs);
+        ret = test_graph_apply(g, segment, frame);
     if (ret < 0)
         avfilter_graph_free(&g->graph);
     return ret;
@@ -242,18 +246,17 @@ typedef struct TestPicture {
     enum AVPixelFormat format;
     enum AVColorRange range;
     int width, height;
-    int black;                  ///< what is added to all samples, in 8 bits
     int layout;
     int beyond;                 ///< whether the bits beyond the depth are set
 } TestPicture;
 
 /// Texture on a ramp that moves; the first input is a coarse form of the second.
-static int test_sample(const TestPicture *pic, int input, int n, int plane, int x, int y)
+static int test_sample(int input, int n, int plane, int x, int y)
 {
     const unsigned noise = (x + 3 * n) * 7919 ^ y * 104729 ^ plane * 31;
     const int v = 20 + (x + 2 * y + 5 * n + 40 * plane) % 80 + (noise >> 3) % 24;
 
-    return pic->black + (input ? v : v & ~7);
+    return input ? v : v & ~7;
 }
 
 /// Frame n of an input.
@@ -280,7 +283,7 @@ static av_unused AVFrame *test_draw(const TestPicture *pic, int input, int n)
 
         for (int y = 0; y < height && depth >= 8 && depth <= 16; y++) {
             for (int x = 0; x < width; x++)
-                row[x] = test_sample(pic, input, n, i, x, y) << depth - 8 |
+                row[x] = test_sample(input, n, i, x, y) << depth - 8 |
                          (pic->beyond ? 0xFFFF << depth : 0);
             av_write_image_line(row, frame->data, frame->linesize, desc, 0, y, i, width);
         }

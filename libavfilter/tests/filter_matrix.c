@@ -24,7 +24,7 @@
  *   filter_matrix memory < LIST
  *   filter_matrix host FIRST:NUMBER:WIDTHxHEIGHT:END:GRAPH...
  *
- * TEST is formats (of luma that counts alone), formats-of-chroma, ranges, black or layouts.
+ * TEST is formats (of luma that counts alone), formats-of-chroma, ranges or layouts.
  * Prints what is not as it should be, and how many cases there were. In each, as many frames
  * have to come out as went in, with the same samples in the same memory.
  *
@@ -208,24 +208,6 @@ static void test_ranges(Case c)
         }
 }
 
-/// Samples above the black of the limited range are as those above 0 of the full one.
-static void test_black(Case c)
-{
-    static const enum AVPixelFormat formats[] = {
-        AV_PIX_FMT_GRAY8, AV_PIX_FMT_GRAY10, AV_PIX_FMT_YUV420P10, AV_PIX_FMT_P010, AV_PIX_FMT_P016,
-    };
-
-    for (int i = 0; i < FF_ARRAY_ELEMS(formats); i++) {
-        c.pic.format = formats[i];
-        c.pic.black  = 0;
-        c.pic.range  = AVCOL_RANGE_JPEG;
-        expect(&c);
-        c.pic.black  = 16;
-        c.pic.range  = AVCOL_RANGE_MPEG;
-        compare(&c, 1, "above black");
-    }
-}
-
 /// Where in memory the samples are does not matter, nor how many threads there are.
 static void test_layouts(Case c)
 {
@@ -341,8 +323,6 @@ int main(int argc, char **argv)
             test_formats(c, !strcmp(test, "formats-of-chroma"));
         else if (!strcmp(test, "ranges"))
             test_ranges(c);
-        else if (!strcmp(test, "black"))
-            test_black(c);
         else if (!strcmp(test, "layouts"))
             test_layouts(c);
     }

@@ -49,17 +49,16 @@ FATE_QUALITY-$(call WITH_ALL, MAD_CUDA_FILTER FFMPEG) += fate-mad-cuda-fft
 
 # What fails, on the stand-in: tests of a filter each, and of some.
 FAULTS_FILTERS = bliinds_cuda ssim_cuda detailloss_cuda mad_cuda blocksmooth_cuda
-FAULTS_OF      = $(FAULTS_FILTERS:%=fate-faults-$(1)-%)
+FAULTS_OF      = $(addprefix fate-faults-$(1)-,$(FAULTS_FILTERS) $(if $(filter changes,$(1)),,vmaf_cuda))
 FAULTS_CUDA    = $(foreach T,in-flight changes driver,$(call FAULTS_OF,$(T))) \
-                 $(addsuffix -vmaf_cuda,$(addprefix fate-faults-,in-flight driver)) \
-                 $(addprefix fate-faults-,checked cropped devices many-changes others ranges)
+                 $(addprefix fate-faults-,checked cropped devices many-changes others)
 FAULTS         = $(FAULTS_CUDA) fate-faults-alloc
-$(call FAULTS_OF,in-flight) fate-faults-in-flight-vmaf_cuda:   RUN = in_flight $(LAST)
-$(call FAULTS_OF,in-flight) fate-faults-in-flight-vmaf_cuda:   REF = 36 runs of 30 and 7 frames
+$(call FAULTS_OF,in-flight):   RUN = in_flight $(LAST)
+$(call FAULTS_OF,in-flight):   REF = 36 runs of 30 and 7 frames
 $(call FAULTS_OF,changes):     RUN = changes $(LAST) 20 3
 $(call FAULTS_OF,changes):     REF = 63 frames
-$(call FAULTS_OF,driver) fate-faults-driver-vmaf_cuda:      RUN = faults_driver $(LAST)
-$(call FAULTS_OF,driver) fate-faults-driver-vmaf_cuda fate-faults-alloc: REF = nothing went wrong
+$(call FAULTS_OF,driver):      RUN = faults_driver $(LAST)
+$(call FAULTS_OF,driver) fate-faults-alloc: REF = nothing went wrong
 fate-faults-many-changes: RUN = changes bliinds_cuda 200 2 8 5
 fate-faults-many-changes: REF = 402 frames
 fate-faults-checked:      ON  = with_valgrind
@@ -67,7 +66,6 @@ fate-faults-checked:      REF = $(FAULTS_FILTERS:%=%: 0 for 10 frames)
 fate-faults-cropped:      REF = $(patsubst %,%: same,$(filter-out blocksmooth_cuda,$(FAULTS_FILTERS)) vmaf_cuda)
 fate-faults-devices:      REF = 8 errors are told
 fate-faults-others:       REF = others are refused
-fate-faults-ranges:       REF = 4
 fate-faults-alloc: NEED = DETAILLOSS_FILTER MAD_FILTER BLOCKSMOOTH_FILTER VMAF_FILTER
 $(FAULTS_CUDA): NEED = BLIINDS_CUDA_FILTER SSIM_CUDA_FILTER DETAILLOSS_CUDA_FILTER MAD_CUDA_FILTER \
                        BLOCKSMOOTH_CUDA_FILTER HWUPLOAD_CUDA_FILTER

@@ -149,12 +149,6 @@ faults_cropped(){
     done | paste -sd ' '
 }
 
-# Frames on the GPU cannot be converted: mad_cuda takes each range as it is, as mad does.
-faults_ranges(){
-    succeeds delay=5 -lavfi "${clip},trim=end_frame=4,split[a][b];\
-[a]setrange=limited,hwupload[c];[b]setrange=full,hwupload[d];[c][d]mad_cuda,${print}" ${to_null} | grep -c score
-}
-
 # What is wrong with the devices is said.
 faults_devices(){
     told=0

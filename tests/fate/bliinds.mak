@@ -46,7 +46,6 @@ $(BLIINDS_ONELINE): CMP = oneline
 # Formats, ranges, layouts in memory and threads, sizes that change.
 $(eval $(call FORMATS_TEST,bliinds-formats,formats bliinds=features=1 70x46))
 $(eval $(call PROGRAM_TEST,bliinds-ranges,filter_matrix ranges bliinds=features=1 70x46,13 cases))
-$(eval $(call PROGRAM_TEST,bliinds-black,filter_matrix black bliinds=features=1 70x46 321x243,10 cases))
 $(eval $(call PROGRAM_TEST,bliinds-layouts,filter_matrix layouts bliinds=features=1 321x243 70x46 4x4,168 cases))
 
 # The choice of the worst blocks, of made-up statistics, against a sort.
@@ -54,7 +53,7 @@ $(eval $(call PROGRAM_TEST,bliinds-cuda-pool,bliinds_cuda,all as by a sort))
 fate-bliinds-cuda-pool: RUN = run libavfilter/tests/bliinds_cuda$(EXESUF) pool
 $(eval $(call PROGRAM_TEST,bliinds-cuda-api,bliinds_cuda,the same scores))
 
-FATE_BLIINDS += $(BLIINDS_ONELINE) $(addprefix fate-bliinds-,black blocks formats layouts ranges)
+FATE_BLIINDS += $(BLIINDS_ONELINE) $(addprefix fate-bliinds-,blocks formats layouts ranges)
 FATE_BLIINDS_CUDA = $(FATE_BLIINDS_TWINS) $(addprefix fate-bliinds-cuda-,api pool)
 
 $(FATE_BLIINDS):      NEED = FFPROBE PNG_DECODER $(NEED_ALSO)

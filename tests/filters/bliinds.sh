@@ -94,14 +94,14 @@ which_frames(){
     sed 's/ score:.*//' ${tmp}/stats
     ffmpeg -lavfi "${source},${bliinds}=n_subsample=3:enable='gte(n,4)',${print}" ${to_null} | scored_frames
     # of every eight one, and as many at each place
-    ffmpeg -lavfi testsrc2=s=16x16:r=100:d=40,format=yuv420p,${bliinds}=n_subsample=8:f=${tmp}/stats ${to_null}
+    ffmpeg -lavfi testsrc2=s=16x16:r=100:d=8,format=yuv420p,${bliinds}=n_subsample=8:f=${tmp}/stats ${to_null}
     sed 's/n:\([0-9]*\).*/\1/' ${tmp}/stats | awk '
         { run = int(($1 - 1) / 8); if (run != NR - 1) wrong++; nb[($1 - 1) % 8]++ }
         END {
             for (i = 0; i < 8; i++)
-                if (nb[i] < NR / 8 - 4 * sqrt(NR / 8) || nb[i] > NR / 8 + 4 * sqrt(NR / 8))
+                if (nb[i] < NR / 8 - 3 * sqrt(NR / 8) || nb[i] > NR / 8 + 3 * sqrt(NR / 8))
                     wrong++
-            print NR " frames of 4000, " wrong + 0 " wrong"
+            print NR " frames of 800, " wrong + 0 " wrong"
         }'
     head -n 8 ${tmp}/stats | sed 's/ .*//' | xargs
 }

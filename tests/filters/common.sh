@@ -167,6 +167,12 @@ agree(){ # table how-the-row-begins [relative-tolerance absolute-tolerance]
         END { print good + 0 " values agree" }'
 }
 
+# The first part of a file, which may not be there.
+part_of(){ # file percent
+    size=$(wc -c < $1)
+    head -c $((${size:-0} * $2 / 100)) $1
+}
+
 # Frames of a stream whose size changes, for which ffmpeg rebuilds the graph: ${tmp}/%d.pgm.
 pictures_of(){ # size:number...
     first=1

@@ -424,7 +424,8 @@ ptx(){ # filter [built] compiler flags
         done
         set -- "$@" -gencode arch=compute_${gpu},code=sm_${gpu} -O2 -std=c++11 -m64 -ptx
         echo "#define __builtin_fmaf(a, b, c) ((a) * (b) + (c))" > ${tmp}/unfused.h
-        unfused="-include ${tmp}/unfused.h" ;;
+        # one PTX for all: it compiles long, and two operations are as good as a fused one
+        unfused="-include ${tmp}/unfused.h" made=${tmp}/unfused ;;
     esac
     test ${made} != ${tmp}/ptx || "$@" -o ${made} ${source} || return
     "$@" ${unfused} -o ${tmp}/unfused ${source} || return

@@ -25,7 +25,7 @@ log_stdout(){
     ffmpeg -i ${pictures}/flat0_64x64.pgm -vf ${gray}${bliinds}=log_path=- ${to_null} |
         jq -c '.aggregate_metrics, .pooled_metrics.score'
     # any number of filters may have it
-    ffmpeg ${clip},${bliinds}=f=-${download},${bliinds}=f=- ${to_null} | grep -c ^n:
+    ffmpeg ${clip},trim=end_frame=10,${bliinds}=f=-${download},${bliinds}=f=- ${to_null} | grep -c ^n:
 }
 
 # A log tells whether the end of the input was seen.
