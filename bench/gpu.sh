@@ -188,7 +188,8 @@ clips=()
 for clip; do
     # a clip that is read again and again starts the decoder anew each time
     clips+=("$tmp/${clip##*/}")
-    ff -v error -stream_loop -1 -i "$clip" -map 0:v -c copy -frames:v $((5 * frames + 64)) "${clips[-1]}"
+    ff -v error -stream_loop -1 -i "$clip" -map 0:v -c copy -frames:v $((5 * frames + 64)) \
+        "${clips[-1]}"
 done
 for part in ${PARTS:-${1:+streams ten} kernels}; do
     $part
