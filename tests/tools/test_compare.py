@@ -240,6 +240,14 @@ def stand_in(pattern, command):
     return path
 
 
+def test_messages_between(compare):
+    """A decoder's thread may write in the middle of what showinfo tells of a frame."""
+    video('source.mkv', seconds=1)
+    broken = f"{FFMPEG} \"$@\" 2> log; status=$?; sed '/color_range/s/ color_space/\\n&/' log >&2; exit $status"
+    code, said, _ = compare('source.mkv', 'source.mkv', '-m', 'ssim', program=stand_in('*showinfo*', broken))
+    assert code == 0 and said[1] == 'source.mkv: 25 frames compared'
+
+
 def test_what_it_lacks(compare):
     video('source.mkv', seconds=1)
     few = stand_in('*-filters*', "echo ' ssim scale'")
