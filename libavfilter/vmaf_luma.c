@@ -35,25 +35,21 @@
 
 enum { REFERENCE, ENCODE, PICTURES };
 
-/// A row of weighed coefficients, from the column left of what is summed to the one right of it.
-typedef struct Row {
-    int32_t *value[VMAF_ADM_PARTS][VMAF_ADM_BANDS];
-    int32_t *near[VMAF_ADM_PARTS];      ///< masks around it, over the bands
-    int32_t *here[VMAF_ADM_PARTS];      ///< what masks at its own place is so much more
-} Row;
-
 typedef struct Job {
-    int32_t *column[2];                 ///< blurred or filtered columns
-    int32_t *low;                       ///< the next scale's samples
-    int32_t *band[PICTURES][VMAF_ADM_BANDS];
+    void *column[2];                    ///< filtered columns: low and high frequencies
+    void *low;                          ///< the next scale's samples
+    uint8_t *band;                      ///< rows of VMAF_ADM_BANDS of reference, then of encode
     int32_t *is_aligned, *threshold;
-    Row row[3];                         ///< row y is in y % 3
+    int32_t *part[3];                   ///< rows of enum VMAFADMRow; row y is in y % 3
     uint64_t cube[VMAF_ADM_SUMS][VMAF_ADM_BANDS], sad;
 } Job;
 
 struct VMAFLuma {
     int depth, has_avx2, nb_jobs;
-    int32_t *image[VMAF_ADM_SCALES][PICTURES];  ///< int16_t of scale 1
+    VMAFADMDSP dsp[VMAF_ADM_SCALES];
+    ptrdiff_t stride;                   ///< of bands and parts, in bytes
+    ptrdiff_t image_stride[VMAF_ADM_SCALES];
+    uint8_t *image[VMAF_ADM_SCALES][PICTURES];  ///< bands of low frequencies of the scale before
     Job *job;
     VMAFMemory memory;
 
@@ -64,70 +60,83 @@ struct VMAFLuma {
 
 // ---- loops of ADM ----
 
-#define SPLIT_COLUMNS(name, type, sum_type, shift_sum)                                      \
-static av_always_inline void name(int32_t *restrict dst, const void *const line[4],         \
-                                  const int tap[4], int offset, int shift, int w)           \
-{                                                                                           \
-    const type *a = line[0], *b = line[1], *c = line[2], *d = line[3];                      \
-    const int t0 = tap[0], t1 = tap[1], t2 = tap[2], t3 = tap[3];                           \
-                                                                                            \
-    for (int x = 0; x < w; x++)                                                             \
-        dst[x] = shift_sum((sum_type)a[x] * t0 + (sum_type)b[x] * t1 +                      \
-                           (sum_type)c[x] * t2 + (sum_type)d[x] * t3 - offset, shift);      \
-}
-
 #define SHIFT_INT(sum, shift) ((sum) + ((1 << (shift)) >> 1) >> (shift))
 
-SPLIT_COLUMNS(split_columns8,  uint8_t,  int,     SHIFT_INT)
-SPLIT_COLUMNS(split_columns16, uint16_t, int,     SHIFT_INT)
-SPLIT_COLUMNS(split_columns1,  int16_t,  int,     SHIFT_INT)
-SPLIT_COLUMNS(split_columns2,  int32_t,  int64_t, vmaf_adm_shift)
+#define SPLIT_COLUMNS(name, type, dst_type, sum_type, offset, shift, shift_sum)             \
+static void name(void *low, void *high, const void *const line[4], int depth, int w)        \
+{                                                                                           \
+    static const int taps[2][4] = { VMAF_ADM_LOW, VMAF_ADM_HIGH };                          \
+                                                                                            \
+    for (int i = 0; i < 2; i++) {                                                           \
+        const type *a = line[0], *b = line[1], *c = line[2], *d = line[3];                  \
+        const int t0 = taps[i][0], t1 = taps[i][1], t2 = taps[i][2], t3 = taps[i][3];       \
+        const int centre = i ? 0 : offset;                                                  \
+        dst_type *restrict dst = i ? high : low;                                            \
+                                                                                            \
+        for (int x = 0; x < w; x++)                                                         \
+            dst[x] = shift_sum((sum_type)a[x] * t0 + (sum_type)b[x] * t1 +                  \
+                               (sum_type)c[x] * t2 + (sum_type)d[x] * t3 - centre, shift);  \
+    }                                                                                       \
+}
 
-/// Filter a row: coefficient x from src[2 * x - 1] on.
-#define SPLIT_ROW(name, type, shift_sum)                                                    \
-static av_always_inline void name(int32_t *restrict low, int32_t *restrict high,            \
-                                  const int32_t *restrict src, int shift, int w)            \
+SPLIT_COLUMNS(split_columns8, uint8_t, int16_t, int, VMAF_ADM_LOW_SUM << 7, 8, SHIFT_INT)
+SPLIT_COLUMNS(split_columns16, uint16_t, int16_t, int, VMAF_ADM_LOW_SUM << (depth - 1), depth,
+              SHIFT_INT)
+SPLIT_COLUMNS(split_columns_next, int16_t, int32_t, int,     0, 0,  SHIFT_INT)
+SPLIT_COLUMNS(split_columns_wide, int32_t, int32_t, int64_t, 0, 16, vmaf_adm_shift)
+
+#define SPLIT_ROW(name, type, sum_type, shift_sum)                                          \
+static av_always_inline void name ## _loop(type *restrict low, type *restrict high,         \
+                                           const type *restrict src, int shift, int w)      \
 {                                                                                           \
     static const int l[4] = VMAF_ADM_LOW, h[4] = VMAF_ADM_HIGH;                             \
                                                                                             \
     for (int x = 0; x < w; x++) {                                                           \
-        const type a = src[2 * x - 1], b = src[2 * x];                                      \
-        const type c = src[2 * x + 1], d = src[2 * x + 2];                                  \
+        const sum_type a = src[2 * x - 1], b = src[2 * x];                                  \
+        const sum_type c = src[2 * x + 1], d = src[2 * x + 2];                              \
                                                                                             \
         low[x]  = shift_sum(a * l[0] + b * l[1] + c * l[2] + d * l[3], shift);              \
         high[x] = shift_sum(a * h[0] + b * h[1] + c * h[2] + d * h[3], shift);              \
     }                                                                                       \
-}
-
-SPLIT_ROW(split_row0, int,     SHIFT_INT)
-SPLIT_ROW(split_row,  int64_t, vmaf_adm_shift)
-
-/// Whether reference and encode point to the same side.
-#define ALIGN_ROW(name, type)                                                               \
-static av_always_inline void name(int32_t *restrict dst,                                    \
-                                  const int32_t *restrict rh, const int32_t *restrict rv,   \
-                                  const int32_t *restrict eh, const int32_t *restrict ev, int w) \
+}                                                                                           \
+                                                                                            \
+static void name(void *low, void *high, const void *src, int shift, int w)                  \
 {                                                                                           \
-    for (int x = 0; x < w; x++)                                                             \
-        dst[x] = vmaf_adm_is_aligned((type)rh[x] * eh[x] + (type)rv[x] * ev[x],             \
-                                     (type)rh[x] * rh[x] + (type)rv[x] * rv[x],             \
-                                     (type)eh[x] * eh[x] + (type)ev[x] * ev[x]);            \
+    name ## _loop(low, high, src, shift, w);                                                \
 }
 
-ALIGN_ROW(align_row0, int)
-ALIGN_ROW(align_row,  int64_t)
+SPLIT_ROW(split_row0, int16_t, int,     SHIFT_INT)
+SPLIT_ROW(split_row,  int32_t, int64_t, vmaf_adm_shift)
 
-/// Split the coefficients of a band to their weighed parts, and add what these mask. Compilers
-/// make vectors only of what is restricted among the parameters.
-#define PART_ROW(name, kept_of, weigh, mask)                                                \
-static av_always_inline void name(int32_t *restrict kept, int32_t *restrict added,          \
-                                  int32_t *restrict kept_near, int32_t *restrict kept_here, \
-                                  int32_t *restrict added_near,                             \
-                                  int32_t *restrict added_here,                             \
-                                  const int32_t *restrict reference,                        \
-                                  const int32_t *restrict encode,                           \
-                                  const int32_t *restrict is_aligned,                       \
-                                  int band, int weight, int w)                              \
+#define BAND(type, picture, band)                                                           \
+    ((const type *)(bands + ((picture) * VMAF_ADM_BANDS + (band)) * stride))
+
+#define ALIGN_ROW(name, type, product_type)                                                 \
+static void name(int32_t *restrict dst, const uint8_t *bands, ptrdiff_t stride, int w)      \
+{                                                                                           \
+    const type *rh = BAND(type, REFERENCE, VMAF_ADM_H), *rv = BAND(type, REFERENCE, VMAF_ADM_V); \
+    const type *eh = BAND(type, ENCODE,    VMAF_ADM_H), *ev = BAND(type, ENCODE,    VMAF_ADM_V); \
+                                                                                            \
+    for (int x = 0; x < w; x++)                                                             \
+        dst[x] = -vmaf_adm_is_aligned((product_type)rh[x] * eh[x] + (product_type)rv[x] * ev[x],   \
+                                      (product_type)rh[x] * rh[x] + (product_type)rv[x] * rv[x],   \
+                                      (product_type)eh[x] * eh[x] + (product_type)ev[x] * ev[x]);  \
+}
+
+ALIGN_ROW(align_row0, int16_t, int)
+ALIGN_ROW(align_row,  int32_t, int64_t)
+
+/// Compilers make vectors only of what is restricted among the parameters.
+#define PART_ROW(name, type, kept_of, weigh, mask)                                          \
+static av_always_inline void name ## _loop(int32_t *restrict kept, int32_t *restrict added, \
+                                           int32_t *restrict kept_near,                     \
+                                           int32_t *restrict kept_here,                     \
+                                           int32_t *restrict added_near,                    \
+                                           int32_t *restrict added_here,                    \
+                                           const type *restrict reference,                  \
+                                           const type *restrict encode,                     \
+                                           const int32_t *restrict is_aligned,              \
+                                           int band, int weight, int w)                     \
 {                                                                                           \
     for (int x = 0; x < w; x++) {                                                           \
         const int part = kept_of(reference[x], encode[x], is_aligned[x]);                   \
@@ -136,188 +145,215 @@ static av_always_inline void name(int32_t *restrict kept, int32_t *restrict adde
         const int kept_centre  = mask(k, band, &kept_around);                               \
         const int added_centre = mask(a, band, &added_around);                              \
                                                                                             \
-        kept[x]        = k;                                                                 \
-        added[x]       = a;                                                                 \
-        kept_near[x]  += kept_around;                                                       \
-        kept_here[x]  += kept_centre - kept_around;                                         \
-        added_near[x] += added_around;                                                      \
-        added_here[x] += added_centre - added_around;                                       \
+        kept[x]       = k;                                                                  \
+        added[x]      = a;                                                                  \
+        kept_near[x]  = kept_around                 + (band ? kept_near[x]  : 0);           \
+        kept_here[x]  = kept_centre - kept_around   + (band ? kept_here[x]  : 0);           \
+        added_near[x] = added_around                + (band ? added_near[x] : 0);           \
+        added_here[x] = added_centre - added_around + (band ? added_here[x] : 0);           \
     }                                                                                       \
+}                                                                                           \
+                                                                                            \
+static void name(int32_t *dst, const uint8_t *bands, ptrdiff_t stride,                      \
+                 const int32_t *is_aligned, const uint32_t weight[VMAF_ADM_BANDS], int w)   \
+{                                                                                           \
+    for (int band = 0; band < VMAF_ADM_BANDS; band++)                                       \
+        name ## _loop(vmaf_adm_row(dst, stride, VMAF_ADM_VALUE(VMAF_ADM_KEPT, band)),       \
+                      vmaf_adm_row(dst, stride, VMAF_ADM_VALUE(VMAF_ADM_ADDED, band)),      \
+                      vmaf_adm_row(dst, stride, VMAF_ADM_NEAR(VMAF_ADM_KEPT)),              \
+                      vmaf_adm_row(dst, stride, VMAF_ADM_HERE(VMAF_ADM_KEPT)),              \
+                      vmaf_adm_row(dst, stride, VMAF_ADM_NEAR(VMAF_ADM_ADDED)),             \
+                      vmaf_adm_row(dst, stride, VMAF_ADM_HERE(VMAF_ADM_ADDED)),             \
+                      BAND(type, REFERENCE, band), BAND(type, ENCODE, band), is_aligned,    \
+                      band, weight[band], w);                                               \
 }
 
 #define WEIGH0(x, weight)   ((x) * (weight))
 #define MASK(x, band, near) vmaf_adm_mask(x, near)
 
-PART_ROW(part_row0, vmaf_adm_kept0, WEIGH0,         vmaf_adm_mask0)
-PART_ROW(part_row,  vmaf_adm_kept,  vmaf_adm_weigh, MASK)
+PART_ROW(part_row0, int16_t, vmaf_adm_kept0, WEIGH0,         vmaf_adm_mask0)
+PART_ROW(part_row,  int32_t, vmaf_adm_kept,  vmaf_adm_weigh, MASK)
 
-/// What masks: sums over 3x3.
-static av_always_inline void threshold_row(int32_t *restrict dst, const int32_t *restrict above,
-                                           const int32_t *restrict row,
-                                           const int32_t *restrict below,
-                                           const int32_t *restrict here, int w)
+static void threshold_row(int32_t *restrict dst, const int32_t *above, const int32_t *row,
+                          const int32_t *below, const int32_t *here, int w)
 {
     for (int x = 0; x < w; x++)
         dst[x] = above[x - 1] + above[x] + above[x + 1] + row[x - 1] + row[x] + row[x + 1] +
                  below[x - 1] + below[x] + below[x + 1] + here[x];
 }
 
+static uint64_t cube_row(const int32_t *value, const int32_t *threshold, int unit,
+                         int square_shift, int shift, int w)
+{
+    uint64_t sum = 0;
+
+    for (int x = 0; x < w; x++)
+        sum += vmaf_adm_cube(value[x], (int)((uint32_t)threshold[x] << unit), square_shift, shift);
+    return sum;
+}
+
+static uint64_t source_row0(const void *src, int square_shift, int shift, int w)
+{
+    const int16_t *value = src;
+    uint64_t sum = 0;
+
+    for (int x = 0; x < w; x++)
+        sum += vmaf_adm_cube_source0(value[x]);
+    return sum;
+}
+
+static uint64_t source_row(const void *src, int square_shift, int shift, int w)
+{
+    const int32_t *value = src;
+    uint64_t sum = 0;
+
+    for (int x = 0; x < w; x++)
+        sum += vmaf_adm_cube_source(value[x], square_shift, shift);
+    return sum;
+}
+
+av_cold void ff_vmaf_adm_dsp_init(VMAFADMDSP dsp[VMAF_ADM_SCALES], int depth)
+{
+    dsp[0] = (VMAFADMDSP){
+        .split_columns = depth == 8 ? split_columns8 : split_columns16,
+        .split_row     = split_row0,
+        .align_row     = align_row0,
+        .part_row      = part_row0,
+        .source_row    = source_row0,
+        .threshold_row = threshold_row,
+        .cube_row      = cube_row,
+    };
+    for (int scale = 1; scale < VMAF_ADM_SCALES; scale++)
+        dsp[scale] = (VMAFADMDSP){
+            .split_columns = scale == 1 ? split_columns_next : split_columns_wide,
+            .split_row     = split_row,
+            .align_row     = align_row,
+            .part_row      = part_row,
+            .source_row    = source_row,
+            .threshold_row = threshold_row,
+            .cube_row      = cube_row,
+        };
+#if ARCH_X86
+    ff_vmaf_adm_dsp_init_x86(dsp, depth);
+#endif
+}
+
 // ---- ADM ----
 
+/// Bytes of a band's sample.
+static size_t band_size(const VMAFADMScale *sc)
+{
+    return sc->scale ? sizeof(int32_t) : sizeof(int16_t);
+}
+
 /// Row y of a scale's picture.
-static av_always_inline void *picture_row(const VMAFLuma *s, int scale, int w, int picture, int y)
+static uint8_t *picture_row(const VMAFLuma *s, int scale, int picture, int y)
 {
     const AVFrame *frame = s->frame[picture];
 
-    return !scale     ? frame->data[0] + y * (ptrdiff_t)frame->linesize[0] :
-           scale == 1 ? (void *)((int16_t *)s->image[1][picture] + y * (size_t)w) :
-                        s->image[scale][picture] + y * (size_t)w;
+    return scale ? s->image[scale][picture] + y * s->image_stride[scale] :
+                   frame->data[0] + y * (ptrdiff_t)frame->linesize[0];
 }
 
-static av_always_inline void split_columns(const VMAFLuma *s, int32_t *dst,
-                                           const void *const line[4], int is_high)
+/// Make the samples beside a row.
+static void mirror_row(uint8_t *row, size_t size, int w)
 {
-    static const int taps[2][4] = { VMAF_ADM_LOW, VMAF_ADM_HIGH };
-    const int scale  = s->scale->scale, w = s->scale->width;
-    const int offset = is_high ? 0 : VMAF_ADM_LOW_SUM << (s->depth - 1);
-
-    if (!scale && s->depth == 8)
-        split_columns8(dst, line, taps[is_high], offset, 8, w);
-    else if (!scale)
-        split_columns16(dst, line, taps[is_high], offset, s->depth, w);
-    else if (scale == 1)
-        split_columns1(dst, line, taps[is_high], 0, 0, w);
-    else
-        split_columns2(dst, line, taps[is_high], 0, 16, w);
-    dst[-1] = dst[1];
-    for (int i = w; i < w + 2; i++)
-        dst[i] = dst[vmaf_adm_mirror(i, w)];
-}
-
-static av_always_inline void split_rows(const VMAFADMScale *sc, int32_t *low, int32_t *high,
-                                        const int32_t *src)
-{
-    if (sc->scale)
-        split_row(low, high, src, sc->scale == 2 ? 16 : 15, sc->w);
-    else
-        split_row0(low, high, src, 16, sc->w);
+    memcpy(row - size, row + size, size);
+    for (int x = w; x < w + 2; x++)
+        memcpy(row + x * size, row + vmaf_adm_mirror(x, w) * size, size);
 }
 
 /// Row y of the bands of both pictures and, of a job's own, of the next scale's pictures.
-static av_always_inline void make_bands(const VMAFLuma *s, Job *job, int y, int is_own,
-                                        int has_detail)
+static void make_bands(const VMAFLuma *s, Job *job, int y, int is_own, int has_detail)
 {
     const VMAFADMScale *sc = s->scale;
-    const int next = sc->scale + 1;
+    const VMAFADMDSP *dsp  = &s->dsp[sc->scale];
+    const int next = sc->scale + 1, shift = sc->scale & 1 ? 15 : 16;
+    const size_t size = band_size(sc);
 
     for (int p = 0; p < PICTURES; p++) {
-        int32_t **band = job->band[p];
+        uint8_t *band = job->band + p * VMAF_ADM_BANDS * s->stride;
+        void *low = is_own && next < VMAF_ADM_SCALES ? picture_row(s, next, p, y) : job->low;
         const void *line[4];
 
         for (int i = 0; i < 4; i++)
-            line[i] = picture_row(s, sc->scale, sc->width, p,
-                                  vmaf_adm_mirror(2 * y - 1 + i, sc->height));
-        split_columns(s, job->column[0], line, 0);
-        split_rows(sc, job->low, band[VMAF_ADM_V], job->column[0]);
+            line[i] = picture_row(s, sc->scale, p, vmaf_adm_mirror(2 * y - 1 + i, sc->height));
+        dsp->split_columns(job->column[0], job->column[1], line, s->depth, sc->width);
+        mirror_row(job->column[0], size, sc->width);
+        dsp->split_row(low, band + VMAF_ADM_V * s->stride, job->column[0], shift, sc->w);
         if (has_detail) {
-            split_columns(s, job->column[1], line, 1);
-            split_rows(sc, band[VMAF_ADM_H], band[VMAF_ADM_D], job->column[1]);
-        }
-        if (is_own && next == 1) {
-            int16_t *dst = picture_row(s, next, sc->w, p, y);
-
-            for (int x = 0; x < sc->w; x++)
-                dst[x] = job->low[x];
-        } else if (is_own && next < VMAF_ADM_SCALES) {
-            memcpy(picture_row(s, next, sc->w, p, y), job->low, sc->w * sizeof(*job->low));
+            mirror_row(job->column[1], size, sc->width);
+            dsp->split_row(band + VMAF_ADM_H * s->stride, band + VMAF_ADM_D * s->stride,
+                           job->column[1], shift, sc->w);
         }
     }
 }
 
-/// Row y of the parts of all bands.
-static av_always_inline void make_row(const VMAFLuma *s, Job *job, int y)
+/// Row y of the parts of all bands, from the column left of what is summed to the one right of it.
+static void make_parts(const VMAFLuma *s, Job *job, int y)
 {
     const VMAFADMScale *sc = s->scale;
-    const Row *row = &job->row[y % 3];
+    const VMAFADMDSP *dsp  = &s->dsp[sc->scale];
     const int from = FFMAX(sc->left - 1, 0), w = FFMIN(sc->right + 1, sc->w) - from;
-    int32_t *const *r = job->band[REFERENCE], *const *e = job->band[ENCODE];
+    const uint8_t *bands = job->band + from * band_size(sc);
+    int32_t *dst = job->part[y % 3];
 
-    if (sc->scale)
-        align_row(job->is_aligned + from, r[VMAF_ADM_H] + from, r[VMAF_ADM_V] + from,
-                  e[VMAF_ADM_H] + from, e[VMAF_ADM_V] + from, w);
-    else
-        align_row0(job->is_aligned + from, r[VMAF_ADM_H] + from, r[VMAF_ADM_V] + from,
-                   e[VMAF_ADM_H] + from, e[VMAF_ADM_V] + from, w);
-    for (int part = 0; part < VMAF_ADM_PARTS; part++) {
-        memset(row->near[part] + from, 0, w * sizeof(int32_t));
-        memset(row->here[part] + from, 0, w * sizeof(int32_t));
-    }
-#define PART_ROW_OF(name, band)                                                             \
-    name(row->value[VMAF_ADM_KEPT][band] + from, row->value[VMAF_ADM_ADDED][band] + from,   \
-         row->near[VMAF_ADM_KEPT] + from,  row->here[VMAF_ADM_KEPT] + from,                 \
-         row->near[VMAF_ADM_ADDED] + from, row->here[VMAF_ADM_ADDED] + from,                \
-         r[band] + from, e[band] + from, job->is_aligned + from, band, sc->weight[band], w)
-    for (int band = 0; band < VMAF_ADM_BANDS; band++)
-        if (sc->scale)
-            PART_ROW_OF(part_row, band);
-        else if (band == VMAF_ADM_D)
-            PART_ROW_OF(part_row0, VMAF_ADM_D);
-        else
-            PART_ROW_OF(part_row0, band);
+    dsp->align_row(job->is_aligned, bands, s->stride, w);
+    dsp->part_row(dst + from, bands, s->stride, job->is_aligned, sc->weight, w);
     for (int part = 0; part < VMAF_ADM_PARTS && !sc->left; part++) {
-        int32_t *near = row->near[part];
+        int32_t *near = vmaf_adm_row(dst, s->stride, VMAF_ADM_NEAR(part));
 
         near[-1]    = near[1];
         near[sc->w] = near[sc->w - 1];
     }
 }
 
-static av_always_inline void add_source(const VMAFADMScale *sc, Job *job)
+static void add_source(const VMAFLuma *s, Job *job)
 {
-    for (int band = 0; band < VMAF_ADM_BANDS; band++) {
-        const int32_t *src     = job->band[REFERENCE][band];
-        const int square_shift = sc->square_shift[VMAF_ADM_SOURCE][band];
-        const int shift        = sc->cube_shift[VMAF_ADM_SOURCE][band];
-        uint64_t sum = 0;
+    const VMAFADMScale *sc = s->scale;
 
-        if (sc->scale)
-            for (int x = sc->left; x < sc->right; x++)
-                sum += vmaf_adm_cube_source(src[x], square_shift, shift);
-        else
-            for (int x = sc->left; x < sc->right; x++)
-                sum += vmaf_adm_cube_source0(src[x]);
+    for (int band = 0; band < VMAF_ADM_BANDS; band++) {
+        const uint64_t sum =
+            s->dsp[sc->scale].source_row(job->band + band * s->stride + sc->left * band_size(sc),
+                                         sc->square_shift[VMAF_ADM_SOURCE][band],
+                                         sc->cube_shift[VMAF_ADM_SOURCE][band],
+                                         sc->right - sc->left);
+
         job->cube[VMAF_ADM_SOURCE][band] +=
             vmaf_adm_round_row(sum, sc->row_shift[VMAF_ADM_SOURCE]);
     }
 }
 
 /// Add row y of the parts, of which the rows around it are known.
-static av_always_inline void add_parts(const VMAFADMScale *sc, Job *job, int y)
+static void add_parts(const VMAFLuma *s, Job *job, int y)
 {
-    const Row *above = &job->row[vmaf_adm_mirror(y - 1, sc->h) % 3], *row = &job->row[y % 3];
-    const Row *below = &job->row[vmaf_adm_mirror(y + 1, sc->h) % 3];
+    const VMAFADMScale *sc = s->scale;
+    const VMAFADMDSP *dsp  = &s->dsp[sc->scale];
+    const int w = sc->right - sc->left;
+    int32_t *row[3];
 
-    const int left = sc->left;
-
+    for (int i = 0; i < 3; i++)
+        row[i] = job->part[vmaf_adm_mirror(y - 1 + i, sc->h) % 3] + sc->left;
     for (int part = 0; part < VMAF_ADM_PARTS; part++) {
-        threshold_row(job->threshold + left, above->near[!part] + left, row->near[!part] + left,
-                      below->near[!part] + left, row->here[!part] + left, sc->right - left);
-        for (int band = 0; band < VMAF_ADM_BANDS; band++) {
-            const int32_t *value   = row->value[part][band];
-            const int unit         = sc->scale ? 0 : band == VMAF_ADM_D ? 12 : 10;
-            const int square_shift = sc->square_shift[part][band];
-            const int shift        = sc->cube_shift[part][band];
-            uint64_t sum = 0;
+        const int near = VMAF_ADM_NEAR(!part);
 
-            for (int x = sc->left; x < sc->right; x++)
-                sum += vmaf_adm_cube(value[x], (int)((uint32_t)job->threshold[x] << unit),
-                                     square_shift, shift);
+        dsp->threshold_row(job->threshold, vmaf_adm_row(row[0], s->stride, near),
+                           vmaf_adm_row(row[1], s->stride, near),
+                           vmaf_adm_row(row[2], s->stride, near),
+                           vmaf_adm_row(row[1], s->stride, VMAF_ADM_HERE(!part)), w);
+        for (int band = 0; band < VMAF_ADM_BANDS; band++) {
+            const int unit = sc->scale ? 0 : band == VMAF_ADM_D ? 12 : 10;
+            const uint64_t sum =
+                dsp->cube_row(vmaf_adm_row(row[1], s->stride, VMAF_ADM_VALUE(part, band)),
+                              job->threshold, unit, sc->square_shift[part][band],
+                              sc->cube_shift[part][band], w);
+
             job->cube[part][band] += vmaf_adm_round_row(sum, sc->row_shift[part]);
         }
     }
 }
 
-static av_always_inline int adm_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
+static int adm_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 {
     const VMAFLuma *s      = arg;
     const VMAFADMScale *sc = s->scale;
@@ -333,16 +369,14 @@ static av_always_inline int adm_slice(AVFilterContext *ctx, void *arg, int jobnr
         if (y < sc->h && (is_own || has_detail))
             make_bands(s, job, y, is_own, has_detail);
         if (y < sc->h && has_detail)
-            make_row(s, job, y);
+            make_parts(s, job, y);
         if (is_own && y >= sc->top && y < sc->bottom)
-            add_source(sc, job);
+            add_source(s, job);
         if (y > start && y > sc->top && y <= sc->bottom)
-            add_parts(sc, job, y - 1);
+            add_parts(s, job, y - 1);
     }
     return 0;
 }
-
-VMAF_JOB_FORMS(adm_slice)
 
 void ff_vmaf_adm(VMAFLuma *s, AVFilterContext *ctx, const AVFrame *reference,
                  const AVFrame *encode, const VMAFADMScale scale[VMAF_ADM_SCALES],
@@ -355,7 +389,7 @@ void ff_vmaf_adm(VMAFLuma *s, AVFilterContext *ctx, const AVFrame *reference,
         const int nb_jobs = FFMIN(s->nb_jobs, scale[i].h);
 
         s->scale = &scale[i];
-        ff_filter_execute(ctx, VMAF_JOB(s, adm_slice), s, NULL, nb_jobs);
+        ff_filter_execute(ctx, adm_slice, s, NULL, nb_jobs);
         for (int job = 0; job < nb_jobs; job++)
             for (int part = 0; part < VMAF_ADM_SUMS; part++)
                 for (int band = 0; band < VMAF_ADM_BANDS; band++)
@@ -401,8 +435,7 @@ static av_always_inline int motion_slice(AVFilterContext *ctx, void *arg, int jo
 
         for (int p = 0; p < PICTURES; p++)
             for (int i = 0; i < VMAF_MOTION_TAPS; i++)
-                line[p][i] = picture_row(s, 0, w, p,
-                                         vmaf_mirror(y + i - VMAF_MOTION_TAPS / 2, h));
+                line[p][i] = picture_row(s, 0, p, vmaf_mirror(y + i - VMAF_MOTION_TAPS / 2, h));
         if (s->depth == 8)
             blur_columns8(half, odd, line[ENCODE], line[REFERENCE], 8, w);
         else
@@ -441,23 +474,16 @@ uint64_t ff_vmaf_motion(VMAFLuma *s, AVFilterContext *ctx, const AVFrame *before
 
 // ---- set-up ----
 
-static av_cold void init_job(VMAFMemory *m, Job *job, int w)
+static av_cold void init_job(VMAFMemory *m, Job *job, int w, ptrdiff_t stride)
 {
     for (int i = 0; i < 2; i++)
-        job->column[i] = vmaf_alloc(m, 2 * w, sizeof(int32_t));
-    job->low        = vmaf_alloc(m, w, sizeof(int32_t));
-    job->is_aligned = vmaf_alloc(m, w, sizeof(int32_t));
-    job->threshold  = vmaf_alloc(m, w, sizeof(int32_t));
-    for (int band = 0; band < VMAF_ADM_BANDS; band++) {
-        for (int p = 0; p < PICTURES; p++)
-            job->band[p][band] = vmaf_alloc(m, w, sizeof(int32_t));
-        for (int i = 0; i < 3 * VMAF_ADM_PARTS; i++)
-            job->row[i % 3].value[i / 3][band] = vmaf_alloc(m, w, sizeof(int32_t));
-    }
-    for (int i = 0; i < 3 * VMAF_ADM_PARTS; i++) {
-        job->row[i % 3].near[i / 3] = vmaf_alloc(m, w, sizeof(int32_t));
-        job->row[i % 3].here[i / 3] = vmaf_alloc(m, w, sizeof(int32_t));
-    }
+        job->column[i] = vmaf_alloc(m, w, sizeof(int32_t));
+    job->low        = vmaf_alloc(m, 1, stride);
+    job->is_aligned = vmaf_alloc(m, 1, stride);
+    job->threshold  = vmaf_alloc(m, 1, stride);
+    job->band       = vmaf_alloc(m, PICTURES * VMAF_ADM_BANDS, stride);
+    for (int i = 0; i < 3; i++)
+        job->part[i] = vmaf_alloc(m, VMAF_ADM_ROWS, stride);
 }
 
 av_cold int ff_vmaf_luma_init(VMAFLuma **ps, AVFilterContext *ctx, int width, int height,
@@ -468,18 +494,22 @@ av_cold int ff_vmaf_luma_init(VMAFLuma **ps, AVFilterContext *ctx, int width, in
 
     if (!s)
         return AVERROR(ENOMEM);
+    ff_vmaf_adm_dsp_init(s->dsp, depth);
     s->has_avx2 = VMAF_HAS_AVX2;
     s->depth    = depth;
     s->nb_jobs  = ff_filter_get_nb_threads(ctx);
+    // rows of neighbouring bands do not share sets of a cache
+    s->stride   = FFALIGN((width + 1) / 2 * sizeof(int32_t) + 2 * VMAF_PAD, 128) + 64;
     for (int scale = 1; scale < VMAF_ADM_SCALES; scale++) {
         w = (w + 1) / 2;
         h = (h + 1) / 2;
+        s->image_stride[scale] = FFALIGN(w * (scale == 1 ? 2 : 4) + VMAF_PAD, VMAF_PAD);
         for (int p = 0; p < PICTURES; p++)
-            s->image[scale][p] = vmaf_alloc(&s->memory, (size_t)w * h, scale == 1 ? 2 : 4);
+            s->image[scale][p] = vmaf_alloc(&s->memory, h, s->image_stride[scale]);
     }
     s->job = vmaf_alloc(&s->memory, s->nb_jobs, sizeof(*s->job));
     for (int i = 0; i < s->nb_jobs && s->job; i++)
-        init_job(&s->memory, &s->job[i], (width + 1) / 2);
+        init_job(&s->memory, &s->job[i], width, s->stride);
     return s->memory.is_short ? AVERROR(ENOMEM) : 0;
 }
 
