@@ -59,6 +59,7 @@ typedef struct Job {
     uint16_t *mode[3];              ///< row y is in y % 3, filtered along itself
     uint16_t *count;                ///< [values][stride] of masked samples in the window around
     float *contrast;                ///< of masked samples
+    float *factor;                  ///< of a run
     int nb_contrasts;
     int bits;                       ///< of all samples
 } Job;
@@ -291,23 +292,26 @@ static av_always_inline void count_run(uint16_t *restrict count, const int16_t *
     }
 }
 
-/// Whether a value is in some of n windows.
-static av_always_inline int is_near(const uint16_t *count, int n)
+/// Whether one of two values is in some of n windows.
+static av_always_inline int is_near(const uint16_t *above, const uint16_t *below, int n)
 {
-    uint16_t some = 0;
+    uint64_t some = 0;
 
-    for (int x = 0; x < FFALIGN(n, VECTOR); x++)
-        some |= count[x];
-    return some;
+    for (int x = 0; x < n; x += 4)
+        some |= AV_RN64(above + x) | AV_RN64(below + x);
+    return !!some;
 }
 
-static av_always_inline void contrast_row(float *restrict dst, const uint16_t *restrict count,
+static av_always_inline void contrast_row(float *restrict dst, float *restrict factor,
+                                          const uint16_t *restrict count,
                                           const uint16_t *restrict above,
                                           const uint16_t *restrict below,
                                           const float *restrict reciprocal, int step, int n)
 {
+    for (int x = 0; x < FFALIGN(n, VECTOR); x++)
+        factor[x] = reciprocal[count[x] + FFMAX(above[x], below[x])];
     for (int x = 0; x < FFALIGN(n, VECTOR); x++) {
-        const float c = vmaf_cambi_contrast(step, count[x], FFMAX(above[x], below[x]), reciprocal);
+        const float c = step * count[x] * FFMAX(above[x], below[x]) * factor[x];
 
         dst[x] = FFMAX(dst[x], c);
     }
@@ -325,8 +329,8 @@ static av_always_inline void contrast_run(const VMAFCambi *s, Job *job,
         const uint16_t *above = count + step * s->count_stride;
         const uint16_t *below = count - step * s->count_stride;
 
-        if (vmaf_cambi_is_seen(value, step) && is_near(above, n) | is_near(below, n)) {
-            contrast_row(dst, count, above, below, s->reciprocal, step, n);
+        if (vmaf_cambi_is_seen(value, step) && is_near(above, below, n)) {
+            contrast_row(dst, job->factor, count, above, below, s->reciprocal, step, n);
             is_any = 1;
         }
     }
@@ -386,7 +390,7 @@ VMAF_JOB_FORMS(contrast_slice)
 static double pool(const VMAFCambi *s, int nb_jobs, int nb)
 {
     const int nb_top = ff_vmaf_cambi_top(nb);
-    uint32_t least = 0, known = 0;
+    uint32_t least = 0;
     double sum = 0;
     int rest = nb_top;
 
@@ -396,21 +400,27 @@ static double pool(const VMAFCambi *s, int nb_jobs, int nb)
         int digit = (1 << 11) - 1;
 
         for (int j = 0; j < nb_jobs; j++)
-            for (int i = 0; i < s->job[j].nb_contrasts; i++) {
-                const uint32_t bits = av_float2int(s->job[j].contrast[i]);
-
-                if ((bits & known) == least)
-                    nb_of[(bits & ~known) >> shift]++;
-            }
+            for (int i = 0; i < s->job[j].nb_contrasts; i++)
+                nb_of[av_float2int(s->job[j].contrast[i]) - least >> shift]++;
         while (digit && rest > nb_of[digit])
             rest -= nb_of[digit--];
-        least |= (uint32_t)digit << shift;
-        known  = ~0u << shift;
+        least += (uint32_t)digit << shift;
+        // add what is larger, keep what has that digit
+        for (int j = 0; j < nb_jobs; j++) {
+            Job *job = &s->job[j];
+            int nb_kept = 0;
+
+            for (int i = 0; i < job->nb_contrasts; i++) {
+                const float c = job->contrast[i];
+                const int64_t above = (int64_t)av_float2int(c) - least;
+
+                sum += above >> shift > 0 ? c : 0;
+                job->contrast[nb_kept] = c;
+                nb_kept += above >> shift == 0;
+            }
+            job->nb_contrasts = nb_kept;
+        }
     }
-    for (int j = 0; j < nb_jobs; j++)
-        for (int i = 0; i < s->job[j].nb_contrasts; i++)
-            if (av_float2int(s->job[j].contrast[i]) > least)
-                sum += s->job[j].contrast[i];
     return (sum + (double)av_int2float(least) * rest) / nb_top;
 }
 
@@ -462,6 +472,7 @@ static av_cold void init_job(const VMAFCambi *s, VMAFMemory *m, Job *job, int w,
         job->mode[i] = vmaf_alloc(m, w, sizeof(uint16_t));
     job->count    = vmaf_alloc(m, (NB_VALUES + 2 * CONTRASTS) * (size_t)s->count_stride,
                                sizeof(uint16_t));
+    job->factor   = vmaf_alloc(m, w, sizeof(float));
     job->contrast = vmaf_alloc(m, (h / s->nb_jobs + 1) * (size_t)w, sizeof(float));
 }
 
