@@ -42,7 +42,6 @@
 #define MAX_WINDOW VMAF_CAMBI_MAX_WINDOW
 #define NB_VALUES  VMAF_CAMBI_VALUES
 #define MASK_SIZE  VMAF_CAMBI_MASK
-#define MASK_ROWS  8        ///< a power of two
 
 #define VECTOR     16       ///< counts and contrasts are made in so many
 
@@ -53,8 +52,8 @@
 typedef struct Job {
     uint16_t *source[2];            ///< row y is in y % 2, with 10 bits
     uint16_t *row[2];               ///< the same without dither
-    uint8_t *flat[MASK_ROWS];       ///< whether a sample is that to the right and below; padded
-    uint8_t *flat_sum;              ///< padded
+    uint8_t *flat[MASK_SIZE];       ///< whether a sample is that to the right and below
+    uint8_t *nb_flat;               ///< in these rows
     uint8_t *mask;
     uint16_t *mode[3];              ///< row y is in y % 3, filtered along itself
     uint16_t *count;                ///< [values][stride] of masked samples in the window around
@@ -119,54 +118,59 @@ static av_always_inline void get_source(const VMAFCambi *s, const AVFrame *frame
         for (int x = 0; x < w && depth > 10; x++)
             dst[x] = vmaf_cambi_value(dst[x], depth);
     }
+    dst[w] = dst[w - 1];
 }
 
 /// Row y of the picture that is measured. Row y + 1 of the encode must not be known.
 static av_always_inline void get_row(const VMAFCambi *s, const AVFrame *frame, Job *job, int y)
 {
-    const uint16_t *above = job->source[y & 1], *below = job->source[(y + 1) & 1];
-    uint16_t *dst = job->row[y & 1];
+    uint16_t *restrict dst = job->row[y & 1];
+    const uint16_t *above  = job->source[y & 1], *below = above;
     const int w = s->picture.width;
 
-    if (y + 1 < s->picture.height)
+    if (y + 1 < s->picture.height) {
         get_source(s, frame, job, y + 1);
-    if (!s->picture.dithers) {
+        below = job->source[(y + 1) & 1];
+    }
+    // 16 bits are enough for four samples of 10
+    if (s->picture.dithers)
+        for (int x = 0; x < w; x++)
+            dst[x] = (uint16_t)(above[x] + above[x + 1] + below[x] + below[x + 1]) >> 2;
+    else
         memcpy(dst, above, w * sizeof(*dst));
-    } else if (y + 1 < s->picture.height) {
-        for (int x = 0; x < w - 1; x++)
-            dst[x] = above[x] + above[x + 1] + below[x] + below[x + 1] >> 2;
-        dst[w - 1] = above[w - 1] + below[w - 1] >> 1;
-    } else {
-        for (int x = 0; x < w - 1; x++)
-            dst[x] = above[x] + above[x + 1] >> 1;
-        dst[w - 1] = above[w - 1];
+    dst[w] = dst[w - 1];
+}
+
+/// Replace the oldest row of what is flat.
+static av_always_inline void flat_row(uint8_t *restrict nb_flat, uint8_t *restrict flat,
+                                      const uint16_t *restrict row,
+                                      const uint16_t *restrict below, int is_inside, int w)
+{
+    for (int x = 0; x < w; x++) {
+        const uint8_t is_flat = (row[x] == row[x + 1]) & (row[x] == below[x]) & is_inside;
+
+        nb_flat[x] += is_flat - flat[x];
+        flat[x]     = is_flat;
     }
 }
 
 /// Mask what lies where most samples are those beside and below them.
-static av_always_inline void mask_row(const VMAFCambi *s, Job *job, uint16_t *restrict dst,
-                                      int step, int w, int y)
+static av_always_inline void mask_row(const VMAFCambi *s, uint16_t *restrict dst,
+                                      uint8_t *restrict mask, const uint8_t *restrict nb_flat,
+                                      int step, int w)
 {
-    uint8_t *restrict sum = job->flat_sum, *restrict all = job->mask;
-    const int width = s->picture.width, least = s->picture.mask_min;
+    const uint8_t least = s->picture.mask_min;
 
-    memset(sum, 0, width);
-    for (int i = 0; i < MASK_SIZE; i++) {
-        const uint8_t *restrict row =
-            job->flat[y + i + MASK_ROWS - MASK_SIZE / 2 & MASK_ROWS - 1];
+    for (int x = 0; x < s->picture.width; x++) {
+        const uint8_t *at = nb_flat + x;
+        const uint8_t sum = at[-3] + at[-2] + at[-1] + at[0] + at[1] + at[2] + at[3];
 
-        for (int x = 0; x < width; x++)
-            sum[x] += row[x];
-    }
-    for (int x = 0; x < width; x++) {
-        const uint8_t *at = sum + x;
-
-        all[x] = at[-3] + at[-2] + at[-1] + at[0] + at[1] + at[2] + at[3] > least;
+        mask[x] = sum > least;
     }
     for (int x = 0; step == 1 && x < w; x++)
-        dst[x] |= all[x] * MASKED;
+        dst[x] |= mask[x] * MASKED;
     for (int x = 0; step == 2 && x < w; x++)
-        dst[x] |= all[2 * x] * MASKED;
+        dst[x] |= mask[2 * x] * MASKED;
 }
 
 /// Make the first scale's picture.
@@ -176,35 +180,28 @@ static av_always_inline int prepare_slice(AVFilterContext *ctx, void *arg, int j
     const VMAFCambi *s = td->s;
     Job *job = &s->job[jobnr];
     const int begin = td->h * jobnr / nb_jobs, end = td->h * (jobnr + 1) / nb_jobs;
-    const int step  = td->step, w = td->w, width = s->picture.width;
+    const int step  = td->step, w = td->w, height = s->picture.height;
     const int first = FFMAX(begin * step - MASK_SIZE / 2, 0);
     const int last  = (end - 1) * step + MASK_SIZE / 2;
 
     job->bits = 0;
-    for (int i = 0; i < MASK_ROWS; i++)
-        memset(job->flat[i], 0, width);
+    for (int i = 0; i < MASK_SIZE; i++)
+        memset(job->flat[i], 0, s->picture.width);
+    memset(job->nb_flat, 0, s->picture.width);
     get_source(s, td->frame, job, first);
     get_row(s, td->frame, job, first);
     for (int y = first; y <= last; y++) {
-        const uint16_t *restrict row = job->row[y & 1], *restrict below = job->row[(y + 1) & 1];
-        uint8_t *restrict flat = job->flat[y & MASK_ROWS - 1];
+        const uint16_t *row = job->row[y & 1];
         const int done = y - MASK_SIZE / 2;
 
-        if (y < s->picture.height) {
-            if (y + 1 < s->picture.height)
-                get_row(s, td->frame, job, y + 1);
-            else
-                below = row;
-            for (int x = 0; x < width - 1; x++)
-                flat[x] = (row[x] == row[x + 1]) & (row[x] == below[x]);
-            flat[width - 1] = row[width - 1] == below[width - 1];
-            if (y % step == 0 && y / step >= begin && y / step < end)
-                sample(td->image + y / step * (size_t)w, row, step, w);
-        } else {
-            memset(flat, 0, width);
-        }
+        if (y + 1 < height)
+            get_row(s, td->frame, job, y + 1);
+        flat_row(job->nb_flat, job->flat[y % MASK_SIZE], row,
+                 y + 1 < height ? job->row[(y + 1) & 1] : row, y < height, s->picture.width);
+        if (y % step == 0 && y / step >= begin && y / step < end)
+            sample(td->image + y / step * (size_t)w, row, step, w);
         if (done >= begin * step && done % step == 0)
-            mask_row(s, job, td->image + done / step * (size_t)w, step, w, done);
+            mask_row(s, td->image + done / step * (size_t)w, job->mask, job->nb_flat, step, w);
     }
     return 0;
 }
@@ -464,10 +461,10 @@ static av_cold void init_job(const VMAFCambi *s, VMAFMemory *m, Job *job, int w,
         job->source[i] = vmaf_alloc(m, s->picture.width, sizeof(uint16_t));
         job->row[i]    = vmaf_alloc(m, s->picture.width, sizeof(uint16_t));
     }
-    for (int i = 0; i < MASK_ROWS; i++)
+    for (int i = 0; i < MASK_SIZE; i++)
         job->flat[i] = vmaf_alloc(m, s->picture.width, 1);
-    job->flat_sum = vmaf_alloc(m, s->picture.width, 1);
-    job->mask     = vmaf_alloc(m, s->picture.width, 1);
+    job->nb_flat = vmaf_alloc(m, s->picture.width, 1);
+    job->mask    = vmaf_alloc(m, s->picture.width, 1);
     for (int i = 0; i < 3; i++)
         job->mode[i] = vmaf_alloc(m, w, sizeof(uint16_t));
     job->count    = vmaf_alloc(m, (NB_VALUES + 2 * CONTRASTS) * (size_t)s->count_stride,
