@@ -348,9 +348,9 @@ SHARED_INLINE int vmaf_cambi_value(int sample, int depth)
 }
 
 /// What is alone among three becomes one of the others.
-SHARED_INLINE int vmaf_cambi_mode(int a, int b, int c)
+SHARED_INLINE uint16_t vmaf_cambi_mode(uint16_t a, uint16_t b, uint16_t c)
 {
-    const int ab = a < b ? a : b, least = ab < c ? ab : c;
+    const uint16_t ab = a < b ? a : b, least = ab < c ? ab : c;
 
     return (a == b) | (a == c) ? a : b == c ? b : least;
 }

@@ -28,6 +28,7 @@
 #include "libavutil/common.h"
 #include "libavutil/error.h"
 #include "libavutil/intfloat.h"
+#include "libavutil/intmath.h"
 #include "libavutil/intreadwrite.h"
 #include "libavutil/log.h"
 #include "libavutil/macros.h"
@@ -41,23 +42,23 @@
 #define MAX_WINDOW VMAF_CAMBI_MAX_WINDOW
 #define NB_VALUES  VMAF_CAMBI_VALUES
 #define MASK_SIZE  VMAF_CAMBI_MASK
-#define MASK_ROWS  8        ///< a power of two
 
-/// Samples of one value beside each other that are counted at once.
-#define MAX_RUN     8
+#define VECTOR     16       ///< counts and contrasts are made in so many
 
-#define VECTOR      16      ///< counts are added in so many
+/// Set in the samples of a scale that are masked: they may be part of a band.
+#define MASKED     (1 << 15)
 
 /// What one job works in.
 typedef struct Job {
     uint16_t *source[2];            ///< row y is in y % 2, with 10 bits
     uint16_t *row[2];               ///< the same without dither
-    uint8_t *flat[MASK_ROWS];       ///< whether a sample is that to the right and below; padded
-    uint8_t *flat_sum;              ///< padded
+    uint8_t *flat[MASK_SIZE];       ///< whether a sample is that to the right and below
+    uint8_t *nb_flat;               ///< in these rows
     uint8_t *mask;
-    uint16_t *mode[3];
+    uint16_t *mode[3];              ///< row y is in y % 3, filtered along itself
     uint16_t *count;                ///< [values][stride] of masked samples in the window around
     float *contrast;                ///< of masked samples
+    float *factor;                  ///< of a run
     int nb_contrasts;
     int bits;                       ///< of all samples
 } Job;
@@ -68,9 +69,9 @@ struct VMAFCambi {
     int *column, *line;             ///< of the source, for each of the encode; NULL if equal
     float reciprocal[MAX_WINDOW * MAX_WINDOW + 1];
     int count_stride;
-    uint16_t run[MAX_RUN + 1][MAX_WINDOW + MAX_RUN + VECTOR];   ///< what runs add to the counts
+    int16_t *place;                 ///< 1, 2, 3...
     uint16_t *image[2];             ///< of a scale, and of the one before
-    uint8_t *mask[2];
+    uint8_t *is_start;              ///< whether a run begins there
     int nb_jobs;
     Job *job;
     VMAFMemory memory;
@@ -80,26 +81,21 @@ typedef struct ThreadData {
     const VMAFCambi *s;
     const AVFrame *frame;
     const uint16_t *src;            ///< the scale before, and how it is sampled
-    const uint8_t *src_mask;
     uint16_t *image;
-    uint8_t *mask;
     int src_w, step, w, h;          ///< of the scale
 } ThreadData;
 
 // ---- picture and mask ----
 
 /// Every sample, or every second one.
-#define SAMPLE(name, type)                                                                  \
-static av_always_inline void name(type *restrict dst, const type *restrict src, int step, int w) \
-{                                                                                           \
-    if (step == 1)                                                                          \
-        memcpy(dst, src, w * sizeof(*dst));                                                 \
-    for (int x = 0; step == 2 && x < w; x++)                                                \
-        dst[x] = src[2 * x];                                                                \
+static av_always_inline void sample(uint16_t *restrict dst, const uint16_t *restrict src, int step,
+                                    int w)
+{
+    if (step == 1)
+        memcpy(dst, src, w * sizeof(*dst));
+    for (int x = 0; step == 2 && x < w; x++)
+        dst[x] = src[2 * x];
 }
-
-SAMPLE(sample8,  uint8_t)
-SAMPLE(sample16, uint16_t)
 
 /// Row y of the encode, with 10 bits.
 static av_always_inline void get_source(const VMAFCambi *s, const AVFrame *frame, Job *job,
@@ -122,89 +118,90 @@ static av_always_inline void get_source(const VMAFCambi *s, const AVFrame *frame
         for (int x = 0; x < w && depth > 10; x++)
             dst[x] = vmaf_cambi_value(dst[x], depth);
     }
+    dst[w] = dst[w - 1];
 }
 
 /// Row y of the picture that is measured. Row y + 1 of the encode must not be known.
 static av_always_inline void get_row(const VMAFCambi *s, const AVFrame *frame, Job *job, int y)
 {
-    const uint16_t *above = job->source[y & 1], *below = job->source[(y + 1) & 1];
-    uint16_t *dst = job->row[y & 1];
+    uint16_t *restrict dst = job->row[y & 1];
+    const uint16_t *above  = job->source[y & 1], *below = above;
     const int w = s->picture.width;
 
-    if (y + 1 < s->picture.height)
+    if (y + 1 < s->picture.height) {
         get_source(s, frame, job, y + 1);
-    if (!s->picture.dithers) {
+        below = job->source[(y + 1) & 1];
+    }
+    // 16 bits are enough for four samples of 10
+    if (s->picture.dithers)
+        for (int x = 0; x < w; x++)
+            dst[x] = (uint16_t)(above[x] + above[x + 1] + below[x] + below[x + 1]) >> 2;
+    else
         memcpy(dst, above, w * sizeof(*dst));
-    } else if (y + 1 < s->picture.height) {
-        for (int x = 0; x < w - 1; x++)
-            dst[x] = above[x] + above[x + 1] + below[x] + below[x + 1] >> 2;
-        dst[w - 1] = above[w - 1] + below[w - 1] >> 1;
-    } else {
-        for (int x = 0; x < w - 1; x++)
-            dst[x] = above[x] + above[x + 1] >> 1;
-        dst[w - 1] = above[w - 1];
+    dst[w] = dst[w - 1];
+}
+
+/// Replace the oldest row of what is flat.
+static av_always_inline void flat_row(uint8_t *restrict nb_flat, uint8_t *restrict flat,
+                                      const uint16_t *restrict row,
+                                      const uint16_t *restrict below, int is_inside, int w)
+{
+    for (int x = 0; x < w; x++) {
+        const uint8_t is_flat = (row[x] == row[x + 1]) & (row[x] == below[x]) & is_inside;
+
+        nb_flat[x] += is_flat - flat[x];
+        flat[x]     = is_flat;
     }
 }
 
 /// Mask what lies where most samples are those beside and below them.
-static av_always_inline void mask_row(const VMAFCambi *s, Job *job, uint8_t *restrict dst,
-                                      int step, int w, int y)
+static av_always_inline void mask_row(const VMAFCambi *s, uint16_t *restrict dst,
+                                      uint8_t *restrict mask, const uint8_t *restrict nb_flat,
+                                      int step, int w)
 {
-    uint8_t *restrict sum = job->flat_sum, *restrict all = job->mask;
-    const int width = s->picture.width, least = s->picture.mask_min;
+    const uint8_t least = s->picture.mask_min;
 
-    memset(sum, 0, width);
-    for (int i = 0; i < MASK_SIZE; i++) {
-        const uint8_t *restrict row =
-            job->flat[y + i + MASK_ROWS - MASK_SIZE / 2 & MASK_ROWS - 1];
+    for (int x = 0; x < s->picture.width; x++) {
+        const uint8_t *at = nb_flat + x;
+        const uint8_t sum = at[-3] + at[-2] + at[-1] + at[0] + at[1] + at[2] + at[3];
 
-        for (int x = 0; x < width; x++)
-            sum[x] += row[x];
+        mask[x] = sum > least;
     }
-    for (int x = 0; x < width; x++) {
-        const uint8_t *at = sum + x;
-
-        all[x] = at[-3] + at[-2] + at[-1] + at[0] + at[1] + at[2] + at[3] > least;
-    }
-    sample8(dst, all, step, w);
+    for (int x = 0; step == 1 && x < w; x++)
+        dst[x] |= mask[x] * MASKED;
+    for (int x = 0; step == 2 && x < w; x++)
+        dst[x] |= mask[2 * x] * MASKED;
 }
 
-/// Make the first scale's picture and mask.
+/// Make the first scale's picture.
 static av_always_inline int prepare_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 {
     const ThreadData *td = arg;
     const VMAFCambi *s = td->s;
     Job *job = &s->job[jobnr];
     const int begin = td->h * jobnr / nb_jobs, end = td->h * (jobnr + 1) / nb_jobs;
-    const int step  = td->step, w = td->w, width = s->picture.width;
+    const int step  = td->step, w = td->w, height = s->picture.height;
     const int first = FFMAX(begin * step - MASK_SIZE / 2, 0);
     const int last  = (end - 1) * step + MASK_SIZE / 2;
 
     job->bits = 0;
-    for (int i = 0; i < MASK_ROWS; i++)
-        memset(job->flat[i], 0, width);
+    for (int i = 0; i < MASK_SIZE; i++)
+        memset(job->flat[i], 0, s->picture.width);
+    memset(job->nb_flat, 0, s->picture.width);
     get_source(s, td->frame, job, first);
     get_row(s, td->frame, job, first);
     for (int y = first; y <= last; y++) {
-        const uint16_t *restrict row = job->row[y & 1], *restrict below = job->row[(y + 1) & 1];
-        uint8_t *restrict flat = job->flat[y & MASK_ROWS - 1];
+        const uint16_t *row = job->row[y & 1];
         const int done = y - MASK_SIZE / 2;
 
-        if (y < s->picture.height) {
-            if (y + 1 < s->picture.height)
-                get_row(s, td->frame, job, y + 1);
-            else
-                below = row;
-            for (int x = 0; x < width - 1; x++)
-                flat[x] = (row[x] == row[x + 1]) & (row[x] == below[x]);
-            flat[width - 1] = row[width - 1] == below[width - 1];
-            if (y % step == 0 && y / step >= begin && y / step < end)
-                sample16(td->image + y / step * (size_t)w, row, step, w);
-        } else {
-            memset(flat, 0, width);
-        }
+        if (y + 1 < height)
+            get_row(s, td->frame, job, y + 1);
+        flat_row(job->nb_flat, job->flat[y % MASK_SIZE], row,
+                 y + 1 < height ? job->row[(y + 1) & 1] : row, y < height, s->picture.width);
+        if (y % step == 0 && y / step >= begin && y / step < end)
+            sample(td->image + y / step * (size_t)w, row, step, w);
         if (done >= begin * step && done % step == 0)
-            mask_row(s, job, td->mask + done / step * (size_t)w, step, w, done);
+            mask_row(s, td->image + done / step * (size_t)w, job->mask, job->nb_flat, step, w);
     }
     return 0;
 }
@@ -216,7 +213,8 @@ static av_always_inline void mode_row(uint16_t *restrict dst, const uint16_t *re
                                       int w)
 {
     for (int x = 0; x < w; x++)
-        dst[x] = vmaf_cambi_mode(a[x], b[x], c[x]);
+        dst[x] = vmaf_cambi_mode(a[x] & ~MASKED, b[x] & ~MASKED, c[x] & ~MASKED) |
+                 (b[x] & MASKED);
 }
 
 /// Row y of a scale, which is the one before or every second sample of it, filtered along itself.
@@ -225,10 +223,34 @@ static av_always_inline void get_mode(const ThreadData *td, const Job *job, int 
     uint16_t *dst = job->mode[y % 3], *row = job->source[0];
     const int w   = td->w;
 
-    sample16(row, td->src + y * td->step * (size_t)td->src_w, td->step, w);
+    sample(row, td->src + y * td->step * (size_t)td->src_w, td->step, w);
     dst[0]     = row[0];
     dst[w - 1] = row[w - 1];
     mode_row(dst + 1, row, row + 1, row + 2, w - 2);
+}
+
+/// What is counted of a sample: NB_VALUES of one that is not masked, too dark or too bright.
+static av_always_inline uint16_t counted(uint16_t sample)
+{
+    const uint16_t value = sample - (MASKED | VMAF_CAMBI_FIRST);
+
+    return FFMIN(value, NB_VALUES);
+}
+
+/// Find where runs begin: samples beside each other that count as one value. One is behind the row.
+static av_always_inline void find_runs(uint8_t *restrict is_start, const uint16_t *restrict row,
+                                       int w)
+{
+    AV_WN64(is_start + (w & ~7), 0);
+    for (int x = 1; x < w; x++)
+        is_start[x] = counted(row[x]) != counted(row[x - 1]);
+    is_start[0] = 0;
+    is_start[w] = 1;
+}
+
+static av_always_inline size_t start_stride(int w)
+{
+    return (w & ~7) + 8;
 }
 
 /// Sample the scale before, and replace what is alone among its neighbours.
@@ -237,120 +259,120 @@ static av_always_inline int filter_slice(AVFilterContext *ctx, void *arg, int jo
     const ThreadData *td = arg;
     const Job *job  = &td->s->job[jobnr];
     const int begin = td->h * jobnr / nb_jobs, end = td->h * (jobnr + 1) / nb_jobs;
-    const int step  = td->step, w = td->w;
+    const int w = td->w;
 
     for (int y = FFMAX(begin - 1, 0); y <= begin; y++)
         get_mode(td, job, y);
     for (int y = begin; y < end; y++) {
-        const size_t from = y * step * (size_t)td->src_w, to = y * (size_t)w;
+        uint16_t *row = td->image + y * (size_t)w;
 
         if (y + 1 < td->h)
             get_mode(td, job, y + 1);
         if (y && y < td->h - 1)
-            mode_row(td->image + to, job->mode[(y + 2) % 3], job->mode[y % 3],
-                     job->mode[(y + 1) % 3], w);
+            mode_row(row, job->mode[(y + 2) % 3], job->mode[y % 3], job->mode[(y + 1) % 3], w);
         else
-            sample16(td->image + to, td->src + from, step, w);
-        sample8(td->mask + to, td->src_mask + from, step, w);
+            sample(row, td->src + y * td->step * (size_t)td->src_w, td->step, w);
+        find_runs(td->s->is_start + y * start_stride(w), row, w);
     }
     return 0;
 }
 
-/// The next masked sample from x on, or w or more without one.
-static av_always_inline int next_masked(const uint8_t *mask, int x, int w)
+/// Add a run to the counts of all windows that have some of it, or take it away.
+static av_always_inline void count_run(uint16_t *restrict count, const int16_t *restrict place,
+                                       int nb, int most, int sign)
 {
-    while (x < w && !AV_RN64(mask + x))
-        x += 8;
-    while (x < w && !mask[x])
-        x++;
-    return x;
-}
+    for (int x = 0; x < FFALIGN(nb, VECTOR); x++) {
+        const int16_t after  = nb + 1 - place[x];
+        const int16_t of_run = FFMIN3(place[x], after, (int16_t)most);
 
-/// Samples from x on that are masked and have one value.
-static av_always_inline int run_length(const uint16_t *image, const uint8_t *mask, int x, int w)
-{
-    const int value = image[x];
-    int n = x;
-
-    while (n < w && mask[n] && image[n] == value)
-        n++;
-    return n - x;
-}
-
-/// Add a row to the counts of all windows that have it, or take it away.
-static av_always_inline void count_row(const ThreadData *td, Job *job, int y, int sign)
-{
-    const VMAFCambi *s = td->s;
-    const uint16_t *image = td->image + y * (size_t)td->w;
-    const uint8_t *mask   = td->mask  + y * (size_t)td->w;
-
-    for (int x = 0, n; (x = next_masked(mask, x, td->w)) < td->w; x += n) {
-        const unsigned value = image[x] - VMAF_CAMBI_FIRST;
-        const uint16_t *restrict run;
-        uint16_t *restrict count;
-
-        n = FFMIN(run_length(image, mask, x, FFMIN(x + MAX_RUN, td->w)), MAX_RUN);
-        if (value >= NB_VALUES)
-            continue;
-        run   = s->run[n];
-        count = job->count + (value + CONTRASTS) * (size_t)s->count_stride + x;
-        for (int end = s->picture.window + n - 1; end > 0;
-             end -= VECTOR, count += VECTOR, run += VECTOR)
-            for (int i = 0; i < VECTOR; i++)
-                count[i] += sign * run[i];
+        count[x] += sign * FFMAX(of_run, 0);
     }
 }
 
-/// The largest contrasts of masked samples of one value.
-static av_always_inline void contrast_run(const VMAFCambi *s, float *restrict dst,
+/// Whether one of two values is in some of n windows.
+static av_always_inline int is_near(const uint16_t *above, const uint16_t *below, int n)
+{
+    uint64_t some = 0;
+
+    for (int x = 0; x < n; x += 4)
+        some |= AV_RN64(above + x) | AV_RN64(below + x);
+    return !!some;
+}
+
+static av_always_inline void contrast_row(float *restrict dst, float *restrict factor,
+                                          const uint16_t *restrict count,
+                                          const uint16_t *restrict above,
+                                          const uint16_t *restrict below,
+                                          const float *restrict reciprocal, int step, int n)
+{
+    for (int x = 0; x < FFALIGN(n, VECTOR); x++)
+        factor[x] = reciprocal[count[x] + FFMAX(above[x], below[x])];
+    for (int x = 0; x < FFALIGN(n, VECTOR); x++) {
+        const float c = step * count[x] * FFMAX(above[x], below[x]) * factor[x];
+
+        dst[x] = FFMAX(dst[x], c);
+    }
+}
+
+/// The largest contrasts of a run. If all are zero, they need not be known.
+static av_always_inline void contrast_run(const VMAFCambi *s, Job *job,
                                           const uint16_t *restrict count, int value, int n)
 {
-    memset(dst, 0, n * sizeof(*dst));
+    float *dst = job->contrast + job->nb_contrasts;
+    int is_any = 0;
+
+    memset(dst, 0, FFALIGN(n, VECTOR) * sizeof(*dst));
     for (int step = 1; step <= CONTRASTS; step++) {
         const uint16_t *above = count + step * s->count_stride;
         const uint16_t *below = count - step * s->count_stride;
 
-        if (!vmaf_cambi_is_seen(value, step))
-            continue;
-        for (int x = 0; x < n; x++) {
-            const float c = vmaf_cambi_contrast(step, count[x], FFMAX(above[x], below[x]),
-                                                s->reciprocal);
-
-            dst[x] = FFMAX(dst[x], c);
+        if (vmaf_cambi_is_seen(value, step) && is_near(above, below, n)) {
+            contrast_row(dst, job->factor, count, above, below, s->reciprocal, step, n);
+            is_any = 1;
         }
     }
+    job->nb_contrasts += is_any * n;
+}
+
+/// Count a row, with sign -1 or 1, or measure its contrasts.
+static av_always_inline void do_row(const ThreadData *td, Job *job, int y, int sign)
+{
+    const VMAFCambi *s = td->s;
+    const uint16_t *row     = td->image + y * (size_t)td->w;
+    const uint8_t *is_start = s->is_start + y * start_stride(td->w);
+
+    for (int x = 0, start = 0; x <= td->w; x += 8)
+        for (uint64_t starts = AV_RL64(is_start + x); starts; starts &= starts - 1) {
+            const int end   = x + (ff_ctzll(starts) >> 3), n = end - start;
+            const int value = counted(row[start]);
+            uint16_t *count = job->count + (value + CONTRASTS) * (size_t)s->count_stride + start;
+
+            if (value < NB_VALUES && sign)
+                count_run(count, s->place, n + s->picture.window - 1,
+                          FFMIN(n, s->picture.window), sign);
+            else if (value < NB_VALUES)
+                contrast_run(s, job, count + s->picture.window / 2, value + VMAF_CAMBI_FIRST, n);
+            start = end;
+        }
 }
 
 static av_always_inline int contrast_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 {
     const ThreadData *td = arg;
-    const VMAFCambi *s = td->s;
-    Job *job = &s->job[jobnr];
+    Job *job = &td->s->job[jobnr];
     const int begin = td->h * jobnr / nb_jobs, end = td->h * (jobnr + 1) / nb_jobs;
-    const int around = s->picture.window / 2;
+    const int window = td->s->picture.window, around = window / 2;
+    const int first  = FFMAX(begin - around, 0), last = FFMIN(end + around, td->h);
 
-    memset(job->count, 0, (NB_VALUES + 2 * CONTRASTS) * (size_t)s->count_stride * 2);
+    // all counts are zero again at the end
     job->nb_contrasts = 0;
-    for (int y = FFMAX(begin - around, 0); y < FFMIN(begin + around, td->h); y++)
-        count_row(td, job, y, 1);
-    for (int y = begin; y < end; y++) {
-        const uint16_t *image = td->image + y * (size_t)td->w;
-        const uint8_t *mask   = td->mask  + y * (size_t)td->w;
-
-        if (y + around < td->h)
-            count_row(td, job, y + around, 1);
-        for (int x = 0, n; (x = next_masked(mask, x, td->w)) < td->w; x += n) {
-            const unsigned value = image[x] - VMAF_CAMBI_FIRST;
-
-            n = run_length(image, mask, x, td->w);
-            if (value < NB_VALUES) {
-                contrast_run(s, job->contrast + job->nb_contrasts, job->count + around + x +
-                             (value + CONTRASTS) * (size_t)s->count_stride, image[x], n);
-                job->nb_contrasts += n;
-            }
-        }
-        if (y >= around)
-            count_row(td, job, y - around, -1);
+    for (int y = first; y < last + window; y++) {
+        if (y - window >= first)
+            do_row(td, job, y - window, -1);
+        if (y < last)
+            do_row(td, job, y, 1);
+        if (y - around >= begin && y - around < end)
+            do_row(td, job, y - around, 0);
     }
     return 0;
 }
@@ -365,7 +387,7 @@ VMAF_JOB_FORMS(contrast_slice)
 static double pool(const VMAFCambi *s, int nb_jobs, int nb)
 {
     const int nb_top = ff_vmaf_cambi_top(nb);
-    uint32_t least = 0, known = 0;
+    uint32_t least = 0;
     double sum = 0;
     int rest = nb_top;
 
@@ -375,21 +397,27 @@ static double pool(const VMAFCambi *s, int nb_jobs, int nb)
         int digit = (1 << 11) - 1;
 
         for (int j = 0; j < nb_jobs; j++)
-            for (int i = 0; i < s->job[j].nb_contrasts; i++) {
-                const uint32_t bits = av_float2int(s->job[j].contrast[i]);
-
-                if ((bits & known) == least)
-                    nb_of[(bits & ~known) >> shift]++;
-            }
+            for (int i = 0; i < s->job[j].nb_contrasts; i++)
+                nb_of[av_float2int(s->job[j].contrast[i]) - least >> shift]++;
         while (digit && rest > nb_of[digit])
             rest -= nb_of[digit--];
-        least |= (uint32_t)digit << shift;
-        known  = ~0u << shift;
+        least += (uint32_t)digit << shift;
+        // add what is larger, keep what has that digit
+        for (int j = 0; j < nb_jobs; j++) {
+            Job *job = &s->job[j];
+            int nb_kept = 0;
+
+            for (int i = 0; i < job->nb_contrasts; i++) {
+                const float c = job->contrast[i];
+                const int64_t above = (int64_t)av_float2int(c) - least;
+
+                sum += above >> shift > 0 ? c : 0;
+                job->contrast[nb_kept] = c;
+                nb_kept += above >> shift == 0;
+            }
+            job->nb_contrasts = nb_kept;
+        }
     }
-    for (int j = 0; j < nb_jobs; j++)
-        for (int i = 0; i < s->job[j].nb_contrasts; i++)
-            if (av_float2int(s->job[j].contrast[i]) > least)
-                sum += s->job[j].contrast[i];
     return (sum + (double)av_int2float(least) * rest) / nb_top;
 }
 
@@ -397,7 +425,7 @@ int ff_vmaf_cambi(VMAFCambi *s, AVFilterContext *ctx, const AVFrame *encode, dou
 {
     ThreadData td = {
         .s = s, .frame = encode, .step = 1 + s->picture.is_halved,
-        .image = s->image[1], .mask = s->mask[1],
+        .image = s->image[1],
         .w = s->picture.is_halved ? (s->picture.width  + 1) / 2 : s->picture.width,
         .h = s->picture.is_halved ? (s->picture.height + 1) / 2 : s->picture.height,
     };
@@ -410,15 +438,13 @@ int ff_vmaf_cambi(VMAFCambi *s, AVFilterContext *ctx, const AVFrame *encode, dou
     if (bits >> s->picture.depth)
         return ff_vmaf_refuse_depth(ctx, s->picture.depth);
     for (int scale = 0; scale < SCALES; scale++) {
-        td.src      = s->image[!(scale & 1)];
-        td.src_mask = s->mask[!(scale & 1)];
-        td.image    = s->image[scale & 1];
-        td.mask     = s->mask[scale & 1];
-        td.src_w    = td.w;
-        td.step     = scale ? 2 : 1;
-        td.w        = (td.w + td.step - 1) / td.step;
-        td.h        = (td.h + td.step - 1) / td.step;
-        nb_jobs     = FFMIN(s->nb_jobs, td.h);
+        td.src   = s->image[!(scale & 1)];
+        td.image = s->image[scale & 1];
+        td.src_w = td.w;
+        td.step  = scale ? 2 : 1;
+        td.w     = (td.w + td.step - 1) / td.step;
+        td.h     = (td.h + td.step - 1) / td.step;
+        nb_jobs  = FFMIN(s->nb_jobs, td.h);
         ff_filter_execute(ctx, VMAF_JOB(s, filter_slice), &td, NULL, nb_jobs);
         ff_filter_execute(ctx, VMAF_JOB(s, contrast_slice), &td, NULL, nb_jobs);
         mean[scale] = pool(s, nb_jobs, td.w * td.h);
@@ -435,14 +461,15 @@ static av_cold void init_job(const VMAFCambi *s, VMAFMemory *m, Job *job, int w,
         job->source[i] = vmaf_alloc(m, s->picture.width, sizeof(uint16_t));
         job->row[i]    = vmaf_alloc(m, s->picture.width, sizeof(uint16_t));
     }
-    for (int i = 0; i < MASK_ROWS; i++)
+    for (int i = 0; i < MASK_SIZE; i++)
         job->flat[i] = vmaf_alloc(m, s->picture.width, 1);
-    job->flat_sum = vmaf_alloc(m, s->picture.width, 1);
-    job->mask     = vmaf_alloc(m, s->picture.width, 1);
+    job->nb_flat = vmaf_alloc(m, s->picture.width, 1);
+    job->mask    = vmaf_alloc(m, s->picture.width, 1);
     for (int i = 0; i < 3; i++)
         job->mode[i] = vmaf_alloc(m, w, sizeof(uint16_t));
     job->count    = vmaf_alloc(m, (NB_VALUES + 2 * CONTRASTS) * (size_t)s->count_stride,
                                sizeof(uint16_t));
+    job->factor   = vmaf_alloc(m, w, sizeof(float));
     job->contrast = vmaf_alloc(m, (h / s->nb_jobs + 1) * (size_t)w, sizeof(float));
 }
 
@@ -459,19 +486,17 @@ av_cold int ff_vmaf_cambi_init(VMAFCambi **ps, AVFilterContext *ctx, int width, 
         return ret;
     s->has_avx2 = VMAF_HAS_AVX2;
     ff_vmaf_cambi_reciprocals(s->reciprocal, s->picture.window);
-    for (int n = 1; n <= MAX_RUN; n++)
-        for (int i = 0; i < n; i++)
-            for (int x = i; x < i + s->picture.window; x++)
-                s->run[n][x]++;
     w = s->picture.is_halved ? (s->picture.width  + 1) / 2 : s->picture.width;
     h = s->picture.is_halved ? (s->picture.height + 1) / 2 : s->picture.height;
     s->count_stride = FFALIGN(w + s->picture.window + VECTOR, 32);
-    for (int i = 0; i < 2; i++) {
+    s->place = vmaf_alloc(m, s->count_stride, sizeof(*s->place));
+    for (int i = 0; i < s->count_stride && s->place; i++)
+        s->place[i] = i + 1;
+    for (int i = 0; i < 2; i++)
         s->image[i] = vmaf_alloc(m, (size_t)w * h, sizeof(*s->image[i]));
-        s->mask[i]  = vmaf_alloc(m, (size_t)w * h, 1);
-    }
-    s->nb_jobs = ff_filter_get_nb_threads(ctx);
-    s->job     = vmaf_alloc(m, s->nb_jobs, sizeof(*s->job));
+    s->is_start = vmaf_alloc(m, h * start_stride(w), 1);
+    s->nb_jobs  = ff_filter_get_nb_threads(ctx);
+    s->job      = vmaf_alloc(m, s->nb_jobs, sizeof(*s->job));
     for (int i = 0; i < s->nb_jobs && s->job; i++)
         init_job(s, m, &s->job[i], w, h);
     if (s->picture.width != width || s->picture.height != height) {
