@@ -71,7 +71,7 @@ static void name(void *low, void *high, const void *const line[4], int depth, in
         const type *a = line[0], *b = line[1], *c = line[2], *d = line[3];                  \
         const int t0 = taps[i][0], t1 = taps[i][1], t2 = taps[i][2], t3 = taps[i][3];       \
         const int centre = i ? 0 : offset;                                                  \
-        dst_type *restrict dst = i ? high : low;                                            \
+        dst_type *dst = i ? high : low;                                                     \
                                                                                             \
         for (int x = 0; x < w; x++)                                                         \
             dst[x] = shift_sum((sum_type)a[x] * t0 + (sum_type)b[x] * t1 +                  \
@@ -86,23 +86,17 @@ SPLIT_COLUMNS(split_columns_next, int16_t, int32_t, int,     0, 0,  SHIFT_INT)
 SPLIT_COLUMNS(split_columns_wide, int32_t, int32_t, int64_t, 0, 16, vmaf_adm_shift)
 
 #define SPLIT_ROW(name, type, sum_type, shift_sum)                                          \
-static av_always_inline void name ## _loop(type *restrict low, type *restrict high,         \
-                                           const type *restrict src, int shift, int w)      \
+static void name(void *low, void *high, const void *src, int shift, int w)                  \
 {                                                                                           \
     static const int l[4] = VMAF_ADM_LOW, h[4] = VMAF_ADM_HIGH;                             \
                                                                                             \
     for (int x = 0; x < w; x++) {                                                           \
-        const sum_type a = src[2 * x - 1], b = src[2 * x];                                  \
-        const sum_type c = src[2 * x + 1], d = src[2 * x + 2];                              \
+        const type *at = (const type *)src + 2 * x;                                         \
+        const sum_type a = at[-1], b = at[0], c = at[1], d = at[2];                         \
                                                                                             \
-        low[x]  = shift_sum(a * l[0] + b * l[1] + c * l[2] + d * l[3], shift);              \
-        high[x] = shift_sum(a * h[0] + b * h[1] + c * h[2] + d * h[3], shift);              \
+        ((type *)low)[x]  = shift_sum(a * l[0] + b * l[1] + c * l[2] + d * l[3], shift);    \
+        ((type *)high)[x] = shift_sum(a * h[0] + b * h[1] + c * h[2] + d * h[3], shift);    \
     }                                                                                       \
-}                                                                                           \
-                                                                                            \
-static void name(void *low, void *high, const void *src, int shift, int w)                  \
-{                                                                                           \
-    name ## _loop(low, high, src, shift, w);                                                \
 }
 
 SPLIT_ROW(split_row0, int16_t, int,     SHIFT_INT)
@@ -111,61 +105,50 @@ SPLIT_ROW(split_row,  int32_t, int64_t, vmaf_adm_shift)
 #define BAND(type, picture, band)                                                           \
     ((const type *)(bands + ((picture) * VMAF_ADM_BANDS + (band)) * stride))
 
-#define ALIGN_ROW(name, type, product_type)                                                 \
-static void name(int32_t *restrict dst, const uint8_t *bands, ptrdiff_t stride, int w)      \
+#define ALIGN_ROW(name, type, sum_type)                                                     \
+static void name(int32_t *dst, const uint8_t *bands, ptrdiff_t stride, int w)               \
 {                                                                                           \
-    const type *rh = BAND(type, REFERENCE, VMAF_ADM_H), *rv = BAND(type, REFERENCE, VMAF_ADM_V); \
-    const type *eh = BAND(type, ENCODE,    VMAF_ADM_H), *ev = BAND(type, ENCODE,    VMAF_ADM_V); \
+    for (int x = 0; x < w; x++) {                                                           \
+        const sum_type rh = BAND(type, REFERENCE, VMAF_ADM_H)[x];                           \
+        const sum_type rv = BAND(type, REFERENCE, VMAF_ADM_V)[x];                           \
+        const sum_type eh = BAND(type, ENCODE, VMAF_ADM_H)[x];                              \
+        const sum_type ev = BAND(type, ENCODE, VMAF_ADM_V)[x];                              \
                                                                                             \
-    for (int x = 0; x < w; x++)                                                             \
-        dst[x] = -vmaf_adm_is_aligned((product_type)rh[x] * eh[x] + (product_type)rv[x] * ev[x],   \
-                                      (product_type)rh[x] * rh[x] + (product_type)rv[x] * rv[x],   \
-                                      (product_type)eh[x] * eh[x] + (product_type)ev[x] * ev[x]);  \
+        dst[x] = -vmaf_adm_is_aligned(rh * eh + rv * ev, rh * rh + rv * rv,                 \
+                                      eh * eh + ev * ev);                                   \
+    }                                                                                       \
 }
 
 ALIGN_ROW(align_row0, int16_t, int)
 ALIGN_ROW(align_row,  int32_t, int64_t)
 
-/// Compilers make vectors only of what is restricted among the parameters.
 #define PART_ROW(name, type, kept_of, weigh, mask)                                          \
-static av_always_inline void name ## _loop(int32_t *restrict kept, int32_t *restrict added, \
-                                           int32_t *restrict kept_near,                     \
-                                           int32_t *restrict kept_here,                     \
-                                           int32_t *restrict added_near,                    \
-                                           int32_t *restrict added_here,                    \
-                                           const type *restrict reference,                  \
-                                           const type *restrict encode,                     \
-                                           const int32_t *restrict is_aligned,              \
-                                           int band, int weight, int w)                     \
-{                                                                                           \
-    for (int x = 0; x < w; x++) {                                                           \
-        const int part = kept_of(reference[x], encode[x], is_aligned[x]);                   \
-        const int k = weigh(part, weight), a = weigh(encode[x] - part, weight);             \
-        int kept_around, added_around;                                                      \
-        const int kept_centre  = mask(k, band, &kept_around);                               \
-        const int added_centre = mask(a, band, &added_around);                              \
-                                                                                            \
-        kept[x]       = k;                                                                  \
-        added[x]      = a;                                                                  \
-        kept_near[x]  = kept_around                 + (band ? kept_near[x]  : 0);           \
-        kept_here[x]  = kept_centre - kept_around   + (band ? kept_here[x]  : 0);           \
-        added_near[x] = added_around                + (band ? added_near[x] : 0);           \
-        added_here[x] = added_centre - added_around + (band ? added_here[x] : 0);           \
-    }                                                                                       \
-}                                                                                           \
-                                                                                            \
 static void name(int32_t *dst, const uint8_t *bands, ptrdiff_t stride,                      \
                  const int32_t *is_aligned, const uint32_t weight[VMAF_ADM_BANDS], int w)   \
 {                                                                                           \
-    for (int band = 0; band < VMAF_ADM_BANDS; band++)                                       \
-        name ## _loop(vmaf_adm_row(dst, stride, VMAF_ADM_VALUE(VMAF_ADM_KEPT, band)),       \
-                      vmaf_adm_row(dst, stride, VMAF_ADM_VALUE(VMAF_ADM_ADDED, band)),      \
-                      vmaf_adm_row(dst, stride, VMAF_ADM_NEAR(VMAF_ADM_KEPT)),              \
-                      vmaf_adm_row(dst, stride, VMAF_ADM_HERE(VMAF_ADM_KEPT)),              \
-                      vmaf_adm_row(dst, stride, VMAF_ADM_NEAR(VMAF_ADM_ADDED)),             \
-                      vmaf_adm_row(dst, stride, VMAF_ADM_HERE(VMAF_ADM_ADDED)),             \
-                      BAND(type, REFERENCE, band), BAND(type, ENCODE, band), is_aligned,    \
-                      band, weight[band], w);                                               \
+    for (int x = 0; x < w; x++) {                                                           \
+        int near[VMAF_ADM_PARTS] = { 0 }, here[VMAF_ADM_PARTS] = { 0 };                     \
+                                                                                            \
+        for (int band = 0; band < VMAF_ADM_BANDS; band++) {                                 \
+            const int encode = BAND(type, ENCODE, band)[x], factor = weight[band];          \
+            const int kept   = kept_of(BAND(type, REFERENCE, band)[x], encode, is_aligned[x]); \
+            const int value[VMAF_ADM_PARTS] = { weigh(kept, factor),                        \
+                                                weigh(encode - kept, factor) };             \
+                                                                                            \
+            for (int part = 0; part < VMAF_ADM_PARTS; part++) {                             \
+                int around;                                                                 \
+                const int centre = mask(value[part], band, &around);                        \
+                                                                                            \
+                vmaf_adm_row(dst, stride, VMAF_ADM_VALUE(part, band))[x] = value[part];     \
+                near[part] += around;                                                       \
+                here[part] += centre - around;                                              \
+            }                                                                               \
+        }                                                                                   \
+        for (int part = 0; part < VMAF_ADM_PARTS; part++) {                                 \
+            vmaf_adm_row(dst, stride, VMAF_ADM_NEAR(part))[x] = near[part];                 \
+            vmaf_adm_row(dst, stride, VMAF_ADM_HERE(part))[x] = here[part];                 \
+        }                                                                                   \
+    }                                                                                       \
 }
 
 #define WEIGH0(x, weight)   ((x) * (weight))
@@ -174,7 +157,7 @@ static void name(int32_t *dst, const uint8_t *bands, ptrdiff_t stride,          
 PART_ROW(part_row0, int16_t, vmaf_adm_kept0, WEIGH0,         vmaf_adm_mask0)
 PART_ROW(part_row,  int32_t, vmaf_adm_kept,  vmaf_adm_weigh, MASK)
 
-static void threshold_row(int32_t *restrict dst, const int32_t *above, const int32_t *row,
+static void threshold_row(int32_t *dst, const int32_t *above, const int32_t *row,
                           const int32_t *below, const int32_t *here, int w)
 {
     for (int x = 0; x < w; x++)
