@@ -1061,11 +1061,11 @@ static DEVICE_INLINE void speed_measure(const VMAFCUDAParams &p)
     if (tid == 0)
         dst[0] = is_singular;
     for (int i = tid; i < picture.nb_blocks && !is_singular; i += VMAF_SPEED_THREADS) {
-        const float contrast =
-            vmaf_speed_contrast(&s.work, grid + i / picture.blocks_w * VMAF_SPEED_SIDE *
-                                picture.grid_w + i % picture.blocks_w * VMAF_SPEED_SIDE,
-                                picture.grid_w);
+        const float *block = grid + i / picture.blocks_w * VMAF_SPEED_SIDE * picture.grid_w +
+                             i % picture.blocks_w * VMAF_SPEED_SIDE;
+        float contrast;
 
+        vmaf_speed_contrast(&contrast, &s.work, &block, picture.grid_w);
         dst[1 + i] = contrast;
         dst[1 + picture.nb_blocks + i] = vmaf_speed_entropy(s.work.value, contrast);
     }

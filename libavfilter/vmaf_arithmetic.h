@@ -413,7 +413,7 @@ typedef struct VMAFSpeedPosition {
 /// A sample in 8-bit steps around zero.
 SHARED_INLINE float vmaf_speed_value(int sample, int depth)
 {
-    return sample / (float)(1 << (depth - 8)) - 128;
+    return sample * (1.f / (1 << (depth - 8))) - 128;
 }
 
 /// What lies between four samples.
@@ -700,26 +700,31 @@ SHARED_INLINE float vmaf_speed_entropy(const float value[VMAF_SPEED_BLOCK], floa
     return sum;
 }
 
-/// The contrast of a block, by the inverse of the matrix.
-SHARED_INLINE float vmaf_speed_contrast(const VMAFSpeedWork *s, const float *block, int stride)
+/// The contrasts of as many blocks as a lane has elements of a row, by the inverse of the matrix.
+SHARED_INLINE void vmaf_speed_contrast(float contrast[VMAF_SPEED_SHARE], const VMAFSpeedWork *s,
+                                       const float *const block[VMAF_SPEED_SHARE], int stride)
 {
-    float x[VMAF_SPEED_BLOCK], y[VMAF_SPEED_BLOCK], contrast = 0;
+    float x[VMAF_SPEED_BLOCK][VMAF_SPEED_SHARE], y[VMAF_SPEED_BLOCK][VMAF_SPEED_SHARE];
 
-    for (int i = 0; i < VMAF_SPEED_BLOCK; i++) {
-        x[i] = 0;
-        y[i] = block[i / VMAF_SPEED_SIDE * stride + i % VMAF_SPEED_SIDE];
-    }
+    for (int i = 0; i < VMAF_SPEED_BLOCK; i++)
+        for (int b = 0; b < VMAF_SPEED_SHARE; b++) {
+            x[i][b] = 0;
+            y[i][b] = block[b][i / VMAF_SPEED_SIDE * stride + i % VMAF_SPEED_SIDE];
+        }
     for (int i = 0; i < VMAF_SPEED_BLOCK; i++)
         for (int k = 0; k < VMAF_SPEED_BLOCK; k++)
-            x[i] += s->factor[1][i][k] * y[k];
+            vmaf_add_row(x[i], s->factor[1][i][k], y[k], 0);
     for (int i = VMAF_SPEED_BLOCK - 1; i >= 0; i--) {
         for (int k = i + 1; k < VMAF_SPEED_BLOCK; k++)
-            x[i] -= x[k] * s->factor[0][i][k];
-        x[i] /= s->factor[0][i][i];
+            vmaf_add_row(x[i], -s->factor[0][i][k], x[k], 0);
+        for (int b = 0; b < VMAF_SPEED_SHARE; b++)
+            x[i][b] /= s->factor[0][i][i];
     }
-    for (int i = 0; i < VMAF_SPEED_BLOCK; i++)
-        contrast += x[i] * y[i] / VMAF_SPEED_BLOCK;
-    return contrast;
+    for (int b = 0; b < VMAF_SPEED_SHARE; b++) {
+        contrast[b] = 0;
+        for (int i = 0; i < VMAF_SPEED_BLOCK; i++)
+            contrast[b] += x[i][b] * y[i][b] / VMAF_SPEED_BLOCK;
+    }
 }
 
 #endif /* AVFILTER_VMAF_ARITHMETIC_H */

@@ -38,9 +38,12 @@
 #define TAPS   VMAF_SPEED_TAPS
 #define STEP   VMAF_SPEED_STEP
 
+/// Positions of a block that are added to the covariance at once.
+#define AT_ONCE 8
+
 /// A plane of a picture. Each one is a job.
 typedef struct Plane {
-    float *row, *sum;       ///< w samples
+    float *row[TAPS], *sum; ///< w samples
     float *grid, *blurred;  ///< grid_w * grid_h samples
     float *contrast, *entropy;      ///< [nb_blocks]
 } Plane;
@@ -57,54 +60,67 @@ struct VMAFSpeed {
 
 // ---- samples ----
 
-static av_always_inline float sample(const VMAFSpeed *s, const uint8_t *row, int x)
-{
-    return vmaf_speed_value(s->depth == 8 ? row[x] : ((const uint16_t *)row)[x], s->depth);
+/// Row y of what is measured.
+#define GET_ROW(name, type)                                                                 \
+static av_always_inline void name(const VMAFSpeed *s, float *restrict dst,                  \
+                                  const uint8_t *data, ptrdiff_t linesize, int y, int depth) \
+{                                                                                           \
+    const VMAFSpeedPosition *line = &s->line[y];                                            \
+    const type *a = (const type *)(data + line->before * linesize);                         \
+    const type *b = (const type *)(data + line->after  * linesize);                         \
+                                                                                            \
+    for (int x = 0; x < s->picture.w && !s->picture.is_scaled; x++)                         \
+        dst[x] = vmaf_speed_value(a[x], depth);                                             \
+    for (int x = 0; x < s->picture.w && s->picture.is_scaled; x++) {                        \
+        const VMAFSpeedPosition *p = &s->column[x];                                         \
+                                                                                            \
+        dst[x] = vmaf_speed_between(p->part, line->part,                                    \
+                                    vmaf_speed_value(a[p->before], depth),                  \
+                                    vmaf_speed_value(a[p->after],  depth),                  \
+                                    vmaf_speed_value(b[p->before], depth),                  \
+                                    vmaf_speed_value(b[p->after],  depth));                 \
+    }                                                                                       \
 }
 
-/// Row y of what is measured.
-static av_always_inline void get_row(const VMAFSpeed *s, float *dst, const uint8_t *data,
-                                     ptrdiff_t linesize, int y)
+GET_ROW(get_row8,  uint8_t)
+GET_ROW(get_row16, uint16_t)
+
+static const float tap[TAPS] = VMAF_SPEED_BLUR;
+
+static av_always_inline void blur_columns(float *restrict dst, float *const row[TAPS], int w)
 {
-    const VMAFSpeedPosition *line;
-    const uint8_t *a, *b;
+    const float *a = row[0], *b = row[1], *c = row[2], *d = row[3], *e = row[4], *f = row[5],
+                *g = row[6], *h = row[7], *i = row[8];
 
-    if (!s->picture.is_scaled) {
-        for (int x = 0; x < s->picture.w; x++)
-            dst[x] = sample(s, data + y * linesize, x);
-        return;
-    }
-    line = &s->line[y];
-    a = data + line->before * linesize;
-    b = data + line->after  * linesize;
-    for (int x = 0; x < s->picture.w; x++) {
-        const VMAFSpeedPosition *p = &s->column[x];
-
-        dst[x] = vmaf_speed_between(p->part, line->part, sample(s, a, p->before),
-                                    sample(s, a, p->after), sample(s, b, p->before),
-                                    sample(s, b, p->after));
-    }
+    for (int x = 0; x < w; x++)
+        dst[x] = tap[0] * a[x] + tap[1] * b[x] + tap[2] * c[x] + tap[3] * d[x] + tap[4] * e[x] +
+                 tap[5] * f[x] + tap[6] * g[x] + tap[7] * h[x] + tap[8] * i[x];
 }
 
 /// Blur a plane, of which only the samples of the grid are made.
 static av_always_inline void make_grid(const VMAFSpeed *s, Plane *p, const uint8_t *data,
                                        ptrdiff_t linesize)
 {
-    static const float tap[TAPS] = VMAF_SPEED_BLUR;
     const VMAFSpeedPicture *picture = &s->picture;
 
     for (int y = 0; y < picture->grid_h; y++) {
-        memset(p->sum, 0, picture->w * sizeof(*p->sum));
         for (int i = 0; i < TAPS; i++) {
-            get_row(s, p->row, data, linesize, vmaf_mirror(y * STEP + i - TAPS / 2, picture->h));
-            for (int x = 0; x < picture->w; x++)
-                p->sum[x] += tap[i] * p->row[x];
+            const int from = vmaf_mirror(y * STEP + i - TAPS / 2, picture->h);
+
+            if (s->depth == 8)
+                get_row8(s, p->row[i], data, linesize, from, 8);
+            else
+                get_row16(s, p->row[i], data, linesize, from, s->depth);
         }
+        blur_columns(p->sum, p->row, picture->w);
+        // a step is more than the taps behind it
+        for (int i = 1; i <= TAPS / 2; i++)
+            p->sum[-i] = p->sum[i];
         for (int x = 0; x < picture->grid_w; x++) {
             float sum = 0;
 
             for (int i = 0; i < TAPS; i++)
-                sum += tap[i] * p->sum[vmaf_mirror(x * STEP + i - TAPS / 2, picture->w)];
+                sum += tap[i] * p->sum[x * STEP + i - TAPS / 2];
             p->grid[y * picture->grid_w + x] = sum;
         }
     }
@@ -133,28 +149,65 @@ static void subtract_mean(const VMAFSpeedPicture *s, Plane *p)
 
 // ---- statistics ----
 
+static av_always_inline void get_block(float *restrict dst, const float *restrict src, int stride)
+{
+    for (int y = 0; y < SIDE; y++)
+        memcpy(dst + y * SIDE, src + y * stride, SIDE * sizeof(*dst));
+}
+
+static av_always_inline void add_block(float *restrict sum, const float *restrict block)
+{
+    for (int i = 0; i < STRIDE; i++)
+        sum[i] += block[i];
+}
+
+static av_always_inline void subtract(double *restrict dst, const float *restrict block,
+                                      const float *restrict mean)
+{
+    for (int i = 0; i < STRIDE; i++)
+        dst[i] = (double)block[i] - mean[i];
+}
+
+/// Add the products of sample i of blocks and those before it, in order.
+static av_always_inline void add_products(double *restrict sum,
+                                          const double (*restrict d)[STRIDE], int i)
+{
+    for (int j = 0; j < (i | 3) + 1; j++) {
+        double of_pair = sum[j];
+
+        for (int at = 0; at < AT_ONCE; at++)
+            of_pair += d[at][i] * d[at][j];
+        sum[j] = of_pair;
+    }
+}
+
 /// The covariance of the samples of all blocks, also of those that overlap.
 static av_always_inline void covariance(const VMAFSpeedPicture *s, const Plane *p,
                                         VMAFSpeedMatrix dst)
 {
     const int w = (s->blocks_w - 1) * SIDE + 1, h = (s->nb_blocks / s->blocks_w - 1) * SIDE + 1;
     const int n = w * h;
-    float mean[BLOCK] = { 0 };
-    double sum[BLOCK][STRIDE] = { { 0 } }, d[STRIDE] = { 0 };
+    float mean[STRIDE] = { 0 }, block[AT_ONCE][STRIDE] = { { 0 } };
+    double sum[BLOCK][STRIDE] = { { 0 } }, d[AT_ONCE][STRIDE];
 
     for (int y = 0; y < h; y++)
-        for (int x = 0; x < w; x++)
-            for (int i = 0; i < BLOCK; i++)
-                mean[i] += p->grid[(y + i / SIDE) * s->grid_w + x + i % SIDE];
+        for (int x = 0; x < w; x++) {
+            get_block(block[0], p->grid + y * s->grid_w + x, s->grid_w);
+            add_block(mean, block[0]);
+        }
     for (int i = 0; i < BLOCK; i++)
         mean[i] /= n;
     for (int y = 0; y < h; y++)
-        for (int x = 0; x < w; x++) {
+        for (int x = 0; x < w; x += AT_ONCE) {
+            const int nb = FFMIN(w - x, AT_ONCE);
+
+            for (int at = 0; at < nb; at++)
+                get_block(block[at], p->grid + y * s->grid_w + x + at, s->grid_w);
+            for (int at = 0; at < nb; at++)
+                subtract(d[at], block[at], mean);
+            memset(d + nb, 0, (AT_ONCE - nb) * sizeof(*d));
             for (int i = 0; i < BLOCK; i++)
-                d[i] = (double)p->grid[(y + i / SIDE) * s->grid_w + x + i % SIDE] - mean[i];
-            for (int i = 0; i < BLOCK; i++)
-                for (int j = 0; j <= i; j++)
-                    sum[i][j] += d[i] * d[j];
+                add_products(sum[i], d, i);
         }
     for (int i = 0; i < BLOCK; i++)
         for (int j = 0; j <= i; j++)
@@ -174,11 +227,18 @@ static av_always_inline void measure_blocks(const VMAFSpeedPicture *s, Plane *p,
     for (int i = 0; i < BLOCK; i++)
         found->is_singular |= work.value[i] < VMAF_SPEED_SINGULAR;
     found->is_singular = found->is_singular || !vmaf_triangulate(&work, 0, 1);
-    for (int i = 0; i < s->nb_blocks && !found->is_singular; i++) {
-        p->contrast[i] = vmaf_speed_contrast(&work, p->grid + i / s->blocks_w * SIDE * s->grid_w +
-                                             i % s->blocks_w * SIDE, s->grid_w);
-        p->entropy[i]  = vmaf_speed_entropy(work.value, p->contrast[i]);
+    for (int i = 0; i < s->nb_blocks && !found->is_singular; i += VMAF_SPEED_SHARE) {
+        const float *block[VMAF_SPEED_SHARE];
+
+        for (int b = 0; b < VMAF_SPEED_SHARE; b++) {
+            const int n = FFMIN(i + b, s->nb_blocks - 1);
+
+            block[b] = p->grid + n / s->blocks_w * SIDE * s->grid_w + n % s->blocks_w * SIDE;
+        }
+        vmaf_speed_contrast(p->contrast + i, &work, block, s->grid_w);
     }
+    for (int i = 0; i < s->nb_blocks && !found->is_singular; i++)
+        p->entropy[i] = vmaf_speed_entropy(work.value, p->contrast[i]);
 }
 
 static av_always_inline int measure_plane(AVFilterContext *ctx, void *arg, int job, int nb_jobs)
@@ -225,11 +285,12 @@ av_cold int ff_vmaf_speed_init(VMAFSpeed **ps, AVFilterContext *ctx, int w, int 
         const size_t grid = picture->grid_w * picture->grid_h;
         Plane *p = &s->plane[i / PAIR_NB][i % PAIR_NB];
 
-        p->row     = vmaf_alloc(m, picture->w, sizeof(float));
+        for (int row = 0; row < TAPS; row++)
+            p->row[row] = vmaf_alloc(m, picture->w, sizeof(float));
         p->sum     = vmaf_alloc(m, picture->w, sizeof(float));
         p->grid    = vmaf_alloc(m, grid, sizeof(float));
         p->blurred = vmaf_alloc(m, grid, sizeof(float));
-        p->contrast = vmaf_alloc(m, picture->nb_blocks, sizeof(float));
+        p->contrast = vmaf_alloc(m, FFALIGN(picture->nb_blocks, VMAF_SPEED_SHARE), sizeof(float));
         p->entropy  = vmaf_alloc(m, picture->nb_blocks, sizeof(float));
         s->found[i / PAIR_NB][i % PAIR_NB].contrast = p->contrast;
         s->found[i / PAIR_NB][i % PAIR_NB].entropy  = p->entropy;
