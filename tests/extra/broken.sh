@@ -51,7 +51,7 @@ mutants() {
   libavfilter/vf_bliinds.c    @ s/FFMIN(rows\[l\].from, 2 \* rows\[l + 1\].from)/rows[l].from/ @ bliinds-layouts
   libavfilter/vf_bliinds.c    @ s/job = 1; job < nb_jobs/job = 1; job + 1 < nb_jobs/ @ bliinds-layouts
   libavfilter/luma.h @ s/range == AVCOL_RANGE_MPEG;/range == AVCOL_RANGE_JPEG;/ @ bliinds-ranges
-  libavfilter/luma.h    @ s/n \/ step \* 0x9e3779b9/n \/ step * 0x9e3779b1/ @ bliinds-which-frames
+  libavfilter/bliinds.c @ s/n \/ step \* 0x9e3779b9/n \/ step * 0x9e3779b1/ @ bliinds-which-frames
   libavfilter/metric.c   @ s/nb_valid += !!valid/nb_valid += 1/ @ bliinds-log-json
   libavfilter/cuda/queue.c @ s/{ ref, other ?/{ NULL, other ?/ @ faults-in-flight-vmaf_cuda
   libavfilter/cuda/queue.c @ s/q->error = ret;/q->error = 0;/ @ faults-driver-ssim_cuda
