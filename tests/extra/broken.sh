@@ -17,9 +17,9 @@
 # with a star are tried by make check-all.
 mutants() {
     sed 's/ *@ */@/g' << 'END'
-  libavfilter/bliinds_block.h @ s/c3 = 0.3717480345f/c3 = 0.3717490345f/ @ bliinds-blocks checkasm-vf_bliinds
+  libavfilter/bliinds_block.h @ s/c3 = 0.3717480345f/c3 = 0.3717490345f/ @ bliinds-oracle checkasm-vf_bliinds
   libavfilter/bliinds_block.h @ s/(v3 + v1)  + 1e-8f/(v3 + v2)  + 1e-8f/ @ bliinds-blocks checkasm-vf_bliinds
-  libavfilter/bliinds_block.h @ s/1.f \/ 12/1.f \/ 13/ @ bliinds-blocks checkasm-vf_bliinds
+  libavfilter/bliinds_block.h @ s/1.f \/ 12/1.f \/ 13/ @ bliinds-oracle checkasm-vf_bliinds
   libavfilter/bliinds_block.h @ s/SET_NOISE (16.f/SET_NOISE (4.f/ @ bliinds-blocks bliinds-sizes checkasm-vf_bliinds
   libavfilter/bliinds_block.h @ s/SUB_MAX 32767.f/SUB_MAX 32766.f/ @ bliinds-blocks checkasm-vf_bliinds
   libavfilter/bliinds_block.h @ s/(r <= table/(r < table/ @ bliinds-blocks bliinds-yuv checkasm-vf_bliinds

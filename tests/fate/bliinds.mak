@@ -18,10 +18,9 @@ fate-bliinds-oracle fate-bliinds-cuda-oracle: RUN = oracle $(SRC_PATH)/tests/ora
 fate-bliinds-yuv:      RUN = cmp_metadata bliinds=features=1 yuv420p 0.000001
 fate-bliinds-cuda-yuv: RUN = cmp_metadata hwupload_cuda,bliinds_cuda=features=1 yuv420p 0.000001
 
-# Shapes, level images and the statistics of each block.
+# Shapes, and what pictures seldom have.
 fate-bliinds-blocks: libavfilter/tests/bliinds$(EXESUF)
 fate-bliinds-blocks: RUN = run libavfilter/tests/bliinds$(EXESUF) \
-                           $(addprefix $(SRC_PATH)/tests/oracle/,rose_70x46.maps camera_crop_16x9.maps stripes_v_128x96.maps) \
                            $(SRC_PATH)/libavfilter/models/vmaf1_est1.txt
 
 fate-bliinds-log-hosts fate-bliinds-log-locale: libavfilter/tests/filter_matrix$(EXESUF)
