@@ -195,6 +195,24 @@ static void coded_features(double dst[BLIINDS_NB_CODED], const AVFrame *frame,
             dst[codec[i].feature] = 1;
 }
 
+/**
+ * Whether n_subsample chooses a frame: one of each run of step frames, at a place that
+ * changes from run to run in a pseudo-random, but repeatable way. A fixed distance would
+ * prefer some types of frames, since encoders use these in a fixed pattern.
+ *
+ * @param n    the frame's number, from 0; frame 0 is always chosen
+ * @param step 1 chooses all
+ */
+static int is_chosen(uint64_t n, int step)
+{
+    // two rounds of a multiplicative hash of the number of the run
+    uint32_t hash = n / step * 0x9e3779b9;
+
+    for (int i = 0; i < 2; i++)
+        hash = (hash ^ hash >> 16) * 0x9e3779b9;
+    return n % step == (uint64_t)hash * step >> 32;
+}
+
 int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame *dst,
                         const AVFrame *frame, uint64_t n)
 {
@@ -208,7 +226,7 @@ int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame *d
             dst->basis = BLIINDS_PIXELS;
     dst->needs_statistics = s->features ||
                             ff_bliinds_model_needs_statistics(&s->model[dst->basis]);
-    if (ctx->is_disabled || !frame_is_chosen(n, s->n_subsample))
+    if (ctx->is_disabled || !is_chosen(n, s->n_subsample))
         return 0;
     return check_size(ctx, dst->luma.width, dst->luma.height);
 }

@@ -18,8 +18,8 @@
 
 /**
  * @file
- * What is known of a frame before its luma is read: whether it is scored, the size of its
- * picture, and the depth and range of its samples.
+ * What is known of a frame before its luma is read: the size of its picture, and the depth and
+ * range of its samples.
  */
 
 #ifndef AVFILTER_LUMA_H
@@ -131,24 +131,6 @@ static inline LumaFrame luma_frame(const AVFrame *frame)
         .shift   = luma->shift,
         .black   = luma->depth >= 8 && luma_is_limited(frame, desc) ? 16 << (luma->depth - 8) : 0,
     };
-}
-
-/**
- * Whether n_subsample chooses a frame: one of each run of step frames, at a place that
- * changes from run to run in a pseudo-random, but repeatable way. A fixed distance would
- * prefer some types of frames, since encoders use these in a fixed pattern.
- *
- * @param n    the frame's number, from 0; frame 0 is always chosen
- * @param step 1 chooses all
- */
-static inline int frame_is_chosen(uint64_t n, int step)
-{
-    // two rounds of a multiplicative hash of the number of the run
-    uint32_t hash = n / step * 0x9e3779b9;
-
-    for (int i = 0; i < 2; i++)
-        hash = (hash ^ hash >> 16) * 0x9e3779b9;
-    return n % step == (uint64_t)hash * step >> 32;
 }
 
 #endif /* AVFILTER_LUMA_H */

@@ -17,9 +17,9 @@
 # with a star are tried by make check-all.
 mutants() {
     sed 's/ *@ */@/g' << 'END'
-  libavfilter/bliinds_block.h @ s/c3 = 0.3717480345f/c3 = 0.3717490345f/ @ bliinds-blocks checkasm-vf_bliinds
+  libavfilter/bliinds_block.h @ s/c3 = 0.3717480345f/c3 = 0.3717490345f/ @ bliinds-oracle checkasm-vf_bliinds
   libavfilter/bliinds_block.h @ s/(v3 + v1)  + 1e-8f/(v3 + v2)  + 1e-8f/ @ bliinds-blocks checkasm-vf_bliinds
-  libavfilter/bliinds_block.h @ s/1.f \/ 12/1.f \/ 13/ @ bliinds-blocks checkasm-vf_bliinds
+  libavfilter/bliinds_block.h @ s/1.f \/ 12/1.f \/ 13/ @ bliinds-oracle checkasm-vf_bliinds
   libavfilter/bliinds_block.h @ s/SET_NOISE (16.f/SET_NOISE (4.f/ @ bliinds-blocks bliinds-sizes checkasm-vf_bliinds
   libavfilter/bliinds_block.h @ s/SUB_MAX 32767.f/SUB_MAX 32766.f/ @ bliinds-blocks checkasm-vf_bliinds
   libavfilter/bliinds_block.h @ s/(r <= table/(r < table/ @ bliinds-blocks bliinds-yuv checkasm-vf_bliinds
@@ -45,26 +45,15 @@ mutants() {
   libavfilter/bliinds_dsp.c  @ s/while (count\[bin\] < k)/while (count[bin] <= k)/ @ bliinds-blocks
   libavfilter/bliinds_dsp.c  @ s/straddles(y) || bliinds_straddles(x)/straddles(y) \&\& bliinds_straddles(x)/ @ bliinds-yuv
   libavfilter/bliinds_dsp.c  @ s/nb_above += above\[1\]/nb_above += !!above[1]/ @ bliinds-blocks
-* libavfilter/x86/rows.asm @ s/roundpd         %1, %1, 3/roundpd         %1, %1, 0/ @ checkasm-vf_bliinds checkasm-vf_detailloss
+* libavfilter/x86/vf_bliinds.asm @ s/roundpd         %1, %1, 3/roundpd         %1, %1, 0/ @ checkasm-vf_bliinds
   libavfilter/x86/vf_bliinds.asm @ s/COMPARE          5, le, m0, m5/COMPARE          5, lt, m0, m5/ @ checkasm-vf_bliinds
-  libavfilter/x86/vf_detailloss.asm @ s/vminps          m6, m4, m3/vmaxps          m6, m4, m3/ @ checkasm-vf_detailloss
-  libavfilter/x86/vf_detailloss.asm @ s/pabsd           m1, m1/mova            m1, m1/ @ checkasm-vf_detailloss
-  libavfilter/vf_detailloss.c @ s/i >= TAPS - 2/i >= TAPS - 1/ @ detailloss-numbers
   libavfilter/vf_bliinds.c    @ s/2 \* rows\[l + 1\].to + 2)/2 * rows[l + 1].to)/ @ bliinds-layouts
   libavfilter/vf_bliinds.c    @ s/FFMIN(rows\[l\].from, 2 \* rows\[l + 1\].from)/rows[l].from/ @ bliinds-layouts
   libavfilter/vf_bliinds.c    @ s/job = 1; job < nb_jobs/job = 1; job + 1 < nb_jobs/ @ bliinds-layouts
   libavfilter/luma.h @ s/range == AVCOL_RANGE_MPEG;/range == AVCOL_RANGE_JPEG;/ @ bliinds-ranges
-  libavfilter/luma.h    @ s/n \/ step \* 0x9e3779b9/n \/ step * 0x9e3779b1/ @ bliinds-which-frames
+  libavfilter/bliinds.c @ s/n \/ step \* 0x9e3779b9/n \/ step * 0x9e3779b1/ @ bliinds-which-frames
   libavfilter/metric.c   @ s/nb_valid += !!valid/nb_valid += 1/ @ bliinds-log-json
-  libavfilter/detailloss_wavelet.h @ s/.8365163037f \* x1/.8366163037f * x1/ @ detailloss-numbers checkasm-vf_detailloss
-  libavfilter/detailloss_wavelet.h @ s/(source < 0) == (encode < 0)/1/ @ detailloss-numbers checkasm-vf_detailloss
-  libavfilter/detailloss_wavelet.h @ s/CHROMA_STEP  3/CHROMA_STEP  2/ @ detailloss-numbers
-  libavfilter/detailloss_wavelet.h @ s/i < n ? i : 2 \* (n - 1) - i/i < n ? i : n - 1/ @ detailloss-numbers
-  libavfilter/detailloss.c    @ s/LARGE 2160/LARGE 2161/ @ detailloss-numbers
-  libavfilter/detailloss.c    @ s/MAX_SQUARE 25/MAX_SQUARE 100/ @ detailloss-numbers
-  libavfilter/vf_detailloss.c @ s/FFMAX(start - 1, 0)/start/ @ detailloss-layouts
-* libavfilter/vf_detailloss.c @ s/>= 0 \&\& source)/>= 0 \&\& reference)/ @ detailloss-subsample
-  libavfilter/cuda/queue.c @ s/{ ref, other ?/{ NULL, other ?/ @ faults-in-flight-detailloss_cuda
+  libavfilter/cuda/queue.c @ s/{ ref, other ?/{ NULL, other ?/ @ faults-in-flight-vmaf_cuda
   libavfilter/cuda/queue.c @ s/q->error = ret;/q->error = 0;/ @ faults-driver-ssim_cuda
   libavfilter/luma.h @ s/(int)(frame->crop_left + frame->crop_right)/(int)frame->crop_left/ @ faults-cropped
 * libavfilter/vf_vmaf_cuda.c @ s/launch_speed(ctx, i) : 0/0 : 0/ @ vmaf-cuda-tiles
@@ -74,7 +63,6 @@ mutants() {
   libavfilter/vf_bliinds_cuda.cu @ s/stored, y, black << p.up/stored, y, 0/ @ bliinds-cuda-tiles
   libavfilter/vf_bliinds_cuda.cu @ s/define HALO3 1/define HALO3 2/ @ bliinds-cuda-tiles
   libavfilter/vf_ssim_cuda.cu @ s/sum += v.w;/sum += v.z;/ @ ssim-cuda-tiles
-  libavfilter/vf_detailloss_cuda.cu @ s/min(max(x, -1)/min(max(x, 0)/ @ detailloss-cuda-tiles
   libavfilter/vf_mad_cuda.cu @ s/left < MAD_STEP ? left/left < 3 ? left/ @ mad-cuda-tiles
   libavfilter/vf_blocksmooth_cuda.cu @ s/0x5140, 0x7362/0x5140, 0x7326/ @ blocksmooth-cuda-tiles
 * libavfilter/mad.c           @ s/exp(-pow(0.114 \* f, 1.1))/exp(-pow(0.1141 * f, 1.1))/ @ mad-oracle

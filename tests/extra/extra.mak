@@ -7,7 +7,7 @@
 # The stand-in, and the kernels compiled for the CPU. They count through arrays of arrays as if
 # these were one.
 STAND_IN = tests/extra/libcuda.so.1
-ON_CPU   = $(foreach F,bliinds blocksmooth detailloss mad mad_chirp mad_large ssim vmaf,tests/extra/vf_$(F)_cuda.o)
+ON_CPU   = $(foreach F,bliinds blocksmooth mad mad_chirp mad_large ssim vmaf,tests/extra/vf_$(F)_cuda.o)
 $(ON_CPU) $(addprefix tests/extra/,cuda_on_cpu.o fft_cuda.o): \
     CXXFLAGS += -O2 -fPIC -ffp-contract=off -fno-strict-aliasing -fno-aggressive-loop-optimizations
 $(ON_CPU): CXXFLAGS += $(filter -I%,$(CFLAGS)) -I$(SRC_PATH)/libavfilter -include $(SRC_PATH)/tests/extra/cuda_on_cpu.h -x c++
@@ -48,7 +48,7 @@ $(eval $(call PROGRAM_TEST,mad-cuda-fft,fft_cuda,52 direct + 307 by a chirp + 31
 FATE_QUALITY-$(call WITH_ALL, MAD_CUDA_FILTER FFMPEG) += fate-mad-cuda-fft
 
 # What fails, on the stand-in: tests of a filter each, and of some.
-FAULTS_FILTERS = bliinds_cuda ssim_cuda detailloss_cuda mad_cuda blocksmooth_cuda
+FAULTS_FILTERS = bliinds_cuda ssim_cuda mad_cuda blocksmooth_cuda
 FAULTS_OF      = $(addprefix fate-faults-$(1)-,$(FAULTS_FILTERS) $(if $(filter changes,$(1)),,vmaf_cuda))
 FAULTS_CUDA    = $(foreach T,in-flight changes driver,$(call FAULTS_OF,$(T))) \
                  $(addprefix fate-faults-,checked cropped devices many-changes others)
@@ -64,10 +64,10 @@ fate-faults-many-changes: REF = 402 frames
 fate-faults-checked:      ON  = with_valgrind
 fate-faults-checked:      REF = $(FAULTS_FILTERS:%=%: 0 for 10 frames)
 fate-faults-cropped:      REF = $(patsubst %,%: same,$(filter-out blocksmooth_cuda,$(FAULTS_FILTERS)) vmaf_cuda)
-fate-faults-devices:      REF = 8 errors are told
+fate-faults-devices:      REF = 6 errors are told
 fate-faults-others:       REF = others are refused
-fate-faults-alloc: NEED = DETAILLOSS_FILTER MAD_FILTER BLOCKSMOOTH_FILTER VMAF_FILTER
-$(FAULTS_CUDA): NEED = BLIINDS_CUDA_FILTER SSIM_CUDA_FILTER DETAILLOSS_CUDA_FILTER MAD_CUDA_FILTER \
+fate-faults-alloc: NEED = MAD_FILTER BLOCKSMOOTH_FILTER VMAF_FILTER
+$(FAULTS_CUDA): NEED = BLIINDS_CUDA_FILTER SSIM_CUDA_FILTER MAD_CUDA_FILTER VMAF_CUDA_FILTER \
                        BLOCKSMOOTH_CUDA_FILTER HWUPLOAD_CUDA_FILTER
 $(FAULTS_CUDA): $(STAND_IN)
 $(FAULTS): export STAND_IN_FOLDER = $(CURDIR)/tests/extra

@@ -36,7 +36,7 @@ succeeds(){ # options arguments...
 # A filter with options between what it needs.
 chain(){ # filter options
     case $1 in
-    ssim_cuda | detailloss_cuda | mad_cuda | vmaf_cuda)
+    ssim_cuda | mad_cuda | vmaf_cuda)
         echo "split[a][b];[a]${up}[c];[b]negate,${up}[d];[c][d]$1=$2,${down}" ;;
     *)
         echo "${up},$1=$2,${down}" ;;
@@ -128,7 +128,7 @@ changes(){ # filter changes frames-between [queue delay]
 
 # With valgrind looking on, which does not know what kernels do with their stacks.
 faults_checked(){
-    for filter in bliinds_cuda ssim_cuda detailloss_cuda mad_cuda blocksmooth_cuda; do
+    for filter in bliinds_cuda ssim_cuda mad_cuda blocksmooth_cuda; do
         : > ${tmp}/crc
         on_stand_in delay=5,idle=1 -lavfi ${clip},trim=end_frame=10,$(chain ${filter} $(queue_option ${filter} 3)) \
             -f framecrc ${tmp}/crc
@@ -139,7 +139,7 @@ faults_checked(){
 # It is the same whether frames are cropped before they are on the GPU, or there.
 faults_cropped(){
     down=null
-    for filter in bliinds_cuda ssim_cuda detailloss_cuda mad_cuda vmaf_cuda; do
+    for filter in bliinds_cuda ssim_cuda mad_cuda vmaf_cuda; do
         crop=crop=$(size_of ${filter} | tr x :):8:4
         for up in ${crop},hwupload hwupload,${crop}; do
             succeeds delay=5 -lavfi "testsrc2=s=240x180:d=0.16,format=yuv420p,$(chain ${filter} queue=3),${print}" ${to_null} |
@@ -152,12 +152,12 @@ faults_cropped(){
 # What is wrong with the devices is said.
 faults_devices(){
     told=0
-    for filter in ssim_cuda detailloss_cuda mad_cuda; do
+    for filter in ssim_cuda mad_cuda; do
         on_stand_in devices=2 -init_hw_device cuda=two:1 -lavfi "${clip},split[a][b];\
 [a]hwupload_cuda=device=0[c];[b]hwupload_cuda=device=1[d];[c][d]${filter}" ${to_null} && continue
         grep -q 'two CUDA devices' ${tmp}/err && told=$((told + 1))
     done
-    for filter in bliinds_cuda ssim_cuda detailloss_cuda mad_cuda blocksmooth_cuda; do
+    for filter in bliinds_cuda ssim_cuda mad_cuda blocksmooth_cuda; do
         on_stand_in major=3 -lavfi "${clip},$(chain ${filter} $(queue_option ${filter} 2))" ${to_null} && continue
         grep -q 'compute capability 3' ${tmp}/err && told=$((told + 1))
     done
@@ -171,7 +171,7 @@ faults_others(){
         kinds=72x64.p010
         skipped "${test}, another size" "FFmpeg's assertions end it"
     fi
-    for filter in bliinds_cuda ssim_cuda detailloss_cuda mad_cuda blocksmooth_cuda; do
+    for filter in bliinds_cuda ssim_cuda mad_cuda blocksmooth_cuda; do
         for kind in ${kinds}; do
             (cd ${tmp} && CUDA_STAND_IN=idle=1 ${program} other ${kind%.*} ${kind#*.} ${filter}) > ${tmp}/said &&
                 grep -q 'insert scale_cuda' ${tmp}/said || { cat ${tmp}/said; echo "${filter}, ${kind}: not refused"; }
@@ -207,8 +207,6 @@ faults_alloc(){
     each alloc 72x64 gray bliinds=features=1:n_subsample=4:stats_file=a:log_path=b a b
     each alloc 72x64 yuv420p10 bliinds=log_path=a a
     each alloc 72x64 yuv420p mad=stats_file=a:log_path=b a b
-    each alloc 72x64 yuv420p detailloss=stats_file=a:log_path=b a b
-    each alloc 72x64 gray detailloss
     each alloc 218x216 yuv420p vmaf=stats_file=a:log_path=b:model=version=vmaf_v1.0.16_hfr_3d0h a b
     each alloc 216x216 yuv422p10 "vmaf=model=version=vmaf_v1.0.16_3d0h|version=vmaf_v1.0.16_3d0h\\\\:name=b"
     each alloc 72x64 yuv420p blocksmooth

@@ -18,14 +18,12 @@ fate-bliinds-oracle fate-bliinds-cuda-oracle: RUN = oracle $(SRC_PATH)/tests/ora
 fate-bliinds-yuv:      RUN = cmp_metadata bliinds=features=1 yuv420p 0.000001
 fate-bliinds-cuda-yuv: RUN = cmp_metadata hwupload_cuda,bliinds_cuda=features=1 yuv420p 0.000001
 
-# Shapes, level images and the statistics of each block.
+# Shapes, and what pictures seldom have.
 fate-bliinds-blocks: libavfilter/tests/bliinds$(EXESUF)
 fate-bliinds-blocks: RUN = run libavfilter/tests/bliinds$(EXESUF) \
-                           $(addprefix $(SRC_PATH)/tests/oracle/,rose_70x46.maps camera_crop_16x9.maps stripes_v_128x96.maps) \
                            $(SRC_PATH)/libavfilter/models/vmaf1_est1.txt
 
 fate-bliinds-log-hosts fate-bliinds-log-locale: libavfilter/tests/filter_matrix$(EXESUF)
-fate-bliinds-log-x87: NEED_ALSO = DETAILLOSS_FILTER
 
 fate-bliinds-sei-h264 fate-bliinds-cuda-sei-h264: NEED_ALSO = LIBX264_ENCODER
 fate-bliinds-sei-h264 fate-bliinds-cuda-sei-h264: RUN        = sei libx264 h264 "-preset ultrafast -bf 2"
@@ -35,7 +33,7 @@ fate-bliinds-sei-hevc fate-bliinds-cuda-sei-hevc: RUN        = sei libx265 hevc 
 # More pictures, where they are at hand.
 fate-bliinds-oracle-all:    RUN = oracle_all oracle bliinds 24
 fate-bliinds-oracle-all:    REF = all values agree
-fate-bliinds-log-memory:    RUN = log_memory bliinds=features=1
+fate-bliinds-log-memory:    RUN = log_memory bliinds=features=1 44x44 1000 10000
 fate-bliinds-log-memory:    REF = the same
 fate-bliinds-rebuild:       RUN = rebuild
 fate-bliinds-rebuild:       REF = 65

@@ -3,7 +3,6 @@
 
 CUDA_TESTS_bliinds     = errors formats instances noise queue ranges resize tiles
 CUDA_TESTS_blocksmooth = errors formats settings tiles writable
-CUDA_TESTS_detailloss  = errors formats instances queue ranges resize tiles
 CUDA_TESTS_mad         = errors formats instances queue ranges tiles
 CUDA_TESTS_ssim        = errors formats instances queue tiles
 CUDA_TESTS_vmaf        = errors formats instances queue ranges resize tiles
@@ -11,7 +10,6 @@ CUDA_TESTS_vmaf        = errors formats instances queue ranges resize tiles
 # The largest width or height that is too small, for cuda_errors.
 TOO_SMALL_bliinds      = 3
 TOO_SMALL_blocksmooth  = 0
-TOO_SMALL_detailloss   = 15
 TOO_SMALL_mad          = 63
 TOO_SMALL_ssim         = 14
 TOO_SMALL_vmaf         = 32
@@ -30,7 +28,6 @@ endef
 
 $(eval $(call TWINS,bliinds,BLIINDS))
 $(eval $(call TWINS,blocksmooth,BLOCKSMOOTH))
-$(eval $(call TWINS,detailloss,DETAILLOSS))
 $(eval $(call TWINS,mad,MAD))
 $(eval $(call TWINS,ssim,SSIM))
 $(eval $(call TWINS,vmaf,VMAF))

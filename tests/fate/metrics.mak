@@ -61,10 +61,10 @@ PTX_TESTS = $(patsubst %,fate-%-cuda-ptx-built,$(1) $(if $(filter mad,$(1)),mad_
                 $(addprefix fate-$(F)-cuda-ptx-,clang-14 nvcc))
 PTX       = ptx $(subst -cuda-ptx-,_cuda ,$(@:fate-%=%))
 
-include $(wildcard $(addprefix $(SRC_PATH)/tests/fate/,bliinds.mak blocksmooth.mak detailloss.mak \
+include $(wildcard $(addprefix $(SRC_PATH)/tests/fate/,bliinds.mak blocksmooth.mak \
                     ffcrf.mak mad.mak cuda.mak pairs.mak quantizer.mak score_tools.mak vmaf.mak))
 
-FATE_PTX = $(foreach F,bliinds blocksmooth detailloss mad ssim vmaf,$(call PTX_TESTS,$(F)))
+FATE_PTX = $(foreach F,bliinds blocksmooth mad ssim vmaf,$(call PTX_TESTS,$(F)))
 $(FATE_PTX): RUN = $(if $(CONFIG_CUDA_LLVM),$(PTX) $(NVCCFLAGS) $(KERNEL_CLANGFLAGS),skip built with nvcc)
 $(filter %-built,$(FATE_PTX)): PTX += $(lastword $(NVCC))
 $(filter %-nvcc,$(FATE_PTX)): RUN = $(PTX) $(KERNEL_NVCCFLAGS)
@@ -72,7 +72,7 @@ $(FATE_PTX): CMP = oneline
 $(FATE_PTX): REF = good PTX
 
 # Assembly. FFmpeg asks for the exit status alone, which is that of a program that does nothing, too.
-METRIC_ASM = fate-checkasm-vf_bliinds fate-checkasm-vf_detailloss
+METRIC_ASM = fate-checkasm-vf_bliinds
 $(METRIC_ASM): RUN = check_assembly $(@:fate-checkasm-%=%)
 $(METRIC_ASM): CMP = grep
 $(METRIC_ASM): REF = ^checkasm: \(all [0-9]* tests passed\|no tests to perform\)
@@ -81,11 +81,11 @@ FATE_QUALITY-yes += $(filter $(METRIC_ASM),$(FATE_CHECKASM))
 # All of them under a checker of memory.
 fate-metric-memory: libavfilter/tests/filter_matrix$(EXESUF)
 fate-metric-memory: ON   = with_valgrind
-fate-metric-memory: NEED = BLIINDS_FILTER BLOCKSMOOTH_FILTER DETAILLOSS_FILTER MAD_FILTER VMAF_FILTER
+fate-metric-memory: NEED = BLIINDS_FILTER BLOCKSMOOTH_FILTER MAD_FILTER VMAF_FILTER
 FATE_QUALITY-$(CONFIG_BLIINDS_FILTER) += fate-metric-memory
 
-fate-metric-changes: RUN  = metric_changes bliinds blocksmooth detailloss mad
-fate-metric-changes: NEED = BLIINDS_FILTER BLOCKSMOOTH_FILTER DETAILLOSS_FILTER MAD_FILTER
+fate-metric-changes: RUN  = metric_changes bliinds blocksmooth mad
+fate-metric-changes: NEED = BLIINDS_FILTER BLOCKSMOOTH_FILTER MAD_FILTER
 FATE_QUALITY-$(CONFIG_BLIINDS_FILTER) += fate-metric-changes
 
 # FFmpeg's own filters, where a graph is rebuilt.

@@ -117,10 +117,10 @@ log_locale(){
 }
 
 # Memory does not grow with the frames.
-log_memory(){ # filter
+log_memory(){ # filter size frames...
     test -z "${target_exec}" || { skip "runs under ${target_exec}"; return 0; }
-    for frames in 1000 10000; do
-        heard ffmpeg -benchmark -v info -lavfi testsrc2=s=44x44:d=$((frames / 25)),format=gray,$1 ${to_null} || return
+    for frames in $3 $4; do
+        heard ffmpeg -benchmark -v info -lavfi testsrc2=s=$2:d=$((frames / 25)),format=yuv420p,$1 ${to_null} || return
         sed -n 's/.*maxrss=\([0-9]*\)Ki*B.*/\1/p' ${tmp}/err
     done | xargs | tee -a /dev/stderr | awk '{ print($1 > 0 && $2 < $1 + 2048 ? "the same" : "from " $1 " to " $2 " KiB") }'
 }
@@ -132,7 +132,7 @@ log_x87(){
     1" "__clang__) ;;
     *) skip "not built with gcc for x86_64"; return 0 ;;
     esac
-    for header in bliinds_block detailloss_wavelet vmaf_arithmetic; do
+    for header in bliinds_block vmaf_arithmetic; do
         for math in sse 387; do
             echo "#include \"${header}.h\"" > ${tmp}/x87.c
             ${cc} -mfpmath=${math} -fsyntax-only -I${project}/libavfilter ${tmp}/x87.c 2> ${tmp}/err

@@ -126,7 +126,7 @@ EOF
         for other in 72x64,format=gray 96x80,format=rgb24; do
             # a pair takes turns, so that no frame is early
             case ${parsed%_cuda} in
-            mad | detailloss) turns="split[a][b];[a]select=not(mod(n\\,2)),setpts=N[c];[b]select=mod(n\\,2),setpts=N[d];[c][d]" ;;
+            mad) turns="split[a][b];[a]select=not(mod(n\\,2)),setpts=N[c];[b]select=mod(n\\,2),setpts=N[d];[c][d]" ;;
             *)                turns= ;;
             esac
             cat ${tmp}/96x80,format=gray ${tmp}/${other} > ${tmp}/changes.ppm

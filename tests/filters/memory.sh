@@ -27,11 +27,6 @@ metric_memory(){
 63x65 mad
 64x65 mad=log_path=${tmp}/none/log
 64x65,64x65 mad=f=/dev/full
-97x17,97x17,97x17 detailloss=log_path=${tmp}/log:f=${tmp}/stats
-71x64,71x64 detailloss=repeatlast=0:log_path=${tmp}/log
-15x65 detailloss
-64x65 detailloss=log_path=${tmp}/none/log
-64x65,64x65 detailloss=f=/dev/full
 217x219,217x219,217x219 vmaf=log_path=${tmp}/log:f=${tmp}/stats
 217x219 vmaf=repeatlast=0:model=version=vmaf_v1.0.16_hfr_3d0h,trim=end_frame=1
 215x215 vmaf

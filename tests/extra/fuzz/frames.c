@@ -52,7 +52,6 @@ static const struct {
     { "blocksmooth",                                      1 << 14,  1, 0, 1 },
     { "blocksmooth=qf=255:block=16",       1 << 14,  1, 0, 1 },
     { "blocksmooth=qf=1:block=64:planes=6",               1 << 14,  1, 0, 1 },
-    { "detailloss",                                       1 << 14, 16, 1, 2 },
     { "vmaf",                                            1 << 16, 216, 1, 2 },
     { "vmaf=bitdepth=10:n_subsample=2:model=version=vmaf_v1.0.16_hfr_5d0h",
                                                          1 << 17, 266, 1, 2 },
