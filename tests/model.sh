@@ -81,7 +81,7 @@ resumes() {
     grep -q '[1-9] of them new, 0 failed' "$tmp/first.log" || return
     cp "$RESULTS/tiny.txt" "$tmp/once.txt"
     "$scripts/model.sh" > "$tmp/second.log" 2>&1 && grep -q ', 0 of them new, 0 failed' "$tmp/second.log" &&
-        cmp "$tmp/once.txt" "$RESULTS/tiny.txt" && grep -q 'detailloss: detail' "$RESULTS/loss.md"
+        cmp "$tmp/once.txt" "$RESULTS/tiny.txt"
 }
 
 # Contents that are held back have no part in the fit, the others do; one group is too few.
