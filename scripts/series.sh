@@ -22,9 +22,7 @@ steps() {
     step blocksmooth_cuda "avfilter: add the blocksmooth_cuda filter" '*blocksmooth?cuda*'
     step mad "avfilter: add the mad filter" '*[/_]mad[_.-]*' 'libavfilter/cuda/fft.[ch]'
     step mad_cuda "avfilter: add the mad_cuda filter" '*mad?cuda*' libavfilter/cuda/fft.cuh
-    step detailloss "avfilter: add the detailloss filter" '*detailloss*' '*pairs*'
-    step detailloss_cuda "avfilter: add the detailloss_cuda filter" '*detailloss?cuda*'
-    step vmaf "avfilter: add the vmaf filter" 'libavfilter/*vmaf[_.]*' 'tests/*/vmaf*' 'tests/ref/fate/vmaf-*' doc/vmaf.texi
+    step vmaf "avfilter: add the vmaf filter" 'libavfilter/*vmaf[_.]*' 'tests/*/vmaf*' 'tests/ref/fate/vmaf-*' '*pairs*' doc/vmaf.texi
     step vmaf_cuda "avfilter: add the vmaf_cuda filter" '*vmaf?cuda*'
 }
 # What is for the overlay alone.

@@ -7,7 +7,7 @@
 # FFMPEG is any build with the filters; clips are H.264 and HEVC, of 8 and of 10 bits.
 #
 #   PARTS="clips farm ffcrf sanitize soak"                what is done; without it the first three
-#   FILTERS="bliinds ssim detailloss vmaf mad blocksmooth"     which filters
+#   FILTERS="bliinds ssim vmaf mad blocksmooth"     which filters
 #   LIMIT=300        seconds that a command may take
 #   SOAKED=1000000   frames of soak
 #
@@ -134,7 +134,7 @@ crf_nvenc() { # clip encoder
         skip "$name" "$(tail -n 1 "$tmp/err")"
         return
     fi
-    crf -i "$1" -c:v $2 -preset p4 --sample-duration 4s --samples 1 --gpu 0 --target-loss 8 --encode "$tmp/$2.mkv" || status=$?
+    crf -i "$1" -c:v $2 -preset p4 --sample-duration 4s --samples 1 --gpu 0 --target-vmaf 92 --encode "$tmp/$2.mkv" || status=$?
     types=$(jq -r 'select(.type == "crf-search-done" or .type == "verify-done" or .type == "crf-search-error") | .type' "$tmp/json" | xargs)
     case "$status $types" in
     "0 crf-search-done verify-done" | "1 crf-search-done verify-done" | "1 crf-search-error") pass "$name: status $status" ;;
@@ -146,7 +146,7 @@ ffcrf() { # clips
     local file what
     command -v jq > /dev/null || { skip ffcrf "no jq"; return; }
     for file; do
-        for what in vmaf detailloss ssim mad; do crf_same "$file" $what; done
+        for what in vmaf ssim mad; do crf_same "$file" $what; done
         for what in h264_nvenc hevc_nvenc av1_nvenc; do crf_nvenc "$file" $what; done
     done
 }
