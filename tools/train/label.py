@@ -14,7 +14,7 @@ import tempfile
 import common
 import contents
 import encodes
-import quality_ffmpeg
+import quality_common
 
 # Frames whose features are taken. The first one is left out: an I frame is rare.
 FIRST_FRAME, FRAME_STEP = 1, 3
@@ -65,7 +65,7 @@ def judge(job, encoded, reference, size, scratch):
              '[s]' + (scored % 'shown.json' if job.is_scaled else 'nullsink'),
              '[1:v]%s,format=yuv420p10[r]' % TIME,
              "[m][r]vmaf=log_path=vmaf.json:model='%s'[out]" % model]
-    bsf = quality_ffmpeg.bitstream_filters(common.program, encoded)
+    bsf = quality_common.bitstream_filters(common.program, encoded)
     common.run(['-bsf:v', bsf, '-i', encoded, '-i', reference, '-filter_complex_threads', '1',
                 '-filter_complex', ';'.join(graph), '-map', '[out]', '-f', 'null', '-'], scratch)
     logs = {}
@@ -111,7 +111,7 @@ def complain(order, families):
     """Says what is missing for all of it, before any of it is done."""
     needed = {codec for job, *_ in order for codec, _ in job.generations}
     needed |= {'bliinds', 'vmaf'}
-    lacking = needed.difference(*(quality_ffmpeg.has(common.program, kind)
+    lacking = needed.difference(*(quality_common.has(common.program, kind)
                                   for kind in ('filters', 'encoders')))
     lacking = [name for name in sorted(lacking) if name != 'cjpeg' or not shutil.which(name)]
     if lacking:
