@@ -6,7 +6,7 @@
 #
 # FFMPEG is any build with the filters; clips are H.264 and HEVC, of 8 and of 10 bits.
 #
-#   PARTS="clips farm ffcrf sanitize soak"                what is done; without it the first three
+#   PARTS="clips ffcrf sanitize soak"                what is done; without it the first two
 #   FILTERS="bliinds ssim vmaf mad blocksmooth"     which filters
 #   LIMIT=300        seconds that a command may take
 #   SOAKED=1000000   frames of soak
@@ -15,8 +15,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck disable=SC2086,SC2154,SC2317 source=tests/gpu-common.sh
 . "$(dirname "$0")/gpu-common.sh"
-
-tools=$(dirname "$0")/../tools
 
 # Two files of lines are the same; those of mad within 1e-4, for its transforms round.
 same() { # filter file file
@@ -91,20 +89,7 @@ clips() {
     done
 }
 
-# ---- the tools ----
-
-# quality-farm's scores by the GPU are those by the CPU.
-farm() { # clips
-    local file filter
-    for file; do
-        for filter in bliinds bliinds_cuda; do
-            "$tools/quality-farm" --ffmpeg "$ffmpeg" -o "$tmp/$filter" --filter $filter \
-                "$file" > "$tmp/err" 2>&1 || break
-        done
-        verdict - "farm: $(basename "$file")" "$tmp"/bliinds{,_cuda}/"$(basename "$file").log"
-        rm -rf "$tmp"/bliinds*
-    done
-}
+# ---- ffcrf ----
 
 # Runs the ffcrf beside ffmpeg; its JSON is in $tmp/json.
 crf() { # arguments...
@@ -214,7 +199,7 @@ soak() {
 two_gpus=
 ! ff -init_hw_device cuda=two:1 -version > /dev/null || two_gpus=1
 [ "$two_gpus" ] || skip "two GPUs" "there is one"
-for part in ${PARTS:-clips farm ffcrf}; do
+for part in ${PARTS:-clips ffcrf}; do
     $part "$@"
 done
 [ $passed -gt 0 ] || fail "nothing was checked"
