@@ -119,7 +119,8 @@ crf_nvenc() { # clip encoder
         skip "$name" "$(tail -n 1 "$tmp/err")"
         return
     fi
-    crf -i "$1" -c:v $2 -preset p4 --sample-duration 4s --samples 1 --gpu 0 --target-vmaf 92 --encode "$tmp/$2.mkv" || status=$?
+    crf -i "$1" -c:v $2 -preset p4 --sample-duration 4s --samples 1 --gpu 0 --target-vmaf 92 \
+        --encode "$tmp/$2.mkv" || status=$?
     types=$(jq -r 'select(.type == "crf-search-done" or .type == "verify-done" or .type == "crf-search-error") | .type' "$tmp/json" | xargs)
     case "$status $types" in
     "0 crf-search-done verify-done" | "1 crf-search-done verify-done" | "1 crf-search-error") pass "$name: status $status" ;;
