@@ -7,7 +7,7 @@
 #
 #   PARTS="streams ten kernels"                          what is timed; kernels needs no clip, but
 #                                                        Nsight Compute
-#   FILTERS="bliinds ssim detailloss vmaf mad blocksmooth"    which filters
+#   FILTERS="bliinds ssim vmaf mad blocksmooth"    which filters
 #   SIZES="512x512 1920x1080 3840x2160"                  of kernels
 #   SOURCE=mandelbrot=s=SIZE     their picture, by lavfi
 #   FRAMES=1500   of the shorter run
@@ -22,7 +22,7 @@ set -u
 ffmpeg=$1
 shift
 . "$(dirname "$0")/common.sh"
-filters=${FILTERS:-bliinds ssim detailloss vmaf mad blocksmooth}
+filters=${FILTERS:-bliinds ssim vmaf mad blocksmooth}
 sizes=${SIZES:-512x512 1920x1080 3840x2160}
 frames=${FRAMES:-1500}
 runs=${RUNS:-3}

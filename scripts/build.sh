@@ -96,7 +96,7 @@ fuzz_arguments() {
     compiler=$(fuzzing_clang)
     printf '%s\n' --disable-everything --disable-autodetect --disable-doc --disable-programs \
         --disable-avdevice --disable-avformat --disable-swscale --disable-swresample \
-        --disable-x86asm --enable-filter=bliinds,blocksmooth,detailloss,mad,vmaf,buffer,buffersink \
+        --disable-x86asm --enable-filter=bliinds,blocksmooth,mad,vmaf,buffer,buffersink \
         --enable-bsf=quantizer_metadata "--cc=$compiler" \
         --disable-debug --optflags=-O2 "--extra-cflags=-gline-tables-only \
 -fsanitize=fuzzer-no-link,$sanitizers -fno-sanitize=function -fno-sanitize-recover=all \

@@ -54,7 +54,7 @@ mkdir -p "$results"
 cd "$results"
 echo "$video" > source
 rm -f frames.log report.json report.html plot.png
-filters=$(python3 -B "$root/tools/quality_ffmpeg.py" "$ffmpeg" "$video")
+filters=$(python3 -B "$root/tools/quality_common.py" "$ffmpeg" "$video")
 [ "$filters" ] || say "note: frames are scored by their pixels alone"
 if cuda_works; then
     say "scoring $video with bliinds_cuda"

@@ -8,10 +8,8 @@
 # The patches after the general ones of configure-patch, in their order: a name, by which lines of files
 # that all share are known, a subject, and patterns of our files. The last that a file fits is its own.
 steps() {
-    step quantizer_metadata "avcodec/bsf: add quantizer_metadata, for H.264 and HEVC" \
+    step quantizer_metadata "avcodec/bsf: add quantizer_metadata" '*quantizer*' \
         tests/{fate/metrics.mak,filters/common.sh}
-    step quantizer_av1 "avcodec/bsf/quantizer_metadata: AV1 and VP9"
-    step quantizer_mpeg "avcodec/bsf/quantizer_metadata: MPEG-1, 2 and 4, and MJPEG" '*quantizer*'
     step ssim_cuda "avfilter: add the ssim_cuda filter" libavfilter/{metric,pair_sync,luma}'.*' \
         libavfilter/cuda/{kernel,shared,queue,pair}'.*' tests/fate/cuda.mak tests/ref/fate/{metric,ssim}'-*' \
         libavfilter/tests/{filter_graph,filter_matrix}'.*' '*ssim_cuda*' \
@@ -22,9 +20,8 @@ steps() {
     step blocksmooth_cuda "avfilter: add the blocksmooth_cuda filter" '*blocksmooth?cuda*'
     step mad "avfilter: add the mad filter" '*[/_]mad[_.-]*' 'libavfilter/cuda/fft.[ch]'
     step mad_cuda "avfilter: add the mad_cuda filter" '*mad?cuda*' libavfilter/cuda/fft.cuh
-    step detailloss "avfilter: add the detailloss filter" '*detailloss*' '*pairs*'
-    step detailloss_cuda "avfilter: add the detailloss_cuda filter" '*detailloss?cuda*'
-    step vmaf "avfilter: add the vmaf filter" 'libavfilter/*vmaf[_.]*' 'tests/*/vmaf*' 'tests/ref/fate/vmaf-*' doc/vmaf.texi
+    step vmaf "avfilter: add the vmaf filter" 'libavfilter/*vmaf[_.]*' 'tests/*/vmaf*' 'tests/ref/fate/vmaf-*' \
+        '*pairs*' doc/vmaf.texi
     step vmaf_cuda "avfilter: add the vmaf_cuda filter" '*vmaf?cuda*'
 }
 # What is for the overlay alone.
@@ -73,22 +70,13 @@ assign() (
     done
 )
 
-# The codecs of the bitstream filter come one after the other.
-codecs_so_far() { # number
-    local later=@@
-    [ "$1" -ge 1 ] || later+='|-- AV1|read_av1|read_vp9'
-    [ "$1" -ge 2 ] || later+='|-- MPEG-1|read_mp|read_mjpeg|has no MPEG-4'
-    awk -v later="$later" '/^\/\/ ----/ { skip = $0 ~ later } !skip && $0 !~ later' \
-        "$root/libavcodec/bsf/quantizer_metadata.c" > "$repository/libavcodec/bsf/quantizer_metadata.c"
-}
-
 # Without the lines that name what comes with a later patch.
 so_far() { # number file mark-of-lines
     local name later=@@
     for name in "${names[@]:$1 + 1}"; do
         later+="|(^|[^a-z_])${name}[_.]|(vf|check)_$name(_|\\b)|${name^^}_"
     done
-    [ "$1" -ge 3 ] || later+='|Makefile.snippet'
+    [ "$1" -ge 1 ] || later+='|Makefile.snippet'
     grep -vE "$3.*($later)" "$2"
 }
 
@@ -107,9 +95,7 @@ count() { # number
 
 # The first paragraph of its section in the manual.
 body() { # name
-    if [[ $1 = quantizer* ]]; then
-        sed -n '/ \* Attach/,/ not given/{s/^ \* \?//; p}' "$root/libavcodec/bsf/quantizer_metadata.c"
-    elif [ -f "$root/doc/$1.texi" ]; then
+    if [ -f "$root/doc/$1.texi" ]; then
         sed '/^@/d' "$root/doc/$1.texi" | sed -n '/./,$p' | sed '/^$/q; s/@[a-z]*{\([^}]*\)}/\1/g'
     else
         echo "It is ${1%_cuda} on CUDA frames."
@@ -130,13 +116,12 @@ write() { # src folder
         so_far "$number" "$register" "^[+]" > "$work/register.patch"
         git_as_us apply --recount "$work/register.patch"
         : > "$work/snippet"
-        [ "$number" -lt 3 ] || so_far "$number" "$root/Makefile.snippet" "" > "$work/snippet"
+        [ "$number" = 0 ] || so_far "$number" "$root/Makefile.snippet" "" > "$work/snippet"
         sed -i -e "/^include .*Makefile.snippet/{r $work/snippet" -e 'd}' "$repository/libavfilter/Makefile"
         count "$number"
         while IFS=$'\t' read -r i file ours; do
             [ "$i" != "$number" ] || install -D -m "$(stat -c %a "$ours")" "$ours" "$repository/$file"
         done < "$work/files"
-        [ "$number" -ge 3 ] || codecs_so_far "$number"
         git_as_us add -Af .
         git_as_us commit -q -m "${subjects[number]}" -m "$(body "${names[number]}")"
     done

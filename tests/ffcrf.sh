@@ -127,13 +127,12 @@ crf_refusals(){
 
 # The highest CRF that reaches the target, and the command that makes its encode.
 crf_search(){ # encoder [most encodes]
-    clip 1
-    for target in loss=10=1 ssim=0.95=0.002; do
-        metric=${target%%=*} tolerance=${target##*=} sign=1
+    clip 1 320:240
+    for target in vmaf=90=1 ssim=0.95=0.002; do
+        metric=${target%%=*} tolerance=${target##*=}
         target=${target#*=} target=${target%=*}
-        test ${metric} != ssim || sign=-1
         found -i ${in} $1 --max-encoded-percent 1000 --target-${metric} ${target} --score-every 1
-        yes_if "${metric}: reached" "${sign} * $(done_ .score) <= ${sign} * ${target}"
+        yes_if "${metric}: reached" "$(done_ .score) >= ${target}"
         test $# -gt 1 ||    # whole CRFs are too coarse
         yes_if "${metric}: within the tolerance" "($(done_ .score) - ${target}) ^ 2 <= ${tolerance} ^ 2"
         yes_if "${metric}: few encodes" "$(sample .crf | wc -l) <= ${2:-5}"
@@ -344,7 +343,7 @@ crf_metrics(){
     run ffmpeg${PROGSUF}${EXECSUF} -v quiet -filters > ${tmp}/filters
     count="[0]settb=1/25,setpts=N[e];[1]settb=1/25,setpts=N[r]"
     mean_of() { sed "s/.* $1:\([^ ]*\).*/\1/" ${tmp}/stats | awk '{ n += $1 } END { print n / NR }'; }
-    for metric in vmaf=score detailloss=loss ssim=All mad=score xpsnr=; do
+    for metric in vmaf=score ssim=All mad=score xpsnr=; do
         key=${metric#*=} metric=${metric%=*} pair="[e][r]"
         grep -q " ${metric} " ${tmp}/filters || { leave_out ${metric}; continue; }
         test ${metric} != xpsnr || pair="[r][e]"
@@ -366,7 +365,7 @@ crf_metrics(){
     # any number of frames, of which some are scored: the first of five, or one of each five or four
     for frames in 1 3 17 19 96; do
         ff -stream_loop -1 -i ${in} -frames:v ${frames} -c:v ffv1 ${tmp}/${frames}.mkv
-        for metric in detailloss vmaf ssim; do
+        for metric in vmaf ssim; do
             found -i ${tmp}/${frames}.mkv ${fast} --metric ${metric} --crf 30
             echo "${metric}: $(sample '"\(.scored_frames) of \(.frames)"')"
         done
@@ -436,7 +435,7 @@ crf_encoders(){
 # The examples of the manual.
 crf_docs(){
     clip 0.5
-    ff -i ${in} -f lavfi -i sine=d=0.5 -c:v libx264 -s 320x240 ${tmp}/in.mp4
+    ff -i ${in} -f lavfi -i sine=d=0.5 -c:v libx264 -s 640x480 ${tmp}/in.mp4
     ff -i ${tmp}/in.mp4 -c:v libx264 -crf 20 -c:a copy ${out}
     sed -n '/^@example/,/^@end example/{/nvenc/d; /^ffcrf /p;}' ${base}/../doc/ffcrf.texi > ${tmp}/examples
     FFCRF_CACHE=$(readlink -f ${tmp})/cache

@@ -11,7 +11,7 @@ export LC_ALL=C
 [ $# -ge 1 ] || { sed -n '2,/^# SPDX/{/SPDX/d;s/^# \{0,1\}//;p;}' "$0"; exit 2; }
 ffmpeg=$1
 shift
-filters=${FILTERS:-bliinds ssim detailloss vmaf mad blocksmooth}
+filters=${FILTERS:-bliinds ssim vmaf mad blocksmooth}
 limit=${LIMIT:-300}
 decode="-hwaccel cuda -hwaccel_output_format cuda"
 null="-f null -"
@@ -22,7 +22,7 @@ ff() {
 }
 
 # What a filter takes: a frame, or a pair; and what it gives: lines, or frames.
-takes_pairs() { [[ $1 = ssim || $1 = detailloss || $1 = vmaf || $1 = mad ]]; }
+takes_pairs() { [[ $1 = ssim || $1 = vmaf || $1 = mad ]]; }
 gives_frames() { [ $1 = blocksmooth ]; }
 
 # A drawn second of video through a CUDA filter.

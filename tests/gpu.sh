@@ -6,8 +6,8 @@
 #
 # FFMPEG is any build with the filters; clips are H.264 and HEVC, of 8 and of 10 bits.
 #
-#   PARTS="clips farm ffcrf sanitize soak"                what is done; without it the first three
-#   FILTERS="bliinds ssim detailloss vmaf mad blocksmooth"     which filters
+#   PARTS="clips ffcrf sanitize soak"                what is done; without it the first two
+#   FILTERS="bliinds ssim vmaf mad blocksmooth"     which filters
 #   LIMIT=300        seconds that a command may take
 #   SOAKED=1000000   frames of soak
 #
@@ -15,8 +15,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck disable=SC2086,SC2154,SC2317 source=tests/gpu-common.sh
 . "$(dirname "$0")/gpu-common.sh"
-
-tools=$(dirname "$0")/../tools
 
 # Two files of lines are the same; those of mad within 1e-4, for its transforms round.
 same() { # filter file file
@@ -91,20 +89,7 @@ clips() {
     done
 }
 
-# ---- the tools ----
-
-# quality-farm's scores by the GPU are those by the CPU.
-farm() { # clips
-    local file filter
-    for file; do
-        for filter in bliinds bliinds_cuda; do
-            "$tools/quality-farm" --ffmpeg "$ffmpeg" -o "$tmp/$filter" --filter $filter \
-                "$file" > "$tmp/err" 2>&1 || break
-        done
-        verdict - "farm: $(basename "$file")" "$tmp"/bliinds{,_cuda}/"$(basename "$file").log"
-        rm -rf "$tmp"/bliinds*
-    done
-}
+# ---- ffcrf ----
 
 # Runs the ffcrf beside ffmpeg; its JSON is in $tmp/json.
 crf() { # arguments...
@@ -134,7 +119,8 @@ crf_nvenc() { # clip encoder
         skip "$name" "$(tail -n 1 "$tmp/err")"
         return
     fi
-    crf -i "$1" -c:v $2 -preset p4 --sample-duration 4s --samples 1 --gpu 0 --target-loss 8 --encode "$tmp/$2.mkv" || status=$?
+    crf -i "$1" -c:v $2 -preset p4 --sample-duration 4s --samples 1 --gpu 0 --target-vmaf 92 \
+        --encode "$tmp/$2.mkv" || status=$?
     types=$(jq -r 'select(.type == "crf-search-done" or .type == "verify-done" or .type == "crf-search-error") | .type' "$tmp/json" | xargs)
     case "$status $types" in
     "0 crf-search-done verify-done" | "1 crf-search-done verify-done" | "1 crf-search-error") pass "$name: status $status" ;;
@@ -146,7 +132,7 @@ ffcrf() { # clips
     local file what
     command -v jq > /dev/null || { skip ffcrf "no jq"; return; }
     for file; do
-        for what in vmaf detailloss ssim mad; do crf_same "$file" $what; done
+        for what in vmaf ssim mad; do crf_same "$file" $what; done
         for what in h264_nvenc hevc_nvenc av1_nvenc; do crf_nvenc "$file" $what; done
     done
 }
@@ -214,7 +200,7 @@ soak() {
 two_gpus=
 ! ff -init_hw_device cuda=two:1 -version > /dev/null || two_gpus=1
 [ "$two_gpus" ] || skip "two GPUs" "there is one"
-for part in ${PARTS:-clips farm ffcrf}; do
+for part in ${PARTS:-clips ffcrf}; do
     $part "$@"
 done
 [ $passed -gt 0 ] || fail "nothing was checked"

@@ -2,23 +2,16 @@
 # Tests what makes models: make model on a few drawn shots, killed on the way and gone on with, and
 # the converter of the published model. tests/model.sh FFMPEG prints a line for each test.
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck source=scripts/common.sh
+# shellcheck disable=SC2317 source=scripts/common.sh
 . "$(dirname "$0")/../scripts/common.sh"
+# shellcheck source=tests/common.sh
+. "$root/tests/common.sh"
 
 ffmpeg=$(realpath "$1")
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
 
 export FFMPEG=$ffmpeg MEDIA=$tmp/media CONTENTS=$tmp/contents.txt WORK=$tmp/training \
     RESULTS=$tmp/results NAME=tiny FAMILIES="x264_slow x264_1_2 mpeg2" \
     PYTHONPATH=$root/tools/train:$root/tools PYTHONDONTWRITEBYTECODE=1
-
-check() { # what command...
-    local what=$1
-    shift
-    "$@" || die "$what"
-    echo "PASS    $what"
-}
 
 # Three groups, of which the rule holds one back. In zoom_far the scene changes, so that there is a second I frame.
 drawn() {
@@ -81,7 +74,7 @@ resumes() {
     grep -q '[1-9] of them new, 0 failed' "$tmp/first.log" || return
     cp "$RESULTS/tiny.txt" "$tmp/once.txt"
     "$scripts/model.sh" > "$tmp/second.log" 2>&1 && grep -q ', 0 of them new, 0 failed' "$tmp/second.log" &&
-        cmp "$tmp/once.txt" "$RESULTS/tiny.txt" && grep -q 'detailloss: detail' "$RESULTS/loss.md"
+        cmp "$tmp/once.txt" "$RESULTS/tiny.txt"
 }
 
 # Contents that are held back have no part in the fit, the others do; one group is too few.
@@ -167,3 +160,4 @@ check "the fit does not see what is held back" holds
 check "the filter and the fit agree on features and score" predicts
 check "the filter and numpy agree on the model's score" scores "$RESULTS/tiny.txt"
 check "the filter and numpy agree on the default model's score" scores "$root"/models/*.txt
+[ $failed = 0 ]

@@ -22,7 +22,7 @@ small_enough() {
 }
 
 has_filters() {
-    printf '%s\n' {bliinds,blocksmooth,detailloss,mad,ssim}{,_cuda} vmaf |
+    printf '%s\n' {bliinds,blocksmooth,mad,ssim,vmaf}{,_cuda} |
         grep -vxFf <(inside "$ffmpeg" -v error -filters | awk '{ print $2 }') | grep . && return 1
     inside "$ffmpeg" -v error -filters > /dev/null
 }

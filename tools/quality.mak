@@ -3,7 +3,7 @@
 
 ifdef CONFIG_BLIINDS_FILTER
 QUALITY_TOOLS = bliinds-convert-release $(addprefix quality-,compare farm gate report)
-QUALITY_FILES = $(addprefix quality_,common.py ffmpeg.py logs.py) \
+QUALITY_FILES = quality_common.py quality_logs.py \
                 $(addprefix quality-report.,html js) quality.version
 QUALITY_DIR   = $(DATADIR)/quality
 

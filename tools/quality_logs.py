@@ -61,7 +61,6 @@ METRICS = [
     Metric('vmaf', '(?!.*cambi)(?!.*speed_)(?!.*adm)(?!.*aim)(?!.*motion).*', '(?!)', 0, 100,
            'higher', 'VMAF'),
     Metric('vmaf', 'score|vmaf', 'vmaf|.*(cambi|adm|motion).*', 0, 100, 'higher', 'VMAF'),
-    Metric('detailloss', 'loss', 'detail', 0, 100, 'lower', 'detailloss'),
     Metric('bliinds', 'score|raw', 'raw|basis', 0, 100, 'lower', 'estimated VMAF loss'),
     Metric('mad', 'score|hi|lo', 'hi', 0, math.inf, 'lower', 'MAD'),
     Metric('ssim', 'All|[YUV]|(float_)?ssim', 'All|(float_)?ssim', 0, 1, 'higher', 'SSIM'),

@@ -87,10 +87,10 @@ Recommends: python3-jinja2, libjs-dygraphs
 Suggests: python3-prometheus-client, parallel, slurm-client
 Conflicts: $other
 Description: FFmpeg with filters that score video, and tools around them
- The filters vmaf, bliinds, detailloss, mad and ssim_cuda score each frame of
- a video, with or without its source, on the CPU or on a GPU. ffcrf finds the CRF
- that reaches a quality; quality-report, quality-compare, quality-gate and
- quality-farm make pages, comparisons, alarms and job arrays.
+ The filters vmaf, bliinds, mad and ssim_cuda score each frame of a video, with
+ or without its source, on the CPU or on a GPU. ffcrf finds the CRF that reaches
+ a quality; quality-report, quality-compare, quality-gate and quality-farm make
+ pages, comparisons, alarms and job arrays.
  .
  Its ffmpeg is called $name, and the system's FFmpeg stays as it is.
  This build is under the $common, and has

@@ -136,20 +136,20 @@ def test_means(compare):
     assert means == pytest.approx(wanted, abs=0.006)
 
 
-@has('bliinds', 'detailloss', 'libx264')
+@has('bliinds', 'libx264')
 def test_all_metrics(compare):
     """All of them in one call; the JSON makes a page, with pictures of source and encode."""
     video('source.mkv', seconds=2)
     copy('source.mkv', 'a.mkv', "trim=start_frame=7,setpts=PTS-STARTPTS,drawbox=c=red:t=fill:enable='eq(n,23)'", *X264, '-crf', 30)
-    code, said, table = compare('source.mkv', 'a.mkv', '-m', 'detailloss,bliinds,ssim,psnr,mad')
+    code, said, table = compare('source.mkv', 'a.mkv', '-m', 'bliinds,ssim,psnr,mad')
     assert code == 0 and said == ['a.mkv: offset +7 frames (+0.280 s)' + LATER, 'a.mkv: 43 frames compared']
-    for label in 'SSIM (0..1, higher is better)', 'detailloss (0..100, lower is better)', 'MAD (0 and up, lower is better)', \
+    for label in 'SSIM (0..1, higher is better)', 'MAD (0 and up, lower is better)', \
             'estimated VMAF loss (0..100, lower is better)':
         assert f'\n{label} ' in table
     # the frame that is red lies at the source's time
     assert column('a.mkv', 'ssim.All').index(min(column('a.mkv', 'ssim.All'))) == 23
     done = tool('quality-report', 'out/a.mkv.json', '--source', 'source.mkv', '--video', 'a.mkv', '--ffmpeg', FFMPEG,
-                '-m', 'ssim', '-m', 'detailloss', '--worst', 1, '-o', 'page.html')
+                '-m', 'ssim', '-m', 'mad', '--worst', 1, '-o', 'page.html')
     assert not done.returncode, done.stderr
     page = Page('page.html').check()
     assert page.cards == [['1', page.cards[0][1], '0:00:01.200', 'frame 23']] and len(page.pictures()) == 2
@@ -200,7 +200,7 @@ def test_names(compare, monkeypatch):
     ('text.mp4', 'a.mkv', '', "'text.mp4' cannot be decoded"),
     ('source.mkv', 'empty.mkv', '', "'empty.mkv' cannot be decoded"),
     ('both.ts', 'both.ts', '', "'both.ts', or its source, changes its size or format on the way: compare the parts"),
-    ('source.mkv', 'a.mkv', '-m foo', "'foo' is no list of vmaf,detailloss,bliinds,mad,ssim,"),
+    ('source.mkv', 'a.mkv', '-m foo', "'foo' is no list of vmaf,bliinds,mad,ssim,"),
     ('source.mkv', 'a.mkv', '--offset x', "'x' is no time such as 0.28 or -1.5s, and no frames such as 7f"),
     ('source.mkv', 'a.mkv', '--offset 1 --offset 2', '2 offsets for 1 encodes'),
     ('source.mkv', 'a.mkv', '--duration nan', "'nan' is no duration such as 2s, 500ms or 1m"),

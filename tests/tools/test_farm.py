@@ -21,8 +21,8 @@ def make(path, seconds=0.4, size='64x48'):
 def farm(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
-    def run(*args, program=FFMPEG):
-        return tool('quality-farm', '--ffmpeg', program, '-o', 'out', *args)
+    def run(*args, program=FFMPEG, output='out'):
+        return tool('quality-farm', '--ffmpeg', program, '-o', output, *args)
     return run
 
 
@@ -56,6 +56,9 @@ def test_list(farm, tmp_path):
     assert farm('--list', 'list', '--filter', 'bliinds=features=1').returncode == 0
     assert summary('frames') == [['10', '50']]
     assert 'L1.zeta100' in (tmp_path / 'out/a_b.avi.log').read_text()
+    planned = farm('--dry-run', '--filter', 'bliinds_cuda', '--list', 'list', output='gpu').stdout
+    for words in ' -hwaccel cuda -hwaccel_output_format cuda ', ' bliinds_cuda=stats_file=':
+        assert planned.count(words) == 2
     (tmp_path / 'list').write_text('a.avi -vf x\n')
     assert 'a row is' in farm('--list', 'list').stderr
     assert 'name files' in farm().stderr

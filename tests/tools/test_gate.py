@@ -147,7 +147,7 @@ def test_output_fails(tmp_path):
 
 
 def test_listen(gate):
-    """Numbers by HTTP, while there are frames; detailloss has a name and a scale of its own."""
+    """Numbers by HTTP, while there are frames; the filter is known by its fields."""
     pytest.importorskip('prometheus_client', reason='no python3-prometheus-client')
     with socket.socket() as taken:
         taken.bind(('127.0.0.1', 0))
@@ -158,7 +158,7 @@ def test_listen(gate):
     process = subprocess.Popen([sys.executable, TOOLS['quality-gate'], '--above', '60', '--listen', f'127.0.0.1:{port}',
                                 '--stream', 'a "b"\\c', '-'], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL, text=True)
-    text = ''.join(LOG.splitlines(keepends=True)[170:240]).replace('score', 'loss').replace('raw', 'detail')
+    text = ''.join(LOG.splitlines(keepends=True)[170:240]).replace('raw', 'cambi')
     process.stdin.write(text)
     process.stdin.flush()
 
@@ -172,7 +172,7 @@ def test_listen(gate):
         return re.search(r'frames_total\{.*\} 70', text)
     wait_for(come)
     process.communicate(timeout=60)
-    assert 'filter="detailloss",' in text and 'metric="loss",stream="a \\"b\\"\\\\c"' in text
+    assert 'filter="vmaf",' in text and 'metric="score",stream="a \\"b\\"\\\\c"' in text
     found = {name + le: float(value) for name, le, value in
              re.findall(r'^ffmpeg_quality_(\w+)\{[^}]*?(?:le="([^"]*)")?,?metric.*\} (\S+)$', text, re.M)}
     assert abs(time.time() - found.pop('last_frame_timestamp_seconds')) < 60

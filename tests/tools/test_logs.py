@@ -120,13 +120,12 @@ def test_bad_logs(tmp_path, text, message):
 
 
 OF_VMAF = {'filter': 'vmaf', 'direction': 'higher is better', 'range': [0, 110]}
-COMPARED = 'ssim.All vmaf.score vmaf.motion2 bliinds.raw bliinds.score mad.score detailloss.loss'
+COMPARED = 'ssim.All vmaf.score vmaf.motion2 bliinds.raw bliinds.score mad.score'
 
 
 @pytest.mark.parametrize('names, header, asked, name, of, highest', [
     ('score raw valid', {}, None, 'score', 'bliinds', 100),
     ('score hi lo', {}, None, 'score', 'mad', math.inf),
-    ('loss sigma detail motion', {}, None, 'loss', 'detailloss', 100),
     ('score motion2 cambi', {}, None, 'score', 'vmaf', 100),
     ('integer_adm3 float_ssim vmaf', {}, None, 'vmaf', 'vmaf', 100),
     ('integer_adm3 float_ssim vmaf', {}, 'ssim', 'float_ssim', 'ssim', 1),
@@ -139,7 +138,7 @@ COMPARED = 'ssim.All vmaf.score vmaf.motion2 bliinds.raw bliinds.score mad.score
     (COMPARED, {}, None, 'vmaf.score', 'vmaf', 100),
     (COMPARED, {}, 'bliinds', 'bliinds.score', 'bliinds', 100),
     (COMPARED, {}, 'mad', 'mad.score', 'mad', math.inf),
-    (COMPARED, {}, 'lavfi.detailloss.loss', 'detailloss.loss', 'detailloss', 100)])
+    (COMPARED, {}, 'lavfi.mad.score', 'mad.score', 'mad', math.inf)])
 def test_metrics(names, header, asked, name, of, highest):
     log = quality_logs.Log('/dev/null')
     log.header = header

@@ -243,27 +243,24 @@ static const char *score_graph(const Job *job, const char *encode, int step)
 {
     const Metric *m     = job->o->metric;
     const char *options = "", *model = job->o->model;
+    const int is_vmaf   = !strcmp(m->name, "vmaf");
     // which one of each step changes: encoders repeat their types of frames with a period
-    const char *rest    = step < 2 || m->scored ? "" :
+    const char *rest    = step < 2 || is_vmaf ? "" :
         text(",select='eq(mod(n,%d),floor(%d*mod(floor(n/%d)*0.618034,1)))'", step, step, step);
 
     if (job->upload)
         rest = text("%s,format=%s,hwupload", rest, job->upload);
-    if (m->scored)
-        options = text("%s=%d", m->scored, step);
     for (int i = 0; i < FF_ARRAY_ELEMS(models); i++)
         if (!strcmp(model, models[i][0]))
             model = models[i][1 + (job->height > 1440)];
-    if (!strcmp(m->name, "vmaf"))
-        options = text("%s%s:model=version=%s", options, job->is_mixed ? ":bitdepth=10" : "",
-                       model);
-    // FFmpeg's own filters write parts of lines to their logs, between which others may come
-    options = text("%s%s", options, *m->key == ' ' ? ":stats_file=/dev/stdout" :
-                                    ",metadata=print:file=/dev/stdout:direct=1");
+    // its motion is that to the frame before, so it takes all of them
+    if (is_vmaf)
+        options = text(":n_subsample=%d%s:model=version=%s", step,
+                       job->is_mixed ? ":bitdepth=10" : "", model);
     // with shortest=1, ffmpeg loses the last frame of a filter that waits for the next one
     return text("[%s]settb=1/25,setpts=N,split[c][x];[x]null%s[e];[s]settb=1/25,setpts=N%s[r];"
-                "%s%s%s=eof_action=pass%s[o]", encode, rest, rest,
-                m->scale.is_in_decibels ? "[r][e]" : "[e][r]", m->name,
+                "%s%s%s=eof_action=pass%s,metadata=print:file=/dev/stdout:direct=1[o]",
+                encode, rest, rest, m->scale.is_in_decibels ? "[r][e]" : "[e][r]", m->name,
                 job->upload ? "_cuda" : "", options);
 }
 

@@ -57,10 +57,9 @@ static const AVOption options[] = {
     TEXT("svt", ignored, NULL, "name=value, a parameter of libsvtav1"),
     TEXT("scd", ignored, NULL, "key frames where scenes change, for libsvtav1: true, false"),
     TEXT("pix_fmt", pix_fmt, NULL, "pixel format to encode in"),
-    TEXT("metric", metric_name, NULL, "vmaf (default), detailloss, ssim, xpsnr or mad"),
+    TEXT("metric", metric_name, NULL, "vmaf (default), ssim, xpsnr or mad"),
     REAL("target", plan.target, NAN, -INFINITY, INFINITY, "the score of --metric to reach"),
     REAL("target-vmaf", plan.target, NAN, 0, 110, "VMAF to reach: higher is better (default 95)"),
-    REAL("target-loss", plan.target, NAN, 0, 100, "loss by detailloss to reach: lower is better"),
     REAL("target-ssim", plan.target, NAN, 0, 1, "SSIM to reach: higher is better"),
     REAL("target-xpsnr", plan.target, NAN, 0, 100, "XPSNR to reach, in dB: higher is better"),
     REAL("target-mad", plan.target, NAN, 0, INFINITY, "MAD to reach: lower is better"),
@@ -120,19 +119,16 @@ static const char *const own[][2] = {
                 "bitrate,tbr,quantizer"
 
 static const Metric metrics[] = {
-    { "vmaf", "target-vmaf", " score:",
+    { "vmaf", "lavfi.vmaf.score=",
       { .higher_is_better = 1, .best = 100, .worst = 0, .offset = 1, .typical = 85 },
-      .digits = 2, .tolerance = 1, .step = 5, .scored = ":n_subsample" },
-    { "detailloss", "target-loss", " loss:",
-      { .best = 0, .worst = 100, .offset = 4, .typical = 20 },
-      .digits = 2, .tolerance = 1, .step = 5, .scored = ":n_subsample" },
-    { "ssim", "target-ssim", "lavfi.ssim.All=",
+      .digits = 2, .tolerance = 1, .step = 5 },
+    { "ssim", "lavfi.ssim.All=",
       { .higher_is_better = 1, .best = 1, .worst = 0, .offset = 1e-4, .typical = 0.96 },
       .digits = 5, .tolerance = 0.002, .step = 4 },
-    { "xpsnr", "target-xpsnr", "lavfi.xpsnr.xpsnr.",
+    { "xpsnr", "lavfi.xpsnr.xpsnr.",
       { .higher_is_better = 1, .is_in_decibels = 1, .best = 100, .typical = 38 },
       .digits = 3, .tolerance = 0.3, .step = 1 },
-    { "mad", "target-mad", " score:",
+    { "mad", "lavfi.mad.score=",
       { .best = 0, .worst = INFINITY, .offset = 0.1, .typical = 15 },
       .digits = 3, .tolerance = 1, .step = 24 },
     { NULL }
@@ -244,6 +240,9 @@ static int take_option(Options *o, const char *argument, const char *value)
         if (!strcmp(name, own[i][0]))
             return !*own[i][1] || !strcmp(value, own[i][1]) || *value == '-' ? 1 :
                    fail("%s %s cannot be: it is %s here.", argument, value, own[i][1]);
+    if (!strcmp(name, "target-loss") || !strcmp(name, "metric") && !strcmp(value, "detailloss"))
+        return fail("%s %s: detailloss is gone. Use --target-vmaf: 100 less the loss.", argument,
+                    value);
     if (!strcmp(name, "enc")) {
         const int size = strcspn(value, "=");
 
@@ -262,7 +261,7 @@ static int take_option(Options *o, const char *argument, const char *value)
         if (!isnan(o->plan.target))
             return fail("%s is a second target: give one.", argument);
         for (const Metric *m = metrics; m->name; m++)
-            if (!strcmp(name, m->option))
+            if (!strcmp(name + strlen("target-"), m->name))
                 o->metric = m;
     }
     // in ffmpeg's spelling it is the encoder's own, see check_encoder_options()
@@ -281,12 +280,12 @@ static int choose_metric(Options *o)
     while (o->metric_name && m->name && strcmp(m->name, o->metric_name))
         m++;
     if (!m->name)
-        return fail("--metric is vmaf, detailloss, ssim, xpsnr or mad, and not '%s'.",
-                    o->metric_name);
+        return fail("--metric is vmaf, ssim, xpsnr or mad, and not '%s'.", o->metric_name);
     if (o->metric && o->metric != m)
-        return fail("--%s is not for --metric %s: give one of them.", o->metric->option, m->name);
+        return fail("--target-%s is not for --metric %s: give one of them.", o->metric->name,
+                    m->name);
     if (isnan(plan->target) && o->metric_name && !is_one_crf)
-        return fail("Which quality? Give it with --%s.", m->option);
+        return fail("Which quality? Give it with --target-%s.", m->name);
     if (isnan(plan->target))
         plan->target = is_one_crf ? m->scale.worst : 95;
     if (o->step > 1 && m->step == 1)

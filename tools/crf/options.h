@@ -28,13 +28,11 @@
 
 typedef struct Metric {
     const char *name;           ///< of it, and of its filter
-    const char *option;         ///< that gives a target
-    const char *key;            ///< before the score in the log, or in the metadata as "lavfi..."
+    const char *key;            ///< of the score in the metadata, up to the names of planes
     Scale scale;
     int digits;                 ///< after the point
     double tolerance;           ///< default of --tolerance
     int step;                   ///< default of --score-every
-    const char *scored;         ///< option for one of so many frames; others are not filtered
 } Metric;
 
 typedef struct Options {

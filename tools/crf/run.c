@@ -280,8 +280,7 @@ static void take_line(void *lines, const char *line)
         l->bytes += atoll(value);
     } else if (av_strstart(line, LINE_DECODED "\n", NULL)) {
         progress_show(++l->nb_decoded, l->expected);
-    } else if ((value = strstr(line, key))) {
-        value += strlen(key);
+    } else if (av_strstart(line, key, &value)) {
         if ((plane = strchr(SCORED_PLANES, *value))) {
             r     += 1 + plane - SCORED_PLANES;
             value += 2;

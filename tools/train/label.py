@@ -14,7 +14,7 @@ import tempfile
 import common
 import contents
 import encodes
-import quality_ffmpeg
+import quality_common
 
 # Frames whose features are taken. The first one is left out: an I frame is rare.
 FIRST_FRAME, FRAME_STEP = 1, 3
@@ -61,16 +61,15 @@ def judge(job, encoded, reference, size, scratch):
     scored = PICK + ',bliinds=features=1:shown_height=%d:log_path=%%s,nullsink' % size[1]
     graph = ['[0:v]%s,split[c][d]' % TIME, '[c]' + scored % 'features.json',
              '[d]scale=%d:%d:flags=bicubic:out_range=limited,%s,split[s][e]'
-             % (*size, contents.UNTAGGED), '[e]format=yuv420p10,split[e1][e2]',
+             % (*size, contents.UNTAGGED), '[e]format=yuv420p10[m]',
              '[s]' + (scored % 'shown.json' if job.is_scaled else 'nullsink'),
-             '[1:v]%s,format=yuv420p10,split[r1][r2]' % TIME,
-             "[e1][r1]vmaf=log_path=vmaf.json:model='%s'[out]" % model,
-             '[e2][r2]detailloss=log_path=detail.json,nullsink']
-    bsf = quality_ffmpeg.bitstream_filters(common.program, encoded)
+             '[1:v]%s,format=yuv420p10[r]' % TIME,
+             "[m][r]vmaf=log_path=vmaf.json:model='%s'[out]" % model]
+    bsf = quality_common.bitstream_filters(common.program, encoded)
     common.run(['-bsf:v', bsf, '-i', encoded, '-i', reference, '-filter_complex_threads', '1',
                 '-filter_complex', ';'.join(graph), '-map', '[out]', '-f', 'null', '-'], scratch)
     logs = {}
-    for name in 'vmaf', 'features', 'detail', *['shown'] * job.is_scaled:
+    for name in 'vmaf', 'features', *['shown'] * job.is_scaled:
         with open(os.path.join(scratch, name + '.json')) as file:
             logs[name] = [frame['metrics'] for frame in json.load(file)['frames']]
     if not all(frame['basis'] for frame in logs['features']):
@@ -111,8 +110,8 @@ def made(job, content, size, options):
 def complain(order, families):
     """Says what is missing for all of it, before any of it is done."""
     needed = {codec for job, *_ in order for codec, _ in job.generations}
-    needed |= {'bliinds', 'detailloss', 'vmaf'}
-    lacking = needed.difference(*(quality_ffmpeg.has(common.program, kind)
+    needed |= {'bliinds', 'vmaf'}
+    lacking = needed.difference(*(quality_common.has(common.program, kind)
                                   for kind in ('filters', 'encoders')))
     lacking = [name for name in sorted(lacking) if name != 'cjpeg' or not shutil.which(name)]
     if lacking:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # Trains a model: looks whether the sources show their coding, makes and labels encodes, fits the
-# score and detailloss.
+# score.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 import argparse
 import os
@@ -10,7 +10,6 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
 import common       # noqa: E402
 import contents     # noqa: E402
 import label        # noqa: E402
-import loss         # noqa: E402
 import models       # noqa: E402
 import pristine     # noqa: E402
 import score        # noqa: E402
@@ -51,7 +50,6 @@ def main():
         label.label(shots, options)
     if options.step in ('all', 'fit'):
         score.write(shots, options)
-        loss.write(shots, options)
         path = os.path.join(options.results, options.name)
         common.write(options.results, options.name + '.c', models.c_tables(path + '.txt'))
 
