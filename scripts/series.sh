@@ -8,8 +8,10 @@
 # The patches after the general ones of configure-patch, in their order: a name, by which lines of files
 # that all share are known, a subject, and patterns of our files. The last that a file fits is its own.
 steps() {
-    step quantizer_metadata "avcodec/bsf: add quantizer_metadata" '*quantizer*' \
+    step quantizer_metadata "avcodec/bsf: add quantizer_metadata, for H.264 and HEVC" \
         tests/{fate/metrics.mak,filters/common.sh}
+    step quantizer_av1 "avcodec/bsf/quantizer_metadata: AV1 and VP9"
+    step quantizer_mpeg "avcodec/bsf/quantizer_metadata: MPEG-1, 2 and 4, and MJPEG" '*quantizer*'
     step ssim_cuda "avfilter: add the ssim_cuda filter" libavfilter/{metric,pair_sync,luma}'.*' \
         libavfilter/cuda/{kernel,shared,queue,pair}'.*' tests/fate/cuda.mak tests/ref/fate/{metric,ssim}'-*' \
         libavfilter/tests/{filter_graph,filter_matrix}'.*' '*ssim_cuda*' \
@@ -70,13 +72,22 @@ assign() (
     done
 )
 
+# The codecs of the bitstream filter come one after the other.
+codecs_so_far() { # number
+    local later=@@
+    [ "$1" -ge 1 ] || later+='|-- AV1|read_av1|read_vp9'
+    [ "$1" -ge 2 ] || later+='|-- MPEG-1|read_mp|read_mjpeg|has no MPEG-4'
+    awk -v later="$later" '/^\/\/ ----/ { skip = $0 ~ later } !skip && $0 !~ later' \
+        "$root/libavcodec/bsf/quantizer_metadata.c" > "$repository/libavcodec/bsf/quantizer_metadata.c"
+}
+
 # Without the lines that name what comes with a later patch.
 so_far() { # number file mark-of-lines
     local name later=@@
     for name in "${names[@]:$1 + 1}"; do
         later+="|(^|[^a-z_])${name}[_.]|(vf|check)_$name(_|\\b)|${name^^}_"
     done
-    [ "$1" -ge 1 ] || later+='|Makefile.snippet'
+    [ "$1" -ge 3 ] || later+='|Makefile.snippet'
     grep -vE "$3.*($later)" "$2"
 }
 
@@ -95,7 +106,9 @@ count() { # number
 
 # The first paragraph of its section in the manual.
 body() { # name
-    if [ -f "$root/doc/$1.texi" ]; then
+    if [[ $1 = quantizer* ]]; then
+        sed -n '/ \* Attach/,/ not given/{s/^ \* \?//; p}' "$root/libavcodec/bsf/quantizer_metadata.c"
+    elif [ -f "$root/doc/$1.texi" ]; then
         sed '/^@/d' "$root/doc/$1.texi" | sed -n '/./,$p' | sed '/^$/q; s/@[a-z]*{\([^}]*\)}/\1/g'
     else
         echo "It is ${1%_cuda} on CUDA frames."
@@ -116,12 +129,13 @@ write() { # src folder
         so_far "$number" "$register" "^[+]" > "$work/register.patch"
         git_as_us apply --recount "$work/register.patch"
         : > "$work/snippet"
-        [ "$number" = 0 ] || so_far "$number" "$root/Makefile.snippet" "" > "$work/snippet"
+        [ "$number" -lt 3 ] || so_far "$number" "$root/Makefile.snippet" "" > "$work/snippet"
         sed -i -e "/^include .*Makefile.snippet/{r $work/snippet" -e 'd}' "$repository/libavfilter/Makefile"
         count "$number"
         while IFS=$'\t' read -r i file ours; do
             [ "$i" != "$number" ] || install -D -m "$(stat -c %a "$ours")" "$ours" "$repository/$file"
         done < "$work/files"
+        [ "$number" -ge 3 ] || codecs_so_far "$number"
         git_as_us add -Af .
         git_as_us commit -q -m "${subjects[number]}" -m "$(body "${names[number]}")"
     done
