@@ -306,13 +306,13 @@ SHARED_INLINE int vmaf_motion_columns(int a, int b, int c, int d, int e, int dep
     return vmaf_motion_taps(a, b, c, d, e) + (1 << (depth - 1)) >> depth;
 }
 
-/// Blur five of these. Of halves and of the bits below, or the sum would have 33 bits.
-SHARED_INLINE int vmaf_motion_row(int halves, int odds)
+/// Blur five of these, which have 16 bits.
+SHARED_INLINE int vmaf_motion_row(int a, int b, int c, int d, int e)
 {
-    return vmaf_abs(halves + (odds + 32768 >> 1) >> 15);
+    return vmaf_abs(vmaf_motion_taps(a, b, c, d, e) + 32768 >> 16);
 }
 
-/// The same where 64 bits cost less than two sums.
+/// The same of any, whose sum may have 34 bits.
 SHARED_INLINE int vmaf_motion_row64(int a, int b, int c, int d, int e)
 {
     return vmaf_abs((int)((int64_t)(a + e) * 3571 + (int64_t)(b + d) * 16004 +

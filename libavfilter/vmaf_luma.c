@@ -36,6 +36,7 @@
 enum { REFERENCE, ENCODE, PICTURES };
 
 typedef struct Job {
+    int16_t *difference[VMAF_MOTION_TAPS];      ///< of row y in y % VMAF_MOTION_TAPS
     void *column[2];                    ///< filtered columns: low and high frequencies
     void *low;                          ///< the next scale's samples
     uint8_t *band;                      ///< rows of VMAF_ADM_BANDS of reference, then of encode
@@ -382,59 +383,76 @@ void ff_vmaf_adm(VMAFLuma *s, AVFilterContext *ctx, const AVFrame *reference,
 
 // ---- motion ----
 
-/// Blur the columns of the difference of five rows.
-#define BLUR_COLUMNS(name, type)                                                            \
-static av_always_inline void name(int32_t *restrict half, int32_t *restrict odd,            \
-                                  const void *const before[5], const void *const now[5],    \
-                                  int depth, int w)                                         \
+#define DIFFERENCE(name, type)                                                              \
+static av_always_inline void name(int16_t *restrict dst, const type *restrict before,       \
+                                  const type *restrict now, int w)                          \
 {                                                                                           \
-    const type *a0 = before[0], *a1 = before[1], *a2 = before[2], *a3 = before[3],          \
-               *a4 = before[4];                                                             \
-    const type *b0 = now[0], *b1 = now[1], *b2 = now[2], *b3 = now[3], *b4 = now[4];        \
-                                                                                            \
-    for (int x = 0; x < w; x++) {                                                           \
-        const int d = vmaf_motion_columns(a0[x] - b0[x], a1[x] - b1[x], a2[x] - b2[x],      \
-                                          a3[x] - b3[x], a4[x] - b4[x], depth);             \
-                                                                                            \
-        half[x] = d >> 1;                                                                   \
-        odd[x]  = d & 1;                                                                    \
-    }                                                                                       \
+    for (int x = 0; x < w; x++)                                                             \
+        dst[x] = before[x] - now[x];                                                        \
 }
 
-BLUR_COLUMNS(blur_columns8,  uint8_t)
-BLUR_COLUMNS(blur_columns16, uint16_t)
+DIFFERENCE(difference8,  uint8_t)
+DIFFERENCE(difference16, uint16_t)
+
+/// Blur the columns of five rows. @return the bits of the results, of which negative ones have all
+static av_always_inline int blur_columns(int32_t *restrict dst, const int16_t *restrict a,
+                                         const int16_t *restrict b, const int16_t *restrict c,
+                                         const int16_t *restrict d, const int16_t *restrict e,
+                                         int depth, int w)
+{
+    uint32_t bits = 0;
+
+    for (int x = 0; x < w; x++) {
+        const int16_t ae = a[x] + e[x], bd = b[x] + d[x];
+        const int sum = vmaf_motion_columns(ae, bd, c[x], 0, 0, depth);
+
+        dst[x] = sum;
+        bits  |= sum + (1 << 15);
+    }
+    return bits;
+}
 
 static av_always_inline int motion_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 {
     const VMAFLuma *s = arg;
     Job *job    = &s->job[jobnr];
     const int w = s->frame[0]->width, h = s->frame[0]->height;
-    int32_t *half = job->column[0], *odd = job->column[1];
+    const int begin = ff_slice_pos(h, jobnr, nb_jobs), end = ff_slice_pos(h, jobnr + 1, nb_jobs);
+    int32_t *column = job->column[0];
 
     job->sad = 0;
-    for (int y = ff_slice_pos(h, jobnr, nb_jobs); y < ff_slice_pos(h, jobnr + 1, nb_jobs); y++) {
-        const void *line[PICTURES][VMAF_MOTION_TAPS];
+    for (int next = FFMAX(begin - VMAF_MOTION_TAPS / 2, 0), y = begin; y < end; y++) {
+        const int16_t *row[VMAF_MOTION_TAPS];
         uint32_t sum = 0;
+        int bits;
 
-        for (int p = 0; p < PICTURES; p++)
-            for (int i = 0; i < VMAF_MOTION_TAPS; i++)
-                line[p][i] = picture_row(s, 0, p, vmaf_mirror(y + i - VMAF_MOTION_TAPS / 2, h));
-        if (s->depth == 8)
-            blur_columns8(half, odd, line[ENCODE], line[REFERENCE], 8, w);
-        else
-            blur_columns16(half, odd, line[ENCODE], line[REFERENCE], s->depth, w);
+        for (; next < FFMIN(y + VMAF_MOTION_TAPS / 2 + 1, h); next++) {
+            int16_t *dst = job->difference[next % VMAF_MOTION_TAPS];
+            const void *before = picture_row(s, 0, ENCODE, next);
+            const void *now    = picture_row(s, 0, REFERENCE, next);
+
+            if (s->depth == 8)
+                difference8(dst, before, now, w);
+            else
+                difference16(dst, before, now, w);
+        }
+        for (int i = 0; i < VMAF_MOTION_TAPS; i++)
+            row[i] = job->difference[vmaf_mirror(y + i - VMAF_MOTION_TAPS / 2, h) %
+                                     VMAF_MOTION_TAPS];
+        bits = blur_columns(column, row[0], row[1], row[2], row[3], row[4], s->depth, w);
         for (int i = 1; i <= VMAF_MOTION_TAPS / 2; i++) {
-            half[-i]        = half[i];
-            odd[-i]         = odd[i];
-            half[w - 1 + i] = half[w - 1 - i];
-            odd[w - 1 + i]  = odd[w - 1 - i];
+            column[-i]        = column[i];
+            column[w - 1 + i] = column[w - 1 - i];
         }
-        for (int x = 0; x < w; x++) {
-            const int32_t *a = half + x, *b = odd + x;
-
-            sum += vmaf_motion_row(vmaf_motion_taps(a[-2], a[-1], a[0], a[1], a[2]),
-                                   vmaf_motion_taps(b[-2], b[-1], b[0], b[1], b[2]));
-        }
+        // sums of what has 16 bits have 32
+        if (bits >> 16)
+            for (int x = 0; x < w; x++)
+                sum += vmaf_motion_row64(column[x - 2], column[x - 1], column[x], column[x + 1],
+                                         column[x + 2]);
+        else
+            for (int x = 0; x < w; x++)
+                sum += vmaf_motion_row(column[x - 2], column[x - 1], column[x], column[x + 1],
+                                       column[x + 2]);
         job->sad += sum;
     }
     return 0;
@@ -459,6 +477,8 @@ uint64_t ff_vmaf_motion(VMAFLuma *s, AVFilterContext *ctx, const AVFrame *before
 
 static av_cold void init_job(VMAFMemory *m, Job *job, int w, ptrdiff_t stride)
 {
+    for (int i = 0; i < VMAF_MOTION_TAPS; i++)
+        job->difference[i] = vmaf_alloc(m, w, sizeof(int16_t));
     for (int i = 0; i < 2; i++)
         job->column[i] = vmaf_alloc(m, w, sizeof(int32_t));
     job->low        = vmaf_alloc(m, 1, stride);

@@ -96,6 +96,9 @@ vmaf_motion(){
     done
     echo "without frame 1"
     on_drawn yuv420p "enable='not(eq(n,1))':f=-" | sed 's/.* motion_sad/motion_sad/'
+    echo "from black to white and back"
+    ffmpeg ${gpu} -lavfi "color=black:s=480x360:r=5:d=0.6,format=yuv420p,drawbox=1:3:24:181:white:fill:enable='eq(n,1)'${up},split,${vmaf}=f=-" ${to_null} |
+        sed 's/.* motion_sad/motion_sad/'
     echo "one of two"
     on_drawn yuv420p n_subsample=2:f=- | sed 's/pts.* motion_sad/motion_sad/'
     ffmpeg ${gpu} -f rawvideo -pix_fmt yuv420p -video_size 480x360 -i ${tmp}/source \
