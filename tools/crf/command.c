@@ -237,12 +237,12 @@ static const char *source(const Job *job)
                   text("[0:%d]%s,split[x][s];[x]null%s[a]", index, filters(job, 0), o->upload));
 }
 
-/// The filter graph that pairs the frames of [encode] with those of [s] by number, and prints the
-/// scores of one of each step frames: the encode's frames go to [c], compared ones to [o].
-static const char *score_graph(const Job *job, const char *encode, int step)
+/// Pair the frames of [encode] with those of [s] by number, and print the scores of one of each
+/// step frames: the encode's frames go to [c], compared ones to [o].
+static const char *score(const Job *job, const char *encode, int step)
 {
     const Metric *m     = job->o->metric;
-    const char *options = "", *model = job->o->model;
+    const char *options = "", *model = job->o->model, *graph;
     const int is_vmaf   = !strcmp(m->name, "vmaf");
     // which one of each step changes: encoders repeat their types of frames with a period
     const char *rest    = step < 2 || is_vmaf ? "" :
@@ -258,18 +258,13 @@ static const char *score_graph(const Job *job, const char *encode, int step)
         options = text(":n_subsample=%d%s:model=version=%s", step,
                        job->is_mixed ? ":bitdepth=10" : "", model);
     // with shortest=1, ffmpeg loses the last frame of a filter that waits for the next one
-    return text("[%s]settb=1/25,setpts=N,split[c][x];[x]null%s[e];[s]settb=1/25,setpts=N%s[r];"
-                "%s%s%s=eof_action=pass%s,metadata=print:file=/dev/stdout:direct=1[o]",
-                encode, rest, rest, m->scale.is_in_decibels ? "[r][e]" : "[e][r]", m->name,
-                job->upload ? "_cuda" : "", options);
-}
-
-/// Score the frames of that label against [s].
-static const char *score(const Job *job, const char *encode, int step)
-{
+    graph = text("[%s]settb=1/25,setpts=N,split[c][x];[x]null%s[e];[s]settb=1/25,setpts=N%s[r];"
+                 "%s%s%s=eof_action=pass%s,metadata=print:file=/dev/stdout:direct=1[o]",
+                 encode, rest, rest, m->scale.is_in_decibels ? "[r][e]" : "[e][r]", m->name,
+                 job->upload ? "_cuda" : "", options);
     return text("%s -map '[c]'" PASS " -stats_enc_pre /dev/fd/1 -stats_enc_pre_fmt " LINE_DECODED
                 " -f null - -map '[o]'" PASS " -f null -",
-                option("filter_complex", "", score_graph(job, encode, step)));
+                option("filter_complex", "", graph));
 }
 
 /// Encode the streams of these maps, and score the video, which is the one of that specifier, and
