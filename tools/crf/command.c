@@ -170,10 +170,11 @@ static const char *all_options(const AVDictionary *options, const char *stream)
 static const char *filters(const Job *job, int is_reference)
 {
     const Options *o = job->o;
+    const AVCodecParameters *p = job->encode;
     const char *user = is_reference && o->reference ? o->reference : o->filters;
-    const char *end  = job->width ? text("scale=%d:%d,format=%s%s", job->width, job->height,
-                                         av_get_pix_fmt_name(job->format),
-                                         is_reference && job->is_mixed ? "10" : "") :
+    const char *end  = p ? text("scale=%d:%d,format=%s%s", p->width, p->height,
+                                av_get_pix_fmt_name(p->format),
+                                is_reference && job->is_mixed ? "10" : "") :
                        o->pix_fmt ? text("format=%s", o->pix_fmt) : "null";
 
     return text("%s%s%s%s%s%s", user ? user : "", user ? "," : "",
@@ -252,7 +253,7 @@ static const char *score(const Job *job, const char *encode, int step)
         rest = text("%s,format=%s,hwupload", rest, job->upload);
     for (int i = 0; i < FF_ARRAY_ELEMS(models); i++)
         if (!strcmp(model, models[i][0]))
-            model = models[i][1 + (job->height > 1440)];
+            model = models[i][1 + (job->encode->height > 1440)];
     // its motion is that to the frame before, so it takes all of them
     if (is_vmaf)
         options = text(":n_subsample=%d%s:model=version=%s", step,
@@ -340,9 +341,9 @@ static const char *streams(const Job *job, const char *output, int scores, int w
     const char *other = "";
     int nb_videos = 0, nb = 0, video = 0;
 
-    if (!out || !avformat_query_codec(out, job->codec, FF_COMPLIANCE_NORMAL)) {
+    if (!out || !avformat_query_codec(out, job->encode->codec_id, FF_COMPLIANCE_NORMAL)) {
         fail("'%s' does not name a format that holds %s: let it end with .mkv or .mp4.", output,
-             avcodec_get_name(job->codec));
+             avcodec_get_name(job->encode->codec_id));
         return NULL;
     }
     if (scores)
