@@ -170,10 +170,11 @@ static const char *all_options(const AVDictionary *options, const char *stream)
 static const char *filters(const Job *job, int is_reference)
 {
     const Options *o = job->o;
+    const AVCodecParameters *p = job->encode;
     const char *user = is_reference && o->reference ? o->reference : o->filters;
-    const char *end  = job->width ? text("scale=%d:%d,format=%s%s", job->width, job->height,
-                                         av_get_pix_fmt_name(job->format),
-                                         is_reference && job->is_mixed ? "10" : "") :
+    const char *end  = p ? text("scale=%d:%d,format=%s%s", p->width, p->height,
+                                av_get_pix_fmt_name(p->format),
+                                is_reference && job->is_mixed ? "10" : "") :
                        o->pix_fmt ? text("format=%s", o->pix_fmt) : "null";
 
     return text("%s%s%s%s%s%s", user ? user : "", user ? "," : "",
@@ -237,12 +238,12 @@ static const char *source(const Job *job)
                   text("[0:%d]%s,split[x][s];[x]null%s[a]", index, filters(job, 0), o->upload));
 }
 
-/// The filter graph that pairs the frames of [encode] with those of [s] by number, and prints the
-/// scores of one of each step frames: the encode's frames go to [c], compared ones to [o].
-static const char *score_graph(const Job *job, const char *encode, int step)
+/// Pair the frames of [encode] with those of [s] by number, and print the scores of one of each
+/// step frames: the encode's frames go to [c], compared ones to [o].
+static const char *score(const Job *job, const char *encode, int step)
 {
     const Metric *m     = job->o->metric;
-    const char *options = "", *model = job->o->model;
+    const char *options = "", *model = job->o->model, *graph;
     const int is_vmaf   = !strcmp(m->name, "vmaf");
     // which one of each step changes: encoders repeat their types of frames with a period
     const char *rest    = step < 2 || is_vmaf ? "" :
@@ -252,24 +253,19 @@ static const char *score_graph(const Job *job, const char *encode, int step)
         rest = text("%s,format=%s,hwupload", rest, job->upload);
     for (int i = 0; i < FF_ARRAY_ELEMS(models); i++)
         if (!strcmp(model, models[i][0]))
-            model = models[i][1 + (job->height > 1440)];
+            model = models[i][1 + (job->encode->height > 1440)];
     // its motion is that to the frame before, so it takes all of them
     if (is_vmaf)
         options = text(":n_subsample=%d%s:model=version=%s", step,
                        job->is_mixed ? ":bitdepth=10" : "", model);
     // with shortest=1, ffmpeg loses the last frame of a filter that waits for the next one
-    return text("[%s]settb=1/25,setpts=N,split[c][x];[x]null%s[e];[s]settb=1/25,setpts=N%s[r];"
-                "%s%s%s=eof_action=pass%s,metadata=print:file=/dev/stdout:direct=1[o]",
-                encode, rest, rest, m->scale.is_in_decibels ? "[r][e]" : "[e][r]", m->name,
-                job->upload ? "_cuda" : "", options);
-}
-
-/// Score the frames of that label against [s].
-static const char *score(const Job *job, const char *encode, int step)
-{
+    graph = text("[%s]settb=1/25,setpts=N,split[c][x];[x]null%s[e];[s]settb=1/25,setpts=N%s[r];"
+                 "%s%s%s=eof_action=pass%s,metadata=print:file=/dev/stdout:direct=1[o]",
+                 encode, rest, rest, m->scale.is_in_decibels ? "[r][e]" : "[e][r]", m->name,
+                 job->upload ? "_cuda" : "", options);
     return text("%s -map '[c]'" PASS " -stats_enc_pre /dev/fd/1 -stats_enc_pre_fmt " LINE_DECODED
                 " -f null - -map '[o]'" PASS " -f null -",
-                option("filter_complex", "", score_graph(job, encode, step)));
+                option("filter_complex", "", graph));
 }
 
 /// Encode the streams of these maps, and score the video, which is the one of that specifier, and
@@ -345,9 +341,9 @@ static const char *streams(const Job *job, const char *output, int scores, int w
     const char *other = "";
     int nb_videos = 0, nb = 0, video = 0;
 
-    if (!out || !avformat_query_codec(out, job->codec, FF_COMPLIANCE_NORMAL)) {
+    if (!out || !avformat_query_codec(out, job->encode->codec_id, FF_COMPLIANCE_NORMAL)) {
         fail("'%s' does not name a format that holds %s: let it end with .mkv or .mp4.", output,
-             avcodec_get_name(job->codec));
+             avcodec_get_name(job->encode->codec_id));
         return NULL;
     }
     if (scores)

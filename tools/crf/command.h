@@ -45,10 +45,7 @@ typedef struct Job {
     const Options *o;
     const Input *in;
     const char *ffmpeg, *version;
-    // what is encoded, once a first frame was
-    int width, height;
-    enum AVPixelFormat format;
-    enum AVCodecID codec;
+    const AVCodecParameters *encode;    ///< of the encode, once a first frame was encoded
     const char *upload;         ///< format of the frames that are scored on a GPU, or NULL
     int is_mixed;               ///< one of 8 bits is scored against 10
 } Job;

@@ -312,13 +312,14 @@ static int finish(Search *s, const Point *found)
 static int check_gpu(Search *s)
 {
     const char *const gpu = s->o.gpu, *metric = s->o.metric->name, *upload = NULL, *ignored;
-    Job *job = &s->job;
+    Job *job         = &s->job;
+    const int format = job->encode->format;
 
     if (!strcmp(gpu, "off"))
         return 0;
-    if (job->format == AV_PIX_FMT_YUV420P || job->format == AV_PIX_FMT_YUVJ420P)
+    if (format == AV_PIX_FMT_YUV420P || format == AV_PIX_FMT_YUVJ420P)
         upload = "nv12";
-    else if (job->format == AV_PIX_FMT_YUV420P10)
+    else if (format == AV_PIX_FMT_YUV420P10)
         upload = "p010";
     if (upload && !s->o.device && !job->is_mixed &&
         !run_ask(job, text("-v %s -init_hw_device cuda=gpu:%d -filter_hw_device gpu -f lavfi -i "
@@ -331,15 +332,6 @@ static int check_gpu(Search *s)
         return fail("--gpu %s: it cannot score %s of this format, see -pix_fmt.", gpu, metric);
     tell("Scoring on the CPU: no GPU can score %s of this format.\n", metric);
     return 0;
-}
-
-/// What a file has instead of what is asked for.
-static void take_picture(Job *job, const AVCodecParameters *p)
-{
-    job->width  = p->width;
-    job->height = p->height;
-    job->format = p->format;
-    job->codec  = p->codec_id;
 }
 
 static int find_encoder(Search *s)
@@ -372,8 +364,9 @@ static int encode_first(Search *s)
         input_open(&first, text("/dev/fd/%d", fileno(f))) < 0)
         return -1;
     fclose(f);
-    take_picture(&s->job, first.stream->codecpar);
-    return s->job.format >= 0 ? 0 : fail("The pixel format of %s is not known.", s->o.encoder);
+    s->job.encode = first.stream->codecpar;
+    return s->job.encode->format >= 0 ? 0 :
+           fail("The pixel format of %s is not known.", s->o.encoder);
 }
 
 /// @return an exit status, or -1
@@ -386,8 +379,8 @@ static int verify(Search *s)
 
     if (input_open(&encode, s->o.verify) < 0 || input_scan(&encode, 0, 0, 0) < 0)
         return -1;
-    take_picture(job, encode.stream->codecpar);
-    to = av_pix_fmt_desc_get(job->format);
+    job->encode = encode.stream->codecpar;
+    to = av_pix_fmt_desc_get(job->encode->format);
     // vmaf compares 8 bits with the 10 that they were made of, and need not round these
     job->is_mixed = !strcmp(s->o.metric->name, "vmaf") && from && from->comp[0].depth > 8 &&
                     to && av_get_pix_fmt(text("%s10", to->name)) != AV_PIX_FMT_NONE;
