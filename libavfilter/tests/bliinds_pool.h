@@ -35,23 +35,8 @@
 
 #include "libavfilter/bliinds_block.h"
 
-/// Where values come from; see make_values().
-enum { ANY, ONE, FEW, ZERO, EDGE, IN_BIN, LARGEST, SMALLEST, NEAR_1, NB_SOURCES };
-enum { AS_DRAWN, TIES, MISLEADING_SAMPLE, RISING, FALLING, NB_ORDERS };
-
 /// Limits of the statistics, see BLIINDSBlock; that of ori is far beyond what is possible.
 static const float max_statistic[] = { 4.9f, BLIINDS_SUB_MAX, 64.f };
-
-static float limited(float x, int statistic)
-{
-    return av_clipf(x, 0, max_statistic[statistic]);
-}
-
-/// Any float from 0 to the limit, each of its exponents as likely as another.
-static float any_value(AVLFG *lfg, int statistic)
-{
-    return av_int2float(av_lfg_get(lfg) % (av_float2int(max_statistic[statistic]) + 1));
-}
 
 /// Lower end of a bin that is not the first: see bliinds_bin().
 static float bin_start(AVLFG *lfg, int statistic)
@@ -64,10 +49,34 @@ static float bin_start(AVLFG *lfg, int statistic)
     return av_int2float((first + av_lfg_get(lfg) % (last - first + 1)) << 18);
 }
 
-/// A value, or one before or after it in the order of floats.
-static float beside(AVLFG *lfg, float x, int statistic)
+/// A value that may be taken for another one.
+static float special_value(AVLFG *lfg, int statistic)
 {
-    return limited(av_int2float(av_float2int(x) + av_lfg_get(lfg) % 3 - 1), statistic);
+    const unsigned any = av_lfg_get(lfg);
+
+    if (statistic == BLIINDS_GAMMA)
+        return bliinds_gamma_value(any >> 31 ? BLIINDS_GAMMA_NONE : any % BLIINDS_GAMMA_NB);
+    switch (any >> 29) {
+    case 0: return 0;
+    case 1: return av_int2float(any % 4);
+    case 2: return max_statistic[statistic];
+    case 3: return 1 + ((int)(any % 64) - 48) * 0x1p-24f;
+    // each exponent as likely as another
+    case 4: return av_int2float(any % (av_float2int(max_statistic[statistic]) + 1));
+    }
+    return bin_start(lfg, statistic);
+}
+
+/// One of so many values from the one before x on, in the order of floats, or of shapes.
+static float beside(AVLFG *lfg, float x, int statistic, unsigned nb)
+{
+    const unsigned any = av_lfg_get(lfg), next = av_float2int(x) + any % nb;
+    const int shape    = x - BLIINDS_GAMMA_MIN + any % 33;
+
+    if (statistic == BLIINDS_GAMMA)
+        return bliinds_gamma_value(FFMIN(shape, BLIINDS_GAMMA_NONE));
+    x = av_int2float(FFMAX(next, 1) - 1);
+    return FFMIN(x, max_statistic[statistic]);
 }
 
 static int compare_floats(const void *a, const void *b)
@@ -77,65 +86,32 @@ static int compare_floats(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/// A value of a source; few[0] is the start of the one bin.
-static float make_value(AVLFG *lfg, const float few[20], int statistic, int source)
-{
-    const unsigned inside = av_lfg_get(lfg) % (1 << 18), place = av_lfg_get(lfg) % 4;
-
-    switch (source) {
-    case ONE:      return few[0];
-    case FEW:      return few[av_lfg_get(lfg) % 20];
-    case ZERO:     return 0;
-    case EDGE:     return beside(lfg, bin_start(lfg, statistic), statistic);
-    // most are the first and the last of the bin
-    case IN_BIN:   return beside(lfg, av_int2float(av_float2int(few[0]) +
-                                 (place > 1 ? inside : place ? (1 << 18) - 1 : 0)), statistic);
-    case LARGEST:  return beside(lfg, max_statistic[statistic], statistic);
-    case SMALLEST: return av_int2float(place);
-    case NEAR_1:   return 1.f + ((int)(inside % 64) - 48) * 0x1p-24f;
-    default:       return any_value(lfg, statistic);
-    }
-}
-
-/// Fill n shapes of gamma.
-static void make_shapes(AVLFG *lfg, float *value, int n, unsigned kind)
-{
-    const int one = av_lfg_get(lfg) % BLIINDS_GAMMA_NB;
-
-    for (int i = 0; i < n; i++) {
-        int index = BLIINDS_GAMMA_NONE;
-
-        switch (kind % 5) {
-        case 0: index = av_lfg_get(lfg) % BLIINDS_GAMMA_NB; break;
-        case 1: index = one; break;
-        case 2: index = av_lfg_get(lfg) % 8 ? index : one; break;
-        case 3: index = (one + av_lfg_get(lfg) % 33) % BLIINDS_GAMMA_NB; break;
-        }
-        value[i] = bliinds_gamma_value(index);
-    }
-}
-
-/// Fill n values of a statistic: of one source, some of another, in an order. Any number is a kind.
+/// Fill n values of a statistic. Any number is a kind; all of 0 are the largest.
 static void make_values(AVLFG *lfg, float *value, int n, int statistic, unsigned kind)
 {
-    const int often  = kind % NB_SOURCES, seldom = kind / NB_SOURCES % NB_SOURCES;
-    const int one_in = (int[]){ 0, 2, 20, n }[kind >> 8 & 3], order = (kind >> 10) % NB_ORDERS;
+    enum { AS_DRAWN, TIES, MISLEADING_SAMPLE, RISING, FALLING, NB_ORDERS };
+    enum { NEVER, TO_NEIGHBOURS, IN_BIN, ALWAYS };
+    // often the first of few values, seldom others
+    const int nb_few   = (int[]){ 1, 2, 20, 20 }[kind & 3], one_in = kind & 4 ? nb_few : 50;
+    const int changes  = kind >> 3 & 3, order = (kind >> 5) % NB_ORDERS;
     // those beyond the tie: one too few, as many as are wanted, or one too many
-    const int nb_more = bliinds_nb_worst(n) - 1 + av_lfg_get(lfg) % 3;
+    const int nb_more  = bliinds_nb_worst(n) - 1 + av_lfg_get(lfg) % 3;
+    const float beyond = statistic == BLIINDS_GAMMA ? BLIINDS_GAMMA_MIN : max_statistic[statistic];
     float few[20];
 
-    if (statistic == BLIINDS_GAMMA) {
-        make_shapes(lfg, value, n, kind);
-        return;
-    }
     for (int i = 0; i < FF_ARRAY_ELEMS(few); i++)
-        few[i] = bin_start(lfg, statistic);
+        few[i] = kind ? special_value(lfg, statistic) : beyond;
     for (int i = 0; i < n; i++) {
-        const int is_other = one_in && !(av_lfg_get(lfg) % one_in);
+        const int one = av_lfg_get(lfg) % one_in;
 
-        value[i] = make_value(lfg, few, statistic, is_other ? seldom : often);
+        value[i] = few[one < nb_few ? one : 0];
+        if (changes == ALWAYS)
+            value[i] = special_value(lfg, statistic);
+        else if (changes != NEVER)
+            value[i] = beside(lfg, value[i], statistic,
+                              changes == IN_BIN && av_lfg_get(lfg) & 1 ? (1 << 18) + 2 : 3);
         if (order == TIES)
-            value[i] = i < nb_more ? limited(few[0] * 2 + 1, statistic) : few[0];
+            value[i] = i < nb_more ? beyond : few[0];
         // as many at equal distances as add_largest_of_many() looks at, and those before them
         if (order == MISLEADING_SAMPLE && i % FFMAX(n / 4096, 1) < 2)
             value[i] = few[0];
