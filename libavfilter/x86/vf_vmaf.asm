@@ -82,6 +82,21 @@ INIT_YMM avx2
 
 ; ---- wavelet ----
 
+%macro LOAD_LINES 0
+    mov         line1q, [line0q + 1 * gprsize]
+    mov         line2q, [line0q + 2 * gprsize]
+    mov         line3q, [line0q + 3 * gprsize]
+    mov         line0q, [line0q]
+%endmacro
+
+; The pairs of taps to m8 to m11
+%macro LOAD_PAIRS 0
+    mova            m8, [low01]
+    mova            m9, [low23]
+    mova           m10, [high01]
+    mova           m11, [high23]
+%endmacro
+
 ; The sums m6 and m7 of the products of pairs of words, m0 and m2, m4 and m5
 %macro SPLIT_WORDS 2 ; taps
     pmaddwd         m6, m0, %1
@@ -105,19 +120,13 @@ INIT_YMM avx2
 ; void vmaf_split_columns(int16_t *low, int16_t *high, const void *const line[4], int depth, int w)
 %macro SPLIT_COLUMNS 2 ; bits, load
 cglobal vmaf_split_columns%1, 5, 9, 15, low, high, line0, depth, w, line1, line2, line3, x
-    mov         line1q, [line0q + 1 * gprsize]
-    mov         line2q, [line0q + 2 * gprsize]
-    mov         line3q, [line0q + 3 * gprsize]
-    mov         line0q, [line0q]
+    LOAD_LINES
     movd          xm14, depthd
     mova           m13, [one]
     pslld          m13, xm14
     psrld          m13, 1
     packusdw       m12, m13, m13            ; the middle of the range
-    mova            m8, [low01]
-    mova            m9, [low23]
-    mova           m10, [high01]
-    mova           m11, [high23]
+    LOAD_PAIRS
     movsxd          wq, wd
     sub             wq, 16
     xor             xd, xd
@@ -154,14 +163,8 @@ SPLIT_COLUMNS 16, movu
 ; void vmaf_split_columns_next(int32_t *low, int32_t *high, const int16_t *const line[4],
 ;                              int depth, int w)
 cglobal vmaf_split_columns_next, 5, 9, 12, low, high, line0, x, w, line1, line2, line3
-    mov         line1q, [line0q + 1 * gprsize]
-    mov         line2q, [line0q + 2 * gprsize]
-    mov         line3q, [line0q + 3 * gprsize]
-    mov         line0q, [line0q]
-    mova            m8, [low01]
-    mova            m9, [low23]
-    mova           m10, [high01]
-    mova           m11, [high23]
+    LOAD_LINES
+    LOAD_PAIRS
     xor             xd, xd
 .loop:
     movu            m0, [line0q + xq * 2]
@@ -213,10 +216,7 @@ cglobal vmaf_split_columns_next, 5, 9, 12, low, high, line0, x, w, line1, line2,
 ; void vmaf_split_columns_wide(int32_t *low, int32_t *high, const int32_t *const line[4],
 ;                              int depth, int w)
 cglobal vmaf_split_columns_wide, 5, 9, 16, low, high, line0, x, w, line1, line2, line3
-    mov         line1q, [line0q + 1 * gprsize]
-    mov         line2q, [line0q + 2 * gprsize]
-    mov         line3q, [line0q + 3 * gprsize]
-    mov         line0q, [line0q]
+    LOAD_LINES
     mova           m11, [tap0]
     mova           m12, [tap1]
     mova           m13, [tap2]
@@ -240,10 +240,7 @@ cglobal vmaf_split_columns_wide, 5, 9, 16, low, high, line0, x, w, line1, line2,
 
 ; void vmaf_split_row0(int16_t *low, int16_t *high, const int16_t *src, int shift, int w)
 cglobal vmaf_split_row0, 5, 5, 14, low, high, src, x, w
-    mova            m8, [low01]
-    mova            m9, [low23]
-    mova           m10, [high01]
-    mova           m11, [high23]
+    LOAD_PAIRS
     mova           m13, [round16]
     xor             xd, xd
 .loop:
