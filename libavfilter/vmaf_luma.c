@@ -412,6 +412,22 @@ static av_always_inline int blur_columns(int32_t *restrict dst, const int16_t *r
     return bits;
 }
 
+#define ADD_ROW(name, blur)                                                                 \
+static av_always_inline uint32_t name(const int32_t *src, int w)                            \
+{                                                                                           \
+    uint32_t sum = 0;                                                                       \
+                                                                                            \
+    for (int x = 0; x < w; x++) {                                                           \
+        const int32_t *at = src + x;    /* with src[x - 2] clang makes no vectors */        \
+                                                                                            \
+        sum += blur(at[-2], at[-1], at[0], at[1], at[2]);                                   \
+    }                                                                                       \
+    return sum;                                                                             \
+}
+
+ADD_ROW(add_row,   vmaf_motion_row)
+ADD_ROW(add_row64, vmaf_motion_row64)
+
 static av_always_inline int motion_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 {
     const VMAFLuma *s = arg;
@@ -423,7 +439,6 @@ static av_always_inline int motion_slice(AVFilterContext *ctx, void *arg, int jo
     job->sad = 0;
     for (int next = FFMAX(begin - VMAF_MOTION_TAPS / 2, 0), y = begin; y < end; y++) {
         const int16_t *row[VMAF_MOTION_TAPS];
-        uint32_t sum = 0;
         int bits;
 
         for (; next < FFMIN(y + VMAF_MOTION_TAPS / 2 + 1, h); next++) {
@@ -445,15 +460,7 @@ static av_always_inline int motion_slice(AVFilterContext *ctx, void *arg, int jo
             column[w - 1 + i] = column[w - 1 - i];
         }
         // sums of what has 16 bits have 32
-        if (bits >> 16)
-            for (int x = 0; x < w; x++)
-                sum += vmaf_motion_row64(column[x - 2], column[x - 1], column[x], column[x + 1],
-                                         column[x + 2]);
-        else
-            for (int x = 0; x < w; x++)
-                sum += vmaf_motion_row(column[x - 2], column[x - 1], column[x], column[x + 1],
-                                       column[x + 2]);
-        job->sad += sum;
+        job->sad += bits >> 16 ? add_row64(column, w) : add_row(column, w);
     }
     return 0;
 }

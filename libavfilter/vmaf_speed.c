@@ -43,7 +43,7 @@
 
 /// A plane of a picture. Each one is a job.
 typedef struct Plane {
-    float *row[TAPS], *sum; ///< w samples
+    float *row, *sum;       ///< w samples
     float *grid, *blurred;  ///< grid_w * grid_h samples
     float *contrast, *entropy;      ///< [nb_blocks]
 } Plane;
@@ -85,34 +85,25 @@ static av_always_inline void name(const VMAFSpeed *s, float *restrict dst,      
 GET_ROW(get_row8,  uint8_t)
 GET_ROW(get_row16, uint16_t)
 
-static const float tap[TAPS] = VMAF_SPEED_BLUR;
-
-static av_always_inline void blur_columns(float *restrict dst, float *const row[TAPS], int w)
-{
-    const float *a = row[0], *b = row[1], *c = row[2], *d = row[3], *e = row[4], *f = row[5],
-                *g = row[6], *h = row[7], *i = row[8];
-
-    for (int x = 0; x < w; x++)
-        dst[x] = tap[0] * a[x] + tap[1] * b[x] + tap[2] * c[x] + tap[3] * d[x] + tap[4] * e[x] +
-                 tap[5] * f[x] + tap[6] * g[x] + tap[7] * h[x] + tap[8] * i[x];
-}
-
 /// Blur a plane, of which only the samples of the grid are made.
 static av_always_inline void make_grid(const VMAFSpeed *s, Plane *p, const uint8_t *data,
                                        ptrdiff_t linesize)
 {
+    static const float tap[TAPS] = VMAF_SPEED_BLUR;
     const VMAFSpeedPicture *picture = &s->picture;
 
     for (int y = 0; y < picture->grid_h; y++) {
+        memset(p->sum, 0, picture->w * sizeof(*p->sum));
         for (int i = 0; i < TAPS; i++) {
             const int from = vmaf_mirror(y * STEP + i - TAPS / 2, picture->h);
 
             if (s->depth == 8)
-                get_row8(s, p->row[i], data, linesize, from, 8);
+                get_row8(s, p->row, data, linesize, from, 8);
             else
-                get_row16(s, p->row[i], data, linesize, from, s->depth);
+                get_row16(s, p->row, data, linesize, from, s->depth);
+            for (int x = 0; x < picture->w; x++)
+                p->sum[x] += tap[i] * p->row[x];
         }
-        blur_columns(p->sum, p->row, picture->w);
         // a step is more than the taps behind it
         for (int i = 1; i <= TAPS / 2; i++)
             p->sum[-i] = p->sum[i];
@@ -155,19 +146,6 @@ static av_always_inline void get_block(float *restrict dst, const float *restric
         memcpy(dst + y * SIDE, src + y * stride, SIDE * sizeof(*dst));
 }
 
-static av_always_inline void add_block(float *restrict sum, const float *restrict block)
-{
-    for (int i = 0; i < STRIDE; i++)
-        sum[i] += block[i];
-}
-
-static av_always_inline void subtract(double *restrict dst, const float *restrict block,
-                                      const float *restrict mean)
-{
-    for (int i = 0; i < STRIDE; i++)
-        dst[i] = (double)block[i] - mean[i];
-}
-
 /// Add the products of sample i of blocks and those before it, in order.
 static av_always_inline void add_products(double *restrict sum,
                                           const double (*restrict d)[STRIDE], int i)
@@ -193,7 +171,8 @@ static av_always_inline void covariance(const VMAFSpeedPicture *s, const Plane *
     for (int y = 0; y < h; y++)
         for (int x = 0; x < w; x++) {
             get_block(block[0], p->grid + y * s->grid_w + x, s->grid_w);
-            add_block(mean, block[0]);
+            for (int i = 0; i < STRIDE; i++)
+                mean[i] += block[0][i];
         }
     for (int i = 0; i < BLOCK; i++)
         mean[i] /= n;
@@ -204,7 +183,8 @@ static av_always_inline void covariance(const VMAFSpeedPicture *s, const Plane *
             for (int at = 0; at < nb; at++)
                 get_block(block[at], p->grid + y * s->grid_w + x + at, s->grid_w);
             for (int at = 0; at < nb; at++)
-                subtract(d[at], block[at], mean);
+                for (int i = 0; i < STRIDE; i++)
+                    d[at][i] = (double)block[at][i] - mean[i];
             memset(d + nb, 0, (AT_ONCE - nb) * sizeof(*d));
             for (int i = 0; i < BLOCK; i++)
                 add_products(sum[i], d, i);
@@ -285,8 +265,7 @@ av_cold int ff_vmaf_speed_init(VMAFSpeed **ps, AVFilterContext *ctx, int w, int 
         const size_t grid = picture->grid_w * picture->grid_h;
         Plane *p = &s->plane[i / PAIR_NB][i % PAIR_NB];
 
-        for (int row = 0; row < TAPS; row++)
-            p->row[row] = vmaf_alloc(m, picture->w, sizeof(float));
+        p->row     = vmaf_alloc(m, picture->w, sizeof(float));
         p->sum     = vmaf_alloc(m, picture->w, sizeof(float));
         p->grid    = vmaf_alloc(m, grid, sizeof(float));
         p->blurred = vmaf_alloc(m, grid, sizeof(float));
