@@ -55,6 +55,7 @@
 #include "libavcodec/cbs_vp9.h"
 #include "libavcodec/get_bits.h"
 #include "libavcodec/h264.h"
+#include "libavcodec/h2645_parse.h"
 #include "libavcodec/hevc/hevc.h"
 #include "libavcodec/mpeg4videodefs.h"
 #include "libavcodec/mpegvideodata.h"
@@ -170,23 +171,20 @@ static double step_of_qp(int qp)
  *
  * @param pos where to begin; set to where to go on
  */
-static const uint8_t *next_nal(const uint8_t **pos, const uint8_t *end, int nal_length_size,
-                               size_t *size)
+static const uint8_t *next_nal(QuantizerMetadataContext *s, const uint8_t **pos,
+                               const uint8_t *end, int nal_length_size, size_t *size)
 {
     const uint8_t *nal = NULL, *p = *pos;
 
     if (nal_length_size) {
-        uint32_t length = 0;
+        int begin = 0;
+        const int length = get_nalsize(nal_length_size, p, end - p, &begin, s->cbc->log_ctx);
 
-        if (end - p <= nal_length_size)
-            return NULL;
-        for (int i = 0; i < nal_length_size; i++)
-            length = length << 8 | *p++;
-        if (!length || length > end - p)
+        if (length < 0)
             return NULL;
         *size = length;
-        *pos  = p + length;
-        return p;
+        *pos  = p + begin + length;
+        return p + begin;
     }
     // A start code is 0, 0, 1: of these, 1 is the rarest byte of a stream.
     for (p += 2; p < end; p++) {
@@ -234,7 +232,7 @@ static void read_nals(QuantizerMetadataContext *s, const AVPacket *pkt, CodedFra
     const int length_size = common->mp4 ? common->nal_length_size : 0;
     const uint8_t *nal, *pos = pkt->data, *end = pos + pkt->size;
 
-    while ((nal = next_nal(&pos, end, length_size, &s->nal_size))) {
+    while ((nal = next_nal(s, &pos, end, length_size, &s->nal_size))) {
         size_t head;
 
         // Another layer may use the same numbers for its parameter sets.
