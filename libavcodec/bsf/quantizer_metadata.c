@@ -55,6 +55,7 @@
 #include "libavcodec/cbs_vp9.h"
 #include "libavcodec/get_bits.h"
 #include "libavcodec/h264.h"
+#include "libavcodec/h2645_parse.h"
 #include "libavcodec/hevc/hevc.h"
 #include "libavcodec/mpeg4videodefs.h"
 #include "libavcodec/mpegvideodata.h"
@@ -148,14 +149,6 @@ static const CodedBitstreamUnitType h264_units[] = {
     H264_NAL_SLICE, H264_NAL_IDR_SLICE, H264_NAL_SPS, H264_NAL_PPS,
 };
 
-static const CodedBitstreamUnitType hevc_units[] = {
-    HEVC_NAL_TRAIL_N,    HEVC_NAL_TRAIL_R,  HEVC_NAL_TSA_N,      HEVC_NAL_TSA_R,
-    HEVC_NAL_STSA_N,     HEVC_NAL_STSA_R,   HEVC_NAL_RADL_N,     HEVC_NAL_RADL_R,
-    HEVC_NAL_RASL_N,     HEVC_NAL_RASL_R,   HEVC_NAL_BLA_W_LP,   HEVC_NAL_BLA_W_RADL,
-    HEVC_NAL_BLA_N_LP,   HEVC_NAL_IDR_N_LP, HEVC_NAL_IDR_W_RADL, HEVC_NAL_CRA_NUT,
-    HEVC_NAL_VPS,        HEVC_NAL_SPS,      HEVC_NAL_PPS,
-};
-
 /// Width and height of a chroma sample in samples of luma, by chroma_format_idc: units of cropping.
 static const uint8_t luma_width[] = { 1, 2, 2, 1 }, luma_height[] = { 1, 2, 1, 1 };
 
@@ -170,23 +163,20 @@ static double step_of_qp(int qp)
  *
  * @param pos where to begin; set to where to go on
  */
-static const uint8_t *next_nal(const uint8_t **pos, const uint8_t *end, int nal_length_size,
-                               size_t *size)
+static const uint8_t *next_nal(QuantizerMetadataContext *s, const uint8_t **pos,
+                               const uint8_t *end, int nal_length_size, size_t *size)
 {
     const uint8_t *nal = NULL, *p = *pos;
 
     if (nal_length_size) {
-        uint32_t length = 0;
+        int begin = 0;
+        const int length = get_nalsize(nal_length_size, p, end - p, &begin, s->cbc->log_ctx);
 
-        if (end - p <= nal_length_size)
-            return NULL;
-        for (int i = 0; i < nal_length_size; i++)
-            length = length << 8 | *p++;
-        if (!length || length > end - p)
+        if (length < 0)
             return NULL;
         *size = length;
-        *pos  = p + length;
-        return p;
+        *pos  = p + begin + length;
+        return p + begin;
     }
     // A start code is 0, 0, 1: of these, 1 is the rarest byte of a stream.
     for (p += 2; p < end; p++) {
@@ -234,11 +224,12 @@ static void read_nals(QuantizerMetadataContext *s, const AVPacket *pkt, CodedFra
     const int length_size = common->mp4 ? common->nal_length_size : 0;
     const uint8_t *nal, *pos = pkt->data, *end = pos + pkt->size;
 
-    while ((nal = next_nal(&pos, end, length_size, &s->nal_size))) {
+    while ((nal = next_nal(s, &pos, end, length_size, &s->nal_size))) {
         size_t head;
 
-        // Another layer may use the same numbers for its parameter sets.
-        if (s->codec->id == AV_CODEC_ID_HEVC && s->nal_size > 1 && (nal[0] & 1 || nal[1] >> 3))
+        // Another layer may use the same numbers for its parameter sets; behind these come SEI.
+        if (s->codec->id == AV_CODEC_ID_HEVC && s->nal_size > 1 &&
+            (nal[0] & 1 || nal[1] >> 3 || nal[0] >> 1 > HEVC_NAL_PPS))
             continue;
         // Zeros at its end belong to the next start code.
         while (s->nal_size && !nal[s->nal_size - 1])
@@ -647,7 +638,7 @@ static void read_mjpeg(QuantizerMetadataContext *s, CodedFrame *frame)
 
 static const Codec codecs[] = {
     { AV_CODEC_ID_H264, AV_CODEC_ID_H264, read_h264, UNITS(h264_units), .has_nals  = 1 },
-    { AV_CODEC_ID_HEVC, AV_CODEC_ID_HEVC, read_hevc, UNITS(hevc_units), .has_nals  = 1 },
+    { AV_CODEC_ID_HEVC, AV_CODEC_ID_HEVC, read_hevc,                    .has_nals  = 1 },
     { AV_CODEC_ID_AV1,  AV_CODEC_ID_AV1,  read_av1,  UNITS(av1_units),  .has_slots = 1 },
     { AV_CODEC_ID_VP9,  AV_CODEC_ID_VP9,  read_vp9,                     .has_slots = 1 },
     { AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, read_mpeg12, UNITS(mpeg12_units) },

@@ -25,12 +25,13 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "libavutil/avassert.h"
 #include "libavutil/lfg.h"
 #include "libavutil/mathematics.h"
-#include "libavutil/mem.h"
 #include "libavfilter/mad_tx.h"
 
 #define MAX_LENGTH 600
+#define MAX_SIZE   (4 * MAX_LENGTH)
 
 /// The error of a lane's transform, relative, by sums of squares.
 static double error_of(const MADLanes *got, const MADLanes *value, int length, int lane)
@@ -56,26 +57,17 @@ static double error_of(const MADLanes *got, const MADLanes *value, int length, i
 
 static int check(int length, AVLFG *rng)
 {
+    static MADLanes value[MAX_LENGTH], memory[2][MAX_SIZE];
+    MADLanes *const scratch[2] = { memory[0], memory[1] };
     MADTransform *t;
-    MADLanes *value = av_calloc(length, sizeof(*value)), *scratch[2] = { NULL };
-    double error = NAN;
+    double error;
 
-    if (ff_mad_tx_alloc(&t, length) < 0 || !value)
-        goto end;
-    scratch[0] = av_malloc_array(ff_mad_tx_size(t), sizeof(*value));
-    scratch[1] = av_malloc_array(ff_mad_tx_size(t), sizeof(*value));
-    if (!scratch[0] || !scratch[1])
-        goto end;
+    av_assert0(ff_mad_tx_alloc(&t, length) >= 0 && ff_mad_tx_size(t) <= MAX_SIZE);
     for (int i = 0; i < length; i++)
         for (int j = 0; j < 2 * MAD_LANES; j++)
             value[i].v[j / MAD_LANES][j % MAD_LANES] = av_lfg_get(rng) / 4294967296. - .5;
     error = error_of(ff_mad_tx(t, scratch, value), value, length, length % MAD_LANES);
-
-end:
     ff_mad_tx_free(&t);
-    av_free(value);
-    av_free(scratch[0]);
-    av_free(scratch[1]);
     if (!(error < 5e-7))            // a nan is an error, too
         printf("length %d: off by %g\n", length, error);
     return error < 5e-7;

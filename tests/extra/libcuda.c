@@ -412,21 +412,16 @@ static Operation *enqueue(Object *stream, Operation op)
         return leave();                                                 \
     }
 
-/// One that tells a number or a text, and cannot fail.
-#define TELLS(name, type, value, parameters)                            \
-    t ## name name;                                                     \
-    EXPORTED CUresult name parameters                                   \
-    {                                                                   \
-        *value = type;                                                  \
-        return CUDA_SUCCESS;                                            \
-    }
-
-TELLS(cuDriverGetVersion, 12000, version, (int *version))
-TELLS(cuGetErrorName, "CUDA_ERROR_OF_THE_STAND_IN", text, (CUresult error, const char **text))
-TELLS(cuGetErrorString, "the stand-in says so", text, (CUresult error, const char **text))
-
-DRIVER(cuInit, 0, (unsigned flags), {
+ENDS(cuInit, 0, (unsigned flags), {
     initialized = 1;
+})
+
+ENDS(cuGetErrorName, 0, (CUresult error, const char **text), {
+    *text = "CUDA_ERROR_OF_THE_STAND_IN";
+})
+
+ENDS(cuGetErrorString, 0, (CUresult error, const char **text), {
+    *text = "the stand-in says so";
 })
 
 DRIVER(cuDeviceGet, 0, (CUdevice *device, int ordinal), {
@@ -813,7 +808,7 @@ UNUSED(cuLinkComplete) UNUSED(cuLinkCreate) UNUSED(cuLinkDestroy) UNUSED(cuMemAl
 UNUSED(cuMemAllocPitch_v2) UNUSED(cuMemcpy) UNUSED(cuMemcpy2D_v2) UNUSED(cuMemcpyAsync)
 UNUSED(cuMemcpyDtoDAsync_v2) UNUSED(cuMemcpyDtoD_v2) UNUSED(cuMemcpyDtoHAsync_v2)
 UNUSED(cuModuleGetGlobal) UNUSED(cuStreamAddCallback) UNUSED(cuStreamQuery)
-UNUSED(cuTexObjectCreate) UNUSED(cuTexObjectDestroy)
+UNUSED(cuDriverGetVersion) UNUSED(cuTexObjectCreate) UNUSED(cuTexObjectDestroy)
 
 // ---- begin and end ----
 

@@ -3,7 +3,6 @@
 
 FATE_MAD_RUN = $(addprefix fate-mad-,cases errors logs oracle sync)
 $(FATE_MAD_RUN): RUN = parsed=mad; $(NAMED)
-fate-mad-logs:   RUN = parsed=mad; mad_logs score
 fate-mad-oracle: RUN = mad_oracle $(SRC_PATH)/tests/oracle
 
 # More pairs, where they are at hand.

@@ -44,13 +44,13 @@ mad_source(){ # size duration
 mad_sync(){
     source=testsrc2=s=64x64:d=0.4,format=yuv420p
     while read -r main reference options; do
-        for filter in ssim ${parsed}; do
+        for filter in ssim mad; do
             ffmpeg -lavfi ${source},${main}[m]\;${source},negate,${reference}[r]\;[m][r]${filter}=${options},${print} \
                 -bitexact -f framemd5 -y ${tmp}/md5 | grep '^frame' > ${tmp}/${filter}
             cat ${tmp}/md5 >> ${tmp}/${filter}
         done
         same "$(grep -c ^frame ${tmp}/ssim) scored of $(grep -c '^0' ${tmp}/ssim): ${main} ${reference} ${options}" \
-            ${tmp}/ssim ${tmp}/${parsed}
+            ${tmp}/ssim ${tmp}/mad
     done << EOF
 null null shortest=0
 null trim=end_frame=4 shortest=0
@@ -70,43 +70,38 @@ EOF
 }
 
 # All forms have the numbers of the metadata, and the mean is that of the frames.
-mad_logs(){ # name-of-the-score
+mad_logs(){
     need jq || return 0
-    ffmpeg -lavfi $(mad_source 96x80 0.4)${parsed}=log_path=${tmp}/json:f=${tmp}/stats,${print} \
+    ffmpeg -lavfi $(mad_source 96x80 0.4)mad=log_path=${tmp}/json:f=${tmp}/stats,${print} \
         ${to_null} > ${tmp}/out 2> ${tmp}/err || return
-    sed -n "s/^lavfi.${parsed}.[a-z]*=//p" ${tmp}/out > ${tmp}/expected
+    sed -n "s/^lavfi.mad.[a-z]*=//p" ${tmp}/out > ${tmp}/expected
     for form in json stats; do
         grep '^[0-9]\|frameNum\|^n:' ${tmp}/${form} | sed 's/pts_time:[^ ]*//' | grep -o '[0-9]*\.[0-9]*' > ${tmp}/got
         same ${form} ${tmp}/expected ${tmp}/got
         logged ${tmp}/${form} | sed 's/[0-9]*\.[0-9]*/N/g' | uniq
     done
-    mean=$(sed -n "s/^lavfi.${parsed}.$1=//p" ${tmp}/out | awk '{ sum += $1 } END { printf("%.6f", sum / NR) }')
+    mean=$(sed -n "s/^lavfi.mad.score=//p" ${tmp}/out | awk '{ sum += $1 } END { printf("%.6f", sum / NR) }')
     messages < ${tmp}/err | sed "s/mean:${mean}/mean:MEAN/;s/[0-9][0-9]*\.[0-9]*/N/g"
     # frames that are not compared have numbers, too
-    ffmpeg -lavfi "$(mad_source 64x64 0.8)${parsed}=enable='not(mod(n,4))':log_path=${tmp}/json:f=${tmp}/stats" ${to_null} || return
+    ffmpeg -lavfi "$(mad_source 64x64 0.8)mad=enable='not(mod(n,4))':log_path=${tmp}/json:f=${tmp}/stats" ${to_null} || return
     cut -d' ' -f1,2 ${tmp}/stats | xargs
     jq -c '[.frames[].frameNum], .aggregate_metrics' ${tmp}/json
     # an output that has had enough
-    ffmpeg -lavfi $(mad_source 64x64 10)${parsed}=log_path=${tmp}/json -frames:v 3 ${to_null} || return
+    ffmpeg -lavfi $(mad_source 64x64 10)mad=log_path=${tmp}/json -frames:v 3 ${to_null} || return
     jq -r 'if (.frames | length) >= 3 then "3 frames" else . end' ${tmp}/json
 }
 
 # Sizes that cannot be, or that differ, and files that cannot be written.
-pair_errors(){ # sizes
-    for size; do
-        fails -lavfi color=s=${size}:d=0.04,format=gray,split,${parsed} ${to_null}
+mad_errors(){
+    for size in 63x64 64x63 1x1 16385x64; do
+        fails -lavfi color=s=${size}:d=0.04,format=gray,split,mad ${to_null}
     done
-    fails -lavfi testsrc2=s=96x80:d=0.04,format=yuv420p[a]\;testsrc2=s=80x96:d=0.04,format=yuv420p[b]\;[a][b]${parsed} ${to_null}
-    fails -lavfi $(mad_source 64x64 0.4)${parsed}=log_path=${tmp}/none/log ${to_null} | sed "s,${tmp},folder,"
+    fails -lavfi testsrc2=s=96x80:d=0.04,format=yuv420p[a]\;testsrc2=s=80x96:d=0.04,format=yuv420p[b]\;[a][b]mad ${to_null}
+    fails -lavfi $(mad_source 64x64 0.4)mad=log_path=${tmp}/none/log ${to_null} | sed "s,${tmp},folder,"
     if test -c /dev/full; then
-        fails -lavfi $(mad_source 64x64 0.4)${parsed}=f=/dev/full ${to_null}
+        fails -lavfi $(mad_source 64x64 0.4)mad=f=/dev/full ${to_null}
     fi
 }
-
-mad_errors(){
-    pair_errors 63x64 64x63 1x1 16385x64
-}
-
 
 # Frames of another size or format than their link's: FFmpeg's own filters let none through, but
 # -reinit_filter 0 does.
