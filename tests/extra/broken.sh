@@ -53,7 +53,7 @@ mutants() {
   libavfilter/luma.h @ s/range == AVCOL_RANGE_MPEG;/range == AVCOL_RANGE_JPEG;/ @ bliinds-ranges
   libavfilter/bliinds.c @ s/n \/ step \* 0x9e3779b9/n \/ step * 0x9e3779b1/ @ bliinds-which-frames
   libavfilter/metric.c   @ s/nb_valid += !!valid/nb_valid += 1/ @ bliinds-log-json
-  libavfilter/cuda/queue.c @ s/{ ref, other ?/{ NULL, other ?/ @ faults-in-flight-vmaf_cuda
+  libavfilter/cuda/queue.c @ s/{ ref, other ?/{ NULL, other ?/ @ faults-in-flight-ssim_cuda
   libavfilter/cuda/queue.c @ s/q->error = ret;/q->error = 0;/ @ faults-driver-ssim_cuda
   libavfilter/luma.h @ s/(int)(frame->crop_left + frame->crop_right)/(int)frame->crop_left/ @ faults-cropped
 * libavfilter/vf_vmaf_cuda.c @ s/launch_speed(ctx, i) : 0/0 : 0/ @ vmaf-cuda-tiles
