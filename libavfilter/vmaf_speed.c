@@ -169,15 +169,18 @@ static av_always_inline void measure_blocks(const VMAFSpeedPicture *s, Plane *p,
 
     covariance(s, p, work.given);
     vmaf_tridiagonalize(&work, 0, 1);
-    vmaf_eigenvalues(work.value, work.side);
+    vmaf_eigenvalues(work.value, work.side, 0);
     found->is_singular = 0;
     for (int i = 0; i < BLOCK; i++)
         found->is_singular |= work.value[i] < VMAF_SPEED_SINGULAR;
     found->is_singular = found->is_singular || !vmaf_triangulate(&work, 0, 1);
     for (int i = 0; i < s->nb_blocks && !found->is_singular; i++) {
-        p->contrast[i] = vmaf_speed_contrast(&work, p->grid + i / s->blocks_w * SIDE * s->grid_w +
+        p->contrast[i] = vmaf_speed_contrast(work.factor,
+                                             p->grid + i / s->blocks_w * SIDE * s->grid_w +
                                              i % s->blocks_w * SIDE, s->grid_w);
-        p->entropy[i]  = vmaf_speed_entropy(work.value, p->contrast[i]);
+        p->entropy[i]  = 0;
+        for (int j = 0; j < BLOCK; j++)
+            p->entropy[i] += vmaf_speed_entropy(work.value[j], p->contrast[i]);
     }
 }
 
