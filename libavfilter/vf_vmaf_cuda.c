@@ -45,7 +45,7 @@
 #include "vmaf.h"
 
 /// Bytes of the device that a batch of more than one pair may take.
-#define MAX_MEMORY (512 << 20)
+#define MAX_MEMORY (768 << 20)
 
 /// What comes back for a pair. Behind it is, for each size of chroma, what SpEED finds in planes.
 typedef struct Result {
@@ -72,7 +72,7 @@ typedef struct VMAFCUDAContext {
     CUDAQueueFilter filter;         ///< with the size of results of these pictures
     CUfunction motion, adm_first, adm_next, adm_finish;
     CUfunction cambi_prepare, cambi_filter, cambi_contrast, cambi_select;
-    CUfunction speed_blur, speed_measure;
+    CUfunction speed_blur, speed_subtract, speed_covariance, speed_solve, speed_measure;
     CUdeviceptr images, cambi_memory, tables;
     VMAFCambiPicture cambi[VMAF_MAX_MODELS];
     VMAFSpeedPicture speed[VMAF_NB_PRESCALES];
@@ -145,7 +145,7 @@ static int launch_adm(AVFilterContext *ctx, enum VMAFCSF csf)
     }
     p->result_at = offsetof(Result, adm[csf]);
     return launch_kernel(ctx, s->adm_finish, VMAF_ADM_SCALES * VMAF_ADM_SUMS * VMAF_ADM_BANDS,
-                         VMAF_ADM_TILE_W * VMAF_ADM_TILE_H);
+                         VMAF_FINISH_THREADS);
 }
 
 /// Sizes and places of the scales' pictures.
@@ -164,12 +164,13 @@ static void describe_levels(VMAFCUDAParams *p, const VMAFCambiPicture *picture)
         p->level_size += p->level[i].pitch * p->level[i].h;
         divisor      <<= i > 0;
     }
+    p->nb_contrasts = p->level_size - p->level[1].at;
 }
 
 /// Bytes that CAMBI takes for a pair.
 static size_t cambi_size(const VMAFCUDAParams *p)
 {
-    return (sizeof(float) + sizeof(uint16_t)) * p->level_size +
+    return sizeof(float) * p->nb_contrasts + sizeof(uint16_t) * p->level_size +
            sizeof(uint32_t) * DIV_UP(p->cambi.width, 32) * p->cambi.height;
 }
 
@@ -189,13 +190,13 @@ static int launch_cambi(AVFilterContext *ctx, int model)
 
     describe_levels(p, &s->cambi[model]);
     p->contrast   = s->cambi_memory;
-    p->value      = p->contrast + sizeof(float) * max_batch * p->level_size;
+    p->value      = p->contrast + sizeof(float) * max_batch * p->nb_contrasts;
     p->flat       = p->value + sizeof(uint16_t) * max_batch * p->level_size;
     p->reciprocal = s->tables + offsetof(Tables, cambi[model].reciprocal);
     p->column     = s->tables + offsetof(Tables, cambi[model].column);
     p->line       = s->tables + offsetof(Tables, cambi[model].line);
     p->result_at  = offsetof(Result, cambi[model]);
-    ret = launch_warps(ctx, s->cambi_prepare, DIV_UP(p->cambi.width, 32) *
+    ret = launch_warps(ctx, s->cambi_prepare, DIV_UP(p->cambi.width, 64) *
                                               DIV_UP(p->cambi.height, VMAF_CAMBI_ROWS));
     for (int i = 0; i < VMAF_CAMBI_SCALES && ret >= 0; i++) {
         const int w = p->level[i + 1].w, h = p->level[i + 1].h;
@@ -208,7 +209,7 @@ static int launch_cambi(AVFilterContext *ctx, int model)
                                                  DIV_UP(h, VMAF_CAMBI_FILTER_ROWS));
     }
     p->nb_jobs = nb;
-    if (ret < 0 || (ret = launch_warps(ctx, s->cambi_contrast, nb)) < 0)
+    if (ret < 0 || (ret = launch_warps(ctx, s->cambi_contrast, nb * VMAF_CAMBI_TURNS)) < 0)
         return ret;
     for (p->pass = 0; p->pass < VMAF_SELECT_PASSES && ret >= 0; p->pass++)
         ret = launch_kernel(ctx, s->cambi_select, VMAF_CAMBI_SCALES * VMAF_SELECT_BLOCKS,
@@ -227,9 +228,14 @@ static int launch_speed(AVFilterContext *ctx, enum VMAFPrescale prescale)
     p->speed_column = s->tables + offsetof(Tables, speed[prescale].column);
     p->speed_line   = s->tables + offsetof(Tables, speed[prescale].line);
     p->result_at    = s->speed_at[prescale];
-    ret = launch_kernel(ctx, s->speed_blur, DIV_UP(p->speed.grid_w * p->speed.grid_h * nb_planes,
-                                                   VMAF_GRID_THREADS), VMAF_GRID_THREADS);
-    return ret < 0 ? ret : launch_kernel(ctx, s->speed_measure, nb_planes, VMAF_SPEED_THREADS);
+    if ((ret = launch_kernel(ctx, s->speed_blur, DIV_UP(p->speed.grid_w, VMAF_BLUR_RUN) *
+                             p->speed.grid_h * nb_planes, VMAF_BLUR_THREADS)) < 0 ||
+        (ret = launch_kernel(ctx, s->speed_subtract, nb_planes, VMAF_SPEED_THREADS)) < 0 ||
+        (ret = launch_kernel(ctx, s->speed_covariance, 2 * nb_planes, VMAF_SPEED_THREADS)) < 0 ||
+        (ret = launch_kernel(ctx, s->speed_solve, 2 * nb_planes, VMAF_SPEED_THREADS)) < 0)
+        return ret;
+    return launch_kernel(ctx, s->speed_measure, nb_planes *
+                         DIV_UP(p->speed.nb_blocks, 32), 32);
 }
 
 /// Enqueue the kernels of the batch. SpEED has few threads, which take long; CAMBI many launches.
@@ -381,6 +387,8 @@ static int setup(AVFilterContext *ctx)
         (ret = ff_cuda_queue_alloc(ctx, &p->rows, q->max_batch * rows)) < 0 ||
         (ret = ff_cuda_queue_alloc(ctx, &s->cambi_memory, q->max_batch * cambi)) < 0 ||
         (ret = ff_cuda_queue_alloc(ctx, &p->grid, VMAF_MAX_BATCH * grids)) < 0 ||
+        (ret = ff_cuda_queue_alloc(ctx, &p->chroma, VMAF_MAX_BATCH * VMAF_CHROMA * PAIR_NB *
+                                                    sizeof(VMAFCUDAChroma))) < 0 ||
         (ret = ff_cuda_queue_alloc(ctx, &p->state, VMAF_MAX_BATCH * sizeof(VMAFCUDAState))) < 0 ||
         (ret = ff_cuda_queue_alloc(ctx, &s->tables, sizeof(Tables))) < 0)
         return ret;
@@ -531,6 +539,9 @@ static const CUDAQueueKernel kernels[] = {
     { "vmaf_cambi_contrast", OFFSET(cambi_contrast) },
     { "vmaf_cambi_select",   OFFSET(cambi_select)   },
     { "vmaf_speed_blur",     OFFSET(speed_blur)     },
+    { "vmaf_speed_subtract", OFFSET(speed_subtract) },
+    { "vmaf_speed_covariance", OFFSET(speed_covariance) },
+    { "vmaf_speed_solve",    OFFSET(speed_solve)    },
     { "vmaf_speed_measure",  OFFSET(speed_measure)  },
     { NULL }
 };

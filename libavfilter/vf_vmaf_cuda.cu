@@ -20,6 +20,8 @@
 
 #define VMAF_SYNC() __syncthreads()
 #define VMAF_SPEED_LANES WARP_SIZE
+#define VMAF_SYNC_LANES() sync_warp()
+#define VMAF_JOIN_LANES(bits) warp_ballot(bits)
 
 #include "vf_vmaf_cuda.h"
 
@@ -140,7 +142,7 @@ static DEVICE_INLINE void measure_motion(const VMAFCUDAParams &p)
             UNROLL
             for (int i = 0; i < 4; i++)
                 if (i < nb_columns)
-                    sum += vmaf_motion_row64(v[i], v[i + 1], v[i + 2], v[i + 3], v[i + 4]);
+                    sum += vmaf_motion_row(v[i], v[i + 1], v[i + 2], v[i + 3], v[i + 4]);
         }
     }
     add_sum(&state->sad, sum);
@@ -163,12 +165,13 @@ static DEVICE_INLINE void measure_motion(const VMAFCUDAParams &p)
 
 /// Threads that split the columns: so many for each have a part of the rows.
 #define COLUMN_PARTS (ADM_THREADS / (PAIR_NB * COLUMNS_W))
-#define COLUMN_ROWS  DIV_UP(AROUND_H, COLUMN_PARTS)
+#define COLUMN_ROWS  (AROUND_H / COLUMN_PARTS)
 
 /// What a thread block shares: 25 KB.
 typedef struct ADMShared {
     int2 near[AROUND_H][AROUND_W];      ///< what both parts mask around them, over the bands
     int column[PAIR_NB][2][AROUND_H][COLUMNS_W];        ///< low, high
+    int line[2 * AROUND_H + 2];         ///< of the picture, for each that a column is made of
 } ADMShared;
 
 /// What becomes of a coefficient of each band.
@@ -182,30 +185,20 @@ typedef struct ADMCoefficient {
 template<bool FIRST> struct ADMSum       { typedef int64_t type; };
 template<>           struct ADMSum<true> { typedef int type; };
 
-/// The low or the high part of four samples.
+/// The low or the high part of four samples, to which something is added for its rounding.
 template<typename S>
-static DEVICE_INLINE S adm_filter(int is_high, int a, int b, int c, int d)
+static DEVICE_INLINE int adm_filter(int is_high, int a, int b, int c, int d, int rest, int shift)
 {
     const int tap[2][4] = { VMAF_ADM_LOW, VMAF_ADM_HIGH };
 
-    return (S)a * tap[is_high][0] + (S)b * tap[is_high][1] +
-           (S)c * tap[is_high][2] + (S)d * tap[is_high][3];
-}
-
-static DEVICE_INLINE int adm_shift(int sum, int shift)
-{
-    return sum + ((1 << shift) >> 1) >> shift;
-}
-
-static DEVICE_INLINE int adm_shift(int64_t sum, int shift)
-{
-    return vmaf_adm_shift(sum, shift);
+    return (S)a * tap[is_high][0] + ((S)b * tap[is_high][1] +
+           ((S)c * tap[is_high][2] + ((S)d * tap[is_high][3] + rest))) >> shift;
 }
 
 /// Split a part of a column of a picture. A sample T is of a plane if the scale is the first.
 template<bool FIRST, typename T>
 static DEVICE_INLINE void adm_column(ADMShared &s, const VMAFCUDAParams &p, int picture,
-                                     int column, int begin, int left, int top)
+                                     int column, int begin, int left)
 {
     typedef typename ADMSum<FIRST>::type S;
     const VMAFCUDAPlane &plane = p.pair[blockIdx.y].plane[picture][0];
@@ -214,34 +207,28 @@ static DEVICE_INLINE void adm_column(ADMShared &s, const VMAFCUDAParams &p, int 
     const uint8_t *src = (FIRST ? plane.data :
                           (const uint8_t *)(p.image + (blockIdx.y * PAIR_NB + picture) * size)) +
                          mirror(2 * left - 3 + column, 2 * p.adm.width - 1) * sizeof(T);
-    const int shift  = FIRST ? p.depth : p.adm.scale == 1 ? 0 : 16;
-    const int offset = FIRST ? VMAF_ADM_LOW_SUM << (p.depth - 1) : 0;
-    int v[4];
+    const int shift = FIRST ? p.depth : p.adm.scale == 1 ? 0 : 16, half = (1 << shift) >> 1;
+    const int least = FIRST ? VMAF_ADM_LOW_SUM << (p.depth - 1) : 0;
+    int v[2 * COLUMN_ROWS + 2];
 
     UNROLL
-    for (int i = -1; i < COLUMN_ROWS; i++) {
-        const int row = begin + i;
+    for (int i = 0; i < 2 * COLUMN_ROWS + 2; i++) {
+        const uint8_t *at = src + (int64_t)s.line[2 * begin + i] * pitch;
 
-        v[0] = v[2];
-        v[1] = v[3];
-        UNROLL
-        for (int j = 2; j < 4; j++) {
-            const uint8_t *at = src + mirror(2 * (top + row) - 3 + j, 2 * p.adm.height - 1) * pitch;
-
-            v[j] = FIRST ? load_sample<T>(plane, at) : (int)*(const T *)at;
-        }
-        if (i >= 0 && row < AROUND_H) {
-            s.column[picture][0][row][column] =
-                adm_shift(adm_filter<S>(0, v[0], v[1], v[2], v[3]) - offset, shift);
-            s.column[picture][1][row][column] =
-                adm_shift(adm_filter<S>(1, v[0], v[1], v[2], v[3]), shift);
-        }
+        v[i] = FIRST ? load_sample<T>(plane, at) : (int)*(const T *)at;
     }
+    UNROLL
+    for (int i = 0; i < COLUMN_ROWS; i++)
+        UNROLL
+        for (int is_high = 0; is_high < 2; is_high++)
+            s.column[picture][is_high][begin + i][column] =
+                adm_filter<S>(is_high, v[2 * i], v[2 * i + 1], v[2 * i + 2], v[2 * i + 3],
+                              is_high ? half : half - least, shift);
 }
 
 /// Split the columns that a tile is made of.
 template<bool FIRST>
-static DEVICE_INLINE void adm_columns(ADMShared &s, const VMAFCUDAParams &p, int left, int top)
+static DEVICE_INLINE void adm_columns(ADMShared &s, const VMAFCUDAParams &p, int left)
 {
     const int part    = threadIdx.x / (PAIR_NB * COLUMNS_W), begin = part * COLUMN_ROWS;
     const int picture = threadIdx.x / COLUMNS_W % PAIR_NB, column = threadIdx.x % COLUMNS_W;
@@ -249,11 +236,11 @@ static DEVICE_INLINE void adm_columns(ADMShared &s, const VMAFCUDAParams &p, int
     if (part >= COLUMN_PARTS)
         return;
     if (!FIRST)
-        adm_column<FIRST, int32_t>(s, p, picture, column, begin, left, top);
+        adm_column<FIRST, int32_t>(s, p, picture, column, begin, left);
     else if (p.pair[blockIdx.y].plane[picture][0].size == 1)
-        adm_column<FIRST, uint8_t>(s, p, picture, column, begin, left, top);
+        adm_column<FIRST, uint8_t>(s, p, picture, column, begin, left);
     else
-        adm_column<FIRST, uint16_t>(s, p, picture, column, begin, left, top);
+        adm_column<FIRST, uint16_t>(s, p, picture, column, begin, left);
 }
 
 /// The low or the high part of four columns in a row.
@@ -262,29 +249,46 @@ static DEVICE_INLINE int adm_row(const int *row, int scale, int is_high, int x)
 {
     typedef typename ADMSum<FIRST>::type S;
     const int2 a = *(const int2 *)(row + 2 * x), b = *(const int2 *)(row + 2 * x + 2);
+    const int shift = FIRST || scale % 2 == 0 ? 16 : 15;
 
-    return adm_shift(adm_filter<S>(is_high, a.x, a.y, b.x, b.y), scale % 2 ? 15 : 16);
+    return adm_filter<S>(is_high, a.x, a.y, b.x, b.y, 1 << shift >> 1, shift);
 }
 
-/// The coefficients at column x and row y of a tile with those around it.
+/// vmaf_adm_is_aligned(), which is asked where floats do not tell.
+static DEVICE_INLINE bool adm_is_aligned(float product, float source, float encode)
+{
+    const float square = product * product, limit = 0x1.ffd814p-1f * source * encode;
+
+    if (limit == 0 || vmaf_fabsf(square - limit) > limit * 1e-5f)
+        return product >= 0 && square >= limit;
+    return vmaf_adm_is_aligned(product, source, encode);
+}
+
+/// The coefficients at column x and row y of a tile with those around it; outside of the picture,
+/// of those that stand for them.
 template<bool FIRST>
 static DEVICE_INLINE void adm_coefficient(ADMCoefficient &dst, ADMShared &s,
-                                          const VMAFADMScale &adm, int x, int y)
+                                          const VMAFADMScale &adm, int x, int y, int left, int top)
 {
     typedef typename ADMSum<FIRST>::type S;
-    int c[PAIR_NB][VMAF_ADM_BANDS], near[VMAF_ADM_PARTS] = { 0, 0 };
+    int c[PAIR_NB][VMAF_ADM_BANDS], near[VMAF_ADM_PARTS] = { 0, 0 }, column = x, row = y;
     bool is_aligned;
 
+    // else these are not summed
+    if (!adm.left || !adm.top) {
+        column = vmaf_adm_mirror(min(left + x - 1, adm.w), adm.w) - left + 1;
+        row    = vmaf_adm_mirror(min(top + y - 1, adm.h), adm.h) - top + 1;
+    }
     UNROLL
     for (int i = 0; i < PAIR_NB; i++) {
-        c[i][VMAF_ADM_H] = adm_row<FIRST>(s.column[i][1][y], adm.scale, 0, x);
-        c[i][VMAF_ADM_V] = adm_row<FIRST>(s.column[i][0][y], adm.scale, 1, x);
-        c[i][VMAF_ADM_D] = adm_row<FIRST>(s.column[i][1][y], adm.scale, 1, x);
+        c[i][VMAF_ADM_H] = adm_row<FIRST>(s.column[i][1][row], adm.scale, 0, column);
+        c[i][VMAF_ADM_V] = adm_row<FIRST>(s.column[i][0][row], adm.scale, 1, column);
+        c[i][VMAF_ADM_D] = adm_row<FIRST>(s.column[i][1][row], adm.scale, 1, column);
     }
     const S rh = c[PAIR_REFERENCE][VMAF_ADM_H], rv = c[PAIR_REFERENCE][VMAF_ADM_V];
     const S eh = c[PAIR_MAIN][VMAF_ADM_H],      ev = c[PAIR_MAIN][VMAF_ADM_V];
 
-    is_aligned = vmaf_adm_is_aligned(rh * eh + rv * ev, rh * rh + rv * rv, eh * eh + ev * ev);
+    is_aligned = adm_is_aligned(rh * eh + rv * ev, rh * rh + rv * rv, eh * eh + ev * ev);
     dst.here[VMAF_ADM_KEPT] = dst.here[VMAF_ADM_ADDED] = 0;
     UNROLL
     for (int band = 0; band < VMAF_ADM_BANDS; band++) {
@@ -312,25 +316,16 @@ static DEVICE_INLINE void adm_coefficient(ADMCoefficient &dst, ADMShared &s,
 /// Add the cubes of the coefficients at a place; those around are there.
 template<bool FIRST>
 static DEVICE_INLINE void adm_cubes(uint64_t sum[VMAF_ADM_SUMS][VMAF_ADM_BANDS], const ADMShared &s,
-                                    const ADMCoefficient &c, const VMAFADMScale &adm,
-                                    int x, int y, int left, int top)
+                                    const ADMCoefficient &c, const VMAFADMScale &adm, int x, int y)
 {
-    int threshold[VMAF_ADM_PARTS] = { c.here[0], c.here[1] }, column[3];
+    int threshold[VMAF_ADM_PARTS] = { c.here[0], c.here[1] };
 
     UNROLL
-    for (int i = 0; i < 3; i++)
-        column[i] = vmaf_adm_mirror(left + x - 2 + i, adm.w) - left + 1;
-    UNROLL
-    for (int i = 0; i < 3; i++) {
-        const int2 *row = s.near[vmaf_adm_mirror(top + y - 2 + i, adm.h) - top + 1];
+    for (int i = 0; i < 9; i++) {
+        const int2 near = s.near[y - 1 + i / 3][x - 1 + i % 3];
 
-        UNROLL
-        for (int j = 0; j < 3; j++) {
-            const int2 near = row[column[j]];
-
-            threshold[VMAF_ADM_KEPT]  += near.x;
-            threshold[VMAF_ADM_ADDED] += near.y;
-        }
+        threshold[VMAF_ADM_KEPT]  += near.x;
+        threshold[VMAF_ADM_ADDED] += near.y;
     }
     UNROLL
     for (int band = 0; band < VMAF_ADM_BANDS; band++) {
@@ -379,12 +374,15 @@ static DEVICE_INLINE void adm_split(const VMAFCUDAParams &p)
 
     if (!p.pair[blockIdx.y].is_chosen)
         return;
+    if (tid < 2 * AROUND_H + 2)
+        s.line[tid] = mirror(2 * top - 3 + tid, 2 * adm.height - 1);
+    __syncthreads();
 #pragma unroll 1
     for (int left = begin; left < end; left += VMAF_ADM_TILE_W) {
         const int column = left + x - 1;
         ADMCoefficient c;
 
-        adm_columns<FIRST>(s, p, left, top);
+        adm_columns<FIRST>(s, p, left);
         __syncthreads();
         if (column < adm.w && row < adm.h && adm.scale + 1 < VMAF_ADM_SCALES)
             adm_store_next<FIRST>(s, p, x, y, left, top);
@@ -394,12 +392,13 @@ static DEVICE_INLINE void adm_split(const VMAFCUDAParams &p)
                 const int i = tid - 2 * AROUND_W;
 
                 adm_coefficient<FIRST>(c, s, adm, i < 0 ? tid % AROUND_W : i % 2 * (AROUND_W - 1),
-                                       i < 0 ? tid / AROUND_W * (AROUND_H - 1) : i / 2 + 1);
+                                       i < 0 ? tid / AROUND_W * (AROUND_H - 1) : i / 2 + 1,
+                                       left, top);
             }
-            adm_coefficient<FIRST>(c, s, adm, x, y);
+            adm_coefficient<FIRST>(c, s, adm, x, y, left, top);
             __syncthreads();
             if (column >= adm.left && column < adm.right && row >= adm.top && row < adm.bottom)
-                adm_cubes<FIRST>(sum, s, c, adm, x, y, left, top);
+                adm_cubes<FIRST>(sum, s, c, adm, x, y);
         }
         __syncthreads();
     }
@@ -423,7 +422,7 @@ static DEVICE_INLINE void adm_finish(const VMAFCUDAParams &p)
         return;
     if (threadIdx.x == 0)
         sum = 0;
-    for (int i = threadIdx.x; i < p.nb_rows; i += ADM_THREADS) {
+    for (int i = threadIdx.x; i < DIV_UP(p.nb_rows, 1 << scale); i += VMAF_FINISH_THREADS) {
         own    += vmaf_adm_round_row(rows[i], p.row_shift[scale][part]);
         rows[i] = 0;
     }
@@ -439,77 +438,116 @@ static DEVICE_INLINE void adm_finish(const VMAFCUDAParams &p)
 /// A sample of a scale's picture: its value, and whether the mask has it.
 #define CAMBI_MASKED 0x8000
 
-/// Three samples in a row of the encode, from a column on.
+/// Rows that are loaded before they are looked at: two lanes for each.
+#define CAMBI_AHEAD (WARP_SIZE / 4)
+
+/// Of two columns in a row of the encode and of the one after them: values, or their sums with
+/// those to their right.
+typedef struct CambiRow {
+    uint32_t two;           ///< 16 bits each
+    uint32_t next;
+} CambiRow;
+
+/// Load what is needed of four samples in a row. Past the edges the last one stands.
 template<typename T>
-static DEVICE_INLINE void cambi_load(int dst[3], int *is_deep, const VMAFCUDAParams &p,
-                                     const int column[3], int y)
+static DEVICE_INLINE CambiRow cambi_load(const VMAFCUDAParams &p, const int column[4], int y,
+                                         uint32_t *all)
 {
     const VMAFCUDAPlane &plane = p.pair[blockIdx.y].plane[PAIR_MAIN][0];
     const uint8_t *src = plane.data + p.line[min(y, p.cambi.height - 1)] * plane.pitch;
+    uint32_t v[4];
 
     UNROLL
-    for (int i = 0; i < 3; i++) {
-        const int sample = load_sample<T>(plane, src + column[i] * sizeof(T));
+    for (int i = 0; i < 4; i++) {
+        const int sample = load_sample<T>(plane, src + column[i]);
 
-        if (sizeof(T) > 1 && !i)
-            *is_deep |= sample >> p.cambi.depth;
-        dst[i] = vmaf_cambi_value(sample, p.cambi.depth);
+        *all |= sample;
+        v[i]  = vmaf_cambi_value(sample, p.cambi.depth);
     }
+    for (int i = 0; i < 3 && p.cambi.dithers; i++)
+        v[i] += v[i + 1];
+    return { v[1] << 16 | v[0], v[2] };
 }
 
-/// The values of a row at a column and right of it: where the encode was dithered, of the means of
-/// 2x2 samples. Past the edges the last sample stands.
-static DEVICE_INLINE int2 cambi_values(bool dithers, const int row[3], const int below[3])
+/// Where the encode was dithered, the means of 2x2 samples.
+static DEVICE_INLINE CambiRow cambi_mean(bool dithers, const CambiRow &row, const CambiRow &below)
 {
-    return dithers ? make_int2(row[0] + row[1] + below[0] + below[1] >> 2,
-                               row[1] + row[2] + below[1] + below[2] >> 2)
-                   : make_int2(row[0], row[1]);
+    if (!dithers)
+        return row;
+    return { row.two + below.two >> 2 & 0x3fff3fff, row.next + below.next >> 2 };
+}
+
+/// Take bits from the lower and the upper half in turn.
+static DEVICE_INLINE uint32_t interleave_bits(uint32_t x)
+{
+    const uint32_t kept[] = { 0xff0000ff, 0xf00ff00f, 0xc3c3c3c3, 0x99999999 };
+
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        const int shift = 8 >> i;
+
+        x = (x & kept[i]) | (x << shift & ~kept[i] & ~kept[i] << shift) |
+            (x >> shift & ~kept[i] & ~kept[i] >> shift);
+    }
+    return x;
 }
 
 /**
  * Make the picture of every sample, or every second one, and tell which samples begin no edge. A
- * warp has 32 columns, of which it tells a word a row.
+ * lane has two columns.
  */
 template<typename T>
 static DEVICE_INLINE void cambi_picture(const VMAFCUDAParams &p)
 {
     const VMAFCambiPicture &cambi = p.cambi;
-    const int nb_words = DIV_UP(cambi.width, WARP_SIZE);
-    const int job = blockIdx.x * VMAF_CAMBI_WARPS + threadIdx.x / WARP_SIZE, word = job % nb_words;
-    const int x   = word * WARP_SIZE + threadIdx.x % WARP_SIZE;
-    const int top = job / nb_words * VMAF_CAMBI_ROWS;
-    const int end = min(top + VMAF_CAMBI_ROWS, cambi.height);
-    const int halving = cambi.is_halved;
+    const int nb_words = DIV_UP(cambi.width, WARP_SIZE), nb_runs = DIV_UP(nb_words, 2);
+    const int job  = blockIdx.x * VMAF_CAMBI_WARPS + threadIdx.x / WARP_SIZE;
+    const int lane = threadIdx.x % WARP_SIZE, x = (job % nb_runs * WARP_SIZE + lane) * 2;
+    const int top  = job / nb_runs * VMAF_CAMBI_ROWS;
+    const int end  = min(top + VMAF_CAMBI_ROWS, cambi.height);
+    const int halving = cambi.is_halved, word = job % nb_runs * 2 + lane % 2;
     uint32_t *flat  = p.flat + (int64_t)blockIdx.y * nb_words * cambi.height + word;
     uint16_t *value = p.value + (int64_t)blockIdx.y * p.level_size + (x >> halving);
-    int column[3], row[2][3], is_deep = 0;
-    int2 now;
+    CambiRow row[CAMBI_AHEAD + 1], now;
+    int column[4];
+    uint32_t all = 0;
 
     if (top >= end || !p.pair[blockIdx.y].is_chosen)
         return;
     UNROLL
-    for (int i = 0; i < 3; i++)
-        column[i] = p.column[min(x + i, cambi.width - 1)];
-    cambi_load<T>(row[0], &is_deep, p, column, top);
-    cambi_load<T>(row[1], &is_deep, p, column, top + 1);
-    now = cambi_values(cambi.dithers, row[0], row[1]);
-    for (int y = top; y < end; y++) {
-        int2 below;
-        uint32_t bits;
+    for (int i = 0; i < 4; i++)
+        column[i] = p.column[min(x + i, cambi.width - 1)] * sizeof(T);
+    row[0] = cambi_load<T>(p, column, top, &all);
+    row[CAMBI_AHEAD] = cambi_load<T>(p, column, top + 1, &all);
+    now    = cambi_mean(cambi.dithers, row[0], row[CAMBI_AHEAD]);
+    for (int begin = top; begin < end; begin += CAMBI_AHEAD) {
+        uint32_t bits = 0;
 
+        row[0] = row[CAMBI_AHEAD];
         UNROLL
-        for (int i = 0; i < 3; i++)
-            row[0][i] = row[1][i];
-        cambi_load<T>(row[1], &is_deep, p, column, y + 2);
-        below = cambi_values(cambi.dithers, row[0], row[1]);
-        bits  = warp_ballot(x < cambi.width && now.x == now.y && now.x == below.x);
-        if (threadIdx.x % WARP_SIZE == 0)
-            flat[y * nb_words] = bits;
-        if (x < cambi.width && !((x | y) & halving))
-            value[(y >> halving) * p.level[0].pitch] = now.x;
-        now = below;
+        for (int i = 1; i <= CAMBI_AHEAD; i++)
+            row[i] = cambi_load<T>(p, column, begin + i + 1, &all);
+        UNROLL
+        for (int i = 0; i < CAMBI_AHEAD; i++) {
+            const int y = begin + i;
+            const CambiRow below = cambi_mean(cambi.dithers, row[i], row[i + 1]);
+            const uint32_t edges = (now.two ^ byte_perm(now.two, now.next, 0x5432)) |
+                                   (now.two ^ below.two);
+            const uint32_t even  = warp_ballot(x < cambi.width && !(edges & 0xffff));
+            const uint32_t odd   = warp_ballot(x + 1 < cambi.width && !(edges >> 16));
+
+            if (lane / 2 == i)
+                bits = byte_perm(even, odd, lane % 2 ? 0x7632 : 0x5410);
+            if (x < cambi.width && y < end && !halving)
+                *(uint32_t *)(value + y * p.level[0].pitch) = now.two;
+            else if (x < cambi.width && y < end && !(y & 1))
+                value[y / 2 * p.level[0].pitch] = now.two;
+            now = below;
+        }
+        if (begin + lane / 2 < end && lane / 2 < CAMBI_AHEAD && word < nb_words)
+            flat[(begin + lane / 2) * nb_words] = interleave_bits(bits);
     }
-    if (is_deep)
+    if (all >> cambi.depth)
         p.state[blockIdx.y].select[0].top.is_deep = 1;
 }
 
@@ -521,20 +559,47 @@ static DEVICE_INLINE void cambi_prepare(const VMAFCUDAParams &p)
         cambi_picture<uint16_t>(p);
 }
 
-/// How many of the samples around a column of the encode begin no edge, in a row.
-static DEVICE_INLINE uint32_t cambi_flat(const VMAFCUDAParams &p, int x, int y)
+/// Add the bits of three words: the lower bits of the sums, and the upper ones.
+static DEVICE_INLINE uint32_t add_bits(uint32_t a, uint32_t b, uint32_t c, uint32_t *carry)
 {
-    const int nb_words  = DIV_UP(p.cambi.width, WARP_SIZE);
-    const int left      = x - VMAF_CAMBI_MASK / 2 + WARP_SIZE, word = left / WARP_SIZE - 1;
-    const uint32_t *row = p.flat + ((int64_t)blockIdx.y * p.cambi.height + y) * nb_words;
+    *carry = (a & b) | (c & (a ^ b));
+    return a ^ b ^ c;
+}
 
-    if (y < 0 || y >= p.cambi.height)
-        return 0;
-    const uint64_t low  = word >= 0 ? row[word] : 0;
-    const uint64_t high = word + 1 < nb_words ? row[word + 1] : 0;
+/// Tell of 32 columns in a row of the encode around which enough samples begin no edge, a bit each.
+static DEVICE_INLINE uint32_t cambi_mask(const VMAFCUDAParams &p, int word, int y)
+{
+    const int nb_words = DIV_UP(p.cambi.width, WARP_SIZE);
+    uint32_t digit[6] = { 0, 0, 0, 0, 0, 0 }, is_more = 0;
 
-    return count_bits((uint32_t)((high << 32 | low) >> left % WARP_SIZE) &
-                      ((1 << VMAF_CAMBI_MASK) - 1));
+    UNROLL
+    for (int i = -VMAF_CAMBI_MASK / 2; i <= VMAF_CAMBI_MASK / 2; i++) {
+        const uint32_t *row = p.flat + (int64_t)blockIdx.y * p.cambi.height * nb_words +
+                              (y + i) * nb_words;
+        uint32_t near[3], bits[VMAF_CAMBI_MASK], upper[3], sum[3], carry = 0;
+
+        UNROLL
+        for (int j = 0; j < 3; j++)
+            near[j] = y + i >= 0 && y + i < p.cambi.height && word + j > 0 &&
+                      word + j <= nb_words ? row[word + j - 1] : 0;
+        UNROLL
+        for (int j = 0; j < VMAF_CAMBI_MASK; j++) {
+            const int at = WARP_SIZE + j - VMAF_CAMBI_MASK / 2;
+
+            bits[j] = ((uint64_t)near[at / WARP_SIZE + 1] << 32 | near[at / WARP_SIZE]) >>
+                      at % WARP_SIZE;
+        }
+        sum[0] = add_bits(add_bits(bits[0], bits[1], bits[2], &upper[0]),
+                          add_bits(bits[3], bits[4], bits[5], &upper[1]), bits[6], &upper[2]);
+        sum[1] = add_bits(upper[0], upper[1], upper[2], &sum[2]);
+        UNROLL
+        for (int j = 0; j < 6; j++)
+            digit[j] = add_bits(digit[j], j < 3 ? sum[j] : 0, carry, &carry);
+    }
+    UNROLL
+    for (int j = 0; j < 6; j++)
+        is_more = p.cambi.mask_min >> j & 1 ? digit[j] & is_more : digit[j] | is_more;
+    return is_more;
 }
 
 /// A sample of the scale before, and the most frequent of it and those to its left and right.
@@ -552,7 +617,7 @@ static DEVICE_INLINE CambiMode cambi_row_mode(const uint16_t *row, int step, boo
 
 /**
  * Sample the scale before, and replace what is alone among its neighbours. A thread has a part of a
- * column. The first scale is masked.
+ * column. The first scale is masked: a lane tells of one or two words of a row.
  */
 static DEVICE_INLINE void cambi_filter(const VMAFCUDAParams &p)
 {
@@ -561,61 +626,65 @@ static DEVICE_INLINE void cambi_filter(const VMAFCUDAParams &p)
     const int w = p.level[p.scale + 1].w, h = p.level[p.scale + 1].h;
     const int nb_columns = DIV_UP(w, WARP_SIZE) * WARP_SIZE;
     const int job = blockIdx.x * VMAF_CAMBI_WARPS * WARP_SIZE + threadIdx.x, x = job % nb_columns;
-    const int top = job / nb_columns * VMAF_CAMBI_FILTER_ROWS;
-    const int end = min(top + VMAF_CAMBI_FILTER_ROWS, h);
-    const bool is_edge  = x == 0 || x == w - 1;
+    const int lane = threadIdx.x % WARP_SIZE, top = job / nb_columns * VMAF_CAMBI_FILTER_ROWS;
+    const bool is_edge  = x == 0 || x >= w - 1;
     const uint16_t *src = p.value + (int64_t)blockIdx.y * p.level_size + p.level[p.scale].at +
-                          x * step;
+                          min(x, w - 1) * step;
     uint16_t *dst = p.value + (int64_t)blockIdx.y * p.level_size + p.level[p.scale + 1].at + x;
-    uint32_t nb_flat = 0;       // of seven rows, four bits each
-    CambiMode above, now, below;
+    CambiMode of[VMAF_CAMBI_FILTER_ROWS + 2];
+    uint32_t mask = 0;
 
-    if (!p.pair[blockIdx.y].is_chosen || x >= w || top >= end)
+    if (!p.pair[blockIdx.y].is_chosen || top >= h)
         return;
-    now   = cambi_row_mode(src + max(top - 1, 0) * src_pitch, step, is_edge);
-    below = cambi_row_mode(src + top * src_pitch, step, is_edge);
-    for (int i = -VMAF_CAMBI_MASK / 2; !p.scale && i < VMAF_CAMBI_MASK / 2 - halving; i++)
-        nb_flat = nb_flat << 4 | cambi_flat(p, x << halving, (top << halving) + i);
-    for (int y = top; y < end; y++) {
-        int value, masked;
+    UNROLL
+    for (int i = 0; i < VMAF_CAMBI_FILTER_ROWS + 2; i++)
+        of[i] = cambi_row_mode(src + min(max(top + i - 1, 0), h - 1) * src_pitch, step, is_edge);
+    if (!p.scale)
+        mask = cambi_mask(p, ((x - lane) << halving) / WARP_SIZE + lane / VMAF_CAMBI_FILTER_ROWS,
+                          (top + lane % VMAF_CAMBI_FILTER_ROWS) << halving);
+    UNROLL
+    for (int i = 0; i < VMAF_CAMBI_FILTER_ROWS; i++) {
+        const int y = top + i, bit = lane << halving, sample = of[i + 1].sample & ~CAMBI_MASKED;
+        int value = y && y < h - 1 ? vmaf_cambi_mode(of[i].mode, of[i + 1].mode, of[i + 2].mode)
+                                   : sample;
 
-        above  = now;
-        now    = below;
-        below  = cambi_row_mode(src + min(y + 1, h - 1) * src_pitch, step, is_edge);
-        value  = y && y < h - 1 ? vmaf_cambi_mode(above.mode, now.mode, below.mode)
-                                : now.sample & ~CAMBI_MASKED;
-        masked = now.sample & CAMBI_MASKED;
-        if (!p.scale) {
-            for (int i = VMAF_CAMBI_MASK / 2 - halving; i <= VMAF_CAMBI_MASK / 2; i++)
-                nb_flat = nb_flat << 4 | cambi_flat(p, x << halving, (y << halving) + i);
-            const uint32_t two = (nb_flat & 0xf0f0f0f) + (nb_flat >> 4 & 0xf0f0f);
-
-            masked = (int)(two * 0x1010101 >> 24) > p.cambi.mask_min ? CAMBI_MASKED : 0;
-        }
-        dst[y * pitch] = value | masked;
+        if (!p.scale)
+            value |= shuffle_from(mask, i + bit / WARP_SIZE * VMAF_CAMBI_FILTER_ROWS) >>
+                     bit % WARP_SIZE << 15 & CAMBI_MASKED;
+        else
+            value |= of[i + 1].sample & CAMBI_MASKED;
+        if (x < w && y < h)
+            dst[y * pitch] = value;
     }
 }
 
 // ---- CAMBI: contrasts ----
 
-/// Values that are counted at a time, and of these those whose neighbours all are.
+/// Values that are counted at a time, and of these those whose neighbours all are. They begin with
+/// one of so many.
 #define COUNTED (2 * WARP_SIZE)
 #define CENTRAL (COUNTED - 2 * VMAF_CAMBI_CONTRASTS)
+#define GROUP   8
 
-/// What the warps of a thread block share with none: how often each column has each value in the
-/// window's rows. A word has four columns. 32 KB.
+/// How often each column has each value in the window's rows. A word has four columns.
 typedef uint32_t CambiCounts[COUNTED][WARP_SIZE];
+
+/// What a warp has for itself. The four warps of a thread block have 34 KB.
+typedef struct CambiShared {
+    CambiCounts counts;
+    uint32_t sample[4 * WARP_SIZE];     ///< of a row, those whose contrast is measured; the column
+} CambiShared;
 
 static DEVICE_INLINE int cambi_sample(uint64_t quad, int i)
 {
     return quad >> 16 * i & 0xffff;
 }
 
-/// Whether a sample counts, and is a value of at least this.
-static DEVICE_INLINE bool cambi_has(int sample, int least)
+/// Whether a sample counts, and is one of nb values from this on.
+static DEVICE_INLINE bool cambi_has(int sample, int least, int nb)
 {
-    return sample >= (CAMBI_MASKED | least) &&
-           sample < CAMBI_MASKED + VMAF_CAMBI_FIRST + VMAF_CAMBI_VALUES;
+    return (unsigned)sample - CAMBI_MASKED - least < (unsigned)nb &&
+           (unsigned)sample - CAMBI_MASKED - VMAF_CAMBI_FIRST < VMAF_CAMBI_VALUES;
 }
 
 /// Add four samples of a row to the counts of their columns, or take them away.
@@ -623,27 +692,25 @@ static DEVICE_INLINE void cambi_add(CambiCounts &counts, uint64_t quad, int base
 {
     UNROLL
     for (int i = 0; i < 4; i++) {
-        const int sample = cambi_sample(quad, i), row = sample - CAMBI_MASKED - base;
+        const int sample = cambi_sample(quad, i);
 
-        if (cambi_has(sample, VMAF_CAMBI_FIRST) && (unsigned)row < COUNTED)
-            counts[row][threadIdx.x % WARP_SIZE] += (unsigned)sign << 8 * i;
+        if (cambi_has(sample, base, COUNTED))
+            atomic_add(&counts[sample - CAMBI_MASKED - base][threadIdx.x % WARP_SIZE],
+                       (unsigned)sign << 8 * i);
     }
 }
 
 /**
- * The largest contrast of a sample that is the i-th of its word's. Bytes are added up as long as
- * none overflows: it has no more than the window's rows, which are at most 65.
+ * The largest contrast of a value in one of the columns that are counted. Bytes are added up as
+ * long as none overflows: it has no more than the window's rows, which are at most 65.
  */
 static DEVICE_INLINE float cambi_most(const VMAFCUDAParams &p, const CambiCounts &counts,
-                                      int sample, int base, int i)
+                                      int value, int base, int column)
 {
-    const int around = p.cambi.window / 2, value = sample - CAMBI_MASKED;
-    const int first  = i - around >> 2, last = i + around >> 2;
-    const int nb_words = 255 / p.cambi.window;
-    const uint32_t first_mask = ~0u << (i - around & 3) * 8;
-    const uint32_t last_mask  = ~0u >> (3 - (i + around & 3)) * 8;
-    const uint32_t *word = &counts[value - base - VMAF_CAMBI_CONTRASTS]
-                                  [threadIdx.x % WARP_SIZE + first];
+    const int left = column - p.cambi.window / 2, right = column + p.cambi.window / 2;
+    const int first = left / 4, last = right / 4, nb_words = 255 / p.cambi.window;
+    const uint32_t first_mask = ~0u << left % 4 * 8, last_mask = ~0u >> (3 - right % 4) * 8;
+    const uint32_t *word      = &counts[value - base - VMAF_CAMBI_CONTRASTS][first];
     const uint32_t *last_word = word + last - first;
     unsigned nb[2 * VMAF_CAMBI_CONTRASTS + 1], four[2 * VMAF_CAMBI_CONTRASTS + 1];
     float most = 0;
@@ -684,26 +751,48 @@ static DEVICE_INLINE float cambi_most(const VMAFCUDAParams &p, const CambiCounts
     return most;
 }
 
-/// Note those of four contrasts that are more than nothing; in any order, as they are sums.
-static DEVICE_INLINE void cambi_note(const VMAFCUDAParams &p, int scale, const float contrast[4])
+/// The bits of a warp's lanes below the own one.
+static DEVICE_INLINE unsigned bits_below(unsigned bits)
+{
+    return count_bits(bits & (1u << threadIdx.x % WARP_SIZE) - 1);
+}
+
+/// Measure the contrasts of a row, of samples that have one of the central values. Those that are
+/// more than nothing are noted in any order, as they are sums.
+static DEVICE_INLINE void cambi_measure(const VMAFCUDAParams &p, CambiShared &s, int scale,
+                                        uint64_t quad, int base)
 {
     const int lane = threadIdx.x % WARP_SIZE;
-    float *dst = p.contrast + (int64_t)blockIdx.y * p.level_size + p.level[scale + 1].at;
-    unsigned nb = 0, end, at = 0;
+    float *dst = p.contrast + (int64_t)blockIdx.y * p.nb_contrasts +
+                 p.level[scale + 1].at - p.level[1].at;
+    int nb = 0;
 
+    // few lanes have some, but all can measure
     UNROLL
-    for (int i = 0; i < 4; i++)
-        nb += contrast[i] > 0;
-    if (!warp_ballot(nb))
-        return;
-    end = warp_scan(nb, lane);
-    if (lane == WARP_SIZE - 1)
-        at = atomic_add(&p.state[blockIdx.y].select[scale].nb, end);
-    at = shuffle_from(at, WARP_SIZE - 1) + end - nb;
-    UNROLL
-    for (int i = 0; i < 4; i++)
-        if (contrast[i] > 0)
-            dst[at++] = contrast[i];
+    for (int i = 0; i < 4; i++) {
+        const int sample    = cambi_sample(quad, i);
+        const bool is_one   = cambi_has(sample, base + VMAF_CAMBI_CONTRASTS, CENTRAL);
+        const unsigned bits = warp_ballot(is_one);
+
+        if (is_one)
+            s.sample[nb + bits_below(bits)] = sample - CAMBI_MASKED << 16 | lane * 4 + i;
+        nb += count_bits(bits);
+    }
+    sync_warp();
+    for (int i = lane; i < nb + lane; i += WARP_SIZE) {
+        const uint32_t one   = i < nb ? s.sample[i] : 0;
+        const float contrast =
+            i < nb ? cambi_most(p, s.counts, one >> 16, base, one & 0xffff) : 0;
+        const unsigned bits  = warp_ballot(contrast > 0);
+        unsigned at = 0;
+
+        if (lane == 0 && bits)
+            at = atomic_add(&p.state[blockIdx.y].select[scale].nb, count_bits(bits));
+        at = shuffle_from(at, 0);
+        if (contrast > 0)
+            dst[at + bits_below(bits)] = contrast;
+    }
+    sync_warp();
 }
 
 /// Four samples of a column's rows, of a picture of h rows.
@@ -719,37 +808,41 @@ static DEVICE_INLINE uint64_t cambi_quad(const CambiColumn &c, int y)
            *(const uint64_t *)(c.value + y * c.pitch) & c.inside : 0;
 }
 
-/// The least value of those that count in some rows of a column, or all ones.
-static DEVICE_INLINE unsigned cambi_least(const CambiColumn &c, int top, int end)
+/// A bit for each group of values that a column has in some rows: the highest for the first one.
+static DEVICE_INLINE uint64_t cambi_groups(const CambiColumn &c, int top, int end)
 {
-    unsigned least = ~0u;
+    uint64_t groups = 0;
 
+#pragma unroll 4
     for (int y = top; y < end; y++) {
         const uint64_t quad = cambi_quad(c, y);
 
         UNROLL
-        for (int i = 0; i < 4; i++)
-            if (cambi_has(cambi_sample(quad, i), VMAF_CAMBI_FIRST))
-                least = min(least, (unsigned)cambi_sample(quad, i) - CAMBI_MASKED);
+        for (int i = 0; i < 4; i++) {
+            const int sample = cambi_sample(quad, i);
+
+            if (cambi_has(sample, VMAF_CAMBI_FIRST, VMAF_CAMBI_VALUES))
+                groups |= 1ull << 63 >> (sample - CAMBI_MASKED - VMAF_CAMBI_FIRST) / GROUP;
+        }
     }
-    return least;
+    return groups;
 }
 
 /**
  * The largest contrast of each masked sample. A warp counts the values of 128 columns in the
  * window's rows, which slide down; the outer columns are only there for the windows of those
- * between. It does so again until all values have had their turn: each time those from the least
- * on that is left.
+ * between. It does so again until all values have had their turn: each time those from the first
+ * group on that is left. The warps that have the same columns take turns.
  */
 static DEVICE_INLINE void cambi_contrast(const VMAFCUDAParams &p)
 {
-    __shared__ CambiCounts shared[VMAF_CAMBI_WARPS];
+    __shared__ CambiShared shared[VMAF_CAMBI_WARPS];
     const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
-    const int job  = blockIdx.x * VMAF_CAMBI_WARPS + warp;
-    CambiCounts &counts = shared[warp];
-    int scale = 0;
+    const int job  = (blockIdx.x * VMAF_CAMBI_WARPS + warp) % p.nb_jobs;
+    int turn = (blockIdx.x * VMAF_CAMBI_WARPS + warp) / p.nb_jobs, scale = 0;
+    CambiShared &s = shared[warp];
 
-    if (!p.pair[blockIdx.y].is_chosen || job >= p.nb_jobs)
+    if (!p.pair[blockIdx.y].is_chosen || turn >= VMAF_CAMBI_TURNS)
         return;
     while (scale < VMAF_CAMBI_SCALES - 1 && job >= p.first[scale + 1])
         scale++;
@@ -763,37 +856,38 @@ static DEVICE_INLINE void cambi_contrast(const VMAFCUDAParams &p)
         x < 0 || x >= w ? 0 : ~0ull >> 16 * max(x + 4 - w, 0),
     };
     const bool is_inner = lane >= margin && lane < WARP_SIZE - margin;
-    unsigned least = is_inner ? cambi_least(column, top, end) : ~0u;
+    uint64_t groups = 0;
 
-    while ((least = warp_min(least)) != ~0u) {
-        const int base  = least - VMAF_CAMBI_CONTRASTS, next = least + CENTRAL;
+    for (int y = top; y < end && is_inner; y++)
+        groups |= cambi_quad(column, y) & 0x8000800080008000;
+    if (!warp_ballot(groups > 0))
+        return;
+    groups = is_inner ? cambi_groups(column, top, end) : 0;
+    for (int delta = WARP_SIZE / 2; delta; delta /= 2)
+        groups |= shuffle_down(groups, delta);
+    groups = (uint64_t)shuffle_from(groups >> 32, 0) << 32 | shuffle_from(groups, 0);
+    for (; groups; turn--) {
+        const int group = groups >> 32 ? count_leading_zeros(groups >> 32)
+                                       : 32 + count_leading_zeros(groups);
+        const int base  = VMAF_CAMBI_FIRST + group * GROUP - VMAF_CAMBI_CONTRASTS;
         uint64_t enters = cambi_quad(column, top - around), leaves = 0, quad = 0;
 
-        least = ~0u;
+        groups &= ~0ull >> group >> CENTRAL / GROUP;
+        if (turn % VMAF_CAMBI_TURNS)
+            continue;
         for (int i = 0; i < COUNTED; i++)
-            counts[i][lane] = 0;
+            s.counts[i][lane] = 0;
         for (int y = top - around; y < end + around; y++) {
             const int now = y - around;
-            float contrast[4] = { 0, 0, 0, 0 };
 
-            cambi_add(counts, enters, base, 1);
-            cambi_add(counts, leaves, base, -1);
+            cambi_add(s.counts, enters, base, 1);
+            cambi_add(s.counts, leaves, base, -1);
             // for the next row
             enters = cambi_quad(column, y + 1);
             leaves = now - around >= top - around ? cambi_quad(column, now - around) : 0;
             if (now >= top) {
                 sync_warp();
-                UNROLL
-                for (int i = 0; i < 4; i++) {
-                    const int sample = cambi_sample(quad, i);
-
-                    if (cambi_has(sample, next))
-                        least = min(least, (unsigned)sample - CAMBI_MASKED);
-                    else if (cambi_has(sample, base + VMAF_CAMBI_CONTRASTS))
-                        contrast[i] = cambi_most(p, counts, sample, base, i);
-                }
-                cambi_note(p, scale, contrast);
-                sync_warp();
+                cambi_measure(p, s, scale, quad, base);
             }
             quad = is_inner && now + 1 >= top ? cambi_quad(column, now + 1) : 0;
         }
@@ -830,6 +924,9 @@ static DEVICE_INLINE int select_digit(const uint32_t *nb_of, uint32_t *rest)
     return last - nb_of;
 }
 
+/// Contrasts that are worth a thread block.
+#define SELECT_SHARE (8 * VMAF_SELECT_THREADS)
+
 /**
  * The mean of a scale's largest contrasts, in four launches: the bits of the least of them from the
  * highest on, as those of positive floats are in order; then the sum of what is above it. All are
@@ -844,17 +941,21 @@ static DEVICE_INLINE void cambi_select(const VMAFCUDAParams &p)
     const int shift = 20 - 10 * p.pass, nb = select->nb;
     // of those with the known bits, the next ones are looked at: 11, 10 and 10
     const uint32_t known = p.pass ? ~0u << (shift + 10) : 0, least = select->top.least;
-    const float *contrast = p.contrast + (int64_t)blockIdx.y * p.level_size + p.level[scale + 1].at;
+    const float *contrast = p.contrast + (int64_t)blockIdx.y * p.nb_contrasts +
+                            p.level[scale + 1].at - p.level[1].at;
     const bool has_digit = p.pass < VMAF_SELECT_PASSES - 1;
+    const int nb_blocks  = max(1, min(nb / SELECT_SHARE, VMAF_SELECT_BLOCKS));
+    const int block      = blockIdx.x % VMAF_SELECT_BLOCKS;
     uint64_t sum = 0;
 
-    if (!p.pair[blockIdx.y].is_chosen)
+    // if all of them count, the least is 0
+    if (!p.pair[blockIdx.y].is_chosen || block >= nb_blocks || has_digit && nb <= p.top[scale])
         return;
     for (int i = tid; i < VMAF_SELECT_BINS && has_digit; i += VMAF_SELECT_THREADS)
         nb_of[i] = 0;
     __syncthreads();
-    for (int begin = blockIdx.x % VMAF_SELECT_BLOCKS * VMAF_SELECT_THREADS; begin < nb;
-         begin += VMAF_SELECT_BLOCKS * VMAF_SELECT_THREADS) {
+    for (int begin = block * VMAF_SELECT_THREADS; begin < nb;
+         begin += nb_blocks * VMAF_SELECT_THREADS) {
         const uint32_t bits  = begin + tid < nb ? ((const uint32_t *)contrast)[begin + tid] : 0;
         const bool is_next   = has_digit && bits && (bits & known) == least;
         const unsigned digit = is_next ? (bits & ~known) >> shift : ~0u;
@@ -875,7 +976,7 @@ static DEVICE_INLINE void cambi_select(const VMAFCUDAParams &p)
             atomic_add(&select->nb_of[i], nb_of[i]);
     if (!has_digit)
         add_sum(&select->top.sum, sum);
-    if (!is_last(&select->nb_done, VMAF_SELECT_BLOCKS))
+    if (!is_last(&select->nb_done, nb_blocks))
         return;
     for (int i = tid; i < VMAF_SELECT_BINS && has_digit; i += VMAF_SELECT_THREADS) {
         nb_of[i] = load_relaxed(&select->nb_of[i]);
@@ -916,6 +1017,25 @@ static DEVICE_INLINE float *speed_grid(const VMAFCUDAParams &p, int form, int pi
     return p.grid + ((form * VMAF_MAX_BATCH + blockIdx.y) * 2 * PAIR_NB + picture) * size;
 }
 
+/// What is made of a plane.
+static DEVICE_INLINE VMAFCUDAChroma *speed_chroma(const VMAFCUDAParams &p, int picture)
+{
+    return p.chroma + blockIdx.y * 2 * PAIR_NB + picture;
+}
+
+/// @name Columns and rows of blocks, also of those that overlap
+/// @{
+static DEVICE_INLINE int speed_w(const VMAFSpeedPicture &p)
+{
+    return (p.blocks_w - 1) * VMAF_SPEED_SIDE + 1;
+}
+
+static DEVICE_INLINE int speed_h(const VMAFSpeedPicture &p)
+{
+    return (p.nb_blocks / p.blocks_w - 1) * VMAF_SPEED_SIDE + 1;
+}
+/// @}
+
 static DEVICE_INLINE float speed_sample(const VMAFCUDAParams &p, const VMAFCUDAPlane &plane,
                                         int x, int y)
 {
@@ -932,47 +1052,54 @@ static DEVICE_INLINE float speed_sample(const VMAFCUDAParams &p, const VMAFCUDAP
         vmaf_speed_value(get_sample(plane, column.after,  line.after),  p.depth));
 }
 
-/// Blur chroma, of which only the samples of the grid are made, one by a thread.
+/// Blur chroma, of which only the samples of the grid are made: a thread block has some of a row.
 static DEVICE_INLINE void speed_blur(const VMAFCUDAParams &p)
 {
+    __shared__ float column[VMAF_BLUR_THREADS];
     const float tap[VMAF_SPEED_TAPS] = VMAF_SPEED_BLUR;
-    const int size = p.speed.grid_w * p.speed.grid_h;
-    const int i = blockIdx.x * VMAF_GRID_THREADS + threadIdx.x, picture = i / size;
-    const int x = i % size % p.speed.grid_w * VMAF_SPEED_STEP - VMAF_SPEED_TAPS / 2;
-    const int y = i % size / p.speed.grid_w * VMAF_SPEED_STEP - VMAF_SPEED_TAPS / 2;
+    const int tid = threadIdx.x, w = p.speed.grid_w, nb_runs = DIV_UP(w, VMAF_BLUR_RUN);
+    const int row = blockIdx.x / nb_runs, picture = row / p.speed.grid_h;
+    const int left = blockIdx.x % nb_runs * VMAF_BLUR_RUN, y = row % p.speed.grid_h;
+    const int x = left + tid / VMAF_SPEED_TAPS;
     float sum = 0;
 
-    if (!p.pair[blockIdx.y].is_chosen || picture >= 2 * PAIR_NB)
+    if (!p.pair[blockIdx.y].is_chosen)
         return;
-    const VMAFCUDAPlane &plane = p.pair[blockIdx.y].plane[picture % PAIR_NB][1 + picture / PAIR_NB];
-
-#pragma unroll 1
-    for (int column = 0; column < VMAF_SPEED_TAPS; column++) {
-        const int sx = vmaf_mirror(x + column, p.speed.w);
-        float of_column = 0;
+    if (x < w) {
+        const VMAFCUDAPlane &plane =
+            p.pair[blockIdx.y].plane[picture % PAIR_NB][1 + picture / PAIR_NB];
+        const int sx = vmaf_mirror(x * VMAF_SPEED_STEP - VMAF_SPEED_TAPS / 2 +
+                                   tid % VMAF_SPEED_TAPS, p.speed.w);
 
         UNROLL
-        for (int row = 0; row < VMAF_SPEED_TAPS; row++)
-            of_column += tap[row] * speed_sample(p, plane, sx, vmaf_mirror(y + row, p.speed.h));
-        sum += tap[column] * of_column;
+        for (int i = 0; i < VMAF_SPEED_TAPS; i++)
+            sum += tap[i] * speed_sample(p, plane, sx,
+                                         vmaf_mirror(y * VMAF_SPEED_STEP - VMAF_SPEED_TAPS / 2 + i,
+                                                     p.speed.h));
+        column[tid] = sum;
     }
-    speed_grid(p, 0, picture)[i % size] = sum;
+    __syncthreads();
+    if (tid >= VMAF_BLUR_RUN || left + tid >= w)
+        return;
+    sum = 0;
+    UNROLL
+    for (int i = 0; i < VMAF_SPEED_TAPS; i++)
+        sum += tap[i] * column[tid * VMAF_SPEED_TAPS + i];
+    speed_grid(p, 0, picture)[y * w + left + tid] = sum;
 }
 
-/// Differences that are there at a time: of a row's samples from the means, for each covariance.
-#define SPEED_STRIP 64
-
-/// What a thread block shares: 32 KB.
-typedef struct SpeedShared {
-    VMAFSpeedWork work;
-    float mean[BLOCK];
-    double difference[BLOCK][SPEED_STRIP + 1];
-} SpeedShared;
-
-/// Leave only what differs from around.
-static DEVICE_INLINE void speed_subtract(float *dst, const float *src, int w, int h)
+/// Leave only what differs from around, and get the means of the samples of all blocks, also of
+/// those that overlap. A thread block has a plane.
+static DEVICE_INLINE void speed_subtract(const VMAFCUDAParams &p)
 {
-    for (int i = threadIdx.x; i < w * h; i += VMAF_SPEED_THREADS) {
+    const VMAFSpeedPicture &picture = p.speed;
+    const float *src = speed_grid(p, 0, blockIdx.x);
+    float *dst  = speed_grid(p, 1, blockIdx.x), mean = 0;
+    const int w = picture.grid_w, h = picture.grid_h, tid = threadIdx.x;
+
+    if (!p.pair[blockIdx.y].is_chosen)
+        return;
+    for (int i = tid; i < w * h; i += VMAF_SPEED_THREADS) {
         const int x = i % w, y = i / w;
         const float *above = src + vmaf_mirror(y - 1, h) * w, *row = src + y * w;
         const float *below = src + vmaf_mirror(y + 1, h) * w;
@@ -987,88 +1114,138 @@ static DEVICE_INLINE void speed_subtract(float *dst, const float *src, int w, in
         dst[i] = src[i] - vmaf_speed_smooth(column[0], column[1], column[2]);
     }
     __syncthreads();
+    if (tid >= BLOCK)
+        return;
+    dst += tid / VMAF_SPEED_SIDE * w + tid % VMAF_SPEED_SIDE;
+    for (int y = 0; y < speed_h(picture); y++)
+#pragma unroll 1
+        for (int x = 0; x < speed_w(picture); x += 16)
+            UNROLL
+            for (int i = 0; i < 16; i++)
+                mean += x + i < speed_w(picture) ? dst[y * w + x + i] : 0;
+    speed_chroma(p, blockIdx.x)->mean[tid] = mean / (speed_w(picture) * speed_h(picture));
 }
 
-/// The covariance of the samples of all blocks, also of those that overlap: one by a thread.
-static DEVICE_INLINE void speed_covariance(SpeedShared &s, const VMAFSpeedPicture &picture,
-                                           const float *grid)
+/// Samples that are there at a time.
+#define SPEED_STRIP 48
+
+/// The differences of two samples of a block from their means.
+typedef struct SpeedPair {
+    double of[2];
+} __align__(16) SpeedPair;
+
+/**
+ * The covariance of the samples of all blocks. A plane has two thread blocks. In each, threads sum
+ * the products of two samples with two others, in order; the rest prepare the next differences.
+ */
+static DEVICE_INLINE void speed_covariance(const VMAFCUDAParams &p)
 {
-    const int w = (picture.blocks_w - 1) * VMAF_SPEED_SIDE + 1, stride = picture.grid_w;
-    const int h = (picture.nb_blocks / picture.blocks_w - 1) * VMAF_SPEED_SIDE + 1;
-    const int tid = threadIdx.x;
-    // thread by thread along the rows of the lower triangle
-    const bool has_sum = tid < BLOCK * (BLOCK + 1) / 2;
-    int i = 0, j = has_sum ? tid : 0;
-    double sum = 0;
-
-    while (j > i)
-        j -= ++i;
-    if (tid < BLOCK) {
-        const float *src = grid + tid / VMAF_SPEED_SIDE * stride + tid % VMAF_SPEED_SIDE;
-        float mean = 0;
-
-        for (int y = 0; y < h; y++)
-#pragma unroll 8
-            for (int x = 0; x < w; x++)
-                mean += src[y * stride + x];
-        s.mean[tid] = mean / (w * h);
-    }
-    for (int y = 0; y < h; y++)
-        for (int left = 0; left < w; left += SPEED_STRIP) {
-            const int nb = min(w - left, SPEED_STRIP);
-
-            __syncthreads();
-            for (int k = tid; k < BLOCK * SPEED_STRIP; k += VMAF_SPEED_THREADS) {
-                const int row = k / SPEED_STRIP, x = k % SPEED_STRIP;
-
-                if (x < nb)
-                    s.difference[row][x] =
-                        (double)grid[(y + row / VMAF_SPEED_SIDE) * stride + left + x +
-                                     row % VMAF_SPEED_SIDE] - s.mean[row];
-            }
-            __syncthreads();
-#pragma unroll 4
-            for (int x = 0; x < nb; x++)
-                sum += s.difference[i][x] * s.difference[j][x];
-        }
-    if (has_sum)
-        s.work.given[i][j] = s.work.given[j][i] = sum / (w * h);
-    __syncthreads();
-}
-
-/// Contrasts and entropies of a plane, each one by a thread block.
-static DEVICE_INLINE void speed_measure(const VMAFCUDAParams &p)
-{
-    __shared__ SpeedShared s;
-    const VMAFSpeedPicture &picture = p.speed;
-    const int tid = threadIdx.x;
-    float *grid = speed_grid(p, 1, blockIdx.x);
-    float *dst  = (float *)(p.pair[blockIdx.y].result + p.result_at) +
-                  blockIdx.x * (1 + 2 * picture.nb_blocks);
-    bool is_singular = false;
+    __shared__ SpeedPair shared[2][SPEED_STRIP][DIV_UP(BLOCK, 2)];
+    const int plane = blockIdx.x / 2, tid = threadIdx.x, lane = tid % WARP_SIZE;
+    const int w = speed_w(p.speed), nb = w * speed_h(p.speed);
+    const float *grid = speed_grid(p, 1, plane) +
+                        lane / VMAF_SPEED_SIDE * p.speed.grid_w + lane % VMAF_SPEED_SIDE;
+    VMAFCUDAChroma *chroma = speed_chroma(p, plane);
+    const int nb_warps = (VMAF_SPEED_THREADS - VMAF_SPEED_SUMMING) / WARP_SIZE;
+    const float mean   = lane < BLOCK ? chroma->mean[lane] : 0;
+    // along the rows of the lower triangle
+    int i = 0, j = 2 * tid + blockIdx.x % 2;
+    double sum[2][2] = { { 0, 0 }, { 0, 0 } };
 
     if (!p.pair[blockIdx.y].is_chosen)
         return;
-    speed_subtract(grid, speed_grid(p, 0, blockIdx.x), picture.grid_w, picture.grid_h);
-    speed_covariance(s, picture, grid);
-    vmaf_tridiagonalize(&s.work, tid, VMAF_SPEED_THREADS);
-    if (tid == 0)
-        vmaf_eigenvalues(s.work.value, s.work.side);
-    __syncthreads();
-    for (int i = 0; i < BLOCK; i++)
-        is_singular |= s.work.value[i] < VMAF_SPEED_SINGULAR;
-    is_singular = is_singular || !vmaf_triangulate(&s.work, tid, VMAF_SPEED_THREADS);
-    if (tid == 0)
-        dst[0] = is_singular;
-    for (int i = tid; i < picture.nb_blocks && !is_singular; i += VMAF_SPEED_THREADS) {
-        const float *block = grid + i / picture.blocks_w * VMAF_SPEED_SIDE * picture.grid_w +
-                             i % picture.blocks_w * VMAF_SPEED_SIDE;
-        float contrast;
+    while (j > i)
+        j -= ++i;
+    for (int begin = 0; begin < nb + SPEED_STRIP; begin += SPEED_STRIP) {
+        const int is_odd = begin / SPEED_STRIP % 2;
 
-        vmaf_speed_contrast(&contrast, &s.work, &block, picture.grid_w);
-        dst[1 + i] = contrast;
-        dst[1 + picture.nb_blocks + i] = vmaf_speed_entropy(s.work.value, contrast);
+        if (tid >= VMAF_SPEED_SUMMING && lane < BLOCK) {
+            UNROLL
+            for (int m = 0; m < SPEED_STRIP / nb_warps; m++) {
+                const int row = (tid - VMAF_SPEED_SUMMING) / WARP_SIZE + m * nb_warps;
+                const int k   = min(begin + row, nb - 1);
+
+                shared[is_odd][row][lane / 2].of[lane % 2] =
+                    (double)grid[k / w * p.speed.grid_w + k % w] - mean;
+            }
+        } else if (tid < VMAF_SPEED_SUMMING && begin && i < DIV_UP(BLOCK, 2)) {
+#pragma unroll 16
+            for (int k = 0; k < min(SPEED_STRIP, nb + SPEED_STRIP - begin); k++) {
+                const SpeedPair a = shared[!is_odd][k][i], b = shared[!is_odd][k][j];
+
+                UNROLL
+                for (int m = 0; m < 4; m++)
+                    sum[m / 2][m % 2] += a.of[m / 2] * b.of[m % 2];
+            }
+        }
+        __syncthreads();
     }
+    for (int m = 0; m < 4 && tid < VMAF_SPEED_SUMMING; m++) {
+        const int row = 2 * i + m / 2, column = 2 * j + m % 2;
+
+        if (row < BLOCK && column < BLOCK)
+            chroma->given[row][column] = chroma->given[column][row] = sum[m / 2][m % 2] / nb;
+    }
+}
+
+/// Solve for the covariance of a plane: a thread block gets the eigenvalues, another one an inverse.
+static DEVICE_INLINE void speed_solve(const VMAFCUDAParams &p)
+{
+    __shared__ VMAFSpeedWork work;
+    VMAFCUDAChroma *chroma = speed_chroma(p, blockIdx.x / 2);
+    const int tid = threadIdx.x;
+
+    if (!p.pair[blockIdx.y].is_chosen)
+        return;
+    for (int i = tid; i < BLOCK * VMAF_SPEED_STRIDE; i += VMAF_SPEED_THREADS)
+        work.given[0][i] = chroma->given[0][i];
+    __syncthreads();
+    if (blockIdx.x % 2) {
+        const bool is_regular = vmaf_triangulate(&work, tid, VMAF_SPEED_THREADS);
+
+        if (tid == 0)
+            chroma->is_regular = is_regular;
+        for (int i = tid; i < 2 * BLOCK * VMAF_SPEED_STRIDE; i += VMAF_SPEED_THREADS)
+            chroma->factor[0][0][i] = work.factor[0][0][i];
+    } else {
+        vmaf_tridiagonalize(&work, tid, VMAF_SPEED_THREADS);
+        if (tid < WARP_SIZE) {
+            vmaf_eigenvalues(work.value, work.side, tid);
+            sync_warp();
+            if (tid < BLOCK)
+                chroma->value[tid] = work.value[tid];
+        }
+    }
+}
+
+/// Contrasts and entropies of a plane, for a block by a thread.
+static DEVICE_INLINE void speed_measure(const VMAFCUDAParams &p)
+{
+    const VMAFSpeedPicture &picture = p.speed;
+    const int nb_parts = DIV_UP(picture.nb_blocks, WARP_SIZE), plane = blockIdx.x / nb_parts;
+    const int i = blockIdx.x % nb_parts * WARP_SIZE + threadIdx.x;
+    const VMAFCUDAChroma *chroma = speed_chroma(p, plane);
+    float *dst = (float *)(p.pair[blockIdx.y].result + p.result_at) +
+                 plane * (1 + 2 * picture.nb_blocks);
+    bool is_singular = !chroma->is_regular;
+    const float *block;
+    float contrast, entropy = 0;
+
+    if (!p.pair[blockIdx.y].is_chosen)
+        return;
+    for (int k = 0; k < BLOCK; k++)
+        is_singular |= chroma->value[k] < VMAF_SPEED_SINGULAR;
+    if (i == 0)
+        dst[0] = is_singular;
+    if (i >= picture.nb_blocks || is_singular)
+        return;
+    block = speed_grid(p, 1, plane) + i / picture.blocks_w * VMAF_SPEED_SIDE * picture.grid_w +
+            i % picture.blocks_w * VMAF_SPEED_SIDE;
+    vmaf_speed_contrast(&contrast, chroma->factor, &block, picture.grid_w);
+    for (int k = 0; k < BLOCK; k++)
+        entropy += vmaf_speed_entropy(chroma->value[k], contrast);
+    dst[1 + i] = contrast;
+    dst[1 + picture.nb_blocks + i] = entropy;
 }
 
 extern "C" {
@@ -1082,12 +1259,15 @@ __global__ void __launch_bounds__(__VA_ARGS__) name(VMAFCUDAParams p)   \
 KERNEL(vmaf_motion,         measure_motion,   VMAF_MOTION_THREADS)
 KERNEL(vmaf_adm_first,      adm_split<true>,  ADM_THREADS)
 KERNEL(vmaf_adm_next,       adm_split<false>, ADM_THREADS, 2)
-KERNEL(vmaf_adm_finish,     adm_finish,       ADM_THREADS)
+KERNEL(vmaf_adm_finish,     adm_finish,       VMAF_FINISH_THREADS)
 KERNEL(vmaf_cambi_prepare,  cambi_prepare,    VMAF_CAMBI_WARPS * WARP_SIZE)
 KERNEL(vmaf_cambi_filter,   cambi_filter,     VMAF_CAMBI_WARPS * WARP_SIZE)
 KERNEL(vmaf_cambi_contrast, cambi_contrast,   VMAF_CAMBI_WARPS * WARP_SIZE)
 KERNEL(vmaf_cambi_select,   cambi_select,     VMAF_SELECT_THREADS)
-KERNEL(vmaf_speed_blur,     speed_blur,       VMAF_GRID_THREADS)
-KERNEL(vmaf_speed_measure,  speed_measure,    VMAF_SPEED_THREADS)
+KERNEL(vmaf_speed_blur,     speed_blur,       VMAF_BLUR_THREADS)
+KERNEL(vmaf_speed_subtract, speed_subtract,   VMAF_SPEED_THREADS)
+KERNEL(vmaf_speed_covariance, speed_covariance, VMAF_SPEED_THREADS)
+KERNEL(vmaf_speed_solve,    speed_solve,      VMAF_SPEED_THREADS)
+KERNEL(vmaf_speed_measure,  speed_measure,    WARP_SIZE)
 
 }

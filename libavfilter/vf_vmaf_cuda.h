@@ -36,7 +36,8 @@
 /// @{
 #define VMAF_ADM_TILE_W 32
 #define VMAF_ADM_TILE_H 16
-#define VMAF_ADM_TILES(scale) ((scale) ? 4 : 16)
+#define VMAF_ADM_TILES(scale) ((scale) ? 4 : 15)
+#define VMAF_FINISH_THREADS   256
 /// @}
 
 /// @name Motion: columns that a thread block blurs, and its rows
@@ -47,24 +48,30 @@
 /// @}
 
 /// @name CAMBI: warps of a thread block; rows of a part of a picture, and of those whose contrasts
-/// a warp measures
+/// some warps measure
 /// @{
 #define VMAF_CAMBI_WARPS       4
 #define VMAF_CAMBI_ROWS        32
-#define VMAF_CAMBI_FILTER_ROWS 8
+#define VMAF_CAMBI_FILTER_ROWS 16
 #define VMAF_CAMBI_TILE_H      16
+#define VMAF_CAMBI_TURNS       2
 /// @}
 
 /// @name The largest of CAMBI's contrasts: thread blocks for a scale, and values of a digit
 /// @{
-#define VMAF_SELECT_BLOCKS  16
+#define VMAF_SELECT_BLOCKS  32
 #define VMAF_SELECT_THREADS 256
 #define VMAF_SELECT_BINS    2048
 #define VMAF_SELECT_PASSES  4       ///< three for the least of them, one for the sum
 /// @}
 
-#define VMAF_GRID_THREADS  128
-#define VMAF_SPEED_THREADS 352      ///< one for each covariance, and whole warps
+/// @name SpEED: blurred samples of a row in a thread block; threads, and those that sum covariances
+/// @{
+#define VMAF_BLUR_RUN        32
+#define VMAF_BLUR_THREADS    (VMAF_BLUR_RUN * VMAF_SPEED_TAPS)
+#define VMAF_SPEED_THREADS   256
+#define VMAF_SPEED_SUMMING   64
+/// @}
 
 /// A component of a frame.
 typedef struct VMAFCUDAPlane {
@@ -105,6 +112,14 @@ typedef struct VMAFCUDAState {
     VMAFCUDASelect select[VMAF_CAMBI_SCALES];
 } VMAFCUDAState;
 
+/// What is made of a plane of chroma.
+typedef struct VMAFCUDAChroma {
+    VMAFSpeedMatrix given;          ///< covariances
+    VMAFSpeedMatrix factor[2];
+    float mean[VMAF_SPEED_BLOCK], value[VMAF_SPEED_BLOCK];
+    int is_regular;
+} VMAFCUDAChroma;
+
 typedef struct VMAFCUDAParams {
     VMAFCUDAPair pair[VMAF_MAX_BATCH];
     int width, height, depth;
@@ -128,16 +143,17 @@ typedef struct VMAFCUDAParams {
         int at;                     ///< in a pair's memory
     } level[VMAF_CAMBI_SCALES + 1];
     int level_size;                 ///< of all
+    int nb_contrasts;               ///< of all but the first
     int scale;                      ///< that is filtered
-    int first[VMAF_CAMBI_SCALES];   ///< warp of a scale
-    int nb_jobs;                    ///< warps of all scales
+    int first[VMAF_CAMBI_SCALES];   ///< job of a scale
+    int nb_jobs;                    ///< of all scales; each has VMAF_CAMBI_TURNS warps
     int pass;                       ///< of VMAF_SELECT_PASSES
     int top[VMAF_CAMBI_SCALES];     ///< how many contrasts count
     DEVICE_PTR(const int) column;   ///< of the source, for each of what was encoded
     DEVICE_PTR(const int) line;
     DEVICE_PTR(const float) reciprocal;
-    DEVICE_PTR(float) contrast;     ///< [VMAF_MAX_BATCH][level_size], in any order
-    DEVICE_PTR(uint16_t) value;     ///< the same
+    DEVICE_PTR(float) contrast;     ///< [VMAF_MAX_BATCH][nb_contrasts], in any order
+    DEVICE_PTR(uint16_t) value;     ///< [VMAF_MAX_BATCH][level_size]
     /// A bit a sample: [VMAF_MAX_BATCH][cambi.height][DIV_UP(cambi.width, 32)]
     DEVICE_PTR(uint32_t) flat;
 
@@ -145,6 +161,7 @@ typedef struct VMAFCUDAParams {
     DEVICE_PTR(const VMAFSpeedPosition) speed_column;
     DEVICE_PTR(const VMAFSpeedPosition) speed_line;
     DEVICE_PTR(float) grid;         ///< [2][VMAF_MAX_BATCH][2][PAIR_NB]: blurred, and differences
+    DEVICE_PTR(VMAFCUDAChroma) chroma;          ///< [VMAF_MAX_BATCH][2][PAIR_NB]
 } VMAFCUDAParams;
 
 #endif /* AVFILTER_VMAF_CUDA_H */

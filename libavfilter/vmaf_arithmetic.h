@@ -49,8 +49,7 @@
 #include "cuda/shared.h"
 
 #if defined(__CUDACC__) || defined(__CUDA__)
-/// @name The square root, correctly rounded
-/// @{
+/// The square root, correctly rounded.
 SHARED_INLINE float vmaf_sqrtf(float x)
 {
     float ret;
@@ -59,32 +58,49 @@ SHARED_INLINE float vmaf_sqrtf(float x)
     return ret;
 }
 
-SHARED_INLINE double vmaf_sqrt(double x)
-{
-    double ret;
 
-    asm("sqrt.rn.f64 %0, %1;" : "=d"(ret) : "d"(x));
-    return ret;
-}
-/// @}
-
-/// 1 / sqrt(x) of a float from 1 to 2. The float next to it is the right one, as none of these lies
-/// within 2^-48 of the middle of two; of the guess, one step leaves 2^-52.
+/// 1 / sqrt(x) of a float from 1 to 2, correctly rounded: tried for each one, with all guesses that
+/// are up to eight steps away. Of the square no bit is lost.
 SHARED_INLINE float vmaf_rsqrt(float x)
 {
-    float guess;
-    double rest;
+    float guess, square, rest;
 
     asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(guess) : "f"(x));
-    rest = 1 - (double)x * guess * guess;
-    return guess + guess * (rest * (0.5 + 0.375 * rest));
+    rest   = __builtin_fmaf(-x * guess, guess, 1);
+    guess  = __builtin_fmaf(guess, rest / 2, guess);
+    square = guess * guess;
+    rest   = __builtin_fmaf(-x, square, 1);
+    rest   = __builtin_fmaf(-x, __builtin_fmaf(guess, guess, -square), rest);
+    return __builtin_fmaf(guess, rest / 2, guess);
+}
+
+SHARED_INLINE float vmaf_inverse(float x)
+{
+    float ret;
+
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(ret) : "f"(x));
+    return ret;
+}
+
+/// The product of an inverse with this shift and a number.
+SHARED_INLINE int vmaf_adm_ratio(uint32_t inverse, uint32_t x, int shift)
+{
+    return (uint64_t)inverse * x + (1ull << shift >> 1) >> shift;
 }
 #else
 #include <float.h>
 #include <math.h>
 #define vmaf_sqrtf(x) sqrtf(x)
-#define vmaf_sqrt(x)  sqrt((double)(x))
-#define vmaf_rsqrt(x) (1.0 / vmaf_sqrt(x))
+#define vmaf_rsqrt(x) (1.0 / sqrt((double)(x)))
+#define vmaf_inverse(x) (1.f / (x))
+
+/// The same in double, which is exact, and fast in vectors.
+SHARED_INLINE int vmaf_adm_ratio(uint32_t inverse, int x, int shift)
+{
+    const union { uint32_t i; float f; } unit = { (uint32_t)(127 - shift) << 23 };
+
+    return (double)(int)inverse * x * unit.f + 0.5;
+}
 // 16 means single precision for float, like 0
 #if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16
 #error "Scores need float in its own format: on 32-bit x86, --extra-cflags='-msse2 -mfpmath=sse'"
@@ -163,11 +179,11 @@ SHARED_INLINE int vmaf_adm_shift(int64_t sum, int shift)
     return (int32_t)((uint64_t)(sum + ((1 << shift) >> 1)) >> shift);
 }
 
-/// 2^30 / m, rounded down, for m from 1 to 2^15.
+/// 2^30 / m, rounded down, for m from 1 to 2^15. The inverse may be one float off.
 SHARED_INLINE uint32_t vmaf_adm_reciprocal(uint32_t m)
 {
-    const float inverse  = 1.f / (int)m;
-    const uint32_t below = (int)(0x1.fffffcp29f * inverse);
+    const float inverse  = vmaf_inverse((int)m);
+    const uint32_t below = (int)(0x1.fffff4p29f * inverse);
     const uint32_t rest  = (1u << 30) - below * m;
 
     // not one too few where the rest is divided without remainder
@@ -217,10 +233,7 @@ SHARED_INLINE int vmaf_adm_kept(int source, int encode, int is_aligned)
     const uint32_t r = s + ((1u << more) >> 1) >> more, m = r > 1 ? r : 1;
     // with any more the ratio is 1, too
     const int reached = e < 2 * s ? e : 2 * s;
-    // 2^-(15 + more), by which the product is exact
-    const union { uint32_t i; float f; } unit = { (uint32_t)(127 - 15 - more) << 23 };
-    const double exact     = (double)(int)vmaf_adm_reciprocal(m) * reached * unit.f;
-    const uint32_t product = (int)(exact + 0.5);
+    const uint32_t product = vmaf_adm_ratio(vmaf_adm_reciprocal(m), reached, 15 + more);
     const uint32_t ratio   = (source ^ encode) < 0 ? 0 : product < 32768 ? product : 32768;
     const int kept         = vmaf_adm_shift((int64_t)(int)ratio * source, 15);
 
@@ -306,17 +319,10 @@ SHARED_INLINE int vmaf_motion_columns(int a, int b, int c, int d, int e, int dep
     return vmaf_motion_taps(a, b, c, d, e) + (1 << (depth - 1)) >> depth;
 }
 
-/// Blur five of these, which have 16 bits.
+/// Blur five of these. Halves are added: the sum of the whole would have 33 bits.
 SHARED_INLINE int vmaf_motion_row(int a, int b, int c, int d, int e)
 {
-    return vmaf_abs(vmaf_motion_taps(a, b, c, d, e) + 32768 >> 16);
-}
-
-/// The same of any, whose sum may have 34 bits.
-SHARED_INLINE int vmaf_motion_row64(int a, int b, int c, int d, int e)
-{
-    return vmaf_abs((int)((int64_t)(a + e) * 3571 + (int64_t)(b + d) * 16004 +
-                          (int64_t)c * 26386 + 32768 >> 16));
+    return vmaf_abs(((a + e) * 3571 + 32768 >> 1) + (b + d) * 8002 + c * 13193 >> 15);
 }
 
 // ---- CAMBI ----
@@ -344,7 +350,7 @@ typedef struct VMAFCambiPicture {
 /// A sample with 10 bits.
 SHARED_INLINE int vmaf_cambi_value(int sample, int depth)
 {
-    return depth == 8 ? sample << 2 : sample + (1 << (depth - 10) >> 1) >> (depth - 10);
+    return 4 * sample + (1 << (depth - 8) >> 1) >> (depth - 8);
 }
 
 /// What is alone among three becomes one of the others.
@@ -447,15 +453,28 @@ typedef struct VMAFSpeedWork {
 #define VMAF_SYNC()
 #endif
 
-/// Lanes that share a row of a matrix, and its elements for each.
+/// Lanes that share a row of a matrix, and its elements for each. They wait for each other, and
+/// join their bits.
 #ifndef VMAF_SPEED_LANES
-#define VMAF_SPEED_LANES 1
+#define VMAF_SPEED_LANES      1
+#define VMAF_SYNC_LANES()
+#define VMAF_JOIN_LANES(bits) (bits)
 #endif
 #define VMAF_SPEED_SHARE (VMAF_SPEED_STRIDE / VMAF_SPEED_LANES)
 
 SHARED_INLINE float vmaf_hypotenuse(float a, float b)
 {
     return vmaf_sqrtf(a * a + b * b);
+}
+
+/// The sum of squares in a column, from a row on. With many lanes the loop has a fixed length, as it
+/// takes less time then.
+SHARED_INLINE float vmaf_squares(VMAFSpeedMatrix m, int first, int column, float sum)
+{
+    UNROLL
+    for (int i = VMAF_SPEED_LANES > 1 ? 0 : first; i < VMAF_SPEED_BLOCK; i++)
+        sum += i >= first ? m[i][column] * m[i][column] : 0;
+    return sum;
 }
 
 /**
@@ -474,11 +493,9 @@ SHARED_INLINE void vmaf_tridiagonalize(VMAFSpeedWork *s, int lane, int nb_lanes)
     for (int j = 0; j < VMAF_SPEED_BLOCK - 2; j++) {
         const int first = j + 1, n = VMAF_SPEED_BLOCK - first;
         const float head = s->m[first][j];
-        float sum = 0, dot = 0, rest, beta, tau, pivot, factor;
+        const float rest = vmaf_sqrtf(vmaf_squares(s->m, first + 1, j, 0));
+        float dot = 0, beta, tau, pivot, factor;
 
-        for (int i = 1; i < n; i++)
-            sum += s->m[first + i][j] * s->m[first + i][j];
-        rest = vmaf_sqrtf(sum);
         if (!lane)
             s->side[j] = head;
         if (rest == 0)
@@ -496,11 +513,14 @@ SHARED_INLINE void vmaf_tridiagonalize(VMAFSpeedWork *s, int lane, int nb_lanes)
         for (int r = lane; r < n; r += nb_lanes) {
             float y = 0;
 
+            // it is symmetric
+            UNROLL_SOME
             for (int i = 0; i < n; i++)
-                y += tau * s->m[first + r][first + i] * s->v[i];
+                y += tau * s->m[first + i][first + r] * s->v[i];
             s->y[r] = y;
         }
         VMAF_SYNC();
+        UNROLL_SOME
         for (int i = 0; i < n; i++)
             dot += s->y[i] * s->v[i];
         factor = -0.5 * tau * dot;
@@ -519,12 +539,18 @@ SHARED_INLINE void vmaf_tridiagonalize(VMAFSpeedWork *s, int lane, int nb_lanes)
     VMAF_SYNC();
 }
 
-/// Clear what is too small beside the diagonal.
-SHARED_INLINE void vmaf_chop(const float *d, float *e, int from, int to)
+/// Clear what is too small beside the diagonal. @return a bit for each of what is left
+SHARED_INLINE uint32_t vmaf_chop(const float *d, float *e, int from, int to, int lane)
 {
-    for (int i = from; i < to; i++)
-        if (vmaf_fabsf(e[i]) < VMAF_SPEED_SINGULAR * (vmaf_fabsf(d[i]) + vmaf_fabsf(d[i + 1])))
+    uint32_t left = 0;
+
+    for (int i = lane; i < VMAF_SPEED_BLOCK - 1; i += VMAF_SPEED_LANES) {
+        if (i >= from && i < to &&
+            vmaf_fabsf(e[i]) < VMAF_SPEED_SINGULAR * (vmaf_fabsf(d[i]) + vmaf_fabsf(d[i + 1])))
             e[i] = 0;
+        left |= (uint32_t)(e[i] != 0) << i;
+    }
+    return VMAF_JOIN_LANES(left);
 }
 
 /// Wilkinson's shift: the eigenvalue of the last 2x2 block that is nearer to its end.
@@ -536,51 +562,58 @@ SHARED_INLINE float vmaf_wilkinson(const float *d, const float *e, int last)
            h < 0 ? q + side * (side / (-h + vmaf_hypotenuse(h, side))) : q - vmaf_fabsf(side);
 }
 
-/// Eigenvalues of a tridiagonal matrix: QR sweeps with implicit shifts.
-SHARED_INLINE void vmaf_eigenvalues(float *d, float *e)
+/// A QR sweep with an implicit shift, over a block that has no zeros beside its diagonal.
+SHARED_INLINE void vmaf_sweep(float *d, float *e, int first, int last)
 {
-    int last = VMAF_SPEED_BLOCK - 1, sweeps = 0;
+    float shift = vmaf_wilkinson(d, e, last), a = d[first], b = e[first], x, z = b;
 
-    vmaf_chop(d, e, 0, last);
-    while (last > 0 && sweeps < 500) {
-        int first = last - 1;
-        float shift, x, z;
+    if (VMAF_SPEED_SINGULAR * vmaf_fabsf(shift) > vmaf_fabsf(a) + vmaf_fabsf(b))
+        shift = 0;
+    x = a - shift;
+    for (int k = first; k < last; k++) {
+        const float f = d[k + 1], after = k < last - 1 ? e[k + 1] : 0;
+        float c = 1, s = 0;
 
-        if (e[last - 1] == 0) {
+        if (z != 0) {
+            const int is_steep = vmaf_fabsf(z) > vmaf_fabsf(x);
+            const float t      = is_steep ? -x / z : -z / x;
+            const float major  = vmaf_rsqrt(1 + t * t), minor = major * t;
+
+            c = is_steep ? minor : major;
+            s = is_steep ? major : minor;
+        }
+        if (k > first)
+            e[k - 1] = c * x - s * z;
+        d[k] = c * (c * a - s * b) + s * (s * f - c * b);
+        x    = c * (s * a + c * b) - s * (s * b + c * f);
+        a    = s * (s * a + c * b) + c * (s * b + c * f);
+        z    = -s * after;
+        b    = c * after;
+    }
+    e[last - 1] = x;
+    d[last]     = a;
+}
+
+/// Eigenvalues of a tridiagonal matrix, by as many lanes as share a row.
+SHARED_INLINE void vmaf_eigenvalues(float *d, float *e, int lane)
+{
+    int last = VMAF_SPEED_BLOCK - 1;
+    uint32_t beside = vmaf_chop(d, e, 0, last, lane);
+
+    for (int sweeps = 0; last > 0 && sweeps < 500;) {
+        // the zeros before the last block
+        const union { float f; uint32_t i; } zeros = { (float)(~beside & (1 << (last - 1)) - 1) };
+        const int first = zeros.f > 0 ? (int)(zeros.i >> 23) - 126 : 0;
+
+        if (!(beside >> (last - 1) & 1)) {
             last--;
             continue;
         }
-        while (first > 0 && e[first - 1] != 0)
-            first--;
-        shift = vmaf_wilkinson(d, e, last);
-        if (VMAF_SPEED_SINGULAR * vmaf_fabsf(shift) > vmaf_fabsf(d[first]) + vmaf_fabsf(e[first]))
-            shift = 0;
-        x = d[first] - shift;
-        z = e[first];
-        for (int k = first; k < last; k++) {
-            const float a = d[k], b = e[k], f = d[k + 1];
-            float c = 1, s = 0;
-
-            if (z != 0) {
-                const int is_steep = vmaf_fabsf(z) > vmaf_fabsf(x);
-                const float t      = is_steep ? -x / z : -z / x;
-                const float major  = vmaf_rsqrt(1 + t * t), minor = major * t;
-
-                c = is_steep ? minor : major;
-                s = is_steep ? major : minor;
-            }
-            if (k > first)
-                e[k - 1] = c * e[k - 1] - s * z;
-            d[k]     = c * (c * a - s * b) + s * (s * f - c * b);
-            e[k]     = c * (s * a + c * b) - s * (s * b + c * f);
-            d[k + 1] = s * (s * a + c * b) + c * (s * b + c * f);
-            if (k < last - 1) {
-                z        = -s * e[k + 1];
-                e[k + 1] = c * e[k + 1];
-                x        = e[k];
-            }
-        }
-        vmaf_chop(d, e, first, last);
+        VMAF_SYNC_LANES();
+        if (!lane)
+            vmaf_sweep(d, e, first, last);
+        VMAF_SYNC_LANES();
+        beside = vmaf_chop(d, e, first, last, lane);
         sweeps++;
     }
 }
@@ -607,6 +640,7 @@ SHARED_INLINE void vmaf_reflect_row(float *dst, const float *v, int row, int fir
 {
     float sum[VMAF_SPEED_SHARE] = { 0 };
 
+    UNROLL_SOME
     for (int j = first; j < VMAF_SPEED_BLOCK; j++)
         vmaf_add_row(sum, -2 * v[row] * v[j] + (j == row), m[j], lane);
     vmaf_set_row(dst, sum, lane);
@@ -631,17 +665,11 @@ SHARED_INLINE int vmaf_triangulate(VMAFSpeedWork *s, int lane, int nb_lanes)
         }
     VMAF_SYNC();
     for (int k = 0; k < last; k++) {
-        float sum = 0, length, head;
-
-        for (int i = k; i <= last; i++)
-            sum += s->factor[0][i][k] * s->factor[0][i][k];
-        length = vmaf_sqrtf(sum);
+        float length = vmaf_sqrtf(vmaf_squares(s->factor[0], k, k, 0));
         // the sign is that of the matrix as it was given, in libvmaf
-        head   = s->factor[0][k][k] + (s->given[k][k] >= 0 ? length : -length);
-        sum    = head * head;
-        for (int i = k + 1; i <= last; i++)
-            sum += s->factor[0][i][k] * s->factor[0][i][k];
-        length = vmaf_sqrtf(sum);
+        const float head = s->factor[0][k][k] + (s->given[k][k] >= 0 ? length : -length);
+
+        length = vmaf_sqrtf(vmaf_squares(s->factor[0], k + 1, k, head * head));
         for (int i = k + lane; i <= last; i += nb_lanes)
             v[i] = (i == k ? head : s->factor[0][i][k]) / length;
         VMAF_SYNC();
@@ -656,6 +684,7 @@ SHARED_INLINE int vmaf_triangulate(VMAFSpeedWork *s, int lane, int nb_lanes)
     for (int r = row; r <= last; r += nb_rows) {
         float sum[VMAF_SPEED_SHARE] = { 0 };
 
+        UNROLL_SOME
         for (int j = 0; j <= last; j++)
             vmaf_add_row(sum, s->factor[1][r][j], s->given[j], column);
         vmaf_set_row(s->factor[0][r], sum, column);
@@ -689,39 +718,42 @@ SHARED_INLINE double vmaf_log2(float x)
     return exponent + s * sum;
 }
 
-/// The entropy of a block, by its contrast and the eigenvalues, with what noise the eye adds.
-SHARED_INLINE float vmaf_speed_entropy(const float value[VMAF_SPEED_BLOCK], float contrast)
+/// What an eigenvalue adds to the entropy of a block of a contrast, with what noise the eye adds.
+SHARED_INLINE double vmaf_speed_entropy(float value, float contrast)
 {
-    float sum = 0;
-
-    for (int i = 0; i < VMAF_SPEED_BLOCK; i++)
-        sum += vmaf_log2((value[i] > 0 ? value[i] : 0) * contrast + VMAF_SPEED_NOISE) +
-               VMAF_SPEED_ENTROPY_OF_ONE;
-    return sum;
+    return vmaf_log2((value > 0 ? value : 0) * contrast + VMAF_SPEED_NOISE) +
+           VMAF_SPEED_ENTROPY_OF_ONE;
 }
 
 /// The contrasts of as many blocks as a lane has elements of a row, by the inverse of the matrix.
-SHARED_INLINE void vmaf_speed_contrast(float contrast[VMAF_SPEED_SHARE], const VMAFSpeedWork *s,
+SHARED_INLINE void vmaf_speed_contrast(float contrast[VMAF_SPEED_SHARE],
+                                       const VMAFSpeedMatrix factor[2],
                                        const float *const block[VMAF_SPEED_SHARE], int stride)
 {
     float x[VMAF_SPEED_BLOCK][VMAF_SPEED_SHARE], y[VMAF_SPEED_BLOCK][VMAF_SPEED_SHARE];
 
+    UNROLL
     for (int i = 0; i < VMAF_SPEED_BLOCK; i++)
         for (int b = 0; b < VMAF_SPEED_SHARE; b++) {
             x[i][b] = 0;
             y[i][b] = block[b][i / VMAF_SPEED_SIDE * stride + i % VMAF_SPEED_SIDE];
         }
+    UNROLL
     for (int i = 0; i < VMAF_SPEED_BLOCK; i++)
+        UNROLL
         for (int k = 0; k < VMAF_SPEED_BLOCK; k++)
-            vmaf_add_row(x[i], s->factor[1][i][k], y[k], 0);
+            vmaf_add_row(x[i], factor[1][i][k], y[k], 0);
+    UNROLL
     for (int i = VMAF_SPEED_BLOCK - 1; i >= 0; i--) {
+        UNROLL
         for (int k = i + 1; k < VMAF_SPEED_BLOCK; k++)
-            vmaf_add_row(x[i], -s->factor[0][i][k], x[k], 0);
+            vmaf_add_row(x[i], -factor[0][i][k], x[k], 0);
         for (int b = 0; b < VMAF_SPEED_SHARE; b++)
-            x[i][b] /= s->factor[0][i][i];
+            x[i][b] /= factor[0][i][i];
     }
     for (int b = 0; b < VMAF_SPEED_SHARE; b++) {
         contrast[b] = 0;
+        UNROLL
         for (int i = 0; i < VMAF_SPEED_BLOCK; i++)
             contrast[b] += x[i][b] * y[i][b] / VMAF_SPEED_BLOCK;
     }

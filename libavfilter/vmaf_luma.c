@@ -394,39 +394,29 @@ static av_always_inline void name(int16_t *restrict dst, const type *restrict be
 DIFFERENCE(difference8,  uint8_t)
 DIFFERENCE(difference16, uint16_t)
 
-/// Blur the columns of five rows. @return the bits of the results, of which negative ones have all
-static av_always_inline int blur_columns(int32_t *restrict dst, const int16_t *restrict a,
-                                         const int16_t *restrict b, const int16_t *restrict c,
-                                         const int16_t *restrict d, const int16_t *restrict e,
-                                         int depth, int w)
+static av_always_inline void blur_columns(int32_t *restrict dst, const int16_t *restrict a,
+                                          const int16_t *restrict b, const int16_t *restrict c,
+                                          const int16_t *restrict d, const int16_t *restrict e,
+                                          int depth, int w)
 {
-    uint32_t bits = 0;
-
     for (int x = 0; x < w; x++) {
         const int16_t ae = a[x] + e[x], bd = b[x] + d[x];
-        const int sum = vmaf_motion_columns(ae, bd, c[x], 0, 0, depth);
 
-        dst[x] = sum;
-        bits  |= sum + (1 << 15);
+        dst[x] = vmaf_motion_columns(ae, bd, c[x], 0, 0, depth);
     }
-    return bits;
 }
 
-#define ADD_ROW(name, blur)                                                                 \
-static av_always_inline uint32_t name(const int32_t *src, int w)                            \
-{                                                                                           \
-    uint32_t sum = 0;                                                                       \
-                                                                                            \
-    for (int x = 0; x < w; x++) {                                                           \
-        const int32_t *at = src + x;    /* with src[x - 2] clang makes no vectors */        \
-                                                                                            \
-        sum += blur(at[-2], at[-1], at[0], at[1], at[2]);                                   \
-    }                                                                                       \
-    return sum;                                                                             \
-}
+static av_always_inline uint32_t add_row(const int32_t *src, int w)
+{
+    uint32_t sum = 0;
 
-ADD_ROW(add_row,   vmaf_motion_row)
-ADD_ROW(add_row64, vmaf_motion_row64)
+    for (int x = 0; x < w; x++) {
+        const int32_t *at = src + x;    // with src[x - 2] clang makes no vectors
+
+        sum += vmaf_motion_row(at[-2], at[-1], at[0], at[1], at[2]);
+    }
+    return sum;
+}
 
 static av_always_inline int motion_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 {
@@ -439,7 +429,6 @@ static av_always_inline int motion_slice(AVFilterContext *ctx, void *arg, int jo
     job->sad = 0;
     for (int next = FFMAX(begin - VMAF_MOTION_TAPS / 2, 0), y = begin; y < end; y++) {
         const int16_t *row[VMAF_MOTION_TAPS];
-        int bits;
 
         for (; next < FFMIN(y + VMAF_MOTION_TAPS / 2 + 1, h); next++) {
             int16_t *dst = job->difference[next % VMAF_MOTION_TAPS];
@@ -454,13 +443,12 @@ static av_always_inline int motion_slice(AVFilterContext *ctx, void *arg, int jo
         for (int i = 0; i < VMAF_MOTION_TAPS; i++)
             row[i] = job->difference[vmaf_mirror(y + i - VMAF_MOTION_TAPS / 2, h) %
                                      VMAF_MOTION_TAPS];
-        bits = blur_columns(column, row[0], row[1], row[2], row[3], row[4], s->depth, w);
+        blur_columns(column, row[0], row[1], row[2], row[3], row[4], s->depth, w);
         for (int i = 1; i <= VMAF_MOTION_TAPS / 2; i++) {
             column[-i]        = column[i];
             column[w - 1 + i] = column[w - 1 - i];
         }
-        // sums of what has 16 bits have 32
-        job->sad += bits >> 16 ? add_row64(column, w) : add_row(column, w);
+        job->sad += add_row(column, w);
     }
     return 0;
 }

@@ -202,7 +202,7 @@ static av_always_inline void measure_blocks(const VMAFSpeedPicture *s, Plane *p,
 
     covariance(s, p, work.given);
     vmaf_tridiagonalize(&work, 0, 1);
-    vmaf_eigenvalues(work.value, work.side);
+    vmaf_eigenvalues(work.value, work.side, 0);
     found->is_singular = 0;
     for (int i = 0; i < BLOCK; i++)
         found->is_singular |= work.value[i] < VMAF_SPEED_SINGULAR;
@@ -215,10 +215,13 @@ static av_always_inline void measure_blocks(const VMAFSpeedPicture *s, Plane *p,
 
             block[b] = p->grid + n / s->blocks_w * SIDE * s->grid_w + n % s->blocks_w * SIDE;
         }
-        vmaf_speed_contrast(p->contrast + i, &work, block, s->grid_w);
+        vmaf_speed_contrast(p->contrast + i, work.factor, block, s->grid_w);
     }
-    for (int i = 0; i < s->nb_blocks && !found->is_singular; i++)
-        p->entropy[i] = vmaf_speed_entropy(work.value, p->contrast[i]);
+    for (int i = 0; i < s->nb_blocks && !found->is_singular; i++) {
+        p->entropy[i] = 0;
+        for (int j = 0; j < BLOCK; j++)
+            p->entropy[i] += vmaf_speed_entropy(work.value[j], p->contrast[i]);
+    }
 }
 
 static av_always_inline int measure_plane(AVFilterContext *ctx, void *arg, int job, int nb_jobs)

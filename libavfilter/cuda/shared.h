@@ -28,6 +28,7 @@
 #if defined(__CUDACC__) || defined(__CUDA__)
 #define SHARED_INLINE static inline __device__ __attribute__((always_inline))
 #define UNROLL _Pragma("unroll")        ///< before a loop: keeps arrays in registers
+#define UNROLL_SOME _Pragma("unroll 8") ///< before a loop of any length: loads ahead
 /// An address on the device.
 #define DEVICE_PTR(type) type *
 #else
@@ -36,6 +37,7 @@
 #endif
 #define SHARED_INLINE static inline
 #define UNROLL
+#define UNROLL_SOME
 #define DEVICE_PTR(type) CUdeviceptr
 #endif
 
