@@ -75,6 +75,8 @@ in_flight(){ # filter
     for pair in gop_step=2 gop_intra_bytes=999 width=72 height=64 codec=h264; do
         source=${source},metadata=add:key=lavc.quantizer.${pair%=*}:value=${pair#*=}:enable=lt\(mod\(n\\,5\)\\,2\)
     done
+    # frames that come slowly are not collected
+    source=${source},reverse
     ffmpeg -lavfi ${source} -f framecrc - > ${tmp}/all
     ffmpeg -lavfi ${source} -frames:v 7 -f framecrc - > ${tmp}/few
     cp ${tmp}/all ${tmp}/some
