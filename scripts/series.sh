@@ -16,7 +16,7 @@ steps() {
         libavfilter/cuda/{kernel,shared,queue,pair}'.*' tests/fate/cuda.mak tests/ref/fate/{metric,ssim}'-*' \
         libavfilter/tests/{filter_graph,filter_matrix}'.*' '*ssim_cuda*' \
         tests/filters/{cuda,stock,logs,memory}.sh
-    step bliinds "avfilter: add the bliinds filter" '*bliinds*' '*/models/*' '*/rows*' 'tests/oracle/*'
+    step bliinds "avfilter: add the bliinds filter" '*bliinds*' '*/models/*' 'tests/oracle/*'
     step bliinds_cuda "avfilter: add the bliinds_cuda filter" '*bliinds?cuda*' '*bliinds_pool.h'
     step blocksmooth "avfilter: add the blocksmooth filter" '*blocksmooth*'
     step blocksmooth_cuda "avfilter: add the blocksmooth_cuda filter" '*blocksmooth?cuda*'

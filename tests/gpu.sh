@@ -16,7 +16,8 @@
 # shellcheck disable=SC2086,SC2154,SC2317 source=tests/gpu-common.sh
 . "$(dirname "$0")/gpu-common.sh"
 
-# Two files of lines are the same; those of mad within 1e-4, for its transforms round.
+# Two files of lines are the same; scores of mad within 1e-4, for its transforms round. What these are
+# made of, hi and lo, may differ more where a picture is almost flat.
 same() { # filter file file
     [ -s "$2" ] && [ "$(wc -l < "$2")" = "$(wc -l < "$3")" ] || return
     [ $1 = mad ] || { cmp "$2" "$3"; return; }
@@ -25,7 +26,8 @@ same() { # filter file file
             split($i, cpu, ":")
             split($(i + NF / 2), gpu, ":")
             difference = gpu[2] - cpu[2]
-            if (cpu[1] != gpu[1] || difference * difference > (1e-4 * (cpu[2] + .01)) ^ 2)
+            limit = (cpu[1] ~ /^(hi|lo)$/ ? 1e-2 : 1e-4) * (cpu[2] + .01)
+            if (cpu[1] != gpu[1] || difference * difference > limit ^ 2)
                 exit 1
         }
     }'
