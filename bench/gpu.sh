@@ -172,9 +172,10 @@ kernels() {
                     row "$title, with the host" "$(timed 1 "-init_hw_device cuda -f lavfi \
                         -i $source -frames:v FRAMES -filter_complex $graph $null" |
                         awk '{ printf("%.2f us\n", 1e6 / $1) }')"
-                    [[ $filter = mad || $filter = vmaf ]] || profile "$title, in batches" 4000 "$graph" \
-                        "$([ $filter != blocksmooth ] || echo 1)" \
-                        --launch-skip $((300 * each)) --launch-count $each
+                    [[ $filter = mad || $filter = vmaf ]] ||
+                        profile "$title, in batches" 4000 "$graph" \
+                            "$([ $filter != blocksmooth ] || echo 1)" \
+                            --launch-skip $((300 * each)) --launch-count $each
                 done
             done
         done

@@ -1188,7 +1188,7 @@ static DEVICE_INLINE void speed_covariance(const VMAFCUDAParams &p)
     }
 }
 
-/// Solve for the covariance of a plane: a thread block gets the eigenvalues, another one an inverse.
+/// Solve for a plane's covariance: a thread block gets the eigenvalues, another one an inverse.
 static DEVICE_INLINE void speed_solve(const VMAFCUDAParams &p)
 {
     __shared__ VMAFSpeedWork work;

@@ -22,8 +22,8 @@ steps() {
     step blocksmooth_cuda "avfilter: add the blocksmooth_cuda filter" '*blocksmooth?cuda*'
     step mad "avfilter: add the mad filter" '*[/_]mad[_.-]*' 'libavfilter/cuda/fft.[ch]'
     step mad_cuda "avfilter: add the mad_cuda filter" '*mad?cuda*' libavfilter/cuda/fft.cuh
-    step vmaf "avfilter: add the vmaf filter" 'libavfilter/*vmaf[_.]*' 'tests/*/*vmaf*' 'tests/ref/fate/vmaf-*' \
-        '*pairs*' doc/vmaf.texi
+    step vmaf "avfilter: add the vmaf filter" 'libavfilter/*vmaf[_.]*' 'tests/*/*vmaf*' \
+        'tests/ref/fate/vmaf-*' '*pairs*' doc/vmaf.texi
     step vmaf_cuda "avfilter: add the vmaf_cuda filter" '*vmaf?cuda*'
 }
 # What is for the overlay alone.
