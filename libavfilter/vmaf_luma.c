@@ -217,7 +217,7 @@ av_cold void ff_vmaf_adm_dsp_init(VMAFADMDSP dsp[VMAF_ADM_SCALES], int depth)
             .threshold_row = threshold_row,
             .cube_row      = cube_row,
         };
-#if ARCH_X86
+#if ARCH_X86 && HAVE_X86ASM
     ff_vmaf_adm_dsp_init_x86(dsp, depth);
 #endif
 }
