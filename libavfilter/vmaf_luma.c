@@ -63,28 +63,35 @@ struct VMAFLuma {
 
 #define SHIFT_INT(sum, shift) ((sum) + ((1 << (shift)) >> 1) >> (shift))
 
-#define SPLIT_COLUMNS(name, type, dst_type, sum_type, offset, shift, shift_sum)             \
+#define SPLIT_COLUMNS(name, type, dst_type, sum_type, sample, shift, shift_sum)             \
 static void name(void *low, void *high, const void *const line[4], int depth, int w)        \
 {                                                                                           \
     static const int taps[2][4] = { VMAF_ADM_LOW, VMAF_ADM_HIGH };                          \
                                                                                             \
     for (int i = 0; i < 2; i++) {                                                           \
-        const type *a = line[0], *b = line[1], *c = line[2], *d = line[3];                  \
-        const int t0 = taps[i][0], t1 = taps[i][1], t2 = taps[i][2], t3 = taps[i][3];       \
-        const int centre = i ? 0 : offset;                                                  \
+        const int *t  = taps[i];                                                            \
         dst_type *dst = i ? high : low;                                                     \
                                                                                             \
-        for (int x = 0; x < w; x++)                                                         \
-            dst[x] = shift_sum((sum_type)a[x] * t0 + (sum_type)b[x] * t1 +                  \
-                               (sum_type)c[x] * t2 + (sum_type)d[x] * t3 - centre, shift);  \
+        for (int x = 0; x < w; x++) {                                                       \
+            const sum_type a = sample(((const type *)line[0])[x]);                          \
+            const sum_type b = sample(((const type *)line[1])[x]);                          \
+            const sum_type c = sample(((const type *)line[2])[x]);                          \
+            const sum_type d = sample(((const type *)line[3])[x]);                          \
+                                                                                            \
+            dst[x] = shift_sum(a * t[0] + b * t[1] + c * t[2] + d * t[3], shift);           \
+        }                                                                                   \
     }                                                                                       \
 }
 
-SPLIT_COLUMNS(split_columns8, uint8_t, int16_t, int, VMAF_ADM_LOW_SUM << 7, 8, SHIFT_INT)
-SPLIT_COLUMNS(split_columns16, uint16_t, int16_t, int, VMAF_ADM_LOW_SUM << (depth - 1), depth,
-              SHIFT_INT)
-SPLIT_COLUMNS(split_columns_next, int16_t, int32_t, int,     0, 0,  SHIFT_INT)
-SPLIT_COLUMNS(split_columns_wide, int32_t, int32_t, int64_t, 0, 16, vmaf_adm_shift)
+/// From the middle of the range. Samples with more bits than the depth are taken for something, too.
+#define CENTRED(sample)        (int16_t)((sample) - (1 << (depth - 1)))
+#define AS_IS(sample)          (sample)
+#define CLIP_SHIFT(sum, shift) av_clip_int16(SHIFT_INT(sum, shift))
+
+SPLIT_COLUMNS(split_columns8,     uint8_t,  int16_t, int,     CENTRED, depth, CLIP_SHIFT)
+SPLIT_COLUMNS(split_columns16,    uint16_t, int16_t, int,     CENTRED, depth, CLIP_SHIFT)
+SPLIT_COLUMNS(split_columns_next, int16_t,  int32_t, int,     AS_IS,   0,     SHIFT_INT)
+SPLIT_COLUMNS(split_columns_wide, int32_t,  int32_t, int64_t, AS_IS,   16,    vmaf_adm_shift)
 
 #define SPLIT_ROW(name, type, sum_type, shift_sum)                                          \
 static void name(void *low, void *high, const void *src, int shift, int w)                  \

@@ -100,8 +100,6 @@ static void check_split(const VMAFADMDSP *dsp, int scale)
     for (int i = 0; i < 4; i++)
         line[i] = src[i] + PAD;
     set_bands(bytes == 4 ? 4 : 2);
-    for (int i = 0; bytes == 2 && !scale && i < sizeof(src) / 2; i++)
-        ((uint16_t *)src)[i] &= (1 << depth) - 1;
     if (check_func(dsp->split_columns, "vmaf_split_columns_%d_%d", scale, depth)) {
         declare_func(void, void *low, void *high, const void *const line[4], int depth, int w);
 
