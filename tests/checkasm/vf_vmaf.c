@@ -17,6 +17,7 @@
  */
 
 
+#include <math.h>
 #include <string.h>
 
 #include "checkasm.h"
@@ -49,30 +50,43 @@ static int value(int bits)
     }
 }
 
-/// Coefficients, and those of an encode, which are often almost the same.
+static int get(int band, int bytes, int i)
+{
+    return bytes == 2 ? ((int16_t *)src[band])[i] : ((int32_t *)src[band])[i];
+}
+
+static void set(int band, int bytes, int i, int v)
+{
+    const int max = bytes == 2 ? INT16_MAX : (1 << 28) - 1;
+
+    v = av_clip(v, -max, max);
+    if (bytes == 2)
+        ((int16_t *)src[band])[i] = v;
+    else
+        ((int32_t *)src[band])[i] = v;
+}
+
+/// Coefficients, and those of an encode: often almost the same, or turned by one degree.
 static void set_bands(int bytes)
 {
-    const int bits = bytes == 2 ? 16 : 29;
+    const double sine = sin(M_PI / 180), cosine = cos(M_PI / 180);
 
     for (int i = 0; i < sizeof(src[0]) / bytes; i++) {
-        const int near = rnd() % 8, shift = rnd() % bits;
+        const int kind = rnd() % 8, shift = rnd() % (8 * bytes - 3);
 
-        for (int band = 0; band < 2 * VMAF_ADM_BANDS; band++) {
-            const int twin = band % VMAF_ADM_BANDS;
-            int v = value(bits) >> shift;
+        for (int band = 0; band < VMAF_ADM_BANDS; band++) {
+            const int v = value(bytes == 2 ? 16 : 29) >> shift;
 
-            if (band != twin && near < 6) {
-                const int source = bytes == 2 ? ((int16_t *)src[twin])[i]
-                                              : ((int32_t *)src[twin])[i];
+            set(band, bytes, i, v);
+            set(VMAF_ADM_BANDS + band, bytes, i,
+                kind < 3 ? v - v / (40 + (int)(rnd() % 40)) : kind < 5 ? v + (kind & 1) :
+                value(bytes == 2 ? 16 : 29) >> shift);
+        }
+        if (kind == 5) {
+            const int h = get(VMAF_ADM_H, bytes, i), v = get(VMAF_ADM_V, bytes, i);
 
-                // one degree is one part of 57
-                v = source - source / (40 + (int)(rnd() % 40)) * (near < 4) + (near & 1);
-                v = av_clip(v, 1 - (1 << (bits - 1)), (1 << (bits - 1)) - 1);
-            }
-            if (bytes == 2)
-                ((int16_t *)src[band])[i] = v;
-            else
-                ((int32_t *)src[band])[i] = v;
+            set(VMAF_ADM_BANDS + VMAF_ADM_H, bytes, i, lrint(h * cosine - v * sine));
+            set(VMAF_ADM_BANDS + VMAF_ADM_V, bytes, i, lrint(h * sine + v * cosine));
         }
     }
 }
@@ -127,8 +141,9 @@ static void check_split(const VMAFADMDSP *dsp, int scale)
 
 static void check_parts(const VMAFADMDSP *dsp, int scale)
 {
+    // with the last one, products are just a half of what their shift drops
     const uint32_t weight[VMAF_ADM_BANDS] = { scale ? 251773000 : 24809, 107484000 >> 14,
-                                              scale ? 154194000 : 36087 };
+                                              scale ? 154194000 : 32768 };
     int32_t *const ref = (int32_t *)(dst[0][0] + PAD), *const new = (int32_t *)(dst[1][0] + PAD);
     int32_t is_aligned[FFALIGN(MAX_WIDTH, 16)];
 
