@@ -17,7 +17,7 @@ steps() {
         libavfilter/tests/{filter_graph,filter_matrix}'.*' '*ssim_cuda*' \
         tests/filters/{cuda,logs,memory}.sh
     step bliinds "avfilter: add the bliinds filter" '*bliinds*' '*/models/*' 'tests/oracle/*'
-    step bliinds_cuda "avfilter: add the bliinds_cuda filter" '*bliinds?cuda*' '*bliinds_pool.h'
+    step bliinds_cuda "avfilter: add the bliinds_cuda filter" '*bliinds?cuda*'
     step blocksmooth "avfilter: add the blocksmooth filter" '*blocksmooth*'
     step blocksmooth_cuda "avfilter: add the blocksmooth_cuda filter" '*blocksmooth?cuda*'
     step mad "avfilter: add the mad filter" '*[/_]mad[_.-]*' 'libavfilter/cuda/fft.[ch]'
