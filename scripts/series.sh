@@ -13,8 +13,8 @@ steps() {
     step quantizer_av1 "avcodec/bsf/quantizer_metadata: AV1 and VP9"
     step quantizer_mpeg "avcodec/bsf/quantizer_metadata: MPEG-1, 2 and 4, and MJPEG" '*quantizer*'
     step ssim_cuda "avfilter: add the ssim_cuda filter" libavfilter/{metric,pair_sync,luma}'.*' \
-        libavfilter/cuda/{kernel,shared,queue,pair}'.*' tests/fate/cuda.mak tests/ref/fate/{'metric-[!s]',ssim-}'*' \
-        libavfilter/tests/{filter_graph,filter_matrix}'.*' '*ssim_cuda*' \
+        libavfilter/cuda/{kernel,shared,queue,pair}'.*' tests/fate/cuda.mak \
+        tests/ref/fate/{'metric-[!s]',ssim-}'*' libavfilter/tests/{filter_graph,filter_matrix}'.*' '*ssim_cuda*' \
         tests/filters/{cuda,logs,memory}.sh
     step bliinds "avfilter: add the bliinds filter" '*bliinds*' '*/models/*' 'tests/oracle/*'
     step bliinds_cuda "avfilter: add the bliinds_cuda filter" '*bliinds?cuda*'
