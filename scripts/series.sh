@@ -14,8 +14,8 @@ steps() {
     step quantizer_mpeg "avcodec/bsf/quantizer_metadata: MPEG-1, 2 and 4, and MJPEG" '*quantizer*'
     step ssim_cuda "avfilter: add the ssim_cuda filter" libavfilter/{metric,pair_sync,luma}'.*' \
         libavfilter/cuda/{kernel,shared,queue,pair}'.*' tests/fate/cuda.mak \
-        tests/ref/fate/{'metric-[!s]',ssim-}'*' libavfilter/tests/{filter_graph,filter_matrix}'.*' '*ssim_cuda*' \
-        tests/filters/{cuda,logs,memory}.sh
+        tests/ref/fate/{'metric-[!s]',ssim-}'*' '*ssim_cuda*' \
+        libavfilter/tests/{filter_graph,filter_matrix}'.*' tests/filters/{cuda,logs,memory}.sh
     step bliinds "avfilter: add the bliinds filter" '*bliinds*' '*/models/*' 'tests/oracle/*'
     step bliinds_cuda "avfilter: add the bliinds_cuda filter" '*bliinds?cuda*'
     step blocksmooth "avfilter: add the blocksmooth filter" '*blocksmooth*'
