@@ -203,27 +203,22 @@ static uint64_t source_row(const void *src, int square_shift, int shift, int w)
     return sum;
 }
 
+#define FUNCTIONS(columns, suffix) (VMAFADMDSP){                                            \
+    .split_columns = columns,                                                               \
+    .split_row     = split_row ## suffix,                                                   \
+    .align_row     = align_row ## suffix,                                                   \
+    .part_row      = part_row ## suffix,                                                    \
+    .source_row    = source_row ## suffix,                                                  \
+    .threshold_row = threshold_row,                                                         \
+    .cube_row      = cube_row,                                                              \
+}
+
 av_cold void ff_vmaf_adm_dsp_init(VMAFADMDSP dsp[VMAF_ADM_SCALES], int depth)
 {
-    dsp[0] = (VMAFADMDSP){
-        .split_columns = depth == 8 ? split_columns8 : split_columns16,
-        .split_row     = split_row0,
-        .align_row     = align_row0,
-        .part_row      = part_row0,
-        .source_row    = source_row0,
-        .threshold_row = threshold_row,
-        .cube_row      = cube_row,
-    };
-    for (int scale = 1; scale < VMAF_ADM_SCALES; scale++)
-        dsp[scale] = (VMAFADMDSP){
-            .split_columns = scale == 1 ? split_columns_next : split_columns_wide,
-            .split_row     = split_row,
-            .align_row     = align_row,
-            .part_row      = part_row,
-            .source_row    = source_row,
-            .threshold_row = threshold_row,
-            .cube_row      = cube_row,
-        };
+    dsp[0] = FUNCTIONS(depth == 8 ? split_columns8 : split_columns16, 0);
+    dsp[1] = FUNCTIONS(split_columns_next, );
+    for (int scale = 2; scale < VMAF_ADM_SCALES; scale++)
+        dsp[scale] = FUNCTIONS(split_columns_wide, );
 #if ARCH_X86 && HAVE_X86ASM
     ff_vmaf_adm_dsp_init_x86(dsp, depth);
 #endif
