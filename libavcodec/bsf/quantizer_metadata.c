@@ -63,8 +63,8 @@
 
 #define KEY "lavc.quantizer."
 
-/// Bytes in which nearly all slice headers of H.264 and HEVC end.
-#define SLICE_HEAD 4096
+/// Bytes in which parameter sets and slice headers of H.264 and HEVC end.
+#define NAL_HEAD 4096
 
 /// Frames after which those of a group count half: some groups have no end.
 #define MAX_GROUP 1000
@@ -96,15 +96,16 @@ typedef struct QuantizerMetadataContext {
     const struct Codec *codec;  ///< NULL if the stream's codec is not supported
     CodedBitstreamContext *cbc;
     CodedBitstreamFragment fragment;
+    const void *header;         ///< the last one of a picture, of those that CBS has read at once
     Group group;
 
     // H.264, HEVC
-    AVPacket *nal;              ///< what CBS gets of a NAL unit
-    size_t nal_size;            ///< of all of it
-    int bottom;                 ///< bottom_field_flag of the first slice
+    size_t nal_size;            ///< of the NAL unit that is read
+    int bottom;                 ///< bottom_field_flag of the last slice
 
-    // AV1, VP9: the frames that may be shown later
-    CodedFrame slot[AV1_NUM_REF_FRAMES];
+    // AV1, VP9
+    CodedFrame coded;           ///< that is read
+    CodedFrame slot[AV1_NUM_REF_FRAMES];    ///< those that may be shown later
 
     // MPEG-1, MPEG-2, MPEG-4
     double matrix[2];           ///< mean log2 of a weight, intra and not
@@ -115,7 +116,6 @@ typedef struct QuantizerMetadataContext {
         int width, height;      ///< 0 if its pictures cannot be read
         int time_increment_bits;
         int interlaced;
-        int mpeg_quant;
     } vol;
 
     // MJPEG
@@ -125,8 +125,8 @@ typedef struct QuantizerMetadataContext {
 typedef struct Codec {
     enum AVCodecID id;
     enum AVCodecID cbs_id;
-    /// Read the units of a packet, or of extradata; where there are NAL units, one of a packet.
-    void (*read)(QuantizerMetadataContext *s, CodedFrame *frame);
+    /// Read a unit of a packet, or of extradata.
+    void (*read)(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit, CodedFrame *frame);
     const CodedBitstreamUnitType *unit;     ///< those that CBS reads, NULL for all
     int nb_units;
     int has_slots;                          ///< of frames that may be shown later
@@ -141,6 +141,17 @@ static void add_slice(CodedFrame *frame, enum AVPictureType type, double step, s
     // I, P, B: the one that depends on more
     frame->type    = FFMAX(frame->type, type);
     frame->hidden  = 0;
+}
+
+/// Read what CBS has split, if it could. @return ret, which CBS has returned
+static int read_units(QuantizerMetadataContext *s, CodedFrame *frame, int ret)
+{
+    s->header = NULL;
+    // CBS splits a NAL unit at a start code, which some encoders leave at its end: the first is it.
+    for (int i = 0; ret >= 0 && i < s->fragment.nb_units && !(i && s->codec->has_nals); i++)
+        s->codec->read(s, &s->fragment.units[i], frame);
+    ff_cbs_fragment_reset(&s->fragment);
+    return ret;
 }
 
 // ---- H.264, HEVC ----
@@ -158,98 +169,60 @@ static double step_of_qp(int qp)
     return (qp - 4) / 6.;
 }
 
-/**
- * Find the next NAL unit of a packet.
- *
- * @param pos where to begin; set to where to go on
- */
-static const uint8_t *next_nal(QuantizerMetadataContext *s, const uint8_t **pos,
-                               const uint8_t *end, int nal_length_size, size_t *size)
+/// Find a start code, 0, 0, 1: of these, 1 is the rarest byte of a stream.
+static const uint8_t *find_start_code(const uint8_t *p, const uint8_t *end)
 {
-    const uint8_t *nal = NULL, *p = *pos;
-
-    if (nal_length_size) {
-        int begin = 0;
-        const int length = get_nalsize(nal_length_size, p, end - p, &begin, s->cbc->log_ctx);
-
-        if (length < 0)
-            return NULL;
-        *size = length;
-        *pos  = p + begin + length;
-        return p + begin;
-    }
-    // A start code is 0, 0, 1: of these, 1 is the rarest byte of a stream.
-    for (p += 2; p < end; p++) {
-        p = memchr(p, 1, end - p);
-        if (!p)
-            break;
-        if (p[-1] || p[-2])
-            continue;
-        if (nal) {
-            end = p - 2;
-            break;
-        }
-        nal = p + 1;
-        p   += 2;
-    }
-    *pos = end;
-    *size = nal ? end - nal : 0;
-    return nal;
+    for (p += 2; p < end && (p = memchr(p, 1, end - p)); p++)
+        if (!p[-1] && !p[-2])
+            return p - 2;
+    return end;
 }
 
-/// Read the beginning of a NAL unit by CBS.
-static int read_nal(QuantizerMetadataContext *s, const uint8_t *data, size_t size, int length_size)
-{
-    const int prefix    = length_size ? length_size : 3;
-    const uint32_t code = length_size ? size : 1;       // of its length, or its start
-    int ret;
-
-    ff_cbs_fragment_reset(&s->fragment);
-    s->nal->size = 0;
-    ret = av_grow_packet(s->nal, prefix + size);
-    if (ret < 0)
-        return ret;
-    for (int i = 0; i < prefix; i++)
-        s->nal->data[i] = code >> 8 * (prefix - 1 - i);
-    memcpy(s->nal->data + prefix, data, size);
-    ret = ff_cbs_read_packet(s->cbc, &s->fragment, s->nal);
-    // CBS splits the data at a start code, too, where none may be.
-    return ret < 0 || s->fragment.nb_units == 1 ? ret : AVERROR_INVALIDDATA;
-}
-
-/// CBS goes through all bytes that it gets: these are the NAL units, one by one, or their heads.
+/// CBS goes through all bytes that it gets: these are the heads of NAL units, one by one.
 static void read_nals(QuantizerMetadataContext *s, const AVPacket *pkt, CodedFrame *frame)
 {
     const CodedBitstreamH2645Context *common = s->cbc->priv_data;
-    const int length_size = common->mp4 ? common->nal_length_size : 0;
+    const int prefix = common->mp4 ? common->nal_length_size : 3;
     const uint8_t *nal, *pos = pkt->data, *end = pos + pkt->size;
+    uint8_t head[4 + NAL_HEAD];
+    int size;
 
-    while ((nal = next_nal(s, &pos, end, length_size, &s->nal_size))) {
-        size_t head;
+    for (; pos < end; pos = nal + size) {
+        int begin = 0;
+        uint32_t head_size;
 
+        if (common->mp4) {
+            size = get_nalsize(prefix, pos, end - pos, &begin, s->cbc->log_ctx);
+            if (size < 0)
+                break;
+            nal  = pos + begin;
+        } else {
+            nal  = FFMIN(find_start_code(pos, end) + prefix, end);
+            size = find_start_code(nal, end) - nal;
+        }
         // Another layer may use the same numbers for its parameter sets; behind these come SEI.
-        if (s->codec->id == AV_CODEC_ID_HEVC && s->nal_size > 1 &&
+        if (s->codec->id == AV_CODEC_ID_HEVC && size > 1 &&
             (nal[0] & 1 || nal[1] >> 3 || nal[0] >> 1 > HEVC_NAL_PPS))
             continue;
         // Zeros at its end belong to the next start code.
+        s->nal_size = size;
         while (s->nal_size && !nal[s->nal_size - 1])
             s->nal_size--;
-        head = FFMIN(s->nal_size, SLICE_HEAD);
-        if (head && (read_nal(s, nal, head, length_size) >= 0 ||
-                     head < s->nal_size && read_nal(s, nal, s->nal_size, length_size) >= 0))
-            s->codec->read(s, frame);
+        head_size = FFMIN(s->nal_size, NAL_HEAD);
+        AV_WB32(head, (common->mp4 ? head_size : 1) << 8 * (4 - prefix));
+        memcpy(head + prefix, nal, head_size);
+        read_units(s, frame, ff_cbs_read(s->cbc, &s->fragment, NULL, head, prefix + head_size));
     }
-    ff_cbs_fragment_reset(&s->fragment);
 }
 
-static void read_h264(QuantizerMetadataContext *s, CodedFrame *frame)
+static void read_h264(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
+                      CodedFrame *frame)
 {
     static const enum AVPictureType types[] = {
         AV_PICTURE_TYPE_P, AV_PICTURE_TYPE_B, AV_PICTURE_TYPE_I,
         AV_PICTURE_TYPE_P, AV_PICTURE_TYPE_I,   // SP and SI
     };
     const CodedBitstreamH264Context *h264 = s->cbc->priv_data;
-    const CodedBitstreamUnit *unit = s->fragment.units;
     const H264RawSliceHeader *slice;
     const H264RawPPS *pps;
     const H264RawSPS *sps;
@@ -261,10 +234,9 @@ static void read_h264(QuantizerMetadataContext *s, CodedFrame *frame)
     sps   = h264->sps[pps->seq_parameter_set_id];
     if (slice->redundant_pic_cnt)
         return;
-    if (!frame->bytes)
-        s->bottom = slice->bottom_field_flag;
-    else if (slice->bottom_field_flag != s->bottom && !frame->first_field)
+    if (frame->bytes && !frame->first_field && slice->bottom_field_flag != s->bottom)
         frame->first_field = frame->type;
+    s->bottom = slice->bottom_field_flag;
     add_slice(frame, types[slice->slice_type % 5],
               step_of_qp(26 + pps->pic_init_qp_minus26 + slice->slice_qp_delta), s->nal_size);
     frame->width  = (sps->pic_width_in_mbs_minus1 + 1) * 16 - luma_width[sps->chroma_format_idc] *
@@ -276,13 +248,10 @@ static void read_h264(QuantizerMetadataContext *s, CodedFrame *frame)
     frame->depth  = sps->bit_depth_luma_minus8 + 8;
 }
 
-static void read_hevc(QuantizerMetadataContext *s, CodedFrame *frame)
+static void read_hevc(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
+                      CodedFrame *frame)
 {
-    static const enum AVPictureType types[] = {
-        AV_PICTURE_TYPE_B, AV_PICTURE_TYPE_P, AV_PICTURE_TYPE_I,
-    };
     const CodedBitstreamH265Context *h265 = s->cbc->priv_data;
-    const CodedBitstreamUnit *unit = s->fragment.units;
     const H265RawSliceHeader *slice;
     const H265RawPPS *pps;
     const H265RawSPS *sps;
@@ -298,7 +267,8 @@ static void read_hevc(QuantizerMetadataContext *s, CodedFrame *frame)
             add_slice(frame, frame->type, frame->step / frame->bytes, s->nal_size);
         return;
     }
-    add_slice(frame, types[slice->slice_type],
+    // B, P, I
+    add_slice(frame, AV_PICTURE_TYPE_B - slice->slice_type,
               step_of_qp(26 + pps->init_qp_minus26 + slice->slice_qp_delta), s->nal_size);
     frame->width  = sps->pic_width_in_luma_samples - luma_width[sps->chroma_format_idc] *
                     (sps->conf_win_left_offset + sps->conf_win_right_offset);
@@ -336,67 +306,64 @@ static void put_frame(QuantizerMetadataContext *s, const CodedFrame *coded, int 
     }
 }
 
-static void read_av1(QuantizerMetadataContext *s, CodedFrame *frame)
+static void read_av1(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
+                     CodedFrame *frame)
 {
     const CodedBitstreamAV1Context *av1 = s->cbc->priv_data;
-    const AV1RawFrameHeader *header = NULL;
-    CodedFrame coded = { 0 };
+    const int has_header = unit->type == AV1_OBU_FRAME_HEADER || unit->type == AV1_OBU_FRAME;
+    const int has_tiles  = unit->type == AV1_OBU_TILE_GROUP   || unit->type == AV1_OBU_FRAME;
+    const AV1RawOBU *obu = unit->content;
+    const AV1RawFrameHeader *header;
 
-    for (int i = 0; i < s->fragment.nb_units; i++) {
-        const CodedBitstreamUnit *unit = &s->fragment.units[i];
-        const AV1RawOBU *obu = unit->content;
-        const int has_tiles  = unit->type == AV1_OBU_TILE_GROUP || unit->type == AV1_OBU_FRAME;
-
-        if (obu && (unit->type == AV1_OBU_FRAME_HEADER || unit->type == AV1_OBU_FRAME)) {
-            header = unit->type == AV1_OBU_FRAME ? &obu->obu.frame.header : &obu->obu.frame_header;
-            coded  = header->show_existing_frame ? s->slot[header->frame_to_show_map_idx] :
-                                                   (CodedFrame) {
-                .width      = header->frame_width_minus_1  + 1,
-                .height     = header->frame_height_minus_1 + 1,
-                .depth      = av1->bit_depth,
-                .film_grain = header->film_grain.apply_grain,
-            };
-        }
-        if (!obu || !header)
-            continue;
-        if (has_tiles && !header->show_existing_frame)
-            add_slice(&coded, header->frame_type == AV1_FRAME_KEY ||
-                              header->frame_type == AV1_FRAME_INTRA_ONLY ? AV_PICTURE_TYPE_I
-                                                                         : AV_PICTURE_TYPE_P,
-                      step_of_index(header->base_q_idx, coded.depth), unit->data_size);
-        put_frame(s, &coded, header->refresh_frame_flags,
-                  header->show_frame || header->show_existing_frame, frame);
-    }
+    if (obu && has_header)
+        s->header = has_tiles ? &obu->obu.frame.header : &obu->obu.frame_header;
+    header = s->header;
+    if (!obu || !header)
+        return;
+    if (has_header)
+        s->coded = header->show_existing_frame ? s->slot[header->frame_to_show_map_idx] :
+                                                 (CodedFrame) {
+            .width      = header->frame_width_minus_1  + 1,
+            .height     = header->frame_height_minus_1 + 1,
+            .depth      = av1->bit_depth,
+            .film_grain = header->film_grain.apply_grain,
+        };
+    if (has_tiles && !header->show_existing_frame)
+        // inter and switch frames are odd
+        add_slice(&s->coded, header->frame_type & 1 ? AV_PICTURE_TYPE_P : AV_PICTURE_TYPE_I,
+                  step_of_index(header->base_q_idx, s->coded.depth), unit->data_size);
+    put_frame(s, &s->coded, header->refresh_frame_flags,
+              header->show_frame || header->show_existing_frame, frame);
 }
 
-static void read_vp9(QuantizerMetadataContext *s, CodedFrame *frame)
+static void read_vp9(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
+                     CodedFrame *frame)
 {
-    for (int i = 0; i < s->fragment.nb_units; i++) {
-        const CodedBitstreamUnit *unit = &s->fragment.units[i];
-        const VP9RawFrameHeader *header = &((VP9RawFrame *)unit->content)->header;
-        const int intra = header->frame_type == VP9_KEY_FRAME || header->intra_only;
-        CodedFrame coded = { 0 };
+    const VP9RawFrameHeader *header = &((VP9RawFrame *)unit->content)->header;
+    const int intra = header->frame_type == VP9_KEY_FRAME || header->intra_only;
+    CodedFrame coded = {
+        .width  = header->frame_width_minus_1  + 1,
+        .height = header->frame_height_minus_1 + 1,
+        .depth  = header->profile_high_bit ? 10 + 2 * header->ten_or_twelve_bit : 8,
+    };
 
-        if (header->show_existing_frame) {
-            put_frame(s, &s->slot[header->frame_to_show_map_idx], 0, 1, frame);
-            continue;
-        }
-        coded.width  = header->frame_width_minus_1  + 1;
-        coded.height = header->frame_height_minus_1 + 1;
-        coded.depth  = intra ? header->profile_high_bit ? 10 + 2 * header->ten_or_twelve_bit : 8
-                             : s->slot[header->ref_frame_idx[0]].depth;
-        for (int j = 0; !intra && j < VP9_REFS_PER_FRAME; j++) {
-            if (header->found_ref[j]) {
-                coded.width  = s->slot[header->ref_frame_idx[j]].width;
-                coded.height = s->slot[header->ref_frame_idx[j]].height;
-                break;
-            }
-        }
-        if (coded.depth)
-            add_slice(&coded, intra ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_P,
-                      step_of_index(header->base_q_idx, coded.depth), unit->data_size);
-        put_frame(s, &coded, header->refresh_frame_flags, header->show_frame, frame);
+    if (header->show_existing_frame) {
+        put_frame(s, &s->slot[header->frame_to_show_map_idx], 0, 1, frame);
+        return;
     }
+    if (!intra)
+        coded.depth = s->slot[header->ref_frame_idx[0]].depth;
+    for (int i = VP9_REFS_PER_FRAME - 1; !intra && i >= 0; i--) {
+        // the first one that is found gives the size
+        if (header->found_ref[i]) {
+            coded.width  = s->slot[header->ref_frame_idx[i]].width;
+            coded.height = s->slot[header->ref_frame_idx[i]].height;
+        }
+    }
+    if (coded.depth)
+        add_slice(&coded, intra ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_P,
+                  step_of_index(header->base_q_idx, coded.depth), unit->data_size);
+    put_frame(s, &coded, header->refresh_frame_flags, header->show_frame, frame);
 }
 
 // ---- MPEG-1, MPEG-2, MPEG-4, MJPEG ----
@@ -405,94 +372,88 @@ static const CodedBitstreamUnitType mpeg12_units[] = {
     MPEG2_START_PICTURE, MPEG2_START_SEQUENCE_HEADER, MPEG2_START_EXTENSION,
 };
 
-/// The mean over the AC coefficients.
-static double mean_log2(const uint8_t weight[64])
+/// The mean over the AC coefficients, if there is a new matrix, else what it was.
+static double mean_log2(int loaded, const uint8_t weight[64], double mean)
 {
     double sum = 0;
 
-    for (int i = 1; i < 64; i++)
+    for (int i = 1; loaded && i < 64; i++)
         sum += log2(weight[i]);
-    return sum / 63;
+    return loaded ? sum / 63 : mean;
+}
+
+/// Decoders multiply by scale * weight / 16.
+static void add_scaled(const QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
+                       CodedFrame *frame, int type, int scale, int width, int height)
+{
+    if (scale)
+        add_slice(frame, type, log2(scale) + s->matrix[type != AV_PICTURE_TYPE_I] - 4,
+                  unit->data_size);
+    frame->width  = width;
+    frame->height = height;
+    frame->depth  = 8;
 }
 
 static void read_mpeg12_header(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit)
 {
-    if (unit->type == MPEG2_START_SEQUENCE_HEADER) {
-        const MPEG2RawSequenceHeader *header = unit->content;
+    const MPEG2RawSequenceHeader *sequence  = unit->content;
+    const MPEG2RawExtensionData *extension  = unit->content;
+    const MPEG2RawQuantMatrixExtension *new = &extension->data.quant_matrix;
 
+    if (unit->type == MPEG2_START_SEQUENCE_HEADER) {
         // without them, mean_log2() of the default matrix (ISO/IEC 13818-2, 6.3.11), and one
         // that is 16 everywhere
-        s->matrix[0] = header->load_intra_quantiser_matrix ?
-                       mean_log2(header->intra_quantiser_matrix) : 4.9725;
-        s->matrix[1] = header->load_non_intra_quantiser_matrix ?
-                       mean_log2(header->non_intra_quantiser_matrix) : 4;
-    } else if (unit->type == MPEG2_START_EXTENSION) {
-        const MPEG2RawExtensionData *extension = unit->content;
-        const MPEG2RawQuantMatrixExtension *matrix = &extension->data.quant_matrix;
-
-        switch (extension->extension_start_code_identifier) {
-        case MPEG2_EXTENSION_PICTURE_CODING:
-            s->non_linear = extension->data.picture_coding.q_scale_type;
-            break;
-        case MPEG2_EXTENSION_QUANT_MATRIX:
-            if (matrix->load_intra_quantiser_matrix)
-                s->matrix[0] = mean_log2(matrix->intra_quantiser_matrix);
-            if (matrix->load_non_intra_quantiser_matrix)
-                s->matrix[1] = mean_log2(matrix->non_intra_quantiser_matrix);
-            break;
-        }
+        s->matrix[0] = mean_log2(sequence->load_intra_quantiser_matrix,
+                                 sequence->intra_quantiser_matrix, 4.9725);
+        s->matrix[1] = mean_log2(sequence->load_non_intra_quantiser_matrix,
+                                 sequence->non_intra_quantiser_matrix, 4);
+    } else if (extension->extension_start_code_identifier == MPEG2_EXTENSION_PICTURE_CODING) {
+        s->non_linear = extension->data.picture_coding.q_scale_type;
+    } else if (extension->extension_start_code_identifier == MPEG2_EXTENSION_QUANT_MATRIX) {
+        s->matrix[0] = mean_log2(new->load_intra_quantiser_matrix,
+                                 new->intra_quantiser_matrix, s->matrix[0]);
+        s->matrix[1] = mean_log2(new->load_non_intra_quantiser_matrix,
+                                 new->non_intra_quantiser_matrix, s->matrix[1]);
     }
 }
 
-static void read_mpeg12(QuantizerMetadataContext *s, CodedFrame *frame)
+static void read_mpeg12(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
+                        CodedFrame *frame)
 {
     const CodedBitstreamMPEG2Context *mpeg2 = s->cbc->priv_data;
-    enum AVPictureType type = AV_PICTURE_TYPE_NONE;
+    const MPEG2RawPictureHeader *picture = s->header;
 
-    for (int i = 0; i < s->fragment.nb_units; i++) {
-        const CodedBitstreamUnit *unit = &s->fragment.units[i];
+    if (unit->type == MPEG2_START_PICTURE) {
+        s->header          = unit->content;
+        s->non_linear      = 0;
+        frame->first_field = frame->type;
+    } else if (MPEG2_START_IS_SLICE(unit->type)) {
+        const int type = picture ? picture->picture_coding_type : AV_PICTURE_TYPE_NONE;
+        int code, scale;
 
-        if (unit->type == MPEG2_START_PICTURE) {
-            type = ((MPEG2RawPictureHeader *)unit->content)->picture_coding_type;
-            // There are D pictures in MPEG-1, and no slices without a sequence header.
-            if (type > AV_PICTURE_TYPE_B || !mpeg2->vertical_size)
-                type = AV_PICTURE_TYPE_NONE;
-            s->non_linear      = 0;
-            frame->first_field = frame->type;
-        } else if (type && MPEG2_START_IS_SLICE(unit->type) && unit->data_size >= 3) {
-            // Its first five bits; in tall pictures three bits of the position come before them.
-            const int shift = mpeg2->vertical_size > 2800 ? 0 : 3;
-            const int code  = AV_RB16(unit->data + 1) >> 8 + shift & 31;
-            const int scale = s->non_linear ? ff_mpeg2_non_linear_qscale[code] : 2 * code;
-
-            // The decoder multiplies by scale * weight / 16.
-            if (scale)
-                add_slice(frame, type, log2(scale) + s->matrix[type != AV_PICTURE_TYPE_I] - 4,
-                          unit->data_size);
-        } else if (unit->content) {
-            read_mpeg12_header(s, unit);
-        }
+        // There are D pictures in MPEG-1, and no slices without a sequence header.
+        if (!type || type > AV_PICTURE_TYPE_B || !mpeg2->vertical_size || unit->data_size < 3)
+            return;
+        // Its first five bits; in tall pictures three bits of the position come before them.
+        code  = AV_RB16(unit->data + 1) >> 8 + (mpeg2->vertical_size > 2800 ? 0 : 3) & 31;
+        scale = s->non_linear ? ff_mpeg2_non_linear_qscale[code] : 2 * code;
+        add_scaled(s, unit, frame, type, scale, mpeg2->horizontal_size, mpeg2->vertical_size);
+    } else if (unit->content) {
+        read_mpeg12_header(s, unit);
     }
-    frame->width  = mpeg2->horizontal_size;
-    frame->height = mpeg2->vertical_size;
-    frame->depth  = 8;
 }
 
 /// Read a matrix of an MPEG-4 stream: from the first zero on the last weight is repeated.
 static double read_mpeg4_matrix(GetBitContext *gb, double default_mean)
 {
+    const int loaded = get_bits1(gb);
     uint8_t weight[64];
-    int last = 0;
 
-    if (!get_bits1(gb))
-        return default_mean;
-    for (int i = 0; i < 64; i++) {
-        weight[i] = !i || last ? get_bits(gb, 8) : 0;
-        last      = weight[i];
-        if (!weight[i])
-            weight[i] = i ? weight[i - 1] : 1;
+    for (int i = 0, last = loaded; i < 64; i++) {
+        last      = last ? get_bits(gb, 8) : 0;
+        weight[i] = last ? last : i ? weight[i - 1] : 1;
     }
-    return mean_log2(weight);
+    return mean_log2(loaded, weight, default_mean);
 }
 
 /// By hand, as all of MPEG-4: FFmpeg's parser stops before vop_quant.
@@ -533,8 +494,8 @@ static void read_mpeg4_vol(QuantizerMetadataContext *s, GetBitContext *gb)
     // sprites, or other than 8 bits
     if (get_bits(gb, version == 1 ? 1 : 2) || get_bits1(gb))
         return;
-    s->vol.mpeg_quant = get_bits1(gb);
-    if (s->vol.mpeg_quant) {
+    s->matrix[0] = s->matrix[1] = 4;    // the other method has no weights: 16 everywhere
+    if (get_bits1(gb)) {
         // mean_log2() of the default matrices (ISO/IEC 14496-2, 6.3.3)
         s->matrix[0] = read_mpeg4_matrix(gb, 4.7305);
         s->matrix[1] = read_mpeg4_matrix(gb, 4.5391);
@@ -548,87 +509,65 @@ static void read_mpeg4_vol(QuantizerMetadataContext *s, GetBitContext *gb)
     s->vol.height = height;
 }
 
-static void read_mpeg4_vop(const QuantizerMetadataContext *s, GetBitContext *gb, size_t size,
-                           CodedFrame *frame)
-{
-    static const enum AVPictureType types[] = {
-        AV_PICTURE_TYPE_I, AV_PICTURE_TYPE_P, AV_PICTURE_TYPE_B,
-    };
-    const int type = get_bits(gb, 2);
-    int scale;
-
-    if (type == 3)                      // a sprite
-        return;
-    while (get_bits_left(gb) > 0 && get_bits1(gb)) // whole seconds
-        ;
-    skip_bits(gb, 1 + s->vol.time_increment_bits + 1);
-    if (!get_bits1(gb))                 // not coded
-        return;
-    // rounding; threshold for intra DC; field order, scan
-    skip_bits(gb, (type == 1) + 3 + 2 * s->vol.interlaced);
-    scale = 2 * get_bits(gb, 5);
-    if (!scale || get_bits_left(gb) < 0)
-        return;
-    add_slice(frame, types[type],
-              log2(scale) + (s->vol.mpeg_quant ? s->matrix[type != 0] - 4 : 0), size);
-    frame->width  = s->vol.width;
-    frame->height = s->vol.height;
-    frame->depth  = 8;
-}
-
-static void read_mpeg4(QuantizerMetadataContext *s, CodedFrame *frame)
+static void read_mpeg4(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
+                       CodedFrame *frame)
 {
     GetBitContext gb;
+    int type, scale;
 
-    for (int i = 0; i < s->fragment.nb_units; i++) {
-        const CodedBitstreamUnit *unit = &s->fragment.units[i];
-
-        if (init_get_bits8(&gb, unit->data + 1, FFMIN(unit->data_size - 1, 256)) < 0)
-            continue;
-        if (unit->type >= 0x20 && unit->type <= 0x2F)
-            read_mpeg4_vol(s, &gb);
-        else if (unit->type == (VOP_STARTCODE & 0xFF) && s->vol.width && !frame->bytes)
-            read_mpeg4_vop(s, &gb, unit->data_size, frame);
-    }
+    if (init_get_bits8(&gb, unit->data + 1, FFMIN(unit->data_size - 1, 256)) < 0)
+        return;
+    if (unit->type >= 0x20 && unit->type <= 0x2F)
+        read_mpeg4_vol(s, &gb);
+    if (unit->type != (VOP_STARTCODE & 0xFF) || !s->vol.width || frame->bytes)
+        return;
+    type = AV_PICTURE_TYPE_I + get_bits(&gb, 2);
+    if (type > AV_PICTURE_TYPE_B)       // a sprite
+        return;
+    while (get_bits_left(&gb) > 0 && get_bits1(&gb)) // whole seconds
+        ;
+    skip_bits(&gb, 1 + s->vol.time_increment_bits + 1);
+    if (!get_bits1(&gb))                // not coded
+        return;
+    // rounding; threshold for intra DC; field order, scan
+    skip_bits(&gb, (type == AV_PICTURE_TYPE_P) + 3 + 2 * s->vol.interlaced);
+    scale = 2 * get_bits(&gb, 5);
+    if (get_bits_left(&gb) >= 0)
+        add_scaled(s, unit, frame, type, scale, s->vol.width, s->vol.height);
 }
 
 static const CodedBitstreamUnitType mjpeg_units[] = {
     JPEG_MARKER_SOF0, JPEG_MARKER_SOF1, JPEG_MARKER_SOF2, JPEG_MARKER_DQT,
 };
 
-static void read_mjpeg(QuantizerMetadataContext *s, CodedFrame *frame)
+static void read_mjpeg(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
+                       CodedFrame *frame)
 {
-    const uint8_t *pos = s->fragment.data, *end = pos + s->fragment.data_size;
-    const JPEGRawFrameHeader *header = NULL;
+    const JPEGRawQuantisationTableSpecification *dqt = unit->content;
+    const JPEGRawFrameHeader *header = s->header;
 
-    for (int i = 0; i < s->fragment.nb_units; i++) {
-        const CodedBitstreamUnit *unit = &s->fragment.units[i];
+    if (frame->bytes)
+        return;
+    if (unit->type == JPEG_MARKER_DQT) {
+        for (int j = 0; j < dqt->Lq / 65; j++) {
+            double sum = 0;
 
-        if (unit->type == JPEG_MARKER_DQT) {
-            const JPEGRawQuantisationTableSpecification *dqt = unit->content;
-
-            for (int j = 0; j < dqt->Lq / 65; j++) {
-                double sum = 0;
-
-                for (int k = 1; k < 64; k++)
-                    sum += log2(dqt->table[j].Q[k]);
-                s->table[dqt->table[j].Tq] = exp2(sum / 63);
-            }
-        } else if (unit->type >= JPEG_MARKER_SOF0 && unit->type <= JPEG_MARKER_SOF2) {
-            header = unit->content;
-        } else if (unit->type == JPEG_MARKER_SOS) {
-            // CBS has copied it: it begins with the marker, and the scan behind its header
-            pos += 2 + AV_RB16(unit->data);
-            if (header && header->P == 8 && s->table[header->Tq[0]] && pos < end)
-                add_slice(frame, AV_PICTURE_TYPE_I, log2(s->table[header->Tq[0]]), end - pos);
-            break;
+            for (int k = 1; k < 64; k++)
+                sum += log2(dqt->table[j].Q[k]);
+            s->table[dqt->table[j].Tq] = exp2(sum / 63);
         }
-        pos = unit->data + unit->data_size;
-    }
-    if (header) {
+    } else if (unit->type >= JPEG_MARKER_SOF0 && unit->type <= JPEG_MARKER_SOF2) {
+        s->header     = header = unit->content;
         frame->width  = header->X;
         frame->height = header->Y;
         frame->depth  = header->P;
+    } else if (unit->type == JPEG_MARKER_SOS && header) {
+        // CBS has copied it: it begins with the marker, and the scan behind its header
+        const uint8_t *scan = unit[-1].data + unit[-1].data_size + 2 + AV_RB16(unit->data);
+        const uint8_t *end  = s->fragment.data + s->fragment.data_size;
+
+        if (header->P == 8 && s->table[header->Tq[0]] && scan < end)
+            add_slice(frame, AV_PICTURE_TYPE_I, log2(s->table[header->Tq[0]]), end - scan);
     }
 }
 
@@ -648,16 +587,15 @@ static const Codec codecs[] = {
     { AV_CODEC_ID_MJPEG, AV_CODEC_ID_MJPEG, read_mjpeg, UNITS(mjpeg_units) },
 };
 
-/**
- * Add a frame to the group so far, or begin one if its first field, or all of it, is I.
- *
- * A hidden frame of AV1 or VP9 stays out of those after it until it is shown, if ever: so
- * the sums are those of the frames that a decoder gives out.
- */
-static Group add_to_group(QuantizerMetadataContext *s, const CodedFrame *frame)
+/// Add a frame to a group, or begin one if its first field, or all of it, is I.
+static Group add_to_group(Group group, const CodedFrame *frame)
 {
-    Group group = s->group;
-
+    if (group.frames == MAX_GROUP) {
+        group.frames      /= 2;
+        group.other_bytes /= 2;
+        group.bytes       /= 2;
+        group.step        /= 2;
+    }
     if ((frame->first_field ? frame->first_field : frame->type) == AV_PICTURE_TYPE_I)
         group = (Group){ .has_intra = 1, .intra_bytes = frame->bytes };
     else
@@ -667,15 +605,6 @@ static Group add_to_group(QuantizerMetadataContext *s, const CodedFrame *frame)
     group.frames++;
     group.bytes += frame->bytes;
     group.step  += frame->step;
-    if (frame->hidden)
-        return group;
-    s->group = group;
-    if (group.frames == MAX_GROUP) {
-        s->group.frames      /= 2;
-        s->group.other_bytes /= 2;
-        s->group.bytes       /= 2;
-        s->group.step        /= 2;
-    }
     return group;
 }
 
@@ -685,11 +614,8 @@ static void read_extradata(AVBSFContext *bsf, const AVPacket *pkt)
     QuantizerMetadataContext *s = bsf->priv_data;
     CodedFrame none = { 0 };
 
-    if ((pkt ? ff_cbs_read_packet_side_data(s->cbc, &s->fragment, pkt) :
-               ff_cbs_read_extradata(s->cbc, &s->fragment, bsf->par_in)) >= 0 &&
-        !s->codec->has_nals)
-        s->codec->read(s, &none);
-    ff_cbs_fragment_reset(&s->fragment);
+    read_units(s, &none, pkt ? ff_cbs_read_packet_side_data(s->cbc, &s->fragment, pkt) :
+                               ff_cbs_read_extradata(s->cbc, &s->fragment, bsf->par_in));
 }
 
 /// Forget the frames that came before. Parameter sets stay, as in decoders.
@@ -745,11 +671,8 @@ static int attach(AVPacket *pkt, const CodedFrame *frame, const Group *group, co
 
     if (av_bprint_is_complete(&bp))
         strings = av_packet_new_side_data(pkt, AV_PKT_DATA_STRINGS_METADATA, bp.len);
-    for (size_t i = 0; strings && i < bp.len; i++) {
-        const int ends = i >= old_size && (bp.str[i] == '=' || bp.str[i] == '\n');
-
-        strings[i] = ends ? 0 : bp.str[i];
-    }
+    for (size_t i = 0; strings && i < bp.len; i++)
+        strings[i] = i >= old_size && (bp.str[i] == '=' || bp.str[i] == '\n') ? 0 : bp.str[i];
     av_bprint_finalize(&bp, NULL);
     return strings ? 0 : AVERROR(ENOMEM);
 }
@@ -767,38 +690,37 @@ static int quantizer_metadata_filter(AVBSFContext *bsf, AVPacket *pkt)
 
     if (av_packet_get_side_data(pkt, AV_PKT_DATA_NEW_EXTRADATA, NULL))
         read_extradata(bsf, pkt);
-    if (s->codec->has_nals) {
+    if (s->codec->has_nals)
         read_nals(s, pkt, &frame);
-    } else {
-        ret = ff_cbs_read_packet(s->cbc, &s->fragment, pkt);
-        if (ret >= 0)
-            s->codec->read(s, &frame);
-        ff_cbs_fragment_reset(&s->fragment);
-        if (ret < 0 && s->codec->has_slots)
-            quantizer_metadata_flush(bsf);
-    }
+    else if (read_units(s, &frame, ff_cbs_read_packet(s->cbc, &s->fragment, pkt)) < 0 &&
+             s->codec->has_slots)
+        quantizer_metadata_flush(bsf);
     if (!frame.bytes || frame.width <= 0 || frame.height <= 0)
         return 0;
 
-    group = add_to_group(s, &frame);
-    ret   = attach(pkt, &frame, &group, avcodec_get_name(s->codec->id));
+    group = add_to_group(s->group, &frame);
+    // What AV1 or VP9 hides stays out of what follows until it is shown, if ever: so the sums are
+    // those of the frames that a decoder gives out.
+    if (!frame.hidden)
+        s->group = group;
+    ret = attach(pkt, &frame, &group, avcodec_get_name(s->codec->id));
     if (ret < 0)
         av_packet_unref(pkt);
     return ret;
 }
 
-static av_cold int quantizer_metadata_init(AVBSFContext *bsf)
-{
-    /// What CBS has to say is for debugging: the decoder reports what is broken.
-    static const AVClass quiet_class = {
+/// What CBS has to say is for debugging: the decoder reports what is broken.
+static const struct { const AVClass *class; int log_level_offset; } quiet = {
+    &(const AVClass) {
         .class_name              = "quantizer_metadata",
         .item_name               = av_default_item_name,
         .version                 = LIBAVUTIL_VERSION_INT,
         .log_level_offset_offset = sizeof(AVClass *),
-    };
-    static const struct { const AVClass *class; int log_level_offset; } quiet = {
-        &quiet_class, AV_LOG_DEBUG - AV_LOG_ERROR
-    };
+    }, AV_LOG_DEBUG - AV_LOG_ERROR
+};
+
+static av_cold int quantizer_metadata_init(AVBSFContext *bsf)
+{
     QuantizerMetadataContext *s = bsf->priv_data;
     int ret;
 
@@ -810,9 +732,6 @@ static av_cold int quantizer_metadata_init(AVBSFContext *bsf)
                "through unchanged.\n", avcodec_get_name(bsf->par_in->codec_id));
         return 0;
     }
-    s->nal = av_packet_alloc();
-    if (!s->nal)
-        return AVERROR(ENOMEM);
     ret = ff_cbs_init(&s->cbc, s->codec->cbs_id, (void *)&quiet);
     if (ret < 0)
         return ret;
@@ -829,7 +748,6 @@ static av_cold void quantizer_metadata_close(AVBSFContext *bsf)
 
     ff_cbs_fragment_free(&s->fragment);
     ff_cbs_close(&s->cbc);
-    av_packet_free(&s->nal);
 }
 
 const FFBitStreamFilter ff_quantizer_metadata_bsf = {
