@@ -315,12 +315,13 @@ static void describe_adm(VMAFADMScale scale[VMAF_ADM_SCALES], enum VMAFCSF csf, 
             const double unit     = i ? 0x1p32 : is_diagonal ? 0x1p23 : 0x1p21;
 
             s->weight[band] = visibility(csf, band, i) * unit;
-            for (int part = 0; part < VMAF_ADM_PARTS; part++) {
-                s->square_shift[part][band] = vmaf_adm_square_shift(i, band);
-                s->cube_shift[part][band]   = ceil_log2(w) - (i ? 0 : is_diagonal ? 3 : 4);
+            for (int part = 0; part < VMAF_ADM_SUMS; part++) {
+                const int shift = part != VMAF_ADM_SOURCE ?
+                                  ceil_log2(w) - (i ? 0 : is_diagonal ? 3 : 4) :
+                                  i ? ceil_log2(s->right - s->left) : 0;
+
+                s->cube[part][band] = vmaf_adm_cube_of(i, part, band, shift);
             }
-            s->square_shift[VMAF_ADM_SOURCE][band] = i == 2 ? 30 : 31;
-            s->cube_shift[VMAF_ADM_SOURCE][band]   = i ? ceil_log2(s->right - s->left) : 0;
         }
         for (int part = 0; part < VMAF_ADM_PARTS; part++)
             s->row_shift[part] = ceil_log2(h);
@@ -340,7 +341,7 @@ static float adm_strength(const VMAFADMScale *s, const VMAFADMSums *sums, enum V
 
     for (int band = 0; band < VMAF_ADM_BANDS; band++) {
         const int64_t sum = sums->cube[scale][part][band];
-        const int shift   = s->row_shift[part] + s->cube_shift[part][band];
+        const int shift   = s->row_shift[part] + s->cube[part][band].shift;
         const double weight = visibility(csf, band, scale);
         float mean;
 

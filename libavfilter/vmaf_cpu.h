@@ -96,52 +96,37 @@ static inline void vmaf_free(VMAFMemory *m)
 /// @name Loops of ADM
 /// @{
 
-/// Rows of the weighed parts of coefficients.
+/// Rows of what coefficients are split to: the weighed parts, band by band; what both mask around a
+/// place, over the bands; and how much more at their own place.
 enum VMAFADMRow {
-    VMAF_ADM_NEAR_ROWS = VMAF_ADM_PARTS * VMAF_ADM_BANDS,
-    VMAF_ADM_HERE_ROWS = VMAF_ADM_NEAR_ROWS + VMAF_ADM_PARTS,
-    VMAF_ADM_ROWS      = VMAF_ADM_HERE_ROWS + VMAF_ADM_PARTS
+    VMAF_ADM_NEAR = VMAF_ADM_PARTS * VMAF_ADM_BANDS,
+    VMAF_ADM_HERE = VMAF_ADM_NEAR + VMAF_ADM_PARTS,
+    VMAF_ADM_ROWS = VMAF_ADM_HERE + VMAF_ADM_PARTS
 };
 
-#define VMAF_ADM_VALUE(part, band) ((part) * VMAF_ADM_BANDS + (band))
-/// What masks around a place, over the bands.
-#define VMAF_ADM_NEAR(part)        (VMAF_ADM_NEAR_ROWS + (part))
-/// What masks at its own place is so much more.
-#define VMAF_ADM_HERE(part)        (VMAF_ADM_HERE_ROWS + (part))
-
-static inline int32_t *vmaf_adm_row(int32_t *first, ptrdiff_t stride, int row)
-{
-    return (int32_t *)((uint8_t *)first + row * stride);
-}
-
 /**
- * Of a scale. Bands are int16_t in scale 0, int32_t in the others; their rows are those of the
- * reference, in the order of enum VMAFADMBand, then of the encode, stride bytes apart. All rows but
- * the lines of frames may be read and written VMAF_PAD bytes before and after.
+ * The first ones of two are for the first scale. Rows of the bands are those of the main picture,
+ * in the order of enum VMAFADMBand, then of the reference, stride elements apart. All rows but the
+ * lines of frames may be read and written VMAF_PAD bytes before and after.
  */
 typedef struct VMAFADMDSP {
-    /// Filter the columns of four lines of w >= 16 samples. What is low and high is int16_t in
-    /// scale 0, and int32_t in the others.
-    void (*split_columns)(void *low, void *high, const void *const line[4], int depth, int w);
+    /// Filter the columns of four lines of w >= 16 samples to what is low and high. In the first
+    /// scale both are int16_t, and the shift is the depth.
+    void (*split_columns[2])(void *low, void *high, const void *const line[4], int shift, int w);
     /// Filter a row of these: coefficient x from src[2 * x - 1] on.
-    void (*split_row)(void *low, void *high, const void *src, int shift, int w);
+    void (*split_row[2])(int32_t *low, int32_t *high, const void *src, int shift, int w);
     /// -1 where reference and encode point to the same side, else 0
-    void (*align_row)(int32_t *dst, const uint8_t *bands, ptrdiff_t stride, int w);
-    /// Split coefficients to their weighed parts: the rows of enum VMAFADMRow, stride bytes apart.
-    void (*part_row)(int32_t *dst, const uint8_t *bands, ptrdiff_t stride,
-                     const int32_t *is_aligned, const uint32_t weight[VMAF_ADM_BANDS], int w);
-    /// The sum of vmaf_adm_cube_source0(), or of vmaf_adm_cube_source().
-    uint64_t (*source_row)(const void *src, int square_shift, int shift, int w);
-    /// What masks: sums over 3x3 of VMAF_ADM_NEAR, and VMAF_ADM_HERE.
-    void (*threshold_row)(int32_t *dst, const int32_t *above, const int32_t *row,
-                          const int32_t *below, const int32_t *here, int w);
-    /// The sum of vmaf_adm_cube() of thresholds times 2^unit.
-    uint64_t (*cube_row)(const int32_t *value, const int32_t *threshold, int unit,
-                         int square_shift, int shift, int w);
+    void (*align_row)(int32_t *dst, const int32_t *bands, ptrdiff_t stride, int w);
+    /// Split coefficients to the rows of enum VMAFADMRow, stride elements apart.
+    void (*part_row[2])(int32_t *dst, const int32_t *bands, ptrdiff_t stride,
+                        const int32_t *is_aligned, const uint32_t weight[VMAF_ADM_BANDS], int w);
+    /// The sum of vmaf_adm_cube().
+    uint64_t (*cube_row)(const int32_t *value, const int32_t *threshold, const VMAFADMCube *cube,
+                         int w);
 } VMAFADMDSP;
 
-void ff_vmaf_adm_dsp_init(VMAFADMDSP dsp[VMAF_ADM_SCALES], int depth);
-void ff_vmaf_adm_dsp_init_x86(VMAFADMDSP dsp[VMAF_ADM_SCALES], int depth);
+void ff_vmaf_adm_dsp_init(VMAFADMDSP *dsp, int depth);
+void ff_vmaf_adm_dsp_init_x86(VMAFADMDSP *dsp, int depth);
 /// @}
 
 /// @name ADM and motion

@@ -33,13 +33,11 @@
 #include "vmaf_arithmetic.h"
 #include "vmaf_cpu.h"
 
-enum { REFERENCE, ENCODE, PICTURES };
-
 typedef struct Job {
     int16_t *difference[VMAF_MOTION_TAPS];      ///< of row y in y % VMAF_MOTION_TAPS
     void *column[2];                    ///< filtered columns: low and high frequencies
-    void *low;                          ///< the next scale's samples
-    uint8_t *band;                      ///< rows of VMAF_ADM_BANDS of reference, then of encode
+    int32_t *low;                       ///< the next scale's samples
+    int32_t *band;                      ///< rows of VMAF_ADM_BANDS of both pictures
     int32_t *is_aligned, *threshold;
     int32_t *part[3];                   ///< rows of enum VMAFADMRow; row y is in y % 3
     uint64_t cube[VMAF_ADM_SUMS][VMAF_ADM_BANDS], sad;
@@ -47,178 +45,178 @@ typedef struct Job {
 
 struct VMAFLuma {
     int depth, has_avx2, nb_jobs;
-    VMAFADMDSP dsp[VMAF_ADM_SCALES];
-    ptrdiff_t stride;                   ///< of bands and parts, in bytes
+    VMAFADMDSP dsp;
+    ptrdiff_t stride;                   ///< of bands and parts
     ptrdiff_t image_stride[VMAF_ADM_SCALES];
-    uint8_t *image[VMAF_ADM_SCALES][PICTURES];  ///< bands of low frequencies of the scale before
+    int32_t *image[VMAF_ADM_SCALES][PAIR_NB];   ///< bands of low frequencies of the scale before
+    int32_t *none;                      ///< what the source is masked by
     Job *job;
     VMAFMemory memory;
 
-    // what is measured now: for motion, the encode is the frame before
-    const AVFrame *frame[PICTURES];
+    // what is measured now: for motion, the main picture is the frame before
+    const AVFrame *frame[PAIR_NB];
     const VMAFADMScale *scale;
 };
 
 // ---- loops of ADM ----
 
-#define SHIFT_INT(sum, shift) ((sum) + ((1 << (shift)) >> 1) >> (shift))
-
-#define SPLIT_COLUMNS(name, type, dst_type, sum_type, sample, shift, shift_sum)             \
-static void name(void *low, void *high, const void *const line[4], int depth, int w)        \
-{                                                                                           \
-    static const int taps[2][4] = { VMAF_ADM_LOW, VMAF_ADM_HIGH };                          \
-                                                                                            \
-    for (int i = 0; i < 2; i++) {                                                           \
-        const int *t  = taps[i];                                                            \
-        dst_type *dst = i ? high : low;                                                     \
-                                                                                            \
-        for (int x = 0; x < w; x++) {                                                       \
-            const sum_type a = sample(((const type *)line[0])[x]);                          \
-            const sum_type b = sample(((const type *)line[1])[x]);                          \
-            const sum_type c = sample(((const type *)line[2])[x]);                          \
-            const sum_type d = sample(((const type *)line[3])[x]);                          \
-                                                                                            \
-            dst[x] = shift_sum(a * t[0] + b * t[1] + c * t[2] + d * t[3], shift);           \
-        }                                                                                   \
-    }                                                                                       \
-}
+static const int taps[2][4] = { VMAF_ADM_LOW, VMAF_ADM_HIGH };
 
 /// From the middle of the range. Samples with more bits than the depth are taken for something, too.
-#define CENTRED(sample)        (int16_t)((sample) - (1 << (depth - 1)))
-#define AS_IS(sample)          (sample)
-#define CLIP_SHIFT(sum, shift) av_clip_int16(SHIFT_INT(sum, shift))
+static av_always_inline void split_first_columns(int16_t *dst[2], const void *const line[4],
+                                                 int depth, int is_deep, int w)
+{
+    for (int i = 0; i < 2; i++)
+        for (int x = 0; x < w; x++) {
+            int sum = 1 << (depth - 1);
 
-SPLIT_COLUMNS(split_columns8,     uint8_t,  int16_t, int,     CENTRED, depth, CLIP_SHIFT)
-SPLIT_COLUMNS(split_columns16,    uint16_t, int16_t, int,     CENTRED, depth, CLIP_SHIFT)
-SPLIT_COLUMNS(split_columns_next, int16_t,  int32_t, int,     AS_IS,   0,     SHIFT_INT)
-SPLIT_COLUMNS(split_columns_wide, int32_t,  int32_t, int64_t, AS_IS,   16,    vmaf_adm_shift)
+            for (int tap = 0; tap < 4; tap++) {
+                const int sample = is_deep ? ((const uint16_t *)line[tap])[x]
+                                           : ((const uint8_t *)line[tap])[x];
 
-#define SPLIT_ROW(name, type, sum_type, shift_sum)                                          \
-static void name(void *low, void *high, const void *src, int shift, int w)                  \
+                sum += (int16_t)(sample - (1 << (depth - 1))) * taps[i][tap];
+            }
+            dst[i][x] = av_clip_int16(sum >> depth);
+        }
+}
+
+static void split_columns8(void *low, void *high, const void *const line[4], int depth, int w)
+{
+    split_first_columns((int16_t *[]){ low, high }, line, depth, 0, w);
+}
+
+static void split_columns16(void *low, void *high, const void *const line[4], int depth, int w)
+{
+    split_first_columns((int16_t *[]){ low, high }, line, depth, 1, w);
+}
+
+static void split_columns(void *low, void *high, const void *const line[4], int shift, int w)
+{
+    const int32_t *const *row = (const int32_t *const *)line;
+
+    for (int i = 0; i < 2; i++)
+        for (int x = 0; x < w; x++)
+            ((int32_t *)(i ? high : low))[x] =
+                vmaf_adm_shift((int64_t)row[0][x] * taps[i][0] + (int64_t)row[1][x] * taps[i][1] +
+                               (int64_t)row[2][x] * taps[i][2] + (int64_t)row[3][x] * taps[i][3],
+                               shift);
+}
+
+#define SPLIT_ROW(name, type)                                                               \
+static void name(int32_t *low, int32_t *high, const void *src, int shift, int w)            \
 {                                                                                           \
-    static const int l[4] = VMAF_ADM_LOW, h[4] = VMAF_ADM_HIGH;                             \
-                                                                                            \
     for (int x = 0; x < w; x++) {                                                           \
         const type *at = (const type *)src + 2 * x;                                         \
-        const sum_type a = at[-1], b = at[0], c = at[1], d = at[2];                         \
+        int64_t sum[2] = { 0 };                                                             \
                                                                                             \
-        ((type *)low)[x]  = shift_sum(a * l[0] + b * l[1] + c * l[2] + d * l[3], shift);    \
-        ((type *)high)[x] = shift_sum(a * h[0] + b * h[1] + c * h[2] + d * h[3], shift);    \
-    }                                                                                       \
-}
-
-SPLIT_ROW(split_row0, int16_t, int,     SHIFT_INT)
-SPLIT_ROW(split_row,  int32_t, int64_t, vmaf_adm_shift)
-
-#define BAND(type, picture, band)                                                           \
-    ((const type *)(bands + ((picture) * VMAF_ADM_BANDS + (band)) * stride))
-
-#define ALIGN_ROW(name, type, sum_type)                                                     \
-static void name(int32_t *dst, const uint8_t *bands, ptrdiff_t stride, int w)               \
-{                                                                                           \
-    for (int x = 0; x < w; x++) {                                                           \
-        const sum_type rh = BAND(type, REFERENCE, VMAF_ADM_H)[x];                           \
-        const sum_type rv = BAND(type, REFERENCE, VMAF_ADM_V)[x];                           \
-        const sum_type eh = BAND(type, ENCODE, VMAF_ADM_H)[x];                              \
-        const sum_type ev = BAND(type, ENCODE, VMAF_ADM_V)[x];                              \
-                                                                                            \
-        dst[x] = -vmaf_adm_is_aligned(rh * eh + rv * ev, rh * rh + rv * rv,                 \
-                                      eh * eh + ev * ev);                                   \
-    }                                                                                       \
-}
-
-ALIGN_ROW(align_row0, int16_t, int)
-ALIGN_ROW(align_row,  int32_t, int64_t)
-
-#define PART_ROW(name, type, kept_of, weigh, mask)                                          \
-static void name(int32_t *dst, const uint8_t *bands, ptrdiff_t stride,                      \
-                 const int32_t *is_aligned, const uint32_t weight[VMAF_ADM_BANDS], int w)   \
-{                                                                                           \
-    for (int x = 0; x < w; x++) {                                                           \
-        int near[VMAF_ADM_PARTS] = { 0 }, here[VMAF_ADM_PARTS] = { 0 };                     \
-                                                                                            \
-        for (int band = 0; band < VMAF_ADM_BANDS; band++) {                                 \
-            const int encode = BAND(type, ENCODE, band)[x], factor = weight[band];          \
-            const int kept   = kept_of(BAND(type, REFERENCE, band)[x], encode, is_aligned[x]); \
-            const int value[VMAF_ADM_PARTS] = { weigh(kept, factor),                        \
-                                                weigh(encode - kept, factor) };             \
-                                                                                            \
-            for (int part = 0; part < VMAF_ADM_PARTS; part++) {                             \
-                int around;                                                                 \
-                const int centre = mask(value[part], band, &around);                        \
-                                                                                            \
-                vmaf_adm_row(dst, stride, VMAF_ADM_VALUE(part, band))[x] = value[part];     \
-                near[part] += around;                                                       \
-                here[part] += centre - around;                                              \
-            }                                                                               \
+        for (int tap = 0; tap < 4; tap++) {                                                 \
+            sum[0] += (int64_t)at[tap - 1] * taps[0][tap];                                  \
+            sum[1] += (int64_t)at[tap - 1] * taps[1][tap];                                  \
         }                                                                                   \
-        for (int part = 0; part < VMAF_ADM_PARTS; part++) {                                 \
-            vmaf_adm_row(dst, stride, VMAF_ADM_NEAR(part))[x] = near[part];                 \
-            vmaf_adm_row(dst, stride, VMAF_ADM_HERE(part))[x] = here[part];                 \
-        }                                                                                   \
+        low[x]  = vmaf_adm_shift(sum[0], shift);                                            \
+        high[x] = vmaf_adm_shift(sum[1], shift);                                            \
     }                                                                                       \
 }
 
-#define WEIGH0(x, weight)   ((x) * (weight))
-#define MASK(x, band, near) vmaf_adm_mask(x, near)
+SPLIT_ROW(split_row0, int16_t)
+SPLIT_ROW(split_row,  int32_t)
 
-PART_ROW(part_row0, int16_t, vmaf_adm_kept0, WEIGH0,         vmaf_adm_mask0)
-PART_ROW(part_row,  int32_t, vmaf_adm_kept,  vmaf_adm_weigh, MASK)
-
-static void threshold_row(int32_t *dst, const int32_t *above, const int32_t *row,
-                          const int32_t *below, const int32_t *here, int w)
+static int is_aligned(const int32_t *band, ptrdiff_t stride)
 {
-    for (int x = 0; x < w; x++)
-        dst[x] = above[x - 1] + above[x] + above[x + 1] + row[x - 1] + row[x] + row[x + 1] +
-                 below[x - 1] + below[x] + below[x + 1] + here[x];
+    const int64_t eh = band[VMAF_ADM_H * stride], ev = band[VMAF_ADM_V * stride];
+    const int64_t rh = band[(VMAF_ADM_BANDS + VMAF_ADM_H) * stride];
+    const int64_t rv = band[(VMAF_ADM_BANDS + VMAF_ADM_V) * stride];
+
+    return vmaf_adm_is_aligned(rh * eh + rv * ev, rh * rh + rv * rv, eh * eh + ev * ev);
 }
 
-static uint64_t cube_row(const int32_t *value, const int32_t *threshold, int unit,
-                         int square_shift, int shift, int w)
+static void align_row(int32_t *dst, const int32_t *bands, ptrdiff_t stride, int w)
+{
+    for (int x = 0; x < w; x++)
+        dst[x] = -is_aligned(bands + x, stride);
+}
+
+/// The same in vectors of float, which decides but for what is too close to one degree.
+VMAF_AVX2 static void align_row_avx2(int32_t *restrict dst, const int32_t *restrict bands,
+                                     ptrdiff_t stride, int w)
+{
+    const int32_t *e = bands, *r = bands + VMAF_ADM_BANDS * stride;
+    int is_close = 0;
+
+    for (int x = 0; x < w; x++) {
+        const float eh = e[x], ev = e[x + stride], rh = r[x], rv = r[x + stride];
+        const float product = rh * eh + rv * ev;
+        const float least = VMAF_ADM_COS2 * (rh * rh + rv * rv) * (eh * eh + ev * ev);
+        const float more  = product * product - least;
+
+        dst[x]    = -((product >= 0) & (more >= 0));
+        is_close |= vmaf_fabsf(more) < least * 0x1p-19f;
+    }
+    if (is_close)
+        align_row(dst, bands, stride, w);
+}
+
+static av_always_inline void part_row_of(int is_first, int32_t *dst, const int32_t *bands,
+                                         ptrdiff_t stride, const int32_t *is_aligned,
+                                         const uint32_t weight[VMAF_ADM_BANDS], int w)
+{
+    for (int x = 0; x < w; x++) {
+        int near[VMAF_ADM_PARTS] = { 0 }, here[VMAF_ADM_PARTS] = { 0 };
+
+        for (int band = 0; band < VMAF_ADM_BANDS; band++) {
+            const int encode = bands[band * stride + x];
+            const int source = bands[(VMAF_ADM_BANDS + band) * stride + x];
+            const int kept   = vmaf_adm_kept(is_first, source, encode, is_aligned[x]);
+
+            for (int part = 0; part < VMAF_ADM_PARTS; part++) {
+                const int value = vmaf_adm_weigh(is_first, part == VMAF_ADM_KEPT ? kept
+                                                           : encode - kept, weight[band]);
+                int around;
+                const int centre = vmaf_adm_mask(is_first, value, band, &around);
+
+                dst[(part * VMAF_ADM_BANDS + band) * stride + x] = value;
+                near[part] += around;
+                here[part] += centre - around;
+            }
+        }
+        for (int part = 0; part < VMAF_ADM_PARTS; part++) {
+            dst[(VMAF_ADM_NEAR + part) * stride + x] = near[part];
+            dst[(VMAF_ADM_HERE + part) * stride + x] = here[part];
+        }
+    }
+}
+
+static void part_row0(int32_t *dst, const int32_t *bands, ptrdiff_t stride,
+                      const int32_t *is_aligned, const uint32_t *weight, int w)
+{
+    part_row_of(1, dst, bands, stride, is_aligned, weight, w);
+}
+
+static void part_row(int32_t *dst, const int32_t *bands, ptrdiff_t stride,
+                     const int32_t *is_aligned, const uint32_t *weight, int w)
+{
+    part_row_of(0, dst, bands, stride, is_aligned, weight, w);
+}
+
+static uint64_t cube_row(const int32_t *value, const int32_t *threshold, const VMAFADMCube *cube,
+                         int w)
 {
     uint64_t sum = 0;
 
     for (int x = 0; x < w; x++)
-        sum += vmaf_adm_cube(value[x], (int)((uint32_t)threshold[x] << unit), square_shift, shift);
+        sum += vmaf_adm_cube(value[x], threshold[x], *cube);
     return sum;
 }
 
-static uint64_t source_row0(const void *src, int square_shift, int shift, int w)
+av_cold void ff_vmaf_adm_dsp_init(VMAFADMDSP *dsp, int depth)
 {
-    const int16_t *value = src;
-    uint64_t sum = 0;
-
-    for (int x = 0; x < w; x++)
-        sum += vmaf_adm_cube_source0(value[x]);
-    return sum;
-}
-
-static uint64_t source_row(const void *src, int square_shift, int shift, int w)
-{
-    const int32_t *value = src;
-    uint64_t sum = 0;
-
-    for (int x = 0; x < w; x++)
-        sum += vmaf_adm_cube_source(value[x], square_shift, shift);
-    return sum;
-}
-
-#define FUNCTIONS(columns, suffix) (VMAFADMDSP){                                            \
-    .split_columns = columns,                                                               \
-    .split_row     = split_row ## suffix,                                                   \
-    .align_row     = align_row ## suffix,                                                   \
-    .part_row      = part_row ## suffix,                                                    \
-    .source_row    = source_row ## suffix,                                                  \
-    .threshold_row = threshold_row,                                                         \
-    .cube_row      = cube_row,                                                              \
-}
-
-av_cold void ff_vmaf_adm_dsp_init(VMAFADMDSP dsp[VMAF_ADM_SCALES], int depth)
-{
-    dsp[0] = FUNCTIONS(depth == 8 ? split_columns8 : split_columns16, 0);
-    dsp[1] = FUNCTIONS(split_columns_next, );
-    for (int scale = 2; scale < VMAF_ADM_SCALES; scale++)
-        dsp[scale] = FUNCTIONS(split_columns_wide, );
+    *dsp = (VMAFADMDSP){
+        .split_columns = { depth == 8 ? split_columns8 : split_columns16, split_columns },
+        .split_row     = { split_row0, split_row },
+        .align_row     = VMAF_HAS_AVX2 ? align_row_avx2 : align_row,
+        .part_row      = { part_row0, part_row },
+        .cube_row      = cube_row,
+    };
 #if ARCH_X86 && HAVE_X86ASM
     ff_vmaf_adm_dsp_init_x86(dsp, depth);
 #endif
@@ -226,18 +224,12 @@ av_cold void ff_vmaf_adm_dsp_init(VMAFADMDSP dsp[VMAF_ADM_SCALES], int depth)
 
 // ---- ADM ----
 
-/// Bytes of a band's sample.
-static size_t band_size(const VMAFADMScale *sc)
-{
-    return sc->scale ? sizeof(int32_t) : sizeof(int16_t);
-}
-
 /// Row y of a scale's picture.
-static uint8_t *picture_row(const VMAFLuma *s, int scale, int picture, int y)
+static void *picture_row(const VMAFLuma *s, int scale, int picture, int y)
 {
     const AVFrame *frame = s->frame[picture];
 
-    return scale ? s->image[scale][picture] + y * s->image_stride[scale] :
+    return scale ? (void *)(s->image[scale][picture] + y * s->image_stride[scale]) :
                    frame->data[0] + y * (ptrdiff_t)frame->linesize[0];
 }
 
@@ -253,24 +245,25 @@ static void mirror_row(uint8_t *row, size_t size, int w)
 static void make_bands(const VMAFLuma *s, Job *job, int y, int is_own, int has_detail)
 {
     const VMAFADMScale *sc = s->scale;
-    const VMAFADMDSP *dsp  = &s->dsp[sc->scale];
-    const int next = sc->scale + 1, shift = sc->scale & 1 ? 15 : 16;
-    const size_t size = band_size(sc);
+    const int next = sc->scale + 1, is_next = sc->scale > 0, shift = sc->scale & 1 ? 15 : 16;
+    const int column_shift = !is_next ? s->depth : sc->scale == 1 ? 0 : 16;
+    const size_t size = is_next ? sizeof(int32_t) : sizeof(int16_t);
 
-    for (int p = 0; p < PICTURES; p++) {
-        uint8_t *band = job->band + p * VMAF_ADM_BANDS * s->stride;
-        void *low = is_own && next < VMAF_ADM_SCALES ? picture_row(s, next, p, y) : job->low;
+    for (int p = 0; p < PAIR_NB; p++) {
+        int32_t *band = job->band + p * VMAF_ADM_BANDS * s->stride;
+        int32_t *low  = is_own && next < VMAF_ADM_SCALES ? picture_row(s, next, p, y) : job->low;
         const void *line[4];
 
         for (int i = 0; i < 4; i++)
             line[i] = picture_row(s, sc->scale, p, vmaf_adm_mirror(2 * y - 1 + i, sc->height));
-        dsp->split_columns(job->column[0], job->column[1], line, s->depth, sc->width);
+        s->dsp.split_columns[is_next](job->column[0], job->column[1], line, column_shift,
+                                      sc->width);
         mirror_row(job->column[0], size, sc->width);
-        dsp->split_row(low, band + VMAF_ADM_V * s->stride, job->column[0], shift, sc->w);
+        s->dsp.split_row[is_next](low, band + VMAF_ADM_V * s->stride, job->column[0], shift, sc->w);
         if (has_detail) {
             mirror_row(job->column[1], size, sc->width);
-            dsp->split_row(band + VMAF_ADM_H * s->stride, band + VMAF_ADM_D * s->stride,
-                           job->column[1], shift, sc->w);
+            s->dsp.split_row[is_next](band + VMAF_ADM_H * s->stride, band + VMAF_ADM_D * s->stride,
+                                      job->column[1], shift, sc->w);
         }
     }
 }
@@ -279,67 +272,61 @@ static void make_bands(const VMAFLuma *s, Job *job, int y, int is_own, int has_d
 static void make_parts(const VMAFLuma *s, Job *job, int y)
 {
     const VMAFADMScale *sc = s->scale;
-    const VMAFADMDSP *dsp  = &s->dsp[sc->scale];
     const int from = FFMAX(sc->left - 1, 0), w = FFMIN(sc->right + 1, sc->w) - from;
-    const uint8_t *bands = job->band + from * band_size(sc);
     int32_t *dst = job->part[y % 3];
 
-    dsp->align_row(job->is_aligned, bands, s->stride, w);
-    dsp->part_row(dst + from, bands, s->stride, job->is_aligned, sc->weight, w);
+    s->dsp.align_row(job->is_aligned, job->band + from, s->stride, w);
+    s->dsp.part_row[sc->scale > 0](dst + from, job->band + from, s->stride, job->is_aligned,
+                                   sc->weight, w);
     for (int part = 0; part < VMAF_ADM_PARTS && !sc->left; part++) {
-        int32_t *near = vmaf_adm_row(dst, s->stride, VMAF_ADM_NEAR(part));
+        int32_t *near = dst + (VMAF_ADM_NEAR + part) * s->stride;
 
         near[-1]    = near[1];
         near[sc->w] = near[sc->w - 1];
     }
 }
 
-static void add_source(const VMAFLuma *s, Job *job)
+/// Add a row of a part of all bands.
+static void add_cubes(const VMAFLuma *s, Job *job, int part, const int32_t *value,
+                      const int32_t *threshold)
 {
     const VMAFADMScale *sc = s->scale;
 
-    for (int band = 0; band < VMAF_ADM_BANDS; band++) {
-        const uint64_t sum =
-            s->dsp[sc->scale].source_row(job->band + band * s->stride + sc->left * band_size(sc),
-                                         sc->square_shift[VMAF_ADM_SOURCE][band],
-                                         sc->cube_shift[VMAF_ADM_SOURCE][band],
-                                         sc->right - sc->left);
+    for (int band = 0; band < VMAF_ADM_BANDS; band++)
+        job->cube[part][band] +=
+            vmaf_adm_round_row(s->dsp.cube_row(value + band * s->stride, threshold,
+                                               &sc->cube[part][band], sc->right - sc->left),
+                               sc->row_shift[part]);
+}
 
-        job->cube[VMAF_ADM_SOURCE][band] +=
-            vmaf_adm_round_row(sum, sc->row_shift[VMAF_ADM_SOURCE]);
-    }
+/// What masks: sums over 3x3, and what is more at the own place.
+static av_always_inline void sum_masks(int32_t *restrict dst, const int32_t *restrict a,
+                                       const int32_t *restrict b, const int32_t *restrict c,
+                                       const int32_t *restrict here, int w)
+{
+    for (int x = 0; x < w; x++)
+        dst[x] = a[x - 1] + a[x] + a[x + 1] + b[x - 1] + b[x] + b[x + 1] +
+                 c[x - 1] + c[x] + c[x + 1] + here[x];
 }
 
 /// Add row y of the parts, of which the rows around it are known.
-static void add_parts(const VMAFLuma *s, Job *job, int y)
+static av_always_inline void add_parts(const VMAFLuma *s, Job *job, int y)
 {
     const VMAFADMScale *sc = s->scale;
-    const VMAFADMDSP *dsp  = &s->dsp[sc->scale];
-    const int w = sc->right - sc->left;
-    int32_t *row[3];
+    const int32_t *row[3];
 
     for (int i = 0; i < 3; i++)
         row[i] = job->part[vmaf_adm_mirror(y - 1 + i, sc->h) % 3] + sc->left;
     for (int part = 0; part < VMAF_ADM_PARTS; part++) {
-        const int near = VMAF_ADM_NEAR(!part);
+        const ptrdiff_t near = (VMAF_ADM_NEAR + !part) * s->stride;
 
-        dsp->threshold_row(job->threshold, vmaf_adm_row(row[0], s->stride, near),
-                           vmaf_adm_row(row[1], s->stride, near),
-                           vmaf_adm_row(row[2], s->stride, near),
-                           vmaf_adm_row(row[1], s->stride, VMAF_ADM_HERE(!part)), w);
-        for (int band = 0; band < VMAF_ADM_BANDS; band++) {
-            const int unit = sc->scale ? 0 : band == VMAF_ADM_D ? 12 : 10;
-            const uint64_t sum =
-                dsp->cube_row(vmaf_adm_row(row[1], s->stride, VMAF_ADM_VALUE(part, band)),
-                              job->threshold, unit, sc->square_shift[part][band],
-                              sc->cube_shift[part][band], w);
-
-            job->cube[part][band] += vmaf_adm_round_row(sum, sc->row_shift[part]);
-        }
+        sum_masks(job->threshold, row[0] + near, row[1] + near, row[2] + near,
+                  row[1] + (VMAF_ADM_HERE + !part) * s->stride, sc->right - sc->left);
+        add_cubes(s, job, part, row[1] + part * VMAF_ADM_BANDS * s->stride, job->threshold);
     }
 }
 
-static int adm_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
+static av_always_inline int adm_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 {
     const VMAFLuma *s      = arg;
     const VMAFADMScale *sc = s->scale;
@@ -357,25 +344,28 @@ static int adm_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
         if (y < sc->h && has_detail)
             make_parts(s, job, y);
         if (is_own && y >= sc->top && y < sc->bottom)
-            add_source(s, job);
+            add_cubes(s, job, VMAF_ADM_SOURCE,
+                      job->band + PAIR_REFERENCE * VMAF_ADM_BANDS * s->stride + sc->left, s->none);
         if (y > start && y > sc->top && y <= sc->bottom)
             add_parts(s, job, y - 1);
     }
     return 0;
 }
 
+VMAF_JOB_FORMS(adm_slice)
+
 void ff_vmaf_adm(VMAFLuma *s, AVFilterContext *ctx, const AVFrame *reference,
                  const AVFrame *encode, const VMAFADMScale scale[VMAF_ADM_SCALES],
                  VMAFADMSums *sums)
 {
     *sums = (VMAFADMSums){ 0 };
-    s->frame[REFERENCE] = reference;
-    s->frame[ENCODE]    = encode;
+    s->frame[PAIR_REFERENCE] = reference;
+    s->frame[PAIR_MAIN]      = encode;
     for (int i = 0; i < VMAF_ADM_SCALES; i++) {
         const int nb_jobs = FFMIN(s->nb_jobs, scale[i].h);
 
         s->scale = &scale[i];
-        ff_filter_execute(ctx, adm_slice, s, NULL, nb_jobs);
+        ff_filter_execute(ctx, VMAF_JOB(s, adm_slice), s, NULL, nb_jobs);
         for (int job = 0; job < nb_jobs; job++)
             for (int part = 0; part < VMAF_ADM_SUMS; part++)
                 for (int band = 0; band < VMAF_ADM_BANDS; band++)
@@ -434,8 +424,8 @@ static av_always_inline int motion_slice(AVFilterContext *ctx, void *arg, int jo
 
         for (; next < FFMIN(y + VMAF_MOTION_TAPS / 2 + 1, h); next++) {
             int16_t *dst = job->difference[next % VMAF_MOTION_TAPS];
-            const void *before = picture_row(s, 0, ENCODE, next);
-            const void *now    = picture_row(s, 0, REFERENCE, next);
+            const void *before = picture_row(s, 0, PAIR_MAIN, next);
+            const void *now    = picture_row(s, 0, PAIR_REFERENCE, next);
 
             if (s->depth == 8)
                 difference8(dst, before, now, w);
@@ -462,8 +452,8 @@ uint64_t ff_vmaf_motion(VMAFLuma *s, AVFilterContext *ctx, const AVFrame *before
 {
     uint64_t sum = 0;
 
-    s->frame[REFERENCE] = now;
-    s->frame[ENCODE]    = before;
+    s->frame[PAIR_REFERENCE] = now;
+    s->frame[PAIR_MAIN]      = before;
     ff_filter_execute(ctx, VMAF_JOB(s, motion_slice), s, NULL, s->nb_jobs);
     for (int job = 0; job < s->nb_jobs; job++)
         sum += s->job[job].sad;
@@ -478,12 +468,12 @@ static av_cold void init_job(VMAFMemory *m, Job *job, int w, ptrdiff_t stride)
         job->difference[i] = vmaf_alloc(m, w, sizeof(int16_t));
     for (int i = 0; i < 2; i++)
         job->column[i] = vmaf_alloc(m, w, sizeof(int32_t));
-    job->low        = vmaf_alloc(m, 1, stride);
-    job->is_aligned = vmaf_alloc(m, 1, stride);
-    job->threshold  = vmaf_alloc(m, 1, stride);
-    job->band       = vmaf_alloc(m, PICTURES * VMAF_ADM_BANDS, stride);
+    job->low        = vmaf_alloc(m, stride, sizeof(int32_t));
+    job->is_aligned = vmaf_alloc(m, stride, sizeof(int32_t));
+    job->threshold  = vmaf_alloc(m, stride, sizeof(int32_t));
+    job->band       = vmaf_alloc(m, PAIR_NB * VMAF_ADM_BANDS * stride, sizeof(int32_t));
     for (int i = 0; i < 3; i++)
-        job->part[i] = vmaf_alloc(m, VMAF_ADM_ROWS, stride);
+        job->part[i] = vmaf_alloc(m, VMAF_ADM_ROWS * stride, sizeof(int32_t));
 }
 
 av_cold int ff_vmaf_luma_init(VMAFLuma **ps, AVFilterContext *ctx, int width, int height,
@@ -494,20 +484,22 @@ av_cold int ff_vmaf_luma_init(VMAFLuma **ps, AVFilterContext *ctx, int width, in
 
     if (!s)
         return AVERROR(ENOMEM);
-    ff_vmaf_adm_dsp_init(s->dsp, depth);
+    ff_vmaf_adm_dsp_init(&s->dsp, depth);
     s->has_avx2 = VMAF_HAS_AVX2;
     s->depth    = depth;
     s->nb_jobs  = ff_filter_get_nb_threads(ctx);
     // rows of neighbouring bands do not share sets of a cache
-    s->stride   = FFALIGN((width + 1) / 2 * sizeof(int32_t) + 2 * VMAF_PAD, 128) + 64;
+    s->stride   = FFALIGN((width + 1) / 2 + 2 * VMAF_PAD / 4, 32) + 16;
     for (int scale = 1; scale < VMAF_ADM_SCALES; scale++) {
         w = (w + 1) / 2;
         h = (h + 1) / 2;
-        s->image_stride[scale] = FFALIGN(w * (scale == 1 ? 2 : 4) + VMAF_PAD, VMAF_PAD);
-        for (int p = 0; p < PICTURES; p++)
-            s->image[scale][p] = vmaf_alloc(&s->memory, h, s->image_stride[scale]);
+        s->image_stride[scale] = FFALIGN(w + VMAF_PAD / 4, 16);
+        for (int p = 0; p < PAIR_NB; p++)
+            s->image[scale][p] = vmaf_alloc(&s->memory, h * s->image_stride[scale],
+                                            sizeof(int32_t));
     }
-    s->job = vmaf_alloc(&s->memory, s->nb_jobs, sizeof(*s->job));
+    s->none = vmaf_alloc(&s->memory, s->stride, sizeof(int32_t));
+    s->job  = vmaf_alloc(&s->memory, s->nb_jobs, sizeof(*s->job));
     for (int i = 0; i < s->nb_jobs && s->job; i++)
         init_job(&s->memory, &s->job[i], width, s->stride);
     return s->memory.is_short ? AVERROR(ENOMEM) : 0;
