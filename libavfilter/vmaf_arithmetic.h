@@ -209,10 +209,9 @@ SHARED_INLINE int vmaf_adm_kept(int is_first, int source, int encode, int is_ali
     const uint32_t ratio   = (source ^ encode) < 0 ? 0 : product < 32768 ? product : 32768;
     const int kept         = is_first ? (int)ratio * source + 16384 >> 15 :
                              vmaf_adm_shift((int64_t)(int)ratio * source, 15);
-    const int least = kept < encode ? kept : encode, most = kept > encode ? kept : encode;
 
     // within one degree, no more is kept than there is
-    return !(is_aligned & (ratio > 0) & (source != 0)) ? kept : source > 0 ? least : most;
+    return is_aligned && e < vmaf_abs(kept) ? encode : kept;
 }
 
 /// How visible a coefficient is.
@@ -366,6 +365,7 @@ SHARED_INLINE float vmaf_cambi_contrast(int step, int here, int near, const floa
 
 /// A plane of chroma.
 typedef struct VMAFSpeedPicture {
+    int chroma_w, chroma_h; ///< without half samples
     int is_scaled;
     int w, h;               ///< that are measured
     int grid_w, grid_h;     ///< what is left of it

@@ -64,7 +64,7 @@ CONST   half11,   1 << 10
 CONST   minus3,   -3
 CONST_Q near_tap, 143165577
 CONST_Q here_tap, 286331153
-; the first 8 - w of 8 are at 4 * w
+; the first w of 8 are at 32 - 4 * w
 in_row: times 8 dd -1
         times 8 dd 0
 
@@ -396,18 +396,13 @@ cglobal vmaf_split_row, 5, 6, 16, low, high, src, shift, w, x
     psrad           m7, 15
 %else
     mova            m7, m6
-    SCALE           m7, m0, m3, m4, [q_half15], 15
+    SCALE           m7, m0, m4, m8, [q_half15], 15
 %endif
-    pxor            m9, m9
-    pminsd          m3, m7, m1
-    pmaxsd          m4, m7, m1
-    pcmpgtd         m8, m0, m9
-    pblendvb        m3, m4, m3, m8
-    pcmpgtd         m6, m9
-    pcmpeqd         m9, m0
-    pandn           m6, m9, m6
-    pand            m6, m15
-    pblendvb        m7, m7, m3, m6
+    ; within one degree, no more than there is
+    pabsd           m4, m7
+    pcmpgtd         m4, m3
+    pand            m4, m15
+    pblendvb        m7, m7, m1, m4
     psubd           m1, m7                  ; what was added
     vpbroadcastd    m2, [weightq + %1 * 4]
 %if %2
@@ -481,22 +476,22 @@ cglobal vmaf_cube_row, 4, 5, 16, value, threshold, cube, w, t
     pxor           m14, m14
     pxor            m0, m0
     pcmpeqd        m15, m15
+    movsxd          wq, wd
+    lea         valueq, [valueq + wq * 4]
+    lea     thresholdq, [thresholdq + wq * 4]
+    neg             wq
 .loop:
-    sub             wd, 8
-    jge .whole
-    lea             tq, [in_row]
-    neg             wd
+    cmp             wq, -8
+    jle .whole
+    lea             tq, [in_row + 32]
     movu           m15, [tq + wq * 4]
-    neg             wd
 .whole:
-    movu            m2, [thresholdq]
+    movu            m2, [thresholdq + wq * 4]
     pslld           m2, xm8
-    pabsd           m1, [valueq]
+    pabsd           m1, [valueq + wq * 4]
     psubd           m1, m2
     pmaxsd          m1, m14
     pand            m1, m15
-    add         valueq, mmsize
-    add     thresholdq, mmsize
     ptest           m1, m1
     jz .none
     psrlq           m2, m1, 32
@@ -515,8 +510,8 @@ cglobal vmaf_cube_row, 4, 5, 16, value, threshold, cube, w, t
     paddq           m0, m3
     paddq           m0, m4
 .none:
-    test            wd, wd
-    jg .loop
+    add             wq, 8
+    jl .loop
     vextracti128   xm1, m0, 1
     paddq          xm0, xm1
     pshufd         xm1, xm0, q1032
