@@ -86,9 +86,8 @@ AVX2 static int name ## _avx2(AVFilterContext *ctx, void *arg, int job, int nb_j
 typedef struct LumaJob {
     int16_t *difference[VMAF_MOTION_TAPS];      ///< of row y in y % VMAF_MOTION_TAPS
     void *column[2];                ///< filtered columns: low and high frequencies
-    int32_t *low;                   ///< the next scale's samples
     int32_t *band;                  ///< rows of VMAF_ADM_BANDS of both pictures
-    int32_t *is_aligned, *threshold;
+    int32_t *scratch;               ///< a row of a band
     int32_t *part[3];               ///< rows of enum VMAFADMRow; row y is in y % 3
     uint64_t cube[VMAF_ADM_SUMS][VMAF_ADM_BANDS], sad;
 } LumaJob;
@@ -163,7 +162,6 @@ typedef struct Cambi {
 typedef struct Plane {
     float *row, *sum;               ///< w samples
     float *grid, *blurred;          ///< grid_w * grid_h samples
-    float *contrast, *entropy;      ///< [nb_blocks]
 } Plane;
 
 typedef struct Speed {
@@ -171,7 +169,7 @@ typedef struct Speed {
     int depth;
     VMAFSpeedPosition *column, *line;
     Plane plane[VMAF_CHROMA][PAIR_NB];
-    VMAFSpeedPlane found[VMAF_CHROMA][PAIR_NB];
+    float *found;                   ///< see ff_vmaf_speed_size()
     const AVFrame *frame[PAIR_NB];  ///< that are measured now
 } Speed;
 
@@ -238,30 +236,19 @@ static av_always_inline int get_sample(const void *row, int x, int is_deep)
 static const int taps[2][4] = { VMAF_ADM_LOW, VMAF_ADM_HIGH };
 
 /// From the middle of the range. Samples with more bits than the depth are taken for something, too.
-static av_always_inline void split_first_columns(int16_t *dst[2], const void *const line[4],
-                                                 int depth, int is_deep, int w)
+static void split_first_columns(void *low, void *high, const void *const line[4], int depth, int w)
 {
     for (int i = 0; i < 2; i++)
         for (int x = 0; x < w; x++) {
             int sum = 1 << (depth - 1);
 
             for (int tap = 0; tap < 4; tap++) {
-                const int16_t sample = get_sample(line[tap], x, is_deep) - (1 << (depth - 1));
+                const int16_t sample = get_sample(line[tap], x, depth > 8) - (1 << (depth - 1));
 
                 sum += sample * taps[i][tap];
             }
-            dst[i][x] = av_clip_int16(sum >> depth);
+            ((int16_t *)(i ? high : low))[x] = av_clip_int16(sum >> depth);
         }
-}
-
-static void split_columns8(void *low, void *high, const void *const line[4], int depth, int w)
-{
-    split_first_columns((int16_t *[]){ low, high }, line, depth, 0, w);
-}
-
-static void split_columns16(void *low, void *high, const void *const line[4], int depth, int w)
-{
-    split_first_columns((int16_t *[]){ low, high }, line, depth, 1, w);
 }
 
 static void split_columns(void *low, void *high, const void *const line[4], int shift, int w)
@@ -385,7 +372,7 @@ static uint64_t cube_row(const int32_t *value, const int32_t *threshold, const V
 av_cold void ff_vmaf_adm_dsp_init(VMAFADMDSP *dsp, int depth)
 {
     *dsp = (VMAFADMDSP){
-        .split_columns = { depth == 8 ? split_columns8 : split_columns16, split_columns },
+        .split_columns = { split_first_columns, split_columns },
         .split_row     = { split_row0, split_row },
         .align_row     = HAS_AVX2 ? align_row_avx2 : align_row,
         .part_row      = { part_row0, part_row },
@@ -425,7 +412,7 @@ static void make_bands(const Luma *s, LumaJob *job, int y, int is_own, int has_d
 
     for (int p = 0; p < PAIR_NB; p++) {
         int32_t *band = job->band + p * VMAF_ADM_BANDS * s->stride;
-        int32_t *low  = is_own && next < VMAF_ADM_SCALES ? picture_row(s, next, p, y) : job->low;
+        int32_t *low  = is_own && next < VMAF_ADM_SCALES ? picture_row(s, next, p, y) : job->scratch;
         const void *line[4];
 
         for (int i = 0; i < 4; i++)
@@ -449,8 +436,8 @@ static void make_parts(const Luma *s, LumaJob *job, int y)
     const int from = FFMAX(sc->left - 1, 0), w = FFMIN(sc->right + 1, sc->w) - from;
     int32_t *dst = job->part[y % 3];
 
-    s->dsp.align_row(job->is_aligned, job->band + from, s->stride, w);
-    s->dsp.part_row[sc->scale > 0](dst + from, job->band + from, s->stride, job->is_aligned,
+    s->dsp.align_row(job->scratch, job->band + from, s->stride, w);
+    s->dsp.part_row[sc->scale > 0](dst + from, job->band + from, s->stride, job->scratch,
                                    sc->weight, w);
     for (int part = 0; part < VMAF_ADM_PARTS && !sc->left; part++) {
         int32_t *near = dst + (VMAF_ADM_NEAR + part) * s->stride;
@@ -494,9 +481,9 @@ static av_always_inline void add_parts(const Luma *s, LumaJob *job, int y)
     for (int part = 0; part < VMAF_ADM_PARTS; part++) {
         const ptrdiff_t near = (VMAF_ADM_NEAR + !part) * s->stride;
 
-        sum_masks(job->threshold, row[0] + near, row[1] + near, row[2] + near,
+        sum_masks(job->scratch, row[0] + near, row[1] + near, row[2] + near,
                   row[1] + (VMAF_ADM_HERE + !part) * s->stride, sc->right - sc->left);
-        add_cubes(s, job, part, row[1] + part * VMAF_ADM_BANDS * s->stride, job->threshold);
+        add_cubes(s, job, part, row[1] + part * VMAF_ADM_BANDS * s->stride, job->scratch);
     }
 }
 
@@ -599,10 +586,7 @@ static av_always_inline int motion_slice(AVFilterContext *ctx, void *arg, int jo
             const void *before = picture_row(s, 0, PAIR_MAIN, next);
             const void *now    = picture_row(s, 0, PAIR_REFERENCE, next);
 
-            if (s->depth == 8)
-                subtract(dst, before, now, 0, w);
-            else
-                subtract(dst, before, now, 1, w);
+            subtract(dst, before, now, s->depth > 8, w);
         }
         for (int i = 0; i < VMAF_MOTION_TAPS; i++)
             row[i] = job->difference[vmaf_mirror(y + i - VMAF_MOTION_TAPS / 2, h) %
@@ -752,7 +736,7 @@ static av_always_inline int prepare_slice(AVFilterContext *ctx, void *arg, int j
     return 0;
 }
 
-// ---- scales ----
+// ---- CAMBI: scales ----
 
 static av_always_inline void mode_row(uint16_t *restrict dst, const uint16_t *restrict a,
                                       const uint16_t *restrict b, const uint16_t *restrict c,
@@ -926,43 +910,35 @@ JOB_FORMS(prepare_slice)
 JOB_FORMS(filter_slice)
 JOB_FORMS(contrast_slice)
 
-// ---- pooling ----
-
 /// The mean of the largest of a scale's contrasts. They are so coarse that any order has one sum.
 static double pool(const Cambi *s, int nb_jobs)
 {
     const int nb_top = ff_vmaf_cambi_top(s->w * s->h);
-    uint32_t least = 0;
+    uint32_t least = 0, nb_of[1 << 11];
+    int rest   = nb_top;
     double sum = 0;
-    int rest = nb_top;
 
     // the bits of the least of them, from the highest on: those of positive floats are in order
     for (int shift = 20; shift >= 0; shift -= 10) {
-        uint32_t nb_of[1 << 11] = { 0 };
-        int digit = (1 << 11) - 1;
+        uint32_t digit = shift == 20 ? 1 << 11 : 1 << 10;
+        const uint32_t nb_digits = digit--;
 
+        memset(nb_of, 0, sizeof(nb_of));
         for (int j = 0; j < nb_jobs; j++)
-            for (int i = 0; i < s->job[j].nb_contrasts; i++)
-                nb_of[av_float2int(s->job[j].contrast[i]) - least >> shift]++;
+            for (int i = 0; i < s->job[j].nb_contrasts; i++) {
+                const uint32_t of = av_float2int(s->job[j].contrast[i]) - least >> shift;
+
+                if (of < nb_digits)
+                    nb_of[of]++;
+            }
         while (digit && rest > nb_of[digit])
             rest -= nb_of[digit--];
-        least += (uint32_t)digit << shift;
-        // add what is larger, keep what has that digit
-        for (int j = 0; j < nb_jobs; j++) {
-            CambiJob *job = &s->job[j];
-            int nb_kept = 0;
-
-            for (int i = 0; i < job->nb_contrasts; i++) {
-                const float c = job->contrast[i];
-                const int64_t above = (int64_t)av_float2int(c) - least;
-
-                sum += above >> shift > 0 ? c : 0;
-                job->contrast[nb_kept] = c;
-                nb_kept += above >> shift == 0;
-            }
-            job->nb_contrasts = nb_kept;
-        }
+        least += digit << shift;
     }
+    for (int j = 0; j < nb_jobs; j++)
+        for (int i = 0; i < s->job[j].nb_contrasts; i++)
+            if (av_float2int(s->job[j].contrast[i]) > least)
+                sum += s->job[j].contrast[i];
     return (sum + (double)av_int2float(least) * rest) / nb_top;
 }
 
@@ -1003,14 +979,15 @@ static int measure_cambi(AVFilterContext *ctx, Cambi *s, const AVFrame *encode, 
 
 /// Row y of what is measured.
 static av_always_inline void get_chroma(const Speed *s, float *restrict dst, const uint8_t *data,
-                                        ptrdiff_t linesize, int y, int depth, int is_deep)
+                                        ptrdiff_t linesize, int y)
 {
+    const int w = s->picture->w, depth = s->depth, is_deep = depth > 8;
     const VMAFSpeedPosition *line = &s->line[y];
     const uint8_t *a = data + line->before * linesize, *b = data + line->after * linesize;
 
-    for (int x = 0; x < s->picture->w && !s->picture->is_scaled; x++)
+    for (int x = 0; x < w && !s->picture->is_scaled; x++)
         dst[x] = vmaf_speed_value(get_sample(a, x, is_deep), depth);
-    for (int x = 0; x < s->picture->w && s->picture->is_scaled; x++) {
+    for (int x = 0; x < w && s->picture->is_scaled; x++) {
         const VMAFSpeedPosition *p = &s->column[x];
 
         dst[x] = vmaf_speed_between(
@@ -1034,10 +1011,7 @@ static av_always_inline void make_grid(const Speed *s, Plane *p, const uint8_t *
         for (int i = 0; i < TAPS; i++) {
             const int from = vmaf_mirror(y * STEP + i - TAPS / 2, picture->h);
 
-            if (s->depth == 8)
-                get_chroma(s, p->row, data, linesize, from, 8, 0);
-            else
-                get_chroma(s, p->row, data, linesize, from, s->depth, 1);
+            get_chroma(s, p->row, data, linesize, from);
             for (int x = 0; x < picture->w; x++)
                 p->sum[x] += tap[i] * p->row[x];
         }
@@ -1075,7 +1049,7 @@ static void subtract_mean(const VMAFSpeedPicture *s, Plane *p)
     }
 }
 
-// ---- statistics ----
+// ---- SpEED: statistics ----
 
 static av_always_inline void get_block(float *restrict dst, const float *restrict src, int stride)
 {
@@ -1131,33 +1105,36 @@ static av_always_inline void covariance(const VMAFSpeedPicture *s, const Plane *
             dst[i][j] = dst[j][i] = sum[i][j] / n;
 }
 
-/// The contrast of each block.
-static av_always_inline void measure_blocks(const VMAFSpeedPicture *s, Plane *p,
-                                            VMAFSpeedPlane *found)
+/// Find whether the covariance is singular, and the contrast and entropy of each block.
+static av_always_inline void measure_blocks(const VMAFSpeedPicture *s, const Plane *p, float *found)
 {
     VMAFSpeedWork work = { 0 };
+    int is_singular = 0;
 
     covariance(s, p, work.given);
     vmaf_tridiagonalize(&work, 0, 1);
     vmaf_eigenvalues(work.value, work.side, 0);
-    found->is_singular = 0;
     for (int i = 0; i < BLOCK; i++)
-        found->is_singular |= work.value[i] < VMAF_SPEED_SINGULAR;
-    found->is_singular = found->is_singular || !vmaf_triangulate(&work, 0, 1);
-    for (int i = 0; i < s->nb_blocks && !found->is_singular; i += VMAF_SPEED_SHARE) {
+        is_singular |= work.value[i] < VMAF_SPEED_SINGULAR;
+    found[0] = is_singular || !vmaf_triangulate(&work, 0, 1);
+    for (int i = 0; i < s->nb_blocks && !found[0]; i += VMAF_SPEED_SHARE) {
         const float *block[VMAF_SPEED_SHARE];
+        float contrast[VMAF_SPEED_SHARE];
 
         for (int b = 0; b < VMAF_SPEED_SHARE; b++) {
             const int n = FFMIN(i + b, s->nb_blocks - 1);
 
             block[b] = p->grid + n / s->blocks_w * SIDE * s->grid_w + n % s->blocks_w * SIDE;
         }
-        vmaf_speed_contrast(p->contrast + i, work.factor, block, s->grid_w);
-    }
-    for (int i = 0; i < s->nb_blocks && !found->is_singular; i++) {
-        p->entropy[i] = 0;
-        for (int j = 0; j < BLOCK; j++)
-            p->entropy[i] += vmaf_speed_entropy(work.value[j], p->contrast[i]);
+        vmaf_speed_contrast(contrast, work.factor, block, s->grid_w);
+        for (int b = 0; b < VMAF_SPEED_SHARE && i + b < s->nb_blocks; b++) {
+            float *entropy = &found[1 + s->nb_blocks + i + b];
+
+            found[1 + i + b] = contrast[b];
+            *entropy = 0;
+            for (int j = 0; j < BLOCK; j++)
+                *entropy += vmaf_speed_entropy(work.value[j], contrast[b]);
+        }
     }
 }
 
@@ -1170,7 +1147,7 @@ static av_always_inline int measure_plane(AVFilterContext *ctx, void *arg, int j
 
     make_grid(s, p, frame->data[1 + i], frame->linesize[1 + i]);
     subtract_mean(s->picture, p);
-    measure_blocks(s->picture, p, &s->found[i][picture]);
+    measure_blocks(s->picture, p, s->found + job * ff_vmaf_speed_size(s->picture));
     return 0;
 }
 
@@ -1355,10 +1332,8 @@ static av_cold void init_luma(VMAFCPUContext *s, int width)
             job->difference[i] = alloc(s, width, sizeof(int16_t));
         for (int i = 0; i < 2; i++)
             job->column[i] = alloc(s, width, sizeof(int32_t));
-        job->low        = alloc(s, luma->stride, sizeof(int32_t));
-        job->is_aligned = alloc(s, luma->stride, sizeof(int32_t));
-        job->threshold  = alloc(s, luma->stride, sizeof(int32_t));
-        job->band = alloc(s, PAIR_NB * VMAF_ADM_BANDS * luma->stride, sizeof(int32_t));
+        job->scratch = alloc(s, luma->stride, sizeof(int32_t));
+        job->band    = alloc(s, PAIR_NB * VMAF_ADM_BANDS * luma->stride, sizeof(int32_t));
         for (int i = 0; i < 3; i++)
             job->part[i] = alloc(s, VMAF_ADM_ROWS * luma->stride, sizeof(int32_t));
     }
@@ -1419,15 +1394,12 @@ static av_cold void init_speed(VMAFCPUContext *s, enum VMAFPrescale prescale)
     for (int i = 0; i < VMAF_CHROMA * PAIR_NB; i++) {
         Plane *p = &speed->plane[i / PAIR_NB][i % PAIR_NB];
 
-        p->row      = alloc(s, picture->w, sizeof(float));
-        p->sum      = alloc(s, picture->w, sizeof(float));
-        p->grid     = alloc(s, grid, sizeof(float));
-        p->blurred  = alloc(s, grid, sizeof(float));
-        p->contrast = alloc(s, FFALIGN(picture->nb_blocks, VMAF_SPEED_SHARE), sizeof(float));
-        p->entropy  = alloc(s, picture->nb_blocks, sizeof(float));
-        speed->found[i / PAIR_NB][i % PAIR_NB].contrast = p->contrast;
-        speed->found[i / PAIR_NB][i % PAIR_NB].entropy  = p->entropy;
+        p->row     = alloc(s, picture->w, sizeof(float));
+        p->sum     = alloc(s, picture->w, sizeof(float));
+        p->grid    = alloc(s, grid, sizeof(float));
+        p->blurred = alloc(s, grid, sizeof(float));
     }
+    speed->found  = alloc(s, VMAF_CHROMA * PAIR_NB * ff_vmaf_speed_size(picture), sizeof(float));
     speed->column = alloc(s, picture->w, sizeof(*speed->column));
     speed->line   = alloc(s, picture->h, sizeof(*speed->line));
     if (s->is_short)

@@ -265,12 +265,6 @@ static const AVPixFmtDescriptor *input_format(const AVFilterContext *ctx, int i)
     return ff_cuda_queue_format(ff_filter_link(ctx->inputs[i])->hw_frames_ctx);
 }
 
-/// What comes back of a plane: whether it is singular; contrasts and entropies of blocks.
-static size_t speed_size(const VMAFSpeedPicture *picture)
-{
-    return 1 + 2 * picture->nb_blocks;
-}
-
 /// Describe what is measured of pictures of a size, and what comes back.
 static int set_size(AVFilterContext *ctx, int width, int height)
 {
@@ -287,7 +281,7 @@ static int set_size(AVFilterContext *ctx, int width, int height)
     for (int i = 0; i < VMAF_NB_PRESCALES; i++) {
         s->speed_at[i] = size;
         if (c->needs_prescale[i])
-            size += sizeof(float) * VMAF_CHROMA * PAIR_NB * speed_size(&c->speed[i]);
+            size += sizeof(float) * VMAF_CHROMA * PAIR_NB * ff_vmaf_speed_size(&c->speed[i]);
     }
     // frames that are cropped on the GPU have smaller results
     if (!s->filter.result_size)
@@ -447,22 +441,6 @@ static double read_cambi(const VMAFCUDATop top[VMAF_CAMBI_SCALES], const VMAFCam
     return ff_vmaf_cambi_score(picture, mean);
 }
 
-static void read_speed(const VMAFSpeedPicture *picture, const float *result,
-                       double score[VMAF_CHROMA + 1])
-{
-    VMAFSpeedPlane plane[VMAF_CHROMA][PAIR_NB];
-
-    for (int i = 0; i < VMAF_CHROMA * PAIR_NB; i++) {
-        plane[i / PAIR_NB][i % PAIR_NB] = (VMAFSpeedPlane){
-            .is_singular = result[0],
-            .contrast    = result + 1,
-            .entropy     = result + 1 + picture->nb_blocks,
-        };
-        result += speed_size(picture);
-    }
-    ff_vmaf_speed_score(picture, plane, score);
-}
-
 /// Hand over a frame whose result is there, and which may wait for the next one.
 static int report(AVFilterContext *ctx, AVFrame *frame, const void *results)
 {
@@ -482,8 +460,9 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *results)
     }
     for (int i = 0; i < VMAF_NB_PRESCALES && chosen; i++)
         if (c->needs_prescale[i])
-            read_speed(&c->speed[i], (const float *)((const uint8_t *)results + s->speed_at[i]),
-                       sums.speed[i]);
+            ff_vmaf_speed_score(&c->speed[i],
+                                (const float *)((const uint8_t *)results + s->speed_at[i]),
+                                sums.speed[i]);
     if (chosen)
         memcpy(sums.adm, result->adm, sizeof(sums.adm));
     if (!(held = av_frame_clone(frame)))

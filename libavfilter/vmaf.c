@@ -65,28 +65,7 @@
 
 // ---- models ----
 
-#define PREFIX    "vmaf_v1.0.16_"
-#define GAMMA     0.035000000000000003
-#define RHO       -1.2801585513962348
-
-/// From a score and the features to their scaled values.
-static const double slope[] = {
-    0.012020766332648467, 0.07265168094288038, 0.03147688934068315, 4.044462665497729,
-    0.06242930101138472,
-};
-static const double intercept[] = {
-    -0.30712690585348135, -0.00016348141788834398, -0.014977474082856242, -3.0226057825839794,
-    -0.003051650363248205,
-};
-
-static const VMAFForm forms[] = {
-    { "3d0h",      VMAF_CSF_3240,    VMAF_PRESCALE_1,  "",
-      { 5.30624188, 0.980791305, -0.000490758318 }, 100 },
-    { "5d0h",      VMAF_CSF_1080_5H, VMAF_PRESCALE_06, "_nvd_5",
-      { 5.30624188, 0.980791305, -0.000490758318 }, 100 },
-    { "3d0h_2160", VMAF_CSF_2160_3H, VMAF_PRESCALE_05, "_rdh_2160",         { 5, 1, 0 }, 110 },
-    { "1d5h_2160", VMAF_CSF_3240,    VMAF_PRESCALE_1,  "_nvd_1.5_rdh_2160", { 0, 1, 0 }, 100 },
-};
+#define PREFIX "vmaf_v1.0.16_"
 
 #define OFFSET(member) offsetof(VMAFModel, member)
 
@@ -318,15 +297,14 @@ static float adm_strength(const VMAFADMScale *s, const VMAFADMSums *sums, enum V
     for (int band = 0; band < VMAF_ADM_BANDS; band++) {
         const int64_t sum = sums->cube[scale][part][band];
         const int shift   = s->row_shift[part] + s->cube[part][band].shift;
-        const double weight = csf[of][band == VMAF_ADM_D][scale];
-        float mean;
+        const int bits    = part == VMAF_ADM_SOURCE ? source_bits[scale] : scale ? part_bits[scale]
+                            : band == VMAF_ADM_D ? 57 : 52;
+        // of float, in libvmaf, where scales but the first are those of a part
+        double mean = (scale && part != VMAF_ADM_SOURCE ? (float)sum : (double)sum) /
+                      ldexp(1, bits - shift);
 
         if (part == VMAF_ADM_SOURCE)
-            mean = sum / ldexp(1, source_bits[scale] - shift) * pow(weight, 3);
-        else if (scale)
-            mean = (float)sum / ldexpf(1, part_bits[scale] - shift);
-        else
-            mean = sum / ldexp(1, (band == VMAF_ADM_D ? 57 : 52) - shift);
+            mean *= pow(csf[of][band == VMAF_ADM_D][scale], 3);
         strength[band] = powf(mean, 1 / 3.f) + powf(area * noise, 1 / 3.f);
     }
     return strength[VMAF_ADM_H] + strength[VMAF_ADM_V] + strength[VMAF_ADM_D];
@@ -490,43 +468,38 @@ av_cold void ff_vmaf_speed_positions(VMAFSpeedPosition *dst, int n, int nb)
     }
 }
 
-/// How much a plane has changed: 0 where it was not measured.
-static float compare(const VMAFSpeedPicture *s, const VMAFSpeedPlane *reference,
-                     const VMAFSpeedPlane *encode)
+size_t ff_vmaf_speed_size(const VMAFSpeedPicture *s)
 {
-    float sum = 0;
-
-    if (reference->is_singular || encode->is_singular)
-        return 0;
-    for (int i = 0; i < s->nb_blocks; i++) {
-        const float r = reference->entropy[i], e = encode->entropy[i];
-        float before, after;
-
-        if (r < s->none && e < s->none)
-            continue;
-        // float on one side and double on the other, in libvmaf
-        before = r * log2((double)(1 + reference->contrast[i]));
-        after  = e * log2(1 + (0.75 * reference->contrast[i] + 0.25 * encode->contrast[i]));
-        sum   += fabsf(before - after);
-    }
-    return sum / s->nb_blocks;
+    return 1 + 2 * s->nb_blocks;
 }
 
-void ff_vmaf_speed_score(const VMAFSpeedPicture *s,
-                         const VMAFSpeedPlane plane[VMAF_CHROMA][PAIR_NB],
+void ff_vmaf_speed_score(const VMAFSpeedPicture *s, const float *found,
                          double score[VMAF_CHROMA + 1])
 {
-    float of_plane[VMAF_CHROMA];
+    float changed[VMAF_CHROMA] = { 0 };
     int is_known[VMAF_CHROMA];
 
-    for (int i = 0; i < VMAF_CHROMA; i++) {
-        const VMAFSpeedPlane *reference = &plane[i][PAIR_REFERENCE], *encode = &plane[i][PAIR_MAIN];
+    for (int i = 0; i < VMAF_CHROMA; i++, found += PAIR_NB * ff_vmaf_speed_size(s)) {
+        const float *main_contrast = found + PAIR_MAIN * ff_vmaf_speed_size(s) + 1;
+        const float *contrast      = found + PAIR_REFERENCE * ff_vmaf_speed_size(s) + 1;
 
-        score[i]    = of_plane[i] = compare(s, reference, encode);
-        is_known[i] = !reference->is_singular && !encode->is_singular;
+        is_known[i] = !main_contrast[-1] && !contrast[-1];
+        for (int block = 0; block < s->nb_blocks && is_known[i]; block++) {
+            const float r = contrast[s->nb_blocks + block];
+            const float e = main_contrast[s->nb_blocks + block];
+            float before, after;
+
+            if (r < s->none && e < s->none)
+                continue;
+            // float on one side and double on the other, in libvmaf
+            before = r * log2((double)(1 + contrast[block]));
+            after  = e * log2(1 + (0.75 * contrast[block] + 0.25 * main_contrast[block]));
+            changed[i] += fabsf(before - after);
+        }
+        score[i] = changed[i] /= s->nb_blocks;
     }
-    score[2] = is_known[0] == is_known[1] ? (of_plane[0] + of_plane[1]) / 2.0
-                                          : of_plane[!is_known[0]];
+    score[2] = is_known[0] == is_known[1] ? (changed[0] + changed[1]) / 2.0
+                                          : changed[!is_known[0]];
     // NAN becomes the largest score, too
     for (int i = 0; i < VMAF_CHROMA + 1; i++)
         score[i] = score[i] < MAX_SPEED ? score[i] : MAX_SPEED;

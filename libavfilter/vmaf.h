@@ -76,13 +76,7 @@ typedef struct VMAFCambiOptions {
     int width, height, depth;
 } VMAFCambiOptions;
 
-#define VMAF_CHROMA 2       ///< planes of it
-
-/// What SpEED has found in a plane of a picture.
-typedef struct VMAFSpeedPlane {
-    int is_singular;                    ///< there is no measure
-    const float *contrast, *entropy;    ///< of each block
-} VMAFSpeedPlane;
+#define VMAF_CHROMA 2           ///< planes
 
 /// What tells the models apart.
 typedef struct VMAFForm {
@@ -252,8 +246,13 @@ double ff_vmaf_cambi_score(const VMAFCambiPicture *s, const double mean[VMAF_CAM
 /// @name The rest of SpEED
 /// @{
 void ff_vmaf_speed_positions(VMAFSpeedPosition *dst, int n, int nb);
-void ff_vmaf_speed_score(const VMAFSpeedPicture *s,
-                         const VMAFSpeedPlane plane[VMAF_CHROMA][PAIR_NB],
+
+/// How many values are found in a plane: whether it is singular, so that there is no measure; then
+/// the contrasts of all blocks, and their entropies.
+size_t ff_vmaf_speed_size(const VMAFSpeedPicture *s);
+
+/// @param found in [VMAF_CHROMA][PAIR_NB] planes
+void ff_vmaf_speed_score(const VMAFSpeedPicture *s, const float *found,
                          double score[VMAF_CHROMA + 1]);
 /// @}
 

@@ -211,7 +211,7 @@ SHARED_INLINE int vmaf_adm_kept(int is_first, int source, int encode, int is_ali
                              vmaf_adm_shift((int64_t)(int)ratio * source, 15);
 
     // within one degree, no more is kept than there is
-    return is_aligned && e < vmaf_abs(kept) ? encode : kept;
+    return is_aligned && (int)e < vmaf_abs(kept) ? encode : kept;
 }
 
 /// How visible a coefficient is.
