@@ -74,8 +74,6 @@ typedef struct VMAFCUDAContext {
     CUfunction cambi_prepare, cambi_filter, cambi_contrast, cambi_select;
     CUfunction speed_blur, speed_subtract, speed_covariance, speed_solve, speed_measure;
     CUdeviceptr images, cambi_memory, tables;
-    VMAFCambiPicture cambi[VMAF_MAX_MODELS];
-    VMAFSpeedPicture speed[VMAF_NB_PRESCALES];
     size_t speed_at[VMAF_NB_PRESCALES];     ///< in the results
     int has_pairs;
     VMAFCUDAParams params;
@@ -184,11 +182,11 @@ static int launch_cambi(AVFilterContext *ctx, int model)
 {
     VMAFCUDAContext *s   = ctx->priv;
     VMAFCUDAParams *p    = &s->params;
-    const int nb_columns = 128 - 8 * DIV_UP(s->cambi[model].window / 2, 4);
+    const int nb_columns = 128 - 8 * DIV_UP(s->common.cambi[model].window / 2, 4);
     const int max_batch  = s->pair.queue.max_batch;
     int nb = 0, ret;
 
-    describe_levels(p, &s->cambi[model]);
+    describe_levels(p, &s->common.cambi[model]);
     p->contrast   = s->cambi_memory;
     p->value      = p->contrast + sizeof(float) * max_batch * p->nb_contrasts;
     p->flat       = p->value + sizeof(uint16_t) * max_batch * p->level_size;
@@ -224,7 +222,7 @@ static int launch_speed(AVFilterContext *ctx, enum VMAFPrescale prescale)
     const int nb_planes = VMAF_CHROMA * PAIR_NB;
     int ret;
 
-    p->speed        = s->speed[prescale];
+    p->speed        = s->common.speed[prescale];
     p->speed_column = s->tables + offsetof(Tables, speed[prescale].column);
     p->speed_line   = s->tables + offsetof(Tables, speed[prescale].line);
     p->result_at    = s->speed_at[prescale];
@@ -267,39 +265,24 @@ static const AVPixFmtDescriptor *input_format(const AVFilterContext *ctx, int i)
     return ff_cuda_queue_format(ff_filter_link(ctx->inputs[i])->hw_frames_ctx);
 }
 
-/// What comes back of a plane: whether it is singular; contrasts and entropies of blocks.
-static size_t speed_size(const VMAFSpeedPicture *picture)
-{
-    return 1 + 2 * picture->nb_blocks;
-}
-
 /// Describe what is measured of pictures of a size, and what comes back.
 static int set_size(AVFilterContext *ctx, int width, int height)
 {
     VMAFCUDAContext *s = ctx->priv;
-    VMAFContext *c     = &s->common;
-    const AVPixFmtDescriptor *desc = input_format(ctx, PAIR_MAIN);
-    size_t size = sizeof(Result);
+    VMAFContext *c = &s->common;
+    size_t size    = sizeof(Result);
     int ret;
 
-    ff_vmaf_set_size(c, width, height);
+    if ((ret = ff_vmaf_set_size(c, ctx, width, height)) < 0)
+        return ret;
     s->params.width  = width;
     s->params.height = height;
+    s->params.depth  = c->depth;
     for (int i = 0; i < VMAF_NB_PRESCALES; i++) {
-        if (!c->needs_prescale[i])
-            continue;
-        // libvmaf has no half sample of chroma at the end of odd sizes
-        if ((ret = ff_vmaf_speed_picture(&s->speed[i], ctx, width >> desc->log2_chroma_w,
-                                         height >> desc->log2_chroma_h, ff_vmaf_prescale[i])) < 0)
-            return ret;
         s->speed_at[i] = size;
-        size += sizeof(float) * VMAF_CHROMA * PAIR_NB * speed_size(&s->speed[i]);
+        if (c->needs_prescale[i])
+            size += sizeof(float) * VMAF_CHROMA * PAIR_NB * ff_vmaf_speed_size(&c->speed[i]);
     }
-    for (int i = 0; i < c->nb_models; i++)
-        if (c->model[i].cambi_of == i &&
-            (ret = ff_vmaf_cambi_picture(&s->cambi[i], ctx, width, height, s->params.depth,
-                                         &c->model[i].cambi)) < 0)
-            return ret;
     // frames that are cropped on the GPU have smaller results
     if (!s->filter.result_size)
         s->filter.result_size = size;
@@ -322,11 +305,7 @@ static int check(AVFilterContext *ctx)
         if (desc[i]->flags & AV_PIX_FMT_FLAG_RGB)
             return 0;
     }
-    if ((ret = ff_vmaf_depth(&s->common, ctx, desc[PAIR_MAIN], desc[PAIR_REFERENCE],
-                             "scale_cuda=format")) < 0)
-        return ret;
-    s->params.depth = ret;
-    ret = ff_vmaf_config(&s->common, ctx, main->w, main->h, desc[PAIR_MAIN]->comp[0].depth);
+    ret = ff_vmaf_config(&s->common, ctx, main->w, main->h, desc, "scale_cuda=format");
     return ret < 0 ? ret : set_size(ctx, main->w, main->h);
 }
 
@@ -334,8 +313,6 @@ static int upload_tables(AVFilterContext *ctx)
 {
     VMAFCUDAContext *s = ctx->priv;
     VMAFContext *c     = &s->common;
-    const int w = s->params.width >> input_format(ctx, PAIR_MAIN)->log2_chroma_w;
-    const int h = s->params.height >> input_format(ctx, PAIR_MAIN)->log2_chroma_h;
     Tables *t = av_mallocz(sizeof(*t));
     int ret;
 
@@ -343,14 +320,14 @@ static int upload_tables(AVFilterContext *ctx)
         return AVERROR(ENOMEM);
     for (int i = 0; i < c->nb_models; i++)
         if (c->model[i].cambi_of == i) {
-            ff_vmaf_cambi_reciprocals(t->cambi[i].reciprocal, s->cambi[i].window);
-            ff_vmaf_cambi_positions(t->cambi[i].column, s->params.width,  s->cambi[i].width);
-            ff_vmaf_cambi_positions(t->cambi[i].line,   s->params.height, s->cambi[i].height);
+            ff_vmaf_cambi_reciprocals(t->cambi[i].reciprocal, c->cambi[i].window);
+            ff_vmaf_cambi_positions(t->cambi[i].column, s->params.width,  c->cambi[i].width);
+            ff_vmaf_cambi_positions(t->cambi[i].line,   s->params.height, c->cambi[i].height);
         }
     for (int i = 0; i < VMAF_NB_PRESCALES; i++)
         if (c->needs_prescale[i]) {
-            ff_vmaf_speed_positions(t->speed[i].column, w, s->speed[i].w);
-            ff_vmaf_speed_positions(t->speed[i].line,   h, s->speed[i].h);
+            ff_vmaf_speed_positions(t->speed[i].column, c->speed[i].chroma_w, c->speed[i].w);
+            ff_vmaf_speed_positions(t->speed[i].line,   c->speed[i].chroma_h, c->speed[i].h);
         }
     ret = ff_cuda_queue_upload(ctx, s->tables, t, sizeof(*t));
     av_free(t);
@@ -374,12 +351,12 @@ static int setup(AVFilterContext *ctx)
     for (int i = 0; i < c->nb_models; i++) {
         if (c->model[i].cambi_of != i)
             continue;
-        describe_levels(p, &s->cambi[i]);
+        describe_levels(p, &c->cambi[i]);
         cambi = FFMAX(cambi, cambi_size(p));
     }
     for (int i = 0; i < VMAF_NB_PRESCALES; i++)
         grids = FFMAX(grids, sizeof(float) * 2 * VMAF_CHROMA * PAIR_NB *
-                             s->speed[i].grid_w * s->speed[i].grid_h);
+                             c->speed[i].grid_w * c->speed[i].grid_h);
     // while one batch is measured, another one comes
     q->max_batch = av_clip(MAX_MEMORY / (images + rows + cambi), 1,
                            FFMIN((q->size + 1) / 2, VMAF_MAX_BATCH));
@@ -440,7 +417,7 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     pair  = &s->params.pair[q->nb_batch];
     *pair = (VMAFCUDAPair){
         .result    = ff_cuda_queue_next_result(ctx),
-        .is_chosen = ff_vmaf_is_chosen(&s->common, q->n),
+        .is_chosen = q->n % s->common.n_subsample == 0,
     };
     for (int i = 0; i < PAIR_NB; i++)
         for (int c = 0; c < 3; c++)
@@ -464,28 +441,13 @@ static double read_cambi(const VMAFCUDATop top[VMAF_CAMBI_SCALES], const VMAFCam
     return ff_vmaf_cambi_score(picture, mean);
 }
 
-static VMAFChroma read_speed(const VMAFSpeedPicture *picture, const float *result)
-{
-    VMAFSpeedPlane plane[VMAF_CHROMA][PAIR_NB];
-
-    for (int i = 0; i < VMAF_CHROMA * PAIR_NB; i++) {
-        plane[i / PAIR_NB][i % PAIR_NB] = (VMAFSpeedPlane){
-            .is_singular = result[0],
-            .contrast    = result + 1,
-            .entropy     = result + 1 + picture->nb_blocks,
-        };
-        result += speed_size(picture);
-    }
-    return ff_vmaf_speed_score(picture, plane);
-}
-
 /// Hand over a frame whose result is there, and which may wait for the next one.
 static int report(AVFilterContext *ctx, AVFrame *frame, const void *results)
 {
     VMAFCUDAContext *s = ctx->priv;
     VMAFContext *c     = &s->common;
     const Result *result = results;
-    const int chosen = result && ff_vmaf_is_chosen(c, c->nb_frames);
+    const int chosen = result && c->nb_frames % c->n_subsample == 0;
     VMAFSums sums;
     AVFrame *held;
 
@@ -493,13 +455,14 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *results)
         if (c->model[i].cambi_of != i)
             continue;
         if (result->cambi[i][0].is_deep)
-            return ff_vmaf_refuse_depth(ctx, s->params.depth);
-        sums.cambi[i] = read_cambi(result->cambi[i], &s->cambi[i]);
+            return ff_vmaf_refuse_depth(c, ctx);
+        sums.cambi[i] = read_cambi(result->cambi[i], &c->cambi[i]);
     }
     for (int i = 0; i < VMAF_NB_PRESCALES && chosen; i++)
         if (c->needs_prescale[i])
-            sums.speed[i] = read_speed(&s->speed[i],
-                                       (const float *)((const uint8_t *)results + s->speed_at[i]));
+            ff_vmaf_speed_score(&c->speed[i],
+                                (const float *)((const uint8_t *)results + s->speed_at[i]),
+                                sums.speed[i]);
     if (chosen)
         memcpy(sums.adm, result->adm, sizeof(sums.adm));
     if (!(held = av_frame_clone(frame)))

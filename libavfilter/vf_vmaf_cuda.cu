@@ -257,7 +257,7 @@ static DEVICE_INLINE int adm_row(const int *row, int scale, int is_high, int x)
 /// vmaf_adm_is_aligned(), which is asked where floats do not tell.
 static DEVICE_INLINE bool adm_is_aligned(float product, float source, float encode)
 {
-    const float square = product * product, limit = 0x1.ffd814p-1f * source * encode;
+    const float square = product * product, limit = VMAF_ADM_COS2 * source * encode;
 
     if (limit == 0 || vmaf_fabsf(square - limit) > limit * 1e-5f)
         return product >= 0 && square >= limit;
@@ -293,18 +293,16 @@ static DEVICE_INLINE void adm_coefficient(ADMCoefficient &dst, ADMShared &s,
     UNROLL
     for (int band = 0; band < VMAF_ADM_BANDS; band++) {
         const int r = c[PAIR_REFERENCE][band], e = c[PAIR_MAIN][band];
-        const int kept = FIRST ? vmaf_adm_kept0(r, e, is_aligned) : vmaf_adm_kept(r, e, is_aligned);
+        const int kept = vmaf_adm_kept(FIRST, r, e, is_aligned);
         const int of[VMAF_ADM_PARTS] = { kept, e - kept };
 
         dst.source[band] = r;
         UNROLL
         for (int part = 0; part < VMAF_ADM_PARTS; part++) {
-            const int weighed = FIRST ? of[part] * (int)adm.weight[band]
-                                      : vmaf_adm_weigh(of[part], adm.weight[band]);
-            int around, centre;
+            const int weighed = vmaf_adm_weigh(FIRST, of[part], adm.weight[band]);
+            int around;
+            const int centre = vmaf_adm_mask(FIRST, weighed, band, &around);
 
-            centre = FIRST ? vmaf_adm_mask0(weighed, band, &around)
-                           : vmaf_adm_mask(weighed, &around);
             dst.part[part][band]  = weighed;
             dst.here[part]       += centre - around;
             near[part]           += around;
@@ -329,18 +327,15 @@ static DEVICE_INLINE void adm_cubes(uint64_t sum[VMAF_ADM_SUMS][VMAF_ADM_BANDS],
     }
     UNROLL
     for (int band = 0; band < VMAF_ADM_BANDS; band++) {
-        const int unit = !FIRST ? 0 : band == VMAF_ADM_D ? 12 : 10;
-
         UNROLL
         for (int part = 0; part < VMAF_ADM_PARTS; part++)
-            sum[part][band] += vmaf_adm_cube(c.part[part][band],
-                                             (int)((uint32_t)threshold[!part] << unit),
-                                             vmaf_adm_square_shift(!FIRST, band),
-                                             adm.cube_shift[part][band]);
+            sum[part][band] += vmaf_adm_cube(c.part[part][band], threshold[!part],
+                                             vmaf_adm_cube_of(!FIRST, part, band,
+                                                              adm.cube[part][band].shift));
         sum[VMAF_ADM_SOURCE][band] +=
-            FIRST ? vmaf_adm_cube_source0(c.source[band])
-                  : vmaf_adm_cube_source(c.source[band], adm.square_shift[VMAF_ADM_SOURCE][band],
-                                         adm.cube_shift[VMAF_ADM_SOURCE][band]);
+            vmaf_adm_cube(c.source[band], 0,
+                          FIRST ? vmaf_adm_cube_of(0, VMAF_ADM_SOURCE, band, 0)
+                                : adm.cube[VMAF_ADM_SOURCE][band]);
     }
 }
 

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "libavutil/avstring.h"
+#include "libavutil/bprint.h"
 #include "libavutil/common.h"
 #include "libavutil/error.h"
 #include "libavutil/log.h"
@@ -64,43 +65,7 @@
 
 // ---- models ----
 
-#define PREFIX    "vmaf_v1.0.16_"
-#define GAMMA     0.035000000000000003
-#define RHO       -1.2801585513962348
-
-/// From a score and the features to their scaled values.
-static const double slope[] = {
-    0.012020766332648467, 0.07265168094288038, 0.03147688934068315, 4.044462665497729,
-    0.06242930101138472,
-};
-static const double intercept[] = {
-    -0.30712690585348135, -0.00016348141788834398, -0.014977474082856242, -3.0226057825839794,
-    -0.003051650363248205,
-};
-
-const double ff_vmaf_prescale[VMAF_NB_PRESCALES] = {
-    [VMAF_PRESCALE_1] = 1, [VMAF_PRESCALE_06] = 0.6, [VMAF_PRESCALE_05] = 0.5,
-};
-
-#define MODELS(csf, prescale, viewing, max, ...)                                            \
-    { version(""),     csf, prescale, VMAF_WINDOW_3, viewing, { __VA_ARGS__ }, max },       \
-    { version("hfr_"), csf, prescale, VMAF_WINDOW_5, viewing, { __VA_ARGS__ }, max }
-
-static const VMAFForm forms[] = {
-#define version(hfr) PREFIX hfr "3d0h"
-    MODELS(VMAF_CSF_3240, VMAF_PRESCALE_1, "", 100, 5.30624188, 0.980791305, -0.000490758318),
-#undef version
-#define version(hfr) PREFIX hfr "5d0h"
-    MODELS(VMAF_CSF_1080_5H, VMAF_PRESCALE_06, "_nvd_5", 100,
-           5.30624188, 0.980791305, -0.000490758318),
-#undef version
-#define version(hfr) PREFIX hfr "3d0h_2160"
-    MODELS(VMAF_CSF_2160_3H, VMAF_PRESCALE_05, "_rdh_2160", 110, 5, 1, 0),
-#undef version
-#define version(hfr) PREFIX hfr "1d5h_2160"
-    MODELS(VMAF_CSF_3240, VMAF_PRESCALE_1, "_nvd_1.5_rdh_2160", 100, 0, 1, 0),
-#undef version
-};
+#define PREFIX "vmaf_v1.0.16_"
 
 #define OFFSET(member) offsetof(VMAFModel, member)
 
@@ -120,14 +85,10 @@ static const AVClass model_class = {
     .version    = LIBAVUTIL_VERSION_INT,
 };
 
-static int is_below(int value, int min)
-{
-    return value && value < min;
-}
-
 static int parse_model(VMAFModel *model, const char *text, void *logctx)
 {
     const VMAFCambiOptions *cambi = &model->cambi;
+    const char *name = "";
     int ret;
 
     model->class = &model_class;
@@ -140,13 +101,17 @@ static int parse_model(VMAFModel *model, const char *text, void *logctx)
                "other options use the filter libvmaf.\n", text);
         return ret;
     }
-    if (is_below(cambi->width, 180) || is_below(cambi->height, 150) || is_below(cambi->depth, 6)) {
+    if (cambi->width && cambi->width < 180 || cambi->height && cambi->height < 150 ||
+        cambi->depth && cambi->depth < 6) {
         av_log(logctx, AV_LOG_ERROR, "cambi.enc_width must be 180 or more, cambi.enc_height 150, "
                "and cambi.enc_bitdepth 6.\n");
         return AVERROR(EINVAL);
     }
+    if (model->version && av_strstart(model->version, PREFIX, &name) &&
+        av_strstart(name, "hfr_", &name))
+        model->window = VMAF_WINDOW_5;
     for (int i = 0; i < FF_ARRAY_ELEMS(forms); i++)
-        if (model->version && !strcmp(forms[i].version, model->version))
+        if (!strcmp(forms[i].name, name))
             model->form = &forms[i];
     if (model->form)
         return 0;
@@ -217,68 +182,64 @@ int ff_vmaf_init(VMAFContext *s, AVFilterContext *ctx)
     return ff_metric_init(&s->log, ctx);
 }
 
+/// Ours of the first model's values. Libvmaf's are made of them.
+static const char *const value_name[VMAF_NB_VALUES] = {
+    "score", "cambi", "speed_chroma_u", "speed_chroma_v", "speed_chroma_uv", "adm2", "aim", "adm3",
+    "adm_scale0", "adm_scale1", "adm_scale2", "adm_scale3", "motion_sad", "motion2", "motion3",
+};
+
 /// The name that libvmaf's logs have for a value.
 static char *log_name(const VMAFModel *model, enum VMAFValue value)
 {
-    static const char *const adm[] = { "adm2", "aim", "adm3", "adm_scale0", "adm_scale1",
-                                       "adm_scale2", "adm_scale3" };
-    static const char *const speed[]    = { "u", "v", "uv" };
     static const char *const prescale[] = { "", "_ps_0.6_psm_bilinear", "_ps_0.5_psm_bilinear" };
     static const char *const window[]   = { "_mmxv_18", "_mffw_mmxv_18_mma" };
-    char depth[32] = "", height[32] = "", width[32] = "";
+    const VMAFCambiOptions *cambi = &model->cambi;
+    const char *name = value_name[value];
+    AVBPrint text;
+    char *ret;
 
-    switch (value) {
-    case VMAF_SCORE:
-        return av_strdup(model->name);
-    case VMAF_CAMBI:
-        if (model->cambi.depth)
-            snprintf(depth,  sizeof(depth),  "_encbd_%d", model->cambi.depth);
-        if (model->cambi.height)
-            snprintf(height, sizeof(height), "_ench_%d",  model->cambi.height);
-        if (model->cambi.width)
-            snprintf(width,  sizeof(width),  "_encw_%d",  model->cambi.width);
-        return av_asprintf("cambi_hrs_1080_cmxv_17_vlt_0.06%s%s%s", depth, height, width);
-    case VMAF_SPEED_U:
-    case VMAF_SPEED_V:
-    case VMAF_SPEED_UV:
-        return av_asprintf("speed_chroma_%s_mxv_45_nnf_0.1%s_snn_0.19_wvm_5",
-                           speed[value - VMAF_SPEED_U], prescale[model->form->prescale]);
-    case VMAF_SAD:
-        return av_asprintf("VMAF_integer_feature_motion_sad_score%s", window[model->form->window]);
-    case VMAF_MOTION2:
-    case VMAF_MOTION3:
-        return av_asprintf("integer_motion%d%s", value == VMAF_MOTION2 ? 2 : 3,
-                           window[model->form->window]);
-    default:
-        return av_asprintf("integer_%s_csf_2_dlmw_0.7_egl_1_min_0.5_nw_0.02%s",
-                           adm[value - VMAF_ADM2], model->form->viewing);
+    av_bprint_init(&text, 0, AV_BPRINT_SIZE_UNLIMITED);
+    if (value == VMAF_SCORE) {
+        av_bprintf(&text, "%s", model->name);
+    } else if (value == VMAF_CAMBI) {
+        av_bprintf(&text, "cambi_hrs_1080_cmxv_17_vlt_0.06");
+        if (cambi->depth)
+            av_bprintf(&text, "_encbd_%d", cambi->depth);
+        if (cambi->height)
+            av_bprintf(&text, "_ench_%d", cambi->height);
+        if (cambi->width)
+            av_bprintf(&text, "_encw_%d", cambi->width);
+    } else if (value <= VMAF_SPEED_UV) {
+        av_bprintf(&text, "%s_mxv_45_nnf_0.1%s_snn_0.19_wvm_5", name,
+                   prescale[model->form->prescale]);
+    } else if (value < VMAF_SAD) {
+        av_bprintf(&text, "integer_%s_csf_2_dlmw_0.7_egl_1_min_0.5_nw_0.02%s", name,
+                   model->form->viewing);
+    } else {
+        av_bprintf(&text, value == VMAF_SAD ? "VMAF_integer_feature_%s_score%s" : "integer_%s%s",
+                   name, window[model->window]);
     }
+    return av_bprint_finalize(&text, &ret) < 0 ? NULL : ret;
 }
 
 /// Name the values of a model, of which some may be known.
 static int add_metrics(VMAFContext *s, int m)
 {
-    static const char *const name[VMAF_NB_VALUES] = {
-        "score", "cambi", "speed_chroma_u", "speed_chroma_v", "speed_chroma_uv", "adm2", "aim",
-        "adm3", "adm_scale0", "adm_scale1", "adm_scale2", "adm_scale3", "motion_sad", "motion2",
-        "motion3",
-    };
-
     for (int value = 0; value < VMAF_NB_VALUES; value++) {
         char *known = log_name(&s->model[m], value);
-        int i;
+        int i = 0;
 
         if (!known)
             return AVERROR(ENOMEM);
-        for (i = 0; i < s->log.nb_metrics && strcmp(s->name[i], known); i++)
-            ;
+        while (i < s->log.nb_metrics && strcmp(s->name[i], known))
+            i++;
         s->metric_of[m][value] = i;
         if (i < s->log.nb_metrics) {
             av_free(known);
             continue;
         }
         s->name[i]   = known;
-        s->metric[i] = (ScoreMetric){ .name = m ? known : name[value], .log_name = known,
+        s->metric[i] = (ScoreMetric){ .name = m ? known : value_name[value], .log_name = known,
                                       .digits = DIGITS, .pooled = 1 };
         s->log.nb_metrics++;
     }
@@ -287,18 +248,12 @@ static int add_metrics(VMAFContext *s, int m)
 
 // ---- ADM ----
 
-/// How visible a band is.
-static float visibility(enum VMAFCSF of, enum VMAFADMBand band, int scale)
-{
-    return csf[of][band == VMAF_ADM_D][scale];
-}
-
 static int ceil_log2(int n)
 {
     return n > 1 ? av_log2(n - 1) + 1 : 0;
 }
 
-static void describe_adm(VMAFADMScale scale[VMAF_ADM_SCALES], enum VMAFCSF csf, int w, int h)
+static void describe_adm(VMAFADMScale scale[VMAF_ADM_SCALES], enum VMAFCSF of, int w, int h)
 {
     for (int i = 0; i < VMAF_ADM_SCALES; i++) {
         VMAFADMScale *s = &scale[i];
@@ -314,13 +269,14 @@ static void describe_adm(VMAFADMScale scale[VMAF_ADM_SCALES], enum VMAFCSF csf, 
             const int is_diagonal = band == VMAF_ADM_D;
             const double unit     = i ? 0x1p32 : is_diagonal ? 0x1p23 : 0x1p21;
 
-            s->weight[band] = visibility(csf, band, i) * unit;
-            for (int part = 0; part < VMAF_ADM_PARTS; part++) {
-                s->square_shift[part][band] = vmaf_adm_square_shift(i, band);
-                s->cube_shift[part][band]   = ceil_log2(w) - (i ? 0 : is_diagonal ? 3 : 4);
+            s->weight[band] = csf[of][is_diagonal][i] * unit;
+            for (int part = 0; part < VMAF_ADM_SUMS; part++) {
+                const int shift = part != VMAF_ADM_SOURCE ?
+                                  ceil_log2(w) - (i ? 0 : is_diagonal ? 3 : 4) :
+                                  i ? ceil_log2(s->right - s->left) : 0;
+
+                s->cube[part][band] = vmaf_adm_cube_of(i, part, band, shift);
             }
-            s->square_shift[VMAF_ADM_SOURCE][band] = i == 2 ? 30 : 31;
-            s->cube_shift[VMAF_ADM_SOURCE][band]   = i ? ceil_log2(s->right - s->left) : 0;
         }
         for (int part = 0; part < VMAF_ADM_PARTS; part++)
             s->row_shift[part] = ceil_log2(h);
@@ -331,7 +287,7 @@ static void describe_adm(VMAFADMScale scale[VMAF_ADM_SCALES], enum VMAFCSF csf, 
 }
 
 /// How strong a part is in a scale: the cube roots of its bands, with those of noise.
-static float adm_strength(const VMAFADMScale *s, const VMAFADMSums *sums, enum VMAFCSF csf,
+static float adm_strength(const VMAFADMScale *s, const VMAFADMSums *sums, enum VMAFCSF of,
                           int part, double noise)
 {
     static const int part_bits[] = { 0, 45, 39, 36 }, source_bits[] = { 18, 32, 27, 23 };
@@ -340,16 +296,15 @@ static float adm_strength(const VMAFADMScale *s, const VMAFADMSums *sums, enum V
 
     for (int band = 0; band < VMAF_ADM_BANDS; band++) {
         const int64_t sum = sums->cube[scale][part][band];
-        const int shift   = s->row_shift[part] + s->cube_shift[part][band];
-        const double weight = visibility(csf, band, scale);
-        float mean;
+        const int shift   = s->row_shift[part] + s->cube[part][band].shift;
+        const int bits    = part == VMAF_ADM_SOURCE ? source_bits[scale] : scale ? part_bits[scale]
+                            : band == VMAF_ADM_D ? 57 : 52;
+        // of float, in libvmaf, where scales but the first are those of a part
+        double mean = (scale && part != VMAF_ADM_SOURCE ? (float)sum : (double)sum) /
+                      ldexp(1, bits - shift);
 
         if (part == VMAF_ADM_SOURCE)
-            mean = sum / ldexp(1, source_bits[scale] - shift) * pow(weight, 3);
-        else if (scale)
-            mean = (float)sum / ldexpf(1, part_bits[scale] - shift);
-        else
-            mean = sum / ldexp(1, (band == VMAF_ADM_D ? 57 : 52) - shift);
+            mean *= pow(csf[of][band == VMAF_ADM_D][scale], 3);
         strength[band] = powf(mean, 1 / 3.f) + powf(area * noise, 1 / 3.f);
     }
     return strength[VMAF_ADM_H] + strength[VMAF_ADM_V] + strength[VMAF_ADM_D];
@@ -409,7 +364,7 @@ static double motion3(VMAFContext *s, enum VMAFWindow window, int64_t i)
 
 // ---- CAMBI ----
 
-av_cold int ff_vmaf_cambi_picture(VMAFCambiPicture *s, AVFilterContext *ctx, int width,
+static av_cold int describe_cambi(VMAFCambiPicture *s, AVFilterContext *ctx, int width,
                                   int height, int depth, const VMAFCambiOptions *options)
 {
     int least;
@@ -477,10 +432,13 @@ double ff_vmaf_cambi_score(const VMAFCambiPicture *s, const double mean[VMAF_CAM
 
 // ---- SpEED ----
 
-av_cold int ff_vmaf_speed_picture(VMAFSpeedPicture *s, AVFilterContext *ctx, int w, int h,
-                                  double prescale)
+static av_cold int describe_speed(VMAFSpeedPicture *s, AVFilterContext *ctx, int w, int h,
+                                  enum VMAFPrescale of)
 {
-    *s = (VMAFSpeedPicture){ .w = w * prescale + 0.5, .h = h * prescale + 0.5 };
+    const double prescale = (const double[]){ 1, 0.6, 0.5 }[of];
+
+    *s = (VMAFSpeedPicture){ .chroma_w = w, .chroma_h = h,
+                             .w = w * prescale + 0.5, .h = h * prescale + 0.5 };
     if (FFMIN(s->w, s->h) < SPEED_MIN_SIZE) {
         const int min = ceil((SPEED_MIN_SIZE - 0.5) / prescale);
 
@@ -510,51 +468,41 @@ av_cold void ff_vmaf_speed_positions(VMAFSpeedPosition *dst, int n, int nb)
     }
 }
 
-/// How much a plane has changed: 0 where it was not measured.
-static float compare(const VMAFSpeedPicture *s, const VMAFSpeedPlane *reference,
-                     const VMAFSpeedPlane *encode)
+size_t ff_vmaf_speed_size(const VMAFSpeedPicture *s)
 {
-    float sum = 0;
-
-    if (reference->is_singular || encode->is_singular)
-        return 0;
-    for (int i = 0; i < s->nb_blocks; i++) {
-        const float r = reference->entropy[i], e = encode->entropy[i];
-        float before, after;
-
-        if (r < s->none && e < s->none)
-            continue;
-        // float on one side and double on the other, in libvmaf
-        before = r * log2((double)(1 + reference->contrast[i]));
-        after  = e * log2(1 + (0.75 * reference->contrast[i] + 0.25 * encode->contrast[i]));
-        sum   += fabsf(before - after);
-    }
-    return sum / s->nb_blocks;
+    return 1 + 2 * s->nb_blocks;
 }
 
-/// NAN becomes the largest score, too.
-static double limit_speed(double score)
+void ff_vmaf_speed_score(const VMAFSpeedPicture *s, const float *found,
+                         double score[VMAF_CHROMA + 1])
 {
-    return score < MAX_SPEED ? score : MAX_SPEED;
-}
-
-VMAFChroma ff_vmaf_speed_score(const VMAFSpeedPicture *s,
-                               const VMAFSpeedPlane plane[VMAF_CHROMA][PAIR_NB])
-{
-    float score[VMAF_CHROMA];
+    float changed[VMAF_CHROMA] = { 0 };
     int is_known[VMAF_CHROMA];
 
-    for (int i = 0; i < VMAF_CHROMA; i++) {
-        const VMAFSpeedPlane *reference = &plane[i][PAIR_REFERENCE], *encode = &plane[i][PAIR_MAIN];
+    for (int i = 0; i < VMAF_CHROMA; i++, found += PAIR_NB * ff_vmaf_speed_size(s)) {
+        const float *main_contrast = found + PAIR_MAIN * ff_vmaf_speed_size(s) + 1;
+        const float *contrast      = found + PAIR_REFERENCE * ff_vmaf_speed_size(s) + 1;
 
-        score[i]    = compare(s, reference, encode);
-        is_known[i] = !reference->is_singular && !encode->is_singular;
+        is_known[i] = !main_contrast[-1] && !contrast[-1];
+        for (int block = 0; block < s->nb_blocks && is_known[i]; block++) {
+            const float r = contrast[s->nb_blocks + block];
+            const float e = main_contrast[s->nb_blocks + block];
+            float before, after;
+
+            if (r < s->none && e < s->none)
+                continue;
+            // float on one side and double on the other, in libvmaf
+            before = r * log2((double)(1 + contrast[block]));
+            after  = e * log2(1 + (0.75 * contrast[block] + 0.25 * main_contrast[block]));
+            changed[i] += fabsf(before - after);
+        }
+        score[i] = changed[i] /= s->nb_blocks;
     }
-    return (VMAFChroma){
-        limit_speed(score[0]), limit_speed(score[1]),
-        limit_speed(is_known[0] == is_known[1] ? (score[0] + score[1]) / 2.0
-                                               : score[!is_known[0]]),
-    };
+    score[2] = is_known[0] == is_known[1] ? (changed[0] + changed[1]) / 2.0
+                                          : changed[!is_known[0]];
+    // NAN becomes the largest score, too
+    for (int i = 0; i < VMAF_CHROMA + 1; i++)
+        score[i] = score[i] < MAX_SPEED ? score[i] : MAX_SPEED;
 }
 
 // ---- score ----
@@ -591,21 +539,20 @@ static double predict(const VMAFModel *model, const double feature[4])
 
 // ---- frames ----
 
-int ff_vmaf_depth(const VMAFContext *s, AVFilterContext *ctx,
-                  const AVPixFmtDescriptor *main, const AVPixFmtDescriptor *reference,
-                  const char *conversion)
+/// The depth that samples are measured with.
+static int choose_depth(const VMAFContext *s, AVFilterContext *ctx,
+                        const AVPixFmtDescriptor *main, const AVPixFmtDescriptor *reference,
+                        const char *conversion)
 {
-    const AVPixFmtDescriptor *const desc[] = { main, reference };
     const int main_depth      = FFMIN(main->comp[0].depth,      VMAF_MAX_DEPTH);
     const int reference_depth = FFMIN(reference->comp[0].depth, VMAF_MAX_DEPTH);
     const int depth = s->bitdepth && main_depth == 8 ? s->bitdepth : main_depth;
 
-    for (int i = 0; i < FF_ARRAY_ELEMS(desc); i++)
-        if (desc[i]->nb_components < 3) {
-            av_log(ctx, AV_LOG_ERROR, "VMAF v1 measures chroma, and %s has none: use a filter like "
-                   "mad or ssim.\n", desc[i]->name);
-            return AVERROR(EINVAL);
-        }
+    if (main->nb_components < 3 || reference->nb_components < 3) {
+        av_log(ctx, AV_LOG_ERROR, "VMAF v1 measures chroma, and %s has none: use a filter like "
+               "mad or ssim.\n", main->nb_components < 3 ? main->name : reference->name);
+        return AVERROR(EINVAL);
+    }
     if (main->log2_chroma_w == reference->log2_chroma_w &&
         main->log2_chroma_h == reference->log2_chroma_h &&
         (reference_depth == depth || s->bitdepth == depth && reference_depth == 8))
@@ -615,24 +562,40 @@ int ff_vmaf_depth(const VMAFContext *s, AVFilterContext *ctx,
     return AVERROR(EINVAL);
 }
 
-int ff_vmaf_refuse_depth(AVFilterContext *ctx, int depth)
+int ff_vmaf_refuse_depth(const VMAFContext *s, AVFilterContext *ctx)
 {
-    av_log(ctx, AV_LOG_ERROR, "The encode has samples of more than %d bits.\n", depth);
+    av_log(ctx, AV_LOG_ERROR, "The encode has samples of more than %d bits.\n", s->depth);
     return AVERROR_INVALIDDATA;
 }
 
-void ff_vmaf_set_size(VMAFContext *s, int width, int height)
+int ff_vmaf_set_size(VMAFContext *s, AVFilterContext *ctx, int width, int height)
 {
+    int ret = 0;
+
     s->width  = width;
     s->height = height;
     for (int i = 0; i < VMAF_NB_CSF; i++)
         describe_adm(s->adm[i], i, width, height);
+    // libvmaf has no half sample of chroma at the end of odd sizes
+    for (int i = 0; i < VMAF_NB_PRESCALES && ret >= 0; i++)
+        if (s->needs_prescale[i])
+            ret = describe_speed(&s->speed[i], ctx, width >> s->chroma_w, height >> s->chroma_h, i);
+    for (int i = 0; i < s->nb_models && ret >= 0; i++)
+        if (s->model[i].cambi_of == i)
+            ret = describe_cambi(&s->cambi[i], ctx, width, height, s->depth, &s->model[i].cambi);
+    return ret;
 }
 
-int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, int width, int height, int depth)
+int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, int width, int height,
+                   const AVPixFmtDescriptor *const desc[PAIR_NB], const char *conversion)
 {
-    int ret;
+    int ret = choose_depth(s, ctx, desc[PAIR_MAIN], desc[PAIR_REFERENCE], conversion);
 
+    if (ret < 0)
+        return ret;
+    s->depth    = ret;
+    s->chroma_w = desc[PAIR_MAIN]->log2_chroma_w;
+    s->chroma_h = desc[PAIR_MAIN]->log2_chroma_h;
     if (!s->nb_models) {
         const char *version = height > LARGE ? "version=vmaf_v1.0.16_1d5h_2160"
                                              : "version=vmaf_v1.0.16_3d0h";
@@ -642,44 +605,36 @@ int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, int width, int height, 
         if ((s->nb_models = parse_models(s->model, version, ctx)) < 0)
             return s->nb_models;
     }
-    ff_vmaf_set_size(s, width, height);
     for (int m = 0; m < s->nb_models; m++) {
         VMAFModel *model = &s->model[m];
 
-        if (s->bitdepth && depth == 8 && !model->cambi.depth)
+        if (s->bitdepth && desc[PAIR_MAIN]->comp[0].depth == 8 && !model->cambi.depth)
             model->cambi.depth = 8;
         for (model->cambi_of = 0; model->cambi_of < m; model->cambi_of++)
             if (!memcmp(&s->model[model->cambi_of].cambi, &model->cambi, sizeof(model->cambi)))
                 break;
         s->needs_csf[model->form->csf]           = 1;
         s->needs_prescale[model->form->prescale] = 1;
-        s->needs_window[model->form->window]     = 1;
+        s->needs_window[model->window]           = 1;
         if ((ret = add_metrics(s, m)) < 0)
             return ret;
     }
     s->log.model = s->model[0].version;
     s->log.max   = s->model[0].form->max;
-    return 0;
-}
-
-int ff_vmaf_is_chosen(const VMAFContext *s, uint64_t n)
-{
-    return n % s->n_subsample == 0;
+    return ff_vmaf_set_size(s, ctx, width, height);
 }
 
 static void measure(VMAFContext *s, double *value, const VMAFSums *sums)
 {
     for (int m = 0; m < s->nb_models; m++) {
         const VMAFModel *model = &s->model[m];
-        const VMAFChroma *speed = &sums->speed[model->form->prescale];
         const enum VMAFCSF csf  = model->form->csf;
         double of_model[VMAF_NB_VALUES] = { 0 };
 
         measure_adm(of_model, s->adm[csf], &sums->adm[csf], csf);
-        of_model[VMAF_CAMBI]    = sums->cambi[model->cambi_of];
-        of_model[VMAF_SPEED_U]  = speed->u;
-        of_model[VMAF_SPEED_V]  = speed->v;
-        of_model[VMAF_SPEED_UV] = speed->uv;
+        of_model[VMAF_CAMBI] = sums->cambi[model->cambi_of];
+        memcpy(of_model + VMAF_SPEED_U, sums->speed[model->form->prescale],
+               sizeof(sums->speed[0]));
         for (int i = 0; i < VMAF_NB_VALUES; i++)
             value[s->metric_of[m][i]] = of_model[i];
     }
@@ -718,9 +673,9 @@ static int score_frame(VMAFContext *s, AVFilterContext *ctx, VMAFWaiting *w)
         const int *of = s->metric_of[m];
         double feature[4];
 
-        w->value[of[VMAF_SAD]]     = s->sad[model->form->window][w->run % 4];
-        w->value[of[VMAF_MOTION2]] = motion[model->form->window][0];
-        w->value[of[VMAF_MOTION3]] = motion[model->form->window][1];
+        w->value[of[VMAF_SAD]]     = s->sad[model->window][w->run % 4];
+        w->value[of[VMAF_MOTION2]] = motion[model->window][0];
+        w->value[of[VMAF_MOTION3]] = motion[model->window][1];
         feature[0] = w->value[of[VMAF_CAMBI]];
         feature[1] = w->value[of[VMAF_SPEED_UV]];
         feature[2] = w->value[of[VMAF_ADM3]];

@@ -71,32 +71,18 @@ enum VMAFPrescale {
     VMAF_NB_PRESCALES
 };
 
-extern const double ff_vmaf_prescale[VMAF_NB_PRESCALES];
-
 /// The picture that was encoded, if it is not what is shown: 0 for what is.
 typedef struct VMAFCambiOptions {
     int width, height, depth;
 } VMAFCambiOptions;
 
-/// SpEED of each plane, and of both.
-typedef struct VMAFChroma {
-    double u, v, uv;
-} VMAFChroma;
-
-#define VMAF_CHROMA 2       ///< planes of it
-
-/// What SpEED has found in a plane of a picture.
-typedef struct VMAFSpeedPlane {
-    int is_singular;                    ///< there is no measure
-    const float *contrast, *entropy;    ///< of each block
-} VMAFSpeedPlane;
+#define VMAF_CHROMA 2           ///< planes
 
 /// What tells the models apart.
 typedef struct VMAFForm {
-    const char *version;
+    const char *name;           ///< in that of a model
     enum VMAFCSF csf;
     enum VMAFPrescale prescale;
-    enum VMAFWindow window;
     const char *viewing;        ///< of ADM's names
     double transform[3], max;
 } VMAFForm;
@@ -109,6 +95,7 @@ typedef struct VMAFModel {
     VMAFCambiOptions cambi;
 
     const VMAFForm *form;
+    enum VMAFWindow window;
     int cambi_of;               ///< the first model with the same CAMBI
 } VMAFModel;
 
@@ -116,7 +103,7 @@ typedef struct VMAFModel {
 typedef struct VMAFSums {
     VMAFADMSums adm[VMAF_NB_CSF];
     double cambi[VMAF_MAX_MODELS];
-    VMAFChroma speed[VMAF_NB_PRESCALES];
+    double speed[VMAF_NB_PRESCALES][VMAF_CHROMA + 1];   ///< of each plane, and of both
 } VMAFSums;
 
 /// What is reported for each model.
@@ -158,7 +145,10 @@ typedef struct VMAFContext {
     char *name[METRIC_MAX];     ///< in libvmaf's logs
     int metric_of[VMAF_MAX_MODELS][VMAF_NB_VALUES];     ///< models may have values in common
 
-    int width, height;
+    int width, height, depth;   ///< that are measured
+    int chroma_w, chroma_h;     ///< log2 of its steps
+    VMAFCambiPicture cambi[VMAF_MAX_MODELS];
+    VMAFSpeedPicture speed[VMAF_NB_PRESCALES];
     VMAFADMScale adm[VMAF_NB_CSF][VMAF_ADM_SCALES];
 
     uint64_t nb_frames;         ///< that the filter was given
@@ -206,30 +196,20 @@ typedef struct VMAFContext {
 int ff_vmaf_init(VMAFContext *s, AVFilterContext *ctx);
 
 /**
- * Choose a model where none is given, and set up for pictures of a size.
+ * Choose a model where none is given, and set up for pictures of a size. Samples of 16 bits are
+ * measured as of 12, which is what NVDEC puts there.
  *
- * @param depth of the encode's samples
- */
-int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, int width, int height, int depth);
-
-/// The same for pictures of another size, which are as deep.
-void ff_vmaf_set_size(VMAFContext *s, int width, int height);
-
-/**
- * How deep samples are measured: those of 16 bits as of 12, which is what NVDEC puts there.
- *
+ * @param desc       describes the formats of both pictures
  * @param conversion what a reference of another format needs, up to the name of that
- * @return the depth
  */
-int ff_vmaf_depth(const VMAFContext *s, AVFilterContext *ctx,
-                  const AVPixFmtDescriptor *main, const AVPixFmtDescriptor *reference,
-                  const char *conversion);
+int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, int width, int height,
+                   const AVPixFmtDescriptor *const desc[PAIR_NB], const char *conversion);
 
-/// Say that samples have more bits than that. @return AVERROR_INVALIDDATA
-int ff_vmaf_refuse_depth(AVFilterContext *ctx, int depth);
+/// The same for pictures of another size, if the models can measure them.
+int ff_vmaf_set_size(VMAFContext *s, AVFilterContext *ctx, int width, int height);
 
-/// Whether frame n is to be scored, and not measured for its motion alone.
-int ff_vmaf_is_chosen(const VMAFContext *s, uint64_t n);
+/// Say that samples have more bits than their depth. @return AVERROR_INVALIDDATA
+int ff_vmaf_refuse_depth(const VMAFContext *s, AVFilterContext *ctx);
 
 /**
  * Take a frame: at most VMAF_MAX_WAITING, with those that still wait.
@@ -249,14 +229,6 @@ void ff_vmaf_add(VMAFContext *s, AVFrame *frame, const VMAFSums *sums, const uin
 int ff_vmaf_get(VMAFContext *s, AVFilterContext *ctx, AVFrame **frame, int ended);
 
 void ff_vmaf_uninit(VMAFContext *s, AVFilterContext *ctx, int ended);
-
-/// What CAMBI measures, if the size allows it. Half of the size for pictures of that many samples.
-int ff_vmaf_cambi_picture(VMAFCambiPicture *s, AVFilterContext *ctx, int width, int height,
-                          int depth, const VMAFCambiOptions *options);
-
-/// What SpEED measures, if the size allows it. @param w,h of chroma, without half samples
-int ff_vmaf_speed_picture(VMAFSpeedPicture *s, AVFilterContext *ctx, int w, int h,
-                          double prescale);
 /// @}
 
 /// @name The rest of CAMBI
@@ -274,8 +246,14 @@ double ff_vmaf_cambi_score(const VMAFCambiPicture *s, const double mean[VMAF_CAM
 /// @name The rest of SpEED
 /// @{
 void ff_vmaf_speed_positions(VMAFSpeedPosition *dst, int n, int nb);
-VMAFChroma ff_vmaf_speed_score(const VMAFSpeedPicture *s,
-                               const VMAFSpeedPlane plane[VMAF_CHROMA][PAIR_NB]);
+
+/// How many values are found in a plane: whether it is singular, so that there is no measure; then
+/// the contrasts of all blocks, and their entropies.
+size_t ff_vmaf_speed_size(const VMAFSpeedPicture *s);
+
+/// @param found in [VMAF_CHROMA][PAIR_NB] planes
+void ff_vmaf_speed_score(const VMAFSpeedPicture *s, const float *found,
+                         double score[VMAF_CHROMA + 1]);
 /// @}
 
 #endif /* AVFILTER_VMAF_H */

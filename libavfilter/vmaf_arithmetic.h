@@ -81,26 +81,12 @@ SHARED_INLINE float vmaf_inverse(float x)
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(ret) : "f"(x));
     return ret;
 }
-
-/// The product of an inverse with this shift and a number.
-SHARED_INLINE int vmaf_adm_ratio(uint32_t inverse, uint32_t x, int shift)
-{
-    return (uint64_t)inverse * x + (1ull << shift >> 1) >> shift;
-}
 #else
 #include <float.h>
 #include <math.h>
 #define vmaf_sqrtf(x) sqrtf(x)
 #define vmaf_rsqrt(x) (1.0 / sqrt((double)(x)))
 #define vmaf_inverse(x) (1.f / (x))
-
-/// The same in double, which is exact, and fast in vectors.
-SHARED_INLINE int vmaf_adm_ratio(uint32_t inverse, int x, int shift)
-{
-    const union { uint32_t i; float f; } unit = { (uint32_t)(127 - shift) << 23 };
-
-    return (double)(int)inverse * x * unit.f + 0.5;
-}
 // 16 means single precision for float, like 0
 #if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16
 #error "Scores need float in its own format: on 32-bit x86, --extra-cflags='-msse2 -mfpmath=sse'"
@@ -149,6 +135,13 @@ typedef struct VMAFADMSums {
     uint64_t cube[VMAF_ADM_SCALES][VMAF_ADM_SUMS][VMAF_ADM_BANDS];
 } VMAFADMSums;
 
+/// How a cube of a part is rounded.
+typedef struct VMAFADMCube {
+    int unit;                   ///< shift of the threshold
+    uint32_t round;             ///< that is added to the square before its shift
+    int square_shift, shift;
+} VMAFADMCube;
+
 /// A scale of pictures of one size, for one distance of viewing.
 typedef struct VMAFADMScale {
     int scale;
@@ -156,7 +149,7 @@ typedef struct VMAFADMScale {
     int w, h;                   ///< of a band
     int left, right, top, bottom;       ///< what is summed, without right and bottom
     uint32_t weight[VMAF_ADM_BANDS];    ///< how visible a band is, in fixed point
-    int square_shift[VMAF_ADM_SUMS][VMAF_ADM_BANDS], cube_shift[VMAF_ADM_SUMS][VMAF_ADM_BANDS];
+    VMAFADMCube cube[VMAF_ADM_SUMS][VMAF_ADM_BANDS];
     int row_shift[VMAF_ADM_SUMS];
 } VMAFADMScale;
 
@@ -190,113 +183,82 @@ SHARED_INLINE uint32_t vmaf_adm_reciprocal(uint32_t m)
     return below + (int)((int)rest * inverse + 0x1p-16f);
 }
 
+#define VMAF_ADM_COS2 0x1.ffd814p-1f     ///< cos(1 degree) squared
+
 /// Whether two vectors of horizontal and vertical detail are within one degree; their squares'
 /// and their scalar product are given.
 SHARED_INLINE int vmaf_adm_is_aligned(float product, float source, float encode)
 {
-    const double cos2 = 0x1.ffd814p-1f;     // cos(1 degree) squared
-
-    return product >= 0 && (double)product * product >= cos2 * source * encode;
+    return product >= 0 &&
+           (double)product * product >= (double)VMAF_ADM_COS2 * source * encode;
 }
 
-/// With vectors within one degree, no more is kept than there is.
-SHARED_INLINE int vmaf_adm_limit(int kept, int source, int encode, int is_aligned, uint32_t ratio)
-{
-    const int least = kept < encode ? kept : encode, most = kept > encode ? kept : encode;
-    const int limited = source > 0 ? least : most;
-
-    return is_aligned & (ratio > 0) & (source != 0) ? limited : kept;
-}
-
-/// The part of a coefficient of scale 0 that was kept. All products have 32 bits.
-SHARED_INLINE int vmaf_adm_kept0(int source, int encode, int is_aligned)
-{
-    const uint32_t s = vmaf_abs(source), e = vmaf_abs(encode);
-    const uint32_t m = s > 1 ? s : 1;
-    // with any more the ratio is 1, too
-    const uint32_t reached = e <= m ? e : m + 1;
-    const uint32_t product = vmaf_adm_reciprocal(m) * reached + 16384 >> 15;
-    const uint32_t ratio   = (source ^ encode) < 0 ? 0 : product < 32768 ? product : 32768;
-    const int kept         = (int)ratio * source + 16384 >> 15;
-
-    return vmaf_adm_limit(kept, source, encode, is_aligned, ratio);
-}
-
-/// The same of the other scales.
-SHARED_INLINE int vmaf_adm_kept(int source, int encode, int is_aligned)
+/// The part of a coefficient that was kept. In the first scale all products have 32 bits.
+SHARED_INLINE int vmaf_adm_kept(int is_first, int source, int encode, int is_aligned)
 {
     const uint32_t s = vmaf_abs(source), e = vmaf_abs(encode);
     const union { float f; uint32_t i; } exponent = { (float)(int)(s & ~(s >> 1)) };
     // the upper 15 bits of it, rounded
-    const int bits   = (int)(exponent.i >> 23) - 127 - 14;
-    const int more   = bits > 0 ? bits : 0;
+    const int bits   = is_first ? 0 : (int)(exponent.i >> 23) - 127 - 14;
+    const int more   = bits > 0 ? bits : 0, shift = 15 + more;
     const uint32_t r = s + ((1u << more) >> 1) >> more, m = r > 1 ? r : 1;
     // with any more the ratio is 1, too
-    const int reached = e < 2 * s ? e : 2 * s;
-    const uint32_t product = vmaf_adm_ratio(vmaf_adm_reciprocal(m), reached, 15 + more);
+    const uint32_t reached = e < 2 * s ? e : 2 * s, inverse = vmaf_adm_reciprocal(m);
+    const uint32_t product = is_first ? inverse * reached + 16384 >> 15 :
+                             (uint64_t)inverse * reached + (1ull << shift >> 1) >> shift;
     const uint32_t ratio   = (source ^ encode) < 0 ? 0 : product < 32768 ? product : 32768;
-    const int kept         = vmaf_adm_shift((int64_t)(int)ratio * source, 15);
+    const int kept         = is_first ? (int)ratio * source + 16384 >> 15 :
+                             vmaf_adm_shift((int64_t)(int)ratio * source, 15);
 
-    return vmaf_adm_limit(kept, source, encode, is_aligned, ratio);
+    // within one degree, no more is kept than there is
+    return is_aligned && (int)e < vmaf_abs(kept) ? encode : kept;
 }
 
-/// How visible a coefficient is. One of scale 0 is multiplied by its weight as it is.
-SHARED_INLINE int vmaf_adm_weigh(int x, int weight)
+/// How visible a coefficient is.
+SHARED_INLINE int vmaf_adm_weigh(int is_first, int x, int weight)
 {
-    return vmaf_adm_shift((int64_t)x * weight, 28);
+    return is_first ? x * weight : vmaf_adm_shift((int64_t)x * weight, 28);
 }
 
-/// What a weighed coefficient of scale 0 masks: around it, and at its own place.
-SHARED_INLINE int vmaf_adm_mask0(int x, int band, int *near)
+/// What a weighed coefficient masks: around it, and at its own place.
+SHARED_INLINE int vmaf_adm_mask(int is_first, int x, int band, int *near)
 {
     // libvmaf's rounding of the diagonal is one less than a half
-    const int shift = band == VMAF_ADM_D ? 17 : 15, half = band == VMAF_ADM_D ? 65535 : 16384;
-    const int e     = vmaf_abs(x + half >> shift);
+    const int shift  = band == VMAF_ADM_D ? 17 : 15, half = band == VMAF_ADM_D ? 65535 : 16384;
+    const uint64_t e = vmaf_abs(is_first ? x + half >> shift : x);
 
-    *near = (int16_t)(4369 * e + 2048 >> 12);
-    // from 15360 on this wraps, in libvmaf
-    return  (int16_t)(8738 * e + 2048 >> 12);
-}
-
-/// The same of the other scales: minus a half in libvmaf, so -1 where there is nothing.
-SHARED_INLINE int vmaf_adm_mask(int x, int *near)
-{
-    const uint64_t e = vmaf_abs(x);
-
+    if (is_first) {
+        *near = (int16_t)(4369 * (int)e + 2048 >> 12);
+        // from 15360 on this wraps, in libvmaf
+        return  (int16_t)(8738 * (int)e + 2048 >> 12);
+    }
+    // minus a half in libvmaf, so -1 where there is nothing
     *near = (int)(e * 143165577 + (1u << 31) >> 32) - 1;
     return  (int)(e * 286331153 + (1u << 31) >> 32) - 1;
 }
 
-SHARED_INLINE int vmaf_adm_square_shift(int scale, int band)
+/// How the cubes of a part are rounded, whose shift is known.
+SHARED_INLINE VMAFADMCube vmaf_adm_cube_of(int scale, int part, int band, int shift)
 {
-    return scale || band == VMAF_ADM_D ? 30 : 29;
+    const int is_source = part == VMAF_ADM_SOURCE, is_low = !scale && band != VMAF_ADM_D;
+    const int square = !is_source ? 30 - is_low : !scale ? 0 : scale == 2 ? 30 : 31;
+    const VMAFADMCube cube = {
+        is_source || scale ? 0 : 12 - 2 * is_low,
+        // of the source libvmaf adds one to the square, and not a half
+        is_source ? (uint32_t)!!scale << square : 1u << square >> 1, square, shift
+    };
+
+    return cube;
 }
 
-/// The cube of a weighed coefficient above its masking threshold.
-SHARED_INLINE uint64_t vmaf_adm_cube(int x, int threshold, int square_shift, int shift)
+/// The cube of a weighed coefficient above its masking threshold, or of one of the source.
+SHARED_INLINE uint64_t vmaf_adm_cube(int x, int threshold, VMAFADMCube cube)
 {
-    const int above       = vmaf_abs(x) - threshold;
+    const int above       = vmaf_abs(x) - (int)((uint32_t)threshold << cube.unit);
     const uint64_t seen   = above > 0 ? above : 0;
-    const uint32_t square = seen * seen + (1ull << square_shift >> 1) >> square_shift;
+    const uint32_t square = seen * seen + cube.round >> cube.square_shift;
 
-    return square * seen + (1ull << shift >> 1) >> shift;
-}
-
-/// The cube of a coefficient of the source, as it is.
-SHARED_INLINE uint64_t vmaf_adm_cube_source0(int x)
-{
-    const uint32_t e = vmaf_abs(x);
-
-    return (uint64_t)(e * e) * e;
-}
-
-/// The same of the other scales: libvmaf adds one to the square, and not a half.
-SHARED_INLINE uint64_t vmaf_adm_cube_source(int x, int square_shift, int shift)
-{
-    const uint64_t e      = vmaf_abs(x);
-    const uint32_t square = (e * e >> square_shift) + 1;
-
-    return square * e + (1ull << shift >> 1) >> shift;
+    return square * seen + (1ull << cube.shift >> 1) >> cube.shift;
 }
 
 SHARED_INLINE uint64_t vmaf_adm_round_row(uint64_t sum, int shift)
@@ -403,6 +365,7 @@ SHARED_INLINE float vmaf_cambi_contrast(int step, int here, int near, const floa
 
 /// A plane of chroma.
 typedef struct VMAFSpeedPicture {
+    int chroma_w, chroma_h; ///< without half samples
     int is_scaled;
     int w, h;               ///< that are measured
     int grid_w, grid_h;     ///< what is left of it

@@ -74,6 +74,28 @@
  * POSSIBILITY OF SUCH DAMAGE.
  */
 
+#define GAMMA 0.035000000000000003
+#define RHO   -1.2801585513962348
+
+/// From a score and the features to their scaled values.
+static const double slope[] = {
+    0.012020766332648467, 0.07265168094288038, 0.03147688934068315, 4.044462665497729,
+    0.06242930101138472,
+};
+static const double intercept[] = {
+    -0.30712690585348135, -0.00016348141788834398, -0.014977474082856242, -3.0226057825839794,
+    -0.003051650363248205,
+};
+
+static const VMAFForm forms[] = {
+    { "3d0h",      VMAF_CSF_3240,    VMAF_PRESCALE_1,  "",
+      { 5.30624188, 0.980791305, -0.000490758318 }, 100 },
+    { "5d0h",      VMAF_CSF_1080_5H, VMAF_PRESCALE_06, "_nvd_5",
+      { 5.30624188, 0.980791305, -0.000490758318 }, 100 },
+    { "3d0h_2160", VMAF_CSF_2160_3H, VMAF_PRESCALE_05, "_rdh_2160",         { 5, 1, 0 }, 110 },
+    { "1d5h_2160", VMAF_CSF_3240,    VMAF_PRESCALE_1,  "_nvd_1.5_rdh_2160", { 0, 1, 0 }, 100 },
+};
+
 /// Of one row and its factors: alpha, then CAMBI, SpEED chroma, ADM3 and motion3, scaled.
 static const struct { double alpha, feature[4]; } support_vector[] = {
     { -4, { 0.91956722, 0.022816409, 0.99612038, 0.067144494 } },

@@ -45,11 +45,6 @@ low23:  times 8 dw   7345,  -4240
 high01: times 8 dw  -4240,  -7345
 high23: times 8 dw  27411, -15826
 CONST   round16,  1 << 15
-CONST_Q round_q,  1 << 15
-; align_row()
-CONST   cos2,     0x1.ffd814p-1
-CONST   grey,     0x1p-19               ; more than all errors of float
-CONST   f_abs,    0x7fffffff
 ; part_row()
 CONST   one,      1
 CONST   f_one,    1.0
@@ -69,10 +64,9 @@ CONST   half11,   1 << 10
 CONST   minus3,   -3
 CONST_Q near_tap, 143165577
 CONST_Q here_tap, 286331153
-; the first 8 - w of 8 are at 4 * w
+; the first w of 8 are at 32 - 4 * w
 in_row: times 8 dd -1
         times 8 dd 0
-cos2_sd: dq 0x1.ffd814p-1
 
 SECTION .text
 
@@ -97,24 +91,26 @@ INIT_YMM avx2
     mova           m11, [high23]
 %endmacro
 
-; The sums m6 and m7 of the products of pairs of words, m0 and m2, m4 and m5
-%macro SPLIT_WORDS 2 ; taps
+; %1 = 2^shift / 2 as quadwords
+%macro SET_HALF 2 ; dst, shift
+    pcmpeqd         %1, %1
+    psrlq           %1, 63
+    psllq           %1, %2
+    psrlq           %1, 1
+%endmacro
+
+; The sums m6 and m7 of the products of pairs of words, m0 and m2, m4 and m5, with m13 and a shift
+%macro SPLIT_WORDS 3 ; taps, shift
     pmaddwd         m6, m0, %1
     pmaddwd         m7, m2, %2
     paddd           m6, m7
     pmaddwd         m7, m4, %1
     pmaddwd         m1, m5, %2
     paddd           m7, m1
-%endmacro
-
-; The same with rounding and a shift
-%macro SPLIT_WORDS 3 ; taps, shift
-    SPLIT_WORDS     %1, %2
     paddd           m6, m13
     paddd           m7, m13
     psrad           m6, %3
     psrad           m7, %3
-    packssdw        m6, m7
 %endmacro
 
 ; void vmaf_split_columns(int16_t *low, int16_t *high, const void *const line[4], int depth, int w)
@@ -144,8 +140,10 @@ cglobal vmaf_split_columns%1, 5, 9, 15, low, high, line0, depth, w, line1, line2
     punpckhwd       m5, m2, m3
     punpcklwd       m2, m2, m3
     SPLIT_WORDS     m8, m9, xm14
+    packssdw        m6, m7
     movu [lowq + xq * 2], m6
     SPLIT_WORDS    m10, m11, xm14
+    packssdw        m6, m7
     movu [highq + xq * 2], m6
     add             xq, 16
     cmp             xq, wq
@@ -160,36 +158,6 @@ cglobal vmaf_split_columns%1, 5, 9, 15, low, high, line0, depth, w, line1, line2
 SPLIT_COLUMNS 8,  pmovzxbw
 SPLIT_COLUMNS 16, movu
 
-; void vmaf_split_columns_next(int32_t *low, int32_t *high, const int16_t *const line[4],
-;                              int depth, int w)
-cglobal vmaf_split_columns_next, 5, 9, 12, low, high, line0, x, w, line1, line2, line3
-    LOAD_LINES
-    LOAD_PAIRS
-    xor             xd, xd
-.loop:
-    movu            m0, [line0q + xq * 2]
-    movu            m1, [line1q + xq * 2]
-    movu            m2, [line2q + xq * 2]
-    movu            m3, [line3q + xq * 2]
-    punpckhwd       m4, m0, m1
-    punpcklwd       m0, m0, m1
-    punpckhwd       m5, m2, m3
-    punpcklwd       m2, m2, m3
-    SPLIT_WORDS     m8, m9
-    movu  [lowq + xq * 4], xm6
-    movu  [lowq + xq * 4 + 16], xm7
-    vextracti128 [lowq + xq * 4 + 32], m6, 1
-    vextracti128 [lowq + xq * 4 + 48], m7, 1
-    SPLIT_WORDS    m10, m11
-    movu [highq + xq * 4], xm6
-    movu [highq + xq * 4 + 16], xm7
-    vextracti128 [highq + xq * 4 + 32], m6, 1
-    vextracti128 [highq + xq * 4 + 48], m7, 1
-    add             xd, 16
-    cmp             xd, wd
-    jl .loop
-    RET
-
 ; Four products of quadwords
 %macro SPLIT_QWORDS 10 ; dst, temporary, 4 * src, 4 * taps
     pmuldq          %1, %3, %7
@@ -201,27 +169,29 @@ cglobal vmaf_split_columns_next, 5, 9, 12, low, high, line0, x, w, line1, line2,
     paddq           %1, %2
 %endmacro
 
-; The upper 48 bits of products of the even and the odd elements
+; The sums of products of the even and the odd elements
 %macro SPLIT_WIDE 5 ; dst, 4 * taps
     SPLIT_QWORDS    m8, m9, m0, m1, m2, m3, %2, %3, %4, %5
     SPLIT_QWORDS   m10, m9, m4, m5, m6, m7, %2, %3, %4, %5
     paddq           m8, m15
     paddq          m10, m15
-    psrlq           m8, 16
-    psllq          m10, 16
+    psrlq           m8, xm11
+    psllq          m10, xm13
     vpblendd        m8, m8, m10, 0xaa
     movu            %1, m8
 %endmacro
 
-; void vmaf_split_columns_wide(int32_t *low, int32_t *high, const int32_t *const line[4],
-;                              int depth, int w)
-cglobal vmaf_split_columns_wide, 5, 9, 16, low, high, line0, x, w, line1, line2, line3
+; void vmaf_split_columns(int32_t *low, int32_t *high, const int32_t *const line[4],
+;                         int shift, int w)
+cglobal vmaf_split_columns, 5, 9, 16, low, high, line0, x, w, line1, line2, line3, t
     LOAD_LINES
-    mova           m11, [tap0]
+    movd          xm11, xd
+    mov             td, 32
+    sub             td, xd
+    movd          xm13, td
+    SET_HALF       m15, xm11
     mova           m12, [tap1]
-    mova           m13, [tap2]
     mova           m14, [tap3]
-    mova           m15, [round_q]
     xor             xd, xd
 .loop:
 %assign line_i 0
@@ -231,14 +201,14 @@ cglobal vmaf_split_columns_wide, 5, 9, 16, low, high, line0, x, w, line1, line2,
     psrlq      m %+ line_j, m %+ line_i, 32
 %assign line_i line_i + 1
 %endrep
-    SPLIT_WIDE [lowq + xq * 4], m11, m12, m13, m14
+    SPLIT_WIDE [lowq + xq * 4], [tap0], m12, [tap2], m14
     SPLIT_WIDE [highq + xq * 4], m14, [minus2], m12, [minus0]
     add             xd, 8
     cmp             xd, wd
     jl .loop
     RET
 
-; void vmaf_split_row0(int16_t *low, int16_t *high, const int16_t *src, int shift, int w)
+; void vmaf_split_row0(int32_t *low, int32_t *high, const int16_t *src, int shift, int w)
 cglobal vmaf_split_row0, 5, 5, 14, low, high, src, x, w
     LOAD_PAIRS
     mova           m13, [round16]
@@ -249,11 +219,11 @@ cglobal vmaf_split_row0, 5, 5, 14, low, high, src, x, w
     movu            m4, [srcq + xq * 4 + 30]
     movu            m5, [srcq + xq * 4 + 34]
     SPLIT_WORDS     m8, m9, 16
-    vpermq          m6, m6, q3120
-    movu [lowq + xq * 2], m6
+    movu [lowq + xq * 4], m6
+    movu [lowq + xq * 4 + mmsize], m7
     SPLIT_WORDS    m10, m11, 16
-    vpermq          m6, m6, q3120
-    movu [highq + xq * 2], m6
+    movu [highq + xq * 4], m6
+    movu [highq + xq * 4 + mmsize], m7
     add             xd, 16
     cmp             xd, wd
     jl .loop
@@ -275,10 +245,7 @@ cglobal vmaf_split_row0, 5, 5, 14, low, high, src, x, w
 
 cglobal vmaf_split_row, 5, 6, 16, low, high, src, shift, w, x
     movd          xm15, shiftd
-    pcmpeqd        m14, m14
-    psrlq          m14, 63
-    psllq          m14, xm15
-    psrlq          m14, 1
+    SET_HALF       m14, xm15
     mova           m10, [tap0]
     mova           m11, [tap1]
     mova           m12, [tap2]
@@ -298,139 +265,7 @@ cglobal vmaf_split_row, 5, 6, 16, low, high, src, shift, w, x
     jl .loop
     RET
 
-; ---- angle ----
-
-; void vmaf_align_row(int32_t *dst, const uint8_t *bands, ptrdiff_t stride, int w)
-;
-; Float decides but for those that it finds too close to one degree.
-%macro ALIGN_ROW 5 ; suffix, bytes of a sample, load, load to a register, its size
-cglobal vmaf_align_row%1, 4, 13, 6, dst, r, stride, w, e, close, lane, rh, rv, eh, ev, t, u
-    lea             eq, [strideq * 3]
-    add             eq, rq
-.loop:
-    %3              m0, [rq]
-    %3              m1, [rq + strideq]
-    %3              m2, [eq]
-    %3              m3, [eq + strideq]
-%if %2 == 2
-    cvtdq2ps        m0, m0
-    cvtdq2ps        m1, m1
-    cvtdq2ps        m2, m2
-    cvtdq2ps        m3, m3
-%endif
-    mulps           m4, m0, m2
-    mulps           m5, m1, m3
-    addps           m4, m5                  ; product
-    mulps           m0, m0
-    mulps           m1, m1
-    addps           m0, m1                  ; source
-    mulps           m2, m2
-    mulps           m3, m3
-    addps           m2, m3                  ; encode
-    mulps           m0, [cos2]
-    mulps           m0, m2                  ; the least square of the product
-    mulps           m1, m4, m4
-    subps           m1, m0
-    xorps           m3, m3
-    cmpleps         m2, m3, m1
-    cmpleps         m4, m3, m4
-    andps           m2, m4
-    movu        [dstq], m2
-    mulps           m0, [grey]
-    andps           m1, [f_abs]
-    cmpltps         m1, m0
-    movmskps    closed, m1
-    test        closed, closed
-    jnz .close
-.next:
-    add             rq, 8 * %2
-    add             eq, 8 * %2
-    add           dstq, mmsize
-    sub             wd, 8
-    jg .loop
-    RET
-.close:
-    bsf          laned, closed
-    lea             tq, [rq + strideq]
-    lea             uq, [eq + strideq]
-    %4             rhq, %5 [rq + laneq * %2]
-    %4             rvq, %5 [tq + laneq * %2]
-    %4             ehq, %5 [eq + laneq * %2]
-    %4             evq, %5 [uq + laneq * %2]
-    mov             tq, rhq
-    mov             uq, rvq
-    imul            tq, ehq
-    imul            uq, evq
-    add             tq, uq
-    imul           rhq, rhq
-    imul           rvq, rvq
-    add            rhq, rvq
-    imul           ehq, ehq
-    imul           evq, evq
-    add            ehq, evq
-    vcvtsi2ss      xm0, xm3, tq
-    vcvtsi2ss      xm1, xm3, rhq
-    vcvtsi2ss      xm2, xm3, ehq
-    cvtss2sd       xm0, xm0
-    cvtss2sd       xm1, xm1
-    cvtss2sd       xm2, xm2
-    mulsd          xm1, [cos2_sd]
-    mulsd          xm1, xm2
-    mulsd          xm2, xm0, xm0
-    cmplesd        xm1, xm2
-    cmplesd        xm2, xm3, xm0
-    andps          xm1, xm2
-    movd [dstq + laneq * 4], xm1
-    lea             td, [closeq - 1]
-    and         closed, td
-    jnz .close
-    jmp .next
-%endmacro
-
-ALIGN_ROW 0, 2, pmovsxwd, movsx,  word
-ALIGN_ROW  , 4, cvtdq2ps, movsxd, dword
-
 ; ---- parts ----
-
-; m6 = 2^30 / m5, rounded down; m7 and m8 are temporary
-%macro RECIPROCAL 0
-    cvtdq2ps        m6, m5
-    mova            m8, [f_one]
-    divps           m8, m6
-    mulps           m6, m8, [f_2_30]
-    cvttps2dq       m6, m6
-    pmulld          m5, m6
-    mova            m7, [i_2_30]
-    psubd           m7, m5
-    cvtdq2ps        m7, m7
-    mulps           m7, m8
-    addps           m7, [f_half]
-    cvttps2dq       m7, m7
-    paddd           m6, m7
-%endmacro
-
-; The ratio m6 of coefficients m0 and m1 that the product m6 makes
-%macro LIMIT_RATIO 0
-    pminud          m6, [unity]
-    pxor            m7, m0, m1
-    psrad           m7, 31
-    pandn           m6, m7, m6
-%endmacro
-
-; Limit what is kept, m7, by the ratio m6, and put what was added to m1
-%macro LIMIT_KEPT 0
-    pxor            m9, m9
-    pminsd          m3, m7, m1
-    pmaxsd          m4, m7, m1
-    pcmpgtd         m8, m0, m9
-    pblendvb        m3, m4, m3, m8
-    pcmpgtd         m6, m9
-    pcmpeqd         m9, m0
-    pandn           m6, m9, m6
-    pand            m6, m15
-    pblendvb        m7, m7, m3, m6
-    psubd           m1, m7
-%endmacro
 
 ; Add what m%1 masks to near and here; m3 is temporary
 %macro MASK0 4 ; value, near, here, band
@@ -452,32 +287,6 @@ ALIGN_ROW  , 4, cvtdq2ps, movsxd, dword
     psrad           %1, 16
     psubd           %1, m3
     paddd           %3, %1
-%endmacro
-
-%macro BAND0 1 ; band
-    pmovsxwd        m0, [rq + strideq * %1]
-    pmovsxwd        m1, [eq + strideq * %1]
-    pabsd           m2, m0
-    pabsd           m3, m1
-    pmaxsd          m5, m2, [one]
-    paddd           m4, m5, [one]
-    pminsd          m3, m4                  ; with any more the ratio is 1, too
-    RECIPROCAL
-    pmulld          m6, m3
-    paddd           m6, [half15]
-    psrld           m6, 15
-    LIMIT_RATIO
-    pmulld          m7, m6, m0
-    paddd           m7, [half15]
-    psrad           m7, 15
-    LIMIT_KEPT
-    vpbroadcastd    m2, [weightq + %1 * 4]
-    pmulld          m7, m2
-    pmulld          m1, m2
-    movu [dstq   + strideq * %1], m7
-    movu [addedq + strideq * %1], m1
-    MASK0           m7, m11, m12, %1
-    MASK0           m1, m13, m14, %1
 %endmacro
 
 ; The products of m%1 and m%2, rounded and shifted; temporary: m%3, m%4
@@ -513,11 +322,15 @@ ALIGN_ROW  , 4, cvtdq2ps, movsxd, dword
     paddd           %3, m6
 %endmacro
 
-%macro BAND 1 ; band
+; Split a band's coefficients, m0 of the reference and m1 of the encode
+%macro BAND 2 ; band, whether the scale is the first
     movu            m0, [rq + strideq * %1]
     movu            m1, [eq + strideq * %1]
     pabsd           m2, m0
     pabsd           m3, m1
+%if %2
+    pmaxsd          m5, m2, [one]
+%else
     psrld           m4, m2, 1
     pandn           m4, m4, m2
     cvtdq2ps        m4, m4
@@ -531,9 +344,29 @@ ALIGN_ROW  , 4, cvtdq2ps, movsxd, dword
     paddd           m6, m2
     vpsrlvd         m6, m6, m4
     pmaxud          m5, m6
-    RECIPROCAL
+%endif
     paddd           m2, m2
     pminud          m3, m2                  ; with any more the ratio is 1, too
+    ; m6 = 2^30 / m5, rounded down
+    cvtdq2ps        m6, m5
+    mova            m8, [f_one]
+    divps           m8, m6
+    mulps           m6, m8, [f_2_30]
+    cvttps2dq       m6, m6
+    pmulld          m5, m6
+    mova            m7, [i_2_30]
+    psubd           m7, m5
+    cvtdq2ps        m7, m7
+    mulps           m7, m8
+    addps           m7, [f_half]
+    cvttps2dq       m7, m7
+    paddd           m6, m7
+    ; the ratio
+%if %2
+    pmulld          m6, m3
+    paddd           m6, [half15]
+    psrld           m6, 15
+%else
     mova            m9, [q_half15]
     pxor            m7, m7
     vpblendd        m7, m4, m7, 0xaa
@@ -551,32 +384,57 @@ ALIGN_ROW  , 4, cvtdq2ps, movsxd, dword
     psrlq           m6, 15
     psllq           m8, 17
     vpblendd        m6, m6, m8, 0xaa
-    LIMIT_RATIO
+%endif
+    pminud          m6, [unity]
+    pxor            m7, m0, m1
+    psrad           m7, 31
+    pandn           m6, m7, m6
+    ; what is kept, m7
+%if %2
+    pmulld          m7, m6, m0
+    paddd           m7, [half15]
+    psrad           m7, 15
+%else
     mova            m7, m6
-    SCALE           m7, m0, m3, m4, [q_half15], 15
-    LIMIT_KEPT
+    SCALE           m7, m0, m4, m8, [q_half15], 15
+%endif
+    ; within one degree, no more than there is
+    pabsd           m4, m7
+    pcmpgtd         m4, m3
+    pand            m4, m15
+    pblendvb        m7, m7, m1, m4
+    psubd           m1, m7                  ; what was added
     vpbroadcastd    m2, [weightq + %1 * 4]
+%if %2
+    pmulld          m7, m2
+    pmulld          m1, m2
+%else
     SCALE           m7, m2, m3, m4, [q_half28], 28
     SCALE           m1, m2, m3, m4, [q_half28], 28
+%endif
     movu [dstq   + strideq * %1], m7
     movu [addedq + strideq * %1], m1
+%if %2
+    MASK0           m7, m11, m12, %1
+    MASK0           m1, m13, m14, %1
+%else
     MASK            m7, m11, m12
     MASK            m1, m13, m14
+%endif
 %endmacro
 
-; void vmaf_part_row(int32_t *dst, const uint8_t *bands, ptrdiff_t stride,
+; void vmaf_part_row(int32_t *dst, const int32_t *bands, ptrdiff_t stride,
 ;                    const int32_t *is_aligned, const uint32_t weight[3], int w)
-%macro PART_ROW 3 ; suffix, bytes of a sample, macro of a band
-cglobal vmaf_part_row%1, 6, 9, 16, dst, r, stride, aligned, weight, w, e, added, stride3
+%macro PART_ROW 2 ; suffix, whether the scale is the first
+cglobal vmaf_part_row%1, 6, 9, 16, dst, e, stride, aligned, weight, w, r, added, stride3
+    shl        strideq, 2
     lea       stride3q, [strideq * 3]
-    lea             eq, [rq   + stride3q]
+    lea             rq, [eq   + stride3q]
     lea         addedq, [dstq + stride3q]
-%ifnidn %1, 0
     mova           m10, [q_half32]
-%endif
 .loop:
     movu           m15, [alignedq]
-%ifidn %1, 0
+%if %2
     pxor           m11, m11
 %else
     mova           m11, [minus3]            ; a half less for each band
@@ -584,15 +442,15 @@ cglobal vmaf_part_row%1, 6, 9, 16, dst, r, stride, aligned, weight, w, e, added,
     pxor           m12, m12
     mova           m13, m11
     pxor           m14, m14
-    %3               0
-    %3               1
-    %3               2
+    BAND             0, %2
+    BAND             1, %2
+    BAND             2, %2
     movu [addedq + stride3q],     m11
     movu [addedq + strideq * 4],  m13
     movu [dstq   + strideq * 8],  m12
     movu [addedq + stride3q * 2], m14
-    add             rq, 8 * %2
-    add             eq, 8 * %2
+    add             rq, mmsize
+    add             eq, mmsize
     add           dstq, mmsize
     add         addedq, mmsize
     add       alignedq, mmsize
@@ -601,96 +459,39 @@ cglobal vmaf_part_row%1, 6, 9, 16, dst, r, stride, aligned, weight, w, e, added,
     RET
 %endmacro
 
-PART_ROW 0, 2, BAND0
-PART_ROW  , 4, BAND
+PART_ROW 0, 1
+PART_ROW  , 0
 
 ; ---- sums ----
 
-; void vmaf_threshold_row(int32_t *dst, const int32_t *above, const int32_t *row,
-;                         const int32_t *below, const int32_t *here, int w)
-cglobal vmaf_threshold_row, 6, 7, 2, dst, above, row, below, here, w, x
-    xor             xd, xd
-.loop:
-    movu            m0, [aboveq + xq * 4]
-    paddd           m0, [rowq   + xq * 4]
-    paddd           m0, [belowq + xq * 4]
-%assign side -4
-%rep 2
-    paddd           m0, [aboveq + xq * 4 + side]
-    paddd           m0, [rowq   + xq * 4 + side]
-    paddd           m0, [belowq + xq * 4 + side]
-%assign side 4
-%endrep
-    paddd           m0, [hereq  + xq * 4]
-    movu [dstq + xq * 4], m0
-    add             xd, 8
-    cmp             xd, wd
-    jl .loop
-    RET
-
-; Begin a loop over rows of 8 elements and fewer at the end, which m15 masks
-%macro BEGIN_SUM 0
-    pxor            m0, m0
-    pcmpeqd        m15, m15
-.loop:
-    sub             wd, 8
-    jge .whole
-    lea             tq, [in_row]
-    neg             wd
-    movu           m15, [tq + wq * 4]
-    neg             wd
-.whole:
-%endmacro
-
-%macro END_SUM 0
-    test            wd, wd
-    jg .loop
-    vextracti128   xm1, m0, 1
-    paddq          xm0, xm1
-    pshufd         xm1, xm0, q1032
-    paddq          xm0, xm1
-    movq           rax, xm0
-    RET
-%endmacro
-
-; %1 = 2^shift / 2 as quadwords
-%macro SET_HALF 2 ; dst, shift
-    pcmpeqd         %1, %1
-    psrlq           %1, 63
-    psllq           %1, %2
-    psrlq           %1, 1
-%endmacro
-
-; Add the products of the even squares m3 and elements m1, and the odd ones m4 and m2
-%macro ADD_CUBES 0
-    pmuludq         m3, m1
-    pmuludq         m4, m2
-    paddq           m3, m11
-    paddq           m4, m11
-    psrlq           m3, xm12
-    psrlq           m4, xm12
-    paddq           m0, m3
-    paddq           m0, m4
-%endmacro
-
-; uint64_t vmaf_cube_row(const int32_t *value, const int32_t *threshold, int unit,
-;                        int square_shift, int shift, int w)
-cglobal vmaf_cube_row, 6, 7, 16, value, threshold, unit, square, shift, w, t
-    movd           xm8, unitd
-    movd          xm10, squared
-    movd          xm12, shiftd
-    SET_HALF        m9, xm10
+; uint64_t vmaf_cube_row(const int32_t *value, const int32_t *threshold, const VMAFADMCube *cube,
+;                        int w)
+cglobal vmaf_cube_row, 4, 5, 16, value, threshold, cube, w, t
+    movd           xm8, [cubeq]             ; unit
+    vpbroadcastd    m9, [cubeq + 4]
+    psrlq           m9, 32                  ; round
+    movd          xm10, [cubeq + 8]         ; square_shift
+    movd          xm12, [cubeq + 12]        ; shift
     SET_HALF       m11, xm12
     pxor           m14, m14
-    BEGIN_SUM
-    movu            m2, [thresholdq]
+    pxor            m0, m0
+    pcmpeqd        m15, m15
+    movsxd          wq, wd
+    lea         valueq, [valueq + wq * 4]
+    lea     thresholdq, [thresholdq + wq * 4]
+    neg             wq
+.loop:
+    cmp             wq, -8
+    jle .whole
+    lea             tq, [in_row + 32]
+    movu           m15, [tq + wq * 4]
+.whole:
+    movu            m2, [thresholdq + wq * 4]
     pslld           m2, xm8
-    pabsd           m1, [valueq]
+    pabsd           m1, [valueq + wq * 4]
     psubd           m1, m2
     pmaxsd          m1, m14
     pand            m1, m15
-    add         valueq, mmsize
-    add     thresholdq, mmsize
     ptest           m1, m1
     jz .none
     psrlq           m2, m1, 32
@@ -700,45 +501,22 @@ cglobal vmaf_cube_row, 6, 7, 16, value, threshold, unit, square, shift, w, t
     paddq           m4, m9
     psrlq           m3, xm10
     psrlq           m4, xm10
-    ADD_CUBES
-.none:
-    END_SUM
-
-; uint64_t vmaf_source_row0(const int16_t *src, int square_shift, int shift, int w)
-cglobal vmaf_source_row0, 4, 5, 16, src, square, shift, w, t
-    BEGIN_SUM
-    pmovsxwd        m1, [srcq]
-    pabsd           m1, m1
-    pand            m1, m15
-    add           srcq, mmsize / 2
-    pmulld          m3, m1, m1
-    psrlq           m2, m1, 32
-    psrlq           m4, m3, 32
     pmuludq         m3, m1
     pmuludq         m4, m2
+    paddq           m3, m11
+    paddq           m4, m11
+    psrlq           m3, xm12
+    psrlq           m4, xm12
     paddq           m0, m3
     paddq           m0, m4
-    END_SUM
-
-; uint64_t vmaf_source_row(const int32_t *src, int square_shift, int shift, int w)
-cglobal vmaf_source_row, 4, 5, 16, src, square, shift, w, t
-    movd          xm10, squared
-    movd          xm12, shiftd
-    SET_HALF       m11, xm12
-    pcmpeqd         m9, m9
-    psrlq           m9, 63
-    BEGIN_SUM
-    pabsd           m1, [srcq]
-    pand            m1, m15
-    add           srcq, mmsize
-    psrlq           m2, m1, 32
-    pmuludq         m3, m1, m1
-    pmuludq         m4, m2, m2
-    psrlq           m3, xm10
-    psrlq           m4, xm10
-    paddq           m3, m9
-    paddq           m4, m9
-    ADD_CUBES
-    END_SUM
+.none:
+    add             wq, 8
+    jl .loop
+    vextracti128   xm1, m0, 1
+    paddq          xm0, xm1
+    pshufd         xm1, xm0, q1032
+    paddq          xm0, xm1
+    movq           rax, xm0
+    RET
 
 %endif ; ARCH_X86_64

@@ -19,53 +19,40 @@
 #include "libavutil/attributes.h"
 #include "libavutil/x86/cpu.h"
 
-#include "libavfilter/vmaf_cpu.h"
+#include "libavfilter/vmaf_dsp.h"
 
-void ff_vmaf_split_columns8_avx2(void *low, void *high, const void *const line[4],
-                                 int depth, int w);
-void ff_vmaf_split_columns16_avx2(void *low, void *high, const void *const line[4],
-                                  int depth, int w);
-void ff_vmaf_split_columns_next_avx2(void *low, void *high, const void *const line[4],
-                                     int depth, int w);
-void ff_vmaf_split_columns_wide_avx2(void *low, void *high, const void *const line[4],
-                                     int depth, int w);
+#define COLUMNS(suffix)                                                                     \
+void ff_vmaf_split_columns ## suffix(void *low, void *high, const void *const line[4],      \
+                                     int shift, int w);
 
-#define DECLARE(suffix)                                                                     \
-void ff_vmaf_split_row ## suffix(void *low, void *high, const void *src, int shift, int w); \
-void ff_vmaf_align_row ## suffix(int32_t *dst, const uint8_t *bands, ptrdiff_t stride,      \
+COLUMNS(8_avx2)
+COLUMNS(16_avx2)
+COLUMNS(_avx2)
+
+#define ROWS(suffix)                                                                        \
+void ff_vmaf_split_row ## suffix(int32_t *low, int32_t *high, const void *src, int shift,   \
                                  int w);                                                    \
-void ff_vmaf_part_row ## suffix(int32_t *dst, const uint8_t *bands, ptrdiff_t stride,       \
-                                const int32_t *is_aligned,                                  \
-                                const uint32_t weight[VMAF_ADM_BANDS], int w);              \
-uint64_t ff_vmaf_source_row ## suffix(const void *src, int square_shift, int shift, int w);
+void ff_vmaf_part_row ## suffix(int32_t *dst, const int32_t *bands, ptrdiff_t stride,       \
+                                const int32_t *is_aligned, const uint32_t *weight, int w);
 
-DECLARE(0_avx2)
-DECLARE(_avx2)
+ROWS(0_avx2)
+ROWS(_avx2)
 
-void ff_vmaf_threshold_row_avx2(int32_t *dst, const int32_t *above, const int32_t *row,
-                                const int32_t *below, const int32_t *here, int w);
-uint64_t ff_vmaf_cube_row_avx2(const int32_t *value, const int32_t *threshold, int unit,
-                               int square_shift, int shift, int w);
+uint64_t ff_vmaf_cube_row_avx2(const int32_t *value, const int32_t *threshold,
+                               const VMAFADMCube *cube, int w);
 
-#define FUNCTIONS(columns, suffix) (VMAFADMDSP){                                            \
-    .split_columns = columns,                                                               \
-    .split_row     = ff_vmaf_split_row ## suffix,                                           \
-    .align_row     = ff_vmaf_align_row ## suffix,                                           \
-    .part_row      = ff_vmaf_part_row ## suffix,                                            \
-    .source_row    = ff_vmaf_source_row ## suffix,                                          \
-    .threshold_row = ff_vmaf_threshold_row_avx2,                                            \
-    .cube_row      = ff_vmaf_cube_row_avx2,                                                 \
-}
-
-av_cold void ff_vmaf_adm_dsp_init_x86(VMAFADMDSP dsp[VMAF_ADM_SCALES], int depth)
+av_cold void ff_vmaf_adm_dsp_init_x86(VMAFADMDSP *dsp, int depth)
 {
 #if ARCH_X86_64
     if (!EXTERNAL_AVX2_FAST(av_get_cpu_flags()))
         return;
-    dsp[0] = FUNCTIONS(depth == 8 ? ff_vmaf_split_columns8_avx2 : ff_vmaf_split_columns16_avx2,
-                       0_avx2);
-    dsp[1] = FUNCTIONS(ff_vmaf_split_columns_next_avx2, _avx2);
-    for (int scale = 2; scale < VMAF_ADM_SCALES; scale++)
-        dsp[scale] = FUNCTIONS(ff_vmaf_split_columns_wide_avx2, _avx2);
+    dsp->split_columns[0] = depth == 8 ? ff_vmaf_split_columns8_avx2
+                                       : ff_vmaf_split_columns16_avx2;
+    dsp->split_columns[1] = ff_vmaf_split_columns_avx2;
+    dsp->split_row[0]     = ff_vmaf_split_row0_avx2;
+    dsp->split_row[1]     = ff_vmaf_split_row_avx2;
+    dsp->part_row[0]      = ff_vmaf_part_row0_avx2;
+    dsp->part_row[1]      = ff_vmaf_part_row_avx2;
+    dsp->cube_row         = ff_vmaf_cube_row_avx2;
 #endif
 }
