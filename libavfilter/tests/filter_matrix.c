@@ -97,7 +97,8 @@ static void run(AVBPrint *text, const Case *c)
     if (ret < 0)
         av_bprintf(text, "refused\n");
     for (int n = 0; n < c->nb_frames + !c->left && ret >= 0; n++) {
-        ret = test_graph_send(&g, n < c->nb_frames ? input[n] : NULL, &out, take);
+        ret = test_graph_send(&g, n < c->nb_frames ? input[n] : NULL, AV_BUFFERSRC_FLAG_KEEP_REF,
+                              &out, take);
         if (ret < 0)
             av_bprintf(text, "failed\n");
     }
@@ -271,7 +272,7 @@ static int host(const char *job)
     for (int i = 0; i < nb + (end == 1) && ret >= 0; i++) {
         av_frame_free(&frame);
         frame = test_draw(&pic, 1, first + i);
-        ret   = test_graph_send(&g, i < nb ? &frame : NULL, NULL, print_scores);
+        ret   = test_graph_send(&g, i < nb ? &frame : NULL, 0, NULL, print_scores);
     }
     if (ret >= 0 && end == 2) {
         avfilter_graph_send_command(g.graph, "all", "drain", "1", NULL, 0, 0);
