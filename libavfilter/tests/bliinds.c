@@ -89,26 +89,6 @@ static void test_gamma(const float *table)
     printf("gamma: every rho from %.7f to %.2f\n", first, MAX_RHO);
 }
 
-/// Blocks of both classes count.
-static void test_classes(void)
-{
-    static const LumaFrame luma = { .width = 70, .height = 46 };
-    BLIINDSLevelSums both[BLIINDS_LEVELS] = { 0 }, one[BLIINDS_LEVELS] = { 0 };
-    double feature[2][BLIINDS_FEATURE_CODED];
-
-    for (int l = 0; l < BLIINDS_LEVELS; l++)
-        for (int b = 0; b < 3; b++) {
-            both[l].band[0][b].whole = 100;
-            both[l].band[1][b].whole = 1500;
-            one[l].band[1][b].whole  = 1600;
-        }
-    ff_bliinds_features(feature[0], &luma, both);
-    ff_bliinds_features(feature[1], &luma, one);
-    CHECK(!memcmp(&feature[0][BLIINDS_FEATURE_BAND], &feature[1][BLIINDS_FEATURE_BAND],
-                  (BLIINDS_FEATURE_PHASE - BLIINDS_FEATURE_BAND) * sizeof(double)),
-          "the bands are not those of blocks of both classes\n");
-}
-
 static void test_small_ones(void)
 {
     // a single coefficient, of the middle band: its ratio to nothing has no bound
@@ -139,50 +119,7 @@ static void test_small_ones(void)
     CHECK(sum.whole + sum.fraction * 0x1p-32 == 8191 * 8192 / 8, "the sum is not exact\n");
     CHECK(bliinds_fixed(0x1p-32f) == 1 && !bliinds_fixed(0x1p-33f), "no 32.32 number\n");
 
-    for (int b = 0, nb_clear = 0; b < 100; b++) {
-        int straddles = 0;
-
-        CHECK(bliinds_nb_clear(b) == nb_clear, "%d of %d blocks are clear, and not %d\n",
-              nb_clear, b, bliinds_nb_clear(b));
-        for (int x = 3 * b; x <= 3 * b + 3; x++)
-            straddles |= x % 8 == 0;
-        CHECK(bliinds_straddles(b) == straddles, "block %d straddles the grid, or not\n", b);
-        nb_clear += !straddles;
-    }
-    for (int n = 1; n < 1000; n++) {
-        CHECK(bliinds_nb_blocks(n) == n / 3 + !!(n % 3),   "blocks of %d samples\n", n);
-        CHECK(bliinds_nb_worst(n)  == n / 10 + !!(n % 10), "worst of %d blocks\n", n);
-    }
-    printf("sums, grid, counts: ok\n");
-}
-
-/// The integer step is exact for level samples of any depth.
-static void test_basis(const BLIINDSDSPContext *dsp)
-{
-    AVLFG lfg;
-
-    av_lfg_init(&lfg, 1);
-    for (int i = 0; i < 100000; i++) {
-        float high[5 * BLIINDS_VECTOR], low[5 * BLIINDS_VECTOR];
-        int32_t x[3 * BLIINDS_VECTOR + BLIINDS_ROW_PAD] = { 0 };
-
-        for (int j = 0; j < 5; j++)
-            x[j] = i & 1 ? av_lfg_get(&lfg) >> 3 : (int)(av_lfg_get(&lfg) >> 3) - (1 << 28);
-        dsp->basis_row(high, low, BLIINDS_VECTOR, x, BLIINDS_VECTOR);
-        for (int k = 0; k < 5; k++) {
-            static const int8_t factor[5][5] = {
-                { 1, 1, 1, 1, 1 }, { 1, 1, -4, 1, 1 }, { 1, -1, 0, -1, 1 },
-                { 1, 0, 0, 0, -1 }, { 0, 1, 0, -1, 0 },
-            };
-            const double got = ldexp(high[k * BLIINDS_VECTOR] + (double)low[k * BLIINDS_VECTOR],
-                                     BLIINDS_FRAC_BITS);
-            int64_t expected = 0;
-
-            for (int j = 0; j < 5; j++)
-                expected += factor[k][j] * (int64_t)x[j];
-            CHECK(got == expected, "term %d is %.0f and not %"PRId64"\n", k, got, expected);
-        }
-    }
+    printf("sums: ok\n");
 }
 
 /// The choice of the worst blocks is as by a sort.
@@ -259,9 +196,7 @@ int main(int argc, char **argv)
 
     test_table(table);
     test_gamma(table);
-    test_classes();
     test_small_ones();
-    test_basis(&dsp);
     test_pool(&dsp);
     if (argc > 1)
         test_model(argv[1]);

@@ -116,7 +116,7 @@ static _Thread_local Object *pushed[MAX_PUSHED];
 static _Thread_local int nb_pushed;
 static int all_pushed;                          ///< by all threads
 static Object *objects;
-static int nb_calls, nb_records, nb_errors, initialized;
+static int nb_calls, nb_records, nb_errors;
 static const char *function = "at the end";     ///< of the driver, that runs
 static int res;                                 ///< what it will return
 static FILE *report;
@@ -179,8 +179,6 @@ static int enter(const char *name, int needs_context)
             snprintf(failed_name, 64, "%s", name);
         may_leave |= broken || !strcmp(name, "cuCtxPushCurrent_v2");
         res = CUDA_ERROR_UNKNOWN;
-    } else if (!initialized && strcmp(name, "cuInit")) {
-        refuse("before cuInit");
     } else if (needs_context && !current()) {
         refuse("no context is current");
     }
@@ -490,7 +488,7 @@ typedef CUresult tcuFuncSetAttribute(CUfunction function, int attribute, int val
 typedef CUresult tcuStreamCreateWithPriority(CUstream *handle, unsigned flags, int priority);
 /// @}
 
-ENDS(cuInit,             0, (unsigned flags), initialized = 1)
+ENDS(cuInit,             0, (unsigned flags))
 ENDS(cuGetErrorName,     0, (CUresult error, const char **text), *text = "CUDA_ERROR_OF_STAND_IN")
 ENDS(cuGetErrorString,   0, (CUresult error, const char **text), *text = "the stand-in says so")
 ENDS(cuCtxDestroy_v2,    0, (CUcontext context),   give_back(context, CONTEXT))
@@ -652,10 +650,8 @@ DRIVER(cuModuleGetFunction, 1, (CUfunction *handle, CUmodule module_handle, cons
     const Object *module = find(module_handle, MODULE);
     Object *new = module ? new_function(module, name) : NULL;
 
-    if (new)
-        *handle = (CUfunction)new;
-    else if (!res)
-        res = CUDA_ERROR_UNKNOWN;
+    *handle = (CUfunction)new;
+    res     = new ? 0 : CUDA_ERROR_UNKNOWN;
 })
 
 DRIVER(cuFuncSetAttribute, 1, (CUfunction handle, int attribute, int value), {
