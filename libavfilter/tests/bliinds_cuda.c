@@ -196,12 +196,15 @@ static void test_batch(AVFilterContext *ctx, AVLFG *lfg, int width, int height)
     CudaFunctions *cu = s->queue.cu;
     const CUdeviceptr result = s->queue.result_device;
     const BLIINDSCUDALevel *level = s->params.level, *last = &level[BLIINDS_LEVELS - 1];
-    const int nb_frames = 1 + av_lfg_get(lfg) % s->queue.max_batch;
     BLIINDSCUDABlock *block;
     float *value;
-    int nb_blocks;
+    int nb_blocks, nb_frames;
 
     av_assert0(ff_cuda_queue_enter(ctx) >= 0 && alloc_blocks(ctx, width, height) >= 0);
+    // copies are in the default stream, which does not wait for this one
+    av_assert0(!cu->cuStreamSynchronize(s->queue.hwctx->stream));
+    s->queue.stream = s->queue.hwctx->stream;
+    nb_frames = 1 + av_lfg_get(lfg) % s->queue.max_batch;
     nb_blocks = last->first + last->bw * last->bh;
     block = av_malloc_array(nb_blocks, sizeof(*block));
     value = av_malloc_array(nb_blocks, sizeof(*value));

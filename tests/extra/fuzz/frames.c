@@ -78,9 +78,7 @@ typedef struct Command {
 typedef struct Run {
     AVBPrint text;              ///< all that can be seen of the frames that came out
     unsigned sums[MAX_FRAMES];  ///< of the frames that went in
-    int passes;                 ///< whether they are to come out as they are
-    int nb_in, nb_out;
-    int failed;
+    int filter, nb_in, nb_out, failed;
 } Run;
 
 /// Those that filters take, and half of all.
@@ -140,7 +138,7 @@ static int take(void *opaque, const AVFrame *frame)
                av_get_pix_fmt_name(frame->format), (long long)frame->pts, test_checksum(1, frame));
     test_describe(&run->text, frame);
     av_assert0(run->nb_out < run->nb_in);
-    av_assert0(!run->passes || test_checksum(1, frame) == run->sums[run->nb_out]);
+    av_assert0(!filters[run->filter].passes || test_checksum(1, frame) == run->sums[run->nb_out]);
     run->nb_out++;
     return 0;
 }
@@ -176,7 +174,7 @@ static void run_filter(Run *run, int filter, int flags, const Command *c, int nb
     TestGraph g = { NULL };
     int64_t pts = 0;
 
-    *run = (Run){ .passes = filters[filter].passes };
+    *run = (Run){ .filter = filter };
     av_bprint_init(&run->text, 0, AV_BPRINT_SIZE_UNLIMITED);
     for (int i = 0; i < nb_frames && !run->failed; i++) {
         AVFrame *frame[2] = { NULL };
