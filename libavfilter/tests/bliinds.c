@@ -39,47 +39,14 @@
 /// The largest rho of 24 numbers is 24^2 / (2 * 23) = 12.52..
 #define MAX_RHO 12.53f
 
-static int failed;
-
-#define CHECK(condition, ...) do {              \
-    if (!(condition)) {                         \
-        fprintf(stderr, __VA_ARGS__);           \
-        failed = 1;                             \
-    }                                           \
-} while (0)
-
-static void *alloc(size_t nb, size_t size)
-{
-    void *memory = av_calloc(nb, size);
-
-    av_assert0(memory);
-    return memory;
-}
-
-/// Where the gamma functions of rho(g) are known: 1 / g = n.
-static double rho_of_inverse(int n)
-{
-    double rho = 1;
-
-    // (n - 1)! (3n - 1)! / (2n - 1)!^2
-    for (int i = n; i < 2 * n; i++)
-        rho *= (double)(i + n) / i;
-    return rho;
-}
-
-static void check_rho(const float *table, double g, double expected)
-{
-    const double rho = table[lrint(g * 1000) - BLIINDS_GAMMA_MIN];
-
-    CHECK(fabs(rho / expected - 1) < 1e-7, "rho(%g) is %.9g, not %.9g\n", g, rho, expected);
-}
-
 static void test_table(const float *table)
 {
-    static const int inverse[] = { 1, 2, 4, 5, 8, 10, 20, 25 };
-    const struct { double g, rho; } known[] = {
-        { 2,  M_PI / 2 },
-        { 4,  M_SQRT2 },                        // by G(1/4) G(3/4) = pi sqrt(2)
+    static const struct { double g, rho; } known[] = {
+        // by (n - 1)! (3n - 1)! / (2n - 1)!^2 for 1 / g = n
+        { 1, 2 }, { .5, 10. / 3 }, { .25, 66. / 7 }, { .1, 70035. / 323 },
+        { .04, 2252125794878. / 4060189 },
+        { 2, M_PI / 2 },
+        { 4, M_SQRT2 },                         // by G(1/4) G(3/4) = pi sqrt(2)
         // by G(5/2) = 3/4 sqrt(pi), G(15/2) = 135135/128 sqrt(pi)
         { .4, 0.75 * 135135 / 128 * M_PI / (24 * 24) },
         // the release's
@@ -88,10 +55,12 @@ static void test_table(const float *table)
 
     for (int j = 1; j < BLIINDS_GAMMA_NB; j++)
         CHECK(table[j] < table[j - 1], "rho does not fall at entry %d\n", j);
-    for (int i = 0; i < FF_ARRAY_ELEMS(inverse); i++)
-        check_rho(table, 1. / inverse[i], rho_of_inverse(inverse[i]));
-    for (int i = 0; i < FF_ARRAY_ELEMS(known); i++)
-        check_rho(table, known[i].g, known[i].rho);
+    for (int i = 0; i < FF_ARRAY_ELEMS(known); i++) {
+        const double rho = table[lrint(known[i].g * 1000) - BLIINDS_GAMMA_MIN];
+
+        CHECK(fabs(rho / known[i].rho - 1) < 1e-7, "rho(%g) is %.9g, not %.9g\n", known[i].g, rho,
+              known[i].rho);
+    }
     printf("table: %d shapes from 0.030 to %.3f\n", BLIINDS_GAMMA_NB,
            bliinds_gamma_value(BLIINDS_GAMMA_NB - 2) / 1000. + .001);
 }
@@ -118,26 +87,6 @@ static void test_gamma(const float *table)
     CHECK(bliinds_gamma_value(0) == 30 && bliinds_gamma_value(BLIINDS_GAMMA_NB - 2) == 9999 &&
           bliinds_gamma_value(BLIINDS_GAMMA_NONE) == 11000, "shapes have other values\n");
     printf("gamma: every rho from %.7f to %.2f\n", first, MAX_RHO);
-}
-
-/// Blocks of both classes count.
-static void test_classes(void)
-{
-    static const LumaFrame luma = { .width = 70, .height = 46 };
-    BLIINDSLevelSums both[BLIINDS_LEVELS] = { 0 }, one[BLIINDS_LEVELS] = { 0 };
-    double feature[2][BLIINDS_FEATURE_CODED];
-
-    for (int l = 0; l < BLIINDS_LEVELS; l++)
-        for (int b = 0; b < 3; b++) {
-            both[l].band[0][b].whole = 100;
-            both[l].band[1][b].whole = 1500;
-            one[l].band[1][b].whole  = 1600;
-        }
-    ff_bliinds_features(feature[0], &luma, both);
-    ff_bliinds_features(feature[1], &luma, one);
-    CHECK(!memcmp(&feature[0][BLIINDS_FEATURE_BAND], &feature[1][BLIINDS_FEATURE_BAND],
-                  (BLIINDS_FEATURE_PHASE - BLIINDS_FEATURE_BAND) * sizeof(double)),
-          "the bands are not those of blocks of both classes\n");
 }
 
 static void test_small_ones(void)
@@ -170,63 +119,21 @@ static void test_small_ones(void)
     CHECK(sum.whole + sum.fraction * 0x1p-32 == 8191 * 8192 / 8, "the sum is not exact\n");
     CHECK(bliinds_fixed(0x1p-32f) == 1 && !bliinds_fixed(0x1p-33f), "no 32.32 number\n");
 
-    for (int b = 0, nb_clear = 0; b < 100; b++) {
-        int straddles = 0;
-
-        CHECK(bliinds_nb_clear(b) == nb_clear, "%d of %d blocks are clear, and not %d\n",
-              nb_clear, b, bliinds_nb_clear(b));
-        for (int x = 3 * b; x <= 3 * b + 3; x++)
-            straddles |= x % 8 == 0;
-        CHECK(bliinds_straddles(b) == straddles, "block %d straddles the grid, or not\n", b);
-        nb_clear += !straddles;
-    }
-    for (int n = 1; n < 1000; n++) {
-        CHECK(bliinds_nb_blocks(n) == n / 3 + !!(n % 3),   "blocks of %d samples\n", n);
-        CHECK(bliinds_nb_worst(n)  == n / 10 + !!(n % 10), "worst of %d blocks\n", n);
-    }
-    printf("sums, grid, counts: ok\n");
-}
-
-/// The integer step is exact for level samples of any depth.
-static void test_basis(const BLIINDSDSPContext *dsp)
-{
-    AVLFG lfg;
-
-    av_lfg_init(&lfg, 1);
-    for (int i = 0; i < 100000; i++) {
-        float high[5 * BLIINDS_VECTOR], low[5 * BLIINDS_VECTOR];
-        int32_t x[3 * BLIINDS_VECTOR + BLIINDS_ROW_PAD] = { 0 };
-
-        for (int j = 0; j < 5; j++)
-            x[j] = i & 1 ? av_lfg_get(&lfg) >> 3 : (int)(av_lfg_get(&lfg) >> 3) - (1 << 28);
-        dsp->basis_row(high, low, BLIINDS_VECTOR, x, BLIINDS_VECTOR);
-        for (int k = 0; k < 5; k++) {
-            static const int8_t factor[5][5] = {
-                { 1, 1, 1, 1, 1 }, { 1, 1, -4, 1, 1 }, { 1, -1, 0, -1, 1 },
-                { 1, 0, 0, 0, -1 }, { 0, 1, 0, -1, 0 },
-            };
-            const double got = ldexp(high[k * BLIINDS_VECTOR] + (double)low[k * BLIINDS_VECTOR],
-                                     BLIINDS_FRAC_BITS);
-            int64_t expected = 0;
-
-            for (int j = 0; j < 5; j++)
-                expected += factor[k][j] * (int64_t)x[j];
-            CHECK(got == expected, "term %d is %.0f and not %"PRId64"\n", k, got, expected);
-        }
-    }
+    printf("sums: ok\n");
 }
 
 /// The choice of the worst blocks is as by a sort.
 static void test_worst(const BLIINDSDSPContext *dsp, AVLFG *lfg, int n, int statistic,
                        unsigned kind)
 {
-    float *value = alloc(2 * n + BLIINDS_VECTOR + BLIINDS_NB_CANDIDATES(n), sizeof(*value));
+    float *value = av_calloc(2 * n + BLIINDS_VECTOR + BLIINDS_NB_CANDIDATES(n), sizeof(*value));
     BLIINDSBlocks blocks = { .w = n, .h = 1 };
     BLIINDSLevelSums sums = { 0 };
     const BLIINDSSum *got = &sums.pooled[statistic].worst;
     float *copy = value + n + BLIINDS_VECTOR;
     BLIINDSSum wanted;
 
+    av_assert0(value);
     blocks.statistic[statistic] = value;
     if (statistic != BLIINDS_GAMMA)
         blocks.candidate[statistic] = copy + n;
@@ -237,9 +144,8 @@ static void test_worst(const BLIINDSDSPContext *dsp, AVLFG *lfg, int n, int stat
     wanted = sorted_worst(copy, n, statistic);
     ff_bliinds_add_worst(dsp, &sums, &blocks, statistic);
     CHECK(same_sum(*got, wanted),
-          "statistic %d, kind %u, %d blocks: %"PRIu64" + %"PRIu64" / 2^32, not %"PRIu64" + "
-          "%"PRIu64"\n",
-          statistic, kind, n, got->whole, got->fraction, wanted.whole, wanted.fraction);
+          "statistic %d, kind %u, %d blocks: %"PRIu64", not %"PRIu64"\n", statistic, kind, n,
+          got->whole, wanted.whole);
     av_free(value);
 }
 
@@ -264,19 +170,10 @@ static void test_model(const char *path)
 {
     static BLIINDSModel table[BLIINDS_NB_BASES], text[BLIINDS_NB_BASES];
 
-    if (ff_bliinds_model_load(text, NULL, path) < 0 ||
-        ff_bliinds_model_load(table, NULL, text[BLIINDS_PIXELS].name) < 0) {
-        failed = 1;
-        return;
-    }
-#define SAME(field) (!memcmp(&table[i].field, &text[i].field, sizeof(text[i].field)))
-    for (int i = 0; i < BLIINDS_NB_BASES; i++) {
-        const int same = SAME(name) && SAME(weight) && SAME(constant) && SAME(logistic) &&
-                         SAME(higher_is_better) && SAME(min) && SAME(max) && SAME(step) &&
-                         SAME(sigma) && SAME(sigma_weight) && SAME(sigma_p80);
-
-        CHECK(same, "the table of model %d is not what '%s' says\n", i, path);
-    }
+    av_assert0(ff_bliinds_model_load(text, NULL, path) >= 0 &&
+               ff_bliinds_model_load(table, NULL, text[BLIINDS_PIXELS].name) >= 0);
+    // the struct has no padding
+    CHECK(!memcmp(table, text, sizeof(table)), "the table of the model is not '%s'\n", path);
     printf("model: %s\n", table[BLIINDS_PIXELS].name);
 }
 
@@ -290,9 +187,7 @@ int main(int argc, char **argv)
 
     test_table(table);
     test_gamma(table);
-    test_classes();
     test_small_ones();
-    test_basis(&dsp);
     test_pool(&dsp);
     if (argc > 1)
         test_model(argv[1]);

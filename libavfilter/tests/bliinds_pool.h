@@ -27,6 +27,7 @@
 #define AVFILTER_TESTS_BLIINDS_POOL_H
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "libavutil/intfloat.h"
@@ -34,6 +35,15 @@
 #include "libavutil/macros.h"
 
 #include "libavfilter/bliinds_block.h"
+
+static int failed;
+
+#define CHECK(condition, ...) do {              \
+    if (!(condition)) {                         \
+        fprintf(stderr, __VA_ARGS__);           \
+        failed = 1;                             \
+    }                                           \
+} while (0)
 
 /// Limits of the statistics, see BLIINDSBlock; that of ori is far beyond what is possible.
 static const float max_statistic[] = { 4.9f, BLIINDS_SUB_MAX, 64.f };

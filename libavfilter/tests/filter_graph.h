@@ -98,19 +98,24 @@ static int test_graph_apply(TestGraph *g, AVFilterGraphSegment *segment, AVFrame
     return ret < 0 ? ret : avfilter_graph_config(g->graph, NULL);
 }
 
-/// Make a graph of a text, without conversions of formats; what failed is freed.
+/// Parse a graph of a text, which does without conversions of formats.
+static int test_graph_parse(TestGraph *g, AVFilterGraphSegment **segment, const char *text,
+                            int nb_threads)
+{
+    *g = (TestGraph){ .graph = avfilter_graph_alloc() };
+    av_assert0(g->graph);
+    g->graph->nb_threads = nb_threads;
+    avfilter_graph_set_auto_convert(g->graph, AVFILTER_AUTO_CONVERT_NONE);
+    return avfilter_graph_segment_parse(g->graph, text, 0, segment);
+}
+
+/// Make a graph of a text; what failed is freed.
 static av_unused int test_graph_open(TestGraph *g, const char *text, AVFrame *const *frame,
                                      int nb_threads)
 {
     AVFilterGraphSegment *segment;
-    int ret;
+    int ret = test_graph_parse(g, &segment, text, nb_threads);
 
-    *g = (TestGraph){ .graph = avfilter_graph_alloc() };
-    if (!g->graph)
-        return AVERROR(ENOMEM);
-    g->graph->nb_threads = nb_threads;
-    avfilter_graph_set_auto_convert(g->graph, AVFILTER_AUTO_CONVERT_NONE);
-    ret = avfilter_graph_segment_parse(g->graph, text, 0, &segment);
     if (ret >= 0)
         ret = test_graph_apply(g, segment, frame);
     if (ret < 0)
@@ -137,16 +142,16 @@ static int test_graph_receive(TestGraph *g, void *opaque,
  * Give each source its frame, or the end of the stream, and take what comes out.
  *
  * @param frame for each source; NULL for the end
+ * @param flags of av_buffersrc_add_frame_flags()
  * @return 0, or the first error
  */
-static av_unused int test_graph_send(TestGraph *g, AVFrame *const *frame, void *opaque,
+static av_unused int test_graph_send(TestGraph *g, AVFrame *const *frame, int flags, void *opaque,
                                      int (*take)(void *opaque, const AVFrame *frame))
 {
     int ret = 0, other;
 
     for (int i = 0; i < g->nb_sources; i++) {
-        other = av_buffersrc_add_frame_flags(g->source[i], frame ? frame[i] : NULL,
-                                             AV_BUFFERSRC_FLAG_KEEP_REF);
+        other = av_buffersrc_add_frame_flags(g->source[i], frame ? frame[i] : NULL, flags);
         ret = ret < 0 ? ret : other;
     }
     other = test_graph_receive(g, opaque, take);
@@ -188,11 +193,6 @@ static av_unused uint32_t test_checksum(uint32_t sum, const AVFrame *frame)
     return sum;
 }
 
-static void test_free_plane(void *opaque, uint8_t *data)
-{
-    av_free(opaque);
-}
-
 /**
  * A frame with memory of its own, each plane by itself, which ends where its memory does, for
  * checkers of memory to see all that is beyond.
@@ -200,7 +200,6 @@ static void test_free_plane(void *opaque, uint8_t *data)
  * @param more         bytes between the rows
  * @param first        bytes before the first row
  * @param upside_down  whether the last row is the first one in memory
- * @return NULL if there is no memory
  */
 static av_unused AVFrame *test_new_frame(enum AVPixelFormat format, int width, int height,
                                          int more, int first, int upside_down)
@@ -208,29 +207,24 @@ static av_unused AVFrame *test_new_frame(enum AVPixelFormat format, int width, i
     AVFrame *frame = av_frame_alloc();
     int row[4], nb_rows[4];
 
-    if (!frame)
-        return NULL;
+    av_assert0(frame);
     frame->format = format;
     frame->width  = width;
     frame->height = height;
     test_plane_sizes(frame, row, nb_rows);
-    for (int p = 0; p < 4; p++) {
-        const size_t stride = row[p] + more;
-        const size_t last = nb_rows[p] ? stride * (nb_rows[p] - 1) : 0;
-        const size_t size = nb_rows[p] ? first + last + row[p] : AVPALETTE_SIZE;
-        uint8_t *data;
+    for (int p = 0; p < 4 && nb_rows[p]; p++) {
+        const int stride  = row[p] + more;
+        const size_t last = (size_t)stride * (nb_rows[p] - 1);
 
-        if (!nb_rows[p] && !(p == 1 && format == AV_PIX_FMT_PAL8))
-            break;
-        data = av_mallocz(size);
-        frame->buf[p] = data ? av_buffer_create(data, size, test_free_plane, data, 0) : NULL;
-        if (!frame->buf[p]) {
-            av_free(data);
-            av_frame_free(&frame);
-            return NULL;
-        }
-        frame->data[p]     = data + first + (upside_down ? last : 0);
-        frame->linesize[p] = !nb_rows[p] ? 0 : upside_down ? -(int)stride : stride;
+        frame->buf[p] = av_buffer_allocz(first + last + row[p]);
+        av_assert0(frame->buf[p]);
+        frame->data[p]     = frame->buf[p]->data + first + (upside_down ? last : 0);
+        frame->linesize[p] = upside_down ? -stride : stride;
+    }
+    if (format == AV_PIX_FMT_PAL8) {
+        frame->buf[1] = av_buffer_allocz(AVPALETTE_SIZE);
+        av_assert0(frame->buf[1]);
+        frame->data[1] = frame->buf[1]->data;
     }
     return frame;
 }
@@ -272,7 +266,7 @@ static av_unused AVFrame *test_draw(const TestPicture *pic, int input, int n)
                                     pic->layout & TEST_UPSIDE_DOWN);
     uint16_t row[TEST_MAX_WIDTH];
 
-    av_assert0(frame && pic->width <= TEST_MAX_WIDTH);
+    av_assert0(pic->width <= TEST_MAX_WIDTH);
     frame->color_range = pic->range;
     frame->pts         = n;
     for (int i = 0; i < nb_drawn; i++) {

@@ -56,33 +56,23 @@ typedef struct Case {
 
 static const char *filter;
 static AVBPrint expected;
-static int nb_cases, nb_wrong;
+static AVFrame *input[MAX_FRAMES][2];
+static int nb_cases, nb_wrong, nb_out;
 
-/// What comes out of a graph.
-typedef struct Output {
-    AVBPrint *text;
-    AVFrame *(*input)[2];
-    int nb_frames;
-} Output;
-
-static int take(void *opaque, const AVFrame *frame)
+static int take(void *text, const AVFrame *frame)
 {
-    Output *out = opaque;
-    const AVFrame *in = out->input[out->nb_frames][0];
+    const AVFrame *in = input[nb_out++][0];
 
-    test_describe(out->text, frame);
+    test_describe(text, frame);
     if (frame->pts != in->pts || frame->data[0] != in->data[0] ||
         test_checksum(0, frame) != test_checksum(0, in))
-        av_bprintf(out->text, "frame %d is not as it was\n", out->nb_frames);
-    out->nb_frames++;
+        av_bprintf(text, "frame %d is not as it was\n", nb_out);
     return 0;
 }
 
 /// What the frames of a case get; "refused" where there is no such graph.
 static void run(AVBPrint *text, const Case *c)
 {
-    AVFrame *input[MAX_FRAMES][2];
-    Output out = { .text = text, .input = input };
     TestPicture second = c->pic;
     TestGraph g;
     int ret;
@@ -93,16 +83,18 @@ static void run(AVBPrint *text, const Case *c)
         for (int i = 0; i < 2; i++)
             input[n][i] = test_draw(i ? &second : &c->pic, i, n);
     av_bprint_init(text, 0, AV_BPRINT_SIZE_UNLIMITED);
+    nb_out = 0;
     ret = test_graph_open(&g, filter, input[0], c->nb_threads);
     if (ret < 0)
         av_bprintf(text, "refused\n");
     for (int n = 0; n < c->nb_frames + !c->left && ret >= 0; n++) {
-        ret = test_graph_send(&g, n < c->nb_frames ? input[n] : NULL, &out, take);
+        ret = test_graph_send(&g, n < c->nb_frames ? input[n] : NULL, AV_BUFFERSRC_FLAG_KEEP_REF,
+                              text, take);
         if (ret < 0)
             av_bprintf(text, "failed\n");
     }
-    if (ret >= 0 && out.nb_frames != c->nb_frames)
-        av_bprintf(text, "%d frames of %d\n", out.nb_frames, c->nb_frames);
+    if (ret >= 0 && nb_out != c->nb_frames)
+        av_bprintf(text, "%d frames of %d\n", nb_out, c->nb_frames);
     avfilter_graph_free(&g.graph);
     for (int n = 0; n < c->nb_frames; n++)
         for (int i = 0; i < 2; i++)
@@ -268,17 +260,19 @@ static int host(const char *job)
         return AVERROR(EINVAL);
     frame = test_draw(&pic, 1, 0);
     ret   = test_graph_open(&g, job + length, &frame, 0);
-    for (int i = 0; i < nb + (end == 1) && ret >= 0; i++) {
-        av_frame_free(&frame);
+    av_frame_free(&frame);
+    for (int i = 0; i < nb && ret >= 0; i++) {
         frame = test_draw(&pic, 1, first + i);
-        ret   = test_graph_send(&g, i < nb ? &frame : NULL, NULL, print_scores);
+        ret   = test_graph_send(&g, &frame, 0, NULL, print_scores);
+        av_frame_free(&frame);
     }
+    if (ret >= 0 && end == 1)
+        ret = test_graph_send(&g, NULL, 0, NULL, print_scores);
     if (ret >= 0 && end == 2) {
         avfilter_graph_send_command(g.graph, "all", "drain", "1", NULL, 0, 0);
         ret = test_graph_receive(&g, NULL, print_scores);
     }
     avfilter_graph_free(&g.graph);
-    av_frame_free(&frame);
     return ret;
 }
 
@@ -294,14 +288,12 @@ int main(int argc, char **argv)
         return 0;
     }
     av_log_set_level(AV_LOG_QUIET);
-    if (!strcmp(test, "memory")) {
+    if (!strcmp(test, "memory"))
         test_memory();
-        return 0;
-    }
-    filter = argv[2];
     for (int i = 3; i < argc; i++) {
         Case c = { .nb_frames = 1, .nb_threads = 1 };
 
+        filter = argv[2];
         if (sscanf(argv[i], "%dx%d", &c.pic.width, &c.pic.height) != 2)
             return 2;
         if (!strcmp(test, "formats"))
@@ -312,7 +304,7 @@ int main(int argc, char **argv)
             test_layouts(c);
     }
     // of formats there are not so many in each release
-    if (strcmp(test, "formats"))
+    if (nb_cases && strcmp(test, "formats"))
         printf("%d cases\n", nb_cases);
-    return !nb_cases || nb_wrong;
+    return nb_wrong;
 }

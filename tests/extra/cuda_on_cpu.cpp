@@ -32,8 +32,8 @@
 #define STACK_SIZE  (64 << 10)
 #define SHARED_SIZE (228 << 10)
 
-/// What a thread of a thread block does.
-enum State { READY, IN_BLOCK_SYNC, IN_WARP_SYNC, DONE, NB_STATES };
+/// Where a thread of a thread block is.
+enum State { DONE, IN_WARP_SYNC, IN_BLOCK_SYNC };
 
 typedef struct Thread {
     enum State state;
@@ -42,11 +42,6 @@ typedef struct Thread {
     int nb_shared;
 } Thread;
 
-typedef struct Warp {
-    int nb[NB_STATES];                              ///< threads that are in each state
-    uint64_t shared[2][WARP_SIZE];
-} Warp;
-
 extern "C" {
 OnCPU on_cpu;
 void on_cpu_launch(void (*kernel)(const void *), const void *params,
@@ -54,8 +49,8 @@ void on_cpu_launch(void (*kernel)(const void *), const void *params,
 }
 
 static Thread thread[MAX_THREADS], *running;
-static Warp warp[MAX_THREADS / WARP_SIZE];
-static int nb_threads, nb_warps;
+static uint64_t shared_values[MAX_THREADS / WARP_SIZE][2][WARP_SIZE];
+static int nb_threads;
 static int nb_started;                              ///< that have a stack
 static jmp_buf scheduler;
 static ucontext_t first_context;
@@ -70,16 +65,10 @@ static void stop(const char *why)
     abort();
 }
 
-static Warp *warp_of(const Thread *t)
-{
-    return &warp[(t - thread) / WARP_SIZE];
-}
-
 /// Let others run until this state is over.
 static void yield(enum State state)
 {
     running->state = state;
-    warp_of(running)->nb[state]++;
     if (!_setjmp(running->place))
         _longjmp(scheduler, 1);
 }
@@ -95,7 +84,6 @@ static void run_thread(void)
 static void resume(int i)
 {
     running = &thread[i];
-    warp_of(running)->nb[running->state]--;
     on_cpu.thread = running->index;
     on_cpu.lane   = i % WARP_SIZE;
     if (_setjmp(scheduler))
@@ -110,55 +98,50 @@ static void resume(int i)
     setcontext(&first_context);
 }
 
-/// Resume threads that are in a state; every other thread block has them in the other order.
-static void resume_all(int begin, int end, enum State state)
+/// Resume the lanes of a warp that are not done. @return where all that are not done are then
+static enum State resume_warp(int first, int reversed)
 {
-    for (int n = begin; n < end; n++) {
-        const int i = on_cpu.block.x % 2 && nb_started >= end ? begin + end - 1 - n : n;
+    const int nb = min(nb_threads - first, WARP_SIZE);
+    enum State state = DONE;
 
-        if (thread[i].state == state)
-            resume(i);
+    for (int n = 0; n < nb; n++) {
+        Thread *t = &thread[first + (reversed ? nb - 1 - n : n)];
+
+        if (t->state == DONE)
+            continue;
+        resume(t - thread);
+        if (t->state != DONE && state != DONE && t->state != state)
+            stop("lanes of a warp wait for others that are elsewhere");
+        state = t->state == DONE ? state : t->state;
     }
-}
-
-/// How many threads of all are in a state.
-static int count(enum State state)
-{
-    int nb = 0;
-
-    for (int i = 0; i < nb_warps; i++)
-        nb += warp[i].nb[state];
-    return nb;
+    return state;
 }
 
 static void run_block(void)
 {
+    // every other thread block has its threads in the other order
+    const int reversed = on_cpu.block.x % 2 && nb_started >= nb_threads;
+    const int nb_warps = (nb_threads + WARP_SIZE - 1) / WARP_SIZE;
+    int goes_on = 1;
+
     memset(shared_memory, 0xcd, sizeof(shared_memory));
-    memset(warp, 0, sizeof(warp));
     for (int i = 0; i < nb_threads; i++) {
-        warp[i / WARP_SIZE].nb[READY]++;
-        thread[i].state     = READY;
+        thread[i].state     = IN_BLOCK_SYNC;
         thread[i].nb_shared = 0;
         thread[i].index     = { i % on_cpu.block_dim.x, i / on_cpu.block_dim.x % on_cpu.block_dim.y,
                                 i / on_cpu.block_dim.x / on_cpu.block_dim.y };
     }
-    resume_all(0, nb_threads, READY);
-    while (count(DONE) < nb_threads) {
-        int goes_on = 0;
-
-        if (count(DONE) + count(IN_BLOCK_SYNC) == nb_threads) {
-            resume_all(0, nb_threads, IN_BLOCK_SYNC);
-            continue;
-        }
-        // all lanes of a warp, but those that are done
+    while (goes_on) {
+        goes_on = 0;
         for (int i = 0; i < nb_warps; i++) {
-            if (!warp[i].nb[IN_WARP_SYNC] || warp[i].nb[IN_BLOCK_SYNC])
-                continue;
-            resume_all(i * WARP_SIZE, min((i + 1) * WARP_SIZE, nb_threads), IN_WARP_SYNC);
-            goes_on = 1;
+            const int first = (reversed ? nb_warps - 1 - i : i) * WARP_SIZE;
+            enum State state;
+
+            do {
+                state = resume_warp(first, reversed);
+            } while (state == IN_WARP_SYNC);
+            goes_on |= state == IN_BLOCK_SYNC;
         }
-        if (!goes_on)
-            stop("threads, or lanes of a warp, wait for others that are elsewhere");
     }
 }
 
@@ -175,7 +158,7 @@ void on_cpu_sync_warp(void)
 const uint64_t *on_cpu_share(uint64_t value)
 {
     // who is through may write the next value while others still read this one
-    uint64_t *values = warp_of(running)->shared[running->nb_shared++ % 2];
+    uint64_t *values = shared_values[(running - thread) / WARP_SIZE][running->nb_shared++ % 2];
 
     values[on_cpu.lane] = value;
     on_cpu_sync_warp();
@@ -186,7 +169,6 @@ void on_cpu_launch(void (*kernel)(const void *), const void *params,
                    const unsigned grid[3], const unsigned block[3])
 {
     nb_threads = block[0] * block[1] * block[2];
-    nb_warps   = (nb_threads + WARP_SIZE - 1) / WARP_SIZE;
     if (!stacks)
         stacks = (char *)mmap(NULL, (size_t)MAX_THREADS * STACK_SIZE, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

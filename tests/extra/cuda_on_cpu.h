@@ -123,25 +123,19 @@ static inline unsigned warp_min(unsigned value)
     return value;
 }
 
-static inline uint64_t warp_sum(uint64_t value)
+/// The sum of what the first nb lanes give.
+static inline uint64_t sum_of_lanes(uint64_t value, int nb)
 {
     const uint64_t *values = on_cpu_share(value);
 
     value = 0;
-    for (int i = 0; i < WARP_SIZE; i++)
+    for (int i = 0; i < nb; i++)
         value += values[i];
     return value;
 }
 
-static inline unsigned warp_scan(unsigned value, int lane)
-{
-    const uint64_t *values = on_cpu_share(value);
-
-    value = 0;
-    for (int i = 0; i <= lane; i++)
-        value += values[i];
-    return value;
-}
+static inline uint64_t warp_sum(uint64_t value) { return sum_of_lanes(value, WARP_SIZE); }
+static inline unsigned warp_scan(unsigned value, int lane) { return sum_of_lanes(value, lane + 1); }
 
 static inline float fused_add(float a, float b, float c) { return fmaf(a, b, c); }
 static inline float approx_sqrt(float x) { return sqrtf(x); }

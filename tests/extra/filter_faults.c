@@ -63,6 +63,7 @@
 // ---- allocations that fail ----
 
 static int nb_allocs, nb_left, fail_at, fail_on;
+static char *failed_name;
 
 /// @return 1 if this one is to fail
 static int failed(void)
@@ -70,6 +71,7 @@ static int failed(void)
     nb_allocs++;
     if (!fail_at || nb_allocs < fail_at || nb_allocs > fail_at && !fail_on)
         return 0;
+    strcpy(failed_name, "an allocation");
     errno = ENOMEM;
     return 1;
 }
@@ -134,25 +136,13 @@ typedef struct Run {
     AVFrame *input[NB_FRAMES][TEST_MAX_SOURCES];
 
     TestGraph graph;
-    int is_created;                 ///< whether FFmpeg could make the filter
     int nb_received;
     int error;                      ///< the first one
-    int nb_allocs;                  ///< that could fail
-    char failed[64];                ///< the driver's call that was made to fail
+    int has_ended_early;            ///< with an error, or with a message of one
+    const char *problem;
+    char failed[64];                ///< what was made to fail
     uint32_t sum;                   ///< of all that came out
 } Run;
-
-/// What a run tells; BAD_BOOKS is the stand-in's.
-enum {
-    FINISHED, ENDED_WITH_ERROR, SETUP_FAILED, LEFT_MEMORY, NO_MESSAGE, WRONG_ORDER, BAD_BOOKS = 99
-};
-static const char *const outcomes[] = {
-    [SETUP_FAILED] = "could not begin",
-    [LEFT_MEMORY]  = "has left memory or a file open",
-    [NO_MESSAGE]   = "has ended with an error that it did not tell",
-    [WRONG_ORDER]  = "has lost frames or their order",
-    [BAD_BOOKS]    = "has called the driver in a wrong way, or left something there",
-};
 
 static int nb_messages, are_printed;
 
@@ -166,45 +156,16 @@ static void count_messages(void *ctx, int level, const char *format, va_list arg
 /// Let the allocation, or the driver's call, with this number from now on fail; 0 for none.
 static void set_faults(Run *r, int fault)
 {
-    nb_allocs = 0;
-    fail_at   = r->in_driver ? 0 : fault;
-    fail_on   = r->and_more;
+    nb_allocs   = 0;
+    fail_at     = r->in_driver ? 0 : fault;
+    fail_on     = r->and_more;
+    failed_name = r->failed;
     if (r->in_driver) {
         void *library = dlopen("libcuda.so.1", RTLD_LAZY);
         void (*set)(int at, int and_more, char failed[64]) = dlsym(library, "stand_in_fail");
 
         set(fault, r->and_more, r->failed);
     }
-}
-
-/// Some of the frames that the filter is to get.
-static void make_frames(Run *r, const TestPicture *pic, AVBufferRef *device, int begin, int end)
-{
-    AVBufferRef *frames = device ? test_open_frames(device, pic) : NULL;
-
-    for (int n = begin; n < end; n++)
-        for (int i = 0; i < TEST_MAX_SOURCES; i++)
-            r->input[n][i] = test_frame(frames, pic, i, n);
-    av_buffer_unref(&frames);
-}
-
-static int open_graph(Run *r)
-{
-    AVFilterGraphSegment *segment;
-    int ret;
-
-    r->graph.graph = avfilter_graph_alloc();
-    if (!r->graph.graph)
-        return AVERROR(ENOMEM);
-    r->graph.graph->nb_threads = 1;
-    ret = avfilter_graph_segment_parse(r->graph.graph, r->filter, 0, &segment);
-    if (ret < 0)
-        return ret;
-    // from here on, as FFmpeg forgets options for which it has no memory when it parses them
-    set_faults(r, r->fault);
-    ret = test_graph_apply(&r->graph, segment, r->input[0]);
-    r->is_created = r->graph.graph->nb_filters > 0;
-    return ret;
 }
 
 /// What the filter has added, and the samples of a frame of the CPU; of the GPU's, if they came so.
@@ -215,7 +176,7 @@ static int take(void *opaque, const AVFrame *frame)
     AVBPrint text;
 
     if (frame->pts != r->nb_received++ && !r->error)
-        exit(WRONG_ORDER);
+        r->problem = "has lost frames or their order";
     av_bprint_init_for_buffer(&text, buffer, sizeof(buffer));
     test_describe(&text, frame);
     if (!frame->hw_frames_ctx)
@@ -226,52 +187,69 @@ static int take(void *opaque, const AVFrame *frame)
     return 0;
 }
 
-/// Give the filter all frames, as a host does that goes on after an error.
+/**
+ * Give the filter all frames, as a host does that goes on after an error.
+ *
+ * @return whether FFmpeg could make the filter
+ */
 static int filter_frames(Run *r)
 {
     // where a filter has no activate(), FFmpeg aborts at a second error that differs
     const int goes_on = !strstr(r->filter, "blocksmooth");
-    int ret = open_graph(r);
+    AVFilterGraphSegment *segment;
+    int is_created, ret;
 
+    // faults begin here, as FFmpeg forgets options for which it has no memory when it parses them
+    av_assert0(test_graph_parse(&r->graph, &segment, r->filter, 1) >= 0);
+    set_faults(r, r->fault);
+    ret = test_graph_apply(&r->graph, segment, r->input[0]);
+    is_created = r->graph.graph->nb_filters > 0;
+    r->error   = FFMIN(ret, 0);
     for (int n = 0; n <= NB_FRAMES && ret >= 0 && (goes_on || !r->error); n++) {
-        const int err = test_graph_send(&r->graph, n < NB_FRAMES ? r->input[n] : NULL, r, take);
+        const int err = test_graph_send(&r->graph, n < NB_FRAMES ? r->input[n] : NULL,
+                                        AV_BUFFERSRC_FLAG_KEEP_REF, r, take);
 
         r->error = r->error ? r->error : FFMIN(err, 0);
     }
     avfilter_graph_free(&r->graph.graph);
-    return FFMIN(ret, r->error);
+    set_faults(r, 0);
+    return is_created;
 }
 
-/// One run, in a process of its own; its exit status is the outcome.
+/// One run, in a process of its own.
 static av_noreturn void run_filter(Run *r)
 {
     const TestPicture link = { .format = AV_PIX_FMT_NV12, .width = 72, .height = 64 };
-    const int before = nb_left, nb_others = r->has_others ? NB_FRAMES / 2 : NB_FRAMES;
-    AVBufferRef *device = NULL;
-    int ret;
+    const int before = nb_left;
+    AVBufferRef *device = NULL, *frames = NULL;
+    int is_created;
 
     alarm(TIMEOUT);
-    if (strstr(r->filter, "_cuda") &&
-        av_hwdevice_ctx_create(&device, AV_HWDEVICE_TYPE_CUDA, NULL, NULL, 0) < 0)
-        exit(SETUP_FAILED);
-    make_frames(r, &link, device, 0, NB_FRAMES - nb_others);
-    make_frames(r, &r->pic, device, NB_FRAMES - nb_others, NB_FRAMES);
+    if (strstr(r->filter, "_cuda"))
+        av_assert0(av_hwdevice_ctx_create(&device, AV_HWDEVICE_TYPE_CUDA, NULL, NULL, 0) >= 0);
+    for (int n = 0; n < NB_FRAMES; n++)
+        for (int i = 0; i < TEST_MAX_SOURCES; i++) {
+            const TestPicture *pic = r->has_others && n < NB_FRAMES / 2 ? &link : &r->pic;
+
+            frames = device ? test_open_frames(device, pic) : NULL;
+            r->input[n][i] = test_frame(frames, pic, i, n);
+            av_buffer_unref(&frames);
+        }
     av_buffer_unref(&device);
-    ret = filter_frames(r);
-    r->nb_allocs = nb_allocs;
-    set_faults(r, 0);
+    is_created = filter_frames(r);
     for (int n = 0; n < NB_FRAMES; n++)
         for (int i = 0; i < TEST_MAX_SOURCES; i++)
             av_frame_free(&r->input[n][i]);
-    if (ret >= 0 && r->nb_received != NB_FRAMES)
-        exit(WRONG_ORDER);
+    if (!r->error && r->nb_received != NB_FRAMES)
+        r->problem = "has lost frames";
     // FFmpeg drops the defaults of options when it cannot create a filter
-    if (nb_left != before && r->is_created)
-        exit(LEFT_MEMORY);
-    if (ret < 0 && r->in_driver && !nb_messages)
-        exit(NO_MESSAGE);
+    if (nb_left != before && is_created)
+        r->problem = "has left memory or a file open";
+    if (r->error && r->in_driver && !nb_messages)
+        r->problem = "has ended with an error that it did not tell";
     // what goes wrong in uninit() is said, but not returned
-    exit(ret < 0 || nb_messages ? ENDED_WITH_ERROR : FINISHED);
+    r->has_ended_early = r->error || nb_messages;
+    exit(0);
 }
 
 // ---- all runs ----
@@ -290,12 +268,12 @@ static uint32_t sum_file(const char *path, uint32_t sum)
     return sum + !file;
 }
 
-/// Calls that may fail and nothing be wrong.
+/// What may fail and nothing be wrong.
 static int may_fail(const char *name)
 {
     static const char *const names[] = {
-        // transforms are done in another way then
-        "cuFuncSetAttribute",
+        // of some, FFmpeg or the filter can do without; transforms are done in another way then
+        "an allocation", "cuFuncSetAttribute",
         // what is given back is gone, whatever the driver says
         "cuCtxPopCurrent_v2", "cuCtxDestroy_v2", "cuEventDestroy_v2", "cuMemFree_v2",
         "cuMemFreeHost", "cuModuleUnload", "cuStreamDestroy_v2", "cuStreamSynchronize",
@@ -308,19 +286,19 @@ static int may_fail(const char *name)
 }
 
 /// What there is to say against a run with this status; NULL for nothing.
-static const char *find_problem(const Run *run, int status, int has_failed, uint32_t expected)
+static const char *find_problem(const Run *run, int status, uint32_t expected)
 {
-    const int outcome = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-
-    if (outcome < 0)
+    if (!WIFEXITED(status))
         return WTERMSIG(status) == SIGALRM ? "hangs" : "has crashed";
-    if (outcome == ENDED_WITH_ERROR && !has_failed)
-        return "has ended with an error without a fault";
-    if (outcome > ENDED_WITH_ERROR && outcome < FF_ARRAY_ELEMS(outcomes))
-        return outcomes[outcome];
-    if (outcome == FINISHED && run->in_driver && has_failed && !may_fail(run->failed))
+    if (WEXITSTATUS(status))
+        return "has called the driver in a wrong way, or left something there";
+    if (run->problem)
+        return run->problem;
+    if (run->has_ended_early)
+        return run->failed[0] ? NULL : "has ended with an error without a fault";
+    if (run->failed[0] && !may_fail(run->failed))
         return "has not noticed";
-    return outcome == FINISHED && run->sum != expected ? "has another result" : NULL;
+    return run->sum != expected ? "has another result" : NULL;
 }
 
 /// One run in a process of its own. @return its status, less than 0 if there is none
@@ -331,8 +309,6 @@ static int run_process(Run *run, char **files)
 
     for (int i = 0; files[i]; i++)
         remove(files[i]);
-    // what does not come to its end has met its fault
-    run->nb_allocs = run->fault;
     fflush(NULL);
     pid = fork();
     if (!pid)
@@ -362,7 +338,7 @@ int main(int argc, char **argv)
     if (run->has_others) {
         const int status = run_process(run, argv + 5);
 
-        return !WIFEXITED(status) || WEXITSTATUS(status) != ENDED_WITH_ERROR;
+        return status || run->problem || !run->has_ended_early;
     }
 
     // frames repeat each other's: of many, not all are tried
@@ -371,19 +347,16 @@ int main(int argc, char **argv)
         const Run before = *run;
         const int status = run_process(run, argv + 5);
         const char *problem;
-        int has_failed;
 
         if (status < 0)
             return 2;
-        has_failed = run->in_driver ? !!run->failed[0] : run->fault && run->nb_allocs >= run->fault;
-        more       = !run->fault || has_failed;
-        nb_failed += has_failed;
+        more       = !run->fault || run->failed[0];
+        nb_failed += !!run->failed[0];
         if (!run->fault)
             expected = run->sum;
-        problem = find_problem(run, status, has_failed, expected);
+        problem = find_problem(run, status, expected);
         if (problem) {
-            printf("%s fails, %d: the filter %s\n", run->in_driver ? run->failed : "allocation",
-                   run->fault, problem);
+            printf("%s fails, %d: the filter %s\n", run->failed, run->fault, problem);
             nb_wrong++;
         }
         *run = before;

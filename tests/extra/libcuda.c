@@ -26,9 +26,9 @@
  * call that a driver would refuse or that would read or write beyond memory, is an error.
  * Errors are printed, and the process exits with 99.
  *
- * What is enqueued is done as late as may be: when something waits for it. Until then the host
- * cannot read the memory of the device. Kernels are compiled for the CPU, see cuda_on_cpu.h, and
- * are found by their names.
+ * What is enqueued is done as late as may be: when something waits for it. Until then whoever
+ * touches the memory of the device crashes, as does a kernel that goes beyond what is there.
+ * Kernels are compiled for the CPU, see cuda_on_cpu.h, and are found by their names.
  *
  * CUDA_STAND_IN_REPORT is the file for "error: ..." and "left: ..." and, at the end, "calls N",
  * else stderr. CUDA_STAND_IN holds options, as in "delay=5,idle=1":
@@ -44,7 +44,6 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -64,10 +63,11 @@
 #define ALIGNMENT          256UL
 #define EXIT_STATUS        99
 #define EXPORTED           __attribute__((visibility("default")))
+#define POINTER(address)   ((void *)(uintptr_t)(address))
 
-enum Kind { CONTEXT, STREAM, EVENT, MODULE, FUNCTION, MEMORY };
+enum Kind { CONTEXT, STREAM, EVENT, MODULE, FUNCTION, MEMORY, PINNED };
 static const char *const kind_name[] = {
-    "context", "stream", "event", "module", "function", "memory"
+    "context", "stream", "event", "module", "function", "memory", "memory of the host"
 };
 
 /// Whatever the driver hands out; never freed, so that handles stay unique.
@@ -77,10 +77,8 @@ typedef struct Object {
     const void *handle;             ///< the object, or the first byte of memory
     int alive;
     struct Object *context;         ///< of all but contexts
-    // contexts
-    int device;
-    struct Object *default_stream;
-    // streams
+    int device;                     ///< of contexts
+    // streams, and contexts, which are their default streams
     struct Operation *first, **last;
     int own_queue;                  ///< 0: in order with the default stream
     // events
@@ -93,9 +91,7 @@ typedef struct Object {
     void *kernel;
     size_t params_size, max_shared;
     unsigned max_threads;
-    // memory
-    size_t size;
-    int pinned;                     ///< it is the host's
+    size_t size;                    ///< of memory
 } Object;
 
 /// Parameters are passed by value, that is in memory: any kernel's are the beginning of these.
@@ -103,20 +99,13 @@ typedef struct Params {
     uint64_t words[MAX_PARAMS_SIZE / sizeof(uint64_t)];
 } Params;
 
-enum OperationKind { COPY, SET, LAUNCH, RECORD };
-
-/// What is enqueued in a stream.
+/// What is enqueued in a stream: an event is recorded, a kernel launched, or else memory copied.
 typedef struct Operation {
     struct Operation *next;
-    enum OperationKind kind;
-    CUDA_MEMCPY2D copy;
-    void *staged;                   ///< the bytes of a source that is not pinned
-    CUdeviceptr address;
-    size_t size;
-    int value;
     Object *event, *launched;
     unsigned grid[3], block[3];
-    Params *params;
+    CUDA_MEMCPY2D copy;             ///< from srcHost to dstHost, wherever these are
+    void *memory;                   ///< the parameters, or the bytes of a source that is not pinned
 } Operation;
 
 void on_cpu_launch(void (*kernel)(const void *), const void *params,
@@ -127,7 +116,7 @@ static _Thread_local Object *pushed[MAX_PUSHED];
 static _Thread_local int nb_pushed;
 static int all_pushed;                          ///< by all threads
 static Object *objects;
-static int nb_calls, nb_records, nb_errors, initialized;
+static int nb_calls, nb_records, nb_errors;
 static const char *function = "at the end";     ///< of the driver, that runs
 static int res;                                 ///< what it will return
 static FILE *report;
@@ -190,8 +179,6 @@ static int enter(const char *name, int needs_context)
             snprintf(failed_name, 64, "%s", name);
         may_leave |= broken || !strcmp(name, "cuCtxPushCurrent_v2");
         res = CUDA_ERROR_UNKNOWN;
-    } else if (!initialized && strcmp(name, "cuInit")) {
-        refuse("before cuInit");
     } else if (needs_context && !current()) {
         refuse("no context is current");
     }
@@ -234,15 +221,31 @@ static Object *find(const void *handle, enum Kind kind)
 /// The queue that operations of a stream go to.
 static Object *find_stream(CUstream handle)
 {
-    Object *stream = handle ? find(handle, STREAM) : current()->default_stream;
+    Object *stream = handle ? find(handle, STREAM) : current();
 
-    return !stream || stream->own_queue ? stream : current()->default_stream;
+    return !stream || stream->own_queue ? stream : current();
+}
+
+static void push(Object *context)
+{
+    if (nb_pushed == MAX_PUSHED) {
+        refuse("contexts are pushed and pushed");
+    } else {
+        pushed[nb_pushed++] = context;
+        all_pushed++;
+    }
+}
+
+static void pop(void)
+{
+    nb_pushed--;
+    all_pushed--;
 }
 
 // ---- memory ----
 
 /// Memory up to the end of a page, before one that nobody may touch. No address is used twice.
-static void *new_memory(size_t size, int pinned)
+static void *new_memory(size_t size, enum Kind kind)
 {
     const size_t pages = (size + PAGE - 1) & -PAGE;
     uint8_t *data = mmap(NULL, pages + PAGE, PROT_NONE,
@@ -251,35 +254,34 @@ static void *new_memory(size_t size, int pinned)
 
     if (!size)
         return refuse("no bytes");
-    if (data == MAP_FAILED || pinned && mprotect(data, pages, PROT_READ | PROT_WRITE)) {
+    if (data == MAP_FAILED || kind == PINNED && mprotect(data, pages, PROT_READ | PROT_WRITE)) {
         res = CUDA_ERROR_UNKNOWN;
         return NULL;
     }
-    memory = new_object(MEMORY);
+    memory = new_object(kind);
     memory->handle = data += pages - ((size + ALIGNMENT - 1) & -ALIGNMENT);
     memory->size   = size;
-    memory->pinned = pinned;
     return data;
 }
 
 /// The memory that holds an address.
-static const Object *find_memory(CUdeviceptr address)
+static const Object *find_memory(const void *address)
 {
     for (const Object *o = objects; o; o = o->next)
-        if (o->kind == MEMORY && address - (uintptr_t)o->handle < o->size)
+        if (o->size && (uintptr_t)address - (uintptr_t)o->handle < o->size)
             return o;
     return NULL;
 }
 
-/// Whether all bytes at a device address are there.
-static int is_there(CUdeviceptr address, size_t size, const char *what)
+/// All bytes at a device address have to be there.
+static void check_memory(const void *address, size_t size, const char *what)
 {
-    const Object *m = find_memory(address);
+    const Object *m     = find_memory(address);
+    const size_t offset = m ? (uintptr_t)address - (uintptr_t)m->handle : 0;
 
-    if (!m || !m->alive || address - (uintptr_t)m->handle + size > m->size)
-        refuse("%s: %zu bytes at %llu of %zu, or they were freed before", what, size,
-               m ? address - (uintptr_t)m->handle : 0, m ? m->size : 0);
-    return !res;
+    if (!m || !m->alive || offset + size > m->size)
+        refuse("%s: %zu bytes at %zu of %zu, or they were freed before", what, size, offset,
+               m ? m->size : 0);
 }
 
 static void protect(const Object *memory, int protection)
@@ -295,16 +297,8 @@ static void protect(const Object *memory, int protection)
 static void protect_all(int protection)
 {
     for (const Object *o = objects; o; o = o->next)
-        if (o->kind == MEMORY && o->alive && !o->pinned)
+        if (o->kind == MEMORY && o->alive)
             protect(o, protection);
-}
-
-/// A kernel goes beyond what is there, or the host takes a device's address for its own.
-static void segmentation_fault(int number)
-{
-    static const char message[] = "stand-in for libcuda: no memory there, or it is the device's\n";
-
-    _exit(write(2, message, sizeof(message) - 1) < 0 ? 1 : EXIT_STATUS);
 }
 
 // ---- queues ----
@@ -316,38 +310,19 @@ static void call_kernel(const void *params)
     ((void (*)(Params))running_kernel)(*(const Params *)params);
 }
 
-static void run_copy(const Operation *op)
-{
-    const CUDA_MEMCPY2D *c = &op->copy;
-    const uint8_t *src = op->staged ? op->staged :
-                         c->srcMemoryType == CU_MEMORYTYPE_HOST ? c->srcHost :
-                         (void *)(uintptr_t)c->srcDevice;
-    uint8_t *dst = c->dstMemoryType == CU_MEMORYTYPE_HOST ? c->dstHost :
-                   (void *)(uintptr_t)c->dstDevice;
-
-    for (size_t y = 0; y < c->Height; y++)
-        memmove(dst + y * c->dstPitch, src + y * c->srcPitch, c->WidthInBytes);
-}
-
 static void run(const Operation *op)
 {
-    switch (op->kind) {
-    case COPY:
-        run_copy(op);
-        break;
-    case SET:
-        memset((void *)(uintptr_t)op->address, op->value, op->size);
-        break;
-    case LAUNCH:
+    const CUDA_MEMCPY2D *c = &op->copy;
+
+    if (op->event && op->event->record == op)
+        op->event->record = NULL;
+    if (op->launched && !idle) {
         running_kernel = op->launched->kernel;
-        if (!idle)
-            on_cpu_launch(call_kernel, op->params, op->grid, op->block);
-        break;
-    case RECORD:
-        if (op->event->record == op)
-            op->event->record = NULL;
-        break;
+        on_cpu_launch(call_kernel, op->memory, op->grid, op->block);
     }
+    for (size_t y = 0; y < c->Height; y++)
+        memmove((uint8_t *)c->dstHost + y * c->dstPitch,
+                (const uint8_t *)c->srcHost + y * c->srcPitch, c->WidthInBytes);
 }
 
 /// Do what is enqueued in a stream, up to an operation or, without one, all.
@@ -366,15 +341,15 @@ static void drain(Object *stream, const Operation *until)
             stream->last = &stream->first;
         done = op == until;
         run(op);
-        free(op->staged);
-        free(op->params);
+        free(op->memory);
         free(op);
     }
     protect_all(PROT_NONE);
 }
 
-static void drain_context(const Object *context)
+static void drain_context(Object *context)
 {
+    drain(context, NULL);
     for (Object *object = objects; object; object = object->next)
         if (object->kind == STREAM && object->alive && object->context == context)
             drain(object, NULL);
@@ -390,11 +365,102 @@ static Operation *enqueue(Object *stream, Operation op)
     return new;
 }
 
-// ---- devices and contexts ----
+static void wait_for_event(const Object *event)
+{
+    if (event && event->record)
+        drain(event->record_stream, event->record);
+}
+
+static size_t copy_size(const CUDA_MEMCPY2D *c, size_t pitch)
+{
+    return (c->Height - 1) * pitch + c->WidthInBytes;
+}
+
+/// A driver reads a source that is not pinned at once, which FFmpeg's uploads rely on.
+static void copy(CUDA_MEMCPY2D c, CUstream handle)
+{
+    Object *stream = find_stream(handle);
+    void *staged   = NULL;
+
+    if (!stream || !c.WidthInBytes || !c.Height)
+        return;
+    if (c.srcMemoryType == CU_MEMORYTYPE_ARRAY || c.dstMemoryType == CU_MEMORYTYPE_ARRAY ||
+        c.srcXInBytes || c.srcY || c.dstXInBytes || c.dstY ||
+        c.Height > 1 && (c.srcPitch < c.WidthInBytes || c.dstPitch < c.WidthInBytes))
+        refuse("rows overlap, or a copy that the stand-in does not know");
+    if (c.srcMemoryType == CU_MEMORYTYPE_DEVICE)
+        check_memory(c.srcHost = POINTER(c.srcDevice), copy_size(&c, c.srcPitch), "source");
+    if (c.dstMemoryType == CU_MEMORYTYPE_DEVICE)
+        check_memory(c.dstHost = POINTER(c.dstDevice), copy_size(&c, c.dstPitch), "destination");
+    if (res)
+        return;
+    if (!find_memory(c.srcHost)) {
+        const size_t size = copy_size(&c, c.srcPitch);
+
+        c.srcHost = staged = memcpy(allocate(size), c.srcHost, size);
+    }
+    enqueue(stream, (Operation){ .copy = c, .memory = staged });
+}
+
+static void upload(CUdeviceptr dst, const void *src, size_t size, CUstream stream)
+{
+    copy((CUDA_MEMCPY2D){
+        .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = dst,
+        .srcMemoryType = CU_MEMORYTYPE_HOST,   .srcHost   = src,
+        .WidthInBytes  = size,                 .Height    = 1,
+    }, stream);
+}
+
+// ---- what is given back ----
+
+/// Tell what is left of a context, which takes it along, or of all.
+static void end_context(const Object *context)
+{
+    for (Object *object = objects; object; object = object->next)
+        if (object->alive && object->kind != FUNCTION && (!context || object->context == context)) {
+            if (!may_leave)
+                tell("left", 0, "a %s was not given back", kind_name[object->kind]);
+            object->alive = 0;
+        }
+}
+
+/// Waits for what is enqueued, as a driver does.
+static void give_back(const void *handle, enum Kind kind)
+{
+    Object *object = find(handle, kind);
+
+    if (!object)
+        return;
+    switch (kind) {
+    case CONTEXT:
+        if (current() == object)
+            pop();
+        drain_context(object);
+        end_context(object);
+        break;
+    case STREAM:
+        drain(object, NULL);
+        break;
+    case MODULE:
+        drain_context(object->context);
+        free(object->ptx);
+        for (Object *o = objects; o; o = o->next)
+            o->alive &= o->module != object;
+        break;
+    case MEMORY:
+    case PINNED:
+        drain_context(object->context);
+        protect(object, PROT_NONE);
+        madvise((void *)((uintptr_t)object->handle & -PAGE), object->size, MADV_DONTNEED);
+    }
+    object->alive = 0;
+}
+
+// ---- functions of the driver ----
 
 /**
- * A function of the driver, declared with the type by which FFmpeg calls it. What it does may
- * set res; it is not done if the call is to fail.
+ * One that is declared with the type by which FFmpeg calls it. What it does may set res; it is
+ * not done if the call is to fail.
  */
 #define DRIVER(name, needs_context, parameters, ...)                    \
     FUNCTION_OF(name, needs_context, !res, parameters, __VA_ARGS__)
@@ -407,22 +473,42 @@ static Operation *enqueue(Object *stream, Operation op)
     t ## name name;                                                     \
     EXPORTED CUresult name parameters                                   \
     {                                                                   \
-        if (enter(__func__, needs_context) && is_done)                  \
-            __VA_ARGS__                                                 \
+        if (enter(__func__, needs_context) && is_done) {                \
+            __VA_ARGS__;                                                \
+        }                                                               \
         return leave();                                                 \
     }
 
-ENDS(cuInit, 0, (unsigned flags), {
-    initialized = 1;
-})
+/// @name Not in CudaFunctions
+/// @{
+typedef CUresult tcuMemHostAlloc(void **ptr, size_t size, unsigned flags);
+typedef CUresult tcuMemFreeHost(void *ptr);
+typedef CUresult tcuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *ptr, unsigned flags);
+typedef CUresult tcuFuncSetAttribute(CUfunction function, int attribute, int value);
+typedef CUresult tcuStreamCreateWithPriority(CUstream *handle, unsigned flags, int priority);
+/// @}
 
-ENDS(cuGetErrorName, 0, (CUresult error, const char **text), {
-    *text = "CUDA_ERROR_OF_THE_STAND_IN";
-})
+ENDS(cuInit,             0, (unsigned flags))
+ENDS(cuGetErrorName,     0, (CUresult error, const char **text), *text = "CUDA_ERROR_OF_STAND_IN")
+ENDS(cuGetErrorString,   0, (CUresult error, const char **text), *text = "the stand-in says so")
+ENDS(cuCtxDestroy_v2,    0, (CUcontext context),   give_back(context, CONTEXT))
+ENDS(cuStreamDestroy_v2, 1, (CUstream stream),     give_back(stream, STREAM))
+ENDS(cuEventDestroy_v2,  1, (CUevent event),       give_back(event, EVENT))
+ENDS(cuModuleUnload,     1, (CUmodule module),     give_back(module, MODULE))
+ENDS(cuMemFree_v2,       1, (CUdeviceptr address), give_back(POINTER(address), MEMORY))
+ENDS(cuMemFreeHost,      1, (void *ptr),           give_back(ptr, PINNED))
 
-ENDS(cuGetErrorString, 0, (CUresult error, const char **text), {
-    *text = "the stand-in says so";
-})
+DRIVER(cuMemAlloc_v2, 1, (CUdeviceptr *address, size_t size),
+       *address = (uintptr_t)new_memory(size, MEMORY))
+DRIVER(cuMemHostAlloc, 1, (void **ptr, size_t size, unsigned flags),
+       *ptr = new_memory(size, PINNED))
+DRIVER(cuMemHostGetDevicePointer_v2, 1, (CUdeviceptr *address, void *ptr, unsigned flags),
+       *address = find(ptr, PINNED) ? (uintptr_t)ptr : 0)
+DRIVER(cuMemcpyHtoDAsync_v2, 1, (CUdeviceptr dst, const void *src, size_t size, CUstream stream),
+       upload(dst, src, size, stream))
+DRIVER(cuMemcpy2DAsync_v2, 1, (const CUDA_MEMCPY2D *c, CUstream stream), copy(*c, stream))
+DRIVER(cuEventCreate, 1, (CUevent *event, unsigned flags), *event = (void *)new_object(EVENT))
+ENDS(cuEventSynchronize, 1, (CUevent event), wait_for_event(find(event, EVENT)))
 
 DRIVER(cuDeviceGet, 0, (CUdevice *device, int ordinal), {
     *device = ordinal;
@@ -438,53 +524,12 @@ DRIVER(cuDeviceGetAttribute, 0, (int *value, CUdevice_attribute attribute, CUdev
     }
 })
 
-static void push(Object *context)
-{
-    if (nb_pushed == MAX_PUSHED) {
-        refuse("contexts are pushed and pushed");
-    } else {
-        pushed[nb_pushed++] = context;
-        all_pushed++;
-    }
-}
-
-static void pop(void)
-{
-    nb_pushed--;
-    all_pushed--;
-}
-
 DRIVER(cuCtxCreate_v2, 0, (CUcontext *handle, unsigned flags, CUdevice device), {
     Object *context = new_object(CONTEXT);
 
     context->device = device;
-    context->default_stream = new_object(STREAM);
-    context->default_stream->context = context;
     *handle = (CUcontext)context;
     push(context);
-})
-
-/// Tell what is left of a context, which takes it along, or of all.
-static void end_context(const Object *context)
-{
-    for (Object *object = objects; object; object = object->next)
-        if (object->alive && object->kind != FUNCTION && (!context || object->context == context)) {
-            if (!may_leave)
-                tell("left", 0, "a %s was not given back", kind_name[object->kind]);
-            object->alive = 0;
-        }
-}
-
-ENDS(cuCtxDestroy_v2, 0, (CUcontext handle), {
-    Object *context = find(handle, CONTEXT);
-
-    if (context) {
-        if (current() == context)
-            pop();
-        drain_context(context);
-        context->alive = context->default_stream->alive = 0;
-        end_context(context);
-    }
 })
 
 DRIVER(cuCtxPushCurrent_v2, 0, (CUcontext handle), {
@@ -499,121 +544,28 @@ ENDS(cuCtxPopCurrent_v2, 1, (CUcontext *handle), {
     pop();
 })
 
-DRIVER(cuCtxGetDevice, 1, (CUdevice *device), {
-    *device = current()->device;
+DRIVER(cuCtxGetDevice, 1, (CUdevice *device), *device = current()->device)
+
+DRIVER(cuMemsetD8Async, 1, (CUdeviceptr dst, unsigned char value, size_t size, CUstream stream), {
+    void *values = memset(allocate(size), value, size);
+
+    upload(dst, values, size, stream);
+    free(values);
 })
 
-// ---- memory and copies ----
-
-/// @name Not in CudaFunctions
-/// @{
-typedef CUresult tcuMemHostAlloc(void **ptr, size_t size, unsigned flags);
-typedef CUresult tcuMemFreeHost(void *ptr);
-typedef CUresult tcuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *ptr, unsigned flags);
-typedef CUresult tcuFuncSetAttribute(CUfunction function, int attribute, int value);
-/// @}
-
-DRIVER(cuMemAlloc_v2, 1, (CUdeviceptr *address, size_t size), {
-    *address = (uintptr_t)new_memory(size, 0);
+DRIVER(cuMemcpyHtoD_v2, 1, (CUdeviceptr dst, const void *src, size_t size), {
+    upload(dst, src, size, NULL);
+    drain(current(), NULL);
 })
 
-DRIVER(cuMemHostAlloc, 1, (void **ptr, size_t size, unsigned flags), {
-    *ptr = new_memory(size, 1);
+DRIVER(cuMemcpyDtoH_v2, 1, (void *dst, CUdeviceptr src, size_t size), {
+    copy((CUDA_MEMCPY2D){
+        .dstMemoryType = CU_MEMORYTYPE_HOST,   .dstHost   = dst,
+        .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = src,
+        .WidthInBytes  = size,                 .Height    = 1,
+    }, NULL);
+    drain(current(), NULL);
 })
-
-/// Waits for what is enqueued, as a driver does.
-static void free_memory(const void *handle, int pinned)
-{
-    Object *m = find(handle, MEMORY);
-
-    if (m && m->pinned != pinned) {
-        refuse("this memory is of the other kind");
-    } else if (m) {
-        drain_context(m->context);
-        protect(m, PROT_NONE);
-        madvise((void *)((uintptr_t)m->handle & -PAGE), m->size, MADV_DONTNEED);
-        m->alive = 0;
-    }
-}
-
-ENDS(cuMemFree_v2, 1, (CUdeviceptr address), {
-    free_memory((void *)(uintptr_t)address, 0);
-})
-
-ENDS(cuMemFreeHost, 1, (void *ptr), {
-    free_memory(ptr, 1);
-})
-
-DRIVER(cuMemHostGetDevicePointer_v2, 1, (CUdeviceptr *address, void *ptr, unsigned flags), {
-    const Object *m = find(ptr, MEMORY);
-
-    if (m && !m->pinned)
-        refuse("this memory is not pinned");
-    *address = (uintptr_t)ptr;
-})
-
-DRIVER(cuMemsetD8Async, 1, (CUdeviceptr dst, unsigned char value, size_t size, CUstream handle), {
-    Object *stream = find_stream(handle);
-
-    if (stream && is_there(dst, size, "destination"))
-        enqueue(stream, (Operation){ .kind = SET, .address = dst, .size = size, .value = value });
-})
-
-static size_t copy_size(const CUDA_MEMCPY2D *c, size_t pitch)
-{
-    return (c->Height - 1) * pitch + c->WidthInBytes;
-}
-
-/// A driver reads a source that is not pinned at once, which FFmpeg's uploads rely on.
-static void copy(CUDA_MEMCPY2D c, CUstream handle, int is_async)
-{
-    Object *stream = find_stream(handle);
-    Operation op = { .kind = COPY, .copy = c };
-
-    if (!stream || !c.WidthInBytes || !c.Height)
-        return;
-    if (c.srcMemoryType == CU_MEMORYTYPE_ARRAY || c.dstMemoryType == CU_MEMORYTYPE_ARRAY ||
-        c.srcXInBytes || c.srcY || c.dstXInBytes || c.dstY ||
-        c.Height > 1 && (c.srcPitch < c.WidthInBytes || c.dstPitch < c.WidthInBytes))
-        refuse("rows overlap, or a copy that the stand-in does not know");
-    if (c.srcMemoryType == CU_MEMORYTYPE_DEVICE)
-        is_there(c.srcDevice, copy_size(&c, c.srcPitch), "source");
-    if (c.dstMemoryType == CU_MEMORYTYPE_DEVICE)
-        is_there(c.dstDevice, copy_size(&c, c.dstPitch), "destination");
-    if (res)
-        return;
-    if (c.srcMemoryType == CU_MEMORYTYPE_HOST && !find_memory((uintptr_t)c.srcHost)) {
-        const size_t size = copy_size(&c, c.srcPitch);
-
-        op.staged = memcpy(allocate(size), c.srcHost, size);
-    }
-    enqueue(stream, op);
-    if (!is_async)
-        drain(stream, NULL);
-}
-
-/// One row; names are those of the fields of dst and src.
-#define COPIES(name, parameters, dst_type, dst_field, src_type, src_field, stream, is_async)   \
-    DRIVER(name, 1, parameters, {                                                               \
-        copy((CUDA_MEMCPY2D){                                                                   \
-            .dstMemoryType = CU_MEMORYTYPE_ ## dst_type, .dst_field = dst, .dstPitch = size,    \
-            .srcMemoryType = CU_MEMORYTYPE_ ## src_type, .src_field = src, .srcPitch = size,    \
-            .WidthInBytes  = size, .Height = 1,                                                 \
-        }, stream, is_async);                                                                   \
-    })
-
-COPIES(cuMemcpyHtoD_v2,      (CUdeviceptr dst, const void *src, size_t size),
-       DEVICE, dstDevice, HOST, srcHost, NULL, 0)
-COPIES(cuMemcpyHtoDAsync_v2, (CUdeviceptr dst, const void *src, size_t size, CUstream stream),
-       DEVICE, dstDevice, HOST, srcHost, stream, 1)
-COPIES(cuMemcpyDtoH_v2,      (void *dst, CUdeviceptr src, size_t size),
-       HOST, dstHost, DEVICE, srcDevice, NULL, 0)
-
-DRIVER(cuMemcpy2DAsync_v2, 1, (const CUDA_MEMCPY2D *c, CUstream stream), {
-    copy(*c, stream, 1);
-})
-
-// ---- streams and events ----
 
 static void new_stream(CUstream *handle, unsigned flags)
 {
@@ -623,22 +575,9 @@ static void new_stream(CUstream *handle, unsigned flags)
     *handle = (CUstream)stream;
 }
 
-typedef CUresult tcuStreamCreateWithPriority(CUstream *handle, unsigned flags, int priority);
-DRIVER(cuStreamCreate, 1, (CUstream *handle, unsigned flags), {
-    new_stream(handle, flags);
-})
-DRIVER(cuStreamCreateWithPriority, 1, (CUstream *handle, unsigned flags, int priority), {
-    new_stream(handle, flags);
-})
-
-ENDS(cuStreamDestroy_v2, 1, (CUstream handle), {
-    Object *stream = find(handle, STREAM);
-
-    if (stream) {
-        drain(stream, NULL);
-        stream->alive = 0;
-    }
-})
+DRIVER(cuStreamCreate, 1, (CUstream *stream, unsigned flags), new_stream(stream, flags))
+DRIVER(cuStreamCreateWithPriority, 1, (CUstream *stream, unsigned flags, int priority),
+       new_stream(stream, flags))
 
 ENDS(cuStreamSynchronize, 1, (CUstream handle), {
     Object *stream = find_stream(handle);
@@ -647,32 +586,15 @@ ENDS(cuStreamSynchronize, 1, (CUstream handle), {
         drain(stream, NULL);
 })
 
-DRIVER(cuEventCreate, 1, (CUevent *handle, unsigned flags), {
-    *handle = (CUevent)new_object(EVENT);
-})
-
-ENDS(cuEventDestroy_v2, 1, (CUevent handle), {
-    Object *event = find(handle, EVENT);
-
-    if (event)
-        event->alive = 0;
-})
-
 DRIVER(cuEventRecord, 1, (CUevent handle, CUstream stream), {
     Object *event = find(handle, EVENT), *queue = find_stream(stream);
 
     if (event && queue) {
-        event->record = enqueue(queue, (Operation){ .kind = RECORD, .event = event });
+        event->record = enqueue(queue, (Operation){ .event = event });
         event->record_stream = queue;
         event->nb_queries = nb_records++ * 7919LL % (max_delay + 1);
     }
 })
-
-static void wait_for_event(const Object *event)
-{
-    if (event && event->record)
-        drain(event->record_stream, event->record);
-}
 
 DRIVER(cuEventQuery, 1, (CUevent handle), {
     Object *event = find(handle, EVENT);
@@ -684,17 +606,11 @@ DRIVER(cuEventQuery, 1, (CUevent handle), {
         wait_for_event(event);
 })
 
-ENDS(cuEventSynchronize, 1, (CUevent handle), {
-    wait_for_event(find(handle, EVENT));
-})
-
 // then there is nothing left to wait for
 DRIVER(cuStreamWaitEvent, 1, (CUstream stream, CUevent handle, unsigned flags), {
     if (find_stream(stream))
         wait_for_event(find(handle, EVENT));
 })
-
-// ---- modules and launches ----
 
 DRIVER(cuModuleLoadData, 1, (CUmodule *handle, const void *image), {
     if (strstr(image, ".version")) {
@@ -704,19 +620,6 @@ DRIVER(cuModuleLoadData, 1, (CUmodule *handle, const void *image), {
         *handle = (CUmodule)module;
     } else
         refuse("this is no PTX");
-})
-
-ENDS(cuModuleUnload, 1, (CUmodule handle), {
-    Object *module = find(handle, MODULE);
-
-    if (module) {
-        drain_context(module->context);
-        free(module->ptx);
-        for (Object *object = objects; object; object = object->next)
-            if (object->kind == FUNCTION && object->module == module)
-                object->alive = 0;
-        module->alive = 0;
-    }
 })
 
 /// What PTX says of a function: the size of its only parameter, and the threads that it may have.
@@ -747,10 +650,8 @@ DRIVER(cuModuleGetFunction, 1, (CUfunction *handle, CUmodule module_handle, cons
     const Object *module = find(module_handle, MODULE);
     Object *new = module ? new_function(module, name) : NULL;
 
-    if (new)
-        *handle = (CUfunction)new;
-    else if (!res)
-        res = CUDA_ERROR_UNKNOWN;
+    *handle = (CUfunction)new;
+    res     = new ? 0 : CUDA_ERROR_UNKNOWN;
 })
 
 DRIVER(cuFuncSetAttribute, 1, (CUfunction handle, int attribute, int value), {
@@ -768,8 +669,9 @@ DRIVER(cuLaunchKernel, 1, (CUfunction handle, unsigned grid_x, unsigned grid_y, 
     Object *launched = find(handle, FUNCTION), *stream = find_stream(stream_handle);
     const size_t threads = (size_t)block_x * block_y * block_z;
     Operation op = {
-        .kind = LAUNCH, .launched = launched, .grid = { grid_x, grid_y, grid_z },
-        .block = { block_x, block_y, block_z },
+        .launched = launched,
+        .grid     = { grid_x, grid_y, grid_z },
+        .block    = { block_x, block_y, block_z },
     };
 
     if (launched && (!grid_x || !grid_y || !grid_z || grid_y > 65535 || grid_z > 65535 ||
@@ -779,8 +681,7 @@ DRIVER(cuLaunchKernel, 1, (CUfunction handle, unsigned grid_x, unsigned grid_y, 
                grid_x, grid_y, grid_z, threads, launched->max_threads, shared,
                launched->max_shared);
     } else if (launched && stream) {
-        op.params = allocate(sizeof(Params));
-        memcpy(op.params, args[0], launched->params_size);
+        op.memory = memcpy(allocate(sizeof(Params)), args[0], launched->params_size);
         enqueue(stream, op);
     }
 })
@@ -848,7 +749,7 @@ __attribute__((constructor)) static void begin(void)
     nb_devices = option("devices=", 1);
     major      = option("major=",   9);
     idle       = option("idle=",    0);
-    if (!report || signal(SIGSEGV, segmentation_fault) == SIG_ERR)
+    if (!report)
         abort();
 }
 
