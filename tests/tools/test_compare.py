@@ -57,52 +57,45 @@ def films(tmp_path_factory):
             ('30.mkv', 'ntsc.mp4', start(7) + ',fps=30000/1001', *X264, '-qp', 0),
             ('source.mkv', 'still.mkv', 'trim=end_frame=1,loop=74:1,setpts=N/25/TB'),
             ('source.mkv', 'again.mkv', 'trim=end_frame=20,loop=3:20,setpts=N/25/TB'),
+            ('source.mkv', 'bt709.mkv', 'setparams=colorspace=bt709'),
+            ('source.mkv', 'bt2020.mkv', 'setparams=colorspace=bt2020nc'),
             ('source.mkv', 'full.mkv', 'scale=out_range=full,format=yuv444p', *X264, '-qp', 0, '-color_range', 'pc')]:
         copy(folder / source, folder / path, filters, *options)
     ffmpeg('-f', 'lavfi', '-i', 'mandelbrot=s=160x96:r=25,format=yuv420p', '-t', 3, '-c:v', 'ffv1', folder / 'other.mkv')
     return folder
 
 
-def rate(source, encode, which):
-    return f'frame rate: source {source} fps, encode {encode} fps; frames of the {which} are dropped'
-
-
-LATER, BEFORE = ': the encode begins later than the source', ': the encode begins before the source'
-SAME = 'no offset: the encode begins with the source'
-UNKNOWN = ('WARNING: the offset cannot be known, too little moves in the first {} s; it is taken to be 0. '
-           'Give it with --offset, or look further with --search')
-OFFSETS = [     # source, encode, options, what is said of it, how many frames; an SSIM of 1 tells that the pairs are right
-    ('source.mkv', 'late.mkv', '', ['offset +7 frames (+0.280 s)' + LATER], 68),
-    ('later.mkv', 'source.mkv', '', ['offset -13 frames (-0.520 s)' + BEFORE], 62),
-    ('50.mkv', '25.mkv', '', ['offset +7 frames (+0.140 s)' + LATER, rate(50, 25, 'source')], 72),
-    ('25.mkv', '50.mkv', '', ['offset -3.5 frames (-0.140 s)' + BEFORE, rate(25, 50, 'encode')], 72),
-    ('25all.mkv', '50cut.mkv', '', ['offset +6.5 frames (+0.260 s)' + LATER, rate(25, 50, 'encode')], 68),
-    ('30.mkv', 'ntsc.mp4', '', ['offset +7 frames (+0.233 s)' + LATER, rate(30, 29.97, 'source')],
-     82),
-    ('ntsc.mp4', '30.mkv', '', ['offset -7 frames (-0.233 s)' + BEFORE, rate(29.97, 30, 'encode')],
-     83),
-    ('source.mkv', 'vfr.mkv', '', [SAME, rate(25, 17.9054, 'source')], 54),
-    ('source.mkv', 'late.mkv', '--offset 7f --duration 1', ['offset +7 frames (+0.280 s), as given'], 25),
-    ('source.mkv', 'late.mkv', '--offset 0.28', ['offset +7 frames (+0.280 s), as given'], 68),
-    ('still.mkv', 'still.mkv', '', [UNKNOWN.format('3.0')], 75), ('again.mkv', 'again.mkv', '', [UNKNOWN.format(3.2)], 80),
+FITS = 'WARNING: {} s fits as well; give it with --offset'
+OFFSETS = [     # source, encode, options, notes, frames; an SSIM of 1 tells that the pairs are right
+    ('source.mkv', 'late.mkv', '', ['+7.0 frames (+0.280 s)'], 68),
+    ('later.mkv', 'source.mkv', '', ['-13.0 frames (-0.520 s)'], 62),
+    ('50.mkv', '25.mkv', '', ['+7.0 frames (+0.140 s)'], 72),
+    ('25.mkv', '50.mkv', '', ['-3.5 frames (-0.140 s)'], 72),
+    ('25all.mkv', '50cut.mkv', '', ['+6.5 frames (+0.260 s)'], 68),
+    ('30.mkv', 'ntsc.mp4', '', ['+7.0 frames (+0.233 s)'], 82),
+    ('ntsc.mp4', '30.mkv', '', ['-7.0 frames (-0.233 s)'], 83),
+    ('source.mkv', 'vfr.mkv', '', ['+0.0 frames (+0.000 s)'], 54),
+    ('source.mkv', 'late.mkv', '--offset 0.28', ['+7.0 frames (+0.280 s)'], 68),
+    ('still.mkv', 'still.mkv', '', ['+0.0 frames (+0.000 s)', FITS.format('-0.040')], 75),
+    ('again.mkv', 'again.mkv', '', ['+0.0 frames (+0.000 s)', FITS.format('-0.800')], 80),
 ]
 UNALIKE = [     # the same, where the pictures are not the same
-    ('source.mkv', 'half.mp4', '', ['offset +7 frames (+0.280 s)' + LATER,
-                                    'size: source 160x96, encode 80x48; the encode is scaled'], 68),
-    ('source.mkv', 'half.mp4', '--encode-size', ['offset +7 frames (+0.280 s)' + LATER,
-                                                 'size: source 160x96, encode 80x48; the source is scaled'], 68),
-    ('source.mkv', 'late.mkv', '--offset 0', ['offset +0 frames (+0.000 s), as given'], 68),
-    ('source.mkv', 'late.mkv', '--search 0.2', ['WARNING: offset +5 frames (+0.200 s), the last one that was tried; '
-                                                'look further with --search'], 68),
-    ('source.mkv', 'full.mkv', '', [SAME, 'pixel format: source yuv420p, encode yuvj444p; compared as yuv420p',
-                                    'range: source limited, encode full; the encode is converted'], 75),
+    ('source.mkv', 'half.mp4', '', ['+7.0 frames (+0.280 s)'], 68),
+    ('source.mkv', 'late.mkv', '--offset 0', ['+0.0 frames (+0.000 s)'], 68),
+    ('source.mkv', 'late.mkv', '--search 0.2',
+     ['+5.0 frames (+0.200 s)',
+      'WARNING: no larger offset was tried; look further with --search'], 68),
+    ('source.mkv', 'full.mkv', '', ['+0.0 frames (+0.000 s)'], 75),
+    ('bt709.mkv', 'bt2020.mkv', '',
+     ['+0.0 frames (+0.000 s)', 'WARNING: colours are not converted from bt2020nc to bt709'], 75),
 ]
 
 
 @pytest.mark.parametrize('source, encode, options, notes, count', OFFSETS + UNALIKE)
 def test_offsets(compare, films, source, encode, options, notes, count):
     code, said, _ = compare(films / source, films / encode, '-m', 'ssim,psnr', *options.split())
-    assert (code, said) == (0, [f'{encode}: {note}' for note in [*notes, f'{count} frames compared']])
+    assert (code, said) == (0, [f'{encode}: {note}' for note in
+                                [f'offset {notes[0]}', *notes[1:], f'{count} frames compared']])
     if (source, encode, options, notes, count) in OFFSETS:
         assert set(column(encode, 'ssim.All')) == {1} and set(column(encode, 'psnr.psnr_avg')) == {math.inf}
     elif encode == 'full.mkv':
@@ -112,8 +105,8 @@ def test_offsets(compare, films, source, encode, options, notes, count):
 def test_unlike(compare, films):
     code, said, _ = compare(films / 'source.mkv', films / 'other.mkv', '-m', 'ssim')
     assert code == 2 and 'is no encode of' in said[-1]
-    assert compare(films / 'source.mkv', films / 'other.mkv', '-m', 'ssim', '--offset', 0)[1][1] == \
-        'other.mkv: WARNING: the pictures are not alike with this offset'
+    _, said, _ = compare(films / 'source.mkv', films / 'other.mkv', '-m', 'ssim', '--offset', 0)
+    assert said[1] == 'other.mkv: WARNING: the pictures are not alike with this offset'
 
 
 # ---- what is measured ----
@@ -142,7 +135,7 @@ def test_all_metrics(compare):
     video('source.mkv', seconds=2)
     copy('source.mkv', 'a.mkv', "trim=start_frame=7,setpts=PTS-STARTPTS,drawbox=c=red:t=fill:enable='eq(n,23)'", *X264, '-crf', 30)
     code, said, table = compare('source.mkv', 'a.mkv', '-m', 'bliinds,ssim,psnr,mad')
-    assert code == 0 and said == ['a.mkv: offset +7 frames (+0.280 s)' + LATER, 'a.mkv: 43 frames compared']
+    assert code == 0 and said == ['a.mkv: offset +7.0 frames (+0.280 s)', 'a.mkv: 43 frames compared']
     for label in 'SSIM (0..1, higher is better)', 'MAD (0 and up, lower is better)', \
             'estimated VMAF loss (0..100, lower is better)':
         assert f'\n{label} ' in table
@@ -166,14 +159,14 @@ def test_all_metrics(compare):
     ('yuv420p', 'yuv420p', ''), ('yuv420p', 'yuv420p10le', 'bitdepth=10'),
     ('yuv420p10le', 'yuv420p', 'bitdepth=10')])
 def test_vmaf(compare, source, encode, options):
-    """The digits are those of the filter on the files, also of other depths; it comes first."""
+    """The digits are those of the filter on the files, also of other depths."""
     video('source.mkv', f'-c:v ffv1 -pix_fmt {source}', 0.4,
           'format=yuv420p10,noise=c0s=9:c0f=t:c0_seed=1', 'testsrc2=s=320x240:r=25')
     copy('source.mkv', 'a.mkv', 'gblur=1', '-c:v', 'ffv1', '-pix_fmt', encode)
     ffmpeg('-i', 'a.mkv', '-i', 'source.mkv', '-lavfi', f'vmaf=f=alone.log:{options}',
            '-f', 'null', '-')
     code, _, table = compare('source.mkv', 'a.mkv', '-m', 'ssim,bliinds,vmaf')
-    assert code == 0 and table.splitlines()[1].startswith('VMAF (0..100, higher is better) ')
+    assert code == 0 and '\nVMAF (0..100, higher is better) ' in table
     alone = re.findall(r' score:(\S+)', Path('alone.log').read_text())
     assert column('a.mkv', 'vmaf.score') == [float(score) for score in alone] and len(alone) == 10
 
@@ -190,26 +183,24 @@ def test_names(compare, monkeypatch):
     monkeypatch.setenv('TMPDIR', os.path.abspath("a:b'c"))
     output = "o:'[,;] é"
     code, said, table = compare('-m', 'ssim', '--', ":s'rc,.mkv", odd, "a:b'c/" + odd, output=output)
-    assert code == 0 and table.count(f'{odd.replace(chr(10), "?")}  1.0000') == 2
+    assert code == 0 and table.count(f'{odd.replace(chr(10), "?")}   1.0000') == 2
     assert sorted(os.listdir(output)) == sorted([odd + '.json', odd + '-2.json']) and os.listdir("a:b'c") == [odd]
 
 
 @pytest.mark.parametrize('source, encode, options, message', [
-    ('none.mkv', 'a.mkv', '', "'none.mkv' is no file"), ('source.mkv', '.', '', "'.' is no file"),
+    ('none.mkv', 'a.mkv', '', "'none.mkv' cannot be decoded"),
+    ('source.mkv', '.', '', "Is a directory"),
     ('source.mkv', 'sound.mkv', '', "'sound.mkv' cannot be decoded"),
-    ('text.mp4', 'a.mkv', '', "'text.mp4' cannot be decoded"),
     ('source.mkv', 'empty.mkv', '', "'empty.mkv' cannot be decoded"),
-    ('both.ts', 'both.ts', '', "'both.ts', or its source, changes its size or format on the way: compare the parts"),
-    ('source.mkv', 'a.mkv', '-m foo', "'foo' is no list of vmaf,bliinds,mad,ssim,"),
-    ('source.mkv', 'a.mkv', '--offset x', "'x' is no time such as 0.28 or -1.5s, and no frames such as 7f"),
-    ('source.mkv', 'a.mkv', '--offset 1 --offset 2', '2 offsets for 1 encodes'),
-    ('source.mkv', 'a.mkv', '--duration nan', "'nan' is no duration such as 2s, 500ms or 1m"),
+    ('both.ts', 'both.ts', '', "'both.ts', or its source, fails, or changes its size or format"),
+    ('source.mkv', 'a.mkv', '-m foo', 'this ffmpeg can measure '),
+    ('source.mkv', 'a.mkv', '--offset x', "invalid float value: 'x'"),
+    ('source.mkv', 'a.mkv', '--offset nan', "is no encode of 'source.mkv': no offset"),
     ('source.mkv', 'a.mkv', '-o source.mkv', "File exists: 'source.mkv'")])
 def test_errors(compare, source, encode, options, message):
     video('source.mkv', seconds=1)
     copy('source.mkv', 'a.mkv')
     ffmpeg('-f', 'lavfi', '-i', 'sine=d=1', '-c:a', 'pcm_s16le', 'sound.mkv')
-    Path('text.mp4').write_text('text\n')
     Path('empty.mkv').touch()
     parts = []
     for filters in 'null', 'scale=80:48':
@@ -226,7 +217,7 @@ def test_cut_off(compare):
     data = Path('source.mkv').read_bytes()
     Path('cut.mkv').write_bytes(data[:len(data) * 6 // 10])
     code, said, _ = compare('source.mkv', 'cut.mkv', '-m', 'ssim')
-    assert code == 2 and said[0] == 'cut.mkv: ' + SAME and re.fullmatch('cut.mkv: [0-9]+ frames compared', said[1])
+    assert code == 2 and said[0] == 'cut.mkv: offset +0.0 frames (+0.000 s)' and re.fullmatch('cut.mkv: [0-9]+ frames compared', said[1])
     assert said[2].startswith('cut.mkv: DAMAGED, or its source is: ')
     assert json.loads(Path('out/cut.mkv.json').read_text())['eof'] is False
 
@@ -249,11 +240,13 @@ def test_messages_between(compare):
 
 
 def test_what_it_lacks(compare):
+    """What there is not, is not measured, and an error where it is named."""
     video('source.mkv', seconds=1)
     few = stand_in('*-filters*', "echo ' ssim scale'")
-    assert compare('source.mkv', 'source.mkv', '-m', 'ssim,vmaf', program=few)[1][0] == 'SKIPPED vmaf: this ffmpeg has no vmaf'
-    assert compare('source.mkv', 'source.mkv', '-m', 'vmaf', program=few)[:2] == (
-        2, ['SKIPPED vmaf: this ffmpeg has no vmaf', 'quality-compare: nothing is left to measure'])
+    code, _, table = compare('source.mkv', 'source.mkv', program=few)
+    assert code == 0 and len(table.splitlines()) == 2 and '\nSSIM ' in table
+    code, said, _ = compare('source.mkv', 'source.mkv', '-m', 'ssim,vmaf', program=few)
+    assert (code, said) == (2, ['quality-compare: this ffmpeg can measure ssim, not ssim,vmaf'])
 
 
 @has('xpsnr', 'blend')
