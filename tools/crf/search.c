@@ -26,7 +26,7 @@
 
 #include "libavutil/common.h"
 
-#include "search.h"
+#include "ffcrf.h"
 
 /// After this many encodes, a score within the tolerance, or a CRF that is about exact, is enough.
 #define ENOUGH 5

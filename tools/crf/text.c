@@ -23,7 +23,7 @@
 #include "libavutil/common.h"
 #include "libavutil/time.h"
 
-#include "text.h"
+#include "ffcrf.h"
 
 const char *last_error;
 
