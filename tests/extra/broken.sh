@@ -90,7 +90,7 @@ mutants() {
   tools/crf/search.c          @ s/ENOUGH \&\& to - from <= near/ENOUGH \&\& to - from <= 2 * near/ @ ffcrf-choice
   tools/crf/search.c          @ s/i < nb \&\& !high/i < nb/ @ ffcrf-choice
   tools/crf/search.c          @ s/ \&\& low->percent <= s->max_percent;/;/ @ ffcrf-choice
-  tools/crf/search.c          @ s/? curve : line/? line : line/ @ ffcrf-choice
+  tools/crf/search.c          @ s/prior \/ 2, prior \* 2/prior, prior/ @ ffcrf-choice
   tools/crf/encode.c          @ s/\[x\]null%s\[e\]/[x]loop=1:1:0%s[e]/ @ ffcrf-pairs
   tools/crf/encode.c          @ s/ || l.nb_packets \&\& l.nb_packets != l.nb_frames// @ ffcrf-pairs
   tools/crf/encode.c          @ s/"\[r\]\[e\]" : "\[e\]\[r\]"/"[r][e]" : "[r][e]"/ @ ffcrf-metrics
