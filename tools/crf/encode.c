@@ -17,9 +17,10 @@
  */
 
 
-#define _GNU_SOURCE         // for getline()
+#define _GNU_SOURCE         // for open_memstream()
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -32,7 +33,7 @@
 #endif
 
 #include "libavcodec/avcodec.h"
-#include "libavutil/hash.h"
+#include "libavutil/md5.h"
 #include "libavutil/mem.h"
 #include "libavutil/pixdesc.h"
 #include "libavutil/time.h"
@@ -41,9 +42,7 @@
 
 // ---- input ----
 
-#define END_TOLERANCE 0.5   ///< by which the stated duration may be longer than all streams, in s
-
-int input_open(Input *in, const char *path)
+static int input_open(Input *in, const char *path)
 {
     int ret;
 
@@ -56,7 +55,9 @@ int input_open(Input *in, const char *path)
     return 0;
 }
 
-int input_scan(Input *in, double start, double length, int nb_frames)
+/// Read all packets of a part, of which length 0 is to the end, and warn of what is cut off.
+/// @param nb_frames use no more than so many frames, if it is not 0
+static int input_scan(Input *in, double start, double length, int nb_frames)
 {
     const AVFormatContext *format = in->format;
     const double offset = format->start_time == AV_NOPTS_VALUE ? 0 : format->start_time / 1e6;
@@ -69,7 +70,7 @@ int input_scan(Input *in, double start, double length, int nb_frames)
         const double unit  = av_q2d(st->time_base);
         const int64_t time = p->pts == AV_NOPTS_VALUE ? p->dts : p->pts;
         const double begin = time == AV_NOPTS_VALUE ? last : time * unit - offset;
-        const Unit u       = { begin - start, p->size };
+        const struct Unit u = { begin - start, p->size };
 
         end = FFMAX(end, begin + p->duration * unit);
         if (st != in->stream)
@@ -78,31 +79,17 @@ int input_scan(Input *in, double start, double length, int nb_frames)
         if (u.time < 0 || length && u.time >= length || nb_frames && in->nb_units == nb_frames)
             continue;
         checked(av_dynarray2_add((void **)&in->unit, &in->nb_units, sizeof(u), (uint8_t *)&u));
+        in->bytes  += u.size;
         in->seconds = FFMAX(in->seconds, last - start);
     }
     av_packet_free(&p);
     if (!in->nb_units)
         return fail("'%s' has no frames%s.", format->url, start || length ? " in that part" : "");
-    input_count(in, 0, INFINITY, &in->bytes);
-    // other durations are estimates
-    if (format->duration_estimation_method == AVFMT_DURATION_FROM_STREAM &&
-        stated - end > END_TOLERANCE)
+    // other durations are estimates, and this one may be a little longer than all streams
+    if (format->duration_estimation_method == AVFMT_DURATION_FROM_STREAM && stated - end > 0.5)
         tell("'%s' is cut off: %.2f s are missing at its end. What is there is used.\n",
              format->url, stated - end);
     return 0;
-}
-
-int input_count(const Input *in, double start, double seconds, int64_t *bytes)
-{
-    int nb = 0;
-
-    *bytes = 0;
-    for (const Unit *u = in->unit; u < in->unit + in->nb_units; u++)
-        if (u->time >= start && u->time < start + seconds) {
-            *bytes += u->size;
-            nb++;
-        }
-    return nb;
 }
 
 // ---- scores ----
@@ -127,22 +114,13 @@ static int compare_doubles(const void *a, const void *b)
     return FFDIFFSIGN(*(const double *)a, *(const double *)b);
 }
 
-/// The value that this percentage of all values is worse than; linear between ranks.
-static double percentile(const Metric *m, Result *r, double percent)
-{
-    const int nb       = r->nb_scores;
-    const double place = (m->scale.higher_is_better ? percent : 100 - percent) / 100 * (nb - 1);
-    const int i        = FFMIN(place, nb - 2);
-    const double *s    = r->score;
-
-    qsort(r->score, nb, sizeof(*s), compare_doubles);
-    return nb == 1 ? s[0] : s[i] + (s[i + 1] - s[i]) * (place - i);
-}
-
 double score_pool(const Metric *m, const char *pool, const Result *sample, int nb)
 {
-    double worst = m->scale.best;
+    // a percentile is the value that so many of all are worse than; linear between ranks
+    const double part = atoi(pool + 1) / 100.;
+    double worst = m->scale.best, place;
     Result all   = { 0 };
+    int rank;
 
     for (int i = 0; i < nb; i++) {
         const double mean = score_mean(m, &sample[i]);
@@ -151,8 +129,14 @@ double score_pool(const Metric *m, const char *pool, const Result *sample, int n
         for (int j = 0; j < sample[i].nb_scores; j++)
             score_add(&all, sample[i].score[j]);
     }
-    return *pool == 'm' ? score_mean(m, &all) :
-           *pool == 'w' ? worst : percentile(m, &all, atoi(pool + 1));
+    if (*pool == 'w')
+        return worst;
+    if (*pool == 'm' || all.nb_scores == 1)
+        return score_mean(m, &all);
+    qsort(all.score, all.nb_scores, sizeof(*all.score), compare_doubles);
+    place = (m->scale.higher_is_better ? part : 1 - part) * (all.nb_scores - 1);
+    rank  = FFMIN(place, all.nb_scores - 2);
+    return all.score[rank] + (all.score[rank + 1] - all.score[rank]) * (place - rank);
 }
 
 // ---- what ffmpeg prints ----
@@ -207,12 +191,11 @@ static void take_line(Lines *l, const char *line)
 
 static void take_lines(Lines *l, FILE *f)
 {
-    char *line  = NULL;
-    size_t size = 0;
+    char line[1024];
 
-    while (getline(&line, &size, f) >= 0)
+    while (fgets(line, sizeof(line), f))
         take_line(l, line);
-    free(line);
+    progress_end();
     fclose(f);
 }
 
@@ -229,16 +212,19 @@ static void handle_signal(int number)
         kill(child, SIGKILL);       // what it was making is of no use
 }
 
+/// The first line that the last command wrote to standard error, or "".
+static const char *first_error;
+
 /// Run a command of a shell. When it has ended, what it wrote to standard error is printed.
-/// @param error set to the first line of that. @return the exit status, or -1 after a message
-static int run(const char *command, Lines *l, const char **error)
+/// @return the exit status, or -1 after a message
+static int run(const char *command, Lines *l)
 {
     const pid_t parent = getpid();
     FILE *errors = tmpfile();
     char line[1024];
     int fd[2], status = 0;
 
-    *error = NULL;
+    first_error = "";
     if (!errors || pipe(fd) < 0 || (child = fork()) < 0)
         return fail("No program can be started: %s.", strerror(errno));
     if (!child) {
@@ -261,7 +247,8 @@ static int run(const char *command, Lines *l, const char **error)
     rewind(errors);                 // the program has written with the same position
     while (!caught_signal && fgets(line, sizeof(line), errors)) {
         tell("%s", line);
-        *error = *error ? *error : text("%.*s", (int)strcspn(line, "\n"), line);
+        if (!*first_error)
+            first_error = text("%.*s", (int)strcspn(line, "\n"), line);
     }
     fclose(errors);
     if (caught_signal)
@@ -273,16 +260,16 @@ static int run(const char *command, Lines *l, const char **error)
 /// Run a command that does what was asked for.
 static int run_job(const Job *j, const char *command, Lines *l)
 {
-    const char *error;
     int ret;
 
     if (!strcmp(j->loglevel, "verbose"))
         tell("%s\n", command);
-    ret = run(command, l, &error);
-    return ret <= 0 ? ret : fail("ffmpeg failed%s%s", error ? ": " : "", error ? error : "");
+    ret = run(command, l);
+    return ret <= 0 ? ret : fail("ffmpeg failed: %s", first_error);
 }
 
-const char *word(const char *string)
+/// A word for a shell.
+static const char *word(const char *string)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
                                 "_-+=:,./@%";
@@ -295,28 +282,29 @@ const char *word(const char *string)
     return quoted;
 }
 
-int ffmpeg_ask(const Job *j, const char *options, const char **answer)
+/// Ask for what ffmpeg prints with these options. @return its exit status, or -1
+static int ffmpeg_ask(const Job *j, const char *options, const char **answer)
 {
-    const char *error;
-
     *answer = "";
-    return run(text("%s -nostdin -v quiet %s", word(j->ffmpeg), options), &(Lines){ answer },
-               &error);
+    return run(text("%s -nostdin -v quiet %s", word(j->ffmpeg), options), &(Lines){ answer });
 }
 
-int ffmpeg_init(Job *j)
+int encode_init(Job *j)
 {
     // the second one ends at once
     const struct sigaction action = { .sa_handler = handle_signal, .sa_flags = SA_RESETHAND };
     char path[PATH_MAX] = "";
     const char *beside;
 
+    if (input_open(&j->in, j->input) < 0 ||
+        input_scan(&j->in, j->start / 1e6, j->length / 1e6, j->nb_frames) < 0)
+        return -1;
     sigaction(SIGINT,  &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     if (readlink("/proc/self/exe", path, sizeof(path) - 1) > 0)
         *strrchr(path, '/') = 0;
     beside    = text("%s/ffmpeg", path);
-    // the one that a user starts by its name needs no folder
+    // the one that a user starts by its name needs no cache_folder
     j->ffmpeg = system(text("test -x %s && ! test \"$(command -v ffmpeg)\" -ef %s", word(beside),
                             word(beside))) ? "ffmpeg" : beside;
     return ffmpeg_ask(j, "-version", &j->ffmpeg_version);
@@ -324,35 +312,27 @@ int ffmpeg_init(Job *j)
 
 // ---- the cache: files that are named by the hash of all that the result depends on ----
 
-#define CACHE_VERSION "ffcrf-cache 7"
-
-static int cache_has_failed;
+/// It is made before it is used; NULL if it cannot be.
+static const char *cache_folder = "";
 
 /// The name of an entry in the folder, which is made; NULL if there is none.
 static const char *cache_entry(const Job *j, const char *command)
 {
-    static const char *folder = "";
-    const char *key = text("%s %s %s", CACHE_VERSION, j->ffmpeg_version, command), *ignored;
-    char digits[2 * AV_HASH_MAX_SIZE + 1];
-    struct AVHashContext *hash;
+    uint64_t units[2], digest[2];
+    const char *key;
 
-    if (!j->cache || cache_has_failed)
+    if (!j->cache || !cache_folder)
         return NULL;
-    if (!*folder && run("sh -c 'd=${FFCRF_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ffcrf} && "
-                        "mkdir -p \"$d\" && printf %s/ \"$d\"'", &(Lines){ &folder }, &ignored)) {
+    if (!*cache_folder && run("sh -c 'd=${FFCRF_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ffcrf} && "
+                        "mkdir -p \"$d\" && printf %s/ \"$d\"'", &(Lines){ &cache_folder })) {
         tell("Nothing is kept. Set FFCRF_CACHE to a folder.\n");
-        cache_has_failed = 1;
-        return NULL;
+        return cache_folder = NULL;
     }
-    if (av_hash_alloc(&hash, "SHA160") < 0)
-        checked(NULL);
-    av_hash_init(hash);
-    av_hash_update(hash, key, strlen(key));
     // files with other contents have packets of other sizes
-    av_hash_update(hash, (uint8_t *)j->in.unit, j->in.nb_units * sizeof(*j->in.unit));
-    av_hash_final_hex(hash, digits, sizeof(digits));
-    av_hash_freep(&hash);
-    return text("%s%s", folder, digits);
+    av_md5_sum((uint8_t *)units, (uint8_t *)j->in.unit, j->in.nb_units * sizeof(*j->in.unit));
+    key = text("7 %s %s %"PRIx64" %"PRIx64, j->ffmpeg_version, command, units[0], units[1]);
+    av_md5_sum((uint8_t *)digest, key, strlen(key));
+    return text("%s%016"PRIx64"%016"PRIx64, cache_folder, digest[0], digest[1]);
 }
 
 static void cache_put(const char *path, const char *lines)
@@ -365,7 +345,7 @@ static void cache_put(const char *path, const char *lines)
         tell("The cache '%s' cannot be written: %s. The search goes on, and what it finds is not "
              "kept.\n", path, strerror(errno));
         unlink(temporary);
-        cache_has_failed = 1;
+        cache_folder = NULL;
     }
 }
 
@@ -423,13 +403,6 @@ static int measure(const Job *j, const char *command, int is_sample, int nb_fram
 // ---- parts of commands ----
 
 #define PASS " -fps_mode passthrough -enc_time_base filter"
-
-/// The models of VMAF that have names here: for pictures of up to 1440 lines, and for larger ones.
-static const char *const models[][3] = {
-    { "v1",    "vmaf_v1.0.16_3d0h",      "vmaf_v1.0.16_1d5h_2160" },
-    { "4k",    "vmaf_v1.0.16_1d5h_2160", "vmaf_v1.0.16_1d5h_2160" },
-    { "phone", "vmaf_v1.0.16_5d0h",      "vmaf_v1.0.16_5d0h" },
-};
 
 /// An option, of a stream if its specifier is given.
 static const char *option(const char *name, const char *stream, const char *value)
@@ -498,21 +471,20 @@ static const char *encoder(const Job *j, double crf, const char *stream)
 static const char *score(const Job *j, const char *encode, int step)
 {
     const Metric *m     = j->metric;
-    const char *options = "", *model = j->model, *graph;
+    const char *options = "", *graph;
     const int is_vmaf   = !strcmp(m->name, "vmaf");
+    const char *model   = !strcmp(j->model, "4k")    ? "vmaf_v1.0.16_1d5h_2160" :
+                          !strcmp(j->model, "phone") ? "vmaf_v1.0.16_5d0h" : j->model;
     // which one of each step changes: encoders repeat their types of frames with a period
     const char *rest    = step < 2 || is_vmaf ? "" :
         text(",select='eq(mod(n,%d),floor(%d*mod(floor(n/%d)*0.618034,1)))'", step, step, step);
 
     if (j->gpu_format)
         rest = text("%s,format=%s,hwupload", rest, j->gpu_format);
-    for (int i = 0; i < FF_ARRAY_ELEMS(models); i++)
-        if (!strcmp(model, models[i][0]))
-            model = models[i][1 + (j->coded->height > 1440)];
-    // its motion is that to the frame before, so it takes all of them
+    // its motion is that to the frame before, so it takes all of them; it knows which v1 is meant
     if (is_vmaf)
-        options = text(":n_subsample=%d%s:model=version=%s", step,
-                       j->is_mixed ? ":bitdepth=10" : "", model);
+        options = text(":n_subsample=%d%s%s", step, j->is_mixed ? ":bitdepth=10" : "",
+                       strcmp(model, "v1") ? text(":model=version=%s", model) : "");
     // with shortest=1, ffmpeg loses the last frame of a filter that waits for the next one
     graph = text("[%s]settb=1/25,setpts=N,split[c][x];[x]null%s[e];[s]settb=1/25,setpts=N%s[r];"
                  "%s%s%s=eof_action=pass%s,metadata=print:file=/dev/stdout:direct=1[o]",
@@ -523,72 +495,96 @@ static const char *score(const Job *j, const char *encode, int step)
                 option("filter_complex", "", graph));
 }
 
-/// Encode the streams of these maps, and score the video, which is the one of that specifier, and
-/// of that number in the output. The source is filtered to [a], which is encoded, and [s], with
-/// which that is compared.
-static const char *encode_and_score(const Job *j, double crf, double start, double duration,
-                                    int step, const char *maps, const char *stream, int number,
-                                    const char *output)
-{
-    const int index   = j->in.stream->index;
-    const char *graph = j->reference ?
-        text("[0:%d]split[x][y];[x]%s%s[a];[y]%s[s]", index, filters(j, 0), j->upload,
-             filters(j, 1)) :
-        text("[0:%d]%s,split[x][s];[x]null%s[a]", index, filters(j, 0), j->upload);
+// ---- commands ----
 
-    // ffmpeg has one buffer for all that it prints to files of one name, and no lock: each kind of
-    // line, as that of score(), needs another name of standard output
-    return text("%s%s%s%s%s -stats_enc_pre%s pipe:1 -stats_enc_pre_fmt%s " LINE_FRAME
-                " -stats_mux_pre%s /dev/stdout -stats_mux_pre_fmt%s '" LINE_PACKET "{size}' %s"
-                " -dec 0:%d%s", begin(j, 0), input(j, start, duration),
-                option("filter_complex", "", graph), maps, encoder(j, crf, stream), stream, stream,
-                stream, stream, output, number, score(j, "dec:0", step));
+/// Score on a GPU only if one can. @return 0, or -1 if the one that was asked for cannot
+static int check_gpu(Job *j)
+{
+    const char *const gpu = j->gpu, *metric = j->metric->name, *format = NULL, *ignored;
+
+    if (!strcmp(gpu, "off"))
+        return 0;
+    if (j->coded->format == AV_PIX_FMT_YUV420P || j->coded->format == AV_PIX_FMT_YUVJ420P)
+        format = "nv12";
+    else if (j->coded->format == AV_PIX_FMT_YUV420P10)
+        format = "p010";
+    if (format && !*j->upload && !j->is_mixed &&
+        !ffmpeg_ask(j, text("-v %s -init_hw_device cuda=gpu:%d -filter_hw_device gpu -f lavfi "
+                               "-i color=s=320x320:d=0.04 -vf format=%s,hwupload,split,%s_cuda "
+                               "-f null -", *gpu ? "error" : "quiet", atoi(gpu), format, metric),
+                    &ignored))
+        j->gpu_format = format;
+    if (j->gpu_format || !*gpu)
+        return 0;
+    if (strcmp(gpu, "auto"))
+        return fail("--gpu %s: it cannot score %s of this format, see -pix_fmt.", gpu, metric);
+    tell("Scoring on the CPU: no GPU can score %s of this format.\n", metric);
+    return 0;
 }
 
-// ---- commands ----
+static int find_encoder(Job *j)
+{
+    static const char *const defaults[] = { "libsvtav1", "libx265", "libx264" };
+    const int nb     = j->encoder ? 1 : FF_ARRAY_ELEMS(defaults);
+    const char *help = "";
+
+    for (int i = 0; i < nb && !strstr(help, "-crf "); i++) {
+        j->encoder = nb == 1 ? j->encoder : defaults[i];
+        if (ffmpeg_ask(j, text("-h encoder=%s", word(j->encoder)), &help) < 0)
+            return -1;
+    }
+    return options_take_encoder(j, help);
+}
 
 int encode_first(Job *j, const char *output)
 {
-    FILE *f        = checked(tmpfile());
-    const char *to = output ? output : text("/dev/fd/%d", fileno(f));
-    Input *first   = checked(av_malloc(sizeof(*first)));
+    FILE *f        = tmpfile();
+    const char *to = output ? output : text("/dev/fd/%d", f ? fileno(f) : -1);
+    Input first;
     int ret;
 
+    if (find_encoder(j) < 0)
+        return -1;
     ret = run_job(j, text("%s%s -map 0:%d%s%s -frames:v 1%s %s", begin(j, 0), input(j, 0, 0),
                           j->in.stream->index,
                           option("vf", "", text("%s%s", filters(j, 0), j->upload)),
                           encoder(j, j->plan.min_crf, ":v"), output ? "" : " -f matroska",
                           word(to)), &(Lines){ .metric = j->metric });
-    if (ret >= 0)
-        ret = input_open(first, to);
+    ret = ret < 0 ? ret : input_open(&first, to);
     if (output)
         unlink(output);
-    fclose(f);
     if (ret < 0)
         return ret;
-    j->coded = first->stream->codecpar;
-    return j->coded->format >= 0 ? 0 :
-           fail("The pixel format of %s is not known.", j->encoder);
+    j->coded = first.stream->codecpar;
+    if (j->coded->format < 0)
+        return fail("The pixel format of %s is not known.", j->encoder);
+    return check_gpu(j);
 }
 
-int encode_sample(const Job *j, double crf, double start, double duration, int nb_frames, int step,
-                  Result *r)
+int encode_verify(Job *j, Result *r)
 {
-    // headers where most files have them
-    return measure(j, encode_and_score(j, crf, start, duration, step, " -map '[a]'", ":v", 0,
-                                       "-flags:v +global_header -f null -"),
-                   1, nb_frames, step, r);
-}
+    const AVPixFmtDescriptor *from = av_pix_fmt_desc_get(j->in.stream->codecpar->format), *to;
+    const char *graph, *score_of;
+    Input encode;
 
-int encode_verify(const Job *j, const Input *encode, Result *r)
-{
-    const char *graph = text("[1:%d]%s,split[s][d]", j->in.stream->index, filters(j, 1));
-    const char *video = text("0:%d", encode->stream->index);
-
-    return measure(j, text("%s%s%s%s -map '[d]'" PASS " -stats_enc_pre pipe:1 -stats_enc_pre_fmt "
-                           LINE_FRAME " -f null -%s", begin(j, 0), option("i", "", j->verify),
-                           input(j, 0, 0), option("filter_complex", "", graph),
-                           score(j, video, j->step)), 0, encode->nb_units, j->step, r);
+    if (input_open(&encode, j->verify) < 0 || input_scan(&encode, 0, 0, 0) < 0)
+        return -1;
+    j->coded = encode.stream->codecpar;
+    to       = av_pix_fmt_desc_get(j->coded->format);
+    // vmaf compares 8 bits with the 10 that they were made of, and need not round these
+    j->is_mixed = !strcmp(j->metric->name, "vmaf") && from && from->comp[0].depth > 8 &&
+                  to && av_get_pix_fmt(text("%s10", to->name)) != AV_PIX_FMT_NONE;
+    if (check_gpu(j) < 0)
+        return -1;
+    graph    = text("[1:%d]%s,split[s][d]", j->in.stream->index, filters(j, 1));
+    score_of = score(j, text("0:%d", encode.stream->index), j->step);
+    if (measure(j, text("%s%s%s%s -map '[d]'" PASS " -stats_enc_pre pipe:1 -stats_enc_pre_fmt "
+                        LINE_FRAME " -f null -%s", begin(j, 0), option("i", "", j->verify),
+                        input(j, 0, 0), option("filter_complex", "", graph), score_of),
+                0, encode.nb_units, j->step, r) < 0)
+        return -1;
+    r->bytes = encode.bytes;
+    return 0;
 }
 
 // ---- all streams ----
@@ -611,28 +607,28 @@ static const char *stream_encoder(const AVOutputFormat *out, const AVStream *st)
     const int can = avformat_query_codec(out, st->codecpar->codec_id, FF_COMPLIANCE_NORMAL);
 
     // a file of any kind may be attached, of which the format tells nothing
-    if (!strcmp(out->name, "matroska") && (type == AVMEDIA_TYPE_ATTACHMENT ||
+    if (can == 1 || can && (type == AVMEDIA_TYPE_VIDEO || type == AVMEDIA_TYPE_AUDIO) ||
+        !strcmp(out->name, "matroska") && (type == AVMEDIA_TYPE_ATTACHMENT ||
                                            st->disposition & AV_DISPOSITION_ATTACHED_PIC))
         return "copy";
-    for (int i = 0; i < FF_ARRAY_ELEMS(texts) && !can && d; i++)
-        if (d->props & AV_CODEC_PROP_TEXT_SUB &&
+    for (int i = 0; i < FF_ARRAY_ELEMS(texts); i++)
+        if (d && d->props & AV_CODEC_PROP_TEXT_SUB &&
             avformat_query_codec(out, texts[i], FF_COMPLIANCE_NORMAL) == 1)
             return avcodec_get_name(texts[i]);
-    return can == 1 || can && type <= AVMEDIA_TYPE_AUDIO && type >= 0 ? "copy" : NULL;
+    return NULL;
 }
 
 int encode_prepare(const Job *j, const char *output)
 {
     const AVOutputFormat *out = av_guess_format(NULL, output, NULL);
-    const Input *in     = &j->in;
     const int has_audio = !!av_dict_get(j->other_options, "c:a", NULL, AV_DICT_IGNORE_SUFFIX);
-    const char *printed = j->video_only ? text(" -map 0:%d", in->stream->index) : " -map 0";
+    const char *printed = j->video_only ? text(" -map 0:%d", j->in.stream->index) : " -map 0";
     const char *scored  = "", *data = "", *coders = " -c copy";
     int nb_videos = 0, video = 0, nb = 0;
 
-    for (unsigned i = 0; i < in->format->nb_streams; i++) {
-        const AVStream *st = in->format->streams[i];
-        const int type     = st->codecpar->codec_type, is_video = st == in->stream;
+    for (unsigned i = 0; i < j->in.format->nb_streams; i++) {
+        const AVStream *st = j->in.format->streams[i];
+        const int type     = st->codecpar->codec_type, is_video = st == j->in.stream;
         const char *name   = avcodec_get_name(st->codecpar->codec_id), *coder;
 
         if (j->video_only && !is_video)
@@ -668,23 +664,33 @@ int encode_prepare(const Job *j, const char *output)
     return 0;
 }
 
-/// No output is an option.
-static const char *output_word(const char *output)
-{
-    return word(text("%s%s", *output == '-' ? "./" : "", output));
-}
-
 const char *encode_command(const Job *j, double crf, const char *output)
 {
     return text("%s%s%s%s%s %s", begin(j, 1), input(j, 0, 0), whole.printed,
                 encoder(j, crf, whole.stream),
                 option("filter", whole.stream, text("%s%s", filters(j, 0), j->upload)),
-                output_word(output));
+                word(output));
 }
 
-int encode_whole(const Job *j, double crf, const char *output, Result *r)
+int encode_part(const Job *j, double crf, const Sample *sample, const char *output, Result *r)
 {
-    return measure(j, encode_and_score(j, crf, 0, 0, j->step, whole.scored, whole.stream,
-                                       whole.place, output_word(output)),
-                   0, j->in.nb_units, j->step, r);
+    const int index   = j->in.stream->index;
+    const char *maps  = output ? whole.scored : " -map '[a]'", *v = output ? whole.stream : ":v";
+    // headers where most files have them
+    const char *to    = output ? word(output) : "-flags:v +global_header -f null -";
+    // [a] is encoded, and compared with [s]
+    const char *graph = j->reference ?
+        text("[0:%d]split[x][y];[x]%s%s[a];[y]%s[s]", index, filters(j, 0), j->upload,
+             filters(j, 1)) :
+        text("[0:%d]%s,split[x][s];[x]null%s[a]", index, filters(j, 0), j->upload);
+
+    // ffmpeg has one buffer for all that it prints to files of one name, and no lock: each kind of
+    // line, as that of score(), needs another name of standard output
+    return measure(j, text("%s%s%s%s%s -stats_enc_pre%s pipe:1 -stats_enc_pre_fmt%s " LINE_FRAME
+                           " -stats_mux_pre%s /dev/stdout -stats_mux_pre_fmt%s '" LINE_PACKET
+                           "{size}' %s -dec 0:%d%s", begin(j, 0),
+                           input(j, sample->start, sample->duration),
+                           option("filter_complex", "", graph), maps, encoder(j, crf, v), v, v, v,
+                           v, to, output ? whole.place : 0, score(j, "dec:0", sample->step)),
+                   !output, sample->nb_frames, sample->step, r);
 }

@@ -25,8 +25,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "libavutil/pixdesc.h"
-
 #include "ffcrf.h"
 
 /// As of all quality tools.
@@ -39,13 +37,7 @@ enum { EXIT_FOUND, EXIT_MISSED, EXIT_FAILED, EXIT_SIGNAL = 128 };
 
 static Job job;
 
-/// A part of the source that is encoded. Times are in seconds.
-static struct Sample {
-    double start, duration;     ///< in what is taken of the source; duration 0: all
-    int64_t bytes;              ///< of the source
-    int nb_frames;              ///< of the source
-    int step;                   ///< one of this many frames is scored
-} sample[1000];
+static Sample sample[1000];
 static Result result[FF_ARRAY_ELEMS(sample)];   ///< of the CRF that is tried
 static int nb_samples;
 
@@ -56,11 +48,15 @@ static int nb_points;
 
 static void lay_sample(double start, double duration)
 {
-    struct Sample *s = &sample[nb_samples++];
+    Sample *s = &sample[nb_samples++];
 
-    *s           = (struct Sample){ start, duration };
-    s->nb_frames = input_count(&job.in, start, duration ? duration : INFINITY, &s->bytes);
-    s->step      = av_clip(s->nb_frames / LEAST_SCORED, 1, job.step);
+    *s = (Sample){ start, duration };
+    for (const struct Unit *u = job.in.unit; u < job.in.unit + job.in.nb_units; u++)
+        if (!duration || u->time >= start && u->time < start + duration) {
+            s->bytes += u->size;
+            s->nb_frames++;
+        }
+    s->step = av_clip(s->nb_frames / LEAST_SCORED, 1, job.step);
 }
 
 /// Lay so many samples over the video, with equal gaps. Those that were laid before, about half of
@@ -76,9 +72,11 @@ static int lay_samples(int nb)
     return 1;
 }
 
-#define JSON_RESULT(r, source)                                                          \
-    { "frames", (r)->nb_frames }, { "scored_frames", (r)->nb_scores },                  \
-    { "size", (r)->bytes }, { "encode_percent", 100. * (r)->bytes / (source) }
+#define NUMBER(key, n) key, json_number(n)
+#define STRING(key, s) key, json_string(s)
+#define RESULT(r, source)                                                             \
+    NUMBER("frames", (r)->nb_frames), NUMBER("scored_frames", (r)->nb_scores),        \
+    NUMBER("size", (r)->bytes), NUMBER("encode_percent", 100. * (r)->bytes / (source))
 
 /// As it is printed.
 static const char *score_text(double score)
@@ -89,22 +87,23 @@ static const char *score_text(double score)
 /// Encode and score a sample with a CRF. @return 1 if the result was kept, 0, or -1 after a message
 static int try_sample(int number, double crf)
 {
-    const struct Sample *s = &sample[number];
-    Result *r              = &result[number];
+    const Sample *s   = &sample[number];
+    Result *r         = &result[number];
     // a guess: the number of CRFs that will be tried
-    const int nb_crfs      = job.plan.min_crf == job.plan.max_crf ? 1 : FFMAX(4, nb_points + 1);
+    const int nb_crfs = job.plan.min_crf == job.plan.max_crf ? 1 : FFMAX(4, nb_points + 1);
     int ret;
 
     progress_begin(text("CRF %g, sample %d of %d, ", crf, number + 1, nb_samples),
                    (nb_crfs - nb_points) * (double)nb_samples - number);
-    ret = encode_sample(&job, crf, s->start, s->duration, s->nb_frames, s->step, r);
+    ret = encode_part(&job, crf, s, NULL, r);
     if (job.json && ret >= 0)
-        JSON("sample-encode-done", { "sample", number + 1 }, { "samples", nb_samples },
-             { "start", job.start / 1e6 + s->start },
-             { "seconds", s->duration ? s->duration : job.in.seconds }, { "crf", crf },
-             { "metric", .string = job.metric->name }, { "score", score_mean(job.metric, r) },
-             JSON_RESULT(r, s->bytes), { "encode_seconds", r->seconds },
-             { "from_cache", JSON_BOOL(ret) });
+        json_write("sample-encode-done", NUMBER("sample", number + 1),
+                   NUMBER("samples", nb_samples), NUMBER("start", job.start / 1e6 + s->start),
+                   NUMBER("seconds", s->duration ? s->duration : job.in.seconds),
+                   NUMBER("crf", crf), STRING("metric", job.metric->name),
+                   NUMBER("score", score_mean(job.metric, r)), RESULT(r, s->bytes),
+                   NUMBER("encode_seconds", r->seconds), "from_cache", ret ? "true" : "false",
+                   NULL);
     return ret;
 }
 
@@ -199,12 +198,14 @@ static void report(const Point *p, const char *command)
     const double most   = p->size + p->size_error;
 
     if (job.json)
-        JSON("crf-search-done", { "crf", p->crf }, { "metric", .string = m->name },
-             { "pool", .string = job.pool }, { "score", p->score }, { "target", target },
-             { "predicted_encode_percent", p->percent }, { "predicted_encode_size", rint(p->size) },
-             { "predicted_encode_size_min", rint(lowest) },
-             { "predicted_encode_size_max", rint(most) },
-             { "predicted_encode_seconds", p->seconds }, { "command", .string = command });
+        json_write("crf-search-done", NUMBER("crf", p->crf), STRING("metric", m->name),
+                   STRING("pool", job.pool), NUMBER("score", p->score), NUMBER("target", target),
+                   NUMBER("predicted_encode_percent", p->percent),
+                   NUMBER("predicted_encode_size", rint(p->size)),
+                   NUMBER("predicted_encode_size_min", rint(lowest)),
+                   NUMBER("predicted_encode_size_max", rint(most)),
+                   NUMBER("predicted_encode_seconds", p->seconds), STRING("command", command),
+                   NULL);
     else
         printf("CRF %g: %s%s, about %.2f MB%s, %.1f %% of the %.2f MB of the source's video, "
                "in %s\n%s\n", p->crf, score_text(p->score),
@@ -215,26 +216,27 @@ static void report(const Point *p, const char *command)
 }
 
 /// Tell the score of a whole encode. @return an exit status
-static int report_whole(const char *path, const Result *r)
+static int report_whole(const Result *r)
 {
+    const char *path   = job.verify ? job.verify : job.encode;
     const Metric *m    = job.metric;
     // samples may have been a little better
-    const double slack = job.encode ? job.plan.tolerance : 0;
+    const double slack = job.verify ? 0 : job.plan.tolerance;
     const double score = score_pool(m, job.pool, r, 1), target = job.plan.target;
     const int reached  = reaches(&m->scale, score,
                                  target + (m->scale.higher_is_better ? -slack : slack));
 
     if (job.json)
-        JSON("verify-done", { "file", .string = path }, { "metric", .string = m->name },
-             { "score", score }, { "target", target }, JSON_RESULT(r, job.in.bytes),
-             { "reached", JSON_BOOL(reached) });
+        json_write("verify-done", STRING("file", path), STRING("metric", m->name),
+                   NUMBER("score", score), NUMBER("target", target), RESULT(r, job.in.bytes),
+                   "reached", reached ? "true" : "false", NULL);
     else
         printf("%s: %s (target %g) over %d of %d frames, %.2f MB, %.1f %% of the %.2f MB of the "
                "source's video\n", path, score_text(score), target, r->nb_scores, r->nb_frames,
                r->bytes / 1e6, 100. * r->bytes / job.in.bytes, job.in.bytes / 1e6);
     if (!reached)
-        tell("'%s' misses the target%s.\n", path, job.encode ?
-             ": the samples are better than the rest. Take more samples" : "");
+        tell("'%s' misses the target%s.\n", path, job.verify ? "" :
+             ": the samples are better than the rest. Take more samples");
     return reached ? EXIT_FOUND : EXIT_MISSED;
 }
 
@@ -261,77 +263,16 @@ static int finish(const Point *found)
     if (!job.encode)
         return EXIT_FOUND;
     progress_begin("the whole encode, ", 1);
-    ret = encode_whole(&job, found->crf, part, &r);
+    ret = encode_part(&job, found->crf, &(Sample){ .nb_frames = job.in.nb_units,
+                                                    .step = job.step }, part, &r);
     if (ret >= 0 && rename(part, output) < 0)
         ret = fail("'%s' cannot get its name: %s.", output, strerror(errno));
     if (ret < 0)
         remove(part);
-    return ret < 0 ? ret : report_whole(output, &r);
+    return ret < 0 ? ret : report_whole(&r);
 }
 
 // ---- set-up ----
-
-/// Score on a GPU only if one can. @return 0, or -1 if the one that was asked for cannot
-static int check_gpu(void)
-{
-    const char *const gpu = job.gpu, *metric = job.metric->name, *format = NULL, *ignored;
-
-    if (!strcmp(gpu, "off"))
-        return 0;
-    if (job.coded->format == AV_PIX_FMT_YUV420P || job.coded->format == AV_PIX_FMT_YUVJ420P)
-        format = "nv12";
-    else if (job.coded->format == AV_PIX_FMT_YUV420P10)
-        format = "p010";
-    if (format && !*job.upload && !job.is_mixed &&
-        !ffmpeg_ask(&job, text("-v %s -init_hw_device cuda=gpu:%d -filter_hw_device gpu -f lavfi "
-                               "-i color=s=320x320:d=0.04 -vf format=%s,hwupload,split,%s_cuda "
-                               "-f null -", *gpu ? "error" : "quiet", atoi(gpu), format, metric),
-                    &ignored))
-        job.gpu_format = format;
-    if (job.gpu_format || !*gpu)
-        return 0;
-    if (strcmp(gpu, "auto"))
-        return fail("--gpu %s: it cannot score %s of this format, see -pix_fmt.", gpu, metric);
-    tell("Scoring on the CPU: no GPU can score %s of this format.\n", metric);
-    return 0;
-}
-
-static int find_encoder(void)
-{
-    static const char *const defaults[] = { "libsvtav1", "libx265", "libx264" };
-    const int nb     = job.encoder ? 1 : FF_ARRAY_ELEMS(defaults);
-    const char *help = "";
-
-    for (int i = 0; i < nb && !strstr(help, "-crf "); i++) {
-        job.encoder = nb == 1 ? job.encoder : defaults[i];
-        if (ffmpeg_ask(&job, text("-h encoder=%s", word(job.encoder)), &help) < 0)
-            return -1;
-    }
-    return options_take_encoder(&job, help);
-}
-
-/// @return an exit status, or -1
-static int verify(void)
-{
-    const AVPixFmtDescriptor *from = av_pix_fmt_desc_get(job.in.stream->codecpar->format), *to;
-    Input encode;
-    Result r;
-
-    if (input_open(&encode, job.verify) < 0 || input_scan(&encode, 0, 0, 0) < 0)
-        return -1;
-    job.coded = encode.stream->codecpar;
-    to        = av_pix_fmt_desc_get(job.coded->format);
-    // vmaf compares 8 bits with the 10 that they were made of, and need not round these
-    job.is_mixed = !strcmp(job.metric->name, "vmaf") && from && from->comp[0].depth > 8 &&
-                   to && av_get_pix_fmt(text("%s10", to->name)) != AV_PIX_FMT_NONE;
-    if (check_gpu() < 0)
-        return -1;
-    progress_begin("the whole encode, ", 1);
-    if (encode_verify(&job, &encode, &r) < 0)
-        return -1;
-    r.bytes = encode.bytes;
-    return report_whole(job.verify, &r);
-}
 
 /// Search, and encode. @return an exit status, or -1
 static int find_crf(void)
@@ -347,8 +288,7 @@ static int find_crf(void)
          in.st_dev == out.st_dev && in.st_ino == out.st_ino))
         return fail("'%s' is there already, and --encode would overwrite it: give another name, or "
                     "-y to replace a file that is not the input.", job.encode);
-    if (find_encoder() < 0 || encode_first(&job, part_name()) < 0 || check_gpu() < 0 ||
-        job.encode && encode_prepare(&job, job.encode) < 0)
+    if (encode_first(&job, part_name()) < 0 || job.encode && encode_prepare(&job, job.encode) < 0)
         return -1;
     nb = job.samples ? job.samples : FFMAX(ceil(job.in.seconds * 1e6 / job.every), job.min_samples);
     if (!lay_samples(FFMIN(nb, FF_ARRAY_ELEMS(sample))))
@@ -359,6 +299,7 @@ static int find_crf(void)
 
 int main(int argc, char **argv)
 {
+    Result whole;
     int status;
 
     // what libavutil says of options is said in other words
@@ -373,9 +314,9 @@ int main(int argc, char **argv)
     } else if (status >= 0 && job.version) {
         printf("ffcrf %s, libavformat %s\n", QUALITY_VERSION, av_version_info());
     } else if (status >= 0) {
-        status = input_open(&job.in, job.input) < 0 ||
-                 input_scan(&job.in, job.start / 1e6, job.length / 1e6, job.nb_frames) < 0 ||
-                 ffmpeg_init(&job) < 0 ? -1 : job.verify ? verify() : find_crf();
+        progress_begin("the whole encode, ", 1);
+        status = encode_init(&job) < 0 ? -1 : !job.verify ? find_crf() :
+                 encode_verify(&job, &whole) < 0 ? -1 : report_whole(&whole);
     }
     if (status < 0)
         status = EXIT_FAILED;
@@ -384,8 +325,8 @@ int main(int argc, char **argv)
              "is in the cache: to continue, run the same command again." : "");
         status = EXIT_SIGNAL + caught_signal;
     } else if (job.json && last_error) {
-        JSON(status == EXIT_MISSED ? "crf-search-error" : "error",
-             { "message", .string = last_error });
+        json_write(status == EXIT_MISSED ? "crf-search-error" : "error",
+                   STRING("message", last_error), NULL);
     }
     if (fflush(stdout) || ferror(stdout)) {
         tell("Standard output cannot be written: %s.\n", strerror(errno));

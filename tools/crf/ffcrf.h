@@ -32,39 +32,6 @@
 #include "libavformat/avformat.h"
 #include "libavutil/avstring.h"
 
-// ---- text.c: messages, a progress meter, and lines of JSON ----
-
-/// Memory that was allocated; where there is none, the program ends.
-void *checked(void *memory);
-
-/// A string by a format. It stays until the program ends.
-#define text(...) ((char *)checked(av_asprintf(__VA_ARGS__)))
-
-#define tell(...) (progress_end(), (void)fprintf(stderr, __VA_ARGS__))
-#define fail(...) fail_with(text(__VA_ARGS__))
-
-extern const char *last_error;
-int fail_with(const char *message);         ///< @return -1
-
-/// Start the progress meter: its lines begin with doing; jobs are left, this one included.
-void progress_begin(const char *doing, double jobs);
-void progress_show(int frames, int nb_frames);
-void progress_end(void);
-
-const char *clock_time(double seconds);     ///< as 1:02:03, or 2:03
-
-/// A string, one of JSON's words, or else a number, which is null if it is not finite.
-typedef struct JSONField {
-    const char *key;
-    double number;
-    const char *string, *word;
-} JSONField;
-
-/// Write an object on a line to standard output.
-void json_write(const char *type, const JSONField *field);
-#define JSON(type, ...) json_write(type, (const JSONField[]){ __VA_ARGS__, { NULL } })
-#define JSON_BOOL(x) .word = (x) ? "true" : "false"
-
 // ---- search.c: which CRF to try next, by what is known so far ----
 
 /// The most encodes of each sample.
@@ -125,7 +92,33 @@ double search_last(const SearchPlan *plan);
 SearchState search_next(const SearchPlan *plan, const Point *point, int nb_points,
                         double *crf, const Point **found);
 
-// ---- options.c: what is asked for on the command line ----
+// ---- ui.c: messages, a progress meter, lines of JSON, and the command line ----
+
+/// Memory that was allocated; where there is none, the program ends.
+void *checked(void *memory);
+
+/// A string by a format. It stays until the program ends.
+#define text(...) ((char *)checked(av_asprintf(__VA_ARGS__)))
+
+#define tell(...) fprintf(stderr, __VA_ARGS__)
+#define fail(...) fail_with(text(__VA_ARGS__))
+
+extern const char *last_error;
+int fail_with(const char *message);         ///< @return -1
+
+/// Start the progress meter: its lines begin with doing; jobs are left, this one included.
+void progress_begin(const char *doing, double jobs);
+void progress_show(int frames, int nb_frames);
+void progress_end(void);
+
+const char *clock_time(double seconds);     ///< as 1:02:03, or 2:03
+
+/// Values of JSON; a number is null if it is not finite.
+const char *json_number(double n);
+const char *json_string(const char *value);
+
+/// Write an object on a line to standard output: keys, each with its value, and NULL.
+void json_write(const char *type, ...);
 
 typedef struct Metric {
     const char *name;           ///< of it, and of its filter
@@ -136,17 +129,15 @@ typedef struct Metric {
     int step;                   ///< default of --score-every
 } Metric;
 
-typedef struct Unit {
-    double time;                ///< in seconds of the part that is used
-    int64_t size;
-} Unit;
-
 /// A file, as far as it is known without decoding.
 typedef struct Input {
     AVFormatContext *format;
     AVStream *stream;           ///< the video
     // of the part that is used
-    Unit *unit;                 ///< the packets of the video
+    struct Unit {
+        double time;            ///< in seconds
+        int64_t size;
+    } *unit;                    ///< the packets of the video
     int nb_units;
     int64_t bytes;
     double seconds;             ///< to the end of the last one
@@ -156,7 +147,7 @@ typedef struct Input {
 typedef struct Job {
     const AVClass *class;
 
-    // set from the command line, see the table in options.c; times are in microseconds
+    // set from the command line, see the table in ui.c; times are in microseconds
     const char *input;
     int64_t start, end, length; ///< of what is taken of it; length 0: to its end
     const char *hwaccel, *encoder;
@@ -201,6 +192,14 @@ char *output_name(const char *path, const char *ending);
 
 // ---- encode.c: what is known of files, and ffmpeg, which encodes and scores ----
 
+/// A part of the source that is encoded. Times are in seconds.
+typedef struct Sample {
+    double start, duration;     ///< in what is taken of the source; duration 0: all
+    int64_t bytes;              ///< of the source
+    int nb_frames;              ///< of the source
+    int step;                   ///< one of this many frames is scored
+} Sample;
+
 /// What came of an encode.
 typedef struct Result {
     int nb_frames, nb_scores;
@@ -208,15 +207,6 @@ typedef struct Result {
     double seconds;             ///< that it took
     double *score;
 } Result;
-
-int input_open(Input *in, const char *path);
-
-/// Read all packets of a part, of which length 0 is to the end, and warn of what is cut off.
-/// @param nb_frames use no more than so many frames, if it is not 0
-int input_scan(Input *in, double start, double length, int nb_frames);
-
-/// The packets of so many seconds from a place. @return their number
-int input_count(const Input *in, double start, double seconds, int64_t *bytes);
 
 /// The mean; for decibels, that of the errors that they stand for.
 double score_mean(const Metric *m, const Result *r);
@@ -226,27 +216,17 @@ double score_pool(const Metric *m, const char *pool, const Result *sample, int n
 
 extern volatile sig_atomic_t caught_signal;     ///< the one that asks to end, or 0
 
-/// A word for a shell.
-const char *word(const char *string);
+/// Look at the input, and find ffmpeg: that beside this program, or else that of PATH, which has
+/// the short name. From now on a signal ends it, too.
+int encode_init(Job *j);
 
-/// Find ffmpeg: that beside this program, or else that of PATH, which has the short name. From now
-/// on a signal ends it, too.
-int ffmpeg_init(Job *j);
-
-/// Ask for what ffmpeg prints with these options. @return its exit status, or -1
-int ffmpeg_ask(const Job *j, const char *options, const char **answer);
-
-/// Encode one frame, to see what becomes of it, and that all that was asked for works.
+/// Choose the encoder, and encode one frame, to see what becomes of it, and that all that was asked
+/// for works.
 /// @param output a file for it, which is removed, or NULL
 int encode_first(Job *j, const char *output);
 
-/// Encode a sample and score it, unless the result was kept; duration 0 is all. It fails if a frame
-/// got lost, or may have met another one. @return 1 if it was kept
-int encode_sample(const Job *j, double crf, double start, double duration, int nb_frames, int step,
-                  Result *r);
-
-/// Score an encode.
-int encode_verify(const Job *j, const Input *encode, Result *r);
+/// Score the encode of --verify.
+int encode_verify(Job *j, Result *r);
 
 /// Choose the streams of an output, and warn of those that are left out.
 int encode_prepare(const Job *j, const char *output);
@@ -254,7 +234,8 @@ int encode_prepare(const Job *j, const char *output);
 /// The command for that, for a user.
 const char *encode_command(const Job *j, double crf, const char *output);
 
-/// Do it, and score the video meanwhile.
-int encode_whole(const Job *j, double crf, const char *output, Result *r);
+/// Encode a sample and score it, unless the result was kept; or all, to an output that is not NULL.
+/// It fails if a frame got lost, or may have met another one. @return 1 if it was kept
+int encode_part(const Job *j, double crf, const Sample *sample, const char *output, Result *r);
 
 #endif /* TOOLS_CRF_FFCRF_H */

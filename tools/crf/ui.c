@@ -16,17 +16,130 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
+
 #include <limits.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "libavutil/common.h"
 #include "libavutil/opt.h"
 #include "libavutil/parseutils.h"
+#include "libavutil/time.h"
 
 #include "ffcrf.h"
+
+// ---- messages ----
+
+const char *last_error;
+
+#define WIPE "\r\033[K"        ///< the line of a terminal
+
+static struct {
+    const char *doing;
+    double jobs;
+    int64_t begin, shown;
+} work;
+
+int fail_with(const char *message)
+{
+    last_error = message;
+    tell("%s\n", message);
+    return -1;
+}
+
+void *checked(void *memory)
+{
+    if (!memory) {
+        tell("There is no memory left.\n");
+        exit(2);
+    }
+    return memory;
+}
+
+// ---- progress ----
+
+const char *clock_time(double seconds)
+{
+    const int s = av_clipd(seconds + 0.5, 0, 359999);
+
+    return s < 3600 ? text("%d:%02d", s / 60, s % 60)
+                    : text("%d:%02d:%02d", s / 3600, s / 60 % 60, s % 60);
+}
+
+void progress_begin(const char *doing, double jobs)
+{
+    work.doing = doing;
+    work.jobs  = jobs;
+    work.begin = work.shown = av_gettime_relative();
+}
+
+void progress_show(int frames, int nb_frames)
+{
+    const int is_terminal = isatty(STDERR_FILENO);
+    const int64_t now     = av_gettime_relative();
+    const double seconds  = (now - work.begin) / 1e6;
+
+    if (now - work.shown < (is_terminal ? 250000 : 10000000))
+        return;
+    work.shown = now;
+    nb_frames  = FFMAX(frames, nb_frames);
+    tell("%s%sframe %d of %d, %.1f fps, ETA %s%s", is_terminal ? WIPE : "", work.doing, frames,
+         nb_frames, frames / seconds, clock_time(seconds * (work.jobs * nb_frames / frames - 1)),
+         is_terminal ? "" : "\n");
+}
+
+void progress_end(void)
+{
+    if (isatty(STDERR_FILENO))
+        tell(WIPE);
+}
+
+// ---- JSON ----
+
+const char *json_number(double n)
+{
+    return isfinite(n) ? text("%.*g", n == rint(n) ? 15 : 10, n) : "null";
+}
+
+/// Bytes that are no UTF-8, as names of files may have, become U+FFFD: JSON cannot hold them.
+const char *json_string(const char *value)
+{
+    const uint8_t *next = value, *end = next + strlen(value);
+    const char *all = "\"";
+
+    while (next < end) {
+        const uint8_t *begin = next;
+        int32_t code;
+
+        if (av_utf8_decode(&code, &next, end, AV_UTF8_FLAG_ACCEPT_NON_CHARACTERS) < 0)
+            all = text("%s\xef\xbf\xbd", all);
+        else if (code == '"' || code == '\\' || code < 32)
+            all = text("%s\\u%04x", all, code);
+        else
+            all = text("%s%.*s", all, (int)(next - begin), begin);
+    }
+    return text("%s\"", all);
+}
+
+void json_write(const char *type, ...)
+{
+    const char *key;
+    va_list list;
+
+    va_start(list, type);
+    printf("{\"type\": \"%s\"", type);
+    while ((key = va_arg(list, const char *)))
+        printf(", \"%s\": %s", key, va_arg(list, const char *));
+    va_end(list);
+    printf("}\n");
+    fflush(stdout);
+}
+
+// ---- options ----
 
 #define TEXT(name, field, value, help) \
     { name, help, offsetof(Job, field), AV_OPT_TYPE_STRING, { .str = value } }
@@ -74,7 +187,7 @@ static const AVOption options[] = {
     REAL("max-encoded-percent", plan.max_percent, 100, 0, INFINITY,
          "largest size, in % of the source's video (default 100)"),
     INTEGER("samples", samples, 0, 1000, "number of samples"),
-    TIME("sample-every", every, 720000000, 1000, "one sample for this much video (default 12m)"),
+    TIME("sample-every", every, 720000000, 1000, "one sample for this much video (default 12:00)"),
     INTEGER("min-samples", min_samples, 3, 1000, "least number of samples (default 3)"),
     TIME("sample-duration", duration, 10000000, 1000, "length of a sample (default 10s)"),
     INTEGER("score-every", step, 0, 10000, "score one of this many frames (default: by metric)"),
@@ -127,6 +240,7 @@ static const Metric metrics[] = {
     { "mad", "lavfi.mad.score=",
       { .best = 0, .worst = INFINITY, .offset = 0.1, .typical = 15 },
       .digits = 3, .tolerance = 1, .step = 24 },
+    { NULL }
 };
 
 /// What is known of encoders, by a part of their names: the first match counts.
@@ -167,45 +281,10 @@ void options_print_help(void)
 
 // ---- the command line ----
 
-/// As ffmpeg has it, or as ab-av1: "1h30m". @return microseconds, or -1
-static int64_t parse_duration(const char *string)
-{
-    int64_t rest = 0;
-    double sum   = 0, number;
-    char *end;
-
-    while (number = strtod(string, &end), *end == 'h' || *end == 'm' && end[1] != 's') {
-        sum   += number * (*end == 'h' ? 3600e6 : 60e6);
-        string = end + 1;
-    }
-    return *string && av_parse_time(&rest, string, 1) < 0 ? -1 : sum + rest;
-}
-
-static int set_option(Job *j, const AVOption *opt, const char *argument, const char *value)
-{
-    const int is_time = opt->type == AV_OPT_TYPE_DURATION;
-
-    if ((is_time ? av_opt_set_int(j, opt->name, parse_duration(value), 0)
-                 : av_opt_set(j, opt->name, value, 0)) < 0)
-        return fail("'%s' is not a value for %s: %s. `ffcrf --help` lists the options.", value,
-                    argument, opt->help);
-    return 1;
-}
-
 /// @return 1
 static int set_other(AVDictionary **options, const char *name, const char *value)
 {
     return av_dict_set(options, name, value, 0) < 0 ? (checked(NULL), 0) : 1;
-}
-
-static int set_metric(Job *j, const char *name)
-{
-    for (const Metric *m = metrics; m < metrics + FF_ARRAY_ELEMS(metrics); m++)
-        if (!strcmp(name, m->name) && (!j->metric || j->metric == m)) {
-            j->metric = m;
-            return 0;
-        }
-    return fail("The metric cannot be %s: it is one of vmaf, ssim, xpsnr and mad.", name);
 }
 
 /// What an argument is called in the table: without dashes, and without what says that it is of the
@@ -227,6 +306,7 @@ static int take_option(Job *j, const char *argument, const char *value)
 {
     const char *name    = canonical_name(argument), *metric;
     const AVOption *opt = av_opt_find(j, name, NULL, 0, 0);
+    const Metric *m     = metrics;
 
     if (!strcmp(name, "nostdin"))
         return 0;
@@ -246,12 +326,19 @@ static int take_option(Job *j, const char *argument, const char *value)
         return set_other(&j->encoder_options, "svtav1-params",
                          e ? text("%s:%s", e->value, value) : value);
     }
-    if ((av_strstart(name, "target-", &metric) || !strcmp(name, "metric") && (metric = value)) &&
-        set_metric(j, metric) < 0)
-        return -1;
+    if (av_strstart(name, "target-", &metric) || !strcmp(name, "metric") && (metric = value)) {
+        while (m->name && strcmp(m->name, metric))
+            m++;
+        if (!m->name || j->metric && j->metric != m)
+            return fail("The metric cannot be %s: it is one of vmaf, ssim, xpsnr and mad.", metric);
+        j->metric = m;
+    }
+    if (!opt)
+        return set_other(strchr(name, ':') ? &j->other_options : &j->encoder_options, name, value);
     j->crf_is_ffmpegs |= !strcmp(name, "crf") && (argument[1] != '-' || strchr(argument, ':'));
-    return opt ? set_option(j, opt, argument, value) :
-           set_other(strchr(name, ':') ? &j->other_options : &j->encoder_options, name, value);
+    return av_opt_set(j, name, value, 0) >= 0 ? 1 :
+           fail("'%s' is not a value for %s: %s. `ffcrf --help` lists the options.", value,
+                argument, opt->help);
 }
 
 static int check(Job *j)
@@ -264,10 +351,6 @@ static int check(Job *j)
         return fail("Which video? Give it with -i. `ffcrf --help` lists the options.");
     if (j->end && (j->length || j->end <= j->start))
         return fail("-to is after -ss, and not there together with -t.");
-    if (j->encode && j->verify)
-        return fail("--encode verifies what it makes: leave out --verify.");
-    if (!av_match_name(j->gpu, "auto,off") && j->gpu[strspn(j->gpu, "0123456789")])
-        return fail("--gpu is auto, off or the number of a GPU, and not '%s'.", j->gpu);
     if (!av_match_name(j->pool, "mean,worst") &&
         (percent < 1 || percent > 50 || strcmp(j->pool, text("p%d", percent))))
         return fail("--pool is mean, worst, or p1 to p50, and not '%s'.", j->pool);
@@ -397,12 +480,12 @@ int options_take_encoder(Job *j, const char *help)
     }
     if (j->keyint && j->keyint[strspn(j->keyint, "0123456789")]) {
         const AVRational rate = av_guess_frame_rate(j->in.format, j->in.stream, NULL);
-        const double frames   = rint(parse_duration(j->keyint) / 1e6 * av_q2d(rate));
+        int64_t time;
 
-        if (!(frames > 0))
+        if (av_parse_time(&time, j->keyint, 1) < 0 || time < 1 || !rate.num)
             return fail("--keyint %s cannot be: it is a number of frames, or a time as 10s of a "
                         "video that has a frame rate.", j->keyint);
-        j->keyint = text("%.0f", frames);
+        j->keyint = text("%.0f", FFMAX(1, rint(time / 1e6 * av_q2d(rate))));
     }
     if (j->keyint)
         set_other(&j->encoder_options, "g", j->keyint);
