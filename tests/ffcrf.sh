@@ -311,7 +311,7 @@ crf_samples(){
     # the cache has the scores of all frames
     rm -r ${tmp}/cache
     found ${search}
-    for entry in $(find ${tmp}/cache -type f); do sed '1,2d; /end/d' ${entry}; done | sort -n > ${tmp}/scores
+    sed -n "s,^lavfi.ssim.All=,,p" $(find ${tmp}/cache -type f) | sort -n > ${tmp}/scores
     for pool in mean worst p5 p50; do
         found ${search} --pool ${pool}
         case ${pool} in
@@ -397,7 +397,7 @@ crf_abav1(){
     ffcrf auto-encode --input ${in} -e libx264 --preset ultrafast --keyint 400ms --enc x264-params=ref=2 --pix-format yuv420p \
         --vfilter hflip --crf 35 ${small} --stdout-format json -o ${out} || echo "status $?"
     options
-    ffcrf crf-search -i ${in} -e libsvtav1 --svt tune=0 --scd true --crf 60 ${small} || echo "status $?"
+    ffcrf crf-search -i ${in} -e libsvtav1 --svt tune=0 --svt scd=1 --crf 60 ${small} || echo "status $?"
     options
     ffcrf sample-encode -i ${in} --encoder libx264 --crf 30.5 ${small} || echo "status $?"
     options

@@ -90,19 +90,19 @@ mutants() {
   tools/crf/search.c          @ s/ENOUGH \&\& to - from <= near/ENOUGH \&\& to - from <= 2 * near/ @ ffcrf-choice
   tools/crf/search.c          @ s/i < nb \&\& !high/i < nb/ @ ffcrf-choice
   tools/crf/search.c          @ s/ \&\& low->percent <= s->max_percent;/;/ @ ffcrf-choice
-  tools/crf/search.c          @ s/? curve : line/? line : line/ @ ffcrf-choice
-  tools/crf/command.c         @ s/\[x\]null%s\[e\]/[x]loop=1:1:0%s[e]/ @ ffcrf-pairs
-  tools/crf/run.c             @ s/ || l.nb_packets \&\& l.nb_packets != l.nb_frames// @ ffcrf-pairs
-  tools/crf/command.c         @ s/"\[r\]\[e\]" : "\[e\]\[r\]"/"[r][e]" : "[r][e]"/ @ ffcrf-metrics
-  tools/crf/run.c             @ s/if (entry)$/if (entry \&\& nb_frames > 25)/ @ ffcrf-resume
-  tools/crf/command.c         @ s/":bitdepth=10"/""/ @ ffcrf-metrics
-  tools/crf/run.c             @ s/= l.nb_decoded \/ step/= most/ @ ffcrf-metrics
-  tools/crf/run.c             @ s/PR_SET_PDEATHSIG, SIGKILL/PR_SET_PDEATHSIG, 0/ @ ffcrf-resume
+  tools/crf/search.c          @ s/prior \/ 2, prior \* 2/prior, prior/ @ ffcrf-choice
+  tools/crf/encode.c          @ s/\[x\]null%s\[e\]/[x]loop=1:1:0%s[e]/ @ ffcrf-pairs
+  tools/crf/encode.c          @ s/ || l.nb_packets \&\& l.nb_packets != l.nb_frames// @ ffcrf-pairs
+  tools/crf/encode.c          @ s/"\[r\]\[e\]" : "\[e\]\[r\]"/"[r][e]" : "[r][e]"/ @ ffcrf-metrics
+  tools/crf/encode.c          @ s/(entry \&\& !is_kept)/(entry \&\& !is_kept \&\& nb_frames > 25)/ @ ffcrf-resume
+  tools/crf/encode.c          @ s/":bitdepth=10"/""/ @ ffcrf-metrics
+  tools/crf/encode.c          @ s/= l.nb_decoded \/ step/= most/ @ ffcrf-metrics
+  tools/crf/encode.c          @ s/PR_SET_PDEATHSIG, SIGKILL/PR_SET_PDEATHSIG, 0/ @ ffcrf-resume
   tools/crf/options.c         @ s/"_nvenc",     "cq"/"_nvenc",     "qp"/ @ ffcrf-encoders
-  tools/crf/command.c         @ s/eof_action=pass/shortest=1/ @ ffcrf-metrics
+  tools/crf/encode.c          @ s/eof_action=pass/shortest=1/ @ ffcrf-metrics
   tools/crf/text.c            @ s/seconds \* (work.jobs/0 * (work.jobs/ @ ffcrf-meter
-  tools/crf/run.c             @ s/percent : 100 - percent/100 - percent : percent/ @ ffcrf-samples
-  tools/crf/run.c             @ s/reaches(&m->scale, worst, mean)/reaches(\&m->scale, mean, worst)/ @ ffcrf-samples
+  tools/crf/encode.c          @ s/percent : 100 - percent/100 - percent : percent/ @ ffcrf-samples
+  tools/crf/encode.c          @ s/reaches(&m->scale, worst, mean)/reaches(\&m->scale, mean, worst)/ @ ffcrf-samples
   tools/quality-gate   @ s/operator.gt/operator.ge/ @ tools-gate
   tools/quality-gate   @ s/<= at - self.options.window/< at - self.options.window/ @ tools-gate
   tools/quality-gate   @ s/if at - since < (/if at - since <= (/ @ tools-gate

@@ -3,7 +3,7 @@
 ifdef CONFIG_FFMPEG
 ifdef HAVE_SYSCONF
 FFCRF      = ffcrf$(PROGSSUF)$(EXESUF)
-OBJS-ffcrf = $(addprefix tools/crf/,command.o ffcrf.o options.o run.o search.o text.o)
+OBJS-ffcrf = $(addprefix tools/crf/,encode.o ffcrf.o search.o ui.o)
 
 PROGS          += $(FFCRF)
 COMPONENTS-yes += ffcrf

@@ -16,17 +16,13 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
-/**
- * @file
- * The search for a CRF: interpolation of what was measured, and bisection where that
- * does not lead on.
- */
+/** @file The search for a CRF: interpolation, and bisection where that does not lead on. */
 
 #include <math.h>
 
 #include "libavutil/common.h"
 
-#include "search.h"
+#include "ffcrf.h"
 
 /// After this many encodes, a score within the tolerance, or a CRF that is about exact, is enough.
 #define ENOUGH 5
@@ -52,67 +48,31 @@ static double distortion(const SearchPlan *s, double score)
     return log(FFMAX(m->higher_is_better ? m->best - score : score - m->best, 0) + m->offset);
 }
 
-/// The point other than low and high whose distortion is nearest to y, NULL if there is none.
-static const Point *third(const SearchPlan *s, const Point *point, int nb,
-                          const Point *low, const Point *high, double y)
+/// The CRF at which the target is expected; low is the highest that reaches it, or NULL, and high
+/// the lowest that misses it, or NULL.
+static double expect(const SearchPlan *s, int nb, const Point *low, const Point *high)
 {
-    const Point *best = NULL;
-
-    for (const Point *p = point; p < point + nb; p++)
-        if (p != low && p != high &&
-            (!best || fabs(distortion(s, p->score) - y) < fabs(distortion(s, best->score) - y)))
-            best = p;
-    return best;
-}
-
-/// The CRF at which a score is expected; low is the highest that reaches the target, or NULL, and
-/// high the lowest that misses it, or NULL.
-static double expect(const SearchPlan *s, const Point *point, int nb,
-                     const Point *low, const Point *high, double score)
-{
-    const double y     = distortion(s, score);
+    const double y     = distortion(s, s->target);
     const double prior = 3.6 / FFMAX(s->max_crf - s->min_crf, 1);  // rise with each CRF
-    const Point *one   = low ? low : high, *other = third(s, point, nb, low, high, y);
-    double x[3], d[3], line, curve = 0, slope = prior;
+    const Point *one   = low ? low : high, *other;
+    double slope = prior;
 
     if (!one)
         return (s->min_crf + s->max_crf) / 2 + (y - distortion(s, s->scale->typical)) / prior;
-    if (!low || !high) {
-        // beyond all that is known, no slope but a likely one is taken
-        if (other)
-            slope = av_clipd((distortion(s, one->score) - distortion(s, other->score)) /
-                             (one->crf - other->crf), prior / 2, prior * 2);
-        return one->crf + (y - distortion(s, one->score)) / slope;
+    if (nb > 1) {
+        other = low && high ? high : low ? low - 1 : high + 1;
+        slope = (distortion(s, other->score) - distortion(s, one->score)) / (other->crf - one->crf);
     }
-
-    x[0] = low->crf;
-    x[1] = high->crf;
-    d[0] = distortion(s, low->score);
-    d[1] = distortion(s, high->score);
-    line = x[0] + (x[1] - x[0]) * (y - d[0]) / (d[1] - d[0]);
-    if (!other)
-        return line;
-    x[2] = other->crf;
-    d[2] = distortion(s, other->score);
-    // Lagrange's polynomial, the CRF by the distortion, if it goes between the two
-    for (int i = 0; i < 3; i++) {
-        double term = x[i];
-
-        for (int j = 0; j < 3; j++)
-            if (j != i)
-                term *= (y - d[j]) / (d[i] - d[j]);
-        curve += term;
-    }
-    return curve > x[0] && curve < x[1] ? curve : line;
+    // beyond all that is known, no slope but a likely one is taken
+    if (!low || !high)
+        slope = av_clipd(slope, prior / 2, prior * 2);
+    return one->crf + (y - distortion(s, one->score)) / slope;
 }
 
 SearchState search_next(const SearchPlan *s, const Point *point, int nb, double *crf,
                         const Point **found)
 {
-    const double step = s->increment, exact = FFMAX(s->exact, step), margin = s->tolerance / 4;
-    const Scale *m = s->scale;
-    const double safer = m->higher_is_better ? FFMIN(s->target + margin, m->best)
-                                             : FFMAX(s->target - margin, m->best);
+    const double step = s->increment, exact = FFMAX(s->exact, step);
     const Point *low = NULL, *high = NULL;
     // in steps of the CRF: the result is at from or higher, and lower than to
     double from = search_first(s) - 1, to = search_last(s) + 1;
@@ -122,7 +82,7 @@ SearchState search_next(const SearchPlan *s, const Point *point, int nb, double 
     double expected, next, most;
 
     for (int i = 0; i < nb && !high; i++)
-        if (reaches(m, point[i].score, s->target))
+        if (reaches(s->scale, point[i].score, s->target))
             low = &point[i];
         else
             high = &point[i];
@@ -136,7 +96,7 @@ SearchState search_next(const SearchPlan *s, const Point *point, int nb, double 
         return SEARCH_TOO_LARGE;
     if (!low && to - from <= 1)
         return SEARCH_MISSED;
-    expected = expect(s, point, nb, low, high, s->target);
+    expected = expect(s, nb, low, high);
     *found   = low;
     if (low) {
         const int is_close =
@@ -150,16 +110,12 @@ SearchState search_next(const SearchPlan *s, const Point *point, int nb, double 
             return low->percent > s->max_percent ? SEARCH_TOO_LARGE : state;
     }
 
-    // aim at the good side of the target; where curves do not lead there, halve the range
-    next = FFMAX(expect(s, point, nb, low, high, safer), expected - 0.2) / step;
-    if (low && high) {
-        const double edge = (to - from - 2) * 0.15;
-
-        next = nb >= ENOUGH && expected - low->crf <= exact ? from + near :
-               nb > ENOUGH ? (from + to) / 2 : av_clipd(next, from + 1 + edge, to - 1 - edge);
+    next = expected / step;
+    if (low && high && nb > ENOUGH) {
+        next = (from + to) / 2; // the curve does not lead on
     } else if (!low && to - from <= near) {
         next = from + 1;        // no CRF is found before it was tried
-    } else if (nb > 2) {
+    } else if (nb > 2 && (!low || !high)) {
         // steps that grow, where all are on one side of the target
         next = low ? FFMAX(next, from + ldexp(near, nb - 2))
                    : FFMIN(next, to   - ldexp(near, nb - 2));

@@ -16,29 +16,142 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
+
 #include <limits.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "libavutil/common.h"
 #include "libavutil/opt.h"
 #include "libavutil/parseutils.h"
+#include "libavutil/time.h"
 
-#include "options.h"
-#include "text.h"
+#include "ffcrf.h"
+
+// ---- messages ----
+
+const char *last_error;
+
+#define WIPE "\r\033[K"        ///< the line of a terminal
+
+static struct {
+    const char *doing;
+    double jobs;
+    int64_t begin, shown;
+} work;
+
+int fail_with(const char *message)
+{
+    last_error = message;
+    tell("%s\n", message);
+    return -1;
+}
+
+void *checked(void *memory)
+{
+    if (!memory) {
+        tell("There is no memory left.\n");
+        exit(2);
+    }
+    return memory;
+}
+
+// ---- progress ----
+
+const char *clock_time(double seconds)
+{
+    const int s = av_clipd(seconds + 0.5, 0, 359999);
+
+    return s < 3600 ? text("%d:%02d", s / 60, s % 60)
+                    : text("%d:%02d:%02d", s / 3600, s / 60 % 60, s % 60);
+}
+
+void progress_begin(const char *doing, double jobs)
+{
+    work.doing = doing;
+    work.jobs  = jobs;
+    work.begin = work.shown = av_gettime_relative();
+}
+
+void progress_show(int frames, int nb_frames)
+{
+    const int is_terminal = isatty(STDERR_FILENO);
+    const int64_t now     = av_gettime_relative();
+    const double seconds  = (now - work.begin) / 1e6;
+
+    if (now - work.shown < (is_terminal ? 250000 : 10000000))
+        return;
+    work.shown = now;
+    nb_frames  = FFMAX(frames, nb_frames);
+    tell("%s%sframe %d of %d, %.1f fps, ETA %s%s", is_terminal ? WIPE : "", work.doing, frames,
+         nb_frames, frames / seconds, clock_time(seconds * (work.jobs * nb_frames / frames - 1)),
+         is_terminal ? "" : "\n");
+}
+
+void progress_end(void)
+{
+    if (isatty(STDERR_FILENO))
+        tell(WIPE);
+}
+
+// ---- JSON ----
+
+const char *json_number(double n)
+{
+    return isfinite(n) ? text("%.*g", n == rint(n) ? 15 : 10, n) : "null";
+}
+
+/// Bytes that are no UTF-8, as names of files may have, become U+FFFD: JSON cannot hold them.
+const char *json_string(const char *value)
+{
+    const uint8_t *next = value, *end = next + strlen(value);
+    const char *all = "\"";
+
+    while (next < end) {
+        const uint8_t *begin = next;
+        int32_t code;
+
+        if (av_utf8_decode(&code, &next, end, AV_UTF8_FLAG_ACCEPT_NON_CHARACTERS) < 0)
+            all = text("%s\xef\xbf\xbd", all);
+        else if (code == '"' || code == '\\' || code < 32)
+            all = text("%s\\u%04x", all, code);
+        else
+            all = text("%s%.*s", all, (int)(next - begin), begin);
+    }
+    return text("%s\"", all);
+}
+
+void json_write(const char *type, ...)
+{
+    const char *key;
+    va_list list;
+
+    va_start(list, type);
+    printf("{\"type\": \"%s\"", type);
+    while ((key = va_arg(list, const char *)))
+        printf(", \"%s\": %s", key, va_arg(list, const char *));
+    va_end(list);
+    printf("}\n");
+    fflush(stdout);
+}
+
+// ---- options ----
 
 #define TEXT(name, field, value, help) \
-    { name, help, offsetof(Options, field), AV_OPT_TYPE_STRING, { .str = value } }
+    { name, help, offsetof(Job, field), AV_OPT_TYPE_STRING, { .str = value } }
 #define FLAG(name, field, value, help) \
-    { name, help, offsetof(Options, field), AV_OPT_TYPE_BOOL, { .i64 = value }, 0, 1 }
+    { name, help, offsetof(Job, field), AV_OPT_TYPE_BOOL, { .i64 = value }, 0, 1 }
 #define REAL(name, field, value, min, max, help) \
-    { name, help, offsetof(Options, field), AV_OPT_TYPE_DOUBLE, { .dbl = value }, min, max }
+    { name, help, offsetof(Job, field), AV_OPT_TYPE_DOUBLE, { .dbl = value }, min, max }
+/// 0, which is out of the range, stays where none is given.
 #define INTEGER(name, field, value, max, help) \
-    { name, help, offsetof(Options, field), AV_OPT_TYPE_INT, { .i64 = value }, 0, max }
+    { name, help, offsetof(Job, field), AV_OPT_TYPE_INT, { .i64 = value }, 1, max }
 #define TIME(name, field, value, min, help) \
-    { name, help, offsetof(Options, field), AV_OPT_TYPE_DURATION, { .i64 = value }, min, INT64_MAX }
+    { name, help, offsetof(Job, field), AV_OPT_TYPE_DURATION, { .i64 = value }, min, INT64_MAX }
 
 static const AVOption options[] = {
     TEXT("i", input, NULL, "the video to encode"),
@@ -55,9 +168,8 @@ static const AVOption options[] = {
     TEXT("keyint", keyint, NULL, "largest distance of key frames, in frames or as a time (10s)"),
     TEXT("enc", ignored, NULL, "name=value, an option of the encoder"),
     TEXT("svt", ignored, NULL, "name=value, a parameter of libsvtav1"),
-    TEXT("scd", ignored, NULL, "key frames where scenes change, for libsvtav1: true, false"),
     TEXT("pix_fmt", pix_fmt, NULL, "pixel format to encode in"),
-    TEXT("metric", metric_name, NULL, "vmaf (default), ssim, xpsnr or mad"),
+    TEXT("metric", ignored, NULL, "vmaf (default), ssim, xpsnr or mad"),
     REAL("target", plan.target, NAN, -INFINITY, INFINITY, "the score of --metric to reach"),
     REAL("target-vmaf", plan.target, NAN, 0, 110, "VMAF to reach: higher is better (default 95)"),
     REAL("target-ssim", plan.target, NAN, 0, 1, "SSIM to reach: higher is better"),
@@ -75,7 +187,7 @@ static const AVOption options[] = {
     REAL("max-encoded-percent", plan.max_percent, 100, 0, INFINITY,
          "largest size, in % of the source's video (default 100)"),
     INTEGER("samples", samples, 0, 1000, "number of samples"),
-    TIME("sample-every", every, 720000000, 1000, "one sample for this much video (default 12m)"),
+    TIME("sample-every", every, 720000000, 1000, "one sample for this much video (default 12:00)"),
     INTEGER("min-samples", min_samples, 3, 1000, "least number of samples (default 3)"),
     TIME("sample-duration", duration, 10000000, 1000, "length of a sample (default 10s)"),
     INTEGER("score-every", step, 0, 10000, "score one of this many frames (default: by metric)"),
@@ -109,14 +221,11 @@ static const char *const alias[][2] = {
 };
 
 /// What a command has that was printed here, which may be given back, and what ab-av1 has.
-static const char *const own[][2] = {
-    { "map", "0" }, { "c", "copy" }, { "fps_mode", "passthrough" }, { "enc_time_base", "filter" },
-    { "stdout-format", "" },
-};
+#define KNOWN "map=0,c=copy,fps_mode=passthrough,enc_time_base=filter,stdout-format=json"
 
-/// What sets the quality or the rate of an encoder, or of its library.
-#define REFUSED "b,q,qscale,qp,cq,crf,global_quality,rc,rc_mode,lossless,cqp,cq-level,end-usage," \
-                "bitrate,tbr,quantizer"
+/// What is set here, and what sets the quality or the rate of an encoder, or of its library.
+#define REFUSED "map,c,fps_mode,enc_time_base,b,q,qscale,qp,cq,crf,global_quality,rc,rc_mode," \
+                "lossless,cqp,cq-level,end-usage,bitrate,tbr,quantizer"
 
 static const Metric metrics[] = {
     { "vmaf", "lavfi.vmaf.score=",
@@ -172,36 +281,6 @@ void options_print_help(void)
 
 // ---- the command line ----
 
-/// "1h30m", as ab-av1 has it, in seconds; what is not of this kind is returned as it is.
-static const char *in_seconds(const char *duration)
-{
-    double sum = 0, number;
-    char unit[4];
-    int size;
-
-    for (const char *p = duration; *p; p += size) {
-        if (sscanf(p, "%lf%3[a-z]%n", &number, unit, &size) != 2)
-            return duration;
-        sum += number * (av_match_name(unit, "h")     ? 3600 :
-                         av_match_name(unit, "m,min") ? 60   :
-                         av_match_name(unit, "s,sec") ? 1    :
-                         av_match_name(unit, "ms")    ? 1e-3 : NAN);
-    }
-    return text("%f", sum);
-}
-
-static int set_option(Options *o, const AVOption *opt, const char *argument, const char *value)
-{
-    const int is_time = opt->type == AV_OPT_TYPE_DURATION;
-
-    // 0 stands for a number that is not given
-    if (opt->type == AV_OPT_TYPE_INT && atoi(value) < 1 ||
-        av_opt_set(o, opt->name, is_time ? in_seconds(value) : value, 0) < 0)
-        return fail("'%s' is not a value for %s: %s. `ffcrf --help` lists the options.", value,
-                    argument, opt->help);
-    return 1;
-}
-
 /// @return 1
 static int set_other(AVDictionary **options, const char *name, const char *value)
 {
@@ -216,8 +295,6 @@ static const char *canonical_name(const char *argument)
 
     if (end && !end[2 + strspn(end + 2, ":0")])
         *end = 0;
-    else
-        end = NULL;
     for (int i = 0; i < FF_ARRAY_ELEMS(alias); i++)
         if (!strcmp(name, alias[i][0]))
             return alias[i][1];
@@ -225,224 +302,196 @@ static const char *canonical_name(const char *argument)
 }
 
 /// Take an option of ffcrf's or of ffmpeg's. @return 1 if it took the value, which may be NULL
-static int take_option(Options *o, const char *argument, const char *value)
+static int take_option(Job *j, const char *argument, const char *value)
 {
-    const char *name    = canonical_name(argument);
-    const AVOption *opt = av_opt_find(o, name, NULL, 0, 0);
+    const char *name    = canonical_name(argument), *metric;
+    const AVOption *opt = av_opt_find(j, name, NULL, 0, 0);
+    const Metric *m     = metrics;
 
     if (!strcmp(name, "nostdin"))
         return 0;
     if (opt && opt->type == AV_OPT_TYPE_BOOL && !opt->default_val.i64)
-        return set_option(o, opt, argument, "1") < 0 ? -1 : 0;
+        return av_opt_set_int(j, name, 1, 0);
     if (!value || !strncmp(value, "--", 2))
         return fail("%s needs a value.", argument);
-    for (int i = 0; i < FF_ARRAY_ELEMS(own); i++)
-        if (!strcmp(name, own[i][0]))
-            return !*own[i][1] || !strcmp(value, own[i][1]) || *value == '-' ? 1 :
-                   fail("%s %s cannot be: it is %s here.", argument, value, own[i][1]);
-    if (!strcmp(name, "target-loss") || !strcmp(name, "metric") && !strcmp(value, "detailloss"))
-        return fail("%s %s: detailloss is gone. Use --target-vmaf: 100 less the loss.", argument,
-                    value);
-    if (!strcmp(name, "enc")) {
-        const int size = strcspn(value, "=");
+    if (av_match_name(text("%s=%s", name, value), KNOWN) ||
+        !strcmp(name, "map") && *value == '-')
+        return 1;
+    if (!strcmp(name, "enc"))
+        return av_dict_parse_string(&j->encoder_options, value, "=", "", 0) >= 0 ? 1 :
+               fail("--enc is name=value, and not '%s'.", value);
+    if (!strcmp(name, "svt")) {
+        const AVDictionaryEntry *e = av_dict_get(j->encoder_options, "svtav1-params", NULL, 0);
 
-        return !value[size] ? fail("--enc is name=value, and not '%s'.", value) :
-               take_option(o, text("-%.*s", size, value), value + size + 1);
-    }
-    if (!strcmp(name, "svt") || !strcmp(name, "scd")) {
-        const AVDictionaryEntry *e = av_dict_get(o->encoder_options, "svtav1-params", NULL, 0);
-
-        if (!strcmp(name, "scd"))
-            value = strcmp(value, "true") ? "scd=0" : "scd=1";
-        return set_other(&o->encoder_options, "svtav1-params",
+        return set_other(&j->encoder_options, "svtav1-params",
                          e ? text("%s:%s", e->value, value) : value);
     }
-    if (opt && opt->offset == offsetof(Options, plan.target)) {
-        if (!isnan(o->plan.target))
-            return fail("%s is a second target: give one.", argument);
-        for (const Metric *m = metrics; m->name; m++)
-            if (!strcmp(name + strlen("target-"), m->name))
-                o->metric = m;
+    if (av_strstart(name, "target-", &metric) || !strcmp(name, "metric") && (metric = value)) {
+        while (m->name && strcmp(m->name, metric))
+            m++;
+        if (!m->name || j->metric && j->metric != m)
+            return fail("The metric cannot be %s: it is one of vmaf, ssim, xpsnr and mad.", metric);
+        j->metric = m;
     }
-    // in ffmpeg's spelling it is the encoder's own, see check_encoder_options()
-    if (opt && (strcmp(name, "crf") || argument[1] == '-' && !strchr(argument, ':')))
-        return set_option(o, opt, argument, value);
-    return set_other(strchr(name, ':') ? &o->other_options : &o->encoder_options, name, value);
+    if (!opt)
+        return set_other(strchr(name, ':') ? &j->other_options : &j->encoder_options, name, value);
+    j->crf_is_ffmpegs |= !strcmp(name, "crf") && (argument[1] != '-' || strchr(argument, ':'));
+    return av_opt_set(j, name, value, 0) >= 0 ? 1 :
+           fail("'%s' is not a value for %s: %s. `ffcrf --help` lists the options.", value,
+                argument, opt->help);
 }
 
-/// The metric, and the target.
-static int choose_metric(Options *o)
+static int check(Job *j)
 {
-    const int is_one_crf = !isnan(o->crf) || av_dict_get(o->encoder_options, "crf", NULL, 0);
-    const Metric *m      = !o->metric_name && o->metric ? o->metric : metrics;
-    SearchPlan *plan     = &o->plan;
+    const int percent = *j->pool == 'p' ? atoi(j->pool + 1) : 0, is_one_crf = !isnan(j->crf);
+    const Metric *m   = j->metric ? j->metric : metrics;
+    SearchPlan *plan  = &j->plan;
 
-    while (o->metric_name && m->name && strcmp(m->name, o->metric_name))
-        m++;
-    if (!m->name)
-        return fail("--metric is vmaf, ssim, xpsnr or mad, and not '%s'.", o->metric_name);
-    if (o->metric && o->metric != m)
-        return fail("--target-%s is not for --metric %s: give one of them.", o->metric->name,
-                    m->name);
-    if (isnan(plan->target) && o->metric_name && !is_one_crf)
-        return fail("Which quality? Give it with --target-%s.", m->name);
-    if (isnan(plan->target))
-        plan->target = is_one_crf ? m->scale.worst : 95;
-    if (o->step > 1 && m->step == 1)
+    if (!j->input)
+        return fail("Which video? Give it with -i. `ffcrf --help` lists the options.");
+    if (j->end && (j->length || j->end <= j->start))
+        return fail("-to is after -ss, and not there together with -t.");
+    if (!av_match_name(j->pool, "mean,worst") &&
+        (percent < 1 || percent > 50 || strcmp(j->pool, text("p%d", percent))))
+        return fail("--pool is mean, worst, or p1 to p50, and not '%s'.", j->pool);
+    if (j->step > 1 && m->step == 1)
         return fail("%s looks at the frames before, and scores all: leave out --score-every.",
                     m->name);
-    if (o->thorough)
-        plan->tolerance = 0;
-    else if (isnan(plan->tolerance))
+    if (isnan(plan->target) && j->metric && !is_one_crf)
+        return fail("Which quality? Give it with --target-%s.", m->name);
+    if (!isnan(plan->target) && j->crf_is_ffmpegs)
+        return fail("-crf %g sets the quality that is searched: leave it out. --crf tries one CRF.",
+                    j->crf);
+    if (isnan(plan->target))
+        plan->target = is_one_crf ? m->scale.worst : 95;
+    if (isnan(plan->tolerance))
         plan->tolerance = m->tolerance;
+    if (j->thorough)
+        plan->tolerance = 0;
+    if (j->end)
+        j->length = j->end - j->start;
+    j->upload   = "";
     plan->scale = &m->scale;
-    plan->exact = o->thorough ? 0 : 0.4;
-    o->step     = o->step ? o->step : m->step;
-    o->metric   = m;
+    plan->exact = j->thorough ? 0 : 0.4;
+    j->step     = j->step ? j->step : m->step;
+    j->metric   = m;
     return 0;
 }
 
-static int check(Options *o)
-{
-    const int percent = *o->pool == 'p' ? atoi(o->pool + 1) : 0;
-
-    if (!o->input)
-        return fail("Which video? Give it with -i. `ffcrf --help` lists the options.");
-    if (o->end && (o->length || o->end <= o->start))
-        return fail("-to is after -ss, and not there together with -t.");
-    if (o->end)
-        o->length = o->end - o->start;
-    if (o->encode && o->verify)
-        return fail("--encode verifies what it makes: leave out --verify.");
-    if (!av_match_name(o->gpu, "auto,off") && o->gpu[strspn(o->gpu, "0123456789")])
-        return fail("--gpu is auto, off or the number of a GPU, and not '%s'.", o->gpu);
-    if (!av_match_name(o->pool, "mean,worst") &&
-        (percent < 1 || percent > 50 || strcmp(o->pool, text("p%d", percent))))
-        return fail("--pool is mean, worst, or p1 to p50, and not '%s'.", o->pool);
-    return choose_metric(o);
-}
-
-char *output_name(const char *path, const char *kind)
+char *output_name(const char *path, const char *ending)
 {
     const char *dot = strrchr(path, '.');
     const int size  = dot && !strchr(dot, '/') ? dot - path : strlen(path);
 
-    return text("%.*s.%s", size, path, kind);
+    return text("%.*s.%s", size, path, ending);
 }
 
-int options_parse(Options *o, int argc, char **argv)
+int options_parse(Job *j, int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
     int ret;
 
-    o->class = &class;
-    av_opt_set_defaults(o);
+    j->class = &class;
+    av_opt_set_defaults(j);
     // before all others, so that errors are JSON
     for (int i = 1; i < argc; i++)
-        o->json |= !strcmp(argv[i], "--json") || !strcmp(argv[i], "-json") ||
+        j->json |= !strcmp(argv[i], "--json") || !strcmp(argv[i], "-json") ||
                    !strcmp(argv[i], "json") && !strcmp(argv[i - 1], "--stdout-format");
     // the words are ab-av1's
     for (int i = 1 + !!av_match_name(word, "auto-encode,crf-search,sample-encode"); i < argc;
          i += 1 + ret) {
         if (*argv[i] == '-' && argv[i][1])
-            ret = take_option(o, argv[i], argv[i + 1]);
-        else if (o->encode)
+            ret = take_option(j, argv[i], argv[i + 1]);
+        else if (j->encode)
             ret = fail("'%s' is not an option: give the input with -i and the output with "
                        "--encode.", argv[i]);
         else        // as ffmpeg has it
-            ret = av_opt_set(o, "encode", argv[i], 0);
+            ret = av_opt_set(j, "encode", argv[i], 0);
         if (ret < 0)
             return ret;
     }
-    if (!strcmp(word, "auto-encode") && !o->encode && o->input)
-        av_opt_set(o, "encode", output_name(o->input, "encode.mkv"), 0);
-    return o->help || o->version ? 0 : check(o);
+    if (!strcmp(word, "auto-encode") && !j->encode && j->input)
+        j->encode = output_name(j->input, "encode.mkv");
+    return j->help || j->version ? 0 : check(j);
 }
 
 // ---- the encoder ----
 
-/// Refuse what sets the quality that is searched.
-static int check_encoder_options(Options *o, const char *set)
+/// Refuse what sets the quality that is searched, also among parameters of a library.
+static int check_encoder_options(const AVDictionary *options)
 {
-    const AVDictionaryEntry *e = NULL, *crf = av_dict_get(o->encoder_options, "crf", NULL, 0);
+    const AVDictionaryEntry *e = NULL;
 
-    // in a command that was printed, it is the one to try
-    if (crf && o->plan.target == o->plan.scale->worst && isnan(o->crf)) {
-        if (set_option(o, av_opt_find(o, "crf", NULL, 0, 0), "-crf", crf->value) < 0)
-            return -1;
-        set_other(&o->encoder_options, "crf", NULL);
-    }
-    while ((e = av_dict_iterate(o->encoder_options, e))) {
-        const int is_params = strstr(e->key, "-params") || strstr(e->key, "opts");
-        const char *names   = text("%s:%s", e->key, is_params ? e->value : "");
+    while ((e = av_dict_iterate(options, e))) {
+        const int has_names = strstr(e->key, "-params") || strstr(e->key, "opts");
+        const char *names   = text("%s:%s", e->key, has_names ? e->value : "");
 
-        if (set && strstr(set, text("%s=%s", e->key, e->value)))
-            continue;
         for (const char *p = names; *p; p += strcspn(p, ":"), p += !!*p) {
             const char *name = text("%.*s", (int)strcspn(p, "=:"), p);
 
             if (av_match_name(name, REFUSED))
-                return fail("-%s %s sets the quality that is searched: leave out '%s'. --crf tries "
-                            "one CRF.", e->key, e->value, name);
+                return fail("-%s %s cannot be: '%s' is set here, or sets the quality that is "
+                            "searched. Leave it out. --crf tries one CRF.", e->key, e->value, name);
         }
     }
     return 0;
 }
 
 /// Set where to search, unless that is given.
-static int set_range(Options *o, const struct Encoder *known)
+static int set_range(Job *j, const struct Encoder *known)
 {
     const int whole = known->increment == 1;
-    SearchPlan *s   = &o->plan;
+    SearchPlan *s   = &j->plan;
 
-    if (!isnan(o->crf))
-        s->min_crf = s->max_crf = o->crf;
+    if (!isnan(j->crf))
+        s->min_crf = s->max_crf = j->crf;
     if (isnan(s->min_crf))
         s->min_crf = known->min_crf;
     if (isnan(s->max_crf))
         s->max_crf = known->max_crf;
     if (isnan(s->increment))
-        s->increment = whole || isnan(o->crf) ? known->increment : 0.01;
+        s->increment = whole || isnan(j->crf) ? known->increment : 0.01;
     if (s->min_crf > s->max_crf || search_first(s) > search_last(s) ||
         whole && s->increment != rint(s->increment))
         return fail("%s has no CRF from --min-crf %g to --max-crf %g by --crf-increment %g%s.",
-                    o->encoder, s->min_crf, s->max_crf, s->increment,
+                    j->encoder, s->min_crf, s->max_crf, s->increment,
                     whole ? ": it takes whole numbers" : "");
     return 0;
 }
 
-int options_take_encoder(Options *o, const char *help, double frame_rate)
+int options_take_encoder(Job *j, const char *help)
 {
-    const AVDictionaryEntry *preset = av_dict_get(o->encoder_options, "preset", NULL, 0);
+    const AVDictionaryEntry *preset = av_dict_get(j->encoder_options, "preset", NULL, 0);
     const struct Encoder *known = encoders;
-    int64_t keyint;
 
-    while (!strstr(o->encoder, known->name))
+    while (!strstr(j->encoder, known->name))
         known++;
     // ffmpeg takes no offence at an option of another encoder
     if (strcmp(known->crf_option, "global_quality") &&
         !strstr(help, text("\n  -%s ", known->crf_option)))
         return fail("This ffmpeg has no encoder '%s' with -%s, which is searched: take libx264, "
-                    "libx265, libsvtav1, libaom-av1 or one of NVENC, QSV or VAAPI.", o->encoder,
+                    "libx265, libsvtav1, libaom-av1 or one of NVENC, QSV or VAAPI.", j->encoder,
                     known->crf_option);
-    o->crf_option = known->crf_option;
-    o->device     = known->formats ? "vaapi" : NULL;
-    o->upload     = known->formats ? text(",format=%s,hwupload", known->formats) : "";
+    j->crf_option = known->crf_option;
+    j->upload     = known->formats ? text(",format=%s,hwupload", known->formats) : "";
     if (preset && known->preset) {      // as ab-av1 has it
-        set_other(&o->encoder_options, known->preset, preset->value);
-        set_other(&o->encoder_options, "preset", NULL);
+        set_other(&j->encoder_options, known->preset, preset->value);
+        set_other(&j->encoder_options, "preset", NULL);
     }
-    if (o->keyint && o->keyint[strspn(o->keyint, "0123456789")]) {
-        if (av_parse_time(&keyint, in_seconds(o->keyint), 1) < 0 || keyint <= 0 || frame_rate <= 0)
+    if (j->keyint && j->keyint[strspn(j->keyint, "0123456789")]) {
+        const AVRational rate = av_guess_frame_rate(j->in.format, j->in.stream, NULL);
+        int64_t time;
+
+        if (av_parse_time(&time, j->keyint, 1) < 0 || time < 1 || !rate.num)
             return fail("--keyint %s cannot be: it is a number of frames, or a time as 10s of a "
-                        "video that has a frame rate.", o->keyint);
-        o->keyint = text("%.0f", FFMAX(1, rint(keyint / 1e6 * frame_rate)));
+                        "video that has a frame rate.", j->keyint);
+        j->keyint = text("%.0f", FFMAX(1, rint(time / 1e6 * av_q2d(rate))));
     }
-    if (o->keyint)
-        set_other(&o->encoder_options, "g", o->keyint);
-    if (check_encoder_options(o, known->set) < 0 ||
-        known->set && av_dict_parse_string(&o->encoder_options, known->set, "=", ":",
+    if (j->keyint)
+        set_other(&j->encoder_options, "g", j->keyint);
+    if (check_encoder_options(j->encoder_options) < 0 ||
+        known->set && av_dict_parse_string(&j->encoder_options, known->set, "=", ":",
                                            AV_DICT_DONT_OVERWRITE) < 0)
         return -1;
-    return set_range(o, known);
+    return set_range(j, known);
 }

@@ -1,0 +1,241 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+
+/**
+ * @file
+ * What the parts of ffcrf share, from the lowest up. Functions that return int, and say nothing
+ * else, return 0, or -1 after a message.
+ */
+
+#ifndef TOOLS_CRF_FFCRF_H
+#define TOOLS_CRF_FFCRF_H
+
+#include <signal.h>
+#include <stdio.h>
+
+#include "libavformat/avformat.h"
+#include "libavutil/avstring.h"
+
+// ---- search.c: which CRF to try next, by what is known so far ----
+
+/// The most encodes of each sample.
+#define SEARCH_MOST 11
+
+/// What the scores of a metric mean.
+typedef struct Scale {
+    int higher_is_better;
+    int is_in_decibels;
+    double best, worst;         ///< score of an identical encode, and of the worst
+    double offset;              ///< |best - score| + offset grows about exponentially with the CRF
+    double typical;             ///< score in the middle of an encoder's range
+} Scale;
+
+/// Whether a is at least as good as b.
+static inline int reaches(const Scale *s, double a, double b)
+{
+    return s->higher_is_better ? a >= b : a <= b;
+}
+
+/// What is known of a CRF that was tried, for the whole encode.
+typedef struct Point {
+    double crf, score;
+    double size, size_error;    ///< bytes; the error is NAN if one sample does not tell it
+    double percent;             ///< of the size of the source's video
+    double seconds;
+} Point;
+
+typedef struct SearchPlan {
+    const Scale *scale;
+    double min_crf, max_crf, increment;
+    double target, tolerance;   ///< scores; the tolerance may be 0
+    double max_percent;         ///< of the size of the source's video
+    double exact;               ///< the CRF need not be found more exactly than this
+} SearchPlan;
+
+typedef enum SearchState {
+    SEARCH_TRY,                 ///< a CRF is to be tried
+    SEARCH_TOLERANCE,           ///< found: the score is within the tolerance
+    SEARCH_EXACT,               ///< found: the next CRF misses the target
+    SEARCH_NEAR,                ///< found: a CRF that is hardly higher misses it
+    SEARCH_LAST,                ///< found: the highest CRF that may be tried
+    SEARCH_MISSED,              ///< none: the lowest CRF misses the target
+    SEARCH_TOO_LARGE,           ///< none: that CRF is too large, and a higher one misses the target
+} SearchState;
+
+/// CRFs are tried from this multiple of the increment to that.
+double search_first(const SearchPlan *plan);
+double search_last(const SearchPlan *plan);
+
+/**
+ * Choose the next CRF, by the points that were tried, which are by rising CRF. The highest that
+ * reaches the target is searched, with all below it: all above the first miss are taken to miss.
+ *
+ * @param crf   set to the one to try
+ * @param found set to the point that ended the search, NULL while there is a CRF to try
+ */
+SearchState search_next(const SearchPlan *plan, const Point *point, int nb_points,
+                        double *crf, const Point **found);
+
+// ---- ui.c: messages, a progress meter, lines of JSON, and the command line ----
+
+/// Memory that was allocated; where there is none, the program ends.
+void *checked(void *memory);
+
+/// A string by a format. It stays until the program ends.
+#define text(...) ((char *)checked(av_asprintf(__VA_ARGS__)))
+
+#define tell(...) fprintf(stderr, __VA_ARGS__)
+#define fail(...) fail_with(text(__VA_ARGS__))
+
+extern const char *last_error;
+int fail_with(const char *message);         ///< @return -1
+
+/// Start the progress meter: its lines begin with doing; jobs are left, this one included.
+void progress_begin(const char *doing, double jobs);
+void progress_show(int frames, int nb_frames);
+void progress_end(void);
+
+const char *clock_time(double seconds);     ///< as 1:02:03, or 2:03
+
+/// Values of JSON; a number is null if it is not finite.
+const char *json_number(double n);
+const char *json_string(const char *value);
+
+/// Write an object on a line to standard output: keys, each with its value, and NULL.
+void json_write(const char *type, ...);
+
+typedef struct Metric {
+    const char *name;           ///< of it, and of its filter
+    const char *key;            ///< of the score in the metadata, up to the names of planes
+    Scale scale;
+    int digits;                 ///< after the point
+    double tolerance;           ///< default of --tolerance
+    int step;                   ///< default of --score-every
+} Metric;
+
+/// A file, as far as it is known without decoding.
+typedef struct Input {
+    AVFormatContext *format;
+    AVStream *stream;           ///< the video
+    // of the part that is used
+    struct Unit {
+        double time;            ///< in seconds
+        int64_t size;
+    } *unit;                    ///< the packets of the video
+    int nb_units;
+    int64_t bytes;
+    double seconds;             ///< to the end of the last one
+} Input;
+
+/// All commands are made of this.
+typedef struct Job {
+    const AVClass *class;
+
+    // set from the command line, see the table in ui.c; times are in microseconds
+    const char *input;
+    int64_t start, end, length; ///< of what is taken of it; length 0: to its end
+    const char *hwaccel, *encoder;
+    const char *filters, *reference;  ///< before the encoder, and before what it is compared with
+    const char *rate, *size, *keyint, *pix_fmt;
+    int nb_frames;              ///< the most of the encode, 0 if there is no limit
+    const char *model, *pool;
+    SearchPlan plan;
+    double crf;
+    int samples, min_samples;
+    int64_t every, duration;    ///< of samples
+    int step;
+    const char *gpu, *encode, *verify, *loglevel;
+    int thorough, cache, video_only, overwrite, json, help, version;
+    const char *ignored;              ///< for options that set others
+    AVDictionary *encoder_options;
+    AVDictionary *other_options;    ///< of streams that are not the video
+    int crf_is_ffmpegs;         ///< it has ffmpeg's spelling, as in a command that was printed
+
+    // what that means
+    const Metric *metric;
+    const char *crf_option;     ///< of the encoder: what is searched
+    const char *upload;         ///< filters after which it takes frames of VAAPI, or ""
+
+    // what becomes known
+    Input in;
+    const char *ffmpeg, *ffmpeg_version;
+    const AVCodecParameters *coded;     ///< of the encode, once a first frame was encoded
+    const char *gpu_format;     ///< of the frames that are scored on a GPU, or NULL
+    int is_mixed;               ///< an encode of 8 bits is scored against 10
+} Job;
+
+int options_parse(Job *j, int argc, char **argv);
+
+/// Take the encoder, of which `ffmpeg -h encoder=` prints this.
+int options_take_encoder(Job *j, const char *help);
+
+void options_print_help(void);
+
+/// A name with another ending.
+char *output_name(const char *path, const char *ending);
+
+// ---- encode.c: what is known of files, and ffmpeg, which encodes and scores ----
+
+/// A part of the source that is encoded. Times are in seconds.
+typedef struct Sample {
+    double start, duration;     ///< in what is taken of the source; duration 0: all
+    int64_t bytes;              ///< of the source
+    int nb_frames;              ///< of the source
+    int step;                   ///< one of this many frames is scored
+} Sample;
+
+/// What came of an encode.
+typedef struct Result {
+    int nb_frames, nb_scores;
+    int64_t bytes;
+    double seconds;             ///< that it took
+    double *score;
+} Result;
+
+/// The mean; for decibels, that of the errors that they stand for.
+double score_mean(const Metric *m, const Result *r);
+
+/// The score of some samples, by "mean", "worst" or a percentile as "p5".
+double score_pool(const Metric *m, const char *pool, const Result *sample, int nb);
+
+extern volatile sig_atomic_t caught_signal;     ///< the one that asks to end, or 0
+
+/// Look at the input, and find ffmpeg: that beside this program, or else that of PATH, which has
+/// the short name. From now on a signal ends it, too.
+int encode_init(Job *j);
+
+/// Choose the encoder, and encode one frame, to see what becomes of it, and that all that was asked
+/// for works.
+/// @param output a file for it, which is removed, or NULL
+int encode_first(Job *j, const char *output);
+
+/// Score the encode of --verify.
+int encode_verify(Job *j, Result *r);
+
+/// Choose the streams of an output, and warn of those that are left out.
+int encode_prepare(const Job *j, const char *output);
+
+/// The command for that, for a user.
+const char *encode_command(const Job *j, double crf, const char *output);
+
+/// Encode a sample and score it, unless the result was kept; or all, to an output that is not NULL.
+/// It fails if a frame got lost, or may have met another one. @return 1 if it was kept
+int encode_part(const Job *j, double crf, const Sample *sample, const char *output, Result *r);
+
+#endif /* TOOLS_CRF_FFCRF_H */
