@@ -13,8 +13,37 @@
 #
 # The exit status is 1 if a check failed, and 77 if there is no GPU to use.
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck disable=SC2086,SC2154,SC2317 source=tests/gpu-common.sh
-. "$(dirname "$0")/gpu-common.sh"
+# shellcheck disable=SC2086,SC2317 source=bench/common.sh
+. "$(dirname "$0")/../bench/common.sh"
+# shellcheck source=tests/common.sh
+. "$(dirname "$0")/common.sh"
+set -u
+
+[ $# -ge 1 ] || { sed -n '2,/^# SPDX/{/SPDX/d;s/^# \{0,1\}//;p;}' "$0"; exit 2; }
+ffmpeg=$1
+shift
+filters=${FILTERS:-bliinds ssim vmaf mad blocksmooth}
+limit=${LIMIT:-300}
+decode="-hwaccel cuda -hwaccel_output_format cuda"
+null="-f null -"
+
+ff() {
+    timeout "$limit" "$ffmpeg" -nostdin -hide_banner -v error -y "$@" 2> "$tmp/err"
+}
+
+# What a filter takes: a frame, or a pair; and what it gives: lines, or frames.
+takes_pairs() { [[ $1 = ssim || $1 = vmaf || $1 = mad ]]; }
+gives_frames() { [ $1 = blocksmooth ]; }
+
+# A drawn second of video through a CUDA filter.
+graph() { # filter size
+    local source="testsrc2=s=$2:r=25:d=1,format=yuv420p"
+    if takes_pairs $1; then
+        echo "$source,split[a][b];[a]hwupload[c];[b]avgblur,format=yuv420p,hwupload[d];[c][d]$1_cuda"
+    else
+        echo "$source,hwupload,$1_cuda"
+    fi
+}
 
 # Two files of lines are the same; scores of mad within 1e-4, for its transforms round. What these are
 # made of, hi and lo, may differ more where a picture is almost flat.
@@ -65,10 +94,15 @@ lines_of() { # filter-with-options before after output clip flags...
 }
 
 clip() { # filter clip
-    local name options flags format down
+    local name options flags format planar down
     name="$1_cuda $(basename "$2")"
-    format=$(clip_format "$2") || { fail "$name cannot be decoded on the GPU"; return; }
-    down="hwdownload,format=$format,scale,format=$(planar_of $format)"
+    for format in nv12 p010le; do
+        planar=${format/nv12/yuv420p}
+        down=hwdownload,format=$format,scale,format=${planar/p0/yuv420p}
+        ! ff $decode -i "$2" -an -frames:v 1 -vf "$down" $null || break
+        down=
+    done
+    [ "$down" ] || { fail "$name cannot be decoded on the GPU"; return; }
     lines_of $1 "$down," "" "$tmp/cpu" "$2" && lines_of $1_cuda "" ",$down" "$tmp/expected" "$2"
     verdict $1 "$name as $format: as $1 on the CPU" "$tmp/cpu" "$tmp/expected"
     while read -r options flags; do
@@ -199,6 +233,10 @@ soak() {
 
 # ---- all ----
 
+if ! ff -init_hw_device cuda -f lavfi -i nullsrc=s=64x64:d=0.04 -vf format=nv12,hwupload_cuda,bliinds_cuda $null; then
+    echo "no usable CUDA device: $(sed -n '1s/^\[[^]]*\] *//p' "$tmp/err")"
+    exit 77
+fi
 two_gpus=
 ! ff -init_hw_device cuda=two:1 -version > /dev/null || two_gpus=1
 [ "$two_gpus" ] || skip "two GPUs" "there is one"
