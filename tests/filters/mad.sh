@@ -130,19 +130,3 @@ EOF
         done
     done
 }
-
-# ---- MAD on a GPU ----
-
-# What differs nowhere is 0, also what is flat, black, or differs by a constant.
-mad_cuda_flat(){
-    while read -r main reference change; do
-        twins "${main} ${reference} ${change}" mad ${main} ${change} ${reference} yuv444p
-    done << END
-${twin_clip} ${twin_clip} null
-color=black:s=175x99:d=0.04 color=black:s=175x99:d=0.04 null
-color=gray:s=175x99:d=0.04 color=gray:s=175x99:d=0.04 null
-color=black:s=175x99:d=0.04 color=white:s=175x99:d=0.04 null
-${twin_clip} color=black:s=320x240:d=0.12 negate
-END
-    all_the_same 5
-}
