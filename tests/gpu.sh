@@ -196,36 +196,31 @@ sanitize() {
     done
 }
 
-# After the first quarter no memory may grow, but for a megabyte of the host's. A filter has 580 s.
+# The most memory of the GPU and of the host that so many frames of a filter take.
+most_memory() { # filter frames
+    local chain=$1_cuda=f=$tmp/g child
+    ! takes_pairs $1 || chain=split,$chain
+    ! gives_frames $1 || chain=$1_cuda,metadata=add:key=a:value=b,metadata=print:key=a:file=$tmp/g
+    timeout 580 "$ffmpeg" -nostdin -benchmark -f lavfi -i color=s=320x240:r=25 -filter_complex \
+        "format=nv12,hwupload_cuda,loop=-1:32,$chain" -frames:v $2 $null 2> "$tmp/err" &
+    child=$!
+    while kill -0 $child 2> /dev/null; do
+        nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits -i "${CUDA_VISIBLE_DEVICES:-0}"
+        sleep 1
+    done | sort -n | tail -n 1
+    wait $child && [ "$(grep -c '^n:\|^frame:' "$tmp/g")" -ge $2 ] || return
+    sed -n 's/.*maxrss=\([0-9]*\)Ki*B.*/\1/p' "$tmp/err"
+}
+
+# Four times the frames take no more memory, but for a megabyte of the host's.
 soak() {
-    local filter chain child rss used count=${SOAKED:-1000000}
+    local filter few='' many='' count=${SOAKED:-1000000}
     for filter in $filters; do
-        chain=${filter}_cuda=f=$tmp/g
-        ! takes_pairs $filter || chain=split,$chain
-        ! gives_frames $filter ||
-            chain=${filter}_cuda,metadata=add:key=a:value=b,metadata=print:key=a:file=$tmp/g
-        "$ffmpeg" -nostdin -v error -f lavfi -i color=s=320x240:r=25 -filter_complex \
-            "format=nv12,hwupload_cuda,loop=-1:32,$chain" -frames:v "$count" $null 2> "$tmp/err" &
-        child=$! SECONDS=0
-        while rss=$(awk '/^VmRSS:/ { print $2 }' /proc/$child/status 2> /dev/null) && [ "$rss" ]; do
-            used=$(nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits \
-                -i "${CUDA_VISIBLE_DEVICES:-0}")
-            echo "${used%%$'\n'*} $rss"
-            sleep 1
-            [ $SECONDS -lt 580 ] || kill $child
-        done > "$tmp/memory"
-        wait $child
-        if awk '{ gpu[NR] = $1; host[NR] = $2 }
-            END {
-                first = int(NR / 4) + 1
-                for (i = first; i <= NR; i++)
-                    if (gpu[i] > gpu[first] || host[i] > host[first] + 1024)
-                        exit 1
-                exit NR < 8
-            }' "$tmp/memory" && [ "$(grep -c '^n:\|^frame:' "$tmp/g")" -ge "$count" ]; then
-            pass "$count frames through ${filter}_cuda, MiB and KiB: $(tail -n 1 "$tmp/memory")"
+        if few=$(most_memory $filter $((count / 4))) && many=$(most_memory $filter $count) &&
+                echo $few $many | awk '{ exit !(NF == 4 && $3 <= $1 && $4 <= $2 + 1024) }'; then
+            pass "$count frames through ${filter}_cuda, MiB and KiB: $(xargs <<< "$many")"
         else
-            fail "${filter}_cuda, $(grep -c '^n:\|^frame:' "$tmp/g") lines" "$tmp/memory"
+            fail "${filter}_cuda, MiB and KiB: $(xargs <<< "$few"), then $(xargs <<< "$many")" "$tmp/err"
         fi
         rm -f "$tmp/g"
     done
