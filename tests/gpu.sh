@@ -1,21 +1,18 @@
 #!/usr/bin/env bash
-# Checks the CUDA filters where there is a GPU, with what FATE cannot have: NVDEC, clips of the
-# user's, hours. FATE's own tests of them are `make fate-hw`.
+# Checks the CUDA filters where there is a GPU, with what FATE cannot have: NVDEC, NVENC, clips of the
+# user's. FATE's own tests of them are `make fate-hw`.
 #
 #   tests/gpu.sh FFMPEG CLIP...
 #
 # FFMPEG is any build with the filters; clips are H.264 and HEVC, of 8 and of 10 bits.
 #
-#   PARTS="clips ffcrf sanitize soak"                what is done; without it the first two
+#   PARTS="clips ffcrf"                             what is done
 #   FILTERS="bliinds ssim vmaf mad blocksmooth"     which filters
 #   LIMIT=300        seconds that a command may take
-#   SOAKED=1000000   frames of soak
 #
 # The exit status is 1 if a check failed, and 77 if there is no GPU to use.
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck disable=SC2086,SC2317 source=bench/common.sh
-. "$(dirname "$0")/../bench/common.sh"
-# shellcheck source=tests/common.sh
+# shellcheck disable=SC2086,SC2317 source=tests/common.sh
 . "$(dirname "$0")/common.sh"
 set -u
 
@@ -34,16 +31,6 @@ ff() {
 # What a filter takes: a frame, or a pair; and what it gives: lines, or frames.
 takes_pairs() { [[ $1 = ssim || $1 = vmaf || $1 = mad ]]; }
 gives_frames() { [ $1 = blocksmooth ]; }
-
-# A drawn second of video through a CUDA filter.
-graph() { # filter size
-    local source="testsrc2=s=$2:r=25:d=1,format=yuv420p"
-    if takes_pairs $1; then
-        echo "$source,split[a][b];[a]hwupload[c];[b]avgblur,format=yuv420p,hwupload[d];[c][d]$1_cuda"
-    else
-        echo "$source,hwupload,$1_cuda"
-    fi
-}
 
 # Two files of lines are the same; scores of mad within 1e-4, for its transforms round. What these are
 # made of, hi and lo, may differ more where a picture is almost flat.
@@ -170,59 +157,6 @@ ffcrf() { # clips
     for file; do
         for what in vmaf ssim mad; do crf_same "$file" $what; done
         for what in h264_nvenc hevc_nvenc av1_nvenc; do crf_nvenc "$file" $what; done
-    done
-}
-
-# ---- compute-sanitizer, and hours ----
-
-sanitize() {
-    local tool filter source known frames small
-    command -v compute-sanitizer > /dev/null || { skip sanitize "no compute-sanitizer"; return; }
-    for tool in memcheck racecheck initcheck synccheck; do
-        for filter in $filters; do
-            small="nv12:176x98 p010le:174x98 nv12:64x64 yuv444p:133x67 yuv444p16le:133x67"
-            [ $filter != vmaf ] || small="p010le:482x362 yuv444p:321x243 yuv444p16le:321x243"
-            for source in $small nv12:640x360 \
-                          $([ $filter != bliinds ] || echo bitstream,{nv12,p010le}:176x98); do
-                known=
-                [[ $source != bitstream* ]] || known=$coded source=${source#*,}
-                frames=$(graph $filter ${source#*:} |
-                    sed "s/yuv420p/${source%:*}/g;s/,hwupload/,${known}hwupload/")
-                check "$tool ${filter}_cuda $source ${known:+by the bitstream}" timeout "$limit" \
-                    compute-sanitizer --tool $tool --error-exitcode 9 "$ffmpeg" -nostdin -v error \
-                    -init_hw_device cuda -filter_complex "$frames" $null
-            done
-        done
-    done
-}
-
-# The most memory of the GPU and of the host that so many frames of a filter take.
-most_memory() { # filter frames
-    local chain=$1_cuda=f=$tmp/g child
-    ! takes_pairs $1 || chain=split,$chain
-    ! gives_frames $1 || chain=$1_cuda,metadata=add:key=a:value=b,metadata=print:key=a:file=$tmp/g
-    timeout 580 "$ffmpeg" -nostdin -benchmark -f lavfi -i color=s=320x240:r=25 -filter_complex \
-        "format=nv12,hwupload_cuda,loop=-1:32,$chain" -frames:v $2 $null 2> "$tmp/err" &
-    child=$!
-    while kill -0 $child 2> /dev/null; do
-        nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits -i "${CUDA_VISIBLE_DEVICES:-0}"
-        sleep 1
-    done | sort -n | tail -n 1
-    wait $child && [ "$(grep -c '^n:\|^frame:' "$tmp/g")" -ge $2 ] || return
-    sed -n 's/.*maxrss=\([0-9]*\)Ki*B.*/\1/p' "$tmp/err"
-}
-
-# Four times the frames take no more memory, but for a megabyte of the host's.
-soak() {
-    local filter few='' many='' count=${SOAKED:-1000000}
-    for filter in $filters; do
-        if few=$(most_memory $filter $((count / 4))) && many=$(most_memory $filter $count) &&
-                echo $few $many | awk '{ exit !(NF == 4 && $3 <= $1 && $4 <= $2 + 1024) }'; then
-            pass "$count frames through ${filter}_cuda, MiB and KiB: $(xargs <<< "$many")"
-        else
-            fail "${filter}_cuda, MiB and KiB: $(xargs <<< "$few"), then $(xargs <<< "$many")" "$tmp/err"
-        fi
-        rm -f "$tmp/g"
     done
 }
 

@@ -43,8 +43,8 @@ inside() {
     chroot "$bare" /usr/bin/env -i PATH="$bin:/usr/sbin:/usr/bin:/sbin:/bin" LC_ALL=C HOME=/tmp "$@"
 }
 
-small_enough() {
-    [ "$(stat -c %s "$path")" -le "$most_bytes" ]
+says() { # pattern command...
+    "${@:2}" | tee /dev/stderr | grep -qE "$1"
 }
 
 has_filters() {
@@ -53,12 +53,9 @@ has_filters() {
     inside "$ffmpeg" -v error -filters > /dev/null
 }
 
-# The picture is drawn, and the score the same wherever it runs.
-scores() { # command...
+scores() { # ffmpeg, as a command
     # shellcheck disable=SC2086
-    "$@" $draw -vf trim=end_frame=1,gblur=2,bliinds=f=- -f null - |
-        tee "$tmp/score" /dev/stderr | grep -qE '^n:1 .* score:[0-9.]+ .* valid:1 ' &&
-        [ "$(wc -l < "$tmp/score")" = 1 ]
+    says '^n:1 .* score:[0-9.]+ .* valid:1 ' "$@" $draw -vf gblur=2,bliinds=f=- -f null -
 }
 
 encodes() {
@@ -75,9 +72,8 @@ encodes() {
 finds_crf() {
     # shellcheck disable=SC2086
     inside "$ffmpeg" $draw -c:v ffv1 /tmp/in.mkv &&
-        inside ffcrf -i /tmp/in.mkv -c:v libsvtav1 -preset:v 8 --target-ssim 0.97 |
-        tee /dev/stderr |
-        grep -qE '^(/usr/lib/ffmpeg-quality/bin/)?ffmpeg -nostdin -i /tmp/in\.mkv .*-crf'
+        says '^(/usr/lib/ffmpeg-quality/bin/)?ffmpeg -nostdin -i /tmp/in\.mkv .*-crf' \
+            inside ffcrf -i /tmp/in.mkv -c:v libsvtav1 -preset:v 8 --target-ssim 0.97
 }
 
 # FFmpeg says what it was configured with.
@@ -105,10 +101,11 @@ starts() {
 
 # A system without Python says so itself; the rest of a tool's needs are its own to tell.
 versions() {
-    local tool wanted
-    wanted=$(grep -oE '[0-9]+(\.[0-9]+)+' <<< "$file" | sed -n 1p)
-    for tool in ffcrf $(inside sh -c 'command -v python3' > /dev/null && echo quality-{compare,farm,gate,report}); do
-        inside "$tool" --version | tee /dev/stderr | grep -q "^$tool $wanted\b" || return
+    local tool tools=(ffcrf)
+    ! inside sh -c 'command -v python3' || tools+=(quality-{compare,farm,gate,report})
+    for tool in "${tools[@]}"; do
+        says "^$tool $(grep -oE '[0-9]+(\.[0-9]+)+' <<< "$file" | sed q)\b" inside "$tool" --version ||
+            return
     done
 }
 
@@ -135,7 +132,7 @@ try() {
         mkdir -p "$bare/opt"
         check "$what: unpacks" tar -C "$bare/opt" -xf "$path" ;;
     esac
-    check "$what: is small" small_enough
+    check "$what: is small" test "$(stat -c %s "$path")" -le "$most_bytes"
     check "$what: has the filters" has_filters
     check "$what: scores a picture" scores inside "$ffmpeg"
     check "$what: encodes" encodes
@@ -166,15 +163,6 @@ builds() {
         buildah from --name container localhost/tried
 }
 
-tells_version() {
-    buildah run container ffcrf --version | tee /dev/stderr | grep -q "^ffcrf $(cat "$root/VERSION"),"
-}
-
-asks_for_driver() {
-    buildah inspect --format '{{.OCIv1.Config.Env}}' container | tee /dev/stderr |
-        grep -q 'NVIDIA_DRIVER_CAPABILITIES=video,compute,utility'
-}
-
 adds_little() {
     local mounted
     mounted=$(buildah mount container) && du -sm "$mounted/opt" &&
@@ -187,8 +175,10 @@ try_container() {
     check "container: builds" builds
     [ "$(buildah containers -q --filter name=container)" ] || return
     check "container: scores a picture" scores buildah run container ffmpeg
-    check "container: tells its version" tells_version
-    check "container: asks for the driver" asks_for_driver
+    check "container: tells its version" \
+        says "^ffcrf $(cat "$root/VERSION")," buildah run container ffcrf --version
+    check "container: asks for the driver" says 'DRIVER_CAPABILITIES=video,compute,utility' \
+        buildah inspect --format '{{.OCIv1.Config.Env}}' container
     check "container: adds at most $most_in_container MB" adds_little
 }
 

@@ -1,11 +1,11 @@
 # The CUDA filters against their twins on the CPU, of the same frames: tests/filters/cuda.sh.
 # On a GPU, but for errors and options, which have references of their own.
 
-CUDA_TESTS_bliinds     = errors formats instances noise queue tiles
+CUDA_TESTS_bliinds     = errors formats instances memory noise queue tiles
 CUDA_TESTS_blocksmooth = errors formats settings tiles writable
 CUDA_TESTS_mad         = errors flat formats instances queue tiles
 CUDA_TESTS_ssim        = errors formats instances queue tiles
-CUDA_TESTS_vmaf        = errors formats instances queue resize tiles
+CUDA_TESTS_vmaf        = errors formats instances memory queue resize tiles
 
 # The largest width or height that is too small, for cuda_errors.
 TOO_SMALL_bliinds      = 3

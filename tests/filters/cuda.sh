@@ -254,6 +254,14 @@ cuda_instances(){ # filter
     all_the_same
 }
 
+# The host's memory does not grow with the frames.
+cuda_memory(){ # filter
+    test -z "${on_cpu}" || { skip "no GPU; on the CPU it takes minutes"; return 0; }
+    pair=
+    ! has_reference $1 || pair=,split
+    log_memory hwupload_cuda${pair},$1_cuda 320x240 1000 10000
+}
+
 # A new graph for each size: the log goes on, with what was in flight.
 cuda_resize(){ # vmaf
     pictures_of 218x160:2 160x218:3 218x160:1
