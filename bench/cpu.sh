@@ -8,7 +8,7 @@
 # that FFMPEG lacks are OTHER's, another build. "bitstream" is bliinds with what quantizer_metadata
 # tells.
 #
-#   FILTERS="bitstream bliinds vmaf mad ssim blurdetect siti libvmaf"
+#   FILTERS="bitstream bliinds vmaf mad ssim libvmaf"
 #   SIZES="1280x720 1920x1080 3840x2160"
 #   THREADS="1 2"  of the filter
 #   FLAGS=""       such as "-cpuflags -avx2", to see what assembly gives
@@ -26,10 +26,10 @@ trap 'rm -rf "$tmp"' EXIT
 
 graph() { # filter threads
     case $1 in
-    bitstream)               echo "${coded}bliinds" ;;
-    bliinds|blurdetect|siti) echo "$1" ;;
-    libvmaf)                 echo "split,libvmaf=n_threads=$2" ;;
-    *)                       echo "split,$1" ;;
+    bitstream) echo "${coded}bliinds" ;;
+    bliinds)   echo "$1" ;;
+    libvmaf)   echo "split,libvmaf=n_threads=$2" ;;
+    *)         echo "split,$1" ;;
     esac
 }
 
@@ -47,7 +47,7 @@ echo "|---|---|---|---|---|"
 for size in ${SIZES:-1280x720 1920x1080 3840x2160}; do
     "$ffmpeg" -v error -nostdin -y -i "$clip" -frames:v "$frames" -vf "scale=${size/x/:},format=yuv420p" \
         -c:v rawvideo "$tmp/clip.nut"
-    for filter in ${FILTERS:-bitstream bliinds vmaf mad ssim blurdetect siti libvmaf}; do
+    for filter in ${FILTERS:-bitstream bliinds vmaf mad ssim libvmaf}; do
         program=
         for build in "$other" "$ffmpeg"; do
             ! "$build" -v quiet -h "filter=${filter/bitstream/bliinds}" | grep -q '^Filter' || program=$build

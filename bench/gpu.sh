@@ -5,14 +5,13 @@
 #
 # It runs FRAMES frames, and five times so many: the difference counts. Medians are printed.
 #
-#   PARTS="streams ten kernels"                          what is timed; kernels needs no clip, but
-#                                                        Nsight Compute
-#   FILTERS="bliinds ssim vmaf mad blocksmooth"    which filters
-#   SIZES="512x512 1920x1080 3840x2160"                  of kernels
+#   PARTS="streams kernels"    what is timed; kernels needs no clip, but Nsight Compute
+#   FILTERS="bliinds ssim vmaf mad blocksmooth"
+#   PROCESSES=1                of streams, at once
+#   SIZES="512x512 1920x1080 3840x2160"    of kernels
 #   SOURCE=mandelbrot=s=SIZE     their picture, by lavfi
 #   FRAMES=1500   of the shorter run
 #   RUNS=3        of each
-#   LIMIT=300     seconds that a command may take
 #
 # The exit status is 77 if there is no GPU to use.
 # SPDX-License-Identifier: LGPL-2.1-or-later
@@ -26,16 +25,13 @@ filters=${FILTERS:-bliinds ssim vmaf mad blocksmooth}
 sizes=${SIZES:-512x512 1920x1080 3840x2160}
 frames=${FRAMES:-1500}
 runs=${RUNS:-3}
+processes=${PROCESSES:-1}
 null="-f null -"
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
 ff() {
-    timeout "${LIMIT:-300}" "$ffmpeg" -nostdin -hide_banner "$@"
-}
-
-row() { # what value
-    printf '%-62s %s\n' "$1" "$2"
+    timeout 300 "$ffmpeg" -nostdin -hide_banner "$@"
 }
 
 takes_pairs() { # filter
@@ -44,23 +40,19 @@ takes_pairs() { # filter
     esac
 }
 
-of_gpu() { # field
-    nvidia-smi "--query-gpu=$1" --format=csv,noheader,nounits -i "${CUDA_VISIBLE_DEVICES:-0}"
-}
-
-# So many processes at once: frames per second of all, and microseconds of the host for each frame.
-timed() { # processes arguments..., in which FRAMES stands for their number
+# Frames per second of all processes, and microseconds of the host for each frame.
+timed() { # arguments, in which FRAMES stands for their number
     local i n began
     for n in $frames $((5 * frames)); do
         began=$(date +%s%N)
-        for ((i = 0; i < $1; i++)); do
-            ff -v info -nostats -benchmark ${2//FRAMES/$n} 2> "$tmp/err$i" &
+        for ((i = 0; i < processes; i++)); do
+            ff -v info -nostats -benchmark ${1//FRAMES/$n} 2> "$tmp/err$i" &
         done
         wait
         echo "$n $(($(date +%s%N) - began))" "$(sed -n \
             's/.*bench: utime=\(.*\)s stime=\(.*\)s rtime.*/\1 \2/p' "$tmp"/err* | xargs)"
         rm "$tmp"/err*
-    done | awk -v processes="$1" '{
+    done | awk -v processes="$processes" '{
         n = processes * $1 - n
         ns = $2 - ns
         for (i = 3; i <= NF; i++)
@@ -74,42 +66,39 @@ median_of() { # column file...
 }
 
 # In turn without and with a filter.
-compare() { # title processes arguments-without arguments-with
+compare() { # title arguments-without arguments-with
     local run which
     for ((run = 0; run < runs; run++)); do
-        timed "$2" "$3" > "$tmp/without.$run"
-        timed "$2" "$4" > "$tmp/with.$run"
+        timed "$2" > "$tmp/without.$run"
+        timed "$3" > "$tmp/with.$run"
     done
-    row "$1" "$(for which in without with; do
+    for which in without with; do
         median_of 1 "$tmp/$which".*
         median_of 2 "$tmp/$which".*
-    done | xargs | awk '{
-        printf("%s without, %s with: %.1f %%; host %.1f us a frame", $1, $3, 100 * $3 / $1, $4 - $2)
-    }')"
+    done | xargs | awk -v title="$1" '{
+        printf("%-62s %s without, %s with: %.1f %%; host %.1f us a frame\n",
+               title, $1, $3, 100 * $3 / $1, $4 - $2)
+    }'
 }
 
 # Clips are read again and again; the pictures of a pair are five frames apart, or else mad has
 # nothing to do.
-streams() { # [processes]
+streams() {
     local filter clip input pair title end="-frames:v FRAMES $null"
     for filter in $filters; do
         for clip in "${clips[@]}"; do
             input="-hwaccel cuda -hwaccel_output_format cuda -stream_loop -1 -i $clip"
             pair="[1:v]trim=start_frame=5,setpts=PTS-STARTPTS[r];[0:v][r]${filter}_cuda"
-            title="${filter}_cuda, processes: ${1:-1}, ${clip##*/}"
+            title="${filter}_cuda, processes: $processes, ${clip##*/}"
             if takes_pairs $filter; then
                 input="$input $input"
-                compare "$title, two streams" "${1:-1}" "$input -map 0:v $end -map 1:v $end" \
+                compare "$title, two streams" "$input -map 0:v $end -map 1:v $end" \
                     "$input -filter_complex $pair $end"
             else
-                compare "$title" "${1:-1}" "$input -an -vf null $end" "$input -an -vf ${filter}_cuda $end"
+                compare "$title" "$input -an -vf null $end" "$input -an -vf ${filter}_cuda $end"
             fi
         done
     done
-}
-
-ten() {
-    filters=bliinds streams 10
 }
 
 # A drawn picture that goes through a filter again and again.
@@ -125,7 +114,7 @@ graph_of() { # filter format
 # The kernels of so many frames; without a number those of a batch, as many as the first of them has
 # rows of thread blocks.
 profile() { # title frames-to-run graph [frames] [options of ncu]
-    timeout "${LIMIT:-300}" ncu --clock-control none --cache-control none --csv --print-units base \
+    timeout 300 ncu --clock-control none --cache-control none --csv --print-units base \
         --metrics gpu__time_duration.sum "${@:5}" "$ffmpeg" -nostdin -v quiet -init_hw_device cuda \
         -f lavfi -i "$source" -frames:v $2 -filter_complex "$3" $null > "$tmp/ncu" 2>&1
     awk -F '","' -v title="$1" -v n="${4:-}" '
@@ -169,9 +158,6 @@ kernels() {
                     title="${filter}_cuda${known:+ by the bitstream}, $size $format"
                     profile "$title, alone" 4 "$graph" 4
                     each=$(($(grep -c gpu__time "$tmp/ncu") / 4))
-                    row "$title, with the host" "$(timed 1 "-init_hw_device cuda -f lavfi \
-                        -i $source -frames:v FRAMES -filter_complex $graph $null" |
-                        awk '{ printf("%.2f us\n", 1e6 / $1) }')"
                     [[ $filter = mad || $filter = vmaf ]] ||
                         profile "$title, in batches" 4000 "$graph" \
                             "$([ $filter != blocksmooth ] || echo 1)" \
@@ -184,7 +170,8 @@ kernels() {
 
 ff -v error -init_hw_device cuda -f lavfi -i color -vf format=nv12,hwupload,bliinds_cuda \
     -frames:v 1 $null || exit 77
-echo "$(date -u +%Y-%m-%d), $(of_gpu name,driver_version), $(nproc) cores"
+echo "$(date -u +%F), $(nproc) cores"
+nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
 "$ffmpeg" -version | sed q
 clips=()
 for clip; do
@@ -193,6 +180,6 @@ for clip; do
     ff -v error -stream_loop -1 -i "$clip" -map 0:v -c copy -frames:v $((5 * frames + 64)) \
         "${clips[-1]}"
 done
-for part in ${PARTS:-${1:+streams ten} kernels}; do
+for part in ${PARTS:-${1:+streams} kernels}; do
     $part
 done

@@ -71,10 +71,8 @@ END
 
 # The compilers that can make PTX, the newest first.
 clangs() {
-    local name
-    for name in $(compgen -c clang | grep -xE 'clang(-[0-9]+)?'); do
-        echo "$("$name" -dumpversion) $(command -v "$name")"
-    done | sort -rV | cut -d ' ' -f 2
+    # shellcheck disable=SC2046
+    type -P $(compgen -c clang | grep -xE 'clang(-[0-9]+)?' | sort -urV)
 }
 
 # A compiler that has libFuzzer and the sanitizers; they are packages of their own.

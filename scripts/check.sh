@@ -102,7 +102,7 @@ fate() { # series dir target
     done
 }
 
-# What make package writes, where nothing else is installed, and the container of it.
+# What make package writes, where nothing else is installed.
 packages() {
     local version
     version=$(cat VERSION)
@@ -112,7 +112,6 @@ packages() {
     fi
     script packages tests/package.sh \
         results/packages/*[-_]"$version"[-_]{x86_64-linux-*.tar.gz,*.deb}
-    script container tests/container.sh
 }
 
 tests() {

@@ -7,7 +7,7 @@
 # "?" after a name marks what we do without, given that it says so in time.
 packages() { # job
     case $1 in
-    build) echo gcc libc6-dev make nasm git pkgconf xz-utils zlib1g-dev "$newest${clang:+?}" \
+    build) echo gcc libc6-dev make nasm git pkgconf xz-utils zlib1g-dev "$clang" \
                 libx264-dev? libx265-dev? libsvtav1enc-dev? libdav1d-dev? ;;
     full)  echo libbz2-dev liblzma-dev texinfo? ;;
     run)   echo python3 gnuplot-nox? python3-jinja2? libjs-dygraphs? ;;
@@ -17,7 +17,7 @@ packages() { # job
     mingw) echo gcc-mingw-w64-x86-64-posix wine64? ;;
     clip)  echo opencv-doc? ;;
     model) echo python3-numpy python3-scipy libaom-dev? libvpx-dev? libjpeg-turbo-progs? ;;
-    fuzz)  echo "libclang-rt-${newest#clang-}-dev" ;;
+    fuzz)  echo "libclang-rt-$(tr -dc 0-9 <<< "$clang")-dev" ;;
     check) echo git g++ jq gnuplot-nox? valgrind? shellcheck? libxml2-utils? python3-hypothesis? \
                 parallel? python3-pytest? python3-jinja2? python3-prometheus-client? python3-numpy? \
                 libjs-dygraphs? ;;
@@ -28,18 +28,13 @@ is_offered() { # package
     [[ $(apt-cache policy "$1") == *"Candidate: "[!\(]* ]]
 }
 
-newest_clang() { # of names on stdin
-    grep -xE 'clang-[0-9]+' | sort -V | tail -n 1
-}
-
 # What the jobs need and is not here. Debian's package clang is an older compiler than the newest
-# that there is.
+# that there is, in whose place any other does.
 missing() { # job...
-    local job entry name offered=
-    for name in $(apt-cache pkgnames clang- | grep -xE 'clang-[0-9]+' | sort -rV); do
-        ! is_offered "$name" || { offered=$name; break; }
-    done
-    newest=$(printf '%s\n' "$clang" "$offered" | newest_clang) || newest=clang
+    local job entry
+    clang=$({ echo "$installed"; apt-cache search --names-only '^clang-[0-9]+$'; } |
+        cut -d ' ' -f 1 | grep -xE 'clang-[0-9]+' | sort -V | tail -n 1) || clang=clang
+    ! grep -qxE 'clang-[0-9]+' <<< "$installed" || clang+='?'
     for job; do
         packages "$job"
     done | xargs -n 1 | while read -r entry; do
@@ -63,7 +58,7 @@ install() { # package...
 }
 
 set -f # the "?" marks are no patterns
-clang='' newest=clang
+clang=clang
 if ! command -v apt-get > /dev/null; then
     for tool in gcc make nasm git pkg-config xz clang; do
         command -v "$tool" > /dev/null || die "$tool is missing, and there is no apt-get here" \
@@ -73,7 +68,6 @@ if ! command -v apt-get > /dev/null; then
 fi
 
 installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' | sed -n 's/^installed //p')
-clang=$(newest_clang <<< "$installed" || true)
 wanted=$(missing "$@")
 [ "$wanted" ] || exit 0
 

@@ -1,20 +1,36 @@
 #!/usr/bin/env bash
-# Checks the CUDA filters where there is a GPU, with what FATE cannot have: NVDEC, clips of the
-# user's, hours. FATE's own tests of them are `make fate-hw`.
+# Checks the CUDA filters where there is a GPU, with what FATE cannot have: NVDEC, NVENC, clips of the
+# user's. FATE's own tests of them are `make fate-hw`.
 #
 #   tests/gpu.sh FFMPEG CLIP...
 #
 # FFMPEG is any build with the filters; clips are H.264 and HEVC, of 8 and of 10 bits.
 #
-#   PARTS="clips ffcrf sanitize soak"                what is done; without it the first two
+#   PARTS="clips ffcrf"                             what is done
 #   FILTERS="bliinds ssim vmaf mad blocksmooth"     which filters
 #   LIMIT=300        seconds that a command may take
-#   SOAKED=1000000   frames of soak
 #
 # The exit status is 1 if a check failed, and 77 if there is no GPU to use.
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck disable=SC2086,SC2154,SC2317 source=tests/gpu-common.sh
-. "$(dirname "$0")/gpu-common.sh"
+# shellcheck disable=SC2086,SC2317 source=tests/common.sh
+. "$(dirname "$0")/common.sh"
+set -u
+
+[ $# -ge 1 ] || { sed -n '2,/^# SPDX/{/SPDX/d;s/^# \{0,1\}//;p;}' "$0"; exit 2; }
+ffmpeg=$1
+shift
+filters=${FILTERS:-bliinds ssim vmaf mad blocksmooth}
+limit=${LIMIT:-300}
+decode="-hwaccel cuda -hwaccel_output_format cuda"
+null="-f null -"
+
+ff() {
+    timeout "$limit" "$ffmpeg" -nostdin -hide_banner -v error -y "$@" 2> "$tmp/err"
+}
+
+# What a filter takes: a frame, or a pair; and what it gives: lines, or frames.
+takes_pairs() { [[ $1 = ssim || $1 = vmaf || $1 = mad ]]; }
+gives_frames() { [ $1 = blocksmooth ]; }
 
 # Two files of lines are the same; scores of mad within 1e-4, for its transforms round. What these are
 # made of, hi and lo, may differ more where a picture is almost flat.
@@ -65,10 +81,15 @@ lines_of() { # filter-with-options before after output clip flags...
 }
 
 clip() { # filter clip
-    local name options flags format down
+    local name options flags format planar down
     name="$1_cuda $(basename "$2")"
-    format=$(clip_format "$2") || { fail "$name cannot be decoded on the GPU"; return; }
-    down="hwdownload,format=$format,scale,format=$(planar_of $format)"
+    for format in nv12 p010le; do
+        planar=${format/nv12/yuv420p}
+        down=hwdownload,format=$format,scale,format=${planar/p0/yuv420p}
+        ! ff $decode -i "$2" -an -frames:v 1 -vf "$down" $null || break
+        down=
+    done
+    [ "$down" ] || { fail "$name cannot be decoded on the GPU"; return; }
     lines_of $1 "$down," "" "$tmp/cpu" "$2" && lines_of $1_cuda "" ",$down" "$tmp/expected" "$2"
     verdict $1 "$name as $format: as $1 on the CPU" "$tmp/cpu" "$tmp/expected"
     while read -r options flags; do
@@ -139,66 +160,12 @@ ffcrf() { # clips
     done
 }
 
-# ---- compute-sanitizer, and hours ----
-
-sanitize() {
-    local tool filter source known frames small
-    command -v compute-sanitizer > /dev/null || { skip sanitize "no compute-sanitizer"; return; }
-    for tool in memcheck racecheck initcheck synccheck; do
-        for filter in $filters; do
-            small="nv12:176x98 p010le:174x98 nv12:64x64 yuv444p:133x67 yuv444p16le:133x67"
-            [ $filter != vmaf ] || small="p010le:482x362 yuv444p:321x243 yuv444p16le:321x243"
-            for source in $small nv12:640x360 \
-                          $([ $filter != bliinds ] || echo bitstream,{nv12,p010le}:176x98); do
-                known=
-                [[ $source != bitstream* ]] || known=$coded source=${source#*,}
-                frames=$(graph $filter ${source#*:} |
-                    sed "s/yuv420p/${source%:*}/g;s/,hwupload/,${known}hwupload/")
-                check "$tool ${filter}_cuda $source ${known:+by the bitstream}" timeout "$limit" \
-                    compute-sanitizer --tool $tool --error-exitcode 9 "$ffmpeg" -nostdin -v error \
-                    -init_hw_device cuda -filter_complex "$frames" $null
-            done
-        done
-    done
-}
-
-# After the first quarter no memory may grow, but for a megabyte of the host's. A filter has 580 s.
-soak() {
-    local filter chain child rss used count=${SOAKED:-1000000}
-    for filter in $filters; do
-        chain=${filter}_cuda=f=$tmp/g
-        ! takes_pairs $filter || chain=split,$chain
-        ! gives_frames $filter ||
-            chain=${filter}_cuda,metadata=add:key=a:value=b,metadata=print:key=a:file=$tmp/g
-        "$ffmpeg" -nostdin -v error -f lavfi -i color=s=320x240:r=25 -filter_complex \
-            "format=nv12,hwupload_cuda,loop=-1:32,$chain" -frames:v "$count" $null 2> "$tmp/err" &
-        child=$! SECONDS=0
-        while rss=$(awk '/^VmRSS:/ { print $2 }' /proc/$child/status 2> /dev/null) && [ "$rss" ]; do
-            used=$(nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits \
-                -i "${CUDA_VISIBLE_DEVICES:-0}")
-            echo "${used%%$'\n'*} $rss"
-            sleep 1
-            [ $SECONDS -lt 580 ] || kill $child
-        done > "$tmp/memory"
-        wait $child
-        if awk '{ gpu[NR] = $1; host[NR] = $2 }
-            END {
-                first = int(NR / 4) + 1
-                for (i = first; i <= NR; i++)
-                    if (gpu[i] > gpu[first] || host[i] > host[first] + 1024)
-                        exit 1
-                exit NR < 8
-            }' "$tmp/memory" && [ "$(grep -c '^n:\|^frame:' "$tmp/g")" -ge "$count" ]; then
-            pass "$count frames through ${filter}_cuda, MiB and KiB: $(tail -n 1 "$tmp/memory")"
-        else
-            fail "${filter}_cuda, $(grep -c '^n:\|^frame:' "$tmp/g") lines" "$tmp/memory"
-        fi
-        rm -f "$tmp/g"
-    done
-}
-
 # ---- all ----
 
+if ! ff -init_hw_device cuda -f lavfi -i nullsrc=s=64x64:d=0.04 -vf format=nv12,hwupload_cuda,bliinds_cuda $null; then
+    echo "no usable CUDA device: $(sed -n '1s/^\[[^]]*\] *//p' "$tmp/err")"
+    exit 77
+fi
 two_gpus=
 ! ff -init_hw_device cuda=two:1 -version > /dev/null || two_gpus=1
 [ "$two_gpus" ] || skip "two GPUs" "there is one"

@@ -1,24 +1,50 @@
 #!/usr/bin/env bash
-# Tries packages where nothing else is installed: package.sh [-s SUITE] [-m MIRROR] [-r FOLDER] FILE...
-# Each FILE is a tarball or a Debian package; the options are those of bare.sh.
-# It prints a line for each test.
+# Tries packages where nothing else is installed: package.sh FILE...
+# Each FILE is a tarball or a Debian package. A tarball of the GPL is tried in a container, too. The
+# bare system is made by debootstrap, of SUITE (default: that of this system) from MIRROR (default:
+# debootstrap's own), or is the folder BARE. It prints a line for each test.
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck disable=SC2317,SC2034 source=tests/bare.sh
-operands=FILE...
-. "$(dirname "$0")/bare.sh"
-[ $# -gt 0 ] || usage
+# shellcheck disable=SC2317
+set -u -o pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+# shellcheck source=tests/common.sh
+. "$root/tests/common.sh"
+[ $# -gt 0 ] || { echo "usage: ${0##*/} FILE..." >&2; exit 2; }
 
+PATH=$PATH:/usr/sbin
+suite=${SUITE:-$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)}
 most_bytes=60000000     # of a file
+most_in_container=150   # MB, that is what the project adds to its Debian
 most_ms=50              # from the command to its end, of -version
 draw="-v error -y -f lavfi -i testsrc2=s=320x240:r=10:d=1,format=yuv420p"
 bare=$tmp/bare
+trap 'umount "$bare/proc" 2> /dev/null; rm -rf --one-file-system "$tmp"' EXIT
+
+# Puts a bare system there with a /proc, by which the loader and ffcrf work; or says why it cannot.
+make_bare() {
+    if [ "$(id -u)" != 0 ]; then
+        echo "not root, who alone can chroot"
+    elif [ "${BARE:-}" ] && ! cp -a "$BARE" "$bare"; then
+        echo "$BARE cannot be copied"
+    elif [ ! "${BARE:-}" ] && ! command -v debootstrap > /dev/null; then
+        echo "no debootstrap"
+    elif [ ! "${BARE:-}" ] && ! debootstrap --variant=minbase "$suite" "$bare" ${MIRROR:+"$MIRROR"} \
+            > "$tmp/log" 2>&1; then
+        echo "debootstrap cannot make $suite: $(tail -n 1 "$tmp/log")"
+    elif ! mount -t proc proc "$bare/proc" > "$tmp/log" 2>&1; then
+        cat "$tmp/log"
+    else
+        return 0
+    fi
+    return 1
+}
 
 inside() {
     chroot "$bare" /usr/bin/env -i PATH="$bin:/usr/sbin:/usr/bin:/sbin:/bin" LC_ALL=C HOME=/tmp "$@"
 }
 
-small_enough() {
-    [ "$(stat -c %s "$path")" -le "$most_bytes" ]
+says() { # pattern command...
+    "${@:2}" | tee /dev/stderr | grep -qE "$1"
 }
 
 has_filters() {
@@ -27,12 +53,9 @@ has_filters() {
     inside "$ffmpeg" -v error -filters > /dev/null
 }
 
-# The picture is drawn, and the score the same wherever it runs.
-scores() {
+scores() { # ffmpeg, as a command
     # shellcheck disable=SC2086
-    inside "$ffmpeg" $draw -vf trim=end_frame=1,gblur=2,bliinds=f=- -f null - |
-        tee "$tmp/score" /dev/stderr | grep -qE '^n:1 .* score:[0-9.]+ .* valid:1 ' &&
-        [ "$(wc -l < "$tmp/score")" = 1 ]
+    says '^n:1 .* score:[0-9.]+ .* valid:1 ' "$@" $draw -vf gblur=2,bliinds=f=- -f null -
 }
 
 encodes() {
@@ -49,18 +72,18 @@ encodes() {
 finds_crf() {
     # shellcheck disable=SC2086
     inside "$ffmpeg" $draw -c:v ffv1 /tmp/in.mkv &&
-        inside ffcrf -i /tmp/in.mkv -c:v libsvtav1 -preset:v 8 --target-ssim 0.97 |
-        tee /dev/stderr |
-        grep -qE '^(/usr/lib/ffmpeg-quality/bin/)?ffmpeg -nostdin -i /tmp/in\.mkv .*-crf'
+        says '^(/usr/lib/ffmpeg-quality/bin/)?ffmpeg -nostdin -i /tmp/in\.mkv .*-crf' \
+            inside ffcrf -i /tmp/in.mkv -c:v libsvtav1 -preset:v 8 --target-ssim 0.97
 }
 
 # FFmpeg says what it was configured with.
 licensed() {
-    inside "$ffmpeg" -v error -buildconf > "$tmp/buildconf" && ! grep nonfree "$tmp/buildconf" &&
-        case $licence in
-        gpl)  grep -e --enable-gpl "$tmp/buildconf" ;;
-        lgpl) ! grep -e --enable-gpl "$tmp/buildconf" ;;
-        esac
+    inside "$ffmpeg" -v error -buildconf > "$tmp/buildconf" || return
+    ! grep nonfree "$tmp/buildconf" || return
+    case $licence in
+    gpl)  grep -e --enable-gpl "$tmp/buildconf" ;;
+    lgpl) ! grep -e --enable-gpl "$tmp/buildconf" ;;
+    esac
 }
 
 # The least of ten: what else runs here is not to count.
@@ -78,10 +101,11 @@ starts() {
 
 # A system without Python says so itself; the rest of a tool's needs are its own to tell.
 versions() {
-    local tool wanted
-    wanted=$(grep -oE '[0-9]+(\.[0-9]+)+' <<< "$file" | sed -n 1p)
-    for tool in ffcrf $(inside sh -c 'command -v python3' > /dev/null && echo quality-{compare,farm,gate,report}); do
-        inside "$tool" --version | tee /dev/stderr | grep -q "^$tool $wanted\b" || return
+    local tool tools=(ffcrf)
+    ! inside sh -c 'command -v python3' || tools+=(quality-{compare,farm,gate,report})
+    for tool in "${tools[@]}"; do
+        says "^$tool $(grep -oE '[0-9]+(\.[0-9]+)+' <<< "$file" | sed q)\b" inside "$tool" --version ||
+            return
     done
 }
 
@@ -93,7 +117,7 @@ beside() {
             "$tmp/list"
 }
 
-try_bare() {
+try() {
     local what=$system,\ $file
     case $file in *-lgpl[_.]*) licence=lgpl ;; *) licence=gpl ;; esac
     case $file in
@@ -108,26 +132,61 @@ try_bare() {
         mkdir -p "$bare/opt"
         check "$what: unpacks" tar -C "$bare/opt" -xf "$path" ;;
     esac
-    check "$what: is small" small_enough
+    check "$what: is small" test "$(stat -c %s "$path")" -le "$most_bytes"
     check "$what: has the filters" has_filters
-    check "$what: scores a picture" scores
+    check "$what: scores a picture" scores inside "$ffmpeg"
     check "$what: encodes" encodes
     check "$what: finds a CRF" finds_crf
     check "$what: has a licence as its name says" licensed
     check "$what: tells its version" versions
     check "$what: starts in $most_ms ms" starts
     echo "        $(stat -c %s "$path") bytes, starts in $(cat "$tmp/out")"
-    [ $ffmpeg = ffmpeg ] ||
-        check "$what: is removed" inside dpkg --purge "$(dpkg-deb -f "$path" Package)"
+    case $file in
+    *.deb) check "$what: is removed" inside dpkg --purge "$(dpkg-deb -f "$path" Package)" ;;
+    *)     rm -r "$bare/opt/"* ;;
+    esac
 }
 
+# ---- the container of the tarball ----
+
+# no mounts: vfs copies
+export BUILDAH_ISOLATION=chroot
+buildah() {
+    command buildah --storage-driver vfs --root "$tmp/root" --runroot "$tmp/run" "$@"
+}
+
+builds() {
+    local base
+    base=$(buildah from scratch) && buildah add "$base" "$bare" / && buildah commit "$base" bare &&
+        buildah build --build-arg BASE=localhost/bare --build-arg PACKAGES= \
+            -f "$root/Containerfile" -t tried "$root" &&
+        buildah from --name container localhost/tried
+}
+
+adds_little() {
+    local mounted
+    mounted=$(buildah mount container) && du -sm "$mounted/opt" &&
+        [ "$(du -sm "$mounted/opt" | cut -f 1)" -le "$most_in_container" ]
+}
+
+try_container() {
+    command -v buildah > /dev/null || { skip container "no buildah"; return; }
+    umount "$bare/proc"
+    check "container: builds" builds
+    [ "$(buildah containers -q --filter name=container)" ] || return
+    check "container: scores a picture" scores buildah run container ffmpeg
+    check "container: tells its version" \
+        says "^ffcrf $(cat "$root/VERSION")," buildah run container ffcrf --version
+    check "container: asks for the driver" says 'DRIVER_CAPABILITIES=video,compute,utility' \
+        buildah inspect --format '{{.OCIv1.Config.Env}}' container
+    check "container: adds at most $most_in_container MB" adds_little
+}
+
+why=$(make_bare) || { skip packages "$why"; exit; }
+system=$(sed -n 's/^PRETTY_NAME=//p' "$bare/etc/os-release" | tr -d '"')
 for path; do
     file=$(basename "$path")
-    if [ -d "$bare" ] || why=$(make_bare "$bare"); then
-        system=$(sed -n 's/^PRETTY_NAME=//p' "$bare/etc/os-release" | tr -d '"')
-        try_bare
-    else
-        skip "$file" "$why"
-    fi
+    try
 done
+[[ $* != *-linux-gpl.tar.gz* ]] || try_container
 [ $failed = 0 ]

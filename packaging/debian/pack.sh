@@ -10,12 +10,8 @@ stage=$1 licence=$2 glibc=$3 folder=$4
 name=ffmpeg-quality
 version=$(cat "$root/VERSION")
 case $licence in
-gpl)
-    package=$name other=$name-lgpl common=GPL-2
-    terms='GNU General Public License, version 2' ;;
-lgpl)
-    package=$name-lgpl other=$name common=LGPL-2.1
-    terms='GNU Lesser General Public License, version 2.1' ;;
+gpl)  package=$name      other=$name-lgpl common=GPL-2    encoders="x264 and x265" ;;
+lgpl) package=$name-lgpl other=$name      common=LGPL-2.1 encoders="neither x264 nor x265" ;;
 esac
 tree=$build/package/$package
 lib=$tree/usr/lib/$name
@@ -27,7 +23,7 @@ cp -r "$stage/bin" "$stage/lib" "$lib"
 mkdir "$lib/share"
 cp -r "$stage/share/ffmpeg" "$lib/share"
 cp -r "$stage/share/doc/$name/"* "$doc"
-rm "$doc/licences/"COPYING.* "$doc/CHANGELOG.md"
+rm "$doc/licences/"COPYING.*
 
 # These each Debian has under the same name, and mends.
 depends=
@@ -58,21 +54,13 @@ for tool in "$stage"/bin/*; do
 done
 gzip -9nc "$stage/share/man/man1/ffmpeg-filters.1" > "$tree/usr/share/man/man1/$name-filters.1.gz"
 
-sed "s/PACKAGE/$package/; s/EFFECTIVE/$common+/; s/TERMS/$terms/; s/COMMON/$common/" \
-    "$root/packaging/debian/copyright" > "$doc/copyright"
-maintainer='The FFmpeg quality project <ffmpeg-quality@localhost>'
-mkdir -p "$tree/usr/share/lintian/overrides"
-cat > "$tree/usr/share/lintian/overrides/$package" << END
-# It is made on whatever machine, and has no maintainer in Debian.
-$package: bogus-mail-host Maintainer ffmpeg-quality@localhost
-$package: bogus-mail-host-in-debian-changelog ffmpeg-quality@localhost *
-END
-gzip -9n > "$doc/changelog.gz" << END
-$package ($version) unstable; urgency=medium
+cat > "$doc/copyright" << END
+The programs are FFmpeg with more filters, and tools: copyright 2000-2026 the FFmpeg developers,
+2026 the developers of the filters and tools. They are free software under the $common or,
+at your option, any later version: /usr/share/common-licenses/$common.
 
-  * See CHANGELOG.md of the sources.
-
- -- $maintainer  $(date -R -u -d "@$SOURCE_DATE_EPOCH")
+licences/LICENSE.md beside this file has the licences of FFmpeg's parts, the files of packages'
+names those of the libraries in /usr/lib/$name/lib. SOURCES names the sources.
 END
 cat > "$tree/DEBIAN/control" << END
 Package: $package
@@ -80,7 +68,7 @@ Version: $version
 Section: video
 Priority: optional
 Architecture: amd64
-Maintainer: $maintainer
+Maintainer: The FFmpeg quality project <ffmpeg-quality@localhost>
 Installed-Size: $(du -sk --exclude=DEBIAN "$tree" | cut -f 1)
 Depends: libc6 (>= $glibc)$depends, python3 (>= 3.11)
 Recommends: python3-jinja2, libjs-dygraphs
@@ -93,8 +81,7 @@ Description: FFmpeg with filters that score video, and tools around them
  pages, comparisons, alarms and job arrays.
  .
  Its ffmpeg is called $name, and the system's FFmpeg stays as it is.
- This build is under the $common, and has
- $([ "$licence" = gpl ] && echo "x264 and x265" || echo "neither x264 nor x265").
+ This build is under the $common, and has $encoders.
 END
 (cd "$tree" && find usr -type f -print0 | sort -z | xargs -0 md5sum > DEBIAN/md5sums)
 find "$tree" -type d -exec chmod 755 {} +

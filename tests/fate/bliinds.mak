@@ -34,7 +34,7 @@ fate-bliinds-sei-hevc fate-bliinds-cuda-sei-hevc: RUN        = sei libx265 hevc 
 fate-bliinds-oracle-all:    RUN = oracle_all oracle bliinds 24
 fate-bliinds-oracle-all:    REF = all values agree
 fate-bliinds-log-memory:    RUN = log_memory bliinds=features=1 44x44 1000 10000
-fate-bliinds-log-memory:    REF = the same
+fate-bliinds-log-memory:    REF = all the same
 fate-bliinds-rebuild:       RUN = rebuild
 fate-bliinds-rebuild:       REF = 65
 
@@ -47,8 +47,7 @@ $(eval $(call PROGRAM_TEST,bliinds-ranges,filter_matrix ranges bliinds=features=
 $(eval $(call PROGRAM_TEST,bliinds-layouts,filter_matrix layouts bliinds=features=1 321x243 70x46 4x4,168 cases))
 
 # The choice of the worst blocks, of made-up statistics, against a sort.
-$(eval $(call PROGRAM_TEST,bliinds-cuda-pool,bliinds_cuda,all as by a sort))
-fate-bliinds-cuda-pool: RUN = run libavfilter/tests/bliinds_cuda$(EXESUF) pool
+$(eval $(call PROGRAM_TEST,bliinds-cuda-pool,bliinds_cuda pool,all as by a sort))
 $(eval $(call PROGRAM_TEST,bliinds-cuda-api,bliinds_cuda,the same scores))
 
 FATE_BLIINDS += $(BLIINDS_ONELINE) $(addprefix fate-bliinds-,blocks formats layouts ranges)

@@ -1,11 +1,11 @@
 # The CUDA filters against their twins on the CPU, of the same frames: tests/filters/cuda.sh.
 # On a GPU, but for errors and options, which have references of their own.
 
-CUDA_TESTS_bliinds     = errors formats instances noise queue ranges resize tiles
+CUDA_TESTS_bliinds     = errors formats instances memory noise queue tiles
 CUDA_TESTS_blocksmooth = errors formats settings tiles writable
-CUDA_TESTS_mad         = errors formats instances queue ranges tiles
+CUDA_TESTS_mad         = errors flat formats instances queue tiles
 CUDA_TESTS_ssim        = errors formats instances queue tiles
-CUDA_TESTS_vmaf        = errors formats instances queue ranges resize tiles
+CUDA_TESTS_vmaf        = errors formats instances memory queue resize tiles
 
 # The largest width or height that is too small, for cuda_errors.
 TOO_SMALL_bliinds      = 3
@@ -32,13 +32,9 @@ $(eval $(call TWINS,mad,MAD))
 $(eval $(call TWINS,ssim,SSIM))
 $(eval $(call TWINS,vmaf,VMAF))
 
-# mad_cuda by the release, and of pictures that are flat.
-FATE_MAD_CUDA = fate-mad-cuda-flat fate-mad-cuda-oracle
-fate-mad-cuda-flat: CMP = oneline
-fate-mad-cuda-flat: REF = all the same
-fate-mad-cuda-oracle: RUN = mad_oracle $(SRC_PATH)/tests/oracle
-fate-mad-cuda-oracle: REF = $(SRC_PATH)/tests/ref/fate/mad-oracle
-$(FATE_MAD_CUDA): NEED = MAD_FILTER HWUPLOAD_CUDA_FILTER PNG_DECODER
-$(FATE_MAD_CUDA): ON = on_cuda
-
-FATE_HW_QUALITY-$(call WITH_ALL, MAD_CUDA_FILTER FFMPEG) += $(FATE_MAD_CUDA)
+# mad_cuda by the release.
+fate-mad-cuda-oracle: RUN  = mad_oracle $(SRC_PATH)/tests/oracle
+fate-mad-cuda-oracle: REF  = $(SRC_PATH)/tests/ref/fate/mad-oracle
+fate-mad-cuda-oracle: NEED = MAD_FILTER HWUPLOAD_CUDA_FILTER PNG_DECODER
+fate-mad-cuda-oracle: ON   = on_cuda
+FATE_HW_QUALITY-$(call WITH_ALL, MAD_CUDA_FILTER FFMPEG) += fate-mad-cuda-oracle

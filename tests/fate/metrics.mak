@@ -1,25 +1,11 @@
 # Tests of the metric filters and their tools. What they compare with comes from outside
 # (tests/oracle) or from the documentation, unless a comment says that GEN=1 made it.
 
-# What the tests use of FFmpeg's own, all of which a build has by default.
-NEED_ALWAYS = \
-    NOISE_BSF TRACE_HEADERS_BSF AAC_DECODER FFV1_DECODER H264_DECODER MJPEG_DECODER \
-    MPEG1VIDEO_DECODER MPEG2VIDEO_DECODER MPEG4_DECODER PCM_S16LE_DECODER PGM_DECODER \
-    PPM_DECODER RAWVIDEO_DECODER AVI_DEMUXER FFMETADATA_DEMUXER H264_DEMUXER IMAGE2_DEMUXER \
-    IMAGE_PGM_PIPE_DEMUXER IMAGE_PPM_PIPE_DEMUXER MATROSKA_DEMUXER MOV_DEMUXER MPEGTS_DEMUXER \
-    NUT_DEMUXER RAWVIDEO_DEMUXER AAC_ENCODER FFV1_ENCODER MJPEG_ENCODER MPEG1VIDEO_ENCODER \
-    MPEG2VIDEO_ENCODER MPEG4_ENCODER PCM_S16LE_ENCODER PGM_ENCODER PPM_ENCODER \
-    RAWVIDEO_ENCODER WRAPPED_AVFRAME_ENCODER AVGBLUR_FILTER CODECVIEW_FILTER COLOR_FILTER \
-    CROP_FILTER DRAWBOX_FILTER DRAWGRAPH_FILTER FORMAT_FILTER FPS_FILTER FRAMESTEP_FILTER \
-    GBLUR_FILTER GEQ_FILTER HFLIP_FILTER HSTACK_FILTER HWDOWNLOAD_FILTER HWUPLOAD_FILTER \
-    LOOP_FILTER LUTYUV_FILTER LUT_FILTER MANDELBROT_FILTER METADATA_FILTER MOVIE_FILTER \
-    NEGATE_FILTER NOISE_FILTER NULLSINK_FILTER NULLSRC_FILTER NULL_FILTER PAD_FILTER \
-    PSNR_FILTER REVERSE_FILTER SCALE_FILTER SELECT_FILTER SENDCMD_FILTER SETPTS_FILTER \
-    SETRANGE_FILTER SETTB_FILTER SHOWINFO_FILTER SIGNALSTATS_FILTER SINE_FILTER SPLIT_FILTER \
-    SSIM_FILTER TESTSRC2_FILTER TRIM_FILTER XPSNR_FILTER YADIF_FILTER LAVFI_INDEV AVI_MUXER \
-    FRAMECRC_MUXER FRAMEMD5_MUXER H264_MUXER IMAGE2PIPE_MUXER IMAGE2_MUXER MATROSKA_MUXER \
-    MP4_MUXER MPEGTS_MUXER NULL_MUXER NUT_MUXER RAWVIDEO_MUXER H264_PARSER MPEG4VIDEO_PARSER \
-    MPEGVIDEO_PARSER FILE_PROTOCOL PIPE_PROTOCOL
+# Some of FFmpeg's own parts, all of which the tests use: who lacks one has told configure to
+# leave out most.
+NEED_ALWAYS = LAVFI_INDEV TESTSRC2_FILTER GEQ_FILTER NOISE_FILTER METADATA_FILTER SSIM_FILTER \
+              CODECVIEW_FILTER H264_DECODER MPEG2VIDEO_ENCODER FFV1_ENCODER PGM_DECODER \
+              MATROSKA_DEMUXER MPEGTS_MUXER IMAGE2_MUXER FRAMEMD5_MUXER NOISE_BSF PIPE_PROTOCOL
 
 # That, and what a test NEEDs beside: where a build lacks it, the test passes as skipped, and
 # fate-quality counts it.
@@ -84,10 +70,6 @@ fate-metric-memory: ON   = with_valgrind
 fate-metric-memory: NEED = BLIINDS_FILTER BLOCKSMOOTH_FILTER MAD_FILTER VMAF_FILTER
 FATE_QUALITY-$(CONFIG_BLIINDS_FILTER) += fate-metric-memory
 
-fate-metric-changes: RUN  = metric_changes bliinds blocksmooth mad
-fate-metric-changes: NEED = BLIINDS_FILTER BLOCKSMOOTH_FILTER MAD_FILTER
-FATE_QUALITY-$(CONFIG_BLIINDS_FILTER) += fate-metric-changes
-
 # FFmpeg's own filters, where a graph is rebuilt.
 fate-metric-stock: RUN  = stock
 fate-metric-stock: NEED = OVERLAY_FILTER TPAD_FILTER
@@ -105,7 +87,7 @@ FATE += $(filter-out $(FATE_CHECKASM),$(FATE_QUALITY-yes))
 
 # What may depend on the release of FFmpeg: make check runs all tests on the first one, and these on
 # the others.
-FATE_QUALITY_SERIES = $(filter fate-checkasm-% fate-%-changes fate-%-formats fate-%-layouts \
+FATE_QUALITY_SERIES = $(filter fate-checkasm-% fate-%-formats fate-%-layouts \
     fate-%-numbers fate-%-options fate-%-passthrough fate-%-ranges fate-%-rebuild fate-%-resize \
     fate-%-sync fate-%-threads fate-bliinds-oracle fate-mad-oracle fate-bliinds-sei-h264 \
     fate-ffcrf-json fate-ffcrf-search fate-pairs-recipe fate-quantizer-h264 fate-quantizer-mjpeg \

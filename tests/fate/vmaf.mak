@@ -8,7 +8,7 @@ $(FATE_VMAF): FROM = filters/vmaf
 $(eval $(call PROGRAM_TEST,vmaf-layouts,filter_matrix layouts vmaf 321x243 218x217 160x216,72 cases))
 fate-vmaf-log-memory: RUN = log_memory split,vmaf 216x216 100 1000
 fate-vmaf-log-memory: CMP = oneline
-fate-vmaf-log-memory: REF = the same
+fate-vmaf-log-memory: REF = all the same
 FATE_VMAF += $(addprefix fate-vmaf-,layouts log-memory)
 
 FATE_QUALITY-$(call WITH_ALL, VMAF_FILTER FFMPEG) += $(FATE_VMAF)

@@ -86,63 +86,12 @@ mad_logs(){
     ffmpeg -lavfi "$(mad_source 64x64 0.8)mad=enable='not(mod(n,4))':log_path=${tmp}/json:f=${tmp}/stats" ${to_null} || return
     cut -d' ' -f1,2 ${tmp}/stats | xargs
     jq -c '[.frames[].frameNum], .aggregate_metrics' ${tmp}/json
-    # an output that has had enough
-    ffmpeg -lavfi $(mad_source 64x64 10)mad=log_path=${tmp}/json -frames:v 3 ${to_null} || return
-    jq -r 'if (.frames | length) >= 3 then "3 frames" else . end' ${tmp}/json
 }
 
-# Sizes that cannot be, or that differ, and files that cannot be written.
+# Sizes that cannot be, or that differ.
 mad_errors(){
     for size in 63x64 64x63 1x1 16385x64; do
         fails -lavfi color=s=${size}:d=0.04,format=gray,split,mad ${to_null}
     done
     fails -lavfi testsrc2=s=96x80:d=0.04,format=yuv420p[a]\;testsrc2=s=80x96:d=0.04,format=yuv420p[b]\;[a][b]mad ${to_null}
-    fails -lavfi $(mad_source 64x64 0.4)mad=log_path=${tmp}/none/log ${to_null} | sed "s,${tmp},folder,"
-    if test -c /dev/full; then
-        fails -lavfi $(mad_source 64x64 0.4)mad=f=/dev/full ${to_null}
-    fi
-}
-
-# Frames of another size or format than their link's: FFmpeg's own filters let none through, but
-# -reinit_filter 0 does.
-metric_changes(){ # filter...
-    if run ffmpeg${PROGSUF}${EXECSUF} -v quiet -buildconf | grep -q 'assert-level=[12]'; then
-        skip "FFmpeg's assertions end it"
-        return
-    fi
-    while read -r codec form; do
-        ffmpeg -lavfi testsrc2=s=${form} -frames:v 2 -f image2pipe -c:v ${codec} ${tmp}/${form}
-    done << EOF
-pgm 96x80,format=gray
-pgm 72x64,format=gray
-ppm 96x80,format=rgb24
-EOF
-    for parsed; do
-        for other in 72x64,format=gray 96x80,format=rgb24; do
-            # a pair takes turns, so that no frame is early
-            case ${parsed%_cuda} in
-            mad) turns="split[a][b];[a]select=not(mod(n\\,2)),setpts=N[c];[b]select=mod(n\\,2),setpts=N[d];[c][d]" ;;
-            *)                turns= ;;
-            esac
-            cat ${tmp}/96x80,format=gray ${tmp}/${other} > ${tmp}/changes.ppm
-            fails -reinit_filter 0 -f image2pipe -c:v ppm -i ${tmp}/changes.ppm \
-                -lavfi "${turns}${parsed}" ${to_null} | grep '[0-9]x'
-        done
-    done
-}
-
-# ---- MAD on a GPU ----
-
-# What differs nowhere is 0, also what is flat, black, or differs by a constant.
-mad_cuda_flat(){
-    while read -r main reference change; do
-        twins "${main} ${reference} ${change}" mad ${main} ${change} ${reference} yuv444p
-    done << END
-${twin_clip} ${twin_clip} null
-color=black:s=175x99:d=0.04 color=black:s=175x99:d=0.04 null
-color=gray:s=175x99:d=0.04 color=gray:s=175x99:d=0.04 null
-color=black:s=175x99:d=0.04 color=white:s=175x99:d=0.04 null
-${twin_clip} color=black:s=320x240:d=0.12 negate
-END
-    all_the_same 5
 }

@@ -13,17 +13,13 @@ make_stock(){
             sed "s, -o [^ ]*, -o ${tmp}/stock,;s,fftools/ffmpeg_filter.o,${tmp}/ffmpeg_filter.o,")"
 } >&2
 
-
 stock(){
     make_stock || { echo "the stock ffmpeg was not made"; return 0; }
-    for i in 1 2 3 4 5 6 7 8 9 10; do
-        ffmpeg -lavfi color=red:s=64x64 -frames:v 1 -update 1 ${tmp}/${i}.ppm
-        ffmpeg -lavfi color=blue:s=80x64 -frames:v 1 -update 1 ${tmp}/$((i + 10)).ppm
-    done
+    pictures_of 64x64:10 80x64:10
     ffmpeg -lavfi testsrc2=s=64x64 -frames:v 25 ${tmp}/ref.mkv
     while read -r name graph; do
         for program in ffmpeg${PROGSUF}${EXECSUF} ${tmp}/stock; do
-            timeout 60 ${target_path}/${program} -v error -nostdin -i ${tmp}/%d.ppm -filter_complex "${graph}" -frames:v 60 -fps_mode passthrough -f framemd5 - |
+            timeout 60 ${target_path}/${program} -v error -nostdin -i ${tmp}/%d.pgm -filter_complex "${graph}" -frames:v 60 -fps_mode passthrough -f framemd5 - |
                 grep -v '^#' > ${tmp}/${program##*/}.out
         done
         echo "${name}: $(wc -l < ${tmp}/stock.out) frames, $(cmp -s ${tmp}/ffmpeg${PROGSUF}${EXECSUF}.out ${tmp}/stock.out && echo the same || echo others)"
@@ -37,8 +33,8 @@ loop loop=2:3
 fps fps=50
 END
     # random in FFmpeg, which pairs what is there; but no pair is made up
-    for i in $(seq 20); do
-        ffmpeg -i ${tmp}/%d.ppm -i ${tmp}/ref.mkv -lavfi "[0]scale=64:64,format=yuv420p[m];[1]format=yuv420p[r];[m][r]ssim=f=-" ${to_null} |
+    for _ in $(seq 20); do
+        ffmpeg -i ${tmp}/%d.pgm -i ${tmp}/ref.mkv -lavfi "[0]scale=64:64,format=yuv420p[m];[1]format=yuv420p[r];[m][r]ssim=f=-" ${to_null} |
             awk '/^n:1 / { part++ } { n[part]++ } END { if (n[1] > 10) print n[1] " pairs of 10 frames" }'
     done
     echo "no pair is made up"
