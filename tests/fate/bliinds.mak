@@ -4,7 +4,7 @@
 BLIINDS_TWINS = oracle yuv sizes letterbox valid which-frames models basis bands default-model \
                 log-json log-stdout log-end log-errors log-rebuild summary sei-h264 sei-hevc
 FATE_BLIINDS  = $(addprefix fate-bliinds-,$(BLIINDS_TWINS) \
-                model-errors log-hosts log-locale log-x87)
+                model-errors log-hosts log-locale x87)
 FATE_BLIINDS_TWINS = $(BLIINDS_TWINS:%=fate-bliinds-cuda-%)
 $(FATE_BLIINDS):       RUN = $(subst -,_,$(@:fate-bliinds-%=%))
 $(FATE_BLIINDS_TWINS): RUN = $(subst -,_,$(@:fate-bliinds-cuda-%=%))
@@ -22,6 +22,9 @@ fate-bliinds-cuda-yuv: RUN = cmp_metadata hwupload_cuda,bliinds_cuda=features=1 
 fate-bliinds-blocks: libavfilter/tests/bliinds$(EXESUF)
 fate-bliinds-blocks: RUN = run libavfilter/tests/bliinds$(EXESUF) \
                            $(SRC_PATH)/libavfilter/models/vmaf1_est1.txt
+
+fate-bliinds-x87: RUN = x87 bliinds_block
+fate-bliinds-x87: REF = $(SRC_PATH)/tests/ref/fate/metric-x87
 
 fate-bliinds-log-hosts fate-bliinds-log-locale: libavfilter/tests/filter_matrix$(EXESUF)
 

@@ -128,19 +128,17 @@ log_memory(){ # filter size frames...
     done | xargs | tee -a /dev/stderr | awk '{ print($1 > 0 && $2 < $1 + 2048 ? "all the same" : "from " $1 " to " $2 " KiB") }'
 }
 
-# Where the arithmetic would not be that of single precision, no filter is built.
-log_x87(){
+# Where the arithmetic of a header would not be that of single precision, no filter is built.
+x87(){
     cc=$(sed -n 's/^CC=//p' ffbuild/config.mak)
     case $(echo '__x86_64__ __clang__' | ${cc} -E -P -x c - 2> /dev/null) in
     1" "__clang__) ;;
     *) skip "not built with gcc for x86_64"; return 0 ;;
     esac
-    for header in bliinds_block vmaf_arithmetic; do
-        for math in sse 387; do
-            echo "#include \"${header}.h\"" > ${tmp}/x87.c
-            ${cc} -mfpmath=${math} -fsyntax-only -I${project}/libavfilter ${tmp}/x87.c 2> ${tmp}/err
-            echo "${header} ${math} $(grep -c 'error: #error.*mfpmath=sse' ${tmp}/err)"
-        done
+    echo "#include \"$1.h\"" > ${tmp}/x87.c
+    for math in sse 387; do
+        ${cc} -mfpmath=${math} -fsyntax-only -I${project}/libavfilter ${tmp}/x87.c 2> ${tmp}/err
+        echo "${math} $(grep -c 'error: #error.*mfpmath=sse' ${tmp}/err)"
     done
 }
 
