@@ -350,7 +350,7 @@ quantizer_pass(){
                 quantizer_ffmpeg -v verbose -bsf:v ${before}${filter} -i ${tmp}/${file} -an \
                     -fps_mode passthrough -f framemd5 - 2> ${tmp}/err |
                     grep -v '^#' | sed -n '$=' >> ${tmp}/${filter}
-                grep ${with} ${tmp}/err | grep -v ' --enable-\|Quantizers of ffv1 '
+                grep ${with} ${tmp}/err | grep -v ' --enable-\|Quantizers of ffv1 \|VMAF loss mean:'
             done
             same "${file} ${before}" ${tmp}/null ${tmp}/${with}
         done
@@ -366,4 +366,87 @@ quantizer_strings(){
         quantizer_ffmpeg -bsf:v ${with} -i ${tmp}/${clip} -vf bliinds,metadata=print:file=${tmp}/both ${to_null} > /dev/null
         echo "$(grep -c '^lavfi.bliinds.score=' ${tmp}/both) scores, $(grep -c "^${key}.step=" ${tmp}/both) steps"
     done
+}
+
+# What the filter says, without what changes from run to run.
+loss_messages(){
+    sed -n "s,${tmp},folder,g;s/^\[quantizer_metadata[^]]*\] //p"
+}
+
+# The loss of each codec is the polynomial of the table in the source, of the step and of what is
+# shown; lines, keys and summary tell the same, of damaged packets that nothing is known.
+quantizer_loss(){
+    clips
+    table=$(sed -n 's/^static const double \(.*\)_loss\[\] = { \(.*\) };/\1 \2/p' \
+        ${project}/libavcodec/bsf/quantizer_metadata.c)
+    for clip in h264.ts hevc.mkv av1.mp4 mpeg2.ts mpeg4.avi mjpeg.avi; do
+        for shown in 0 96 480; do
+            quantizer_ffmpeg -bsf:v ${with}=shown_height=${shown}:stats_file=${tmp}/lines \
+                -i ${tmp}/${clip} -vf metadata=print:file=${tmp}/printed \
+                -fps_mode passthrough ${to_null}
+            awk -F '[= ,]+' -v table="${table}" -v shown=${shown} -v what="${clip} at ${shown}" '
+                BEGIN {
+                    n = split(table, row, "\n")
+                    for (i = 1; i <= n; i++) {
+                        name = row[i]
+                        sub(/ .*/, "", name)
+                        rows[name] = row[i]
+                    }
+                }
+                /quantizer.codec=/    { sub(/video$/, "", $2); split(rows[$2], c, /[ ,]+/) }
+                /quantizer.height=/   { s = shown > $2 ? log(shown / $2) / log(2) : 0 }
+                /quantizer.gop_step=/ { q = $2 }
+                /quantizer.loss=/ {
+                    least = -(c[3] + c[7] * s) / (2 * c[4])
+                    if (q < least) q = least
+                    x = c[2] + c[3] * q + c[4] * q * q + c[5] * s + c[6] * s * s + c[7] * q * s
+                    x = x < 0 ? 0 : x > 100 ? 100 : x
+                    if (($2 - x) ^ 2 < 0.01 ^ 2) good++
+                    inside += x > 0 && x < 100
+                }
+                END {
+                    print what ": " good " frames agree, " \
+                        (inside ? "some" : "none") " of them not at an end"
+                }' ${tmp}/printed
+            sed -n 's/.*loss:\(.*\)/\1/p' ${tmp}/lines | sort > ${tmp}/other
+            sed -n 's/.*quantizer.loss=//p' ${tmp}/printed | sort > ${tmp}/keys
+            same "lines" ${tmp}/keys ${tmp}/other
+        done
+    done
+
+    while read -r clip options before; do
+        quantizer_ffmpeg -v info -i ${tmp}/${clip} -map 0:v -c copy \
+            -bsf:v "${before}${with}=stats_file=-${options}" ${to_null} 2> ${tmp}/err > ${tmp}/lines
+        loss_messages < ${tmp}/err | awk -v lines=${tmp}/lines -v what="${clip} ${before}" '
+            /VMAF loss/ {
+                while ((getline line < lines) > 0) {
+                    n++
+                    sub(/.*loss:/, "", line)
+                    if (line == "nan") unknown++; else sum += line
+                }
+                for (i = 1; i <= NF; i++) { split($i, pair, ":"); said[pair[1]] = pair[2] }
+                known = n - unknown
+                ok = said["frames"] == n && said["unknown"] == unknown + 0
+                ok = ok && (known ? (said["mean"] - sum / known) ^ 2 < 1e-6 : said["mean"] == "nan")
+                some = !known ? "none" : unknown ? "some" : "all"
+                print what ": " (ok ? "as its " n " lines say, " some " known" : $0)
+                sub(/.*[(]/, "(")
+            }
+            { print }'
+    done << END
+h264.ts :shown_height=1080
+h264.ts :shown_height=0 noise=amount=20,
+ffv1.mkv :shown_height=0
+END
+
+    # where lines cannot be written, packets pass all the same, but the end is an error
+    for path in ${tmp}/none/lines /dev/full; do
+        quantizer_ffmpeg -xerror -i ${tmp}/mjpeg.avi -map 0:v -c copy \
+            -bsf:v ${with}=stats_file=${path} -f framemd5 ${tmp}/other 2> ${tmp}/err
+        echo "${path##*/}: status $(($? > 0))"
+        loss_messages < ${tmp}/err
+    done
+    quantizer_ffmpeg -i ${tmp}/mjpeg.avi -map 0:v -c copy -bsf:v ${with} -f framemd5 ${tmp}/keys
+    grep -vc '^#' ${tmp}/keys
+    grep -vc '^#' ${tmp}/other
 }

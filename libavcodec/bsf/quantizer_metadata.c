@@ -34,15 +34,20 @@
  * the error: here it is logged for debugging only.
  */
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "libavutil/avutil.h"
 #include "libavutil/bprint.h"
+#include "libavutil/common.h"
+#include "libavutil/file_open.h"
 #include "libavutil/intreadwrite.h"
 #include "libavutil/log.h"
-#include "libavutil/macros.h"
+#include "libavutil/opt.h"
+#include "libavutil/timestamp.h"
 
 #include "libavcodec/bsf.h"
 #include "libavcodec/bsf_internal.h"
@@ -93,6 +98,18 @@ typedef struct CodedFrame {
 } CodedFrame;
 
 typedef struct QuantizerMetadataContext {
+    const AVClass *class;       ///< for what CBS has to say, and for the options
+    int log_level_offset;
+
+    // options
+    char *stats_file;
+    int shown_height;
+
+    FILE *stats;
+    int64_t nb_packets;
+    int64_t nb_rated;
+    double loss, least, most;   ///< sum and range over those that are rated
+
     const struct Codec *codec;  ///< NULL if the stream's codec is not supported
     CodedBitstreamContext *cbc;
     CodedBitstreamFragment fragment;
@@ -127,6 +144,7 @@ typedef struct Codec {
     enum AVCodecID cbs_id;
     /// Read a unit of a packet, or of extradata.
     void (*read)(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit, CodedFrame *frame);
+    const double *loss;                     ///< see estimate_loss()
     const CodedBitstreamUnitType *unit;     ///< those that CBS reads, NULL for all
     int nb_units;
     int has_slots;                          ///< of frames that may be shown later
@@ -155,6 +173,9 @@ static int read_units(QuantizerMetadataContext *s, CodedFrame *frame, int ret)
 }
 
 // ---- H.264, HEVC ----
+
+static const double h264_loss[] = { 5.309, -2.606, 1.430, -4.943, 9.005, 2.657 };
+static const double hevc_loss[] = { 3.436, -6.483, 1.430, -4.943, 9.005, 2.657 };
 
 static const CodedBitstreamUnitType h264_units[] = {
     H264_NAL_SLICE, H264_NAL_IDR_SLICE, H264_NAL_SPS, H264_NAL_PPS,
@@ -279,6 +300,9 @@ static void read_hevc(QuantizerMetadataContext *s, const CodedBitstreamUnit *uni
 
 // ---- AV1, VP9 ----
 
+static const double av1_loss[] = { 10.588, -7.103, 1.430, -4.943, 9.005, 2.657 };
+static const double vp9_loss[] = { 7.533, -5.913, 1.430, -4.943, 9.005, 2.657 };
+
 static const CodedBitstreamUnitType av1_units[] = {
     AV1_OBU_SEQUENCE_HEADER, AV1_OBU_TEMPORAL_DELIMITER,
     AV1_OBU_FRAME_HEADER,    AV1_OBU_TILE_GROUP,         AV1_OBU_FRAME,
@@ -367,6 +391,10 @@ static void read_vp9(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
 }
 
 // ---- MPEG-1, MPEG-2, MPEG-4, MJPEG ----
+
+static const double mpeg2_loss[] = { 1.640, -4.308, 1.430, -4.943, 9.005, 2.657 };
+static const double mpeg4_loss[] = { 1.344, -1.614, 1.430, -4.943, 9.005, 2.657 };
+static const double mjpeg_loss[] = { 3.079, -6.039, 1.430, -4.943, 9.005, 2.657 };
 
 static const CodedBitstreamUnitType mpeg12_units[] = {
     MPEG2_START_PICTURE, MPEG2_START_SEQUENCE_HEADER, MPEG2_START_EXTENSION,
@@ -573,18 +601,18 @@ static void read_mjpeg(QuantizerMetadataContext *s, const CodedBitstreamUnit *un
 
 // ---- the filter ----
 
-#define UNITS(units) units, FF_ARRAY_ELEMS(units)
+#define UNITS(codec) codec ## _units, FF_ARRAY_ELEMS(codec ## _units)
 
 static const Codec codecs[] = {
-    { AV_CODEC_ID_H264, AV_CODEC_ID_H264, read_h264, UNITS(h264_units), .has_nals  = 1 },
-    { AV_CODEC_ID_HEVC, AV_CODEC_ID_HEVC, read_hevc,                    .has_nals  = 1 },
-    { AV_CODEC_ID_AV1,  AV_CODEC_ID_AV1,  read_av1,  UNITS(av1_units),  .has_slots = 1 },
-    { AV_CODEC_ID_VP9,  AV_CODEC_ID_VP9,  read_vp9,                     .has_slots = 1 },
-    { AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, read_mpeg12, UNITS(mpeg12_units) },
-    { AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG2VIDEO, read_mpeg12, UNITS(mpeg12_units) },
+    { AV_CODEC_ID_H264, AV_CODEC_ID_H264, read_h264, h264_loss, UNITS(h264), .has_nals  = 1 },
+    { AV_CODEC_ID_HEVC, AV_CODEC_ID_HEVC, read_hevc, hevc_loss,              .has_nals  = 1 },
+    { AV_CODEC_ID_AV1,  AV_CODEC_ID_AV1,  read_av1,  av1_loss,  UNITS(av1),  .has_slots = 1 },
+    { AV_CODEC_ID_VP9,  AV_CODEC_ID_VP9,  read_vp9,  vp9_loss,               .has_slots = 1 },
+    { AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, read_mpeg12, mpeg2_loss, UNITS(mpeg12) },
+    { AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG2VIDEO, read_mpeg12, mpeg2_loss, UNITS(mpeg12) },
     // CBS has no MPEG-4, but start codes are the same: it splits, and reads no unit
-    { AV_CODEC_ID_MPEG4, AV_CODEC_ID_MPEG2VIDEO, read_mpeg4, mpeg12_units, 0 },
-    { AV_CODEC_ID_MJPEG, AV_CODEC_ID_MJPEG, read_mjpeg, UNITS(mjpeg_units) },
+    { AV_CODEC_ID_MPEG4, AV_CODEC_ID_MPEG2VIDEO, read_mpeg4, mpeg4_loss, mpeg12_units, 0 },
+    { AV_CODEC_ID_MJPEG, AV_CODEC_ID_MJPEG, read_mjpeg, mjpeg_loss, UNITS(mjpeg) },
 };
 
 /// Add a frame to a group, or begin one if its first field, or all of it, is I.
@@ -633,17 +661,39 @@ static void quantizer_metadata_flush(AVBSFContext *bsf)
     }
 }
 
-/// Print a number with four digits after a point, in any locale.
-static void print_fixed(AVBPrint *bp, const char *key, double value)
+/**
+ * Estimate the loss of VMAF of a group of pictures: a polynomial of log2 of the step, and of log2
+ * of the shown height by the coded one, fitted to VMAF of encodes.
+ */
+static double estimate_loss(const QuantizerMetadataContext *s, const Group *group, int height)
 {
-    const int fixed = lrint(fabs(value) * 10000);
+    const double *c    = s->codec->loss;
+    const double scale = s->shown_height > height ? log2(s->shown_height / (double)height) : 0;
+    // it has a least value: a step that is finer still loses no more
+    const double step  = FFMAX(group->step / group->bytes,
+                               -(c[1] + c[5] * scale) / (2 * c[2]));
 
-    av_bprintf(bp, "%s=%s%d.%04d\n", key, fixed && value < 0 ? "-" : "",
-               fixed / 10000, fixed % 10000);
+    return av_clipd(c[0] + step * (c[1] + step * c[2]) +
+                    scale * (c[3] + scale * c[4] + step * c[5]), 0, 100);
 }
 
+/// A number with four digits after a point, in any locale.
+static const char *print_fixed(char text[32], double value)
+{
+    const int64_t fixed = isnan(value) ? 0 : llrint(fabs(value) * 10000);
+
+    if (isnan(value))
+        return "nan";
+    snprintf(text, 32, "%s%"PRId64".%04d", fixed && value < 0 ? "-" : "",
+             fixed / 10000, (int)(fixed % 10000));
+    return text;
+}
+
+#define FIXED(value) print_fixed((char[32]){ 0 }, value)
+
 /// Attach what is known of the frame, after the strings that the packet has already.
-static int attach(AVPacket *pkt, const CodedFrame *frame, const Group *group, const char *codec)
+static int attach(AVPacket *pkt, const CodedFrame *frame, const Group *group, const char *codec,
+                  double loss)
 {
     const double mean     = frame->step / frame->bytes;
     const double variance = frame->square / frame->bytes - mean * mean;
@@ -655,17 +705,17 @@ static int attach(AVPacket *pkt, const CodedFrame *frame, const Group *group, co
     old = av_packet_get_side_data(pkt, AV_PKT_DATA_STRINGS_METADATA, &old_size);
     if (old)
         av_bprint_append_data(&bp, old, old_size);
-    av_bprintf(&bp, KEY "codec=%s\n", codec);
-    print_fixed(&bp, KEY "step", mean);
-    av_bprintf(&bp, KEY "pict_type=%c\n" KEY "bytes=%"PRId64"\n" KEY "width=%d\n"
-               KEY "height=%d\n" KEY "depth=%d\n", av_get_picture_type_char(frame->type),
-               frame->bytes, frame->width, frame->height, frame->depth);
-    print_fixed(&bp, KEY "gop_step", group->step / group->bytes);
-    av_bprintf(&bp, KEY "gop_intra_bytes=%"PRId64"\n" KEY "gop_other_bytes=%"PRId64"\n"
-               KEY "gop_frames=%d\n", group->intra_bytes, group->other_bytes, group->frames);
+    av_bprintf(&bp, KEY "codec=%s\n" KEY "step=%s\n" KEY "pict_type=%c\n" KEY "bytes=%"PRId64"\n"
+               KEY "width=%d\n" KEY "height=%d\n" KEY "depth=%d\n", codec, FIXED(mean),
+               av_get_picture_type_char(frame->type), frame->bytes,
+               frame->width, frame->height, frame->depth);
+    av_bprintf(&bp, KEY "gop_step=%s\n" KEY "gop_intra_bytes=%"PRId64"\n"
+               KEY "gop_other_bytes=%"PRId64"\n" KEY "gop_frames=%d\n" KEY "loss=%s\n",
+               FIXED(group->step / group->bytes), group->intra_bytes, group->other_bytes,
+               group->frames, FIXED(loss));
     // Each reference to a frame copies its metadata: what is mostly 0 is left out where it is 0.
     if (variance > 1e-8)
-        print_fixed(&bp, KEY "spread", sqrt(variance));
+        av_bprintf(&bp, KEY "spread=%s\n", FIXED(sqrt(variance)));
     if (frame->film_grain)
         av_bprintf(&bp, KEY "film_grain=1\n");
 
@@ -677,53 +727,107 @@ static int attach(AVPacket *pkt, const CodedFrame *frame, const Group *group, co
     return strings ? 0 : AVERROR(ENOMEM);
 }
 
-static int quantizer_metadata_filter(AVBSFContext *bsf, AVPacket *pkt)
+static int stats_error(AVBSFContext *bsf, const char *format)
+{
+    const QuantizerMetadataContext *s = bsf->priv_data;
+    const int ret = errno ? AVERROR(errno) : AVERROR(EIO);
+
+    av_log(bsf, AV_LOG_ERROR, format, s->stats_file, av_err2str(ret));
+    return ret;
+}
+
+/// Write the lines of all packets so far. @return an error once: nothing is written after it
+static int flush_stats(AVBSFContext *bsf)
 {
     QuantizerMetadataContext *s = bsf->priv_data;
-    CodedFrame frame = { .hidden = 1 };
-    Group group;
     int ret;
 
-    ret = ff_bsf_get_packet_ref(bsf, pkt);
-    if (ret < 0 || !s->codec || !pkt->size)
-        return ret;
+    errno = 0;
+    if (!s->stats || !fflush(s->stats) && !ferror(s->stats))
+        return 0;
+    ret = stats_error(bsf, "Cannot write '%s': %s; free some space or name another file.\n");
+    if (s->stats != stdout)
+        fclose(s->stats);
+    s->stats = NULL;
+    return ret;
+}
+
+/// Count a packet, and write its line. @param loss NAN where it is not known
+static void report(AVBSFContext *bsf, const AVPacket *pkt, double loss)
+{
+    QuantizerMetadataContext *s = bsf->priv_data;
+    const double time = pkt->pts == AV_NOPTS_VALUE ? NAN : pkt->pts * av_q2d(bsf->time_base_in);
+
+    s->nb_packets++;
+    if (!isnan(loss)) {
+        s->nb_rated++;
+        s->loss += loss;
+    }
+    if (s->stats)
+        fprintf(s->stats, "n:%"PRId64" pts:%s pts_time:%s loss:%s\n", s->nb_packets,
+                av_ts2str(pkt->pts), FIXED(time), FIXED(loss));
+}
+
+/// Read what a packet's frame was coded with.
+static void read_packet(AVBSFContext *bsf, const AVPacket *pkt, CodedFrame *frame)
+{
+    QuantizerMetadataContext *s = bsf->priv_data;
 
     if (av_packet_get_side_data(pkt, AV_PKT_DATA_NEW_EXTRADATA, NULL))
         read_extradata(bsf, pkt);
     if (s->codec->has_nals)
-        read_nals(s, pkt, &frame);
-    else if (read_units(s, &frame, ff_cbs_read_packet(s->cbc, &s->fragment, pkt)) < 0 &&
+        read_nals(s, pkt, frame);
+    else if (read_units(s, frame, ff_cbs_read_packet(s->cbc, &s->fragment, pkt)) < 0 &&
              s->codec->has_slots)
         quantizer_metadata_flush(bsf);
-    if (!frame.bytes || frame.width <= 0 || frame.height <= 0)
-        return 0;
-
-    group = add_to_group(s->group, &frame);
-    // What AV1 or VP9 hides stays out of what follows until it is shown, if ever: so the sums are
-    // those of the frames that a decoder gives out.
-    if (!frame.hidden)
-        s->group = group;
-    ret = attach(pkt, &frame, &group, avcodec_get_name(s->codec->id));
-    if (ret < 0)
-        av_packet_unref(pkt);
-    return ret;
 }
 
-/// What CBS has to say is for debugging: the decoder reports what is broken.
-static const struct { const AVClass *class; int log_level_offset; } quiet = {
-    &(const AVClass) {
-        .class_name              = "quantizer_metadata",
-        .item_name               = av_default_item_name,
-        .version                 = LIBAVUTIL_VERSION_INT,
-        .log_level_offset_offset = sizeof(AVClass *),
-    }, AV_LOG_DEBUG - AV_LOG_ERROR
-};
+static int quantizer_metadata_filter(AVBSFContext *bsf, AVPacket *pkt)
+{
+    QuantizerMetadataContext *s = bsf->priv_data;
+    CodedFrame frame = { .hidden = 1 };
+    double loss = NAN;
+    int ret;
+
+    ret = ff_bsf_get_packet_ref(bsf, pkt);
+    if (ret == AVERROR_EOF) {
+        const int error = flush_stats(bsf);
+
+        return error < 0 ? error : ret;
+    }
+    if (ret < 0 || !pkt->size)
+        return ret;
+
+    if (s->codec)
+        read_packet(bsf, pkt, &frame);
+    if (frame.bytes && frame.width > 0 && frame.height > 0) {
+        const Group group = add_to_group(s->group, &frame);
+
+        loss = estimate_loss(s, &group, frame.height);
+        ret  = attach(pkt, &frame, &group, avcodec_get_name(s->codec->id), loss);
+        // What AV1 or VP9 hides stays out of what follows until it is shown, if ever: so the sums
+        // are those of the frames that a decoder gives out.
+        if (!frame.hidden)
+            s->group = group;
+    }
+    if (ret < 0)
+        av_packet_unref(pkt);
+    else if (!frame.bytes || !frame.hidden)
+        report(bsf, pkt, loss);
+    return ret;
+}
 
 static av_cold int quantizer_metadata_init(AVBSFContext *bsf)
 {
     QuantizerMetadataContext *s = bsf->priv_data;
     int ret;
 
+    if (s->stats_file) {
+        errno    = 0;
+        s->stats = !strcmp(s->stats_file, "-") ? stdout : avpriv_fopen_utf8(s->stats_file, "w");
+        if (!s->stats)
+            return stats_error(bsf, "Cannot open '%s' for writing: %s.\n");
+    }
     for (int i = 0; i < FF_ARRAY_ELEMS(codecs); i++)
         if (codecs[i].id == bsf->par_in->codec_id)
             s->codec = &codecs[i];
@@ -732,7 +836,9 @@ static av_cold int quantizer_metadata_init(AVBSFContext *bsf)
                "through unchanged.\n", avcodec_get_name(bsf->par_in->codec_id));
         return 0;
     }
-    ret = ff_cbs_init(&s->cbc, s->codec->cbs_id, (void *)&quiet);
+    // What CBS has to say is for debugging: the decoder reports what is broken.
+    s->log_level_offset = AV_LOG_DEBUG - AV_LOG_ERROR;
+    ret = ff_cbs_init(&s->cbc, s->codec->cbs_id, s);
     if (ret < 0)
         return ret;
     s->cbc->decompose_unit_types    = s->codec->unit;
@@ -745,13 +851,43 @@ static av_cold int quantizer_metadata_init(AVBSFContext *bsf)
 static av_cold void quantizer_metadata_close(AVBSFContext *bsf)
 {
     QuantizerMetadataContext *s = bsf->priv_data;
+    char shown[32] = "the coded height";
 
+    if (s->shown_height)
+        snprintf(shown, sizeof(shown), "%d lines", s->shown_height);
+    if (s->nb_packets)
+        av_log(bsf, AV_LOG_INFO, "Estimated VMAF loss mean:%s frames:%"PRId64" unknown:%"PRId64
+               " (0..100, lower is better, shown at %s)\n", FIXED(s->loss / s->nb_rated),
+               s->nb_packets, s->nb_packets - s->nb_rated, shown);
+    flush_stats(bsf);
+    if (s->stats && s->stats != stdout)
+        fclose(s->stats);
     ff_cbs_fragment_free(&s->fragment);
     ff_cbs_close(&s->cbc);
 }
 
+#define OFFSET(x) offsetof(QuantizerMetadataContext, x)
+#define FLAGS     (AV_OPT_FLAG_VIDEO_PARAM | AV_OPT_FLAG_BSF_PARAM)
+
+static const AVOption quantizer_metadata_options[] = {
+    { "stats_file", "write a line per frame to this file, - for stdout", OFFSET(stats_file),
+      AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, FLAGS },
+    { "shown_height", "set the display height in pixels (0 = coded height)", OFFSET(shown_height),
+      AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 16384, FLAGS },
+    { NULL }
+};
+
+static const AVClass quantizer_metadata_class = {
+    .class_name              = "quantizer_metadata",
+    .item_name               = av_default_item_name,
+    .option                  = quantizer_metadata_options,
+    .version                 = LIBAVUTIL_VERSION_INT,
+    .log_level_offset_offset = OFFSET(log_level_offset),
+};
+
 const FFBitStreamFilter ff_quantizer_metadata_bsf = {
     .p.name         = "quantizer_metadata",
+    .p.priv_class   = &quantizer_metadata_class,
     .priv_data_size = sizeof(QuantizerMetadataContext),
     .init           = quantizer_metadata_init,
     .filter         = quantizer_metadata_filter,

@@ -53,6 +53,7 @@ static void check_keys(const AVPacket *pkt)
         { "width",           1,      1e9     }, { "height",          1,     1e9  },
         { "gop_step",        -16,    16      }, { "gop_frames",      1,     1000 },
         { "gop_intra_bytes", 1e-99,  1e9     }, { "gop_other_bytes", 0,     1e9  },
+        { "loss",            0,      100     },
     };
     AVDictionary *keys = NULL;
     const uint8_t *strings;
