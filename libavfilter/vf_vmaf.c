@@ -54,10 +54,8 @@
 #include "luma.h"
 #include "pair_sync.h"
 #include "vmaf.h"
-#include "vmaf_dsp.h"
 
-/// @name Jobs of which the compiler makes vectors, for more than one kind of processor
-/// @{
+// Jobs of which the compiler makes vectors, for more than one kind of processor.
 #if ARCH_X86 && (defined(__GNUC__) || defined(__clang__))
 #define AVX2     __attribute__((target("avx2")))
 #define HAS_AVX2 !!(av_get_cpu_flags() & AV_CPU_FLAG_AVX2)
@@ -66,7 +64,7 @@
 #define HAS_AVX2 0
 #endif
 
-/// The job of an inline function, of which execute() chooses one form.
+/// The job of an inline function, of which EXECUTE() chooses one form.
 #define JOB_FORMS(name)                                                                     \
 static int name ## _c(AVFilterContext *ctx, void *arg, int job, int nb_jobs)                \
 {                                                                                           \
@@ -80,7 +78,6 @@ AVX2 static int name ## _avx2(AVFilterContext *ctx, void *arg, int job, int nb_j
 
 #define EXECUTE(ctx, name, arg, nb_jobs)                                                    \
     ff_filter_execute(ctx, HAS_AVX2 ? name ## _avx2 : name ## _c, arg, NULL, nb_jobs)
-/// @}
 
 /// What a job of ADM and motion works in.
 typedef struct LumaJob {
@@ -107,9 +104,7 @@ typedef struct Luma {
     const VMAFADMScale *scale;
 } Luma;
 
-#define SCALES     VMAF_CAMBI_SCALES
 #define CONTRASTS  VMAF_CAMBI_CONTRASTS
-#define MAX_WINDOW VMAF_CAMBI_MAX_WINDOW
 #define NB_VALUES  VMAF_CAMBI_VALUES
 #define MASK_SIZE  VMAF_CAMBI_MASK
 
@@ -135,7 +130,7 @@ typedef struct CambiJob {
 typedef struct Cambi {
     VMAFCambiPicture picture;
     int *column, *line;             ///< of the source, for each of the encode; NULL if equal
-    float reciprocal[MAX_WINDOW * MAX_WINDOW + 1];
+    float reciprocal[VMAF_CAMBI_MAX_WINDOW * VMAF_CAMBI_MAX_WINDOW + 1];
     int count_stride;
     int16_t *place;                 ///< 1, 2, 3...
     uint16_t *image[2];             ///< of a scale, and of the one before
@@ -178,13 +173,11 @@ typedef struct VMAFCPUContext {
     PairSync sync;
     VMAFContext common;
 
-    enum AVPixelFormat deep_format;     ///< of frames that are converted to the depth
     int nb_jobs;
     Luma luma;
     Speed speed[VMAF_NB_PRESCALES];
     Cambi cambi[VMAF_MAX_MODELS];
     AVFrame *before[VMAF_NB_WINDOWS];   ///< the last frames of the reference
-    int is_held;                        ///< the last event gave no frame
 
     void **memory;
     int nb_memory;
@@ -945,7 +938,7 @@ static double pool(const Cambi *s, int nb_jobs)
 static int measure_cambi(AVFilterContext *ctx, Cambi *s, const AVFrame *encode, double *score)
 {
     const int all_jobs = ((VMAFCPUContext *)ctx->priv)->nb_jobs;
-    double mean[SCALES];
+    double mean[VMAF_CAMBI_SCALES];
     int nb_jobs, bits = 0;
 
     s->frame = encode;
@@ -959,7 +952,7 @@ static int measure_cambi(AVFilterContext *ctx, Cambi *s, const AVFrame *encode, 
         bits |= s->job[i].bits;
     if (bits >> s->picture.depth)
         return ff_vmaf_refuse_depth(&((VMAFCPUContext *)ctx->priv)->common, ctx);
-    for (int scale = 0; scale < SCALES; scale++) {
+    for (int scale = 0; scale < VMAF_CAMBI_SCALES; scale++) {
         s->before   = s->image[!(scale & 1)];
         s->now      = s->image[scale & 1];
         s->before_w = s->w;
@@ -1201,7 +1194,8 @@ static AVFrame *convert(const VMAFCPUContext *s, const AVFrame *src)
         return av_frame_clone(src);
     if (!(dst = av_frame_alloc()))
         return NULL;
-    dst->format = s->deep_format;
+    dst->format = desc->log2_chroma_h ? AV_PIX_FMT_YUV420P10 :
+                  desc->log2_chroma_w ? AV_PIX_FMT_YUV422P10 : AV_PIX_FMT_YUV444P10;
     dst->width  = src->width;
     dst->height = src->height;
     if (av_frame_get_buffer(dst, 0) < 0)
@@ -1232,11 +1226,9 @@ static int deliver(AVFilterContext *ctx, int ended)
     AVFrame *frame;
     int ret;
 
-    while ((ret = ff_vmaf_get(&s->common, ctx, &frame, ended)) > 0) {
-        s->is_held = 0;
+    while ((ret = ff_vmaf_get(&s->common, ctx, &frame, ended)) > 0)
         if ((ret = ff_filter_frame(ctx->outputs[0], frame)) < 0)
-            return ret;
-    }
+            break;
     return ret;
 }
 
@@ -1245,12 +1237,11 @@ static int filter_frames(FFFrameSync *fs)
     AVFilterContext *ctx = fs->parent;
     VMAFCPUContext *s = ctx->priv;
     AVFrame *main, *reference;
-    int ret = ff_pair_sync_get(&s->sync, &main, &reference);
+    int nb_waiting, ret = ff_pair_sync_get(&s->sync, &main, &reference);
 
     if (ret < 0)
         return ret;
     s->common.log.time_base = fs->time_base;
-    s->is_held = 1;
     if (reference) {
         AVFrame *encode = convert(s, main);
 
@@ -1269,23 +1260,24 @@ static int filter_frames(FFFrameSync *fs)
         // where there is nothing to compare with, the frame passes
         ff_vmaf_add(&s->common, main, NULL, NULL);
     }
-    return deliver(ctx, 0);
+    nb_waiting = s->common.nb_waiting;
+    ret        = deliver(ctx, 0);
+    // without a frame for the output, the next ones are to be asked for
+    if (s->common.nb_waiting == nb_waiting)
+        ff_filter_set_ready(ctx, 100);
+    return ret;
 }
 
 static int activate(AVFilterContext *ctx)
 {
     VMAFCPUContext *s = ctx->priv;
-    int ret, status;
+    int ret, status = ff_framesync_activate(&s->sync.fs);
 
-    do {
-        s->is_held = 0;
-        status = ff_framesync_activate(&s->sync.fs);
-        if (status < 0 && status != FFERROR_NOT_READY)
-            return status;
-        // the output has its end already, but that comes after frames that are passed on now
-        if ((s->sync.fs.eof || s->common.log.drained) && (ret = deliver(ctx, 1)) < 0)
-            return ret;
-    } while (s->is_held);
+    if (status < 0 && status != FFERROR_NOT_READY)
+        return status;
+    // the output has its end already, but that comes after frames that are passed on now
+    if ((s->sync.fs.eof || s->common.log.drained) && (ret = deliver(ctx, 1)) < 0)
+        return ret;
     return status;
 }
 
@@ -1421,8 +1413,6 @@ static int config_output(AVFilterLink *outlink)
     if ((ret = ff_pair_sync_config_output(&s->sync, outlink)) < 0 ||
         (ret = ff_vmaf_config(c, ctx, outlink->w, outlink->h, desc, "format")) < 0)
         return ret;
-    s->deep_format = desc[0]->log2_chroma_h ? AV_PIX_FMT_YUV420P10 :
-                     desc[0]->log2_chroma_w ? AV_PIX_FMT_YUV422P10 : AV_PIX_FMT_YUV444P10;
     s->nb_jobs = ff_filter_get_nb_threads(ctx);
     init_luma(s, outlink->w);
     for (int i = 0; i < VMAF_NB_PRESCALES; i++)
