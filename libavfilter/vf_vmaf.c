@@ -155,7 +155,7 @@ typedef struct Cambi {
 
 /// A plane of chroma. Each one is a job.
 typedef struct Plane {
-    float *row, *sum;               ///< w samples
+    float *sum;                     ///< w samples
     float *grid, *blurred;          ///< grid_w * grid_h samples
 } Plane;
 
@@ -970,20 +970,20 @@ static int measure_cambi(AVFilterContext *ctx, Cambi *s, const AVFrame *encode, 
 
 // ---- SpEED: samples ----
 
-/// Row y of what is measured.
-static av_always_inline void get_chroma(const Speed *s, float *restrict dst, const uint8_t *data,
-                                        ptrdiff_t linesize, int y)
+/// Add so much of row y of what is measured.
+static av_always_inline void add_chroma(const Speed *s, float *restrict sum, float tap,
+                                        const uint8_t *data, ptrdiff_t linesize, int y)
 {
     const int w = s->picture->w, depth = s->depth, is_deep = depth > 8;
     const VMAFSpeedPosition *line = &s->line[y];
     const uint8_t *a = data + line->before * linesize, *b = data + line->after * linesize;
 
     for (int x = 0; x < w && !s->picture->is_scaled; x++)
-        dst[x] = vmaf_speed_value(get_sample(a, x, is_deep), depth);
+        sum[x] += tap * vmaf_speed_value(get_sample(a, x, is_deep), depth);
     for (int x = 0; x < w && s->picture->is_scaled; x++) {
         const VMAFSpeedPosition *p = &s->column[x];
 
-        dst[x] = vmaf_speed_between(
+        sum[x] += tap * vmaf_speed_between(
             p->part, line->part,
             vmaf_speed_value(get_sample(a, p->before, is_deep), depth),
             vmaf_speed_value(get_sample(a, p->after,  is_deep), depth),
@@ -1001,13 +1001,9 @@ static av_always_inline void make_grid(const Speed *s, Plane *p, const uint8_t *
 
     for (int y = 0; y < picture->grid_h; y++) {
         memset(p->sum, 0, picture->w * sizeof(*p->sum));
-        for (int i = 0; i < TAPS; i++) {
-            const int from = vmaf_mirror(y * STEP + i - TAPS / 2, picture->h);
-
-            get_chroma(s, p->row, data, linesize, from);
-            for (int x = 0; x < picture->w; x++)
-                p->sum[x] += tap[i] * p->row[x];
-        }
+        for (int i = 0; i < TAPS; i++)
+            add_chroma(s, p->sum, tap[i], data, linesize,
+                       vmaf_mirror(y * STEP + i - TAPS / 2, picture->h));
         // a step is more than the taps behind it
         for (int i = 1; i <= TAPS / 2; i++)
             p->sum[-i] = p->sum[i];
@@ -1386,7 +1382,6 @@ static av_cold void init_speed(VMAFCPUContext *s, enum VMAFPrescale prescale)
     for (int i = 0; i < VMAF_CHROMA * PAIR_NB; i++) {
         Plane *p = &speed->plane[i / PAIR_NB][i % PAIR_NB];
 
-        p->row     = alloc(s, picture->w, sizeof(float));
         p->sum     = alloc(s, picture->w, sizeof(float));
         p->grid    = alloc(s, grid, sizeof(float));
         p->blurred = alloc(s, grid, sizeof(float));

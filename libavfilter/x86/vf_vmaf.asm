@@ -484,8 +484,6 @@ cglobal vmaf_cube_row, 4, 5, 16, value, threshold, cube, w, t
     psubd           m1, m2
     pmaxsd          m1, m14
     pand            m1, m15
-    ptest           m1, m1
-    jz .none
     psrlq           m2, m1, 32
     pmuludq         m3, m1, m1
     pmuludq         m4, m2, m2
@@ -501,7 +499,6 @@ cglobal vmaf_cube_row, 4, 5, 16, value, threshold, cube, w, t
     psrlq           m4, xm12
     paddq           m0, m3
     paddq           m0, m4
-.none:
     add             wq, 8
     jl .loop
     vextracti128   xm1, m0, 1
