@@ -150,9 +150,6 @@ typedef struct Cambi {
 #define TAPS   VMAF_SPEED_TAPS
 #define STEP   VMAF_SPEED_STEP
 
-/// Positions of a block that are added to the covariance at once.
-#define AT_ONCE 8
-
 /// A plane of chroma. Each one is a job.
 typedef struct Plane {
     float *sum;                     ///< w samples
@@ -812,16 +809,6 @@ static av_always_inline void count_run(uint16_t *restrict count, const int16_t *
     }
 }
 
-/// Whether one of two values is in some of n windows.
-static av_always_inline int is_near(const uint16_t *above, const uint16_t *below, int n)
-{
-    uint64_t some = 0;
-
-    for (int x = 0; x < n; x += 4)
-        some |= AV_RN64(above + x) | AV_RN64(below + x);
-    return !!some;
-}
-
 static av_always_inline void contrast_row(float *restrict dst, float *restrict factor,
                                           const uint16_t *restrict count,
                                           const uint16_t *restrict above,
@@ -837,24 +824,18 @@ static av_always_inline void contrast_row(float *restrict dst, float *restrict f
     }
 }
 
-/// The largest contrasts of a run. If all are zero, they need not be known.
+/// The largest contrasts of a run.
 static av_always_inline void contrast_run(const Cambi *s, CambiJob *job,
                                           const uint16_t *restrict count, int value, int n)
 {
     float *dst = job->contrast + job->nb_contrasts;
-    int is_any = 0;
 
     memset(dst, 0, FFALIGN(n, VECTOR) * sizeof(*dst));
-    for (int step = 1; step <= CONTRASTS; step++) {
-        const uint16_t *above = count + step * s->count_stride;
-        const uint16_t *below = count - step * s->count_stride;
-
-        if (vmaf_cambi_is_seen(value, step) && is_near(above, below, n)) {
-            contrast_row(dst, job->factor, count, above, below, s->reciprocal, step, n);
-            is_any = 1;
-        }
-    }
-    job->nb_contrasts += is_any * n;
+    for (int step = 1; step <= CONTRASTS; step++)
+        if (vmaf_cambi_is_seen(value, step))
+            contrast_row(dst, job->factor, count, count + step * s->count_stride,
+                         count - step * s->count_stride, s->reciprocal, step, n);
+    job->nb_contrasts += n;
 }
 
 /// Count a row, with sign -1 or 1, or measure its contrasts.
@@ -1046,48 +1027,31 @@ static av_always_inline void get_block(float *restrict dst, const float *restric
         memcpy(dst + y * SIDE, src + y * stride, SIDE * sizeof(*dst));
 }
 
-/// Add the products of sample i of blocks and those before it, in order.
-static av_always_inline void add_products(double *restrict sum,
-                                          const double (*restrict d)[STRIDE], int i)
-{
-    for (int j = 0; j < (i | 3) + 1; j++) {
-        double of_pair = sum[j];
-
-        for (int at = 0; at < AT_ONCE; at++)
-            of_pair += d[at][i] * d[at][j];
-        sum[j] = of_pair;
-    }
-}
-
 /// The covariance of the samples of all blocks, also of those that overlap.
 static av_always_inline void covariance(const VMAFSpeedPicture *s, const Plane *p,
                                         VMAFSpeedMatrix dst)
 {
     const int w = (s->blocks_w - 1) * SIDE + 1, h = (s->nb_blocks / s->blocks_w - 1) * SIDE + 1;
     const int n = w * h;
-    float mean[STRIDE] = { 0 }, block[AT_ONCE][STRIDE] = { { 0 } };
-    double sum[BLOCK][STRIDE] = { { 0 } }, d[AT_ONCE][STRIDE];
+    float mean[STRIDE] = { 0 }, block[STRIDE] = { 0 };
+    double sum[BLOCK][STRIDE] = { { 0 } }, d[STRIDE];
 
     for (int y = 0; y < h; y++)
         for (int x = 0; x < w; x++) {
-            get_block(block[0], p->grid + y * s->grid_w + x, s->grid_w);
+            get_block(block, p->grid + y * s->grid_w + x, s->grid_w);
             for (int i = 0; i < STRIDE; i++)
-                mean[i] += block[0][i];
+                mean[i] += block[i];
         }
     for (int i = 0; i < BLOCK; i++)
         mean[i] /= n;
     for (int y = 0; y < h; y++)
-        for (int x = 0; x < w; x += AT_ONCE) {
-            const int nb = FFMIN(w - x, AT_ONCE);
-
-            for (int at = 0; at < nb; at++)
-                get_block(block[at], p->grid + y * s->grid_w + x + at, s->grid_w);
-            for (int at = 0; at < nb; at++)
-                for (int i = 0; i < STRIDE; i++)
-                    d[at][i] = (double)block[at][i] - mean[i];
-            memset(d + nb, 0, (AT_ONCE - nb) * sizeof(*d));
+        for (int x = 0; x < w; x++) {
+            get_block(block, p->grid + y * s->grid_w + x, s->grid_w);
+            for (int i = 0; i < STRIDE; i++)
+                d[i] = (double)block[i] - mean[i];
             for (int i = 0; i < BLOCK; i++)
-                add_products(sum[i], d, i);
+                for (int j = 0; j < (i | 3) + 1; j++)
+                    sum[i][j] += d[i] * d[j];
         }
     for (int i = 0; i < BLOCK; i++)
         for (int j = 0; j <= i; j++)
