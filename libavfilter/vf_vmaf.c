@@ -225,7 +225,7 @@ static av_always_inline int get_sample(const void *row, int x, int is_deep)
 
 static const int taps[2][4] = { VMAF_ADM_LOW, VMAF_ADM_HIGH };
 
-/// From the middle of the range. Samples with more bits than the depth are taken for something, too.
+/// From the middle of the range. Samples of more bits than the depth are taken for something, too.
 static void split_first_columns(void *low, void *high, const void *const line[4], int depth, int w)
 {
     for (int i = 0; i < 2; i++)
@@ -402,9 +402,11 @@ static void make_bands(const Luma *s, LumaJob *job, int y, int is_own, int has_d
 
     for (int p = 0; p < PAIR_NB; p++) {
         int32_t *band = job->band + p * VMAF_ADM_BANDS * s->stride;
-        int32_t *low  = is_own && next < VMAF_ADM_SCALES ? picture_row(s, next, p, y) : job->scratch;
+        int32_t *low  = job->scratch;
         const void *line[4];
 
+        if (is_own && next < VMAF_ADM_SCALES)
+            low = picture_row(s, next, p, y);
         for (int i = 0; i < 4; i++)
             line[i] = picture_row(s, sc->scale, p, vmaf_adm_mirror(2 * y - 1 + i, sc->height));
         s->dsp.split_columns[is_next](job->column[0], job->column[1], line, column_shift,
