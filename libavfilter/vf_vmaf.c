@@ -54,10 +54,8 @@
 #include "luma.h"
 #include "pair_sync.h"
 #include "vmaf.h"
-#include "vmaf_dsp.h"
 
-/// @name Jobs of which the compiler makes vectors, for more than one kind of processor
-/// @{
+// Jobs of which the compiler makes vectors, for more than one kind of processor.
 #if ARCH_X86 && (defined(__GNUC__) || defined(__clang__))
 #define AVX2     __attribute__((target("avx2")))
 #define HAS_AVX2 !!(av_get_cpu_flags() & AV_CPU_FLAG_AVX2)
@@ -66,7 +64,7 @@
 #define HAS_AVX2 0
 #endif
 
-/// The job of an inline function, of which execute() chooses one form.
+/// The job of an inline function, of which EXECUTE() chooses one form.
 #define JOB_FORMS(name)                                                                     \
 static int name ## _c(AVFilterContext *ctx, void *arg, int job, int nb_jobs)                \
 {                                                                                           \
@@ -80,7 +78,6 @@ AVX2 static int name ## _avx2(AVFilterContext *ctx, void *arg, int job, int nb_j
 
 #define EXECUTE(ctx, name, arg, nb_jobs)                                                    \
     ff_filter_execute(ctx, HAS_AVX2 ? name ## _avx2 : name ## _c, arg, NULL, nb_jobs)
-/// @}
 
 /// What a job of ADM and motion works in.
 typedef struct LumaJob {
@@ -107,9 +104,7 @@ typedef struct Luma {
     const VMAFADMScale *scale;
 } Luma;
 
-#define SCALES     VMAF_CAMBI_SCALES
 #define CONTRASTS  VMAF_CAMBI_CONTRASTS
-#define MAX_WINDOW VMAF_CAMBI_MAX_WINDOW
 #define NB_VALUES  VMAF_CAMBI_VALUES
 #define MASK_SIZE  VMAF_CAMBI_MASK
 
@@ -135,7 +130,7 @@ typedef struct CambiJob {
 typedef struct Cambi {
     VMAFCambiPicture picture;
     int *column, *line;             ///< of the source, for each of the encode; NULL if equal
-    float reciprocal[MAX_WINDOW * MAX_WINDOW + 1];
+    float reciprocal[VMAF_CAMBI_MAX_WINDOW * VMAF_CAMBI_MAX_WINDOW + 1];
     int count_stride;
     int16_t *place;                 ///< 1, 2, 3...
     uint16_t *image[2];             ///< of a scale, and of the one before
@@ -155,12 +150,9 @@ typedef struct Cambi {
 #define TAPS   VMAF_SPEED_TAPS
 #define STEP   VMAF_SPEED_STEP
 
-/// Positions of a block that are added to the covariance at once.
-#define AT_ONCE 8
-
 /// A plane of chroma. Each one is a job.
 typedef struct Plane {
-    float *row, *sum;               ///< w samples
+    float *sum;                     ///< w samples
     float *grid, *blurred;          ///< grid_w * grid_h samples
 } Plane;
 
@@ -178,13 +170,11 @@ typedef struct VMAFCPUContext {
     PairSync sync;
     VMAFContext common;
 
-    enum AVPixelFormat deep_format;     ///< of frames that are converted to the depth
     int nb_jobs;
     Luma luma;
     Speed speed[VMAF_NB_PRESCALES];
     Cambi cambi[VMAF_MAX_MODELS];
     AVFrame *before[VMAF_NB_WINDOWS];   ///< the last frames of the reference
-    int is_held;                        ///< the last event gave no frame
 
     void **memory;
     int nb_memory;
@@ -235,7 +225,7 @@ static av_always_inline int get_sample(const void *row, int x, int is_deep)
 
 static const int taps[2][4] = { VMAF_ADM_LOW, VMAF_ADM_HIGH };
 
-/// From the middle of the range. Samples with more bits than the depth are taken for something, too.
+/// From the middle of the range. Samples of more bits than the depth are taken for something, too.
 static void split_first_columns(void *low, void *high, const void *const line[4], int depth, int w)
 {
     for (int i = 0; i < 2; i++)
@@ -412,9 +402,11 @@ static void make_bands(const Luma *s, LumaJob *job, int y, int is_own, int has_d
 
     for (int p = 0; p < PAIR_NB; p++) {
         int32_t *band = job->band + p * VMAF_ADM_BANDS * s->stride;
-        int32_t *low  = is_own && next < VMAF_ADM_SCALES ? picture_row(s, next, p, y) : job->scratch;
+        int32_t *low  = job->scratch;
         const void *line[4];
 
+        if (is_own && next < VMAF_ADM_SCALES)
+            low = picture_row(s, next, p, y);
         for (int i = 0; i < 4; i++)
             line[i] = picture_row(s, sc->scale, p, vmaf_adm_mirror(2 * y - 1 + i, sc->height));
         s->dsp.split_columns[is_next](job->column[0], job->column[1], line, column_shift,
@@ -819,16 +811,6 @@ static av_always_inline void count_run(uint16_t *restrict count, const int16_t *
     }
 }
 
-/// Whether one of two values is in some of n windows.
-static av_always_inline int is_near(const uint16_t *above, const uint16_t *below, int n)
-{
-    uint64_t some = 0;
-
-    for (int x = 0; x < n; x += 4)
-        some |= AV_RN64(above + x) | AV_RN64(below + x);
-    return !!some;
-}
-
 static av_always_inline void contrast_row(float *restrict dst, float *restrict factor,
                                           const uint16_t *restrict count,
                                           const uint16_t *restrict above,
@@ -844,24 +826,18 @@ static av_always_inline void contrast_row(float *restrict dst, float *restrict f
     }
 }
 
-/// The largest contrasts of a run. If all are zero, they need not be known.
+/// The largest contrasts of a run.
 static av_always_inline void contrast_run(const Cambi *s, CambiJob *job,
                                           const uint16_t *restrict count, int value, int n)
 {
     float *dst = job->contrast + job->nb_contrasts;
-    int is_any = 0;
 
     memset(dst, 0, FFALIGN(n, VECTOR) * sizeof(*dst));
-    for (int step = 1; step <= CONTRASTS; step++) {
-        const uint16_t *above = count + step * s->count_stride;
-        const uint16_t *below = count - step * s->count_stride;
-
-        if (vmaf_cambi_is_seen(value, step) && is_near(above, below, n)) {
-            contrast_row(dst, job->factor, count, above, below, s->reciprocal, step, n);
-            is_any = 1;
-        }
-    }
-    job->nb_contrasts += is_any * n;
+    for (int step = 1; step <= CONTRASTS; step++)
+        if (vmaf_cambi_is_seen(value, step))
+            contrast_row(dst, job->factor, count, count + step * s->count_stride,
+                         count - step * s->count_stride, s->reciprocal, step, n);
+    job->nb_contrasts += n;
 }
 
 /// Count a row, with sign -1 or 1, or measure its contrasts.
@@ -945,7 +921,7 @@ static double pool(const Cambi *s, int nb_jobs)
 static int measure_cambi(AVFilterContext *ctx, Cambi *s, const AVFrame *encode, double *score)
 {
     const int all_jobs = ((VMAFCPUContext *)ctx->priv)->nb_jobs;
-    double mean[SCALES];
+    double mean[VMAF_CAMBI_SCALES];
     int nb_jobs, bits = 0;
 
     s->frame = encode;
@@ -959,7 +935,7 @@ static int measure_cambi(AVFilterContext *ctx, Cambi *s, const AVFrame *encode, 
         bits |= s->job[i].bits;
     if (bits >> s->picture.depth)
         return ff_vmaf_refuse_depth(&((VMAFCPUContext *)ctx->priv)->common, ctx);
-    for (int scale = 0; scale < SCALES; scale++) {
+    for (int scale = 0; scale < VMAF_CAMBI_SCALES; scale++) {
         s->before   = s->image[!(scale & 1)];
         s->now      = s->image[scale & 1];
         s->before_w = s->w;
@@ -977,20 +953,20 @@ static int measure_cambi(AVFilterContext *ctx, Cambi *s, const AVFrame *encode, 
 
 // ---- SpEED: samples ----
 
-/// Row y of what is measured.
-static av_always_inline void get_chroma(const Speed *s, float *restrict dst, const uint8_t *data,
-                                        ptrdiff_t linesize, int y)
+/// Add so much of row y of what is measured.
+static av_always_inline void add_chroma(const Speed *s, float *restrict sum, float tap,
+                                        const uint8_t *data, ptrdiff_t linesize, int y)
 {
     const int w = s->picture->w, depth = s->depth, is_deep = depth > 8;
     const VMAFSpeedPosition *line = &s->line[y];
     const uint8_t *a = data + line->before * linesize, *b = data + line->after * linesize;
 
     for (int x = 0; x < w && !s->picture->is_scaled; x++)
-        dst[x] = vmaf_speed_value(get_sample(a, x, is_deep), depth);
+        sum[x] += tap * vmaf_speed_value(get_sample(a, x, is_deep), depth);
     for (int x = 0; x < w && s->picture->is_scaled; x++) {
         const VMAFSpeedPosition *p = &s->column[x];
 
-        dst[x] = vmaf_speed_between(
+        sum[x] += tap * vmaf_speed_between(
             p->part, line->part,
             vmaf_speed_value(get_sample(a, p->before, is_deep), depth),
             vmaf_speed_value(get_sample(a, p->after,  is_deep), depth),
@@ -1008,13 +984,9 @@ static av_always_inline void make_grid(const Speed *s, Plane *p, const uint8_t *
 
     for (int y = 0; y < picture->grid_h; y++) {
         memset(p->sum, 0, picture->w * sizeof(*p->sum));
-        for (int i = 0; i < TAPS; i++) {
-            const int from = vmaf_mirror(y * STEP + i - TAPS / 2, picture->h);
-
-            get_chroma(s, p->row, data, linesize, from);
-            for (int x = 0; x < picture->w; x++)
-                p->sum[x] += tap[i] * p->row[x];
-        }
+        for (int i = 0; i < TAPS; i++)
+            add_chroma(s, p->sum, tap[i], data, linesize,
+                       vmaf_mirror(y * STEP + i - TAPS / 2, picture->h));
         // a step is more than the taps behind it
         for (int i = 1; i <= TAPS / 2; i++)
             p->sum[-i] = p->sum[i];
@@ -1057,48 +1029,31 @@ static av_always_inline void get_block(float *restrict dst, const float *restric
         memcpy(dst + y * SIDE, src + y * stride, SIDE * sizeof(*dst));
 }
 
-/// Add the products of sample i of blocks and those before it, in order.
-static av_always_inline void add_products(double *restrict sum,
-                                          const double (*restrict d)[STRIDE], int i)
-{
-    for (int j = 0; j < (i | 3) + 1; j++) {
-        double of_pair = sum[j];
-
-        for (int at = 0; at < AT_ONCE; at++)
-            of_pair += d[at][i] * d[at][j];
-        sum[j] = of_pair;
-    }
-}
-
 /// The covariance of the samples of all blocks, also of those that overlap.
 static av_always_inline void covariance(const VMAFSpeedPicture *s, const Plane *p,
                                         VMAFSpeedMatrix dst)
 {
     const int w = (s->blocks_w - 1) * SIDE + 1, h = (s->nb_blocks / s->blocks_w - 1) * SIDE + 1;
     const int n = w * h;
-    float mean[STRIDE] = { 0 }, block[AT_ONCE][STRIDE] = { { 0 } };
-    double sum[BLOCK][STRIDE] = { { 0 } }, d[AT_ONCE][STRIDE];
+    float mean[STRIDE] = { 0 }, block[STRIDE] = { 0 };
+    double sum[BLOCK][STRIDE] = { { 0 } }, d[STRIDE];
 
     for (int y = 0; y < h; y++)
         for (int x = 0; x < w; x++) {
-            get_block(block[0], p->grid + y * s->grid_w + x, s->grid_w);
+            get_block(block, p->grid + y * s->grid_w + x, s->grid_w);
             for (int i = 0; i < STRIDE; i++)
-                mean[i] += block[0][i];
+                mean[i] += block[i];
         }
     for (int i = 0; i < BLOCK; i++)
         mean[i] /= n;
     for (int y = 0; y < h; y++)
-        for (int x = 0; x < w; x += AT_ONCE) {
-            const int nb = FFMIN(w - x, AT_ONCE);
-
-            for (int at = 0; at < nb; at++)
-                get_block(block[at], p->grid + y * s->grid_w + x + at, s->grid_w);
-            for (int at = 0; at < nb; at++)
-                for (int i = 0; i < STRIDE; i++)
-                    d[at][i] = (double)block[at][i] - mean[i];
-            memset(d + nb, 0, (AT_ONCE - nb) * sizeof(*d));
+        for (int x = 0; x < w; x++) {
+            get_block(block, p->grid + y * s->grid_w + x, s->grid_w);
+            for (int i = 0; i < STRIDE; i++)
+                d[i] = (double)block[i] - mean[i];
             for (int i = 0; i < BLOCK; i++)
-                add_products(sum[i], d, i);
+                for (int j = 0; j < (i | 3) + 1; j++)
+                    sum[i][j] += d[i] * d[j];
         }
     for (int i = 0; i < BLOCK; i++)
         for (int j = 0; j <= i; j++)
@@ -1201,7 +1156,8 @@ static AVFrame *convert(const VMAFCPUContext *s, const AVFrame *src)
         return av_frame_clone(src);
     if (!(dst = av_frame_alloc()))
         return NULL;
-    dst->format = s->deep_format;
+    dst->format = desc->log2_chroma_h ? AV_PIX_FMT_YUV420P10 :
+                  desc->log2_chroma_w ? AV_PIX_FMT_YUV422P10 : AV_PIX_FMT_YUV444P10;
     dst->width  = src->width;
     dst->height = src->height;
     if (av_frame_get_buffer(dst, 0) < 0)
@@ -1232,11 +1188,9 @@ static int deliver(AVFilterContext *ctx, int ended)
     AVFrame *frame;
     int ret;
 
-    while ((ret = ff_vmaf_get(&s->common, ctx, &frame, ended)) > 0) {
-        s->is_held = 0;
+    while ((ret = ff_vmaf_get(&s->common, ctx, &frame, ended)) > 0)
         if ((ret = ff_filter_frame(ctx->outputs[0], frame)) < 0)
-            return ret;
-    }
+            break;
     return ret;
 }
 
@@ -1245,12 +1199,11 @@ static int filter_frames(FFFrameSync *fs)
     AVFilterContext *ctx = fs->parent;
     VMAFCPUContext *s = ctx->priv;
     AVFrame *main, *reference;
-    int ret = ff_pair_sync_get(&s->sync, &main, &reference);
+    int nb_waiting, ret = ff_pair_sync_get(&s->sync, &main, &reference);
 
     if (ret < 0)
         return ret;
     s->common.log.time_base = fs->time_base;
-    s->is_held = 1;
     if (reference) {
         AVFrame *encode = convert(s, main);
 
@@ -1269,23 +1222,24 @@ static int filter_frames(FFFrameSync *fs)
         // where there is nothing to compare with, the frame passes
         ff_vmaf_add(&s->common, main, NULL, NULL);
     }
-    return deliver(ctx, 0);
+    nb_waiting = s->common.nb_waiting;
+    ret        = deliver(ctx, 0);
+    // without a frame for the output, the next ones are to be asked for
+    if (s->common.nb_waiting == nb_waiting)
+        ff_filter_set_ready(ctx, 100);
+    return ret;
 }
 
 static int activate(AVFilterContext *ctx)
 {
     VMAFCPUContext *s = ctx->priv;
-    int ret, status;
+    int ret, status = ff_framesync_activate(&s->sync.fs);
 
-    do {
-        s->is_held = 0;
-        status = ff_framesync_activate(&s->sync.fs);
-        if (status < 0 && status != FFERROR_NOT_READY)
-            return status;
-        // the output has its end already, but that comes after frames that are passed on now
-        if ((s->sync.fs.eof || s->common.log.drained) && (ret = deliver(ctx, 1)) < 0)
-            return ret;
-    } while (s->is_held);
+    if (status < 0 && status != FFERROR_NOT_READY)
+        return status;
+    // the output has its end already, but that comes after frames that are passed on now
+    if ((s->sync.fs.eof || s->common.log.drained) && (ret = deliver(ctx, 1)) < 0)
+        return ret;
     return status;
 }
 
@@ -1394,7 +1348,6 @@ static av_cold void init_speed(VMAFCPUContext *s, enum VMAFPrescale prescale)
     for (int i = 0; i < VMAF_CHROMA * PAIR_NB; i++) {
         Plane *p = &speed->plane[i / PAIR_NB][i % PAIR_NB];
 
-        p->row     = alloc(s, picture->w, sizeof(float));
         p->sum     = alloc(s, picture->w, sizeof(float));
         p->grid    = alloc(s, grid, sizeof(float));
         p->blurred = alloc(s, grid, sizeof(float));
@@ -1421,8 +1374,6 @@ static int config_output(AVFilterLink *outlink)
     if ((ret = ff_pair_sync_config_output(&s->sync, outlink)) < 0 ||
         (ret = ff_vmaf_config(c, ctx, outlink->w, outlink->h, desc, "format")) < 0)
         return ret;
-    s->deep_format = desc[0]->log2_chroma_h ? AV_PIX_FMT_YUV420P10 :
-                     desc[0]->log2_chroma_w ? AV_PIX_FMT_YUV422P10 : AV_PIX_FMT_YUV444P10;
     s->nb_jobs = ff_filter_get_nb_threads(ctx);
     init_luma(s, outlink->w);
     for (int i = 0; i < VMAF_NB_PRESCALES; i++)

@@ -33,35 +33,20 @@
 #include "vmaf.h"
 #include "vmaf_model_data.h"
 
-/// Frames with more lines are those of a display with 2160 lines.
-#define LARGE 1440
+#define LARGE          1440     ///< frames with more lines are those of a display with 2160 lines
+#define DIGITS         6        ///< after the point, as libvmaf has them
 
-/// More motion hides no more.
-#define MAX_MOTION 18
+#define NOISE          0.02     ///< added to each band of ADM, for what the eye does not see
+#define KEPT_SHARE     0.7      ///< of what was kept in adm3; the rest is of what was added
+#define MAX_MOTION     18       ///< more hides no more
 
-/// @name CAMBI: one side must have this much, and a picture of so many samples is measured at half
-/// its size
-/// @{
-#define CAMBI_MIN_SIZE 216
-#define CAMBI_LARGE    (1920 * 1080)
+#define CAMBI_MIN_SIZE 216      ///< that one side must have
+#define CAMBI_LARGE    (1920 * 1080)    ///< samples of a picture that is measured at half its size
 #define MAX_CAMBI      17
-/// @}
 
-/// @name SpEED
-/// @{
 #define SPEED_MIN_SIZE 80       ///< the smallest side of chroma, after it is scaled
 #define NOISE_FLOOR    0.1f     ///< of the noise that counts as nothing
 #define MAX_SPEED      45
-/// @}
-
-/// Added to each band of ADM, for what the eye does not see.
-#define NOISE 0.02
-
-/// Of what was kept in adm3. The rest is of what was added.
-#define KEPT_SHARE 0.7
-
-/// Digits after the point, as libvmaf has them.
-#define DIGITS 6
 
 // ---- models ----
 

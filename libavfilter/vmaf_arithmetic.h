@@ -430,8 +430,8 @@ SHARED_INLINE float vmaf_hypotenuse(float a, float b)
     return vmaf_sqrtf(a * a + b * b);
 }
 
-/// The sum of squares in a column, from a row on. With many lanes the loop has a fixed length, as it
-/// takes less time then.
+/// The sum of squares in a column, from a row on. With many lanes the loop has a fixed length, as
+/// it takes less time then.
 SHARED_INLINE float vmaf_squares(VMAFSpeedMatrix m, int first, int column, float sum)
 {
     UNROLL

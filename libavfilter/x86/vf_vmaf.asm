@@ -25,48 +25,40 @@
 
 SECTION_RODATA 32
 
-%macro CONST 2 ; name, value
-%1: times 8 dd %2
-%endmacro
-
-%macro CONST_Q 2
-%1: times 4 dq %2
-%endmacro
-
 ; the wavelet's taps, and pairs of them for pmaddwd
-CONST_Q tap0,     15826
-CONST_Q tap1,     27411
-CONST_Q tap2,      7345
-CONST_Q tap3,     -4240
-CONST_Q minus0,  -15826
-CONST_Q minus2,   -7345
-low01:  times 8 dw  15826,  27411
-low23:  times 8 dw   7345,  -4240
-high01: times 8 dw  -4240,  -7345
-high23: times 8 dw  27411, -15826
-CONST   round16,  1 << 15
+tap0:      times 4 dq 15826
+tap1:      times 4 dq 27411
+tap2:      times 4 dq 7345
+tap3:      times 4 dq -4240
+minus0:    times 4 dq -15826
+minus2:    times 4 dq -7345
+low01:     times 8 dw  15826,  27411
+low23:     times 8 dw   7345,  -4240
+high01:    times 8 dw  -4240,  -7345
+high23:    times 8 dw  27411, -15826
+round16:   times 8 dd 1 << 15
 ; part_row()
-CONST   one,      1
-CONST   f_one,    1.0
-CONST   f_2_30,   0x1.fffffcp29
-CONST   i_2_30,   1 << 30
-CONST   f_half,   0x1p-16
-CONST   unity,    1 << 15
-CONST   half15,   1 << 14
-CONST_Q q_half15, 1 << 14
-CONST_Q q_half28, 1 << 27
-CONST_Q q_half32, 1 << 31
-CONST   top_15,   127 + 14              ; a float's exponent whose number has 15 bits
-CONST   half_d,   65535
-CONST   mask_tap, 4369
-CONST   half12,   1 << 11
-CONST   half11,   1 << 10
-CONST   minus3,   -3
-CONST_Q near_tap, 143165577
-CONST_Q here_tap, 286331153
+one:       times 8 dd 1
+f_one:     times 8 dd 1.0
+f_2_30:    times 8 dd 0x1.fffffcp29
+i_2_30:    times 8 dd 1 << 30
+f_half:    times 8 dd 0x1p-16
+unity:     times 8 dd 1 << 15
+half15:    times 8 dd 1 << 14
+q_half15:  times 4 dq 1 << 14
+q_half28:  times 4 dq 1 << 27
+q_half32:  times 4 dq 1 << 31
+top_15:    times 8 dd 127 + 14              ; a float's exponent whose number has 15 bits
+half_d:    times 8 dd 65535
+mask_tap:  times 8 dd 4369
+half12:    times 8 dd 1 << 11
+half11:    times 8 dd 1 << 10
+minus3:    times 8 dd -3
+near_tap:  times 4 dq 143165577
+here_tap:  times 4 dq 286331153
 ; the first w of 8 are at 32 - 4 * w
-in_row: times 8 dd -1
-        times 8 dd 0
+in_row:    times 8 dd -1
+           times 8 dd 0
 
 SECTION .text
 
@@ -492,8 +484,6 @@ cglobal vmaf_cube_row, 4, 5, 16, value, threshold, cube, w, t
     psubd           m1, m2
     pmaxsd          m1, m14
     pand            m1, m15
-    ptest           m1, m1
-    jz .none
     psrlq           m2, m1, 32
     pmuludq         m3, m1, m1
     pmuludq         m4, m2, m2
@@ -509,7 +499,6 @@ cglobal vmaf_cube_row, 4, 5, 16, value, threshold, cube, w, t
     psrlq           m4, xm12
     paddq           m0, m3
     paddq           m0, m4
-.none:
     add             wq, 8
     jl .loop
     vextracti128   xm1, m0, 1

@@ -19,7 +19,7 @@
 #include "libavutil/attributes.h"
 #include "libavutil/x86/cpu.h"
 
-#include "libavfilter/vmaf_dsp.h"
+#include "libavfilter/vmaf.h"
 
 #define COLUMNS(suffix)                                                                     \
 void ff_vmaf_split_columns ## suffix(void *low, void *high, const void *const line[4],      \

@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "checkasm.h"
-#include "libavfilter/vmaf_dsp.h"
+#include "libavfilter/vmaf.h"
 #include "libavutil/common.h"
 #include "libavutil/macros.h"
 #include "libavutil/mem_internal.h"
