@@ -140,26 +140,6 @@ static void test_api(void)
 
 // ---- pooling ----
 
-/// Bins follow each other without a gap, have their first value and no other's.
-static void test_bins(int statistic)
-{
-    for (int bin = 0; bin < BLIINDS_BINS; bin++) {
-        const uint32_t start = bliinds_bin_start(statistic, bin);
-        const uint32_t end   = bliinds_bin_start(statistic, bin + 1);
-        const uint32_t last  = bliinds_bits(BLIINDS_SUB_MAX);
-        uint32_t step = 1;
-        int wrong = start >= end || !bliinds_bin_is_open(bin) &&
-                    start >> BLIINDS_BIN_BITS != (end - 1) >> BLIINDS_BIN_BITS;
-
-        // the ends one by one, the rest in steps that meet all kinds of lower bits
-        for (uint32_t bits = start; bits < end && bits <= last; bits += step) {
-            wrong |= bliinds_bin(bliinds_from_bits(bits), statistic) != bin;
-            step = bits - start < 4 || end - bits < 1024 ? 1 : end - bits < 2000 ? 7 : 997;
-        }
-        CHECK(!wrong, "statistic %d: bin %d has others, or none\n", statistic, bin);
-    }
-}
-
 /// Blocks of a level: made up, their counts, and what is expected of them.
 static void make_level(AVLFG *lfg, BLIINDSCUDABlock *block, BLIINDSCUDAState *state,
                        BLIINDSLevelSums *expected, float *value, int l, int n)
@@ -249,8 +229,6 @@ static void test_pool(void)
     AVLFG lfg;
 
     av_lfg_init(&lfg, 1);
-    for (int i = 0; i < BLIINDS_NB_FLOATS; i++)
-        test_bins(i);
     av_assert0(open_run(&run, 0));
     ctx = run.graph.source[0]->outputs[0]->dst;
     for (int i = 0; i < NB_CASES; i++) {

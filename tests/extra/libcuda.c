@@ -24,19 +24,19 @@
  * Built as libcuda.so.1 and found by LD_LIBRARY_PATH, it keeps the books: contexts that are
  * pushed and popped, memory, streams, events and modules. What is left at the end, and each
  * call that a driver would refuse or that would read or write beyond memory, is an error.
- * Errors are printed, and the process exits with 99.
+ * Errors are printed as "error: ..." or "left: ...", and the process exits with 99.
  *
  * What is enqueued is done as late as may be: when something waits for it. Until then whoever
  * touches the memory of the device crashes, as does a kernel that goes beyond what is there.
  * Kernels are compiled for the CPU, see cuda_on_cpu.h, and are found by their names.
  *
- * CUDA_STAND_IN_REPORT is the file for "error: ..." and "left: ..." and, at the end, "calls N",
- * else stderr. CUDA_STAND_IN holds options, as in "delay=5,idle=1":
+ * CUDA_STAND_IN holds options, as in "delay=5,idle=1":
  *
  *   delay=K       events are ready after 0 to K queries
  *   devices=N     how many there are
  *   major=N       their compute capability
  *   idle=1        kernels do nothing, which is faster, and what valgrind needs
+ *   calls=1       how many there were is said at the end
  *
  * A program lets calls fail by stand_in_fail().
  */
@@ -119,7 +119,6 @@ static Object *objects;
 static int nb_calls, nb_records, nb_errors;
 static const char *function = "at the end";     ///< of the driver, that runs
 static int res;                                 ///< what it will return
-static FILE *report;
 static int max_delay, nb_devices, major, idle;
 
 /// @name What fails
@@ -137,11 +136,11 @@ static void *tell(const char *kind, int error, const char *format, ...)
     va_list args;
 
     nb_errors++;
-    fprintf(report, "%s: %s: ", kind, function);
+    fprintf(stderr, "%s: %s: ", kind, function);
     va_start(args, format);
-    vfprintf(report, format, args);
+    vfprintf(stderr, format, args);
     va_end(args);
-    fputc('\n', report);
+    fputc('\n', stderr);
     res = error ? error : res;
     return NULL;
 }
@@ -742,15 +741,10 @@ static int option(const char *name, int value)
 
 __attribute__((constructor)) static void begin(void)
 {
-    const char *path = getenv("CUDA_STAND_IN_REPORT");
-
-    report     = path ? fopen(path, "w") : stderr;
     max_delay  = option("delay=",   0);
     nb_devices = option("devices=", 1);
     major      = option("major=",   9);
     idle       = option("idle=",    0);
-    if (!report)
-        abort();
 }
 
 __attribute__((destructor)) static void end(void)
@@ -758,11 +752,8 @@ __attribute__((destructor)) static void end(void)
     end_context(NULL);
     if (all_pushed)
         refuse("%d contexts were pushed and not popped", all_pushed);
-    if (report != stderr)
-        fprintf(report, "calls %d\n", nb_calls);
-    fflush(report);
-    if (nb_errors) {
-        fprintf(stderr, "stand-in for libcuda: %d errors\n", nb_errors);
+    if (option("calls=", 0))
+        fprintf(stderr, "calls %d\n", nb_calls);
+    if (nb_errors)
         _exit(EXIT_STATUS);
-    }
 }
