@@ -181,8 +181,6 @@ static void test_batch(AVFilterContext *ctx, AVLFG *lfg, int width, int height)
     int nb_blocks, nb_frames;
 
     av_assert0(ff_cuda_queue_enter(ctx) >= 0 && alloc_blocks(ctx, width, height) >= 0);
-    // copies are in the default stream, which does not wait for this one
-    av_assert0(!cu->cuStreamSynchronize(s->queue.hwctx->stream));
     s->queue.stream = s->queue.hwctx->stream;
     nb_frames = 1 + av_lfg_get(lfg) % s->queue.max_batch;
     nb_blocks = last->first + last->bw * last->bh;
@@ -195,12 +193,13 @@ static void test_batch(AVFilterContext *ctx, AVLFG *lfg, int width, int height)
         for (int l = 0; l < BLIINDS_LEVELS; l++)
             make_level(lfg, block + level[l].first, &state[i], &expected[i][l], value, l,
                        level[l].bw * level[l].bh);
-        av_assert0(!cu->cuMemcpyHtoD(s->block_memory + i * s->params.frame_size, block,
-                                     nb_blocks * sizeof(*block)));
+        av_assert0(ff_cuda_queue_upload(ctx, s->block_memory + i * s->params.frame_size, block,
+                                        nb_blocks * sizeof(*block)) >= 0);
         s->params.frame[i].result = result + i * sizeof(*got);
     }
     s->queue.nb_batch = nb_frames;
-    av_assert0(!cu->cuMemcpyHtoD(s->state, state, sizeof(state)) && launch_pool(ctx) >= 0 &&
+    av_assert0(ff_cuda_queue_upload(ctx, s->state, state, sizeof(state)) >= 0 &&
+               launch_pool(ctx) >= 0 &&
                !cu->cuStreamSynchronize(s->queue.hwctx->stream) &&
                !cu->cuMemcpyDtoH(got, result, nb_frames * sizeof(*got)) &&
                !cu->cuMemcpyDtoH(state, s->state, sizeof(state)));

@@ -80,7 +80,6 @@ typedef struct Object {
     int device;                     ///< of contexts
     // streams, and contexts, which are their default streams
     struct Operation *first, **last;
-    int own_queue;                  ///< 0: in order with the default stream
     // events
     struct Operation *record;       ///< that is not done yet
     struct Object *record_stream;
@@ -217,12 +216,9 @@ static Object *find(const void *handle, enum Kind kind)
     return object;
 }
 
-/// The queue that operations of a stream go to.
 static Object *find_stream(CUstream handle)
 {
-    Object *stream = handle ? find(handle, STREAM) : current();
-
-    return !stream || stream->own_queue ? stream : current();
+    return handle ? find(handle, STREAM) : current();
 }
 
 static void push(Object *context)
@@ -506,6 +502,10 @@ DRIVER(cuMemHostGetDevicePointer_v2, 1, (CUdeviceptr *address, void *ptr, unsign
 DRIVER(cuMemcpyHtoDAsync_v2, 1, (CUdeviceptr dst, const void *src, size_t size, CUstream stream),
        upload(dst, src, size, stream))
 DRIVER(cuMemcpy2DAsync_v2, 1, (const CUDA_MEMCPY2D *c, CUstream stream), copy(*c, stream))
+// all streams are non-blocking ones: they do not wait for the default one
+DRIVER(cuStreamCreate, 1, (CUstream *stream, unsigned flags), *stream = (void *)new_object(STREAM))
+DRIVER(cuStreamCreateWithPriority, 1, (CUstream *stream, unsigned flags, int priority),
+       *stream = (void *)new_object(STREAM))
 DRIVER(cuEventCreate, 1, (CUevent *event, unsigned flags), *event = (void *)new_object(EVENT))
 ENDS(cuEventSynchronize, 1, (CUevent event), wait_for_event(find(event, EVENT)))
 
@@ -552,11 +552,6 @@ DRIVER(cuMemsetD8Async, 1, (CUdeviceptr dst, unsigned char value, size_t size, C
     free(values);
 })
 
-DRIVER(cuMemcpyHtoD_v2, 1, (CUdeviceptr dst, const void *src, size_t size), {
-    upload(dst, src, size, NULL);
-    drain(current(), NULL);
-})
-
 DRIVER(cuMemcpyDtoH_v2, 1, (void *dst, CUdeviceptr src, size_t size), {
     copy((CUDA_MEMCPY2D){
         .dstMemoryType = CU_MEMORYTYPE_HOST,   .dstHost   = dst,
@@ -565,18 +560,6 @@ DRIVER(cuMemcpyDtoH_v2, 1, (void *dst, CUdeviceptr src, size_t size), {
     }, NULL);
     drain(current(), NULL);
 })
-
-static void new_stream(CUstream *handle, unsigned flags)
-{
-    Object *stream = new_object(STREAM);
-
-    stream->own_queue = flags & 1;
-    *handle = (CUstream)stream;
-}
-
-DRIVER(cuStreamCreate, 1, (CUstream *stream, unsigned flags), new_stream(stream, flags))
-DRIVER(cuStreamCreateWithPriority, 1, (CUstream *stream, unsigned flags, int priority),
-       new_stream(stream, flags))
 
 ENDS(cuStreamSynchronize, 1, (CUstream handle), {
     Object *stream = find_stream(handle);
@@ -707,8 +690,9 @@ UNUSED(cuGraphicsUnmapResources) UNUSED(cuGraphicsUnregisterResource) UNUSED(cuL
 UNUSED(cuLinkComplete) UNUSED(cuLinkCreate) UNUSED(cuLinkDestroy) UNUSED(cuMemAllocManaged)
 UNUSED(cuMemAllocPitch_v2) UNUSED(cuMemcpy) UNUSED(cuMemcpy2D_v2) UNUSED(cuMemcpyAsync)
 UNUSED(cuMemcpyDtoDAsync_v2) UNUSED(cuMemcpyDtoD_v2) UNUSED(cuMemcpyDtoHAsync_v2)
-UNUSED(cuModuleGetGlobal) UNUSED(cuStreamAddCallback) UNUSED(cuStreamQuery)
-UNUSED(cuDriverGetVersion) UNUSED(cuTexObjectCreate) UNUSED(cuTexObjectDestroy)
+UNUSED(cuMemcpyHtoD_v2) UNUSED(cuModuleGetGlobal) UNUSED(cuStreamAddCallback)
+UNUSED(cuStreamQuery) UNUSED(cuDriverGetVersion) UNUSED(cuTexObjectCreate)
+UNUSED(cuTexObjectDestroy)
 
 // ---- begin and end ----
 
