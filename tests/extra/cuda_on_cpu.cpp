@@ -16,11 +16,8 @@
 #define STACK_SIZE  (64 << 10)
 #define SHARED_SIZE (228 << 10)
 
-/// Where a thread of a thread block is.
-enum State { DONE, IN_WARP_SYNC, IN_BLOCK_SYNC };
-
 typedef struct Thread {
-    enum State state;
+    enum OnCPUState state;
     jmp_buf place;
     OnCPUIndex index;
     int nb_shared;
@@ -49,8 +46,7 @@ static void stop(const char *why)
     abort();
 }
 
-/// Let others run until this state is over.
-static void yield(enum State state)
+void on_cpu_yield(enum OnCPUState state)
 {
     running->state = state;
     if (!_setjmp(running->place))
@@ -61,7 +57,7 @@ static void run_thread(void)
 {
     for (;;) {
         running_kernel(running_params);
-        yield(DONE);
+        on_cpu_yield(ON_CPU_DONE);
     }
 }
 
@@ -83,20 +79,20 @@ static void resume(int i)
 }
 
 /// Resume the lanes of a warp that are not done. @return where all that are not done are then
-static enum State resume_warp(int first, int reversed)
+static enum OnCPUState resume_warp(int first, int reversed)
 {
     const int nb = min(nb_threads - first, WARP_SIZE);
-    enum State state = DONE;
+    enum OnCPUState state = ON_CPU_DONE;
 
     for (int n = 0; n < nb; n++) {
         Thread *t = &thread[first + (reversed ? nb - 1 - n : n)];
 
-        if (t->state == DONE)
+        if (t->state == ON_CPU_DONE)
             continue;
         resume(t - thread);
-        if (t->state != DONE && state != DONE && t->state != state)
+        if (t->state != ON_CPU_DONE && state != ON_CPU_DONE && t->state != state)
             stop("lanes of a warp wait for others that are elsewhere");
-        state = t->state == DONE ? state : t->state;
+        state = t->state == ON_CPU_DONE ? state : t->state;
     }
     return state;
 }
@@ -110,7 +106,7 @@ static void run_block(void)
 
     memset(shared_memory, 0xcd, sizeof(shared_memory));
     for (int i = 0; i < nb_threads; i++) {
-        thread[i].state     = IN_BLOCK_SYNC;
+        thread[i].state     = ON_CPU_IN_BLOCK_SYNC;
         thread[i].nb_shared = 0;
         thread[i].index     = { i % on_cpu.block_dim.x, i / on_cpu.block_dim.x % on_cpu.block_dim.y,
                                 i / on_cpu.block_dim.x / on_cpu.block_dim.y };
@@ -119,24 +115,14 @@ static void run_block(void)
         goes_on = 0;
         for (int i = 0; i < nb_warps; i++) {
             const int first = (reversed ? nb_warps - 1 - i : i) * WARP_SIZE;
-            enum State state;
+            enum OnCPUState state;
 
             do {
                 state = resume_warp(first, reversed);
-            } while (state == IN_WARP_SYNC);
-            goes_on |= state == IN_BLOCK_SYNC;
+            } while (state == ON_CPU_IN_WARP_SYNC);
+            goes_on |= state == ON_CPU_IN_BLOCK_SYNC;
         }
     }
-}
-
-void on_cpu_sync_threads(void)
-{
-    yield(IN_BLOCK_SYNC);
-}
-
-void on_cpu_sync_warp(void)
-{
-    yield(IN_WARP_SYNC);
 }
 
 const uint64_t *on_cpu_share(uint64_t value)
@@ -145,7 +131,7 @@ const uint64_t *on_cpu_share(uint64_t value)
     uint64_t *values = shared_values[(running - thread) / WARP_SIZE][running->nb_shared++ % 2];
 
     values[on_cpu.lane] = value;
-    on_cpu_sync_warp();
+    sync_warp();
     return values;
 }
 

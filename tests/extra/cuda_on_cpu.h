@@ -59,11 +59,13 @@ static inline int2 make_int2(int x, int y) { return { x, y }; }
 static inline float2 make_float2(float x, float y) { return { x, y }; }
 static inline float4 make_float4(float x, float y, float z, float w) { return { x, y, z, w }; }
 
-/// Wait for the other threads of the thread block, or of the warp.
-extern "C" void on_cpu_sync_threads(void) __attribute__((visibility("hidden")));
-extern "C" void on_cpu_sync_warp(void)    __attribute__((visibility("hidden")));
-#define __syncthreads on_cpu_sync_threads
-static inline void sync_warp() { on_cpu_sync_warp(); }
+/// Where a thread of a thread block is.
+enum OnCPUState { ON_CPU_DONE, ON_CPU_IN_WARP_SYNC, ON_CPU_IN_BLOCK_SYNC };
+
+/// Let other threads run until this state is over.
+extern "C" void on_cpu_yield(enum OnCPUState state) __attribute__((visibility("hidden")));
+#define __syncthreads() on_cpu_yield(ON_CPU_IN_BLOCK_SYNC)
+static inline void sync_warp() { on_cpu_yield(ON_CPU_IN_WARP_SYNC); }
 
 /// The values that the lanes of a warp give.
 extern "C" const uint64_t *on_cpu_share(uint64_t value) __attribute__((visibility("hidden")));

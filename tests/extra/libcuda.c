@@ -45,7 +45,6 @@
 #define MAX_PARAMS_SIZE    4096
 #define PAGE               4096UL
 #define ALIGNMENT          256UL
-#define EXIT_STATUS        99
 #define EXPORTED           __attribute__((visibility("default")))
 #define POINTER(address)   ((void *)(uintptr_t)(address))
 
@@ -104,12 +103,9 @@ static const char *function = "at the end";     ///< of the driver, that runs
 static int res;                                 ///< what it will return
 static int max_delay, nb_devices, major, idle;
 
-/// @name What fails
-/// @{
-static int fail_at, broken;
-static int may_leave;                           ///< after some failures nothing can be given back
+static int fail_at, broken;                     ///< see stand_in_fail()
 static char *failed_name;
-/// @}
+static int may_leave;                           ///< after some failures nothing can be given back
 
 // ---- the books ----
 
@@ -680,13 +676,7 @@ UNUSED(cuTexObjectDestroy)
 
 // ---- begin and end ----
 
-/**
- * The calls of the driver are counted from now on.
- *
- * @param at       number of the one that fails, 0 for none
- * @param and_more whether so do all behind it, as after a kernel's failure
- * @param name     where its name goes
- */
+/// Call number at from now on fails, or none for 0, and_more behind it; its name goes to name.
 EXPORTED void stand_in_fail(int at, int and_more, char name[64]);
 void stand_in_fail(int at, int and_more, char name[64])
 {
@@ -723,5 +713,5 @@ __attribute__((destructor)) static void end(void)
     if (option("calls=", 0))
         fprintf(stderr, "calls %d\n", nb_calls);
     if (nb_errors)
-        _exit(EXIT_STATUS);
+        _exit(99);
 }
