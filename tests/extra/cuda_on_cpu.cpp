@@ -23,11 +23,12 @@ typedef struct Thread {
     int nb_shared;
 } Thread;
 
-extern "C" {
+/// Parameters are passed by value, that is in memory: any kernel's are the beginning of these.
+typedef struct Params {
+    uint64_t words[512];
+} Params;
+
 OnCPU on_cpu;
-void on_cpu_launch(void (*kernel)(const void *), const void *params,
-                   const unsigned grid[3], const unsigned block[3]);
-}
 
 static Thread thread[MAX_THREADS], *running;
 static uint64_t shared_values[MAX_THREADS / WARP_SIZE][2][WARP_SIZE];
@@ -36,8 +37,8 @@ static int nb_started;                              ///< that have a stack
 static jmp_buf scheduler;
 static ucontext_t first_context;
 static char *stacks;
-static void (*running_kernel)(const void *);
-static const void *running_params;
+static void (*running_kernel)(Params);
+static const Params *running_params;
 static char shared_memory[SHARED_SIZE] __attribute__((aligned(128)));
 
 static void stop(const char *why)
@@ -56,7 +57,7 @@ void on_cpu_yield(enum OnCPUState state)
 static void run_thread(void)
 {
     for (;;) {
-        running_kernel(running_params);
+        running_kernel(*running_params);
         on_cpu_yield(ON_CPU_DONE);
     }
 }
@@ -135,8 +136,8 @@ const uint64_t *on_cpu_share(uint64_t value)
     return values;
 }
 
-void on_cpu_launch(void (*kernel)(const void *), const void *params,
-                   const unsigned grid[3], const unsigned block[3])
+extern "C" void on_cpu_launch(void *kernel, const void *params,
+                              const unsigned grid[3], const unsigned block[3])
 {
     nb_threads = block[0] * block[1] * block[2];
     if (!stacks)
@@ -144,8 +145,8 @@ void on_cpu_launch(void (*kernel)(const void *), const void *params,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (stacks == MAP_FAILED || nb_threads > MAX_THREADS)
         stop("no memory, or too many threads");
-    running_kernel   = kernel;
-    running_params   = params;
+    running_kernel   = (void (*)(Params))kernel;
+    running_params   = (const Params *)params;
     on_cpu.shared    = shared_memory;
     on_cpu.grid_dim  = { grid[0], grid[1], grid[2] };
     on_cpu.block_dim = { block[0], block[1], block[2] };

@@ -32,9 +32,7 @@
 #undef DEVICE_PTR
 #define DEVICE_PTR(type) type *
 
-typedef struct OnCPUIndex {
-    unsigned x, y, z;
-} OnCPUIndex;
+typedef struct OnCPUIndex { unsigned x, y, z; } OnCPUIndex;
 
 /// Where the thread that runs is, and what its thread block has.
 typedef struct OnCPU {

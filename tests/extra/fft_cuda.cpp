@@ -35,7 +35,7 @@ struct Lines {
 };
 
 template<int WAY>
-static void transform(const void *)
+static void transform(Params)
 {
     const int lane = threadIdx.x % FFT_LANES;
     Lines io = { line[lane], fft_lines_out<WAY>(memory, plan) + lane };
@@ -69,7 +69,7 @@ static double error_of(const float2 *got, const float2 *value, int length)
 /// @return 1 if it was done that way, 0 if there is none; ends the program if it is wrong
 static int test(int length, enum FFTWay way)
 {
-    static void (*const kernel[])(const void *) = {
+    static void (*const kernel[])(Params) = {
         transform<FFT_DIRECT>, transform<FFT_CHIRP>, transform<FFT_LARGE>
     };
     static uint32_t seed = 1;
@@ -87,7 +87,7 @@ static int test(int length, enum FFTWay way)
             line[lane][i] = make_float2((seed >>  8 & 255) / 255.f - .5f,
                                         (seed >> 16 & 255) / 255.f - .5f);
         }
-    on_cpu_launch(kernel[way], NULL, one, threads);
+    on_cpu_launch((void *)kernel[way], table, one, threads);
     for (int lane = 0; lane < FFT_LANES; lane++) {
         const double error = error_of(got[lane], line[lane], length);
 

@@ -37,12 +37,9 @@
 #define TIMEOUT      20
 #define MAX_PROBLEMS 20
 
-/// @name Faults that are tried one by one, the step behind them, and where all behind one fail, too
-/// @{
-#define MANY_FAULTS   700
-#define FAULT_STEP    13
-#define AND_MORE_STEP 5
-/// @}
+#define MANY_FAULTS   700       ///< that are tried one by one
+#define FAULT_STEP    13        ///< from one to the next behind them
+#define AND_MORE_STEP 5         ///< where all behind one fail, too
 
 // ---- allocations that fail ----
 

@@ -76,11 +76,6 @@ typedef struct Object {
     size_t size;                    ///< of memory
 } Object;
 
-/// Parameters are passed by value, that is in memory: any kernel's are the beginning of these.
-typedef struct Params {
-    uint64_t words[MAX_PARAMS_SIZE / sizeof(uint64_t)];
-} Params;
-
 /// What is enqueued in a stream: an event is recorded, a kernel launched, or else memory copied.
 typedef struct Operation {
     struct Operation *next;
@@ -90,7 +85,7 @@ typedef struct Operation {
     void *memory;                   ///< the parameters, or the bytes of a source that is not pinned
 } Operation;
 
-void on_cpu_launch(void (*kernel)(const void *), const void *params,
+void on_cpu_launch(void *kernel, const void *params,
                    const unsigned grid[3], const unsigned block[3]);
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -203,12 +198,12 @@ static Object *find_stream(CUstream handle)
 
 static void push(Object *context)
 {
-    if (nb_pushed == MAX_PUSHED) {
-        refuse("contexts are pushed and pushed");
-    } else {
-        pushed[nb_pushed++] = context;
-        all_pushed++;
-    }
+    if (!context)
+        return;
+    if (nb_pushed == MAX_PUSHED)
+        abort();
+    pushed[nb_pushed++] = context;
+    all_pushed++;
 }
 
 static void pop(void)
@@ -278,23 +273,14 @@ static void protect_all(int protection)
 
 // ---- queues ----
 
-static void *running_kernel;
-
-static void call_kernel(const void *params)
-{
-    ((void (*)(Params))running_kernel)(*(const Params *)params);
-}
-
 static void run(const Operation *op)
 {
     const CUDA_MEMCPY2D *c = &op->copy;
 
     if (op->event && op->event->record == op)
         op->event->record = NULL;
-    if (op->launched && !idle) {
-        running_kernel = op->launched->kernel;
-        on_cpu_launch(call_kernel, op->memory, op->grid, op->block);
-    }
+    if (op->launched && !idle)
+        on_cpu_launch(op->launched->kernel, op->memory, op->grid, op->block);
     for (size_t y = 0; y < c->Height; y++)
         memmove((uint8_t *)c->dstHost + y * c->dstPitch,
                 (const uint8_t *)c->srcHost + y * c->srcPitch, c->WidthInBytes);
@@ -305,7 +291,7 @@ static void drain(Object *stream, const Operation *until)
 {
     int done = 0;
 
-    if (!stream->first)
+    if (!stream || !stream->first)
         return;
     protect_all(PROT_READ | PROT_WRITE);
     while (stream->first && !done) {
@@ -324,9 +310,8 @@ static void drain(Object *stream, const Operation *until)
 
 static void drain_context(Object *context)
 {
-    drain(context, NULL);
     for (Object *object = objects; object; object = object->next)
-        if (object->kind == STREAM && object->alive && object->context == context)
+        if (object == context || object->context == context)
             drain(object, NULL);
 }
 
@@ -406,28 +391,19 @@ static void give_back(const void *handle, enum Kind kind)
 
     if (!object)
         return;
-    switch (kind) {
-    case CONTEXT:
-        if (current() == object)
-            pop();
-        drain_context(object);
+    if (kind != EVENT)
+        drain_context(kind == CONTEXT ? object : object->context);
+    if (current() == object)
+        pop();
+    if (kind == CONTEXT)
         end_context(object);
-        break;
-    case STREAM:
-        drain(object, NULL);
-        break;
-    case MODULE:
-        drain_context(object->context);
-        free(object->ptx);
-        for (Object *o = objects; o; o = o->next)
-            o->alive &= o->module != object;
-        break;
-    case MEMORY:
-    case PINNED:
-        drain_context(object->context);
+    for (Object *o = objects; o; o = o->next)
+        o->alive &= o->module != object;
+    if (object->size) {
         protect(object, PROT_NONE);
         madvise((void *)((uintptr_t)object->handle & -PAGE), object->size, MADV_DONTNEED);
     }
+    free(object->ptx);
     object->alive = 0;
 }
 
@@ -487,7 +463,12 @@ DRIVER(cuStreamCreate, 1, (CUstream *stream, unsigned flags), *stream = (void *)
 DRIVER(cuStreamCreateWithPriority, 1, (CUstream *stream, unsigned flags, int priority),
        *stream = (void *)new_object(STREAM))
 DRIVER(cuEventCreate, 1, (CUevent *event, unsigned flags), *event = (void *)new_object(EVENT))
-ENDS(cuEventSynchronize, 1, (CUevent event), wait_for_event(find(event, EVENT)))
+// then there is nothing left to wait for
+DRIVER(cuStreamWaitEvent, 1, (CUstream stream, CUevent event, unsigned flags),
+       wait_for_event(find_stream(stream) ? find(event, EVENT) : NULL))
+ENDS(cuEventSynchronize,  1, (CUevent event),   wait_for_event(find(event, EVENT)))
+ENDS(cuStreamSynchronize, 1, (CUstream stream), drain(find_stream(stream), NULL))
+DRIVER(cuCtxPushCurrent_v2, 0, (CUcontext context), push(find(context, CONTEXT)))
 
 DRIVER(cuDeviceGet, 0, (CUdevice *device, int ordinal), {
     *device = ordinal;
@@ -509,13 +490,6 @@ DRIVER(cuCtxCreate_v2, 0, (CUcontext *handle, unsigned flags, CUdevice device), 
     context->device = device;
     *handle = (CUcontext)context;
     push(context);
-})
-
-DRIVER(cuCtxPushCurrent_v2, 0, (CUcontext handle), {
-    Object *context = find(handle, CONTEXT);
-
-    if (context)
-        push(context);
 })
 
 ENDS(cuCtxPopCurrent_v2, 1, (CUcontext *handle), {
@@ -541,13 +515,6 @@ DRIVER(cuMemcpyDtoH_v2, 1, (void *dst, CUdeviceptr src, size_t size), {
     drain(current(), NULL);
 })
 
-ENDS(cuStreamSynchronize, 1, (CUstream handle), {
-    Object *stream = find_stream(handle);
-
-    if (stream)
-        drain(stream, NULL);
-})
-
 DRIVER(cuEventRecord, 1, (CUevent handle, CUstream stream), {
     Object *event = find(handle, EVENT), *queue = find_stream(stream);
 
@@ -566,12 +533,6 @@ DRIVER(cuEventQuery, 1, (CUevent handle), {
         res = CUDA_ERROR_NOT_READY;
     } else
         wait_for_event(event);
-})
-
-// then there is nothing left to wait for
-DRIVER(cuStreamWaitEvent, 1, (CUstream stream, CUevent handle, unsigned flags), {
-    if (find_stream(stream))
-        wait_for_event(find(handle, EVENT));
 })
 
 DRIVER(cuModuleLoadData, 1, (CUmodule *handle, const void *image), {
@@ -603,7 +564,7 @@ static Object *new_function(const Object *module, const char *name)
     threads = strstr(entry, ".maxntid ");
     new->params_size = param ? atoi(param + strlen(text)) : 0;
     new->max_threads = threads && threads < strchr(entry, '{') ? atoi(threads + 9) : 1024;
-    if (!new->kernel || new->params_size > sizeof(Params))
+    if (!new->kernel || new->params_size > MAX_PARAMS_SIZE)
         return refuse("%s is not there for the CPU, or takes too much", name);
     return new;
 }
@@ -643,7 +604,7 @@ DRIVER(cuLaunchKernel, 1, (CUfunction handle, unsigned grid_x, unsigned grid_y, 
                grid_x, grid_y, grid_z, threads, launched->max_threads, shared,
                launched->max_shared);
     } else if (launched && stream) {
-        op.memory = memcpy(allocate(sizeof(Params)), args[0], launched->params_size);
+        op.memory = memcpy(allocate(MAX_PARAMS_SIZE), args[0], launched->params_size);
         enqueue(stream, op);
     }
 })

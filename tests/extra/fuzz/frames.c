@@ -103,7 +103,6 @@ static AVFrame *make_frame(const Command *c, int input, int width, int height)
     AVFrame *frame  = test_new_frame(get_format(c->format[input]), width, height,
                                      (c->layout & 31) * 16, 0, c->layout >> 5 + input & 1);
 
-    av_assert0(frame);
     frame->color_range = (c->range >> 2 * input & 3) % AVCOL_RANGE_NB;
     for (int p = 0; p < 4 && frame->linesize[p]; p++) {
         const int stride = FFABS(frame->linesize[p]);

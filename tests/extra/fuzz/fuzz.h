@@ -2,10 +2,8 @@
 
 /**
  * @file
- * What the fuzzers share. Each is a program for libFuzzer, which hands it one
- * input after another and looks which way the code goes with it. It must not
- * crash, leak, or take too long or too much memory, whatever the input is, and
- * the assertions of its file must hold. scripts/fuzz.sh builds and runs them.
+ * What the fuzzers share. Each is a program for libFuzzer, and must not crash, leak, or take too
+ * long or too much memory, whatever the input is. scripts/fuzz.sh builds and runs them.
  */
 
 #ifndef TESTS_EXTRA_FUZZ_FUZZ_H
