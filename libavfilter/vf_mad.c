@@ -802,7 +802,7 @@ const FFFilter ff_vf_mad = {
     .p.description  =
         NULL_IF_CONFIG_SMALL("Score quality against a reference (Most Apparent Distortion)."),
     .p.priv_class   = &mad_class,
-    .p.flags        = AVFILTER_FLAG_SLICE_THREADS |
+    .p.flags        = AVFILTER_FLAG_METADATA_ONLY | AVFILTER_FLAG_SLICE_THREADS |
                        AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
     .priv_size      = sizeof(MADContext),
     .preinit        = mad_framesync_preinit,

@@ -22,7 +22,6 @@ fuzz() { # name
         [ "$name" != frames ] || limit=(-seed=1 -runs=60)
     fi
     mkdir -p "$found"
-    [ ! -f "$tests/$name.dict" ] || limit+=("-dict=$tests/$name.dict")
     if "$dir/tests/extra/fuzz/$name" "${limit[@]}" -timeout=100 -rss_limit_mb=2048 \
         -print_final_stats=1 -artifact_prefix="$kept/$name-" \
         "$found" "$tests/seeds/$name" > /dev/null 2> "$log"; then

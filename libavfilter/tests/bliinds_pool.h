@@ -91,9 +91,7 @@ static float beside(AVLFG *lfg, float x, int statistic, unsigned nb)
 
 static int compare_floats(const void *a, const void *b)
 {
-    const float x = *(const float *)a, y = *(const float *)b;
-
-    return (x > y) - (x < y);
+    return FFDIFFSIGN(*(const float *)a, *(const float *)b);
 }
 
 /// Fill n values of a statistic. Any number is a kind; all of 0 are the largest.

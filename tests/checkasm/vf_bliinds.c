@@ -100,43 +100,35 @@ static void begin(void)
     memset(dst, GUARD & 0xff, sizeof(dst));
 }
 
-static void check_expand(const BLIINDSDSPContext *dsp, int bytes)
+static void check_expand(const BLIINDSDSPContext *dsp, int depth, int down)
 {
-    static const struct { int depth, shift; } format[] = {
-        { 8, 0 }, { 9, 0 }, { 10, 0 }, { 12, 0 }, { 14, 0 }, { 16, 0 }, { 10, 6 }, { 12, 4 },
-    };
+    const int up = BLIINDS_FRAC_BITS - (depth - 8);
     uint8_t *src8 = (uint8_t *)src16;
 
     declare_func(void, int32_t *dst, const uint8_t *src, int w, int down, int black, int up);
 
-    if (!check_func(bytes == 1 ? dsp->expand_row8 : dsp->expand_row16,
-                    "bliinds_expand_row%d", 8 * bytes))
+    bits = depth;
+    if (!check_func(depth > 8 ? dsp->expand_row16 : dsp->expand_row8, "bliinds_expand_%d_%d",
+                    depth, down))
         return;
-    for (int f = 0; f < FF_ARRAY_ELEMS(format); f++) {
-        const int down = format[f].shift, up = BLIINDS_FRAC_BITS - (format[f].depth - 8);
+    for (int i = 0; i < FF_ARRAY_ELEMS(widths); i++) {
+        const int w = widths[i], black = i & 1 ? 16 << (depth - 8) : 0;
 
-        bits = format[f].depth;
-        if ((bits > 8) != (bytes > 1))
-            continue;
-        for (int i = 0; i < FF_ARRAY_ELEMS(widths); i++) {
-            const int w = widths[i], black = i & 1 ? 16 << (bits - 8) : 0;
+        content = i % 3 ? RANDOM : BRIGHT;
+        for (int x = 0; x < w; x++) {
+            int sample = content_value(content, depth, x, 0);
 
-            content = i % 3 ? RANDOM : BRIGHT;
-            for (int x = 0; x < w; x++) {
-                int sample = content_value(content, bits, x, 0);
-
-                if (bytes == 1)
-                    src8[x] = sample;
-                else
-                    src16[x] = sample << down;
-            }
-            begin();
-            call_ref(dst[0].i, src8, w, down, black, up);
-            call_new(dst[1].i, src8, w, down, black, up);
-            compare(1, 0, w, w);
+            if (depth > 8)
+                src16[x] = sample << down;
+            else
+                src8[x] = sample;
         }
+        begin();
+        call_ref(dst[0].i, src8, w, down, black, up);
+        call_new(dst[1].i, src8, w, down, black, up);
+        compare(1, 0, w, w);
     }
-    bench_new(dst[1].i, src8, 256, 0, 0, bytes == 1 ? 21 : 13);
+    bench_new(dst[1].i, src8, 256, down, 0, up);
 }
 
 static void check_lowpass(const BLIINDSDSPContext *dsp)
@@ -334,12 +326,15 @@ static void check_select(const BLIINDSDSPContext *dsp)
 
 void checkasm_check_bliinds(void)
 {
+    static const struct { int depth, shift; } format[] = {
+        { 8, 0 }, { 9, 0 }, { 10, 0 }, { 12, 0 }, { 14, 0 }, { 16, 0 }, { 10, 6 }, { 12, 4 },
+    };
     BLIINDSDSPContext dsp;
 
     ff_bliinds_dsp_init(&dsp);
 
-    check_expand(&dsp, 1);
-    check_expand(&dsp, 2);
+    for (int i = 0; i < FF_ARRAY_ELEMS(format); i++)
+        check_expand(&dsp, format[i].depth, format[i].shift);
     report("expand");
 
     check_lowpass(&dsp);

@@ -23,7 +23,7 @@ mutants() {
   libavfilter/bliinds_block.h @ s/SET_NOISE (16.f/SET_NOISE (4.f/ @ bliinds-blocks bliinds-sizes checkasm-vf_bliinds
   libavfilter/bliinds_block.h @ s/SUB_MAX 32767.f/SUB_MAX 32766.f/ @ bliinds-blocks checkasm-vf_bliinds
   libavfilter/bliinds_block.h @ s/(r <= table/(r < table/ @ bliinds-blocks bliinds-yuv checkasm-vf_bliinds
-  libavfilter/bliinds_block.h @ s/BLOCK > 8/BLOCK >= 8/ @ bliinds-blocks bliinds-yuv
+  libavfilter/bliinds_block.h @ s/BLOCK > 8/BLOCK >= 8/ @ bliinds-yuv
   libavfilter/bliinds_block.h @ s/(1 << (BLIINDS_TAP_BITS - 1))/0/ @ bliinds-blocks bliinds-yuv checkasm-vf_bliinds
   libavfilter/bliinds_block.h @ s/(n + 9) \/ 10/(n + 10) \/ 10/ @ bliinds-oracle bliinds-sizes
   libavfilter/bliinds.c       @ s/MAX_FLAT   0.75/MAX_FLAT   0.76/ @ bliinds-valid

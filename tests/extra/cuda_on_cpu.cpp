@@ -1,20 +1,4 @@
-/*
- * This file is part of FFmpeg.
- *
- * FFmpeg is free software; you can redistribute it and/or
- * modify it under the terms of the GNU Lesser General Public
- * License as published by the Free Software Foundation; either
- * version 2.1 of the License, or (at your option) any later version.
- *
- * FFmpeg is distributed in the hope that it will be useful,
- * but WITHOUT ANY WARRANTY; without even the implied warranty of
- * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
- * Lesser General Public License for more details.
- *
- * You should have received a copy of the GNU Lesser General Public
- * License along with FFmpeg; if not, write to the Free Software
- * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
- */
+// SPDX-License-Identifier: LGPL-2.1-or-later
 
 /**
  * @file
@@ -32,21 +16,19 @@
 #define STACK_SIZE  (64 << 10)
 #define SHARED_SIZE (228 << 10)
 
-/// Where a thread of a thread block is.
-enum State { DONE, IN_WARP_SYNC, IN_BLOCK_SYNC };
-
 typedef struct Thread {
-    enum State state;
+    enum OnCPUState state;
     jmp_buf place;
     OnCPUIndex index;
     int nb_shared;
 } Thread;
 
-extern "C" {
+/// Parameters are passed by value, that is in memory: any kernel's are the beginning of these.
+typedef struct Params {
+    uint64_t words[512];
+} Params;
+
 OnCPU on_cpu;
-void on_cpu_launch(void (*kernel)(const void *), const void *params,
-                   const unsigned grid[3], const unsigned block[3]);
-}
 
 static Thread thread[MAX_THREADS], *running;
 static uint64_t shared_values[MAX_THREADS / WARP_SIZE][2][WARP_SIZE];
@@ -55,8 +37,8 @@ static int nb_started;                              ///< that have a stack
 static jmp_buf scheduler;
 static ucontext_t first_context;
 static char *stacks;
-static void (*running_kernel)(const void *);
-static const void *running_params;
+static void (*running_kernel)(Params);
+static const Params *running_params;
 static char shared_memory[SHARED_SIZE] __attribute__((aligned(128)));
 
 static void stop(const char *why)
@@ -65,8 +47,7 @@ static void stop(const char *why)
     abort();
 }
 
-/// Let others run until this state is over.
-static void yield(enum State state)
+void on_cpu_yield(enum OnCPUState state)
 {
     running->state = state;
     if (!_setjmp(running->place))
@@ -76,8 +57,8 @@ static void yield(enum State state)
 static void run_thread(void)
 {
     for (;;) {
-        running_kernel(running_params);
-        yield(DONE);
+        running_kernel(*running_params);
+        on_cpu_yield(ON_CPU_DONE);
     }
 }
 
@@ -99,20 +80,20 @@ static void resume(int i)
 }
 
 /// Resume the lanes of a warp that are not done. @return where all that are not done are then
-static enum State resume_warp(int first, int reversed)
+static enum OnCPUState resume_warp(int first, int reversed)
 {
     const int nb = min(nb_threads - first, WARP_SIZE);
-    enum State state = DONE;
+    enum OnCPUState state = ON_CPU_DONE;
 
     for (int n = 0; n < nb; n++) {
         Thread *t = &thread[first + (reversed ? nb - 1 - n : n)];
 
-        if (t->state == DONE)
+        if (t->state == ON_CPU_DONE)
             continue;
         resume(t - thread);
-        if (t->state != DONE && state != DONE && t->state != state)
+        if (t->state != ON_CPU_DONE && state != ON_CPU_DONE && t->state != state)
             stop("lanes of a warp wait for others that are elsewhere");
-        state = t->state == DONE ? state : t->state;
+        state = t->state == ON_CPU_DONE ? state : t->state;
     }
     return state;
 }
@@ -126,7 +107,7 @@ static void run_block(void)
 
     memset(shared_memory, 0xcd, sizeof(shared_memory));
     for (int i = 0; i < nb_threads; i++) {
-        thread[i].state     = IN_BLOCK_SYNC;
+        thread[i].state     = ON_CPU_IN_BLOCK_SYNC;
         thread[i].nb_shared = 0;
         thread[i].index     = { i % on_cpu.block_dim.x, i / on_cpu.block_dim.x % on_cpu.block_dim.y,
                                 i / on_cpu.block_dim.x / on_cpu.block_dim.y };
@@ -135,24 +116,14 @@ static void run_block(void)
         goes_on = 0;
         for (int i = 0; i < nb_warps; i++) {
             const int first = (reversed ? nb_warps - 1 - i : i) * WARP_SIZE;
-            enum State state;
+            enum OnCPUState state;
 
             do {
                 state = resume_warp(first, reversed);
-            } while (state == IN_WARP_SYNC);
-            goes_on |= state == IN_BLOCK_SYNC;
+            } while (state == ON_CPU_IN_WARP_SYNC);
+            goes_on |= state == ON_CPU_IN_BLOCK_SYNC;
         }
     }
-}
-
-void on_cpu_sync_threads(void)
-{
-    yield(IN_BLOCK_SYNC);
-}
-
-void on_cpu_sync_warp(void)
-{
-    yield(IN_WARP_SYNC);
 }
 
 const uint64_t *on_cpu_share(uint64_t value)
@@ -161,12 +132,12 @@ const uint64_t *on_cpu_share(uint64_t value)
     uint64_t *values = shared_values[(running - thread) / WARP_SIZE][running->nb_shared++ % 2];
 
     values[on_cpu.lane] = value;
-    on_cpu_sync_warp();
+    sync_warp();
     return values;
 }
 
-void on_cpu_launch(void (*kernel)(const void *), const void *params,
-                   const unsigned grid[3], const unsigned block[3])
+extern "C" void on_cpu_launch(void *kernel, const void *params,
+                              const unsigned grid[3], const unsigned block[3])
 {
     nb_threads = block[0] * block[1] * block[2];
     if (!stacks)
@@ -174,8 +145,8 @@ void on_cpu_launch(void (*kernel)(const void *), const void *params,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (stacks == MAP_FAILED || nb_threads > MAX_THREADS)
         stop("no memory, or too many threads");
-    running_kernel   = kernel;
-    running_params   = params;
+    running_kernel   = (void (*)(Params))kernel;
+    running_params   = (const Params *)params;
     on_cpu.shared    = shared_memory;
     on_cpu.grid_dim  = { grid[0], grid[1], grid[2] };
     on_cpu.block_dim = { block[0], block[1], block[2] };

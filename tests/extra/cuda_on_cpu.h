@@ -1,20 +1,4 @@
-/*
- * This file is part of FFmpeg.
- *
- * FFmpeg is free software; you can redistribute it and/or
- * modify it under the terms of the GNU Lesser General Public
- * License as published by the Free Software Foundation; either
- * version 2.1 of the License, or (at your option) any later version.
- *
- * FFmpeg is distributed in the hope that it will be useful,
- * but WITHOUT ANY WARRANTY; without even the implied warranty of
- * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
- * Lesser General Public License for more details.
- *
- * You should have received a copy of the GNU Lesser General Public
- * License along with FFmpeg; if not, write to the Free Software
- * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
- */
+// SPDX-License-Identifier: LGPL-2.1-or-later
 
 /**
  * @file
@@ -48,9 +32,7 @@
 #undef DEVICE_PTR
 #define DEVICE_PTR(type) type *
 
-typedef struct OnCPUIndex {
-    unsigned x, y, z;
-} OnCPUIndex;
+typedef struct OnCPUIndex { unsigned x, y, z; } OnCPUIndex;
 
 /// Where the thread that runs is, and what its thread block has.
 typedef struct OnCPU {
@@ -75,11 +57,13 @@ static inline int2 make_int2(int x, int y) { return { x, y }; }
 static inline float2 make_float2(float x, float y) { return { x, y }; }
 static inline float4 make_float4(float x, float y, float z, float w) { return { x, y, z, w }; }
 
-/// Wait for the other threads of the thread block, or of the warp.
-extern "C" void on_cpu_sync_threads(void) __attribute__((visibility("hidden")));
-extern "C" void on_cpu_sync_warp(void)    __attribute__((visibility("hidden")));
-#define __syncthreads on_cpu_sync_threads
-static inline void sync_warp() { on_cpu_sync_warp(); }
+/// Where a thread of a thread block is.
+enum OnCPUState { ON_CPU_DONE, ON_CPU_IN_WARP_SYNC, ON_CPU_IN_BLOCK_SYNC };
+
+/// Let other threads run until this state is over.
+extern "C" void on_cpu_yield(enum OnCPUState state) __attribute__((visibility("hidden")));
+#define __syncthreads() on_cpu_yield(ON_CPU_IN_BLOCK_SYNC)
+static inline void sync_warp() { on_cpu_yield(ON_CPU_IN_WARP_SYNC); }
 
 /// The values that the lanes of a warp give.
 extern "C" const uint64_t *on_cpu_share(uint64_t value) __attribute__((visibility("hidden")));

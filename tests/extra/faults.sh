@@ -19,12 +19,11 @@ down=hwdownload,format=yuv420p
 
 # ffmpeg on the stand-in with these options. What is wrong in its books is said.
 on_stand_in(){ # options arguments...
-    export CUDA_STAND_IN=$1 CUDA_STAND_IN_REPORT=${tmp}/report
+    export CUDA_STAND_IN=$1,calls=1
     shift
-    rm -f ${tmp}/report
     heard ffmpeg -y -init_hw_device cuda=gpu -filter_hw_device gpu "$@" 2> /dev/null
-    grep -qs '^calls' ${tmp}/report || echo "the stand-in was not used" >&2
-    ! grep '^error\|^left' ${tmp}/report >&2
+    grep -q '^calls' ${tmp}/err || echo "the stand-in was not used" >&2
+    ! grep '^error\|^left' ${tmp}/err >&2
     return ${status}
 }
 

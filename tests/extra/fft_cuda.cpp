@@ -1,20 +1,4 @@
-/*
- * This file is part of FFmpeg.
- *
- * FFmpeg is free software; you can redistribute it and/or
- * modify it under the terms of the GNU Lesser General Public
- * License as published by the Free Software Foundation; either
- * version 2.1 of the License, or (at your option) any later version.
- *
- * FFmpeg is distributed in the hope that it will be useful,
- * but WITHOUT ANY WARRANTY; without even the implied warranty of
- * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
- * Lesser General Public License for more details.
- *
- * You should have received a copy of the GNU Lesser General Public
- * License along with FFmpeg; if not, write to the Free Software
- * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
- */
+// SPDX-License-Identifier: LGPL-2.1-or-later
 
 /**
  * @file
@@ -51,7 +35,7 @@ struct Lines {
 };
 
 template<int WAY>
-static void transform(const void *)
+static void transform(Params)
 {
     const int lane = threadIdx.x % FFT_LANES;
     Lines io = { line[lane], fft_lines_out<WAY>(memory, plan) + lane };
@@ -85,7 +69,7 @@ static double error_of(const float2 *got, const float2 *value, int length)
 /// @return 1 if it was done that way, 0 if there is none; ends the program if it is wrong
 static int test(int length, enum FFTWay way)
 {
-    static void (*const kernel[])(const void *) = {
+    static void (*const kernel[])(Params) = {
         transform<FFT_DIRECT>, transform<FFT_CHIRP>, transform<FFT_LARGE>
     };
     static uint32_t seed = 1;
@@ -103,7 +87,7 @@ static int test(int length, enum FFTWay way)
             line[lane][i] = make_float2((seed >>  8 & 255) / 255.f - .5f,
                                         (seed >> 16 & 255) / 255.f - .5f);
         }
-    on_cpu_launch(kernel[way], NULL, one, threads);
+    on_cpu_launch((void *)kernel[way], table, one, threads);
     for (int lane = 0; lane < FFT_LANES; lane++) {
         const double error = error_of(got[lane], line[lane], length);
 

@@ -1,20 +1,4 @@
-/*
- * This file is part of FFmpeg.
- *
- * FFmpeg is free software; you can redistribute it and/or
- * modify it under the terms of the GNU Lesser General Public
- * License as published by the Free Software Foundation; either
- * version 2.1 of the License, or (at your option) any later version.
- *
- * FFmpeg is distributed in the hope that it will be useful,
- * but WITHOUT ANY WARRANTY; without even the implied warranty of
- * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
- * Lesser General Public License for more details.
- *
- * You should have received a copy of the GNU Lesser General Public
- * License along with FFmpeg; if not, write to the Free Software
- * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
- */
+// SPDX-License-Identifier: LGPL-2.1-or-later
 
 /**
  * @file
@@ -24,19 +8,19 @@
  * Built as libcuda.so.1 and found by LD_LIBRARY_PATH, it keeps the books: contexts that are
  * pushed and popped, memory, streams, events and modules. What is left at the end, and each
  * call that a driver would refuse or that would read or write beyond memory, is an error.
- * Errors are printed, and the process exits with 99.
+ * Errors are printed as "error: ..." or "left: ...", and the process exits with 99.
  *
  * What is enqueued is done as late as may be: when something waits for it. Until then whoever
  * touches the memory of the device crashes, as does a kernel that goes beyond what is there.
  * Kernels are compiled for the CPU, see cuda_on_cpu.h, and are found by their names.
  *
- * CUDA_STAND_IN_REPORT is the file for "error: ..." and "left: ..." and, at the end, "calls N",
- * else stderr. CUDA_STAND_IN holds options, as in "delay=5,idle=1":
+ * CUDA_STAND_IN holds options, as in "delay=5,idle=1":
  *
  *   delay=K       events are ready after 0 to K queries
  *   devices=N     how many there are
  *   major=N       their compute capability
  *   idle=1        kernels do nothing, which is faster, and what valgrind needs
+ *   calls=1       how many there were is said at the end
  *
  * A program lets calls fail by stand_in_fail().
  */
@@ -61,7 +45,6 @@
 #define MAX_PARAMS_SIZE    4096
 #define PAGE               4096UL
 #define ALIGNMENT          256UL
-#define EXIT_STATUS        99
 #define EXPORTED           __attribute__((visibility("default")))
 #define POINTER(address)   ((void *)(uintptr_t)(address))
 
@@ -80,7 +63,6 @@ typedef struct Object {
     int device;                     ///< of contexts
     // streams, and contexts, which are their default streams
     struct Operation *first, **last;
-    int own_queue;                  ///< 0: in order with the default stream
     // events
     struct Operation *record;       ///< that is not done yet
     struct Object *record_stream;
@@ -94,11 +76,6 @@ typedef struct Object {
     size_t size;                    ///< of memory
 } Object;
 
-/// Parameters are passed by value, that is in memory: any kernel's are the beginning of these.
-typedef struct Params {
-    uint64_t words[MAX_PARAMS_SIZE / sizeof(uint64_t)];
-} Params;
-
 /// What is enqueued in a stream: an event is recorded, a kernel launched, or else memory copied.
 typedef struct Operation {
     struct Operation *next;
@@ -108,7 +85,7 @@ typedef struct Operation {
     void *memory;                   ///< the parameters, or the bytes of a source that is not pinned
 } Operation;
 
-void on_cpu_launch(void (*kernel)(const void *), const void *params,
+void on_cpu_launch(void *kernel, const void *params,
                    const unsigned grid[3], const unsigned block[3]);
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -119,15 +96,11 @@ static Object *objects;
 static int nb_calls, nb_records, nb_errors;
 static const char *function = "at the end";     ///< of the driver, that runs
 static int res;                                 ///< what it will return
-static FILE *report;
 static int max_delay, nb_devices, major, idle;
 
-/// @name What fails
-/// @{
-static int fail_at, broken;
-static int may_leave;                           ///< after some failures nothing can be given back
+static int fail_at, broken;                     ///< see stand_in_fail()
 static char *failed_name;
-/// @}
+static int may_leave;                           ///< after some failures nothing can be given back
 
 // ---- the books ----
 
@@ -137,11 +110,11 @@ static void *tell(const char *kind, int error, const char *format, ...)
     va_list args;
 
     nb_errors++;
-    fprintf(report, "%s: %s: ", kind, function);
+    fprintf(stderr, "%s: %s: ", kind, function);
     va_start(args, format);
-    vfprintf(report, format, args);
+    vfprintf(stderr, format, args);
     va_end(args);
-    fputc('\n', report);
+    fputc('\n', stderr);
     res = error ? error : res;
     return NULL;
 }
@@ -218,22 +191,19 @@ static Object *find(const void *handle, enum Kind kind)
     return object;
 }
 
-/// The queue that operations of a stream go to.
 static Object *find_stream(CUstream handle)
 {
-    Object *stream = handle ? find(handle, STREAM) : current();
-
-    return !stream || stream->own_queue ? stream : current();
+    return handle ? find(handle, STREAM) : current();
 }
 
 static void push(Object *context)
 {
-    if (nb_pushed == MAX_PUSHED) {
-        refuse("contexts are pushed and pushed");
-    } else {
-        pushed[nb_pushed++] = context;
-        all_pushed++;
-    }
+    if (!context)
+        return;
+    if (nb_pushed == MAX_PUSHED)
+        abort();
+    pushed[nb_pushed++] = context;
+    all_pushed++;
 }
 
 static void pop(void)
@@ -303,23 +273,14 @@ static void protect_all(int protection)
 
 // ---- queues ----
 
-static void *running_kernel;
-
-static void call_kernel(const void *params)
-{
-    ((void (*)(Params))running_kernel)(*(const Params *)params);
-}
-
 static void run(const Operation *op)
 {
     const CUDA_MEMCPY2D *c = &op->copy;
 
     if (op->event && op->event->record == op)
         op->event->record = NULL;
-    if (op->launched && !idle) {
-        running_kernel = op->launched->kernel;
-        on_cpu_launch(call_kernel, op->memory, op->grid, op->block);
-    }
+    if (op->launched && !idle)
+        on_cpu_launch(op->launched->kernel, op->memory, op->grid, op->block);
     for (size_t y = 0; y < c->Height; y++)
         memmove((uint8_t *)c->dstHost + y * c->dstPitch,
                 (const uint8_t *)c->srcHost + y * c->srcPitch, c->WidthInBytes);
@@ -330,7 +291,7 @@ static void drain(Object *stream, const Operation *until)
 {
     int done = 0;
 
-    if (!stream->first)
+    if (!stream || !stream->first)
         return;
     protect_all(PROT_READ | PROT_WRITE);
     while (stream->first && !done) {
@@ -349,9 +310,8 @@ static void drain(Object *stream, const Operation *until)
 
 static void drain_context(Object *context)
 {
-    drain(context, NULL);
     for (Object *object = objects; object; object = object->next)
-        if (object->kind == STREAM && object->alive && object->context == context)
+        if (object == context || object->context == context)
             drain(object, NULL);
 }
 
@@ -431,28 +391,19 @@ static void give_back(const void *handle, enum Kind kind)
 
     if (!object)
         return;
-    switch (kind) {
-    case CONTEXT:
-        if (current() == object)
-            pop();
-        drain_context(object);
+    if (kind != EVENT)
+        drain_context(kind == CONTEXT ? object : object->context);
+    if (current() == object)
+        pop();
+    if (kind == CONTEXT)
         end_context(object);
-        break;
-    case STREAM:
-        drain(object, NULL);
-        break;
-    case MODULE:
-        drain_context(object->context);
-        free(object->ptx);
-        for (Object *o = objects; o; o = o->next)
-            o->alive &= o->module != object;
-        break;
-    case MEMORY:
-    case PINNED:
-        drain_context(object->context);
+    for (Object *o = objects; o; o = o->next)
+        o->alive &= o->module != object;
+    if (object->size) {
         protect(object, PROT_NONE);
         madvise((void *)((uintptr_t)object->handle & -PAGE), object->size, MADV_DONTNEED);
     }
+    free(object->ptx);
     object->alive = 0;
 }
 
@@ -507,8 +458,17 @@ DRIVER(cuMemHostGetDevicePointer_v2, 1, (CUdeviceptr *address, void *ptr, unsign
 DRIVER(cuMemcpyHtoDAsync_v2, 1, (CUdeviceptr dst, const void *src, size_t size, CUstream stream),
        upload(dst, src, size, stream))
 DRIVER(cuMemcpy2DAsync_v2, 1, (const CUDA_MEMCPY2D *c, CUstream stream), copy(*c, stream))
+// all streams are non-blocking ones: they do not wait for the default one
+DRIVER(cuStreamCreate, 1, (CUstream *stream, unsigned flags), *stream = (void *)new_object(STREAM))
+DRIVER(cuStreamCreateWithPriority, 1, (CUstream *stream, unsigned flags, int priority),
+       *stream = (void *)new_object(STREAM))
 DRIVER(cuEventCreate, 1, (CUevent *event, unsigned flags), *event = (void *)new_object(EVENT))
-ENDS(cuEventSynchronize, 1, (CUevent event), wait_for_event(find(event, EVENT)))
+// then there is nothing left to wait for
+DRIVER(cuStreamWaitEvent, 1, (CUstream stream, CUevent event, unsigned flags),
+       wait_for_event(find_stream(stream) ? find(event, EVENT) : NULL))
+ENDS(cuEventSynchronize,  1, (CUevent event),   wait_for_event(find(event, EVENT)))
+ENDS(cuStreamSynchronize, 1, (CUstream stream), drain(find_stream(stream), NULL))
+DRIVER(cuCtxPushCurrent_v2, 0, (CUcontext context), push(find(context, CONTEXT)))
 
 DRIVER(cuDeviceGet, 0, (CUdevice *device, int ordinal), {
     *device = ordinal;
@@ -532,13 +492,6 @@ DRIVER(cuCtxCreate_v2, 0, (CUcontext *handle, unsigned flags, CUdevice device), 
     push(context);
 })
 
-DRIVER(cuCtxPushCurrent_v2, 0, (CUcontext handle), {
-    Object *context = find(handle, CONTEXT);
-
-    if (context)
-        push(context);
-})
-
 ENDS(cuCtxPopCurrent_v2, 1, (CUcontext *handle), {
     *handle = (CUcontext)current();
     pop();
@@ -553,11 +506,6 @@ DRIVER(cuMemsetD8Async, 1, (CUdeviceptr dst, unsigned char value, size_t size, C
     free(values);
 })
 
-DRIVER(cuMemcpyHtoD_v2, 1, (CUdeviceptr dst, const void *src, size_t size), {
-    upload(dst, src, size, NULL);
-    drain(current(), NULL);
-})
-
 DRIVER(cuMemcpyDtoH_v2, 1, (void *dst, CUdeviceptr src, size_t size), {
     copy((CUDA_MEMCPY2D){
         .dstMemoryType = CU_MEMORYTYPE_HOST,   .dstHost   = dst,
@@ -565,25 +513,6 @@ DRIVER(cuMemcpyDtoH_v2, 1, (void *dst, CUdeviceptr src, size_t size), {
         .WidthInBytes  = size,                 .Height    = 1,
     }, NULL);
     drain(current(), NULL);
-})
-
-static void new_stream(CUstream *handle, unsigned flags)
-{
-    Object *stream = new_object(STREAM);
-
-    stream->own_queue = flags & 1;
-    *handle = (CUstream)stream;
-}
-
-DRIVER(cuStreamCreate, 1, (CUstream *stream, unsigned flags), new_stream(stream, flags))
-DRIVER(cuStreamCreateWithPriority, 1, (CUstream *stream, unsigned flags, int priority),
-       new_stream(stream, flags))
-
-ENDS(cuStreamSynchronize, 1, (CUstream handle), {
-    Object *stream = find_stream(handle);
-
-    if (stream)
-        drain(stream, NULL);
 })
 
 DRIVER(cuEventRecord, 1, (CUevent handle, CUstream stream), {
@@ -604,12 +533,6 @@ DRIVER(cuEventQuery, 1, (CUevent handle), {
         res = CUDA_ERROR_NOT_READY;
     } else
         wait_for_event(event);
-})
-
-// then there is nothing left to wait for
-DRIVER(cuStreamWaitEvent, 1, (CUstream stream, CUevent handle, unsigned flags), {
-    if (find_stream(stream))
-        wait_for_event(find(handle, EVENT));
 })
 
 DRIVER(cuModuleLoadData, 1, (CUmodule *handle, const void *image), {
@@ -641,7 +564,7 @@ static Object *new_function(const Object *module, const char *name)
     threads = strstr(entry, ".maxntid ");
     new->params_size = param ? atoi(param + strlen(text)) : 0;
     new->max_threads = threads && threads < strchr(entry, '{') ? atoi(threads + 9) : 1024;
-    if (!new->kernel || new->params_size > sizeof(Params))
+    if (!new->kernel || new->params_size > MAX_PARAMS_SIZE)
         return refuse("%s is not there for the CPU, or takes too much", name);
     return new;
 }
@@ -681,7 +604,7 @@ DRIVER(cuLaunchKernel, 1, (CUfunction handle, unsigned grid_x, unsigned grid_y, 
                grid_x, grid_y, grid_z, threads, launched->max_threads, shared,
                launched->max_shared);
     } else if (launched && stream) {
-        op.memory = memcpy(allocate(sizeof(Params)), args[0], launched->params_size);
+        op.memory = memcpy(allocate(MAX_PARAMS_SIZE), args[0], launched->params_size);
         enqueue(stream, op);
     }
 })
@@ -708,18 +631,13 @@ UNUSED(cuGraphicsUnmapResources) UNUSED(cuGraphicsUnregisterResource) UNUSED(cuL
 UNUSED(cuLinkComplete) UNUSED(cuLinkCreate) UNUSED(cuLinkDestroy) UNUSED(cuMemAllocManaged)
 UNUSED(cuMemAllocPitch_v2) UNUSED(cuMemcpy) UNUSED(cuMemcpy2D_v2) UNUSED(cuMemcpyAsync)
 UNUSED(cuMemcpyDtoDAsync_v2) UNUSED(cuMemcpyDtoD_v2) UNUSED(cuMemcpyDtoHAsync_v2)
-UNUSED(cuModuleGetGlobal) UNUSED(cuStreamAddCallback) UNUSED(cuStreamQuery)
-UNUSED(cuDriverGetVersion) UNUSED(cuTexObjectCreate) UNUSED(cuTexObjectDestroy)
+UNUSED(cuMemcpyHtoD_v2) UNUSED(cuModuleGetGlobal) UNUSED(cuStreamAddCallback)
+UNUSED(cuStreamQuery) UNUSED(cuDriverGetVersion) UNUSED(cuTexObjectCreate)
+UNUSED(cuTexObjectDestroy)
 
 // ---- begin and end ----
 
-/**
- * The calls of the driver are counted from now on.
- *
- * @param at       number of the one that fails, 0 for none
- * @param and_more whether so do all behind it, as after a kernel's failure
- * @param name     where its name goes
- */
+/// Call number at from now on fails, or none for 0, and_more behind it; its name goes to name.
 EXPORTED void stand_in_fail(int at, int and_more, char name[64]);
 void stand_in_fail(int at, int and_more, char name[64])
 {
@@ -742,15 +660,10 @@ static int option(const char *name, int value)
 
 __attribute__((constructor)) static void begin(void)
 {
-    const char *path = getenv("CUDA_STAND_IN_REPORT");
-
-    report     = path ? fopen(path, "w") : stderr;
     max_delay  = option("delay=",   0);
     nb_devices = option("devices=", 1);
     major      = option("major=",   9);
     idle       = option("idle=",    0);
-    if (!report)
-        abort();
 }
 
 __attribute__((destructor)) static void end(void)
@@ -758,11 +671,8 @@ __attribute__((destructor)) static void end(void)
     end_context(NULL);
     if (all_pushed)
         refuse("%d contexts were pushed and not popped", all_pushed);
-    if (report != stderr)
-        fprintf(report, "calls %d\n", nb_calls);
-    fflush(report);
-    if (nb_errors) {
-        fprintf(stderr, "stand-in for libcuda: %d errors\n", nb_errors);
-        _exit(EXIT_STATUS);
-    }
+    if (option("calls=", 0))
+        fprintf(stderr, "calls %d\n", nb_calls);
+    if (nb_errors)
+        _exit(99);
 }
