@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 const get = id => document.getElementById(id);
 const { time, charts } = JSON.parse(get('data').textContent);
-const COLUMNS = 1000;
 const UNIT = time.isTime ? 1000 : 1;    // x has milliseconds, as dates have
 
 function clock(x, digits) {
@@ -26,10 +25,11 @@ function paint(canvas, area, graph, spec) {
     canvas.font = '11px system-ui, sans-serif';
     canvas.textAlign = 'center';
     for (const mark of (spec.marks || []).filter(mark => inside(mark.x * UNIT))) {
-        const x = place(mark.x * UNIT), y = graph.toDomYCoord(mark.y);
+        const x = Math.min(Math.max(place(mark.x * UNIT), area.x + 4), area.x + area.w - 8);
+        const y = graph.toDomYCoord(mark.y);
         canvas.fillStyle = mark.colour;
         canvas.fillText('\u25cf', x, y + 4);
-        canvas.fillText(mark.text, Math.min(x, area.x + area.w - 8), spec.down ? y + 16 : y - 9);
+        canvas.fillText(mark.text, x, spec.down ? y + 16 : y - 9);
     }
 }
 
@@ -59,11 +59,11 @@ async function unpack(text, type) {
     return new type(await new Response(stream).arrayBuffer());
 }
 
-// Rows from begin to end: of each frame, or of columns with the lowest, the mean and the highest.
+// Rows of each frame from begin to end, or of 1000 columns with the lowest, the mean, the highest.
 function rowsOf({ curves }, begin, end) {
     const inside = at => at >= begin && at <= end, columns = new Map();
-    const many = curves.some(({ times }) => times.filter(inside).length > 2 * COLUMNS);
-    const width = (end - begin) / COLUMNS;
+    const many = curves.some(({ times }) => times.filter(inside).length > 2000);
+    const width = (end - begin) / 1000;
     curves.forEach(({ times, values }, c) => times.forEach((at, i) => {
         if (!inside(at))
             return;
