@@ -1,14 +1,11 @@
 """What the tools share: exit codes and errors, durations, whole files, their version; where ffmpeg
-is, what it has, and what it says of a file.
-
-They run with Python 3.11, Debian 12's, and newer.
+is, what it has, and what it says of a file. They run with Python 3.11, Debian 12's, and newer.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 
 import argparse
 import functools
-import importlib
 import os
 import re
 import shutil
@@ -19,15 +16,11 @@ import sys
 # Exit codes of all tools, ffcrf among them.
 PASSED, MISSED, FAILED, INTERRUPTED = 0, 1, 2, 130
 
-UNITS = {'ms': 0.001, '': 1, 's': 1, 'm': 60, 'h': 3600}
-
-# What ffmpeg says of a file that is damaged, and what comes before that in a line.
+# What ffmpeg says of a file that is damaged or missing, and what comes before that in a line.
 COMPLAINT = re.compile(r'\[(error|fatal)\]|[Cc]orrupt')
 PREFIX = re.compile(r'(\[[^]]* @ 0x[0-9a-f]+\] )*(\[\w+\] )?')
 
-# The bitstream filter by which bliinds knows how frames were coded. A packet of some codecs has
-# to be split before it.
-QUANTIZER = 'quantizer_metadata'
+# What splits a packet of some codecs, before quantizer_metadata tells how frames were coded.
 SPLITS = {'av1': 'av1_frame_split', 'vp9': 'vp9_superframe_split', 'mpeg4': 'mpeg4_unpack_bframes'}
 
 
@@ -38,9 +31,9 @@ class ToolError(Exception):
 def duration(text):
     """Seconds, of 2, 2s, 500ms, 1m or 1h, for argparse."""
     match = re.fullmatch(r'(\d+(?:\.\d*)?|\.\d+)(ms|s|m|h|)', text)
-    if not match or float(match[1]) * UNITS[match[2]] > 1e9:
+    if not match or float(match[1]) > 1e9:
         raise argparse.ArgumentTypeError(f'{text!r} is no duration such as 2s, 500ms or 1m')
-    return float(match[1]) * UNITS[match[2]]
+    return float(match[1]) * {'ms': 0.001, 'm': 60, 'h': 3600}.get(match[2], 1)
 
 
 def clock(time, digits=3):
@@ -61,9 +54,6 @@ def say(text):
 
 def write_whole(path, text):
     """Writes a file, so that readers see the old one or the new one and never a part."""
-    if path == '-':
-        print(text, end='', flush=True)
-        return
     is_file = os.path.isfile(path) or not os.path.exists(path)      # not /dev/stdout
     temporary = f'{path}.{os.getpid()}.tmp' if is_file else path
     try:
@@ -76,15 +66,6 @@ def write_whole(path, text):
     finally:
         if is_file and os.path.exists(temporary):
             os.unlink(temporary)
-
-
-def package(name, debian):
-    """A Python module that is not Python's own."""
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise ToolError(f'the Python module {name} is missing; on Debian: apt-get install '
-                        f'{debian}') from error
 
 
 def parse(parser):
@@ -106,10 +87,11 @@ def run(name, main):
         sys.stdout.flush()
     except KeyboardInterrupt:
         code = INTERRUPTED
-    except (ToolError, OSError) as error:
+    except (ToolError, ModuleNotFoundError, OSError) as error:
+        code, module = FAILED, getattr(error, 'name', '').replace('_', '-')
         if not isinstance(error, BrokenPipeError):      # who read the output has gone
-            say(printable(f'{name}: {error}'))
-        code = FAILED
+            hint = f'; on Debian: apt-get install python3-{module}' if module else ''
+            say(printable(f'{name}: {error}{hint}'))
     # what could not be written is not tried once more at the end
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     sys.exit(code)
@@ -128,8 +110,8 @@ def find_ffmpeg(name):
 
 def run_ffmpeg(ffmpeg, *options):
     """Its output, its messages, and whether it failed."""
-    done = subprocess.run([ffmpeg, '-nostdin', '-hide_banner', '-nostats', *options],
-                          stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    done = subprocess.run([ffmpeg, '-nostdin', '-hide_banner', '-nostats', '-v', 'level+info',
+                           *options], stdin=subprocess.DEVNULL, capture_output=True, check=False)
     return done.stdout, done.stderr.decode(errors='replace'), done.returncode != 0
 
 
@@ -144,20 +126,15 @@ def bitstream_filters(ffmpeg, path):
     # file: keeps a name with a colon from being taken for an address
     codec = re.search(r'Stream #0:.*: Video: (\w+)(?!.*\(attached pic\))',
                       run_ffmpeg(ffmpeg, '-i', 'file:' + path)[1])
-    chain = [*filter(None, [SPLITS.get(codec and codec[1])]), QUANTIZER]
+    chain = [*filter(None, [SPLITS.get(codec and codec[1])]), 'quantizer_metadata']
     return ','.join(chain) if has(ffmpeg, 'bsfs').issuperset(chain) else ''
 
 
 def complaints(log):
-    """The lines of a log, each once, by which a file is damaged."""
-    return list(dict.fromkeys(PREFIX.sub('', line, count=1).strip()
-                              for line in log.splitlines() if COMPLAINT.search(line)))
-
-
-def errors(log):
-    """What ffmpeg complained of, in a line."""
-    lines = log.strip().splitlines()[-2:]
-    return '; '.join(complaints(log)[:2] or (PREFIX.sub('', line, count=1) for line in lines))
+    """What ffmpeg complained of, in a line; empty if nothing is damaged."""
+    lines = dict.fromkeys(PREFIX.sub('', line, count=1).strip()
+                          for line in log.splitlines() if COMPLAINT.search(line))
+    return '; '.join([*lines][:2])
 
 
 if __name__ == '__main__':

@@ -8,19 +8,15 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 
 import json
 import math
-import os
 import re
-import select
 import statistics
-import sys
 from typing import NamedTuple
 
 from quality_common import ToolError
 
 WINDOW = 48         # frames in a row that may be the worst ones
 LARGEST = 1e15      # what is beyond is no number, time or count of a log's
-BLOCK = 1 << 16     # bytes read at once
-LONGEST = 1 << 20   # bytes of a line
+LONGEST = 1 << 20   # characters of a line
 PERCENTILES = [1, 5, 10, 50, 90, 95, 99]
 
 
@@ -39,10 +35,7 @@ class Metric(NamedTuple):
     better: str
     label: str
     decibels: int = 0   # so many of them for a factor of 10: they have no mean of their own
-
-    @property
-    def digits(self):
-        return 4 if self.highest == 1 else 2
+    digits: int = 2     # behind the point, where they are shown
 
     @property
     def direction(self):
@@ -63,7 +56,8 @@ METRICS = [
     Metric('vmaf', 'score|vmaf', 'vmaf|.*(cambi|adm|motion).*', 0, 100, 'higher', 'VMAF'),
     Metric('bliinds', 'score|raw', 'raw|basis', 0, 100, 'lower', 'estimated VMAF loss'),
     Metric('mad', 'score|hi|lo', 'hi', 0, math.inf, 'lower', 'MAD'),
-    Metric('ssim', 'All|[YUV]|(float_)?ssim', 'All|(float_)?ssim', 0, 1, 'higher', 'SSIM'),
+    Metric('ssim', 'All|[YUV]|(float_)?ssim', 'All|(float_)?ssim', 0, 1, 'higher', 'SSIM',
+           digits=4),
     Metric('psnr', 'psnr_avg|psnr_.*', 'psnr_.*', 0, math.inf, 'higher', 'PSNR, dB', 10),
     # that of the worst plane, as in ffcrf; of equal pictures it is the highest
     Metric('xpsnr', 'score|xpsnr.*', 'xpsnr.*', 0, 100, 'higher', 'XPSNR, dB', 20),
@@ -85,11 +79,6 @@ def seconds(value):
     return number(value) if math.isfinite(number(value)) else None
 
 
-def count(value):
-    """A frame's number, None if it is none."""
-    return int(value) if re.fullmatch('[0-9]{1,15}', str(value)) else None
-
-
 def beside(name, other):
     """The other field of the same filter."""
     return name[:name.rfind('.') + 1] + other
@@ -98,20 +87,15 @@ def beside(name, other):
 class Log:
     """The frames of a log, as they come in: `for frame in Log(path)`.
 
-    With a timeout, None comes in place of a frame whenever nothing has come for so many seconds.
-    After the first frame `header` has what JSON tells before its frames. At the end, `notes` has
-    what the reader should know.
+    After the first one `header` has what JSON tells beside them. At the end `notes` has what the
+    reader should know, and `lost` is how many lines are not whole.
     """
 
-    def __init__(self, path, timeout=None):
-        self.path, self.timeout = path, timeout
-        self.header, self.notes = {}, []
-        self.cut = False        # ends in the middle of a line
-        self.damaged = 0        # lines that are left out
-        try:
-            self.file = sys.stdin.fileno() if path == '-' else os.open(path, os.O_RDONLY)
-        except OSError as error:
-            raise self.error(f'cannot be read: {error.strerror}') from error
+    def __init__(self, path):
+        self.path, self.header, self.notes, self.lost = path, {}, [], 0
+
+    def error(self, text):
+        return ToolError(f'{self.path!r}: {text}')
 
     def metric_of(self, name, names):
         """What a field means, among those of its frames."""
@@ -124,101 +108,74 @@ class Log:
         better = re.match('lower|higher', str(self.header.get('direction')))
         if metric and better and (field == 'score' or told == 'vmaf'):      # it is the model's
             ends = self.header.get('range')
-            low, high = map(number, ends) if isinstance(ends, list) and len(ends) == 2 else \
-                (math.nan, math.nan)
+            low, high = map(number, ends if isinstance(ends, list) and len(ends) == 2 else 'xx')
             metric = metric._replace(lowest=low, highest=math.inf if high != high else high,
                                      better=better[0])
         return metric or Metric('', '', '', math.nan, math.nan, None, name)
 
     def choose(self, asked, names):
         """The field that is meant by `score`, `bliinds.score`, `lavfi.bliinds.score`, `bliinds` or
-        nothing; the one that tells whether it means anything, or None; and the metric."""
+        nothing, and its metric."""
         asked = (asked or '').removeprefix('lavfi.')
-        fields = [name for name in names if asked and ('.' + name).endswith('.' + asked)]
         known = {name: self.metric_of(name, names) for name in names}
+        fields = [name for name in names if asked and ('.' + name).endswith('.' + asked)]
         fields += [name for metric in METRICS if asked in ('', metric.filter)
                    for field in metric.fields.split('|') for name in names
                    if known[name].filter == metric.filter and
                    re.fullmatch(field, name.rpartition('.')[2])]
-        name = next(iter(fields), None)
-        if not name:
+        if not fields:
             raise self.error(f'there is no {asked or "score"} in it; it has {", ".join(names)}: '
                              'name one with --metric')
-        valid = beside(name, 'valid')
-        return name, valid if valid in names else None, known[name]
-
-    def error(self, text):
-        return ToolError(f'{self.path!r}: {text}')
-
-    def _read(self):
-        """What is there, None at a timeout, nothing at the end."""
-        if self.timeout and not select.select([self.file], [], [], self.timeout)[0]:
-            return None
-        try:
-            return os.read(self.file, BLOCK)
-        except OSError as error:
-            raise self.error(f'cannot be read: {error.strerror}') from error
+        return fields[0], known[fields[0]]
 
     def __iter__(self):
-        rest, first, is_known = b'', b'', False
-        while (data := self._read()) != b'':
-            if data is None:
-                yield None
-                continue
-            rest += data if first else data.removeprefix(b'\xef\xbb\xbf')
-            first = first or rest.strip()
-            if not is_known and first[:1] == b'{':
-                yield from self._json(rest)
-                return
-            *lines, rest = rest.split(b'\n')
-            if len(rest) > LONGEST:
-                raise self.error(f'has a line of more than {LONGEST >> 20} MiB: that is no log')
-            for line in lines:
-                if frame := self._frame(line.decode(errors='replace')):
-                    is_known = True
-                    yield frame
-        if not is_known:
+        first, frames = '', 0
+        try:
+            with open(0 if self.path == '-' else self.path, encoding='utf-8-sig',
+                      errors='replace') as file:
+                for line in iter(lambda: file.readline(LONGEST), ''):
+                    first = first or line.strip()
+                    if not frames and first[:1] == '{':
+                        yield from self._json(line + file.read())
+                        return
+                    if len(line) == LONGEST:
+                        raise self.error('has a line of more than 1 MiB: that is no log')
+                    if frame := self._frame(line):
+                        frames += 1
+                        yield frame
+        except OSError as error:
+            raise self.error(f'cannot be read: {error.strerror}') from error
+        if not frames:
             raise self.error('is no log that is known here; its first line is '
-                             f'{first.splitlines()[0][:60].decode(errors="replace")!r}'
-                             if first else 'is empty')
-        self.cut = bool(rest.strip())
-        if self.cut:
-            self.notes.append('the last line is not whole and was left out')
-        if self.damaged:
-            self.notes.append(f'left out, since they are damaged: {self.damaged} lines')
+                             f'{first[:60]!r}' if first else 'is empty')
+        if self.lost:
+            self.notes.append(f'left out, since they are not whole: {self.lost} lines')
 
     def _frame(self, line):
+        """None for psnr's header, or what else was written to the same place."""
+        match = re.match(r'n:0*[1-9][0-9]{,14}\s', line)
         words = [word.split(':', 1) for word in line.split() if ':' in word]
         fields = dict(words)
-        n = count(fields.pop('n', None)) if line.startswith('n:') else None
-        if not n:
-            return None     # psnr's header, or what else was written to the same place
-        if len(fields) < len(words) - 1:    # the rest of a line that has lost its end
-            self.damaged += 1
+        if not line.endswith('\n') or match and len(fields) < len(words):
+            self.lost += 1      # its end, or that of the line before, which stands in it, too
             return None
-        fields.pop('pts', None)
-        return Frame(n - 1, seconds(fields.pop('pts_time', None)), fields)
+        number, _, time = (fields.pop(name, None) for name in ('n', 'pts', 'pts_time'))
+        return match and Frame(int(number) - 1, seconds(time), fields)
 
     def _json(self, text):
-        text += b''.join(iter(lambda: self._read() or b'', b''))
         try:
-            log = json.loads(text.decode(errors='replace'))
-        except (ValueError, RecursionError) as error:
-            raise self.error(f'this JSON is not whole ({error}): was its run stopped, or does it '
-                             'go on? The lines of stats_file can be read at any time') from error
-        frames = log.get('frames')
-        if not isinstance(frames, list):
-            raise self.error('this JSON has no "frames", as that of log_path has')
-        self.header = {name: value for name, value in log.items() if name != 'frames'}
+            log = json.loads(text)
+            frames = [Frame(int(re.fullmatch('[0-9]{1,15}', str(frame['frameNum']))[0]),
+                            seconds(frame.get('pts_time')), {**frame['metrics']})
+                      for frame in log.pop('frames')]
+        except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+            raise self.error(f'this JSON is not whole, or not in the shape of libvmaf ({error!r}): '
+                             'was its run stopped, or does it go on? The lines of stats_file can '
+                             'be read at any time') from error
+        self.header = log
         if 'filter' in log and log.get('eof') is not True:
-            self.notes.append('its run was stopped before the end of the input: it has no '
-                              '"eof": true')
-        for frame in frames:
-            n = count(frame.get('frameNum')) if isinstance(frame, dict) else None
-            if n is None or not isinstance(frame.get('metrics'), dict):
-                raise self.error('these frames are not in the shape of libvmaf: "frameNum" and '
-                                 '"metrics"')
-            yield Frame(n, seconds(frame.get('pts_time')), frame['metrics'])
+            self.notes.append('its run was stopped before the end: it has no "eof": true')
+        yield from frames
 
 
 def mean(values, metric):
@@ -230,8 +187,7 @@ def mean(values, metric):
 
 
 def pooled(values, metric):
-    """Least, largest, means, exact percentiles, and the worst frames in a row: their mean and the
-    first one's place."""
+    """Least, largest, means, percentiles, and the worst frames in a row: their mean and place."""
     ordered = sorted(values)
     pool = {'min': ordered[0], 'max': ordered[-1], 'mean': mean(values, metric)}
     if ordered[0] >= 0:
@@ -244,7 +200,7 @@ def pooled(values, metric):
         pool[f'p{p}'] = low if low == high else low + (high - low) * (rank - int(rank))
     is_lower = metric.better == 'lower'
     ends = ('max', 'p99', 'p95') if is_lower else ('min', 'p1', 'p5')
-    pool['worst'], pool['worse'], pool['bad'] = (pool[end] for end in ends)
+    pool |= zip(('worst', 'worse', 'bad'), map(pool.get, ends))
     size = min(WINDOW, len(values))
     means = [mean(values[i:i + size], metric) for i in range(len(values) - size + 1)]
     pool['window'] = (max if is_lower else min)(means)

@@ -106,7 +106,7 @@ mutants() {
   tools/quality-gate   @ s/operator.gt/operator.ge/ @ tools-gate
   tools/quality-gate   @ s/<= at - self.options.window/< at - self.options.window/ @ tools-gate
   tools/quality-gate   @ s/if at - since < (/if at - since <= (/ @ tools-gate
-  tools/quality_logs.py       @ s/Frame(n - 1/Frame(n/ @ tools-logs
+  tools/quality_logs.py       @ s/(number) - 1/(number)/ @ tools-logs
 END
 }
 

@@ -38,7 +38,7 @@ def test_numbers(tmp_path):
     page = report(tmp_path, tmp_path / 'json', '--worst', 2)
     assert page.cards == [['1', '90.00', 'frame 40'], ['2', '70.00', 'frame 64']] and not page.data['time']['isTime']
     assert '90 frames scored by the bitstream, 10 by the pixels alone.' in page.paragraphs
-    assert page.notes == ['its run was stopped before the end of the input: it has no "eof": true']
+    assert page.notes == ['its run was stopped before the end: it has no "eof": true']
 
 
 def test_several(tmp_path):
@@ -49,7 +49,7 @@ def test_several(tmp_path):
     assert page.rows[0][:4] == ['frames', 'not valid', 'mean', 'min']
     assert page.rows[1] == ['a', '10', '0', *'4.50 0.00 0.09 0.45 0.90 4.50 8.10 8.55 8.91 9.00 4.50 0:00:00'.split()]
     assert page.rows[2] == ['b', '20', '0', *'19.00 0.00 0.38 1.90 3.80 19.00 34.20 36.10 37.62 38.00 19.00 0:00:00'.split()]
-    assert worst(page) == [('9.00', 9), ('38.00', 19)] and ['5 %', '0.45', '1.90'] in page.rows
+    assert worst(page) == [('9.00', 9), ('38.00', 19)]
     page = report(tmp_path, tmp_path / 'a', '-m', 'score', '-m', 'raw', '--worst', 1)
     assert page.curve(0) == tuple(range(10)) and page.curve(1) == (1,) * 10
     (tmp_path / 'json').write_text(document([{'score': i} for i in range(5)]))
@@ -86,7 +86,7 @@ def test_browser(tmp_path):
                            f'--user-data-dir={tmp_path}/chromium', '--virtual-time-budget=10000', '--dump-dom',
                            f'file://{tmp_path}/page.html'], capture_output=True, text=True, timeout=300, check=True)
     assert 'CONSOLE' not in done.stderr, done.stderr
-    assert '<span id="range">0:00:00 to 0:03:20</span>' in done.stdout and done.stdout.count('<canvas') >= 4
+    assert '<span id="range">0:00:00.000 to 0:03:19.960</span>' in done.stdout and done.stdout.count('<canvas') >= 4
 
 
 VIDEOS = {
@@ -141,9 +141,10 @@ def test_names(tmp_path):
     ('log -o none/page.html', "'none/page.html' cannot be written: No such file or directory\n"),
     ('log -o /dev/full', "'/dev/full' cannot be written: No space left on device\n"),
     ('log --metric foo', "'log': there is no foo in it; it has score, raw, valid: name one with --metric\n"),
-    ('none', "'none': cannot be read: No such file or directory\n"), ('log --source none', "'none' is no file\n"),
+    ('none', "'none': cannot be read: No such file or directory\n"),
     ('log --video log --ffmpeg ./none', './none cannot be run: name an ffmpeg with --ffmpeg\n'),
-    ('log --fps 0', '--fps must be above 0\n'), ('log --worst -1', '--worst must be from 0 to 1000\n'),
+    ('log --fps 0', '--fps must be above 0, and --worst from 0 to 1000\n'),
+    ('log --worst -1', '--fps must be above 0, and --worst from 0 to 1000\n'),
     ('log --video a --video b', 'more videos than logs\n'),
     ('foo --metric foo', "'foo': which end of foo is the better one? Say it with --better\n"),
     ('log psnr', "these logs have different scales: 'log': score, 0..100, lower is better; 'psnr': psnr_avg, "
@@ -162,6 +163,6 @@ def test_errors(tmp_path, arguments, message):
 def test_packages_are_missing(tmp_path):
     """It is said how to install them."""
     (tmp_path / 'log').write_text(lines(1, lambda i: 5))
-    (tmp_path / 'jinja2.py').write_text('raise ImportError')
+    (tmp_path / 'jinja2.py').write_text('raise ModuleNotFoundError(name="jinja2")')
     done = tool('quality-report', 'log', cwd=tmp_path, env={**os.environ, 'PYTHONPATH': str(tmp_path)})
     assert done.returncode == 2 and 'apt-get install python3-jinja2' in done.stderr
