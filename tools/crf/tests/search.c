@@ -16,7 +16,6 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
-
 /** @file The search for a CRF, on made-up curves of all kinds, against a scan of all CRFs. */
 
 #include "tools/crf/search.c"
