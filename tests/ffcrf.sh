@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC2010,SC2013,SC2015,SC2034,SC2044,SC2046,SC2086,SC2154
+# shellcheck shell=sh disable=SC2010,SC2015,SC2016,SC2034,SC2046,SC2086,SC2154,SC2317
 # Tests of ffcrf, for tests/fate/ffcrf.mak: they come after tests/filters/common.sh. What encoders make
 # differs from version to version, so they print what must be so for any.
 # SPDX-License-Identifier: LGPL-2.1-or-later
@@ -6,17 +6,15 @@
 # by AVX-512, x264 164 reads memory that it has not set: it is the same in all programs
 export MALLOC_PERTURB_=85
 export FFCRF_CACHE=${tmp}/cache
-unset XDG_CACHE_HOME
-program=${target_path}/ffcrf${PROGSUF}${EXECSUF}
+name=ffcrf${PROGSUF}${EXECSUF}
+program=${target_path}/${name}
 in=${tmp}/in.mkv
 out=${tmp}/out.mkv
 fast="-c:v libx264 -preset ultrafast --max-encoded-percent 100000"
 json=${tmp}/json
 
 # Runs ffcrf, with its standard output in ${tmp}/out and its messages in ${tmp}/err.
-ffcrf(){
-    heard run ffcrf${PROGSUF}${EXECSUF} "$@" > ${tmp}/out < /dev/null
-}
+ffcrf() { heard run ${name} "$@" > ${tmp}/out < /dev/null; }
 
 # The same with --json, whose lines have to be JSON.
 has_json(){
@@ -25,14 +23,8 @@ has_json(){
     return ${status}
 }
 
-found(){
-    has_json "$@" || echo "status $?"
-}
-
-ff(){
-    run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -y "$@"
-}
-
+found() { has_json "$@" || echo "status $?"; }
+ff() { run ffmpeg${PROGSUF}${EXECSUF} -v error -nostdin -y "$@"; }
 of_type() { jq -r "select(.type == \"$1\") | $2" ${json}; }
 sample() { of_type sample-encode-done "$1"; }
 done_() { of_type crf-search-done "$1"; }
@@ -42,56 +34,48 @@ yes_if(){ # what condition-in-awk
     awk "BEGIN { print \"$1: \" (($2) ? \"yes\" : \"NO, $2\") }"
 }
 
-# Pictures in which their number is drawn: a column for each bit.
-numbers(){ # file frames [options]
-    file=$1 frames=$2
-    shift 2
-    ff -f lavfi -i nullsrc=size=192x128:rate=25 -frames:v ${frames} \
-        -vf "geq=lum='if(mod(floor(N/pow(2,floor(X/24))),2),200,40)':cb=128:cr=128,format=yuv420p" -c:v ffv1 "$@" ${file}
-}
-
-# The numbers that are in the pictures of a video.
-read_numbers(){ # file
-    ff -i $1 -map 0:v -fps_mode passthrough -vf scale=8:1:flags=area,format=gray -f rawvideo - | od -An -v -w8 -tu1 |
-        awk '{ n = 0; for (i = 8; i; i--) n = 2 * n + ($i > 120); print n }'
-}
-
 # A camera that goes over a photograph.
 clip(){ # seconds [size]
     ff -loop 1 -framerate 25 -i ${pictures}/chelsea_451x300.pgm -t $1 \
         -vf crop=${2:-192:144}:x=2*n:y=n,format=yuv420p -c:v libx264 -preset ultrafast -qp 4 ${in}
 }
 
-# The cases of a test are in its reference: of lines with a |, what is before the last colon.
-cases(){
+# Runs the cases of a test, which are in its reference: of lines with a |, what is before the last
+# colon. The last field has the options; a function tells more than the status.
+each_case(){ # ffcrf|has_json function [options]
     sed -n '/|/s/: [^:]*$//p' ${ref} > ${tmp}/cases
+    while IFS= read -r case; do
+        eval "$1 $3 ${case##*|}"
+        echo "${case}: status ${status}$($2 "${case%|*}")"
+    done < ${tmp}/cases
 }
 
 # Each picture of an encode meets the picture of the source that has its number: their similarity
 # says so, of the sample and of the whole. The numbers are those that there have to be.
 crf_pairs(){
-    numbers ${in} 60
+    # a column for each bit of the number
+    ff -f lavfi -i nullsrc=size=192x128:rate=25 -frames:v 60 -c:v ffv1 \
+        -vf "geq='if(mod(floor(N/pow(2,floor(X/24))),2),200,40)':128:128,format=yuv420p" ${in}
     all=$(seq 0 59)
     # every third and every seventh picture
     some=$(for n in ${all}; do test $((n % 3)) -gt 0 && test $((n % 7)) -gt 0 || echo ${n}; done)
     ff -i ${in} -vf "select='not(mod(n,3))+not(mod(n,7))',settb=1001/90000,setpts=PTS+mod(N*N\,3)" -fps_mode passthrough \
         -enc_time_base filter -c:v ffv1 ${tmp}/vfr.nut
     # the size changes, and the format
-    for n in 0:20:192:128 20:40:96:64,format=yuv444p 40:60:192:128; do
-        ff -i ${in} -vf trim=start_frame=${n%%:*}:end_frame=$(echo ${n} | cut -d: -f2),scale=${n#*:*:} -c:v libx264 \
-            -preset ultrafast -qp 4 -f h264 ${tmp}/${n%%:*}.264
-    done
-    cat ${tmp}/0.264 ${tmp}/20.264 ${tmp}/40.264 > ${tmp}/change.264
-    cases
-    while IFS='|' read -r name wanted options; do
-        eval has_json ${fast} --crf 8 --target-ssim 0.9 --pool p1 --score-every 1 --cache false \
-            --encode ${out} -y ${options}
-        right=$(jq -r 'select(.score > 0.97).type' ${json} | paste -sd' ')
-        echo "${name}|${wanted}|${options}: status ${status}, ${right}"
-        read_numbers ${out} > ${tmp}/numbers
-        eval "printf '%s\n' ${wanted}" | cmp -s - ${tmp}/numbers || paste -sd' ' ${tmp}/numbers
+    for n in 0:192:128 20:96:64,format=yuv444p 40:192:128; do
+        ff -i ${in} -vf trim=start_frame=${n%%:*}:end_frame=$((${n%%:*} + 20)),scale=${n#*:} \
+            -c:v libx264 -preset ultrafast -qp 4 -f h264 -
+    done > ${tmp}/change.264
+    pair() { # name|numbers
+        echo ", $(jq -r 'select(.score > 0.97).type' ${json} | paste -sd' ')"
+        ff -i ${out} -map 0:v -fps_mode passthrough -vf scale=8:1:flags=area,format=gray \
+            -f rawvideo - | od -An -v -w8 -tu1 |
+            awk '{ n = 0; for (i = 8; i; i--) n = 2 * n + ($i > 120); print n }' > ${tmp}/numbers
+        eval "printf '%s\n' ${1#*|}" | cmp -s - ${tmp}/numbers || paste -sd' ' ${tmp}/numbers
         yes_if "as long as predicted" "($(done_ .predicted_encode_size) - $(whole .size)) ^ 2 < 64"
-    done < ${tmp}/cases
+    }
+    each_case has_json pair "${fast} --crf 8 --target-ssim 0.9 --pool p1 --score-every 1 \
+        --cache false --encode ${out} -y"
     # that this is seen: pictures that are off by one
     ff -i ${in} -vf "loop=1:1:0" -frames:v 60 -c:v ffv1 ${tmp}/late.mkv
     has_json -i ${in} --verify ${tmp}/late.mkv --target-ssim 0.9 --score-every 1
@@ -110,19 +94,14 @@ crf_refusals(){
     cp ${in} ${tmp}/there.mkv
     good="-i ${in} ${fast} --target-ssim 0.9"
     export CUDA_VISIBLE_DEVICES=-1
-    cases
-    while IFS='|' read -r word arguments; do
-        eval ffcrf ${arguments}
-        echo "${word}|${arguments}: status ${status}, $(grep -c -e "${word}" ${tmp}/err)" |
-            sed 's/, 0$/, BUT DOES NOT SAY SO/; s/, [0-9]*$//'
-    done < ${tmp}/cases
+    says() { grep -q -e "$1" ${tmp}/err || echo ", BUT DOES NOT SAY SO"; }
+    each_case ffcrf says
     for gpu in "--gpu off" ""; do
-        ffcrf ${good} ${gpu}
-        echo "no GPU, ${gpu}: status ${status}, $(grep -c -e ' GPU ' -e '--gpu' ${tmp}/err) told"
+        ffcrf ${good} ${gpu} && ! grep -e ' GPU ' -e '--gpu' ${tmp}/err || echo "${gpu}: it is told"
     done
     ffcrf -i ${in} -c:v "x; touch ${tmp}/hole" -x "; touch ${tmp}/hole" -vf "; touch ${tmp}/hole"
     ls ${tmp}/hole 2> /dev/null
-    test ! -c /dev/full || { run ffcrf${PROGSUF}${EXECSUF} ${good} > /dev/full; echo "full output: status $?"; }
+    test ! -c /dev/full || { run ${name} ${good} > /dev/full; echo "full output: status $?"; }
 }
 
 # The highest CRF that reaches the target, and the command that makes its encode.
@@ -136,11 +115,10 @@ crf_search(){ # encoder [most encodes]
         test $# -gt 1 ||    # whole CRFs are too coarse
         yes_if "${metric}: within the tolerance" "($(done_ .score) - ${target}) ^ 2 <= ${tolerance} ^ 2"
         yes_if "${metric}: few encodes" "$(sample .crf | wc -l) <= ${2:-5}"
-        next=$(awk "BEGIN { print $(done_ .crf) + 1 }")
-        bytes=$(done_ .predicted_encode_size) score=$(done_ .score)
+        next=$(done_ '.crf + 1') bytes=$(done_ .predicted_encode_size) score=$(done_ .score)
         command=$(done_ .command)
         (eval "${command} -v error -y") < /dev/null
-        made=$(eval "set -- ${command}"; eval "printf '%s' \"\${$#}\"")
+        made=${command##* }
         has_json -i ${in} --verify "${made}" --target-${metric} 0 --score-every 1
         yes_if "${metric}: made as predicted" "$(whole .score) == ${score} && ($(whole .size) - ${bytes}) ^ 2 <= 10000"
     done
@@ -152,60 +130,52 @@ crf_search(){ # encoder [most encodes]
 crf_cache(){
     clip 0.4
     search="-i ${in} ${fast} --target-ssim 0.95 --min-crf 30"
-    cached() { echo "$1: $(sample .from_cache | sort -u | tr '\n' ' ')"; }
-    cases
-    while IFS='|' read -r what options; do
-        has_json ${search} ${options}
-        cached "${what}|${options}"
-        done_ . > "${tmp}/${what}"
-    done < ${tmp}/cases
+    cached() { echo ", $(sample .from_cache | sort -u | paste -sd' ')"; }
+    kept() { # name
+        done_ . > "${tmp}/$1"
+        cached
+    }
+    each_case has_json kept "${search}"
     same "found again" ${tmp}/first ${tmp}/again
     ff -i ${in} -c:v libx264 -preset ultrafast -qp 5 ${out}
     mv ${out} ${in}
-    has_json ${search};                     cached "other contents"
-    for damage in "head -c -3" "head -c 0" "echo junk"; do
-        for entry in $(find ${tmp}/cache -type f); do
-            ${damage} < ${entry} > ${tmp}/damaged && cp ${tmp}/damaged ${entry}
-        done
-        has_json ${search};                 cached "${damage}"
+    has_json ${search}
+    echo "other contents$(cached)"
+    for damage in "truncate -s -3" "truncate -s 0" "echo junk | tee"; do
+        eval "${damage} $(find ${tmp}/cache -type f | paste -sd' ')" > /dev/null
+        has_json ${search}
+        echo "${damage}$(cached)"
     done
     touch ${tmp}/file
-    FFCRF_CACHE=${tmp}/file/cache has_json ${search}; cached "no folder"
+    FFCRF_CACHE=${tmp}/file/cache has_json ${search}
+    echo "no folder$(cached)"
     # no file may have more than a block: the cache is full, and the search goes on
     rm -r ${tmp}/cache
-    (trap '' XFSZ; ulimit -f 0; run ffcrf${PROGSUF}${EXECSUF} ${search} | cat; exit) > /dev/null 2>&1
+    (trap '' XFSZ; ulimit -f 0; run ${name} ${search} | cat; exit) > /dev/null 2>&1
     find ${tmp}/cache -type f
-    (trap '' XFSZ; ulimit -f 8; run ffcrf${PROGSUF}${EXECSUF} ${search} --encode ${out}) > /dev/null 2>&1
+    (trap '' XFSZ; ulimit -f 8; run ${name} ${search} --encode ${out}) > /dev/null 2>&1
     echo "full disk of the encode: status $?"
     find ${tmp} -name 'out.*'
 }
 
-children(){
-    pgrep -f "ffmpeg.*${tmp}/in.mkv" | wc -l
-}
-
-# Waits until something is so, for 20 s or more.
 until_so(){ # condition
-    for _ in $(seq 400); do
-        if eval "$1"; then return; fi
-        sleep 0.05
-    done
-    echo "never: $1"
+    timeout 60 sh -c "until $1; do sleep 0.05; done" || echo "never: $1"
 }
 
 # Ends the ffcrf in the background when something is so, and waits until no ffmpeg is left.
 interrupt(){ # signal condition
-    until_so "$2 && test \$(children) -gt 0"
+    encodes="pgrep -f '[f]fmpeg.*${in}' > /dev/null"
+    until_so "$2 && ${encodes}"
     kill -$1 $!
     wait $! 2> /dev/null
     echo "$1: status $?"
-    until_so "test \$(children) = 0"
+    until_so "! ${encodes}"
 }
 
 # Interrupted at any moment, no ffmpeg outlives it; it goes on where it was, and finds the same.
 # A filter keeps the encoder waiting, so that none is at its end before it is interrupted.
 crf_resume(){
-    need pgrep || return 0
+    need pgrep timeout || return 0
     clip 4
     search="-i ${in} ${fast} -vf realtime=speed=2 --target-ssim 0.95 --tolerance 0 --json"
     search="${search} --samples 3 --sample-duration 1s"
@@ -214,17 +184,14 @@ crf_resume(){
     jq -c "${without_time}" ${json} > ${tmp}/first
     nb=$(sample .crf | wc -l)
     rm -r ${tmp}/cache
-    : > ${tmp}/runs
-    n=0
-    for signal in INT KILL TERM; do
-        n=$((n + 2))
+    for step in 2-INT 4-KILL 6-TERM; do
         env --default-signal=INT ${program} ${search} >> ${tmp}/runs 2> ${tmp}/err &
-        interrupt ${signal} "test \$(ls ${tmp}/cache 2> /dev/null | grep -vc tmp) -ge ${n}"
+        interrupt ${step#*-} "test \$(ls ${tmp}/cache 2> /dev/null | grep -vc tmp) -ge ${step%-*}"
     done
     ${program} ${search} >> ${tmp}/runs 2> ${tmp}/err || echo "status $?"
     jq -Rc "fromjson? | ${without_time}" ${tmp}/runs > ${tmp}/again
     same "found" ${tmp}/first ${tmp}/again
-    jq -Rc 'fromjson? | select(.type == "sample-encode-done" and (.from_cache | not)) | [.sample, .crf]' ${tmp}/runs | sort > ${tmp}/made
+    jq -Rc 'fromjson?|select(.from_cache == false)|[.sample,.crf]' ${tmp}/runs | sort > ${tmp}/made
     yes_if "measured once" "$(wc -l < ${tmp}/made) == $(uniq ${tmp}/made | wc -l) && $(wc -l < ${tmp}/made) >= ${nb} - 3"
     # while it makes the whole, which takes 130 s
     for signal in INT KILL; do
@@ -238,16 +205,12 @@ crf_resume(){
 # All that is written is JSON, whatever the names, the order of options, and how it ends.
 crf_json(){
     clip 0.4
-    name=$(printf 'a"b\\c d\te\303\244\377.mkv')
-    mv ${in} "${tmp}/${name}"
-    for options in "" "--min-crf 46 --target-ssim 1" "--frobnicate 1" "--pool p101" "--encode ${out}" "--verify ${out}" \
-                   "--verify ${out} --target-ssim 1" "--verify ${tmp}/none.mkv"; do
-        case ${options} in *target*) target= ;; *) target="--target-ssim 0.9" ;; esac
-        has_json -i "${tmp}/${name}" ${fast} ${target} ${options}
-        echo "${options}: status ${status}: $(jq -r .type ${json} | uniq | tr '\n' ' ')" | sed "s,${tmp},folder,"
-    done
+    file=${tmp}/$(printf 'a"b\\c d\te\303\244\377.mkv')
+    mv ${in} "${file}"
+    types() { echo ", $(jq -r .type ${json} | uniq | paste -sd' ')"; }
+    each_case has_json types '-i "${file}" ${fast} --target-ssim 0.9'
     iconv -f UTF-8 -t UTF-8 ${tmp}/out | cmp - ${tmp}/out && echo UTF-8
-    has_json -i "${tmp}/${name}" ${fast} --target-ssim 0.9
+    has_json -i "${file}" ${fast} --target-ssim 0.9
     sample 'keys_unsorted | join(" ")' | uniq
     done_ 'keys_unsorted | join(" ")'
     grep -o '"size": [0-9]*[^0-9,]' ${tmp}/out || echo "whole sizes"
@@ -257,11 +220,10 @@ crf_json(){
 crf_streams(){
     printf ';FFMETADATA1\ntitle=a title\n[CHAPTER]\nTIMEBASE=1/1000\nSTART=0\nEND=500\ntitle=one\n' > ${tmp}/meta
     printf '1\n00:00:00,100 --> 00:00:01,000\nwords\n\n' > ${tmp}/words.srt
-    echo font > ${tmp}/a.ttf
     clip 0.5
     mv ${in} ${tmp}/plain.mkv
     ff -i ${tmp}/plain.mkv -f lavfi -i sine=d=0.5 -f lavfi -i sine=300:d=0.5 -i ${tmp}/words.srt -i ${tmp}/meta -map 1 -map 0 -map 2 -map 3 \
-        -map_metadata 4 -map_chapters 4 -metadata:s:a:1 language=deu -metadata:s:v language=fra -disposition:a:1 default -attach ${tmp}/a.ttf \
+        -map_metadata 4 -map_chapters 4 -metadata:s:a:1 language=deu -metadata:s:v language=fra -disposition:a:1 default -attach ${tmp}/meta \
         -metadata:s:t:0 mimetype=application/x-truetype-font -c:v ffv1 -level 3 \
         -vf format=yuv420p10,setparams=color_primaries=bt2020:color_trc=smpte2084:colorspace=bt2020nc -c:a pcm_s16le -c:s copy ${in}
     good="-i ${in} ${fast} --target-ssim 0.9 --score-every 1"
@@ -273,19 +235,15 @@ crf_streams(){
     done_ .command > ${tmp}/command
     whole '"reached: \(.reached), frames: \(.frames)"'
     shown ${out}
-    for stream in 0:a:0 0:a:1 0:s:0; do
-        for file in ${in} ${out}; do ff -i ${file} -map ${stream} -c copy -f framecrc ${file}.crc; done
-        same ${stream} ${in}.crc ${out}.crc
-    done
+    for n in ${in} ${out}; do ff -i ${n} -map 0:a -map 0:s -c copy -f framecrc ${n}.crc; done
+    same "other streams" ${in}.crc ${out}.crc
     # the command makes the same, and can be given back
     ff -i ${out} -map 0:v -c copy -f framecrc ${tmp}/1.crc
     rm ${out}
     (eval "$(cat ${tmp}/command) -v error") < /dev/null
     ff -i ${out} -map 0:v -c copy -f framecrc ${tmp}/2.crc
     same "its command" ${tmp}/1.crc ${tmp}/2.crc
-    eval "set -- $(cat ${tmp}/command)"
-    test $# = 0 || shift
-    found "$@" -y --metric ssim --score-every 1
+    eval "found $(sed 's/^[^ ]* //' ${tmp}/command) -y --metric ssim --score-every 1"
     yes_if "given back" "$(sample .crf | wc -l) == 1 && $(whole .frames) == 13"
     ff -i ${out} -map 0:v -c copy -f framecrc ${tmp}/2.crc
     same "its encode" ${tmp}/1.crc ${tmp}/2.crc
@@ -300,14 +258,9 @@ crf_streams(){
 # Where samples are, how many, and what is made of their scores.
 crf_samples(){
     clip 4
-    for options in "" "--samples 2" "--samples 2 --sample-duration 500ms" "--sample-every 1s --sample-duration 0.2s" \
-                   "--sample-every 00:00:02 --min-samples 3 --sample-duration 200ms" "-ss 0.5 --to 2.5 --samples 2 --sample-duration 400ms"; do
-        found -i ${in} ${fast} --metric ssim --crf 30 ${options}
-        echo "${options}: $(sample '"\(.start) \(.frames) \(.scored_frames)"' | tr '\n' ';')"
-    done
+    laid() { echo ", $(sample '"\(.start) \(.frames) \(.scored_frames)"' | paste -sd';')"; }
+    each_case has_json laid "-i ${in} ${fast} --metric ssim --crf 30"
     search="-i ${in} ${fast} --metric ssim --crf 30 --samples 3 --sample-duration 500ms --score-every 1"
-    found ${search}
-    sample .score | sort -n > ${tmp}/samples
     # the cache has the scores of all frames
     rm -r ${tmp}/cache
     found ${search}
@@ -316,7 +269,7 @@ crf_samples(){
         found ${search} --pool ${pool}
         case ${pool} in
         mean)  right=$(jq -s 'add / length' ${tmp}/scores) ;;
-        worst) right=$(head -n 1 ${tmp}/samples) ;;
+        worst) right=$(sample .score | sort -n | head -n 1) ;;
         *)     right=$(jq -s "(${pool#p} / 100 * (length - 1)) as \$at | (\$at | floor) as \$i |
                               .[\$i] + (.[\$i + 1] - .[\$i]) * (\$at - \$i)" ${tmp}/scores) ;;
         esac
@@ -331,8 +284,8 @@ crf_samples(){
     yes_if "in the range" "$(done_ .predicted_encode_size_min) < $(whole .size) && $(whole .size) < $(done_ .predicted_encode_size_max)"
     # thorough: the best of all CRFs
     found -i ${in} ${fast} --target-ssim 0.95 --samples 1 --sample-duration 400ms --thorough --crf-increment 0.5
-    next=$(awk "BEGIN { print $(done_ .crf) + 0.5 }")
-    has_json -i ${in} ${fast} --target-ssim 0.95 --samples 1 --sample-duration 400ms --crf ${next}
+    has_json -i ${in} ${fast} --target-ssim 0.95 --samples 1 --sample-duration 400ms \
+        --crf $(done_ '.crf + 0.5')
     echo "thorough: the next CRF has status ${status}"
 }
 
@@ -350,10 +303,9 @@ crf_metrics(){
         has_json -i ${in} --verify ${out} --metric ${metric} --target 1 --score-every 1
         ff -v info -i ${out} -i ${in} -lavfi "${count};${pair}${metric}=stats_file=${tmp}/stats" \
             ${to_null} 2> ${tmp}/log
-        case ${metric} in
-        xpsnr) mean=$(sed -n 's/.*minimum: \([0-9.]*\)).*/\1/p' ${tmp}/log) ;;      # its own summary, the worst plane
-        *)     mean=$(mean_of ${key}) ;;
-        esac
+        # xpsnr's own summary has the worst plane
+        mean=$(sed -n 's/.*minimum: \([0-9.]*\)).*/\1/p' ${tmp}/log)
+        mean=${mean:-$(mean_of ${key})}
         yes_if "${metric}" "${mean:-0} > 0 && (${mean:-0} - $(whole .score)) ^ 2 < 1e-7"
     done
     # 8 bits against the 10 that they were made of: these are not rounded
@@ -363,13 +315,9 @@ crf_metrics(){
         "${count};[e][r]vmaf=bitdepth=10:stats_file=${tmp}/stats" ${to_null}
     yes_if "vmaf of 8 and 10 bits" "($(mean_of score) - $(whole .score)) ^ 2 < 1e-7"
     # any number of frames, of which some are scored: the first of five, or one of each five or four
-    for frames in 1 3 17 19 96; do
-        ff -stream_loop -1 -i ${in} -frames:v ${frames} -c:v ffv1 ${tmp}/${frames}.mkv
-        for metric in vmaf ssim; do
-            found -i ${tmp}/${frames}.mkv ${fast} --metric ${metric} --crf 30
-            echo "${metric}: $(sample '"\(.scored_frames) of \(.frames)"')"
-        done
-    done
+    ff -stream_loop -1 -i ${in} -frames:v 96 -c:v ffv1 ${tmp}/96.mkv
+    scored() { echo ", $(sample '"\(.scored_frames) of \(.frames)"')"; }
+    each_case has_json scored "-i ${tmp}/96.mkv ${fast} --crf 30"
     has_json -i ${in} ${fast}
     echo "by default $(done_ '"\(.metric) of \(.target)"')"
 }
@@ -379,28 +327,20 @@ crf_damage(){
     clip 4
     ff -i ${in} -c copy -movflags faststart ${tmp}/in.mp4
     ff -i ${in} -c copy ${tmp}/in.ts
-    for n in in.mkv in.mp4 in.ts; do
-        has_json -i ${tmp}/${n} ${fast} --metric ssim --crf 40
-        echo "${n}: status ${status}, $(sample .frames) frames, $(grep -c 'cut off' ${tmp}/err) warnings"
-        test ${n} != in.ts || break     # which does not say how long it is
-        part_of ${tmp}/${n} 50 > ${tmp}/cut.${n}
-        has_json -i ${tmp}/cut.${n} ${fast} --metric ssim --crf 40 --loglevel quiet
-        yes_if "half of ${n}" "${status} == 0 && $(sample .frames) > 20 && $(sample .frames) < 80 && $(grep -c 'cut off' ${tmp}/err) == 1"
-    done
+    for n in mkv mp4; do part_of ${tmp}/in.${n} 50 > ${tmp}/half.${n}; done
+    told() {
+        part=$(sample 'if .frames > 20 and .frames < 80 then "half" else .frames end')
+        echo ", ${part}, $(grep -c 'cut off' ${tmp}/err) warnings"
+    }
+    each_case has_json told "${fast} --metric ssim --crf 40"
 }
 
 # Command lines of ab-av1.
 crf_abav1(){
     clip 0.4
-    options() { sed -n "s,.* -c:v,-c:v,; s,${tmp},folder,; s/\"}$//; /^-c:v/p" ${tmp}/out; }
+    options() { sed -n "s,.* -c:v,\n-c:v,; s,${tmp},folder,; s/\"}$//; /^.-c:v/p" ${tmp}/out; }
     small="--metric ssim --max-encoded-percent 500"
-    ffcrf auto-encode --input ${in} -e libx264 --preset ultrafast --keyint 400ms --enc x264-params=ref=2 --pix-format yuv420p \
-        --vfilter hflip --crf 35 ${small} --stdout-format json -o ${out} || echo "status $?"
-    options
-    ffcrf crf-search -i ${in} -e libsvtav1 --svt tune=0 --svt scd=1 --crf 60 ${small} || echo "status $?"
-    options
-    ffcrf sample-encode -i ${in} --encoder libx264 --crf 30.5 ${small} || echo "status $?"
-    options
+    each_case ffcrf options
 }
 
 # The meter of a terminal: how far it is, and how long it will go on. Of devices, none is one, too.
@@ -408,23 +348,21 @@ crf_meter(){
     need script || return 0
     clip 2
     script -qec "${program} -hwaccel none -i ${in} ${fast} -vf realtime --metric ssim --crf 30" \
-        /dev/null < /dev/null > ${tmp}/out
-    tr '\r' '\n' < ${tmp}/out |
-        sed -n 's/.*, sample 1 of 1, frame \(.*\) of 50, [0-9.]* fps, ETA 0:[0-9][0-9]$/\1/p' \
-        > ${tmp}/shown
+        /dev/null < /dev/null | tr '\r' '\n' > ${tmp}/out
+    sed -n 's/.*, sample 1 of 1, frame \(.*\) of 50, [0-9.]* fps, ETA 0:[0-9][0-9]$/\1/p' \
+        ${tmp}/out > ${tmp}/shown
     yes_if "it goes on" "$(wc -l < ${tmp}/shown) > 1 && $(sort -cnu ${tmp}/shown 2>&1 | wc -l) == 0"
-    yes_if "time is left" "$(tr '\r' '\n' < ${tmp}/out | grep -c 'ETA 0:0[1-9]') > 1"
-    yes_if "it is wiped" "$(grep -c "$(printf '\r\033\[KCRF 30: ssim')" ${tmp}/out) == 1"
+    yes_if "time is left" "$(grep -c 'ETA 0:0[1-9]' ${tmp}/out) > 1"
+    yes_if "it is wiped" "$(grep -c "^$(printf '\033\[KCRF 30: ssim')" ${tmp}/out) == 1"
     yes_if "-hwaccel" "$(grep -c 'ffmpeg.* -hwaccel none -i ' ${tmp}/out) == 1"
 }
 
 # What is searched, and what else an encoder gets, with a stand-in for ffmpeg.
 crf_encoders(){
     clip 0.1
-    mkdir ${tmp}/bin
-    cp ${program} ${tmp}/bin/ffcrf
-    printf '#!/bin/sh\nprintf "\\n  -%%s \\n" crf cq qp\n' > ${tmp}/bin/ffmpeg
-    chmod +x ${tmp}/bin/ffmpeg
+    install -D ${program} ${tmp}/bin/ffcrf
+    printf '#!/bin/sh\nprintf "\\n  -%%s \\n" crf cq qp\n' |
+        install -m 755 /dev/stdin ${tmp}/bin/ffmpeg
     for encoder in libx264 libaom-av1 libvpx-vp9 librav1e libvvenc h264_nvenc av1_nvenc hevc_qsv \
                    h264_vaapi hevc_vaapi; do
         ${tmp}/bin/ffcrf -i ${in} -c:v ${encoder} -preset 6 --target-ssim 0.9 -v verbose 2>&1 |
@@ -437,13 +375,12 @@ crf_docs(){
     clip 0.5
     ff -i ${in} -f lavfi -i sine=d=0.5 -c:v libx264 -s 640x480 ${tmp}/in.mp4
     ff -i ${tmp}/in.mp4 -c:v libx264 -crf 20 -c:a copy ${out}
-    sed -n '/^@example/,/^@end example/{/nvenc/d; /^ffcrf /p;}' ${base}/../doc/ffcrf.texi > ${tmp}/examples
     FFCRF_CACHE=$(readlink -f ${tmp})/cache
     PATH=${target_path}:${PATH}
-    while read -r line; do
+    grep '^ffcrf -i in' ${base}/../doc/ffcrf.texi | while read -r line; do
         (cd ${tmp} && sh -c "${line} --max-encoded-percent 1000" > log 2>&1 < /dev/null; echo "status $?: ${line}"
             cat log >&2; test -s log || echo "it said nothing")
-    done < ${tmp}/examples
+    done
 }
 
 # Built with the libraries as a system has them, it does the same.

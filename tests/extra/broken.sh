@@ -98,10 +98,10 @@ mutants() {
   tools/crf/encode.c          @ s/":bitdepth=10"/""/ @ ffcrf-metrics
   tools/crf/encode.c          @ s/= l.nb_decoded \/ step/= most/ @ ffcrf-metrics
   tools/crf/encode.c          @ s/PR_SET_PDEATHSIG, SIGKILL/PR_SET_PDEATHSIG, 0/ @ ffcrf-resume
-  tools/crf/options.c         @ s/"_nvenc",     "cq"/"_nvenc",     "qp"/ @ ffcrf-encoders
+  tools/crf/ui.c              @ s/"_nvenc",     "cq"/"_nvenc",     "qp"/ @ ffcrf-encoders
   tools/crf/encode.c          @ s/eof_action=pass/shortest=1/ @ ffcrf-metrics
-  tools/crf/text.c            @ s/seconds \* (work.jobs/0 * (work.jobs/ @ ffcrf-meter
-  tools/crf/encode.c          @ s/percent : 100 - percent/100 - percent : percent/ @ ffcrf-samples
+  tools/crf/ui.c              @ s/seconds \* (work.jobs/0 * (work.jobs/ @ ffcrf-meter
+  tools/crf/encode.c          @ s/part : 1 - part/1 - part : part/ @ ffcrf-samples
   tools/crf/encode.c          @ s/reaches(&m->scale, worst, mean)/reaches(\&m->scale, mean, worst)/ @ ffcrf-samples
   tools/quality-gate   @ s/operator.gt/operator.ge/ @ tools-gate
   tools/quality-gate   @ s/<= at - self.options.window/< at - self.options.window/ @ tools-gate

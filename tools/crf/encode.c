@@ -16,7 +16,6 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
-
 #define _GNU_SOURCE         // for open_memstream()
 
 #include <errno.h>

@@ -16,7 +16,6 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
-
 /** @file ffcrf: find the CRF of an encoder that gives an encode a wanted quality. */
 
 #include <errno.h>

@@ -48,11 +48,12 @@ static double distortion(const SearchPlan *s, double score)
     return log(FFMAX(m->higher_is_better ? m->best - score : score - m->best, 0) + m->offset);
 }
 
-/// The CRF at which the target is expected; low is the highest that reaches it, or NULL, and high
-/// the lowest that misses it, or NULL.
+/// The CRF at which a score is expected that is a little better than the target; low is the highest
+/// that reaches it, or NULL, and high the lowest that misses it, or NULL.
 static double expect(const SearchPlan *s, int nb, const Point *low, const Point *high)
 {
-    const double y     = distortion(s, s->target);
+    const int sign     = s->scale->higher_is_better ? 1 : -1;
+    const double y     = distortion(s, s->target + sign * s->tolerance / 4);
     const double prior = 3.6 / FFMAX(s->max_crf - s->min_crf, 1);  // rise with each CRF
     const Point *one   = low ? low : high, *other;
     double slope = prior;
@@ -111,11 +112,14 @@ SearchState search_next(const SearchPlan *s, const Point *point, int nb, double 
     }
 
     next = expected / step;
-    if (low && high && nb > ENOUGH) {
-        next = (from + to) / 2; // the curve does not lead on
+    if (low && high) {
+        // where the curve does not lead on, away from the ends, and then halve the range
+        const double edge = nb > 3 ? (to - from - 2) * 0.05 : 0;
+
+        next = nb > ENOUGH ? (from + to) / 2 : av_clipd(next, from + 1 + edge, to - 1 - edge);
     } else if (!low && to - from <= near) {
         next = from + 1;        // no CRF is found before it was tried
-    } else if (nb > 2 && (!low || !high)) {
+    } else if (nb > 2) {
         // steps that grow, where all are on one side of the target
         next = low ? FFMAX(next, from + ldexp(near, nb - 2))
                    : FFMIN(next, to   - ldexp(near, nb - 2));
