@@ -44,7 +44,7 @@ inside() {
 }
 
 says() { # pattern command...
-    "${@:2}" | tee /dev/stderr | grep -qE "$1"
+    "${@:2}" | tee /dev/stderr | grep -E "$1" > /dev/null
 }
 
 has_filters() {
