@@ -58,7 +58,7 @@ $(FATE_PTX): CMP = oneline
 $(FATE_PTX): REF = good PTX
 
 # Assembly. FFmpeg asks for the exit status alone, which is that of a program that does nothing, too.
-METRIC_ASM = fate-checkasm-vf_bliinds
+METRIC_ASM = fate-checkasm-vf_bliinds fate-checkasm-vf_vmaf
 $(METRIC_ASM): RUN = check_assembly $(@:fate-checkasm-%=%)
 $(METRIC_ASM): CMP = grep
 $(METRIC_ASM): REF = ^checkasm: \(all [0-9]* tests passed\|no tests to perform\)
