@@ -30,12 +30,6 @@ ff() {
     timeout 300 "$ffmpeg" -nostdin -hide_banner "$@"
 }
 
-takes_pairs() { # filter
-    case $1 in
-    bliinds | blocksmooth) return 1 ;;
-    esac
-}
-
 # Frames per second of all processes, and microseconds of the host for each frame.
 timed() { # arguments, in which FRAMES stands for their number
     local i n began
@@ -86,7 +80,7 @@ streams() { # clips
             input="-hwaccel cuda -hwaccel_output_format cuda -stream_loop -1 -i $clip"
             pair="[1:v]trim=start_frame=5,setpts=PTS-STARTPTS[r];[0:v][r]${filter}_cuda"
             title="${filter}_cuda, processes: $processes, ${clip##*/}"
-            if takes_pairs $filter; then
+            if [[ $filter = ssim || $filter = vmaf || $filter = mad ]]; then
                 input="$input $input"
                 compare "$title, two streams" "$input -map 0:v $end -map 1:v $end" \
                     "$input -filter_complex $pair $end"

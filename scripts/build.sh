@@ -74,23 +74,16 @@ clangs() {
     type -P $(compgen -c clang | grep -xE 'clang(-[0-9]+)?' | sort -urV)
 }
 
-# A compiler that has libFuzzer and the sanitizers; they are packages of their own.
-fuzzing_clang() {
-    local name
-    for name in $(clangs); do
-        if "$name" -fsanitize=fuzzer,address,undefined -x c -o /dev/null - 2> /dev/null \
-            <<< 'int LLVMFuzzerTestOneInput(void *data, long size) { return 0; }'; then
-            echo "$name"
-            return
-        fi
-    done
-    die "no clang here has libFuzzer" "install libclang-rt-VERSION-dev of your clang"
-}
-
-# Comparisons are not traced: the transforms would take twice as long.
+# Of a compiler that has libFuzzer and the sanitizers; they are packages of their own. Comparisons
+# are not traced: the transforms would take twice as long.
 fuzz_arguments() {
     local compiler sanitizers=address,undefined,float-cast-overflow
-    compiler=$(fuzzing_clang)
+    for compiler in $(clangs) none; do
+        ! "$compiler" -fsanitize=fuzzer,address,undefined -x c -o /dev/null - 2> /dev/null \
+            <<< 'int LLVMFuzzerTestOneInput(void *data, long size) { return 0; }' || break
+    done
+    [ "$compiler" != none ] ||
+        die "no clang here has libFuzzer" "install libclang-rt-VERSION-dev of your clang"
     printf '%s\n' --disable-everything --disable-autodetect --disable-doc --disable-programs \
         --disable-avdevice --disable-avformat --disable-swscale --disable-swresample \
         --disable-x86asm --enable-filter=bliinds,blocksmooth,mad,vmaf,buffer,buffersink \

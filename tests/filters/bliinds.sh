@@ -185,11 +185,6 @@ END
     done
 }
 
-model_values(){ # name
-    ffmpeg -i ${pictures}/rose_70x46.pgm -vf ${gray}${bliinds}=model=${tmp}/$1,${print} ${to_null} |
-        sed -n "s/^lavfi.bliinds./$1: /p"
-}
-
 # By hand: L1.zeta100 of the picture is 1.4074018091, L1.zeta10 is 2.4544873 and
 # L1.ori10 is 0.3848570411.
 models(){
@@ -202,7 +197,7 @@ models(){
     # a model behind the mark of UTF-8, without an end of line
     printf '\357\273\277%s\nconstant 5\nweight L3.ori10 0\nend' "${head_lines}" > ${tmp}/utf-8
     for model in linear step half less above below utf-8; do
-        model_values ${model}
+        basis_of ${model} ${model} ""
     done
 }
 

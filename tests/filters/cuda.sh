@@ -18,18 +18,15 @@ has_reference(){ # filter
     esac
 }
 
-# The format of the CPU's frames with the same samples: CUDA frames have another one where the
-# CPU's filter takes planes only, metrics leave alpha out, and of 16 bits vmaf takes 12.
-planar_of(){ # filter format
-    echo $2 | sed "s/^nv12/yuv420p/;s/^nv16/yuv422p/;s/^p0/yuv420p/;s/^p2/yuv422p/;s/msble/le/
-                   $(test $1 = blocksmooth || echo s/yuva/yuv/);$(test $1 != vmaf || echo s/p16le/p12le/)"
-}
-
 # A filter and its twin on the same frames, in one graph: lines, metadata and, if ${with_frames} is
-# set, frames have to be the same. Says what fails, and counts.
+# set, frames have to be the same. Says what fails, and counts. The CPU's frames have another format
+# with the same samples, where its filter takes planes only; metrics leave alpha out, and of 16 bits
+# vmaf takes 12.
 twins(){ # filter frames change-of-the-main-ones reference format [options [cuda-options]]
     cases=$((cases + 1))
-    planar=$(planar_of $1 $5) up=scale,format=$5,hwupload r='' r3='' graph=''
+    planar=$(echo $5 | sed "s/^nv12/yuv420p/;s/^nv16/yuv422p/;s/^p0/yuv420p/;s/^p2/yuv422p/
+        s/msble/le/;$(test $1 = blocksmooth || echo s/yuva/yuv/);$(test $1 != vmaf || echo s/16le/12le/)")
+    up=scale,format=$5,hwupload r='' r3='' graph=''
     if has_reference $1; then
         r=[r] r3=[r3] graph="$4,scale,format=${planar},split[r][r2];[r2]${up}[r3];"
     fi
