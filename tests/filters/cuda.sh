@@ -259,20 +259,6 @@ cuda_memory(){ # filter
     log_memory hwupload_cuda${pair},$1_cuda 320x240 1000 10000
 }
 
-# A new graph for each size: the log goes on, with what was in flight.
-cuda_resize(){ # vmaf
-    pictures_of 218x160:2 160x218:3 218x160:1
-    pair="scale,format=yuv420p,split[r][a];[a]avgblur=1"
-    ffmpeg -i ${tmp}/%d.pgm -lavfi "${pair}[m];[m][r]$1=f=${tmp}/cpu.stats" ${to_null}
-    for queue in 1 3 8; do
-        cases=$((cases + 1))
-        ffmpeg ${on_gpu} -i ${tmp}/%d.pgm -lavfi "${pair},hwupload[m];[r]hwupload[u];\
-[m][u]$1_cuda=f=${tmp}/gpu.stats:queue=${queue}" ${to_null}
-        twins_agree $1 || echo "queue ${queue}: differs"
-    done
-    all_the_same
-}
-
 # What is also somewhere else is not changed there.
 cuda_writable(){ # filter
     for options in qf=127 planes=1 planes=4 planes=0; do
