@@ -25,13 +25,18 @@ LAST       = $(lastword $(subst -, ,$@))
 # The reference of a test is that of another: $(call REF_OF,this,other), patterns of names.
 REF_OF = $(SRC_PATH)/tests/ref/fate/$(@:fate-$(1)=$(2))
 
-# A program of libavfilter/tests, or of another folder:
-# $(call PROGRAM_TEST,test,program [arguments],what it has to print[,folder]).
-define PROGRAM_TEST
-fate-$(1): $(or $(4),libavfilter/tests)/$(firstword $(2))$(EXESUF)
-fate-$(1): RUN = run $(or $(4),libavfilter/tests)/$(firstword $(2))$(EXESUF) $(wordlist 2,99,$(2))
+# What prints a line: $(call ONELINE_TEST,test,command,line).
+define ONELINE_TEST
+fate-$(1): RUN = $(2)
 fate-$(1): CMP = oneline
 fate-$(1): REF = $(3)
+endef
+
+# A program of libavfilter/tests, or of another folder, that does:
+# $(call PROGRAM_TEST,test,program [arguments],line[,folder]).
+define PROGRAM_TEST
+fate-$(1): $(or $(4),libavfilter/tests)/$(firstword $(2))$(EXESUF)
+$(call ONELINE_TEST,$(1),run $(or $(4),libavfilter/tests)/$(firstword $(2))$(EXESUF) $(wordlist 2,99,$(2)),$(3))
 endef
 
 # A filter by formats, whose list is the same for all: $(call FORMATS_TEST,test,arguments of filter_matrix).
