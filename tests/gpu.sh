@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks the CUDA filters where there is a GPU, with what FATE cannot have: NVDEC, NVENC, clips of the
-# user's. FATE's own tests of them are `make fate-hw`.
+# Checks the CUDA filters where there is a GPU, with what FATE cannot have: NVDEC, NVENC, clips of
+# the user's. FATE's own tests of them are `make fate-hw`.
 #
 #   tests/gpu.sh FFMPEG CLIP...
 #

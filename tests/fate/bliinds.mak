@@ -32,7 +32,8 @@ fate-bliinds-sei-hevc fate-bliinds-cuda-sei-hevc: RUN        = sei libx265 hevc 
 
 # More pictures, where they are at hand.
 $(eval $(call ONELINE_TEST,bliinds-oracle-all,oracle_all oracle bliinds 24,all values agree))
-$(eval $(call ONELINE_TEST,bliinds-log-memory,log_memory bliinds=features=1 44x44 1000 10000,all the same))
+$(eval $(call ONELINE_TEST,bliinds-log-memory,log_memory bliinds=features=1 44x44 1000 10000,\
+    all the same))
 $(eval $(call ONELINE_TEST,bliinds-rebuild,rebuild,65))
 
 # Formats, ranges, layouts in memory and threads, sizes that change.
@@ -44,7 +45,8 @@ $(eval $(call PROGRAM_TEST,bliinds-layouts,filter_matrix layouts bliinds=feature
 $(eval $(call PROGRAM_TEST,bliinds-cuda-pool,bliinds_cuda pool,all as by a sort))
 $(eval $(call PROGRAM_TEST,bliinds-cuda-api,bliinds_cuda,the same scores))
 
-FATE_BLIINDS += $(addprefix fate-bliinds-,blocks formats layouts log-memory oracle-all ranges rebuild)
+FATE_BLIINDS += $(addprefix fate-bliinds-, \
+                blocks formats layouts log-memory oracle-all ranges rebuild)
 FATE_BLIINDS_CUDA = $(FATE_BLIINDS_TWINS) $(addprefix fate-bliinds-cuda-,api pool)
 
 $(FATE_BLIINDS):      NEED = FFPROBE PNG_DECODER $(NEED_ALSO)

@@ -34,9 +34,10 @@ endef
 
 # A program of libavfilter/tests, or of another folder, that does:
 # $(call PROGRAM_TEST,test,program [arguments],line[,folder]).
+PROGRAM = $(or $(4),libavfilter/tests)/$(firstword $(2))$(EXESUF)
 define PROGRAM_TEST
-fate-$(1): $(or $(4),libavfilter/tests)/$(firstword $(2))$(EXESUF)
-$(call ONELINE_TEST,$(1),run $(or $(4),libavfilter/tests)/$(firstword $(2))$(EXESUF) $(wordlist 2,99,$(2)),$(3))
+fate-$(1): $(PROGRAM)
+$(call ONELINE_TEST,$(1),run $(PROGRAM) $(wordlist 2,99,$(2)),$(3))
 endef
 
 # A filter by formats, whose list is the same for all: $(call FORMATS_TEST,test,arguments of filter_matrix).

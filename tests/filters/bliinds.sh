@@ -66,7 +66,8 @@ valid(){
     done
     # 16 rows of blocks have content, of 64 and of 65: up to 3/4 may be flat
     for height in 192 193; do
-        ffmpeg -i ${pictures}/rose_70x46.pgm -vf pad=70:${height},${gray}${bliinds},${print} ${to_null} |
+        ffmpeg -i ${pictures}/rose_70x46.pgm \
+            -vf pad=70:${height},${gray}${bliinds},${print} ${to_null} |
             valid_of "rose and black, ${height} rows"
     done
     # a frame that is not valid is logged, but not pooled

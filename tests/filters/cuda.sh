@@ -25,7 +25,8 @@ has_reference(){ # filter
 twins(){ # filter frames change-of-the-main-ones reference format [options [cuda-options]]
     cases=$((cases + 1))
     planar=$(echo $5 | sed "s/^nv12/yuv420p/;s/^nv16/yuv422p/;s/^p0/yuv420p/;s/^p2/yuv422p/
-        s/msble/le/;$(test $1 = blocksmooth || echo s/yuva/yuv/);$(test $1 != vmaf || echo s/16le/12le/)")
+        s/msble/le/;$(test $1 = blocksmooth || echo s/yuva/yuv/)
+        $(test $1 != vmaf || echo s/16le/12le/)")
     up=scale,format=$5,hwupload r='' r3='' graph=''
     if has_reference $1; then
         r=[r] r3=[r3] graph="$4,scale,format=${planar},split[r][r2];[r2]${up}[r3];"
@@ -184,7 +185,8 @@ mad,ssim,vmaf         trim=end_frame=9   null
 ssim,mad.gpu,vmaf     trim=end_frame=9   null               shortest=1
 mad,ssim,vmaf         null               trim=end_frame=1
 mad,ssim,vmaf         null               trim=end_frame=9
-ssim,mad.gpu,vmaf     null trim=end_frame=9 shortest=1 repeatlast=0 eof_action=pass eof_action=endall
+ssim,mad.gpu,vmaf     null               trim=end_frame=9   shortest=1 repeatlast=0
+ssim,mad.gpu,vmaf     null               trim=end_frame=9   eof_action=pass eof_action=endall
 mad,ssim,vmaf         null               trim=start_frame=5
 mad,ssim,vmaf         null               fps=7
 mad,ssim,vmaf         fps=10             null
@@ -205,11 +207,12 @@ END
 
 # What each setting does, and each command.
 cuda_settings(){ # filter
-    with_frames=yes frames=${blocks},crop planes="planes=0 planes=1 planes=2 planes=4 planes=5"
+    with_frames=yes clip=${blocks},crop formats="nv12|p010le|yuv444p"
     echo "0.04 $1 qf 99, $1_cuda qf 99; 0.08 $1 block 16, $1_cuda block 16;" > ${tmp}/commands
     twins_of $1 << END
-blocksmooth nv12|p010le|yuv444p ${frames} 256:194 null null ${planes} qf=1 qf=255 block=16 block=32 block=64
-blocksmooth nv12|p010le|yuv444p ${frames} 256:194 sendcmd=f=${tmp}/commands null qf=30
+blocksmooth ${formats} ${clip} 256:194 null null planes=0 planes=1 planes=2 planes=4 planes=5
+blocksmooth ${formats} ${clip} 256:194 null null qf=1 qf=255 block=16 block=32 block=64
+blocksmooth ${formats} ${clip} 256:194 sendcmd=f=${tmp}/commands null qf=30
 END
 }
 
@@ -324,9 +327,9 @@ cuda_options(){ # filter
 # The kernels that the build has by its compiler, or those by another one. The kernels of
 # mad_chirp are those of mad_large with more lengths, and take a compiler long.
 #
-# No float operation may be contracted: PTX says so by .rn, without it the driver may. Fused ones are
-# where __builtin_fmaf() is written: clang tells them apart from its own before it makes PTX; of
-# nvcc there are none where that is a macro.
+# No float operation may be contracted: PTX says so by .rn, without it the driver may. Fused ones
+# are where __builtin_fmaf() is written: clang tells them apart from its own before it makes PTX;
+# of nvcc there are none where that is a macro.
 ptx(){ # filter [built] compiler flags
     source=${base}/../libavfilter/vf_$1.cu made=${tmp}/ptx
     case $1 in
@@ -346,7 +349,8 @@ ptx(){ # filter [built] compiler flags
         set -- "$@" -gencode arch=compute_75,code=sm_75 -O2 -std=c++11 -m64 -ptx
         echo "#define __builtin_fmaf(a, b, c) ((a) * (b) + (c))" > ${tmp}/unfused.h
         # one PTX for all: it compiles long, and two operations are as good as a fused one
-        unfused="-include ${tmp}/unfused.h" made=${tmp}/unfused oldest='^\.version\|^\.target sm_75' ;;
+        unfused="-include ${tmp}/unfused.h" made=${tmp}/unfused
+        oldest='^\.version\|^\.target sm_75' ;;
     esac
     test ${made} != ${tmp}/ptx || "$@" -o ${made} ${source} || return
     "$@" ${unfused} -o ${tmp}/unfused ${source} || return
