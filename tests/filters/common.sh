@@ -84,12 +84,6 @@ on_cuda(){ # test
     "$@"
 }
 
-check_assembly(){ # test
-    heard run tests/checkasm/checkasm${EXECSUF} --test=$1
-    ! grep -q 'no tests to perform' ${tmp}/err || skip "there is no assembly for this processor"
-    return ${status}
-}
-
 # What the filter says in the log of a command: of each message the figures and the names.
 messages(){
     sed -n "s,${tmp},folder,g;s/^\[Parsed_${parsed}[^]]*\] //p" | awk '
