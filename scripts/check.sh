@@ -102,18 +102,6 @@ fate() { # series dir target
     done
 }
 
-# What make package writes, where nothing else is installed.
-packages() {
-    local version
-    version=$(cat VERSION)
-    if ! "$scripts/package.sh" || ! "$scripts/package.sh" deb; then
-        fail "packages cannot be made"
-        return
-    fi
-    script packages tests/package.sh \
-        results/packages/*[-_]"$version"[-_]{x86_64-linux-*.tar.gz,*.deb}
-}
-
 tests() {
     local version src dir others=
     if command -v shellcheck > /dev/null; then
@@ -157,10 +145,14 @@ tests() {
     else
         skip "Windows" "no mingw-w64"
     fi
-    if "$scripts/deps.sh" package bare; then
-        packages
-    else
+    if ! "$scripts/deps.sh" package bare; then
         skip "packages" "what packs them cannot be installed"
+    elif "$scripts/package.sh" && "$scripts/package.sh" deb; then
+        version=$(cat VERSION)
+        script packages tests/package.sh \
+            results/packages/*[-_]"$version"[-_]{x86_64-linux-*.tar.gz,*.deb}
+    else
+        fail "packages cannot be made"
     fi
 }
 
