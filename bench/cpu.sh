@@ -15,12 +15,14 @@
 #   FRAMES=10      in memory; a run shows so many, and five times so many: the difference counts
 #   RUNS=3         of each, in turn; the median counts
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck disable=SC2086,SC2154 source=bench/common.sh
+# shellcheck disable=SC2086
 set -euo pipefail
 [ $# -ge 2 ] || { sed -n '2,/^# SPDX/{/^# SPDX/d;s/^# \{0,1\}//;p}' "$0"; exit 2; }
 ffmpeg=$1 clip=$2
-frames=${FRAMES:-10}
-. "$(dirname "$0")/common.sh"
+frames=${FRAMES:-10} runs=${RUNS:-3}
+# what quantizer_metadata tells, so that bliinds takes the bitstream's model
+coded=$(printf 'metadata=add:key=lavc.quantizer.%s,' gop_step:value=2 \
+    gop_intra_bytes:value=9999 width:value=640 height:value=360 codec:value=h264)
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
@@ -52,11 +54,11 @@ for size in ${SIZES:-1280x720 1920x1080 3840x2160}; do
         "$ffmpeg" -v quiet -h "filter=${filter/bitstream/bliinds}" | grep '^Filter' > /dev/null ||
             { echo "SKIPPED $filter: not in this build" >&2; continue; }
         for threads in ${THREADS:-1 2}; do
-            for ((run = 0; run < ${RUNS:-3}; run++)); do
+            for ((run = 0; run < runs; run++)); do
                 few=$(seconds $filter $threads $frames)
                 many=$(seconds $filter $threads $((5 * frames)))
                 echo $((many - few))
-            done | median | awk -v n=$((4 * frames)) -v row="| \`$filter\` | $size | $threads |" \
+            done | sort -n | sed -n "$(((runs + 1) / 2))p" | awk -v n=$((4 * frames)) -v row="| \`$filter\` | $size | $threads |" \
                 '{ fps = n / ($1 / 1e9); printf("%s %.1f | %.1f |\n", row, fps, fps / 25) }'
         done
     done

@@ -12,12 +12,11 @@
 #
 # The exit status is 77 if there is no GPU to use.
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck disable=SC2086,SC2154 source=bench/common.sh
+# shellcheck disable=SC2086
 set -u
 [ $# -ge 2 ] || { sed -n '2,/^# SPDX/{/^# SPDX/d;s/^# \{0,1\}//;p}' "$0"; exit 2; }
 ffmpeg=$1
 shift
-. "$(dirname "$0")/common.sh"
 filters=${FILTERS:-bliinds ssim vmaf mad blocksmooth}
 frames=${FRAMES:-1500}
 runs=${RUNS:-3}
@@ -52,7 +51,7 @@ timed() { # arguments, in which FRAMES stands for their number
 }
 
 median_of() { # column file...
-    awk -v column="$1" '{ print $column }' "${@:2}" | median
+    awk -v column="$1" '{ print $column }' "${@:2}" | sort -n | sed -n "$(((runs + 1) / 2))p"
 }
 
 # In turn without and with a filter.
