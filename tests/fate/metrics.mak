@@ -89,11 +89,10 @@ FATE += $(filter-out $(FATE_CHECKASM),$(FATE_QUALITY-yes))
 
 # What may depend on the release of FFmpeg: make check runs all tests on the first one, and these on
 # the others.
-FATE_QUALITY_SERIES = $(filter fate-checkasm-% fate-%-formats fate-%-layouts \
-    fate-%-numbers fate-%-options fate-%-passthrough fate-%-ranges fate-%-rebuild \
-    fate-%-sync fate-%-threads fate-bliinds-oracle fate-mad-oracle fate-bliinds-sei-h264 \
-    fate-ffcrf-json fate-ffcrf-search fate-pairs-recipe fate-quantizer-h264 fate-quantizer-mjpeg \
-    fate-quantizer-mpeg,$(FATE_QUALITY-yes))
+FATE_QUALITY_SERIES = $(filter fate-checkasm-% fate-%-formats fate-%-layouts fate-%-numbers \
+    fate-%-options fate-%-ranges fate-%-rebuild fate-%-sync fate-bliinds-oracle fate-mad-oracle \
+    fate-bliinds-sei-h264 fate-ffcrf-json fate-ffcrf-search fate-pairs-recipe fate-quantizer-h264 \
+    fate-quantizer-mjpeg fate-quantizer-mpeg,$(FATE_QUALITY-yes))
 
 fate-quality: $(FATE_QUALITY)
 fate-quality-series: $(FATE_QUALITY_SERIES)
