@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Builds FFmpeg with our filters, in build/SERIES-PROFILE; prints that folder. The PROFILE
 #   lean         has what people meet and builds fast
-#   small        what tests need on another release
 #   full         all of FFmpeg
 #   fuzz         the fuzzers and no more, with clang's sanitizers
 #   lgpl, gpl    what make package packs: lean, with more formats and the network
@@ -11,8 +10,8 @@
 
 profile=${PROFILE:-lean}
 case $profile in
-lean | small | full | fuzz | lgpl | gpl) ;;
-*) die "PROFILE=$profile is not known" "the profiles are lean, small, full, fuzz, lgpl and gpl" ;;
+lean | full | fuzz | lgpl | gpl) ;;
+*) die "PROFILE=$profile is not known" "the profiles are lean, full, fuzz, lgpl and gpl" ;;
 esac
 
 # Our own filters: the one list of them is Makefile.snippet.
@@ -21,29 +20,29 @@ our_filters() {
     sed -n 's/^OBJS-\$(CONFIG_\([A-Z0-9_]*\)_FILTER).*/\L\1/p' "$root/Makefile.snippet" | sort -u
 }
 
-# The lean parts, a kind a line. Those with a + are not in a small build, those with a * only in packages.
+# The lean parts, a kind a line. Those with a * are only in packages.
 lean() {
     cat << END
 decoder h264 mpeg1video mpeg2video mpeg4 mjpeg png pgm ppm ffv1 rawvideo wrapped_avframe pcm_s16le aac
-+decoder hevc vp8 vp9 av1 libdav1d h263 msmpeg4v2 msmpeg4v3 flv vc1 wmv3 prores dnxhd bmp gif pbm pgmyuv
-+decoder tiff huffyuv ffvhuff utvideo v210 aac_latm ac3 eac3 dca truehd mp2float mp3float opus vorbis
-+decoder flac alac wmav2 amrnb pcm_s16be pcm_s24le pcm_s24be pcm_s32le pcm_f32le pcm_u8 pcm_alaw
-+decoder pcm_mulaw pcm_bluray pcm_dvd adpcm_ms adpcm_ima_wav adpcm_ima_qt subrip ass movtext webvtt
+decoder hevc vp8 vp9 av1 libdav1d h263 msmpeg4v2 msmpeg4v3 flv vc1 wmv3 prores dnxhd bmp gif pbm pgmyuv
+decoder tiff huffyuv ffvhuff utvideo v210 aac_latm ac3 eac3 dca truehd mp2float mp3float opus vorbis
+decoder flac alac wmav2 amrnb pcm_s16be pcm_s24le pcm_s24be pcm_s32le pcm_f32le pcm_u8 pcm_alaw
+decoder pcm_mulaw pcm_bluray pcm_dvd adpcm_ms adpcm_ima_wav adpcm_ima_qt subrip ass movtext webvtt
 encoder rawvideo wrapped_avframe ffv1 png mjpeg mpeg1video mpeg2video mpeg4 pgm ppm libx264 pcm_s16le aac
-+encoder huffyuv prores_ks libx265 libsvtav1 libaom_av1 h264_nvenc hevc_nvenc av1_nvenc ac3 mp2
-+encoder subrip ass movtext webvtt
-+hwaccel h264_nvdec hevc_nvdec av1_nvdec vp8_nvdec vp9_nvdec mpeg1_nvdec mpeg2_nvdec mpeg4_nvdec
-+hwaccel vc1_nvdec wmv3_nvdec mjpeg_nvdec
+encoder huffyuv prores_ks libx265 libsvtav1 libaom_av1 h264_nvenc hevc_nvenc av1_nvenc ac3 mp2
+encoder subrip ass movtext webvtt
+hwaccel h264_nvdec hevc_nvdec av1_nvdec vp8_nvdec vp9_nvdec mpeg1_nvdec mpeg2_nvdec mpeg4_nvdec
+hwaccel vc1_nvdec wmv3_nvdec mjpeg_nvdec
 parser h264 mpegvideo mpeg4video mjpeg png pnm ffv1 aac
-+parser hevc vp8 vp9 av1 h263 vc1 dnxhd bmp gif prores aac_latm ac3 dca mlp mpegaudio opus vorbis flac amr
+parser hevc vp8 vp9 av1 h263 vc1 dnxhd bmp gif prores aac_latm ac3 dca mlp mpegaudio opus vorbis flac amr
 bsf h264_mp4toannexb extract_extradata mpeg4_unpack_bframes noise null quantizer_metadata trace_headers
-+bsf hevc_mp4toannexb vp9_superframe vp9_superframe_split av1_frame_merge av1_frame_split
+bsf hevc_mp4toannexb vp9_superframe vp9_superframe_split av1_frame_merge av1_frame_split
 demuxer mov matroska mpegts mpegvideo avi nut h264 m4v mjpeg yuv4mpegpipe rawvideo image2 image2pipe
 demuxer image_png_pipe image_jpeg_pipe image_pgm_pipe image_ppm_pipe concat ffmetadata wav
-+demuxer mpegps flv asf mxf ivf obu hevc vc1 image_pgmyuv_pipe image_bmp_pipe image_tiff_pipe gif srt
+demuxer mpegps flv asf mxf ivf obu hevc vc1 image_pgmyuv_pipe image_bmp_pipe image_tiff_pipe gif srt
 muxer null framecrc framemd5 md5 hash crc mov mp4 matroska mpegts avi yuv4mpegpipe rawvideo image2
 muxer image2pipe h264 nut mpeg2video
-+muxer webm hevc ivf mpeg2vob
+muxer webm hevc ivf mpeg2vob
 protocol file pipe md5
 indev lavfi
 filter testsrc testsrc2 smptebars color nullsrc mandelbrot rgbtestsrc life gradients noise
@@ -75,23 +74,16 @@ clangs() {
     type -P $(compgen -c clang | grep -xE 'clang(-[0-9]+)?' | sort -urV)
 }
 
-# A compiler that has libFuzzer and the sanitizers; they are packages of their own.
-fuzzing_clang() {
-    local name
-    for name in $(clangs); do
-        if "$name" -fsanitize=fuzzer,address,undefined -x c -o /dev/null - 2> /dev/null \
-            <<< 'int LLVMFuzzerTestOneInput(void *data, long size) { return 0; }'; then
-            echo "$name"
-            return
-        fi
-    done
-    die "no clang here has libFuzzer" "install libclang-rt-VERSION-dev of your clang"
-}
-
-# Comparisons are not traced: the transforms would take twice as long.
+# Of a compiler that has libFuzzer and the sanitizers; they are packages of their own. Comparisons
+# are not traced: the transforms would take twice as long.
 fuzz_arguments() {
     local compiler sanitizers=address,undefined,float-cast-overflow
-    compiler=$(fuzzing_clang)
+    for compiler in $(clangs) none; do
+        ! "$compiler" -fsanitize=fuzzer,address,undefined -x c -o /dev/null - 2> /dev/null \
+            <<< 'int LLVMFuzzerTestOneInput(void *data, long size) { return 0; }' || break
+    done
+    [ "$compiler" != none ] ||
+        die "no clang here has libFuzzer" "install libclang-rt-VERSION-dev of your clang"
     printf '%s\n' --disable-everything --disable-autodetect --disable-doc --disable-programs \
         --disable-avdevice --disable-avformat --disable-swscale --disable-swresample \
         --disable-x86asm --enable-filter=bliinds,blocksmooth,mad,vmaf,buffer,buffersink \
@@ -110,10 +102,9 @@ configure_arguments() {
     if [ "$profile" != full ]; then
         printf '%s\n' --disable-everything --disable-autodetect --disable-ffplay --disable-debug --enable-zlib
         case $profile in
-        small) printf '%s\n' --disable-doc --assert-level=2; lean | grep -v '^[+*]' ;;
-        lean)  printf '%s\n' --disable-doc --assert-level=2; lean | grep -v '^[*]' ;;
-        *)     printf '%s\n' --disable-{html,pod,txt}pages; lean ;;
-        esac | sed 's/^[+*]//' | while read -r kind names; do
+        lean) printf '%s\n' --disable-doc --assert-level=2; lean | grep -v '^[*]' ;;
+        *)    printf '%s\n' --disable-{html,pod,txt}pages; lean | tr -d '*' ;;
+        esac | while read -r kind names; do
             echo "${names:+--enable-}$kind${names:+=${names// /,}}"
         done
     fi

@@ -102,20 +102,8 @@ fate() { # series dir target
     done
 }
 
-# What make package writes, where nothing else is installed.
-packages() {
-    local version
-    version=$(cat VERSION)
-    if ! "$scripts/package.sh" || ! "$scripts/package.sh" deb; then
-        fail "packages cannot be made"
-        return
-    fi
-    script packages tests/package.sh \
-        results/packages/*[-_]"$version"[-_]{x86_64-linux-*.tar.gz,*.deb}
-}
-
 tests() {
-    local version src dir profile=
+    local version src dir others=
     if command -v shellcheck > /dev/null; then
         check "shellcheck" shellcheck -x scripts/*.sh tests/{,filters/,extra/}*.sh bench/*.sh \
             packaging/debian/pack.sh .ci/run
@@ -127,11 +115,11 @@ tests() {
         [ "${FFMPEG_SRC:-}" ] || export FFMPEG_VERSION=$version
         src=$("$scripts/fetch.sh" ffmpeg) || { fail "$version: no source of FFmpeg"; continue; }
         say "testing on $src"
-        dir=$(PROFILE=$profile "$scripts/build.sh") || { fail "$version build"; continue; }
+        dir=$("$scripts/build.sh") || { fail "$version build"; continue; }
         pass "$version build"
         check "$version apply and unapply" round_trip "$src"
         [ ! "$all" ] || check "$version series" "$scripts/series.sh"
-        if [ "$profile" ]; then
+        if [ "$others" ]; then
             # what depends on the release
             fate "$version" "$dir" fate-quality-series
         else
@@ -149,7 +137,7 @@ tests() {
         fi
         check "$version source untouched" \
             test -z "$(find "$src" -newer "$dir/.configured" ! -path '*/.git/*' -print -quit)"
-        profile=small
+        others=1
     done
     [ "$all" ] || return 0
     if "$scripts/deps.sh" mingw; then
@@ -157,10 +145,14 @@ tests() {
     else
         skip "Windows" "no mingw-w64"
     fi
-    if "$scripts/deps.sh" package bare; then
-        packages
-    else
+    if ! "$scripts/deps.sh" package bare; then
         skip "packages" "what packs them cannot be installed"
+    elif "$scripts/package.sh" && "$scripts/package.sh" deb; then
+        version=$(cat VERSION)
+        script packages tests/package.sh \
+            results/packages/*[-_]"$version"[-_]{x86_64-linux-*.tar.gz,*.deb}
+    else
+        fail "packages cannot be made"
     fi
 }
 

@@ -18,11 +18,9 @@ pinned='8c3850283eb25fa026482078a04051e0be17347b09ef81a0849bec15a96e002e ffmpeg 
 464beb5e7bf0c311e68b45ae2f04e9cc2af88851abb4082231742a74d97b524c ffmpeg 8.1.2
 0ca1a0c85b149646fa6ce4d600584507fdccf5a23d58e668d8701e89cee0c3fb nv-codec-headers 12.1.14.0'
 
-os_release() { # field
-    sed -n "s/^$1=//p" /etc/os-release 2> /dev/null | tr -d '"' || true
-}
-
-distribution=$(os_release ID)
+# shellcheck disable=SC1091
+[ ! -e /etc/os-release ] || . /etc/os-release
+distribution=${ID:-}
 
 pinned_version() { # package version-or-series
     awk -v p="$1" -v v="$2" '$2 == p && index($3 ".", v ".") == 1 { print $3 }' <<< "$pinned"
@@ -47,7 +45,7 @@ own_sources() {
     done
     # shellcheck disable=SC2016
     apt-get indextargets --no-release-info --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' \
-        'Created-By: Packages' | awk -v options="$options" -v own="$(os_release VERSION_CODENAME)" '
+        'Created-By: Packages' | awk -v options="$options" -v own="${VERSION_CODENAME:-}" '
             $2 ~ "^(" own "|oldstable|stable|testing|unstable|sid)(-|$)" && !seen[$0]++ {
                 print "deb-src [" options "]", $0
             }'
@@ -82,7 +80,7 @@ from_apt() { # package version-or-series
     [ "$source" ] || return 1
     suites='testing unstable stable oldstable' components=main
     [ "$distribution" = debian ] ||
-        suites="$(os_release VERSION_CODENAME) devel" components='main universe'
+        suites="${VERSION_CODENAME:-} devel" components='main universe'
     for suite in $suites; do
         say "looking for $package $wanted in the source packages of $suite"
         echo "$source $suite $components" | refresh || continue

@@ -174,6 +174,6 @@ for version in ${FFMPEG_VERSION:-$(all_series)}; do
     src=$("$scripts/fetch.sh" ffmpeg)
     write "$src" "$build/series/$version"
     if [ "${1:-}" = series-check ]; then
-        check "$src" "$build/series/$version" "$(PROFILE=small "$scripts/build.sh")"
+        check "$src" "$build/series/$version" "$("$scripts/build.sh")"
     fi
 done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks the CUDA filters where there is a GPU, with what FATE cannot have: NVDEC, NVENC, clips of the
-# user's. FATE's own tests of them are `make fate-hw`.
+# Checks the CUDA filters where there is a GPU, with what FATE cannot have: NVDEC, NVENC, clips of
+# the user's. FATE's own tests of them are `make fate-hw`.
 #
 #   tests/gpu.sh FFMPEG CLIP...
 #
@@ -28,8 +28,7 @@ ff() {
     timeout "$limit" "$ffmpeg" -nostdin -hide_banner -v error -y "$@" 2> "$tmp/err"
 }
 
-# What a filter takes: a frame, or a pair; and what it gives: lines, or frames.
-takes_pairs() { [[ $1 = ssim || $1 = vmaf || $1 = mad ]]; }
+# What a filter gives: lines, or frames.
 gives_frames() { [ $1 = blocksmooth ]; }
 
 # Two files of lines are the same; scores of mad within 1e-4, for its transforms round. What these are
@@ -69,7 +68,7 @@ lines_of() { # filter-with-options before after output clip flags...
     [[ $filter != *=* ]] || more=:
     graph="[0:v]${before}null[m];[m]"
     set -- $decode "$@" -t 4 -i "$clip"
-    if takes_pairs $name; then
+    if [[ $name = ssim || $name = vmaf || $name = mad ]]; then
         set -- "$@" "$@"
         graph="[0:v]${before}null[m];[1:v]${before}trim=start_frame=5,setpts=PTS-STARTPTS[r];[m][r]"
     fi

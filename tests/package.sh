@@ -44,7 +44,7 @@ inside() {
 }
 
 says() { # pattern command...
-    "${@:2}" | tee /dev/stderr | grep -qE "$1"
+    "${@:2}" | tee /dev/stderr | grep -E "$1" > /dev/null
 }
 
 has_filters() {
@@ -101,11 +101,11 @@ starts() {
 
 # A system without Python says so itself; the rest of a tool's needs are its own to tell.
 versions() {
-    local tool tools=(ffcrf)
+    local tool wanted tools=(ffcrf)
+    wanted=$(grep -oE '[0-9]+(\.[0-9]+)+' <<< "$file" | sed q)
     ! inside sh -c 'command -v python3' || tools+=(quality-{compare,farm,gate,report})
     for tool in "${tools[@]}"; do
-        says "^$tool $(grep -oE '[0-9]+(\.[0-9]+)+' <<< "$file" | sed q)\b" inside "$tool" --version ||
-            return
+        says "^$tool $wanted\b" inside "$tool" --version || return
     done
 }
 

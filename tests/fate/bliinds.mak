@@ -34,15 +34,10 @@ fate-bliinds-sei-hevc fate-bliinds-cuda-sei-hevc: NEED_ALSO = LIBX265_ENCODER HE
 fate-bliinds-sei-hevc fate-bliinds-cuda-sei-hevc: RUN        = sei libx265 hevc "-preset ultrafast"
 
 # More pictures, where they are at hand.
-fate-bliinds-oracle-all:    RUN = oracle_all oracle bliinds 24
-fate-bliinds-oracle-all:    REF = all values agree
-fate-bliinds-log-memory:    RUN = log_memory bliinds=features=1 44x44 1000 10000
-fate-bliinds-log-memory:    REF = all the same
-fate-bliinds-rebuild:       RUN = rebuild
-fate-bliinds-rebuild:       REF = 65
-
-BLIINDS_ONELINE = $(addprefix fate-bliinds-,oracle-all log-memory rebuild)
-$(BLIINDS_ONELINE): CMP = oneline
+$(eval $(call ONELINE_TEST,bliinds-oracle-all,oracle_all oracle bliinds 24,all values agree))
+$(eval $(call ONELINE_TEST,bliinds-log-memory,log_memory bliinds=features=1 44x44 1000 10000,\
+    all the same))
+$(eval $(call ONELINE_TEST,bliinds-rebuild,rebuild,65))
 
 # Formats, ranges, layouts in memory and threads, sizes that change.
 $(eval $(call FORMATS_TEST,bliinds-formats,formats bliinds=features=1 70x46))
@@ -53,7 +48,8 @@ $(eval $(call PROGRAM_TEST,bliinds-layouts,filter_matrix layouts bliinds=feature
 $(eval $(call PROGRAM_TEST,bliinds-cuda-pool,bliinds_cuda pool,all as by a sort))
 $(eval $(call PROGRAM_TEST,bliinds-cuda-api,bliinds_cuda,the same scores))
 
-FATE_BLIINDS += $(BLIINDS_ONELINE) $(addprefix fate-bliinds-,blocks formats layouts ranges)
+FATE_BLIINDS += $(addprefix fate-bliinds-, \
+                blocks formats layouts log-memory oracle-all ranges rebuild)
 FATE_BLIINDS_CUDA = $(FATE_BLIINDS_TWINS) $(addprefix fate-bliinds-cuda-,api pool)
 
 $(FATE_BLIINDS):      NEED = FFPROBE PNG_DECODER $(NEED_ALSO)

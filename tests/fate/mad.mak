@@ -6,9 +6,7 @@ $(FATE_MAD_RUN): RUN = parsed=mad; $(NAMED)
 fate-mad-oracle: RUN = mad_oracle $(SRC_PATH)/tests/oracle
 
 # More pairs, where they are at hand.
-fate-mad-oracle-all: RUN = oracle_all mad_oracle mad 3
-fate-mad-oracle-all: CMP = oneline
-fate-mad-oracle-all: REF = all values agree
+$(eval $(call ONELINE_TEST,mad-oracle-all,oracle_all mad_oracle mad 3,all values agree))
 
 $(eval $(call PROGRAM_TEST,mad-tx,mad_tx,341 transforms))
 $(eval $(call FORMATS_TEST,mad-formats,formats mad 64x64))

@@ -25,13 +25,19 @@ LAST       = $(lastword $(subst -, ,$@))
 # The reference of a test is that of another: $(call REF_OF,this,other), patterns of names.
 REF_OF = $(SRC_PATH)/tests/ref/fate/$(@:fate-$(1)=$(2))
 
-# A program of libavfilter/tests, or of another folder:
-# $(call PROGRAM_TEST,test,program [arguments],what it has to print[,folder]).
-define PROGRAM_TEST
-fate-$(1): $(or $(4),libavfilter/tests)/$(firstword $(2))$(EXESUF)
-fate-$(1): RUN = run $(or $(4),libavfilter/tests)/$(firstword $(2))$(EXESUF) $(wordlist 2,99,$(2))
+# What prints a line: $(call ONELINE_TEST,test,command,line).
+define ONELINE_TEST
+fate-$(1): RUN = $(2)
 fate-$(1): CMP = oneline
 fate-$(1): REF = $(3)
+endef
+
+# A program of libavfilter/tests, or of another folder, that does:
+# $(call PROGRAM_TEST,test,program [arguments],line[,folder]).
+PROGRAM = $(or $(4),libavfilter/tests)/$(firstword $(2))$(EXESUF)
+define PROGRAM_TEST
+fate-$(1): $(PROGRAM)
+$(call ONELINE_TEST,$(1),run $(PROGRAM) $(wordlist 2,99,$(2)),$(3))
 endef
 
 # A filter by formats, whose list is the same for all: $(call FORMATS_TEST,test,arguments of filter_matrix).
@@ -57,12 +63,8 @@ $(filter %-nvcc,$(FATE_PTX)): RUN = $(PTX) $(KERNEL_NVCCFLAGS)
 $(FATE_PTX): CMP = oneline
 $(FATE_PTX): REF = good PTX
 
-# Assembly. FFmpeg asks for the exit status alone, which is that of a program that does nothing, too.
-METRIC_ASM = fate-checkasm-vf_bliinds
-$(METRIC_ASM): RUN = check_assembly $(@:fate-checkasm-%=%)
-$(METRIC_ASM): CMP = grep
-$(METRIC_ASM): REF = ^checkasm: \(all [0-9]* tests passed\|no tests to perform\)
-FATE_QUALITY-yes += $(filter $(METRIC_ASM),$(FATE_CHECKASM))
+# Assembly, by FFmpeg's own rules.
+FATE_QUALITY-yes += $(filter fate-checkasm-vf_bliinds fate-checkasm-vf_vmaf,$(FATE_CHECKASM))
 
 # All of them under a checker of memory.
 fate-metric-memory: libavfilter/tests/filter_matrix$(EXESUF)
@@ -79,7 +81,7 @@ FATE_QUALITY-$(CONFIG_FFMPEG) += fate-metric-stock
 include $(if $(EXTRA),$(SRC_PATH)/tests/extra/extra.mak)
 
 FATE_QUALITY = $(FATE_QUALITY-yes) $(FATE_HW_QUALITY-yes)
-$(FATE_QUALITY): CMD = $(SHELL_TEST)
+$(filter-out $(FATE_CHECKASM),$(FATE_QUALITY)): CMD = $(SHELL_TEST)
 $(FATE_QUALITY): ffmpeg$(PROGSSUF)$(EXESUF) $(if $(CONFIG_FFPROBE),ffprobe$(PROGSSUF)$(EXESUF))
 
 FATE_HW-yes += $(FATE_HW_QUALITY-yes)
@@ -87,11 +89,10 @@ FATE += $(filter-out $(FATE_CHECKASM),$(FATE_QUALITY-yes))
 
 # What may depend on the release of FFmpeg: make check runs all tests on the first one, and these on
 # the others.
-FATE_QUALITY_SERIES = $(filter fate-checkasm-% fate-%-formats fate-%-layouts \
-    fate-%-numbers fate-%-options fate-%-passthrough fate-%-ranges fate-%-rebuild fate-%-resize \
-    fate-%-sync fate-%-threads fate-bliinds-oracle fate-mad-oracle fate-bliinds-sei-h264 \
-    fate-ffcrf-json fate-ffcrf-search fate-pairs-recipe fate-quantizer-h264 fate-quantizer-mjpeg \
-    fate-quantizer-mpeg,$(FATE_QUALITY-yes))
+FATE_QUALITY_SERIES = $(filter fate-checkasm-% fate-%-formats fate-%-layouts fate-%-numbers \
+    fate-%-options fate-%-ranges fate-%-rebuild fate-%-sync fate-bliinds-oracle fate-mad-oracle \
+    fate-bliinds-sei-h264 fate-ffcrf-json fate-ffcrf-search fate-pairs-recipe fate-quantizer-h264 \
+    fate-quantizer-mjpeg fate-quantizer-mpeg,$(FATE_QUALITY-yes))
 
 fate-quality: $(FATE_QUALITY)
 fate-quality-series: $(FATE_QUALITY_SERIES)

@@ -41,15 +41,15 @@ sizes(){
 
 # Bars of black change what is measured, but not whether black is 0 or 16.
 letterbox(){
-    samples "int(v / 2)" > ${tmp}/a
-    { head -c 1400 /dev/zero; cat ${tmp}/a; head -c 980 /dev/zero; } > ${tmp}/full
-    samples "int(v / 2) + 16" > ${tmp}/b
-    head -c 1400 /dev/zero | tr '\000' '\020' > ${tmp}/bar
-    { cat ${tmp}/bar ${tmp}/b; head -c 980 ${tmp}/bar; } > ${tmp}/limited
-    raw_values ${tmp}/full gray 70 80 ${gray}${bliinds}=features=1 > ${tmp}/expected
-    agree ${pictures}/letterbox.csv rose_70x46 < ${tmp}/expected
-    raw_values ${tmp}/limited yuv420p 70 80 ${bliinds}=features=1 > ${tmp}/got
-    same "limited range" ${tmp}/expected ${tmp}/got
+    for range in full limited; do
+        black=0
+        test ${range} = full || black=16
+        ffmpeg -i ${pictures}/rose_70x46.pgm -vf scale=in_range=full:out_range=full,format=yuv444p,\
+pad=70:80:0:20,geq=if\(between\(Y\\,20\\,65\)\\,floor\(lum\(X\\,Y\)/2\)\)+${black},\
+setparams=range=${range},${bliinds}=features=1,${print} ${to_null} > ${tmp}/${range}
+    done
+    agree ${pictures}/letterbox.csv rose_70x46 < ${tmp}/full
+    same "limited range" ${tmp}/full ${tmp}/limited
 }
 
 valid_of(){ # of one frame
@@ -65,15 +65,14 @@ valid(){
         ffmpeg -i ${pictures}/chelsea_451x300.pgm -vf crop=${size}:100:100,${gray}${bliinds},${print} ${to_null} | valid_of ${size}
     done
     # 16 rows of blocks have content, of 64 and of 65: up to 3/4 may be flat
-    samples v > ${tmp}/rose
     for height in 192 193; do
-        { cat ${tmp}/rose; head -c $((70 * (height - 46))) /dev/zero; } > ${tmp}/raw
-        raw_values ${tmp}/raw gray 70 ${height} ${gray}${bliinds} | valid_of "rose and black, ${height} rows"
+        ffmpeg -i ${pictures}/rose_70x46.pgm \
+            -vf pad=70:${height},${gray}${bliinds},${print} ${to_null} |
+            valid_of "rose and black, ${height} rows"
     done
     # a frame that is not valid is logged, but not pooled
-    { cat ${tmp}/rose; head -c 3220 /dev/zero; cat ${tmp}/rose; } > ${tmp}/raw
-    heard ffmpeg -f rawvideo -pix_fmt gray -video_size 70x46 -i ${tmp}/raw \
-        -vf ${gray}${bliinds}=stats_file=${tmp}/stats ${to_null}
+    heard ffmpeg -i ${pictures}/rose_70x46.pgm \
+        -vf loop=2:1,lut=0:enable=eq\(n\\,1\),${gray}${bliinds}=stats_file=${tmp}/stats ${to_null}
     sed 's/pts.*valid/valid/;s/basis.*//' ${tmp}/stats
     score=$(sed -n '1s/.* score:\([0-9.]*\).*/\1/p' ${tmp}/stats)
     grep -c ":${score} " ${tmp}/stats
@@ -185,11 +184,6 @@ END
     done
 }
 
-model_values(){ # name
-    ffmpeg -i ${pictures}/rose_70x46.pgm -vf ${gray}${bliinds}=model=${tmp}/$1,${print} ${to_null} |
-        sed -n "s/^lavfi.bliinds./$1: /p"
-}
-
 # By hand: L1.zeta100 of the picture is 1.4074018091, L1.zeta10 is 2.4544873 and
 # L1.ori10 is 0.3848570411.
 models(){
@@ -202,7 +196,7 @@ models(){
     # a model behind the mark of UTF-8, without an end of line
     printf '\357\273\277%s\nconstant 5\nweight L3.ori10 0\nend' "${head_lines}" > ${tmp}/utf-8
     for model in linear step half less above below utf-8; do
-        model_values ${model}
+        basis_of ${model} ${model} ""
     done
 }
 

@@ -17,7 +17,6 @@ parsed=bliinds
 gray=
 download=
 gray_download=
-device=
 
 rm -rf ${tmp} ${outdir}/${test}.skipped ${outdir}/${test}.on_cpu
 mkdir -p ${tmp}
@@ -83,12 +82,6 @@ on_cuda(){ # test
     download=,hwdownload,format=yuv420p
     gray_download=,hwdownload,format=yuv444p
     "$@"
-}
-
-check_assembly(){ # test
-    heard run tests/checkasm/checkasm${EXECSUF} --test=$1
-    ! grep -q 'no tests to perform' ${tmp}/err || skip "there is no assembly for this processor"
-    return ${status}
 }
 
 # What the filter says in the log of a command: of each message the figures and the names.
@@ -196,19 +189,6 @@ pattern(){ # size format
     *)    values="lum=${values}" ;;
     esac
     echo "nullsrc=s=$1:d=0.12,format=$2,geq=${values}"
-}
-
-# Samples of a picture as bytes.
-samples(){ # expression of v
-    tail -c 3220 ${pictures}/rose_70x46.pgm | od -An -v -tu1 |
-        awk "{ for (i = 1; i <= NF; i++) { v = \$i; printf(\"%c\", $1) } }"
-}
-
-# Metadata of a frame of raw luma in a pixel format; chroma is the same again.
-raw_values(){ # file format width height filters
-    cat $1 $1 $1 > ${tmp}/planes
-    ffmpeg ${device} -f rawvideo -pix_fmt $2 -video_size $3x$4 -t 0.04 -i ${tmp}/planes \
-        -vf $5,${print} ${to_null}
 }
 
 # those of later patches are missing

@@ -7,7 +7,7 @@
 # MAD and its parts of pairs of pictures, by a table whose rows begin with the reference and the
 # distorted picture, and go on with a filter of each where these are not those of another table.
 mad_table(){ # table
-    up='' filter=mad
+    up='' filter=mad device=
     if test ${bliinds} != bliinds; then
         device="-init_hw_device cuda" filter=mad_cuda
         up=,scale=in_range=full:out_range=full,format=yuv444p,hwupload
