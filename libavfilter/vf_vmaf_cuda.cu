@@ -125,8 +125,6 @@ static DEVICE_INLINE void measure_motion(const VMAFCUDAParams &p)
     const int column = threadIdx.x % WARP_SIZE * 4, nb_columns = min(p.width - left - column, 4);
     uint32_t sum = 0;
 
-    if (!before.data)
-        return;
     if (now.size == 1)
         blur_columns<uint8_t>(blurred, p, now, before, left, top);
     else
@@ -372,8 +370,6 @@ static DEVICE_INLINE void adm_split(const VMAFCUDAParams &p)
     const bool has_rows = top < adm.bottom && top + VMAF_ADM_TILE_H > adm.top;
     uint64_t sum[VMAF_ADM_SUMS][VMAF_ADM_BANDS] = { { 0, 0, 0 }, { 0, 0, 0 }, { 0, 0, 0 } };
 
-    if (!p.pair[blockIdx.y].is_chosen)
-        return;
     if (tid < 2 * AROUND_H + 2)
         s.line[tid] = mirror(2 * top - 3 + tid, 2 * adm.height - 1);
     __syncthreads();
@@ -418,8 +414,6 @@ static DEVICE_INLINE void adm_finish(const VMAFCUDAParams &p)
     uint64_t *rows  = p.rows + (blockIdx.y * gridDim.x + blockIdx.x) * (int64_t)p.nb_rows;
     uint64_t own    = 0;
 
-    if (!p.pair[blockIdx.y].is_chosen)
-        return;
     if (threadIdx.x == 0)
         sum = 0;
     for (int i = threadIdx.x; i < DIV_UP(p.nb_rows, 1 << scale); i += VMAF_FINISH_THREADS) {
@@ -512,7 +506,7 @@ static DEVICE_INLINE void cambi_picture(const VMAFCUDAParams &p)
     int column[4];
     uint32_t all = 0;
 
-    if (top >= end || !p.pair[blockIdx.y].is_chosen)
+    if (top >= end)
         return;
     UNROLL
     for (int i = 0; i < 4; i++)
@@ -634,7 +628,7 @@ static DEVICE_INLINE void cambi_filter(const VMAFCUDAParams &p)
     CambiMode of[VMAF_CAMBI_FILTER_ROWS + 2];
     uint32_t mask = 0;
 
-    if (!p.pair[blockIdx.y].is_chosen || top >= h)
+    if (top >= h)
         return;
     UNROLL
     for (int i = 0; i < VMAF_CAMBI_FILTER_ROWS + 2; i++)
@@ -842,7 +836,7 @@ static DEVICE_INLINE void cambi_contrast(const VMAFCUDAParams &p)
     int turn = (blockIdx.x * VMAF_CAMBI_WARPS + warp) / p.nb_jobs, scale = 0;
     CambiShared &s = shared[warp];
 
-    if (!p.pair[blockIdx.y].is_chosen || turn >= VMAF_CAMBI_TURNS)
+    if (turn >= VMAF_CAMBI_TURNS)
         return;
     while (scale < VMAF_CAMBI_SCALES - 1 && job >= p.first[scale + 1])
         scale++;
@@ -949,7 +943,7 @@ static DEVICE_INLINE void cambi_select(const VMAFCUDAParams &p)
     uint64_t sum = 0;
 
     // if all of them count, the least is 0
-    if (!p.pair[blockIdx.y].is_chosen || block >= nb_blocks || has_digit && nb <= p.top[scale])
+    if (block >= nb_blocks || has_digit && nb <= p.top[scale])
         return;
     for (int i = tid; i < VMAF_SELECT_BINS && has_digit; i += VMAF_SELECT_THREADS)
         nb_of[i] = 0;
@@ -1063,8 +1057,6 @@ static DEVICE_INLINE void speed_blur(const VMAFCUDAParams &p)
     const int x = left + tid / VMAF_SPEED_TAPS;
     float sum = 0;
 
-    if (!p.pair[blockIdx.y].is_chosen)
-        return;
     if (x < w) {
         const VMAFCUDAPlane &plane =
             p.pair[blockIdx.y].plane[picture % PAIR_NB][1 + picture / PAIR_NB];
@@ -1097,8 +1089,6 @@ static DEVICE_INLINE void speed_subtract(const VMAFCUDAParams &p)
     float *dst  = speed_grid(p, 1, blockIdx.x), mean = 0;
     const int w = picture.grid_w, h = picture.grid_h, tid = threadIdx.x;
 
-    if (!p.pair[blockIdx.y].is_chosen)
-        return;
     for (int i = tid; i < w * h; i += VMAF_SPEED_THREADS) {
         const int x = i % w, y = i / w;
         const float *above = src + vmaf_mirror(y - 1, h) * w, *row = src + y * w;
@@ -1152,8 +1142,6 @@ static DEVICE_INLINE void speed_covariance(const VMAFCUDAParams &p)
     int i = 0, j = 2 * tid + blockIdx.x % 2;
     double sum[2][2] = { { 0, 0 }, { 0, 0 } };
 
-    if (!p.pair[blockIdx.y].is_chosen)
-        return;
     while (j > i)
         j -= ++i;
     for (int begin = 0; begin < nb + SPEED_STRIP; begin += SPEED_STRIP) {
@@ -1195,8 +1183,6 @@ static DEVICE_INLINE void speed_solve(const VMAFCUDAParams &p)
     VMAFCUDAChroma *chroma = speed_chroma(p, blockIdx.x / 2);
     const int tid = threadIdx.x;
 
-    if (!p.pair[blockIdx.y].is_chosen)
-        return;
     for (int i = tid; i < BLOCK * VMAF_SPEED_STRIDE; i += VMAF_SPEED_THREADS)
         work.given[0][i] = chroma->given[0][i];
     __syncthreads();
@@ -1231,8 +1217,6 @@ static DEVICE_INLINE void speed_measure(const VMAFCUDAParams &p)
     const float *block;
     float contrast, entropy = 0;
 
-    if (!p.pair[blockIdx.y].is_chosen)
-        return;
     for (int k = 0; k < BLOCK; k++)
         is_singular |= chroma->value[k] < VMAF_SPEED_SINGULAR;
     if (i == 0)
@@ -1250,24 +1234,28 @@ static DEVICE_INLINE void speed_measure(const VMAFCUDAParams &p)
 
 extern "C" {
 
-#define KERNEL(name, function, ...)                                     \
+/// A kernel, for pairs that need it.
+#define KERNEL(name, is_needed, function, ...)                          \
 __global__ void __launch_bounds__(__VA_ARGS__) name(VMAFCUDAParams p)   \
 {                                                                       \
-    function(p);                                                        \
+    if (is_needed)                                                      \
+        function(p);                                                    \
 }
+#define IS_CHOSEN  p.pair[blockIdx.y].is_chosen
+#define HAS_BEFORE p.pair[blockIdx.y].before[p.window].data
 
-KERNEL(vmaf_motion,         measure_motion,   VMAF_MOTION_THREADS)
-KERNEL(vmaf_adm_first,      adm_split<true>,  ADM_THREADS)
-KERNEL(vmaf_adm_next,       adm_split<false>, ADM_THREADS, 2)
-KERNEL(vmaf_adm_finish,     adm_finish,       VMAF_FINISH_THREADS)
-KERNEL(vmaf_cambi_prepare,  cambi_prepare,    VMAF_CAMBI_WARPS * WARP_SIZE)
-KERNEL(vmaf_cambi_filter,   cambi_filter,     VMAF_CAMBI_WARPS * WARP_SIZE)
-KERNEL(vmaf_cambi_contrast, cambi_contrast,   VMAF_CAMBI_WARPS * WARP_SIZE)
-KERNEL(vmaf_cambi_select,   cambi_select,     VMAF_SELECT_THREADS)
-KERNEL(vmaf_speed_blur,     speed_blur,       VMAF_BLUR_THREADS)
-KERNEL(vmaf_speed_subtract, speed_subtract,   VMAF_SPEED_THREADS)
-KERNEL(vmaf_speed_covariance, speed_covariance, VMAF_SPEED_THREADS)
-KERNEL(vmaf_speed_solve,    speed_solve,      VMAF_SPEED_THREADS)
-KERNEL(vmaf_speed_measure,  speed_measure,    WARP_SIZE)
+KERNEL(vmaf_motion,          HAS_BEFORE, measure_motion,   VMAF_MOTION_THREADS)
+KERNEL(vmaf_adm_first,       IS_CHOSEN,  adm_split<true>,  ADM_THREADS)
+KERNEL(vmaf_adm_next,        IS_CHOSEN,  adm_split<false>, ADM_THREADS, 2)
+KERNEL(vmaf_adm_finish,      IS_CHOSEN,  adm_finish,       VMAF_FINISH_THREADS)
+KERNEL(vmaf_cambi_prepare,   IS_CHOSEN,  cambi_prepare,    VMAF_CAMBI_WARPS * WARP_SIZE)
+KERNEL(vmaf_cambi_filter,    IS_CHOSEN,  cambi_filter,     VMAF_CAMBI_WARPS * WARP_SIZE)
+KERNEL(vmaf_cambi_contrast,  IS_CHOSEN,  cambi_contrast,   VMAF_CAMBI_WARPS * WARP_SIZE)
+KERNEL(vmaf_cambi_select,    IS_CHOSEN,  cambi_select,     VMAF_SELECT_THREADS)
+KERNEL(vmaf_speed_blur,      IS_CHOSEN,  speed_blur,       VMAF_BLUR_THREADS)
+KERNEL(vmaf_speed_subtract,  IS_CHOSEN,  speed_subtract,   VMAF_SPEED_THREADS)
+KERNEL(vmaf_speed_covariance,IS_CHOSEN,  speed_covariance, VMAF_SPEED_THREADS)
+KERNEL(vmaf_speed_solve,     IS_CHOSEN,  speed_solve,      VMAF_SPEED_THREADS)
+KERNEL(vmaf_speed_measure,   IS_CHOSEN,  speed_measure,    WARP_SIZE)
 
 }
