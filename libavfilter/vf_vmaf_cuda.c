@@ -30,7 +30,6 @@
 
 #include "libavutil/common.h"
 #include "libavutil/error.h"
-#include "libavutil/intfloat.h"
 #include "libavutil/log.h"
 #include "libavutil/mem.h"
 #include "libavutil/opt.h"
@@ -51,7 +50,8 @@
 typedef struct Result {
     VMAFADMSums adm[VMAF_NB_CSF];
     uint64_t sad[VMAF_NB_WINDOWS];
-    VMAFCUDATop cambi[VMAF_MAX_MODELS][VMAF_CAMBI_SCALES];
+    /// Means of the largest contrasts; below 0, samples have more than their bits.
+    double cambi[VMAF_MAX_MODELS][VMAF_CAMBI_SCALES];
 } Result;
 
 /// What CAMBI reads of a model, and SpEED of a size of chroma.
@@ -209,9 +209,9 @@ static int launch_cambi(AVFilterContext *ctx, int model)
                                                  DIV_UP(h, VMAF_CAMBI_FILTER_ROWS));
     }
     p->nb_jobs = nb;
-    if (ret < 0 || (ret = launch_warps(ctx, s->cambi_contrast, nb * VMAF_CAMBI_TURNS)) < 0)
+    if (ret < 0 || (ret = launch_kernel(ctx, s->cambi_contrast, nb * VMAF_CAMBI_TURNS, 32)) < 0)
         return ret;
-    for (p->pass = 0; p->pass < VMAF_SELECT_PASSES && ret >= 0; p->pass++)
+    for (p->digit = 0; p->digit < VMAF_SELECT_DIGITS && ret >= 0; p->digit++)
         ret = launch_kernel(ctx, s->cambi_select, VMAF_CAMBI_SCALES * VMAF_SELECT_BLOCKS,
                             VMAF_SELECT_THREADS);
     return ret;
@@ -454,16 +454,6 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     return 1;
 }
 
-static double read_cambi(const VMAFCUDATop top[VMAF_CAMBI_SCALES], const VMAFCambiPicture *picture)
-{
-    double mean[VMAF_CAMBI_SCALES];
-
-    for (int i = 0; i < VMAF_CAMBI_SCALES; i++)
-        mean[i] = (top[i].sum * 0x1p-24 + (double)av_int2float(top[i].least) * top[i].rest) /
-                  top[i].nb;
-    return ff_vmaf_cambi_score(picture, mean);
-}
-
 static VMAFChroma read_speed(const VMAFSpeedPicture *picture, const float *result)
 {
     VMAFSpeedPlane plane[VMAF_CHROMA][PAIR_NB];
@@ -492,9 +482,9 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *results)
     for (int i = 0; i < c->nb_models && chosen; i++) {
         if (c->model[i].cambi_of != i)
             continue;
-        if (result->cambi[i][0].is_deep)
+        if (result->cambi[i][0] < 0)
             return ff_vmaf_refuse_depth(ctx, s->params.depth);
-        sums.cambi[i] = read_cambi(result->cambi[i], &s->cambi[i]);
+        sums.cambi[i] = ff_vmaf_cambi_score(&s->cambi[i], result->cambi[i]);
     }
     for (int i = 0; i < VMAF_NB_PRESCALES && chosen; i++)
         if (c->needs_prescale[i])

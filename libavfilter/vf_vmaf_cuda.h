@@ -57,12 +57,12 @@
 #define VMAF_CAMBI_TURNS       2
 /// @}
 
-/// @name The largest of CAMBI's contrasts: thread blocks for a scale, and values of a digit
+/// @name The largest of CAMBI's contrasts: thread blocks for a scale, and digits
 /// @{
 #define VMAF_SELECT_BLOCKS  32
 #define VMAF_SELECT_THREADS 256
-#define VMAF_SELECT_BINS    2048
-#define VMAF_SELECT_PASSES  4       ///< three for the least of them, one for the sum
+#define VMAF_SELECT_BITS    9
+#define VMAF_SELECT_DIGITS  3
 /// @}
 
 /// @name SpEED: blurred samples of a row in a thread block; threads, and those that sum covariances
@@ -89,20 +89,13 @@ typedef struct VMAFCUDAPair {
     int is_chosen;                  ///< it is scored, and not measured for its motion alone
 } VMAFCUDAPair;
 
-/// The largest contrasts of a scale: the sum of those above the least, in 2^-24, and that so often.
-typedef struct VMAFCUDATop {
-    uint64_t sum;
-    uint32_t least, rest;
-    uint32_t nb;                    ///< how many count
-    uint32_t is_deep;               ///< of the first scale: samples have more than their bits
-} VMAFCUDATop;
-
 /// The contrasts of a scale.
 typedef struct VMAFCUDASelect {
-    VMAFCUDATop top;
-    uint32_t nb;
-    uint32_t nb_done;
-    uint32_t nb_of[VMAF_SELECT_BINS];
+    uint64_t sum;                   ///< of those above the least that counts, in 2^-24
+    uint32_t nb, nb_done;
+    int least;                      ///< what is known of it: its highest digits
+    uint32_t rest;                  ///< how many with these count
+    int is_deep;                    ///< of the first scale: samples have more than their bits
 } VMAFCUDASelect;
 
 /// What is left on the device between thread blocks and launches; all zero between batches.
@@ -110,6 +103,7 @@ typedef struct VMAFCUDAState {
     uint64_t sad;
     uint32_t nb_done;
     VMAFCUDASelect select[VMAF_CAMBI_SCALES];
+    uint32_t nb_of[VMAF_CAMBI_SCALES][1 << VMAF_SELECT_BITS];
 } VMAFCUDAState;
 
 /// What is made of a plane of chroma.
@@ -147,7 +141,7 @@ typedef struct VMAFCUDAParams {
     int scale;                      ///< that is filtered
     int first[VMAF_CAMBI_SCALES];   ///< job of a scale
     int nb_jobs;                    ///< of all scales; each has VMAF_CAMBI_TURNS warps
-    int pass;                       ///< of VMAF_SELECT_PASSES
+    int digit;                      ///< of VMAF_SELECT_DIGITS
     int top[VMAF_CAMBI_SCALES];     ///< how many contrasts count
     DEVICE_PTR(const int) column;   ///< of the source, for each of what was encoded
     DEVICE_PTR(const int) line;
