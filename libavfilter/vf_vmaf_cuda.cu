@@ -709,8 +709,9 @@ static DEVICE_INLINE void cambi_join(unsigned nb[NEAR], unsigned four[NEAR])
 
 /**
  * The largest contrasts of a value in four columns in a row, of those that are counted. The window
- * of the first one is added up, in bytes as long as none overflows: it has no more than the window's
- * rows, which are at most 65. Those of the others have the columns after it, not those at its start.
+ * of the first one is added up, in bytes as long as none overflows: it has no more than the
+ * window's rows, which are at most 65. The other windows have some of the columns after it, and not
+ * the same number of those at its start.
  */
 static DEVICE_INLINE void cambi_most(float most[4], const VMAFCUDAParams &p,
                                      const CambiCounts &counts, int value, int base, int column)
@@ -928,78 +929,45 @@ static DEVICE_INLINE void cambi_contrast(const VMAFCUDAParams &p)
 
 // ---- CAMBI: the largest contrasts ----
 
-#define SELECT_BINS (1 << VMAF_SELECT_BITS)
-
-/// Contrasts that a thread looks at in a turn.
+/// Contrasts that a thread looks at in a turn, and a thread block.
 #define SELECT_AHEAD 8
 #define SELECT_SHARE (SELECT_AHEAD * VMAF_SELECT_THREADS)
 
-/// @name A contrast by its bits, in order, and it in 2^-24: none is from 0 to 0.5 or above 4225
-/// @{
+/// What is less than the bits of any contrast, which are in order: none is below 0.5.
 #define SELECT_OFFSET 0x3e800000
 
-static DEVICE_INLINE int select_key(uint32_t bits)
-{
-    return max((int)bits - SELECT_OFFSET, 0);
-}
-
+/// A contrast in 2^-24.
 static DEVICE_INLINE uint64_t select_value(int key)
 {
     const union { uint32_t i; float f; } contrast = { (uint32_t)key + SELECT_OFFSET };
 
-    return key ? contrast.f * 0x1p24f : 0;
-}
-/// @}
-
-/// The first lane from the last one down to which there are as many as rest, or the first one of
-/// all. What is left of rest is for that lane.
-static DEVICE_INLINE int select_lane(unsigned nb, uint32_t *rest)
-{
-    const unsigned until = warp_scan(nb, threadIdx.x);
-    // those before it are the lowest bits
-    const int lane = min(count_bits(warp_ballot(until < *rest)), WARP_SIZE - 1);
-
-    *rest -= shuffle_from(until - nb, lane);
-    return lane;
-}
-
-/// The largest digit of which and of all above it there are as many as rest, which is left of it.
-static DEVICE_INLINE int select_digit(const uint32_t *nb_of, uint32_t *rest)
-{
-    const int lane = threadIdx.x, nb_bins = SELECT_BINS / WARP_SIZE;
-    const uint32_t *last = nb_of + SELECT_BINS - 1;
-    unsigned nb = 0;
-
-    for (int i = 0; i < nb_bins; i++)
-        nb += last[-(lane * nb_bins + i)];
-    last -= select_lane(nb, rest) * nb_bins;
-    last -= select_lane(last[-min(lane, nb_bins - 1)], rest);
-    return last - nb_of;
+    return contrast.f * 0x1p24f;
 }
 
 /**
- * The mean of a scale's largest contrasts, in a launch for each digit of the least of them, from the
- * highest on. The last one sums what is above it, too. If all of them count, the least is 0.
+ * The mean of a scale's largest contrasts. Each launch finds a digit of the least of them, from the
+ * highest on: a thread counts one digit. The last launch adds what is above the least, too; if all
+ * of them count, that is its only task.
  */
 static DEVICE_INLINE void cambi_select(const VMAFCUDAParams &p)
 {
-    __shared__ uint32_t nb_of[SELECT_BINS];
-    const int scale = blockIdx.x / VMAF_SELECT_BLOCKS, tid = threadIdx.x;
-    const float *contrast = p.contrast + (int64_t)blockIdx.y * p.nb_contrasts +
-                            p.level[scale + 1].at - p.level[1].at;
+    __shared__ uint32_t nb_of[VMAF_SELECT_THREADS];
+    const int scale = blockIdx.x / VMAF_SELECT_BLOCKS, tid = threadIdx.x, nb_top = p.top[scale];
+    const uint32_t *contrast = (const uint32_t *)p.contrast +
+                               (int64_t)blockIdx.y * p.nb_contrasts +
+                               p.level[scale + 1].at - p.level[1].at;
     VMAFCUDASelect *select = &p.state[blockIdx.y].select[scale];
-    uint32_t *nb_of_all = p.state[blockIdx.y].nb_of[scale];
+    uint32_t *nb_of_all = &p.state[blockIdx.y].nb_of[scale][tid];
     const bool is_end   = p.digit == VMAF_SELECT_DIGITS - 1;
     const int shift     = (VMAF_SELECT_DIGITS - 1 - p.digit) * VMAF_SELECT_BITS;
     const int nb = select->nb, least = select->least, block = blockIdx.x % VMAF_SELECT_BLOCKS;
     const int nb_blocks = max(1, min(nb / SELECT_SHARE, VMAF_SELECT_BLOCKS));
-    const int nb_top    = p.top[scale];
-    uint64_t sum = 0;
+    uint32_t rest = nb_top - select->nb_above, above = 0;
+    uint64_t sum  = 0;
 
     if (block >= nb_blocks || nb <= nb_top && !is_end)
         return;
-    for (int i = tid; i < SELECT_BINS; i += VMAF_SELECT_THREADS)
-        nb_of[i] = 0;
+    nb_of[tid] = 0;
     __syncthreads();
     for (int begin = block * SELECT_SHARE; begin < nb; begin += nb_blocks * SELECT_SHARE) {
         int key[SELECT_AHEAD];
@@ -1008,13 +976,13 @@ static DEVICE_INLINE void cambi_select(const VMAFCUDAParams &p)
         for (int i = 0; i < SELECT_AHEAD; i++) {
             const int at = begin + i * VMAF_SELECT_THREADS + tid;
 
-            key[i] = at < nb ? select_key(((const uint32_t *)contrast)[at]) : -1;
+            key[i] = at < nb ? (int)contrast[at] - SELECT_OFFSET : -1;
         }
         UNROLL
         for (int i = 0; i < SELECT_AHEAD; i++) {
             // of those with the known digits
             const int digit      = (key[i] >> shift) - (least >> shift);
-            const bool is_one    = digit >= 0 && digit < SELECT_BINS;
+            const bool is_one    = digit >= 0 && digit < VMAF_SELECT_THREADS;
             const unsigned lanes = warp_ballot(is_one);
             // many are alike
             const int first      = WARP_SIZE - 1 - count_leading_zeros(lanes);
@@ -1023,42 +991,29 @@ static DEVICE_INLINE void cambi_select(const VMAFCUDAParams &p)
 
             if (is_one && (digit != common || tid % WARP_SIZE == first))
                 atomic_add(&nb_of[digit], digit == common ? count_bits(alike) : 1);
-            if (is_end && digit >= SELECT_BINS)
+            if (is_end && digit >= VMAF_SELECT_THREADS)
                 sum += select_value(key[i]);
         }
     }
+    __syncthreads();
+    if (nb_of[tid])
+        atomic_add(nb_of_all, nb_of[tid]);
     if (is_end)
         add_sum(&select->sum, sum);
-    __syncthreads();
-    for (int i = tid; i < SELECT_BINS; i += VMAF_SELECT_THREADS)
-        if (nb_of[i])
-            atomic_add(&nb_of_all[i], nb_of[i]);
     if (!is_last(&select->nb_done, nb_blocks))
         return;
-    for (int i = tid; i < SELECT_BINS; i += VMAF_SELECT_THREADS) {
-        nb_of[i]     = load_relaxed(&nb_of_all[i]);
-        nb_of_all[i] = 0;
-    }
+    nb_of[tid] = load_relaxed(nb_of_all);
+    *nb_of_all = 0;
     __syncthreads();
-    if (tid < WARP_SIZE) {
-        uint32_t rest   = p.digit ? select->rest : nb_top;
-        const int digit = select_digit(nb_of, &rest);
-
-        if (tid == 0) {
-            select->least = least | digit << shift;
-            select->rest  = rest;
-        }
+    for (int i = tid + 1; i < VMAF_SELECT_THREADS; i++)
+        above += nb_of[i];
+    if (above < rest && above + nb_of[tid] >= rest) {
+        select->least     = least + (tid << shift);
+        select->nb_above += above;
     }
     if (!is_end)
         return;
-    __syncthreads();
-    sum = 0;
-    for (int i = tid; i < SELECT_BINS; i += VMAF_SELECT_THREADS) {
-        const int key = least + i;
-
-        sum += select_value(key) * (key > select->least ? nb_of[i] :
-                                    key == select->least ? select->rest : 0);
-    }
+    sum = select_value(least + tid) * min(nb_of[tid], max(rest, above) - above);
     add_sum(&select->sum, sum);
     __syncthreads();
     if (tid == 0) {

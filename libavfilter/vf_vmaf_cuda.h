@@ -57,12 +57,12 @@
 #define VMAF_CAMBI_TURNS       2
 /// @}
 
-/// @name The largest of CAMBI's contrasts: thread blocks for a scale, and digits
+/// @name The largest of CAMBI's contrasts: thread blocks for a scale, and digits with their bits
 /// @{
 #define VMAF_SELECT_BLOCKS  32
-#define VMAF_SELECT_THREADS 256
-#define VMAF_SELECT_BITS    9
 #define VMAF_SELECT_DIGITS  3
+#define VMAF_SELECT_BITS    9
+#define VMAF_SELECT_THREADS (1 << VMAF_SELECT_BITS)
 /// @}
 
 /// @name SpEED: blurred samples of a row in a thread block; threads, and those that sum covariances
@@ -94,7 +94,7 @@ typedef struct VMAFCUDASelect {
     uint64_t sum;                   ///< of those above the least that counts, in 2^-24
     uint32_t nb, nb_done;
     int least;                      ///< what is known of it: its highest digits
-    uint32_t rest;                  ///< how many with these count
+    uint32_t nb_above;              ///< how many have higher ones
     int is_deep;                    ///< of the first scale: samples have more than their bits
 } VMAFCUDASelect;
 
@@ -103,7 +103,7 @@ typedef struct VMAFCUDAState {
     uint64_t sad;
     uint32_t nb_done;
     VMAFCUDASelect select[VMAF_CAMBI_SCALES];
-    uint32_t nb_of[VMAF_CAMBI_SCALES][1 << VMAF_SELECT_BITS];
+    uint32_t nb_of[VMAF_CAMBI_SCALES][VMAF_SELECT_THREADS];
 } VMAFCUDAState;
 
 /// What is made of a plane of chroma.
