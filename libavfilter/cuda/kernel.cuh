@@ -63,6 +63,9 @@ static DEVICE_INLINE type name params           \
     return ret;                                 \
 }
 
+/// The square root, correctly rounded.
+INSTRUCTION(float, exact_sqrt,  (float x), asm("sqrt.rn.f32 %0, %1;" : "=f"(ret) : "f"(x)))
+
 /// @name Approximations: the relative error is below 2^-22, for log2 near 1 the absolute error
 /// @{
 INSTRUCTION(float, approx_sqrt, (float x), asm("sqrt.approx.f32 %0, %1;" : "=f"(ret) : "f"(x)))
@@ -163,17 +166,6 @@ INSTRUCTION(unsigned, warp_ballot, (int value),
                          "setp.ne.s32 p, %1, 0;\n\t"
                          "vote.sync.ballot.b32 %0, p, 0xffffffff;\n\t"
                          "}" : "=r"(ret) : "r"(value)))
-
-/// The least over a warp, in all lanes.
-static DEVICE_INLINE unsigned warp_min(unsigned value)
-{
-    for (int delta = WARP_SIZE / 2; delta; delta /= 2) {
-        const unsigned other = shuffle_down(value, delta);
-
-        value = other < value ? other : value;
-    }
-    return shuffle_from(value, 0);
-}
 
 /// Sum over a warp, in its first lane.
 static DEVICE_INLINE uint64_t warp_sum(uint64_t value)
