@@ -167,7 +167,6 @@ typedef struct CUDAQueue {
     int64_t pushed, interval;   ///< time of the last frame, and since the one before, in us
 
     uint8_t *result;            ///< [size][result_size], pinned
-    CUdeviceptr result_device;  ///< the address of result for kernels
 } CUDAQueue;
 
 #define CUDA_QUEUE_OPTION_OF(nb, flags)                                         \

@@ -244,7 +244,7 @@ static int test_batch(AVFilterContext *ctx, AVLFG *lfg, int nb_frames)
     CudaFunctions *cu = s->queue.cu;
     const BLIINDSCUDALevel *last = &s->params.level[BLIINDS_LEVELS - 1];
     const int nb_blocks = last->first + last->bw * last->bh;
-    const CUdeviceptr result = s->queue.result_device;
+    const CUdeviceptr result = (uintptr_t)s->queue.result;
     static BLIINDSLevelSums expected[BLIINDS_MAX_BATCH][BLIINDS_LEVELS];
     static BLIINDSLevelSums got[BLIINDS_MAX_BATCH][BLIINDS_LEVELS];
     static BLIINDSCUDAState state[BLIINDS_MAX_BATCH], zero[BLIINDS_MAX_BATCH];

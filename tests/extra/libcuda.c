@@ -509,7 +509,6 @@ DRIVER(cuCtxGetDevice, 1, (CUdevice *device), {
 /// @{
 typedef CUresult tcuMemHostAlloc(void **ptr, size_t size, unsigned flags);
 typedef CUresult tcuMemFreeHost(void *ptr);
-typedef CUresult tcuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *ptr, unsigned flags);
 typedef CUresult tcuFuncSetAttribute(CUfunction function, int attribute, int value);
 /// @}
 
@@ -542,14 +541,6 @@ ENDS(cuMemFree_v2, 1, (CUdeviceptr address), {
 
 ENDS(cuMemFreeHost, 1, (void *ptr), {
     free_memory(ptr, 1);
-})
-
-DRIVER(cuMemHostGetDevicePointer_v2, 1, (CUdeviceptr *address, void *ptr, unsigned flags), {
-    const Object *m = find(ptr, MEMORY);
-
-    if (m && !m->pinned)
-        refuse("this memory is not pinned");
-    *address = (uintptr_t)ptr;
 })
 
 DRIVER(cuMemsetD8Async, 1, (CUdeviceptr dst, unsigned char value, size_t size, CUstream handle), {
