@@ -311,22 +311,15 @@ static int check(AVFilterContext *ctx)
 {
     VMAFCUDAContext *s = ctx->priv;
     const AVFilterLink *main = ctx->inputs[PAIR_MAIN];
-    const AVPixFmtDescriptor *desc[PAIR_NB];
+    const AVPixFmtDescriptor *desc = input_format(ctx, PAIR_MAIN);
     int ret;
 
-    for (int i = 0; i < PAIR_NB; i++) {
-        // the queue tells
-        if (!ff_filter_link(ctx->inputs[i])->hw_frames_ctx)
-            return 0;
-        desc[i] = input_format(ctx, i);
-        if (desc[i]->flags & AV_PIX_FMT_FLAG_RGB)
-            return 0;
-    }
-    if ((ret = ff_vmaf_depth(&s->common, ctx, desc[PAIR_MAIN], desc[PAIR_REFERENCE],
-                             "scale_cuda=format")) < 0)
+    ret = ff_vmaf_depth(&s->common, ctx, desc, input_format(ctx, PAIR_REFERENCE),
+                        "scale_cuda=format");
+    if (ret < 0)
         return ret;
     s->params.depth = ret;
-    ret = ff_vmaf_config(&s->common, ctx, main->w, main->h, desc[PAIR_MAIN]->comp[0].depth);
+    ret = ff_vmaf_config(&s->common, ctx, main->w, main->h, desc->comp[0].depth);
     return ret < 0 ? ret : set_size(ctx, main->w, main->h);
 }
 

@@ -310,8 +310,8 @@ int ff_cuda_queue_config_input(AVFilterLink *inlink)
     const CUDAQueueFilter *filter = ((CUDAQueue *)ctx->priv)->filter;
     int ret;
 
-    if ((ret = filter->check ? filter->check(ctx) : 0) < 0 ||
-        (ret = check_inputs(ctx)) < 0 || (ret = ff_cuda_queue_enter(ctx)) < 0)
+    if ((ret = check_inputs(ctx)) < 0 || (ret = filter->check ? filter->check(ctx) : 0) < 0 ||
+        (ret = ff_cuda_queue_enter(ctx)) < 0)
         return ret;
     if ((ret = check_device(ctx)) >= 0 && (ret = ff_cuda_queue_load(ctx, &filter->module)) >= 0 &&
         (ret = filter->result_size ? alloc_ring(ctx) : 0) >= 0)
