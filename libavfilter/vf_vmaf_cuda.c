@@ -208,8 +208,7 @@ static int launch_cambi(AVFilterContext *ctx, int model)
         ret = launch_warps(ctx, s->cambi_filter, DIV_UP(w, 32) *
                                                  DIV_UP(h, VMAF_CAMBI_FILTER_ROWS));
     }
-    p->nb_jobs = nb;
-    if (ret < 0 || (ret = launch_kernel(ctx, s->cambi_contrast, nb * VMAF_CAMBI_TURNS, 32)) < 0)
+    if (ret < 0 || (ret = launch_kernel(ctx, s->cambi_contrast, nb, 32)) < 0)
         return ret;
     for (p->digit = 0; p->digit < VMAF_SELECT_DIGITS && ret >= 0; p->digit++)
         ret = launch_kernel(ctx, s->cambi_select, VMAF_CAMBI_SCALES * VMAF_SELECT_BLOCKS,

@@ -654,11 +654,9 @@ static DEVICE_INLINE void cambi_filter(const VMAFCUDAParams &p)
 
 // ---- CAMBI: contrasts ----
 
-/// Values that are counted at a time, and of these those whose neighbours all are. They begin with
-/// one of so many.
+/// Values that are counted at a time, and of these those whose neighbours all are.
 #define COUNTED (2 * WARP_SIZE)
 #define CENTRAL (COUNTED - 2 * VMAF_CAMBI_CONTRASTS)
-#define GROUP   8
 
 /// How often each column has each value in the window's rows. A word has four columns.
 typedef uint32_t CambiCounts[COUNTED][WARP_SIZE];
@@ -844,10 +842,10 @@ static DEVICE_INLINE uint64_t cambi_quad(const CambiColumn &c, int y)
            *(const uint64_t *)(c.value + y * c.pitch) & c.inside : 0;
 }
 
-/// A bit for each group of values that a column has in some rows: the highest for the first one.
-static DEVICE_INLINE uint64_t cambi_groups(const CambiColumn &c, int top, int end)
+/// The least value from one on that a warp's columns have in some rows; none is very large.
+static DEVICE_INLINE unsigned cambi_least(const CambiColumn &c, int top, int end, int from)
 {
-    uint64_t groups = 0;
+    unsigned least = ~0u;
 
 #pragma unroll 4
     for (int y = top; y < end; y++) {
@@ -855,26 +853,27 @@ static DEVICE_INLINE uint64_t cambi_groups(const CambiColumn &c, int top, int en
 
         UNROLL
         for (int i = 0; i < 4; i++) {
-            const int sample = cambi_sample(quad, i);
+            const unsigned sample = cambi_sample(quad, i);
 
-            if (cambi_has(sample, VMAF_CAMBI_FIRST, VMAF_CAMBI_VALUES))
-                groups |= 1ull << 63 >> (sample - CAMBI_MASKED - VMAF_CAMBI_FIRST) / GROUP;
+            if (cambi_has(sample, from, VMAF_CAMBI_VALUES))
+                least = min(least, sample - CAMBI_MASKED);
         }
     }
-    return groups;
+    return warp_min(least);
 }
 
 /**
  * The largest contrast of each masked sample. A warp counts the values of 128 columns in the
  * window's rows, which slide down; the outer columns are only there for the windows of those
- * between. It does so again until all values have had their turn: each time those from the first
- * group on that is left. The warps that have the same columns take turns.
+ * between. It does so again until all values have had their turn: each time those from the least
+ * on that is left.
  */
 static DEVICE_INLINE void cambi_contrast(const VMAFCUDAParams &p)
 {
     __shared__ CambiShared s;
-    const int lane = threadIdx.x, job = blockIdx.x % p.nb_jobs;
-    int turn = blockIdx.x / p.nb_jobs, scale = 0;
+    const int lane = threadIdx.x, job = blockIdx.x;
+    unsigned value = VMAF_CAMBI_FIRST;
+    int scale = 0;
 
     while (scale < VMAF_CAMBI_SCALES - 1 && job >= p.first[scale + 1])
         scale++;
@@ -887,27 +886,14 @@ static DEVICE_INLINE void cambi_contrast(const VMAFCUDAParams &p)
         p.value + (int64_t)blockIdx.y * p.level_size + p.level[scale + 1].at + x, pitch, h,
         x < 0 || x >= w ? 0 : ~0ull >> 16 * max(x + 4 - w, 0),
     };
-    const bool is_inner = lane >= margin && lane < WARP_SIZE - margin;
-    uint64_t groups = 0;
+    CambiColumn inner = column;
 
-    UNROLL
-    for (int i = 0; i < VMAF_CAMBI_TILE_H; i++)
-        groups |= is_inner && top + i < end ? cambi_quad(column, top + i) : 0;
-    if (!warp_ballot((groups & 0x8000800080008000) > 0))
-        return;
-    groups = is_inner ? cambi_groups(column, top, end) : 0;
-    for (int delta = WARP_SIZE / 2; delta; delta /= 2)
-        groups |= shuffle_down(groups, delta);
-    groups = (uint64_t)shuffle_from(groups >> 32, 0) << 32 | shuffle_from(groups, 0);
-    for (; groups; turn--) {
-        const int group = groups >> 32 ? count_leading_zeros(groups >> 32)
-                                       : 32 + count_leading_zeros(groups);
-        const int base  = VMAF_CAMBI_FIRST + group * GROUP - VMAF_CAMBI_CONTRASTS;
+    if (lane < margin || lane >= WARP_SIZE - margin)
+        inner.inside = 0;
+    for (; (value = cambi_least(inner, top, end, value)) < CAMBI_MASKED; value += CENTRAL) {
+        const int base  = value - VMAF_CAMBI_CONTRASTS;
         uint64_t enters = cambi_quad(column, top - around), leaves = 0, quad = 0;
 
-        groups &= ~0ull >> group >> CENTRAL / GROUP;
-        if (turn % VMAF_CAMBI_TURNS)
-            continue;
         for (int i = 0; i < COUNTED; i++)
             s.counts[i][lane] = 0;
         for (int y = top - around; y < end + around; y++) {
@@ -922,7 +908,7 @@ static DEVICE_INLINE void cambi_contrast(const VMAFCUDAParams &p)
                 sync_warp();
                 cambi_measure(p, s, scale, quad, base);
             }
-            quad = is_inner && now + 1 >= top ? cambi_quad(column, now + 1) : 0;
+            quad = now + 1 >= top ? cambi_quad(inner, now + 1) : 0;
         }
     }
 }

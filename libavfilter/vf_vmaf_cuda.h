@@ -48,13 +48,12 @@
 /// @}
 
 /// @name CAMBI: warps of a thread block; rows of a part of a picture, and of those whose contrasts
-/// some warps measure
+/// a warp measures
 /// @{
 #define VMAF_CAMBI_WARPS       4
 #define VMAF_CAMBI_ROWS        32
 #define VMAF_CAMBI_FILTER_ROWS 16
 #define VMAF_CAMBI_TILE_H      16
-#define VMAF_CAMBI_TURNS       2
 /// @}
 
 /// @name The largest of CAMBI's contrasts: thread blocks for a scale, and digits with their bits
@@ -139,8 +138,7 @@ typedef struct VMAFCUDAParams {
     int level_size;                 ///< of all
     int nb_contrasts;               ///< of all but the first
     int scale;                      ///< that is filtered
-    int first[VMAF_CAMBI_SCALES];   ///< job of a scale
-    int nb_jobs;                    ///< of all scales; each has VMAF_CAMBI_TURNS warps
+    int first[VMAF_CAMBI_SCALES];   ///< thread block of a scale, where contrasts are measured
     int digit;                      ///< of VMAF_SELECT_DIGITS
     int top[VMAF_CAMBI_SCALES];     ///< how many contrasts count
     DEVICE_PTR(const int) column;   ///< of the source, for each of what was encoded

@@ -167,6 +167,17 @@ INSTRUCTION(unsigned, warp_ballot, (int value),
                          "vote.sync.ballot.b32 %0, p, 0xffffffff;\n\t"
                          "}" : "=r"(ret) : "r"(value)))
 
+/// The least over a warp, in all lanes.
+static DEVICE_INLINE unsigned warp_min(unsigned value)
+{
+    for (int delta = WARP_SIZE / 2; delta; delta /= 2) {
+        const unsigned other = shuffle_down(value, delta);
+
+        value = other < value ? other : value;
+    }
+    return shuffle_from(value, 0);
+}
+
 /// Sum over a warp, in its first lane.
 static DEVICE_INLINE uint64_t warp_sum(uint64_t value)
 {

@@ -113,6 +113,15 @@ static inline unsigned warp_ballot(int value)
     return bits;
 }
 
+static inline unsigned warp_min(unsigned value)
+{
+    const uint64_t *values = on_cpu_share(value);
+
+    for (int i = 0; i < WARP_SIZE; i++)
+        value = min(value, (unsigned)values[i]);
+    return value;
+}
+
 static inline uint64_t warp_sum(uint64_t value)
 {
     const uint64_t *values = on_cpu_share(value);
