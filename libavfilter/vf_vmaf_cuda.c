@@ -30,7 +30,6 @@
 
 #include "libavutil/common.h"
 #include "libavutil/error.h"
-#include "libavutil/intfloat.h"
 #include "libavutil/log.h"
 #include "libavutil/mem.h"
 #include "libavutil/opt.h"
@@ -51,7 +50,8 @@
 typedef struct Result {
     VMAFADMSums adm[VMAF_NB_CSF];
     uint64_t sad[VMAF_NB_WINDOWS];
-    VMAFCUDATop cambi[VMAF_MAX_MODELS][VMAF_CAMBI_SCALES];
+    /// Means of the largest contrasts; below 0, samples have more than their bits.
+    double cambi[VMAF_MAX_MODELS][VMAF_CAMBI_SCALES];
 } Result;
 
 /// What CAMBI reads of a model, and SpEED of a size of chroma.
@@ -206,10 +206,9 @@ static int launch_cambi(AVFilterContext *ctx, int model)
         ret = launch_warps(ctx, s->cambi_filter, DIV_UP(w, 32) *
                                                  DIV_UP(h, VMAF_CAMBI_FILTER_ROWS));
     }
-    p->nb_jobs = nb;
-    if (ret < 0 || (ret = launch_warps(ctx, s->cambi_contrast, nb * VMAF_CAMBI_TURNS)) < 0)
+    if (ret < 0 || (ret = launch_kernel(ctx, s->cambi_contrast, nb, 32)) < 0)
         return ret;
-    for (p->pass = 0; p->pass < VMAF_SELECT_PASSES && ret >= 0; p->pass++)
+    for (p->digit = 0; p->digit < VMAF_SELECT_DIGITS && ret >= 0; p->digit++)
         ret = launch_kernel(ctx, s->cambi_select, VMAF_CAMBI_SCALES * VMAF_SELECT_BLOCKS,
                             VMAF_SELECT_THREADS);
     return ret;
@@ -294,17 +293,14 @@ static int check(AVFilterContext *ctx)
 {
     VMAFCUDAContext *s = ctx->priv;
     const AVFilterLink *main = ctx->inputs[PAIR_MAIN];
+    const AVPixFmtDescriptor *desc = input_format(ctx, PAIR_MAIN);
+    int ret;
+
     const AVPixFmtDescriptor *desc[PAIR_NB];
     int ret;
 
-    for (int i = 0; i < PAIR_NB; i++) {
-        // the queue tells
-        if (!ff_filter_link(ctx->inputs[i])->hw_frames_ctx)
-            return 0;
+    for (int i = 0; i < PAIR_NB; i++)
         desc[i] = input_format(ctx, i);
-        if (desc[i]->flags & AV_PIX_FMT_FLAG_RGB)
-            return 0;
-    }
     ret = ff_vmaf_config(&s->common, ctx, main->w, main->h, desc, "scale_cuda=format");
     return ret < 0 ? ret : set_size(ctx, main->w, main->h);
 }
@@ -431,14 +427,6 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     return 1;
 }
 
-static double read_cambi(const VMAFCUDATop top[VMAF_CAMBI_SCALES], const VMAFCambiPicture *picture)
-{
-    double mean[VMAF_CAMBI_SCALES];
-
-    for (int i = 0; i < VMAF_CAMBI_SCALES; i++)
-        mean[i] = (top[i].sum * 0x1p-24 + (double)av_int2float(top[i].least) * top[i].rest) /
-                  top[i].nb;
-    return ff_vmaf_cambi_score(picture, mean);
 }
 
 /// Hand over a frame whose result is there, and which may wait for the next one.
@@ -454,9 +442,9 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *results)
     for (int i = 0; i < c->nb_models && chosen; i++) {
         if (c->model[i].cambi_of != i)
             continue;
-        if (result->cambi[i][0].is_deep)
+        if (result->cambi[i][0] < 0)
             return ff_vmaf_refuse_depth(c, ctx);
-        sums.cambi[i] = read_cambi(result->cambi[i], &c->cambi[i]);
+        sums.cambi[i] = ff_vmaf_cambi_score(&c->cambi[i], result->cambi[i]);
     }
     for (int i = 0; i < VMAF_NB_PRESCALES && chosen; i++)
         if (c->needs_prescale[i])

@@ -125,8 +125,6 @@ static DEVICE_INLINE void measure_motion(const VMAFCUDAParams &p)
     const int column = threadIdx.x % WARP_SIZE * 4, nb_columns = min(p.width - left - column, 4);
     uint32_t sum = 0;
 
-    if (!before.data)
-        return;
     if (now.size == 1)
         blur_columns<uint8_t>(blurred, p, now, before, left, top);
     else
@@ -367,8 +365,6 @@ static DEVICE_INLINE void adm_split(const VMAFCUDAParams &p)
     const bool has_rows = top < adm.bottom && top + VMAF_ADM_TILE_H > adm.top;
     uint64_t sum[VMAF_ADM_SUMS][VMAF_ADM_BANDS] = { { 0, 0, 0 }, { 0, 0, 0 }, { 0, 0, 0 } };
 
-    if (!p.pair[blockIdx.y].is_chosen)
-        return;
     if (tid < 2 * AROUND_H + 2)
         s.line[tid] = mirror(2 * top - 3 + tid, 2 * adm.height - 1);
     __syncthreads();
@@ -413,8 +409,6 @@ static DEVICE_INLINE void adm_finish(const VMAFCUDAParams &p)
     uint64_t *rows  = p.rows + (blockIdx.y * gridDim.x + blockIdx.x) * (int64_t)p.nb_rows;
     uint64_t own    = 0;
 
-    if (!p.pair[blockIdx.y].is_chosen)
-        return;
     if (threadIdx.x == 0)
         sum = 0;
     for (int i = threadIdx.x; i < DIV_UP(p.nb_rows, 1 << scale); i += VMAF_FINISH_THREADS) {
@@ -507,7 +501,7 @@ static DEVICE_INLINE void cambi_picture(const VMAFCUDAParams &p)
     int column[4];
     uint32_t all = 0;
 
-    if (top >= end || !p.pair[blockIdx.y].is_chosen)
+    if (top >= end)
         return;
     UNROLL
     for (int i = 0; i < 4; i++)
@@ -543,7 +537,7 @@ static DEVICE_INLINE void cambi_picture(const VMAFCUDAParams &p)
             flat[(begin + lane / 2) * nb_words] = interleave_bits(bits);
     }
     if (all >> cambi.depth)
-        p.state[blockIdx.y].select[0].top.is_deep = 1;
+        p.state[blockIdx.y].select[0].is_deep = 1;
 }
 
 static DEVICE_INLINE void cambi_prepare(const VMAFCUDAParams &p)
@@ -629,7 +623,7 @@ static DEVICE_INLINE void cambi_filter(const VMAFCUDAParams &p)
     CambiMode of[VMAF_CAMBI_FILTER_ROWS + 2];
     uint32_t mask = 0;
 
-    if (!p.pair[blockIdx.y].is_chosen || top >= h)
+    if (top >= h)
         return;
     UNROLL
     for (int i = 0; i < VMAF_CAMBI_FILTER_ROWS + 2; i++)
@@ -655,19 +649,17 @@ static DEVICE_INLINE void cambi_filter(const VMAFCUDAParams &p)
 
 // ---- CAMBI: contrasts ----
 
-/// Values that are counted at a time, and of these those whose neighbours all are. They begin with
-/// one of so many.
+/// Values that are counted at a time, and of these those whose neighbours all are.
 #define COUNTED (2 * WARP_SIZE)
 #define CENTRAL (COUNTED - 2 * VMAF_CAMBI_CONTRASTS)
-#define GROUP   8
 
 /// How often each column has each value in the window's rows. A word has four columns.
 typedef uint32_t CambiCounts[COUNTED][WARP_SIZE];
 
-/// What a warp has for itself. The four warps of a thread block have 34 KB.
+/// What a warp has, which is a thread block: 9 KB.
 typedef struct CambiShared {
     CambiCounts counts;
-    uint32_t sample[4 * WARP_SIZE];     ///< of a row, those whose contrast is measured; the column
+    uint32_t list[4 * WARP_SIZE];       ///< of a row: values, in which of four columns, and these
 } CambiShared;
 
 static DEVICE_INLINE int cambi_sample(uint64_t quad, int i)
@@ -695,61 +687,88 @@ static DEVICE_INLINE void cambi_add(CambiCounts &counts, uint64_t quad, int base
     }
 }
 
+/// Values whose counts make a contrast.
+#define NEAR (2 * VMAF_CAMBI_CONTRASTS + 1)
+
+/// Add up four bytes of each, to one of 32 bits or two of 16.
+static DEVICE_INLINE void cambi_join(unsigned nb[NEAR], unsigned four[NEAR])
+{
+    UNROLL
+    for (int j = 0; j < NEAR; j++) {
+        nb[j]  += (four[j] & 0xff00ff) + byte_perm(four[j], 0, 0x4341);
+        four[j] = 0;
+    }
+}
+
 /**
- * The largest contrast of a value in one of the columns that are counted. Bytes are added up as
- * long as none overflows: it has no more than the window's rows, which are at most 65.
+ * The largest contrasts of a value in four columns in a row, of those that are counted. The window
+ * of the first one is added up, in bytes as long as none overflows: it has no more than the
+ * window's rows, which are at most 65. The other windows have some of the columns after it, and not
+ * the same number of those at its start.
  */
-static DEVICE_INLINE float cambi_most(const VMAFCUDAParams &p, const CambiCounts &counts,
-                                      int value, int base, int column)
+static DEVICE_INLINE void cambi_most(float most[4], const VMAFCUDAParams &p,
+                                     const CambiCounts &counts, int value, int base, int column)
 {
     const int left = column - p.cambi.window / 2, right = column + p.cambi.window / 2;
     const int first = left / 4, last = right / 4, nb_words = 255 / p.cambi.window;
     const uint32_t first_mask = ~0u << left % 4 * 8, last_mask = ~0u >> (3 - right % 4) * 8;
-    const uint32_t *word      = &counts[value - base - VMAF_CAMBI_CONTRASTS][first];
-    const uint32_t *last_word = word + last - first;
-    unsigned nb[2 * VMAF_CAMBI_CONTRASTS + 1], four[2 * VMAF_CAMBI_CONTRASTS + 1];
-    float most = 0;
+    const uint32_t (*row)[WARP_SIZE] = &counts[value - base - VMAF_CAMBI_CONTRASTS];
+    unsigned nb[NEAR] = { 0, 0, 0, 0, 0, 0, 0, 0, 0 }, four[NEAR], two[2][NEAR];
 
     UNROLL
-    for (int j = 0; j <= 2 * VMAF_CAMBI_CONTRASTS; j++) {
-        four[j] = word[j * WARP_SIZE] & first_mask & (first < last ? ~0u : last_mask);
-        nb[j]   = 0;
-    }
-    for (int left = nb_words - 1; ++word < last_word; left--) {
-        if (!left) {
-            left = nb_words;
-            UNROLL
-            for (int j = 0; j <= 2 * VMAF_CAMBI_CONTRASTS; j++) {
-                nb[j]  += (four[j] & 0xff00ff) + (four[j] >> 8 & 0xff00ff);
-                four[j] = 0;
-            }
+    for (int j = 0; j < NEAR; j++)
+        four[j] = row[j][first] & first_mask & (first < last ? ~0u : last_mask);
+    for (int i = first + 1, more = nb_words - 1; i < last; i++, more--) {
+        if (!more) {
+            more = nb_words;
+            cambi_join(nb, four);
         }
         UNROLL
-        for (int j = 0; j <= 2 * VMAF_CAMBI_CONTRASTS; j++)
-            four[j] += word[j * WARP_SIZE];
+        for (int j = 0; j < NEAR; j++)
+            four[j] += row[j][i];
+    }
+    cambi_join(nb, four);
+    UNROLL
+    for (int j = 0; j < NEAR; j++) {
+        const uint64_t out = (uint64_t)row[j][(left + 3) / 4] << 32 | row[j][first];
+        const uint64_t in  = (uint64_t)row[j][(right + 3) / 4] << 32 | row[j][last];
+        // sums of the first ones in each byte
+        const uint32_t less = (uint32_t)(out >> left % 4 * 8) * 0x1010100;
+        const uint32_t more = ((uint32_t)(in >> right % 4 * 8) & ~0xff) * 0x1010101;
+
+        four[j] = first < last ? row[j][last] & last_mask : 0;
+        two[0][j] = byte_perm(more, 0, 0x4140) - byte_perm(less, 0, 0x4140);
+        two[1][j] = byte_perm(more, 0, 0x4342) - byte_perm(less, 0, 0x4342);
+    }
+    cambi_join(nb, four);
+    UNROLL
+    for (int j = 0; j < NEAR; j++) {
+        nb[j]      = byte_perm(nb[j] * 0x10001, 0, 0x3232);
+        two[0][j] += nb[j];
+        two[1][j] += nb[j];
     }
     UNROLL
-    for (int j = 0; j <= 2 * VMAF_CAMBI_CONTRASTS; j++) {
-        const uint32_t more = first < last ? last_word[j * WARP_SIZE] & last_mask : 0;
-
-        nb[j] += (four[j] & 0xff00ff) + (four[j] >> 8 & 0xff00ff);
-        nb[j] += (more & 0xff00ff) + (more >> 8 & 0xff00ff);
-        nb[j]  = nb[j] * 0x10001 >> 16;
-    }
+    for (int i = 0; i < 4; i++)
+        most[i] = 0;
     UNROLL
     for (int step = 1; step <= VMAF_CAMBI_CONTRASTS; step++)
-        if (vmaf_cambi_is_seen(value, step))
-            most = max(most, vmaf_cambi_contrast(step, nb[VMAF_CAMBI_CONTRASTS],
-                                                 max(nb[VMAF_CAMBI_CONTRASTS + step],
-                                                     nb[VMAF_CAMBI_CONTRASTS - step]),
-                                                 p.reciprocal));
-    return most;
+        UNROLL
+        for (int i = 0; i < 4 && vmaf_cambi_is_seen(value, step); i++) {
+            const unsigned *of = two[i / 2];
+            const int shift = i % 2 * 16;
+            const int here  = of[VMAF_CAMBI_CONTRASTS] >> shift & 0xffff;
+            const int near  = max(of[VMAF_CAMBI_CONTRASTS + step] >> shift & 0xffff,
+                                  of[VMAF_CAMBI_CONTRASTS - step] >> shift & 0xffff);
+
+            if (near)
+                most[i] = max(most[i], vmaf_cambi_contrast(step, here, near, p.reciprocal));
+        }
 }
 
 /// The bits of a warp's lanes below the own one.
 static DEVICE_INLINE unsigned bits_below(unsigned bits)
 {
-    return count_bits(bits & (1u << threadIdx.x % WARP_SIZE) - 1);
+    return count_bits(bits & (1u << threadIdx.x) - 1);
 }
 
 /// Measure the contrasts of a row, of samples that have one of the central values. Those that are
@@ -757,35 +776,50 @@ static DEVICE_INLINE unsigned bits_below(unsigned bits)
 static DEVICE_INLINE void cambi_measure(const VMAFCUDAParams &p, CambiShared &s, int scale,
                                         uint64_t quad, int base)
 {
-    const int lane = threadIdx.x % WARP_SIZE;
+    const int lane = threadIdx.x;
     float *dst = p.contrast + (int64_t)blockIdx.y * p.nb_contrasts +
                  p.level[scale + 1].at - p.level[1].at;
-    int nb = 0;
+    unsigned nb = 0;
 
-    // few lanes have some, but all can measure
+    // few lanes have some, but all can measure: each value of four samples in a row once
     UNROLL
     for (int i = 0; i < 4; i++) {
-        const int sample    = cambi_sample(quad, i);
-        const bool is_one   = cambi_has(sample, base + VMAF_CAMBI_CONTRASTS, CENTRAL);
-        const unsigned bits = warp_ballot(is_one);
+        const int sample = cambi_sample(quad, i);
+        bool is_first    = cambi_has(sample, base + VMAF_CAMBI_CONTRASTS, CENTRAL);
+        unsigned alike   = 0;
 
-        if (is_one)
-            s.sample[nb + bits_below(bits)] = sample - CAMBI_MASKED << 16 | lane * 4 + i;
+        UNROLL
+        for (int j = 0; j < 4; j++) {
+            alike    |= (cambi_sample(quad, j) == sample) << j;
+            is_first &= j >= i || cambi_sample(quad, j) != sample;
+        }
+        const unsigned bits = warp_ballot(is_first);
+
+        if (is_first)
+            s.list[nb + bits_below(bits)] = sample - CAMBI_MASKED << 16 | alike << 8 | lane;
         nb += count_bits(bits);
     }
     sync_warp();
-    for (int i = lane; i < nb + lane; i += WARP_SIZE) {
-        const uint32_t one   = i < nb ? s.sample[i] : 0;
-        const float contrast =
-            i < nb ? cambi_most(p, s.counts, one >> 16, base, one & 0xffff) : 0;
-        const unsigned bits  = warp_ballot(contrast > 0);
-        unsigned at = 0;
+    for (unsigned i = lane; i < nb + lane; i += WARP_SIZE) {
+        const uint32_t one = s.list[min(i, nb - 1)];
+        float contrast[4];
+        unsigned bits[4], nb_left = 0, at = 0;
 
-        if (lane == 0 && bits)
-            at = atomic_add(&p.state[blockIdx.y].select[scale].nb, count_bits(bits));
+        cambi_most(contrast, p, s.counts, one >> 16, base, (one & 0xff) * 4);
+        UNROLL
+        for (int j = 0; j < 4; j++) {
+            bits[j]  = warp_ballot(i < nb && one >> (8 + j) & 1 && contrast[j] > 0);
+            nb_left += count_bits(bits[j]);
+        }
+        if (lane == 0 && nb_left)
+            at = atomic_add(&p.state[blockIdx.y].select[scale].nb, nb_left);
         at = shuffle_from(at, 0);
-        if (contrast > 0)
-            dst[at + bits_below(bits)] = contrast;
+        UNROLL
+        for (int j = 0; j < 4; j++) {
+            if (bits[j] >> lane & 1)
+                dst[at + bits_below(bits[j])] = contrast[j];
+            at += count_bits(bits[j]);
+        }
     }
     sync_warp();
 }
@@ -803,10 +837,10 @@ static DEVICE_INLINE uint64_t cambi_quad(const CambiColumn &c, int y)
            *(const uint64_t *)(c.value + y * c.pitch) & c.inside : 0;
 }
 
-/// A bit for each group of values that a column has in some rows: the highest for the first one.
-static DEVICE_INLINE uint64_t cambi_groups(const CambiColumn &c, int top, int end)
+/// The least value from one on that a warp's columns have in some rows; none is very large.
+static DEVICE_INLINE unsigned cambi_least(const CambiColumn &c, int top, int end, int from)
 {
-    uint64_t groups = 0;
+    unsigned least = ~0u;
 
 #pragma unroll 4
     for (int y = top; y < end; y++) {
@@ -814,31 +848,28 @@ static DEVICE_INLINE uint64_t cambi_groups(const CambiColumn &c, int top, int en
 
         UNROLL
         for (int i = 0; i < 4; i++) {
-            const int sample = cambi_sample(quad, i);
+            const unsigned sample = cambi_sample(quad, i);
 
-            if (cambi_has(sample, VMAF_CAMBI_FIRST, VMAF_CAMBI_VALUES))
-                groups |= 1ull << 63 >> (sample - CAMBI_MASKED - VMAF_CAMBI_FIRST) / GROUP;
+            if (cambi_has(sample, from, VMAF_CAMBI_VALUES))
+                least = min(least, sample - CAMBI_MASKED);
         }
     }
-    return groups;
+    return warp_min(least);
 }
 
 /**
  * The largest contrast of each masked sample. A warp counts the values of 128 columns in the
  * window's rows, which slide down; the outer columns are only there for the windows of those
- * between. It does so again until all values have had their turn: each time those from the first
- * group on that is left. The warps that have the same columns take turns.
+ * between. It does so again until all values have had their turn: each time those from the least
+ * on that is left.
  */
 static DEVICE_INLINE void cambi_contrast(const VMAFCUDAParams &p)
 {
-    __shared__ CambiShared shared[VMAF_CAMBI_WARPS];
-    const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
-    const int job  = (blockIdx.x * VMAF_CAMBI_WARPS + warp) % p.nb_jobs;
-    int turn = (blockIdx.x * VMAF_CAMBI_WARPS + warp) / p.nb_jobs, scale = 0;
-    CambiShared &s = shared[warp];
+    __shared__ CambiShared s;
+    const int lane = threadIdx.x, job = blockIdx.x;
+    unsigned value = VMAF_CAMBI_FIRST;
+    int scale = 0;
 
-    if (!p.pair[blockIdx.y].is_chosen || turn >= VMAF_CAMBI_TURNS)
-        return;
     while (scale < VMAF_CAMBI_SCALES - 1 && job >= p.first[scale + 1])
         scale++;
     const int w = p.level[scale + 1].w, h = p.level[scale + 1].h, pitch = p.level[scale + 1].pitch;
@@ -850,26 +881,14 @@ static DEVICE_INLINE void cambi_contrast(const VMAFCUDAParams &p)
         p.value + (int64_t)blockIdx.y * p.level_size + p.level[scale + 1].at + x, pitch, h,
         x < 0 || x >= w ? 0 : ~0ull >> 16 * max(x + 4 - w, 0),
     };
-    const bool is_inner = lane >= margin && lane < WARP_SIZE - margin;
-    uint64_t groups = 0;
+    CambiColumn inner = column;
 
-    for (int y = top; y < end && is_inner; y++)
-        groups |= cambi_quad(column, y) & 0x8000800080008000;
-    if (!warp_ballot(groups > 0))
-        return;
-    groups = is_inner ? cambi_groups(column, top, end) : 0;
-    for (int delta = WARP_SIZE / 2; delta; delta /= 2)
-        groups |= shuffle_down(groups, delta);
-    groups = (uint64_t)shuffle_from(groups >> 32, 0) << 32 | shuffle_from(groups, 0);
-    for (; groups; turn--) {
-        const int group = groups >> 32 ? count_leading_zeros(groups >> 32)
-                                       : 32 + count_leading_zeros(groups);
-        const int base  = VMAF_CAMBI_FIRST + group * GROUP - VMAF_CAMBI_CONTRASTS;
+    if (lane < margin || lane >= WARP_SIZE - margin)
+        inner.inside = 0;
+    for (; (value = cambi_least(inner, top, end, value)) < CAMBI_MASKED; value += CENTRAL) {
+        const int base  = value - VMAF_CAMBI_CONTRASTS;
         uint64_t enters = cambi_quad(column, top - around), leaves = 0, quad = 0;
 
-        groups &= ~0ull >> group >> CENTRAL / GROUP;
-        if (turn % VMAF_CAMBI_TURNS)
-            continue;
         for (int i = 0; i < COUNTED; i++)
             s.counts[i][lane] = 0;
         for (int y = top - around; y < end + around; y++) {
@@ -884,119 +903,105 @@ static DEVICE_INLINE void cambi_contrast(const VMAFCUDAParams &p)
                 sync_warp();
                 cambi_measure(p, s, scale, quad, base);
             }
-            quad = is_inner && now + 1 >= top ? cambi_quad(column, now + 1) : 0;
+            quad = now + 1 >= top ? cambi_quad(inner, now + 1) : 0;
         }
     }
 }
 
 // ---- CAMBI: the largest contrasts ----
 
-/// The first lane up to which there are as many as rest, or the last one. What is left of rest is
-/// for that lane.
-static DEVICE_INLINE int select_lane(unsigned nb, uint32_t *rest)
+/// Contrasts that a thread looks at in a turn, and a thread block.
+#define SELECT_AHEAD 8
+#define SELECT_SHARE (SELECT_AHEAD * VMAF_SELECT_THREADS)
+
+/// What is less than the bits of any contrast, which are in order: none is below 0.5.
+#define SELECT_OFFSET 0x3e800000
+
+/// A contrast in 2^-24.
+static DEVICE_INLINE uint64_t select_value(int key)
 {
-    const unsigned until = warp_scan(nb, threadIdx.x);
-    // those before it are the lowest bits
-    const int lane = min(count_bits(warp_ballot(until < *rest)), WARP_SIZE - 1);
+    const union { uint32_t i; float f; } contrast = { (uint32_t)key + SELECT_OFFSET };
 
-    *rest -= shuffle_from(until - nb, lane);
-    return lane;
+    return contrast.f * 0x1p24f;
 }
-
-/// The largest digit of which and of all above it there are as many as rest, which is left of it.
-static DEVICE_INLINE int select_digit(const uint32_t *nb_of, uint32_t *rest)
-{
-    const int lane = threadIdx.x, nb_bins = VMAF_SELECT_BINS / WARP_SIZE;
-    const uint32_t *last = nb_of + VMAF_SELECT_BINS - 1;
-    unsigned nb = 0;
-
-    for (int i = 0; i < nb_bins; i++)
-        nb += last[-(lane * nb_bins + i)];
-    last -= select_lane(nb, rest) * nb_bins;
-    last -= 2 * select_lane(last[-2 * lane] + last[-2 * lane - 1], rest);
-    if (*rest > last[0])
-        *rest -= *last--;
-    return last - nb_of;
-}
-
-/// Contrasts that are worth a thread block.
-#define SELECT_SHARE (8 * VMAF_SELECT_THREADS)
 
 /**
- * The mean of a scale's largest contrasts, in four launches: the bits of the least of them from the
- * highest on, as those of positive floats are in order; then the sum of what is above it. All are
- * multiples of 2^-24.
+ * The mean of a scale's largest contrasts. Each launch finds a digit of the least of them, from the
+ * highest on: a thread counts one digit. The last launch adds what is above the least, too; if all
+ * of them count, that is its only task.
  */
 static DEVICE_INLINE void cambi_select(const VMAFCUDAParams &p)
 {
-    __shared__ uint32_t nb_of[VMAF_SELECT_BINS];
-    const int scale = blockIdx.x / VMAF_SELECT_BLOCKS, tid = threadIdx.x;
-    VMAFCUDAState *state = p.state + blockIdx.y;
-    VMAFCUDASelect *select = &state->select[scale];
-    const int shift = 20 - 10 * p.pass, nb = select->nb;
-    // of those with the known bits, the next ones are looked at: 11, 10 and 10
-    const uint32_t known = p.pass ? ~0u << (shift + 10) : 0, least = select->top.least;
-    const float *contrast = p.contrast + (int64_t)blockIdx.y * p.nb_contrasts +
-                            p.level[scale + 1].at - p.level[1].at;
-    const bool has_digit = p.pass < VMAF_SELECT_PASSES - 1;
-    const int nb_blocks  = max(1, min(nb / SELECT_SHARE, VMAF_SELECT_BLOCKS));
-    const int block      = blockIdx.x % VMAF_SELECT_BLOCKS;
-    uint64_t sum = 0;
+    __shared__ uint32_t nb_of[VMAF_SELECT_THREADS];
+    const int scale = blockIdx.x / VMAF_SELECT_BLOCKS, tid = threadIdx.x, nb_top = p.top[scale];
+    const uint32_t *contrast = (const uint32_t *)p.contrast +
+                               (int64_t)blockIdx.y * p.nb_contrasts +
+                               p.level[scale + 1].at - p.level[1].at;
+    VMAFCUDASelect *select = &p.state[blockIdx.y].select[scale];
+    uint32_t *nb_of_all = &p.state[blockIdx.y].nb_of[scale][tid];
+    const bool is_end   = p.digit == VMAF_SELECT_DIGITS - 1;
+    const int shift     = (VMAF_SELECT_DIGITS - 1 - p.digit) * VMAF_SELECT_BITS;
+    const int nb = select->nb, least = select->least, block = blockIdx.x % VMAF_SELECT_BLOCKS;
+    const int nb_blocks = max(1, min(nb / SELECT_SHARE, VMAF_SELECT_BLOCKS));
+    uint32_t rest = nb_top - select->nb_above, above = 0;
+    uint64_t sum  = 0;
 
-    // if all of them count, the least is 0
-    if (!p.pair[blockIdx.y].is_chosen || block >= nb_blocks || has_digit && nb <= p.top[scale])
+    if (block >= nb_blocks || nb <= nb_top && !is_end)
         return;
-    for (int i = tid; i < VMAF_SELECT_BINS && has_digit; i += VMAF_SELECT_THREADS)
-        nb_of[i] = 0;
+    nb_of[tid] = 0;
     __syncthreads();
-    for (int begin = block * VMAF_SELECT_THREADS; begin < nb;
-         begin += nb_blocks * VMAF_SELECT_THREADS) {
-        const uint32_t bits  = begin + tid < nb ? ((const uint32_t *)contrast)[begin + tid] : 0;
-        const bool is_next   = has_digit && bits && (bits & known) == least;
-        const unsigned digit = is_next ? (bits & ~known) >> shift : ~0u;
-        const unsigned lanes = warp_ballot(is_next);
-        // many are alike
-        const int first = WARP_SIZE - 1 - count_leading_zeros(lanes);
-        const unsigned common = shuffle_from(digit, max(first, 0));
-        const unsigned alike  = warp_ballot(is_next && digit == common);
+    for (int begin = block * SELECT_SHARE; begin < nb; begin += nb_blocks * SELECT_SHARE) {
+        int key[SELECT_AHEAD];
 
-        if (is_next && (digit != common || tid % WARP_SIZE == first))
-            atomic_add(&nb_of[digit], digit == common ? count_bits(alike) : 1);
-        if (!has_digit && bits > least)
-            sum += (uint64_t)(contrast[begin + tid] * 0x1p24f);
+        UNROLL
+        for (int i = 0; i < SELECT_AHEAD; i++) {
+            const int at = begin + i * VMAF_SELECT_THREADS + tid;
+
+            key[i] = at < nb ? (int)contrast[at] - SELECT_OFFSET : -1;
+        }
+        UNROLL
+        for (int i = 0; i < SELECT_AHEAD; i++) {
+            // of those with the known digits
+            const int digit      = (key[i] >> shift) - (least >> shift);
+            const bool is_one    = digit >= 0 && digit < VMAF_SELECT_THREADS;
+            const unsigned lanes = warp_ballot(is_one);
+            // many are alike
+            const int first      = WARP_SIZE - 1 - count_leading_zeros(lanes);
+            const int common     = shuffle_from(digit, max(first, 0));
+            const unsigned alike = warp_ballot(is_one && digit == common);
+
+            if (is_one && (digit != common || tid % WARP_SIZE == first))
+                atomic_add(&nb_of[digit], digit == common ? count_bits(alike) : 1);
+            if (is_end && digit >= VMAF_SELECT_THREADS)
+                sum += select_value(key[i]);
+        }
     }
     __syncthreads();
-    for (int i = tid; i < VMAF_SELECT_BINS && has_digit; i += VMAF_SELECT_THREADS)
-        if (nb_of[i])
-            atomic_add(&select->nb_of[i], nb_of[i]);
-    if (!has_digit)
-        add_sum(&select->top.sum, sum);
+    if (nb_of[tid])
+        atomic_add(nb_of_all, nb_of[tid]);
+    if (is_end)
+        add_sum(&select->sum, sum);
     if (!is_last(&select->nb_done, nb_blocks))
         return;
-    for (int i = tid; i < VMAF_SELECT_BINS && has_digit; i += VMAF_SELECT_THREADS) {
-        nb_of[i] = load_relaxed(&select->nb_of[i]);
-        select->nb_of[i] = 0;
-    }
+    nb_of[tid] = load_relaxed(nb_of_all);
+    *nb_of_all = 0;
     __syncthreads();
-    if (has_digit && tid < WARP_SIZE) {
-        // 0 before the first pass
-        uint32_t rest   = select->top.rest + (p.pass ? 0 : p.top[scale]);
-        const int digit = select_digit(nb_of, &rest);
+    for (int i = tid + 1; i < VMAF_SELECT_THREADS; i++)
+        above += nb_of[i];
+    if (above < rest && above + nb_of[tid] >= rest) {
+        select->least     = least + (tid << shift);
+        select->nb_above += above;
+    }
+    if (!is_end)
+        return;
+    sum = select_value(least + tid) * min(nb_of[tid], max(rest, above) - above);
+    add_sum(&select->sum, sum);
+    __syncthreads();
+    if (tid == 0) {
+        double *mean = (double *)(p.pair[blockIdx.y].result + p.result_at) + scale;
 
-        if (tid == 0) {
-            select->top.least = least | (uint32_t)digit << shift;
-            select->top.rest  = rest;
-        }
-    } else if (!has_digit && tid == 0) {
-        VMAFCUDATop *dst = (VMAFCUDATop *)(p.pair[blockIdx.y].result + p.result_at) + scale;
-
-        dst->sum     = load_relaxed(&select->top.sum);
-        dst->least   = least;
-        dst->rest    = select->top.rest;
-        dst->nb      = p.top[scale];
-        dst->is_deep = select->top.is_deep;
-        select->top  = VMAFCUDATop();
-        select->nb   = 0;
+        *mean   = select->is_deep ? -1 : load_relaxed(&select->sum) * 0x1p-24 / nb_top;
+        *select = VMAFCUDASelect();
     }
 }
 
@@ -1058,8 +1063,6 @@ static DEVICE_INLINE void speed_blur(const VMAFCUDAParams &p)
     const int x = left + tid / VMAF_SPEED_TAPS;
     float sum = 0;
 
-    if (!p.pair[blockIdx.y].is_chosen)
-        return;
     if (x < w) {
         const VMAFCUDAPlane &plane =
             p.pair[blockIdx.y].plane[picture % PAIR_NB][1 + picture / PAIR_NB];
@@ -1092,8 +1095,6 @@ static DEVICE_INLINE void speed_subtract(const VMAFCUDAParams &p)
     float *dst  = speed_grid(p, 1, blockIdx.x), mean = 0;
     const int w = picture.grid_w, h = picture.grid_h, tid = threadIdx.x;
 
-    if (!p.pair[blockIdx.y].is_chosen)
-        return;
     for (int i = tid; i < w * h; i += VMAF_SPEED_THREADS) {
         const int x = i % w, y = i / w;
         const float *above = src + vmaf_mirror(y - 1, h) * w, *row = src + y * w;
@@ -1147,8 +1148,6 @@ static DEVICE_INLINE void speed_covariance(const VMAFCUDAParams &p)
     int i = 0, j = 2 * tid + blockIdx.x % 2;
     double sum[2][2] = { { 0, 0 }, { 0, 0 } };
 
-    if (!p.pair[blockIdx.y].is_chosen)
-        return;
     while (j > i)
         j -= ++i;
     for (int begin = 0; begin < nb + SPEED_STRIP; begin += SPEED_STRIP) {
@@ -1190,8 +1189,6 @@ static DEVICE_INLINE void speed_solve(const VMAFCUDAParams &p)
     VMAFCUDAChroma *chroma = speed_chroma(p, blockIdx.x / 2);
     const int tid = threadIdx.x;
 
-    if (!p.pair[blockIdx.y].is_chosen)
-        return;
     for (int i = tid; i < BLOCK * VMAF_SPEED_STRIDE; i += VMAF_SPEED_THREADS)
         work.given[0][i] = chroma->given[0][i];
     __syncthreads();
@@ -1226,8 +1223,6 @@ static DEVICE_INLINE void speed_measure(const VMAFCUDAParams &p)
     const float *block;
     float contrast, entropy = 0;
 
-    if (!p.pair[blockIdx.y].is_chosen)
-        return;
     for (int k = 0; k < BLOCK; k++)
         is_singular |= chroma->value[k] < VMAF_SPEED_SINGULAR;
     if (i == 0)
@@ -1245,24 +1240,28 @@ static DEVICE_INLINE void speed_measure(const VMAFCUDAParams &p)
 
 extern "C" {
 
-#define KERNEL(name, function, ...)                                     \
+/// A kernel, for pairs that need it.
+#define KERNEL(name, is_needed, function, ...)                          \
 __global__ void __launch_bounds__(__VA_ARGS__) name(VMAFCUDAParams p)   \
 {                                                                       \
-    function(p);                                                        \
+    if (is_needed)                                                      \
+        function(p);                                                    \
 }
+#define IS_CHOSEN  p.pair[blockIdx.y].is_chosen
+#define HAS_BEFORE p.pair[blockIdx.y].before[p.window].data
 
-KERNEL(vmaf_motion,         measure_motion,   VMAF_MOTION_THREADS)
-KERNEL(vmaf_adm_first,      adm_split<true>,  ADM_THREADS)
-KERNEL(vmaf_adm_next,       adm_split<false>, ADM_THREADS, 2)
-KERNEL(vmaf_adm_finish,     adm_finish,       VMAF_FINISH_THREADS)
-KERNEL(vmaf_cambi_prepare,  cambi_prepare,    VMAF_CAMBI_WARPS * WARP_SIZE)
-KERNEL(vmaf_cambi_filter,   cambi_filter,     VMAF_CAMBI_WARPS * WARP_SIZE)
-KERNEL(vmaf_cambi_contrast, cambi_contrast,   VMAF_CAMBI_WARPS * WARP_SIZE)
-KERNEL(vmaf_cambi_select,   cambi_select,     VMAF_SELECT_THREADS)
-KERNEL(vmaf_speed_blur,     speed_blur,       VMAF_BLUR_THREADS)
-KERNEL(vmaf_speed_subtract, speed_subtract,   VMAF_SPEED_THREADS)
-KERNEL(vmaf_speed_covariance, speed_covariance, VMAF_SPEED_THREADS)
-KERNEL(vmaf_speed_solve,    speed_solve,      VMAF_SPEED_THREADS)
-KERNEL(vmaf_speed_measure,  speed_measure,    WARP_SIZE)
+KERNEL(vmaf_motion,          HAS_BEFORE, measure_motion,   VMAF_MOTION_THREADS)
+KERNEL(vmaf_adm_first,       IS_CHOSEN,  adm_split<true>,  ADM_THREADS)
+KERNEL(vmaf_adm_next,        IS_CHOSEN,  adm_split<false>, ADM_THREADS, 2)
+KERNEL(vmaf_adm_finish,      IS_CHOSEN,  adm_finish,       VMAF_FINISH_THREADS)
+KERNEL(vmaf_cambi_prepare,   IS_CHOSEN,  cambi_prepare,    VMAF_CAMBI_WARPS * WARP_SIZE)
+KERNEL(vmaf_cambi_filter,    IS_CHOSEN,  cambi_filter,     VMAF_CAMBI_WARPS * WARP_SIZE)
+KERNEL(vmaf_cambi_contrast,  IS_CHOSEN,  cambi_contrast,   WARP_SIZE)
+KERNEL(vmaf_cambi_select,    IS_CHOSEN,  cambi_select,     VMAF_SELECT_THREADS)
+KERNEL(vmaf_speed_blur,      IS_CHOSEN,  speed_blur,       VMAF_BLUR_THREADS)
+KERNEL(vmaf_speed_subtract,  IS_CHOSEN,  speed_subtract,   VMAF_SPEED_THREADS)
+KERNEL(vmaf_speed_covariance, IS_CHOSEN, speed_covariance, VMAF_SPEED_THREADS)
+KERNEL(vmaf_speed_solve,     IS_CHOSEN,  speed_solve,      VMAF_SPEED_THREADS)
+KERNEL(vmaf_speed_measure,   IS_CHOSEN,  speed_measure,    WARP_SIZE)
 
 }

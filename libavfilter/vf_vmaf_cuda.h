@@ -48,21 +48,20 @@
 /// @}
 
 /// @name CAMBI: warps of a thread block; rows of a part of a picture, and of those whose contrasts
-/// some warps measure
+/// a warp measures
 /// @{
 #define VMAF_CAMBI_WARPS       4
 #define VMAF_CAMBI_ROWS        32
 #define VMAF_CAMBI_FILTER_ROWS 16
 #define VMAF_CAMBI_TILE_H      16
-#define VMAF_CAMBI_TURNS       2
 /// @}
 
-/// @name The largest of CAMBI's contrasts: thread blocks for a scale, and values of a digit
+/// @name The largest of CAMBI's contrasts: thread blocks for a scale, and digits with their bits
 /// @{
 #define VMAF_SELECT_BLOCKS  32
-#define VMAF_SELECT_THREADS 256
-#define VMAF_SELECT_BINS    2048
-#define VMAF_SELECT_PASSES  4       ///< three for the least of them, one for the sum
+#define VMAF_SELECT_DIGITS  3
+#define VMAF_SELECT_BITS    9
+#define VMAF_SELECT_THREADS (1 << VMAF_SELECT_BITS)
 /// @}
 
 /// @name SpEED: blurred samples of a row in a thread block; threads, and those that sum covariances
@@ -89,20 +88,13 @@ typedef struct VMAFCUDAPair {
     int is_chosen;                  ///< it is scored, and not measured for its motion alone
 } VMAFCUDAPair;
 
-/// The largest contrasts of a scale: the sum of those above the least, in 2^-24, and that so often.
-typedef struct VMAFCUDATop {
-    uint64_t sum;
-    uint32_t least, rest;
-    uint32_t nb;                    ///< how many count
-    uint32_t is_deep;               ///< of the first scale: samples have more than their bits
-} VMAFCUDATop;
-
 /// The contrasts of a scale.
 typedef struct VMAFCUDASelect {
-    VMAFCUDATop top;
-    uint32_t nb;
-    uint32_t nb_done;
-    uint32_t nb_of[VMAF_SELECT_BINS];
+    uint64_t sum;                   ///< of those above the least that counts, in 2^-24
+    uint32_t nb, nb_done;
+    int least;                      ///< what is known of it: its highest digits
+    uint32_t nb_above;              ///< how many have higher ones
+    int is_deep;                    ///< of the first scale: samples have more than their bits
 } VMAFCUDASelect;
 
 /// What is left on the device between thread blocks and launches; all zero between batches.
@@ -110,6 +102,7 @@ typedef struct VMAFCUDAState {
     uint64_t sad;
     uint32_t nb_done;
     VMAFCUDASelect select[VMAF_CAMBI_SCALES];
+    uint32_t nb_of[VMAF_CAMBI_SCALES][VMAF_SELECT_THREADS];
 } VMAFCUDAState;
 
 /// What is made of a plane of chroma.
@@ -145,9 +138,8 @@ typedef struct VMAFCUDAParams {
     int level_size;                 ///< of all
     int nb_contrasts;               ///< of all but the first
     int scale;                      ///< that is filtered
-    int first[VMAF_CAMBI_SCALES];   ///< job of a scale
-    int nb_jobs;                    ///< of all scales; each has VMAF_CAMBI_TURNS warps
-    int pass;                       ///< of VMAF_SELECT_PASSES
+    int first[VMAF_CAMBI_SCALES];   ///< thread block of a scale, where contrasts are measured
+    int digit;                      ///< of VMAF_SELECT_DIGITS
     int top[VMAF_CAMBI_SCALES];     ///< how many contrasts count
     DEVICE_PTR(const int) column;   ///< of the source, for each of what was encoded
     DEVICE_PTR(const int) line;

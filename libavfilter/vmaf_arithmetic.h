@@ -49,23 +49,15 @@
 #include "cuda/shared.h"
 
 #if defined(__CUDACC__) || defined(__CUDA__)
-/// The square root, correctly rounded.
-SHARED_INLINE float vmaf_sqrtf(float x)
-{
-    float ret;
-
-    asm("sqrt.rn.f32 %0, %1;" : "=f"(ret) : "f"(x));
-    return ret;
-}
-
+#define vmaf_sqrtf(x)   exact_sqrt(x)
+#define vmaf_inverse(x) guess_rcp(x)
 
 /// 1 / sqrt(x) of a float from 1 to 2, correctly rounded: tried for each one, with all guesses that
 /// are up to eight steps away. Of the square no bit is lost.
 SHARED_INLINE float vmaf_rsqrt(float x)
 {
-    float guess, square, rest;
+    float guess = guess_rsqrt(x), square, rest;
 
-    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(guess) : "f"(x));
     rest   = __builtin_fmaf(-x * guess, guess, 1);
     guess  = __builtin_fmaf(guess, rest / 2, guess);
     square = guess * guess;
@@ -74,13 +66,6 @@ SHARED_INLINE float vmaf_rsqrt(float x)
     return __builtin_fmaf(guess, rest / 2, guess);
 }
 
-SHARED_INLINE float vmaf_inverse(float x)
-{
-    float ret;
-
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(ret) : "f"(x));
-    return ret;
-}
 #else
 #include <float.h>
 #include <math.h>

@@ -63,6 +63,9 @@ static DEVICE_INLINE type name params           \
     return ret;                                 \
 }
 
+/// The square root, correctly rounded.
+INSTRUCTION(float, exact_sqrt,  (float x), asm("sqrt.rn.f32 %0, %1;" : "=f"(ret) : "f"(x)))
+
 /// @name Approximations: the relative error is below 2^-22, for log2 near 1 the absolute error
 /// @{
 INSTRUCTION(float, approx_sqrt, (float x), asm("sqrt.approx.f32 %0, %1;" : "=f"(ret) : "f"(x)))

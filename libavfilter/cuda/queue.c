@@ -41,7 +41,6 @@
 #define HOST_ALLOC_PORTABLE  1
 #define HOST_ALLOC_DEVICEMAP 2
 typedef CUresult CUDAAPI tHostAlloc(void **ptr, size_t size, unsigned flags);
-typedef CUresult CUDAAPI tHostGetDevicePointer(CUdeviceptr *device, void *ptr, unsigned flags);
 typedef CUresult CUDAAPI tFreeHost(void *ptr);
 #define FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES 8
 typedef CUresult CUDAAPI tFuncSetAttribute(CUfunction function, int attribute, int value);
@@ -201,25 +200,17 @@ CUdeviceptr ff_cuda_queue_plane(const AVFrame *frame, int component)
 
 // ---- opening and closing ----
 
-/// Allocate host memory that kernels write to.
+/// Allocate host memory that kernels write to: it has the same address for them.
 static int alloc_results(AVFilterContext *ctx, size_t size)
 {
     CUDAQueue *q = ctx->priv;
-    tHostAlloc *alloc  = DRIVER_FUNCTION(tHostAlloc, "cuMemHostAlloc");
-    tHostGetDevicePointer *get_device =
-        DRIVER_FUNCTION(tHostGetDevicePointer, "cuMemHostGetDevicePointer_v2");
-    void *ptr;
-    int ret;
+    tHostAlloc *alloc = DRIVER_FUNCTION(tHostAlloc, "cuMemHostAlloc");
 
-    if (!alloc || !get_device || !DRIVER_FUNCTION(tFreeHost, "cuMemFreeHost")) {
+    if (!alloc || !DRIVER_FUNCTION(tFreeHost, "cuMemFreeHost")) {
         av_log(ctx, AV_LOG_ERROR, "The driver has no pinned memory; update it.\n");
         return AVERROR(ENOSYS);
     }
-    ret = CHECK_CU(alloc(&ptr, size, HOST_ALLOC_PORTABLE | HOST_ALLOC_DEVICEMAP));
-    if (ret < 0)
-        return ret;
-    q->result = ptr;
-    return CHECK_CU(get_device(&q->result_device, ptr, 0));
+    return CHECK_CU(alloc((void **)&q->result, size, HOST_ALLOC_PORTABLE | HOST_ALLOC_DEVICEMAP));
 }
 
 static int alloc_ring(AVFilterContext *ctx)
@@ -319,8 +310,8 @@ int ff_cuda_queue_config_input(AVFilterLink *inlink)
     const CUDAQueueFilter *filter = ((CUDAQueue *)ctx->priv)->filter;
     int ret;
 
-    if ((ret = filter->check ? filter->check(ctx) : 0) < 0 ||
-        (ret = check_inputs(ctx)) < 0 || (ret = ff_cuda_queue_enter(ctx)) < 0)
+    if ((ret = check_inputs(ctx)) < 0 || (ret = filter->check ? filter->check(ctx) : 0) < 0 ||
+        (ret = ff_cuda_queue_enter(ctx)) < 0)
         return ret;
     if ((ret = check_device(ctx)) >= 0 && (ret = ff_cuda_queue_load(ctx, &filter->module)) >= 0 &&
         (ret = filter->result_size ? alloc_ring(ctx) : 0) >= 0)
@@ -372,7 +363,7 @@ CUdeviceptr ff_cuda_queue_next_result(AVFilterContext *ctx)
 {
     const CUDAQueue *q = ctx->priv;
 
-    return q->result_device + result_offset(q, queued_slot(q, q->nb_queued));
+    return (uintptr_t)q->result + result_offset(q, queued_slot(q, q->nb_queued));
 }
 
 static void free_frames(CUDAQueueSlot *slot)

@@ -98,7 +98,7 @@ typedef struct CUDAQueueFilter {
     size_t result_size;         ///< bytes of a frame's result, a multiple of 8; 0 for none
     size_t state_size;          ///< bytes that add() knows of a frame and report() needs, or 0
 
-    /// Check the input before the device is opened; may be NULL.
+    /// Check inputs, which have CUDA frames, before the device is opened; may be NULL.
     int (*check)(AVFilterContext *ctx);
     /// Called once the device is open; may be NULL.
     int (*setup)(AVFilterContext *ctx);
@@ -167,7 +167,6 @@ typedef struct CUDAQueue {
     int64_t pushed, interval;   ///< time of the last frame, and since the one before, in us
 
     uint8_t *result;            ///< [size][result_size], pinned
-    CUdeviceptr result_device;  ///< the address of result for kernels
 } CUDAQueue;
 
 #define CUDA_QUEUE_OPTION_OF(nb, flags)                                         \

@@ -173,7 +173,7 @@ static void test_batch(AVFilterContext *ctx, AVLFG *lfg, int width, int height)
     static BLIINDSCUDAState state[BLIINDS_MAX_BATCH], zero[BLIINDS_MAX_BATCH];
     BLIINDSCUDAContext *s = ctx->priv;
     CudaFunctions *cu = s->queue.cu;
-    const CUdeviceptr result = s->queue.result_device;
+    const CUdeviceptr result = (uintptr_t)s->queue.result;
     const BLIINDSCUDALevel *level = s->params.level, *last = &level[BLIINDS_LEVELS - 1];
     BLIINDSCUDABlock *block;
     float *value;

@@ -69,7 +69,6 @@ typedef struct int2   { int x, y; } __align__(8) int2;
 typedef struct int4   { int x, y, z, w; } __align__(16) int4;
 #define min(a, b) ((a) < (b) ? (a) : (b))
 #define max(a, b) ((a) > (b) ? (a) : (b))
-static inline int2 make_int2(int x, int y) { return { x, y }; }
 static inline float2 make_float2(float x, float y) { return { x, y }; }
 static inline float4 make_float4(float x, float y, float z, float w) { return { x, y, z, w }; }
 

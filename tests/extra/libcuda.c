@@ -450,7 +450,6 @@ static void give_back(const void *handle, enum Kind kind)
 /// @{
 typedef CUresult tcuMemHostAlloc(void **ptr, size_t size, unsigned flags);
 typedef CUresult tcuMemFreeHost(void *ptr);
-typedef CUresult tcuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *ptr, unsigned flags);
 typedef CUresult tcuFuncSetAttribute(CUfunction function, int attribute, int value);
 typedef CUresult tcuStreamCreateWithPriority(CUstream *handle, unsigned flags, int priority);
 /// @}
@@ -469,8 +468,6 @@ DRIVER(cuMemAlloc_v2, 1, (CUdeviceptr *address, size_t size),
        *address = (uintptr_t)new_memory(size, MEMORY))
 DRIVER(cuMemHostAlloc, 1, (void **ptr, size_t size, unsigned flags),
        *ptr = new_memory(size, PINNED))
-DRIVER(cuMemHostGetDevicePointer_v2, 1, (CUdeviceptr *address, void *ptr, unsigned flags),
-       *address = find(ptr, PINNED) ? (uintptr_t)ptr : 0)
 DRIVER(cuMemcpyHtoDAsync_v2, 1, (CUdeviceptr dst, const void *src, size_t size, CUstream stream),
        upload(dst, src, size, stream))
 DRIVER(cuMemcpy2DAsync_v2, 1, (const CUDA_MEMCPY2D *c, CUstream stream), copy(*c, stream))
