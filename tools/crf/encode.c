@@ -51,7 +51,8 @@ static int input_open(Input *in, const char *path)
         (ret = av_find_best_stream(in->format, AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0)) < 0)
         return fail("Cannot read video of '%s': %s.", path, av_err2str(ret));
     in->stream = in->format->streams[ret];
-    return 0;
+    return !(in->stream->disposition & AV_DISPOSITION_ATTACHED_PIC) ? 0 :
+           fail("'%s' has no video but a picture.", path);
 }
 
 /// Read all packets of a part, of which length 0 is to the end, and warn of what is cut off.

@@ -363,10 +363,8 @@ static int check(Job *j)
                     j->crf);
     if (isnan(plan->target))
         plan->target = is_one_crf ? m->scale.worst : 95;
-    if (isnan(plan->tolerance))
-        plan->tolerance = m->tolerance;
-    if (j->thorough)
-        plan->tolerance = 0;
+    if (isnan(plan->tolerance) || j->thorough)
+        plan->tolerance = j->thorough ? 0 : m->tolerance;
     if (j->end)
         j->length = j->end - j->start;
     j->upload   = "";
