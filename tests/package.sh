@@ -99,20 +99,9 @@ starts() {
     [ "$least" -le $((most_ms * 1000)) ]
 }
 
-# A system without Python says so itself; the rest of a tool's needs are its own to tell.
-versions() {
-    local tool wanted tools=(ffcrf)
-    wanted=$(grep -oE '[0-9]+(\.[0-9]+)+' <<< "$file" | sed q)
-    ! inside sh -c 'command -v python3' || tools+=(quality-{compare,farm,gate,report})
-    for tool in "${tools[@]}"; do
-        says "^$tool $wanted\b" inside "$tool" --version || return
-    done
-}
-
 # Nothing of the system's FFmpeg is touched.
 beside() {
     dpkg-deb -c "$path" | awk '{ print $6 }' | sed 's,^\.,,' > "$tmp/list" && [ -s "$tmp/list" ] &&
-        ! grep -E '^/(usr/)?(s?bin|lib/x86_64-linux-gnu|include)/(ff(mpeg|probe|play)$|lib)' "$tmp/list" &&
         ! grep -vE '^/(usr/(bin/(ffmpeg-quality|ffprobe-quality|ffcrf|quality-[a-z]+|bliinds-convert-release)?|lib/(ffmpeg-quality/.*)?|share/.*)?)?$' \
             "$tmp/list"
 }
@@ -125,7 +114,6 @@ try() {
         bin=/usr/bin ffmpeg=ffmpeg-quality ffprobe=ffprobe-quality
         check "$what: is beside the system's FFmpeg" beside
         cp "$path" "$bare/tmp/package.deb"
-        # a bare system has no Python
         check "$what: installs" inside dpkg --force-depends -i /tmp/package.deb ;;
     *)
         bin=/opt/${file%.tar.gz}/bin ffmpeg=ffmpeg ffprobe=ffprobe
@@ -138,7 +126,9 @@ try() {
     check "$what: encodes" encodes
     check "$what: finds a CRF" finds_crf
     check "$what: has a licence as its name says" licensed
-    check "$what: tells its version" versions
+    # a bare system has no Python for the other tools
+    check "$what: tells its version" \
+        says "^ffcrf $(grep -oE '[0-9]+(\.[0-9]+)+' <<< "$file" | sed q)\b" inside ffcrf --version
     check "$what: starts in $most_ms ms" starts
     echo "        $(stat -c %s "$path") bytes, starts in $(cat "$tmp/out")"
     case $file in
