@@ -69,12 +69,6 @@ def test_alarms(gate, options):
                                   f'quality-gate: {"BROKEN" if alarms else "passed"}: ' + SUMMARY.format(len(alarms)))
 
 
-def test_stop(gate):
-    code, out, err = gate(LOG, '--above 60 --for 2s --stop')
-    assert (code, out) == (1, told([(4, 6, 6)], 70).replace('worst_time:4.000000', 'worst_time:4.000000 open:1'))
-    assert '151 frames' in err
-
-
 def test_numbers(gate):
     """The same frames without times, as JSON and as lines; one that has lost its time is passed over."""
     options = '--above 60 --for 1s --recover 1500ms'
@@ -128,12 +122,14 @@ GLUED = re.sub(r' score:19.*\n', ' ', WHOLE)
     (GLUED, '--above 60', 2, 'left out, since they are not whole: 1 lines\n'
      'quality-gate: NOT WHOLE: 0 alarms, 0 stalls, 48'),
     (None, '--above 60', 2, "'log': cannot be read: No such file or directory"),
-    (lines(3, lambda i: 5, lambda i: False), '--above 60', 2, 'none of its 3 frames has a valid number'),
+    (lines(3, lambda i: 5, lambda i: False), '--above 60', 2,
+     'none of its 3 frames has a valid number'),
     (document([]), '--above 60', 2, 'none of its 0 frames has a valid number'),
     (WHOLE, '--above 60 --metric foo', 2, "'log': there is no foo in it; it has score, raw, valid: name one with --metric"),
     (WHOLE, '--above nan', 2, 'must be a number'),
     (WHOLE, '--above 60 --for 2x', 2, "argument --for: '2x' is no duration such as 2s, 500ms or 1m"),
-    (WHOLE, '--above 60 --fps 0', 2, '--fps must be above 0'), (WHOLE, '--above 60 --listen x', 2, 'cannot listen at x: ')])
+    (WHOLE, '--above 60 --fps 0', 2, '--fps must be above 0'),
+    (WHOLE, '--above 60 --listen x', 2, 'cannot listen at x: ')])
 def test_errors(gate, text, options, code, message):
     got, _, err = gate(text, options)
     assert got == code and message in err

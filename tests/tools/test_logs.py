@@ -109,7 +109,8 @@ def test_mutated(log, edits, is_json):
 
 @pytest.mark.parametrize('text, message', [
     ('', 'is empty'), ('some text\n', "is no log that is known here; its first line is 'some text'"),
-    ('n:1 pts:0 pts_time:0.0 sco', 'is no log that is known here'), ('{"frames": [{"fra', 'this JSON is not whole, or '),
+    ('n:1 pts:0 pts_time:0.0 sco', 'is no log that is known here'),
+    ('{"frames": [{"fra', 'this JSON is not whole, or '),
     ('{"pictures": []}', "not in the shape of libvmaf (KeyError('frames'))"),
     ('{"frames": [{"n": 1}]}', "not in the shape of libvmaf (KeyError('frameNum'))")])
 def test_bad_logs(tmp_path, text, message):

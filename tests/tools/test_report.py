@@ -77,16 +77,33 @@ def test_histogram(tmp_path):
     assert chart['curves'][0]['mean'] == 12.5 and chart['x'] == 'estimated VMAF loss (0..100, lower is better)'
 
 
+DRIVER = """<script>setTimeout(() => {
+    const canvas = document.querySelectorAll('#time-0 canvas')[1];
+    const { x, y } = canvas.getBoundingClientRect();
+    const point = (type, at) => canvas.dispatchEvent(new MouseEvent(
+        type, { bubbles: true, clientX: x + at, clientY: y + 60 }));
+    point('mousemove', 200);
+    point('mousedown', 200);
+    point('mousemove', 400);
+    point('mouseup', 400);
+}, 2000)</script>"""
+
+
 @needs('chromium')
 def test_browser(tmp_path):
-    """The curves are drawn, and no script fails."""
+    """The curves are drawn, tell their values, and show a part; no script fails."""
     (tmp_path / 'log').write_text(lines(5000, lambda i: 50 + i % 10))
-    report(tmp_path, tmp_path / 'log')
-    done = subprocess.run(['chromium', '--headless', '--no-sandbox', '--disable-gpu', '--enable-logging=stderr',
-                           f'--user-data-dir={tmp_path}/chromium', '--virtual-time-budget=10000', '--dump-dom',
-                           f'file://{tmp_path}/page.html'], capture_output=True, text=True, timeout=300, check=True)
-    assert 'CONSOLE' not in done.stderr, done.stderr
-    assert '<span id="range">0:00:00.000 to 0:03:19.960</span>' in done.stdout and done.stdout.count('<canvas') >= 4
+    page = report(tmp_path, tmp_path / 'log')
+    # another script is one that the page forbids
+    (tmp_path / 'driven.html').write_text(re.sub('<meta http-equiv.*', '', page.text) + DRIVER)
+    options = ['--headless', '--no-sandbox', '--disable-gpu', '--enable-logging=stderr',
+               f'--user-data-dir={tmp_path}/chromium', '--virtual-time-budget=10000', '--dump-dom']
+    for name, span in ('page', '0:00:00.000 to 0:03:19.960'), ('driven', '0:0[01].* to 0:0[12].*'):
+        done = subprocess.run(['chromium', *options, f'file://{tmp_path}/{name}.html'],
+                              capture_output=True, text=True, timeout=300, check=True)
+        assert 'CONSOLE' not in done.stderr and done.stdout.count('<canvas') >= 4, done.stderr
+        assert re.search(f'<span id="range">{span}</span>', done.stdout)
+    assert re.search('<p class="readout" aria-live="polite">0:0.*: 5[0-9]', done.stdout)
 
 
 VIDEOS = {
