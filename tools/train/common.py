@@ -15,7 +15,8 @@ class Error(Exception):
 
 def run(arguments, folder=None):
     """Runs FFmpeg, returns what it says; an Error if it fails."""
-    command = [program, '-nostdin', '-y', '-threads', '1', '-v', 'error', *arguments]
+    command = [program, '-nostdin', '-y', '-threads', '1', '-filter_threads', '1', '-v', 'error',
+               *arguments]
     done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, errors='replace')
     if done.returncode:
@@ -57,7 +58,7 @@ def part_of(family):
         return TWICE
     if family.endswith(('_1_2', '_2_3')):
         return 'scaled'
-    if family == 'noise':
+    if family.startswith('noise'):
         return NOISE
     return {'x264': 'H.264', 'x265': 'HEVC', 'av1': 'AV1', 'aom': 'AV1', 'vp9': 'VP9',
             'mpeg2': 'MPEG-2', 'mpeg4': 'MPEG-4', 'mjpeg': 'MJPEG',

@@ -43,10 +43,13 @@ FAMILIES = [
     Family(1, 'mpeg2', 'mpeg2video', FIXED, (4, 12, 28)),
     Family(1, 'mjpeg', 'mjpeg', MJPEG, (4, 12, 28)),
     Family(1, 'second_x264', 'libx264', AVC, (30, 37), again=('libx265', HEVC.format(20))),
+    Family(1, 'second_same', 'libx264', AVC, (26, 34), again=('libx264', AVC.format(22))),
     Family(2, 'x264_ultrafast', 'libx264', X264.format('ultrafast'), (24, 32, 40), (2, 0)),
     Family(2, 'x264_veryslow', 'libx264', X264.format('veryslow'), (24, 32, 40), (2, 1)),
     Family(2, 'x264_veryfast', 'libx264', X264.format('veryfast'), (24, 32, 40), (2, 1)),
     Family(2, 'x264_slow', 'libx264', X264.format('slow'), (24, 32, 40), (2, 0)),
+    Family(2, 'x265_ultrafast', 'libx265', X265.format('ultrafast'), (24, 32, 40), (2, 1)),
+    Family(2, 'x265_slow', 'libx265', X265.format('slow'), (24, 32, 40), (2, 0)),
     Family(2, 'vp9_good', 'libvpx-vp9', VP9.format('-deadline good -cpu-used 4'), (30, 44, 58),
            (2, 0)),
     Family(2, 'vp9_realtime', 'libvpx-vp9', VP9.format('-deadline realtime -cpu-used 8'),
@@ -76,6 +79,8 @@ FAMILIES = [
     Family(3, 'second_av1', 'libsvtav1', AV1, (56,), (2, 1), again=('libx265', HEVC.format(22))),
     # noise that is not in the source, coded finely
     Family(3, 'noise', 'libx264', AVC.format(16), (6, 15), chain='noise=c0s={}:c0f=t:c0_seed=9'),
+    Family(3, 'noise_x265', 'libx265', HEVC.format(24), (4, 10),
+           chain='noise=c0s={}:c0f=t:c0_seed=5'),
     *(Family(3, *coded, (3, i), variant=variant)
       for i, variant in enumerate(('grain', 'fade', 'letterbox'))
       for coded in [('x264', 'libx264', AVC, (24, 32, 40)), ('x265', 'libx265', HEVC, (30, 38)),
