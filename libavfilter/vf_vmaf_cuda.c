@@ -293,9 +293,6 @@ static int check(AVFilterContext *ctx)
 {
     VMAFCUDAContext *s = ctx->priv;
     const AVFilterLink *main = ctx->inputs[PAIR_MAIN];
-    const AVPixFmtDescriptor *desc = input_format(ctx, PAIR_MAIN);
-    int ret;
-
     const AVPixFmtDescriptor *desc[PAIR_NB];
     int ret;
 
@@ -425,8 +422,6 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
             pair->before[i] = plane(s, before, 0);
     }
     return 1;
-}
-
 }
 
 /// Hand over a frame whose result is there, and which may wait for the next one.

@@ -65,7 +65,6 @@ SHARED_INLINE float vmaf_rsqrt(float x)
     rest   = __builtin_fmaf(-x, __builtin_fmaf(guess, guess, -square), rest);
     return __builtin_fmaf(guess, rest / 2, guess);
 }
-
 #else
 #include <float.h>
 #include <math.h>
