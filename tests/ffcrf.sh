@@ -167,9 +167,9 @@ interrupt(){ # signal condition
     encodes="pgrep -f '[f]fmpeg.*${in}' > /dev/null"
     until_so "$2 && ${encodes}"
     kill -$1 $!
+    until_so "! ${encodes}"
     wait $! 2> /dev/null
     echo "$1: status $?"
-    until_so "! ${encodes}"
 }
 
 # Interrupted at any moment, no ffmpeg outlives it; it goes on where it was, and finds the same.
@@ -196,8 +196,8 @@ crf_resume(){
     # while it makes the whole, which takes 130 s
     for signal in INT KILL; do
         env --default-signal=INT ${program} -i ${in} ${fast} -vf realtime=speed=0.03 --metric ssim \
-            --crf 30 --samples 1 --sample-duration 80ms --encode ${out} > /dev/null 2>&1 &
-        interrupt ${signal} "test -e ${tmp}/out.part.mkv"
+            --crf 30 --samples 1 --sample-duration 80ms --encode ${out} > ${tmp}/t${signal} 2>&1 &
+        interrupt ${signal} "test -e ${tmp}/out.part.mkv && grep -q nostdin ${tmp}/t${signal}"
         echo "$(ls ${tmp} | grep -c '^out\.') files of the output"
     done
 }
@@ -224,7 +224,7 @@ crf_streams(){
     mv ${in} ${tmp}/plain.mkv
     ff -i ${tmp}/plain.mkv -f lavfi -i sine=d=0.5 -f lavfi -i sine=300:d=0.5 -i ${tmp}/words.srt -i ${tmp}/meta -map 1 -map 0 -map 2 -map 3 \
         -map_metadata 4 -map_chapters 4 -metadata:s:a:1 language=deu -metadata:s:v language=fra -disposition:a:1 default -attach ${tmp}/meta \
-        -metadata:s:t:0 mimetype=application/x-truetype-font -c:v ffv1 -level 3 \
+        -metadata:s:t:0 mimetype=application/x-truetype-font -disposition:v default -c:v ffv1 \
         -vf format=yuv420p10,setparams=color_primaries=bt2020:color_trc=smpte2084:colorspace=bt2020nc -c:a pcm_s16le -c:s copy ${in}
     good="-i ${in} ${fast} --target-ssim 0.9 --score-every 1"
     shown() {
