@@ -591,19 +591,6 @@ static DEVICE_INLINE uint32_t cambi_mask(const VMAFCUDAParams &p, int word, int 
     return is_more;
 }
 
-/// A sample of the scale before, and the most frequent of it and those to its left and right.
-typedef struct CambiMode {
-    int sample, mode;
-} CambiMode;
-
-static DEVICE_INLINE CambiMode cambi_row_mode(const uint16_t *row, int step, bool is_edge)
-{
-    const int sample = row[0], middle = sample & ~CAMBI_MASKED;
-
-    return { sample, is_edge ? middle : vmaf_cambi_mode(row[-step] & ~CAMBI_MASKED, middle,
-                                                        row[step] & ~CAMBI_MASKED) };
-}
-
 /**
  * Sample the scale before, and replace what is alone among its neighbours. A thread has a part of a
  * column. The first scale is masked: a lane tells of one or two words of a row.
@@ -620,28 +607,35 @@ static DEVICE_INLINE void cambi_filter(const VMAFCUDAParams &p)
     const uint16_t *src = p.value + (int64_t)blockIdx.y * p.level_size + p.level[p.scale].at +
                           min(x, w - 1) * step;
     uint16_t *dst = p.value + (int64_t)blockIdx.y * p.level_size + p.level[p.scale + 1].at + x;
-    CambiMode of[VMAF_CAMBI_FILTER_ROWS + 2];
+    // samples, and the most frequent of each and those to its left and right
+    int sample[VMAF_CAMBI_FILTER_ROWS + 2], mode[VMAF_CAMBI_FILTER_ROWS + 2];
     uint32_t mask = 0;
 
     if (top >= h)
         return;
     UNROLL
-    for (int i = 0; i < VMAF_CAMBI_FILTER_ROWS + 2; i++)
-        of[i] = cambi_row_mode(src + min(max(top + i - 1, 0), h - 1) * src_pitch, step, is_edge);
+    for (int i = 0; i < VMAF_CAMBI_FILTER_ROWS + 2; i++) {
+        const uint16_t *row = src + min(max(top + i - 1, 0), h - 1) * src_pitch;
+        const int middle    = row[0] & ~CAMBI_MASKED;
+
+        sample[i] = row[0];
+        mode[i]   = is_edge ? middle : vmaf_cambi_mode(row[-step] & ~CAMBI_MASKED, middle,
+                                                       row[step] & ~CAMBI_MASKED);
+    }
     if (!p.scale)
         mask = cambi_mask(p, ((x - lane) << halving) / WARP_SIZE + lane / VMAF_CAMBI_FILTER_ROWS,
                           (top + lane % VMAF_CAMBI_FILTER_ROWS) << halving);
     UNROLL
     for (int i = 0; i < VMAF_CAMBI_FILTER_ROWS; i++) {
-        const int y = top + i, bit = lane << halving, sample = of[i + 1].sample & ~CAMBI_MASKED;
-        int value = y && y < h - 1 ? vmaf_cambi_mode(of[i].mode, of[i + 1].mode, of[i + 2].mode)
-                                   : sample;
+        const int y = top + i, bit = lane << halving;
+        int value = y && y < h - 1 ? vmaf_cambi_mode(mode[i], mode[i + 1], mode[i + 2])
+                                   : sample[i + 1] & ~CAMBI_MASKED;
 
         if (!p.scale)
             value |= shuffle_from(mask, i + bit / WARP_SIZE * VMAF_CAMBI_FILTER_ROWS) >>
                      bit % WARP_SIZE << 15 & CAMBI_MASKED;
         else
-            value |= of[i + 1].sample & CAMBI_MASKED;
+            value |= sample[i + 1] & CAMBI_MASKED;
         if (x < w && y < h)
             dst[y * pitch] = value;
     }
@@ -1023,18 +1017,8 @@ static DEVICE_INLINE VMAFCUDAChroma *speed_chroma(const VMAFCUDAParams &p, int p
     return p.chroma + blockIdx.y * 2 * PAIR_NB + picture;
 }
 
-/// @name Columns and rows of blocks, also of those that overlap
-/// @{
-static DEVICE_INLINE int speed_w(const VMAFSpeedPicture &p)
-{
-    return (p.blocks_w - 1) * VMAF_SPEED_SIDE + 1;
-}
-
-static DEVICE_INLINE int speed_h(const VMAFSpeedPicture &p)
-{
-    return (p.nb_blocks / p.blocks_w - 1) * VMAF_SPEED_SIDE + 1;
-}
-/// @}
+/// Columns or rows of blocks, also of those that overlap, by those of blocks that do not.
+#define OVERLAPPING(n) (((n) - 1) * VMAF_SPEED_SIDE + 1)
 
 static DEVICE_INLINE float speed_sample(const VMAFCUDAParams &p, const VMAFCUDAPlane &plane,
                                         int x, int y)
@@ -1094,6 +1078,8 @@ static DEVICE_INLINE void speed_subtract(const VMAFCUDAParams &p)
     const float *src = speed_grid(p, 0, blockIdx.x);
     float *dst  = speed_grid(p, 1, blockIdx.x), mean = 0;
     const int w = picture.grid_w, h = picture.grid_h, tid = threadIdx.x;
+    const int nb_x = OVERLAPPING(picture.blocks_w);
+    const int nb_y = OVERLAPPING(picture.nb_blocks / picture.blocks_w);
 
     for (int i = tid; i < w * h; i += VMAF_SPEED_THREADS) {
         const int x = i % w, y = i / w;
@@ -1113,13 +1099,13 @@ static DEVICE_INLINE void speed_subtract(const VMAFCUDAParams &p)
     if (tid >= BLOCK)
         return;
     dst += tid / VMAF_SPEED_SIDE * w + tid % VMAF_SPEED_SIDE;
-    for (int y = 0; y < speed_h(picture); y++)
+    for (int y = 0; y < nb_y; y++)
 #pragma unroll 1
-        for (int x = 0; x < speed_w(picture); x += 16)
+        for (int x = 0; x < nb_x; x += 16)
             UNROLL
             for (int i = 0; i < 16; i++)
-                mean += x + i < speed_w(picture) ? dst[y * w + x + i] : 0;
-    speed_chroma(p, blockIdx.x)->mean[tid] = mean / (speed_w(picture) * speed_h(picture));
+                mean += x + i < nb_x ? dst[y * w + x + i] : 0;
+    speed_chroma(p, blockIdx.x)->mean[tid] = mean / (nb_x * nb_y);
 }
 
 /// Samples that are there at a time.
@@ -1138,7 +1124,8 @@ static DEVICE_INLINE void speed_covariance(const VMAFCUDAParams &p)
 {
     __shared__ SpeedPair shared[2][SPEED_STRIP][DIV_UP(BLOCK, 2)];
     const int plane = blockIdx.x / 2, tid = threadIdx.x, lane = tid % WARP_SIZE;
-    const int w = speed_w(p.speed), nb = w * speed_h(p.speed);
+    const int w  = OVERLAPPING(p.speed.blocks_w);
+    const int nb = w * OVERLAPPING(p.speed.nb_blocks / p.speed.blocks_w);
     const float *grid = speed_grid(p, 1, plane) +
                         lane / VMAF_SPEED_SIDE * p.speed.grid_w + lane % VMAF_SPEED_SIDE;
     VMAFCUDAChroma *chroma = speed_chroma(p, plane);
