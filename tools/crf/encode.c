@@ -303,8 +303,8 @@ int encode_init(Job *j)
     sigaction(SIGTERM, &action, NULL);
     if (readlink("/proc/self/exe", path, sizeof(path) - 1) > 0)
         *strrchr(path, '/') = 0;
-    beside    = text("%s/ffmpeg", path);
-    // the one that a user starts by its name needs no cache_folder
+    beside = text("%s/ffmpeg", path);
+    // the one that a user starts by its name needs no path
     j->ffmpeg = system(text("test -x %s && ! test \"$(command -v ffmpeg)\" -ef %s", word(beside),
                             word(beside))) ? "ffmpeg" : beside;
     return ffmpeg_ask(j, "-version", &j->ffmpeg_version);
@@ -339,9 +339,12 @@ static void cache_put(const char *path, const char *lines)
 {
     const char *temporary = text("%s.%d.tmp", path, getpid());
     FILE *f = fopen(temporary, "w");
+    int ret = f ? fputs(lines, f) : -1;
 
+    if (f && fclose(f))
+        ret = -1;
     // it gets its name when it is complete
-    if (f && fputs(lines, f) < 0 | fclose(f) || !f || rename(temporary, path) < 0) {
+    if (ret < 0 || rename(temporary, path) < 0) {
         tell("The cache '%s' cannot be written: %s. The search goes on, and what it finds is not "
              "kept.\n", path, strerror(errno));
         unlink(temporary);
