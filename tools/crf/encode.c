@@ -37,7 +37,7 @@
 #include "libavutil/pixdesc.h"
 #include "libavutil/time.h"
 
-#include "ffcrf.h"
+#include "parts.h"
 
 // ---- input ----
 

@@ -24,7 +24,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "ffcrf.h"
+#include "parts.h"
 
 /// As of all quality tools.
 enum { EXIT_FOUND, EXIT_MISSED, EXIT_FAILED, EXIT_SIGNAL = 128 };

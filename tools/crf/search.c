@@ -22,7 +22,7 @@
 
 #include "libavutil/common.h"
 
-#include "ffcrf.h"
+#include "parts.h"
 
 /// After this many encodes, a score within the tolerance, or a CRF that is about exact, is enough.
 #define ENOUGH 5

@@ -29,7 +29,7 @@
 #include "libavutil/parseutils.h"
 #include "libavutil/time.h"
 
-#include "ffcrf.h"
+#include "parts.h"
 
 // ---- messages ----
 

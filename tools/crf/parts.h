@@ -22,8 +22,8 @@
  * else, return 0, or -1 after a message.
  */
 
-#ifndef TOOLS_CRF_FFCRF_H
-#define TOOLS_CRF_FFCRF_H
+#ifndef TOOLS_CRF_PARTS_H
+#define TOOLS_CRF_PARTS_H
 
 #include <signal.h>
 #include <stdio.h>
@@ -237,4 +237,4 @@ const char *encode_command(const Job *j, double crf, const char *output);
 /// It fails if a frame got lost, or may have met another one. @return 1 if it was kept
 int encode_part(const Job *j, double crf, const Sample *sample, const char *output, Result *r);
 
-#endif /* TOOLS_CRF_FFCRF_H */
+#endif /* TOOLS_CRF_PARTS_H */
