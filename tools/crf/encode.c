@@ -341,10 +341,8 @@ static void cache_put(const char *path, const char *lines)
     FILE *f = fopen(temporary, "w");
     int ret = f ? fputs(lines, f) : -1;
 
-    if (f && fclose(f))
-        ret = -1;
     // it gets its name when it is complete
-    if (ret < 0 || rename(temporary, path) < 0) {
+    if (f && fclose(f) || ret < 0 || rename(temporary, path) < 0) {
         tell("The cache '%s' cannot be written: %s. The search goes on, and what it finds is not "
              "kept.\n", path, strerror(errno));
         unlink(temporary);
