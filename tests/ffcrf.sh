@@ -374,7 +374,6 @@ crf_encoders(){
 crf_docs(){
     clip 0.5
     ff -i ${in} -f lavfi -i sine=d=0.5 -c:v libx264 -s 640x480 ${tmp}/in.mp4
-    ff -i ${tmp}/in.mp4 -c:v libx264 -crf 20 -c:a copy ${out}
     FFCRF_CACHE=$(readlink -f ${tmp})/cache
     PATH=${target_path}:${PATH}
     grep '^ffcrf -i in' ${base}/../doc/ffcrf.texi | while read -r line; do

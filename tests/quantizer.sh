@@ -5,7 +5,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
 with=quantizer_metadata
-key=lavc.quantizer
 
 quantizer_ffmpeg(){
     run ffmpeg${PROGSUF}${EXECSUF} -nostdin -nostats -v error -y "$@"
@@ -357,7 +356,7 @@ quantizer_strings(){
         keys ${clip} > ${tmp}/keys
         test ${clip} = ffv1.mkv || again "${clip}, twice" ${clip} -bsf:v ${with},${with}
         quantizer_ffmpeg -bsf:v ${with} -i ${tmp}/${clip} -vf bliinds,metadata=print:file=${tmp}/both ${to_null} > /dev/null
-        echo "$(grep -c '^lavfi.bliinds.score=' ${tmp}/both) scores, $(grep -c "^${key}.step=" ${tmp}/both) steps"
+        echo "$(grep -c '^lavfi.bliinds.score=' ${tmp}/both) scores, $(grep -c "^lavc.quantizer.step=" ${tmp}/both) steps"
     done
 }
 
