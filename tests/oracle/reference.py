@@ -16,9 +16,8 @@ SIZE, STEP, EPSILON = 5, 3, 1e-7
 
 # Positions in the 5x5 coefficients, row by row: bands of frequency and orientations.
 LOW = [(0, 1), (0, 2), (1, 0), (1, 1), (2, 0)]
-MIDDLE = [(0, 3), (0, 4), (1, 2), (1, 3), (1, 4), (2, 1), (2, 2), (2, 3), (3, 0), (3, 1), (3, 2),
-          (4, 0), (4, 1)]
 HIGH = [(2, 4), (3, 3), (3, 4), (4, 2), (4, 3), (4, 4)]
+MIDDLE = [at for at in np.ndindex(SIZE, SIZE) if at not in [(0, 0), *LOW, *HIGH]]
 FLAT = [(0, 1), (0, 2), (0, 3), (0, 4), (1, 2), (1, 3), (1, 4), (2, 4)]
 DIAGONAL = [(1, 1), (2, 2), (2, 3), (3, 2), (3, 3), (3, 4), (4, 3), (4, 4)]
 STEEP = [(column, row) for row, column in FLAT]
@@ -123,18 +122,13 @@ def evaluate(model, values):
     return raw
 
 
-def main():
-    if len(sys.argv) < 3:
-        sys.exit('usage: reference.py model.txt picture.pgm...')
-    of_pixels = [model for model in models.read(sys.argv[1]) if not models.is_coded(model)]
-    if not of_pixels:
-        sys.exit('error: each model in this file needs the numbers of a bitstream')
+def main(path, *pictures):
+    model = next(model for model in models.read(path) if not models.is_coded(model))
     print('image,filter,raw')
-    for path in sys.argv[2:]:
-        raw = evaluate(of_pixels[0], features(read_pgm(path)))
-        name = os.path.splitext(os.path.basename(path))[0]
-        print('%s,,%.9f' % (name, raw))
+    for picture in pictures:
+        name = os.path.splitext(os.path.basename(picture))[0]
+        print('%s,,%.9f' % (name, evaluate(model, features(read_pgm(picture)))))
 
 
 if __name__ == '__main__':
-    main()
+    main(*sys.argv[1:])
