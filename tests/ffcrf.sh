@@ -146,8 +146,7 @@ crf_cache(){
         has_json ${search}
         echo "${damage}$(cached)"
     done
-    touch ${tmp}/file
-    FFCRF_CACHE=${tmp}/file/cache has_json ${search}
+    FFCRF_CACHE=/dev/null/cache has_json ${search}
     echo "no folder$(cached)"
     # no file may have more than a block: the cache is full, and the search goes on
     rm -r ${tmp}/cache

@@ -48,9 +48,8 @@ says() { # pattern command...
 }
 
 has_filters() {
-    printf '%s\n' {bliinds,blocksmooth,mad,ssim,vmaf}{,_cuda} |
-        grep -vxFf <(inside "$ffmpeg" -v error -filters | awk '{ print $2 }') | grep . && return 1
-    inside "$ffmpeg" -v error -filters > /dev/null
+    ! printf '%s\n' {bliinds,blocksmooth,mad,ssim,vmaf}{,_cuda} |
+        grep -vxFf <(inside "$ffmpeg" -v error -filters | awk '{ print $2 }') | grep .
 }
 
 scores() { # ffmpeg, as a command
@@ -65,7 +64,6 @@ encodes() {
         inside "$ffmpeg" $draw -c:v "$encoder" /tmp/out.mkv &&
             inside "$ffprobe" -v error -show_entries stream=codec_name /tmp/out.mkv || return
     done
-    [ "$licence" = gpl ] || ! inside "$ffmpeg" -v error -encoders | grep -E 'libx26[45]'
 }
 
 # The command that it prints begins with an ffmpeg that a user can start.
@@ -78,12 +76,10 @@ finds_crf() {
 
 # FFmpeg says what it was configured with.
 licensed() {
+    local found=lgpl
     inside "$ffmpeg" -v error -buildconf > "$tmp/buildconf" || return
-    ! grep nonfree "$tmp/buildconf" || return
-    case $licence in
-    gpl)  grep -e --enable-gpl "$tmp/buildconf" ;;
-    lgpl) ! grep -e --enable-gpl "$tmp/buildconf" ;;
-    esac
+    ! grep -e --enable-gpl "$tmp/buildconf" || found=gpl
+    [ $found = "$licence" ] && ! grep nonfree "$tmp/buildconf"
 }
 
 # The least of ten: what else runs here is not to count.
