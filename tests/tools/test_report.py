@@ -10,7 +10,7 @@ import re
 import subprocess
 
 import pytest
-from common import FFMPEG, Page, document, ffmpeg, has, lines, needs, report, tool
+from common import FFMPEG, Page, document, ffmpeg, lines, needs, report, tool
 
 
 def worst(page):
@@ -114,7 +114,6 @@ VIDEOS = {
 }
 
 
-@has('bliinds')
 @pytest.mark.parametrize('name', VIDEOS)
 def test_pictures(tmp_path, name):
     """They are those of the frames, to the byte, beside those of the source."""
