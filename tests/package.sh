@@ -22,21 +22,12 @@ trap 'umount "$bare/proc" 2> /dev/null; rm -rf --one-file-system "$tmp"' EXIT
 
 # Puts a bare system there with a /proc, by which the loader and ffcrf work; or says why it cannot.
 make_bare() {
-    if [ "$(id -u)" != 0 ]; then
-        echo "not root, who alone can chroot"
-    elif [ "${BARE:-}" ] && ! cp -a "$BARE" "$bare"; then
-        echo "$BARE cannot be copied"
-    elif [ ! "${BARE:-}" ] && ! command -v debootstrap > /dev/null; then
-        echo "no debootstrap"
-    elif [ ! "${BARE:-}" ] && ! debootstrap --variant=minbase "$suite" "$bare" ${MIRROR:+"$MIRROR"} \
-            > "$tmp/log" 2>&1; then
-        echo "debootstrap cannot make $suite: $(tail -n 1 "$tmp/log")"
-    elif ! mount -t proc proc "$bare/proc" > "$tmp/log" 2>&1; then
-        cat "$tmp/log"
+    [ "$(id -u)" = 0 ] || { echo "not root, who alone can chroot"; return 1; }
+    if [ "${BARE:-}" ]; then
+        cp -a "$BARE" "$bare"
     else
-        return 0
-    fi
-    return 1
+        debootstrap --variant=minbase "$suite" "$bare" ${MIRROR:+"$MIRROR"}
+    fi && mount -t proc proc "$bare/proc"
 }
 
 inside() {
@@ -168,7 +159,7 @@ try_container() {
     check "container: adds at most $most_in_container MB" adds_little
 }
 
-why=$(make_bare) || { skip packages "$why"; exit; }
+make_bare > "$tmp/log" 2>&1 || { skip packages "$(tail -n 1 "$tmp/log")"; exit; }
 system=$(sed -n 's/^PRETTY_NAME=//p' "$bare/etc/os-release" | tr -d '"')
 for path; do
     file=$(basename "$path")
