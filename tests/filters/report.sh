@@ -28,9 +28,9 @@ report_install(){
     mv ${tmp}/root$(sed -n 's/^prefix=//p' ffbuild/config.mak) ${tmp}/usr
     bin=$(readlink -f ${tmp})/usr/bin
     # another ffmpeg would be seen
-    mkdir ${tmp}/other
-    printf '#!/bin/sh\necho "another ffmpeg" >&2\nexit 1\n' | tee ${tmp}/other/ffmpeg > ${tmp}/other/ffprobe
-    chmod +x ${tmp}/other/ffmpeg ${tmp}/other/ffprobe
+    printf '#!/bin/sh\necho "another ffmpeg" >&2\nexit 1\n' |
+        install -D /dev/stdin ${tmp}/other/ffmpeg
+    ln -s ffmpeg ${tmp}/other/ffprobe
     PATH=$(readlink -f ${tmp})/other:${PATH}
     ${bin}/ffmpeg -v error -f lavfi -i testsrc2=s=96x64:r=25:d=4,format=yuv420p -c:v mjpeg ${tmp}/clip.avi
     CUDA_VISIBLE_DEVICES='' \
