@@ -125,16 +125,14 @@ scores() { # model
 
 # A model of the release's form, of made-up numbers: the filter gives the most probable score of the joint distribution.
 converts() {
-    awk 'BEGIN {
-        printf "mu_prob_dist = ["
-        for (i = 1; i <= 25; i++) printf " %g", i < 25 ? 1 + i / 10 : 40
-        printf " ];\nsigma_prob_dist = [\n"
-        for (i = 1; i <= 25; i++) {
-            for (j = 1; j <= 25; j++) printf " %g", i == j ? (i < 25 ? 30 : 0.02) : i == 25 || j == 25 ? -0.01 * (i + j - 25) : 0
-            print ";"
-        }
-        print "];"
-    }' > "$tmp/bliinds_prediction.m"
+    "$python" -c '
+import numpy as np, sys
+i = np.arange(1, 25)
+sigma = np.diag([30.0] * 24 + [0.02])
+sigma[24, :24] = sigma[:24, 24] = -0.01 * i
+print("mu_prob_dist = [", *(1 + i / 10), "40 ];\nsigma_prob_dist = [")
+np.savetxt(sys.stdout, sigma, "%g", newline=";\n")
+print("];")' > "$tmp/bliinds_prediction.m"
     ! "$root/tools/bliinds-convert-release" "$root/VERSION" 2> "$tmp/told" &&
         grep -q ': there is no matrix with mu in its name: ' "$tmp/told" || return
     "$root/tools/bliinds-convert-release" "$tmp/bliinds_prediction.m" > "$tmp/release.txt" || return

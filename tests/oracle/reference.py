@@ -69,8 +69,7 @@ def block_statistics(image):
     middle = (v1 + v2) / 2
     sub = (np.abs(v3 - middle) / (v3 + middle + 1e-8) + np.abs(v2 - v1) / (v3 + v1 + 1e-8)) / 2
     ori = np.stack([variation(take(c, o)) for o in (FLAT, DIAGONAL, STEEP)]).var(0, ddof=1)
-    return {'zeta': variation(ac), 'gamma': gamma, 'sub': sub, 'ori': ori,
-            'bands': (v1, v2, v3)}
+    return {'zeta': variation(ac), 'gamma': gamma, 'sub': sub, 'ori': ori}, (v1, v2, v3)
 
 
 def half(image):
@@ -91,23 +90,23 @@ def straddles(count):
 def features(image):
     result = {}
     for level in models.LEVELS:
-        s = block_statistics(image)
-        for name in ('zeta', 'gamma', 'sub', 'ori'):
-            values = np.sort(s[name].ravel())
+        statistics, bands = block_statistics(image)
+        for name, values in statistics.items():
+            values = np.sort(values, None)
             worst = -(-len(values) // 10)
             result['%s.%s100' % (level, name)] = values.mean()
             result['%s.%s10' % (level, name)] = \
                 (values[:worst] if name == 'gamma' else values[-worst:]).mean()
-        for i, band in enumerate(s['bands']):
+        for i, band in enumerate(bands):
             result['%s.band%d' % (level, i + 1)] = np.log2(band.mean() + 0.1)
         if level == 'L1':
-            rows, columns = s['zeta'].shape
+            rows, columns = bands[0].shape
             on = straddles(rows)[:, None] | straddles(columns)[None, :]
-            for i, band in enumerate(s['bands']):
+            for i, band in enumerate(bands):
                 result['L1.phase%d' % (i + 1)] = np.log2(band[on].mean() + 0.1) - \
                     np.log2(band[~on].mean() + 0.1)
-            for name in ('zeta', 'gamma', 'sub', 'ori'):
-                result['phase.' + name] = s[name][on].mean() - s[name][~on].mean()
+            for name, values in statistics.items():
+                result['phase.' + name] = values[on].mean() - values[~on].mean()
         image = half(image)
     return result
 
