@@ -130,10 +130,8 @@ crf_same() { # clip metric
 crf_nvenc() { # clip encoder
     local name status=0 types
     name="ffcrf $2 $(basename "$1")"
-    if ! ff -f lavfi -i testsrc2=s=256x256:d=0.1 -c:v $2 $null; then
-        skip "$name" "$(tail -n 1 "$tmp/err")"
-        return
-    fi
+    ff -f lavfi -i testsrc2=s=256x256:d=0.1 -c:v $2 $null ||
+        { skip "$name" "$(tail -n 1 "$tmp/err")"; return; }
     crf -i "$1" -c:v $2 -preset p4 --sample-duration 4s --samples 1 --gpu 0 --target-vmaf 92 \
         --encode "$tmp/$2.mkv" || status=$?
     types=$(jq -r 'select(.type == "crf-search-done" or .type == "verify-done" or .type == "crf-search-error") | .type' "$tmp/json" | xargs)
@@ -158,9 +156,8 @@ if ! ff -init_hw_device cuda -f lavfi -i nullsrc=s=64x64:d=0.04 -vf format=nv12,
     echo "no usable CUDA device: $(sed -n '1s/^\[[^]]*\] *//p' "$tmp/err")"
     exit 77
 fi
-two_gpus=
-! ff -init_hw_device cuda=two:1 -version > /dev/null || two_gpus=1
-[ "$two_gpus" ] || skip "two GPUs" "there is one"
+two_gpus=1
+ff -init_hw_device cuda=two:1 -version > /dev/null || { two_gpus=; skip "two GPUs" "there is one"; }
 for part in ${PARTS:-clips ffcrf}; do
     $part "$@"
 done
