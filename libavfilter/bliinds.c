@@ -95,8 +95,8 @@ static const AVUUID x265_uuid = {
 int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
 {
     const BLIINDSModel *model;
-    // FFmpeg leaves the option NULL if there is no memory for its default
-    int ret = s->model_name ? ff_bliinds_model_load(s->model, ctx, s->model_name) : AVERROR(ENOMEM);
+    int ret = ff_bliinds_model_load(s->model, ctx, s->model_name ? s->model_name :
+                                    ff_bliinds_model_vmaf1_est1->name);
 
     if (ret < 0)
         return ret;
@@ -119,7 +119,8 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
     s->log.max              = model->max;
     s->log.higher_is_better = model->higher_is_better;
     s->log.metric           = s->metric;
-    s->log.nb_metrics       = NB_METRICS + (s->features ? BLIINDS_NB_FEATURES : 0);
+    s->log.nb_metrics       = NB_METRICS + (s->features ? BLIINDS_NB_FEATURES :
+                                            s->model_name ? 0 : BLIINDS_FEATURE_BAND);
     return ff_metric_init(&s->log, ctx);
 }
 
@@ -339,6 +340,8 @@ int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
 {
     const BLIINDSModel *model = &s->model[f->basis];
     double value[FF_ARRAY_ELEMS(s->metric)], *feature = value + NB_METRICS;
+    // by the pixels alone the built-in model leads the wrong way too often: see doc/model.md
+    const int withheld = !s->model_name && f->basis == BLIINDS_PIXELS;
     BLIINDSPrediction prediction;
     int ret, valid;
 
@@ -347,8 +350,8 @@ int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
     prediction = ff_bliinds_model_predict(model, feature);
     valid = sums[0].nb_flat <= MAX_FLAT * bliinds_level_blocks(f->luma.width, f->luma.height, 0) &&
             bliinds_level_blocks(f->luma.width, f->luma.height, BLIINDS_LEVELS - 1) >= MIN_BLOCKS;
-    value[METRIC_SCORE] = prediction.score;
-    value[METRIC_RAW]   = prediction.raw;
+    value[METRIC_SCORE] = withheld ? NAN : prediction.score;
+    value[METRIC_RAW]   = withheld ? NAN : prediction.raw;
     value[METRIC_SIGMA] = prediction.sigma;
     value[METRIC_BASIS] = model->name[0] ? f->basis : NAN;
     value[METRIC_VALID] = valid;
@@ -357,6 +360,12 @@ int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
         s->sigma_p80 += model->sigma_p80;
         s->metric[METRIC_SIGMA].uncertain_above = s->sigma_p80 / ++s->nb_valid;
     }
+    if (valid && withheld && !s->was_withheld++)
+        av_log(ctx, AV_LOG_WARNING, "Frames without the keys of quantizer_metadata get no score: "
+               "put '-bsf:v quantizer_metadata' before -i. A rough one, by the pixels alone, is "
+               "given with model=%s.\n", model->name);
+    s->log.nb_reported = s->features ? s->log.nb_metrics :
+                         NB_METRICS + (withheld ? BLIINDS_FEATURE_BAND : 0);
     if (s->side_data && (ret = set_side_data(s, frame, value)) < 0)
         return ret;
     return ff_metric_frame(&s->log, ctx, frame, f->n, value, valid);

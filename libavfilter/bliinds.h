@@ -105,7 +105,7 @@ typedef struct BLIINDSFrame {
 /// The part of a filter's context that does not depend on where it computes.
 typedef struct BLIINDSContext {
     // options
-    char *model_name;
+    char *model_name;       ///< NULL: the built-in one, whose score by the pixels is withheld
     int shown_height;       ///< rows at which people see the video, 0: those of the frame
     int features;
     int side_data;
@@ -115,14 +115,15 @@ typedef struct BLIINDSContext {
     BLIINDSModel model[BLIINDS_NB_BASES];
     double sigma_p80;       ///< sum over the valid frames of their models' sigma_p80
     uint64_t nb_valid;
+    int was_withheld;       ///< a score, and a warning has said so
     ScoreMetric metric[5 + BLIINDS_NB_FEATURES];    ///< the features come last
 } BLIINDSContext;
 
 /// The options of a BLIINDS filter, whose context has it as member.
 #define BLIINDS_OPTIONS(type, member, flags)                                                \
-    { "model", "set the model: a built-in name or a file",                                  \
-      offsetof(type, member.model_name), AV_OPT_TYPE_STRING, { .str = "vmaf1_est1" }, 0, 0, \
-      flags },                                                                              \
+    { "model", "set the model: a built-in name or a file (default vmaf1_est1, which gives " \
+      "no score without quantizer_metadata)", offsetof(type, member.model_name),            \
+      AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags },                                   \
     { "shown_height", "set the display height in pixels (0 = frame height)",                \
       offsetof(type, member.shown_height), AV_OPT_TYPE_INT, { .i64 = 0 }, 0,                \
       LUMA_MAX_SIZE, flags },                                                            \

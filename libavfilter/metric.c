@@ -205,7 +205,7 @@ static void add_frame(MetricLog *s, const double *value, int valid)
 
     s->totals.nb_scored++;
     s->totals.nb_valid += !!valid;
-    for (int i = 0; i < s->nb_metrics && valid; i++) {
+    for (int i = 0; i < s->nb_reported && valid; i++) {
         const ScoreMetric *metric = &s->metric[i];
 
         if (metric->pooled && isfinite(value[i]))
@@ -233,7 +233,7 @@ static void print_line(const MetricLog *s, AVBPrint *text, const AVFrame *frame,
     else
         av_bprintf(text, " pts:%"PRId64" pts_time:%s", frame->pts,
                    METRIC_FIXED(6, frame->pts * av_q2d(s->time_base)));
-    for (int i = 0; i < s->nb_metrics; i++)
+    for (int i = 0; i < s->nb_reported; i++)
         av_bprintf(text, " %s:%s", s->metric[i].name,
                    isfinite(value[i]) ? METRIC_FIXED(s->metric[i].digits, value[i]) : "nan");
     av_bprintf(text, "\n");
@@ -259,7 +259,7 @@ static void print_json_frame(const MetricLog *s, AVBPrint *text, uint64_t n, con
 {
     av_bprintf(text, "%s\n    {\"frameNum\": %"PRIu64", \"metrics\": {", s->has_frames ? "," : "",
                s->first + n);
-    for (int i = 0; i < s->nb_metrics; i++)
+    for (int i = 0; i < s->nb_reported; i++)
         av_bprintf(text, "%s\"%s\": %s", i ? ", " : "", log_name(&s->metric[i]),
                    JSON_NUMBER(s->metric[i].digits, value[i]));
     av_bprintf(text, "}}");
@@ -276,7 +276,7 @@ static void print_footer(const MetricLog *s, AVBPrint *text, int ended)
         const int digits    = s->metric[i].digits;
         const MetricPool *p = &t->pool[i];
 
-        if (!s->metric[i].pooled)
+        if (!s->metric[i].pooled || i >= s->nb_reported && !p->nb)
             continue;
         av_bprintf(text, "%s\n    \"%s\": {\"min\": %s, \"max\": %s, \"mean\": %s, "
                    "\"harmonic_mean\": %s}", between, log_name(&s->metric[i]),
@@ -318,9 +318,11 @@ static void print_summary(const MetricLog *s, void *logctx)
                    METRIC_FIXED(6, pool_mean(p)), METRIC_FIXED(6, p->min), METRIC_FIXED(6, p->max),
                    METRIC_FIXED(6, pool_harmonic_mean(p)));
     else
-        av_bprintf(&text, "no valid frame ");
+        av_bprintf(&text, "no %s ", t->nb_valid ? "score" : "valid frame");
     av_bprintf(&text, "frames:%"PRIu64" invalid:%"PRIu64" ", t->nb_scored,
                t->nb_scored - t->nb_valid);
+    if (p->nb && p->nb < t->nb_valid)
+        av_bprintf(&text, "without_score:%"PRIu64" ", t->nb_valid - p->nb);
     print_words(s, &text);
     av_bprintf(&text, "(");
     if (isfinite(s->max))
@@ -330,7 +332,7 @@ static void print_summary(const MetricLog *s, void *logctx)
         av_bprintf(&text, "%s%s, model %s", *s->predicts ? ", " : "", s->predicts, s->model);
     av_log(logctx, AV_LOG_INFO, "%s %s)\n", s->title, text.str);
     for (int i = 0; i < s->nb_metrics; i++)
-        if (s->metric[i].uncertain_above > 0 &&
+        if (p->nb && s->metric[i].uncertain_above > 0 &&
             pool_mean(&t->pool[i]) > s->metric[i].uncertain_above)
             av_log(logctx, AV_LOG_WARNING, "The score is uncertain: the mean %s is %s, more than "
                    "that of four in five videos (%s).\n", s->metric[i].name,
@@ -342,16 +344,10 @@ static void print_summary(const MetricLog *s, void *logctx)
 
 int ff_metric_init(MetricLog *s, void *logctx)
 {
-    const int nb_pools     = s->nb_metrics + nb_words(s);
-    const MetricFile totals = {
-        .totals    = (uint64_t *)&s->totals,
-        .nb_totals = (offsetof(MetricTotals, pool) + nb_pools * sizeof(MetricPool)) / 8,
-    };
     int ret;
 
-    av_assert0(nb_pools <= METRIC_MAX);
     av_bprint_init(&s->text, 0, AV_BPRINT_SIZE_UNLIMITED);
-    s->stats = s->log = totals;
+    s->stats = s->log = (MetricFile){ .totals = (uint64_t *)&s->totals };
     s->stats.path  = s->stats_file;
     s->log.path    = s->log_path;
     s->log.is_json = 1;
@@ -362,10 +358,17 @@ int ff_metric_init(MetricLog *s, void *logctx)
 /// Begin both files, with what a filter before this one has left.
 static int begin(MetricLog *s, void *logctx)
 {
+    // what is reported may depend on the size, which is known only now
+    const int nb_pools = s->nb_metrics + nb_words(s);
     int ret;
 
     if (s->totals.start)
         return 0;
+    av_assert0(nb_pools <= METRIC_MAX);
+    s->stats.nb_totals = s->log.nb_totals =
+        (offsetof(MetricTotals, pool) + nb_pools * sizeof(MetricPool)) / 8;
+    if (!s->nb_reported)
+        s->nb_reported = s->nb_metrics;
     if ((ret = ff_metric_file_begin(&s->stats, logctx)) < 0 ||
         (ret = ff_metric_file_begin(&s->log,   logctx)) < 0)
         return ret;
@@ -383,7 +386,7 @@ static int set_metadata(const MetricLog *s, AVFrame *frame, const double *value)
 {
     int ret = 0;
 
-    for (int i = 0; i < s->nb_metrics && ret >= 0; i++) {
+    for (int i = 0; i < s->nb_reported && ret >= 0; i++) {
         const ScoreMetric *metric = &s->metric[i];
         char key[64];
 

@@ -126,6 +126,7 @@ typedef struct MetricLog {
     AVRational time_base;           ///< of the pts of the frames
     const ScoreMetric *metric;      ///< metric[0] is the score
     int nb_metrics;
+    int nb_reported;                ///< the first so many, of the next frame; 0 at first: all
 
     MetricFile stats, log;
     uint64_t first;                 ///< number of this filter's first frame

@@ -55,7 +55,7 @@ cd "$results"
 echo "$video" > source
 rm -f frames.log report.json report.html plot.png
 filters=$(python3 -B "$root/tools/quality_common.py" "$ffmpeg" "$video")
-[ "$filters" ] || say "note: frames are scored by their pixels alone"
+[ "$filters" ] || say "note: no quantizer can be read from this format: there are features, but no score"
 if cuda_works; then
     say "scoring $video with bliinds_cuda"
     score bliinds_cuda -hwaccel cuda -hwaccel_output_format cuda || {

@@ -10,7 +10,7 @@ oracle(){ # folder
         case ${width},${height} in
         [1-3],* | *,[1-3]) continue ;;
         esac
-        ffmpeg -i $1/${picture}.pgm -vf ${gray}${bliinds}=features=1,${print} ${to_null} |
+        ffmpeg -i $1/${picture}.pgm -vf ${gray}${bliinds}:features=1,${print} ${to_null} |
             grep '\.L[123]\.' | agree $1/features.csv ${picture} | sed "s/^/${picture}: /"
     done
 }
@@ -27,11 +27,11 @@ oracle_all(){ # test-of-a-folder folder values
 
 sizes(){
     tail -n +2 ${pictures}/crops.csv | cut -d, -f1,2 | while IFS=, read -r picture filter; do
-        ffmpeg -i ${pictures}/${picture}.pgm -vf ${filter},${gray}${bliinds}=features=1,${print} ${to_null} |
+        ffmpeg -i ${pictures}/${picture}.pgm -vf ${filter},${gray}${bliinds}:features=1,${print} ${to_null} |
             agree ${pictures}/crops.csv ${picture},${filter} | sed "s/^/${filter} /"
     done
     # the smallest picture has blocks that are clear of the grid, and others
-    ffmpeg -i ${pictures}/chelsea_451x300.pgm -vf crop=4:4:100:100,${gray}${bliinds}=features=1,${print} ${to_null} |
+    ffmpeg -i ${pictures}/chelsea_451x300.pgm -vf crop=4:4:100:100,${gray}${bliinds}:features=1,${print} ${to_null} |
         grep -c 'phase.*=-*[0-9]'
     for size in 3:3 3:64 64:3 1:1; do
         fails -i ${pictures}/chelsea_451x300.pgm -vf crop=${size}:0:0,${gray}${bliinds} ${to_null}
@@ -46,7 +46,7 @@ letterbox(){
         test ${range} = full || black=16
         ffmpeg -i ${pictures}/rose_70x46.pgm -vf scale=in_range=full:out_range=full,format=yuv444p,\
 pad=70:80:0:20,geq=if\(between\(Y\\,20\\,65\)\\,floor\(lum\(X\\,Y\)/2\)\)+${black},\
-setparams=range=${range},${bliinds}=features=1,${print} ${to_null} > ${tmp}/${range}
+setparams=range=${range},${bliinds}:features=1,${print} ${to_null} > ${tmp}/${range}
     done
     agree ${pictures}/letterbox.csv rose_70x46 < ${tmp}/full
     same "limited range" ${tmp}/full ${tmp}/limited
@@ -72,7 +72,7 @@ valid(){
     done
     # a frame that is not valid is logged, but not pooled
     heard ffmpeg -i ${pictures}/rose_70x46.pgm \
-        -vf loop=2:1,lut=0:enable=eq\(n\\,1\),${gray}${bliinds}=stats_file=${tmp}/stats ${to_null}
+        -vf loop=2:1,lut=0:enable=eq\(n\\,1\),${gray}${bliinds}:stats_file=${tmp}/stats ${to_null}
     sed 's/pts.*valid/valid/;s/basis.*//' ${tmp}/stats
     score=$(sed -n '1s/.* score:\([0-9.]*\).*/\1/p' ${tmp}/stats)
     grep -c ":${score} " ${tmp}/stats
@@ -87,13 +87,13 @@ scored_frames(){
 
 which_frames(){
     source=testsrc2=s=64x64:d=0.4,format=yuv420p
-    ffmpeg -lavfi ${source},${bliinds}=n_subsample=3:stats_file=${tmp}/stats,${print} ${to_null} | scored_frames
+    ffmpeg -lavfi ${source},${bliinds}:n_subsample=3:stats_file=${tmp}/stats,${print} ${to_null} | scored_frames
     sed 's/ score:.*//' ${tmp}/stats
-    ffmpeg -lavfi "${source},${bliinds}=enable='between(n,2,4)':stats_file=${tmp}/stats,${print}" ${to_null} | scored_frames
+    ffmpeg -lavfi "${source},${bliinds}:enable='between(n,2,4)':stats_file=${tmp}/stats,${print}" ${to_null} | scored_frames
     sed 's/ score:.*//' ${tmp}/stats
-    ffmpeg -lavfi "${source},${bliinds}=n_subsample=3:enable='gte(n,4)',${print}" ${to_null} | scored_frames
+    ffmpeg -lavfi "${source},${bliinds}:n_subsample=3:enable='gte(n,4)',${print}" ${to_null} | scored_frames
     # of every eight one, and as many at each place
-    ffmpeg -lavfi testsrc2=s=16x16:r=100:d=8,format=yuv420p,${bliinds}=n_subsample=8:f=${tmp}/stats ${to_null}
+    ffmpeg -lavfi testsrc2=s=16x16:r=100:d=8,format=yuv420p,${bliinds}:n_subsample=8:f=${tmp}/stats ${to_null}
     sed 's/n:\([0-9]*\).*/\1/' ${tmp}/stats | awk '
         { run = int(($1 - 1) / 8); if (run != NR - 1) wrong++; nb[($1 - 1) % 8]++ }
         END {
@@ -223,7 +223,7 @@ bands(){
             # most of every other frame is flat
             ffmpeg -lavfi "testsrc2=s=${size}:r=10:d=1.1,noise=alls=9:allf=t,\
 drawbox=0:ih/8:iw:ih:gray:fill:enable='mod(n\,2)',format=${format},${known}split[a][b];\
-[a]${bliinds}=model=${tmp}/model:f=${tmp}/a[x];[b]${bliinds}=model=${tmp}/model:features=1:f=${tmp}/b[y]" \
+[a]${bliinds}:model=${tmp}/model:f=${tmp}/a[x];[b]${bliinds}:model=${tmp}/model:features=1:f=${tmp}/b[y]" \
                 -map [x] ${to_null} -map [y] ${to_null}
             for log in a b; do
                 tr ' ' '\n' < ${tmp}/${log} | grep -E '^(n|raw|valid|basis):' > ${tmp}/${log}.lines
@@ -238,7 +238,7 @@ basis_of(){ # name model options keys...
     name=$1 model=$2 options=$3
     shift 3
     ffmpeg -i ${pictures}/rose_70x46.pgm \
-        -vf ${gray}$(keys "$@")${bliinds}=model=${tmp}/${model}${options},${print} ${to_null} |
+        -vf ${gray}$(keys "$@")${bliinds}:model=${tmp}/${model}${options},${print} ${to_null} |
         sed -n "s/^lavfi.bliinds./${name}: /p"
 }
 
@@ -273,7 +273,7 @@ basis(){
         basis_of ${codec} codecs "" ${all} codec=${codec} | grep score
     done
     ffmpeg -v info -i ${pictures}/rose_70x46.pgm \
-        -vf ${gray}loop=4:1,$(keys ${all} | sed "s/,/:enable='gte(n,2)',/g")${bliinds}=model=${tmp}/both ${to_null} 2>&1 |
+        -vf ${gray}loop=4:1,$(keys ${all} | sed "s/,/:enable='gte(n,2)',/g")${bliinds}:model=${tmp}/both ${to_null} 2>&1 |
         sed -n 's/.*BLIINDS mean/BLIINDS mean/p'
 }
 
@@ -282,6 +282,26 @@ default_model(){
     tail -n +2 ${pictures}/scores.csv | while IFS=, read -r picture rest; do
         ffmpeg -i ${pictures}/${picture}.pgm -vf ${gray}${bliinds},${print} ${to_null} |
             agree ${pictures}/scores.csv ${picture} 1e-4 1e-3 | sed "s/^/${picture}: /"
+    done
+}
+
+# Of frames without a bitstream the default tells features and sigma, but no score, and how to get
+# one; all that it tells is what the model says that is asked for by its name.
+no_bitstream(){
+    need jq || return 0
+    coded=$(keys gop_step=1.5 gop_intra_bytes=805 width=35 height=23 | sed "s/,/:enable='gte(n,2)',/g")
+    for coded in "${coded}" ""; do
+        heard ffmpeg -i ${pictures}/rose_70x46.pgm -lavfi "${gray}loop=3:1,${coded}split[a][b];\
+[a]${bliinds%=model*}=f=${tmp}/default:log_path=${tmp}/log,${print}[x];[b]${bliinds}:features=1:f=${tmp}/named[y]" \
+            -map [x] ${to_null} -map [y] ${to_null} > ${tmp}/metadata
+        messages < ${tmp}/err
+        sed 's/:-*[0-9][0-9.]*//g' ${tmp}/default
+        awk '/^frame/ { n++ } /\.(score|raw|sigma|L[123].*)=/ { nb[n]++ } END { print nb[1], nb[2], nb[3], nb[4] }' ${tmp}/metadata
+        jq -c '.frames[0].metrics.score, .pooled_metrics.score.mean, (.pooled_metrics | length)' ${tmp}/log
+        for log in default named; do
+            awk '/basis:0/ { sub("score.* sigma", "sigma") } { print $1, $2, $3, $4, $5, $6, $7, $8, /basis:0/ ? $30 : "" }' ${tmp}/${log} > ${tmp}/${log}.cut
+        done
+        same "values" ${tmp}/default.cut ${tmp}/named.cut
     done
 }
 
@@ -302,7 +322,7 @@ payloads(){
 sei(){ # encoder format options
     model model "constant 1" "weight L1.zeta100 20" "sigma 2.5"
     source="testsrc2=s=96x80:d=0.4,format=yuv420p,drawbox=c=black:t=fill:enable=eq(n\\,5)"
-    ffmpeg -lavfi ${source},${bliinds}=model=${tmp}/model:f=${tmp}/stats${download} -c:v $1 $3 -udu_sei 1 -f $2 -y ${tmp}/video || return
+    ffmpeg -lavfi ${source},${bliinds}:model=${tmp}/model:f=${tmp}/stats${download} -c:v $1 $3 -udu_sei 1 -f $2 -y ${tmp}/video || return
     ffmpeg -i ${tmp}/video -vf showinfo ${to_null} 2>&1 | payloads > ${tmp}/got
     # but for what single precision rounds
     v=':\([^ ]*\)'
@@ -315,5 +335,5 @@ sei(){ # encoder format options
     # scored again, a frame has the new payload in the place of the old one
     ffmpeg -i ${tmp}/video -vf ${bliinds}${download},showinfo ${to_null} 2>&1 | payloads |
         cut -d' ' -f7 | sort | uniq -c
-    ffmpeg -lavfi ${source},${bliinds}=side_data=0${download},showinfo ${to_null} 2>&1 | payloads | wc -l
+    ffmpeg -lavfi ${source},${bliinds}:side_data=0${download},showinfo ${to_null} 2>&1 | payloads | wc -l
 }

@@ -31,9 +31,10 @@ twins(){ # filter frames change-of-the-main-ones reference format [options [cuda
     if has_reference $1; then
         r=[r] r3=[r3] graph="$4,scale,format=${planar},split[r][r2];[r2]${up}[r3];"
     fi
-    cpu_log='' gpu_log='' download=null to_cpu=${to_null} to_gpu=${to_null}
+    cpu_log='' gpu_log='' named='' download=null to_cpu=${to_null} to_gpu=${to_null}
+    test $1 != bliinds || named=model=vmaf1_est1:
     if test $1 != blocksmooth; then
-        cpu_log=f=${tmp}/cpu.stats: gpu_log=f=${tmp}/gpu.stats:
+        cpu_log=${named}f=${tmp}/cpu.stats: gpu_log=${named}f=${tmp}/gpu.stats:
     fi
     if test -n "${with_frames}"; then
         download=hwdownload,format=$5,scale,format=${planar}
@@ -245,8 +246,8 @@ cuda_instances(){ # filter
     if has_reference $1; then
         graph="${graph};${frames},${up},split=3[r1][r2][r3]" r1=[r1] r2=[r2] r3=[r3]
     fi
-    ffmpeg ${on_gpu} -lavfi "${graph};[m]${r1}$1_cuda=f=${tmp}/1[x];\
-[x]${r2}$1_cuda=f=${tmp}/2:queue=1[c];[m2]${r3}$1_cuda=f=${tmp}/3:queue=3[d]" \
+    ffmpeg ${on_gpu} -lavfi "${graph};[m]${r1}$1_cuda=${named}f=${tmp}/1[x];\
+[x]${r2}$1_cuda=${named}f=${tmp}/2:queue=1[c];[m2]${r3}$1_cuda=${named}f=${tmp}/3:queue=3[d]" \
         -map [c] ${to_null} -map [d] ${to_null} || echo failed
     for i in 1 2 3; do
         cmp ${tmp}/gpu.stats ${tmp}/${i} || echo "instance ${i} differs"

@@ -12,30 +12,30 @@ logged(){ # file
 }
 
 log_json(){
-    ffmpeg ${clip},${bliinds}=log_path=${tmp}/log ${to_null} || return
+    ffmpeg ${clip},${bliinds}:log_path=${tmp}/log ${to_null} || return
     logged ${tmp}/log
 }
 
 # Nothing else may be on stdout, nor a log of a graph that no frame saw.
 log_stdout(){
     need jq || return 0
-    ffmpeg -i ${pictures}/rose_70x46.pgm -vf ${gray}${bliinds}=log_path=- ${to_null} | jq -c '.frames | length'
-    ffmpeg -i ${pictures}/rose_70x46.pgm -vf ${gray}${bliinds}=f=- ${to_null} | sed 's/ score.*//'
+    ffmpeg -i ${pictures}/rose_70x46.pgm -vf ${gray}${bliinds}:log_path=- ${to_null} | jq -c '.frames | length'
+    ffmpeg -i ${pictures}/rose_70x46.pgm -vf ${gray}${bliinds}:f=- ${to_null} | sed 's/ score.*//'
     # without a valid frame there is nothing to pool
-    ffmpeg -i ${pictures}/flat0_64x64.pgm -vf ${gray}${bliinds}=log_path=- ${to_null} |
+    ffmpeg -i ${pictures}/flat0_64x64.pgm -vf ${gray}${bliinds}:log_path=- ${to_null} |
         jq -c '.aggregate_metrics, .pooled_metrics.score'
     # any number of filters may have it
-    ffmpeg ${clip},trim=end_frame=10,${bliinds}=f=-${download},${bliinds}=f=- ${to_null} | grep -c ^n:
+    ffmpeg ${clip},trim=end_frame=10,${bliinds}:f=-${download},${bliinds}:f=- ${to_null} | grep -c ^n:
 }
 
 # A log tells whether the end of the input was seen.
 log_end(){
     need jq || return 0
-    ffmpeg -lavfi testsrc2=s=64x64,format=yuv420p,${bliinds}=log_path=${tmp}/log -frames:v 3 ${to_null} || return
+    ffmpeg -lavfi testsrc2=s=64x64,format=yuv420p,${bliinds}:log_path=${tmp}/log -frames:v 3 ${to_null} || return
     jq -r 'if (.frames | length) >= 3 then "3 frames", .eof else . end' ${tmp}/log
-    ffmpeg -lavfi testsrc2=s=64x64:d=1,format=yuv420p,${bliinds}=log_path=${tmp}/log,trim=end_frame=2 ${to_null} || return
+    ffmpeg -lavfi testsrc2=s=64x64:d=1,format=yuv420p,${bliinds}:log_path=${tmp}/log,trim=end_frame=2 ${to_null} || return
     jq -r 'if (.frames | length) >= 2 then "2 frames", .eof else . end' ${tmp}/log
-    ffmpeg -lavfi testsrc2=s=64x64:d=1,format=yuv420p,trim=end_frame=0,${bliinds}=log_path=${tmp}/log ${to_null}
+    ffmpeg -lavfi testsrc2=s=64x64:d=1,format=yuv420p,trim=end_frame=0,${bliinds}:log_path=${tmp}/log ${to_null}
     jq -c '.frames, .aggregate_metrics, .eof' ${tmp}/log
 }
 
@@ -48,7 +48,7 @@ frames_logged(){ # log
 log_rebuild(){
     need jq || return 0
     pictures_of 64x64:12 80x64:20
-    graph=${gray}${bliinds}=log_path=${tmp}/log:f=${tmp}/stats
+    graph=${gray}${bliinds}:log_path=${tmp}/log:f=${tmp}/stats
     heard ffmpeg -i ${tmp}/%d.pgm -vf ${graph} ${to_null} || return
     frames_logged ${tmp}/log
     sed 's/ .*//' ${tmp}/stats | xargs
@@ -58,20 +58,31 @@ log_rebuild(){
     jq .pooled_metrics.score.mean ${tmp}/log | awk '{ printf("%.4f\n", $1) }' > ${tmp}/got
     same "the mean over both sizes" ${tmp}/expected ${tmp}/got
     # each file alone; a change of the format; two filters
-    ffmpeg -i ${tmp}/%d.pgm -vf ${gray}${bliinds}=f=${tmp}/one${gray_download},${gray}${bliinds}=log_path=${tmp}/two ${to_null} || return
+    ffmpeg -i ${tmp}/%d.pgm -vf ${gray}${bliinds}:f=${tmp}/one${gray_download},${gray}${bliinds}:log_path=${tmp}/two ${to_null} || return
     wc -l < ${tmp}/one
     frames_logged ${tmp}/two
     ffmpeg -lavfi testsrc2=s=64x64 -frames:v 5 -pix_fmt rgb24 ${tmp}/rgb%d.ppm
     cat ${tmp}/30.pgm ${tmp}/31.pgm ${tmp}/rgb1.ppm ${tmp}/rgb2.ppm |
-        ffmpeg -f image2pipe -c:v ppm -i pipe:0 -vf scale,format=gray,${gray}${bliinds}=f=${tmp}/one ${to_null} || return
+        ffmpeg -f image2pipe -c:v ppm -i pipe:0 -vf scale,format=gray,${gray}${bliinds}:f=${tmp}/one ${to_null} || return
     wc -l < ${tmp}/one
     # a line that another process has left, killed as it was, is no beginning
     sed -n 1,3p ${tmp}/stats > ${tmp}/left
     echo "rebuilt pid:1 end:$(wc -c < ${tmp}/left) 3 3 3 1" >> ${tmp}/left
-    ffmpeg -i ${tmp}/%d.pgm -vf ${gray}${bliinds}=f=${tmp}/left -frames:v 4 ${to_null}
+    ffmpeg -i ${tmp}/%d.pgm -vf ${gray}${bliinds}:f=${tmp}/left -frames:v 4 ${to_null}
     grep -c ^n:1 ${tmp}/left
     # on standard output each filter counts its own frames
-    ffmpeg -i ${tmp}/%d.pgm -vf ${gray}${bliinds}=f=- ${to_null} | sed -n 's/ .*//;11,14p' | xargs
+    ffmpeg -i ${tmp}/%d.pgm -vf ${gray}${bliinds}:f=- ${to_null} | sed -n 's/ .*//;11,14p' | xargs
+}
+
+# So are those of pairs, of which vmaf names its values when it knows their size.
+pair_rebuild(){ # filter
+    need jq || return 0
+    pictures_of 240x180:3 320x240:4
+    ffmpeg -i ${tmp}/%d.pgm -lavfi "[0]scale=240:180,format=yuv420p,split[a][b];[a]gblur=2[a];[a][b]$1=f=${tmp}/stats:log_path=${tmp}/log" ${to_null} || return
+    awk '{ sub(/.* score:/, ""); sum += $1 } END { printf("%d frames, mean %.4f\n", NR, sum / NR) }' ${tmp}/stats > ${tmp}/expected
+    jq '(.frames | length), [.pooled_metrics[].mean][0]' ${tmp}/log | xargs printf '%d frames, mean %.4f\n' > ${tmp}/got
+    cat ${tmp}/expected >&2
+    same "pairs of both sizes" ${tmp}/expected ${tmp}/got
 }
 
 # In a host: graphs that come one after the other are logs of their own, the last of which stays.
@@ -84,7 +95,7 @@ log_hosts(){
                 "0:5:64x64:2 5:0:64x64:1" "0:5:64x64:2 5:0:64x64:0" "0:0:64x64:2 0:3:64x64:1" "0:0:64x64:1" "0:0:64x64:0"; do
         rm -f ${tmp}/log ${tmp}/stats
         set --
-        for job in ${jobs}; do set -- "$@" ${job}:bliinds=log_path=${tmp}/log:f=${tmp}/stats; done
+        for job in ${jobs}; do set -- "$@" ${job}:bliinds=model=vmaf1_est1:log_path=${tmp}/log:f=${tmp}/stats; done
         heard ${host} "$@" > ${tmp}/out || echo "a failure"
         echo "${jobs}:"
         jq -c '[.frames[].frameNum], .aggregate_metrics.frames, .eof' ${tmp}/log 2> /dev/null | xargs
@@ -99,7 +110,7 @@ log_locale(){
     need localedef || return 0
     mkdir ${tmp}/locales
     model model "constant 17.25" "weight L1.band3 1.5"
-    graph=bliinds=features=1:log_path=${tmp}/log:f=${tmp}/stats,bliinds=model=${tmp}/model
+    graph=bliinds=model=vmaf1_est1:features=1:log_path=${tmp}/log:f=${tmp}/stats,bliinds=model=${tmp}/model
     for locale in C de_DE.UTF-8 ps_AF.UTF-8; do
         made=${tmp}/locales/${locale}
         test ${locale} = C || localedef -i ${locale%.*} -f UTF-8 ${made} > ${tmp}/out 2>&1 ||
@@ -147,14 +158,14 @@ log_errors(){
     clip="-lavfi testsrc2=s=64x64:d=0.4,format=yuv420p"
     for option in stats_file log_path; do
         for path in /dev/full ${tmp}/none/log ${tmp}; do
-            fails ${clip},${bliinds}=${option}=${path} ${to_null}
+            fails ${clip},${bliinds}:${option}=${path} ${to_null}
         done
     done
     # an output that ends early
-    fails -lavfi testsrc2=s=64x64,format=yuv420p,${bliinds}=log_path=/dev/full -frames:v 2 ${to_null}
+    fails -lavfi testsrc2=s=64x64,format=yuv420p,${bliinds}:log_path=/dev/full -frames:v 2 ${to_null}
     # no file may have more than 4 kB here
     (trap '' XFSZ; ulimit -f 8
-     ffmpeg ${clip},${bliinds}=features=1:log_path=${tmp}/log ${to_null} 2>&1 &&
+     ffmpeg ${clip},${bliinds}:features=1:log_path=${tmp}/log ${to_null} 2>&1 &&
          echo "[Parsed_${parsed}] status 0") | tee ${tmp}/err >&2
     messages < ${tmp}/err
 }
@@ -162,6 +173,6 @@ log_errors(){
 summary(){
     model seven "constant 7" "weight L3.ori10 0"
     for filters in "" trim=end_frame=1, drawbox=c=black:t=fill, ; do
-        ffmpeg -lavfi testsrc2=s=64x64:d=0.2,format=yuv420p,${filters}${bliinds}=model=${tmp}/seven ${to_null} 2>&1 | messages
+        ffmpeg -lavfi testsrc2=s=64x64:d=0.2,format=yuv420p,${filters}${bliinds}:model=${tmp}/seven ${to_null} 2>&1 | messages
     done
 }

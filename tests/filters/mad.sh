@@ -8,7 +8,7 @@
 # distorted picture, and go on with a filter of each where these are not those of another table.
 mad_table(){ # table
     up='' filter=mad device=
-    if test ${bliinds} != bliinds; then
+    if test -n "${gray}"; then
         device="-init_hw_device cuda" filter=mad_cuda
         up=,scale=in_range=full:out_range=full,format=yuv444p,hwupload
     fi
