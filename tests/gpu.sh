@@ -21,28 +21,23 @@ ffmpeg=$1
 shift
 filters=${FILTERS:-bliinds ssim vmaf mad blocksmooth}
 limit=${LIMIT:-300}
-decode="-hwaccel cuda -hwaccel_output_format cuda"
+decode=(-hwaccel cuda -hwaccel_output_format cuda)
 null="-f null -"
 
 ff() {
     timeout "$limit" "$ffmpeg" -nostdin -hide_banner -v error -y "$@" 2> "$tmp/err"
 }
 
-# What a filter gives: lines, or frames.
-gives_frames() { [ $1 = blocksmooth ]; }
-
 # Two files of lines are the same; scores of mad within 1e-4, for its transforms round. What these are
 # made of, hi and lo, may differ more where a picture is almost flat.
 same() { # filter file file
     [ -s "$2" ] && [ "$(wc -l < "$2")" = "$(wc -l < "$3")" ] || return
     [ $1 = mad ] || { cmp "$2" "$3"; return; }
-    paste -d ' ' "$2" "$3" | awk '{
-        for (i = 1; i <= NF / 2; i++) {
-            split($i, cpu, ":")
-            split($(i + NF / 2), gpu, ":")
-            difference = gpu[2] - cpu[2]
-            limit = (cpu[1] ~ /^(hi|lo)$/ ? 1e-2 : 1e-4) * (cpu[2] + .01)
-            if (cpu[1] != gpu[1] || difference * difference > limit ^ 2)
+    paste -d ' ' "$2" "$3" | awk -F '[ :]' '{
+        for (i = 1; i <= NF / 2; i += 2) {
+            name = $(i + NF / 2); cpu = $(i + 1); gpu = $(i + 1 + NF / 2)
+            limit = (name ~ /^(hi|lo)$/ ? 1e-2 : 1e-4) * (cpu + .01)
+            if (name != $i || (gpu - cpu) ^ 2 > limit ^ 2)
                 exit 1
         }
     }'
@@ -61,22 +56,19 @@ verdict() { # filter name file file
 
 # ---- clips ----
 
-# What a filter says of the frames of a clip; of pairs, the second is the same five frames later.
-lines_of() { # filter-with-options before after output clip flags...
-    local filter=$1 name=${1%%[_=]*} before=$2 after=$3 output=$4 clip=$5 graph more='='
-    shift 5
-    [[ $filter != *=* ]] || more=:
-    graph="[0:v]${before}null[m];[m]"
-    set -- $decode "$@" -t 4 -i "$clip"
-    if [[ $name = ssim || $name = vmaf || $name = mad ]]; then
-        set -- "$@" "$@"
-        graph="[0:v]${before}null[m];[1:v]${before}trim=start_frame=5,setpts=PTS-STARTPTS[r];[m][r]"
-    fi
-    if gives_frames $name; then
-        ff -noauto_conversion_filters "$@" -filter_complex "$graph$filter$after" -an -f framemd5 "$output"
-    else
-        ff "$@" -filter_complex "$graph$filter${more}f=$output" -an $null
-    fi
+# What a filter gives of a clip: lines, or of blocksmooth frames. Of pairs, the second is the same
+# five frames later.
+given_by() { # filter before after output clip options flags...
+    local filter=$1=f=$4$6 to=$null graph="[0:v]$2null[m];[m]"
+    local inputs=("${decode[@]}" "${@:7}" -t 4 -i "$5")
+    case $1 in
+    ssim* | vmaf* | mad*)
+        inputs+=("${inputs[@]}")
+        graph="[0:v]$2null[m];[1:v]$2trim=start_frame=5,setpts=PTS-STARTPTS[r];[m][r]" ;;
+    blocksmooth*)
+        filter=$1$3 to="-noauto_conversion_filters -f framemd5 $4" ;;
+    esac
+    ff "${inputs[@]}" -filter_complex "$graph$filter" -an $to
 }
 
 clip() { # filter clip
@@ -85,20 +77,21 @@ clip() { # filter clip
     for format in nv12 p010le; do
         planar=${format/nv12/yuv420p}
         down=hwdownload,format=$format,scale,format=${planar/p0/yuv420p}
-        ! ff $decode -i "$2" -an -frames:v 1 -vf "$down" $null || break
+        ! ff "${decode[@]}" -i "$2" -an -frames:v 1 -vf "$down" $null || break
         down=
     done
     [ "$down" ] || { fail "$name cannot be decoded on the GPU"; return; }
-    lines_of $1 "$down," "" "$tmp/cpu" "$2" && lines_of $1_cuda "" ",$down" "$tmp/expected" "$2"
+    given_by $1 "$down," "" "$tmp/cpu" "$2" "" &&
+        given_by $1_cuda "" ",$down" "$tmp/expected" "$2" ""
     verdict $1 "$name as $format: as $1 on the CPU" "$tmp/cpu" "$tmp/expected"
     while read -r options flags; do
-        [[ $options != =queue* ]] || ! gives_frames $1 || continue
+        [[ $options != :queue* ]] || [ $1 != blocksmooth ] || continue
         [[ $flags != *device* ]] || [ "$two_gpus" ] || continue
-        lines_of $1_cuda${options/#-/} "" ",$down" "$tmp/gpu" "$2" $flags
+        given_by $1_cuda "" ",$down" "$tmp/gpu" "$2" "${options#-}" $flags
         verdict - "$name: $options $flags" "$tmp/expected" "$tmp/gpu"
     done << END
-=queue=1
-=queue=64
+:queue=1
+:queue=64
 - -extra_hw_frames 24 -hwaccel_flags +unsafe_output
 - -hwaccel_device 1
 END
@@ -137,10 +130,8 @@ crf_same() { # clip metric
 crf_nvenc() { # clip encoder
     local name status=0 types
     name="ffcrf $2 $(basename "$1")"
-    if ! ff -f lavfi -i testsrc2=s=256x256:d=0.1 -c:v $2 $null; then
-        skip "$name" "$(tail -n 1 "$tmp/err")"
-        return
-    fi
+    ff -f lavfi -i testsrc2=s=256x256:d=0.1 -c:v $2 $null ||
+        { skip "$name" "$(tail -n 1 "$tmp/err")"; return; }
     crf -i "$1" -c:v $2 -preset p4 --sample-duration 4s --samples 1 --gpu 0 --target-vmaf 92 \
         --encode "$tmp/$2.mkv" || status=$?
     types=$(jq -r 'select(.type == "crf-search-done" or .type == "verify-done" or .type == "crf-search-error") | .type' "$tmp/json" | xargs)
@@ -165,9 +156,8 @@ if ! ff -init_hw_device cuda -f lavfi -i nullsrc=s=64x64:d=0.04 -vf format=nv12,
     echo "no usable CUDA device: $(sed -n '1s/^\[[^]]*\] *//p' "$tmp/err")"
     exit 77
 fi
-two_gpus=
-! ff -init_hw_device cuda=two:1 -version > /dev/null || two_gpus=1
-[ "$two_gpus" ] || skip "two GPUs" "there is one"
+two_gpus=1
+ff -init_hw_device cuda=two:1 -version > /dev/null || { two_gpus=; skip "two GPUs" "there is one"; }
 for part in ${PARTS:-clips ffcrf}; do
     $part "$@"
 done

@@ -25,16 +25,14 @@ readme_graph(){ # filter
 pairs_recipe(){
     parsed=mad
     encoder="-fps_mode passthrough -c:v libx264 -preset ultrafast -bf 2 -g 12"
-    raw="-fps_mode passthrough -f rawvideo"
+    count="[0]settb=1/25,setpts=N[m];[1]settb=1/25,setpts=N[r];[m][r]"
     while read -r source encode rate part; do
         inputs="-i ${tmp}/encode.${encode} ${part} -i ${tmp}/source.${source}"
         pairs_ffmpeg -f lavfi -i "testsrc2=s=64x64:r=${rate}:d=1,format=yuv420p,noise=alls=20:allf=t" \
             ${encoder} -qp 4 ${tmp}/source.${source} &&
         pairs_ffmpeg ${part} -i ${tmp}/source.${source} ${encoder} -crf 35 \
             ${tmp}/encode.${encode} &&
-        pairs_ffmpeg ${inputs} -map 0:v ${raw} ${tmp}/encode.yuv -map 1:v ${raw} ${tmp}/source.yuv &&
-        pairs_ffmpeg -f rawvideo -s 64x64 -i ${tmp}/encode.yuv -f rawvideo -s 64x64 -i ${tmp}/source.yuv \
-            -lavfi mad=f=${tmp}/mad ${to_null} &&
+        pairs_ffmpeg ${inputs} -lavfi "${count}mad=f=${tmp}/mad" ${to_null} &&
         pairs_ffmpeg ${inputs} -lavfi "$(readme_graph mad)" ${to_null} || echo "a command failed"
         messages < ${tmp}/err
         for i in ${tmp}/mad ${tmp}/recipe.mad; do

@@ -5,7 +5,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
 with=quantizer_metadata
-key=lavc.quantizer
 
 quantizer_ffmpeg(){
     run ffmpeg${PROGSUF}${EXECSUF} -nostdin -nostats -v error -y "$@"
@@ -139,13 +138,11 @@ quantizer_groups(){
             -vf ${filters},bliinds ${to_null} 2>&1 |
             sed -n "s/.*BLIINDS.* frames:\([^(]*\).*/${filters%%=*}: \1/p"
     done
-    with="noise=drop=not(n),quantizer_metadata"
-    keys in.mkv -flags output_corrupt 2> /dev/null > ${tmp}/other
+    keys in.mkv -bsf:v "noise=drop=not(n),${with}" -flags output_corrupt 2> /dev/null > ${tmp}/other
     tail -n $(wc -l < ${tmp}/other) ${tmp}/keys | paste -d ' ' - ${tmp}/other | awk '
         { size += $3; if ($3 > most) most = $3 }
         $22 == most && $23 == size && $24 == NR { good++ }
         END { print "no I frame: " good " of " NR " frames" }'
-    with=quantizer_metadata
     quantizer_ffmpeg -f lavfi -i testsrc2=s=64x48:d=90:r=25 -c:v libx264 -preset ultrafast -g 9999 -sc_threshold 0 ${tmp}/in.mkv
     keys in.mkv | awk '{ size += $3 } $12 > most { most = $12 } END { print "endless: " NR " frames, at most " most ", in the last " $12 }'
 }
@@ -208,35 +205,30 @@ av1_headers(){ # file
 # By the specification the step of 8 bits is index + 7 up to index 95, 102 there, and 1828 at
 # 255. That of 10 bits is four times as wide, but for low indices.
 av1_step='(w[1] == 255 ? near(k[1], log(1828 / 8) / log(2)) : w[1] > 95 ? k[1] > log(102 / 8) / log(2) && k[1] < log(1828 / 8) / log(2) :'
-av1_step="${av1_step} depth == 8 ? near(k[1], log((w[1] + 7) / 8) / log(2)) : w[1] < 60 || (k[1] - log((w[1] + 7) / 8) / log(2)) ^ 2 < 0.12 ^ 2)"
+av1_step="${av1_step} k[5] == 8 ? near(k[1], log((w[1] + 7) / 8) / log(2)) : w[1] < 60 || (k[1] - log((w[1] + 7) / 8) / log(2)) ^ 2 < 0.12 ^ 2)"
 
 quantizer_av1(){
-    # name, QP, options
-    while read -r name qp options; do
+    # name, QP, depth, options
+    while read -r name qp depth options; do
         params=rc=0:aq-mode=0:qp=${qp}:lp=1:hierarchical-levels=3:film-grain=$((qp == 21 ? 8 : 0))
         quantizer_ffmpeg ${film}2 -c:v libsvtav1 -preset 8 -g 26 ${options} \
             -svtav1-params ${params} ${tmp}/in.mkv 2> ${tmp}/err || cat ${tmp}/err >&2
         av1_headers in.mkv > ${tmp}/known
         keys in.mkv > ${tmp}/keys
-        depth=8
-        test ${name} != 10-bits || depth=10
         compare "${name}" \
-            "$(echo "${av1_step}" | sed s/depth/${depth}/)"' && k[2] == (w[2] == 0 || w[2] == 2 ? "I" : "P") && k[4] == "320x192" && k[5] == '${depth}' &&
+            "${av1_step}"' && k[2] == (w[2] == 0 || w[2] == 2 ? "I" : "P") && k[4] == "320x192" && k[5] == '${depth}' &&
              k[6] == '$((qp == 21))' && k[7] == 0 && k[8] == "av1"'
         awk '!seen[$1]++ { n++ } END { print (n > 2 ? "several indices" : "index " $1) }' ${tmp}/known
         elsewhere in.mkv mp4 ivf
         # each frame in a packet of its own, and the decoder's output is the same
-        with=av1_frame_split,quantizer_metadata
-        again "split" in.mkv
+        again "split" in.mkv -bsf:v av1_frame_split,${with}
         # after a broken packet all is right again from the next key frame on
-        with="noise=amount=3*not(n-5),quantizer_metadata"
-        last=24 at_the_end "second GOP" in.mkv
-        with=quantizer_metadata
+        last=24 at_the_end "second GOP" in.mkv -bsf:v "noise=amount=3*not(n-5),${with}"
     done << END
-8-bits 20 -pix_fmt yuv420p
-10-bits 40 -pix_fmt yuv420p10le
-film-grain 21 -pix_fmt yuv420p
-coarsest 63 -pix_fmt yuv420p
+8-bits 20 8 -pix_fmt yuv420p
+10-bits 40 10 -pix_fmt yuv420p10le
+film-grain 21 8 -pix_fmt yuv420p
+coarsest 63 8 -pix_fmt yuv420p
 END
 }
 
@@ -252,10 +244,8 @@ quantizer_vp9(){
             sed -n 's/.* qp=\([0-9]*\).*/\1/p' > ${tmp}/known
         keys in.mkv -threads 4 > ${tmp}/keys
         awk '!seen[$1]++ { n++ } END { print (n >= 8 ? "many indices" : "few indices") }' ${tmp}/known
-        compare "${depth} bits" "$(echo "${av1_step}" | sed s/depth/${depth}/)"' && k[4] == "320x192" && k[5] == '${depth}' && k[8] == "vp9"'
-        with=vp9_superframe_split,quantizer_metadata
-        again "split" in.mkv
-        with=quantizer_metadata
+        compare "${depth} bits" "${av1_step}"' && k[4] == "320x192" && k[5] == '${depth}' && k[8] == "vp9"'
+        again "split" in.mkv -bsf:v vp9_superframe_split,${with}
     done
 }
 
@@ -364,7 +354,7 @@ quantizer_strings(){
         keys ${clip} > ${tmp}/keys
         test ${clip} = ffv1.mkv || again "${clip}, twice" ${clip} -bsf:v ${with},${with}
         quantizer_ffmpeg -bsf:v ${with} -i ${tmp}/${clip} -vf bliinds,metadata=print:file=${tmp}/both ${to_null} > /dev/null
-        echo "$(grep -c '^lavfi.bliinds.score=' ${tmp}/both) scores, $(grep -c "^${key}.step=" ${tmp}/both) steps"
+        echo "$(grep -c '^lavfi.bliinds.score=' ${tmp}/both) scores, $(grep -c '\.step=' ${tmp}/both) steps"
     done
 }
 
@@ -377,29 +367,21 @@ loss_messages(){
 # shown; lines, keys and summary tell the same, of damaged packets that nothing is known.
 quantizer_loss(){
     clips
-    table=$(sed -n 's/^static const double \(.*\)_loss\[\] = { \(.*\) };/\1 \2/p' \
-        ${project}/libavcodec/bsf/quantizer_metadata.c)
     for clip in h264.ts hevc.mkv av1.mp4 mpeg2.ts mpeg4.avi mjpeg.avi; do
+        row=$(sed -n "s/^static const double ${clip%.*}_loss\[\] = { \(.*\) };/\1/p" \
+            ${project}/libavcodec/bsf/quantizer_metadata.c)
         for shown in 0 96 480; do
             quantizer_ffmpeg -bsf:v ${with}=shown_height=${shown}:stats_file=${tmp}/lines \
                 -i ${tmp}/${clip} -vf metadata=print:file=${tmp}/printed \
                 -fps_mode passthrough ${to_null}
-            awk -F '[= ,]+' -v table="${table}" -v shown=${shown} -v what="${clip} at ${shown}" '
-                BEGIN {
-                    n = split(table, row, "\n")
-                    for (i = 1; i <= n; i++) {
-                        name = row[i]
-                        sub(/ .*/, "", name)
-                        rows[name] = row[i]
-                    }
-                }
-                /quantizer.codec=/    { sub(/video$/, "", $2); split(rows[$2], c, /[ ,]+/) }
+            awk -F = -v row="${row}" -v shown=${shown} -v what="${clip} at ${shown}" '
+                BEGIN                 { split(row, c, ", ") }
                 /quantizer.height=/   { s = shown > $2 ? log(shown / $2) / log(2) : 0 }
                 /quantizer.gop_step=/ { q = $2 }
                 /quantizer.loss=/ {
-                    least = -(c[3] + c[7] * s) / (2 * c[4])
+                    least = -(c[2] + c[6] * s) / (2 * c[3])
                     if (q < least) q = least
-                    x = c[2] + c[3] * q + c[4] * q * q + c[5] * s + c[6] * s * s + c[7] * q * s
+                    x = c[1] + c[2] * q + c[3] * q * q + c[4] * s + c[5] * s * s + c[6] * q * s
                     x = x < 0 ? 0 : x > 100 ? 100 : x
                     if (($2 - x) ^ 2 < 0.01 ^ 2) good++
                     inside += x > 0 && x < 100
@@ -417,14 +399,10 @@ quantizer_loss(){
     while read -r clip options before; do
         quantizer_ffmpeg -v info -i ${tmp}/${clip} -map 0:v -c copy \
             -bsf:v "${before}${with}=stats_file=-${options}" ${to_null} 2> ${tmp}/err > ${tmp}/lines
-        loss_messages < ${tmp}/err | awk -v lines=${tmp}/lines -v what="${clip} ${before}" '
+        loss_messages < ${tmp}/err | awk -F '[ :]' -v what="${clip} ${before}" '
+            NR == FNR { n++; if ($NF == "nan") unknown++; else sum += $NF; next }
             /VMAF loss/ {
-                while ((getline line < lines) > 0) {
-                    n++
-                    sub(/.*loss:/, "", line)
-                    if (line == "nan") unknown++; else sum += line
-                }
-                for (i = 1; i <= NF; i++) { split($i, pair, ":"); said[pair[1]] = pair[2] }
+                for (i = 1; i < NF; i++) said[$i] = $(i + 1)
                 known = n - unknown
                 ok = said["frames"] == n && said["unknown"] == unknown + 0
                 ok = ok && (known ? (said["mean"] - sum / known) ^ 2 < 1e-6 : said["mean"] == "nan")
@@ -432,7 +410,7 @@ quantizer_loss(){
                 print what ": " (ok ? "as its " n " lines say, " some " known" : $0)
                 sub(/.*[(]/, "(")
             }
-            { print }'
+            { print }' ${tmp}/lines -
     done << END
 h264.ts :shown_height=1080
 h264.ts :shown_height=0 noise=amount=20,
@@ -447,6 +425,5 @@ END
         loss_messages < ${tmp}/err
     done
     quantizer_ffmpeg -i ${tmp}/mjpeg.avi -map 0:v -c copy -bsf:v ${with} -f framemd5 ${tmp}/keys
-    grep -vc '^#' ${tmp}/keys
-    grep -vc '^#' ${tmp}/other
+    same "packets" ${tmp}/keys ${tmp}/other
 }

@@ -2,6 +2,7 @@
 # Tests what make does around a build, without one: what is installed, and the lock. Prints
 # a line for each test.
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck disable=SC2016
 set -u
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -29,20 +30,22 @@ program() { # name; its text is read from stdin
     chmod +x "$tmp/bin/$1"
 }
 
-program id <<< "cat '$tmp/id'"
-program dpkg-query <<< "sed 's/^/installed /' '$tmp/installed'"
-program apt-cache << END2
-case \$1 in
-search) sed 's/$/ - a package/' '$tmp/offered' ;;
-policy)   if grep -qx "\$2" '$tmp/offered'; then echo 'Candidate: 1.0'; else echo 'Candidate: (none)'; fi ;;
+# What apt and dpkg have is told by the test.
+export ID INSTALLED OFFERED BROKEN ASKED=$tmp/asked
+program id <<< 'echo $ID'
+program dpkg-query <<< 'printf "installed %s\n" $INSTALLED'
+program apt-cache << 'END2'
+case $1 in
+search) printf '%s - a package\n' $OFFERED ;;
+policy) found=1.0; [[ " $OFFERED " = *" $2 "* ]] || found='(none)'; echo "Candidate: $found" ;;
 esac
 END2
-program apt-get << END2
-while [ \$# -gt 0 ] && [ "\$1" != install ]; do shift; done
-[ \$# -gt 0 ] || exit 0
+program apt-get << 'END2'
+while [ $# -gt 0 ] && [ "$1" != install ]; do shift; done
+[ $# -gt 0 ] || exit 0
 shift 2
-echo "\$*" > '$tmp/asked'
-for name; do ! grep -qx "\$name" '$tmp/broken' || { echo "E: \$name"; exit 100; }; done
+echo "$*" > "$ASKED"
+for name; do [[ " $BROKEN " != *" $name "* ]] || { echo "E: $name"; exit 100; }; done
 END2
 
 # deps.sh build where these packages are installed and offered, and some cannot be installed: what
@@ -50,15 +53,11 @@ END2
 needed="gcc libc6-dev make nasm git pkgconf xz-utils zlib1g-dev"
 has="$needed libx264-dev libx265-dev libsvtav1enc-dev libdav1d-dev"
 offers="clang clang-9 clang-14 clang-19 clang-tools-19 $has"
-while IFS='|' read -r name user installed offered broken asked text; do
-    echo "$user" > "$tmp/id"
-    echo "$broken" > "$tmp/broken"
-    tr ' ' '\n' <<< "$installed" > "$tmp/installed"
-    tr ' ' '\n' <<< "$offered" > "$tmp/offered"
-    : > "$tmp/asked"
+while IFS='|' read -r name ID INSTALLED OFFERED BROKEN asked text; do
+    : > "$ASKED"
     PATH=$tmp/bin "$tmp/checkout/scripts/deps.sh" build > "$tmp/out" 2>&1 < /dev/null
     echo "status $?" >> "$tmp/out"
-    [ "$(cat "$tmp/asked")" = "$asked" ] && said "$text"
+    [ "$(cat "$ASKED")" = "$asked" ] && said "$text"
     was "$name"
 done << END
 the newest clang comes beside an older one|0|$has clang clang-14|$offers||clang-19|status 0
@@ -70,8 +69,8 @@ without root and without any it fails|1000|$has|$offers|||packages are missing
 where the newest does not come as well|0|$has clang-14|$offers|clang-19|clang-19|without clang-19 (it cannot
 where the only one cannot be installed it fails|0|$has|$offers|clang-19|clang-19|status 1
 what is needed comes without what is not|0|${has#"$needed "} clang-19|$offers||$needed|status 0
-what nobody offers keeps nothing away|0|$has clang-14|${offers/libx265-dev/}||clang-19|status 0
-nor does what fails|0|clang-19 libx264-dev|$offers|libx265-dev|$needed|going on without libx265-dev
+what none offers stays out|0|${has/libx265-dev/} clang-14|${offers/libx265-dev/}||clang-19|status 0
+and what fails|0|clang-19 libx264-dev|$offers|libx265-dev|$needed|going on without libx265-dev
 END
 
 # Which clang a build takes.
@@ -87,24 +86,17 @@ clang clang
 none
 END
 
-passed() {
-    mkdir build
-    git rev-parse HEAD > build/check.passed
-}
-
 # What make release says of a checkout with this version, top of CHANGELOG.md, and another command.
 while IFS='|' read -r name version top command text; do
     type -P git > /dev/null || { skip "a release: $name" "no git"; continue; }
     checkout=$tmp/released
     rm -rf "$checkout"
-    mkdir -p "$checkout/scripts"
-    cp "$root"/scripts/{common,release}.sh "$checkout/scripts"
+    mkdir -p "$checkout"/{build,scripts}
+    cp "$root"/scripts/{check,common,release}.sh "$checkout/scripts"
     printf '#!/bin/sh\necho checked; exit 1\n' > "$checkout/scripts/check.sh"
-    chmod +x "$checkout/scripts/check.sh"
     echo "$version" > "$checkout/VERSION"
     printf '# Changes\n\n## %s\n\n## 0.9.0 - 2020-01-01\n' "$top" > "$checkout/CHANGELOG.md"
-    touch "$checkout/Makefile"
-    (cd "$checkout" && git init -q && git add -A &&
+    (cd "$checkout" && git init -q && echo build > .git/info/exclude && git add -A &&
         git -c user.name=n -c user.email=e commit -q -m all && eval "$command")
     ! "$checkout/scripts/release.sh" > "$tmp/out" 2>&1 && said "$text"
     was "a release: $name"
@@ -115,25 +107,19 @@ which has a date|1.2.3|1.2.3||CHANGELOG.md begins with "1.2.3"
 it is of a clean tree|1.2.3|1.2.3 - 2026-01-01|echo >> VERSION|the tree is not clean
 it is a new one|1.2.3|1.2.3 - 2026-01-01|git tag v1.2.3|there is a tag v1.2.3 already
 it has passed make check-all|1.2.3|1.2.3 - 2026-01-01||make check-all failed
-which is not run again|1.2.3|1.2.3 - 2026-01-01|echo build > .git/info/exclude; passed|has passed
+which is not run again|1.2.3|1.2.3 - 2026-01-01|git rev-parse HEAD > build/check.passed|has passed
 END
 
 # Tests of nothing are no success: make check where FFmpeg's source cannot be had.
-unsourced() {
-    local checkout=$tmp/unsourced name
-    mkdir -p "$checkout"/{scripts,tests}
-    cp "$root"/scripts/{common,check}.sh "$checkout/scripts"
-    cp "$root/tests/common.sh" "$checkout/tests"
-    touch "$checkout/Makefile"
-    for name in scripts/deps.sh scripts/fetch.sh tests/scripts.sh; do
-        # shellcheck disable=SC2016
-        printf '#!/bin/sh\necho "PASS    all"\n[ "${0##*/}" != fetch.sh ]\n' > "$checkout/$name"
-        chmod +x "$checkout/$name"
-    done
-    ! env -u FFMPEG_SRC -u FFMPEG_VERSION "$checkout/scripts/check.sh" > "$tmp/out" 2>&1 &&
-        said "FAIL    9.0: no source of FFmpeg" && ! said "8.1"
-}
-unsourced
+checkout=$tmp/unsourced
+mkdir -p "$checkout"/{scripts,tests}
+cp "$root"/scripts/{check,common,deps,fetch}.sh "$checkout/scripts"
+cp "$root"/tests/{common,scripts}.sh "$checkout/tests"
+for name in scripts/deps.sh scripts/fetch.sh tests/scripts.sh; do
+    printf '#!/bin/sh\necho "PASS    all"\n[ "${0##*/}" != fetch.sh ]\n' > "$checkout/$name"
+done
+! env -u FFMPEG_SRC -u FFMPEG_VERSION "$checkout/scripts/check.sh" > "$tmp/out" 2>&1 &&
+    said "FAIL    9.0: no source of FFmpeg" && ! said "8.1"
 was "make check fails without FFmpeg's source"
 
 # Steps of two makes: each says when it begins and ends, and calls another step.

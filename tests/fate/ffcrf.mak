@@ -19,6 +19,7 @@ FFCRF_X265   = LIBX265_ENCODER HEVC_DECODER
 FFCRF_SVTAV1 = LIBSVTAV1_ENCODER LIBDAV1D_DECODER
 fate-ffcrf-libx265 fate-ffcrf-docs fate-ffcrf-refusals: NEED_ALSO += $(FFCRF_X265)
 fate-ffcrf-svtav1 fate-ffcrf-abav1 fate-ffcrf-docs fate-ffcrf-refusals: NEED_ALSO += $(FFCRF_SVTAV1)
+fate-ffcrf-metrics: NEED_ALSO = XPSNR_FILTER
 fate-ffcrf-streams: NEED_ALSO = MOVTEXT_ENCODER SRT_DEMUXER SUBRIP_DECODER
 $(FATE_FFCRF): NEED = LIBX264_ENCODER VMAF_FILTER MAD_FILTER FFPROBE $(NEED_ALSO)
 $(FATE_FFCRF): FROM = ffcrf

@@ -70,8 +70,7 @@ vmaf_drawn(){
     while read -r format model; do
         test ${format} != yuv444p10 || test -e ${tmp}/deep || { draw 4 10 0 0; touch ${tmp}/deep; }
         echo "${format} ${model}"
-        on_drawn ${format} model=version=${v1}${model}:f=- | features > ${tmp}/one
-        cat ${tmp}/one
+        on_drawn ${format} model=version=${v1}${model}:f=- | features | tee ${tmp}/one
         test -z "${up}" || continue
         on_drawn ${format} model=version=${v1}${model}:f=- "" "" "-filter_complex_threads 5" | features > ${tmp}/five
         cmp -s ${tmp}/one ${tmp}/five || echo "and others with five threads"

@@ -12,11 +12,6 @@ import hashlib
 import sys
 
 
-def part(step, divisor):
-    """Of a step, rounded towards zero."""
-    return abs(step) // divisor * (1 if step > 0 else -1)
-
-
 def smooth(line, depth, qf, size):
     unit = 2 ** (depth - 8)
 
@@ -30,8 +25,9 @@ def smooth(line, depth, qf, size):
         else:
             parts = (2, 8) if abs(step) * 5 < 4 * qf * unit else ()
         for i, divisor in enumerate(parts):
-            add(e - 1 - i, part(step, divisor))
-            add(e + i, -part(step, divisor))
+            part = int(step / divisor)      # rounded towards zero
+            add(e - 1 - i, part)
+            add(e + i, -part)
 
 
 def smoothed(samples, width, depth, qf, size):

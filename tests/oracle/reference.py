@@ -16,9 +16,8 @@ SIZE, STEP, EPSILON = 5, 3, 1e-7
 
 # Positions in the 5x5 coefficients, row by row: bands of frequency and orientations.
 LOW = [(0, 1), (0, 2), (1, 0), (1, 1), (2, 0)]
-MIDDLE = [(0, 3), (0, 4), (1, 2), (1, 3), (1, 4), (2, 1), (2, 2), (2, 3), (3, 0), (3, 1), (3, 2),
-          (4, 0), (4, 1)]
 HIGH = [(2, 4), (3, 3), (3, 4), (4, 2), (4, 3), (4, 4)]
+MIDDLE = [at for at in np.ndindex(SIZE, SIZE) if at not in [(0, 0), *LOW, *HIGH]]
 FLAT = [(0, 1), (0, 2), (0, 3), (0, 4), (1, 2), (1, 3), (1, 4), (2, 4)]
 DIAGONAL = [(1, 1), (2, 2), (2, 3), (3, 2), (3, 3), (3, 4), (4, 3), (4, 4)]
 STEEP = [(column, row) for row, column in FLAT]
@@ -70,8 +69,7 @@ def block_statistics(image):
     middle = (v1 + v2) / 2
     sub = (np.abs(v3 - middle) / (v3 + middle + 1e-8) + np.abs(v2 - v1) / (v3 + v1 + 1e-8)) / 2
     ori = np.stack([variation(take(c, o)) for o in (FLAT, DIAGONAL, STEEP)]).var(0, ddof=1)
-    return {'zeta': variation(ac), 'gamma': gamma, 'sub': sub, 'ori': ori,
-            'bands': (v1, v2, v3)}
+    return {'zeta': variation(ac), 'gamma': gamma, 'sub': sub, 'ori': ori}, (v1, v2, v3)
 
 
 def half(image):
@@ -92,23 +90,23 @@ def straddles(count):
 def features(image):
     result = {}
     for level in models.LEVELS:
-        s = block_statistics(image)
-        for name in ('zeta', 'gamma', 'sub', 'ori'):
-            values = np.sort(s[name].ravel())
+        statistics, bands = block_statistics(image)
+        for name, values in statistics.items():
+            values = np.sort(values, None)
             worst = -(-len(values) // 10)
             result['%s.%s100' % (level, name)] = values.mean()
             result['%s.%s10' % (level, name)] = \
                 (values[:worst] if name == 'gamma' else values[-worst:]).mean()
-        for i, band in enumerate(s['bands']):
+        for i, band in enumerate(bands):
             result['%s.band%d' % (level, i + 1)] = np.log2(band.mean() + 0.1)
         if level == 'L1':
-            rows, columns = s['zeta'].shape
+            rows, columns = bands[0].shape
             on = straddles(rows)[:, None] | straddles(columns)[None, :]
-            for i, band in enumerate(s['bands']):
+            for i, band in enumerate(bands):
                 result['L1.phase%d' % (i + 1)] = np.log2(band[on].mean() + 0.1) - \
                     np.log2(band[~on].mean() + 0.1)
-            for name in ('zeta', 'gamma', 'sub', 'ori'):
-                result['phase.' + name] = s[name][on].mean() - s[name][~on].mean()
+            for name, values in statistics.items():
+                result['phase.' + name] = values[on].mean() - values[~on].mean()
         image = half(image)
     return result
 
@@ -123,18 +121,13 @@ def evaluate(model, values):
     return raw
 
 
-def main():
-    if len(sys.argv) < 3:
-        sys.exit('usage: reference.py model.txt picture.pgm...')
-    of_pixels = [model for model in models.read(sys.argv[1]) if not models.is_coded(model)]
-    if not of_pixels:
-        sys.exit('error: each model in this file needs the numbers of a bitstream')
+def main(path, *pictures):
+    model = next(model for model in models.read(path) if not models.is_coded(model))
     print('image,filter,raw')
-    for path in sys.argv[2:]:
-        raw = evaluate(of_pixels[0], features(read_pgm(path)))
-        name = os.path.splitext(os.path.basename(path))[0]
-        print('%s,,%.9f' % (name, raw))
+    for picture in pictures:
+        name = os.path.splitext(os.path.basename(picture))[0]
+        print('%s,,%.9f' % (name, evaluate(model, features(read_pgm(picture)))))
 
 
 if __name__ == '__main__':
-    main()
+    main(*sys.argv[1:])

@@ -4,7 +4,6 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 
 import base64
-import functools
 import hashlib
 import itertools
 import json
@@ -32,17 +31,6 @@ def needs(*programs):
     """A test is skipped, and says so, where one of them is missing."""
     missing = [program for program in programs if not shutil.which(program)]
     return pytest.mark.skipif(bool(missing), reason=f'no {", ".join(missing)}')
-
-
-@functools.cache
-def parts_of_ffmpeg():
-    return ''.join(ffmpeg(what).decode() for what in ('-encoders', '-decoders', '-filters', '-bsfs'))
-
-
-def has(*names):
-    """The same of what ffmpeg may be built without."""
-    missing = [name for name in names if not re.search(rf'\b{name}\b', parts_of_ffmpeg())]
-    return pytest.mark.skipif(bool(missing), reason=f'no {", ".join(missing)} in this FFmpeg')
 
 
 def tool(name, *arguments, **options):

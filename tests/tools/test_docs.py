@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from common import FFMPEG, ROOT, TOOLS, Page, has, needs, tool, video
+from common import FFMPEG, ROOT, TOOLS, Page, needs, tool, video
 
 FAILING = '| quality-gate --above 30 --for 2s'      # the clip of the gate's page is bad
 
@@ -26,7 +26,6 @@ def test_readme(tmp_path):
         assert done.returncode == 2 and 'usage:' not in done.stderr, done.stderr
 
 
-@has('bliinds', 'libx264')
 @pytest.mark.parametrize('name', ['quality-report', 'quality-gate', 'quality-compare'])
 def test_examples(tmp_path, monkeypatch, name):
     pytest.importorskip('jinja2', reason='no python3-jinja2')
