@@ -48,7 +48,7 @@ frames_logged(){ # log
 log_rebuild(){
     need jq || return 0
     pictures_of 64x64:12 80x64:20
-    graph=${gray}${bliinds}:log_path=${tmp}/log:f=${tmp}/stats
+    graph=${gray}${bliinds}:log_path=${tmp}/log:f=${tmp}/stats${gray_download}
     heard ffmpeg -i ${tmp}/%d.pgm -vf ${graph} ${to_null} || return
     frames_logged ${tmp}/log
     sed 's/ .*//' ${tmp}/stats | xargs
@@ -58,12 +58,12 @@ log_rebuild(){
     jq .pooled_metrics.score.mean ${tmp}/log | awk '{ printf("%.4f\n", $1) }' > ${tmp}/got
     same "the mean over both sizes" ${tmp}/expected ${tmp}/got
     # each file alone; a change of the format; two filters
-    ffmpeg -i ${tmp}/%d.pgm -vf ${gray}${bliinds}:f=${tmp}/one${gray_download},${gray}${bliinds}:log_path=${tmp}/two ${to_null} || return
+    ffmpeg -i ${tmp}/%d.pgm -vf ${gray}${bliinds}:f=${tmp}/one${gray_download},${gray}${bliinds}:log_path=${tmp}/two${gray_download} ${to_null} || return
     wc -l < ${tmp}/one
     frames_logged ${tmp}/two
     ffmpeg -lavfi testsrc2=s=64x64 -frames:v 5 -pix_fmt rgb24 ${tmp}/rgb%d.ppm
     cat ${tmp}/30.pgm ${tmp}/31.pgm ${tmp}/rgb1.ppm ${tmp}/rgb2.ppm |
-        ffmpeg -f image2pipe -c:v ppm -i pipe:0 -vf scale,format=gray,${gray}${bliinds}:f=${tmp}/one ${to_null} || return
+        ffmpeg -f image2pipe -c:v ppm -i pipe:0 -vf scale,format=gray,${gray}${bliinds}:f=${tmp}/one${gray_download} ${to_null} || return
     wc -l < ${tmp}/one
     # a line that another process has left, killed as it was, is no beginning
     sed -n 1,3p ${tmp}/stats > ${tmp}/left
@@ -71,7 +71,7 @@ log_rebuild(){
     ffmpeg -i ${tmp}/%d.pgm -vf ${gray}${bliinds}:f=${tmp}/left -frames:v 4 ${to_null}
     grep -c ^n:1 ${tmp}/left
     # on standard output each filter counts its own frames
-    ffmpeg -i ${tmp}/%d.pgm -vf ${gray}${bliinds}:f=- ${to_null} | sed -n 's/ .*//;11,14p' | xargs
+    ffmpeg -i ${tmp}/%d.pgm -vf ${gray}${bliinds}:f=-${gray_download} ${to_null} | sed -n 's/ .*//;11,14p' | xargs
 }
 
 # So are those of pairs, of which vmaf names its values when it knows their size.
