@@ -69,11 +69,11 @@ enum {
     NB_METRICS
 };
 static const char *const basis_name[] = {
-    [BLIINDS_PIXELS] = "pixels", [BLIINDS_BITSTREAM] = "bitstream", NULL
+    [BLIINDS_PIXELS] = "pixels", [BLIINDS_BITSTREAM] = "bitstream", [BLIINDS_OF_FLAT] = "flat", NULL
 };
 
-/// A frame is not valid if more than this share of its level 1 blocks is flat, or if its level 3
-/// has fewer blocks than this: the other blocks tell too little.
+/// A frame is flat if more than this share of its level 1 blocks is. Only a model of its own can
+/// score it. No frame is valid whose level 3 has fewer blocks than this: they tell too little.
 #define MAX_FLAT   0.75
 #define MIN_BLOCKS 10
 
@@ -94,15 +94,16 @@ static const AVUUID x265_uuid = {
 
 int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
 {
-    const BLIINDSModel *model;
+    const BLIINDSModel *model = s->model;
     int ret = ff_bliinds_model_load(s->model, ctx, s->model_name ? s->model_name :
                                     ff_bliinds_model_vmaf1_est1->name);
 
     if (ret < 0)
         return ret;
 
-    // if there are two, they have the same name, range and direction
-    model = &s->model[s->model[BLIINDS_PIXELS].name[0] ? BLIINDS_PIXELS : BLIINDS_BITSTREAM];
+    // all that there are have the same name, range and direction
+    while (!model->name[0])
+        model++;
     s->metric[METRIC_SCORE] = (ScoreMetric){ "score",    6, 1 };
     s->metric[METRIC_RAW]   = (ScoreMetric){ "raw",      6, 1 };
     s->metric[METRIC_SIGMA] = (ScoreMetric){ "sigma",    6, 1 };
@@ -221,12 +222,15 @@ int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame *d
     dst->luma = luma_frame(frame);
     coded_features(dst->coded, frame, &dst->luma, s->shown_height);
     // without a bitstream model, or what it needs, the pixel model is used, which may be empty
-    dst->basis = s->model[BLIINDS_BITSTREAM].name[0] ? BLIINDS_BITSTREAM : BLIINDS_PIXELS;
+    dst->basis = s->model[BLIINDS_BITSTREAM].name[0] || s->model[BLIINDS_OF_FLAT].name[0] ?
+                 BLIINDS_BITSTREAM : BLIINDS_PIXELS;
     for (int i = 0; i < BLIINDS_NB_CODED; i++)
         if (!isfinite(dst->coded[i]))
             dst->basis = BLIINDS_PIXELS;
     dst->needs_statistics = s->features ||
-                            ff_bliinds_model_needs_statistics(&s->model[dst->basis]);
+                            ff_bliinds_model_needs_statistics(&s->model[dst->basis]) ||
+                            dst->basis == BLIINDS_BITSTREAM &&
+                            ff_bliinds_model_needs_statistics(&s->model[BLIINDS_OF_FLAT]);
     if (ctx->is_disabled || !is_chosen(n, s->n_subsample))
         return 0;
     return check_size(ctx, dst->luma.width, dst->luma.height);
@@ -338,7 +342,13 @@ static int set_side_data(const BLIINDSContext *s, AVFrame *frame, const double *
 int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
                      const BLIINDSFrame *f, const BLIINDSLevelSums sums[BLIINDS_LEVELS])
 {
-    const BLIINDSModel *model = &s->model[f->basis];
+    const int is_flat = sums[0].nb_flat >
+                        MAX_FLAT * bliinds_level_blocks(f->luma.width, f->luma.height, 0);
+    // what is flat and was scaled up is told too badly
+    const int by_flat = is_flat && f->basis == BLIINDS_BITSTREAM &&
+                        s->model[BLIINDS_OF_FLAT].name[0] && f->coded[CODED_SCALE] <= 0;
+    const enum BLIINDSBasis basis = by_flat ? BLIINDS_OF_FLAT : f->basis;
+    const BLIINDSModel *model = &s->model[basis];
     double value[FF_ARRAY_ELEMS(s->metric)], *feature = value + NB_METRICS;
     // by the pixels alone the built-in model leads the wrong way too often: see doc/model.md
     const int withheld = !s->model_name && f->basis == BLIINDS_PIXELS;
@@ -348,12 +358,12 @@ int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
     ff_bliinds_features(feature, &f->luma, sums);
     memcpy(feature + BLIINDS_FEATURE_CODED, f->coded, sizeof(f->coded));
     prediction = ff_bliinds_model_predict(model, feature);
-    valid = sums[0].nb_flat <= MAX_FLAT * bliinds_level_blocks(f->luma.width, f->luma.height, 0) &&
+    valid = is_flat == by_flat &&
             bliinds_level_blocks(f->luma.width, f->luma.height, BLIINDS_LEVELS - 1) >= MIN_BLOCKS;
     value[METRIC_SCORE] = withheld ? NAN : prediction.score;
     value[METRIC_RAW]   = withheld ? NAN : prediction.raw;
     value[METRIC_SIGMA] = prediction.sigma;
-    value[METRIC_BASIS] = model->name[0] ? f->basis : NAN;
+    value[METRIC_BASIS] = model->name[0] ? basis : NAN;
     value[METRIC_VALID] = valid;
     if (valid) {
         // over frames of both models, the mean of what they tell

@@ -68,6 +68,7 @@ extern const char *const ff_bliinds_feature_name[BLIINDS_NB_FEATURES];
 enum BLIINDSBasis {
     BLIINDS_PIXELS,
     BLIINDS_BITSTREAM,      ///< the pixels and the coded features
+    BLIINDS_OF_FLAT,           ///< the same, of a frame most of which is flat
     BLIINDS_NB_BASES
 };
 
@@ -78,6 +79,7 @@ typedef struct BLIINDSModel {
     double constant;
     int logistic;           ///< the weighted sum is log((score - min) / (max - score))
     int higher_is_better;
+    int of_flat;            ///< it is for flat frames
     double min, max;        ///< range of the score
     double step;            ///< the score is rounded to multiples of it; 0 for none
     double sigma;           ///< standard deviation of the prediction, NAN if unknown
@@ -98,7 +100,7 @@ typedef struct BLIINDSFrame {
     uint64_t n;                         ///< number, from 0
     LumaFrame luma;
     double coded[BLIINDS_NB_CODED];     ///< the coded features
-    enum BLIINDSBasis basis;            ///< which model scores it
+    enum BLIINDSBasis basis;            ///< which model scores it, BLIINDS_BITSTREAM for either
     int needs_statistics;               ///< 0: the sums of the bands and nb_flat are enough
 } BLIINDSFrame;
 
@@ -170,7 +172,7 @@ void ff_bliinds_features(double dst[BLIINDS_FEATURE_CODED], const LumaFrame *lum
 extern const BLIINDSModel ff_bliinds_model_vmaf1_est1[BLIINDS_NB_BASES];
 
 /**
- * Load a built-in model or a file, see doc/model-format.md: a model for each basis, or for one.
+ * Load a built-in model or a file, see doc/model-format.md: models for different frames.
  *
  * @return 0, or a negative AVERROR after a message with file, line and reason
  */

@@ -87,12 +87,12 @@ BLIINDSPrediction ff_bliinds_model_predict(const BLIINDSModel *model,
 
 /// First words of lines.
 enum {
-    NAME, PREDICTS, TRAINING, ACCURACY, LICENCE, DIRECTION, LINK, RANGE, STEP, SIGMA,
+    NAME, PREDICTS, TRAINING, ACCURACY, LICENCE, FRAMES, DIRECTION, LINK, RANGE, STEP, SIGMA,
     SIGMA_P80, SIGMA_WEIGHT, CONSTANT, WEIGHT, END, NB_KEYWORDS
 };
 static const char *const keyword[NB_KEYWORDS] = {
-    "name", "predicts", "training", "accuracy", "licence", "direction", "link", "range", "step",
-    "sigma", "sigma_p80", "sigma_weight", "constant", "weight", "end",
+    "name", "predicts", "training", "accuracy", "licence", "frames", "direction", "link", "range",
+    "step", "sigma", "sigma_p80", "sigma_weight", "constant", "weight", "end",
 };
 
 typedef struct Parser {
@@ -209,6 +209,7 @@ static void parse_line(Parser *p, const char *word)
     case NAME:      parse_name(p); break;
     case DIRECTION: m->higher_is_better = next_choice(p, "lower", "higher"); break;
     case LINK:      m->logistic = next_choice(p, "linear", "logistic"); break;
+    case FRAMES:    m->of_flat = next_choice(p, "all", "flat"); break;
     case STEP:      m->step  = next_positive(p); break;
     case SIGMA:     m->sigma = next_positive(p); break;
     case SIGMA_P80: m->sigma_p80 = next_positive(p); break;
@@ -247,6 +248,14 @@ static void parse_line(Parser *p, const char *word)
         fail(p, "'%s' is too much on this line.\n", word);
 }
 
+static enum BLIINDSBasis find_basis(const BLIINDSModel *m)
+{
+    for (int i = BLIINDS_FEATURE_CODED; i < BLIINDS_NB_FEATURES; i++)
+        if (m->weight[i] || m->sigma_weight[i])
+            return m->of_flat ? BLIINDS_OF_FLAT : BLIINDS_BITSTREAM;
+    return BLIINDS_PIXELS;
+}
+
 static void check_model(Parser *p)
 {
     static const int needed[] = { NAME, RANGE, DIRECTION };
@@ -256,25 +265,21 @@ static void check_model(Parser *p)
             fail(p, "there is no '%s'.\n", keyword[needed[i]]);
     if (!p->seen[CONSTANT] || !p->seen[WEIGHT])
         fail(p, "there is no constant, or no weight.\n");
+    if (p->model.of_flat && find_basis(&p->model) != BLIINDS_OF_FLAT)
+        fail(p, "a model for flat frames needs the weight of a coded feature.\n");
 }
 
-static enum BLIINDSBasis find_basis(const BLIINDSModel *m)
-{
-    for (int i = BLIINDS_FEATURE_CODED; i < BLIINDS_NB_FEATURES; i++)
-        if (m->weight[i] || m->sigma_weight[i])
-            return BLIINDS_BITSTREAM;
-    return BLIINDS_PIXELS;
-}
-
-/// Two models of a file must be for different frames, and have the same name and scale.
+/// The models of a file must be for different frames, and have the same name and scale.
 static void check_others(Parser *p, const BLIINDSModel model[BLIINDS_NB_BASES])
 {
+    static const char *const of_basis[] = {
+        "frames without the numbers of the bitstream", "frames with them", "flat frames"
+    };
     const BLIINDSModel *m = &p->model;
     const enum BLIINDSBasis basis = find_basis(m);
 
     if (model[basis].name[0])
-        fail(p, "a second model for frames %s the numbers of the bitstream.\n",
-             basis == BLIINDS_BITSTREAM ? "with" : "without");
+        fail(p, "a second model for %s.\n", of_basis[basis]);
     for (int i = 0; i < BLIINDS_NB_BASES; i++)
         if (model[i].name[0] &&
             (strcmp(model[i].name, m->name) || model[i].min != m->min || model[i].max != m->max ||

@@ -157,6 +157,9 @@ target HEADweight target 1\nend\n
 no-feature HEADweight\nend\n
 duplicate HEADweight L1.ori10 1\nweight L1.ori10 1\nend\n
 keyword HEADwieght L1.ori10 1\nend\n
+frames HEADframes none\n
+flat-pixels HEADframes flat\nconstant 1\nweight L1.ori10 1\nend\n
+second-flat HEADframes flat\nconstant 1\nweight coded.step 1\nend\nHEADframes flat\nconstant 1\nweight coded.step 1\nend\n
 after-end HEADconstant 1\nweight L1.ori10 1\nend\nconstant 1\n
 step HEADstep 0\n
 sigma HEADsigma -1\n
@@ -264,6 +267,15 @@ basis(){
     basis_of pixels    pixels    ""               ${all}
     basis_of bitstream bitstream ""               ${all}
     basis_of unknown   bitstream ""
+    # a flat frame has a model of its own, unless it was scaled up: 3 + 2 * 1.5
+    model flat "frames flat" "constant 3" "weight coded.step 2"
+    cat ${tmp}/both ${tmp}/flat > ${tmp}/three
+    whole="gop_step=1.5 gop_intra_bytes=3220 width=70 height=46"
+    basis_of not-flat  three     ""               ${whole}
+    basis_of no-other  flat      ""               ${whole}
+    for model in three both; do
+        (gray=lut=0,${gray}; basis_of flat ${model} "" ${whole}; basis_of flat-scaled ${model} "" ${all}; basis_of flat-unknown ${model} "")
+    done
     # 100 / (1 + exp(-6))
     sed 's/^direction/link logistic\n&/' ${tmp}/bitstream > ${tmp}/logistic
     basis_of logistic  logistic  ""               ${all}
