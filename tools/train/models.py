@@ -79,7 +79,7 @@ def c_table(model):
     lines = [textwrap.fill('.%s = %s,' % field, 100, initial_indent=8 * ' ',
                            subsequent_indent=12 * ' ', break_on_hyphens=False)
              for field in fields.items() if field[1] not in (0, '0')]
-    basis = 'FLAT' if is_flat else 'BITSTREAM' if is_coded(model) else 'PIXELS'
+    basis = 'OF_FLAT' if is_flat else 'BITSTREAM' if is_coded(model) else 'PIXELS'
     return ['    [BLIINDS_%s] = {' % basis] + lines + ['    },']
 
 
