@@ -60,11 +60,13 @@ def c_table(model):
     """A BLIINDSModel."""
     def values(key, names):
         return array([model[key].get(name, ['0'])[0] for name in names])
+    is_flat = model.get('frames') == ['flat']
     fields = {
         'name': '"%s"' % model['name'][0],
         'predicts': '"%s"' % ' '.join(model['predicts']),
         'weight': values('weight', FEATURES),
         'constant': model['constant'][0],
+        'of_flat': int(is_flat),
         'logistic': int(model['link'] == ['logistic']),
         'higher_is_better': int(model['direction'] == ['higher']),
         'min': model['range'][0],
@@ -77,8 +79,8 @@ def c_table(model):
     lines = [textwrap.fill('.%s = %s,' % field, 100, initial_indent=8 * ' ',
                            subsequent_indent=12 * ' ', break_on_hyphens=False)
              for field in fields.items() if field[1] not in (0, '0')]
-    return ['    [BLIINDS_%s] = {' % ('BITSTREAM' if is_coded(model) else 'PIXELS')] + lines + \
-        ['    },']
+    basis = 'OF_FLAT' if is_flat else 'BITSTREAM' if is_coded(model) else 'PIXELS'
+    return ['    [BLIINDS_%s] = {' % basis] + lines + ['    },']
 
 
 def c_tables(path):

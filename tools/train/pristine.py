@@ -18,7 +18,7 @@ LOG2_STEP, SLOPE = 2.4, 1.6
 BITS, HALVED = 0.5, 2
 
 FRAMES = 40
-LOSSLESS = ('rawvideo', 'png', 'ffv1', 'huffyuv', 'ffvhuff', 'utvideo')
+LOSSLESS = ('rawvideo', 'png', 'gif', 'ffv1', 'huffyuv', 'ffvhuff', 'utvideo')
 
 
 def least_factor(arguments):

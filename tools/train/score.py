@@ -1,5 +1,6 @@
-# Fits the score to the records of label.py: writes a model file with two models, one for
-# frames whose bitstream is known and one for all others, and says what they are worth.
+# Fits the score to the records of label.py: writes a model file with models for frames whose
+# bitstream is known, for all others, and for flat ones whose bitstream is known, and says what
+# they are worth.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 import hashlib
 import json
@@ -12,8 +13,9 @@ import common
 import models
 
 # Of the bitstream's features nothing but energies: these take the filter a third of the time.
-FORMS = {'bitstream': models.CODED + models.BANDS + models.BAND_PHASES,
-         'pixels': models.STATISTICS + models.PHASES}
+BITSTREAM = models.CODED + models.BANDS + models.BAND_PHASES
+FORMS = {'bitstream': BITSTREAM, 'pixels': models.STATISTICS + models.PHASES, 'flat': BITSTREAM}
+BASIS_FLAT = 2      # the filter's number
 STRENGTHS = (0.01, 0.03, 0.1, 0.3)
 
 
@@ -57,19 +59,29 @@ def table(encode, family, group, predicted, truth, sigma, weight):
     return '\n'.join([*rows, ''])
 
 
-class Data:
-    """Encodes in rows; one that was scaled has two, with features of the picture as it was
-    coded and as it is shown."""
+def fits(frame, flat):
+    """Whether a frame is for the model of flat frames, or for the others. What is flat and was
+    scaled up is for none, as in the filter."""
+    if frame['basis'] == BASIS_FLAT or not frame['valid']:
+        return flat and frame['coded.scale'] <= 0
+    return not flat
 
-    def __init__(self, folder, shots, held):
+
+class Data:
+    """Encodes in rows, by their flat frames or by the others; one that was scaled has two, with
+    features of the picture as it was coded and as it is shown."""
+
+    def __init__(self, folder, shots, held, flat):
         rows, digest = [], hashlib.sha256()
         for record, group in common.records(folder, shots, held):
             digest.update(json.dumps(record, sort_keys=True).encode())
             encode = ' '.join(map(str, (record['content'], record['variant'], record['family'],
                                         record['value'])))
-            rows += [(encode, group, record['family'], 100 - np.mean(record['v1']), frames)
-                     for frames in (record['features'], record['shown'])
-                     if frames and all(frame['valid'] for frame in frames)]
+            for shown in record['features'], record['shown'] or []:
+                frames = [frame for frame in shown if fits(frame, flat)]
+                if frames:
+                    rows.append((encode, group, record['family'], 100 - np.mean(record['v1']),
+                                 frames))
         self.digest = digest.hexdigest()
         self.encode, self.group, self.family, self.y = (
             np.array([row[i] for row in rows]) for i in range(4))
@@ -85,7 +97,7 @@ class Data:
 
     def x(self, names):
         return np.array([[np.mean([frame[name] for frame in frames]) for name in names]
-                         for frames in self.frames])
+                         for frames in self.frames]).reshape(-1, len(names))
 
     def table(self, score, sigma):
         return table(self.encode, self.family, self.group, score, self.y, sigma, self.weight)
@@ -134,21 +146,24 @@ def lines_of(names, model, sigma, p80, fields):
     """A model file."""
     return [
         'bliinds-model 1', *('%-12s %s' % item for item in fields),
-        'direction    lower', 'range        0 100', 'link         logistic',
         'sigma        %.9g' % np.exp(sigma[0]), 'sigma_weight score        %.9g' % sigma[1],
         'sigma_p80    %.4g' % p80, 'constant     %.9g' % model.constant,
         *('weight       %-12s %.9g' % item for item in zip(names, model.weights)), 'end']
 
 
 def write(shots, options):
-    data = Data(options.work, shots, False)
-    held = Data(options.work, shots, True) if options.held else None
-    nb_groups = len(set(data.group))
-    if nb_groups < 2:
-        sys.exit('error: the records are of %d groups for choosing, and one is left out at a time: '
-                 'label more contents' % nb_groups)
+    sets = [[Data(options.work, shots, held, flat) if options.held >= held else None
+             for held in (False, True)] for flat in (False, True)]
     text, report = [], []
     for basis, names in FORMS.items():
+        is_flat = basis == 'flat'
+        data, held = sets[is_flat]
+        nb_groups = len(set(data.group))
+        if nb_groups < 2 and is_flat:
+            continue
+        if nb_groups < 2:
+            sys.exit('error: the records are of %d groups for choosing, and one is left out at a '
+                     'time: label more contents' % nb_groups)
         x = data.x(names)
         scores = {strength: left_out(names, x, data, strength) for strength in STRENGTHS}
         strength = min(STRENGTHS, key=lambda s: data.weight @ (scores[s] - data.y) ** 2)
@@ -156,7 +171,7 @@ def write(shots, options):
         sigma = fit_sigma(score, score - data.y, data.weight)
         report += ['## %s, strength %g: contents left out one at a time' % (basis, strength), '',
                    data.table(score, sigma_of(sigma, score))]
-        if held:
+        if held and held.frames:
             score = model.raw(held.x(names))
             report += ['## %s: contents held back' % basis, '',
                        held.table(score, sigma_of(sigma, score))]
@@ -166,6 +181,7 @@ def write(shots, options):
             ('training', '100 - VMAF v1.0.16 (1080 lines): ridge regression (strength %g) on %d '
              'encodes of %d contents, records %s' % (strength, len(np.unique(data.encode)),
                                                      nb_groups, data.digest[:16])),
-            ('licence', options.licence)])
+            ('licence', options.licence), ('direction', 'lower'), ('range', '0 100'),
+            *[('frames', 'flat')] * is_flat, ('link', 'logistic')])
     common.write(options.results, options.name + '.txt', text)
     common.write(options.results, 'report.md', report)
