@@ -366,7 +366,7 @@ int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
     value[METRIC_BASIS] = model->name[0] ? basis : NAN;
     value[METRIC_VALID] = valid;
     if (valid) {
-        // over frames of both models, the mean of what they tell
+        // over frames of all models, the mean of what they tell
         s->sigma_p80 += model->sigma_p80;
         s->metric[METRIC_SIGMA].uncertain_above = s->sigma_p80 / ++s->nb_valid;
     }

@@ -68,7 +68,7 @@ extern const char *const ff_bliinds_feature_name[BLIINDS_NB_FEATURES];
 enum BLIINDSBasis {
     BLIINDS_PIXELS,
     BLIINDS_BITSTREAM,      ///< the pixels and the coded features
-    BLIINDS_OF_FLAT,           ///< the same, of a frame most of which is flat
+    BLIINDS_OF_FLAT,        ///< the same, of a frame most of which is flat
     BLIINDS_NB_BASES
 };
 
