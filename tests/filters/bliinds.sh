@@ -273,9 +273,13 @@ basis(){
     whole="gop_step=1.5 gop_intra_bytes=3220 width=70 height=46"
     basis_of not-flat  three     ""               ${whole}
     basis_of no-other  flat      ""               ${whole}
+    bright=${gray} gray=lut=0,${gray}
     for model in three both; do
-        (gray=lut=0,${gray}; basis_of flat ${model} "" ${whole}; basis_of flat-scaled ${model} "" ${all}; basis_of flat-unknown ${model} "")
+        basis_of flat         ${model} ""         ${whole}
+        basis_of flat-scaled  ${model} ""         ${all}
+        basis_of flat-unknown ${model} ""
     done
+    gray=${bright}
     # 100 / (1 + exp(-6))
     sed 's/^direction/link logistic\n&/' ${tmp}/bitstream > ${tmp}/logistic
     basis_of logistic  logistic  ""               ${all}
