@@ -72,9 +72,11 @@ static const char *const basis_name[] = {
     [BLIINDS_PIXELS] = "pixels", [BLIINDS_BITSTREAM] = "bitstream", [BLIINDS_OF_FLAT] = "flat", NULL
 };
 
-/// A frame is flat if more than this share of its level 1 blocks is. Only a model of its own can
-/// score it. No frame is valid whose level 3 has fewer blocks than this: they tell too little.
+/// A frame is flat if more than this share of its level 1 blocks is: only a model of its own can
+/// score it. Beyond the next share it is blank, and none can. No frame is valid whose level 3 has
+/// fewer blocks than the last one: they tell too little.
 #define MAX_FLAT   0.75
+#define BLANK      0.99
 #define MIN_BLOCKS 10
 
 /// @name The side data, see the filter's documentation
@@ -342,10 +344,11 @@ static int set_side_data(const BLIINDSContext *s, AVFrame *frame, const double *
 int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
                      const BLIINDSFrame *f, const BLIINDSLevelSums sums[BLIINDS_LEVELS])
 {
-    const int is_flat = sums[0].nb_flat >
-                        MAX_FLAT * bliinds_level_blocks(f->luma.width, f->luma.height, 0);
+    const double flat = sums[0].nb_flat /
+                        (double)bliinds_level_blocks(f->luma.width, f->luma.height, 0);
+    const int is_flat = flat > MAX_FLAT;
     // what is flat and was scaled up is told too badly
-    const int by_flat = is_flat && f->basis == BLIINDS_BITSTREAM &&
+    const int by_flat = is_flat && flat <= BLANK && f->basis == BLIINDS_BITSTREAM &&
                         s->model[BLIINDS_OF_FLAT].name[0] && f->coded[CODED_SCALE] <= 0;
     const enum BLIINDSBasis basis = by_flat ? BLIINDS_OF_FLAT : f->basis;
     const BLIINDSModel *model = &s->model[basis];

@@ -267,18 +267,21 @@ basis(){
     basis_of pixels    pixels    ""               ${all}
     basis_of bitstream bitstream ""               ${all}
     basis_of unknown   bitstream ""
-    # a flat frame has a model of its own, unless it was scaled up: 3 + 2 * 1.5
+    # a flat frame, 49 of 65 rows of blocks, has a model of its own, unless it is blank or was
+    # scaled up: 3 + 2 * 1.5
     model flat "frames flat" "constant 3" "weight coded.step 2"
     cat ${tmp}/both ${tmp}/flat > ${tmp}/three
     whole="gop_step=1.5 gop_intra_bytes=3220 width=70 height=46"
     basis_of not-flat  three     ""               ${whole}
     basis_of no-other  flat      ""               ${whole}
-    bright=${gray} gray=lut=0,${gray}
+    bright=${gray} gray=pad=70:193,${gray} whole="gop_step=1.5 gop_intra_bytes=13510 width=70 height=193"
     for model in three both; do
         basis_of flat         ${model} ""         ${whole}
         basis_of flat-scaled  ${model} ""         ${all}
         basis_of flat-unknown ${model} ""
     done
+    gray=lut=0,${gray}
+    basis_of blank     three     ""               ${whole}
     gray=${bright}
     # 100 / (1 + exp(-6))
     sed 's/^direction/link logistic\n&/' ${tmp}/bitstream > ${tmp}/logistic
