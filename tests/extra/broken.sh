@@ -29,7 +29,9 @@ mutants() {
   libavfilter/bliinds.c       @ s/MAX_FLAT   0.75/MAX_FLAT   0.76/ @ bliinds-valid
   libavfilter/bliinds.c       @ s/MIN_BLOCKS 10/MIN_BLOCKS 11/ @ bliinds-valid
   libavfilter/bliinds.c       @ s/!s->model_name \&\& f->basis/f->basis/ @ bliinds-no-bitstream
-  libavfilter/metric.c   @ s/nb_pools = s->nb_metrics + /nb_pools = / @ vmaf-rebuild
+  libavfilter/bliinds.c       @ s/flat <= BLANK \&\& // @ bliinds-basis
+  libavfilter/bliinds.c       @ s/ \&\& f->coded\[CODED_SCALE\] <= 0// @ bliinds-basis
+  libavfilter/metric.c        @ s/nb_pools = s->nb_metrics + /nb_pools = / @ vmaf-rebuild
   libavcodec/bsf/quantizer_metadata.c @ s/group.step  += frame->step;/group.step  += frame->step \/ frame->bytes;/ @ quantizer-h264
 * libavfilter/bliinds.c       @ s/log2(scale \* shown)/log2(scale)/ @ bliinds-basis
   libavcodec/bsf/quantizer_metadata.c @ s/if (group.frames == MAX_GROUP)/if (0)/ @ quantizer-groups
