@@ -36,8 +36,9 @@ held = sorted({shot.group for shot in contents.contents() if shot.held})
 assert len(held) == 60 and zlib.crc32(" ".join(held).encode()) == 0x9a7d63, held
 for index in range(12):
     for size in (640, 360), (360, 640), (400, 200), (3840, 2160):
-        names = [job.name for job in encodes.encodes(index, size)]
-        assert names and len(names) == len(set(names)), names'
+        for families in encodes.FAMILIES, encodes.LOSS:
+            names = [job.name for job in encodes.encodes(index, size, families)]
+            assert names and len(names) == len(set(names)), names'
 }
 
 # What is missing is told before anything is made; a source that shows its coding is refused.
@@ -141,6 +142,13 @@ scores() { # model
         awk '{ d = $1 - $2; if ((d < 0 ? -d : d) > 0.001) bad = 1 } END { exit bad || NR != 1 }'
 }
 
+# The table of the loss of quantizer_metadata, of records that no model reads.
+loses() {
+    train loss --work "$WORK" --families mpeg2_{1_1,2_3,1_2,1_3,1_4} &&
+        grep -qx 'static const double mpeg2_loss\[\] = { \(-\?[0-9.]*, \)\{5\}-\?[0-9.]* };' "$tmp/told" &&
+        grep -q 'held back: [0-9]* encodes of 1 groups' "$tmp/told" && [ ! -e "$WORK"/records/zoom/*uhd* ]
+}
+
 # A model of the release's form, of made-up numbers: the filter gives the most probable score of the joint distribution.
 converts() {
     "$python" -c '
@@ -170,6 +178,7 @@ check "make model says what is missing, and which sources show their coding" tel
 check "make model goes on where it was killed, and repeats itself" resumes
 check "the fit does not see what is held back" holds
 check "flat frames have a model of their own" flats
+check "the loss of quantizer_metadata is fitted" loses
 check "the filter and the fit agree on features and score" predicts
 check "the filter and numpy agree on the default model's score" scores "$root"/models/*.txt
 [ $failed = 0 ]

@@ -174,8 +174,8 @@ static int read_units(QuantizerMetadataContext *s, CodedFrame *frame, int ret)
 
 // ---- H.264, HEVC ----
 
-static const double h264_loss[] = { 5.509, -4.185, 1.525, -5.781, 9.712, 2.549 };
-static const double hevc_loss[] = { 4.107, -6.212, 1.525, -5.781, 9.712, 2.549 };
+static const double h264_loss[] = { 3.241, -0.936, 1.084, -7.368, 5.007, 3.141 };
+static const double hevc_loss[] = { 22.530, -12.899, 1.997, -15.558, 5.332, 3.839 };
 
 static const CodedBitstreamUnitType h264_units[] = {
     H264_NAL_SLICE, H264_NAL_IDR_SLICE, H264_NAL_SPS, H264_NAL_PPS,
@@ -300,8 +300,8 @@ static void read_hevc(QuantizerMetadataContext *s, const CodedBitstreamUnit *uni
 
 // ---- AV1, VP9 ----
 
-static const double av1_loss[] = { 10.629, -6.838, 1.525, -5.781, 9.712, 2.549 };
-static const double vp9_loss[] = { 6.527, -5.565, 1.525, -5.781, 9.712, 2.549 };
+static const double av1_loss[] = { 11.771, -7.103, 1.439, -12.293, 5.206, 3.480 };
+static const double vp9_loss[] = { 13.448, -8.174, 1.675, -14.632, 6.738, 3.478 };
 
 static const CodedBitstreamUnitType av1_units[] = {
     AV1_OBU_SEQUENCE_HEADER, AV1_OBU_TEMPORAL_DELIMITER,
@@ -392,9 +392,9 @@ static void read_vp9(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
 
 // ---- MPEG-1, MPEG-2, MPEG-4, MJPEG ----
 
-static const double mpeg2_loss[] = { 6.255, -5.758, 1.525, -5.781, 9.712, 2.549 };
-static const double mpeg4_loss[] = { 6.446, -4.479, 1.525, -5.781, 9.712, 2.549 };
-static const double mjpeg_loss[] = { 10.281, -8.033, 1.525, -5.781, 9.712, 2.549 };
+static const double mpeg2_loss[] = { 15.322, -9.125, 1.679, -19.376, 6.255, 5.207 };
+static const double mpeg4_loss[] = { 18.062, -11.864, 2.336, -15.296, 5.656, 5.270 };
+static const double mjpeg_loss[] = { 25.233, -12.911, 1.813, -27.358, 8.964, 5.523 };
 
 static const CodedBitstreamUnitType mpeg12_units[] = {
     MPEG2_START_PICTURE, MPEG2_START_SEQUENCE_HEADER, MPEG2_START_EXTENSION,

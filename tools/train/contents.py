@@ -14,6 +14,7 @@ VARIANTS = {
     'grain': ',noise=c0s=9:c0f=t+a:c0_seed=7',
     'fade': ',fade=in:0:16',
     'letterbox': ',drawbox=h=ih/8:t=fill:c=black,drawbox=y=ih*7/8:h=ih/8:t=fill:c=black',
+    'uhd': ",crop='min(iw,640)':'min(ih,360)',scale=4*iw:4*ih:flags=lanczos+accurate_rnd",
 }
 
 # Colours are not named: where a decoder names others (MJPEG's says BT.601), FFmpeg would

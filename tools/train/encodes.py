@@ -1,5 +1,6 @@
 # Which encodes a shot has.
 # SPDX-License-Identifier: LGPL-2.1-or-later
+import itertools
 from typing import NamedTuple
 
 X264 = '-preset {} -threads 1 -crf {{}}'
@@ -33,6 +34,7 @@ class Family(NamedTuple):
     chain: str = ''         # filters before
     variant: str = ''       # of the shot
     ten_bit: bool = False
+    judge: str = ''         # another model of VMAF than that of the score
 
 
 FAMILIES = [
@@ -89,13 +91,29 @@ FAMILIES = [
            variant='grain'),
 ]
 
+# For the loss that quantizer_metadata estimates, coded at 1 to 1/4 of the shown size; of each shot
+# a third of the families. It is made four times as large, and so as sharp as what cameras of 2160
+# lines deliver: half the height costs as much as in the VMAF v0.6.1 published for
+# AVT-VQDB-UHD-1-NVC.
+LOSS = [Family(0, '%s_%d_%d' % (coder[0], *part), *coder[1:], (3, number % 3), part, variant='uhd',
+               judge='vmaf_v1.0.16_1d5h_2160')
+        for number, (part, coder) in enumerate(itertools.product(
+            ((1, 1), (2, 3), (1, 2), (1, 3), (1, 4)), (
+                ('h264', 'libx264', AVC, (12, 18, 24, 30, 36, 42)),
+                ('hevc', 'libx265', HEVC, (14, 20, 26, 32, 38)),
+                ('av1', 'libsvtav1', AV1, (12, 25, 38, 50, 60)),
+                ('vp9', 'libvpx-vp9', VP9.format('-deadline good -cpu-used 4'), (15, 30, 44, 58)),
+                ('mpeg2', 'mpeg2video', FIXED, (2, 4, 12, 28)),
+                ('mpeg4', 'mpeg4', FIXED, (2, 4, 12, 28)),
+                ('mjpeg', 'mjpeg', MJPEG, (2, 4, 12, 28)))))]
+
 
 class Encode:
     """What is done to a shot: generations of (encoder, options) one after the other."""
 
     def __init__(self, family, value, size):
         self.family, self.value, self.variant = family.name, value, family.variant
-        self.ten_bit, self.round = family.ten_bit, family.round
+        self.ten_bit, self.round, self.judge = family.ten_bit, family.round, family.judge
         self.coded = tuple(side * family.part[0] // family.part[1] // 2 * 2 for side in size)
         self.is_scaled = family.part != (1, 1)
         # filters before the first generation
@@ -108,10 +126,10 @@ class Encode:
                             *([family.again] if family.again else [])]
 
 
-def encodes(index, size):
+def encodes(index, size, families=FAMILIES):
     """Those of a shot."""
     is_large = size[0] * size[1] > LARGE
-    for family in FAMILIES:
+    for family in families:
         if index % family.which[0] == family.which[1] and not (is_large and family.round):
             for value in family.ladder:
                 job = Encode(family, value, size)

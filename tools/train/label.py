@@ -55,7 +55,8 @@ def encode(job, source, out, scratch):
 
 def judge(job, encoded, reference, size, scratch):
     """Labels of all frames, and features of some: as coded, and as shown where that differs."""
-    model = 'version=%s\\:name=v1' % (V1_4K if min(size) >= 2160 else V1) + ''.join(
+    model = job.judge or (V1_4K if min(size) >= 2160 else V1)
+    model = 'version=%s\\:name=v1' % model + ''.join(
         '\\:cambi.enc_%s=%d' % item for item in
         zip(('width', 'height', 'bitdepth'), (*job.coded, 10 if job.ten_bit else 8)))
     scored = PICK + ',bliinds=features=1:shown_height=%d:log_path=%%s,nullsink' % size[1]
@@ -80,7 +81,8 @@ def judge(job, encoded, reference, size, scratch):
 def made(job, content, size, options):
     """Makes the record of one encode if it is not there; says whether it was made."""
     key = (content.repository, content.path, content.start, content.factor, content.frames,
-           contents.VARIANTS[job.variant], job.ten_bit, job.chain, job.generations, V1, PICK)
+           contents.VARIANTS[job.variant], job.ten_bit, job.chain, job.generations, job.judge or V1,
+           PICK)
     key = hashlib.sha256(repr(key).encode()).hexdigest()
     path, out = (os.path.join(options.work, kind, content.name, job.name) + ending
                  for kind, ending in (('records', '.json'), ('encodes', '.mkv')))
@@ -122,14 +124,16 @@ def complain(order, families):
         sys.exit('error: no encode is of the family %s' % ', '.join(sorted(unknown)))
 
 
-def label(shots, options):
+def label(shots, options, families=encodes.FAMILIES):
     for folder in 'clips', 'records', 'encodes', 'scratch':
         os.makedirs(os.path.join(options.work, folder), exist_ok=True)
     clips, order = os.path.join(options.work, 'clips'), []
     for index, shot in enumerate(shots):
-        clip = contents.reference(shot, options.media, clips)
+        # those of a list are judged at one size
+        clip = contents.reference(shot, options.media, clips, families[0].variant)
         size = common.packets(['-i', clip], 1)[1:3]
-        order += enumerate([(job, shot, size, options) for job in encodes.encodes(index, size)
+        order += enumerate([(job, shot, size, options)
+                            for job in encodes.encodes(index, size, families)
                             if not options.families or job.family in options.families])
     # one encode of each shot, then the next of each: what there is at any time is spread well
     order = [item for _, item in sorted(order, key=lambda entry: (entry[1][0].round, entry[0]))]

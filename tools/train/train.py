@@ -9,7 +9,9 @@ import sys
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
 import common       # noqa: E402
 import contents     # noqa: E402
+import encodes      # noqa: E402
 import label        # noqa: E402
+import loss         # noqa: E402
 import models       # noqa: E402
 import pristine     # noqa: E402
 import score        # noqa: E402
@@ -18,7 +20,7 @@ import score        # noqa: E402
 def parse_arguments():
     parser = argparse.ArgumentParser(description='Trains a model, or takes a step of that.')
     add = parser.add_argument
-    add('step', choices=['all', 'pristine', 'label', 'fit'])
+    add('step', choices=['all', 'pristine', 'label', 'fit', 'loss'])
     add('--ffmpeg', default='ffmpeg', help='with our filters and all encoders')
     add('--media', default='media', help='folder with OWNER/REPOSITORY/PATH of the sources')
     add('--contents', default=contents.LIST, help='list of the shots')
@@ -48,6 +50,10 @@ def main():
         pristine.judge([(shot.name, shot.input(options.media), shot.factor) for shot in shots])
     if options.step in ('all', 'label'):
         label.label(shots, options)
+    if options.step == 'loss':
+        options.work = os.path.join(options.work, 'loss')
+        label.label(shots, options, encodes.LOSS)
+        loss.report(options.work, shots)
     if options.step in ('all', 'fit'):
         score.write(shots, options)
         path = os.path.join(options.results, options.name)
