@@ -205,19 +205,19 @@ SHARED_INLINE int vmaf_adm_weigh(int is_first, int x, int weight)
 }
 
 /// What a weighed coefficient masks: around it, and at its own place.
-SHARED_INLINE int vmaf_adm_mask(int is_first, int x, int band, int *near)
+SHARED_INLINE int vmaf_adm_mask(int is_first, int x, int band, int *around)
 {
     // libvmaf's rounding of the diagonal is one less than a half
     const int shift  = band == VMAF_ADM_D ? 17 : 15, half = band == VMAF_ADM_D ? 65535 : 16384;
     const uint64_t e = vmaf_abs(is_first ? x + half >> shift : x);
 
     if (is_first) {
-        *near = (int16_t)(4369 * (int)e + 2048 >> 12);
+        *around = (int16_t)(4369 * (int)e + 2048 >> 12);
         // from 15360 on this wraps, in libvmaf
         return  (int16_t)(8738 * (int)e + 2048 >> 12);
     }
     // minus a half in libvmaf, so -1 where there is nothing
-    *near = (int)(e * 143165577 + (1u << 31) >> 32) - 1;
+    *around = (int)(e * 143165577 + (1u << 31) >> 32) - 1;
     return  (int)(e * 286331153 + (1u << 31) >> 32) - 1;
 }
 
@@ -319,9 +319,9 @@ SHARED_INLINE int vmaf_cambi_is_seen(int value, int step)
 }
 
 /// The contrast of a value to the one a step away, by how often both are in the window.
-SHARED_INLINE float vmaf_cambi_contrast(int step, int here, int near, const float *reciprocal)
+SHARED_INLINE float vmaf_cambi_contrast(int step, int here, int there, const float *reciprocal)
 {
-    return (float)(step * here * near) * reciprocal[near + here];
+    return (float)(step * here * there) * reciprocal[there + here];
 }
 
 // ---- SpEED ----

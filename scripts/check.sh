@@ -140,6 +140,8 @@ tests() {
         others=1
     done
     [ "$all" ] || return 0
+    # what follows is made of the first release
+    [ "${FFMPEG_SRC:-}" ] || FFMPEG_VERSION=${versions%%$'\n'*}
     if "$scripts/deps.sh" mingw; then
         script mingw "$scripts/mingw.sh"
     else
