@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-# Compares the loss that quantizer_metadata estimates with people's ratings: bench/ratings.py MEDIA,
-# with the tables of these repositories as MEDIA/OWNER/REPOSITORY (git clone --depth 1):
+# Compares the loss that quantizer_metadata estimates, and the score of bliinds by step, size and
+# codec alone, with people's ratings: bench/ratings.py MEDIA, with the tables of these repositories
+# as MEDIA/OWNER/REPOSITORY (git clone --depth 1):
 #   Telecommunication-Telemedia-Assessment/AVT-VQDB-UHD-1-NVC   daelee711/ETRI-LIVE_STSVQ
 #   itu-p1203/open-dataset
-# Prints rank correlations with mean opinion scores. Nothing may be fitted to these.
+# Prints rank correlations of both with mean opinion scores. Nothing may be fitted to these.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 import csv
 import glob
@@ -16,12 +17,19 @@ import numpy as np
 from scipy import stats
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..')
-sys.path.append(ROOT + '/tools/train')
+sys.path += [ROOT + '/tools/train', ROOT + '/tests/oracle']
 import loss         # noqa: E402
+import models       # noqa: E402
+import reference    # noqa: E402
 
 with open(ROOT + '/libavcodec/bsf/quantizer_metadata.c') as file:
     ROWS = {name: [float(term) for term in row.split(',')] for name, row in re.findall(
         r'static const double (\w+)_loss\[\] = \{(.*?)\}', file.read())}
+MODEL = next(filter(models.is_coded, models.read(ROOT + '/models/vmaf1_est2.txt')))
+# the mean of the encodes that it was fitted to
+TYPICAL = {**dict.fromkeys(models.CODED, 0), 'coded.intra': -2.1,
+           **dict(zip(models.BANDS, (9.3, 5.5, 1, 10, 6.5, 2.9, 10.7, 7.3, 4.1))),
+           **dict(zip(models.BAND_PHASES, (0.5, 1.1, 0.4)))}
 
 
 def step_of_qp(qp):
@@ -29,8 +37,10 @@ def step_of_qp(qp):
 
 
 def estimate(codec, step, height, shown):
-    scale = np.maximum(0, np.log2(shown / np.asarray(height, float)))
-    return loss.estimate(ROWS, np.asarray(step, float), scale, [codec] * len(scale))
+    step, scale = np.asarray(step, float), np.maximum(0, np.log2(shown / np.asarray(height, float)))
+    features = {**TYPICAL, 'coded.' + codec: 1, 'coded.step': step, 'coded.scale': scale}
+    return np.array([loss.estimate(ROWS, step, scale, [codec] * len(scale)),
+                     reference.evaluate(MODEL, features)])
 
 
 def table(*path):
@@ -39,7 +49,8 @@ def table(*path):
 
 
 def say(what, guess, opinion):
-    print('%-36s %4d clips %6.3f' % (what, len(guess), -stats.spearmanr(guess, opinion)[0]))
+    print('%-36s %4d clips  loss %.3f  bliinds %.3f' % (
+        what, len(opinion), *(-stats.spearmanr(row, opinion)[0] for row in guess)))
 
 
 def nvc():
@@ -95,9 +106,9 @@ def p1203():
                     if (clip, i) in seconds]
             if rows and (clip, context) in opinion and not said['I23']['stalling']:
                 guess.append(np.mean(estimate('h264', step_of_qp([qp(*row[:4]) for row in rows]),
-                                              [row[4] for row in rows], 1080)))
+                                              [row[4] for row in rows], 1080), 1))
                 opinions.append(opinion[clip, context])
-        say('ITU-T P.1203, no stalls, ' + context, guess, opinions)
+        say('ITU-T P.1203, no stalls, ' + context, np.transpose(guess), opinions)
 
 
 nvc()

@@ -76,6 +76,7 @@ typedef struct BLIINDSModel {
     char name[64];          ///< empty if there is no model
     char predicts[64];      ///< what the score is, for the reader; may be empty
     double weight[BLIINDS_NB_FEATURES];
+    double product[BLIINDS_NB_CODED][BLIINDS_NB_CODED];     ///< weights of i * j, i <= j
     double constant;
     int logistic;           ///< the weighted sum is log((score - min) / (max - score))
     int higher_is_better;
@@ -123,7 +124,7 @@ typedef struct BLIINDSContext {
 
 /// The options of a BLIINDS filter, whose context has it as member.
 #define BLIINDS_OPTIONS(type, member, flags)                                                \
-    { "model", "set the model: a built-in name or a file (default vmaf1_est1, which gives " \
+    { "model", "set the model: a built-in name or a file (default vmaf1_est2, which gives " \
       "no score without quantizer_metadata)", offsetof(type, member.model_name),            \
       AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags },                                   \
     { "shown_height", "set the display height in pixels (0 = frame height)",                \
@@ -168,8 +169,8 @@ void ff_bliinds_features(double dst[BLIINDS_FEATURE_CODED], const LumaFrame *lum
 
 // ---- models, see bliinds_model.c ----
 
-/// The built-in model, made from models/vmaf1_est1.txt.
-extern const BLIINDSModel ff_bliinds_model_vmaf1_est1[BLIINDS_NB_BASES];
+/// The built-in model, made from models/vmaf1_est2.txt.
+extern const BLIINDSModel ff_bliinds_model_vmaf1_est2[BLIINDS_NB_BASES];
 
 /**
  * Load a built-in model or a file, see doc/model-format.md: models for different frames.

@@ -61,12 +61,17 @@ static double weighted_sum(double sum, const double *weight, const double *value
 BLIINDSPrediction ff_bliinds_model_predict(const BLIINDSModel *model,
                                            const double feature[BLIINDS_NB_FEATURES])
 {
+    const double *coded = feature + BLIINDS_FEATURE_CODED;
     BLIINDSPrediction p;
     double sum;
 
     if (!model->name[0])
         return (BLIINDSPrediction){ NAN, NAN, NAN };
     p.raw = weighted_sum(model->constant, model->weight, feature, BLIINDS_NB_FEATURES);
+    for (int i = 0; i < BLIINDS_NB_CODED; i++)
+        for (int j = i; j < BLIINDS_NB_CODED; j++)
+            if (model->product[i][j])
+                p.raw += model->product[i][j] * coded[i] * coded[j];
     if (model->logistic)
         p.raw = model->min + (model->max - model->min) / (1 + exp(-p.raw));
     p.score = model->step ? floor(p.raw / model->step + 0.5) * model->step : p.raw;
@@ -106,7 +111,8 @@ typedef struct Parser {
     int is_open;                        ///< a model has begun, and not ended
     BLIINDSModel model;
     int seen[NB_KEYWORDS];              ///< how often
-    int has_weight[BLIINDS_NB_FEATURES];
+    /// weights that were given: of a feature, its own come last, or of its products
+    int has_weight[BLIINDS_NB_FEATURES][BLIINDS_NB_FEATURES + 1];
 } Parser;
 
 static av_printf_format(2, 3) void fail(Parser *p, const char *format, ...)
@@ -167,10 +173,8 @@ static int next_choice(Parser *p, const char *first, const char *second)
 }
 
 /// Index of a feature, or BLIINDS_NB_FEATURES for the other name; 0 after a fault.
-static int next_feature(Parser *p, const char *other)
+static int find_feature(Parser *p, const char *word, const char *other)
 {
-    const char *word = next_word(p);
-
     for (int i = 0; word && i < BLIINDS_NB_FEATURES; i++)
         if (!strcmp(word, ff_bliinds_feature_name[i]))
             return i;
@@ -198,10 +202,36 @@ static void parse_name(Parser *p)
         av_strlcpy(p->model.name, word, sizeof(p->model.name));
 }
 
+/// The weight of a feature, or of the product of two.
+static void parse_weight(Parser *p)
+{
+    char *word = next_word(p), *second = word ? strchr(word, '*') : NULL;
+    int i, j = BLIINDS_NB_FEATURES;
+    double *weight;
+
+    if (second)
+        *second++ = 0;
+    i      = find_feature(p, word, NULL);
+    weight = &p->model.weight[i];
+    if (second) {
+        j = find_feature(p, second, NULL);
+        if (i > j)
+            FFSWAP(int, i, j);
+        if (i < BLIINDS_FEATURE_CODED) {
+            fail(p, "a product needs two coded features.\n");
+            return;
+        }
+        weight = &p->model.product[i - BLIINDS_FEATURE_CODED][j - BLIINDS_FEATURE_CODED];
+    }
+    if (p->has_weight[i][j]++)
+        fail(p, "a second weight of %s%s%s.\n", word, second ? "*" : "", second ? second : "");
+    *weight = next_number(p);
+}
+
 static void parse_line(Parser *p, const char *word)
 {
     BLIINDSModel *m = &p->model;
-    int key = 0, i;
+    int key = 0;
 
     while (key < NB_KEYWORDS && strcmp(word, keyword[key]))
         key++;
@@ -220,15 +250,9 @@ static void parse_line(Parser *p, const char *word)
         if (m->min >= m->max)
             fail(p, "the range ends before it begins.\n");
         break;
-    case WEIGHT:
-        i = next_feature(p, NULL);
-        if (p->has_weight[i]++)
-            fail(p, "a second weight of %s.\n", ff_bliinds_feature_name[i]);
-        m->weight[i] = next_number(p);
-        break;
+    case WEIGHT:    parse_weight(p); break;
     case SIGMA_WEIGHT:
-        i = next_feature(p, "score");
-        m->sigma_weight[i] = next_number(p);
+        m->sigma_weight[find_feature(p, next_word(p), "score")] = next_number(p);
         break;
     case END:
         break;
@@ -250,10 +274,15 @@ static void parse_line(Parser *p, const char *word)
 
 static enum BLIINDSBasis find_basis(const BLIINDSModel *m)
 {
-    for (int i = BLIINDS_FEATURE_CODED; i < BLIINDS_NB_FEATURES; i++)
-        if (m->weight[i] || m->sigma_weight[i])
-            return m->of_flat ? BLIINDS_OF_FLAT : BLIINDS_BITSTREAM;
-    return BLIINDS_PIXELS;
+    int is_coded = 0;
+
+    for (int i = 0; i < BLIINDS_NB_CODED; i++) {
+        is_coded |= m->weight[BLIINDS_FEATURE_CODED + i] ||
+                    m->sigma_weight[BLIINDS_FEATURE_CODED + i];
+        for (int j = i; j < BLIINDS_NB_CODED; j++)
+            is_coded |= m->product[i][j] != 0;
+    }
+    return !is_coded ? BLIINDS_PIXELS : m->of_flat ? BLIINDS_OF_FLAT : BLIINDS_BITSTREAM;
 }
 
 static void check_model(Parser *p)
@@ -342,8 +371,8 @@ int ff_bliinds_model_load(BLIINDSModel model[BLIINDS_NB_BASES], void *logctx, co
     char *text;
     int ret;
 
-    if (!strcmp(name, ff_bliinds_model_vmaf1_est1->name)) {
-        memcpy(model, ff_bliinds_model_vmaf1_est1, sizeof(ff_bliinds_model_vmaf1_est1));
+    if (!strcmp(name, ff_bliinds_model_vmaf1_est2->name)) {
+        memcpy(model, ff_bliinds_model_vmaf1_est2, sizeof(ff_bliinds_model_vmaf1_est2));
         return 0;
     }
     memset(model, 0, BLIINDS_NB_BASES * sizeof(*model));
@@ -351,7 +380,7 @@ int ff_bliinds_model_load(BLIINDSModel model[BLIINDS_NB_BASES], void *logctx, co
     if (ret < 0) {
         av_log(logctx, AV_LOG_ERROR, "Cannot read the model '%s': %s. Give the path of a model "
                "file, or a built-in model: %s.\n", name, av_err2str(ret),
-               ff_bliinds_model_vmaf1_est1->name);
+               ff_bliinds_model_vmaf1_est2->name);
         return ret;
     }
     if (size > MAX_SIZE) {

@@ -156,6 +156,10 @@ feature HEADweight L1.zeta 1\nend\n
 target HEADweight target 1\nend\n
 no-feature HEADweight\nend\n
 duplicate HEADweight L1.ori10 1\nweight L1.ori10 1\nend\n
+product HEADweight coded.step*target 1\nend\n
+half-product HEADweight coded.step* 1\nend\n
+uncoded-product HEADweight coded.step*L1.ori10 1\nend\n
+duplicate-product HEADweight coded.step*coded.av1 1\nweight coded.av1*coded.step 1\nend\n
 keyword HEADwieght L1.ori10 1\nend\n
 frames HEADframes none\n
 flat-pixels HEADframes flat\nconstant 1\nweight L1.ori10 1\nend\n
@@ -182,7 +186,7 @@ END
         "${head_lines}" "${head_lines}" | sed '0,/range/s/100/99/' | model_error other-range
     printf 'bliinds-model 1\nname %065d\n' 0 | model_error long-name
     { echo "${head_lines}"; head -c 1100000 /dev/zero; }            | model_error zeros
-    for name in ${tmp}/none ${tmp} vmaf1_est13; do
+    for name in ${tmp}/none ${tmp} vmaf1_est23; do
         fails -i ${pictures}/rose_70x46.pgm -vf bliinds=model=${name} ${to_null}
     done
 }
@@ -267,6 +271,12 @@ basis(){
     basis_of pixels    pixels    ""               ${all}
     basis_of bitstream bitstream ""               ${all}
     basis_of unknown   bitstream ""
+    # 1 + 2 * 1.5 * 3 - 1.5 * 1.5, and 3 * 1.5 if it is HEVC
+    model products "constant 1" "weight coded.intra*coded.step 2" "weight coded.step*coded.step -1" \
+        "weight coded.hevc*coded.step 3"
+    basis_of product      products ""            ${all}
+    basis_of product-hevc products ""            ${all} codec=hevc
+    basis_of product-none products ""
     # a flat frame, 49 of 65 rows of blocks, has a model of its own, unless it is blank or was
     # scaled up: 3 + 2 * 1.5
     model flat "frames flat" "constant 3" "weight coded.step 2"

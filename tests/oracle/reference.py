@@ -3,6 +3,7 @@
 #   tests/oracle/reference.py models/NAME.txt picture.pgm... > tests/oracle/scores.csv
 # The tests compare the filter with it. It shares nothing with libavfilter but the paper.
 # SPDX-License-Identifier: LGPL-2.1-or-later
+import math
 import os
 import sys
 
@@ -114,7 +115,8 @@ def features(image):
 def evaluate(model, values):
     """The raw score."""
     raw = float(model['constant'][0])
-    raw += sum(float(w[0]) * values[name] for name, w in model['weight'].items())
+    for name, weight in model['weight'].items():
+        raw += float(weight[0]) * math.prod(values[factor] for factor in name.split('*'))
     if model['link'] == ['logistic']:
         low, high = map(float, model['range'])
         raw = low + (high - low) / (1 + np.exp(-raw))

@@ -17,6 +17,12 @@ VARIANTS = {
     'uhd': ",crop='min(iw,640)':'min(ih,360)',scale=4*iw:4*ih:flags=lanczos+accurate_rnd",
 }
 
+
+def size_of(variant, size):
+    """The size of a variant of a shot."""
+    return (4 * min(size[0], 640), 4 * min(size[1], 360)) if variant == 'uhd' else size
+
+
 # Colours are not named: where a decoder names others (MJPEG's says BT.601), FFmpeg would
 # convert one to the other before it compares them.
 UNTAGGED = 'setparams=range=limited:colorspace=unknown:color_primaries=unknown:color_trc=unknown'

@@ -3,6 +3,8 @@
 import itertools
 from typing import NamedTuple
 
+import contents
+
 X264 = '-preset {} -threads 1 -crf {{}}'
 X265 = '-preset {} -x265-params log-level=error:pools=none:frame-threads=1 -crf {{}}'
 SVT = '-preset {} -svtav1-params lp=1{} -crf {{}}'
@@ -91,21 +93,29 @@ FAMILIES = [
            variant='grain'),
 ]
 
-# For the loss that quantizer_metadata estimates, coded at 1 to 1/4 of the shown size; of each shot
-# a third of the families. It is made four times as large, and so as sharp as what cameras of 2160
-# lines deliver: half the height costs as much as in the VMAF v0.6.1 published for
-# AVT-VQDB-UHD-1-NVC.
-LOSS = [Family(0, '%s_%d_%d' % (coder[0], *part), *coder[1:], (3, number % 3), part, variant='uhd',
-               judge='vmaf_v1.0.16_1d5h_2160')
-        for number, (part, coder) in enumerate(itertools.product(
-            ((1, 1), (2, 3), (1, 2), (1, 3), (1, 4)), (
-                ('h264', 'libx264', AVC, (12, 18, 24, 30, 36, 42)),
-                ('hevc', 'libx265', HEVC, (14, 20, 26, 32, 38)),
-                ('av1', 'libsvtav1', AV1, (12, 25, 38, 50, 60)),
-                ('vp9', 'libvpx-vp9', VP9.format('-deadline good -cpu-used 4'), (15, 30, 44, 58)),
-                ('mpeg2', 'mpeg2video', FIXED, (2, 4, 12, 28)),
-                ('mpeg4', 'mpeg4', FIXED, (2, 4, 12, 28)),
-                ('mjpeg', 'mjpeg', MJPEG, (2, 4, 12, 28)))))]
+
+def uhd(parts, coders, judge=''):
+    """Encodes of shots that are made four times as large, and so as sharp as what cameras of 2160
+    lines deliver: half the height costs as much as in the VMAF v0.6.1 published for
+    AVT-VQDB-UHD-1-NVC. Of each shot a third of the families."""
+    return [Family(0, '%s_%d_%d' % (coder[0], *part), *coder[1:], (3, number % 3), part,
+                   variant='uhd', judge=judge)
+            for number, (part, coder) in enumerate(itertools.product(parts, coders))]
+
+
+FAMILIES += uhd(((1, 1), (2, 3), (1, 2), (1, 3)), (('x264_uhd', 'libx264', AVC, (18, 26, 34, 42)),
+                                                   ('x265_uhd', 'libx265', HEVC, (20, 28, 36)),
+                                                   ('av1_uhd', 'libsvtav1', AV1, (25, 42, 58))))
+
+# For the loss that quantizer_metadata estimates, coded at 1 to 1/4 of the shown size.
+LOSS = uhd(((1, 1), (2, 3), (1, 2), (1, 3), (1, 4)), (
+    ('h264', 'libx264', AVC, (12, 18, 24, 30, 36, 42)),
+    ('hevc', 'libx265', HEVC, (14, 20, 26, 32, 38)),
+    ('av1', 'libsvtav1', AV1, (12, 25, 38, 50, 60)),
+    ('vp9', 'libvpx-vp9', VP9.format('-deadline good -cpu-used 4'), (15, 30, 44, 58)),
+    ('mpeg2', 'mpeg2video', FIXED, (2, 4, 12, 28)),
+    ('mpeg4', 'mpeg4', FIXED, (2, 4, 12, 28)),
+    ('mjpeg', 'mjpeg', MJPEG, (2, 4, 12, 28))), 'vmaf_v1.0.16_1d5h_2160')
 
 
 class Encode:
@@ -114,6 +124,7 @@ class Encode:
     def __init__(self, family, value, size):
         self.family, self.value, self.variant = family.name, value, family.variant
         self.ten_bit, self.round, self.judge = family.ten_bit, family.round, family.judge
+        self.shown = size = contents.size_of(family.variant, size)
         self.coded = tuple(side * family.part[0] // family.part[1] // 2 * 2 for side in size)
         self.is_scaled = family.part != (1, 1)
         # filters before the first generation

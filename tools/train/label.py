@@ -53,16 +53,16 @@ def encode(job, source, out, scratch):
         source, chain = to, []
 
 
-def judge(job, encoded, reference, size, scratch):
+def judge(job, encoded, reference, scratch):
     """Labels of all frames, and features of some: as coded, and as shown where that differs."""
-    model = job.judge or (V1_4K if min(size) >= 2160 else V1)
+    model = job.judge or (V1_4K if min(job.shown) >= 2160 else V1)
     model = 'version=%s\\:name=v1' % model + ''.join(
         '\\:cambi.enc_%s=%d' % item for item in
         zip(('width', 'height', 'bitdepth'), (*job.coded, 10 if job.ten_bit else 8)))
-    scored = PICK + ',bliinds=features=1:shown_height=%d:log_path=%%s,nullsink' % size[1]
+    scored = PICK + ',bliinds=features=1:shown_height=%d:log_path=%%s,nullsink' % job.shown[1]
     graph = ['[0:v]%s,split[c][d]' % TIME, '[c]' + scored % 'features.json',
              '[d]scale=%d:%d:flags=bicubic:out_range=limited,%s,split[s][e]'
-             % (*size, contents.UNTAGGED), '[e]format=yuv420p10[m]',
+             % (*job.shown, contents.UNTAGGED), '[e]format=yuv420p10[m]',
              '[s]' + (scored % 'shown.json' if job.is_scaled else 'nullsink'),
              '[1:v]%s,format=yuv420p10[r]' % TIME,
              "[m][r]vmaf=log_path=vmaf.json:model='%s'[out]" % model]
@@ -78,7 +78,7 @@ def judge(job, encoded, reference, size, scratch):
     return {'v1': [frame['v1'] for frame in logs.pop('vmaf')], 'shown': None, **logs}
 
 
-def made(job, content, size, options):
+def made(job, content, options):
     """Makes the record of one encode if it is not there; says whether it was made."""
     key = (content.repository, content.path, content.start, content.factor, content.frames,
            contents.VARIANTS[job.variant], job.ten_bit, job.chain, job.generations, job.judge or V1,
@@ -98,7 +98,7 @@ def made(job, content, size, options):
                                 job.variant, job.ten_bit)
     with tempfile.TemporaryDirectory(dir=os.path.join(options.work, 'scratch')) as scratch:
         encode(job, source, out, scratch)
-        judged = judge(job, out, source, size, scratch)
+        judged = judge(job, out, source, scratch)
     if len(judged['v1']) != content.frames:
         raise common.Error('%d frames, not %d: %s' % (len(judged['v1']), content.frames, out))
     with open(path + '.part', 'w') as file:
@@ -129,10 +129,9 @@ def label(shots, options, families=encodes.FAMILIES):
         os.makedirs(os.path.join(options.work, folder), exist_ok=True)
     clips, order = os.path.join(options.work, 'clips'), []
     for index, shot in enumerate(shots):
-        # those of a list are judged at one size
-        clip = contents.reference(shot, options.media, clips, families[0].variant)
+        clip = contents.reference(shot, options.media, clips)
         size = common.packets(['-i', clip], 1)[1:3]
-        order += enumerate([(job, shot, size, options)
+        order += enumerate([(job, shot, options)
                             for job in encodes.encodes(index, size, families)
                             if not options.families or job.family in options.families])
     # one encode of each shot, then the next of each: what there is at any time is spread well

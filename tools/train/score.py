@@ -3,7 +3,9 @@
 # they are worth.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 import hashlib
+import itertools
 import json
+import math
 import sys
 
 import numpy as np
@@ -13,7 +15,11 @@ import common
 import models
 
 # Of the bitstream's features nothing but energies: these take the filter a third of the time.
-BITSTREAM = models.CODED + models.BANDS + models.BAND_PHASES
+# Squares and product of step and size, and their slopes of each codec.
+NUMBERS, CODECS = models.CODED[:2], models.CODED[3:]
+PRODUCTS = ['*'.join(pair) for pair in (*itertools.combinations_with_replacement(NUMBERS, 2),
+                                        *itertools.product(NUMBERS, CODECS))]
+BITSTREAM = models.CODED + PRODUCTS + models.BANDS + models.BAND_PHASES
 FORMS = {'bitstream': BITSTREAM, 'pixels': models.STATISTICS + models.PHASES, 'flat': BITSTREAM}
 BASIS_FLAT = 2      # the filter's number
 STRENGTHS = (0.01, 0.03, 0.1, 0.3)
@@ -90,13 +96,10 @@ class Data:
         nb_encodes = {g: len(np.unique(self.encode[self.group == g])) for g in self.group}
         self.weight = np.array([1 / nb_encodes[g] / (self.encode == e).sum()
                                 for g, e in zip(self.group, self.encode)])
-        # of what was coded twice the bitstream tells the last time only: to have it in the fit
-        # makes all finely coded frames bad
-        twice = np.array([common.part_of(family) == common.TWICE for family in self.family])
-        self.coded_weight = np.where(twice, 0, self.weight)
 
     def x(self, names):
-        return np.array([[np.mean([frame[name] for frame in frames]) for name in names]
+        return np.array([[np.mean([math.prod(frame[factor] for factor in name.split('*'))
+                                   for frame in frames]) for name in names]
                          for frames in self.frames]).reshape(-1, len(names))
 
     def table(self, score, sigma):
@@ -107,8 +110,7 @@ class Model:
     """A ridge regression."""
 
     def __init__(self, names, x, data, strength, rows=slice(None)):
-        weight = data.coded_weight if 'coded.step' in names else data.weight
-        self.constant, self.weights = logistic(x[rows], data.y[rows], weight[rows], strength)
+        self.constant, self.weights = logistic(x[rows], data.y[rows], data.weight[rows], strength)
 
     def raw(self, x):
         return 100 / (1 + np.exp(-self.constant - x @ self.weights))
