@@ -111,7 +111,7 @@ typedef struct Parser {
     int is_open;                        ///< a model has begun, and not ended
     BLIINDSModel model;
     int seen[NB_KEYWORDS];              ///< how often
-    /// weights that were given: of a feature, its own come last, or of its products
+    /// how often a weight was given: of a product, or, behind those, of the feature itself
     int has_weight[BLIINDS_NB_FEATURES][BLIINDS_NB_FEATURES + 1];
 } Parser;
 
