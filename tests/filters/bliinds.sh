@@ -326,7 +326,9 @@ no_bitstream(){
         messages < ${tmp}/err
         sed 's/:-*[0-9][0-9.]*//g' ${tmp}/default
         awk '/^frame/ { n++ } /\.(score|raw|sigma|L[123].*)=/ { nb[n]++ } END { print nb[1], nb[2], nb[3], nb[4] }' ${tmp}/metadata
-        jq -c '.frames[0].metrics.score, .pooled_metrics.score.mean, (.pooled_metrics | length)' ${tmp}/log
+        # jq 1.7 keeps the zeros at the end of a number, 1.6 does not
+        jq -c '.frames[0].metrics.score, .pooled_metrics.score.mean, (.pooled_metrics | length)' ${tmp}/log |
+            sed '/\./s/0*$//'
         for log in default named; do
             awk '/basis:0/ { sub("score.* sigma", "sigma") } { print $1, $2, $3, $4, $5, $6, $7, $8, /basis:0/ ? $30 : "" }' ${tmp}/${log} > ${tmp}/${log}.cut
         done
