@@ -59,7 +59,9 @@ enum {
     BLIINDS_FEATURE_MEAN_PHASE = 36,    ///< first of the phases of means of statistics
     BLIINDS_FEATURE_CODED      = 40,    ///< first of the coded features
     BLIINDS_NB_CODED           = 9,
-    BLIINDS_NB_FEATURES        = 49
+    BLIINDS_NB_FEATURES        = 49,
+    /// what a model weighs: the features, and behind them products of two coded ones, row by row
+    BLIINDS_NB_TERMS           = BLIINDS_NB_FEATURES + BLIINDS_NB_CODED * BLIINDS_NB_CODED
 };
 
 extern const char *const ff_bliinds_feature_name[BLIINDS_NB_FEATURES];
@@ -75,8 +77,7 @@ enum BLIINDSBasis {
 typedef struct BLIINDSModel {
     char name[64];          ///< empty if there is no model
     char predicts[64];      ///< what the score is, for the reader; may be empty
-    double weight[BLIINDS_NB_FEATURES];
-    double product[BLIINDS_NB_CODED][BLIINDS_NB_CODED];     ///< weights of i * j, i <= j
+    double weight[BLIINDS_NB_TERMS];
     double constant;
     int logistic;           ///< the weighted sum is log((score - min) / (max - score))
     int higher_is_better;

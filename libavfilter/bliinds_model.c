@@ -62,16 +62,17 @@ BLIINDSPrediction ff_bliinds_model_predict(const BLIINDSModel *model,
                                            const double feature[BLIINDS_NB_FEATURES])
 {
     const double *coded = feature + BLIINDS_FEATURE_CODED;
+    double term[BLIINDS_NB_TERMS], *product = term + BLIINDS_NB_FEATURES;
     BLIINDSPrediction p;
     double sum;
 
     if (!model->name[0])
         return (BLIINDSPrediction){ NAN, NAN, NAN };
-    p.raw = weighted_sum(model->constant, model->weight, feature, BLIINDS_NB_FEATURES);
+    memcpy(term, feature, BLIINDS_NB_FEATURES * sizeof(*term));
     for (int i = 0; i < BLIINDS_NB_CODED; i++)
-        for (int j = i; j < BLIINDS_NB_CODED; j++)
-            if (model->product[i][j])
-                p.raw += model->product[i][j] * coded[i] * coded[j];
+        for (int j = 0; j < BLIINDS_NB_CODED; j++)
+            *product++ = coded[i] * coded[j];
+    p.raw = weighted_sum(model->constant, model->weight, term, BLIINDS_NB_TERMS);
     if (model->logistic)
         p.raw = model->min + (model->max - model->min) / (1 + exp(-p.raw));
     p.score = model->step ? floor(p.raw / model->step + 0.5) * model->step : p.raw;
@@ -111,8 +112,7 @@ typedef struct Parser {
     int is_open;                        ///< a model has begun, and not ended
     BLIINDSModel model;
     int seen[NB_KEYWORDS];              ///< how often
-    /// how often a weight was given: of a product, or, behind those, of the feature itself
-    int has_weight[BLIINDS_NB_FEATURES][BLIINDS_NB_FEATURES + 1];
+    int has_weight[BLIINDS_NB_TERMS];
 } Parser;
 
 static av_printf_format(2, 3) void fail(Parser *p, const char *format, ...)
@@ -202,30 +202,28 @@ static void parse_name(Parser *p)
         av_strlcpy(p->model.name, word, sizeof(p->model.name));
 }
 
-/// The weight of a feature, or of the product of two.
+/// The weight of a feature, or of the product of two coded ones.
 static void parse_weight(Parser *p)
 {
     char *word = next_word(p), *second = word ? strchr(word, '*') : NULL;
-    int i, j = BLIINDS_NB_FEATURES;
-    double *weight;
+    int i;
 
     if (second)
         *second++ = 0;
-    i      = find_feature(p, word, NULL);
-    weight = &p->model.weight[i];
+    i = find_feature(p, word, NULL);
     if (second) {
-        j = find_feature(p, second, NULL);
-        if (i > j)
-            FFSWAP(int, i, j);
-        if (i < BLIINDS_FEATURE_CODED) {
+        const int j = find_feature(p, second, NULL);
+
+        if (FFMIN(i, j) < BLIINDS_FEATURE_CODED) {
             fail(p, "a product needs two coded features.\n");
             return;
         }
-        weight = &p->model.product[i - BLIINDS_FEATURE_CODED][j - BLIINDS_FEATURE_CODED];
+        i = BLIINDS_NB_FEATURES + FFMAX(i, j) - BLIINDS_FEATURE_CODED +
+            (FFMIN(i, j) - BLIINDS_FEATURE_CODED) * BLIINDS_NB_CODED;
     }
-    if (p->has_weight[i][j]++)
+    if (p->has_weight[i]++)
         fail(p, "a second weight of %s%s%s.\n", word, second ? "*" : "", second ? second : "");
-    *weight = next_number(p);
+    p->model.weight[i] = next_number(p);
 }
 
 static void parse_line(Parser *p, const char *word)
@@ -274,15 +272,10 @@ static void parse_line(Parser *p, const char *word)
 
 static enum BLIINDSBasis find_basis(const BLIINDSModel *m)
 {
-    int is_coded = 0;
-
-    for (int i = 0; i < BLIINDS_NB_CODED; i++) {
-        is_coded |= m->weight[BLIINDS_FEATURE_CODED + i] ||
-                    m->sigma_weight[BLIINDS_FEATURE_CODED + i];
-        for (int j = i; j < BLIINDS_NB_CODED; j++)
-            is_coded |= m->product[i][j] != 0;
-    }
-    return !is_coded ? BLIINDS_PIXELS : m->of_flat ? BLIINDS_OF_FLAT : BLIINDS_BITSTREAM;
+    for (int i = BLIINDS_FEATURE_CODED; i < BLIINDS_NB_TERMS; i++)
+        if (m->weight[i] || i < BLIINDS_NB_FEATURES && m->sigma_weight[i])
+            return m->of_flat ? BLIINDS_OF_FLAT : BLIINDS_BITSTREAM;
+    return BLIINDS_PIXELS;
 }
 
 static void check_model(Parser *p)

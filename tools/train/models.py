@@ -15,6 +15,7 @@ PHASES = BAND_PHASES + ['phase.zeta', 'phase.gamma', 'phase.sub', 'phase.ori']
 CODED = ['coded.' + name for name in
          'step intra scale hevc av1 vp9 mpeg2 mpeg4 mjpeg'.split()]
 FEATURES = STATISTICS + BANDS + PHASES + CODED      # the filter's order
+TERMS = FEATURES + ['%s*%s' % (a, b) for a in CODED for b in CODED]
 
 HEAD = '''
 /**
@@ -60,14 +61,11 @@ def c_table(model):
     """A BLIINDSModel."""
     def values(key, names):
         return array([model[key].get(name, ['0'])[0] for name in names])
-    rows = [values('weight', ['%s*%s' % (a, b) for b in CODED]) for a in CODED]
-    products = ['[%d] = %s' % (i, row) for i, row in enumerate(rows) if '=' in row]
     is_flat = model.get('frames') == ['flat']
     fields = {
         'name': '"%s"' % model['name'][0],
         'predicts': '"%s"' % ' '.join(model['predicts']),
-        'weight': values('weight', FEATURES),
-        'product': '{ %s }' % ', '.join(products) if products else 0,
+        'weight': values('weight', TERMS),
         'constant': model['constant'][0],
         'of_flat': int(is_flat),
         'logistic': int(model['link'] == ['logistic']),
