@@ -25,9 +25,10 @@ import reference    # noqa: E402
 with open(ROOT + '/libavcodec/bsf/quantizer_metadata.c') as file:
     ROWS = {name: [float(term) for term in row.split(',')] for name, row in re.findall(
         r'static const double (\w+)_loss\[\] = \{(.*?)\}', file.read())}
-MODEL = next(filter(models.is_coded, models.read(ROOT + '/models/vmaf1_est2.txt')))
+MODEL = next(filter(models.is_coded, models.read(ROOT + '/models/vmaf1_est3.txt')))
 # the mean of the encodes that it was fitted to
 TYPICAL = {**dict.fromkeys(models.CODED, 0), 'coded.intra': -2.1,
+           **dict(zip(models.MOTION, (0.7, 4.3))),
            **dict(zip(models.BANDS, (9.3, 5.5, 1, 10, 6.5, 2.9, 10.7, 7.3, 4.1))),
            **dict(zip(models.BAND_PHASES, (0.5, 1.1, 0.4)))}
 

@@ -42,6 +42,7 @@ const char *const ff_bliinds_feature_name[BLIINDS_NB_FEATURES] = {
     "L3.band1", "L3.band2", "L3.band3",
     "L1.phase1", "L1.phase2", "L1.phase3",
     "phase.zeta", "phase.gamma", "phase.sub", "phase.ori",
+    "motion.mean", "motion.energy",
     "coded.step", "coded.intra", "coded.scale",
     "coded.hevc", "coded.av1", "coded.vp9", "coded.mpeg2", "coded.mpeg4", "coded.mjpeg",
 };
@@ -98,7 +99,7 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
 {
     const BLIINDSModel *model = s->model;
     int ret = ff_bliinds_model_load(s->model, ctx, s->model_name ? s->model_name :
-                                    ff_bliinds_model_vmaf1_est2->name);
+                                    ff_bliinds_model_vmaf1_est3->name);
 
     if (ret < 0)
         return ret;
@@ -220,8 +221,14 @@ static int is_chosen(uint64_t n, int step)
 int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame *dst,
                         const AVFrame *frame, uint64_t n)
 {
+    const int is_needed = !ctx->is_disabled &&
+                          (is_chosen(n, s->n_subsample) || is_chosen(n + 1, s->n_subsample));
+
     dst->n    = n;
     dst->luma = luma_frame(frame);
+    dst->is_scored  = is_chosen(n, s->n_subsample);
+    dst->has_before = n == s->next && dst->luma.width == s->next_width &&
+                      dst->luma.height == s->next_height;
     coded_features(dst->coded, frame, &dst->luma, s->shown_height);
     // without a bitstream model, or what it needs, the pixel model is used, which may be empty
     dst->basis = s->model[BLIINDS_BITSTREAM].name[0] || s->model[BLIINDS_OF_FLAT].name[0] ?
@@ -233,8 +240,11 @@ int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame *d
                             ff_bliinds_model_needs_statistics(&s->model[dst->basis]) ||
                             dst->basis == BLIINDS_BITSTREAM &&
                             ff_bliinds_model_needs_statistics(&s->model[BLIINDS_OF_FLAT]);
-    if (ctx->is_disabled || !is_chosen(n, s->n_subsample))
+    if (!is_needed)
         return 0;
+    s->next        = n + 1;
+    s->next_width  = dst->luma.width;
+    s->next_height = dst->luma.height;
     return check_size(ctx, dst->luma.width, dst->luma.height);
 }
 
@@ -266,9 +276,21 @@ static void class_means(double dst[7], const BLIINDSLevelSums *level, int class,
         dst[3 + position[i]] = mean(sum_value(level->pooled[i].grid[class]), i, n);
 }
 
-void ff_bliinds_features(double dst[BLIINDS_FEATURE_CODED], const LumaFrame *luma,
+/// The features of motion, from the sums of level 3.
+static void motion_features(double dst[2], const BLIINDSFrame *f, const BLIINDSLevelSums *sums)
+{
+    static const double usual[2] = { 0.7, 4.3 };    // the mean of what the models are made from
+    const double nb = (double)(f->luma.width >> 2) * (f->luma.height >> 2);
+
+    for (int i = 0; i < 2; i++)
+        dst[i] = f->has_before ?
+                 log2(sums->motion[i] / nb / (1 << (1 + i) * BLIINDS_COARSE_BITS) + 0.1) : usual[i];
+}
+
+void ff_bliinds_features(double dst[BLIINDS_FEATURE_CODED], const BLIINDSFrame *f,
                          const BLIINDSLevelSums sums[BLIINDS_LEVELS])
 {
+    const LumaFrame *luma = &f->luma;
     const int nb_clear = bliinds_nb_clear(bliinds_nb_blocks(luma->width)) *
                          bliinds_nb_clear(bliinds_nb_blocks(luma->height));
     double *phase = dst + BLIINDS_FEATURE_PHASE, clear[7];
@@ -292,6 +314,7 @@ void ff_bliinds_features(double dst[BLIINDS_FEATURE_CODED], const LumaFrame *lum
     class_means(phase, &sums[0], 1, bliinds_level_blocks(luma->width, luma->height, 0) - nb_clear);
     for (int i = 0; i < 7; i++)
         phase[i] -= clear[i];
+    motion_features(dst + BLIINDS_FEATURE_MOTION, f, &sums[2]);
 }
 
 /// Find our side data in a frame, from an encoder or an earlier filter.
@@ -358,7 +381,9 @@ int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
     BLIINDSPrediction prediction;
     int ret, valid;
 
-    ff_bliinds_features(feature, &f->luma, sums);
+    if (!f->is_scored)
+        return 0;
+    ff_bliinds_features(feature, f, sums);
     memcpy(feature + BLIINDS_FEATURE_CODED, f->coded, sizeof(f->coded));
     prediction = ff_bliinds_model_predict(model, feature);
     valid = is_flat == by_flat &&

@@ -48,6 +48,8 @@
  * middle (2) and high (3) band's coefficients.
  * 7 phases of level 1: band energies and mean statistics of the blocks that straddle a line
  * of the 8x8 grid, minus those of the other blocks.
+ * 2 features of motion: log2 of 0.1 + the mean magnitude, and the mean square, of the difference
+ * of the level 3 samples from those of the frame before; what is usual, where there is none.
  * 9 coded features, from the keys of quantizer_metadata, NAN without them: log2 of the
  * quantizer step in units of an 8-bit sample, as mean over the group of pictures so far,
  * weighted by bytes; log2 of its I frame's bits per sample of luma; log2 of the shown
@@ -57,11 +59,10 @@ enum {
     BLIINDS_FEATURE_BAND       = 24,    ///< first of the band energies
     BLIINDS_FEATURE_PHASE      = 33,    ///< first of the phases, those of the bands
     BLIINDS_FEATURE_MEAN_PHASE = 36,    ///< first of the phases of means of statistics
-    BLIINDS_FEATURE_CODED      = 40,    ///< first of the coded features
+    BLIINDS_FEATURE_MOTION     = 40,    ///< first of those of motion
+    BLIINDS_FEATURE_CODED      = 42,    ///< first of the coded features
     BLIINDS_NB_CODED           = 9,
-    BLIINDS_NB_FEATURES        = 49,
-    /// what a model weighs: the features, and behind them products of two coded ones, row by row
-    BLIINDS_NB_TERMS           = BLIINDS_NB_FEATURES + BLIINDS_NB_CODED * BLIINDS_NB_CODED
+    BLIINDS_NB_FEATURES        = 51,
 };
 
 extern const char *const ff_bliinds_feature_name[BLIINDS_NB_FEATURES];
@@ -74,12 +75,23 @@ enum BLIINDSBasis {
     BLIINDS_NB_BASES
 };
 
+#define BLIINDS_MAX_UNITS 16
+
+/// A hidden unit: out * z / (1 + |z|), where z = constant + sum of weight * feature.
+typedef struct BLIINDSUnit {
+    double out;
+    double constant;
+    double weight[BLIINDS_NB_FEATURES];
+} BLIINDSUnit;
+
 typedef struct BLIINDSModel {
     char name[64];          ///< empty if there is no model
     char predicts[64];      ///< what the score is, for the reader; may be empty
-    double weight[BLIINDS_NB_TERMS];
+    double weight[BLIINDS_NB_FEATURES];
     double constant;
-    int logistic;           ///< the weighted sum is log((score - min) / (max - score))
+    BLIINDSUnit unit[BLIINDS_MAX_UNITS];    ///< are added to the weighted sum
+    int nb_units;
+    int logistic;           ///< the sum is log((score - min) / (max - score))
     int higher_is_better;
     int of_flat;            ///< it is for flat frames
     double min, max;        ///< range of the score
@@ -101,6 +113,8 @@ typedef struct BLIINDSPrediction {
 typedef struct BLIINDSFrame {
     uint64_t n;                         ///< number, from 0
     LumaFrame luma;
+    int is_scored;                      ///< 0: only the next frame needs it, for its motion
+    int has_before;                     ///< its motion from the frame before is known
     double coded[BLIINDS_NB_CODED];     ///< the coded features
     enum BLIINDSBasis basis;            ///< which model scores it, BLIINDS_BITSTREAM for either
     int needs_statistics;               ///< 0: the sums of the bands and nb_flat are enough
@@ -119,13 +133,15 @@ typedef struct BLIINDSContext {
     BLIINDSModel model[BLIINDS_NB_BASES];
     double sigma_p80;       ///< sum over the valid frames of their models' sigma_p80
     uint64_t nb_valid;
+    uint64_t next;          ///< number and size of the frame whose motion will be known
+    int next_width, next_height;
     int was_withheld;       ///< a score, and a warning has said so
     ScoreMetric metric[5 + BLIINDS_NB_FEATURES];    ///< the features come last
 } BLIINDSContext;
 
 /// The options of a BLIINDS filter, whose context has it as member.
 #define BLIINDS_OPTIONS(type, member, flags)                                                \
-    { "model", "set the model: a built-in name or a file (default vmaf1_est2, which gives " \
+    { "model", "set the model: a built-in name or a file (default vmaf1_est3, which gives " \
       "no score without quantizer_metadata)", offsetof(type, member.model_name),            \
       AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags },                                   \
     { "shown_height", "set the display height in pixels (0 = frame height)",                \
@@ -149,13 +165,14 @@ int ff_bliinds_config(BLIINDSContext *s, const AVFilterLink *inlink);
  * Describe a frame before its samples are looked at.
  *
  * @param n its number, from 0
- * @return 1 if it is to be scored, 0 if not, or AVERROR(EINVAL) after a message if it cannot be
+ * @return 1 if ff_bliinds_score() needs its sums, 0 if not, or AVERROR(EINVAL) after a message if
+ *         it cannot be scored
  */
 int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame *dst,
                         const AVFrame *frame, uint64_t n);
 
 /**
- * Score a frame; the score goes to its metadata, its side data and the files.
+ * Score a frame, if it is to be; the score goes to its metadata, its side data and the files.
  *
  * @param frame the frame, whose pixels are not touched
  * @param f     what ff_bliinds_describe() told of it
@@ -165,13 +182,13 @@ int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
                      const BLIINDSFrame *f, const BLIINDSLevelSums sums[BLIINDS_LEVELS]);
 
 /// Compute all features but the coded ones.
-void ff_bliinds_features(double dst[BLIINDS_FEATURE_CODED], const LumaFrame *luma,
+void ff_bliinds_features(double dst[BLIINDS_FEATURE_CODED], const BLIINDSFrame *f,
                          const BLIINDSLevelSums sums[BLIINDS_LEVELS]);
 
 // ---- models, see bliinds_model.c ----
 
-/// The built-in model, made from models/vmaf1_est2.txt.
-extern const BLIINDSModel ff_bliinds_model_vmaf1_est2[BLIINDS_NB_BASES];
+/// The built-in model, made from models/vmaf1_est3.txt.
+extern const BLIINDSModel ff_bliinds_model_vmaf1_est3[BLIINDS_NB_BASES];
 
 /**
  * Load a built-in model or a file, see doc/model-format.md: models for different frames.

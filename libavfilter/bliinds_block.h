@@ -434,7 +434,18 @@ typedef struct BLIINDSLevelSums {
     BLIINDSPooled pooled[BLIINDS_NB_STATISTICS];
     BLIINDSSum band[2][3];  ///< as grid above; in levels 2 and 3 one class may have both
     uint64_t nb_flat;       ///< blocks that bliinds_is_flat(), at level 1; others may leave it 0
+    /// at level 3, |d| and d^2 of bliinds_coarse() samples, d to the frame before; others leave it 0
+    uint64_t motion[2];
 } BLIINDSLevelSums;
+
+/// Bits behind the point of bliinds_coarse().
+#define BLIINDS_COARSE_BITS 7
+
+/// A sample as it is kept for the next frame: black may be 0 or 16, so -16 to 255 are met.
+SHARED_INLINE int16_t bliinds_coarse(int32_t sample)
+{
+    return sample >> (BLIINDS_FRAC_BITS - BLIINDS_COARSE_BITS);
+}
 
 /// Add a value, or a sum of up to 2^13 values, of bliinds_fixed().
 SHARED_INLINE void bliinds_sum_add(BLIINDSSum *dst, uint64_t fixed)

@@ -41,18 +41,28 @@ static int is_of_statistics(int feature)
            feature >= BLIINDS_FEATURE_MEAN_PHASE && feature < BLIINDS_FEATURE_CODED;
 }
 
+/// Whether a model uses a feature.
+static int uses(const BLIINDSModel *model, int feature)
+{
+    for (int i = 0; i < model->nb_units; i++)
+        if (model->unit[i].weight[feature])
+            return 1;
+    return model->weight[feature] || model->sigma_weight[feature];
+}
+
 int ff_bliinds_model_needs_statistics(const BLIINDSModel *model)
 {
     for (int i = 0; i < BLIINDS_NB_FEATURES; i++)
-        if (is_of_statistics(i) && (model->weight[i] || model->sigma_weight[i]))
+        if (is_of_statistics(i) && uses(model, i))
             return 1;
     return 0;
 }
 
 /// Values of weight 0 are left out: they may be NAN.
-static double weighted_sum(double sum, const double *weight, const double *value, int nb)
+static double weighted_sum(double sum, const double weight[BLIINDS_NB_FEATURES],
+                           const double value[BLIINDS_NB_FEATURES])
 {
-    for (int i = 0; i < nb; i++)
+    for (int i = 0; i < BLIINDS_NB_FEATURES; i++)
         if (weight[i])
             sum += weight[i] * value[i];
     return sum;
@@ -61,31 +71,30 @@ static double weighted_sum(double sum, const double *weight, const double *value
 BLIINDSPrediction ff_bliinds_model_predict(const BLIINDSModel *model,
                                            const double feature[BLIINDS_NB_FEATURES])
 {
-    const double *coded = feature + BLIINDS_FEATURE_CODED;
-    double term[BLIINDS_NB_TERMS], *product = term + BLIINDS_NB_FEATURES;
     BLIINDSPrediction p;
-    double sum;
 
     if (!model->name[0])
         return (BLIINDSPrediction){ NAN, NAN, NAN };
-    memcpy(term, feature, BLIINDS_NB_FEATURES * sizeof(*term));
-    for (int i = 0; i < BLIINDS_NB_CODED; i++)
-        for (int j = 0; j < BLIINDS_NB_CODED; j++)
-            *product++ = coded[i] * coded[j];
-    p.raw = weighted_sum(model->constant, model->weight, term, BLIINDS_NB_TERMS);
+    p.raw = weighted_sum(model->constant, model->weight, feature);
+    for (int i = 0; i < model->nb_units; i++) {
+        const BLIINDSUnit *unit = &model->unit[i];
+        const double z = weighted_sum(unit->constant, unit->weight, feature);
+
+        p.raw += unit->out * (z / (1 + fabs(z)));
+    }
     if (model->logistic)
         p.raw = model->min + (model->max - model->min) / (1 + exp(-p.raw));
     p.score = model->step ? floor(p.raw / model->step + 0.5) * model->step : p.raw;
     p.score = av_clipd(p.score, model->min, model->max);
-    sum     = weighted_sum(0, model->sigma_weight, feature, BLIINDS_NB_FEATURES);
-    sum     = weighted_sum(sum, model->sigma_weight + BLIINDS_NB_FEATURES, &p.score, 1);
-    p.sigma = model->sigma * av_clipd(exp(sum), MIN_SIGMA, MAX_SIGMA);
+    p.sigma = weighted_sum(model->sigma_weight[BLIINDS_NB_FEATURES] * p.score,
+                           model->sigma_weight, feature);
+    p.sigma = model->sigma * av_clipd(exp(p.sigma), MIN_SIGMA, MAX_SIGMA);
     return p;
 }
 
 // ---- the file ----
 
-#define MAX_SIZE (1 << 20)      ///< bytes; a full model of all features has 20 kB
+#define MAX_SIZE (1 << 20)      ///< bytes; a model of all features and units has 60 kB
 #define BLANKS   " \t\r"
 
 /// Largest magnitude of a number, so that scores stay finite.
@@ -94,11 +103,12 @@ BLIINDSPrediction ff_bliinds_model_predict(const BLIINDSModel *model,
 /// First words of lines.
 enum {
     NAME, PREDICTS, TRAINING, ACCURACY, LICENCE, FRAMES, DIRECTION, LINK, RANGE, STEP, SIGMA,
-    SIGMA_P80, SIGMA_WEIGHT, CONSTANT, WEIGHT, END, NB_KEYWORDS
+    SIGMA_P80, SIGMA_WEIGHT, CONSTANT, WEIGHT, UNIT, END, NB_KEYWORDS
 };
 static const char *const keyword[NB_KEYWORDS] = {
     "name", "predicts", "training", "accuracy", "licence", "frames", "direction", "link", "range",
-    "step", "sigma", "sigma_p80", "sigma_weight", "constant", "weight", "end",
+    "step", "sigma", "sigma_p80", "sigma_weight", "constant", "weight", "unit",
+    "end",
 };
 
 typedef struct Parser {
@@ -112,7 +122,7 @@ typedef struct Parser {
     int is_open;                        ///< a model has begun, and not ended
     BLIINDSModel model;
     int seen[NB_KEYWORDS];              ///< how often
-    int has_weight[BLIINDS_NB_TERMS];
+    int has_weight[BLIINDS_NB_FEATURES];
 } Parser;
 
 static av_printf_format(2, 3) void fail(Parser *p, const char *format, ...)
@@ -202,28 +212,35 @@ static void parse_name(Parser *p)
         av_strlcpy(p->model.name, word, sizeof(p->model.name));
 }
 
-/// The weight of a feature, or of the product of two coded ones.
 static void parse_weight(Parser *p)
 {
-    char *word = next_word(p), *second = word ? strchr(word, '*') : NULL;
-    int i;
+    const char *word = next_word(p);
+    const int i = find_feature(p, word, NULL);
 
-    if (second)
-        *second++ = 0;
-    i = find_feature(p, word, NULL);
-    if (second) {
-        const int j = find_feature(p, second, NULL);
-
-        if (FFMIN(i, j) < BLIINDS_FEATURE_CODED) {
-            fail(p, "a product needs two coded features.\n");
-            return;
-        }
-        i = BLIINDS_NB_FEATURES + FFMAX(i, j) - BLIINDS_FEATURE_CODED +
-            (FFMIN(i, j) - BLIINDS_FEATURE_CODED) * BLIINDS_NB_CODED;
-    }
     if (p->has_weight[i]++)
-        fail(p, "a second weight of %s%s%s.\n", word, second ? "*" : "", second ? second : "");
+        fail(p, "a second weight of %s.\n", word);
     p->model.weight[i] = next_number(p);
+}
+
+static void parse_unit(Parser *p)
+{
+    BLIINDSUnit *unit = &p->model.unit[p->model.nb_units];
+    const char *word;
+
+    if (p->model.nb_units == BLIINDS_MAX_UNITS) {
+        fail(p, "a model may have up to %d units.\n", BLIINDS_MAX_UNITS);
+        return;
+    }
+    unit->out      = next_number(p);
+    unit->constant = next_number(p);
+    while (!p->error && (word = next_word(p))) {
+        const int i = find_feature(p, word, NULL);
+
+        if (unit->weight[i])
+            fail(p, "a second weight of %s in a unit.\n", word);
+        unit->weight[i] = next_number(p);
+    }
+    p->model.nb_units++;
 }
 
 static void parse_line(Parser *p, const char *word)
@@ -249,6 +266,7 @@ static void parse_line(Parser *p, const char *word)
             fail(p, "the range ends before it begins.\n");
         break;
     case WEIGHT:    parse_weight(p); break;
+    case UNIT:      parse_unit(p); break;
     case SIGMA_WEIGHT:
         m->sigma_weight[find_feature(p, next_word(p), "score")] = next_number(p);
         break;
@@ -272,8 +290,8 @@ static void parse_line(Parser *p, const char *word)
 
 static enum BLIINDSBasis find_basis(const BLIINDSModel *m)
 {
-    for (int i = BLIINDS_FEATURE_CODED; i < BLIINDS_NB_TERMS; i++)
-        if (m->weight[i] || i < BLIINDS_NB_FEATURES && m->sigma_weight[i])
+    for (int i = BLIINDS_FEATURE_CODED; i < BLIINDS_NB_FEATURES; i++)
+        if (uses(m, i))
             return m->of_flat ? BLIINDS_OF_FLAT : BLIINDS_BITSTREAM;
     return BLIINDS_PIXELS;
 }
@@ -364,8 +382,8 @@ int ff_bliinds_model_load(BLIINDSModel model[BLIINDS_NB_BASES], void *logctx, co
     char *text;
     int ret;
 
-    if (!strcmp(name, ff_bliinds_model_vmaf1_est2->name)) {
-        memcpy(model, ff_bliinds_model_vmaf1_est2, sizeof(ff_bliinds_model_vmaf1_est2));
+    if (!strcmp(name, ff_bliinds_model_vmaf1_est3->name)) {
+        memcpy(model, ff_bliinds_model_vmaf1_est3, sizeof(ff_bliinds_model_vmaf1_est3));
         return 0;
     }
     memset(model, 0, BLIINDS_NB_BASES * sizeof(*model));
@@ -373,7 +391,7 @@ int ff_bliinds_model_load(BLIINDSModel model[BLIINDS_NB_BASES], void *logctx, co
     if (ret < 0) {
         av_log(logctx, AV_LOG_ERROR, "Cannot read the model '%s': %s. Give the path of a model "
                "file, or a built-in model: %s.\n", name, av_err2str(ret),
-               ff_bliinds_model_vmaf1_est2->name);
+               ff_bliinds_model_vmaf1_est3->name);
         return ret;
     }
     if (size > MAX_SIZE) {

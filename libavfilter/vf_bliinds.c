@@ -81,6 +81,7 @@ typedef struct BLIINDSCPUContext {
     uint8_t *memory;                    ///< all that is below
     ptrdiff_t block_stride;             ///< of basis and value rows
     Level level[BLIINDS_LEVELS];
+    int16_t *before;                    ///< bliinds_coarse() of level 3 of the frame before, [h][w]
     int32_t *zero_line;                 ///< a padded row outside of the frame
     Scratch *scratch;                   ///< of each job
 
@@ -153,6 +154,23 @@ static void block_row(const BLIINDSCPUContext *s, const Scratch *scratch, BLIIND
                        s->block_stride, s->f->needs_statistics ? s->gamma_table : NULL);
 }
 
+/// Sums of how a row of level 3 differs from that of the frame before, in whose place it is kept.
+static void add_motion(const BLIINDSCPUContext *s, BLIINDSLevelSums *sums, int y,
+                       const int32_t *line)
+{
+    const int w = s->level[BLIINDS_LEVELS - 1].w;
+    int16_t *before = s->before + y * (ptrdiff_t)w;
+
+    for (int x = 0; x < w; x++) {
+        const int16_t v = bliinds_coarse(line[PAD_LEFT + x]);
+        const int d = v - before[x];
+
+        sums->motion[0] += FFABS(d);
+        sums->motion[1] += d * d;
+        before[x] = v;
+    }
+}
+
 /// The next row of samples of a level, and all that can be done with it.
 static void add_row(const BLIINDSCPUContext *s, Scratch *scratch, int job, int l, int y,
                     const int32_t *line)
@@ -168,6 +186,8 @@ static void add_row(const BLIINDSCPUContext *s, Scratch *scratch, int job, int l
         if (y % BLIINDS_STEP == 0 && y > rows->first)
             block_row(s, scratch, &s->level[l].sums[job], l, y - BLIINDS_BLOCK + 1);
     }
+    if (l == BLIINDS_LEVELS - 1 && y >= rows->first && y < FFMIN(rows->end, s->level[l].h))
+        add_motion(s, &s->level[l].sums[job], y, line);
     if (l < BLIINDS_LEVELS - 1 && y % 2 == 0 && next >= rows[1].from && next <= rows[1].to)
         add_row(s, scratch, job, l + 1, next, next_row(s, scratch, l, next));
 }
@@ -269,6 +289,7 @@ static size_t lay_out(BLIINDSCPUContext *s, int width, int height)
             level->blocks.candidate[i] = take(s, &used, BLIINDS_NB_CANDIDATES(nb), sizeof(float));
         level->sums = take(s, &used, s->nb_jobs, sizeof(*level->sums));
     }
+    s->before    = take(s, &used, (size_t)(width >> 2) * (height >> 2), sizeof(*s->before));
     s->zero_line = take(s, &used, PAD_LEFT + width + BLIINDS_ROW_PAD, sizeof(*s->zero_line));
     s->scratch   = take(s, &used, s->nb_jobs, sizeof(*s->scratch));
     for (int job = 0; job < s->nb_jobs; job++) {

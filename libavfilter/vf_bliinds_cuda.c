@@ -44,11 +44,13 @@ typedef struct BLIINDSCUDAContext {
     CUDAQueue queue;
     BLIINDSContext common;
 
-    CUfunction blocks_8, blocks_16, pool, choose;
+    CUfunction blocks_8, blocks_16, motion, pool, choose;
     CUfunction bands_8, bands_16, bands_end;    ///< if the bands are enough
     CUdeviceptr gamma_table;
     CUdeviceptr state;                  ///< BLIINDSCUDAState
     CUdeviceptr block_memory;           ///< statistics of all blocks of a batch
+    CUdeviceptr coarse;                 ///< level 3 of the last frames, one more than of a batch
+    uint64_t nb_coarse;                 ///< frames that were put there
     int width, height;                  ///< that the memory is made for
 
     BLIINDSCUDAParams params;           ///< for width x height, and the batch
@@ -146,12 +148,23 @@ static int launch(AVFilterContext *ctx)
 {
     BLIINDSCUDAContext *s = ctx->priv;
     const int nb = s->queue.nb_batch;
+    const int nb_samples = s->params.level[2].w * s->params.level[2].h;
     int ret = launch_kernel(ctx, s->blocks, tile_thread_blocks(s, nb), nb, BLIINDS_TILE_THREADS);
 
-    if (ret < 0)
+    if (ret < 0 ||
+        (ret = launch_kernel(ctx, s->motion,
+                             DIV_UP(nb_samples, BLIINDS_MOTION_THREADS * BLIINDS_MOTION_EACH), nb,
+                             BLIINDS_MOTION_THREADS)) < 0)
         return ret;
     return s->bands_alone ? launch_kernel(ctx, s->bands_end, 1, nb, BLIINDS_END_THREADS)
                           : launch_pool(ctx);
+}
+
+/// Where level 3 of a frame is kept until that of the next has been compared with it.
+static CUdeviceptr coarse_plane(const BLIINDSCUDAContext *s, uint64_t n)
+{
+    return s->coarse + n % (s->queue.max_batch + 1) * s->params.level[2].w *
+           s->params.level[2].h * sizeof(int16_t);
 }
 
 /// Memory for the blocks of frames of a size.
@@ -185,6 +198,10 @@ static int alloc_blocks(AVFilterContext *ctx, int width, int height)
     max_batch = best_batch(s, av_clip(MAX_BATCH_MEMORY / params->frame_size, 1,
                                       FFMIN(s->queue.size, BLIINDS_MAX_BATCH)));
     ret = ff_cuda_queue_alloc(ctx, &s->block_memory, max_batch * params->frame_size);
+    if (ret < 0)
+        return ret;
+    ret = ff_cuda_queue_alloc(ctx, &s->coarse, (max_batch + 1) * sizeof(int16_t) *
+                              params->level[2].w * params->level[2].h);
     if (ret < 0)
         return ret;
     params->blocks = s->block_memory;
@@ -230,11 +247,14 @@ static int add_frame(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *
     s->params.mask  = (1 << luma->depth) - 1;
     s->params.up    = BLIINDS_FRAC_BITS - (luma->depth - 8);
     s->params.scale = scale;
+    s->nb_coarse++;
     s->params.frame[s->queue.nb_batch] = (BLIINDSCUDAFrame){
         .src    = ff_cuda_queue_plane(frame, 0),
         .pitch  = frame->linesize[0],
         .black  = luma->black,
         .result = ff_cuda_queue_next_result(ctx),
+        .coarse = coarse_plane(s, s->nb_coarse),
+        .before = f->has_before ? coarse_plane(s, s->nb_coarse - 1) : 0,
     };
     return 1;
 }
@@ -275,6 +295,7 @@ static int setup(AVFilterContext *ctx)
 static const CUDAQueueKernel kernels[] = {
     { "bliinds_blocks_8",  OFFSET(blocks_8)  },
     { "bliinds_blocks_16", OFFSET(blocks_16) },
+    { "bliinds_motion",    OFFSET(motion)    },
     { "bliinds_pool",      OFFSET(pool)      },
     { "bliinds_choose",    OFFSET(choose)    },
     { "bliinds_bands_8",   OFFSET(bands_8)   },

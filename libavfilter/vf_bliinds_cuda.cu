@@ -29,7 +29,8 @@
  * the tile's part of level 2, in shared memory. Then all warps have two turns:
  * eight have a row of 32 blocks of level 1 in each, and the other four, the upper
  * ones, the blocks of level 2 in one of them; in the first, three of these make
- * the tile's part of level 3, whose blocks the fourth has in the second. Coarse
+ * the tile's part of level 3, whose blocks the fourth has in the second; it stays in memory,
+ * too, so that the next frame's can be compared with it. Coarse
  * histograms for the choice of the worst 10 % stay in shared memory over all
  * tiles. Where a model needs the bands alone, there are no statistics, no
  * histograms and no choice: ALL is false.
@@ -287,12 +288,14 @@ static DEVICE_INLINE void make_level2(Tile<T> &t, const BLIINDSCUDAParams &p,
 
 template<typename T>
 static DEVICE_INLINE void make_level3(Tile<T> &t, const BLIINDSCUDAParams &p,
-                                      int black, int tx, int ty)
+                                      const BLIINDSCUDAFrame &frame, int tx, int ty)
 {
     const int x = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE - LEVEL1_WARPS - 1;
+    const int32_t black = frame.black << p.up;
     const int left = tx * TILE_SAMPLES_X / 4 - HALO3 + x;
     const int top  = ty * TILE_SAMPLES_Y / 4 - HALO3;
     const bool inside = left >= 0 && left < p.level[2].w;
+    const bool owned  = inside && x >= HALO3 && x < HALO3 + TILE_SAMPLES_X / 4;
     const int y0 = warp * ROWS3, y1 = min(y0 + ROWS3, H3);
     Pair above = load_pair(t.level2, 2 * x, 2 * y0);
 
@@ -304,7 +307,9 @@ static DEVICE_INLINE void make_level3(Tile<T> &t, const BLIINDSCUDAParams &p,
                                 bliinds_lowpass(above.second, middle.second, below.second));
 
         store_sample(t.level3, x, y,
-                     inside && (unsigned)(top + y) < p.level[2].h ? v : black << p.up);
+                     inside && (unsigned)(top + y) < p.level[2].h ? v : black);
+        if (owned && y >= HALO3 && y < HALO3 + TILE_SAMPLES_Y / 4 && top + y < p.level[2].h)
+            frame.coarse[(top + y) * p.level[2].w + left] = bliinds_coarse(v - black);
         above = below;
     }
 }
@@ -405,7 +410,7 @@ template<typename T, bool ALL>
 static DEVICE_INLINE void tile_blocks(const BLIINDSCUDAParams &p, Tile<T> &t,
                                       BLIINDSCUDABlock *blocks, Histograms count,
                                       uint64_t sums[NB_SUMS], unsigned &nb_flat,
-                                      int black, int tx, int ty)
+                                      const BLIINDSCUDAFrame &frame, int tx, int ty)
 {
     const int tid = threadIdx.x, upper = tid - LEVEL1_WARPS * WARP_SIZE;
     const T *src = &t.level1[BLIINDS_STEP * (tid / BLIINDS_TILE_W * NB_TURNS) + HALO1 - 1]
@@ -420,7 +425,7 @@ static DEVICE_INLINE void tile_blocks(const BLIINDSCUDAParams &p, Tile<T> &t,
         if (turn > 0) {
             __syncthreads();
         } else if (upper >= WARP_SIZE) {
-            make_level3(t, p, black, tx, ty);
+            make_level3(t, p, frame, tx, ty);
             continue;
         }
         if (level == 0) {
@@ -553,7 +558,7 @@ static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p, Histograms co
         __syncthreads();
         make_level2(s.t, p, frame.black, tx, ty);
         __syncthreads();
-        tile_blocks<T, ALL>(p, s.t, blocks, count, sums, nb_flat, frame.black, tx, ty);
+        tile_blocks<T, ALL>(p, s.t, blocks, count, sums, nb_flat, frame, tx, ty);
         tx += step_x;
         ty += step_y + (tx >= p.nb_tiles_x);
         tx -= tx >= p.nb_tiles_x ? p.nb_tiles_x : 0;
@@ -989,6 +994,31 @@ bliinds_bands_##bits(BLIINDSCUDAParams p)                                       
 BLOCKS_KERNELS(8)
 BLOCKS_KERNELS(16)
 
+/// How level 3 differs from that of the frame before; blockIdx.y is the frame.
+__global__ void __launch_bounds__(BLIINDS_MOTION_THREADS)
+bliinds_motion(BLIINDSCUDAParams p)
+{
+    const BLIINDSCUDAFrame &frame = p.frame[blockIdx.y];
+    const int nb = p.level[2].w * p.level[2].h, step = gridDim.x * BLIINDS_MOTION_THREADS;
+    uint64_t *motion = p.state[blockIdx.y].sums[2].motion;
+    uint64_t sum[2] = { 0, 0 };
+
+    if (!frame.before)
+        return;
+    for (int i = blockIdx.x * BLIINDS_MOTION_THREADS + threadIdx.x; i < nb; i += step) {
+        const int d = frame.coarse[i] - frame.before[i];
+
+        sum[0] += d < 0 ? -d : d;
+        sum[1] += d * d;
+    }
+    UNROLL
+    for (int i = 0; i < 2; i++) {
+        sum[i] = warp_sum(sum[i]);
+        if (threadIdx.x % WARP_SIZE == 0)
+            atomic_add64(&motion[i], sum[i]);
+    }
+}
+
 /// Writes the result of the bands alone, and leaves the state as it was; blockIdx.y is the frame.
 __global__ void __launch_bounds__(BLIINDS_END_THREADS)
 bliinds_bands_end(BLIINDSCUDAParams p)
@@ -999,6 +1029,7 @@ bliinds_bands_end(BLIINDSCUDAParams p)
     for (int l = 0; l < BLIINDS_LEVELS; l++)
         move_words(&result[l].band, &sums[l].band);
     move_words(&result->nb_flat, &sums->nb_flat);
+    move_words(&result[2].motion, &sums[2].motion);
 }
 
 /**
@@ -1073,6 +1104,7 @@ bliinds_choose(BLIINDSCUDAParams p)
     if (is_gamma) {
         move_words(&result->band,    &sums->band);
         move_words(&result->nb_flat, &sums->nb_flat);
+        move_words(&result->motion,  &sums->motion);
     }
     if (tid < BLIINDS_BINS)
         state->count[l][k][tid] = 0;

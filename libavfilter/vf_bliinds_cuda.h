@@ -42,6 +42,9 @@
 #define BLIINDS_MAX_TILES (1 << 12) ///< of a thread block: 2^13 blocks a thread, bliinds_fixed()
 #define BLIINDS_END_THREADS 64      ///< as many as there are words of sums of the bands, or more
 
+#define BLIINDS_MOTION_THREADS 256
+#define BLIINDS_MOTION_EACH    16   ///< samples of level 3 that a thread compares
+
 #define BLIINDS_POOL_THREADS 256
 #define BLIINDS_POOL_EACH    2      ///< blocks that a thread pools at once
 #define BLIINDS_POOL_CHUNK   (BLIINDS_POOL_THREADS * BLIINDS_POOL_EACH)
@@ -173,6 +176,8 @@ typedef struct BLIINDSCUDAListed {
 typedef struct BLIINDSCUDAFrame {
     DEVICE_PTR(const uint8_t) src;      ///< luma
     DEVICE_PTR(BLIINDSLevelSums) result;        ///< of each level
+    DEVICE_PTR(int16_t) coarse;         ///< bliinds_coarse() of level 3, [h][w], for the next frame
+    DEVICE_PTR(const int16_t) before;   ///< of the frame before, or 0
     int pitch;                                  ///< of src, in bytes
     int black;                                  ///< value of black
 } BLIINDSCUDAFrame;

@@ -105,6 +105,34 @@ which_frames(){
     head -n 8 ${tmp}/stats | sed 's/ .*//' | xargs
 }
 
+# Features of the frames with motion, from a log.
+motions(){ # log
+    sed 's/^n:\([0-9]*\) .* \(motion.mean:.*\) coded.step.*/\1 \2/' $1
+}
+
+# The second of two frames is the first one's mirror image, by another implementation; and each frame
+# has its motion from the one before, whichever are scored.
+motion(){
+    for picture in rose_70x46 chelsea_451x300 camera_crop_300x240; do
+        ffmpeg -i ${pictures}/${picture}.pgm \
+            -vf loop=1:1,hflip=enable=eq\(n\\,1\),${gray}${bliinds}:features=1,${print} ${to_null} |
+            sed -n '/^frame:1/,$p' | agree ${pictures}/motion.csv ${picture} | sed "s/^/${picture}: /"
+    done
+    source=testsrc2=s=97x65:d=0.8,noise=alls=9:allf=t,format=yuv420p
+    ffmpeg -lavfi ${source},${bliinds}:features=1:f=${tmp}/all ${to_null}
+    motions ${tmp}/all | head -n 1
+    motions ${tmp}/all | tail -n +2 > ${tmp}/motions
+    sort -u ${tmp}/motions | wc -l
+    for options in n_subsample=3 n_subsample=7 "enable='gte(n,4)'" "enable='lt(mod(n,7),2)'"; do
+        ffmpeg -lavfi "${source},${bliinds}:features=1:f=${tmp}/some:${options}" ${to_null}
+        echo "${options}: $(wc -l < ${tmp}/some) frames"
+        motions ${tmp}/some | grep -vxFf ${tmp}/motions
+    done
+    # nothing moves
+    ffmpeg -i ${pictures}/rose_70x46.pgm -vf loop=1:1,${gray}${bliinds}:features=1:f=${tmp}/still ${to_null}
+    motions ${tmp}/still
+}
+
 # No frame is lost when ffmpeg rebuilds the graph.
 rebuild(){
     pictures_of 70x46:20 96x64:25 64x48:20
@@ -156,10 +184,13 @@ feature HEADweight L1.zeta 1\nend\n
 target HEADweight target 1\nend\n
 no-feature HEADweight\nend\n
 duplicate HEADweight L1.ori10 1\nweight L1.ori10 1\nend\n
-product HEADweight coded.step*target 1\nend\n
-half-product HEADweight coded.step* 1\nend\n
-uncoded-product HEADweight coded.step*L1.ori10 1\nend\n
-duplicate-product HEADweight coded.step*coded.av1 1\nweight coded.av1*coded.step 1\nend\n
+no-unit HEADunit\nend\n
+unit-constant HEADunit 1\nend\n
+unit-weight HEADunit 1 2 L1.ori10\nend\n
+unit-target HEADunit 1 2 target 3\nend\n
+unit-duplicate HEADunit 1 2 L1.ori10 3 coded.step 4 L1.ori10 5\nend\n
+unit-large HEADunit 1 2 L1.ori10 1e308\nend\n
+unit-alone HEADconstant 1\nunit 1 2 coded.step 3\nend\n
 keyword HEADwieght L1.ori10 1\nend\n
 frames HEADframes none\n
 flat-pixels HEADframes flat\nconstant 1\nweight L1.ori10 1\nend\n
@@ -185,8 +216,9 @@ END
     printf '%s\nconstant 1\nweight coded.step 1\nend\n%s\nconstant 1\nweight L1.ori10 1\nend\n' \
         "${head_lines}" "${head_lines}" | sed '0,/range/s/100/99/' | model_error other-range
     printf 'bliinds-model 1\nname %065d\n' 0 | model_error long-name
+    { echo "${head_lines}"; yes unit 1 1 | head -n 17; }            | model_error units
     { echo "${head_lines}"; head -c 1100000 /dev/zero; }            | model_error zeros
-    for name in ${tmp}/none ${tmp} vmaf1_est23; do
+    for name in ${tmp}/none ${tmp} vmaf1_est33; do
         fails -i ${pictures}/rose_70x46.pgm -vf bliinds=model=${name} ${to_null}
     done
 }
@@ -271,12 +303,15 @@ basis(){
     basis_of pixels    pixels    ""               ${all}
     basis_of bitstream bitstream ""               ${all}
     basis_of unknown   bitstream ""
-    # 1 + 2 * 1.5 * 3 - 1.5 * 1.5, and 3 * 1.5 if it is HEVC
-    model products "constant 1" "weight coded.intra*coded.step 2" "weight coded.step*coded.step -1" \
-        "weight coded.hevc*coded.step 3"
-    basis_of product      products ""            ${all}
-    basis_of product-hevc products ""            ${all} codec=hevc
-    basis_of product-none products ""
+    # 1 + 1.5 + 4 * 3 / (1 + 3) - 5 * 4 / (1 + 4): z is 2 * 1.5, and 2 - 2 * 3, of HEVC that + 5
+    model units "constant 1" "weight coded.step 1" "unit 4 0 coded.step 2" \
+        "unit 5 2 coded.intra -2 coded.hevc 5"
+    basis_of units        units    ""            ${all}
+    basis_of units-hevc   units    ""            ${all} codec=hevc
+    basis_of units-none   units    ""
+    # statistics that a unit alone has: 1.4074018091 / 2.4074018091
+    model deep "constant 1" "weight coded.step 0" "unit 10 0 L1.zeta100 1 coded.step 1e-12"
+    basis_of unit-of-statistics deep ""          ${all}
     # a flat frame, 49 of 65 rows of blocks, has a model of its own, unless it is blank or was
     # scaled up: 3 + 2 * 1.5
     model flat "frames flat" "constant 3" "weight coded.step 2"

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # The features and the score of pictures by another implementation, in double precision:
 #   tests/oracle/reference.py models/NAME.txt picture.pgm... > tests/oracle/scores.csv
+#   tests/oracle/reference.py motion picture.pgm... > tests/oracle/motion.csv
 # The tests compare the filter with it. It shares nothing with libavfilter but the paper.
 # SPDX-License-Identifier: LGPL-2.1-or-later
-import math
 import os
 import sys
 
@@ -112,11 +112,20 @@ def features(image):
     return result
 
 
+def motion(before, image):
+    d = half(half(image)) - half(half(before))
+    return np.log2(np.abs(d).mean() + 0.1), np.log2((d ** 2).mean() + 0.1)
+
+
 def evaluate(model, values):
     """The raw score."""
-    raw = float(model['constant'][0])
-    for name, weight in model['weight'].items():
-        raw += float(weight[0]) * math.prod(values[factor] for factor in name.split('*'))
+    def weighted(weights):
+        return sum(float(weight[0]) * values[name] for name, weight in weights.items())
+
+    raw = float(model['constant'][0]) + weighted(model['weight'])
+    for out, constant, weights in model['unit']:
+        z = float(constant) + weighted(weights)
+        raw += float(out) * z / (1 + abs(z))
     if model['link'] == ['logistic']:
         low, high = map(float, model['range'])
         raw = low + (high - low) / (1 + np.exp(-raw))
@@ -124,6 +133,13 @@ def evaluate(model, values):
 
 
 def main(path, *pictures):
+    if path == 'motion':
+        print('image,filter,motion.mean,motion.energy')
+        for picture in pictures:
+            image = read_pgm(picture)
+            print('%s,hflip,%.9f,%.9f' % (os.path.splitext(os.path.basename(picture))[0],
+                                          *motion(image, image[:, ::-1])))
+        return
     model = next(model for model in models.read(path) if not models.is_coded(model))
     print('image,filter,raw')
     for picture in pictures:

@@ -17,8 +17,7 @@ import encodes
 import quality_common
 
 # Frames whose features are taken. The first one is left out: an I frame is rare.
-FIRST_FRAME, FRAME_STEP = 1, 3
-PICK = "select='gte(n,%d)*not(mod(n-%d,%d))'" % (FIRST_FRAME, FIRST_FRAME, FRAME_STEP)
+PICK = slice(1, None, 3)
 TIME = 'settb=1/25,setpts=N'
 
 # The judges: VMAF v1 for a display of 1080 lines, and of 2160 for shots of as many.
@@ -59,7 +58,7 @@ def judge(job, encoded, reference, scratch):
     model = 'version=%s\\:name=v1' % model + ''.join(
         '\\:cambi.enc_%s=%d' % item for item in
         zip(('width', 'height', 'bitdepth'), (*job.coded, 10 if job.ten_bit else 8)))
-    scored = PICK + ',bliinds=features=1:shown_height=%d:log_path=%%s,nullsink' % job.shown[1]
+    scored = 'bliinds=features=1:shown_height=%d:log_path=%%s,nullsink' % job.shown[1]
     graph = ['[0:v]%s,split[c][d]' % TIME, '[c]' + scored % 'features.json',
              '[d]scale=%d:%d:flags=bicubic:out_range=limited,%s,split[s][e]'
              % (*job.shown, contents.UNTAGGED), '[e]format=yuv420p10[m]',
@@ -72,7 +71,8 @@ def judge(job, encoded, reference, scratch):
     logs = {}
     for name in 'vmaf', 'features', *['shown'] * job.is_scaled:
         with open(os.path.join(scratch, name + '.json')) as file:
-            logs[name] = [frame['metrics'] for frame in json.load(file)['frames']]
+            frames = json.load(file)['frames']
+        logs[name] = [frame['metrics'] for frame in (frames if name == 'vmaf' else frames[PICK])]
     if not all(frame['basis'] for frame in logs['features']):
         raise common.Error('frames without quantizers: ' + encoded)
     return {'v1': [frame['v1'] for frame in logs.pop('vmaf')], 'shown': None, **logs}

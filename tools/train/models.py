@@ -2,6 +2,7 @@
 # Model files (doc/model-format.md), and C tables of them for the filter's built-in models:
 #   tools/train/models.py models/NAME.txt > libavfilter/bliinds_model_data.c
 # SPDX-License-Identifier: LGPL-2.1-or-later
+import itertools
 import os
 import sys
 import textwrap
@@ -12,10 +13,10 @@ STATISTICS = [level + '.' + name for level in LEVELS for name in NAMES]
 BANDS = ['%s.band%d' % (level, band) for level in LEVELS for band in (1, 2, 3)]
 BAND_PHASES = ['L1.phase1', 'L1.phase2', 'L1.phase3']
 PHASES = BAND_PHASES + ['phase.zeta', 'phase.gamma', 'phase.sub', 'phase.ori']
+MOTION = ['motion.mean', 'motion.energy']
 CODED = ['coded.' + name for name in
          'step intra scale hevc av1 vp9 mpeg2 mpeg4 mjpeg'.split()]
-FEATURES = STATISTICS + BANDS + PHASES + CODED      # the filter's order
-TERMS = FEATURES + ['%s*%s' % (a, b) for a in CODED for b in CODED]
+FEATURES = STATISTICS + BANDS + PHASES + MOTION + CODED     # the filter's order
 
 HEAD = '''
 /**
@@ -30,14 +31,18 @@ HEAD = '''
 
 
 def read(path):
-    """The models of a file: words by keyword, or numbers by keyword and feature."""
+    """The models of a file: words by keyword, or numbers by keyword and feature; a list of units,
+    each with its output's weight, its constant, and weights by feature."""
     models = []
     with open(path) as file:
         for line in file:
             key, *words = line.split() or '#'
             if key == 'bliinds-model':
-                models.append({'link': ['linear'], **{key: {} for key in (
+                models.append({'link': ['linear'], 'unit': [], **{key: {} for key in (
                     'weight', 'sigma_weight')}})
+            elif key == 'unit':
+                models[-1]['unit'].append(
+                    (*words[:2], {name: [word] for name, word in zip(words[2::2], words[3::2])}))
             elif not key.startswith('#') and isinstance(models[-1].get(key), dict):
                 models[-1][key][words[0]] = words[1:]
             elif not key.startswith('#'):
@@ -47,26 +52,30 @@ def read(path):
 
 def is_coded(model):
     """Whether it is for frames of which the numbers of the bitstream are known."""
-    return any(name.startswith('coded.') for name in {**model['weight'], **model['sigma_weight']})
+    weights = model['weight'], model['sigma_weight'], *(unit[2] for unit in model['unit'])
+    return any(name.startswith('coded.') for name in itertools.chain(*weights))
 
 
 def array(words):
     """All but zeros."""
-    items = [word if i and words[i - 1] != '0' else '[%d] = %s' % (i, word)
+    items = [word if i and words[i - 1] != '0' else '[%d]\xa0=\xa0%s' % (i, word)
              for i, word in enumerate(words) if word != '0']
     return '{ %s }' % ', '.join(items)
 
 
 def c_table(model):
     """A BLIINDSModel."""
-    def values(key, names):
-        return array([model[key].get(name, ['0'])[0] for name in names])
+    def values(weights, names=FEATURES):
+        return array([weights.get(name, ['0'])[0] for name in names])
     is_flat = model.get('frames') == ['flat']
     fields = {
         'name': '"%s"' % model['name'][0],
         'predicts': '"%s"' % ' '.join(model['predicts']),
-        'weight': values('weight', TERMS),
+        'weight': values(model['weight']),
         'constant': model['constant'][0],
+        'nb_units': len(model['unit']),
+        **{'unit[%d]' % i: '{ %s, %s, %s }' % (*unit[:2], values(unit[2]))
+           for i, unit in enumerate(model['unit'])},
         'of_flat': int(is_flat),
         'logistic': int(model['link'] == ['logistic']),
         'higher_is_better': int(model['direction'] == ['higher']),
@@ -74,11 +83,12 @@ def c_table(model):
         'max': model['range'][1],
         'step': model.get('step', ['0'])[0],
         'sigma': model.get('sigma', ['NAN'])[0],
-        'sigma_weight': values('sigma_weight', FEATURES + ['score']),
+        'sigma_weight': values(model['sigma_weight'], FEATURES + ['score']),
         'sigma_p80': model.get('sigma_p80', ['NAN'])[0],
     }
     lines = [textwrap.fill('.%s = %s,' % field, 100, initial_indent=8 * ' ',
-                           subsequent_indent=12 * ' ', break_on_hyphens=False)
+                           subsequent_indent=12 * ' ', break_on_hyphens=False
+                           ).replace('\xa0', ' ')
              for field in fields.items() if field[1] not in (0, '0')]
     basis = 'OF_FLAT' if is_flat else 'BITSTREAM' if is_coded(model) else 'PIXELS'
     return ['    [BLIINDS_%s] = {' % basis] + lines + ['    },']

@@ -3,51 +3,23 @@
 # they are worth.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 import hashlib
-import itertools
 import json
-import math
 import sys
 
 import numpy as np
-from scipy import optimize, stats
+from scipy import optimize, special, stats
 
 import common
 import models
 
 # Of the bitstream's features nothing but energies: these take the filter a third of the time.
-# Squares and product of step and size, and their slopes of each codec.
-NUMBERS, CODECS = models.CODED[:2], models.CODED[3:]
-PRODUCTS = ['*'.join(pair) for pair in (*itertools.combinations_with_replacement(NUMBERS, 2),
-                                        *itertools.product(NUMBERS, CODECS))]
-BITSTREAM = models.CODED + PRODUCTS + models.BANDS + models.BAND_PHASES
-FORMS = {'bitstream': BITSTREAM, 'pixels': models.STATISTICS + models.PHASES, 'flat': BITSTREAM}
+BITSTREAM = models.CODED + models.BANDS + models.BAND_PHASES + models.MOTION
+# Features, and hidden units.
+FORMS = {'bitstream': (BITSTREAM, 12), 'pixels': (models.STATISTICS + models.PHASES, 0),
+         'flat': (BITSTREAM, 12)}
 BASIS_FLAT = 2      # the filter's number
-STRENGTHS = (0.01, 0.03, 0.1, 0.3)
-
-
-def logistic(x, y, weight, strength):
-    """Constant and weights that minimise the squared error plus the sum of strength * w^2, for
-    features of unit variance; the sum is the logarithm of y / (100 - y). By Newton's method."""
-    weight = weight / weight.sum()
-    mean = weight @ x
-    std = np.sqrt(weight @ (x - mean) ** 2)
-    std = np.where(std > 1e-9, std + 1e-12, 1)      # it may be the same everywhere
-    z = np.c_[np.ones(len(x)), (x - mean) / std]
-    target = np.clip(weight @ y, 2, 98)
-    beta = np.r_[np.log(target / (100 - target)), np.zeros(x.shape[1])]
-    for _ in range(200):
-        p = 100 / (1 + np.exp(-z @ beta))
-        slope = p * (1 - p / 100)
-        scale = weight @ slope ** 2
-        penalty = np.r_[0, np.full(x.shape[1], strength)] * scale
-        j = z * slope[:, None]
-        step = np.linalg.solve(j.T @ (j * weight[:, None]) + np.diag(penalty + 1e-9 * scale),
-                               j.T @ (weight * (y - p)) - penalty * beta)
-        beta += np.clip(step, -1, 1)
-        if np.abs(step).max() < 1e-9:
-            break
-    w = beta[1:] / std
-    return beta[0] - mean @ w, w
+STRENGTHS = (0.004, 0.008, 0.016, 0.032)
+PARTS = 10          # of the groups, one of which is left out at a time
 
 
 def table(encode, family, group, predicted, truth, sigma, weight):
@@ -98,8 +70,7 @@ class Data:
                                 for g, e in zip(self.group, self.encode)])
 
     def x(self, names):
-        return np.array([[np.mean([math.prod(frame[factor] for factor in name.split('*'))
-                                   for frame in frames]) for name in names]
+        return np.array([[np.mean([frame[name] for frame in frames]) for name in names]
                          for frames in self.frames]).reshape(-1, len(names))
 
     def table(self, score, sigma):
@@ -107,21 +78,59 @@ class Data:
 
 
 class Model:
-    """A ridge regression."""
+    """score = 100 / (1 + exp(-s)), where s is a weighted sum of features and of units, each
+    z / (1 + |z|) of a weighted sum z of features. Fitted to the least squared error plus
+    100 * strength * the sum of all weights' squares, for features of unit variance."""
 
-    def __init__(self, names, x, data, strength, rows=slice(None)):
-        self.constant, self.weights = logistic(x[rows], data.y[rows], data.weight[rows], strength)
+    def __init__(self, x, y, weight, units, strength):
+        weight = weight / weight.sum()
+        mean = weight @ x
+        std = np.sqrt(weight @ (x - mean) ** 2)
+        std = np.where(std > 1e-9, std, 1)      # it may be the same everywhere
+        z, nb = (x - mean) / std, x.shape[1]
+        sizes = 1, nb, nb * units, units, units
+        penalty = 100 * strength * np.repeat((0, 1, 1, 0, 1), sizes)
 
-    def raw(self, x):
-        return 100 / (1 + np.exp(-self.constant - x @ self.weights))
+        def split(p):
+            constant, w, unit, offset, out = np.split(p, np.cumsum(sizes[:-1]))
+            return constant, w, unit.reshape(nb, units), offset, out
+
+        def cost(p):
+            constant, w, unit, offset, out = split(p)
+            hidden = z @ unit + offset
+            slope = 1 / (1 + np.abs(hidden))
+            score = 100 * special.expit(constant + z @ w + hidden * slope @ out)
+            error = weight * (score - y)
+            of_sum = 2 * error * score * (1 - score / 100)
+            of_hidden = of_sum[:, None] * out * slope ** 2
+            return error @ (score - y) + penalty @ p ** 2, 2 * penalty * p + np.r_[
+                of_sum.sum(), z.T @ of_sum, (z.T @ of_hidden).ravel(), of_hidden.sum(0),
+                (hidden * slope).T @ of_sum]
+
+        target, random = np.clip(weight @ y, 2, 98), np.random.RandomState(1)
+        start = np.r_[np.log(target / (100 - target)), np.zeros(nb),
+                      random.normal(0, 0.5 / np.sqrt(nb), nb * units), np.zeros(units),
+                      random.normal(0, 0.3, units)]
+        best = optimize.minimize(cost, start, jac=True, method='L-BFGS-B',
+                                 options={'maxiter': 600, 'maxcor': 20}).x
+        constant, w, unit, self.offset, self.out = split(best)
+        self.weights, self.unit = w / std, unit / std[:, None]
+        self.constant = constant[0] - mean @ self.weights
+        self.offset = self.offset - mean @ self.unit
+
+    def score(self, x):
+        hidden = x @ self.unit + self.offset
+        return 100 * special.expit(self.constant + x @ self.weights
+                                   + hidden / (1 + np.abs(hidden)) @ self.out)
 
 
-def left_out(names, x, data, strength):
-    """Scores of each group by a model of the others."""
-    score = np.empty(len(x))
-    for g in np.unique(data.group):
-        here = data.group == g
-        score[here] = Model(names, x, data, strength, ~here).raw(x[here])
+def left_out(x, data, units, strength):
+    """Scores of each part of the groups by a model of the others."""
+    score, (names, group) = np.empty(len(x)), np.unique(data.group, return_inverse=True)
+    for part in range(min(PARTS, len(names))):
+        here = group % PARTS == part
+        score[here] = Model(x[~here], data.y[~here], data.weight[~here],
+                            units, strength).score(x[here])
     return score
 
 
@@ -150,14 +159,17 @@ def lines_of(names, model, sigma, p80, fields):
         'bliinds-model 1', *('%-12s %s' % item for item in fields),
         'sigma        %.9g' % np.exp(sigma[0]), 'sigma_weight score        %.9g' % sigma[1],
         'sigma_p80    %.4g' % p80, 'constant     %.9g' % model.constant,
-        *('weight       %-12s %.9g' % item for item in zip(names, model.weights)), 'end']
+        *('weight       %-13s %.9g' % item for item in zip(names, model.weights)),
+        *(' '.join(['unit         %.9g %.9g' % unit[:2],
+                    *('%s %.9g' % item for item in zip(names, unit[2]))])
+          for unit in zip(model.out, model.offset, model.unit.T)), 'end']
 
 
 def write(shots, options):
     sets = [[Data(options.work, shots, held, flat) if options.held >= held else None
              for held in (False, True)] for flat in (False, True)]
     text, report = [], []
-    for basis, names in FORMS.items():
+    for basis, (names, units) in FORMS.items():
         is_flat = basis == 'flat'
         data, held = sets[is_flat]
         nb_groups = len(set(data.group))
@@ -167,21 +179,23 @@ def write(shots, options):
             sys.exit('error: the records are of %d groups for choosing, and one is left out at a '
                      'time: label more contents' % nb_groups)
         x = data.x(names)
-        scores = {strength: left_out(names, x, data, strength) for strength in STRENGTHS}
-        strength = min(STRENGTHS, key=lambda s: data.weight @ (scores[s] - data.y) ** 2)
-        score, model = scores[strength], Model(names, x, data, strength)
+        scores = {strength: left_out(x, data, units, strength) for strength in STRENGTHS}
+        error = {s: np.sqrt(data.weight @ (scores[s] - data.y) ** 2) for s in STRENGTHS}
+        # the smoothest of those that are as good as the best
+        strength = max(s for s in STRENGTHS if error[s] <= 1.01 * min(error.values()))
+        score, model = scores[strength], Model(x, data.y, data.weight, units, strength)
         sigma = fit_sigma(score, score - data.y, data.weight)
-        report += ['## %s, strength %g: contents left out one at a time' % (basis, strength), '',
+        report += ['## %s, strength %g: contents left out, a tenth at a time' % (basis, strength), '',
                    data.table(score, sigma_of(sigma, score))]
         if held and held.frames:
-            score = model.raw(held.x(names))
+            score = model.score(held.x(names))
             report += ['## %s: contents held back' % basis, '',
                        held.table(score, sigma_of(sigma, score))]
         p80 = np.percentile(sigma_of(sigma, scores[strength]), 80)
         text += lines_of(names, model, sigma, p80, [
             ('name', options.name), ('predicts', 'estimated VMAF loss'),
-            ('training', '100 - VMAF v1.0.16 (1080 lines): ridge regression (strength %g) on %d '
-             'encodes of %d contents, records %s' % (strength, len(np.unique(data.encode)),
+            ('training', '100 - VMAF v1.0.16 (1080 lines): %d hidden units (strength %g) on %d '
+             'encodes of %d contents, records %s' % (units, strength, len(np.unique(data.encode)),
                                                      nb_groups, data.digest[:16])),
             ('licence', options.licence), ('direction', 'lower'), ('range', '0 100'),
             *[('frames', 'flat')] * is_flat, ('link', 'logistic')])
