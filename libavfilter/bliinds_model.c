@@ -38,7 +38,7 @@
 static int is_of_statistics(int feature)
 {
     return feature < BLIINDS_FEATURE_BAND ||
-           feature >= BLIINDS_FEATURE_MEAN_PHASE && feature < BLIINDS_FEATURE_CODED;
+           feature >= BLIINDS_FEATURE_MEAN_PHASE && feature < BLIINDS_FEATURE_MOTION;
 }
 
 /// Whether a model uses a feature.

@@ -174,6 +174,9 @@ static void test_model(const char *path)
                ff_bliinds_model_load(table, NULL, text[BLIINDS_PIXELS].name) >= 0);
     // the struct has no padding
     CHECK(!memcmp(table, text, sizeof(table)), "the table of the model is not '%s'\n", path);
+    for (int i = BLIINDS_BITSTREAM; i < BLIINDS_NB_BASES; i++)
+        CHECK(!ff_bliinds_model_needs_statistics(&table[i]),
+              "the model of basis %d takes the time of all statistics\n", i);
     printf("model: %s\n", table[BLIINDS_PIXELS].name);
 }
 

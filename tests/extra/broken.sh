@@ -35,7 +35,7 @@ mutants() {
   libavcodec/bsf/quantizer_metadata.c @ s/group.step  += frame->step;/group.step  += frame->step \/ frame->bytes;/ @ quantizer-h264
 * libavfilter/bliinds.c       @ s/log2(scale \* shown)/log2(scale)/ @ bliinds-basis
   libavcodec/bsf/quantizer_metadata.c @ s/if (group.frames == MAX_GROUP)/if (0)/ @ quantizer-groups
-  libavfilter/bliinds_model_data.c @ s/constant = -3.8/constant = -3.9/ @ bliinds-blocks
+  libavfilter/bliinds_model_data.c @ s/constant = -3.9/constant = -3.8/ @ bliinds-blocks
   libavfilter/bliinds.c       @ s/CODED_AV1   }/CODED_HEVC  }/ @ bliinds-basis
   libavfilter/luma.h    @ s/? 16 << (luma/? 15 << (luma/ @ bliinds-letterbox
   libavfilter/bliinds.c       @ s/\[class\]\[b\]) \/ n + 0.1/&1/ @ bliinds-yuv
@@ -43,9 +43,14 @@ mutants() {
   libavfilter/bliinds.c       @ s/? SEI_VALID : 0/? 0 : SEI_VALID/ @ bliinds-sei-h264
   libavfilter/bliinds_model.c @ s/step + 0.5)/step + 0.4)/ @ bliinds-models
   libavfilter/bliinds_model.c @ s/sum += weight\[i\] \*/sum += 1.001 * weight[i] */ @ bliinds-models
-  libavfilter/bliinds_model.c @ s/coded\[i\] \* coded\[j\]/coded[i] * coded[i]/ @ bliinds-basis
-  libavfilter/bliinds_model.c @ s/weight + BLIINDS_NB_FEATURES, &p/weight, \&p/ @ bliinds-basis
+  libavfilter/bliinds_model.c @ s/unit->out \* (z/(z/ @ bliinds-basis
+  libavfilter/bliinds_model.c @ s/(1 + fabs(z))/(1 + z)/ @ bliinds-basis
+  libavfilter/bliinds_model.c @ s/weight\[BLIINDS_NB_FEATURES\] \* p/weight[0] * p/ @ bliinds-basis
 * libavfilter/bliinds_model.c @ s/feature >= BLIINDS_FEATURE_MEAN_PHASE/feature >= BLIINDS_FEATURE_CODED/ @ bliinds-bands
+  libavfilter/bliinds_model.c @ s/feature < BLIINDS_FEATURE_MOTION/feature < BLIINDS_FEATURE_CODED/ @ bliinds-blocks
+  libavfilter/vf_bliinds.c    @ s/y >= rows->first \&\& y < FFMIN/y < FFMIN/ @ bliinds-motion
+  libavfilter/bliinds.c       @ s/n == s->next \&\& // @ bliinds-motion
+  libavfilter/bliinds.c       @ s/is_chosen(n + 1, s/is_chosen(n, s/ @ bliinds-motion
   libavfilter/bliinds_dsp.c  @ s/sums->nb_flat += sum/sums->nb_flat = sum/ @ bliinds-valid
   libavfilter/bliinds_dsp.c  @ s/while (count\[bin\] < k)/while (count[bin] <= k)/ @ bliinds-blocks
   libavfilter/bliinds_dsp.c  @ s/straddles(y) || bliinds_straddles(x)/straddles(y) \&\& bliinds_straddles(x)/ @ bliinds-yuv

@@ -119,9 +119,12 @@ motion(){
             sed -n '/^frame:1/,$p' | agree ${pictures}/motion.csv ${picture} | sed "s/^/${picture}: /"
     done
     source=testsrc2=s=97x65:d=0.8,noise=alls=9:allf=t,format=yuv420p
-    ffmpeg -lavfi ${source},${bliinds}:features=1:f=${tmp}/all ${to_null}
-    motions ${tmp}/all | head -n 1
-    motions ${tmp}/all | tail -n +2 > ${tmp}/motions
+    for threads in 1 5; do
+        ffmpeg -filter_complex_threads ${threads} -lavfi ${source},${bliinds}:features=1:f=${tmp}/all${threads} ${to_null}
+    done
+    same "threads" ${tmp}/all1 ${tmp}/all5
+    motions ${tmp}/all1 | head -n 1
+    motions ${tmp}/all1 | tail -n +2 > ${tmp}/motions
     sort -u ${tmp}/motions | wc -l
     for options in n_subsample=3 n_subsample=7 "enable='gte(n,4)'" "enable='lt(mod(n,7),2)'"; do
         ffmpeg -lavfi "${source},${bliinds}:features=1:f=${tmp}/some:${options}" ${to_null}
