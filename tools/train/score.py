@@ -64,14 +64,21 @@ class Data:
         self.encode, self.group, self.family, self.y = (
             np.array([row[i] for row in rows]) for i in range(4))
         self.frames = [row[4] for row in rows]
+        self.nb_frames = np.array([len(frames) for frames in self.frames])
         # each group of contents counts the same, and so does each encode of one
         nb_encodes = {g: len(np.unique(self.encode[self.group == g])) for g in self.group}
         self.weight = np.array([1 / nb_encodes[g] / (self.encode == e).sum()
                                 for g, e in zip(self.group, self.encode)])
 
     def x(self, names):
-        return np.array([[np.mean([frame[name] for frame in frames]) for name in names]
-                         for frames in self.frames]).reshape(-1, len(names))
+        """Of all frames of all rows, one after the other."""
+        return np.array([[frame[name] for name in names]
+                         for frames in self.frames for frame in frames])
+
+    def mean(self, values):
+        """Of each row, over what its frames have."""
+        first = np.cumsum(self.nb_frames) - self.nb_frames
+        return (np.add.reduceat(values, first).T / self.nb_frames).T
 
     def table(self, score, sigma):
         return table(self.encode, self.family, self.group, score, self.y, sigma, self.weight)
@@ -112,7 +119,7 @@ class Model:
                       random.normal(0, 0.5 / np.sqrt(nb), nb * units), np.zeros(units),
                       random.normal(0, 0.3, units)]
         best = optimize.minimize(cost, start, jac=True, method='L-BFGS-B',
-                                 options={'maxiter': 600, 'maxcor': 20}).x
+                                 options={'maxiter': 9999, 'maxcor': 20}).x
         constant, w, unit, self.offset, self.out = split(best)
         self.weights, self.unit = w / std, unit / std[:, None]
         self.constant = constant[0] - mean @ self.weights
@@ -125,13 +132,24 @@ class Model:
 
 
 def left_out(x, data, units, strength):
-    """Scores of each part of the groups by a model of the others."""
-    score, (names, group) = np.empty(len(x)), np.unique(data.group, return_inverse=True)
+    """Scores of each part of the groups by a model of the others, and the squared errors of the
+    parts."""
+    score, (names, group) = np.empty(len(data.y)), np.unique(data.group, return_inverse=True)
+    mean, errors = data.mean(x), []
     for part in range(min(PARTS, len(names))):
         here = group % PARTS == part
-        score[here] = Model(x[~here], data.y[~here], data.weight[~here],
-                            units, strength).score(x[here])
-    return score
+        model = Model(mean[~here], data.y[~here], data.weight[~here], units, strength)
+        score[here] = data.mean(model.score(x))[here]
+        errors.append(np.average((score - data.y)[here] ** 2, weights=data.weight[here]))
+    return score, np.array(errors)
+
+
+def choose(errors):
+    """The largest strength that is no worse than the best by more than one standard error (Hastie,
+    Tibshirani, Friedman, The Elements of Statistical Learning, 7.10)."""
+    best = min(errors.values(), key=np.mean)
+    limit = best.mean() + best.std() / np.sqrt(len(best))
+    return max(strength for strength in errors if errors[strength].mean() <= limit)
 
 
 def fit_sigma(score, error, weight):
@@ -179,19 +197,18 @@ def write(shots, options):
             sys.exit('error: the records are of %d groups for choosing, and one is left out at a '
                      'time: label more contents' % nb_groups)
         x = data.x(names)
-        scores = {strength: left_out(x, data, units, strength) for strength in STRENGTHS}
-        error = {s: np.sqrt(data.weight @ (scores[s] - data.y) ** 2) for s in STRENGTHS}
-        # the smoothest of those that are as good as the best
-        strength = max(s for s in STRENGTHS if error[s] <= 1.01 * min(error.values()))
-        score, model = scores[strength], Model(x, data.y, data.weight, units, strength)
+        tried = {strength: left_out(x, data, units, strength) for strength in STRENGTHS}
+        strength = choose({strength: errors for strength, (_, errors) in tried.items()})
+        score = tried[strength][0]
+        model = Model(data.mean(x), data.y, data.weight, units, strength)
         sigma = fit_sigma(score, score - data.y, data.weight)
         report += ['## %s, strength %g: contents left out, a tenth at a time' % (basis, strength), '',
                    data.table(score, sigma_of(sigma, score))]
         if held and held.frames:
-            score = model.score(held.x(names))
+            score = held.mean(model.score(held.x(names)))
             report += ['## %s: contents held back' % basis, '',
                        held.table(score, sigma_of(sigma, score))]
-        p80 = np.percentile(sigma_of(sigma, scores[strength]), 80)
+        p80 = np.percentile(sigma_of(sigma, tried[strength][0]), 80)
         text += lines_of(names, model, sigma, p80, [
             ('name', options.name), ('predicts', 'estimated VMAF loss'),
             ('training', '100 - VMAF v1.0.16 (1080 lines): %d hidden units (strength %g) on %d '
