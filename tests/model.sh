@@ -128,7 +128,7 @@ logs = [[frame["metrics"] for frame in json.load(open(log))["frames"]] for log i
 for of, log in zip(models.read(model), logs):
     for frame in log:
         assert abs(reference.evaluate(of, frame) - frame["raw"]) < 1e-4, frame
-picked = logs[0][label.FIRST_FRAME::label.FRAME_STEP]
+picked = logs[0][label.PICK]
 for a, b in zip(json.load(open(record))["features"], picked, strict=True):
     assert all(abs(a[name] - b[name]) < 2e-6 for name in models.FEATURES), (a, b)
 ' "$RESULTS/tiny.txt" "$WORK/records/zoom_far/x264_1_2_27.json" "$tmp/bitstream" "$tmp/pixels"
