@@ -434,7 +434,7 @@ typedef struct BLIINDSLevelSums {
     BLIINDSPooled pooled[BLIINDS_NB_STATISTICS];
     BLIINDSSum band[2][3];  ///< as grid above; in levels 2 and 3 one class may have both
     uint64_t nb_flat;       ///< blocks that bliinds_is_flat(), at level 1; others may leave it 0
-    /// at level 3, |d| and d^2 of bliinds_coarse() samples, d to the frame before; others leave it 0
+    /// at level 3, |d| and d^2 of bliinds_coarse() samples, d to the frame before; else 0
     uint64_t motion[2];
 } BLIINDSLevelSums;
 

@@ -27,9 +27,10 @@
  * A frame's luma and two half sized versions of it are cut into overlapping
  * blocks of 5x5 samples; four statistics of each block's DCT are pooled to the 24
  * features of BLIINDS-II, by the arithmetic of the authors' release. With the energies of
- * bands and, where it is known, what the frame was coded with, a linear model predicts the
- * score from them: the built-in one the VMAF loss, by the bitstream without the 24. All sums
- * are integers: the result is the same for any number of threads.
+ * bands, the motion since the frame before and, where it is known, what the frame was coded with,
+ * a model of up to one hidden layer predicts the score from them: the built-in one the VMAF loss,
+ * by the bitstream without the 24. All sums are integers: the result is the same for any number
+ * of threads.
  */
 
 #include "libavutil/mem.h"
