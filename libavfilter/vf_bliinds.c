@@ -161,15 +161,18 @@ static void add_motion(const BLIINDSCPUContext *s, BLIINDSLevelSums *sums, int y
 {
     const int w = s->level[BLIINDS_LEVELS - 1].w;
     int16_t *before = s->before + y * (ptrdiff_t)w;
+    uint64_t size = 0, square = 0;
 
     for (int x = 0; x < w; x++) {
         const int16_t v = bliinds_coarse(line[PAD_LEFT + x]);
         const int d = v - before[x];
 
-        sums->motion[0] += FFABS(d);
-        sums->motion[1] += d * d;
+        size   += FFABS(d);
+        square += d * d;
         before[x] = v;
     }
+    sums->motion[0] += size;
+    sums->motion[1] += square;
 }
 
 /// The next row of samples of a level, and all that can be done with it.
