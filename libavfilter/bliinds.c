@@ -221,9 +221,6 @@ static int is_chosen(uint64_t n, int step)
 int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame *dst,
                         const AVFrame *frame, uint64_t n)
 {
-    const int is_needed = !ctx->is_disabled &&
-                          (is_chosen(n, s->n_subsample) || is_chosen(n + 1, s->n_subsample));
-
     dst->n    = n;
     dst->luma = luma_frame(frame);
     dst->is_scored  = is_chosen(n, s->n_subsample);
@@ -240,7 +237,7 @@ int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame *d
                             ff_bliinds_model_needs_statistics(&s->model[dst->basis]) ||
                             dst->basis == BLIINDS_BITSTREAM &&
                             ff_bliinds_model_needs_statistics(&s->model[BLIINDS_OF_FLAT]);
-    if (!is_needed)
+    if (ctx->is_disabled || !dst->is_scored && !is_chosen(n + 1, s->n_subsample))
         return 0;
     s->next        = n + 1;
     s->next_width  = dst->luma.width;

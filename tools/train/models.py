@@ -57,7 +57,7 @@ def is_coded(model):
 
 
 def array(words):
-    """All but zeros."""
+    """All but zeros; no line is broken at the blanks around an equals sign."""
     items = [word if i and words[i - 1] != '0' else '[%d]\xa0=\xa0%s' % (i, word)
              for i, word in enumerate(words) if word != '0']
     return '{ %s }' % ', '.join(items)

@@ -202,13 +202,13 @@ def write(shots, options):
         score = tried[strength][0]
         model = Model(data.mean(x), data.y, data.weight, units, strength)
         sigma = fit_sigma(score, score - data.y, data.weight)
+        p80 = np.percentile(sigma_of(sigma, score), 80)
         report += ['## %s, strength %g: contents left out, a tenth at a time' % (basis, strength), '',
                    data.table(score, sigma_of(sigma, score))]
         if held and held.frames:
             score = held.mean(model.score(held.x(names)))
             report += ['## %s: contents held back' % basis, '',
                        held.table(score, sigma_of(sigma, score))]
-        p80 = np.percentile(sigma_of(sigma, tried[strength][0]), 80)
         text += lines_of(names, model, sigma, p80, [
             ('name', options.name), ('predicts', 'estimated VMAF loss'),
             ('training', '100 - VMAF v1.0.16 (1080 lines): %d hidden units (strength %g) on %d '
