@@ -25,7 +25,7 @@ import reference    # noqa: E402
 with open(ROOT + '/libavcodec/bsf/quantizer_metadata.c') as file:
     ROWS = {name: [float(term) for term in row.split(',')] for name, row in re.findall(
         r'static const double (\w+)_loss\[\] = \{(.*?)\}', file.read())}
-MODEL = next(filter(models.is_coded, models.read(ROOT + '/models/vmaf1_est3.txt')))
+MODEL = next(filter(models.is_coded, models.read(ROOT + '/models/vmaf1_est4.txt')))
 # the mean of the encodes that it was fitted to
 TYPICAL = {**dict.fromkeys(models.CODED, 0), 'coded.intra': -2.1,
            **dict(zip(models.MOTION, (0.7, 4.3))),
@@ -39,7 +39,10 @@ def step_of_qp(qp):
 
 def estimate(codec, step, height, shown):
     step, scale = np.asarray(step, float), np.maximum(0, np.log2(shown / np.asarray(height, float)))
-    features = {**TYPICAL, 'coded.' + codec: 1, 'coded.step': step, 'coded.scale': scale}
+    # libx264's usual offset
+    chroma = -1 / 3 if codec == 'h264' else 0
+    features = {**TYPICAL, 'coded.' + codec: 1, 'coded.step': step, 'coded.scale': scale,
+                'coded.chroma': chroma}
     return np.array([loss.estimate(ROWS, step, scale, [codec] * len(scale)),
                      reference.evaluate(MODEL, features)])
 

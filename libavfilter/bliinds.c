@@ -43,7 +43,7 @@ const char *const ff_bliinds_feature_name[BLIINDS_NB_FEATURES] = {
     "L1.phase1", "L1.phase2", "L1.phase3",
     "phase.zeta", "phase.gamma", "phase.sub", "phase.ori",
     "motion.mean", "motion.energy",
-    "coded.step", "coded.intra", "coded.scale",
+    "coded.step", "coded.intra", "coded.scale", "coded.chroma",
     "coded.hevc", "coded.av1", "coded.vp9", "coded.mpeg2", "coded.mpeg4", "coded.mjpeg",
 };
 
@@ -52,6 +52,7 @@ enum {
     CODED_STEP,
     CODED_INTRA,
     CODED_SCALE,
+    CODED_CHROMA,
     CODED_HEVC,
     CODED_AV1,
     CODED_VP9,
@@ -99,7 +100,7 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
 {
     const BLIINDSModel *model = s->model;
     int ret = ff_bliinds_model_load(s->model, ctx, s->model_name ? s->model_name :
-                                    ff_bliinds_model_vmaf1_est3->name);
+                                    ff_bliinds_model_vmaf1_est4->name);
 
     if (ret < 0)
         return ret;
@@ -193,6 +194,9 @@ static void coded_features(double dst[BLIINDS_NB_CODED], const AVFrame *frame,
     dst[CODED_STEP]  = step;
     dst[CODED_INTRA] = log2(8 * intra / (width * height));
     dst[CODED_SCALE] = log2(scale * shown);
+    // the key is left out where it is 0
+    dst[CODED_CHROMA] = *coded_value(frame, "lavc.quantizer.chroma") ?
+                        coded_number(frame, "lavc.quantizer.chroma") : 0;
     for (int i = CODED_HEVC; i < BLIINDS_NB_CODED; i++)
         dst[i] = 0;
     for (int i = 0; i < FF_ARRAY_ELEMS(codec); i++)

@@ -50,10 +50,11 @@
  * of the 8x8 grid, minus those of the other blocks.
  * 2 features of motion: log2 of 0.1 + the mean magnitude, and the mean square, of the difference
  * of the level 3 samples from those of the frame before; what is usual, where there is none.
- * 9 coded features, from the keys of quantizer_metadata, NAN without them: log2 of the
+ * 10 coded features, from the keys of quantizer_metadata, NAN without them: log2 of the
  * quantizer step in units of an 8-bit sample, as mean over the group of pictures so far,
  * weighted by bytes; log2 of its I frame's bits per sample of luma; log2 of the shown
- * size over the coded one; and for each codec but H.264, 1 if it is the frame's, else 0.
+ * size over the coded one; log2 of chroma's step, less luma's, as the stream asks for it; and
+ * for each codec but H.264, 1 if it is the frame's, else 0.
  */
 enum {
     BLIINDS_FEATURE_BAND       = 24,    ///< first of the band energies
@@ -61,8 +62,8 @@ enum {
     BLIINDS_FEATURE_MEAN_PHASE = 36,    ///< first of the phases of means of statistics
     BLIINDS_FEATURE_MOTION     = 40,    ///< first of those of motion
     BLIINDS_FEATURE_CODED      = 42,    ///< first of the coded features
-    BLIINDS_NB_CODED           = 9,
-    BLIINDS_NB_FEATURES        = 51,
+    BLIINDS_NB_CODED           = 10,
+    BLIINDS_NB_FEATURES        = 52,
 };
 
 extern const char *const ff_bliinds_feature_name[BLIINDS_NB_FEATURES];
@@ -141,7 +142,7 @@ typedef struct BLIINDSContext {
 
 /// The options of a BLIINDS filter, whose context has it as member.
 #define BLIINDS_OPTIONS(type, member, flags)                                                \
-    { "model", "set the model: a built-in name or a file (default vmaf1_est3, which gives " \
+    { "model", "set the model: a built-in name or a file (default vmaf1_est4, which gives " \
       "no score without quantizer_metadata)", offsetof(type, member.model_name),            \
       AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags },                                   \
     { "shown_height", "set the display height in pixels (0 = frame height)",                \
@@ -187,8 +188,8 @@ void ff_bliinds_features(double dst[BLIINDS_FEATURE_CODED], const BLIINDSFrame *
 
 // ---- models, see bliinds_model.c ----
 
-/// The built-in model, made from models/vmaf1_est3.txt.
-extern const BLIINDSModel ff_bliinds_model_vmaf1_est3[BLIINDS_NB_BASES];
+/// The built-in model, made from models/vmaf1_est4.txt.
+extern const BLIINDSModel ff_bliinds_model_vmaf1_est4[BLIINDS_NB_BASES];
 
 /**
  * Load a built-in model or a file, see doc/model-format.md: models for different frames.

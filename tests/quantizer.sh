@@ -63,6 +63,12 @@ at_the_end(){ # what file [options of the input]
     same "${what}, $(wc -l < ${tmp}/other) frames" ${tmp}/tail ${tmp}/other
 }
 
+# How much coarser all frames' chroma is: nothing where it is as luma.
+chroma(){ # what file
+    quantizer_ffmpeg -bsf:v ${with} -i ${tmp}/$2 -vf metadata=print:file=- ${to_null} |
+        sed -n "s/^lavc.quantizer.chroma=/$1: chroma /p" | sort | uniq -c
+}
+
 # The quantizers of blocks, which the decoder exports and codecview draws as chroma.
 drawn(){ # file
     quantizer_ffmpeg -threads 1 -export_side_data venc_params -bsf:v ${with} -i ${tmp}/$1 \
@@ -126,6 +132,13 @@ quantizer_h264(){
     compare "10 bits" 'near(k[1], (w[3] - 12 - 4) / 6) && w[4] == k[2] && k[5] == 10'
     x264 in.mp4 slices=1 -qp 30 -vf scale=322x190
     compare "cropped" 'near(k[1], (w[3] - 4) / 6) && k[4] == "322x190"'
+
+    # x264 takes 2 from the offsets where psy-rd is 1
+    chroma "psy-rd 1" in.mp4
+    x264 in.mkv slices=2:psy=0 -qp 30
+    chroma "no psy-rd" in.mkv
+    x264 in.mkv slices=1:psy=0:chroma-qp-offset=3 -qp 30
+    chroma "QP + 3" in.mkv
 }
 
 # Groups that begin with a seek, never end, or begin with no I frame.
@@ -176,6 +189,9 @@ quantizer_hevc(){
 10 yuv420p10le -b:v 300k
 10 yuv420p10le -qp 28
 END
+    quantizer_ffmpeg ${film}1 -pix_fmt yuv420p -c:v libx265 -preset fast \
+        -x265-params log-level=error:cbqpoffs=3:crqpoffs=-1 ${tmp}/in.mp4
+    chroma "QP + 3 and - 1" in.mp4
 }
 
 # What is shown by each packet of AV1, by the headers that trace_headers prints and the
@@ -297,13 +313,20 @@ jpeg_step(){
 }
 
 quantizer_mjpeg(){
-    for q in 1 3 31; do
-        quantizer_ffmpeg ${film}0.2 -c:v mjpeg -qscale:v ${q} -pix_fmt yuvj420p ${tmp}/in.avi
+    flat=$(yes 40 | head -n 63 | paste -s -d ,)
+    while read -r q options; do
+        quantizer_ffmpeg ${film}0.2 -c:v mjpeg -qscale:v ${q} -pix_fmt yuvj420p ${options} ${tmp}/in.avi
         quantizer_ffmpeg -i ${tmp}/in.avi -frames:v 1 -c copy -f rawvideo - | jpeg_step > ${tmp}/step
         yes "$(cat ${tmp}/step)" | head -n 5 > ${tmp}/known
         keys in.avi > ${tmp}/keys
         compare "qscale ${q}" 'near(k[1], w[1]) && k[2] == "I" && k[4] == "320x192" && k[5] == 8 && !k[6] && k[7] == 0 && k[8] == "mjpeg"'
-    done
+        chroma "qscale ${q}" in.avi
+    done << END
+1
+3
+31
+4 -intra_matrix 8,${flat} -chroma_intra_matrix 8,$(echo ${flat} | sed 's/40/80/g')
+END
 }
 
 # A clip of each codec.

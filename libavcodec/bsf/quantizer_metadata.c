@@ -89,6 +89,7 @@ typedef struct CodedFrame {
     int64_t bytes;              ///< of all slices
     double  step;               ///< log2 of the step of each slice, times its bytes, summed up
     double  square;             ///< the same of the squares
+    double  chroma;             ///< log2 of chroma's step, less luma's: what the stream asks for
     enum AVPictureType type;
     enum AVPictureType first_field;     ///< its type, if there are two
     int     width, height;      ///< as it leaves the decoder
@@ -190,6 +191,12 @@ static double step_of_qp(int qp)
     return (qp - 4) / 6.;
 }
 
+/// What the offsets of Cb's and Cr's QP are worth.
+static double chroma_of_offsets(int cb, int cr)
+{
+    return (cb + cr) / 12.;
+}
+
 /// Find a start code, 0, 0, 1: of these, 1 is the rarest byte of a stream.
 static const uint8_t *find_start_code(const uint8_t *p, const uint8_t *end)
 {
@@ -260,6 +267,8 @@ static void read_h264(QuantizerMetadataContext *s, const CodedBitstreamUnit *uni
     s->bottom = slice->bottom_field_flag;
     add_slice(frame, types[slice->slice_type % 5],
               step_of_qp(26 + pps->pic_init_qp_minus26 + slice->slice_qp_delta), s->nal_size);
+    frame->chroma = chroma_of_offsets(pps->chroma_qp_index_offset,
+                                      pps->second_chroma_qp_index_offset);
     frame->width  = (sps->pic_width_in_mbs_minus1 + 1) * 16 - luma_width[sps->chroma_format_idc] *
                     (sps->frame_crop_left_offset + sps->frame_crop_right_offset);
     frame->height = ((sps->pic_height_in_map_units_minus1 + 1) * 16 -
@@ -291,6 +300,8 @@ static void read_hevc(QuantizerMetadataContext *s, const CodedBitstreamUnit *uni
     // B, P, I
     add_slice(frame, AV_PICTURE_TYPE_B - slice->slice_type,
               step_of_qp(26 + pps->init_qp_minus26 + slice->slice_qp_delta), s->nal_size);
+    frame->chroma = chroma_of_offsets(pps->pps_cb_qp_offset + slice->slice_cb_qp_offset,
+                                      pps->pps_cr_qp_offset + slice->slice_cr_qp_offset);
     frame->width  = sps->pic_width_in_luma_samples - luma_width[sps->chroma_format_idc] *
                     (sps->conf_win_left_offset + sps->conf_win_right_offset);
     frame->height = sps->pic_height_in_luma_samples - luma_height[sps->chroma_format_idc] *
@@ -352,10 +363,16 @@ static void read_av1(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
             .depth      = av1->bit_depth,
             .film_grain = header->film_grain.apply_grain,
         };
-    if (has_tiles && !header->show_existing_frame)
+    if (has_tiles && !header->show_existing_frame) {
+        const int q = header->base_q_idx, depth = s->coded.depth;
+
         // inter and switch frames are odd
         add_slice(&s->coded, header->frame_type & 1 ? AV_PICTURE_TYPE_P : AV_PICTURE_TYPE_I,
-                  step_of_index(header->base_q_idx, s->coded.depth), unit->data_size);
+                  step_of_index(q, depth), unit->data_size);
+        s->coded.chroma = (step_of_index(av_clip_uint8(q + header->delta_q_u_ac), depth) +
+                           step_of_index(av_clip_uint8(q + header->delta_q_v_ac), depth)) / 2 -
+                          step_of_index(q, depth);
+    }
     put_frame(s, &s->coded, header->refresh_frame_flags,
               header->show_frame || header->show_existing_frame, frame);
 }
@@ -594,8 +611,11 @@ static void read_mjpeg(QuantizerMetadataContext *s, const CodedBitstreamUnit *un
         const uint8_t *scan = unit[-1].data + unit[-1].data_size + 2 + AV_RB16(unit->data);
         const uint8_t *end  = s->fragment.data + s->fragment.data_size;
 
-        if (header->P == 8 && s->table[header->Tq[0]] && scan < end)
+        if (header->P == 8 && s->table[header->Tq[0]] && scan < end) {
             add_slice(frame, AV_PICTURE_TYPE_I, log2(s->table[header->Tq[0]]), end - scan);
+            if (header->Nf > 1 && s->table[header->Tq[1]])
+                frame->chroma = log2(s->table[header->Tq[1]] / s->table[header->Tq[0]]);
+        }
     }
 }
 
@@ -716,6 +736,8 @@ static int attach(AVPacket *pkt, const CodedFrame *frame, const Group *group, co
     // Each reference to a frame copies its metadata: what is mostly 0 is left out where it is 0.
     if (variance > 1e-8)
         av_bprintf(&bp, KEY "spread=%s\n", FIXED(sqrt(variance)));
+    if (fabs(frame->chroma) > 1e-8)
+        av_bprintf(&bp, KEY "chroma=%s\n", FIXED(frame->chroma));
     if (frame->film_grain)
         av_bprintf(&bp, KEY "film_grain=1\n");
 

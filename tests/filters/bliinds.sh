@@ -221,7 +221,7 @@ END
     printf 'bliinds-model 1\nname %065d\n' 0 | model_error long-name
     { echo "${head_lines}"; yes unit 1 1 | head -n 17; }            | model_error units
     { echo "${head_lines}"; head -c 1100000 /dev/zero; }            | model_error zeros
-    for name in ${tmp}/none ${tmp} vmaf1_est33; do
+    for name in ${tmp}/none ${tmp} vmaf1_est43; do
         fails -i ${pictures}/rose_70x46.pgm -vf bliinds=model=${name} ${to_null}
     done
 }
@@ -306,6 +306,11 @@ basis(){
     basis_of pixels    pixels    ""               ${all}
     basis_of bitstream bitstream ""               ${all}
     basis_of unknown   bitstream ""
+    # the key is left out where it is 0
+    model chroma "constant 1" "weight coded.chroma 4"
+    basis_of chroma           chroma ""          ${all} chroma=-0.25
+    basis_of chroma-none      chroma ""          ${all}
+    basis_of chroma-no-number both   ""          ${all} chroma=0.5x
     # 1 + 1.5 + 4 * 3 / (1 + 3) - 5 * 4 / (1 + 4): z is 2 * 1.5, and 2 - 2 * 3, of HEVC that + 5
     model units "constant 1" "weight coded.step 1" "unit 4 0 coded.step 2" \
         "unit 5 2 coded.intra -2 coded.hevc 5"

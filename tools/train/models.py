@@ -15,7 +15,7 @@ BAND_PHASES = ['L1.phase1', 'L1.phase2', 'L1.phase3']
 PHASES = BAND_PHASES + ['phase.zeta', 'phase.gamma', 'phase.sub', 'phase.ori']
 MOTION = ['motion.mean', 'motion.energy']
 CODED = ['coded.' + name for name in
-         'step intra scale hevc av1 vp9 mpeg2 mpeg4 mjpeg'.split()]
+         'step intra scale chroma hevc av1 vp9 mpeg2 mpeg4 mjpeg'.split()]
 FEATURES = STATISTICS + BANDS + PHASES + MOTION + CODED     # the filter's order
 
 HEAD = '''

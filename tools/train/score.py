@@ -16,7 +16,7 @@ import models
 BITSTREAM = models.CODED + models.BANDS + models.BAND_PHASES + models.MOTION
 # Features, and hidden units.
 FORMS = {'bitstream': (BITSTREAM, 12), 'pixels': (models.STATISTICS + models.PHASES, 0),
-         'flat': (BITSTREAM, 12)}
+         'flat': (BITSTREAM, 4)}
 BASIS_FLAT = 2      # the filter's number
 STRENGTHS = (0.004, 0.008, 0.016, 0.032)
 PARTS = 10          # of the groups, one of which is left out at a time
@@ -69,6 +69,9 @@ class Data:
         nb_encodes = {g: len(np.unique(self.encode[self.group == g])) for g in self.group}
         self.weight = np.array([1 / nb_encodes[g] / (self.encode == e).sum()
                                 for g, e in zip(self.group, self.encode)])
+        # in the fit, second generations and noise count twice
+        self.fit_weight = self.weight * [
+            1 + (common.part_of(f) in (common.TWICE, common.NOISE)) for f in self.family]
 
     def x(self, names):
         """Of all frames of all rows, one after the other."""
@@ -138,9 +141,9 @@ def left_out(x, data, units, strength):
     mean, errors = data.mean(x), []
     for part in range(min(PARTS, len(names))):
         here = group % PARTS == part
-        model = Model(mean[~here], data.y[~here], data.weight[~here], units, strength)
+        model = Model(mean[~here], data.y[~here], data.fit_weight[~here], units, strength)
         score[here] = data.mean(model.score(x))[here]
-        errors.append(np.average((score - data.y)[here] ** 2, weights=data.weight[here]))
+        errors.append(np.average((score - data.y)[here] ** 2, weights=data.fit_weight[here]))
     return score, np.array(errors)
 
 
@@ -200,7 +203,7 @@ def write(shots, options):
         tried = {strength: left_out(x, data, units, strength) for strength in STRENGTHS}
         strength = choose({strength: errors for strength, (_, errors) in tried.items()})
         score = tried[strength][0]
-        model = Model(data.mean(x), data.y, data.weight, units, strength)
+        model = Model(data.mean(x), data.y, data.fit_weight, units, strength)
         sigma = fit_sigma(score, score - data.y, data.weight)
         p80 = np.percentile(sigma_of(sigma, score), 80)
         report += ['## %s, strength %g: contents left out, a tenth at a time' % (basis, strength), '',

@@ -30,6 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libavutil/avstring.h"
 #include "libavutil/dict.h"
 #include "libavutil/intreadwrite.h"
 #include "libavutil/macros.h"
@@ -53,7 +54,7 @@ static void check_keys(const AVPacket *pkt)
         { "width",           1,      1e9     }, { "height",          1,     1e9  },
         { "gop_step",        -16,    16      }, { "gop_frames",      1,     1000 },
         { "gop_intra_bytes", 1e-99,  1e9     }, { "gop_other_bytes", 0,     1e9  },
-        { "loss",            0,      100     },
+        { "loss",            0,      100     }, { "chroma",          -16,   16   },
     };
     AVDictionary *keys = NULL;
     const uint8_t *strings;
@@ -66,7 +67,7 @@ static void check_keys(const AVPacket *pkt)
     if (av_dict_count(keys) > 1) {
         for (int i = 0; i < FF_ARRAY_ELEMS(limits); i++) {
             snprintf(key, sizeof(key), "lavc.quantizer.%s", limits[i].key);
-            if (!strcmp(limits[i].key, "spread") && !av_dict_get(keys, key, NULL, 0))
+            if (av_match_name(limits[i].key, "spread,chroma") && !av_dict_get(keys, key, NULL, 0))
                 continue;
             av_assert0(number(keys, key) >= limits[i].min && number(keys, key) <= limits[i].max);
         }
