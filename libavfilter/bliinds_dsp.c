@@ -23,8 +23,8 @@
 #include <string.h>
 
 #include "libavutil/attributes.h"
+#include "libavutil/common.h"
 #include "libavutil/intfloat.h"
-#include "libavutil/macros.h"
 
 #include "bliinds_dsp.h"
 
@@ -58,6 +58,18 @@ static void lowpass_row_c(int32_t *dst, const int32_t *above,
 
         dst[x] = bliinds_lowpass(left, mid, right);
         left   = right;
+    }
+}
+
+static void motion_row_c(uint64_t sum[2], int16_t *before, const int32_t *line, int w)
+{
+    for (int x = 0; x < w; x++) {
+        const int16_t v = bliinds_coarse(line[x]);
+        const int d = v - before[x];
+
+        sum[0]   += FFABS(d);
+        sum[1]   += d * d;
+        before[x] = v;
     }
 }
 
@@ -176,6 +188,7 @@ av_cold void ff_bliinds_dsp_init(BLIINDSDSPContext *dsp)
     dsp->expand_row8  = expand_row8_c;
     dsp->expand_row16 = expand_row16_c;
     dsp->lowpass_row  = lowpass_row_c;
+    dsp->motion_row   = motion_row_c;
     dsp->basis_row    = basis_row_c;
     dsp->block_row    = block_row_c;
     dsp->band_row     = band_row_c;

@@ -84,6 +84,14 @@ typedef struct BLIINDSDSPContext {
                         const int32_t *below, int w);
 
     /**
+     * Sum how a row of level 3 differs from that of the frame before, in whose place it is kept.
+     *
+     * @param sum    of BLIINDSLevelSums.motion, is added to
+     * @param before bliinds_coarse() of w samples; no more are read and written
+     */
+    void (*motion_row)(uint64_t sum[2], int16_t *before, const int32_t *line, int w);
+
+    /**
      * bliinds_basis() along a row, for each block.
      *
      * @param high term k of block b's upper parts at [k * stride + b]

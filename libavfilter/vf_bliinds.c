@@ -155,26 +155,6 @@ static void block_row(const BLIINDSCPUContext *s, const Scratch *scratch, BLIIND
                        s->block_stride, s->f->needs_statistics ? s->gamma_table : NULL);
 }
 
-/// Sums of how a row of level 3 differs from that of the frame before, in whose place it is kept.
-static void add_motion(const BLIINDSCPUContext *s, BLIINDSLevelSums *sums, int y,
-                       const int32_t *line)
-{
-    const int w = s->level[BLIINDS_LEVELS - 1].w;
-    int16_t *before = s->before + y * (ptrdiff_t)w;
-    uint64_t size = 0, square = 0;
-
-    for (int x = 0; x < w; x++) {
-        const int16_t v = bliinds_coarse(line[PAD_LEFT + x]);
-        const int d = v - before[x];
-
-        size   += FFABS(d);
-        square += d * d;
-        before[x] = v;
-    }
-    sums->motion[0] += size;
-    sums->motion[1] += square;
-}
-
 /// The next row of samples of a level, and all that can be done with it.
 static void add_row(const BLIINDSCPUContext *s, Scratch *scratch, int job, int l, int y,
                     const int32_t *line)
@@ -191,7 +171,9 @@ static void add_row(const BLIINDSCPUContext *s, Scratch *scratch, int job, int l
             block_row(s, scratch, &s->level[l].sums[job], l, y - BLIINDS_BLOCK + 1);
     }
     if (l == BLIINDS_LEVELS - 1 && y >= rows->first && y < FFMIN(rows->end, s->level[l].h))
-        add_motion(s, &s->level[l].sums[job], y, line);
+        s->dsp.motion_row(s->level[l].sums[job].motion,
+                          s->before + y * (ptrdiff_t)s->level[l].w, line + PAD_LEFT,
+                          s->level[l].w);
     if (l < BLIINDS_LEVELS - 1 && y % 2 == 0 && next >= rows[1].from && next <= rows[1].to)
         add_row(s, scratch, job, l + 1, next, next_row(s, scratch, l, next));
 }

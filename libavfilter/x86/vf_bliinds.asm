@@ -29,6 +29,7 @@
 
 %define FRAC_BITS  21   ; BLIINDS_FRAC_BITS
 %define LOW_BITS   12   ; BLIINDS_LOW_BITS
+%define COARSE_BITS 7   ; BLIINDS_COARSE_BITS
 %define TAP_BITS   24   ; BLIINDS_TAP_BITS
 %define TAP_SIDE   1786891
 %define GAMMA_NB   9971 ; BLIINDS_GAMMA_NB
@@ -314,6 +315,77 @@ cglobal bliinds_lowpass_row, 5, 6, 16, dst, above, middle, below, w, i
     add             id, LANES
     cmp             id, wd
     jl .loop
+    RET
+%endmacro
+
+; The sum of the dwords of m0, which are not negative, as quadwords; m1 = 0, mask 1 = odd elements
+%macro WIDEN 2 ; add to, temporary
+    psrlq           %2, m0, 32
+    BLEND           m0, m0, m1, 1
+    paddq           %1, %2
+    paddq           %1, m0
+%endmacro
+
+; void bliinds_motion_row(uint64_t sum[2], int16_t *before, const int32_t *line, int w)
+%macro MOTION_ROW 0
+cglobal bliinds_motion_row, 4, 6, 6, sum, before, line, w, v, t
+    SET_MASK         1, 0xaaaa, vd
+    pxor            m1, m1
+    pxor            m2, m2                  ; squares
+    pxor            m3, m3                  ; magnitudes, as dwords
+    sub             wd, LANES
+    jl .sum
+.loop:
+    movu            m4, [lineq]
+    pmovsxwd        m5, [beforeq]
+    psrad           m4, FRAC_BITS - COARSE_BITS
+    psubd           m5, m4, m5
+%if mmsize == 64
+    vpmovdw  [beforeq], m4
+%else
+    vextracti128   xm0, m4, 1
+    packssdw       xm4, xm0
+    movu     [beforeq], xm4
+%endif
+    pmulld          m0, m5, m5
+    pabsd           m5, m5
+    paddd           m3, m5
+    WIDEN           m2, m5
+    add          lineq, mmsize
+    add        beforeq, mmsize / 2
+    sub             wd, LANES
+    jge .loop
+.sum:
+    mova            m0, m2
+    SUM_QWORDS      vq
+    add     [sumq + 8], vq
+    mova            m0, m3
+    pxor            m1, m1
+    pxor            m2, m2
+    WIDEN           m2, m5
+    mova            m0, m2
+    SUM_QWORDS      vq
+    add         [sumq], vq
+    add             wd, LANES
+    jz .end
+.one:
+    mov             vd, [lineq]
+    movsx           td, word [beforeq]
+    sar             vd, FRAC_BITS - COARSE_BITS
+    mov      [beforeq], vw
+    sub             vd, td
+    mov             td, vd
+    imul            vd, vd
+    add     [sumq + 8], vq
+    mov             vd, td
+    neg             vd
+    cmovs           vd, td
+    add         [sumq], vq
+    add          lineq, 4
+    add        beforeq, 2
+    dec             wd
+    jg .one
+.end:
     RET
 %endmacro
 
@@ -953,6 +1025,7 @@ cglobal bliinds_select, 5, 9, 15, dst, above, value, n, range, start, mask, i, n
 EXPAND_ROW  8, pmovzxbd, byte
 EXPAND_ROW 16, pmovzxwd, word
 LOWPASS_ROW
+MOTION_ROW
 BASIS_ROW
 BLOCK_ROW block, BLOCK
 BLOCK_ROW  band, BAND_BLOCK

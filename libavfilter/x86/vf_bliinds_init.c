@@ -28,6 +28,8 @@ void ff_bliinds_expand_row16_ ## opt(int32_t *dst, const uint8_t *src, int w,   
                                      int down, int black, int up);                          \
 void ff_bliinds_lowpass_row_ ## opt(int32_t *dst, const int32_t *above,                     \
                                     const int32_t *middle, const int32_t *below, int w);    \
+void ff_bliinds_motion_row_ ## opt(uint64_t sum[2], int16_t *before,                         \
+                                   const int32_t *line, int w);                             \
 void ff_bliinds_basis_row_ ## opt(float *high, float *low, ptrdiff_t stride,                \
                                   const int32_t *line, int nb_blocks);                      \
 void ff_bliinds_block_row_ ## opt(float *dst, const float *const high[5],                   \
@@ -47,6 +49,7 @@ static void set_ ## opt(BLIINDSDSPContext *dsp)                                 
     dsp->expand_row8  = ff_bliinds_expand_row8_ ## opt;                                     \
     dsp->expand_row16 = ff_bliinds_expand_row16_ ## opt;                                    \
     dsp->lowpass_row  = ff_bliinds_lowpass_row_ ## opt;                                     \
+    dsp->motion_row   = ff_bliinds_motion_row_ ## opt;                                      \
     dsp->basis_row    = ff_bliinds_basis_row_ ## opt;                                       \
     dsp->block_row    = ff_bliinds_block_row_ ## opt;                                       \
     dsp->band_row     = ff_bliinds_band_row_ ## opt;                                        \

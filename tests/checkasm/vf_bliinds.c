@@ -156,6 +156,37 @@ static void check_lowpass(const BLIINDSDSPContext *dsp)
     bench_new(dst[1].i, line[0] + 1, line[0] + 1, line[0] + 1, 256);
 }
 
+static void check_motion(const BLIINDSDSPContext *dsp)
+{
+    int16_t *before0 = (int16_t *)dst[0].i, *before1 = (int16_t *)dst[1].i;
+
+    declare_func(void, uint64_t sum[2], int16_t *before, const int32_t *line, int w);
+
+    if (!check_func(dsp->motion_row, "bliinds_motion_row"))
+        return;
+    for (content = 0; content < NB_CONTENTS; content++) {
+        bits = content == RANDOM ? 27 : 8;
+        for (int i = 0; i < FF_ARRAY_ELEMS(widths); i++) {
+            const int w = widths[i];
+            uint64_t sum0[2] = { 1, 2 }, sum1[2] = { 1, 2 };
+
+            begin();
+            fill_line(line[0], w, 0, content, bits);
+            for (int x = 0; x < w; x++) {
+                // black is 0 or 16: the largest of all differences are among these
+                line[0][1 + x] -= (i & 1) * (16 << BLIINDS_FRAC_BITS);
+                before0[x] = before1[x] = (i & 2 ? rnd() % (271 << BLIINDS_COARSE_BITS) : 0) -
+                                          (16 << BLIINDS_COARSE_BITS);
+            }
+            call_ref(sum0, before0, line[0] + 1, w);
+            call_new(sum1, before1, line[0] + 1, w);
+            if (sum0[0] != sum1[0] || sum0[1] != sum1[1] || memcmp(dst + 0, dst + 1, sizeof(*dst)))
+                checkasm_fail_func("%d samples, content %d", w, content);
+        }
+    }
+    bench_new((uint64_t [2]){ 0 }, before1, line[0] + 1, 256);
+}
+
 static void check_basis(const BLIINDSDSPContext *dsp)
 {
     float *low0 = dst[0].f + 5 * STRIDE, *low1 = dst[1].f + 5 * STRIDE;
@@ -339,6 +370,9 @@ void checkasm_check_bliinds(void)
 
     check_lowpass(&dsp);
     report("lowpass");
+
+    check_motion(&dsp);
+    report("motion");
 
     check_basis(&dsp);
     report("basis");
