@@ -246,6 +246,10 @@ quantizer_av1(){
 film-grain 21 8 -pix_fmt yuv420p
 coarsest 63 8 -pix_fmt yuv420p
 END
+    # a gray picture that libaom has coded with 2 more for the index of chroma: log2(89 / 87)
+    echo REtJRgAAIABBVjAxEAAQABkAAAABAAAAAQAAAAAAAAAdAAAAAAAAAAAAAAASAAoKAAAAAZ/5tfIAgDINEACoIKCAAAkAAAB0gA== |
+        base64 -d > ${tmp}/in.ivf
+    chroma "index + 2" in.ivf
 }
 
 # The base_q_idx of each frame as FFmpeg's decoder exports it, with hidden frames in the packets of
