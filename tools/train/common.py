@@ -56,7 +56,7 @@ def part_of(family):
     """Of which kind an encode is, for reports."""
     if family.startswith('second'):
         return TWICE
-    if family.endswith(('_1_2', '_2_3', '_1_3')):
+    if family.endswith(('_1_2', '_2_3', '_1_3', '_1_4')):
         return 'scaled'
     if family.startswith('noise'):
         return NOISE

@@ -48,39 +48,39 @@ FAMILIES = [
     Family(1, 'mjpeg', 'mjpeg', MJPEG, (4, 12, 28)),
     Family(1, 'second_x264', 'libx264', AVC, (30, 37), again=('libx265', HEVC.format(20))),
     Family(1, 'second_same', 'libx264', AVC, (26, 34), again=('libx264', AVC.format(22))),
-    Family(2, 'x264_ultrafast', 'libx264', X264.format('ultrafast'), (24, 32, 40), (2, 0)),
-    Family(2, 'x264_veryslow', 'libx264', X264.format('veryslow'), (24, 32, 40), (2, 1)),
-    Family(2, 'x264_veryfast', 'libx264', X264.format('veryfast'), (24, 32, 40), (2, 1)),
-    Family(2, 'x264_slow', 'libx264', X264.format('slow'), (24, 32, 40), (2, 0)),
-    Family(2, 'x265_ultrafast', 'libx265', X265.format('ultrafast'), (24, 32, 40), (2, 1)),
-    Family(2, 'x265_slow', 'libx265', X265.format('slow'), (24, 32, 40), (2, 0)),
+    Family(2, 'x264_ultrafast', 'libx264', X264.format('ultrafast'), (24, 32, 40), (3, 0)),
+    Family(2, 'x264_veryslow', 'libx264', X264.format('veryslow'), (24, 32, 40), (3, 1)),
+    Family(2, 'x264_veryfast', 'libx264', X264.format('veryfast'), (24, 32, 40), (3, 2)),
+    Family(2, 'x264_slow', 'libx264', X264.format('slow'), (24, 32, 40), (3, 0)),
+    Family(2, 'x265_ultrafast', 'libx265', X265.format('ultrafast'), (24, 32, 40), (3, 1)),
+    Family(2, 'x265_slow', 'libx265', X265.format('slow'), (24, 32, 40), (3, 2)),
     Family(2, 'vp9_good', 'libvpx-vp9', VP9.format('-deadline good -cpu-used 4'), (30, 44, 58),
-           (2, 0)),
+           (3, 0)),
     Family(2, 'vp9_realtime', 'libvpx-vp9', VP9.format('-deadline realtime -cpu-used 8'),
-           (30, 44, 58), (2, 1)),
-    Family(2, 'av1_4', 'libsvtav1', SVT.format(4, ''), (30, 45, 58), (2, 1)),
-    Family(2, 'av1_12', 'libsvtav1', SVT.format(12, ''), (30, 45, 58), (2, 0)),
-    Family(2, 'x264_film', 'libx264', X264.format('medium -tune film'), (26, 34, 42), (3, 0)),
-    Family(2, 'x264_grain', 'libx264', X264.format('medium -tune grain'), (26, 34, 42), (3, 1)),
+           (30, 44, 58), (3, 1)),
+    Family(2, 'av1_4', 'libsvtav1', SVT.format(4, ''), (30, 45, 58), (3, 2)),
+    Family(2, 'av1_12', 'libsvtav1', SVT.format(12, ''), (30, 45, 58), (3, 0)),
+    Family(2, 'x264_film', 'libx264', X264.format('medium -tune film'), (26, 34, 42), (5, 0)),
+    Family(2, 'x264_grain', 'libx264', X264.format('medium -tune grain'), (26, 34, 42), (5, 1)),
     Family(2, 'x264_animation', 'libx264', X264.format('medium -tune animation'), (26, 34, 42),
-           (3, 2)),
+           (5, 2)),
     Family(2, 'x264_baseline', 'libx264',
-           X264.format('fast -profile:v baseline -x264-params no-deblock=1'), (25, 33, 41), (2, 0)),
-    Family(2, 'x264_10', 'libx264', AVC, (24, 34, 44), (3, 0), ten_bit=True),
-    Family(2, 'x265_10', 'libx265', HEVC, (24, 34, 44), (3, 1), ten_bit=True),
-    Family(2, 'av1_10', 'libsvtav1', AV1, (30, 45, 58), (3, 2), ten_bit=True),
-    Family(2, 'x264_2_3', 'libx264', AVC, (22, 30, 38), part=(2, 3)),
-    Family(2, 'x265_1_2', 'libx265', HEVC, (24, 34), (3, 0), part=(1, 2)),
-    Family(2, 'av1_1_2', 'libsvtav1', AV1, (32, 50), (3, 1), part=(1, 2)),
-    Family(2, 'av1_2_3', 'libsvtav1', AV1, (38, 55), (3, 2), part=(2, 3)),
-    Family(3, 'x264_cbr', 'libx264', CBR, RATES, (2, 0)),
-    Family(3, 'x264_two_pass', 'libx264', TWO_PASS, RATES, (2, 1)),
-    Family(3, 'aom', 'libaom-av1', AOM, (30, 45, 58), (2, 0)),
-    Family(3, 'mpeg4', 'mpeg4', FIXED, (4, 12, 28), (2, 1)),
-    Family(3, 'cjpeg', 'cjpeg', '{}', (85, 50, 20), (2, 0)),
-    Family(3, 'second_mpeg2', 'mpeg2video', FIXED, (16,), (2, 0),
+           X264.format('fast -profile:v baseline -x264-params no-deblock=1'), (25, 33, 41), (3, 1)),
+    Family(2, 'x264_10', 'libx264', AVC, (24, 34, 44), (5, 3), ten_bit=True),
+    Family(2, 'x265_10', 'libx265', HEVC, (24, 34, 44), (5, 4), ten_bit=True),
+    Family(2, 'av1_10', 'libsvtav1', AV1, (30, 45, 58), (5, 0), ten_bit=True),
+    Family(2, 'x264_2_3', 'libx264', AVC, (22, 30, 38), (2, 1), part=(2, 3)),
+    Family(2, 'x265_1_2', 'libx265', HEVC, (24, 34), (5, 1), part=(1, 2)),
+    Family(2, 'av1_1_2', 'libsvtav1', AV1, (32, 50), (5, 2), part=(1, 2)),
+    Family(2, 'av1_2_3', 'libsvtav1', AV1, (38, 55), (5, 3), part=(2, 3)),
+    Family(3, 'x264_cbr', 'libx264', CBR, RATES, (3, 2)),
+    Family(3, 'x264_two_pass', 'libx264', TWO_PASS, RATES, (3, 0)),
+    Family(3, 'aom', 'libaom-av1', AOM, (30, 45, 58), (3, 1)),
+    Family(3, 'mpeg4', 'mpeg4', FIXED, (4, 12, 28), (3, 2)),
+    Family(3, 'cjpeg', 'cjpeg', '{}', (85, 50, 20), (3, 0)),
+    Family(3, 'second_mpeg2', 'mpeg2video', FIXED, (16,), (3, 1),
            again=('libx264', AVC.format(20))),
-    Family(3, 'second_av1', 'libsvtav1', AV1, (56,), (2, 1), again=('libx265', HEVC.format(22))),
+    Family(3, 'second_av1', 'libsvtav1', AV1, (56,), (3, 2), again=('libx265', HEVC.format(22))),
     # noise that is not in the source, coded finely
     Family(3, 'noise', 'libx264', AVC.format(16), (6, 15), chain='noise=c0s={}:c0f=t:c0_seed=9'),
     Family(3, 'noise_x265', 'libx265', HEVC.format(24), (4, 10),
@@ -89,33 +89,36 @@ FAMILIES = [
       for i, variant in enumerate(('grain', 'fade', 'letterbox'))
       for coded in [('x264', 'libx264', AVC, (24, 32, 40)), ('x265', 'libx265', HEVC, (30, 38)),
                     ('av1', 'libsvtav1', AV1, (35, 55))]),
-    Family(3, 'av1_synthesis', 'libsvtav1', SVT.format(8, ':film-grain=20'), (35, 55), (3, 0),
+    Family(3, 'av1_synthesis', 'libsvtav1', SVT.format(8, ':film-grain=20'), (35, 55), (5, 4),
            variant='grain'),
 ]
 
 
-def uhd(parts, coders, judge=''):
+PARTS = (1, 1), (2, 3), (1, 2), (1, 3), (1, 4)
+
+
+def uhd(coders, every, judge=''):
     """Encodes of shots that are made four times as large, and so as sharp as what cameras of 2160
     lines deliver: half the height costs as much as in the VMAF v0.6.1 published for
-    AVT-VQDB-UHD-1-NVC. Of each shot a third of the families."""
-    return [Family(0, '%s_%d_%d' % (coder[0], *part), *coder[1:], (3, number % 3), part,
+    AVT-VQDB-UHD-1-NVC. Of each shot one of EVERY families."""
+    return [Family(0, '%s_%d_%d' % (coder[0], *part), *coder[1:], (every, number % every), part,
                    variant='uhd', judge=judge)
-            for number, (part, coder) in enumerate(itertools.product(parts, coders))]
+            for number, (part, coder) in enumerate(itertools.product(PARTS, coders))]
 
 
-FAMILIES += uhd(((1, 1), (2, 3), (1, 2), (1, 3)), (('x264_uhd', 'libx264', AVC, (18, 26, 34, 42)),
-                                                   ('x265_uhd', 'libx265', HEVC, (20, 28, 36)),
-                                                   ('av1_uhd', 'libsvtav1', AV1, (25, 42, 58))))
+FAMILIES += uhd((('x264_uhd', 'libx264', AVC, (18, 26, 34, 42)),
+                 ('x265_uhd', 'libx265', HEVC, (20, 28, 36)),
+                 ('av1_uhd', 'libsvtav1', AV1, (25, 42, 58))), 6)
 
-# For the loss that quantizer_metadata estimates, coded at 1 to 1/4 of the shown size.
-LOSS = uhd(((1, 1), (2, 3), (1, 2), (1, 3), (1, 4)), (
+# For the loss that quantizer_metadata estimates.
+LOSS = uhd((
     ('h264', 'libx264', AVC, (12, 18, 24, 30, 36, 42)),
     ('hevc', 'libx265', HEVC, (14, 20, 26, 32, 38)),
     ('av1', 'libsvtav1', AV1, (12, 25, 38, 50, 60)),
     ('vp9', 'libvpx-vp9', VP9.format('-deadline good -cpu-used 4'), (15, 30, 44, 58)),
     ('mpeg2', 'mpeg2video', FIXED, (2, 4, 12, 28)),
     ('mpeg4', 'mpeg4', FIXED, (2, 4, 12, 28)),
-    ('mjpeg', 'mjpeg', MJPEG, (2, 4, 12, 28))), 'vmaf_v1.0.16_1d5h_2160')
+    ('mjpeg', 'mjpeg', MJPEG, (2, 4, 12, 28))), 3, 'vmaf_v1.0.16_1d5h_2160')
 
 
 class Encode:

@@ -15,7 +15,7 @@ import models
 # Of the bitstream's features nothing but energies: these take the filter a third of the time.
 BITSTREAM = models.CODED + models.BANDS + models.BAND_PHASES + models.MOTION
 # Features, and hidden units.
-FORMS = {'bitstream': (BITSTREAM, 12), 'pixels': (models.STATISTICS + models.PHASES, 0),
+FORMS = {'bitstream': (BITSTREAM, 16), 'pixels': (models.STATISTICS + models.PHASES, 0),
          'flat': (BITSTREAM, 4)}
 BASIS_FLAT = 2      # the filter's number
 STRENGTHS = (0.004, 0.008, 0.016, 0.032)
@@ -25,8 +25,9 @@ PARTS = 10          # of the groups, one of which is left out at a time
 def table(encode, family, group, predicted, truth, sigma, weight):
     """What predictions are worth, in Markdown. An encode may have several rows."""
     part = np.array([common.part_of(f) for f in family])
-    parts = {'coded once': ~np.isin(part, (common.TWICE, common.NOISE)), 'all': part != '',
-             **{p: part == p for p in sorted(set(part))}}
+    once = ~np.isin(part, (common.TWICE, common.NOISE))
+    parts = {'coded once': once, 'of these as large as shown': once & (part != 'scaled'),
+             'all': part != '', **{p: part == p for p in sorted(set(part))}}
     rows = ['| | encodes | contents | SROCC | RMSE | bias | within sigma |', '|---' * 7 + '|']
     for name, here in parts.items():
         p, y, w = predicted[here], truth[here], weight[here] / max(weight[here].sum(), 1e-9)
