@@ -25,12 +25,14 @@ import reference    # noqa: E402
 with open(ROOT + '/libavcodec/bsf/quantizer_metadata.c') as file:
     ROWS = {name: [float(term) for term in row.split(',')] for name, row in re.findall(
         r'static const double (\w+)_loss\[\] = \{(.*?)\}', file.read())}
-MODEL = next(filter(models.is_coded, models.read(ROOT + '/models/vmaf1_est4.txt')))
-# the mean of the encodes that it was fitted to
-TYPICAL = {**dict.fromkeys(models.CODED, 0), 'coded.intra': -2.1,
-           **dict(zip(models.MOTION, (0.7, 4.3))),
-           **dict(zip(models.BANDS, (9.3, 5.5, 1, 10, 6.5, 2.9, 10.7, 7.3, 4.1))),
-           **dict(zip(models.BAND_PHASES, (0.5, 1.1, 0.4)))}
+MODEL = next(filter(models.is_coded, models.read(ROOT + '/models/vmaf1_est5.txt')))
+# What encodes have in the mean: at log2 of step 0, and the change by an octave. Of those that the
+# model was fitted to.
+TYPICAL = {'coded.intra': (0.65, -0.6), **dict(zip(
+    models.MOTION + models.BANDS + models.BAND_PHASES, (
+        (0, 0.15), (2.8, 0.28), (8.8, 0), (5.3, -0.07), (1.8, -0.26), (9.5, 0.02), (6.1, -0.02),
+        (3.2, -0.19), (10.3, 0.03), (6.9, 0.01), (3.9, -0.06), (0.5, 0.01), (0.7, 0.1),
+        (-0.2, 0.13))))}
 
 
 def step_of_qp(qp):
@@ -41,7 +43,9 @@ def estimate(codec, step, height, shown):
     step, scale = np.asarray(step, float), np.maximum(0, np.log2(shown / np.asarray(height, float)))
     # libx264's usual offset
     chroma = -1 / 3 if codec == 'h264' else 0
-    features = {**TYPICAL, 'coded.' + codec: 1, 'coded.step': step, 'coded.scale': scale,
+    features = {**dict.fromkeys(models.CODED, 0),
+                **{name: start + slope * step for name, (start, slope) in TYPICAL.items()},
+                'coded.' + codec: 1, 'coded.step': step, 'coded.scale': scale,
                 'coded.chroma': chroma}
     return np.array([loss.estimate(ROWS, step, scale, [codec] * len(scale)),
                      reference.evaluate(MODEL, features)])

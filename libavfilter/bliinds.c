@@ -100,7 +100,7 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
 {
     const BLIINDSModel *model = s->model;
     int ret = ff_bliinds_model_load(s->model, ctx, s->model_name ? s->model_name :
-                                    ff_bliinds_model_vmaf1_est4->name);
+                                    ff_bliinds_model_vmaf1_est5->name);
 
     if (ret < 0)
         return ret;

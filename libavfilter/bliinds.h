@@ -142,7 +142,7 @@ typedef struct BLIINDSContext {
 
 /// The options of a BLIINDS filter, whose context has it as member.
 #define BLIINDS_OPTIONS(type, member, flags)                                                \
-    { "model", "set the model: a built-in name or a file (default vmaf1_est4, which gives " \
+    { "model", "set the model: a built-in name or a file (default vmaf1_est5, which gives " \
       "no score without quantizer_metadata)", offsetof(type, member.model_name),            \
       AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags },                                   \
     { "shown_height", "set the display height in pixels (0 = frame height)",                \
@@ -188,8 +188,8 @@ void ff_bliinds_features(double dst[BLIINDS_FEATURE_CODED], const BLIINDSFrame *
 
 // ---- models, see bliinds_model.c ----
 
-/// The built-in model, made from models/vmaf1_est4.txt.
-extern const BLIINDSModel ff_bliinds_model_vmaf1_est4[BLIINDS_NB_BASES];
+/// The built-in model, made from models/vmaf1_est5.txt.
+extern const BLIINDSModel ff_bliinds_model_vmaf1_est5[BLIINDS_NB_BASES];
 
 /**
  * Load a built-in model or a file, see doc/model-format.md: models for different frames.

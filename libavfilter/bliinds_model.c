@@ -382,8 +382,8 @@ int ff_bliinds_model_load(BLIINDSModel model[BLIINDS_NB_BASES], void *logctx, co
     char *text;
     int ret;
 
-    if (!strcmp(name, ff_bliinds_model_vmaf1_est4->name)) {
-        memcpy(model, ff_bliinds_model_vmaf1_est4, sizeof(ff_bliinds_model_vmaf1_est4));
+    if (!strcmp(name, ff_bliinds_model_vmaf1_est5->name)) {
+        memcpy(model, ff_bliinds_model_vmaf1_est5, sizeof(ff_bliinds_model_vmaf1_est5));
         return 0;
     }
     memset(model, 0, BLIINDS_NB_BASES * sizeof(*model));
@@ -391,7 +391,7 @@ int ff_bliinds_model_load(BLIINDSModel model[BLIINDS_NB_BASES], void *logctx, co
     if (ret < 0) {
         av_log(logctx, AV_LOG_ERROR, "Cannot read the model '%s': %s. Give the path of a model "
                "file, or a built-in model: %s.\n", name, av_err2str(ret),
-               ff_bliinds_model_vmaf1_est4->name);
+               ff_bliinds_model_vmaf1_est5->name);
         return ret;
     }
     if (size > MAX_SIZE) {

@@ -66,7 +66,7 @@ given_by() { # filter before after output clip options flags...
         inputs+=("${inputs[@]}")
         graph="[0:v]$2null[m];[1:v]$2trim=start_frame=5,setpts=PTS-STARTPTS[r];[m][r]" ;;
     bliinds*)
-        filter=${filter/=/=model=vmaf1_est4:} ;;
+        filter=${filter/=/=model=vmaf1_est5:} ;;
     blocksmooth*)
         filter=$1$3 to="-noauto_conversion_filters -f framemd5 $4" ;;
     esac

@@ -45,7 +45,7 @@ has_filters() {
 
 scores() { # ffmpeg, as a command
     # shellcheck disable=SC2086
-    says '^n:1 .* score:[0-9.]+ .* valid:1 ' "$@" $draw -vf gblur=2,bliinds=model=vmaf1_est4:f=- -f null -
+    says '^n:1 .* score:[0-9.]+ .* valid:1 ' "$@" $draw -vf gblur=2,bliinds=model=vmaf1_est5:f=- -f null -
 }
 
 encodes() {

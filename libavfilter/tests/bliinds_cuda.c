@@ -75,8 +75,8 @@ static int open_run(Run *r, int device)
         r->frames = test_open_frames(r->device, &picture);
     }
     like = test_frame(r->frames, &picture, 0, 0);
-    av_assert0(test_graph_open(&r->graph, r->device ? "bliinds_cuda=model=vmaf1_est4"
-                                                    : "bliinds=model=vmaf1_est4", &like, 0) >= 0);
+    av_assert0(test_graph_open(&r->graph, r->device ? "bliinds_cuda=model=vmaf1_est5"
+                                                    : "bliinds=model=vmaf1_est5", &like, 0) >= 0);
     av_frame_free(&like);
     av_bprint_init(&r->text, 0, AV_BPRINT_SIZE_UNLIMITED);
     return 1;

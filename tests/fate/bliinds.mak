@@ -15,13 +15,13 @@ fate-bliinds-oracle fate-bliinds-cuda-oracle: RUN = oracle $(SRC_PATH)/tests/ora
 
 # A fixture, made with GEN=1, of all features; double precision (numpy) agrees with
 # it to 5e-7, that is with the band energies and phases, too.
-fate-bliinds-yuv:      RUN = cmp_metadata bliinds=model=vmaf1_est4:features=1 yuv420p 0.000001
-fate-bliinds-cuda-yuv: RUN = cmp_metadata hwupload_cuda,bliinds_cuda=model=vmaf1_est4:features=1 yuv420p 0.000001
+fate-bliinds-yuv:      RUN = cmp_metadata bliinds=model=vmaf1_est5:features=1 yuv420p 0.000001
+fate-bliinds-cuda-yuv: RUN = cmp_metadata hwupload_cuda,bliinds_cuda=model=vmaf1_est5:features=1 yuv420p 0.000001
 
 # Shapes, and what pictures seldom have.
 fate-bliinds-blocks: libavfilter/tests/bliinds$(EXESUF)
 fate-bliinds-blocks: RUN = run libavfilter/tests/bliinds$(EXESUF) \
-                           $(SRC_PATH)/libavfilter/models/vmaf1_est4.txt
+                           $(SRC_PATH)/libavfilter/models/vmaf1_est5.txt
 
 fate-bliinds-x87: RUN = x87 bliinds_block
 fate-bliinds-x87: REF = $(SRC_PATH)/tests/ref/fate/metric-x87
@@ -35,14 +35,14 @@ fate-bliinds-sei-hevc fate-bliinds-cuda-sei-hevc: RUN        = sei libx265 hevc 
 
 # More pictures, where they are at hand.
 $(eval $(call ONELINE_TEST,bliinds-oracle-all,oracle_all oracle bliinds 24,all values agree))
-$(eval $(call ONELINE_TEST,bliinds-log-memory,log_memory bliinds=model=vmaf1_est4:features=1 44x44 1000 10000,\
+$(eval $(call ONELINE_TEST,bliinds-log-memory,log_memory bliinds=model=vmaf1_est5:features=1 44x44 1000 10000,\
     all the same))
 $(eval $(call ONELINE_TEST,bliinds-rebuild,rebuild,65))
 
 # Formats, ranges, layouts in memory and threads, sizes that change.
-$(eval $(call FORMATS_TEST,bliinds-formats,formats bliinds=model=vmaf1_est4:features=1 70x46))
-$(eval $(call PROGRAM_TEST,bliinds-ranges,filter_matrix ranges bliinds=model=vmaf1_est4:features=1 70x46,13 cases))
-$(eval $(call PROGRAM_TEST,bliinds-layouts,filter_matrix layouts bliinds=model=vmaf1_est4:features=1 321x243 70x46 4x4,168 cases))
+$(eval $(call FORMATS_TEST,bliinds-formats,formats bliinds=model=vmaf1_est5:features=1 70x46))
+$(eval $(call PROGRAM_TEST,bliinds-ranges,filter_matrix ranges bliinds=model=vmaf1_est5:features=1 70x46,13 cases))
+$(eval $(call PROGRAM_TEST,bliinds-layouts,filter_matrix layouts bliinds=model=vmaf1_est5:features=1 321x243 70x46 4x4,168 cases))
 
 # The choice of the worst blocks, of made-up statistics, against a sort.
 $(eval $(call PROGRAM_TEST,bliinds-cuda-pool,bliinds_cuda pool,all as by a sort))

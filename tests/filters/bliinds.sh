@@ -221,7 +221,7 @@ END
     printf 'bliinds-model 1\nname %065d\n' 0 | model_error long-name
     { echo "${head_lines}"; yes unit 1 1 | head -n 17; }            | model_error units
     { echo "${head_lines}"; head -c 1100000 /dev/zero; }            | model_error zeros
-    for name in ${tmp}/none ${tmp} vmaf1_est43; do
+    for name in ${tmp}/none ${tmp} vmaf1_est53; do
         fails -i ${pictures}/rose_70x46.pgm -vf bliinds=model=${name} ${to_null}
     done
 }

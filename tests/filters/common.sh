@@ -12,7 +12,7 @@ to_null="-f null /dev/null"
 
 # What is tested, and what comes before it for gray input and after it for other
 # filters: see on_cuda.
-bliinds=bliinds=model=vmaf1_est4
+bliinds=bliinds=model=vmaf1_est5
 parsed=bliinds
 gray=
 download=
@@ -77,7 +77,7 @@ on_cuda(){ # test
     fi
     # a filter may hang
     test -n "${target_exec}" || ! command -v timeout > /dev/null || target_exec="timeout ${limit:-120}"
-    bliinds=hwupload_cuda,bliinds_cuda=model=vmaf1_est4
+    bliinds=hwupload_cuda,bliinds_cuda=model=vmaf1_est5
     gray=scale=in_range=full:out_range=full,format=yuv444p,
     download=,hwdownload,format=yuv420p
     gray_download=,hwdownload,format=yuv444p

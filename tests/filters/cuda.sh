@@ -32,7 +32,7 @@ twins(){ # filter frames change-of-the-main-ones reference format [options [cuda
         r=[r] r3=[r3] graph="$4,scale,format=${planar},split[r][r2];[r2]${up}[r3];"
     fi
     cpu_log='' gpu_log='' named='' download=null to_cpu=${to_null} to_gpu=${to_null}
-    test $1 != bliinds || named=model=vmaf1_est4:
+    test $1 != bliinds || named=model=vmaf1_est5:
     if test $1 != blocksmooth; then
         cpu_log=${named}f=${tmp}/cpu.stats: gpu_log=${named}f=${tmp}/gpu.stats:
     fi

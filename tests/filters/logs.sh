@@ -94,7 +94,7 @@ log_hosts(){
                 "0:5:64x64:2 5:0:64x64:1" "0:5:64x64:2 5:0:64x64:0" "0:0:64x64:2 0:3:64x64:1" "0:0:64x64:1" "0:0:64x64:0"; do
         rm -f ${tmp}/log ${tmp}/stats
         set --
-        for job in ${jobs}; do set -- "$@" ${job}:bliinds=model=vmaf1_est4:log_path=${tmp}/log:f=${tmp}/stats; done
+        for job in ${jobs}; do set -- "$@" ${job}:bliinds=model=vmaf1_est5:log_path=${tmp}/log:f=${tmp}/stats; done
         heard ${host} "$@" > ${tmp}/out || echo "a failure"
         echo "${jobs}:"
         jq -c '[.frames[].frameNum], .aggregate_metrics.frames, .eof' ${tmp}/log 2> /dev/null | xargs
@@ -109,7 +109,7 @@ log_locale(){
     need localedef || return 0
     mkdir ${tmp}/locales
     model model "constant 17.25" "weight L1.band3 1.5"
-    graph=bliinds=model=vmaf1_est4:features=1:log_path=${tmp}/log:f=${tmp}/stats,bliinds=model=${tmp}/model
+    graph=bliinds=model=vmaf1_est5:features=1:log_path=${tmp}/log:f=${tmp}/stats,bliinds=model=${tmp}/model
     for locale in C de_DE.UTF-8 ps_AF.UTF-8; do
         made=${tmp}/locales/${locale}
         test ${locale} = C || localedef -i ${locale%.*} -f UTF-8 ${made} > ${tmp}/out 2>&1 ||

@@ -125,7 +125,7 @@ def test_pictures(tmp_path, name):
     ffmpeg('-f', 'lavfi', '-i', 'testsrc2=s=160x120:r=30000/1001:d=4', *VIDEOS[name], video)
     ffmpeg('-i', video, '-vf', 'hflip', '-c:v', 'ffv1', '-fps_mode', 'passthrough', '-copyts', tmp_path / 'source.mkv')
     for audio in [], ['-an']:
-        ffmpeg('-i', video, *audio, '-vf', f'bliinds=model=vmaf1_est4:f={log}:log_path={json_log}', '-f', 'null', '-')
+        ffmpeg('-i', video, *audio, '-vf', f'bliinds=model=vmaf1_est5:f={log}:log_path={json_log}', '-f', 'null', '-')
         for path in log, json_log:
             page = report(tmp_path, path, '--video', video, '--ffmpeg', FFMPEG, '--worst', 3)
             wanted = [frame_of(video, n) for _, n in worst(page)]
