@@ -26,13 +26,11 @@ with open(ROOT + '/libavcodec/bsf/quantizer_metadata.c') as file:
     ROWS = {name: [float(term) for term in row.split(',')] for name, row in re.findall(
         r'static const double (\w+)_loss\[\] = \{(.*?)\}', file.read())}
 MODEL = next(filter(models.is_coded, models.read(ROOT + '/models/vmaf1_est5.txt')))
-# What encodes have in the mean: at log2 of step 0, and the change by an octave. Of those that the
-# model was fitted to.
-TYPICAL = {'coded.intra': (0.65, -0.6), **dict(zip(
-    models.MOTION + models.BANDS + models.BAND_PHASES, (
-        (0, 0.15), (2.8, 0.28), (8.8, 0), (5.3, -0.07), (1.8, -0.26), (9.5, 0.02), (6.1, -0.02),
-        (3.2, -0.19), (10.3, 0.03), (6.9, 0.01), (3.9, -0.06), (0.5, 0.01), (0.7, 0.1),
-        (-0.2, 0.13))))}
+# the mean of the encodes that it was fitted to
+TYPICAL = {**dict.fromkeys(models.CODED, 0), 'coded.intra': -1.9,
+           **dict(zip(models.MOTION, (0.6, 4))),
+           **dict(zip(models.BANDS, (8.8, 5, 0.7, 9.7, 6, 2.4, 10.4, 6.9, 3.7))),
+           **dict(zip(models.BAND_PHASES, (0.5, 1.1, 0.4)))}
 
 
 def step_of_qp(qp):
@@ -43,9 +41,7 @@ def estimate(codec, step, height, shown):
     step, scale = np.asarray(step, float), np.maximum(0, np.log2(shown / np.asarray(height, float)))
     # libx264's usual offset
     chroma = -1 / 3 if codec == 'h264' else 0
-    features = {**dict.fromkeys(models.CODED, 0),
-                **{name: start + slope * step for name, (start, slope) in TYPICAL.items()},
-                'coded.' + codec: 1, 'coded.step': step, 'coded.scale': scale,
+    features = {**TYPICAL, 'coded.' + codec: 1, 'coded.step': step, 'coded.scale': scale,
                 'coded.chroma': chroma}
     return np.array([loss.estimate(ROWS, step, scale, [codec] * len(scale)),
                      reference.evaluate(MODEL, features)])

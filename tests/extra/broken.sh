@@ -35,7 +35,7 @@ mutants() {
   libavcodec/bsf/quantizer_metadata.c @ s/group.step  += frame->step;/group.step  += frame->step \/ frame->bytes;/ @ quantizer-h264
 * libavfilter/bliinds.c       @ s/log2(scale \* shown)/log2(scale)/ @ bliinds-basis
   libavcodec/bsf/quantizer_metadata.c @ s/if (group.frames == MAX_GROUP)/if (0)/ @ quantizer-groups
-  libavfilter/bliinds_model_data.c @ s/constant = -1.80/constant = -1.81/ @ bliinds-blocks
+  libavfilter/bliinds_model_data.c @ s/constant = -1.84/constant = -1.85/ @ bliinds-blocks
   libavfilter/bliinds.c       @ s/CODED_AV1   }/CODED_HEVC  }/ @ bliinds-basis
   libavfilter/luma.h    @ s/? 16 << (luma/? 15 << (luma/ @ bliinds-letterbox
   libavfilter/bliinds.c       @ s/\[class\]\[b\]) \/ n + 0.1/&1/ @ bliinds-yuv

@@ -40,8 +40,8 @@ class Family(NamedTuple):
 
 
 FAMILIES = [
-    Family(0, 'x264', 'libx264', AVC, (20, 26, 32, 38, 44)),
-    Family(0, 'x265', 'libx265', HEVC, (22, 28, 34, 40)),
+    Family(0, 'x264', 'libx264', AVC, (14, 20, 26, 32, 38, 44)),
+    Family(0, 'x265', 'libx265', HEVC, (10, 16, 22, 28, 34, 40)),
     Family(0, 'av1', 'libsvtav1', AV1, (25, 38, 50, 60)),
     Family(0, 'x264_1_2', 'libx264', AVC, (20, 27, 34), part=(1, 2)),
     Family(1, 'mpeg2', 'mpeg2video', FIXED, (4, 12, 28)),
