@@ -94,16 +94,14 @@ FAMILIES = [
 ]
 
 
-PARTS = (1, 1), (2, 3), (1, 2), (1, 3), (1, 4)
-
-
 def uhd(coders, every, judge=''):
     """Encodes of shots that are made four times as large, and so as sharp as what cameras of 2160
     lines deliver: half the height costs as much as in the VMAF v0.6.1 published for
     AVT-VQDB-UHD-1-NVC. Of each shot one of EVERY families."""
     return [Family(0, '%s_%d_%d' % (coder[0], *part), *coder[1:], (every, number % every), part,
                    variant='uhd', judge=judge)
-            for number, (part, coder) in enumerate(itertools.product(PARTS, coders))]
+            for number, (part, coder) in enumerate(itertools.product(
+                ((1, 1), (2, 3), (1, 2), (1, 3), (1, 4)), coders))]
 
 
 FAMILIES += uhd((('x264_uhd', 'libx264', AVC, (18, 26, 34, 42)),
@@ -111,14 +109,13 @@ FAMILIES += uhd((('x264_uhd', 'libx264', AVC, (18, 26, 34, 42)),
                  ('av1_uhd', 'libsvtav1', AV1, (25, 42, 58))), 6)
 
 # For the loss that quantizer_metadata estimates.
-LOSS = uhd((
-    ('h264', 'libx264', AVC, (12, 18, 24, 30, 36, 42)),
-    ('hevc', 'libx265', HEVC, (14, 20, 26, 32, 38)),
-    ('av1', 'libsvtav1', AV1, (12, 25, 38, 50, 60)),
-    ('vp9', 'libvpx-vp9', VP9.format('-deadline good -cpu-used 4'), (15, 30, 44, 58)),
-    ('mpeg2', 'mpeg2video', FIXED, (2, 4, 12, 28)),
-    ('mpeg4', 'mpeg4', FIXED, (2, 4, 12, 28)),
-    ('mjpeg', 'mjpeg', MJPEG, (2, 4, 12, 28))), 3, 'vmaf_v1.0.16_1d5h_2160')
+LOSS = uhd((('h264', 'libx264', AVC, (12, 18, 24, 30, 36, 42)),
+            ('hevc', 'libx265', HEVC, (14, 20, 26, 32, 38)),
+            ('av1', 'libsvtav1', AV1, (12, 25, 38, 50, 60)),
+            ('vp9', 'libvpx-vp9', VP9.format('-deadline good -cpu-used 4'), (15, 30, 44, 58)),
+            ('mpeg2', 'mpeg2video', FIXED, (2, 4, 12, 28)),
+            ('mpeg4', 'mpeg4', FIXED, (2, 4, 12, 28)),
+            ('mjpeg', 'mjpeg', MJPEG, (2, 4, 12, 28))), 3, 'vmaf_v1.0.16_1d5h_2160')
 
 
 class Encode:

@@ -71,9 +71,8 @@ class Data:
         self.weight = np.array([1 / nb_encodes[g] / (self.encode == e).sum()
                                 for g, e in zip(self.group, self.encode)])
         # in the fit, second generations count 2.75 times, and noise twice
-        counts = {common.TWICE: 2.75, common.NOISE: 2}
         self.fit_weight = self.weight * [
-            counts.get(common.part_of(f), 1) for f in self.family]
+            {common.TWICE: 2.75, common.NOISE: 2}.get(common.part_of(f), 1) for f in self.family]
 
     def x(self, names):
         """Of all frames of all rows, one after the other."""
