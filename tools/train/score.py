@@ -70,7 +70,7 @@ class Data:
         nb_encodes = {g: len(np.unique(self.encode[self.group == g])) for g in self.group}
         self.weight = np.array([1 / nb_encodes[g] / (self.encode == e).sum()
                                 for g, e in zip(self.group, self.encode)])
-        # in the fit, second generations count 2.75 times, and noise twice
+        # in the fit, second generations count 2.75 times (they come within 5 points), noise twice
         self.fit_weight = self.weight * [
             {common.TWICE: 2.75, common.NOISE: 2}.get(common.part_of(f), 1) for f in self.family]
 
