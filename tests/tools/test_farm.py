@@ -6,11 +6,11 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 import csv
 import json
 import os
-import signal
+import select
 import subprocess
 
 import pytest
-from common import FFMPEG, TOOLS, needs, tool, video, wait_for
+from common import FFMPEG, TOOLS, needs, tool, video
 
 
 def make(path, seconds=0.4, size='64x48'):
@@ -68,19 +68,19 @@ def test_list(farm, tmp_path):
 @needs('parallel')
 def test_resume(farm, tmp_path):
     make('short.avi', 0.2)
-    make('long.avi', 8, '1280x720')
-    run = subprocess.Popen([TOOLS['quality-farm'], '--ffmpeg', FFMPEG, '-o', 'out', '--jobs', '1',
-                            '--filter', 'bliinds=features=1', 'short.avi', 'long.avi'],
-                           start_new_session=True, stderr=subprocess.DEVNULL)
-    wait_for((tmp_path / 'out/long.avi.log').exists)
-
-    def is_ended():     # parallel ends its commands at the second signal
-        try:
-            os.killpg(run.pid, signal.SIGTERM)
-        except ProcessLookupError:
-            return True
-        return run.poll() and False
-    wait_for(is_ended)
+    make('long.avi', 8)
+    # slow, and it holds a pipe open while it runs
+    (tmp_path / 'slow').write_text(
+        f'#!/bin/sh\ncase "$*" in *long.avi*-vf*) exec 9> {tmp_path}/alive; esac\n'
+        f'exec {FFMPEG} -readrate 0.1 "$@"\n')
+    (tmp_path / 'slow').chmod(0o755)
+    os.mkfifo('alive')
+    run = subprocess.Popen([TOOLS['quality-farm'], '--ffmpeg', './slow', '--jobs', '1', '-o', 'out',
+                            'short.avi', 'long.avi'], stderr=subprocess.DEVNULL)
+    with open('alive', 'rb') as alive:
+        run.terminate()
+        assert run.wait() == 130
+        assert select.select([alive], [], [], 0)[0]     # its commands have ended, too
     old = (tmp_path / 'out/short.avi.json').stat().st_mtime_ns
     planned = farm('--dry-run', 'short.avi', 'long.avi').stdout
     assert 'long.avi' in planned and 'short.avi' not in planned
