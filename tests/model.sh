@@ -28,19 +28,6 @@ grain color=@:c=gray,format=yuv420p,noise=alls=90:allf=t:all_seed=5,gblur=2
 END
 }
 
-# The split is what it was when the models were made; no two encodes of a shot have one name.
-lists() {
-    "$python" -c '
-import contents, encodes, zlib
-held = sorted({shot.group for shot in contents.contents() if shot.held})
-assert len(held) == 99 and zlib.crc32(" ".join(held).encode()) == 0x28dd9ac2, held
-for index in range(12):
-    for size in (640, 360), (360, 640), (400, 200), (3840, 2160):
-        for families in encodes.FAMILIES, encodes.LOSS:
-            names = [job.name for job in encodes.encodes(index, size, families)]
-            assert names and len(names) == len(set(names)), names'
-}
-
 # What is missing is told before anything is made; a source that shows its coding is refused.
 tells() {
     local shot="coarse coarse drawn/shots coarse.mkv none 0"
@@ -174,7 +161,6 @@ python=python3
 "$python" -c 'import numpy, scipy' 2> /dev/null || python=/usr/bin/python3
 drawn
 check "the published model's converter and its score" converts
-check "the lists of contents and of encodes" lists
 check "make model says what is missing, and which sources show their coding" tells
 check "make model goes on where it was killed, and repeats itself" resumes
 check "the fit does not see what is held back" holds
