@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
 # 8x8 blocks with steps of all heights, some noise on them, and a few hard edges.
-blocks=testsrc2=s=44x32:d=0.12,scale=352:256:flags=neighbor,scale,format=yuv444p,noise=alls=5:allf=t:all_seed=7
+blocks=testsrc2=s=44x32:d=0.12,scale=352:256:flags=neighbor,${exact},format=yuv444p,noise=alls=5:allf=t:all_seed=7
 
 # By the formulas of the manual: tests/oracle/blocksmooth.py.
 blocksmooth_numbers(){
@@ -36,27 +36,27 @@ blocksmooth_formats(){
 blocksmooth_options(){
     for planes in 0 1 2 4 5; do
         echo "#planes ${planes}"
-        framecrc -lavfi ${blocks},scale,format=yuv420p,blocksmooth=planes=${planes} | grep -v '^#'
+        framecrc -lavfi ${blocks},${exact},format=yuv420p,blocksmooth=planes=${planes} | grep -v '^#'
     done
-    framecrc -lavfi ${blocks},scale,format=yuv420p > ${tmp}/0
-    framecrc -lavfi ${blocks},scale,format=yuv420p,blocksmooth=planes=0 > ${tmp}/1
+    framecrc -lavfi ${blocks},${exact},format=yuv420p > ${tmp}/0
+    framecrc -lavfi ${blocks},${exact},format=yuv420p,blocksmooth=planes=0 > ${tmp}/1
     same "no plane, $(grep -c ^0, ${tmp}/1) frames" ${tmp}/0 ${tmp}/1
     for block in 8 64; do
-        framecrc -filter_threads 1 -lavfi ${blocks},scale,format=yuv420p10le,blocksmooth=block=${block} > ${tmp}/1
+        framecrc -filter_threads 1 -lavfi ${blocks},${exact},format=yuv420p10le,blocksmooth=block=${block} > ${tmp}/1
         for threads in 2 3 16; do
-            framecrc -filter_threads ${threads} -lavfi ${blocks},scale,format=yuv420p10le,blocksmooth=block=${block} > ${tmp}/n
+            framecrc -filter_threads ${threads} -lavfi ${blocks},${exact},format=yuv420p10le,blocksmooth=block=${block} > ${tmp}/n
             same "${threads} threads, $(grep -c ^0, ${tmp}/n) frames" ${tmp}/1 ${tmp}/n
         done
     done
-    framecrc -lavfi ${blocks},scale,format=yuv420p,blocksmooth=qf=30 > ${tmp}/30
-    framecrc -lavfi ${blocks},scale,format=yuv420p,blocksmooth=qf=99:block=16 > ${tmp}/99
+    framecrc -lavfi ${blocks},${exact},format=yuv420p,blocksmooth=qf=30 > ${tmp}/30
+    framecrc -lavfi ${blocks},${exact},format=yuv420p,blocksmooth=qf=99:block=16 > ${tmp}/99
     # the last one is refused
     echo "0.04 blocksmooth qf 99, blocksmooth block 16; 0.08 blocksmooth block 12;" > ${tmp}/list
-    framecrc -lavfi ${blocks},scale,format=yuv420p,sendcmd=f=${tmp}/list,blocksmooth=qf=30 > ${tmp}/commands
+    framecrc -lavfi ${blocks},${exact},format=yuv420p,sendcmd=f=${tmp}/list,blocksmooth=qf=30 > ${tmp}/commands
     { grep '^0, *0,' ${tmp}/30; grep '^0, *[12],' ${tmp}/99; } > ${tmp}/expected
     grep '^0,' ${tmp}/commands > ${tmp}/got
     same "commands, $(wc -l < ${tmp}/got) frames" ${tmp}/expected ${tmp}/got
-    framecrc -lavfi ${blocks},scale,format=yuv420p,blocksmooth=qf=99:block=16:enable=eq\(n\\,1\) > ${tmp}/enable
+    framecrc -lavfi ${blocks},${exact},format=yuv420p,blocksmooth=qf=99:block=16:enable=eq\(n\\,1\) > ${tmp}/enable
     { grep '^0, *0,' ${tmp}/0; grep '^0, *1,' ${tmp}/99; grep '^0, *2,' ${tmp}/0; } > ${tmp}/expected
     grep '^0,' ${tmp}/enable > ${tmp}/got
     same "timeline, $(wc -l < ${tmp}/got) frames" ${tmp}/expected ${tmp}/got

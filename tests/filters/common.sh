@@ -17,6 +17,8 @@ parsed=bliinds
 gray=
 download=
 gray_download=
+# without these flags libswscale's results are those of a CPU
+exact=scale=flags=accurate_rnd+bitexact
 
 rm -rf ${tmp} ${outdir}/${test}.skipped ${outdir}/${test}.on_cpu
 mkdir -p ${tmp}

@@ -27,9 +27,9 @@ twins(){ # filter frames change-of-the-main-ones reference format [options [cuda
     planar=$(echo $5 | sed "s/^nv12/yuv420p/;s/^nv16/yuv422p/;s/^p0/yuv420p/;s/^p2/yuv422p/
         s/msble/le/;$(test $1 = blocksmooth || echo s/yuva/yuv/)
         $(test $1 != vmaf || echo s/16le/12le/)")
-    up=scale,format=$5,hwupload r='' r3='' graph=''
+    up=${exact},format=$5,hwupload r='' r3='' graph=''
     if has_reference $1; then
-        r=[r] r3=[r3] graph="$4,scale,format=${planar},split[r][r2];[r2]${up}[r3];"
+        r=[r] r3=[r3] graph="$4,${exact},format=${planar},split[r][r2];[r2]${up}[r3];"
     fi
     cpu_log='' gpu_log='' named='' download=null to_cpu=${to_null} to_gpu=${to_null}
     test $1 != bliinds || named=model=vmaf1_est5:
@@ -37,10 +37,10 @@ twins(){ # filter frames change-of-the-main-ones reference format [options [cuda
         cpu_log=${named}f=${tmp}/cpu.stats: gpu_log=${named}f=${tmp}/gpu.stats:
     fi
     if test -n "${with_frames}"; then
-        download=hwdownload,format=$5,scale,format=${planar}
+        download=hwdownload,format=$5,${exact},format=${planar}
         to_cpu="-f framemd5 -y ${tmp}/cpu.frames" to_gpu="-f framemd5 -y ${tmp}/gpu.frames"
     fi
-    graph="${graph}$2,scale,format=${planar},$3,split[m][m2]"
+    graph="${graph}$2,${exact},format=${planar},$3,split[m][m2]"
     graph="${graph};[m]${r}$1=${cpu_log}$6,metadata=print:file=${tmp}/cpu.metadata[c]"
     graph="${graph};[m2]${up}[m3];[m3]${r3}$1_cuda=${gpu_log}${7:-$6},"
     graph="${graph}metadata=print:file=${tmp}/gpu.metadata,${download}[g]"
@@ -241,8 +241,8 @@ cuda_instances(){ # filter
     test $1 != vmaf || size=218:160
     frames=${twin_clip},crop=${size},loop=-1:3,trim=end_frame=23
     twins $1 ${frames} avgblur=1 ${frames} nv12
-    up=scale,format=nv12,hwupload
-    graph="${frames},scale,format=yuv420p,avgblur=1,${up},split[m][m2]" r1='' r2='' r3=''
+    up=${exact},format=nv12,hwupload
+    graph="${frames},${exact},format=yuv420p,avgblur=1,${up},split[m][m2]" r1='' r2='' r3=''
     if has_reference $1; then
         graph="${graph};${frames},${up},split=3[r1][r2][r3]" r1=[r1] r2=[r2] r3=[r3]
     fi
@@ -266,8 +266,8 @@ cuda_memory(){ # filter
 # What is also somewhere else is not changed there.
 cuda_writable(){ # filter
     for options in qf=127 planes=1 planes=4 planes=0; do
-        graph="${blocks},scale,format=yuv420p,split=3[a][b][c];[a]$1=${options}[d];[b]scale,format=nv12,hwupload,split[e][f]"
-        graph="${graph};[e]$1_cuda=${options},hwdownload,format=nv12,scale,format=yuv420p[g];[f]hwdownload,format=nv12,scale,format=yuv420p[h]"
+        graph="${blocks},${exact},format=yuv420p,split=3[a][b][c];[a]$1=${options}[d];[b]${exact},format=nv12,hwupload,split[e][f]"
+        graph="${graph};[e]$1_cuda=${options},hwdownload,format=nv12,${exact},format=yuv420p[g];[f]hwdownload,format=nv12,${exact},format=yuv420p[h]"
         ffmpeg ${on_gpu} -lavfi ${graph} -map [c] -f framemd5 -y ${tmp}/before -map [d] -f framemd5 -y ${tmp}/cpu \
             -map [g] -f framemd5 -y ${tmp}/gpu -map [h] -f framemd5 -y ${tmp}/other || echo "${options}: failed"
         cases=$((cases + 1))
