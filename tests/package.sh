@@ -147,7 +147,7 @@ adds_little() {
 }
 
 try_container() {
-    command -v buildah > /dev/null || { skip container "no buildah"; return; }
+    type -P buildah > /dev/null || { skip container "no buildah"; return; }     # not the function
     umount "$bare/proc"
     check "container: builds" builds
     [ "$(buildah containers -q --filter name=container)" ] || return
