@@ -96,7 +96,7 @@ static const AVUUID x265_uuid = {
 #define SEI_VALID   0x01
 /// @}
 
-int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
+int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx, uint64_t *nb_frames)
 {
     const BLIINDSModel *model = s->model;
     int ret = ff_bliinds_model_load(s->model, ctx, s->model_name ? s->model_name :
@@ -126,7 +126,7 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
     s->log.metric           = s->metric;
     s->log.nb_metrics       = NB_METRICS + (s->features ? BLIINDS_NB_FEATURES :
                                             s->model_name ? 0 : BLIINDS_FEATURE_BAND);
-    return ff_metric_init(&s->log, ctx);
+    return ff_metric_init(&s->log, ctx, nb_frames);
 }
 
 /// @return 1, or AVERROR(EINVAL) after a message

@@ -157,7 +157,9 @@ typedef struct BLIINDSContext {
     METRIC_LOG_OPTIONS(type, member.log, flags)
 
 /// Load the model, and set up the metrics and logs.
-int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx);
+///
+/// @param nb_frames set to the number of frames before a rebuild of the graph
+int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx, uint64_t *nb_frames);
 
 /// Check the size of the input.
 int ff_bliinds_config(BLIINDSContext *s, const AVFilterLink *inlink);

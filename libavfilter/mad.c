@@ -40,14 +40,14 @@ static const ScoreMetric metric[NB_METRICS] = {
     [METRIC_LO]    = { "lo",    9, 1 },
 };
 
-int ff_mad_init(MetricLog *log, AVFilterContext *ctx)
+int ff_mad_init(MetricLog *log, AVFilterContext *ctx, uint64_t *nb_frames)
 {
     log->filter     = "mad";
     log->title      = "MAD";
     log->max        = INFINITY;
     log->metric     = metric;
     log->nb_metrics = NB_METRICS;
-    return ff_metric_init(log, ctx);
+    return ff_metric_init(log, ctx, nb_frames);
 }
 
 MADRange ff_mad_range(const AVFrame *frame, const AVPixFmtDescriptor *desc)

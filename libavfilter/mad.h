@@ -56,7 +56,7 @@ static inline int mad_nb_sub_blocks(int i, int size)
 }
 
 /// Set up the log of a MAD filter.
-int ff_mad_init(MetricLog *log, AVFilterContext *ctx);
+int ff_mad_init(MetricLog *log, AVFilterContext *ctx, uint64_t *nb_frames);
 
 /// The range of a frame's luma, whose software format desc describes.
 MADRange ff_mad_range(const AVFrame *frame, const AVPixFmtDescriptor *desc);

@@ -777,7 +777,7 @@ static av_cold int init(AVFilterContext *ctx)
 
     s->sync.fs.on_event = filter_frames;
     s->sync.min_size    = MAD_MIN_SIZE;
-    return ff_mad_init(&s->log, ctx);
+    return ff_mad_init(&s->log, ctx, &s->nb_frames);
 }
 
 static av_cold void uninit(AVFilterContext *ctx)
@@ -809,7 +809,7 @@ const FFFilter ff_vf_mad = {
     .init           = init,
     .activate       = activate,
     .uninit         = uninit,
-    .process_command = ff_filter_process_command,
+    .process_command = ff_reinit_command,
     FILTER_INPUTS(ff_pair_sync_inputs),
     FILTER_OUTPUTS(mad_outputs),
     FILTER_QUERY_FUNC2(query_formats),

@@ -170,6 +170,7 @@ typedef struct VMAFCPUContext {
     PairSync sync;
     VMAFContext common;
 
+    int drained;                        ///< command: delay no frames any more
     int nb_jobs;
     Luma luma;
     Speed speed[VMAF_NB_PRESCALES];
@@ -185,6 +186,7 @@ typedef struct VMAFCPUContext {
 
 static const AVOption vmaf_options[] = {
     VMAF_OPTIONS(VMAFCPUContext, common, FLAGS),
+    REINIT_DRAIN(VMAFCPUContext, drained),
     { NULL }
 };
 
@@ -1238,7 +1240,7 @@ static int activate(AVFilterContext *ctx)
     if (status < 0 && status != FFERROR_NOT_READY)
         return status;
     // the output has its end already, but that comes after frames that are passed on now
-    if ((s->sync.fs.eof || s->common.log.drained) && (ret = deliver(ctx, 1)) < 0)
+    if ((s->sync.fs.eof || s->drained) && (ret = deliver(ctx, 1)) < 0)
         return ret;
     return status;
 }
@@ -1246,7 +1248,7 @@ static int activate(AVFilterContext *ctx)
 static int process_command(AVFilterContext *ctx, const char *cmd, const char *arg,
                            char *res, int res_len, int flags)
 {
-    int ret = ff_filter_process_command(ctx, cmd, arg, res, res_len, flags);
+    int ret = ff_reinit_command(ctx, cmd, arg, res, res_len, flags);
 
     return ret < 0 || strcmp(cmd, "drain") ? ret : deliver(ctx, 1);
 }

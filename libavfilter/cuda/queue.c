@@ -628,11 +628,10 @@ int ff_cuda_queue_command(AVFilterContext *ctx, const char *cmd, const char *arg
                           char *res, int res_len, int flags)
 {
     CUDAQueue *q = ctx->priv;
-    int ret = ff_filter_process_command(ctx, cmd, arg, res, res_len, flags);
+    int ret = ff_reinit_command(ctx, cmd, arg, res, res_len, flags);
 
     if (ret < 0 || strcmp(cmd, "drain"))
         return ret;
-    q->drained = 1;
     if (q->error || !q->cu || ff_outlink_get_status(ctx->outputs[0]))
         return q->error;
     ret = ff_cuda_queue_enter(ctx);

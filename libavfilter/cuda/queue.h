@@ -52,6 +52,7 @@
 
 #include "libavfilter/avfilter.h"
 #include "libavfilter/filters.h"
+#include "libavfilter/graph_reinit.h"
 
 #include "shared.h"
 
@@ -156,7 +157,7 @@ typedef struct CUDAQueue {
     CUmodule module[CUDA_QUEUE_MAX_MODULES];
     CUdeviceptr *memory[CUDA_QUEUE_MAX_MEMORY];
     int advanced;               ///< a frame was taken from the inputs
-    int drained;                ///< frames are no longer held
+    int drained;                ///< command: delay no frames any more
     int failed;                 ///< a frame could not be reported
     int error;                  ///< the first one: nothing more is done after it
 
@@ -171,7 +172,8 @@ typedef struct CUDAQueue {
 
 #define CUDA_QUEUE_OPTION_OF(nb, flags)                                         \
     { "queue", "set the number of frames in flight, 1 to wait for each",        \
-      offsetof(CUDAQueue, size), AV_OPT_TYPE_INT, { .i64 = nb }, 1, 64, flags }
+      offsetof(CUDAQueue, size), AV_OPT_TYPE_INT, { .i64 = nb }, 1, 64, flags },        \
+    REINIT_DRAIN(CUDAQueue, drained)
 #define CUDA_QUEUE_OPTION(flags) CUDA_QUEUE_OPTION_OF(8, flags)
 
 /// The pad of filters with one input.
@@ -224,10 +226,7 @@ const AVPixFmtDescriptor *ff_cuda_queue_format(const AVBufferRef *frames_ref);
 /// First sample of the plane of a component, after cropping, which CUDA frames leave to us.
 CUdeviceptr ff_cuda_queue_plane(const AVFrame *frame, int component);
 
-/**
- * process_command() of a filter with results. At "drain", the frames that are held are passed on,
- * and none is held from then on: the graph is about to be rebuilt.
- */
+/// process_command() of a filter with results, which declares the commands of graph_reinit.h.
 int ff_cuda_queue_command(AVFilterContext *ctx, const char *cmd, const char *arg,
                           char *res, int res_len, int flags);
 

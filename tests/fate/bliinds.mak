@@ -2,7 +2,7 @@
 
 # These also run on a GPU, with the same references: the bits are the same.
 BLIINDS_TWINS = oracle yuv sizes letterbox valid which-frames motion models basis bands default-model \
-                no-bitstream log-json log-stdout log-end log-errors log-rebuild summary sei-h264 sei-hevc
+                no-bitstream log-json log-stdout log-end log-errors log-owner log-rebuild log-reinit summary sei-h264 sei-hevc
 FATE_BLIINDS  = $(addprefix fate-bliinds-,$(BLIINDS_TWINS) \
                 model-errors log-hosts log-locale x87)
 FATE_BLIINDS_TWINS = $(BLIINDS_TWINS:%=fate-bliinds-cuda-%)
