@@ -119,7 +119,7 @@ log_owner(){
     touch ${tmp}/log
     ln -s log ${tmp}/link
     for filters in log_path=${tmp}/log:f=${tmp}/log log_path=${tmp}/log:f=${tmp}/./log f=${tmp}/log${download},${bliinds}:f=${tmp}/link; do
-        fails ${clip},${bliinds}:${filters} ${to_null}
+        fails ${clip},${bliinds}:${filters} ${to_null} | sed 's/Parsed_.*/a filter/'
     done
     ffmpeg ${clip},${bliinds}:f=/dev/null${download},${bliinds}:f=/dev/null ${to_null} && echo "any number to /dev/null"
     echo old > ${tmp}/log
