@@ -12,7 +12,7 @@ steps() {
         tests/{fate/metrics.mak,filters/{common,stock}.sh,ref/fate/metric-stock}
     step quantizer_av1 "avcodec/bsf/quantizer_metadata: AV1 and VP9"
     step quantizer_mpeg "avcodec/bsf/quantizer_metadata: MPEG-1, 2 and 4, and MJPEG" '*quantizer*'
-    step ssim_cuda "avfilter: add the ssim_cuda filter" libavfilter/{metric,pair_sync,luma}'.*' \
+    step ssim_cuda "avfilter: add the ssim_cuda filter" libavfilter/{metric,graph_reinit,pair_sync,luma}'.*' \
         libavfilter/cuda/{kernel,shared,queue,pair}'.*' tests/fate/cuda.mak \
         tests/ref/fate/{'metric-[!s]',ssim-}'*' '*ssim_cuda*' \
         libavfilter/tests/{filter_graph,filter_matrix}'.*' tests/filters/{cuda,logs,memory}.sh
