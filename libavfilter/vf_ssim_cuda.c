@@ -84,10 +84,11 @@ static const AVOption ssim_cuda_options[] = {
       OFFSET(stats.path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, FLAGS },
     METRIC_DRAIN_OPTION(SSIMCUDAContext, drained, FLAGS),
     CUDA_QUEUE_OPTION(FLAGS),
+    PAIR_SYNC_OPTIONS(SSIMCUDAContext, pair.sync, FLAGS),
     { NULL }
 };
 
-FRAMESYNC_DEFINE_CLASS(ssim_cuda, SSIMCUDAContext, pair.sync.fs);
+AVFILTER_DEFINE_CLASS(ssim_cuda);
 
 CUDA_QUEUE_PTX(vf_ssim_cuda);
 
@@ -337,7 +338,6 @@ const FFFilter ff_vf_ssim_cuda = {
     .p.priv_class   = &ssim_cuda_class,
     .p.flags        = AVFILTER_FLAG_METADATA_ONLY |
                        AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
-    .preinit        = ssim_cuda_framesync_preinit,
     .priv_size      = sizeof(SSIMCUDAContext),
     .init           = init,
     .activate       = ff_cuda_pair_activate,
