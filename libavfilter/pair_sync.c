@@ -38,6 +38,10 @@
 /// Or by one of so many parts of a frame's duration.
 #define FRAME_PARTS 4
 
+/// Reference frames are equally near if their distances differ by no more than this, in
+/// microseconds, or than a quarter of the time between them.
+#define TOLERANCE 4000
+
 const AVFilterPad ff_pair_sync_inputs[2] = {
     { .name = "main",      .type = AVMEDIA_TYPE_VIDEO },
     { .name = "reference", .type = AVMEDIA_TYPE_VIDEO },
@@ -66,18 +70,172 @@ int ff_pair_sync_config_output(PairSync *s, AVFilterLink *outlink)
 {
     AVFilterContext *ctx = outlink->src;
     AVFilterLink *main   = ctx->inputs[0], *ref = ctx->inputs[1];
+    FFFrameSync *fs      = &s->fs;
     int ret;
 
+    // keep framesync from resetting its options, which the filter's options have set
+    fs->class = &ff_framesync_class;
+    // framesync itself ignores the reference's time base if its last frame is not repeated
+    fs->time_base = av_gcd_q(main->time_base, ref->time_base, AV_TIME_BASE / 2, AV_TIME_BASE_Q);
+    s->first_ref  = AV_NOPTS_VALUE;
     if ((ret = check_size(s, ctx, main->w, main->h, ref->w, ref->h)) < 0 ||
-        (ret = ff_framesync_init_dualinput(&s->fs, ctx)) < 0 ||
-        (ret = ff_framesync_configure(&s->fs)) < 0)
+        (ret = ff_framesync_init_dualinput(fs, ctx)) < 0 ||
+        (ret = ff_framesync_configure(fs)) < 0)
         return ret;
     outlink->w                   = main->w;
     outlink->h                   = main->h;
     outlink->sample_aspect_ratio = main->sample_aspect_ratio;
-    outlink->time_base           = s->fs.time_base;
+    outlink->time_base           = fs->time_base;
     ff_filter_link(outlink)->frame_rate = ff_filter_link(main)->frame_rate;
     return 0;
+}
+
+static int64_t time_between(int64_t a, int64_t b)
+{
+    return av_sat_sub64(FFMAX(a, b), FFMIN(a, b));
+}
+
+/// Convert a timestamp of an input's link.
+static int64_t sync_time(const PairSync *s, int i, int64_t pts)
+{
+    return av_rescale_q_rnd(pts, s->fs.in[i].time_base, s->fs.time_base,
+                            AV_ROUND_NEAR_INF | AV_ROUND_PASS_MINMAX);
+}
+
+/// Number of the reference's current frame, from 1.
+static uint64_t current_ref(const PairSync *s)
+{
+    return ff_filter_link(s->fs.parent->inputs[1])->frame_count_out - !!s->fs.in[1].frame_next;
+}
+
+/// Read the next frame of an input, or its end. @return 1 if one of these is known, else 0
+static int read_next(PairSync *s, int i)
+{
+    AVFilterLink *link = s->fs.parent->inputs[i];
+    FFFrameSyncIn *in  = &s->fs.in[i];
+    int64_t pts;
+    int status, ret;
+
+    if (in->have_next)
+        return 1;
+    ret = ff_inlink_consume_frame(link, &in->frame_next);
+    if (ret > 0)
+        pts = in->frame_next->pts;
+    else if (!ret)
+        ret = ff_inlink_acknowledge_status(link, &status, &pts);
+    if (ret > 0)
+        in->pts_next = sync_time(s, i, pts);
+    else if (!ret && ff_outlink_frame_wanted(s->fs.parent->outputs[0]))
+        ff_inlink_request_frame(link);
+    in->have_next = ret > 0;
+    return ret;
+}
+
+static void take_next(FFFrameSyncIn *in)
+{
+    av_frame_free(&in->frame);
+    in->frame      = in->frame_next;
+    in->pts        = in->pts_next;
+    in->frame_next = NULL;
+    in->have_next  = 0;
+}
+
+/// @return the tolerance in framesync's time base, for frames so far apart
+static int64_t tolerance(const PairSync *s, int64_t interval)
+{
+    return FFMIN(interval / 4, av_rescale_q_rnd(TOLERANCE, AV_TIME_BASE_Q, s->fs.time_base,
+                                                AV_ROUND_DOWN));
+}
+
+/// Whether the next main frame is paired with the reference's current frame, whatever comes next.
+static int is_settled(const PairSync *s)
+{
+    const FFFrameSyncIn *ref = &s->fs.in[1];
+    const int64_t time = s->fs.in[0].pts_next;
+
+    // frames of one time are paired in their order
+    return ref->frame && (ref->pts > time || ref->pts == time && current_ref(s) != s->last_ref);
+}
+
+/// Whether the reference's next frame is nearer than its current one to the next main frame.
+static int is_nearer(const PairSync *s)
+{
+    const FFFrameSyncIn *ref = &s->fs.in[1];
+    const int64_t time = s->fs.in[0].pts_next;
+
+    if (ref->pts_next <= time)
+        return 1;
+    if (!ref->frame)
+        return time_between(ref->pts_next, time) <= tolerance(s, INT64_MAX);
+    return time_between(time, ref->pts) - time_between(time, ref->pts_next) >
+           tolerance(s, time_between(ref->pts, ref->pts_next));
+}
+
+/// Whether the next main frame comes after the time for which the reference's last one is shown.
+static int is_after_end(const PairSync *s)
+{
+    const FFFrameSyncIn *ref = &s->fs.in[1];
+    int64_t duration = s->ref_interval;
+
+    if (!ref->frame || !ref->have_next || ref->frame_next)
+        return 0;
+    if (ref->frame->duration > 0)
+        duration = sync_time(s, 1, ref->frame->duration);
+    return av_sat_sub64(s->fs.in[0].pts_next, ref->pts) >=
+           FFMAX(duration - tolerance(s, duration), 1);
+}
+
+/// Pair each main frame with the nearest frame of the reference.
+static int pair_nearest(PairSync *s)
+{
+    FFFrameSync *fs      = &s->fs;
+    FFFrameSyncIn *main  = &fs->in[0], *ref = &fs->in[1];
+    AVFilterContext *ctx = fs->parent;
+    int ended, ret;
+
+    FF_FILTER_FORWARD_STATUS_BACK_ALL(ctx->outputs[0], ctx);
+    for (;;) {
+        if ((ret = read_next(s, 0)) <= 0)
+            return ret;
+        // after the end of the main input, the rest of the reference is read to count its frames
+        if (main->frame_next ? is_settled(s) : fs->opt_shortest)
+            break;
+        if ((ret = read_next(s, 1)) <= 0)
+            return ret;
+        if (!ref->frame_next || main->frame_next && !is_nearer(s))
+            break;
+        s->ref_interval = av_sat_sub64(ref->pts_next, ref->pts);
+        take_next(ref);
+    }
+    ended = !main->frame_next;
+    if (!ended && is_after_end(s)) {
+        ended = fs->opt_shortest;
+        if (!fs->opt_repeatlast)
+            av_frame_free(&ref->frame);
+    }
+    if (!ended) {
+        take_next(main);
+        fs->pts = main->pts;
+        return fs->on_event(fs);
+    }
+    s->nb_ref = current_ref(s);
+    fs->eof   = 1;
+    ff_outlink_set_status(ctx->outputs[0], AVERROR_EOF, main->pts_next);
+    return 0;
+}
+
+int ff_pair_sync_activate(PairSync *s)
+{
+    AVFilterLink *ref = s->fs.parent->inputs[1];
+
+    if (s->first_ref == AV_NOPTS_VALUE && ff_inlink_check_available_frame(ref))
+        s->first_ref = sync_time(s, 1, ff_inlink_peek_frame(ref, 0)->pts);
+    return s->fs.opt_ts_sync_mode == TS_NEAREST ? pair_nearest(s) : ff_framesync_activate(&s->fs);
+}
+
+static int exceeds_rounding(const PairSync *s, int64_t interval)
+{
+    return av_compare_ts(interval, s->fs.time_base, ROUNDING, AV_TIME_BASE_Q) > 0;
 }
 
 static void check_times(PairSync *s, AVFilterContext *ctx, const AVFrame *ref)
@@ -85,27 +243,38 @@ static void check_times(PairSync *s, AVFilterContext *ctx, const AVFrame *ref)
     const FFFrameSync *fs = &s->fs;
     // framesync has these in one time base, the reference's frame may not
     const int64_t main_time = fs->in[0].pts, ref_time = fs->in[1].pts;
-    const int64_t apart     = av_sat_sub64(FFMAX(main_time, ref_time), FFMIN(main_time, ref_time));
+    const int64_t apart     = time_between(main_time, ref_time);
     // how long frames last is not known before the second
     const int64_t duration  = s->nb_main ? av_sat_sub64(main_time, s->main_time) : INT64_MAX;
 
+    // an offset of whole frames leaves no trace in the pairs
+    if (!s->nb_main++ && s->first_ref != AV_NOPTS_VALUE &&
+        exceeds_rounding(s, time_between(main_time, s->first_ref)))
+        av_log(ctx, AV_LOG_WARNING, "The main input begins at %f s, the reference at %f s, "
+               "%f s apart: insert setpts=PTS-STARTPTS before both inputs.\n",
+               main_time * av_q2d(fs->time_base), s->first_ref * av_q2d(fs->time_base),
+               time_between(main_time, s->first_ref) * av_q2d(fs->time_base));
     s->main_time = main_time;
-    s->nb_main++;
+    s->nb_ref    = current_ref(s);
+    // also where the timeline leaves the pair out
+    if (fs->in[1].frame && s->nb_ref != s->last_ref) {
+        s->last_ref = s->nb_ref;
+        s->nb_ref_paired++;
+    }
     if (!ref) {
-        s->nb_early += !ctx->is_disabled && ref_time == AV_NOPTS_VALUE;
+        s->nb_main_unpaired += !fs->in[1].frame;
         return;
     }
 
     s->nb_pairs++;
-    if (apart <= duration / FRAME_PARTS ||
-        av_compare_ts(apart, fs->time_base, ROUNDING, AV_TIME_BASE_Q) <= 0)
+    if (apart <= duration / FRAME_PARTS || !exceeds_rounding(s, apart))
         return;
     if (!s->nb_apart++)
         av_log(ctx, AV_LOG_WARNING, "The main input's frame at %f s is compared with the "
-               "reference's at %f s, which may be another picture. Set ts_sync_mode=nearest, put "
-               "setpts=PTS-STARTPTS before both inputs, and see that both have the same first "
-               "frame, frame rate and length.\n",
-               main_time * av_q2d(fs->time_base), ref_time * av_q2d(fs->time_base));
+               "reference's at %f s, which may be another picture. %snsert setpts=PTS-STARTPTS "
+               "before both inputs, and check that both have the same first frame and frame rate.\n",
+               main_time * av_q2d(fs->time_base), ref_time * av_q2d(fs->time_base),
+               fs->opt_ts_sync_mode == TS_NEAREST ? "I" : "Set ts_sync_mode=nearest, i");
 }
 
 int ff_pair_sync_get(PairSync *s, AVFrame **main, AVFrame **reference)
@@ -133,9 +302,9 @@ void ff_pair_sync_uninit(PairSync *s, AVFilterContext *ctx)
         av_log(ctx, AV_LOG_WARNING, "The times of %"PRIu64" of %"PRIu64" pairs differ by more "
                "than a quarter of a frame: their scores may be of different pictures.\n",
                s->nb_apart, s->nb_pairs);
-    if (s->nb_early)
-        av_log(ctx, AV_LOG_WARNING, "Frames that came before the reference's first one, and were "
-               "not compared: %"PRIu64". Put setpts=PTS-STARTPTS before both inputs.\n",
-               s->nb_early);
+    if (s->nb_main_unpaired || s->nb_ref > s->nb_ref_paired)
+        av_log(ctx, AV_LOG_WARNING, "Unpaired frames: %"PRIu64" of %"PRIu64" of the main input, "
+               "which have no score, and %"PRIu64" of %"PRIu64" of the reference.\n",
+               s->nb_main_unpaired, s->nb_main, s->nb_ref - s->nb_ref_paired, s->nb_ref);
     ff_framesync_uninit(&s->fs);
 }

@@ -18,8 +18,10 @@
 
 /**
  * @file
- * The inputs and the output of a filter that compares two videos, by framesync: one description
- * of its pads, sizes and times, and a warning where frames that are paired are of two times.
+ * The inputs and the output of a filter that compares two videos: its pads, sizes and times, the
+ * pairing of its frames, and warnings about frames that may be paired wrongly.
+ *
+ * By default the nearest frames are paired, here; ts_sync_mode=default leaves it to framesync.
  *
  * Functions of type int return 0, or a negative AVERROR after a message. All are called in the
  * thread that runs the filter.
@@ -31,6 +33,7 @@
 #include <stdint.h>
 
 #include "libavutil/frame.h"
+#include "libavutil/opt.h"
 
 #include "avfilter.h"
 #include "cuda/shared.h"
@@ -38,15 +41,43 @@
 #include "framesync.h"
 
 typedef struct PairSync {
-    FFFrameSync fs;         ///< its class is the filter's: FRAMESYNC_DEFINE_CLASS()
+    FFFrameSync fs;         ///< holds the frames of the current pair and the next ones
     int min_size;           ///< set by the filter: the least width and height of both inputs
 
+    int64_t first_ref;      ///< timestamp of the reference's first frame
+    int64_t ref_interval;   ///< from the reference's previous frame to its current one
     int64_t main_time;      ///< of the last main frame, if there was one
     uint64_t nb_main;       ///< main frames
+    uint64_t nb_ref;        ///< reference frames, without the next one
+    uint64_t nb_main_unpaired;  ///< main frames for which the reference had none
+    uint64_t nb_ref_paired;
+    uint64_t last_ref;      ///< number of the last paired reference frame, from 1
     uint64_t nb_pairs;
     uint64_t nb_apart;      ///< pairs whose times differ by more than a rounding
-    uint64_t nb_early;      ///< main frames before the first one of the reference
 } PairSync;
+
+#define PAIR_SYNC_OPTION(name, help, offset, type, value, min, max, flags, group)               \
+    { name, help, offset, type, { .i64 = value }, min, max, flags, .unit = group }
+#define PAIR_SYNC_CONST(name, help, value, flags, group)                                        \
+    PAIR_SYNC_OPTION(name, help, 0, AV_OPT_TYPE_CONST, value, 0, 0, flags, group)
+
+/// The options of framesync, with other defaults; the filter's context has a PairSync as member.
+#define PAIR_SYNC_OPTIONS(type, member, flags)                                                  \
+    PAIR_SYNC_OPTION("eof_action", "action after the reference's last frame",                   \
+        offsetof(type, member.fs.opt_eof_action), AV_OPT_TYPE_INT, EOF_ACTION_PASS,             \
+        EOF_ACTION_REPEAT, EOF_ACTION_PASS, flags, "eof_action"),                               \
+    PAIR_SYNC_CONST("repeat", "compare with that frame", EOF_ACTION_REPEAT, flags, "eof_action"), \
+    PAIR_SYNC_CONST("endall", "end the output", EOF_ACTION_ENDALL, flags, "eof_action"),        \
+    PAIR_SYNC_CONST("pass", "pass main frames unscored", EOF_ACTION_PASS, flags, "eof_action"), \
+    PAIR_SYNC_OPTION("shortest", "end the output with the shorter input",                       \
+        offsetof(type, member.fs.opt_shortest), AV_OPT_TYPE_BOOL, 0, 0, 1, flags, NULL),        \
+    PAIR_SYNC_OPTION("repeatlast", "0 for eof_action=pass",                                     \
+        offsetof(type, member.fs.opt_repeatlast), AV_OPT_TYPE_BOOL, 1, 0, 1, flags, NULL),      \
+    PAIR_SYNC_OPTION("ts_sync_mode", "reference frame that a main frame is compared with",      \
+        offsetof(type, member.fs.opt_ts_sync_mode), AV_OPT_TYPE_INT, TS_NEAREST,                \
+        TS_DEFAULT, TS_NEAREST, flags, "ts_sync_mode"),                                         \
+    PAIR_SYNC_CONST("default", "the last one at or before it", TS_DEFAULT, flags, "ts_sync_mode"), \
+    PAIR_SYNC_CONST("nearest", "the nearest one in time", TS_NEAREST, flags, "ts_sync_mode")
 
 extern const AVFilterPad ff_pair_sync_inputs[2];
 
@@ -56,8 +87,11 @@ extern const AVFilterPad ff_pair_sync_inputs[2];
  */
 int ff_pair_sync_config_output(PairSync *s, AVFilterLink *outlink);
 
+/// Read frames and call on_event() for a main frame, as ff_framesync_activate() does.
+int ff_pair_sync_activate(PairSync *s);
+
 /**
- * Get what framesync has paired, as ff_framesync_dualinput_get() does, and warn of the first pair
+ * Get the current pair, as ff_framesync_dualinput_get() does, and warn of the first pair
  * whose times differ. Frames that are not as their links are an error, and so are pictures of two
  * sizes: frames on a GPU may be cropped.
  *
@@ -66,7 +100,7 @@ int ff_pair_sync_config_output(PairSync *s, AVFilterLink *outlink);
  */
 int ff_pair_sync_get(PairSync *s, AVFrame **main, AVFrame **reference);
 
-/// Say how many frames were not compared as they should be, and free framesync.
+/// Report the frames that were unpaired or may be paired wrongly, and free framesync.
 void ff_pair_sync_uninit(PairSync *s, AVFilterContext *ctx);
 
 #endif /* AVFILTER_PAIR_SYNC_H */

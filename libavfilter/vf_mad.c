@@ -128,10 +128,11 @@ typedef struct MADContext {
 
 static const AVOption mad_options[] = {
     METRIC_LOG_OPTIONS(MADContext, log, FLAGS),
+    PAIR_SYNC_OPTIONS(MADContext, sync, FLAGS),
     { NULL }
 };
 
-FRAMESYNC_DEFINE_CLASS(mad, MADContext, sync.fs);
+AVFILTER_DEFINE_CLASS(mad);
 
 static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
                          AVFilterFormatsConfig **cfg_out)
@@ -641,7 +642,7 @@ static int activate(AVFilterContext *ctx)
 {
     MADContext *s = ctx->priv;
 
-    return ff_framesync_activate(&s->sync.fs);
+    return ff_pair_sync_activate(&s->sync);
 }
 
 // ---- memory and filters ----
@@ -805,7 +806,6 @@ const FFFilter ff_vf_mad = {
     .p.flags        = AVFILTER_FLAG_METADATA_ONLY | AVFILTER_FLAG_SLICE_THREADS |
                        AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
     .priv_size      = sizeof(MADContext),
-    .preinit        = mad_framesync_preinit,
     .init           = init,
     .activate       = activate,
     .uninit         = uninit,

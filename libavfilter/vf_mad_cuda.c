@@ -82,10 +82,11 @@ typedef struct MADCUDAContext {
 static const AVOption mad_cuda_options[] = {
     METRIC_LOG_OPTIONS(MADCUDAContext, log, FLAGS),
     CUDA_QUEUE_OPTION(FLAGS),
+    PAIR_SYNC_OPTIONS(MADCUDAContext, pair.sync, FLAGS),
     { NULL }
 };
 
-FRAMESYNC_DEFINE_CLASS(mad_cuda, MADCUDAContext, pair.sync.fs);
+AVFILTER_DEFINE_CLASS(mad_cuda);
 
 CUDA_QUEUE_PTX(vf_mad_cuda);
 CUDA_QUEUE_PTX(vf_mad_chirp_cuda);
@@ -543,7 +544,6 @@ const FFFilter ff_vf_mad_cuda = {
     .p.priv_class   = &mad_cuda_class,
     .p.flags        = AVFILTER_FLAG_METADATA_ONLY |
                        AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
-    .preinit        = mad_cuda_framesync_preinit,
     .priv_size      = sizeof(MADCUDAContext),
     .init           = init,
     .activate       = ff_cuda_pair_activate,

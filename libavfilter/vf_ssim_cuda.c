@@ -85,10 +85,11 @@ static const AVOption ssim_cuda_options[] = {
       OFFSET(stats_file), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, FLAGS },
     REINIT_HAND_OVER(SSIMCUDAContext, handed_over),
     CUDA_QUEUE_OPTION(FLAGS),
+    PAIR_SYNC_OPTIONS(SSIMCUDAContext, pair.sync, FLAGS),
     { NULL }
 };
 
-FRAMESYNC_DEFINE_CLASS(ssim_cuda, SSIMCUDAContext, pair.sync.fs);
+AVFILTER_DEFINE_CLASS(ssim_cuda);
 
 CUDA_QUEUE_PTX(vf_ssim_cuda);
 
@@ -334,7 +335,6 @@ const FFFilter ff_vf_ssim_cuda = {
     .p.priv_class   = &ssim_cuda_class,
     .p.flags        = AVFILTER_FLAG_METADATA_ONLY |
                        AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
-    .preinit        = ssim_cuda_framesync_preinit,
     .priv_size      = sizeof(SSIMCUDAContext),
     .init           = init,
     .activate       = ff_cuda_pair_activate,

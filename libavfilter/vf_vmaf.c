@@ -187,10 +187,11 @@ typedef struct VMAFCPUContext {
 static const AVOption vmaf_options[] = {
     VMAF_OPTIONS(VMAFCPUContext, common, FLAGS),
     REINIT_DRAIN(VMAFCPUContext, drained),
+    PAIR_SYNC_OPTIONS(VMAFCPUContext, sync, FLAGS),
     { NULL }
 };
 
-FRAMESYNC_DEFINE_CLASS(vmaf, VMAFCPUContext, sync.fs);
+AVFILTER_DEFINE_CLASS(vmaf);
 
 // gray is refused with a message, and not given chroma
 static const enum AVPixelFormat formats[] = {
@@ -1235,7 +1236,7 @@ static int filter_frames(FFFrameSync *fs)
 static int activate(AVFilterContext *ctx)
 {
     VMAFCPUContext *s = ctx->priv;
-    int ret, status = ff_framesync_activate(&s->sync.fs);
+    int ret, status = ff_pair_sync_activate(&s->sync);
 
     if (status < 0 && status != FFERROR_NOT_READY)
         return status;
@@ -1424,7 +1425,6 @@ const FFFilter ff_vf_vmaf = {
     .p.flags        = AVFILTER_FLAG_METADATA_ONLY | AVFILTER_FLAG_SLICE_THREADS |
                        AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
     .priv_size      = sizeof(VMAFCPUContext),
-    .preinit        = vmaf_framesync_preinit,
     .init           = init,
     .activate       = activate,
     .uninit         = uninit,

@@ -86,10 +86,11 @@ static const AVOption vmaf_cuda_options[] = {
     VMAF_OPTIONS(VMAFCUDAContext, common, FLAGS),
     // SpEED takes as long for a batch as for a pair
     CUDA_QUEUE_OPTION_OF(32, FLAGS),
+    PAIR_SYNC_OPTIONS(VMAFCUDAContext, pair.sync, FLAGS),
     { NULL }
 };
 
-FRAMESYNC_DEFINE_CLASS(vmaf_cuda, VMAFCUDAContext, pair.sync.fs);
+AVFILTER_DEFINE_CLASS(vmaf_cuda);
 
 CUDA_QUEUE_PTX(vf_vmaf_cuda);
 
@@ -529,7 +530,6 @@ const FFFilter ff_vf_vmaf_cuda = {
     .p.priv_class   = &vmaf_cuda_class,
     .p.flags        = AVFILTER_FLAG_METADATA_ONLY |
                        AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
-    .preinit        = vmaf_cuda_framesync_preinit,
     .priv_size      = sizeof(VMAFCUDAContext),
     .init           = init,
     .activate       = ff_cuda_pair_activate,

@@ -86,7 +86,7 @@ static int config_output(AVFilterLink *outlink)
 static int take_pair(AVFilterContext *ctx)
 {
     CUDAPair *p = ctx->priv;
-    int status = ff_framesync_activate(&p->sync.fs);
+    int status = ff_pair_sync_activate(&p->sync);
 
     if (p->sync.fs.eof && (status >= 0 || status == FFERROR_NOT_READY))
         p->queue.eof = AVERROR_EOF;

@@ -18,11 +18,11 @@
 
 /**
  * @file
- * The queue of a filter that compares two videos, by framesync.
+ * The queue of a filter that compares two videos.
  *
- * The filter's private context begins with a CUDAPair. The filter defines its class with
- * FRAMESYNC_DEFINE_CLASS(name, context, pair.sync.fs), sets pair.sync.min_size in init(), has the
- * pads and activate() that are declared here, and calls ff_cuda_pair_uninit(); else see queue.h.
+ * The filter's private context begins with a CUDAPair. The filter has the options
+ * PAIR_SYNC_OPTIONS(context, pair.sync, flags), sets pair.sync.min_size in init(), has the pads and
+ * activate() that are declared here, and calls ff_cuda_pair_uninit(); else see queue.h.
  */
 
 #ifndef AVFILTER_CUDA_PAIR_H

@@ -39,32 +39,33 @@ mad_source(){ # size duration
     echo "testsrc2=s=$1:d=$2,format=yuv420p,split[r][d];[d]avgblur=1[m];[m][r]"
 }
 
-# What is scored, and what comes out, is what FFmpeg's ssim makes of the same
-# streams and options.
+# With framesync's own pairing, what is scored and what comes out is what FFmpeg's ssim makes of the
+# same streams and options.
 mad_sync(){
     source=testsrc2=s=64x64:d=0.4,format=yuv420p
     while read -r main reference options; do
         for filter in ssim mad; do
-            ffmpeg -lavfi ${source},${main}[m]\;${source},negate,${reference}[r]\;[m][r]${filter}=${options},${print} \
+            ffmpeg -lavfi ${source},${main}[m]\;${source},negate,${reference}[r]\;[m][r]${filter}=ts_sync_mode=default:${options},${print} \
                 -bitexact -f framemd5 -y ${tmp}/md5 | grep '^frame' > ${tmp}/${filter}
             cat ${tmp}/md5 >> ${tmp}/${filter}
         done
         same "$(grep -c ^frame ${tmp}/ssim) scored of $(grep -c '^0' ${tmp}/ssim): ${main} ${reference} ${options}" \
             ${tmp}/ssim ${tmp}/mad
     done << EOF
-null null shortest=0
-null trim=end_frame=4 shortest=0
+null null eof_action=repeat
+null trim=end_frame=4 eof_action=repeat
 null trim=end_frame=4 shortest=1
 null trim=end_frame=4 repeatlast=0
 null trim=end_frame=4 eof_action=endall
 null trim=end_frame=4 eof_action=pass
-trim=end_frame=4 null shortest=0
+trim=end_frame=4 null eof_action=repeat
 trim=end_frame=4 null shortest=1
-fps=10 null ts_sync_mode=nearest
-null fps=10 ts_sync_mode=nearest
-null setpts=PTS+3/25/TB shortest=0
-null trim=end_frame=0 shortest=0
-trim=end_frame=0 null shortest=0
+fps=10 null eof_action=repeat
+null fps=10 eof_action=repeat
+null fps=10 eof_action=repeat:ts_sync_mode=nearest
+null setpts=PTS+3/25/TB eof_action=repeat
+null trim=end_frame=0 eof_action=repeat
+trim=end_frame=0 null eof_action=repeat
 null null enable='between(n,2,4)'
 EOF
 }
