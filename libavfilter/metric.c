@@ -187,6 +187,7 @@ static void close_output(MetricOutput *o, void *logctx)
     av_free(o->filter);
     av_free(o->instance);
     av_free(o->totals);
+    av_buffer_unref(&o->inputs);
     av_free(o->footer);
     av_free(o->summary);
     av_free(o);

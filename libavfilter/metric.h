@@ -41,6 +41,7 @@
 #include <sys/stat.h>
 
 #include "libavutil/bprint.h"
+#include "libavutil/buffer.h"
 #include "libavutil/frame.h"
 #include "libavutil/opt.h"
 #include "libavutil/rational.h"
@@ -131,6 +132,7 @@ typedef struct MetricOutput {
     int has_owner;
     MetricFile file[METRIC_NB_FILES];
     void *totals;           ///< zero at first
+    AVBufferRef *inputs;    ///< PairSync's, of a filter with two inputs
     /// End of the JSON log, and summary, of a log that was handed over: for a filter that cannot be
     /// configured.
     char *footer, *summary;

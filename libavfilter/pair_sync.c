@@ -21,10 +21,13 @@
 #include "libavutil/avutil.h"
 #include "libavutil/common.h"
 #include "libavutil/error.h"
+#include "libavutil/hwcontext.h"
 #include "libavutil/log.h"
 #include "libavutil/mathematics.h"
+#include "libavutil/mem.h"
 #include "libavutil/rational.h"
 
+#include "graph_reinit.h"
 #include "luma.h"
 #include "pair_sync.h"
 
@@ -66,6 +69,233 @@ static int check_size(const PairSync *s, AVFilterContext *ctx, int main_w, int m
     return 0;
 }
 
+static int64_t time_between(int64_t a, int64_t b)
+{
+    return av_sat_sub64(FFMAX(a, b), FFMIN(a, b));
+}
+
+/// Convert a timestamp of an input's link.
+static int64_t sync_time(const PairSync *s, int i, int64_t pts)
+{
+    return av_rescale_q_rnd(pts, s->fs.in[i].time_base, s->fs.time_base,
+                            AV_ROUND_NEAR_INF | AV_ROUND_PASS_MINMAX);
+}
+
+/// Number of the reference's current frame, from 1.
+static uint64_t current_ref(const PairSync *s)
+{
+    return s->in[1].nb_before + ff_filter_link(s->fs.parent->inputs[1])->frame_count_out -
+           !!s->fs.in[1].frame_next;
+}
+
+/// Whether a frame of the graph before can be one of an input.
+static int fits_link(const PairSync *s, int i, const AVFrame *frame)
+{
+    AVFilterLink *link = s->fs.parent->inputs[i];
+    const AVBufferRef *new = ff_filter_link(link)->hw_frames_ctx, *old = frame->hw_frames_ctx;
+    const AVHWFramesContext *a = new ? (void *)new->data : NULL, *b = old ? (void *)old->data : NULL;
+
+    // filters such as hwdownload take only frames of their link's context
+    return frame->width == link->w && frame->height == link->h && frame->format == link->format &&
+           (a == b || i && a && b && a->device_ref->data == b->device_ref->data &&
+                      a->sw_format == b->sw_format);
+}
+
+/// Read a frame that the graph before has left, unless the new one changes size or format.
+static int read_queued(PairSync *s, int i)
+{
+    FFFrameSyncIn *in  = &s->fs.in[i];
+
+    while (s->in[i].queue && av_fifo_read(s->in[i].queue, &in->frame_next, 1) >= 0) {
+        AVFrame *frame = in->frame_next;
+
+        s->in[i].nb_before++;
+        if (fits_link(s, i, frame)) {
+            in->pts_next = av_rescale_q(frame->pts, frame->time_base, s->fs.time_base);
+            return 1;
+        }
+        av_frame_free(&in->frame_next);
+        s->count.main          += !i;
+        s->count.main_unpaired += !i;
+    }
+    return 0;
+}
+
+/// Timestamp of a frame of the link. A filter such as setpts may count anew in a rebuilt graph.
+static int64_t continued_time(PairSync *s, int i, int64_t pts)
+{
+    const int64_t time = sync_time(s, i, pts), last = s->in[i].time;
+
+    if (ff_filter_link(s->fs.parent->inputs[i])->frame_count_out == 1 &&
+        last != AV_NOPTS_VALUE && time <= last)
+        s->in[i].shift = av_sat_add64(last, FFMAX(s->in[i].interval, 1)) - time;
+    return av_sat_add64(time, s->in[i].shift);
+}
+
+/// Read the next frame of an input, or its end. @return 1 if one of these is known, else 0
+static int read_next(PairSync *s, int i)
+{
+    AVFilterLink *link = s->fs.parent->inputs[i];
+    FFFrameSyncIn *in  = &s->fs.in[i];
+    int64_t pts;
+    int status, ret;
+
+    if (in->have_next)
+        return 1;
+    ret = read_queued(s, i);
+    if (!ret && (ret = ff_inlink_consume_frame(link, &in->frame_next)) > 0)
+        in->pts_next = continued_time(s, i, in->frame_next->pts);
+    if (ret > 0) {
+        if (s->in[i].time != AV_NOPTS_VALUE)
+            s->in[i].interval = av_sat_sub64(in->pts_next, s->in[i].time);
+        s->in[i].time = in->pts_next;
+    } else if (!ret && (ret = ff_inlink_acknowledge_status(link, &status, &pts)) > 0) {
+        in->pts_next = av_sat_add64(sync_time(s, i, pts), s->in[i].shift);
+    } else if (!ret && ff_outlink_frame_wanted(s->fs.parent->outputs[0])) {
+        ff_inlink_request_frame(link);
+    }
+    in->have_next = ret > 0;
+    return ret;
+}
+
+static void take_next(FFFrameSyncIn *in)
+{
+    av_frame_free(&in->frame);
+    in->frame      = in->frame_next;
+    in->pts        = in->pts_next;
+    in->frame_next = NULL;
+    in->have_next  = 0;
+}
+
+// ---- a rebuilt graph ----
+
+typedef struct PairSyncState {
+    PairSyncInput in[2];
+    PairSyncCount count;
+    int64_t main_time;
+    AVRational time_base;
+} PairSyncState;
+
+static void free_queue(AVFifo **queue)
+{
+    AVFrame *frame;
+
+    while (*queue && av_fifo_read(*queue, &frame, 1) >= 0)
+        av_frame_free(&frame);
+    av_fifo_freep2(queue);
+}
+
+static void free_state(void *opaque, uint8_t *data)
+{
+    PairSyncState *state = (PairSyncState *)data;
+
+    for (int i = 0; i < 2; i++)
+        free_queue(&state->in[i].queue);
+    av_free(state);
+}
+
+/// Continue with the frames and counters of the graph before, once.
+static void resume(PairSync *s)
+{
+    AVBufferRef **ref    = &(*s->output)->inputs;
+    PairSyncState *state = *ref ? (PairSyncState *)(*ref)->data : NULL;
+
+    for (int i = 0; i < 2; i++) {
+        s->in[i].time = AV_NOPTS_VALUE;
+        if (!state)
+            continue;
+        s->in[i]             = state->in[i];
+        state->in[i].queue   = NULL;
+        s->in[i].shift       = 0;
+        s->in[i].interval    = av_rescale_q(s->in[i].interval, state->time_base, s->fs.time_base);
+        if (s->in[i].time != AV_NOPTS_VALUE)
+            s->in[i].time    = av_rescale_q(s->in[i].time, state->time_base, s->fs.time_base);
+    }
+    if (state) {
+        s->count     = state->count;
+        s->main_time = av_rescale_q(state->main_time, state->time_base, s->fs.time_base);
+    }
+    av_buffer_unref(ref);
+}
+
+static int queue_frame(PairSync *s, AVFifo *queue, AVFrame **frame, int64_t pts)
+{
+    int ret;
+
+    (*frame)->pts       = pts;
+    (*frame)->time_base = s->fs.time_base;
+    if ((ret = av_fifo_write(queue, frame, 1)) < 0)
+        return ret;
+    *frame = NULL;
+    return 0;
+}
+
+/// Leave the frames that are not paired, and the counters.
+static int hand_over(PairSync *s)
+{
+    PairSyncState *state = av_mallocz(sizeof(*state));
+    int ret = 0;
+
+    if (!state)
+        return AVERROR(ENOMEM);
+    (*s->output)->inputs = av_buffer_create((uint8_t *)state, sizeof(*state), free_state, NULL, 0);
+    if (!(*s->output)->inputs) {
+        av_free(state);
+        return AVERROR(ENOMEM);
+    }
+    state->count     = s->count;
+    state->main_time = s->main_time;
+    state->time_base = s->fs.time_base;
+    for (int i = 0; i < 2; i++) {
+        FFFrameSyncIn *in = &s->fs.in[i];
+
+        state->in[i].nb_before = i ? current_ref(s) : 0;
+        if (!(state->in[i].queue = av_fifo_alloc2(8, sizeof(AVFrame *), AV_FIFO_FLAG_AUTO_GROW)))
+            return AVERROR(ENOMEM);
+        // it may be the nearest one to the next main frame, too
+        if (i && in->frame) {
+            state->in[i].nb_before--;
+            ret = queue_frame(s, state->in[i].queue, &in->frame, in->pts);
+        }
+        while (ret >= 0 && (ret = read_next(s, i)) > 0 && in->frame_next) {
+            in->have_next = 0;
+            ret = queue_frame(s, state->in[i].queue, &in->frame_next, in->pts_next);
+        }
+        state->in[i].time     = s->in[i].time;
+        state->in[i].interval = s->in[i].interval;
+        if (ret < 0)
+            return ret;
+    }
+    s->count = (PairSyncCount){ 0 };
+    return 0;
+}
+
+int ff_pair_sync_pass_waiting(PairSync *s)
+{
+    FFFrameSync *fs = &s->fs;
+    int ret;
+
+    if (fs->opt_ts_sync_mode != TS_NEAREST || !fs->in)
+        return 0;
+    while ((ret = read_next(s, 0)) > 0 && fs->in[0].frame_next) {
+        av_frame_free(&fs->in[1].frame);
+        take_next(&fs->in[0]);
+        fs->pts = fs->in[0].pts;
+        if ((ret = fs->on_event(fs)) < 0)
+            return ret;
+    }
+    return ret;
+}
+
+int ff_pair_sync_command(PairSync *s, AVFilterContext *ctx, const char *cmd, const char *arg,
+                         char *res, int res_len, int flags)
+{
+    int ret = ff_reinit_command(ctx, cmd, arg, res, res_len, flags);
+
+    return ret < 0 || strcmp(cmd, "hand_over") || s->fs.opt_ts_sync_mode != TS_NEAREST ||
+           !s->fs.in ? ret : hand_over(s);
+}
+
 int ff_pair_sync_config_output(PairSync *s, AVFilterLink *outlink)
 {
     AVFilterContext *ctx = outlink->src;
@@ -82,6 +312,7 @@ int ff_pair_sync_config_output(PairSync *s, AVFilterLink *outlink)
         (ret = ff_framesync_init_dualinput(fs, ctx)) < 0 ||
         (ret = ff_framesync_configure(fs)) < 0)
         return ret;
+    resume(s);
     outlink->w                   = main->w;
     outlink->h                   = main->h;
     outlink->sample_aspect_ratio = main->sample_aspect_ratio;
@@ -90,55 +321,7 @@ int ff_pair_sync_config_output(PairSync *s, AVFilterLink *outlink)
     return 0;
 }
 
-static int64_t time_between(int64_t a, int64_t b)
-{
-    return av_sat_sub64(FFMAX(a, b), FFMIN(a, b));
-}
-
-/// Convert a timestamp of an input's link.
-static int64_t sync_time(const PairSync *s, int i, int64_t pts)
-{
-    return av_rescale_q_rnd(pts, s->fs.in[i].time_base, s->fs.time_base,
-                            AV_ROUND_NEAR_INF | AV_ROUND_PASS_MINMAX);
-}
-
-/// Number of the reference's current frame, from 1.
-static uint64_t current_ref(const PairSync *s)
-{
-    return ff_filter_link(s->fs.parent->inputs[1])->frame_count_out - !!s->fs.in[1].frame_next;
-}
-
-/// Read the next frame of an input, or its end. @return 1 if one of these is known, else 0
-static int read_next(PairSync *s, int i)
-{
-    AVFilterLink *link = s->fs.parent->inputs[i];
-    FFFrameSyncIn *in  = &s->fs.in[i];
-    int64_t pts;
-    int status, ret;
-
-    if (in->have_next)
-        return 1;
-    ret = ff_inlink_consume_frame(link, &in->frame_next);
-    if (ret > 0)
-        pts = in->frame_next->pts;
-    else if (!ret)
-        ret = ff_inlink_acknowledge_status(link, &status, &pts);
-    if (ret > 0)
-        in->pts_next = sync_time(s, i, pts);
-    else if (!ret && ff_outlink_frame_wanted(s->fs.parent->outputs[0]))
-        ff_inlink_request_frame(link);
-    in->have_next = ret > 0;
-    return ret;
-}
-
-static void take_next(FFFrameSyncIn *in)
-{
-    av_frame_free(&in->frame);
-    in->frame      = in->frame_next;
-    in->pts        = in->pts_next;
-    in->frame_next = NULL;
-    in->have_next  = 0;
-}
+// ---- pairing ----
 
 /// @return the tolerance in framesync's time base, for frames so far apart
 static int64_t tolerance(const PairSync *s, int64_t interval)
@@ -154,7 +337,7 @@ static int is_settled(const PairSync *s)
     const int64_t time = s->fs.in[0].pts_next;
 
     // frames of one time are paired in their order
-    return ref->frame && (ref->pts > time || ref->pts == time && current_ref(s) != s->last_ref);
+    return ref->frame && (ref->pts > time || ref->pts == time && current_ref(s) != s->count.last_ref);
 }
 
 /// Whether the reference's next frame is nearer than its current one to the next main frame.
@@ -175,7 +358,7 @@ static int is_nearer(const PairSync *s)
 static int is_after_end(const PairSync *s)
 {
     const FFFrameSyncIn *ref = &s->fs.in[1];
-    int64_t duration = s->ref_interval;
+    int64_t duration = s->in[1].interval;
 
     if (!ref->frame || !ref->have_next || ref->frame_next)
         return 0;
@@ -204,7 +387,6 @@ static int pair_nearest(PairSync *s)
             return ret;
         if (!ref->frame_next || main->frame_next && !is_nearer(s))
             break;
-        s->ref_interval = av_sat_sub64(ref->pts_next, ref->pts);
         take_next(ref);
     }
     ended = !main->frame_next;
@@ -218,7 +400,7 @@ static int pair_nearest(PairSync *s)
         fs->pts = main->pts;
         return fs->on_event(fs);
     }
-    s->nb_ref = current_ref(s);
+    s->count.ref = current_ref(s);
     fs->eof   = 1;
     ff_outlink_set_status(ctx->outputs[0], AVERROR_EOF, main->pts_next);
     return 0;
@@ -245,31 +427,31 @@ static void check_times(PairSync *s, AVFilterContext *ctx, const AVFrame *ref)
     const int64_t main_time = fs->in[0].pts, ref_time = fs->in[1].pts;
     const int64_t apart     = time_between(main_time, ref_time);
     // how long frames last is not known before the second
-    const int64_t duration  = s->nb_main ? av_sat_sub64(main_time, s->main_time) : INT64_MAX;
+    const int64_t duration  = s->count.main ? av_sat_sub64(main_time, s->main_time) : INT64_MAX;
 
     // an offset of whole frames leaves no trace in the pairs
-    if (!s->nb_main++ && s->first_ref != AV_NOPTS_VALUE &&
+    if (!s->count.main++ && s->first_ref != AV_NOPTS_VALUE &&
         exceeds_rounding(s, time_between(main_time, s->first_ref)))
         av_log(ctx, AV_LOG_WARNING, "The main input begins at %f s, the reference at %f s, "
                "%f s apart: insert setpts=PTS-STARTPTS before both inputs.\n",
                main_time * av_q2d(fs->time_base), s->first_ref * av_q2d(fs->time_base),
                time_between(main_time, s->first_ref) * av_q2d(fs->time_base));
     s->main_time = main_time;
-    s->nb_ref    = current_ref(s);
+    s->count.ref    = current_ref(s);
     // also where the timeline leaves the pair out
-    if (fs->in[1].frame && s->nb_ref != s->last_ref) {
-        s->last_ref = s->nb_ref;
-        s->nb_ref_paired++;
+    if (fs->in[1].frame && s->count.ref != s->count.last_ref) {
+        s->count.last_ref = s->count.ref;
+        s->count.ref_paired++;
     }
     if (!ref) {
-        s->nb_main_unpaired += !fs->in[1].frame;
+        s->count.main_unpaired += !fs->in[1].frame;
         return;
     }
 
-    s->nb_pairs++;
+    s->count.pairs++;
     if (apart <= duration / FRAME_PARTS || !exceeds_rounding(s, apart))
         return;
-    if (!s->nb_apart++)
+    if (!s->count.apart++)
         av_log(ctx, AV_LOG_WARNING, "The main input's frame at %f s is compared with the "
                "reference's at %f s, which may be another picture. %snsert setpts=PTS-STARTPTS "
                "before both inputs, and check that both have the same first frame and frame rate.\n",
@@ -298,13 +480,15 @@ int ff_pair_sync_get(PairSync *s, AVFrame **main, AVFrame **reference)
 
 void ff_pair_sync_uninit(PairSync *s, AVFilterContext *ctx)
 {
-    if (s->nb_apart)
+    if (s->count.apart)
         av_log(ctx, AV_LOG_WARNING, "The times of %"PRIu64" of %"PRIu64" pairs differ by more "
                "than a quarter of a frame: their scores may be of different pictures.\n",
-               s->nb_apart, s->nb_pairs);
-    if (s->nb_main_unpaired || s->nb_ref > s->nb_ref_paired)
+               s->count.apart, s->count.pairs);
+    if (s->count.main_unpaired || s->count.ref > s->count.ref_paired)
         av_log(ctx, AV_LOG_WARNING, "Unpaired frames: %"PRIu64" of %"PRIu64" of the main input, "
                "which have no score, and %"PRIu64" of %"PRIu64" of the reference.\n",
-               s->nb_main_unpaired, s->nb_main, s->nb_ref - s->nb_ref_paired, s->nb_ref);
+               s->count.main_unpaired, s->count.main, s->count.ref - s->count.ref_paired, s->count.ref);
     ff_framesync_uninit(&s->fs);
+    for (int i = 0; i < 2; i++)
+        free_queue(&s->in[i].queue);
 }

@@ -32,6 +32,7 @@
 
 #include <stdint.h>
 
+#include "libavutil/fifo.h"
 #include "libavutil/frame.h"
 #include "libavutil/opt.h"
 
@@ -39,21 +40,38 @@
 #include "cuda/shared.h"
 #include "filters.h"
 #include "framesync.h"
+#include "metric.h"
+
+/// Counters, which a rebuilt graph continues.
+typedef struct PairSyncCount {
+    uint64_t main;          ///< main frames
+    uint64_t main_unpaired; ///< main frames for which the reference had none
+    uint64_t ref;           ///< reference frames, without the next one
+    uint64_t ref_paired;
+    uint64_t last_ref;      ///< number of the last paired reference frame, from 1
+    uint64_t pairs;
+    uint64_t apart;         ///< pairs whose times differ by more than a rounding
+} PairSyncCount;
+
+/// Frames of an input.
+typedef struct PairSyncInput {
+    AVFifo *queue;          ///< AVFrame *, with their time_base: of the graph before, unpaired; or NULL
+    uint64_t nb_before;     ///< frames that were not read from the link of this graph
+    int64_t time;           ///< of the last frame that was read, AV_NOPTS_VALUE if there is none
+    int64_t interval;       ///< from the frame before to that
+    int64_t shift;          ///< is added to the timestamps of the link
+} PairSyncInput;
 
 typedef struct PairSync {
     FFFrameSync fs;         ///< holds the frames of the current pair and the next ones
-    int min_size;           ///< set by the filter: the least width and height of both inputs
+    // set by the filter in init()
+    int min_size;           ///< the least width and height of both inputs
+    MetricOutput **output;  ///< where frames are left to a rebuilt graph
 
+    PairSyncInput in[2];
     int64_t first_ref;      ///< timestamp of the reference's first frame
-    int64_t ref_interval;   ///< from the reference's previous frame to its current one
     int64_t main_time;      ///< of the last main frame, if there was one
-    uint64_t nb_main;       ///< main frames
-    uint64_t nb_ref;        ///< reference frames, without the next one
-    uint64_t nb_main_unpaired;  ///< main frames for which the reference had none
-    uint64_t nb_ref_paired;
-    uint64_t last_ref;      ///< number of the last paired reference frame, from 1
-    uint64_t nb_pairs;
-    uint64_t nb_apart;      ///< pairs whose times differ by more than a rounding
+    PairSyncCount count;
 } PairSync;
 
 #define PAIR_SYNC_OPTION(name, help, offset, type, value, min, max, flags, group)               \
@@ -99,6 +117,16 @@ int ff_pair_sync_activate(PairSync *s);
  * @param reference framesync's; NULL where there is nothing to compare with
  */
 int ff_pair_sync_get(PairSync *s, AVFrame **main, AVFrame **reference);
+
+/**
+ * process_command() of a filter with a PairSync. At hand_over, leave the frames that are not paired yet to
+ * the rebuilt graph.
+ */
+int ff_pair_sync_command(PairSync *s, AVFilterContext *ctx, const char *cmd, const char *arg,
+                         char *res, int res_len, int flags);
+
+/// Output the main frames that wait for the reference, unpaired. @return 0 or more, or an error
+int ff_pair_sync_pass_waiting(PairSync *s);
 
 /// Report the frames that were unpaired or may be paired wrongly, and free framesync.
 void ff_pair_sync_uninit(PairSync *s, AVFilterContext *ctx);

@@ -645,6 +645,14 @@ static int activate(AVFilterContext *ctx)
     return ff_pair_sync_activate(&s->sync);
 }
 
+static int process_command(AVFilterContext *ctx, const char *cmd, const char *arg,
+                           char *res, int res_len, int flags)
+{
+    MADContext *s = ctx->priv;
+
+    return ff_pair_sync_command(&s->sync, ctx, cmd, arg, res, res_len, flags);
+}
+
 // ---- memory and filters ----
 
 /// Gain of the Laplacian along an axis.
@@ -778,6 +786,7 @@ static av_cold int init(AVFilterContext *ctx)
 
     s->sync.fs.on_event = filter_frames;
     s->sync.min_size    = MAD_MIN_SIZE;
+    s->sync.output      = &s->log.output;
     return ff_mad_init(&s->log, ctx, &s->nb_frames);
 }
 
@@ -809,7 +818,7 @@ const FFFilter ff_vf_mad = {
     .init           = init,
     .activate       = activate,
     .uninit         = uninit,
-    .process_command = ff_reinit_command,
+    .process_command = process_command,
     FILTER_INPUTS(ff_pair_sync_inputs),
     FILTER_OUTPUTS(mad_outputs),
     FILTER_QUERY_FUNC2(query_formats),

@@ -524,6 +524,7 @@ static av_cold int init(AVFilterContext *ctx)
 
     s->pair.queue.filter    = &filter;
     s->pair.sync.min_size   = MAD_MIN_SIZE;
+    s->pair.sync.output     = &s->log.output;
     s->pair.queue.max_batch = 1;
     return ff_mad_init(&s->log, ctx, &s->pair.queue.nb_frames);
 }
@@ -548,7 +549,7 @@ const FFFilter ff_vf_mad_cuda = {
     .init           = init,
     .activate       = ff_cuda_pair_activate,
     .uninit         = uninit,
-    .process_command = ff_cuda_queue_command,
+    .process_command = ff_cuda_pair_command,
     FILTER_INPUTS(ff_pair_sync_inputs),
     FILTER_OUTPUTS(ff_cuda_pair_output),
     FILTER_QUERY_FUNC2(query_formats),

@@ -311,6 +311,7 @@ static av_cold int init(AVFilterContext *ctx)
 
     s->pair.queue.filter    = &filter;
     s->pair.sync.min_size   = MIN_SIZE;
+    s->pair.sync.output     = &s->output;
     s->pair.queue.max_batch = FFMIN(s->pair.queue.size, SSIM_MAX_BATCH);
     if ((ret = ff_metric_open(&s->output, ctx, "ssim", path, sizeof(*s->total))) < 0)
         return ret;
@@ -339,7 +340,7 @@ const FFFilter ff_vf_ssim_cuda = {
     .init           = init,
     .activate       = ff_cuda_pair_activate,
     .uninit         = uninit,
-    .process_command = ff_cuda_queue_command,
+    .process_command = ff_cuda_pair_command,
     FILTER_INPUTS(ff_pair_sync_inputs),
     FILTER_OUTPUTS(ff_cuda_pair_output),
     FILTER_SINGLE_PIXFMT(AV_PIX_FMT_CUDA),

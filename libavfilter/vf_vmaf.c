@@ -1249,7 +1249,8 @@ static int activate(AVFilterContext *ctx)
 static int process_command(AVFilterContext *ctx, const char *cmd, const char *arg,
                            char *res, int res_len, int flags)
 {
-    int ret = ff_reinit_command(ctx, cmd, arg, res, res_len, flags);
+    VMAFCPUContext *s = ctx->priv;
+    int ret = ff_pair_sync_command(&s->sync, ctx, cmd, arg, res, res_len, flags);
 
     return ret < 0 || strcmp(cmd, "drain") ? ret : deliver(ctx, 1);
 }
@@ -1394,6 +1395,7 @@ static av_cold int init(AVFilterContext *ctx)
 
     s->sync.fs.on_event = filter_frames;
     s->sync.min_size    = VMAF_MIN_SIZE;
+    s->sync.output      = &s->common.log.output;
     return ff_vmaf_init(&s->common, ctx);
 }
 

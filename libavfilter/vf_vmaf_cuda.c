@@ -512,6 +512,7 @@ static av_cold int init(AVFilterContext *ctx)
     s->pair.nb_previous     = VMAF_NB_WINDOWS;
     s->pair.mixes_formats   = 1;
     s->pair.sync.min_size   = VMAF_MIN_SIZE;
+    s->pair.sync.output     = &s->common.log.output;
     return ff_vmaf_init(&s->common, ctx);
 }
 
@@ -534,7 +535,7 @@ const FFFilter ff_vf_vmaf_cuda = {
     .init           = init,
     .activate       = ff_cuda_pair_activate,
     .uninit         = uninit,
-    .process_command = ff_cuda_queue_command,
+    .process_command = ff_cuda_pair_command,
     FILTER_INPUTS(ff_pair_sync_inputs),
     FILTER_OUTPUTS(ff_cuda_pair_output),
     FILTER_QUERY_FUNC2(query_formats),

@@ -48,6 +48,10 @@ extern const AVFilterPad ff_cuda_pair_output[1];
 /// Take pairs, report and pass on the main input's frames that are done.
 int ff_cuda_pair_activate(AVFilterContext *ctx);
 
+/// process_command() of a filter with pairs, which declares the commands of graph_reinit.h.
+int ff_cuda_pair_command(AVFilterContext *ctx, const char *cmd, const char *arg,
+                         char *res, int res_len, int flags);
+
 /// ff_cuda_queue_uninit(), and what pair_sync has to say and to free.
 void ff_cuda_pair_uninit(AVFilterContext *ctx);
 

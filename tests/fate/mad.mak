@@ -13,7 +13,9 @@ $(eval $(call FORMATS_TEST,mad-formats,formats mad 64x64))
 $(eval $(call PROGRAM_TEST,mad-range-of,filter_matrix ranges mad 64x64,13 cases))
 $(eval $(call PROGRAM_TEST,mad-layouts,filter_matrix layouts mad 70x66,56 cases))
 
-FATE_MAD = $(FATE_MAD_RUN) $(addprefix fate-mad-,formats layouts oracle-all range-of tx)
+fate-mad-rebuild: RUN = inputs_rebuild mad score:0.000000000
+
+FATE_MAD = $(FATE_MAD_RUN) $(addprefix fate-mad-,formats layouts oracle-all range-of rebuild tx)
 $(FATE_MAD): NEED = PNG_DECODER
 
 FATE_QUALITY-$(call WITH_ALL, MAD_FILTER FFMPEG) += $(FATE_MAD)

@@ -140,6 +140,23 @@ pair_rebuild(){ # filter
     same "pairs of both sizes" ${tmp}/expected ${tmp}/got
 }
 
+# Two inputs whose size changes at the same frame: ffmpeg rebuilds the graph for each of them, at any
+# time, while frames of the other one are on their way. Every frame comes out, and is compared with its
+# own; on a GPU, those that wait at a rebuild are counted as unpaired.
+inputs_rebuild(){ # filter perfect-score [before-it behind-it]
+    pictures_of 72x64:9 96x80:9
+    gpu=${3:+-init_hw_device cuda}
+    for pts in "" "" setpts=PTS-STARTPTS, setpts=PTS-STARTPTS,; do
+        heard ffmpeg ${gpu} -i ${tmp}/%d.pgm -i ${tmp}/%d.pgm -lavfi \
+            "[0]${pts}scale=72:64,format=yuv444p$3[a];[1]${pts}scale=72:64,format=yuv444p$3[b];[a][b]$1=f=${tmp}/stats$4" -f framecrc - |
+            grep -c '^0,'
+        pairs=$(grep -c "^n:.* $2" ${tmp}/stats)
+        unpaired=$(sed -n 's/.*Unpaired frames: \([0-9]*\) of.*/\1/p' ${tmp}/err)
+        echo ${pairs} + ${unpaired:-0} unpaired
+        test -z "$3" || test $((pairs + ${unpaired:-0})) != 18 || echo "all are compared, or counted"
+    done | sed "${3:+/unpaired/d}" | sort | uniq
+}
+
 # In a host: graphs that come one after the other are logs of their own, the last of which stays.
 # One that hands over is continued in the next; END 2 stands for that.
 log_hosts(){
