@@ -85,7 +85,7 @@ END
 pairs_docs(){
     for file in README.md doc/mad.texi doc/ssim_cuda.texi doc/vmaf.texi doc/quality-gate.texi; do
         tr -s '\n' ' ' < ${project}/${file} | grep -oE '"\[0:v\][^"]*"' |
-            sed 's/[" ]//g; s/scale[^,]*,//g; s/\(\[ref\][a-z_]*\).*/\1/' |
+            sed 's/[" ]//g; s/scale[^,]*,//g; s/\(.*\[ref\][a-z_]*\).*/\1/' |
             sort -u | sed "s,^,${file}: ,"
     done
 }
