@@ -380,7 +380,8 @@ static int pair_nearest(PairSync *s)
     for (;;) {
         if ((ret = read_next(s, 0)) <= 0)
             return ret;
-        // after the end of the main input, the rest of the reference is read to count its frames
+        // after that, the rest of the reference is read to count its frames
+        fs->eof = !main->frame_next;
         if (main->frame_next ? is_settled(s) : fs->opt_shortest)
             break;
         if ((ret = read_next(s, 1)) <= 0)

@@ -83,9 +83,9 @@ END
 }
 # All documents print one way to pair frames.
 pairs_docs(){
-    for file in README.md doc/mad.texi doc/ssim_cuda.texi doc/quality-gate.texi; do
+    for file in README.md doc/mad.texi doc/ssim_cuda.texi doc/vmaf.texi doc/quality-gate.texi; do
         tr -s '\n' ' ' < ${project}/${file} | grep -oE '"\[0:v\][^"]*"' |
-            sed 's/[" ]//g; s/scale[^,]*,//g; s/=[^=]*=[^=]*$//' |
+            sed 's/[" ]//g; s/scale[^,]*,//g; s/\(.*\[ref\][a-z_]*\).*/\1/' |
             sort -u | sed "s,^,${file}: ,"
     done
 }

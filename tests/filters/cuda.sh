@@ -314,10 +314,13 @@ cuda_errors(){ # filter too-small
 END
 }
 
-# The GPU's filter has the same options, and queue if it has results.
+# The GPU's filter has the same options, and queue if it has results; of FFmpeg's ssim, whose defaults
+# of framesync differ, the same names.
 cuda_options(){ # filter
     for filter in $1 $1_cuda; do
         run ffmpeg${PROGSUF}${EXECSUF} -v quiet -h filter=${filter} | sed '1,/ AVOptions:$/d' > ${tmp}/${filter}
+        test $1 != ssim || awk '/^ +[a-z]/ { print $1, $2 }' ${tmp}/${filter} > ${tmp}/names
+        test $1 != ssim || sort ${tmp}/names > ${tmp}/${filter}
     done
     test -s ${tmp}/$1 || echo "no options"
     diff ${tmp}/$1 ${tmp}/$1_cuda | awk '/^[<>]/ { print $1, $2, $3 } END { if (!NR) print "the same" }'
