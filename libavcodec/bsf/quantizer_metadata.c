@@ -39,14 +39,17 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "libavutil/avutil.h"
 #include "libavutil/bprint.h"
 #include "libavutil/common.h"
+#include "libavutil/fifo.h"
 #include "libavutil/file_open.h"
 #include "libavutil/intreadwrite.h"
 #include "libavutil/log.h"
 #include "libavutil/opt.h"
+#include "libavutil/thread.h"
 #include "libavutil/timestamp.h"
 
 #include "libavcodec/bsf.h"
@@ -55,8 +58,10 @@
 #include "libavcodec/cbs_av1.h"
 #include "libavcodec/cbs_h264.h"
 #include "libavcodec/cbs_h265.h"
+#include "libavcodec/cbs_h266.h"
 #include "libavcodec/cbs_jpeg.h"
 #include "libavcodec/cbs_mpeg2.h"
+#include "libavcodec/cbs_vp8.h"
 #include "libavcodec/cbs_vp9.h"
 #include "libavcodec/get_bits.h"
 #include "libavcodec/h264.h"
@@ -65,11 +70,16 @@
 #include "libavcodec/mpeg4videodefs.h"
 #include "libavcodec/mpegvideodata.h"
 #include "libavcodec/vp9data.h"
+#include "libavcodec/vp8data.h"     // its macros have names of enumerators of vp9.h
+#include "libavcodec/vvc.h"
 
 #define KEY "lavc.quantizer."
 
-/// Bytes in which parameter sets and slice headers of H.264 and HEVC end.
+/// Bytes in which parameter sets and slice headers of H.264, HEVC and VVC end.
 #define NAL_HEAD 4096
+
+/// Packets without a picture that may come between the two fields of a frame.
+#define MAX_WAIT 8
 
 /// Frames after which those of a group count half: some groups have no end.
 #define MAX_GROUP 1000
@@ -82,11 +92,13 @@ typedef struct Group {
     int64_t other_bytes;        ///< of the frames that are not I
     double  bytes;              ///< of all frames
     double  step;               ///< log2 of the step of each frame, times its bytes, summed up
+    int     lossy;              ///< a frame is not coded losslessly
 } Group;
 
 /// What is known of a coded frame: nothing if it has no bytes.
 typedef struct CodedFrame {
     int64_t bytes;              ///< of all slices
+    int64_t lossless_bytes;     ///< bytes of the slices that are coded losslessly
     double  step;               ///< log2 of the step of each slice, times its bytes, summed up
     double  square;             ///< the same of the squares
     double  chroma;             ///< log2 of chroma's step, less luma's: what the stream asks for
@@ -95,7 +107,12 @@ typedef struct CodedFrame {
     int     width, height;      ///< as it leaves the decoder
     int     depth;
     int     film_grain;         ///< the decoder adds film grain
-    int     hidden;             ///< AV1, VP9: the packet does not show it, so far
+    int     hidden;             ///< AV1, VP8, VP9: the packet does not show it, so far
+    int     fields;             ///< H.264: bit 0 top field, bit 1 bottom field; 3 for a frame
+    int     frame_num;          ///< H.264: frame_num, which both fields of a frame share
+    int     is_second;          ///< H.264: the packet contains the second field alone
+    int     superres;           ///< AV1: 8 * output width / coded width, 0 without superres
+    int     has_picture;        ///< the packet contains a picture, readable or not
 } CodedFrame;
 
 typedef struct QuantizerMetadataContext {
@@ -107,9 +124,12 @@ typedef struct QuantizerMetadataContext {
     int shown_height;
 
     FILE *stats;
-    int64_t nb_packets;
+    dev_t stats_device;         ///< device and inode of the stats file
+    ino_t stats_inode;
+    struct QuantizerMetadataContext *next_stats;    ///< next instance in stats_list
+    int64_t nb_frames;
     int64_t nb_rated;
-    double loss, least, most;   ///< sum and range over those that are rated
+    double loss;                ///< sum over the rated frames
 
     const struct Codec *codec;  ///< NULL if the stream's codec is not supported
     CodedBitstreamContext *cbc;
@@ -117,9 +137,16 @@ typedef struct QuantizerMetadataContext {
     const void *header;         ///< the last one of a picture, of those that CBS has read at once
     Group group;
 
-    // H.264, HEVC
+    // H.264, HEVC, VVC
     size_t nal_size;            ///< of the NAL unit that is read
-    int bottom;                 ///< bottom_field_flag of the last slice
+
+    // H.264: a first field waits for the second one
+    AVFifo *queue;              ///< AVPacket *, packets that are read, but not output
+    CodedFrame first, last;     ///< frames of the first and of the last one of several
+    int max_wait;               ///< number of packets to wait for the next picture
+
+    // VP8
+    int width, height;          ///< of the last key frame
 
     // AV1, VP9
     CodedFrame coded;           ///< that is read
@@ -134,10 +161,13 @@ typedef struct QuantizerMetadataContext {
         int width, height;      ///< 0 if its pictures cannot be read
         int time_increment_bits;
         int interlaced;
+        int gmc;                ///< global motion compensation: S-VOPs can be read
+        int warping_points;     ///< no_of_sprite_warping_points of GMC
     } vol;
 
     // MJPEG
     double table[4];            ///< geometric mean of a step, 0 if there is none
+    int container_height;       ///< height of the stream, 0 if unknown
 } QuantizerMetadataContext;
 
 typedef struct Codec {
@@ -145,7 +175,7 @@ typedef struct Codec {
     enum AVCodecID cbs_id;
     /// Read a unit of a packet, or of extradata.
     void (*read)(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit, CodedFrame *frame);
-    const double *loss;                     ///< see estimate_loss()
+    const double *loss;                     ///< see estimate_loss(); NULL if there is no model
     const CodedBitstreamUnitType *unit;     ///< those that CBS reads, NULL for all
     int nb_units;
     int has_slots;                          ///< of frames that may be shown later
@@ -173,13 +203,19 @@ static int read_units(QuantizerMetadataContext *s, CodedFrame *frame, int ret)
     return ret;
 }
 
-// ---- H.264, HEVC ----
+// ---- H.264, HEVC, VVC ----
 
 static const double h264_loss[] = { 3.241, -0.936, 1.084, -7.368, 5.007, 3.141 };
 static const double hevc_loss[] = { 22.530, -12.899, 1.997, -15.558, 5.332, 3.839 };
 
 static const CodedBitstreamUnitType h264_units[] = {
     H264_NAL_SLICE, H264_NAL_IDR_SLICE, H264_NAL_SPS, H264_NAL_PPS,
+};
+
+static const CodedBitstreamUnitType vvc_units[] = {
+    VVC_TRAIL_NUT,  VVC_STSA_NUT,  VVC_RADL_NUT, VVC_RASL_NUT,
+    VVC_IDR_W_RADL, VVC_IDR_N_LP,  VVC_CRA_NUT,  VVC_GDR_NUT,
+    VVC_VPS_NUT,    VVC_SPS_NUT,   VVC_PPS_NUT,  VVC_PH_NUT,
 };
 
 /// Width and height of a chroma sample in samples of luma, by chroma_format_idc: units of cropping.
@@ -206,6 +242,32 @@ static const uint8_t *find_start_code(const uint8_t *p, const uint8_t *end)
     return end;
 }
 
+/**
+ * Check whether a NAL unit is read. Another layer may use the same numbers for its parameter sets.
+ *
+ * @param picture set if it is a slice of the base layer
+ */
+static int is_read(enum AVCodecID id, const uint8_t *nal, int size, int *picture)
+{
+    int type;
+
+    if (id == AV_CODEC_ID_H264) {
+        type     = size > 0 ? nal[0] & 31 : 0;
+        *picture = type >= H264_NAL_SLICE && type <= H264_NAL_IDR_SLICE;
+        return 1;
+    }
+    if (size < 2)
+        return 0;
+    if (id == AV_CODEC_ID_HEVC) {
+        type     = nal[0] >> 1 & 63;
+        *picture = !(nal[0] & 1 || nal[1] >> 3) && type < HEVC_NAL_VPS;
+        return !(nal[0] & 1 || nal[1] >> 3) && type <= HEVC_NAL_PPS;
+    }
+    type     = nal[1] >> 3;
+    *picture = !(nal[0] & 63) && type <= VVC_GDR_NUT;
+    return !(nal[0] & 63) && (type <= VVC_PPS_NUT || type == VVC_PH_NUT);
+}
+
 /// CBS goes through all bytes that it gets: these are the heads of NAL units, one by one.
 static void read_nals(QuantizerMetadataContext *s, const AVPacket *pkt, CodedFrame *frame)
 {
@@ -216,7 +278,7 @@ static void read_nals(QuantizerMetadataContext *s, const AVPacket *pkt, CodedFra
     int size;
 
     for (; pos < end; pos = nal + size) {
-        int begin = 0;
+        int begin = 0, picture = 0, read;
         uint32_t head_size;
 
         if (common->mp4) {
@@ -228,9 +290,9 @@ static void read_nals(QuantizerMetadataContext *s, const AVPacket *pkt, CodedFra
             nal  = FFMIN(find_start_code(pos, end) + prefix, end);
             size = find_start_code(nal, end) - nal;
         }
-        // Another layer may use the same numbers for its parameter sets; behind these come SEI.
-        if (s->codec->id == AV_CODEC_ID_HEVC && size > 1 &&
-            (nal[0] & 1 || nal[1] >> 3 || nal[0] >> 1 > HEVC_NAL_PPS))
+        read = is_read(s->codec->id, nal, size, &picture);
+        frame->has_picture |= picture;
+        if (!read)
             continue;
         // Zeros at its end belong to the next start code.
         s->nal_size = size;
@@ -254,6 +316,7 @@ static void read_h264(QuantizerMetadataContext *s, const CodedBitstreamUnit *uni
     const H264RawSliceHeader *slice;
     const H264RawPPS *pps;
     const H264RawSPS *sps;
+    int fields, qp;
 
     if (unit->type != H264_NAL_SLICE && unit->type != H264_NAL_IDR_SLICE)
         return;
@@ -262,11 +325,15 @@ static void read_h264(QuantizerMetadataContext *s, const CodedBitstreamUnit *uni
     sps   = h264->sps[pps->seq_parameter_set_id];
     if (slice->redundant_pic_cnt)
         return;
-    if (frame->bytes && !frame->first_field && slice->bottom_field_flag != s->bottom)
+    fields = slice->field_pic_flag ? 1 << slice->bottom_field_flag : 3;
+    if (frame->fields && !(frame->fields & fields))
         frame->first_field = frame->type;
-    s->bottom = slice->bottom_field_flag;
-    add_slice(frame, types[slice->slice_type % 5],
-              step_of_qp(26 + pps->pic_init_qp_minus26 + slice->slice_qp_delta), s->nal_size);
+    frame->fields   |= fields;
+    frame->frame_num = slice->frame_num;
+    qp = 26 + pps->pic_init_qp_minus26 + slice->slice_qp_delta;
+    add_slice(frame, types[slice->slice_type % 5], step_of_qp(qp), s->nal_size);
+    if (sps->qpprime_y_zero_transform_bypass_flag && qp == -6 * sps->bit_depth_luma_minus8)
+        frame->lossless_bytes += s->nal_size;
     frame->chroma = chroma_of_offsets(pps->chroma_qp_index_offset,
                                       pps->second_chroma_qp_index_offset);
     frame->width  = (sps->pic_width_in_mbs_minus1 + 1) * 16 - luma_width[sps->chroma_format_idc] *
@@ -285,6 +352,7 @@ static void read_hevc(QuantizerMetadataContext *s, const CodedBitstreamUnit *uni
     const H265RawSliceHeader *slice;
     const H265RawPPS *pps;
     const H265RawSPS *sps;
+    int qp;
 
     if (!unit->content || unit->type >= HEVC_NAL_VPS)
         return;
@@ -293,13 +361,18 @@ static void read_hevc(QuantizerMetadataContext *s, const CodedBitstreamUnit *uni
     sps   = h265->sps[pps->pps_seq_parameter_set_id];
     if (slice->dependent_slice_segment_flag) {
         // It continues the slice before: the mean of the slices so far will do.
+        if (frame->bytes && frame->lossless_bytes == frame->bytes)
+            frame->lossless_bytes += s->nal_size;
         if (frame->bytes)
             add_slice(frame, frame->type, frame->step / frame->bytes, s->nal_size);
         return;
     }
+    qp = 26 + pps->init_qp_minus26 + slice->slice_qp_delta;
     // B, P, I
-    add_slice(frame, AV_PICTURE_TYPE_B - slice->slice_type,
-              step_of_qp(26 + pps->init_qp_minus26 + slice->slice_qp_delta), s->nal_size);
+    add_slice(frame, AV_PICTURE_TYPE_B - slice->slice_type, step_of_qp(qp), s->nal_size);
+    // Headers only allow each coding unit to be lossless. x265 codes lossless streams with QP 4.
+    if (pps->transquant_bypass_enabled_flag && qp <= 4)
+        frame->lossless_bytes += s->nal_size;
     frame->chroma = chroma_of_offsets(pps->pps_cb_qp_offset + slice->slice_cb_qp_offset,
                                       pps->pps_cr_qp_offset + slice->slice_cr_qp_offset);
     frame->width  = sps->pic_width_in_luma_samples - luma_width[sps->chroma_format_idc] *
@@ -309,7 +382,33 @@ static void read_hevc(QuantizerMetadataContext *s, const CodedBitstreamUnit *uni
     frame->depth  = sps->bit_depth_luma_minus8 + 8;
 }
 
-// ---- AV1, VP9 ----
+static void read_vvc(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
+                     CodedFrame *frame)
+{
+    const H266RawSlice *slice = unit->content;
+    const H266RawSliceHeader *header;
+    const H266RawPPS *pps;
+    const H266RawSPS *sps;
+
+    if (!slice || unit->type > VVC_GDR_NUT)
+        return;
+    header = &slice->header;
+    pps    = slice->pps;
+    sps    = slice->sps;
+    // B, P, I
+    add_slice(frame, AV_PICTURE_TYPE_B - header->sh_slice_type,
+              step_of_qp(26 + pps->pps_init_qp_minus26 + (pps->pps_qp_delta_info_in_ph_flag ?
+                         slice->ph->ph_qp_delta : header->sh_qp_delta)), s->nal_size);
+    frame->chroma = chroma_of_offsets(pps->pps_cb_qp_offset + header->sh_cb_qp_offset,
+                                      pps->pps_cr_qp_offset + header->sh_cr_qp_offset);
+    frame->width  = pps->pps_pic_width_in_luma_samples - luma_width[sps->sps_chroma_format_idc] *
+                    (pps->pps_conf_win_left_offset + pps->pps_conf_win_right_offset);
+    frame->height = pps->pps_pic_height_in_luma_samples - luma_height[sps->sps_chroma_format_idc] *
+                    (pps->pps_conf_win_top_offset + pps->pps_conf_win_bottom_offset);
+    frame->depth  = sps->sps_bitdepth_minus8 + 8;
+}
+
+// ---- AV1, VP9, VP8 ----
 
 static const double av1_loss[] = { 11.771, -7.103, 1.439, -12.293, 5.206, 3.480 };
 static const double vp9_loss[] = { 13.448, -8.174, 1.675, -14.632, 6.738, 3.478 };
@@ -349,16 +448,23 @@ static void read_av1(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
     const int has_tiles  = unit->type == AV1_OBU_TILE_GROUP   || unit->type == AV1_OBU_FRAME;
     const AV1RawOBU *obu = unit->content;
     const AV1RawFrameHeader *header;
+    int superres = 0;
 
     if (obu && has_header)
         s->header = has_tiles ? &obu->obu.frame.header : &obu->obu.frame_header;
     header = s->header;
     if (!obu || !header)
         return;
+    frame->has_picture = 1;
+    if (header->use_superres)
+        superres = header->coded_denom + AV1_SUPERRES_DENOM_MIN;
     if (has_header)
         s->coded = header->show_existing_frame ? s->slot[header->frame_to_show_map_idx] :
                                                  (CodedFrame) {
-            .width      = header->frame_width_minus_1  + 1,
+            // as libavcodec/cbs_av1 computes frame_width
+            .width      = superres ? ((header->frame_width_minus_1 + 1) * AV1_SUPERRES_NUM +
+                                      superres / 2) / superres : header->frame_width_minus_1 + 1,
+            .superres   = superres,
             .height     = header->frame_height_minus_1 + 1,
             .depth      = av1->bit_depth,
             .film_grain = header->film_grain.apply_grain,
@@ -372,9 +478,15 @@ static void read_av1(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
         s->coded.chroma = (step_of_index(av_clip_uint8(q + header->delta_q_u_ac), depth) +
                            step_of_index(av_clip_uint8(q + header->delta_q_v_ac), depth)) / 2 -
                           step_of_index(q, depth);
+        if (!q && !superres && !header->segmentation_enabled && !header->delta_q_y_dc &&
+            !header->delta_q_u_dc && !header->delta_q_u_ac &&
+            !header->delta_q_v_dc && !header->delta_q_v_ac)
+            s->coded.lossless_bytes += unit->data_size;
     }
+    // Of the spatial layers, decoders output the highest one.
     put_frame(s, &s->coded, header->refresh_frame_flags,
-              header->show_frame || header->show_existing_frame, frame);
+              (header->show_frame || header->show_existing_frame) &&
+              obu->header.spatial_id >= av_log2(av1->operating_point_idc >> 8), frame);
 }
 
 static void read_vp9(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
@@ -388,6 +500,7 @@ static void read_vp9(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
         .depth  = header->profile_high_bit ? 10 + 2 * header->ten_or_twelve_bit : 8,
     };
 
+    frame->has_picture = 1;
     if (header->show_existing_frame) {
         put_frame(s, &s->slot[header->frame_to_show_map_idx], 0, 1, frame);
         return;
@@ -404,7 +517,33 @@ static void read_vp9(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
     if (coded.depth)
         add_slice(&coded, intra ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_P,
                   step_of_index(header->base_q_idx, coded.depth), unit->data_size);
+    if (!header->base_q_idx && !header->delta_q_y_dc &&
+        !header->delta_q_uv_dc && !header->delta_q_uv_ac)
+        coded.lossless_bytes = coded.bytes;
     put_frame(s, &coded, header->refresh_frame_flags, header->show_frame, frame);
+}
+
+static void read_vp8(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
+                     CodedFrame *frame)
+{
+    const VP8RawFrameHeader *header = &((VP8RawFrame *)unit->content)->header;
+    const int intra = header->frame_type == VP8_KEY_FRAME;
+
+    frame->has_picture = 1;
+    if (intra) {
+        s->width  = header->width;
+        s->height = header->height;
+    }
+    // The coefficients of VP8 are twice those of an orthonormal transform.
+    add_slice(frame, intra ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_P,
+              log2(vp8_ac_qlookup[header->base_qindex] / 2.), unit->data_size);
+    frame->chroma = log2(vp8_ac_qlookup[av_clip_uintp2(header->base_qindex +
+                                                       header->uvac_delta_q, 7)] /
+                         (double)vp8_ac_qlookup[header->base_qindex]);
+    frame->width  = s->width;
+    frame->height = s->height;
+    frame->depth  = 8;
+    frame->hidden = !header->show_frame;
 }
 
 // ---- MPEG-1, MPEG-2, MPEG-4, MJPEG ----
@@ -476,6 +615,7 @@ static void read_mpeg12(QuantizerMetadataContext *s, const CodedBitstreamUnit *u
         const int type = picture ? picture->picture_coding_type : AV_PICTURE_TYPE_NONE;
         int code, scale;
 
+        frame->has_picture = 1;
         // There are D pictures in MPEG-1, and no slices without a sequence header.
         if (!type || type > AV_PICTURE_TYPE_B || !mpeg2->vertical_size || unit->data_size < 3)
             return;
@@ -504,7 +644,7 @@ static double read_mpeg4_matrix(GetBitContext *gb, double default_mean)
 /// By hand, as all of MPEG-4: FFmpeg's parser stops before vop_quant.
 static void read_mpeg4_vol(QuantizerMetadataContext *s, GetBitContext *gb)
 {
-    int version = 1, resolution, width, height;
+    int version = 1, resolution, width, height, sprite;
 
     s->vol.width = 0;
     skip_bits(gb, 1 + 8);               // random access, object type
@@ -536,8 +676,13 @@ static void read_mpeg4_vol(QuantizerMetadataContext *s, GetBitContext *gb)
     skip_bits1(gb);
     s->vol.interlaced = get_bits1(gb);
     skip_bits1(gb);                     // OBMC
-    // sprites, or other than 8 bits
-    if (get_bits(gb, version == 1 ? 1 : 2) || get_bits1(gb))
+    sprite = get_bits(gb, version == 1 ? 1 : 2);
+    s->vol.gmc            = sprite == 2;
+    s->vol.warping_points = s->vol.gmc ? get_bits(gb, 6) : 0;
+    if (s->vol.gmc)
+        skip_bits(gb, 2);               // accuracy
+    // a static sprite or one with a change of brightness, or other than 8 bits
+    if (sprite && !s->vol.gmc || s->vol.gmc && get_bits1(gb) || get_bits1(gb))
         return;
     s->matrix[0] = s->matrix[1] = 4;    // the other method has no weights: 16 everywhere
     if (get_bits1(gb)) {
@@ -554,6 +699,21 @@ static void read_mpeg4_vol(QuantizerMetadataContext *s, GetBitContext *gb)
     s->vol.height = height;
 }
 
+/// Skip the motion of a sprite's points: a length, as many bits and a marker, for x and for y.
+static void skip_sprite_trajectory(GetBitContext *gb, int nb_points)
+{
+    for (int i = 0; i < 2 * nb_points && get_bits_left(gb) > 0; i++) {
+        int length = get_bits(gb, 2);       // 00, 010 to 110, 1110, 11110...
+
+        if (length)
+            length = 2 * length + get_bits1(gb) - 1;
+        if (length == 6)
+            while (length < 14 && get_bits1(gb))
+                length++;
+        skip_bits(gb, length + 1);
+    }
+}
+
 static void read_mpeg4(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
                        CodedFrame *frame)
 {
@@ -564,18 +724,26 @@ static void read_mpeg4(QuantizerMetadataContext *s, const CodedBitstreamUnit *un
         return;
     if (unit->type >= 0x20 && unit->type <= 0x2F)
         read_mpeg4_vol(s, &gb);
-    if (unit->type != (VOP_STARTCODE & 0xFF) || !s->vol.width || frame->bytes)
+    if (unit->type != (VOP_STARTCODE & 0xFF) || frame->bytes)
         return;
     type = AV_PICTURE_TYPE_I + get_bits(&gb, 2);
-    if (type > AV_PICTURE_TYPE_B)       // a sprite
+    if (!s->vol.width || type == AV_PICTURE_TYPE_S && !s->vol.gmc) {
+        frame->has_picture = 1;
         return;
+    }
     while (get_bits_left(&gb) > 0 && get_bits1(&gb)) // whole seconds
         ;
     skip_bits(&gb, 1 + s->vol.time_increment_bits + 1);
     if (!get_bits1(&gb))                // not coded
         return;
+    frame->has_picture = 1;
     // rounding; threshold for intra DC; field order, scan
-    skip_bits(&gb, (type == AV_PICTURE_TYPE_P) + 3 + 2 * s->vol.interlaced);
+    skip_bits(&gb, (type == AV_PICTURE_TYPE_P || type == AV_PICTURE_TYPE_S) + 3 +
+                   2 * s->vol.interlaced);
+    if (type == AV_PICTURE_TYPE_S) {
+        skip_sprite_trajectory(&gb, s->vol.warping_points);
+        type = AV_PICTURE_TYPE_P;       // it refers to the past
+    }
     scale = 2 * get_bits(&gb, 5);
     if (get_bits_left(&gb) >= 0)
         add_scaled(s, unit, frame, type, scale, s->vol.width, s->vol.height);
@@ -590,6 +758,7 @@ static void read_mjpeg(QuantizerMetadataContext *s, const CodedBitstreamUnit *un
 {
     const JPEGRawQuantisationTableSpecification *dqt = unit->content;
     const JPEGRawFrameHeader *header = s->header;
+    const uint8_t *scan, *end;
 
     if (frame->bytes)
         return;
@@ -605,12 +774,17 @@ static void read_mjpeg(QuantizerMetadataContext *s, const CodedBitstreamUnit *un
         s->header     = header = unit->content;
         frame->width  = header->X;
         frame->height = header->Y;
+        // The decoder takes it for one of two fields by the same rule.
+        if (header->Y < s->container_height * 3 / 4)
+            frame->height *= 2;
         frame->depth  = header->P;
-    } else if (unit->type == JPEG_MARKER_SOS && header) {
+    } else if (unit->type == JPEG_MARKER_SOS) {
+        frame->has_picture = 1;
+        if (!header)
+            return;
         // CBS has copied it: it begins with the marker, and the scan behind its header
-        const uint8_t *scan = unit[-1].data + unit[-1].data_size + 2 + AV_RB16(unit->data);
-        const uint8_t *end  = s->fragment.data + s->fragment.data_size;
-
+        scan = unit[-1].data + unit[-1].data_size + 2 + AV_RB16(unit->data);
+        end  = s->fragment.data + s->fragment.data_size;
         if (header->P == 8 && s->table[header->Tq[0]] && scan < end) {
             add_slice(frame, AV_PICTURE_TYPE_I, log2(s->table[header->Tq[0]]), end - scan);
             if (header->Nf > 1 && s->table[header->Tq[1]])
@@ -626,14 +800,26 @@ static void read_mjpeg(QuantizerMetadataContext *s, const CodedBitstreamUnit *un
 static const Codec codecs[] = {
     { AV_CODEC_ID_H264, AV_CODEC_ID_H264, read_h264, h264_loss, UNITS(h264), .has_nals  = 1 },
     { AV_CODEC_ID_HEVC, AV_CODEC_ID_HEVC, read_hevc, hevc_loss,              .has_nals  = 1 },
+    { AV_CODEC_ID_VVC,  AV_CODEC_ID_VVC,  read_vvc,  NULL,      UNITS(vvc),  .has_nals  = 1 },
     { AV_CODEC_ID_AV1,  AV_CODEC_ID_AV1,  read_av1,  av1_loss,  UNITS(av1),  .has_slots = 1 },
     { AV_CODEC_ID_VP9,  AV_CODEC_ID_VP9,  read_vp9,  vp9_loss,               .has_slots = 1 },
+    { AV_CODEC_ID_VP8,  AV_CODEC_ID_VP8,  read_vp8 },
     { AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, read_mpeg12, mpeg2_loss, UNITS(mpeg12) },
     { AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG2VIDEO, read_mpeg12, mpeg2_loss, UNITS(mpeg12) },
     // CBS has no MPEG-4, but start codes are the same: it splits, and reads no unit
     { AV_CODEC_ID_MPEG4, AV_CODEC_ID_MPEG2VIDEO, read_mpeg4, mpeg4_loss, mpeg12_units, 0 },
     { AV_CODEC_ID_MJPEG, AV_CODEC_ID_MJPEG, read_mjpeg, mjpeg_loss, UNITS(mjpeg) },
 };
+
+/// Clear the queue.
+static void clear_queue(QuantizerMetadataContext *s)
+{
+    AVPacket *pkt;
+
+    while (s->queue && av_fifo_read(s->queue, &pkt, 1) >= 0)
+        av_packet_free(&pkt);
+    s->max_wait = 0;
+}
 
 /// Add a frame to a group, or begin one if its first field, or all of it, is I.
 static Group add_to_group(Group group, const CodedFrame *frame)
@@ -653,6 +839,7 @@ static Group add_to_group(Group group, const CodedFrame *frame)
     group.frames++;
     group.bytes += frame->bytes;
     group.step  += frame->step;
+    group.lossy |= frame->lossless_bytes < frame->bytes;
     return group;
 }
 
@@ -673,6 +860,7 @@ static void quantizer_metadata_flush(AVBSFContext *bsf)
 
     memset(s->slot, 0, sizeof(s->slot));
     s->group = (Group){ 0 };
+    clear_queue(s);
     if (s->codec && s->codec->id == AV_CODEC_ID_AV1) {
         // CBS knows of frames, too.
         ff_cbs_flush(s->cbc);
@@ -684,15 +872,25 @@ static void quantizer_metadata_flush(AVBSFContext *bsf)
 /**
  * Estimate the loss of VMAF of a group of pictures: a polynomial of log2 of the step, and of log2
  * of the shown height by the coded one, fitted to VMAF of encodes.
+ *
+ * @return the loss, or NAN if there is no model of the codec
  */
-static double estimate_loss(const QuantizerMetadataContext *s, const Group *group, int height)
+static double estimate_loss(const QuantizerMetadataContext *s, const Group *group,
+                            const CodedFrame *frame)
 {
-    const double *c    = s->codec->loss;
-    const double scale = s->shown_height > height ? log2(s->shown_height / (double)height) : 0;
-    // it has a least value: a step that is finer still loses no more
-    const double step  = FFMAX(group->step / group->bytes,
-                               -(c[1] + c[5] * scale) / (2 * c[2]));
+    const double *c = s->codec->loss;
+    double scale    = s->shown_height > frame->height ?
+                      log2(s->shown_height / (double)frame->height) : 0, step;
 
+    if (!c)
+        return NAN;
+    // superres scales the width alone
+    if (frame->superres)
+        scale += log2(frame->superres / 8.) / 2;
+    if (!group->lossy && !scale)
+        return 0;
+    // The polynomial has a minimum: a finer step loses no less.
+    step = FFMAX(group->step / group->bytes, -(c[1] + c[5] * scale) / (2 * c[2]));
     return av_clipd(c[0] + step * (c[1] + step * c[2]) +
                     scale * (c[3] + scale * c[4] + step * c[5]), 0, 100);
 }
@@ -730,9 +928,11 @@ static int attach(AVPacket *pkt, const CodedFrame *frame, const Group *group, co
                av_get_picture_type_char(frame->type), frame->bytes,
                frame->width, frame->height, frame->depth);
     av_bprintf(&bp, KEY "gop_step=%s\n" KEY "gop_intra_bytes=%"PRId64"\n"
-               KEY "gop_other_bytes=%"PRId64"\n" KEY "gop_frames=%d\n" KEY "loss=%s\n",
+               KEY "gop_other_bytes=%"PRId64"\n" KEY "gop_frames=%d\n",
                FIXED(group->step / group->bytes), group->intra_bytes, group->other_bytes,
-               group->frames, FIXED(loss));
+               group->frames);
+    if (!isnan(loss))
+        av_bprintf(&bp, KEY "loss=%s\n", FIXED(loss));
     // Each reference to a frame copies its metadata: what is mostly 0 is left out where it is 0.
     if (variance > 1e-8)
         av_bprintf(&bp, KEY "spread=%s\n", FIXED(sqrt(variance)));
@@ -774,19 +974,19 @@ static int flush_stats(AVBSFContext *bsf)
     return ret;
 }
 
-/// Count a packet, and write its line. @param loss NAN where it is not known
+/// Count the frame of a packet, and write its line. @param loss NAN if it is unknown
 static void report(AVBSFContext *bsf, const AVPacket *pkt, double loss)
 {
     QuantizerMetadataContext *s = bsf->priv_data;
     const double time = pkt->pts == AV_NOPTS_VALUE ? NAN : pkt->pts * av_q2d(bsf->time_base_in);
 
-    s->nb_packets++;
+    s->nb_frames++;
     if (!isnan(loss)) {
         s->nb_rated++;
         s->loss += loss;
     }
     if (s->stats)
-        fprintf(s->stats, "n:%"PRId64" pts:%s pts_time:%s loss:%s\n", s->nb_packets,
+        fprintf(s->stats, "n:%"PRId64" pts:%s pts_time:%s loss:%s\n", s->nb_frames,
                 av_ts2str(pkt->pts), FIXED(time), FIXED(loss));
 }
 
@@ -797,21 +997,103 @@ static void read_packet(AVBSFContext *bsf, const AVPacket *pkt, CodedFrame *fram
 
     if (av_packet_get_side_data(pkt, AV_PKT_DATA_NEW_EXTRADATA, NULL))
         read_extradata(bsf, pkt);
-    if (s->codec->has_nals)
+    if (s->codec->has_nals) {
         read_nals(s, pkt, frame);
-    else if (read_units(s, frame, ff_cbs_read_packet(s->cbc, &s->fragment, pkt)) < 0 &&
-             s->codec->has_slots)
-        quantizer_metadata_flush(bsf);
+    } else if (read_units(s, frame, ff_cbs_read_packet(s->cbc, &s->fragment, pkt)) < 0) {
+        frame->has_picture = 1;
+        if (s->codec->has_slots)
+            quantizer_metadata_flush(bsf);
+    }
+    frame->has_picture |= frame->bytes > 0;
+}
+
+/// Add the second field to the frame of the first one, if it belongs to it. @return 1 if it does
+static int add_second_field(CodedFrame *frame, const CodedFrame *second)
+{
+    // the conditions of FFmpeg's decoder
+    if ((frame->fields ^ second->fields) != 3 || frame->frame_num != second->frame_num)
+        return 0;
+    frame->bytes          += second->bytes;
+    frame->lossless_bytes += second->lossless_bytes;
+    frame->step           += second->step;
+    frame->square         += second->square;
+    frame->first_field     = frame->type;
+    frame->type            = FFMAX(frame->type, second->type);
+    frame->fields          = 3;
+    return 1;
+}
+
+static int is_field(const CodedFrame *frame)
+{
+    return frame->fields == 1 || frame->fields == 2;
+}
+
+/**
+ * Get a packet and read its frame. Demuxers deliver the fields of an H.264 frame in two packets:
+ * the first one waits for the second one, and both have the frame of the two.
+ */
+static int get_packet(AVBSFContext *bsf, AVPacket *pkt, CodedFrame *frame)
+{
+    static const CodedFrame none = { .hidden = 1 };
+    QuantizerMetadataContext *s = bsf->priv_data;
+    AVPacket *queued;
+    int ret;
+
+    while (!av_fifo_can_read(s->queue) || s->max_wait) {
+        CodedFrame next = none;
+
+        ret = ff_bsf_get_packet_ref(bsf, pkt);
+        if (ret == AVERROR_EOF && s->max_wait)
+            break;
+        if (ret < 0)
+            return ret;
+        if (s->codec && pkt->size)
+            read_packet(bsf, pkt, &next);
+        if (!s->max_wait) {
+            s->first = *frame = next;
+            s->last  = none;
+            if (!is_field(frame))
+                return 0;
+            s->max_wait = MAX_WAIT;
+        } else if (next.has_picture) {
+            s->max_wait = 0;
+            s->last     = next;
+            if (add_second_field(&s->first, &next)) {
+                s->last           = s->first;
+                s->last.is_second = 1;
+            }
+        } else {
+            s->max_wait--;
+        }
+        queued = av_packet_alloc();
+        if (!queued || av_fifo_write(s->queue, &queued, 1) < 0) {
+            av_packet_free(&queued);
+            av_packet_unref(pkt);
+            return AVERROR(ENOMEM);
+        }
+        av_packet_move_ref(queued, pkt);
+    }
+    av_fifo_read(s->queue, &queued, 1);
+    av_packet_move_ref(pkt, queued);
+    av_packet_free(&queued);
+    *frame   = s->first;
+    s->first = none;
+    if (av_fifo_can_read(s->queue) == 1) {
+        s->first = s->last;
+        s->last  = none;
+    }
+    s->max_wait = is_field(&s->first) ? MAX_WAIT : 0;
+    return 0;
 }
 
 static int quantizer_metadata_filter(AVBSFContext *bsf, AVPacket *pkt)
 {
     QuantizerMetadataContext *s = bsf->priv_data;
-    CodedFrame frame = { .hidden = 1 };
+    CodedFrame frame;
     double loss = NAN;
     int ret;
 
-    ret = ff_bsf_get_packet_ref(bsf, pkt);
+    ret = get_packet(bsf, pkt, &frame);
     if (ret == AVERROR_EOF) {
         const int error = flush_stats(bsf);
 
@@ -820,12 +1102,10 @@ static int quantizer_metadata_filter(AVBSFContext *bsf, AVPacket *pkt)
     if (ret < 0 || !pkt->size)
         return ret;
 
-    if (s->codec)
-        read_packet(bsf, pkt, &frame);
     if (frame.bytes && frame.width > 0 && frame.height > 0) {
-        const Group group = add_to_group(s->group, &frame);
+        const Group group = frame.is_second ? s->group : add_to_group(s->group, &frame);
 
-        loss = estimate_loss(s, &group, frame.height);
+        loss = estimate_loss(s, &group, &frame);
         ret  = attach(pkt, &frame, &group, avcodec_get_name(s->codec->id), loss);
         // What AV1 or VP9 hides stays out of what follows until it is shown, if ever: so the sums
         // are those of the frames that a decoder gives out.
@@ -834,30 +1114,91 @@ static int quantizer_metadata_filter(AVBSFContext *bsf, AVPacket *pkt)
     }
     if (ret < 0)
         av_packet_unref(pkt);
-    else if (!frame.bytes || !frame.hidden)
+    else if (!s->codec || frame.has_picture && !frame.is_second &&
+             !(frame.bytes && frame.hidden) && !(pkt->flags & AV_PKT_FLAG_DISCARD))
         report(bsf, pkt, loss);
     return ret;
+}
+
+/// Instances with an open stats file: two streams must not write to the same one.
+static QuantizerMetadataContext *stats_list;
+static AVMutex stats_mutex = AV_MUTEX_INITIALIZER;
+
+static av_cold int open_stats(AVBSFContext *bsf)
+{
+    QuantizerMetadataContext *s = bsf->priv_data, *other;
+    const int to_stdout = !strcmp(s->stats_file, "-");
+    struct stat st;
+    int ret = 0;
+
+    ff_mutex_lock(&stats_mutex);
+    // before it is truncated
+    if ((to_stdout ? fstat(fileno(stdout), &st) : stat(s->stats_file, &st)) < 0)
+        st.st_ino = 0;
+    for (other = stats_list; other; other = other->next_stats)
+        if (!strcmp(other->stats_file, s->stats_file) ||
+            st.st_ino && other->stats_inode == st.st_ino && other->stats_device == st.st_dev)
+            break;
+    if (other) {
+        av_log(bsf, AV_LOG_ERROR, "'%s' is already the stats_file of another stream; set the filter "
+               "for one stream with -bsf:v:0, or give each its own stats_file.\n", s->stats_file);
+        ret = AVERROR(EINVAL);
+    } else {
+        errno    = 0;
+        s->stats = to_stdout ? stdout : avpriv_fopen_utf8(s->stats_file, "w");
+        if (!s->stats) {
+            ret = stats_error(bsf, "Cannot open '%s' for writing: %s.\n");
+        } else {
+            if (fstat(fileno(s->stats), &st) >= 0) {
+                s->stats_device = st.st_dev;
+                s->stats_inode  = st.st_ino;
+            }
+            s->next_stats = stats_list;
+            stats_list    = s;
+        }
+    }
+    ff_mutex_unlock(&stats_mutex);
+    return ret;
+}
+
+static av_cold void close_stats(QuantizerMetadataContext *s)
+{
+    ff_mutex_lock(&stats_mutex);
+    for (QuantizerMetadataContext **p = &stats_list; *p; p = &(*p)->next_stats)
+        if (*p == s) {
+            *p = s->next_stats;
+            break;
+        }
+    ff_mutex_unlock(&stats_mutex);
+    if (s->stats && s->stats != stdout)
+        fclose(s->stats);
 }
 
 static av_cold int quantizer_metadata_init(AVBSFContext *bsf)
 {
     QuantizerMetadataContext *s = bsf->priv_data;
+    const AVCodecParameters *par = bsf->par_in;
     int ret;
 
-    if (s->stats_file) {
-        errno    = 0;
-        s->stats = !strcmp(s->stats_file, "-") ? stdout : avpriv_fopen_utf8(s->stats_file, "w");
-        if (!s->stats)
-            return stats_error(bsf, "Cannot open '%s' for writing: %s.\n");
-    }
+    s->queue = av_fifo_alloc2(MAX_WAIT + 2, sizeof(AVPacket *), 0);
+    if (!s->queue)
+        return AVERROR(ENOMEM);
+    if (par->codec_type != AVMEDIA_TYPE_VIDEO)
+        return 0;
+    if (s->stats_file && (ret = open_stats(bsf)) < 0)
+        return ret;
     for (int i = 0; i < FF_ARRAY_ELEMS(codecs); i++)
-        if (codecs[i].id == bsf->par_in->codec_id)
+        if (codecs[i].id == par->codec_id)
             s->codec = &codecs[i];
     if (!s->codec) {
         av_log(bsf, AV_LOG_WARNING, "Quantizers of %s cannot be read; packets are passed "
-               "through unchanged.\n", avcodec_get_name(bsf->par_in->codec_id));
+               "through unchanged.\n", avcodec_get_name(par->codec_id));
         return 0;
     }
+    if (s->stats && !s->codec->loss)
+        av_log(bsf, AV_LOG_WARNING, "No loss is estimated for %s: there is no model of it. The "
+               "keys of its frames have the quantizer.\n", avcodec_get_name(par->codec_id));
+    s->container_height = par->height;
     // What CBS has to say is for debugging: the decoder reports what is broken.
     s->log_level_offset = AV_LOG_DEBUG - AV_LOG_ERROR;
     ret = ff_cbs_init(&s->cbc, s->codec->cbs_id, s);
@@ -865,7 +1206,7 @@ static av_cold int quantizer_metadata_init(AVBSFContext *bsf)
         return ret;
     s->cbc->decompose_unit_types    = s->codec->unit;
     s->cbc->nb_decompose_unit_types = s->codec->nb_units;
-    if (bsf->par_in->extradata_size)
+    if (par->extradata_size)
         read_extradata(bsf, NULL);
     return 0;
 }
@@ -877,13 +1218,14 @@ static av_cold void quantizer_metadata_close(AVBSFContext *bsf)
 
     if (s->shown_height)
         snprintf(shown, sizeof(shown), "%d lines", s->shown_height);
-    if (s->nb_packets)
-        av_log(bsf, AV_LOG_INFO, "Estimated VMAF loss mean:%s frames:%"PRId64" unknown:%"PRId64
-               " (0..100, lower is better, shown at %s)\n", FIXED(s->loss / s->nb_rated),
-               s->nb_packets, s->nb_packets - s->nb_rated, shown);
+    if (s->stats_file && s->nb_frames && bsf->par_in->codec_type == AVMEDIA_TYPE_VIDEO)
+        av_log(bsf, AV_LOG_INFO, "Headers-only estimate mean:%s frames:%"PRId64" unknown:%"PRId64
+               " (0..100, lower is better, VMAF loss on a 2160p display, shown at %s)\n",
+               FIXED(s->loss / s->nb_rated), s->nb_frames, s->nb_frames - s->nb_rated, shown);
     flush_stats(bsf);
-    if (s->stats && s->stats != stdout)
-        fclose(s->stats);
+    close_stats(s);
+    clear_queue(s);
+    av_fifo_freep2(&s->queue);
     ff_cbs_fragment_free(&s->fragment);
     ff_cbs_close(&s->cbc);
 }
