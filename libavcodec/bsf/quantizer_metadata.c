@@ -75,7 +75,7 @@
 
 #define KEY "lavc.quantizer."
 
-/// Bytes in which parameter sets and slice headers of H.264, HEVC and VVC end.
+/// Bytes in which parameter sets and slice headers of H.264, HEVC and VVC end, and headers of VP8.
 #define NAL_HEAD 4096
 
 /// Packets without a picture that may come between the two fields of a frame.
@@ -146,7 +146,8 @@ typedef struct QuantizerMetadataContext {
     int max_wait;               ///< number of packets to wait for the next picture
 
     // VP8
-    int width, height;          ///< of the last key frame
+    int vp8_size;               ///< size of the packet in bytes
+    int width, height;          ///< size of the last key frame
 
     // AV1, VP9
     CodedFrame coded;           ///< that is read
@@ -271,12 +272,15 @@ static int is_read(enum AVCodecID id, const uint8_t *nal, int size, int *picture
 /// CBS goes through all bytes that it gets: these are the heads of NAL units, one by one.
 static void read_nals(QuantizerMetadataContext *s, const AVPacket *pkt, CodedFrame *frame)
 {
-    const CodedBitstreamH2645Context *common = s->cbc->priv_data;
-    const int prefix = common->mp4 ? common->nal_length_size : 3;
+    CodedBitstreamH2645Context *common = s->cbc->priv_data;
     const uint8_t *nal, *pos = pkt->data, *end = pos + pkt->size;
     uint8_t head[4 + NAL_HEAD];
-    int size;
+    int size, prefix;
 
+    // Some AVI files have start codes in spite of their extradata: the rule of FFmpeg's decoder.
+    if (pkt->size > 8 && AV_RB32(pos) == 1 && AV_RB32(pos + 5) > pkt->size)
+        common->mp4 = 0;
+    prefix = common->mp4 ? common->nal_length_size : 3;
     for (; pos < end; pos = nal + size) {
         int begin = 0, picture = 0, read;
         uint32_t head_size;
@@ -448,7 +452,7 @@ static void read_av1(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
     const int has_tiles  = unit->type == AV1_OBU_TILE_GROUP   || unit->type == AV1_OBU_FRAME;
     const AV1RawOBU *obu = unit->content;
     const AV1RawFrameHeader *header;
-    int superres = 0;
+    int layers, superres = 0;
 
     if (obu && has_header)
         s->header = has_tiles ? &obu->obu.frame.header : &obu->obu.frame_header;
@@ -483,10 +487,11 @@ static void read_av1(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
             !header->delta_q_v_dc && !header->delta_q_v_ac)
             s->coded.lossless_bytes += unit->data_size;
     }
-    // Of the spatial layers, decoders output the highest one.
+    // Decoders output the highest spatial layer of the first operating point.
+    layers = av1->sequence_header ? av1->sequence_header->operating_point_idc[0] >> 8 : 0;
     put_frame(s, &s->coded, header->refresh_frame_flags,
               (header->show_frame || header->show_existing_frame) &&
-              obu->header.spatial_id >= av_log2(av1->operating_point_idc >> 8), frame);
+              obu->header.spatial_id >= av_log2(layers), frame);
 }
 
 static void read_vp9(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
@@ -523,6 +528,16 @@ static void read_vp9(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
     put_frame(s, &coded, header->refresh_frame_flags, header->show_frame, frame);
 }
 
+/// CBS fails at the end of short frames, where decoders read zeros: these follow the headers.
+static int read_vp8_headers(QuantizerMetadataContext *s, const AVPacket *pkt, CodedFrame *frame)
+{
+    uint8_t head[NAL_HEAD + AV_INPUT_BUFFER_PADDING_SIZE] = { 0 };
+
+    s->vp8_size = pkt->size;
+    memcpy(head, pkt->data, FFMIN(pkt->size, NAL_HEAD));
+    return read_units(s, frame, ff_cbs_read(s->cbc, &s->fragment, NULL, head, sizeof(head)));
+}
+
 static void read_vp8(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
                      CodedFrame *frame)
 {
@@ -530,13 +545,15 @@ static void read_vp8(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
     const int intra = header->frame_type == VP8_KEY_FRAME;
 
     frame->has_picture = 1;
+    if (header->first_partition_length_in_bytes + (intra ? 10 : 3) > s->vp8_size)
+        return;
     if (intra) {
         s->width  = header->width;
         s->height = header->height;
     }
     // The coefficients of VP8 are twice those of an orthonormal transform.
     add_slice(frame, intra ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_P,
-              log2(vp8_ac_qlookup[header->base_qindex] / 2.), unit->data_size);
+              log2(vp8_ac_qlookup[header->base_qindex] / 2.), s->vp8_size);
     frame->chroma = log2(vp8_ac_qlookup[av_clip_uintp2(header->base_qindex +
                                                        header->uvac_delta_q, 7)] /
                          (double)vp8_ac_qlookup[header->base_qindex]);
@@ -785,8 +802,9 @@ static void read_mjpeg(QuantizerMetadataContext *s, const CodedBitstreamUnit *un
         // CBS has copied it: it begins with the marker, and the scan behind its header
         scan = unit[-1].data + unit[-1].data_size + 2 + AV_RB16(unit->data);
         end  = s->fragment.data + s->fragment.data_size;
-        if (header->P == 8 && s->table[header->Tq[0]] && scan < end) {
-            add_slice(frame, AV_PICTURE_TYPE_I, log2(s->table[header->Tq[0]]), end - scan);
+        if (header->P >= 8 && s->table[header->Tq[0]] && scan < end) {
+            add_slice(frame, AV_PICTURE_TYPE_I,
+                      log2(s->table[header->Tq[0]]) - (header->P - 8), end - scan);
             if (header->Nf > 1 && s->table[header->Tq[1]])
                 frame->chroma = log2(s->table[header->Tq[1]] / s->table[header->Tq[0]]);
         }
@@ -869,30 +887,36 @@ static void quantizer_metadata_flush(AVBSFContext *bsf)
     }
 }
 
+/// Evaluate a polynomial of log2 of the step and log2 of the scale. It was fitted to VMAF of encodes.
+static double evaluate_loss(const double c[6], double step, double scale)
+{
+    // It has a minimum: a finer step loses no less.
+    step = FFMAX(step, -(c[1] + c[5] * scale) / (2 * c[2]));
+    return av_clipd(c[0] + step * (c[1] + step * c[2]) +
+                    scale * (c[3] + scale * c[4] + step * c[5]), 0, 100);
+}
+
 /**
- * Estimate the loss of VMAF of a group of pictures: a polynomial of log2 of the step, and of log2
- * of the shown height by the coded one, fitted to VMAF of encodes.
+ * Estimate the loss of VMAF of a group of pictures, shown at shown_height or, if that is less, at
+ * the height of the frame.
  *
  * @return the loss, or NAN if there is no model of the codec
  */
 static double estimate_loss(const QuantizerMetadataContext *s, const Group *group,
                             const CodedFrame *frame)
 {
-    const double *c = s->codec->loss;
-    double scale    = s->shown_height > frame->height ?
-                      log2(s->shown_height / (double)frame->height) : 0, step;
+    const double step  = group->step / group->bytes;
+    const double scale = log2(FFMAX(s->shown_height, frame->height) / (double)frame->height);
+    double loss;
 
-    if (!c)
+    if (!s->codec->loss)
         return NAN;
-    // superres scales the width alone
-    if (frame->superres)
-        scale += log2(frame->superres / 8.) / 2;
     if (!group->lossy && !scale)
         return 0;
-    // The polynomial has a minimum: a finer step loses no less.
-    step = FFMAX(group->step / group->bytes, -(c[1] + c[5] * scale) / (2 * c[2]));
-    return av_clipd(c[0] + step * (c[1] + step * c[2]) +
-                    scale * (c[3] + scale * c[4] + step * c[5]), 0, 100);
+    loss = evaluate_loss(s->codec->loss, step, scale);
+    // superres scales the width alone
+    return !frame->superres ? loss :
+           FFMAX(loss, evaluate_loss(s->codec->loss, step, scale + log2(frame->superres / 8.)));
 }
 
 /// A number with four digits after a point, in any locale.
@@ -999,7 +1023,8 @@ static void read_packet(AVBSFContext *bsf, const AVPacket *pkt, CodedFrame *fram
         read_extradata(bsf, pkt);
     if (s->codec->has_nals) {
         read_nals(s, pkt, frame);
-    } else if (read_units(s, frame, ff_cbs_read_packet(s->cbc, &s->fragment, pkt)) < 0) {
+    } else if ((s->codec->id == AV_CODEC_ID_VP8 ? read_vp8_headers(s, pkt, frame) :
+                read_units(s, frame, ff_cbs_read_packet(s->cbc, &s->fragment, pkt))) < 0) {
         frame->has_picture = 1;
         if (s->codec->has_slots)
             quantizer_metadata_flush(bsf);
