@@ -44,7 +44,6 @@
 #include "libavutil/avutil.h"
 #include "libavutil/bprint.h"
 #include "libavutil/common.h"
-#include "libavutil/fifo.h"
 #include "libavutil/file_open.h"
 #include "libavutil/intreadwrite.h"
 #include "libavutil/log.h"
@@ -78,9 +77,6 @@
 /// Bytes in which parameter sets and slice headers of H.264, HEVC and VVC end, and headers of VP8.
 #define NAL_HEAD 4096
 
-/// Packets without a picture that may come between the two fields of a frame.
-#define MAX_WAIT 8
-
 /// Frames after which those of a group count half: some groups have no end.
 #define MAX_GROUP 1000
 
@@ -98,7 +94,6 @@ typedef struct Group {
 /// What is known of a coded frame: nothing if it has no bytes.
 typedef struct CodedFrame {
     int64_t bytes;              ///< of all slices
-    int64_t lossless_bytes;     ///< bytes of the slices that are coded losslessly
     double  step;               ///< log2 of the step of each slice, times its bytes, summed up
     double  square;             ///< the same of the squares
     double  chroma;             ///< log2 of chroma's step, less luma's: what the stream asks for
@@ -107,12 +102,12 @@ typedef struct CodedFrame {
     int     width, height;      ///< as it leaves the decoder
     int     depth;
     int     film_grain;         ///< the decoder adds film grain
+    int     lossless;           ///< the last slice is coded losslessly
     int     hidden;             ///< AV1, VP8, VP9: the packet does not show it, so far
     int     fields;             ///< H.264: bit 0 top field, bit 1 bottom field; 3 for a frame
     int     frame_num;          ///< H.264: frame_num, which both fields of a frame share
-    int     is_second;          ///< H.264: the packet contains the second field alone
-    int     superres;           ///< AV1: 8 * output width / coded width, 0 without superres
-    int     has_picture;        ///< the packet contains a picture, readable or not
+    double  superres;           ///< AV1: log2 of the output width, less that of the coded width
+    int     no_picture;         ///< the packet contains parameter sets, SEI or nothing
 } CodedFrame;
 
 typedef struct QuantizerMetadataContext {
@@ -140,16 +135,14 @@ typedef struct QuantizerMetadataContext {
     // H.264, HEVC, VVC
     size_t nal_size;            ///< of the NAL unit that is read
 
-    // H.264: a first field waits for the second one
-    AVFifo *queue;              ///< AVPacket *, packets that are read, but not output
-    CodedFrame first, last;     ///< frames of the first and of the last one of several
-    int max_wait;               ///< number of packets to wait for the next picture
+    // H.264
+    CodedFrame field;           ///< a first field that had a packet of its own
+    Group before_field;         ///< the group without its frame
 
     // VP8
     int vp8_size;               ///< size of the packet in bytes
-    int width, height;          ///< size of the last key frame
 
-    // AV1, VP9
+    // AV1, VP9; VP8: the last key frame
     CodedFrame coded;           ///< that is read
     CodedFrame slot[AV1_NUM_REF_FRAMES];    ///< those that may be shown later
 
@@ -181,6 +174,7 @@ typedef struct Codec {
     int nb_units;
     int has_slots;                          ///< of frames that may be shown later
     int has_nals;                           ///< which are read one by one
+    int first_slice, last_slice, last_nal;  ///< types of NAL units: slices, the last one to be read
 } Codec;
 
 static void add_slice(CodedFrame *frame, enum AVPictureType type, double step, size_t bytes)
@@ -213,12 +207,6 @@ static const CodedBitstreamUnitType h264_units[] = {
     H264_NAL_SLICE, H264_NAL_IDR_SLICE, H264_NAL_SPS, H264_NAL_PPS,
 };
 
-static const CodedBitstreamUnitType vvc_units[] = {
-    VVC_TRAIL_NUT,  VVC_STSA_NUT,  VVC_RADL_NUT, VVC_RASL_NUT,
-    VVC_IDR_W_RADL, VVC_IDR_N_LP,  VVC_CRA_NUT,  VVC_GDR_NUT,
-    VVC_VPS_NUT,    VVC_SPS_NUT,   VVC_PPS_NUT,  VVC_PH_NUT,
-};
-
 /// Width and height of a chroma sample in samples of luma, by chroma_format_idc: units of cropping.
 static const uint8_t luma_width[] = { 1, 2, 2, 1 }, luma_height[] = { 1, 2, 1, 1 };
 
@@ -243,32 +231,6 @@ static const uint8_t *find_start_code(const uint8_t *p, const uint8_t *end)
     return end;
 }
 
-/**
- * Check whether a NAL unit is read. Another layer may use the same numbers for its parameter sets.
- *
- * @param picture set if it is a slice of the base layer
- */
-static int is_read(enum AVCodecID id, const uint8_t *nal, int size, int *picture)
-{
-    int type;
-
-    if (id == AV_CODEC_ID_H264) {
-        type     = size > 0 ? nal[0] & 31 : 0;
-        *picture = type >= H264_NAL_SLICE && type <= H264_NAL_IDR_SLICE;
-        return 1;
-    }
-    if (size < 2)
-        return 0;
-    if (id == AV_CODEC_ID_HEVC) {
-        type     = nal[0] >> 1 & 63;
-        *picture = !(nal[0] & 1 || nal[1] >> 3) && type < HEVC_NAL_VPS;
-        return !(nal[0] & 1 || nal[1] >> 3) && type <= HEVC_NAL_PPS;
-    }
-    type     = nal[1] >> 3;
-    *picture = !(nal[0] & 63) && type <= VVC_GDR_NUT;
-    return !(nal[0] & 63) && (type <= VVC_PPS_NUT || type == VVC_PH_NUT);
-}
-
 /// CBS goes through all bytes that it gets: these are the heads of NAL units, one by one.
 static void read_nals(QuantizerMetadataContext *s, const AVPacket *pkt, CodedFrame *frame)
 {
@@ -281,8 +243,9 @@ static void read_nals(QuantizerMetadataContext *s, const AVPacket *pkt, CodedFra
     if (pkt->size > 8 && AV_RB32(pos) == 1 && AV_RB32(pos + 5) > pkt->size)
         common->mp4 = 0;
     prefix = common->mp4 ? common->nal_length_size : 3;
+    frame->no_picture = 1;
     for (; pos < end; pos = nal + size) {
-        int begin = 0, picture = 0, read;
+        int begin = 0, type, layer = 0;
         uint32_t head_size;
 
         if (common->mp4) {
@@ -294,10 +257,17 @@ static void read_nals(QuantizerMetadataContext *s, const AVPacket *pkt, CodedFra
             nal  = FFMIN(find_start_code(pos, end) + prefix, end);
             size = find_start_code(nal, end) - nal;
         }
-        read = is_read(s->codec->id, nal, size, &picture);
-        frame->has_picture |= picture;
-        if (!read)
+        if (size < 2)
             continue;
+        type = s->codec->id == AV_CODEC_ID_H264 ? nal[0] & 31 :
+               s->codec->id == AV_CODEC_ID_HEVC ? nal[0] >> 1 : nal[1] >> 3;
+        if (s->codec->id != AV_CODEC_ID_H264)
+            layer = s->codec->id == AV_CODEC_ID_HEVC ? nal[0] & 1 || nal[1] >> 3 : nal[0] & 63;
+        // Another layer may use the same numbers for its parameter sets; behind these come SEI.
+        if (layer || type > s->codec->last_nal)
+            continue;
+        if (type >= s->codec->first_slice && type <= s->codec->last_slice)
+            frame->no_picture = 0;
         // Zeros at its end belong to the next start code.
         s->nal_size = size;
         while (s->nal_size && !nal[s->nal_size - 1])
@@ -336,8 +306,8 @@ static void read_h264(QuantizerMetadataContext *s, const CodedBitstreamUnit *uni
     frame->frame_num = slice->frame_num;
     qp = 26 + pps->pic_init_qp_minus26 + slice->slice_qp_delta;
     add_slice(frame, types[slice->slice_type % 5], step_of_qp(qp), s->nal_size);
-    if (sps->qpprime_y_zero_transform_bypass_flag && qp == -6 * sps->bit_depth_luma_minus8)
-        frame->lossless_bytes += s->nal_size;
+    frame->lossless = sps->qpprime_y_zero_transform_bypass_flag &&
+                      qp == -6 * sps->bit_depth_luma_minus8;
     frame->chroma = chroma_of_offsets(pps->chroma_qp_index_offset,
                                       pps->second_chroma_qp_index_offset);
     frame->width  = (sps->pic_width_in_mbs_minus1 + 1) * 16 - luma_width[sps->chroma_format_idc] *
@@ -365,8 +335,6 @@ static void read_hevc(QuantizerMetadataContext *s, const CodedBitstreamUnit *uni
     sps   = h265->sps[pps->pps_seq_parameter_set_id];
     if (slice->dependent_slice_segment_flag) {
         // It continues the slice before: the mean of the slices so far will do.
-        if (frame->bytes && frame->lossless_bytes == frame->bytes)
-            frame->lossless_bytes += s->nal_size;
         if (frame->bytes)
             add_slice(frame, frame->type, frame->step / frame->bytes, s->nal_size);
         return;
@@ -375,8 +343,7 @@ static void read_hevc(QuantizerMetadataContext *s, const CodedBitstreamUnit *uni
     // B, P, I
     add_slice(frame, AV_PICTURE_TYPE_B - slice->slice_type, step_of_qp(qp), s->nal_size);
     // Headers only allow each coding unit to be lossless. x265 codes lossless streams with QP 4.
-    if (pps->transquant_bypass_enabled_flag && qp <= 4)
-        frame->lossless_bytes += s->nal_size;
+    frame->lossless = pps->transquant_bypass_enabled_flag && qp <= 4;
     frame->chroma = chroma_of_offsets(pps->pps_cb_qp_offset + slice->slice_cb_qp_offset,
                                       pps->pps_cr_qp_offset + slice->slice_cr_qp_offset);
     frame->width  = sps->pic_width_in_luma_samples - luma_width[sps->chroma_format_idc] *
@@ -452,23 +419,21 @@ static void read_av1(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
     const int has_tiles  = unit->type == AV1_OBU_TILE_GROUP   || unit->type == AV1_OBU_FRAME;
     const AV1RawOBU *obu = unit->content;
     const AV1RawFrameHeader *header;
-    int layers, superres = 0;
+    int layers, denominator = AV1_SUPERRES_NUM;
 
     if (obu && has_header)
         s->header = has_tiles ? &obu->obu.frame.header : &obu->obu.frame_header;
     header = s->header;
     if (!obu || !header)
         return;
-    frame->has_picture = 1;
     if (header->use_superres)
-        superres = header->coded_denom + AV1_SUPERRES_DENOM_MIN;
+        denominator = header->coded_denom + AV1_SUPERRES_DENOM_MIN;
     if (has_header)
         s->coded = header->show_existing_frame ? s->slot[header->frame_to_show_map_idx] :
                                                  (CodedFrame) {
-            // as libavcodec/cbs_av1 computes frame_width
-            .width      = superres ? ((header->frame_width_minus_1 + 1) * AV1_SUPERRES_NUM +
-                                      superres / 2) / superres : header->frame_width_minus_1 + 1,
-            .superres   = superres,
+            .width      = ((header->frame_width_minus_1 + 1) * AV1_SUPERRES_NUM +
+                           denominator / 2) / denominator,
+            .superres   = log2(denominator / (double)AV1_SUPERRES_NUM),
             .height     = header->frame_height_minus_1 + 1,
             .depth      = av1->bit_depth,
             .film_grain = header->film_grain.apply_grain,
@@ -482,10 +447,9 @@ static void read_av1(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
         s->coded.chroma = (step_of_index(av_clip_uint8(q + header->delta_q_u_ac), depth) +
                            step_of_index(av_clip_uint8(q + header->delta_q_v_ac), depth)) / 2 -
                           step_of_index(q, depth);
-        if (!q && !superres && !header->segmentation_enabled && !header->delta_q_y_dc &&
-            !header->delta_q_u_dc && !header->delta_q_u_ac &&
-            !header->delta_q_v_dc && !header->delta_q_v_ac)
-            s->coded.lossless_bytes += unit->data_size;
+        s->coded.lossless = !(q | header->use_superres | header->segmentation_enabled |
+                              header->delta_q_y_dc | header->delta_q_u_dc | header->delta_q_u_ac |
+                              header->delta_q_v_dc | header->delta_q_v_ac);
     }
     // Decoders output the highest spatial layer of the first operating point.
     layers = av1->sequence_header ? av1->sequence_header->operating_point_idc[0] >> 8 : 0;
@@ -505,7 +469,6 @@ static void read_vp9(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
         .depth  = header->profile_high_bit ? 10 + 2 * header->ten_or_twelve_bit : 8,
     };
 
-    frame->has_picture = 1;
     if (header->show_existing_frame) {
         put_frame(s, &s->slot[header->frame_to_show_map_idx], 0, 1, frame);
         return;
@@ -522,20 +485,19 @@ static void read_vp9(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
     if (coded.depth)
         add_slice(&coded, intra ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_P,
                   step_of_index(header->base_q_idx, coded.depth), unit->data_size);
-    if (!header->base_q_idx && !header->delta_q_y_dc &&
-        !header->delta_q_uv_dc && !header->delta_q_uv_ac)
-        coded.lossless_bytes = coded.bytes;
+    coded.lossless = !(header->base_q_idx | header->delta_q_y_dc |
+                       header->delta_q_uv_dc | header->delta_q_uv_ac);
     put_frame(s, &coded, header->refresh_frame_flags, header->show_frame, frame);
 }
 
 /// CBS fails at the end of short frames, where decoders read zeros: these follow the headers.
-static int read_vp8_headers(QuantizerMetadataContext *s, const AVPacket *pkt, CodedFrame *frame)
+static void read_vp8_headers(QuantizerMetadataContext *s, const AVPacket *pkt, CodedFrame *frame)
 {
     uint8_t head[NAL_HEAD + AV_INPUT_BUFFER_PADDING_SIZE] = { 0 };
 
     s->vp8_size = pkt->size;
     memcpy(head, pkt->data, FFMIN(pkt->size, NAL_HEAD));
-    return read_units(s, frame, ff_cbs_read(s->cbc, &s->fragment, NULL, head, sizeof(head)));
+    read_units(s, frame, ff_cbs_read(s->cbc, &s->fragment, NULL, head, sizeof(head)));
 }
 
 static void read_vp8(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
@@ -544,21 +506,15 @@ static void read_vp8(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
     const VP8RawFrameHeader *header = &((VP8RawFrame *)unit->content)->header;
     const int intra = header->frame_type == VP8_KEY_FRAME;
 
-    frame->has_picture = 1;
     if (header->first_partition_length_in_bytes + (intra ? 10 : 3) > s->vp8_size)
         return;
-    if (intra) {
-        s->width  = header->width;
-        s->height = header->height;
-    }
+    if (intra)
+        s->slot[0] = (CodedFrame){ .width = header->width, .height = header->height };
     // The coefficients of VP8 are twice those of an orthonormal transform.
     add_slice(frame, intra ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_P,
               log2(vp8_ac_qlookup[header->base_qindex] / 2.), s->vp8_size);
-    frame->chroma = log2(vp8_ac_qlookup[av_clip_uintp2(header->base_qindex +
-                                                       header->uvac_delta_q, 7)] /
-                         (double)vp8_ac_qlookup[header->base_qindex]);
-    frame->width  = s->width;
-    frame->height = s->height;
+    frame->width  = s->slot[0].width;
+    frame->height = s->slot[0].height;
     frame->depth  = 8;
     frame->hidden = !header->show_frame;
 }
@@ -632,7 +588,6 @@ static void read_mpeg12(QuantizerMetadataContext *s, const CodedBitstreamUnit *u
         const int type = picture ? picture->picture_coding_type : AV_PICTURE_TYPE_NONE;
         int code, scale;
 
-        frame->has_picture = 1;
         // There are D pictures in MPEG-1, and no slices without a sequence header.
         if (!type || type > AV_PICTURE_TYPE_B || !mpeg2->vertical_size || unit->data_size < 3)
             return;
@@ -719,14 +674,12 @@ static void read_mpeg4_vol(QuantizerMetadataContext *s, GetBitContext *gb)
 /// Skip the motion of a sprite's points: a length, as many bits and a marker, for x and for y.
 static void skip_sprite_trajectory(GetBitContext *gb, int nb_points)
 {
-    for (int i = 0; i < 2 * nb_points && get_bits_left(gb) > 0; i++) {
+    for (int i = 0; i < 2 * nb_points; i++) {
         int length = get_bits(gb, 2);       // 00, 010 to 110, 1110, 11110...
 
-        if (length)
-            length = 2 * length + get_bits1(gb) - 1;
-        if (length == 6)
-            while (length < 14 && get_bits1(gb))
-                length++;
+        length = length ? 2 * length + get_bits1(gb) - 1 : 0;
+        while (length >= 6 && length < 14 && get_bits1(gb))
+            length++;
         skip_bits(gb, length + 1);
     }
 }
@@ -741,19 +694,17 @@ static void read_mpeg4(QuantizerMetadataContext *s, const CodedBitstreamUnit *un
         return;
     if (unit->type >= 0x20 && unit->type <= 0x2F)
         read_mpeg4_vol(s, &gb);
-    if (unit->type != (VOP_STARTCODE & 0xFF) || frame->bytes)
+    if (unit->type != (VOP_STARTCODE & 0xFF) || !s->vol.width || frame->bytes)
         return;
     type = AV_PICTURE_TYPE_I + get_bits(&gb, 2);
-    if (!s->vol.width || type == AV_PICTURE_TYPE_S && !s->vol.gmc) {
-        frame->has_picture = 1;
+    if (type == AV_PICTURE_TYPE_S && !s->vol.gmc)
         return;
-    }
     while (get_bits_left(&gb) > 0 && get_bits1(&gb)) // whole seconds
         ;
     skip_bits(&gb, 1 + s->vol.time_increment_bits + 1);
-    if (!get_bits1(&gb))                // not coded
+    frame->no_picture = !get_bits1(&gb);
+    if (frame->no_picture)              // not coded
         return;
-    frame->has_picture = 1;
     // rounding; threshold for intra DC; field order, scan
     skip_bits(&gb, (type == AV_PICTURE_TYPE_P || type == AV_PICTURE_TYPE_S) + 3 +
                    2 * s->vol.interlaced);
@@ -775,7 +726,6 @@ static void read_mjpeg(QuantizerMetadataContext *s, const CodedBitstreamUnit *un
 {
     const JPEGRawQuantisationTableSpecification *dqt = unit->content;
     const JPEGRawFrameHeader *header = s->header;
-    const uint8_t *scan, *end;
 
     if (frame->bytes)
         return;
@@ -795,13 +745,11 @@ static void read_mjpeg(QuantizerMetadataContext *s, const CodedBitstreamUnit *un
         if (header->Y < s->container_height * 3 / 4)
             frame->height *= 2;
         frame->depth  = header->P;
-    } else if (unit->type == JPEG_MARKER_SOS) {
-        frame->has_picture = 1;
-        if (!header)
-            return;
+    } else if (unit->type == JPEG_MARKER_SOS && header) {
         // CBS has copied it: it begins with the marker, and the scan behind its header
-        scan = unit[-1].data + unit[-1].data_size + 2 + AV_RB16(unit->data);
-        end  = s->fragment.data + s->fragment.data_size;
+        const uint8_t *scan = unit[-1].data + unit[-1].data_size + 2 + AV_RB16(unit->data);
+        const uint8_t *end  = s->fragment.data + s->fragment.data_size;
+
         if (header->P >= 8 && s->table[header->Tq[0]] && scan < end) {
             add_slice(frame, AV_PICTURE_TYPE_I,
                       log2(s->table[header->Tq[0]]) - (header->P - 8), end - scan);
@@ -816,9 +764,12 @@ static void read_mjpeg(QuantizerMetadataContext *s, const CodedBitstreamUnit *un
 #define UNITS(codec) codec ## _units, FF_ARRAY_ELEMS(codec ## _units)
 
 static const Codec codecs[] = {
-    { AV_CODEC_ID_H264, AV_CODEC_ID_H264, read_h264, h264_loss, UNITS(h264), .has_nals  = 1 },
-    { AV_CODEC_ID_HEVC, AV_CODEC_ID_HEVC, read_hevc, hevc_loss,              .has_nals  = 1 },
-    { AV_CODEC_ID_VVC,  AV_CODEC_ID_VVC,  read_vvc,  NULL,      UNITS(vvc),  .has_nals  = 1 },
+    { AV_CODEC_ID_H264, AV_CODEC_ID_H264, read_h264, h264_loss, UNITS(h264), .has_nals  = 1,
+      H264_NAL_SLICE, H264_NAL_IDR_SLICE, H264_NAL_PPS },
+    { AV_CODEC_ID_HEVC, AV_CODEC_ID_HEVC, read_hevc, hevc_loss,              .has_nals  = 1,
+      0, HEVC_NAL_VPS - 1, HEVC_NAL_PPS },
+    { AV_CODEC_ID_VVC,  AV_CODEC_ID_VVC,  read_vvc,                          .has_nals  = 1,
+      0, VVC_GDR_NUT, VVC_PH_NUT },
     { AV_CODEC_ID_AV1,  AV_CODEC_ID_AV1,  read_av1,  av1_loss,  UNITS(av1),  .has_slots = 1 },
     { AV_CODEC_ID_VP9,  AV_CODEC_ID_VP9,  read_vp9,  vp9_loss,               .has_slots = 1 },
     { AV_CODEC_ID_VP8,  AV_CODEC_ID_VP8,  read_vp8 },
@@ -828,16 +779,6 @@ static const Codec codecs[] = {
     { AV_CODEC_ID_MPEG4, AV_CODEC_ID_MPEG2VIDEO, read_mpeg4, mpeg4_loss, mpeg12_units, 0 },
     { AV_CODEC_ID_MJPEG, AV_CODEC_ID_MJPEG, read_mjpeg, mjpeg_loss, UNITS(mjpeg) },
 };
-
-/// Clear the queue.
-static void clear_queue(QuantizerMetadataContext *s)
-{
-    AVPacket *pkt;
-
-    while (s->queue && av_fifo_read(s->queue, &pkt, 1) >= 0)
-        av_packet_free(&pkt);
-    s->max_wait = 0;
-}
 
 /// Add a frame to a group, or begin one if its first field, or all of it, is I.
 static Group add_to_group(Group group, const CodedFrame *frame)
@@ -857,7 +798,7 @@ static Group add_to_group(Group group, const CodedFrame *frame)
     group.frames++;
     group.bytes += frame->bytes;
     group.step  += frame->step;
-    group.lossy |= frame->lossless_bytes < frame->bytes;
+    group.lossy |= !frame->lossless;
     return group;
 }
 
@@ -878,7 +819,7 @@ static void quantizer_metadata_flush(AVBSFContext *bsf)
 
     memset(s->slot, 0, sizeof(s->slot));
     s->group = (Group){ 0 };
-    clear_queue(s);
+    s->field = (CodedFrame){ 0 };
     if (s->codec && s->codec->id == AV_CODEC_ID_AV1) {
         // CBS knows of frames, too.
         ff_cbs_flush(s->cbc);
@@ -887,36 +828,28 @@ static void quantizer_metadata_flush(AVBSFContext *bsf)
     }
 }
 
-/// Evaluate a polynomial of log2 of the step and log2 of the scale. It was fitted to VMAF of encodes.
-static double evaluate_loss(const double c[6], double step, double scale)
-{
-    // It has a minimum: a finer step loses no less.
-    step = FFMAX(step, -(c[1] + c[5] * scale) / (2 * c[2]));
-    return av_clipd(c[0] + step * (c[1] + step * c[2]) +
-                    scale * (c[3] + scale * c[4] + step * c[5]), 0, 100);
-}
-
 /**
- * Estimate the loss of VMAF of a group of pictures, shown at shown_height or, if that is less, at
- * the height of the frame.
+ * Estimate the loss of VMAF of a group of pictures: a polynomial of log2 of the step, and of log2
+ * of the shown size by the coded one, fitted to VMAF of encodes.
  *
  * @return the loss, or NAN if there is no model of the codec
  */
 static double estimate_loss(const QuantizerMetadataContext *s, const Group *group,
                             const CodedFrame *frame)
 {
-    const double step  = group->step / group->bytes;
-    const double scale = log2(FFMAX(s->shown_height, frame->height) / (double)frame->height);
-    double loss;
+    const double *c    = s->codec->loss;
+    const double scale = log2(FFMAX(s->shown_height, frame->height) / (double)frame->height) +
+                         frame->superres;
+    double step;
 
-    if (!s->codec->loss)
+    if (!c)
         return NAN;
     if (!group->lossy && !scale)
         return 0;
-    loss = evaluate_loss(s->codec->loss, step, scale);
-    // superres scales the width alone
-    return !frame->superres ? loss :
-           FFMAX(loss, evaluate_loss(s->codec->loss, step, scale + log2(frame->superres / 8.)));
+    // it has a least value: a step that is finer still loses no more
+    step = FFMAX(group->step / group->bytes, -(c[1] + c[5] * scale) / (2 * c[2]));
+    return av_clipd(c[0] + step * (c[1] + step * c[2]) +
+                    scale * (c[3] + scale * c[4] + step * c[5]), 0, 100);
 }
 
 /// A number with four digits after a point, in any locale.
@@ -1021,104 +954,53 @@ static void read_packet(AVBSFContext *bsf, const AVPacket *pkt, CodedFrame *fram
 
     if (av_packet_get_side_data(pkt, AV_PKT_DATA_NEW_EXTRADATA, NULL))
         read_extradata(bsf, pkt);
-    if (s->codec->has_nals) {
+    if (s->codec->has_nals)
         read_nals(s, pkt, frame);
-    } else if ((s->codec->id == AV_CODEC_ID_VP8 ? read_vp8_headers(s, pkt, frame) :
-                read_units(s, frame, ff_cbs_read_packet(s->cbc, &s->fragment, pkt))) < 0) {
-        frame->has_picture = 1;
-        if (s->codec->has_slots)
-            quantizer_metadata_flush(bsf);
-    }
-    frame->has_picture |= frame->bytes > 0;
-}
-
-/// Add the second field to the frame of the first one, if it belongs to it. @return 1 if it does
-static int add_second_field(CodedFrame *frame, const CodedFrame *second)
-{
-    // the conditions of FFmpeg's decoder
-    if ((frame->fields ^ second->fields) != 3 || frame->frame_num != second->frame_num)
-        return 0;
-    frame->bytes          += second->bytes;
-    frame->lossless_bytes += second->lossless_bytes;
-    frame->step           += second->step;
-    frame->square         += second->square;
-    frame->first_field     = frame->type;
-    frame->type            = FFMAX(frame->type, second->type);
-    frame->fields          = 3;
-    return 1;
-}
-
-static int is_field(const CodedFrame *frame)
-{
-    return frame->fields == 1 || frame->fields == 2;
+    else if (s->codec->id == AV_CODEC_ID_VP8)
+        read_vp8_headers(s, pkt, frame);
+    else if (read_units(s, frame, ff_cbs_read_packet(s->cbc, &s->fragment, pkt)) < 0 &&
+             s->codec->has_slots)
+        quantizer_metadata_flush(bsf);
 }
 
 /**
- * Get a packet and read its frame. Demuxers deliver the fields of an H.264 frame in two packets:
- * the first one waits for the second one, and both have the frame of the two.
+ * Join the fields of an H.264 frame that demuxers deliver in two packets. Decoders take the keys from
+ * the first one, before the second one is known: it counts twice.
+ *
+ * @return 1 if it is the second field of the frame, which then is the whole one
  */
-static int get_packet(AVBSFContext *bsf, AVPacket *pkt, CodedFrame *frame)
+static int join_fields(QuantizerMetadataContext *s, CodedFrame *frame)
 {
-    static const CodedFrame none = { .hidden = 1 };
-    QuantizerMetadataContext *s = bsf->priv_data;
-    AVPacket *queued;
-    int ret;
+    const int is_field = frame->fields == 1 || frame->fields == 2;
+    // the conditions of FFmpeg's decoder
+    const int is_second = is_field && (frame->fields ^ s->field.fields) == 3 &&
+                          frame->frame_num == s->field.frame_num;
+    const CodedFrame other = is_second ? s->field : *frame;
 
-    while (!av_fifo_can_read(s->queue) || s->max_wait) {
-        CodedFrame next = none;
-
-        ret = ff_bsf_get_packet_ref(bsf, pkt);
-        if (ret == AVERROR_EOF && s->max_wait)
-            break;
-        if (ret < 0)
-            return ret;
-        if (s->codec && pkt->size)
-            read_packet(bsf, pkt, &next);
-        if (!s->max_wait) {
-            s->first = *frame = next;
-            s->last  = none;
-            if (!is_field(frame))
-                return 0;
-            s->max_wait = MAX_WAIT;
-        } else if (next.has_picture) {
-            s->max_wait = 0;
-            s->last     = next;
-            if (add_second_field(&s->first, &next)) {
-                s->last           = s->first;
-                s->last.is_second = 1;
-            }
-        } else {
-            s->max_wait--;
-        }
-        queued = av_packet_alloc();
-        if (!queued || av_fifo_write(s->queue, &queued, 1) < 0) {
-            av_packet_free(&queued);
-            av_packet_unref(pkt);
-            return AVERROR(ENOMEM);
-        }
-        av_packet_move_ref(queued, pkt);
-    }
-    av_fifo_read(s->queue, &queued, 1);
-    av_packet_move_ref(pkt, queued);
-    av_packet_free(&queued);
-    *frame   = s->first;
-    s->first = none;
-    if (av_fifo_can_read(s->queue) == 1) {
-        s->first = s->last;
-        s->last  = none;
-    }
-    s->max_wait = is_field(&s->first) ? MAX_WAIT : 0;
-    return 0;
+    if (frame->no_picture)
+        return 0;
+    s->field = is_field && !is_second ? *frame : (CodedFrame){ 0 };
+    if (!is_field)
+        return 0;
+    if (is_second)
+        s->group = s->before_field;
+    s->before_field    = s->group;
+    frame->bytes      += other.bytes;
+    frame->step       += other.step;
+    frame->square     += other.square;
+    frame->first_field = other.type;
+    frame->type        = FFMAX(frame->type, other.type);
+    return is_second;
 }
 
 static int quantizer_metadata_filter(AVBSFContext *bsf, AVPacket *pkt)
 {
     QuantizerMetadataContext *s = bsf->priv_data;
-    CodedFrame frame;
+    CodedFrame frame = { .hidden = 1 };
+    int ret, is_second = 0;
     double loss = NAN;
-    int ret;
 
-    ret = get_packet(bsf, pkt, &frame);
+    ret = ff_bsf_get_packet_ref(bsf, pkt);
     if (ret == AVERROR_EOF) {
         const int error = flush_stats(bsf);
 
@@ -1127,8 +1009,12 @@ static int quantizer_metadata_filter(AVBSFContext *bsf, AVPacket *pkt)
     if (ret < 0 || !pkt->size)
         return ret;
 
+    if (s->codec) {
+        read_packet(bsf, pkt, &frame);
+        is_second = join_fields(s, &frame);
+    }
     if (frame.bytes && frame.width > 0 && frame.height > 0) {
-        const Group group = frame.is_second ? s->group : add_to_group(s->group, &frame);
+        const Group group = add_to_group(s->group, &frame);
 
         loss = estimate_loss(s, &group, &frame);
         ret  = attach(pkt, &frame, &group, avcodec_get_name(s->codec->id), loss);
@@ -1139,8 +1025,8 @@ static int quantizer_metadata_filter(AVBSFContext *bsf, AVPacket *pkt)
     }
     if (ret < 0)
         av_packet_unref(pkt);
-    else if (!s->codec || frame.has_picture && !frame.is_second &&
-             !(frame.bytes && frame.hidden) && !(pkt->flags & AV_PKT_FLAG_DISCARD))
+    else if (!frame.no_picture && !is_second && !(frame.bytes && frame.hidden) &&
+             !(pkt->flags & AV_PKT_FLAG_DISCARD))
         report(bsf, pkt, loss);
     return ret;
 }
@@ -1157,30 +1043,26 @@ static av_cold int open_stats(AVBSFContext *bsf)
     int ret = 0;
 
     ff_mutex_lock(&stats_mutex);
-    // before it is truncated
     if ((to_stdout ? fstat(fileno(stdout), &st) : stat(s->stats_file, &st)) < 0)
         st.st_ino = 0;
     for (other = stats_list; other; other = other->next_stats)
         if (!strcmp(other->stats_file, s->stats_file) ||
             st.st_ino && other->stats_inode == st.st_ino && other->stats_device == st.st_dev)
             break;
+    errno = 0;
     if (other) {
         av_log(bsf, AV_LOG_ERROR, "'%s' is already the stats_file of another stream; set the filter "
                "for one stream with -bsf:v:0, or give each its own stats_file.\n", s->stats_file);
         ret = AVERROR(EINVAL);
-    } else {
-        errno    = 0;
-        s->stats = to_stdout ? stdout : avpriv_fopen_utf8(s->stats_file, "w");
-        if (!s->stats) {
-            ret = stats_error(bsf, "Cannot open '%s' for writing: %s.\n");
-        } else {
-            if (fstat(fileno(s->stats), &st) >= 0) {
-                s->stats_device = st.st_dev;
-                s->stats_inode  = st.st_ino;
-            }
-            s->next_stats = stats_list;
-            stats_list    = s;
-        }
+    } else if (!(s->stats = to_stdout ? stdout : avpriv_fopen_utf8(s->stats_file, "w"))) {
+        ret = stats_error(bsf, "Cannot open '%s' for writing: %s.\n");
+    } else if (fstat(fileno(s->stats), &st) >= 0) {
+        s->stats_device = st.st_dev;
+        s->stats_inode  = st.st_ino;
+    }
+    if (s->stats) {
+        s->next_stats = stats_list;
+        stats_list    = s;
     }
     ff_mutex_unlock(&stats_mutex);
     return ret;
@@ -1188,12 +1070,13 @@ static av_cold int open_stats(AVBSFContext *bsf)
 
 static av_cold void close_stats(QuantizerMetadataContext *s)
 {
+    QuantizerMetadataContext **p = &stats_list;
+
     ff_mutex_lock(&stats_mutex);
-    for (QuantizerMetadataContext **p = &stats_list; *p; p = &(*p)->next_stats)
-        if (*p == s) {
-            *p = s->next_stats;
-            break;
-        }
+    while (*p && *p != s)
+        p = &(*p)->next_stats;
+    if (*p)
+        *p = s->next_stats;
     ff_mutex_unlock(&stats_mutex);
     if (s->stats && s->stats != stdout)
         fclose(s->stats);
@@ -1205,9 +1088,6 @@ static av_cold int quantizer_metadata_init(AVBSFContext *bsf)
     const AVCodecParameters *par = bsf->par_in;
     int ret;
 
-    s->queue = av_fifo_alloc2(MAX_WAIT + 2, sizeof(AVPacket *), 0);
-    if (!s->queue)
-        return AVERROR(ENOMEM);
     if (par->codec_type != AVMEDIA_TYPE_VIDEO)
         return 0;
     if (s->stats_file && (ret = open_stats(bsf)) < 0)
@@ -1249,8 +1129,6 @@ static av_cold void quantizer_metadata_close(AVBSFContext *bsf)
                FIXED(s->loss / s->nb_rated), s->nb_frames, s->nb_frames - s->nb_rated, shown);
     flush_stats(bsf);
     close_stats(s);
-    clear_queue(s);
-    av_fifo_freep2(&s->queue);
     ff_cbs_fragment_free(&s->fragment);
     ff_cbs_close(&s->cbc);
 }
