@@ -75,7 +75,7 @@ assign() (
 # The codecs of the bitstream filter come one after the other.
 codecs_so_far() { # number
     local later=@@
-    [ "$1" -ge 1 ] || later+='|-- AV1|read_av1|read_vp9'
+    [ "$1" -ge 1 ] || later+='|-- AV1|read_av1|read_vp[89]'
     [ "$1" -ge 2 ] || later+='|-- MPEG-1|read_mp|read_mjpeg|has no MPEG-4'
     awk -v later="$later" '/^\/\/ ----/ { skip = $0 ~ later } !skip && $0 !~ later' \
         "$root/libavcodec/bsf/quantizer_metadata.c" > "$repository/libavcodec/bsf/quantizer_metadata.c"
