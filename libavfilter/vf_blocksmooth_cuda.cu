@@ -28,8 +28,8 @@
  * as they lie in memory. A cell has WORDS of them in a row, and as many threads;
  * a warp has cells side by side, 32 words and 8 rows.
  *
- * For the pass across vertical edges a thread holds 8 / WORDS rows of its cell,
- * for the pass across horizontal edges one column of words: 8 words each time.
+ * For the pass across horizontal edges a thread holds one column of words of its cell,
+ * for the pass across vertical edges 8 / WORDS of its rows: 8 words each time.
  * Between the passes the warp exchanges them in shared memory. What is outside
  * of the picture is 0 and is not written.
  */
@@ -341,13 +341,13 @@ static DEVICE_INLINE void smooth_cells(Exchange &x, const BlockSmoothCUDAParams 
                            plane.src_pitch | plane.dst_pitch) % 4);
     if (place.left >= place.nb_elements || place.top >= plane.h)
         return;
-    load<T, C, true>(word, x, plane, place);
-    smooth_words<T, C, true>(word, p, plane, place);
-    move_words<T, C, true, true>(word, x);
-    sync_warp();
-    move_words<T, C, false, false>(word, x);
+    load<T, C, false>(word, x, plane, place);
     smooth_words<T, C, false>(word, p, plane, place);
-    store<T, C, false>(word, x, plane, place);
+    move_words<T, C, false, true>(word, x);
+    sync_warp();
+    move_words<T, C, true, false>(word, x);
+    smooth_words<T, C, true>(word, p, plane, place);
+    store<T, C, true>(word, x, plane, place);
 }
 
 template<typename T>
