@@ -30,7 +30,7 @@
  *
  * For the pass across horizontal edges a thread holds one column of words of its cell,
  * for the pass across vertical edges 8 / WORDS of its rows: 8 words each time.
- * Between the passes the warp exchanges them in shared memory. What is outside
+ * The warp exchanges them in shared memory after each pass. What is outside
  * of the picture is 0 and is not written.
  */
 #define NB_WORDS 8                      ///< of a thread
@@ -97,59 +97,50 @@ static DEVICE_INLINE void move_words(uint32_t (&word)[NB_WORDS], Exchange &x)
     }
 }
 
-template<typename T, int C, bool BY_ROWS>
+/// Load the column of words of a thread.
+template<typename T, int C>
 static DEVICE_INLINE void load(uint32_t (&word)[NB_WORDS], Exchange &x,
                                const BlockSmoothCUDAPlane &plane, const Place &place)
 {
-    typedef Words<T, C, BY_ROWS> W;
-    const int pitch = plane.src_pitch;
+    const int pitch = plane.src_pitch, lane = threadIdx.x % WARP_SIZE;
     const uint8_t *src = plane.src + (int64_t)place.top * pitch + place.left * (int)sizeof(T);
 
     if (place.has_words) {
-        const int x = W::first_column(), y = W::first_row();
-
-        src += y * pitch + x * 4;
         UNROLL
         for (int i = 0; i < NB_WORDS; i++)
-            word[i] = place.is_inside((x + W::column(i)) * PER_WORD(T), y + W::row(i)) ?
-                      *(const uint32_t *)(src + W::row(i) * pitch + W::column(i) * 4) : 0;
+            word[i] = place.is_inside(lane * PER_WORD(T), i) ?
+                      *(const uint32_t *)(src + i * pitch + lane * 4) : 0;
         return;
     }
 #pragma unroll 8
-    for (int i = threadIdx.x % WARP_SIZE; i < BLOCKSMOOTH_CELL * ELEMENTS(T); i += WARP_SIZE) {
+    for (int i = lane; i < BLOCKSMOOTH_CELL * ELEMENTS(T); i += WARP_SIZE) {
         const int column = i % ELEMENTS(T), row = i / ELEMENTS(T);
 
         ((T *)x[row])[column] = place.is_inside(column, row) ?
                                 ((const T *)(src + row * pitch))[column] : 0;
     }
     sync_warp();
-    move_words<T, C, BY_ROWS, false>(word, x);
+    move_words<T, C, false, false>(word, x);
     sync_warp();
 }
 
-template<typename T, int C, bool BY_ROWS>
-static DEVICE_INLINE void store(uint32_t (&word)[NB_WORDS], Exchange &x,
-                                const BlockSmoothCUDAPlane &plane, const Place &place)
+/// Store what the warp has in shared memory.
+template<typename T>
+static DEVICE_INLINE void store(const Exchange &x, const BlockSmoothCUDAPlane &plane,
+                                const Place &place)
 {
-    typedef Words<T, C, BY_ROWS> W;
-    const int pitch = plane.dst_pitch;
+    const int pitch = plane.dst_pitch, lane = threadIdx.x % WARP_SIZE;
     uint8_t *dst = plane.dst + (int64_t)place.top * pitch + place.left * (int)sizeof(T);
 
     if (place.has_words) {
-        const int x = W::first_column(), y = W::first_row();
-
-        dst += y * pitch + x * 4;
         UNROLL
         for (int i = 0; i < NB_WORDS; i++)
-            if (place.is_inside((x + W::column(i)) * PER_WORD(T), y + W::row(i)))
-                *(uint32_t *)(dst + W::row(i) * pitch + W::column(i) * 4) = word[i];
+            if (place.is_inside(lane * PER_WORD(T), i))
+                *(uint32_t *)(dst + i * pitch + lane * 4) = x[i][lane];
         return;
     }
-    sync_warp();
-    move_words<T, C, BY_ROWS, true>(word, x);
-    sync_warp();
 #pragma unroll 1
-    for (int i = threadIdx.x % WARP_SIZE; i < BLOCKSMOOTH_CELL * ELEMENTS(T); i += WARP_SIZE) {
+    for (int i = lane; i < BLOCKSMOOTH_CELL * ELEMENTS(T); i += WARP_SIZE) {
         const int column = i % ELEMENTS(T), row = i / ELEMENTS(T);
 
         if (place.is_inside(column, row))
@@ -341,13 +332,16 @@ static DEVICE_INLINE void smooth_cells(Exchange &x, const BlockSmoothCUDAParams 
                            plane.src_pitch | plane.dst_pitch) % 4);
     if (place.left >= place.nb_elements || place.top >= plane.h)
         return;
-    load<T, C, false>(word, x, plane, place);
+    load<T, C>(word, x, plane, place);
     smooth_words<T, C, false>(word, p, plane, place);
     move_words<T, C, false, true>(word, x);
     sync_warp();
     move_words<T, C, true, false>(word, x);
     smooth_words<T, C, true>(word, p, plane, place);
-    store<T, C, true>(word, x, plane, place);
+    // each thread writes to the words that it has read
+    move_words<T, C, true, true>(word, x);
+    sync_warp();
+    store<T>(x, plane, place);
 }
 
 template<typename T>

@@ -217,10 +217,10 @@ END
 cuda_maps(){ # filter
     with_maps=yes clip=${twin_clip},scale
     twins_of $1 << END
-mad     nv12|p010le|yuv444p16le                       ${clip} 174:98  avgblur=1 null output=detection output=appearance
-mad     yuv444p ${clip} 75:67 gblur=1,setrange=full   null output=detection output=appearance:enable=not(eq(n\\,1))
-mad.gpu yuv420p|nv16|yuva420p|p210le|yuv444p10msble   ${clip} 451:300 avgblur=1 null output=detection output=appearance
-mad.gpu nv12 ${clip} 1920:1080 avgblur=1 null output=detection:enable=not(eq(n\\,1)) output=appearance
+mad     nv12   ${clip} 98:84 avgblur=1,setrange=full null output=detection output=appearance
+mad     p010le ${clip} 98:83 avgblur=1               null output=appearance:enable=not(eq(n\\,1))
+mad.gpu nv12|yuv420p|nv16|yuva420p|p210le|yuv444p16le|yuv444p10msble ${clip} 451:300 avgblur=1 null output=detection output=appearance
+mad.gpu nv12   ${clip} 1920:1080 avgblur=1 null output=detection:enable=not(eq(n\\,1)) output=appearance
 END
 }
 
