@@ -218,7 +218,7 @@ cuda_maps(){ # filter
     with_maps=yes clip=${twin_clip},scale
     twins_of $1 << END
 mad     nv12   ${clip} 98:84 avgblur=1,setrange=full null output=detection output=appearance
-mad     p010le ${clip} 98:83 avgblur=1               null output=appearance:enable=not(eq(n\\,1))
+mad     p010le ${clip} 98:84 avgblur=1               null output=appearance:enable=not(eq(n\\,1))
 mad.gpu nv12|yuv420p|nv16|yuva420p|p210le|yuv444p16le|yuv444p10msble ${clip} 451:300 avgblur=1 null output=detection output=appearance
 mad.gpu nv12   ${clip} 1920:1080 avgblur=1 null output=detection:enable=not(eq(n\\,1)) output=appearance
 END
