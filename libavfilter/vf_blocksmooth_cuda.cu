@@ -43,27 +43,8 @@ typedef uint32_t Exchange[BLOCKSMOOTH_CELL][EXCHANGE_PITCH];
 #define PER_WORD(T) (4 / (int)sizeof(T))
 #define ELEMENTS(T) (WARP_SIZE * PER_WORD(T))
 
-/// The words of a thread: where the first is in the warp's, and the others from it.
-template<typename T, int C, bool BY_ROWS> struct Words {
-    enum { WORDS = BLOCKSMOOTH_CELL * C / PER_WORD(T) };    ///< of a row of a cell
-
-    static DEVICE_INLINE int first_row()
-    {
-        return BY_ROWS ? threadIdx.x % WORDS : 0;
-    }
-    static DEVICE_INLINE int first_column()
-    {
-        return BY_ROWS ? threadIdx.x % WARP_SIZE / WORDS * WORDS : threadIdx.x % WARP_SIZE;
-    }
-    static DEVICE_INLINE int row(int i)
-    {
-        return BY_ROWS ? i / WORDS * WORDS : i;
-    }
-    static DEVICE_INLINE int column(int i)
-    {
-        return BY_ROWS ? i % WORDS : 0;
-    }
-};
+/// Words of a row of a cell.
+#define WORDS(T, C) (BLOCKSMOOTH_CELL * (C) / PER_WORD(T))
 
 /// A warp's place in its plane.
 struct Place {
@@ -79,16 +60,15 @@ struct Place {
     }
 };
 
-/// Put a thread's words in shared memory, or get them from there.
-template<typename T, int C, bool BY_ROWS, bool PUT>
-static DEVICE_INLINE void move_words(uint32_t (&word)[NB_WORDS], Exchange &x)
+/// Put the words of a thread's rows in shared memory, or get them from there.
+template<typename T, int C, bool PUT>
+static DEVICE_INLINE void move_rows(uint32_t (&word)[NB_WORDS], Exchange &x)
 {
-    typedef Words<T, C, BY_ROWS> W;
-    uint32_t *first = &x[W::first_row()][W::first_column()];
+    const int words = WORDS(T, C), lane = threadIdx.x % WARP_SIZE;
 
     UNROLL
     for (int i = 0; i < NB_WORDS; i++) {
-        uint32_t &shared = first[W::row(i) * EXCHANGE_PITCH + W::column(i)];
+        uint32_t &shared = x[lane % words + i / words * words][lane / words * words + i % words];
 
         if (PUT)
             shared = word[i];
@@ -98,7 +78,7 @@ static DEVICE_INLINE void move_words(uint32_t (&word)[NB_WORDS], Exchange &x)
 }
 
 /// Load the column of words of a thread.
-template<typename T, int C>
+template<typename T>
 static DEVICE_INLINE void load(uint32_t (&word)[NB_WORDS], Exchange &x,
                                const BlockSmoothCUDAPlane &plane, const Place &place)
 {
@@ -120,8 +100,9 @@ static DEVICE_INLINE void load(uint32_t (&word)[NB_WORDS], Exchange &x,
                                 ((const T *)(src + row * pitch))[column] : 0;
     }
     sync_warp();
-    move_words<T, C, false, false>(word, x);
-    sync_warp();
+    UNROLL
+    for (int i = 0; i < NB_WORDS; i++)
+        word[i] = x[i][lane];
 }
 
 /// Store what the warp has in shared memory.
@@ -295,29 +276,12 @@ static DEVICE_INLINE void smooth_edge(uint32_t (&word)[NB_WORDS], uint32_t mask,
     transpose<PARTS>(word);
 }
 
-template<typename T, int C, bool BY_ROWS>
-static DEVICE_INLINE void smooth_words(uint32_t (&word)[NB_WORDS], const BlockSmoothCUDAParams &p,
-                                       const BlockSmoothCUDAPlane &plane, const Place &place)
-{
-    const int cell = threadIdx.x % WARP_SIZE / Words<T, C, BY_ROWS>::WORDS;
-    // the edge is in the middle of the cell
-    const int x = place.left / C + cell * BLOCKSMOOTH_CELL + BLOCKSMOOTH_CELL / 2;
-    const int y = place.top + BLOCKSMOOTH_CELL / 2;
-
-    if (BY_ROWS) {
-        if (plane.mask && blocksmooth_is_edge(x, plane.w, p.block))
-            smooth_edge<T, (PER_WORD(T) / C)>(word, plane.mask, p);
-    } else {
-        if (plane.mask && blocksmooth_is_edge(y, plane.h, p.block))
-            smooth_edge<T, 1>(word, plane.mask, p);
-    }
-}
-
 template<typename T, int C>
 static DEVICE_INLINE void smooth_cells(Exchange &x, const BlockSmoothCUDAParams &p,
                                        const BlockSmoothCUDAPlane &plane)
 {
-    const int row = (blockIdx.y - plane.first_row) * BLOCKSMOOTH_WARPS + threadIdx.x / WARP_SIZE;
+    const int row  = (blockIdx.y - plane.first_row) * BLOCKSMOOTH_WARPS + threadIdx.x / WARP_SIZE;
+    const int lane = threadIdx.x % WARP_SIZE, cell = lane / WORDS(T, C);
     uint32_t word[NB_WORDS];
     Place place;
 
@@ -332,14 +296,20 @@ static DEVICE_INLINE void smooth_cells(Exchange &x, const BlockSmoothCUDAParams 
                            plane.src_pitch | plane.dst_pitch) % 4);
     if (place.left >= place.nb_elements || place.top >= plane.h)
         return;
-    load<T, C>(word, x, plane, place);
-    smooth_words<T, C, false>(word, p, plane, place);
-    move_words<T, C, false, true>(word, x);
+    load<T>(word, x, plane, place);
+    // the edges are in the middle of the cell
+    if (plane.mask && blocksmooth_is_edge(place.top + BLOCKSMOOTH_CELL / 2, plane.h, p.block))
+        smooth_edge<T, 1>(word, plane.mask, p);
+    // a thread only writes to the words that it has read
+    UNROLL
+    for (int i = 0; i < NB_WORDS; i++)
+        x[i][lane] = word[i];
     sync_warp();
-    move_words<T, C, true, false>(word, x);
-    smooth_words<T, C, true>(word, p, plane, place);
-    // each thread writes to the words that it has read
-    move_words<T, C, true, true>(word, x);
+    move_rows<T, C, false>(word, x);
+    if (plane.mask && blocksmooth_is_edge(place.left / C + cell * BLOCKSMOOTH_CELL +
+                                          BLOCKSMOOTH_CELL / 2, plane.w, p.block))
+        smooth_edge<T, (PER_WORD(T) / C)>(word, plane.mask, p);
+    move_rows<T, C, true>(word, x);
     sync_warp();
     store<T>(x, plane, place);
 }
