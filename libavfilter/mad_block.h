@@ -65,8 +65,10 @@
 /// Factor of the detection map. With it, hi is the root mean square of the interior, as lo is that
 /// of the appearance map.
 #define MAD_DETECTION_SCALE 200
-/// The samples of an output map span the logarithms of the values from 0 to 2^octaves - 1.
-#define MAD_DETECTION_OCTAVES  20
+/// The samples of an output map span log2(1 + value / unit) from 0 to octaves. The unit keeps
+/// differences of rounding where errors are just visible below one sample.
+#define MAD_DETECTION_UNIT     256
+#define MAD_DETECTION_OCTAVES  12
 #define MAD_APPEARANCE_OCTAVES 6
 
 /// Angles are in units of a filter's width: the step from filter to filter, and a full turn.
@@ -151,7 +153,7 @@ SHARED_INLINE float mad_difference(const float a[3], const float b[3], float uni
 /// The sample of a value of the detection or the appearance map, from 0 to white.
 SHARED_INLINE int mad_map_sample(float value, int is_detection, int white)
 {
-    const float scale  = is_detection ? MAD_DETECTION_SCALE   : 1;
+    const float scale  = is_detection ? (float)MAD_DETECTION_SCALE / MAD_DETECTION_UNIT : 1;
     const int octaves  = is_detection ? MAD_DETECTION_OCTAVES : MAD_APPEARANCE_OCTAVES;
     const float sample = MAD_LOG2(1 + scale * value) / octaves * white + 0.5f;
 

@@ -90,14 +90,14 @@ mad_logs(){
 
 # Whether the root mean square of a map's interior is the value that the frame has, by the formula
 # of the manual.
-map_agrees(){ # width height black white octaves name tolerance
-    awk -v w=$1 -v h=$2 -v black=$3 -v white=$4 -v octaves=$5 -v tolerance=$7 \
-        -v value=$(sed -n "s/^lavfi.mad.$6=//p" ${tmp}/metadata) '
+map_agrees(){ # width height black white unit octaves name tolerance
+    awk -v w=$1 -v h=$2 -v black=$3 -v white=$4 -v unit=$5 -v octaves=$6 -v tolerance=$8 \
+        -v value=$(sed -n "s/^lavfi.mad.$7=//p" ${tmp}/metadata) '
         NR > w * h { exit }
         {
             x = (NR - 1) % w
             y = int((NR - 1) / w)
-            v = 2 ^ (octaves * ($1 - black) / white) - 1
+            v = unit * (2 ^ (octaves * ($1 - black) / white) - 1)
             if (x >= 16 && x < w - 17 && y >= 16 && y < h - 17)
                 sum += v * v
             else if (v)
@@ -128,19 +128,19 @@ extent(){ # width value
 
 # The maps: values, place, chroma, properties of the frames, and frames that have no score.
 mad_maps(){
-    while read -r map octaves name format bytes black white tolerance; do
+    while read -r map unit octaves name format bytes black white tolerance; do
         as=${exact},format=${format}
         graph="testsrc2=s=96x80:d=0.04,format=yuv444p,split[a][b];[a]avgblur=1,${as}[m];[b]${as}[r]"
         ffmpeg -lavfi "${graph};[m][r]mad=output=${map},metadata=print:file=${tmp}/metadata" \
             -f rawvideo -y ${tmp}/map || return
         od -An -v -t u${bytes} -w${bytes} ${tmp}/map > ${tmp}/samples
-        echo "${map} ${format}: $(map_agrees 96 80 ${black} ${white} ${octaves} ${name} ${tolerance})," \
+        echo "${map} ${format}: $(map_agrees 96 80 ${black} ${white} ${unit} ${octaves} ${name} ${tolerance})," \
             chroma: $(tail -n +$((96 * 80 + 1)) ${tmp}/samples | sort -u)
     done << EOF
-detection  20 hi gray16le    2 0  65280 1e-5
-detection  20 hi nv12        1 16 219   1e-2
-appearance 6  lo yuvj444p    1 0  255   2e-3
-appearance 6  lo yuv422p10le 2 64 876   5e-4
+detection  256 12 hi gray16le    2 0  65280 1e-5
+detection  256 12 hi nv12        1 16 219   5e-3
+appearance 1   6  lo yuvj444p    1 0  255   2e-3
+appearance 1   6  lo yuv422p10le 2 64 876   5e-4
 EOF
     # errors are where they are drawn
     main=color=gray:s=128x96:d=0.04,format=yuv420p
