@@ -131,7 +131,7 @@ int ff_mad_score(MetricLog *log, AVFilterContext *ctx, AVFrame *frame, uint64_t 
                                (picture_height(frame) - border);
     double value[NB_METRICS], weight;
 
-    value[METRIC_HI]    = 200 * sqrt(hi / nb);
+    value[METRIC_HI]    = MAD_DETECTION_SCALE * sqrt(hi / nb);
     value[METRIC_LO]    = sqrt(lo / nb);
     weight              = 1 / (1 + b1 * pow(value[METRIC_HI], b2));
     value[METRIC_SCORE] = pow(value[METRIC_LO], 1 - weight) * pow(value[METRIC_HI], weight);

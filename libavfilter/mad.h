@@ -37,6 +37,20 @@
 
 #define MAD_MIN_SIZE 64
 
+/// What the output frames show: the main input, or a map of it.
+enum MADOutput { MAD_OUTPUT_MAIN, MAD_OUTPUT_DETECTION, MAD_OUTPUT_APPEARANCE, MAD_NB_OUTPUTS };
+
+#define MAD_OUTPUT(name, help, value, option_flags)                                         \
+    { name, help, 0, AV_OPT_TYPE_CONST, { .i64 = value }, .flags = option_flags, .unit = "output" }
+
+/// The option of the output; the filter's context has an int as member.
+#define MAD_OUTPUT_OPTION(type, member, flags)                                              \
+    { "output", "set what the output frames show", offsetof(type, member), AV_OPT_TYPE_INT, \
+      { .i64 = MAD_OUTPUT_MAIN }, 0, MAD_NB_OUTPUTS - 1, flags, "output" },                 \
+    MAD_OUTPUT("main",       "the main input",     MAD_OUTPUT_MAIN,       flags),           \
+    MAD_OUTPUT("detection",  "the detection map",  MAD_OUTPUT_DETECTION,  flags),           \
+    MAD_OUTPUT("appearance", "the appearance map", MAD_OUTPUT_APPEARANCE, flags)
+
 /// How samples become values: (sample - black) * scale, clipped to 0..255.
 typedef struct MADRange {
     int black;

@@ -369,6 +369,7 @@ CUdeviceptr ff_cuda_queue_next_result(AVFilterContext *ctx)
 static void free_frames(CUDAQueueSlot *slot)
 {
     av_frame_free(&slot->frame);
+    av_frame_free(&slot->output);
     for (int i = 0; i < FF_ARRAY_ELEMS(slot->kept); i++)
         av_frame_free(&slot->kept[i]);
 }
@@ -467,6 +468,8 @@ static int deliver(AVFilterContext *ctx, int max_left, int pass_on)
         ret = check_result(ctx, slot, q->nb_queued > max_left);
         if (!ret)
             return 0;
+        if (slot->output)
+            FFSWAP(AVFrame *, slot->frame, slot->output);
         if (ret > 0) {
             q->n     = slot->n;
             q->state = slot->state;
@@ -532,7 +535,9 @@ int ff_cuda_queue_frame(AVFilterContext *ctx, AVFrame *frame, const AVFrame *ref
     slot->done  = NULL;
     slot->n     = q->n = q->nb_frames++;
     q->state    = slot->state;
-    added = ref || ctx->nb_inputs == 1 ? add_to_batch(ctx, slot, ref, other) : 0;
+    added = q->filter->replace ? q->filter->replace(ctx, frame, &slot->output) : 0;
+    if (added >= 0)
+        added = ref || ctx->nb_inputs == 1 ? add_to_batch(ctx, slot, ref, other) : 0;
     if (added < 0) {
         free_frames(slot);
         return added;

@@ -85,6 +85,7 @@ typedef struct CUDAQueueModule {
 /// A frame in the queue.
 typedef struct CUDAQueueSlot {
     AVFrame *frame;
+    AVFrame *output;            ///< frame that leaves in place of frame, or NULL
     AVFrame *kept[1 + CUDA_QUEUE_MAX_OTHERS];   ///< others that its kernels read, or NULL
     uint64_t n;                 ///< the frame's number
     void *state;                ///< [state_size] of the frame
@@ -103,6 +104,12 @@ typedef struct CUDAQueueFilter {
     int (*check)(AVFilterContext *ctx);
     /// Called once the device is open; may be NULL.
     int (*setup)(AVFilterContext *ctx);
+    /**
+     * Allocate the frame that leaves in place of an input frame, before add(); may be NULL.
+     *
+     * @param output the frame, NULL for the input frame itself; the queue frees it after an error
+     */
+    int (*replace)(AVFilterContext *ctx, const AVFrame *frame, AVFrame **output);
     /**
      * Add a frame to the batch, at index nb_batch. Its result goes to
      * ff_cuda_queue_next_result(). Its cropping may differ from that of the last frame.

@@ -80,6 +80,8 @@ mutants() {
   libavfilter/mad.c           @ s/0.15 \* cos(4/0.14 * cos(4/ @ mad-oracle
   libavfilter/mad.c           @ s/(i + (size + 1) \/ 2)/(i + size \/ 2)/ @ mad-cases
   libavfilter/mad_block.h     @ s/BORDER_END   17/BORDER_END   16/ @ mad-oracle
+  libavfilter/mad_block.h     @ s/DETECTION_OCTAVES  12/DETECTION_OCTAVES  13/ @ mad-maps
+  libavfilter/vf_mad_cuda.cu @ s/p.appearance\[y \/ MAD_STEP/p.appearance[(y + 1) \/ MAD_STEP/ @ mad-cuda-maps
   libavfilter/mad_block.h     @ s/MIN_MEAN 0.5/MIN_MEAN 0.6/ @ mad-oracle mad-cases
   libavfilter/mad_block.h     @ s/4.5399929762484854e-5/3.72e-5/ @ mad-oracle mad-cases
   libavfilter/mad_tx.c        @ s/t->size = 2 \* length - 1;/t->size = 2 * length - 4;/ @ mad-tx

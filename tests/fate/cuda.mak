@@ -3,7 +3,7 @@
 
 CUDA_TESTS_bliinds     = errors formats instances memory noise queue tiles
 CUDA_TESTS_blocksmooth = errors formats settings tiles writable
-CUDA_TESTS_mad         = errors flat formats instances queue tiles
+CUDA_TESTS_mad         = errors flat formats instances maps queue tiles
 CUDA_TESTS_ssim        = errors formats instances queue tiles
 CUDA_TESTS_vmaf        = errors formats instances memory queue tiles
 

@@ -1,7 +1,7 @@
 # mad. It is compared with the authors' release, or double precision by numpy,
 # or FFmpeg's ssim for how frames are brought together.
 
-FATE_MAD_RUN = $(addprefix fate-mad-,cases errors logs oracle sync)
+FATE_MAD_RUN = $(addprefix fate-mad-,cases errors logs maps oracle sync)
 $(FATE_MAD_RUN): RUN = parsed=mad; $(NAMED)
 fate-mad-oracle: RUN = mad_oracle $(SRC_PATH)/tests/oracle
 
