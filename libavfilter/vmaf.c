@@ -547,12 +547,6 @@ static int choose_depth(const VMAFContext *s, AVFilterContext *ctx,
     return AVERROR(EINVAL);
 }
 
-int ff_vmaf_refuse_depth(const VMAFContext *s, AVFilterContext *ctx)
-{
-    av_log(ctx, AV_LOG_ERROR, "The encode has samples of more than %d bits.\n", s->depth);
-    return AVERROR_INVALIDDATA;
-}
-
 int ff_vmaf_set_size(VMAFContext *s, AVFilterContext *ctx, int width, int height)
 {
     int ret = 0;

@@ -208,9 +208,6 @@ int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, int width, int height,
 /// The same for pictures of another size, if the models can measure them.
 int ff_vmaf_set_size(VMAFContext *s, AVFilterContext *ctx, int width, int height);
 
-/// Say that samples have more bits than their depth. @return AVERROR_INVALIDDATA
-int ff_vmaf_refuse_depth(const VMAFContext *s, AVFilterContext *ctx);
-
 /**
  * Take a frame: at most VMAF_MAX_WAITING, with those that still wait.
  *

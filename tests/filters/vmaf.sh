@@ -130,6 +130,22 @@ vmaf_depth(){
     on_drawn yuv420p bitdepth=10:f=- null scale,format=${deep} | features
 }
 
+# Bits beyond the depth do not count: neither in luma nor chroma, main nor reference.
+vmaf_bits(){
+    raw16="-f rawvideo -pix_fmt gray16le -video_size 480x540"
+    for side in encode source; do
+        test ${side} = source && change=null || change=avgblur=1
+        ffmpeg -lavfi testsrc2=s=480x360:d=0.12,scale,format=gbrp,${change} -f rawvideo - | head -c 1555200 > ${tmp}/${side}
+        ffmpeg ${raw16} -i ${tmp}/${side} -vf "geq=bitand(lum(X\,Y)\,1023)" -f rawvideo - > ${tmp}/${side}.valid
+        cmp -s ${tmp}/${side} ${tmp}/${side}.valid && echo "no bits beyond the depth"
+    done
+    on_drawn yuv420p10le n_subsample=2:f=- > ${tmp}/beyond
+    for side in encode source; do mv ${tmp}/${side}.valid ${tmp}/${side}; done
+    on_drawn yuv420p10le n_subsample=2:f=- > ${tmp}/within
+    same "samples without the bits beyond their depth" ${tmp}/within ${tmp}/beyond
+    features < ${tmp}/within
+}
+
 # The keys are libvmaf's.
 vmaf_json(){
     draw 2 8 1 1
