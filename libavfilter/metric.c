@@ -328,7 +328,7 @@ static void print_header(const MetricLog *s, AVBPrint *text)
     if (s->model)
         av_bprintf(text, "  \"model\": \"%s\",\n", s->model);
     av_bprintf(text, "  \"direction\": \"%s\",\n  \"range\": [%s, %s],\n  \"frames\": [",
-               direction(s), METRIC_SHORT(s->min),
+               direction(s), isfinite(s->min) ? METRIC_SHORT(s->min) : "null",
                isfinite(s->max) ? METRIC_SHORT(s->max) : "null");
 }
 
@@ -484,13 +484,14 @@ static int set_metadata(const MetricLog *s, AVFrame *frame, const double *value)
 
     for (int i = 0; i < s->nb_reported && ret >= 0; i++) {
         const ScoreMetric *metric = &s->metric[i];
-        char key[64];
+        char *key = av_asprintf("lavfi.%s.%s", s->filter, metric->name);
 
-        snprintf(key, sizeof(key), "lavfi.%s.%s", s->filter, metric->name);
+        if (!key)
+            return AVERROR(ENOMEM);
         // without a value, one of an earlier filter goes
         ret = av_dict_set(&frame->metadata, key, !isfinite(value[i]) ? NULL :
                           metric->words ? metric->words[(int)value[i]] :
-                          METRIC_FIXED(metric->digits, value[i]), 0);
+                          METRIC_FIXED(metric->digits, value[i]), AV_DICT_DONT_STRDUP_KEY);
     }
     return ret;
 }

@@ -87,6 +87,7 @@ typedef struct ScoreMetric {
     /// number of frames and the mean of metric[0] for each. NULL for a number.
     const char *const *words;
     const char *log_name;   ///< in log_path, NULL for name
+    int is_score;           ///< score of a model, not one of its features
 } ScoreMetric;
 
 /// Sums over values.

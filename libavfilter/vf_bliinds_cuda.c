@@ -70,6 +70,7 @@ static const AVOption bliinds_cuda_options[] = {
 AVFILTER_DEFINE_CLASS(bliinds_cuda);
 
 CUDA_QUEUE_PTX(vf_bliinds_cuda);
+CUDA_QUEUE_CHECK_PARAMS(BLIINDSCUDAParams);
 
 /**
  * Split the blocks to be pooled into chunks, as many as run at once; sums in 64

@@ -92,6 +92,7 @@ static const AVOption ssim_cuda_options[] = {
 AVFILTER_DEFINE_CLASS(ssim_cuda);
 
 CUDA_QUEUE_PTX(vf_ssim_cuda);
+CUDA_QUEUE_CHECK_PARAMS(SSIMCUDAParams);
 
 static const char component_name[] = "YUV";
 

@@ -92,6 +92,7 @@ static const AVOption vmaf_cuda_options[] = {
 AVFILTER_DEFINE_CLASS(vmaf_cuda);
 
 CUDA_QUEUE_PTX(vf_vmaf_cuda);
+CUDA_QUEUE_CHECK_PARAMS(VMAFCUDAParams);
 
 // ---- kernels ----
 
