@@ -39,10 +39,12 @@
 #include "cuda/shared.h"
 #include "filters.h"
 #include "framesync.h"
+#include "metric.h"
 
 typedef struct PairSync {
     FFFrameSync fs;         ///< holds the frames of the current pair and the next ones
     int min_size;           ///< set by the filter: the least width and height of both inputs
+    MetricOutput **output;  ///< set by the filter: counts damaged frames
 
     int64_t first_ref;      ///< timestamp of the reference's first frame
     int64_t ref_interval;   ///< from the reference's previous frame to its current one

@@ -526,6 +526,7 @@ static av_cold int init(AVFilterContext *ctx)
     s->pair.queue.filter    = &filter;
     s->pair.sync.min_size   = MAD_MIN_SIZE;
     s->pair.queue.max_batch = 1;
+    s->pair.sync.output     = &s->log.output;
     return ff_mad_init(&s->log, ctx, &s->pair.queue.nb_frames);
 }
 

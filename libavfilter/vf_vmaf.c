@@ -1382,6 +1382,7 @@ static av_cold int init(AVFilterContext *ctx)
 
     s->sync.fs.on_event = filter_frames;
     s->sync.min_size    = VMAF_MIN_SIZE;
+    s->sync.output      = &s->common.log.output;
     return ff_vmaf_init(&s->common, ctx);
 }
 

@@ -509,6 +509,7 @@ static av_cold int init(AVFilterContext *ctx)
     s->pair.nb_previous     = VMAF_NB_WINDOWS;
     s->pair.mixes_formats   = 1;
     s->pair.sync.min_size   = VMAF_MIN_SIZE;
+    s->pair.sync.output     = &s->common.log.output;
     return ff_vmaf_init(&s->common, ctx);
 }
 

@@ -238,8 +238,11 @@ static_assert(VMAF_MAX_MODELS * (VMAF_SPEED_U - VMAF_SCORE) +
 /// Name the values of a model, of which some may be known.
 static int add_metrics(VMAFContext *s, int m)
 {
+    const VMAFModel *model = &s->model[m];
+    ScoreMetric *score;
+
     for (int value = 0; value < VMAF_NB_VALUES; value++) {
-        char *known = log_name(&s->model[m], value);
+        char *known = log_name(model, value);
         int i = 0;
 
         if (!known)
@@ -257,6 +260,10 @@ static int add_metrics(VMAFContext *s, int m)
                                       .digits = DIGITS, .pooled = 1, .is_score = !value };
         s->log.nb_metrics++;
     }
+    score        = &s->metric[s->metric_of[m][VMAF_SCORE]];
+    score->min   = model->disable_clip ? -INFINITY : 0;
+    score->max   = model->disable_clip ?  INFINITY : model->form->max;
+    score->model = model->version;
     return 0;
 }
 
@@ -656,9 +663,6 @@ int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, int width, int height,
     }
     if ((ret = check_names(s, ctx)) < 0)
         return ret;
-    s->log.model = s->model[0].version;
-    s->log.min   = s->model[0].disable_clip ? -INFINITY : 0;
-    s->log.max   = s->model[0].disable_clip ? INFINITY : s->model[0].form->max;
     if ((ret = ff_metric_config(&s->log, ctx)) < 0)
         return ret;
     return ff_vmaf_set_size(s, ctx, width, height);

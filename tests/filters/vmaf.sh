@@ -167,6 +167,18 @@ vmaf_keys(){
     sed 's/=.*//' ${tmp}/keys | sort | uniq -c | awk '{ if (length($2) > n) n = length($2) } $1 != 2 { print } END { print "longest key: " n }'
 }
 
+# A summary of each score, with percentiles by nearest rank; none where a score is not clipped.
+vmaf_summary(){
+    heard ffmpeg -lavfi "testsrc2=s=360x320:r=30:d=1.1,format=yuv420p,split[a][b];[a]avgblur=1[m];[m][b]vmaf=model=version=${v1}3d0h|version=${v1}3d0h_2160\\\\:name=p|version=${v1}1d5h_2160\\\\:name=q\\\\:disable_clip=1:log_path=${tmp}/log:f=${tmp}/lines" ${to_null}
+    grep -o 'VMAF.*' ${tmp}/err | sed 's/[0-9]*\.[0-9]\{6\}/N/g'
+    grep -o '"[a-z]*": {"min.*' ${tmp}/log | sed 's/[0-9]*\.[0-9]\{6\}/N/g'
+    for score in score p q; do
+        sed "s/.* ${score}:\([0-9.]*\).*/\1/" ${tmp}/lines | awk '{ printf("%.2f\n", $1) }' | sort -n | awk -v name=${score} '
+            { v[NR] = $1 }
+            END { print name, v[int((NR + 99) / 100)], v[int((5 * NR + 99) / 100)] }'
+    done
+}
+
 # Command lines of libvmaf's filter.
 vmaf_libvmaf(){
     while read -r model; do
