@@ -111,11 +111,11 @@ damage(){
             same "${options}" ${tmp}/number ${tmp}/got
         done
         # of two inputs each is counted
-        test -z "${gray}" && filters=mad upload=null || filters="mad_cuda ssim_cuda" upload=hwupload_cuda
+        test -z "${gray}" && filters=mad upload=null || filters="mad_cuda ssim_cuda" upload=hwupload
         for filter in ${filters}; do
             for inputs in "broken intact damaged" "intact broken reference_damaged"; do
                 set -- ${inputs}
-                ffmpeg -i ${tmp}/$1.ts -i ${tmp}/$2.ts -lavfi "[0]${upload}[m];[1]${upload}[r];[m][r]${filter},${print}" ${to_null} \
+                ffmpeg ${gray:+-init_hw_device cuda} -i ${tmp}/$1.ts -i ${tmp}/$2.ts -lavfi "[0]${upload}[m];[1]${upload}[r];[m][r]${filter},${print}" ${to_null} \
                     2> ${tmp}/err > ${tmp}/out
                 grep -c "lavfi.${filter%_cuda}.$3=1$" ${tmp}/out | cmp - ${tmp}/number &&
                     grep -q "[] ]$3:$(cat ${tmp}/number)\\b" ${tmp}/err || echo "${filter}: not as many $3"
