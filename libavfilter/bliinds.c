@@ -104,7 +104,8 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx, uint64_t *nb_frames
     // all that there are have the same name, range and direction
     while (!model->name[0])
         model++;
-    s->metric[METRIC_SCORE] = (ScoreMetric){ "score",    6, 1 };
+    s->metric[METRIC_SCORE] = (ScoreMetric){ "score",    6, 1, .is_score = 1, .min = model->min,
+                                             .max = model->max, .model = model->name };
     s->metric[METRIC_RAW]   = (ScoreMetric){ "raw",      6, 1 };
     s->metric[METRIC_SIGMA] = (ScoreMetric){ "sigma",    6, 1 };
     s->metric[METRIC_VALID] = (ScoreMetric){ "valid",    0 };
@@ -114,10 +115,7 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx, uint64_t *nb_frames
 
     s->log.filter           = "bliinds";
     s->log.title            = "BLIINDS";
-    s->log.model            = model->name;
     s->log.predicts         = model->predicts;
-    s->log.min              = model->min;
-    s->log.max              = model->max;
     s->log.higher_is_better = model->higher_is_better;
     s->log.metric           = s->metric;
     s->log.nb_metrics       = NB_METRICS + (s->features ? BLIINDS_NB_FEATURES :
@@ -346,7 +344,8 @@ static AVFrameSideData *find_side_data(const AVFrame *frame)
 
 static int set_side_data(const BLIINDSContext *s, AVFrame *frame, const double *value)
 {
-    const size_t name_size = strlen(s->log.model);
+    const char *name       = s->metric[METRIC_SCORE].model;
+    const size_t name_size = strlen(name);
     AVFrameSideData *old = find_side_data(frame);
     AVBufferRef *buf = av_buffer_alloc(sizeof(AVUUID) + 2 + 3 * 4 + 1 + name_size);
     uint8_t *p;
@@ -361,7 +360,7 @@ static int set_side_data(const BLIINDSContext *s, AVFrame *frame, const double *
     for (int i = METRIC_SCORE; i <= METRIC_SIGMA; i++, p += 4)
         AV_WB32(p, av_float2int(value[i]));
     *p++ = name_size;
-    memcpy(p, s->log.model, name_size);
+    memcpy(p, name, name_size);
 
     if (old) {
         av_buffer_unref(&old->buf);
@@ -397,7 +396,7 @@ int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
     ff_bliinds_features(feature, f, sums);
     memcpy(feature + BLIINDS_FEATURE_CODED, f->coded, sizeof(f->coded));
     prediction = ff_bliinds_model_predict(model, feature);
-    valid = is_flat == by_flat &&
+    valid = is_flat == by_flat && !ff_metric_is_damaged(s->log.output, frame, METRIC_MAIN) &&
             bliinds_level_blocks(f->luma.width, f->luma.height, BLIINDS_LEVELS - 1) >= MIN_BLOCKS;
     value[METRIC_SCORE] = withheld ? NAN : prediction.score;
     value[METRIC_RAW]   = withheld ? NAN : prediction.raw;

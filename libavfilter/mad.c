@@ -35,7 +35,7 @@
 enum { METRIC_SCORE, METRIC_HI, METRIC_LO, NB_METRICS };
 
 static const ScoreMetric metric[NB_METRICS] = {
-    [METRIC_SCORE] = { "score", 9, 1 },
+    [METRIC_SCORE] = { "score", 9, 1, .is_score = 1, .max = INFINITY },
     [METRIC_HI]    = { "hi",    9, 1 },
     [METRIC_LO]    = { "lo",    9, 1 },
 };
@@ -44,7 +44,6 @@ int ff_mad_init(MetricLog *log, AVFilterContext *ctx, uint64_t *nb_frames)
 {
     log->filter     = "mad";
     log->title      = "MAD";
-    log->max        = INFINITY;
     log->metric     = metric;
     log->nb_metrics = NB_METRICS;
     return ff_metric_init(log, ctx, nb_frames);

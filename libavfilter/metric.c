@@ -210,6 +210,7 @@ int ff_metric_open(MetricOutput **output, AVFilterContext *ctx, const char *filt
         o->next      = outputs;
         outputs      = o;
         o->has_owner = 1;
+        o->nb_inputs = ctx->nb_inputs;
         o->filter    = av_strdup(filter);
         o->instance  = av_strdup(instance_name(ctx));
         o->totals    = av_mallocz(totals_size);
@@ -240,6 +241,51 @@ void ff_metric_close(MetricOutput **output, AVFilterContext *ctx, int handed_ove
     }
     ff_mutex_unlock(&outputs_lock);
     *output = NULL;
+}
+
+// ---- damage ----
+
+static const char *const damage_name[METRIC_NB_INPUTS] = { "damaged", "reference_damaged" };
+
+static void damage_key(char key[64], const MetricOutput *o, int input)
+{
+    snprintf(key, 64, "lavfi.%s.%s", o->filter, damage_name[input]);
+}
+
+/// Whether decoding can start at a frame. Some decoders of hardware tell nothing but key frames.
+static int is_intra(const AVFrame *frame)
+{
+    return frame->pict_type == AV_PICTURE_TYPE_I ||
+           frame->pict_type == AV_PICTURE_TYPE_NONE && frame->flags & AV_FRAME_FLAG_KEY;
+}
+
+int ff_metric_damage(MetricOutput *o, AVFrame *main, const AVFrame *reference)
+{
+    const AVFrame *const frame[METRIC_NB_INPUTS] = { main, reference };
+    int ret = 0;
+
+    for (int i = 0; i < METRIC_NB_INPUTS && ret >= 0; i++) {
+        MetricDamage *d = &o->damage[i];
+        char key[64];
+
+        if (frame[i] && (frame[i]->decode_error_flags || frame[i]->flags & AV_FRAME_FLAG_CORRUPT))
+            d->lasts = 1;
+        else if (frame[i] && is_intra(frame[i]))
+            d->lasts = 0;
+        d->nb += frame[i] && d->lasts;
+        damage_key(key, o, i);
+        // one of an earlier filter goes
+        ret = av_dict_set(&main->metadata, key, frame[i] && d->lasts ? "1" : NULL, 0);
+    }
+    return ret;
+}
+
+int ff_metric_is_damaged(const MetricOutput *o, const AVFrame *frame, int input)
+{
+    char key[64];
+
+    damage_key(key, o, input);
+    return !!av_dict_get(frame->metadata, key, NULL, 0);
 }
 
 // ---- pooling ----
@@ -282,17 +328,46 @@ static double pool_harmonic_mean(const MetricPool *p)
     return p->nb ? p->nb / p->inverse - 1 : NAN;
 }
 
+/// @return the number of bins, 0 without percentiles
+static int nb_bins(const ScoreMetric *metric)
+{
+    const double max = (METRIC_MAX_BINS - 1) / METRIC_BINS;
+
+    return metric->is_score && metric->max - metric->min <= max ?
+           lrint((metric->max - metric->min) * METRIC_BINS) + 1 : 0;
+}
+
+/// The least value that at least p % of nb values do not exceed: nearest rank.
+static double percentile(const ScoreMetric *metric, const uint64_t *bin, uint64_t nb, int p)
+{
+    uint64_t sum = 0;
+
+    for (int i = 0; nb && i < nb_bins(metric); i++) {
+        sum += bin[i];
+        if (sum * 100 >= nb * p)
+            return metric->min + i / (double)METRIC_BINS;
+    }
+    return NAN;
+}
+
 static void add_frame(MetricLog *s, const double *value, int valid)
 {
     MetricPool *word = s->totals->pool + s->nb_metrics;
+    int score = 0;
 
     s->totals->nb_scored++;
     s->totals->nb_valid += !!valid;
     for (int i = 0; i < s->nb_reported && valid; i++) {
         const ScoreMetric *metric = &s->metric[i];
+        const double printed = as_printed(metric->digits, value[i]);
+        const int nb = nb_bins(metric);
 
         if (metric->pooled && isfinite(value[i]))
-            add_value(&s->totals->pool[i], as_printed(metric->digits, value[i]));
+            add_value(&s->totals->pool[i], printed);
+        if (nb && isfinite(value[i]))
+            s->totals->bin[score][av_clip(lrint((printed - metric->min) * METRIC_BINS),
+                                          0, nb - 1)]++;
+        score += metric->is_score;
         if (metric->words && isfinite(value[i]) && isfinite(value[0]))
             add_value(&word[(int)value[i]], as_printed(s->metric[0].digits, value[0]));
     }
@@ -307,6 +382,32 @@ static const char *direction(const MetricLog *s)
 
 #define JSON_NUMBER(digits, value) (isfinite(value) ? METRIC_FIXED(digits, value) : "null")
 
+/// Print what a damaged frame has beside its values.
+static void print_damage(const MetricLog *s, AVBPrint *text, const char *format,
+                         const AVFrame *frame)
+{
+    for (int i = 0; i < METRIC_NB_INPUTS; i++)
+        if (ff_metric_is_damaged(s->output, frame, i))
+            av_bprintf(text, format, damage_name[i]);
+}
+
+/// Print the percentiles of a score.
+static void print_percentiles(const MetricLog *s, AVBPrint *text, const char *format, int i)
+{
+    static const int percent[2][2] = { { 95, 99 }, { 1, 5 } };
+    const ScoreMetric *metric = &s->metric[i];
+    int score = 0;
+
+    for (int m = 0; m < i; m++)
+        score += s->metric[m].is_score;
+    for (int j = 0; j < 2 && nb_bins(metric); j++) {
+        const int p = percent[s->higher_is_better][j];
+        const double value = percentile(metric, s->totals->bin[score], s->totals->pool[i].nb, p);
+
+        av_bprintf(text, format, p, JSON_NUMBER(2, value));
+    }
+}
+
 static void print_line(const MetricLog *s, AVBPrint *text, const AVFrame *frame, uint64_t n,
                        const double *value)
 {
@@ -319,18 +420,21 @@ static void print_line(const MetricLog *s, AVBPrint *text, const AVFrame *frame,
     for (int i = 0; i < s->nb_reported; i++)
         av_bprintf(text, " %s:%s", s->metric[i].name,
                    isfinite(value[i]) ? METRIC_FIXED(s->metric[i].digits, value[i]) : "nan");
+    print_damage(s, text, " %s:1", frame);
     av_bprintf(text, "\n");
 }
 
 static void print_header(const MetricLog *s, AVBPrint *text)
 {
+    const ScoreMetric *score = &s->metric[0];
+
     av_bprintf(text, "{\n  \"version\": \"" LIBAVFILTER_IDENT "\",\n  \"filter\": \"%s\",\n",
                s->filter);
-    if (s->model)
-        av_bprintf(text, "  \"model\": \"%s\",\n", s->model);
+    if (score->model)
+        av_bprintf(text, "  \"model\": \"%s\",\n", score->model);
     av_bprintf(text, "  \"direction\": \"%s\",\n  \"range\": [%s, %s],\n  \"frames\": [",
-               direction(s), METRIC_SHORT(s->min),
-               isfinite(s->max) ? METRIC_SHORT(s->max) : "null");
+               direction(s), isfinite(score->min) ? METRIC_SHORT(score->min) : "null",
+               isfinite(score->max) ? METRIC_SHORT(score->max) : "null");
 }
 
 static const char *log_name(const ScoreMetric *metric)
@@ -338,14 +442,17 @@ static const char *log_name(const ScoreMetric *metric)
     return metric->log_name ? metric->log_name : metric->name;
 }
 
-static void print_json_frame(const MetricLog *s, AVBPrint *text, uint64_t n, const double *value)
+static void print_json_frame(const MetricLog *s, AVBPrint *text, const AVFrame *frame, uint64_t n,
+                             const double *value)
 {
     av_bprintf(text, "%s\n    {\"frameNum\": %"PRIu64", \"metrics\": {", s->totals->nb_scored ? "," : "",
                n);
     for (int i = 0; i < s->nb_reported; i++)
         av_bprintf(text, "%s\"%s\": %s", i ? ", " : "", log_name(&s->metric[i]),
                    JSON_NUMBER(s->metric[i].digits, value[i]));
-    av_bprintf(text, "}}");
+    av_bprintf(text, "}");
+    print_damage(s, text, ", \"%s\": 1", frame);
+    av_bprintf(text, "}");
 }
 
 static void print_footer(const MetricLog *s, AVBPrint *text, int ended)
@@ -362,15 +469,19 @@ static void print_footer(const MetricLog *s, AVBPrint *text, int ended)
         if (!s->metric[i].pooled || i >= s->nb_reported && !p->nb)
             continue;
         av_bprintf(text, "%s\n    \"%s\": {\"min\": %s, \"max\": %s, \"mean\": %s, "
-                   "\"harmonic_mean\": %s}", between, log_name(&s->metric[i]),
+                   "\"harmonic_mean\": %s", between, log_name(&s->metric[i]),
                    JSON_NUMBER(digits, p->nb ? p->min : NAN),
                    JSON_NUMBER(digits, p->nb ? p->max : NAN),
                    JSON_NUMBER(digits, pool_mean(p)), JSON_NUMBER(digits, pool_harmonic_mean(p)));
+        print_percentiles(s, text, ", \"p%d\": %s", i);
+        av_bprintf(text, "}");
         between = ",";
     }
     av_bprintf(text, "\n  },\n  \"aggregate_metrics\": {\"frames\": %"PRIu64", \"scored\": %"PRIu64
-               ", \"valid\": %"PRIu64"},\n  \"fps\": %s%s\n}\n",
-               t->nb_frames, t->nb_scored, t->nb_valid, METRIC_FIXED(2, t->nb_frames * 1e6 / time),
+               ", \"valid\": %"PRIu64, t->nb_frames, t->nb_scored, t->nb_valid);
+    for (int i = 0; i < s->output->nb_inputs; i++)
+        av_bprintf(text, ", \"%s\": %"PRIu64, damage_name[i], s->output->damage[i].nb);
+    av_bprintf(text, "},\n  \"fps\": %s%s\n}\n", METRIC_FIXED(2, t->nb_frames * 1e6 / time),
                ended ? ",\n  \"eof\": true" : "");
 }
 
@@ -389,30 +500,49 @@ static void print_words(const MetricLog *s, AVBPrint *text)
         }
 }
 
-static void print_summary(const MetricLog *s, AVBPrint *text)
+/// Print the summary of a score, which is metric i.
+static void print_score(const MetricLog *s, AVBPrint *text, int i)
 {
+    const ScoreMetric *score = &s->metric[i];
     const MetricTotals *t = s->totals;
-    const MetricPool *p   = &t->pool[0];
+    const MetricPool *p   = &t->pool[i];
 
     av_bprintf(text, "%s ", s->title);
-    if (p->nb)
+    if (i)
+        av_bprintf(text, "%s ", log_name(score));
+    if (p->nb) {
         av_bprintf(text, "mean:%s min:%s max:%s harmonic_mean:%s ",
                    METRIC_FIXED(6, pool_mean(p)), METRIC_FIXED(6, p->min), METRIC_FIXED(6, p->max),
                    METRIC_FIXED(6, pool_harmonic_mean(p)));
-    else
+        print_percentiles(s, text, "p%d:%s ", i);
+    } else {
         av_bprintf(text, "no %s ", t->nb_valid ? "score" : "valid frame");
+    }
     av_bprintf(text, "frames:%"PRIu64" invalid:%"PRIu64" ", t->nb_scored,
                t->nb_scored - t->nb_valid);
     if (p->nb && p->nb < t->nb_valid)
         av_bprintf(text, "without_score:%"PRIu64" ", t->nb_valid - p->nb);
-    print_words(s, text);
+    for (int j = 0; j < METRIC_NB_INPUTS; j++)
+        if (s->output->damage[j].nb)
+            av_bprintf(text, "%s:%"PRIu64" ", damage_name[j], s->output->damage[j].nb);
+    if (!i)
+        print_words(s, text);
     av_bprintf(text, "(");
-    if (isfinite(s->max))
-        av_bprintf(text, "%s..%s, ", METRIC_SHORT(s->min), METRIC_SHORT(s->max));
+    if (isfinite(score->max))
+        av_bprintf(text, "%s..%s, ", METRIC_SHORT(score->min), METRIC_SHORT(score->max));
     av_bprintf(text, "%s", direction(s));
-    if (s->model)
-        av_bprintf(text, "%s%s, model %s", *s->predicts ? ", " : "", s->predicts, s->model);
-    av_bprintf(text, ")");
+    if (score->model)
+        av_bprintf(text, "%s%s, model %s", *s->predicts ? ", " : "", s->predicts, score->model);
+    av_bprintf(text, ")\n");
+}
+
+/// Print a line for the first metric, and one for each further score.
+static void print_summary(const MetricLog *s, AVBPrint *text)
+{
+    print_score(s, text, 0);
+    for (int i = 1; i < s->nb_metrics; i++)
+        if (s->metric[i].is_score)
+            print_score(s, text, i);
 }
 
 static void warn_uncertain(const MetricLog *s, AVFilterContext *ctx)
@@ -445,21 +575,23 @@ int ff_metric_init(MetricLog *s, AVFilterContext *ctx, uint64_t *nb_frames)
 
 int ff_metric_config(MetricLog *s, AVFilterContext *ctx)
 {
-    const MetricTotals *t = s->totals;
+    const ScoreMetric *score = &s->metric[0];
+    const MetricTotals *t    = s->totals;
 
     av_assert0(s->nb_metrics + nb_words(s) <= METRIC_MAX);
-    s->configured = !t->start || t->min == s->min && t->max == s->max &&
-                    !strncmp(t->model, s->model ? s->model : "", sizeof(t->model) - 1);
+    s->configured = !t->start || t->min == score->min && t->max == score->max &&
+                    !strncmp(t->model, score->model ? score->model : "", sizeof(t->model) - 1);
     if (s->configured)
         return 0;
     av_log(ctx, AV_LOG_ERROR, "The model of the frames so far is %s, that of frames of the new size "
-           "would be %s: set model= to the one that is to be used for all.\n", t->model, s->model);
+           "would be %s: set model= to the one that is to be used for all.\n", t->model, score->model);
     return AVERROR(EINVAL);
 }
 
 /// Begin a log, or continue one.
 static int begin(MetricLog *s, AVFilterContext *ctx)
 {
+    const ScoreMetric *score = &s->metric[0];
     MetricTotals *t = s->totals;
 
     if (s->begun)
@@ -470,9 +602,9 @@ static int begin(MetricLog *s, AVFilterContext *ctx)
     if (t->start)
         return 0;
     t->start = av_gettime();
-    t->min   = s->min;
-    t->max   = s->max;
-    av_strlcpy(t->model, s->model ? s->model : "", sizeof(t->model));
+    t->min   = score->min;
+    t->max   = score->max;
+    av_strlcpy(t->model, score->model ? score->model : "", sizeof(t->model));
     if (!s->log_path)
         return 0;
     print_header(s, &s->text);
@@ -485,13 +617,14 @@ static int set_metadata(const MetricLog *s, AVFrame *frame, const double *value)
 
     for (int i = 0; i < s->nb_reported && ret >= 0; i++) {
         const ScoreMetric *metric = &s->metric[i];
-        char key[64];
+        char *key = av_asprintf("lavfi.%s.%s", s->filter, metric->name);
 
-        snprintf(key, sizeof(key), "lavfi.%s.%s", s->filter, metric->name);
+        if (!key)
+            return AVERROR(ENOMEM);
         // without a value, one of an earlier filter goes
         ret = av_dict_set(&frame->metadata, key, !isfinite(value[i]) ? NULL :
                           metric->words ? metric->words[(int)value[i]] :
-                          METRIC_FIXED(metric->digits, value[i]), 0);
+                          METRIC_FIXED(metric->digits, value[i]), AV_DICT_DONT_STRDUP_KEY);
     }
     return ret;
 }
@@ -506,7 +639,7 @@ static int write_frame(MetricLog *s, AVFilterContext *ctx, const AVFrame *frame,
         ret = ff_metric_write(&s->output->file[METRIC_STATS], ctx, &s->text, 0);
     }
     if (s->log_path && ret >= 0) {
-        print_json_frame(s, &s->text, n, value);
+        print_json_frame(s, &s->text, frame, n, value);
         ret = ff_metric_write(&s->output->file[METRIC_JSON], ctx, &s->text, 0);
     }
     return ret;
@@ -552,7 +685,8 @@ static void write_end(MetricLog *s, AVFilterContext *ctx)
     }
     if (s->handed_over)
         return;
-    av_log(ctx, AV_LOG_INFO, "%s\n", o->summary);
+    for (const char *line = o->summary; *line; line += strcspn(line, "\n") + 1)
+        av_log(ctx, AV_LOG_INFO, "%.*s\n", (int)strcspn(line, "\n"), line);
     if (s->configured)
         warn_uncertain(s, ctx);
 }

@@ -52,6 +52,11 @@
 /// The most metrics of a filter, with the values of a metric that has words.
 #define METRIC_MAX 64
 
+/// The most scores among these, and the most bins of a histogram: a wider range has no percentiles.
+#define METRIC_MAX_SCORES 8
+#define METRIC_MAX_BINS   (110 * METRIC_BINS + 1)
+#define METRIC_BINS       100   ///< of a score's unit
+
 /// Bytes that any double takes with up to 20 digits after the point.
 #define METRIC_NUMBER_SIZE 336
 
@@ -88,6 +93,10 @@ typedef struct ScoreMetric {
     /// number of frames and the mean of metric[0] for each. NULL for a number.
     const char *const *words;
     const char *log_name;   ///< in log_path, NULL for name
+    /// Score of a model, not one of its features: it has percentiles, and a summary.
+    int is_score;
+    double min, max;        ///< range of a score; INFINITY if it has no bound
+    const char *model;      ///< model of a score, or NULL
 } ScoreMetric;
 
 /// Sums over values.
@@ -102,6 +111,8 @@ typedef struct MetricTotals {
     uint64_t nb_frames;     ///< all frames, scored or not
     uint64_t nb_scored;
     uint64_t nb_valid;
+    /// Histogram of each score: bin i counts the values that are nearest to min + i / METRIC_BINS.
+    uint64_t bin[METRIC_MAX_SCORES][METRIC_MAX_BINS];
     int64_t start;          ///< wall clock in us when the header was written, 0 before that
     char model[256];        ///< MetricLog's, with which the log was begun
     double min, max;
@@ -110,6 +121,16 @@ typedef struct MetricTotals {
 
 /// The files of a filter.
 enum { METRIC_STATS, METRIC_JSON, METRIC_NB_FILES };
+
+/// The inputs of a filter.
+enum { METRIC_MAIN, METRIC_REFERENCE, METRIC_NB_INPUTS };
+
+/// Damaged frames of an input: those in which the decoder has found an error, and those after them,
+/// up to an intact I frame.
+typedef struct MetricDamage {
+    uint64_t nb;
+    int lasts;              ///< the last frame is damaged
+} MetricDamage;
 
 /// A file that is open, or a FIFO that is opened at the first frame.
 typedef struct MetricFile {
@@ -130,6 +151,8 @@ typedef struct MetricOutput {
     char *instance;         ///< name of the instance in its graph
     void *thread;           ///< identifies the thread that handed it over
     int has_owner;
+    int nb_inputs;
+    MetricDamage damage[METRIC_NB_INPUTS];
     MetricFile file[METRIC_NB_FILES];
     void *totals;           ///< zero at first
     AVBufferRef *inputs;    ///< PairSync's, of a filter with two inputs
@@ -147,10 +170,8 @@ typedef struct MetricLog {
     // set by the filter before its first frame; strings live as long as the log
     const char *filter;             ///< name of the filter, without _cuda
     const char *title;              ///< first word of the summary
-    const char *model;              ///< name of the model, or NULL
     const char *predicts;           ///< what the model predicts, "" if it does not say
-    double min, max;                ///< range of metric[0]; max may be INFINITY
-    int higher_is_better;           ///< of metric[0]
+    int higher_is_better;           ///< direction of the scores
     AVRational time_base;           ///< of the pts of the frames
     const ScoreMetric *metric;      ///< metric[0] is the score
     int nb_metrics;
@@ -188,6 +209,17 @@ int ff_metric_init(MetricLog *s, AVFilterContext *ctx, uint64_t *nb_frames);
  * size calls it in config_props, once they are set; for others, ff_metric_init() does.
  */
 int ff_metric_config(MetricLog *s, AVFilterContext *ctx);
+
+/**
+ * Count damaged frames and mark the main frame, lavfi.FILTER.damaged and reference_damaged. To be called
+ * for every main frame in order, scored or not.
+ *
+ * @param reference the frame that it is paired with, or NULL
+ */
+int ff_metric_damage(MetricOutput *o, AVFrame *main, const AVFrame *reference);
+
+/// Whether ff_metric_damage() has marked a frame for an input.
+int ff_metric_is_damaged(const MetricOutput *o, const AVFrame *frame, int input);
 
 /**
  * Report one scored frame: to its metadata, lavfi.FILTER.METRIC, and to the files.

@@ -474,7 +474,8 @@ int ff_pair_sync_get(PairSync *s, AVFrame **main, AVFrame **reference)
         (ret = ff_framesync_get_frame(&s->fs, 1, &ref, 0)) < 0 ||
         ref && (ret = luma_check_frame(ctx, ctx->inputs[1], ref)) < 0 ||
         *reference && (ret = check_size(s, ctx, picture_width(*main), picture_height(*main),
-                                        picture_width(ref), picture_height(ref))) < 0)
+                                        picture_width(ref), picture_height(ref))) < 0 ||
+        (ret = ff_metric_damage(*s->output, *main, ref)) < 0)
         av_frame_free(main);
     return ret;
 }

@@ -66,7 +66,7 @@ typedef struct PairSync {
     FFFrameSync fs;         ///< holds the frames of the current pair and the next ones
     // set by the filter in init()
     int min_size;           ///< the least width and height of both inputs
-    MetricOutput **output;  ///< where frames are left to a rebuilt graph
+    MetricOutput **output;  ///< counts damaged frames, and keeps frames for a rebuilt graph
 
     PairSyncInput in[2];
     int64_t first_ref;      ///< timestamp of the reference's first frame

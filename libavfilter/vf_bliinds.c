@@ -305,8 +305,10 @@ static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
     AVFilterContext *ctx = inlink->dst;
     BLIINDSCPUContext *s = ctx->priv;
     BLIINDSFrame f;
-    int ret = ff_bliinds_describe(&s->common, ctx, &f, frame, s->nb_frames++);
+    int ret = ff_metric_damage(s->common.log.output, frame, NULL);
 
+    if (ret >= 0)
+        ret = ff_bliinds_describe(&s->common, ctx, &f, frame, s->nb_frames++);
     if (ret > 0 && (ret = luma_check_frame(ctx, inlink, frame)) >= 0)
         ret = score_frame(ctx, frame, &f);
     if (ret < 0) {

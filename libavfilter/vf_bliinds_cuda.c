@@ -70,6 +70,7 @@ static const AVOption bliinds_cuda_options[] = {
 AVFILTER_DEFINE_CLASS(bliinds_cuda);
 
 CUDA_QUEUE_PTX(vf_bliinds_cuda);
+CUDA_QUEUE_CHECK_PARAMS(BLIINDSCUDAParams);
 
 /**
  * Split the blocks to be pooled into chunks, as many as run at once; sums in 64
@@ -262,8 +263,10 @@ static int add_frame(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *
 static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
 {
     BLIINDSCUDAContext *s = ctx->priv;
+    const int ret = ff_metric_damage(s->common.log.output, frame, NULL);
 
-    return result ? ff_bliinds_score(&s->common, ctx, frame, s->queue.state, result) : 0;
+    return ret < 0 || !result ? ret
+           : ff_bliinds_score(&s->common, ctx, frame, s->queue.state, result);
 }
 
 static int check(AVFilterContext *ctx)

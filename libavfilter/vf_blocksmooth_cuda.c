@@ -50,6 +50,7 @@ static const AVOption blocksmooth_cuda_options[] = {
 AVFILTER_DEFINE_CLASS(blocksmooth_cuda);
 
 CUDA_QUEUE_PTX(vf_blocksmooth_cuda);
+CUDA_QUEUE_CHECK_PARAMS(BlockSmoothCUDAParams);
 
 /// @param limit of values in the high bits of samples of size bytes
 static BlockSmoothCUDALimit lane_limit(int limit, int size)

@@ -92,6 +92,7 @@ static const AVOption mad_cuda_options[] = {
 AVFILTER_DEFINE_CLASS(mad_cuda);
 
 CUDA_QUEUE_PTX(vf_mad_cuda);
+CUDA_QUEUE_CHECK_PARAMS(MADCUDAParams);
 CUDA_QUEUE_PTX(vf_mad_chirp_cuda);
 CUDA_QUEUE_PTX(vf_mad_large_cuda);
 

@@ -92,6 +92,7 @@ static const AVOption ssim_cuda_options[] = {
 AVFILTER_DEFINE_CLASS(ssim_cuda);
 
 CUDA_QUEUE_PTX(vf_ssim_cuda);
+CUDA_QUEUE_CHECK_PARAMS(SSIMCUDAParams);
 
 static const char component_name[] = "YUV";
 
@@ -265,6 +266,7 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
 static void print_summary(AVFilterContext *ctx)
 {
     SSIMCUDAContext *s = ctx->priv;
+    const MetricDamage *damage = s->output->damage;
     AVBPrint text;
 
     av_bprint_init(&text, 0, AV_BPRINT_SIZE_AUTOMATIC);
@@ -275,6 +277,9 @@ static void print_summary(AVFilterContext *ctx)
     av_log(ctx, AV_LOG_INFO, "SSIM%s All:%s (%s)\n", text.str,
            METRIC_FIXED(6, s->total->sum.all / s->total->nb_compared),
            METRIC_FIXED(6, decibel(s->total->sum.all, s->total->nb_compared)));
+    if (damage[METRIC_MAIN].nb || damage[METRIC_REFERENCE].nb)
+        av_log(ctx, AV_LOG_INFO, "damaged:%"PRIu64" reference_damaged:%"PRIu64"\n",
+               damage[METRIC_MAIN].nb, damage[METRIC_REFERENCE].nb);
 }
 
 static int setup(AVFilterContext *ctx)
@@ -310,8 +315,8 @@ static av_cold int init(AVFilterContext *ctx)
     int ret;
 
     s->pair.queue.filter    = &filter;
-    s->pair.sync.min_size   = MIN_SIZE;
     s->pair.sync.output     = &s->output;
+    s->pair.sync.min_size   = MIN_SIZE;
     s->pair.queue.max_batch = FFMIN(s->pair.queue.size, SSIM_MAX_BATCH);
     if ((ret = ff_metric_open(&s->output, ctx, "ssim", path, sizeof(*s->total))) < 0)
         return ret;

@@ -124,7 +124,6 @@ typedef struct CambiJob {
     float *contrast;                ///< of masked samples
     float *factor;                  ///< of a run
     int nb_contrasts;
-    int bits;                       ///< of all samples
 } CambiJob;
 
 typedef struct Cambi {
@@ -219,27 +218,26 @@ static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg
     return ff_formats_ref(ff_all_color_ranges(), &cfg_in[1]->color_ranges);
 }
 
-static av_always_inline int get_sample(const void *row, int x, int is_deep)
+/// Read a sample. Bits beyond the depth do not count.
+static av_always_inline int get_sample(const void *row, int x, int depth)
 {
-    return is_deep ? ((const uint16_t *)row)[x] : ((const uint8_t *)row)[x];
+    return depth > 8 ? ((const uint16_t *)row)[x] & ((1 << depth) - 1)
+                     : ((const uint8_t *)row)[x];
 }
 
 // ---- loops of ADM ----
 
 static const int taps[2][4] = { VMAF_ADM_LOW, VMAF_ADM_HIGH };
 
-/// From the middle of the range. Samples of more bits than the depth are taken for something, too.
+/// The samples are centred on zero.
 static void split_first_columns(void *low, void *high, const void *const line[4], int depth, int w)
 {
     for (int i = 0; i < 2; i++)
         for (int x = 0; x < w; x++) {
             int sum = 1 << (depth - 1);
 
-            for (int tap = 0; tap < 4; tap++) {
-                const int16_t sample = get_sample(line[tap], x, depth > 8) - (1 << (depth - 1));
-
-                sum += sample * taps[i][tap];
-            }
+            for (int tap = 0; tap < 4; tap++)
+                sum += (get_sample(line[tap], x, depth) - (1 << (depth - 1))) * taps[i][tap];
             ((int16_t *)(i ? high : low))[x] = av_clip_int16(sum >> depth);
         }
 }
@@ -534,10 +532,10 @@ static void measure_adm(AVFilterContext *ctx, const AVFrame *reference, const AV
 // ---- motion ----
 
 static av_always_inline void subtract(int16_t *restrict dst, const void *restrict before,
-                                      const void *restrict now, int is_deep, int w)
+                                      const void *restrict now, int depth, int w)
 {
     for (int x = 0; x < w; x++)
-        dst[x] = get_sample(before, x, is_deep) - get_sample(now, x, is_deep);
+        dst[x] = get_sample(before, x, depth) - get_sample(now, x, depth);
 }
 
 static av_always_inline void blur_columns(int32_t *restrict dst, const int16_t *restrict a,
@@ -581,7 +579,7 @@ static av_always_inline int motion_slice(AVFilterContext *ctx, void *arg, int jo
             const void *before = picture_row(s, 0, PAIR_MAIN, next);
             const void *now    = picture_row(s, 0, PAIR_REFERENCE, next);
 
-            subtract(dst, before, now, s->depth > 8, w);
+            subtract(dst, before, now, s->depth, w);
         }
         for (int i = 0; i < VMAF_MOTION_TAPS; i++)
             row[i] = job->difference[vmaf_mirror(y + i - VMAF_MOTION_TAPS / 2, h) %
@@ -638,9 +636,7 @@ static av_always_inline void get_source(const Cambi *s, CambiJob *job, int y)
             dst[x] = vmaf_cambi_value(src8[s->column ? s->column[x] : x], 8);
     } else {
         for (int x = 0; x < w; x++)
-            dst[x] = src16[s->column ? s->column[x] : x];
-        for (int x = 0; x < w; x++)
-            job->bits |= dst[x];
+            dst[x] = get_sample(src16, s->column ? s->column[x] : x, depth);
         for (int x = 0; x < w && depth > 10; x++)
             dst[x] = vmaf_cambi_value(dst[x], depth);
     }
@@ -709,7 +705,6 @@ static av_always_inline int prepare_slice(AVFilterContext *ctx, void *arg, int j
     const int first = FFMAX(begin * step - MASK_SIZE / 2, 0);
     const int last  = (end - 1) * step + MASK_SIZE / 2;
 
-    job->bits = 0;
     for (int i = 0; i < MASK_SIZE; i++)
         memset(job->flat[i], 0, s->picture.width);
     memset(job->nb_flat, 0, s->picture.width);
@@ -921,11 +916,11 @@ static double pool(const Cambi *s, int nb_jobs)
     return (sum + (double)av_int2float(least) * rest) / nb_top;
 }
 
-static int measure_cambi(AVFilterContext *ctx, Cambi *s, const AVFrame *encode, double *score)
+static double measure_cambi(AVFilterContext *ctx, Cambi *s, const AVFrame *encode)
 {
     const int all_jobs = ((VMAFCPUContext *)ctx->priv)->nb_jobs;
     double mean[VMAF_CAMBI_SCALES];
-    int nb_jobs, bits = 0;
+    int nb_jobs;
 
     s->frame = encode;
     s->step  = 1 + s->picture.is_halved;
@@ -934,10 +929,6 @@ static int measure_cambi(AVFilterContext *ctx, Cambi *s, const AVFrame *encode, 
     s->h     = DIV_UP(s->picture.height, s->step);
     nb_jobs  = FFMIN(all_jobs, s->h);
     EXECUTE(ctx, prepare_slice, s, nb_jobs);
-    for (int i = 0; i < nb_jobs; i++)
-        bits |= s->job[i].bits;
-    if (bits >> s->picture.depth)
-        return ff_vmaf_refuse_depth(&((VMAFCPUContext *)ctx->priv)->common, ctx);
     for (int scale = 0; scale < VMAF_CAMBI_SCALES; scale++) {
         s->before   = s->image[!(scale & 1)];
         s->now      = s->image[scale & 1];
@@ -950,8 +941,7 @@ static int measure_cambi(AVFilterContext *ctx, Cambi *s, const AVFrame *encode, 
         EXECUTE(ctx, contrast_slice, s, nb_jobs);
         mean[scale] = pool(s, nb_jobs);
     }
-    *score = ff_vmaf_cambi_score(&s->picture, mean);
-    return 0;
+    return ff_vmaf_cambi_score(&s->picture, mean);
 }
 
 // ---- SpEED: samples ----
@@ -960,21 +950,21 @@ static int measure_cambi(AVFilterContext *ctx, Cambi *s, const AVFrame *encode, 
 static av_always_inline void add_chroma(const Speed *s, float *restrict sum, float tap,
                                         const uint8_t *data, ptrdiff_t linesize, int y)
 {
-    const int w = s->picture->w, depth = s->depth, is_deep = depth > 8;
+    const int w = s->picture->w, depth = s->depth;
     const VMAFSpeedPosition *line = &s->line[y];
     const uint8_t *a = data + line->before * linesize, *b = data + line->after * linesize;
 
     for (int x = 0; x < w && !s->picture->is_scaled; x++)
-        sum[x] += tap * vmaf_speed_value(get_sample(a, x, is_deep), depth);
+        sum[x] += tap * vmaf_speed_value(get_sample(a, x, depth), depth);
     for (int x = 0; x < w && s->picture->is_scaled; x++) {
         const VMAFSpeedPosition *p = &s->column[x];
 
         sum[x] += tap * vmaf_speed_between(
             p->part, line->part,
-            vmaf_speed_value(get_sample(a, p->before, is_deep), depth),
-            vmaf_speed_value(get_sample(a, p->after,  is_deep), depth),
-            vmaf_speed_value(get_sample(b, p->before, is_deep), depth),
-            vmaf_speed_value(get_sample(b, p->after,  is_deep), depth));
+            vmaf_speed_value(get_sample(a, p->before, depth), depth),
+            vmaf_speed_value(get_sample(a, p->after,  depth), depth),
+            vmaf_speed_value(get_sample(b, p->before, depth), depth),
+            vmaf_speed_value(get_sample(b, p->after,  depth), depth));
     }
 }
 
@@ -1122,7 +1112,7 @@ static void measure_speed(AVFilterContext *ctx, Speed *s, const AVFrame *referen
 
 // ---- a pair ----
 
-static int score_frame(AVFilterContext *ctx, AVFrame *main, const AVFrame *encode,
+static void score_frame(AVFilterContext *ctx, AVFrame *main, const AVFrame *encode,
                        const AVFrame *reference)
 {
     VMAFCPUContext *s = ctx->priv;
@@ -1130,7 +1120,6 @@ static int score_frame(AVFilterContext *ctx, AVFrame *main, const AVFrame *encod
     const int chosen  = c->nb_frames % c->n_subsample == 0;
     uint64_t sad[VMAF_NB_WINDOWS] = { 0 };
     VMAFSums sums;
-    int ret = 0;
 
     for (int i = 0; i < VMAF_NB_WINDOWS; i++)
         if (c->needs_window[i] && c->nb_run > i)
@@ -1141,12 +1130,10 @@ static int score_frame(AVFilterContext *ctx, AVFrame *main, const AVFrame *encod
     for (int i = 0; i < VMAF_NB_PRESCALES && chosen; i++)
         if (c->needs_prescale[i])
             measure_speed(ctx, &s->speed[i], reference, encode, sums.speed[i]);
-    for (int i = 0; i < c->nb_models && chosen && ret >= 0; i++)
+    for (int i = 0; i < c->nb_models && chosen; i++)
         if (c->model[i].cambi_of == i)
-            ret = measure_cambi(ctx, &s->cambi[i], encode, &sums.cambi[i]);
-    if (ret >= 0)
-        ff_vmaf_add(c, main, chosen ? &sums : NULL, sad);
-    return ret;
+            sums.cambi[i] = measure_cambi(ctx, &s->cambi[i], encode);
+    ff_vmaf_add(c, main, chosen ? &sums : NULL, sad);
 }
 
 /// Get a frame as it is computed with. @return a reference, NULL if memory is short
@@ -1211,13 +1198,14 @@ static int filter_frames(FFFrameSync *fs)
         AVFrame *encode = convert(s, main);
 
         reference = convert(s, reference);
-        ret = encode && reference ? score_frame(ctx, main, encode, reference) : AVERROR(ENOMEM);
-        av_frame_free(&encode);
-        if (ret < 0) {
+        if (!encode || !reference) {
+            av_frame_free(&encode);
             av_frame_free(&reference);
             av_frame_free(&main);
-            return ret;
+            return AVERROR(ENOMEM);
         }
+        score_frame(ctx, main, encode, reference);
+        av_frame_free(&encode);
         av_frame_free(&s->before[1]);
         s->before[1] = s->before[0];
         s->before[0] = reference;

@@ -50,8 +50,7 @@
 typedef struct Result {
     VMAFADMSums adm[VMAF_NB_CSF];
     uint64_t sad[VMAF_NB_WINDOWS];
-    /// Means of the largest contrasts; below 0, samples have more than their bits.
-    double cambi[VMAF_MAX_MODELS][VMAF_CAMBI_SCALES];
+    double cambi[VMAF_MAX_MODELS][VMAF_CAMBI_SCALES];   ///< means of the largest contrasts
 } Result;
 
 /// What CAMBI reads of a model, and SpEED of a size of chroma.
@@ -93,6 +92,7 @@ static const AVOption vmaf_cuda_options[] = {
 AVFILTER_DEFINE_CLASS(vmaf_cuda);
 
 CUDA_QUEUE_PTX(vf_vmaf_cuda);
+CUDA_QUEUE_CHECK_PARAMS(VMAFCUDAParams);
 
 // ---- kernels ----
 
@@ -381,6 +381,7 @@ static VMAFCUDAPlane plane(const VMAFCUDAContext *s, const AVFrame *frame, int c
         .step   = comp->step,
         .size   = 1 + is_deep,
         .down   = comp->shift + FFMAX(comp->depth - VMAF_MAX_DEPTH, 0),
+        .mask   = (1 << FFMIN(comp->depth, VMAF_MAX_DEPTH)) - 1,
         // with the upper bits again below, if black and white are 0 and 255
         .factor = !is_raised ? 64 : component || luma_is_limited(frame, desc) ? 256 : 257,
     };
@@ -435,13 +436,9 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *results)
     VMAFSums sums;
     AVFrame *held;
 
-    for (int i = 0; i < c->nb_models && chosen; i++) {
-        if (c->model[i].cambi_of != i)
-            continue;
-        if (result->cambi[i][0] < 0)
-            return ff_vmaf_refuse_depth(c, ctx);
-        sums.cambi[i] = ff_vmaf_cambi_score(&c->cambi[i], result->cambi[i]);
-    }
+    for (int i = 0; i < c->nb_models && chosen; i++)
+        if (c->model[i].cambi_of == i)
+            sums.cambi[i] = ff_vmaf_cambi_score(&c->cambi[i], result->cambi[i]);
     for (int i = 0; i < VMAF_NB_PRESCALES && chosen; i++)
         if (c->needs_prescale[i])
             ff_vmaf_speed_score(&c->speed[i],

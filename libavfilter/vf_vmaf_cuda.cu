@@ -41,7 +41,7 @@
 template<typename T>
 static DEVICE_INLINE int load_sample(const VMAFCUDAPlane &p, const uint8_t *at)
 {
-    return sizeof(T) == 1 ? *at * p.factor >> 6 : *(const T *)at >> p.down;
+    return sizeof(T) == 1 ? *at * p.factor >> 6 : *(const T *)at >> p.down & p.mask;
 }
 
 static DEVICE_INLINE int get_sample(const VMAFCUDAPlane &p, int x, int y)
@@ -439,20 +439,15 @@ typedef struct CambiRow {
 
 /// Load what is needed of four samples in a row. Past the edges the last one stands.
 template<typename T>
-static DEVICE_INLINE CambiRow cambi_load(const VMAFCUDAParams &p, const int column[4], int y,
-                                         uint32_t *all)
+static DEVICE_INLINE CambiRow cambi_load(const VMAFCUDAParams &p, const int column[4], int y)
 {
     const VMAFCUDAPlane &plane = p.pair[blockIdx.y].plane[PAIR_MAIN][0];
     const uint8_t *src = plane.data + p.line[min(y, p.cambi.height - 1)] * plane.pitch;
     uint32_t v[4];
 
     UNROLL
-    for (int i = 0; i < 4; i++) {
-        const int sample = load_sample<T>(plane, src + column[i]);
-
-        *all |= sample;
-        v[i]  = vmaf_cambi_value(sample, p.cambi.depth);
-    }
+    for (int i = 0; i < 4; i++)
+        v[i] = vmaf_cambi_value(load_sample<T>(plane, src + column[i]), p.cambi.depth);
     for (int i = 0; i < 3 && p.cambi.dithers; i++)
         v[i] += v[i + 1];
     return { v[1] << 16 | v[0], v[2] };
@@ -499,15 +494,14 @@ static DEVICE_INLINE void cambi_picture(const VMAFCUDAParams &p)
     uint16_t *value = p.value + (int64_t)blockIdx.y * p.level_size + (x >> halving);
     CambiRow row[CAMBI_AHEAD + 1], now;
     int column[4];
-    uint32_t all = 0;
 
     if (top >= end)
         return;
     UNROLL
     for (int i = 0; i < 4; i++)
         column[i] = p.column[min(x + i, cambi.width - 1)] * sizeof(T);
-    row[0] = cambi_load<T>(p, column, top, &all);
-    row[CAMBI_AHEAD] = cambi_load<T>(p, column, top + 1, &all);
+    row[0] = cambi_load<T>(p, column, top);
+    row[CAMBI_AHEAD] = cambi_load<T>(p, column, top + 1);
     now    = cambi_mean(cambi.dithers, row[0], row[CAMBI_AHEAD]);
     for (int begin = top; begin < end; begin += CAMBI_AHEAD) {
         uint32_t bits = 0;
@@ -515,7 +509,7 @@ static DEVICE_INLINE void cambi_picture(const VMAFCUDAParams &p)
         row[0] = row[CAMBI_AHEAD];
         UNROLL
         for (int i = 1; i <= CAMBI_AHEAD; i++)
-            row[i] = cambi_load<T>(p, column, begin + i + 1, &all);
+            row[i] = cambi_load<T>(p, column, begin + i + 1);
         UNROLL
         for (int i = 0; i < CAMBI_AHEAD; i++) {
             const int y = begin + i;
@@ -536,8 +530,6 @@ static DEVICE_INLINE void cambi_picture(const VMAFCUDAParams &p)
         if (begin + lane / 2 < end && lane / 2 < CAMBI_AHEAD && word < nb_words)
             flat[(begin + lane / 2) * nb_words] = interleave_bits(bits);
     }
-    if (all >> cambi.depth)
-        p.state[blockIdx.y].select[0].is_deep = 1;
 }
 
 static DEVICE_INLINE void cambi_prepare(const VMAFCUDAParams &p)
@@ -994,7 +986,7 @@ static DEVICE_INLINE void cambi_select(const VMAFCUDAParams &p)
     if (tid == 0) {
         double *mean = (double *)(p.pair[blockIdx.y].result + p.result_at) + scale;
 
-        *mean   = select->is_deep ? -1 : load_relaxed(&select->sum) * 0x1p-24 / nb_top;
+        *mean   = load_relaxed(&select->sum) * 0x1p-24 / nb_top;
         *select = VMAFCUDASelect();
     }
 }

@@ -78,6 +78,7 @@ typedef struct VMAFCUDAPlane {
     int pitch;                      ///< in bytes
     uint8_t step, size;             ///< bytes from a sample to the next, and of one
     uint8_t down;                   ///< right shift from a sample of two bytes to its value
+    uint16_t mask;                  ///< bits of that value; those beyond the depth do not count
     uint16_t factor;                ///< of a sample of one byte, in 2^-6
 } VMAFCUDAPlane;
 
@@ -94,7 +95,6 @@ typedef struct VMAFCUDASelect {
     uint32_t nb, nb_done;
     int least;                      ///< what is known of it: its highest digits
     uint32_t nb_above;              ///< how many have higher ones
-    int is_deep;                    ///< of the first scale: samples have more than their bits
 } VMAFCUDASelect;
 
 /// What is left on the device between thread blocks and launches; all zero between batches.

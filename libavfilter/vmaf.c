@@ -16,6 +16,7 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +61,9 @@ static const AVOption model_options[] = {
     { "cambi.enc_width",    "", OFFSET(cambi.width),  AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 7680 },
     { "cambi.enc_height",   "", OFFSET(cambi.height), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 7680 },
     { "cambi.enc_bitdepth", "", OFFSET(cambi.depth),  AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 16 },
+    { "disable_clip",       "", OFFSET(disable_clip), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
+    // no effect: the score of a v1 model is always transformed
+    { "enable_transform",   "", OFFSET(enable_transform), AV_OPT_TYPE_BOOL, { .i64 = 1 }, 0, 1 },
     { NULL }
 };
 
@@ -69,6 +73,9 @@ static const AVClass model_class = {
     .option     = model_options,
     .version    = LIBAVUTIL_VERSION_INT,
 };
+
+/// All that a name may consist of, as it is written to metadata, lines and JSON.
+#define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 
 static int parse_model(VMAFModel *model, const char *text, void *logctx)
 {
@@ -82,14 +89,22 @@ static int parse_model(VMAFModel *model, const char *text, void *logctx)
         return AVERROR(ENOMEM);
     if ((ret = av_set_options_string(model, text, "=", ":")) < 0) {
         av_log(logctx, AV_LOG_ERROR, "Cannot read model '%s': write version=NAME, and after \\\\: "
-               "name, cambi.enc_width, cambi.enc_height and cambi.enc_bitdepth; for files and "
-               "other options use the filter libvmaf.\n", text);
+               "name, cambi.enc_width, cambi.enc_height, cambi.enc_bitdepth, disable_clip and "
+               "enable_transform; for files and other options use the filter libvmaf.\n", text);
         return ret;
     }
+    if (!*model->name || model->name[strspn(model->name, NAME_CHARACTERS)]) {
+        av_log(logctx, AV_LOG_ERROR, "A model has the name '%s', which logs cannot contain: use "
+               "letters, digits, '_', '.' and '-' only.\n", model->name);
+        return AVERROR(EINVAL);
+    }
     if (cambi->width && cambi->width < 180 || cambi->height && cambi->height < 150 ||
+        cambi->width && cambi->height && FFMAX(cambi->width, cambi->height) < CAMBI_MIN_SIZE ||
         cambi->depth && cambi->depth < 6) {
-        av_log(logctx, AV_LOG_ERROR, "cambi.enc_width must be 180 or more, cambi.enc_height 150, "
-               "and cambi.enc_bitdepth 6.\n");
+        av_log(logctx, AV_LOG_ERROR, "cambi.enc_width=%d, cambi.enc_height=%d or "
+               "cambi.enc_bitdepth=%d is too small: set a width of at least 180, a height of at "
+               "least 150, one of them at least %d, and a depth of at least 6.\n",
+               cambi->width, cambi->height, cambi->depth, CAMBI_MIN_SIZE);
         return AVERROR(EINVAL);
     }
     if (model->version && av_strstart(model->version, PREFIX, &name) &&
@@ -106,31 +121,37 @@ static int parse_model(VMAFModel *model, const char *text, void *logctx)
     return AVERROR(EINVAL);
 }
 
-/// Read model=. @return the number of models, or a negative AVERROR after a message
+/**
+ * Parse model=. As in libvmaf's filter, it is split at every '|' before escapes and quotes are read,
+ * and empty parts are skipped.
+ *
+ * @return the number of models, or a negative AVERROR after a message
+ */
 static int parse_models(VMAFModel model[VMAF_MAX_MODELS], const char *text, void *logctx)
 {
-    int nb = 0, ret = 0;
+    char *copy = av_strdup(text), *rest = NULL, *part;
+    int nb = 0, ret = copy ? 0 : AVERROR(ENOMEM);
 
-    do {
-        char *one = av_get_token(&text, "|");
-
-        if (!one)
-            return AVERROR(ENOMEM);
+    for (part = copy; ret >= 0 && (part = av_strtok(part, "|", &rest)); part = NULL) {
         if (nb == VMAF_MAX_MODELS) {
             av_log(logctx, AV_LOG_ERROR, "There are more than %d models: use another filter for "
                    "the rest.\n", VMAF_MAX_MODELS);
             ret = AVERROR(EINVAL);
-        } else {
-            ret = parse_model(&model[nb++], one, logctx);
+            break;
         }
-        av_free(one);
+        ret = parse_model(&model[nb++], part, logctx);
         for (int i = 0; i < nb - 1 && ret >= 0; i++)
-            if (!strcmp(model[i].name, model[nb - 1].name)) {
+            if (!av_strcasecmp(model[i].name, model[nb - 1].name)) {
                 av_log(logctx, AV_LOG_ERROR, "Two models have the name '%s': give each one its "
                        "name=.\n", model[i].name);
                 ret = AVERROR(EINVAL);
             }
-    } while (ret >= 0 && *text++);
+    }
+    av_free(copy);
+    if (ret >= 0 && !nb) {
+        av_log(logctx, AV_LOG_ERROR, "model='%s' names no model: write version=NAME.\n", text);
+        ret = AVERROR(EINVAL);
+    }
     return ret < 0 ? ret : nb;
 }
 
@@ -145,9 +166,10 @@ int ff_vmaf_init(VMAFContext *s, AVFilterContext *ctx)
                "psnr and others for their own scores.\n");
         return AVERROR(EINVAL);
     }
-    if (s->log_format || type && (!av_strcasecmp(type, ".csv") || !av_strcasecmp(type, ".xml"))) {
-        av_log(ctx, AV_LOG_ERROR, "Logs are JSON: set log_fmt=json and a log_path that ends so, or "
-               "stats_file= for a line per frame.\n");
+    if (s->log_format > 0 || s->log_format < 0 && type &&
+        (!av_strcasecmp(type, ".csv") || !av_strcasecmp(type, ".xml"))) {
+        av_log(ctx, AV_LOG_ERROR, "Logs are JSON: set log_fmt=json, or stats_file= for a line per "
+               "frame.\n");
         return AVERROR(EINVAL);
     }
     if (s->bitdepth % 10) {
@@ -207,16 +229,26 @@ static char *log_name(const VMAFModel *model, enum VMAFValue value)
     return av_bprint_finalize(&text, &ret) < 0 ? NULL : ret;
 }
 
+// the scores, CAMBI with options of its own, SpEED of each size, ADM of each viewing, both motions
+static_assert(VMAF_MAX_MODELS * (VMAF_SPEED_U - VMAF_SCORE) +
+              VMAF_NB_PRESCALES * (VMAF_ADM2 - VMAF_SPEED_U) +
+              FF_ARRAY_ELEMS(forms) * (VMAF_SAD - VMAF_ADM2) +
+              VMAF_NB_WINDOWS * (VMAF_NB_VALUES - VMAF_SAD) <= METRIC_MAX, "METRIC_MAX");
+
 /// Name the values of a model, of which some may be known.
 static int add_metrics(VMAFContext *s, int m)
 {
+    const VMAFModel *model = &s->model[m];
+    ScoreMetric *score;
+
     for (int value = 0; value < VMAF_NB_VALUES; value++) {
-        char *known = log_name(&s->model[m], value);
+        char *known = log_name(model, value);
         int i = 0;
 
         if (!known)
             return AVERROR(ENOMEM);
-        while (i < s->log.nb_metrics && strcmp(s->name[i], known))
+        while (i < s->log.nb_metrics &&
+               (s->metric[i].is_score != !value || strcmp(s->name[i], known)))
             i++;
         s->metric_of[m][value] = i;
         if (i < s->log.nb_metrics) {
@@ -225,9 +257,29 @@ static int add_metrics(VMAFContext *s, int m)
         }
         s->name[i]   = known;
         s->metric[i] = (ScoreMetric){ .name = m ? known : value_name[value], .log_name = known,
-                                      .digits = DIGITS, .pooled = 1 };
+                                      .digits = DIGITS, .pooled = 1, .is_score = !value };
         s->log.nb_metrics++;
     }
+    score        = &s->metric[s->metric_of[m][VMAF_SCORE]];
+    score->min   = model->disable_clip ? -INFINITY : 0;
+    score->max   = model->disable_clip ?  INFINITY : model->form->max;
+    score->model = model->version;
+    return 0;
+}
+
+/// Check that no score has the name of a feature, in metadata and lines or in log_path.
+static int check_names(const VMAFContext *s, AVFilterContext *ctx)
+{
+    for (int m = 0; m < s->nb_models; m++)
+        for (int i = 0; i < s->log.nb_metrics; i++)
+            // keys of metadata are compared without regard to case
+            if (i != s->metric_of[m][VMAF_SCORE] &&
+                (!av_strcasecmp(s->name[i], s->model[m].name) ||
+                 !av_strcasecmp(s->metric[i].name, s->model[m].name))) {
+                av_log(ctx, AV_LOG_ERROR, "The name '%s' of model %s is that of another value: "
+                       "choose another name=.\n", s->model[m].name, s->model[m].version);
+                return AVERROR(EINVAL);
+            }
     return 0;
 }
 
@@ -352,13 +404,17 @@ static double motion3(VMAFContext *s, enum VMAFWindow window, int64_t i)
 static av_cold int describe_cambi(VMAFCambiPicture *s, AVFilterContext *ctx, int width,
                                   int height, int depth, const VMAFCambiOptions *options)
 {
-    int least;
+    int shift, least;
 
     *s = (VMAFCambiPicture){ .width = width, .height = height, .depth = depth };
     if (options->width && options->height &&
         options->width <= width && options->height <= height) {
         s->width  = options->width;
         s->height = options->height;
+    } else if (options->width || options->height) {
+        // as in libvmaf
+        av_log(ctx, AV_LOG_WARNING, "cambi.enc_width=%d and cambi.enc_height=%d have no effect: "
+               "set both, to no more than %dx%d.\n", options->width, options->height, width, height);
     }
     s->dithers   = (options->depth ? options->depth : depth) < 10;
     s->is_halved = s->width * s->height >= CAMBI_LARGE;
@@ -368,13 +424,20 @@ static av_cold int describe_cambi(VMAFCambiPicture *s, AVFilterContext *ctx, int
     s->window  |= 1;
     s->mask_min = VMAF_CAMBI_MASK * VMAF_CAMBI_MASK +
                   3 * (ceil_log2((s->width >> 6) * (s->height >> 6)) - 11) - 1 >> 1;
-    // that of the last scale, which rounds up at each step
-    least = FFMIN(s->width, s->height) - 1 >> (VMAF_CAMBI_SCALES - 1 + s->is_halved);
-    if (FFMAX(s->width, s->height) < CAMBI_MIN_SIZE || s->window > VMAF_CAMBI_MAX_WINDOW ||
-        least + 1 < s->window / 2) {
-        av_log(ctx, AV_LOG_ERROR, "CAMBI cannot measure a picture of %dx%d: one side must be at "
-               "least %d, the other a tenth of it, and both together less than 6000, or %d "
-               "samples and more.\n", s->width, s->height, CAMBI_MIN_SIZE, CAMBI_LARGE);
+    if (s->window > VMAF_CAMBI_MAX_WINDOW) {
+        av_log(ctx, AV_LOG_ERROR, "CAMBI cannot measure a picture of %dx%d: width and height "
+               "together must be less than %d.\n", s->width, s->height,
+               375 * 16 * ((1 + s->is_halved) * (VMAF_CAMBI_MAX_WINDOW + 1) - s->is_halved) /
+               VMAF_CAMBI_MAX_WINDOW + 1);
+        return AVERROR(EINVAL);
+    }
+    // the last scale, whose size is rounded up at each step, has at least half a window
+    shift = VMAF_CAMBI_SCALES - 1 + s->is_halved;
+    least = (s->window / 2 - 1) * (1 << shift) + 1;
+    if (FFMAX(s->width, s->height) < CAMBI_MIN_SIZE || FFMIN(s->width, s->height) < least) {
+        av_log(ctx, AV_LOG_ERROR, "CAMBI cannot measure a picture of %dx%d: the longer side must "
+               "be at least %d, the shorter one at least %d.\n", s->width, s->height,
+               CAMBI_MIN_SIZE, least);
         return AVERROR(EINVAL);
     }
     return 0;
@@ -519,7 +582,7 @@ static double predict(const VMAFModel *model, const double feature[4])
     ret  += model->form->transform[0];
     ret  += model->form->transform[1] * score;
     ret  += model->form->transform[2] * score * score;
-    return av_clipd(ret, 0, model->form->max);
+    return model->disable_clip ? ret : av_clipd(ret, 0, model->form->max);
 }
 
 // ---- frames ----
@@ -545,12 +608,6 @@ static int choose_depth(const VMAFContext *s, AVFilterContext *ctx,
     av_log(ctx, AV_LOG_ERROR, "The main input is %s, the reference %s: put %s=%s before the "
            "reference.\n", main->name, reference->name, conversion, main->name);
     return AVERROR(EINVAL);
-}
-
-int ff_vmaf_refuse_depth(const VMAFContext *s, AVFilterContext *ctx)
-{
-    av_log(ctx, AV_LOG_ERROR, "The encode has samples of more than %d bits.\n", s->depth);
-    return AVERROR_INVALIDDATA;
 }
 
 int ff_vmaf_set_size(VMAFContext *s, AVFilterContext *ctx, int width, int height)
@@ -604,8 +661,8 @@ int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, int width, int height,
         if ((ret = add_metrics(s, m)) < 0)
             return ret;
     }
-    s->log.model = s->model[0].version;
-    s->log.max   = s->model[0].form->max;
+    if ((ret = check_names(s, ctx)) < 0)
+        return ret;
     if ((ret = ff_metric_config(&s->log, ctx)) < 0)
         return ret;
     return ff_vmaf_set_size(s, ctx, width, height);

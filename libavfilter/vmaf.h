@@ -93,6 +93,7 @@ typedef struct VMAFModel {
     char *version;
     char *name;                 ///< of the score
     VMAFCambiOptions cambi;
+    int disable_clip, enable_transform;
 
     const VMAFForm *form;
     enum VMAFWindow window;
@@ -180,19 +181,21 @@ typedef struct VMAFContext {
     { "feature", "not supported",                                                           \
       offsetof(type, member.feature), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags },   \
     { "log_fmt", "format of log_path",                                                      \
-      offsetof(type, member.log_format), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 1, flags,        \
+      offsetof(type, member.log_format), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, 1, flags,      \
       .unit = "log_fmt" },                                                                  \
         { "json", "", 0, AV_OPT_TYPE_CONST, { .i64 = 0 }, 0, 0, flags, .unit = "log_fmt" }, \
         { "xml",  "not supported", 0, AV_OPT_TYPE_CONST, { .i64 = 1 }, 0, 0, flags,         \
           .unit = "log_fmt" },                                                              \
         { "csv",  "not supported", 0, AV_OPT_TYPE_CONST, { .i64 = 1 }, 0, 0, flags,         \
           .unit = "log_fmt" },                                                              \
+        { "sub",  "not supported", 0, AV_OPT_TYPE_CONST, { .i64 = 1 }, 0, 0, flags,         \
+          .unit = "log_fmt" },                                                              \
     METRIC_LOG_OPTIONS(type, member.log, flags)
 
 /// @name Functions of type int return 0, or a negative AVERROR after a message
 /// @{
 
-/// Check the options. Models are known where they are given.
+/// Check the options. If model= is set, the models are parsed here, otherwise in ff_vmaf_config().
 int ff_vmaf_init(VMAFContext *s, AVFilterContext *ctx);
 
 /**
@@ -207,9 +210,6 @@ int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, int width, int height,
 
 /// The same for pictures of another size, if the models can measure them.
 int ff_vmaf_set_size(VMAFContext *s, AVFilterContext *ctx, int width, int height);
-
-/// Say that samples have more bits than their depth. @return AVERROR_INVALIDDATA
-int ff_vmaf_refuse_depth(const VMAFContext *s, AVFilterContext *ctx);
 
 /**
  * Take a frame: at most VMAF_MAX_WAITING, with those that still wait.

@@ -475,9 +475,9 @@ static int deliver(AVFilterContext *ctx, int max_left, int pass_on)
             q->state = slot->state;
             ret = q->filter->report(ctx, slot->frame,
                                     slot->scored ? q->result + result_offset(q, slot) : NULL);
-            // after an error, uninit() does not report the frames behind it
-            q->failed = ret < 0;
         }
+        // after an error, uninit() does not report the frames behind it
+        q->failed = ret < 0;
         if (ret >= 0 && !q->filter->get)
             FFSWAP(AVFrame *, frame, slot->frame);
         free_frames(slot);

@@ -41,6 +41,7 @@
 #ifndef AVFILTER_CUDA_QUEUE_H
 #define AVFILTER_CUDA_QUEUE_H
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -204,8 +205,13 @@ int ff_cuda_queue_alloc(AVFilterContext *ctx, CUdeviceptr *memory, size_t size);
 /// Copy to the device, after what is enqueued, and wait until src may be freed.
 int ff_cuda_queue_upload(AVFilterContext *ctx, CUdeviceptr dst, const void *src, size_t size);
 
+/// Check at compile time that a kernel may be launched with a struct.
+#define CUDA_QUEUE_CHECK_PARAMS(type) \
+    static_assert(sizeof(type) <= 4096, #type " is larger than the parameters of a kernel may be")
+
 /**
- * Enqueue a kernel whose only parameter is a struct, to which params points.
+ * Enqueue a kernel whose only parameter is a struct, to which params points: see
+ * CUDA_QUEUE_CHECK_PARAMS.
  *
  * @param shared_size bytes of dynamic shared memory of a thread block
  */

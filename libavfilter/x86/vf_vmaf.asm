@@ -105,24 +105,38 @@ INIT_YMM avx2
     psrad           m7, %3
 %endmacro
 
+; Load samples as words. In those of 16 bits, bits beyond the depth do not count.
+%macro LOAD_SAMPLES8 2
+    pmovzxbw        %1, %2
+%endmacro
+
+%macro LOAD_SAMPLES16 2
+    pand            %1, m15, %2
+%endmacro
+
 ; void vmaf_split_columns(int16_t *low, int16_t *high, const void *const line[4], int depth, int w)
-%macro SPLIT_COLUMNS 2 ; bits, load
-cglobal vmaf_split_columns%1, 5, 9, 15, low, high, line0, depth, w, line1, line2, line3, x
+%macro SPLIT_COLUMNS 1 ; bits
+cglobal vmaf_split_columns%1, 5, 9, 16, low, high, line0, depth, w, line1, line2, line3, x
     LOAD_LINES
     movd          xm14, depthd
     mova           m13, [one]
     pslld          m13, xm14
     psrld          m13, 1
     packusdw       m12, m13, m13            ; the middle of the range
+%if %1 == 16
+    pcmpeqw        m15, m15
+    paddw          m15, m12
+    paddw          m15, m12                 ; the largest sample
+%endif
     LOAD_PAIRS
     movsxd          wq, wd
     sub             wq, 16
     xor             xd, xd
 .loop:
-    %2              m0, [line0q + xq * (%1 / 8)]
-    %2              m1, [line1q + xq * (%1 / 8)]
-    %2              m2, [line2q + xq * (%1 / 8)]
-    %2              m3, [line3q + xq * (%1 / 8)]
+    LOAD_SAMPLES%1   m0, [line0q + xq * (%1 / 8)]
+    LOAD_SAMPLES%1   m1, [line1q + xq * (%1 / 8)]
+    LOAD_SAMPLES%1   m2, [line2q + xq * (%1 / 8)]
+    LOAD_SAMPLES%1   m3, [line3q + xq * (%1 / 8)]
     psubw           m0, m12
     psubw           m1, m12
     psubw           m2, m12
@@ -147,8 +161,8 @@ cglobal vmaf_split_columns%1, 5, 9, 15, low, high, line0, depth, w, line1, line2
     RET
 %endmacro
 
-SPLIT_COLUMNS 8,  pmovzxbw
-SPLIT_COLUMNS 16, movu
+SPLIT_COLUMNS 8
+SPLIT_COLUMNS 16
 
 ; Four products of quadwords
 %macro SPLIT_QWORDS 10 ; dst, temporary, 4 * src, 4 * taps

@@ -1,7 +1,7 @@
 # bliinds and bliinds_cuda.
 
 # These also run on a GPU, with the same references: the bits are the same.
-BLIINDS_TWINS = oracle yuv sizes letterbox valid which-frames motion models basis bands default-model \
+BLIINDS_TWINS = oracle yuv sizes letterbox valid damage which-frames motion models basis bands default-model \
                 no-bitstream log-json log-stdout log-end log-errors log-owner log-rebuild log-reinit summary \
                 sei-h264
 FATE_BLIINDS  = $(addprefix fate-bliinds-,$(BLIINDS_TWINS) \
@@ -29,6 +29,7 @@ fate-bliinds-x87: REF = $(SRC_PATH)/tests/ref/fate/metric-x87
 
 fate-bliinds-log-hosts fate-bliinds-log-locale: libavfilter/tests/filter_matrix$(EXESUF)
 
+fate-bliinds-damage   fate-bliinds-cuda-damage:   NEED_ALSO = LIBX264_ENCODER SHOWINFO_FILTER
 fate-bliinds-sei-h264 fate-bliinds-cuda-sei-h264: NEED_ALSO = LIBX264_ENCODER
 fate-bliinds-sei-h264 fate-bliinds-cuda-sei-h264: RUN        = sei libx264 h264 "-preset ultrafast -bf 2"
 

@@ -79,6 +79,51 @@ valid(){
     messages < ${tmp}/err | sed "s/${score}/SCORE/g"
 }
 
+# ---- damage ----
+
+# Packets with errors: their frames and those up to an intact I frame are damaged.
+damage(){
+    for encoder in mpeg2video libx264; do
+        ffmpeg -lavfi testsrc2=s=96x80:r=24:d=4,noise=alls=9:allf=t,format=yuv420p -c:v ${encoder} -g 24 -bf 2 \
+            -b:v 200k -threads 1 ${tmp}/intact.ts
+        ffmpeg -i ${tmp}/intact.ts -c copy -bsf:v "noise=amount=if(eq(mod(n\,40)\,20)\,150)" ${tmp}/broken.ts
+        for clip in intact broken; do
+            heard ffmpeg -i ${tmp}/${clip}.ts -vf "showinfo,${gray:+format=yuv420p,}${bliinds}:f=${tmp}/stats:log_path=${tmp}/log,${print}" \
+                ${to_null} > ${tmp}/out
+            sed -n 's/.*showinfo.* type:\(.\).*/\1/p' ${tmp}/err > ${tmp}/types
+            awk '/^frame:/ { n++ } /^lavfi.bliinds.damaged=1$/ { damaged[n] = 1 } END { for (i = 1; i <= n; i++) print damaged[i] + 0 }' ${tmp}/out |
+                paste - ${tmp}/types | awk -v name="${encoder}, ${clip}" '
+                    $1 { nb++ }
+                    was && !$1 && $2 != "I" { wrong++ }
+                    { was = $1 }
+                    END { print name ": " (NR > 90 ? "" : "too few frames, ") (nb ? nb > 5 && nb < 60 ? "some" : nb : "none") " damaged" (wrong ? ", and intact without an I frame" : "") }'
+            grep -c 'damaged=1$' ${tmp}/out > ${tmp}/number
+            grep -c ' damaged:1$' ${tmp}/stats > ${tmp}/lines
+            sed -n 's/.*"damaged": \([0-9]*\)}.*"fps".*/\1/p; s/.*"aggregate.*"damaged": \([0-9]*\)}.*/\1/p' ${tmp}/log > ${tmp}/json
+            same "their number in lines" ${tmp}/number ${tmp}/lines
+            same "in JSON" ${tmp}/number ${tmp}/json
+            grep -c ' valid:0 .* damaged:1$' ${tmp}/stats | cmp -s - ${tmp}/number || echo "some are valid"
+        done
+        # frames that are not scored are seen, too
+        for options in n_subsample=5 "enable=lt(t\\,0.5)"; do
+            ffmpeg -i ${tmp}/broken.ts -vf "${gray:+format=yuv420p,}${bliinds}:${options}:log_path=${tmp}/log,${print}" ${to_null} |
+                grep -c 'damaged=1$' > ${tmp}/got
+            same "${options}" ${tmp}/number ${tmp}/got
+        done
+        # of two inputs each is counted
+        test -z "${gray}" && filters=mad upload=null || filters="mad_cuda ssim_cuda" upload=hwupload
+        for filter in ${filters}; do
+            for inputs in "broken intact damaged" "intact broken reference_damaged"; do
+                set -- ${inputs}
+                ffmpeg ${gray:+-init_hw_device cuda} -i ${tmp}/$1.ts -i ${tmp}/$2.ts -lavfi "[0]${upload}[m];[1]${upload}[r];[m][r]${filter},${print}" ${to_null} \
+                    2> ${tmp}/err > ${tmp}/out
+                grep -c "lavfi.${filter%_cuda}.$3=1$" ${tmp}/out | cmp - ${tmp}/number &&
+                    grep -q "[] ]$3:$(cat ${tmp}/number)\\b" ${tmp}/err || echo "${filter}: not as many $3"
+            done
+        done
+    done
+}
+
 # ---- frames ----
 
 scored_frames(){

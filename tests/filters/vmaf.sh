@@ -130,6 +130,22 @@ vmaf_depth(){
     on_drawn yuv420p bitdepth=10:f=- null scale,format=${deep} | features
 }
 
+# Bits beyond the depth do not count: neither in luma nor chroma, main nor reference.
+vmaf_bits(){
+    raw16="-f rawvideo -pix_fmt gray16le -video_size 480x540"
+    for side in encode source; do
+        test ${side} = source && change=null || change=avgblur=1
+        ffmpeg -lavfi testsrc2=s=480x360:d=0.12,scale,format=gbrp,${change} -f rawvideo - | head -c 1555200 > ${tmp}/${side}
+        ffmpeg ${raw16} -i ${tmp}/${side} -vf "geq=bitand(lum(X\,Y)\,1023)" -f rawvideo - > ${tmp}/${side}.valid
+        cmp -s ${tmp}/${side} ${tmp}/${side}.valid && echo "no bits beyond the depth"
+    done
+    on_drawn yuv420p10le n_subsample=2:f=- > ${tmp}/beyond
+    for side in encode source; do mv ${tmp}/${side}.valid ${tmp}/${side}; done
+    on_drawn yuv420p10le n_subsample=2:f=- > ${tmp}/within
+    same "samples without the bits beyond their depth" ${tmp}/within ${tmp}/beyond
+    features < ${tmp}/within
+}
+
 # The keys are libvmaf's.
 vmaf_json(){
     draw 2 8 1 1
@@ -137,6 +153,43 @@ vmaf_json(){
         sed '/"version"/d; /"fps"/d; /frameNum": 1/d; /"[a-oq-z].*"min"/d; s/, "/,\
 "/g'
     ffmpeg ${gpu} -lavfi "testsrc2=s=480x360:d=0.08,format=yuv420p${up},split,${vmaf},${print}" ${to_null} | grep -v ^frame | sed 's/=.*//' | sort | uniq -c | sed 's/^ *//'
+}
+
+# Metadata of several models, whose keys may be long, have the values of the log.
+vmaf_keys(){
+    ffmpeg -lavfi "testsrc2=s=480x360:d=0.08,format=yuv420p,split[a][b];[a]avgblur=2[m];[m][b]vmaf=model=version=${v1}3d0h|version=${v1}5d0h\\\\:name=p|version=${v1}3d0h_2160\\\\:name=q|version=${v1}1d5h_2160\\\\:name=r:log_path=${tmp}/log,${print}" ${to_null} |
+        sed -n 's/^lavfi.vmaf.//p' > ${tmp}/keys
+    sed -n 's/.*"metrics": {//p' ${tmp}/log | sed 's/}}.*//; s/"//g; s/: /=/g; s/, /\
+/g' > ${tmp}/log_keys
+    sed 's/.*=/=/' ${tmp}/keys > ${tmp}/keys.values
+    sed 's/.*=/=/' ${tmp}/log_keys > ${tmp}/log.values
+    same "$(($(wc -l < ${tmp}/keys) / 2)) values of metadata" ${tmp}/log.values ${tmp}/keys.values
+    sed 's/=.*//' ${tmp}/keys | sort | uniq -c | awk '{ if (length($2) > n) n = length($2) } $1 != 2 { print } END { print "longest key: " n }'
+}
+
+# A summary of each score, with percentiles by nearest rank; none where a score is not clipped.
+vmaf_summary(){
+    heard ffmpeg -lavfi "testsrc2=s=360x320:r=30:d=1.1,format=yuv420p,split[a][b];[a]avgblur=1[m];[m][b]vmaf=model=version=${v1}3d0h|version=${v1}3d0h_2160\\\\:name=p|version=${v1}1d5h_2160\\\\:name=q\\\\:disable_clip=1:log_path=${tmp}/log:f=${tmp}/lines" ${to_null}
+    grep -o 'VMAF.*' ${tmp}/err | sed 's/[0-9]*\.[0-9]\{6\}/N/g'
+    grep -o '"[a-z]*": {"min.*' ${tmp}/log | sed 's/[0-9]*\.[0-9]\{6\}/N/g'
+    for score in score p q; do
+        sed "s/.* ${score}:\([0-9.]*\).*/\1/" ${tmp}/lines | awk '{ printf("%.2f\n", $1) }' | sort -n | awk -v name=${score} '
+            { v[NR] = $1 }
+            END { print name, v[int((NR + 99) / 100)], v[int((5 * NR + 99) / 100)] }'
+    done
+}
+
+# Command lines of libvmaf's filter.
+vmaf_libvmaf(){
+    while read -r model; do
+        echo "${model}"
+        ffmpeg -lavfi "testsrc2=s=480x360:d=0.04,format=yuv420p,split,vmaf=${model}:log_path=${tmp}/log.xml:log_fmt=json" ${to_null}
+        grep -o '"range": [^"]*,\|"[a-z]*": [0-9.]*, "cambi_hrs' ${tmp}/log.xml
+    done << 'END'
+model=version=vmaf_v1.0.16_3d0h_2160\\:enable_transform=true|
+model=version=vmaf_v1.0.16_5d0h\\:disable_clip=true
+model=|version='vmaf_v1.0.16_5d0h'\\:name='phone'
+END
 }
 
 vmaf_errors(){
@@ -147,7 +200,15 @@ vmaf_errors(){
 480x360 yuv420p model=path=model.json
 480x360 yuv420p model=version=vmaf_v1.0.16_3d0h\\:motion.motion_fps_weight=2
 480x360 yuv420p model=version=vmaf_v1.0.16_3d0h\\:cambi.enc_width=9
+480x360 yuv420p model=version=vmaf_v1.0.16_3d0h\\:cambi.enc_width=200\\:cambi.enc_height=160
 480x360 yuv420p model=version=vmaf_v1.0.16_3d0h|version=vmaf_v1.0.16_5d0h
+480x360 yuv420p model=version=vmaf_v1.0.16_3d0h|version=vmaf_v1.0.16_5d0h\\:name=VMAF
+480x360 yuv420p model=version=vmaf_v1.0.16_3d0h\\:name=a+b
+480x360 yuv420p model=version=vmaf_v1.0.16_3d0h\\:name=
+480x360 yuv420p model=version=vmaf_v1.0.16_3d0h\\:name=adm2
+480x360 yuv420p model=version=vmaf_v1.0.16_3d0h|version=vmaf_v1.0.16_5d0h\\:name=score
+480x360 yuv420p model=version=vmaf_v1.0.16_5d0h\\:name=integer_motion2_mmxv_18|version=vmaf_v1.0.16_3d0h
+480x360 yuv420p model=|
 480x360 yuv420p feature=name=psnr
 480x360 yuv420p log_fmt=csv
 480x360 yuv420p log_path=scores.XML
@@ -157,6 +218,8 @@ vmaf_errors(){
 480x264 yuv420p model=version=vmaf_v1.0.16_5d0h
 215x215 yuv420p
 1920x160 yuv420p
+5000x400 yuv420p
+8192x4608 yuv420p
 END
     # the default model would be another one
     pictures_of 240x1440:2 240x1442:2
