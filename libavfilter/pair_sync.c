@@ -374,13 +374,13 @@ static int pair_nearest(PairSync *s)
     FFFrameSync *fs      = &s->fs;
     FFFrameSyncIn *main  = &fs->in[0], *ref = &fs->in[1];
     AVFilterContext *ctx = fs->parent;
-    int ended, ret;
+    int ret;
 
     FF_FILTER_FORWARD_STATUS_BACK_ALL(ctx->outputs[0], ctx);
     for (;;) {
         if ((ret = read_next(s, 0)) <= 0)
             return ret;
-        // after that, the rest of the reference is read to count its frames
+        // from then on, the reference is read only to count its frames
         fs->eof = !main->frame_next;
         if (main->frame_next ? is_settled(s) : fs->opt_shortest)
             break;
@@ -390,21 +390,17 @@ static int pair_nearest(PairSync *s)
             break;
         take_next(ref);
     }
-    ended = !main->frame_next;
-    if (!ended && is_after_end(s)) {
-        ended = fs->opt_shortest;
-        if (!fs->opt_repeatlast)
-            av_frame_free(&ref->frame);
+    if (!main->frame_next || fs->opt_shortest && is_after_end(s)) {
+        s->count.ref = current_ref(s);
+        fs->eof   = 1;
+        ff_outlink_set_status(ctx->outputs[0], AVERROR_EOF, main->pts_next);
+        return 0;
     }
-    if (!ended) {
-        take_next(main);
-        fs->pts = main->pts;
-        return fs->on_event(fs);
-    }
-    s->count.ref = current_ref(s);
-    fs->eof   = 1;
-    ff_outlink_set_status(ctx->outputs[0], AVERROR_EOF, main->pts_next);
-    return 0;
+    if (!fs->opt_repeatlast && is_after_end(s))
+        av_frame_free(&ref->frame);
+    take_next(main);
+    fs->pts = main->pts;
+    return fs->on_event(fs);
 }
 
 int ff_pair_sync_activate(PairSync *s)

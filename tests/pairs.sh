@@ -54,7 +54,7 @@ pairs_identity(){
     silence="-f lavfi -i anullsrc=d=1.5"
     one="$(readme_graph mad)"
     while read -r name timing copied; do
-        inputs= outputs= graph= maps=
+        inputs='' outputs='' graph='' maps=''
         for i in 0 1 2 3 4 5; do
             file=${tmp}/$((i % 2)).$(echo mp4 mkv ts | cut -d' ' -f$((i / 2 + 1)))
             inputs="${inputs} -i ${file}"

@@ -37,6 +37,8 @@ twins(){ # filter frames change-of-the-main-ones reference format [options [cuda
     if test $1 != blocksmooth; then
         cpu_log=${named}f=${tmp}/cpu.stats: gpu_log=${named}f=${tmp}/gpu.stats:
     fi
+    # FFmpeg's ssim has framesync's defaults
+    test $1 != ssim || gpu_log=${gpu_log}ts_sync_mode=default:eof_action=repeat:
     if test -n "${with_frames}"; then
         download=hwdownload,format=$5,${exact},format=${planar}
         to_cpu="-f framemd5 -y ${tmp}/cpu.frames" to_gpu="-f framemd5 -y ${tmp}/gpu.frames"
@@ -210,7 +212,7 @@ ssim,mad.gpu,vmaf     null               trim=end_frame=9   eof_action=pass eof_
 mad,ssim,vmaf         null               trim=start_frame=5
 mad,ssim,vmaf         null               fps=7
 mad,ssim,vmaf         fps=10             null
-ssim,mad.gpu,vmaf     fps=30             fps=7              ts_sync_mode=nearest
+mad.gpu,vmaf          fps=30             fps=7              ts_sync_mode=default
 END
 }
 
