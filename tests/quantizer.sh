@@ -427,6 +427,7 @@ END
         quantizer_ffmpeg -f image2 -c:v mjpeg -i ${tmp}/both.jpg -c copy -bsf:v null ${tmp}/in.avi
         # the height in the container: biHeight comes 16 bytes after the name of the chunk
         strf=$(grep -abo strf ${tmp}/in.avi | head -n 1)
+        # shellcheck disable=SC2059
         printf "$(printf '\\%o' ${height})" | dd of=${tmp}/in.avi bs=1 seek=$((${strf%%:*} + 16)) conv=notrunc 2> /dev/null
         echo "mjpeg ${height}: $(keys in.avi 2> /dev/null | cut -d ' ' -f 4)," \
             "decoded $(quantizer_ffmpeg -v info -i ${tmp}/in.avi -vf showinfo ${to_null} 2>&1 | sed -n 's/.* n: .* s:\([0-9x]*\) .*/\1/p')"
@@ -505,7 +506,7 @@ quantizer_shown(){
 REtJRgAAIABBVjAxQABAABkAAAABAAAAAgAAAAAAAAAyAAAAAAAAAAAAAAASAAoMABMBAICBV//AAACANgAOEJ4AAAAAgICAgICAgIA2CA4Qtw
 AAAACAgICAgICAgDIAAAABAAAAAAAAABIACgwAEwEAgIFX/8AAAIA2AA4QsgAAAACAgICAgICAgDYIDhDLAAAAAICAgICAgICA
 END
-    for before in "" av1_frame_split,; do
+    for before in "" "av1_frame_split,"; do
         quantizer_ffmpeg -i ${tmp}/layers.ivf -c copy -bsf:v ${before}${with}=stats_file=- ${to_null} 2> /dev/null |
             sed "s/^/layers ${before} /;s/pts.* loss/loss/"
     done
@@ -558,10 +559,8 @@ cover.mp4 -bsf:v:0 ${with}=stats_file=${tmp}/lines
 cover.mp4 -bsf:v ${with}
 in.mp4 -bsf ${with}=stats_file=${tmp}/lines
 END
-    # a file may be written again when it has been closed
-    for again in 1 2; do
-        quantizer_ffmpeg -i ${tmp}/in.mp4 -map 0:v -c copy -bsf:v ${with}=stats_file=${tmp}/lines ${to_null}
-    done
+    # a file of an earlier run is written anew
+    quantizer_ffmpeg -i ${tmp}/in.mp4 -map 0:v -c copy -bsf:v ${with}=stats_file=${tmp}/lines ${to_null}
     wc -l < ${tmp}/lines
 }
 

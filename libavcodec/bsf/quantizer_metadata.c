@@ -173,7 +173,6 @@ typedef struct Codec {
     const CodedBitstreamUnitType *unit;     ///< those that CBS reads, NULL for all
     int nb_units;
     int has_slots;                          ///< of frames that may be shown later
-    int has_nals;                           ///< which are read one by one
     int first_slice, last_slice, last_nal;  ///< types of NAL units: slices, the last one to be read
 } Codec;
 
@@ -192,7 +191,7 @@ static int read_units(QuantizerMetadataContext *s, CodedFrame *frame, int ret)
 {
     s->header = NULL;
     // CBS splits a NAL unit at a start code, which some encoders leave at its end: the first is it.
-    for (int i = 0; ret >= 0 && i < s->fragment.nb_units && !(i && s->codec->has_nals); i++)
+    for (int i = 0; ret >= 0 && i < s->fragment.nb_units && !(i && s->codec->last_nal); i++)
         s->codec->read(s, &s->fragment.units[i], frame);
     ff_cbs_fragment_reset(&s->fragment);
     return ret;
@@ -764,12 +763,12 @@ static void read_mjpeg(QuantizerMetadataContext *s, const CodedBitstreamUnit *un
 #define UNITS(codec) codec ## _units, FF_ARRAY_ELEMS(codec ## _units)
 
 static const Codec codecs[] = {
-    { AV_CODEC_ID_H264, AV_CODEC_ID_H264, read_h264, h264_loss, UNITS(h264), .has_nals  = 1,
-      H264_NAL_SLICE, H264_NAL_IDR_SLICE, H264_NAL_PPS },
-    { AV_CODEC_ID_HEVC, AV_CODEC_ID_HEVC, read_hevc, hevc_loss,              .has_nals  = 1,
-      0, HEVC_NAL_VPS - 1, HEVC_NAL_PPS },
-    { AV_CODEC_ID_VVC,  AV_CODEC_ID_VVC,  read_vvc,                          .has_nals  = 1,
-      0, VVC_GDR_NUT, VVC_PH_NUT },
+    { AV_CODEC_ID_H264, AV_CODEC_ID_H264, read_h264, h264_loss, UNITS(h264),
+      .first_slice = H264_NAL_SLICE, .last_slice = H264_NAL_IDR_SLICE, .last_nal = H264_NAL_PPS },
+    { AV_CODEC_ID_HEVC, AV_CODEC_ID_HEVC, read_hevc, hevc_loss,
+      .last_slice = HEVC_NAL_VPS - 1, .last_nal = HEVC_NAL_PPS },
+    { AV_CODEC_ID_VVC,  AV_CODEC_ID_VVC,  read_vvc,
+      .last_slice = VVC_GDR_NUT, .last_nal = VVC_PH_NUT },
     { AV_CODEC_ID_AV1,  AV_CODEC_ID_AV1,  read_av1,  av1_loss,  UNITS(av1),  .has_slots = 1 },
     { AV_CODEC_ID_VP9,  AV_CODEC_ID_VP9,  read_vp9,  vp9_loss,               .has_slots = 1 },
     { AV_CODEC_ID_VP8,  AV_CODEC_ID_VP8,  read_vp8 },
@@ -954,7 +953,7 @@ static void read_packet(AVBSFContext *bsf, const AVPacket *pkt, CodedFrame *fram
 
     if (av_packet_get_side_data(pkt, AV_PKT_DATA_NEW_EXTRADATA, NULL))
         read_extradata(bsf, pkt);
-    if (s->codec->has_nals)
+    if (s->codec->last_nal)
         read_nals(s, pkt, frame);
     else if (s->codec->id == AV_CODEC_ID_VP8)
         read_vp8_headers(s, pkt, frame);
