@@ -199,15 +199,17 @@ faults_driver(){ # filter
     for options in $(queue_option $1 1) $(queue_option $1 3) $(queue_option $1 8); do
         each driver $(size_of $1) nv12 $1=${options}
     done
-    each driver $(size_of $1) p010 $1
-    each alloc $(size_of $1) nv12 $1
+    # also where mad_cuda allocates its output frames
+    test $1 != mad_cuda || set -- mad_cuda =output=appearance
+    each driver $(size_of $1) p010 $1$2
+    each alloc $(size_of $1) nv12 $1$2
     echo "nothing went wrong"
 }
 
 faults_alloc(){
     each alloc 72x64 gray bliinds=features=1:n_subsample=4:stats_file=a:log_path=b a b
     each alloc 72x64 yuv420p10 bliinds=log_path=a a
-    each alloc 72x64 yuv420p mad=stats_file=a:log_path=b a b
+    each alloc 72x64 yuv420p mad=output=detection:stats_file=a:log_path=b a b
     each alloc 218x216 yuv420p vmaf=stats_file=a:log_path=b:model=version=vmaf_v1.0.16_hfr_3d0h a b
     each alloc 216x216 yuv422p10 "vmaf=model=version=vmaf_v1.0.16_3d0h|version=vmaf_v1.0.16_3d0h\\\\:name=b"
     each alloc 72x64 yuv420p blocksmooth
