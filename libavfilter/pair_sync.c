@@ -25,7 +25,6 @@
 #include "libavutil/mathematics.h"
 #include "libavutil/rational.h"
 
-#include "luma.h"
 #include "pair_sync.h"
 
 /**
@@ -72,6 +71,8 @@ int ff_pair_sync_config_output(PairSync *s, AVFilterLink *outlink)
         (ret = ff_framesync_init_dualinput(&s->fs, ctx)) < 0 ||
         (ret = ff_framesync_configure(&s->fs)) < 0)
         return ret;
+    ff_luma_config(&s->inputs, ctx);
+    ff_luma_warn_of_conversions(ctx);
     outlink->w                   = main->w;
     outlink->h                   = main->h;
     outlink->sample_aspect_ratio = main->sample_aspect_ratio;
@@ -118,9 +119,9 @@ int ff_pair_sync_get(PairSync *s, AVFrame **main, AVFrame **reference)
         return ret;
     check_times(s, ctx, *reference);
     // also where the timeline leaves the pair out: the reference's frame may be kept for the next
-    if ((ret = luma_check_frame(ctx, ctx->inputs[0], *main)) < 0 ||
+    if ((ret = ff_luma_check_frame(&s->inputs, ctx, 0, *main)) < 0 ||
         (ret = ff_framesync_get_frame(&s->fs, 1, &ref, 0)) < 0 ||
-        ref && (ret = luma_check_frame(ctx, ctx->inputs[1], ref)) < 0 ||
+        ref && (ret = ff_luma_check_frame(&s->inputs, ctx, 1, ref)) < 0 ||
         *reference && (ret = check_size(s, ctx, picture_width(*main), picture_height(*main),
                                         picture_width(ref), picture_height(ref))) < 0)
         av_frame_free(main);

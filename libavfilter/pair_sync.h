@@ -36,10 +36,12 @@
 #include "cuda/shared.h"
 #include "filters.h"
 #include "framesync.h"
+#include "luma.h"
 
 typedef struct PairSync {
     FFFrameSync fs;         ///< its class is the filter's: FRAMESYNC_DEFINE_CLASS()
     int min_size;           ///< set by the filter: the least width and height of both inputs
+    LumaInputs inputs;      ///< mixes_ranges is set by the filter
 
     int64_t main_time;      ///< of the last main frame, if there was one
     uint64_t nb_main;       ///< main frames
@@ -58,8 +60,8 @@ int ff_pair_sync_config_output(PairSync *s, AVFilterLink *outlink);
 
 /**
  * Get what framesync has paired, as ff_framesync_dualinput_get() does, and warn of the first pair
- * whose times differ. Frames that are not as their links are an error, and so are pictures of two
- * sizes: frames on a GPU may be cropped.
+ * whose times differ. Frames that are not as configured are an error, see ff_luma_check_frame(), and so
+ * are pictures of two sizes: frames on a GPU may be cropped.
  *
  * @param main      the caller's
  * @param reference framesync's; NULL where there is nothing to compare with

@@ -43,6 +43,7 @@ typedef struct BlockSmoothContext {
     const AVClass *class;
     BlockSmoothOptions opt;
     BlockSmoothLimits limits;           ///< of the frame
+    LumaInputs inputs;
 } BlockSmoothContext;
 
 static const AVOption blocksmooth_options[] = {
@@ -134,7 +135,7 @@ static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
 {
     AVFilterContext *ctx  = inlink->dst;
     BlockSmoothContext *s = ctx->priv;
-    int ret = luma_check_frame(ctx, inlink, frame);
+    int ret = ff_luma_check_size(&s->inputs, ctx, 0, frame);
 
     if (ret < 0 || (ret = ff_inlink_make_frame_writable(inlink, &frame)) < 0) {
         av_frame_free(&frame);
@@ -147,8 +148,17 @@ static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
     return ff_filter_frame(ctx->outputs[0], frame);
 }
 
+static int config_input(AVFilterLink *inlink)
+{
+    BlockSmoothContext *s = inlink->dst->priv;
+
+    ff_luma_config(&s->inputs, inlink->dst);
+    return 0;
+}
+
 static const AVFilterPad blocksmooth_inputs[] = {
-    { .name = "default", .type = AVMEDIA_TYPE_VIDEO, .filter_frame = filter_frame },
+    { .name = "default", .type = AVMEDIA_TYPE_VIDEO,
+      .config_props = config_input, .filter_frame = filter_frame },
 };
 
 const FFFilter ff_vf_blocksmooth = {

@@ -5,7 +5,7 @@ FATE_VMAF = $(addprefix fate-vmaf-,depth drawn errors json motion)
 $(FATE_VMAF): RUN  = parsed=vmaf; $(NAMED)
 $(FATE_VMAF): FROM = filters/vmaf
 
-$(eval $(call PROGRAM_TEST,vmaf-layouts,filter_matrix layouts vmaf 321x243 218x217 160x216,72 cases))
+$(eval $(call PROGRAM_TEST,vmaf-layouts,filter_matrix layouts vmaf 321x243 218x217 160x216,120 cases))
 fate-vmaf-log-memory: RUN = log_memory split,vmaf 216x216 100 1000
 fate-vmaf-log-memory: CMP = oneline
 fate-vmaf-log-memory: REF = all the same
