@@ -16,9 +16,9 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
-#include "libavutil/avstring.h"
 #include "libavutil/error.h"
 #include "libavutil/log.h"
+#include "libavutil/opt.h"
 
 #include "filters.h"
 #include "luma.h"
@@ -36,24 +36,23 @@ AVFilterFormats *ff_luma_formats(int (*is_wanted)(const AVPixFmtDescriptor *desc
     AVFilterFormats *formats = NULL;
 
     while ((desc = av_pix_fmt_desc_next(desc)))
-        if (is_wanted(desc) && !(desc->flags & AV_PIX_FMT_FLAG_ALPHA) &&
+        if (is_wanted(desc) &&
             ff_add_format(&formats, av_pix_fmt_desc_get_id(desc)) < 0)
             return NULL;
     return formats;
 }
 
-int ff_luma_pair_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
-                         AVFilterFormatsConfig **cfg_out,
-                         int (*is_wanted)(const AVPixFmtDescriptor *desc))
+int ff_luma_pair_formats(const LumaInputs *s, const AVFilterContext *ctx,
+                         AVFilterFormatsConfig **cfg_in, AVFilterFormatsConfig **cfg_out)
 {
     int ret;
 
-    if ((ret = ff_formats_ref(ff_luma_formats(is_wanted), &cfg_in[1]->formats)) < 0 ||
-        (ret = ff_formats_ref(ff_all_color_spaces(),      &cfg_in[1]->color_spaces)) < 0 ||
-        (ret = ff_formats_ref(ff_all_color_ranges(),      &cfg_in[1]->color_ranges)) < 0)
+    if ((ret = ff_formats_ref(ff_luma_formats(s->is_wanted), &cfg_in[1]->formats)) < 0 ||
+        (ret = ff_formats_ref(ff_all_color_spaces(),         &cfg_in[1]->color_spaces)) < 0 ||
+        (ret = ff_formats_ref(ff_all_color_ranges(),         &cfg_in[1]->color_ranges)) < 0)
         return ret;
     // the output has those of the main input
-    return ff_set_common_formats2(ctx, cfg_in, cfg_out, ff_luma_formats(is_wanted));
+    return ff_set_common_formats2(ctx, cfg_in, cfg_out, ff_luma_formats(s->is_wanted));
 }
 
 static const char *input_name(const AVFilterContext *ctx, int i)
@@ -61,26 +60,52 @@ static const char *input_name(const AVFilterContext *ctx, int i)
     return i ? "reference" : ctx->nb_inputs > 1 ? "main input" : "input";
 }
 
-void ff_luma_warn_of_conversions(AVFilterContext *ctx)
+static const char *range_name(int is_limited)
 {
-    for (int i = 0; i < ctx->nb_inputs; i++) {
-        const char *format = av_get_pix_fmt_name(ctx->inputs[i]->format);
-        const AVFilterContext *src = ctx->inputs[i]->src;
-
-        while (src->nb_inputs == 1 &&
-               fffilter(src->filter)->formats_state == FF_FILTER_FORMATS_PASSTHROUGH)
-            src = src->inputs[0]->src;
-        if (src->name && av_strstart(src->name, "auto_scale_", NULL))
-            av_log(ctx, AV_LOG_WARNING, "libavfilter converts the %s from %s to %s, which may "
-                   "change the score: to choose the conversion, insert scale and format=%s before "
-                   "it.\n", input_name(ctx, i), av_get_pix_fmt_name(src->inputs[0]->format),
-                   format, format);
-    }
+    return is_limited ? "limited" : "full";
 }
 
-void ff_luma_config(LumaInputs *s, AVFilterContext *ctx)
+/**
+ * Check what a scaler does before an input, maybe before filters that take any format. libavfilter inserts
+ * one for formats that are not wanted. One of the user takes the format and range of the output where it
+ * can, and so those of the other input.
+ */
+static int check_scaler(const LumaInputs *s, AVFilterContext *ctx, int i)
 {
-    for (int i = 0; i < ctx->nb_inputs; i++) {
+    const AVFilterLink *to = ctx->inputs[i], *from;
+    const AVFilterContext *src = to->src;
+    int64_t out_range = 0;
+    int by_range, was_full, is_full, is_error;
+
+    while (src->nb_inputs == 1 &&
+           fffilter(src->filter)->formats_state == FF_FILTER_FORMATS_PASSTHROUGH)
+        src = src->inputs[0]->src;
+    if (strcmp(src->filter->name, "scale"))
+        return 0;
+    from     = src->inputs[0];
+    by_range = from->format == to->format;
+    was_full = from->color_range == AVCOL_RANGE_JPEG;
+    is_full  = to->color_range == AVCOL_RANGE_JPEG;
+    av_opt_get_int(src->priv, "out_range", 0, &out_range);
+    if (by_range && (out_range || was_full == is_full))
+        return 0;
+    is_error = ctx->nb_inputs > 1 && s->is_wanted(av_pix_fmt_desc_get(from->format));
+    av_log(ctx, is_error ? AV_LOG_ERROR : AV_LOG_WARNING, "A scaler converts the %s from %s to %s, "
+           "which may change the score: %s%s.\n", input_name(ctx, i),
+           by_range ? range_name(!was_full) : av_get_pix_fmt_name(from->format),
+           by_range ? range_name(!is_full)  : av_get_pix_fmt_name(to->format),
+           by_range ? "set its option out_range=" : is_error ? "insert after it format=" :
+           "to choose the conversion, insert scale and format=",
+           by_range ? range_name(!was_full) :
+           av_get_pix_fmt_name(is_error ? from->format : to->format));
+    return is_error ? AVERROR(EINVAL) : 0;
+}
+
+int ff_luma_config(LumaInputs *s, AVFilterContext *ctx)
+{
+    int ret = 0;
+
+    for (int i = 0; i < ctx->nb_inputs && ret >= 0; i++) {
         const AVFilterLink *link  = ctx->inputs[i];
         const AVBufferRef *frames = ff_filter_link(ctx->inputs[i])->hw_frames_ctx;
 
@@ -90,7 +115,9 @@ void ff_luma_config(LumaInputs *s, AVFilterContext *ctx)
             .format    = link->format,
             .sw_format = frames ? ((AVHWFramesContext *)frames->data)->sw_format : link->format,
         };
+        ret = s->is_wanted ? check_scaler(s, ctx, i) : 0;
     }
+    return ret;
 }
 
 // ---- frames ----
@@ -130,9 +157,9 @@ static int refuse_color(AVFilterContext *ctx, const char *name, const LumaInput 
 {
     const int by_range = in->is_limited != wanted->is_limited;
     const char *option = by_range ? "range" : "transfer";
-    const char *of_in  = by_range ? in->is_limited ? "limited" : "full"
-                                  : av_color_transfer_name(in->transfer);
-    const char *of_wanted = by_range ? wanted->is_limited ? "limited" : "full"
+    const char *of_in     = by_range ? range_name(in->is_limited)
+                                     : av_color_transfer_name(in->transfer);
+    const char *of_wanted = by_range ? range_name(wanted->is_limited)
                                      : av_color_transfer_name(wanted->transfer);
 
     av_log(ctx, AV_LOG_ERROR, "The %s of the %s is %s, %s %s: insert scale=out_%s=%s,format=%s "

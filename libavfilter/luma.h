@@ -72,7 +72,7 @@ static inline int luma_is_rgb(const AVPixFmtDescriptor *desc)
 /// Whether a filter that measures luma alone accepts a format; the chroma may have any layout.
 static inline int luma_is_readable(const AVPixFmtDescriptor *desc)
 {
-    return luma_is_supported(desc) || luma_is_rgb(desc);
+    return luma_is_supported(desc) && !(desc->flags & AV_PIX_FMT_FLAG_ALPHA) || luma_is_rgb(desc);
 }
 
 /// Width of the picture. Frames on a GPU still have the margins that are to be cropped.
@@ -138,26 +138,31 @@ typedef struct LumaInput {
 /// The inputs of a filter; the second one is the reference.
 typedef struct LumaInputs {
     LumaInput input[2];
-    int mixes_ranges;                   ///< set by a filter that reads each input by its own range
+    // set by the filter
+    int (*is_wanted)(const AVPixFmtDescriptor *desc);   ///< NULL if conversions do not matter
+    int mixes_ranges;                   ///< whether each input is read by its own range
+
     int hdr_warned;
 } LumaInputs;
 
-/// List the formats that is_wanted() accepts; those with alpha are left out.
+/// List the formats that is_wanted() accepts.
 AVFilterFormats *ff_luma_formats(int (*is_wanted)(const AVPixFmtDescriptor *desc));
 
 /**
- * Set lists of formats such that libavfilter converts neither input to the format, range or color
- * space of the other. The output has the format of the first input.
+ * Set lists of the formats that s->is_wanted() accepts such that libavfilter converts neither input to
+ * the format, range or color space of the other. The output has the format of the first input.
  */
-int ff_luma_pair_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
-                         AVFilterFormatsConfig **cfg_out,
-                         int (*is_wanted)(const AVPixFmtDescriptor *desc));
+int ff_luma_pair_formats(const LumaInputs *s, const AVFilterContext *ctx,
+                         AVFilterFormatsConfig **cfg_in, AVFilterFormatsConfig **cfg_out);
 
-/// Store the size and format of the inputs' links.
-void ff_luma_config(LumaInputs *s, AVFilterContext *ctx);
-
-/// Warn of each input that libavfilter converts, maybe before filters that take any format.
-void ff_luma_warn_of_conversions(AVFilterContext *ctx);
+/**
+ * Store the size and format of the inputs' links. Warn if a scaler converts a format that is not
+ * wanted.
+ *
+ * @return 0, or AVERROR(EINVAL) after a message if one of two inputs is converted though its format is
+ *         wanted
+ */
+int ff_luma_config(LumaInputs *s, AVFilterContext *ctx);
 
 /**
  * Check that a frame of input i has the configured size and format. Filters rewrite those of links.

@@ -68,11 +68,10 @@ int ff_pair_sync_config_output(PairSync *s, AVFilterLink *outlink)
     int ret;
 
     if ((ret = check_size(s, ctx, main->w, main->h, ref->w, ref->h)) < 0 ||
+        (ret = ff_luma_config(&s->inputs, ctx)) < 0 ||
         (ret = ff_framesync_init_dualinput(&s->fs, ctx)) < 0 ||
         (ret = ff_framesync_configure(&s->fs)) < 0)
         return ret;
-    ff_luma_config(&s->inputs, ctx);
-    ff_luma_warn_of_conversions(ctx);
     outlink->w                   = main->w;
     outlink->h                   = main->h;
     outlink->sample_aspect_ratio = main->sample_aspect_ratio;

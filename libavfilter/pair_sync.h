@@ -41,7 +41,7 @@
 typedef struct PairSync {
     FFFrameSync fs;         ///< its class is the filter's: FRAMESYNC_DEFINE_CLASS()
     int min_size;           ///< set by the filter: the least width and height of both inputs
-    LumaInputs inputs;      ///< mixes_ranges is set by the filter
+    LumaInputs inputs;      ///< the filter sets is_wanted and mixes_ranges
 
     int64_t main_time;      ///< of the last main frame, if there was one
     uint64_t nb_main;       ///< main frames

@@ -352,6 +352,7 @@ static av_cold int init(AVFilterContext *ctx)
 {
     BLIINDSCPUContext *s = ctx->priv;
 
+    s->inputs.is_wanted = luma_is_readable;
     ff_bliinds_dsp_init(&s->dsp);
     ff_bliinds_gamma_table(s->gamma_table);
     return ff_bliinds_init(&s->common, ctx);
@@ -371,10 +372,8 @@ static int config_input(AVFilterLink *inlink)
     BLIINDSCPUContext *s = ctx->priv;
     int ret = ff_bliinds_config(&s->common, inlink);
 
-    if (ret < 0)
+    if (ret < 0 || (ret = ff_luma_config(&s->inputs, ctx)) < 0)
         return ret;
-    ff_luma_config(&s->inputs, ctx);
-    ff_luma_warn_of_conversions(ctx);
     s->width   = inlink->w;
     s->height  = inlink->h;
     s->nb_jobs = ff_filter_get_nb_threads(ctx);

@@ -136,7 +136,9 @@ FRAMESYNC_DEFINE_CLASS(mad, MADContext, sync.fs);
 static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
                          AVFilterFormatsConfig **cfg_out)
 {
-    return ff_luma_pair_formats(ctx, cfg_in, cfg_out, luma_is_readable);
+    const MADContext *s = ctx->priv;
+
+    return ff_luma_pair_formats(&s->sync.inputs, ctx, cfg_in, cfg_out);
 }
 
 // ---- threads ----
@@ -779,6 +781,7 @@ static av_cold int init(AVFilterContext *ctx)
 
     s->sync.fs.on_event = filter_frames;
     s->sync.min_size    = MAD_MIN_SIZE;
+    s->sync.inputs.is_wanted    = luma_is_readable;
     s->sync.inputs.mixes_ranges = 1;
     return ff_mad_init(&s->log, ctx);
 }

@@ -195,14 +195,17 @@ static int is_accepted(const AVPixFmtDescriptor *desc)
 {
     const int depth = desc->comp[0].depth;
 
-    return luma_is_supported(desc) && (depth == 8 || depth == 10 || depth == 12) &&
+    return luma_is_supported(desc) && !(desc->flags & AV_PIX_FMT_FLAG_ALPHA) &&
+           (depth == 8 || depth == 10 || depth == 12) &&
            desc->log2_chroma_w <= 1 && desc->log2_chroma_h <= desc->log2_chroma_w;
 }
 
 static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
                          AVFilterFormatsConfig **cfg_out)
 {
-    return ff_luma_pair_formats(ctx, cfg_in, cfg_out, is_accepted);
+    const VMAFCPUContext *s = ctx->priv;
+
+    return ff_luma_pair_formats(&s->sync.inputs, ctx, cfg_in, cfg_out);
 }
 
 static av_always_inline int get_sample(const void *row, int x, int is_deep)
@@ -1394,6 +1397,7 @@ static av_cold int init(AVFilterContext *ctx)
 
     s->sync.fs.on_event = filter_frames;
     s->sync.min_size    = VMAF_MIN_SIZE;
+    s->sync.inputs.is_wanted = is_accepted;
     return ff_vmaf_init(&s->common, ctx);
 }
 

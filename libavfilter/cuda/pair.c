@@ -116,7 +116,7 @@ static int is_cuda(const AVPixFmtDescriptor *desc)
 int ff_cuda_pair_query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
                                AVFilterFormatsConfig **cfg_out)
 {
-    return ff_luma_pair_formats(ctx, cfg_in, cfg_out, is_cuda);
+    return ff_luma_pair_formats(&(LumaInputs){ .is_wanted = is_cuda }, ctx, cfg_in, cfg_out);
 }
 
 const AVFilterPad ff_cuda_pair_output[1] = {

@@ -289,8 +289,6 @@ static int check_inputs(AVFilterContext *ctx)
         }
     }
 
-    if (ctx->nb_inputs == 1)
-        ff_luma_config(&q->inputs, ctx);
     q->device_ref = av_buffer_ref(frames->device_ref);
     if (!q->device_ref)
         return AVERROR(ENOMEM);
@@ -303,10 +301,12 @@ static int check_inputs(AVFilterContext *ctx)
 int ff_cuda_queue_config_input(AVFilterLink *inlink)
 {
     AVFilterContext *ctx = inlink->dst;
-    const CUDAQueueFilter *filter = ((CUDAQueue *)ctx->priv)->filter;
+    CUDAQueue *queue = ctx->priv;
+    const CUDAQueueFilter *filter = queue->filter;
     int ret;
 
-    if ((ret = check_inputs(ctx)) < 0 || (ret = filter->check ? filter->check(ctx) : 0) < 0 ||
+    if ((ret = check_inputs(ctx)) < 0 || (ret = ff_luma_config(&queue->inputs, ctx)) < 0 ||
+        (ret = filter->check ? filter->check(ctx) : 0) < 0 ||
         (ret = ff_cuda_queue_enter(ctx)) < 0)
         return ret;
     if ((ret = check_device(ctx)) >= 0 && (ret = ff_cuda_queue_load(ctx, &filter->module)) >= 0 &&
