@@ -16,6 +16,7 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
+#include "libavutil/avstring.h"
 #include "libavutil/error.h"
 #include "libavutil/log.h"
 #include "libavutil/opt.h"
@@ -65,31 +66,46 @@ static const char *range_name(int is_limited)
     return is_limited ? "limited" : "full";
 }
 
+/// Whether frames of a format may have either range.
+static int has_range(enum AVPixelFormat format)
+{
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(format);
+
+    return luma_is_supported(desc) && desc->nb_components >= 3 && strncmp(desc->name, "yuvj", 4);
+}
+
 /**
- * Check what a scaler does before an input, maybe before filters that take any format. libavfilter inserts
- * one for formats that are not wanted. One of the user takes the format and range of the output where it
- * can, and so those of the other input.
+ * Check what a scaler does before an input. libavfilter inserts one for formats that are not wanted. One of
+ * the user takes the format and range of the output where it can, and so those of the other input.
  */
 static int check_scaler(const LumaInputs *s, AVFilterContext *ctx, int i)
 {
     const AVFilterLink *to = ctx->inputs[i], *from;
-    const AVFilterContext *src = to->src;
+    const char *name;
     int64_t out_range = 0;
-    int by_range, was_full, is_full, is_error;
+    int by_range = 0, was_full, is_full, is_error;
 
-    while (src->nb_inputs == 1 &&
-           fffilter(src->filter)->formats_state == FF_FILTER_FORMATS_PASSTHROUGH)
-        src = src->inputs[0]->src;
-    if (strcmp(src->filter->name, "scale"))
+    for (;; to = to->src->inputs[0]) {
+        name = to->src->filter->name;
+        if (to->src->nb_inputs != 1)
+            return 0;
+        if (!strcmp(name, "scale"))
+            break;
+        // the user has chosen the format, but maybe not the range
+        if (!strcmp(name, "format") || av_strstart(name, "hwupload", NULL))
+            by_range = 1;
+        else if (fffilter(to->src->filter)->formats_state != FF_FILTER_FORMATS_PASSTHROUGH)
+            return 0;
+    }
+    from      = to->src->inputs[0];
+    by_range |= from->format == to->format;
+    was_full  = from->color_range == AVCOL_RANGE_JPEG;
+    is_full   = to->color_range == AVCOL_RANGE_JPEG;
+    av_opt_get_int(to->src->priv, "out_range", 0, &out_range);
+    if (by_range && (out_range || was_full == is_full ||
+                     !has_range(from->format) || !has_range(to->format)))
         return 0;
-    from     = src->inputs[0];
-    by_range = from->format == to->format;
-    was_full = from->color_range == AVCOL_RANGE_JPEG;
-    is_full  = to->color_range == AVCOL_RANGE_JPEG;
-    av_opt_get_int(src->priv, "out_range", 0, &out_range);
-    if (by_range && (out_range || was_full == is_full))
-        return 0;
-    is_error = ctx->nb_inputs > 1 && s->is_wanted(av_pix_fmt_desc_get(from->format));
+    is_error = ctx->nb_inputs > 1 && (by_range || s->is_wanted(av_pix_fmt_desc_get(from->format)));
     av_log(ctx, is_error ? AV_LOG_ERROR : AV_LOG_WARNING, "A scaler converts the %s from %s to %s, "
            "which may change the score: %s%s.\n", input_name(ctx, i),
            by_range ? range_name(!was_full) : av_get_pix_fmt_name(from->format),
@@ -115,7 +131,7 @@ int ff_luma_config(LumaInputs *s, AVFilterContext *ctx)
             .format    = link->format,
             .sw_format = frames ? ((AVHWFramesContext *)frames->data)->sw_format : link->format,
         };
-        ret = s->is_wanted ? check_scaler(s, ctx, i) : 0;
+        ret = s->is_wanted || ctx->nb_inputs > 1 ? check_scaler(s, ctx, i) : 0;
     }
     return ret;
 }

@@ -139,7 +139,7 @@ typedef struct LumaInput {
 typedef struct LumaInputs {
     LumaInput input[2];
     // set by the filter
-    int (*is_wanted)(const AVPixFmtDescriptor *desc);   ///< NULL if conversions do not matter
+    int (*is_wanted)(const AVPixFmtDescriptor *desc);   ///< NULL for CUDA, and if conversions do not matter
     int mixes_ranges;                   ///< whether each input is read by its own range
 
     int hdr_warned;

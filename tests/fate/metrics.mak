@@ -79,7 +79,6 @@ $(FATE_INPUTS): NEED = BLIINDS_FILTER BLOCKSMOOTH_FILTER MAD_FILTER VMAF_FILTER 
 FATE_QUALITY-$(CONFIG_VMAF_FILTER) += $(FATE_INPUTS)
 
 FATE_INPUTS_CUDA = fate-inputs-hdr-cuda fate-inputs-refused-cuda
-fate-inputs-hdr-cuda: RUN = up=,hwupload gpu="$${on_gpu}" filters="vmaf_cuda ssim_cuda bliinds_cuda=model=vmaf1_est5"; inputs_hdr
 $(FATE_INPUTS_CUDA): ON   = on_cuda
 $(FATE_INPUTS_CUDA): NEED = BLIINDS_CUDA_FILTER MAD_CUDA_FILTER SSIM_CUDA_FILTER VMAF_CUDA_FILTER HWUPLOAD_CUDA_FILTER
 FATE_HW_QUALITY-$(CONFIG_VMAF_CUDA_FILTER) += $(FATE_INPUTS_CUDA)

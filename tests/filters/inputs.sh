@@ -48,6 +48,7 @@ fails    vmaf nv12 gray
 fails    vmaf yuv420p yuvj420p
 fails    vmaf yuvj420p nv12
 fails    vmaf=bitdepth=10 nv12,setparams=range=full yuv420p
+fails    vmaf yuv420p nv12,setparams=range=full
 accepted vmaf=f=- yuvj420p yuvj420p
 accepted vmaf=f=- yuv420p,setparams=range=limited yuv420p
 accepted vmaf=f=- yuv420p,setparams=colorspace=bt709 yuv420p
@@ -64,6 +65,7 @@ fails    vmaf_cuda nv12 yuv444p
 fails    vmaf_cuda nv12,setparams=range=full nv12
 fails    ssim_cuda p010 nv12
 fails    ssim_cuda nv12 nv12,setparams=range=full
+fails    mad_cuda nv12 yuv420p
 accepted mad_cuda=f=- nv12,setparams=range=full nv12,setparams=range=full
 accepted vmaf_cuda=f=- nv12,setparams=range=limited nv12
 fails    ssim_cuda nv12,setparams=color_trc=smpte2084 nv12,setparams=color_trc=bt709
@@ -162,6 +164,11 @@ inputs_hdr(){
         heard ffmpeg -lavfi "${graph}" ${to_null} 2> ${tmp}/log
         grep matrix ${tmp}/err | messages
     done
+}
+
+inputs_hdr_cuda(){
+    up=,hwupload gpu=${on_gpu} filters="vmaf_cuda ssim_cuda mad_cuda bliinds_cuda=model=vmaf1_est5"
+    inputs_hdr
 }
 
 # RGB has the scores of gray by the weights of rgb2gray, in any layout.
