@@ -21,6 +21,7 @@
 
 #include "libavutil/avstring.h"
 #include "libavutil/buffer.h"
+#include "libavutil/common.h"
 #include "libavutil/dict.h"
 #include "libavutil/error.h"
 #include "libavutil/intfloat.h"
@@ -87,16 +88,11 @@ static const AVUUID sei_uuid = {
     0x3c, 0x0e, 0x4a, 0x9b, 0x6f, 0x52, 0x4d, 0x17,
     0x9a, 0x41, 0xd8, 0x27, 0x5b, 0xe3, 0x60, 0xf4,
 };
-/// libx265 3.5 writes this UUID of its own before the payload, which begins with ours.
-static const AVUUID x265_uuid = {
-    0x2c, 0xa2, 0xde, 0x09, 0xb5, 0x17, 0x47, 0xdb,
-    0xbb, 0x55, 0xa4, 0xfe, 0x7f, 0xc2, 0xfc, 0x4e,
-};
 #define SEI_VERSION 2
 #define SEI_VALID   0x01
 /// @}
 
-int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
+int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx, uint64_t *nb_frames)
 {
     const BLIINDSModel *model = s->model;
     int ret = ff_bliinds_model_load(s->model, ctx, s->model_name ? s->model_name :
@@ -126,7 +122,7 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx)
     s->log.metric           = s->metric;
     s->log.nb_metrics       = NB_METRICS + (s->features ? BLIINDS_NB_FEATURES :
                                             s->model_name ? 0 : BLIINDS_FEATURE_BAND);
-    return ff_metric_init(&s->log, ctx);
+    return ff_metric_init(&s->log, ctx, nb_frames);
 }
 
 /// @return 1, or AVERROR(EINVAL) after a message
@@ -166,18 +162,23 @@ static double coded_number(const AVFrame *frame, const char *key)
     return av_sscanf(text, "%lf%n", &value, &length) == 1 && !text[length] ? value : NAN;
 }
 
-/// The coded features: NAN or infinite where they are not known.
-static void coded_features(double dst[BLIINDS_NB_CODED], const AVFrame *frame,
-                           const LumaFrame *luma, int shown_height)
+/**
+ * Set the coded features: NAN or infinite where they are not known.
+ *
+ * @return the name of the frame's codec if no model knows it, else NULL
+ */
+static const char *coded_features(double dst[BLIINDS_NB_CODED], const AVFrame *frame,
+                                  const LumaFrame *luma, int shown_height)
 {
     static const struct {
         const char *name;
         int feature;
-    } codec[] = {
+    } codecs[] = {
         { "hevc",  CODED_HEVC  }, { "av1",   CODED_AV1   }, { "vp9",        CODED_VP9   },
         { "mpeg4", CODED_MPEG4 }, { "mjpeg", CODED_MJPEG }, { "mpeg2video", CODED_MPEG2 },
-        { "mpeg1video", CODED_MPEG2 },
+        { "mpeg1video", CODED_MPEG2 }, { "h264", 0 },       // H.264 has no feature of its own
     };
+    const char *codec   = coded_value(frame, "lavc.quantizer.codec");
     const double step   = coded_number(frame, "lavc.quantizer.gop_step");
     const double intra  = coded_number(frame, "lavc.quantizer.gop_intra_bytes");
     const double width  = coded_number(frame, "lavc.quantizer.width");
@@ -186,22 +187,28 @@ static void coded_features(double dst[BLIINDS_NB_CODED], const AVFrame *frame,
     const double scale  = FFMAX(FFMAX(luma->width, luma->height) / FFMAX(width, height),
                                 FFMIN(luma->width, luma->height) / FFMIN(width, height));
     const double shown  = shown_height ? shown_height / (double)luma->height : 1;
+    int known = 0;
 
     for (int i = 0; i < BLIINDS_NB_CODED; i++)
         dst[i] = NAN;
     if (!isfinite(step))
-        return;
+        return NULL;
+    while (known < FF_ARRAY_ELEMS(codecs) && strcmp(codec, codecs[known].name))
+        known++;
+    if (known == FF_ARRAY_ELEMS(codecs))
+        return codec;
     dst[CODED_STEP]  = step;
     dst[CODED_INTRA] = log2(8 * intra / (width * height));
-    dst[CODED_SCALE] = log2(scale * shown);
+    // The models are trained from the coded size to four times that.
+    dst[CODED_SCALE] = av_clipd(log2(scale * shown), 0, 2);
     // the key is left out where it is 0
     dst[CODED_CHROMA] = *coded_value(frame, "lavc.quantizer.chroma") ?
                         coded_number(frame, "lavc.quantizer.chroma") : 0;
     for (int i = CODED_HEVC; i < BLIINDS_NB_CODED; i++)
         dst[i] = 0;
-    for (int i = 0; i < FF_ARRAY_ELEMS(codec); i++)
-        if (!strcmp(coded_value(frame, "lavc.quantizer.codec"), codec[i].name))
-            dst[codec[i].feature] = 1;
+    if (codecs[known].feature)
+        dst[codecs[known].feature] = 1;
+    return NULL;
 }
 
 /**
@@ -225,12 +232,18 @@ static int is_chosen(uint64_t n, int step)
 int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame *dst,
                         const AVFrame *frame, uint64_t n)
 {
+    const char *unknown;
+
     dst->n    = n;
     dst->luma = luma_frame(frame);
     dst->is_scored  = is_chosen(n, s->n_subsample);
     dst->has_before = n == s->next && dst->luma.width == s->next_width &&
                       dst->luma.height == s->next_height;
-    coded_features(dst->coded, frame, &dst->luma, s->shown_height);
+    unknown = coded_features(dst->coded, frame, &dst->luma, s->shown_height);
+    if (unknown && !s->has_unknown_codec++)
+        av_log(ctx, AV_LOG_WARNING, "The model does not know the codec '%s'; its frames are handled "
+               "as if they had no keys of quantizer_metadata%s.\n", unknown,
+               s->model_name ? "" : " and get no score");
     // without a bitstream model, or what it needs, the pixel model is used, which may be empty
     dst->basis = s->model[BLIINDS_BITSTREAM].name[0] || s->model[BLIINDS_OF_FLAT].name[0] ?
                  BLIINDS_BITSTREAM : BLIINDS_PIXELS;
@@ -324,11 +337,8 @@ static AVFrameSideData *find_side_data(const AVFrame *frame)
     for (int i = 0; i < frame->nb_side_data; i++) {
         AVFrameSideData *sd = frame->side_data[i];
 
-        if (sd->type != AV_FRAME_DATA_SEI_UNREGISTERED || sd->size < sizeof(AVUUID))
-            continue;
-        if (av_uuid_equal(sd->data, sei_uuid) ||
-            sd->size >= 2 * sizeof(AVUUID) && av_uuid_equal(sd->data, x265_uuid) &&
-            av_uuid_equal(sd->data + sizeof(AVUUID), sei_uuid))
+        if (sd->type == AV_FRAME_DATA_SEI_UNREGISTERED && sd->size >= sizeof(AVUUID) &&
+            av_uuid_equal(sd->data, sei_uuid))
             return sd;
     }
     return NULL;
@@ -399,7 +409,7 @@ int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
         s->sigma_p80 += model->sigma_p80;
         s->metric[METRIC_SIGMA].uncertain_above = s->sigma_p80 / ++s->nb_valid;
     }
-    if (valid && withheld && !s->was_withheld++)
+    if (valid && withheld && !s->has_unknown_codec && !s->was_withheld++)
         av_log(ctx, AV_LOG_WARNING, "Frames without the keys of quantizer_metadata get no score: "
                "put '-bsf:v quantizer_metadata' before -i. A rough one, by the pixels alone, is "
                "given with model=%s.\n", model->name);

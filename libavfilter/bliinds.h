@@ -53,7 +53,7 @@
  * 10 coded features, from the keys of quantizer_metadata, NAN without them: log2 of the
  * quantizer step in units of an 8-bit sample, as mean over the group of pictures so far,
  * weighted by bytes; log2 of its I frame's bits per sample of luma; log2 of the shown
- * size over the coded one; log2 of chroma's step, less luma's, as the stream asks for it; and
+ * size over the coded one, clipped to 0 to 2; log2 of chroma's step, less luma's, as the stream asks for it; and
  * for each codec but H.264, 1 if it is the frame's, else 0.
  */
 enum {
@@ -137,6 +137,7 @@ typedef struct BLIINDSContext {
     uint64_t next;          ///< number and size of the frame whose motion will be known
     int next_width, next_height;
     int was_withheld;       ///< a score, and a warning has said so
+    int has_unknown_codec;  ///< a frame's codec is unknown to all models, and a warning has said so
     ScoreMetric metric[5 + BLIINDS_NB_FEATURES];    ///< the features come last
 } BLIINDSContext;
 
@@ -157,7 +158,9 @@ typedef struct BLIINDSContext {
     METRIC_LOG_OPTIONS(type, member.log, flags)
 
 /// Load the model, and set up the metrics and logs.
-int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx);
+///
+/// @param nb_frames set to the number of frames before a rebuild of the graph
+int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx, uint64_t *nb_frames);
 
 /// Check the size of the input.
 int ff_bliinds_config(BLIINDSContext *s, const AVFilterLink *inlink);

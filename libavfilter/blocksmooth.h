@@ -90,7 +90,7 @@ static inline void blocksmooth_edge(int v[BLOCKSMOOTH_TAPS], const BlockSmoothLi
 
     if (step >= (is_flat ? limits->strong : limits->weak))
         return;
-    // quotients are rounded towards 0
+    // C's division rounds towards 0: a picture and its mirror image are smoothed alike
     if (is_flat) {
         v[0] = av_clip(v[0] + x / 8, 0, max);
         v[1] = av_clip(v[1] + x / 4, 0, max);

@@ -40,14 +40,14 @@ static const ScoreMetric metric[NB_METRICS] = {
     [METRIC_LO]    = { "lo",    9, 1 },
 };
 
-int ff_mad_init(MetricLog *log, AVFilterContext *ctx)
+int ff_mad_init(MetricLog *log, AVFilterContext *ctx, uint64_t *nb_frames)
 {
     log->filter     = "mad";
     log->title      = "MAD";
     log->max        = INFINITY;
     log->metric     = metric;
     log->nb_metrics = NB_METRICS;
-    return ff_metric_init(log, ctx);
+    return ff_metric_init(log, ctx, nb_frames);
 }
 
 MADRange ff_mad_range(const AVFrame *frame, const AVPixFmtDescriptor *desc)
@@ -131,7 +131,7 @@ int ff_mad_score(MetricLog *log, AVFilterContext *ctx, AVFrame *frame, uint64_t 
                                (picture_height(frame) - border);
     double value[NB_METRICS], weight;
 
-    value[METRIC_HI]    = 200 * sqrt(hi / nb);
+    value[METRIC_HI]    = MAD_DETECTION_SCALE * sqrt(hi / nb);
     value[METRIC_LO]    = sqrt(lo / nb);
     weight              = 1 / (1 + b1 * pow(value[METRIC_HI], b2));
     value[METRIC_SCORE] = pow(value[METRIC_LO], 1 - weight) * pow(value[METRIC_HI], weight);

@@ -37,6 +37,20 @@
 
 #define MAD_MIN_SIZE 64
 
+/// What the output frames show: the main input, or a map of it.
+enum MADOutput { MAD_OUTPUT_MAIN, MAD_OUTPUT_DETECTION, MAD_OUTPUT_APPEARANCE, MAD_NB_OUTPUTS };
+
+#define MAD_OUTPUT(name, help, value, option_flags)                                         \
+    { name, help, 0, AV_OPT_TYPE_CONST, { .i64 = value }, .flags = option_flags, .unit = "output" }
+
+/// The option of the output; the filter's context has an int as member.
+#define MAD_OUTPUT_OPTION(type, member, flags)                                              \
+    { "output", "set what the output frames show", offsetof(type, member), AV_OPT_TYPE_INT, \
+      { .i64 = MAD_OUTPUT_MAIN }, 0, MAD_NB_OUTPUTS - 1, flags, "output" },                 \
+    MAD_OUTPUT("main",       "the main input",     MAD_OUTPUT_MAIN,       flags),           \
+    MAD_OUTPUT("detection",  "the detection map",  MAD_OUTPUT_DETECTION,  flags),           \
+    MAD_OUTPUT("appearance", "the appearance map", MAD_OUTPUT_APPEARANCE, flags)
+
 /// How samples become values: (sample - black) * scale, clipped to 0..255.
 typedef struct MADRange {
     int black;
@@ -56,7 +70,7 @@ static inline int mad_nb_sub_blocks(int i, int size)
 }
 
 /// Set up the log of a MAD filter.
-int ff_mad_init(MetricLog *log, AVFilterContext *ctx);
+int ff_mad_init(MetricLog *log, AVFilterContext *ctx, uint64_t *nb_frames);
 
 /// The range of a frame's luma, whose software format desc describes.
 MADRange ff_mad_range(const AVFrame *frame, const AVPixFmtDescriptor *desc);

@@ -31,12 +31,14 @@
 #include "cuda/kernel.cuh"
 
 #define MAD_SQRT(x)     approx_sqrt(x)
+#define MAD_LOG2(x)     approx_log2(x)
 #define MAD_LOG_SQRT(x) (0.5f * 0.693147181f * approx_log2(x))
 #define mad_gain(square) approx_exp2(-0.5f * 1.44269504f * (square))
 #else
 #include <math.h>
 
 #define MAD_SQRT(x)     sqrtf(x)
+#define MAD_LOG2(x)     log2f(x)
 #define MAD_LOG_SQRT(x) ((float)(0.5 * log(x)))
 /// Gain of a log-Gabor filter; square is the sum of the squared distances, in its widths.
 #define mad_gain(square) ((float)exp(-0.5 * (float)(square)))
@@ -59,6 +61,15 @@
 
 #define MAD_SCALES       5
 #define MAD_ORIENTATIONS 4
+
+/// Factor of the detection map. With it, hi is the root mean square of the interior, as lo is that
+/// of the appearance map.
+#define MAD_DETECTION_SCALE 200
+/// The samples of an output map span log2(1 + value / unit) from 0 to octaves. The unit keeps
+/// differences of rounding where errors are just visible below one sample.
+#define MAD_DETECTION_UNIT     256
+#define MAD_DETECTION_OCTAVES  12
+#define MAD_APPEARANCE_OCTAVES 6
 
 /// Angles are in units of a filter's width: the step from filter to filter, and a full turn.
 #define MAD_ANGLE_STEP 1.5
@@ -137,6 +148,16 @@ SHARED_INLINE void mad_describe(float dst[3], float m2, float m3, float m4)
 SHARED_INLINE float mad_difference(const float a[3], const float b[3], float unit)
 {
     return fabsf(a[0] - b[0]) * unit + 2 * fabsf(a[1] - b[1]) + fabsf(a[2] - b[2]);
+}
+
+/// The sample of a value of the detection or the appearance map, from 0 to white.
+SHARED_INLINE int mad_map_sample(float value, int is_detection, int white)
+{
+    const float scale  = is_detection ? (float)MAD_DETECTION_SCALE / MAD_DETECTION_UNIT : 1;
+    const int octaves  = is_detection ? MAD_DETECTION_OCTAVES : MAD_APPEARANCE_OCTAVES;
+    const float sample = MAD_LOG2(1 + scale * value) / octaves * white + 0.5f;
+
+    return sample < white ? (int)sample : white;
 }
 
 /// Distance between the angles of a frequency and of a filter, in units of the filter's width.

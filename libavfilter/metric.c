@@ -22,10 +22,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#if HAVE_UNISTD_H
-#include <unistd.h>
-#endif
 
 #include "libavutil/avassert.h"
 #include "libavutil/avstring.h"
@@ -35,18 +31,20 @@
 #include "libavutil/log.h"
 #include "libavutil/macros.h"
 #include "libavutil/mem.h"
+#include "libavutil/thread.h"
 #include "libavutil/time.h"
 
+#include "filters.h"
 #include "metric.h"
 #include "version.h"
 
-/// What a filter before a rebuild leaves: its process, where its own text ends, then its totals.
-#define REBUILT      "rebuilt pid:%d end:%"PRId64
-#define REBUILT_SIZE (64 + 17 * (int)(sizeof(MetricTotals) / 8))
+/// All outputs of the process.
+static MetricOutput *outputs;
+static AVMutex outputs_lock = AV_MUTEX_INITIALIZER;
 
 // ---- files ----
 
-static int fail(const MetricFile *f, void *logctx, const char *format)
+static int file_error(const MetricFile *f, void *logctx, const char *format)
 {
     const int ret = errno ? AVERROR(errno) : AVERROR(EIO);
 
@@ -54,109 +52,194 @@ static int fail(const MetricFile *f, void *logctx, const char *format)
     return ret;
 }
 
+static int is_stdout(const char *path)
+{
+    return !strcmp(path, "-");
+}
+
 static int open_file(MetricFile *f, void *logctx)
 {
     errno   = 0;
-    f->file = !strcmp(f->path, "-") ? stdout : avpriv_fopen_utf8(f->path, "ab");
-    return f->file ? 0 : fail(f, logctx, "Cannot open '%s' for writing: %s.\n");
+    f->file = is_stdout(f->path) ? stdout : avpriv_fopen_utf8(f->path, "wb");
+    if (!f->file)
+        return file_error(f, logctx, "Cannot open '%s' for writing: %s.\n");
+    // it may be a new file
+    stat(f->path, &f->st);
+    return 0;
 }
 
-int ff_metric_file_open(MetricFile *f, void *logctx)
+static int is_same_file(const MetricFile *a, const MetricFile *b)
 {
-    struct stat st;
+    return a->path && b->path && !is_stdout(a->path) && !is_stdout(b->path) &&
+           (!strcmp(a->path, b->path) ||
+            a->st.st_ino && a->st.st_ino == b->st.st_ino && a->st.st_dev == b->st.st_dev) &&
+           // of devices such as /dev/null there may be several
+           (a->st.st_mode & S_IFMT) != S_IFCHR;
+}
 
-    if (!f->path || !stat(f->path, &st) && (st.st_mode & S_IFMT) == S_IFIFO)
+/// Open a file that no output of the process has, unless it is a FIFO. outputs_lock is held.
+static int claim_file(MetricFile *f, void *logctx, const char *path)
+{
+    if (!path)
         return 0;
-    return open_file(f, logctx);
+    if (!(f->path = av_strdup(path)))
+        return AVERROR(ENOMEM);
+    stat(f->path, &f->st);
+    for (const MetricOutput *o = outputs; o; o = o->next)
+        for (int i = 0; i < METRIC_NB_FILES; i++)
+            if (f != &o->file[i] && is_same_file(f, &o->file[i])) {
+                av_log(logctx, AV_LOG_ERROR, "'%s' is being written by %s already: set another "
+                       "file.\n", path, o->instance);
+                return AVERROR(EBUSY);
+            }
+    return (f->st.st_mode & S_IFMT) == S_IFIFO ? 0 : open_file(f, logctx);
 }
 
-int ff_metric_file_goes_on(const MetricFile *f)
+int ff_metric_can_rewrite(const MetricFile *f)
 {
-    struct stat st;
+    fpos_t pos;
 
-    return f->file && f->file != stdout && !fstat(fileno(f->file), &st) &&
-           (st.st_mode & S_IFMT) == S_IFREG;
+    return f->file && f->file != stdout && !fgetpos(f->file, &pos);
 }
 
-/// @return where the text ends before the line of a filter of this process, or -1 without one
-static int64_t read_rebuilt(const MetricFile *f)
+int ff_metric_write(MetricFile *f, void *logctx, AVBPrint *text, int is_footer)
 {
-    FILE *in = avpriv_fopen_utf8(f->path, "rb");
-    char text[REBUILT_SIZE + 1], *line, *word;
-    int64_t end = -1;
-    size_t size = 0;
-    int pid, length;
-
-    if (in && (!fseek(in, -REBUILT_SIZE, SEEK_END) || !fseek(in, 0, SEEK_SET)))
-        size = fread(text, 1, REBUILT_SIZE, in);
-    if (in)
-        fclose(in);
-    text[size] = 0;
-    if (!size || text[--size] != '\n')
-        return -1;
-    text[size] = 0;
-    line = strrchr(text, '\n');
-    line = line ? line + 1 : text;
-    if (sscanf(line, REBUILT"%n", &pid, &end, &length) != 2 || pid != getpid() || end < 0)
-        return -1;
-    word = line + length;
-    for (int i = 0; i < f->nb_totals && *word == ' '; i++)
-        f->totals[i] = strtoull(word, &word, 16);
-    return *word ? -1 : end;
-}
-
-int ff_metric_file_begin(MetricFile *f, void *logctx)
-{
-    int64_t end;
     int ret;
 
-    if (!f->path || f->begun)
-        return 0;
-    f->begun = 1;
-    if (!f->file && (ret = open_file(f, logctx)) < 0)
-        return ret;
-    if (!ff_metric_file_goes_on(f))
-        return 0;
-    end = read_rebuilt(f);
-    if (ftruncate(fileno(f->file), FFMAX(end, 0)) < 0)
-        return fail(f, logctx, "Cannot cut '%s': %s.\n");
-    return end >= 0;
-}
-
-int ff_metric_file_write(MetricFile *f, void *logctx, AVBPrint *text)
-{
     if (!av_bprint_is_complete(text)) {
         errno = ENOMEM;
-        return fail(f, logctx, "Cannot write '%s': %s.\n");
+        return file_error(f, logctx, "Cannot write '%s': %s.\n");
     }
+    if (!f->file && (ret = open_file(f, logctx)) < 0)
+        return ret;
     errno = 0;
+    if (f->footer_size) {
+        // blanks: the rest of the file may become shorter than it was
+        if (fsetpos(f->file, &f->footer) || fprintf(f->file, "%*s", (int)f->footer_size, "") < 0 ||
+            fsetpos(f->file, &f->footer))
+            return file_error(f, logctx, "Cannot write '%s': %s.\n");
+        f->footer_size = 0;
+    }
+    if (is_footer && !fgetpos(f->file, &f->footer))
+        f->footer_size = text->len;
     // flushed at once: where the output has ended early, an error at the end would not be seen
     if (fwrite(text->str, 1, text->len, f->file) < text->len || fflush(f->file))
-        return fail(f, logctx, "Cannot write '%s': %s; free some space or name another file.\n");
+        return file_error(f, logctx,
+                          "Cannot write '%s': %s; free some space or name another file.\n");
     av_bprint_clear(text);
     return 0;
 }
 
-void ff_metric_file_close(MetricFile *f, void *logctx, int goes_on)
-{
-    AVBPrint text;
+// ---- outputs ----
 
-    if (!f->file)
-        return;
-    if (goes_on && f->begun && !fseek(f->file, 0, SEEK_END)) {
-        av_bprint_init(&text, 0, AV_BPRINT_SIZE_UNLIMITED);
-        av_bprintf(&text, "%s"REBUILT, f->is_json ? "\n" : "", (int)getpid(),
-                   (int64_t)ftell(f->file));
-        for (int i = 0; i < f->nb_totals; i++)
-            av_bprintf(&text, " %"PRIx64, f->totals[i]);
-        av_bprintf(&text, "\n");
-        ff_metric_file_write(f, logctx, &text);
-        av_bprint_finalize(&text, NULL);
+static void *this_thread(void)
+{
+#if HAVE_PTHREADS
+    return (void *)(uintptr_t)pthread_self();
+#elif HAVE_W32THREADS
+    return (void *)(uintptr_t)GetCurrentThreadId();
+#else
+    return NULL;
+#endif
+}
+
+static const char *instance_name(const AVFilterContext *ctx)
+{
+    return ctx->name ? ctx->name : ctx->filter->name;
+}
+
+static int is_equal(const char *a, const char *b)
+{
+    return a && b ? !strcmp(a, b) : a == b;
+}
+
+/// Whether a file, or else the place in a graph of the same thread, identifies an output.
+static int is_handed_over(const MetricOutput *o, const AVFilterContext *ctx, const char *filter,
+                          const char *const path[METRIC_NB_FILES])
+{
+    int has_file = 0;
+
+    for (int i = 0; i < METRIC_NB_FILES; i++) {
+        if (!is_equal(o->file[i].path, path[i]))
+            return 0;
+        has_file |= path[i] && !is_stdout(path[i]);
     }
-    errno = 0;
-    if (f->file != stdout && fclose(f->file))
-        fail(f, logctx, "Cannot write '%s': %s.\n");
-    f->file = NULL;
+    return !o->has_owner && !strcmp(o->filter, filter) &&
+           (has_file || !strcmp(o->instance, instance_name(ctx)) && o->thread == this_thread());
+}
+
+/// Take an output out of the list, close its files and free it. outputs_lock is held.
+static void close_output(MetricOutput *o, void *logctx)
+{
+    MetricOutput **link = &outputs;
+
+    while (*link != o)
+        link = &(*link)->next;
+    *link = o->next;
+    for (int i = 0; i < METRIC_NB_FILES; i++) {
+        MetricFile *f = &o->file[i];
+
+        errno = 0;
+        if (f->file && f->file != stdout && fclose(f->file))
+            file_error(f, logctx, "Cannot write '%s': %s.\n");
+        av_free(f->path);
+    }
+    av_free(o->filter);
+    av_free(o->instance);
+    av_free(o->totals);
+    av_buffer_unref(&o->inputs);
+    av_free(o->footer);
+    av_free(o->summary);
+    av_free(o);
+}
+
+int ff_metric_open(MetricOutput **output, AVFilterContext *ctx, const char *filter,
+                   const char *const path[METRIC_NB_FILES], size_t totals_size)
+{
+    MetricOutput *o;
+    int ret = 0;
+
+    ff_mutex_lock(&outputs_lock);
+    for (o = outputs; o && !is_handed_over(o, ctx, filter, path); o = o->next)
+        ;
+    if (o) {
+        o->has_owner = ret = 1;
+    } else if (!(o = av_mallocz(sizeof(*o)))) {
+        ret = AVERROR(ENOMEM);
+    } else {
+        o->next      = outputs;
+        outputs      = o;
+        o->has_owner = 1;
+        o->filter    = av_strdup(filter);
+        o->instance  = av_strdup(instance_name(ctx));
+        o->totals    = av_mallocz(totals_size);
+        if (!o->filter || !o->instance || !o->totals)
+            ret = AVERROR(ENOMEM);
+        for (int i = 0; i < METRIC_NB_FILES && ret >= 0; i++)
+            ret = claim_file(&o->file[i], ctx, path[i]);
+        if (ret < 0)
+            close_output(o, ctx);
+    }
+    ff_mutex_unlock(&outputs_lock);
+    *output = ret < 0 ? NULL : o;
+    return ret;
+}
+
+void ff_metric_close(MetricOutput **output, AVFilterContext *ctx, int handed_over)
+{
+    MetricOutput *o = *output;
+
+    if (!o)
+        return;
+    ff_mutex_lock(&outputs_lock);
+    if (handed_over) {
+        o->has_owner = 0;
+        o->thread    = this_thread();
+    } else {
+        close_output(o, ctx);
+    }
+    ff_mutex_unlock(&outputs_lock);
+    *output = NULL;
 }
 
 // ---- pooling ----
@@ -201,15 +284,15 @@ static double pool_harmonic_mean(const MetricPool *p)
 
 static void add_frame(MetricLog *s, const double *value, int valid)
 {
-    MetricPool *word = s->totals.pool + s->nb_metrics;
+    MetricPool *word = s->totals->pool + s->nb_metrics;
 
-    s->totals.nb_scored++;
-    s->totals.nb_valid += !!valid;
+    s->totals->nb_scored++;
+    s->totals->nb_valid += !!valid;
     for (int i = 0; i < s->nb_reported && valid; i++) {
         const ScoreMetric *metric = &s->metric[i];
 
         if (metric->pooled && isfinite(value[i]))
-            add_value(&s->totals.pool[i], as_printed(metric->digits, value[i]));
+            add_value(&s->totals->pool[i], as_printed(metric->digits, value[i]));
         if (metric->words && isfinite(value[i]) && isfinite(value[0]))
             add_value(&word[(int)value[i]], as_printed(s->metric[0].digits, value[0]));
     }
@@ -227,7 +310,7 @@ static const char *direction(const MetricLog *s)
 static void print_line(const MetricLog *s, AVBPrint *text, const AVFrame *frame, uint64_t n,
                        const double *value)
 {
-    av_bprintf(text, "n:%"PRIu64, s->first + n + 1);
+    av_bprintf(text, "n:%"PRIu64, n + 1);
     if (frame->pts == AV_NOPTS_VALUE)
         av_bprintf(text, " pts:NOPTS pts_time:NOPTS");
     else
@@ -257,8 +340,8 @@ static const char *log_name(const ScoreMetric *metric)
 
 static void print_json_frame(const MetricLog *s, AVBPrint *text, uint64_t n, const double *value)
 {
-    av_bprintf(text, "%s\n    {\"frameNum\": %"PRIu64", \"metrics\": {", s->has_frames ? "," : "",
-               s->first + n);
+    av_bprintf(text, "%s\n    {\"frameNum\": %"PRIu64", \"metrics\": {", s->totals->nb_scored ? "," : "",
+               n);
     for (int i = 0; i < s->nb_reported; i++)
         av_bprintf(text, "%s\"%s\": %s", i ? ", " : "", log_name(&s->metric[i]),
                    JSON_NUMBER(s->metric[i].digits, value[i]));
@@ -267,7 +350,7 @@ static void print_json_frame(const MetricLog *s, AVBPrint *text, uint64_t n, con
 
 static void print_footer(const MetricLog *s, AVBPrint *text, int ended)
 {
-    const MetricTotals *t = &s->totals;
+    const MetricTotals *t = s->totals;
     const int64_t time    = FFMAX(av_gettime() - t->start, 1);
     const char *between   = "";
 
@@ -294,92 +377,106 @@ static void print_footer(const MetricLog *s, AVBPrint *text, int ended)
 /// The frames of each word, and, where there is more than one, their means.
 static void print_words(const MetricLog *s, AVBPrint *text)
 {
-    const MetricPool *pool = s->totals.pool + s->nb_metrics;
+    const MetricPool *pool = s->totals->pool + s->nb_metrics;
 
     for (int i = 0; i < s->nb_metrics; i++)
         for (const char *const *word = s->metric[i].words; word && *word; word++, pool++) {
             if (!pool->nb)
                 continue;
             av_bprintf(text, "%s:%"PRIu64" ", *word, pool->nb);
-            if (pool->nb < s->totals.nb_valid)
+            if (pool->nb < s->totals->nb_valid)
                 av_bprintf(text, "%s_mean:%s ", *word, METRIC_FIXED(6, pool_mean(pool)));
         }
 }
 
-static void print_summary(const MetricLog *s, void *logctx)
+static void print_summary(const MetricLog *s, AVBPrint *text)
 {
-    const MetricTotals *t = &s->totals;
+    const MetricTotals *t = s->totals;
     const MetricPool *p   = &t->pool[0];
-    AVBPrint text;
 
-    av_bprint_init(&text, 0, AV_BPRINT_SIZE_AUTOMATIC);
+    av_bprintf(text, "%s ", s->title);
     if (p->nb)
-        av_bprintf(&text, "mean:%s min:%s max:%s harmonic_mean:%s ",
+        av_bprintf(text, "mean:%s min:%s max:%s harmonic_mean:%s ",
                    METRIC_FIXED(6, pool_mean(p)), METRIC_FIXED(6, p->min), METRIC_FIXED(6, p->max),
                    METRIC_FIXED(6, pool_harmonic_mean(p)));
     else
-        av_bprintf(&text, "no %s ", t->nb_valid ? "score" : "valid frame");
-    av_bprintf(&text, "frames:%"PRIu64" invalid:%"PRIu64" ", t->nb_scored,
+        av_bprintf(text, "no %s ", t->nb_valid ? "score" : "valid frame");
+    av_bprintf(text, "frames:%"PRIu64" invalid:%"PRIu64" ", t->nb_scored,
                t->nb_scored - t->nb_valid);
     if (p->nb && p->nb < t->nb_valid)
-        av_bprintf(&text, "without_score:%"PRIu64" ", t->nb_valid - p->nb);
-    print_words(s, &text);
-    av_bprintf(&text, "(");
+        av_bprintf(text, "without_score:%"PRIu64" ", t->nb_valid - p->nb);
+    print_words(s, text);
+    av_bprintf(text, "(");
     if (isfinite(s->max))
-        av_bprintf(&text, "%s..%s, ", METRIC_SHORT(s->min), METRIC_SHORT(s->max));
-    av_bprintf(&text, "%s", direction(s));
+        av_bprintf(text, "%s..%s, ", METRIC_SHORT(s->min), METRIC_SHORT(s->max));
+    av_bprintf(text, "%s", direction(s));
     if (s->model)
-        av_bprintf(&text, "%s%s, model %s", *s->predicts ? ", " : "", s->predicts, s->model);
-    av_log(logctx, AV_LOG_INFO, "%s %s)\n", s->title, text.str);
+        av_bprintf(text, "%s%s, model %s", *s->predicts ? ", " : "", s->predicts, s->model);
+    av_bprintf(text, ")");
+}
+
+static void warn_uncertain(const MetricLog *s, AVFilterContext *ctx)
+{
+    const MetricPool *pool = s->totals->pool;
+
     for (int i = 0; i < s->nb_metrics; i++)
-        if (p->nb && s->metric[i].uncertain_above > 0 &&
-            pool_mean(&t->pool[i]) > s->metric[i].uncertain_above)
-            av_log(logctx, AV_LOG_WARNING, "The score is uncertain: the mean %s is %s, more than "
+        if (pool->nb && s->metric[i].uncertain_above > 0 &&
+            pool_mean(&pool[i]) > s->metric[i].uncertain_above)
+            av_log(ctx, AV_LOG_WARNING, "The score is uncertain: the mean %s is %s, more than "
                    "that of four in five videos (%s).\n", s->metric[i].name,
-                   METRIC_FIXED(2, pool_mean(&t->pool[i])),
+                   METRIC_FIXED(2, pool_mean(&pool[i])),
                    METRIC_FIXED(2, s->metric[i].uncertain_above));
 }
 
 // ---- in the order of their calls ----
 
-int ff_metric_init(MetricLog *s, void *logctx)
+int ff_metric_init(MetricLog *s, AVFilterContext *ctx, uint64_t *nb_frames)
 {
-    int ret;
+    const char *const path[METRIC_NB_FILES] = { s->stats_file, s->log_path };
+    int ret = ff_metric_open(&s->output, ctx, s->filter, path, sizeof(*s->totals));
 
     av_bprint_init(&s->text, 0, AV_BPRINT_SIZE_UNLIMITED);
-    s->stats = s->log = (MetricFile){ .totals = (uint64_t *)&s->totals };
-    s->stats.path  = s->stats_file;
-    s->log.path    = s->log_path;
-    s->log.is_json = 1;
-    ret = ff_metric_file_open(&s->stats, logctx);
-    return ret < 0 ? ret : ff_metric_file_open(&s->log, logctx);
+    if (ret < 0)
+        return ret;
+    s->totals  = s->output->totals;
+    *nb_frames = s->totals->nb_frames;
+    return s->nb_metrics ? ff_metric_config(s, ctx) : 0;
 }
 
-/// Begin both files, with what a filter before this one has left.
-static int begin(MetricLog *s, void *logctx)
+int ff_metric_config(MetricLog *s, AVFilterContext *ctx)
 {
-    // what is reported may depend on the size, which is known only now
-    const int nb_pools = s->nb_metrics + nb_words(s);
-    int ret;
+    const MetricTotals *t = s->totals;
 
-    if (s->totals.start)
+    av_assert0(s->nb_metrics + nb_words(s) <= METRIC_MAX);
+    s->configured = !t->start || t->min == s->min && t->max == s->max &&
+                    !strncmp(t->model, s->model ? s->model : "", sizeof(t->model) - 1);
+    if (s->configured)
         return 0;
-    av_assert0(nb_pools <= METRIC_MAX);
-    s->stats.nb_totals = s->log.nb_totals =
-        (offsetof(MetricTotals, pool) + nb_pools * sizeof(MetricPool)) / 8;
+    av_log(ctx, AV_LOG_ERROR, "The model of the frames so far is %s, that of frames of the new size "
+           "would be %s: set model= to the one that is to be used for all.\n", t->model, s->model);
+    return AVERROR(EINVAL);
+}
+
+/// Begin a log, or continue one.
+static int begin(MetricLog *s, AVFilterContext *ctx)
+{
+    MetricTotals *t = s->totals;
+
+    if (s->begun)
+        return 0;
+    s->begun = 1;
     if (!s->nb_reported)
         s->nb_reported = s->nb_metrics;
-    if ((ret = ff_metric_file_begin(&s->stats, logctx)) < 0 ||
-        (ret = ff_metric_file_begin(&s->log,   logctx)) < 0)
-        return ret;
-    s->first = s->totals.nb_frames;
-    if (!s->totals.start)
-        s->totals.start = av_gettime();
-    s->has_frames = ret && s->totals.nb_scored;
-    if (!s->log_path || ret)
+    if (t->start)
+        return 0;
+    t->start = av_gettime();
+    t->min   = s->min;
+    t->max   = s->max;
+    av_strlcpy(t->model, s->model ? s->model : "", sizeof(t->model));
+    if (!s->log_path)
         return 0;
     print_header(s, &s->text);
-    return ff_metric_file_write(&s->log, logctx, &s->text);
+    return ff_metric_write(&s->output->file[METRIC_JSON], ctx, &s->text, 0);
 }
 
 static int set_metadata(const MetricLog *s, AVFrame *frame, const double *value)
@@ -399,50 +496,77 @@ static int set_metadata(const MetricLog *s, AVFrame *frame, const double *value)
     return ret;
 }
 
-static int write_frame(MetricLog *s, void *logctx, const AVFrame *frame, uint64_t n,
+static int write_frame(MetricLog *s, AVFilterContext *ctx, const AVFrame *frame, uint64_t n,
                        const double *value)
 {
     int ret = 0;
 
     if (s->stats_file) {
         print_line(s, &s->text, frame, n, value);
-        ret = ff_metric_file_write(&s->stats, logctx, &s->text);
+        ret = ff_metric_write(&s->output->file[METRIC_STATS], ctx, &s->text, 0);
     }
     if (s->log_path && ret >= 0) {
         print_json_frame(s, &s->text, n, value);
-        ret = ff_metric_file_write(&s->log, logctx, &s->text);
-        s->has_frames = 1;
+        ret = ff_metric_write(&s->output->file[METRIC_JSON], ctx, &s->text, 0);
     }
     return ret;
 }
 
-int ff_metric_frame(MetricLog *s, void *logctx, AVFrame *frame, uint64_t n,
+int ff_metric_frame(MetricLog *s, AVFilterContext *ctx, AVFrame *frame, uint64_t n,
                     const double *value, int valid)
 {
     if (s->error >= 0 &&
-        (s->error = begin(s, logctx)) >= 0 && (s->error = set_metadata(s, frame, value)) >= 0 &&
-        (s->error = write_frame(s, logctx, frame, n, value)) >= 0)
+        (s->error = begin(s, ctx)) >= 0 && (s->error = set_metadata(s, frame, value)) >= 0 &&
+        (s->error = write_frame(s, ctx, frame, n, value)) >= 0)
         add_frame(s, value, valid);
     return s->error;
 }
 
-void ff_metric_uninit(MetricLog *s, void *logctx, uint64_t nb_frames, int ended)
+/// Render the footer of the JSON log and the summary.
+static int render_end(MetricLog *s, int ended)
 {
-    const int goes_on = s->drained && !ended && (s->stats_file || s->log_path) &&
-                        (!s->stats_file || ff_metric_file_goes_on(&s->stats)) &&
-                        (!s->log_path   || ff_metric_file_goes_on(&s->log));
-    int is_whole = s->error >= 0 && (ended || nb_frames) && begin(s, logctx) >= 0;
+    MetricOutput *o = s->output;
+    AVBPrint summary;
 
-    if (is_whole)
-        s->totals.nb_frames = s->first + nb_frames;
-    if (is_whole && !goes_on) {
-        if (s->log_path) {
-            print_footer(s, &s->text, ended);
-            ff_metric_file_write(&s->log, logctx, &s->text);
-        }
-        print_summary(s, logctx);
+    av_freep(&o->footer);
+    av_freep(&o->summary);
+    av_bprint_init(&summary, 0, AV_BPRINT_SIZE_UNLIMITED);
+    print_summary(s, &summary);
+    print_footer(s, &s->text, ended);
+    o->footer = av_strdup(s->text.str);
+    av_bprint_clear(&s->text);
+    av_bprint_finalize(&summary, &o->summary);
+    return o->footer && o->summary ? 0 : AVERROR(ENOMEM);
+}
+
+/// Write the footer, and unless the log is handed over, the summary.
+static void write_end(MetricLog *s, AVFilterContext *ctx)
+{
+    const MetricOutput *o = s->output;
+    MetricFile *json = &s->output->file[METRIC_JSON];
+
+    // a pipe gets its footer at the end
+    if (json->path && (!s->handed_over || ff_metric_can_rewrite(json))) {
+        av_bprintf(&s->text, "%s", o->footer);
+        ff_metric_write(json, ctx, &s->text, s->handed_over);
     }
-    ff_metric_file_close(&s->stats, logctx, is_whole && goes_on);
-    ff_metric_file_close(&s->log,   logctx, is_whole && goes_on);
+    if (s->handed_over)
+        return;
+    av_log(ctx, AV_LOG_INFO, "%s\n", o->summary);
+    if (s->configured)
+        warn_uncertain(s, ctx);
+}
+
+void ff_metric_uninit(MetricLog *s, AVFilterContext *ctx, uint64_t nb_frames, int ended)
+{
+    int ret = s->output ? s->error : AVERROR(EINVAL);
+
+    if (ret >= 0 && s->configured && (nb_frames || ended) && (ret = begin(s, ctx)) >= 0) {
+        s->totals->nb_frames = nb_frames;
+        ret = render_end(s, ended);
+    }
+    if (ret >= 0 && s->output->footer)
+        write_end(s, ctx);
+    ff_metric_close(&s->output, ctx, s->handed_over && ret >= 0);
     av_bprint_finalize(&s->text, NULL);
 }

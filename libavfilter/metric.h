@@ -22,12 +22,13 @@
  * to a log in libvmaf's JSON (log_path), and to a summary at the end. Values are pooled as they are
  * printed, so that the reader of a log can compute the same.
  *
- * A filter that is told to drain, because its graph is about to be rebuilt, ends its files with a
- * line of its totals. The filter of the new graph, which has the same options, finds that line,
- * removes it and goes on. Nothing else is shared by two filters.
+ * ffmpeg rebuilds a filtergraph when the parameters of an input change. Directly before that it sends
+ * the command hand_over to the filters that declare it (graph_reinit.h): the files stay open,
+ * and they and the totals move to a process-wide list, from which the filter with the same paths
+ * in the new graph takes them in its init(). Nothing is read back from a file.
  *
  * A log belongs to one filter, and its functions are called in one thread at a time. Functions of
- * type int return 0, or a negative AVERROR after a message.
+ * type int return 0 unless their comment says more, or a negative AVERROR after a message.
  */
 
 #ifndef AVFILTER_METRIC_H
@@ -37,11 +38,16 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "libavutil/bprint.h"
+#include "libavutil/buffer.h"
 #include "libavutil/frame.h"
 #include "libavutil/opt.h"
 #include "libavutil/rational.h"
+
+#include "avfilter.h"
+#include "graph_reinit.h"
 
 /// The most metrics of a filter, with the values of a metric that has words.
 #define METRIC_MAX 64
@@ -91,30 +97,52 @@ typedef struct MetricPool {
     double inverse;         ///< sum of 1 / (value + 1), NAN if one is -1 or less
 } MetricPool;
 
-/// Sums over all frames, of 8 bytes each, as they are handed on to a rebuilt graph.
+/// Totals over all frames, which a rebuilt graph continues.
 typedef struct MetricTotals {
     uint64_t nb_frames;     ///< all frames, scored or not
     uint64_t nb_scored;
     uint64_t nb_valid;
-    int64_t start;          ///< wall clock at the first frame, in us
+    int64_t start;          ///< wall clock in us when the header was written, 0 before that
+    char model[256];        ///< MetricLog's, with which the log was begun
+    double min, max;
     MetricPool pool[METRIC_MAX];    ///< of each metric, then of metric[0] for each word
 } MetricTotals;
 
-/// A file of lines. The first four are set before it is opened.
+/// The files of a filter.
+enum { METRIC_STATS, METRIC_JSON, METRIC_NB_FILES };
+
+/// A file that is open, or a FIFO that is opened at the first frame.
 typedef struct MetricFile {
-    const char *path;       ///< "-" is standard output, NULL none
-    int is_json;            ///< its frames end without a newline
-    uint64_t *totals;       ///< [nb_totals], which a rebuilt graph goes on with
-    int nb_totals;
+    char *path;             ///< "-" is standard output, NULL none
     FILE *file;
-    int begun;              ///< what an earlier run left is cut off
+    struct stat st;         ///< identifies the file under its other names; zeroed if unknown
+    fpos_t footer;          ///< position of a footer that is to be overwritten
+    size_t footer_size;     ///< its size in bytes, 0 if there is none
 } MetricFile;
+
+/**
+ * The files of a filter, and its totals. Every instance is in a list of the process: no file has two
+ * owners, and one without an owner waits for the filter of a rebuilt graph.
+ */
+typedef struct MetricOutput {
+    struct MetricOutput *next;
+    char *filter;           ///< name of the filter
+    char *instance;         ///< name of the instance in its graph
+    void *thread;           ///< identifies the thread that handed it over
+    int has_owner;
+    MetricFile file[METRIC_NB_FILES];
+    void *totals;           ///< zero at first
+    AVBufferRef *inputs;    ///< PairSync's, of a filter with two inputs
+    /// End of the JSON log, and summary, of a log that was handed over: for a filter that cannot be
+    /// configured.
+    char *footer, *summary;
+} MetricOutput;
 
 typedef struct MetricLog {
     // set by options, see METRIC_LOG_OPTIONS
     char *stats_file;
     char *log_path;
-    int drained;                    ///< the graph is about to be rebuilt
+    int handed_over;                ///< the filter of a rebuilt graph continues the log
 
     // set by the filter before its first frame; strings live as long as the log
     const char *filter;             ///< name of the filter, without _cuda
@@ -128,23 +156,17 @@ typedef struct MetricLog {
     int nb_metrics;
     int nb_reported;                ///< the first so many, of the next frame; 0 at first: all
 
-    MetricFile stats, log;
-    uint64_t first;                 ///< number of this filter's first frame
-    int has_frames;                 ///< in log_path
-    int error;                      ///< the first one: nothing is written after it
+    MetricOutput *output;
+    MetricTotals *totals;           ///< output's
+    int configured;                 ///< ff_metric_config() has succeeded
+    int begun;                      ///< the header is written
+    int error;                      ///< first error; nothing is written after it
     AVBPrint text;                  ///< what is written next
-    MetricTotals totals;
 } MetricLog;
 
 #define METRIC_STATS_FILE(name, type, member, flags)                                        \
     { name, "write a line per frame to this file, - for stdout",                            \
       offsetof(type, member.stats_file), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags }
-
-/// The option by which ffmpeg tells a filter that its graph is about to be rebuilt.
-#define METRIC_DRAIN_OPTION(type, member, flags)                                            \
-    { "drain", "leave the log to the filter of a rebuilt graph",                            \
-      offsetof(type, member), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1,                         \
-      (flags) | AV_OPT_FLAG_RUNTIME_PARAM }
 
 /// The options of a log; the filter's context has it as member.
 #define METRIC_LOG_OPTIONS(type, member, flags)                                             \
@@ -152,52 +174,68 @@ typedef struct MetricLog {
     METRIC_STATS_FILE("f",          type, member, flags),                                   \
     { "log_path", "write a JSON log of all frames to this file, - for stdout",              \
       offsetof(type, member.log_path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags }, \
-    METRIC_DRAIN_OPTION(type, member.drained, flags)
+    REINIT_HAND_OVER(type, member.handed_over)
 
-/// Open the files, without cutting them: ffmpeg also makes filters only to look at them.
-int ff_metric_init(MetricLog *s, void *logctx);
+/**
+ * Open and truncate the files, or continue those of the filter before a rebuild.
+ *
+ * @param nb_frames set to the number of frames that were given to filters before a rebuild
+ */
+int ff_metric_init(MetricLog *s, AVFilterContext *ctx, uint64_t *nb_frames);
+
+/**
+ * Check that a log that is continued has the same model and range. A filter whose metrics depend on the
+ * size calls it in config_props, once they are set; for others, ff_metric_init() does.
+ */
+int ff_metric_config(MetricLog *s, AVFilterContext *ctx);
 
 /**
  * Report one scored frame: to its metadata, lavfi.FILTER.METRIC, and to the files.
  *
- * @param n     its number among the frames that this filter was given, from 0
+ * @param n     its number among all frames, from 0
  * @param value of each metric; what is not finite is neither metadata nor pooled, and written as
  *              null or nan by format
  * @param valid 0 to keep the frame out of the pooled values
  */
-int ff_metric_frame(MetricLog *s, void *logctx, AVFrame *frame, uint64_t n,
+int ff_metric_frame(MetricLog *s, AVFilterContext *ctx, AVFrame *frame, uint64_t n,
                     const double *value, int valid);
 
 /**
- * Finish the files, and print the summary or leave the totals to a rebuilt graph.
+ * Finish the files and print the summary, or hand them over to a rebuilt graph.
  *
- * @param nb_frames frames that the filter was given, scored or not
+ * @param nb_frames frames that filters were given, scored or not, those before a rebuild included
  * @param ended     the end of its input was seen
  */
-void ff_metric_uninit(MetricLog *s, void *logctx, uint64_t nb_frames, int ended);
+void ff_metric_uninit(MetricLog *s, AVFilterContext *ctx, uint64_t nb_frames, int ended);
 
 /// @name The files of a filter that has lines of its own
 /// @{
 
-/// Open a file, if there is a path and it is no pipe, which would be closed and opened again.
-int ff_metric_file_open(MetricFile *f, void *logctx);
+/**
+ * Take over the output that the filter of the same name and paths has handed over, or create one and
+ * open its files; a FIFO is opened when it is first written to. A file that another filter of this
+ * process writes is an error.
+ *
+ * @param filter      name of the filter, without _cuda; must outlive the output
+ * @param path        of each file, NULL for none
+ * @param totals_size bytes of (*output)->totals
+ * @return 1 if an output is continued, 0 if it is new
+ */
+int ff_metric_open(MetricOutput **output, AVFilterContext *ctx, const char *filter,
+                   const char *const path[METRIC_NB_FILES], size_t totals_size);
 
 /**
- * Before the first line, go on with a file that a filter of this process left to be continued,
- * and with its totals, or cut it.
+ * Write text, whole and at once, and clear it.
  *
- * @return 1 if the file goes on, 0 if it is new, was begun before, or there is none
+ * @param is_footer if the file can be positioned, the next text overwrites this one
  */
-int ff_metric_file_begin(MetricFile *f, void *logctx);
+int ff_metric_write(MetricFile *f, void *logctx, AVBPrint *text, int is_footer);
 
-/// Write text, whole and at once, and clear it.
-int ff_metric_file_write(MetricFile *f, void *logctx, AVBPrint *text);
+/// Whether a footer can be written that is overwritten later: not to a pipe.
+int ff_metric_can_rewrite(const MetricFile *f);
 
-/// Whether totals can be left there to a rebuilt graph.
-int ff_metric_file_goes_on(const MetricFile *f);
-
-/// Close a file, if it is open. @param goes_on 1 to leave the totals there, if it was begun
-void ff_metric_file_close(MetricFile *f, void *logctx, int goes_on);
+/// Close the files and free the output, or hand it over. @param handed_over 1 for the latter
+void ff_metric_close(MetricOutput **output, AVFilterContext *ctx, int handed_over);
 /// @}
 
 #endif /* AVFILTER_METRIC_H */

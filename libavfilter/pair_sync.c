@@ -21,10 +21,13 @@
 #include "libavutil/avutil.h"
 #include "libavutil/common.h"
 #include "libavutil/error.h"
+#include "libavutil/hwcontext.h"
 #include "libavutil/log.h"
 #include "libavutil/mathematics.h"
+#include "libavutil/mem.h"
 #include "libavutil/rational.h"
 
+#include "graph_reinit.h"
 #include "pair_sync.h"
 
 /**
@@ -36,6 +39,10 @@
 
 /// Or by one of so many parts of a frame's duration.
 #define FRAME_PARTS 4
+
+/// Reference frames are equally near if their distances differ by no more than this, in
+/// microseconds, or than a quarter of the time between them.
+#define TOLERANCE 4000
 
 const AVFilterPad ff_pair_sync_inputs[2] = {
     { .name = "main",      .type = AVMEDIA_TYPE_VIDEO },
@@ -61,23 +68,357 @@ static int check_size(const PairSync *s, AVFilterContext *ctx, int main_w, int m
     return 0;
 }
 
+static int64_t time_between(int64_t a, int64_t b)
+{
+    return av_sat_sub64(FFMAX(a, b), FFMIN(a, b));
+}
+
+/// Convert a timestamp of an input's link.
+static int64_t sync_time(const PairSync *s, int i, int64_t pts)
+{
+    return av_rescale_q_rnd(pts, s->fs.in[i].time_base, s->fs.time_base,
+                            AV_ROUND_NEAR_INF | AV_ROUND_PASS_MINMAX);
+}
+
+/// Number of the reference's current frame, from 1.
+static uint64_t current_ref(const PairSync *s)
+{
+    return s->in[1].nb_before + ff_filter_link(s->fs.parent->inputs[1])->frame_count_out -
+           !!s->fs.in[1].frame_next;
+}
+
+/// Whether a frame of the graph before can be one of an input.
+static int fits_link(const PairSync *s, int i, const AVFrame *frame)
+{
+    AVFilterLink *link = s->fs.parent->inputs[i];
+    const AVBufferRef *new = ff_filter_link(link)->hw_frames_ctx, *old = frame->hw_frames_ctx;
+    const AVHWFramesContext *a = new ? (void *)new->data : NULL, *b = old ? (void *)old->data : NULL;
+
+    // filters such as hwdownload take only frames of their link's context
+    return frame->width == link->w && frame->height == link->h && frame->format == link->format &&
+           (a == b || i && a && b && a->device_ref->data == b->device_ref->data &&
+                      a->sw_format == b->sw_format);
+}
+
+/// Read a frame that the graph before has left, unless the new one changes size or format.
+static int read_queued(PairSync *s, int i)
+{
+    FFFrameSyncIn *in  = &s->fs.in[i];
+
+    while (s->in[i].queue && av_fifo_read(s->in[i].queue, &in->frame_next, 1) >= 0) {
+        AVFrame *frame = in->frame_next;
+
+        s->in[i].nb_before++;
+        if (fits_link(s, i, frame)) {
+            in->pts_next = av_rescale_q(frame->pts, frame->time_base, s->fs.time_base);
+            return 1;
+        }
+        av_frame_free(&in->frame_next);
+        s->count.main          += !i;
+        s->count.main_unpaired += !i;
+    }
+    return 0;
+}
+
+/// Timestamp of a frame of the link. A filter such as setpts may count anew in a rebuilt graph.
+static int64_t continued_time(PairSync *s, int i, int64_t pts)
+{
+    const int64_t time = sync_time(s, i, pts), last = s->in[i].time;
+
+    if (ff_filter_link(s->fs.parent->inputs[i])->frame_count_out == 1 &&
+        last != AV_NOPTS_VALUE && time <= last)
+        s->in[i].shift = av_sat_add64(last, FFMAX(s->in[i].interval, 1)) - time;
+    return av_sat_add64(time, s->in[i].shift);
+}
+
+/// Read the next frame of an input, or its end. @return 1 if one of these is known, else 0
+static int read_next(PairSync *s, int i)
+{
+    AVFilterLink *link = s->fs.parent->inputs[i];
+    FFFrameSyncIn *in  = &s->fs.in[i];
+    int64_t pts;
+    int status, ret;
+
+    if (in->have_next)
+        return 1;
+    ret = read_queued(s, i);
+    if (!ret && (ret = ff_inlink_consume_frame(link, &in->frame_next)) > 0)
+        in->pts_next = continued_time(s, i, in->frame_next->pts);
+    if (ret > 0) {
+        if (s->in[i].time != AV_NOPTS_VALUE)
+            s->in[i].interval = av_sat_sub64(in->pts_next, s->in[i].time);
+        s->in[i].time = in->pts_next;
+    } else if (!ret && (ret = ff_inlink_acknowledge_status(link, &status, &pts)) > 0) {
+        in->pts_next = av_sat_add64(sync_time(s, i, pts), s->in[i].shift);
+    } else if (!ret && ff_outlink_frame_wanted(s->fs.parent->outputs[0])) {
+        ff_inlink_request_frame(link);
+    }
+    in->have_next = ret > 0;
+    return ret;
+}
+
+static void take_next(FFFrameSyncIn *in)
+{
+    av_frame_free(&in->frame);
+    in->frame      = in->frame_next;
+    in->pts        = in->pts_next;
+    in->frame_next = NULL;
+    in->have_next  = 0;
+}
+
+// ---- a rebuilt graph ----
+
+typedef struct PairSyncState {
+    PairSyncInput in[2];
+    PairSyncCount count;
+    int64_t main_time;
+    AVRational time_base;
+} PairSyncState;
+
+static void free_queue(AVFifo **queue)
+{
+    AVFrame *frame;
+
+    while (*queue && av_fifo_read(*queue, &frame, 1) >= 0)
+        av_frame_free(&frame);
+    av_fifo_freep2(queue);
+}
+
+static void free_state(void *opaque, uint8_t *data)
+{
+    PairSyncState *state = (PairSyncState *)data;
+
+    for (int i = 0; i < 2; i++)
+        free_queue(&state->in[i].queue);
+    av_free(state);
+}
+
+/// Continue with the frames and counters of the graph before, once.
+static void resume(PairSync *s)
+{
+    AVBufferRef **ref    = &(*s->output)->inputs;
+    PairSyncState *state = *ref ? (PairSyncState *)(*ref)->data : NULL;
+
+    for (int i = 0; i < 2; i++) {
+        s->in[i].time = AV_NOPTS_VALUE;
+        if (!state)
+            continue;
+        s->in[i]             = state->in[i];
+        state->in[i].queue   = NULL;
+        s->in[i].shift       = 0;
+        s->in[i].interval    = av_rescale_q(s->in[i].interval, state->time_base, s->fs.time_base);
+        if (s->in[i].time != AV_NOPTS_VALUE)
+            s->in[i].time    = av_rescale_q(s->in[i].time, state->time_base, s->fs.time_base);
+    }
+    if (state) {
+        s->count     = state->count;
+        s->main_time = av_rescale_q(state->main_time, state->time_base, s->fs.time_base);
+    }
+    av_buffer_unref(ref);
+}
+
+static int queue_frame(PairSync *s, AVFifo *queue, AVFrame **frame, int64_t pts)
+{
+    int ret;
+
+    (*frame)->pts       = pts;
+    (*frame)->time_base = s->fs.time_base;
+    if ((ret = av_fifo_write(queue, frame, 1)) < 0)
+        return ret;
+    *frame = NULL;
+    return 0;
+}
+
+/// Leave the frames that are not paired, and the counters.
+static int hand_over(PairSync *s)
+{
+    PairSyncState *state = av_mallocz(sizeof(*state));
+    int ret = 0;
+
+    if (!state)
+        return AVERROR(ENOMEM);
+    (*s->output)->inputs = av_buffer_create((uint8_t *)state, sizeof(*state), free_state, NULL, 0);
+    if (!(*s->output)->inputs) {
+        av_free(state);
+        return AVERROR(ENOMEM);
+    }
+    state->count     = s->count;
+    state->main_time = s->main_time;
+    state->time_base = s->fs.time_base;
+    for (int i = 0; i < 2; i++) {
+        FFFrameSyncIn *in = &s->fs.in[i];
+
+        state->in[i].nb_before = i ? current_ref(s) : 0;
+        if (!(state->in[i].queue = av_fifo_alloc2(8, sizeof(AVFrame *), AV_FIFO_FLAG_AUTO_GROW)))
+            return AVERROR(ENOMEM);
+        // it may be the nearest one to the next main frame, too
+        if (i && in->frame) {
+            state->in[i].nb_before--;
+            ret = queue_frame(s, state->in[i].queue, &in->frame, in->pts);
+        }
+        while (ret >= 0 && (ret = read_next(s, i)) > 0 && in->frame_next) {
+            in->have_next = 0;
+            ret = queue_frame(s, state->in[i].queue, &in->frame_next, in->pts_next);
+        }
+        state->in[i].time     = s->in[i].time;
+        state->in[i].interval = s->in[i].interval;
+        if (ret < 0)
+            return ret;
+    }
+    s->count = (PairSyncCount){ 0 };
+    return 0;
+}
+
+int ff_pair_sync_pass_waiting(PairSync *s)
+{
+    FFFrameSync *fs = &s->fs;
+    int ret;
+
+    if (fs->opt_ts_sync_mode != TS_NEAREST || !fs->in)
+        return 0;
+    while ((ret = read_next(s, 0)) > 0 && fs->in[0].frame_next) {
+        av_frame_free(&fs->in[1].frame);
+        take_next(&fs->in[0]);
+        fs->pts = fs->in[0].pts;
+        if ((ret = fs->on_event(fs)) < 0)
+            return ret;
+    }
+    return ret;
+}
+
+int ff_pair_sync_command(PairSync *s, AVFilterContext *ctx, const char *cmd, const char *arg,
+                         char *res, int res_len, int flags)
+{
+    int ret = ff_reinit_command(ctx, cmd, arg, res, res_len, flags);
+
+    return ret < 0 || strcmp(cmd, "hand_over") || s->fs.opt_ts_sync_mode != TS_NEAREST ||
+           !s->fs.in ? ret : hand_over(s);
+}
+
 int ff_pair_sync_config_output(PairSync *s, AVFilterLink *outlink)
 {
     AVFilterContext *ctx = outlink->src;
     AVFilterLink *main   = ctx->inputs[0], *ref = ctx->inputs[1];
+    FFFrameSync *fs      = &s->fs;
     int ret;
 
+    // keep framesync from resetting its options, which the filter's options have set
+    fs->class = &ff_framesync_class;
+    // framesync itself ignores the reference's time base if its last frame is not repeated
+    fs->time_base = av_gcd_q(main->time_base, ref->time_base, AV_TIME_BASE / 2, AV_TIME_BASE_Q);
+    s->first_ref  = AV_NOPTS_VALUE;
     if ((ret = check_size(s, ctx, main->w, main->h, ref->w, ref->h)) < 0 ||
         (ret = ff_luma_config(&s->inputs, ctx)) < 0 ||
-        (ret = ff_framesync_init_dualinput(&s->fs, ctx)) < 0 ||
-        (ret = ff_framesync_configure(&s->fs)) < 0)
+        (ret = ff_framesync_init_dualinput(fs, ctx)) < 0 ||
+        (ret = ff_framesync_configure(fs)) < 0)
         return ret;
+    resume(s);
     outlink->w                   = main->w;
     outlink->h                   = main->h;
     outlink->sample_aspect_ratio = main->sample_aspect_ratio;
-    outlink->time_base           = s->fs.time_base;
+    outlink->time_base           = fs->time_base;
     ff_filter_link(outlink)->frame_rate = ff_filter_link(main)->frame_rate;
     return 0;
+}
+
+// ---- pairing ----
+
+/// @return the tolerance in framesync's time base, for frames so far apart
+static int64_t tolerance(const PairSync *s, int64_t interval)
+{
+    return FFMIN(interval / 4, av_rescale_q_rnd(TOLERANCE, AV_TIME_BASE_Q, s->fs.time_base,
+                                                AV_ROUND_DOWN));
+}
+
+/// Whether the next main frame is paired with the reference's current frame, whatever comes next.
+static int is_settled(const PairSync *s)
+{
+    const FFFrameSyncIn *ref = &s->fs.in[1];
+    const int64_t time = s->fs.in[0].pts_next;
+
+    // frames of one time are paired in their order
+    return ref->frame && (ref->pts > time || ref->pts == time && current_ref(s) != s->count.last_ref);
+}
+
+/// Whether the reference's next frame is nearer than its current one to the next main frame.
+static int is_nearer(const PairSync *s)
+{
+    const FFFrameSyncIn *ref = &s->fs.in[1];
+    const int64_t time = s->fs.in[0].pts_next;
+
+    if (ref->pts_next <= time)
+        return 1;
+    if (!ref->frame)
+        return time_between(ref->pts_next, time) <= tolerance(s, INT64_MAX);
+    return time_between(time, ref->pts) - time_between(time, ref->pts_next) >
+           tolerance(s, time_between(ref->pts, ref->pts_next));
+}
+
+/// Whether the next main frame comes after the time for which the reference's last one is shown.
+static int is_after_end(const PairSync *s)
+{
+    const FFFrameSyncIn *ref = &s->fs.in[1];
+    int64_t duration = s->in[1].interval;
+
+    if (!ref->frame || !ref->have_next || ref->frame_next)
+        return 0;
+    if (ref->frame->duration > 0)
+        duration = sync_time(s, 1, ref->frame->duration);
+    return av_sat_sub64(s->fs.in[0].pts_next, ref->pts) >=
+           FFMAX(duration - tolerance(s, duration), 1);
+}
+
+/// Pair each main frame with the nearest frame of the reference.
+static int pair_nearest(PairSync *s)
+{
+    FFFrameSync *fs      = &s->fs;
+    FFFrameSyncIn *main  = &fs->in[0], *ref = &fs->in[1];
+    AVFilterContext *ctx = fs->parent;
+    int ended, ret;
+
+    FF_FILTER_FORWARD_STATUS_BACK_ALL(ctx->outputs[0], ctx);
+    for (;;) {
+        if ((ret = read_next(s, 0)) <= 0)
+            return ret;
+        // after that, the rest of the reference is read to count its frames
+        fs->eof = !main->frame_next;
+        if (main->frame_next ? is_settled(s) : fs->opt_shortest)
+            break;
+        if ((ret = read_next(s, 1)) <= 0)
+            return ret;
+        if (!ref->frame_next || main->frame_next && !is_nearer(s))
+            break;
+        take_next(ref);
+    }
+    ended = !main->frame_next;
+    if (!ended && is_after_end(s)) {
+        ended = fs->opt_shortest;
+        if (!fs->opt_repeatlast)
+            av_frame_free(&ref->frame);
+    }
+    if (!ended) {
+        take_next(main);
+        fs->pts = main->pts;
+        return fs->on_event(fs);
+    }
+    s->count.ref = current_ref(s);
+    fs->eof   = 1;
+    ff_outlink_set_status(ctx->outputs[0], AVERROR_EOF, main->pts_next);
+    return 0;
+}
+
+int ff_pair_sync_activate(PairSync *s)
+{
+    AVFilterLink *ref = s->fs.parent->inputs[1];
+
+    if (s->first_ref == AV_NOPTS_VALUE && ff_inlink_check_available_frame(ref))
+        s->first_ref = sync_time(s, 1, ff_inlink_peek_frame(ref, 0)->pts);
+    return s->fs.opt_ts_sync_mode == TS_NEAREST ? pair_nearest(s) : ff_framesync_activate(&s->fs);
+}
+
+static int exceeds_rounding(const PairSync *s, int64_t interval)
+{
+    return av_compare_ts(interval, s->fs.time_base, ROUNDING, AV_TIME_BASE_Q) > 0;
 }
 
 static void check_times(PairSync *s, AVFilterContext *ctx, const AVFrame *ref)
@@ -85,27 +426,38 @@ static void check_times(PairSync *s, AVFilterContext *ctx, const AVFrame *ref)
     const FFFrameSync *fs = &s->fs;
     // framesync has these in one time base, the reference's frame may not
     const int64_t main_time = fs->in[0].pts, ref_time = fs->in[1].pts;
-    const int64_t apart     = av_sat_sub64(FFMAX(main_time, ref_time), FFMIN(main_time, ref_time));
+    const int64_t apart     = time_between(main_time, ref_time);
     // how long frames last is not known before the second
-    const int64_t duration  = s->nb_main ? av_sat_sub64(main_time, s->main_time) : INT64_MAX;
+    const int64_t duration  = s->count.main ? av_sat_sub64(main_time, s->main_time) : INT64_MAX;
 
+    // an offset of whole frames leaves no trace in the pairs
+    if (!s->count.main++ && s->first_ref != AV_NOPTS_VALUE &&
+        exceeds_rounding(s, time_between(main_time, s->first_ref)))
+        av_log(ctx, AV_LOG_WARNING, "The main input begins at %f s, the reference at %f s, "
+               "%f s apart: insert setpts=PTS-STARTPTS before both inputs.\n",
+               main_time * av_q2d(fs->time_base), s->first_ref * av_q2d(fs->time_base),
+               time_between(main_time, s->first_ref) * av_q2d(fs->time_base));
     s->main_time = main_time;
-    s->nb_main++;
+    s->count.ref    = current_ref(s);
+    // also where the timeline leaves the pair out
+    if (fs->in[1].frame && s->count.ref != s->count.last_ref) {
+        s->count.last_ref = s->count.ref;
+        s->count.ref_paired++;
+    }
     if (!ref) {
-        s->nb_early += !ctx->is_disabled && ref_time == AV_NOPTS_VALUE;
+        s->count.main_unpaired += !fs->in[1].frame;
         return;
     }
 
-    s->nb_pairs++;
-    if (apart <= duration / FRAME_PARTS ||
-        av_compare_ts(apart, fs->time_base, ROUNDING, AV_TIME_BASE_Q) <= 0)
+    s->count.pairs++;
+    if (apart <= duration / FRAME_PARTS || !exceeds_rounding(s, apart))
         return;
-    if (!s->nb_apart++)
+    if (!s->count.apart++)
         av_log(ctx, AV_LOG_WARNING, "The main input's frame at %f s is compared with the "
-               "reference's at %f s, which may be another picture. Set ts_sync_mode=nearest, put "
-               "setpts=PTS-STARTPTS before both inputs, and see that both have the same first "
-               "frame, frame rate and length.\n",
-               main_time * av_q2d(fs->time_base), ref_time * av_q2d(fs->time_base));
+               "reference's at %f s, which may be another picture. %snsert setpts=PTS-STARTPTS "
+               "before both inputs, and check that both have the same first frame and frame rate.\n",
+               main_time * av_q2d(fs->time_base), ref_time * av_q2d(fs->time_base),
+               fs->opt_ts_sync_mode == TS_NEAREST ? "I" : "Set ts_sync_mode=nearest, i");
 }
 
 int ff_pair_sync_get(PairSync *s, AVFrame **main, AVFrame **reference)
@@ -129,13 +481,15 @@ int ff_pair_sync_get(PairSync *s, AVFrame **main, AVFrame **reference)
 
 void ff_pair_sync_uninit(PairSync *s, AVFilterContext *ctx)
 {
-    if (s->nb_apart)
+    if (s->count.apart)
         av_log(ctx, AV_LOG_WARNING, "The times of %"PRIu64" of %"PRIu64" pairs differ by more "
                "than a quarter of a frame: their scores may be of different pictures.\n",
-               s->nb_apart, s->nb_pairs);
-    if (s->nb_early)
-        av_log(ctx, AV_LOG_WARNING, "Frames that came before the reference's first one, and were "
-               "not compared: %"PRIu64". Put setpts=PTS-STARTPTS before both inputs.\n",
-               s->nb_early);
+               s->count.apart, s->count.pairs);
+    if (s->count.main_unpaired || s->count.ref > s->count.ref_paired)
+        av_log(ctx, AV_LOG_WARNING, "Unpaired frames: %"PRIu64" of %"PRIu64" of the main input, "
+               "which have no score, and %"PRIu64" of %"PRIu64" of the reference.\n",
+               s->count.main_unpaired, s->count.main, s->count.ref - s->count.ref_paired, s->count.ref);
     ff_framesync_uninit(&s->fs);
+    for (int i = 0; i < 2; i++)
+        free_queue(&s->in[i].queue);
 }

@@ -18,8 +18,10 @@
 
 /**
  * @file
- * The inputs and the output of a filter that compares two videos, by framesync: one description
- * of its pads, sizes and times, and a warning where frames that are paired are of two times.
+ * The inputs and the output of a filter that compares two videos: its pads, sizes and times, the
+ * pairing of its frames, and warnings about frames that may be paired wrongly.
+ *
+ * By default the nearest frames are paired, here; ts_sync_mode=default leaves it to framesync.
  *
  * Functions of type int return 0, or a negative AVERROR after a message. All are called in the
  * thread that runs the filter.
@@ -30,25 +32,72 @@
 
 #include <stdint.h>
 
+#include "libavutil/fifo.h"
 #include "libavutil/frame.h"
+#include "libavutil/opt.h"
 
 #include "avfilter.h"
 #include "cuda/shared.h"
 #include "filters.h"
 #include "framesync.h"
 #include "luma.h"
+#include "metric.h"
+
+/// Counters, which a rebuilt graph continues.
+typedef struct PairSyncCount {
+    uint64_t main;          ///< main frames
+    uint64_t main_unpaired; ///< main frames for which the reference had none
+    uint64_t ref;           ///< reference frames, without the next one
+    uint64_t ref_paired;
+    uint64_t last_ref;      ///< number of the last paired reference frame, from 1
+    uint64_t pairs;
+    uint64_t apart;         ///< pairs whose times differ by more than a rounding
+} PairSyncCount;
+
+/// Frames of an input.
+typedef struct PairSyncInput {
+    AVFifo *queue;          ///< AVFrame *, with their time_base: of the graph before, unpaired; or NULL
+    uint64_t nb_before;     ///< frames that were not read from the link of this graph
+    int64_t time;           ///< of the last frame that was read, AV_NOPTS_VALUE if there is none
+    int64_t interval;       ///< from the frame before to that
+    int64_t shift;          ///< is added to the timestamps of the link
+} PairSyncInput;
 
 typedef struct PairSync {
-    FFFrameSync fs;         ///< its class is the filter's: FRAMESYNC_DEFINE_CLASS()
-    int min_size;           ///< set by the filter: the least width and height of both inputs
-    LumaInputs inputs;      ///< the filter sets is_wanted and mixes_ranges
+    FFFrameSync fs;         ///< holds the frames of the current pair and the next ones
+    // set by the filter in init()
+    int min_size;           ///< the least width and height of both inputs
+    MetricOutput **output;  ///< where frames are left to a rebuilt graph
+    LumaInputs inputs;      ///< is_wanted and mixes_ranges
 
+    PairSyncInput in[2];
+    int64_t first_ref;      ///< timestamp of the reference's first frame
     int64_t main_time;      ///< of the last main frame, if there was one
-    uint64_t nb_main;       ///< main frames
-    uint64_t nb_pairs;
-    uint64_t nb_apart;      ///< pairs whose times differ by more than a rounding
-    uint64_t nb_early;      ///< main frames before the first one of the reference
+    PairSyncCount count;
 } PairSync;
+
+#define PAIR_SYNC_OPTION(name, help, offset, type, value, min, max, flags, group)               \
+    { name, help, offset, type, { .i64 = value }, min, max, flags, .unit = group }
+#define PAIR_SYNC_CONST(name, help, value, flags, group)                                        \
+    PAIR_SYNC_OPTION(name, help, 0, AV_OPT_TYPE_CONST, value, 0, 0, flags, group)
+
+/// The options of framesync, with other defaults; the filter's context has a PairSync as member.
+#define PAIR_SYNC_OPTIONS(type, member, flags)                                                  \
+    PAIR_SYNC_OPTION("eof_action", "action after the reference's last frame",                   \
+        offsetof(type, member.fs.opt_eof_action), AV_OPT_TYPE_INT, EOF_ACTION_PASS,             \
+        EOF_ACTION_REPEAT, EOF_ACTION_PASS, flags, "eof_action"),                               \
+    PAIR_SYNC_CONST("repeat", "compare with that frame", EOF_ACTION_REPEAT, flags, "eof_action"), \
+    PAIR_SYNC_CONST("endall", "end the output", EOF_ACTION_ENDALL, flags, "eof_action"),        \
+    PAIR_SYNC_CONST("pass", "pass main frames unscored", EOF_ACTION_PASS, flags, "eof_action"), \
+    PAIR_SYNC_OPTION("shortest", "end the output with the shorter input",                       \
+        offsetof(type, member.fs.opt_shortest), AV_OPT_TYPE_BOOL, 0, 0, 1, flags, NULL),        \
+    PAIR_SYNC_OPTION("repeatlast", "0 for eof_action=pass",                                     \
+        offsetof(type, member.fs.opt_repeatlast), AV_OPT_TYPE_BOOL, 1, 0, 1, flags, NULL),      \
+    PAIR_SYNC_OPTION("ts_sync_mode", "reference frame that a main frame is compared with",      \
+        offsetof(type, member.fs.opt_ts_sync_mode), AV_OPT_TYPE_INT, TS_NEAREST,                \
+        TS_DEFAULT, TS_NEAREST, flags, "ts_sync_mode"),                                         \
+    PAIR_SYNC_CONST("default", "the last one at or before it", TS_DEFAULT, flags, "ts_sync_mode"), \
+    PAIR_SYNC_CONST("nearest", "the nearest one in time", TS_NEAREST, flags, "ts_sync_mode")
 
 extern const AVFilterPad ff_pair_sync_inputs[2];
 
@@ -58,17 +107,30 @@ extern const AVFilterPad ff_pair_sync_inputs[2];
  */
 int ff_pair_sync_config_output(PairSync *s, AVFilterLink *outlink);
 
+/// Read frames and call on_event() for a main frame, as ff_framesync_activate() does.
+int ff_pair_sync_activate(PairSync *s);
+
 /**
- * Get what framesync has paired, as ff_framesync_dualinput_get() does, and warn of the first pair
- * whose times differ. Frames that are not as configured are an error, see ff_luma_check_frame(), and so
- * are pictures of two sizes: frames on a GPU may be cropped.
+ * Get the current pair, as ff_framesync_dualinput_get() does, and warn of the first pair
+ * whose times differ. Frames that are not as configured are an error, see ff_luma_check_frame(),
+ * and so are pictures of two sizes: frames on a GPU may be cropped.
  *
  * @param main      the caller's
  * @param reference framesync's; NULL where there is nothing to compare with
  */
 int ff_pair_sync_get(PairSync *s, AVFrame **main, AVFrame **reference);
 
-/// Say how many frames were not compared as they should be, and free framesync.
+/**
+ * process_command() of a filter with a PairSync. At hand_over, leave the frames that are not paired yet to
+ * the rebuilt graph.
+ */
+int ff_pair_sync_command(PairSync *s, AVFilterContext *ctx, const char *cmd, const char *arg,
+                         char *res, int res_len, int flags);
+
+/// Output the main frames that wait for the reference, unpaired. @return 0 or more, or an error
+int ff_pair_sync_pass_waiting(PairSync *s);
+
+/// Report the frames that were unpaired or may be paired wrongly, and free framesync.
 void ff_pair_sync_uninit(PairSync *s, AVFilterContext *ctx);
 
 #endif /* AVFILTER_PAIR_SYNC_H */

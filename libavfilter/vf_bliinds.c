@@ -355,7 +355,7 @@ static av_cold int init(AVFilterContext *ctx)
     s->inputs.is_wanted = luma_is_readable;
     ff_bliinds_dsp_init(&s->dsp);
     ff_bliinds_gamma_table(s->gamma_table);
-    return ff_bliinds_init(&s->common, ctx);
+    return ff_bliinds_init(&s->common, ctx, &s->nb_frames);
 }
 
 static av_cold void uninit(AVFilterContext *ctx)
@@ -400,7 +400,7 @@ const FFFilter ff_vf_bliinds = {
     .init           = init,
     .activate       = activate,
     .uninit         = uninit,
-    .process_command = ff_filter_process_command,
+    .process_command = ff_reinit_command,
     FILTER_INPUTS(bliinds_inputs),
     FILTER_OUTPUTS(ff_video_default_filterpad),
     FILTER_QUERY_FUNC2(query_formats),

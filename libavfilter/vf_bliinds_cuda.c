@@ -320,7 +320,7 @@ static av_cold int init(AVFilterContext *ctx)
     BLIINDSCUDAContext *s = ctx->priv;
 
     s->queue.filter = &filter;
-    return ff_bliinds_init(&s->common, ctx);
+    return ff_bliinds_init(&s->common, ctx, &s->queue.nb_frames);
 }
 
 static av_cold void uninit(AVFilterContext *ctx)

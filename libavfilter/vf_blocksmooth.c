@@ -20,13 +20,16 @@
  * @file
  * Smooth the edges of the blocks that codecs leave
  *
- * Two passes over each plane, on one grid of blocks: across vertical and across
- * horizontal edges, the second on the result of the first. What an edge
- * changes lies within half a block of it, so bands of rows from the middle of
- * one row of blocks to that of the next depend on nothing else, in both passes.
+ * Two passes over each plane, on one grid of blocks: first across the horizontal
+ * edges, which are those between a block and the one below it, then across the vertical
+ * edges, on the result of the first pass. An edge changes samples within half a block
+ * of it. A band of rows from the middle of one row of blocks to the middle of the next
+ * is therefore independent of all other bands, in both passes.
  *
- * The method and its constants are those of F. Castello's CUDA program "N.V.I.D.I.A." (2023),
- * of which no publication is known. This follows its formulas, and has none of its code.
+ * The method, its constants and the order of the passes are those of Fulvio Castello,
+ * "N.V.I.D.I.A. - Neat Video Interleaved Deblocking Integer Algorithm", report, GPU
+ * Programming 2022/2023, which is based on "A Simple and Efficient Deblocking Algorithm
+ * for Low Bit-Rate Video Coding". The code is an independent implementation of its formulas.
  */
 
 #include "libavutil/intreadwrite.h"
@@ -89,7 +92,7 @@ static av_always_inline void smooth(uint8_t *p, ptrdiff_t step, int is_deep, int
     }
 }
 
-/// Across the vertical edges of a band of rows, then across the horizontal edge in its middle.
+/// Smooth across the horizontal edge in the middle of a band of rows, then across its vertical edges.
 static av_always_inline void smooth_band(uint8_t *data, ptrdiff_t linesize, int width, int height,
                                          int band, int block, int is_deep,
                                          const AVComponentDescriptor *comp,
@@ -98,13 +101,11 @@ static av_always_inline void smooth_band(uint8_t *data, ptrdiff_t linesize, int 
     const int edge  = band * block;
     const int start = FFMAX(edge - block / 2, 0), end = FFMIN(edge + block / 2, height);
 
+    for (int x = 0; x < width && blocksmooth_is_edge(edge, height, block); x++)
+        smooth(data + edge * linesize + x * comp->step, linesize, is_deep, comp->shift, limits);
     for (int y = start; y < end; y++)
         for (int x = block; blocksmooth_is_edge(x, width, block); x += block)
             smooth(data + y * linesize + x * comp->step, comp->step, is_deep, comp->shift, limits);
-    if (!blocksmooth_is_edge(edge, height, block))
-        return;
-    for (int x = 0; x < width; x++)
-        smooth(data + edge * linesize + x * comp->step, linesize, is_deep, comp->shift, limits);
 }
 
 static int smooth_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)

@@ -28,9 +28,9 @@
  * as they lie in memory. A cell has WORDS of them in a row, and as many threads;
  * a warp has cells side by side, 32 words and 8 rows.
  *
- * For the pass across vertical edges a thread holds 8 / WORDS rows of its cell,
- * for the pass across horizontal edges one column of words: 8 words each time.
- * Between the passes the warp exchanges them in shared memory. What is outside
+ * For the pass across horizontal edges a thread holds one column of words of its cell,
+ * for the pass across vertical edges 8 / WORDS of its rows: 8 words each time.
+ * The warp exchanges them in shared memory after each pass. What is outside
  * of the picture is 0 and is not written.
  */
 #define NB_WORDS 8                      ///< of a thread
@@ -43,27 +43,8 @@ typedef uint32_t Exchange[BLOCKSMOOTH_CELL][EXCHANGE_PITCH];
 #define PER_WORD(T) (4 / (int)sizeof(T))
 #define ELEMENTS(T) (WARP_SIZE * PER_WORD(T))
 
-/// The words of a thread: where the first is in the warp's, and the others from it.
-template<typename T, int C, bool BY_ROWS> struct Words {
-    enum { WORDS = BLOCKSMOOTH_CELL * C / PER_WORD(T) };    ///< of a row of a cell
-
-    static DEVICE_INLINE int first_row()
-    {
-        return BY_ROWS ? threadIdx.x % WORDS : 0;
-    }
-    static DEVICE_INLINE int first_column()
-    {
-        return BY_ROWS ? threadIdx.x % WARP_SIZE / WORDS * WORDS : threadIdx.x % WARP_SIZE;
-    }
-    static DEVICE_INLINE int row(int i)
-    {
-        return BY_ROWS ? i / WORDS * WORDS : i;
-    }
-    static DEVICE_INLINE int column(int i)
-    {
-        return BY_ROWS ? i % WORDS : 0;
-    }
-};
+/// Words of a row of a cell.
+#define WORDS(T, C) (BLOCKSMOOTH_CELL * (C) / PER_WORD(T))
 
 /// A warp's place in its plane.
 struct Place {
@@ -79,16 +60,15 @@ struct Place {
     }
 };
 
-/// Put a thread's words in shared memory, or get them from there.
-template<typename T, int C, bool BY_ROWS, bool PUT>
-static DEVICE_INLINE void move_words(uint32_t (&word)[NB_WORDS], Exchange &x)
+/// Put the words of a thread's rows in shared memory, or get them from there.
+template<typename T, int C, bool PUT>
+static DEVICE_INLINE void move_rows(uint32_t (&word)[NB_WORDS], Exchange &x)
 {
-    typedef Words<T, C, BY_ROWS> W;
-    uint32_t *first = &x[W::first_row()][W::first_column()];
+    const int words = WORDS(T, C), lane = threadIdx.x % WARP_SIZE;
 
     UNROLL
     for (int i = 0; i < NB_WORDS; i++) {
-        uint32_t &shared = first[W::row(i) * EXCHANGE_PITCH + W::column(i)];
+        uint32_t &shared = x[lane % words + i / words * words][lane / words * words + i % words];
 
         if (PUT)
             shared = word[i];
@@ -97,59 +77,51 @@ static DEVICE_INLINE void move_words(uint32_t (&word)[NB_WORDS], Exchange &x)
     }
 }
 
-template<typename T, int C, bool BY_ROWS>
+/// Load the column of words of a thread.
+template<typename T>
 static DEVICE_INLINE void load(uint32_t (&word)[NB_WORDS], Exchange &x,
                                const BlockSmoothCUDAPlane &plane, const Place &place)
 {
-    typedef Words<T, C, BY_ROWS> W;
-    const int pitch = plane.src_pitch;
+    const int pitch = plane.src_pitch, lane = threadIdx.x % WARP_SIZE;
     const uint8_t *src = plane.src + (int64_t)place.top * pitch + place.left * (int)sizeof(T);
 
     if (place.has_words) {
-        const int x = W::first_column(), y = W::first_row();
-
-        src += y * pitch + x * 4;
         UNROLL
         for (int i = 0; i < NB_WORDS; i++)
-            word[i] = place.is_inside((x + W::column(i)) * PER_WORD(T), y + W::row(i)) ?
-                      *(const uint32_t *)(src + W::row(i) * pitch + W::column(i) * 4) : 0;
+            word[i] = place.is_inside(lane * PER_WORD(T), i) ?
+                      *(const uint32_t *)(src + i * pitch + lane * 4) : 0;
         return;
     }
 #pragma unroll 8
-    for (int i = threadIdx.x % WARP_SIZE; i < BLOCKSMOOTH_CELL * ELEMENTS(T); i += WARP_SIZE) {
+    for (int i = lane; i < BLOCKSMOOTH_CELL * ELEMENTS(T); i += WARP_SIZE) {
         const int column = i % ELEMENTS(T), row = i / ELEMENTS(T);
 
         ((T *)x[row])[column] = place.is_inside(column, row) ?
                                 ((const T *)(src + row * pitch))[column] : 0;
     }
     sync_warp();
-    move_words<T, C, BY_ROWS, false>(word, x);
-    sync_warp();
+    UNROLL
+    for (int i = 0; i < NB_WORDS; i++)
+        word[i] = x[i][lane];
 }
 
-template<typename T, int C, bool BY_ROWS>
-static DEVICE_INLINE void store(uint32_t (&word)[NB_WORDS], Exchange &x,
-                                const BlockSmoothCUDAPlane &plane, const Place &place)
+/// Store what the warp has in shared memory.
+template<typename T>
+static DEVICE_INLINE void store(const Exchange &x, const BlockSmoothCUDAPlane &plane,
+                                const Place &place)
 {
-    typedef Words<T, C, BY_ROWS> W;
-    const int pitch = plane.dst_pitch;
+    const int pitch = plane.dst_pitch, lane = threadIdx.x % WARP_SIZE;
     uint8_t *dst = plane.dst + (int64_t)place.top * pitch + place.left * (int)sizeof(T);
 
     if (place.has_words) {
-        const int x = W::first_column(), y = W::first_row();
-
-        dst += y * pitch + x * 4;
         UNROLL
         for (int i = 0; i < NB_WORDS; i++)
-            if (place.is_inside((x + W::column(i)) * PER_WORD(T), y + W::row(i)))
-                *(uint32_t *)(dst + W::row(i) * pitch + W::column(i) * 4) = word[i];
+            if (place.is_inside(lane * PER_WORD(T), i))
+                *(uint32_t *)(dst + i * pitch + lane * 4) = x[i][lane];
         return;
     }
-    sync_warp();
-    move_words<T, C, BY_ROWS, true>(word, x);
-    sync_warp();
 #pragma unroll 1
-    for (int i = threadIdx.x % WARP_SIZE; i < BLOCKSMOOTH_CELL * ELEMENTS(T); i += WARP_SIZE) {
+    for (int i = lane; i < BLOCKSMOOTH_CELL * ELEMENTS(T); i += WARP_SIZE) {
         const int column = i % ELEMENTS(T), row = i / ELEMENTS(T);
 
         if (place.is_inside(column, row))
@@ -304,29 +276,12 @@ static DEVICE_INLINE void smooth_edge(uint32_t (&word)[NB_WORDS], uint32_t mask,
     transpose<PARTS>(word);
 }
 
-template<typename T, int C, bool BY_ROWS>
-static DEVICE_INLINE void smooth_words(uint32_t (&word)[NB_WORDS], const BlockSmoothCUDAParams &p,
-                                       const BlockSmoothCUDAPlane &plane, const Place &place)
-{
-    const int cell = threadIdx.x % WARP_SIZE / Words<T, C, BY_ROWS>::WORDS;
-    // the edge is in the middle of the cell
-    const int x = place.left / C + cell * BLOCKSMOOTH_CELL + BLOCKSMOOTH_CELL / 2;
-    const int y = place.top + BLOCKSMOOTH_CELL / 2;
-
-    if (BY_ROWS) {
-        if (plane.mask && blocksmooth_is_edge(x, plane.w, p.block))
-            smooth_edge<T, (PER_WORD(T) / C)>(word, plane.mask, p);
-    } else {
-        if (plane.mask && blocksmooth_is_edge(y, plane.h, p.block))
-            smooth_edge<T, 1>(word, plane.mask, p);
-    }
-}
-
 template<typename T, int C>
 static DEVICE_INLINE void smooth_cells(Exchange &x, const BlockSmoothCUDAParams &p,
                                        const BlockSmoothCUDAPlane &plane)
 {
-    const int row = (blockIdx.y - plane.first_row) * BLOCKSMOOTH_WARPS + threadIdx.x / WARP_SIZE;
+    const int row  = (blockIdx.y - plane.first_row) * BLOCKSMOOTH_WARPS + threadIdx.x / WARP_SIZE;
+    const int lane = threadIdx.x % WARP_SIZE, cell = lane / WORDS(T, C);
     uint32_t word[NB_WORDS];
     Place place;
 
@@ -341,13 +296,22 @@ static DEVICE_INLINE void smooth_cells(Exchange &x, const BlockSmoothCUDAParams 
                            plane.src_pitch | plane.dst_pitch) % 4);
     if (place.left >= place.nb_elements || place.top >= plane.h)
         return;
-    load<T, C, true>(word, x, plane, place);
-    smooth_words<T, C, true>(word, p, plane, place);
-    move_words<T, C, true, true>(word, x);
+    load<T>(word, x, plane, place);
+    // the edges are in the middle of the cell
+    if (plane.mask && blocksmooth_is_edge(place.top + BLOCKSMOOTH_CELL / 2, plane.h, p.block))
+        smooth_edge<T, 1>(word, plane.mask, p);
+    // a thread only writes to the words that it has read
+    UNROLL
+    for (int i = 0; i < NB_WORDS; i++)
+        x[i][lane] = word[i];
     sync_warp();
-    move_words<T, C, false, false>(word, x);
-    smooth_words<T, C, false>(word, p, plane, place);
-    store<T, C, false>(word, x, plane, place);
+    move_rows<T, C, false>(word, x);
+    if (plane.mask && blocksmooth_is_edge(place.left / C + cell * BLOCKSMOOTH_CELL +
+                                          BLOCKSMOOTH_CELL / 2, plane.w, p.block))
+        smooth_edge<T, (PER_WORD(T) / C)>(word, plane.mask, p);
+    move_rows<T, C, true>(word, x);
+    sync_warp();
+    store<T>(x, plane, place);
 }
 
 template<typename T>

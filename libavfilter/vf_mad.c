@@ -41,6 +41,7 @@
 #include <string.h>
 
 #include "libavutil/common.h"
+#include "libavutil/imgutils.h"
 #include "libavutil/intreadwrite.h"
 #include "libavutil/mem.h"
 #include "libavutil/opt.h"
@@ -53,6 +54,7 @@
 #include "mad.h"
 #include "mad_tx.h"
 #include "pair_sync.h"
+#include "video.h"
 
 /// Rows of a band.
 #define BAND (MAD_STEP * MAD_LANES)
@@ -92,6 +94,7 @@ typedef struct MADContext {
     const AVClass *class;
     PairSync sync;
     MetricLog log;
+    int output;                         ///< MADOutput
     uint64_t nb_frames;
 
     int width, height;
@@ -120,6 +123,7 @@ typedef struct MADContext {
 
     // of the pair, and of what is computed of it
     Picture picture[PAIR_NB];
+    AVFrame *map;                       ///< output frame, or NULL for that of the main input
     int index;                          ///< of a picture
     int scale, orientation;
 } MADContext;
@@ -128,10 +132,12 @@ typedef struct MADContext {
 
 static const AVOption mad_options[] = {
     METRIC_LOG_OPTIONS(MADContext, log, FLAGS),
+    MAD_OUTPUT_OPTION(MADContext, output, FLAGS),
+    PAIR_SYNC_OPTIONS(MADContext, sync, FLAGS),
     { NULL }
 };
 
-FRAMESYNC_DEFINE_CLASS(mad, MADContext, sync.fs);
+AVFILTER_DEFINE_CLASS(mad);
 
 static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
                          AVFilterFormatsConfig **cfg_out)
@@ -317,17 +323,41 @@ static const float *block_row(const MADContext *s, const Scratch *scratch, int i
 }
 
 /// Sum of squares of a row's interior, each value of which is that of a block times its factor.
-static double sum_squares(const MADContext *s, const float *block, const float *factor, int y)
+static double sum_squares(const MADContext *s, float *value, const float *block,
+                          const float *factor, int y)
 {
     double sum = 0;
 
     block += y / MAD_STEP * (ptrdiff_t)mad_nb_blocks(s->width);
     for (int x = MAD_BORDER_BEGIN; x < s->width - MAD_BORDER_END; x++) {
-        const float value = block[x / MAD_STEP] * (factor ? factor[x] : 1);
-
-        sum += (double)value * value;
+        value[x] = block[x / MAD_STEP] * (factor ? factor[x] : 1);
+        sum     += (double)value[x] * value[x];
     }
     return sum;
+}
+
+/// Write a row of the interior of the map; all components of RGB get it.
+static void put_map_row(const MADContext *s, const float *value, int y)
+{
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(s->map->format);
+    const MADRange range = s->picture[PAIR_MAIN].range;
+    const int white      = lrint(255 / range.scale);
+
+    for (int i = 0; i < (desc->flags & AV_PIX_FMT_FLAG_RGB ? 3 : 1); i++) {
+        const AVComponentDescriptor *comp = &desc->comp[i];
+        uint8_t *dst = s->map->data[comp->plane] + comp->offset +
+                       y * (ptrdiff_t)s->map->linesize[comp->plane];
+
+        for (int x = MAD_BORDER_BEGIN; x < s->width - MAD_BORDER_END; x++) {
+            const int sample = range.black +
+                               mad_map_sample(value[x], s->output == MAD_OUTPUT_DETECTION, white);
+
+            if (comp->depth > 8)
+                AV_WN16A(dst + x * comp->step, sample << comp->shift);
+            else
+                dst[x * comp->step] = sample;
+        }
+    }
 }
 
 // ---- detection ----
@@ -450,8 +480,10 @@ static void sum_row(const MADContext *s, const Scratch *scratch, int i)
     }
     for (int x = MAD_BORDER_BEGIN; x < s->width - MAD_BORDER_END; x++)
         row[x] *= 1.f / MAD_BLOCK_SAMPLES;
-    s->sum[0][y] = sum_squares(s, s->mask, row, y);
-    s->sum[1][y] = sum_squares(s, s->appearance, NULL, y);
+    s->sum[0][y] = sum_squares(s, row, s->mask, row, y);
+    s->sum[1][y] = sum_squares(s, scratch->row[1], s->appearance, NULL, y);
+    if (s->map)
+        put_map_row(s, s->output == MAD_OUTPUT_DETECTION ? row : scratch->row[1], y);
 }
 
 /// Local squared errors, weighted by how little the contrast of the reference masks them; and the
@@ -618,7 +650,24 @@ static int score_frame(AVFilterContext *ctx, AVFrame *main, const AVFrame *refer
     for (int i = 0; i < 2; i++)
         for (int y = MAD_BORDER_BEGIN; y < s->height - MAD_BORDER_END; y++)
             sum[i] += s->sum[i][y];
-    return ff_mad_score(&s->log, ctx, main, n, sum[0], sum[1]);
+    return ff_mad_score(&s->log, ctx, s->map ? s->map : main, n, sum[0], sum[1]);
+}
+
+/// Allocate a black frame with the properties of the main input's frame.
+static AVFrame *black_frame(AVFilterLink *outlink, const AVFrame *main)
+{
+    const int is_limited = luma_is_limited(main, av_pix_fmt_desc_get(main->format));
+    AVFrame *frame = ff_get_video_buffer(outlink, outlink->w, outlink->h);
+    ptrdiff_t linesize[4];
+
+    for (int i = 0; frame && i < 4; i++)
+        linesize[i] = frame->linesize[i];
+    if (frame && (av_frame_copy_props(frame, main) < 0 ||
+                  av_image_fill_black(frame->data, linesize, frame->format,
+                                      is_limited ? AVCOL_RANGE_MPEG : AVCOL_RANGE_JPEG,
+                                      frame->width, frame->height) < 0))
+        av_frame_free(&frame);
+    return frame;
 }
 
 static int filter_frames(FFFrameSync *fs)
@@ -633,8 +682,15 @@ static int filter_frames(FFFrameSync *fs)
         return ret;
     n = s->nb_frames++;
     s->log.time_base = fs->time_base;
-    // where there is nothing to compare with, the frame passes
-    if (reference && (ret = score_frame(ctx, main, reference, n)) < 0) {
+    if (s->output && !(s->map = black_frame(ctx->outputs[0], main)))
+        ret = AVERROR(ENOMEM);
+    else if (reference)
+        ret = score_frame(ctx, main, reference, n);
+    // without a reference the map stays black, or the frame passes
+    if (s->map)
+        FFSWAP(AVFrame *, s->map, main);
+    av_frame_free(&s->map);
+    if (ret < 0) {
         av_frame_free(&main);
         return ret;
     }
@@ -645,7 +701,15 @@ static int activate(AVFilterContext *ctx)
 {
     MADContext *s = ctx->priv;
 
-    return ff_framesync_activate(&s->sync.fs);
+    return ff_pair_sync_activate(&s->sync);
+}
+
+static int process_command(AVFilterContext *ctx, const char *cmd, const char *arg,
+                           char *res, int res_len, int flags)
+{
+    MADContext *s = ctx->priv;
+
+    return ff_pair_sync_command(&s->sync, ctx, cmd, arg, res, res_len, flags);
 }
 
 // ---- memory and filters ----
@@ -783,7 +847,8 @@ static av_cold int init(AVFilterContext *ctx)
     s->sync.min_size    = MAD_MIN_SIZE;
     s->sync.inputs.is_wanted    = luma_is_readable;
     s->sync.inputs.mixes_ranges = 1;
-    return ff_mad_init(&s->log, ctx);
+    s->sync.output      = &s->log.output;
+    return ff_mad_init(&s->log, ctx, &s->nb_frames);
 }
 
 static av_cold void uninit(AVFilterContext *ctx)
@@ -811,11 +876,10 @@ const FFFilter ff_vf_mad = {
     .p.flags        = AVFILTER_FLAG_METADATA_ONLY | AVFILTER_FLAG_SLICE_THREADS |
                        AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
     .priv_size      = sizeof(MADContext),
-    .preinit        = mad_framesync_preinit,
     .init           = init,
     .activate       = activate,
     .uninit         = uninit,
-    .process_command = ff_filter_process_command,
+    .process_command = process_command,
     FILTER_INPUTS(ff_pair_sync_inputs),
     FILTER_OUTPUTS(mad_outputs),
     FILTER_QUERY_FUNC2(query_formats),

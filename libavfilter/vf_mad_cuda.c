@@ -42,6 +42,7 @@
 #include "luma.h"
 #include "mad.h"
 #include "vf_mad_cuda.h"
+#include "video.h"
 
 /// Filters of a scale are worked on at once while their response takes no more bytes.
 #define MAX_RESPONSE (280 << 20)
@@ -61,8 +62,9 @@ enum Lines {
 typedef struct MADCUDAContext {
     CUDAPair pair;
     MetricLog log;
+    int output;                         ///< MADOutput
 
-    CUfunction load_8, load_16, detect, compare, pool;
+    CUfunction load_8, load_16, detect, detect_map, compare, pool, fill, appearance_map;
     CUfunction lines[NB_LINES][FFT_NB_WAYS];
     enum FFTWay row_way, column_way;
 
@@ -80,11 +82,13 @@ typedef struct MADCUDAContext {
 
 static const AVOption mad_cuda_options[] = {
     METRIC_LOG_OPTIONS(MADCUDAContext, log, FLAGS),
+    MAD_OUTPUT_OPTION(MADCUDAContext, output, FLAGS),
     CUDA_QUEUE_OPTION(FLAGS),
+    PAIR_SYNC_OPTIONS(MADCUDAContext, pair.sync, FLAGS),
     { NULL }
 };
 
-FRAMESYNC_DEFINE_CLASS(mad_cuda, MADCUDAContext, pair.sync.fs);
+AVFILTER_DEFINE_CLASS(mad_cuda);
 
 CUDA_QUEUE_PTX(vf_mad_cuda);
 CUDA_QUEUE_PTX(vf_mad_chirp_cuda);
@@ -137,7 +141,8 @@ static int launch_detection(AVFilterContext *ctx)
         (ret = launch_lines(ctx, PLANE_COLUMNS,  nb_columns, MAD_PLANES)) < 0 ||
         (ret = launch_lines(ctx, LIGHTNESS_ROWS, nb_rows,    MAD_PLANES - MAD_LIGHTNESS)) < 0)
         return ret;
-    return launch_kernel(ctx, s->detect, p->nb_x, p->nb_y, MAD_DETECT_W, MAD_DETECT_H);
+    return launch_kernel(ctx, s->output == MAD_OUTPUT_DETECTION ? s->detect_map : s->detect,
+                         p->nb_x, p->nb_y, MAD_DETECT_W, MAD_DETECT_H);
 }
 
 /// The appearance map, by the responses to nb_filters filters of a scale at once.
@@ -174,6 +179,10 @@ static int launch(AVFilterContext *ctx)
     int ret;
 
     if ((ret = launch_detection(ctx)) < 0 || (ret = launch_appearance(ctx)) < 0)
+        return ret;
+    if (s->output == MAD_OUTPUT_APPEARANCE &&
+        (ret = launch_kernel(ctx, s->appearance_map, s->params.w, s->params.h,
+                             MAD_LOAD_W, MAD_LOAD_H)) < 0)
         return ret;
     return launch_kernel(ctx, s->pool, MAD_POOL_BLOCKS * MAD_POOL_THREADS, 1,
                          MAD_POOL_THREADS, 1);
@@ -450,6 +459,40 @@ static int set_image(AVFilterContext *ctx, int i, const AVFrame *frame,
     return is_new ? upload_lightness(ctx, i) : 0;
 }
 
+/// Allocate a black frame for the map, with the properties of the main input's frame.
+static int replace(AVFilterContext *ctx, const AVFrame *frame, AVFrame **output)
+{
+    MADCUDAContext *s = ctx->priv;
+    const AVPixFmtDescriptor *desc;
+    AVFrame *map;
+    int ret = 0;
+
+    if (s->output == MAD_OUTPUT_MAIN)
+        return 0;
+    map = *output = ff_get_video_buffer(ctx->outputs[0], frame->width, frame->height);
+    if (!map || av_frame_copy_props(map, frame) < 0)
+        return AVERROR(ENOMEM);
+    desc = ff_cuda_queue_format(map->hw_frames_ctx);
+    // those of the pool may be larger
+    map->width  = frame->width;
+    map->height = frame->height;
+    s->params.map       = ff_cuda_queue_plane(map, 0);
+    s->params.map_pitch = map->linesize[0];
+    for (int i = 0; i < desc->nb_components && ret >= 0; i++) {
+        const AVComponentDescriptor *comp = &desc->comp[i];
+        const int rows   = AV_CEIL_RSHIFT(map->height, i == 1 || i == 2 ? desc->log2_chroma_h : 0);
+        const int sample = (i == 0 ? ff_mad_range(frame, desc).black :
+                            i == 3 ? (1 << comp->depth) - 1 : 1 << (comp->depth - 1)) << comp->shift;
+        MADCUDAFill fill = { (CUdeviceptr)map->data[comp->plane],
+                             map->linesize[comp->plane] / 2 * (int64_t)rows,
+                             comp->depth > 8 ? sample : sample * 0x101 };
+
+        ret = ff_cuda_queue_launch(ctx, s->fill, DIV_UP(fill.nb_words, MAD_POOL_THREADS), 1,
+                                   MAD_POOL_THREADS, 1, 0, &fill);
+    }
+    return ret;
+}
+
 static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *ref)
 {
     MADCUDAContext *s = ctx->priv;
@@ -488,6 +531,9 @@ static const CUDAQueueKernel kernels[] = {
     { "mad_detect",  OFFSET(detect)  },
     { "mad_compare", OFFSET(compare) },
     { "mad_pool",    OFFSET(pool)    },
+    { "mad_fill",    OFFSET(fill)    },
+    { "mad_detect_map",     OFFSET(detect_map)     },
+    { "mad_appearance_map", OFFSET(appearance_map) },
     LINES(FFT_DIRECT, ""),
     { NULL }
 };
@@ -496,6 +542,7 @@ static const CUDAQueueFilter filter = {
     .module      = CUDA_QUEUE_MODULE(vf_mad_cuda, kernels),
     .result_size = sizeof(MADCUDAResult),
     .setup       = setup,
+    .replace     = replace,
     .add         = add_pair,
     .launch      = launch,
     .report      = report,
@@ -508,8 +555,9 @@ static av_cold int init(AVFilterContext *ctx)
     s->pair.queue.filter    = &filter;
     s->pair.sync.min_size   = MAD_MIN_SIZE;
     s->pair.sync.inputs.mixes_ranges = 1;
+    s->pair.sync.output     = &s->log.output;
     s->pair.queue.max_batch = 1;
-    return ff_mad_init(&s->log, ctx);
+    return ff_mad_init(&s->log, ctx, &s->pair.queue.nb_frames);
 }
 
 static av_cold void uninit(AVFilterContext *ctx)
@@ -528,12 +576,11 @@ const FFFilter ff_vf_mad_cuda = {
     .p.priv_class   = &mad_cuda_class,
     .p.flags        = AVFILTER_FLAG_METADATA_ONLY |
                        AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
-    .preinit        = mad_cuda_framesync_preinit,
     .priv_size      = sizeof(MADCUDAContext),
     .init           = init,
     .activate       = ff_cuda_pair_activate,
     .uninit         = uninit,
-    .process_command = ff_cuda_queue_command,
+    .process_command = ff_cuda_pair_command,
     FILTER_INPUTS(ff_pair_sync_inputs),
     FILTER_OUTPUTS(ff_cuda_pair_output),
     FILTER_QUERY_FUNC2(ff_cuda_pair_query_formats),

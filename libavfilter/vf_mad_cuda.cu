@@ -66,6 +66,20 @@ static DEVICE_INLINE int load_sample(const MADCUDAParams &p, const MADCUDAImage 
     return v < image.white ? v : image.white;
 }
 
+/// Write the value of a map at x, y; the range is that of the main picture.
+static DEVICE_INLINE void put_map(const MADCUDAParams &p, int x, int y, float value,
+                                  bool is_detection)
+{
+    const MADCUDAImage &image = p.image[PAIR_MAIN];
+    const int sample = (image.black + mad_map_sample(value, is_detection, image.white)) << p.down;
+    uint8_t *row     = p.map + (int64_t)y * p.map_pitch;
+
+    if (p.mask > 0xff)
+        ((uint16_t *)row)[x] = sample;
+    else
+        row[x] = sample;
+}
+
 /// Moments of a cell, each fourth of whose samples are stride from the last.
 static DEVICE_INLINE MADMoments cell_of(const float4 *src, int stride)
 {
@@ -229,15 +243,15 @@ static DEVICE_INLINE void load_differences(Detect &s, const MADCUDAParams &p,
     }
 }
 
-/// Square of the mask of a block.
-static DEVICE_INLINE float mask_square(const Detect &s, const MADCUDAParams &p, int bx, int by)
+/// Visibility of the error in a block.
+static DEVICE_INLINE float visibility(const Detect &s, const MADCUDAParams &p, int bx, int by)
 {
     const int x = threadIdx.x, y = threadIdx.y;
     const MADMoments reference = join_variances(&s.reference[y][x], DETECT_CELLS_W,
                                              MAD_BLOCK_CELLS, MAD_BLOCK_CELLS);
     const MADMoments error     = join_variances(&s.error[y][x], DETECT_CELLS_W,
                                              MAD_BLOCK_CELLS, MAD_BLOCK_CELLS);
-    const float visible = error.m2 / (MAD_BLOCK_SAMPLES - 1);
+    const float variance = error.m2 / (MAD_BLOCK_SAMPLES - 1);
     float masking = 0.f;
 
     UNROLL
@@ -251,11 +265,13 @@ static DEVICE_INLINE float mask_square(const Detect &s, const MADCUDAParams &p, 
                                                  (!dy || by < p.double_y)))
                 masking = m2;
         }
-    return square(mad_visibility(reference.mean, masking / (MAD_SUB_SAMPLES - 1), visible));
+    return mad_visibility(reference.mean, masking / (MAD_SUB_SAMPLES - 1), variance);
 }
 
-/// Sum over a block's first cell, as far as it is in the interior.
-static DEVICE_INLINE float lmse_square(const Detect &s, const MADCUDAParams &p, int bx, int by)
+/// Sum over a block's first cell, as far as it is in the interior, whose map is written if MAP is set.
+template<bool MAP>
+static DEVICE_INLINE float lmse_square(const Detect &s, const MADCUDAParams &p, int bx, int by,
+                                       float visible)
 {
     float sum = 0.f;
 
@@ -266,12 +282,43 @@ static DEVICE_INLINE float lmse_square(const Detect &s, const MADCUDAParams &p, 
         box_sums(lmse, &s.row_sum[MAD_STEP * threadIdx.y][MAD_STEP * threadIdx.x + x],
                  MAD_DETECT_W * MAD_STEP);
         UNROLL
-        for (int y = 0; y < MAD_STEP; y++)
-            if (MAD_BORDER_BEGIN + MAD_STEP * bx + x < p.w - MAD_BORDER_END &&
-                MAD_BORDER_BEGIN + MAD_STEP * by + y < p.h - MAD_BORDER_END)
-                sum += square(p.lmse_unit * lmse[y]);
+        for (int y = 0; y < MAD_STEP; y++) {
+            const int px = MAD_BORDER_BEGIN + MAD_STEP * bx + x;
+            const int py = MAD_BORDER_BEGIN + MAD_STEP * by + y;
+
+            if (px >= p.w - MAD_BORDER_END || py >= p.h - MAD_BORDER_END)
+                continue;
+            sum += square(p.lmse_unit * lmse[y]);
+            if (MAP)
+                put_map(p, px, py, visible * (p.lmse_unit * lmse[y]), true);
+        }
     }
     return sum;
+}
+
+/// The detection map; a thread has a block.
+template<bool MAP>
+static DEVICE_INLINE void detect(const MADCUDAParams &p)
+{
+    __shared__ Detect s;
+    const int tx = blockIdx.x * MAD_DETECT_W, ty = blockIdx.y * MAD_DETECT_H;
+    const int bx = tx + threadIdx.x, by = ty + threadIdx.y;
+    const int thread = threadIdx.y * MAD_DETECT_W + threadIdx.x;
+
+    load_cells(s, p, tx, ty, thread);
+    load_differences(s, p, tx, ty, thread);
+    __syncthreads();
+    for (int i = thread; i < LMSE_H * MAD_DETECT_W; i += DETECT_THREADS) {
+        const int x = i % MAD_DETECT_W * MAD_STEP, y = i / MAD_DETECT_W;
+
+        box_sums(&s.row_sum[y][x], &s.difference[y][x], 1);
+    }
+    __syncthreads();
+    if (bx < p.nb_x && by < p.nb_y) {
+        const float visible = visibility(s, p, bx, by);
+
+        p.detection[by * p.nb_x + bx] = square(visible) * lmse_square<MAP>(s, p, bx, by, visible);
+    }
 }
 
 /// Twice the place of a frequency from the centre, which in odd sizes is between two.
@@ -579,26 +626,37 @@ __global__ void mad_load_16(MADCUDAParams p)
     load<uint16_t>(p);
 }
 
-/// The detection map; a thread has a block.
 __global__ void __launch_bounds__(DETECT_THREADS)
 mad_detect(MADCUDAParams p)
 {
-    __shared__ Detect s;
-    const int tx = blockIdx.x * MAD_DETECT_W, ty = blockIdx.y * MAD_DETECT_H;
-    const int bx = tx + threadIdx.x, by = ty + threadIdx.y;
-    const int thread = threadIdx.y * MAD_DETECT_W + threadIdx.x;
+    detect<false>(p);
+}
 
-    load_cells(s, p, tx, ty, thread);
-    load_differences(s, p, tx, ty, thread);
-    __syncthreads();
-    for (int i = thread; i < LMSE_H * MAD_DETECT_W; i += DETECT_THREADS) {
-        const int x = i % MAD_DETECT_W * MAD_STEP, y = i / MAD_DETECT_W;
+__global__ void __launch_bounds__(DETECT_THREADS)
+mad_detect_map(MADCUDAParams p)
+{
+    detect<true>(p);
+}
 
-        box_sums(&s.row_sum[y][x], &s.difference[y][x], 1);
-    }
-    __syncthreads();
-    if (bx < p.nb_x && by < p.nb_y)
-        p.detection[by * p.nb_x + bx] = mask_square(s, p, bx, by) * lmse_square(s, p, bx, by);
+/// Make an output frame black; a thread has a word.
+__global__ void mad_fill(MADCUDAFill p)
+{
+    const int64_t i = (int64_t)blockIdx.x * MAD_POOL_THREADS + threadIdx.x;
+
+    if (i < p.nb_words)
+        p.dst[i] = p.word;
+}
+
+/// Show the appearance map; a thread has a sample.
+__global__ void mad_appearance_map(MADCUDAParams p)
+{
+    const int x = blockIdx.x * MAD_LOAD_W + threadIdx.x;
+    const int y = blockIdx.y * MAD_LOAD_H + threadIdx.y;
+    const int border = MAD_BORDER_BEGIN + MAD_BORDER_END;
+
+    if (x < p.w - border && y < p.h - border)
+        put_map(p, x + MAD_BORDER_BEGIN, y + MAD_BORDER_BEGIN,
+                p.appearance[y / MAD_STEP * p.nb_x + x / MAD_STEP], false);
 }
 
 #endif /* MAD_CHIRP, MAD_LARGE */

@@ -72,10 +72,19 @@ typedef struct MADCUDAPassed {
     int skipped;                            ///< blocks behind those that are not
 } MADCUDAPassed;
 
+/// Samples to fill, as words of 16 bits.
+typedef struct MADCUDAFill {
+    DEVICE_PTR(uint16_t) dst;
+    int64_t nb_words;
+    int word;
+} MADCUDAFill;
+
 typedef struct MADCUDAParams {
     MADCUDAImage image[PAIR_NB];
     int down;                               ///< right shift from src to a sample
     int mask;                               ///< bits of a sample
+    DEVICE_PTR(uint8_t) map;            ///< luma of the output frame, if it shows a map
+    int map_pitch;                          ///< in bytes
     int w, h;                               ///< of the pictures
 
     DEVICE_PTR(float) first;            ///< sample of each picture, which is subtracted from all

@@ -50,10 +50,10 @@ typedef struct SSIMScores {
     double component[SSIM_MAX_PLANES], all;
 } SSIMScores;
 
-/// Over all pairs: of 8 bytes each, as they are handed on to a rebuilt graph.
+/// Totals over all pairs, which a rebuilt graph continues.
 typedef struct SSIMTotal {
     uint64_t nb_compared;
-    uint64_t nb_components;             ///< of the last pair
+    int nb_components;             ///< of the last pair
     SSIMScores sum;
 } SSIMTotal;
 
@@ -68,9 +68,10 @@ typedef struct SSIMCUDAContext {
     CUfunction ssim;
     int nb_thread_blocks, nb_threads;   ///< for a pair
 
-    MetricFile stats;
-    int drained;                        ///< the graph is about to be rebuilt
-    SSIMTotal total;
+    char *stats_file;
+    int handed_over;                    ///< the filter of a rebuilt graph continues the log
+    MetricOutput *output;
+    SSIMTotal *total;                   ///< output's
 } SSIMCUDAContext;
 
 #define OFFSET(x) offsetof(SSIMCUDAContext, x)
@@ -78,15 +79,16 @@ typedef struct SSIMCUDAContext {
 
 static const AVOption ssim_cuda_options[] = {
     { "stats_file", "Set file where to store per-frame difference information",
-      OFFSET(stats.path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, FLAGS },
+      OFFSET(stats_file), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, FLAGS },
     { "f",          "Set file where to store per-frame difference information",
-      OFFSET(stats.path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, FLAGS },
-    METRIC_DRAIN_OPTION(SSIMCUDAContext, drained, FLAGS),
+      OFFSET(stats_file), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, FLAGS },
+    REINIT_HAND_OVER(SSIMCUDAContext, handed_over),
     CUDA_QUEUE_OPTION(FLAGS),
+    PAIR_SYNC_OPTIONS(SSIMCUDAContext, pair.sync, FLAGS),
     { NULL }
 };
 
-FRAMESYNC_DEFINE_CLASS(ssim_cuda, SSIMCUDAContext, pair.sync.fs);
+AVFILTER_DEFINE_CLASS(ssim_cuda);
 
 CUDA_QUEUE_PTX(vf_ssim_cuda);
 
@@ -232,16 +234,14 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
 
     if (!result)
         return 0;
-    if ((ret = ff_metric_file_begin(&s->stats, ctx)) < 0)
-        return ret;
     scores = read_scores(frame, result);
-    s->total.nb_compared++;
-    s->total.nb_components = count_components(ff_cuda_queue_format(frame->hw_frames_ctx));
-    s->total.sum.all += scores.all;
+    s->total->nb_compared++;
+    s->total->nb_components = count_components(ff_cuda_queue_format(frame->hw_frames_ctx));
+    s->total->sum.all += scores.all;
     av_bprint_init(&text, 0, AV_BPRINT_SIZE_AUTOMATIC);
-    av_bprintf(&text, "n:%"PRIu64" ", s->total.nb_compared);
-    for (int i = 0; i < s->total.nb_components; i++) {
-        s->total.sum.component[i] += scores.component[i];
+    av_bprintf(&text, "n:%"PRIu64" ", s->total->nb_compared);
+    for (int i = 0; i < s->total->nb_components; i++) {
+        s->total->sum.component[i] += scores.component[i];
         av_bprintf(&text, "%c:%s ", component_name[i], METRIC_FIXED(6, scores.component[i]));
         ret = set_metadata(frame, (char[]){ component_name[i], 0 }, scores.component[i]);
         if (ret < 0)
@@ -252,7 +252,7 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
         return ret;
     av_bprintf(&text, "All:%s (%s)\n", METRIC_FIXED(6, scores.all),
                METRIC_FIXED(6, decibel(scores.all, 1.)));
-    return s->stats.path ? ff_metric_file_write(&s->stats, ctx, &text) : 0;
+    return s->stats_file ? ff_metric_write(&s->output->file[METRIC_STATS], ctx, &text, 0) : 0;
 }
 
 static void print_summary(AVFilterContext *ctx)
@@ -261,13 +261,13 @@ static void print_summary(AVFilterContext *ctx)
     AVBPrint text;
 
     av_bprint_init(&text, 0, AV_BPRINT_SIZE_AUTOMATIC);
-    for (int i = 0; i < s->total.nb_components; i++)
+    for (int i = 0; i < s->total->nb_components; i++)
         av_bprintf(&text, " %c:%s (%s)", component_name[i],
-                   METRIC_FIXED(6, s->total.sum.component[i] / s->total.nb_compared),
-                   METRIC_FIXED(6, decibel(s->total.sum.component[i], s->total.nb_compared)));
+                   METRIC_FIXED(6, s->total->sum.component[i] / s->total->nb_compared),
+                   METRIC_FIXED(6, decibel(s->total->sum.component[i], s->total->nb_compared)));
     av_log(ctx, AV_LOG_INFO, "SSIM%s All:%s (%s)\n", text.str,
-           METRIC_FIXED(6, s->total.sum.all / s->total.nb_compared),
-           METRIC_FIXED(6, decibel(s->total.sum.all, s->total.nb_compared)));
+           METRIC_FIXED(6, s->total->sum.all / s->total->nb_compared),
+           METRIC_FIXED(6, decibel(s->total->sum.all, s->total->nb_compared)));
 }
 
 static int setup(AVFilterContext *ctx)
@@ -299,28 +299,27 @@ static const CUDAQueueFilter filter = {
 static av_cold int init(AVFilterContext *ctx)
 {
     SSIMCUDAContext *s = ctx->priv;
+    const char *const path[METRIC_NB_FILES] = { s->stats_file };
+    int ret;
 
     s->pair.queue.filter    = &filter;
     s->pair.sync.min_size   = MIN_SIZE;
+    s->pair.sync.output     = &s->output;
     s->pair.queue.max_batch = FFMIN(s->pair.queue.size, SSIM_MAX_BATCH);
-    s->stats.totals         = (uint64_t *)&s->total;
-    s->stats.nb_totals      = sizeof(s->total) / sizeof(uint64_t);
-    return ff_metric_file_open(&s->stats, ctx);
+    if ((ret = ff_metric_open(&s->output, ctx, "ssim", path, sizeof(*s->total))) < 0)
+        return ret;
+    s->total = s->output->totals;
+    return 0;
 }
 
 static av_cold void uninit(AVFilterContext *ctx)
 {
     SSIMCUDAContext *s = ctx->priv;
-    const int ended    = s->pair.queue.eof == AVERROR_EOF;
-    const int hands_on = s->drained && !ended && ff_metric_file_goes_on(&s->stats);
 
     ff_cuda_pair_uninit(ctx);
-    // without a frame, the file is cut only where the input has ended
-    if (ended)
-        ff_metric_file_begin(&s->stats, ctx);
-    if (!hands_on && s->total.nb_compared)
+    if (!s->handed_over && s->total && s->total->nb_compared)
         print_summary(ctx);
-    ff_metric_file_close(&s->stats, ctx, hands_on);
+    ff_metric_close(&s->output, ctx, s->handed_over);
 }
 
 const FFFilter ff_vf_ssim_cuda = {
@@ -330,12 +329,11 @@ const FFFilter ff_vf_ssim_cuda = {
     .p.priv_class   = &ssim_cuda_class,
     .p.flags        = AVFILTER_FLAG_METADATA_ONLY |
                        AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
-    .preinit        = ssim_cuda_framesync_preinit,
     .priv_size      = sizeof(SSIMCUDAContext),
     .init           = init,
     .activate       = ff_cuda_pair_activate,
     .uninit         = uninit,
-    .process_command = ff_cuda_queue_command,
+    .process_command = ff_cuda_pair_command,
     FILTER_INPUTS(ff_pair_sync_inputs),
     FILTER_OUTPUTS(ff_cuda_pair_output),
     FILTER_QUERY_FUNC2(ff_cuda_pair_query_formats),

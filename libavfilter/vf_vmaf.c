@@ -170,6 +170,7 @@ typedef struct VMAFCPUContext {
     PairSync sync;
     VMAFContext common;
 
+    int drained;                        ///< command: delay no frames any more
     int nb_jobs;
     Luma luma;
     Speed speed[VMAF_NB_PRESCALES];
@@ -185,10 +186,12 @@ typedef struct VMAFCPUContext {
 
 static const AVOption vmaf_options[] = {
     VMAF_OPTIONS(VMAFCPUContext, common, FLAGS),
+    REINIT_DRAIN(VMAFCPUContext, drained),
+    PAIR_SYNC_OPTIONS(VMAFCPUContext, sync, FLAGS),
     { NULL }
 };
 
-FRAMESYNC_DEFINE_CLASS(vmaf, VMAFCPUContext, sync.fs);
+AVFILTER_DEFINE_CLASS(vmaf);
 
 /// Whether a format is measured, or refused with a message and not given chroma, as gray is.
 static int is_accepted(const AVPixFmtDescriptor *desc)
@@ -1239,12 +1242,12 @@ static int filter_frames(FFFrameSync *fs)
 static int activate(AVFilterContext *ctx)
 {
     VMAFCPUContext *s = ctx->priv;
-    int ret, status = ff_framesync_activate(&s->sync.fs);
+    int ret, status = ff_pair_sync_activate(&s->sync);
 
     if (status < 0 && status != FFERROR_NOT_READY)
         return status;
     // the output has its end already, but that comes after frames that are passed on now
-    if ((s->sync.fs.eof || s->common.log.drained) && (ret = deliver(ctx, 1)) < 0)
+    if ((s->sync.fs.eof || s->drained) && (ret = deliver(ctx, 1)) < 0)
         return ret;
     return status;
 }
@@ -1252,7 +1255,8 @@ static int activate(AVFilterContext *ctx)
 static int process_command(AVFilterContext *ctx, const char *cmd, const char *arg,
                            char *res, int res_len, int flags)
 {
-    int ret = ff_filter_process_command(ctx, cmd, arg, res, res_len, flags);
+    VMAFCPUContext *s = ctx->priv;
+    int ret = ff_pair_sync_command(&s->sync, ctx, cmd, arg, res, res_len, flags);
 
     return ret < 0 || strcmp(cmd, "drain") ? ret : deliver(ctx, 1);
 }
@@ -1398,6 +1402,7 @@ static av_cold int init(AVFilterContext *ctx)
     s->sync.fs.on_event = filter_frames;
     s->sync.min_size    = VMAF_MIN_SIZE;
     s->sync.inputs.is_wanted = is_accepted;
+    s->sync.output      = &s->common.log.output;
     return ff_vmaf_init(&s->common, ctx);
 }
 
@@ -1429,7 +1434,6 @@ const FFFilter ff_vf_vmaf = {
     .p.flags        = AVFILTER_FLAG_METADATA_ONLY | AVFILTER_FLAG_SLICE_THREADS |
                        AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
     .priv_size      = sizeof(VMAFCPUContext),
-    .preinit        = vmaf_framesync_preinit,
     .init           = init,
     .activate       = activate,
     .uninit         = uninit,

@@ -85,10 +85,11 @@ static const AVOption vmaf_cuda_options[] = {
     VMAF_OPTIONS(VMAFCUDAContext, common, FLAGS),
     // SpEED takes as long for a batch as for a pair
     CUDA_QUEUE_OPTION_OF(32, FLAGS),
+    PAIR_SYNC_OPTIONS(VMAFCUDAContext, pair.sync, FLAGS),
     { NULL }
 };
 
-FRAMESYNC_DEFINE_CLASS(vmaf_cuda, VMAFCUDAContext, pair.sync.fs);
+AVFILTER_DEFINE_CLASS(vmaf_cuda);
 
 CUDA_QUEUE_PTX(vf_vmaf_cuda);
 
@@ -498,6 +499,7 @@ static av_cold int init(AVFilterContext *ctx)
     s->pair.nb_previous     = VMAF_NB_WINDOWS;
     s->pair.mixes_formats   = 1;
     s->pair.sync.min_size   = VMAF_MIN_SIZE;
+    s->pair.sync.output     = &s->common.log.output;
     return ff_vmaf_init(&s->common, ctx);
 }
 
@@ -516,12 +518,11 @@ const FFFilter ff_vf_vmaf_cuda = {
     .p.priv_class   = &vmaf_cuda_class,
     .p.flags        = AVFILTER_FLAG_METADATA_ONLY |
                        AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
-    .preinit        = vmaf_cuda_framesync_preinit,
     .priv_size      = sizeof(VMAFCUDAContext),
     .init           = init,
     .activate       = ff_cuda_pair_activate,
     .uninit         = uninit,
-    .process_command = ff_cuda_queue_command,
+    .process_command = ff_cuda_pair_command,
     FILTER_INPUTS(ff_pair_sync_inputs),
     FILTER_OUTPUTS(ff_cuda_pair_output),
     FILTER_QUERY_FUNC2(ff_cuda_pair_query_formats),

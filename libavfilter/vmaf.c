@@ -164,7 +164,7 @@ int ff_vmaf_init(VMAFContext *s, AVFilterContext *ctx)
     s->log.predicts         = "";
     s->log.higher_is_better = 1;
     s->log.metric           = s->metric;
-    return ff_metric_init(&s->log, ctx);
+    return ff_metric_init(&s->log, ctx, &s->nb_frames);
 }
 
 /// Ours of the first model's values. Libvmaf's are made of them.
@@ -608,6 +608,8 @@ int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, int width, int height,
     }
     s->log.model = s->model[0].version;
     s->log.max   = s->model[0].form->max;
+    if ((ret = ff_metric_config(&s->log, ctx)) < 0)
+        return ret;
     return ff_vmaf_set_size(s, ctx, width, height);
 }
 

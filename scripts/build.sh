@@ -24,7 +24,7 @@ our_filters() {
 lean() {
     cat << END
 decoder h264 mpeg1video mpeg2video mpeg4 mjpeg png pgm ppm ffv1 rawvideo wrapped_avframe pcm_s16le aac
-decoder hevc vp8 vp9 av1 libdav1d h263 msmpeg4v2 msmpeg4v3 flv vc1 wmv3 prores dnxhd bmp gif pbm pgmyuv
+decoder hevc vvc vp8 vp9 av1 libdav1d h263 msmpeg4v2 msmpeg4v3 flv vc1 wmv3 prores dnxhd bmp gif pbm pgmyuv
 decoder tiff huffyuv ffvhuff utvideo v210 aac_latm ac3 eac3 dca truehd mp2float mp3float opus vorbis
 decoder flac alac wmav2 amrnb pcm_s16be pcm_s24le pcm_s24be pcm_s32le pcm_f32le pcm_u8 pcm_alaw
 decoder pcm_mulaw pcm_bluray pcm_dvd adpcm_ms adpcm_ima_wav adpcm_ima_qt subrip ass movtext webvtt
@@ -34,12 +34,12 @@ encoder subrip ass movtext webvtt
 hwaccel h264_nvdec hevc_nvdec av1_nvdec vp8_nvdec vp9_nvdec mpeg1_nvdec mpeg2_nvdec mpeg4_nvdec
 hwaccel vc1_nvdec wmv3_nvdec mjpeg_nvdec
 parser h264 mpegvideo mpeg4video mjpeg png pnm ffv1 aac
-parser hevc vp8 vp9 av1 h263 vc1 dnxhd bmp gif prores aac_latm ac3 dca mlp mpegaudio opus vorbis flac amr
+parser hevc vvc vp8 vp9 av1 h263 vc1 dnxhd bmp gif prores aac_latm ac3 dca mlp mpegaudio opus vorbis flac amr
 bsf h264_mp4toannexb extract_extradata mpeg4_unpack_bframes noise null quantizer_metadata trace_headers
 bsf hevc_mp4toannexb vp9_superframe vp9_superframe_split av1_frame_merge av1_frame_split
 demuxer mov matroska mpegts mpegvideo avi nut h264 m4v mjpeg yuv4mpegpipe rawvideo image2 image2pipe
 demuxer image_png_pipe image_jpeg_pipe image_pgm_pipe image_ppm_pipe concat ffmetadata wav
-demuxer mpegps flv asf mxf ivf obu hevc vc1 image_pgmyuv_pipe image_bmp_pipe image_tiff_pipe gif srt
+demuxer mpegps flv asf mxf ivf obu hevc vvc vc1 image_pgmyuv_pipe image_bmp_pipe image_tiff_pipe gif srt
 muxer null framecrc framemd5 md5 hash crc mov mp4 matroska mpegts avi yuv4mpegpipe rawvideo image2
 muxer image2pipe h264 nut mpeg2video
 muxer webm hevc ivf mpeg2vob

@@ -12,7 +12,7 @@ steps() {
         tests/{fate/metrics.mak,filters/{common,stock}.sh,ref/fate/metric-stock}
     step quantizer_av1 "avcodec/bsf/quantizer_metadata: AV1 and VP9"
     step quantizer_mpeg "avcodec/bsf/quantizer_metadata: MPEG-1, 2 and 4, and MJPEG" '*quantizer*'
-    step ssim_cuda "avfilter: add the ssim_cuda filter" libavfilter/{metric,pair_sync,luma}'.*' \
+    step ssim_cuda "avfilter: add the ssim_cuda filter" libavfilter/{metric,graph_reinit,pair_sync,luma}'.*' \
         libavfilter/cuda/{kernel,shared,queue,pair}'.*' tests/fate/cuda.mak \
         tests/ref/fate/{'metric-[!s]',ssim-}'*' '*ssim_cuda*' \
         libavfilter/tests/{filter_graph,filter_matrix}'.*' tests/filters/{cuda,logs,memory}.sh
@@ -75,7 +75,7 @@ assign() (
 # The codecs of the bitstream filter come one after the other.
 codecs_so_far() { # number
     local later=@@
-    [ "$1" -ge 1 ] || later+='|-- AV1|read_av1|read_vp9'
+    [ "$1" -ge 1 ] || later+='|-- AV1|read_av1|read_vp[89]'
     [ "$1" -ge 2 ] || later+='|-- MPEG-1|read_mp|read_mjpeg|has no MPEG-4'
     awk -v later="$later" '/^\/\/ ----/ { skip = $0 ~ later } !skip && $0 !~ later' \
         "$root/libavcodec/bsf/quantizer_metadata.c" > "$repository/libavcodec/bsf/quantizer_metadata.c"

@@ -367,7 +367,7 @@ quantizer_pass(){
                 quantizer_ffmpeg -v verbose -bsf:v ${before}${filter} -i ${tmp}/${file} -an \
                     -fps_mode passthrough -f framemd5 - 2> ${tmp}/err |
                     grep -v '^#' | sed -n '$=' >> ${tmp}/${filter}
-                grep ${with} ${tmp}/err | grep -v ' --enable-\|Quantizers of ffv1 \|VMAF loss mean:'
+                grep ${with} ${tmp}/err | grep -v ' --enable-\|Quantizers of ffv1 '
             done
             same "${file} ${before}" ${tmp}/null ${tmp}/${with}
         done
@@ -388,6 +388,181 @@ quantizer_strings(){
 # What the filter says, without what changes from run to run.
 loss_messages(){
     sed -n "s,${tmp},folder,g;s/^\[quantizer_metadata[^]]*\] //p"
+}
+
+# A stream of a few pictures, written bit by bit: as Base64 on standard input.
+crafted(){ # file
+    base64 -d > ${tmp}/$1
+}
+
+# The frames, and what a copy writes to stats_file.
+frames_and_lines(){ # name file [options of the input]
+    name=$1 file=$2
+    shift 2
+    quantizer_ffmpeg "$@" -i ${tmp}/${file} -map 0:v:0 -fps_mode passthrough -f framemd5 - | grep -c '^0' > ${tmp}/frames
+    quantizer_ffmpeg "$@" -i ${tmp}/${file} -map 0:v:0 -c copy -bsf:v ${with}=stats_file=- ${to_null} 2> ${tmp}/err > ${tmp}/lines
+    echo "${name}: $(cat ${tmp}/frames) frames, $(wc -l < ${tmp}/lines) lines"
+}
+
+# Fields in packets of their own make a frame: the second one begins no group and has no line. The
+# fields have QP 30 and 42, 36 and 24, 33 and 39, in slices of 6 and 5, 5 and 5, 5 and 6 bytes; the
+# first one of the third frame begins a group. Decoders take the keys from the first field, which
+# counts twice until the second one is known: gop_step of the second frame is (6 * 26 / 6 + 5 * 38 / 6 +
+# 10 * 32 / 6) / 21, with 11 bytes of the I frame. In MJPEG, a packet contains both fields.
+quantizer_fields(){
+    crafted in.h264 << END
+AAAAAWdNAAraZIAAAAABaM44gAAAAAFliIUEE8AAAAABQZoYBAoAAAABQZowCigAAAABQZo4KoAAAAABQYiUHE8AAAABQYiWDRPA
+END
+    keys in.h264 | tee ${tmp}/keys
+    quantizer_ffmpeg -i ${tmp}/in.h264 -c copy ${tmp}/fields.mp4 2> /dev/null
+    again "mp4" fields.mp4
+    elsewhere fields.mp4 mkv ts
+    frames_and_lines h264 fields.mp4
+
+    for field in 1 2; do
+        quantizer_ffmpeg -f lavfi -i testsrc2=s=320x96:d=1:r=1 -c:v mjpeg -qscale:v 4 -frames:v 1 -update 1 ${tmp}/${field}.jpg
+        cat ${tmp}/${field}.jpg >> ${tmp}/both.jpg
+    done
+    for height in 96 120 144 192; do
+        quantizer_ffmpeg -f image2 -c:v mjpeg -i ${tmp}/both.jpg -c copy -bsf:v null ${tmp}/in.avi
+        # the height in the container: biHeight comes 16 bytes after the name of the chunk
+        strf=$(grep -abo strf ${tmp}/in.avi | head -n 1)
+        printf "$(printf '\\%o' ${height})" | dd of=${tmp}/in.avi bs=1 seek=$((${strf%%:*} + 16)) conv=notrunc 2> /dev/null
+        echo "mjpeg ${height}: $(keys in.avi 2> /dev/null | cut -d ' ' -f 4)," \
+            "decoded $(quantizer_ffmpeg -v info -i ${tmp}/in.avi -vf showinfo ${to_null} 2>&1 | sed -n 's/.* n: .* s:\([0-9x]*\) .*/\1/p')"
+    done
+}
+
+# VVC: QP = 26 + pps_init_qp_minus26 + ph_qp_delta or sh_qp_delta, as trace_headers prints them, in
+# the order of coding. The stream is the headers of mp4ff's annexb.vvc (1280x720, 10 bits).
+quantizer_vvc(){
+    crafted in.vvc << END
+AAABAHkArQIzgAAAgAoCALRGoAc3TbpkaRSbzhNlYwQIJ4A0gzYQhkxEIGSINSHo9WpLySakskRaiLxEmoiRSREmSIk1GWIhCyQhahC8IXq1Je
+S9Q0gzYkGbEBIhAgJFQgQEjSECAkWIEBIiCAkWQQEiQgJMgSIhAkWQgSJECTQSJIJOEnCbIiIRFkIiRE0iSTp/6XZf5yQAAAMABAAAAwBnhOwA
+YagABMS0ADDUAAJiWhAAAAEAgQAABQEAWiIkH7ggAAABAIkH+EgJGYiikIoLAKK4CkOOGCg0MEnnHAgOM5RMlwgGEJfRUJmLlfVl7I5DkCIQjh
+jEhFs6F2a52xKEoLN/qnkVKJYk+IHhEwyqR6MXZCxhCkdxhaKtKuLhUWhjBAjIyJUCh2NwxEBsRgKCCGRqaM6kRkZkgAAAAQA5xGB0//+nfk2/
+//4tf///ylogyQif/8xkBo8zhYAAAAEAigbgoKbAIQJABKQkjqcSpImGwgxYhcQLlhCHQ99nkoiVM/VNdWUw0bUaIMC4f6uSNN5rVKHEJYZ//V
+E1QAAAAQASlDzR1v7/ISQkEO/A8j6r5GXMlo/wWBOMPUXMOoAAAAEAiwWg1DSJqoQlyIy8rT/kDDEoKoAAAAEAE5Qc0db9eYgJMQEiMd+A+iN/
+5JWSHL2Vx4SRnyOAAAABAIwEwIApe0AHocoWJFqWLgkHEKVotaVRKoogaJqcaUClcom4iIjBELEAAAEAFJQM0dzfoZAgQgQEiObfgP6yhqphbq
+/6to5V8bmAAAABAI0DoNZd3dSNCjzUILOMMUd//QAAAQAVlATR3N9hoQVCBASISd+AcOsHzaAYw3Dq+QBCX4AAAAEAjgLxgqEpVDKIMkhAiNDM
+EUFhxQPLiRrKeSJTykUwQFR4GkFgWMQtUSHxBR1Q7xbQrsHg0AAAAQAWlADR4pvqhyGkIEBIhRr4aiet8Iy+tHxuhPOv/4A=
+END
+    quantizer_ffmpeg -v info -i ${tmp}/in.vvc -c copy -bsf:v trace_headers ${to_null} 2>&1 | awk '
+        function flush() { if (n++) print (26 + init + (in_ph ? ph : sh) - 4) / 6, substr("BPI", type + 1, 1); type = 2 }
+        { value = $NF }
+        / Packet: /                        { flush() }
+        / pps_init_qp_minus26  /           { init  = value }
+        / pps_qp_delta_info_in_ph_flag  /  { in_ph = value }
+        / ph_qp_delta  /                   { ph    = value }
+        / sh_qp_delta  /                   { sh    = value }
+        / sh_slice_type  /                 { type  = value }
+        END { flush() }' > ${tmp}/known
+    # slice data are missing, and the decoder may drop the last frame
+    keys in.vvc -threads 1 -flags output_corrupt 2> /dev/null | sort -k 12,12n | head -n 5 > ${tmp}/keys
+    head -n 5 ${tmp}/known > ${tmp}/known.head
+    compare "as the headers say" \
+        'near(k[1], int(w[1] * 1e4 + .5) / 1e4) && w[2] == k[2] && k[4] == "1280x720" && k[5] == 10 && k[8] == "vvc" && k[12] == NR' ${tmp}/known.head
+    cat ${tmp}/keys
+    # no model of the loss, none of bliinds
+    quantizer_ffmpeg -v warning -i ${tmp}/in.vvc -c copy -bsf:v ${with}=stats_file=- ${to_null} 2> ${tmp}/err | sed 's/pts.* loss/loss/'
+    loss_messages < ${tmp}/err
+}
+
+# VP8: base_q_idx 20, 60, 127 and 4 have the steps 24, 70, 284 and 8, half of
+# which counts. The third frame is not shown, and two-byte partitions end behind their headers.
+quantizer_vp8(){
+    crafted in.ivf << END
+REtJRgAAIABWUDgwEAAQABkAAAABAAAABQAAAAAAAAASAAAAAAAAAAAAAACwAACdASoQABAAAAAoAAAAAAAMAAAAAQAAAAAAAADRAAAAAeBMAA
+AAAAALAAAAAgAAAAAAAAChAAAAAFAAAAAAAAsAAAADAAAAAAAAALEAAAAD+AAAAAAACwAAAAQAAAAAAAAAsQAAAAAgAAAAAAA=
+END
+    keys in.ivf > ${tmp}/keys
+    printf '%s\n' 12 35 142 4 > ${tmp}/known
+    compare "VP8" 'near(k[1], int(log(w[1]) / log(2) * 1e4 + .5) / 1e4) && k[2] == (NR == 1 ? "I" : "P") && k[4] == "16x16" && k[5] == 8 && k[8] == "vp8"'
+    cat ${tmp}/keys
+    elsewhere in.ivf mkv
+    frames_and_lines vp8 in.ivf
+    quantizer_ffmpeg -v warning -bsf:v ${with} -i ${tmp}/in.ivf -vf bliinds=f=- ${to_null} 2> ${tmp}/err | sed 's/ sigma.*//'
+    sed -n 's/^\[Parsed_bliinds[^]]*\] //p' ${tmp}/err
+}
+
+# MPEG-4 with global motion compensation: an I-VOP with quantizer 5, an S-VOP with 9 and two points, a
+# B-VOP with 13, a P-VOP with 17, one that is not coded, and an S-VOP with 21.
+quantizer_gmc(){
+    crafted in.m4v << END
+AAABAAAAASAAyI0IAM0AhAIWCAwfAAABthBgsbbfvwAAAbbRYGX6DWk3AAABtpDhpN8AAAG2UeETfwAAAbZSTwAAAbbS4GX6DXU3
+END
+    keys in.m4v | tee ${tmp}/keys
+    frames_and_lines gmc in.m4v
+}
+
+# What is shown is counted: not what an edit list leaves out, not the lower one of two spatial layers,
+# also where each layer has a packet of its own, and no packet without a picture.
+quantizer_shown(){
+    quantizer_ffmpeg ${film}2 -c:v libx264 -preset ultrafast -g 20 ${tmp}/whole.mp4
+    quantizer_ffmpeg -ss 1.2 -i ${tmp}/whole.mp4 -c copy ${tmp}/cut.mp4
+    frames_and_lines "edit list" cut.mp4
+    crafted layers.ivf << END
+REtJRgAAIABBVjAxQABAABkAAAABAAAAAgAAAAAAAAAyAAAAAAAAAAAAAAASAAoMABMBAICBV//AAACANgAOEJ4AAAAAgICAgICAgIA2CA4Qtw
+AAAACAgICAgICAgDIAAAABAAAAAAAAABIACgwAEwEAgIFX/8AAAIA2AA4QsgAAAACAgICAgICAgDYIDhDLAAAAAICAgICAgICA
+END
+    for before in "" av1_frame_split,; do
+        quantizer_ffmpeg -i ${tmp}/layers.ivf -c copy -bsf:v ${before}${with}=stats_file=- ${to_null} 2> /dev/null |
+            sed "s/^/layers ${before} /;s/pts.* loss/loss/"
+    done
+    # superres halves the width: the score knows of it
+    quantizer_ffmpeg ${film}0.4 -c:v libsvtav1 -preset 10 -svtav1-params superres-mode=1:superres-denom=16:lp=1 ${tmp}/in.mkv 2> ${tmp}/err || cat ${tmp}/err >&2
+    echo "superres: $(keys in.mkv | cut -d ' ' -f 4 | sort | uniq -c | tr -s '\n ' ' ')"
+}
+
+# What is coded without loss has none, and what is nearly so has some.
+quantizer_lossless(){
+    while read -r name depth options; do
+        quantizer_ffmpeg ${film}0.2 -pix_fmt ${depth} ${options} ${tmp}/in.mkv
+        for shown in 0 384; do
+            quantizer_ffmpeg -i ${tmp}/in.mkv -c copy -bsf:v ${with}=stats_file=-:shown_height=${shown} ${to_null} |
+                awk -F : -v what="${name} ${depth} at ${shown}" '{ $NF > 0 ? some++ : none++ } END { print what ": " none + 0 " without loss, " some + 0 " with" }'
+        done
+    done << END
+x264 yuv420p -c:v libx264 -qp 0
+x264 yuv420p10le -c:v libx264 -qp 0
+x264-fine yuv420p -c:v libx264 -qp 1
+x265 yuv420p -c:v libx265 -x265-params lossless=1:log-level=none
+x265-fine yuv420p -c:v libx265 -x265-params qp=4:log-level=none
+END
+    # base_q_idx is 0, 0 with 1 for luma's DC, and 1
+    crafted in.ivf << END
+REtJRgAAIABBVjAxQABAABkAAAABAAAAAwAAAAAAAAAXAAAAAAAAAAAAAAASAAoGGBV//AAIMgsQAACAgICAgICAgBoAAAABAAAAAAAAABIACg
+YYFX/8AAgyDhAIEAAAAICAgICAgICAGQAAAAIAAAAAAAAAEgAKBhgVf/wACDINEBAAAACAgICAgICAgA==
+END
+    quantizer_ffmpeg -i ${tmp}/in.ivf -c copy -bsf:v ${with}=stats_file=- ${to_null} | sed 's/.* loss/av1 loss/'
+}
+
+# ffmpeg makes an instance for each stream: two of them must not write to one file.
+quantizer_streams(){
+    quantizer_ffmpeg ${film}0.4 -f lavfi -i sine=d=0.4 -c:v libx264 -preset ultrafast -c:a aac ${tmp}/in.mp4
+    quantizer_ffmpeg -i ${tmp}/in.mp4 -frames:v 1 -c:v mjpeg -update 1 ${tmp}/cover.jpg
+    quantizer_ffmpeg -i ${tmp}/in.mp4 -i ${tmp}/cover.jpg -map 0 -map 1 -c copy -disposition:v:1 attached_pic ${tmp}/cover.mp4
+    ln -s lines ${tmp}/link
+    : > ${tmp}/lines
+    while read -r file options; do
+        rm -f ${tmp}/lines
+        quantizer_ffmpeg -v warning -i ${tmp}/${file} -map 0 -c copy ${options} ${to_null} 2> ${tmp}/err > ${tmp}/stdout
+        echo "${file} $(echo "${options}" | sed "s,${tmp}/,,g"): status $(($? > 0)), $(cat ${tmp}/lines ${tmp}/stdout 2> /dev/null | wc -l) lines"
+        loss_messages < ${tmp}/err
+    done << END
+cover.mp4 -bsf:v ${with}=stats_file=${tmp}/lines
+cover.mp4 -bsf:v:0 ${with}=stats_file=${tmp}/lines -bsf:v:1 ${with}=stats_file=${tmp}/./lines
+cover.mp4 -bsf:v:0 ${with}=stats_file=${tmp}/lines -bsf:v:1 ${with}=stats_file=${tmp}/link
+cover.mp4 -bsf:v ${with}=stats_file=-
+cover.mp4 -bsf:v:0 ${with}=stats_file=${tmp}/lines
+cover.mp4 -bsf:v ${with}
+in.mp4 -bsf ${with}=stats_file=${tmp}/lines
+END
+    # a file may be written again when it has been closed
+    for again in 1 2; do
+        quantizer_ffmpeg -i ${tmp}/in.mp4 -map 0:v -c copy -bsf:v ${with}=stats_file=${tmp}/lines ${to_null}
+    done
+    wc -l < ${tmp}/lines
 }
 
 # The loss of each codec is the polynomial of the table in the source, of the step and of what is
@@ -428,7 +603,7 @@ quantizer_loss(){
             -bsf:v "${before}${with}=stats_file=-${options}" ${to_null} 2> ${tmp}/err > ${tmp}/lines
         loss_messages < ${tmp}/err | awk -F '[ :]' -v what="${clip} ${before}" '
             NR == FNR { n++; if ($NF == "nan") unknown++; else sum += $NF; next }
-            /VMAF loss/ {
+            /^Headers-only estimate/ {
                 for (i = 1; i < NF; i++) said[$i] = $(i + 1)
                 known = n - unknown
                 ok = said["frames"] == n && said["unknown"] == unknown + 0

@@ -39,6 +39,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "libavutil/avutil.h"
 #include "libavutil/bprint.h"
@@ -47,6 +48,7 @@
 #include "libavutil/intreadwrite.h"
 #include "libavutil/log.h"
 #include "libavutil/opt.h"
+#include "libavutil/thread.h"
 #include "libavutil/timestamp.h"
 
 #include "libavcodec/bsf.h"
@@ -55,8 +57,10 @@
 #include "libavcodec/cbs_av1.h"
 #include "libavcodec/cbs_h264.h"
 #include "libavcodec/cbs_h265.h"
+#include "libavcodec/cbs_h266.h"
 #include "libavcodec/cbs_jpeg.h"
 #include "libavcodec/cbs_mpeg2.h"
+#include "libavcodec/cbs_vp8.h"
 #include "libavcodec/cbs_vp9.h"
 #include "libavcodec/get_bits.h"
 #include "libavcodec/h264.h"
@@ -65,10 +69,12 @@
 #include "libavcodec/mpeg4videodefs.h"
 #include "libavcodec/mpegvideodata.h"
 #include "libavcodec/vp9data.h"
+#include "libavcodec/vp8data.h"     // its macros have names of enumerators of vp9.h
+#include "libavcodec/vvc.h"
 
 #define KEY "lavc.quantizer."
 
-/// Bytes in which parameter sets and slice headers of H.264 and HEVC end.
+/// Bytes in which parameter sets and slice headers of H.264, HEVC and VVC end, and headers of VP8.
 #define NAL_HEAD 4096
 
 /// Frames after which those of a group count half: some groups have no end.
@@ -82,6 +88,7 @@ typedef struct Group {
     int64_t other_bytes;        ///< of the frames that are not I
     double  bytes;              ///< of all frames
     double  step;               ///< log2 of the step of each frame, times its bytes, summed up
+    int     lossy;              ///< a frame is not coded losslessly
 } Group;
 
 /// What is known of a coded frame: nothing if it has no bytes.
@@ -95,7 +102,12 @@ typedef struct CodedFrame {
     int     width, height;      ///< as it leaves the decoder
     int     depth;
     int     film_grain;         ///< the decoder adds film grain
-    int     hidden;             ///< AV1, VP9: the packet does not show it, so far
+    int     lossless;           ///< the last slice is coded losslessly
+    int     hidden;             ///< AV1, VP8, VP9: the packet does not show it, so far
+    int     fields;             ///< H.264: bit 0 top field, bit 1 bottom field; 3 for a frame
+    int     frame_num;          ///< H.264: frame_num, which both fields of a frame share
+    double  superres;           ///< AV1: log2 of the output width, less that of the coded width
+    int     no_picture;         ///< the packet contains parameter sets, SEI or nothing
 } CodedFrame;
 
 typedef struct QuantizerMetadataContext {
@@ -107,9 +119,12 @@ typedef struct QuantizerMetadataContext {
     int shown_height;
 
     FILE *stats;
-    int64_t nb_packets;
+    dev_t stats_device;         ///< device and inode of the stats file
+    ino_t stats_inode;
+    struct QuantizerMetadataContext *next_stats;    ///< next instance in stats_list
+    int64_t nb_frames;
     int64_t nb_rated;
-    double loss, least, most;   ///< sum and range over those that are rated
+    double loss;                ///< sum over the rated frames
 
     const struct Codec *codec;  ///< NULL if the stream's codec is not supported
     CodedBitstreamContext *cbc;
@@ -117,11 +132,17 @@ typedef struct QuantizerMetadataContext {
     const void *header;         ///< the last one of a picture, of those that CBS has read at once
     Group group;
 
-    // H.264, HEVC
+    // H.264, HEVC, VVC
     size_t nal_size;            ///< of the NAL unit that is read
-    int bottom;                 ///< bottom_field_flag of the last slice
 
-    // AV1, VP9
+    // H.264
+    CodedFrame field;           ///< a first field that had a packet of its own
+    Group before_field;         ///< the group without its frame
+
+    // VP8
+    int vp8_size;               ///< size of the packet in bytes
+
+    // AV1, VP9; VP8: the last key frame
     CodedFrame coded;           ///< that is read
     CodedFrame slot[AV1_NUM_REF_FRAMES];    ///< those that may be shown later
 
@@ -134,10 +155,13 @@ typedef struct QuantizerMetadataContext {
         int width, height;      ///< 0 if its pictures cannot be read
         int time_increment_bits;
         int interlaced;
+        int gmc;                ///< global motion compensation: S-VOPs can be read
+        int warping_points;     ///< no_of_sprite_warping_points of GMC
     } vol;
 
     // MJPEG
     double table[4];            ///< geometric mean of a step, 0 if there is none
+    int container_height;       ///< height of the stream, 0 if unknown
 } QuantizerMetadataContext;
 
 typedef struct Codec {
@@ -145,11 +169,12 @@ typedef struct Codec {
     enum AVCodecID cbs_id;
     /// Read a unit of a packet, or of extradata.
     void (*read)(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit, CodedFrame *frame);
-    const double *loss;                     ///< see estimate_loss()
+    const double *loss;                     ///< see estimate_loss(); NULL if there is no model
     const CodedBitstreamUnitType *unit;     ///< those that CBS reads, NULL for all
     int nb_units;
     int has_slots;                          ///< of frames that may be shown later
     int has_nals;                           ///< which are read one by one
+    int first_slice, last_slice, last_nal;  ///< types of NAL units: slices, the last one to be read
 } Codec;
 
 static void add_slice(CodedFrame *frame, enum AVPictureType type, double step, size_t bytes)
@@ -173,7 +198,7 @@ static int read_units(QuantizerMetadataContext *s, CodedFrame *frame, int ret)
     return ret;
 }
 
-// ---- H.264, HEVC ----
+// ---- H.264, HEVC, VVC ----
 
 static const double h264_loss[] = { 3.241, -0.936, 1.084, -7.368, 5.007, 3.141 };
 static const double hevc_loss[] = { 22.530, -12.899, 1.997, -15.558, 5.332, 3.839 };
@@ -209,14 +234,18 @@ static const uint8_t *find_start_code(const uint8_t *p, const uint8_t *end)
 /// CBS goes through all bytes that it gets: these are the heads of NAL units, one by one.
 static void read_nals(QuantizerMetadataContext *s, const AVPacket *pkt, CodedFrame *frame)
 {
-    const CodedBitstreamH2645Context *common = s->cbc->priv_data;
-    const int prefix = common->mp4 ? common->nal_length_size : 3;
+    CodedBitstreamH2645Context *common = s->cbc->priv_data;
     const uint8_t *nal, *pos = pkt->data, *end = pos + pkt->size;
     uint8_t head[4 + NAL_HEAD];
-    int size;
+    int size, prefix;
 
+    // Some AVI files have start codes in spite of their extradata: the rule of FFmpeg's decoder.
+    if (pkt->size > 8 && AV_RB32(pos) == 1 && AV_RB32(pos + 5) > pkt->size)
+        common->mp4 = 0;
+    prefix = common->mp4 ? common->nal_length_size : 3;
+    frame->no_picture = 1;
     for (; pos < end; pos = nal + size) {
-        int begin = 0;
+        int begin = 0, type, layer = 0;
         uint32_t head_size;
 
         if (common->mp4) {
@@ -228,10 +257,17 @@ static void read_nals(QuantizerMetadataContext *s, const AVPacket *pkt, CodedFra
             nal  = FFMIN(find_start_code(pos, end) + prefix, end);
             size = find_start_code(nal, end) - nal;
         }
-        // Another layer may use the same numbers for its parameter sets; behind these come SEI.
-        if (s->codec->id == AV_CODEC_ID_HEVC && size > 1 &&
-            (nal[0] & 1 || nal[1] >> 3 || nal[0] >> 1 > HEVC_NAL_PPS))
+        if (size < 2)
             continue;
+        type = s->codec->id == AV_CODEC_ID_H264 ? nal[0] & 31 :
+               s->codec->id == AV_CODEC_ID_HEVC ? nal[0] >> 1 : nal[1] >> 3;
+        if (s->codec->id != AV_CODEC_ID_H264)
+            layer = s->codec->id == AV_CODEC_ID_HEVC ? nal[0] & 1 || nal[1] >> 3 : nal[0] & 63;
+        // Another layer may use the same numbers for its parameter sets; behind these come SEI.
+        if (layer || type > s->codec->last_nal)
+            continue;
+        if (type >= s->codec->first_slice && type <= s->codec->last_slice)
+            frame->no_picture = 0;
         // Zeros at its end belong to the next start code.
         s->nal_size = size;
         while (s->nal_size && !nal[s->nal_size - 1])
@@ -254,6 +290,7 @@ static void read_h264(QuantizerMetadataContext *s, const CodedBitstreamUnit *uni
     const H264RawSliceHeader *slice;
     const H264RawPPS *pps;
     const H264RawSPS *sps;
+    int fields, qp;
 
     if (unit->type != H264_NAL_SLICE && unit->type != H264_NAL_IDR_SLICE)
         return;
@@ -262,11 +299,15 @@ static void read_h264(QuantizerMetadataContext *s, const CodedBitstreamUnit *uni
     sps   = h264->sps[pps->seq_parameter_set_id];
     if (slice->redundant_pic_cnt)
         return;
-    if (frame->bytes && !frame->first_field && slice->bottom_field_flag != s->bottom)
+    fields = slice->field_pic_flag ? 1 << slice->bottom_field_flag : 3;
+    if (frame->fields && !(frame->fields & fields))
         frame->first_field = frame->type;
-    s->bottom = slice->bottom_field_flag;
-    add_slice(frame, types[slice->slice_type % 5],
-              step_of_qp(26 + pps->pic_init_qp_minus26 + slice->slice_qp_delta), s->nal_size);
+    frame->fields   |= fields;
+    frame->frame_num = slice->frame_num;
+    qp = 26 + pps->pic_init_qp_minus26 + slice->slice_qp_delta;
+    add_slice(frame, types[slice->slice_type % 5], step_of_qp(qp), s->nal_size);
+    frame->lossless = sps->qpprime_y_zero_transform_bypass_flag &&
+                      qp == -6 * sps->bit_depth_luma_minus8;
     frame->chroma = chroma_of_offsets(pps->chroma_qp_index_offset,
                                       pps->second_chroma_qp_index_offset);
     frame->width  = (sps->pic_width_in_mbs_minus1 + 1) * 16 - luma_width[sps->chroma_format_idc] *
@@ -285,6 +326,7 @@ static void read_hevc(QuantizerMetadataContext *s, const CodedBitstreamUnit *uni
     const H265RawSliceHeader *slice;
     const H265RawPPS *pps;
     const H265RawSPS *sps;
+    int qp;
 
     if (!unit->content || unit->type >= HEVC_NAL_VPS)
         return;
@@ -297,9 +339,11 @@ static void read_hevc(QuantizerMetadataContext *s, const CodedBitstreamUnit *uni
             add_slice(frame, frame->type, frame->step / frame->bytes, s->nal_size);
         return;
     }
+    qp = 26 + pps->init_qp_minus26 + slice->slice_qp_delta;
     // B, P, I
-    add_slice(frame, AV_PICTURE_TYPE_B - slice->slice_type,
-              step_of_qp(26 + pps->init_qp_minus26 + slice->slice_qp_delta), s->nal_size);
+    add_slice(frame, AV_PICTURE_TYPE_B - slice->slice_type, step_of_qp(qp), s->nal_size);
+    // Headers only allow each coding unit to be lossless. x265 codes lossless streams with QP 4.
+    frame->lossless = pps->transquant_bypass_enabled_flag && qp <= 4;
     frame->chroma = chroma_of_offsets(pps->pps_cb_qp_offset + slice->slice_cb_qp_offset,
                                       pps->pps_cr_qp_offset + slice->slice_cr_qp_offset);
     frame->width  = sps->pic_width_in_luma_samples - luma_width[sps->chroma_format_idc] *
@@ -309,7 +353,33 @@ static void read_hevc(QuantizerMetadataContext *s, const CodedBitstreamUnit *uni
     frame->depth  = sps->bit_depth_luma_minus8 + 8;
 }
 
-// ---- AV1, VP9 ----
+static void read_vvc(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
+                     CodedFrame *frame)
+{
+    const H266RawSlice *slice = unit->content;
+    const H266RawSliceHeader *header;
+    const H266RawPPS *pps;
+    const H266RawSPS *sps;
+
+    if (!slice || unit->type > VVC_GDR_NUT)
+        return;
+    header = &slice->header;
+    pps    = slice->pps;
+    sps    = slice->sps;
+    // B, P, I
+    add_slice(frame, AV_PICTURE_TYPE_B - header->sh_slice_type,
+              step_of_qp(26 + pps->pps_init_qp_minus26 + (pps->pps_qp_delta_info_in_ph_flag ?
+                         slice->ph->ph_qp_delta : header->sh_qp_delta)), s->nal_size);
+    frame->chroma = chroma_of_offsets(pps->pps_cb_qp_offset + header->sh_cb_qp_offset,
+                                      pps->pps_cr_qp_offset + header->sh_cr_qp_offset);
+    frame->width  = pps->pps_pic_width_in_luma_samples - luma_width[sps->sps_chroma_format_idc] *
+                    (pps->pps_conf_win_left_offset + pps->pps_conf_win_right_offset);
+    frame->height = pps->pps_pic_height_in_luma_samples - luma_height[sps->sps_chroma_format_idc] *
+                    (pps->pps_conf_win_top_offset + pps->pps_conf_win_bottom_offset);
+    frame->depth  = sps->sps_bitdepth_minus8 + 8;
+}
+
+// ---- AV1, VP9, VP8 ----
 
 static const double av1_loss[] = { 11.771, -7.103, 1.439, -12.293, 5.206, 3.480 };
 static const double vp9_loss[] = { 13.448, -8.174, 1.675, -14.632, 6.738, 3.478 };
@@ -349,16 +419,21 @@ static void read_av1(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
     const int has_tiles  = unit->type == AV1_OBU_TILE_GROUP   || unit->type == AV1_OBU_FRAME;
     const AV1RawOBU *obu = unit->content;
     const AV1RawFrameHeader *header;
+    int layers, denominator = AV1_SUPERRES_NUM;
 
     if (obu && has_header)
         s->header = has_tiles ? &obu->obu.frame.header : &obu->obu.frame_header;
     header = s->header;
     if (!obu || !header)
         return;
+    if (header->use_superres)
+        denominator = header->coded_denom + AV1_SUPERRES_DENOM_MIN;
     if (has_header)
         s->coded = header->show_existing_frame ? s->slot[header->frame_to_show_map_idx] :
                                                  (CodedFrame) {
-            .width      = header->frame_width_minus_1  + 1,
+            .width      = ((header->frame_width_minus_1 + 1) * AV1_SUPERRES_NUM +
+                           denominator / 2) / denominator,
+            .superres   = log2(denominator / (double)AV1_SUPERRES_NUM),
             .height     = header->frame_height_minus_1 + 1,
             .depth      = av1->bit_depth,
             .film_grain = header->film_grain.apply_grain,
@@ -372,9 +447,15 @@ static void read_av1(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
         s->coded.chroma = (step_of_index(av_clip_uint8(q + header->delta_q_u_ac), depth) +
                            step_of_index(av_clip_uint8(q + header->delta_q_v_ac), depth)) / 2 -
                           step_of_index(q, depth);
+        s->coded.lossless = !(q | header->use_superres | header->segmentation_enabled |
+                              header->delta_q_y_dc | header->delta_q_u_dc | header->delta_q_u_ac |
+                              header->delta_q_v_dc | header->delta_q_v_ac);
     }
+    // Decoders output the highest spatial layer of the first operating point.
+    layers = av1->sequence_header ? av1->sequence_header->operating_point_idc[0] >> 8 : 0;
     put_frame(s, &s->coded, header->refresh_frame_flags,
-              header->show_frame || header->show_existing_frame, frame);
+              (header->show_frame || header->show_existing_frame) &&
+              obu->header.spatial_id >= av_log2(layers), frame);
 }
 
 static void read_vp9(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
@@ -404,7 +485,38 @@ static void read_vp9(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
     if (coded.depth)
         add_slice(&coded, intra ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_P,
                   step_of_index(header->base_q_idx, coded.depth), unit->data_size);
+    coded.lossless = !(header->base_q_idx | header->delta_q_y_dc |
+                       header->delta_q_uv_dc | header->delta_q_uv_ac);
     put_frame(s, &coded, header->refresh_frame_flags, header->show_frame, frame);
+}
+
+/// CBS fails at the end of short frames, where decoders read zeros: these follow the headers.
+static void read_vp8_headers(QuantizerMetadataContext *s, const AVPacket *pkt, CodedFrame *frame)
+{
+    uint8_t head[NAL_HEAD + AV_INPUT_BUFFER_PADDING_SIZE] = { 0 };
+
+    s->vp8_size = pkt->size;
+    memcpy(head, pkt->data, FFMIN(pkt->size, NAL_HEAD));
+    read_units(s, frame, ff_cbs_read(s->cbc, &s->fragment, NULL, head, sizeof(head)));
+}
+
+static void read_vp8(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
+                     CodedFrame *frame)
+{
+    const VP8RawFrameHeader *header = &((VP8RawFrame *)unit->content)->header;
+    const int intra = header->frame_type == VP8_KEY_FRAME;
+
+    if (header->first_partition_length_in_bytes + (intra ? 10 : 3) > s->vp8_size)
+        return;
+    if (intra)
+        s->slot[0] = (CodedFrame){ .width = header->width, .height = header->height };
+    // The coefficients of VP8 are twice those of an orthonormal transform.
+    add_slice(frame, intra ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_P,
+              log2(vp8_ac_qlookup[header->base_qindex] / 2.), s->vp8_size);
+    frame->width  = s->slot[0].width;
+    frame->height = s->slot[0].height;
+    frame->depth  = 8;
+    frame->hidden = !header->show_frame;
 }
 
 // ---- MPEG-1, MPEG-2, MPEG-4, MJPEG ----
@@ -504,7 +616,7 @@ static double read_mpeg4_matrix(GetBitContext *gb, double default_mean)
 /// By hand, as all of MPEG-4: FFmpeg's parser stops before vop_quant.
 static void read_mpeg4_vol(QuantizerMetadataContext *s, GetBitContext *gb)
 {
-    int version = 1, resolution, width, height;
+    int version = 1, resolution, width, height, sprite;
 
     s->vol.width = 0;
     skip_bits(gb, 1 + 8);               // random access, object type
@@ -536,8 +648,13 @@ static void read_mpeg4_vol(QuantizerMetadataContext *s, GetBitContext *gb)
     skip_bits1(gb);
     s->vol.interlaced = get_bits1(gb);
     skip_bits1(gb);                     // OBMC
-    // sprites, or other than 8 bits
-    if (get_bits(gb, version == 1 ? 1 : 2) || get_bits1(gb))
+    sprite = get_bits(gb, version == 1 ? 1 : 2);
+    s->vol.gmc            = sprite == 2;
+    s->vol.warping_points = s->vol.gmc ? get_bits(gb, 6) : 0;
+    if (s->vol.gmc)
+        skip_bits(gb, 2);               // accuracy
+    // a static sprite or one with a change of brightness, or other than 8 bits
+    if (sprite && !s->vol.gmc || s->vol.gmc && get_bits1(gb) || get_bits1(gb))
         return;
     s->matrix[0] = s->matrix[1] = 4;    // the other method has no weights: 16 everywhere
     if (get_bits1(gb)) {
@@ -554,6 +671,19 @@ static void read_mpeg4_vol(QuantizerMetadataContext *s, GetBitContext *gb)
     s->vol.height = height;
 }
 
+/// Skip the motion of a sprite's points: a length, as many bits and a marker, for x and for y.
+static void skip_sprite_trajectory(GetBitContext *gb, int nb_points)
+{
+    for (int i = 0; i < 2 * nb_points; i++) {
+        int length = get_bits(gb, 2);       // 00, 010 to 110, 1110, 11110...
+
+        length = length ? 2 * length + get_bits1(gb) - 1 : 0;
+        while (length >= 6 && length < 14 && get_bits1(gb))
+            length++;
+        skip_bits(gb, length + 1);
+    }
+}
+
 static void read_mpeg4(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
                        CodedFrame *frame)
 {
@@ -567,15 +697,21 @@ static void read_mpeg4(QuantizerMetadataContext *s, const CodedBitstreamUnit *un
     if (unit->type != (VOP_STARTCODE & 0xFF) || !s->vol.width || frame->bytes)
         return;
     type = AV_PICTURE_TYPE_I + get_bits(&gb, 2);
-    if (type > AV_PICTURE_TYPE_B)       // a sprite
+    if (type == AV_PICTURE_TYPE_S && !s->vol.gmc)
         return;
     while (get_bits_left(&gb) > 0 && get_bits1(&gb)) // whole seconds
         ;
     skip_bits(&gb, 1 + s->vol.time_increment_bits + 1);
-    if (!get_bits1(&gb))                // not coded
+    frame->no_picture = !get_bits1(&gb);
+    if (frame->no_picture)              // not coded
         return;
     // rounding; threshold for intra DC; field order, scan
-    skip_bits(&gb, (type == AV_PICTURE_TYPE_P) + 3 + 2 * s->vol.interlaced);
+    skip_bits(&gb, (type == AV_PICTURE_TYPE_P || type == AV_PICTURE_TYPE_S) + 3 +
+                   2 * s->vol.interlaced);
+    if (type == AV_PICTURE_TYPE_S) {
+        skip_sprite_trajectory(&gb, s->vol.warping_points);
+        type = AV_PICTURE_TYPE_P;       // it refers to the past
+    }
     scale = 2 * get_bits(&gb, 5);
     if (get_bits_left(&gb) >= 0)
         add_scaled(s, unit, frame, type, scale, s->vol.width, s->vol.height);
@@ -605,14 +741,18 @@ static void read_mjpeg(QuantizerMetadataContext *s, const CodedBitstreamUnit *un
         s->header     = header = unit->content;
         frame->width  = header->X;
         frame->height = header->Y;
+        // The decoder takes it for one of two fields by the same rule.
+        if (header->Y < s->container_height * 3 / 4)
+            frame->height *= 2;
         frame->depth  = header->P;
     } else if (unit->type == JPEG_MARKER_SOS && header) {
         // CBS has copied it: it begins with the marker, and the scan behind its header
         const uint8_t *scan = unit[-1].data + unit[-1].data_size + 2 + AV_RB16(unit->data);
         const uint8_t *end  = s->fragment.data + s->fragment.data_size;
 
-        if (header->P == 8 && s->table[header->Tq[0]] && scan < end) {
-            add_slice(frame, AV_PICTURE_TYPE_I, log2(s->table[header->Tq[0]]), end - scan);
+        if (header->P >= 8 && s->table[header->Tq[0]] && scan < end) {
+            add_slice(frame, AV_PICTURE_TYPE_I,
+                      log2(s->table[header->Tq[0]]) - (header->P - 8), end - scan);
             if (header->Nf > 1 && s->table[header->Tq[1]])
                 frame->chroma = log2(s->table[header->Tq[1]] / s->table[header->Tq[0]]);
         }
@@ -624,10 +764,15 @@ static void read_mjpeg(QuantizerMetadataContext *s, const CodedBitstreamUnit *un
 #define UNITS(codec) codec ## _units, FF_ARRAY_ELEMS(codec ## _units)
 
 static const Codec codecs[] = {
-    { AV_CODEC_ID_H264, AV_CODEC_ID_H264, read_h264, h264_loss, UNITS(h264), .has_nals  = 1 },
-    { AV_CODEC_ID_HEVC, AV_CODEC_ID_HEVC, read_hevc, hevc_loss,              .has_nals  = 1 },
+    { AV_CODEC_ID_H264, AV_CODEC_ID_H264, read_h264, h264_loss, UNITS(h264), .has_nals  = 1,
+      H264_NAL_SLICE, H264_NAL_IDR_SLICE, H264_NAL_PPS },
+    { AV_CODEC_ID_HEVC, AV_CODEC_ID_HEVC, read_hevc, hevc_loss,              .has_nals  = 1,
+      0, HEVC_NAL_VPS - 1, HEVC_NAL_PPS },
+    { AV_CODEC_ID_VVC,  AV_CODEC_ID_VVC,  read_vvc,                          .has_nals  = 1,
+      0, VVC_GDR_NUT, VVC_PH_NUT },
     { AV_CODEC_ID_AV1,  AV_CODEC_ID_AV1,  read_av1,  av1_loss,  UNITS(av1),  .has_slots = 1 },
     { AV_CODEC_ID_VP9,  AV_CODEC_ID_VP9,  read_vp9,  vp9_loss,               .has_slots = 1 },
+    { AV_CODEC_ID_VP8,  AV_CODEC_ID_VP8,  read_vp8 },
     { AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, read_mpeg12, mpeg2_loss, UNITS(mpeg12) },
     { AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG2VIDEO, read_mpeg12, mpeg2_loss, UNITS(mpeg12) },
     // CBS has no MPEG-4, but start codes are the same: it splits, and reads no unit
@@ -653,6 +798,7 @@ static Group add_to_group(Group group, const CodedFrame *frame)
     group.frames++;
     group.bytes += frame->bytes;
     group.step  += frame->step;
+    group.lossy |= !frame->lossless;
     return group;
 }
 
@@ -673,6 +819,7 @@ static void quantizer_metadata_flush(AVBSFContext *bsf)
 
     memset(s->slot, 0, sizeof(s->slot));
     s->group = (Group){ 0 };
+    s->field = (CodedFrame){ 0 };
     if (s->codec && s->codec->id == AV_CODEC_ID_AV1) {
         // CBS knows of frames, too.
         ff_cbs_flush(s->cbc);
@@ -683,16 +830,24 @@ static void quantizer_metadata_flush(AVBSFContext *bsf)
 
 /**
  * Estimate the loss of VMAF of a group of pictures: a polynomial of log2 of the step, and of log2
- * of the shown height by the coded one, fitted to VMAF of encodes.
+ * of the shown size by the coded one, fitted to VMAF of encodes.
+ *
+ * @return the loss, or NAN if there is no model of the codec
  */
-static double estimate_loss(const QuantizerMetadataContext *s, const Group *group, int height)
+static double estimate_loss(const QuantizerMetadataContext *s, const Group *group,
+                            const CodedFrame *frame)
 {
     const double *c    = s->codec->loss;
-    const double scale = s->shown_height > height ? log2(s->shown_height / (double)height) : 0;
-    // it has a least value: a step that is finer still loses no more
-    const double step  = FFMAX(group->step / group->bytes,
-                               -(c[1] + c[5] * scale) / (2 * c[2]));
+    const double scale = log2(FFMAX(s->shown_height, frame->height) / (double)frame->height) +
+                         frame->superres;
+    double step;
 
+    if (!c)
+        return NAN;
+    if (!group->lossy && !scale)
+        return 0;
+    // it has a least value: a step that is finer still loses no more
+    step = FFMAX(group->step / group->bytes, -(c[1] + c[5] * scale) / (2 * c[2]));
     return av_clipd(c[0] + step * (c[1] + step * c[2]) +
                     scale * (c[3] + scale * c[4] + step * c[5]), 0, 100);
 }
@@ -730,9 +885,11 @@ static int attach(AVPacket *pkt, const CodedFrame *frame, const Group *group, co
                av_get_picture_type_char(frame->type), frame->bytes,
                frame->width, frame->height, frame->depth);
     av_bprintf(&bp, KEY "gop_step=%s\n" KEY "gop_intra_bytes=%"PRId64"\n"
-               KEY "gop_other_bytes=%"PRId64"\n" KEY "gop_frames=%d\n" KEY "loss=%s\n",
+               KEY "gop_other_bytes=%"PRId64"\n" KEY "gop_frames=%d\n",
                FIXED(group->step / group->bytes), group->intra_bytes, group->other_bytes,
-               group->frames, FIXED(loss));
+               group->frames);
+    if (!isnan(loss))
+        av_bprintf(&bp, KEY "loss=%s\n", FIXED(loss));
     // Each reference to a frame copies its metadata: what is mostly 0 is left out where it is 0.
     if (variance > 1e-8)
         av_bprintf(&bp, KEY "spread=%s\n", FIXED(sqrt(variance)));
@@ -774,19 +931,19 @@ static int flush_stats(AVBSFContext *bsf)
     return ret;
 }
 
-/// Count a packet, and write its line. @param loss NAN where it is not known
+/// Count the frame of a packet, and write its line. @param loss NAN if it is unknown
 static void report(AVBSFContext *bsf, const AVPacket *pkt, double loss)
 {
     QuantizerMetadataContext *s = bsf->priv_data;
     const double time = pkt->pts == AV_NOPTS_VALUE ? NAN : pkt->pts * av_q2d(bsf->time_base_in);
 
-    s->nb_packets++;
+    s->nb_frames++;
     if (!isnan(loss)) {
         s->nb_rated++;
         s->loss += loss;
     }
     if (s->stats)
-        fprintf(s->stats, "n:%"PRId64" pts:%s pts_time:%s loss:%s\n", s->nb_packets,
+        fprintf(s->stats, "n:%"PRId64" pts:%s pts_time:%s loss:%s\n", s->nb_frames,
                 av_ts2str(pkt->pts), FIXED(time), FIXED(loss));
 }
 
@@ -799,17 +956,49 @@ static void read_packet(AVBSFContext *bsf, const AVPacket *pkt, CodedFrame *fram
         read_extradata(bsf, pkt);
     if (s->codec->has_nals)
         read_nals(s, pkt, frame);
+    else if (s->codec->id == AV_CODEC_ID_VP8)
+        read_vp8_headers(s, pkt, frame);
     else if (read_units(s, frame, ff_cbs_read_packet(s->cbc, &s->fragment, pkt)) < 0 &&
              s->codec->has_slots)
         quantizer_metadata_flush(bsf);
+}
+
+/**
+ * Join the fields of an H.264 frame that demuxers deliver in two packets. Decoders take the keys from
+ * the first one, before the second one is known: it counts twice.
+ *
+ * @return 1 if it is the second field of the frame, which then is the whole one
+ */
+static int join_fields(QuantizerMetadataContext *s, CodedFrame *frame)
+{
+    const int is_field = frame->fields == 1 || frame->fields == 2;
+    // the conditions of FFmpeg's decoder
+    const int is_second = is_field && (frame->fields ^ s->field.fields) == 3 &&
+                          frame->frame_num == s->field.frame_num;
+    const CodedFrame other = is_second ? s->field : *frame;
+
+    if (frame->no_picture)
+        return 0;
+    s->field = is_field && !is_second ? *frame : (CodedFrame){ 0 };
+    if (!is_field)
+        return 0;
+    if (is_second)
+        s->group = s->before_field;
+    s->before_field    = s->group;
+    frame->bytes      += other.bytes;
+    frame->step       += other.step;
+    frame->square     += other.square;
+    frame->first_field = other.type;
+    frame->type        = FFMAX(frame->type, other.type);
+    return is_second;
 }
 
 static int quantizer_metadata_filter(AVBSFContext *bsf, AVPacket *pkt)
 {
     QuantizerMetadataContext *s = bsf->priv_data;
     CodedFrame frame = { .hidden = 1 };
+    int ret, is_second = 0;
     double loss = NAN;
-    int ret;
 
     ret = ff_bsf_get_packet_ref(bsf, pkt);
     if (ret == AVERROR_EOF) {
@@ -820,12 +1009,14 @@ static int quantizer_metadata_filter(AVBSFContext *bsf, AVPacket *pkt)
     if (ret < 0 || !pkt->size)
         return ret;
 
-    if (s->codec)
+    if (s->codec) {
         read_packet(bsf, pkt, &frame);
+        is_second = join_fields(s, &frame);
+    }
     if (frame.bytes && frame.width > 0 && frame.height > 0) {
         const Group group = add_to_group(s->group, &frame);
 
-        loss = estimate_loss(s, &group, frame.height);
+        loss = estimate_loss(s, &group, &frame);
         ret  = attach(pkt, &frame, &group, avcodec_get_name(s->codec->id), loss);
         // What AV1 or VP9 hides stays out of what follows until it is shown, if ever: so the sums
         // are those of the frames that a decoder gives out.
@@ -834,30 +1025,85 @@ static int quantizer_metadata_filter(AVBSFContext *bsf, AVPacket *pkt)
     }
     if (ret < 0)
         av_packet_unref(pkt);
-    else if (!frame.bytes || !frame.hidden)
+    else if (!frame.no_picture && !is_second && !(frame.bytes && frame.hidden) &&
+             !(pkt->flags & AV_PKT_FLAG_DISCARD))
         report(bsf, pkt, loss);
     return ret;
+}
+
+/// Instances with an open stats file: two streams must not write to the same one.
+static QuantizerMetadataContext *stats_list;
+static AVMutex stats_mutex = AV_MUTEX_INITIALIZER;
+
+static av_cold int open_stats(AVBSFContext *bsf)
+{
+    QuantizerMetadataContext *s = bsf->priv_data, *other;
+    const int to_stdout = !strcmp(s->stats_file, "-");
+    struct stat st;
+    int ret = 0;
+
+    ff_mutex_lock(&stats_mutex);
+    if ((to_stdout ? fstat(fileno(stdout), &st) : stat(s->stats_file, &st)) < 0)
+        st.st_ino = 0;
+    for (other = stats_list; other; other = other->next_stats)
+        if (!strcmp(other->stats_file, s->stats_file) ||
+            st.st_ino && other->stats_inode == st.st_ino && other->stats_device == st.st_dev)
+            break;
+    errno = 0;
+    if (other) {
+        av_log(bsf, AV_LOG_ERROR, "'%s' is already the stats_file of another stream; set the filter "
+               "for one stream with -bsf:v:0, or give each its own stats_file.\n", s->stats_file);
+        ret = AVERROR(EINVAL);
+    } else if (!(s->stats = to_stdout ? stdout : avpriv_fopen_utf8(s->stats_file, "w"))) {
+        ret = stats_error(bsf, "Cannot open '%s' for writing: %s.\n");
+    } else if (fstat(fileno(s->stats), &st) >= 0) {
+        s->stats_device = st.st_dev;
+        s->stats_inode  = st.st_ino;
+    }
+    if (s->stats) {
+        s->next_stats = stats_list;
+        stats_list    = s;
+    }
+    ff_mutex_unlock(&stats_mutex);
+    return ret;
+}
+
+static av_cold void close_stats(QuantizerMetadataContext *s)
+{
+    QuantizerMetadataContext **p = &stats_list;
+
+    ff_mutex_lock(&stats_mutex);
+    while (*p && *p != s)
+        p = &(*p)->next_stats;
+    if (*p)
+        *p = s->next_stats;
+    ff_mutex_unlock(&stats_mutex);
+    if (s->stats && s->stats != stdout)
+        fclose(s->stats);
 }
 
 static av_cold int quantizer_metadata_init(AVBSFContext *bsf)
 {
     QuantizerMetadataContext *s = bsf->priv_data;
+    const AVCodecParameters *par = bsf->par_in;
     int ret;
 
-    if (s->stats_file) {
-        errno    = 0;
-        s->stats = !strcmp(s->stats_file, "-") ? stdout : avpriv_fopen_utf8(s->stats_file, "w");
-        if (!s->stats)
-            return stats_error(bsf, "Cannot open '%s' for writing: %s.\n");
-    }
+    if (par->codec_type != AVMEDIA_TYPE_VIDEO)
+        return 0;
+    if (s->stats_file && (ret = open_stats(bsf)) < 0)
+        return ret;
     for (int i = 0; i < FF_ARRAY_ELEMS(codecs); i++)
-        if (codecs[i].id == bsf->par_in->codec_id)
+        if (codecs[i].id == par->codec_id)
             s->codec = &codecs[i];
     if (!s->codec) {
         av_log(bsf, AV_LOG_WARNING, "Quantizers of %s cannot be read; packets are passed "
-               "through unchanged.\n", avcodec_get_name(bsf->par_in->codec_id));
+               "through unchanged.\n", avcodec_get_name(par->codec_id));
         return 0;
     }
+    if (s->stats && !s->codec->loss)
+        av_log(bsf, AV_LOG_WARNING, "No loss is estimated for %s: there is no model of it. The "
+               "keys of its frames have the quantizer.\n", avcodec_get_name(par->codec_id));
+    s->container_height = par->height;
     // What CBS has to say is for debugging: the decoder reports what is broken.
     s->log_level_offset = AV_LOG_DEBUG - AV_LOG_ERROR;
     ret = ff_cbs_init(&s->cbc, s->codec->cbs_id, s);
@@ -865,7 +1111,7 @@ static av_cold int quantizer_metadata_init(AVBSFContext *bsf)
         return ret;
     s->cbc->decompose_unit_types    = s->codec->unit;
     s->cbc->nb_decompose_unit_types = s->codec->nb_units;
-    if (bsf->par_in->extradata_size)
+    if (par->extradata_size)
         read_extradata(bsf, NULL);
     return 0;
 }
@@ -877,13 +1123,12 @@ static av_cold void quantizer_metadata_close(AVBSFContext *bsf)
 
     if (s->shown_height)
         snprintf(shown, sizeof(shown), "%d lines", s->shown_height);
-    if (s->nb_packets)
-        av_log(bsf, AV_LOG_INFO, "Estimated VMAF loss mean:%s frames:%"PRId64" unknown:%"PRId64
-               " (0..100, lower is better, shown at %s)\n", FIXED(s->loss / s->nb_rated),
-               s->nb_packets, s->nb_packets - s->nb_rated, shown);
+    if (s->stats_file && s->nb_frames && bsf->par_in->codec_type == AVMEDIA_TYPE_VIDEO)
+        av_log(bsf, AV_LOG_INFO, "Headers-only estimate mean:%s frames:%"PRId64" unknown:%"PRId64
+               " (0..100, lower is better, VMAF loss on a 2160p display, shown at %s)\n",
+               FIXED(s->loss / s->nb_rated), s->nb_frames, s->nb_frames - s->nb_rated, shown);
     flush_stats(bsf);
-    if (s->stats && s->stats != stdout)
-        fclose(s->stats);
+    close_stats(s);
     ff_cbs_fragment_free(&s->fragment);
     ff_cbs_close(&s->cbc);
 }

@@ -86,7 +86,7 @@ static int config_output(AVFilterLink *outlink)
 static int take_pair(AVFilterContext *ctx)
 {
     CUDAPair *p = ctx->priv;
-    int status = ff_framesync_activate(&p->sync.fs);
+    int status = ff_pair_sync_activate(&p->sync);
 
     if (p->sync.fs.eof && (status >= 0 || status == FFERROR_NOT_READY))
         p->queue.eof = AVERROR_EOF;
@@ -96,6 +96,22 @@ static int take_pair(AVFilterContext *ctx)
 int ff_cuda_pair_activate(AVFilterContext *ctx)
 {
     return ff_cuda_queue_run(ctx, take_pair);
+}
+
+int ff_cuda_pair_command(AVFilterContext *ctx, const char *cmd, const char *arg,
+                         char *res, int res_len, int flags)
+{
+    CUDAPair *p = ctx->priv;
+    int ret;
+
+    if (strcmp(cmd, "drain"))
+        return ff_pair_sync_command(&p->sync, ctx, cmd, arg, res, res_len, flags);
+    // these frames have no place in the new graph, which may have other hw_frames_ctx
+    if (p->queue.error || !p->queue.cu || (ret = ff_cuda_queue_enter(ctx)) < 0)
+        return p->queue.error ? p->queue.error : ret;
+    ret = ff_pair_sync_pass_waiting(&p->sync);
+    ff_cuda_queue_leave(ctx);
+    return ret < 0 ? ret : ff_cuda_queue_command(ctx, cmd, arg, res, res_len, flags);
 }
 
 void ff_cuda_pair_uninit(AVFilterContext *ctx)

@@ -18,11 +18,11 @@
 
 /**
  * @file
- * The queue of a filter that compares two videos, by framesync.
+ * The queue of a filter that compares two videos.
  *
- * The filter's private context begins with a CUDAPair. The filter defines its class with
- * FRAMESYNC_DEFINE_CLASS(name, context, pair.sync.fs), sets pair.sync.min_size in init(), has the
- * pads and activate() that are declared here, and calls ff_cuda_pair_uninit(); else see queue.h.
+ * The filter's private context begins with a CUDAPair. The filter has the options
+ * PAIR_SYNC_OPTIONS(context, pair.sync, flags), sets pair.sync.min_size in init(), has the pads and
+ * activate() that are declared here, and calls ff_cuda_pair_uninit(); else see queue.h.
  */
 
 #ifndef AVFILTER_CUDA_PAIR_H
@@ -51,6 +51,10 @@ extern const AVFilterPad ff_cuda_pair_output[1];
 
 /// Take pairs, report and pass on the main input's frames that are done.
 int ff_cuda_pair_activate(AVFilterContext *ctx);
+
+/// process_command() of a filter with pairs, which declares the commands of graph_reinit.h.
+int ff_cuda_pair_command(AVFilterContext *ctx, const char *cmd, const char *arg,
+                         char *res, int res_len, int flags);
 
 /// ff_cuda_queue_uninit(), and what pair_sync has to say and to free.
 void ff_cuda_pair_uninit(AVFilterContext *ctx);

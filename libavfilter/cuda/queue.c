@@ -365,6 +365,7 @@ CUdeviceptr ff_cuda_queue_next_result(AVFilterContext *ctx)
 static void free_frames(CUDAQueueSlot *slot)
 {
     av_frame_free(&slot->frame);
+    av_frame_free(&slot->output);
     for (int i = 0; i < FF_ARRAY_ELEMS(slot->kept); i++)
         av_frame_free(&slot->kept[i]);
 }
@@ -463,6 +464,8 @@ static int deliver(AVFilterContext *ctx, int max_left, int pass_on)
         ret = check_result(ctx, slot, q->nb_queued > max_left);
         if (!ret)
             return 0;
+        if (slot->output)
+            FFSWAP(AVFrame *, slot->frame, slot->output);
         if (ret > 0) {
             q->n     = slot->n;
             q->state = slot->state;
@@ -531,7 +534,9 @@ int ff_cuda_queue_frame(AVFilterContext *ctx, AVFrame *frame, const AVFrame *ref
     slot->done  = NULL;
     slot->n     = q->n = q->nb_frames++;
     q->state    = slot->state;
-    added = ref || ctx->nb_inputs == 1 ? add_to_batch(ctx, slot, ref, other) : 0;
+    added = q->filter->replace ? q->filter->replace(ctx, frame, &slot->output) : 0;
+    if (added >= 0)
+        added = ref || ctx->nb_inputs == 1 ? add_to_batch(ctx, slot, ref, other) : 0;
     if (added < 0) {
         free_frames(slot);
         return added;
@@ -627,11 +632,10 @@ int ff_cuda_queue_command(AVFilterContext *ctx, const char *cmd, const char *arg
                           char *res, int res_len, int flags)
 {
     CUDAQueue *q = ctx->priv;
-    int ret = ff_filter_process_command(ctx, cmd, arg, res, res_len, flags);
+    int ret = ff_reinit_command(ctx, cmd, arg, res, res_len, flags);
 
     if (ret < 0 || strcmp(cmd, "drain"))
         return ret;
-    q->drained = 1;
     if (q->error || !q->cu || ff_outlink_get_status(ctx->outputs[0]))
         return q->error;
     ret = ff_cuda_queue_enter(ctx);

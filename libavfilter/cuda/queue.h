@@ -52,6 +52,7 @@
 
 #include "libavfilter/avfilter.h"
 #include "libavfilter/filters.h"
+#include "libavfilter/graph_reinit.h"
 #include "libavfilter/luma.h"
 
 #include "shared.h"
@@ -85,6 +86,7 @@ typedef struct CUDAQueueModule {
 /// A frame in the queue.
 typedef struct CUDAQueueSlot {
     AVFrame *frame;
+    AVFrame *output;            ///< frame that leaves in place of frame, or NULL
     AVFrame *kept[1 + CUDA_QUEUE_MAX_OTHERS];   ///< others that its kernels read, or NULL
     uint64_t n;                 ///< the frame's number
     void *state;                ///< [state_size] of the frame
@@ -103,6 +105,12 @@ typedef struct CUDAQueueFilter {
     int (*check)(AVFilterContext *ctx);
     /// Called once the device is open; may be NULL.
     int (*setup)(AVFilterContext *ctx);
+    /**
+     * Allocate the frame that leaves in place of an input frame, before add(); may be NULL.
+     *
+     * @param output the frame, NULL for the input frame itself; the queue frees it after an error
+     */
+    int (*replace)(AVFilterContext *ctx, const AVFrame *frame, AVFrame **output);
     /**
      * Add a frame to the batch, at index nb_batch. Its result goes to
      * ff_cuda_queue_next_result(). Its cropping may differ from that of the last frame.
@@ -158,7 +166,7 @@ typedef struct CUDAQueue {
     CUmodule module[CUDA_QUEUE_MAX_MODULES];
     CUdeviceptr *memory[CUDA_QUEUE_MAX_MEMORY];
     int advanced;               ///< a frame was taken from the inputs
-    int drained;                ///< frames are no longer held
+    int drained;                ///< command: delay no frames any more
     int failed;                 ///< a frame could not be reported
     int error;                  ///< the first one: nothing more is done after it
 
@@ -173,7 +181,8 @@ typedef struct CUDAQueue {
 
 #define CUDA_QUEUE_OPTION_OF(nb, flags)                                         \
     { "queue", "set the number of frames in flight, 1 to wait for each",        \
-      offsetof(CUDAQueue, size), AV_OPT_TYPE_INT, { .i64 = nb }, 1, 64, flags }
+      offsetof(CUDAQueue, size), AV_OPT_TYPE_INT, { .i64 = nb }, 1, 64, flags },        \
+    REINIT_DRAIN(CUDAQueue, drained)
 #define CUDA_QUEUE_OPTION(flags) CUDA_QUEUE_OPTION_OF(8, flags)
 
 /// The pad of filters with one input.
@@ -226,10 +235,7 @@ const AVPixFmtDescriptor *ff_cuda_queue_format(const AVBufferRef *frames_ref);
 /// First sample of the plane of a component, after cropping, which CUDA frames leave to us.
 CUdeviceptr ff_cuda_queue_plane(const AVFrame *frame, int component);
 
-/**
- * process_command() of a filter with results. At "drain", the frames that are held are passed on,
- * and none is held from then on: the graph is about to be rebuilt.
- */
+/// process_command() of a filter with results, which declares the commands of graph_reinit.h.
 int ff_cuda_queue_command(AVFilterContext *ctx, const char *cmd, const char *arg,
                           char *res, int res_len, int flags);
 

@@ -272,6 +272,7 @@ static int host(const char *job)
     if (ret >= 0 && end == 2) {
         avfilter_graph_send_command(g.graph, "all", "drain", "1", NULL, 0, 0);
         ret = test_graph_receive(&g, NULL, print_scores);
+        avfilter_graph_send_command(g.graph, "all", "hand_over", "1", NULL, 0, 0);
     }
     avfilter_graph_free(&g.graph);
     return ret;

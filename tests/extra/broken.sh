@@ -80,6 +80,8 @@ mutants() {
   libavfilter/mad.c           @ s/0.15 \* cos(4/0.14 * cos(4/ @ mad-oracle
   libavfilter/mad.c           @ s/(i + (size + 1) \/ 2)/(i + size \/ 2)/ @ mad-cases
   libavfilter/mad_block.h     @ s/BORDER_END   17/BORDER_END   16/ @ mad-oracle
+  libavfilter/mad_block.h     @ s/DETECTION_OCTAVES  12/DETECTION_OCTAVES  13/ @ mad-maps
+  libavfilter/vf_mad_cuda.cu @ s/p.appearance\[y \/ MAD_STEP/p.appearance[(y + 1) \/ MAD_STEP/ @ mad-cuda-maps
   libavfilter/mad_block.h     @ s/MIN_MEAN 0.5/MIN_MEAN 0.6/ @ mad-oracle mad-cases
   libavfilter/mad_block.h     @ s/4.5399929762484854e-5/3.72e-5/ @ mad-oracle mad-cases
   libavfilter/mad_tx.c        @ s/t->size = 2 \* length - 1;/t->size = 2 * length - 4;/ @ mad-tx
@@ -88,10 +90,16 @@ mutants() {
   libavfilter/blocksmooth.h   @ s/strong = 2 \* qf/strong = 2 * qf + 1/ @ blocksmooth-numbers
   libavfilter/blocksmooth.h   @ s/step >= (is_flat/step > (is_flat/ @ blocksmooth-numbers
   libavfilter/vf_blocksmooth.c @ s/edge + block \/ 2, height/edge + block \/ 2 - 1, height/ @ blocksmooth-numbers
-* libavcodec/bsf/quantizer_metadata.c @ s/slice->slice_qp_delta)/slice->slice_qp_delta - 1)/ @ quantizer-h264 quantizer-hevc
+* libavcodec/bsf/quantizer_metadata.c @ s/slice->slice_qp_delta;/slice->slice_qp_delta - 1;/ @ quantizer-h264 quantizer-hevc
   libavcodec/bsf/quantizer_metadata.c @ s/group.other_bytes += frame->bytes;/;/ @ quantizer-h264
   libavcodec/bsf/quantizer_metadata.c @ s/s->slot\[header->frame_to_show_map_idx\] :/s->slot[0] :/ @ quantizer-av1
   libavcodec/bsf/quantizer_metadata.c @ s/\[index\] \/ 8.) - (depth - 8)/[index] \/ 8.)/ @ quantizer-av1
+  libavcodec/bsf/quantizer_metadata.c @ s/frame->frame_num == s->field.frame_num/0/ @ quantizer-fields
+  libavcodec/bsf/quantizer_metadata.c @ s/        s->group = s->before_field;/;/ @ quantizer-fields
+  libavcodec/bsf/quantizer_metadata.c @ s/container_height \* 3/container_height * 2/ @ quantizer-fields
+  libavcodec/bsf/quantizer_metadata.c @ s/ph->ph_qp_delta :/ph->ph_qp_delta + 1 :/ @ quantizer-vvc
+  libavcodec/bsf/quantizer_metadata.c @ s/!(pkt->flags \& AV_PKT_FLAG_DISCARD)/1/ @ quantizer-shown
+  libavcodec/bsf/quantizer_metadata.c @ s/st.st_ino \&\& other/0 \&\& other/ @ quantizer-streams
   libavcodec/bsf/quantizer_metadata.c @ s/matrix\[type != AV_PICTURE_TYPE_I\]/matrix[0]/ @ quantizer-mpeg
   libavcodec/bsf/quantizer_metadata.c @ s/vertical_size > 2800 ? 0 : 3/vertical_size > 28 ? 0 : 3/ @ quantizer-mpeg
   libavcodec/bsf/quantizer_metadata.c @ s/int k = 1; k < 64/int k = 0; k < 64/ @ quantizer-mjpeg

@@ -2,7 +2,8 @@
 
 # These also run on a GPU, with the same references: the bits are the same.
 BLIINDS_TWINS = oracle yuv sizes letterbox valid which-frames motion models basis bands default-model \
-                no-bitstream log-json log-stdout log-end log-errors log-rebuild summary sei-h264 sei-hevc
+                no-bitstream log-json log-stdout log-end log-errors log-owner log-rebuild log-reinit summary \
+                sei-h264
 FATE_BLIINDS  = $(addprefix fate-bliinds-,$(BLIINDS_TWINS) \
                 model-errors log-hosts log-locale x87)
 FATE_BLIINDS_TWINS = $(BLIINDS_TWINS:%=fate-bliinds-cuda-%)
@@ -30,8 +31,6 @@ fate-bliinds-log-hosts fate-bliinds-log-locale: libavfilter/tests/filter_matrix$
 
 fate-bliinds-sei-h264 fate-bliinds-cuda-sei-h264: NEED_ALSO = LIBX264_ENCODER
 fate-bliinds-sei-h264 fate-bliinds-cuda-sei-h264: RUN        = sei libx264 h264 "-preset ultrafast -bf 2"
-fate-bliinds-sei-hevc fate-bliinds-cuda-sei-hevc: NEED_ALSO = LIBX265_ENCODER HEVC_MUXER HEVC_DEMUXER HEVC_PARSER HEVC_DECODER
-fate-bliinds-sei-hevc fate-bliinds-cuda-sei-hevc: RUN        = sei libx265 hevc "-preset ultrafast"
 
 # More pictures, where they are at hand.
 $(eval $(call ONELINE_TEST,bliinds-oracle-all,oracle_all oracle bliinds 24,all values agree))

@@ -3,7 +3,7 @@
 
 CUDA_TESTS_bliinds     = errors formats instances memory noise queue tiles
 CUDA_TESTS_blocksmooth = errors formats settings tiles writable
-CUDA_TESTS_mad         = errors flat formats instances queue tiles
+CUDA_TESTS_mad         = errors flat formats instances maps queue tiles
 CUDA_TESTS_ssim        = errors formats instances queue tiles
 CUDA_TESTS_vmaf        = errors formats instances memory queue tiles
 
@@ -31,6 +31,12 @@ $(eval $(call TWINS,blocksmooth,BLOCKSMOOTH))
 $(eval $(call TWINS,mad,MAD))
 $(eval $(call TWINS,ssim,SSIM))
 $(eval $(call TWINS,vmaf,VMAF))
+
+# Frames that wait for their pair when the graph is rebuilt.
+fate-ssim-cuda-rebuild: RUN  = inputs_rebuild ssim_cuda All:1.000000 ,hwupload ,hwdownload,format=yuv444p
+fate-ssim-cuda-rebuild: NEED = HWUPLOAD_CUDA_FILTER HWDOWNLOAD_FILTER
+fate-ssim-cuda-rebuild: ON   = on_cuda
+FATE_HW_QUALITY-$(call WITH_ALL, SSIM_CUDA_FILTER FFMPEG) += fate-ssim-cuda-rebuild
 
 # mad_cuda by the release.
 fate-mad-cuda-oracle: RUN  = mad_oracle $(SRC_PATH)/tests/oracle

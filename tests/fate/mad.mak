@@ -1,7 +1,7 @@
 # mad. It is compared with the authors' release, or double precision by numpy,
 # or FFmpeg's ssim for how frames are brought together.
 
-FATE_MAD_RUN = $(addprefix fate-mad-,cases errors logs oracle sync)
+FATE_MAD_RUN = $(addprefix fate-mad-,cases errors logs maps oracle sync)
 $(FATE_MAD_RUN): RUN = parsed=mad; $(NAMED)
 fate-mad-oracle: RUN = mad_oracle $(SRC_PATH)/tests/oracle
 
@@ -13,7 +13,9 @@ $(eval $(call FORMATS_TEST,mad-formats,formats mad 64x64))
 $(eval $(call PROGRAM_TEST,mad-range-of,filter_matrix ranges mad 64x64,13 cases))
 $(eval $(call PROGRAM_TEST,mad-layouts,filter_matrix layouts mad 70x66,56 cases))
 
-FATE_MAD = $(FATE_MAD_RUN) $(addprefix fate-mad-,formats layouts oracle-all range-of tx)
+fate-mad-rebuild: RUN = inputs_rebuild mad score:0.000000000
+
+FATE_MAD = $(FATE_MAD_RUN) $(addprefix fate-mad-,formats layouts oracle-all range-of rebuild tx)
 $(FATE_MAD): NEED = PNG_DECODER
 
 FATE_QUALITY-$(call WITH_ALL, MAD_FILTER FFMPEG) += $(FATE_MAD)

@@ -1,10 +1,16 @@
 # What frames were coded with: tests/quantizer.sh.
 
-FATE_QUANTIZER = $(addprefix fate-quantizer-,av1 groups h264 hevc loss mjpeg mpeg pass strings vp9)
+FATE_QUANTIZER = $(addprefix fate-quantizer-,av1 fields gmc groups h264 hevc loss lossless \
+                   mjpeg mpeg pass shown streams strings vp8 vp9 vvc)
 fate-quantizer-av1:  NEED_ALSO = LIBSVTAV1_ENCODER LIBDAV1D_DECODER AV1_FRAME_SPLIT_BSF IVF_MUXER IVF_DEMUXER
 fate-quantizer-groups: NEED_ALSO = LIBX264_ENCODER BLIINDS_FILTER
 fate-quantizer-h264: NEED_ALSO = LIBX264_ENCODER
 fate-quantizer-hevc: NEED_ALSO = LIBX265_ENCODER HEVC_DECODER HEVC_PARSER HEVC_MUXER HEVC_DEMUXER
+fate-quantizer-lossless: NEED_ALSO = LIBX264_ENCODER LIBX265_ENCODER HEVC_PARSER IVF_DEMUXER AV1_PARSER
+fate-quantizer-shown: NEED_ALSO = LIBX264_ENCODER LIBSVTAV1_ENCODER LIBDAV1D_DECODER AV1_PARSER AV1_FRAME_SPLIT_BSF IVF_DEMUXER
+fate-quantizer-streams: NEED_ALSO = LIBX264_ENCODER AAC_ENCODER SINE_FILTER
+fate-quantizer-vp8:  NEED_ALSO = VP8_DECODER VP8_PARSER IVF_DEMUXER BLIINDS_FILTER
+fate-quantizer-vvc:  NEED_ALSO = VVC_DECODER VVC_PARSER VVC_DEMUXER TRACE_HEADERS_BSF
 fate-quantizer-vp9:  NEED_ALSO = LIBVPX_VP9_ENCODER VP9_DECODER VP9_SUPERFRAME_SPLIT_BSF
 fate-quantizer-loss fate-quantizer-pass fate-quantizer-strings: NEED_ALSO = LIBX264_ENCODER LIBX265_ENCODER HEVC_DECODER HEVC_PARSER \
                                                     LIBSVTAV1_ENCODER LIBDAV1D_DECODER AV1_PARSER

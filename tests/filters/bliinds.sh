@@ -280,7 +280,7 @@ basis_of(){ # name model options keys...
     name=$1 model=$2 options=$3
     shift 3
     ffmpeg -i ${pictures}/rose_70x46.pgm \
-        -vf ${gray}$(keys "$@")${bliinds}:model=${tmp}/${model}${options},${print} ${to_null} |
+        -vf ${gray}$(keys "$@" codec=h264)${bliinds}:model=${tmp}/${model}${options},${print} ${to_null} |
         sed -n "s/^lavfi.bliinds./${name}: /p"
 }
 
@@ -296,6 +296,10 @@ basis(){
     basis_of turned    both      ""               gop_step=1.5 gop_intra_bytes=805 width=23 height=35
     basis_of cropped   both      ""               gop_step=1.5 gop_intra_bytes=1610 width=35 height=46
     basis_of shown     both      :shown_height=92 ${all}
+    # at most two octaves up, and none down: the models know no other scale
+    basis_of shown-more both     :shown_height=736 ${all}
+    basis_of shown-less both     :shown_height=10 ${all}
+    basis_of scaled-down both    ""               gop_step=1.5 gop_intra_bytes=805 width=140 height=92
     basis_of none      both      ""
     basis_of no-step   both      ""               gop_intra_bytes=805 width=35 height=23
     basis_of no-number both      ""               gop_step=1.5x gop_intra_bytes=805 width=35 height=23
@@ -344,8 +348,10 @@ basis(){
     for codec in h264 hevc av1 vp9 mpeg2video mpeg1video mpeg4 mjpeg; do
         basis_of ${codec} codecs "" ${all} codec=${codec} | grep score
     done
+    # no model knows it: it is not taken for H.264
+    basis_of vvc both "" ${all} codec=vvc
     ffmpeg -v info -i ${pictures}/rose_70x46.pgm \
-        -vf ${gray}loop=4:1,$(keys ${all} | sed "s/,/:enable='gte(n,2)',/g")${bliinds}:model=${tmp}/both ${to_null} 2>&1 |
+        -vf ${gray}loop=4:1,$(keys ${all} codec=h264 | sed "s/,/:enable='gte(n,2)',/g")${bliinds}:model=${tmp}/both ${to_null} 2>&1 |
         sed -n 's/.*BLIINDS mean/BLIINDS mean/p'
 }
 
@@ -361,7 +367,7 @@ default_model(){
 # one; all that it tells is what the model says that is asked for by its name.
 no_bitstream(){
     need jq || return 0
-    coded=$(keys gop_step=1.5 gop_intra_bytes=805 width=35 height=23 | sed "s/,/:enable='gte(n,2)',/g")
+    coded=$(keys gop_step=1.5 gop_intra_bytes=805 width=35 height=23 codec=h264 | sed "s/,/:enable='gte(n,2)',/g")
     for coded in "${coded}" ""; do
         heard ffmpeg -i ${pictures}/rose_70x46.pgm -lavfi "${gray}loop=3:1,${coded}split[a][b];\
 [a]${bliinds%=model*}=f=${tmp}/default:log_path=${tmp}/log,${print}[x];[b]${bliinds}:features=1:f=${tmp}/named[y]" \
@@ -382,10 +388,9 @@ no_bitstream(){
 # ---- side data ----
 
 # The fields of payloads in showinfo's output: version, flags, score, raw, sigma, length of the
-# model's name, the name. libx265 puts a UUID of its own before what it is given.
+# model's name, the name.
 payloads(){
-    sed -n '/UUID=/{s/.*UUID=//;s/-//g;N;s/\n.*User Data=//;s/^2ca2de09b51747dbbb55a4fe7fc2fc4e//
-            s/^3c0e4a9b6f524d179a41d8275be360f4//p}' | tr a-f A-F | while read -r payload; do
+    sed -n '/UUID=/{s/.*UUID=//;s/-//g;N;s/\n.*User Data=//;s/^3c0e4a9b6f524d179a41d8275be360f4//p}' | tr a-f A-F | while read -r payload; do
         echo ${payload} | basenc --base16 -d > ${tmp}/payload
         echo $(od -An -N2 -tu1 ${tmp}/payload) $(od -An -j2 -N12 -tf4 --endian=big ${tmp}/payload) \
              $(od -An -j14 -N1 -tu1 ${tmp}/payload) $(tail -c +16 ${tmp}/payload)

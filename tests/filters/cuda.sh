@@ -11,6 +11,7 @@ twin_clip=testsrc2=s=320x240:d=0.12,format=yuv420p,noise=alls=6
 noisy_clip=testsrc2=s=544x384:d=0.12,format=yuv420p,noise=alls=40:allf=t
 cases=0
 with_frames=
+with_maps=
 
 has_reference(){ # filter
     case $1 in
@@ -40,6 +41,10 @@ twins(){ # filter frames change-of-the-main-ones reference format [options [cuda
         download=hwdownload,format=$5,${exact},format=${planar}
         to_cpu="-f framemd5 -y ${tmp}/cpu.frames" to_gpu="-f framemd5 -y ${tmp}/gpu.frames"
     fi
+    if test -n "${with_maps}"; then
+        download=hwdownload,format=$5,${exact},format=${planar}
+        to_cpu="-f rawvideo -y ${tmp}/cpu.map" to_gpu="-f rawvideo -y ${tmp}/gpu.map"
+    fi
     graph="${graph}$2,${exact},format=${planar},$3,split[m][m2]"
     graph="${graph};[m]${r}$1=${cpu_log}$6,metadata=print:file=${tmp}/cpu.metadata[c]"
     graph="${graph};[m2]${up}[m3];[m3]${r3}$1_cuda=${gpu_log}${7:-$6},"
@@ -49,13 +54,20 @@ twins(){ # filter frames change-of-the-main-ones reference format [options [cuda
         { echo "$*: failed"; return; }
     sed -n "s/^\[Parsed_$1_[0-9][^]]*\] SSIM/SSIM/p"      ${tmp}/err > ${tmp}/cpu.summary
     sed -n "s/^\[Parsed_$1_cuda_[0-9][^]]*\] SSIM/SSIM/p" ${tmp}/err > ${tmp}/gpu.summary
-    twins_agree $1 || echo "$*: differs"
+    twins_agree $1 ${planar} || echo "$*: differs"
 }
 
-# Values of mad within 1e-4. What is printed of 0 is 0.
-twins_agree(){ # filter
+# The samples of a map, one per line: little-endian words above 8 bits.
+samples_of(){ # file format
+    bytes=1
+    test "$2" = "${2%le}" || bytes=2
+    od -An -v -t u${bytes} -w${bytes} $1
+}
+
+# Values of mad within 1e-4, samples of its maps within 1 of at most 10 bits. What is printed of 0 is 0.
+twins_agree(){ # filter planar-format
     test -s ${tmp}/cpu.stats || test -s ${tmp}/cpu.frames || return
-    for kind in stats metadata summary frames; do
+    for kind in stats metadata summary frames map; do
         case $1.${kind} in
         mad.stats)
             paste -d ' ' ${tmp}/cpu.stats ${tmp}/gpu.stats | awk -F '[ :]' '
@@ -68,6 +80,13 @@ twins_agree(){ # filter
                 }
                 END { exit bad || !NR }' || return ;;
         mad.metadata) ;;
+        mad.map)
+            test -e ${tmp}/cpu.map || continue
+            depth=$(expr $2 : '.*[a-z]\([0-9]*\)le$')
+            samples_of ${tmp}/cpu.map $2 > ${tmp}/cpu.samples
+            samples_of ${tmp}/gpu.map $2 | paste ${tmp}/cpu.samples - | awk -v depth=${depth:-8} '
+                NF != 2 || ($1 - $2) ^ 2 > (depth > 10 ? 2 ^ (depth - 10) : 1) ^ 2 { exit bad = 1 }
+                END { exit bad || !NR }' || return ;;
         *) test -e ${tmp}/cpu.${kind} || continue
            cmp ${tmp}/cpu.${kind} ${tmp}/gpu.${kind} >&2 || return ;;
         esac
@@ -195,6 +214,17 @@ ssim,mad.gpu,vmaf     fps=30             fps=7              ts_sync_mode=nearest
 END
 }
 
+# The maps of mad, with frames that have no score.
+cuda_maps(){ # filter
+    with_maps=yes clip=${twin_clip},scale
+    twins_of $1 << END
+mad     nv12   ${clip} 98:84 avgblur=1,setrange=full null output=detection output=appearance
+mad     p010le ${clip} 98:84 avgblur=1               null output=appearance:enable=not(eq(n\\,1))
+mad.gpu nv12|yuv420p|nv16|yuva420p|p210le|yuv444p16le|yuv444p10msble ${clip} 450:300 avgblur=1 null output=detection output=appearance
+mad.gpu nv12   ${clip} 1920:1080 avgblur=1 null output=detection:enable=not(eq(n\\,1)) output=appearance
+END
+}
+
 # What differs nowhere is 0, also what is flat, black, or differs by a constant.
 cuda_flat(){ # filter
     twins_of $1 << END
@@ -314,10 +344,13 @@ cuda_errors(){ # filter too-small
 END
 }
 
-# The GPU's filter has the same options, and queue if it has results.
+# The GPU's filter has the same options, and queue if it has results; of FFmpeg's ssim, whose defaults
+# of framesync differ, the same names.
 cuda_options(){ # filter
     for filter in $1 $1_cuda; do
         run ffmpeg${PROGSUF}${EXECSUF} -v quiet -h filter=${filter} | sed '1,/ AVOptions:$/d' > ${tmp}/${filter}
+        test $1 != ssim || awk '/^ +[a-z]/ { print $1, $2 }' ${tmp}/${filter} > ${tmp}/names
+        test $1 != ssim || sort ${tmp}/names > ${tmp}/${filter}
     done
     test -s ${tmp}/$1 || echo "no options"
     diff ${tmp}/$1 ${tmp}/$1_cuda | awk '/^[<>]/ { print $1, $2, $3 } END { if (!NR) print "the same" }'

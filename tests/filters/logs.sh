@@ -44,7 +44,7 @@ frames_logged(){ # log
     jq -c '.aggregate_metrics, .eof' $1
 }
 
-# Where ffmpeg rebuilds the graph, the files go on: they are those of one graph.
+# Where ffmpeg rebuilds the graph, the log is continued.
 log_rebuild(){
     need jq || return 0
     pictures_of 64x64:12 80x64:20
@@ -65,13 +65,69 @@ log_rebuild(){
     cat ${tmp}/30.pgm ${tmp}/31.pgm ${tmp}/rgb1.ppm ${tmp}/rgb2.ppm |
         ffmpeg -f image2pipe -c:v ppm -i pipe:0 -vf scale,format=gray,${gray}${bliinds}:f=${tmp}/one${gray_download} ${to_null} || return
     wc -l < ${tmp}/one
-    # a line that another process has left, killed as it was, is no beginning
-    sed -n 1,3p ${tmp}/stats > ${tmp}/left
-    echo "rebuilt pid:1 end:$(wc -c < ${tmp}/left) 3 3 3 1" >> ${tmp}/left
-    ffmpeg -i ${tmp}/%d.pgm -vf ${gray}${bliinds}:f=${tmp}/left -frames:v 4 ${to_null}
-    grep -c ^n:1 ${tmp}/left
-    # on standard output each filter counts its own frames
+    # the log of an earlier run is no beginning
+    ffmpeg -i ${tmp}/%d.pgm -vf ${gray}${bliinds}:f=${tmp}/one -frames:v 4 ${to_null}
+    grep -c ^n:1 ${tmp}/one
+    # standard output is one log, too
     ffmpeg -i ${tmp}/%d.pgm -vf ${gray}${bliinds}:f=-${gray_download} ${to_null} | sed -n 's/ .*//;11,14p' | xargs
+}
+
+# However a run ends at a rebuild or after it: the files are valid, and there is one summary.
+log_reinit(){
+    need jq || return 0
+    pictures_of 64x64:6 80x64:6
+    log="log_path=${tmp}/log:f=${tmp}/stats"
+    reinit(){ # name, arguments of ffmpeg
+        name=$1
+        shift
+        heard ffmpeg -v info "$@" > ${tmp}/out && result=done || result=failed
+        echo "${name}: ${result}, $(jq '.frames | length' ${tmp}/log) in JSON, $(wc -l < ${tmp}/stats) lines," \
+            "$(jq .pooled_metrics.score.mean ${tmp}/log | wc -l) mean, $(grep -c ' BLIINDS .* frames:' ${tmp}/err) summary"
+    }
+    for frames in 5 6 7; do
+        reinit "ends after ${frames}" -i ${tmp}/%d.pgm -vf ${gray}${bliinds}:${log}${gray_download} -frames:v ${frames} ${to_null} |
+            awk '{ print($0 ~ /done, ([0-9]+) in JSON.* 1 mean, 1 summary/ ? "one log" : $0) }'
+    done
+    reinit "the new graph has no frames" -i ${tmp}/%d.pgm -vf "select=lt(n\,6)*lt(iw\,80),${gray}${bliinds}:${log}${gray_download}" ${to_null}
+    reinit "the new graph cannot be configured" -i ${tmp}/%d.pgm -vf "${gray}${bliinds}:${log}${gray_download},crop=64-(iw-64)*9:64" ${to_null}
+    # a process that is told to end
+    rm -f ${tmp}/log ${tmp}/stats
+    ${target_path}/ffmpeg${PROGSUF}${EXECSUF} -v info -nostdin -re -loop 1 -t 60 -i ${tmp}/%d.pgm -vf ${gray}${bliinds}:${log}${gray_download} ${to_null} 2> ${tmp}/err &
+    for i in $(seq 100); do
+        sleep .1
+        test ! -e ${tmp}/stats || test $(wc -l < ${tmp}/stats) -lt 8 || break
+    done
+    kill -INT $!
+    wait $!
+    echo "SIGINT: $(jq '.frames | length >= 8' ${tmp}/log), $(grep -c ' BLIINDS .* frames:' ${tmp}/err) summary"
+    # two graphs at once, without files, too
+    ffmpeg -v info -i ${tmp}/%d.pgm -vf ${gray}${bliinds}${gray_download} ${to_null} -vf ${gray}${bliinds}${gray_download} ${to_null} 2>&1 |
+        grep -c ' BLIINDS .* frames:12 '
+    ffmpeg -i ${tmp}/%d.pgm -vf ${gray}${bliinds}:log_path=${tmp}/one${gray_download} ${to_null} -vf ${gray}${bliinds}:log_path=${tmp}/two${gray_download} ${to_null}
+    jq -c '.frames | length' ${tmp}/one ${tmp}/two | xargs
+    # files without a way back
+    ffmpeg -i ${tmp}/%d.pgm -vf ${gray}${bliinds}:log_path=-${gray_download} ${to_null} | jq -c '[(.frames | length), .aggregate_metrics.frames, .eof]'
+    mkfifo ${tmp}/fifo
+    ffmpeg -i ${tmp}/%d.pgm -vf ${gray}${bliinds}:log_path=${tmp}/fifo${gray_download} ${to_null} &
+    jq -c '[(.frames | length), .aggregate_metrics.frames, .eof]' < ${tmp}/fifo
+    wait $!
+}
+
+# No file has two writers, no old log outlives a run that fails, and commands are no options.
+log_owner(){
+    clip="-lavfi testsrc2=s=64x64:d=0.2,format=yuv420p"
+    touch ${tmp}/log
+    ln -s log ${tmp}/link
+    for filters in log_path=${tmp}/log:f=${tmp}/log log_path=${tmp}/log:f=${tmp}/./log f=${tmp}/log${download},${bliinds}:f=${tmp}/link; do
+        fails ${clip},${bliinds}:${filters} ${to_null} | sed 's/Parsed_.*/a filter/'
+    done
+    ffmpeg ${clip},${bliinds}:f=/dev/null${download},${bliinds}:f=/dev/null ${to_null} && echo "any number to /dev/null"
+    echo old > ${tmp}/log
+    fails ${clip},${bliinds}:log_path=${tmp}/log${download},crop=99 ${to_null} > ${tmp}/messages
+    wc -c < ${tmp}/log
+    fails ${clip},${bliinds}:hand_over=1 ${to_null} > ${tmp}/messages
+    grep -c "option 'hand_over'" ${tmp}/err
+    ffmpeg -h filter=bliinds | grep hand_over || echo "no option"
 }
 
 # So are those of pairs, of which vmaf names its values when it knows their size.
@@ -84,14 +140,30 @@ pair_rebuild(){ # filter
     same "pairs of both sizes" ${tmp}/expected ${tmp}/got
 }
 
+# Two inputs whose size changes at the same frame: ffmpeg rebuilds the graph for each of them, at any
+# time, while frames of the other one are on their way. Every frame comes out, and is compared with its
+# own; on a GPU, those that wait at a rebuild are counted as unpaired.
+inputs_rebuild(){ # filter perfect-score [before-it behind-it]
+    pictures_of 72x64:9 96x80:9
+    gpu=${3:+-init_hw_device cuda}
+    for pts in "" "" setpts=PTS-STARTPTS, setpts=PTS-STARTPTS,; do
+        heard ffmpeg ${gpu} -i ${tmp}/%d.pgm -i ${tmp}/%d.pgm -lavfi \
+            "[0]${pts}scale=72:64,format=yuv444p$3[a];[1]${pts}scale=72:64,format=yuv444p$3[b];[a][b]$1=f=${tmp}/stats$4" -f framecrc - |
+            grep -c '^0,'
+        pairs=$(grep -c "^n:.* $2" ${tmp}/stats)
+        unpaired=$(sed -n 's/.*Unpaired frames: \([0-9]*\) of.*/\1/p' ${tmp}/err)
+        echo ${pairs} + ${unpaired:-0} unpaired
+        test -z "$3" || test $((pairs + ${unpaired:-0})) != 18 || echo "all are compared, or counted"
+    done | sed "${3:+/unpaired/d}" | sort | uniq
+}
+
 # In a host: graphs that come one after the other are logs of their own, the last of which stays.
-# One that is told to drain, and does not come to its end, goes on in the next; END 2 stands for
-# that.
+# One that hands over is continued in the next; END 2 stands for that.
 log_hosts(){
     need jq || return 0
     host="run libavfilter/tests/filter_matrix${EXECSUF} host"
     for jobs in "0:5:64x64:1 5:5:64x64:1" "0:5:64x64:0 5:5:80x64:0" "0:5:64x64:2 5:5:80x64:1" "0:5:64x64:2 0:5:64x64:2 9:1:16x16:1" \
-                "0:5:64x64:2 5:0:64x64:1" "0:5:64x64:2 5:0:64x64:0" "0:0:64x64:2 0:3:64x64:1" "0:0:64x64:1" "0:0:64x64:0"; do
+                "0:5:64x64:2" "0:5:64x64:2 5:0:64x64:1" "0:5:64x64:2 5:0:64x64:0" "0:0:64x64:2 0:3:64x64:1" "0:0:64x64:1" "0:0:64x64:0"; do
         rm -f ${tmp}/log ${tmp}/stats
         set --
         for job in ${jobs}; do set -- "$@" ${job}:bliinds=model=vmaf1_est5:log_path=${tmp}/log:f=${tmp}/stats; done

@@ -39,32 +39,33 @@ mad_source(){ # size duration
     echo "testsrc2=s=$1:d=$2,format=yuv420p,split[r][d];[d]avgblur=1[m];[m][r]"
 }
 
-# What is scored, and what comes out, is what FFmpeg's ssim makes of the same
-# streams and options.
+# With framesync's own pairing, what is scored and what comes out is what FFmpeg's ssim makes of the
+# same streams and options.
 mad_sync(){
     source=testsrc2=s=64x64:d=0.4,format=yuv420p
     while read -r main reference options; do
         for filter in ssim mad; do
-            ffmpeg -lavfi ${source},${main}[m]\;${source},negate,${reference}[r]\;[m][r]${filter}=${options},${print} \
+            ffmpeg -lavfi ${source},${main}[m]\;${source},negate,${reference}[r]\;[m][r]${filter}=ts_sync_mode=default:${options},${print} \
                 -bitexact -f framemd5 -y ${tmp}/md5 | grep '^frame' > ${tmp}/${filter}
             cat ${tmp}/md5 >> ${tmp}/${filter}
         done
         same "$(grep -c ^frame ${tmp}/ssim) scored of $(grep -c '^0' ${tmp}/ssim): ${main} ${reference} ${options}" \
             ${tmp}/ssim ${tmp}/mad
     done << EOF
-null null shortest=0
-null trim=end_frame=4 shortest=0
+null null eof_action=repeat
+null trim=end_frame=4 eof_action=repeat
 null trim=end_frame=4 shortest=1
 null trim=end_frame=4 repeatlast=0
 null trim=end_frame=4 eof_action=endall
 null trim=end_frame=4 eof_action=pass
-trim=end_frame=4 null shortest=0
+trim=end_frame=4 null eof_action=repeat
 trim=end_frame=4 null shortest=1
-fps=10 null ts_sync_mode=nearest
-null fps=10 ts_sync_mode=nearest
-null setpts=PTS+3/25/TB shortest=0
-null trim=end_frame=0 shortest=0
-trim=end_frame=0 null shortest=0
+fps=10 null eof_action=repeat
+null fps=10 eof_action=repeat
+null fps=10 eof_action=repeat:ts_sync_mode=nearest
+null setpts=PTS+3/25/TB eof_action=repeat
+null trim=end_frame=0 eof_action=repeat
+trim=end_frame=0 null eof_action=repeat
 null null enable='between(n,2,4)'
 EOF
 }
@@ -86,6 +87,90 @@ mad_logs(){
     ffmpeg -lavfi "$(mad_source 64x64 0.8)mad=enable='not(mod(n,4))':log_path=${tmp}/json:f=${tmp}/stats" ${to_null} || return
     cut -d' ' -f1,2 ${tmp}/stats | xargs
     jq -c '[.frames[].frameNum], .aggregate_metrics' ${tmp}/json
+}
+
+# Whether the root mean square of a map's interior is the value that the frame has, by the formula
+# of the manual.
+map_agrees(){ # width height black white unit octaves name tolerance
+    awk -v w=$1 -v h=$2 -v black=$3 -v white=$4 -v unit=$5 -v octaves=$6 -v tolerance=$8 \
+        -v value=$(sed -n "s/^lavfi.mad.$7=//p" ${tmp}/metadata) '
+        NR > w * h { exit }
+        {
+            x = (NR - 1) % w
+            y = int((NR - 1) / w)
+            v = unit * (2 ^ (octaves * ($1 - black) / white) - 1)
+            if (x >= 16 && x < w - 17 && y >= 16 && y < h - 17)
+                sum += v * v
+            else if (v)
+                bad = "a border that is not black"
+        }
+        END {
+            rms = sqrt(sum / (w - 33) / (h - 33))
+            if ((rms - value) ^ 2 > (tolerance * value) ^ 2)
+                bad = rms " for " value
+            print bad ? bad : "same"
+        }' ${tmp}/samples
+}
+
+# The least and largest coordinates of samples that are not below a value.
+extent(){ # width value
+    awk -v w=$1 -v value=$2 '
+        BEGIN { left = top = 1e9 }
+        $1 >= value {
+            x = (NR - 1) % w
+            y = int((NR - 1) / w)
+            if (x < left)   left   = x
+            if (x > right)  right  = x
+            if (y < top)    top    = y
+            if (y > bottom) bottom = y
+        }
+        END { print left " to " right ", " top " to " bottom }' ${tmp}/samples
+}
+
+# The maps: values, place, chroma, properties of the frames, and frames that have no score.
+mad_maps(){
+    while read -r map unit octaves name format bytes black white tolerance; do
+        as=${exact},format=${format}
+        graph="testsrc2=s=96x80:d=0.04,format=yuv444p,split[a][b];[a]avgblur=1,${as}[m];[b]${as}[r]"
+        ffmpeg -lavfi "${graph};[m][r]mad=output=${map},metadata=print:file=${tmp}/metadata" \
+            -f rawvideo -y ${tmp}/map || return
+        od -An -v -t u${bytes} -w${bytes} ${tmp}/map > ${tmp}/samples
+        echo "${map} ${format}: $(map_agrees 96 80 ${black} ${white} ${unit} ${octaves} ${name} ${tolerance})," \
+            chroma: $(tail -n +$((96 * 80 + 1)) ${tmp}/samples | sort -u)
+    done << EOF
+detection  256 12 hi gray16le    2 0  65280 1e-5
+detection  256 12 hi nv12        1 16 219   5e-3
+appearance 1   6  lo yuvj444p    1 0  255   2e-3
+appearance 1   6  lo yuv422p10le 2 64 876   5e-4
+EOF
+    # errors are where they are drawn
+    main=color=gray:s=128x96:d=0.04,format=yuv420p
+    for map in detection appearance; do
+        ffmpeg -lavfi ${main},noise=alls=9:all_seed=1,split[r][d]\;[d]drawbox=x=40:y=28:w=8:h=8:c=white:t=fill[m]\;[m][r]mad=output=${map} \
+            -f rawvideo -y ${tmp}/map
+        head -c $((128 * 96)) ${tmp}/map | od -An -v -t u1 -w1 > ${tmp}/samples
+        echo "${map}: not black at $(extent 128 17), bright at $(extent 128 160)"
+    done
+    # the frames are those of the main input, with another picture, and it keeps its own
+    frames=testsrc2=s=64x64:d=0.4,format=yuv420p,setpts=2*PTS
+    for output in main detection; do
+        graph="${frames},split[m][o];${frames},lutyuv=y=val/2,trim=end_frame=4[r]"
+        graph="${graph};[m][r]mad=output=${output}:repeatlast=0:enable=not(eq(n\\,2)),metadata=print:file=${tmp}/${output}[a]"
+        ffmpeg -lavfi "${graph}" \
+            -map [a] -f framemd5 -y ${tmp}/${output}.frames -map [o] -f framemd5 -y ${tmp}/${output}.other || return
+        cut -d, -f1-5 ${tmp}/${output}.frames > ${tmp}/${output}.times
+    done
+    same metadata ${tmp}/main ${tmp}/detection
+    same times    ${tmp}/main.times ${tmp}/detection.times
+    same input    ${tmp}/main.other ${tmp}/detection.other
+    same "output=main" ${tmp}/main.other ${tmp}/main.frames
+    ffmpeg -lavfi color=black:s=64x64:d=0.4,format=yuv420p -f framemd5 -y ${tmp}/black
+    echo "black frames: $(grep -v '^#' ${tmp}/detection.frames | grep -c "$(sed -n '$s/.* //p' ${tmp}/black)")"
+    # any number of threads
+    for threads in 1 3; do
+        ffmpeg -filter_complex_threads ${threads} -lavfi "$(mad_source 175x99 0.08)mad=output=appearance" -f framemd5 -y ${tmp}/${threads}
+    done
+    same threads ${tmp}/1 ${tmp}/3
 }
 
 # Sizes that cannot be, or that differ.

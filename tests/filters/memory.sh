@@ -24,6 +24,7 @@ metric_memory(){
 33x31,33x31 blocksmooth
 67x74,67x74 mad=log_path=${tmp}/log:f=${tmp}/stats
 71x64 mad=repeatlast=0:log_path=${tmp}/log,trim=end_frame=1
+67x74 mad=output=appearance
 63x65 mad
 64x65 mad=log_path=${tmp}/none/log
 64x65,64x65 mad=f=/dev/full

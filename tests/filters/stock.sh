@@ -4,7 +4,8 @@
 
 # An ffmpeg whose ffmpeg_filter.c has our lines taken out: one file is compiled, and ffmpeg linked.
 make_stock(){
-    sed '/\/\/ what filters hold/,/while (ret >= 0 && fgt->graph/c\        ret = fgt->graph ? read_frames(fg, fgt, tmp) : 0;' \
+    sed '/command_filters(fgt->graph, "hand_over")/d
+         /command_filters(fgt->graph, "drain")/,/while (ret >= 0 && fgt->graph/c\        ret = fgt->graph ? read_frames(fg, fgt, tmp) : 0;' \
         ${base}/../fftools/ffmpeg_filter.c > ${tmp}/ffmpeg_filter.c
     cmp -s ${base}/../fftools/ffmpeg_filter.c ${tmp}/ffmpeg_filter.c && echo "our lines were not found"
     sh -c "$(unset MAKEFLAGS; make -n V=1 -W src/fftools/ffmpeg_filter.c fftools/ffmpeg_filter.o | grep -e ' -c ' |

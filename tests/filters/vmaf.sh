@@ -107,6 +107,9 @@ vmaf_motion(){
     ffmpeg ${gpu} -i ${tmp}/%d.pgm -lavfi scale,format=yuv420p${up},split,${vmaf}=f=${tmp}/stats${down} -f framecrc - |
         grep -c '^0,'
     sed 's/ .*//' ${tmp}/stats | xargs
+    echo "a graph that is rebuilt, one of three"
+    ffmpeg ${gpu} -i ${tmp}/%d.pgm -lavfi scale,format=yuv420p${up},split,${vmaf}=n_subsample=3:f=-${down} ${to_null} |
+        sed 's/ .*//' | xargs
     echo "an output that ends early"
     ffmpeg ${gpu} -lavfi testsrc2=s=480x360:d=1,format=yuv420p${up},split,${vmaf}=log_path=${tmp}/log,trim=end_frame=1 ${to_null}
     sed -n 's/.*"frames": \([0-9]*\), "scored": \([0-9]*\),.*/\1 \2/p' ${tmp}/log | awk '{ print($1 == $2 ? "all scored" : $0) }'
@@ -170,6 +173,10 @@ vmaf_errors(){
 215x215 yuv420p
 1920x160 yuv420p
 END
+    # the default model would be another one
+    pictures_of 240x1440:2 240x1442:2
+    fails -i ${tmp}/%d.pgm -lavfi scale,format=yuv420p,split,vmaf=f=${tmp}/stats ${to_null}
+    wc -l < ${tmp}/stats
     source=testsrc2=d=0.04,scale=480x360,format=yuv420p,split[a][b]
     fails -lavfi "${source};[b]scale,format=yuv422p[c];[a][c]vmaf=bitdepth=10" ${to_null}
     fails -lavfi "${source};[b]scale=240x180[c];[a][c]vmaf" ${to_null}

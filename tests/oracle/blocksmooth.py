@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-# What blocksmooth makes of pictures by the formulas of its manual, of the samples that a test
-# leaves with KEEP=1:
+# Computes what blocksmooth must output, by the formulas and the order of the passes in Fulvio
+# Castello, "N.V.I.D.I.A. - Neat Video Interleaved Deblocking Integer Algorithm", report, GPU
+# Programming 2022/2023. Its input are the samples that a test leaves with KEEP=1:
 #
 #   make -C build/9.0-lean fate-blocksmooth-numbers KEEP=1
 #   blocksmooth.py build/9.0-lean/tests/data/fate/blocksmooth-numbers.tmp tests/oracle/blocksmooth.csv > new.csv
@@ -31,13 +32,14 @@ def smooth(line, depth, qf, size):
 
 
 def smoothed(samples, width, depth, qf, size):
-    lines = [list(samples[i:i + width]) for i in range(0, len(samples), width)]
-    for line in lines:
-        smooth(line, depth, qf, size)
-    columns = [list(column) for column in zip(*lines)]
+    # "first, all the horizontal block edges are corrected": those across columns
+    columns = [list(samples[i::width]) for i in range(width)]
     for column in columns:
         smooth(column, depth, qf, size)
-    return [sample for line in zip(*columns) for sample in line]
+    lines = [list(line) for line in zip(*columns)]
+    for line in lines:
+        smooth(line, depth, qf, size)
+    return [sample for line in lines for sample in line]
 
 
 def main(folder, table):

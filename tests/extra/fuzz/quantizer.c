@@ -67,7 +67,7 @@ static void check_keys(const AVPacket *pkt)
     if (av_dict_count(keys) > 1) {
         for (int i = 0; i < FF_ARRAY_ELEMS(limits); i++) {
             snprintf(key, sizeof(key), "lavc.quantizer.%s", limits[i].key);
-            if (av_match_name(limits[i].key, "spread,chroma") && !av_dict_get(keys, key, NULL, 0))
+            if (av_match_name(limits[i].key, "spread,chroma,loss") && !av_dict_get(keys, key, NULL, 0))
                 continue;
             av_assert0(number(keys, key) >= limits[i].min && number(keys, key) <= limits[i].max);
         }
@@ -95,6 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const enum AVCodecID codecs[] = {
         AV_CODEC_ID_H264,       AV_CODEC_ID_HEVC,       AV_CODEC_ID_AV1,   AV_CODEC_ID_VP9,
         AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG4, AV_CODEC_ID_MJPEG,
+        AV_CODEC_ID_VVC,        AV_CODEC_ID_VP8,
     };
     const uint8_t *chunk, *pos = data + 1, *end = data + size, *extradata = NULL;
     size_t extradata_size;
