@@ -93,14 +93,17 @@ static int fits_link(const PairSync *s, int i, const AVFrame *frame)
     AVFilterLink *link = s->fs.parent->inputs[i];
     const AVBufferRef *new = ff_filter_link(link)->hw_frames_ctx, *old = frame->hw_frames_ctx;
     const AVHWFramesContext *a = new ? (void *)new->data : NULL, *b = old ? (void *)old->data : NULL;
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(luma_sw_format(frame));
 
-    // filters such as hwdownload take only frames of their link's context
+    // gray frames have any range; filters such as hwdownload take only frames of their link's context
     return frame->width == link->w && frame->height == link->h && frame->format == link->format &&
+           (desc->nb_components < 3 ||
+            luma_is_limited(frame, desc) == (link->color_range != AVCOL_RANGE_JPEG)) &&
            (a == b || i && a && b && a->device_ref->data == b->device_ref->data &&
                       a->sw_format == b->sw_format);
 }
 
-/// Read a frame that the graph before has left, unless the new one changes size or format.
+/// Read a frame that the graph before has left, unless the new one changes size, format or range.
 static int read_queued(PairSync *s, int i)
 {
     FFFrameSyncIn *in  = &s->fs.in[i];

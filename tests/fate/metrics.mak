@@ -54,7 +54,7 @@ PTX_TESTS = $(patsubst %,fate-%-cuda-ptx-built,$(1) $(if $(filter mad,$(1)),mad_
 PTX       = ptx $(subst -cuda-ptx-,_cuda ,$(@:fate-%=%))
 
 include $(wildcard $(addprefix $(SRC_PATH)/tests/fate/,bliinds.mak blocksmooth.mak \
-                    ffcrf.mak mad.mak cuda.mak pairs.mak quantizer.mak score_tools.mak vmaf.mak))
+                    ffcrf.mak inputs.mak mad.mak cuda.mak pairs.mak quantizer.mak score_tools.mak vmaf.mak))
 
 FATE_PTX = $(foreach F,bliinds blocksmooth mad ssim vmaf,$(call PTX_TESTS,$(F)))
 $(FATE_PTX): RUN = $(if $(CONFIG_CUDA_LLVM),$(PTX) $(NVCCFLAGS) $(KERNEL_CLANGFLAGS),skip built with nvcc)
@@ -71,17 +71,6 @@ fate-metric-memory: libavfilter/tests/filter_matrix$(EXESUF)
 fate-metric-memory: ON   = with_valgrind
 fate-metric-memory: NEED = BLIINDS_FILTER BLOCKSMOOTH_FILTER MAD_FILTER VMAF_FILTER
 FATE_QUALITY-$(CONFIG_BLIINDS_FILTER) += fate-metric-memory
-
-# What all of them accept and refuse: tests/filters/inputs.sh.
-FATE_INPUTS = $(addprefix fate-inputs-,changed converted formats hdr refused rgb)
-fate-inputs-changed: NEED_ALSO = LIBX264_ENCODER
-$(FATE_INPUTS): NEED = BLIINDS_FILTER BLOCKSMOOTH_FILTER MAD_FILTER VMAF_FILTER $(NEED_ALSO)
-FATE_QUALITY-$(CONFIG_VMAF_FILTER) += $(FATE_INPUTS)
-
-FATE_INPUTS_CUDA = fate-inputs-hdr-cuda fate-inputs-refused-cuda
-$(FATE_INPUTS_CUDA): ON   = on_cuda
-$(FATE_INPUTS_CUDA): NEED = BLIINDS_CUDA_FILTER MAD_CUDA_FILTER SSIM_CUDA_FILTER VMAF_CUDA_FILTER HWUPLOAD_CUDA_FILTER
-FATE_HW_QUALITY-$(CONFIG_VMAF_CUDA_FILTER) += $(FATE_INPUTS_CUDA)
 
 # FFmpeg's own filters, where a graph is rebuilt.
 fate-metric-stock: RUN  = stock
