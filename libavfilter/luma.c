@@ -75,8 +75,9 @@ static int has_range(enum AVPixelFormat format)
 }
 
 /**
- * Check what a scaler does before an input. libavfilter inserts one for formats that are not wanted. One of
- * the user takes the format and range of the output where it can, and so those of the other input.
+ * Check what a scaler before an input does. libavfilter inserts one for formats that are not wanted.
+ * A scaler of the user takes the format and range of the output where it can, and so those of the
+ * other input.
  */
 static int check_scaler(const LumaInputs *s, AVFilterContext *ctx, int i)
 {

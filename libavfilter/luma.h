@@ -149,8 +149,8 @@ typedef struct LumaInputs {
 AVFilterFormats *ff_luma_formats(int (*is_wanted)(const AVPixFmtDescriptor *desc));
 
 /**
- * Set lists of the formats that s->is_wanted() accepts such that libavfilter converts neither input to
- * the format, range or color space of the other. The output has the format of the first input.
+ * Set lists of the formats that s->is_wanted() accepts such that libavfilter converts neither input
+ * to the format, range or color space of the other. The output has the format of the first input.
  */
 int ff_luma_pair_formats(const LumaInputs *s, const AVFilterContext *ctx,
                          AVFilterFormatsConfig **cfg_in, AVFilterFormatsConfig **cfg_out);
@@ -159,13 +159,14 @@ int ff_luma_pair_formats(const LumaInputs *s, const AVFilterContext *ctx,
  * Store the size and format of the inputs' links. Warn if a scaler converts a format that is not
  * wanted.
  *
- * @return 0, or AVERROR(EINVAL) after a message if one of two inputs is converted though its format is
- *         wanted
+ * @return 0, or AVERROR(EINVAL) after a message if one of two inputs is converted though its format
+ *         is wanted
  */
 int ff_luma_config(LumaInputs *s, AVFilterContext *ctx);
 
 /**
- * Check that a frame of input i has the configured size and format. Filters rewrite those of links.
+ * Check that a frame of input i has the configured size and format. Filters such as scale and crop
+ * rewrite those of the link.
  *
  * @return 0, or AVERROR(EINVAL) after a message
  */
@@ -174,8 +175,8 @@ int ff_luma_check_size(const LumaInputs *s, AVFilterContext *ctx, int i, const A
 /**
  * Check also that the range has not changed, nor the transfer from or to PQ or HLG. A frame of the
  * reference is compared with the last one of the main input, too: if neither is unspecified, the
- * transfers must both be PQ, both HLG or both others. Warn once of PQ or HLG, and of different color
- * matrices.
+ * transfers must both be PQ, both HLG or both others. Warn once of PQ or HLG, and of different
+ * color matrices.
  *
  * @return 0, or AVERROR(EINVAL) after a message
  */
