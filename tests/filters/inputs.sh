@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC2046,SC2086,SC2095,SC2125,SC2154,SC2258
+# shellcheck shell=sh disable=SC2034,SC2046,SC2086,SC2095,SC2125,SC2154,SC2258
 # Tests of the inputs of the metric filters: formats that they read alike, and frames that they refuse.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
