@@ -28,10 +28,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "libavutil/error.h"
 #include "libavutil/frame.h"
 #include "libavutil/hwcontext.h"
-#include "libavutil/log.h"
 #include "libavutil/pixdesc.h"
 
 #include "avfilter.h"
@@ -63,17 +61,18 @@ static inline int luma_is_supported(const AVPixFmtDescriptor *desc)
            (luma->depth == 8 || !(desc->flags & AV_PIX_FMT_FLAG_BE) == !AV_HAVE_BIGENDIAN);
 }
 
-/// All formats that the CPU filters support; the chroma may have any layout.
-static inline AVFilterFormats *luma_formats(void)
+/// Whether a format is RGB that is converted to luma by ff_luma_of_rgb().
+static inline int luma_is_rgb(const AVPixFmtDescriptor *desc)
 {
-    const AVPixFmtDescriptor *desc = NULL;
-    AVFilterFormats *formats = NULL;
+    const enum AVPixelFormat format = av_pix_fmt_desc_get_id(desc);
 
-    while ((desc = av_pix_fmt_desc_next(desc)))
-        if (luma_is_supported(desc) && !(desc->flags & AV_PIX_FMT_FLAG_ALPHA) &&
-            ff_add_format(&formats, av_pix_fmt_desc_get_id(desc)) < 0)
-            return NULL;
-    return formats;
+    return format == AV_PIX_FMT_RGB24 || format == AV_PIX_FMT_BGR24 || format == AV_PIX_FMT_GBRP;
+}
+
+/// Whether a filter that measures luma alone accepts a format; the chroma may have any layout.
+static inline int luma_is_readable(const AVPixFmtDescriptor *desc)
+{
+    return luma_is_supported(desc) && !(desc->flags & AV_PIX_FMT_FLAG_ALPHA) || luma_is_rgb(desc);
 }
 
 /// Width of the picture. Frames on a GPU still have the margins that are to be cropped.
@@ -88,30 +87,23 @@ static inline int picture_height(const AVFrame *frame)
     return frame->height - (frame->hw_frames_ctx ? (int)(frame->crop_top + frame->crop_bottom) : 0);
 }
 
-/**
- * Check that a frame has the size and format of its link, which FFmpeg's filters rely on.
- *
- * @return 0, or AVERROR(EINVAL) after a message
- */
-static inline int luma_check_frame(void *logctx, const AVFilterLink *link, const AVFrame *frame)
+/// The format of a frame's samples, in memory or on a GPU.
+static inline enum AVPixelFormat luma_sw_format(const AVFrame *frame)
 {
-    if (frame->width == link->w && frame->height == link->h && frame->format == link->format)
-        return 0;
-    av_log(logctx, AV_LOG_ERROR, "A frame of %dx%d %s came on a link of %dx%d %s: insert scale%s "
-           "before this filter.\n", frame->width, frame->height,
-           av_get_pix_fmt_name(frame->format), link->w, link->h,
-           av_get_pix_fmt_name(link->format), link->format == AV_PIX_FMT_CUDA ? "_cuda" : "");
-    return AVERROR(EINVAL);
+    return frame->hw_frames_ctx ? ((AVHWFramesContext *)frame->hw_frames_ctx->data)->sw_format
+                                : frame->format;
 }
 
 /**
- * Whether a frame's luma is of limited range. If the frame does not say it, gray and yuvj formats
- * are not.
+ * Whether a frame's luma is of limited range. RGB never is; if the frame does not say it, gray and
+ * yuvj formats are not.
  *
  * @param desc describes the frame's software format
  */
 static inline int luma_is_limited(const AVFrame *frame, const AVPixFmtDescriptor *desc)
 {
+    if (desc->flags & AV_PIX_FMT_FLAG_RGB)
+        return 0;
     if (frame->color_range == AVCOL_RANGE_UNSPECIFIED)
         return desc->nb_components >= 3 && strncmp(desc->name, "yuvj", 4);
     return frame->color_range == AVCOL_RANGE_MPEG;
@@ -120,8 +112,7 @@ static inline int luma_is_limited(const AVFrame *frame, const AVPixFmtDescriptor
 /// Describe a frame, in memory or on a GPU.
 static inline LumaFrame luma_frame(const AVFrame *frame)
 {
-    const AVHWFramesContext *hw = frame->hw_frames_ctx ? (void *)frame->hw_frames_ctx->data : NULL;
-    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(hw ? hw->sw_format : frame->format);
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(luma_sw_format(frame));
     const AVComponentDescriptor *luma = &desc->comp[0];
 
     return (LumaFrame){
@@ -132,5 +123,70 @@ static inline LumaFrame luma_frame(const AVFrame *frame)
         .black   = luma->depth >= 8 && luma_is_limited(frame, desc) ? 16 << (luma->depth - 8) : 0,
     };
 }
+
+/// An input as it was configured. Its frames must agree with it.
+typedef struct LumaInput {
+    int width, height;
+    enum AVPixelFormat format;
+    enum AVPixelFormat sw_format;       ///< format of the samples; differs for CUDA frames
+    int has_frames;                     ///< the first frame has set the members below
+    int is_limited;                     ///< see luma_is_limited()
+    enum AVColorTransferCharacteristic transfer;
+    int matrix;                         ///< enum AVColorSpace, or 0 if it does not matter
+} LumaInput;
+
+/// The inputs of a filter; the second one is the reference.
+typedef struct LumaInputs {
+    LumaInput input[2];
+    // set by the filter
+    int (*is_wanted)(const AVPixFmtDescriptor *desc);   ///< NULL for CUDA, and if conversions do not matter
+    int mixes_ranges;                   ///< whether each input is read by its own range
+
+    int hdr_warned;
+} LumaInputs;
+
+/// List the formats that is_wanted() accepts.
+AVFilterFormats *ff_luma_formats(int (*is_wanted)(const AVPixFmtDescriptor *desc));
+
+/**
+ * Set lists of the formats that s->is_wanted() accepts such that libavfilter converts neither input
+ * to the format, range or color space of the other. The output has the format of the first input.
+ */
+int ff_luma_pair_formats(const LumaInputs *s, const AVFilterContext *ctx,
+                         AVFilterFormatsConfig **cfg_in, AVFilterFormatsConfig **cfg_out);
+
+/**
+ * Store the size and format of the inputs' links. Warn if a scaler converts a format that is not
+ * wanted.
+ *
+ * @return 0, or AVERROR(EINVAL) after a message if one of two inputs is converted though its format
+ *         is wanted
+ */
+int ff_luma_config(LumaInputs *s, AVFilterContext *ctx);
+
+/**
+ * Check that a frame of input i has the configured size and format. Filters such as scale and crop
+ * rewrite those of the link.
+ *
+ * @return 0, or AVERROR(EINVAL) after a message
+ */
+int ff_luma_check_size(const LumaInputs *s, AVFilterContext *ctx, int i, const AVFrame *frame);
+
+/**
+ * Check also that the range has not changed, nor the transfer from or to PQ or HLG. A frame of the
+ * reference is compared with the last one of the main input, too: if neither is unspecified, the
+ * transfers must both be PQ, both HLG or both others. Warn once of PQ or HLG, and of different
+ * color matrices.
+ *
+ * @return 0, or AVERROR(EINVAL) after a message
+ */
+int ff_luma_check_frame(LumaInputs *s, AVFilterContext *ctx, int i, const AVFrame *frame);
+
+/**
+ * Get a frame whose first plane is luma: RGB is converted to gray as by rgb2gray.
+ *
+ * @return a new frame, or a reference to the given one if it is not RGB; NULL without memory
+ */
+AVFrame *ff_luma_of_rgb(const AVFrame *frame);
 
 #endif /* AVFILTER_LUMA_H */

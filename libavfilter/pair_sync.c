@@ -28,7 +28,6 @@
 #include "libavutil/rational.h"
 
 #include "graph_reinit.h"
-#include "luma.h"
 #include "pair_sync.h"
 
 /**
@@ -94,14 +93,17 @@ static int fits_link(const PairSync *s, int i, const AVFrame *frame)
     AVFilterLink *link = s->fs.parent->inputs[i];
     const AVBufferRef *new = ff_filter_link(link)->hw_frames_ctx, *old = frame->hw_frames_ctx;
     const AVHWFramesContext *a = new ? (void *)new->data : NULL, *b = old ? (void *)old->data : NULL;
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(luma_sw_format(frame));
 
-    // filters such as hwdownload take only frames of their link's context
+    // gray frames have any range; filters such as hwdownload take only frames of their link's context
     return frame->width == link->w && frame->height == link->h && frame->format == link->format &&
+           (desc->nb_components < 3 ||
+            luma_is_limited(frame, desc) == (link->color_range != AVCOL_RANGE_JPEG)) &&
            (a == b || i && a && b && a->device_ref->data == b->device_ref->data &&
                       a->sw_format == b->sw_format);
 }
 
-/// Read a frame that the graph before has left, unless the new one changes size or format.
+/// Read a frame that the graph before has left, unless the new one changes size, format or range.
 static int read_queued(PairSync *s, int i)
 {
     FFFrameSyncIn *in  = &s->fs.in[i];
@@ -309,6 +311,7 @@ int ff_pair_sync_config_output(PairSync *s, AVFilterLink *outlink)
     fs->time_base = av_gcd_q(main->time_base, ref->time_base, AV_TIME_BASE / 2, AV_TIME_BASE_Q);
     s->first_ref  = AV_NOPTS_VALUE;
     if ((ret = check_size(s, ctx, main->w, main->h, ref->w, ref->h)) < 0 ||
+        (ret = ff_luma_config(&s->inputs, ctx)) < 0 ||
         (ret = ff_framesync_init_dualinput(fs, ctx)) < 0 ||
         (ret = ff_framesync_configure(fs)) < 0)
         return ret;
@@ -466,9 +469,9 @@ int ff_pair_sync_get(PairSync *s, AVFrame **main, AVFrame **reference)
         return ret;
     check_times(s, ctx, *reference);
     // also where the timeline leaves the pair out: the reference's frame may be kept for the next
-    if ((ret = luma_check_frame(ctx, ctx->inputs[0], *main)) < 0 ||
+    if ((ret = ff_luma_check_frame(&s->inputs, ctx, 0, *main)) < 0 ||
         (ret = ff_framesync_get_frame(&s->fs, 1, &ref, 0)) < 0 ||
-        ref && (ret = luma_check_frame(ctx, ctx->inputs[1], ref)) < 0 ||
+        ref && (ret = ff_luma_check_frame(&s->inputs, ctx, 1, ref)) < 0 ||
         *reference && (ret = check_size(s, ctx, picture_width(*main), picture_height(*main),
                                         picture_width(ref), picture_height(ref))) < 0 ||
         (ret = ff_metric_damage(*s->output, *main, ref)) < 0)

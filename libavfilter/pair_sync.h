@@ -40,6 +40,7 @@
 #include "cuda/shared.h"
 #include "filters.h"
 #include "framesync.h"
+#include "luma.h"
 #include "metric.h"
 
 /// Counters, which a rebuilt graph continues.
@@ -67,6 +68,7 @@ typedef struct PairSync {
     // set by the filter in init()
     int min_size;           ///< the least width and height of both inputs
     MetricOutput **output;  ///< counts damaged frames, and keeps frames for a rebuilt graph
+    LumaInputs inputs;      ///< is_wanted and mixes_ranges
 
     PairSyncInput in[2];
     int64_t first_ref;      ///< timestamp of the reference's first frame
@@ -110,8 +112,8 @@ int ff_pair_sync_activate(PairSync *s);
 
 /**
  * Get the current pair, as ff_framesync_dualinput_get() does, and warn of the first pair
- * whose times differ. Frames that are not as their links are an error, and so are pictures of two
- * sizes: frames on a GPU may be cropped.
+ * whose times differ. Frames that are not as configured are an error, see ff_luma_check_frame(),
+ * and so are pictures of two sizes: frames on a GPU may be cropped.
  *
  * @param main      the caller's
  * @param reference framesync's; NULL where there is nothing to compare with

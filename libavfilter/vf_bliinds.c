@@ -78,6 +78,7 @@ typedef struct BLIINDSCPUContext {
     uint64_t nb_frames;
     int ended;                          ///< the end of the input was seen
     int width, height;                  ///< of the input
+    LumaInputs inputs;
     int nb_jobs;
     uint8_t *memory;                    ///< all that is below
     ptrdiff_t block_stride;             ///< of basis and value rows
@@ -102,7 +103,7 @@ AVFILTER_DEFINE_CLASS(bliinds);
 static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
                          AVFilterFormatsConfig **cfg_out)
 {
-    return ff_set_common_formats2(ctx, cfg_in, cfg_out, luma_formats());
+    return ff_set_common_formats2(ctx, cfg_in, cfg_out, ff_luma_formats(luma_is_readable));
 }
 
 /// Row y of level 1, padded: [0] is the sample before the first.
@@ -229,10 +230,14 @@ static int score_frame(AVFilterContext *ctx, AVFrame *frame, const BLIINDSFrame 
     BLIINDSCPUContext *s = ctx->priv;
     const int nb_jobs = FFMIN(s->level[0].blocks.h, s->nb_jobs);
     BLIINDSLevelSums sums[BLIINDS_LEVELS];
+    AVFrame *luma = ff_luma_of_rgb(frame);
 
-    s->frame = frame;
+    if (!luma)
+        return AVERROR(ENOMEM);
+    s->frame = luma;
     s->f     = f;
     ff_filter_execute(ctx, slice, NULL, NULL, nb_jobs);
+    av_frame_free(&luma);
     for (int l = 0; l < BLIINDS_LEVELS; l++)
         merge_sums(s->level[l].sums, nb_jobs);
     if (f->needs_statistics)
@@ -308,8 +313,9 @@ static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
     int ret = ff_metric_damage(s->common.log.output, frame, NULL);
 
     if (ret >= 0)
-        ret = ff_bliinds_describe(&s->common, ctx, &f, frame, s->nb_frames++);
-    if (ret > 0 && (ret = luma_check_frame(ctx, inlink, frame)) >= 0)
+        ret = ff_luma_check_frame(&s->inputs, ctx, 0, frame);
+    if (ret >= 0 &&
+        (ret = ff_bliinds_describe(&s->common, ctx, &f, frame, s->nb_frames++)) > 0)
         ret = score_frame(ctx, frame, &f);
     if (ret < 0) {
         av_frame_free(&frame);
@@ -348,6 +354,7 @@ static av_cold int init(AVFilterContext *ctx)
 {
     BLIINDSCPUContext *s = ctx->priv;
 
+    s->inputs.is_wanted = luma_is_readable;
     ff_bliinds_dsp_init(&s->dsp);
     ff_bliinds_gamma_table(s->gamma_table);
     return ff_bliinds_init(&s->common, ctx, &s->nb_frames);
@@ -367,7 +374,7 @@ static int config_input(AVFilterLink *inlink)
     BLIINDSCPUContext *s = ctx->priv;
     int ret = ff_bliinds_config(&s->common, inlink);
 
-    if (ret < 0)
+    if (ret < 0 || (ret = ff_luma_config(&s->inputs, ctx)) < 0)
         return ret;
     s->width   = inlink->w;
     s->height  = inlink->h;

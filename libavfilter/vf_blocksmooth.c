@@ -46,6 +46,7 @@ typedef struct BlockSmoothContext {
     const AVClass *class;
     BlockSmoothOptions opt;
     BlockSmoothLimits limits;           ///< of the frame
+    LumaInputs inputs;
 } BlockSmoothContext;
 
 static const AVOption blocksmooth_options[] = {
@@ -67,40 +68,44 @@ static const enum AVPixelFormat pix_fmts[] = {
     PLANAR(9), PLANAR(10), PLANAR(12), PLANAR(14), PLANAR(16),
     AV_PIX_FMT_GBRP, AV_PIX_FMT_GBRP9, AV_PIX_FMT_GBRP10, AV_PIX_FMT_GBRP12,
     AV_PIX_FMT_GBRP14, AV_PIX_FMT_GBRP16,
+    AV_PIX_FMT_NV12, AV_PIX_FMT_NV16, AV_PIX_FMT_NV24, AV_PIX_FMT_P010, AV_PIX_FMT_P012,
+    AV_PIX_FMT_P016, AV_PIX_FMT_P210, AV_PIX_FMT_P212, AV_PIX_FMT_P216, AV_PIX_FMT_P410,
+    AV_PIX_FMT_P412, AV_PIX_FMT_P416,
     AV_PIX_FMT_NONE
 };
 
 /// Smooth across an edge that has D at p, of samples that are step bytes apart.
-static av_always_inline void smooth(uint8_t *p, ptrdiff_t step, int sample_size,
+static av_always_inline void smooth(uint8_t *p, ptrdiff_t step, int is_deep, int shift,
                                     const BlockSmoothLimits *limits)
 {
     int v[BLOCKSMOOTH_TAPS];
 
     p -= BLOCKSMOOTH_BEFORE * step;
     for (int i = 0; i < BLOCKSMOOTH_TAPS; i++)
-        v[i] = sample_size == 1 ? p[i * step] : AV_RN16(p + i * step);
+        v[i] = is_deep ? AV_RN16(p + i * step) >> shift : p[i * step];
     blocksmooth_edge(v, limits);
     for (int i = 0; i < BLOCKSMOOTH_TAPS; i++) {
-        if (sample_size == 1)
-            p[i * step] = v[i];
+        if (is_deep)
+            AV_WN16(p + i * step, v[i] << shift);
         else
-            AV_WN16(p + i * step, v[i]);
+            p[i * step] = v[i];
     }
 }
 
 /// Smooth across the horizontal edge in the middle of a band of rows, then across its vertical edges.
 static av_always_inline void smooth_band(uint8_t *data, ptrdiff_t linesize, int width, int height,
-                                         int band, int block, int sample_size,
+                                         int band, int block, int is_deep,
+                                         const AVComponentDescriptor *comp,
                                          const BlockSmoothLimits *limits)
 {
     const int edge  = band * block;
     const int start = FFMAX(edge - block / 2, 0), end = FFMIN(edge + block / 2, height);
 
     for (int x = 0; x < width && blocksmooth_is_edge(edge, height, block); x++)
-        smooth(data + edge * linesize + x * sample_size, linesize, sample_size, limits);
+        smooth(data + edge * linesize + x * comp->step, linesize, is_deep, comp->shift, limits);
     for (int y = start; y < end; y++)
         for (int x = block; blocksmooth_is_edge(x, width, block); x += block)
-            smooth(data + y * linesize + x * sample_size, sample_size, sample_size, limits);
+            smooth(data + y * linesize + x * comp->step, comp->step, is_deep, comp->shift, limits);
 }
 
 static int smooth_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
@@ -109,23 +114,25 @@ static int smooth_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
     const AVFrame *frame = arg;
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(frame->format);
 
-    for (int p = 0; p < av_pix_fmt_count_planes(frame->format); p++) {
-        const int is_chroma = p == 1 || p == 2;
+    for (int i = 0; i < desc->nb_components; i++) {
+        const AVComponentDescriptor *comp = &desc->comp[i];
+        const ptrdiff_t linesize = frame->linesize[comp->plane];
+        uint8_t *data = frame->data[comp->plane] + comp->offset;
+        const int is_chroma = i == 1 || i == 2;
         const int width  = AV_CEIL_RSHIFT(frame->width,  is_chroma ? desc->log2_chroma_w : 0);
         const int height = AV_CEIL_RSHIFT(frame->height, is_chroma ? desc->log2_chroma_h : 0);
         // from half a block above the picture
         const int nb_bands = (height + s->opt.block / 2 + s->opt.block - 1) / s->opt.block;
 
-        if (!(s->opt.planes & 1 << p))
+        // chroma may share a plane; RGB has planes in another order than components
+        if (!(s->opt.planes >> (desc->flags & AV_PIX_FMT_FLAG_RGB ? comp->plane : i) & 1))
             continue;
         for (int band = ff_slice_pos(nb_bands, jobnr, nb_jobs);
              band < ff_slice_pos(nb_bands, jobnr + 1, nb_jobs); band++) {
-            if (desc->comp[0].depth > 8)
-                smooth_band(frame->data[p], frame->linesize[p], width, height, band,
-                            s->opt.block, 2, &s->limits);
+            if (comp->depth > 8)
+                smooth_band(data, linesize, width, height, band, s->opt.block, 1, comp, &s->limits);
             else
-                smooth_band(frame->data[p], frame->linesize[p], width, height, band,
-                            s->opt.block, 1, &s->limits);
+                smooth_band(data, linesize, width, height, band, s->opt.block, 0, comp, &s->limits);
         }
     }
     return 0;
@@ -135,7 +142,7 @@ static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
 {
     AVFilterContext *ctx  = inlink->dst;
     BlockSmoothContext *s = ctx->priv;
-    int ret = luma_check_frame(ctx, inlink, frame);
+    int ret = ff_luma_check_size(&s->inputs, ctx, 0, frame);
 
     if (ret < 0 || (ret = ff_inlink_make_frame_writable(inlink, &frame)) < 0) {
         av_frame_free(&frame);
@@ -148,8 +155,16 @@ static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
     return ff_filter_frame(ctx->outputs[0], frame);
 }
 
+static int config_input(AVFilterLink *inlink)
+{
+    BlockSmoothContext *s = inlink->dst->priv;
+
+    return ff_luma_config(&s->inputs, inlink->dst);
+}
+
 static const AVFilterPad blocksmooth_inputs[] = {
-    { .name = "default", .type = AVMEDIA_TYPE_VIDEO, .filter_frame = filter_frame },
+    { .name = "default", .type = AVMEDIA_TYPE_VIDEO,
+      .config_props = config_input, .filter_frame = filter_frame },
 };
 
 const FFFilter ff_vf_blocksmooth = {

@@ -149,9 +149,9 @@ static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
     const AVPixFmtDescriptor *desc;
     BlockSmoothCUDAParams params;
     AVFrame *out = frame;
-    int ret = ff_cuda_queue_check_frame(inlink, frame);
+    int ret = ff_luma_check_size(&s->queue.inputs, ctx, 0, frame);
 
-    if (ret < 0)
+    if (ret < 0 || (ret = ff_cuda_queue_check_device(ctx, frame)) < 0)
         goto end;
     if (!av_frame_is_writable(frame)) {
         out = ff_get_video_buffer(ctx->outputs[0], frame->width, frame->height);

@@ -142,16 +142,9 @@ AVFILTER_DEFINE_CLASS(mad);
 static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
                          AVFilterFormatsConfig **cfg_out)
 {
-    AVFilterFormats *formats = luma_formats();
-    int ret;
+    const MADContext *s = ctx->priv;
 
-    // nothing of the inputs needs to be the same but their size
-    if ((ret = ff_formats_ref(formats,               &cfg_in[0]->formats)) < 0 ||
-        (ret = ff_formats_ref(formats,               &cfg_out[0]->formats)) < 0 ||
-        (ret = ff_formats_ref(luma_formats(),        &cfg_in[1]->formats)) < 0 ||
-        (ret = ff_formats_ref(ff_all_color_spaces(), &cfg_in[1]->color_spaces)) < 0)
-        return ret;
-    return ff_formats_ref(ff_all_color_ranges(), &cfg_in[1]->color_ranges);
+    return ff_luma_pair_formats(&s->sync.inputs, ctx, cfg_in, cfg_out);
 }
 
 // ---- threads ----
@@ -635,13 +628,24 @@ static int score_frame(AVFilterContext *ctx, AVFrame *main, const AVFrame *refer
 {
     MADContext *s = ctx->priv;
     double sum[2] = { 0 };
+    AVFrame *luma[PAIR_NB] = {
+        [PAIR_MAIN]      = ff_luma_of_rgb(main),
+        [PAIR_REFERENCE] = ff_luma_of_rgb(reference),
+    };
+    int ret = luma[0] && luma[1] ? 0 : AVERROR(ENOMEM);
 
-    s->picture[PAIR_MAIN].frame      = main;
-    s->picture[PAIR_REFERENCE].frame = reference;
-    for (int p = 0; p < PAIR_NB; p++)
+    for (int p = 0; p < PAIR_NB && ret >= 0; p++) {
+        s->picture[p].frame = luma[p];
         make_tables(&s->picture[p]);
-    compare_appearance(ctx);
-    detect(ctx);
+    }
+    if (ret >= 0) {
+        compare_appearance(ctx);
+        detect(ctx);
+    }
+    for (int p = 0; p < PAIR_NB; p++)
+        av_frame_free(&luma[p]);
+    if (ret < 0)
+        return ret;
 
     for (int i = 0; i < 2; i++)
         for (int y = MAD_BORDER_BEGIN; y < s->height - MAD_BORDER_END; y++)
@@ -841,6 +845,8 @@ static av_cold int init(AVFilterContext *ctx)
 
     s->sync.fs.on_event = filter_frames;
     s->sync.min_size    = MAD_MIN_SIZE;
+    s->sync.inputs.is_wanted    = luma_is_readable;
+    s->sync.inputs.mixes_ranges = 1;
     s->sync.output      = &s->log.output;
     return ff_mad_init(&s->log, ctx, &s->nb_frames);
 }

@@ -39,7 +39,6 @@
 #include "cuda/fft.h"
 #include "cuda/pair.h"
 #include "filters.h"
-#include "formats.h"
 #include "luma.h"
 #include "mad.h"
 #include "vf_mad_cuda.h"
@@ -522,21 +521,6 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     return 1;
 }
 
-static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
-                         AVFilterFormatsConfig **cfg_out)
-{
-    AVFilterFormats *formats = ff_make_formats_list_singleton(AV_PIX_FMT_CUDA);
-    int ret;
-
-    // each picture has its own range, as for mad
-    if ((ret = ff_formats_ref(formats,               &cfg_in[0]->formats)) < 0 ||
-        (ret = ff_formats_ref(formats,               &cfg_in[1]->formats)) < 0 ||
-        (ret = ff_formats_ref(formats,               &cfg_out[0]->formats)) < 0 ||
-        (ret = ff_formats_ref(ff_all_color_spaces(), &cfg_in[1]->color_spaces)) < 0)
-        return ret;
-    return ff_formats_ref(ff_all_color_ranges(), &cfg_in[1]->color_ranges);
-}
-
 static int setup(AVFilterContext *ctx)
 {
     return prepare(ctx, ctx->inputs[0]->w, ctx->inputs[0]->h);
@@ -571,6 +555,7 @@ static av_cold int init(AVFilterContext *ctx)
 
     s->pair.queue.filter    = &filter;
     s->pair.sync.min_size   = MAD_MIN_SIZE;
+    s->pair.sync.inputs.mixes_ranges = 1;
     s->pair.sync.output     = &s->log.output;
     s->pair.queue.max_batch = 1;
     return ff_mad_init(&s->log, ctx, &s->pair.queue.nb_frames);
@@ -599,5 +584,5 @@ const FFFilter ff_vf_mad_cuda = {
     .process_command = ff_cuda_pair_command,
     FILTER_INPUTS(ff_pair_sync_inputs),
     FILTER_OUTPUTS(ff_cuda_pair_output),
-    FILTER_QUERY_FUNC2(query_formats),
+    FILTER_QUERY_FUNC2(ff_cuda_pair_query_formats),
 };

@@ -72,7 +72,6 @@ typedef struct SSIMCUDAContext {
     int handed_over;                    ///< the filter of a rebuilt graph continues the log
     MetricOutput *output;
     SSIMTotal *total;                   ///< output's
-    int range_warned;
 } SSIMCUDAContext;
 
 #define OFFSET(x) offsetof(SSIMCUDAContext, x)
@@ -168,12 +167,6 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     SSIMCUDAPair *pair;
     int ret;
 
-    if (frame->color_range != ref->color_range && !s->range_warned) {
-        av_log(ctx, AV_LOG_WARNING, "The main input has %s range, the reference %s: they are "
-               "compared as if it were the same.\n", av_color_range_name(frame->color_range),
-               av_color_range_name(ref->color_range));
-        s->range_warned = 1;
-    }
     if ((width != s->width || height != s->height) &&
         ((ret = ff_cuda_queue_flush(ctx)) < 0 ||
          (ret = configure_batch(ctx, desc, width, height)) < 0))
@@ -348,5 +341,5 @@ const FFFilter ff_vf_ssim_cuda = {
     .process_command = ff_cuda_pair_command,
     FILTER_INPUTS(ff_pair_sync_inputs),
     FILTER_OUTPUTS(ff_cuda_pair_output),
-    FILTER_SINGLE_PIXFMT(AV_PIX_FMT_CUDA),
+    FILTER_QUERY_FUNC2(ff_cuda_pair_query_formats),
 };

@@ -192,30 +192,22 @@ static const AVOption vmaf_options[] = {
 
 AVFILTER_DEFINE_CLASS(vmaf);
 
-// gray is refused with a message, and not given chroma
-static const enum AVPixelFormat formats[] = {
-    AV_PIX_FMT_YUV420P,   AV_PIX_FMT_YUV422P,   AV_PIX_FMT_YUV444P,
-    AV_PIX_FMT_YUVJ420P,  AV_PIX_FMT_YUVJ422P,  AV_PIX_FMT_YUVJ444P, AV_PIX_FMT_GRAY8,
-    AV_PIX_FMT_YUV420P10, AV_PIX_FMT_YUV422P10, AV_PIX_FMT_YUV444P10, AV_PIX_FMT_GRAY10,
-    AV_PIX_FMT_YUV420P12, AV_PIX_FMT_YUV422P12, AV_PIX_FMT_YUV444P12, AV_PIX_FMT_GRAY12,
-    AV_PIX_FMT_NONE
-};
+/// Whether a format is measured, or refused with a message and not given chroma, as gray is.
+static int is_accepted(const AVPixFmtDescriptor *desc)
+{
+    const int depth = desc->comp[0].depth;
+
+    return luma_is_supported(desc) && !(desc->flags & AV_PIX_FMT_FLAG_ALPHA) &&
+           (depth == 8 || depth == 10 || depth == 12) &&
+           desc->log2_chroma_w <= 1 && desc->log2_chroma_h <= desc->log2_chroma_w;
+}
 
 static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
                          AVFilterFormatsConfig **cfg_out)
 {
     const VMAFCPUContext *s = ctx->priv;
-    AVFilterFormats *of_main = ff_make_pixel_format_list(formats);
-    int ret;
 
-    if (!s->common.bitdepth)
-        return ff_set_common_formats2(ctx, cfg_in, cfg_out, of_main);
-    // depth and range of the inputs may differ
-    if ((ret = ff_formats_ref(of_main, &cfg_in[0]->formats)) < 0 ||
-        (ret = ff_formats_ref(of_main, &cfg_out[0]->formats)) < 0 ||
-        (ret = ff_formats_ref(ff_make_pixel_format_list(formats), &cfg_in[1]->formats)) < 0)
-        return ret;
-    return ff_formats_ref(ff_all_color_ranges(), &cfg_in[1]->color_ranges);
+    return ff_luma_pair_formats(&s->sync.inputs, ctx, cfg_in, cfg_out);
 }
 
 /// Read a sample. Bits beyond the depth do not count.
@@ -1136,34 +1128,48 @@ static void score_frame(AVFilterContext *ctx, AVFrame *main, const AVFrame *enco
     ff_vmaf_add(c, main, chosen ? &sums : NULL, sad);
 }
 
-/// Get a frame as it is computed with. @return a reference, NULL if memory is short
+/// Get a frame in planes and with the depth that are computed with.
+/// @return a reference, NULL if memory is short
 static AVFrame *convert(const VMAFCPUContext *s, const AVFrame *src)
 {
+    static const enum AVPixelFormat planar[][3] = {
+        { AV_PIX_FMT_YUV444P,   AV_PIX_FMT_YUV422P,   AV_PIX_FMT_YUV420P   },
+        { AV_PIX_FMT_YUV444P10, AV_PIX_FMT_YUV422P10, AV_PIX_FMT_YUV420P10 },
+        { AV_PIX_FMT_YUV444P12, AV_PIX_FMT_YUV422P12, AV_PIX_FMT_YUV420P12 },
+    };
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(src->format);
+    const int depth = desc->comp[0].depth, up = s->common.depth - depth;
     AVFrame *dst;
 
-    if (desc->comp[0].depth == s->common.depth)
+    if (!up && !desc->comp[0].shift && desc->comp[2].plane == 2)
         return av_frame_clone(src);
     if (!(dst = av_frame_alloc()))
         return NULL;
-    dst->format = desc->log2_chroma_h ? AV_PIX_FMT_YUV420P10 :
-                  desc->log2_chroma_w ? AV_PIX_FMT_YUV422P10 : AV_PIX_FMT_YUV444P10;
+    dst->format = planar[s->common.depth / 2 - 4][desc->log2_chroma_w + desc->log2_chroma_h];
     dst->width  = src->width;
     dst->height = src->height;
     if (av_frame_get_buffer(dst, 0) < 0)
         av_frame_free(&dst);
     for (int p = 0; p < 3 && dst; p++) {
+        const AVComponentDescriptor *comp = &desc->comp[p];
         const int w = p ? AV_CEIL_RSHIFT(src->width,  desc->log2_chroma_w) : src->width;
         const int h = p ? AV_CEIL_RSHIFT(src->height, desc->log2_chroma_h) : src->height;
         // full range reaches from end to end, as swscale has it
-        const int repeat = !p && !luma_is_limited(src, desc) ? 6 : 8;
+        const int repeat = !up ? 16 : !p && !luma_is_limited(src, desc) ? 6 : 8;
 
         for (int y = 0; y < h; y++) {
-            const uint8_t *from = src->data[p] + y * (ptrdiff_t)src->linesize[p];
-            uint16_t *to = (uint16_t *)(dst->data[p] + y * (ptrdiff_t)dst->linesize[p]);
+            const uint8_t *from = src->data[comp->plane] + comp->offset +
+                                  y * (ptrdiff_t)src->linesize[comp->plane];
+            uint8_t *to = dst->data[p] + y * (ptrdiff_t)dst->linesize[p];
 
-            for (int x = 0; x < w; x++)
-                to[x] = from[x] << 2 | from[x] >> repeat;
+            for (int x = 0; x < w; x++, from += comp->step) {
+                const int sample = depth > 8 ? AV_RN16(from) >> comp->shift : *from;
+
+                if (s->common.depth > 8)
+                    AV_WN16(to + 2 * x, sample << up | sample >> repeat);
+                else
+                    to[x] = sample;
+            }
         }
     }
     return dst;
@@ -1383,6 +1389,7 @@ static av_cold int init(AVFilterContext *ctx)
 
     s->sync.fs.on_event = filter_frames;
     s->sync.min_size    = VMAF_MIN_SIZE;
+    s->sync.inputs.is_wanted = is_accepted;
     s->sync.output      = &s->common.log.output;
     return ff_vmaf_init(&s->common, ctx);
 }

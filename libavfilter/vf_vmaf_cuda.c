@@ -38,7 +38,6 @@
 #include "avfilter.h"
 #include "cuda/pair.h"
 #include "filters.h"
-#include "formats.h"
 #include "luma.h"
 #include "vf_vmaf_cuda.h"
 #include "vmaf.h"
@@ -461,18 +460,6 @@ static int get_frame(AVFilterContext *ctx, AVFrame **frame, int ended)
 
 // ---- filter ----
 
-static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
-                         AVFilterFormatsConfig **cfg_out)
-{
-    const VMAFCUDAContext *s = ctx->priv;
-    AVFilterFormats *formats = ff_make_formats_list_singleton(AV_PIX_FMT_CUDA);
-    int ret = ff_set_common_formats2(ctx, cfg_in, cfg_out, formats);
-
-    // then ranges of the inputs may differ
-    return ret < 0 || !s->common.bitdepth ? ret
-           : ff_formats_ref(ff_all_color_ranges(), &cfg_in[1]->color_ranges);
-}
-
 static const CUDAQueueKernel kernels[] = {
     { "vmaf_motion",         OFFSET(motion)         },
     { "vmaf_adm_first",      OFFSET(adm_first)      },
@@ -535,5 +522,5 @@ const FFFilter ff_vf_vmaf_cuda = {
     .process_command = ff_cuda_pair_command,
     FILTER_INPUTS(ff_pair_sync_inputs),
     FILTER_OUTPUTS(ff_cuda_pair_output),
-    FILTER_QUERY_FUNC2(query_formats),
+    FILTER_QUERY_FUNC2(ff_cuda_pair_query_formats),
 };

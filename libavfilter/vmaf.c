@@ -605,8 +605,10 @@ static int choose_depth(const VMAFContext *s, AVFilterContext *ctx,
         main->log2_chroma_h == reference->log2_chroma_h &&
         (reference_depth == depth || s->bitdepth == depth && reference_depth == 8))
         return depth;
-    av_log(ctx, AV_LOG_ERROR, "The main input is %s, the reference %s: put %s=%s before the "
-           "reference.\n", main->name, reference->name, conversion, main->name);
+    av_log(ctx, AV_LOG_ERROR, "The main input is %s, the reference %s: insert %s=%s before the "
+           "reference%s.\n", main->name, reference->name, conversion, main->name,
+           FFMIN(main_depth, reference_depth) == 8 && FFMAX(main_depth, reference_depth) == 10 ?
+           ", or set bitdepth=10" : "");
     return AVERROR(EINVAL);
 }
 
@@ -657,7 +659,7 @@ int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, int width, int height,
                 break;
         s->needs_csf[model->form->csf]           = 1;
         s->needs_prescale[model->form->prescale] = 1;
-        s->needs_window[model->window]           = 1;
+        s->needs_window[model->window]           = !s->still;
         if ((ret = add_metrics(s, m)) < 0)
             return ret;
     }
@@ -741,14 +743,14 @@ int ff_vmaf_get(VMAFContext *s, AVFilterContext *ctx, AVFrame **frame, int ended
         // the frames after the first ones wait for the next
         const int64_t last = FFMAX(w->run + 1, s->needs_window[VMAF_WINDOW_5] ? 2 : 1);
 
-        if (!ended && s->nb_run <= last && s->waiting[s->nb_waiting - 1].run >= 0)
+        if (!ended && !s->still && s->nb_run <= last && s->waiting[s->nb_waiting - 1].run >= 0)
             return 0;
         ret = score_frame(s, ctx, w);
     }
     *frame = w->frame;
     s->nb_waiting--;
     memmove(w, w + 1, s->nb_waiting * sizeof(*w));
-    if (passes || ended && !s->nb_waiting)
+    if (passes || s->still || ended && !s->nb_waiting)
         s->nb_run = 0;
     if (ret < 0)
         av_frame_free(frame);

@@ -136,7 +136,7 @@ typedef struct VMAFWaiting {
 typedef struct VMAFContext {
     // options
     char *models, *pool, *feature;
-    int bitdepth, n_subsample, n_threads, log_format;
+    int bitdepth, n_subsample, still, n_threads, log_format;
     MetricLog log;
 
     VMAFModel model[VMAF_MAX_MODELS];
@@ -174,6 +174,8 @@ typedef struct VMAFContext {
           .unit = "bitdepth" },                                                             \
     { "n_subsample", "score one of every n frames",                                         \
       offsetof(type, member.n_subsample), AV_OPT_TYPE_INT, { .i64 = 1 }, 1, INT_MAX, flags }, \
+    { "still", "measure each pair by itself, without motion: for pictures",                 \
+      offsetof(type, member.still), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1, flags },          \
     { "n_threads", "ignored: see the option threads of filters",                            \
       offsetof(type, member.n_threads), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, INT_MAX, flags }, \
     { "pool", "ignored: the summary has all means",                                         \

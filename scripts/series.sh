@@ -23,7 +23,7 @@ steps() {
     step mad "avfilter: add the mad filter" '*[/_]mad[_.-]*' 'libavfilter/cuda/fft.[ch]'
     step mad_cuda "avfilter: add the mad_cuda filter" '*mad?cuda*' libavfilter/cuda/fft.cuh
     step vmaf "avfilter: add the vmaf filter" 'libavfilter/*vmaf[_.]*' 'tests/*/*vmaf*' \
-        'tests/ref/fate/vmaf-*' '*pairs*' doc/vmaf.texi
+        'tests/ref/fate/vmaf-*' '*pairs*' '*inputs*' doc/vmaf.texi
     step vmaf_cuda "avfilter: add the vmaf_cuda filter" '*vmaf?cuda*'
 }
 # What is for the overlay alone.

@@ -124,6 +124,17 @@ void ff_cuda_pair_uninit(AVFilterContext *ctx)
     ff_pair_sync_uninit(&p->sync, ctx);
 }
 
+static int is_cuda(const AVPixFmtDescriptor *desc)
+{
+    return av_pix_fmt_desc_get_id(desc) == AV_PIX_FMT_CUDA;
+}
+
+int ff_cuda_pair_query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
+                               AVFilterFormatsConfig **cfg_out)
+{
+    return ff_luma_pair_formats(&(LumaInputs){ .is_wanted = is_cuda }, ctx, cfg_in, cfg_out);
+}
+
 const AVFilterPad ff_cuda_pair_output[1] = {
     { .name = "default", .type = AVMEDIA_TYPE_VIDEO, .config_props = config_output },
 };

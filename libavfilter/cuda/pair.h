@@ -42,6 +42,10 @@ typedef struct CUDAPair {
     AVFrame *previous[CUDA_QUEUE_MAX_OTHERS];   ///< those, NULL or perhaps the same again
 } CUDAPair;
 
+/// The formats of both inputs and the output, for FILTER_QUERY_FUNC2().
+int ff_cuda_pair_query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
+                               AVFilterFormatsConfig **cfg_out);
+
 /// The output of filters whose inputs are ff_pair_sync_inputs.
 extern const AVFilterPad ff_cuda_pair_output[1];
 

@@ -163,22 +163,16 @@ int ff_cuda_queue_allow_shared(AVFilterContext *ctx, CUfunction function, size_t
 
 // ---- frames ----
 
-int ff_cuda_queue_check_frame(AVFilterLink *inlink, const AVFrame *frame)
+int ff_cuda_queue_check_device(AVFilterContext *ctx, const AVFrame *frame)
 {
-    AVFilterContext *ctx = inlink->dst;
-    const AVHWFramesContext *link = (void *)ff_filter_link(inlink)->hw_frames_ctx->data;
-    const AVHWFramesContext *frames;
-    int ret = luma_check_frame(ctx, inlink, frame);
+    const CUDAQueue *q = ctx->priv;
 
-    if (ret < 0)
-        return ret;
-    frames = frame->hw_frames_ctx ? (void *)frame->hw_frames_ctx->data : NULL;
-    if (frames && frames->device_ref->data == link->device_ref->data &&
-        frames->sw_format == link->sw_format)
+    if (frame->hw_frames_ctx && ((AVHWFramesContext *)frame->hw_frames_ctx->data)->device_ref->data
+                                == q->device_ref->data)
         return 0;
-    av_log(ctx, AV_LOG_ERROR, "A frame is on another CUDA device than its link or not in %s: insert "
-           "scale_cuda=format=%s before this filter.\n", av_get_pix_fmt_name(link->sw_format),
-           av_get_pix_fmt_name(link->sw_format));
+    av_log(ctx, AV_LOG_ERROR, "A frame is not on the CUDA device of the filter: insert "
+           "hwdownload,format=%s,hwupload before this filter.\n",
+           av_get_pix_fmt_name(luma_sw_format(frame)));
     return AVERROR(EINVAL);
 }
 
@@ -307,10 +301,12 @@ static int check_inputs(AVFilterContext *ctx)
 int ff_cuda_queue_config_input(AVFilterLink *inlink)
 {
     AVFilterContext *ctx = inlink->dst;
-    const CUDAQueueFilter *filter = ((CUDAQueue *)ctx->priv)->filter;
+    CUDAQueue *queue = ctx->priv;
+    const CUDAQueueFilter *filter = queue->filter;
     int ret;
 
-    if ((ret = check_inputs(ctx)) < 0 || (ret = filter->check ? filter->check(ctx) : 0) < 0 ||
+    if ((ret = check_inputs(ctx)) < 0 || (ret = ff_luma_config(&queue->inputs, ctx)) < 0 ||
+        (ret = filter->check ? filter->check(ctx) : 0) < 0 ||
         (ret = ff_cuda_queue_enter(ctx)) < 0)
         return ret;
     if ((ret = check_device(ctx)) >= 0 && (ret = ff_cuda_queue_load(ctx, &filter->module)) >= 0 &&
@@ -503,10 +499,13 @@ static int add_to_batch(AVFilterContext *ctx, CUDAQueueSlot *slot, const AVFrame
 {
     CUDAQueue *q = ctx->priv;
     const AVFrame *kept[] = { ref, other ? other[0] : NULL, other ? other[1] : NULL };
-    int added, ret = ff_cuda_queue_check_frame(ctx->inputs[0], slot->frame);
+    // those of two inputs have been checked before they were paired
+    int added, ret = ref ? 0 : ff_luma_check_frame(&q->inputs, ctx, 0, slot->frame);
 
+    if (ret >= 0)
+        ret = ff_cuda_queue_check_device(ctx, slot->frame);
     for (int i = 0; i < FF_ARRAY_ELEMS(kept) && ret >= 0; i++)
-        ret = kept[i] ? ff_cuda_queue_check_frame(ctx->inputs[1], kept[i]) : 0;
+        ret = kept[i] ? ff_cuda_queue_check_device(ctx, kept[i]) : 0;
     if (ret < 0)
         return ret;
     added = q->filter->add(ctx, slot->frame, ref);

@@ -54,6 +54,7 @@
 #include "libavfilter/avfilter.h"
 #include "libavfilter/filters.h"
 #include "libavfilter/graph_reinit.h"
+#include "libavfilter/luma.h"
 
 #include "shared.h"
 
@@ -155,6 +156,7 @@ typedef struct CUDAQueue {
     uint64_t nb_frames;         ///< that came
     int eof;                    ///< the status with which the input has ended, or 0
 
+    LumaInputs inputs;          ///< if there is one input; see PairSync for two
     AVBufferRef *device_ref;
     CUstream stream;            ///< of the launches: the device's, or a branch's
     struct {
@@ -230,8 +232,8 @@ int ff_cuda_queue_branch(AVFilterContext *ctx, int i);
 /// Allow a kernel size bytes of dynamic shared memory. @return 1, or 0 if the GPU has less
 int ff_cuda_queue_allow_shared(AVFilterContext *ctx, CUfunction function, size_t size);
 
-/// Check that a frame has the size, format and device of its link.
-int ff_cuda_queue_check_frame(AVFilterLink *inlink, const AVFrame *frame);
+/// Check that a frame is on the filter's device.
+int ff_cuda_queue_check_device(AVFilterContext *ctx, const AVFrame *frame);
 
 /// The format of the samples of frames with this hw_frames_ctx.
 const AVPixFmtDescriptor *ff_cuda_queue_format(const AVBufferRef *frames_ref);

@@ -253,12 +253,13 @@ static int test_sample(int input, int n, int plane, int x, int y)
     return input ? v : v & ~7;
 }
 
-/// Frame n of an input.
+/// Frame n of an input; in RGB it is gray.
 static av_unused AVFrame *test_draw(const TestPicture *pic, int input, int n)
 {
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(pic->format);
     // what is not of planes is refused, whatever is in it
-    const int nb_drawn = desc->flags & AV_PIX_FMT_FLAG_PLANAR ? desc->nb_components
+    const int is_rgb   = !!(desc->flags & AV_PIX_FMT_FLAG_RGB);
+    const int nb_drawn = desc->flags & AV_PIX_FMT_FLAG_PLANAR || is_rgb ? desc->nb_components
                                                               : desc->nb_components == 1;
     AVFrame *frame = test_new_frame(pic->format, pic->width, pic->height,
                                     pic->layout & TEST_PADDED ? 48 : 0,
@@ -270,14 +271,14 @@ static av_unused AVFrame *test_draw(const TestPicture *pic, int input, int n)
     frame->color_range = pic->range;
     frame->pts         = n;
     for (int i = 0; i < nb_drawn; i++) {
-        const int is_chroma = i == 1 || i == 2;
+        const int is_chroma = (i == 1 || i == 2) && !is_rgb;
         const int depth = desc->comp[i].depth;
         const int width  = AV_CEIL_RSHIFT(pic->width,  is_chroma ? desc->log2_chroma_w : 0);
         const int height = AV_CEIL_RSHIFT(pic->height, is_chroma ? desc->log2_chroma_h : 0);
 
         for (int y = 0; y < height && depth >= 8 && depth <= 16; y++) {
             for (int x = 0; x < width; x++)
-                row[x] = test_sample(input, n, i, x, y) << depth - 8 |
+                row[x] = test_sample(input, n, is_rgb ? 0 : i, x, y) << depth - 8 |
                          (pic->beyond ? 0xFFFF << depth : 0);
             av_write_image_line(row, frame->data, frame->linesize, desc, 0, y, i, width);
         }

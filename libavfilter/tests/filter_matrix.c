@@ -149,9 +149,10 @@ static void test_formats(Case c)
         if (!is_accepted(&c))
             continue;
         for (int i = 0; i < 2; i++) {
-            // FFmpeg takes yuvj for full, whatever the frames say
+            // FFmpeg takes yuvj and RGB for full, whatever the frames say
             base.pic.range = c.pic.range =
-                i && strncmp(desc->name, "yuvj", 4) ? AVCOL_RANGE_MPEG : AVCOL_RANGE_JPEG;
+                i && strncmp(desc->name, "yuvj", 4) && !(desc->flags & AV_PIX_FMT_FLAG_RGB) ?
+                AVCOL_RANGE_MPEG : AVCOL_RANGE_JPEG;
             expect(&base);
             for (int j = 0; j < 4; j++) {
                 c.pic.beyond = j & 1;

@@ -54,7 +54,7 @@ PTX_TESTS = $(patsubst %,fate-%-cuda-ptx-built,$(1) $(if $(filter mad,$(1)),mad_
 PTX       = ptx $(subst -cuda-ptx-,_cuda ,$(@:fate-%=%))
 
 include $(wildcard $(addprefix $(SRC_PATH)/tests/fate/,bliinds.mak blocksmooth.mak \
-                    ffcrf.mak mad.mak cuda.mak pairs.mak quantizer.mak score_tools.mak vmaf.mak))
+                    ffcrf.mak inputs.mak mad.mak cuda.mak pairs.mak quantizer.mak score_tools.mak vmaf.mak))
 
 FATE_PTX = $(foreach F,bliinds blocksmooth mad ssim vmaf,$(call PTX_TESTS,$(F)))
 $(FATE_PTX): RUN = $(if $(CONFIG_CUDA_LLVM),$(PTX) $(NVCCFLAGS) $(KERNEL_CLANGFLAGS),skip built with nvcc)

@@ -1,11 +1,11 @@
 # vmaf. The numbers are those of libvmaf's plain C for the same drawn clips, by its tool of commit
 # f85a8536 with a model each; clips and figures are the same on every machine with glibc.
 
-FATE_VMAF = $(addprefix fate-vmaf-,bits depth drawn errors json keys libvmaf motion summary)
+FATE_VMAF = $(addprefix fate-vmaf-,bits depth drawn errors json keys libvmaf motion still summary)
 $(FATE_VMAF): RUN  = parsed=vmaf; $(NAMED)
 $(FATE_VMAF): FROM = filters/vmaf
 
-$(eval $(call PROGRAM_TEST,vmaf-layouts,filter_matrix layouts vmaf 321x243 218x217 160x216,72 cases))
+$(eval $(call PROGRAM_TEST,vmaf-layouts,filter_matrix layouts vmaf 321x243 218x217 160x216,120 cases))
 fate-vmaf-log-memory: RUN = log_memory split,vmaf 216x216 100 1000
 fate-vmaf-log-memory: CMP = oneline
 fate-vmaf-log-memory: REF = all the same
@@ -17,7 +17,7 @@ FATE_VMAF += $(addprefix fate-vmaf-,layouts log-memory rebuild x87)
 FATE_QUALITY-$(call WITH_ALL, VMAF_FILTER FFMPEG) += $(FATE_VMAF)
 
 # The same numbers of CUDA frames.
-FATE_VMAF_CUDA = $(addprefix fate-vmaf-cuda-,bits depth drawn json motion)
+FATE_VMAF_CUDA = $(addprefix fate-vmaf-cuda-,bits depth drawn json motion still)
 $(FATE_VMAF_CUDA): RUN  = of_cuda vmaf_$(LAST)
 $(FATE_VMAF_CUDA): FROM = filters/vmaf
 $(FATE_VMAF_CUDA): REF  = $(call REF_OF,vmaf-cuda-%,vmaf-%)

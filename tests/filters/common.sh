@@ -194,6 +194,6 @@ pattern(){ # size format
 }
 
 # those of later patches are missing
-for part in bliinds logs stock cuda mad blocksmooth memory report; do
+for part in bliinds logs stock cuda mad blocksmooth memory report inputs; do
     ! test -e ${base}/filters/${part}.sh || . ${base}/filters/${part}.sh
 done

@@ -133,7 +133,7 @@ twins_of(){ # filter
     all_the_same
 }
 
-# All formats, and what may meet of ranges.
+# All formats and ranges. Those of the inputs may differ for mad alone.
 cuda_formats(){ # filter
     with_frames=yes clip=${twin_clip},scale few="nv12|p010le|yuv444p16le" range=avgblur=1,setrange
     more="yuv420p|yuv444p|p016le|nv16|yuv422p|p012le|p210le|p212le|p216le|yuva420p|yuv420p10le"
@@ -150,8 +150,8 @@ ssim              ${few}|${more} ${clip}             174:98  null|avgblur=3|hfli
 vmaf              ${few}|${more} ${noisy_clip},scale 480:360 avgblur=1 null
 bliinds,mad  nv12|p010le|yuv444p ${clip} 174:98  ${range}=full|${range}=limited setrange=full
 bliinds,mad  nv12|p010le|yuv444p ${clip} 174:98  ${range}=full setrange=limited
-vmaf         nv12|p010le|yuv444p ${clip} 218:160 ${range}=full|${range}=limited setrange=full
-vmaf         nv12|p010le|yuv444p ${clip} 218:160 ${range}=full setrange=limited
+vmaf         nv12|p010le|yuv444p ${clip} 218:160 ${range}=full setrange=full
+vmaf         nv12|p010le|yuv444p ${clip} 218:160 ${range}=limited setrange=limited
 END
 }
 

@@ -115,6 +115,21 @@ vmaf_motion(){
     sed -n 's/.*"frames": \([0-9]*\), "scored": \([0-9]*\),.*/\1 \2/p' ${tmp}/log | awk '{ print($1 == $2 ? "all scored" : $0) }'
 }
 
+# Each pair of a list has the values of a pair alone.
+vmaf_still(){
+    draw 3 8 1 1
+    for options in model=version=${v1}3d0h model=version=${v1}hfr_3d0h n_subsample=2; do
+        on_drawn yuv420p ${options}:still=1:f=- | features > ${tmp}/list
+        cut -d' ' -f1,2,8 ${tmp}/list
+        for n in 0 1 2; do
+            one=trim=start_frame=${n}:end_frame=$((n + 1)),setpts=PTS-STARTPTS
+            on_drawn yuv420p ${options}:f=- ${one} ${one} | features | sed "s/^1/$((n + 1))/"
+        done | sed "$(test ${options} != n_subsample=2 || echo 2d)" > ${tmp}/alone
+        same "${options}" ${tmp}/alone ${tmp}/list
+    done
+    on_drawn yuv420p still=1:f=- | sed 's/.* motion_sad/motion_sad/' | sort -u
+}
+
 # bitdepth=10 is what a conversion to 10 bits yields.
 vmaf_depth(){
     deep=yuv420p10

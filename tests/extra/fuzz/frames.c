@@ -23,7 +23,8 @@
  * the filter, the second how it is run; a Command for each frame follows.
  *
  * As many frames must come out as went in, those of filters that only look at
- * them with the very same samples, and all the same with another number of threads.
+ * them with the very same samples, and all the same with another number of threads. A frame of another
+ * size than the first one of its graph must fail, also where its link has that size.
  */
 
 #include <stdlib.h>
@@ -62,6 +63,7 @@ enum {
     REBUILD = 1,                ///< a new graph where frames change, as ffmpeg does
     ALONE   = 2,                ///< nobody else has the frames: they may be written to
     THREADS = 0x1c,             ///< of the second run, less 2
+    RESIZE  = 0x20,             ///< links get the sizes of frames, as by scale=eval=frame
 };
 
 /// A frame, byte by byte.
@@ -172,6 +174,7 @@ static void run_filter(Run *run, int filter, int flags, const Command *c, int nb
     const int keep = flags & ALONE ? 0 : AV_BUFFERSRC_FLAG_KEEP_REF;
     TestGraph g = { NULL };
     int64_t pts = 0;
+    int resized = 0;
 
     *run = (Run){ .filter = filter };
     av_bprint_init(&run->text, 0, AV_BPRINT_SIZE_UNLIMITED);
@@ -191,6 +194,11 @@ static void run_filter(Run *run, int filter, int flags, const Command *c, int nb
             close_graph(&g, run);
             run->failed |= test_graph_open(&g, filters[filter].name, frame, nb_threads) < 0;
         }
+        for (int j = 0; j < g.nb_sources && flags & RESIZE && !run->failed; j++) {
+            resized |= g.source[j]->outputs[0]->w != width || g.source[j]->outputs[0]->h != height;
+            g.source[j]->outputs[0]->w = width;
+            g.source[j]->outputs[0]->h = height;
+        }
         if (!run->failed) {
             run->sums[run->nb_in++] = sum;
             run->failed = test_graph_send(&g, frame, keep, run, take) < 0;
@@ -200,7 +208,7 @@ static void run_filter(Run *run, int filter, int flags, const Command *c, int nb
             av_frame_free(&frame[j]);
     }
     close_graph(&g, run);
-    av_assert0(run->failed || run->nb_out == run->nb_in);
+    av_assert0(run->failed || run->nb_out == run->nb_in && !resized);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
