@@ -96,7 +96,7 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx, uint64_t *nb_frames
 {
     const BLIINDSModel *model = s->model;
     int ret = ff_bliinds_model_load(s->model, ctx, s->model_name ? s->model_name :
-                                    ff_bliinds_model_vmaf1_est5->name);
+                                    BLIINDS_BUILT_IN_MODEL);
 
     if (ret < 0)
         return ret;

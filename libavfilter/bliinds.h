@@ -191,8 +191,8 @@ void ff_bliinds_features(double dst[BLIINDS_FEATURE_CODED], const BLIINDSFrame *
 
 // ---- models, see bliinds_model.c ----
 
-/// The built-in model, made from models/vmaf1_est5.txt.
-extern const BLIINDSModel ff_bliinds_model_vmaf1_est5[BLIINDS_NB_BASES];
+/// Name of the built-in model: the embedded file models/vmaf1_est5.txt.
+#define BLIINDS_BUILT_IN_MODEL "vmaf1_est5"
 
 /**
  * Load a built-in model or a file, see doc/model-format.md: models for different frames.

@@ -34,13 +34,6 @@
 #define MIN_SIGMA 0.25
 #define MAX_SIGMA 4
 
-/// Whether a feature is made of the statistics of blocks.
-static int is_of_statistics(int feature)
-{
-    return feature < BLIINDS_FEATURE_BAND ||
-           feature >= BLIINDS_FEATURE_MEAN_PHASE && feature < BLIINDS_FEATURE_MOTION;
-}
-
 /// Whether a model uses a feature.
 static int uses(const BLIINDSModel *model, int feature)
 {
@@ -52,8 +45,9 @@ static int uses(const BLIINDSModel *model, int feature)
 
 int ff_bliinds_model_needs_statistics(const BLIINDSModel *model)
 {
-    for (int i = 0; i < BLIINDS_NB_FEATURES; i++)
-        if (is_of_statistics(i) && uses(model, i))
+    // the other features are computed from band energies, motion and the bitstream
+    for (int i = 0; i < BLIINDS_FEATURE_MOTION; i++)
+        if ((i < BLIINDS_FEATURE_BAND || i >= BLIINDS_FEATURE_MEAN_PHASE) && uses(model, i))
             return 1;
     return 0;
 }
@@ -92,38 +86,39 @@ BLIINDSPrediction ff_bliinds_model_predict(const BLIINDSModel *model,
     return p;
 }
 
-// ---- the file ----
+// ---- parser of model files ----
 
 #define MAX_SIZE (1 << 20)      ///< bytes; a model of all features and units has 60 kB
 #define BLANKS   " \t\r"
+#define FEATURE  "the name of a feature"
 
 /// Largest magnitude of a number, so that scores stay finite.
 #define MAX_NUMBER 1e100
 
-/// First words of lines.
-enum {
-    NAME, PREDICTS, TRAINING, ACCURACY, LICENCE, FRAMES, DIRECTION, LINK, RANGE, STEP, SIGMA,
-    SIGMA_P80, SIGMA_WEIGHT, CONSTANT, WEIGHT, UNIT, END, NB_KEYWORDS
-};
-static const char *const keyword[NB_KEYWORDS] = {
-    "name", "predicts", "training", "accuracy", "licence", "frames", "direction", "link", "range",
-    "step", "sigma", "sigma_p80", "sigma_weight", "constant", "weight", "unit",
-    "end",
-};
+/// The text of models/vmaf1_est5.txt, which ffbuild/bin2c embeds with a terminating 0.
+extern const unsigned char ff_vmaf1_est5_txt_data[];
+extern const unsigned int  ff_vmaf1_est5_txt_len;
 
 typedef struct Parser {
     void *logctx;
     const char *path;
-    char *text;                         ///< rest of the file
-    char *next;                         ///< rest of the line
     int line;
-    int error;                          ///< set by the first fault, the only one that is logged
+    char *next;                 ///< rest of the line, NULL at its end
+    int error;                  ///< set by the first error, the only one that is logged
 
-    int is_open;                        ///< a model has begun, and not ended
+    BLIINDSModel *models;       ///< completed models, by basis
+    int is_open;                ///< a model has begun and not ended
     BLIINDSModel model;
-    int seen[NB_KEYWORDS];              ///< how often
-    int has_weight[BLIINDS_NB_FEATURES];
+    uint64_t seen[2];           ///< bit sets of the features in weight, and in sigma_weight
 } Parser;
+
+typedef struct Keyword {
+    const char *name;
+    void (*parse)(Parser *p, void *dst, const struct Keyword *k);
+    size_t offset;              ///< offset of the value in a BLIINDSModel; 0: text is skipped
+    const char *choice[2];      ///< the words for 0 and 1
+    int is_positive;            ///< the number must be above 0
+} Keyword;
 
 static av_printf_format(2, 3) void fail(Parser *p, const char *format, ...)
 {
@@ -138,272 +133,255 @@ static av_printf_format(2, 3) void fail(Parser *p, const char *format, ...)
     va_end(args);
 }
 
-static char *next_word(Parser *p)
+/**
+ * Read a word of the line.
+ *
+ * @param needed name of the word for the error if there is none, NULL if it may be missing
+ * @return the word, empty at the end of the line
+ */
+static const char *next_word(Parser *p, const char *needed)
 {
-    return av_strtok(NULL, BLANKS, &p->next);
+    const char *word = av_strtok(NULL, BLANKS, &p->next);
+
+    if (!word && needed)
+        fail(p, "%s is missing.\n", needed);
+    return word ? word : "";
 }
 
 static double next_number(Parser *p)
 {
-    char *word = next_word(p);
-    double number;
-    int length;
+    const char *word = next_word(p, "a number");
+    double number = 0;
+    int length = 0;
 
-    if (!word) {
-        fail(p, "a number is missing.\n");
-        return 0;
-    }
     // does not depend on the locale, as strtod() does
-    if (av_sscanf(word, "%lf%n", &number, &length) != 1 || word[length] || !isfinite(number)) {
+    if (av_sscanf(word, "%lf%n", &number, &length) != 1 || word[length] || !isfinite(number))
         fail(p, "'%s' is not a finite number.\n", word);
-        return 0;
-    }
-    if (fabs(number) > MAX_NUMBER)
+    else if (fabs(number) > MAX_NUMBER)
         fail(p, "'%s' is beyond %g: scores would not be finite.\n", word, MAX_NUMBER);
     return number;
 }
 
-static double next_positive(Parser *p)
+/// Read the weight of a feature. One more weight than there are features: the last is of "score".
+static void next_weight(Parser *p, const char *name, double *weight, int nb_weights, uint64_t *seen)
 {
-    const double number = next_number(p);
+    int i = 0;
 
-    if (number <= 0)
-        fail(p, "a number above 0 is expected.\n");
-    return number;
+    while (i < nb_weights &&
+           strcmp(name, i < BLIINDS_NB_FEATURES ? ff_bliinds_feature_name[i] : "score"))
+        i++;
+    if (i == nb_weights) {
+        fail(p, "there is no feature '%s'.\n", name);
+        return;
+    }
+    if (*seen >> i & 1)
+        fail(p, "a second weight of %s.\n", name);
+    *seen |= UINT64_C(1) << i;
+    weight[i] = next_number(p);
 }
 
-/// Whether the second of two words comes next, and not the first one.
-static int next_choice(Parser *p, const char *first, const char *second)
-{
-    const char *word = next_word(p);
-
-    if (!word || strcmp(word, first) && strcmp(word, second))
-        fail(p, "'%s' or '%s' is expected.\n", first, second);
-    return word && !strcmp(word, second);
-}
-
-/// Index of a feature, or BLIINDS_NB_FEATURES for the other name; 0 after a fault.
-static int find_feature(Parser *p, const char *word, const char *other)
-{
-    for (int i = 0; word && i < BLIINDS_NB_FEATURES; i++)
-        if (!strcmp(word, ff_bliinds_feature_name[i]))
-            return i;
-    if (word && other && !strcmp(word, other))
-        return BLIINDS_NB_FEATURES;
-    if (word)
-        fail(p, "there is no feature '%s'.\n", word);
-    else
-        fail(p, "the name of a feature is missing.\n");
-    return 0;
-}
-
-static void parse_name(Parser *p)
+static void parse_name(Parser *p, void *dst, const Keyword *k)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
                                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-    const char *word = next_word(p);
+    const char *word = next_word(p, "the name");
 
-    if (!word)
-        fail(p, "the name is missing.\n");
-    else if (word[strspn(word, allowed)] || strlen(word) >= sizeof(p->model.name))
+    if (word[strspn(word, allowed)] || strlen(word) >= sizeof(p->model.name))
         fail(p, "the name may have up to %d letters, digits and '._-'.\n",
              (int)sizeof(p->model.name) - 1);
-    else
-        av_strlcpy(p->model.name, word, sizeof(p->model.name));
+    av_strlcpy(dst, word, sizeof(p->model.name));
 }
 
-static void parse_weight(Parser *p)
+/// Store the rest of the line, or skip it if it is only for the reader of the file.
+static void parse_text(Parser *p, void *dst, const Keyword *k)
 {
-    const char *word = next_word(p);
-    const int i = find_feature(p, word, NULL);
-
-    if (p->has_weight[i]++)
-        fail(p, "a second weight of %s.\n", word);
-    p->model.weight[i] = next_number(p);
+    if (k->offset && p->next)
+        av_strlcpy(dst, p->next + strspn(p->next, BLANKS), sizeof(p->model.predicts));
+    p->next = NULL;
 }
 
-static void parse_unit(Parser *p)
+static void parse_choice(Parser *p, void *dst, const Keyword *k)
 {
-    BLIINDSUnit *unit = &p->model.unit[p->model.nb_units];
+    const char *word = next_word(p, NULL);
+    int *choice = dst;
+
+    *choice = !strcmp(word, k->choice[1]);
+    if (!*choice && strcmp(word, k->choice[0]))
+        fail(p, "'%s' or '%s' is expected.\n", k->choice[0], k->choice[1]);
+}
+
+static void parse_number(Parser *p, void *dst, const Keyword *k)
+{
+    double *number = dst;
+
+    *number = next_number(p);
+    if (k->is_positive && *number <= 0)
+        fail(p, "a number above 0 is expected.\n");
+}
+
+static void parse_range(Parser *p, void *dst, const Keyword *k)
+{
+    p->model.min = next_number(p);
+    p->model.max = next_number(p);
+    if (p->model.min >= p->model.max)
+        fail(p, "the range ends before it begins.\n");
+}
+
+static void parse_weight(Parser *p, void *dst, const Keyword *k)
+{
+    const int is_sigma = dst == p->model.sigma_weight;
+
+    next_weight(p, next_word(p, FEATURE), dst, BLIINDS_NB_FEATURES + is_sigma, &p->seen[is_sigma]);
+}
+
+static void parse_unit(Parser *p, void *dst, const Keyword *k)
+{
+    BLIINDSUnit *unit = dst;
     const char *word;
+    uint64_t seen = 0;
 
     if (p->model.nb_units == BLIINDS_MAX_UNITS) {
         fail(p, "a model may have up to %d units.\n", BLIINDS_MAX_UNITS);
         return;
     }
+    unit += p->model.nb_units++;
     unit->out      = next_number(p);
     unit->constant = next_number(p);
-    while (!p->error && (word = next_word(p))) {
-        const int i = find_feature(p, word, NULL);
-
-        if (unit->weight[i])
-            fail(p, "a second weight of %s in a unit.\n", word);
-        unit->weight[i] = next_number(p);
-    }
-    p->model.nb_units++;
+    while (*(word = next_word(p, NULL)))
+        next_weight(p, word, unit->weight, BLIINDS_NB_FEATURES, &seen);
 }
 
-static void parse_line(Parser *p, const char *word)
-{
-    BLIINDSModel *m = &p->model;
-    int key = 0;
-
-    while (key < NB_KEYWORDS && strcmp(word, keyword[key]))
-        key++;
-    switch (key) {
-    case NAME:      parse_name(p); break;
-    case DIRECTION: m->higher_is_better = next_choice(p, "lower", "higher"); break;
-    case LINK:      m->logistic = next_choice(p, "linear", "logistic"); break;
-    case FRAMES:    m->of_flat = next_choice(p, "all", "flat"); break;
-    case STEP:      m->step  = next_positive(p); break;
-    case SIGMA:     m->sigma = next_positive(p); break;
-    case SIGMA_P80: m->sigma_p80 = next_positive(p); break;
-    case CONSTANT:  m->constant = next_number(p); break;
-    case RANGE:
-        m->min = next_number(p);
-        m->max = next_number(p);
-        if (m->min >= m->max)
-            fail(p, "the range ends before it begins.\n");
-        break;
-    case WEIGHT:    parse_weight(p); break;
-    case UNIT:      parse_unit(p); break;
-    case SIGMA_WEIGHT:
-        m->sigma_weight[find_feature(p, next_word(p), "score")] = next_number(p);
-        break;
-    case END:
-        break;
-    case NB_KEYWORDS:
-        fail(p, "unknown keyword '%s'.\n", word);
-        return;
-    case PREDICTS:
-        if (p->next)
-            av_strlcpy(m->predicts, p->next + strspn(p->next, BLANKS), sizeof(m->predicts));
-        return;
-    default:            // free text, for the reader
-        return;
-    }
-    p->seen[key]++;
-    word = next_word(p);
-    if (word)
-        fail(p, "'%s' is too much on this line.\n", word);
-}
-
-static enum BLIINDSBasis find_basis(const BLIINDSModel *m)
-{
-    for (int i = BLIINDS_FEATURE_CODED; i < BLIINDS_NB_FEATURES; i++)
-        if (uses(m, i))
-            return m->of_flat ? BLIINDS_OF_FLAT : BLIINDS_BITSTREAM;
-    return BLIINDS_PIXELS;
-}
-
-static void check_model(Parser *p)
-{
-    static const int needed[] = { NAME, RANGE, DIRECTION };
-
-    for (int i = 0; i < FF_ARRAY_ELEMS(needed); i++)
-        if (!p->seen[needed[i]])
-            fail(p, "there is no '%s'.\n", keyword[needed[i]]);
-    if (!p->seen[CONSTANT] || !p->seen[WEIGHT])
-        fail(p, "there is no constant, or no weight.\n");
-    if (p->model.of_flat && find_basis(&p->model) != BLIINDS_OF_FLAT)
-        fail(p, "a model for flat frames needs the weight of a coded feature.\n");
-}
-
-/// The models of a file must be for different frames, and have the same name and scale.
-static void check_others(Parser *p, const BLIINDSModel model[BLIINDS_NB_BASES])
+/// Check and store a complete model. The models of a file are for different frames, and share their
+/// name, range and direction.
+static void end_model(Parser *p, void *dst, const Keyword *k)
 {
     static const char *const of_basis[] = {
         "frames without the numbers of the bitstream", "frames with them", "flat frames"
     };
     const BLIINDSModel *m = &p->model;
-    const enum BLIINDSBasis basis = find_basis(m);
+    enum BLIINDSBasis basis = BLIINDS_PIXELS;
 
-    if (model[basis].name[0])
+    for (int i = BLIINDS_FEATURE_CODED; i < BLIINDS_NB_FEATURES; i++)
+        if (uses(m, i))
+            basis = m->of_flat ? BLIINDS_OF_FLAT : BLIINDS_BITSTREAM;
+    if (!m->name[0] || m->min >= m->max || m->higher_is_better < 0)
+        fail(p, "there is no '%s'.\n", !m->name[0] ? "name" : m->min >= m->max ? "range" : "direction");
+    if (isnan(m->constant) || !p->seen[0])
+        fail(p, "there is no constant, or no weight.\n");
+    if (m->of_flat && basis != BLIINDS_OF_FLAT)
+        fail(p, "a model for flat frames needs the weight of a coded feature.\n");
+    if (p->models[basis].name[0])
         fail(p, "a second model for %s.\n", of_basis[basis]);
-    for (int i = 0; i < BLIINDS_NB_BASES; i++)
-        if (model[i].name[0] &&
-            (strcmp(model[i].name, m->name) || model[i].min != m->min || model[i].max != m->max ||
-             model[i].higher_is_better != m->higher_is_better))
+    for (const BLIINDSModel *o = p->models; o < p->models + BLIINDS_NB_BASES; o++)
+        if (o->name[0] && (strcmp(o->name, m->name) || o->min != m->min || o->max != m->max ||
+                           o->higher_is_better != m->higher_is_better))
             fail(p, "name, range and direction must be those of the model before.\n");
+    p->models[basis] = *m;
+    p->is_open = 0;
 }
 
-static void begin_model(Parser *p, const char *word, int is_first)
+#define OFFSET(x) offsetof(BLIINDSModel, x)
+static const Keyword keywords[] = {
+    { "name",         parse_name,   OFFSET(name) },
+    { "predicts",     parse_text,   OFFSET(predicts) },
+    { "training",     parse_text },
+    { "accuracy",     parse_text },
+    { "licence",      parse_text },
+    { "frames",       parse_choice, OFFSET(of_flat),          { "all",    "flat" } },
+    { "direction",    parse_choice, OFFSET(higher_is_better), { "lower",  "higher" } },
+    { "link",         parse_choice, OFFSET(logistic),         { "linear", "logistic" } },
+    { "range",        parse_range },
+    { "step",         parse_number, OFFSET(step),      .is_positive = 1 },
+    { "sigma",        parse_number, OFFSET(sigma),     .is_positive = 1 },
+    { "sigma_p80",    parse_number, OFFSET(sigma_p80), .is_positive = 1 },
+    { "sigma_weight", parse_weight, OFFSET(sigma_weight) },
+    { "constant",     parse_number, OFFSET(constant) },
+    { "weight",       parse_weight, OFFSET(weight) },
+    { "unit",         parse_unit,   OFFSET(unit) },
+    { "end",          end_model },
+};
+
+static void parse_line(Parser *p, const char *word)
 {
-    *p = (Parser){
-        .logctx = p->logctx, .path = p->path, .text = p->text, .next = p->next, .line = p->line,
-        .is_open = 1, .model = { .sigma = NAN, .sigma_p80 = NAN },
+    for (int i = 0; i < FF_ARRAY_ELEMS(keywords); i++)
+        if (!strcmp(word, keywords[i].name)) {
+            keywords[i].parse(p, (char *)&p->model + keywords[i].offset, &keywords[i]);
+            return;
+        }
+    fail(p, "unknown keyword '%s'.\n", word);
+}
+
+static void begin_model(Parser *p, const char *word)
+{
+    p->is_open = 1;
+    p->seen[0] = p->seen[1] = 0;
+    p->model   = (BLIINDSModel){
+        .constant = NAN, .higher_is_better = -1, .sigma = NAN, .sigma_p80 = NAN
     };
-    if (!is_first && strcmp(word, "bliinds-model"))
+    if (p->line > 1 && strcmp(word, "bliinds-model"))
         fail(p, "nothing but another model may follow 'end'.\n");
-    else if (!word || strcmp(word, "bliinds-model") || !(word = next_word(p)))
+    else if (strcmp(word, "bliinds-model") || !*(word = next_word(p, NULL)))
         fail(p, "not a model: it should begin with 'bliinds-model 1'. "
              "tools/bliinds-convert-release makes one of a copy of the published release.\n");
     else if (strcmp(word, "1"))
         fail(p, "version %s of the format is not supported, only 1.\n", word);
-    else if ((word = next_word(p)))
-        fail(p, "'%s' is too much on this line.\n", word);
 }
 
-static void parse_file(Parser *p, BLIINDSModel model[BLIINDS_NB_BASES])
+static void parse_file(Parser *p, char *text)
 {
     // editors on Windows begin a file with the byte order mark of UTF-8
-    av_strstart(p->text, "\xef\xbb\xbf", (const char **)&p->text);
+    av_strstart(text, "\xef\xbb\xbf", (const char **)&text);
     do {
-        char *line = p->text, *word;
+        const char *word;
 
-        p->text += strcspn(line, "\n");
-        if (*p->text)
-            *p->text++ = 0;
         p->line++;
-        word = av_strtok(line, BLANKS, &p->next);
-        if (p->line > 1 && (!word || *word == '#'))
+        p->next = text;
+        text   += strcspn(text, "\n");
+        if (*text)
+            *text++ = 0;
+        word = next_word(p, NULL);
+        if (p->line > 1 && (!*word || *word == '#'))
             continue;
-        if (!p->is_open) {
-            begin_model(p, word, p->line == 1);
-            continue;
-        }
-        parse_line(p, word);
-        if (p->seen[END] && !p->error) {
-            check_model(p);
-            check_others(p, model);
-            model[find_basis(&p->model)] = p->model;
-            p->is_open = 0;
-        }
-    } while (*p->text && !p->error);
+        if (p->is_open)
+            parse_line(p, word);
+        else
+            begin_model(p, word);
+        word = next_word(p, NULL);
+        if (*word)
+            fail(p, "'%s' is too much on this line.\n", word);
+    } while (*text && !p->error);
     if (p->is_open)
         fail(p, "the file ends before its 'end' line: it is cut off.\n");
 }
 
 int ff_bliinds_model_load(BLIINDSModel model[BLIINDS_NB_BASES], void *logctx, const char *name)
 {
-    Parser p = { .logctx = logctx, .path = name };
-    uint8_t *data;
-    size_t size;
-    char *text;
-    int ret;
+    Parser p = { .logctx = logctx, .path = name, .models = model };
+    const char *data = (const char *)ff_vmaf1_est5_txt_data;
+    size_t size = ff_vmaf1_est5_txt_len;
+    uint8_t *file = NULL;
+    char *text = NULL;
 
-    if (!strcmp(name, ff_bliinds_model_vmaf1_est5->name)) {
-        memcpy(model, ff_bliinds_model_vmaf1_est5, sizeof(ff_bliinds_model_vmaf1_est5));
-        return 0;
-    }
     memset(model, 0, BLIINDS_NB_BASES * sizeof(*model));
-    ret = av_file_map(name, &data, &size, 0, logctx);
-    if (ret < 0) {
-        av_log(logctx, AV_LOG_ERROR, "Cannot read the model '%s': %s. Give the path of a model "
-               "file, or a built-in model: %s.\n", name, av_err2str(ret),
-               ff_bliinds_model_vmaf1_est5->name);
-        return ret;
+    if (strcmp(name, BLIINDS_BUILT_IN_MODEL)) {
+        int ret = av_file_map(name, &file, &size, 0, logctx);
+
+        if (ret < 0) {
+            av_log(logctx, AV_LOG_ERROR, "Cannot read the model '%s': %s. Give the path of a model file, "
+                   "or a built-in model: %s.\n", name, av_err2str(ret), BLIINDS_BUILT_IN_MODEL);
+            return ret;
+        }
+        data = size ? (const char *)file : "";
     }
     if (size > MAX_SIZE) {
         av_log(logctx, AV_LOG_ERROR, "'%s' has %zu bytes: that is not a model.\n", name, size);
-        ret = AVERROR_INVALIDDATA;
+        p.error = AVERROR_INVALIDDATA;
+    } else if (!(text = av_strndup(data, size))) {
+        p.error = AVERROR(ENOMEM);
     } else {
-        p.text = text = size ? av_strndup((const char *)data, size) : av_strdup("");
-        if (text)
-            parse_file(&p, model);
-        av_free(text);
-        ret = text ? p.error : AVERROR(ENOMEM);
+        parse_file(&p, text);
     }
-    av_file_unmap(data, size);
-    return ret;
+    av_free(text);
+    av_file_unmap(file, size);
+    return p.error;
 }

@@ -98,7 +98,7 @@ for path in glob.glob(sys.argv[1] + "/records/*/*.json"):
     for flat in (record["shown"] or [])[1:]:
         flat["valid"] = 0
     json.dump(record, open(path, "w"))' "$tmp/changed" && refit || return
-    [ "$(grep -cx 'frames       flat' "$made.txt")" = 1 ] && grep -q '.of_flat = 1' "$made.c" &&
+    [ "$(grep -cx 'frames       flat' "$made.txt")" = 1 ] &&
         [ "$(sed -n 's/^training.* on \(.*\) encodes.*/\1/p' "$made.txt" | xargs)" = "21 21 12" ] &&
         scores "$made.txt"
 }

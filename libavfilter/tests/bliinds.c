@@ -165,19 +165,19 @@ static void test_pool(const BLIINDSDSPContext *dsp)
     printf("worst blocks: ok\n");
 }
 
-/// A built-in model is what its text says.
+/// The built-in model is that of the file.
 static void test_model(const char *path)
 {
-    static BLIINDSModel table[BLIINDS_NB_BASES], text[BLIINDS_NB_BASES];
+    static BLIINDSModel built_in[BLIINDS_NB_BASES], file[BLIINDS_NB_BASES];
 
-    av_assert0(ff_bliinds_model_load(text, NULL, path) >= 0 &&
-               ff_bliinds_model_load(table, NULL, text[BLIINDS_PIXELS].name) >= 0);
+    av_assert0(ff_bliinds_model_load(file, NULL, path) >= 0 &&
+               ff_bliinds_model_load(built_in, NULL, file[BLIINDS_PIXELS].name) >= 0);
     // the struct has no padding
-    CHECK(!memcmp(table, text, sizeof(table)), "the table of the model is not '%s'\n", path);
+    CHECK(!memcmp(built_in, file, sizeof(built_in)), "the built-in model is not '%s'\n", path);
     for (int i = BLIINDS_BITSTREAM; i < BLIINDS_NB_BASES; i++)
-        CHECK(!ff_bliinds_model_needs_statistics(&table[i]),
+        CHECK(!ff_bliinds_model_needs_statistics(&built_in[i]),
               "the model of basis %d takes the time of all statistics\n", i);
-    printf("model: %s\n", table[BLIINDS_PIXELS].name);
+    printf("model: %s\n", built_in[BLIINDS_PIXELS].name);
 }
 
 int main(int argc, char **argv)

@@ -35,7 +35,7 @@ mutants() {
   libavcodec/bsf/quantizer_metadata.c @ s/group.step  += frame->step;/group.step  += frame->step \/ frame->bytes;/ @ quantizer-h264
 * libavfilter/bliinds.c       @ s/log2(scale \* shown)/log2(scale)/ @ bliinds-basis
   libavcodec/bsf/quantizer_metadata.c @ s/if (group.frames == MAX_GROUP)/if (0)/ @ quantizer-groups
-  libavfilter/bliinds_model_data.c @ s/constant = -1.84/constant = -1.85/ @ bliinds-blocks
+  models/vmaf1_est5.txt       @ s/^constant     -1.84/constant     -1.85/ @ bliinds-default-model
   libavfilter/bliinds.c       @ s/CODED_AV1   }/CODED_HEVC  }/ @ bliinds-basis
   libavfilter/luma.h    @ s/? 16 << (luma/? 15 << (luma/ @ bliinds-letterbox
   libavfilter/bliinds.c       @ s/\[class\]\[b\]) \/ n + 0.1/&1/ @ bliinds-yuv
@@ -46,8 +46,8 @@ mutants() {
   libavfilter/bliinds_model.c @ s/unit->out \* (z/(z/ @ bliinds-basis
   libavfilter/bliinds_model.c @ s/(1 + fabs(z))/(1 + z)/ @ bliinds-basis
   libavfilter/bliinds_model.c @ s/weight\[BLIINDS_NB_FEATURES\] \* p/weight[0] * p/ @ bliinds-basis
-* libavfilter/bliinds_model.c @ s/feature >= BLIINDS_FEATURE_MEAN_PHASE/feature >= BLIINDS_FEATURE_CODED/ @ bliinds-bands
-  libavfilter/bliinds_model.c @ s/feature < BLIINDS_FEATURE_MOTION/feature < BLIINDS_FEATURE_CODED/ @ bliinds-blocks
+* libavfilter/bliinds_model.c @ s/i >= BLIINDS_FEATURE_MEAN_PHASE/i >= BLIINDS_FEATURE_CODED/ @ bliinds-bands
+  libavfilter/bliinds_model.c @ s/i < BLIINDS_FEATURE_MOTION/i < BLIINDS_FEATURE_CODED/ @ bliinds-blocks
   libavfilter/vf_bliinds.c    @ s/y >= rows->first \&\& y < FFMIN/y < FFMIN/ @ bliinds-motion
   libavfilter/bliinds.c       @ s/n == s->next \&\& // @ bliinds-motion
   libavfilter/bliinds.c       @ s/is_chosen(n + 1, s/is_chosen(n, s/ @ bliinds-motion

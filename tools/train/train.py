@@ -12,7 +12,6 @@ import contents     # noqa: E402
 import encodes      # noqa: E402
 import label        # noqa: E402
 import loss         # noqa: E402
-import models       # noqa: E402
 import pristine     # noqa: E402
 import score        # noqa: E402
 
@@ -56,8 +55,6 @@ def main():
         loss.report(options.work, shots)
     if options.step in ('all', 'fit'):
         score.write(shots, options)
-        path = os.path.join(options.results, options.name)
-        common.write(options.results, options.name + '.c', models.c_tables(path + '.txt'))
 
 
 if __name__ == '__main__':
