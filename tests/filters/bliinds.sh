@@ -309,7 +309,7 @@ bands(){
         for format in yuv420p p010le; do
             # most of every other frame is flat
             ffmpeg -lavfi "testsrc2=s=${size}:r=10:d=1.1,noise=alls=9:allf=t,\
-drawbox=0:ih/8:iw:ih:gray:fill:enable='mod(n\,2)',format=${format},${known}split[a][b];\
+drawbox=0:ih/8:iw:ih:gray:fill:enable='mod(n\,2)',${exact},format=${format},${known}split[a][b];\
 [a]${bliinds}:model=${tmp}/model:f=${tmp}/a[x];[b]${bliinds}:model=${tmp}/model:features=1:f=${tmp}/b[y]" \
                 -map [x] ${to_null} -map [y] ${to_null}
             for log in a b; do
