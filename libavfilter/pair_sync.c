@@ -83,7 +83,7 @@ static int64_t sync_time(const PairSync *s, int i, int64_t pts)
 /// Number of the reference's current frame, from 1.
 static uint64_t current_ref(const PairSync *s)
 {
-    return s->in[1].nb_before + ff_filter_link(s->fs.parent->inputs[1])->frame_count_out -
+    return s->state.in[1].nb_before + ff_filter_link(s->fs.parent->inputs[1])->frame_count_out -
            !!s->fs.in[1].frame_next;
 }
 
@@ -108,17 +108,17 @@ static int read_queued(PairSync *s, int i)
 {
     FFFrameSyncIn *in  = &s->fs.in[i];
 
-    while (s->in[i].queue && av_fifo_read(s->in[i].queue, &in->frame_next, 1) >= 0) {
+    while (s->state.in[i].queue && av_fifo_read(s->state.in[i].queue, &in->frame_next, 1) >= 0) {
         AVFrame *frame = in->frame_next;
 
-        s->in[i].nb_before++;
+        s->state.in[i].nb_before++;
         if (fits_link(s, i, frame)) {
             in->pts_next = av_rescale_q(frame->pts, frame->time_base, s->fs.time_base);
             return 1;
         }
         av_frame_free(&in->frame_next);
-        s->count.main          += !i;
-        s->count.main_unpaired += !i;
+        s->state.nb_main          += !i;
+        s->state.nb_main_unpaired += !i;
     }
     return 0;
 }
@@ -126,12 +126,12 @@ static int read_queued(PairSync *s, int i)
 /// Timestamp of a frame of the link. A filter such as setpts may count anew in a rebuilt graph.
 static int64_t continued_time(PairSync *s, int i, int64_t pts)
 {
-    const int64_t time = sync_time(s, i, pts), last = s->in[i].time;
+    const int64_t time = sync_time(s, i, pts), last = s->state.in[i].time;
 
     if (ff_filter_link(s->fs.parent->inputs[i])->frame_count_out == 1 &&
         last != AV_NOPTS_VALUE && time <= last)
-        s->in[i].shift = av_sat_add64(last, FFMAX(s->in[i].interval, 1)) - time;
-    return av_sat_add64(time, s->in[i].shift);
+        s->state.in[i].shift = av_sat_add64(last, FFMAX(s->state.in[i].interval, 1)) - time;
+    return av_sat_add64(time, s->state.in[i].shift);
 }
 
 /// Read the next frame of an input, or its end. @return 1 if one of these is known, else 0
@@ -148,11 +148,11 @@ static int read_next(PairSync *s, int i)
     if (!ret && (ret = ff_inlink_consume_frame(link, &in->frame_next)) > 0)
         in->pts_next = continued_time(s, i, in->frame_next->pts);
     if (ret > 0) {
-        if (s->in[i].time != AV_NOPTS_VALUE)
-            s->in[i].interval = av_sat_sub64(in->pts_next, s->in[i].time);
-        s->in[i].time = in->pts_next;
+        if (s->state.in[i].time != AV_NOPTS_VALUE)
+            s->state.in[i].interval = av_sat_sub64(in->pts_next, s->state.in[i].time);
+        s->state.in[i].time = in->pts_next;
     } else if (!ret && (ret = ff_inlink_acknowledge_status(link, &status, &pts)) > 0) {
-        in->pts_next = av_sat_add64(sync_time(s, i, pts), s->in[i].shift);
+        in->pts_next = av_sat_add64(sync_time(s, i, pts), s->state.in[i].shift);
     } else if (!ret && ff_outlink_frame_wanted(s->fs.parent->outputs[0])) {
         ff_inlink_request_frame(link);
     }
@@ -170,13 +170,6 @@ static void take_next(FFFrameSyncIn *in)
 }
 
 // ---- a rebuilt graph ----
-
-typedef struct PairSyncState {
-    PairSyncInput in[2];
-    PairSyncCount count;
-    int64_t main_time;
-    AVRational time_base;
-} PairSyncState;
 
 static void free_queue(AVFifo **queue)
 {
@@ -196,40 +189,55 @@ static void free_state(void *opaque, uint8_t *data)
     av_free(state);
 }
 
+static int64_t rescale(const PairSync *s, int64_t time)
+{
+    return av_rescale_q_rnd(time, s->state.time_base, s->fs.time_base,
+                            AV_ROUND_NEAR_INF | AV_ROUND_PASS_MINMAX);
+}
+
 /// Continue with the frames and counters of the graph before, once.
 static void resume(PairSync *s)
 {
-    AVBufferRef **ref    = &(*s->output)->inputs;
-    PairSyncState *state = *ref ? (PairSyncState *)(*ref)->data : NULL;
+    AVBufferRef **ref = &(*s->output)->inputs;
 
-    for (int i = 0; i < 2; i++) {
-        s->in[i].time = AV_NOPTS_VALUE;
-        if (!state)
-            continue;
-        s->in[i]             = state->in[i];
-        state->in[i].queue   = NULL;
-        s->in[i].shift       = 0;
-        s->in[i].interval    = av_rescale_q(s->in[i].interval, state->time_base, s->fs.time_base);
-        if (s->in[i].time != AV_NOPTS_VALUE)
-            s->in[i].time    = av_rescale_q(s->in[i].time, state->time_base, s->fs.time_base);
-    }
-    if (state) {
-        s->count     = state->count;
-        s->main_time = av_rescale_q(state->main_time, state->time_base, s->fs.time_base);
-    }
+    for (int i = 0; i < 2; i++)
+        s->state.in[i].time = AV_NOPTS_VALUE;
+    if (!*ref)
+        return;
+    FFSWAP(PairSyncState, s->state, *(PairSyncState *)(*ref)->data);
     av_buffer_unref(ref);
+    s->state.main_time = rescale(s, s->state.main_time);
+    for (int i = 0; i < 2; i++) {
+        PairSyncInput *in = &s->state.in[i];
+
+        in->time     = rescale(s, in->time);
+        in->interval = rescale(s, in->interval);
+        in->shift    = 0;
+    }
 }
 
-static int queue_frame(PairSync *s, AVFifo *queue, AVFrame **frame, int64_t pts)
+/// Put an input's frames that are not paired in a queue.
+static int queue_frames(PairSync *s, int i, AVFifo *queue)
 {
-    int ret;
+    FFFrameSyncIn *in = &s->fs.in[i];
+    // the reference's current frame may be the nearest one to the next main frame, too
+    const uint64_t nb_before = i ? current_ref(s) - !!in->frame : 0;
+    int ret = 0;
 
-    (*frame)->pts       = pts;
-    (*frame)->time_base = s->fs.time_base;
-    if ((ret = av_fifo_write(queue, frame, 1)) < 0)
-        return ret;
-    *frame = NULL;
-    return 0;
+    if (!i)
+        av_frame_free(&in->frame);
+    while (ret >= 0 && (in->frame || (ret = read_next(s, i)) > 0)) {
+        if (!in->frame)
+            take_next(in);
+        if (!in->frame)
+            break;
+        in->frame->pts       = in->pts;
+        in->frame->time_base = s->fs.time_base;
+        if ((ret = av_fifo_write(queue, &in->frame, 1)) >= 0)
+            in->frame = NULL;
+    }
+    s->state.in[i].nb_before = nb_before;
+    return ret;
 }
 
 /// Leave the frames that are not paired, and the counters.
@@ -238,38 +246,21 @@ static int hand_over(PairSync *s)
     PairSyncState *state = av_mallocz(sizeof(*state));
     int ret = 0;
 
-    if (!state)
-        return AVERROR(ENOMEM);
-    (*s->output)->inputs = av_buffer_create((uint8_t *)state, sizeof(*state), free_state, NULL, 0);
-    if (!(*s->output)->inputs) {
+    if (!state || !((*s->output)->inputs = av_buffer_create((uint8_t *)state, sizeof(*state),
+                                                            free_state, NULL, 0))) {
         av_free(state);
         return AVERROR(ENOMEM);
     }
-    state->count     = s->count;
-    state->main_time = s->main_time;
-    state->time_base = s->fs.time_base;
-    for (int i = 0; i < 2; i++) {
-        FFFrameSyncIn *in = &s->fs.in[i];
+    for (int i = 0; i < 2 && ret >= 0; i++) {
+        AVFifo *queue = av_fifo_alloc2(8, sizeof(AVFrame *), AV_FIFO_FLAG_AUTO_GROW);
 
-        state->in[i].nb_before = i ? current_ref(s) : 0;
-        if (!(state->in[i].queue = av_fifo_alloc2(8, sizeof(AVFrame *), AV_FIFO_FLAG_AUTO_GROW)))
-            return AVERROR(ENOMEM);
-        // it may be the nearest one to the next main frame, too
-        if (i && in->frame) {
-            state->in[i].nb_before--;
-            ret = queue_frame(s, state->in[i].queue, &in->frame, in->pts);
-        }
-        while (ret >= 0 && (ret = read_next(s, i)) > 0 && in->frame_next) {
-            in->have_next = 0;
-            ret = queue_frame(s, state->in[i].queue, &in->frame_next, in->pts_next);
-        }
-        state->in[i].time     = s->in[i].time;
-        state->in[i].interval = s->in[i].interval;
-        if (ret < 0)
-            return ret;
+        ret = queue ? queue_frames(s, i, queue) : AVERROR(ENOMEM);
+        FFSWAP(AVFifo *, s->state.in[i].queue, queue);
+        free_queue(&queue);
     }
-    s->count = (PairSyncCount){ 0 };
-    return 0;
+    s->state.time_base = s->fs.time_base;
+    FFSWAP(PairSyncState, s->state, *state);
+    return ret;
 }
 
 int ff_pair_sync_pass_waiting(PairSync *s)
@@ -340,7 +331,7 @@ static int is_settled(const PairSync *s)
     const int64_t time = s->fs.in[0].pts_next;
 
     // frames of one time are paired in their order
-    return ref->frame && (ref->pts > time || ref->pts == time && current_ref(s) != s->count.last_ref);
+    return ref->frame && (ref->pts > time || ref->pts == time && current_ref(s) != s->state.last_ref);
 }
 
 /// Whether the reference's next frame is nearer than its current one to the next main frame.
@@ -361,7 +352,7 @@ static int is_nearer(const PairSync *s)
 static int is_after_end(const PairSync *s)
 {
     const FFFrameSyncIn *ref = &s->fs.in[1];
-    int64_t duration = s->in[1].interval;
+    int64_t duration = s->state.in[1].interval;
 
     if (!ref->frame || !ref->have_next || ref->frame_next)
         return 0;
@@ -394,7 +385,7 @@ static int pair_nearest(PairSync *s)
         take_next(ref);
     }
     if (!main->frame_next || fs->opt_shortest && is_after_end(s)) {
-        s->count.ref = current_ref(s);
+        s->state.nb_ref = current_ref(s);
         fs->eof   = 1;
         ff_outlink_set_status(ctx->outputs[0], AVERROR_EOF, main->pts_next);
         return 0;
@@ -427,31 +418,31 @@ static void check_times(PairSync *s, AVFilterContext *ctx, const AVFrame *ref)
     const int64_t main_time = fs->in[0].pts, ref_time = fs->in[1].pts;
     const int64_t apart     = time_between(main_time, ref_time);
     // how long frames last is not known before the second
-    const int64_t duration  = s->count.main ? av_sat_sub64(main_time, s->main_time) : INT64_MAX;
+    const int64_t duration  = s->state.nb_main ? av_sat_sub64(main_time, s->state.main_time) : INT64_MAX;
 
     // an offset of whole frames leaves no trace in the pairs
-    if (!s->count.main++ && s->first_ref != AV_NOPTS_VALUE &&
+    if (!s->state.nb_main++ && s->first_ref != AV_NOPTS_VALUE &&
         exceeds_rounding(s, time_between(main_time, s->first_ref)))
         av_log(ctx, AV_LOG_WARNING, "The main input begins at %f s, the reference at %f s, "
                "%f s apart: insert setpts=PTS-STARTPTS before both inputs.\n",
                main_time * av_q2d(fs->time_base), s->first_ref * av_q2d(fs->time_base),
                time_between(main_time, s->first_ref) * av_q2d(fs->time_base));
-    s->main_time = main_time;
-    s->count.ref    = current_ref(s);
+    s->state.main_time = main_time;
+    s->state.nb_ref    = current_ref(s);
     // also where the timeline leaves the pair out
-    if (fs->in[1].frame && s->count.ref != s->count.last_ref) {
-        s->count.last_ref = s->count.ref;
-        s->count.ref_paired++;
+    if (fs->in[1].frame && s->state.nb_ref != s->state.last_ref) {
+        s->state.last_ref = s->state.nb_ref;
+        s->state.nb_ref_paired++;
     }
     if (!ref) {
-        s->count.main_unpaired += !fs->in[1].frame;
+        s->state.nb_main_unpaired += !fs->in[1].frame;
         return;
     }
 
-    s->count.pairs++;
+    s->state.nb_pairs++;
     if (apart <= duration / FRAME_PARTS || !exceeds_rounding(s, apart))
         return;
-    if (!s->count.apart++)
+    if (!s->state.nb_mismatched++)
         av_log(ctx, AV_LOG_WARNING, "The main input's frame at %f s is compared with the "
                "reference's at %f s, which may be another picture. %snsert setpts=PTS-STARTPTS "
                "before both inputs, and check that both have the same first frame and frame rate.\n",
@@ -481,15 +472,15 @@ int ff_pair_sync_get(PairSync *s, AVFrame **main, AVFrame **reference)
 
 void ff_pair_sync_uninit(PairSync *s, AVFilterContext *ctx)
 {
-    if (s->count.apart)
+    if (s->state.nb_mismatched)
         av_log(ctx, AV_LOG_WARNING, "The times of %"PRIu64" of %"PRIu64" pairs differ by more "
                "than a quarter of a frame: their scores may be of different pictures.\n",
-               s->count.apart, s->count.pairs);
-    if (s->count.main_unpaired || s->count.ref > s->count.ref_paired)
+               s->state.nb_mismatched, s->state.nb_pairs);
+    if (s->state.nb_main_unpaired || s->state.nb_ref > s->state.nb_ref_paired)
         av_log(ctx, AV_LOG_WARNING, "Unpaired frames: %"PRIu64" of %"PRIu64" of the main input, "
                "which have no score, and %"PRIu64" of %"PRIu64" of the reference.\n",
-               s->count.main_unpaired, s->count.main, s->count.ref - s->count.ref_paired, s->count.ref);
+               s->state.nb_main_unpaired, s->state.nb_main, s->state.nb_ref - s->state.nb_ref_paired, s->state.nb_ref);
     ff_framesync_uninit(&s->fs);
     for (int i = 0; i < 2; i++)
-        free_queue(&s->in[i].queue);
+        free_queue(&s->state.in[i].queue);
 }

@@ -43,17 +43,6 @@
 #include "luma.h"
 #include "metric.h"
 
-/// Counters, which a rebuilt graph continues.
-typedef struct PairSyncCount {
-    uint64_t main;          ///< main frames
-    uint64_t main_unpaired; ///< main frames for which the reference had none
-    uint64_t ref;           ///< reference frames, without the next one
-    uint64_t ref_paired;
-    uint64_t last_ref;      ///< number of the last paired reference frame, from 1
-    uint64_t pairs;
-    uint64_t apart;         ///< pairs whose times differ by more than a rounding
-} PairSyncCount;
-
 /// Frames of an input.
 typedef struct PairSyncInput {
     AVFifo *queue;          ///< AVFrame *, with their time_base: of the graph before, unpaired; or NULL
@@ -63,6 +52,20 @@ typedef struct PairSyncInput {
     int64_t shift;          ///< is added to the timestamps of the link
 } PairSyncInput;
 
+/// What a rebuilt graph continues.
+typedef struct PairSyncState {
+    AVRational time_base;   ///< of times and intervals: framesync's
+    PairSyncInput in[2];
+    int64_t main_time;      ///< of the last main frame, if there was one
+    uint64_t nb_main;       ///< main frames
+    uint64_t nb_main_unpaired;  ///< main frames for which the reference had none
+    uint64_t nb_ref;        ///< reference frames, without the next one
+    uint64_t nb_ref_paired;
+    uint64_t last_ref;      ///< number of the last paired reference frame, from 1
+    uint64_t nb_pairs;
+    uint64_t nb_mismatched; ///< pairs whose times differ by more than a rounding
+} PairSyncState;
+
 typedef struct PairSync {
     FFFrameSync fs;         ///< holds the frames of the current pair and the next ones
     // set by the filter in init()
@@ -70,10 +73,8 @@ typedef struct PairSync {
     MetricOutput **output;  ///< counts damaged frames, and keeps frames for a rebuilt graph
     LumaInputs inputs;      ///< is_wanted and mixes_ranges
 
-    PairSyncInput in[2];
+    PairSyncState state;
     int64_t first_ref;      ///< timestamp of the reference's first frame
-    int64_t main_time;      ///< of the last main frame, if there was one
-    PairSyncCount count;
 } PairSync;
 
 #define PAIR_SYNC_OPTION(name, help, offset, type, value, min, max, flags, group)               \
