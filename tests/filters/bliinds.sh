@@ -249,6 +249,7 @@ sigma HEADsigma -1\n
 link HEADlink probit\n
 sigma-p80 HEADsigma_p80 0
 sigma-of HEADsigma_weight target 1\n
+sigma-second HEADsigma_weight score 1\nsigma_weight score 1\n
 second HEADconstant 1\nweight L1.ori10 1\nend\nHEADconstant 1\nweight L1.ori10 1\nend\n
 second-coded HEADconstant 1\nweight coded.step 1\nend\nHEADconstant 1\nweight coded.step 1\nend\n
 cut-second HEADconstant 1\nweight coded.step 1\nend\nHEAD
