@@ -63,6 +63,8 @@ given_by() { # filter before after output clip options flags...
     local inputs=("${decode[@]}" "${@:7}" -t 4 -i "$5")
     case $1 in
     ssim* | vmaf* | mad*)
+        # as FFmpeg's ssim pairs frames
+        [ $1 != ssim_cuda ] || filter+=:ts_sync_mode=default:eof_action=repeat
         inputs+=("${inputs[@]}")
         graph="[0:v]$2null[m];[1:v]$2trim=start_frame=5,setpts=PTS-STARTPTS[r];[m][r]" ;;
     bliinds*)
