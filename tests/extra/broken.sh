@@ -89,7 +89,7 @@ mutants() {
   libavfilter/blocksmooth.h   @ s/+ 4) \/ 5/+ 0) \/ 5/ @ blocksmooth-numbers
   libavfilter/blocksmooth.h   @ s/strong = 2 \* qf/strong = 2 * qf + 1/ @ blocksmooth-numbers
   libavfilter/blocksmooth.h   @ s/step >= (is_flat/step > (is_flat/ @ blocksmooth-numbers
-  libavfilter/vf_blocksmooth.c @ s/edge + block \/ 2, height/edge + block \/ 2 - 1, height/ @ blocksmooth-numbers
+  libavfilter/vf_blocksmooth.c @ s/edge + block \/ 2, c->height/edge + block \/ 2 - 1, c->height/ @ blocksmooth-numbers
 * libavcodec/bsf/quantizer_metadata.c @ s/slice->slice_qp_delta;/slice->slice_qp_delta - 1;/ @ quantizer-h264 quantizer-hevc
   libavcodec/bsf/quantizer_metadata.c @ s/group.other_bytes += frame->bytes;/;/ @ quantizer-h264
   libavcodec/bsf/quantizer_metadata.c @ s/s->slot\[header->frame_to_show_map_idx\] :/s->slot[0] :/ @ quantizer-av1
